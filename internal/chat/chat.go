@@ -1,0 +1,152 @@
+// Package chat holds the data every other package speaks: messages, tool calls and tools.
+//
+// It is data only and imports nothing of ours. The JSON forms are OpenAI's chat-completions forms, so a trajectory,
+// a data set row and a served response are the same text.
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Roles of a message.
+const (
+	System    = "system"
+	User      = "user"
+	Assistant = "assistant"
+	ToolRole  = "tool"
+)
+
+// Message is one entry of a conversation.
+//
+// Example, an assistant message that calls one tool and the tool's answer:
+//
+//	{Role: "assistant", ToolCalls: [{ID: "call_0", Name: "hash", Arguments: `{"text": "hi"}`}]}
+//	{Role: "tool", ToolCallID: "call_0", Name: "hash", Content: "49f6..."}
+type Message struct {
+	Role             string
+	Content          string
+	ReasoningContent string
+	ToolCalls        []ToolCall // assistant only, in the order the model wrote them
+	ToolCallID       string     // tool only: the call this answers
+	Name             string     // tool only: the tool that answered
+}
+
+// ToolCall is one call the model asks for. Arguments is JSON text exactly as the model wrote it, never re-encoded,
+// so that key order and number text survive into the next prompt.
+type ToolCall struct {
+	ID        string
+	Name      string
+	Arguments string
+}
+
+// Tool is what the model is told about a tool. InputSchema is the server's own JSON bytes, key order kept.
+type Tool struct {
+	Name        string          // the name shown to the model
+	Description string          // may be empty
+	InputSchema json.RawMessage // a JSON Schema object
+}
+
+type wireMessage struct {
+	Role             string     `json:"role"`
+	Content          *string    `json:"content"`
+	ReasoningContent string     `json:"reasoning_content,omitempty"`
+	ToolCalls        []wireCall `json:"tool_calls,omitempty"`
+	ToolCallID       string     `json:"tool_call_id,omitempty"`
+	Name             string     `json:"name,omitempty"`
+}
+
+type wireCall struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+// MarshalJSON writes OpenAI's form. Content is null only where there are calls and no text.
+func (m Message) MarshalJSON() ([]byte, error) {
+	w := wireMessage{Role: m.Role, ReasoningContent: m.ReasoningContent, ToolCallID: m.ToolCallID, Name: m.Name}
+	if m.Content != "" || len(m.ToolCalls) == 0 {
+		w.Content = &m.Content
+	}
+	for _, c := range m.ToolCalls {
+		b := wireCall{ID: c.ID, Type: "function"}
+		b.Function.Name, b.Function.Arguments = c.Name, c.Arguments
+		w.ToolCalls = append(w.ToolCalls, b)
+	}
+	return json.Marshal(w)
+}
+
+// UnmarshalJSON reads OpenAI's form; content may be a string, null, or a list of text parts, which are joined.
+func (m *Message) UnmarshalJSON(data []byte) error {
+	var w struct {
+		wireMessage
+		Content json.RawMessage `json:"content"`
+	}
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	text, err := contentText(w.Content)
+	if err != nil {
+		return fmt.Errorf("message with role %q: %w", w.Role, err)
+	}
+	*m = Message{Role: w.Role, Content: text, ReasoningContent: w.ReasoningContent, ToolCallID: w.ToolCallID, Name: w.Name}
+	for _, c := range w.ToolCalls {
+		m.ToolCalls = append(m.ToolCalls, ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
+	}
+	return nil
+}
+
+func contentText(raw json.RawMessage) (string, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return "", nil
+	}
+	if raw[0] == '"' {
+		var s string
+		err := json.Unmarshal(raw, &s)
+		return s, err
+	}
+	var parts []struct {
+		Type string `json:"type"`
+		Text string `json:"text"`
+	}
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return "", fmt.Errorf("content is neither text nor a list of parts: %w", err)
+	}
+	text := ""
+	for _, p := range parts {
+		if p.Type != "text" {
+			return "", fmt.Errorf("content part of type %q: only text is supported", p.Type)
+		}
+		text += p.Text
+	}
+	return text, nil
+}
+
+type wireTool struct {
+	Type     string `json:"type"`
+	Function struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description,omitempty"`
+		Parameters  json.RawMessage `json:"parameters,omitempty"`
+	} `json:"function"`
+}
+
+// MarshalJSON writes OpenAI's {"type":"function","function":{...}} form.
+func (t Tool) MarshalJSON() ([]byte, error) {
+	w := wireTool{Type: "function"}
+	w.Function.Name, w.Function.Description, w.Function.Parameters = t.Name, t.Description, t.InputSchema
+	return json.Marshal(w)
+}
+
+// UnmarshalJSON reads the form MarshalJSON writes.
+func (t *Tool) UnmarshalJSON(data []byte) error {
+	var w wireTool
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*t = Tool{Name: w.Function.Name, Description: w.Function.Description, InputSchema: w.Function.Parameters}
+	return nil
+}

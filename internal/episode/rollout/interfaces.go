@@ -1,0 +1,37 @@
+// Package rollout runs episodes: one conversation between a policy and the tools of a live server.
+package rollout
+
+import (
+	"context"
+
+	"hone/internal/chat"
+	"hone/internal/episode/trajectory"
+)
+
+// Tools opens isolated sessions on the servers of a run. internal/mcp implements it.
+type Tools interface {
+	// Open gives one episode its own view of the servers. Its error is an environment error.
+	Open(ctx context.Context, episode string) (Session, error)
+}
+
+// Session is one episode's view of the servers.
+type Session interface {
+	// Call runs the calls of one turn, all of them, in parallel where there are several, and returns results in call
+	// order. It never fails: what went wrong is each result's Status.
+	Call(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult
+	Close() error
+}
+
+// Renderer turns a conversation into ids and ids into messages. internal/text/render implements it.
+type Renderer interface {
+	// Prompt renders a whole conversation up to and including the opening of the next assistant message.
+	Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, error)
+	// Bridge renders what stands between a sampled completion (its last id may or may not be a stop id) and the
+	// next one: the end of the assistant message if it is missing, the tool results, the next opening.
+	Bridge(completion []int32, results []chat.Message) ([]int32, error)
+	// Completion renders an assistant message as it would have been sampled, its stop id last (for SFT).
+	Completion(m chat.Message) ([]int32, error)
+	// Parse reads a sampled completion back. A malformed or unterminated call is parseError, and its text stays in content.
+	Parse(completion []int32) (content string, calls []chat.ToolCall, parseError string)
+	StopIDs() []int32
+}

@@ -1,0 +1,144 @@
+// Package trajectory is the record of one episode: what was asked, sampled, called, answered, and how it ended.
+package trajectory
+
+import (
+	"encoding/json"
+
+	"hone/internal/chat"
+)
+
+// Outcome says how an episode ended and thereby who is to blame. Only what the policy caused may train it.
+type Outcome string
+
+const (
+	OK                  Outcome = "ok"                   // the episode ended by itself
+	PolicyError         Outcome = "policy_error"         // unparseable or invalid calls until the end
+	Limit               Outcome = "limit"                // turns, tokens, calls or context ran out; StopReason says which
+	EnvironmentError    Outcome = "environment_error"    // a server crashed, hung, or timed out
+	JudgeError          Outcome = "judge_error"          // the judge failed after retries
+	InfrastructureError Outcome = "infrastructure_error" // sampler, disk, network, ours
+)
+
+// Trainable reports whether trajectories of this outcome are scored and trained on.
+func (o Outcome) Trainable() bool { return o == OK || o == PolicyError || o == Limit }
+
+// StopReason says what ended an episode.
+type StopReason string
+
+const (
+	StopCompleted       StopReason = "completed"
+	StopMaxTurns        StopReason = "max_turns"
+	StopMaxTokens       StopReason = "max_tokens"
+	StopMaxToolCalls    StopReason = "max_tool_calls"
+	StopContextOverflow StopReason = "context_overflow"
+	StopParseError      StopReason = "parse_error"
+	StopTimeout         StopReason = "timeout"
+	StopCancelled       StopReason = "cancelled"
+	StopError           StopReason = "error"
+)
+
+// CallStatus says how one tool call went.
+type CallStatus string
+
+const (
+	CallOK             CallStatus = "ok"
+	CallToolError      CallStatus = "tool_error" // the tool answered isError: an observation, not an outcome
+	CallInvalid        CallStatus = "invalid"    // unknown tool, or arguments against its schema; never sent
+	CallDenied         CallStatus = "denied"
+	CallTimeout        CallStatus = "timeout"
+	CallTransportError CallStatus = "transport_error"
+)
+
+// ToolResult is the answer to one call: Text is what the model is shown, the rest is kept as the server sent it.
+type ToolResult struct {
+	Call              chat.ToolCall   `json:"call"`
+	Status            CallStatus      `json:"status"`
+	Text              string          `json:"text"`
+	StructuredContent json.RawMessage `json:"structured_content,omitempty"`
+	Error             string          `json:"error,omitempty"`    // why a call was invalid, denied, timed out or lost
+	Approval          string          `json:"approval,omitempty"` // the rule or person that decided
+	Seconds           float64         `json:"seconds"`
+}
+
+// Turn is one completion and the tool results that followed it.
+//
+// Prompt ids are not stored whole: turn k's prompt is turn k-1's prompt + CompletionIDs + BridgeIDs of turn k, where
+// the bridge renders the tool results and opens the next assistant message. Turn 0's BridgeIDs are its whole prompt.
+// Worked example of two turns (p: prompt, s: sampled, b: bridge; only s is trained):
+//
+//	BridgeIDs  p p p p p              b b b
+//	CompletionIDs        s s s                s s
+//	the row    p p p p p s s s        b b b   s s
+type Turn struct {
+	BridgeIDs       []int32         `json:"bridge_ids"`
+	CompletionIDs   []int32         `json:"completion_ids"`
+	SamplerLogprobs []float32       `json:"sampler_logprobs"` // natural log, at the trajectory's Temperature
+	PolicyVersion   int             `json:"policy_version"`
+	Content         string          `json:"content,omitempty"`
+	Calls           []chat.ToolCall `json:"calls,omitempty"`
+	ParseError      string          `json:"parse_error,omitempty"` // why the text held no complete well-formed call where it began one
+	Results         []ToolResult    `json:"results,omitempty"`     // in call order
+	SampleSeconds   float64         `json:"sample_seconds"`
+}
+
+// Term is one named part of a reward; it adds Score x Weight.
+type Term struct {
+	Name   string  `json:"name"`
+	Score  float64 `json:"score"`
+	Weight float64 `json:"weight"`
+	Why    string  `json:"why,omitempty"`
+}
+
+// Trajectory is the record of one episode.
+type Trajectory struct {
+	ID          string         `json:"id"` // scenario id / step / rollout, unique in a run
+	ScenarioID  string         `json:"scenario_id"`
+	Rollout     int            `json:"rollout"` // index in its group
+	Temperature float64        `json:"temperature"`
+	Messages    []chat.Message `json:"messages"` // the whole conversation, OpenAI's form
+	Tools       []chat.Tool    `json:"tools,omitempty"`
+	Turns       []Turn         `json:"turns"`
+	Outcome     Outcome        `json:"outcome"`
+	StopReason  StopReason     `json:"stop_reason"`
+	Error       string         `json:"error,omitempty"`
+	Reward      float64        `json:"reward"`
+	Terms       []Term         `json:"terms,omitempty"`
+	Seconds     float64        `json:"seconds"`
+}
+
+// IDs returns the trajectory as one training row: all ids, and for each whether it was sampled (and so may be
+// trained), and its sampler logprob (0 where not sampled). The three slices have equal length.
+func (t *Trajectory) IDs() (ids []int32, sampled []bool, logprobs []float32) {
+	for _, turn := range t.Turns {
+		for _, id := range turn.BridgeIDs {
+			ids, sampled, logprobs = append(ids, id), append(sampled, false), append(logprobs, 0)
+		}
+		for i, id := range turn.CompletionIDs {
+			ids, sampled, logprobs = append(ids, id), append(sampled, true), append(logprobs, turn.SamplerLogprobs[i])
+		}
+	}
+	return ids, sampled, logprobs
+}
+
+// Calls returns all calls with their results, in order.
+func (t *Trajectory) Calls() []ToolResult {
+	var calls []ToolResult
+	for _, turn := range t.Turns {
+		calls = append(calls, turn.Results...)
+	}
+	return calls
+}
+
+// Answer is the text of the last assistant message, empty where the episode ended otherwise.
+func (t *Trajectory) Answer() string {
+	if n := len(t.Messages); n > 0 && t.Messages[n-1].Role == chat.Assistant && len(t.Messages[n-1].ToolCalls) == 0 {
+		return t.Messages[n-1].Content
+	}
+	return ""
+}
+
+// Group is the trajectories of one scenario under one policy version.
+type Group struct {
+	ScenarioID   string
+	Trajectories []*Trajectory
+}

@@ -1,0 +1,69 @@
+// Package fault is the error a user sees: what went wrong, where, why, and the next command; and the exit code.
+package fault
+
+import (
+	"errors"
+	"strings"
+)
+
+// Code is a process exit code.
+type Code int
+
+// Exit codes of every verb.
+const (
+	CodeOK          Code = 0
+	CodeError       Code = 1
+	CodeUsage       Code = 2 // usage, configuration or an input file
+	CodeFailures    Code = 3 // finished, but too much failed
+	CodeBudget      Code = 4 // budget spent
+	CodeUnavailable Code = 5 // an upstream or server cannot be reached
+	CodeExhausted   Code = 6 // disk, memory or device
+	CodeStopped     Code = 7 // stopped by the user, resumable
+)
+
+// Error is a failure a person is to act on. What is required; the rest may be empty.
+type Error struct {
+	Code  Code
+	What  string // what failed: "cannot read the scenarios"
+	Where string // file:line, server name, URL
+	Why   string // the cause, if Err does not say it
+	Next  string // the command or edit that helps
+	Err   error  // the cause, for errors.Is and errors.As
+}
+
+// Error prints all parts, one a line where there are several.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.What)
+	if e.Where != "" {
+		b.WriteString("\n  where: " + e.Where)
+	}
+	why := e.Why
+	if e.Err != nil {
+		if why != "" {
+			why += ": "
+		}
+		why += e.Err.Error()
+	}
+	if why != "" {
+		b.WriteString("\n  why:   " + why)
+	}
+	if e.Next != "" {
+		b.WriteString("\n  next:  " + e.Next)
+	}
+	return b.String()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// CodeOf returns the exit code of an error: the outermost Error's, or CodeError.
+func CodeOf(err error) Code {
+	if err == nil {
+		return CodeOK
+	}
+	var f *Error
+	if errors.As(err, &f) && f.Code != 0 {
+		return f.Code
+	}
+	return CodeError
+}
