@@ -1,0 +1,200 @@
+package run
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"hone/internal/fault"
+)
+
+func adapter(content string) func(string) error {
+	return func(tmp string) error {
+		if err := os.MkdirAll(filepath.Join(tmp, "adapter"), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(tmp, "adapter", "weights"), []byte(content), 0o644)
+	}
+}
+
+func latest(t *testing.T, dir string) (int, []Quarantined) {
+	t.Helper()
+	c, ok, moved, err := LatestCheckpoint(dir, "grpo")
+	must(t, err)
+	if !ok {
+		return -1, moved
+	}
+	return c.Step, moved
+}
+
+func TestPublishThenLatest(t *testing.T) {
+	dir := t.TempDir()
+	if step, moved := latest(t, dir); step != -1 || moved != nil {
+		t.Fatalf("latest of nothing = %d, %v", step, moved)
+	}
+	for _, step := range []int{2, 10, 9} {
+		_, err := PublishCheckpoint(dir, "grpo", step, adapter(fmt.Sprint(step)))
+		must(t, err)
+	}
+	_, err := PublishCheckpoint(dir, "sft", 99, adapter("another stage"))
+	must(t, err)
+	if step, moved := latest(t, dir); step != 10 || moved != nil {
+		t.Errorf("latest = %d, %v, want 10: steps are numbers, not text", step, moved)
+	}
+	called := false
+	c, err := PublishCheckpoint(dir, "grpo", 10, func(string) error { called = true; return nil })
+	must(t, err)
+	if called || read(t, filepath.Join(c.Path, "adapter", "weights")) != "10" {
+		t.Error("an intact checkpoint was written again")
+	}
+	must(t, KeepLast(dir, "grpo", 2))
+	all, err := Checkpoints(dir, "")
+	must(t, err)
+	if got := fmt.Sprint(all[0].Step, all[1].Step, all[2].Step, len(all)); got != "9 10 99 3" {
+		t.Errorf("kept %s", got)
+	}
+	if _, err := PublishCheckpoint(dir, "../up", 1, adapter("x")); err == nil {
+		t.Error("a stage with a slash was accepted")
+	}
+}
+
+func TestDamagedCheckpointsAreQuarantined(t *testing.T) {
+	weights := filepath.Join("adapter", "weights")
+	for name, damage := range map[string]func(t *testing.T, path string){
+		"a flipped byte": func(t *testing.T, path string) {
+			must(t, os.WriteFile(filepath.Join(path, weights), []byte("9!"), 0o644))
+		},
+		"a truncated file": func(t *testing.T, path string) { must(t, os.Truncate(filepath.Join(path, weights), 0)) },
+		"a missing file":   func(t *testing.T, path string) { must(t, os.Remove(filepath.Join(path, weights))) },
+		"no manifest":      func(t *testing.T, path string) { must(t, os.Remove(filepath.Join(path, manifestFile))) },
+		"a manifest that names a file outside": func(t *testing.T, path string) {
+			must(t, os.WriteFile(filepath.Join(path, manifestFile), []byte(`{"files":{"../x":{"size":1,"sha256":""}}}`), 0o644))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			_, err := PublishCheckpoint(dir, "grpo", 1, adapter("01"))
+			must(t, err)
+			c, err := PublishCheckpoint(dir, "grpo", 2, adapter("02"))
+			must(t, err)
+			damage(t, c.Path)
+			step, moved := latest(t, dir)
+			if step != 1 || len(moved) != 1 || moved[0].From != c.Path || moved[0].Why == "" {
+				t.Fatalf("latest = %d, moved %v", step, moved)
+			}
+			if _, err := os.Stat(moved[0].To); err != nil || filepath.Dir(moved[0].To) != filepath.Join(dir, quarantineDir) {
+				t.Errorf("moved to %s: %v", moved[0].To, err)
+			}
+			if _, err := PublishCheckpoint(dir, "grpo", 2, adapter("02")); err != nil {
+				t.Error(err)
+			}
+			if step, moved := latest(t, dir); step != 2 || moved != nil {
+				t.Errorf("published again: latest = %d, moved %v", step, moved)
+			}
+		})
+	}
+}
+
+func TestFailedPublishLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	_, err := PublishCheckpoint(dir, "grpo", 1, func(tmp string) error {
+		return errors.Join(adapter("half")(tmp), fmt.Errorf("write: %w", syscall.ENOSPC))
+	})
+	if fault.CodeOf(err) != fault.CodeExhausted {
+		t.Errorf("error = %v, code %d", err, fault.CodeOf(err))
+	}
+	left, err := os.ReadDir(filepath.Join(dir, checkpointsDir))
+	must(t, err)
+	if len(left) != 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+// crashChild stores and publishes without end, and says what is durable.
+func crashChild(path string) {
+	d, err := Create(path, nil, nil)
+	if err != nil {
+		fmt.Println("error", err)
+		return
+	}
+	for step := 0; ; step++ {
+		_, err1 := d.PutTrajectory(TrajectoryRow{ID: fmt.Sprint(step), Stage: "grpo", Step: step, JSON: json.RawMessage(`{"step":1}`)})
+		fmt.Println("row", step)
+		_, err2 := PublishCheckpoint(path, "grpo", step, func(tmp string) error {
+			for i := range 20 {
+				if err := os.WriteFile(filepath.Join(tmp, fmt.Sprint(i)), make([]byte, 50_000), 0o644); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		fmt.Println("published", step)
+		if err := errors.Join(err1, err2); err != nil {
+			fmt.Println("error", err)
+			return
+		}
+	}
+}
+
+func TestKilled(t *testing.T) {
+	for _, numLines := range []int{1, 2, 5, 8} {
+		path := filepath.Join(t.TempDir(), "run")
+		self, err := os.Executable()
+		must(t, err)
+		cmd := exec.Command(self, "crash-child", path)
+		out, err := cmd.StdoutPipe()
+		must(t, err)
+		must(t, cmd.Start())
+		rows, published := -1, -1
+		for scan, n := bufio.NewScanner(out), 0; n < numLines && scan.Scan(); n++ {
+			what, step, _ := strings.Cut(scan.Text(), " ")
+			switch what {
+			case "row":
+				fmt.Sscan(step, &rows)
+			case "published":
+				fmt.Sscan(step, &published)
+			default:
+				t.Error(scan.Text())
+			}
+		}
+		must(t, cmd.Process.Kill())
+		_ = cmd.Wait() // "signal: killed" is the point
+
+		d, err := Open(path) // the kernel let go of the lock
+		must(t, err)
+		for step := range rows + 1 {
+			if _, ok, err := d.Ledger.Trajectory(fmt.Sprint(step)); !ok || err != nil {
+				t.Errorf("row %d was acknowledged and is gone: %v", step, err)
+			}
+		}
+		c, ok, moved, err := LatestCheckpoint(path, "grpo")
+		must(t, err)
+		if len(moved) > 0 || ok != (c.Path != "") || (published >= 0 && c.Step < published) {
+			t.Errorf("published %d, latest %v %v, quarantined %v", published, ok, c, moved)
+		}
+		must(t, d.Close())
+	}
+}
+
+// A process killed while it writes leaves an unfinished folder, which is never loaded and does not hinder.
+func TestUnfinishedFolderIsIgnored(t *testing.T) {
+	dir := t.TempDir()
+	half := filepath.Join(dir, checkpointsDir, unfinished+"grpo_step_3")
+	must(t, os.MkdirAll(half, 0o755))
+	must(t, os.WriteFile(filepath.Join(half, "weights"), []byte("ha"), 0o644))
+	if step, moved := latest(t, dir); step != -1 || moved != nil {
+		t.Fatalf("latest = %d, moved %v", step, moved)
+	}
+	c, err := PublishCheckpoint(dir, "grpo", 3, adapter("whole"))
+	must(t, err)
+	if _, err := os.Stat(filepath.Join(c.Path, "weights")); err == nil {
+		t.Error("the killed process's file is in the new checkpoint")
+	}
+}

@@ -1,0 +1,224 @@
+// Package run keeps what a run leaves behind: its directory, its ledger and its checkpoints.
+//
+//	runs/<name>/
+//	  lock                  held by the one process that writes; names its pid
+//	  config.resolved.yaml  the configuration in force, written once
+//	  version.json          what built it, written once
+//	  ledger.db             the truth (SQLite); everything below can be made again from it
+//	  metrics.jsonl         one line per (stage, step)
+//	  trajectories.jsonl    one line per trajectory
+//	  logs/attempt_N        one log per process that opened the run
+//	  checkpoints/<stage>_step_N/   complete only if manifest.json verifies
+//	  quarantine/           checkpoints that did not verify
+//
+// Rows are opaque JSON here: what a trajectory or a metric is, other packages know.
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"hone/internal/fault"
+)
+
+const (
+	lockFile         = "lock"
+	configFile       = "config.resolved.yaml"
+	versionFile      = "version.json"
+	ledgerFile       = "ledger.db"
+	metricsFile      = "metrics.jsonl"
+	trajectoriesFile = "trajectories.jsonl"
+	logsDir          = "logs"
+)
+
+// Dir is a run directory open for writing by this process alone. Its methods may be called from many goroutines.
+type Dir struct {
+	Path    string   // the directory itself
+	Attempt int      // 1 for the process that created the run, +1 each time it was opened again
+	Log     *os.File // logs/attempt_N
+	Ledger  *Ledger
+
+	lock         *os.File
+	metrics      *lines
+	trajectories *lines
+}
+
+// Create makes a new run directory at path. It refuses a path that already holds anything (exit code 2): two runs
+// never share a directory. config is YAML text, version is encoded as JSON.
+func Create(path string, config []byte, version any) (*Dir, error) {
+	entries, err := os.ReadDir(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, failed("cannot create the run directory", path, err)
+	}
+	if len(entries) > 0 {
+		why, next := "it is not empty and holds no run", "name another directory"
+		if _, err := os.Stat(filepath.Join(path, ledgerFile)); err == nil {
+			why, next = "it already holds a run", "resume that run, or give the new one another name"
+		}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot create the run directory", Where: path, Why: why, Next: next}
+	}
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return nil, failed("cannot create the run directory", path, err)
+	}
+	lock, err := acquire(path)
+	if err != nil {
+		return nil, err
+	}
+	versionJSON, err := json.MarshalIndent(version, "", "  ")
+	if err == nil {
+		err = writeFileSync(filepath.Join(path, configFile), config)
+	}
+	if err == nil {
+		err = writeFileSync(filepath.Join(path, versionFile), append(versionJSON, '\n'))
+	}
+	if err != nil {
+		lock.Close()
+		return nil, failed("cannot write the run's configuration", path, err)
+	}
+	return open(path, lock)
+}
+
+// Open opens an existing run to continue it. Where another process holds it, the error names that process's pid
+// (exit code 2). The JSON-lines exports are made again from the ledger, since a kill may have torn their last line.
+func Open(path string) (*Dir, error) {
+	if _, err := os.Stat(filepath.Join(path, configFile)); err != nil {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot open the run", Where: path, Err: err,
+			Next: "hone runs ls"}
+	}
+	lock, err := acquire(path)
+	if err != nil {
+		return nil, err
+	}
+	return open(path, lock)
+}
+
+func open(path string, lock *os.File) (*Dir, error) {
+	d := &Dir{Path: path, lock: lock}
+	if err := d.openParts(); err != nil {
+		return nil, failed("cannot open the run", path, errors.Join(err, d.Close()))
+	}
+	return d, nil
+}
+
+func (d *Dir) openParts() error {
+	var err error
+	if d.Log, d.Attempt, err = nextLog(filepath.Join(d.Path, logsDir)); err != nil {
+		return err
+	}
+	if d.Ledger, err = OpenLedger(filepath.Join(d.Path, ledgerFile)); err != nil {
+		return err
+	}
+	if d.metrics, err = rebuild(filepath.Join(d.Path, metricsFile), d.Ledger.eachMetric); err != nil {
+		return err
+	}
+	if d.trajectories, err = rebuild(filepath.Join(d.Path, trajectoriesFile), d.Ledger.eachTrajectory); err != nil {
+		return err
+	}
+	return syncDir(d.Path)
+}
+
+// Close closes all files and releases the lock.
+func (d *Dir) Close() error {
+	var errs []error
+	for _, f := range []*lines{d.metrics, d.trajectories} {
+		if f != nil {
+			errs = append(errs, f.close())
+		}
+	}
+	if d.Ledger != nil {
+		errs = append(errs, d.Ledger.Close())
+	}
+	if d.Log != nil {
+		errs = append(errs, d.Log.Close())
+	}
+	if d.lock != nil {
+		errs = append(errs, d.lock.Close()) // closing releases the flock
+	}
+	return errors.Join(errs...)
+}
+
+// Config returns config.resolved.yaml as it was written.
+func (d *Dir) Config() ([]byte, error) {
+	b, err := os.ReadFile(filepath.Join(d.Path, configFile))
+	return b, failed("cannot read the run's configuration", d.Path, err)
+}
+
+// PutMetric stores the metrics of one step in the ledger, then appends them to metrics.jsonl. A step put again (after
+// a resume) replaces the ledger's row; the file is put right when the run is next opened.
+func (d *Dir) PutMetric(stage string, step int, row json.RawMessage) error {
+	if err := d.Ledger.PutMetric(stage, step, row); err != nil {
+		return err
+	}
+	return d.metrics.append(metricLine(stage, step, row))
+}
+
+// PutTrajectory stores a trajectory in the ledger and, where its id is new, appends it to trajectories.jsonl.
+func (d *Dir) PutTrajectory(t TrajectoryRow) (added bool, err error) {
+	added, err = d.Ledger.PutTrajectory(t)
+	if err != nil || !added {
+		return added, err
+	}
+	return true, d.trajectories.append(t.JSON)
+}
+
+// acquire takes the directory's lock. flock rather than a bare pid file: a killed process lets go of it by itself.
+func acquire(path string) (*os.File, error) {
+	name := filepath.Join(path, lockFile)
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, failed("cannot lock the run", path, err)
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	for range 5 { // `runs ls` holds the lock for a moment to ask whether it is free
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	if err != nil {
+		f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, &fault.Error{Code: fault.CodeUsage, What: "the run is in use", Where: path,
+				Why: "process " + lockHolder(path) + " holds it", Next: "wait for that process, or stop it"}
+		}
+		return nil, failed("cannot lock the run", path, err)
+	}
+	if err = f.Truncate(0); err == nil {
+		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+	if err != nil {
+		f.Close()
+		return nil, failed("cannot lock the run", path, err)
+	}
+	return f, nil
+}
+
+func lockHolder(path string) string {
+	pid, err := os.ReadFile(filepath.Join(path, lockFile))
+	if err != nil || len(pid) == 0 {
+		return "(unknown)"
+	}
+	return strings.TrimSpace(string(pid))
+}
+
+// nextLog opens logs/attempt_N for the first N not taken.
+func nextLog(dir string) (*os.File, int, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, 0, err
+	}
+	for n := 1; ; n++ {
+		f, err := os.OpenFile(filepath.Join(dir, fmt.Sprintf("attempt_%d", n)), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644)
+		if !errors.Is(err, fs.ErrExist) {
+			return f, n, err
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package run
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"hone/internal/fault"
+)
+
+// TestMain also is the child that TestKilled kills: "<test binary> crash-child <dir>".
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == "crash-child" {
+		crashChild(os.Args[2])
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+func create(t *testing.T) *Dir {
+	t.Helper()
+	d, err := Create(filepath.Join(t.TempDir(), "a run #1?%"), []byte("seed: 7\n"), map[string]string{"hone": "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Close() })
+	return d
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	must(t, err)
+	return string(b)
+}
+
+func TestCreateWritesOnceAndIsNotShared(t *testing.T) {
+	d := create(t)
+	if got := read(t, filepath.Join(d.Path, configFile)); got != "seed: 7\n" {
+		t.Errorf("config = %q", got)
+	}
+	if got := read(t, filepath.Join(d.Path, versionFile)); !strings.Contains(got, `"hone": "test"`) {
+		t.Errorf("version = %q", got)
+	}
+	if _, err := os.Stat(filepath.Join(d.Path, ledgerFile)); err != nil {
+		t.Errorf("the ledger is not at its place: %v", err)
+	}
+	_, err := Create(d.Path, nil, nil)
+	if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "already holds a run") {
+		t.Errorf("second Create: %v", err)
+	}
+	other := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(other, "thesis.tex"), []byte("x"), 0o644))
+	if _, err := Create(other, nil, nil); fault.CodeOf(err) != fault.CodeUsage {
+		t.Errorf("Create in a folder of something else: %v", err)
+	}
+	if _, err := Open(other); fault.CodeOf(err) != fault.CodeUsage {
+		t.Errorf("Open of a folder that is no run: %v", err)
+	}
+}
+
+func TestLockNamesThePid(t *testing.T) {
+	d := create(t)
+	_, err := Open(d.Path)
+	if want := fmt.Sprintf("process %d holds it", os.Getpid()); err == nil || !strings.Contains(err.Error(), want) {
+		t.Fatalf("Open of a held run: %v, want %q", err, want)
+	}
+	s, err := Summarize(d.Path)
+	must(t, err)
+	if s.InUseBy != fmt.Sprint(os.Getpid()) {
+		t.Errorf("InUseBy = %q", s.InUseBy)
+	}
+	must(t, d.Close())
+	again, err := Open(d.Path)
+	must(t, err)
+	defer again.Close()
+	if again.Attempt != 2 {
+		t.Errorf("attempt = %d, want 2", again.Attempt)
+	}
+}
+
+func TestExportsFollowTheLedger(t *testing.T) {
+	d := create(t)
+	must(t, d.PutMetric("grpo", 1, json.RawMessage(`{"loss": 2}`)))
+	must(t, d.PutMetric("grpo", 2, json.RawMessage(`{}`)))
+	must(t, d.PutMetric("grpo", 1, json.RawMessage(`{"loss": 1.5}`)))
+	for range 2 {
+		_, err := d.PutTrajectory(TrajectoryRow{ID: "s/1/0", Stage: "grpo", Step: 1, JSON: json.RawMessage("{\n \"id\": \"s/1/0\"}")})
+		must(t, err)
+	}
+	metrics, trajectories := filepath.Join(d.Path, metricsFile), filepath.Join(d.Path, trajectoriesFile)
+	if got, want := read(t, trajectories), "{\"id\":\"s/1/0\"}\n"; got != want {
+		t.Errorf("trajectories = %q, want %q", got, want)
+	}
+	must(t, d.Close())
+	f, err := os.OpenFile(metrics, os.O_APPEND|os.O_WRONLY, 0)
+	must(t, err)
+	_, err = f.WriteString(`{"stage":"grp`) // a torn last line
+	must(t, err)
+	must(t, f.Close())
+
+	d, err = Open(d.Path)
+	must(t, err)
+	defer d.Close()
+	want := `{"stage":"grpo","step":1,"loss":1.5}` + "\n" + `{"stage":"grpo","step":2}` + "\n"
+	if got := read(t, metrics); got != want {
+		t.Errorf("metrics after reopening = %q, want %q", got, want)
+	}
+	must(t, d.PutMetric("grpo", 3, json.RawMessage(`[1]`)))
+	if got := read(t, metrics); got != want+`{"stage":"grpo","step":3,"value":[1]}`+"\n" {
+		t.Errorf("metrics after appending = %q", got)
+	}
+}
+
+func TestListAndSummarize(t *testing.T) {
+	d := create(t)
+	must(t, d.Ledger.PutStage(StageRow{Name: "sft", Status: "done", Digest: "d"}))
+	must(t, d.PutMetric("sft", 1, json.RawMessage(`{"loss":3}`)))
+	must(t, d.PutMetric("sft", 2, json.RawMessage(`{"loss":2}`)))
+	_, err := d.PutTrajectory(TrajectoryRow{ID: "x", Stage: "eval", JSON: json.RawMessage(`{}`)})
+	must(t, err)
+	root := filepath.Dir(d.Path)
+	must(t, os.MkdirAll(filepath.Join(root, "not a run"), 0o755))
+	must(t, os.MkdirAll(filepath.Join(root, "broken"), 0o755))
+	must(t, os.WriteFile(filepath.Join(root, "broken", ledgerFile), bytes.Repeat([]byte("no database"), 99), 0o644))
+
+	runs, err := List(root) // while d still writes
+	must(t, err)
+	if len(runs) != 2 || runs[0].Err != nil || runs[1].Err == nil {
+		t.Fatalf("runs = %+v", runs)
+	}
+	s := runs[0].Summary
+	if s.Name != "a run #1?%" || s.NumAttempts != 1 || len(s.Stages) != 2 {
+		t.Fatalf("summary = %+v", s)
+	}
+	sft, eval := s.Stages[0], s.Stages[1]
+	if sft.Name != "sft" || sft.Status != "done" || sft.NumSteps != 2 || string(sft.LastMetric) != `{"loss":2}` {
+		t.Errorf("sft = %+v", sft)
+	}
+	if eval.Name != "eval" || eval.NumTrajectories != 1 || eval.Status != "" {
+		t.Errorf("eval = %+v", eval)
+	}
+	if none, err := List(filepath.Join(root, "nowhere")); none != nil || err != nil {
+		t.Errorf("List of nothing = %v, %v", none, err)
+	}
+}

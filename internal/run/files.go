@@ -1,0 +1,105 @@
+package run
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// lines appends JSON lines to a file, each by one write, so that a reader following it sees whole lines.
+type lines struct {
+	mu sync.Mutex
+	f  *os.File
+}
+
+func (l *lines) append(row json.RawMessage) error {
+	var b bytes.Buffer
+	if err := json.Compact(&b, row); err != nil {
+		return failed("cannot append a row that is not JSON", l.f.Name(), err)
+	}
+	b.WriteByte('\n')
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err := l.f.Write(b.Bytes())
+	return failed("cannot append to the run's file", l.f.Name(), err)
+}
+
+func (l *lines) close() error { return l.f.Close() }
+
+// rebuild writes name again from each, by way of a temporary file, and returns it open for appending.
+func rebuild(name string, each func(yield func(json.RawMessage) error) error) (*lines, error) {
+	tmp := name + ".tmp"
+	f, err := os.Create(tmp)
+	if err != nil {
+		return nil, err
+	}
+	w := bufio.NewWriter(f)
+	err = each(func(row json.RawMessage) error {
+		var b bytes.Buffer
+		if err := json.Compact(&b, row); err != nil {
+			return err
+		}
+		b.WriteByte('\n')
+		_, err := w.Write(b.Bytes())
+		return err
+	})
+	if err = errors.Join(err, w.Flush(), f.Sync(), f.Close()); err != nil {
+		return nil, errors.Join(err, os.Remove(tmp))
+	}
+	if err := os.Rename(tmp, name); err != nil {
+		return nil, err
+	}
+	f, err = os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	return &lines{f: f}, nil
+}
+
+func metricLine(stage string, step int, row json.RawMessage) json.RawMessage {
+	head, _ := json.Marshal(struct {
+		Stage string `json:"stage"`
+		Step  int    `json:"step"`
+	}{stage, step}) // a string and an int always encode
+	row = bytes.TrimSpace(row)
+	if len(row) < 2 || row[0] != '{' { // not an object: keep it as a value
+		return append(append(head[:len(head)-1:len(head)-1], `,"value":`...), append(row, '}')...)
+	}
+	if rest := bytes.TrimSpace(row[1:]); rest[0] != '}' {
+		return append(append(head[:len(head)-1:len(head)-1], ','), rest...)
+	}
+	return head
+}
+
+// writeFileSync writes a file that is either whole and on disk under its name, or absent.
+func writeFileSync(name string, data []byte) error {
+	tmp := name + ".tmp"
+	f, err := os.Create(tmp)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(tmp))
+	}
+	if err := os.Rename(tmp, name); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(name))
+}
+
+// syncDir makes the names in a directory durable: a rename is on disk only once its directory is.
+func syncDir(dir string) error {
+	f, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,243 @@
+package run
+
+import (
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"path/filepath"
+
+	"hone/internal/fault"
+)
+
+// Ledger is a run's record of results: the only truth about what was done. Each Put is one durable transaction; a
+// result is in the ledger whole or not at all, whenever the process is killed. Putting the same row twice is the same
+// as putting it once. Rows hold opaque JSON. A Ledger may be used from many goroutines.
+type Ledger struct {
+	db   *sql.DB
+	path string
+}
+
+// StageRow is one stage of a run: its state and the digest of the inputs it ran on.
+type StageRow struct {
+	Name   string
+	Status string
+	Digest string
+	JSON   json.RawMessage // may be empty
+}
+
+// TrajectoryRow is one trajectory; ID is unique in the run.
+type TrajectoryRow struct {
+	ID    string
+	Stage string
+	Step  int
+	JSON  json.RawMessage
+}
+
+// MetricRow is the metrics of one step of a stage.
+type MetricRow struct {
+	Stage string
+	Step  int
+	JSON  json.RawMessage
+}
+
+const tables = `
+CREATE TABLE IF NOT EXISTS stages (
+	name TEXT PRIMARY KEY, status TEXT NOT NULL, digest TEXT NOT NULL, json TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS trajectories (
+	id TEXT PRIMARY KEY, stage TEXT NOT NULL, step INTEGER NOT NULL, json TEXT NOT NULL) STRICT;
+CREATE INDEX IF NOT EXISTS trajectories_by_step ON trajectories (stage, step);
+CREATE TABLE IF NOT EXISTS metrics (
+	stage TEXT NOT NULL, step INTEGER NOT NULL, json TEXT NOT NULL, PRIMARY KEY (stage, step)) STRICT;`
+
+// OpenLedger opens or creates the ledger at path for reading and writing.
+func OpenLedger(path string) (*Ledger, error) {
+	l, err := connect(path, "_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)&_pragma=busy_timeout(10000)&_txlock=immediate")
+	if err != nil {
+		return nil, err
+	}
+	if _, err := l.db.Exec(tables); err != nil {
+		return nil, failed("cannot open the ledger", path, errors.Join(err, l.db.Close()))
+	}
+	return l, nil
+}
+
+// ReadLedger opens the ledger at path for reading, also while a run is writing it.
+func ReadLedger(path string) (*Ledger, error) {
+	return connect(path, "mode=ro&_pragma=busy_timeout(10000)")
+}
+
+func connect(path, options string) (*Ledger, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, failed("cannot open the ledger", path, err)
+	}
+	dsn := (&url.URL{Scheme: "file", Path: filepath.ToSlash(abs), RawQuery: options}).String()
+	db, err := sql.Open("sqlite", dsn)
+	if err != nil {
+		return nil, failed("cannot open the ledger", path, err)
+	}
+	// One connection: SQLite has one writer anyway, and this way callers queue here instead of meeting SQLITE_BUSY.
+	db.SetMaxOpenConns(1)
+	if err := db.Ping(); err != nil {
+		return nil, failed("cannot open the ledger", path, errors.Join(err, db.Close()))
+	}
+	return &Ledger{db: db, path: path}, nil
+}
+
+// Close closes the ledger.
+func (l *Ledger) Close() error { return failed("cannot close the ledger", l.path, l.db.Close()) }
+
+// PutStage inserts or replaces a stage.
+func (l *Ledger) PutStage(s StageRow) error {
+	if len(s.JSON) == 0 {
+		s.JSON = json.RawMessage("null")
+	}
+	_, err := l.put(s.JSON, `INSERT INTO stages VALUES (?1, ?2, ?3, ?4)
+		ON CONFLICT (name) DO UPDATE SET status = ?2, digest = ?3, json = ?4`, s.Name, s.Status, s.Digest, string(s.JSON))
+	return err
+}
+
+// Stage returns a stage; ok is false where it was never put.
+func (l *Ledger) Stage(name string) (s StageRow, ok bool, err error) {
+	rows, err := query(l, scanStage, `SELECT name, status, digest, json FROM stages WHERE name = ?`, name)
+	return first(rows, err)
+}
+
+// Stages returns all stages in the order they were first put.
+func (l *Ledger) Stages() ([]StageRow, error) {
+	return query(l, scanStage, `SELECT name, status, digest, json FROM stages ORDER BY rowid`)
+}
+
+// PutTrajectory inserts a trajectory. An id already there keeps its first row (added is false): a result once paid
+// for is never overwritten by its repetition. ReplaceTrajectory is the deliberate way.
+func (l *Ledger) PutTrajectory(t TrajectoryRow) (added bool, err error) {
+	n, err := l.put(t.JSON, `INSERT INTO trajectories VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+		t.ID, t.Stage, t.Step, string(t.JSON))
+	return n == 1, err
+}
+
+// ReplaceTrajectory inserts a trajectory or replaces the one with its id, as rescoring and curation do.
+func (l *Ledger) ReplaceTrajectory(t TrajectoryRow) error {
+	_, err := l.put(t.JSON, `INSERT INTO trajectories VALUES (?1, ?2, ?3, ?4)
+		ON CONFLICT (id) DO UPDATE SET stage = ?2, step = ?3, json = ?4`, t.ID, t.Stage, t.Step, string(t.JSON))
+	return err
+}
+
+// Trajectory returns a trajectory; ok is false where there is none.
+func (l *Ledger) Trajectory(id string) (t TrajectoryRow, ok bool, err error) {
+	rows, err := query(l, scanTrajectory, `SELECT id, stage, step, json FROM trajectories WHERE id = ?`, id)
+	return first(rows, err)
+}
+
+// Trajectories returns the trajectories of one step of a stage, in the order they were put.
+func (l *Ledger) Trajectories(stage string, step int) ([]TrajectoryRow, error) {
+	return query(l, scanTrajectory,
+		`SELECT id, stage, step, json FROM trajectories WHERE stage = ? AND step = ? ORDER BY rowid`, stage, step)
+}
+
+// StageTrajectories returns all trajectories of a stage, by step, then in the order they were put.
+func (l *Ledger) StageTrajectories(stage string) ([]TrajectoryRow, error) {
+	return query(l, scanTrajectory,
+		`SELECT id, stage, step, json FROM trajectories WHERE stage = ? ORDER BY step, rowid`, stage)
+}
+
+// PutMetric inserts or replaces the metrics of one step.
+func (l *Ledger) PutMetric(stage string, step int, row json.RawMessage) error {
+	_, err := l.put(row, `INSERT INTO metrics VALUES (?1, ?2, ?3)
+		ON CONFLICT (stage, step) DO UPDATE SET json = ?3`, stage, step, string(row))
+	return err
+}
+
+// Metrics returns the metrics of a stage by step.
+func (l *Ledger) Metrics(stage string) ([]MetricRow, error) {
+	return query(l, scanMetric, `SELECT stage, step, json FROM metrics WHERE stage = ? ORDER BY step`, stage)
+}
+
+// put runs one statement, which SQLite makes one transaction, and returns the number of rows it changed.
+func (l *Ledger) put(row json.RawMessage, statement string, args ...any) (int64, error) {
+	if !json.Valid(row) {
+		return 0, &fault.Error{Code: fault.CodeError, What: "a row for the ledger is not JSON", Where: l.path}
+	}
+	res, err := l.db.Exec(statement, args...)
+	if err != nil {
+		return 0, failed("cannot write to the ledger", l.path, err)
+	}
+	n, err := res.RowsAffected()
+	return n, failed("cannot write to the ledger", l.path, err)
+}
+
+func (l *Ledger) eachTrajectory(yield func(json.RawMessage) error) error {
+	return l.each(`SELECT json FROM trajectories ORDER BY rowid`, func(rows *sql.Rows) error {
+		var row string
+		if err := rows.Scan(&row); err != nil {
+			return err
+		}
+		return yield(json.RawMessage(row))
+	})
+}
+
+func (l *Ledger) eachMetric(yield func(json.RawMessage) error) error {
+	return l.each(`SELECT stage, step, json FROM metrics ORDER BY rowid`, func(rows *sql.Rows) error {
+		m, err := scanMetric(rows)
+		if err != nil {
+			return err
+		}
+		return yield(metricLine(m.Stage, m.Step, m.JSON))
+	})
+}
+
+func (l *Ledger) each(statement string, yield func(*sql.Rows) error, args ...any) error {
+	rows, err := l.db.Query(statement, args...)
+	if err != nil {
+		return failed("cannot read the ledger", l.path, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := yield(rows); err != nil {
+			return failed("cannot read the ledger", l.path, err)
+		}
+	}
+	return failed("cannot read the ledger", l.path, rows.Err())
+}
+
+func query[T any](l *Ledger, scan func(*sql.Rows) (T, error), statement string, args ...any) ([]T, error) {
+	var out []T
+	err := l.each(statement, func(rows *sql.Rows) error {
+		row, err := scan(rows)
+		out = append(out, row)
+		return err
+	}, args...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func first[T any](rows []T, err error) (row T, ok bool, _ error) {
+	if err != nil || len(rows) == 0 {
+		return row, false, err
+	}
+	return rows[0], true, nil
+}
+
+func scanStage(rows *sql.Rows) (s StageRow, err error) {
+	var row string
+	err = rows.Scan(&s.Name, &s.Status, &s.Digest, &row)
+	s.JSON = json.RawMessage(row)
+	return s, err
+}
+
+func scanTrajectory(rows *sql.Rows) (t TrajectoryRow, err error) {
+	var row string
+	err = rows.Scan(&t.ID, &t.Stage, &t.Step, &row)
+	t.JSON = json.RawMessage(row)
+	return t, err
+}
+
+func scanMetric(rows *sql.Rows) (m MetricRow, err error) {
+	var row string
+	err = rows.Scan(&m.Stage, &m.Step, &row)
+	m.JSON = json.RawMessage(row)
+	return m, err
+}

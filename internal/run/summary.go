@@ -1,0 +1,142 @@
+package run
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"time"
+
+	"hone/internal/fault"
+)
+
+// Summary is what `hone runs show` prints of a run.
+type Summary struct {
+	Name        string          `json:"name"`
+	Path        string          `json:"path"`
+	Created     time.Time       `json:"created"`
+	InUseBy     string          `json:"in_use_by,omitempty"` // pid of the process writing it
+	NumAttempts int             `json:"num_attempts"`
+	Stages      []StageSummary  `json:"stages"`
+	Checkpoints []Checkpoint    `json:"checkpoints,omitempty"` // unverified
+	Version     json.RawMessage `json:"version,omitempty"`
+}
+
+// StageSummary is one stage of a Summary, in the order the stages were first put.
+type StageSummary struct {
+	Name            string          `json:"name"`
+	Status          string          `json:"status,omitempty"` // empty where the stage only left rows
+	NumTrajectories int             `json:"num_trajectories"`
+	NumSteps        int             `json:"num_steps"`
+	LastMetric      json.RawMessage `json:"last_metric,omitempty"`
+}
+
+// Listed is one entry of List: a run's summary, or why it could not be read.
+type Listed struct {
+	Summary
+	Err error `json:"-"`
+}
+
+// List summarises the runs under root, newest first. A folder without a ledger is not a run. One that cannot be read
+// is listed with its Err, so that one broken run does not hide the others.
+func List(root string) ([]Listed, error) {
+	entries, err := os.ReadDir(root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, failed("cannot list the runs", root, err)
+	}
+	var out []Listed
+	for _, e := range entries {
+		path := filepath.Join(root, e.Name())
+		if _, err := os.Stat(filepath.Join(path, ledgerFile)); err != nil {
+			continue
+		}
+		s, err := Summarize(path)
+		out = append(out, Listed{s, err})
+	}
+	slices.SortStableFunc(out, func(a, b Listed) int { return b.Created.Compare(a.Created) })
+	return out, nil
+}
+
+// Summarize reads a run, also while another process is writing it.
+func Summarize(path string) (Summary, error) {
+	s := Summary{Name: filepath.Base(path), Path: path}
+	info, err := os.Stat(filepath.Join(path, configFile)) // written once, so its time is the run's
+	if err != nil {
+		return s, &fault.Error{Code: fault.CodeUsage, What: "no run there", Where: path, Err: err, Next: "hone runs ls"}
+	}
+	s.Created = info.ModTime()
+	if s.InUseBy, err = inUse(path); err != nil {
+		return s, failed("cannot read the run", path, err)
+	}
+	attempts, err := filepath.Glob(filepath.Join(path, logsDir, "attempt_*"))
+	if err != nil {
+		return s, failed("cannot read the run", path, err)
+	}
+	s.NumAttempts = len(attempts)
+	if b, err := os.ReadFile(filepath.Join(path, versionFile)); err == nil && json.Valid(b) {
+		s.Version = b
+	}
+	if s.Checkpoints, err = Checkpoints(path, ""); err != nil {
+		return s, err
+	}
+	l, err := ReadLedger(filepath.Join(path, ledgerFile))
+	if err != nil {
+		return s, err
+	}
+	defer l.Close()
+	s.Stages, err = l.summarize()
+	return s, err
+}
+
+// inUse returns the pid of the process that holds the run, "" where none does.
+func inUse(path string) (string, error) {
+	f, err := os.Open(filepath.Join(path, lockFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
+		return lockHolder(path), nil
+	}
+	return "", nil
+}
+
+// summarize returns the stages that were put, then those that only trajectories or metrics name.
+func (l *Ledger) summarize() ([]StageSummary, error) {
+	rows, err := l.db.Query(`
+		WITH t AS (SELECT stage, count(*) AS n FROM trajectories GROUP BY stage),
+		     m AS (SELECT stage, count(*) AS n, max(step) AS last FROM metrics GROUP BY stage),
+		     names AS (SELECT name, rowid AS place FROM stages
+		               UNION ALL SELECT stage, 1000000 FROM (SELECT stage FROM t UNION SELECT stage FROM m)
+		               WHERE stage NOT IN (SELECT name FROM stages))
+		SELECT names.name, coalesce(s.status, ''), coalesce(t.n, 0), coalesce(m.n, 0), coalesce(last.json, '')
+		FROM names LEFT JOIN stages s ON s.name = names.name LEFT JOIN t ON t.stage = names.name
+		LEFT JOIN m ON m.stage = names.name LEFT JOIN metrics last ON last.stage = names.name AND last.step = m.last
+		ORDER BY names.place, names.name`)
+	if err != nil {
+		return nil, failed("cannot read the ledger", l.path, err)
+	}
+	defer rows.Close()
+	var out []StageSummary
+	for rows.Next() {
+		var s StageSummary
+		var last string
+		if err := rows.Scan(&s.Name, &s.Status, &s.NumTrajectories, &s.NumSteps, &last); err != nil {
+			return nil, failed("cannot read the ledger", l.path, err)
+		}
+		if last != "" {
+			s.LastMetric = json.RawMessage(last)
+		}
+		out = append(out, s)
+	}
+	return out, failed("cannot read the ledger", l.path, rows.Err())
+}
