@@ -1,0 +1,166 @@
+// Package config is hone.yaml: one struct, its defaults, its bounds, its JSON Schema, and errors that point at the line.
+//
+// Bounds and descriptions are struct tags, read by Validate and by Schema alike, so the two cannot disagree:
+//
+//	doc:"..."        what the key means, with its unit
+//	enum:"a,b"       the values a text may have
+//	min:"0" max:"1"  inclusive bounds of a number or a duration (in seconds)
+package config
+
+import (
+	"strings"
+	"time"
+)
+
+// Config is the whole of hone.yaml. Every key has a default; the file holds only what differs.
+type Config struct {
+	Name      string    `yaml:"name" doc:"name of the run: its folder under runs_dir; empty takes the verb and the time"`
+	RunsDir   string    `yaml:"runs_dir" doc:"folder that holds the runs"`
+	Seed      uint64    `yaml:"seed" doc:"seed of every random stream of the run"`
+	MCP       MCP       `yaml:"mcp" doc:"the servers whose tools are to be learnt"`
+	Model     Model     `yaml:"model" doc:"the base model"`
+	Scenarios Scenarios `yaml:"scenarios" doc:"the tasks"`
+	Rollout   Rollout   `yaml:"rollout" doc:"how one episode is run"`
+	SFT       SFT       `yaml:"sft" doc:"supervised fine-tuning"`
+	GRPO      GRPO      `yaml:"grpo" doc:"reinforcement learning on groups of trajectories"`
+	Eval      Eval      `yaml:"eval" doc:"evaluation"`
+	Engine    Engine    `yaml:"engine" doc:"what the tensors run on"`
+}
+
+// MCP names the servers and bounds what is asked of them.
+type MCP struct {
+	Config   string        `yaml:"config" doc:"file with the servers, in the mcpServers or the servers form"`
+	Only     []string      `yaml:"only" doc:"names of the servers to use; empty takes all"`
+	MaxTools int           `yaml:"max_tools" min:"1" doc:"most tools shown to the model at once"`
+	Timeout  time.Duration `yaml:"timeout" min:"0.001" max:"3600" doc:"deadline of one call"`
+}
+
+// Model is the base model.
+type Model struct {
+	Base    string `yaml:"base" doc:"a GGUF file, a folder with safetensors, or a name that hone engine list shows"`
+	Context int    `yaml:"context" min:"64" doc:"longest sequence in tokens"`
+}
+
+// Scenarios says where the tasks are and how those without a split are dealt.
+type Scenarios struct {
+	File       string  `yaml:"file" doc:"scenarios file, .json or .jsonl"`
+	Validation float64 `yaml:"validation" min:"0" max:"0.9" doc:"share of the scenarios without a split that goes to validation"`
+	Test       float64 `yaml:"test" min:"0" max:"0.9" doc:"share of the scenarios without a split that goes to test"`
+}
+
+// Rollout bounds one episode.
+type Rollout struct {
+	Temperature  float64       `yaml:"temperature" min:"0" max:"10" doc:"sampling temperature; 0 is greedy"`
+	MaxTurns     int           `yaml:"max_turns" min:"1" doc:"most completions of one episode"`
+	MaxTokens    int           `yaml:"max_tokens" min:"1" doc:"most tokens of one completion"`
+	MaxToolCalls int           `yaml:"max_tool_calls" min:"1" doc:"most tool calls of one episode"`
+	MaxResult    int           `yaml:"max_result" min:"16" doc:"most characters of a tool result shown to the model"`
+	Timeout      time.Duration `yaml:"timeout" min:"1" doc:"deadline of one episode"`
+	Concurrency  int           `yaml:"concurrency" min:"1" doc:"episodes in flight at once"`
+}
+
+// LoRA is the shape of the adapter, in PEFT's words.
+type LoRA struct {
+	Rank   int      `yaml:"rank" min:"1" max:"1024" doc:"rank of the update"`
+	Alpha  float64  `yaml:"alpha" min:"0" doc:"the update is scaled by alpha / rank, or alpha / sqrt(rank) with rslora"`
+	RSLoRA bool     `yaml:"rslora" doc:"scale by alpha / sqrt(rank)"`
+	Target []string `yaml:"target_modules" doc:"linear layers that get an update; empty takes all of them"`
+}
+
+// Optimizer is AdamW with a warm-up and a clipped global norm.
+type Optimizer struct {
+	LearningRate float64 `yaml:"learning_rate" min:"0" max:"1" doc:"peak learning rate"`
+	WarmupSteps  int     `yaml:"warmup_steps" min:"0" doc:"steps over which the learning rate rises from 0"`
+	WeightDecay  float64 `yaml:"weight_decay" min:"0" max:"1" doc:"decoupled weight decay"`
+	MaxGradNorm  float64 `yaml:"max_grad_norm" min:"0" doc:"bound of the gradient's global norm; 0 is none"`
+}
+
+// SFT is supervised fine-tuning on demonstrations.
+type SFT struct {
+	LoRA      LoRA      `yaml:"lora" doc:"shape of the adapter"`
+	Optimizer Optimizer `yaml:"optimizer" doc:"AdamW"`
+	Epochs    int       `yaml:"epochs" min:"1" doc:"passes over the demonstrations"`
+	BatchSize int       `yaml:"batch_size" min:"1" doc:"trajectories of one step"`
+}
+
+// GRPO is group-relative policy optimisation on fresh trajectories.
+type GRPO struct {
+	Optimizer        Optimizer `yaml:"optimizer" doc:"AdamW"`
+	Steps            int       `yaml:"steps" min:"1" doc:"optimiser steps"`
+	GroupSize        int       `yaml:"group_size" min:"2" doc:"trajectories of one scenario under one policy version"`
+	ScenariosPerStep int       `yaml:"scenarios_per_step" min:"1" doc:"groups of one step"`
+	Loss             string    `yaml:"loss" enum:"grpo,bnpo,dapo,dr_grpo" doc:"how token losses are averaged"`
+	Advantage        string    `yaml:"advantage" enum:"group,centred,leave_one_out" doc:"what a reward is compared with"`
+	ClipLow          float64   `yaml:"clip_low" min:"0" max:"1" doc:"the ratio is clipped below 1 - clip_low"`
+	ClipHigh         float64   `yaml:"clip_high" min:"0" doc:"the ratio is clipped above 1 + clip_high"`
+	KL               float64   `yaml:"kl" min:"0" doc:"weight of the divergence from the reference; 0 keeps no reference"`
+	CheckpointEvery  int       `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
+}
+
+// Eval says what is measured.
+type Eval struct {
+	Split       string  `yaml:"split" enum:"validation,test" doc:"the scenarios to evaluate on; test is for the final numbers"`
+	Attempts    int     `yaml:"attempts" min:"1" doc:"episodes of each scenario"`
+	Temperature float64 `yaml:"temperature" min:"0" max:"10" doc:"sampling temperature; 0 is greedy"`
+	Confidence  float64 `yaml:"confidence" min:"0.5" max:"0.999" doc:"coverage of the bootstrap intervals"`
+}
+
+// Engine says what the tensors run on.
+type Engine struct {
+	Backend string `yaml:"backend" enum:"auto,cpu,go" doc:"cpu is the XLA plug-in, go needs no plug-in and is slow, auto takes the best there is"`
+	Plugin  string `yaml:"plugin" doc:"path of a PJRT plug-in; empty takes the installed one"`
+	Slots   int    `yaml:"slots" min:"1" doc:"completions sampled at once"`
+}
+
+// Default returns the configuration of an empty file.
+func Default() Config {
+	return Config{
+		RunsDir: "runs",
+		MCP:     MCP{Config: ".mcp.json", Only: []string{}, MaxTools: 40, Timeout: 30 * time.Second},
+		Model:   Model{Base: "SmolLM2-135M-Instruct", Context: 2048},
+		Scenarios: Scenarios{
+			File: "scenarios.json", Validation: 0.1, Test: 0.1,
+		},
+		Rollout: Rollout{
+			Temperature: 1, MaxTurns: 8, MaxTokens: 256, MaxToolCalls: 16, MaxResult: 8000,
+			Timeout: 5 * time.Minute, Concurrency: 16,
+		},
+		SFT: SFT{
+			LoRA:      LoRA{Rank: 16, Alpha: 32, Target: []string{}},
+			Optimizer: Optimizer{LearningRate: 2e-4, WarmupSteps: 5, MaxGradNorm: 1},
+			Epochs:    1, BatchSize: 16,
+		},
+		GRPO: GRPO{
+			Optimizer: Optimizer{LearningRate: 2e-5, WarmupSteps: 2, MaxGradNorm: 1},
+			Steps:     100, GroupSize: 8, ScenariosPerStep: 8, Loss: "dapo", Advantage: "group",
+			ClipLow: 0.2, ClipHigh: 0.28, CheckpointEvery: 10,
+		},
+		Eval:   Eval{Split: "validation", Attempts: 1, Confidence: 0.95},
+		Engine: Engine{Backend: "auto", Slots: 16},
+	}
+}
+
+// Validate reports the first value out of its bounds as a *ValueError, whose Path names the key.
+func (c *Config) Validate() error {
+	if err := checkTags(c); err != nil {
+		return err
+	}
+	if c.Scenarios.Validation+c.Scenarios.Test > 0.9 {
+		return &ValueError{"scenarios.test", "validation and test together leave less than a tenth of the scenarios to train on"}
+	}
+	if c.Rollout.MaxTokens >= c.Model.Context {
+		return &ValueError{"rollout.max_tokens", "one completion fills the model's context (model.context) and leaves no room for the prompt"}
+	}
+	if strings.ContainsAny(c.Name, `/\`) || c.Name == ".." || c.Name == "." {
+		return &ValueError{"name", "the name of a run is the name of a folder, so it holds no path"}
+	}
+	if c.RunsDir == "" {
+		return &ValueError{"runs_dir", "it is empty"}
+	}
+	return nil
+}
+
+// ValueError is a value that cannot be used. Path is its key, such as "sft.lora.rank".
+type ValueError struct{ Path, Why string }
+
+func (e *ValueError) Error() string { return e.Path + ": " + e.Why }

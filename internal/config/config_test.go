@@ -1,0 +1,204 @@
+package config
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"pgregory.net/rapid"
+
+	"hone/internal/fault"
+)
+
+func TestDefaultIsValid(t *testing.T) {
+	c := Default()
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	for _, src := range []string{"", "# nothing\n", "sft:\n"} {
+		got, err := Parse("hone.yaml", []byte(src))
+		if err != nil {
+			t.Fatalf("%q: %v", src, err)
+		}
+		if !reflect.DeepEqual(got, c) {
+			t.Errorf("%q does not give the defaults:\n%+v\n%+v", src, got, c)
+		}
+	}
+}
+
+func TestParseKeepsDefaultsOfASection(t *testing.T) {
+	c, err := Parse("hone.yaml", []byte("seed: 7\nmcp: {timeout: 2s}\nsft:\n  lora: {rank: 4}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.Seed, want.MCP.Timeout, want.SFT.LoRA.Rank = 7, 2*time.Second, 4
+	if !reflect.DeepEqual(c, want) {
+		t.Errorf("got %+v\nwant %+v", c, want)
+	}
+}
+
+// Every error is a usage error that names the file, and where the text is at fault the line, the column and the text.
+func TestParseErrors(t *testing.T) {
+	for _, tc := range []struct{ name, src, where, why string }{
+		{"unknown key", "sed: 7\n", "f:1:1\n     1 | sed: 7\n         ^", `unknown key "sed"; did you mean "seed"?`},
+		{"unknown nested key", "sft:\n  lora:\n    rnk: 8\n", "f:3:5\n     3 |     rnk: 8\n             ^", `unknown key "sft.lora.rnk"; did you mean "rank"?`},
+		{"unknown key like none", "zzzzzz: 1\n", "f:1:1\n", `unknown key "zzzzzz"`},
+		{"wrong type", "grpo:\n  steps: many\n", "f:2:10\n     2 |   steps: many\n                  ^", "cannot unmarshal string"},
+		{"section is a text", "sft: fast\n", "f:1:6\n", "sft is not a mapping"},
+		{"file is a list", "- a\n", "f:1:1\n", "the file is not a mapping"},
+		{"enum", "grpo:\n  loss: dapoo\n", "f:2:9\n", `grpo.loss: "dapoo" is none of grpo, bnpo, dapo, dr_grpo; did you mean "dapo"?`},
+		{"below", "grpo: {group_size: 1}\n", "f:1:20\n", "grpo.group_size: 1 is below 2"},
+		{"above", "sft: {optimizer: {weight_decay: 2}}\n", "f:1:33\n", "2 is above 1"},
+		{"duration", "mcp: {timeout: 2h}\n", "f:1:16\n", "mcp.timeout: 7200s is above 3600s"},
+		{"not finite", "rollout: {temperature: .nan}\n", "f:1:24\n", "not a finite number"},
+		{"splits", "scenarios: {validation: 0.5, test: 0.5}\n", "f:1:36\n", "less than a tenth"},
+		{"no room for a prompt", "model: {context: 128}\n", "f", "rollout.max_tokens: one completion fills"},
+		{"name with a path", "name: ../x\n", "f:1:7\n", "holds no path"},
+		{"alias", "name: &a x\nruns_dir: *a\n", "f:1:7\n", "aliases"},
+		{"merge key", "sft:\n  <<: {epochs: 2}\n", "f:2:3\n", "merge keys"},
+		{"two documents", "seed: 1\n---\nseed: 2\n", "f:2:1\n", "more than one document"},
+		{"duplicate key", "seed: 1\nseed: 2\n", "f:2:1\n", "already defined"},
+		{"no yaml", "seed: [1\n", "f:1:", "']'"},
+		{"too large", strings.Repeat("#", MaxFileBytes+1), "f", "more than 1048576 bytes"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			_, err := Parse("f", []byte(tc.src))
+			if fault.CodeOf(err) != fault.CodeUsage {
+				t.Fatalf("code %d of %v", fault.CodeOf(err), err)
+			}
+			f := err.(*fault.Error)
+			if !strings.HasPrefix(f.Where, tc.where) || !strings.Contains(f.Why, tc.why) {
+				t.Errorf("where %q\nwant  %q\nwhy   %q\nwant  %q", f.Where, tc.where, f.Why, tc.why)
+			}
+			if f.Next == "" {
+				t.Error("no next step")
+			}
+		})
+	}
+}
+
+func TestLoad(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "hone.yaml")
+	if _, err := Load(path); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "hone config show > hone.yaml") {
+		t.Errorf("missing file: %v", err)
+	}
+	if err := os.WriteFile(path, []byte("seed: 3\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if c, err := Load(path); err != nil || c.Seed != 3 {
+		t.Errorf("seed %d, %v", c.Seed, err)
+	}
+}
+
+// What is printed as resolved configuration gives the same configuration back, and fits the schema.
+func TestYAMLRoundTrips(t *testing.T) {
+	schema := compiledSchema(t)
+	rapid.Check(t, func(r *rapid.T) {
+		c := Default()
+		c.Seed = rapid.Uint64().Draw(r, "seed")
+		c.Name = rapid.StringMatching(`[a-z0-9 :#'"{}-]{0,12}`).Draw(r, "name")
+		c.MCP.Timeout = time.Duration(rapid.Int64Range(1e6, 3600e9).Draw(r, "timeout"))
+		c.MCP.Only = rapid.SliceOf(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"yes", "1e3", ".mcp.json", "~", "a: b", "\t"}))).Draw(r, "only")
+		c.SFT.Optimizer.LearningRate = rapid.Float64Range(0, 1).Draw(r, "lr")
+		c.GRPO.Loss = rapid.SampledFrom([]string{"grpo", "bnpo", "dapo", "dr_grpo"}).Draw(r, "loss")
+		if err := c.Validate(); err != nil {
+			r.Fatal(err)
+		}
+		b, err := c.YAML()
+		if err != nil {
+			r.Fatal(err)
+		}
+		got, err := Parse("resolved", b)
+		if err != nil {
+			r.Fatalf("%v\n%s", err, b)
+		}
+		if !reflect.DeepEqual(got, c) {
+			r.Fatalf("got  %+v\nwant %+v\n%s", got, c, b)
+		}
+		if err := schema.Validate(asJSON(r, b)); err != nil {
+			r.Fatalf("the schema refuses it: %v", err)
+		}
+	})
+}
+
+func TestSchemaRefusesWhatParseRefuses(t *testing.T) {
+	schema := compiledSchema(t)
+	for _, src := range []string{"sed: 7", "sft: {lora: {rnk: 8}}", "grpo: {steps: many}", "grpo: {loss: dapoo}", "grpo: {group_size: 1}", "mcp: {timeout: soon}"} {
+		if _, err := Parse("f", []byte(src)); err == nil {
+			t.Errorf("%s: Parse accepts it", src)
+		}
+		if err := schema.Validate(asJSON(t, []byte(src))); err == nil {
+			t.Errorf("%s: the schema accepts it", src)
+		}
+	}
+}
+
+func TestEveryKeyIsDescribed(t *testing.T) {
+	var walk func(t2 reflect.Type, path string)
+	walk = func(t2 reflect.Type, path string) {
+		for _, f := range fieldsOf(t2) {
+			if f.key == "" || f.doc == "" {
+				t.Errorf("%s%s: a key without a name or a description", path, f.key)
+			}
+			if f.typ.Kind() == reflect.Struct {
+				walk(f.typ, path+f.key+".")
+			}
+		}
+	}
+	walk(reflect.TypeFor[Config](), "")
+}
+
+func TestDistance(t *testing.T) {
+	for _, tc := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"abc", "", 3}, {"sed", "seed", 1}, {"loss", "loss", 0}, {"kitten", "sitting", 3}} {
+		if got := distance(tc.a, tc.b); got != tc.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", tc.a, tc.b, got, tc.want)
+		}
+	}
+}
+
+func compiledSchema(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	b, err := Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("hone.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("hone.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func asJSON(t interface{ Fatal(...any) }, src []byte) any {
+	var v any
+	if err := yaml.Unmarshal(src, &v); err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}

@@ -1,0 +1,135 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// field is one key of a section, read from its struct tags.
+type field struct {
+	key, doc string
+	enum     []string
+	min, max *float64 // seconds for a duration
+	index    int
+	typ      reflect.Type
+}
+
+func fieldsOf(t reflect.Type) []field {
+	var out []field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		d := field{key: f.Tag.Get("yaml"), doc: f.Tag.Get("doc"), index: i, typ: f.Type}
+		if e := f.Tag.Get("enum"); e != "" {
+			d.enum = strings.Split(e, ",")
+		}
+		d.min, d.max = bound(f.Tag.Get("min")), bound(f.Tag.Get("max"))
+		out = append(out, d)
+	}
+	return out
+}
+
+// bound panics on a tag that is no number: a mistake in this package that its first test shows.
+func bound(tag string) *float64 {
+	if tag == "" {
+		return nil
+	}
+	v, err := strconv.ParseFloat(tag, 64)
+	if err != nil {
+		panic("config: bound " + tag + " is not a number")
+	}
+	return &v
+}
+
+func isDuration(t reflect.Type) bool { return t == reflect.TypeFor[time.Duration]() }
+
+func checkTags(c *Config) error { return checkSection(reflect.ValueOf(c).Elem(), "") }
+
+func checkSection(v reflect.Value, prefix string) error {
+	for _, f := range fieldsOf(v.Type()) {
+		value, path := v.Field(f.index), prefix+f.key
+		if value.Kind() == reflect.Struct {
+			if err := checkSection(value, path+"."); err != nil {
+				return err
+			}
+			continue
+		}
+		if f.enum != nil && !slices.Contains(f.enum, value.String()) {
+			why := fmt.Sprintf("%q is none of %s", value.String(), strings.Join(f.enum, ", "))
+			return &ValueError{path, why + suggest(value.String(), f.enum)}
+		}
+		if number, ok := numberOf(value); ok {
+			if why := f.outside(number); why != "" {
+				return &ValueError{path, why}
+			}
+		}
+	}
+	return nil
+}
+
+func numberOf(v reflect.Value) (float64, bool) {
+	switch {
+	case isDuration(v.Type()):
+		return time.Duration(v.Int()).Seconds(), true
+	case v.CanInt():
+		return float64(v.Int()), true
+	case v.CanFloat():
+		return v.Float(), true
+	}
+	return 0, false
+}
+
+func (f field) outside(x float64) string {
+	unit := ""
+	if isDuration(f.typ) {
+		unit = "s"
+	}
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return "it is not a finite number"
+	case f.min != nil && x < *f.min:
+		return fmt.Sprintf("%v%s is below %v%s", x, unit, *f.min, unit)
+	case f.max != nil && x > *f.max:
+		return fmt.Sprintf("%v%s is above %v%s", x, unit, *f.max, unit)
+	}
+	return ""
+}
+
+// suggest returns `; did you mean "x"?` where one of the names is close to what was written, else "".
+func suggest(written string, names []string) string {
+	best, at := 3, ""
+	for _, n := range names {
+		if d := distance(written, n); d < best && d < len(n) {
+			best, at = d, n
+		}
+	}
+	if at == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", at)
+}
+
+// distance is the number of bytes to insert, delete or replace to turn a into b.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
