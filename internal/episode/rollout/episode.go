@@ -1,0 +1,189 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"hone/internal/chat"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/policy"
+)
+
+// episode is one attempt at a scenario in progress.
+type episode struct {
+	o        Options
+	scenario scenario.Scenario
+	step     int
+	slot     int
+	prompt   []int32 // all ids so far
+	numCalls int
+	t        *trajectory.Trajectory
+}
+
+func (r *Runner) newEpisode(s scenario.Scenario, rollout, step, slot int) *episode {
+	t := &trajectory.Trajectory{
+		ID:          fmt.Sprintf("%s/%d/%d", s.ID, step, rollout),
+		ScenarioID:  s.ID,
+		Rollout:     rollout,
+		Temperature: r.o.Temperature,
+		Tools:       r.o.ToolList,
+	}
+	if r.o.System != "" {
+		t.Messages = append(t.Messages, chat.Message{Role: chat.System, Content: r.o.System})
+	}
+	t.Messages = append(t.Messages, chat.Message{Role: chat.User, Content: s.Task})
+	return &episode{o: r.o, scenario: s, step: step, slot: slot, t: t}
+}
+
+func (e *episode) end(outcome trajectory.Outcome, reason trajectory.StopReason, why string) {
+	e.t.Outcome, e.t.StopReason, e.t.Error = outcome, reason, why
+}
+
+// run plays the episode to its end and sets Outcome, StopReason and Error exactly once.
+func (e *episode) run(parent context.Context) {
+	began := time.Now()
+	defer func() { e.t.Seconds = time.Since(began).Seconds() }()
+	ctx := parent
+	if e.o.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(parent, e.o.Timeout)
+		defer cancel()
+	}
+	e.play(ctx)
+	// Whatever a cancelled sampler or server reported, the cause is the cancellation.
+	if ctx.Err() != nil && e.t.Outcome != trajectory.OK {
+		reason, why := stopOf(ctx, parent)
+		e.end(trajectory.InfrastructureError, reason, why)
+	}
+}
+
+func (e *episode) play(ctx context.Context) {
+	if err := ctx.Err(); err != nil {
+		e.end(trajectory.InfrastructureError, trajectory.StopCancelled, err.Error())
+		return
+	}
+	session, err := e.o.Tools.Open(ctx, e.t.ID)
+	if err != nil {
+		e.end(trajectory.EnvironmentError, trajectory.StopError, err.Error())
+		return
+	}
+	defer func() {
+		if err := session.Close(); err != nil && e.t.Error == "" {
+			e.t.Error = "closing the session: " + err.Error() // worth a note; the episode itself is whole
+		}
+	}()
+	if !e.setUp(ctx, session) {
+		return
+	}
+	bridge, err := e.o.Renderer.Prompt(e.t.Messages, e.o.ToolList)
+	for turn := 0; ; turn++ {
+		if err != nil {
+			e.end(trajectory.InfrastructureError, trajectory.StopError, "rendering: "+err.Error())
+			return
+		}
+		if turn == e.o.MaxTurns {
+			e.end(trajectory.Limit, trajectory.StopMaxTurns, "")
+			return
+		}
+		results, more := e.turn(ctx, session, turn, bridge)
+		if !more {
+			return
+		}
+		last := e.t.Turns[turn].CompletionIDs
+		bridge, err = e.o.Renderer.Bridge(last, results)
+	}
+}
+
+// setUp makes the scenario's setup calls; anything but an answer without error is the environment's fault.
+func (e *episode) setUp(ctx context.Context, session Session) bool {
+	for i, g := range e.scenario.Setup {
+		call := g.Call()
+		call.ID = fmt.Sprintf("setup_%d", i)
+		for _, result := range session.Call(ctx, []chat.ToolCall{call}) {
+			if result.Status != trajectory.CallOK {
+				e.end(trajectory.EnvironmentError, trajectory.StopError,
+					fmt.Sprintf("setup call %s: %s: %s%s", call.Name, result.Status, result.Error, result.Text))
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// turn samples one completion and runs its calls. It returns the tool messages to feed back; more is false where the
+// episode ended.
+func (e *episode) turn(ctx context.Context, session Session, turn int, bridge []int32) (results []chat.Message, more bool) {
+	e.prompt = append(e.prompt, bridge...)
+	began := time.Now()
+	c, err := e.o.Sampler.Sample(ctx, policy.Request{
+		Prompt:   slices.Clone(e.prompt), // the sampler may keep it
+		Slot:     e.slot,
+		Sampling: policy.Sampling{Temperature: e.o.Temperature, MaxTokens: e.o.MaxTokens, StopIDs: e.o.Renderer.StopIDs()},
+		Key:      policy.Key{Seed: e.o.Seed, Stream: streamOf(e.step, e.scenario.ID, e.t.Rollout, turn)},
+	})
+	var overflow *policy.ContextError
+	switch {
+	case errors.As(err, &overflow):
+		// The bridge is dropped: a row must not end in ids nobody answered.
+		e.end(trajectory.Limit, trajectory.StopContextOverflow, fmt.Sprintf("%v: %d of %d ids", err, overflow.NumPrompt, overflow.MaxContext))
+		return nil, false
+	case err != nil:
+		e.end(trajectory.InfrastructureError, trajectory.StopError, "sampling: "+err.Error())
+		return nil, false
+	case len(c.IDs) == 0 || len(c.IDs) != len(c.SamplerLogprobs):
+		e.end(trajectory.InfrastructureError, trajectory.StopError,
+			fmt.Sprintf("sampling: %d ids with %d logprobs", len(c.IDs), len(c.SamplerLogprobs)))
+		return nil, false
+	}
+	e.prompt = append(e.prompt, c.IDs...)
+	content, calls, parseError := e.o.Renderer.Parse(c.IDs)
+	for i := range calls {
+		calls[i].ID = fmt.Sprintf("call_%d", e.numCalls+i)
+	}
+	e.t.Turns = append(e.t.Turns, trajectory.Turn{
+		BridgeIDs: bridge, CompletionIDs: c.IDs, SamplerLogprobs: c.SamplerLogprobs, PolicyVersion: c.PolicyVersion,
+		Content: content, Calls: calls, ParseError: parseError, SampleSeconds: time.Since(began).Seconds(),
+	})
+	e.t.Messages = append(e.t.Messages, chat.Message{Role: chat.Assistant, Content: content, ToolCalls: calls})
+
+	switch {
+	case c.FinishReason == policy.FinishLength:
+		// Before the parse error: a call cut by the limit is unterminated because of the limit.
+		e.end(trajectory.Limit, trajectory.StopMaxTokens, parseError)
+	case parseError != "":
+		e.end(trajectory.PolicyError, trajectory.StopParseError, parseError)
+	case len(calls) == 0:
+		e.end(trajectory.OK, trajectory.StopCompleted, "")
+	case e.numCalls+len(calls) > e.o.MaxToolCalls:
+		e.end(trajectory.Limit, trajectory.StopMaxToolCalls, "")
+	default:
+		return e.call(ctx, session, calls)
+	}
+	return nil, false
+}
+
+// call runs the calls of the turn just sampled.
+func (e *episode) call(ctx context.Context, session Session, calls []chat.ToolCall) (messages []chat.Message, more bool) {
+	e.numCalls += len(calls)
+	results := session.Call(ctx, calls)
+	e.t.Turns[len(e.t.Turns)-1].Results = results
+	for _, r := range results {
+		messages = append(messages, chat.Message{Role: chat.ToolRole, Content: r.Text, ToolCallID: r.Call.ID, Name: r.Call.Name})
+	}
+	e.t.Messages = append(e.t.Messages, messages...)
+	for _, r := range results {
+		if r.Status == trajectory.CallTimeout || r.Status == trajectory.CallTransportError {
+			reason := trajectory.StopError
+			if r.Status == trajectory.CallTimeout {
+				reason = trajectory.StopTimeout
+			}
+			e.end(trajectory.EnvironmentError, reason, fmt.Sprintf("%s: %s: %s", r.Call.Name, r.Status, r.Error))
+			return nil, false
+		}
+	}
+	return messages, true
+}

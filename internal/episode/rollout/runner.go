@@ -1,0 +1,114 @@
+package rollout
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"sync"
+	"time"
+
+	"hone/internal/chat"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/policy"
+)
+
+// Options are what a Runner needs (the first three) and its limits, where 0 means the default in brackets.
+type Options struct {
+	Sampler  policy.Sampler
+	Tools    Tools
+	Renderer Renderer
+
+	System       string        // system message; empty for none
+	ToolList     []chat.Tool   // the tools shown to the model
+	MaxTurns     int           // completions of one episode [8]
+	MaxTokens    int           // ids of one completion [512]
+	MaxToolCalls int           // calls of one episode [32]
+	Temperature  float64       // 0 is greedy
+	Timeout      time.Duration // of one attempt at an episode; 0 for none
+	Seed         uint64
+	Retries      int // further attempts, each with a fresh session, after an environment error
+}
+
+// Runner runs episodes. It is safe for use from many goroutines.
+type Runner struct{ o Options }
+
+// New returns a Runner. Sampler, Tools and Renderer must be set.
+func New(o Options) *Runner {
+	if o.MaxTurns == 0 {
+		o.MaxTurns = 8
+	}
+	if o.MaxTokens == 0 {
+		o.MaxTokens = 512
+	}
+	if o.MaxToolCalls == 0 {
+		o.MaxToolCalls = 32
+	}
+	return &Runner{o}
+}
+
+// Episode runs one scenario once and returns its record, whatever happened: how it ended is Outcome and StopReason.
+// rollout is the index in the group, step the optimiser step it is for; both choose the random stream. slot is the
+// sampler's. A panic in a tool or sampler is not caught: it is a bug, not data.
+func (r *Runner) Episode(ctx context.Context, s scenario.Scenario, rollout, step, slot int) *trajectory.Trajectory {
+	for attempt := 0; ; attempt++ {
+		e := r.newEpisode(s, rollout, step, slot)
+		e.run(ctx)
+		if e.t.Outcome != trajectory.EnvironmentError || attempt >= r.o.Retries || ctx.Err() != nil {
+			return e.t
+		}
+	}
+}
+
+// Groups runs groupSize episodes of each scenario and returns them in the order of scenarios and rollouts.
+func (r *Runner) Groups(ctx context.Context, scenarios []scenario.Scenario, groupSize, step int) []trajectory.Group {
+	return r.Each(ctx, scenarios, groupSize, step, func(*trajectory.Trajectory) {})
+}
+
+// Each is Groups that also hands over every trajectory as it ends, one at a time, in the order of ending. After ctx is
+// cancelled the episodes not yet begun are records that say so.
+//
+// Episode i runs in slot i modulo NumSlots, and the episodes of one slot run one after the other. So which episodes
+// share a slot, and with it every sampled token, does not depend on which ended first.
+func (r *Runner) Each(ctx context.Context, scenarios []scenario.Scenario, groupSize, step int, each func(*trajectory.Trajectory)) []trajectory.Group {
+	groups := make([]trajectory.Group, len(scenarios))
+	for i, s := range scenarios {
+		groups[i] = trajectory.Group{ScenarioID: s.ID, Trajectories: make([]*trajectory.Trajectory, groupSize)}
+	}
+	var workers sync.WaitGroup
+	var ended sync.Mutex
+	numSlots := r.o.Sampler.NumSlots()
+	for slot := range numSlots {
+		workers.Go(func() {
+			for i := slot; i < len(scenarios)*groupSize; i += numSlots {
+				t := r.Episode(ctx, scenarios[i/groupSize], i%groupSize, step, slot)
+				groups[i/groupSize].Trajectories[i%groupSize] = t
+				ended.Lock()
+				each(t)
+				ended.Unlock()
+			}
+		})
+	}
+	workers.Wait()
+	return groups
+}
+
+// streamOf names the random stream of one completion.
+func streamOf(step int, scenarioID string, rollout, turn int) uint64 {
+	h := fnv.New64a()
+	for _, n := range []int{step, rollout, turn} {
+		_ = binary.Write(h, binary.LittleEndian, int64(n)) // a hash does not fail
+	}
+	_, _ = h.Write([]byte(scenarioID))
+	return h.Sum64()
+}
+
+// stopOf says how an episode ends whose context was cancelled or ran out of time.
+func stopOf(ctx, parent context.Context) (trajectory.StopReason, string) {
+	if parent.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return trajectory.StopTimeout, "the episode's time ran out"
+	}
+	return trajectory.StopCancelled, fmt.Sprint(context.Cause(ctx))
+}

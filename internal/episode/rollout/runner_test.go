@@ -1,0 +1,258 @@
+package rollout_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"hone/internal/chat"
+	"hone/internal/episode/rollout"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/policy"
+	"hone/internal/policy/policytest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// tools counts its sessions; status decides how a call goes.
+type tools struct {
+	opened, closed atomic.Int32
+	openErr        error
+	status         func(session int32, call chat.ToolCall) trajectory.CallStatus
+}
+
+type session struct {
+	*tools
+	n int32
+}
+
+func (s *tools) Open(context.Context, string) (rollout.Session, error) {
+	n := s.opened.Add(1)
+	if s.openErr != nil {
+		return nil, s.openErr
+	}
+	return session{s, n}, nil
+}
+
+func (s session) Close() error { s.closed.Add(1); return nil }
+
+func (s session) Call(_ context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
+	var results []trajectory.ToolResult
+	for _, c := range calls {
+		r := trajectory.ToolResult{Call: c, Status: trajectory.CallOK, Text: "result of " + c.Arguments}
+		if s.status != nil {
+			r.Status = s.status(s.n, c)
+		}
+		results = append(results, r)
+	}
+	return results
+}
+
+// script replies with its lines in order: the turn is the number of tool messages' openings in the prompt.
+func script(lines ...string) func(string, policy.Request) (string, error) {
+	return func(prompt string, _ policy.Request) (string, error) {
+		return lines[strings.Count(prompt, "<assistant>")-1], nil
+	}
+}
+
+var add = policytest.Call("add", `{"a": 1}`)
+
+func runner(s *tools, reply func(string, policy.Request) (string, error), o rollout.Options) *rollout.Runner {
+	if o.Sampler == nil {
+		o.Sampler = &policytest.Sampler{Reply: reply, Slots: 3}
+	}
+	o.Tools, o.Renderer = s, policytest.Renderer{}
+	return rollout.New(o)
+}
+
+func TestEpisode(t *testing.T) {
+	s := &tools{}
+	r := runner(s, script(add+add, add, "done"), rollout.Options{System: "be short", ToolList: []chat.Tool{{Name: "add"}}, Temperature: 0.7})
+	got := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 2, 5, 0)
+	if got.Outcome != trajectory.OK || got.StopReason != trajectory.StopCompleted || got.ID != "x/5/2" || got.Answer() != "done" || got.Temperature != 0.7 {
+		t.Errorf("%+v", got)
+	}
+	if len(got.Turns) != 3 || len(got.Calls()) != 3 || got.Calls()[2].Call.ID != "call_2" {
+		t.Errorf("turns %d, calls %+v", len(got.Turns), got.Calls())
+	}
+	// The row of ids is the conversation, exactly, and the completions in it are what was sampled.
+	ids, sampled, logprobs := got.IDs()
+	want := "<tools>add \x00<system>be short\x00<user>go\x00<assistant>" + add + add +
+		"\x00<tool>result of {\"a\": 1}\x00<tool>result of {\"a\": 1}\x00<assistant>" + add +
+		"\x00<tool>result of {\"a\": 1}\x00<assistant>done\x00"
+	if text := policytest.Text(ids); text != want {
+		t.Errorf("row\n%q\nwant\n%q", text, want)
+	}
+	var own []int32
+	for i, id := range ids {
+		if sampled[i] != (logprobs[i] == policytest.Logprob) {
+			t.Fatalf("id %d: sampled %v, logprob %v", i, sampled[i], logprobs[i])
+		}
+		if sampled[i] {
+			own = append(own, id)
+		}
+	}
+	if policytest.Text(own) != add+add+"\x00"+add+"\x00done\x00" {
+		t.Errorf("sampled %q", policytest.Text(own))
+	}
+	roles := ""
+	for _, m := range got.Messages {
+		roles += m.Role[:1]
+	}
+	if roles != "suattata" {
+		t.Errorf("roles %s", roles)
+	}
+	if s.opened.Load() != 1 || s.closed.Load() != 1 {
+		t.Errorf("%d opened, %d closed", s.opened.Load(), s.closed.Load())
+	}
+}
+
+func TestEndings(t *testing.T) {
+	status := func(st trajectory.CallStatus) func(int32, chat.ToolCall) trajectory.CallStatus {
+		return func(int32, chat.ToolCall) trajectory.CallStatus { return st }
+	}
+	forever := func(string, policy.Request) (string, error) { return add, nil }
+	failing := func(string, policy.Request) (string, error) { return "", errors.New("device lost") }
+	tests := []struct {
+		name    string
+		tools   *tools
+		reply   func(string, policy.Request) (string, error)
+		o       rollout.Options
+		setup   []scenario.Gold
+		outcome trajectory.Outcome
+		reason  trajectory.StopReason
+		turns   int
+		opened  int32
+	}{
+		{"no call", &tools{}, script("hi"), rollout.Options{}, nil, trajectory.OK, trajectory.StopCompleted, 1, 1},
+		{"parse error", &tools{}, script("<call>{"), rollout.Options{}, nil, trajectory.PolicyError, trajectory.StopParseError, 1, 1},
+		{"turns", &tools{}, forever, rollout.Options{MaxTurns: 3}, nil, trajectory.Limit, trajectory.StopMaxTurns, 3, 1},
+		{"calls", &tools{}, script(add, add+add), rollout.Options{MaxToolCalls: 2}, nil, trajectory.Limit, trajectory.StopMaxToolCalls, 2, 1},
+		{"tokens", &tools{}, script(add), rollout.Options{MaxTokens: 10}, nil, trajectory.Limit, trajectory.StopMaxTokens, 1, 1},
+		{"tokens after the call", &tools{}, script(add), rollout.Options{MaxTokens: len(add)}, nil, trajectory.Limit, trajectory.StopMaxTokens, 1, 1},
+		{"context", &tools{}, nil, rollout.Options{Sampler: &policytest.Sampler{Reply: script(add, "x"), MaxContext: 80}}, nil, trajectory.Limit, trajectory.StopContextOverflow, 1, 1},
+		{"sampler", &tools{}, failing, rollout.Options{Retries: 2}, nil, trajectory.InfrastructureError, trajectory.StopError, 0, 1},
+		{"tool error", &tools{status: status(trajectory.CallToolError)}, script(add, "x"), rollout.Options{}, nil, trajectory.OK, trajectory.StopCompleted, 2, 1},
+		{"invalid", &tools{status: status(trajectory.CallInvalid)}, script(add, "x"), rollout.Options{}, nil, trajectory.OK, trajectory.StopCompleted, 2, 1},
+		{"transport", &tools{status: status(trajectory.CallTransportError)}, script(add), rollout.Options{}, nil, trajectory.EnvironmentError, trajectory.StopError, 1, 1},
+		{"timeout", &tools{status: status(trajectory.CallTimeout)}, script(add), rollout.Options{Retries: 2}, nil, trajectory.EnvironmentError, trajectory.StopTimeout, 1, 3},
+		{"open", &tools{openErr: errors.New("no such command")}, nil, rollout.Options{Retries: 1}, nil, trajectory.EnvironmentError, trajectory.StopError, 0, 2},
+		{"setup", &tools{status: status(trajectory.CallToolError)}, script("x"), rollout.Options{}, []scenario.Gold{{Name: "reset", Arguments: []byte("{}")}}, trajectory.EnvironmentError, trajectory.StopError, 0, 1},
+		{"crash, then well", &tools{status: func(session int32, _ chat.ToolCall) trajectory.CallStatus {
+			if session == 1 {
+				return trajectory.CallTransportError
+			}
+			return trajectory.CallOK
+		}}, script(add, "x"), rollout.Options{Retries: 1}, nil, trajectory.OK, trajectory.StopCompleted, 2, 2},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got := runner(test.tools, test.reply, test.o).Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go", Setup: test.setup}, 0, 0, 0)
+			if got.Outcome != test.outcome || got.StopReason != test.reason || len(got.Turns) != test.turns {
+				t.Errorf("%s, %s, %d turns (%s)", got.Outcome, got.StopReason, len(got.Turns), got.Error)
+			}
+			opened, closed := test.tools.opened.Load(), test.tools.closed.Load()
+			if opened != test.opened || test.tools.openErr == nil && closed != opened {
+				t.Errorf("%d opened, %d closed", opened, closed)
+			}
+			if _, err := json.Marshal(got); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	reply := func(string, policy.Request) (string, error) { cancel(); return add, nil }
+	s := &tools{status: func(int32, chat.ToolCall) trajectory.CallStatus { return trajectory.CallTransportError }}
+	r := runner(s, reply, rollout.Options{Retries: 5})
+	ended := 0
+	groups := r.Each(ctx, []scenario.Scenario{{ID: "a"}, {ID: "b"}}, 3, 0, func(*trajectory.Trajectory) { ended++ })
+	for _, g := range groups {
+		for _, got := range g.Trajectories {
+			if got.Outcome != trajectory.InfrastructureError || got.StopReason != trajectory.StopCancelled {
+				t.Errorf("%s: %s, %s", got.ID, got.Outcome, got.StopReason)
+			}
+		}
+	}
+	if ended != 6 || s.opened.Load() != s.closed.Load() {
+		t.Errorf("%d ended, %d opened, %d closed", ended, s.opened.Load(), s.closed.Load())
+	}
+}
+
+type hanging struct{}
+
+func (hanging) NumSlots() int { return 1 }
+func (hanging) Sample(ctx context.Context, _ policy.Request) (policy.Completion, error) {
+	<-ctx.Done()
+	return policy.Completion{}, ctx.Err()
+}
+
+func TestEpisodeTimeout(t *testing.T) {
+	r := runner(&tools{}, nil, rollout.Options{Sampler: hanging{}, Timeout: time.Millisecond})
+	got := r.Episode(context.Background(), scenario.Scenario{ID: "x"}, 0, 0, 0)
+	if got.Outcome != trajectory.InfrastructureError || got.StopReason != trajectory.StopTimeout {
+		t.Errorf("%s, %s, %s", got.Outcome, got.StopReason, got.Error)
+	}
+}
+
+// The same seed gives the same trajectories whatever the goroutines do; another seed, step or rollout gives others.
+func TestDeterministic(t *testing.T) {
+	var jitter atomic.Uint64
+	var slots sync.Map // slot -> episodes in it right now
+	reply := func(prompt string, r policy.Request) (string, error) {
+		n, _ := slots.LoadOrStore(r.Slot, new(atomic.Int32))
+		if n.(*atomic.Int32).Add(1) != 1 {
+			return "", errors.New("two episodes in one slot")
+		}
+		defer n.(*atomic.Int32).Add(-1)
+		for range jitter.Add(1) * 7 % 5 {
+			runtime.Gosched()
+		}
+		draw := r.Key.Seed ^ r.Key.Stream
+		if draw%3 == 0 {
+			return fmt.Sprint("end ", draw), nil
+		}
+		return policytest.Call("add", fmt.Sprintf(`{"a": %d, "slot": %d}`, draw, r.Slot)), nil
+	}
+	scenarios := []scenario.Scenario{{ID: "a", Task: "one"}, {ID: "b", Task: "two"}, {ID: "c", Task: "three"}}
+	run := func(seed uint64, step int) string {
+		groups := runner(&tools{}, reply, rollout.Options{Seed: seed, MaxTurns: 5}).Groups(context.Background(), scenarios, 4, step)
+		for i, g := range groups {
+			for j, got := range g.Trajectories {
+				if g.ScenarioID != scenarios[i].ID || got.ScenarioID != g.ScenarioID || got.Rollout != j || got.Error != "" {
+					t.Fatalf("group %d, %d: %+v", i, j, got)
+				}
+				got.Seconds = 0
+				for k := range got.Turns {
+					got.Turns[k].SampleSeconds = 0
+				}
+			}
+		}
+		text, err := json.Marshal(groups)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	first := run(1, 0)
+	for range 20 {
+		if run(1, 0) != first {
+			t.Fatal("the same seed gave other trajectories")
+		}
+	}
+	if run(2, 0) == first || run(1, 1) == first {
+		t.Error("another seed or step gave the same trajectories")
+	}
+}

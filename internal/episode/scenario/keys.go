@@ -1,0 +1,98 @@
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"hone/internal/grade"
+)
+
+// checkKeys refuses keys a row cannot have, since a misspelt "checks" would silently score nothing.
+func checkKeys(raw []byte) error {
+	if _, err := grade.Decode(string(raw)); err != nil { // syntax and repeated keys, at any depth
+		return err
+	}
+	var row map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &row); err != nil {
+		return fmt.Errorf("the row is not a JSON object")
+	}
+	if err := known(row, "id", "task", "setup", "checks", "gold", "difficulty", "tags", "split"); err != nil {
+		return err
+	}
+	call := []string{"name", "arguments"}
+	check := []string{"type", "equals", "number", "tolerance", "regex", "contains", "name", "arguments"}
+	for _, list := range []struct {
+		key  string
+		keys []string
+	}{{"setup", call}, {"checks", check}, {"gold", call}} {
+		var entries []json.RawMessage
+		if len(row[list.key]) > 0 && json.Unmarshal(row[list.key], &entries) != nil {
+			return fmt.Errorf("%q is not a list", list.key)
+		}
+		for i, entry := range entries {
+			var object map[string]json.RawMessage
+			if json.Unmarshal(entry, &object) != nil || object == nil {
+				return fmt.Errorf("%s[%d] is not a JSON object", list.key, i)
+			}
+			if err := known(object, list.keys...); err != nil {
+				return fmt.Errorf("%s[%d]: %w", list.key, i, err)
+			}
+		}
+	}
+	return nil
+}
+
+func known(object map[string]json.RawMessage, keys ...string) error {
+	var unknown []string
+	for key := range object {
+		if !slices.Contains(keys, key) {
+			unknown = append(unknown, key)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	sort.Strings(unknown)
+	for i, key := range unknown {
+		text := fmt.Sprintf("unknown key %q", key)
+		if near := nearest(key, keys); near != "" {
+			text += fmt.Sprintf(" (did you mean %q?)", near)
+		}
+		unknown[i] = text
+	}
+	return fmt.Errorf("%s", strings.Join(unknown, ", "))
+}
+
+// nearest returns the key closest to a misspelt one, or "" where none is at most a third of its letters away.
+func nearest(word string, keys []string) string {
+	best, limit := "", 1+len(word)/3
+	for _, key := range keys {
+		if d := distance(strings.ToLower(word), key); d <= limit {
+			best, limit = key, d-1
+		}
+	}
+	return best
+}
+
+// distance is Levenshtein's, in bytes.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,213 @@
+package scenario
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"hone/internal/fault"
+)
+
+// row is one scenario as it stands in a file.
+type row struct {
+	line int // of its first byte, from 1
+	raw  []byte
+}
+
+// Load reads a .json array or a .jsonl file of scenarios; [{"task": "..."}] is enough. Missing ids are made from a hash
+// of the task, missing splits as AssignSplits says. Its error is a *fault.Error with exit code 2 that lists every
+// broken row as file:line.
+func Load(path string) ([]Scenario, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the scenarios", Where: path, Err: err,
+			Next: "give a .json array or a .jsonl file of scenarios"}
+	}
+	scenarios, broken := parse(data, strings.HasSuffix(path, ".jsonl"))
+	if len(broken) > 0 {
+		var list strings.Builder
+		for _, b := range broken {
+			fmt.Fprintf(&list, "\n    %s:%d: %s", path, b.line, b.why)
+		}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%d broken rows in the scenarios", len(broken)),
+			Where: fmt.Sprintf("%s:%d", path, broken[0].line), Why: strings.TrimPrefix(list.String(), "\n    "),
+			Next: "correct these rows; the keys are id, task, setup, checks, gold, difficulty, tags and split"}
+	}
+	if len(scenarios) == 0 {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the scenarios are empty", Where: path,
+			Next: `add at least one row: {"task": "..."}`}
+	}
+	AssignSplits(scenarios)
+	return scenarios, nil
+}
+
+type brokenRow struct {
+	line int
+	why  string
+}
+
+func parse(data []byte, lines bool) (scenarios []Scenario, broken []brokenRow) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	read := arrayRows
+	if lines {
+		read = lineRows
+	}
+	rows, cut := read(data)
+	first := map[string]int{} // line of each id
+	var unnamed []int
+	var at []int // line of each scenario
+	for _, r := range rows {
+		s, err := parseRow(r.raw)
+		if err == nil && s.ID != "" && first[s.ID] != 0 {
+			err = fmt.Errorf("id %q is taken by the row at line %d", s.ID, first[s.ID])
+		}
+		if err != nil {
+			broken = append(broken, brokenRow{r.line, err.Error()})
+			continue
+		}
+		if s.ID == "" {
+			unnamed = append(unnamed, len(scenarios))
+		} else {
+			first[s.ID] = r.line
+		}
+		scenarios, at = append(scenarios, s), append(at, r.line)
+	}
+	// Given ids come first, so that a made one never takes the name of a row further down.
+	for _, i := range unnamed {
+		base := taskID(scenarios[i].Task)
+		id := base
+		for n := 2; first[id] != 0; n++ {
+			id = fmt.Sprintf("%s-%d", base, n)
+		}
+		scenarios[i].ID, first[id] = id, at[i]
+	}
+	if cut != nil {
+		broken = append(broken, *cut)
+	}
+	return scenarios, broken
+}
+
+// taskID names a scenario by its task: the same file gives the same ids whatever else it holds.
+func taskID(task string) string {
+	sum := sha256.Sum256([]byte(task))
+	return "s-" + hex.EncodeToString(sum[:6])
+}
+
+func lineRows(data []byte) (rows []row, cut *brokenRow) {
+	for i, line := range bytes.Split(data, []byte("\n")) {
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			rows = append(rows, row{i + 1, line})
+		}
+	}
+	return rows, nil
+}
+
+// arrayRows cuts a JSON array into its elements. Where the text stops being JSON the rest cannot be cut, so cut says
+// where and why.
+func arrayRows(data []byte) (rows []row, cut *brokenRow) {
+	lineAt := func(offset int64) int { return 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n")) }
+	// Repeated keys are parseRow's to report, as one broken row instead of the end of the file.
+	d := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true))
+	fail := func(err error) *brokenRow {
+		offset := d.InputOffset()
+		var syntax *jsontext.SyntacticError
+		if errors.As(err, &syntax) {
+			offset = syntax.ByteOffset
+		}
+		return &brokenRow{lineAt(offset), fmt.Sprintf("the file is not a JSON array from here on: %v", err)}
+	}
+	open, err := d.ReadToken()
+	if err == nil && open.Kind() != '[' {
+		err = errors.New("it does not begin with [ (one object a line needs the ending .jsonl)")
+	}
+	if err != nil {
+		return nil, fail(err)
+	}
+	for d.PeekKind() != ']' {
+		value, err := d.ReadValue()
+		if err != nil {
+			return rows, fail(err)
+		}
+		rows = append(rows, row{lineAt(d.InputOffset() - int64(len(value))), bytes.Clone(value)})
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return rows, fail(err)
+	}
+	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
+		return rows, fail(errors.New("there is text after the array"))
+	}
+	return rows, nil
+}
+
+func parseRow(raw []byte) (Scenario, error) {
+	if err := checkKeys(raw); err != nil {
+		return Scenario{}, err
+	}
+	var s Scenario
+	if err := json.Unmarshal(raw, &s); err != nil {
+		var wrong *json.UnmarshalTypeError
+		if errors.As(err, &wrong) {
+			return Scenario{}, fmt.Errorf("%q cannot be a %s", wrong.Field, wrong.Value)
+		}
+		return Scenario{}, err
+	}
+	return s, s.Validate()
+}
+
+// Save writes scenarios so that path holds the old or the new file and never half of one: JSON lines where path ends
+// in .jsonl, else an array with one scenario a line.
+func Save(path string, scenarios []Scenario) (err error) {
+	defer func() {
+		if err != nil {
+			err = &fault.Error{Code: fault.CodeError, What: "cannot write the scenarios", Where: path, Err: err}
+		}
+	}()
+	data, err := encode(scenarios, strings.HasSuffix(path, ".jsonl"))
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".scenarios-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // fails harmlessly once renamed
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+func encode(scenarios []Scenario, lines bool) ([]byte, error) {
+	var b bytes.Buffer
+	if !lines {
+		b.WriteString("[\n")
+	}
+	for i, s := range scenarios {
+		var text bytes.Buffer
+		e := json.NewEncoder(&text)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(s); err != nil {
+			return nil, fmt.Errorf("scenario %s: %w", s.ID, err)
+		}
+		b.Write(bytes.TrimRight(text.Bytes(), "\n"))
+		if !lines && i < len(scenarios)-1 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('\n')
+	}
+	if !lines {
+		b.WriteString("]\n")
+	}
+	return b.Bytes(), nil
+}

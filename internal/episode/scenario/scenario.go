@@ -1,0 +1,112 @@
+// Package scenario holds the tasks given to the agent and the conditions that say whether it did them.
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"hone/internal/chat"
+	"hone/internal/grade"
+)
+
+// Splits of a data set. Training and every choice look at Train and Validation; Test is for the final numbers.
+const (
+	Train      = "train"
+	Validation = "validation"
+	Test       = "test"
+)
+
+// Scenario is one task. Only Task is required of a file's row; Load fills in ID and Split.
+type Scenario struct {
+	ID         string   `json:"id"`
+	Task       string   `json:"task"`            // what the user says
+	Setup      []Gold   `json:"setup,omitempty"` // calls made on the episode's session before it starts; the model does not see them
+	Checks     []Check  `json:"checks,omitempty"`
+	Gold       []Gold   `json:"gold,omitempty"` // the calls of a known good solution, in order
+	Difficulty string   `json:"difficulty,omitempty"`
+	Tags       []string `json:"tags,omitempty"`
+	Split      string   `json:"split"`
+}
+
+// Gold is a tool call as a scenario file writes it: {"name": "hash", "arguments": {"text": "hi"}}.
+type Gold struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"` // a JSON object
+}
+
+// Call returns the same call in the conversation's form, without an id.
+func (g Gold) Call() chat.ToolCall {
+	return chat.ToolCall{Name: g.Name, Arguments: string(g.Arguments)}
+}
+
+func (g Gold) validate() error {
+	if g.Name == "" {
+		return fmt.Errorf(`"name" is missing`)
+	}
+	v, err := grade.Decode(string(g.Arguments))
+	if err != nil {
+		return fmt.Errorf(`"arguments" of %s: %w`, g.Name, err)
+	}
+	if _, ok := v.(map[string]any); !ok {
+		return fmt.Errorf(`"arguments" of %s are not a JSON object`, g.Name)
+	}
+	return nil
+}
+
+// GoldCalls returns Gold in the conversation's form.
+func (s *Scenario) GoldCalls() []chat.ToolCall {
+	calls := make([]chat.ToolCall, len(s.Gold))
+	for i, g := range s.Gold {
+		calls[i] = g.Call()
+	}
+	return calls
+}
+
+// Validate says what keeps a scenario from being run and checked, or nil.
+func (s *Scenario) Validate() error {
+	if s.Task == "" {
+		return fmt.Errorf(`"task" is missing or empty`)
+	}
+	switch s.Split {
+	case "", Train, Validation, Test:
+	default:
+		return fmt.Errorf(`"split" is %q; it must be train, validation or test`, s.Split)
+	}
+	for i, g := range s.Setup {
+		if err := g.validate(); err != nil {
+			return fmt.Errorf("setup[%d]: %w", i, err)
+		}
+	}
+	for i, c := range s.Checks {
+		if err := c.Validate(); err != nil {
+			return fmt.Errorf("checks[%d]: %w", i, err)
+		}
+	}
+	for i, g := range s.Gold {
+		if err := g.validate(); err != nil {
+			return fmt.Errorf("gold[%d]: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// NeedsJudge reports whether some scenario has no checks, so that only a judge could score it.
+func NeedsJudge(scenarios []Scenario) bool {
+	for _, s := range scenarios {
+		if len(s.Checks) == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// OfSplit returns the scenarios of one split, in order.
+func OfSplit(scenarios []Scenario, split string) []Scenario {
+	var out []Scenario
+	for _, s := range scenarios {
+		if s.Split == split {
+			out = append(out, s)
+		}
+	}
+	return out
+}

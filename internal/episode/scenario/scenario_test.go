@@ -1,0 +1,243 @@
+package scenario_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"hone/internal/chat"
+	"hone/internal/episode/scenario"
+	"hone/internal/fault"
+)
+
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestLoad(t *testing.T) {
+	full := `{"id":"a","task":"Hash hi","setup":[{"name":"reset","arguments":{}}],` +
+		`"checks":[{"type":"answer","contains":"49"},{"type":"call","name":"hash","arguments":{"b":1,"a":2.50}},{"type":"no_call","name":"rm"}],` +
+		`"gold":[{"name":"hash","arguments":{"b":1,"a":2.50}}],"difficulty":"easy","tags":["x"],"split":"test"}`
+	for _, file := range []struct{ name, text string }{
+		{"s.json", "[\n" + full + ",\n{\"task\": \"b\"}]"},
+		{"s.jsonl", full + "\n\n{\"task\": \"b\"}\n"},
+	} {
+		got, err := scenario.Load(write(t, file.name, file.text))
+		if err != nil || len(got) != 2 {
+			t.Fatalf("%s: %v, %v", file.name, got, err)
+		}
+		if s := got[0]; s.ID != "a" || s.Split != scenario.Test || len(s.Checks) != 3 || string(s.Gold[0].Arguments) != `{"b":1,"a":2.50}` || s.Setup[0].Name != "reset" {
+			t.Errorf("%s: %+v", file.name, s)
+		}
+		if s := got[1]; s.ID == "" || s.Split == "" {
+			t.Errorf("%s: no id or split: %+v", file.name, s)
+		}
+		path := filepath.Join(t.TempDir(), file.name)
+		if err := scenario.Save(path, got); err != nil {
+			t.Fatal(err)
+		}
+		again, err := scenario.Load(path)
+		if err != nil || !reflect.DeepEqual(got, again) {
+			t.Errorf("%s: saved and loaded: %+v, %v; want %+v", file.name, again, err, got)
+		}
+	}
+}
+
+func TestBrokenRows(t *testing.T) {
+	ok := `{"task":"x"}`
+	tests := []struct{ name, file, text, want string }{
+		{"misspelt", "s.json", "[" + ok + ",\n{\"tsk\":\"y\"}]", `s.json:2: unknown key "tsk" (did you mean "task"?)`},
+		{"misspelt in a check", "s.jsonl", ok + "\n" + `{"task":"y","checks":[{"type":"answer","contain":"z"}]}`, `s.jsonl:2: checks[0]: unknown key "contain" (did you mean "contains"?)`},
+		{"far off", "s.jsonl", `{"task":"y","solution":1}`, `s.jsonl:1: unknown key "solution"`},
+		{"repeated key", "s.json", "[\n\n{\"task\":\"y\",\"task\":\"z\"}]", "s.json:3: "},
+		{"repeated id", "s.jsonl", "{\"task\":\"y\",\"id\":\"a\"}\n{\"task\":\"z\",\"id\":\"a\"}", `s.jsonl:2: id "a" is taken by the row at line 1`},
+		{"no task", "s.jsonl", `{"id":"a"}`, `"task" is missing`},
+		{"no object", "s.json", `["x"]`, "not a JSON object"},
+		{"no array", "s.json", ok, "does not begin with ["},
+		{"cut short", "s.json", "[" + ok + ",\n\n{\"task\":", "s.json:3: "},
+		{"text behind", "s.json", "[" + ok + "]\nx", "text after the array"},
+		{"split", "s.jsonl", `{"task":"y","split":"dev"}`, `"split" is "dev"`},
+		{"type", "s.jsonl", `{"task":7}`, `"task" cannot be a number`},
+		{"two conditions", "s.jsonl", `{"task":"y","checks":[{"type":"answer","contains":"z","equals":"z"}]}`, "exactly one"},
+		{"empty contains", "s.jsonl", `{"task":"y","checks":[{"type":"answer","contains":""}]}`, "is empty"},
+		{"bad regex", "s.jsonl", `{"task":"y","checks":[{"type":"answer","regex":"("}]}`, `"regex"`},
+		{"check type", "s.jsonl", `{"task":"y","checks":[{"type":"anser","contains":"a"}]}`, "anser"},
+		{"call without arguments", "s.jsonl", `{"task":"y","checks":[{"type":"call","name":"a"}]}`, `"arguments" of a`},
+		{"gold arguments", "s.jsonl", `{"task":"y","gold":[{"name":"a","arguments":[]}]}`, "gold[0]: "},
+		{"empty", "s.json", "[]", "empty"},
+	}
+	for _, test := range tests {
+		_, err := scenario.Load(write(t, test.file, test.text))
+		var f *fault.Error
+		if !errors.As(err, &f) || f.Code != fault.CodeUsage || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v; want %q in it", test.name, err, test.want)
+		}
+	}
+	// All broken rows are named, and the good ones are not.
+	_, err := scenario.Load(write(t, "s.jsonl", "{\n"+ok+"\n{\"tasks\":\"y\"}\n[]\n"))
+	for _, line := range []int{1, 3, 4} {
+		if !strings.Contains(err.Error(), fmt.Sprintf("s.jsonl:%d: ", line)) {
+			t.Errorf("line %d is not named: %v", line, err)
+		}
+	}
+	if strings.Contains(err.Error(), "s.jsonl:2:") {
+		t.Errorf("line 2 is named: %v", err)
+	}
+	if _, err := scenario.Load(filepath.Join(t.TempDir(), "none.json")); fault.CodeOf(err) != fault.CodeUsage {
+		t.Errorf("missing file: %v", err)
+	}
+}
+
+func TestIDs(t *testing.T) {
+	got, err := scenario.Load(write(t, "s.jsonl", "{\"task\":\"a\"}\n{\"task\":\"a\"}\n{\"task\":\"b\"}\n"))
+	if err != nil || got[1].ID != got[0].ID+"-2" || got[2].ID == got[0].ID {
+		t.Errorf("ids %+v, %v", got, err)
+	}
+	// A given id that looks like a made one is kept, and the made one moves.
+	taken, err := scenario.Load(write(t, "s.jsonl", `{"task":"a"}`+"\n"+`{"task":"b","id":"`+got[0].ID+`"}`))
+	if err != nil || taken[1].ID != got[0].ID || taken[0].ID != got[0].ID+"-2" {
+		t.Errorf("ids %+v, %v", taken, err)
+	}
+}
+
+func TestSaveKeepsOldFile(t *testing.T) {
+	path := write(t, "s.json", "old")
+	bad := []scenario.Scenario{{Task: "x", Gold: []scenario.Gold{{Name: "a", Arguments: []byte("{")}}}}
+	if err := scenario.Save(path, bad); err == nil {
+		t.Fatal("saved arguments that are not JSON")
+	}
+	if data, _ := os.ReadFile(path); string(data) != "old" {
+		t.Errorf("file holds %q", data)
+	}
+	if files, _ := os.ReadDir(filepath.Dir(path)); len(files) != 1 {
+		t.Errorf("left behind: %v", files)
+	}
+}
+
+func TestSplits(t *testing.T) {
+	count := func(n int) map[string]int {
+		rows := make([]scenario.Scenario, n)
+		for i := range rows {
+			rows[i].Task = fmt.Sprint("task ", i)
+		}
+		scenario.AssignSplits(rows)
+		sizes := map[string]int{}
+		for _, s := range rows {
+			sizes[s.Split]++
+		}
+		return sizes
+	}
+	if got := count(2000); got["train"] < 1520 || got["train"] > 1680 || got["validation"] < 140 || got["test"] < 140 {
+		t.Errorf("2000 rows: %v", got)
+	}
+	for n := 1; n <= 40; n++ {
+		got := count(n)
+		if got["train"] == 0 || n >= 2 && got["validation"] == 0 || n >= 3 && got["test"] == 0 || len(got) > 3 {
+			t.Errorf("%d rows: %v", n, got)
+		}
+	}
+	given := []scenario.Scenario{{Task: "a", Split: "test"}, {Task: "b", Split: "test"}}
+	scenario.AssignSplits(given)
+	if given[0].Split != "test" || given[1].Split != "test" {
+		t.Errorf("given splits changed: %+v", given)
+	}
+}
+
+// Splits depend on tasks, not on their order, and equal tasks stay together.
+func TestSplitsProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		tasks := rapid.SliceOfN(rapid.StringMatching(`[a-z]{1,2}`), 1, 30).Draw(t, "tasks")
+		order := rapid.Permutation(tasks).Draw(t, "order")
+		assign := func(tasks []string) map[string]string {
+			rows := make([]scenario.Scenario, len(tasks))
+			for i := range rows {
+				rows[i].Task = tasks[i]
+			}
+			scenario.AssignSplits(rows)
+			splits := map[string]string{}
+			for _, s := range rows {
+				if was := splits[s.Task]; was != "" && was != s.Split {
+					t.Fatalf("%q is in %s and %s", s.Task, was, s.Split)
+				}
+				splits[s.Task] = s.Split
+			}
+			return splits
+		}
+		if a, b := assign(tasks), assign(order); !reflect.DeepEqual(a, b) {
+			t.Fatalf("%v and %v", a, b)
+		}
+	})
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestAnswerCheck(t *testing.T) {
+	tests := []struct {
+		check scenario.Check
+		text  string
+		want  bool
+	}{
+		{scenario.Check{Equals: ptr("42")}, " 42\n", true},
+		{scenario.Check{Equals: ptr("42")}, "It is 42", false},
+		{scenario.Check{Contains: ptr("42")}, "It is 42.", true},
+		{scenario.Check{Contains: ptr("42")}, "It is 4 2.", false},
+		{scenario.Check{Regex: ptr("^[0-9]+ km$")}, "42 km", true},
+		{scenario.Check{Regex: ptr("^[0-9]+ km$")}, "about 42 km", false},
+		{scenario.Check{Number: ptr(42.0)}, "6 * 7 = 42.", true},
+		{scenario.Check{Number: ptr(42.0)}, "421", false},
+		{scenario.Check{Number: ptr(42.0)}, "It is 42 or 43", false},
+		{scenario.Check{Number: ptr(-4.5), Tolerance: 0.1}, "(-4.45)", true},
+		{scenario.Check{Number: ptr(-4.5)}, "-4.45", false},
+		{scenario.Check{Number: ptr(12345.0)}, "12,345 bytes", true},
+		{scenario.Check{Number: ptr(0.0)}, "", false},
+		{scenario.Check{Number: ptr(0.0)}, "none", false},
+		{scenario.Check{Number: ptr(5.0)}, "2024-05", false},
+		{scenario.Check{Regex: ptr("x*")}, "", false},
+	}
+	for _, test := range tests {
+		test.check.Type = scenario.AnswerCheck
+		if err := test.check.Validate(); err != nil {
+			t.Errorf("%+v: %v", test.check, err)
+		}
+		if got := test.check.Answer(test.text); got != test.want {
+			t.Errorf("%+v of %q = %v", test.check, test.text, got)
+		}
+	}
+}
+
+func TestCallCheck(t *testing.T) {
+	made := []chat.ToolCall{{Name: "hash", Arguments: `{"text":"hi","n":1.0}`}}
+	tests := []struct {
+		check scenario.Check
+		want  bool
+	}{
+		{scenario.Check{Type: "call", Name: "hash", Arguments: []byte(`{"n":1,"text":"hi"}`)}, true},
+		{scenario.Check{Type: "call", Name: "hash", Arguments: []byte(`{"n":"1","text":"hi"}`)}, false},
+		{scenario.Check{Type: "no_call"}, false},
+		{scenario.Check{Type: "no_call", Name: "hash"}, false},
+		{scenario.Check{Type: "no_call", Name: "count"}, true},
+	}
+	for _, test := range tests {
+		if got := test.check.Calls(made, nil); got != test.want {
+			t.Errorf("%+v = %v", test.check, got)
+		}
+	}
+}
+
+func TestNeedsJudge(t *testing.T) {
+	checked := scenario.Scenario{Checks: []scenario.Check{{Type: "no_call"}}}
+	if scenario.NeedsJudge([]scenario.Scenario{checked}) || !scenario.NeedsJudge([]scenario.Scenario{checked, {}}) {
+		t.Error("NeedsJudge is wrong")
+	}
+}

@@ -1,0 +1,154 @@
+// Package policytest is a policy made of bytes for tests: a sampler that replies by script, and a renderer whose token
+// ids are the bytes of the text.
+package policytest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"hone/internal/chat"
+	"hone/internal/policy"
+)
+
+// Stop is the id that ends a completion; ids 0 to 255 are bytes.
+const Stop int32 = 256
+
+// Logprob is what every id gets: all 257 are equally likely.
+const Logprob float32 = -5.5490761 // -ln 257
+
+// Sampler replies by script. Only Reply is required.
+type Sampler struct {
+	// Reply gives the text of one completion from the text of its prompt (Stop ids shown as "\x00"). It must not
+	// depend on anything but its arguments, since it is called from many goroutines. An error fails Sample.
+	Reply      func(prompt string, r policy.Request) (string, error)
+	Slots      int // NumSlots; 0 means 1
+	MaxContext int // ids of prompt and completion; 0 means no limit
+}
+
+// NumSlots implements policy.Sampler.
+func (s *Sampler) NumSlots() int { return max(s.Slots, 1) }
+
+// Sample implements policy.Sampler. The reply is cut at MaxTokens, with FinishLength, or ends in Stop.
+func (s *Sampler) Sample(ctx context.Context, r policy.Request) (policy.Completion, error) {
+	if err := ctx.Err(); err != nil {
+		return policy.Completion{}, err
+	}
+	room := r.MaxTokens
+	if s.MaxContext > 0 {
+		room = min(room, s.MaxContext-len(r.Prompt))
+		if room <= 0 {
+			return policy.Completion{}, &policy.ContextError{NumPrompt: len(r.Prompt), MaxContext: s.MaxContext}
+		}
+	}
+	text, err := s.Reply(Text(r.Prompt), r)
+	if err != nil {
+		return policy.Completion{}, err
+	}
+	c := policy.Completion{IDs: append(IDs(text), Stop), FinishReason: policy.FinishStop}
+	if len(c.IDs) > room {
+		c.IDs, c.FinishReason = c.IDs[:room], policy.FinishLength
+	}
+	for range c.IDs {
+		c.SamplerLogprobs = append(c.SamplerLogprobs, Logprob)
+	}
+	return c, nil
+}
+
+// IDs returns the bytes of a text as ids.
+func IDs(text string) []int32 {
+	ids := make([]int32, len(text), len(text)+1)
+	for i := range len(text) {
+		ids[i] = int32(text[i])
+	}
+	return ids
+}
+
+// Text is the inverse of IDs; Stop becomes "\x00".
+func Text(ids []int32) string {
+	b := make([]byte, len(ids))
+	for i, id := range ids {
+		if id != Stop {
+			b[i] = byte(id)
+		}
+	}
+	return string(b)
+}
+
+// Renderer writes a message as "<role>content", then each call as "<call>{...}</call>", then Stop. It implements
+// rollout.Renderer.
+type Renderer struct{}
+
+// StopIDs implements rollout.Renderer.
+func (Renderer) StopIDs() []int32 { return []int32{Stop} }
+
+// Prompt implements rollout.Renderer. Only the tools' names are shown.
+func (r Renderer) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, error) {
+	var ids []int32
+	if len(tools) > 0 {
+		ids = append(ids, IDs("<tools>")...)
+		for _, t := range tools {
+			ids = append(ids, IDs(t.Name+" ")...)
+		}
+		ids = append(ids, Stop)
+	}
+	for _, m := range messages {
+		body, err := r.Completion(m)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(append(ids, IDs("<"+m.Role+">")...), body...)
+	}
+	return append(ids, IDs("<assistant>")...), nil
+}
+
+// Bridge implements rollout.Renderer.
+func (r Renderer) Bridge(completion []int32, results []chat.Message) ([]int32, error) {
+	var ids []int32
+	if n := len(completion); n == 0 || completion[n-1] != Stop {
+		ids = append(ids, Stop)
+	}
+	rest, err := r.Prompt(results, nil)
+	return append(ids, rest...), err
+}
+
+// Completion implements rollout.Renderer.
+func (Renderer) Completion(m chat.Message) ([]int32, error) {
+	text := m.Content
+	for _, c := range m.ToolCalls {
+		text += Call(c.Name, c.Arguments)
+	}
+	return append(IDs(text), Stop), nil
+}
+
+// Call writes a call as the policy is to write it.
+func Call(name, arguments string) string {
+	return fmt.Sprintf(`<call>{"name": %q, "arguments": %s}</call>`, name, arguments)
+}
+
+// Parse implements rollout.Renderer.
+func (Renderer) Parse(completion []int32) (content string, calls []chat.ToolCall, parseError string) {
+	text := strings.TrimSuffix(Text(completion), "\x00")
+	rest := text
+	for {
+		before, after, found := strings.Cut(rest, "<call>")
+		content += before
+		if !found {
+			return content, calls, ""
+		}
+		body, behind, closed := strings.Cut(after, "</call>")
+		var call struct {
+			Name      string          `json:"name"`
+			Arguments json.RawMessage `json:"arguments"`
+		}
+		if !closed {
+			return text, nil, "unterminated call"
+		}
+		if err := json.Unmarshal([]byte(body), &call); err != nil || call.Name == "" {
+			return text, nil, "malformed call"
+		}
+		calls = append(calls, chat.ToolCall{Name: call.Name, Arguments: string(call.Arguments)})
+		rest = behind
+	}
+}
