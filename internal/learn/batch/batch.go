@@ -1,0 +1,120 @@
+// Package batch turns trajectories and demonstrations into the rows of one optimiser step.
+package batch
+
+import (
+	"hone/internal/episode/trajectory"
+)
+
+// Sequence is one training row. The slices have equal length.
+//
+// Example, a demonstration of one turn (p prompt, s completion; Trained marks s):
+//
+//	IDs      p p p p s s s
+//	Trained  - - - - x x x
+type Sequence struct {
+	IDs             []int32
+	Trained         []bool
+	SamplerLogprobs []float32 // natural log at the sampling temperature; unused in supervised rows
+	Advantage       float64   // of every trained token; unused in supervised rows
+}
+
+// NumTrained counts the trained tokens.
+func (s Sequence) NumTrained() int {
+	n := 0
+	for _, t := range s.Trained {
+		if t {
+			n++
+		}
+	}
+	return n
+}
+
+// Batch is the rows of one step as a prefix tree of depth one: what all rows begin with is held, and computed, once.
+type Batch struct {
+	Prefix []int32
+	Rows   []Sequence // what follows the prefix
+}
+
+// NumTrained counts the trained tokens of all rows.
+func (b Batch) NumTrained() int {
+	n := 0
+	for _, r := range b.Rows {
+		n += r.NumTrained()
+	}
+	return n
+}
+
+// New shares the longest common prefix of the rows. At least one untrained token stays in each row before its first
+// trained one, since a token's logprob comes from the position before it. Rows without trained tokens are dropped.
+func New(rows []Sequence) Batch {
+	var kept []Sequence
+	for _, r := range rows {
+		if r.NumTrained() > 0 {
+			kept = append(kept, r)
+		}
+	}
+	if len(kept) == 0 {
+		return Batch{}
+	}
+	shared := len(kept[0].IDs)
+	for _, r := range kept {
+		n := 0
+		for n < shared && n+1 < len(r.IDs) && r.IDs[n] == kept[0].IDs[n] && !r.Trained[n+1] {
+			n++
+		}
+		shared = n
+	}
+	b := Batch{Prefix: kept[0].IDs[:shared]}
+	for _, r := range kept {
+		row := Sequence{IDs: r.IDs[shared:], Trained: r.Trained[shared:], Advantage: r.Advantage}
+		if r.SamplerLogprobs != nil {
+			row.SamplerLogprobs = r.SamplerLogprobs[shared:]
+		}
+		b.Rows = append(b.Rows, row)
+	}
+	return b
+}
+
+// FromGroups makes the rows of a GRPO step. Members whose outcome may not be trained on are left out of their group's
+// statistics and of the batch; groups without spread carry no signal and are dropped. Stats says how many.
+func FromGroups(groups []trajectory.Group, advantage func(rewards []float64) []float64) (Batch, Stats) {
+	var rows []Sequence
+	var stats Stats
+	for _, g := range groups {
+		var members []*trajectory.Trajectory
+		var rewards []float64
+		for _, t := range g.Trajectories {
+			if !t.Outcome.Trainable() {
+				stats.Masked++
+				continue
+			}
+			members, rewards = append(members, t), append(rewards, t.Reward)
+		}
+		stats.Groups++
+		if !spread(rewards) {
+			stats.ZeroSpread++
+			continue
+		}
+		for i, a := range advantage(rewards) {
+			ids, sampled, logprobs := members[i].IDs()
+			rows = append(rows, Sequence{IDs: ids, Trained: sampled, SamplerLogprobs: logprobs, Advantage: a})
+		}
+	}
+	return New(rows), stats
+}
+
+// Stats counts what FromGroups left out.
+type Stats struct {
+	Groups     int // all groups
+	ZeroSpread int // groups whose rewards are all equal
+	Masked     int // trajectories whose outcome may not be trained on
+}
+
+func spread(rewards []float64) bool {
+	for _, r := range rewards {
+		if r != rewards[0] {
+			return true
+		}
+	}
+	return false
+}

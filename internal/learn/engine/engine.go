@@ -1,0 +1,166 @@
+// Package engine compiles and runs graph programs on a device: a PJRT plug-in where there is one, GoMLX's pure-Go
+// backend where there is none. It is the only package that knows which.
+package engine
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/gobackend"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+
+	"hone/internal/fault"
+	"hone/internal/learn/engine/stablehlo"
+)
+
+// Engine owns a device. Buffers and programs belong to the engine that made them.
+type Engine struct {
+	backend compute.Backend
+	pureGo  bool
+	// NumCompiled counts compilations; it stands still in a run whose shapes are settled.
+	NumCompiled int
+}
+
+// Options choose the device. The zero value is the pure-Go backend.
+type Options struct {
+	Plugin string // path of a PJRT plug-in; empty: pure Go
+}
+
+// Open opens the device.
+func Open(o Options) (*Engine, error) {
+	if o.Plugin != "" {
+		b, err := stablehlo.New(o.Plugin)
+		if err != nil {
+			return nil, &fault.Error{Code: fault.CodeExhausted, What: "cannot open the accelerator plug-in", Where: o.Plugin,
+				Err: err, Next: "hone engine install cpu"}
+		}
+		return &Engine{backend: b}, nil
+	}
+	// The backend's default worker pool can deadlock when several large products are ready at once; unlimited
+	// parallelism does not (measured, docs/LOG.md).
+	b, err := gobackend.New("parallelism=-1")
+	if err != nil {
+		return nil, fmt.Errorf("opening the pure-Go backend: %w", err)
+	}
+	return &Engine{backend: b, pureGo: true}, nil
+}
+
+// PureGo reports whether the engine runs without a plug-in, and so without dynamic slices and donation.
+func (e *Engine) PureGo() bool { return e.pureGo }
+
+// Description names the device for people.
+func (e *Engine) Description() string { return e.backend.Description() }
+
+// Close releases the device; its buffers and programs are invalid afterwards.
+func (e *Engine) Close() { e.backend.Finalize() }
+
+// Buffer is an array on the device.
+type Buffer = compute.Buffer
+
+// Param declares one input of a program.
+type Param struct {
+	Name  string
+	Shape shapes.Shape
+	// Donated inputs are invalid after the run; an output of the same shape is written over them.
+	Donated bool
+}
+
+// F32 and I32 are shapes of the two types that cross a program's boundary.
+func F32(dims ...int) shapes.Shape { return shapes.Make(dtypes.Float32, dims...) }
+
+// I32 is the shape of an array of 32-bit integers.
+func I32(dims ...int) shapes.Shape { return shapes.Make(dtypes.Int32, dims...) }
+
+// Program is a compiled graph.
+type Program struct {
+	name       string
+	backend    compute.Backend
+	executable compute.Executable
+	donate     []bool
+	numParams  int
+}
+
+// Compile builds and compiles a program. build gets the parameters as nodes, in order, and returns the outputs; it
+// may panic, as GoMLX's graph functions do, which becomes the error.
+func (e *Engine) Compile(name string, params []Param, build func(in []*graph.Node) []*graph.Node) (p *Program, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("building the program %s: %v", name, r)
+		}
+	}()
+	g := graph.NewGraph(e.backend, name)
+	p = &Program{name: name, backend: e.backend, numParams: len(params)}
+	in := make([]*graph.Node, len(params))
+	for i, q := range params {
+		label := q.Name
+		if q.Donated {
+			label += stablehlo.DonatedSuffix
+		}
+		in[i] = graph.Parameter(g, label, q.Shape)
+		p.donate = append(p.donate, q.Donated)
+	}
+	if err := g.Compile(build(in)...); err != nil {
+		return nil, err
+	}
+	p.executable = g.Executable()
+	e.NumCompiled++
+	return p, nil
+}
+
+// Run executes the program. The caller owns the outputs; donated inputs are gone, the others untouched.
+func (p *Program) Run(in ...Buffer) ([]Buffer, error) {
+	if len(in) != p.numParams {
+		return nil, fmt.Errorf("program %s takes %d buffers, got %d", p.name, p.numParams, len(in))
+	}
+	out, err := p.executable.Execute(in, p.donate, 0)
+	if err != nil {
+		if strings.Contains(err.Error(), "RESOURCE_EXHAUSTED") {
+			return nil, &fault.Error{Code: fault.CodeExhausted, What: "the device is out of memory", Where: "program " + p.name,
+				Err: err, Next: "lower rollout.slots, or sft.micro_batch"}
+		}
+		return nil, fmt.Errorf("running the program %s: %w", p.name, err)
+	}
+	return out, nil
+}
+
+// NumAliased returns the bytes of inputs that outputs are written over; 0 on the pure-Go backend.
+func (p *Program) NumAliased() int64 {
+	if x, ok := p.executable.(*stablehlo.Executable); ok {
+		return x.NumAlias
+	}
+	return 0
+}
+
+// Upload copies a flat slice of float32 or int32 to the device.
+func (e *Engine) Upload(flat any, dims ...int) (Buffer, error) {
+	dtype := dtypes.Float32
+	if _, ok := flat.([]int32); ok {
+		dtype = dtypes.Int32
+	}
+	return e.backend.BufferFromFlatData(0, flat, shapes.Make(dtype, dims...))
+}
+
+// Floats copies a buffer of float32 to the host.
+func Floats(b Buffer) ([]float32, error) { return download[float32](b) }
+
+// Ints copies a buffer of int32 to the host.
+func Ints(b Buffer) ([]int32, error) { return download[int32](b) }
+
+func download[T float32 | int32](b Buffer) ([]T, error) {
+	shape, err := b.Shape()
+	if err != nil {
+		return nil, err
+	}
+	flat := make([]T, shape.Size())
+	return flat, b.ToFlatData(flat)
+}
+
+// Free releases buffers.
+func Free(buffers ...Buffer) {
+	for _, b := range buffers {
+		_ = b.Finalize() // double release is the only error, and harmless
+	}
+}

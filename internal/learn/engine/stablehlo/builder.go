@@ -1,0 +1,198 @@
+package stablehlo
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/notimplemented"
+	"github.com/gomlx/compute/shapes"
+)
+
+var dtypeNames = map[dtypes.DType]string{
+	dtypes.Float32: "f32",
+	dtypes.Int32:   "i32",
+	dtypes.Int64:   "i64",
+	dtypes.Bool:    "i1",
+}
+
+// builder collects one program; it has a main function and no others.
+type builder struct {
+	notimplemented.Builder
+	backend *Backend
+	name    string
+	main    *function
+}
+
+func (b *builder) Name() string { return b.name }
+
+func (b *builder) Main() compute.Function {
+	if b.main == nil {
+		b.main = &function{builder: b}
+		b.main.ErrFn = func(op compute.OpType) error {
+			return fmt.Errorf("stablehlo backend: %s: %w", op, compute.ErrNotImplemented)
+		}
+	}
+	return b.main
+}
+
+func (b *builder) OpShape(v compute.Value) (shapes.Shape, error) { return v.(*value).shape, nil }
+
+func (b *builder) Compile() (compute.Executable, error) {
+	f := b.main
+	signature := make([]string, len(f.params))
+	in := make([]shapes.Shape, len(f.params))
+	for i, p := range f.params {
+		attribute := ""
+		if strings.HasSuffix(f.names[i], DonatedSuffix) {
+			attribute = " {jax.buffer_donor = true}"
+		}
+		signature[i] = p.name + ": " + typeOf(p.shape) + attribute
+		in[i] = p.shape
+	}
+	out := make([]shapes.Shape, len(f.outs))
+	names, types := operandText(f.outs)
+	for i, o := range f.outs {
+		out[i] = o.shape
+	}
+	text := fmt.Sprintf("module @%s {\nfunc.func @main(%s) -> (%s) {\n%sreturn %s : %s\n}\n}\n",
+		b.name, strings.Join(signature, ", "), types, f.text.String(), names, types)
+	loaded, err := b.backend.client.Compile().WithStableHLO([]byte(text)).Done()
+	if err != nil {
+		return nil, fmt.Errorf("compiling %s: %w", b.name, err)
+	}
+	return &Executable{backend: b.backend, loaded: loaded, names: f.names, in: in, out: out,
+		HLO: text, NumAlias: loaded.OnDeviceMemoryUsageStats.Aliases}, nil
+}
+
+// value is an SSA value of the program text.
+type value struct {
+	name  string
+	shape shapes.Shape
+}
+
+// function implements compute.Function by appending text.
+type function struct {
+	notimplemented.Function
+	builder   *builder
+	text      strings.Builder
+	params    []*value
+	names     []string
+	outs      []*value
+	numValues int
+}
+
+func (f *function) Name() string             { return compute.MainName }
+func (f *function) Builder() compute.Builder { return f.builder }
+func (f *function) Parent() compute.Function { return nil }
+
+func (f *function) Shape(v compute.Value) (shapes.Shape, error) { return v.(*value).shape, nil }
+
+func (f *function) Parameter(name string, shape shapes.Shape, _ *compute.ShardingSpec) (compute.Value, error) {
+	p := &value{name: "%p" + strconv.Itoa(len(f.params)), shape: shape}
+	f.params, f.names = append(f.params, p), append(f.names, name)
+	return p, nil
+}
+
+func (f *function) Return(outs []compute.Value, _ []*compute.ShardingSpec) error {
+	for _, v := range outs {
+		f.outs = append(f.outs, v.(*value))
+	}
+	return nil
+}
+
+func (f *function) newValue(shape shapes.Shape) *value {
+	f.numValues++
+	return &value{name: "%v" + strconv.Itoa(f.numValues), shape: shape}
+}
+
+// op appends one operation in MLIR's generic form: %r = "stablehlo.name"(operands) <{attributes}> : (types) -> type.
+func (f *function) op(name, attributes string, out shapes.Shape, operands ...compute.Value) (compute.Value, error) {
+	r := f.newValue(out)
+	in := make([]*value, len(operands))
+	for i, o := range operands {
+		in[i] = o.(*value)
+	}
+	names, types := operandText(in)
+	if attributes != "" {
+		attributes = " <{" + attributes + "}>"
+	}
+	fmt.Fprintf(&f.text, "%s = \"stablehlo.%s\"(%s)%s : (%s) -> %s\n", r.name, name, names, attributes, types, typeOf(out))
+	return r, nil
+}
+
+func operandText(values []*value) (names, types string) {
+	n, t := make([]string, len(values)), make([]string, len(values))
+	for i, v := range values {
+		n[i], t[i] = v.name, typeOf(v.shape)
+	}
+	return strings.Join(n, ", "), strings.Join(t, ", ")
+}
+
+func typeOf(s shapes.Shape) string {
+	var b strings.Builder
+	b.WriteString("tensor<")
+	for _, d := range s.Dimensions {
+		b.WriteString(strconv.Itoa(d) + "x")
+	}
+	b.WriteString(dtypeNames[s.DType] + ">")
+	return b.String()
+}
+
+func join(xs []int) string {
+	s := make([]string, len(xs))
+	for i, x := range xs {
+		s[i] = strconv.Itoa(x)
+	}
+	return strings.Join(s, ", ")
+}
+
+// array writes an array<i64> attribute.
+func array(xs []int) string {
+	if len(xs) == 0 {
+		return "array<i64>"
+	}
+	return "array<i64: " + join(xs) + ">"
+}
+
+// Constant implements compute.Function for scalars and vectors of f32, i32, i64 and bool.
+func (f *function) Constant(flat any, dims ...int) (compute.Value, error) {
+	var text []string
+	var dtype dtypes.DType
+	switch xs := flat.(type) {
+	case []float32:
+		dtype = dtypes.Float32
+		for _, x := range xs {
+			text = append(text, fmt.Sprintf("0x%08X", math.Float32bits(x)))
+		}
+	case []int32:
+		dtype = dtypes.Int32
+		for _, x := range xs {
+			text = append(text, strconv.Itoa(int(x)))
+		}
+	case []int64:
+		dtype = dtypes.Int64
+		for _, x := range xs {
+			text = append(text, strconv.FormatInt(x, 10))
+		}
+	case []bool:
+		dtype = dtypes.Bool
+		for _, x := range xs {
+			text = append(text, strconv.FormatBool(x))
+		}
+	default:
+		return nil, fmt.Errorf("stablehlo backend: constant of %T: %w", flat, compute.ErrNotImplemented)
+	}
+	if len(dims) > 1 {
+		return nil, fmt.Errorf("stablehlo backend: constant of rank %d: %w", len(dims), compute.ErrNotImplemented)
+	}
+	shape := shapes.Make(dtype, dims...)
+	body := text[0]
+	if len(dims) == 1 {
+		body = "[" + strings.Join(text, ", ") + "]"
+	}
+	return f.op("constant", fmt.Sprintf("value = dense<%s> : %s", body, typeOf(shape)), shape)
+}

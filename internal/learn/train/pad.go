@@ -1,0 +1,70 @@
+package train
+
+import (
+	"github.com/gomlx/gomlx/core/graph"
+
+	"hone/internal/learn/batch"
+	"hone/internal/learn/engine"
+)
+
+type node = graph.Node
+
+// padded is a micro-batch in the fixed shapes of a program.
+type padded struct {
+	n, c, m                    int
+	ids                        []int32 // [n, c]
+	index, target              []int32 // [m]
+	weight, sampler, advantage []float32
+}
+
+// rowMultiple rounds row lengths up, so that few shapes are compiled.
+const rowMultiple = 64
+
+func roundUp(x, multiple int) int { return (x + multiple - 1) / multiple * multiple }
+
+// pad lays rows out: trained token i of a row takes its logprob from position i-1. Unused entries have weight 0.
+func (t *Trainer) pad(rows []batch.Sequence) padded {
+	longest, trained := 0, 0
+	for _, r := range rows {
+		longest = max(longest, len(r.IDs))
+		trained += r.NumTrained()
+	}
+	x := padded{n: t.microBatch, c: roundUp(longest, rowMultiple)}
+	x.m = roundUp(trained, x.n*rowMultiple/2)
+	x.ids = make([]int32, x.n*x.c)
+	x.index, x.target = make([]int32, x.m), make([]int32, x.m)
+	x.weight, x.sampler, x.advantage = make([]float32, x.m), make([]float32, x.m), make([]float32, x.m)
+	j := 0
+	for row, r := range rows {
+		copy(x.ids[row*x.c:], r.IDs)
+		for i, yes := range r.Trained {
+			if !yes {
+				continue
+			}
+			x.index[j], x.target[j], x.weight[j] = int32(row*x.c+i-1), r.IDs[i], 1
+			x.advantage[j] = float32(r.Advantage)
+			if r.SamplerLogprobs != nil {
+				x.sampler[j] = r.SamplerLogprobs[i]
+			}
+			j++
+		}
+	}
+	return x
+}
+
+func (x padded) upload(e *engine.Engine) ([]engine.Buffer, error) {
+	var out []engine.Buffer
+	for _, u := range []struct {
+		flat any
+		dims []int
+	}{{x.ids, []int{x.n, x.c}}, {x.index, []int{x.m}}, {x.target, []int{x.m}}, {x.weight, []int{x.m}},
+		{x.sampler, []int{x.m}}, {x.advantage, []int{x.m}}} {
+		b, err := e.Upload(u.flat, u.dims...)
+		if err != nil {
+			engine.Free(out...)
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}

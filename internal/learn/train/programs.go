@@ -1,0 +1,180 @@
+package train
+
+import (
+	"fmt"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"hone/internal/learn/engine"
+	"hone/internal/learn/model"
+)
+
+// headChunk is the number of tokens whose logits exist at one time.
+const headChunk = 256
+
+// logprobs returns log softmax(logits/temperature)[target] of hidden states [M, H] for targets [M], in chunks, so that
+// [M, V] never exists whole: with several chunks each is recomputed in the backward pass.
+func logprobs(d *model.Decoder, hMH, targetsM *Node, temperature float64) *Node {
+	m := hMH.Shape().Dimensions[0]
+	var parts []*Node
+	for start := 0; start < m; start += headChunk {
+		end := min(start+headChunk, m)
+		h := Slice(hMH, AxisRange(start, end))
+		if m > headChunk {
+			h = h.Checkpoint()
+		}
+		logits := DivScalar(d.Logits(h), temperature)
+		max := StopGradient(ReduceAndKeep(logits, ReduceMax, -1))
+		normaliser := Add(Log(ReduceSum(Exp(Sub(logits, max)), -1)), Squeeze(max, -1))
+		target := Slice(targetsM, AxisRange(start, end))
+		vocab := Iota(hMH.Graph(), shapes.Make(dtypes.Int32, 1, logits.Shape().Dimensions[1]), 1)
+		isTarget := Equal(Reshape(target, end-start, 1), vocab)
+		chosen := ReduceSum(Where(isTarget, logits, ZerosLike(logits)), -1)
+		part := Sub(chosen, normaliser)
+		if m > headChunk {
+			part = part.StopCheckpoint()
+		}
+		parts = append(parts, part)
+	}
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return Concatenate(parts, 0)
+}
+
+// segmentsOf splits 2*L key-value nodes [K, P, D] into shared segments.
+func segmentsOf(kv []*Node, layer int) model.KeyValues {
+	return model.KeyValues{K: kv[2*layer], V: kv[2*layer+1]}
+}
+
+// flatGradient returns the gradient of a scalar for the adapter's matrices as one flat vector, and for more nodes.
+func flatGradient(loss *Node, d *model.Decoder, more []*Node) (flat *Node, rest []*Node) {
+	pieces := d.Adapter()
+	grads := Gradient(loss, append(append([]*Node{}, pieces...), more...)...)
+	for i, p := range pieces {
+		grads[i] = Reshape(grads[i], p.Shape().Size())
+	}
+	return Concatenate(grads[:len(pieces)], 0), grads[len(pieces):]
+}
+
+// prefixProgram computes the keys and values of a prefix of p tokens: weights, adapter, ids[1,p] -> 2*L of [K, P, D].
+func (t *Trainer) prefixProgram(p int) (*engine.Program, error) {
+	return t.program(fmt.Sprintf("prefix_%d", p), func() (*engine.Program, error) {
+		params := append(t.modelParams(), engine.Param{Name: "ids", Shape: engine.I32(1, p)})
+		return t.engine.Compile("prefix", params, func(in []*Node) []*Node {
+			return model.Prefix(t.decoder(in), in[len(in)-1])
+		})
+	})
+}
+
+// prefixBackwardProgram adds to the gradient what the rows' gradient for the prefix's keys and values implies:
+// weights, adapter, ids[1,p], 2*L of dK,dV [K, P, D], gradient[A] (donated) -> gradient[A].
+func (t *Trainer) prefixBackwardProgram(p int) (*engine.Program, error) {
+	return t.program(fmt.Sprintf("prefix_backward_%d", p), func() (*engine.Program, error) {
+		params := append(t.modelParams(), engine.Param{Name: "ids", Shape: engine.I32(1, p)})
+		params = append(params, t.prefixParams("d", p, false)...)
+		params = append(params, engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
+		return t.engine.Compile("prefix_backward", params, func(in []*Node) []*Node {
+			d := t.decoder(in)
+			rest := in[len(t.weights)+1:]
+			kv := model.Prefix(d, rest[0])
+			var loss *Node
+			for i, x := range kv {
+				term := ReduceAllSum(Mul(x, rest[1+i]))
+				if loss == nil {
+					loss = term
+				} else {
+					loss = Add(loss, term)
+				}
+			}
+			flat, _ := flatGradient(loss, d, nil)
+			return []*Node{Add(in[len(in)-1], flat)}
+		})
+	})
+}
+
+// rowsProgram is forward and backward of one micro-batch of n rows of c tokens after a prefix of p, with at most m
+// trained tokens. Inputs: weights, adapter, 2*L of K,V [K, P, D], ids[n,c], index[m], target[m], weight[m], sampler[m],
+// advantage[m], gradient[A] (donated), 2*L of dK,dV (donated). Outputs: sum of losses, logprobs[m], gradient[A], dK,dV.
+// index says which of the n*c positions a trained token's logprob comes from; weight is 0 at padding.
+func (t *Trainer) rowsProgram(kind string, loss Loss, n, c, m, p int) (*engine.Program, error) {
+	return t.program(fmt.Sprintf("%s_%d_%d_%d_%d", kind, n, c, m, p), func() (*engine.Program, error) {
+		params := append(t.modelParams(), t.prefixParams("prefix", p, false)...)
+		params = append(params, engine.Param{Name: "ids", Shape: engine.I32(n, c)},
+			engine.Param{Name: "index", Shape: engine.I32(m)}, engine.Param{Name: "target", Shape: engine.I32(m)},
+			engine.Param{Name: "weight", Shape: engine.F32(m)}, engine.Param{Name: "sampler", Shape: engine.F32(m)},
+			engine.Param{Name: "advantage", Shape: engine.F32(m)},
+			engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
+		params = append(params, t.prefixParams("d", p, true)...)
+		return t.engine.Compile(kind, params, func(in []*Node) []*Node {
+			d := t.decoder(in)
+			l := 2 * t.spec.NumLayers
+			kv, rest := in[len(t.weights)+1:][:l], in[len(t.weights)+1+l:]
+			ids, index, target, weight, sampler, advantage := rest[0], rest[1], rest[2], rest[3], rest[4], rest[5]
+			h := t.rowsForward(d, ids, kv, p)
+			logp := logprobs(d, Gather(Reshape(h, n*c, t.spec.Hidden), Reshape(index, m, 1)), target, t.temperature)
+			total := ReduceAllSum(Mul(loss(logp, sampler, advantage), weight))
+			flat, dkv := flatGradient(total, d, kv)
+			out := []*Node{total, logp, Add(rest[6], flat)}
+			for i, g := range dkv {
+				out = append(out, Add(rest[7+i], g))
+			}
+			return out
+		})
+	})
+}
+
+// scoreProgram is the forward pass of rowsProgram without a loss: weights, adapter, K,V, ids, index, target -> logprobs[m].
+func (t *Trainer) scoreProgram(n, c, m, p int) (*engine.Program, error) {
+	return t.program(fmt.Sprintf("score_%d_%d_%d_%d", n, c, m, p), func() (*engine.Program, error) {
+		params := append(t.modelParams(), t.prefixParams("prefix", p, false)...)
+		params = append(params, engine.Param{Name: "ids", Shape: engine.I32(n, c)},
+			engine.Param{Name: "index", Shape: engine.I32(m)}, engine.Param{Name: "target", Shape: engine.I32(m)})
+		return t.engine.Compile("score", params, func(in []*Node) []*Node {
+			d := t.decoder(in)
+			l := 2 * t.spec.NumLayers
+			kv, rest := in[len(t.weights)+1:][:l], in[len(t.weights)+1+l:]
+			h := t.rowsForward(d, rest[0], kv, p)
+			return []*Node{logprobs(d, Gather(Reshape(h, n*c, t.spec.Hidden), Reshape(rest[1], m, 1)), rest[2], t.temperature)}
+		})
+	})
+}
+
+// rowsForward runs rows [n, c] that follow the prefix and returns their hidden states [n, c, H].
+func (t *Trainer) rowsForward(d *model.Decoder, ids *Node, kv []*Node, p int) *Node {
+	g := ids.Graph()
+	n, c := ids.Shape().Dimensions[0], ids.Shape().Dimensions[1]
+	positions := AddScalar(Iota(g, shapes.Make(dtypes.Int32, n, c), 1), p)
+	causal := model.Causal(g, n, c)
+	return d.Forward(ids, positions, func(layer int, k, v *Node) []model.KeyValues {
+		return []model.KeyValues{segmentsOf(kv, layer), {K: k, V: v, Mask: causal}}
+	}, nil)
+}
+
+// applyProgram is one step of AdamW without weight decay (arXiv 1711.05101), after clipping the gradient's global norm:
+// adapter, first and second moment, gradient (all [A], donated), rate, clip, bias corrections 1-b1^t and 1-b2^t (scalars)
+// -> adapter, moments, norm before clipping.
+func (t *Trainer) applyProgram() (*engine.Program, error) {
+	const b1, b2, eps = 0.9, 0.99, 1e-8
+	return t.program("apply", func() (*engine.Program, error) {
+		var params []engine.Param
+		for _, name := range []string{"adapter", "m", "v", "gradient"} {
+			params = append(params, engine.Param{Name: name, Shape: engine.F32(t.size), Donated: true})
+		}
+		for _, name := range []string{"rate", "clip", "c1", "c2"} {
+			params = append(params, engine.Param{Name: name, Shape: engine.F32()})
+		}
+		return t.engine.Compile("apply", params, func(in []*Node) []*Node {
+			a, m, v, grad, rate, clip := in[0], in[1], in[2], in[3], in[4], in[5]
+			norm := Sqrt(ReduceAllSum(Square(grad)))
+			one := Scalar(a.Graph(), dtypes.Float32, 1)
+			grad = Mul(grad, Min(one, Div(clip, AddScalar(norm, 1e-6))))
+			m = Add(MulScalar(m, b1), MulScalar(grad, 1-b1))
+			v = Add(MulScalar(v, b2), MulScalar(Square(grad), 1-b2))
+			update := Div(Div(m, in[6]), AddScalar(Sqrt(Div(v, in[7])), eps))
+			return []*Node{Sub(a, Mul(update, rate)), m, v, norm}
+		})
+	})
+}

@@ -1,0 +1,384 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sort"
+
+	"hone/internal/fault"
+	"hone/internal/learn/batch"
+	"hone/internal/learn/engine"
+	"hone/internal/learn/model"
+)
+
+// Options shape a trainer. Zero values mean the defaults named.
+type Options struct {
+	LoRA        model.LoRA
+	MicroBatch  int     // rows computed at one time (8)
+	Clip        float64 // bound of the gradient's global norm (1)
+	Temperature float64 // of the logprobs, the one rollouts are sampled at (1)
+}
+
+// Trainer owns the adapter and its optimiser state. It is not safe for concurrent use.
+type Trainer struct {
+	engine      *engine.Engine
+	spec        model.Spec
+	lora        model.LoRA
+	weights     []engine.Buffer
+	temperature float64
+	microBatch  int
+	clip        float64
+	size        int // length of the adapter's flat vector
+	programs    map[string]*engine.Program
+
+	adapter, m, v engine.Buffer
+	steps         int // optimiser steps taken: the policy version
+}
+
+// New starts from a state made by NewState or read from a checkpoint.
+func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o Options) (*Trainer, error) {
+	if o.MicroBatch == 0 {
+		o.MicroBatch = 8
+	}
+	if o.Clip == 0 {
+		o.Clip = 1
+	}
+	if o.Temperature == 0 {
+		o.Temperature = 1
+	}
+	_, size := o.LoRA.Pieces(s)
+	t := &Trainer{engine: e, spec: s, lora: o.LoRA, weights: weights, temperature: o.Temperature,
+		microBatch: o.MicroBatch, clip: o.Clip, size: size, programs: map[string]*engine.Program{}}
+	if err := t.SetState(state); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// State is all a trainer must remember between steps, on the host.
+type State struct {
+	Adapter, M, V []float32 // flat, LoRA.Pieces' layout
+	Steps         int
+}
+
+// NewState draws a fresh adapter as PEFT does: A uniform in +-1/sqrt(in) (Kaiming with a = sqrt 5), B zero.
+func NewState(s model.Spec, l model.LoRA, seed uint64) State {
+	pieces, size := l.Pieces(s)
+	state := State{Adapter: make([]float32, size), M: make([]float32, size), V: make([]float32, size)}
+	for _, p := range pieces {
+		if p.B {
+			continue
+		}
+		bound := 1 / math.Sqrt(float64(p.Cols))
+		for i := range p.Rows * p.Cols {
+			state.Adapter[p.Offset+i] = float32((2*uniform(seed, uint64(p.Offset+i)) - 1) * bound)
+		}
+	}
+	return state
+}
+
+// uniform is draw i of stream seed, in [0, 1): splitmix64 of the counter, so that there is no generator state.
+func uniform(seed, i uint64) float64 {
+	x := seed*0xD1342543DE82EF95 + (i+1)*0x9E3779B97F4A7C15
+	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
+	x = (x ^ x>>27) * 0x94D049BB133111EB
+	return float64((x^x>>31)>>11) / (1 << 53)
+}
+
+// SetState replaces adapter and optimiser state.
+func (t *Trainer) SetState(s State) error {
+	if len(s.Adapter) != t.size {
+		return &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit the model",
+			Why: fmt.Sprintf("it has %d numbers, this model and rank need %d", len(s.Adapter), t.size)}
+	}
+	engine.Free(t.live()...)
+	var err error
+	for _, x := range []struct {
+		to   *engine.Buffer
+		from []float32
+	}{{&t.adapter, s.Adapter}, {&t.m, s.M}, {&t.v, s.V}} {
+		if *x.to, err = t.engine.Upload(x.from, t.size); err != nil {
+			return err
+		}
+	}
+	t.steps = s.Steps
+	return nil
+}
+
+func (t *Trainer) live() (buffers []engine.Buffer) {
+	for _, b := range []engine.Buffer{t.adapter, t.m, t.v} {
+		if b != nil {
+			buffers = append(buffers, b)
+		}
+	}
+	return buffers
+}
+
+// State copies the state to the host.
+func (t *Trainer) State() (State, error) {
+	s := State{Steps: t.steps}
+	var err error
+	if s.Adapter, err = engine.Floats(t.adapter); err != nil {
+		return s, err
+	}
+	if s.M, err = engine.Floats(t.m); err != nil {
+		return s, err
+	}
+	s.V, err = engine.Floats(t.v)
+	return s, err
+}
+
+// Adapter returns the adapter on the device, for the sampler to merge. It is valid until the next step.
+func (t *Trainer) Adapter() engine.Buffer { return t.adapter }
+
+// PolicyVersion counts the optimiser steps taken.
+func (t *Trainer) PolicyVersion() int { return t.steps }
+
+// Objective names a loss; Kind keys its compiled programs.
+type Objective struct {
+	Kind string
+	Loss Loss
+}
+
+// StepStats describe one step.
+type StepStats struct {
+	Loss       float64 // mean over trained tokens
+	GradNorm   float64 // before clipping
+	NumTokens  int     // computed, the prefix counted once
+	NumTrained int
+	MeanRatio  float64 // mean exp(trainer - sampler logprob) of trained tokens; 0 in supervised steps
+	Mismatch   float64 // mean of r - 1 - log r with that ratio: KL(sampler || trainer) estimated by k3
+	MaxDelta   float64 // largest |trainer - sampler logprob|
+}
+
+// Step takes one optimiser step: rows in micro-batches against one prefix, then the prefix's own backward pass, then
+// AdamW. Gradients equal those of the rows computed whole. A loss that is not a number leaves the state as it was.
+func (t *Trainer) Step(ctx context.Context, b batch.Batch, o Objective, rate float64) (StepStats, error) {
+	stats := StepStats{NumTokens: len(b.Prefix), NumTrained: b.NumTrained()}
+	if stats.NumTrained == 0 {
+		return stats, fmt.Errorf("a step without trained tokens")
+	}
+	kv, prefixIDs, err := t.prefix(b.Prefix)
+	if err != nil {
+		return stats, err
+	}
+	defer engine.Free(append(kv, prefixIDs)...)
+	accumulators, err := t.zeros(len(b.Prefix))
+	if err != nil {
+		return stats, err
+	}
+	for _, rows := range microBatches(b.Rows, t.microBatch) {
+		if err := ctx.Err(); err != nil {
+			engine.Free(accumulators...)
+			return stats, err
+		}
+		if accumulators, err = t.rows(rows, o, kv, len(b.Prefix), accumulators, &stats); err != nil {
+			return stats, err
+		}
+	}
+	p, err := t.prefixBackwardProgram(len(b.Prefix))
+	if err != nil {
+		return stats, err
+	}
+	in := append(append(append(t.modelBuffers(), prefixIDs), accumulators[1:]...), accumulators[0])
+	out, err := p.Run(in...)
+	if err != nil {
+		return stats, err
+	}
+	engine.Free(accumulators[1:]...)
+	n := float64(stats.NumTrained)
+	stats.Loss, stats.Mismatch, stats.MeanRatio = stats.Loss/n, stats.Mismatch/n, stats.MeanRatio/n
+	return stats, t.apply(out[0], rate, &stats)
+}
+
+func (t *Trainer) apply(gradient engine.Buffer, rate float64, stats *StepStats) error {
+	p, err := t.applyProgram()
+	if err != nil {
+		return err
+	}
+	if math.IsNaN(stats.Loss) || math.IsInf(stats.Loss, 0) {
+		engine.Free(gradient)
+		return fmt.Errorf("the loss of step %d is %v; the adapter is left as it was", t.steps+1, stats.Loss)
+	}
+	in := []engine.Buffer{t.adapter, t.m, t.v, gradient}
+	s := float64(t.steps + 1)
+	for _, x := range []float64{rate, t.clip, 1 - math.Pow(0.9, s), 1 - math.Pow(0.99, s)} {
+		b, err := t.engine.Upload([]float32{float32(x)})
+		if err != nil {
+			return err
+		}
+		defer engine.Free(b)
+		in = append(in, b)
+	}
+	out, err := p.Run(in...)
+	if err != nil {
+		return err
+	}
+	t.adapter, t.m, t.v = out[0], out[1], out[2]
+	norm, err := engine.Floats(out[3])
+	engine.Free(out[3])
+	if err != nil {
+		return err
+	}
+	stats.GradNorm = float64(norm[0])
+	t.steps++
+	return nil
+}
+
+// prefix computes the keys and values of the prefix and keeps its ids for the backward pass.
+func (t *Trainer) prefix(ids []int32) (kv []engine.Buffer, idsBuffer engine.Buffer, err error) {
+	p, err := t.prefixProgram(len(ids))
+	if err != nil {
+		return nil, nil, err
+	}
+	if idsBuffer, err = t.engine.Upload(ids, 1, len(ids)); err != nil {
+		return nil, nil, err
+	}
+	kv, err = p.Run(append(t.modelBuffers(), idsBuffer)...)
+	return kv, idsBuffer, err
+}
+
+// zeros are the accumulators of one step: the adapter's gradient, then dK,dV of the prefix.
+func (t *Trainer) zeros(p int) ([]engine.Buffer, error) {
+	g, err := t.engine.Upload(make([]float32, t.size), t.size)
+	if err != nil {
+		return nil, err
+	}
+	out := []engine.Buffer{g}
+	zero := make([]float32, t.spec.NumKVHeads*p*t.spec.HeadDim)
+	for range 2 * t.spec.NumLayers {
+		b, err := t.engine.Upload(zero, t.spec.NumKVHeads, p, t.spec.HeadDim)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+// rows runs forward and backward of one micro-batch and returns the new accumulators.
+func (t *Trainer) rows(rows []batch.Sequence, o Objective, kv []engine.Buffer, p int, accumulators []engine.Buffer,
+	stats *StepStats) ([]engine.Buffer, error) {
+	x := t.pad(rows)
+	program, err := t.rowsProgram(o.Kind, o.Loss, x.n, x.c, x.m, p)
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := x.upload(t.engine)
+	if err != nil {
+		return nil, err
+	}
+	defer engine.Free(inputs...)
+	in := append(append(append(t.modelBuffers(), kv...), inputs...), accumulators...)
+	out, err := program.Run(in...)
+	if err != nil {
+		return nil, err
+	}
+	loss, err := engine.Floats(out[0])
+	if err != nil {
+		return nil, err
+	}
+	logp, err := engine.Floats(out[1])
+	if err != nil {
+		return nil, err
+	}
+	engine.Free(out[0], out[1])
+	stats.Loss += float64(loss[0])
+	for i, s := range x.sampler {
+		if x.weight[i] == 0 || s == 0 {
+			continue
+		}
+		delta := float64(logp[i]) - float64(s)
+		stats.MeanRatio += math.Exp(delta)
+		stats.Mismatch += math.Exp(delta) - 1 - delta
+		stats.MaxDelta = max(stats.MaxDelta, math.Abs(delta))
+	}
+	for _, r := range rows {
+		stats.NumTokens += len(r.IDs)
+	}
+	return out[2:], nil
+}
+
+// Score returns the trainer's logprobs of each row's trained tokens, in order.
+func (t *Trainer) Score(b batch.Batch) ([][]float32, error) {
+	kv, ids, err := t.prefix(b.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	defer engine.Free(append(kv, ids)...)
+	var scores [][]float32
+	for start := 0; start < len(b.Rows); start += t.microBatch {
+		rows := b.Rows[start:min(start+t.microBatch, len(b.Rows))]
+		x := t.pad(rows)
+		p, err := t.scoreProgram(x.n, x.c, x.m, len(b.Prefix))
+		if err != nil {
+			return nil, err
+		}
+		inputs, err := x.upload(t.engine)
+		if err != nil {
+			return nil, err
+		}
+		out, err := p.Run(append(append(t.modelBuffers(), kv...), inputs[:3]...)...)
+		engine.Free(inputs...)
+		if err != nil {
+			return nil, err
+		}
+		logp, err := engine.Floats(out[0])
+		if err != nil {
+			return nil, err
+		}
+		engine.Free(out...)
+		for _, r := range rows {
+			n := r.NumTrained()
+			scores = append(scores, logp[:n:n])
+			logp = logp[n:]
+		}
+	}
+	return scores, nil
+}
+
+// microBatches sorts the rows by length, longest first, so that little is padded, and cuts them into runs of n. The
+// gradient is a sum over rows, so their order within a step does not matter to it.
+func microBatches(rows []batch.Sequence, n int) [][]batch.Sequence {
+	sorted := append([]batch.Sequence{}, rows...)
+	sort.SliceStable(sorted, func(i, j int) bool { return len(sorted[i].IDs) > len(sorted[j].IDs) })
+	var out [][]batch.Sequence
+	for start := 0; start < len(sorted); start += n {
+		out = append(out, sorted[start:min(start+n, len(sorted))])
+	}
+	return out
+}
+
+func (t *Trainer) decoder(in []*node) *model.Decoder {
+	return model.NewAdapted(t.spec, in[:len(t.weights)], t.lora, in[len(t.weights)])
+}
+
+func (t *Trainer) modelParams() []engine.Param {
+	return append(t.spec.WeightParams(), engine.Param{Name: "adapter", Shape: engine.F32(t.size)})
+}
+
+func (t *Trainer) modelBuffers() []engine.Buffer {
+	return append(append(make([]engine.Buffer, 0, len(t.weights)*2), t.weights...), t.adapter)
+}
+
+func (t *Trainer) prefixParams(name string, p int, donated bool) []engine.Param {
+	var params []engine.Param
+	for i := range 2 * t.spec.NumLayers {
+		params = append(params, engine.Param{Name: fmt.Sprintf("%s%d", name, i),
+			Shape: engine.F32(t.spec.NumKVHeads, p, t.spec.HeadDim), Donated: donated})
+	}
+	return params
+}
+
+// program returns the compiled program of a key, compiling it the first time.
+func (t *Trainer) program(key string, compile func() (*engine.Program, error)) (*engine.Program, error) {
+	if p, ok := t.programs[key]; ok {
+		return p, nil
+	}
+	p, err := compile()
+	if err == nil {
+		t.programs[key] = p
+	}
+	return p, err
+}

@@ -1,0 +1,212 @@
+package modelfile
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/gomlx/go-huggingface/models/gguf"
+
+	"hone/internal/fault"
+)
+
+type ggufFile struct {
+	path   string
+	header *gguf.File
+	reader *gguf.Reader
+}
+
+func (f *ggufFile) close() error { return f.reader.Close() }
+
+func openGGUF(path string) (*Model, error) {
+	bad := func(why string, err error) error {
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the base model", Where: path, Why: why, Err: err,
+			Next: "fetch it again, or name another with --base-model"}
+	}
+	if info, err := os.Stat(path); err != nil || info.Size() < 32 {
+		return nil, bad("the file is empty or missing", err)
+	}
+	header, err := gguf.Open(path)
+	if err != nil {
+		return nil, bad("not a valid GGUF file", err)
+	}
+	if a := header.Architecture(); a != "llama" {
+		return nil, bad(fmt.Sprintf("its architecture is %q; only %q is supported", a, "llama"), nil)
+	}
+	f := &ggufFile{path: path, header: header}
+	config, err := f.config()
+	if err != nil {
+		return nil, bad("", err)
+	}
+	if f.reader, err = gguf.NewReader(header); err != nil {
+		return nil, bad("", err)
+	}
+	m := &Model{Path: path, Config: config, source: f}
+	if m.Vocabulary, err = f.vocabulary(); err != nil {
+		return nil, bad("", err)
+	}
+	return m, nil
+}
+
+func (f *ggufFile) config() (Config, error) {
+	var missing []string
+	number := func(key string) float64 {
+		kv, ok := f.header.GetKeyValue(key)
+		if !ok {
+			missing = append(missing, key)
+			return 0
+		}
+		switch v := kv.Value.Raw().(type) {
+		case float32, float64:
+			return kv.Float64()
+		case nil:
+			return 0
+		default:
+			_ = v
+			return float64(kv.Int64())
+		}
+	}
+	c := Config{
+		Architecture: "llama",
+		NumLayers:    int(number("llama.block_count")),
+		Hidden:       int(number("llama.embedding_length")),
+		Intermediate: int(number("llama.feed_forward_length")),
+		NumHeads:     int(number("llama.attention.head_count")),
+		NumKVHeads:   int(number("llama.attention.head_count_kv")),
+		VocabSize:    int(number("llama.vocab_size")),
+		MaxContext:   int(number("llama.context_length")),
+		RopeTheta:    number("llama.rope.freq_base"),
+		NormEps:      number("llama.attention.layer_norm_rms_epsilon"),
+	}
+	if len(missing) > 0 {
+		return c, fmt.Errorf("the file does not say %s", strings.Join(missing, ", "))
+	}
+	if c.NumHeads == 0 || c.NumKVHeads == 0 || c.Hidden%c.NumHeads != 0 || c.NumHeads%c.NumKVHeads != 0 {
+		return c, fmt.Errorf("%d heads and %d key-value heads do not divide a width of %d", c.NumHeads, c.NumKVHeads, c.Hidden)
+	}
+	c.HeadDim = c.Hidden / c.NumHeads
+	if kv, ok := f.header.GetKeyValue("general.name"); ok {
+		c.Name, _ = kv.Value.Raw().(string)
+	}
+	if _, ok := f.header.GetKeyValue("llama.rope.scaling.type"); ok {
+		return c, fmt.Errorf("it uses rope scaling, which is not supported")
+	}
+	_, hasHead := f.header.GetTensorInfo("output.weight")
+	c.TiedHead = !hasHead
+	return c, nil
+}
+
+func (f *ggufFile) vocabulary() (Vocabulary, error) {
+	var v Vocabulary
+	text := func(key string) string {
+		kv, _ := f.header.GetKeyValue(key)
+		s, _ := kv.Value.Raw().(string)
+		return s
+	}
+	id := func(key string) int32 {
+		kv, ok := f.header.GetKeyValue(key)
+		if !ok {
+			return -1
+		}
+		return int32(kv.Int64())
+	}
+	v.Model, v.PreTokenizer = text("tokenizer.ggml.model"), text("tokenizer.ggml.pre")
+	v.BOS, v.EOS = id("tokenizer.ggml.bos_token_id"), id("tokenizer.ggml.eos_token_id")
+	if kv, ok := f.header.GetKeyValue("tokenizer.ggml.tokens"); ok {
+		v.Tokens = kv.Strings()
+	}
+	if kv, ok := f.header.GetKeyValue("tokenizer.ggml.merges"); ok {
+		v.Merges = kv.Strings()
+	}
+	if kv, ok := f.header.GetKeyValue("tokenizer.ggml.token_type"); ok {
+		for _, t := range kv.Int64s() {
+			v.TokenTypes = append(v.TokenTypes, int32(t))
+		}
+	}
+	if len(v.Tokens) == 0 || len(v.Merges) == 0 {
+		return v, fmt.Errorf("it carries no byte-level BPE vocabulary (tokenizer model %q)", v.Model)
+	}
+	return v, nil
+}
+
+// ggufNames maps Hugging Face's tensor names inside a layer to GGUF's.
+var ggufNames = map[string]string{
+	"input_layernorm":          "attn_norm",
+	"self_attn.q_proj":         "attn_q",
+	"self_attn.k_proj":         "attn_k",
+	"self_attn.v_proj":         "attn_v",
+	"self_attn.o_proj":         "attn_output",
+	"post_attention_layernorm": "ffn_norm",
+	"mlp.gate_proj":            "ffn_gate",
+	"mlp.up_proj":              "ffn_up",
+	"mlp.down_proj":            "ffn_down",
+}
+
+func ggufName(name string) string {
+	switch name {
+	case "model.embed_tokens.weight":
+		return "token_embd.weight"
+	case "model.norm.weight":
+		return "output_norm.weight"
+	case "lm_head.weight":
+		return "output.weight"
+	}
+	rest, _ := strings.CutPrefix(name, "model.layers.")
+	layer, part, _ := strings.Cut(rest, ".")
+	if _, err := strconv.Atoi(layer); err != nil {
+		return ""
+	}
+	if g, ok := ggufNames[strings.TrimSuffix(part, ".weight")]; ok {
+		return "blk." + layer + "." + g + ".weight"
+	}
+	return ""
+}
+
+func (f *ggufFile) tensor(c Config, name string) ([]float32, []int, error) {
+	bad := func(err error) error {
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot read a tensor of the base model", Where: f.path + ": " + name, Err: err,
+			Next: "fetch the model again, or name another with --base-model"}
+	}
+	t, err := f.reader.ReadTensor(nil, ggufName(name))
+	if err != nil {
+		return nil, nil, bad(err)
+	}
+	dims := t.Shape().Dimensions
+	var flat []float32
+	if err := t.ConstFlatData(func(data any) {
+		if x, ok := data.([]float32); ok {
+			flat = append(flat, x...)
+		}
+	}); err != nil {
+		return nil, nil, bad(err)
+	}
+	t.FinalizeAll()
+	if flat == nil {
+		return nil, nil, bad(fmt.Errorf("it is stored as %s, which is not supported", t.Shape().DType))
+	}
+	switch {
+	case strings.HasSuffix(name, "q_proj.weight"):
+		flat = unpermute(flat, c.NumHeads, c.HeadDim, dims[1])
+	case strings.HasSuffix(name, "k_proj.weight"):
+		flat = unpermute(flat, c.NumKVHeads, c.HeadDim, dims[1])
+	}
+	return flat, dims, nil
+}
+
+// unpermute undoes what llama.cpp's converter does to q and k of llama models: it stores each head's rows as
+// (pair, half) where Hugging Face's rotary embedding wants (half, pair).
+func unpermute(flat []float32, numHeads, headDim, width int) []float32 {
+	out := make([]float32, len(flat))
+	half := headDim / 2
+	for h := range numHeads {
+		for pair := range half {
+			for side := range 2 {
+				from := (h*headDim + pair*2 + side) * width
+				to := (h*headDim + side*half + pair) * width
+				copy(out[to:to+width], flat[from:from+width])
+			}
+		}
+	}
+	return out
+}
