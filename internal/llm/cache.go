@@ -1,0 +1,79 @@
+package llm
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"hone/internal/fault"
+)
+
+// cachePath names a request by the digest of where it goes and what it says. The key is no part of it.
+func (c *Client) cachePath(body []byte) string {
+	h := sha256.New()
+	h.Write([]byte(c.url))
+	h.Write([]byte{0})
+	h.Write(body)
+	return filepath.Join(c.o.CacheDir, hex.EncodeToString(h.Sum(nil))+".json")
+}
+
+func (c *Client) lookup(body []byte) (Response, bool, error) {
+	if c.o.CacheDir == "" {
+		return Response{}, false, nil
+	}
+	path := c.cachePath(body)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Response{}, false, nil
+	}
+	if err != nil {
+		return Response{}, false, &fault.Error{What: "cannot read the answer cache", Where: path, Err: err}
+	}
+	var r Response
+	if json.Unmarshal(b, &r) != nil {
+		return Response{}, false, nil // not ours or damaged: asking again replaces it
+	}
+	r.Cached = true
+	return r, true, nil
+}
+
+// store keeps an answer: written beside and renamed, so a reader meets a whole answer or none.
+func (c *Client) store(body []byte, r Response) error {
+	if c.o.CacheDir == "" {
+		return nil
+	}
+	path := c.cachePath(body)
+	err := func() error {
+		b, err := json.Marshal(r)
+		if err != nil {
+			return err
+		}
+		if err := os.MkdirAll(c.o.CacheDir, 0o700); err != nil {
+			return err
+		}
+		f, err := os.CreateTemp(c.o.CacheDir, ".answer-*")
+		if err != nil {
+			return err
+		}
+		_, err = f.Write(b)
+		if err == nil {
+			err = f.Sync()
+		}
+		if err = errors.Join(err, f.Close()); err == nil {
+			err = os.Rename(f.Name(), path)
+		}
+		if err != nil {
+			return errors.Join(err, os.Remove(f.Name()))
+		}
+		return nil
+	}()
+	if err != nil {
+		return &fault.Error{Code: fault.CodeExhausted, What: "cannot keep an answer that was paid for", Where: path, Err: err,
+			Next: "free space there, then resume"}
+	}
+	return nil
+}

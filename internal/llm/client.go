@@ -1,0 +1,172 @@
+// Package llm is a thin client of OpenAI-compatible chat endpoints: the judge, the teacher, the model that collects.
+//
+// It adds what the endpoints do not give: bounded retries, a hard token budget, a cache by request digest, so that
+// a resumed run never pays twice for an answer, and errors without secrets. Collect runs one episode with it.
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"hone/internal/chat"
+	"hone/internal/fault"
+)
+
+// assumedCompletion is reserved in tokens where a request sets no MaxTokens; such a call may overspend by the rest.
+const assumedCompletion = 4096
+
+// Options of a Client. Only BaseURL is required.
+type Options struct {
+	BaseURL     string // up to and including the version: "http://127.0.0.1:8000/v1"
+	Key         Secret // sent as a bearer token where not empty
+	TokenBudget int    // tokens, prompt and completion, over all calls; 0: no limit
+	CacheDir    string // answers are kept here by request digest; empty: no cache
+	MaxRetries  int    // attempts after the first; 0: 5, negative: none
+
+	Timeout   time.Duration     // of one attempt; 0: 5 minutes
+	BackOff   time.Duration     // upper bound of the first wait, doubled each time; 0: 500 ms
+	MaxWait   time.Duration     // upper bound of any wait, Retry-After included; 0: 1 minute
+	Transport http.RoundTripper // nil: http.DefaultTransport
+	Rand      func() float64    // uniform in [0, 1), spreads the waits; nil: math/rand
+}
+
+// Client talks to one endpoint. It may be used from many goroutines.
+type Client struct {
+	o      Options
+	url    string
+	http   *http.Client
+	budget budget
+}
+
+// New checks the options and returns a client. It sends nothing.
+func New(o Options) (*Client, error) {
+	u, err := url.Parse(o.BaseURL)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.User != nil || u.RawQuery != "" {
+		// The URL itself is not shown: what makes it wrong may be a password inside it.
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot use the endpoint's base URL",
+			Why: "it must be http(s)://host[:port]/path, without a user name or a query", Next: "put the key into its own setting"}
+	}
+	defaults(&o)
+	return &Client{
+		o:      o,
+		url:    strings.TrimRight(o.BaseURL, "/") + "/chat/completions",
+		budget: budget{limit: o.TokenBudget},
+		http: &http.Client{Transport: o.Transport, CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse // a redirected POST loses its body, and may carry the key elsewhere
+		}},
+	}, nil
+}
+
+func defaults(o *Options) {
+	if o.MaxRetries == 0 {
+		o.MaxRetries = 5
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 5 * time.Minute
+	}
+	if o.BackOff == 0 {
+		o.BackOff = 500 * time.Millisecond
+	}
+	if o.MaxWait == 0 {
+		o.MaxWait = time.Minute
+	}
+	if o.Rand == nil {
+		o.Rand = rand.Float64
+	}
+}
+
+// Request asks for one completion. Two equal requests share a cache entry: give each of several samples its own Seed.
+type Request struct {
+	Model       string         `json:"model"`
+	Messages    []chat.Message `json:"messages"`
+	Tools       []chat.Tool    `json:"tools,omitempty"`
+	Temperature float64        `json:"temperature"`
+	MaxTokens   int            `json:"max_tokens,omitempty"` // 0: the endpoint's default
+	Seed        uint64         `json:"seed,omitempty"`
+}
+
+// Usage counts tokens.
+type Usage struct {
+	PromptTokens     int `json:"prompt_tokens"`
+	CompletionTokens int `json:"completion_tokens"`
+}
+
+// Total is the number of tokens in both directions.
+func (u Usage) Total() int { return u.PromptTokens + u.CompletionTokens }
+
+// Response is one completion.
+type Response struct {
+	Message      chat.Message `json:"message"`
+	Usage        Usage        `json:"usage"`
+	FinishReason string       `json:"finish_reason"` // "stop", "length", "tool_calls", or the endpoint's own
+	Cached       bool         `json:"-"`             // answered by the cache, nothing was spent
+}
+
+// StatusError is an answer other than 200. It is inside the *fault.Error that Chat returns.
+type StatusError struct {
+	Status  int
+	Code    string // the endpoint's own, such as "context_length_exceeded"; may be empty
+	Message string // what the endpoint said, shortened, without our key
+}
+
+func (e *StatusError) Error() string {
+	return strings.TrimSpace(fmt.Sprintf("status %d %s %s", e.Status, http.StatusText(e.Status), e.Message))
+}
+
+// Spent returns the tokens used so far, cache hits not counted.
+func (c *Client) Spent() Usage { return c.budget.spent() }
+
+// Chat asks for one completion, from the cache where it is there. Errors are *fault.Error: CodeBudget where the
+// tokens left do not cover the request, CodeUnavailable where the endpoint failed after all retries, CodeUsage where
+// it refused the key or the model, CodeError where it refused this request; or ctx's error.
+func (c *Client) Chat(ctx context.Context, r Request) (Response, error) {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return Response{}, &fault.Error{What: "cannot encode the request", Where: c.url, Err: err}
+	}
+	cached, ok, err := c.lookup(body)
+	if ok || err != nil {
+		return cached, err
+	}
+	// An upper estimate: no tokeniser in use makes more than one token of a byte, and few more than one of two.
+	reserved := Usage{PromptTokens: len(body)/2 + 1, CompletionTokens: r.MaxTokens}
+	if r.MaxTokens == 0 {
+		reserved.CompletionTokens = assumedCompletion
+	}
+	if err := c.budget.reserve(reserved.Total()); err != nil {
+		return Response{}, &fault.Error{Code: fault.CodeBudget, What: "the token budget is spent", Where: c.url, Err: err,
+			Next: "raise the budget and resume: answers already paid for are kept"}
+	}
+	resp, err := c.retry(ctx, body)
+	c.budget.settle(reserved, resp.Usage, err == nil)
+	if err != nil {
+		return Response{}, c.explain(ctx, err)
+	}
+	return resp, c.store(body, resp)
+}
+
+func (c *Client) explain(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	f := &fault.Error{Code: fault.CodeUnavailable, What: "the endpoint did not answer", Where: c.url, Err: err,
+		Next: "check that it is running, then resume"}
+	var status *StatusError
+	if errors.As(err, &status) && !retryable(status.Status) {
+		f.Code, f.What, f.Next = fault.CodeError, "the endpoint refused the request", ""
+		switch status.Status {
+		case http.StatusUnauthorized, http.StatusForbidden:
+			f.Code, f.Next = fault.CodeUsage, "check the API key"
+		case http.StatusNotFound:
+			f.Code, f.Next = fault.CodeUsage, "check the base URL and the model's name"
+		}
+	}
+	return f
+}

@@ -1,0 +1,150 @@
+package llm
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"hone/internal/chat"
+	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+)
+
+// script answers turn by turn and keeps what it was asked.
+type script struct {
+	responses []Response
+	err       error // after the responses
+	asked     []Request
+}
+
+func (s *script) Chat(ctx context.Context, r Request) (Response, error) {
+	s.asked = append(s.asked, r)
+	if len(s.asked) > len(s.responses) {
+		if s.err != nil {
+			return Response{}, s.err
+		}
+		<-ctx.Done()
+		return Response{}, ctx.Err()
+	}
+	return s.responses[len(s.asked)-1], nil
+}
+
+// tools answers every call with its name, and status by name.
+type tools map[string]trajectory.CallStatus
+
+func (s tools) Call(_ context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
+	var out []trajectory.ToolResult
+	for _, c := range calls {
+		status := trajectory.CallOK
+		if st, ok := s[c.Name]; ok {
+			status = st
+		}
+		out = append(out, trajectory.ToolResult{Call: c, Status: status, Text: "did " + c.Name})
+	}
+	return out
+}
+func (tools) Close() error { return nil }
+
+func calling(names ...string) Response {
+	r := Response{FinishReason: "tool_calls", Usage: Usage{PromptTokens: 5, CompletionTokens: 10}}
+	for _, n := range names {
+		r.Message.ToolCalls = append(r.Message.ToolCalls, chat.ToolCall{Name: n, Arguments: "{}"})
+	}
+	r.Message.Role = chat.Assistant
+	return r
+}
+
+func answering(text string) Response {
+	return Response{Message: chat.Message{Role: chat.Assistant, Content: text}, FinishReason: "stop", Usage: Usage{CompletionTokens: 4}}
+}
+
+func approveAllBut(denied string) func(chat.ToolCall) (bool, string) {
+	return func(c chat.ToolCall) (bool, string) {
+		if c.Name == denied {
+			return false, "rule no-" + denied
+		}
+		return true, "rule all"
+	}
+}
+
+func TestCollectFeedsDenialBack(t *testing.T) {
+	s := &script{responses: []Response{calling("read", "delete", "list"), answering("done")}}
+	got, err := Collect(t.Context(), s, tools{}, Episode{ID: "s/0/0", System: "be good", Task: "tidy up", Seed: 5, Approve: approveAllBut("delete")})
+	if err != nil || got.Outcome != trajectory.OK || got.StopReason != trajectory.StopCompleted || got.Answer() != "done" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	var text []string
+	for _, m := range got.Messages {
+		text = append(text, m.Role+":"+m.ToolCallID+":"+m.Content)
+	}
+	want := "system::be good|user::tidy up|assistant::|tool:call_0_0:did read|tool:call_0_1:The call was denied: rule no-delete|tool:call_0_2:did list|assistant::done"
+	if strings.Join(text, "|") != want {
+		t.Errorf("messages\n%s\nwant\n%s", strings.Join(text, "|"), want)
+	}
+	results := got.Calls()
+	if results[0].Status != trajectory.CallOK || results[0].Approval != "rule all" ||
+		results[1].Status != trajectory.CallDenied || results[1].Approval != "rule no-delete" || results[2].Call.Name != "list" {
+		t.Errorf("results = %+v", results)
+	}
+	if s.asked[0].Seed != 5 || s.asked[1].Seed != 6 || len(s.asked[1].Messages) != 6 {
+		t.Errorf("asked %+v", s.asked)
+	}
+	if ids, _, _ := got.IDs(); len(ids) != 0 {
+		t.Error("a collected trajectory has token ids")
+	}
+}
+
+func TestCollectOutcomes(t *testing.T) {
+	cut := answering("half a sen")
+	cut.FinishReason = "length"
+	overflow := &fault.Error{Err: &StatusError{Status: 400, Code: "context_length_exceeded"}}
+	spent := &fault.Error{Code: fault.CodeBudget, What: "spent"}
+	for name, tc := range map[string]struct {
+		script  script
+		tools   tools
+		limits  Limits
+		outcome trajectory.Outcome
+		stop    trajectory.StopReason
+		code    fault.Code
+	}{
+		"max turns":            {script{responses: []Response{calling("a"), calling("a")}}, nil, Limits{MaxTurns: 2}, trajectory.Limit, trajectory.StopMaxTurns, 0},
+		"only invalid calls":   {script{responses: []Response{calling("a"), calling("a")}}, tools{"a": trajectory.CallInvalid}, Limits{MaxTurns: 2}, trajectory.PolicyError, trajectory.StopMaxTurns, 0},
+		"max tool calls":       {script{responses: []Response{calling("a"), calling("a", "b")}}, nil, Limits{MaxToolCalls: 2}, trajectory.Limit, trajectory.StopMaxToolCalls, 0},
+		"max tokens":           {script{responses: []Response{calling("a"), calling("a")}}, nil, Limits{MaxTokens: 20}, trajectory.Limit, trajectory.StopMaxTokens, 0},
+		"cut by the endpoint":  {script{responses: []Response{cut}}, nil, Limits{}, trajectory.Limit, trajectory.StopMaxTokens, 0},
+		"context overflow":     {script{responses: []Response{calling("a")}, err: overflow}, nil, Limits{}, trajectory.Limit, trajectory.StopContextOverflow, 0},
+		"a tool error is seen": {script{responses: []Response{calling("a"), answering("x")}}, tools{"a": trajectory.CallToolError}, Limits{}, trajectory.OK, trajectory.StopCompleted, 0},
+		"a server crashed":     {script{responses: []Response{calling("a")}}, tools{"a": trajectory.CallTransportError}, Limits{}, trajectory.EnvironmentError, trajectory.StopError, 0},
+		"a server hung":        {script{responses: []Response{calling("a")}}, tools{"a": trajectory.CallTimeout}, Limits{}, trajectory.EnvironmentError, trajectory.StopTimeout, 0},
+		"budget spent":         {script{err: spent}, nil, Limits{}, trajectory.InfrastructureError, trajectory.StopError, fault.CodeBudget},
+		"answer at last token": {script{responses: []Response{calling("a"), answering("x")}}, nil, Limits{MaxTokens: 14}, trajectory.OK, trajectory.StopCompleted, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := Collect(t.Context(), &tc.script, tc.tools, Episode{Task: "t", Limits: tc.limits, Approve: approveAllBut("")})
+			if got.Outcome != tc.outcome || got.StopReason != tc.stop || fault.CodeOf(err) != tc.code {
+				t.Errorf("%s %s code %d, want %s %s code %d", got.Outcome, got.StopReason, fault.CodeOf(err), tc.outcome, tc.stop, tc.code)
+			}
+		})
+	}
+}
+
+func TestCollectStops(t *testing.T) {
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	got, err := Collect(cancelled, &script{}, tools{}, Episode{Approve: approveAllBut("")})
+	if !errors.Is(err, context.Canceled) || got.StopReason != trajectory.StopCancelled || got.Outcome.Trainable() {
+		t.Errorf("cancelled: %+v, %v", got, err)
+	}
+	late, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
+	defer cancel()
+	got, err = Collect(late, &script{}, tools{}, Episode{Approve: approveAllBut("")})
+	if err != nil || got.StopReason != trajectory.StopTimeout || got.Outcome != trajectory.Limit {
+		t.Errorf("out of time: %+v, %v", got, err)
+	}
+	got, err = Collect(t.Context(), &script{}, tools{}, Episode{})
+	if fault.CodeOf(err) != fault.CodeUsage || got.Outcome.Trainable() {
+		t.Errorf("without approval: %+v, %v", got, err)
+	}
+}
