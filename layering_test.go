@@ -1,0 +1,267 @@
+// Package hone_test holds the rules of the house that a compiler does not check: who may import whom (deps.txt), sizes,
+// names that are banned, and what a lock file may hold. Each failure says why the rule exists.
+package hone_test
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const modulePrefix = "hone/"
+
+// graph maps a package, as deps.txt names it, to what its non-test files import: "chat", or a path outside the module.
+type graph map[string][]string
+
+// rules is deps.txt.
+type rules struct {
+	allow   map[string][]string
+	library []rule
+	closure []rule
+}
+
+// rule holds both kinds that carry a reason: subjects may import targets (library), or may not reach them (closure).
+type rule struct {
+	subjects, targets []string
+	reason            string
+}
+
+func parseRules(text string) (rules, error) {
+	r := rules{allow: map[string][]string{}}
+	lines := bufio.NewScanner(strings.NewReader(text))
+	for n := 1; lines.Scan(); n++ {
+		line, reason, _ := strings.Cut(lines.Text(), "#")
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		kind, rest, _ := strings.Cut(line, " ")
+		left, right, found := strings.Cut(rest, ":")
+		subjects, targets := strings.Fields(left), strings.Fields(right)
+		reason = strings.TrimSpace(reason)
+		switch {
+		case !found || len(subjects) == 0:
+			return r, fmt.Errorf("deps.txt:%d: want KIND NAMES: NAMES, have %q", n, line)
+		case kind == "allow" && len(subjects) == 1 && r.allow[subjects[0]] == nil:
+			r.allow[subjects[0]] = append([]string{}, targets...)
+		case kind == "library" && reason != "":
+			r.library = append(r.library, rule{subjects: targets, targets: subjects, reason: reason})
+		case kind == "closure" && reason != "":
+			r.closure = append(r.closure, rule{subjects: subjects, targets: targets, reason: reason})
+		default:
+			return r, fmt.Errorf("deps.txt:%d: unknown kind, second allowance, or a rule without a reason: %q", n, line)
+		}
+	}
+	return r, lines.Err()
+}
+
+// matches reports whether a deps.txt name covers a package: itself, "x/*" for all below x, "x/" for a path prefix.
+func matches(pattern, pkg string) bool {
+	if below, ok := strings.CutSuffix(pattern, "*"); ok {
+		return strings.HasPrefix(pkg, below)
+	}
+	return pkg == pattern || strings.HasPrefix(pkg, strings.TrimSuffix(pattern, "/")+"/") && strings.Contains(pattern, ".")
+}
+
+func anyMatches(patterns []string, pkg string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, pkg) })
+}
+
+// check returns every breach of the rules, sorted.
+func (r rules) check(g graph) []string {
+	var out []string
+	for pkg, imports := range g {
+		out = append(out, r.checkPackage(pkg, imports)...)
+		for _, c := range r.closure {
+			if !anyMatches(c.subjects, pkg) {
+				continue
+			}
+			for _, target := range c.targets {
+				if way := g.reach(pkg, target); way != nil {
+					out = append(out, fmt.Sprintf("%s reaches %s (%s): %s", pkg, target, strings.Join(way, " -> "), c.reason))
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (r rules) checkPackage(pkg string, imports []string) (out []string) {
+	allowed, known := r.allow[pkg]
+	if !known && pkg != "cmd/hone" {
+		out = append(out, fmt.Sprintf("%s has no line in deps.txt: write down what it may import, the whole of it", pkg))
+	}
+	for _, i := range imports {
+		outside := strings.Contains(strings.SplitN(i, "/", 2)[0], ".")
+		if !outside && known && !slices.Contains(allowed, i) {
+			out = append(out, fmt.Sprintf("%s imports %s, which its line in deps.txt does not allow: see docs/DESIGN.md, rooms", pkg, i))
+		}
+		for _, l := range r.library {
+			if anyMatches(l.targets, i) && !slices.Contains(l.subjects, pkg) {
+				out = append(out, fmt.Sprintf("%s imports %s, which is for %s alone: %s", pkg, i, strings.Join(l.subjects, ", "), l.reason))
+			}
+		}
+	}
+	return out
+}
+
+// reach returns a chain of imports from pkg to the target, nil where there is none.
+func (g graph) reach(pkg, target string) []string {
+	ways := map[string][]string{pkg: {pkg}}
+	for queue := []string{pkg}; len(queue) > 0; queue = queue[1:] {
+		for _, i := range g[queue[0]] {
+			if ways[i] != nil {
+				continue
+			}
+			ways[i] = append(slices.Clone(ways[queue[0]]), i)
+			if matches(target, i) {
+				return ways[i]
+			}
+			queue = append(queue, i)
+		}
+	}
+	return nil
+}
+
+// goFiles returns every Go file of the repository by its slash path, vendored and generated folders left out.
+func goFiles(t *testing.T) map[string][]byte {
+	t.Helper()
+	return files(t, func(name string) bool { return strings.HasSuffix(name, ".go") })
+}
+
+func files(t *testing.T, want func(name string) bool) map[string][]byte {
+	t.Helper()
+	out := map[string][]byte{}
+	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if p != "." && (strings.HasPrefix(name, ".") || slices.Contains([]string{"node_modules", "bin", "dist", "runs"}, name)) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !want(name) {
+			return nil
+		}
+		b, err := os.ReadFile(p)
+		out[filepath.ToSlash(p)] = b
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// importGraph parses imports only, so it also reads packages that do not compile at the moment.
+func importGraph(t *testing.T) graph {
+	t.Helper()
+	sets := map[string]map[string]bool{}
+	for name, src := range goFiles(t) {
+		dir := path.Dir(name)
+		if strings.HasSuffix(name, "_test.go") || strings.Contains(name, "testdata/") || dir == "." {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), name, src, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pkg := strings.TrimPrefix(dir, "internal/")
+		if sets[pkg] == nil {
+			sets[pkg] = map[string]bool{}
+		}
+		for _, spec := range f.Imports {
+			p, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if own, ok := strings.CutPrefix(p, modulePrefix); ok {
+				sets[pkg][strings.TrimPrefix(own, "internal/")] = true
+			} else if strings.Contains(strings.SplitN(p, "/", 2)[0], ".") {
+				sets[pkg][p] = true
+			}
+		}
+	}
+	g := graph{}
+	for pkg, set := range sets {
+		g[pkg] = slices.Sorted(maps.Keys(set))
+	}
+	return g
+}
+
+func TestLayering(t *testing.T) {
+	text, err := os.ReadFile("deps.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := parseRules(string(bytes.TrimSpace(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := importGraph(t)
+	if len(g["config"]) == 0 {
+		t.Fatal("the graph is empty: the walk found nothing")
+	}
+	for _, breach := range r.check(g) {
+		t.Error(breach)
+	}
+}
+
+// The checker is shown to find each kind of breach in a graph made for it, and none in the sound one.
+func TestLayeringFindsPlantedImports(t *testing.T) {
+	r, err := parseRules(`
+allow chat:
+allow mcp: chat
+allow episode/rollout: chat
+allow recipe: chat episode/rollout helper
+allow helper: chat mcp
+allow learn/engine: chat
+library github.com/gomlx/: learn/engine   # tensors stay in one place
+closure recipe episode/*: mcp github.com/gomlx/   # tested with fakes
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ name, pkg, imports, want string }{
+		{"sound", "", "", ""},
+		{"not allowed", "chat", "mcp", "chat imports mcp, which its line in deps.txt does not allow"},
+		{"unknown package", "new", "chat", "new has no line in deps.txt"},
+		{"library", "mcp", "github.com/gomlx/gomlx/graph", "tensors stay in one place"},
+		{"closure through another", "helper", "mcp", "recipe reaches mcp (recipe -> helper -> mcp): tested with fakes"},
+		{"closure by wildcard", "episode/rollout", "github.com/gomlx/compute", "episode/rollout reaches github.com/gomlx/"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			g := graph{"chat": {}, "mcp": {"chat"}, "episode/rollout": {"chat"}, "helper": {"chat"}, "recipe": {"chat", "helper"},
+				"learn/engine": {"chat", "github.com/gomlx/compute"}, "cmd/hone": {"mcp", "recipe", "learn/engine"}}
+			if tc.pkg != "" {
+				g[tc.pkg] = append(g[tc.pkg], tc.imports)
+			}
+			got := strings.Join(r.check(g), "\n")
+			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestParseRulesRefuses(t *testing.T) {
+	for _, text := range []string{"allow chat", "allow : chat", "allow a: b\nallow a: c", "library x: y", "closure a: b", "permit a: b"} {
+		if _, err := parseRules(text); err == nil {
+			t.Errorf("%q is accepted", text)
+		}
+	}
+}

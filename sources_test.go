@@ -1,0 +1,157 @@
+package hone_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	maxFileLines     = 600
+	maxFunctionLines = 80
+)
+
+func isTest(name string) bool { return strings.HasSuffix(name, "_test.go") }
+
+func TestFileSizes(t *testing.T) {
+	var lines []int
+	for name, src := range goFiles(t) {
+		if isTest(name) {
+			continue
+		}
+		n := bytes.Count(src, []byte("\n"))
+		lines = append(lines, n)
+		if n > maxFileLines {
+			t.Errorf("%s has %d lines, more than %d: a reader holds one file in mind; split it where the words change", name, n, maxFileLines)
+		}
+	}
+	slices.Sort(lines)
+	t.Logf("%d files: median %d lines (aim 150), p90 %d (aim 400), longest %d",
+		len(lines), lines[len(lines)/2], lines[len(lines)*9/10], lines[len(lines)-1])
+}
+
+// breaches returns what one file does against the rules of the house.
+func breaches(name string, src []byte) ([]string, error) {
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, name, src, 0)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	at := func(n ast.Node, format string, args ...any) {
+		out = append(out, fset.Position(n.Pos()).String()+": "+fmt.Sprintf(format, args...))
+	}
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncDecl:
+			if long := fset.Position(n.End()).Line - fset.Position(n.Pos()).Line + 1; long > maxFunctionLines && !isTest(name) {
+				at(n, "%s has %d lines, more than %d: name its parts", n.Name.Name, long, maxFunctionLines)
+			}
+			if n.Name.Name == "init" && n.Recv == nil {
+				at(n, "func init: what runs before main cannot be ordered, configured or tested; call it from cmd/hone")
+			}
+		case *ast.SelectorExpr:
+			x, ok := n.X.(*ast.Ident)
+			reads := n.Sel.Name == "Getenv" || n.Sel.Name == "LookupEnv" || n.Sel.Name == "Environ" || n.Sel.Name == "ExpandEnv"
+			if ok && x.Name == "os" && reads && !strings.HasPrefix(name, "cmd/hone/") && !isTest(name) {
+				at(n, "os.%s: settings come in through options, so that a test sees all of them; read it in cmd/hone", n.Sel.Name)
+			}
+		}
+		return true
+	})
+	return out, nil
+}
+
+func TestSources(t *testing.T) {
+	for name, src := range goFiles(t) {
+		found, err := breaches(name, src)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, b := range found {
+			t.Error(b)
+		}
+	}
+}
+
+func TestSourcesFindsPlantedBreaches(t *testing.T) {
+	long := "package p\nfunc f() {\n" + strings.Repeat("\tg()\n", maxFunctionLines) + "}\n"
+	for _, tc := range []struct{ name, file, src, want string }{
+		{"sound", "internal/p/p.go", "package p\nfunc f() {}\n", ""},
+		{"long function", "internal/p/p.go", long, "internal/p/p.go:2:1: f has 82 lines"},
+		{"long test", "internal/p/p_test.go", long, ""},
+		{"init", "internal/p/p.go", "package p\nfunc init() {}\n", "func init"},
+		{"method called init", "internal/p/p.go", "package p\nfunc (t T) init() {}\n", ""},
+		{"environment", "internal/p/p.go", "package p\nvar x = os.Getenv(\"X\")\n", "os.Getenv"},
+		{"environment in the command", "cmd/hone/main.go", "package main\nvar x = os.Getenv(\"X\")\n", ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			found, err := breaches(tc.file, []byte(tc.src))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := strings.Join(found, "\n")
+			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// lockBreaches returns the entries of an npm lock file that name a host, or have no hash.
+func lockBreaches(src []byte) ([]string, error) {
+	var lock struct {
+		Packages map[string]struct {
+			Resolved, Integrity string
+			Link                bool
+		}
+	}
+	if err := json.Unmarshal(src, &lock); err != nil {
+		return nil, err
+	}
+	var out []string
+	for name, p := range lock.Packages {
+		if regexp.MustCompile(`^[a-z+]+:`).MatchString(p.Resolved) {
+			out = append(out, name+": resolved names a host; npm install --omit-lockfile-registry-resolved leaves it to the user's settings")
+		}
+		if name != "" && !p.Link && p.Integrity == "" {
+			out = append(out, name+": no integrity hash, so what is installed is not pinned")
+		}
+	}
+	return out, nil
+}
+
+func TestLockFiles(t *testing.T) {
+	locks := files(t, func(name string) bool { return name == "package-lock.json" })
+	if len(locks) == 0 {
+		t.Fatal("no lock file found: demo/package-lock.json pins the demo's server")
+	}
+	for name, src := range locks {
+		found, err := lockBreaches(src)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, b := range found {
+			t.Errorf("%s: %s", name, b)
+		}
+	}
+}
+
+func TestLockFilesFindsPlantedHost(t *testing.T) {
+	for src, want := range map[string]int{
+		`{"packages": {"": {}, "node_modules/a": {"integrity": "sha512-x"}}}`:                                       0,
+		`{"packages": {"node_modules/a": {"integrity": "sha512-x", "resolved": "https://packages.example/a.tgz"}}}`: 1,
+		`{"packages": {"node_modules/a": {}}}`:                                                                      1,
+	} {
+		if found, err := lockBreaches([]byte(src)); err != nil || len(found) != want {
+			t.Errorf("%s: %v, %v", src, found, err)
+		}
+	}
+}
