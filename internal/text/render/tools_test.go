@@ -1,0 +1,57 @@
+package render
+
+import (
+	"strings"
+	"testing"
+
+	"hone/internal/chat"
+)
+
+func TestCompactTool(t *testing.T) {
+	for _, c := range []struct{ description, schema, want string }{
+		{"", ``, `f()`},
+		{"", `{"type": "object"}`, `f()`},
+		{"Hashes text, e.g. a file. Slow.", `{"properties": {"text": {"type": "string"}, "algorithm": {"enum": ["sha256", "md5"], "default": "sha256"}}, "required": ["text"]}`,
+			`f(text: string, algorithm?: "sha256"|"md5" = "sha256") - Hashes text, e.g. a file`},
+		{"Order\nis kept!\n\nArgs:\n  z", `{"properties": {"z": {"type": "integer", "default": 1.50}, "a": {"type": ["number", "null"]}}}`,
+			`f(z?: integer = 1.50, a?: number|null) - Order is kept!`},
+		{"", `{"properties": {"l": {"type": "array", "items": {"enum": [1, 2]}}, "m": {"type": "array", "items": {"type": "string"}}, "n": {"type": "array"}}}`,
+			`f(l?: (1|2)[], m?: string[], n?: array)`},
+		{"", `{"properties": {"o": {"type": "object", "properties": {"x": {"const": "k"}}, "required": ["x"]}, "p": {"type": "object", "additionalProperties": {"type": "number"}}, "q": {}, "r": true}}`,
+			`f(o?: {x: "k"}, p?: {[key]: number}, q?: any, r?: any)`},
+		{"", `{"properties": {"a": {"$ref": "#/$defs/A"}, "b": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": null}}, "$defs": {"A": {"properties": {"next": {"$ref": "#/$defs/A"}, "v": {"$ref": "other.json"}}}}}`,
+			`f(a?: {next?: any, v?: any}, b?: string|null = null)`},
+		{"", `{"properties": {"a b": {"type": "string"}, "default": {"type": "string", "default": "x\ny"}}}`,
+			`f("a b"?: string, default?: string = "x\ny")`},
+	} {
+		got, err := compactTool(chat.Tool{Name: "f", Description: c.description, InputSchema: []byte(c.schema)})
+		if err != nil || got != c.want {
+			t.Errorf("%s\n got  %s (%v)\n want %s", c.schema, got, err, c.want)
+		}
+	}
+}
+
+func TestReferencesAreBounded(t *testing.T) {
+	var b strings.Builder
+	b.WriteString(`{"properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": {`)
+	for c := 'a'; c < 'z'; c++ {
+		next := `{"$ref": "#/$defs/` + string(c+1) + `"}`
+		b.WriteString(`"` + string(c) + `": {"properties": {"l": ` + next + `, "r": ` + next + `}}, `)
+	}
+	b.WriteString(`"z": {"type": "string"}}}`)
+	got, err := compactTool(chat.Tool{Name: "f", InputSchema: []byte(b.String())})
+	if err != nil || len(got) > 1000 || !strings.Contains(got, "any") {
+		t.Errorf("%d bytes, %v", len(got), err)
+	}
+}
+
+func TestToolsThatCannotBeDescribed(t *testing.T) {
+	for _, format := range []ToolFormat{ToolsCompact, ToolsJSON} {
+		c := newChatML(t, Options{ToolFormat: format})
+		for _, schema := range []string{`{"a": 1, "a": 2}`, `{"a"`} {
+			if _, err := c.Prompt(nil, []chat.Tool{{Name: "f", InputSchema: []byte(schema)}}); err == nil {
+				t.Errorf("%s: %s was accepted", format, schema)
+			}
+		}
+	}
+}
