@@ -70,3 +70,13 @@ func Merge(s Spec, l LoRA, weights []*Node, flat *Node) []*Node {
 	}
 	return merged
 }
+
+// LinearMaps returns the linear maps among weights in WeightParams' order.
+func (s Spec) LinearMaps(weights []*Node) []*Node {
+	var maps []*Node
+	for layer := range s.NumLayers {
+		i := 2 + layer*perLayer + 2
+		maps = append(maps, weights[i:i+int(NumTargets)]...)
+	}
+	return maps
+}

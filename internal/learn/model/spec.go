@@ -120,3 +120,12 @@ func Load(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
 	}
 	return s, buffers, nil
 }
+
+// WithLinearMaps returns weights, in WeightParams' order, with other linear maps in place of their own.
+func (s Spec) WithLinearMaps(weights, maps []engine.Buffer) []engine.Buffer {
+	out := append([]engine.Buffer{}, weights...)
+	for layer := range s.NumLayers {
+		copy(out[2+layer*perLayer+2:], maps[layer*int(NumTargets):(layer+1)*int(NumTargets)])
+	}
+	return out
+}

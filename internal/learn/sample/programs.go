@@ -1,0 +1,191 @@
+// Package sample is the in-process sampler: continuous batching over slots with private caches, a prompt prefix that
+// is stored once and read once per step, and draws that depend on a request's key alone.
+package sample
+
+import (
+	"fmt"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"hone/internal/learn/engine"
+	"hone/internal/learn/model"
+)
+
+// The programs of a sampler. Caches are [K, B, T, D] for each layer, K then V, written in place.
+
+// mergeProgram adds the adapter to the base weights: weights, adapter[A] -> the linear maps of all layers.
+func (s *Sampler) mergeProgram() (*engine.Program, error) {
+	_, size := s.lora.Pieces(s.spec)
+	params := append(s.spec.WeightParams(), engine.Param{Name: "adapter", Shape: engine.F32(size)})
+	return s.engine.Compile("merge", params, func(in []*Node) []*Node {
+		n := len(in) - 1
+		return s.spec.LinearMaps(model.Merge(s.spec, s.lora, in[:n], in[n]))
+	})
+}
+
+// prefixProgram computes a prefix of p tokens: weights, ids[1,p] -> 2*L of [K, P, D].
+func (s *Sampler) prefixProgram(p int) (*engine.Program, error) {
+	params := append(s.spec.WeightParams(), engine.Param{Name: "ids", Shape: engine.I32(1, p)})
+	return s.engine.Compile("prefix", params, func(in []*Node) []*Node {
+		return model.Prefix(model.NewDecoder(s.spec, in[:len(in)-1]), in[len(in)-1])
+	})
+}
+
+func (s *Sampler) cacheParams() []engine.Param {
+	var params []engine.Param
+	for i := range 2 * s.spec.NumLayers {
+		params = append(params, engine.Param{Name: fmt.Sprintf("prefix%d", i),
+			Shape: engine.F32(s.spec.NumKVHeads, len(s.prefix), s.spec.HeadDim)})
+	}
+	for i := range 2 * s.spec.NumLayers {
+		params = append(params, engine.Param{Name: fmt.Sprintf("cache%d", i), Donated: true,
+			Shape: engine.F32(s.spec.NumKVHeads, s.slots, s.context, s.spec.HeadDim)})
+	}
+	return params
+}
+
+// prefillProgram writes up to one chunk of tokens into each slot of a group. Chunks start at multiples of their
+// length, so that a token is always computed in the same row of the same shape. Inputs: weights, prefix, caches,
+// group (scalar), ids[g,c], start[g] (in chunks), write[g,c] (1 where the token is new), shared[g] (1 where the slot
+// follows the prefix). Outputs: caches.
+func (s *Sampler) prefillProgram() (*engine.Program, error) {
+	g, c, t, kv, d := s.group, s.chunk, s.context, s.spec.NumKVHeads, s.spec.HeadDim
+	params := append(append(s.spec.WeightParams(), s.cacheParams()...),
+		engine.Param{Name: "group", Shape: engine.I32()}, engine.Param{Name: "ids", Shape: engine.I32(g, c)},
+		engine.Param{Name: "start", Shape: engine.I32(g)}, engine.Param{Name: "write", Shape: engine.I32(g, c)},
+		engine.Param{Name: "shared", Shape: engine.I32(g)})
+	return s.engine.Compile("prefill", params, func(in []*Node) []*Node {
+		w, l := len(s.base), 2*s.spec.NumLayers
+		prefix, caches, rest := in[w:w+l], in[w+l:w+2*l], in[w+2*l:]
+		group, ids, start, write, shared := rest[0], rest[1], rest[2], rest[3], rest[4]
+		graph := ids.Graph()
+		own := Add(BroadcastToDims(MulScalar(Reshape(start, g, 1), c), g, c), Iota(graph, shapes.Make(dtypes.Int32, g, c), 1))
+		positions := Add(own, BroadcastToDims(MulScalar(Reshape(shared, g, 1), len(s.prefix)), g, c))
+		keys := Iota(graph, shapes.Make(dtypes.Int32, g, c, t), 2)
+		visible := LessOrEqual(keys, BroadcastToDims(Reshape(own, g, c, 1), g, c, t))
+		// A chunk replaces block start of a slot's T/C blocks, and of it only the new tokens.
+		blocks := Iota(graph, shapes.Make(dtypes.Int32, 1, g, t/c, c, 1), 2)
+		isBlock := Equal(blocks, BroadcastToDims(Reshape(start, 1, g, 1, 1, 1), 1, g, t/c, c, 1))
+		isNew := Equal(BroadcastToDims(Reshape(write, 1, g, 1, c, 1), 1, g, t/c, c, 1), OnesLike(blocks))
+		replace := BroadcastToDims(LogicalAnd(isBlock, isNew), kv, g, t/c, c, d)
+		zero := ScalarZero(graph, dtypes.Int32)
+		at := []*Node{zero, MulScalar(group, g), zero, zero}
+		out := make([]*Node, l)
+		update := func(i int, fresh *Node) *Node {
+			slots := caches[i]
+			if g != s.slots {
+				slots = DynamicSlice(slots, at, []int{kv, g, t, d})
+			}
+			fresh = BroadcastToDims(Reshape(fresh, kv, g, 1, c, d), kv, g, t/c, c, d)
+			slots = Reshape(Where(replace, fresh, Reshape(slots, kv, g, t/c, c, d)), kv, g, t, d)
+			out[i] = slots
+			if g != s.slots {
+				out[i] = DynamicUpdateSlice(caches[i], slots, at)
+			}
+			return slots
+		}
+		model.NewDecoder(s.spec, in[:w]).Forward(ids, positions, func(layer int, k, v *Node) []model.KeyValues {
+			own := model.KeyValues{K: update(2*layer, k), V: update(2*layer+1, v), Mask: visible}
+			return []model.KeyValues{s.sharedSegment(prefix, layer, shared), own}
+		}, nil)
+		return out
+	})
+}
+
+func (s *Sampler) sharedSegment(prefix []*Node, layer int, shared *Node) model.KeyValues {
+	return model.KeyValues{K: prefix[2*layer], V: prefix[2*layer+1], Mask: Equal(shared, OnesLike(shared))}
+}
+
+// decodeProgram feeds one token to every slot and draws the next. Inputs: weights, prefix, caches, ids[B], length[B]
+// (tokens in the slot's cache; the new one is written there), shared[B], temperature[B], uniform[B] in [0,1).
+// Outputs: next[B], logprob[B], caches.
+func (s *Sampler) decodeProgram() (*engine.Program, error) {
+	b, t, kv, d := s.slots, s.context, s.spec.NumKVHeads, s.spec.HeadDim
+	params := append(append(s.spec.WeightParams(), s.cacheParams()...),
+		engine.Param{Name: "ids", Shape: engine.I32(b)}, engine.Param{Name: "length", Shape: engine.I32(b)},
+		engine.Param{Name: "shared", Shape: engine.I32(b)}, engine.Param{Name: "temperature", Shape: engine.F32(b)},
+		engine.Param{Name: "uniform", Shape: engine.F32(b)})
+	return s.engine.Compile("decode", params, func(in []*Node) []*Node {
+		w, l := len(s.base), 2*s.spec.NumLayers
+		prefix, caches, rest := in[w:w+l], in[w+l:w+2*l], in[w+2*l:]
+		ids, length, shared := rest[0], rest[1], rest[2]
+		positions := Reshape(Add(length, MulScalar(shared, len(s.prefix))), b, 1)
+		keys := Iota(ids.Graph(), shapes.Make(dtypes.Int32, b, 1, t), 2)
+		at := BroadcastToDims(Reshape(length, b, 1, 1), b, 1, t)
+		visible := LessOrEqual(keys, at)
+		isNew := BroadcastToDims(Reshape(Equal(keys, at), 1, b, t, 1), kv, b, t, d)
+		out := make([]*Node, l)
+		update := func(i int, fresh *Node) *Node {
+			out[i] = Where(isNew, BroadcastToDims(fresh, kv, b, t, d), caches[i])
+			return out[i]
+		}
+		decoder := model.NewDecoder(s.spec, in[:w])
+		h := decoder.Forward(Reshape(ids, b, 1), positions, func(layer int, k, v *Node) []model.KeyValues {
+			own := model.KeyValues{K: update(2*layer, k), V: update(2*layer+1, v), Mask: visible}
+			return []model.KeyValues{s.sharedSegment(prefix, layer, shared), own}
+		}, nil)
+		next, logprob := draw(decoder.Logits(Reshape(h, b, s.spec.Hidden)), rest[3], rest[4])
+		return append([]*Node{next, logprob}, out...)
+	})
+}
+
+// draw picks a token of each row of logits [B, V]: the largest where the temperature is 0, else by inverting the
+// cumulative distribution of softmax(logits/temperature) at the uniform number. The inversion is done in two levels,
+// blocks of about sqrt(V) tokens and then tokens, so one uniform number a row is all the randomness there is. It
+// returns the ids [B] and their natural-log probabilities [B] (at temperature 1 where it is 0).
+func draw(logits, temperature, uniform *Node) (ids, logprobs *Node) {
+	g := logits.Graph()
+	b, v := logits.Shape().Dimensions[0], logits.Shape().Dimensions[1]
+	size := blockSize(v)
+	n := v / size
+	one := OnesLike(temperature)
+	greedy := Equal(temperature, ZerosLike(temperature))
+	best := ArgMax(logits, -1, dtypes.Int32)
+	logits = Div(logits, Reshape(Where(greedy, one, temperature), b, 1))
+	max := ReduceAndKeep(logits, ReduceMax, -1)
+	mass := Exp(Sub(logits, max))
+	blocks := ReduceSum(Reshape(mass, b, n, size), -1)
+	upTo := Dot(blocks, triangle(g, n)).General([]int{1}, nil, []int{0}, nil)
+	total := ReduceSum(blocks, -1)
+	target := Reshape(Mul(uniform, total), b, 1)
+	block := countBelow(upTo, target)
+	isBlock := Equal(Reshape(block, b, 1), Iota(g, shapes.Make(dtypes.Int32, b, n), 1))
+	before := Sub(pick(upTo, isBlock), pick(blocks, isBlock))
+	wide := BroadcastToDims(Reshape(isBlock, b, n, 1), b, n, size)
+	row := ReduceSum(Where(wide, Reshape(mass, b, n, size), Zeros(g, shapes.Make(dtypes.Float32, b, n, size))), 1)
+	within := Add(Dot(row, triangle(g, size)).General([]int{1}, nil, []int{0}, nil), Reshape(before, b, 1))
+	token := countBelow(within, target)
+	isToken := Equal(Reshape(token, b, 1), Iota(g, shapes.Make(dtypes.Int32, b, size), 1))
+	// Rounding can land a draw on a token of no mass at a block's end; the likeliest token stands in for it.
+	impossible := LessOrEqual(pick(row, isToken), ZerosLike(total))
+	ids = Where(LogicalOr(greedy, impossible), best, Add(MulScalar(block, size), token))
+	isID := Equal(Reshape(ids, b, 1), Iota(g, shapes.Make(dtypes.Int32, b, v), 1))
+	return ids, Sub(Sub(pick(logits, isID), Reshape(max, b)), Log(total))
+}
+
+// blockSize returns the divisor of v nearest above its square root.
+func blockSize(v int) int {
+	for size := 1; ; size++ {
+		if size*size >= v && v%size == 0 {
+			return size
+		}
+	}
+}
+
+// triangle returns ones[n,n] at and above the diagonal: x times it is x's cumulative sum.
+func triangle(g *Graph, n int) *Node {
+	shape := shapes.Make(dtypes.Int32, n, n)
+	return ConvertDType(LessOrEqual(Iota(g, shape, 0), Iota(g, shape, 1)), dtypes.Float32)
+}
+
+// countBelow counts, in each row of rising numbers, those not above the target, but never all of them.
+func countBelow(rising, target *Node) *Node {
+	n := rising.Shape().Dimensions[1]
+	count := ReduceSum(ConvertDType(LessOrEqual(rising, target), dtypes.Int32), -1)
+	return Min(count, Scalar(rising.Graph(), dtypes.Int32, n-1))
+}
+
+// pick returns the one element of each row that the mask marks.
+func pick(x, mask *Node) *Node { return ReduceSum(Where(mask, x, ZerosLike(x)), -1) }

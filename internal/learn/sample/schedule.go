@@ -1,0 +1,305 @@
+package sample
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"hone/internal/learn/engine"
+	"hone/internal/policy"
+)
+
+var errClosed = errors.New("the sampler is closed")
+
+// job is one request on its way.
+type job struct {
+	ctx        context.Context
+	request    policy.Request
+	completion policy.Completion
+	err        error
+	done       chan struct{}
+}
+
+// slot is one row of the caches.
+type slot struct {
+	cached  []int32 // private tokens whose keys and values the cache holds
+	shared  bool    // they follow the prefix
+	pending []int32 // tokens still to be fed; the last one's successor is drawn
+	job     *job
+	queue   []*job
+}
+
+// run is the sampler's only goroutine: it admits requests, feeds prompts in chunks, and decodes all slots at once.
+func (s *Sampler) run() {
+	defer s.stopped.Done()
+	for {
+		if !s.admit() {
+			s.failAll(errClosed)
+			return
+		}
+		start := time.Now()
+		err := s.failed
+		if err == nil {
+			err = s.advance()
+		}
+		s.stats.BusySeconds += time.Since(start).Seconds()
+		if err != nil {
+			// A failed execution may have consumed the donated caches, so nothing after it can be trusted.
+			s.failed = err
+			s.failAll(err)
+		}
+	}
+}
+
+// admit takes in what is waiting, blocking while there is nothing to do. It returns false once the sampler is closed.
+func (s *Sampler) admit() bool {
+	for {
+		busy := false
+		for i := range s.state {
+			s.next(i)
+			busy = busy || s.state[i].job != nil
+		}
+		var control chan func()
+		if !busy {
+			control = s.control // adapters are swapped only between requests
+		}
+		if busy {
+			select {
+			case j := <-s.submit:
+				s.enqueue(j)
+				continue
+			case <-s.quit:
+				return false
+			default:
+				return true
+			}
+		}
+		select {
+		case j := <-s.submit:
+			s.enqueue(j)
+		case f := <-control:
+			f()
+		case <-s.quit:
+			return false
+		}
+	}
+}
+
+func (s *Sampler) enqueue(j *job) {
+	i := ((j.request.Slot % s.slots) + s.slots) % s.slots
+	s.state[i].queue = append(s.state[i].queue, j)
+}
+
+// next starts the slot's next request where it has none, keeping of its cache what the new prompt begins with.
+func (s *Sampler) next(i int) {
+	x := &s.state[i]
+	for x.job == nil && len(x.queue) > 0 {
+		j := x.queue[0]
+		x.queue = x.queue[1:]
+		prompt := j.request.Prompt
+		shared := len(prompt) > len(s.prefix) && common(prompt, s.prefix) == len(s.prefix)
+		private := prompt
+		if shared {
+			private = prompt[len(s.prefix):]
+		}
+		if len(private) >= s.context {
+			j.err = &policy.ContextError{NumPrompt: len(prompt), MaxContext: s.context}
+			close(j.done)
+			continue
+		}
+		kept := 0
+		if shared == x.shared {
+			kept = min(common(private, x.cached), len(private)-1)
+		}
+		x.cached, x.shared, x.pending, x.job = x.cached[:kept:kept], shared, private[kept:], j
+		j.completion.PolicyVersion = s.version
+	}
+}
+
+func common(a, b []int32) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+func (s *Sampler) failAll(err error) {
+	for i := range s.state {
+		x := &s.state[i]
+		if x.job != nil {
+			s.finish(i, "", err)
+		}
+		for _, j := range x.queue {
+			j.err = err
+			close(j.done)
+		}
+		x.queue = nil
+	}
+}
+
+func (s *Sampler) finish(i int, reason policy.FinishReason, err error) {
+	x := &s.state[i]
+	x.job.completion.FinishReason, x.job.err = reason, err
+	close(x.job.done)
+	x.job, x.pending = nil, nil
+}
+
+// advance does one piece of work: a chunk of every group that still has prompt to feed, or else one decoding step.
+func (s *Sampler) advance() error {
+	prompts := false
+	for i := range s.state {
+		if x := &s.state[i]; x.job != nil && x.job.ctx.Err() != nil {
+			s.finish(i, "", x.job.ctx.Err())
+		}
+	}
+	for g := range s.slots / s.group {
+		needs := false
+		for i := g * s.group; i < (g+1)*s.group; i++ {
+			needs = needs || s.state[i].job != nil && len(s.state[i].pending) > 1
+		}
+		if needs {
+			prompts = true
+			if err := s.feed(g); err != nil {
+				return err
+			}
+		}
+	}
+	if prompts {
+		return nil
+	}
+	return s.step()
+}
+
+// feed runs one chunk of prompt for the slots of a group; the last prompt token is left for decoding.
+func (s *Sampler) feed(g int) error {
+	ids, write := make([]int32, s.group*s.chunk), make([]int32, s.group*s.chunk)
+	start, shared := make([]int32, s.group), make([]int32, s.group)
+	for row := range s.group {
+		x := &s.state[g*s.group+row]
+		if x.shared {
+			shared[row] = 1
+		}
+		if x.job == nil || len(x.pending) < 2 {
+			continue
+		}
+		at := len(x.cached) / s.chunk * s.chunk
+		n := min(at+s.chunk-len(x.cached), len(x.pending)-1)
+		start[row] = int32(at / s.chunk)
+		for i := range n {
+			j := row*s.chunk + len(x.cached) - at + i
+			ids[j], write[j] = x.pending[i], 1
+		}
+		// Tokens of the chunk that are cached already are computed again beside the new ones, but not written.
+		copy(ids[row*s.chunk:], x.cached[at:])
+		x.cached = append(x.cached, x.pending[:n]...)
+		x.pending = x.pending[n:]
+		s.stats.Prefilled += n
+	}
+	out, err := s.execute(s.prefill, input{[]int32{int32(g)}, nil}, input{ids, []int{s.group, s.chunk}},
+		input{start, []int{s.group}}, input{write, []int{s.group, s.chunk}}, input{shared, []int{s.group}})
+	if err != nil {
+		return err
+	}
+	s.caches = out
+	return nil
+}
+
+// step feeds each busy slot its one pending token and takes in what was drawn.
+func (s *Sampler) step() error {
+	n := s.slots
+	ids, length, shared := make([]int32, n), make([]int32, n), make([]int32, n)
+	temperature, uniforms := make([]float32, n), make([]float32, n)
+	busy := false
+	for i := range s.state {
+		x := &s.state[i]
+		length[i] = int32(len(x.cached))
+		if x.shared {
+			shared[i] = 1
+		}
+		if x.job == nil {
+			continue
+		}
+		busy = true
+		r := x.job.request
+		ids[i], temperature[i] = x.pending[0], float32(r.Temperature)
+		uniforms[i] = uniform(r.Key, len(x.job.completion.IDs))
+	}
+	if !busy {
+		return nil
+	}
+	out, err := s.execute(s.decode, input{ids, []int{n}}, input{length, []int{n}}, input{shared, []int{n}},
+		input{temperature, []int{n}}, input{uniforms, []int{n}})
+	if err != nil {
+		return err
+	}
+	s.caches = out[2:]
+	next, err := engine.Ints(out[0])
+	if err != nil {
+		return err
+	}
+	logprobs, err := engine.Floats(out[1])
+	if err != nil {
+		return err
+	}
+	engine.Free(out[0], out[1])
+	s.stats.DecodeSteps++
+	for i := range s.state {
+		if s.state[i].job != nil {
+			s.take(i, next[i], logprobs[i])
+			s.stats.Decoded++
+		}
+	}
+	return nil
+}
+
+// take adds a drawn token to a slot's completion and ends it where it is due.
+func (s *Sampler) take(i int, id int32, logprob float32) {
+	x := &s.state[i]
+	x.cached = append(x.cached, x.pending[0])
+	x.pending = []int32{id}
+	c, r := &x.job.completion, x.job.request
+	c.IDs, c.SamplerLogprobs = append(c.IDs, id), append(c.SamplerLogprobs, logprob)
+	for _, stop := range r.StopIDs {
+		if id == stop {
+			s.finish(i, policy.FinishStop, nil)
+			return
+		}
+	}
+	if len(c.IDs) >= r.MaxTokens || len(x.cached) >= s.context {
+		s.finish(i, policy.FinishLength, nil)
+	}
+}
+
+type input struct {
+	flat any
+	dims []int
+}
+
+// execute runs a program on weights, prefix, caches (which it consumes) and the inputs.
+func (s *Sampler) execute(p *engine.Program, inputs ...input) ([]engine.Buffer, error) {
+	in := append(append(append([]engine.Buffer{}, s.weights...), s.prefixKV...), s.caches...)
+	first := len(in)
+	for _, x := range inputs {
+		b, err := s.engine.Upload(x.flat, x.dims...)
+		if err != nil {
+			return nil, err
+		}
+		in = append(in, b)
+	}
+	defer engine.Free(in[first:]...)
+	return p.Run(in...)
+}
+
+// uniform is draw i of a request's stream, in [0, 1): two rounds of splitmix64 over the key and the counter.
+func uniform(k policy.Key, i int) float32 {
+	x := mix(mix(k.Seed^0x9E3779B97F4A7C15) + k.Stream)
+	return float32(mix(x+uint64(i)*0xD1342543DE82EF95)>>40) / (1 << 24)
+}
+
+func mix(x uint64) uint64 {
+	x += 0x9E3779B97F4A7C15
+	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
+	x = (x ^ x>>27) * 0x94D049BB133111EB
+	return x ^ x>>31
+}
