@@ -1,0 +1,122 @@
+package reward
+
+import (
+	"fmt"
+
+	"hone/internal/chat"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/grade"
+)
+
+// FirstCall reports whether the first call of a trajectory is the first gold call, strictly: same tool, typed equality
+// of arguments after defaults, well-formed. False where the scenario has no gold calls.
+func FirstCall(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defaults) bool {
+	if len(s.Gold) == 0 {
+		return false
+	}
+	for _, turn := range t.Turns {
+		if turn.ParseError != "" {
+			return false
+		}
+		if len(turn.Calls) > 0 {
+			equal, err := grade.EqualCalls(turn.Calls[0], s.Gold[0].Call(), defaults)
+			return err == nil && equal
+		}
+	}
+	return false
+}
+
+// Episode reports strict success: the episode ended by itself, its calls were the gold calls in order and no others,
+// all answered without error, and every check passes. False where the scenario has neither gold calls nor checks.
+func Episode(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defaults) bool {
+	if len(s.Gold)+len(s.Checks) == 0 || t.Outcome != trajectory.OK || t.StopReason != trajectory.StopCompleted {
+		return false
+	}
+	if len(s.Gold) > 0 {
+		made := t.Calls()
+		if len(made) != len(s.Gold) {
+			return false
+		}
+		for i, g := range s.Gold {
+			equal, err := grade.EqualCalls(made[i].Call, g.Call(), defaults)
+			if err != nil || !equal || made[i].Status != trajectory.CallOK {
+				return false
+			}
+		}
+	}
+	return len(FailedChecks(s, t, defaults)) == 0
+}
+
+// Max is the greatest reward a scenario can earn.
+func (r Scorer) Max(s *scenario.Scenario) float64 {
+	w := Default()
+	if r.Weights != nil {
+		w = *r.Weights
+	}
+	most := w.End
+	if len(s.Checks) > 0 {
+		most += w.Checks
+	}
+	if len(s.Gold) > 0 {
+		most += w.Call + w.Tool
+	}
+	return most
+}
+
+// GoldTrajectory is an episode that makes the gold calls, one a turn and each answered without error, and ends with
+// answer.
+func GoldTrajectory(s *scenario.Scenario, answer string) *trajectory.Trajectory {
+	t := &trajectory.Trajectory{ScenarioID: s.ID, Outcome: trajectory.OK, StopReason: trajectory.StopCompleted}
+	for i, call := range s.GoldCalls() {
+		call.ID = fmt.Sprintf("call_%d", i)
+		t.Turns = append(t.Turns, trajectory.Turn{
+			Calls:   []chat.ToolCall{call},
+			Results: []trajectory.ToolResult{{Call: call, Status: trajectory.CallOK}},
+		})
+		t.Messages = append(t.Messages, chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{call}},
+			chat.Message{Role: chat.ToolRole, ToolCallID: call.ID, Name: call.Name})
+	}
+	t.Turns = append(t.Turns, trajectory.Turn{Content: answer})
+	t.Messages = append(t.Messages, chat.Message{Role: chat.Assistant, Content: answer})
+	return t
+}
+
+// GoldReward scores the gold solution; it should be Max. The answer is taken from the checks, which is possible for
+// equals, number and contains; a scenario with a regex check fails here unless its pattern matches one of those.
+func (r Scorer) GoldReward(s *scenario.Scenario) (reward float64, failed []string) {
+	t := GoldTrajectory(s, answerOf(s))
+	r.Score(s, t)
+	return t.Reward, FailedChecks(s, t, r.Defaults)
+}
+
+// EmptyReward scores an episode that ends at once without a word; it should be less than GoldReward.
+func (r Scorer) EmptyReward(s *scenario.Scenario) float64 {
+	t := &trajectory.Trajectory{
+		ScenarioID: s.ID, Outcome: trajectory.OK, StopReason: trajectory.StopCompleted,
+		Turns:    []trajectory.Turn{{}},
+		Messages: []chat.Message{{Role: chat.Assistant}},
+	}
+	r.Score(s, t)
+	return t.Reward
+}
+
+// answerOf builds a text that meets the answer checks: an equals check's own, else all contained texts, then the number,
+// which must be last.
+func answerOf(s *scenario.Scenario) string {
+	text, number := "", ""
+	for _, c := range s.Checks {
+		switch {
+		case c.Equals != nil:
+			return *c.Equals
+		case c.Contains != nil:
+			text += *c.Contains + " "
+		case c.Number != nil:
+			number = fmt.Sprintf("%.17g", *c.Number)
+		}
+	}
+	if text+number == "" {
+		return "done"
+	}
+	return text + number
+}

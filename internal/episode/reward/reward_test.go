@@ -1,0 +1,254 @@
+package reward_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"hone/internal/chat"
+	"hone/internal/episode/reward"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+)
+
+func ptr[T any](v T) *T { return &v }
+
+var hashArguments = json.RawMessage(`{"input": "hi", "algorithm": "crc32"}`)
+
+func hashScenario() *scenario.Scenario {
+	return &scenario.Scenario{
+		ID: "x", Task: "Hash hi.",
+		Checks: []scenario.Check{
+			{Type: scenario.CallCheck, Name: "hash", Arguments: hashArguments},
+			{Type: scenario.AnswerCheck, Contains: ptr("d8932aac")},
+		},
+		Gold: []scenario.Gold{{Name: "hash", Arguments: hashArguments}},
+	}
+}
+
+type episode struct {
+	calls   []chat.ToolCall // one a turn
+	status  trajectory.CallStatus
+	content string // of the calling turns
+	answer  string
+	outcome trajectory.Outcome
+	reason  trajectory.StopReason
+	parse   string
+}
+
+func (e episode) trajectory() *trajectory.Trajectory {
+	t := &trajectory.Trajectory{Outcome: trajectory.OK, StopReason: trajectory.StopCompleted}
+	if e.outcome != "" {
+		t.Outcome, t.StopReason = e.outcome, e.reason
+	}
+	status := trajectory.CallOK
+	if e.status != "" {
+		status = e.status
+	}
+	for _, c := range e.calls {
+		t.Turns = append(t.Turns, trajectory.Turn{Content: e.content, Calls: []chat.ToolCall{c}, Results: []trajectory.ToolResult{{Call: c, Status: status}}})
+		t.Messages = append(t.Messages, chat.Message{Role: chat.Assistant, Content: e.content, ToolCalls: []chat.ToolCall{c}}, chat.Message{Role: chat.ToolRole})
+	}
+	if t.StopReason != trajectory.StopMaxTurns {
+		t.Turns = append(t.Turns, trajectory.Turn{Content: e.answer, ParseError: e.parse})
+		t.Messages = append(t.Messages, chat.Message{Role: chat.Assistant, Content: e.answer})
+	}
+	return t
+}
+
+func call(name, arguments string) chat.ToolCall {
+	return chat.ToolCall{Name: name, Arguments: arguments}
+}
+
+var (
+	right = call("hash", string(hashArguments))
+	wrong = call("hash", `{"input": "ho", "algorithm": "crc32"}`)
+)
+
+func score(e episode) float64 {
+	t := e.trajectory()
+	reward.Scorer{}.Score(hashScenario(), t)
+	return t.Reward
+}
+
+func many(n int, c chat.ToolCall) []chat.ToolCall {
+	var calls []chat.ToolCall
+	for range n {
+		calls = append(calls, c)
+	}
+	return calls
+}
+
+func spam(n int) []chat.ToolCall {
+	var calls []chat.ToolCall
+	for i := range n {
+		calls = append(calls, call("count", fmt.Sprintf(`{"text": "%d"}`, i)))
+	}
+	return calls
+}
+
+// A cheat earns strictly less than the honest success, and no more than an honest attempt that got an argument wrong,
+// unless it made the right call and is only untidy.
+func TestCheats(t *testing.T) {
+	honest := score(episode{calls: many(1, right), answer: "d8932aac"})
+	attempt := score(episode{calls: many(1, wrong), answer: "0000"})
+	if max := (reward.Scorer{}).Max(hashScenario()); math.Abs(honest-max) > 1e-9 {
+		t.Fatalf("honest %v is not the most possible, %v", honest, max)
+	}
+	tests := []struct {
+		name   string
+		e      episode
+		untidy bool
+	}{
+		{"no calls at all", episode{answer: "I cannot do that."}, false},
+		{"empty", episode{}, false},
+		{"echoing the expected phrase", episode{answer: "d8932aac"}, false},
+		{"many safe calls", episode{calls: spam(8), answer: "done"}, false},
+		{"every tool once", episode{calls: append(spam(7), wrong), answer: "done"}, false},
+		{"safe calls and the phrase", episode{calls: spam(8), answer: "d8932aac"}, false},
+		{"repeated keys", episode{calls: many(1, call("hash", `{"input": "ho", "input": "hi", "algorithm": "crc32"}`)), answer: "d8932aac"}, false},
+		{"right call refused", episode{calls: many(1, right), status: trajectory.CallInvalid, answer: "d8932aac"}, false},
+		{"malformed call", episode{outcome: trajectory.PolicyError, reason: trajectory.StopParseError, parse: "unterminated", answer: "d8932aac"}, false},
+		{"never ending", episode{calls: spam(8), outcome: trajectory.Limit, reason: trajectory.StopMaxTurns}, false},
+		{"text around JSON", episode{calls: many(1, right), content: "Sure! Here it is:", answer: "d8932aac"}, true},
+		{"right call among many", episode{calls: append(spam(8), right), answer: "d8932aac"}, true},
+		{"right call again and again", episode{calls: many(5, right), answer: "d8932aac"}, true},
+		{"ending lost", episode{calls: many(1, right), outcome: trajectory.Limit, reason: trajectory.StopMaxTokens, answer: "d8932aac d8932aac"}, true},
+		{"call without answer", episode{calls: many(1, right)}, true},
+	}
+	for _, test := range tests {
+		got := score(test.e)
+		if got >= honest || !test.untidy && got > attempt {
+			t.Errorf("%s earns %v; an honest success %v, an honest attempt %v", test.name, got, honest, attempt)
+		}
+	}
+	if attempt <= score(episode{answer: "d8932aac"}) {
+		t.Error("an honest attempt earns no more than an echo")
+	}
+}
+
+// With greedy weights a cheat does win, so TestCheats can fail.
+func TestCheatsCanWin(t *testing.T) {
+	bad := reward.Scorer{Weights: &reward.Weights{End: 1, Checks: 0.1, Parse: 5}}
+	cheat := episode{outcome: trajectory.PolicyError, reason: trajectory.StopParseError, parse: "x"}.trajectory()
+	honest := episode{calls: many(1, right), answer: "d8932aac"}.trajectory()
+	bad.Score(hashScenario(), cheat)
+	bad.Score(hashScenario(), honest)
+	if cheat.Reward <= honest.Reward {
+		t.Errorf("cheat %v, honest %v", cheat.Reward, honest.Reward)
+	}
+	if bad.Weights.Validate() == nil || reward.Default().Validate() != nil {
+		t.Error("Validate does not tell these weights apart")
+	}
+}
+
+func TestTerms(t *testing.T) {
+	s := hashScenario()
+	s.Gold = append(s.Gold, scenario.Gold{Name: "count", Arguments: json.RawMessage(`{"text": "a"}`)})
+	got := episode{calls: []chat.ToolCall{right, right, wrong}, answer: "d8932aac"}.trajectory()
+	reward.Scorer{}.Score(s, got)
+	want := map[string]float64{"checks": 1, "call": 0.5, "tool": 0.5, "end": 1, "repeat": 1. / 3, "extra": 0.25, "invalid": 0, "parse": 0}
+	sum := 0.0
+	for _, term := range got.Terms {
+		if score, ok := want[term.Name]; !ok || math.Abs(score-term.Score) > 1e-9 {
+			t.Errorf("%s = %v; want %v", term.Name, term.Score, score)
+		}
+		sum += term.Score * term.Weight
+		delete(want, term.Name)
+	}
+	if len(want) > 0 || math.Abs(sum-got.Reward) > 1e-9 {
+		t.Errorf("missing %v; terms sum to %v, reward %v", want, sum, got.Reward)
+	}
+}
+
+func TestOneTurnEpisode(t *testing.T) {
+	stopped := episode{calls: many(1, right), outcome: trajectory.Limit, reason: trajectory.StopMaxTurns}
+	cut := episode{calls: many(1, right), outcome: trajectory.Limit, reason: trajectory.StopMaxTokens}
+	if score(stopped) <= score(cut) {
+		t.Error("a single turn that ends after its call earns no more than one that never ends")
+	}
+}
+
+func TestNotScored(t *testing.T) {
+	for _, outcome := range []trajectory.Outcome{trajectory.EnvironmentError, trajectory.InfrastructureError, trajectory.JudgeError} {
+		got := episode{calls: many(1, right), answer: "d8932aac", outcome: outcome, reason: trajectory.StopError}.trajectory()
+		got.Reward = 3
+		reward.Scorer{}.Score(hashScenario(), got)
+		if got.Reward != 0 || got.Terms != nil {
+			t.Errorf("%s: reward %v, %v", outcome, got.Reward, got.Terms)
+		}
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	tests := []struct {
+		name           string
+		e              episode
+		first, episode bool
+	}{
+		{"gold", episode{calls: many(1, right), answer: "it is d8932aac"}, true, true},
+		{"default written out", episode{calls: many(1, call("hash", `{"algorithm": "crc32", "input": "hi", "action": "hash"}`)), answer: "d8932aac"}, true, true},
+		{"wrong answer", episode{calls: many(1, right), answer: "d8932aad"}, true, false},
+		{"another call behind", episode{calls: []chat.ToolCall{right, wrong}, answer: "d8932aac"}, true, false},
+		{"another call before", episode{calls: []chat.ToolCall{wrong, right}, answer: "d8932aac"}, false, false},
+		{"no call", episode{answer: "d8932aac"}, false, false},
+		{"failed call", episode{calls: many(1, right), status: trajectory.CallToolError, answer: "d8932aac"}, true, false},
+		{"not ended", episode{calls: many(1, right), outcome: trajectory.Limit, reason: trajectory.StopMaxTokens, answer: "d8932aac"}, true, false},
+	}
+	defaults := func(tool string) map[string]json.RawMessage {
+		return map[string]json.RawMessage{"action": json.RawMessage(`"hash"`)}
+	}
+	for _, test := range tests {
+		s, got := hashScenario(), test.e.trajectory()
+		if first := reward.FirstCall(s, got, defaults); first != test.first {
+			t.Errorf("%s: FirstCall %v", test.name, first)
+		}
+		if episode := reward.Episode(s, got, defaults); episode != test.episode {
+			t.Errorf("%s: Episode %v", test.name, episode)
+		}
+	}
+	if got := (episode{answer: "x"}).trajectory(); reward.Episode(&scenario.Scenario{}, got, nil) || reward.FirstCall(&scenario.Scenario{}, got, nil) {
+		t.Error("success without anything to succeed at")
+	}
+}
+
+func TestSelfTest(t *testing.T) {
+	good := []scenario.Scenario{
+		*hashScenario(),
+		{Checks: []scenario.Check{{Type: "answer", Number: ptr(0.1)}, {Type: "answer", Contains: ptr("km")}, {Type: "no_call"}}},
+		{Checks: []scenario.Check{{Type: "answer", Equals: ptr("ok")}}},
+	}
+	for i := range good {
+		full, failed := reward.Scorer{}.GoldReward(&good[i])
+		if len(failed) > 0 || math.Abs(full-(reward.Scorer{}).Max(&good[i])) > 1e-9 {
+			t.Errorf("scenario %d: gold earns %v, failed %v", i, full, failed)
+		}
+		if empty := (reward.Scorer{}).EmptyReward(&good[i]); empty >= full {
+			t.Errorf("scenario %d: empty earns %v, gold %v", i, empty, full)
+		}
+	}
+	bad := hashScenario()
+	bad.Gold[0].Arguments = json.RawMessage(`{"input": "ho"}`)
+	if _, failed := (reward.Scorer{}).GoldReward(bad); len(failed) != 1 {
+		t.Errorf("gold that fails its own check: %v", failed)
+	}
+}
+
+// No trajectory earns more than Max.
+func TestMaxProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pick := rapid.SampledFrom([]chat.ToolCall{right, wrong, call("count", `{}`), call("hash", `{`)})
+		e := episode{
+			calls:   rapid.SliceOfN(pick, 0, 6).Draw(t, "calls"),
+			status:  rapid.SampledFrom([]trajectory.CallStatus{"", trajectory.CallInvalid, trajectory.CallToolError}).Draw(t, "status"),
+			content: rapid.SampledFrom([]string{"", "text"}).Draw(t, "content"),
+			answer:  rapid.SampledFrom([]string{"", "d8932aac", "no"}).Draw(t, "answer"),
+		}
+		if got := score(e); got > (reward.Scorer{}).Max(hashScenario())+1e-9 {
+			t.Fatalf("%+v earns %v", e, got)
+		}
+	})
+}
