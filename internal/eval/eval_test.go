@@ -1,0 +1,300 @@
+package eval
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"hone/internal/chat"
+	"hone/internal/episode/trajectory"
+)
+
+// table makes rows of one episode each: scenario i succeeds where wins[i] is '1'.
+func table(wins string) []Row {
+	var rows []Row
+	for i, w := range wins {
+		rows = append(rows, Row{ScenarioID: fmt.Sprint("s", i), FirstCall: w == '1', Episode: w == '1'})
+	}
+	return rows
+}
+
+func near(t *testing.T, what string, got, want, tolerance float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= tolerance) {
+		t.Errorf("%s = %v, want %v within %v", what, got, want, tolerance)
+	}
+}
+
+// exact enumerates all n^n resamples of n numbers and returns the quantile of their means.
+func exact(values []float64, q float64) float64 {
+	n := len(values)
+	total := int(math.Pow(float64(n), float64(n)))
+	means := make([]float64, total)
+	for code := range means {
+		for k, c := 0, code; k < n; k, c = k+1, c/n {
+			means[code] += values[c%n] / float64(n)
+		}
+	}
+	slices.Sort(means)
+	return means[int(q*float64(total))]
+}
+
+func TestBootstrapAgainstAllResamples(t *testing.T) {
+	for _, values := range [][]float64{{3}, {0, 1}, {0, 0, 1}, {1, 2, 4, 8}, {0, 1, 1, 1, 5}, {1, 3, 9, 27, 81, 243}} {
+		rows := make([]Row, len(values))
+		for i, v := range values {
+			rows[i] = Row{ScenarioID: fmt.Sprint(i), Reward: v}
+		}
+		got := Estimate(rows, func(r Row) float64 { return r.Reward }, Bootstrap{NumResamples: 100_000, Seed: 3, Level: 0.8})
+		spread := slices.Max(values) - slices.Min(values)
+		near(t, fmt.Sprint("low of ", values), got.Low, exact(values, 0.1), 0.02*spread)
+		near(t, fmt.Sprint("high of ", values), got.High, exact(values, 0.9), 0.02*spread)
+	}
+}
+
+func TestQuantileAsNumpy(t *testing.T) {
+	for q, want := range map[float64]float64{0: 1, 0.25: 1.75, 0.5: 3, 0.9: 8.2, 1: 10} { // numpy.quantile([1, 2, 4, 10], q)
+		near(t, fmt.Sprint("quantile ", q), quantile([]float64{1, 2, 4, 10}, q), want, 1e-12)
+	}
+}
+
+func TestEstimateClustersByScenario(t *testing.T) {
+	// 100 copies of each episode are no new evidence: the interval stays that of the two scenarios.
+	var rows []Row
+	for range 100 {
+		rows = append(rows, table("01")...)
+	}
+	got := Estimate(rows, Episode, Bootstrap{})
+	if got != (Interval{Mean: 0.5, Low: 0, High: 1, N: 2}) {
+		t.Errorf("clustered = %+v", got)
+	}
+	for i := range rows {
+		rows[i].ScenarioID = fmt.Sprint(i)
+	}
+	if got := Estimate(rows, Episode, Bootstrap{}); got.High-got.Low > 0.2 || got.N != 200 {
+		t.Errorf("as 200 scenarios = %+v", got)
+	}
+}
+
+func TestCompareIsPaired(t *testing.T) {
+	old, new := table("0000011111"), table("0000111111")
+	got := Compare(old, new, Episode, Bootstrap{})
+	near(t, "mean", got.Mean, 0.1, 1e-12)
+	near(t, "low", got.Low, 0, 1e-12) // never negative: no scenario got worse
+	near(t, "high", got.High, 0.3, 1e-12)
+	slices.Reverse(new) // pairs by scenario, not by place
+	if again := Compare(old, new, Episode, Bootstrap{}); again != got {
+		t.Errorf("reordered: %+v, want %+v", again, got)
+	}
+	if got := Compare(old, append(new, Row{ScenarioID: "only new", Episode: true}), Episode, Bootstrap{}); got.N != 10 {
+		t.Errorf("a scenario that one side lacks was counted: %+v", got)
+	}
+	if got := Compare(old, nil, Episode, Bootstrap{}); got != (Interval{}) {
+		t.Errorf("nothing in common: %+v", got)
+	}
+}
+
+func TestBootstrapProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		wins := rapid.StringMatching(`[01]{1,30}`).Draw(t, "wins")
+		b := Bootstrap{NumResamples: 200, Seed: rapid.Uint64().Draw(t, "seed")}
+		rows := table(wins)
+		got := Estimate(rows, Episode, b)
+		if got != Estimate(rows, Episode, b) {
+			t.Fatal("the same seed gave another interval")
+		}
+		if mean := float64(strings.Count(wins, "1")) / float64(len(wins)); math.Abs(got.Mean-mean) > 1e-12 {
+			t.Fatalf("mean %v, want %v", got.Mean, mean)
+		}
+		if got.Low > got.High || got.Low < 0 || got.High > 1 {
+			t.Fatalf("interval %+v", got)
+		}
+		if d := Compare(rows, rows, Episode, b); d.Mean != 0 || d.Low != 0 || d.High != 0 {
+			t.Fatalf("a system differs from itself: %+v", d)
+		}
+	})
+}
+
+// wilson is the oracle: the score interval of a proportion.
+func wilson(p float64, n int) (low, high float64) {
+	const z = 1.959963984540054
+	m := float64(n)
+	centre := (p + z*z/(2*m)) / (1 + z*z/m)
+	half := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
+	return centre - half, centre + half
+}
+
+func TestBootstrapNearWilson(t *testing.T) {
+	for _, ones := range []int{60, 150, 240} {
+		rows := table(strings.Repeat("1", ones) + strings.Repeat("0", 300-ones))
+		got := Estimate(rows, Episode, Bootstrap{Seed: 1})
+		low, high := wilson(got.Mean, 300)
+		near(t, "low", got.Low, low, 0.012)
+		near(t, "high", got.High, high, 0.012)
+	}
+}
+
+// Of experiments whose truth is known, about 2.5% miss it on each side. The draws are fixed, so this is no game of
+// chance; an interval of half the width misses some 16% on each side, a one-sided one nothing on the other.
+func TestCoverage(t *testing.T) {
+	const experiments, n = 400, 80
+	for _, truth := range []float64{0.3, 0.5, 0.8} {
+		above, below := 0, 0
+		for e := range experiments {
+			rows := make([]Row, n)
+			for i := range rows {
+				u := float64(random(99, uint64(e), uint64(i))>>11) / (1 << 53)
+				rows[i] = Row{ScenarioID: fmt.Sprint(i), Episode: u < truth}
+			}
+			got := Estimate(rows, Episode, Bootstrap{NumResamples: 400, Seed: uint64(e)})
+			if got.Low > truth {
+				above++
+			}
+			if got.High < truth {
+				below++
+			}
+		}
+		near(t, fmt.Sprint("intervals above ", truth), float64(above)/experiments, 0.0275, 0.0225)
+		near(t, fmt.Sprint("intervals below ", truth), float64(below)/experiments, 0.0275, 0.0225)
+	}
+}
+
+func TestFromTrajectories(t *testing.T) {
+	call := func(s trajectory.CallStatus) trajectory.ToolResult { return trajectory.ToolResult{Status: s} }
+	ts := []*trajectory.Trajectory{
+		{ScenarioID: "a", Outcome: trajectory.OK, Reward: 0.5, Seconds: 2, Turns: []trajectory.Turn{
+			{CompletionIDs: []int32{1, 2}, Results: []trajectory.ToolResult{call(trajectory.CallToolError), call(trajectory.CallOK)}},
+			{CompletionIDs: []int32{3}, Results: []trajectory.ToolResult{call(trajectory.CallInvalid)}}}},
+		{ScenarioID: "b", Outcome: trajectory.Limit},
+		{ScenarioID: "c", Outcome: trajectory.EnvironmentError},
+		{ScenarioID: "d", Outcome: trajectory.EnvironmentError},
+	}
+	rows, excluded := FromTrajectories(ts, Judge{
+		FirstCall: func(t *trajectory.Trajectory) bool { return t.ScenarioID == "a" },
+		Episode:   func(t *trajectory.Trajectory) bool { return t.ScenarioID == "b" },
+		Kind:      func(id string) string { return "kind of " + id },
+	})
+	if len(rows) != 2 || excluded[trajectory.EnvironmentError] != 2 {
+		t.Fatalf("rows %+v, excluded %v", rows, excluded)
+	}
+	a := rows[0]
+	if !a.FirstCall || a.Episode || a.NumTurns != 2 || a.NumCalls != 3 || a.NumToolErrors != 1 || a.NumInvalidCalls != 1 ||
+		a.NumCompletionTokens != 3 || a.Kind != "kind of a" || a.Reward != 0.5 || !rows[1].Episode {
+		t.Errorf("row = %+v", a)
+	}
+	s := Summarize(System{Rows: rows, Excluded: excluded}, Bootstrap{})
+	if s.Success != 0.5 || s.N != 2 || s.NumExcluded != 2 || s.Turns != 1 || s.CompletionTokens != 1.5 {
+		t.Errorf("summary = %+v", s)
+	}
+}
+
+func report() Report {
+	base, sft, grpo := table("1100000000"), table("1011110000"), table("0111111100")
+	for i := range base {
+		for _, rows := range [][]Row{base, sft, grpo} {
+			rows[i].Kind = []string{"lookup", "chain"}[i%2]
+		}
+	}
+	return Report{
+		Title:   "Expert at <tools>",
+		Facts:   []Fact{{"seed", "7"}},
+		Systems: []System{{Name: "base", Rows: base}, {Name: "sft", Rows: sft}, {Name: "grpo", Rows: grpo, Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 3}}},
+		Curves:  []Curve{{"loss", []Point{{1, 2.5}, {2, math.NaN()}, {3, 1.25}}}, {"reward", nil}},
+		Parts:   []Part{{"sample", 60, false}, {"train", 36, false}, {"ledger", 4, true}},
+		Examples: []Example{{"the worst", &trajectory.Trajectory{ID: "s1/9/0", Outcome: trajectory.OK, Messages: []chat.Message{
+			{Role: chat.User, Content: "<script src=\"http://evil.test/x.js\"></script>"},
+			{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "hash", Arguments: `{"text":"hi"}`}}}},
+			Terms: []trajectory.Term{{Name: "checks", Score: 0.125, Weight: 1, Why: "answer"}}}}},
+	}
+}
+
+func TestReport(t *testing.T) {
+	var b bytes.Buffer
+	if err := report().WriteHTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	if err := wellFormed(b.String()); err != nil {
+		t.Fatal(err)
+	}
+	if found := external(b.String()); len(found) > 0 {
+		t.Errorf("the page reaches out: %v", found)
+	}
+	text := b.String()
+	for _, want := range []string{
+		"Expert at &lt;tools&gt;", "<td>20.0%</td>", "<td>50.0%</td>", "<td>70.0%</td>", // success
+		"base, sft", "<td>&#43;30.0</td>", "base, grpo", "<td>&#43;50.0</td>", // differences
+		"1 of 10 scenarios are done less often by grpo than by base", `<tr class="worse"><td>s0</td>`,
+		"lookup", "chain", "grpo: 3 environment_error", // kinds, exclusions
+		`d="M0.0 0.0 M420.0 160.0"`, "1 values that are not finite", "no values", // curves
+		"Orchestration is 4.0% of the time", "1m0s", "60.0%", // time
+		"&#34;text&#34;: &#34;hi&#34;", "0.125", // an example
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Index(text, "<h2>Regressions") > strings.Index(text, "<h2>Success") {
+		t.Error("regressions do not come first")
+	}
+	if strings.Contains(text, "<script") {
+		t.Error("a trajectory's text became markup")
+	}
+	results := report().Results()
+	if results.Systems["sft"].Success != 0.5 || results.OrchestrationShare != 0.04 || len(results.Deltas) != 3 {
+		t.Errorf("results = %+v", results)
+	}
+	b.Reset()
+	if err := (Report{Systems: []System{{Name: "alone"}}}).WriteHTML(&b); err != nil || wellFormed(b.String()) != nil {
+		t.Errorf("an empty report: %v, %v", err, wellFormed(b.String()))
+	}
+}
+
+// The checkers of TestReport find what they are for.
+func TestReportCheckersCanFail(t *testing.T) {
+	for _, page := range []string{"<p><b>x</p></b>", "<table><tr></table>", "<p>"} {
+		if wellFormed(page) == nil {
+			t.Errorf("%s passes as well-formed", page)
+		}
+	}
+	for _, page := range []string{`<img src="//x.test/a.png">`, `<link href='https://x.test'>`, `<style>a{background:url(x)}</style>`, `<style>@import "x"</style>`} {
+		if len(external(page)) == 0 {
+			t.Errorf("%s passes as self-contained", page)
+		}
+	}
+}
+
+var reaching = regexp.MustCompile(`(?i)<[^>]*\s(src|href|srcset|action|data)\s*=\s*["']?[^"'#>]+|url\(|@import`)
+
+func external(page string) []string { return reaching.FindAllString(page, -1) }
+
+// wellFormed reads the page with every element closed in order, which HTML allows and this template keeps to.
+func wellFormed(page string) error {
+	d := xml.NewDecoder(strings.NewReader(page))
+	d.Entity = xml.HTMLEntity
+	for {
+		if _, err := d.Token(); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+func TestRegressionsWorstFirst(t *testing.T) {
+	old := append(table("111"), table("111")...)
+	new := append(table("101"), table("100")...)
+	got := Regressions([]System{{Rows: old}, {Rows: new}})
+	if len(got) != 2 || got[0] != (Regression{"s1", "", 1, 0}) || got[1] != (Regression{"s2", "", 1, 0.5}) {
+		t.Errorf("regressions = %+v", got)
+	}
+}

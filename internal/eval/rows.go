@@ -1,0 +1,80 @@
+// Package eval turns trajectories into numbers a person can trust: success rates with intervals, paired differences
+// of two systems on the same scenarios, and one static report.
+package eval
+
+import (
+	"hone/internal/episode/trajectory"
+)
+
+// Row is one judged episode.
+type Row struct {
+	ScenarioID string   `json:"scenario_id"`
+	Kind       string   `json:"kind,omitempty"` // the group it is reported in
+	Tags       []string `json:"tags,omitempty"`
+
+	FirstCall bool `json:"first_call"` // the first call was the right one
+	Episode   bool `json:"episode"`    // the whole task was done
+
+	NumTurns            int     `json:"num_turns"`
+	NumCalls            int     `json:"num_calls"`
+	NumToolErrors       int     `json:"num_tool_errors"`       // calls the tool answered with an error
+	NumInvalidCalls     int     `json:"num_invalid_calls"`     // unknown tool or arguments against the schema
+	NumCompletionTokens int     `json:"num_completion_tokens"` // 0 where the policy gave no token ids
+	Reward              float64 `json:"reward"`
+	Seconds             float64 `json:"seconds"`
+}
+
+// Judge says what counts as success. Both callbacks are required; Kind and Tags may be nil.
+type Judge struct {
+	FirstCall func(*trajectory.Trajectory) bool
+	Episode   func(*trajectory.Trajectory) bool
+	Kind      func(scenarioID string) string
+	Tags      func(scenarioID string) []string
+}
+
+// FromTrajectories makes one row of each trajectory whose outcome is the policy's doing, in order. The others, such
+// as a server's crash, are counted by outcome and are in no rate: they say nothing about the policy.
+func FromTrajectories(ts []*trajectory.Trajectory, j Judge) (rows []Row, excluded map[trajectory.Outcome]int) {
+	excluded = map[trajectory.Outcome]int{}
+	for _, t := range ts {
+		if !t.Outcome.Trainable() {
+			excluded[t.Outcome]++
+			continue
+		}
+		r := Row{ScenarioID: t.ScenarioID, FirstCall: j.FirstCall(t), Episode: j.Episode(t),
+			NumTurns: len(t.Turns), Reward: t.Reward, Seconds: t.Seconds}
+		if j.Kind != nil {
+			r.Kind = j.Kind(t.ScenarioID)
+		}
+		if j.Tags != nil {
+			r.Tags = j.Tags(t.ScenarioID)
+		}
+		for _, c := range t.Calls() {
+			r.NumCalls++
+			switch c.Status {
+			case trajectory.CallToolError:
+				r.NumToolErrors++
+			case trajectory.CallInvalid:
+				r.NumInvalidCalls++
+			}
+		}
+		for _, turn := range t.Turns {
+			r.NumCompletionTokens += len(turn.CompletionIDs)
+		}
+		rows = append(rows, r)
+	}
+	return rows, excluded
+}
+
+// FirstCall is 1 where the first call was the right one. It and Episode are metrics for Estimate and Compare.
+func FirstCall(r Row) float64 { return oneIf(r.FirstCall) }
+
+// Episode is 1 where the whole task was done.
+func Episode(r Row) float64 { return oneIf(r.Episode) }
+
+func oneIf(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

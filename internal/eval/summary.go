@@ -1,0 +1,145 @@
+package eval
+
+import (
+	"cmp"
+	"slices"
+
+	"hone/internal/episode/trajectory"
+)
+
+// System is one model under evaluation: its name ("base", "sft", "grpo") and its judged episodes.
+type System struct {
+	Name     string
+	Rows     []Row
+	Excluded map[trajectory.Outcome]int // episodes that are in no rate, by outcome
+}
+
+// Summary is a system's line in the headline table. Success is of the first call; rates are in [0, 1], the rest are
+// means per episode.
+type Summary struct {
+	Success          float64 `json:"success"`
+	Low              float64 `json:"low"`
+	High             float64 `json:"high"`
+	N                int     `json:"n"` // scenarios
+	EpisodeSuccess   float64 `json:"episode_success"`
+	EpisodeLow       float64 `json:"episode_low"`
+	EpisodeHigh      float64 `json:"episode_high"`
+	NumEpisodes      int     `json:"num_episodes"`
+	NumExcluded      int     `json:"num_excluded"`
+	Turns            float64 `json:"turns"`
+	ToolErrors       float64 `json:"tool_errors"`
+	InvalidCalls     float64 `json:"invalid_calls"`
+	CompletionTokens float64 `json:"completion_tokens"`
+	Reward           float64 `json:"reward"`
+	Seconds          float64 `json:"seconds"`
+}
+
+// Summarize computes a system's line.
+func Summarize(s System, b Bootstrap) Summary {
+	first, episode := Estimate(s.Rows, FirstCall, b), Estimate(s.Rows, Episode, b)
+	out := Summary{
+		Success: first.Mean, Low: first.Low, High: first.High, N: first.N,
+		EpisodeSuccess: episode.Mean, EpisodeLow: episode.Low, EpisodeHigh: episode.High,
+		NumEpisodes: len(s.Rows),
+	}
+	for _, n := range s.Excluded {
+		out.NumExcluded += n
+	}
+	if len(s.Rows) == 0 {
+		return out
+	}
+	for _, r := range s.Rows {
+		out.Turns += float64(r.NumTurns)
+		out.ToolErrors += float64(r.NumToolErrors)
+		out.InvalidCalls += float64(r.NumInvalidCalls)
+		out.CompletionTokens += float64(r.NumCompletionTokens)
+		out.Reward += r.Reward
+		out.Seconds += r.Seconds
+	}
+	for _, mean := range []*float64{&out.Turns, &out.ToolErrors, &out.InvalidCalls, &out.CompletionTokens, &out.Reward, &out.Seconds} {
+		*mean /= float64(len(s.Rows))
+	}
+	return out
+}
+
+// Delta compares a system with an earlier one on the scenarios both have.
+type Delta struct {
+	Old     string   `json:"old"`
+	New     string   `json:"new"`
+	First   Interval `json:"first_call"`
+	Episode Interval `json:"episode"`
+}
+
+// Deltas compares each system with the one before it, and the last with the first where there are more than two.
+func Deltas(systems []System, b Bootstrap) []Delta {
+	var out []Delta
+	add := func(old, new System) {
+		out = append(out, Delta{old.Name, new.Name, Compare(old.Rows, new.Rows, FirstCall, b), Compare(old.Rows, new.Rows, Episode, b)})
+	}
+	for i := 1; i < len(systems); i++ {
+		add(systems[i-1], systems[i])
+	}
+	if len(systems) > 2 {
+		add(systems[0], systems[len(systems)-1])
+	}
+	return out
+}
+
+// KindRow is one kind of scenario in the per-kind table.
+type KindRow struct {
+	Kind  string
+	First []Interval // by system
+	Whole []Interval // whole-episode success, by system
+}
+
+// Kinds estimates success by kind, the kinds in alphabetic order.
+func Kinds(systems []System, b Bootstrap) []KindRow {
+	byKind := map[string][][]Row{}
+	for i, s := range systems {
+		for _, r := range s.Rows {
+			if byKind[r.Kind] == nil {
+				byKind[r.Kind] = make([][]Row, len(systems))
+			}
+			byKind[r.Kind][i] = append(byKind[r.Kind][i], r)
+		}
+	}
+	var out []KindRow
+	for kind, rows := range byKind {
+		k := KindRow{Kind: kind}
+		for _, r := range rows {
+			k.First = append(k.First, Estimate(r, FirstCall, b))
+			k.Whole = append(k.Whole, Estimate(r, Episode, b))
+		}
+		out = append(out, k)
+	}
+	slices.SortFunc(out, func(a, b KindRow) int { return cmp.Compare(a.Kind, b.Kind) })
+	return out
+}
+
+// Regression is a scenario that the last system does worse than the first.
+type Regression struct {
+	ScenarioID string
+	Kind       string
+	Old, New   float64 // whole-episode success rates
+}
+
+// Regressions lists the scenarios whose whole-episode success fell from the first system to the last, worst first.
+func Regressions(systems []System) []Regression {
+	if len(systems) < 2 {
+		return nil
+	}
+	old, was := cluster(systems[0].Rows, Episode)
+	last := systems[len(systems)-1].Rows
+	new, is := cluster(last, Episode)
+	var out []Regression
+	for _, r := range last {
+		k, fresh := is[r.ScenarioID]
+		i, both := was[r.ScenarioID]
+		delete(is, r.ScenarioID)
+		if fresh && both && new[k].mean() < old[i].mean() {
+			out = append(out, Regression{r.ScenarioID, r.Kind, old[i].mean(), new[k].mean()})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Regression) int { return cmp.Compare(a.New-a.Old, b.New-b.Old) })
+	return out
+}
