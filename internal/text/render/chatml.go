@@ -19,7 +19,7 @@ import (
 type ToolFormat string
 
 const (
-	ToolsCompact ToolFormat = "compact" // one signature a line, see compactTool; a third of the tokens
+	ToolsCompact ToolFormat = "compact" // one signature a line, see compactTool; about a third of the tokens
 	ToolsJSON    ToolFormat = "json"    // one OpenAI JSON object a line, as Qwen2.5's template writes it
 )
 

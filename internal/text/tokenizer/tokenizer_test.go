@@ -144,6 +144,23 @@ func TestDecoderHoldsBack(t *testing.T) {
 	}
 }
 
+func TestIDsBelongToTheCaller(t *testing.T) {
+	tok := byteTokenizer(t)
+	want := tok.EncodeOrdinary("abcab")
+	for range 2 {
+		got := tok.EncodeOrdinary("abcab")
+		if !slices.Equal(got, want) {
+			t.Fatalf("got %v, want %v", got, want)
+		}
+		got[0] = -7
+	}
+	got := tok.EncodeOrdinary("bcbc")
+	got[0] = -7
+	if again := tok.EncodeOrdinary("bcbc"); again[0] == -7 {
+		t.Error("the cache was changed through a result")
+	}
+}
+
 func TestNewRefuses(t *testing.T) {
 	for name, o := range map[string]Options{
 		"unsupported pre-tokenizer":   {PreTokenizer: "llama-bpe"},

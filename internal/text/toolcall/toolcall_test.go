@@ -65,6 +65,7 @@ func TestBadBlocksStayInContent(t *testing.T) {
 		"null arguments":     {call(`{"name": "x", "arguments": null}`), `"arguments" is not a JSON object`},
 		"text for arguments": {call(`{"name": "x", "arguments": "hi"}`), `"arguments" is not a JSON object`},
 		"text after":         {call(`{"name": "x", "arguments": {}} ok`), "follows"},
+		"an escape outside":  {call(`{"name": "x"\`), "invalid character"},
 		"Python literals":    {call(`{'name': 'x'}`), "invalid character"},
 		"unterminated":       {openTag + `{"name": "x", "arguments": {}}`, "unterminated"},
 		"open string":        {call(`{"name": "x`), "unterminated"},
