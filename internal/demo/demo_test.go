@@ -1,0 +1,151 @@
+package demo_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/chat"
+	"hone/internal/demo"
+	"hone/internal/episode/reward"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+)
+
+const numKinds = 16
+
+// recorded answers calls with what calc-mcp 2.1.1 answered when testdata/calls.json was made.
+func recorded(t *testing.T) func(context.Context, chat.ToolCall) trajectory.ToolResult {
+	t.Helper()
+	data, err := os.ReadFile("testdata/calls.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rows []struct{ Name, Arguments, Text string }
+	if err := json.Unmarshal(data, &rows); err != nil {
+		t.Fatal(err)
+	}
+	return func(_ context.Context, c chat.ToolCall) trajectory.ToolResult {
+		for _, r := range rows {
+			if r.Name == c.Name && r.Arguments == c.Arguments {
+				return trajectory.ToolResult{Call: c, Status: trajectory.CallOK, Text: r.Text}
+			}
+		}
+		return trajectory.ToolResult{Call: c, Status: trajectory.CallTransportError, Error: "not recorded"}
+	}
+}
+
+// Every kind, with results of the live server, becomes a scenario whose gold earns everything and whose conversation
+// is itself a strict success.
+func TestExecute(t *testing.T) {
+	call := recorded(t)
+	done := map[string]string{}
+	for _, d := range demo.Generate(7, scenario.Train, numKinds) {
+		s, messages, err := d.Execute(context.Background(), call)
+		if err != nil {
+			t.Errorf("%s: %v", d.Kind, err)
+			continue
+		}
+		answer := messages[len(messages)-1].Content
+		done[d.Kind] = answer
+		scorer := reward.Scorer{}
+		got := reward.GoldTrajectory(&s, answer)
+		if scorer.Score(&s, got); got.Reward < scorer.Max(&s) || !reward.Episode(&s, got, nil) {
+			t.Errorf("%s: gold earns %v of %v: %+v", d.Kind, got.Reward, scorer.Max(&s), got.Terms)
+		}
+		full, failed := scorer.GoldReward(&s)
+		if len(failed) > 0 || scorer.EmptyReward(&s) >= full {
+			t.Errorf("%s: self-test: gold %v (%v), empty %v", d.Kind, full, failed, scorer.EmptyReward(&s))
+		}
+		if len(messages) != 3+2*len(s.Gold) || messages[0].Role != chat.System || messages[1].Content != d.Task || len(s.Checks) != len(s.Gold)+1 {
+			t.Errorf("%s: %+v", d.Kind, messages)
+		}
+		if chain := slices.Contains(s.Tags, "chain"); chain != (len(s.Gold) == 2) || len(s.Gold) > 2 {
+			t.Errorf("%s: tags %v, %d gold calls", d.Kind, s.Tags, len(s.Gold))
+		}
+	}
+	if len(done) != numKinds {
+		t.Errorf("%d kinds ran: %v", len(done), done)
+	}
+}
+
+func TestExecuteRefuses(t *testing.T) {
+	d := demo.Generate(7, scenario.Train, 1)[0]
+	tests := []struct {
+		name   string
+		result trajectory.ToolResult
+		want   string
+	}{
+		{"tool error", trajectory.ToolResult{Status: trajectory.CallToolError, Text: "bad input"}, "tool_error: bad input"},
+		{"empty", trajectory.ToolResult{Status: trajectory.CallOK}, ""},
+		{"the task", trajectory.ToolResult{Status: trajectory.CallOK, Text: d.Task[:4]}, ""},
+		{"long", trajectory.ToolResult{Status: trajectory.CallOK, Text: strings.Repeat("x", 99)}, ""},
+	}
+	for _, test := range tests {
+		_, _, err := d.Execute(context.Background(), func(context.Context, chat.ToolCall) trajectory.ToolResult { return test.result })
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v", test.name, err)
+		}
+	}
+}
+
+// firstCall is the first gold call of a draft.
+func firstCall(d demo.Draft) string {
+	text := ""
+	_, _, _ = d.Execute(context.Background(), func(_ context.Context, c chat.ToolCall) trajectory.ToolResult {
+		if text == "" {
+			text = c.Name + c.Arguments
+		}
+		return trajectory.ToolResult{}
+	})
+	return text
+}
+
+func TestGenerate(t *testing.T) {
+	const n = 800
+	calls := map[string]string{} // first call and kind -> split
+	for _, split := range []string{scenario.Train, scenario.Validation, scenario.Test} {
+		drafts := demo.Generate(1, split, n)
+		kinds, unseen, tools := map[string]int{}, 0, map[string]bool{}
+		for i, d := range drafts {
+			kinds[d.Kind]++
+			if slices.Contains(d.Tags, demo.UnseenWording) {
+				unseen++
+			}
+			if strings.ContainsAny(d.Task, "{}") || len(d.Task) > 140 {
+				t.Errorf("task %q", d.Task)
+			}
+			c := firstCall(d)
+			tools[c[:strings.Index(c, "{")]] = true
+			if in, taken := calls[d.Kind+c]; taken {
+				t.Errorf("%s of %s is in %s already", c, split, in)
+			}
+			calls[d.Kind+c] = split
+			if again := demo.Generate(1, split, i%3+1); i < 3 && (again[i].Task != d.Task || again[i].ID != d.ID) {
+				t.Errorf("draft %d depends on how many are asked for", i)
+			}
+		}
+		for kind, count := range kinds {
+			if count != n/numKinds {
+				t.Errorf("%s: %d of kind %s", split, count, kind)
+			}
+		}
+		if split == scenario.Train && unseen != 0 || split != scenario.Train && (unseen < n*2/5 || unseen > n*3/5) {
+			t.Errorf("%s: %d of %d with unseen wording", split, unseen, n)
+		}
+		for _, tool := range demo.Tools() {
+			if !tools[tool] {
+				t.Errorf("%s: no task for %s", split, tool)
+			}
+		}
+		if len(kinds) != numKinds || len(tools) != len(demo.Tools()) {
+			t.Errorf("%s: %d kinds, tools %v", split, len(kinds), tools)
+		}
+	}
+	if a, b := demo.Generate(1, scenario.Test, 1), demo.Generate(2, scenario.Test, 1); a[0].Task == b[0].Task {
+		t.Error("the seed changes nothing")
+	}
+}

@@ -1,0 +1,32 @@
+package demo
+
+import (
+	"slices"
+	"testing"
+)
+
+// Every kind has four wordings for all splits and four that training never sees, none of them in both, and each names
+// all the values it needs.
+func TestWordings(t *testing.T) {
+	names := map[string]bool{}
+	for _, k := range kinds() {
+		if names[k.name] {
+			t.Errorf("two kinds are called %s", k.name)
+		}
+		names[k.name] = true
+		all := slices.Concat(k.seen, k.unseen)
+		if len(k.seen) < 4 || len(k.unseen) < 4 {
+			t.Errorf("%s: %d and %d wordings", k.name, len(k.seen), len(k.unseen))
+		}
+		for i, wording := range all {
+			if slices.Contains(all[:i], wording) {
+				t.Errorf("%s: %q stands twice", k.name, wording)
+			}
+			for _, value := range []string{"a", "b", "c"} {
+				if filled := (values{value: "X"}).fill(wording); (filled != wording) != ((values{value: "X"}).fill(k.seen[0]) != k.seen[0]) {
+					t.Errorf("%s: %q differs from the others in {%s}", k.name, wording, value)
+				}
+			}
+		}
+	}
+}
