@@ -121,3 +121,6 @@ func sha(r io.Reader) (string, error) {
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
+
+// All returns every asset there is, in the order they are listed to the user.
+func All() []Asset { return []Asset{CPUPlugin(), Model()} }

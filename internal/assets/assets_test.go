@@ -189,7 +189,7 @@ func TestFetchStopsWhenCancelled(t *testing.T) {
 
 // The pins are the one thing that cannot be checked without a download; at least they are complete and well formed.
 func TestPins(t *testing.T) {
-	for _, a := range []Asset{Model(), CPUPlugin()} {
+	for _, a := range All() {
 		for _, sum := range []string{a.WheelSHA256, a.MemberSHA256} {
 			if b, err := hex.DecodeString(sum); err != nil || len(b) != sha256.Size {
 				t.Errorf("%s: %q is no SHA-256", a.Name, sum)

@@ -86,6 +86,15 @@ func (c *Config) YAML() ([]byte, error) {
 	return yaml.MarshalWithOptions(c, yaml.IndentSequence(true), plain, quoted)
 }
 
+// JSON is YAML's keys, in the same order, as one JSON object.
+func (c *Config) JSON() ([]byte, error) {
+	b, err := c.YAML()
+	if err != nil {
+		return nil, err
+	}
+	return yaml.YAMLToJSON(b)
+}
+
 // scalar writes a text so that every YAML reader takes it for that text. The library leaves a lone tab unquoted.
 func scalar(s string) string {
 	letters := strings.Trim(s, plainRunes) == ""

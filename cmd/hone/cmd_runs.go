@@ -1,0 +1,112 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hone/internal/run"
+)
+
+func newRuns(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "runs", Short: "List runs and look into one"}
+	dir := ""
+	c.PersistentFlags().StringVar(&dir, "dir", "", "folder that holds the runs, instead of the configuration's runs_dir")
+	c.AddCommand(
+		&cobra.Command{
+			Use:     "ls",
+			Short:   "List the runs, newest first",
+			Example: "  hone runs ls\n  hone runs ls --json",
+			Args:    arguments(0, 0, ""),
+			RunE:    func(*cobra.Command, []string) error { return runRunsLs(a, dir) },
+		},
+		&cobra.Command{
+			Use:     "show RUN",
+			Short:   "Show the stages, checkpoints and last metrics of a run",
+			Example: "  hone runs show demo\n  hone runs show ./elsewhere/demo --json",
+			Args:    arguments(1, 1, "the name or the folder of a run"),
+			RunE:    func(_ *cobra.Command, args []string) error { return runRunsShow(a, dir, args[0]) },
+		},
+	)
+	return group(c)
+}
+
+func (a *app) runsDir(dir string) (string, error) {
+	if dir != "" {
+		return dir, nil
+	}
+	c, err := a.config()
+	return c.RunsDir, err
+}
+
+// listedRun is a run's summary, or its name and why it cannot be read.
+type listedRun struct {
+	run.Summary
+	Error string `json:"error,omitempty"`
+}
+
+func runRunsLs(a *app, dir string) error {
+	dir, err := a.runsDir(dir)
+	if err != nil {
+		return err
+	}
+	runs, err := run.List(dir)
+	if err != nil {
+		return err
+	}
+	list := []listedRun{}
+	rows := [][]string{{"NAME", "CREATED", "STAGES", "STATE"}}
+	for _, r := range runs {
+		l := listedRun{Summary: r.Summary}
+		state, stages := "idle", []string{}
+		for _, s := range r.Stages {
+			stages = append(stages, fmt.Sprintf("%s(%d)", s.Name, s.NumSteps))
+		}
+		if r.InUseBy != "" {
+			state = "running, pid " + r.InUseBy
+		}
+		if r.Err != nil {
+			l.Error = r.Err.Error()
+			state, _, _ = strings.Cut(l.Error, "\n")
+		}
+		list = append(list, l)
+		rows = append(rows, []string{r.Name, r.Created.Format(time.DateTime), strings.Join(stages, " "), state})
+	}
+	if len(list) == 0 {
+		a.say("no runs in %s", dir)
+	}
+	return a.print(list, rows)
+}
+
+func runRunsShow(a *app, dir, name string) error {
+	path := name
+	if filepath.Base(name) == name && name != "." && name != ".." {
+		root, err := a.runsDir(dir)
+		if err != nil {
+			return err
+		}
+		path = filepath.Join(root, name)
+	}
+	s, err := run.Summarize(path)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"run", s.Name}, {"path", s.Path}, {"created", s.Created.Format(time.DateTime)}, {"attempts", fmt.Sprint(s.NumAttempts)}}
+	if s.InUseBy != "" {
+		rows = append(rows, []string{"written by", "pid " + s.InUseBy})
+	}
+	for _, st := range s.Stages {
+		row := []string{"stage " + st.Name, fmt.Sprintf("%s %d steps, %d trajectories", st.Status, st.NumSteps, st.NumTrajectories)}
+		rows = append(rows, row)
+		if len(st.LastMetric) > 0 {
+			rows = append(rows, []string{"  last metrics", string(st.LastMetric)})
+		}
+	}
+	for _, c := range s.Checkpoints {
+		rows = append(rows, []string{"checkpoint", fmt.Sprintf("%s step %d: %s", c.Stage, c.Step, c.Path)})
+	}
+	return a.print(s, rows)
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"hone/internal/fault"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/flags.golden")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"hone": main})
+}
+
+// Each script in testdata/script drives the command as a user would: arguments in; exit code, stdout and stderr out.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+		},
+	})
+}
+
+// exits CODE hone ARGS... runs hone and wants that exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE COMMAND ARGS...")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	got := "0"
+	if err != nil {
+		got = strings.TrimPrefix(err.Error(), "exit status ")
+	}
+	if got != args[0] {
+		ts.Fatalf("exit code %s, want %s", got, args[0])
+	}
+}
+
+// The flags are an interface: a change to them shows in a diff.
+func TestFlagsAreFrozen(t *testing.T) {
+	got := flagList(newRoot(&app{}))
+	if *update {
+		if err := os.WriteFile("testdata/flags.golden", []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile("testdata/flags.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("the flags differ from testdata/flags.golden; go test ./cmd/hone -run Flags -update rewrites it, and CHANGELOG.md tells users\ngot:\n%swant:\n%s", got, want)
+	}
+}
+
+func TestFlagListSeesANewFlag(t *testing.T) {
+	root := newRoot(&app{})
+	before := flagList(root)
+	root.Commands()[0].Flags().Bool("planted", false, "")
+	if after := flagList(root); after == before || !strings.Contains(after, "--planted bool") {
+		t.Errorf("a planted flag does not show:\n%s", after)
+	}
+}
+
+func flagList(c *cobra.Command) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n", c.CommandPath())
+	seen := func(f *pflag.Flag) {
+		short := ""
+		if f.Shorthand != "" {
+			short = " -" + f.Shorthand
+		}
+		fmt.Fprintf(&b, "  --%s%s %s %q\n", f.Name, short, f.Value.Type(), f.DefValue)
+	}
+	if c.HasParent() {
+		c.LocalFlags().VisitAll(seen)
+	} else {
+		c.PersistentFlags().VisitAll(seen)
+	}
+	for _, sub := range c.Commands() {
+		b.WriteString(flagList(sub))
+	}
+	return b.String()
+}
+
+// Every verb that does something says what, and shows how.
+func TestEveryVerbHasHelpAndExample(t *testing.T) {
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		if c.Short == "" {
+			t.Errorf("%s has no description", c.CommandPath())
+		}
+		if !c.HasSubCommands() && c.Example == "" {
+			t.Errorf("%s has no example", c.CommandPath())
+		}
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(newRoot(&app{}))
+}
+
+func TestReport(t *testing.T) {
+	stopped, cancel := context.WithCancelCause(t.Context())
+	cancel(signalled(syscall.SIGTERM))
+	for _, tc := range []struct {
+		name string
+		ctx  context.Context
+		err  error
+		want int
+	}{
+		{"fine", t.Context(), nil, 0},
+		{"plain error", t.Context(), errors.New("x"), 1},
+		{"usage", t.Context(), &fault.Error{Code: fault.CodeUsage, What: "x"}, 2},
+		{"wrapped", t.Context(), fmt.Errorf("y: %w", &fault.Error{Code: fault.CodeExhausted, What: "x"}), 6},
+		{"stopped by a signal", stopped, context.Canceled, 143},
+		{"stopped, resumable", stopped, &fault.Error{Code: fault.CodeStopped, What: "x"}, 7},
+		{"finished although stopped", stopped, nil, 0},
+	} {
+		var said bytes.Buffer
+		if got := report(tc.ctx, &said, tc.err); got != tc.want || (tc.err == nil) != (said.Len() == 0) {
+			t.Errorf("%s: exit code %d, want %d; said %q", tc.name, got, tc.want, said.String())
+		}
+	}
+}
+
+func TestCommon(t *testing.T) {
+	for _, tc := range []struct {
+		a, b string
+		want int
+	}{{"", "x", 0}, {"seed", "sed", 3}, {"json", "jsno", 3}, {"abc", "abc", 3}, {"abc", "xyz", 0}} {
+		if got := common(tc.a, tc.b); got != tc.want {
+			t.Errorf("common(%q, %q) = %d, want %d", tc.a, tc.b, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+// Command hone turns an MCP server and a base model into a model that is expert at those tools.
+//
+// Each cmd_<verb>.go holds one verb: its flags, and run<Verb>, which wires the rooms together and is what tests call.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"hone/internal/fault"
+)
+
+func main() {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		first := (<-signals).(syscall.Signal)
+		fmt.Fprintln(os.Stderr, "stopping after this step; once more stops at once")
+		cancel(signalled(first))
+		os.Exit(128 + int((<-signals).(syscall.Signal)))
+	}()
+	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ()}
+	os.Exit(a.main(ctx, os.Args[1:]))
+}
+
+// signalled is why the context was cancelled.
+type signalled syscall.Signal
+
+func (s signalled) Error() string { return "stopped by " + syscall.Signal(s).String() }
+
+// main runs one command line and returns the exit code. What it has to say about an error is on stderr by then.
+func (a *app) main(ctx context.Context, args []string) int {
+	root := newRoot(a)
+	root.SetArgs(args)
+	return report(ctx, a.stderr, root.ExecuteContext(ctx))
+}
+
+// report prints an error and returns its exit code. A verb that stopped for a signal without saying how to go on ends
+// as if the signal had ended it.
+func report(ctx context.Context, stderr io.Writer, err error) int {
+	if err == nil {
+		return int(fault.CodeOK)
+	}
+	fmt.Fprintln(stderr, "hone:", err)
+	s, stopped := context.Cause(ctx).(signalled)
+	if _, said := errors.AsType[*fault.Error](err); stopped && !said {
+		return 128 + int(s)
+	}
+	return int(fault.CodeOf(err))
+}

@@ -1,0 +1,125 @@
+// Package doctor looks at the machine: what a run needs is there, or which command puts it there.
+package doctor
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"hone/internal/fault"
+)
+
+// Status of a check.
+type Status string
+
+// The statuses, from good to bad. A warning lets a run start.
+const (
+	OK   Status = "ok"
+	Warn Status = "warn"
+	Fail Status = "fail"
+)
+
+// Check is one line of the report. Next is the command that helps, empty where all is well.
+type Check struct {
+	Name   string `json:"name"`
+	Status Status `json:"status"`
+	Detail string `json:"detail"`
+	Next   string `json:"next,omitempty"`
+}
+
+// What a small run needs: the 135M model in float32 with its adapter and caches, and room for checkpoints.
+const (
+	minMemory = 2 << 30
+	minDisk   = 1 << 30
+)
+
+// Memory reports the bytes a new process can get: what the kernel has available, or what the control group still
+// allows where that is less.
+func Memory() Check {
+	c := Check{Name: "memory"}
+	f, err := os.Open("/proc/meminfo")
+	if err != nil {
+		return c.unknown(err)
+	}
+	defer f.Close()
+	available, err := parseMeminfo(f)
+	if err != nil {
+		return c.unknown(err)
+	}
+	limit, used := readBytes("/sys/fs/cgroup/memory.max"), readBytes("/sys/fs/cgroup/memory.current")
+	if limit > 0 && limit-used < available {
+		available = limit - used
+	}
+	return c.judge(available, minMemory, "close other programs, or lower model.context and engine.slots")
+}
+
+// Disk reports the free bytes of the disk that holds dir, or would hold it once it is made.
+func Disk(name, dir string) Check {
+	c := Check{Name: name}
+	var fs syscall.Statfs_t
+	err := syscall.Statfs(dir, &fs)
+	for parent := filepath.Dir(dir); os.IsNotExist(err) && parent != dir; parent = filepath.Dir(dir) {
+		dir = parent
+		err = syscall.Statfs(dir, &fs)
+	}
+	if err != nil {
+		return c.unknown(err)
+	}
+	return c.judge(int64(fs.Bavail)*int64(fs.Bsize), minDisk, "free some space on the disk of "+dir)
+}
+
+func (c Check) judge(have, want int64, next string) Check {
+	c.Detail = fmt.Sprintf("%.1f GiB free", float64(have)/(1<<30))
+	c.Status = OK
+	if have < want {
+		c.Status, c.Next = Warn, next
+		c.Detail += fmt.Sprintf(", %.1f GiB wanted", float64(want)/(1<<30))
+	}
+	return c
+}
+
+func (c Check) unknown(err error) Check {
+	c.Status, c.Detail = Warn, "cannot be measured: "+err.Error()
+	return c
+}
+
+// FromError is the check of something that failed: the error's parts become the line.
+func FromError(name string, err error) Check {
+	c := Check{Name: name, Status: Fail, Detail: err.Error()}
+	if f, ok := err.(*fault.Error); ok {
+		c.Next = f.Next
+		flat := *f
+		flat.Next = ""
+		c.Detail = strings.Join(strings.Fields(flat.Error()), " ")
+	}
+	return c
+}
+
+func parseMeminfo(r io.Reader) (int64, error) {
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		if rest, ok := strings.CutPrefix(lines.Text(), "MemAvailable:"); ok {
+			kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(rest, "kB")), 10, 64)
+			return kib << 10, err
+		}
+	}
+	return 0, fmt.Errorf("no MemAvailable in /proc/meminfo: %w", io.ErrUnexpectedEOF)
+}
+
+// readBytes returns 0 where the file is missing or says "max": then there is no limit.
+func readBytes(path string) int64 {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
+}

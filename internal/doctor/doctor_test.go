@@ -1,0 +1,55 @@
+package doctor
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hone/internal/fault"
+)
+
+func TestParseMeminfo(t *testing.T) {
+	n, err := parseMeminfo(strings.NewReader("MemTotal:       100 kB\nMemAvailable:    8 kB\n"))
+	if err != nil || n != 8192 {
+		t.Errorf("%d, %v", n, err)
+	}
+	for _, bad := range []string{"", "MemTotal: 1 kB\n", "MemAvailable: many kB\n"} {
+		if _, err := parseMeminfo(strings.NewReader(bad)); err == nil {
+			t.Errorf("%q is accepted", bad)
+		}
+	}
+}
+
+func TestJudge(t *testing.T) {
+	for _, tc := range []struct {
+		have   int64
+		status Status
+		detail string
+		next   string
+	}{{3 << 30, OK, "3.0 GiB free", ""}, {1 << 30, Warn, "1.0 GiB free, 2.0 GiB wanted", "less"}} {
+		c := Check{}.judge(tc.have, 2<<30, "less")
+		if c.Status != tc.status || c.Detail != tc.detail || c.Next != tc.next {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+// The disk of a folder that does not exist yet is the disk of the nearest one that does.
+func TestDiskOfAFolderToBeMade(t *testing.T) {
+	dir := t.TempDir()
+	have, want := Disk("disk", filepath.Join(dir, "a", "b")), Disk("disk", dir)
+	if strings.HasPrefix(have.Detail, "cannot") || strings.HasPrefix(want.Detail, "cannot") {
+		t.Errorf("%+v, %+v", have, want)
+	}
+}
+
+func TestFromError(t *testing.T) {
+	c := FromError("server calc", &fault.Error{What: "cannot start", Where: "calc", Err: errors.New("exit status 3"), Next: "node --version"})
+	if c.Status != Fail || c.Next != "node --version" || c.Detail != "cannot start where: calc why: exit status 3" {
+		t.Errorf("%+v", c)
+	}
+	if c := FromError("x", errors.New("plain")); c.Detail != "plain" || c.Next != "" {
+		t.Errorf("%+v", c)
+	}
+}
