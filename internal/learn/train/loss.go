@@ -8,7 +8,7 @@ import (
 )
 
 // Loss maps per-token values to per-token losses, all [M]: the trainer's logprobs, the sampler's, and the advantages.
-// The step's loss is the sum over trained tokens divided by their number in the whole batch.
+// The step's loss is their mean over the trained tokens of the whole batch, however it is cut into micro-batches.
 type Loss func(trainer, sampler, advantage *Node) *Node
 
 // Supervised is the negative log-likelihood: -log p.

@@ -22,8 +22,9 @@ const rowMultiple = 64
 
 func roundUp(x, multiple int) int { return (x + multiple - 1) / multiple * multiple }
 
-// pad lays rows out: trained token i of a row takes its logprob from position i-1. Unused entries have weight 0.
-func (t *Trainer) pad(rows []batch.Sequence) padded {
+// pad lays rows out: trained token i of a row takes its logprob from position i-1. Trained tokens have the given
+// weight in the loss, unused entries 0.
+func (t *Trainer) pad(rows []batch.Sequence, weight float64) padded {
 	longest, trained := 0, 0
 	for _, r := range rows {
 		longest = max(longest, len(r.IDs))
@@ -41,7 +42,7 @@ func (t *Trainer) pad(rows []batch.Sequence) padded {
 			if !yes {
 				continue
 			}
-			x.index[j], x.target[j], x.weight[j] = int32(row*x.c+i-1), r.IDs[i], 1
+			x.index[j], x.target[j], x.weight[j] = int32(row*x.c+i-1), r.IDs[i], float32(weight)
 			x.advantage[j] = float32(r.Advantage)
 			if r.SamplerLogprobs != nil {
 				x.sampler[j] = r.SamplerLogprobs[i]

@@ -108,7 +108,7 @@ func (t *Trainer) rowsProgram(kind string, loss Loss, n, c, m, p int) (*engine.P
 			engine.Param{Name: "advantage", Shape: engine.F32(m)},
 			engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
 		params = append(params, t.prefixParams("d", p, true)...)
-		return t.engine.Compile(kind, params, func(in []*Node) []*Node {
+		return t.engine.Compile("rows", params, func(in []*Node) []*Node {
 			d := t.decoder(in)
 			l := 2 * t.spec.NumLayers
 			kv, rest := in[len(t.weights)+1:][:l], in[len(t.weights)+1+l:]

@@ -135,27 +135,27 @@ func (t *Trainer) Adapter() engine.Buffer { return t.adapter }
 // PolicyVersion counts the optimiser steps taken.
 func (t *Trainer) PolicyVersion() int { return t.steps }
 
-// Objective names a loss; Kind keys its compiled programs.
-type Objective struct {
-	Kind string
-	Loss Loss
+// objective names a loss; kind keys its compiled programs.
+type objective struct {
+	kind string
+	loss Loss
 }
 
-// StepStats describe one step.
-type StepStats struct {
-	Loss       float64 // mean over trained tokens
-	GradNorm   float64 // before clipping
-	NumTokens  int     // computed, the prefix counted once
-	NumTrained int
-	MeanRatio  float64 // mean exp(trainer - sampler logprob) of trained tokens; 0 in supervised steps
-	Mismatch   float64 // mean of r - 1 - log r with that ratio: KL(sampler || trainer) estimated by k3
-	MaxDelta   float64 // largest |trainer - sampler logprob|
+// Supervised takes one step on demonstrations: the mean negative log-likelihood of trained tokens.
+func (t *Trainer) Supervised(ctx context.Context, b batch.Batch, rate float64) (batch.StepStats, error) {
+	return t.step(ctx, b, objective{"supervised", Supervised}, rate)
 }
 
-// Step takes one optimiser step: rows in micro-batches against one prefix, then the prefix's own backward pass, then
+// PolicyGradient takes one step of the DAPO loss on sampled trajectories.
+func (t *Trainer) PolicyGradient(ctx context.Context, b batch.Batch, rate float64, clip batch.Clip) (batch.StepStats, error) {
+	kind := fmt.Sprintf("dapo_%g_%g", clip.Low, clip.High)
+	return t.step(ctx, b, objective{kind, DAPO(clip.Low, clip.High)}, rate)
+}
+
+// step takes one optimiser step: rows in micro-batches against one prefix, then the prefix's own backward pass, then
 // AdamW. Gradients equal those of the rows computed whole. A loss that is not a number leaves the state as it was.
-func (t *Trainer) Step(ctx context.Context, b batch.Batch, o Objective, rate float64) (StepStats, error) {
-	stats := StepStats{NumTokens: len(b.Prefix), NumTrained: b.NumTrained()}
+func (t *Trainer) step(ctx context.Context, b batch.Batch, o objective, rate float64) (batch.StepStats, error) {
+	stats := batch.StepStats{NumTokens: len(b.Prefix), NumTrained: b.NumTrained()}
 	if stats.NumTrained == 0 {
 		return stats, fmt.Errorf("a step without trained tokens")
 	}
@@ -188,11 +188,11 @@ func (t *Trainer) Step(ctx context.Context, b batch.Batch, o Objective, rate flo
 	}
 	engine.Free(accumulators[1:]...)
 	n := float64(stats.NumTrained)
-	stats.Loss, stats.Mismatch, stats.MeanRatio = stats.Loss/n, stats.Mismatch/n, stats.MeanRatio/n
+	stats.Mismatch, stats.MeanRatio = stats.Mismatch/n, stats.MeanRatio/n
 	return stats, t.apply(out[0], rate, &stats)
 }
 
-func (t *Trainer) apply(gradient engine.Buffer, rate float64, stats *StepStats) error {
+func (t *Trainer) apply(gradient engine.Buffer, rate float64, stats *batch.StepStats) error {
 	p, err := t.applyProgram()
 	if err != nil {
 		return err
@@ -258,10 +258,10 @@ func (t *Trainer) zeros(p int) ([]engine.Buffer, error) {
 }
 
 // rows runs forward and backward of one micro-batch and returns the new accumulators.
-func (t *Trainer) rows(rows []batch.Sequence, o Objective, kv []engine.Buffer, p int, accumulators []engine.Buffer,
-	stats *StepStats) ([]engine.Buffer, error) {
-	x := t.pad(rows)
-	program, err := t.rowsProgram(o.Kind, o.Loss, x.n, x.c, x.m, p)
+func (t *Trainer) rows(rows []batch.Sequence, o objective, kv []engine.Buffer, p int, accumulators []engine.Buffer,
+	stats *batch.StepStats) ([]engine.Buffer, error) {
+	x := t.pad(rows, 1/float64(stats.NumTrained))
+	program, err := t.rowsProgram(o.kind, o.loss, x.n, x.c, x.m, p)
 	if err != nil {
 		return nil, err
 	}
@@ -310,7 +310,7 @@ func (t *Trainer) Score(b batch.Batch) ([][]float32, error) {
 	var scores [][]float32
 	for start := 0; start < len(b.Rows); start += t.microBatch {
 		rows := b.Rows[start:min(start+t.microBatch, len(b.Rows))]
-		x := t.pad(rows)
+		x := t.pad(rows, 1)
 		p, err := t.scoreProgram(x.n, x.c, x.m, len(b.Prefix))
 		if err != nil {
 			return nil, err

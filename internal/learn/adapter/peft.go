@@ -1,0 +1,92 @@
+// Package adapter reads and writes LoRA adapters exactly as PEFT does: adapter_config.json and
+// adapter_model.safetensors, with PEFT's key names, so that peft, vLLM and SGLang load them.
+package adapter
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+
+	"hone/internal/fault"
+)
+
+// Config is the part of PEFT's LoraConfig that hone uses; the field names in JSON are PEFT's.
+type Config struct {
+	PEFTType      string   `json:"peft_type"`
+	TaskType      string   `json:"task_type"`
+	BaseModel     string   `json:"base_model_name_or_path"`
+	Rank          int      `json:"r"`
+	Alpha         float64  `json:"lora_alpha"`
+	Dropout       float64  `json:"lora_dropout"`
+	UseRSLoRA     bool     `json:"use_rslora"`
+	TargetModules []string `json:"target_modules"`
+	Bias          string   `json:"bias"`
+	InferenceMode bool     `json:"inference_mode"`
+}
+
+// Files of an adapter folder.
+const (
+	ConfigFile  = "adapter_config.json"
+	WeightsFile = "adapter_model.safetensors"
+)
+
+// Key returns PEFT's name of a matrix: of module "model.layers.0.mlp.up_proj",
+// "base_model.model.model.layers.0.mlp.up_proj.lora_A.weight".
+func Key(module string, b bool) string {
+	letter := "A"
+	if b {
+		letter = "B"
+	}
+	return "base_model.model." + module + ".lora_" + letter + ".weight"
+}
+
+// Save writes an adapter into an existing folder.
+func Save(dir string, c Config, tensors []Tensor) error {
+	c.PEFTType, c.TaskType, c.Bias, c.InferenceMode = "LORA", "CAUSAL_LM", "none", true
+	text, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, ConfigFile), append(text, '\n'), 0o644); err != nil {
+		return err
+	}
+	return WriteSafetensors(filepath.Join(dir, WeightsFile), tensors, map[string]string{"format": "pt"})
+}
+
+// Load reads an adapter folder. What would change the maths and is not supported is refused.
+func Load(dir string) (Config, map[string]Tensor, error) {
+	var c Config
+	bad := func(file, why string, err error) error {
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the adapter", Where: filepath.Join(dir, file), Why: why, Err: err,
+			Next: "name the folder that holds " + ConfigFile + " and " + WeightsFile}
+	}
+	text, err := os.ReadFile(filepath.Join(dir, ConfigFile))
+	if err != nil {
+		return c, nil, bad(ConfigFile, "", err)
+	}
+	if err := json.Unmarshal(text, &c); err != nil {
+		return c, nil, bad(ConfigFile, "it is not PEFT's configuration", err)
+	}
+	var more struct {
+		Bias         string         `json:"bias"`
+		UseDoRA      bool           `json:"use_dora"`
+		RankPattern  map[string]int `json:"rank_pattern"`
+		AlphaPattern map[string]any `json:"alpha_pattern"`
+	}
+	if err := json.Unmarshal(text, &more); err != nil {
+		return c, nil, bad(ConfigFile, "", err)
+	}
+	switch {
+	case c.PEFTType != "LORA":
+		return c, nil, bad(ConfigFile, "its peft_type is "+c.PEFTType+"; only LORA is supported", nil)
+	case more.UseDoRA || len(more.RankPattern) > 0 || len(more.AlphaPattern) > 0 || (more.Bias != "" && more.Bias != "none"):
+		return c, nil, bad(ConfigFile, "use_dora, bias, rank_pattern and alpha_pattern are not supported", nil)
+	case c.Rank < 1:
+		return c, nil, bad(ConfigFile, "its rank is not positive", nil)
+	}
+	tensors, err := ReadSafetensors(filepath.Join(dir, WeightsFile))
+	if err != nil {
+		return c, nil, bad(WeightsFile, "", err)
+	}
+	return c, tensors, nil
+}

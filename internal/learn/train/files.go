@@ -1,0 +1,118 @@
+package train
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"hone/internal/fault"
+	"hone/internal/learn/adapter"
+	"hone/internal/learn/model"
+)
+
+const (
+	optimizerFile = "optimizer.safetensors"
+	trainerFile   = "trainer.json"
+)
+
+// Save writes the trainer's whole state into a folder: adapter/ in PEFT's form, the optimiser's moments, the step.
+func (t *Trainer) Save(dir string) error {
+	state, err := t.State()
+	if err != nil {
+		return err
+	}
+	if err := t.saveAdapter(filepath.Join(dir, "adapter"), state.Adapter); err != nil {
+		return err
+	}
+	moments := []adapter.Tensor{{Name: "m", Rows: 1, Cols: t.size, Data: state.M}, {Name: "v", Rows: 1, Cols: t.size, Data: state.V}}
+	if err := adapter.WriteSafetensors(filepath.Join(dir, optimizerFile), moments, nil); err != nil {
+		return err
+	}
+	text, err := json.Marshal(map[string]int{"steps": state.Steps})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, trainerFile), append(text, '\n'), 0o644)
+}
+
+// SaveAdapter writes the adapter alone, in PEFT's form, into a folder.
+func (t *Trainer) SaveAdapter(dir string) error {
+	state, err := t.State()
+	if err != nil {
+		return err
+	}
+	return t.saveAdapter(dir, state.Adapter)
+}
+
+func (t *Trainer) saveAdapter(dir string, flat []float32) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	pieces, _ := t.lora.Pieces(t.spec)
+	tensors := make([]adapter.Tensor, len(pieces))
+	for i, p := range pieces {
+		tensors[i] = adapter.Tensor{Name: adapter.Key(p.Target.Path(p.Layer), p.B), Rows: p.Rows, Cols: p.Cols,
+			Data: flat[p.Offset : p.Offset+p.Rows*p.Cols]}
+	}
+	c := adapter.Config{BaseModel: t.spec.Name, Rank: t.lora.Rank, Alpha: t.lora.Alpha, UseRSLoRA: t.lora.RankStabilized}
+	for target := range model.NumTargets {
+		c.TargetModules = append(c.TargetModules, target.Name())
+	}
+	return adapter.Save(dir, c, tensors)
+}
+
+// Load replaces the trainer's state by one that Save wrote.
+func (t *Trainer) Load(dir string) error {
+	lora, flat, err := LoadAdapter(filepath.Join(dir, "adapter"), t.spec)
+	if err != nil {
+		return err
+	}
+	if lora != t.lora {
+		return &fault.Error{Code: fault.CodeUsage, What: "the checkpoint's adapter has another shape", Where: dir,
+			Why: fmt.Sprintf("it is %+v, the run's is %+v", lora, t.lora)}
+	}
+	moments, err := adapter.ReadSafetensors(filepath.Join(dir, optimizerFile))
+	if err != nil {
+		return fmt.Errorf("reading %s of %s: %w", optimizerFile, dir, err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, trainerFile))
+	if err != nil {
+		return err
+	}
+	var counters struct{ Steps int }
+	if err := json.Unmarshal(text, &counters); err != nil {
+		return fmt.Errorf("reading %s of %s: %w", trainerFile, dir, err)
+	}
+	return t.SetState(State{Adapter: flat, M: moments["m"].Data, V: moments["v"].Data, Steps: counters.Steps})
+}
+
+// LoadAdapter reads a PEFT adapter for a model and returns its shape and flat vector.
+func LoadAdapter(dir string, s model.Spec) (model.LoRA, []float32, error) {
+	c, tensors, err := adapter.Load(dir)
+	if err != nil {
+		return model.LoRA{}, nil, err
+	}
+	lora := model.LoRA{Rank: c.Rank, Alpha: c.Alpha, RankStabilized: c.UseRSLoRA}
+	pieces, size := lora.Pieces(s)
+	flat := make([]float32, size)
+	bad := func(why string) error {
+		return &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit the base model", Where: dir, Why: why,
+			Next: "give the base model it was trained on with --base-model"}
+	}
+	for _, p := range pieces {
+		key := adapter.Key(p.Target.Path(p.Layer), p.B)
+		x, ok := tensors[key]
+		if !ok {
+			return lora, nil, bad("it has no " + key)
+		}
+		if x.Rows != p.Rows || x.Cols != p.Cols {
+			return lora, nil, bad(fmt.Sprintf("%s is %dx%d, the model needs %dx%d", key, x.Rows, x.Cols, p.Rows, p.Cols))
+		}
+		copy(flat[p.Offset:], x.Data)
+	}
+	if len(tensors) != len(pieces) {
+		return lora, nil, bad(fmt.Sprintf("it has %d matrices, the model's linear maps take %d", len(tensors), len(pieces)))
+	}
+	return lora, flat, nil
+}
