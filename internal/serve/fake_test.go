@@ -1,0 +1,110 @@
+package serve
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"hone/internal/chat"
+	"hone/internal/policy"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const stopID = 0
+
+// runes is a renderer whose token ids are Unicode code points and whose calls read "CALL name args".
+type runes struct{}
+
+func (runes) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, error) {
+	var b strings.Builder
+	for _, t := range tools {
+		b.WriteString("[" + t.Name + "]")
+	}
+	for _, m := range messages {
+		b.WriteString(m.Role + ":" + m.Content + "\n")
+	}
+	return ids(b.String()), nil
+}
+func (runes) Bridge([]int32, []chat.Message) ([]int32, error) { return nil, nil }
+func (runes) Completion(chat.Message) ([]int32, error)        { return nil, nil }
+func (runes) Parse(completion []int32) (string, []chat.ToolCall, string) {
+	text := strings.TrimSuffix(text(completion), "\x00")
+	content, rest, ok := strings.Cut(text, "CALL ")
+	if !ok {
+		return text, nil, ""
+	}
+	var calls []chat.ToolCall
+	for _, c := range strings.Split(rest, "CALL ") {
+		name, args, _ := strings.Cut(c, " ")
+		calls = append(calls, chat.ToolCall{Name: name, Arguments: args})
+	}
+	return content, calls, ""
+}
+func (runes) StopIDs() []int32 { return []int32{stopID} }
+
+func ids(s string) []int32 {
+	var out []int32
+	for _, r := range s {
+		out = append(out, r)
+	}
+	return out
+}
+
+func text(ids []int32) string {
+	var b strings.Builder
+	for _, id := range ids {
+		b.WriteRune(id)
+	}
+	return b.String()
+}
+
+// sampler says one thing, to everyone, and keeps what it was asked. With a gate, each Sample waits for it.
+type sampler struct {
+	says     string
+	finish   policy.FinishReason
+	err      error
+	numSlots int
+	gate     chan struct{}
+
+	mu        sync.Mutex
+	asked     []policy.Request
+	started   chan struct{} // one for each Sample that began, where not nil
+	cancelled chan struct{} // one for each Sample that was cancelled, where not nil
+}
+
+func (s *sampler) NumSlots() int { return max(1, s.numSlots) }
+
+func (s *sampler) Sample(ctx context.Context, r policy.Request) (policy.Completion, error) {
+	s.mu.Lock()
+	s.asked = append(s.asked, r)
+	s.mu.Unlock()
+	if s.started != nil {
+		s.started <- struct{}{}
+	}
+	if s.gate != nil {
+		select {
+		case <-s.gate:
+		case <-ctx.Done():
+			if s.cancelled != nil {
+				s.cancelled <- struct{}{}
+			}
+			return policy.Completion{}, ctx.Err()
+		}
+	}
+	if s.err != nil {
+		return policy.Completion{}, s.err
+	}
+	c := policy.Completion{IDs: ids(s.says), FinishReason: s.finish, PolicyVersion: 4}
+	if c.FinishReason == "" {
+		c.FinishReason = policy.FinishStop
+		c.IDs = append(c.IDs, stopID)
+	}
+	for i := range c.IDs {
+		c.SamplerLogprobs = append(c.SamplerLogprobs, -float32(i)/8)
+	}
+	return c, nil
+}

@@ -1,0 +1,418 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"hone/internal/chat"
+	"hone/internal/fault"
+	"hone/internal/policy"
+)
+
+func start(t *testing.T, s *sampler, change func(*Options)) *httptest.Server {
+	t.Helper()
+	o := Options{Models: []Model{{ID: "m", Sampler: s, Renderer: runes{}, Decode: text}}}
+	if change != nil {
+		change(&o)
+	}
+	server, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := httptest.NewServer(server.Handler())
+	t.Cleanup(h.Close)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	return h
+}
+
+func send(t *testing.T, method, url, body string, header ...string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		if header[i] == "Host" {
+			req.Host = header[i+1]
+		}
+		req.Header.Set(header[i], header[i+1])
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(b)
+}
+
+const hi = `{"model":"m","messages":[{"role":"user","content":"hi"}]`
+
+func ask(t *testing.T, h *httptest.Server, more string) completion {
+	t.Helper()
+	status, body := send(t, "POST", h.URL+"/v1/chat/completions", hi+more+"}")
+	var c completion
+	if err := json.Unmarshal([]byte(body), &c); err != nil || status != 200 {
+		t.Fatalf("status %d, %v: %s", status, err, body)
+	}
+	return c
+}
+
+func TestCompletion(t *testing.T) {
+	s := &sampler{says: "héllo"}
+	h := start(t, s, nil)
+	c := ask(t, h, `,"temperature":0.5,"max_tokens":9,"seed":-3,"stop_token_ids":[42],"logprobs":true,"return_token_ids":true`)
+	got := c.Choices[0]
+	if got.Message.Content != "héllo" || *got.FinishReason != "stop" || c.Object != "chat.completion" || c.SystemFingerprint != "policy-4" {
+		t.Errorf("%+v %+v", c, got.Message)
+	}
+	prompt := ids("user:hi\n")
+	if *c.Usage != (usage{len(prompt), 6, len(prompt) + 6}) || !reflect.DeepEqual(c.PromptTokenIDs, prompt) || !reflect.DeepEqual(got.TokenIDs, ids("héllo\x00")) {
+		t.Errorf("usage %+v, ids %v %v", c.Usage, c.PromptTokenIDs, got.TokenIDs)
+	}
+	second := got.Logprobs.Content[1]
+	if len(got.Logprobs.Content) != 6 || second.Token != "é" || second.Logprob != -0.125 || !reflect.DeepEqual(second.Bytes, []int{0xc3, 0xa9}) {
+		t.Errorf("logprobs = %+v", got.Logprobs)
+	}
+	r := s.asked[0]
+	negative := int64(-3)
+	want := policy.Sampling{Temperature: 0.5, MaxTokens: 9, StopIDs: []int32{stopID, 42}}
+	if !reflect.DeepEqual(r.Sampling, want) || r.Key != (policy.Key{Seed: uint64(negative)}) {
+		t.Errorf("asked %+v", r)
+	}
+
+	plain := ask(t, h, "")
+	if plain.Choices[0].Logprobs != nil || plain.PromptTokenIDs != nil || plain.Choices[0].TokenIDs != nil {
+		t.Errorf("unasked extras: %+v", plain)
+	}
+	ask(t, h, `,"max_completion_tokens":5`)
+	if s.asked[1].Temperature != 1 || s.asked[1].MaxTokens != 1024 || s.asked[2].MaxTokens != 5 {
+		t.Errorf("defaults: %+v", s.asked[1:])
+	}
+	if s.asked[1].Key == s.asked[2].Key {
+		t.Error("two requests without a seed draw the same numbers")
+	}
+}
+
+func TestToolCalls(t *testing.T) {
+	s := &sampler{says: `let me CALL hash {"b": 1, "a": 2}CALL now {}`}
+	h := start(t, s, nil)
+	tools := `,"tools":[{"type":"function","function":{"name":"hash"}}]`
+	c := ask(t, h, tools)
+	m := c.Choices[0].Message
+	if m.Content != "let me " || len(m.ToolCalls) != 2 || m.ToolCalls[0].Arguments != `{"b": 1, "a": 2}` || m.ToolCalls[1].Name != "now" {
+		t.Errorf("message = %+v", m)
+	}
+	if *c.Choices[0].FinishReason != "tool_calls" || m.ToolCalls[0].ID == "" || m.ToolCalls[0].ID == m.ToolCalls[1].ID {
+		t.Errorf("finish %s, ids %+v", *c.Choices[0].FinishReason, m.ToolCalls)
+	}
+	if got := text(s.asked[0].Prompt); got != "[hash]user:hi\n" {
+		t.Errorf("prompt = %q", got)
+	}
+	ask(t, h, tools+`,"tool_choice":"none"`)
+	if got := text(s.asked[1].Prompt); got != "user:hi\n" {
+		t.Errorf(`prompt with tool_choice "none" = %q`, got)
+	}
+	s.finish = policy.FinishLength
+	if c := ask(t, h, tools); *c.Choices[0].FinishReason != "length" {
+		t.Errorf("finish = %s", *c.Choices[0].FinishReason)
+	}
+}
+
+// A stream, put together again, is the answer that is not streamed.
+func TestStreamEqualsWhole(t *testing.T) {
+	for _, says := range []string{"", "héllo, wörld 世界", `think CALL hash {"b": 1, "a": 2}CALL now {}`, "CALL x {\"s\":\"a b\"}"} {
+		for name, dec := range map[string]func([]int32) string{"by token": text, "by word": nil} {
+			t.Run(name+" "+says, func(t *testing.T) {
+				h := start(t, &sampler{says: says}, func(o *Options) { o.Models[0].Decode = dec })
+				more := `,"seed":1,"logprobs":true,"return_token_ids":true`
+				whole := ask(t, h, more)
+				status, body := send(t, "POST", h.URL+"/v1/chat/completions", hi+more+`,"stream":true,"stream_options":{"include_usage":true}}`)
+				if status != 200 || !strings.HasSuffix(body, "data: [DONE]\n\n") {
+					t.Fatalf("status %d: %s", status, body)
+				}
+				joined, numContent := join(t, body)
+				a, b := whole.Choices[0], joined.Choices[0]
+				for _, calls := range [][]chat.ToolCall{a.Message.ToolCalls, b.Message.ToolCalls} {
+					for i := range calls {
+						calls[i].ID = "" // each completion's own
+					}
+				}
+				if !reflect.DeepEqual(a, b) || !reflect.DeepEqual(whole.Usage, joined.Usage) || !reflect.DeepEqual(whole.PromptTokenIDs, joined.PromptTokenIDs) {
+					t.Errorf("joined\n%+v %+v\nwhole\n%+v %+v", b.Message, b, a.Message, a)
+				}
+				if says == "héllo, wörld 世界" && dec != nil && numContent != 15 {
+					t.Errorf("%d chunks of content, want one a token", numContent)
+				}
+			})
+		}
+	}
+}
+
+func join(t *testing.T, body string) (out completion, numContent int) {
+	t.Helper()
+	m := &chat.Message{}
+	out.Choices = []choice{{Message: m}}
+	for scan := bufio.NewScanner(strings.NewReader(body)); scan.Scan(); {
+		data, ok := strings.CutPrefix(scan.Text(), "data: ")
+		if !ok || data == "[DONE]" {
+			continue
+		}
+		var c completion
+		if err := json.Unmarshal([]byte(data), &c); err != nil || c.Object != "chat.completion.chunk" {
+			t.Fatalf("%v: %s", err, data)
+		}
+		if c.Usage != nil {
+			out.Usage = c.Usage
+		}
+		if c.PromptTokenIDs != nil {
+			out.PromptTokenIDs = c.PromptTokenIDs
+		}
+		for _, ch := range c.Choices {
+			if ch.FinishReason != nil {
+				out.Choices[0].FinishReason, out.Choices[0].Logprobs, out.Choices[0].TokenIDs = ch.FinishReason, ch.Logprobs, ch.TokenIDs
+			}
+			m.Role += ch.Delta.Role
+			if ch.Delta.Content != nil {
+				m.Content += *ch.Delta.Content
+				numContent++
+			}
+			for _, call := range ch.Delta.ToolCalls {
+				if call.Index == len(m.ToolCalls) {
+					m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: call.ID, Name: call.Function.Name})
+				}
+				m.ToolCalls[call.Index].Arguments += call.Function.Arguments
+			}
+		}
+	}
+	return out, numContent
+}
+
+func TestRefusals(t *testing.T) {
+	h := start(t, &sampler{says: "x"}, nil)
+	for name, tc := range map[string]struct {
+		body, param, code string
+		status            int
+	}{
+		"n":               {hi + `,"n":2}`, "n", "unsupported_value", 400},
+		"top_p":           {hi + `,"top_p":0.9}`, "top_p", "unsupported_value", 400},
+		"stop text":       {hi + `,"stop":["\n"]}`, "stop", "unsupported_value", 400},
+		"response format": {hi + `,"response_format":{"type":"json_object"}}`, "response_format", "unsupported_value", 400},
+		"forced tool":     {hi + `,"tool_choice":"required"}`, "tool_choice", "invalid_value", 400},
+		"temperature":     {hi + `,"temperature":-1}`, "temperature", "invalid_value", 400},
+		"max_tokens":      {hi + `,"max_tokens":0}`, "max_tokens", "invalid_value", 400},
+		"role":            {`{"model":"m","messages":[{"role":"wizard"}]}`, "messages", "invalid_value", 400},
+		"no messages":     {`{"model":"m"}`, "messages", "invalid_value", 400},
+		"not JSON":        {`hello`, "", "invalid_value", 400},
+		"an image":        {`{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, "", "invalid_value", 400},
+		"model":           {`{"model":"gpt-4","messages":[{"role":"user","content":"x"}]}`, "model", "model_not_found", 404},
+		"a huge body":     {`{"model":"` + strings.Repeat("x", maxBody) + `"}`, "", "request_too_large", 413},
+	} {
+		t.Run(name, func(t *testing.T) {
+			status, body := send(t, "POST", h.URL+"/v1/chat/completions", tc.body)
+			var e struct {
+				Error struct {
+					Message, Type, Code string
+					Param               *string
+				}
+			}
+			if err := json.Unmarshal([]byte(body), &e); err != nil {
+				t.Fatalf("%v: %s", err, body)
+			}
+			param := ""
+			if e.Error.Param != nil {
+				param = *e.Error.Param
+			}
+			if status != tc.status || param != tc.param || e.Error.Code != tc.code || e.Error.Message == "" || e.Error.Type == "" {
+				t.Errorf("status %d: %s", status, body)
+			}
+		})
+	}
+	ask(t, h, `,"n":1,"top_p":1,"stop":null,"tool_choice":"auto","user":"me","response_format":{"type":"text"}`)
+}
+
+func TestSamplerErrors(t *testing.T) {
+	for _, tc := range []struct {
+		err    error
+		status int
+		code   string
+	}{
+		{&policy.ContextError{NumPrompt: 9, MaxContext: 8}, 400, "context_length_exceeded"},
+		{errors.New("device at /secret/path lost"), 500, "server_error"},
+	} {
+		h := start(t, &sampler{err: tc.err}, nil)
+		status, body := send(t, "POST", h.URL+"/v1/chat/completions", hi+"}")
+		if status != tc.status || !strings.Contains(body, `"code":"`+tc.code+`"`) || strings.Contains(body, "secret") {
+			t.Errorf("%v: status %d: %s", tc.err, status, body)
+		}
+	}
+}
+
+func TestRoutesAndKeys(t *testing.T) {
+	open := start(t, &sampler{says: "x"}, nil)
+	locked := start(t, &sampler{says: "x"}, func(o *Options) { o.Key = "sk-right" })
+	for _, tc := range []struct {
+		server       *httptest.Server
+		method, path string
+		header       []string
+		status       int
+	}{
+		{open, "GET", "/health", nil, 200},
+		{open, "GET", "/v1/models", nil, 200},
+		{open, "GET", "/v1/chat/completions", nil, 404},
+		{open, "POST", "/v1/load_lora_adapter", nil, 404},
+		{open, "GET", "/", nil, 404},
+		{open, "GET", "/v1/models", []string{"Host", "rebound.test"}, 403},
+		{open, "GET", "/v1/models", []string{"Origin", "https://elsewhere.test"}, 403},
+		{open, "GET", "/v1/models", []string{"Origin", "http://localhost:3000"}, 200},
+		{locked, "GET", "/health", nil, 200},
+		{locked, "GET", "/v1/models", nil, 401},
+		{locked, "GET", "/nowhere", nil, 401},
+		{locked, "GET", "/v1/models", []string{"Authorization", "Bearer sk-wrong"}, 401},
+		{locked, "GET", "/v1/models", []string{"Authorization", "sk-right"}, 401},
+		{locked, "GET", "/v1/models", []string{"Authorization", "Bearer "}, 401},
+		{locked, "GET", "/v1/models", []string{"Authorization", "Bearer sk-right", "Host", "any.test"}, 200},
+	} {
+		status, body := send(t, tc.method, tc.server.URL+tc.path, "", tc.header...)
+		if status != tc.status || (status >= 400 && !strings.Contains(body, `{"error":{`)) {
+			t.Errorf("%s %s %v: status %d, want %d: %s", tc.method, tc.path, tc.header, status, tc.status, body)
+		}
+	}
+	if _, body := send(t, "GET", open.URL+"/v1/models", ""); !strings.Contains(body, `"id":"m"`) {
+		t.Errorf("models = %s", body)
+	}
+}
+
+func TestClientDisconnectCancelsSampling(t *testing.T) {
+	s := &sampler{says: "x", gate: make(chan struct{}), started: make(chan struct{}, 4), cancelled: make(chan struct{}, 1)}
+	h := start(t, s, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { <-s.started; cancel() }()
+	req, err := http.NewRequestWithContext(ctx, "POST", h.URL+"/v1/chat/completions", strings.NewReader(hi+"}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := http.DefaultClient.Do(req); !errors.Is(err, context.Canceled) {
+		t.Fatalf("err = %v", err)
+	}
+	<-s.cancelled
+	close(s.gate)
+	ask(t, h, "") // answered only once the one slot is free again
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.asked) != 2 {
+		t.Errorf("%d requests reached the sampler", len(s.asked))
+	}
+}
+
+func TestQueueIsBounded(t *testing.T) {
+	s := &sampler{says: "x", gate: make(chan struct{}), started: make(chan struct{}, 4)}
+	h := start(t, s, func(o *Options) { o.MaxQueue = -1 })
+	answered := make(chan int)
+	go func() {
+		status, _ := send(t, "POST", h.URL+"/v1/chat/completions", hi+"}")
+		answered <- status
+	}()
+	<-s.started
+	if status, body := send(t, "POST", h.URL+"/v1/chat/completions", hi+"}"); status != 429 || !strings.Contains(body, "queue_full") {
+		t.Errorf("status %d: %s", status, body)
+	}
+	close(s.gate)
+	if status := <-answered; status != 200 {
+		t.Errorf("the request in the slot: status %d", status)
+	}
+}
+
+// open serves on a free port of 127.0.0.1 until stop is called; ended gives what Serve returned.
+func open(t *testing.T, s *sampler, grace time.Duration) (url string, stop func(), ended chan error) {
+	t.Helper()
+	server, err := New(Options{Models: []Model{{ID: "m", Sampler: s, Renderer: runes{}}}, Grace: grace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended = make(chan error, 1)
+	go func() { ended <- server.Serve(ctx, l) }()
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	return "http://" + l.Addr().String() + "/v1/chat/completions", stop, ended
+}
+
+func TestShutdownLetsRequestsFinish(t *testing.T) {
+	s := &sampler{says: "x", gate: make(chan struct{}), started: make(chan struct{}, 1)}
+	url, stop, ended := open(t, s, time.Hour)
+	answered := make(chan int)
+	go func() {
+		status, _ := send(t, "POST", url, hi+"}")
+		answered <- status
+	}()
+	<-s.started
+	stop()
+	close(s.gate)
+	if status := <-answered; status != 200 {
+		t.Errorf("status %d", status)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if _, err := http.Post(url, "application/json", strings.NewReader(hi+"}")); err == nil {
+		t.Error("the server still listens")
+	}
+}
+
+func TestShutdownCutsOffWhatTakesTooLong(t *testing.T) {
+	s := &sampler{gate: make(chan struct{}), started: make(chan struct{}, 1)}
+	url, stop, ended := open(t, s, time.Nanosecond)
+	failed := make(chan error)
+	go func() {
+		res, err := http.Post(url, "application/json", strings.NewReader(hi+"}"))
+		if err == nil {
+			res.Body.Close()
+		}
+		failed <- err
+	}()
+	<-s.started
+	stop()
+	if err := <-failed; err == nil {
+		t.Error("the request was answered although its sampling never ended")
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestServeWantsAKeyBeyondLoopback(t *testing.T) {
+	server, err := New(Options{Models: []Model{{ID: "m", Sampler: &sampler{}, Renderer: runes{}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Serve(t.Context(), l); fault.CodeOf(err) != fault.CodeUsage {
+		t.Errorf("served everyone: %v", err)
+	}
+	for _, o := range []Options{{}, {Models: []Model{{ID: "m"}}}, {Models: []Model{
+		{ID: "m", Sampler: &sampler{}, Renderer: runes{}}, {ID: "m", Sampler: &sampler{}, Renderer: runes{}}}}} {
+		if _, err := New(o); fault.CodeOf(err) != fault.CodeUsage {
+			t.Errorf("%+v: %v", o, err)
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+var errBusy = errors.New("all slots are taken and the queue is full")
+
+// slots hands out a sampler's slots, one to a request. A free slot that last held a prefix of the new prompt is
+// preferred, the longest: what a slot already holds is not computed again, so a conversation's turns find their cache.
+type slots struct {
+	mu       sync.Mutex
+	held     [][]int32 // by slot: the ids it last held
+	free     []int
+	waiting  []*waiter // first come, first served
+	maxQueue int
+}
+
+// waiter is a request in the queue; the slot it is given arrives on ready (one place, so that giving never blocks).
+type waiter struct{ ready chan int }
+
+func newSlots(n, maxQueue int) *slots {
+	s := &slots{held: make([][]int32, n), maxQueue: maxQueue}
+	for i := range n {
+		s.free = append(s.free, i)
+	}
+	return s
+}
+
+// acquire returns a slot for the prompt, waiting for one where all are taken. It fails with errBusy where the queue is
+// full, or with ctx's error.
+func (s *slots) acquire(ctx context.Context, prompt []int32) (int, error) {
+	s.mu.Lock()
+	if len(s.free) > 0 {
+		defer s.mu.Unlock()
+		return s.take(prompt), nil
+	}
+	if len(s.waiting) >= s.maxQueue {
+		s.mu.Unlock()
+		return 0, errBusy
+	}
+	w := &waiter{make(chan int, 1)}
+	s.waiting = append(s.waiting, w)
+	s.mu.Unlock()
+	select {
+	case slot := <-w.ready:
+		return slot, nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case slot := <-w.ready: // given in the meantime: pass it on
+		s.give(slot)
+	default:
+		s.leave(w)
+	}
+	return 0, ctx.Err()
+}
+
+// release gives a slot back, noting what it holds now.
+func (s *slots) release(slot int, held []int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held[slot] = held
+	s.give(slot)
+}
+
+func (s *slots) give(slot int) {
+	if len(s.waiting) == 0 {
+		s.free = append(s.free, slot)
+		return
+	}
+	w := s.waiting[0]
+	s.waiting = s.waiting[1:]
+	w.ready <- slot
+}
+
+func (s *slots) leave(w *waiter) {
+	for i, other := range s.waiting {
+		if other == w {
+			s.waiting = append(s.waiting[:i:i], s.waiting[i+1:]...)
+			return
+		}
+	}
+}
+
+// take removes the best free slot: the longest shared prefix, then the one that was freed first.
+func (s *slots) take(prompt []int32) int {
+	best, length := 0, -1
+	for i, slot := range s.free {
+		if n := sharedPrefix(s.held[slot], prompt); n > length {
+			best, length = i, n
+		}
+	}
+	slot := s.free[best]
+	s.free = append(s.free[:best:best], s.free[best+1:]...)
+	return slot
+}
+
+func sharedPrefix(a, b []int32) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}

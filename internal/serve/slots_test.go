@@ -1,0 +1,125 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+
+	"pgregory.net/rapid"
+)
+
+func TestSlotsPreferTheLongestPrefix(t *testing.T) {
+	s := newSlots(3, 0)
+	for range 3 {
+		if _, err := s.acquire(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.release(0, ids("ab"))
+	s.release(1, ids("abcd"))
+	s.release(2, ids("abx"))
+	for _, want := range []int{1, 0, 2} { // "abcdef" runs along with slot 1; then 0 and 2 tie, and 0 was freed first
+		if got, err := s.acquire(t.Context(), ids("abcdef")); got != want || err != nil {
+			t.Errorf("slot %d, %v, want %d", got, err, want)
+		}
+	}
+	if _, err := s.acquire(t.Context(), nil); !errors.Is(err, errBusy) {
+		t.Errorf("err = %v, want %v", err, errBusy)
+	}
+}
+
+func TestSlotsServeInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(1, 2)
+		if _, err := s.acquire(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var order []string
+		wait := func(ctx context.Context, name string) {
+			go func() {
+				slot, err := s.acquire(ctx, nil)
+				if err != nil {
+					name += " gave up"
+				}
+				order = append(order, name)
+				if err == nil {
+					s.release(slot, nil)
+				}
+			}()
+			synctest.Wait()
+		}
+		wait(ctx, "first")
+		wait(t.Context(), "second")
+		if _, err := s.acquire(t.Context(), nil); !errors.Is(err, errBusy) {
+			t.Errorf("a third in a queue of two: %v", err)
+		}
+		cancel()
+		synctest.Wait()
+		wait(t.Context(), "third") // in the place that was left
+		s.release(0, nil)
+		synctest.Wait()
+		if got := strings.Join(order, ", "); got != "first gave up, second, third" {
+			t.Errorf("order: %s", got)
+		}
+	})
+}
+
+// Whatever is cancelled when: a slot has one holder at a time, and all slots are there in the end.
+func TestSlotsAreNeverSharedOrLost(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(1, 3).Draw(t, "slots")
+		s := newSlots(n, 100)
+		holders := make([]atomic.Int32, n)
+		var wg sync.WaitGroup
+		for i := range 20 {
+			cancelled := rapid.Bool().Draw(t, "cancelled")
+			ctx, cancel := context.WithCancel(context.Background())
+			wg.Go(func() {
+				slot, err := s.acquire(ctx, ids("p"))
+				if err != nil {
+					return
+				}
+				if holders[slot].Add(1) != 1 {
+					t.Errorf("slot %d has two holders", slot)
+				}
+				holders[slot].Add(-1)
+				s.release(slot, []int32{int32(i)})
+			})
+			if cancelled {
+				cancel()
+			} else {
+				defer cancel()
+			}
+		}
+		wg.Wait()
+		if len(s.free) != n || len(s.waiting) != 0 {
+			t.Fatalf("free %v, waiting %d", s.free, len(s.waiting))
+		}
+	})
+}
+
+func TestPiecesJoinToTheText(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringN(0, 40, -1).Draw(t, "text")
+		tokens := rapid.SliceOf(rapid.StringN(0, 3, -1)).Draw(t, "tokens")
+		var all []int32
+		for i := range tokens {
+			all = append(all, int32(i))
+		}
+		decode := func(ids []int32) string {
+			var b strings.Builder
+			for _, id := range ids {
+				b.WriteString(tokens[id])
+			}
+			return b.String()
+		}
+		if got := strings.Join(pieces(text, all, decode), ""); got != text {
+			t.Fatalf("joined %q, want %q", got, text)
+		}
+	})
+}
