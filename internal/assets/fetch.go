@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+	"time"
 
 	"hone/internal/fault"
 )
@@ -96,6 +97,7 @@ func (s Store) download(ctx context.Context, a Asset, tmp string) (string, error
 	out := io.MultiWriter(&said, log) // one writer for both, so that exec serialises them
 	cmd.Stdout, cmd.Stderr = out, out
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second // then it is killed, and a child that holds its pipes is not waited for
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
