@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -122,4 +123,34 @@ func TestPiecesJoinToTheText(t *testing.T) {
 			t.Fatalf("joined %q, want %q", got, text)
 		}
 	})
+}
+
+// A slot given to a request at the moment it is cancelled goes on to the next one.
+func TestSlotGivenToTheCancelledIsPassedOn(t *testing.T) {
+	s := newSlots(1, 1)
+	for range 200 {
+		slot, err := s.acquire(t.Context(), nil)
+		if err != nil {
+			t.Fatal("the slot was lost: ", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			if slot, err := s.acquire(ctx, nil); err == nil {
+				s.release(slot, nil)
+			}
+		}()
+		for queued := false; !queued; runtime.Gosched() {
+			s.mu.Lock()
+			queued = len(s.waiting) == 1
+			s.mu.Unlock()
+		}
+		s.mu.Lock()
+		cancel()
+		runtime.Gosched() // lets it see the cancellation before the slot, in most rounds
+		s.give(slot)
+		s.mu.Unlock()
+		<-ended
+	}
 }
