@@ -1,0 +1,244 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"hone/internal/chat"
+	"hone/internal/fault"
+)
+
+// Status of a tool.
+const (
+	StatusOK          = "ok"
+	StatusUncheckable = "uncheckable" // its inputSchema does not compile: calls are sent without a check
+)
+
+// Tool is one tool of a server. The schemas and annotations are the server's own bytes, order and number text kept;
+// only white space between tokens is dropped.
+type Tool struct {
+	Name         string          `json:"name"`       // the server's
+	ModelName    string          `json:"model_name"` // the model's, unique in the catalog
+	Description  string          `json:"description"`
+	InputSchema  json.RawMessage `json:"inputSchema"`
+	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
+	Annotations  json.RawMessage `json:"annotations,omitempty"`
+	SHA256       string          `json:"sha256"` // over name, description, schemas and annotations
+	Status       string          `json:"status"`
+	Findings     []string        `json:"findings"` // what a person should look at before training
+}
+
+// ServerTools is one server and its tools, in the server's order.
+type ServerTools struct {
+	Name      string `json:"name"`
+	Era       string `json:"era"`       // the negotiated protocol version
+	Transport string `json:"transport"` // stdio or http
+	Tools     []Tool `json:"tools"`
+	// StrayLines counts what the server printed to stdout that was no message.
+	StrayLines int64 `json:"stray_lines,omitempty"`
+}
+
+// Catalog is the frozen list of tools of a run.
+type Catalog struct {
+	Servers []ServerTools `json:"servers"` // sorted by name
+	Hash    string        `json:"hash"`    // over all tools and their model names
+}
+
+// Discover asks every server of c for its tools, at the same time. A server that cannot be reached is a *fault.Error
+// with CodeUnavailable; it shows what the server wrote to stderr. Of options, ConnectTimeout counts.
+func Discover(ctx context.Context, c Config, options ...Options) (*Catalog, error) {
+	o := Options{}
+	if len(options) > 0 {
+		o = options[0]
+	}
+	o = o.withDefaults()
+	names := sortedKeys(c.Servers)
+	servers, errs := make([]ServerTools, len(names)), make([]error, len(names))
+	var wg sync.WaitGroup
+	for i, name := range names {
+		wg.Go(func() {
+			l := &launcher{name: name, server: c.Servers[name].withDefaults(), base: c.Base, limit: o.ConnectTimeout, probe: probeLimit}
+			servers[i], errs[i] = discoverOne(ctx, l)
+		})
+	}
+	wg.Wait()
+	for i, err := range errs {
+		if err != nil {
+			return nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot discover the tools of an MCP server",
+				Where: names[i], Err: err, Next: "run the server's command by hand, or: hone doctor"}
+		}
+	}
+	catalog := &Catalog{Servers: servers}
+	nameTools(catalog.Servers)
+	lint(catalog.Servers)
+	catalog.Hash = catalog.hash()
+	return catalog, nil
+}
+
+func discoverOne(ctx context.Context, l *launcher) (ServerTools, error) {
+	s, err := l.open(ctx)
+	if err != nil {
+		return ServerTools{}, err
+	}
+	defer s.close()
+	ctx, cancel := context.WithTimeout(ctx, l.limit)
+	defer cancel()
+	tools, err := listTools(ctx, s)
+	if err != nil {
+		return ServerTools{}, s.explain(err)
+	}
+	found := ServerTools{Name: l.name, Transport: l.server.transport(), Tools: tools}
+	if r := s.client.InitializeResult(); r != nil {
+		found.Era = r.ProtocolVersion
+	}
+	if s.conn != nil {
+		found.StrayLines = s.conn.stray.Load()
+	}
+	return found, nil
+}
+
+// Tools is what the model is told, in catalog order.
+func (c *Catalog) Tools() []chat.Tool {
+	var tools []chat.Tool
+	for _, s := range c.Servers {
+		for _, t := range s.Tools {
+			tools = append(tools, chat.Tool{Name: t.ModelName, Description: t.Description, InputSchema: t.InputSchema})
+		}
+	}
+	return tools
+}
+
+// Only returns the catalog with just the tools of these model names, which stay as they are. An unknown name is a
+// *fault.Error.
+func (c *Catalog) Only(modelNames ...string) (*Catalog, error) {
+	wanted := map[string]bool{}
+	for _, name := range modelNames {
+		wanted[name] = true
+	}
+	out := &Catalog{}
+	var known []string
+	for _, s := range c.Servers {
+		kept := s
+		kept.Tools = nil
+		for _, t := range s.Tools {
+			known = append(known, t.ModelName)
+			if wanted[t.ModelName] {
+				kept.Tools = append(kept.Tools, t)
+				delete(wanted, t.ModelName)
+			}
+		}
+		if len(kept.Tools) > 0 {
+			out.Servers = append(out.Servers, kept)
+		}
+	}
+	if missing := sortedKeys(wanted); len(missing) > 0 {
+		return nil, unknown("tool", missing[0], known)
+	}
+	out.Hash = out.hash()
+	return out, nil
+}
+
+// Save writes the catalog: whole or not at all.
+func (c *Catalog) Save(path string) error {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // escapes inside schemas would change the prompt
+	e.SetIndent("", "  ")
+	err := e.Encode(c)
+	if err == nil {
+		err = writeAtomic(path, b.Bytes())
+	}
+	if err != nil {
+		return &fault.Error{Code: fault.CodeError, What: "cannot write the catalog", Where: path, Err: err}
+	}
+	return nil
+}
+
+func writeAtomic(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // after the rename there is nothing to remove
+	if _, err = f.Write(data); err == nil {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	return err
+}
+
+// Load reads what Save wrote. A file whose tools do not have the hash it states is a *fault.Error.
+func Load(path string) (*Catalog, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the catalog", Err: err, Next: "hone discover"}
+	}
+	c := &Catalog{}
+	if err := json.Unmarshal(data, c); err != nil {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the catalog is not JSON", Where: path + lineOf(data, err), Err: err,
+			Next: "hone discover"}
+	}
+	for i := range c.Servers {
+		for j := range c.Servers[i].Tools {
+			t := &c.Servers[i].Tools[j]
+			t.InputSchema, t.OutputSchema, t.Annotations = compact(t.InputSchema), compact(t.OutputSchema), compact(t.Annotations)
+			if t.SHA256 != t.sha256() {
+				return nil, changed(path, "tool "+t.ModelName)
+			}
+		}
+	}
+	if c.Hash != c.hash() {
+		return nil, changed(path, "the list of tools")
+	}
+	return c, nil
+}
+
+func changed(path, what string) error {
+	return &fault.Error{Code: fault.CodeUsage, What: "the catalog was changed after it was discovered", Where: path,
+		Why: what + " does not have the hash that the file states", Next: "hone discover"}
+}
+
+func (t *Tool) sha256() string {
+	return digest(t.Name, t.Description, string(t.InputSchema), string(t.OutputSchema), string(t.Annotations))
+}
+
+func (c *Catalog) hash() string {
+	var parts []string
+	for _, s := range c.Servers {
+		parts = append(parts, s.Name, fmt.Sprint(len(s.Tools)))
+		for _, t := range s.Tools {
+			parts = append(parts, t.ModelName, t.sha256())
+		}
+	}
+	return digest(parts...)
+}
+
+// digest hashes the parts with their lengths, so that moving text from one part to the next changes it.
+func digest(parts ...string) string {
+	h := sha256.New()
+	for _, part := range parts {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// compact drops white space between tokens, the only thing that saving and loading may change. null counts as absent.
+func compact(raw json.RawMessage) json.RawMessage {
+	var b bytes.Buffer
+	if len(raw) == 0 || json.Compact(&b, raw) != nil || b.String() == "null" {
+		return nil
+	}
+	return b.Bytes()
+}

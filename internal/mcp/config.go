@@ -1,0 +1,241 @@
+// Package mcp talks to MCP servers: which ones (Config), what they offer (Catalog), and calls on them from many
+// isolated episodes (Pool). The protocol itself is the official SDK's.
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"time"
+
+	"hone/internal/fault"
+)
+
+// Isolation says what two episodes may share of one server.
+type Isolation string
+
+const (
+	Shared     Isolation = "shared"  // one session for all episodes: only for servers without state
+	PerSession Isolation = "session" // one session per episode: a process of its own on stdio
+	PerProcess Isolation = "process" // and a folder and a HOME of its own, removed afterwards
+)
+
+// EpisodeDir stands in args, env and cwd for the episode's own folder: a fresh copy of Template, empty without one.
+const EpisodeDir = "${HONE_EPISODE_DIR}"
+
+// Server says how to reach one server: by Command (stdio) or by URL (streamable HTTP), never both.
+type Server struct {
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"` // all the process sees beside PATH, HOME, LANG and TMPDIR
+	Cwd     string            `json:"cwd,omitempty"`
+
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"` // sent to the URL's own host only
+
+	Isolation Isolation `json:"isolation,omitempty"` // default: process on stdio, session on HTTP
+	Template  string    `json:"template,omitempty"`  // a folder; needs process isolation
+	Timeout   Duration  `json:"timeout,omitempty"`   // of one call; 0: Options.Timeout
+	Disabled  bool      `json:"disabled,omitempty"`
+}
+
+// Config is the servers of a run.
+type Config struct {
+	Servers map[string]Server
+	// Base is the environment that every process starts from: PATH, HOME, LANG and TMPDIR, where they are set.
+	Base map[string]string
+}
+
+// Duration is written as "30s", or as a number of seconds.
+type Duration time.Duration
+
+// UnmarshalJSON reads "1m30s" or 90.
+func (d *Duration) UnmarshalJSON(data []byte) error {
+	var seconds float64
+	if json.Unmarshal(data, &seconds) == nil {
+		*d = Duration(seconds * float64(time.Second))
+		return nil
+	}
+	var text string
+	if err := json.Unmarshal(data, &text); err != nil {
+		return fmt.Errorf("timeout %s is neither a duration such as \"30s\" nor seconds", data)
+	}
+	parsed, err := time.ParseDuration(text)
+	*d = Duration(parsed)
+	return err
+}
+
+// MarshalJSON writes "1m30s".
+func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
+
+// LoadConfig reads a file with `mcpServers` (Claude, Cursor) or `servers` (VS Code). Keys of other hosts are ignored.
+// ${VAR}, ${env:VAR} and ${VAR:-default} are expanded in every string of a server; a variable that is not set is an
+// error that names it. Relative template folders are taken from the file's folder. Errors are *fault.Error.
+func LoadConfig(path string, lookupEnv func(string) (string, bool)) (Config, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "cannot read the MCP configuration", Err: err}
+	}
+	var file struct {
+		MCPServers map[string]json.RawMessage `json:"mcpServers"`
+		Servers    map[string]json.RawMessage `json:"servers"`
+	}
+	if err := json.Unmarshal(data, &file); err != nil {
+		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration is not JSON",
+			Where: path + lineOf(data, err), Err: err, Next: "check commas and quotes; comments are not JSON"}
+	}
+	entries := file.MCPServers
+	if entries == nil {
+		entries = file.Servers
+	}
+	c := Config{Servers: map[string]Server{}, Base: baseEnv(lookupEnv)}
+	for _, name := range sortedKeys(entries) {
+		s, err := parseServer(entries[name], filepath.Dir(path), lookupEnv)
+		if err != nil {
+			return Config{}, &fault.Error{Code: fault.CodeUsage, What: "an MCP server is configured wrongly",
+				Where: path + ", server " + name, Err: err}
+		}
+		if !s.Disabled {
+			c.Servers[name] = s
+		}
+	}
+	if len(c.Servers) == 0 {
+		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration names no server", Where: path,
+			Next: `add {"mcpServers": {"NAME": {"command": "...", "args": []}}}`}
+	}
+	return c, nil
+}
+
+// parseServer reads one entry, unexpanded first: a server that is switched off may lack its variables.
+func parseServer(entry json.RawMessage, dir string, lookupEnv func(string) (string, bool)) (Server, error) {
+	var s Server
+	if err := json.Unmarshal(entry, &s); err != nil || s.Disabled {
+		return s, err
+	}
+	if err := s.expand(lookupEnv); err != nil {
+		return s, err
+	}
+	if s.Template != "" && !filepath.IsAbs(s.Template) {
+		s.Template = filepath.Join(dir, s.Template)
+	}
+	s = s.withDefaults()
+	return s, s.check()
+}
+
+// FromFlag makes a configuration of one server from --mcp: a URL, or a command line in which quotes group words. The
+// server is named after the host or the program. A bearer token, where given, is sent to the URL's host.
+func FromFlag(flag, bearer string, lookupEnv func(string) (string, bool)) (Config, error) {
+	flag = strings.TrimSpace(flag)
+	s, name := Server{}, ""
+	if u, err := url.Parse(flag); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
+		s.URL, name = flag, u.Hostname()
+		if bearer != "" {
+			s.Headers = map[string]string{"Authorization": "Bearer " + bearer}
+		}
+	} else {
+		words, err := splitWords(flag)
+		if err != nil || len(words) == 0 {
+			return Config{}, &fault.Error{Code: fault.CodeUsage, What: "--mcp is neither a URL nor a command",
+				Where: "--mcp " + flag, Err: err, Next: `write --mcp https://host/mcp or --mcp "command args"`}
+		}
+		s.Command, s.Args = words[0], words[1:]
+		name = strings.TrimSuffix(filepath.Base(words[0]), filepath.Ext(words[0]))
+	}
+	s = s.withDefaults()
+	if err := s.check(); err != nil {
+		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "--mcp cannot be used", Where: "--mcp " + flag, Err: err}
+	}
+	return Config{Servers: map[string]Server{name: s}, Base: baseEnv(lookupEnv)}, nil
+}
+
+// Only returns the configuration with just the named servers; an unknown name is a *fault.Error.
+func (c Config) Only(names ...string) (Config, error) {
+	out := Config{Servers: map[string]Server{}, Base: c.Base}
+	for _, name := range names {
+		s, ok := c.Servers[name]
+		if !ok {
+			return Config{}, unknown("server", name, sortedKeys(c.Servers))
+		}
+		out.Servers[name] = s
+	}
+	return out, nil
+}
+
+func unknown(kind, name string, known []string) error {
+	return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no %s %q", kind, name),
+		Next: "use one of: " + strings.Join(known, ", ")}
+}
+
+func (s Server) withDefaults() Server {
+	if s.Isolation == "" {
+		s.Isolation = PerSession
+		if s.Command != "" {
+			s.Isolation = PerProcess
+		}
+	}
+	return s
+}
+
+func (s Server) check() error {
+	switch {
+	case (s.Command == "") == (s.URL == ""):
+		return fmt.Errorf("exactly one of command and url is needed")
+	case s.Isolation != Shared && s.Isolation != PerSession && s.Isolation != PerProcess:
+		return fmt.Errorf("isolation %q is none of shared, session, process", s.Isolation)
+	case s.URL != "" && s.Isolation == PerProcess:
+		return fmt.Errorf("isolation process needs a command: the process behind a url is not ours")
+	case s.Template != "" && s.Isolation != PerProcess:
+		return fmt.Errorf("a template needs isolation process")
+	case s.Timeout < 0:
+		return fmt.Errorf("timeout %s is negative", time.Duration(s.Timeout))
+	}
+	if s.URL != "" {
+		if u, err := url.Parse(s.URL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+			return fmt.Errorf("url %q is not an http or https URL", s.URL)
+		}
+	}
+	if s.Template != "" {
+		if info, err := os.Stat(s.Template); err != nil || !info.IsDir() {
+			return fmt.Errorf("template %s is not a folder", s.Template)
+		}
+	}
+	return nil
+}
+
+func (s Server) transport() string {
+	if s.URL != "" {
+		return "http"
+	}
+	return "stdio"
+}
+
+func baseEnv(lookupEnv func(string) (string, bool)) map[string]string {
+	base := map[string]string{}
+	for _, key := range []string{"PATH", "HOME", "LANG", "TMPDIR"} {
+		if value, ok := lookupEnv(key); ok {
+			base[key] = value
+		}
+	}
+	return base
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for key := range m {
+		keys = append(keys, key)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+func lineOf(data []byte, err error) string {
+	if syntax, ok := err.(*json.SyntaxError); ok && int(syntax.Offset) <= len(data) {
+		return fmt.Sprintf(":%d", 1+bytes.Count(data[:syntax.Offset], []byte("\n")))
+	}
+	return ""
+}

@@ -1,0 +1,165 @@
+package mcp
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	stderrKept = 8 << 10                // bytes of stderr shown in errors: the last ones
+	exitGrace  = 300 * time.Millisecond // after stdin closes, and again after TERM; KILL follows
+	drainGrace = 200 * time.Millisecond // for what the process wrote just before it died
+)
+
+// process is a server's process, the leader of a process group that is killed as a whole.
+type process struct {
+	stdin  *os.File // our ends
+	stdout *os.File
+	stderr *tail
+	pid    int
+	done   chan struct{} // closed once the leader is gone, its group killed and its stderr read
+
+	closing sync.Once
+}
+
+// startProcess runs argv[0] without a shell. env is all the process sees.
+func startProcess(argv []string, env map[string]string, cwd string) (*process, error) {
+	path, err := lookPath(argv[0], env["PATH"])
+	if err != nil {
+		return nil, err
+	}
+	cmd := &exec.Cmd{Path: path, Args: argv, Dir: cwd, SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
+	cmd.Env = []string{} // a nil Env would inherit ours
+	for _, key := range sortedKeys(env) {
+		cmd.Env = append(cmd.Env, key+"="+env[key])
+	}
+	// Pipes of our own: exec's would make Wait hang for as long as a grandchild holds them open.
+	var pipes [3][2]*os.File // stdin, stdout, stderr; reading end, writing end
+	for i := range pipes {
+		if pipes[i][0], pipes[i][1], err = os.Pipe(); err != nil {
+			closeAll(pipes)
+			return nil, err
+		}
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0][0], pipes[1][1], pipes[2][1]
+	if err := cmd.Start(); err != nil {
+		closeAll(pipes)
+		return nil, err
+	}
+	for _, theirs := range []*os.File{pipes[0][0], pipes[1][1], pipes[2][1]} {
+		theirs.Close()
+	}
+	p := &process{stdin: pipes[0][1], stdout: pipes[1][0], stderr: &tail{}, pid: cmd.Process.Pid, done: make(chan struct{})}
+	go p.reap(cmd, pipes[2][0])
+	return p, nil
+}
+
+func closeAll(pipes [3][2]*os.File) {
+	for _, pipe := range pipes {
+		pipe[0].Close() // of nil: an error, no harm
+		pipe[1].Close()
+	}
+}
+
+// reap waits for the leader, then kills what is left of its group: what it started must not outlive it.
+func (p *process) reap(cmd *exec.Cmd, stderr *os.File) {
+	copied := make(chan struct{})
+	go func() {
+		defer close(copied)
+		io.Copy(p.stderr, stderr)
+		stderr.Close()
+	}()
+	cmd.Wait()
+	syscall.Kill(-p.pid, syscall.SIGKILL)
+	p.stderr.exit(cmd.ProcessState.String())
+	// A descendant that left the group may still hold the pipes; what is in them now is read, no more.
+	deadline := time.Now().Add(drainGrace)
+	p.stdout.SetReadDeadline(deadline)
+	stderr.SetReadDeadline(deadline)
+	<-copied
+	close(p.done)
+}
+
+// close ends the process group and returns when it is gone: stdin closed, then TERM, then KILL, within a second.
+func (p *process) close() {
+	p.closing.Do(func() {
+		p.stdin.Close()
+		if !p.waitFor(exitGrace) {
+			syscall.Kill(-p.pid, syscall.SIGTERM)
+			if !p.waitFor(exitGrace) {
+				syscall.Kill(-p.pid, syscall.SIGKILL)
+			}
+		}
+		<-p.done
+		p.stdout.Close()
+	})
+}
+
+func (p *process) waitFor(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-p.done:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+// lookPath finds a program as the child's PATH says, not ours: a server's declared PATH must count.
+func lookPath(name, path string) (string, error) {
+	if strings.ContainsRune(name, filepath.Separator) {
+		return name, nil
+	}
+	for _, dir := range filepath.SplitList(path) {
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("the program %q is not on PATH", name)
+}
+
+// tail keeps the last bytes written to it, and how the process ended.
+type tail struct {
+	mu    sync.Mutex
+	bytes []byte
+	ended string
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.bytes = append(t.bytes, p...)
+	if extra := len(t.bytes) - stderrKept; extra > 0 {
+		t.bytes = append(t.bytes[:0], t.bytes[extra:]...)
+	}
+	return len(p), nil
+}
+
+func (t *tail) exit(how string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.ended = how
+}
+
+// String says how the process ended, if it did, and what it last wrote to stderr.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var parts []string
+	if t.ended != "" {
+		parts = append(parts, "the process ended: "+t.ended)
+	}
+	if text := strings.TrimSpace(string(t.bytes)); text != "" {
+		parts = append(parts, "stderr: "+text)
+	}
+	return strings.Join(parts, "; ")
+}
