@@ -32,11 +32,17 @@ func (r *Runner) newEpisode(s scenario.Scenario, rollout, step, slot int) *episo
 		Temperature: r.o.Temperature,
 		Tools:       r.o.ToolList,
 	}
-	if r.o.System != "" {
-		t.Messages = append(t.Messages, chat.Message{Role: chat.System, Content: r.o.System})
-	}
-	t.Messages = append(t.Messages, chat.Message{Role: chat.User, Content: s.Task})
+	t.Messages = Opening(r.o.System, s.Task)
 	return &episode{o: r.o, scenario: s, step: step, slot: slot, t: t}
+}
+
+// Opening is the conversation an episode begins with: the system message, where there is one, and the task.
+func Opening(system, task string) []chat.Message {
+	messages := []chat.Message{{Role: chat.User, Content: task}}
+	if system != "" {
+		messages = append([]chat.Message{{Role: chat.System, Content: system}}, messages...)
+	}
+	return messages
 }
 
 func (e *episode) end(outcome trajectory.Outcome, reason trajectory.StopReason, why string) {

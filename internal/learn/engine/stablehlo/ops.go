@@ -101,6 +101,7 @@ func (f *function) GreaterOrEqual(a, b compute.Value) (compute.Value, error) {
 	return f.compare("GE", compute.OpTypeGreaterOrEqual, a, b)
 }
 
+func (f *function) Sign(x compute.Value) (compute.Value, error)     { return f.unary("sign", x) }
 func (f *function) Neg(x compute.Value) (compute.Value, error)      { return f.unary("negate", x) }
 func (f *function) Exp(x compute.Value) (compute.Value, error)      { return f.unary("exponential", x) }
 func (f *function) Log(x compute.Value) (compute.Value, error)      { return f.unary("log", x) }

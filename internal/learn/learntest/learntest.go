@@ -1,0 +1,64 @@
+// Package learntest gives tests a tiny random decoder on every device this machine has.
+package learntest
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"hone/internal/learn/engine"
+	"hone/internal/learn/model"
+	"hone/internal/modelfile"
+)
+
+// Spec is a decoder of two layers with grouped queries; its numbers are all different, so that a mixed-up axis fails.
+func Spec() model.Spec {
+	return model.Spec{Config: modelfile.Config{Architecture: "llama", Name: "tiny", NumLayers: 2, Hidden: 24, Intermediate: 40,
+		NumHeads: 6, NumKVHeads: 2, HeadDim: 4, VocabSize: 60, MaxContext: 256, RopeTheta: 10000, NormEps: 1e-5, TiedHead: true}}
+}
+
+// LoRA is a small adapter's shape.
+func LoRA() model.LoRA { return model.LoRA{Rank: 3, Alpha: 6} }
+
+// Weights uploads random weights, the same on every device.
+func Weights(t testing.TB, e *engine.Engine, s model.Spec) []engine.Buffer {
+	t.Helper()
+	var buffers []engine.Buffer
+	for i, p := range s.WeightParams() {
+		flat := make([]float32, p.Shape.Size())
+		for j := range flat {
+			flat[j] = float32(math.Sin(float64(i*7919+j)*12.9898) * 0.3)
+			if p.Shape.Rank() == 1 {
+				flat[j] = 1 + flat[j]/3 // norms
+			}
+		}
+		b, err := e.Upload(flat, p.Shape.Dimensions...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		buffers = append(buffers, b)
+	}
+	return buffers
+}
+
+// EachDevice runs a test on the pure-Go backend and, where it is installed, on the CPU plug-in.
+func EachDevice(t *testing.T, f func(t *testing.T, e *engine.Engine)) {
+	devices := map[string]engine.Options{"go": {}}
+	if cache, err := os.UserCacheDir(); err == nil {
+		found, _ := filepath.Glob(filepath.Join(cache, "hone", "lammps-jax-pjrt-cpu-*", "*.so")) // the pattern is well-formed
+		if len(found) > 0 {
+			devices["plugin"] = engine.Options{Plugin: found[0]}
+		}
+	}
+	for name, o := range devices {
+		t.Run(name, func(t *testing.T) {
+			e, err := engine.Open(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer e.Close()
+			f(t, e)
+		})
+	}
+}

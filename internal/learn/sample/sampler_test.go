@@ -1,0 +1,243 @@
+package sample
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/gomlx/gomlx/core/graph"
+
+	"hone/internal/learn/batch"
+	"hone/internal/learn/engine"
+	"hone/internal/learn/learntest"
+	"hone/internal/learn/train"
+	"hone/internal/policy"
+)
+
+var prefix = []int32{3, 14, 15, 9, 26, 5}
+
+func start(t *testing.T, e *engine.Engine) (*Sampler, *train.Trainer) {
+	t.Helper()
+	spec, lora := learntest.Spec(), learntest.LoRA()
+	weights := learntest.Weights(t, e, spec)
+	s, err := New(e, spec, weights, Options{LoRA: lora, Slots: 16, Context: 96, Prefix: prefix})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	state := train.NewState(spec, lora, 2)
+	for i := range state.Adapter {
+		state.Adapter[i] += float32(math.Cos(float64(i)) * 0.1)
+	}
+	tr, err := train.New(e, spec, weights, state, train.Options{LoRA: lora, MicroBatch: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, tr
+}
+
+func prompt(shared bool, n, salt int) []int32 {
+	var p []int32
+	if shared {
+		p = append(p, prefix...)
+	}
+	for i := range n {
+		p = append(p, int32((i*17+salt*5+1)%60))
+	}
+	return p
+}
+
+func request(slot, n int, shared bool) policy.Request {
+	return policy.Request{Prompt: prompt(shared, n, slot), Slot: slot, Key: policy.Key{Seed: 7, Stream: uint64(slot)},
+		Sampling: policy.Sampling{Temperature: 1, MaxTokens: 12}}
+}
+
+func must(t *testing.T, s *Sampler, r policy.Request) policy.Completion {
+	t.Helper()
+	c, err := s.Sample(context.Background(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// What was sampled must score the same under the trainer, with the adapter swapped in, with the prefix shared or not,
+// whatever the prompt's length is to the chunks.
+func TestSamplerEqualsTrainer(t *testing.T) {
+	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
+		s, tr := start(t, e)
+		plain := must(t, s, request(1, 40, true))
+		if err := s.SetAdapter(tr.Adapter(), 4); err != nil {
+			t.Fatal(err)
+		}
+		var rows []batch.Sequence
+		for i, n := range []int{1, 31, 33, 64} {
+			r := request(i, n, i != 2)
+			c := must(t, s, r)
+			if c.PolicyVersion != 4 || c.FinishReason != policy.FinishLength || len(c.IDs) != 12 {
+				t.Fatalf("completion %+v", c)
+			}
+			row := batch.Sequence{IDs: slices.Concat(r.Prompt, c.IDs), Trained: make([]bool, len(r.Prompt)),
+				SamplerLogprobs: append(make([]float32, len(r.Prompt)), c.SamplerLogprobs...)}
+			for range c.IDs {
+				row.Trained = append(row.Trained, true)
+			}
+			rows = append(rows, row)
+		}
+		for _, row := range rows {
+			b := batch.Batch{Prefix: row.IDs[:1], Rows: []batch.Sequence{{IDs: row.IDs[1:], Trained: row.Trained[1:]}}}
+			scores, err := tr.Score(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, x := range scores[0] {
+				if want := row.SamplerLogprobs[len(row.IDs)-12+i]; math.Abs(float64(x-want)) > 1e-4 {
+					t.Errorf("prompt of %d: trainer %g, sampler %g", len(row.IDs)-12, x, want)
+				}
+			}
+		}
+		if again := must(t, s, request(1, 40, true)); slices.Equal(again.SamplerLogprobs, plain.SamplerLogprobs) {
+			t.Error("the adapter changed nothing")
+		}
+	})
+}
+
+// A request gives the same bits alone, in a crowd, and after its slot's cache held an earlier turn of it.
+func TestSamplesDependOnTheRequestAlone(t *testing.T) {
+	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
+		s, _ := start(t, e)
+		alone := must(t, s, request(5, 20, true))
+		crowd := make([]policy.Completion, 16)
+		var wg sync.WaitGroup
+		for i := range crowd {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				crowd[i], _ = s.Sample(context.Background(), request(i, 20+i%5*(i%2), i%3 != 0)) // checked below
+			}()
+		}
+		wg.Wait()
+		if crowd[5].IDs == nil || !slices.Equal(crowd[5].IDs, must(t, s, request(5, 20, true)).IDs) {
+			t.Error("a crowd changed what was sampled")
+		}
+		if !slices.Equal(alone.SamplerLogprobs, must(t, s, request(5, 20, true)).SamplerLogprobs) {
+			t.Error("the same request gave other logprobs")
+		}
+		second := request(5, 20, true)
+		second.Prompt = append(slices.Concat(second.Prompt, alone.IDs), 8, 9, 10)
+		continued := must(t, s, second)
+		must(t, s, request(5, 3, false)) // forget the first turn
+		fresh := must(t, s, second)
+		for i := range fresh.IDs {
+			if fresh.IDs[i] != continued.IDs[i] || math.Abs(float64(fresh.SamplerLogprobs[i]-continued.SamplerLogprobs[i])) > 1e-5 {
+				t.Fatalf("token %d: %d after a kept cache, %d after a fresh one", i, continued.IDs[i], fresh.IDs[i])
+			}
+		}
+	})
+}
+
+func TestEndsAndRefusals(t *testing.T) {
+	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
+		s, _ := start(t, e)
+		r := request(0, 10, true)
+		r.Temperature = 0
+		greedy := must(t, s, r)
+		r.Slot, r.Key.Seed = 3, 99
+		if !slices.Equal(greedy.IDs, must(t, s, r).IDs) {
+			t.Error("greedy sampling depends on the seed")
+		}
+		r.StopIDs = []int32{greedy.IDs[4]}
+		stopped := must(t, s, r)
+		if n := slices.Index(greedy.IDs, greedy.IDs[4]); stopped.FinishReason != policy.FinishStop || len(stopped.IDs) != n+1 {
+			t.Errorf("stopped after %d tokens because of %s", len(stopped.IDs), stopped.FinishReason)
+		}
+		long := request(2, 90, true)
+		if c := must(t, s, long); c.FinishReason != policy.FinishLength || len(c.IDs) != 96-90+1 {
+			t.Errorf("%d tokens in the 6 free places of the cache", len(c.IDs))
+		}
+		_, err := s.Sample(context.Background(), request(2, 96, true))
+		var overflow *policy.ContextError
+		if !errors.As(err, &overflow) {
+			t.Errorf("a prompt without room gave %v", err)
+		}
+		cancelled, cancel := context.WithCancel(context.Background())
+		cancel()
+		if _, err := s.Sample(cancelled, request(2, 5, true)); !errors.Is(err, context.Canceled) {
+			t.Errorf("a cancelled request gave %v", err)
+		}
+		if !e.PureGo() && s.NumAliased() == 0 {
+			t.Error("the caches are copied, not updated in place")
+		}
+		s.Close()
+		if _, err := s.Sample(context.Background(), request(2, 5, true)); err == nil {
+			t.Error("a closed sampler sampled")
+		}
+	})
+}
+
+// Uniform numbers on a fine grid must hit each token in proportion to its probability, at each row's temperature.
+func TestDrawInvertsTheDistribution(t *testing.T) {
+	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
+		const n, v = 2000, 60
+		logits, temperature, uniform := make([]float32, n*v), make([]float32, n), make([]float32, n)
+		want := make([]float64, v)
+		total := 0.0
+		for i := range v {
+			l := math.Sin(float64(i)*3) * 2
+			want[i] = math.Exp(l / 0.7)
+			total += want[i]
+			for r := range n {
+				logits[r*v+i] = float32(l)
+			}
+		}
+		for r := range n {
+			temperature[r], uniform[r] = 0.7, (float32(r)+0.5)/n
+		}
+		p, err := e.Compile("draw", []engine.Param{{Name: "l", Shape: engine.F32(n, v)}, {Name: "t", Shape: engine.F32(n)},
+			{Name: "u", Shape: engine.F32(n)}}, func(in []*graph.Node) []*graph.Node {
+			ids, logprobs := draw(in[0], in[1], in[2])
+			return []*graph.Node{ids, logprobs}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var in []engine.Buffer
+		for _, x := range []struct {
+			flat []float32
+			dims []int
+		}{{logits, []int{n, v}}, {temperature, []int{n}}, {uniform, []int{n}}} {
+			b, err := e.Upload(x.flat, x.dims...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in = append(in, b)
+		}
+		out, err := p.Run(in...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids, err := engine.Ints(out[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		logprobs, err := engine.Floats(out[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := make([]float64, v)
+		for r, id := range ids {
+			count[id]++
+			if d := math.Abs(float64(logprobs[r]) - math.Log(want[id]/total)); d > 1e-4 {
+				t.Fatalf("token %d: logprob off by %g", id, d)
+			}
+		}
+		for i := range v {
+			if math.Abs(count[i]-n*want[i]/total) > 1.5 {
+				t.Errorf("token %d drawn %v times of %d, expected %.1f", i, count[i], n, n*want[i]/total)
+			}
+		}
+	})
+}
