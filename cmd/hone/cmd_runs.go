@@ -1,13 +1,17 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/fault"
 	"hone/internal/run"
 )
 
@@ -29,6 +33,13 @@ func newRuns(a *app) *cobra.Command {
 			Example: "  hone runs show demo\n  hone runs show ./elsewhere/demo --json",
 			Args:    arguments(1, 1, "the name or the folder of a run"),
 			RunE:    func(_ *cobra.Command, args []string) error { return runRunsShow(a, dir, args[0]) },
+		},
+		&cobra.Command{
+			Use:     "resume RUN",
+			Short:   "Go on with a stopped run where it was",
+			Example: "  hone runs resume demo-20260102-150405",
+			Args:    arguments(1, 1, "the name or the folder of a run"),
+			RunE:    func(c *cobra.Command, args []string) error { return runRunsResume(c.Context(), a, dir, args[0]) },
 		},
 	)
 	return group(c)
@@ -81,14 +92,42 @@ func runRunsLs(a *app, dir string) error {
 	return a.print(list, rows)
 }
 
+// runPath is the folder of a run given by its name or its path.
+func (a *app) runPath(dir, name string) (string, error) {
+	if filepath.Base(name) != name || name == "." || name == ".." {
+		return name, nil
+	}
+	root, err := a.runsDir(dir)
+	return filepath.Join(root, name), err
+}
+
+// runRunsResume goes on with a run by the verb that began it.
+func runRunsResume(ctx context.Context, a *app, dir, name string) error {
+	path, err := a.runPath(dir, name)
+	if err != nil {
+		return err
+	}
+	bad := func(why string, err error) error {
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot resume the run", Where: path, Why: why, Err: err, Next: "hone runs ls"}
+	}
+	text, err := os.ReadFile(filepath.Join(path, "version.json"))
+	if err != nil {
+		return bad("", err)
+	}
+	var begun struct{ Verb string }
+	if err := json.Unmarshal(text, &begun); err != nil {
+		return bad("its version.json is damaged", err)
+	}
+	if begun.Verb != "demo" {
+		return bad(fmt.Sprintf("it was begun by %q, which cannot be resumed", begun.Verb), nil)
+	}
+	return runDemo(ctx, a, path)
+}
+
 func runRunsShow(a *app, dir, name string) error {
-	path := name
-	if filepath.Base(name) == name && name != "." && name != ".." {
-		root, err := a.runsDir(dir)
-		if err != nil {
-			return err
-		}
-		path = filepath.Join(root, name)
+	path, err := a.runPath(dir, name)
+	if err != nil {
+		return err
 	}
 	s, err := run.Summarize(path)
 	if err != nil {

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hone/internal/assets"
+	"hone/internal/config"
+	"hone/internal/demo"
+	"hone/internal/fault"
+	"hone/internal/run"
+)
+
+func newDemo(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use:   "demo",
+		Short: "Run the whole loop, small, on this machine: discover, scenarios, SFT, GRPO, evaluation, report",
+		Long: "demo trains SmolLM2-135M-Instruct on tools of " + demo.Package + " and measures it on held-out tasks:\n" +
+			"discover, scenarios executed on the live server, base evaluation, SFT on executed traces, GRPO on live rollouts,\n" +
+			"evaluation on the test split, report.html, and one line of JSON. A stopped demo goes on with hone runs resume.",
+		Example: "  hone demo\n  hone demo --json --seed 7",
+		Args:    arguments(0, 0, ""),
+		RunE:    func(c *cobra.Command, _ []string) error { return runDemo(c.Context(), a, "") },
+	}
+}
+
+// demoConfig is the demo's own choice of settings, made on its train and validation splits (docs/LOG.md).
+func demoConfig(c config.Config, pureGo bool) config.Config {
+	c.MCP.Config = filepath.Join("demo", "mcp.json")
+	c.Model.Base = assets.Model().Name
+	c.Engine.Slots = 64
+	c.Rollout.MaxTurns, c.Rollout.MaxTokens, c.Rollout.MaxToolCalls = 4, 80, 6
+	c.SFT.Epochs, c.SFT.BatchSize, c.SFT.Optimizer.LearningRate = 2, 16, 1e-3
+	c.GRPO.Steps, c.GRPO.ScenariosPerStep, c.GRPO.GroupSize = 8, 16, 4
+	c.GRPO.Optimizer.LearningRate, c.GRPO.CheckpointEvery = 1e-4, 1
+	if pureGo {
+		c.Engine.Slots = 8
+		c.GRPO.Steps, c.GRPO.ScenariosPerStep = 1, 2
+		c.SFT.Epochs = 1
+	}
+	return c
+}
+
+// demoSize is how many scenarios of each split the demo makes.
+type demoSize struct{ Demonstrations, Train, Test int }
+
+func sizeOfDemo(pureGo bool) demoSize {
+	if pureGo {
+		return demoSize{Demonstrations: 16, Train: 8, Test: 8}
+	}
+	return demoSize{Demonstrations: 300, Train: 600, Test: 160}
+}
+
+// runDemo starts a demo, or goes on with the one in the run directory resumed.
+func runDemo(ctx context.Context, a *app, resumed string) error {
+	began := time.Now()
+	c, err := a.config()
+	if err != nil {
+		return err
+	}
+	plugin, err := a.plugin(c)
+	if err != nil {
+		return err
+	}
+	pureGo := plugin == ""
+	path := resumed
+	if path == "" {
+		if c.Seed == 0 {
+			c.Seed = 1
+		}
+		name := c.Name
+		if name == "" {
+			name = "demo-" + began.Format("20060102-150405")
+		}
+		path = filepath.Join(c.RunsDir, name)
+		c = demoConfig(c, pureGo)
+	}
+	if a.dryRun {
+		size := sizeOfDemo(pureGo)
+		a.say("would make %d demonstrations, %d training and %d test scenarios, then train and evaluate in %s",
+			size.Demonstrations, size.Train, size.Test, path)
+		return nil
+	}
+	dir, err := openRun(path, resumed != "", "demo", &c)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }() // the ledger is durable row by row
+	a.say("run %s", path)
+	err = demoRun{a: a, c: c, dir: dir, size: sizeOfDemo(pureGo), began: began}.run(ctx)
+	if ctx.Err() != nil {
+		return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: path, Next: "hone runs resume " + path}
+	}
+	return err
+}
+
+// openRun creates a run directory for a verb, or opens one and reads its configuration into c.
+func openRun(path string, resume bool, verb string, c *config.Config) (*run.Dir, error) {
+	if !resume {
+		text, err := c.YAML()
+		if err != nil {
+			return nil, err
+		}
+		return run.Create(path, text, map[string]any{"build": readVersion(), "verb": verb})
+	}
+	dir, err := run.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	text, err := dir.Config()
+	if err == nil {
+		*c, err = config.Parse(filepath.Join(path, "config.resolved.yaml"), text)
+	}
+	if err != nil {
+		_ = dir.Close()
+	}
+	return dir, err
+}

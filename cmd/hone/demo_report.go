@@ -1,0 +1,158 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"hone/internal/demo"
+	"hone/internal/episode/reward"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/eval"
+	"hone/internal/recipe"
+)
+
+// demoSummary is the demo's last line on stdout. Success is of the first call; episode_success of the whole episode.
+type demoSummary struct {
+	Base         eval.Summary         `json:"base"`
+	SFT          eval.Summary         `json:"sft"`
+	GRPO         eval.Summary         `json:"grpo"`
+	Deltas       map[string]demoDelta `json:"deltas"`
+	Seconds      float64              `json:"seconds"` // of this attempt
+	TokensPerS   float64              `json:"tokens_per_s"`
+	SampledPerS  float64              `json:"sampled_per_s"`
+	Orchestraton float64              `json:"orchestration_share"`
+	PeakRSSMB    float64              `json:"peak_rss_mb"`
+	Seed         uint64               `json:"seed"`
+}
+
+// demoDelta is a paired difference of two systems on the same scenarios.
+type demoDelta struct {
+	Mean    float64       `json:"mean"`
+	Low     float64       `json:"low"`
+	High    float64       `json:"high"`
+	Episode eval.Interval `json:"episode"`
+}
+
+// report writes report.html and results.json, and prints the summary.
+func (d demoRun) report(systems []recipe.System, data recipe.Data, scorer reward.Scorer, l *learner, pipeline time.Duration) error {
+	byID := map[string]*scenario.Scenario{}
+	for i := range data.Test {
+		byID[data.Test[i].ID] = &data.Test[i]
+	}
+	judge := eval.Judge{
+		FirstCall: func(t *trajectory.Trajectory) bool { return reward.FirstCall(byID[t.ScenarioID], t, scorer.Defaults) },
+		Episode:   func(t *trajectory.Trajectory) bool { return reward.Episode(byID[t.ScenarioID], t, scorer.Defaults) },
+		Kind:      func(id string) string { return kindOf(byID[id].Tags) },
+		Tags:      func(id string) []string { return byID[id].Tags },
+	}
+	r := eval.Report{Title: "hone demo: " + demo.Package, Bootstrap: eval.Bootstrap{Seed: d.c.Seed},
+		Facts: []eval.Fact{{Name: "model", Value: d.c.Model.Base}, {Name: "server", Value: demo.Package},
+			{Name: "seed", Value: fmt.Sprint(d.c.Seed)},
+			{Name: "demonstrations", Value: fmt.Sprint(len(data.Demonstrations))},
+			{Name: "test scenarios", Value: fmt.Sprint(len(data.Test))}}}
+	for _, s := range systems {
+		rows, excluded := eval.FromTrajectories(s.Trajectories, judge)
+		r.Systems = append(r.Systems, eval.System{Name: s.Name, Rows: rows, Excluded: excluded})
+	}
+	for _, t := range systems[len(systems)-1].Trajectories[:min(5, len(data.Test))] {
+		r.Examples = append(r.Examples, eval.Example{Title: t.ScenarioID, Trajectory: t})
+	}
+	var err error
+	if r.Curves, err = d.curves(); err != nil {
+		return err
+	}
+	sampling := l.sampler.Stats()
+	r.Parts = []eval.Part{{Name: "training", Seconds: l.seconds}, {Name: "sampling", Seconds: sampling.BusySeconds},
+		{Name: "tools and orchestration", Orchestration: true,
+			Seconds: math.Max(0, pipeline.Seconds()-l.seconds-sampling.BusySeconds)}}
+	results := r.Results()
+	if err := d.write(r, results); err != nil {
+		return err
+	}
+	return d.print(results, l, sampling.Decoded, sampling.BusySeconds)
+}
+
+func (d demoRun) write(r eval.Report, results eval.Results) error {
+	text, err := json.MarshalIndent(results, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := writeFile(filepath.Join(d.dir.Path, "results.json"), text); err != nil {
+		return err
+	}
+	path := filepath.Join(d.dir.Path, "report.html")
+	f, err := os.Create(path + ".tmp")
+	if err != nil {
+		return err
+	}
+	if err := r.WriteHTML(f); err != nil {
+		_ = f.Close() // the first error counts
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(path+".tmp", path)
+}
+
+func (d demoRun) print(results eval.Results, l *learner, decoded int, busy float64) error {
+	s := demoSummary{Base: results.Systems["base"], SFT: results.Systems["sft"], GRPO: results.Systems["grpo"],
+		Deltas: map[string]demoDelta{}, Seconds: time.Since(d.began).Seconds(), Seed: d.c.Seed,
+		Orchestraton: results.OrchestrationShare, PeakRSSMB: peakRSS()}
+	if l.seconds > 0 {
+		s.TokensPerS = float64(l.tokens) / l.seconds
+	}
+	if busy > 0 {
+		s.SampledPerS = float64(decoded) / busy
+	}
+	for _, x := range results.Deltas {
+		s.Deltas[x.New+"_"+x.Old] = demoDelta{Mean: x.First.Mean, Low: x.First.Low, High: x.First.High, Episode: x.Episode}
+	}
+	for _, x := range []struct {
+		name string
+		s    eval.Summary
+	}{{"base", s.Base}, {"sft", s.SFT}, {"grpo", s.GRPO}} {
+		d.a.say("%-5s first call %3.0f%% [%.0f, %.0f]  whole episode %3.0f%% [%.0f, %.0f]  of %d", x.name, 100*x.s.Success,
+			100*x.s.Low, 100*x.s.High, 100*x.s.EpisodeSuccess, 100*x.s.EpisodeLow, 100*x.s.EpisodeHigh, x.s.N)
+	}
+	d.a.say("report: %s", filepath.Join(d.dir.Path, "report.html"))
+	d.a.say("next: hone serve --model %s", filepath.Join(d.dir.Path, "final"))
+	return json.NewEncoder(d.a.stdout).Encode(s)
+}
+
+// curves reads the learning curves from the ledger.
+func (d demoRun) curves() ([]eval.Curve, error) {
+	var curves []eval.Curve
+	for _, x := range []struct{ stage, metric string }{{"sft", "loss"}, {"grpo", "reward"}, {"grpo", "frac_reward_zero_std"},
+		{"grpo", "sampling/mismatch_kl"}} {
+		rows, err := d.dir.Ledger.Metrics(x.stage)
+		if err != nil {
+			return nil, err
+		}
+		c := eval.Curve{Name: x.stage + " " + x.metric}
+		for _, r := range rows {
+			var m map[string]float64
+			if err := json.Unmarshal(r.JSON, &m); err != nil {
+				return nil, err
+			}
+			c.Points = append(c.Points, eval.Point{Step: r.Step, Value: m[x.metric]})
+		}
+		curves = append(curves, c)
+	}
+	return curves, nil
+}
+
+// peakRSS is the most memory the process had resident, in megabytes (getrusage reports kilobytes on Linux).
+func peakRSS() float64 {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		return 0
+	}
+	return float64(u.Maxrss) / 1024
+}

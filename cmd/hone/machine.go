@@ -1,0 +1,158 @@
+package main
+
+import (
+	"context"
+	"os"
+	"time"
+
+	"github.com/mattn/go-isatty"
+
+	"hone/internal/assets"
+	"hone/internal/config"
+	"hone/internal/episode/rollout"
+	"hone/internal/episode/scenario"
+	"hone/internal/learn/batch"
+	"hone/internal/learn/engine"
+	"hone/internal/learn/model"
+	"hone/internal/learn/sample"
+	"hone/internal/learn/train"
+	"hone/internal/modelfile"
+	"hone/internal/text/render"
+	"hone/internal/text/tokenizer"
+)
+
+// machine is a base model on a device, with its text layer: what every verb that thinks needs.
+type machine struct {
+	file     *modelfile.Model
+	engine   *engine.Engine
+	spec     model.Spec
+	weights  []engine.Buffer
+	renderer *render.ChatML
+}
+
+// openMachine loads the base model (a path, or the name of an installed one) and opens the device.
+func (a *app) openMachine(c config.Config, base, system string) (*machine, error) {
+	path, err := a.modelPath(base)
+	if err != nil {
+		return nil, err
+	}
+	plugin, err := a.plugin(c)
+	if err != nil {
+		return nil, err
+	}
+	m := &machine{}
+	if m.file, err = modelfile.Open(path); err != nil {
+		return nil, err
+	}
+	v := m.file.Vocabulary
+	tok, err := tokenizer.New(tokenizer.Options{Tokens: v.Tokens, Merges: v.Merges, Types: v.TokenTypes, PreTokenizer: v.PreTokenizer})
+	if err != nil {
+		return nil, err
+	}
+	if m.renderer, err = render.NewChatML(tok, render.Options{System: system}); err != nil {
+		return nil, err
+	}
+	if m.engine, err = engine.Open(engine.Options{Plugin: plugin}); err != nil {
+		return nil, err
+	}
+	m.spec, m.weights, err = model.Load(m.engine, m.file)
+	return m, err
+}
+
+func (a *app) modelPath(base string) (string, error) {
+	if base != assets.Model().Name {
+		return base, nil
+	}
+	s, err := a.store()
+	if err != nil {
+		return "", err
+	}
+	return s.Path(assets.Model()), nil
+}
+
+// plugin returns the path of the PJRT plug-in to use, or "" for pure Go.
+func (a *app) plugin(c config.Config) (string, error) {
+	if c.Engine.Backend == "go" {
+		return "", nil
+	}
+	if c.Engine.Plugin != "" {
+		return c.Engine.Plugin, nil
+	}
+	if path, ok := a.lookupEnv("PJRT_PLUGIN_LIBRARY_PATH"); ok && path != "" {
+		return path, nil
+	}
+	s, err := a.store()
+	if err != nil {
+		return "", err
+	}
+	if cpu := assets.CPUPlugin(); s.Installed(cpu) || c.Engine.Backend == "cpu" {
+		return s.Path(cpu), nil
+	}
+	a.say("no accelerator plug-in is installed: using pure Go, which is slow (hone engine install cpu)")
+	return "", nil
+}
+
+// close releases the device and the file.
+func (m *machine) close() {
+	m.engine.Close()
+	_ = m.file.Close() // read only
+}
+
+// sharedPrefix is what the prompts of all scenarios begin with: the system message with its tools, and what follows it.
+func (m *machine) sharedPrefix(o rollout.Options, scenarios []scenario.Scenario) ([]int32, error) {
+	var shared []int32
+	for i, s := range scenarios {
+		ids, err := m.renderer.Prompt(rollout.Opening(o.System, s.Task), o.ToolList)
+		if err != nil {
+			return nil, err
+		}
+		if i == 0 {
+			shared = ids[:len(ids)-1]
+			continue
+		}
+		n := 0
+		for n < len(shared) && n < len(ids)-1 && shared[n] == ids[n] {
+			n++
+		}
+		shared = shared[:n]
+	}
+	return shared, nil
+}
+
+// learner is a trainer whose adapter a sampler follows; it counts what training costs.
+type learner struct {
+	*train.Trainer
+	sampler *sample.Sampler
+	seconds float64
+	tokens  int // computed, a shared prefix counted once a step
+}
+
+// Publish gives the adapter to the sampler.
+func (l *learner) Publish() error { return l.sampler.SetAdapter(l.Adapter(), l.PolicyVersion()) }
+
+// Supervised implements recipe.Trainer.
+func (l *learner) Supervised(ctx context.Context, b batch.Batch, rate float64) (batch.StepStats, error) {
+	began := time.Now()
+	stats, err := l.Trainer.Supervised(ctx, b, rate)
+	l.count(began, stats)
+	return stats, err
+}
+
+// PolicyGradient implements recipe.Trainer.
+func (l *learner) PolicyGradient(ctx context.Context, b batch.Batch, rate float64, clip batch.Clip) (batch.StepStats, error) {
+	began := time.Now()
+	stats, err := l.Trainer.PolicyGradient(ctx, b, rate, clip)
+	l.count(began, stats)
+	return stats, err
+}
+
+func (l *learner) count(began time.Time, stats batch.StepStats) {
+	l.seconds += time.Since(began).Seconds()
+	l.tokens += stats.NumTokens
+}
+
+// progress returns where stages report to.
+func (a *app) progress() *progress {
+	f, ok := a.stderr.(*os.File)
+	return &progress{w: a.stderr, quiet: a.quiet, redraw: ok && !a.plain && isatty.IsTerminal(f.Fd())}
+}

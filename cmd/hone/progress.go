@@ -1,0 +1,54 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"hone/internal/recipe"
+)
+
+// progress prints where each stage is, with rate and time left: one redrawn line on a terminal, else a line now and then.
+type progress struct {
+	w      io.Writer
+	redraw bool
+	quiet  bool
+
+	mu      sync.Mutex
+	stage   string
+	began   time.Time
+	first   int // done when the stage was first seen: what a resumed run did not do itself
+	printed time.Time
+}
+
+// quietTime is how long a log without a terminal stays silent about one stage.
+const quietTime = 15 * time.Second
+
+func (p *progress) report() recipe.Progress {
+	return func(stage string, done, total int, note string) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		now := time.Now()
+		if stage != p.stage {
+			p.stage, p.began, p.first, p.printed = stage, now, done-1, time.Time{}
+		}
+		if p.quiet || done < total && !p.redraw && now.Sub(p.printed) < quietTime {
+			return
+		}
+		p.printed = now
+		line := fmt.Sprintf("%-12s %4d/%d", stage, done, total)
+		if elapsed := now.Sub(p.began); done > p.first+1 && elapsed > time.Second {
+			each := elapsed / time.Duration(done-p.first-1)
+			line += fmt.Sprintf("  %.2g/s  %s left", 1/each.Seconds(), (each * time.Duration(total-done)).Round(time.Second))
+		}
+		if note != "" {
+			line += "  " + note
+		}
+		end := "\n"
+		if p.redraw && done < total {
+			end = "\r"
+		}
+		fmt.Fprintf(p.w, "%s%s", line, end)
+	}
+}

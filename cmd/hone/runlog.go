@@ -1,0 +1,81 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"hone/internal/episode/trajectory"
+	"hone/internal/run"
+)
+
+// keepCheckpoints is how many of a stage stay on disk.
+const keepCheckpoints = 2
+
+// runLog keeps what recipes produce in a run directory.
+type runLog struct {
+	dir *run.Dir
+	say func(format string, args ...any)
+}
+
+func (l runLog) Trajectory(stage string, step int, t *trajectory.Trajectory) error {
+	// The tools are the same in every trajectory of a run; its catalog holds them once.
+	lean := *t
+	lean.Tools = nil
+	text, err := json.Marshal(lean)
+	if err != nil {
+		return err
+	}
+	_, err = l.dir.PutTrajectory(run.TrajectoryRow{ID: stage + "/" + t.ID, Stage: stage, Step: step, JSON: text})
+	return err
+}
+
+func (l runLog) Metrics(stage string, step int, metrics map[string]float64) error {
+	text, err := json.Marshal(metrics)
+	if err != nil {
+		return err
+	}
+	return l.dir.PutMetric(stage, step, text)
+}
+
+func (l runLog) Checkpoint(stage string, step int, write func(dir string) error) error {
+	if _, err := run.PublishCheckpoint(l.dir.Path, stage, step, write); err != nil {
+		return err
+	}
+	return run.KeepLast(l.dir.Path, stage, keepCheckpoints)
+}
+
+func (l runLog) Latest(stage string) (string, int, error) {
+	c, ok, moved, err := run.LatestCheckpoint(l.dir.Path, stage)
+	for _, q := range moved {
+		l.say("checkpoint %s does not verify (%s); moved to %s", q.From, q.Why, q.To)
+	}
+	if err != nil || !ok {
+		return "", 0, err
+	}
+	return c.Path, c.Step, nil
+}
+
+const finished = "finished"
+
+func (l runLog) Evaluated(stage string) ([]*trajectory.Trajectory, bool, error) {
+	s, ok, err := l.dir.Ledger.Stage(stage)
+	if err != nil || !ok || s.Status != finished {
+		return nil, false, err
+	}
+	rows, err := l.dir.Ledger.StageTrajectories(stage)
+	if err != nil {
+		return nil, false, err
+	}
+	ts := make([]*trajectory.Trajectory, len(rows))
+	for i, r := range rows {
+		ts[i] = &trajectory.Trajectory{}
+		if err := json.Unmarshal(r.JSON, ts[i]); err != nil {
+			return nil, false, fmt.Errorf("reading trajectory %s of the ledger: %w", r.ID, err)
+		}
+	}
+	return ts, true, nil
+}
+
+func (l runLog) FinishEvaluation(stage string) error {
+	return l.dir.Ledger.PutStage(run.StageRow{Name: stage, Status: finished})
+}
