@@ -30,7 +30,7 @@ func newDemo(a *app) *cobra.Command {
 // demoConfig is the demo's own choice of settings, made on its train and validation splits (docs/LOG.md).
 func demoConfig(c config.Config, pureGo bool) config.Config {
 	c.MCP.Config = filepath.Join("demo", "mcp.json")
-	c.Model.Base = assets.Model().Name
+	c.Model.Base, c.Rollout.System = assets.Model().Name, demo.System
 	c.Engine.Slots = 64
 	c.Rollout.MaxTurns, c.Rollout.MaxTokens, c.Rollout.MaxToolCalls = 4, 80, 6
 	c.SFT.Epochs, c.SFT.BatchSize, c.SFT.Optimizer.LearningRate = 2, 16, 1e-3

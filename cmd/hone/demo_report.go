@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"hone/internal/demo"
-	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
-	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/recipe"
 )
@@ -40,16 +38,10 @@ type demoDelta struct {
 }
 
 // report writes report.html and results.json, and prints the summary.
-func (d demoRun) report(systems []recipe.System, data recipe.Data, scorer reward.Scorer, l *learner, pipeline time.Duration) error {
+func (d demoRun) report(systems []recipe.System, data recipe.Data, l *lab, pipeline time.Duration) error {
 	byID := map[string]*scenario.Scenario{}
 	for i := range data.Test {
 		byID[data.Test[i].ID] = &data.Test[i]
-	}
-	judge := eval.Judge{
-		FirstCall: func(t *trajectory.Trajectory) bool { return reward.FirstCall(byID[t.ScenarioID], t, scorer.Defaults) },
-		Episode:   func(t *trajectory.Trajectory) bool { return reward.Episode(byID[t.ScenarioID], t, scorer.Defaults) },
-		Kind:      func(id string) string { return kindOf(byID[id].Tags) },
-		Tags:      func(id string) []string { return byID[id].Tags },
 	}
 	r := eval.Report{Title: "hone demo: " + demo.Package, Bootstrap: eval.Bootstrap{Seed: d.c.Seed},
 		Facts: []eval.Fact{{Name: "model", Value: d.c.Model.Base}, {Name: "server", Value: demo.Package},
@@ -57,7 +49,7 @@ func (d demoRun) report(systems []recipe.System, data recipe.Data, scorer reward
 			{Name: "demonstrations", Value: fmt.Sprint(len(data.Demonstrations))},
 			{Name: "test scenarios", Value: fmt.Sprint(len(data.Test))}}}
 	for _, s := range systems {
-		rows, excluded := eval.FromTrajectories(s.Trajectories, judge)
+		rows, excluded := eval.FromTrajectories(s.Trajectories, l.judge(byID))
 		r.Systems = append(r.Systems, eval.System{Name: s.Name, Rows: rows, Excluded: excluded})
 	}
 	for _, t := range systems[len(systems)-1].Trajectories[:min(5, len(data.Test))] {
@@ -67,15 +59,15 @@ func (d demoRun) report(systems []recipe.System, data recipe.Data, scorer reward
 	if r.Curves, err = d.curves(); err != nil {
 		return err
 	}
-	sampling := l.sampler.Stats()
-	r.Parts = []eval.Part{{Name: "training", Seconds: l.seconds}, {Name: "sampling", Seconds: sampling.BusySeconds},
+	sampling, training := l.learner.sampler.Stats(), l.learner.seconds
+	r.Parts = []eval.Part{{Name: "training", Seconds: training}, {Name: "sampling", Seconds: sampling.BusySeconds},
 		{Name: "tools and orchestration", Orchestration: true,
-			Seconds: math.Max(0, pipeline.Seconds()-l.seconds-sampling.BusySeconds)}}
+			Seconds: math.Max(0, pipeline.Seconds()-training-sampling.BusySeconds)}}
 	results := r.Results()
 	if err := d.write(r, results); err != nil {
 		return err
 	}
-	return d.print(results, l, sampling.Decoded, sampling.BusySeconds)
+	return d.print(results, l.learner, sampling.Decoded, sampling.BusySeconds)
 }
 
 func (d demoRun) write(r eval.Report, results eval.Results) error {

@@ -14,16 +14,11 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/demo"
-	"hone/internal/episode/reward"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/model"
-	"hone/internal/learn/sample"
-	"hone/internal/learn/train"
-	"hone/internal/mcp"
 	"hone/internal/recipe"
 	"hone/internal/run"
 )
@@ -38,81 +33,39 @@ type demoRun struct {
 }
 
 func (d demoRun) run(ctx context.Context) error {
-	servers, err := mcp.LoadConfig(d.c.MCP.Config, d.a.lookupEnv)
+	servers, err := d.a.servers(d.c, serverFlags{file: d.c.MCP.Config})
 	if err != nil {
 		return err
 	}
-	catalog, err := mcp.Discover(ctx, servers)
+	l, err := d.a.openServers(ctx, d.c, servers, demo.Tools()...)
 	if err != nil {
 		return err
 	}
-	if catalog, err = catalog.Only(demo.Tools()...); err != nil {
+	defer l.close()
+	if err := l.catalog.Save(filepath.Join(d.dir.Path, "catalog.json")); err != nil {
 		return err
 	}
-	if err := catalog.Save(filepath.Join(d.dir.Path, "catalog.json")); err != nil {
-		return err
-	}
-	pool, err := mcp.NewPool(ctx, servers, catalog, mcp.Options{Timeout: d.c.MCP.Timeout, MaxResult: d.c.Rollout.MaxResult})
+	tasks, err := d.tasks(ctx, l.pool)
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
-	tasks, err := d.tasks(ctx, pool)
+	if err := l.openModel(d.a, d.c, "", append(append([]scenario.Scenario{}, tasks.Train...), tasks.Test...)); err != nil {
+		return err
+	}
+	data, err := d.data(l, tasks)
 	if err != nil {
 		return err
 	}
-
-	m, err := d.a.openMachine(d.c, d.c.Model.Base, demo.System)
-	if err != nil {
-		return err
-	}
-	defer m.close()
-	d.a.say("model %s on %s", m.spec.Name, m.engine.Description())
-	options := rollout.Options{Tools: pool, Renderer: m.renderer, System: demo.System, ToolList: catalog.Tools(),
-		MaxTurns: d.c.Rollout.MaxTurns, MaxTokens: d.c.Rollout.MaxTokens, MaxToolCalls: d.c.Rollout.MaxToolCalls,
-		Temperature: d.c.Rollout.Temperature, Timeout: d.c.Rollout.Timeout, Seed: d.c.Seed, Retries: 2}
-	l, err := d.learner(m, options, tasks)
-	if err != nil {
-		return err
-	}
-	defer l.sampler.Close()
-	options.Sampler = l.sampler
-	greedy := options
-	greedy.Temperature = d.c.Eval.Temperature
-
-	data, err := d.data(m, options, tasks)
-	if err != nil {
-		return err
-	}
-	scorer := reward.Scorer{Defaults: catalog.Defaults()}
 	started := time.Now()
-	systems, err := d.pipeline().Run(ctx, data, rollout.New(options), rollout.New(greedy), scorer, l,
+	systems, err := d.pipeline().Run(ctx, data, l.at(d.c.Rollout.Temperature), l.at(d.c.Eval.Temperature), l.scorer, l.learner,
 		runLog{d.dir, d.a.say}, d.a.progress().report())
 	if err != nil {
 		return err
 	}
-	adapter := filepath.Join(d.dir.Path, "final")
-	if err := saveFinal(l.Trainer, m, adapter); err != nil {
+	if err := l.saveFinal(filepath.Join(d.dir.Path, "final")); err != nil {
 		return err
 	}
-	return d.report(systems, data, scorer, l, time.Since(started))
-}
-
-// learner makes a fresh adapter, its trainer, and the sampler that follows it.
-func (d demoRun) learner(m *machine, o rollout.Options, tasks demoTasks) (*learner, error) {
-	prefix, err := m.sharedPrefix(o, append(append([]scenario.Scenario{}, tasks.Train...), tasks.Test...))
-	if err != nil {
-		return nil, err
-	}
-	lora := model.LoRA{Rank: d.c.SFT.LoRA.Rank, Alpha: d.c.SFT.LoRA.Alpha, RankStabilized: d.c.SFT.LoRA.RSLoRA}
-	trainer, err := train.New(m.engine, m.spec, m.weights, train.NewState(m.spec, lora, d.c.Seed), train.Options{LoRA: lora,
-		Clip: d.c.SFT.Optimizer.MaxGradNorm, Temperature: d.c.Rollout.Temperature})
-	if err != nil {
-		return nil, err
-	}
-	d.a.say("shared prefix of %d tokens; compiling", len(prefix))
-	sampler, err := sample.New(m.engine, m.spec, m.weights, sample.Options{LoRA: lora, Slots: d.c.Engine.Slots, Prefix: prefix})
-	return &learner{Trainer: trainer, sampler: sampler}, err
+	return d.report(systems, data, l, time.Since(started))
 }
 
 func (d demoRun) pipeline() recipe.Pipeline {
@@ -122,7 +75,7 @@ func (d demoRun) pipeline() recipe.Pipeline {
 		GRPO: recipe.GRPO{Stage: "grpo", Steps: d.c.GRPO.Steps, GroupsPerStep: d.c.GRPO.ScenariosPerStep,
 			GroupSize: d.c.GRPO.GroupSize, Rate: d.c.GRPO.Optimizer.LearningRate,
 			Clip:            batch.Clip{Low: d.c.GRPO.ClipLow, High: d.c.GRPO.ClipHigh},
-			CheckpointEvery: d.c.GRPO.CheckpointEvery, MaxMismatch: 1e-5, Seed: d.c.Seed},
+			CheckpointEvery: d.c.GRPO.CheckpointEvery, MaxMismatch: maxMismatch, Seed: d.c.Seed},
 	}
 }
 
@@ -190,13 +143,13 @@ func (d demoRun) tasks(ctx context.Context, tools rollout.Tools) (demoTasks, err
 }
 
 // data renders the demonstrations as training rows.
-func (d demoRun) data(m *machine, o rollout.Options, t demoTasks) (recipe.Data, error) {
+func (d demoRun) data(l *lab, t demoTasks) (recipe.Data, error) {
 	data := recipe.Data{Train: t.Train, Test: t.Test}
 	for _, messages := range t.Demonstrations {
 		if messages[0].Role != chat.System {
-			messages = append(rollout.Opening(o.System, "")[:1], messages...)
+			messages = append(rollout.Opening(l.options.System, "")[:1], messages...)
 		}
-		ids, trained, err := m.renderer.RenderTraining(messages, o.ToolList)
+		ids, trained, err := l.machine.renderer.RenderTraining(messages, l.options.ToolList)
 		if err != nil {
 			return data, fmt.Errorf("rendering a demonstration: %w", err)
 		}
@@ -206,11 +159,11 @@ func (d demoRun) data(m *machine, o rollout.Options, t demoTasks) (recipe.Data, 
 }
 
 // saveFinal writes the adapter with the chat template it was trained under, so that other servers prompt the same.
-func saveFinal(t *train.Trainer, m *machine, dir string) error {
-	if err := t.SaveAdapter(dir); err != nil {
+func (l *lab) saveFinal(dir string) error {
+	if err := l.learner.SaveAdapter(dir); err != nil {
 		return err
 	}
-	return writeFile(filepath.Join(dir, "chat_template.jinja"), []byte(m.renderer.Template()))
+	return writeFile(filepath.Join(dir, "chat_template.jinja"), []byte(l.machine.renderer.Template()))
 }
 
 // writeFile replaces a file whole.

@@ -56,6 +56,7 @@ func (a *app) openMachine(c config.Config, base, system string) (*machine, error
 		return nil, err
 	}
 	m.spec, m.weights, err = model.Load(m.engine, m.file)
+	m.spec.Name = base // what an adapter will say it was trained on
 	return m, err
 }
 
@@ -99,13 +100,14 @@ func (m *machine) close() {
 }
 
 // sharedPrefix is what the prompts of all scenarios begin with: the system message with its tools, and what follows it.
-func (m *machine) sharedPrefix(o rollout.Options, scenarios []scenario.Scenario) ([]int32, error) {
-	var shared []int32
+// It returns the length of the longest prompt too.
+func (m *machine) sharedPrefix(o rollout.Options, scenarios []scenario.Scenario) (shared []int32, longest int, err error) {
 	for i, s := range scenarios {
 		ids, err := m.renderer.Prompt(rollout.Opening(o.System, s.Task), o.ToolList)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
+		longest = max(longest, len(ids))
 		if i == 0 {
 			shared = ids[:len(ids)-1]
 			continue
@@ -116,7 +118,7 @@ func (m *machine) sharedPrefix(o rollout.Options, scenarios []scenario.Scenario)
 		}
 		shared = shared[:n]
 	}
-	return shared, nil
+	return shared, longest, nil
 }
 
 // learner is a trainer whose adapter a sampler follows; it counts what training costs.

@@ -50,6 +50,7 @@ type Scenarios struct {
 
 // Rollout bounds one episode.
 type Rollout struct {
+	System       string        `yaml:"system" doc:"system message of every episode; it comes before the list of tools"`
 	Temperature  float64       `yaml:"temperature" min:"0" max:"10" doc:"sampling temperature; 0 is greedy"`
 	MaxTurns     int           `yaml:"max_turns" min:"1" doc:"most completions of one episode"`
 	MaxTokens    int           `yaml:"max_tokens" min:"1" doc:"most tokens of one completion"`
@@ -122,6 +123,7 @@ func Default() Config {
 			File: "scenarios.json", Validation: 0.1, Test: 0.1,
 		},
 		Rollout: Rollout{
+			System:      "Call a tool to get the result, then reply with the result only.",
 			Temperature: 1, MaxTurns: 8, MaxTokens: 256, MaxToolCalls: 16, MaxResult: 8000,
 			Timeout: 5 * time.Minute, Concurrency: 16,
 		},

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"hone/internal/episode/reward"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/eval"
+)
+
+type evalFlags struct {
+	serverFlags
+	model, base, dataset, split, judge string
+	compareBase                        bool
+}
+
+func newEval(a *app) *cobra.Command {
+	var f evalFlags
+	c := &cobra.Command{
+		Use:   "eval",
+		Short: "Run held-out scenarios on live servers and report success with intervals",
+		Example: "  hone eval --model out/final --dataset scenarios.json --split validation\n" +
+			"  hone eval --model out/final --dataset scenarios.json --split test --compare-base --json",
+		Args: arguments(0, 0, ""),
+		RunE: func(c *cobra.Command, _ []string) error { return runEval(c.Context(), a, f) },
+	}
+	f.register(c.Flags())
+	c.Flags().StringVar(&f.model, "model", "", "adapter folder; without it the base model is evaluated")
+	c.Flags().StringVar(&f.base, "base-model", "", "base model, where it is not the one the adapter names")
+	c.Flags().StringVar(&f.dataset, "dataset", "", "scenarios file (default the configuration's)")
+	c.Flags().StringVar(&f.split, "split", "", "train, validation or test (default the configuration's)")
+	c.Flags().StringVar(&f.judge, "judge-model", "", "model that scores scenarios without checks, as provider/name")
+	c.Flags().BoolVar(&f.compareBase, "compare-base", false, "evaluate the base model too and report the paired difference")
+	return c
+}
+
+func runEval(ctx context.Context, a *app, f evalFlags) error {
+	c, err := a.config()
+	if err != nil {
+		return err
+	}
+	if f.dataset == "" {
+		f.dataset = c.Scenarios.File
+	}
+	if f.split == "" {
+		f.split = c.Eval.Split
+	}
+	list, err := scenarios(f.dataset, f.judge)
+	if err != nil {
+		return err
+	}
+	tasks, err := ofSplit(list, f.split, f.dataset)
+	if err != nil {
+		return err
+	}
+	servers, err := a.servers(c, f.serverFlags)
+	if err != nil {
+		return err
+	}
+	if c.Model.Base, err = baseOf(f.model, f.base, c); err != nil {
+		return err
+	}
+	if a.dryRun {
+		a.say("would run %d scenarios of the split %s", len(tasks), f.split)
+		return nil
+	}
+	l, err := a.openServers(ctx, c, servers)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	if err := l.openModel(a, c, f.model, list); err != nil {
+		return err
+	}
+	report := eval.Report{Bootstrap: eval.Bootstrap{Level: c.Eval.Confidence, Seed: c.Seed}}
+	name := "model"
+	if f.model == "" {
+		name = "base"
+	} else if f.compareBase {
+		if err := l.learner.sampler.SetAdapter(nil, 0); err != nil {
+			return err
+		}
+		report.Systems = append(report.Systems, l.evaluate(ctx, a, "base", tasks, c.Eval.Temperature))
+		if err := l.learner.Publish(); err != nil {
+			return err
+		}
+	}
+	report.Systems = append(report.Systems, l.evaluate(ctx, a, name, tasks, c.Eval.Temperature))
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return a.printEval(report)
+}
+
+// evaluate runs one episode of each scenario under the sampler's present policy.
+func (l *lab) evaluate(ctx context.Context, a *app, name string, tasks []scenario.Scenario, temperature float64) eval.System {
+	byID := map[string]*scenario.Scenario{}
+	for i := range tasks {
+		byID[tasks[i].ID] = &tasks[i]
+	}
+	report, done := a.progress().report(), 0
+	var ts []*trajectory.Trajectory
+	for _, g := range l.at(temperature).Each(ctx, tasks, 1, 0, func(*trajectory.Trajectory) {
+		done++
+		report("eval "+name, done, len(tasks), "")
+	}) {
+		ts = append(ts, g.Trajectories...)
+	}
+	for _, t := range ts {
+		l.scorer.Score(byID[t.ScenarioID], t)
+	}
+	rows, excluded := eval.FromTrajectories(ts, l.judge(byID))
+	return eval.System{Name: name, Rows: rows, Excluded: excluded}
+}
+
+// judge tells success by the scenarios' own checks.
+func (l *lab) judge(byID map[string]*scenario.Scenario) eval.Judge {
+	return eval.Judge{
+		FirstCall: func(t *trajectory.Trajectory) bool { return reward.FirstCall(byID[t.ScenarioID], t, l.scorer.Defaults) },
+		Episode:   func(t *trajectory.Trajectory) bool { return reward.Episode(byID[t.ScenarioID], t, l.scorer.Defaults) },
+		Kind:      func(id string) string { return kindOf(byID[id].Tags) },
+		Tags:      func(id string) []string { return byID[id].Tags },
+	}
+}
+
+func (a *app) printEval(r eval.Report) error {
+	results := r.Results()
+	rows := [][]string{{"SYSTEM", "FIRST CALL", "WHOLE EPISODE", "SCENARIOS", "EXCLUDED"}}
+	for _, s := range r.Systems {
+		x := results.Systems[s.Name]
+		rows = append(rows, []string{s.Name, fmt.Sprintf("%.1f%% [%.1f, %.1f]", 100*x.Success, 100*x.Low, 100*x.High),
+			fmt.Sprintf("%.1f%% [%.1f, %.1f]", 100*x.EpisodeSuccess, 100*x.EpisodeLow, 100*x.EpisodeHigh),
+			fmt.Sprint(x.N), fmt.Sprint(x.NumExcluded)})
+	}
+	for _, d := range results.Deltas {
+		rows = append(rows, []string{d.New + " - " + d.Old, fmt.Sprintf("%+.1f [%+.1f, %+.1f]", 100*d.First.Mean, 100*d.First.Low, 100*d.First.High),
+			fmt.Sprintf("%+.1f [%+.1f, %+.1f]", 100*d.Episode.Mean, 100*d.Episode.Low, 100*d.Episode.High), fmt.Sprint(d.First.N), ""})
+	}
+	return a.print(results, rows)
+}
