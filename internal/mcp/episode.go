@@ -80,6 +80,9 @@ func (e *Episode) call(ctx context.Context, call chat.ToolCall) trajectory.ToolR
 	return r
 }
 
+// codeRejected marks, in the SDK, a request that its transport could not deliver; no server writes it.
+const codeRejected = -32005
+
 // lost says why a call has no result. Only an error that the server itself wrote is the tool's answer.
 func (e *Episode) lost(ctx, limited context.Context, s *session, server *poolServer, err error) trajectory.ToolResult {
 	var answer *jsonrpc.Error
@@ -88,7 +91,7 @@ func (e *Episode) lost(ctx, limited context.Context, s *session, server *poolSer
 		return e.failed(trajectory.CallTransportError, "the call was cancelled")
 	case limited.Err() != nil:
 		return e.failed(trajectory.CallTimeout, fmt.Sprintf("no answer within %s", server.timeout))
-	case errors.As(err, &answer) && !errors.Is(err, mcp.ErrConnectionClosed) && !s.dead():
+	case errors.As(err, &answer) && answer.Code != codeRejected && !errors.Is(err, mcp.ErrConnectionClosed) && !s.dead():
 		return e.failed(trajectory.CallToolError, answer.Message)
 	}
 	if s.conn != nil {

@@ -1,0 +1,123 @@
+package mcp
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"hone/internal/fault"
+)
+
+func env(key string) (string, bool) {
+	value, ok := map[string]string{"PATH": "/bin", "TOKEN": "sesame", "EMPTY": "", "SECRET": "x"}[key]
+	return value, ok
+}
+
+func load(t *testing.T, text string) (Config, error) {
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return LoadConfig(path, env)
+}
+
+func TestLoadConfig(t *testing.T) {
+	c, err := load(t, `{"mcpServers":{
+		"files":{"command":"node","args":["fs.js","${HONE_EPISODE_DIR}","${EMPTY:-d}${NONE:-e}"],"env":{"K":"${env:TOKEN}"},"timeout":"1m","alwaysAllow":["x"]},
+		"web":{"type":"http","url":"https://example.com/mcp","headers":{"Authorization":"Bearer ${TOKEN}"},"timeout":2.5},
+		"off":{"command":"x","args":["${NONE}"],"disabled":true}}}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]Server{
+		"files": {Command: "node", Args: []string{"fs.js", EpisodeDir, "de"}, Env: map[string]string{"K": "sesame"},
+			Isolation: PerProcess, Timeout: Duration(time.Minute)},
+		"web": {URL: "https://example.com/mcp", Headers: map[string]string{"Authorization": "Bearer sesame"},
+			Isolation: PerSession, Timeout: Duration(2500 * time.Millisecond)},
+	}
+	if !reflect.DeepEqual(c.Servers, want) {
+		t.Errorf("got %+v\nwant %+v", c.Servers, want)
+	}
+	if !reflect.DeepEqual(c.Base, map[string]string{"PATH": "/bin"}) {
+		t.Errorf("base environment %v", c.Base)
+	}
+	if c, err = load(t, `{"servers":{"a":{"command":"x"}}}`); err != nil || c.Servers["a"].Command != "x" {
+		t.Errorf("VS Code's form: %+v %v", c, err)
+	}
+	if _, err := c.Only("b"); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "use one of: a") {
+		t.Errorf("unknown server: %v", err)
+	}
+}
+
+func TestLoadConfigRefuses(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"unset variable", `{"mcpServers":{"s":{"command":"x","args":["${NONE}"]}}}`, "NONE is not set"},
+		{"no servers", `{}`, "names no server"},
+		{"only a disabled one", `{"servers":{"a":{"command":"x","disabled":true}}}`, "names no server"},
+		{"not JSON", "{\n\n,}", ":3"},
+		{"both", `{"servers":{"a":{"command":"x","url":"http://h"}}}`, "exactly one"},
+		{"neither", `{"servers":{"a":{}}}`, "server a"},
+		{"isolation", `{"servers":{"a":{"command":"x","isolation":"vm"}}}`, `"vm"`},
+		{"process over http", `{"servers":{"a":{"url":"http://h","isolation":"process"}}}`, "not ours"},
+		{"template", `{"servers":{"a":{"command":"x","template":"none"}}}`, "not a folder"},
+		{"scheme", `{"servers":{"a":{"url":"ftp://h"}}}`, "http"},
+		{"timeout", `{"servers":{"a":{"command":"x","timeout":"soon"}}}`, "soon"},
+		{"open variable", `{"servers":{"a":{"command":"${x"}}}`, "without }"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := load(t, test.text)
+			if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), test.want) {
+				t.Fatalf("got %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+func TestFromFlag(t *testing.T) {
+	c, err := FromFlag(`/usr/bin/node 'my server.js' "" --x=1`, "", env)
+	want := Server{Command: "/usr/bin/node", Args: []string{"my server.js", "", "--x=1"}, Isolation: PerProcess}
+	if err != nil || !reflect.DeepEqual(c.Servers["node"], want) {
+		t.Errorf("%+v %v", c, err)
+	}
+	c, err = FromFlag("https://host:8000/mcp", "sesame", env)
+	if err != nil || c.Servers["host"].Headers["Authorization"] != "Bearer sesame" {
+		t.Errorf("%+v %v", c, err)
+	}
+	for _, flag := range []string{"", "  ", "node 'x", "https://"} {
+		if _, err := FromFlag(flag, "", env); fault.CodeOf(err) != fault.CodeUsage {
+			t.Errorf("%q: %v", flag, err)
+		}
+	}
+}
+
+func TestTruncate(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Repeat(rapid.String().Draw(t, "text"), rapid.IntRange(1, 30).Draw(t, "times"))
+		most := rapid.IntRange(0, 300).Draw(t, "max")
+		got := Truncate(text, most)
+		switch {
+		case len(text) <= most:
+			if got != text {
+				t.Fatalf("%q fits in %d but became %q", text, most, got)
+			}
+		case len(got) > most || !utf8.ValidString(got):
+			t.Fatalf("%q is longer than %d or not UTF-8", got, most)
+		case most >= 60:
+			head, rest, found := strings.Cut(got, "\n[... ")
+			number, tail, _ := strings.Cut(rest, " bytes omitted ...]\n")
+			if !found || number == "" || !strings.HasPrefix(text, head) || !strings.HasSuffix(text, tail) {
+				t.Fatalf("%q is not the head and tail of %q", got, text)
+			}
+		}
+	})
+	if got := Truncate(strings.Repeat("a", 50)+strings.Repeat("b", 50), 60); got != "aaaaaaaaaaaaaaaa\n[... 69 bytes omitted ...]\nbbbbbbbbbbbbbbb" {
+		t.Errorf("%q (%d bytes)", got, len(got))
+	}
+}
