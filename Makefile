@@ -8,7 +8,7 @@ export GOEXPERIMENT = simd
 # Tensor code is left out of -race: it is the same code slower by a factor that does not fit a test run.
 TENSORS = /internal/learn/
 
-.PHONY: build setup test lint race clean
+.PHONY: build setup demo test lint race clean
 
 build:
 	go build -o bin/hone ./cmd/hone
@@ -19,11 +19,15 @@ setup: build demo/node_modules/.package-lock.json
 demo/node_modules/.package-lock.json: demo/package.json demo/package-lock.json
 	cd demo && npm ci --no-audit --no-fund
 
+# The whole loop, small: about a quarter of an hour on two cores. Everything it makes is under runs/.
+demo: setup
+	bin/hone demo
+
 test: setup lint race
 	go test $$(go list ./... | grep $(TENSORS))
 
 lint:
-	go ./...
+	go vet ./...
 	go run $(STATICCHECK) ./...
 
 race:
