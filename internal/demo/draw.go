@@ -90,8 +90,6 @@ func drawDateAmount(r *rand.Rand) values {
 
 func drawDecimal(r *rand.Rand) values { return values{"a": fmt.Sprint(number(r, 3, 7))} }
 
-func drawHex(r *rand.Rand) values { return values{"a": fmt.Sprintf("%x", 256+r.IntN(1<<24))} }
-
 func drawHexAmount(r *rand.Rand) values {
 	return values{"a": fmt.Sprintf("%x", 256+r.IntN(1<<16)), "b": fmt.Sprint(number(r, 2, 3))}
 }

@@ -39,11 +39,11 @@ func openGGUF(path string) (*Model, error) {
 	if err != nil {
 		return nil, bad("", err)
 	}
-	if f.reader, err = gguf.NewReader(header); err != nil {
-		return nil, bad("", err)
-	}
 	m := &Model{Path: path, Config: config, source: f}
 	if m.Vocabulary, err = f.vocabulary(); err != nil {
+		return nil, bad("", err)
+	}
+	if f.reader, err = gguf.NewReader(header); err != nil {
 		return nil, bad("", err)
 	}
 	return m, nil
@@ -82,10 +82,15 @@ func (f *ggufFile) config() (Config, error) {
 	if len(missing) > 0 {
 		return c, fmt.Errorf("the file does not say %s", strings.Join(missing, ", "))
 	}
-	if c.NumHeads == 0 || c.NumKVHeads == 0 || c.Hidden%c.NumHeads != 0 || c.NumHeads%c.NumKVHeads != 0 {
+	if min(c.NumLayers, c.Hidden, c.Intermediate, c.NumHeads, c.NumKVHeads, c.VocabSize, c.MaxContext) < 1 {
+		return c, fmt.Errorf("a size of the model is missing or not positive: %+v", c)
+	}
+	if c.Hidden%c.NumHeads != 0 || c.NumHeads%c.NumKVHeads != 0 {
 		return c, fmt.Errorf("%d heads and %d key-value heads do not divide a width of %d", c.NumHeads, c.NumKVHeads, c.Hidden)
 	}
-	c.HeadDim = c.Hidden / c.NumHeads
+	if c.HeadDim = c.Hidden / c.NumHeads; c.HeadDim%2 != 0 {
+		return c, fmt.Errorf("a head width of %d has no halves for rotary positions", c.HeadDim)
+	}
 	if kv, ok := f.header.GetKeyValue("general.name"); ok {
 		c.Name, _ = kv.Value.Raw().(string)
 	}
@@ -168,6 +173,9 @@ func (f *ggufFile) tensor(c Config, name string) ([]float32, []int, error) {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot read a tensor of the base model", Where: f.path + ": " + name, Err: err,
 			Next: "fetch the model again, or name another with --base-model"}
 	}
+	if err := f.check(c, name); err != nil {
+		return nil, nil, bad(err)
+	}
 	t, err := f.reader.ReadTensor(nil, ggufName(name))
 	if err != nil {
 		return nil, nil, bad(err)
@@ -192,6 +200,38 @@ func (f *ggufFile) tensor(c Config, name string) ([]float32, []int, error) {
 		flat = unpermute(flat, c.NumKVHeads, c.HeadDim, dims[1])
 	}
 	return flat, dims, nil
+}
+
+// check refuses a tensor whose header would make the reader panic or allocate more than the file can hold.
+func (f *ggufFile) check(c Config, name string) error {
+	info, ok := f.header.GetTensorInfo(ggufName(name))
+	if !ok {
+		return fmt.Errorf("the file does not hold it")
+	}
+	file, err := os.Stat(f.path)
+	if err != nil {
+		return err
+	}
+	size := uint64(1)
+	for _, d := range info.Shape {
+		if d < 1 || d > uint64(file.Size())*8/size { // no format stores a weight in less than a bit
+			return fmt.Errorf("its shape %v does not fit a file of %d bytes", info.Shape, file.Size())
+		}
+		size *= d
+	}
+	var rows int
+	switch {
+	case strings.HasSuffix(name, "q_proj.weight"):
+		rows = c.NumHeads * c.HeadDim
+	case strings.HasSuffix(name, "k_proj.weight"):
+		rows = c.NumKVHeads * c.HeadDim
+	default:
+		return nil
+	}
+	if len(info.Shape) != 2 || info.Shape[1] != uint64(rows) {
+		return fmt.Errorf("its shape %v is not that of %d rows", info.Shape, rows)
+	}
+	return nil
 }
 
 // unpermute undoes what llama.cpp's converter does to q and k of llama models: it stores each head's rows as

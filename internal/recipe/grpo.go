@@ -55,6 +55,9 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 
 		var logErr error
 		groups := runner.Each(ctx, tasks, g.GroupSize, step, func(t *trajectory.Trajectory) {
+			if ctx.Err() != nil {
+				return // cut short by the user: the resumed run keeps the whole episode under the same id
+			}
 			scorer.Score(byID[t.ScenarioID], t)
 			if err := log.Trajectory(g.Stage, step, t); err != nil && logErr == nil {
 				logErr = err
@@ -73,7 +76,7 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 			if stats, err = trainer.PolicyGradient(ctx, rows, Rate(g.Rate, step, g.Steps), g.Clip); err != nil {
 				return err
 			}
-			if stats.Mismatch > g.MaxMismatch {
+			if !(stats.Mismatch <= g.MaxMismatch) { // a NaN stops the run too
 				return g.mismatch(step, stats)
 			}
 		}

@@ -60,7 +60,10 @@ func (p Pipeline) Run(ctx context.Context, d Data, sampled, greedy Runner, score
 	if err := p.GRPO.Run(ctx, d.Train, sampled, scorer, trainer, log, progress); err != nil {
 		return nil, err
 	}
-	return systems, evaluate("grpo")
+	if err := evaluate("grpo"); err != nil {
+		return nil, err
+	}
+	return systems, nil
 }
 
 // Evaluate runs one episode of each scenario under the published policy, keeps the trajectories as a stage of the log,

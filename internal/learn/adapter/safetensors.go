@@ -1,8 +1,10 @@
 package adapter
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -34,6 +36,9 @@ func WriteSafetensors(path string, tensors []Tensor, metadata map[string]string)
 	}
 	var size int64
 	for _, t := range tensors {
+		if len(t.Data) == 0 || len(t.Data) != t.Rows*t.Cols {
+			return fmt.Errorf("tensor %s: %d values are no %dx%d matrix", t.Name, len(t.Data), t.Rows, t.Cols)
+		}
 		end := size + int64(len(t.Data))*4
 		header[t.Name] = safetensorsEntry{"F32", []int{t.Rows, t.Cols}, [2]int64{size, end}}
 		size = end
@@ -62,6 +67,10 @@ func ReadSafetensors(path string) (map[string]Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
+	return parse(data)
+}
+
+func parse(data []byte) (map[string]Tensor, error) {
 	if len(data) < 8 {
 		return nil, fmt.Errorf("%d bytes are too short for a safetensors file", len(data))
 	}
@@ -73,8 +82,12 @@ func ReadSafetensors(path string) (map[string]Tensor, error) {
 	if err := json.Unmarshal(data[8:8+n], &header); err != nil {
 		return nil, fmt.Errorf("its header is not JSON: %w", err)
 	}
+	if header == nil {
+		return nil, errors.New("its header is not JSON of an object")
+	}
 	body := data[8+n:]
 	tensors := map[string]Tensor{}
+	var entries []safetensorsEntry
 	for name, raw := range header {
 		if name == "__metadata__" {
 			continue
@@ -89,8 +102,28 @@ func ReadSafetensors(path string) (map[string]Tensor, error) {
 		}
 		t.Name = name
 		tensors[name] = t
+		entries = append(entries, e)
+	}
+	if err := contiguous(entries, int64(len(body))); err != nil {
+		return nil, err
 	}
 	return tensors, nil
+}
+
+// contiguous checks what the format demands: the tensors fill the data, without holes or overlaps.
+func contiguous(entries []safetensorsEntry, size int64) error {
+	slices.SortFunc(entries, func(a, b safetensorsEntry) int { return cmp.Compare(a.Offsets[0], b.Offsets[0]) })
+	var end int64
+	for _, e := range entries {
+		if e.Offsets[0] != end {
+			return fmt.Errorf("its tensors overlap or leave a hole at byte %d of the data", min(end, e.Offsets[0]))
+		}
+		end = e.Offsets[1]
+	}
+	if end != size {
+		return fmt.Errorf("its tensors fill %d bytes of data, the file holds %d", end, size)
+	}
+	return nil
 }
 
 func (e safetensorsEntry) read(body []byte) (Tensor, error) {

@@ -45,7 +45,7 @@ func (b Batch) NumTrained() int {
 }
 
 // New shares the longest common prefix of the rows. At least one untrained token stays in each row before its first
-// trained one, since a token's logprob comes from the position before it. Rows without trained tokens are dropped.
+// trained one, since a token's logprob comes from the position before it; so no row may begin with a trained one. Rows without trained tokens are dropped.
 func New(rows []Sequence) Batch {
 	var kept []Sequence
 	for _, r := range rows {

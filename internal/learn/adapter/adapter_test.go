@@ -1,0 +1,196 @@
+package adapter_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/fault"
+	"hone/internal/learn/adapter"
+)
+
+func TestKeyIsPEFTs(t *testing.T) {
+	if got := adapter.Key("model.layers.0.mlp.up_proj", false); got != "base_model.model.model.layers.0.mlp.up_proj.lora_A.weight" {
+		t.Error(got)
+	}
+	if got := adapter.Key("model.layers.0.mlp.up_proj", true); got != "base_model.model.model.layers.0.mlp.up_proj.lora_B.weight" {
+		t.Error(got)
+	}
+}
+
+func example() (adapter.Config, []adapter.Tensor) {
+	c := adapter.Config{BaseModel: "tiny", Rank: 2, Alpha: 4, UseRSLoRA: true, TargetModules: []string{"q_proj"}}
+	return c, []adapter.Tensor{
+		{Name: adapter.Key("q_proj", false), Rows: 2, Cols: 3, Data: []float32{1, -2, 3e-39, float32(math.Inf(1)), 0, math.MaxFloat32}},
+		{Name: adapter.Key("q_proj", true), Rows: 1, Cols: 2, Data: []float32{7, 8}},
+	}
+}
+
+func TestSaveAndLoad(t *testing.T) {
+	dir := t.TempDir()
+	c, tensors := example()
+	if err := adapter.Save(dir, c, tensors); err != nil {
+		t.Fatal(err)
+	}
+	gotConfig, got, err := adapter.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.PEFTType, c.TaskType, c.Bias, c.InferenceMode = "LORA", "CAUSAL_LM", "none", true
+	if !reflect.DeepEqual(gotConfig, c) {
+		t.Errorf("got %+v, want %+v", gotConfig, c)
+	}
+	if len(got) != len(tensors) {
+		t.Errorf("%d tensors, want %d", len(got), len(tensors))
+	}
+	for _, want := range tensors {
+		if !reflect.DeepEqual(got[want.Name], want) {
+			t.Errorf("got %+v, want %+v", got[want.Name], want)
+		}
+	}
+}
+
+func TestWriteRefusesAnotherSize(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	err := adapter.WriteSafetensors(path, []adapter.Tensor{{Name: "odd", Rows: 2, Cols: 2, Data: []float32{1}}}, nil)
+	if err == nil || !strings.Contains(err.Error(), "odd") {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("a file was written")
+	}
+}
+
+func TestLoadRefuses(t *testing.T) {
+	c, tensors := example()
+	for config, want := range map[string]string{
+		`{"peft_type": "LORA", "r": 2, "bias": "none", "use_dora": false, "rank_pattern": {}}`: "", // the control
+		`{"peft_type": "LOHA", "r": 2}`:                                 "LOHA",
+		`{"peft_type": "LORA", "r": 2, "use_dora": true}`:               "use_dora",
+		`{"peft_type": "LORA", "r": 2, "bias": "all"}`:                  "bias",
+		`{"peft_type": "LORA", "r": 2, "rank_pattern": {"q_proj": 4}}`:  "rank_pattern",
+		`{"peft_type": "LORA", "r": 2, "alpha_pattern": {"q_proj": 4}}`: "alpha_pattern",
+		`{"peft_type": "LORA"}`:                                         "rank",
+		`{"peft_type": "LORA", "r": "two"}`:                             "PEFT's configuration",
+		`{"peft_type"`:                                                  "PEFT's configuration",
+	} {
+		dir := t.TempDir()
+		if err := adapter.Save(dir, c, tensors); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, adapter.ConfigFile)
+		if err := os.WriteFile(path, []byte(config), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := adapter.Load(dir)
+		if want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", config, err)
+			}
+			continue
+		}
+		wantFault(t, err, path, want)
+	}
+}
+
+func TestLoadNamesTheMissingFile(t *testing.T) {
+	c, tensors := example()
+	for _, name := range []string{adapter.ConfigFile, adapter.WeightsFile} {
+		dir := t.TempDir()
+		if err := adapter.Save(dir, c, tensors); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		_, _, err := adapter.Load(dir)
+		wantFault(t, err, filepath.Join(dir, name), "")
+	}
+}
+
+func wantFault(t *testing.T, err error, where, why string) {
+	t.Helper()
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Code != fault.CodeUsage || f.Where != where || !strings.Contains(err.Error(), why) {
+		t.Errorf("got %v, want a fault at %s that says %q", err, where, why)
+	}
+}
+
+// file is a safetensors file of a header and so many bytes of data.
+func file(header string, size int) []byte {
+	data := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
+	return append(append(data, header...), make([]byte, size)...)
+}
+
+func TestReadRefuses(t *testing.T) {
+	for name, c := range map[string]struct {
+		data []byte
+		want string // empty where the file is good
+	}{
+		"good":           {file(`{"a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}}`, 8), ""},
+		"vector":         {file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 8), ""},
+		"metadata":       {file(`{"__metadata__":{"format":"pt"}}`, 0), ""},
+		"empty":          {nil, "too short"},
+		"seven bytes":    {make([]byte, 7), "too short"},
+		"huge header":    {slices.Repeat([]byte{0xff}, 64), "claims"},
+		"longer header":  {file(`{}`, 0)[:9], "claims"},
+		"no JSON":        {file(`{"a":`, 0), "not JSON"},
+		"a list":         {file(`[]`, 0), "not JSON"},
+		"null":           {file(`null`, 0), "not JSON"},
+		"entry":          {file(`{"a":7}`, 0), "tensor a"},
+		"dtype":          {file(`{"a":{"dtype":"BF16","shape":[1,2],"data_offsets":[0,4]}}`, 4), "BF16"},
+		"no shape":       {file(`{"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}`, 4), "shape"},
+		"3 dimensions":   {file(`{"a":{"dtype":"F32","shape":[1,1,1],"data_offsets":[0,4]}}`, 4), "shape"},
+		"zero":           {file(`{"a":{"dtype":"F32","shape":[0,1],"data_offsets":[0,0]}}`, 0), "shape"},
+		"negative":       {file(`{"a":{"dtype":"F32","shape":[-1,-1],"data_offsets":[0,4]}}`, 4), "shape"},
+		"overflow":       {file(`{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`, 0), "shape"},
+		"truncated":      {file(`{"a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,8]}}`, 7), "bytes 0 to 8"},
+		"wrong size":     {file(`{"a":{"dtype":"F32","shape":[1,2],"data_offsets":[0,4]}}`, 8), "bytes 0 to 4"},
+		"before":         {file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[-4,0]}}`, 8), "bytes -4 to 0"},
+		"backwards":      {file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[8,4]}}`, 8), "bytes 8 to 4"},
+		"overlap":        {file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}`, 12), "overlap"},
+		"same bytes":     {file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, 4), "overlap"},
+		"hole":           {file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}`, 8), "hole"},
+		"trailing bytes": {file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, 8), "holds 8"},
+	} {
+		_, err := read(t, c.data)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: got %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+func read(t testing.TB, data []byte) (map[string]adapter.Tensor, error) {
+	path := filepath.Join(t.TempDir(), adapter.WeightsFile)
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return adapter.ReadSafetensors(path)
+}
+
+// Every prefix of a good file is refused.
+func TestReadRefusesTruncatedFiles(t *testing.T) {
+	path := filepath.Join(t.TempDir(), adapter.WeightsFile)
+	_, tensors := example()
+	if err := adapter.WriteSafetensors(path, tensors, map[string]string{"format": "pt"}); err != nil {
+		t.Fatal(err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range whole {
+		if err := os.WriteFile(path, whole[:n], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := adapter.ReadSafetensors(path); err == nil {
+			t.Errorf("%d of %d bytes were accepted", n, len(whole))
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package batch_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"hone/internal/episode/trajectory"
+	"hone/internal/learn/batch"
+)
+
+// rows draws rows over two token ids, so that common prefixes are frequent. None begins with a trained token.
+func rows(t *rapid.T) []batch.Sequence {
+	var rows []batch.Sequence
+	withLogprobs := rapid.Bool().Draw(t, "with logprobs")
+	for range rapid.IntRange(0, 5).Draw(t, "rows") {
+		n := rapid.IntRange(1, 12).Draw(t, "length")
+		r := batch.Sequence{IDs: rapid.SliceOfN(rapid.Int32Range(0, 1), n, n).Draw(t, "ids"),
+			Trained:   rapid.SliceOfN(rapid.Bool(), n, n).Draw(t, "trained"),
+			Advantage: rapid.Float64().Draw(t, "advantage")}
+		r.Trained[0] = false
+		if withLogprobs {
+			r.SamplerLogprobs = rapid.SliceOfN(rapid.Float32Range(-9, 0), n, n).Draw(t, "logprobs")
+		}
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+func TestNewSharesThePrefix(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var want []batch.Sequence
+		all := rows(t)
+		for _, r := range all {
+			if r.NumTrained() > 0 {
+				want = append(want, r)
+			}
+		}
+		b := batch.New(all)
+		if len(b.Rows) != len(want) {
+			t.Fatalf("%d rows of %d with trained tokens", len(b.Rows), len(want))
+		}
+		shared, longer := len(b.Prefix), len(want) > 0
+		for i, got := range b.Rows {
+			w := want[i]
+			if !slices.Equal(slices.Concat(b.Prefix, got.IDs), w.IDs) || !slices.Equal(got.Trained, w.Trained[shared:]) ||
+				slices.Contains(w.Trained[:shared], true) || got.Advantage != w.Advantage {
+				t.Fatalf("row %d: prefix %v and %+v are not %+v", i, b.Prefix, got, w)
+			}
+			if (got.SamplerLogprobs == nil) != (w.SamplerLogprobs == nil) ||
+				w.SamplerLogprobs != nil && !slices.Equal(got.SamplerLogprobs, w.SamplerLogprobs[shared:]) {
+				t.Fatalf("row %d: logprobs %v of %v", i, got.SamplerLogprobs, w.SamplerLogprobs)
+			}
+			if len(got.IDs) == 0 || got.Trained[0] {
+				t.Fatalf("row %d begins with a trained token: %+v", i, got)
+			}
+			// One token more would have to be common to all rows and leave an untrained token in each.
+			longer = longer && len(got.IDs) > 1 && got.IDs[0] == b.Rows[0].IDs[0] && !got.Trained[1]
+		}
+		if longer {
+			t.Fatalf("the prefix %v could be longer: %+v", b.Prefix, b.Rows)
+		}
+	})
+}
+
+func TestNewOfNothing(t *testing.T) {
+	untrained := batch.Sequence{IDs: []int32{1, 2}, Trained: []bool{false, false}}
+	for _, rows := range [][]batch.Sequence{nil, {untrained}} {
+		if b := batch.New(rows); len(b.Rows) != 0 || len(b.Prefix) != 0 || b.NumTrained() != 0 {
+			t.Errorf("got %+v, want an empty batch", b)
+		}
+	}
+}
+
+func episode(id int32, outcome trajectory.Outcome, reward float64) *trajectory.Trajectory {
+	return &trajectory.Trajectory{Outcome: outcome, Reward: reward, Turns: []trajectory.Turn{
+		{BridgeIDs: []int32{1, 2}, CompletionIDs: []int32{id}, SamplerLogprobs: []float32{-0.5}},
+		{BridgeIDs: []int32{3}, CompletionIDs: []int32{id, 9}, SamplerLogprobs: []float32{-1, -2}}}}
+}
+
+func TestFromGroups(t *testing.T) {
+	groups := []trajectory.Group{
+		{Trajectories: []*trajectory.Trajectory{episode(10, trajectory.OK, 1), episode(11, trajectory.EnvironmentError, 50),
+			episode(12, trajectory.Limit, 0), episode(13, trajectory.InfrastructureError, -50), episode(14, trajectory.JudgeError, 9)}},
+		{Trajectories: []*trajectory.Trajectory{episode(20, trajectory.OK, 0.5), episode(21, trajectory.PolicyError, 0.5)}},
+		{Trajectories: []*trajectory.Trajectory{episode(30, trajectory.OK, 1), episode(31, trajectory.EnvironmentError, 0)}},
+		{},
+	}
+	b, stats := batch.FromGroups(groups, batch.Centred)
+	if want := (batch.Stats{Groups: 4, ZeroSpread: 3, Masked: 4}); stats != want {
+		t.Errorf("got %+v, want %+v", stats, want)
+	}
+	want := []batch.Sequence{
+		{IDs: []int32{2, 10, 3, 10, 9}, Advantage: 0.5}, // masked members are no part of the mean
+		{IDs: []int32{2, 12, 3, 12, 9}, Advantage: -0.5},
+	}
+	if !slices.Equal(b.Prefix, []int32{1}) || len(b.Rows) != len(want) {
+		t.Fatalf("got %+v", b)
+	}
+	for i, r := range b.Rows {
+		if !slices.Equal(r.IDs, want[i].IDs) || r.Advantage != want[i].Advantage ||
+			!slices.Equal(r.Trained, []bool{false, true, false, true, true}) ||
+			!slices.Equal(r.SamplerLogprobs, []float32{0, -0.5, 0, -1, -2}) {
+			t.Errorf("row %d: got %+v, want %+v", i, r, want[i])
+		}
+	}
+	if b.NumTrained() != 6 {
+		t.Errorf("%d trained tokens, want 6", b.NumTrained())
+	}
+}
+
+// The numbers are worked by hand from TRL's (r - mean) / (std + 1e-4) with torch.std's default, ddof 1.
+func TestGroupNormalized(t *testing.T) {
+	for _, c := range []struct{ rewards, want []float64 }{
+		{[]float64{1, 0}, []float64{0.5 / (0.7071067811865476 + 1e-4), -0.5 / (0.7071067811865476 + 1e-4)}},
+		{[]float64{1, 0, 0, 0}, []float64{0.75 / 0.5001, -0.25 / 0.5001, -0.25 / 0.5001, -0.25 / 0.5001}}, // var 0.75/3
+		{[]float64{1, 2, 3}, []float64{-1 / 1.0001, 0, 1 / 1.0001}},
+		{[]float64{0.4, 0.4}, []float64{0, 0}},
+		{[]float64{7}, []float64{0}},
+		{nil, nil},
+	} {
+		got := batch.GroupNormalized(slices.Clone(c.rewards))
+		if len(got) != len(c.want) {
+			t.Fatalf("%v: got %v", c.rewards, got)
+		}
+		for i := range got {
+			if !(math.Abs(got[i]-c.want[i]) < 1e-12) {
+				t.Errorf("%v: got %v, want %v", c.rewards, got, c.want)
+			}
+		}
+	}
+}
