@@ -1,0 +1,378 @@
+package recipe
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+	"hone/internal/learn/batch"
+)
+
+// fakeTrainer's state is the list of its steps; before is called ahead of each.
+type fakeTrainer struct {
+	Steps     []string
+	published int
+	mismatch  float64
+	before    func(step int)
+}
+
+func (f *fakeTrainer) step(ctx context.Context, kind string, b batch.Batch, rate float64) (batch.StepStats, error) {
+	if f.before != nil {
+		f.before(len(f.Steps))
+	}
+	if ctx.Err() != nil {
+		return batch.StepStats{}, ctx.Err()
+	}
+	f.Steps = append(f.Steps, fmt.Sprintf("%s %g %v", kind, rate, b))
+	return batch.StepStats{Loss: float64(len(fmt.Sprint(f.Steps))), Mismatch: f.mismatch, NumTrained: b.NumTrained()}, nil
+}
+
+func (f *fakeTrainer) Supervised(ctx context.Context, b batch.Batch, rate float64) (batch.StepStats, error) {
+	return f.step(ctx, "sft", b, rate)
+}
+
+func (f *fakeTrainer) PolicyGradient(ctx context.Context, b batch.Batch, rate float64, c batch.Clip) (batch.StepStats, error) {
+	return f.step(ctx, fmt.Sprint("grpo ", c), b, rate)
+}
+
+func (f *fakeTrainer) Publish() error { f.published = len(f.Steps); return nil }
+
+func (f *fakeTrainer) Save(dir string) error {
+	text, err := json.Marshal(f.Steps)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "steps"), text, 0o644)
+}
+
+func (f *fakeTrainer) Load(dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, "steps"))
+	if err != nil {
+		return err
+	}
+	f.Steps = nil
+	return json.Unmarshal(text, &f.Steps)
+}
+
+// fakeRunner's episodes depend on the published policy. Once ctx ends, so do they, as infrastructure errors.
+type fakeRunner struct {
+	trainer *fakeTrainer
+	outcome trajectory.Outcome
+	before  func(step, episode int)
+	calls   int
+}
+
+func (f *fakeRunner) Each(ctx context.Context, scenarios []scenario.Scenario, size, step int, each func(*trajectory.Trajectory)) []trajectory.Group {
+	f.calls++
+	var groups []trajectory.Group
+	n := 0
+	for _, s := range scenarios {
+		g := trajectory.Group{ScenarioID: s.ID}
+		for i := range size {
+			if f.before != nil {
+				f.before(step, n)
+			}
+			n++
+			t := &trajectory.Trajectory{ID: fmt.Sprintf("%s/%d/%d", s.ID, step, i), ScenarioID: s.ID, Rollout: i, Outcome: f.outcome,
+				Turns: []trajectory.Turn{{BridgeIDs: []int32{1, int32(s.ID[0])},
+					CompletionIDs: []int32{int32(100 + i), int32(f.trainer.published)}, SamplerLogprobs: []float32{-1, -2}}}}
+			if ctx.Err() != nil {
+				t.Outcome = trajectory.InfrastructureError
+			}
+			each(t)
+			g.Trajectories = append(g.Trajectories, t)
+		}
+		groups = append(groups, g)
+	}
+	return groups
+}
+
+// scoreFunc scores by rollout.
+type scoreFunc func(rollout int) float64
+
+func (f scoreFunc) Score(s *scenario.Scenario, t *trajectory.Trajectory) {
+	if s.ID != t.ScenarioID {
+		panic("scored under another scenario")
+	}
+	t.Reward, t.Terms = f(t.Rollout), []trajectory.Term{{Name: "checks", Score: f(t.Rollout), Weight: 1}}
+}
+
+func byRollout(rollout int) float64 { return float64(rollout) }
+
+// memoryLog keeps the first trajectory of an id, as the run directory does.
+type memoryLog struct {
+	root         string
+	Trajectories map[string]trajectory.Trajectory
+	Recorded     map[string]map[string]float64
+	latest       map[string]int
+	Finished     map[string]bool
+}
+
+func newLog(t *testing.T) *memoryLog {
+	return &memoryLog{t.TempDir(), map[string]trajectory.Trajectory{}, map[string]map[string]float64{}, map[string]int{}, map[string]bool{}}
+}
+
+func (l *memoryLog) Trajectory(stage string, _ int, t *trajectory.Trajectory) error {
+	if _, ok := l.Trajectories[stage+"/"+t.ID]; !ok {
+		l.Trajectories[stage+"/"+t.ID] = *t
+	}
+	return nil
+}
+
+func (l *memoryLog) Metrics(stage string, step int, m map[string]float64) error {
+	l.Recorded[fmt.Sprint(stage, step)] = m
+	return nil
+}
+
+func (l *memoryLog) dir(stage string, step int) string {
+	return filepath.Join(l.root, fmt.Sprint(stage, step))
+}
+
+func (l *memoryLog) Checkpoint(stage string, step int, write func(string) error) error {
+	l.latest[stage] = step
+	if err := os.MkdirAll(l.dir(stage, step), 0o755); err != nil {
+		return err
+	}
+	return write(l.dir(stage, step))
+}
+
+func (l *memoryLog) Latest(stage string) (string, int, error) {
+	return l.dir(stage, l.latest[stage]), l.latest[stage], nil
+}
+
+func (l *memoryLog) Evaluated(stage string) ([]*trajectory.Trajectory, bool, error) {
+	if !l.Finished[stage] {
+		return nil, false, nil
+	}
+	var ts []*trajectory.Trajectory
+	for _, id := range slices.Sorted(maps.Keys(l.Trajectories)) {
+		if t := l.Trajectories[id]; filepath.Dir(filepath.Dir(filepath.Dir(id))) == stage {
+			ts = append(ts, &t)
+		}
+	}
+	return ts, true, nil
+}
+
+func (l *memoryLog) FinishEvaluation(stage string) error { l.Finished[stage] = true; return nil }
+
+func silent(string, int, int, string) {}
+
+func scenarios(n int) []scenario.Scenario {
+	s := make([]scenario.Scenario, n)
+	for i := range s {
+		s[i].ID = string(rune('a' + i))
+	}
+	return s
+}
+
+func demonstrations(n int) []batch.Sequence {
+	rows := make([]batch.Sequence, n)
+	for i := range rows {
+		rows[i] = batch.Sequence{IDs: []int32{1, int32(i), 2}, Trained: []bool{false, false, true}}
+	}
+	return rows
+}
+
+func grpo() GRPO {
+	return GRPO{Stage: "grpo", Steps: 7, GroupsPerStep: 2, GroupSize: 2, Rate: 0.5, Clip: batch.Clip{Low: 0.2, High: 0.28},
+		CheckpointEvery: 3, MaxMismatch: 0.1, Seed: 7}
+}
+
+func pipeline() Pipeline {
+	return Pipeline{SFT: SFT{Stage: "sft", Epochs: 2, BatchSize: 2, Rate: 0.1, CheckpointEvery: 2, Seed: 3}, GRPO: grpo()}
+}
+
+// attempt runs the pipeline with a fresh trainer, as a new process would. stop may cancel before an optimiser step of
+// the trainer or before an episode.
+func attempt(log *memoryLog, stopStep int, stopEpisode [2]int) (*fakeTrainer, []System, [2]int, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	trainer := &fakeTrainer{before: func(step int) {
+		if step == stopStep {
+			cancel()
+		}
+	}}
+	sampled := &fakeRunner{trainer: trainer, outcome: trajectory.OK, before: func(step, episode int) {
+		if [2]int{step, episode} == stopEpisode {
+			cancel()
+		}
+	}}
+	greedy := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
+	d := Data{Demonstrations: demonstrations(5), Train: scenarios(5), Test: scenarios(3)}
+	systems, err := pipeline().Run(ctx, d, sampled, greedy, scoreFunc(byRollout), trainer, log, silent)
+	return trainer, systems, [2]int{sampled.calls, greedy.calls}, err
+}
+
+var never = [2]int{-1, -1}
+
+func TestResumedPipelineEqualsUninterrupted(t *testing.T) {
+	wantLog := newLog(t)
+	want, wantSystems, _, err := attempt(wantLog, -1, never)
+	if err != nil || len(want.Steps) != 13 || want.published != 13 || len(wantSystems) != 3 {
+		t.Fatalf("%v: %d steps, %d published, %d systems", err, len(want.Steps), want.published, len(wantSystems))
+	}
+	type stop struct {
+		step    int
+		episode [2]int
+	}
+	stops := []stop{{-1, [2]int{0, 0}}, {-1, [2]int{1, 3}}, {-1, [2]int{4, 1}}, {-1, [2]int{6, 2}}}
+	for step := range want.Steps {
+		stops = append(stops, stop{step, never})
+	}
+	for _, s := range stops {
+		log := newLog(t)
+		if _, _, _, err := attempt(log, s.step, s.episode); !errors.Is(err, context.Canceled) {
+			t.Fatalf("%v: stopped with %v", s, err)
+		}
+		got, systems, _, err := attempt(log, -1, never)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got.Steps, want.Steps) {
+			t.Errorf("%v: batches\n%q, want\n%q", s, got.Steps, want.Steps)
+		}
+		if !reflect.DeepEqual(log.Recorded, wantLog.Recorded) || !reflect.DeepEqual(log.Trajectories, wantLog.Trajectories) {
+			t.Errorf("%v: the log differs", s)
+		}
+		if !reflect.DeepEqual(systems, wantSystems) {
+			t.Errorf("%v: evaluations %v, want %v", s, systems, wantSystems)
+		}
+	}
+}
+
+func TestPipelineSkipsFinishedStages(t *testing.T) {
+	log := newLog(t)
+	_, want, calls, err := attempt(log, -1, never)
+	if err != nil || calls != [2]int{7, 3} {
+		t.Fatal(calls, err)
+	}
+	trainer, got, calls, err := attempt(log, 0, [2]int{0, 0}) // a step or an episode would stop it
+	if err != nil || calls != [2]int{} || trainer.published != 13 || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v calls, %d published, %v: %v", calls, trainer.published, got, err)
+	}
+}
+
+func TestCancelledEvaluationIsNotFinished(t *testing.T) {
+	for episode := range 3 {
+		log := newLog(t)
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		r := &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK, before: func(_, n int) {
+			if n == episode {
+				cancel()
+			}
+		}}
+		_, err := Evaluate(ctx, "eval_base", scenarios(3), r, scoreFunc(byRollout), log, silent)
+		if !errors.Is(err, context.Canceled) || log.Finished["eval_base"] || len(log.Trajectories) != episode {
+			t.Errorf("%v, finished %v, %d trajectories", err, log.Finished, len(log.Trajectories))
+		}
+	}
+}
+
+// train runs GRPO and returns its trainer and log.
+func train(t *testing.T, outcome trajectory.Outcome, score scoreFunc, mismatch float64) (*fakeTrainer, *memoryLog, error) {
+	trainer, log := &fakeTrainer{mismatch: mismatch}, newLog(t)
+	r := &fakeRunner{trainer: trainer, outcome: outcome}
+	return trainer, log, grpo().Run(context.Background(), scenarios(5), r, score, trainer, log, silent)
+}
+
+func TestGRPOTrainsOnlyWhatTeaches(t *testing.T) {
+	flat := func(int) float64 { return 0.5 }
+	for _, c := range []struct {
+		name    string
+		outcome trajectory.Outcome
+		score   scoreFunc
+		steps   int
+		metrics map[string]float64
+	}{
+		{"spread", trajectory.OK, byRollout, 7, map[string]float64{"reward": 0.5, "reward_std": 0.5, "rewards/checks/mean": 0.5,
+			"outcome/ok": 4, "completions/mean_length": 2, "turns/mean": 1}},
+		{"policy error", trajectory.PolicyError, byRollout, 7, map[string]float64{"outcome/policy_error": 4}},
+		{"no spread", trajectory.OK, flat, 0, map[string]float64{"frac_reward_zero_std": 1, "reward": 0.5, "masked": 0}},
+		{"masked", trajectory.EnvironmentError, byRollout, 0, map[string]float64{"masked": 4, "outcome/environment_error": 4}},
+	} {
+		trainer, log, err := train(t, c.outcome, c.score, 0)
+		if err != nil || len(trainer.Steps) != c.steps || len(log.Recorded) != 7 {
+			t.Errorf("%s: %d optimiser steps, %d metrics, %v", c.name, len(trainer.Steps), len(log.Recorded), err)
+		}
+		for name, want := range c.metrics {
+			if got, ok := log.Recorded["grpo0"][name]; !ok || math.Abs(got-want) > 1e-12 {
+				t.Errorf("%s: %s is %v, want %v", c.name, name, got, want)
+			}
+		}
+	}
+}
+
+func TestMismatchStopsTheRun(t *testing.T) {
+	for _, mismatch := range []float64{0.11, math.Inf(1), math.NaN()} {
+		trainer, log, err := train(t, trajectory.OK, byRollout, mismatch)
+		var f *fault.Error
+		if !errors.As(err, &f) || f.Where != "grpo step 0" || len(trainer.Steps) != 1 || log.latest["grpo"] != 0 {
+			t.Errorf("%v: %v after %d steps", mismatch, err, len(trainer.Steps))
+		}
+	}
+	if _, _, err := train(t, trajectory.OK, byRollout, 0.1); err != nil {
+		t.Errorf("at the bound: %v", err)
+	}
+}
+
+func TestGRPOTasksCoverEachPass(t *testing.T) {
+	g := GRPO{GroupsPerStep: 2, Seed: 1}
+	for pass := range 3 {
+		seen := map[string]bool{}
+		for step := range 3 {
+			for _, s := range g.tasks(scenarios(6), pass*3+step) {
+				seen[s.ID] = true
+			}
+		}
+		if len(seen) != 6 {
+			t.Errorf("pass %d saw %v", pass, seen)
+		}
+	}
+	if got := g.tasks(scenarios(1), 4); len(got) != 1 {
+		t.Errorf("one scenario gave %v", got)
+	}
+}
+
+func TestRate(t *testing.T) {
+	for _, c := range []struct {
+		step, total int
+		want        float64
+	}{{0, 20, 1}, {1, 20, 2}, {2, 20, 2}, {11, 20, 1}, {19, 20, 2.0 / 18}, {0, 1, 2}, {0, 5, 2}, {4, 5, 0.5}} {
+		if got := Rate(2, c.step, c.total); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("step %d of %d: got %v, want %v", c.step, c.total, got, c.want)
+		}
+	}
+}
+
+func TestShuffledIsAPermutation(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n, seed, epoch := rapid.IntRange(0, 60).Draw(t, "n"), rapid.Uint64().Draw(t, "seed"), rapid.IntRange(0, 9).Draw(t, "epoch")
+		order := shuffled(n, seed, epoch)
+		if !slices.Equal(order, shuffled(n, seed, epoch)) {
+			t.Fatal("the same seed gave another order")
+		}
+		slices.Sort(order)
+		for i, x := range order {
+			if i != x {
+				t.Fatalf("%v is no permutation", order)
+			}
+		}
+	})
+	if slices.Equal(shuffled(30, 1, 0), shuffled(30, 1, 1)) || slices.Equal(shuffled(30, 1, 0), shuffled(30, 2, 0)) {
+		t.Error("the order does not depend on epoch and seed")
+	}
+}
