@@ -38,6 +38,10 @@ func runFixture(mode string, args []string) {
 	case "broken":
 		fmt.Fprintln(os.Stderr, "no such database")
 		os.Exit(4)
+	case "leaves-child": // ends as it should, but not what it started
+		child := exec.Command(os.Args[0], "fixture", "stubborn", args[0])
+		child.Start()
+		newFixture(args).Run(context.Background(), &mcp.StdioTransport{})
 	case "stubborn": // ignores both stdin's end and TERM, and so does its child
 		signal.Ignore(syscall.SIGTERM)
 		if len(args) > 1 {

@@ -252,34 +252,38 @@ func TestHTTPSessions(t *testing.T) {
 }
 
 func TestNoOrphans(t *testing.T) {
-	pids := t.TempDir()
-	config := configOf(t, map[string]Server{"s": self(t, "stubborn", pids, "parent")})
-	l := &launcher{name: "s", server: config.Servers["s"], base: config.Base, limit: 30 * time.Second, probe: 30 * time.Second}
-	s, err := l.open(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	var child string
-	for child == "" { // the child says that it ignores TERM by writing its id
-		if files, _ := os.ReadDir(pids); len(files) > 0 {
-			child = files[0].Name()
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
-	if !alive(child) {
-		t.Fatal("the test cannot see the child")
-	}
-	s.close()
-	for _, pid := range []string{fmt.Sprint(s.conn.p.pid), child} {
-		for range 200 { // KILL is sent; the kernel delivers it in its own time
-			if !alive(pid) {
-				break
+	for _, mode := range []string{"stubborn", "leaves-child"} {
+		t.Run(mode, func(t *testing.T) {
+			pids := t.TempDir()
+			config := configOf(t, map[string]Server{"s": self(t, mode, pids, "parent")})
+			l := &launcher{name: "s", server: config.Servers["s"], base: config.Base, limit: 30 * time.Second, probe: 30 * time.Second}
+			s, err := l.open(context.Background())
+			if err != nil {
+				t.Fatal(err)
 			}
-			time.Sleep(5 * time.Millisecond)
-		}
-		if alive(pid) {
-			t.Errorf("process %s outlived its session", pid)
-		}
+			child := ""
+			for child == "" { // the child says that it ignores TERM by writing its id
+				if files, _ := os.ReadDir(pids); len(files) > 0 {
+					child = files[0].Name()
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+			if !alive(child) {
+				t.Fatal("the test cannot see the child")
+			}
+			s.close()
+			for _, pid := range []string{fmt.Sprint(s.conn.p.pid), child} {
+				for range 200 { // KILL is sent; the kernel delivers it in its own time
+					if !alive(pid) {
+						break
+					}
+					time.Sleep(5 * time.Millisecond)
+				}
+				if alive(pid) {
+					t.Errorf("process %s outlived its session", pid)
+				}
+			}
+		})
 	}
 }
 
