@@ -23,7 +23,12 @@ demo/node_modules/.package-lock.json: demo/package.json demo/package-lock.json
 demo: setup
 	bin/hone demo
 
-test: setup lint race
+.venv/openai-3.54.0: # the client that hone serve is tested with
+	python3 -m venv .venv
+	.venv/bin/pip install --quiet --disable-pip-version-check openai==3.54.0
+	touch $@
+
+test: setup .venv/openai-3.54.0 lint race
 	go test $$(go list ./... | grep $(TENSORS))
 
 lint:

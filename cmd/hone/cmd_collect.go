@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+
+	"hone/internal/chat"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+	"hone/internal/llm"
+)
+
+type collectFlags struct {
+	serverFlags
+	endpoint, model, keyEnv, dataset, output string
+	budget                                   int
+}
+
+func newCollect(a *app) *cobra.Command {
+	var f collectFlags
+	c := &cobra.Command{
+		Use:   "collect",
+		Short: "Run scenarios with any OpenAI-compatible endpoint as the policy and keep the trajectories",
+		Long: "collect runs each scenario once against the live servers. Before a tool call is sent it is shown and asked for\n" +
+			"(--yes approves all); a denial is fed back to the model and recorded.",
+		Example: "  hone collect --endpoint http://127.0.0.1:8000/v1 --model m --mcp-config .mcp.json --dataset scenarios.json --output-dir traces",
+		Args:    arguments(0, 0, ""),
+		RunE:    func(c *cobra.Command, _ []string) error { return runCollect(c.Context(), a, f) },
+	}
+	f.register(c.Flags())
+	c.Flags().StringVar(&f.endpoint, "endpoint", "", "base URL of the endpoint, up to and including /v1")
+	c.Flags().StringVar(&f.model, "model", "", "model to ask the endpoint for")
+	c.Flags().StringVar(&f.keyEnv, "key-env", "OPENAI_API_KEY", "variable that holds the endpoint's key")
+	c.Flags().StringVar(&f.dataset, "dataset", "", "scenarios file (default the configuration's)")
+	c.Flags().StringVar(&f.output, "output-dir", "", "run directory for the trajectories")
+	c.Flags().IntVar(&f.budget, "token-budget", 0, "stop before this many tokens are used; 0 is no limit")
+	return c
+}
+
+func runCollect(ctx context.Context, a *app, f collectFlags) error {
+	c, err := a.config()
+	if err != nil {
+		return err
+	}
+	if f.dataset == "" {
+		f.dataset = c.Scenarios.File
+	}
+	if f.endpoint == "" || f.model == "" || f.output == "" {
+		return &fault.Error{Code: fault.CodeUsage, What: "collect needs --endpoint, --model and --output-dir", Next: "hone collect --help"}
+	}
+	list, err := scenario.Load(f.dataset)
+	if err != nil {
+		return err
+	}
+	servers, err := a.servers(c, f.serverFlags)
+	if err != nil {
+		return err
+	}
+	key, _ := a.lookupEnv(f.keyEnv)
+	client, err := llm.New(llm.Options{BaseURL: f.endpoint, Key: llm.Secret(key), TokenBudget: f.budget,
+		CacheDir: filepath.Join(f.output, "cache")})
+	if err != nil {
+		return err
+	}
+	if a.dryRun {
+		a.say("would run %d scenarios with %s at %s", len(list), f.model, f.endpoint)
+		return nil
+	}
+	l, err := a.openServers(ctx, c, servers)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	_, statErr := os.Stat(filepath.Join(f.output, "ledger.db"))
+	dir, err := openRun(f.output, statErr == nil, "collect", &c)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }() // the ledger is durable row by row
+	log, report := runLog{dir, a.say}, a.progress().report()
+	approve := a.approver()
+	outcomes := map[trajectory.Outcome]int{}
+	for i, s := range list {
+		if _, done, err := dir.Ledger.Trajectory("collect/" + s.ID); err != nil || done {
+			if err != nil {
+				return err
+			}
+			continue // kept by an earlier attempt
+		}
+		session, err := l.pool.Open(ctx, s.ID)
+		if err != nil {
+			return err
+		}
+		t, err := llm.Collect(ctx, client, session, llm.Episode{ID: s.ID, ScenarioID: s.ID, Model: f.model,
+			Temperature: c.Rollout.Temperature, Seed: c.Seed, System: c.Rollout.System, Task: s.Task, Tools: l.catalog.Tools(),
+			Limits:  llm.Limits{MaxTurns: c.Rollout.MaxTurns, MaxToolCalls: c.Rollout.MaxToolCalls},
+			Approve: approve})
+		_ = session.Close() // the episode is over
+		if err != nil {
+			return err
+		}
+		l.scorer.Score(&list[i], t)
+		if err := log.Trajectory("collect", 0, t); err != nil {
+			return err
+		}
+		outcomes[t.Outcome]++
+		report("collect", i+1, len(list), string(t.Outcome))
+	}
+	return a.print(outcomes, [][]string{{"trajectories", filepath.Join(f.output, "trajectories.jsonl")}})
+}
+
+// approver asks for each call on a terminal; elsewhere --yes must have been given.
+func (a *app) approver() func(chat.ToolCall) (bool, string) {
+	if a.yes {
+		return func(chat.ToolCall) (bool, string) { return true, "--yes" }
+	}
+	f, ok := a.stdin.(*os.File)
+	if !ok || !isatty.IsTerminal(f.Fd()) {
+		return func(chat.ToolCall) (bool, string) {
+			return false, "nobody can be asked: run hone collect on a terminal, or with --yes"
+		}
+	}
+	in, always := bufio.NewReader(a.stdin), map[string]bool{}
+	return func(c chat.ToolCall) (bool, string) {
+		if always[c.Name] {
+			return true, "always this tool"
+		}
+		arguments, err := json.Marshal(c.Arguments)
+		if err != nil {
+			return false, err.Error()
+		}
+		fmt.Fprintf(a.stderr, "call %s %s? [y]es, [n]o, [a]lways this tool: ", c.Name, arguments)
+		answer, _ := in.ReadString('\n') // an ended input is no consent
+		switch strings.ToLower(strings.TrimSpace(answer)) {
+		case "y", "yes":
+			return true, "approved"
+		case "a", "always":
+			always[c.Name] = true
+			return true, "always this tool"
+		}
+		return false, "denied by the user"
+	}
+}

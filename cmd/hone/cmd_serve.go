@@ -1,0 +1,248 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hone/internal/chat"
+	"hone/internal/fault"
+	"hone/internal/learn/engine"
+	"hone/internal/learn/model"
+	"hone/internal/learn/sample"
+	"hone/internal/learn/train"
+	"hone/internal/serve"
+	"hone/internal/text/render"
+)
+
+// baseOnly is what --model is given where no adapter is to be served.
+const baseOnly = "base"
+
+type serveOptions struct {
+	model, base, listen, keyEnv string
+	context, slots              int
+}
+
+func newServe(a *app) *cobra.Command {
+	o := serveOptions{}
+	c := &cobra.Command{
+		Use:   "serve --model DIR|base",
+		Short: "Answer OpenAI's chat-completions protocol with a trained adapter, or with the base model",
+		Long: "serve loads a base model and an adapter folder (PEFT's files, as a run's final/) and answers /v1/chat/completions.\n" +
+			"Both are served: the adapter under the name given to --model, the base model under its own. Ctrl-C lets requests\n" +
+			"in flight finish.",
+		Example: "  hone serve --model runs/demo-20260102-150405/final\n  hone serve --model base --listen 127.0.0.1:8001",
+		Args:    arguments(0, 0, ""),
+		RunE:    func(c *cobra.Command, _ []string) error { return runServe(c.Context(), a, o) },
+	}
+	f := c.Flags()
+	f.StringVar(&o.model, "model", "", "adapter folder, or base for the base model alone")
+	f.StringVar(&o.base, "base-model", "", "base model: a path, or the name of an installed one (default the configuration's)")
+	f.StringVar(&o.listen, "listen", "127.0.0.1:8000", "address; port 0 takes a free one")
+	f.StringVar(&o.keyEnv, "key-env", "", "environment variable that holds the key clients must send")
+	f.IntVar(&o.context, "context", 1024, "tokens of one conversation")
+	f.IntVar(&o.slots, "slots", 8, "completions sampled at once, for each model")
+	return c
+}
+
+// served is what serve prints once it answers.
+type served struct {
+	URL    string   `json:"url"`
+	Models []string `json:"models"`
+}
+
+func runServe(ctx context.Context, a *app, o serveOptions) error {
+	c, err := a.config()
+	if err != nil {
+		return err
+	}
+	if o.base == "" {
+		o.base = c.Model.Base
+	}
+	key, err := o.check(a)
+	if err != nil {
+		return err
+	}
+	if a.dryRun {
+		a.say("would serve %s over %s on %s", o.model, o.base, o.listen)
+		return nil
+	}
+	listener, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot listen", Where: o.listen, Next: "name another address with --listen", Err: err}
+	}
+	defer func() { _ = listener.Close() }() // Serve has closed it where all went well
+
+	system, template, err := o.template()
+	if err != nil {
+		return err
+	}
+	m, err := a.openMachine(c, o.base, system)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	if template != "" && template != m.renderer.Template() {
+		a.say("warning: %s differs from hone's own template: the adapter is not prompted as it was trained", filepath.Join(o.model, templateFile))
+	}
+	models, closeModels, err := o.models(a, m)
+	defer closeModels()
+	if err != nil {
+		return err
+	}
+	level := slog.LevelWarn
+	if a.verbose {
+		level = slog.LevelDebug
+	}
+	s, err := serve.New(serve.Options{Models: models, Key: key, MaxTokens: o.context,
+		Logger: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level}))})
+	if err != nil {
+		return err
+	}
+	if err := announce(a, "http://"+listener.Addr().String()+"/v1", models, o.keyEnv); err != nil {
+		return err
+	}
+	return s.Serve(ctx, listener)
+}
+
+// check validates the flags and reads the key.
+func (o serveOptions) check(a *app) (key string, err error) {
+	wrong := ""
+	switch {
+	case o.model == "":
+		wrong = "--model is missing: give an adapter folder, or base"
+	case o.slots < 1:
+		wrong = "--slots must be at least 1"
+	case o.context < 1:
+		wrong = "--context must be at least 1"
+	}
+	if wrong != "" {
+		return "", &fault.Error{Code: fault.CodeUsage, What: wrong, Next: "hone serve --help"}
+	}
+	if o.keyEnv == "" {
+		return "", nil
+	}
+	if key, _ = a.lookupEnv(o.keyEnv); key == "" {
+		return "", &fault.Error{Code: fault.CodeUsage, What: "there is no key for clients to send", Where: "--key-env " + o.keyEnv,
+			Why: "the variable is not set or empty", Next: "set it, or leave out --key-env"}
+	}
+	return key, nil
+}
+
+const templateFile = "chat_template.jinja"
+
+// template reads the chat template beside the adapter, if there is one, and the system message that stands in it: the
+// adapter must be prompted as it was trained.
+func (o serveOptions) template() (system, template string, err error) {
+	if o.model == baseOnly {
+		return "", "", nil
+	}
+	text, err := os.ReadFile(filepath.Join(o.model, templateFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", "", nil
+	}
+	return templateSystem(string(text)), string(text), err
+}
+
+// templateSystem is the default system message of a template that render.ChatML wrote; empty where it finds none.
+func templateSystem(template string) string {
+	for line := range strings.Lines(template) {
+		literal, ok := strings.CutPrefix(strings.TrimSpace(line), "{%- set system = '")
+		if literal, isText := strings.CutSuffix(literal, "' %}"); ok && isText {
+			return strings.NewReplacer(`\\`, `\`, `\'`, `'`, `\n`, "\n", `\r`, "\r").Replace(literal)
+		}
+	}
+	return ""
+}
+
+// models starts a sampler for the base model and, where there is one, for the adapter. The function returned stops
+// them and is never nil.
+func (o serveOptions) models(a *app, m *machine) ([]serve.Model, func(), error) {
+	var samplers []*sample.Sampler
+	stop := func() {
+		for _, s := range samplers {
+			s.Close()
+		}
+	}
+	prefix, err := alwaysPrefix(m.renderer)
+	if err != nil {
+		return nil, stop, err
+	}
+	if most := m.spec.MaxContext; len(prefix)+o.context > most {
+		return nil, stop, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("--context %d is more than the model has", o.context),
+			Why: fmt.Sprintf("it was trained on %d tokens, of which every prompt takes %d", most, len(prefix)), Next: "hone serve --help"}
+	}
+	tok, err := openTokenizer(m.file.Vocabulary)
+	if err != nil {
+		return nil, stop, err
+	}
+	var models []serve.Model
+	add := func(id string, lora model.LoRA) (*sample.Sampler, error) {
+		a.say("compiling %s for %s", id, m.engine.Description())
+		s, err := sample.New(m.engine, m.spec, m.weights, sample.Options{LoRA: lora, Slots: o.slots, Context: o.context, Prefix: prefix})
+		if err == nil {
+			samplers = append(samplers, s)
+			models = append(models, serve.Model{ID: id, Sampler: s, Renderer: m.renderer, Decode: tok.Decode})
+		}
+		return s, err
+	}
+	if o.model != baseOnly {
+		lora, flat, err := train.LoadAdapter(o.model, m.spec)
+		if err != nil {
+			return nil, stop, err
+		}
+		s, err := add(filepath.ToSlash(filepath.Clean(o.model)), lora)
+		if err == nil {
+			err = setAdapter(m.engine, s, flat)
+		}
+		if err != nil {
+			return nil, stop, err
+		}
+	}
+	_, err = add(o.base, model.LoRA{Rank: 1, Alpha: 1}) // a shape must be given; no adapter of it is ever set
+	return models, stop, err
+}
+
+func setAdapter(e *engine.Engine, s *sample.Sampler, flat []float32) error {
+	b, err := e.Upload(flat, len(flat))
+	if err != nil {
+		return err
+	}
+	defer engine.Free(b) // merged into the sampler's own weights
+	return s.SetAdapter(b, 1)
+}
+
+// alwaysPrefix is what every prompt begins with: the special token that opens its first message. What follows depends on
+// the client's text.
+func alwaysPrefix(r *render.ChatML) ([]int32, error) {
+	ids, err := r.Prompt([]chat.Message{{Role: chat.User}}, nil)
+	if err != nil {
+		return nil, err
+	}
+	return ids[:1], nil
+}
+
+func announce(a *app, url string, models []serve.Model, keyEnv string) error {
+	s := served{URL: url}
+	for _, m := range models {
+		s.Models = append(s.Models, m.ID)
+	}
+	if err := a.print(s, [][]string{{s.URL}}); err != nil {
+		return err
+	}
+	authorization := ""
+	if keyEnv != "" {
+		authorization = ` -H "Authorization: Bearer $` + keyEnv + `"`
+	}
+	a.say("models: %s\ntry:  curl %s/chat/completions%s -H 'Content-Type: application/json' \\\n"+
+		`        -d '{"model": %q, "messages": [{"role": "user", "content": "Hello"}]}'`, strings.Join(s.Models, ", "), url, authorization, s.Models[0])
+	return nil
+}
