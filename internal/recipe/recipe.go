@@ -16,6 +16,8 @@ import (
 type Trainer interface {
 	Supervised(ctx context.Context, b batch.Batch, rate float64) (batch.StepStats, error)
 	PolicyGradient(ctx context.Context, b batch.Batch, rate float64, clip batch.Clip) (batch.StepStats, error)
+	// ResetOptimizer forgets the optimiser's moments and keeps the adapter.
+	ResetOptimizer() error
 	// Publish hands the adapter to the sampler: the only arrow that points back.
 	Publish() error
 	// Save writes, and Load reads, all that the next step depends on.
@@ -56,11 +58,15 @@ func Rate(peak float64, step, total int) float64 {
 	return peak * float64(total-step) / float64(max(total-warmup, 1))
 }
 
-// resume puts the trainer where the newest checkpoint of a stage left it and returns the step to go on with.
+// resume puts the trainer where the newest checkpoint of a stage left it and returns the step to go on with. A stage
+// that begins keeps the adapter it finds and starts the optimiser afresh.
 func resume(stage string, trainer Trainer, log Log) (int, error) {
 	dir, step, err := log.Latest(stage)
-	if err != nil || step == 0 {
+	if err != nil {
 		return 0, err
+	}
+	if step == 0 {
+		return 0, trainer.ResetOptimizer()
 	}
 	return step, trainer.Load(dir)
 }

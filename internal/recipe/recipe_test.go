@@ -23,6 +23,7 @@ import (
 
 // fakeTrainer's state is the list of its steps; before is called ahead of each.
 type fakeTrainer struct {
+	resets    int // not kept in checkpoints
 	Steps     []string
 	published int
 	mismatch  float64
@@ -48,7 +49,8 @@ func (f *fakeTrainer) PolicyGradient(ctx context.Context, b batch.Batch, rate fl
 	return f.step(ctx, fmt.Sprint("grpo ", c), b, rate)
 }
 
-func (f *fakeTrainer) Publish() error { f.published = len(f.Steps); return nil }
+func (f *fakeTrainer) ResetOptimizer() error { f.resets++; return nil }
+func (f *fakeTrainer) Publish() error        { f.published = len(f.Steps); return nil }
 
 func (f *fakeTrainer) Save(dir string) error {
 	text, err := json.Marshal(f.Steps)

@@ -16,6 +16,12 @@ const (
 	trainerFile   = "trainer.json"
 )
 
+// counters is trainer.json.
+type counters struct {
+	Steps       int `json:"steps"`
+	MomentSteps int `json:"moment_steps"`
+}
+
 // Save writes the trainer's whole state into a folder: adapter/ in PEFT's form, the optimiser's moments, the step.
 func (t *Trainer) Save(dir string) error {
 	state, err := t.State()
@@ -29,7 +35,7 @@ func (t *Trainer) Save(dir string) error {
 	if err := adapter.WriteSafetensors(filepath.Join(dir, optimizerFile), moments, nil); err != nil {
 		return err
 	}
-	text, err := json.Marshal(map[string]int{"steps": state.Steps})
+	text, err := json.Marshal(counters{state.Steps, state.MomentSteps})
 	if err != nil {
 		return err
 	}
@@ -80,11 +86,11 @@ func (t *Trainer) Load(dir string) error {
 	if err != nil {
 		return err
 	}
-	var counters struct{ Steps int }
-	if err := json.Unmarshal(text, &counters); err != nil {
+	var c counters
+	if err := json.Unmarshal(text, &c); err != nil {
 		return fmt.Errorf("reading %s of %s: %w", trainerFile, dir, err)
 	}
-	return t.SetState(State{Adapter: flat, M: moments["m"].Data, V: moments["v"].Data, Steps: counters.Steps})
+	return t.SetState(State{Adapter: flat, M: moments["m"].Data, V: moments["v"].Data, Steps: c.Steps, MomentSteps: c.MomentSteps})
 }
 
 // LoadAdapter reads a PEFT adapter for a model and returns its shape and flat vector.

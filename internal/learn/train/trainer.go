@@ -15,7 +15,7 @@ import (
 // Options shape a trainer. Zero values mean the defaults named.
 type Options struct {
 	LoRA        model.LoRA
-	MicroBatch  int     // rows computed at one time (8)
+	MicroBatch  int     // rows computed at one time (4): activations of all layers are kept, about 2 MB a token for a 135M model
 	Clip        float64 // bound of the gradient's global norm (1)
 	Temperature float64 // of the logprobs, the one rollouts are sampled at (1)
 }
@@ -34,12 +34,13 @@ type Trainer struct {
 
 	adapter, m, v engine.Buffer
 	steps         int // optimiser steps taken: the policy version
+	momentSteps   int // of those, how many the moments have seen
 }
 
 // New starts from a state made by NewState or read from a checkpoint.
 func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o Options) (*Trainer, error) {
 	if o.MicroBatch == 0 {
-		o.MicroBatch = 8
+		o.MicroBatch = 4
 	}
 	if o.Clip == 0 {
 		o.Clip = 1
@@ -59,7 +60,8 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 // State is all a trainer must remember between steps, on the host.
 type State struct {
 	Adapter, M, V []float32 // flat, LoRA.Pieces' layout
-	Steps         int
+	Steps         int       // optimiser steps taken: the policy version
+	MomentSteps   int       // of those, how many M and V have seen
 }
 
 // NewState draws a fresh adapter as PEFT does: A uniform in +-1/sqrt(in) (Kaiming with a = sqrt 5), B zero.
@@ -102,8 +104,20 @@ func (t *Trainer) SetState(s State) error {
 			return err
 		}
 	}
-	t.steps = s.Steps
+	t.steps, t.momentSteps = s.Steps, s.MomentSteps
 	return nil
+}
+
+// ResetOptimizer forgets the moments and keeps the adapter: a stage with another loss begins with its own statistics.
+func (t *Trainer) ResetOptimizer() error {
+	state, err := t.State()
+	if err != nil {
+		return err
+	}
+	clear(state.M)
+	clear(state.V)
+	state.MomentSteps = 0
+	return t.SetState(state)
 }
 
 func (t *Trainer) live() (buffers []engine.Buffer) {
@@ -117,7 +131,7 @@ func (t *Trainer) live() (buffers []engine.Buffer) {
 
 // State copies the state to the host.
 func (t *Trainer) State() (State, error) {
-	s := State{Steps: t.steps}
+	s := State{Steps: t.steps, MomentSteps: t.momentSteps}
 	var err error
 	if s.Adapter, err = engine.Floats(t.adapter); err != nil {
 		return s, err
@@ -202,7 +216,7 @@ func (t *Trainer) apply(gradient engine.Buffer, rate float64, stats *batch.StepS
 		return fmt.Errorf("the loss of step %d is %v; the adapter is left as it was", t.steps+1, stats.Loss)
 	}
 	in := []engine.Buffer{t.adapter, t.m, t.v, gradient}
-	s := float64(t.steps + 1)
+	s := float64(t.momentSteps + 1)
 	for _, x := range []float64{rate, t.clip, 1 - math.Pow(0.9, s), 1 - math.Pow(0.99, s)} {
 		b, err := t.engine.Upload([]float32{float32(x)})
 		if err != nil {
@@ -223,6 +237,7 @@ func (t *Trainer) apply(gradient engine.Buffer, rate float64, stats *batch.StepS
 	}
 	stats.GradNorm = float64(norm[0])
 	t.steps++
+	t.momentSteps++
 	return nil
 }
 

@@ -166,6 +166,42 @@ func TestResumeIsExact(t *testing.T) {
 	})
 }
 
+// After a reset the next step is what a trainer that was given this adapter would take first.
+func TestResetOptimizer(t *testing.T) {
+	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
+		tr, b := start(t, e, 4), batch.New(rows())
+		afterOneStep(t, tr, b, false)
+		state, err := tr.State()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tr.ResetOptimizer(); err != nil {
+			t.Fatal(err)
+		}
+		afterOneStep(t, tr, b, false)
+		got, err := tr.State()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh := start(t, e, 4)
+		zero := make([]float32, len(state.M))
+		if err := fresh.SetState(State{Adapter: state.Adapter, M: zero, V: zero}); err != nil {
+			t.Fatal(err)
+		}
+		afterOneStep(t, fresh, b, false)
+		want, err := fresh.State()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := maxDelta(want.Adapter, got.Adapter); d != 0 {
+			t.Errorf("the step after a reset differs by %g from a first step", d)
+		}
+		if got.Steps != 2 || tr.PolicyVersion() != 2 {
+			t.Errorf("policy version %d after two steps", got.Steps)
+		}
+	})
+}
+
 func TestLossFallsAndUnusableStepsAreRefused(t *testing.T) {
 	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
 		tr, b := start(t, e, 4), batch.New(rows())
