@@ -17,16 +17,16 @@ import (
 
 // demoSummary is the demo's last line on stdout. Success is of the first call; episode_success of the whole episode.
 type demoSummary struct {
-	Base         eval.Summary         `json:"base"`
-	SFT          eval.Summary         `json:"sft"`
-	GRPO         eval.Summary         `json:"grpo"`
-	Deltas       map[string]demoDelta `json:"deltas"`
-	Seconds      float64              `json:"seconds"` // of this attempt
-	TokensPerS   float64              `json:"tokens_per_s"`
-	SampledPerS  float64              `json:"sampled_per_s"`
-	Orchestraton float64              `json:"orchestration_share"`
-	PeakRSSMB    float64              `json:"peak_rss_mb"`
-	Seed         uint64               `json:"seed"`
+	Base          eval.Summary         `json:"base"`
+	SFT           eval.Summary         `json:"sft"`
+	GRPO          eval.Summary         `json:"grpo"`
+	Deltas        map[string]demoDelta `json:"deltas"`
+	Seconds       float64              `json:"seconds"` // of this attempt
+	TokensPerS    float64              `json:"tokens_per_s"`
+	SampledPerS   float64              `json:"sampled_per_s"`
+	Orchestration float64              `json:"orchestration_share"`
+	PeakRSSMB     float64              `json:"peak_rss_mb"`
+	Seed          uint64               `json:"seed"`
 }
 
 // demoDelta is a paired difference of two systems on the same scenarios.
@@ -96,7 +96,7 @@ func (d demoRun) write(r eval.Report, results eval.Results) error {
 func (d demoRun) print(results eval.Results, l *learner, decoded int, busy float64) error {
 	s := demoSummary{Base: results.Systems["base"], SFT: results.Systems["sft"], GRPO: results.Systems["grpo"],
 		Deltas: map[string]demoDelta{}, Seconds: time.Since(d.began).Seconds(), Seed: d.c.Seed,
-		Orchestraton: results.OrchestrationShare, PeakRSSMB: peakRSS()}
+		Orchestration: results.OrchestrationShare, PeakRSSMB: peakRSS()}
 	if l.seconds > 0 {
 		s.TokensPerS = float64(l.tokens) / l.seconds
 	}

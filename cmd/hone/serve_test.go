@@ -30,7 +30,7 @@ func installed(t *testing.T, stdin string) (a *app, stdout, stderr *bytes.Buffer
 		t.Fatal(err)
 	}
 	if !s.Installed(assets.Model()) {
-		t.Skip("the base model is not installed: make setup")
+		t.Fatal("the base model is not installed: run make setup")
 	}
 	return a, stdout, stderr
 }
@@ -94,7 +94,7 @@ func TestServeToTheOpenAIClient(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(python); err != nil {
-		t.Skip("the openai client is not installed: make setup")
+		t.Fatal("the openai client is not installed: run make test")
 	}
 	a, _, stderr := installed(t, "")
 	dir := filepath.Join(t.TempDir(), "adapter")
