@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"time"
@@ -50,6 +52,10 @@ func runDoctor(ctx context.Context, a *app, f serverFlags) error {
 // checkServers connects to each server by itself, so that one that fails does not hide the others.
 func (a *app) checkServers(ctx context.Context, c config.Config, f serverFlags) []doctor.Check {
 	servers, err := a.servers(c, f)
+	if errors.Is(err, fs.ErrNotExist) && f == (serverFlags{}) {
+		return []doctor.Check{{Name: "MCP servers", Status: doctor.Warn, Detail: "none is configured: there is no " + c.MCP.Config,
+			Next: "hone doctor --mcp URL"}}
+	}
 	if err != nil {
 		return []doctor.Check{doctor.FromError("MCP servers", err)}
 	}
