@@ -15,6 +15,7 @@ type padded struct {
 	ids                        []int32 // [n, c]
 	index, target              []int32 // [m]
 	weight, sampler, advantage []float32
+	sampled                    bool // the rows carry sampler logprobs
 }
 
 // rowMultiple rounds row lengths up, so that few shapes are compiled.
@@ -45,7 +46,7 @@ func (t *Trainer) pad(rows []batch.Sequence, weight float64) padded {
 			x.index[j], x.target[j], x.weight[j] = int32(row*x.c+i-1), r.IDs[i], float32(weight)
 			x.advantage[j] = float32(r.Advantage)
 			if r.SamplerLogprobs != nil {
-				x.sampler[j] = r.SamplerLogprobs[i]
+				x.sampler[j], x.sampled = r.SamplerLogprobs[i], true
 			}
 			j++
 		}

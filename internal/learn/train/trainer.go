@@ -301,7 +301,7 @@ func (t *Trainer) rows(rows []batch.Sequence, o objective, kv []engine.Buffer, p
 	engine.Free(out[0], out[1])
 	stats.Loss += float64(loss[0])
 	for i, s := range x.sampler {
-		if x.weight[i] == 0 || s == 0 {
+		if x.weight[i] == 0 || !x.sampled {
 			continue
 		}
 		delta := float64(logp[i]) - float64(s)
