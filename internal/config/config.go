@@ -29,10 +29,9 @@ type Config struct {
 
 // MCP names the servers and bounds what is asked of them.
 type MCP struct {
-	Config   string        `yaml:"config" doc:"file with the servers, in the mcpServers or the servers form"`
-	Only     []string      `yaml:"only" doc:"names of the servers to use; empty takes all"`
-	MaxTools int           `yaml:"max_tools" min:"1" doc:"most tools shown to the model at once"`
-	Timeout  time.Duration `yaml:"timeout" min:"0.001" max:"3600" doc:"deadline of one call"`
+	Config  string        `yaml:"config" doc:"file with the servers, in the mcpServers or the servers form"`
+	Only    []string      `yaml:"only" doc:"names of the servers to use; empty takes all"`
+	Timeout time.Duration `yaml:"timeout" min:"0.001" max:"3600" doc:"deadline of one call"`
 }
 
 // Model is the base model.
@@ -41,11 +40,9 @@ type Model struct {
 	Context int    `yaml:"context" min:"64" doc:"longest sequence in tokens"`
 }
 
-// Scenarios says where the tasks are and how those without a split are dealt.
+// Scenarios says where the tasks are.
 type Scenarios struct {
-	File       string  `yaml:"file" doc:"scenarios file, .json or .jsonl"`
-	Validation float64 `yaml:"validation" min:"0" max:"0.9" doc:"share of the scenarios without a split that goes to validation"`
-	Test       float64 `yaml:"test" min:"0" max:"0.9" doc:"share of the scenarios without a split that goes to test"`
+	File string `yaml:"file" doc:"scenarios file, .json or .jsonl"`
 }
 
 // Rollout bounds one episode.
@@ -57,22 +54,18 @@ type Rollout struct {
 	MaxToolCalls int           `yaml:"max_tool_calls" min:"1" doc:"most tool calls of one episode"`
 	MaxResult    int           `yaml:"max_result" min:"16" doc:"most characters of a tool result shown to the model"`
 	Timeout      time.Duration `yaml:"timeout" min:"1" doc:"deadline of one episode"`
-	Concurrency  int           `yaml:"concurrency" min:"1" doc:"episodes in flight at once"`
 }
 
 // LoRA is the shape of the adapter, in PEFT's words.
 type LoRA struct {
-	Rank   int      `yaml:"rank" min:"1" max:"1024" doc:"rank of the update"`
-	Alpha  float64  `yaml:"alpha" min:"0" doc:"the update is scaled by alpha / rank, or alpha / sqrt(rank) with rslora"`
-	RSLoRA bool     `yaml:"rslora" doc:"scale by alpha / sqrt(rank)"`
-	Target []string `yaml:"target_modules" doc:"linear layers that get an update; empty takes all of them"`
+	Rank   int     `yaml:"rank" min:"1" max:"1024" doc:"rank of the update"`
+	Alpha  float64 `yaml:"alpha" min:"0" doc:"the update is scaled by alpha / rank, or alpha / sqrt(rank) with rslora"`
+	RSLoRA bool    `yaml:"rslora" doc:"scale by alpha / sqrt(rank)"`
 }
 
-// Optimizer is AdamW with a warm-up and a clipped global norm.
+// Optimizer is AdamW; the rate rises over the first tenth of the steps and falls to 0, the gradient's global norm is clipped.
 type Optimizer struct {
 	LearningRate float64 `yaml:"learning_rate" min:"0" max:"1" doc:"peak learning rate"`
-	WarmupSteps  int     `yaml:"warmup_steps" min:"0" doc:"steps over which the learning rate rises from 0"`
-	WeightDecay  float64 `yaml:"weight_decay" min:"0" max:"1" doc:"decoupled weight decay"`
 	MaxGradNorm  float64 `yaml:"max_grad_norm" min:"0" doc:"bound of the gradient's global norm; 0 is none"`
 }
 
@@ -90,18 +83,14 @@ type GRPO struct {
 	Steps            int       `yaml:"steps" min:"1" doc:"optimiser steps"`
 	GroupSize        int       `yaml:"group_size" min:"2" doc:"trajectories of one scenario under one policy version"`
 	ScenariosPerStep int       `yaml:"scenarios_per_step" min:"1" doc:"groups of one step"`
-	Loss             string    `yaml:"loss" enum:"grpo,bnpo,dapo,dr_grpo" doc:"how token losses are averaged"`
-	Advantage        string    `yaml:"advantage" enum:"group,centred,leave_one_out" doc:"what a reward is compared with"`
 	ClipLow          float64   `yaml:"clip_low" min:"0" max:"1" doc:"the ratio is clipped below 1 - clip_low"`
 	ClipHigh         float64   `yaml:"clip_high" min:"0" doc:"the ratio is clipped above 1 + clip_high"`
-	KL               float64   `yaml:"kl" min:"0" doc:"weight of the divergence from the reference; 0 keeps no reference"`
 	CheckpointEvery  int       `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
 }
 
 // Eval says what is measured.
 type Eval struct {
 	Split       string  `yaml:"split" enum:"validation,test" doc:"the scenarios to evaluate on; test is for the final numbers"`
-	Attempts    int     `yaml:"attempts" min:"1" doc:"episodes of each scenario"`
 	Temperature float64 `yaml:"temperature" min:"0" max:"10" doc:"sampling temperature; 0 is greedy"`
 	Confidence  float64 `yaml:"confidence" min:"0.5" max:"0.999" doc:"coverage of the bootstrap intervals"`
 }
@@ -116,28 +105,26 @@ type Engine struct {
 // Default returns the configuration of an empty file.
 func Default() Config {
 	return Config{
-		RunsDir: "runs",
-		MCP:     MCP{Config: ".mcp.json", Only: []string{}, MaxTools: 40, Timeout: 30 * time.Second},
-		Model:   Model{Base: "SmolLM2-135M-Instruct", Context: 2048},
-		Scenarios: Scenarios{
-			File: "scenarios.json", Validation: 0.1, Test: 0.1,
-		},
+		RunsDir:   "runs",
+		MCP:       MCP{Config: ".mcp.json", Only: []string{}, Timeout: 30 * time.Second},
+		Model:     Model{Base: "SmolLM2-135M-Instruct", Context: 2048},
+		Scenarios: Scenarios{File: "scenarios.json"},
 		Rollout: Rollout{
 			System:      "Call a tool to get the result, then reply with the result only.",
 			Temperature: 1, MaxTurns: 8, MaxTokens: 256, MaxToolCalls: 16, MaxResult: 8000,
-			Timeout: 5 * time.Minute, Concurrency: 16,
+			Timeout: 5 * time.Minute,
 		},
 		SFT: SFT{
-			LoRA:      LoRA{Rank: 16, Alpha: 32, Target: []string{}},
-			Optimizer: Optimizer{LearningRate: 2e-4, WarmupSteps: 5, MaxGradNorm: 1},
+			LoRA:      LoRA{Rank: 16, Alpha: 32},
+			Optimizer: Optimizer{LearningRate: 2e-4, MaxGradNorm: 1},
 			Epochs:    1, BatchSize: 16,
 		},
 		GRPO: GRPO{
-			Optimizer: Optimizer{LearningRate: 2e-5, WarmupSteps: 2, MaxGradNorm: 1},
-			Steps:     100, GroupSize: 8, ScenariosPerStep: 8, Loss: "dapo", Advantage: "group",
+			Optimizer: Optimizer{LearningRate: 2e-5, MaxGradNorm: 1},
+			Steps:     100, GroupSize: 8, ScenariosPerStep: 8,
 			ClipLow: 0.2, ClipHigh: 0.28, CheckpointEvery: 10,
 		},
-		Eval:   Eval{Split: "validation", Attempts: 1, Confidence: 0.95},
+		Eval:   Eval{Split: "validation", Confidence: 0.95},
 		Engine: Engine{Backend: "auto", Slots: 16},
 	}
 }
@@ -146,9 +133,6 @@ func Default() Config {
 func (c *Config) Validate() error {
 	if err := checkTags(c); err != nil {
 		return err
-	}
-	if c.Scenarios.Validation+c.Scenarios.Test > 0.9 {
-		return &ValueError{"scenarios.test", "validation and test together leave less than a tenth of the scenarios to train on"}
 	}
 	if c.Rollout.MaxTokens >= c.Model.Context {
 		return &ValueError{"rollout.max_tokens", "one completion fills the model's context (model.context) and leaves no room for the prompt"}

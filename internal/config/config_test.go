@@ -53,12 +53,11 @@ func TestParseErrors(t *testing.T) {
 		{"wrong type", "grpo:\n  steps: many\n", "f:2:10\n     2 |   steps: many\n                  ^", "cannot unmarshal string"},
 		{"section is a text", "sft: fast\n", "f:1:6\n", "sft is not a mapping"},
 		{"file is a list", "- a\n", "f:1:1\n", "the file is not a mapping"},
-		{"enum", "grpo:\n  loss: dapoo\n", "f:2:9\n", `grpo.loss: "dapoo" is none of grpo, bnpo, dapo, dr_grpo; did you mean "dapo"?`},
+		{"enum", "eval:\n  split: testt\n", "f:2:10\n", `eval.split: "testt" is none of validation, test; did you mean "test"?`},
 		{"below", "grpo: {group_size: 1}\n", "f:1:20\n", "grpo.group_size: 1 is below 2"},
-		{"above", "sft: {optimizer: {weight_decay: 2}}\n", "f:1:33\n", "2 is above 1"},
+		{"above", "sft: {optimizer: {learning_rate: 2}}\n", "f:1:34\n", "2 is above 1"},
 		{"duration", "mcp: {timeout: 2h}\n", "f:1:16\n", "mcp.timeout: 7200s is above 3600s"},
 		{"not finite", "rollout: {temperature: .nan}\n", "f:1:24\n", "not a finite number"},
-		{"splits", "scenarios: {validation: 0.5, test: 0.5}\n", "f:1:36\n", "less than a tenth"},
 		{"no room for a prompt", "model: {context: 128}\n", "f", "rollout.max_tokens: one completion fills"},
 		{"name with a path", "name: ../x\n", "f:1:7\n", "holds no path"},
 		{"alias", "name: &a x\nruns_dir: *a\n", "f:1:7\n", "aliases"},
@@ -107,7 +106,7 @@ func TestYAMLRoundTrips(t *testing.T) {
 		c.MCP.Timeout = time.Duration(rapid.Int64Range(1e6, 3600e9).Draw(r, "timeout"))
 		c.MCP.Only = rapid.SliceOf(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"yes", "1e3", ".mcp.json", "~", "a: b", "\t"}))).Draw(r, "only")
 		c.SFT.Optimizer.LearningRate = rapid.Float64Range(0, 1).Draw(r, "lr")
-		c.GRPO.Loss = rapid.SampledFrom([]string{"grpo", "bnpo", "dapo", "dr_grpo"}).Draw(r, "loss")
+		c.Eval.Split = rapid.SampledFrom([]string{"validation", "test"}).Draw(r, "split")
 		if err := c.Validate(); err != nil {
 			r.Fatal(err)
 		}
@@ -130,7 +129,7 @@ func TestYAMLRoundTrips(t *testing.T) {
 
 func TestSchemaRefusesWhatParseRefuses(t *testing.T) {
 	schema := compiledSchema(t)
-	for _, src := range []string{"sed: 7", "sft: {lora: {rnk: 8}}", "grpo: {steps: many}", "grpo: {loss: dapoo}", "grpo: {group_size: 1}", "mcp: {timeout: soon}"} {
+	for _, src := range []string{"sed: 7", "sft: {lora: {rnk: 8}}", "grpo: {steps: many}", "eval: {split: testt}", "grpo: {group_size: 1}", "mcp: {timeout: soon}"} {
 		if _, err := Parse("f", []byte(src)); err == nil {
 			t.Errorf("%s: Parse accepts it", src)
 		}
