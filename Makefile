@@ -28,7 +28,11 @@ demo: setup
 	.venv/bin/pip install --quiet --disable-pip-version-check openai==3.54.0
 	touch $@
 
-test: setup .venv/openai-3.54.0 lint race
+SERVERS = cmd/hone/testdata/servers
+$(SERVERS)/node_modules/.package-lock.json: $(SERVERS)/package.json $(SERVERS)/package-lock.json # what the command line is tested against
+	cd $(SERVERS) && npm ci --no-audit --no-fund
+
+test: setup .venv/openai-3.54.0 $(SERVERS)/node_modules/.package-lock.json lint race
 	go test $$(go list ./... | grep $(TENSORS))
 
 lint:

@@ -152,14 +152,3 @@ func TestReport(t *testing.T) {
 		}
 	}
 }
-
-func TestCommon(t *testing.T) {
-	for _, tc := range []struct {
-		a, b string
-		want int
-	}{{"", "x", 0}, {"seed", "sed", 3}, {"json", "jsno", 3}, {"abc", "abc", 3}, {"abc", "xyz", 0}} {
-		if got := common(tc.a, tc.b); got != tc.want {
-			t.Errorf("common(%q, %q) = %d, want %d", tc.a, tc.b, got, tc.want)
-		}
-	}
-}

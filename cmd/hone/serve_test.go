@@ -190,6 +190,8 @@ func TestServeRefuses(t *testing.T) {
 		{"serve --model base --context 0", "--context must be at least 1"},
 		{"serve --model base --key-env HONE_NO_SUCH_KEY", "not set or empty"},
 		{"serve --model base --listen nowhere:x", "cannot listen"},
+		{"serve --model base --listen 0.0.0.0:0", "will not serve without a key"},
+		{"serve --model base --listen :0", "will not serve without a key"},
 		{"inspect parse --format xml", `unknown format "xml"`},
 	} {
 		var stderr bytes.Buffer

@@ -154,17 +154,6 @@ func TestEveryKeyIsDescribed(t *testing.T) {
 	walk(reflect.TypeFor[Config](), "")
 }
 
-func TestDistance(t *testing.T) {
-	for _, tc := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"abc", "", 3}, {"sed", "seed", 1}, {"loss", "loss", 0}, {"kitten", "sitting", 3}} {
-		if got := distance(tc.a, tc.b); got != tc.want {
-			t.Errorf("distance(%q, %q) = %d, want %d", tc.a, tc.b, got, tc.want)
-		}
-	}
-}
-
 func compiledSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	b, err := Schema()

@@ -167,7 +167,7 @@ next:
 			}
 			continue next
 		}
-		return s.at(key, fmt.Sprintf("unknown key %q", prefix+key.Value)+suggest(key.Value, keys),
+		return s.at(key, fmt.Sprintf("unknown key %q", prefix+key.Value)+didYouMean(key.Value, keys),
 			"hone config schema lists the keys")
 	}
 	return nil

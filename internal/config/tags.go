@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"hone/internal/suggest"
 )
 
 // field is one key of a section, read from its struct tags.
@@ -60,7 +62,7 @@ func checkSection(v reflect.Value, prefix string) error {
 		}
 		if f.enum != nil && !slices.Contains(f.enum, value.String()) {
 			why := fmt.Sprintf("%q is none of %s", value.String(), strings.Join(f.enum, ", "))
-			return &ValueError{path, why + suggest(value.String(), f.enum)}
+			return &ValueError{path, why + didYouMean(value.String(), f.enum)}
 		}
 		if number, ok := numberOf(value); ok {
 			if why := f.outside(number); why != "" {
@@ -99,37 +101,11 @@ func (f field) outside(x float64) string {
 	return ""
 }
 
-// suggest returns `; did you mean "x"?` where one of the names is close to what was written, else "".
-func suggest(written string, names []string) string {
-	best, at := 3, ""
-	for _, n := range names {
-		if d := distance(written, n); d < best && d < len(n) {
-			best, at = d, n
-		}
-	}
-	if at == "" {
+// didYouMean returns `; did you mean "x"?` where one of the names is close to what was written, else "".
+func didYouMean(written string, names []string) string {
+	near := suggest.Nearest(written, names)
+	if near == "" {
 		return ""
 	}
-	return fmt.Sprintf("; did you mean %q?", at)
-}
-
-// distance is the number of bytes to insert, delete or replace to turn a into b.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return fmt.Sprintf("; did you mean %q?", near)
 }

@@ -62,7 +62,7 @@ func Collect(ctx context.Context, client Chatter, session rollout.Session, e Epi
 	}
 	t.Messages = append(t.Messages, chat.Message{Role: chat.User, Content: e.Task})
 	start := time.Now()
-	err := (&collector{client: client, session: session, Episode: e, t: t}).run(ctx)
+	err := (&collector{client: client, session: session, Episode: e, t: t, used: map[string]bool{}}).run(ctx)
 	t.Seconds = time.Since(start).Seconds()
 	return t, err
 }
@@ -73,6 +73,7 @@ type collector struct {
 	session rollout.Session
 	t       *trajectory.Trajectory
 
+	used                map[string]bool // ids of calls
 	numTokens, numCalls int
 }
 
@@ -105,9 +106,10 @@ func (c *collector) turn(ctx context.Context, turn int) (done bool, err error) {
 	}
 	m := resp.Message
 	for i := range m.ToolCalls {
-		if m.ToolCalls[i].ID == "" { // some endpoints leave it out; results need it
+		if id := m.ToolCalls[i].ID; id == "" || c.used[id] { // some endpoints leave it out, or count from 0 in each completion
 			m.ToolCalls[i].ID = fmt.Sprintf("call_%d_%d", turn, i)
 		}
+		c.used[m.ToolCalls[i].ID] = true
 	}
 	c.numTokens += resp.Usage.CompletionTokens
 	c.t.Messages = append(c.t.Messages, m)

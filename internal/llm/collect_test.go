@@ -60,6 +60,22 @@ func answering(text string) Response {
 	return Response{Message: chat.Message{Role: chat.Assistant, Content: text}, FinishReason: "stop", Usage: Usage{CompletionTokens: 4}}
 }
 
+// Results name calls by id, so an endpoint that begins anew with each completion must not be believed.
+func TestCallIDsAreUnique(t *testing.T) {
+	again := calling("list")
+	again.Message.ToolCalls[0].ID = "call_0"
+	once := calling("list")
+	once.Message.ToolCalls[0].ID = "call_0"
+	s := &script{responses: []Response{once, again, answering("done")}}
+	got, err := Collect(t.Context(), s, tools{}, Episode{Approve: approveAllBut("")})
+	if err != nil || len(got.Calls()) != 2 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if a, b := got.Calls()[0].Call.ID, got.Calls()[1].Call.ID; a != "call_0" || b == a {
+		t.Errorf("ids %q and %q", a, b)
+	}
+}
+
 func approveAllBut(denied string) func(chat.ToolCall) (bool, string) {
 	return func(c chat.ToolCall) (bool, string) {
 		if c.Name == denied {

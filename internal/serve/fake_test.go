@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -40,7 +41,7 @@ func (runes) Parse(completion []int32) (string, []chat.ToolCall, string) {
 	var calls []chat.ToolCall
 	for _, c := range strings.Split(rest, "CALL ") {
 		name, args, _ := strings.Cut(c, " ")
-		calls = append(calls, chat.ToolCall{Name: name, Arguments: args})
+		calls = append(calls, chat.ToolCall{ID: fmt.Sprint("call_", len(calls)), Name: name, Arguments: args})
 	}
 	return content, calls, ""
 }

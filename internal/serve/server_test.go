@@ -119,11 +119,15 @@ func TestToolCalls(t *testing.T) {
 	if *c.Choices[0].FinishReason != "tool_calls" || m.ToolCalls[0].ID == "" || m.ToolCalls[0].ID == m.ToolCalls[1].ID {
 		t.Errorf("finish %s, ids %+v", *c.Choices[0].FinishReason, m.ToolCalls)
 	}
+	// A conversation holds many completions, and a result names its call by id.
+	if next := ask(t, h, tools).Choices[0].Message.ToolCalls; next[0].ID == m.ToolCalls[0].ID {
+		t.Errorf("two completions share the call id %s", next[0].ID)
+	}
 	if got := text(s.asked[0].Prompt); got != "[hash]user:hi\n" {
 		t.Errorf("prompt = %q", got)
 	}
 	ask(t, h, tools+`,"tool_choice":"none"`)
-	if got := text(s.asked[1].Prompt); got != "user:hi\n" {
+	if got := text(s.asked[2].Prompt); got != "user:hi\n" {
 		t.Errorf(`prompt with tool_choice "none" = %q`, got)
 	}
 	s.finish = policy.FinishLength

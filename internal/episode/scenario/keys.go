@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hone/internal/grade"
+	"hone/internal/suggest"
 )
 
 // checkKeys refuses keys a row cannot have, since a misspelt "checks" would silently score nothing.
@@ -58,41 +59,10 @@ func known(object map[string]json.RawMessage, keys ...string) error {
 	sort.Strings(unknown)
 	for i, key := range unknown {
 		text := fmt.Sprintf("unknown key %q", key)
-		if near := nearest(key, keys); near != "" {
+		if near := suggest.Nearest(key, keys); near != "" {
 			text += fmt.Sprintf(" (did you mean %q?)", near)
 		}
 		unknown[i] = text
 	}
 	return fmt.Errorf("%s", strings.Join(unknown, ", "))
-}
-
-// nearest returns the key closest to a misspelt one, or "" where none is at most a third of its letters away.
-func nearest(word string, keys []string) string {
-	best, limit := "", 1+len(word)/3
-	for _, key := range keys {
-		if d := distance(strings.ToLower(word), key); d <= limit {
-			best, limit = key, d-1
-		}
-	}
-	return best
-}
-
-// distance is Levenshtein's, in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

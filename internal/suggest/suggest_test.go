@@ -1,0 +1,52 @@
+package suggest
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestNearest(t *testing.T) {
+	for _, tc := range []struct {
+		written string
+		names   []string
+		want    string
+	}{
+		{"tsk", []string{"id", "task", "tags"}, "task"},
+		{"Tsk", []string{"id", "task"}, "task"},
+		{"jsno", []string{"judge-model", "json"}, "json"},
+		{"output", []string{"out", "output-dir"}, "output-dir"}, // the end left off, before three edits
+		{"se", []string{"seed"}, ""},
+		{"zzz", []string{"seed", "json"}, ""},
+		{"solution", []string{"id", "task", "gold"}, ""},
+		{"x", []string{"y"}, ""}, // every letter would change
+		{"", []string{"a"}, ""},
+		{"ab", []string{"ac", "ad"}, "ac"},
+	} {
+		if got := Nearest(tc.written, tc.names); got != tc.want {
+			t.Errorf("Nearest(%q, %q) = %q, want %q", tc.written, tc.names, got, tc.want)
+		}
+	}
+}
+
+func TestDistance(t *testing.T) {
+	for _, tc := range []struct {
+		a, b string
+		want int
+	}{{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"abc", "acb", 2}, {"abc", "abc", 0}} {
+		if got := distance(tc.a, tc.b); got != tc.want {
+			t.Errorf("distance(%q, %q) = %d, want %d", tc.a, tc.b, got, tc.want)
+		}
+	}
+}
+
+// A distance is a metric.
+func TestDistanceProperty(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		word := rapid.StringMatching(`[ab]{0,6}`)
+		a, b, c := word.Draw(t, "a"), word.Draw(t, "b"), word.Draw(t, "c")
+		if (distance(a, b) == 0) != (a == b) || distance(a, b) != distance(b, a) || distance(a, c) > distance(a, b)+distance(b, c) {
+			t.Fatalf("%q %q %q: %d %d %d", a, b, c, distance(a, b), distance(b, c), distance(a, c))
+		}
+	})
+}
