@@ -52,18 +52,13 @@ type Dir struct {
 }
 
 // Create makes a new run directory at path. It refuses a path that already holds anything (exit code 2): two runs
-// never share a directory. config is YAML text, version is encoded as JSON.
-func Create(path string, config []byte, version any) (*Dir, error) {
-	entries, err := os.ReadDir(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, failed("cannot create the run directory", path, err)
-	}
-	if len(entries) > 0 {
-		why, next := "it is not empty and holds no run", "name another directory"
-		if _, err := os.Stat(filepath.Join(path, ledgerFile)); err == nil {
-			why, next = "it already holds a run", "resume that run, or give the new one another name"
-		}
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot create the run directory", Where: path, Why: why, Next: next}
+// never share a directory. config is YAML text, version is encoded as JSON. inputs are written beside them: what the
+// run is to go on with when it is opened again, whatever becomes of the user's files.
+//
+// version.json is written last, so a kill leaves a run, or what Create takes for an empty directory.
+func Create(path string, config []byte, version any, inputs ...Input) (*Dir, error) {
+	if err := refuseTaken(path); err != nil {
+		return nil, err
 	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, failed("cannot create the run directory", path, err)
@@ -74,7 +69,15 @@ func Create(path string, config []byte, version any) (*Dir, error) {
 	}
 	versionJSON, err := json.MarshalIndent(version, "", "  ")
 	if err == nil {
+		err = refuseTaken(path) // another process may have begun and ended a run meanwhile
+	}
+	if err == nil {
 		err = writeFileSync(filepath.Join(path, configFile), config)
+	}
+	for _, in := range inputs {
+		if err == nil {
+			err = writeFileSync(filepath.Join(path, in.Name), in.Data)
+		}
 	}
 	if err == nil {
 		err = writeFileSync(filepath.Join(path, versionFile), append(versionJSON, '\n'))
@@ -86,12 +89,42 @@ func Create(path string, config []byte, version any) (*Dir, error) {
 	return open(path, lock)
 }
 
+// Input is a file that a run keeps from its beginning. Name holds no path.
+type Input struct {
+	Name string
+	Data []byte
+}
+
+// refuseTaken is nil where a run may begin: nothing is there, or only what a Create that was killed left behind.
+func refuseTaken(path string) error {
+	entries, err := os.ReadDir(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return failed("cannot create the run directory", path, err)
+	}
+	foreign := map[string]bool{}
+	for _, e := range entries {
+		foreign[e.Name()] = true
+	}
+	why, next := "it is not empty and holds no run", "name another directory"
+	if foreign[versionFile] || foreign[ledgerFile] {
+		why, next = "it already holds a run", "hone runs resume "+path+", or name another directory"
+	} else if foreign[lockFile] && foreign[configFile] {
+		return nil
+	}
+	delete(foreign, lockFile)
+	delete(foreign, configFile+".tmp")
+	if len(foreign) == 0 {
+		return nil
+	}
+	return &fault.Error{Code: fault.CodeUsage, What: "cannot create the run directory", Where: path, Why: why, Next: next}
+}
+
 // Open opens an existing run to continue it. Where another process holds it, the error names that process's pid
 // (exit code 2). The JSON-lines exports are made again from the ledger, since a kill may have torn their last line.
 func Open(path string) (*Dir, error) {
-	if _, err := os.Stat(filepath.Join(path, configFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(path, versionFile)); err != nil {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot open the run", Where: path, Err: err,
-			Next: "hone runs ls"}
+			Next: "hone runs ls lists the runs; one that was stopped before it began is begun again by its own command"}
 	}
 	lock, err := acquire(path)
 	if err != nil {

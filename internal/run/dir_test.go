@@ -72,6 +72,40 @@ func TestCreateWritesOnceAndIsNotShared(t *testing.T) {
 	}
 }
 
+func TestCreateAfterAKill(t *testing.T) {
+	inputs := []Input{{"scenarios.json", []byte("[]")}, {"catalog.json", []byte("{}")}}
+	for name, left := range map[string][]string{
+		"before the configuration": {lockFile, configFile + ".tmp"},
+		"before an input":          {lockFile, configFile, "scenarios.json.tmp"},
+		"before the version":       {lockFile, configFile, "scenarios.json", "catalog.json", versionFile + ".tmp"},
+	} {
+		path := t.TempDir()
+		for _, file := range left {
+			must(t, os.WriteFile(filepath.Join(path, file), []byte("half"), 0o644))
+		}
+		if _, err := Open(path); fault.CodeOf(err) != fault.CodeUsage {
+			t.Errorf("killed %s: Open: %v", name, err)
+		}
+		d, err := Create(path, []byte("seed: 7\n"), nil, inputs...)
+		if err != nil {
+			t.Errorf("killed %s: %v", name, err)
+			continue
+		}
+		for _, in := range inputs {
+			if got := read(t, filepath.Join(path, in.Name)); got != string(in.Data) {
+				t.Errorf("killed %s: %s = %q", name, in.Name, got)
+			}
+		}
+		must(t, d.Close())
+	}
+	foreign := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(foreign, lockFile), nil, 0o644))
+	must(t, os.WriteFile(filepath.Join(foreign, "scenarios.json"), []byte("mine"), 0o644))
+	if _, err := Create(foreign, nil, nil, inputs...); fault.CodeOf(err) != fault.CodeUsage {
+		t.Errorf("Create beside a user's file: %v", err)
+	}
+}
+
 func TestLockNamesThePid(t *testing.T) {
 	d := create(t)
 	_, err := Open(d.Path)
