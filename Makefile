@@ -8,12 +8,16 @@ export GOEXPERIMENT = simd
 # Tensor code is left out of -race: it is the same code slower by a factor that does not fit a test run.
 TENSORS = /internal/learn/
 
-.PHONY: build setup demo test lint race clean
+.PHONY: build system setup demo test lint race soak dist clean
 
 build:
 	go build -o bin/hone ./cmd/hone
 
-setup: build demo/node_modules/.package-lock.json
+# What the system must have. As root on Debian it installs what is missing; elsewhere it says what to install.
+system:
+	sh scripts/apt.sh
+
+setup: system build demo/node_modules/.package-lock.json
 	bin/hone engine install cpu SmolLM2-135M-Instruct --yes
 
 demo/node_modules/.package-lock.json: demo/package.json demo/package-lock.json
@@ -41,6 +45,16 @@ lint:
 
 race:
 	go test -race $$(go list ./... | grep -v $(TENSORS))
+
+# Hours: every fuzz target for FUZZTIME, then everything under the race detector, tensor code too.
+FUZZTIME = 10m
+soak: setup .venv/openai-3.54.0
+	sh scripts/soak.sh $(FUZZTIME)
+	go test -race -timeout 2h ./...
+
+# The release of this commit, the same bytes wherever the same Go and C compiler build it.
+dist:
+	sh scripts/dist.sh
 
 clean:
 	rm -rf bin dist

@@ -1,0 +1,28 @@
+#!/bin/sh
+# Builds the release of this commit: dist/hone-VERSION-OS-ARCH.tar.gz and its checksum. The same commit, Go and C
+# compiler give the same bytes. The version is the one Go reads from git: a tag, or one made of the commit.
+set -eu
+cd "$(dirname "$0")/.."
+limit=$((60 * 1000 * 1000)) # bytes of the binary
+
+rm -rf dist
+mkdir -p dist/new
+# -s -w: no symbols, no DWARF; stack traces do not need them.
+go build -trimpath -buildvcs=true -ldflags='-s -w -buildid=' -o dist/new/hone ./cmd/hone
+size=$(wc -c <dist/new/hone)
+if [ "$size" -gt "$limit" ]; then
+	echo "the binary has $size bytes, more than $limit" >&2
+	exit 1
+fi
+version=$(dist/new/hone version --plain | awk '{ sub(/^hone /, ""); print $1 }')
+name=hone-$version-$(go env GOOS)-$(go env GOARCH)
+mv dist/new "dist/$name"
+cp README.md LICENSE CHANGELOG.md "dist/$name"
+go run ./scripts/licences -texts >"dist/$name/THIRD_PARTY_LICENCES"
+# What tar and gzip would write down of this machine and this moment is left out.
+tar -C dist --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$(git log -1 --format=%ct)" \
+	-cf - "$name" | gzip -9n >"dist/$name.tar.gz"
+rm -r "dist/$name"
+cd dist
+sha256sum "$name.tar.gz" | tee SHA256SUMS
+echo "binary: $size bytes; archive: $(wc -c <"$name.tar.gz") bytes"
