@@ -75,6 +75,8 @@ type SFT struct {
 	Optimizer Optimizer `yaml:"optimizer" doc:"AdamW"`
 	Epochs    int       `yaml:"epochs" min:"1" doc:"passes over the demonstrations"`
 	BatchSize int       `yaml:"batch_size" min:"1" doc:"trajectories of one step"`
+
+	CheckpointEvery int `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
 }
 
 // GRPO is group-relative policy optimisation on fresh trajectories.
@@ -119,7 +121,7 @@ func Default() Config {
 		SFT: SFT{
 			LoRA:      LoRA{Rank: 16, Alpha: 32},
 			Optimizer: Optimizer{LearningRate: 2e-4, MaxGradNorm: 1},
-			Epochs:    1, BatchSize: 16,
+			Epochs:    1, BatchSize: 16, CheckpointEvery: 10,
 		},
 		GRPO: GRPO{
 			Optimizer: Optimizer{LearningRate: 2e-5, MaxGradNorm: 1},

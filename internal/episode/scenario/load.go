@@ -27,27 +27,35 @@ type row struct {
 // of the task, missing splits as AssignSplits says. Its error is a *fault.Error with exit code 2 that lists every
 // broken row as file:line.
 func Load(path string) ([]Scenario, error) {
+	scenarios, _, err := LoadLines(path)
+	if err == nil {
+		AssignSplits(scenarios)
+	}
+	return scenarios, err
+}
+
+// LoadLines is Load without the splits, and with the line of each scenario, from 1.
+func LoadLines(path string) (scenarios []Scenario, lines []int, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the scenarios", Where: path, Err: err,
+		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the scenarios", Where: path, Err: err,
 			Next: "give a .json array or a .jsonl file of scenarios"}
 	}
-	scenarios, broken := parse(data, strings.HasSuffix(path, ".jsonl"))
+	scenarios, lines, broken := parse(data, strings.HasSuffix(path, ".jsonl"))
 	if len(broken) > 0 {
 		var list strings.Builder
 		for _, b := range broken {
 			fmt.Fprintf(&list, "\n    %s:%d: %s", path, b.line, b.why)
 		}
-		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%d broken rows in the scenarios", len(broken)),
+		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%d broken rows in the scenarios", len(broken)),
 			Where: fmt.Sprintf("%s:%d", path, broken[0].line), Why: strings.TrimPrefix(list.String(), "\n    "),
 			Next: "correct these rows; the keys are id, task, setup, checks, gold, difficulty, tags and split"}
 	}
 	if len(scenarios) == 0 {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "the scenarios are empty", Where: path,
+		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "the scenarios are empty", Where: path,
 			Next: `add at least one row: {"task": "..."}`}
 	}
-	AssignSplits(scenarios)
-	return scenarios, nil
+	return scenarios, lines, nil
 }
 
 type brokenRow struct {
@@ -55,16 +63,16 @@ type brokenRow struct {
 	why  string
 }
 
-func parse(data []byte, lines bool) (scenarios []Scenario, broken []brokenRow) {
+// parse returns the scenarios, the line of each, and the rows that are none.
+func parse(data []byte, jsonl bool) (scenarios []Scenario, at []int, broken []brokenRow) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	read := arrayRows
-	if lines {
+	if jsonl {
 		read = lineRows
 	}
 	rows, cut := read(data)
 	first := map[string]int{} // line of each id
 	var unnamed []int
-	var at []int // line of each scenario
 	for _, r := range rows {
 		s, err := parseRow(r.raw)
 		if err == nil && s.ID != "" && first[s.ID] != 0 {
@@ -93,7 +101,7 @@ func parse(data []byte, lines bool) (scenarios []Scenario, broken []brokenRow) {
 	if cut != nil {
 		broken = append(broken, *cut)
 	}
-	return scenarios, broken
+	return scenarios, at, broken
 }
 
 // taskID names a scenario by its task: the same file gives the same ids whatever else it holds.
@@ -171,7 +179,7 @@ func Save(path string, scenarios []Scenario) (err error) {
 			err = &fault.Error{Code: fault.CodeError, What: "cannot write the scenarios", Where: path, Err: err}
 		}
 	}()
-	data, err := encode(scenarios, strings.HasSuffix(path, ".jsonl"))
+	data, err := Encode(scenarios, strings.HasSuffix(path, ".jsonl"))
 	if err != nil {
 		return err
 	}
@@ -188,7 +196,8 @@ func Save(path string, scenarios []Scenario) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-func encode(scenarios []Scenario, lines bool) ([]byte, error) {
+// Encode writes scenarios as Save does: JSON lines, or an array with one scenario a line.
+func Encode(scenarios []Scenario, lines bool) ([]byte, error) {
 	var b bytes.Buffer
 	if !lines {
 		b.WriteString("[\n")

@@ -180,6 +180,45 @@ func TestSplitsProperty(t *testing.T) {
 	})
 }
 
+// However a call is worded and written, it is in one split, and given splits win.
+func TestSplitsByCall(t *testing.T) {
+	gold := func(arguments string) []scenario.Gold {
+		return []scenario.Gold{{Name: "add", Arguments: []byte(arguments)}}
+	}
+	for n := range 40 {
+		a, b := fmt.Sprintf(`{"x":%d,"y":2.50}`, n), fmt.Sprintf(`{ "y": 2.5, "x": %d.0 }`, n)
+		rows := []scenario.Scenario{{Task: "one", Gold: gold(a)}, {Task: "two", Gold: gold(b)}, {Task: "four"},
+			{Task: "three", Checks: []scenario.Check{{Type: scenario.CallCheck, Name: "add", Arguments: []byte(a)}}}}
+		for i := range 40 { // enough that no split needs filling
+			rows = append(rows, scenario.Scenario{Task: fmt.Sprint(i), Gold: gold(fmt.Sprintf(`{"z":%d}`, i))})
+		}
+		scenario.AssignSplitsByCall(rows)
+		if rows[0].Split == "" || rows[0].Split != rows[1].Split || rows[3].Split != rows[0].Split {
+			t.Fatalf("one call in the splits %s, %s, %s", rows[0].Split, rows[1].Split, rows[3].Split)
+		}
+		sizes := map[string]int{}
+		for _, s := range rows {
+			sizes[s.Split]++
+		}
+		if len(sizes) != 3 || sizes[""] != 0 {
+			t.Fatalf("splits %v", sizes)
+		}
+	}
+	for _, split := range []string{"train", "validation", "test"} {
+		rows := []scenario.Scenario{{Task: "a", Gold: gold("{}"), Split: split}, {Task: "b", Gold: gold("{ }")}}
+		if scenario.AssignSplitsByCall(rows); rows[1].Split != split {
+			t.Errorf("a row beside one in %s went to %s", split, rows[1].Split)
+		}
+	}
+}
+
+func TestLoadLines(t *testing.T) {
+	_, lines, err := scenario.LoadLines(write(t, "s.json", "[\n{\"task\":\n\"a\"},\n\n{\"task\":\"b\"}]"))
+	if err != nil || !reflect.DeepEqual(lines, []int{2, 5}) {
+		t.Errorf("lines %v, %v", lines, err)
+	}
+}
+
 func ptr[T any](v T) *T { return &v }
 
 func TestAnswerCheck(t *testing.T) {
