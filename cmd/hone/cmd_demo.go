@@ -10,12 +10,13 @@ import (
 	"hone/internal/assets"
 	"hone/internal/config"
 	"hone/internal/demo"
+	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/run"
 )
 
 func newDemo(a *app) *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Run the whole loop, small, on this machine: discover, scenarios, SFT, GRPO, evaluation, report",
 		Long: "demo trains SmolLM2-135M-Instruct on tools of " + demo.Package + " and measures it on held-out tasks:\n" +
@@ -25,6 +26,8 @@ func newDemo(a *app) *cobra.Command {
 		Args:    arguments(0, 0, ""),
 		RunE:    func(c *cobra.Command, _ []string) error { return runDemo(c.Context(), a, "") },
 	}
+	c.AddCommand(newDemoLearn(a))
+	return c
 }
 
 // demoConfig is the demo's own choice of settings, made on its train and validation splits (docs/LOG.md).
@@ -44,8 +47,19 @@ func demoConfig(c config.Config, pureGo bool) config.Config {
 	return c
 }
 
-// demoSize is how many scenarios of each split the demo makes.
-type demoSize struct{ Demonstrations, Train, Test int }
+// demoSize is how many scenarios of each split the demo makes. Held is the split evaluated on: test, unless it says
+// validation, on which settings are chosen.
+type demoSize struct {
+	Demonstrations, Train, Test int
+	Held                        string
+}
+
+func (s demoSize) held() string {
+	if s.Held == "" {
+		return scenario.Test
+	}
+	return s.Held
+}
 
 func sizeOfDemo(pureGo bool) demoSize {
 	if pureGo {

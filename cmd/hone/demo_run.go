@@ -83,6 +83,7 @@ func (d demoRun) pipeline() recipe.Pipeline {
 type demoTasks struct {
 	Demonstrations [][]chat.Message
 	Train, Test    []scenario.Scenario
+	Solutions      [][]chat.Message // of Train
 }
 
 // tasks executes the drafts of all splits on the live server, or reads back what an earlier attempt executed.
@@ -122,16 +123,16 @@ func (d demoRun) tasks(ctx context.Context, tools rollout.Tools) (demoTasks, err
 		if len(t.Demonstrations) < d.size.Demonstrations {
 			t.Demonstrations = append(t.Demonstrations, m)
 		} else {
-			t.Train = append(t.Train, s)
+			t.Train, t.Solutions = append(t.Train, s), append(t.Solutions, m)
 		}
 	}); err != nil {
 		return t, err
 	}
-	if err := execute(scenario.Test, d.size.Test, func(s scenario.Scenario, _ []chat.Message) { t.Test = append(t.Test, s) }); err != nil {
+	if err := execute(d.size.held(), d.size.Test, func(s scenario.Scenario, _ []chat.Message) { t.Test = append(t.Test, s) }); err != nil {
 		return t, err
 	}
-	d.a.say("executed on the live server: %d demonstrations, %d training and %d test scenarios; %d dropped",
-		len(t.Demonstrations), len(t.Train), len(t.Test), dropped)
+	d.a.say("executed on the live server: %d demonstrations, %d training and %d %s scenarios; %d dropped",
+		len(t.Demonstrations), len(t.Train), len(t.Test), d.size.held(), dropped)
 	if len(t.Demonstrations) == 0 || len(t.Train) == 0 || len(t.Test) == 0 {
 		return t, &fault.Error{Code: fault.CodeFailures, What: "no scenario could be executed", Where: d.c.MCP.Config, Next: "hone doctor"}
 	}
@@ -144,18 +145,24 @@ func (d demoRun) tasks(ctx context.Context, tools rollout.Tools) (demoTasks, err
 
 // data renders the demonstrations as training rows.
 func (d demoRun) data(l *lab, t demoTasks) (recipe.Data, error) {
-	data := recipe.Data{Train: t.Train, Test: t.Test}
-	for _, messages := range t.Demonstrations {
+	rows, err := l.rows(t.Demonstrations)
+	return recipe.Data{Demonstrations: rows, Train: t.Train, Test: t.Test}, err
+}
+
+// rows renders conversations as training rows.
+func (l *lab) rows(conversations [][]chat.Message) ([]batch.Sequence, error) {
+	var rows []batch.Sequence
+	for _, messages := range conversations {
 		if messages[0].Role != chat.System {
 			messages = append(rollout.Opening(l.options.System, "")[:1], messages...)
 		}
 		ids, trained, err := l.machine.renderer.RenderTraining(messages, l.options.ToolList)
 		if err != nil {
-			return data, fmt.Errorf("rendering a demonstration: %w", err)
+			return nil, fmt.Errorf("rendering a demonstration: %w", err)
 		}
-		data.Demonstrations = append(data.Demonstrations, batch.Sequence{IDs: ids, Trained: trained})
+		rows = append(rows, batch.Sequence{IDs: ids, Trained: trained})
 	}
-	return data, nil
+	return rows, nil
 }
 
 // saveFinal writes the adapter with the chat template it was trained under, so that other servers prompt the same.

@@ -95,12 +95,12 @@ func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scen
 		}
 		state.M, state.V = make([]float32, len(state.Adapter)), make([]float32, len(state.Adapter))
 	}
-	trainer, err := train.New(m.engine, m.spec, m.weights, state, train.Options{LoRA: lora,
-		Clip: c.SFT.Optimizer.MaxGradNorm, Temperature: c.Rollout.Temperature})
+	prefix, longest, err := m.sharedPrefix(l.options, scenarios)
 	if err != nil {
 		return err
 	}
-	prefix, longest, err := m.sharedPrefix(l.options, scenarios)
+	trainer, err := train.New(m.engine, m.spec, m.weights, state, train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch,
+		RowMultiple: c.Engine.RowMultiple, MaxPrefix: len(prefix), Clip: c.SFT.Optimizer.MaxGradNorm, Temperature: c.Rollout.Temperature})
 	if err != nil {
 		return err
 	}

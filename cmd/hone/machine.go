@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/mattn/go-isatty"
@@ -11,6 +12,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
+	"hone/internal/fault"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
@@ -82,6 +84,9 @@ func (a *app) plugin(c config.Config) (string, error) {
 	if path, ok := a.lookupEnv("PJRT_PLUGIN_LIBRARY_PATH"); ok && path != "" {
 		return path, nil
 	}
+	if c.Engine.Backend == "cuda" {
+		return a.cudaPlugin()
+	}
 	s, err := a.store()
 	if err != nil {
 		return "", err
@@ -91,6 +96,17 @@ func (a *app) plugin(c config.Config) (string, error) {
 	}
 	a.say("no accelerator plug-in is installed: using pure Go, which is slow (hone engine install cpu)")
 	return "", nil
+}
+
+// cudaPlugin is jax's, in the active Python virtual environment. Its NVIDIA libraries must be on LD_LIBRARY_PATH.
+func (a *app) cudaPlugin() (string, error) {
+	venv, _ := a.lookupEnv("VIRTUAL_ENV")
+	found, err := filepath.Glob(filepath.Join(venv, "lib", "python3*", "site-packages", "jax_plugins", "xla_cuda*", "xla_cuda_plugin.so"))
+	if err != nil || venv == "" || len(found) == 0 {
+		return "", &fault.Error{Code: fault.CodeExhausted, What: "no CUDA plug-in found", Where: "VIRTUAL_ENV=" + venv,
+			Why: "it comes with jax's package for CUDA", Next: "activate a virtual environment with jax[cuda13], or name the plug-in with engine.plugin"}
+	}
+	return found[0], nil
 }
 
 // close releases the device and the file.

@@ -70,12 +70,15 @@ type Delta struct {
 	Episode Interval `json:"episode"`
 }
 
+// Difference compares two systems.
+func Difference(old, new System, b Bootstrap) Delta {
+	return Delta{old.Name, new.Name, Compare(old.Rows, new.Rows, FirstCall, b), Compare(old.Rows, new.Rows, Episode, b)}
+}
+
 // Deltas compares each system with the one before it, and the last with the first where there are more than two.
 func Deltas(systems []System, b Bootstrap) []Delta {
 	var out []Delta
-	add := func(old, new System) {
-		out = append(out, Delta{old.Name, new.Name, Compare(old.Rows, new.Rows, FirstCall, b), Compare(old.Rows, new.Rows, Episode, b)})
-	}
+	add := func(old, new System) { out = append(out, Difference(old, new, b)) }
 	for i := 1; i < len(systems); i++ {
 		add(systems[i-1], systems[i])
 	}

@@ -70,6 +70,12 @@ func (p Pipeline) Run(ctx context.Context, d Data, sampled, greedy Runner, score
 // and returns them; a finished stage is read back instead.
 func Evaluate(ctx context.Context, stage string, scenarios []scenario.Scenario, runner Runner, scorer Scorer, log EvalLog,
 	progress Progress) ([]*trajectory.Trajectory, error) {
+	return sampleAll(ctx, stage, scenarios, 1, runner, scorer, log, progress)
+}
+
+// sampleAll is Evaluate with groupSize episodes of each scenario.
+func sampleAll(ctx context.Context, stage string, scenarios []scenario.Scenario, groupSize int, runner Runner, scorer Scorer,
+	log EvalLog, progress Progress) ([]*trajectory.Trajectory, error) {
 	if ts, ok, err := log.Evaluated(stage); err != nil || ok {
 		return ts, err
 	}
@@ -79,7 +85,7 @@ func Evaluate(ctx context.Context, stage string, scenarios []scenario.Scenario, 
 	}
 	var logErr error
 	done := 0
-	groups := runner.Each(ctx, scenarios, 1, 0, func(t *trajectory.Trajectory) {
+	groups := runner.Each(ctx, scenarios, groupSize, 0, func(t *trajectory.Trajectory) {
 		if ctx.Err() != nil {
 			return // an episode cut short by the user is not a result
 		}
@@ -88,7 +94,7 @@ func Evaluate(ctx context.Context, stage string, scenarios []scenario.Scenario, 
 			logErr = err
 		}
 		done++
-		progress(stage, done, len(scenarios), "")
+		progress(stage, done, len(scenarios)*groupSize, "")
 	})
 	if logErr != nil {
 		return nil, logErr
@@ -100,8 +106,8 @@ func Evaluate(ctx context.Context, stage string, scenarios []scenario.Scenario, 
 	for _, g := range groups {
 		ts = append(ts, g.Trajectories...)
 	}
-	if len(ts) != len(scenarios) {
-		return nil, fmt.Errorf("%s: %d scenarios gave %d trajectories", stage, len(scenarios), len(ts))
+	if len(ts) != len(scenarios)*groupSize {
+		return nil, fmt.Errorf("%s: %d groups of %d gave %d trajectories", stage, len(scenarios), groupSize, len(ts))
 	}
 	return ts, log.FinishEvaluation(stage)
 }

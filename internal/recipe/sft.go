@@ -15,12 +15,21 @@ type SFT struct {
 	Epochs          int
 	BatchSize       int
 	Rate            float64
+	MaxSteps        int // 0: as many as the epochs have
 	CheckpointEvery int // steps
 	Seed            uint64
 }
 
 // NumSteps is the number of optimiser steps over n rows.
-func (s SFT) NumSteps(n int) int { return s.Epochs * ((n + s.BatchSize - 1) / s.BatchSize) }
+func (s SFT) NumSteps(n int) int {
+	steps := s.Epochs * s.perEpoch(n)
+	if s.MaxSteps > 0 {
+		steps = min(steps, s.MaxSteps)
+	}
+	return steps
+}
+
+func (s SFT) perEpoch(n int) int { return (n + s.BatchSize - 1) / s.BatchSize }
 
 // Run trains on rows, resuming after the newest checkpoint of the stage, and leaves the adapter published.
 func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, log Log, progress Progress) error {
@@ -29,7 +38,7 @@ func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, lo
 		return err
 	}
 	total := s.NumSteps(len(rows))
-	perEpoch := total / s.Epochs
+	perEpoch := s.perEpoch(len(rows))
 	for step := start; step < total; step++ {
 		order := shuffled(len(rows), s.Seed, step/perEpoch)
 		first := step % perEpoch * s.BatchSize

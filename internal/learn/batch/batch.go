@@ -75,6 +75,24 @@ func New(rows []Sequence) Batch {
 	return b
 }
 
+// Shorten returns the batch with a prefix of at most n tokens (0: no bound); what is cut off goes back into the rows.
+func (b Batch) Shorten(n int) Batch {
+	if n == 0 || len(b.Prefix) <= n {
+		return b
+	}
+	cut := b.Prefix[n:]
+	short := Batch{Prefix: b.Prefix[:n]}
+	for _, r := range b.Rows {
+		r.IDs = append(append(make([]int32, 0, len(cut)+len(r.IDs)), cut...), r.IDs...)
+		r.Trained = append(make([]bool, len(cut)), r.Trained...)
+		if r.SamplerLogprobs != nil {
+			r.SamplerLogprobs = append(make([]float32, len(cut)), r.SamplerLogprobs...)
+		}
+		short.Rows = append(short.Rows, r)
+	}
+	return short
+}
+
 // FromGroups makes the rows of a GRPO step. Members whose outcome may not be trained on are left out of their group's
 // statistics and of the batch; groups without spread carry no signal and are dropped. Stats says how many.
 func FromGroups(groups []trajectory.Group, advantage func(rewards []float64) []float64) (Batch, Stats) {

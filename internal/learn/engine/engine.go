@@ -18,8 +18,8 @@ import (
 
 // Engine owns a device. Buffers and programs belong to the engine that made them.
 type Engine struct {
-	backend compute.Backend
-	pureGo  bool
+	backend       compute.Backend
+	pureGo, isGPU bool
 	// NumCompiled counts compilations; it stands still in a run whose shapes are settled.
 	NumCompiled int
 }
@@ -37,7 +37,7 @@ func Open(o Options) (*Engine, error) {
 			return nil, &fault.Error{Code: fault.CodeExhausted, What: "cannot open the accelerator plug-in", Where: o.Plugin,
 				Err: err, Next: "hone engine install cpu"}
 		}
-		return &Engine{backend: b}, nil
+		return &Engine{backend: b, isGPU: b.IsGPU()}, nil
 	}
 	// The backend's default worker pool can deadlock when several large products are ready at once; unlimited
 	// parallelism does not (measured, docs/LOG.md).
@@ -50,6 +50,9 @@ func Open(o Options) (*Engine, error) {
 
 // PureGo reports whether the engine runs without a plug-in, and so without dynamic slices and donation.
 func (e *Engine) PureGo() bool { return e.pureGo }
+
+// IsGPU reports whether the device is a GPU, where wide programs are cheap and each compilation is dear.
+func (e *Engine) IsGPU() bool { return e.isGPU }
 
 // Description names the device for people.
 func (e *Engine) Description() string { return e.backend.Description() }

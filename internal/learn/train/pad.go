@@ -18,9 +18,6 @@ type padded struct {
 	sampled                    bool // the rows carry sampler logprobs
 }
 
-// rowMultiple rounds row lengths up, so that few shapes are compiled.
-const rowMultiple = 64
-
 func roundUp(x, multiple int) int { return (x + multiple - 1) / multiple * multiple }
 
 // pad lays rows out: trained token i of a row takes its logprob from position i-1. Trained tokens have the given
@@ -31,8 +28,8 @@ func (t *Trainer) pad(rows []batch.Sequence, weight float64) padded {
 		longest = max(longest, len(r.IDs))
 		trained += r.NumTrained()
 	}
-	x := padded{n: t.microBatch, c: roundUp(longest, rowMultiple)}
-	x.m = roundUp(trained, x.n*rowMultiple/2)
+	x := padded{n: t.microBatch, c: roundUp(longest, t.rowMultiple)}
+	x.m = roundUp(trained, x.n*t.rowMultiple/2)
 	x.ids = make([]int32, x.n*x.c)
 	x.index, x.target = make([]int32, x.m), make([]int32, x.m)
 	x.weight, x.sampler, x.advantage = make([]float32, x.m), make([]float32, x.m), make([]float32, x.m)

@@ -15,7 +15,9 @@ import (
 // Options shape a trainer. Zero values mean the defaults named.
 type Options struct {
 	LoRA        model.LoRA
-	MicroBatch  int     // rows computed at one time (4): activations of all layers are kept, about 2 MB a token for a 135M model
+	MicroBatch  int     // rows computed at one time (4; 16 on a GPU): activations of all layers are kept, about 2 MB a token for a 135M model
+	RowMultiple int     // row lengths are rounded up to it (64; 256 on a GPU): larger wastes work, smaller compiles more programs
+	MaxPrefix   int     // longest prefix to share (no bound): each length is a compilation of its own
 	Clip        float64 // bound of the gradient's global norm (1)
 	Temperature float64 // of the logprobs, the one rollouts are sampled at (1)
 }
@@ -28,6 +30,8 @@ type Trainer struct {
 	weights     []engine.Buffer
 	temperature float64
 	microBatch  int
+	rowMultiple int
+	maxPrefix   int
 	clip        float64
 	size        int // length of the adapter's flat vector
 	programs    map[string]*engine.Program
@@ -40,7 +44,10 @@ type Trainer struct {
 // New starts from a state made by NewState or read from a checkpoint.
 func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o Options) (*Trainer, error) {
 	if o.MicroBatch == 0 {
-		o.MicroBatch = 4
+		o.MicroBatch = byDevice(e, 4, 16)
+	}
+	if o.RowMultiple == 0 {
+		o.RowMultiple = byDevice(e, 64, 256)
 	}
 	if o.Clip == 0 {
 		o.Clip = 1
@@ -50,11 +57,18 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 	}
 	_, size := o.LoRA.Pieces(s)
 	t := &Trainer{engine: e, spec: s, lora: o.LoRA, weights: weights, temperature: o.Temperature,
-		microBatch: o.MicroBatch, clip: o.Clip, size: size, programs: map[string]*engine.Program{}}
+		microBatch: o.MicroBatch, rowMultiple: o.RowMultiple, maxPrefix: o.MaxPrefix, clip: o.Clip, size: size, programs: map[string]*engine.Program{}}
 	if err := t.SetState(state); err != nil {
 		return nil, err
 	}
 	return t, nil
+}
+
+func byDevice(e *engine.Engine, cpu, gpu int) int {
+	if e.IsGPU() {
+		return gpu
+	}
+	return cpu
 }
 
 // State is all a trainer must remember between steps, on the host.
@@ -169,6 +183,7 @@ func (t *Trainer) PolicyGradient(ctx context.Context, b batch.Batch, rate float6
 // step takes one optimiser step: rows in micro-batches against one prefix, then the prefix's own backward pass, then
 // AdamW. Gradients equal those of the rows computed whole. A loss that is not a number leaves the state as it was.
 func (t *Trainer) step(ctx context.Context, b batch.Batch, o objective, rate float64) (batch.StepStats, error) {
+	b = b.Shorten(t.maxPrefix)
 	stats := batch.StepStats{NumTokens: len(b.Prefix), NumTrained: b.NumTrained()}
 	if stats.NumTrained == 0 {
 		return stats, fmt.Errorf("a step without trained tokens")
@@ -317,6 +332,7 @@ func (t *Trainer) rows(rows []batch.Sequence, o objective, kv []engine.Buffer, p
 
 // Score returns the trainer's logprobs of each row's trained tokens, in order.
 func (t *Trainer) Score(b batch.Batch) ([][]float32, error) {
+	b = b.Shorten(t.maxPrefix)
 	kv, ids, err := t.prefix(b.Prefix)
 	if err != nil {
 		return nil, err

@@ -24,6 +24,7 @@ type Backend struct {
 	notimplemented.Backend
 	plugin    *pjrt.Plugin
 	client    *pjrt.Client
+	precision string // of matrix products of float32
 	finalized bool
 }
 
@@ -33,12 +34,21 @@ func New(path string) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	client, err := plugin.NewClient(pjrt.NamedValuesMap{})
+	options, precision := pjrt.NamedValuesMap{}, "DEFAULT"
+	if plugin.IsCUDA() {
+		// Processes may share the device, so memory is taken as it is needed. DEFAULT would round factors to TF32
+		// there, whose 10 bits set sampler and trainer further apart than a run in float32 tolerates.
+		options["preallocate"], precision = false, "HIGHEST"
+	}
+	client, err := plugin.NewClient(options)
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{plugin: plugin, client: client}, nil
+	return &Backend{plugin: plugin, client: client, precision: precision}, nil
 }
+
+// IsGPU reports whether the device is a GPU.
+func (b *Backend) IsGPU() bool { return b.plugin.IsCUDA() }
 
 // Name implements compute.Backend.
 func (b *Backend) Name() string { return "stablehlo" }

