@@ -32,6 +32,8 @@ type MCP struct {
 	Config  string        `yaml:"config" doc:"file with the servers, in the mcpServers or the servers form"`
 	Only    []string      `yaml:"only" doc:"names of the servers to use; empty takes all"`
 	Timeout time.Duration `yaml:"timeout" min:"0.001" max:"3600" doc:"deadline of one call"`
+
+	Approval Approval `yaml:"approval" doc:"which tool calls are sent unasked while collecting"`
 }
 
 // Model is the base model.
@@ -109,8 +111,9 @@ type Engine struct {
 // Default returns the configuration of an empty file.
 func Default() Config {
 	return Config{
-		RunsDir:   "runs",
-		MCP:       MCP{Config: ".mcp.json", Only: []string{}, Timeout: 30 * time.Second},
+		RunsDir: "runs",
+		MCP: MCP{Config: ".mcp.json", Only: []string{}, Timeout: 30 * time.Second,
+			Approval: Approval{Mode: "ask", Deny: []string{}, Ask: []string{}, Allow: []string{}}},
 		Model:     Model{Base: "SmolLM2-135M-Instruct", Context: 2048},
 		Scenarios: Scenarios{File: "scenarios.json"},
 		Rollout: Rollout{
@@ -136,6 +139,9 @@ func Default() Config {
 // Validate reports the first value out of its bounds as a *ValueError, whose Path names the key.
 func (c *Config) Validate() error {
 	if err := checkTags(c); err != nil {
+		return err
+	}
+	if err := c.MCP.Approval.check(); err != nil {
 		return err
 	}
 	if c.Rollout.MaxTokens >= c.Model.Context {

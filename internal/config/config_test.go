@@ -64,6 +64,11 @@ func TestParseErrors(t *testing.T) {
 		{"merge key", "sft:\n  <<: {epochs: 2}\n", "f:2:3\n", "merge keys"},
 		{"two documents", "seed: 1\n---\nseed: 2\n", "f:2:1\n", "more than one document"},
 		{"duplicate key", "seed: 1\nseed: 2\n", "f:2:1\n", "already defined"},
+		{"approval mode", "mcp:\n  approval:\n    mode: yes\n", "f:3:11\n", `mcp.approval.mode: "yes" is none of ask, auto, readonly`},
+		{"approval rule of spaces", "mcp: {approval: {deny: [\"calc/ \"]}}\n", "f:1:24\n", `mcp.approval.deny: "calc/ " is neither server nor server/tool`},
+		{"approval rule without a tool", "mcp: {approval: {allow: [calc, \"calc/\"]}}\n", "f:1:25\n", `"calc/" is neither`},
+		{"approval rule without a server", "mcp: {approval: {ask: [/add]}}\n", "f:1:23\n", `"/add" is neither`},
+		{"approval is a list", "mcp: {approval: [ask]}\n", "f:1:17\n", "mcp.approval is not a mapping"},
 		{"no yaml", "seed: [1\n", "f:1:", "']'"},
 		{"too large", strings.Repeat("#", MaxFileBytes+1), "f", "more than 1048576 bytes"},
 	} {
@@ -105,6 +110,7 @@ func TestYAMLRoundTrips(t *testing.T) {
 		c.Name = rapid.StringMatching(`[a-z0-9 :#'"{}-]{0,12}`).Draw(r, "name")
 		c.MCP.Timeout = time.Duration(rapid.Int64Range(1e6, 3600e9).Draw(r, "timeout"))
 		c.MCP.Only = rapid.SliceOf(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"yes", "1e3", ".mcp.json", "~", "a: b", "\t"}))).Draw(r, "only")
+		c.MCP.Approval.Deny = rapid.SliceOf(rapid.StringMatching(`[a-z*]{1,5}(/[a-z*_:#-]{1,8})?`)).Draw(r, "deny")
 		c.SFT.Optimizer.LearningRate = rapid.Float64Range(0, 1).Draw(r, "lr")
 		c.Eval.Split = rapid.SampledFrom([]string{"validation", "test"}).Draw(r, "split")
 		if err := c.Validate(); err != nil {

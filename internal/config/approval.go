@@ -1,0 +1,30 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Approval says which tool calls hone collect sends unasked. deny outranks ask, ask outranks allow, and all three
+// outrank mode. A rule is "server" or "server/tool", where * stands for any characters.
+type Approval struct {
+	Mode  string   `yaml:"mode" enum:"ask,auto,readonly" doc:"calls that no rule matches: ask a person, send them (auto), or send those of tools annotated as read-only (readonly)"`
+	Deny  []string `yaml:"deny" doc:"rules for calls that are never sent: server or server/tool, * stands for any characters"`
+	Ask   []string `yaml:"ask" doc:"rules for calls that a person is asked about"`
+	Allow []string `yaml:"allow" doc:"rules for calls that are sent unasked"`
+}
+
+// check refuses rules that could match nothing, for a deny rule that does is worse than none.
+func (a Approval) check() error {
+	for _, l := range []struct {
+		key   string
+		rules []string
+	}{{"deny", a.Deny}, {"ask", a.Ask}, {"allow", a.Allow}} {
+		for _, r := range l.rules {
+			if r == "" || strings.TrimSpace(r) != r || strings.HasPrefix(r, "/") || strings.HasSuffix(r, "/") {
+				return &ValueError{"mcp.approval." + l.key, fmt.Sprintf("%q is neither server nor server/tool", r)}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+// Package approval decides which tool calls are sent: by rules, by a mode, or by asking a person. Each decision is a
+// value whose text is kept in the trajectory, and the model is told of a denial in place of a result.
+package approval
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"hone/internal/chat"
+	"hone/internal/fault"
+)
+
+// Mode decides the calls that no rule matches.
+type Mode string
+
+const (
+	Ask      Mode = "ask"      // a person is asked
+	Auto     Mode = "auto"     // they are sent
+	ReadOnly Mode = "readonly" // they are sent where the tool is annotated as read-only, else denied
+)
+
+// Tool is what a rule looks at. ReadOnly is the server's own readOnlyHint (MCP specification, tool annotations): true
+// only where the server states it, and worth as much as the server is trusted.
+type Tool struct {
+	Server   string
+	Name     string // the server's own name of the tool, not the model's
+	ReadOnly bool
+}
+
+// ID is the tool as a rule names it: "server/tool".
+func (t Tool) ID() string { return t.Server + "/" + t.Name }
+
+// Options say how calls are decided. Deny outranks Ask, Ask outranks Allow, and all of them outrank Mode.
+type Options struct {
+	Mode             Mode // empty: Ask
+	Deny, Ask, Allow []string
+
+	Tools    map[string]Tool // by the name the model uses
+	Prompter Prompter        // nil: nobody can be asked, so what would be asked is denied
+}
+
+// Source says who decided.
+type Source string
+
+const (
+	ByRule   Source = "rule"
+	ByMode   Source = "mode"
+	ByPerson Source = "person"
+	ByNobody Source = "nobody" // a person was to be asked and could not
+)
+
+// Decision is the answer for one call.
+type Decision struct {
+	Allowed bool
+	By      Source
+	Why     string // what is kept in the trajectory and, of a denial, shown to the model
+}
+
+// Gate decides calls. It may be used from many goroutines: questions are asked one at a time.
+type Gate struct {
+	mode             Mode
+	deny, ask, allow []rule
+	tools            map[string]Tool
+	prompter         Prompter
+
+	asking sync.Mutex
+	always map[string]string // tool ID or server name to what the person said
+}
+
+// New returns a gate. A rule or mode that cannot be read is a *fault.Error.
+func New(o Options) (*Gate, error) {
+	g := &Gate{mode: o.Mode, tools: o.Tools, prompter: o.Prompter, always: map[string]string{}}
+	switch g.mode {
+	case "":
+		g.mode = Ask
+	case Ask, Auto, ReadOnly:
+	default:
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the approval mode is not known", Where: "mcp.approval.mode",
+			Why: fmt.Sprintf("%q is none of ask, auto, readonly", o.Mode)}
+	}
+	for _, l := range []struct {
+		key      string
+		patterns []string
+		rules    *[]rule
+	}{{"deny", o.Deny, &g.deny}, {"ask", o.Ask, &g.ask}, {"allow", o.Allow, &g.allow}} {
+		for _, p := range l.patterns {
+			r, err := parseRule(p)
+			if err != nil {
+				return nil, &fault.Error{Code: fault.CodeUsage, What: "an approval rule cannot be read",
+					Where: "mcp.approval." + l.key, Err: err, Next: `write "server" or "server/tool"; * stands for any characters`}
+			}
+			*l.rules = append(*l.rules, r)
+		}
+	}
+	return g, nil
+}
+
+// Decide answers for one call, and asks the person where it has to. A name that is no tool of the catalog is allowed,
+// for the servers' pool answers it as an unknown tool and sends nothing; nobody should be asked about it.
+func (g *Gate) Decide(ctx context.Context, call chat.ToolCall) Decision {
+	tool, known := g.tools[call.Name]
+	if !known {
+		return Decision{Allowed: true, By: ByRule, Why: "not sent: no tool has this name"}
+	}
+	if r, ok := first(g.deny, tool); ok {
+		return Decision{By: ByRule, Why: fmt.Sprintf("denied by the rule %q", r)}
+	}
+	if r, ok := first(g.ask, tool); ok {
+		return g.askFor(ctx, tool, call, fmt.Sprintf("to send it unasked, take %q out of mcp.approval.ask and add %q to mcp.approval.allow", r, tool.ID()))
+	}
+	if r, ok := first(g.allow, tool); ok {
+		return Decision{Allowed: true, By: ByRule, Why: fmt.Sprintf("allowed by the rule %q", r)}
+	}
+	advice := fmt.Sprintf("no rule allows it; to send it, add %q to mcp.approval.allow", tool.ID())
+	switch {
+	case g.mode == Auto:
+		return Decision{Allowed: true, By: ByMode, Why: "allowed by the mode auto"}
+	case g.mode == ReadOnly && tool.ReadOnly:
+		return Decision{Allowed: true, By: ByMode, Why: "allowed by the mode readonly"}
+	case g.mode == ReadOnly:
+		return Decision{By: ByMode, Why: "denied by the mode readonly, since the tool is not annotated as read-only; " + advice}
+	}
+	return g.askFor(ctx, tool, call, advice)
+}
+
+// askFor asks the person unless they have said always. advice is for the case that nobody can be asked.
+func (g *Gate) askFor(ctx context.Context, tool Tool, call chat.ToolCall, advice string) Decision {
+	if g.prompter == nil {
+		return Decision{By: ByNobody, Why: "denied because nobody can be asked and " + advice}
+	}
+	g.asking.Lock()
+	defer g.asking.Unlock()
+	for _, key := range []string{tool.ID(), tool.Server} {
+		if why, ok := g.always[key]; ok {
+			return Decision{Allowed: true, By: ByPerson, Why: why}
+		}
+	}
+	answer, err := g.prompter.Ask(ctx, Question{Tool: tool, Arguments: call.Arguments})
+	if err != nil {
+		return Decision{By: ByNobody, Why: "denied because the question was not answered: " + err.Error()}
+	}
+	d := Decision{Allowed: true, By: ByPerson}
+	switch answer {
+	case Yes:
+		d.Why = "allowed by the user"
+	case AlwaysTool:
+		d.Why = "allowed by the user, always for " + tool.ID()
+		g.always[tool.ID()] = d.Why
+	case AlwaysServer:
+		d.Why = "allowed by the user, always for " + tool.Server
+		g.always[tool.Server] = d.Why
+	default:
+		d.Allowed, d.Why = false, "denied by the user"
+	}
+	return d
+}
+
+// Unused returns the rules that match no tool, as "deny github/delet_repo": a misspelt deny rule denies nothing.
+func (g *Gate) Unused() []string {
+	var out []string
+	for _, l := range []struct {
+		key   string
+		rules []rule
+	}{{"deny", g.deny}, {"ask", g.ask}, {"allow", g.allow}} {
+		for _, r := range l.rules {
+			if !r.matchesAny(g.tools) {
+				out = append(out, l.key+" "+string(r))
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,269 @@
+package approval
+
+import (
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.uber.org/goleak"
+	"pgregory.net/rapid"
+
+	"hone/internal/chat"
+	"hone/internal/episode/rollout"
+	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var catalog = map[string]Tool{
+	"add":    {Server: "calc", Name: "add"},
+	"sub":    {Server: "calc", Name: "sub"},
+	"read":   {Server: "files", Name: "read", ReadOnly: true},
+	"write":  {Server: "files", Name: "write"},
+	"c7":     {Server: "io.github.up/context7", Name: "docs/get"},
+	"files2": {Server: "files2", Name: "read", ReadOnly: true},
+}
+
+// asked is a prompter that gives its answers in turn and keeps the questions.
+type asked struct {
+	mu        sync.Mutex
+	answers   []Answer
+	questions []Question
+	err       error
+}
+
+func (a *asked) Ask(_ context.Context, q Question) (Answer, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.questions = append(a.questions, q)
+	if a.err != nil || len(a.answers) == 0 {
+		return No, a.err
+	}
+	next := a.answers[0]
+	a.answers = a.answers[1:]
+	return next, nil
+}
+
+func gate(t *testing.T, o Options) *Gate {
+	t.Helper()
+	if o.Tools == nil {
+		o.Tools = catalog
+	}
+	g, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+func TestDecide(t *testing.T) {
+	all := []string{"*"}
+	for _, tc := range []struct {
+		name    string
+		o       Options
+		tool    string
+		allowed bool
+		by      Source
+		why     string
+	}{
+		{"no rule, nobody there", Options{}, "add", false, ByNobody, `add "calc/add" to mcp.approval.allow`},
+		{"no rule, auto", Options{Mode: Auto}, "add", true, ByMode, "auto"},
+		{"readonly, hint", Options{Mode: ReadOnly}, "read", true, ByMode, "readonly"},
+		{"readonly, no hint", Options{Mode: ReadOnly}, "write", false, ByMode, `add "files/write" to mcp.approval.allow`},
+		{"readonly, allowed by rule", Options{Mode: ReadOnly, Allow: []string{"files/write"}}, "write", true, ByRule, `"files/write"`},
+		{"allowed server", Options{Allow: []string{"calc"}}, "add", true, ByRule, `"calc"`},
+		{"allowed by wildcard", Options{Allow: []string{"c*c/a*"}}, "add", true, ByRule, `"c*c/a*"`},
+		{"server name is no prefix", Options{Allow: []string{"files"}}, "files2", false, ByNobody, "files2/read"},
+		{"slashes in both names", Options{Allow: []string{"io.github.up/context7/docs/*"}}, "c7", true, ByRule, "docs/*"},
+		{"server name with a slash", Options{Allow: []string{"io.github.up/context7"}}, "c7", true, ByRule, "context7"},
+		{"deny over ask and allow", Options{Mode: Auto, Deny: []string{"calc/add"}, Ask: all, Allow: all, Prompter: YesToAll{}}, "add", false, ByRule, `denied by the rule "calc/add"`},
+		{"ask over allow", Options{Mode: Auto, Ask: []string{"calc"}, Allow: all, Prompter: &asked{}}, "add", false, ByPerson, "denied by the user"},
+		{"ask over auto, nobody there", Options{Mode: Auto, Ask: []string{"calc"}}, "add", false, ByNobody, `take "calc" out of mcp.approval.ask`},
+		{"--yes", Options{Prompter: YesToAll{}}, "add", true, ByPerson, "allowed by the user"},
+		{"person says no", Options{Prompter: &asked{answers: []Answer{No}}}, "add", false, ByPerson, "denied by the user"},
+		{"question fails", Options{Prompter: &asked{err: errors.New("hung up")}}, "add", false, ByNobody, "hung up"},
+		{"unknown tool", Options{Deny: all}, "nonsense", true, ByRule, "not sent"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			d := gate(t, tc.o).Decide(t.Context(), chat.ToolCall{Name: tc.tool, Arguments: "{}"})
+			if d.Allowed != tc.allowed || d.By != tc.by || !strings.Contains(d.Why, tc.why) {
+				t.Errorf("%+v, want allowed %v by %s with %q", d, tc.allowed, tc.by, tc.why)
+			}
+		})
+	}
+}
+
+func TestAlways(t *testing.T) {
+	for _, tc := range []struct {
+		name      string
+		answers   []Answer
+		tools     []string
+		want      []bool
+		questions int
+	}{
+		{"yes is for one call", []Answer{Yes, No}, []string{"add", "add"}, []bool{true, false}, 2},
+		{"always this tool", []Answer{AlwaysTool, No}, []string{"add", "add", "sub"}, []bool{true, true, false}, 2},
+		{"always this server", []Answer{AlwaysServer, No}, []string{"add", "sub", "read"}, []bool{true, true, false}, 2},
+		{"no is for one call", []Answer{No, Yes}, []string{"add", "add"}, []bool{false, true}, 2},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := &asked{answers: tc.answers}
+			g := gate(t, Options{Prompter: p})
+			for i, tool := range tc.tools {
+				if d := g.Decide(t.Context(), chat.ToolCall{Name: tool}); d.Allowed != tc.want[i] {
+					t.Errorf("call %d of %s: %+v", i, tool, d)
+				}
+			}
+			if len(p.questions) != tc.questions {
+				t.Errorf("%d questions, want %d", len(p.questions), tc.questions)
+			}
+		})
+	}
+}
+
+// Episodes ask from many goroutines; after one "always" nobody is asked again.
+func TestQuestionsAreAskedOneAtATime(t *testing.T) {
+	p := &counting{}
+	g := gate(t, Options{Prompter: p})
+	var wg sync.WaitGroup
+	for range 16 {
+		wg.Go(func() {
+			if d := g.Decide(t.Context(), chat.ToolCall{Name: "add"}); !d.Allowed {
+				t.Errorf("%+v", d)
+			}
+		})
+	}
+	wg.Wait()
+	if p.total.Load() != 1 || p.most.Load() != 1 {
+		t.Errorf("%d questions, %d at once", p.total.Load(), p.most.Load())
+	}
+}
+
+type counting struct{ total, now, most atomic.Int64 }
+
+func (c *counting) Ask(context.Context, Question) (Answer, error) {
+	c.total.Add(1)
+	if n := c.now.Add(1); n > c.most.Load() {
+		c.most.Store(n)
+	}
+	defer c.now.Add(-1)
+	return AlwaysTool, nil
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, tc := range []struct {
+		o     Options
+		where string
+	}{
+		{Options{Mode: "always"}, "mcp.approval.mode"},
+		{Options{Deny: []string{""}}, "mcp.approval.deny"},
+		{Options{Ask: []string{"calc/"}}, "mcp.approval.ask"},
+		{Options{Allow: []string{"/add"}}, "mcp.approval.allow"},
+		{Options{Allow: []string{" calc"}}, "mcp.approval.allow"},
+	} {
+		_, err := New(tc.o)
+		var f *fault.Error
+		if !errors.As(err, &f) || f.Code != fault.CodeUsage || f.Where != tc.where {
+			t.Errorf("%+v: %v", tc.o, err)
+		}
+	}
+}
+
+func TestUnused(t *testing.T) {
+	g := gate(t, Options{Deny: []string{"calc", "clac"}, Ask: []string{"files/*"}, Allow: []string{"files/raed"}})
+	if got, want := g.Unused(), []string{"deny clac", "allow files/raed"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// path.Match agrees where there are no slashes and no other special characters.
+func TestGlobAgreesWithPathMatch(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		pattern := rapid.StringMatching(`[ab*]{0,8}`).Draw(r, "pattern")
+		text := rapid.StringMatching(`[ab]{0,10}`).Draw(r, "text")
+		want, err := path.Match(pattern, text)
+		if err != nil {
+			r.Skip()
+		}
+		if got := glob(pattern, text); got != want {
+			r.Fatalf("glob(%q, %q) = %v", pattern, text, got)
+		}
+	})
+}
+
+// Whatever else the rules say, what a deny rule matches is never sent, and what is not sent reaches no server.
+func TestDenyIsNeverOutranked(t *testing.T) {
+	names := []string{"add", "sub", "read", "write", "c7", "files2"}
+	pattern := rapid.SampledFrom([]string{"*", "calc", "calc/*", "files*", "files/read", "*/add", "io*", "nothing"})
+	rapid.Check(t, func(r *rapid.T) {
+		o := Options{Tools: catalog, Prompter: YesToAll{},
+			Mode: rapid.SampledFrom([]Mode{Ask, Auto, ReadOnly}).Draw(r, "mode"),
+			Deny: rapid.SliceOfN(pattern, 0, 2).Draw(r, "deny"), Ask: rapid.SliceOfN(pattern, 0, 2).Draw(r, "ask"),
+			Allow: rapid.SliceOfN(pattern, 0, 2).Draw(r, "allow")}
+		g, err := New(o)
+		if err != nil {
+			r.Fatal(err)
+		}
+		inner := &fakeTools{}
+		s, err := g.Wrap(inner).Open(t.Context(), "e")
+		if err != nil {
+			r.Fatal(err)
+		}
+		var calls []chat.ToolCall
+		for _, n := range rapid.SliceOfN(rapid.SampledFrom(names), 1, 6).Draw(r, "calls") {
+			calls = append(calls, chat.ToolCall{ID: "id" + n, Name: n, Arguments: "{}"})
+		}
+		results := s.Call(t.Context(), calls)
+		if len(results) != len(calls) {
+			r.Fatalf("%d results for %d calls", len(results), len(calls))
+		}
+		sent := 0
+		for i, res := range results {
+			if res.Call != calls[i] || res.Approval == "" {
+				r.Fatalf("result %d: %+v of %+v", i, res, calls[i])
+			}
+			_, denied := first(g.deny, catalog[calls[i].Name])
+			if denied != (res.Status == trajectory.CallDenied) && (denied || o.Mode != ReadOnly) {
+				r.Fatalf("deny rules match: %v, result %+v", denied, res)
+			}
+			if res.Status != trajectory.CallDenied {
+				sent++
+			} else if !strings.HasPrefix(res.Text, "The call was denied: ") || res.Error == "" {
+				r.Fatalf("the model is not told: %+v", res)
+			}
+		}
+		if sent != len(inner.sent) {
+			r.Fatalf("%d calls reached the server, %d were allowed", len(inner.sent), sent)
+		}
+	})
+}
+
+type fakeTools struct {
+	sent []chat.ToolCall
+	err  error
+}
+
+func (f *fakeTools) Open(context.Context, string) (rollout.Session, error) { return f, f.err }
+func (f *fakeTools) Close() error                                          { return nil }
+
+func (f *fakeTools) Call(_ context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
+	f.sent = append(f.sent, calls...)
+	var out []trajectory.ToolResult
+	for _, c := range calls {
+		out = append(out, trajectory.ToolResult{Call: c, Status: trajectory.CallOK, Text: c.Name})
+	}
+	return out
+}
+
+func TestOpenFails(t *testing.T) {
+	want := errors.New("down")
+	if _, err := gate(t, Options{}).Wrap(&fakeTools{err: want}).Open(t.Context(), "e"); !errors.Is(err, want) {
+		t.Error(err)
+	}
+}

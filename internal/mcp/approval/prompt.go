@@ -1,0 +1,142 @@
+package approval
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Question is one call to be asked about.
+type Question struct {
+	Tool      Tool
+	Arguments string // as the model wrote them
+}
+
+// Answer is what the person said.
+type Answer int
+
+const (
+	No Answer = iota
+	Yes
+	AlwaysTool   // this call, and every later one of this tool in this run
+	AlwaysServer // this call, and every later one of this server in this run
+)
+
+// Prompter asks a person. An error counts as a denial.
+type Prompter interface {
+	Ask(ctx context.Context, q Question) (Answer, error)
+}
+
+// YesToAll answers every question with yes: what --yes means. Rules that deny still do.
+type YesToAll struct{}
+
+func (YesToAll) Ask(context.Context, Question) (Answer, error) { return Yes, nil }
+
+// mostTries bounds how often an answer that is none is asked for again.
+const mostTries = 3
+
+// Terminal asks on a terminal. What the model and the server wrote is shown in full and escaped, so that it can
+// neither hide a part of itself nor draw a question of its own.
+type Terminal struct {
+	out io.Writer
+
+	mu      sync.Mutex
+	in      *bufio.Reader
+	pending chan line // the read of a question that was given up, which the next one takes over
+}
+
+type line struct {
+	text string
+	err  error
+}
+
+// NewTerminal returns a prompter that reads lines from in and writes to out; both are a terminal's.
+func NewTerminal(in io.Reader, out io.Writer) *Terminal {
+	return &Terminal{in: bufio.NewReader(in), out: out}
+}
+
+// Ask shows the call and waits for a line or for ctx. An answer that is none of the offered is asked for again, three
+// times in all; the end of the input is an error.
+func (t *Terminal) Ask(ctx context.Context, q Question) (Answer, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	note := ""
+	if q.Tool.ReadOnly {
+		note = " (annotated as read-only)"
+	}
+	fmt.Fprintf(t.out, "\nThe model asks to call a tool.\n  server:    %s\n  tool:      %s%s\n  arguments: %s\n",
+		name(q.Tool.Server), name(q.Tool.Name), note, arguments(q.Arguments))
+	for range mostTries {
+		fmt.Fprint(t.out, "Send it? [y]es, [n]o, [a]lways this tool, always this [s]erver: ")
+		text, err := t.readLine(ctx)
+		if err != nil {
+			fmt.Fprintln(t.out)
+			return No, err
+		}
+		switch strings.ToLower(strings.TrimSpace(text)) {
+		case "y", "yes":
+			return Yes, nil
+		case "n", "no":
+			return No, nil
+		case "a", "t", "always", "tool":
+			return AlwaysTool, nil
+		case "s", "server":
+			return AlwaysServer, nil
+		}
+	}
+	return No, errors.New("none of the answers was y, n, a or s")
+}
+
+// readLine waits in a goroutine because a terminal's read cannot be cancelled.
+func (t *Terminal) readLine(ctx context.Context) (string, error) {
+	if t.pending == nil {
+		t.pending = make(chan line, 1)
+		go func(to chan<- line) {
+			text, err := t.in.ReadString('\n')
+			to <- line{text, err}
+		}(t.pending)
+	}
+	select {
+	case l := <-t.pending:
+		t.pending = nil
+		if l.err != nil {
+			return "", fmt.Errorf("the input ended: %w", l.err)
+		}
+		return l.text, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// arguments indents JSON, order and numbers kept; other text is quoted, for its line breaks could look like ours.
+func arguments(text string) string {
+	var b bytes.Buffer
+	if json.Indent(&b, []byte(text), "  ", "  ") != nil {
+		return strconv.Quote(text)
+	}
+	return visible(b.String())
+}
+
+// name shows a name on one line.
+func name(text string) string { return strings.ReplaceAll(visible(text), "\n", `\n`) }
+
+// visible escapes what a terminal would obey or not show: controls, text direction, zero widths.
+func visible(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		if r == '\n' || strconv.IsPrint(r) {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := strconv.QuoteRuneToASCII(r)
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
+}

@@ -1,0 +1,186 @@
+package approval
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+
+	"hone/internal/chat"
+)
+
+// terminal is a pseudo-terminal with a person at its other end.
+type terminal struct {
+	t      *testing.T
+	person *os.File
+	screen *bufio.Reader
+	*Terminal
+}
+
+func newTerminal(t *testing.T) *terminal {
+	t.Helper()
+	person, theirs, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { theirs.Close(); person.Close() })
+	return &terminal{t, person, bufio.NewReader(person), NewTerminal(theirs, theirs)}
+}
+
+// shows reads the screen up to and including text, and returns what was on it.
+func (p *terminal) shows(text string) string {
+	p.t.Helper()
+	var seen strings.Builder
+	for !strings.HasSuffix(seen.String(), text) {
+		b, err := p.screen.ReadByte()
+		if err != nil {
+			p.t.Fatalf("the screen ended without %q: %q: %v", text, seen.String(), err)
+		}
+		seen.WriteByte(b)
+	}
+	return seen.String()
+}
+
+func (p *terminal) types(text string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.person, text); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+const question = "always this [s]erver: "
+
+func TestTerminalAnswers(t *testing.T) {
+	for _, tc := range []struct {
+		typed []string
+		want  Answer
+		err   string
+	}{
+		{[]string{"y\n"}, Yes, ""},
+		{[]string{" YES \n"}, Yes, ""},
+		{[]string{"n\n"}, No, ""},
+		{[]string{"a\n"}, AlwaysTool, ""},
+		{[]string{"s\n"}, AlwaysServer, ""},
+		{[]string{"\n", "what?\n", "y\n"}, Yes, ""},
+		{[]string{"\n", "\n", "\n"}, No, "none of the answers"},
+		{[]string{"\x04"}, No, "the input ended"}, // control-D
+	} {
+		p := newTerminal(t)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			got, err := p.Ask(t.Context(), Question{Tool: catalog["add"], Arguments: "{}"})
+			if got != tc.want || (err == nil) != (tc.err == "") || err != nil && !strings.Contains(err.Error(), tc.err) {
+				t.Errorf("typed %q: %v, %v", tc.typed, got, err)
+			}
+		}()
+		for _, text := range tc.typed {
+			p.shows(question)
+			p.types(text)
+		}
+		<-done
+	}
+}
+
+// The whole call is on the screen, and nothing in it is obeyed by the terminal or hidden from the person.
+func TestTerminalShowsEverything(t *testing.T) {
+	long := strings.Repeat("x", 3000)
+	for _, tc := range []struct {
+		name      string
+		tool      Tool
+		arguments string
+		want      []string
+		never     []string
+	}{
+		{"plain", Tool{Server: "calc", Name: "add"}, `{"b":1.50,"a":[2]}`,
+			[]string{"server:    calc\r\n", "tool:      add\r\n", "\"b\": 1.50,\r\n", "\"a\": [\r\n"}, []string{"read-only"}},
+		{"read-only", Tool{Server: "f", Name: "get", ReadOnly: true}, `{}`, []string{"get (annotated as read-only)"}, nil},
+		{"long", Tool{Server: "f", Name: "put"}, `{"text":"` + long + `"}`, []string{long}, nil},
+		{"escape sequences", Tool{Server: "f", Name: "p\x1b[2Jut\nfake"}, "{\"a\":\"\u202e\u200b\"}",
+			[]string{`p\x1b[2Jut\nfake`, `\u202e\u200b`}, []string{"\x1b", "\u202e", "\u200b"}},
+		{"not JSON", Tool{Server: "f", Name: "put"}, "x\n  tool:      harmless", []string{`"x\n  tool:      harmless"`}, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := newTerminal(t)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				_, _ = p.Ask(t.Context(), Question{Tool: tc.tool, Arguments: tc.arguments})
+			}()
+			screen := p.shows(question)
+			p.types("n\n")
+			<-done
+			for _, w := range tc.want {
+				if !strings.Contains(screen, w) {
+					t.Errorf("%q is not on the screen:\n%q", w, screen)
+				}
+			}
+			for _, n := range tc.never {
+				if strings.Contains(screen, n) {
+					t.Errorf("%q is on the screen:\n%q", n, screen)
+				}
+			}
+		})
+	}
+}
+
+// A question given up leaves no second reader behind: the line typed later answers the next question.
+func TestTerminalIsCancelled(t *testing.T) {
+	p := newTerminal(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if a, err := p.Ask(ctx, Question{}); a != No || !errors.Is(err, context.Canceled) {
+			t.Errorf("%v, %v", a, err)
+		}
+	}()
+	p.shows(question)
+	cancel()
+	<-done
+	done = make(chan struct{})
+	go func() {
+		defer close(done)
+		if a, err := p.Ask(t.Context(), Question{}); a != AlwaysServer || err != nil {
+			t.Errorf("%v, %v", a, err)
+		}
+	}()
+	p.shows(question)
+	p.types("s\n")
+	<-done
+}
+
+// The whole way: a gate, a session, a person at a pseudo-terminal who answers three calls of one turn.
+func TestSessionAsksOnATerminal(t *testing.T) {
+	p := newTerminal(t)
+	inner := &fakeTools{}
+	s, err := gate(t, Options{Prompter: p.Terminal, Deny: []string{"files/write"}}).Wrap(inner).Open(t.Context(), "e")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := []chat.ToolCall{{Name: "add"}, {Name: "write"}, {Name: "read"}, {Name: "add"}}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		results := s.Call(t.Context(), calls)
+		want := []string{"allowed by the user, always for calc/add", `denied by the rule "files/write"`, "denied by the user", "allowed by the user, always for calc/add"}
+		for i, r := range results {
+			if r.Approval != want[i] {
+				t.Errorf("call %d: %q, want %q", i, r.Approval, want[i])
+			}
+		}
+	}()
+	p.shows(question)
+	p.types("a\n")
+	p.shows(question)
+	p.types("n\n")
+	<-done
+	if len(inner.sent) != 2 || inner.sent[0].Name != "add" || inner.sent[1].Name != "add" {
+		t.Errorf("sent: %+v", inner.sent)
+	}
+}
