@@ -80,6 +80,7 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot listen", Where: o.listen, Next: "name another address with --listen", Err: err}
 	}
 	defer func() { _ = listener.Close() }() // Serve has closed it where all went well
+
 	if at, ok := listener.Addr().(*net.TCPAddr); key == "" && (!ok || !at.IP.IsLoopback()) { // before the model takes its time to load
 		return &fault.Error{Code: fault.CodeUsage, What: "will not serve without a key", Where: "--listen " + o.listen,
 			Why: "the address can be reached from other machines", Next: "name the variable that holds a key with --key-env, or listen on 127.0.0.1"}
