@@ -8,7 +8,7 @@ export GOEXPERIMENT = simd
 # Tensor code is left out of -race: it is the same code slower by a factor that does not fit a test run.
 TENSORS = /internal/learn/
 
-.PHONY: build system setup demo test lint race soak dist clean
+.PHONY: build system setup demo test lint race parity soak dist clean
 
 build:
 	go build -o bin/hone ./cmd/hone
@@ -46,6 +46,15 @@ lint:
 race:
 	go test -race $$(go list ./... | grep -v $(TENSORS))
 
+# transformers and peft, pinned by hash: what hone's numbers are compared with. 6 GB, since PyPI's torch has CUDA in it.
+.venv-peer/ready: testdata/reference/requirements.txt
+	python3 -m venv --clear .venv-peer
+	.venv-peer/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	touch $@
+
+parity: setup .venv-peer/ready
+	sh scripts/parity.sh .venv-peer/bin/python
+
 # Hours: every fuzz target for FUZZTIME, then everything under the race detector, tensor code too.
 FUZZTIME = 10m
 soak: setup .venv/openai-3.54.0
@@ -57,4 +66,4 @@ dist:
 	sh scripts/dist.sh
 
 clean:
-	rm -rf bin dist
+	rm -rf bin dist .venv-peer
