@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 
 	"hone/internal/chat"
 	"hone/internal/fault"
@@ -39,9 +38,14 @@ type Tool struct {
 type ServerTools struct {
 	Name      string `json:"name"`
 	Era       string `json:"era"`       // the negotiated protocol version
-	Transport string `json:"transport"` // stdio or http
+	Transport string `json:"transport"` // stdio, http or sse
 	Tools     []Tool `json:"tools"`
-	// StrayLines counts what the server printed to stdout that was no message.
+
+	Quarantined []Quarantined `json:"quarantined,omitempty"` // tools no model can be offered
+	Resources   []Resource    `json:"resources,omitempty"`
+	Prompts     []Prompt      `json:"prompts,omitempty"`
+	Warnings    []string      `json:"warnings,omitempty"` // about the lists
+	// StrayLines counts what the server sent that was no message.
 	StrayLines int64 `json:"stray_lines,omitempty"`
 }
 
@@ -52,56 +56,25 @@ type Catalog struct {
 }
 
 // Discover asks every server of c for its tools, at the same time. A server that cannot be reached is a *fault.Error
-// with CodeUnavailable; it shows what the server wrote to stderr. Of options, ConnectTimeout counts.
+// with CodeUnavailable; it shows what the server wrote to stderr.
 func Discover(ctx context.Context, c Config, options ...Options) (*Catalog, error) {
 	o := Options{}
 	if len(options) > 0 {
 		o = options[0]
 	}
-	o = o.withDefaults()
-	names := sortedKeys(c.Servers)
-	servers, errs := make([]ServerTools, len(names)), make([]error, len(names))
-	var wg sync.WaitGroup
-	for i, name := range names {
-		wg.Go(func() {
-			l := &launcher{name: name, server: c.Servers[name].withDefaults(), base: c.Base, limit: o.ConnectTimeout, probe: probeLimit}
-			servers[i], errs[i] = discoverOne(ctx, l)
-		})
-	}
-	wg.Wait()
-	for i, err := range errs {
-		if err != nil {
+	reports := inspect(ctx, c, o, 0)
+	catalog := &Catalog{}
+	for _, r := range reports {
+		if r.Err != nil {
 			return nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot discover the tools of an MCP server",
-				Where: names[i], Err: err, Next: "run the server's command by hand, or: hone doctor"}
+				Where: r.Tools.Name, Err: r.Err, Next: "run the server's command by hand, or: hone doctor"}
 		}
+		catalog.Servers = append(catalog.Servers, r.Tools)
 	}
-	catalog := &Catalog{Servers: servers}
 	nameTools(catalog.Servers)
 	lint(catalog.Servers)
 	catalog.Hash = catalog.hash()
 	return catalog, nil
-}
-
-func discoverOne(ctx context.Context, l *launcher) (ServerTools, error) {
-	s, err := l.open(ctx)
-	if err != nil {
-		return ServerTools{}, err
-	}
-	defer s.close()
-	ctx, cancel := context.WithTimeout(ctx, l.limit)
-	defer cancel()
-	tools, err := listTools(ctx, s)
-	if err != nil {
-		return ServerTools{}, s.explain(err)
-	}
-	found := ServerTools{Name: l.name, Transport: l.server.transport(), Tools: tools}
-	if r := s.client.InitializeResult(); r != nil {
-		found.Era = r.ProtocolVersion
-	}
-	if s.conn != nil {
-		found.StrayLines = s.conn.stray.Load()
-	}
-	return found, nil
 }
 
 // Tools is what the model is told, in catalog order.
@@ -113,6 +86,33 @@ func (c *Catalog) Tools() []chat.Tool {
 		}
 	}
 	return tools
+}
+
+// Resolve returns the server and the server's own name of the tool the model calls modelName.
+func (c *Catalog) Resolve(modelName string) (server, tool string, ok bool) {
+	for _, s := range c.Servers {
+		for _, t := range s.Tools {
+			if t.ModelName == modelName {
+				return s.Name, t.Name, true
+			}
+		}
+	}
+	return "", "", false
+}
+
+// TokenCost is what the tools cost in a prompt: count of each tool's OpenAI form, by model name, and their sum. A
+// template adds a little of its own around the list.
+func (c *Catalog) TokenCost(count func(text string) int) (total int, byTool map[string]int, err error) {
+	byTool = map[string]int{}
+	for _, t := range c.Tools() {
+		data, err := json.Marshal(t)
+		if err != nil {
+			return 0, nil, fmt.Errorf("tool %s: %w", t.Name, err)
+		}
+		byTool[t.Name] = count(string(data))
+		total += byTool[t.Name]
+	}
+	return total, byTool, nil
 }
 
 // Only returns the catalog with just the tools of these model names, which stay as they are. An unknown name is a

@@ -74,7 +74,10 @@ func TestDiscoverSkipsStrayLines(t *testing.T) {
 func TestProbeFallback(t *testing.T) {
 	for _, mode := range []string{"dies-when-probed", "hangs-when-probed"} {
 		config := configOf(t, nil)
-		l := &launcher{name: mode, server: self(t, mode), base: config.Base, limit: 30 * time.Second, probe: 500 * time.Millisecond}
+		l, err := newLauncher(mode, self(t, mode), config.Base, Options{ConnectTimeout: 30 * time.Second, ProbeTimeout: 500 * time.Millisecond}.withDefaults())
+		if err != nil {
+			t.Fatal(err)
+		}
 		s, err := l.open(context.Background())
 		if err != nil {
 			t.Fatalf("%s: %v", mode, err)

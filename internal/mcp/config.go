@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -23,13 +24,24 @@ const (
 	Shared     Isolation = "shared"  // one session for all episodes: only for servers without state
 	PerSession Isolation = "session" // one session per episode: a process of its own on stdio
 	PerProcess Isolation = "process" // and a folder and a HOME of its own, removed afterwards
+	PerReset   Isolation = "reset"   // one episode at a time has the session, which Reset makes as new for the next
 )
 
 // EpisodeDir stands in args, env and cwd for the episode's own folder: a fresh copy of Template, empty without one.
 const EpisodeDir = "${HONE_EPISODE_DIR}"
 
-// Server says how to reach one server: by Command (stdio) or by URL (streamable HTTP), never both.
+// Reset makes a used session as new, by a call (Tool, Arguments) or by copying the file or folder From over To.
+type Reset struct {
+	Tool      string          `json:"tool,omitempty"` // the server's own name for it
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	From      string          `json:"from,omitempty"`
+	To        string          `json:"to,omitempty"` // may hold EpisodeDir
+}
+
+// Server says how to reach one server: by Command (stdio) or by URL (streamable HTTP, or HTTP+SSE), never both.
 type Server struct {
+	Type string `json:"type,omitempty"` // stdio, http or sse; needed for none: HTTP+SSE is also found out
+
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"` // all the process sees beside PATH, HOME, LANG and TMPDIR
@@ -37,9 +49,11 @@ type Server struct {
 
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"` // sent to the URL's own host only
+	OAuth   *OAuth            `json:"oauth,omitempty"`
 
 	Isolation Isolation `json:"isolation,omitempty"` // default: process on stdio, session on HTTP
-	Template  string    `json:"template,omitempty"`  // a folder; needs process isolation
+	Template  string    `json:"template,omitempty"`  // a folder; needs process or reset isolation
+	Reset     *Reset    `json:"reset,omitempty"`     // needs reset isolation
 	Timeout   Duration  `json:"timeout,omitempty"`   // of one call; 0: Options.Timeout
 	Disabled  bool      `json:"disabled,omitempty"`
 }
@@ -123,6 +137,9 @@ func parseServer(entry json.RawMessage, dir string, lookupEnv func(string) (stri
 	if s.Template != "" && !filepath.IsAbs(s.Template) {
 		s.Template = filepath.Join(dir, s.Template)
 	}
+	if s.Reset != nil && s.Reset.From != "" && !filepath.IsAbs(s.Reset.From) {
+		s.Reset.From = filepath.Join(dir, s.Reset.From)
+	}
 	s = s.withDefaults()
 	return s, s.check()
 }
@@ -172,11 +189,14 @@ func unknown(kind, name string, known []string) error {
 }
 
 func (s Server) withDefaults() Server {
-	if s.Isolation == "" {
+	switch {
+	case s.Isolation != "":
+	case s.Reset != nil:
+		s.Isolation = PerReset
+	case s.Command != "":
+		s.Isolation = PerProcess
+	default:
 		s.Isolation = PerSession
-		if s.Command != "" {
-			s.Isolation = PerProcess
-		}
 	}
 	return s
 }
@@ -185,14 +205,22 @@ func (s Server) check() error {
 	switch {
 	case (s.Command == "") == (s.URL == ""):
 		return fmt.Errorf("exactly one of command and url is needed")
-	case s.Isolation != Shared && s.Isolation != PerSession && s.Isolation != PerProcess:
-		return fmt.Errorf("isolation %q is none of shared, session, process", s.Isolation)
+	case !slices.Contains([]string{"", "stdio", "http", "streamable-http", "streamableHttp", "sse"}, s.Type):
+		return fmt.Errorf("type %q is none of stdio, http, sse", s.Type)
+	case (s.Type == "stdio") != (s.Command != "") && s.Type != "":
+		return fmt.Errorf("type %s does not go with %s", s.Type, s.transport())
+	case !slices.Contains([]Isolation{Shared, PerSession, PerProcess, PerReset}, s.Isolation):
+		return fmt.Errorf("isolation %q is none of shared, session, process, reset", s.Isolation)
 	case s.URL != "" && s.Isolation == PerProcess:
 		return fmt.Errorf("isolation process needs a command: the process behind a url is not ours")
-	case s.Template != "" && s.Isolation != PerProcess:
-		return fmt.Errorf("a template needs isolation process")
+	case s.Template != "" && (s.Command == "" || s.Isolation != PerProcess && s.Isolation != PerReset):
+		return fmt.Errorf("a template needs a command, and isolation process or reset")
 	case s.Timeout < 0:
 		return fmt.Errorf("timeout %s is negative", time.Duration(s.Timeout))
+	case (s.Isolation == PerReset) != (s.Reset != nil):
+		return fmt.Errorf("isolation reset and the key reset go together")
+	case s.OAuth != nil && s.URL == "":
+		return fmt.Errorf("oauth needs a url")
 	}
 	if s.URL != "" {
 		if u, err := url.Parse(s.URL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
@@ -204,14 +232,27 @@ func (s Server) check() error {
 			return fmt.Errorf("template %s is not a folder", s.Template)
 		}
 	}
+	if r := s.Reset; r != nil {
+		if (r.Tool == "") == (r.From == "") || (r.From == "") != (r.To == "") {
+			return fmt.Errorf("reset needs either tool, or from and to")
+		}
+		if r.From != "" {
+			if _, err := os.Stat(r.From); err != nil {
+				return fmt.Errorf("reset: %w", err)
+			}
+		}
+	}
 	return nil
 }
 
 func (s Server) transport() string {
-	if s.URL != "" {
-		return "http"
+	switch {
+	case s.URL == "":
+		return viaStdio
+	case s.Type == viaSSE:
+		return viaSSE
 	}
-	return "stdio"
+	return viaHTTP
 }
 
 func baseEnv(lookupEnv func(string) (string, bool)) map[string]string {

@@ -38,7 +38,7 @@ func TestLoadConfig(t *testing.T) {
 	want := map[string]Server{
 		"files": {Command: "node", Args: []string{"fs.js", EpisodeDir, "de"}, Env: map[string]string{"K": "sesame"},
 			Isolation: PerProcess, Timeout: Duration(time.Minute)},
-		"web": {URL: "https://example.com/mcp", Headers: map[string]string{"Authorization": "Bearer sesame"},
+		"web": {Type: "http", URL: "https://example.com/mcp", Headers: map[string]string{"Authorization": "Bearer sesame"},
 			Isolation: PerSession, Timeout: Duration(2500 * time.Millisecond)},
 	}
 	if !reflect.DeepEqual(c.Servers, want) {

@@ -2,22 +2,37 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
-	"os"
+	"net"
+	"net/http"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hone/internal/episode/trajectory"
 )
 
 const (
-	modernEra  = "2026-07-28" // stateless, opened by server/discover
-	legacyEra  = "2025-11-25" // opened by initialize; servers negotiate down from it
-	probeLimit = 10 * time.Second
+	modernEra = "2026-07-28" // stateless, opened by server/discover
+	legacyEra = "2025-11-25" // opened by initialize; servers negotiate down from it
+)
+
+// Transports of a session.
+const (
+	viaStdio = "stdio"
+	viaHTTP  = "http" // streamable HTTP
+	viaSSE   = "sse"  // HTTP+SSE, of 2024-11-05
 )
 
 // launcher opens sessions on one server.
@@ -25,57 +40,167 @@ type launcher struct {
 	name   string
 	server Server
 	base   map[string]string
-	limit  time.Duration // of one connect
-	probe  time.Duration // of the first try, where the era is not known
-	era    string        // the negotiated protocol version where it is known, else ""
-	listed bool          // list the tools first: the SDK copies some arguments into headers from its own list
+	o      Options
+	meter  *meter
+	oauth  auth.OAuthHandler // shared by all sessions, nil without one
+	listed bool              // list the tools first: the SDK copies some arguments into headers from its own list
+
+	mu  sync.Mutex
+	era string // the negotiated protocol version where it is known, else ""
+	via string // the transport, where it is known
+}
+
+func newLauncher(name string, s Server, base map[string]string, o Options) (*launcher, error) {
+	s = s.withDefaults()
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	l := &launcher{name: name, server: s, base: base, o: o, via: s.transport(), meter: &meter{}}
+	l.meter.stats.Server, l.meter.stats.Isolation = name, s.Isolation
+	if l.via == viaHTTP {
+		l.via = "" // hosts that read "http" in their files also fall back to HTTP+SSE
+	}
+	var err error
+	l.oauth, err = oauthHandler(s, o)
+	return l, err
 }
 
 // session is one open session, and what it owns: the process and the episode's folder, or the HTTP connections.
 type session struct {
+	server string
 	client *mcp.ClientSession
-	tap    *tap
+	wire   *wire
 	conn   *stdioConn // nil on HTTP
-	dir    string     // the episode's folder, "" without one
+	via    string
+	dir    string // the episode's folder, "" without one
 	gone   chan struct{}
+	redact *strings.Replacer
+
+	unfinished atomic.Bool  // a call was given up that the server may still be working on
+	tokens     atomic.Int64 // of progress
+	watchers   sync.Map     // token to func(*mcp.ProgressNotificationParams)
 
 	release []func() // in reverse order
 	closing sync.Once
 }
 
-// open connects. Where the era is not known, a server that fails or hangs when probed for the modern one gets a
-// fresh start in the legacy one, for some die of the probe.
+// open connects. Which era and transport a server speaks is found out once and then known.
 func (l *launcher) open(ctx context.Context) (*session, error) {
+	began := time.Now()
+	s, err := l.connected(ctx)
+	l.meter.opened(s, time.Since(began), err)
+	return s, err
+}
+
+func (l *launcher) connected(ctx context.Context) (*session, error) {
+	l.mu.Lock()
+	era, via := l.era, l.via
+	l.mu.Unlock()
+	if era != "" && via != "" {
+		return l.try(ctx, l.o.ConnectTimeout, via, era)
+	}
+	s, err := l.probe(ctx, via)
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.era, l.via = s.era(), s.via
+	return s, nil
+}
+
+// probe finds out what a server speaks, the newest first.
+func (l *launcher) probe(ctx context.Context, via string) (*session, error) {
+	if via == viaSSE {
+		return l.try(ctx, l.o.ConnectTimeout, viaSSE, legacyEra)
+	}
+	first := via
+	if first == "" {
+		first = viaHTTP
+	}
+	s, err := l.try(ctx, min(l.o.ProbeTimeout, l.o.ConnectTimeout), first, modernEra)
 	switch {
-	case l.era >= modernEra:
-		return l.try(ctx, l.limit, "")
-	case l.era != "":
-		return l.try(ctx, l.limit, legacyEra)
+	case err == nil && (first == viaHTTP || s.era() >= modernEra):
+		return s, nil
+	case err == nil:
+		s.close() // it has seen a method it does not know: only a fresh process is sure to be sound
+	case ctx.Err() != nil || final(err):
+		return nil, err
 	}
-	s, err := l.try(ctx, min(l.probe, l.limit), "")
-	if err == nil || ctx.Err() != nil {
-		return s, err
+	s, legacyErr := l.try(ctx, l.o.ConnectTimeout, first, legacyEra)
+	if legacyErr == nil || via != "" || ctx.Err() != nil || !maybeSSE(legacyErr) {
+		return s, legacyErr
 	}
-	s, legacyErr := l.try(ctx, l.limit, legacyEra)
-	if legacyErr != nil {
-		return nil, legacyErr
+	if s, err = l.try(ctx, l.o.ConnectTimeout, viaSSE, legacyEra); err != nil {
+		return nil, fmt.Errorf("%w; and as HTTP+SSE: %v", legacyErr, errors.Unwrap(err))
 	}
 	return s, nil
 }
 
-func (l *launcher) try(ctx context.Context, limit time.Duration, version string) (*session, error) {
+// final reports a failure that no other era mends.
+func final(err error) bool {
+	var f *Failure
+	var refused refusedError
+	var dial *net.OpError
+	return errors.As(err, &f) && f.Phase == PhaseStart || errors.As(err, &dial) && dial.Op == "dial" ||
+		errors.As(err, &refused) && (refused.status == http.StatusUnauthorized || refused.status == http.StatusForbidden)
+}
+
+// maybeSSE reports the refusals after which the specification has a client try HTTP+SSE (2025-11-25, basic/transports,
+// backwards compatibility).
+func maybeSSE(err error) bool {
+	var refused refusedError
+	return errors.As(err, &refused) && slices.Contains([]int{http.StatusBadRequest, http.StatusNotFound, http.StatusMethodNotAllowed}, refused.status)
+}
+
+// refusedError is a connect that HTTP refused.
+type refusedError struct {
+	status int
+	error
+}
+
+func (r refusedError) Unwrap() error { return r.error }
+
+func (l *launcher) try(ctx context.Context, limit time.Duration, via, version string) (*session, error) {
+	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	s := &session{tap: &tap{}, gone: make(chan struct{})}
+	s := &session{server: l.name, wire: newWire(l.o.MaxFrame, l.meter), via: via, gone: make(chan struct{}), redact: redactor(l.server)}
 	transport, err := l.start(s)
 	if err != nil {
 		s.close()
-		return nil, fmt.Errorf("server %s: %w", l.name, err)
+		return nil, &Failure{Server: l.name, Phase: PhaseStart, Outcome: trajectory.InfrastructureError, Err: err}
 	}
-	client := mcp.NewClient(&mcp.Implementation{Name: "hone", Version: "1"}, &mcp.ClientOptions{
-		Capabilities: &mcp.ClientCapabilities{}, // nobody is there to be asked: advertise nothing
-		Logger:       slog.New(slog.DiscardHandler),
-	})
+	ctx, x := withExchange(ctx)
+	s.client, err = l.connect(ctx, s, transport, version)
+	phase := PhaseConnect
+	if err == nil && l.listed {
+		phase = PhaseList
+		_, err = listTools(ctx, s)
+	}
+	if err == nil {
+		go func() {
+			s.client.Wait()
+			close(s.gone)
+		}()
+		s.release = append(s.release, func() { <-s.gone })
+		return s, nil
+	}
+	if ctx.Err() != nil && parent.Err() == nil {
+		err = noAnswer(limit)
+	} else if known := x.outcome(); known.missing != "" && !known.answered && !strings.Contains(err.Error(), known.missing) {
+		err = fmt.Errorf("%s: %w", known.missing, err)
+	}
+	if status := s.wire.lastStatus(); status != 0 && ctx.Err() == nil {
+		err = refusedError{status, err}
+	}
+	s.close() // first, so that stderr is complete
+	return nil, s.failure(phase, err)
+}
+
+func noAnswer(limit time.Duration) error { return fmt.Errorf("no answer in %s", limit) }
+
+func (l *launcher) connect(ctx context.Context, s *session, transport mcp.Transport, version string) (*mcp.ClientSession, error) {
 	// The SDK does not end a connect that hangs on a write, so the process is ended at the deadline.
 	stop := context.AfterFunc(ctx, func() {
 		if s.conn != nil {
@@ -83,29 +208,37 @@ func (l *launcher) try(ctx context.Context, limit time.Duration, version string)
 		}
 	})
 	defer stop()
-	s.client, err = client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
-	if err == nil && l.listed {
-		_, err = listTools(ctx, s)
+	o := &mcp.ClientOptions{
+		Capabilities:                &mcp.ClientCapabilities{}, // advertise nothing but what is set below
+		Logger:                      slog.New(slog.DiscardHandler),
+		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { s.progress(r.Params) },
 	}
-	if err != nil {
-		if ctx.Err() != nil {
-			err = fmt.Errorf("no answer in %s", limit)
+	if s.via == viaStdio { // over HTTP a subscription would hold a connection open for each session
+		o.ToolListChangedHandler = func(context.Context, *mcp.ToolListChangedRequest) {} // the wire has seen it
+	}
+	if elicit := l.o.Elicit; elicit != nil {
+		o.ElicitationHandler = func(ctx context.Context, r *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			schema, err := json.Marshal(r.Params.RequestedSchema)
+			if err != nil {
+				return nil, err
+			}
+			action, content, err := elicit(ctx, l.name, r.Params.Message, schema)
+			return &mcp.ElicitResult{Action: action, Content: content}, err
 		}
-		s.close() // first, so that stderr is complete
-		return nil, fmt.Errorf("server %s: %w", l.name, s.explain(err))
 	}
-	go func() {
-		s.client.Wait()
-		close(s.gone)
-	}()
-	s.release = append(s.release, func() { <-s.gone })
-	return s, nil
+	if version >= modernEra {
+		version = "" // the SDK probes only where it is free to choose
+	} else if version > legacyEra || version == "" {
+		version = legacyEra
+	}
+	client := mcp.NewClient(&mcp.Implementation{Name: "hone", Version: "1"}, o)
+	return client.Connect(ctx, transport, &mcp.ClientSessionOptions{ProtocolVersion: version})
 }
 
 // start makes the transport, and everything under it that the session has to release.
 func (l *launcher) start(s *session) (mcp.Transport, error) {
 	if l.server.URL != "" {
-		t, closeIdle, err := httpTransport(l.server, s.tap)
+		t, closeIdle, err := httpTransport(l.server, s.via, s.wire, l.oauth)
 		if err == nil {
 			s.release = append(s.release, closeIdle)
 		}
@@ -116,7 +249,7 @@ func (l *launcher) start(s *session) (mcp.Transport, error) {
 		env = map[string]string{}
 	}
 	place := func(text string) string { return text }
-	if l.server.Isolation == PerProcess || l.usesDir() {
+	if l.server.Isolation == PerProcess || l.server.Template != "" || l.usesDir() {
 		root, work, err := l.makeDir()
 		if root != "" {
 			s.release = append(s.release, func() { removeAll(root) })
@@ -126,7 +259,7 @@ func (l *launcher) start(s *session) (mcp.Transport, error) {
 		}
 		s.dir = work
 		place = func(text string) string { return strings.ReplaceAll(text, EpisodeDir, work) }
-		if l.server.Isolation == PerProcess {
+		if l.server.Isolation == PerProcess || l.server.Isolation == PerReset {
 			env["HOME"] = filepath.Join(root, "home")
 		}
 	}
@@ -137,101 +270,15 @@ func (l *launcher) start(s *session) (mcp.Transport, error) {
 	for _, arg := range l.server.Args {
 		argv = append(argv, place(arg))
 	}
-	p, err := startProcess(argv, env, place(l.server.Cwd))
+	var wrap func(*exec.Cmd) error
+	if l.o.Wrap != nil {
+		wrap = func(cmd *exec.Cmd) error { return l.o.Wrap(l.name, cmd) }
+	}
+	p, err := startProcess(argv, env, place(l.server.Cwd), wrap)
 	if err != nil {
 		return nil, err
 	}
 	s.release = append(s.release, p.close)
-	s.conn = newStdioConn(p, s.tap)
+	s.conn = newStdioConn(p, s.wire)
 	return s.conn, nil
-}
-
-func (l *launcher) usesDir() bool {
-	texts := append([]string{l.server.Command, l.server.Cwd}, l.server.Args...)
-	for _, value := range l.server.Env {
-		texts = append(texts, value)
-	}
-	return strings.Contains(strings.Join(texts, "\n"), EpisodeDir)
-}
-
-// makeDir makes root, with root/home and root/work, the latter a copy of the template.
-func (l *launcher) makeDir() (root, work string, err error) {
-	if root, err = os.MkdirTemp(l.base["TMPDIR"], "hone-episode-*"); err != nil {
-		return "", "", err
-	}
-	// Servers compare resolved paths with the folder they were given.
-	resolved, err := filepath.EvalSymlinks(root)
-	if err != nil {
-		return root, "", err
-	}
-	work = filepath.Join(resolved, "work")
-	if err := os.Mkdir(filepath.Join(resolved, "home"), 0o700); err != nil {
-		return root, "", err
-	}
-	if err := os.Mkdir(work, 0o700); err != nil {
-		return root, "", err
-	}
-	if l.server.Template != "" {
-		if err := os.CopyFS(work, os.DirFS(l.server.Template)); err != nil {
-			return root, "", fmt.Errorf("copying the template: %w", err)
-		}
-	}
-	return root, work, nil
-}
-
-// removeAll also removes folders that a server made read-only.
-func removeAll(root string) {
-	if os.RemoveAll(root) == nil {
-		return
-	}
-	filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	os.RemoveAll(root)
-}
-
-// explain adds to err what the process last said.
-func (s *session) explain(err error) error {
-	if s.conn == nil {
-		return err
-	}
-	if said := s.conn.p.stderr.String(); said != "" {
-		return fmt.Errorf("%w; %s", err, said)
-	}
-	return err
-}
-
-func (s *session) dead() bool {
-	select {
-	case <-s.gone:
-		return true
-	default:
-	}
-	if s.conn == nil {
-		return false
-	}
-	select {
-	case <-s.conn.p.done:
-		return true
-	default:
-		return false
-	}
-}
-
-// close ends the session and releases what it owns. It may be called more than once, and waits each time.
-func (s *session) close() {
-	s.closing.Do(func() {
-		if s.conn != nil {
-			s.conn.p.close() // first: the SDK waits for calls in flight, which only the end of the process ends
-		}
-		if s.client != nil {
-			s.client.Close()
-		}
-		for i := len(s.release) - 1; i >= 0; i-- {
-			s.release[i]()
-		}
-	})
 }

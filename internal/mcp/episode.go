@@ -2,15 +2,10 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hone/internal/chat"
 	"hone/internal/episode/trajectory"
@@ -19,15 +14,16 @@ import (
 
 // Episode is one episode's view of the servers. It implements rollout.Session.
 type Episode struct {
-	pool *Pool
-	id   string
-	own  []*session // by server; nil where the server is shared
+	pool  *Pool
+	id    string
+	own   []*session // by server; nil where the server is shared
+	tools *toolTable
 
 	closing sync.Once
 }
 
 // Call runs the calls of one turn at the same time, Options.Parallel of them at once, and returns results in call
-// order. Nothing is retried: a call that was lost may have been carried out.
+// order.
 func (e *Episode) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
 	results := make([]trajectory.ToolResult, len(calls))
 	slots := make(chan struct{}, e.pool.options.Parallel)
@@ -46,72 +42,56 @@ func (e *Episode) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.
 }
 
 func (e *Episode) call(ctx context.Context, call chat.ToolCall) trajectory.ToolResult {
-	tool, ok := e.pool.tools[call.Name]
+	o := &e.pool.options
+	tool, ok := e.tools.bound[call.Name]
 	if !ok {
-		return e.failed(trajectory.CallInvalid, fmt.Sprintf("unknown tool %q; the tools are: %s", call.Name, e.pool.someNames()))
+		return o.failed(trajectory.CallInvalid, fmt.Sprintf("unknown tool %q; the tools are: %s", call.Name, e.tools.some()))
 	}
-	if verdict, why := tool.schema.Validate(call.Arguments); verdict == schema.Invalid {
-		return e.failed(trajectory.CallInvalid, fmt.Sprintf("invalid arguments for %s: %s", call.Name, joined(why)))
+	if e.tools.gone[call.Name] {
+		return o.failed(trajectory.CallInvalid, fmt.Sprintf("the server no longer has the tool %q", call.Name))
+	}
+	if verdict, why := tool.input.Validate(call.Arguments); verdict == schema.Invalid {
+		return o.failed(trajectory.CallInvalid, fmt.Sprintf("invalid arguments for %s: %s", call.Name, joined(why)))
 	}
 	server := e.pool.servers[tool.server]
-	s := e.own[tool.server]
-	if s == nil {
-		var err error
-		if s, err = server.common(ctx); err != nil {
-			return e.failed(trajectory.CallTransportError, err.Error())
+	for attempt := 0; ; attempt++ {
+		s := e.own[tool.server]
+		if s == nil {
+			var err error
+			if s, err = server.common(ctx); err != nil {
+				return o.lost(trajectory.CallTransportError, OutcomeOf(err), err.Error())
+			}
 		}
-	}
-	limited, cancel := context.WithTimeout(ctx, server.timeout)
-	defer cancel()
-	answer, err := s.client.CallTool(limited, &mcp.CallToolParams{Name: tool.name, Arguments: json.RawMessage(call.Arguments)})
-	if err != nil {
-		return e.lost(ctx, limited, s, server, err)
-	}
-	r := trajectory.ToolResult{Status: trajectory.CallOK}
-	if answer.IsError {
-		r.Status = trajectory.CallToolError
-	}
-	if answer.StructuredContent != nil {
-		if r.StructuredContent, err = json.Marshal(answer.StructuredContent); err != nil {
-			r.StructuredContent, r.Error = nil, "structuredContent: "+err.Error()
+		began := time.Now()
+		r, again := s.call(ctx, tool, call.Arguments, server.timeout, o)
+		server.launcher.meter.called(r, time.Since(began))
+		// An own session that died took the episode's state with it: another one would answer from a different world.
+		if !again || attempt >= o.Retries || e.own[tool.server] != nil && s.dead() || !pause(ctx, attempt) {
+			return r
 		}
+		server.launcher.meter.count(func(stats *Stats) { stats.Repeated++ })
 	}
-	r.Text = Truncate(contentText(answer, r.StructuredContent), e.pool.options.MaxResult)
-	return r
 }
 
-// codeRejected marks, in the SDK, a request that its transport could not deliver; no server writes it.
-const codeRejected = -32005
-
-// lost says why a call has no result. Only an error that the server itself wrote is the tool's answer.
-func (e *Episode) lost(ctx, limited context.Context, s *session, server *poolServer, err error) trajectory.ToolResult {
-	var answer *jsonrpc.Error
-	switch {
-	case ctx.Err() != nil:
-		return e.failed(trajectory.CallTransportError, "the call was cancelled")
-	case limited.Err() != nil:
-		return e.failed(trajectory.CallTimeout, fmt.Sprintf("no answer within %s", server.timeout))
-	case errors.As(err, &answer) && answer.Code != codeRejected && !errors.Is(err, mcp.ErrConnectionClosed) && !s.dead():
-		return e.failed(trajectory.CallToolError, answer.Message)
+// pause waits before a call is made again, longer each time, and reports whether ctx let it.
+func pause(ctx context.Context, attempt int) bool {
+	timer := time.NewTimer(50 * time.Millisecond << attempt)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
 	}
-	if s.conn != nil {
-		s.conn.p.close() // the connection is of no more use, and stderr is complete once the process is gone
-	}
-	return e.failed(trajectory.CallTransportError, fmt.Sprintf("server %s: %v", server.launcher.name, s.explain(err)))
 }
 
-// failed is a result whose text, the same for model and record, says what went wrong.
-func (e *Episode) failed(status trajectory.CallStatus, why string) trajectory.ToolResult {
-	return trajectory.ToolResult{Status: status, Text: Truncate("Error: "+why, e.pool.options.MaxResult), Error: why}
-}
-
-// someNames lists tools for a model that asked for one that is not there, few enough to be read.
-func (p *Pool) someNames() string {
+// some lists tools for a model that asked for one that is not there, few enough to be read.
+func (t *toolTable) some() string {
 	const most = 40
-	if len(p.names) <= most {
-		return strings.Join(p.names, ", ")
+	if len(t.names) <= most {
+		return strings.Join(t.names, ", ")
 	}
-	return strings.Join(p.names[:most], ", ") + ", ..."
+	return strings.Join(t.names[:most], ", ") + ", ..."
 }
 
 func joined(reasons []schema.Reason) string {
@@ -132,12 +112,17 @@ func (e *Episode) Dir(server string) string {
 	return ""
 }
 
-// Close ends the episode's own sessions and removes its folders. It returns when they are gone.
+// Close ends the episode's own sessions and removes its folders; those that are reset go back to the pool. It returns
+// when they are gone.
 func (e *Episode) Close() error {
 	e.closing.Do(func() {
 		var wg sync.WaitGroup
-		for _, s := range e.own {
-			if s != nil {
+		for i, s := range e.own {
+			switch {
+			case s == nil:
+			case e.pool.servers[i].launcher.server.Isolation == PerReset:
+				wg.Go(func() { e.pool.servers[i].giveBack(s) })
+			default:
 				wg.Go(s.close)
 			}
 		}

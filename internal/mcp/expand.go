@@ -8,6 +8,12 @@ import (
 // expand replaces the variables in every string of a server.
 func (s *Server) expand(lookupEnv func(string) (string, bool)) error {
 	texts := []*string{&s.Command, &s.Cwd, &s.URL, &s.Template}
+	if s.Reset != nil {
+		texts = append(texts, &s.Reset.From, &s.Reset.To)
+	}
+	if s.OAuth != nil {
+		texts = append(texts, &s.OAuth.ClientID, &s.OAuth.ClientSecret, &s.OAuth.MetadataURL, &s.OAuth.RedirectURL)
+	}
 	for i := range s.Args {
 		texts = append(texts, &s.Args[i])
 	}

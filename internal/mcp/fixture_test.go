@@ -156,7 +156,7 @@ func rawAnswer(mode, method, cursor string) string {
 		return fmt.Sprintf(`"result":{"tools":[%s],"nextCursor":"%s"}`, tool, next)
 	case "tools/call":
 		if mode == "huge" {
-			return `"result":{"content":[{"type":"text","text":"` + strings.Repeat("y", maxFrame) + `"}]}`
+			return `"result":{"content":[{"type":"text","text":"` + strings.Repeat("y", defaultMaxFrame) + `"}]}`
 		}
 		return `"error":{"code":-32602,"message":"no such item"}`
 	}

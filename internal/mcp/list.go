@@ -1,195 +1,181 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"regexp"
-	"strings"
-	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hone/internal/schema"
 )
 
-const maxPages = 100
+const (
+	maxPages     = 100
+	maxItems     = 2000      // tools, resources or prompts of one server
+	maxToolBytes = 256 << 10 // of one tool's JSON
+)
 
-// rawTool is what is read of a tool's own JSON.
-type rawTool struct {
-	Name         string          `json:"name"`
-	Description  string          `json:"description"`
-	InputSchema  json.RawMessage `json:"inputSchema"`
-	OutputSchema json.RawMessage `json:"outputSchema"`
-	Annotations  json.RawMessage `json:"annotations"`
+// Quarantined is a tool that cannot be offered to a model; the others of its server can.
+type Quarantined struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
 }
 
-// listTools reads all pages. It does its own paging because the SDK's never ends on a server that repeats a cursor.
-// Of tools with the same name the first counts.
-func listTools(ctx context.Context, s *session) ([]Tool, error) {
-	tools, names, cursors := []Tool{}, map[string]int{}, map[string]bool{}
-	cursor := ""
+// paged reads every page of a list. It does its own paging because the SDK's never ends on a server that repeats a
+// cursor, and takes an empty cursor for the end. fetch asks for one page; take is given each page's result as the server
+// wrote it, and returns how many items there have been. A page the SDK cannot decode is taken all the same.
+func paged(ctx context.Context, fetch func(ctx context.Context, cursor string) (any, error), take func(page json.RawMessage) (int, error)) (warnings []string, err error) {
+	seen := map[string]bool{}
+	var cursor *string
 	for range maxPages {
-		s.tap.take()
-		page, err := s.client.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
-		if err != nil {
-			return nil, err
+		asked, x := withExchange(ctx)
+		text := ""
+		if cursor != nil {
+			text, x.emptyCursor = *cursor, *cursor == ""
 		}
-		raws, err := rawTools(page, s.tap.take())
-		if err != nil {
-			return nil, err
-		}
-		for _, raw := range raws {
-			if first, twice := names[raw.Name]; twice {
-				tools[first].Findings = append(tools[first].Findings, "listed more than once; the first counts")
-				continue
+		page, err := fetch(asked, text)
+		raw := x.outcome().result
+		if raw == nil { // the SDK's cache answered: same items, properties sorted
+			if err != nil {
+				return warnings, err
 			}
-			names[raw.Name] = len(tools)
-			tools = append(tools, toolOf(raw))
+			if raw, err = json.Marshal(page); err != nil {
+				return warnings, err
+			}
 		}
-		cursors[cursor] = true
-		cursor = page.NextCursor
-		if cursor == "" || cursors[cursor] {
-			break
-		}
-	}
-	return tools, nil
-}
-
-// rawTools pairs the tools the SDK accepted with their own JSON. Where the tap saw nothing (a stream that broke and
-// was resumed) the SDK's form is used: same tools, properties sorted.
-func rawTools(page *mcp.ListToolsResult, tapped json.RawMessage) ([]rawTool, error) {
-	accepted := map[string]bool{}
-	for _, t := range page.Tools {
-		accepted[t.Name] = true
-	}
-	if tapped == nil {
-		data, err := json.Marshal(page)
+		total, err := take(raw)
 		if err != nil {
-			return nil, err
+			return warnings, err
 		}
-		tapped = data
-	}
-	var list struct {
-		Tools []json.RawMessage `json:"tools"`
-	}
-	if err := json.Unmarshal(tapped, &list); err != nil {
-		return nil, fmt.Errorf("the list of tools: %w", err)
-	}
-	var raws []rawTool
-	for _, data := range list.Tools {
-		var raw rawTool
-		if err := json.Unmarshal(data, &raw); err != nil {
-			return nil, fmt.Errorf("a tool in the list: %w", err)
+		var next struct {
+			NextCursor *string `json:"nextCursor"`
 		}
-		if accepted[raw.Name] {
-			raws = append(raws, raw)
+		if err := json.Unmarshal(raw, &next); err != nil {
+			return append(warnings, "the next page's cursor is not text; pages after it are not read"), nil
 		}
+		switch cursor = next.NextCursor; {
+		case cursor == nil:
+			return warnings, nil
+		case seen[*cursor]:
+			return append(warnings, fmt.Sprintf("the cursor %s comes a second time; the list is taken to end there", excerpt(*cursor))), nil
+		case total >= maxItems:
+			return append(warnings, fmt.Sprintf("the list has more than %d items; the rest is not read", maxItems)), nil
+		}
+		seen[*cursor] = true
 	}
-	return raws, nil
+	return append(warnings, fmt.Sprintf("the list has more than %d pages; the rest is not read", maxPages)), nil
 }
 
-func toolOf(raw rawTool) Tool {
-	t := Tool{Name: raw.Name, Description: raw.Description, InputSchema: compact(raw.InputSchema),
-		OutputSchema: compact(raw.OutputSchema), Annotations: compact(raw.Annotations), Status: StatusOK, Findings: []string{}}
-	if t.InputSchema == nil {
+// listTools returns the tools a model can be offered, and in quarantine those it cannot. Of tools with the same name
+// the first counts.
+func listTools(ctx context.Context, s *session) (found ServerTools, err error) {
+	tools := []Tool{}
+	names := map[string]int{}
+	var accepted map[string]bool // by the SDK, on this page; nil where it could not decode the page
+	fetch := func(ctx context.Context, cursor string) (any, error) {
+		page, err := s.client.ListTools(ctx, &mcp.ListToolsParams{Cursor: cursor})
+		if accepted = nil; err == nil {
+			accepted = map[string]bool{}
+			for _, t := range page.Tools {
+				accepted[t.Name] = true
+			}
+		}
+		return page, err
+	}
+	take := func(page json.RawMessage) (int, error) {
+		var list struct {
+			Tools []json.RawMessage `json:"tools"`
+		}
+		if err := json.Unmarshal(page, &list); err != nil {
+			return 0, fmt.Errorf("the list of tools cannot be read: %w; received %s", err, excerpt(string(page)))
+		}
+		for _, data := range list.Tools {
+			t, reason := toolOf(data)
+			if reason == "" && accepted != nil && !accepted[t.Name] {
+				reason = "its x-mcp-header annotations break the protocol's rules"
+			}
+			first, twice := names[t.Name]
+			switch {
+			case reason != "":
+				found.Quarantined = append(found.Quarantined, Quarantined{t.Name, reason})
+			case twice:
+				tools[first].Findings = append(tools[first].Findings, "listed more than once; the first counts")
+			default:
+				names[t.Name] = len(tools)
+				tools = append(tools, t)
+			}
+		}
+		return len(tools) + len(found.Quarantined), nil
+	}
+	found.Warnings, err = paged(ctx, fetch, take)
+	found.Tools = tools
+	return found, err
+}
+
+// toolOf reads one tool. A reason means that no model can use it; its name is then the best there is.
+func toolOf(data json.RawMessage) (t Tool, reason string) {
+	var raw struct {
+		Name         json.RawMessage `json:"name"`
+		Description  json.RawMessage `json:"description"`
+		InputSchema  json.RawMessage `json:"inputSchema"`
+		OutputSchema json.RawMessage `json:"outputSchema"`
+		Annotations  json.RawMessage `json:"annotations"`
+	}
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return Tool{Name: excerpt(string(data))}, "it is no JSON object"
+	}
+	if json.Unmarshal(raw.Name, &t.Name) != nil || t.Name == "" {
+		return Tool{Name: excerpt(string(data))}, "its name is no text"
+	}
+	if len(data) > maxToolBytes {
+		return t, fmt.Sprintf("its description and schemas have %d bytes, more than %d", len(data), maxToolBytes)
+	}
+	if raw.Description != nil && json.Unmarshal(raw.Description, &t.Description) != nil {
+		return t, "its description is no text"
+	}
+	t.Status, t.Findings = StatusOK, []string{}
+	t.InputSchema, t.OutputSchema, t.Annotations = compact(raw.InputSchema), compact(raw.OutputSchema), compact(raw.Annotations)
+	switch text := string(t.InputSchema); {
+	case text == "":
 		t.InputSchema = json.RawMessage(`{"type":"object"}`)
 		t.Findings = append(t.Findings, "no inputSchema; any object is accepted")
+	case text == "true":
+		t.InputSchema = json.RawMessage(`{"type":"object"}`)
+		t.Findings = append(t.Findings, "the inputSchema is true; any object is accepted")
+	case text == "false":
+		return t, "its inputSchema is false, which no arguments fit"
+	case text[0] != '{':
+		return t, "its inputSchema is no JSON object: " + excerpt(text)
 	}
-	if err := schema.Compile(t.InputSchema).Err(); err != nil {
+	compiled := schema.Compile(t.InputSchema)
+	if err := compiled.Err(); err != nil {
 		t.Status = StatusUncheckable
 		t.Findings = append(t.Findings, "the inputSchema does not compile: "+err.Error())
+	} else if want := typeOf(t.InputSchema); want != "" && want != "object" {
+		return t, fmt.Sprintf("its inputSchema asks for %s, and arguments are always an object", want)
+	}
+	if len(t.OutputSchema) > 0 && t.OutputSchema[0] != '{' {
+		t.Findings = append(t.Findings, "the outputSchema is no JSON object; results are not checked")
+		t.OutputSchema = nil
+	}
+	if len(t.Annotations) > 0 && t.Annotations[0] != '{' {
+		t.Findings = append(t.Findings, "the annotations are no JSON object; they are left out")
+		t.Annotations = nil
 	}
 	t.SHA256 = t.sha256()
-	return t
+	return t, ""
 }
 
-var allowedName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-
-// nameTools gives every tool the name the model uses: the server's own where hosts allow it and no other tool has it,
-// else prefixed by the server's, else with a hash. It depends on the set of tools alone, not on their order.
-func nameTools(servers []ServerTools) {
-	taken := map[string]int{}
-	forms := []func(server, tool string) string{
-		func(_, tool string) string { return sanitize(tool) },
-		func(server, tool string) string { return sanitize(server + "__" + tool) },
-		func(server, tool string) string { return hashed(server+"__"+tool, digest(server, tool)) },
+// typeOf is the one type a schema states, "" where it states none or several.
+func typeOf(inputSchema json.RawMessage) string {
+	var s struct {
+		Type json.RawMessage `json:"type"`
 	}
-	for i, form := range forms {
-		clear(taken)
-		for _, s := range servers {
-			for _, t := range s.Tools {
-				name := t.ModelName
-				if name == "" {
-					name = form(s.Name, t.Name)
-				}
-				taken[name]++
-			}
-		}
-		for _, s := range servers {
-			for j := range s.Tools {
-				t := &s.Tools[j]
-				if name := form(s.Name, t.Name); t.ModelName == "" && (taken[name] == 1 || i == len(forms)-1) {
-					t.ModelName = name
-				}
-			}
-		}
+	var one string
+	if json.Unmarshal(inputSchema, &s) != nil || !bytes.HasPrefix(s.Type, []byte(`"`)) || json.Unmarshal(s.Type, &one) != nil {
+		return ""
 	}
-}
-
-// sanitize returns name if it is allowed, else its allowed characters and a hash of the whole.
-func sanitize(name string) string {
-	if allowedName.MatchString(name) {
-		return name
-	}
-	return hashed(name, digest(name))
-}
-
-func hashed(name, hash string) string {
-	mapped := strings.Map(func(r rune) rune {
-		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-') {
-			return r
-		}
-		return '_'
-	}, name)
-	return mapped[:min(len(mapped), 55)] + "_" + hash[:8]
-}
-
-// suspicious are texts that have no place in a description: training would bake obedience to them in.
-var suspicious = []struct {
-	pattern *regexp.Regexp
-	finding string
-}{
-	{regexp.MustCompile(`(?i)<\s*(important|system|secret|instructions?)\s*>`), "an instruction tag"},
-	{regexp.MustCompile(`(?i)\b(ignore|disregard|forget)\b.{0,30}\b(previous|prior|above|earlier)\b`), "asks to ignore earlier text"},
-	{regexp.MustCompile(`(?i)\b(do not|don't|never)\b.{0,20}\b(tell|mention|inform|show|reveal)\b.{0,30}\buser\b`), "asks to hide something from the user"},
-	{regexp.MustCompile(`(?i)(~|\$HOME|/root|/home/\w+)/\.(ssh|aws|gnupg|config|cursor)\b`), "names a folder of secrets"},
-}
-
-// lint adds findings about texts that could steer a model by the back door.
-func lint(servers []ServerTools) {
-	for _, s := range servers {
-		for i := range s.Tools {
-			t := &s.Tools[i]
-			text := t.Description + "\n" + string(t.InputSchema) + "\n" + string(t.OutputSchema)
-			for _, check := range suspicious {
-				if found := check.pattern.FindString(text); found != "" {
-					t.Findings = append(t.Findings, fmt.Sprintf("%s: %q", check.finding, found))
-				}
-			}
-			if at := strings.IndexFunc(text, hidden); at >= 0 {
-				t.Findings = append(t.Findings, "hidden characters")
-			}
-		}
-	}
-}
-
-// hidden reports characters that a person does not see but a tokenizer does: controls, zero widths, text direction,
-// tags.
-func hidden(r rune) bool {
-	if r == '\n' || r == '\t' || r == '\r' {
-		return false
-	}
-	// The joiner is part of visible emoji and scripts, the byte order mark is not.
-	return unicode.IsControl(r) || (unicode.Is(unicode.Cf, r) && r != '\u200d' && r != '\u200c' && r != '\u00ad')
+	return one
 }

@@ -14,90 +14,59 @@ import (
 	"hone/internal/schema"
 )
 
-// Options are the limits of a pool; the zero value of each is its default.
-type Options struct {
-	Timeout        time.Duration // of one call; 60 s
-	ConnectTimeout time.Duration // of one connect; 60 s, since npx and uvx may download first
-	MaxResult      int           // bytes of one result that the model is shown; 8000
-	Parallel       int           // calls of one turn that run at once; 8
-	Warm           int           // ready processes kept per stdio server; 1, negative for none
-}
-
-func (o Options) withDefaults() Options {
-	if o.Timeout <= 0 {
-		o.Timeout = 60 * time.Second
-	}
-	if o.ConnectTimeout <= 0 {
-		o.ConnectTimeout = 60 * time.Second
-	}
-	if o.MaxResult <= 0 {
-		o.MaxResult = 8000
-	}
-	if o.Parallel <= 0 {
-		o.Parallel = 8
-	}
-	if o.Warm == 0 {
-		o.Warm = 1
-	}
-	return o
-}
-
 // Pool opens sessions on the servers of a catalog, as isolated as each server's Isolation says. It implements
 // rollout.Tools and may be used from many goroutines.
 type Pool struct {
 	options Options
 	servers []*poolServer
-	tools   map[string]*poolTool // by model name
-	names   []string             // of all tools, sorted, for the text of an unknown one
+
+	mu    sync.Mutex
+	tools *toolTable // replaced, never changed: an episode keeps the one it began with
 
 	stop    context.CancelFunc
 	fillers sync.WaitGroup
 }
 
-type poolTool struct {
-	server int // index in Pool.servers
-	name   string
-	schema *schema.Schema
+// toolTable is the tools as episodes see them.
+type toolTable struct {
+	bound map[string]*boundTool // by model name
+	gone  map[string]bool       // tools of the catalog that their server no longer has
+	names []string              // of all tools, sorted, for the text of an unknown one
 }
 
 // poolServer is one server of a pool.
 type poolServer struct {
-	launcher launcher
+	launcher *launcher
 	timeout  time.Duration
+	tools    []Tool        // of the catalog
 	warm     chan *session // unbuffered: each filler stands ready to hand over one
+	turn     chan struct{} // reset over HTTP: one episode at a time, for the state behind the URL is one
 
 	mu     sync.Mutex
 	shared *session
+	idle   []*session // isolation reset: used, and free for the next episode
 	closed bool
 }
 
 // NewPool makes a pool of the servers that have tools in catalog. Nothing is connected yet except the warm processes,
 // which start in the background. A server that config lacks is a *fault.Error. ctx bounds the pool's life.
 func NewPool(ctx context.Context, config Config, catalog *Catalog, options Options) (*Pool, error) {
-	p := &Pool{options: options.withDefaults(), tools: map[string]*poolTool{}}
+	p := &Pool{options: options.withDefaults(), tools: &toolTable{bound: map[string]*boundTool{}}}
 	for i, from := range catalog.Servers {
 		s, ok := config.Servers[from.Name]
 		if !ok {
 			return nil, unknown("server", from.Name, sortedKeys(config.Servers))
 		}
-		s = s.withDefaults()
-		if err := s.check(); err != nil {
+		one, err := newPoolServer(from, s, config.Base, p.options)
+		if err != nil {
 			return nil, &fault.Error{Code: fault.CodeUsage, What: "an MCP server is configured wrongly", Where: from.Name, Err: err}
 		}
-		one := &poolServer{timeout: p.options.Timeout, warm: make(chan *session), launcher: launcher{name: from.Name,
-			server: s, base: config.Base, limit: p.options.ConnectTimeout, probe: probeLimit, era: from.Era}}
-		if s.Timeout > 0 {
-			one.timeout = time.Duration(s.Timeout)
-		}
 		for _, t := range from.Tools {
-			p.tools[t.ModelName] = &poolTool{server: i, name: t.Name, schema: schema.Compile(t.InputSchema)}
-			if s.URL != "" && strings.Contains(string(t.InputSchema), `"x-mcp-header"`) {
-				one.launcher.listed = true
-			}
+			p.tools.bound[t.ModelName] = bind(t, i)
 		}
 		p.servers = append(p.servers, one)
 	}
-	p.names = sortedKeys(p.tools)
+	p.tools.names = sortedKeys(p.tools.bound)
 	ctx, p.stop = context.WithCancel(ctx)
 	for _, s := range p.servers {
 		if s.launcher.server.Isolation == Shared || s.launcher.server.URL != "" {
@@ -108,6 +77,27 @@ func NewPool(ctx context.Context, config Config, catalog *Catalog, options Optio
 		}
 	}
 	return p, nil
+}
+
+func newPoolServer(from ServerTools, s Server, base map[string]string, o Options) (*poolServer, error) {
+	l, err := newLauncher(from.Name, s, base, o)
+	if err != nil {
+		return nil, err
+	}
+	l.era = from.Era
+	if s.URL != "" && from.Transport != "" {
+		l.via = from.Transport
+	}
+	one := &poolServer{launcher: l, timeout: o.Timeout, tools: from.Tools, warm: make(chan *session), turn: make(chan struct{}, 1)}
+	if s.Timeout > 0 {
+		one.timeout = time.Duration(s.Timeout)
+	}
+	for _, t := range from.Tools {
+		if s.URL != "" && strings.Contains(string(t.InputSchema), `"x-mcp-header"`) {
+			l.listed = true
+		}
+	}
+	return one, nil
 }
 
 // fill keeps one process ready until ctx ends. It stops at the first failure, which the next Open then meets itself.
@@ -163,17 +153,27 @@ func (s *poolServer) common(ctx context.Context) (*session, error) {
 	return s.shared, nil
 }
 
-// Open gives one episode its sessions. The error says which server failed, and what it wrote to stderr.
+// Open gives one episode its sessions. The error, a *Failure inside, says which server failed, and what it wrote to
+// stderr.
 func (p *Pool) Open(ctx context.Context, episode string) (rollout.Session, error) {
 	e := &Episode{pool: p, id: episode, own: make([]*session, len(p.servers))}
 	errs := make([]error, len(p.servers))
 	var wg sync.WaitGroup
 	for i, s := range p.servers {
 		wg.Go(func() {
-			if s.launcher.server.Isolation == Shared {
-				_, errs[i] = s.common(ctx)
-			} else {
-				e.own[i], errs[i] = s.fresh(ctx)
+			var got *session
+			switch s.launcher.server.Isolation {
+			case Shared:
+				got, errs[i] = s.common(ctx)
+			case PerReset:
+				got, errs[i] = s.borrow(ctx)
+				e.own[i] = got
+			default:
+				got, errs[i] = s.fresh(ctx)
+				e.own[i] = got
+			}
+			if errs[i] == nil && s.launcher.meter.takeChanged() {
+				errs[i] = p.reread(ctx, i, got)
 			}
 		})
 	}
@@ -182,21 +182,37 @@ func (p *Pool) Open(ctx context.Context, episode string) (rollout.Session, error
 		e.Close()
 		return nil, fmt.Errorf("episode %s: %w", episode, errs[i])
 	}
+	p.mu.Lock()
+	e.tools = p.tools
+	p.mu.Unlock()
 	return e, nil
 }
 
-// Close ends the warm and the shared sessions. Episodes still open keep theirs until they are closed.
+// Stats returns what is known of each server, in catalog order.
+func (p *Pool) Stats() []Stats {
+	var all []Stats
+	for _, s := range p.servers {
+		all = append(all, s.launcher.meter.read())
+	}
+	return all
+}
+
+// Close ends the warm, the idle and the shared sessions. Episodes still open keep theirs until they are closed.
 func (p *Pool) Close() error {
 	p.stop()
 	p.fillers.Wait()
 	for _, s := range p.servers {
 		s.mu.Lock()
 		s.closed = true
+		ended := s.idle
 		if s.shared != nil {
-			s.shared.close()
-			s.shared = nil
+			ended = append(ended, s.shared)
 		}
+		s.shared, s.idle = nil, nil
 		s.mu.Unlock()
+		for _, session := range ended {
+			session.close()
+		}
 	}
 	return nil
 }

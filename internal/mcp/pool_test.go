@@ -213,6 +213,7 @@ func TestEnvironmentIsMinimal(t *testing.T) {
 		key, value, _ := strings.Cut(line, "=")
 		got[key] = value
 	}
+	delete(got, markerEnv)
 	if len(got) != 4 || got["DECLARED"] != "yes" || got["PATH"] != config.Base["PATH"] || !strings.HasPrefix(got["HOME"], config.Base["TMPDIR"]) {
 		t.Errorf("the process sees %v", got)
 	}
@@ -256,7 +257,10 @@ func TestNoOrphans(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			pids := t.TempDir()
 			config := configOf(t, map[string]Server{"s": self(t, mode, pids, "parent")})
-			l := &launcher{name: "s", server: config.Servers["s"], base: config.Base, limit: 30 * time.Second, probe: 30 * time.Second}
+			l, err := newLauncher("s", config.Servers["s"], config.Base, Options{ProbeTimeout: 30 * time.Second}.withDefaults())
+			if err != nil {
+				t.Fatal(err)
+			}
 			s, err := l.open(context.Background())
 			if err != nil {
 				t.Fatal(err)

@@ -1,15 +1,19 @@
 package mcp
 
 import (
+	"bytes"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+	"unicode"
 )
 
 const (
@@ -18,19 +22,25 @@ const (
 	drainGrace = 200 * time.Millisecond // for what the process wrote just before it died
 )
 
+// markerEnv marks a server's process and all it starts, wherever they go: a daemon leaves its group and its parent, but
+// keeps its environment.
+const markerEnv = "HONE_MCP_PROCESS"
+
 // process is a server's process, the leader of a process group that is killed as a whole.
 type process struct {
 	stdin  *os.File // our ends
 	stdout *os.File
 	stderr *tail
 	pid    int
+	marker string
 	done   chan struct{} // closed once the leader is gone, its group killed and its stderr read
 
 	closing sync.Once
 }
 
-// startProcess runs argv[0] without a shell. env is all the process sees.
-func startProcess(argv []string, env map[string]string, cwd string) (*process, error) {
+// startProcess runs argv[0] without a shell. env is all the process sees, besides markerEnv. wrap, if any, may change the
+// command before it starts, for example to put it into a sandbox.
+func startProcess(argv []string, env map[string]string, cwd string, wrap func(*exec.Cmd) error) (*process, error) {
 	path, err := lookPath(argv[0], env["PATH"])
 	if err != nil {
 		return nil, err
@@ -39,6 +49,13 @@ func startProcess(argv []string, env map[string]string, cwd string) (*process, e
 	cmd.Env = []string{} // a nil Env would inherit ours
 	for _, key := range sortedKeys(env) {
 		cmd.Env = append(cmd.Env, key+"="+env[key])
+	}
+	marker := markerEnv + "=" + rand.Text()
+	cmd.Env = append(cmd.Env, marker)
+	if wrap != nil {
+		if err := wrap(cmd); err != nil {
+			return nil, err
+		}
 	}
 	// Pipes of our own: exec's would make Wait hang for as long as a grandchild holds them open.
 	var pipes [3][2]*os.File // stdin, stdout, stderr; reading end, writing end
@@ -56,7 +73,7 @@ func startProcess(argv []string, env map[string]string, cwd string) (*process, e
 	for _, theirs := range []*os.File{pipes[0][0], pipes[1][1], pipes[2][1]} {
 		theirs.Close()
 	}
-	p := &process{stdin: pipes[0][1], stdout: pipes[1][0], stderr: &tail{}, pid: cmd.Process.Pid, done: make(chan struct{})}
+	p := &process{stdin: pipes[0][1], stdout: pipes[1][0], stderr: &tail{}, pid: cmd.Process.Pid, marker: marker, done: make(chan struct{})}
 	go p.reap(cmd, pipes[2][0])
 	return p, nil
 }
@@ -78,6 +95,7 @@ func (p *process) reap(cmd *exec.Cmd, stderr *os.File) {
 	}()
 	cmd.Wait()
 	syscall.Kill(-p.pid, syscall.SIGKILL)
+	killMarked(p.marker)
 	p.stderr.exit(cmd.ProcessState.String())
 	// A descendant that left the group may still hold the pipes; what is in them now is read, no more.
 	deadline := time.Now().Add(drainGrace)
@@ -100,6 +118,31 @@ func (p *process) close() {
 		<-p.done
 		p.stdout.Close()
 	})
+}
+
+// killMarked kills what a server started outside its process group. It looks again until it finds nothing, since what
+// is being killed may still fork. Where there is no /proc it does nothing.
+func killMarked(marker string) {
+	for range 10 {
+		found := false
+		all, _ := os.ReadDir("/proc")
+		for _, entry := range all {
+			pid, err := strconv.Atoi(entry.Name())
+			if err != nil || pid == os.Getpid() {
+				continue
+			}
+			env, err := os.ReadFile("/proc/" + entry.Name() + "/environ") // empty once it has ended
+			if err != nil || !bytes.Contains(env, []byte(marker)) {
+				continue
+			}
+			found = true
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+		if !found {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
 }
 
 func (p *process) waitFor(d time.Duration) bool {
@@ -158,8 +201,21 @@ func (t *tail) String() string {
 	if t.ended != "" {
 		parts = append(parts, "the process ended: "+t.ended)
 	}
-	if text := strings.TrimSpace(string(t.bytes)); text != "" {
+	if text := strings.TrimSpace(printable(string(t.bytes))); text != "" {
 		parts = append(parts, "stderr: "+text)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// printable replaces what would drive a terminal: a server's stderr is shown to people.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\n' || r == '\t' || unicode.IsPrint(r) {
+			return r
+		}
+		if r == '\r' {
+			return -1
+		}
+		return '\ufffd'
+	}, text)
 }

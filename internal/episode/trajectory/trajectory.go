@@ -54,8 +54,11 @@ type ToolResult struct {
 	Call              chat.ToolCall   `json:"call"`
 	Status            CallStatus      `json:"status"`
 	Text              string          `json:"text"`
+	Content           json.RawMessage `json:"content,omitempty"` // MCP's list of parts, where Text is not the whole of it
 	StructuredContent json.RawMessage `json:"structured_content,omitempty"`
 	Error             string          `json:"error,omitempty"`    // why a call was invalid, denied, timed out or lost
+	Warning           string          `json:"warning,omitempty"`  // what is wrong with a result that counts all the same
+	Outcome           Outcome         `json:"outcome,omitempty"`  // whose fault a call without an answer is; else empty
 	Approval          string          `json:"approval,omitempty"` // the rule or person that decided
 	Seconds           float64         `json:"seconds"`
 }

@@ -1,0 +1,168 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hone/internal/episode/trajectory"
+	"hone/internal/schema"
+)
+
+// boundTool is what a call needs of a tool.
+type boundTool struct {
+	server     int    // index in Pool.servers
+	name       string // the server's
+	input      *schema.Schema
+	output     *schema.Schema // nil where the tool has no outputSchema
+	repeatable bool           // it says that it reads only, or that a second call changes nothing
+}
+
+func bind(t Tool, server int) *boundTool {
+	b := &boundTool{server: server, name: t.Name, input: schema.Compile(t.InputSchema)}
+	if len(t.OutputSchema) > 0 {
+		b.output = schema.Compile(t.OutputSchema)
+	}
+	var hints struct {
+		ReadOnlyHint, IdempotentHint bool
+	}
+	if json.Unmarshal(t.Annotations, &hints) == nil {
+		b.repeatable = hints.ReadOnlyHint || hints.IdempotentHint
+	}
+	return b
+}
+
+// call makes one call, once. again says that the same call may be made once more: it was not delivered, or it does no
+// harm twice and no answer came.
+//
+// Who failed is told by where it arose. A tool error is the server's answer to this call, also one we cannot use. No
+// answer is the environment's failure. What never left us, or that we ended ourselves, is the infrastructure's.
+func (s *session) call(ctx context.Context, tool *boundTool, args string, timeout time.Duration, o *Options) (r trajectory.ToolResult, again bool) {
+	limited, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	limited, x := withExchange(limited)
+	defer s.wire.forget(x)
+	params := &mcp.CallToolParams{Name: tool.name, Arguments: json.RawMessage(args)}
+	token := s.tokens.Add(1)
+	params.SetProgressToken(token)
+	if o.Progress != nil {
+		s.watchers.Store(token, func(p *mcp.ProgressNotificationParams) {
+			o.Progress(s.server, tool.name, p.Progress, p.Total, p.Message)
+		})
+		defer s.watchers.Delete(token)
+	}
+	answer, err := s.client.CallTool(limited, params)
+	known := x.outcome()
+	if err == nil {
+		return s.result(answer, known.result, tool, o), false
+	}
+	if limited.Err() != nil && known.sent {
+		s.unfinished.Store(true)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return o.lost(trajectory.CallTransportError, trajectory.InfrastructureError, "the call was cancelled"), false
+	case limited.Err() != nil:
+		return o.lost(trajectory.CallTimeout, trajectory.EnvironmentError, fmt.Sprintf("no answer within %s", timeout)), false
+	case known.unusable != "":
+		return o.failed(trajectory.CallToolError, known.unusable), false
+	case known.answered:
+		return o.failed(trajectory.CallToolError, s.redact.Replace(answerError(err, known.result))), false
+	}
+	if known.missing != "" {
+		err = fmt.Errorf("%s: %w", known.missing, cause(err, known.missing))
+	}
+	if s.conn != nil {
+		s.conn.p.close() // the connection is of no more use, and stderr is complete once the process is gone
+	}
+	f := s.failure(PhaseCall, err)
+	if !known.sent {
+		f.Outcome = trajectory.InfrastructureError
+	}
+	const tooMany = 429 // refused before it was looked at
+	return o.lost(trajectory.CallTransportError, f.Outcome, f.Error()), !known.sent || known.status == tooMany || tool.repeatable
+}
+
+// cause drops from err the text that is told before it.
+func cause(err error, told string) error {
+	var answer *jsonrpc.Error
+	if errors.As(err, &answer) && answer.Message == told {
+		return errors.New("the call failed")
+	}
+	return err
+}
+
+// answerError is the text of an answer that was an error, or no result of a call.
+func answerError(err error, result json.RawMessage) string {
+	var answer *jsonrpc.Error
+	if result == nil && errors.As(err, &answer) {
+		return answer.Message
+	}
+	var kind struct {
+		ResultType string `json:"resultType"`
+	}
+	if json.Unmarshal(result, &kind) == nil && kind.ResultType == "input_required" {
+		return "the tool asks a person for input, and nobody is there to give it: " + err.Error()
+	}
+	return fmt.Sprintf("the answer cannot be read: %v; received %s", err, excerpt(string(result)))
+}
+
+// result is the record of an answer.
+func (s *session) result(answer *mcp.CallToolResult, raw json.RawMessage, tool *boundTool, o *Options) trajectory.ToolResult {
+	r := trajectory.ToolResult{Status: trajectory.CallOK}
+	if answer.IsError {
+		r.Status = trajectory.CallToolError
+	}
+	var own struct { // the server's bytes: key order and number text survive
+		Content           json.RawMessage `json:"content"`
+		StructuredContent json.RawMessage `json:"structuredContent"`
+	}
+	if json.Unmarshal(raw, &own) == nil {
+		r.StructuredContent = compact(own.StructuredContent)
+	}
+	r.Text = Render(answer.Content, r.StructuredContent, o.MaxResult)
+	r.Content = recorded(own.Content, r.Text, o.MaxRecord)
+	if tool.output != nil && !answer.IsError {
+		r.Warning = checkOutput(tool.output, r.StructuredContent)
+	}
+	if len(r.StructuredContent) > o.MaxRecord {
+		r.StructuredContent = nil
+		r.Warning = joinTexts(r.Warning, "the structured content is too large for the record")
+	}
+	return r
+}
+
+// checkOutput says what of a tool's result breaks its outputSchema (MCP, server/tools: clients should validate).
+func checkOutput(output *schema.Schema, structured json.RawMessage) string {
+	if len(structured) == 0 {
+		return "the tool has an outputSchema and the result no structuredContent"
+	}
+	if verdict, why := output.Validate(string(structured)); verdict == schema.Invalid {
+		return "the structuredContent breaks the outputSchema: " + joined(why)
+	}
+	return ""
+}
+
+func joinTexts(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "; " + b
+}
+
+// failed is a result whose text, the same for model and record, says what went wrong.
+func (o *Options) failed(status trajectory.CallStatus, why string) trajectory.ToolResult {
+	return trajectory.ToolResult{Status: status, Text: Truncate("Error: "+why, o.MaxResult), Error: why}
+}
+
+// lost is the result of a call that has no answer.
+func (o *Options) lost(status trajectory.CallStatus, outcome trajectory.Outcome, why string) trajectory.ToolResult {
+	r := o.failed(status, why)
+	r.Outcome = outcome
+	return r
+}

@@ -1,0 +1,82 @@
+package mcp
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Report is one server as it was found.
+type Report struct {
+	Tools ServerTools // its Name is always set; tools have no model names yet
+	Stats Stats       // CallP50 and CallP95 are of tools/list
+	Err   error       // a *Failure where the server cannot be used, else nil
+}
+
+// inspectRounds is how often Inspect measures a server's latency, inspectTime how long at most.
+const (
+	inspectRounds = 20
+	inspectTime   = 3 * time.Second
+)
+
+// Inspect looks at every server of c at the same time, sorted by name: what it offers and how it behaves. A server that
+// fails does not keep the others from being looked at.
+func Inspect(ctx context.Context, c Config, o Options) []Report {
+	return inspect(ctx, c, o, inspectRounds)
+}
+
+func inspect(ctx context.Context, c Config, o Options, rounds int) []Report {
+	o = o.withDefaults()
+	names := sortedKeys(c.Servers)
+	reports := make([]Report, len(names))
+	var wg sync.WaitGroup
+	for i, name := range names {
+		wg.Go(func() {
+			reports[i].Tools.Name = name
+			l, err := newLauncher(name, c.Servers[name], c.Base, o)
+			if err != nil {
+				reports[i].Err = err
+				return
+			}
+			reports[i].Tools, reports[i].Err = look(ctx, l, rounds)
+			reports[i].Stats = l.meter.read()
+			reports[i].Tools.StrayLines = reports[i].Stats.StrayLines
+		})
+	}
+	wg.Wait()
+	return reports
+}
+
+func look(ctx context.Context, l *launcher, rounds int) (ServerTools, error) {
+	nothing := ServerTools{Name: l.name}
+	s, err := l.open(ctx)
+	if err != nil {
+		return nothing, err
+	}
+	defer s.close()
+	limited, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
+	defer cancel()
+	found, err := listTools(limited, s)
+	if err != nil {
+		if limited.Err() != nil && ctx.Err() == nil {
+			err = noAnswer(l.o.ConnectTimeout)
+		}
+		return nothing, s.failure(PhaseList, err)
+	}
+	offers, cancel := context.WithTimeout(ctx, l.o.ProbeTimeout)
+	defer cancel()
+	listOffers(offers, s, &found)
+	found.Name, found.Era, found.Transport = l.name, s.era(), s.via
+	limited, cancel = context.WithTimeout(ctx, inspectTime)
+	defer cancel()
+	for range rounds {
+		began := time.Now()
+		if _, err := s.client.ListTools(limited, &mcp.ListToolsParams{}); err != nil {
+			break
+		}
+		l.meter.measured(time.Since(began))
+	}
+	return found, nil
+}

@@ -1,0 +1,58 @@
+package mcp
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+var allowedName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
+
+// nameTools gives every tool the name the model uses: the server's own where hosts allow it and no other tool has it,
+// else prefixed by the server's, else with a hash. It depends on the set of tools alone, not on their order.
+func nameTools(servers []ServerTools) {
+	taken := map[string]int{}
+	forms := []func(server, tool string) string{
+		func(_, tool string) string { return sanitize(tool) },
+		func(server, tool string) string { return sanitize(server + "__" + tool) },
+		func(server, tool string) string { return hashed(server+"__"+tool, digest(server, tool)) },
+	}
+	for i, form := range forms {
+		clear(taken)
+		for _, s := range servers {
+			for _, t := range s.Tools {
+				name := t.ModelName
+				if name == "" {
+					name = form(s.Name, t.Name)
+				}
+				taken[name]++
+			}
+		}
+		for _, s := range servers {
+			for j := range s.Tools {
+				t := &s.Tools[j]
+				if name := form(s.Name, t.Name); t.ModelName == "" && (taken[name] == 1 || i == len(forms)-1) {
+					t.ModelName = name
+				}
+			}
+		}
+	}
+}
+
+// sanitize returns name if it is allowed, else its allowed characters and a hash of the whole.
+func sanitize(name string) string {
+	if allowedName.MatchString(name) {
+		return name
+	}
+	return hashed(name, digest(name))
+}
+
+func hashed(name, hash string) string {
+	mapped := strings.Map(func(r rune) rune {
+		if r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || r == '-') {
+			return r
+		}
+		return '_'
+	}, name)
+	return mapped[:min(len(mapped), 55)] + "_" + hash[:8]
+}

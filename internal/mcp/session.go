@@ -1,0 +1,95 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hone/internal/episode/trajectory"
+)
+
+// era is the protocol version in use.
+func (s *session) era() string {
+	if r := s.client.InitializeResult(); r != nil {
+		return r.ProtocolVersion
+	}
+	return ""
+}
+
+// failure is err with what the server last said.
+func (s *session) failure(phase Phase, err error) *Failure {
+	outcome := trajectory.EnvironmentError
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		outcome = trajectory.InfrastructureError
+	}
+	if hidden := s.redact.Replace(err.Error()); hidden != err.Error() {
+		err = errors.New(hidden)
+	}
+	return &Failure{Server: s.server, Phase: phase, Said: s.said(), Outcome: outcome, Err: err}
+}
+
+// said is what the server printed where no message belongs.
+func (s *session) said() string {
+	var parts []string
+	if s.conn != nil {
+		if text := s.conn.p.stderr.String(); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	if n, sample := s.wire.strays(); n > 0 {
+		parts = append(parts, fmt.Sprintf("sent %d times what is no message, at first %s", n, sample))
+	}
+	return s.redact.Replace(strings.Join(parts, "; "))
+}
+
+func (s *session) progress(p *mcp.ProgressNotificationParams) {
+	if p == nil {
+		return
+	}
+	var token int64
+	switch t := p.ProgressToken.(type) {
+	case float64:
+		token = int64(t)
+	case int64:
+		token = t
+	}
+	if f, ok := s.watchers.Load(token); ok {
+		f.(func(*mcp.ProgressNotificationParams))(p)
+	}
+}
+
+func (s *session) dead() bool {
+	select {
+	case <-s.gone:
+		return true
+	default:
+	}
+	if s.conn == nil {
+		return false
+	}
+	select {
+	case <-s.conn.p.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// close ends the session and releases what it owns. It may be called more than once, and waits each time.
+func (s *session) close() {
+	s.closing.Do(func() {
+		if s.conn != nil {
+			s.conn.p.close() // first: the SDK waits for calls in flight, which only the end of the process ends
+		}
+		if s.client != nil {
+			s.client.Close()
+		}
+		for i := len(s.release) - 1; i >= 0; i-- {
+			s.release[i]()
+		}
+	})
+}

@@ -1,0 +1,238 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+)
+
+// defaultMaxFrame bounds one message from a server.
+const defaultMaxFrame = 16 << 20
+
+// exchange is one request and what became of it. The SDK decodes results and flattens errors; a trainer needs the
+// server's own bytes, and to know whether a request can have arrived and who failed.
+type exchange struct {
+	mu       sync.Mutex
+	id       jsonrpc.ID
+	sent     bool            // the request may have reached the server
+	answered bool            // the server answered it, with a result or an error
+	result   json.RawMessage // the server's bytes, nil where it answered with an error
+	unusable string          // why its answer was replaced by an error of ours
+	missing  string          // why there is no answer, where the transport knows
+	status   int             // of HTTP, where it was none of 2xx
+
+	emptyCursor bool // the request asks for the page whose cursor is "", which the SDK leaves out
+}
+
+type exchangeKey struct{}
+
+// withExchange makes the next request sent under the context known to the returned exchange.
+func withExchange(ctx context.Context) (context.Context, *exchange) {
+	x := &exchange{}
+	return context.WithValue(ctx, exchangeKey{}, x), x
+}
+
+func exchangeOf(ctx context.Context) *exchange {
+	x, _ := ctx.Value(exchangeKey{}).(*exchange)
+	return x
+}
+
+func (x *exchange) set(change func(x *exchange)) {
+	if x == nil {
+		return
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	change(x)
+}
+
+// outcome returns a copy of what is known so far.
+func (x *exchange) outcome() exchange {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return exchange{sent: x.sent, answered: x.answered, result: x.result, unusable: x.unusable, missing: x.missing, status: x.status}
+}
+
+// wire sees every message of a session, whatever the transport.
+type wire struct {
+	limit int    // of one message, bytes
+	meter *meter // of the server
+
+	mu      sync.Mutex
+	pending map[jsonrpc.ID]*exchange
+	stray   int64  // what the server sent that was no message
+	sample  string // the first of it, cut and escaped
+	status  int    // of HTTP, 0 where the last answer was a success
+}
+
+func newWire(limit int, m *meter) *wire {
+	return &wire{limit: limit, meter: m, pending: map[jsonrpc.ID]*exchange{}}
+}
+
+// sending is told of a request before it is written, and reports whether it changed it.
+func (w *wire) sending(ctx context.Context, m jsonrpc.Message) (changed bool) {
+	r, ok := m.(*jsonrpc.Request)
+	x := exchangeOf(ctx)
+	if !ok || !r.IsCall() || x == nil {
+		return false
+	}
+	if x.emptyCursor && strings.HasSuffix(r.Method, "/list") {
+		params := map[string]json.RawMessage{}
+		if len(r.Params) == 0 || json.Unmarshal(r.Params, &params) == nil {
+			params["cursor"] = json.RawMessage(`""`)
+			if data, err := json.Marshal(params); err == nil {
+				r.Params, changed = data, true
+			}
+		}
+	}
+	x.set(func(x *exchange) { x.id, x.sent = r.ID, true })
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pending[r.ID] = x
+	return changed
+}
+
+// forget drops a request whose caller has gone.
+func (w *wire) forget(x *exchange) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for id, other := range w.pending {
+		if other == x {
+			delete(w.pending, id)
+		}
+	}
+}
+
+// decode reads one message; nil means that it was none and has been counted. A message behind other text on its line
+// counts as both: servers print prompts without a newline.
+func (w *wire) decode(data []byte) jsonrpc.Message {
+	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
+	if len(data) == 0 {
+		return nil
+	}
+	// Log lines may be JSON objects too, so only a whole JSON-RPC message counts.
+	if data[0] == '{' {
+		if m, err := jsonrpc.DecodeMessage(data); err == nil {
+			w.received(m)
+			return m
+		}
+	}
+	w.strayText(data)
+	if at := bytes.Index(data, []byte(`{"jsonrpc"`)); at > 0 {
+		if m, err := jsonrpc.DecodeMessage(data[at:]); err == nil {
+			w.received(m)
+			return m
+		}
+	}
+	return nil
+}
+
+func (w *wire) received(m jsonrpc.Message) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch m := m.(type) {
+	case *jsonrpc.Request:
+		if m.Method == "notifications/tools/list_changed" {
+			w.meter.listChanged()
+		}
+	case *jsonrpc.Response:
+		if x := w.pending[m.ID]; x != nil {
+			delete(w.pending, m.ID)
+			x.set(func(x *exchange) { x.answered, x.result = true, m.Result })
+		}
+	}
+}
+
+func (w *wire) strayText(data []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stray++; w.sample == "" {
+		w.sample = excerpt(string(data))
+	}
+	w.meter.stray(w.sample)
+}
+
+// strays returns how much of what the server sent was no message, and the first of it.
+func (w *wire) strays() (int64, string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.stray, w.sample
+}
+
+func (w *wire) lastStatus() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.status
+}
+
+// tooLarge answers in the server's stead the call whose response was beyond the limit, so that only this call fails.
+// It is nil where neither end of the message reveals the id.
+func (w *wire) tooLarge(head, tail []byte) jsonrpc.Message {
+	id, ok := idIn(head, tail)
+	if !ok {
+		w.strayText(head)
+		return nil
+	}
+	why := fmt.Sprintf("the answer is larger than %d bytes", w.limit)
+	w.mu.Lock()
+	x := w.pending[id]
+	delete(w.pending, id)
+	w.mu.Unlock()
+	x.set(func(x *exchange) { x.answered, x.unusable = true, why })
+	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: why}}
+}
+
+// lastID finds the id that some servers write last. Inside a string of the result it would be escaped.
+var lastID = regexp.MustCompile(`"id"\s*:\s*("[^"\\]*"|-?\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
+
+// idIn returns the id of a message of which only the two ends are known.
+func idIn(head, tail []byte) (jsonrpc.ID, bool) {
+	d := jsontext.NewDecoder(bytes.NewReader(head))
+	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
+		return jsonrpc.ID{}, false
+	}
+	for {
+		name, err := d.ReadToken()
+		if err != nil || name.Kind() != '"' {
+			break
+		}
+		isID := name.String() == "id"
+		value, err := d.ReadValue()
+		if err != nil {
+			break
+		}
+		if isID {
+			return makeID(value)
+		}
+	}
+	if found := lastID.FindSubmatch(tail); found != nil {
+		return makeID(found[1])
+	}
+	return jsonrpc.ID{}, false
+}
+
+func makeID(raw []byte) (jsonrpc.ID, bool) {
+	m, err := jsonrpc.DecodeMessage(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`, raw))
+	if r, ok := m.(*jsonrpc.Response); err == nil && ok {
+		return r.ID, true
+	}
+	return jsonrpc.ID{}, false
+}
+
+// excerpt is foreign text fit for an error: cut, on one line, with what does not print escaped.
+func excerpt(text string) string {
+	const most = 160
+	text = strings.TrimSpace(text)
+	if cut := runeStart(text, most); cut < len(text) {
+		return strconv.Quote(text[:cut]) + fmt.Sprintf(" and %d bytes more", len(text)-cut)
+	}
+	return strconv.Quote(text)
+}
