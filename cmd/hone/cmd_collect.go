@@ -17,6 +17,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/llm"
+	"hone/internal/run"
 )
 
 type collectFlags struct {
@@ -80,25 +81,28 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 		return err
 	}
 	defer l.close()
-	_, statErr := os.Stat(filepath.Join(f.output, "ledger.db"))
-	dir, err := openRun(f.output, statErr == nil, "collect", &c)
-	if err != nil {
+	t := &tuning{a: a, verb: "collect", path: f.output, c: c}
+	defer t.close()
+	if err := t.beginOrGoOn(l.catalog); err != nil {
 		return err
 	}
-	defer func() { _ = dir.Close() }() // the ledger is durable row by row
+	dir, c := t.dir, t.c // c as the run was begun with
 	log, report := runLog{dir, a.say}, a.progress().report()
 	approve := a.approver()
 	outcomes := map[trajectory.Outcome]int{}
 	for i, s := range list {
-		if _, done, err := dir.Ledger.Trajectory("collect/" + s.ID); err != nil || done {
-			if err != nil {
-				return err
-			}
-			continue // kept by an earlier attempt
+		kept, done, err := collected(dir, s.ID)
+		if err != nil {
+			return err
+		}
+		if done {
+			outcomes[kept]++
+			continue
 		}
 		session, err := l.pool.Open(ctx, s.ID)
 		if err != nil {
-			return err
+			return &fault.Error{Code: fault.CodeUnavailable, What: "cannot open a session on the MCP server", Err: err,
+				Next: "hone doctor; then the same command goes on"}
 		}
 		t, err := llm.Collect(ctx, client, session, llm.Episode{ID: s.ID, ScenarioID: s.ID, Model: f.model,
 			Temperature: c.Rollout.Temperature, Seed: c.Seed, System: c.Rollout.System, Task: s.Task, Tools: l.catalog.Tools(),
@@ -115,7 +119,24 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 		outcomes[t.Outcome]++
 		report("collect", i+1, len(list), string(t.Outcome))
 	}
-	return a.print(outcomes, [][]string{{"trajectories", filepath.Join(f.output, "trajectories.jsonl")}})
+	if outcomes[trajectory.EnvironmentError] == len(list) {
+		return &fault.Error{Code: fault.CodeUnavailable, What: "no call was answered by its MCP server", Where: f.output,
+			Next: "hone doctor; then the same command tries these scenarios again"}
+	}
+	data := filepath.Join(f.output, "trajectories.jsonl")
+	a.say("next: hone sft --data %s --base-model %s --output-dir DIR", data, c.Model.Base)
+	return a.print(outcomes, [][]string{{"trajectories", data}})
+}
+
+// collected says whether an earlier attempt kept an episode of a scenario. One whose server failed is run again.
+func collected(dir *run.Dir, scenarioID string) (trajectory.Outcome, bool, error) {
+	row, found, err := dir.Ledger.Trajectory("collect/" + scenarioID)
+	if err != nil || !found {
+		return "", false, err
+	}
+	var kept struct{ Outcome trajectory.Outcome }
+	err = json.Unmarshal(row.JSON, &kept)
+	return kept.Outcome, kept.Outcome.Trainable(), err
 }
 
 // approver asks for each call on a terminal; elsewhere --yes must have been given.

@@ -101,27 +101,45 @@ func (a *app) runPath(dir, name string) (string, error) {
 	return filepath.Join(root, name), err
 }
 
-// runRunsResume goes on with a run by the verb that began it.
 func runRunsResume(ctx context.Context, a *app, dir, name string) error {
 	path, err := a.runPath(dir, name)
 	if err != nil {
 		return err
 	}
-	bad := func(why string, err error) error {
-		return &fault.Error{Code: fault.CodeUsage, What: "cannot resume the run", Where: path, Why: why, Err: err, Next: "hone runs ls"}
+	return resumeRun(ctx, a, path)
+}
+
+// resumeRun goes on with a run by the verb that began it.
+func resumeRun(ctx context.Context, a *app, path string) error {
+	bad := func(why, next string, err error) error {
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot resume the run", Where: path, Why: why, Err: err, Next: next}
 	}
 	text, err := os.ReadFile(filepath.Join(path, "version.json"))
 	if err != nil {
-		return bad("", err)
+		return bad("", "hone runs ls lists the runs; one that was stopped before it began is begun again by its own command", err)
 	}
-	var begun struct{ Verb string }
-	if err := json.Unmarshal(text, &begun); err != nil {
-		return bad("its version.json is damaged", err)
+	var b begun
+	if err := json.Unmarshal(text, &b); err != nil {
+		return bad("its version.json is damaged", "hone runs ls", err)
 	}
-	if begun.Verb != "demo" {
-		return bad(fmt.Sprintf("it was begun by %q, which cannot be resumed", begun.Verb), nil)
+	if here, err := os.Getwd(); err == nil && b.Folder != "" && b.Folder != here {
+		a.say("note: the run was begun in %s; its relative paths are now taken from %s", b.Folder, here)
 	}
-	return runDemo(ctx, a, path)
+	if a.dryRun {
+		a.say("would go on with hone %s in %s", b.Verb, path)
+		return nil
+	}
+	switch b.Verb {
+	case "demo":
+		return runDemo(ctx, a, path)
+	case "train":
+		return resumeTrain(ctx, a, path, b.Flags)
+	case "sft":
+		return resumeSFT(ctx, a, path, b.Flags)
+	case "collect":
+		return bad("hone collect goes on by itself", "give its command again, with the same --output-dir", nil)
+	}
+	return bad(fmt.Sprintf("it was begun by %q, which cannot be resumed", b.Verb), "hone runs ls", nil)
 }
 
 func runRunsShow(a *app, dir, name string) error {

@@ -7,9 +7,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
 	"hone/internal/recipe"
+	"hone/internal/run"
 )
 
 // trainFlags are those of train; the names are the ones users of other trainers know.
@@ -37,75 +39,147 @@ func newTrain(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.output, "output-dir", "", "run directory; the adapter ends up in its folder final")
 	c.Flags().StringVar(&f.judge, "judge-model", "", "model that scores scenarios without checks, as provider/name")
 	c.Flags().IntVar(&f.numGPUs, "num-gpus", 0, "GPUs to use; 0 is the CPU")
-	c.Flags().BoolVar(&f.resume, "resume", false, "go on with the run in --output-dir")
+	c.Flags().BoolVar(&f.resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
 	return c
 }
 
 func runTrain(ctx context.Context, a *app, f trainFlags) error {
+	if f.output == "" {
+		return &fault.Error{Code: fault.CodeUsage, What: "no output folder", Next: "name one with --output-dir"}
+	}
+	if f.resume {
+		return resumeRun(ctx, a, f.output)
+	}
 	c, err := a.config()
 	if err != nil {
 		return err
 	}
-	if f.dataset == "" {
-		f.dataset = c.Scenarios.File
-	}
-	if f.output == "" {
-		return &fault.Error{Code: fault.CodeUsage, What: "no output folder", Next: "name one with --output-dir"}
+	if f.dataset != "" {
+		c.Scenarios.File = f.dataset
 	}
 	if f.numGPUs != 0 {
 		return &fault.Error{Code: fault.CodeUsage, What: "this build trains on the CPU only", Where: "--num-gpus", Next: "give --num-gpus 0"}
 	}
-	list, err := scenarios(f.dataset, f.judge)
+	list, err := scenarios(c.Scenarios.File, f.judge)
 	if err != nil {
 		return err
 	}
-	tasks, err := ofSplit(list, scenario.Train, f.dataset)
-	if err != nil {
-		return err
-	}
-	servers, err := a.servers(c, f.serverFlags)
+	tasks, err := ofSplit(list, scenario.Train, c.Scenarios.File)
 	if err != nil {
 		return err
 	}
 	if c.Model.Base, err = baseOf(f.adapter, f.base, c); err != nil {
 		return err
 	}
+	t := &tuning{a: a, verb: "train", path: f.output, c: c, kept: keptFlags{Adapter: f.adapter}}
+	t.kept.keep(a, c, f.serverFlags)
 	if a.dryRun {
+		if _, err := a.servers(c, f.serverFlags); err != nil {
+			return err
+		}
 		a.say("would take %d steps of %d x %d rollouts on %d scenarios in %s", c.GRPO.Steps, c.GRPO.ScenariosPerStep,
 			c.GRPO.GroupSize, len(tasks), f.output)
 		return nil
 	}
-	l, err := a.openServers(ctx, c, servers)
+	defer t.close()
+	return t.train(ctx, list, f.serverFlags)
+}
+
+func resumeTrain(ctx context.Context, a *app, path string, kept keptFlags) error {
+	t := &tuning{a: a, verb: "train", path: path, kept: kept}
+	defer t.close()
+	if err := t.reopen(); err != nil {
+		return err
+	}
+	list, err := scenario.Load(filepath.Join(path, scenariosFile))
+	if err != nil {
+		return err
+	}
+	return t.train(ctx, list, kept.servers())
+}
+
+// train runs what is left of GRPO on the training split of list.
+func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFlags) error {
+	servers, err := t.a.servers(t.c, f)
+	if err != nil {
+		return err
+	}
+	l, err := t.a.openServers(ctx, t.c, servers)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	dir, err := openRun(f.output, f.resume, "train", &c)
+	if t.dir != nil {
+		if err := t.sameTools(l.catalog); err != nil {
+			return err
+		}
+	}
+	if err := l.openModel(t.a, t.c, t.kept.Adapter, list); err != nil {
+		return err
+	}
+	catalog, err := encodeCatalog(l.catalog)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = dir.Close() }() // the ledger is durable row by row
-	if err := l.catalog.Save(filepath.Join(f.output, "catalog.json")); err != nil {
+	text, err := scenario.Encode(list, false)
+	if err != nil {
 		return err
 	}
-	if err := l.openModel(a, c, f.adapter, list); err != nil {
+	if err := t.begin(run.Input{Name: scenariosFile, Data: text}, catalog); err != nil {
 		return err
 	}
+	c := t.c
 	grpo := recipe.GRPO{Stage: "grpo", Steps: c.GRPO.Steps, GroupsPerStep: c.GRPO.ScenariosPerStep, GroupSize: c.GRPO.GroupSize,
 		Rate: c.GRPO.Optimizer.LearningRate, Clip: batch.Clip{Low: c.GRPO.ClipLow, High: c.GRPO.ClipHigh},
 		CheckpointEvery: c.GRPO.CheckpointEvery, MaxMismatch: maxMismatch, Seed: c.Seed}
-	err = grpo.Run(ctx, tasks, l.at(c.Rollout.Temperature), l.scorer, l.learner, runLog{dir, a.say}, a.progress().report())
-	if ctx.Err() != nil {
-		return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: f.output,
-			Next: "the same command with --resume"}
-	}
-	if err != nil {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	log := &stepLog{runLog: runLog{t.dir, t.a.say}}
+	err = grpo.Run(ctx, scenario.OfSplit(list, scenario.Train), steady{l.at(c.Rollout.Temperature), stop}, l.scorer, l.learner,
+		log, t.a.progress().report())
+	if err := t.ended(ctx, log, grpo.Stage, l.learner.Trainer, err); err != nil {
 		return err
 	}
-	final := filepath.Join(f.output, "final")
+	final := filepath.Join(t.path, "final")
 	if err := l.saveFinal(final); err != nil {
 		return err
 	}
-	a.say("adapter: %s\nnext: hone eval --model %s --dataset %s --split validation", final, final, f.dataset)
+	t.a.say("adapter: %s\nnext: hone eval --model %s --dataset %s --split validation", final, final, c.Scenarios.File)
 	return nil
+}
+
+// steady stops a run where not one episode of a step was the policy's doing: a server that is gone would otherwise be
+// trained on to the end, and nothing learnt.
+type steady struct {
+	recipe.Runner
+	stop context.CancelCauseFunc
+}
+
+// Each implements recipe.Runner.
+func (s steady) Each(ctx context.Context, scenarios []scenario.Scenario, groupSize, step int, each func(*trajectory.Trajectory)) []trajectory.Group {
+	groups := s.Runner.Each(ctx, scenarios, groupSize, step, each)
+	if err := nothingRan(groups); err != nil && ctx.Err() == nil {
+		s.stop(err)
+	}
+	return groups
+}
+
+// nothingRan is the reason why no episode says anything about the policy, nil where one does. It is a *fault.Error.
+func nothingRan(groups []trajectory.Group) error {
+	e := &fault.Error{Code: fault.CodeError, What: "no episode could be run", Next: "mend that"}
+	for _, g := range groups {
+		for _, t := range g.Trajectories {
+			if t.Outcome.Trainable() {
+				return nil
+			}
+			e.Where, e.Why = "episode "+t.ID, t.Error
+			if t.Outcome == trajectory.EnvironmentError {
+				e.Code, e.What, e.Next = fault.CodeUnavailable, "the MCP server does not answer any more", "look at the server, or run hone doctor"
+			}
+		}
+	}
+	if e.Where == "" {
+		return nil
+	}
+	return e
 }

@@ -25,8 +25,13 @@ func (l runLog) Trajectory(stage string, step int, t *trajectory.Trajectory) err
 	if err != nil {
 		return err
 	}
-	_, err = l.dir.PutTrajectory(run.TrajectoryRow{ID: stage + "/" + t.ID, Stage: stage, Step: step, JSON: text})
-	return err
+	row := run.TrajectoryRow{ID: stage + "/" + t.ID, Stage: stage, Step: step, JSON: text}
+	added, err := l.dir.PutTrajectory(row)
+	if err != nil || added {
+		return err
+	}
+	// An attempt that was stopped within this step left the row; what counts is the episode that is trained on now.
+	return l.dir.Ledger.ReplaceTrajectory(row)
 }
 
 func (l runLog) Metrics(stage string, step int, metrics map[string]float64) error {

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hone/internal/chat"
+	"hone/internal/episode/reward"
+	"hone/internal/episode/rollout"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+	"hone/internal/grade"
+)
+
+func newScenarios(a *app) *cobra.Command {
+	c := &cobra.Command{Use: "scenarios", Short: "Check and split scenario files"}
+	var servers serverFlags
+	offline := false
+	validate := &cobra.Command{
+		Use:   "validate FILE",
+		Short: "Execute the gold calls of each scenario on the servers, and say which rows do not hold",
+		Long: "validate reads each row, makes its setup and gold calls in a session of its own, and checks that they are answered\n" +
+			"without error and meet the row's checks, and that silence and repeating the task do not. Exit code 2 names the rows.",
+		Example: "  hone scenarios validate scenarios.json --mcp-config .mcp.json\n  hone scenarios validate scenarios.jsonl --offline",
+		Args:    arguments(1, 1, "a scenarios file"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return runScenariosValidate(c.Context(), a, servers, args[0], offline)
+		},
+	}
+	servers.register(validate.Flags())
+	validate.Flags().BoolVar(&offline, "offline", false, "check the rows alone and make no call")
+	out, reassign := "", false
+	split := &cobra.Command{
+		Use:   "split FILE",
+		Short: "Assign train, validation and test by a hash of each row's first call",
+		Long: "split gives each row that has no split one of train (80%), validation and test (10% each), by a hash of its first gold\n" +
+			"call: one call worded in many ways stays in one split, and the same file gives the same splits.",
+		Example: "  hone scenarios split scenarios.json --out scenarios.json\n  hone scenarios split all.jsonl --reassign > split.json",
+		Args:    arguments(1, 1, "a scenarios file"),
+		RunE:    func(_ *cobra.Command, args []string) error { return runScenariosSplit(a, args[0], out, reassign) },
+	}
+	split.Flags().StringVar(&out, "out", "", "write the scenarios to this file (default stdout)")
+	split.Flags().BoolVar(&reassign, "reassign", false, "forget the splits that the rows have")
+	c.AddCommand(validate, split)
+	return group(c)
+}
+
+func runScenariosSplit(a *app, path, out string, reassign bool) error {
+	list, _, err := scenario.LoadLines(path)
+	if err != nil {
+		return err
+	}
+	if reassign {
+		for i := range list {
+			list[i].Split = ""
+		}
+	}
+	scenario.AssignSplitsByCall(list)
+	splits := map[string]map[string]bool{} // of each call
+	sizes := map[string]int{}
+	torn := 0
+	for _, s := range list {
+		sizes[s.Split]++
+		key := scenario.CallKey(s)
+		if splits[key] == nil {
+			splits[key] = map[string]bool{}
+		}
+		if splits[key][s.Split] = true; len(splits[key]) == 2 {
+			torn++
+		}
+	}
+	if torn > 0 {
+		a.say("warning: the rows put %d calls into more than one split; --reassign keeps each in one", torn)
+	}
+	a.say("train %d, validation %d, test %d", sizes[scenario.Train], sizes[scenario.Validation], sizes[scenario.Test])
+	if a.dryRun {
+		return nil
+	}
+	if out != "" {
+		return scenario.Save(out, list)
+	}
+	text, err := scenario.Encode(list, strings.HasSuffix(path, ".jsonl"))
+	if err == nil {
+		_, err = a.stdout.Write(text)
+	}
+	return err
+}
+
+// rowFinding is one reason why a row does not hold.
+type rowFinding struct {
+	File string `json:"file"`
+	Line int    `json:"line"`
+	ID   string `json:"id"`
+	Why  string `json:"why"`
+}
+
+func runScenariosValidate(ctx context.Context, a *app, f serverFlags, path string, offline bool) error {
+	list, lines, err := scenario.LoadLines(path)
+	if err != nil {
+		return err
+	}
+	findings := []rowFinding{}
+	find := func(i int, why string) { findings = append(findings, rowFinding{path, lines[i], list[i].ID, why}) }
+	numCalls, unscored := 0, 0
+	for i := range list {
+		numCalls += len(list[i].Setup) + len(list[i].Gold)
+		if len(list[i].Checks) == 0 {
+			unscored++
+		}
+		for _, why := range cheats(&list[i]) {
+			find(i, why)
+		}
+	}
+	if unscored > 0 {
+		a.say("note: %d scenarios have no checks: only a judge could score them", unscored)
+	}
+	if a.dryRun {
+		a.say("would make %d calls for %d scenarios", numCalls, len(list))
+		return nil
+	}
+	if !offline && numCalls > 0 {
+		if err := a.execute(ctx, f, list, find); err != nil {
+			return err
+		}
+	}
+	rows := [][]string{}
+	for _, x := range findings {
+		rows = append(rows, []string{fmt.Sprintf("%s:%d", x.File, x.Line), x.ID, x.Why})
+	}
+	if err := a.print(findings, rows); err != nil {
+		return err
+	}
+	if len(findings) > 0 {
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%d findings in %d scenarios", len(findings), len(list)),
+			Where: rows[0][0], Why: findings[0].Why, Next: "correct these rows, or leave them out"}
+	}
+	a.say("%d scenarios hold", len(list))
+	return nil
+}
+
+// cheats are ways to pass a scenario's checks without doing its task.
+func cheats(s *scenario.Scenario) []string {
+	if len(s.Checks) == 0 {
+		return nil
+	}
+	var found []string
+	for _, cheat := range []struct{ name, answer string }{{"an episode without calls and answer", ""}, {"repeating the task", s.Task}} {
+		t := &trajectory.Trajectory{Outcome: trajectory.OK, Messages: []chat.Message{{Role: chat.Assistant, Content: cheat.answer}}}
+		if len(reward.FailedChecks(s, t, nil)) == 0 {
+			found = append(found, cheat.name+" passes the checks")
+			break // the second would only say it again
+		}
+	}
+	return found
+}
+
+// execute makes the setup and gold calls of each scenario and reports what does not hold. Its error is a server that
+// cannot be reached.
+func (a *app) execute(ctx context.Context, f serverFlags, list []scenario.Scenario, find func(i int, why string)) error {
+	c, err := a.config()
+	if err != nil {
+		return err
+	}
+	servers, err := a.servers(c, f)
+	if err != nil {
+		return err
+	}
+	l, err := a.openServers(ctx, c, servers)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	report := a.progress().report()
+	for i := range list {
+		session, err := l.pool.Open(ctx, list[i].ID)
+		if err != nil {
+			return &fault.Error{Code: fault.CodeUnavailable, What: "cannot open a session on the MCP server", Err: err, Next: "hone doctor"}
+		}
+		why, err := unmet(ctx, session, &list[i], l.scorer.Defaults)
+		_ = session.Close() // the calls are made
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		for _, w := range why {
+			find(i, w)
+		}
+		report("validate", i+1, len(list), "")
+	}
+	return nil
+}
+
+// unmet makes a scenario's calls, up to the first that fails, and says what does not hold.
+func unmet(ctx context.Context, session rollout.Session, s *scenario.Scenario, defaults grade.Defaults) (why []string, err error) {
+	var made []chat.ToolCall
+	for _, part := range []struct {
+		name  string
+		calls []scenario.Gold
+	}{{"setup", s.Setup}, {"gold", s.Gold}} {
+		for i, g := range part.calls {
+			call := g.Call()
+			call.ID = fmt.Sprintf("%s_%d", part.name, i)
+			r := session.Call(ctx, []chat.ToolCall{call})[0]
+			switch r.Status {
+			case trajectory.CallOK:
+			case trajectory.CallTransportError:
+				return nil, &fault.Error{Code: fault.CodeUnavailable, What: "the MCP server was lost", Where: "scenario " + s.ID, Why: r.Error, Next: "hone doctor"}
+			default:
+				return []string{fmt.Sprintf("%s[%d] (%s): %s: %s", part.name, i, g.Name, r.Status, r.Text)}, nil
+			}
+			if part.name == "gold" {
+				made = append(made, call)
+			}
+		}
+	}
+	for i, check := range s.Checks {
+		// A row without gold calls shows no way to do its task, and gold calls hold no final answer.
+		if len(s.Gold) > 0 && check.Type != scenario.AnswerCheck && !check.Calls(made, defaults) {
+			why = append(why, fmt.Sprintf("checks[%d] (%s) is not met by the gold calls", i, check.Type))
+		}
+	}
+	return why, nil
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/data/dataset"
+	"hone/internal/fault"
+	"hone/internal/learn/batch"
+	"hone/internal/learn/model"
+	"hone/internal/learn/train"
+	"hone/internal/mcp"
+	"hone/internal/recipe"
+	"hone/internal/run"
+)
+
+type sftFlags struct {
+	data, catalog, base, adapter, output string
+	resume                               bool
+}
+
+func newSFT(a *app) *cobra.Command {
+	var f sftFlags
+	c := &cobra.Command{
+		Use:   "sft",
+		Short: "Train an adapter on conversations: those of hone collect, or your own",
+		Long: "sft learns to say what the assistant says in each conversation of a JSON-lines file: {\"messages\": [...], \"tools\": [...]}\n" +
+			"in OpenAI's form, or the trajectories.jsonl of a run. Trajectories that failed are left out. Rows without tools take\n" +
+			"those of --catalog.",
+		Example: "  hone sft --data traces/trajectories.jsonl --base-model SmolLM2-135M-Instruct --output-dir out\n" +
+			"  hone sft --data conversations.jsonl --catalog catalog.json --adapter out/final --output-dir out2",
+		Args: arguments(0, 0, ""),
+		RunE: func(c *cobra.Command, _ []string) error { return runSFT(c.Context(), a, f) },
+	}
+	c.Flags().StringVar(&f.data, "data", "", "conversations or trajectories, one JSON object a line")
+	c.Flags().StringVar(&f.catalog, "catalog", "", "tools of rows that name none (default catalog.json beside the data, where there is one)")
+	c.Flags().StringVar(&f.base, "base-model", "", "base model: a .gguf file, its folder, or an installed name")
+	c.Flags().StringVar(&f.adapter, "adapter", "", "start from this adapter instead of a fresh one")
+	c.Flags().StringVar(&f.output, "output-dir", "", "run directory; the adapter ends up in its folder final")
+	c.Flags().BoolVar(&f.resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
+	return c
+}
+
+func runSFT(ctx context.Context, a *app, f sftFlags) error {
+	if f.output == "" {
+		return &fault.Error{Code: fault.CodeUsage, What: "no output folder", Next: "name one with --output-dir"}
+	}
+	if f.resume {
+		return resumeRun(ctx, a, f.output)
+	}
+	c, err := a.config()
+	if err != nil {
+		return err
+	}
+	if f.data == "" {
+		return &fault.Error{Code: fault.CodeUsage, What: "no conversations to learn from", Next: "name a file with --data; hone collect makes one"}
+	}
+	d, err := readConversations(f.data, f.catalog)
+	if err != nil {
+		return err
+	}
+	if c.Model.Base, err = baseOf(f.adapter, f.base, c); err != nil {
+		return err
+	}
+	rows, err := d.demonstrations(a)
+	if err != nil {
+		return err
+	}
+	if a.dryRun {
+		a.say("would take %d steps over %d conversations in %s", sftOf(c).NumSteps(len(rows)), len(rows), f.output)
+		return nil
+	}
+	t := &tuning{a: a, verb: "sft", path: f.output, c: c, kept: keptFlags{Adapter: f.adapter}}
+	defer t.close()
+	return t.sft(ctx, d, rows)
+}
+
+func resumeSFT(ctx context.Context, a *app, path string, kept keptFlags) error {
+	t := &tuning{a: a, verb: "sft", path: path, kept: kept}
+	defer t.close()
+	if err := t.reopen(); err != nil {
+		return err
+	}
+	d, err := readConversations(filepath.Join(path, conversationsFile), "")
+	if err != nil {
+		return err
+	}
+	rows, err := d.demonstrations(a)
+	if err != nil {
+		return err
+	}
+	return t.sft(ctx, d, rows)
+}
+
+// conversations is a data file with the tools of its rows.
+type conversations struct {
+	path    string
+	text    []byte
+	rows    []dataset.Row
+	catalog *mcp.Catalog // nil where there is none
+}
+
+func readConversations(path, catalog string) (conversations, error) {
+	d := conversations{path: path}
+	var err error
+	if d.text, err = os.ReadFile(path); err != nil {
+		return d, &fault.Error{Code: fault.CodeUsage, What: "cannot read the conversations", Err: err, Next: "name a file with --data; hone collect makes one"}
+	}
+	if d.rows, err = dataset.Parse(path, d.text); err != nil {
+		return d, err
+	}
+	if catalog == "" {
+		catalog = filepath.Join(filepath.Dir(path), catalogFile)
+		if _, err := os.Stat(catalog); errors.Is(err, fs.ErrNotExist) {
+			return d, nil
+		}
+	}
+	d.catalog, err = mcp.Load(catalog)
+	return d, err
+}
+
+// demonstrations are the rows to learn from, each with its tools. A row that calls what it does not list is an error:
+// the model would learn to invent tools.
+func (d conversations) demonstrations(a *app) ([]dataset.Row, error) {
+	var tools []chat.Tool
+	if d.catalog != nil {
+		tools = d.catalog.Tools()
+	}
+	var rows []dataset.Row
+	for _, r := range d.rows {
+		if why := r.NotDemonstrated(); why != "" {
+			a.say("left out %s:%d: %s", d.path, r.Line, why)
+			continue
+		}
+		if len(r.Tools) == 0 {
+			r.Tools = tools
+		}
+		if name := r.UnknownTool(r.Tools); name != "" {
+			return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("a conversation calls the tool %q, which it does not list", name),
+				Where: fmt.Sprintf("%s:%d", d.path, r.Line), Next: `give the row its "tools", or name the catalog of its server with --catalog`}
+		}
+		rows = append(rows, r)
+	}
+	if len(rows) == 0 {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "no conversation shows how it is done", Where: d.path,
+			Why: "all were left out", Next: "collect more: hone collect, with a model that can do the tasks"}
+	}
+	return rows, nil
+}
+
+// sft runs what is left of SFT on rows.
+func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) error {
+	m, err := t.a.openMachine(t.c, t.c.Model.Base, t.c.Rollout.System)
+	if err != nil {
+		return err
+	}
+	defer m.close()
+	t.a.say("model %s on %s", m.spec.Name, m.engine.Description())
+	sequences, err := m.sequences(t.a, d.path, rows, t.c.Model.Context)
+	if err != nil {
+		return err
+	}
+	trainer, err := t.trainer(m, len(batch.New(sequences).Prefix))
+	if err != nil {
+		return err
+	}
+	inputs := []run.Input{{Name: conversationsFile, Data: d.text}}
+	if d.catalog != nil {
+		catalog, err := encodeCatalog(d.catalog)
+		if err != nil {
+			return err
+		}
+		inputs = append(inputs, catalog)
+	}
+	if err := t.begin(inputs...); err != nil {
+		return err
+	}
+	log := &stepLog{runLog: runLog{t.dir, t.a.say}}
+	s := sftOf(t.c)
+	err = s.Run(ctx, sequences, unsampled{trainer}, log, t.a.progress().report())
+	if err := t.ended(ctx, log, s.Stage, trainer, err); err != nil {
+		return err
+	}
+	final := filepath.Join(t.path, "final")
+	if err := trainer.SaveAdapter(final); err != nil {
+		return err
+	}
+	if err := writeFile(filepath.Join(final, templateFile), []byte(m.renderer.Template())); err != nil {
+		return err
+	}
+	t.a.say("adapter: %s\nnext: hone train --adapter %s --dataset SCENARIOS --output-dir DIR, or hone serve --model %s", final, final, final)
+	return nil
+}
+
+// sequences renders rows as training rows. One that the context does not hold is left out: cut short, it would teach to
+// stop.
+func (m *machine) sequences(a *app, path string, rows []dataset.Row, context int) ([]batch.Sequence, error) {
+	var out []batch.Sequence
+	for _, r := range rows {
+		ids, trained, err := m.renderer.RenderTraining(r.Messages, r.Tools)
+		if err != nil {
+			return nil, &fault.Error{Code: fault.CodeUsage, What: "a conversation cannot be rendered", Where: fmt.Sprintf("%s:%d", path, r.Line), Err: err}
+		}
+		if len(ids) > context {
+			a.say("left out %s:%d: %d tokens, more than model.context", path, r.Line, len(ids))
+			continue
+		}
+		out = append(out, batch.Sequence{IDs: ids, Trained: trained})
+	}
+	if len(out) == 0 {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "no conversation fits the model's context", Where: path,
+			Why: fmt.Sprintf("each has more than %d tokens", context), Next: "raise model.context, or list fewer tools"}
+	}
+	return out, nil
+}
+
+func sftOf(c config.Config) recipe.SFT {
+	return recipe.SFT{Stage: "sft", Epochs: c.SFT.Epochs, BatchSize: c.SFT.BatchSize, Rate: c.SFT.Optimizer.LearningRate,
+		CheckpointEvery: c.SFT.CheckpointEvery, Seed: c.Seed}
+}
+
+// trainer has the adapter that the run starts from. prefix is what all rows share: steps that shared more than that by
+// chance would each be compiled anew.
+func (t *tuning) trainer(m *machine, prefix int) (*train.Trainer, error) {
+	c := t.c
+	lora := model.LoRA{Rank: c.SFT.LoRA.Rank, Alpha: c.SFT.LoRA.Alpha, RankStabilized: c.SFT.LoRA.RSLoRA}
+	state := train.NewState(m.spec, lora, c.Seed)
+	if t.kept.Adapter != "" {
+		var err error
+		if lora, state.Adapter, err = train.LoadAdapter(t.kept.Adapter, m.spec); err != nil {
+			return nil, err
+		}
+		state.M, state.V = make([]float32, len(state.Adapter)), make([]float32, len(state.Adapter))
+	}
+	return train.New(m.engine, m.spec, m.weights, state, train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch,
+		RowMultiple: c.Engine.RowMultiple, MaxPrefix: max(1, prefix), Clip: c.SFT.Optimizer.MaxGradNorm})
+}
+
+// unsampled is a trainer whose adapter nobody samples from.
+type unsampled struct{ *train.Trainer }
+
+// Publish implements recipe.Trainer.
+func (unsampled) Publish() error { return nil }

@@ -1,0 +1,323 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hone/internal/assets"
+	"hone/internal/chat"
+)
+
+// npmServer is the script of a server that make installs from testdata/servers/package-lock.json.
+func npmServer(t *testing.T, name string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("testdata/servers/node_modules/@modelcontextprotocol", name, "dist/index.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Fatalf("%s is not installed: run make test", name)
+	}
+	return path
+}
+
+// everything starts server-everything on streamable HTTP behind a proxy that lets through who has the token. let counts
+// the requests that had it.
+func everything(t *testing.T, token string) (endpoint string, let, refused *atomic.Int64) {
+	t.Helper()
+	script := npmServer(t, "server-everything")
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := free.Addr().String()
+	_ = free.Close() // only its number is wanted
+	_, port, _ := net.SplitHostPort(address)
+	node := exec.CommandContext(t.Context(), "node", script, "streamableHttp")
+	node.Env = append(os.Environ(), "PORT="+port)
+	var said bytes.Buffer
+	node.Stdout, node.Stderr = &said, &said
+	if err := node.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() { _ = node.Wait(); close(ended) }() // killed by the context
+	t.Cleanup(func() { <-ended })
+	for {
+		c, err := net.Dial("tcp", address)
+		if err == nil {
+			_ = c.Close() // it listens
+			break
+		}
+		select {
+		case <-ended:
+			t.Fatalf("server-everything ended: %s", said.String())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+	let, refused = new(atomic.Int64), new(atomic.Int64)
+	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: address})
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "Bearer "+token {
+			refused.Add(1)
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		let.Add(1)
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	return front.URL + "/mcp", let, refused
+}
+
+// tiny makes everything that takes time small.
+const tiny = `rollout: {max_turns: 2, max_tokens: 24}
+grpo: {steps: 1, scenarios_per_step: 2, group_size: 2}
+sft: {lora: {rank: 2}, batch_size: 2, checkpoint_every: 1}
+engine: {slots: 4}
+`
+
+// workFolder makes files in an empty folder and works there.
+func workFolder(t *testing.T, files map[string]string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+}
+
+// withEnv sets variables for one app, before those of the test's own environment.
+func (a *app) withEnv(env map[string]string) {
+	outer := a.lookupEnv
+	a.lookupEnv = func(name string) (string, bool) {
+		if value, ok := env[name]; ok {
+			return value, true
+		}
+		return outer(name)
+	}
+}
+
+// folderOfModel is the folder of the installed base model.
+func folderOfModel(t *testing.T, a *app) string {
+	t.Helper()
+	path, err := a.modelPath(assets.Model().Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Dir(path)
+}
+
+const sums = `[
+ {"id": "two", "task": "Add 2 and 3.", "split": "train", "setup": [{"name": "echo", "arguments": {"message": "ready"}}],
+  "checks": [{"type": "call", "name": "get-sum", "arguments": {"a": 2, "b": 3}}, {"type": "answer", "number": 5}]},
+ {"id": "four", "task": "Add 4 and 5.", "split": "train", "checks": [{"type": "call", "name": "get-sum", "arguments": {"a": 4, "b": 5}}]},
+ {"id": "held", "task": "Add 20 and 22.", "split": "validation", "setup": [{"name": "echo", "arguments": {"message": "ready"}}],
+  "checks": [{"type": "answer", "number": 42}]}
+]`
+
+// A GRPO step and an evaluation against a streamable-HTTP server that wants a token, by the commands of other trainers.
+func TestTrainAndEvalOverHTTP(t *testing.T) {
+	endpoint, let, refused := everything(t, "t")
+	a, stdout, stderr := installed(t, "")
+	a.withEnv(map[string]string{"MCP_URL": endpoint, "MCP_BEARER_TOKEN": "t"})
+	base := folderOfModel(t, a)
+	workFolder(t, map[string]string{"hone.yaml": tiny, "data/scenarios.json": sums,
+		"data/bare.json": `[{"task": "Add 2 and 3."}]`})
+
+	if code := a.main(t.Context(), []string{"train", "--dataset", "data/bare.json", "--base-model", base, "--output-dir", "OUT", "--num-gpus", "0"}); code != 2 {
+		t.Errorf("without checks and judge: exit code %d", code)
+	}
+	for _, remedy := range []string{`give each scenario "checks"`, "--judge-model"} {
+		if !strings.Contains(stderr.String(), remedy) {
+			t.Errorf("stderr lacks %q: %s", remedy, stderr)
+		}
+	}
+	if let.Load() != 0 {
+		t.Error("a server was asked for scenarios that cannot be scored")
+	}
+
+	if code := a.main(t.Context(), []string{"train", "--dataset", "data/scenarios.json", "--base-model", base, "--output-dir", "OUT", "--num-gpus", "0"}); code != 0 {
+		t.Fatalf("train: exit code %d, %s", code, stderr)
+	}
+	for _, file := range []string{"adapter_config.json", "adapter_model.safetensors", "chat_template.jinja"} {
+		if _, err := os.Stat(filepath.Join("OUT/final", file)); err != nil {
+			t.Error(err)
+		}
+	}
+	lines, err := os.ReadFile("OUT/trajectories.jsonl")
+	if err != nil || bytes.Count(lines, []byte("\n")) != 4 || bytes.Contains(lines, []byte(`"environment_error"`)) {
+		t.Errorf("%v; want 4 whole episodes: %s", err, lines)
+	}
+	if metrics, err := os.ReadFile("OUT/metrics.jsonl"); err != nil || !bytes.HasPrefix(metrics, []byte(`{"stage":"grpo","step":0,`)) {
+		t.Errorf("%v; metrics %s", err, metrics)
+	}
+
+	if code := a.main(t.Context(), []string{"eval", "--model", "OUT/final", "--dataset", "data/scenarios.json", "--split", "validation", "--json"}); code != 0 {
+		t.Fatalf("eval: exit code %d, %s", code, stderr)
+	}
+	var results struct {
+		Systems map[string]struct {
+			N           int `json:"n"`
+			NumExcluded int `json:"num_excluded"`
+		}
+	}
+	if err := json.Unmarshal(stdout.Bytes(), &results); err != nil || results.Systems["model"].N != 1 || results.Systems["model"].NumExcluded != 0 {
+		t.Errorf("%v: %s", err, stdout)
+	}
+	if let.Load() == 0 || refused.Load() != 0 {
+		t.Errorf("%d requests let through, %d refused", let.Load(), refused.Load())
+	}
+	for _, file := range []string{"OUT/version.json", "OUT/config.resolved.yaml", "OUT/trajectories.jsonl"} {
+		if text, _ := os.ReadFile(file); bytes.Contains(text, []byte("Bearer")) || bytes.Contains(text, []byte("BEARER")) {
+			t.Errorf("%s holds the token's header", file)
+		}
+	}
+}
+
+func TestWrongTokenAndURL(t *testing.T) {
+	endpoint, _, refused := everything(t, "t")
+	workFolder(t, map[string]string{"scenarios.json": sums})
+	for url, want := range map[string]string{endpoint: "Unauthorized", "http://127.0.0.1:1/mcp": "refused"} {
+		var stderr bytes.Buffer
+		a := &app{stdout: &bytes.Buffer{}, stderr: &stderr, lookupEnv: os.LookupEnv}
+		a.withEnv(map[string]string{"MCP_URL": url, "MCP_BEARER_TOKEN": "guess"})
+		if code := a.main(t.Context(), []string{"train", "--dataset", "scenarios.json", "--output-dir", "OUT"}); code != 5 || !strings.Contains(stderr.String(), want) {
+			t.Errorf("%s: exit code %d, %s", url, code, &stderr)
+		}
+		if strings.Contains(stderr.String(), "guess") {
+			t.Errorf("the token is shown: %s", &stderr)
+		}
+		if _, err := os.Stat("OUT"); err == nil {
+			t.Error("a run directory was left behind, in the way of the next try")
+		}
+	}
+	if refused.Load() == 0 {
+		t.Error("nothing was refused")
+	}
+}
+
+// files is the configuration of server-filesystem, each episode in a process and a copy of the folder template of its own.
+func files(t *testing.T) string {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"files": map[string]any{"command": "node",
+		"args": []string{npmServer(t, "server-filesystem"), "${HONE_EPISODE_DIR}"}, "cwd": "${HONE_EPISODE_DIR}",
+		"isolation": "process", "template": "template"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+const notes = `{"id": "write", "task": "Write hi into notes.txt.", "split": "validation",
+  "gold": [{"name": "write_file", "arguments": {"path": "notes.txt", "content": "hi"}}],
+  "checks": [{"type": "call", "name": "write_file", "arguments": {"content": "hi", "path": "notes.txt"}}]}
+{"id": "read", "task": "What does notes.txt say?", "split": "validation",
+  "gold": [{"name": "read_text_file", "arguments": {"path": "notes.txt"}}], "checks": [{"type": "answer", "contains": "4711"}]}
+`
+
+// clerk is an endpoint whose model does the two tasks of notes: it calls a tool, then says what the tool answered.
+func clerk(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q struct {
+			Messages []chat.Message
+			Tools    []chat.Tool
+		}
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil || len(q.Tools) != 14 {
+			http.Error(w, "14 tools are expected", http.StatusBadRequest)
+			return
+		}
+		last := q.Messages[len(q.Messages)-1]
+		reply, finish := chat.Message{Role: chat.Assistant, Content: last.Content}, "stop"
+		if last.Role == chat.User {
+			call := chat.ToolCall{ID: "call_0", Name: "read_text_file", Arguments: `{"path": "notes.txt"}`}
+			if strings.HasPrefix(last.Content, "Write") {
+				call.Name, call.Arguments = "write_file", `{"path": "notes.txt", "content": "hi"}`
+			}
+			reply, finish = chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{call}}, "tool_calls"
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": reply, "finish_reason": finish}},
+			"usage": map[string]int{"prompt_tokens": 1, "completion_tokens": 1}})
+	}))
+	t.Cleanup(s.Close)
+	return s.URL + "/v1"
+}
+
+// A server that hone has no line of code for goes through discover, validate, collect, sft and eval.
+func TestFilesystemServer(t *testing.T) {
+	a, stdout, stderr := installed(t, "")
+	base, endpoint := folderOfModel(t, a), clerk(t)
+	row := strings.NewReplacer("\n  ", " ") // one scenario a line
+	workFolder(t, map[string]string{"hone.yaml": tiny, "mcp.json": files(t), "template/notes.txt": "the code is 4711",
+		"notes.jsonl": row.Replace(notes)})
+	verb := func(want int, args ...string) {
+		t.Helper()
+		stdout.Reset()
+		if code := a.main(t.Context(), append(args, "--mcp-config", "mcp.json")); code != want {
+			t.Fatalf("%s: exit code %d, %s", args, code, stderr)
+		}
+	}
+	verb(0, "discover", "--json")
+	var catalog struct{ Servers []struct{ Tools []any } }
+	if err := json.Unmarshal(stdout.Bytes(), &catalog); err != nil || len(catalog.Servers) != 1 || len(catalog.Servers[0].Tools) != 14 {
+		t.Errorf("%v: %s", err, stdout)
+	}
+	verb(0, "scenarios", "validate", "notes.jsonl")
+	verb(0, "collect", "--endpoint", endpoint, "--model", "clerk", "--dataset", "notes.jsonl", "--output-dir", "traces", "--yes", "--json")
+	if strings.TrimSpace(stdout.String()) != "{\n  \"ok\": 2\n}" {
+		t.Errorf("outcomes %s", stdout)
+	}
+	// What the first episode wrote, the second did not read: it answered the template's text, and passed its check.
+	d, err := readConversations("traces/trajectories.jsonl", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows, err := d.demonstrations(a); err != nil || len(rows) != 2 || len(rows[0].Tools) != 14 {
+		t.Errorf("%d demonstrations, %v, %s", len(rows), err, stderr)
+	}
+	verb(0, "collect", "--endpoint", "http://127.0.0.1:1/v1", "--model", "clerk", "--dataset", "notes.jsonl", "--output-dir", "traces", "--yes") // nothing is left to ask
+	verb(0, "eval", "--base-model", base, "--dataset", "notes.jsonl", "--split", "validation", "--json")
+	var results struct {
+		Systems map[string]struct {
+			N           int `json:"n"`
+			NumExcluded int `json:"num_excluded"`
+		}
+	}
+	if err := json.Unmarshal(stdout.Bytes(), &results); err != nil || results.Systems["base"].N != 2 || results.Systems["base"].NumExcluded != 0 {
+		t.Errorf("%v: %s", err, stdout)
+	}
+}
+
+// stopAfter cancels its context once line has been written.
+type stopAfter struct {
+	bytes.Buffer
+	line string
+	stop context.CancelFunc
+}
+
+func (s *stopAfter) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(s.line)) {
+		s.stop()
+	}
+	return s.Buffer.Write(p)
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"hone/internal/config"
+	"hone/internal/fault"
+	"hone/internal/learn/train"
+	"hone/internal/mcp"
+	"hone/internal/run"
+)
+
+// Files that a run keeps from its beginning.
+const (
+	scenariosFile     = "scenarios.json"
+	conversationsFile = "conversations.jsonl"
+	catalogFile       = "catalog.json"
+)
+
+// begun is version.json: what built a run, and how it was begun. A demo leaves the last two out.
+type begun struct {
+	Build  version   `json:"build"`
+	Verb   string    `json:"verb"`
+	Folder string    `json:"folder,omitempty"` // relative paths in Flags are from here
+	Flags  keptFlags `json:"flags,omitzero"`
+}
+
+// keptFlags are the flags of train and sft that hone runs resume needs, beside the configuration. No secret is one of
+// them: a bearer token is read from its variable again.
+type keptFlags struct {
+	MCP           string `json:"mcp,omitempty"`
+	MCPConfig     string `json:"mcp_config,omitempty"`
+	Adapter       string `json:"adapter,omitempty"`
+	AllowFindings bool   `json:"allow_findings,omitempty"`
+}
+
+// keep notes which servers a verb works on, the environment's included.
+func (k *keptFlags) keep(a *app, c config.Config, f serverFlags) {
+	k.MCP, k.MCPConfig = f.server, f.file
+	if k.MCP == "" && k.MCPConfig == "" {
+		k.MCP, _ = a.lookupEnv("MCP_URL")
+	}
+	if k.MCP == "" && k.MCPConfig == "" {
+		k.MCPConfig = c.MCP.Config
+	}
+	if u, err := url.Parse(k.MCP); err == nil && u.Host != "" && (u.User != nil || u.RawQuery != "") {
+		k.MCP = "" // a password may stand there: MCP_URL must be set again to resume
+	}
+}
+
+func (k keptFlags) servers() serverFlags { return serverFlags{server: k.MCP, file: k.MCPConfig} }
+
+// tuning is one run of train or sft.
+type tuning struct {
+	a    *app
+	verb string
+	path string // the run directory
+	c    config.Config
+	kept keptFlags
+	dir  *run.Dir // nil until it has begun
+}
+
+// begin creates the run directory, unless the run is resumed. It comes after all that can be wrong with what the user
+// gave, so that a second try finds no half-begun run in its way.
+func (t *tuning) begin(inputs ...run.Input) error {
+	if t.dir != nil {
+		return nil
+	}
+	text, err := t.c.YAML()
+	if err != nil {
+		return err
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	t.dir, err = run.Create(t.path, text, begun{readVersion(), t.verb, folder, t.kept}, inputs...)
+	return err
+}
+
+// reopen opens the run directory of a stopped run.
+func (t *tuning) reopen() error {
+	var err error
+	t.dir, err = openRun(t.path, true, t.verb, &t.c)
+	return err
+}
+
+// beginOrGoOn begins a run, or goes on with the one that the same command began.
+func (t *tuning) beginOrGoOn(found *mcp.Catalog) error {
+	if _, err := os.Stat(filepath.Join(t.path, "version.json")); err == nil {
+		if err := t.reopen(); err != nil {
+			return err
+		}
+		return t.sameTools(found)
+	}
+	catalog, err := encodeCatalog(found)
+	if err != nil {
+		return err
+	}
+	return t.begin(catalog)
+}
+
+func (t *tuning) close() {
+	if t.dir != nil {
+		_ = t.dir.Close() // the ledger is durable row by row
+	}
+}
+
+// sameTools refuses to go on with a run whose servers now have other tools than those it was begun with.
+func (t *tuning) sameTools(found *mcp.Catalog) error {
+	kept, err := mcp.Load(filepath.Join(t.path, catalogFile))
+	if err != nil || kept.Hash == found.Hash {
+		return err
+	}
+	return &fault.Error{Code: fault.CodeUsage, What: "the servers' tools are not those the run was begun with", Where: filepath.Join(t.path, catalogFile),
+		Why: "what was learnt on other tools would be mixed up", Next: "hone discover lists the present ones; start the old server again, or begin a new run"}
+}
+
+// stepLog notes the step after the last whole one, at which a stopped run can checkpoint.
+type stepLog struct {
+	runLog
+	next int
+}
+
+// Metrics implements recipe.Log.
+func (l *stepLog) Metrics(stage string, step int, metrics map[string]float64) error {
+	err := l.runLog.Metrics(stage, step, metrics)
+	if err == nil {
+		l.next = step + 1
+	}
+	return err
+}
+
+// ended turns the end of a recipe into what the user sees. A run stopped by a signal, or for a reason given to ctx,
+// keeps its last whole step.
+func (t *tuning) ended(ctx context.Context, log *stepLog, stage string, trainer *train.Trainer, err error) error {
+	if !errors.Is(err, context.Canceled) {
+		return err
+	}
+	_, at, latestErr := log.Latest(stage)
+	if latestErr == nil && log.next > at {
+		latestErr = log.Checkpoint(stage, log.next, trainer.Save)
+	}
+	if latestErr != nil {
+		return latestErr
+	}
+	next := "hone runs resume " + t.path
+	if cause, ok := errors.AsType[*fault.Error](context.Cause(ctx)); ok {
+		cause.Next += "; then " + next
+		return cause
+	}
+	return &fault.Error{Code: fault.CodeStopped, What: fmt.Sprintf("stopped after step %d; nothing finished is lost", max(log.next, at)),
+		Where: t.path, Next: next}
+}
+
+// encodeCatalog is Catalog.Save's text.
+func encodeCatalog(c *mcp.Catalog) (run.Input, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // escapes inside schemas would change the prompt
+	e.SetIndent("", "  ")
+	err := e.Encode(c)
+	return run.Input{Name: catalogFile, Data: b.Bytes()}, err
+}
