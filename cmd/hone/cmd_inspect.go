@@ -21,6 +21,7 @@ import (
 	"hone/internal/text/render"
 	"hone/internal/text/tokenizer"
 	"hone/internal/text/toolcall"
+	"hone/internal/text/toolcall/repair"
 )
 
 func newInspect(a *app) *cobra.Command {
@@ -201,20 +202,20 @@ type parsedCall struct {
 }
 
 type parsed struct {
-	Content    string       `json:"content"`
-	Reasoning  string       `json:"reasoning"`
-	ToolCalls  []parsedCall `json:"tool_calls"`
-	Complete   bool         `json:"complete"`
-	Repairs    []string     `json:"repairs"`
-	ParseError string       `json:"parse_error,omitempty"`
+	Content    string        `json:"content"`
+	Reasoning  string        `json:"reasoning"`
+	ToolCalls  []parsedCall  `json:"tool_calls"`
+	Complete   bool          `json:"complete"`
+	Repairs    []repair.Kind `json:"repairs"`
+	ParseError string        `json:"parse_error,omitempty"`
 }
 
 func parseLine(in parseInput) (any, error) {
 	if in.Text == nil {
 		return nil, errors.New(`"text" is missing`)
 	}
-	r := toolcall.Parse(*in.Text)
-	out := parsed{Content: r.Content, ToolCalls: []parsedCall{}, Complete: r.Complete, Repairs: append([]string{}, r.Repairs...), ParseError: r.Err}
+	r := toolcall.Hermes().Parse(*in.Text, toolcall.Options{})
+	out := parsed{Content: r.Content, ToolCalls: []parsedCall{}, Complete: r.Complete, Repairs: append([]repair.Kind{}, r.Repairs...), ParseError: r.Err}
 	for _, c := range r.Calls {
 		out.ToolCalls = append(out.ToolCalls, parsedCall{c.Name, c.Arguments})
 	}

@@ -141,7 +141,7 @@ func (c *ChatML) Parse(completion []int32) (content string, calls []chat.ToolCal
 	if n := len(completion); n > 0 && slices.Contains(c.stop, completion[n-1]) {
 		completion = completion[:n-1]
 	}
-	result := toolcall.Parse(c.tok.Decode(completion))
+	result := toolcall.Hermes().Parse(c.tok.Decode(completion), toolcall.Options{})
 	return result.Content, result.Calls, result.Err
 }
 
@@ -236,7 +236,7 @@ func (c *ChatML) assistantIDs(m chat.Message) ([]int32, error) {
 	}
 	text := m.Content
 	for _, call := range m.ToolCalls {
-		block, err := toolcall.Format(call)
+		block, err := toolcall.Hermes().Emit("", []chat.ToolCall{call})
 		if err != nil {
 			return nil, badMessage(m, err.Error())
 		}

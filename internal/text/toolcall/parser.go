@@ -1,118 +1,137 @@
 package toolcall
 
 import (
-	"fmt"
+	"bytes"
+	"slices"
 	"strings"
 
 	"hone/internal/chat"
+	"hone/internal/text/toolcall/repair"
 )
 
-// Event is a piece of content or one whole call, in the order of the text.
-type Event struct {
-	Content string
-	Call    *chat.ToolCall // nil for content
+// maxRetries bounds how often a parser goes back into a bad block to look for a good one, so that time stays linear.
+const maxRetries = 64
+
+// machine is the part of a parser that differs between wire forms.
+type machine interface {
+	// step settles a piece at the front of the text. It is false where more text is needed, of which there will be
+	// none if final; what it leaves then is content.
+	step(p *Parser, final bool) bool
 }
 
-// Parser reads a text that arrives in chunks. However it is cut, its events and result are those of the whole text.
-// The zero value is ready to use.
+// Parser reads a text that arrives in chunks. However it is cut, its events add up to those of the whole text. Each
+// call is given out when it is whole.
 type Parser struct {
-	pending string // read but not decided: what may be the start of a tag, newlines before a block, an open block
-	content strings.Builder
-	result  Result
+	o       Options
+	format  Format
+	machine machine
+	types   *types
 
-	inBlock    bool
-	afterBlock bool // only white space has followed the last call so far
-	scan       scanner
+	buf     []byte
+	head    int // what is settled
+	lead    int // bytes behind head that set the piece behind them apart from what came before
+	scan    int // bytes behind head and lead that need not be looked at again
+	retries int
+
+	afterCall bool // only white space has followed the last call so far
+	inLine    bool // the settled text ends in the middle of a line
+	events    []Event
+	result    Result
+	content   strings.Builder
+	reasoning strings.Builder
+	ids       map[string]bool
+}
+
+// Parser returns a reader of one text.
+func (f Format) Parser(o Options) *Parser {
+	return &Parser{o: o, format: f, machine: f.machine(), types: &types{tools: o.Tools}, retries: maxRetries,
+		result: Result{Complete: true}}
 }
 
 // Feed reads the next chunk and returns what it settles.
 func (p *Parser) Feed(chunk string) []Event {
-	p.pending += chunk
-	var events []Event
-	for {
-		step := p.readText
-		if p.inBlock {
-			step = p.readBlock
-		}
-		more := step(&events)
-		if !more {
-			return events
-		}
+	p.buf = append(p.buf, chunk...)
+	for p.machine.step(p, false) {
 	}
+	if p.head > len(p.buf)/2 {
+		p.buf = p.buf[:copy(p.buf, p.buf[p.head:])]
+		p.head = 0
+	}
+	events := p.events
+	p.events = nil
+	return events
 }
 
 // Close ends the text. The parser must not be used afterwards.
 func (p *Parser) Close() ([]Event, Result) {
-	var events []Event
-	p.result.Complete = !p.inBlock
-	if p.inBlock {
-		p.fail("unterminated tool call: no " + closeTag)
+	for p.machine.step(p, true) {
 	}
-	if !p.afterBlock || strings.TrimSpace(p.pending) != "" {
-		p.emit(&events, p.pending)
+	if rest := p.buf[p.head:]; p.afterCall && len(bytes.Trim(rest, p.format.blank)) == 0 {
+		p.lead = 0
+		p.frame(len(rest))
+	} else {
+		p.lead = 0
+		p.text(len(rest))
 	}
-	p.pending = ""
-	p.result.Content = p.content.String()
-	return events, p.result
+	p.result.Content, p.result.Reasoning = p.content.String(), p.reasoning.String()
+	return p.events, p.result
 }
 
-// readText passes content on up to the next block; true if one begins.
-func (p *Parser) readText(events *[]Event) bool {
-	at := strings.Index(p.pending, openTag)
-	if at < 0 {
-		// Held back: a start of the tag with the newline before it, and white space that may only set calls apart.
-		ready := len(p.pending) - undecided(p.pending)
-		if p.afterBlock && strings.TrimSpace(p.pending[:ready]) == "" {
-			return false
-		}
-		p.emit(events, p.pending[:ready])
-		p.pending = p.pending[ready:]
-		return false
+// rest is what is not settled, behind what only sets it apart.
+func (p *Parser) rest() []byte { return p.buf[p.head+p.lead:] }
+
+// take settles what sets the next piece apart, and its n bytes.
+func (p *Parser) take(n int) string {
+	raw := string(p.buf[p.head : p.head+p.lead+n])
+	if raw != "" {
+		p.inLine = raw[len(raw)-1] != '\n'
 	}
-	text := strings.TrimSuffix(p.pending[:at], "\n")
-	if p.afterBlock && strings.TrimSpace(text) == "" {
-		text = ""
-	} else if text != "" {
-		p.emit(events, text)
-	}
-	// What separates the block stays with it, so that a bad block goes back into the content as it was.
-	p.pending = p.pending[len(text):]
-	p.scan = scanner{at: strings.Index(p.pending, openTag) + len(openTag)}
-	p.inBlock = true
-	return true
+	p.head += len(raw)
+	p.lead, p.scan = 0, 0
+	return raw
 }
 
-// readBlock waits for the end of the block and reads it; true if it ended.
-func (p *Parser) readBlock(events *[]Event) bool {
-	end, ok := p.scan.findClose(p.pending)
-	if !ok {
-		return false
+// add records an event, as part of the last one where both are the same kind of text.
+func (p *Parser) add(e Event) {
+	if e.Raw != "" {
+		p.events = append(p.events, e)
 	}
-	whole := p.pending[:end]
-	p.pending = p.pending[end:]
-	p.inBlock = false
-	start := strings.Index(whole, openTag) + len(openTag)
-	call, repairs, err := parseBlock(whole[start : end-len(closeTag)])
-	if err != nil {
-		p.fail(fmt.Sprintf("malformed tool call: %v", err))
-		p.emit(events, whole)
-		return true
-	}
-	call.ID = fmt.Sprintf("call_%d", len(p.result.Calls))
-	p.result.Calls = append(p.result.Calls, call)
-	p.result.Repairs = append(p.result.Repairs, repairs...)
-	p.afterBlock = true
-	*events = append(*events, Event{Call: &call})
-	return true
 }
 
-func (p *Parser) emit(events *[]Event, text string) {
-	if text == "" {
+// text settles n bytes as content.
+func (p *Parser) text(n int) {
+	raw := p.take(n)
+	if raw == "" {
 		return
 	}
-	p.afterBlock = false
-	p.content.WriteString(text)
-	*events = append(*events, Event{Content: text})
+	p.afterCall = false
+	p.content.WriteString(raw)
+	p.add(Event{Raw: raw, Content: raw})
+}
+
+// think settles n bytes as reasoning.
+func (p *Parser) think(n int) {
+	raw := p.take(n)
+	p.reasoning.WriteString(raw)
+	p.add(Event{Raw: raw, Reasoning: raw})
+}
+
+// frame settles n bytes that are markup or the space around it.
+func (p *Parser) frame(n int) { p.add(Event{Raw: p.take(n)}) }
+
+// bad settles n bytes as content that began as a call and is none.
+func (p *Parser) bad(n int, why string) {
+	raw := p.take(n)
+	p.afterCall = false
+	p.fail("malformed tool call: " + why)
+	p.content.WriteString(raw)
+	p.add(Event{Raw: raw, Content: raw, Err: why})
+}
+
+// unterminated notes that the text ends inside a block.
+func (p *Parser) unterminated(missing string) {
+	p.result.Complete = false
+	p.fail("unterminated tool call: no " + missing)
 }
 
 func (p *Parser) fail(why string) {
@@ -121,45 +140,184 @@ func (p *Parser) fail(why string) {
 	}
 }
 
-// undecided is the length of the end of text that the next chunk may turn into a newline and the opening tag.
-func undecided(text string) int {
-	const separated = "\n" + openTag
-	for n := min(len(text), len(separated)-1); n > 0; n-- {
-		tail := text[len(text)-n:]
-		if strings.HasPrefix(separated, tail) || n < len(openTag) && strings.HasPrefix(openTag, tail) {
-			return n
-		}
-	}
-	return 0
+func (p *Parser) repaired(kinds ...repair.Kind) {
+	p.result.Repairs = append(p.result.Repairs, kinds...)
 }
 
-// scanner looks for the closing tag outside JSON strings, so that an argument may hold the tag as text. It goes over
-// each byte once however the text is cut.
-type scanner struct {
-	at       int
-	inString bool
+// retry reports whether a bad block may be looked into once more.
+func (p *Parser) retry() bool {
+	p.retries--
+	return p.retries >= 0
 }
 
-// findClose returns the index just behind the closing tag.
-func (s *scanner) findClose(text string) (int, bool) {
-	for ; s.at < len(text); s.at++ {
-		switch c := text[s.at]; {
-		case s.inString && c == '\\':
-			if s.at+1 == len(text) {
-				return 0, false // what it escapes has not come yet
-			}
-			s.at++
-		case c == '"':
-			s.inString = !s.inString
-		case !s.inString && c == '<':
-			rest := text[s.at:]
-			if strings.HasPrefix(rest, closeTag) {
-				return s.at + len(closeTag), true
-			}
-			if strings.HasPrefix(closeTag, rest) {
-				return 0, false
-			}
+// block settles open bytes of markup, the parts, and shut bytes of markup. Where no part is a call, the whole is bad;
+// else a bad part goes to the content alone.
+func (p *Parser) block(open int, parts []part, shut int) {
+	size := 0
+	good := false
+	for _, x := range parts {
+		size += x.size
+		good = good || x.call != nil
+	}
+	if !good && slices.ContainsFunc(parts, func(x part) bool { return x.text }) {
+		p.text(open + size + shut)
+		return
+	}
+	if !good {
+		why := "it is empty"
+		if i := slices.IndexFunc(parts, func(x part) bool { return x.err != nil }); i >= 0 {
+			why = parts[i].err.Error()
+		}
+		p.bad(open+size+shut, why)
+		return
+	}
+	for i, x := range parts {
+		n := x.size
+		if i == 0 && x.err != nil {
+			p.frame(open)
+		} else if i == 0 {
+			n += open
+		}
+		if i == len(parts)-1 && x.err == nil {
+			n, shut = n+shut, 0
+		}
+		switch {
+		case x.err != nil:
+			p.bad(n, x.err.Error())
+		case x.call != nil:
+			p.call(n, *x.call)
+		default:
+			p.frame(n)
 		}
 	}
-	return 0, false
+	p.frame(shut)
+	p.afterCall = true
+}
+
+// call settles n bytes as a call.
+func (p *Parser) call(n int, c call) {
+	p.repaired(c.repairs...)
+	out := chat.ToolCall{ID: p.newID(c), Name: c.name, Arguments: c.arguments}
+	p.result.Calls = append(p.result.Calls, out)
+	p.add(Event{Raw: p.take(n), Call: &out})
+	p.afterCall = true
+}
+
+// newID keeps the id of the wire where it is in the vendor's form and new, and else counts.
+func (p *Parser) newID(c call) string {
+	if p.ids == nil {
+		p.ids = map[string]bool{}
+	}
+	id := c.id
+	if p.format.validID == nil || !p.format.validID(id) {
+		id = ""
+	} else if p.ids[id] {
+		p.repaired(repair.RepeatedID)
+		id = ""
+	}
+	for index := p.o.Earlier + len(p.result.Calls); id == "" || p.ids[id]; index++ {
+		id = p.format.id(index, c)
+	}
+	p.ids[id] = true
+	return id
+}
+
+// seek passes text on as content until one of the marks stands at the front, and says which. Held back are a mark that
+// has only begun, the newlines before one, and behind a call the space that may only set the next one apart.
+func (p *Parser) seek(marks []string, first string, final bool) (mark string, found bool) {
+	if p.lead > 0 { // a mark was seen and more text was needed
+		p.lead, p.scan = 0, 0
+	}
+	rest := p.rest()
+	at := p.scan
+	for {
+		next := bytes.IndexAny(rest[at:], first)
+		if next < 0 {
+			at = len(rest)
+			break
+		}
+		at += next
+		var partial bool
+		mark, partial = markAt(rest[at:], marks)
+		if mark != "" {
+			p.split(at)
+			return mark, true
+		}
+		if partial && !final {
+			break
+		}
+		at++
+	}
+	if p.afterCall && len(bytes.Trim(rest[p.scan:at], p.format.blank)) == 0 {
+		p.scan = at
+		return "", false
+	}
+	if final {
+		at = len(rest)
+	} else {
+		for n := 0; at > 0 && n < p.format.lead && rest[at-1] == '\n'; n++ {
+			at--
+		}
+	}
+	if at > 0 {
+		p.text(at)
+	}
+	return "", false
+}
+
+// split passes on what stands before a mark, but for what sets the mark apart, which becomes the lead.
+func (p *Parser) split(at int) {
+	rest := p.rest()
+	text := at
+	if p.afterCall && len(bytes.Trim(rest[:at], p.format.blank)) == 0 {
+		text = 0
+	} else {
+		for n := 0; text > 0 && n < p.format.lead && rest[text-1] == '\n'; n++ {
+			text--
+		}
+	}
+	if text > 0 {
+		p.text(text)
+	}
+	p.lead, p.scan = at-text, 0
+}
+
+// markAt returns the mark at the front of text, or whether one has begun.
+func markAt(text []byte, marks []string) (mark string, partial bool) {
+	for _, m := range marks {
+		if len(text) >= len(m) {
+			if string(text[:len(m)]) == m {
+				return m, false
+			}
+		} else if m[:len(text)] == string(text) {
+			partial = true
+		}
+	}
+	return "", partial
+}
+
+// find returns where the first of the marks stands behind from. Where none does, it returns how far there is none.
+func find(text []byte, from int, marks []string, first string) (at int, mark string) {
+	for at = from; ; at++ {
+		next := bytes.IndexAny(text[at:], first)
+		if next < 0 {
+			return len(text), ""
+		}
+		at += next
+		mark, partial := markAt(text[at:], marks)
+		if mark != "" || partial {
+			return at, mark
+		}
+	}
+}
+
+// firsts are the first bytes of the marks, which are ASCII.
+func firsts(marks []string) string {
+	var out []byte
+	for _, m := range marks {
+		if !bytes.Contains(out, []byte(m[:1])) {
+			out = append(out, m[0])
+		}
+	}
+	return string(out)
 }

@@ -1,0 +1,261 @@
+package toolcall
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+
+	"hone/internal/chat"
+	"hone/internal/text/toolcall/repair"
+)
+
+// taggedFormats are the forms whose calls stand between tags and hold JSON, or XML-like parameters.
+func taggedFormats() []Format {
+	hermes := tags{open: "<tool_call>", shut: "</tool_call>", quoted: true, body: func(p *Parser, text []byte) []part {
+		c, err := p.jsonCall(text, "arguments")
+		return whole(len(text), c, err)
+	}}
+	coderParameters := parameters{open: "<parameter=", shut: "</parameter>", trim: true}
+	minimaxParameters := parameters{open: "<parameter name=", shut: "</parameter>", quoted: true}
+	coder := tags{section: []string{"<tool_call>"}, sectionEnd: []string{"</tool_call>"}, open: "<function=", shut: "</function>",
+		body: coderParameters.body}
+	minimax := tags{section: []string{"<minimax:tool_call>"}, sectionEnd: []string{"</minimax:tool_call>"},
+		open: "<invoke name=", shut: "</invoke>", body: minimaxParameters.body}
+	glm := tags{open: "<tool_call>", shut: "</tool_call>", body: glmBody}
+	return []Format{
+		{name: "hermes", also: []string{"qwen2.5", "qwen3", "qwen3_json"}, lead: 1, join: "\n", blank: space, id: callID, machine: newTagged(hermes),
+			emit: emitEach("\n", func(w *emitter, c chat.ToolCall) error {
+				w.text("<tool_call>\n", jsonObject(c, "arguments", ""), "\n</tool_call>")
+				return nil
+			})},
+		{name: "qwen3_coder", also: []string{"qwen3_xml", "nemotron_v3"}, lead: 2, join: "\n\n", blank: space, id: callID, machine: newTagged(coder),
+			emit: emitEach("\n", emitCoder)},
+		{name: "glm45", also: []string{"glm46", "glm47", "glm"}, lead: 1, join: "\n", blank: space, id: callID, machine: newTagged(glm),
+			emit: emitEach("\n", emitGLM)},
+		{name: "minimax_m2", also: []string{"minimax"}, lead: 1, join: "\n", blank: space, id: callID, machine: newTagged(minimax),
+			emit: emitMinimax},
+	}
+}
+
+const space = " \t\r\n"
+
+// emitEach writes the calls one after another.
+func emitEach(separator string, one func(w *emitter, c chat.ToolCall) error) func(*emitter, []chat.ToolCall) error {
+	return func(w *emitter, calls []chat.ToolCall) error {
+		for i, c := range calls {
+			if i > 0 {
+				w.text(separator)
+			}
+			if err := one(w, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+func emitCoder(w *emitter, c chat.ToolCall) error {
+	w.text("<tool_call>\n<function=", c.Name, ">\n")
+	err := untyped(c, func(name, text string, _ bool) error {
+		w.text("<parameter=", name, ">\n", text, "\n</parameter>\n")
+		return nil
+	}, "<parameter=", "</parameter>", "</function>", "<function=")
+	w.text("</function>\n</tool_call>")
+	return err
+}
+
+// emitGLM writes GLM-4.5's and 4.6's form:
+//
+//	<tool_call>name
+//	<arg_key>k</arg_key>
+//	<arg_value>v</arg_value>
+//	</tool_call>
+func emitGLM(w *emitter, c chat.ToolCall) error {
+	w.text("<tool_call>", c.Name, "\n")
+	err := untyped(c, func(name, text string, _ bool) error {
+		w.text("<arg_key>", name, "</arg_key>\n<arg_value>", text, "</arg_value>\n")
+		return nil
+	}, "<tool_call>", "</tool_call>", "</arg_value>")
+	w.text("</tool_call>")
+	return err
+}
+
+func emitMinimax(w *emitter, calls []chat.ToolCall) error {
+	w.text("<minimax:tool_call>\n")
+	for _, c := range calls {
+		w.text(`<invoke name="`, c.Name, "\">\n")
+		err := untyped(c, func(name, text string, _ bool) error {
+			w.text(`<parameter name="`, name, `">`, text, "</parameter>\n")
+			return nil
+		}, "<parameter name=", "</parameter>", "</invoke>", "<invoke name=", "</minimax:tool_call>")
+		if err != nil {
+			return err
+		}
+		w.text("</invoke>\n")
+	}
+	w.text("</minimax:tool_call>")
+	return nil
+}
+
+// parameters is how a form writes <open NAME>VALUE<shut>.
+type parameters struct {
+	open, shut string
+	quoted     bool // names are attributes and may have quotes
+	trim       bool // a line break at each end of a value is markup
+	marked     bool // string="true" marks values that are text
+}
+
+// body reads NAME> and parameters.
+func (x parameters) body(p *Parser, text []byte) []part {
+	c, err := x.call(p, text)
+	return whole(len(text), c, err)
+}
+
+func (x parameters) call(p *Parser, text []byte) (c call, err error) {
+	header, rest, found := bytes.Cut(text, []byte(">"))
+	if !found {
+		return c, errors.New("the name has no end")
+	}
+	if c.name = x.unquoted(string(header)); !isName(c.name) {
+		return c, fmt.Errorf("%.60q is no name", header)
+	}
+	args := newArguments()
+	for {
+		rest = bytes.TrimLeft(rest, space)
+		if len(rest) == 0 {
+			c.arguments = args.object()
+			return c, nil
+		}
+		tail, ok := bytes.CutPrefix(rest, []byte(x.open))
+		if !ok {
+			return c, fmt.Errorf("not a parameter: %.40q", rest)
+		}
+		header, tail, found := bytes.Cut(tail, []byte(">"))
+		if !found {
+			return c, errors.New("a parameter's name has no end")
+		}
+		name, marked := x.attributes(string(header))
+		if name == "" {
+			return c, fmt.Errorf("%.60q is no parameter's name", header)
+		}
+		var value string
+		value, rest = x.value(tail, &c)
+		if err := args.add(p.types.typed(c.name, name, value, marked, &c), name); err != nil {
+			return c, err
+		}
+	}
+}
+
+// value ends with its closing tag, or where the next parameter begins, or with the text.
+func (x parameters) value(text []byte, c *call) (string, []byte) {
+	end, after := len(text), len(text)
+	if at := bytes.Index(text, []byte(x.shut)); at >= 0 {
+		end, after = at, at+len(x.shut)
+	}
+	if at := bytes.Index(text[:end], []byte(x.open)); at >= 0 {
+		end, after = at, at
+	}
+	if after == end {
+		c.repairs = append(c.repairs, repair.MissingClosingTag)
+	}
+	value := string(text[:end])
+	if x.trim {
+		value = strings.TrimSuffix(strings.TrimPrefix(value, "\n"), "\n")
+	}
+	return value, text[after:]
+}
+
+// attributes reads a parameter's name and what string="..." says of it.
+func (x parameters) attributes(header string) (name, marked string) {
+	if x.marked {
+		if before, after, ok := strings.Cut(header, " string="); ok {
+			header, marked = before, x.unquoted(after)
+		}
+	}
+	return x.unquoted(header), marked
+}
+
+func (x parameters) unquoted(text string) string {
+	text = strings.TrimSpace(text)
+	if n := len(text); x.quoted && n >= 2 && text[0] == text[n-1] && (text[0] == '"' || text[0] == '\'') {
+		return text[1 : n-1]
+	}
+	return text
+}
+
+// isName reports whether a text may be the name of a tool: nothing but what servers allow in one.
+func isName(text string) bool {
+	return text != "" && len(text) <= 256 && !strings.ContainsAny(text, " \t\r\n<>{}[]()\"'`=,;|") && strings.ToValidUTF8(text, "") == text
+}
+
+// glmBody reads a name and pairs of <arg_key> and <arg_value>; line breaks between them are markup.
+func glmBody(p *Parser, text []byte) []part {
+	c, err := glmCall(p, text)
+	return whole(len(text), c, err)
+}
+
+func glmCall(p *Parser, text []byte) (c call, err error) {
+	at := bytes.Index(text, []byte("<arg_key>"))
+	if at < 0 {
+		at = len(text)
+	}
+	c.name = string(bytes.TrimSpace(text[:at]))
+	if !isName(c.name) {
+		return c, fmt.Errorf("%.60q is no name", c.name)
+	}
+	args := newArguments()
+	for rest := text[at:]; ; {
+		rest = bytes.TrimLeft(rest, space)
+		if len(rest) == 0 {
+			c.arguments = args.object()
+			return c, nil
+		}
+		var name, value string
+		if name, rest, err = enclosed(rest, "<arg_key>", "</arg_key>"); err != nil {
+			return c, err
+		}
+		if value, rest, err = enclosed(bytes.TrimLeft(rest, space), "<arg_value>", "</arg_value>"); err != nil {
+			return c, err
+		}
+		name = strings.TrimSpace(name)
+		if err := args.add(p.types.typed(c.name, name, value, "", &c), name); err != nil {
+			return c, err
+		}
+	}
+}
+
+// enclosed takes <open>TEXT<shut> off the front.
+func enclosed(text []byte, open, shut string) (string, []byte, error) {
+	inner, ok := bytes.CutPrefix(text, []byte(open))
+	if !ok {
+		return "", nil, fmt.Errorf("no %s at %.40q", open, text)
+	}
+	value, rest, ok := bytes.Cut(inner, []byte(shut))
+	if !ok {
+		return "", nil, errors.New("no " + shut)
+	}
+	return string(value), rest, nil
+}
+
+// arguments collects the members of an object; a repeated one is an error.
+type arguments struct {
+	out  []byte
+	seen map[string]bool
+}
+
+func newArguments() *arguments { return &arguments{out: []byte{'{'}, seen: map[string]bool{}} }
+
+func (a *arguments) add(value, name string) error {
+	if a.seen[name] {
+		return fmt.Errorf("the argument %q stands there twice", name)
+	}
+	if len(a.out) > 1 {
+		a.out = append(a.out, ", "...)
+	}
+	a.seen[name] = true
+	a.out = append(a.out, quote(name)+": "+value...)
+	return nil
+}
+
+func (a *arguments) object() string { return string(a.out) + "}" }
