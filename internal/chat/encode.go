@@ -1,0 +1,214 @@
+package chat
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Format says how AppendJSON writes. The zero value is what Python's json.dumps(value, ensure_ascii=False) writes.
+type Format struct {
+	ItemSeparator string // empty is ", ", and "," with an indent
+	KeySeparator  string // empty is ": "
+	Indent        string // of one level; what is not empty puts each member on a line of its own
+	Lines         bool   // members on lines of their own also where Indent is empty, as indent=0 does
+	EnsureASCII   bool
+	SortKeys      bool
+	KeepNumbers   bool // numbers as they were written; otherwise as Python's json.loads and dumps leave them
+
+	MaxBytes int                     // of the result; 0 has no bound
+	Kind     func(any) (Value, bool) // makes another kind of value one of those known; may be nil
+}
+
+// ErrTooLarge is returned for a result of more than MaxBytes, or of too many arrays and objects inside each other.
+var ErrTooLarge = errors.New("the JSON text is too large")
+
+// KindError is returned for a value of a kind that has no JSON form.
+type KindError struct{ Value any }
+
+func (e *KindError) Error() string { return fmt.Sprintf("a %T has no JSON form", e.Value) }
+
+// Compact is the shortest form, numbers as they were written: what is stored and compared.
+func Compact() Format { return Format{ItemSeparator: ",", KeySeparator: ":", KeepNumbers: true} }
+
+// AppendJSON appends the value to dst. Besides the kinds of Value it takes int64 and float64, where NaN and the
+// infinities are written as Python does, outside of JSON. The error is ErrTooLarge or a *KindError.
+func AppendJSON(dst []byte, v Value, f Format) ([]byte, error) {
+	w := writer{Format: f, lines: f.Lines || f.Indent != ""}
+	if w.ItemSeparator == "" {
+		w.ItemSeparator = ", "
+		if w.lines {
+			w.ItemSeparator = ","
+		}
+	}
+	if w.KeySeparator == "" {
+		w.KeySeparator = ": "
+	}
+	return w.value(dst, v, 0)
+}
+
+// maxWriteDepth is what Decode could have read at most, with room for what callers wrap around it.
+const maxWriteDepth = 10_000
+
+type writer struct {
+	Format
+	lines bool
+}
+
+func (w *writer) value(dst []byte, v Value, depth int) ([]byte, error) {
+	switch v := v.(type) {
+	case nil:
+		return append(dst, "null"...), nil
+	case bool:
+		return strconv.AppendBool(dst, v), nil
+	case string:
+		return AppendString(dst, v, w.EnsureASCII), nil
+	case int64:
+		return strconv.AppendInt(dst, v, 10), nil
+	case float64:
+		return AppendFloat(dst, v), nil
+	case Number:
+		if w.KeepNumbers {
+			return append(dst, v...), nil
+		}
+		return append(dst, v.Python()...), nil
+	case []Value:
+		return w.sequence(dst, '[', ']', len(v), depth, func(dst []byte, i int) ([]byte, error) {
+			return w.value(dst, v[i], depth+1)
+		})
+	case *Object:
+		order := v.keys
+		if w.SortKeys {
+			order = slices.Sorted(slices.Values(order)) // UTF-8 sorts as code points do
+		}
+		return w.sequence(dst, '{', '}', len(order), depth, func(dst []byte, i int) ([]byte, error) {
+			dst = append(AppendString(dst, order[i], w.EnsureASCII), w.KeySeparator...)
+			member := i
+			if w.SortKeys {
+				member = v.find(order[i])
+			}
+			return w.value(dst, v.values[member], depth+1)
+		})
+	}
+	if w.Kind != nil {
+		if known, ok := w.Kind(v); ok {
+			return w.value(dst, known, depth)
+		}
+	}
+	return dst, &KindError{v}
+}
+
+func (w *writer) sequence(dst []byte, open, end byte, n, depth int, item func([]byte, int) ([]byte, error)) ([]byte, error) {
+	if depth >= maxWriteDepth {
+		return dst, ErrTooLarge
+	}
+	dst = append(dst, open)
+	var err error
+	for i := range n {
+		if i > 0 {
+			dst = append(dst, w.ItemSeparator...)
+		}
+		if w.lines {
+			dst = w.newLine(dst, depth+1)
+		}
+		if dst, err = item(dst, i); err != nil {
+			return dst, err
+		}
+		if w.MaxBytes > 0 && len(dst) > w.MaxBytes {
+			return dst, ErrTooLarge
+		}
+	}
+	if w.lines && n > 0 {
+		dst = w.newLine(dst, depth)
+	}
+	return append(dst, end), nil
+}
+
+func (w *writer) newLine(dst []byte, depth int) []byte {
+	dst = append(dst, '\n')
+	for range depth {
+		dst = append(dst, w.Indent...)
+	}
+	return dst
+}
+
+const hex = "0123456789abcdef"
+
+// AppendString appends a JSON string with the escapes that Python's json.dumps writes, and no others.
+func AppendString(dst []byte, s string, ensureASCII bool) []byte {
+	dst = append(dst, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' || c >= 0x7f && !ensureASCII {
+			i++
+			continue
+		}
+		dst = append(dst, s[start:i]...)
+		size := 1
+		if short := strings.IndexByte("\"\\\n\r\t\b\f", c); short >= 0 {
+			dst = append(dst, '\\', `"\nrtbf`[short])
+		} else {
+			var r rune
+			r, size = utf8.DecodeRuneInString(s[i:])
+			dst = appendEscape(dst, r)
+		}
+		i += size
+		start = i
+	}
+	return append(append(dst, s[start:]...), '"')
+}
+
+func appendEscape(dst []byte, r rune) []byte {
+	if r >= 0x10000 {
+		r -= 0x10000
+		return appendEscape(appendEscape(dst, 0xd800+r>>10), 0xdc00+r&0x3ff)
+	}
+	return append(dst, '\\', 'u', hex[r>>12], hex[r>>8&15], hex[r>>4&15], hex[r&15])
+}
+
+// AppendFloat appends what Python's repr(float) is: the shortest digits that read back the same, "1.0", "1e+16",
+// "1e-07", and as json.dumps does "NaN" and "Infinity".
+func AppendFloat(dst []byte, f float64) []byte {
+	switch {
+	case math.IsNaN(f):
+		return append(dst, "NaN"...)
+	case math.IsInf(f, 1):
+		return append(dst, "Infinity"...)
+	case math.IsInf(f, -1):
+		return append(dst, "-Infinity"...)
+	}
+	if abs := math.Abs(f); abs >= 1e16 || abs != 0 && abs < 1e-4 {
+		return strconv.AppendFloat(dst, f, 'e', -1, 64)
+	}
+	n := len(dst)
+	dst = strconv.AppendFloat(dst, f, 'f', -1, 64)
+	if slices.Contains(dst[n:], '.') {
+		return dst
+	}
+	return append(dst, ".0"...)
+}
+
+// IsInteger reports whether Python reads the number as an int: neither a fraction nor an exponent.
+func (n Number) IsInteger() bool { return !strings.ContainsAny(string(n), ".eE") }
+
+// Float is the nearest float64; what is out of range is infinite, as in Python.
+func (n Number) Float() float64 {
+	f, _ := strconv.ParseFloat(string(n), 64) // out of range gives the infinity and an error
+	return f
+}
+
+// Python is the number as json.dumps(json.loads(n)) writes it: integers keep all digits, others are a float's repr.
+func (n Number) Python() string {
+	if n.IsInteger() {
+		if n == "-0" {
+			return "0"
+		}
+		return string(n)
+	}
+	return string(AppendFloat(nil, n.Float()))
+}

@@ -1,0 +1,125 @@
+package template
+
+import (
+	"slices"
+
+	"hone/internal/chat"
+)
+
+// args are the values a call passes.
+type args struct {
+	positional []value
+	names      []string
+	named      []value
+}
+
+// none are the arguments of most filters and tests; nobody writes to them.
+func (a arguments) none() bool {
+	return a.positional == nil && a.names == nil && a.list == nil && a.dict == nil
+}
+
+func (r *run) arguments(e arguments) *args {
+	if e.none() {
+		return &args{}
+	}
+	a := &args{positional: r.evalAll(e.positional)}
+	for i, name := range e.names {
+		a.names = append(a.names, name)
+		a.named = append(a.named, r.eval(e.named[i]))
+	}
+	if e.list != nil {
+		a.positional = append(a.positional, r.list(r.eval(e.list))...)
+	}
+	if e.dict != nil {
+		d, ok := r.eval(e.dict).(*chat.Object)
+		if !ok {
+			fail(r.at, TypeFault, "argument after ** must be a mapping")
+		}
+		for i := range d.Len() {
+			name, v := d.At(i)
+			if slices.Contains(a.names, name) {
+				fail(r.at, TypeFault, "got multiple values for keyword argument '%s'", name)
+			}
+			a.names, a.named = append(a.names, name), append(a.named, plain(v))
+		}
+	}
+	return a
+}
+
+// take removes a keyword argument and returns it.
+func (a *args) take(name string) (value, bool) {
+	i := slices.Index(a.names, name)
+	if i < 0 {
+		return nil, false
+	}
+	v := a.named[i]
+	a.names, a.named = slices.Delete(a.names, i, i+1), slices.Delete(a.named, i, i+1)
+	return v, true
+}
+
+// takeAll removes all keyword arguments.
+func (a *args) takeAll() *chat.Object {
+	d := &chat.Object{}
+	for i, name := range a.names {
+		d.Set(name, a.named[i])
+	}
+	a.names, a.named = nil, nil
+	return d
+}
+
+// bind orders the arguments by the parameters' names, as Python would; the first so many must be there, others are
+// unset if they were not passed.
+func (a *args) bind(r *run, function string, required int, names ...string) []value {
+	if len(a.positional) > len(names) {
+		fail(r.at, TypeFault, "%s() takes %d arguments but %d were given", function, len(names), len(a.positional))
+	}
+	values := make([]value, len(names))
+	for i := range values {
+		values[i] = unset{}
+	}
+	copy(values, a.positional)
+	for i, name := range a.names {
+		j := slices.Index(names, name)
+		if j < 0 {
+			fail(r.at, TypeFault, "%s() got an unexpected keyword argument '%s'", function, name)
+		}
+		if j < len(a.positional) {
+			fail(r.at, TypeFault, "%s() got multiple values for argument '%s'", function, name)
+		}
+		values[j] = a.named[i]
+	}
+	for i := range required {
+		if values[i] == (unset{}) {
+			fail(r.at, TypeFault, "%s() missing a required argument: '%s'", function, names[i])
+		}
+	}
+	return values
+}
+
+// or is v, or the default where the argument was not passed.
+func or(v, standard value) value {
+	if _, missing := v.(unset); missing {
+		return standard
+	}
+	return v
+}
+
+// integer is an argument that must be an int.
+func (r *run) integer(v value) int {
+	r.must(v)
+	n, ok := integerOf(v).(int64)
+	if !ok {
+		fail(r.at, TypeFault, "'%s' object cannot be interpreted as an integer", typeName(v))
+	}
+	const limit = 1 << 40 // what is counted with ends in memory, which is far less
+	return int(max(-limit, min(limit, n)))
+}
+
+// string is an argument that must be a str.
+func (r *run) string(v value) string {
+	s, ok := v.(string)
+	if !ok {
+		fail(r.at, TypeFault, "must be str, not %s", typeName(v))
+	}
+	return s
+}

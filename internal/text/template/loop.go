@@ -1,0 +1,124 @@
+package template
+
+// loop is the variable loop of a for statement. It holds the items it has read, and reads further ones when the body
+// advances or asks ahead, since a filter on the loop may depend on what the body does.
+type loop struct {
+	items   []value
+	more    func() (value, bool) // nil once all are read
+	index   int                  // from 0; -1 before the first item
+	current value
+	depth   int                      // of recursion, from 0
+	again   func(inner value) string // of a recursive loop
+	last    []value                  // what changed() saw
+	seen    bool                     // changed() was called
+}
+
+func (l *loop) start(r *run, sequence value) {
+	l.index = -1
+	switch s := sequence.(type) {
+	case []value:
+		l.items = s
+	case tuple:
+		l.items = s
+	case *view:
+		l.items = s.items
+	default:
+		l.more = r.each(sequence)
+	}
+}
+
+// filter keeps the items for which keep is true.
+func (l *loop) filter(keep func(value) bool) {
+	next := l.more
+	if next == nil {
+		next = iterate(l.items)
+	}
+	l.items = nil
+	l.more = func() (value, bool) {
+		for {
+			item, ok := next()
+			if !ok || keep(item) {
+				return item, ok
+			}
+		}
+	}
+}
+
+// has reads up to the i-th item and reports whether there is one.
+func (l *loop) has(i int) bool {
+	for i >= len(l.items) && l.more != nil {
+		item, ok := l.more()
+		if !ok {
+			l.more = nil
+			break
+		}
+		l.items = append(l.items, item)
+	}
+	return i < len(l.items)
+}
+
+func (l *loop) advance() bool {
+	if !l.has(l.index + 1) {
+		return false
+	}
+	l.index++
+	l.current = plain(l.items[l.index])
+	return true
+}
+
+func (l *loop) length() int {
+	for l.has(len(l.items)) {
+	}
+	return len(l.items)
+}
+
+// attribute returns one of loop's own, false for an unknown name.
+func (l *loop) attribute(name string) (value, bool) {
+	switch name {
+	case "index":
+		return int64(l.index + 1), true
+	case "index0":
+		return int64(l.index), true
+	case "first":
+		return l.index == 0, true
+	case "last":
+		return !l.has(l.index + 1), true
+	case "length":
+		return int64(l.length()), true
+	case "revindex":
+		return int64(l.length() - l.index), true
+	case "revindex0":
+		return int64(l.length() - l.index - 1), true
+	case "depth":
+		return int64(l.depth + 1), true
+	case "depth0":
+		return int64(l.depth), true
+	case "previtem":
+		if l.index == 0 {
+			return &undefined{message: "there is no previous item"}, true
+		}
+		return plain(l.items[l.index-1]), true
+	case "nextitem":
+		if !l.has(l.index + 1) {
+			return &undefined{message: "there is no next item"}, true
+		}
+		return plain(l.items[l.index+1]), true
+	case "cycle", "changed":
+		return &method{l, name}, true
+	}
+	return nil, false
+}
+
+func (l *loop) call(r *run, name string, a *args) value {
+	if name == "cycle" {
+		if len(a.positional) == 0 {
+			fail(r.at, TypeFault, "no items for cycling given")
+		}
+		return a.positional[l.index%len(a.positional)]
+	}
+	if l.seen && r.equal(tuple(l.last), tuple(a.positional)) {
+		return false
+	}
+	l.seen, l.last = true, a.positional
+	return true
+}

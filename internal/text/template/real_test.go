@@ -1,0 +1,154 @@
+package template
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"hone/internal/chat"
+)
+
+var reference = flag.String("reference", "", "folder of the real templates that make_template.py fetched; the test of them fails without it if this is set")
+
+const goldenDir = "../../../testdata/reference/template"
+
+// templatesDir is the folder of the real templates, and skips the test where nobody has fetched them.
+func templatesDir(tb testing.TB) string {
+	tb.Helper()
+	if *reference != "" {
+		return *reference
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		tb.Skip(err)
+	}
+	dir := filepath.Join(home, ".cache", "hone", "reference", "templates")
+	if _, err := os.Stat(dir); err != nil {
+		tb.Skip("the vendors' templates are not here: run testdata/reference/make_template.py, or give their folder with -reference")
+	}
+	return dir
+}
+
+type conversation struct {
+	name   string
+	values Values
+}
+
+// readJSON reads a golden file with our own decoder, so that numbers and the order of keys are those of the file.
+func readJSON(tb testing.TB, name string) *chat.Object {
+	tb.Helper()
+	data, err := os.ReadFile(filepath.Join(goldenDir, name))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	v, err := chat.Decode(data, chat.DecodeOptions{})
+	if err != nil {
+		tb.Fatal(name, err)
+	}
+	return v.(*chat.Object)
+}
+
+func member[T any](o *chat.Object, key string) T {
+	v, _ := o.Get(key)
+	typed, _ := v.(T)
+	return typed
+}
+
+func readNow(tb testing.TB, o *chat.Object) time.Time {
+	tb.Helper()
+	now, err := time.Parse("2006-01-02T15:04:05.999999", member[string](o, "now"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return now
+}
+
+func conversations(tb testing.TB) []conversation {
+	tb.Helper()
+	file := readJSON(tb, "conversations.json")
+	now := readNow(tb, file)
+	var all []conversation
+	for _, c := range member[[]chat.Value](file, "conversations") {
+		c := c.(*chat.Object)
+		all = append(all, conversation{member[string](c, "name"), Values{Variables: member[*chat.Object](c, "variables"), Now: now}})
+	}
+	return all
+}
+
+// result is what the golden files hold of one rendering.
+type result struct {
+	SHA256 string   `json:"sha256"`
+	Spans  [][2]int `json:"spans"`
+	Error  string   `json:"error"`
+}
+
+// fold makes a result of what Compile or Render returned.
+func fold(text string, spans []Span, err error) result {
+	var e *Error
+	if errors.As(err, &e) {
+		return result{Error: string(e.Class)}
+	}
+	sum := sha256.Sum256([]byte(text))
+	r := result{SHA256: hex.EncodeToString(sum[:16])}
+	for _, s := range spans {
+		r.Spans = append(r.Spans, [2]int{s.Start, s.End})
+	}
+	return r
+}
+
+func (r result) equal(other result) bool {
+	return r.SHA256 == other.SHA256 && r.Error == other.Error && slices.Equal(r.Spans, other.Spans)
+}
+
+func TestRealTemplatesRenderAsInTransformers(t *testing.T) {
+	dir := templatesDir(t)
+	var goldens map[string]struct {
+		SHA256  string
+		Results []result
+	}
+	data, err := os.ReadFile(filepath.Join(goldenDir, "real_golden.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &goldens)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs := conversations(t)
+	if len(goldens) < 30 || len(inputs) < 12 {
+		t.Fatalf("the golden files hold too little: %d templates, %d conversations", len(goldens), len(inputs))
+	}
+	renders, wrong := 0, 0
+	for name, golden := range goldens {
+		source, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if sum := sha256.Sum256(source); hex.EncodeToString(sum[:]) != golden.SHA256 {
+			t.Errorf("%s is not the template that the golden file was made from", name)
+			continue
+		}
+		compiled, compileErr := Compile(name, string(source))
+		for i, c := range inputs {
+			var text string
+			var spans []Span
+			err := compileErr
+			if err == nil {
+				text, spans, err = compiled.Render(c.values)
+			}
+			renders++
+			if got, want := fold(text, spans, err), golden.Results[i]; !got.equal(want) {
+				wrong++
+				t.Errorf("%s, conversation %q: got %v, want %v\n%v", name, c.name, got, want, err)
+			}
+		}
+	}
+	t.Logf("%d of %d renders of %d templates are equal", renders-wrong, renders, len(goldens))
+}

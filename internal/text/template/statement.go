@@ -1,0 +1,323 @@
+package template
+
+import "fmt"
+
+// statement is a node of the tree that Compile makes. run reports whether a loop is to be left or gone on with.
+type statement interface{ run(r *run) flow }
+
+type flow uint8
+
+const (
+	onward flow = iota
+	leave       // {% break %}
+	again       // {% continue %}
+)
+
+type (
+	textStatement  string
+	loopStatement  string // "break" or "continue"
+	printStatement struct{ value expression }
+
+	ifStatement struct {
+		tests     []expression
+		bodies    [][]statement
+		otherwise []statement
+	}
+	forStatement struct {
+		target, sequence, test expression // test may be nil
+		body, otherwise        []statement
+		recursive              bool
+		keeps                  bool // a macro in the body may outlive the iteration, and see its variables
+		loop                   int
+		at                     int
+	}
+	setStatement struct {
+		target, value expression
+		at            int
+	}
+	setBlockStatement struct {
+		target, filter expression // filter may be nil
+		body           []statement
+		at             int
+	}
+	parameter struct {
+		name  string
+		id    int
+		value expression // nil without a default
+	}
+	macroStatement struct {
+		name                                string
+		id                                  int
+		parameters                          []parameter
+		body                                []statement
+		usesCaller, usesVarargs, usesKwargs bool
+		caller, varargs, kwargs             int
+		at                                  int
+	}
+	callStatement struct {
+		call *callExpression
+		body *macroStatement
+	}
+	filterStatement struct {
+		filter expression
+		body   []statement
+	}
+	withStatement struct {
+		targets, values []expression
+		body            []statement
+		at              []int
+	}
+	generationStatement struct {
+		body []statement
+		at   int
+	}
+)
+
+func (r *run) all(list []statement) flow {
+	for _, s := range list {
+		r.step()
+		if f := s.run(r); f != onward {
+			return f
+		}
+	}
+	return onward
+}
+
+func (s textStatement) run(r *run) flow { r.write(string(s)); return onward }
+
+func (s loopStatement) run(*run) flow {
+	if s == "break" {
+		return leave
+	}
+	return again
+}
+
+func (s *printStatement) run(r *run) flow {
+	r.write(r.text(r.eval(s.value)))
+	return onward
+}
+
+func (s *ifStatement) run(r *run) flow {
+	for i, test := range s.tests {
+		if r.truth(r.eval(test)) {
+			return r.all(s.bodies[i])
+		}
+	}
+	return r.all(s.otherwise)
+}
+
+func (s *forStatement) run(r *run) flow {
+	sequence := r.eval(s.sequence)
+	if s.recursive {
+		r.write(r.recurse(s, r.scope, sequence, 0))
+		return onward
+	}
+	return s.each(r, sequence, &loop{})
+}
+
+// recurse renders a recursive loop, or a call of it from its own body.
+func (r *run) recurse(s *forStatement, defined *scope, sequence value, depth int) string {
+	leaveCall := r.enter(s.at)
+	defer leaveCall()
+	return r.capture(func() {
+		outer := r.scope
+		r.scope = defined
+		s.each(r, sequence, &loop{depth: depth, again: func(inner value) string { return r.recurse(s, defined, inner, depth+1) }})
+		r.scope = outer
+	})
+}
+
+func (s *forStatement) each(r *run, sequence value, l *loop) flow {
+	outer := r.scope
+	r.at = s.at
+	l.start(r, sequence)
+	if s.test != nil {
+		l.filter(func(item value) bool {
+			// The test sees the target in a scope of its own, at the time the loop asks for the item.
+			saved := r.scope
+			r.scope = &scope{parent: outer}
+			r.assign(s.target, item, s.at)
+			keep := r.truth(r.eval(s.test))
+			r.scope = saved
+			return keep
+		})
+	}
+	inner := &scope{parent: outer}
+	for l.advance() {
+		r.step()
+		if s.keeps {
+			inner = &scope{parent: outer}
+		} else {
+			inner.variables = inner.variables[:0]
+		}
+		r.scope = inner
+		inner.set(s.loop, l)
+		r.assign(s.target, l.current, s.at)
+		if r.all(s.body) == leave {
+			break
+		}
+		r.scope = outer
+	}
+	r.scope = outer
+	if l.index < 0 {
+		return s.otherwiseIn(r)
+	}
+	return onward
+}
+
+func (s *forStatement) otherwiseIn(r *run) flow {
+	if len(s.otherwise) == 0 {
+		return onward
+	}
+	return r.scoped(s.otherwise)
+}
+
+// scoped runs a body whose assignments are its own.
+func (r *run) scoped(body []statement) flow {
+	outer := r.scope
+	r.scope = &scope{parent: outer}
+	f := r.all(body)
+	r.scope = outer
+	return f
+}
+
+func (s *setStatement) run(r *run) flow {
+	r.assign(s.target, r.eval(s.value), s.at)
+	return onward
+}
+
+// assign binds a name, the names of a tuple, or an attribute of a namespace.
+func (r *run) assign(target expression, v value, at int) {
+	switch t := target.(type) {
+	case *nameExpression:
+		r.scope.set(t.id, v)
+	case *namespaceExpression:
+		n, ok := r.lookup(t.id).(*namespace)
+		if !ok {
+			fail(t.at, RuntimeFault, "cannot assign attribute on non-namespace object")
+		}
+		n.attributes.Set(t.attribute, v)
+	case *tupleExpression:
+		r.at = at
+		items := r.list(v)
+		if len(items) != len(t.items) {
+			few := "too many values to unpack (expected %d)"
+			if len(items) < len(t.items) {
+				few = fmt.Sprintf("not enough values to unpack (expected %%d, got %d)", len(items))
+			}
+			fail(at, ValueFault, few, len(t.items))
+		}
+		for i, item := range items {
+			r.assign(t.items[i], item, at)
+		}
+	}
+}
+
+func (s *setBlockStatement) run(r *run) flow {
+	var v value = r.capture(func() { r.scoped(s.body) })
+	if s.filter != nil {
+		r.body = v
+		v = r.eval(s.filter)
+	}
+	r.assign(s.target, v, s.at)
+	return onward
+}
+
+func (s *filterStatement) run(r *run) flow {
+	r.body = r.capture(func() { r.scoped(s.body) })
+	r.write(r.text(r.eval(s.filter)))
+	return onward
+}
+
+func (s *withStatement) run(r *run) flow {
+	values := make([]value, len(s.values))
+	for i, e := range s.values {
+		values[i] = r.eval(e)
+	}
+	outer := r.scope
+	r.scope = &scope{parent: outer}
+	for i, target := range s.targets {
+		r.assign(target, values[i], s.at[i])
+	}
+	f := r.all(s.body)
+	r.scope = outer
+	return f
+}
+
+func (s *generationStatement) run(r *run) flow {
+	if r.captures > 0 {
+		fail(s.at, Unsupported, "{%% generation %%} inside a macro or block: where its text will stand is not known there")
+	}
+	start := len(r.out)
+	f := r.scoped(s.body)
+	if f != onward {
+		fail(s.at, SyntaxFault, "break or continue leaves {%% generation %%}")
+	}
+	r.spans = append(r.spans, Span{start, len(r.out)})
+	return onward
+}
+
+func (s *macroStatement) run(r *run) flow {
+	r.scope.set(s.id, &macro{s, r.scope})
+	return onward
+}
+
+func (s *callStatement) run(r *run) flow {
+	fn := r.eval(s.call.function)
+	a := r.arguments(s.call.arguments)
+	a.names, a.named = append(a.names, "caller"), append(a.named, &macro{s.body, r.scope})
+	r.at = s.call.at
+	r.write(r.text(r.call(fn, a)))
+	return onward
+}
+
+// callMacro runs a macro with the arguments in the order jinja2 fills them in.
+func (r *run) callMacro(m *macro, a *args) string {
+	s, at := m.statement, r.at
+	leaveCall := r.enter(at)
+	defer leaveCall()
+	inner := &scope{parent: m.scope, variables: make([]variable, 0, len(s.parameters)+3)}
+	explicitCaller := false
+	for i, q := range s.parameters {
+		explicitCaller = explicitCaller || q.name == "caller"
+		v := value(unset{})
+		if i < len(a.positional) {
+			v = a.positional[i]
+		} else if named, ok := a.take(q.name); ok {
+			v = named
+		}
+		inner.set(q.id, v)
+	}
+	if s.usesCaller && !explicitCaller {
+		caller, ok := a.take("caller")
+		if !ok || caller == nil {
+			caller = &undefined{message: "No caller defined"}
+		}
+		inner.set(s.caller, caller)
+	}
+	if s.usesKwargs {
+		inner.set(s.kwargs, a.takeAll())
+	} else if len(a.names) > 0 {
+		fail(at, TypeFault, "macro '%s' takes no keyword argument '%s'", s.name, a.names[0])
+	}
+	if extra := len(a.positional) - len(s.parameters); s.usesVarargs {
+		inner.set(s.varargs, tuple(a.positional[min(len(s.parameters), len(a.positional)):]))
+	} else if extra > 0 {
+		fail(at, TypeFault, "macro '%s' takes not more than %d argument(s)", s.name, len(s.parameters))
+	}
+	outer := r.scope
+	r.scope = inner
+	for _, q := range s.parameters {
+		if _, missing := inner.get(q.id).(unset); !missing {
+			continue
+		}
+		if q.value == nil {
+			inner.set(q.id, &undefined{message: fmt.Sprintf("parameter '%s' was not provided", q.name)})
+			continue
+		}
+		inner.set(q.id, r.eval(q.value))
+	}
+	text := r.capture(func() { r.all(s.body) })
+	r.scope = outer
+	return text
+}

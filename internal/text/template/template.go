@@ -1,0 +1,205 @@
+// Package template renders the chat templates that come with models: the Jinja that Hugging Face's transformers set
+// up (jinja2 3.1's sandbox with trim_blocks, lstrip_blocks, break and continue, {% generation %}, their tojson,
+// raise_exception and strftime_now), with Python's rules of truth, comparison, text and numbers. Text and class of
+// error are the same as there for every template the tests know; what is left out fails with Unsupported.
+//
+// A template is compiled once, to a tree with variables numbered; rendering walks the tree.
+package template
+
+import (
+	"time"
+
+	"hone/internal/chat"
+)
+
+// Limits stop a template that would not end. Zero fields are the defaults.
+type Limits struct {
+	Steps  int // statements and operators evaluated; 20 million
+	Bytes  int // of all text and lists made on the way, which bounds the output too; 512 MiB
+	Depth  int // calls of macros and recursive loops inside each other; 200
+	Source int // bytes of template; 4 MiB
+}
+
+func (l Limits) withDefaults() Limits {
+	for _, f := range []struct {
+		field *int
+		value int
+	}{{&l.Steps, 20_000_000}, {&l.Bytes, 512 << 20}, {&l.Depth, 200}, {&l.Source, 4 << 20}} {
+		if *f.field == 0 {
+			*f.field = f.value
+		}
+	}
+	return l
+}
+
+// Options of CompileWith. The zero value works.
+type Options struct {
+	Limits Limits
+}
+
+// Template is a compiled template. It is immutable and safe for concurrent use.
+type Template struct {
+	name, source string
+	limits       Limits
+	body         []statement
+	names        map[string]int // number of each variable
+}
+
+// Span is a range of bytes of a rendered text: Start <= i < End.
+type Span struct{ Start, End int }
+
+// Compile reads a template with default options. The name is for errors, which are *fault.Error with an *Error inside.
+func Compile(name, source string) (*Template, error) { return CompileWith(name, source, Options{}) }
+
+// CompileWith is Compile with options.
+func CompileWith(name, source string, o Options) (t *Template, err error) {
+	defer recoverFailure("cannot read the chat template", name, source, &err)
+	o.Limits = o.Limits.withDefaults()
+	if len(source) > o.Limits.Source {
+		fail(0, LimitFault, "the template has %d bytes, more than %d", len(source), o.Limits.Source)
+	}
+	source = normalise(source)
+	p := &parser{tokens: lex(source), names: map[string]int{}}
+	t = &Template{name: name, source: source, limits: o.Limits, body: p.template(), names: p.names}
+	return t, nil
+}
+
+// Values are what a template sees.
+type Values struct {
+	// Variables by name, each a chat.Value. Transformers pass messages, tools (null without), documents (null),
+	// add_generation_prompt, and the special tokens bos_token, eos_token and so on.
+	Variables *chat.Object
+	Now       time.Time // for strftime_now
+}
+
+// Render returns the text and the spans inside {% generation %}, in order. Errors are *fault.Error with an *Error
+// inside.
+func (t *Template) Render(v Values) (text string, spans []Span, err error) {
+	defer recoverFailure("cannot render the chat template", t.name, t.source, &err)
+	r := &run{limits: t.limits, now: v.Now}
+	r.root = make([]value, len(t.names))
+	for name, id := range t.names {
+		r.root[id] = r.initial(name, v.Variables)
+	}
+	r.scope = &scope{}
+	r.all(t.body)
+	return string(r.out), r.spans, nil
+}
+
+// initial is what a name means before the template assigns it.
+func (r *run) initial(name string, variables *chat.Object) value {
+	if variables != nil {
+		if v, ok := variables.Get(name); ok {
+			return plain(v)
+		}
+	}
+	if f := globalNamed(name); f != nil {
+		return f
+	}
+	return &undefined{message: quote(name) + " is undefined"}
+}
+
+// run is one rendering.
+type run struct {
+	limits   Limits
+	now      time.Time
+	root     []value // of each variable, before assignments
+	scope    *scope
+	out      []byte
+	spans    []Span
+	captures int   // captures of output inside each other
+	body     value // the text of a block that a filter is applied to
+	at       int   // where in the source an operation that may fail stands
+	steps    int
+	bytes    int
+	depth    int
+}
+
+// scope holds what was assigned in a body that keeps its assignments to itself.
+type scope struct {
+	parent    *scope
+	variables []variable
+}
+
+type variable struct {
+	id    int
+	value value
+}
+
+func (s *scope) set(id int, v value) {
+	for i := range s.variables {
+		if s.variables[i].id == id {
+			s.variables[i].value = v
+			return
+		}
+	}
+	s.variables = append(s.variables, variable{id, v})
+}
+
+// get returns a variable of this scope alone, nil where there is none.
+func (s *scope) get(id int) value {
+	for i := range s.variables {
+		if s.variables[i].id == id {
+			return s.variables[i].value
+		}
+	}
+	return nil
+}
+
+func (r *run) lookup(id int) value {
+	for s := r.scope; s != nil; s = s.parent {
+		for i := range s.variables {
+			if s.variables[i].id == id {
+				return s.variables[i].value
+			}
+		}
+	}
+	return r.root[id]
+}
+
+func (r *run) write(text string) {
+	r.charge(len(text))
+	r.out = append(r.out, text...)
+}
+
+// capture returns what f writes.
+func (r *run) capture(f func()) string {
+	outer := r.out
+	r.out = nil
+	r.captures++
+	f()
+	r.captures--
+	text := string(r.out)
+	r.out = outer
+	return text
+}
+
+// enter counts a call; the result leaves it.
+func (r *run) enter(at int) func() {
+	r.depth++
+	if r.depth > r.limits.Depth {
+		fail(at, RecursionFault, "more than %d calls inside each other", r.limits.Depth)
+	}
+	return func() { r.depth-- }
+}
+
+func (r *run) step() {
+	r.steps++
+	if r.steps > r.limits.Steps {
+		fail(r.at, LimitFault, "the template did not end within %d steps", r.limits.Steps)
+	}
+}
+
+// scan counts the work of reading n bytes of text.
+func (r *run) scan(n int) {
+	r.steps += n / 64
+	r.step()
+}
+
+// charge counts bytes of text or lists that are about to be made.
+func (r *run) charge(n int) {
+	if n < 0 || n > r.limits.Bytes-r.bytes {
+		fail(r.at, LimitFault, "the template made more than %d bytes of text and lists", r.limits.Bytes)
+	}
+	r.bytes += n
+}

@@ -1,0 +1,135 @@
+package template
+
+import (
+	"math/big"
+
+	"hone/internal/chat"
+)
+
+// test is what {{ v is name(a) }} runs.
+type test func(r *run, v value, a *args) bool
+
+// testNamed returns nil for a name that jinja2 does not know either.
+func testNamed(name string) test {
+	if t := typeTest(name); t != nil {
+		return func(r *run, v value, a *args) bool { a.bind(r, name, 0); return t(v) }
+	}
+	switch name {
+	case "==", "eq", "equalto":
+		return comparing("==")
+	case "!=", "ne":
+		return comparing("!=")
+	case ">", "gt", "greaterthan":
+		return comparing(">")
+	case ">=", "ge":
+		return comparing(">=")
+	case "<", "lt", "lessthan":
+		return comparing("<")
+	case "<=", "le":
+		return comparing("<=")
+	case "in":
+		return comparing("in")
+	case "odd", "even":
+		return func(r *run, v value, a *args) bool {
+			a.bind(r, name, 0)
+			return r.equal(r.binary("%", v, int64(2)), int64(1)) == (name == "odd")
+		}
+	case "divisibleby":
+		return func(r *run, v value, a *args) bool {
+			return r.equal(r.binary("%", v, a.bind(r, name, 1, "num")[0]), int64(0))
+		}
+	case "lower", "upper":
+		return func(r *run, v value, a *args) bool { a.bind(r, name, 0); return caseTest(r.text(v), "is"+name) }
+	case "filter":
+		return func(r *run, v value, a *args) bool {
+			a.bind(r, name, 0)
+			s, ok := v.(string)
+			return ok && filterNamed(s) != nil
+		}
+	case "test":
+		return func(r *run, v value, a *args) bool {
+			a.bind(r, name, 0)
+			s, ok := v.(string)
+			return ok && testNamed(s) != nil
+		}
+	case "sameas":
+		return func(r *run, v value, a *args) bool { return same(v, a.bind(r, name, 1, "other")[0]) }
+	}
+	return nil
+}
+
+func comparing(op string) test {
+	return func(r *run, v value, a *args) bool { return r.compares(op, v, a.bind(r, op, 1, "other")[0]) }
+}
+
+// typeTest returns the tests that look at the kind of a value alone.
+func typeTest(name string) func(v value) bool {
+	switch name {
+	case "defined":
+		return func(v value) bool { _, missing := v.(*undefined); return !missing }
+	case "undefined":
+		return func(v value) bool { _, missing := v.(*undefined); return missing }
+	case "none":
+		return func(v value) bool { return v == nil }
+	case "true":
+		return func(v value) bool { return v == true }
+	case "false":
+		return func(v value) bool { return v == false }
+	case "boolean":
+		return func(v value) bool { _, ok := v.(bool); return ok }
+	case "integer":
+		return func(v value) bool { _, isBool := v.(bool); return !isBool && isInteger(v) }
+	case "float":
+		return func(v value) bool { _, ok := v.(float64); return ok }
+	case "number":
+		return isNumber
+	case "string":
+		return func(v value) bool { _, ok := v.(string); return ok }
+	case "mapping":
+		return func(v value) bool { _, ok := v.(*chat.Object); return ok }
+	case "iterable":
+		return func(v value) bool { return iterate(v) != nil }
+	case "sequence":
+		return func(v value) bool {
+			switch v.(type) {
+			case string, []value, tuple, *chat.Object, *span, *undefined:
+				return true
+			}
+			return false
+		}
+	case "callable":
+		return isCallable
+	case "escaped":
+		return func(value) bool { return false } // nothing is Markup without autoescape, but |safe, whose text is the same
+	}
+	return nil
+}
+
+func isInteger(v value) bool {
+	switch v.(type) {
+	case bool, int64, *big.Int:
+		return true
+	}
+	return false
+}
+
+// same is Python's "is", as far as a template can rely on it: constants, and one object with itself.
+func same(a, b value) bool {
+	switch x := a.(type) {
+	case []value:
+		y, ok := b.([]value)
+		return ok && len(x) == len(y) && len(x) > 0 && &x[0] == &y[0]
+	case tuple:
+		y, ok := b.(tuple)
+		return ok && len(x) == len(y) && (len(x) == 0 || &x[0] == &y[0])
+	case function:
+		return false
+	case *undefined:
+		return false
+	}
+	switch b.(type) {
+	case []value, tuple, function:
+		return false
+	}
+	return a == b
+}

@@ -1,0 +1,306 @@
+package template
+
+import (
+	"math"
+	"strings"
+
+	"hone/internal/chat"
+)
+
+// expression is a node of the tree that Compile makes.
+type expression interface{ eval(r *run) value }
+
+type (
+	constant         struct{ value value }
+	bodyExpression   struct{} // the text of the block that a filter follows
+	tupleExpression  struct{ items []expression }
+	listExpression   struct{ items []expression }
+	concatExpression struct{ parts []expression }
+	notExpression    struct{ operand expression }
+	andExpression    struct{ left, right expression }
+	orExpression     struct{ left, right expression }
+	nameExpression   struct {
+		id   int
+		name string
+		at   int
+	}
+	namespaceExpression struct { // ns.x on the left of =
+		id        int
+		attribute string
+		at        int
+	}
+	dictExpression struct {
+		keys, values []expression
+		at           int
+	}
+	attributeExpression struct {
+		object expression
+		name   string
+		at     int
+	}
+	itemExpression struct {
+		object, item expression
+		at           int
+	}
+	sliceExpression struct {
+		object expression
+		bounds [3]expression // each may be nil
+		at     int
+	}
+	callExpression struct {
+		function  expression
+		arguments arguments
+		at        int
+	}
+	filterExpression struct {
+		base      expression
+		name      string
+		run       filter // nil if it does not exist
+		arguments arguments
+		at        int
+	}
+	testExpression struct {
+		base      expression
+		name      string
+		run       test // nil if it does not exist
+		arguments arguments
+		at        int
+	}
+	conditionalExpression struct{ test, then, otherwise expression } // otherwise may be nil
+	signExpression        struct {
+		sign    string
+		operand expression
+		at      int
+	}
+	binaryExpression struct {
+		operator    string
+		left, right expression
+		at          int
+	}
+	comparison struct {
+		operator string
+		right    expression
+		at       int
+	}
+	compareExpression struct {
+		first expression
+		links []comparison
+	}
+	arguments struct {
+		positional []expression
+		names      []string
+		named      []expression
+		list, dict expression // of * and **, or nil
+	}
+)
+
+func (r *run) eval(e expression) value {
+	r.step()
+	return e.eval(r)
+}
+
+func (e constant) eval(*run) value          { return e.value }
+func (bodyExpression) eval(r *run) value    { return r.body }
+func (e *nameExpression) eval(r *run) value { return r.lookup(e.id) }
+
+func (e *namespaceExpression) eval(r *run) value {
+	return r.attribute(r.lookup(e.id), e.attribute)
+}
+
+func (r *run) evalAll(list []expression) []value {
+	r.charge(itemBytes * len(list))
+	values := make([]value, len(list))
+	for i, e := range list {
+		values[i] = r.eval(e)
+	}
+	return values
+}
+
+func (e *tupleExpression) eval(r *run) value { return tuple(r.evalAll(e.items)) }
+func (e *listExpression) eval(r *run) value  { return r.evalAll(e.items) }
+
+func (e *dictExpression) eval(r *run) value {
+	d := &chat.Object{}
+	for i, k := range e.keys {
+		r.charge(itemBytes)
+		key := r.eval(k)
+		if s, ok := key.(string); ok {
+			d.Set(s, r.eval(e.values[i]))
+			continue
+		}
+		r.at = e.at
+		r.hashable(key)
+		fail(e.at, Unsupported, "a dict key of type %s: keys are strings", typeName(key))
+	}
+	return d
+}
+
+func (e *concatExpression) eval(r *run) value {
+	var b strings.Builder
+	for _, part := range e.parts {
+		text := r.text(r.eval(part))
+		r.charge(len(text))
+		b.WriteString(text)
+	}
+	return b.String()
+}
+
+func (e *notExpression) eval(r *run) value { return !r.truth(r.eval(e.operand)) }
+
+func (e *andExpression) eval(r *run) value {
+	if v := r.eval(e.left); !r.truth(v) {
+		return v
+	}
+	return r.eval(e.right)
+}
+
+func (e *orExpression) eval(r *run) value {
+	if v := r.eval(e.left); r.truth(v) {
+		return v
+	}
+	return r.eval(e.right)
+}
+
+func (e *conditionalExpression) eval(r *run) value {
+	switch {
+	case r.truth(r.eval(e.test)):
+		return r.eval(e.then)
+	case e.otherwise != nil:
+		return r.eval(e.otherwise)
+	}
+	return &undefined{message: "the inline if-expression evaluated to false and no else section was defined."}
+}
+
+func (e *compareExpression) eval(r *run) value {
+	left := r.eval(e.first)
+	for _, link := range e.links {
+		right := r.eval(link.right)
+		r.at = link.at
+		if !r.compares(link.operator, left, right) {
+			return false
+		}
+		left = right
+	}
+	return true
+}
+
+func (e *binaryExpression) eval(r *run) value {
+	left := r.eval(e.left)
+	right := r.eval(e.right)
+	r.at = e.at
+	return r.binary(e.operator, left, right)
+}
+
+func (e *signExpression) eval(r *run) value {
+	v := r.eval(e.operand)
+	r.at = e.at
+	r.must(v)
+	if !isNumber(v) {
+		fail(e.at, TypeFault, "bad operand type for unary %s: '%s'", e.sign, typeName(v))
+	}
+	if e.sign == "-" {
+		return r.binary("-", negativeZero(v), v)
+	}
+	return integerOf(v)
+}
+
+// negativeZero is what a number is subtracted from to change its sign: -0.0 keeps that of a zero.
+func negativeZero(v value) value {
+	if _, ok := v.(float64); ok {
+		return math.Copysign(0, -1)
+	}
+	return int64(0)
+}
+
+func (e *attributeExpression) eval(r *run) value {
+	object := r.eval(e.object)
+	r.at = e.at
+	return r.attribute(object, e.name)
+}
+
+func (e *itemExpression) eval(r *run) value {
+	object := r.eval(e.object)
+	item := r.eval(e.item)
+	r.at = e.at
+	return r.item(object, item)
+}
+
+func (e *sliceExpression) eval(r *run) value {
+	object := r.eval(e.object)
+	var bounds [3]value
+	for i, b := range e.bounds {
+		if b != nil {
+			bounds[i] = r.eval(b)
+		}
+	}
+	r.at = e.at
+	return r.slice(object, bounds)
+}
+
+func (e *filterExpression) eval(r *run) value {
+	base := r.eval(e.base)
+	a := r.arguments(e.arguments)
+	r.at = e.at
+	if e.run == nil {
+		fail(e.at, RuntimeFault, "No filter named '%s' found.", e.name)
+	}
+	return e.run(r, base, a)
+}
+
+func (e *testExpression) eval(r *run) value {
+	base := r.eval(e.base)
+	a := r.arguments(e.arguments)
+	r.at = e.at
+	if e.run == nil {
+		fail(e.at, RuntimeFault, "No test named '%s' found.", e.name)
+	}
+	return e.run(r, base, a)
+}
+
+// eval calls methods without making a value of them first.
+func (e *callExpression) eval(r *run) value {
+	if m, ok := e.function.(*attributeExpression); ok {
+		object := r.eval(m.object)
+		r.at = m.at
+		if hasMethod(object, m.name) {
+			a := r.arguments(e.arguments)
+			r.at = e.at
+			return r.callMethod(object, m.name, a)
+		}
+		fn := r.attribute(object, m.name)
+		a := r.arguments(e.arguments)
+		r.at = e.at
+		return r.call(fn, a)
+	}
+	fn := r.eval(e.function)
+	a := r.arguments(e.arguments)
+	r.at = e.at
+	return r.call(fn, a)
+}
+
+func (r *run) call(fn value, a *args) value {
+	switch f := fn.(type) {
+	case function:
+		return f(r, a)
+	case *method:
+		return r.callMethod(f.object, f.name, a)
+	case *macro:
+		return r.callMacro(f, a)
+	case *loop:
+		if f.again == nil {
+			fail(r.at, TypeFault, "The loop must have the 'recursive' marker to be called recursively.")
+		}
+		return f.again(a.bind(r, "loop", 1, "iterable")[0])
+	}
+	r.must(fn)
+	fail(r.at, TypeFault, "'%s' object is not callable", typeName(fn))
+	return nil
+}
+
+func isCallable(v value) bool {
+	switch v.(type) {
+	case function, *method, *macro, *loop, *undefined:
+		return true
+	}
+	return false
+}
