@@ -5,33 +5,47 @@ import (
 	"unicode/utf8"
 )
 
-// byteAlphabet maps each byte to the printable character that stands for it in a byte-level vocabulary: printable
-// Latin-1 stands for itself, the rest are 256 and up in order, so that a space is "Ġ" (U+0120).
-func byteAlphabet() [256]rune {
-	var alphabet [256]rune
-	next := rune(256)
-	for b := range rune(256) {
-		if b >= '!' && b <= '~' || b >= 0xA1 && b <= 0xAC || b >= 0xAE {
-			alphabet[b] = b
-			continue
-		}
-		alphabet[b] = next
-		next++
-	}
-	return alphabet
+// alphabet maps each byte to the printable character that stands for it in a byte-level vocabulary.
+type alphabet struct {
+	chars [256]string
+	bytes map[rune]byte
 }
 
-// tokenBytes is the text of a token. One with a character outside the byte alphabet is its own text.
-func tokenBytes(token string, byRune map[rune]byte) string {
+// newAlphabet is GPT-2's: printable Latin-1 stands for itself, the rest are 256 and up in order, so that a space is "Ġ"
+// (U+0120).
+func newAlphabet() alphabet {
+	a := alphabet{bytes: make(map[rune]byte, 256)}
+	next := rune(256)
+	for b := range rune(256) {
+		r := b
+		if !(b >= '!' && b <= '~' || b >= 0xA1 && b <= 0xAC || b >= 0xAE) {
+			r = next
+			next++
+		}
+		a.chars[b], a.bytes[r] = string(r), byte(b)
+	}
+	return a
+}
+
+func (a alphabet) encode(text string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		b.WriteString(a.chars[text[i]])
+	}
+	return b.String()
+}
+
+// decode returns the bytes that a token stands for; false, and the token, where it has a character of no byte.
+func (a alphabet) decode(token string) (string, bool) {
 	text := make([]byte, 0, len(token))
 	for _, r := range token {
-		b, ok := byRune[r]
+		b, ok := a.bytes[r]
 		if !ok {
-			return token
+			return token, false
 		}
 		text = append(text, b)
 	}
-	return string(text)
+	return string(text), true
 }
 
 // Decode returns the text of ids, special tokens as they are written. Bytes that are not UTF-8 become U+FFFD, one for
@@ -57,39 +71,87 @@ func (t *Tokenizer) DecodeOrdinary(ids []int32) string {
 	return t.Decode(ordinary)
 }
 
-// Decoder decodes ids one at a time. A character may span several tokens: its bytes are held back until it is whole.
+// Decoder decodes ids one at a time. What the next ids could still change is held back: a character that is not whole,
+// or a run of bytes that counts as text only if all of it is UTF-8.
 type Decoder struct {
-	t    *Tokenizer
-	held []byte
+	t      *Tokenizer
+	bytes  byteStream
+	stages []decodeStage
+	emit   []func(text string)
+	out    strings.Builder
 }
 
 // NewDecoder starts a stream of ids.
-func (t *Tokenizer) NewDecoder() *Decoder { return &Decoder{t: t} }
+func (t *Tokenizer) NewDecoder() *Decoder {
+	d := &Decoder{t: t}
+	if t.decoder == nil {
+		return d
+	}
+	for _, kind := range t.decoder {
+		d.stages = append(d.stages, kind())
+	}
+	d.emit = make([]func(string), len(d.stages)+1)
+	d.emit[len(d.stages)] = func(text string) { d.out.WriteString(text) }
+	for i, stage := range d.stages {
+		d.emit[i] = func(text string) { stage.next(text, d.emit[i+1]) }
+	}
+	return d
+}
 
 // Next returns the text that id completes, which may be empty. What Next and Close return adds up to Decode.
 func (d *Decoder) Next(id int32) string {
-	if !d.t.valid(id) {
+	if !d.t.valid(id) || d.t.tokens[id] == "" {
 		return ""
 	}
-	text := d.t.bytes[id]
-	if len(d.held) == 0 && isASCII(text) {
+	text := d.t.texts[id]
+	if d.stages != nil {
+		d.emit[0](text)
+		return d.taken()
+	}
+	if len(d.bytes.held) == 0 && isASCII(text) {
 		return text
 	}
-	d.held = append(d.held, text...)
-	var b strings.Builder
-	for len(d.held) > 0 && utf8.FullRune(d.held) {
-		d.held = d.held[appendRune(&b, d.held):]
-	}
-	return b.String()
+	d.bytes.next(text, func(text string) { d.out.WriteString(text) })
+	return d.taken()
 }
 
-// Close returns U+FFFD where the stream ended inside a character.
+// Close returns what was held back: U+FFFD where the stream ended inside a character.
 func (d *Decoder) Close() string {
-	var b strings.Builder
-	for len(d.held) > 0 {
-		d.held = d.held[appendRune(&b, d.held):]
+	for i, stage := range d.stages {
+		stage.close(d.emit[i+1])
 	}
-	return b.String()
+	d.bytes.close(func(text string) { d.out.WriteString(text) })
+	return d.taken()
+}
+
+func (d *Decoder) taken() string {
+	text := d.out.String()
+	d.out.Reset()
+	return text
+}
+
+// byteStream turns bytes into text.
+type byteStream struct{ held []byte }
+
+func (s *byteStream) next(bytes string, emit func(string)) {
+	s.held = append(s.held, bytes...)
+	var b strings.Builder
+	for len(s.held) > 0 && utf8.FullRune(s.held) {
+		s.held = s.held[appendRune(&b, s.held):]
+	}
+	if b.Len() > 0 {
+		emit(b.String())
+	}
+}
+
+func (s *byteStream) close(emit func(string)) {
+	var b strings.Builder
+	for len(s.held) > 0 {
+		s.held = s.held[appendRune(&b, s.held):]
+	}
+	if b.Len() > 0 {
+		emit(b.String())
+	}
 }
 
 // appendRune writes the first character of text and returns its length. As everywhere outside Go (WHATWG, Rust,

@@ -132,7 +132,7 @@ func FuzzDecodeInvertsEncode(f *testing.F) {
 		for _, ids := range [][]int32{tok.Encode(s), tok.EncodeOrdinary(s)} {
 			text := ""
 			for _, id := range ids {
-				text += tok.bytes[id]
+				text += tok.texts[id]
 			}
 			if text != s {
 				t.Fatalf("the tokens of %q add up to %q", s, text)

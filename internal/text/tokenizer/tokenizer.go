@@ -1,171 +1,183 @@
 // Package tokenizer turns text into token ids and back, exactly as the model's own tokenizer does.
 //
-// It is byte-level BPE as GPT-2 introduced it and SmolLM2 uses it: text is split into pieces (split.go), a piece is
-// turned into one symbol per byte, and neighbouring symbols are merged in the order of the merge list (merge.go).
+// A tokenizer is read from a tokenizer.json (Load) or from the vocabulary in a GGUF file (New). Text passes through
+// four stages, each exactly that of Hugging Face's tokenizers: added tokens are taken out (added.go), the rest is
+// normalised (normalize.go), cut into pieces (pretokenize.go, regex.go), and each piece becomes tokens by byte-pair
+// merges (bpe.go) or by scores (unigram.go).
 //
-// Text that may come from anyone (message content, tool results) goes through EncodeOrdinary, which can never yield
-// a special token; only a renderer's own template text may use Encode or ID.
+// Text that may come from anyone (message content, tool results) goes through EncodeOrdinary, or as an ordinary Part
+// through EncodeParts: it can never yield a special token. Only a renderer's own template text may use Encode or ID.
 package tokenizer
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-
-	"hone/internal/fault"
-)
+import "strings"
 
 // Token types, numbered as in GGUF's tokenizer.ggml.token_type.
 const (
 	TypeNormal      int32 = 1
+	TypeUnknown     int32 = 2
 	TypeControl     int32 = 3 // special: <|im_start|>
 	TypeUserDefined int32 = 4 // added to the vocabulary after training, matched whole in text
+	TypeUnused      int32 = 5
+	TypeByte        int32 = 6 // <0x0A>
 )
-
-// Options is a vocabulary as a model file holds it (GGUF: tokenizer.ggml.tokens, merges, token_type and pre).
-type Options struct {
-	Tokens       []string // index is the id; ordinary tokens are in the byte alphabet ("Ġthe")
-	Merges       []string // "left right", the most frequent first
-	Types        []int32  // one per token; nil means that all are TypeNormal
-	PreTokenizer string   // "smollm" or "gpt-2"; empty is "gpt-2"
-}
 
 // Tokenizer is immutable but for its cache, and safe for use by many goroutines.
 type Tokenizer struct {
-	tokens   []string
-	bytes    []string // text of each token
-	types    []int32
-	ids      map[string]int32
-	byteIDs  [256]int32 // id of the one-byte token, -1 where the vocabulary has none
-	merges   map[pair]merge
-	specials [256][]special // by first byte, the longest first
-	digits   bool           // each number character is a piece of its own
-	cache    pieceCache
+	tokens  []string // index is the id, "" where there is none
+	ids     map[string]int32
+	texts   []string // of each token, as the decoder takes it
+	special []bool   // by id: controls the model
+	added   []bool   // by id: found in text before all else, never made of ordinary text
+
+	raw, normalized                 *addedTokens
+	ordinaryRaw, ordinaryNormalized *addedTokens // those that text from anyone may yield
+	normalize                       normalizer   // nil: text stays as it is
+	stages                          []splitter
+	model                           model
+	prefix, suffix                  []int32
+	decoder                         []stageKind // nil: bytes are the text
 }
 
-type special struct {
-	text string
-	id   int32
+// Part is a stretch of a text. In an ordinary one nothing is special; the others are a renderer's own.
+type Part struct {
+	Text     string
+	Ordinary bool
 }
 
-// New builds a tokenizer. A vocabulary that contradicts itself or an unknown PreTokenizer is a *fault.Error.
-func New(o Options) (*Tokenizer, error) {
-	t := &Tokenizer{tokens: o.Tokens, types: o.Types, ids: make(map[string]int32, len(o.Tokens))}
-	switch o.PreTokenizer {
-	case "smollm":
-		t.digits = true
-	case "gpt-2", "":
-	default:
-		return nil, &fault.Error{
-			Code: fault.CodeUsage, What: "cannot build the tokenizer",
-			Why:  fmt.Sprintf("pre-tokenizer %q is not supported", o.PreTokenizer),
-			Next: "use a model whose pre-tokenizer is smollm or gpt-2",
-		}
-	}
-	if o.Types == nil {
-		t.types = slices.Repeat([]int32{TypeNormal}, len(o.Tokens))
-	}
-	if len(t.types) != len(t.tokens) {
-		return nil, badVocabulary("%d token types for %d tokens", len(t.types), len(t.tokens))
-	}
-	if err := t.addTokens(); err != nil {
-		return nil, err
-	}
-	if err := t.addMerges(o.Merges); err != nil {
-		return nil, err
-	}
-	return t, nil
-}
-
-func (t *Tokenizer) addTokens() error {
-	alphabet := byteAlphabet()
-	byRune := make(map[rune]byte, len(alphabet))
-	for b, r := range alphabet {
-		byRune[r] = byte(b)
-	}
-	t.bytes = make([]string, len(t.tokens))
-	for i, token := range t.tokens {
-		if other, ok := t.ids[token]; ok {
-			return badVocabulary("token %q has two ids, %d and %d", token, other, i)
-		}
-		t.ids[token] = int32(i)
-		t.bytes[i] = tokenBytes(token, byRune)
-		if t.IsSpecial(int32(i)) && token != "" {
-			t.specials[token[0]] = append(t.specials[token[0]], special{token, int32(i)})
-		}
-	}
-	for _, s := range t.specials {
-		slices.SortFunc(s, func(a, b special) int { return len(b.text) - len(a.text) })
-	}
-	for b, r := range alphabet {
-		t.byteIDs[b] = -1
-		if id, ok := t.ids[string(r)]; ok {
-			t.byteIDs[b] = id
-		}
-	}
-	return nil
-}
-
-func (t *Tokenizer) addMerges(merges []string) error {
-	t.merges = make(map[pair]merge, len(merges))
-	for rank, line := range merges {
-		left, right, ok := strings.Cut(line, " ")
-		l, okLeft := t.ids[left]
-		r, okRight := t.ids[right]
-		id, okBoth := t.ids[left+right]
-		if !ok || !okLeft || !okRight || !okBoth {
-			return badVocabulary("merge %d, %q, does not join two tokens into a third", rank, line)
-		}
-		if _, again := t.merges[pair{l, r}]; !again {
-			t.merges[pair{l, r}] = merge{rank: int32(rank), id: id}
-		}
-	}
-	return nil
-}
-
-func badVocabulary(format string, args ...any) error {
-	return &fault.Error{
-		Code: fault.CodeUsage, What: "cannot build the tokenizer", Why: fmt.Sprintf(format, args...),
-		Next: "fetch the model file again: its vocabulary is damaged",
-	}
-}
-
-// Encode returns the ids of text, in which special and user-defined tokens are recognised (the leftmost, and of those
-// the longest). It adds none of its own.
-func (t *Tokenizer) Encode(text string) []int32 {
-	var ids []int32
-	start := 0
-	for i := 0; i < len(text); {
-		s, ok := t.specialAt(text[i:])
-		if !ok {
-			i++
-			continue
-		}
-		ids = append(t.appendOrdinary(ids, text[start:i]), s.id)
-		i += len(s.text)
-		start = i
-	}
-	return t.appendOrdinary(ids, text[start:])
-}
+// Encode returns the ids of text, in which special and other added tokens are recognised. It adds none of its own; Wrap
+// does that.
+func (t *Tokenizer) Encode(text string) []int32 { return t.EncodeParts(Part{Text: text}) }
 
 // EncodeOrdinary returns the ids of text in which nothing is special: "<|im_end|>" is encoded as the characters it is
 // written with. A byte that the vocabulary has no token for yields nothing, as in Hugging Face's tokenizers.
-func (t *Tokenizer) EncodeOrdinary(text string) []int32 { return t.appendOrdinary(nil, text) }
+func (t *Tokenizer) EncodeOrdinary(text string) []int32 {
+	return t.EncodeParts(Part{Text: text, Ordinary: true})
+}
 
-func (t *Tokenizer) appendOrdinary(ids []int32, text string) []int32 {
-	split(text, t.digits, func(piece string) {
-		ids = t.appendPiece(ids, piece)
+// EncodeParts returns the ids of one text that parts add up to. It is encoded as a whole, so that tokens may reach over
+// the seams as the vendor's do, but an added token is recognised only where it lies outside the ordinary parts.
+func (t *Tokenizer) EncodeParts(parts ...Part) []int32 {
+	if len(parts) == 1 {
+		return t.encode(parts[0].Text, mask{whole: true, ordinary: parts[0].Ordinary})
+	}
+	var text strings.Builder
+	var m mask
+	for _, p := range parts {
+		if p.Ordinary && p.Text != "" {
+			m.spans = append(m.spans, [2]int{text.Len(), text.Len() + len(p.Text)})
+		}
+		text.WriteString(p.Text)
+	}
+	return t.encode(text.String(), m)
+}
+
+// mask says which part of a text is ordinary: the whole, or spans in order.
+type mask struct {
+	whole, ordinary bool
+	spans           [][2]int
+}
+
+// touches reports whether text from start to end is ordinary in part.
+func (m mask) touches(start, end int) bool {
+	if m.whole {
+		return m.ordinary
+	}
+	for _, s := range m.spans {
+		if s[0] < end && s[1] > start {
+			return true
+		}
+	}
+	return false
+}
+
+// from is m for the text that begins at start.
+func (m mask) from(start int) mask {
+	out := mask{whole: m.whole, ordinary: m.ordinary}
+	for _, s := range m.spans {
+		out.spans = append(out.spans, [2]int{s[0] - start, s[1] - start})
+	}
+	return out
+}
+
+func (t *Tokenizer) encode(text string, m mask) []int32 {
+	raw := t.raw
+	if m.whole && m.ordinary {
+		raw = t.ordinaryRaw
+	}
+	ids := make([]int32, 0, len(text)/4+1)
+	raw.cut(text, m.allows, func(f found) {
+		if f.id >= 0 {
+			ids = append(ids, f.id)
+			return
+		}
+		ids = t.appendSection(ids, text[f.start:f.end], f.start == 0, m.from(f.start))
 	})
 	return ids
 }
 
-func (t *Tokenizer) specialAt(text string) (special, bool) {
-	for _, s := range t.specials[text[0]] {
-		if strings.HasPrefix(text, s.text) {
-			return s, true
+// allows is the question that addedTokens.cut asks.
+func (m mask) allows(token *AddedToken, start, end int) bool {
+	return token.harmless() || !m.touches(start, end)
+}
+
+// appendSection encodes what lies between added tokens. first says that it begins the text.
+func (t *Tokenizer) appendSection(ids []int32, text string, first bool, m mask) []int32 {
+	normal := text
+	if t.normalize != nil {
+		normal = t.normalize(text)
+		if normal != text {
+			if len(m.spans) > 0 && t.normalized != nil {
+				return t.appendSeams(ids, text, first, m)
+			}
+			// Where the front was stripped, the vendor holds that the text no longer begins the input.
+			first = first && !strings.HasSuffix(text, normal)
 		}
 	}
-	return special{}, false
+	added := t.normalized
+	if m.whole && m.ordinary {
+		added = t.ordinaryNormalized
+	}
+	added.cut(normal, m.allows, func(f found) {
+		if f.id >= 0 {
+			ids = append(ids, f.id)
+			return
+		}
+		ids = t.appendPieces(ids, 0, normal[f.start:f.end], first && f.start == 0)
+	})
+	return ids
+}
+
+// appendSeams encodes a section part by part, because after normalising it is no longer known which text is ordinary.
+func (t *Tokenizer) appendSeams(ids []int32, text string, first bool, m mask) []int32 {
+	start := 0
+	add := func(end int, ordinary bool) {
+		if end > start {
+			ids = t.appendSection(ids, text[start:end], first && start == 0, mask{whole: true, ordinary: ordinary})
+			start = end
+		}
+	}
+	for _, s := range m.spans {
+		add(min(s[0], len(text)), false)
+		add(min(s[1], len(text)), true)
+	}
+	add(len(text), false)
+	return ids
+}
+
+func (t *Tokenizer) appendPieces(ids []int32, stage int, text string, first bool) []int32 {
+	if stage == len(t.stages) {
+		return t.model.appendPiece(ids, text)
+	}
+	t.stages[stage].split(text, first, func(piece string, first bool) {
+		ids = t.appendPieces(ids, stage+1, piece, first)
+	})
+	return ids
+}
+
+// Wrap returns ids with the tokens around them that the tokenizer adds to a whole text, such as a BOS.
+func (t *Tokenizer) Wrap(ids []int32) []int32 {
+	out := make([]int32, 0, len(t.prefix)+len(ids)+len(t.suffix))
+	return append(append(append(out, t.prefix...), ids...), t.suffix...)
 }
 
 // ID returns the id of a token as the vocabulary writes it ("<|im_end|>", "Ġthe").
@@ -182,12 +194,50 @@ func (t *Tokenizer) Token(id int32) (string, bool) {
 	return t.tokens[id], true
 }
 
-// NumTokens is the size of the vocabulary. A model's output layer may be wider.
+// NumTokens is the size of the vocabulary: the highest id and one. A model's output layer may be wider.
 func (t *Tokenizer) NumTokens() int { return len(t.tokens) }
 
-// IsSpecial reports whether id is a token that ordinary text never yields.
-func (t *Tokenizer) IsSpecial(id int32) bool {
-	return t.valid(id) && (t.types[id] == TypeControl || t.types[id] == TypeUserDefined)
-}
+// IsSpecial reports whether id is a token that controls the model. Ordinary text never yields it, and DecodeOrdinary
+// leaves it out.
+func (t *Tokenizer) IsSpecial(id int32) bool { return t.valid(id) && t.special[id] }
+
+// IsAdded reports whether id is a token that Encode finds whole in text before anything else: the special ones, and
+// others such as Qwen's <tool_call>. Ordinary text never yields it, unless it is but white space.
+func (t *Tokenizer) IsAdded(id int32) bool { return t.valid(id) && t.added[id] }
 
 func (t *Tokenizer) valid(id int32) bool { return id >= 0 && int(id) < len(t.tokens) }
+
+// setAdded takes the added tokens, whose ids are in the vocabulary.
+func (t *Tokenizer) setAdded(added []AddedToken) {
+	t.texts = append([]string(nil), t.tokens...)
+	t.special, t.added = make([]bool, len(t.tokens)), make([]bool, len(t.tokens))
+	normal := func(a AddedToken) string {
+		if t.normalize == nil {
+			return a.Content
+		}
+		return t.normalize(a.Content)
+	}
+	content := func(a AddedToken) string { return a.Content }
+	specials := map[string]bool{}
+	var raw, normalized, ordinaryRaw, ordinaryNormalized []AddedToken
+	for _, a := range added {
+		t.added[a.ID] = true
+		specials[a.Content] = specials[a.Content] || a.Special
+		list, ordinary := &raw, &ordinaryRaw
+		if a.Normalized {
+			list, ordinary = &normalized, &ordinaryNormalized
+			t.texts[a.ID] = normal(a)
+		}
+		*list = append(*list, a)
+		if a.harmless() {
+			*ordinary = append(*ordinary, a)
+		}
+	}
+	for id, text := range t.texts {
+		t.special[id] = specials[text] && t.added[id] // by the text to be decoded: the vendor's rule
+	}
+	word := newSet(wordRust())
+	t.raw, t.normalized = newAddedTokens(raw, content, word), newAddedTokens(normalized, normal, word)
+	t.ordinaryRaw = newAddedTokens(ordinaryRaw, content, word)
+	t.ordinaryNormalized = newAddedTokens(ordinaryNormalized, normal, word)
+}

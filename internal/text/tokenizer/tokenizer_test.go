@@ -14,8 +14,8 @@ import (
 func byteTokenizer(tb testing.TB) *Tokenizer {
 	tb.Helper()
 	o := Options{PreTokenizer: "smollm"}
-	for _, r := range byteAlphabet() {
-		o.Tokens, o.Types = append(o.Tokens, string(r)), append(o.Types, TypeNormal)
+	for _, char := range newAlphabet().chars {
+		o.Tokens, o.Types = append(o.Tokens, char), append(o.Types, TypeNormal)
 	}
 	for _, m := range []string{"a b", "b c", "ab c", "Ġ a", "ab ab", "a a", "aa aa"} {
 		o.Merges = append(o.Merges, m)
@@ -45,8 +45,11 @@ func TestSplit(t *testing.T) {
 		{"a\xffb\xe2\x82", false, []string{"a", "\xff", "b", "\xe2\x82"}},
 		{"", true, nil},
 	} {
-		var got []string
-		split(c.text, c.digits, func(piece string) { got = append(got, piece) })
+		expressions := []string{gpt2}
+		if c.digits {
+			expressions = []string{digit, gpt2}
+		}
+		got := pieces(c.text, expressions...)
 		if !slices.Equal(got, c.want) {
 			t.Errorf("split(%q, %v) = %q, want %q", c.text, c.digits, got, c.want)
 		}
@@ -57,7 +60,7 @@ func TestMergesEqualTheNaiveWay(t *testing.T) {
 	tok := byteTokenizer(t)
 	rapid.Check(t, func(t *rapid.T) {
 		piece := rapid.StringMatching(`[abc ]{1,40}`).Draw(t, "piece")
-		got := tok.appendMerged(nil, piece)
+		got := tok.model.(*bpe).appendMerged(nil, piece)
 		if want := naiveMerges(tok, piece); !slices.Equal(got, want) {
 			t.Fatalf("%q: got %v, want %v", piece, got, want)
 		}
@@ -67,13 +70,14 @@ func TestMergesEqualTheNaiveWay(t *testing.T) {
 // naiveMerges applies the first of the lowest-ranked merges until none applies.
 func naiveMerges(tok *Tokenizer, piece string) []int32 {
 	var ids []int32
+	b := tok.model.(*bpe)
 	for i := range len(piece) {
-		ids = append(ids, tok.byteIDs[piece[i]])
+		ids = append(ids, b.bytes[piece[i]])
 	}
 	for {
 		best, at := merge{rank: 1 << 30}, -1
 		for i := range len(ids) - 1 {
-			if m, ok := tok.merges[pair{ids[i], ids[i+1]}]; ok && m.rank < best.rank {
+			if m, ok := b.merges[pairKey(ids[i], ids[i+1])]; ok && m.rank < best.rank {
 				best, at = m, i
 			}
 		}
@@ -91,13 +95,13 @@ func TestSpecials(t *testing.T) {
 	if got := tok.Encode("<|end|><|end|><|end|>"); !slices.Equal(got, []int32{two, end}) {
 		t.Errorf("the longest special does not win: %v", got)
 	}
-	if tok.DecodeOrdinary([]int32{end, 'a', two}) != "a" || tok.Decode([]int32{end, 'a'}) != "<|end|>a" {
+	if tok.DecodeOrdinary([]int32{end, 'a', two}) != "a<|end|><|end|>" || tok.Decode([]int32{end, 'a'}) != "<|end|>a" {
 		t.Error("only DecodeOrdinary leaves specials out")
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		parts := rapid.SliceOf(rapid.SampledFrom([]string{"<|end|>", "<|", "end", "|>", " ", "a"})).Draw(t, "parts")
 		for _, id := range tok.EncodeOrdinary(strings.Join(parts, "")) {
-			if tok.IsSpecial(id) {
+			if tok.IsSpecial(id) || tok.IsAdded(id) {
 				t.Fatalf("EncodeOrdinary made the special id %d of %q", id, parts)
 			}
 		}
@@ -113,7 +117,7 @@ func TestDecoderEqualsDecode(t *testing.T) {
 			piece := d.Next(id)
 			streamed += piece
 			if token, ok := tok.Token(id); ok && token != "" {
-				raw += tok.bytes[id]
+				raw += tok.texts[id]
 			}
 		}
 		streamed += d.Close()
@@ -163,7 +167,7 @@ func TestIDsBelongToTheCaller(t *testing.T) {
 
 func TestNewRefuses(t *testing.T) {
 	for name, o := range map[string]Options{
-		"unsupported pre-tokenizer":   {PreTokenizer: "llama-bpe"},
+		"unsupported pre-tokenizer":   {PreTokenizer: "llama-brand-new"},
 		"a merge of unknown tokens":   {Tokens: []string{"a", "b"}, Merges: []string{"a b"}},
 		"a merge of one token":        {Tokens: []string{"a", "aa"}, Merges: []string{"aa"}},
 		"types of another vocabulary": {Tokens: []string{"a"}, Types: []int32{1, 1}},
@@ -175,4 +179,21 @@ func TestNewRefuses(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
+}
+
+// pieces cuts a text by expressions, one after the other.
+func pieces(text string, expressions ...string) []string {
+	var out []string
+	var cut func(stage int, text string)
+	cut = func(stage int, text string) {
+		if stage == len(expressions) {
+			out = append(out, text)
+			return
+		}
+		mustSplit(expressions[stage]).split(text, false, func(piece string, _ bool) { cut(stage+1, piece) })
+	}
+	if text != "" {
+		cut(0, text)
+	}
+	return out
 }

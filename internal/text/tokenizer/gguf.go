@@ -1,0 +1,248 @@
+package tokenizer
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"hone/internal/fault"
+)
+
+// Options is a vocabulary as a GGUF file holds it (tokenizer.ggml.*).
+type Options struct {
+	Model        string    // model: "gpt2" (byte-level BPE, the default) or "llama" (SentencePiece's BPE)
+	Tokens       []string  // index is the id; gpt2's ordinary tokens are in the byte alphabet ("Ġthe")
+	Merges       []string  // gpt2: "left right", the most frequent first
+	Scores       []float32 // llama: one per token; of two merges the one with the higher score comes first
+	Types        []int32   // token_type, one per token; nil means that all are TypeNormal
+	PreTokenizer string    // pre: how gpt2 splits text: "smollm", "llama-bpe", ...; empty is "gpt-2"
+
+	BOS, EOS       int32 // used where they are to be added
+	AddBOS, AddEOS bool  // what Wrap adds
+	NoSpacePrefix  bool  // llama: add_space_prefix is false
+}
+
+// preTokenizer is how a kind of gpt2 vocabulary splits text: the expressions of the vendor's tokenizer.json, one after
+// the other.
+type preTokenizer struct {
+	split        []string
+	ignoreMerges bool
+	nfc          bool // the vendor normalises, though a GGUF does not say so
+}
+
+const (
+	digit    = `\p{N}`
+	endings  = `(?i:'s|'t|'re|'ve|'m|'ll|'d)`
+	gptTail  = ` ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+	gpt4Word = endings + `|[^\r\n\p{L}\p{N}]?\p{L}+|`
+	llama3   = gpt4Word + `\p{N}{1,3}|` + gptTail
+	qwen2    = gpt4Word + `\p{N}|` + gptTail
+	qwen35   = endings + `|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+	upper    = `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`
+	lowered  = `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`
+	before   = `[^\r\n\p{L}\p{N}]?`
+	o200k    = before + upper + `*` + lowered + `+` + endings + `?|` + before + upper + `+` + lowered + `*` + endings + `?|` +
+		`\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+	tekken = before + upper + `*` + lowered + `+|` + before + upper + `+` + lowered + `*|` +
+		`\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+	deepseek3 = `[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_` + "`" + `{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|` +
+		`\s*[\r\n]+|\s+(?!\S)|\s+`
+)
+
+// preTokenizers are those supported, by the name that a GGUF gives them.
+func preTokenizers() map[string]preTokenizer {
+	plain := preTokenizer{split: []string{gpt2}}
+	digits := preTokenizer{split: []string{digit, gpt2}}
+	gpt4 := preTokenizer{split: []string{llama3}}
+	llama := preTokenizer{split: []string{llama3}, ignoreMerges: true}
+	qwen := preTokenizer{split: []string{qwen2}, nfc: true}
+	o200 := preTokenizer{split: []string{o200k}}
+	return map[string]preTokenizer{
+		"": plain, "gpt-2": plain, "phi-2": plain, "mpt": plain, "olmo": plain,
+		"smollm": digits, "starcoder": digits, "refact": digits, "command-r": digits,
+		"llama-bpe": llama, "llama3": llama, "llama-v3": llama, "falcon3": llama, "lfm2": llama, "pixtral": llama,
+		"dbrx": gpt4, "smaug-bpe": gpt4, "glm4": gpt4, "chatglm-bpe": gpt4,
+		"qwen2": qwen, "deepseek-r1-qwen": qwen, "qwen35": {split: []string{qwen35}, nfc: true},
+		"stablelm2": {split: []string{qwen2}}, "grok-2": {split: []string{qwen2}},
+		"gpt-4o": o200, "llama4": o200, "minimax-m2": o200,
+		"tekken":      {split: []string{tekken}, ignoreMerges: true},
+		"deepseek-v3": {split: []string{`\p{N}{1,3}`, `[一-龥぀-ゟ゠-ヿ]+`, deepseek3}},
+	}
+}
+
+// New builds a tokenizer from a GGUF's vocabulary. One that contradicts itself, or is of a kind that is not supported,
+// is a *fault.Error.
+func New(o Options) (*Tokenizer, error) {
+	types := o.Types
+	if types == nil {
+		types = slices.Repeat([]int32{TypeNormal}, len(o.Tokens))
+	}
+	if len(types) != len(o.Tokens) {
+		return nil, badVocabulary("%d token types for %d tokens", len(types), len(o.Tokens))
+	}
+	t := &Tokenizer{tokens: o.Tokens, ids: make(map[string]int32, len(o.Tokens))}
+	var added []AddedToken
+	for i, token := range o.Tokens {
+		if other, ok := t.ids[token]; ok {
+			return nil, badVocabulary("token %q has two ids, %d and %d", token, other, i)
+		}
+		t.ids[token] = int32(i)
+		if special := types[i] == TypeControl || types[i] == TypeUnknown; token != "" && (special || types[i] == TypeUserDefined) {
+			added = append(added, AddedToken{ID: int32(i), Content: token, Special: special})
+		}
+	}
+	t.setAdded(added)
+	if o.AddBOS && t.valid(o.BOS) {
+		t.prefix = []int32{o.BOS}
+	}
+	if o.AddEOS && t.valid(o.EOS) {
+		t.suffix = []int32{o.EOS}
+	}
+	var err error
+	switch o.Model {
+	case "gpt2", "":
+		err = t.byteLevel(o)
+	case "llama":
+		err = t.sentencePiece(o, types)
+	default:
+		err = notSupported("the tokenizer model", o.Model, "gpt2, llama")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// byteLevel makes a gpt2 vocabulary's model and splitters.
+func (t *Tokenizer) byteLevel(o Options) error {
+	pre, ok := preTokenizers()[o.PreTokenizer]
+	if !ok {
+		names := slices.Sorted(maps.Keys(preTokenizers()))
+		return notSupported("the pre-tokenizer", o.PreTokenizer, strings.Join(names[1:], ", "))
+	}
+	for _, expression := range pre.split {
+		t.stages = append(t.stages, mustSplit(expression))
+	}
+	if pre.nfc {
+		t.normalize = normalForm(norm.NFC)
+	}
+	pairs := make([][2]string, len(o.Merges))
+	for i, line := range o.Merges {
+		// The byte alphabet has no space, so the first one parts the tokens.
+		left, right, found := strings.Cut(line, " ")
+		if !found {
+			return badVocabulary("merge %d, %q, is not two tokens with a space between", i, line)
+		}
+		pairs[i] = [2]string{left, right}
+	}
+	merges, err := mergesOf(pairs, t.ids, false)
+	if err != nil {
+		return badVocabulary("%v", err)
+	}
+	m := &bpe{merges: merges, unknown: -1, ignoreMerges: pre.ignoreMerges, skip: t.special}
+	m.useBytes(t.tokens)
+	t.model = m
+	t.useByteDecoder()
+	return nil
+}
+
+// sentencePiece makes a llama vocabulary's model: neighbours are joined while together they are a token, the one with
+// the highest score first. Characters without a token take part too, and end as their bytes.
+func (t *Tokenizer) sentencePiece(o Options, types []int32) error {
+	if len(o.Scores) != len(o.Tokens) {
+		return badVocabulary("%d scores for %d tokens", len(o.Scores), len(o.Tokens))
+	}
+	m := &bpe{ids: t.ids, chars: map[rune]int32{}, unknown: -1, skip: t.special, lone: int32(len(o.Tokens))}
+	for id, kind := range types {
+		if kind == TypeUnknown {
+			m.unknown = int32(id)
+		}
+	}
+	m.bytes, m.fallback = byteTokens(t.ids), true
+	symbol := func(text string) (int32, bool) {
+		if id, ok := t.ids[text]; ok {
+			return id, true
+		}
+		r, size := utf8.DecodeRuneInString(text)
+		if size != len(text) {
+			return 0, false
+		}
+		id, ok := m.chars[r]
+		if !ok {
+			id = m.lone + int32(len(m.loneChars))
+			m.chars[r] = id
+			m.loneChars = append(m.loneChars, r)
+		}
+		return id, true
+	}
+	m.merges = map[uint64]merge{}
+	m.cutAtMeta = true
+	ranks := scoreRanks(o.Scores)
+	for id, token := range o.Tokens {
+		if size := utf8.RuneCountInString(token); size == 1 {
+			r, _ := utf8.DecodeRuneInString(token)
+			m.chars[r] = int32(id)
+		}
+		for i := range token {
+			if i == 0 {
+				continue
+			}
+			left, okLeft := symbol(token[:i])
+			right, okRight := symbol(token[i:])
+			if !okLeft || !okRight {
+				continue
+			}
+			m.merges[pairKey(left, right)] = merge{rank: ranks[o.Scores[id]], id: int32(id)}
+			if strings.HasPrefix(token[i:], meta) && !strings.HasSuffix(token[:i], meta) {
+				m.cutAtMeta = false
+			}
+		}
+	}
+	t.model = m
+	t.normalize = func(text string) string {
+		text = strings.ReplaceAll(text, " ", meta)
+		if !o.NoSpacePrefix && text != "" {
+			text = meta + text
+		}
+		return text
+	}
+	spaces := func(text string) string { return strings.ReplaceAll(text, meta, " ") }
+	t.decoder = []stageKind{
+		func() decodeStage { return mapper(spaces) },
+		func() decodeStage { return &byteFallback{} },
+	}
+	if !o.NoSpacePrefix {
+		t.decoder = append(t.decoder, func() decodeStage { return &frontStrip{char: " ", left: 1} })
+	}
+	return nil
+}
+
+// scoreRanks numbers the scores from the highest down.
+func scoreRanks(scores []float32) map[float32]int32 {
+	sorted := slices.Clone(scores)
+	slices.SortFunc(sorted, func(a, b float32) int { return cmp.Compare(b, a) })
+	ranks := make(map[float32]int32, len(sorted))
+	for _, s := range slices.Compact(sorted) {
+		ranks[s] = int32(len(ranks))
+	}
+	return ranks
+}
+
+func badVocabulary(format string, args ...any) error {
+	return &fault.Error{
+		Code: fault.CodeUsage, What: "cannot build the tokenizer", Why: fmt.Sprintf(format, args...),
+		Next: "fetch the model file again: its vocabulary is damaged",
+	}
+}
+
+func notSupported(what, name, supported string) error {
+	return &fault.Error{
+		Code: fault.CodeUsage, What: "cannot build the tokenizer", Why: fmt.Sprintf("%s %q is not supported", what, name),
+		Next: "use a model for which it is one of " + supported,
+	}
+}
