@@ -22,6 +22,7 @@ type Format struct {
 
 	MaxBytes int                     // of the result; 0 has no bound
 	Kind     func(any) (Value, bool) // makes another kind of value one of those known; may be nil
+	Key      func(string) string     // writes a member's name another way; may be nil
 }
 
 // ErrTooLarge is returned for a result of more than MaxBytes, or of too many arrays and objects inside each other.
@@ -86,7 +87,11 @@ func (w *writer) value(dst []byte, v Value, depth int) ([]byte, error) {
 			order = slices.Sorted(slices.Values(order)) // UTF-8 sorts as code points do
 		}
 		return w.sequence(dst, '{', '}', len(order), depth, func(dst []byte, i int) ([]byte, error) {
-			dst = append(AppendString(dst, order[i], w.EnsureASCII), w.KeySeparator...)
+			key := order[i]
+			if w.Key != nil {
+				key = w.Key(key)
+			}
+			dst = append(AppendString(dst, key, w.EnsureASCII), w.KeySeparator...)
 			member := i
 			if w.SortKeys {
 				member = v.find(order[i])

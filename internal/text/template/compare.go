@@ -201,12 +201,8 @@ func (r *run) contains(container, item value) bool {
 		r.scan(len(c))
 		return strings.Contains(c, s)
 	case *chat.Object:
-		key, ok := item.(string)
-		if !ok {
-			r.hashable(item)
-			return false
-		}
-		_, ok = c.Get(key)
+		r.hashable(item)
+		_, ok := r.get(c, item)
 		return ok
 	}
 	next := iterate(container)

@@ -50,7 +50,7 @@ func filterNamed(name string) filter {
 			a.bind(r, name, 0)
 			text := r.text(v)
 			r.charge(6 * len(text))
-			return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "'", "&#39;", `"`, "&#34;").Replace(text)
+			return markup(escapeHTML(text))
 		}
 	case "first", "last":
 		return func(r *run, v value, a *args) value { a.bind(r, name, 0); return r.end(v, name) }
@@ -82,7 +82,9 @@ func filterNamed(name string) filter {
 		return reverseFilter
 	case "round":
 		return roundFilter
-	case "safe", "string":
+	case "safe":
+		return func(r *run, v value, a *args) value { a.bind(r, name, 0); return markup(r.text(v)) }
+	case "string":
 		return func(r *run, v value, a *args) value { a.bind(r, name, 0); return r.text(v) }
 	case "slice":
 		return sliceFilter
@@ -358,7 +360,7 @@ func tojsonFilter(r *run, v value, a *args) value {
 			fail(r.at, Unsupported, "an empty separator")
 		}
 	}
-	f.Kind, f.MaxBytes = jsonKind, r.limits.Bytes-r.bytes
+	f.Kind, f.Key, f.MaxBytes = jsonKind, jsonKey, r.limits.Bytes-r.bytes
 	text, err := chat.AppendJSON(nil, v, f)
 	switch {
 	case errors.Is(err, chat.ErrTooLarge):

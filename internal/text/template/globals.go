@@ -97,11 +97,7 @@ func (r *run) dict(a *args) *chat.Object {
 			if len(two) != 2 {
 				fail(r.at, ValueFault, "dictionary update sequence element has length %d; 2 is required", len(two))
 			}
-			key, ok := two[0].(string)
-			if !ok {
-				fail(r.at, Unsupported, "a dict key of type %s: keys are strings", typeName(two[0]))
-			}
-			d.Set(key, two[1])
+			r.set(d, plain(two[0]), two[1])
 		}
 	}
 	for i, name := range a.names {

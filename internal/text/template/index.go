@@ -63,10 +63,8 @@ func (r *run) item(object, key value) value {
 	r.must(object)
 	switch o := object.(type) {
 	case *chat.Object:
-		if s, ok := key.(string); ok {
-			if v, ok := o.Get(s); ok {
-				return plain(v)
-			}
+		if v, ok := r.get(o, key); ok {
+			return v
 		}
 	case []value, tuple, *view, *span, string:
 		if i, ok := integerOf(key).(int64); ok {

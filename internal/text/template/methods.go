@@ -95,12 +95,9 @@ func (r *run) dictMethod(d *chat.Object, name string, a *args) value {
 			fail(r.at, TypeFault, "dict.get() takes no keyword arguments")
 		}
 		v := a.bind(r, "get", 1, "key", "default")
-		if key, ok := v[0].(string); ok {
-			if member, ok := d.Get(key); ok {
-				return plain(member)
-			}
-		} else {
-			r.hashable(v[0])
+		r.hashable(v[0])
+		if member, ok := r.get(d, v[0]); ok {
+			return member
 		}
 		return or(v[1], nil)
 	}
@@ -115,14 +112,14 @@ func (r *run) dictMethod(d *chat.Object, name string, a *args) value {
 	}
 	items := make([]value, d.Len())
 	for i := range items {
-		key, member := d.At(i)
+		stored, member := d.At(i)
 		switch name {
 		case "keys":
-			items[i] = key
+			items[i] = key(stored)
 		case "values":
 			items[i] = plain(member)
 		default:
-			items[i] = tuple{key, plain(member)}
+			items[i] = tuple{key(stored), plain(member)}
 		}
 	}
 	return &view{"dict_" + name, items}

@@ -249,8 +249,8 @@ func itemsFilter(r *run, v value, a *args) value {
 		if i >= d.Len() {
 			return nil, false
 		}
-		key, member := d.At(i)
-		return tuple{key, plain(member)}, true
+		stored, member := d.At(i)
+		return tuple{key(stored), plain(member)}, true
 	}}
 }
 
@@ -300,7 +300,7 @@ func mapFilter(r *run, v value, a *args) value {
 		if run == nil {
 			fail(r.at, RuntimeFault, "No filter named '%s'.", name)
 		}
-		return run(r, item, rest.clone()), true
+		return unmarked(run(r, item, rest.clone())), true
 	})
 }
 

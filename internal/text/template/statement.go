@@ -182,7 +182,7 @@ func (r *run) scoped(body []statement) flow {
 }
 
 func (s *setStatement) run(r *run) flow {
-	r.assign(s.target, r.eval(s.value), s.at)
+	r.assign(s.target, r.raw(s.value), s.at)
 	return onward
 }
 

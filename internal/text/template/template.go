@@ -8,6 +8,7 @@ package template
 
 import (
 	"time"
+	"unicode/utf8"
 
 	"hone/internal/chat"
 )
@@ -57,6 +58,9 @@ func CompileWith(name, source string, o Options) (t *Template, err error) {
 	o.Limits = o.Limits.withDefaults()
 	if len(source) > o.Limits.Source {
 		fail(0, LimitFault, "the template has %d bytes, more than %d", len(source), o.Limits.Source)
+	}
+	if !utf8.ValidString(source) {
+		fail(0, SyntaxFault, "the template is not UTF-8")
 	}
 	source = normalise(source)
 	p := &parser{tokens: lex(source), names: map[string]int{}}

@@ -82,8 +82,9 @@ func (r *run) appendRepr(b *strings.Builder, v value, depth int) {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			key, member := v.At(i)
-			b.WriteString(quote(key) + ": ")
+			stored, member := v.At(i)
+			r.appendRepr(b, key(stored), depth+1)
+			b.WriteString(": ")
 			r.appendRepr(b, member, depth+1)
 		}
 		b.WriteString("}")

@@ -95,8 +95,7 @@ type (
 )
 
 func (r *run) eval(e expression) value {
-	r.step()
-	return e.eval(r)
+	return unmarked(r.raw(e))
 }
 
 func (e constant) eval(*run) value          { return e.value }
@@ -122,15 +121,10 @@ func (e *listExpression) eval(r *run) value  { return r.evalAll(e.items) }
 func (e *dictExpression) eval(r *run) value {
 	d := &chat.Object{}
 	for i, k := range e.keys {
-		r.charge(itemBytes)
 		key := r.eval(k)
-		if s, ok := key.(string); ok {
-			d.Set(s, r.eval(e.values[i]))
-			continue
-		}
+		v := r.eval(e.values[i])
 		r.at = e.at
-		r.hashable(key)
-		fail(e.at, Unsupported, "a dict key of type %s: keys are strings", typeName(key))
+		r.set(d, key, v)
 	}
 	return d
 }
@@ -164,9 +158,9 @@ func (e *orExpression) eval(r *run) value {
 func (e *conditionalExpression) eval(r *run) value {
 	switch {
 	case r.truth(r.eval(e.test)):
-		return r.eval(e.then)
+		return r.raw(e.then)
 	case e.otherwise != nil:
-		return r.eval(e.otherwise)
+		return r.raw(e.otherwise)
 	}
 	return &undefined{message: "the inline if-expression evaluated to false and no else section was defined."}
 }
@@ -185,10 +179,18 @@ func (e *compareExpression) eval(r *run) value {
 }
 
 func (e *binaryExpression) eval(r *run) value {
-	left := r.eval(e.left)
-	right := r.eval(e.right)
+	left := r.raw(e.left)
+	right := r.raw(e.right)
 	r.at = e.at
-	return r.binary(e.operator, left, right)
+	if e.operator == "+" {
+		if joined, ok := r.joinMarkup(left, right); ok {
+			return joined
+		}
+	}
+	if _, ok := left.(markup); ok && e.operator == "%" {
+		fail(e.at, Unsupported, "%% on what is marked safe")
+	}
+	return r.binary(e.operator, unmarked(left), unmarked(right))
 }
 
 func (e *signExpression) eval(r *run) value {
@@ -219,14 +221,14 @@ func (e *attributeExpression) eval(r *run) value {
 }
 
 func (e *itemExpression) eval(r *run) value {
-	object := r.eval(e.object)
+	object := r.whole(e.object, e.at)
 	item := r.eval(e.item)
 	r.at = e.at
 	return r.item(object, item)
 }
 
 func (e *sliceExpression) eval(r *run) value {
-	object := r.eval(e.object)
+	object := r.whole(e.object, e.at)
 	var bounds [3]value
 	for i, b := range e.bounds {
 		if b != nil {
@@ -238,19 +240,32 @@ func (e *sliceExpression) eval(r *run) value {
 }
 
 func (e *filterExpression) eval(r *run) value {
-	base := r.eval(e.base)
+	base := r.raw(e.base)
 	a := r.arguments(e.arguments)
 	r.at = e.at
 	if e.run == nil {
 		fail(e.at, RuntimeFault, "No filter named '%s' found.", e.name)
 	}
-	return e.run(r, base, a)
+	m, marked := base.(markup)
+	if !marked {
+		return e.run(r, base, a)
+	}
+	if e.name == "e" || e.name == "escape" {
+		return m
+	}
+	return e.remark(e.run(r, string(m), a))
 }
 
 func (e *testExpression) eval(r *run) value {
-	base := r.eval(e.base)
+	base := r.raw(e.base)
 	a := r.arguments(e.arguments)
 	r.at = e.at
+	if m, marked := base.(markup); marked {
+		if e.name == "escaped" {
+			return true
+		}
+		base = string(m)
+	}
 	if e.run == nil {
 		fail(e.at, RuntimeFault, "No test named '%s' found.", e.name)
 	}
@@ -260,7 +275,7 @@ func (e *testExpression) eval(r *run) value {
 // eval calls methods without making a value of them first.
 func (e *callExpression) eval(r *run) value {
 	if m, ok := e.function.(*attributeExpression); ok {
-		object := r.eval(m.object)
+		object := r.whole(m.object, m.at)
 		r.at = m.at
 		if hasMethod(object, m.name) {
 			a := r.arguments(e.arguments)

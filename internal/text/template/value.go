@@ -14,7 +14,7 @@ import (
 //	int                 int64, and *big.Int outside of it
 //	float               float64
 //	list, tuple         []value, tuple
-//	dict                *chat.Object: keys are strings
+//	dict                *chat.Object, see key
 //	range, dict views   *span, *view
 //	generators          *iterator
 //
@@ -209,7 +209,7 @@ func iterate(v value) func() (value, bool) {
 	case tuple:
 		return each(len(v), func(i int) value { return plain(v[i]) })
 	case *chat.Object:
-		return each(v.Len(), func(i int) value { return v.Keys()[i] })
+		return each(v.Len(), func(i int) value { return key(v.Keys()[i]) })
 	case *view:
 		return each(len(v.items), func(i int) value { return plain(v.items[i]) })
 	case *span:

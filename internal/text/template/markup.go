@@ -1,0 +1,70 @@
+package template
+
+import "strings"
+
+// markup is what |safe and |escape give: text that + does not join to other text without escaping that for HTML.
+// Nothing else differs from a string, so eval makes strings of it, and only what keeps it asks for it with raw.
+type markup string
+
+func escapeHTML(s string) string {
+	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "'", "&#39;", `"`, "&#34;").Replace(s)
+}
+
+// raw is eval that keeps markup.
+func (r *run) raw(e expression) value {
+	r.step()
+	return e.eval(r)
+}
+
+// whole is eval where a part of markup, which would be markup too, is to be taken.
+func (r *run) whole(e expression, at int) value {
+	v := r.raw(e)
+	if _, marked := v.(markup); marked {
+		fail(at, Unsupported, "a part or method of what is marked safe")
+	}
+	return v
+}
+
+// unmarked makes a string of markup.
+func unmarked(v value) value {
+	if m, ok := v.(markup); ok {
+		return string(m)
+	}
+	return v
+}
+
+// joinMarkup is a + b where one of them is markup; false where none is, or the other is no string.
+func (r *run) joinMarkup(a, b value) (value, bool) {
+	escaped := func(v value) (string, bool, bool) {
+		switch v := v.(type) {
+		case markup:
+			return string(v), true, true
+		case string:
+			r.charge(len(v))
+			return escapeHTML(v), false, true
+		}
+		return "", false, false
+	}
+	x, markedX, okX := escaped(a)
+	y, markedY, okY := escaped(b)
+	if !okX || !okY || !markedX && !markedY {
+		return nil, false
+	}
+	r.charge(len(x) + len(y))
+	return markup(x + y), true
+}
+
+// remark is the result of a filter on markup.
+func (e *filterExpression) remark(result value) value {
+	s, ok := result.(string)
+	if !ok {
+		return result
+	}
+	switch e.name {
+	case "trim", "upper", "lower", "capitalize", "center", "string", "default", "d", "indent":
+		return markup(s)
+	case "format":
+		fail(e.at, Unsupported, "format of what is marked safe")
+	}
+	return result
+}
