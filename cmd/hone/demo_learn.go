@@ -27,6 +27,7 @@ import (
 type learnFlags struct {
 	backend, split, arms, output string
 	steps, groups, groupSize     int
+	demonstrations, epochs       int
 	rate                         float64
 	resume                       bool
 }
@@ -44,7 +45,7 @@ func newDemoLearn(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "learn",
 		Short: "Compare GRPO with SFT of equal size, from one start on few demonstrations; for a GPU, or hours of CPU",
-		Long: "learn fine-tunes on 150 demonstrations of the demo's tasks, then goes on from that adapter in several ways that\n" +
+		Long: "learn fine-tunes on few demonstrations of the demo's tasks, then goes on from that adapter in several ways that\n" +
 			"train on equally many rows: " + armGRPO + " (live rollouts, rule rewards), " + armRejection + " (SFT on the start's own rollouts\n" +
 			"that passed), " + armContinued + " (SFT on the same demonstrations) and " + armGold + " (SFT on executed solutions of GRPO's tasks).\n" +
 			"Each is evaluated on the same held-out scenarios, and the paired differences are printed.",
@@ -54,7 +55,9 @@ func newDemoLearn(a *app) *cobra.Command {
 	}
 	c.Flags().StringVar(&f.backend, "backend", "auto", "auto, cuda, cpu or go")
 	c.Flags().StringVar(&f.split, "split", scenario.Test, "what to evaluate on: validation, to choose settings, or test")
-	c.Flags().StringVar(&f.arms, "arms", strings.Join([]string{armGRPO, armRejection, armContinued, armGold}, ","), "what to run, separated by commas")
+	c.Flags().StringVar(&f.arms, "arms", strings.Join([]string{armGRPO, armRejection, armContinued, armGold}, ","), "what to run, separated by commas; empty is the start alone")
+	c.Flags().IntVar(&f.demonstrations, "demonstrations", 150, "rows of the start")
+	c.Flags().IntVar(&f.epochs, "epochs", 2, "passes of the start over them")
 	c.Flags().IntVar(&f.steps, "steps", 80, "GRPO steps")
 	c.Flags().IntVar(&f.groups, "groups", 32, "scenarios of a step")
 	c.Flags().IntVar(&f.groupSize, "group-size", 4, "rollouts of a scenario in a step")
@@ -64,11 +67,14 @@ func newDemoLearn(a *app) *cobra.Command {
 	return c
 }
 
-// numStart and numHeld are the demonstrations of the start and the scenarios held out.
-const numStart, numHeld = 150, 320
+// numHeld is how many scenarios are held out.
+const numHeld = 320
 
 func runDemoLearn(ctx context.Context, a *app, f learnFlags) error {
-	arms := strings.Split(f.arms, ",")
+	var arms []string
+	if f.arms != "" {
+		arms = strings.Split(f.arms, ",")
+	}
 	for _, arm := range arms {
 		if !slices.Contains([]string{armGRPO, armRejection, armContinued, armGold}, arm) {
 			return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown arm %q", arm), Where: "--arms",
@@ -92,7 +98,7 @@ func runDemoLearn(ctx context.Context, a *app, f learnFlags) error {
 	}
 	defer func() { _ = dir.Close() }() // the ledger is durable row by row
 	d := demoRun{a: a, c: c, dir: dir, began: time.Now(),
-		size: demoSize{Demonstrations: numStart, Train: f.steps * f.groups, Test: numHeld, Held: f.split}}
+		size: demoSize{Demonstrations: f.demonstrations, Train: f.steps * f.groups, Test: numHeld, Held: f.split}}
 	err = d.learn(ctx, arms, f.rate)
 	if ctx.Err() != nil {
 		return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: f.output,
@@ -109,7 +115,10 @@ func learnConfig(c config.Config, f learnFlags) config.Config {
 	}
 	c.Engine.Backend = f.backend
 	c.GRPO.Steps, c.GRPO.ScenariosPerStep, c.GRPO.GroupSize = f.steps, f.groups, f.groupSize
-	c.GRPO.CheckpointEvery = 10
+	c.GRPO.CheckpointEvery, c.SFT.Epochs = 10, f.epochs
+	if f.backend == "cuda" {
+		c.Engine.Slots, c.Engine.RowMultiple = 128, 128
+	}
 	return c
 }
 
@@ -247,12 +256,13 @@ func (s study) report(systems []recipe.System) error {
 			100*v.Low, 100*v.High, 100*v.EpisodeSuccess, 100*v.EpisodeLow, 100*v.EpisodeHigh, v.N)
 	}
 	summary := learnSummary{Split: s.size.held(), Seed: s.c.Seed, Systems: results.Systems, Seconds: time.Since(s.began).Seconds()}
-	start, arms := r.Systems[0], r.Systems[1:]
-	for _, arm := range arms {
-		summary.Deltas = append(summary.Deltas, eval.Difference(start, arm, r.Bootstrap))
-	}
-	for _, other := range arms[1:] {
-		summary.Deltas = append(summary.Deltas, eval.Difference(other, arms[0], r.Bootstrap))
+	for i, x := range r.Systems {
+		if i > 0 {
+			summary.Deltas = append(summary.Deltas, eval.Difference(r.Systems[0], x, r.Bootstrap))
+		}
+		if i > 1 {
+			summary.Deltas = append(summary.Deltas, eval.Difference(x, r.Systems[1], r.Bootstrap))
+		}
 	}
 	return json.NewEncoder(s.a.stdout).Encode(summary)
 }

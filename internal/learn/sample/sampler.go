@@ -41,6 +41,7 @@ type Sampler struct {
 	stopped sync.WaitGroup
 	closing sync.Once
 	state   []slot
+	waited  []int // by group: decoding steps since its first prompt began to wait
 	failed  error
 	stats   Stats
 }
@@ -49,6 +50,7 @@ type Sampler struct {
 type Stats struct {
 	Prefilled, Decoded int // tokens
 	DecodeSteps        int
+	PrefillSteps       int     // chunks of one group
 	BusySeconds        float64 // time in which at least one slot had work
 }
 
@@ -66,10 +68,13 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	s := &Sampler{engine: e, spec: spec, lora: o.LoRA, base: base, weights: base, slots: o.Slots, chunk: 32, group: 8,
 		prefix: o.Prefix, submit: make(chan *job), control: make(chan func()), quit: make(chan struct{})}
 	s.context = (o.Context + s.chunk - 1) / s.chunk * s.chunk
+	if e.IsGPU() {
+		s.group = 32 // a chunk of so few tokens costs no more than one of 8 slots
+	}
 	if e.PureGo() || s.slots%s.group != 0 {
 		s.group = s.slots // one group needs no dynamic slice
 	}
-	s.state = make([]slot, s.slots)
+	s.state, s.waited = make([]slot, s.slots), make([]int, s.slots/s.group)
 	if err := s.compile(); err != nil {
 		return nil, err
 	}

@@ -139,6 +139,42 @@ func TestSamplesDependOnTheRequestAlone(t *testing.T) {
 	})
 }
 
+// Episodes of several turns arrive as their tools answer, so prompts wait for each other while other slots decode: each
+// must get, to the bit, what it gets alone.
+func TestStaggeredTurns(t *testing.T) {
+	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
+		s, _ := start(t, e)
+		episode := func(slot int) (ids []int32, logprobs []float32) {
+			r := request(slot, 5+slot%4, slot%5 != 0)
+			for turn := range 3 {
+				r.MaxTokens, r.Key.Seed = 3+(slot*7+turn*3)%9, uint64(turn)
+				c := must(t, s, r)
+				ids, logprobs = append(ids, c.IDs...), append(logprobs, c.SamplerLogprobs...)
+				r.Prompt = append(slices.Concat(r.Prompt, c.IDs), prompt(false, 1+(slot+turn)%6, slot)...)
+			}
+			return ids, logprobs
+		}
+		type result struct {
+			ids      []int32
+			logprobs []float32
+		}
+		crowd := make([]result, s.NumSlots())
+		var wg sync.WaitGroup
+		for i := range crowd {
+			wg.Go(func() { crowd[i].ids, crowd[i].logprobs = episode(i) })
+		}
+		wg.Wait()
+		if n := s.Stats(); !e.PureGo() && n.PrefillSteps >= 3*s.NumSlots() {
+			t.Errorf("%d prefills for %d prompts: none was shared", n.PrefillSteps, 3*s.NumSlots())
+		}
+		for i, got := range crowd {
+			if ids, logprobs := episode(i); !slices.Equal(got.ids, ids) || !slices.Equal(got.logprobs, logprobs) {
+				t.Errorf("slot %d: %v in a crowd, %v alone", i, got.ids, ids)
+			}
+		}
+	})
+}
+
 func TestEndsAndRefusals(t *testing.T) {
 	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
 		s, _ := start(t, e)

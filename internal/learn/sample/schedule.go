@@ -29,6 +29,9 @@ type slot struct {
 	queue   []*job
 }
 
+// decodes reports whether the slot's prompt is fed but for its last token, so that the next step draws from it.
+func (x *slot) decodes() bool { return x.job != nil && len(x.pending) == 1 }
+
 // run is the sampler's only goroutine: it admits requests, feeds prompts in chunks, and decodes all slots at once.
 func (s *Sampler) run() {
 	defer s.stopped.Done()
@@ -145,24 +148,44 @@ func (s *Sampler) finish(i int, reason policy.FinishReason, err error) {
 	x.job, x.pending = nil, nil
 }
 
-// advance does one piece of work: a chunk of every group that still has prompt to feed, or else one decoding step.
+// maxWait is how many decoding steps a prompt waits at most for others of its group. Tool results come one by one, and
+// a chunk costs the same for one slot of a group as for all of them: about as much as a decoding step.
+const maxWait = 8
+
+// advance does one piece of work: a chunk of every group in which enough slots have prompt to feed, or else one
+// decoding step. What is computed in a slot does not depend on when.
 func (s *Sampler) advance() error {
-	prompts := false
+	decoding := 0
 	for i := range s.state {
-		if x := &s.state[i]; x.job != nil && x.job.ctx.Err() != nil {
+		x := &s.state[i]
+		if x.job != nil && x.job.ctx.Err() != nil {
 			s.finish(i, "", x.job.ctx.Err())
 		}
-	}
-	for g := range s.slots / s.group {
-		needs := false
-		for i := g * s.group; i < (g+1)*s.group; i++ {
-			needs = needs || s.state[i].job != nil && len(s.state[i].pending) > 1
+		if x.decodes() {
+			decoding++
 		}
-		if needs {
-			prompts = true
-			if err := s.feed(g); err != nil {
-				return err
+	}
+	prompts := false
+	for g := range s.slots / s.group {
+		busy, waiting := 0, 0
+		for _, x := range s.state[g*s.group : (g+1)*s.group] {
+			if x.job == nil {
+				continue
 			}
+			busy++
+			if len(x.pending) > 1 {
+				waiting++
+			}
+		}
+		if waiting == 0 {
+			continue
+		}
+		if s.waited[g]++; decoding > 0 && 2*waiting < busy && s.waited[g] <= maxWait {
+			continue
+		}
+		prompts = true
+		if err := s.feed(g); err != nil {
+			return err
 		}
 	}
 	if prompts {
@@ -175,6 +198,7 @@ func (s *Sampler) advance() error {
 func (s *Sampler) feed(g int) error {
 	ids, write := make([]int32, s.group*s.chunk), make([]int32, s.group*s.chunk)
 	start, shared := make([]int32, s.group), make([]int32, s.group)
+	unfinished := false
 	for row := range s.group {
 		x := &s.state[g*s.group+row]
 		if x.shared {
@@ -195,7 +219,12 @@ func (s *Sampler) feed(g int) error {
 		x.cached = append(x.cached, x.pending[:n]...)
 		x.pending = x.pending[n:]
 		s.stats.Prefilled += n
+		unfinished = unfinished || len(x.pending) > 1
 	}
+	if !unfinished {
+		s.waited[g] = 0
+	}
+	s.stats.PrefillSteps++
 	out, err := s.execute(s.prefill, input{[]int32{int32(g)}, nil}, input{ids, []int{s.group, s.chunk}},
 		input{start, []int{s.group}}, input{write, []int{s.group, s.chunk}}, input{shared, []int{s.group}})
 	if err != nil {
@@ -217,7 +246,7 @@ func (s *Sampler) step() error {
 		if x.shared {
 			shared[i] = 1
 		}
-		if x.job == nil {
+		if !x.decodes() {
 			continue
 		}
 		busy = true
@@ -245,7 +274,7 @@ func (s *Sampler) step() error {
 	engine.Free(out[0], out[1])
 	s.stats.DecodeSteps++
 	for i := range s.state {
-		if s.state[i].job != nil {
+		if s.state[i].decodes() {
 			s.take(i, next[i], logprobs[i])
 			s.stats.Decoded++
 		}
