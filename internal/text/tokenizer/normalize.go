@@ -119,7 +119,7 @@ func (b *builder) replace(p part, what pattern, content string) normalizer {
 
 // stripAccents drops combining marks: those that the vendor's tables, which are Unicode 9's, know.
 func stripAccents() normalizer {
-	marks := spansOf(unicode.M).minus(laterMarks())
+	marks := combiningMarks()
 	return func(text string) string {
 		return strings.Map(func(r rune) rune {
 			if marks.has(r) {

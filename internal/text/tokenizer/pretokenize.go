@@ -2,7 +2,6 @@ package tokenizer
 
 import (
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -265,6 +264,3 @@ func (b *builder) scheme(p part, scheme string, prefixSpace *bool) string {
 	}
 	return scheme
 }
-
-// laterMarks holds combining marks younger than the vendor's tables.
-func laterMarks() spans { return unnormalised().intersect(spansOf(unicode.M)).union(newer("M")...) }
