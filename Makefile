@@ -8,7 +8,7 @@ export GOEXPERIMENT = simd
 # Tensor code is left out of -race: it is the same code slower by a factor that does not fit a test run.
 TENSORS = /internal/learn/
 
-.PHONY: build system setup demo test lint race parity soak dist clean
+.PHONY: build system setup demo test lint race parity bench soak dist clean
 
 build:
 	go build -o bin/hone ./cmd/hone
@@ -54,6 +54,10 @@ race:
 
 parity: setup .venv-peer/ready
 	sh scripts/parity.sh .venv-peer/bin/python
+
+# Minutes in which nothing else should run. make bench ROWS=tokenize measures the rows with that in their name.
+bench: setup .venv-peer/ready
+	.venv-peer/bin/python bench/run.py $(ROWS)
 
 # Hours: every fuzz target for FUZZTIME, then everything under the race detector, tensor code too.
 FUZZTIME = 10m

@@ -1,7 +1,7 @@
 """Writes chatml/golden.json: conversations as Jinja renders chatml/*.jinja, and their ids.
 
 Usage: python make_chatml.py, after `go test ./internal/text/render -run Template -update` has written the templates.
-Needs: pip install tokenizers==0.23.3 jinja2==3.1.6. Jinja is set up as Hugging Face's apply_chat_template does.
+Needs: requirements.txt. Jinja is set up as Hugging Face's apply_chat_template does.
 """
 
 import gzip

@@ -1,0 +1,83 @@
+"""Prints one table: what hone does, what its peer does in the same run, and the ratio; above 1 hone is faster.
+
+Usage: python bench/run.py [PART OF A ROW'S NAME ...]   (a Python with testdata/reference/requirements.txt; make bench)
+
+To add a row: a Go benchmark, which reports the unit; a function of peer.py; a line of ROWS. Where the unit is a time
+("ns/op") less is better. A row takes the whole machine, so rows run one after the other.
+"""
+
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).parent.parent
+
+
+@dataclasses.dataclass
+class Row:
+    name: str
+    unit: str
+    package: str
+    benchmark: str
+    peer: str | None = None  # function of peer.py
+    peer_is: str = "-"
+    flags: tuple = ("-count=5",)  # the median counts
+    device: bool = False  # it takes -model and -plugin
+
+
+ROWS = [
+    Row("train: LoRA r=16, 16 rows of 155 after 450 shared tokens", "tokens/s", "./bench", "Train", "train",
+        "transformers + peft, rows whole", ("-benchtime=1x",), True),
+    Row("sample: 64 slots, 40 tokens each after 450 shared + 40", "tokens/s", "./bench", "Sample", "sample",
+        "transformers generate", ("-benchtime=1x",), True),
+    Row("tokenize: the golden texts", "MB/s", "./internal/text/tokenizer", "EncodeOrdinary", "tokenizer", "tokenizers (Rust)"),
+]
+
+
+def installed():
+    rows = json.loads(subprocess.run(["bin/hone", "engine", "list", "--json"], cwd=ROOT, check=True, capture_output=True).stdout)
+    paths = {row["name"]: row["path"] for row in rows}
+    return paths["cpu"], paths["SmolLM2-135M-Instruct"]
+
+
+def measure(row, plugin, model):
+    command = ["go", "test", row.package, "-run", "^$", "-bench", f"^Benchmark{row.benchmark}$", *row.flags]
+    if row.device:
+        command += ["-args", "-model", model, "-plugin", plugin]
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    out = done.stdout
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}:\n{out}")
+    # BenchmarkTrain-2   3   1234 ns/op   227.1 tokens/s
+    numbers = [float(n) for n in re.findall(rf"^Benchmark{row.benchmark}\b.*?([0-9.e+]+) {re.escape(row.unit)}\b", out, re.M)]
+    if not numbers:
+        sys.exit(f"{row.benchmark} reported no {row.unit}:\n{out}")
+    return statistics.median(numbers)
+
+
+def measure_peer(row, model):
+    out = subprocess.run([sys.executable, "bench/peer.py", row.peer, model], cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return statistics.median(float(line) for line in out.split())
+
+
+def main():
+    plugin, model = installed()
+    rows = [r for r in ROWS if len(sys.argv) == 1 or any(part in r.name for part in sys.argv[1:])]
+    line = "{:58} {:>9} {:>9} {:>8} {:>6}  {}".format
+    print(f"{os.cpu_count()} cores; load average before: {os.getloadavg()[0]:.1f}")
+    print(line("", "unit", "hone", "peer", "ratio", "peer is"))
+    for row in rows:
+        ours, theirs, ratio = measure(row, plugin, model), None, None
+        if row.peer:
+            theirs = measure_peer(row, model)
+            ratio = theirs / ours if row.unit.endswith("/op") else ours / theirs
+        show = lambda x, digits=4: "-" if x is None else f"{x:.{digits}g}"
+        print(line(row.name, row.unit, show(ours), show(theirs), show(ratio, 3), row.peer_is), flush=True)
+
+
+main()
