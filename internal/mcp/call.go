@@ -59,6 +59,9 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 	answer, err := s.client.CallTool(limited, params)
 	known := x.outcome()
 	if err == nil {
+		if len(known.result) > 0 && known.result[0] != '{' { // null decodes into a result of nothing
+			return o.failed(trajectory.CallToolError, "the answer is no result of a call: "+excerpt(string(known.result))), false
+		}
 		return s.result(answer, known.result, tool, o), false
 	}
 	if limited.Err() != nil && known.sent {
@@ -75,27 +78,24 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 		return o.failed(trajectory.CallToolError, s.redact.Replace(answerError(err, known.result))), false
 	}
 	if known.missing != "" {
-		err = fmt.Errorf("%s: %w", known.missing, cause(err, known.missing))
+		err = said{known.missing, err}
 	}
 	if s.conn != nil {
 		s.conn.p.close() // the connection is of no more use, and stderr is complete once the process is gone
 	}
 	f := s.failure(PhaseCall, err)
-	if !known.sent {
-		f.Outcome = trajectory.InfrastructureError
-	}
 	const tooMany = 429 // refused before it was looked at
 	return o.lost(trajectory.CallTransportError, f.Outcome, f.Error()), !known.sent || known.status == tooMany || tool.repeatable
 }
 
-// cause drops from err the text that is told before it.
-func cause(err error, told string) error {
-	var answer *jsonrpc.Error
-	if errors.As(err, &answer) && answer.Message == told {
-		return errors.New("the call failed")
-	}
-	return err
+// said is an error that tells what the transport saw in place of what the SDK made of it.
+type said struct {
+	text string
+	error
 }
+
+func (s said) Error() string { return s.text }
+func (s said) Unwrap() error { return s.error }
 
 // answerError is the text of an answer that was an error, or no result of a call.
 func answerError(err error, result json.RawMessage) string {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hone/internal/episode/trajectory"
@@ -128,13 +129,34 @@ func (l *launcher) probe(ctx context.Context, via string) (*session, error) {
 		return nil, err
 	}
 	s, legacyErr := l.try(ctx, l.o.ConnectTimeout, first, legacyEra)
-	if legacyErr == nil || via != "" || ctx.Err() != nil || !maybeSSE(legacyErr) {
-		return s, legacyErr
+	if legacyErr == nil {
+		return s, nil
 	}
-	if s, err = l.try(ctx, l.o.ConnectTimeout, viaSSE, legacyEra); err != nil {
-		return nil, fmt.Errorf("%w; and as HTTP+SSE: %v", legacyErr, errors.Unwrap(err))
+	if err != nil {
+		legacyErr = alsoTried(legacyErr, "in the newest protocol", err)
+	}
+	if via != "" || ctx.Err() != nil || !maybeSSE(legacyErr) {
+		return nil, legacyErr
+	}
+	s, sseErr := l.try(ctx, l.o.ConnectTimeout, viaSSE, legacyEra)
+	if sseErr != nil {
+		return nil, alsoTried(legacyErr, "as HTTP+SSE", sseErr)
 	}
 	return s, nil
+}
+
+// alsoTried is err with what another way came to.
+func alsoTried(err error, how string, other error) error {
+	var f, o *Failure
+	if !errors.As(err, &f) || !errors.As(other, &o) || f.Err.Error() == o.Err.Error() {
+		return err
+	}
+	both := *f
+	both.Err = fmt.Errorf("%w; %s: %v", f.Err, how, o.Err)
+	if o.Said != "" && o.Said != f.Said {
+		both.Err = fmt.Errorf("%w; %s", both.Err, o.Said)
+	}
+	return &both
 }
 
 // final reports a failure that no other era mends.
@@ -188,8 +210,13 @@ func (l *launcher) try(ctx context.Context, limit time.Duration, via, version st
 	}
 	if ctx.Err() != nil && parent.Err() == nil {
 		err = noAnswer(limit)
-	} else if known := x.outcome(); known.missing != "" && !known.answered && !strings.Contains(err.Error(), known.missing) {
-		err = fmt.Errorf("%s: %w", known.missing, err)
+	} else if failed := x.outcome().errors; len(failed) > 0 {
+		var answered *jsonrpc.Error
+		text := strings.Join(slices.Compact(failed), "; ")
+		if !errors.As(err, &answered) { // the SDK refuses what was answered, or saw the connection end
+			text = err.Error() + "; before it, " + text
+		}
+		err = said{text, err}
 	}
 	if status := s.wire.lastStatus(); status != 0 && ctx.Err() == nil {
 		err = refusedError{status, err}

@@ -83,18 +83,18 @@ func (e *eventFilter) emit(kept, data []byte, name string, cut bool) {
 	switch {
 	case cut && e.exchange != nil: // whatever it was, it is the answer that matters
 		why := fmt.Sprintf("the answer is larger than %d bytes", e.wire.limit)
-		e.exchange.set(func(x *exchange) { x.answered, x.unusable = true, why })
+		e.exchange.set(func(x *exchange) { x.answered, x.unusable = true, why; x.fail(why) })
 		data = errorMessage(e.id, why)
 	case cut:
-		m := e.wire.tooLarge(data, data[max(0, len(data)-tailKept):])
+		m := e.wire.tooLarge(data, nil)
 		r, ok := m.(*jsonrpc.Response)
 		if !ok {
 			return
 		}
 		data = errorMessage(r.ID, r.Error.Error())
 	case len(data) == 0 || name != "" && name != "message":
-	case e.wire.decode(data) == nil:
-		data = nil
+	default:
+		_, data = e.wire.decode(data, e.err == nil)
 	}
 	if len(kept) == 0 && len(data) == 0 {
 		return

@@ -17,6 +17,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/goleak"
+
+	"hone/internal/mcp/chaos"
 )
 
 // The servers that the tests start are this test binary, started again with "fixture" and a mode.
@@ -35,6 +37,12 @@ func runFixture(mode string, args []string) {
 	case "stray":
 		fmt.Println("Starting the server...\n\n{\"level\":30,\"msg\":\"ready\"}\n[1]")
 		newFixture(args).Run(context.Background(), &mcp.StdioTransport{})
+	case "chaos":
+		b, ok := chaos.Find(args[0])
+		if !ok {
+			os.Exit(9)
+		}
+		chaos.New(b, chaos.Era(args[1]), args[2]).Stdio()
 	case "broken":
 		fmt.Fprintln(os.Stderr, "no such database")
 		os.Exit(4)

@@ -55,7 +55,7 @@ func (h *httpTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		var dial *net.OpError
 		x.set(func(x *exchange) {
-			x.missing = err.Error()
+			x.miss("the connection failed: " + err.Error())
 			x.sent = !errors.As(err, &dial) || dial.Op != "dial"
 		})
 		return nil, err
@@ -96,11 +96,14 @@ func (h *httpTripper) refused(req *http.Request, m jsonrpc.Message, resp *http.R
 	if to, err := resp.Location(); err == nil && resp.StatusCode < 400 {
 		why += " to " + to.Redacted() + "; configure that URL if you trust it"
 	}
-	h.wire.mu.Lock()
-	h.wire.status = resp.StatusCode
-	h.wire.mu.Unlock()
-	exchangeOf(req.Context()).set(func(x *exchange) { x.status, x.missing = resp.StatusCode, why })
 	r, ok := m.(*jsonrpc.Request)
+	if ok && r.IsCall() {
+		h.wire.answeredWith(resp.StatusCode)
+		exchangeOf(req.Context()).set(func(x *exchange) {
+			x.status = resp.StatusCode
+			x.miss(why)
+		})
+	}
 	again := resp.StatusCode == http.StatusTemporaryRedirect || resp.StatusCode == http.StatusPermanentRedirect
 	switch {
 	case m == nil,
@@ -126,12 +129,12 @@ func sameHost(resp *http.Response, host string) bool {
 
 // mended makes the body of a successful answer one that the SDK can read.
 func (h *httpTripper) mended(req *http.Request, m jsonrpc.Message, resp *http.Response) (*http.Response, error) {
-	h.wire.mu.Lock()
-	h.wire.status = 0
-	h.wire.mu.Unlock()
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	r, isRequest := m.(*jsonrpc.Request)
 	call := isRequest && r.IsCall()
+	if call {
+		h.wire.answeredWith(0)
+	}
 	switch {
 	case kind == "text/event-stream":
 		e := newEventFilter(resp.Body, h.wire)
@@ -146,7 +149,7 @@ func (h *httpTripper) mended(req *http.Request, m jsonrpc.Message, resp *http.Re
 		data, _ := io.ReadAll(io.LimitReader(resp.Body, bodyKept))
 		resp.Body.Close()
 		why := fmt.Sprintf("HTTP %d with content type %q and %s", resp.StatusCode, kind, excerpt(string(data)))
-		exchangeOf(req.Context()).set(func(x *exchange) { x.missing = why })
+		exchangeOf(req.Context()).set(func(x *exchange) { x.miss(why) })
 		return h.instead(req, r.ID, why)
 	}
 	return resp, nil
@@ -195,14 +198,15 @@ func (b *jsonBody) message() []byte {
 	data, err := io.ReadAll(io.LimitReader(b.body, int64(b.wire.limit)+1))
 	if len(data) > b.wire.limit {
 		why := fmt.Sprintf("the answer is larger than %d bytes", b.wire.limit)
-		b.exchange.set(func(x *exchange) { x.answered, x.unusable = true, why })
+		b.exchange.set(func(x *exchange) { x.answered, x.unusable = true, why; x.fail(why) })
 		return errorMessage(b.id, why)
 	}
 	why := "the answer is no JSON-RPC response: " + excerpt(string(data))
-	switch m := b.wire.decode(data).(type) {
+	m, own := b.wire.decode(data, err == nil)
+	switch m := m.(type) {
 	case *jsonrpc.Response:
 		if m.ID == b.id {
-			return data
+			return own
 		}
 		why = "the answer is to another request: " + excerpt(string(data))
 	default:
@@ -212,7 +216,7 @@ func (b *jsonBody) message() []byte {
 			why = "the answer is empty"
 		}
 	}
-	b.exchange.set(func(x *exchange) { x.missing = why })
+	b.exchange.set(func(x *exchange) { x.miss(why) })
 	return errorMessage(b.id, why)
 }
 

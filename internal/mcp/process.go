@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unicode"
@@ -33,6 +34,7 @@ type process struct {
 	stderr *tail
 	pid    int
 	marker string
+	ours   atomic.Bool   // it ends because we end it
 	done   chan struct{} // closed once the leader is gone, its group killed and its stderr read
 
 	closing sync.Once
@@ -96,7 +98,9 @@ func (p *process) reap(cmd *exec.Cmd, stderr *os.File) {
 	cmd.Wait()
 	syscall.Kill(-p.pid, syscall.SIGKILL)
 	killMarked(p.marker)
-	p.stderr.exit(cmd.ProcessState.String())
+	if !p.ours.Load() {
+		p.stderr.exit(cmd.ProcessState.String())
+	}
 	// A descendant that left the group may still hold the pipes; what is in them now is read, no more.
 	deadline := time.Now().Add(drainGrace)
 	p.stdout.SetReadDeadline(deadline)
@@ -108,6 +112,7 @@ func (p *process) reap(cmd *exec.Cmd, stderr *os.File) {
 // close ends the process group and returns when it is gone: stdin closed, then TERM, then KILL, within a second.
 func (p *process) close() {
 	p.closing.Do(func() {
+		p.ours.Store(true)
 		p.stdin.Close()
 		if !p.waitFor(exitGrace) {
 			syscall.Kill(-p.pid, syscall.SIGTERM)

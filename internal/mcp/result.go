@@ -57,7 +57,7 @@ func Render(content []mcp.Content, structured json.RawMessage, max int) string {
 			parts = parts[1:]
 		}
 	}
-	return Truncate(strings.Join(parts, "\n"), max)
+	return Truncate(strings.ToValidUTF8(strings.Join(parts, "\n"), "\ufffd"), max)
 }
 
 func partText(content mcp.Content) string {

@@ -61,12 +61,13 @@ func (c *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 		if tail != nil {
 			m = c.wire.tooLarge(line, tail)
 		} else {
-			m = c.wire.decode(line)
+			m, _ = c.wire.decode(line, err == nil)
 		}
 		if m != nil {
 			return m, nil
 		}
 		if err != nil {
+			c.p.waitFor(drainGrace) // so that how it ended is known before anybody ends it
 			if errors.Is(err, os.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
 				err = io.EOF
 			}

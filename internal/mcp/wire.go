@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -28,6 +29,8 @@ type exchange struct {
 	unusable string          // why its answer was replaced by an error of ours
 	missing  string          // why there is no answer, where the transport knows
 	status   int             // of HTTP, where it was none of 2xx
+	method   string
+	errors   []string // what each request came to that failed, where the SDK made several in one go
 
 	emptyCursor bool // the request asks for the page whose cursor is "", which the SDK leaves out
 }
@@ -58,7 +61,17 @@ func (x *exchange) set(change func(x *exchange)) {
 func (x *exchange) outcome() exchange {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return exchange{sent: x.sent, answered: x.answered, result: x.result, unusable: x.unusable, missing: x.missing, status: x.status}
+	return exchange{sent: x.sent, answered: x.answered, result: x.result, unusable: x.unusable, missing: x.missing,
+		status: x.status, errors: slices.Clone(x.errors)}
+}
+
+// fail notes why the request under way failed. The caller holds mu.
+func (x *exchange) fail(why string) { x.errors = append(x.errors, x.method+": "+why) }
+
+// miss notes why there will be no answer. The caller holds mu.
+func (x *exchange) miss(why string) {
+	x.missing = why
+	x.fail(why)
 }
 
 // wire sees every message of a session, whatever the transport.
@@ -93,7 +106,9 @@ func (w *wire) sending(ctx context.Context, m jsonrpc.Message) (changed bool) {
 			}
 		}
 	}
-	x.set(func(x *exchange) { x.id, x.sent = r.ID, true })
+	x.set(func(x *exchange) {
+		x.id, x.method, x.sent, x.answered, x.missing, x.unusable = r.ID, r.Method, true, false, "", ""
+	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.pending[r.ID] = x
@@ -111,28 +126,35 @@ func (w *wire) forget(x *exchange) {
 	}
 }
 
-// decode reads one message; nil means that it was none and has been counted. A message behind other text on its line
-// counts as both: servers print prompts without a newline.
-func (w *wire) decode(data []byte) jsonrpc.Message {
-	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
+// decode reads one message, and returns it with its own bytes; nil means that it was none and has been counted. A
+// message behind other text on its line counts as both: servers print prompts without a newline. whole is false where the
+// transport broke off inside data.
+func (w *wire) decode(data []byte, whole bool) (jsonrpc.Message, []byte) {
+	data = bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(data), []byte("\ufeff")))
 	if len(data) == 0 {
-		return nil
+		return nil, nil
 	}
 	// Log lines may be JSON objects too, so only a whole JSON-RPC message counts.
 	if data[0] == '{' {
 		if m, err := jsonrpc.DecodeMessage(data); err == nil {
 			w.received(m)
-			return m
+			return m, data
+		}
+	}
+	if at := bytes.LastIndex(data, []byte(`{"jsonrpc"`)); at > 0 {
+		if m, err := jsonrpc.DecodeMessage(data[at:]); err == nil {
+			w.strayText(data)
+			w.received(m)
+			return m, data[at:]
+		}
+	}
+	if whole && bytes.Contains(data, []byte(`"jsonrpc"`)) {
+		if m := w.unusable(data, nil, "the answer cannot be decoded: "+excerpt(string(data))); m != nil {
+			return m, errorMessage(m.ID, m.Error.Error())
 		}
 	}
 	w.strayText(data)
-	if at := bytes.Index(data, []byte(`{"jsonrpc"`)); at > 0 {
-		if m, err := jsonrpc.DecodeMessage(data[at:]); err == nil {
-			w.received(m)
-			return m
-		}
-	}
-	return nil
+	return nil, nil
 }
 
 func (w *wire) received(m jsonrpc.Message) {
@@ -146,7 +168,12 @@ func (w *wire) received(m jsonrpc.Message) {
 	case *jsonrpc.Response:
 		if x := w.pending[m.ID]; x != nil {
 			delete(w.pending, m.ID)
-			x.set(func(x *exchange) { x.answered, x.result = true, m.Result })
+			x.set(func(x *exchange) {
+				if x.answered, x.result = true, m.Result; m.Error != nil {
+					x.result = nil // some write both
+					x.fail(m.Error.Error())
+				}
+			})
 		}
 	}
 }
@@ -167,6 +194,13 @@ func (w *wire) strays() (int64, string) {
 	return w.stray, w.sample
 }
 
+// answeredWith notes the HTTP status of an answer to a call, 0 for a success.
+func (w *wire) answeredWith(status int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.status = status
+}
+
 func (w *wire) lastStatus() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -176,17 +210,27 @@ func (w *wire) lastStatus() int {
 // tooLarge answers in the server's stead the call whose response was beyond the limit, so that only this call fails.
 // It is nil where neither end of the message reveals the id.
 func (w *wire) tooLarge(head, tail []byte) jsonrpc.Message {
-	id, ok := idIn(head, tail)
-	if !ok {
-		w.strayText(head)
-		return nil
+	if m := w.unusable(head, tail, fmt.Sprintf("the answer is larger than %d bytes", w.limit)); m != nil {
+		return m
 	}
-	why := fmt.Sprintf("the answer is larger than %d bytes", w.limit)
+	w.strayText(head)
+	return nil
+}
+
+// unusable is an error instead of the answer of which the two ends are given; nil where it answers no call.
+func (w *wire) unusable(head, tail []byte, why string) *jsonrpc.Response {
+	id, ok := idIn(head, tail)
 	w.mu.Lock()
 	x := w.pending[id]
 	delete(w.pending, id)
 	w.mu.Unlock()
-	x.set(func(x *exchange) { x.answered, x.unusable = true, why })
+	if !ok || x == nil {
+		return nil
+	}
+	x.set(func(x *exchange) {
+		x.answered, x.unusable = true, why
+		x.fail(why)
+	})
 	return &jsonrpc.Response{ID: id, Error: &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: why}}
 }
 
