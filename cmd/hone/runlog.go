@@ -31,7 +31,7 @@ func (l runLog) Trajectory(stage string, step int, t *trajectory.Trajectory) err
 		return err
 	}
 	// An attempt that was stopped within this step left the row; what counts is the episode that is trained on now.
-	return l.dir.Ledger.ReplaceTrajectory(row)
+	return l.dir.ReplaceTrajectory(row)
 }
 
 func (l runLog) Metrics(stage string, step int, metrics map[string]float64) error {

@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -49,6 +50,7 @@ type Dir struct {
 	lock         *os.File
 	metrics      *lines
 	trajectories *lines
+	stale        atomic.Bool // rows were replaced, which the two files do not show
 }
 
 // Create makes a new run directory at path. It refuses a path that already holds anything (exit code 2): two runs
@@ -149,18 +151,37 @@ func (d *Dir) openParts() error {
 	if d.Ledger, err = OpenLedger(filepath.Join(d.Path, ledgerFile)); err != nil {
 		return err
 	}
-	if d.metrics, err = rebuild(filepath.Join(d.Path, metricsFile), d.Ledger.eachMetric); err != nil {
-		return err
-	}
-	if d.trajectories, err = rebuild(filepath.Join(d.Path, trajectoriesFile), d.Ledger.eachTrajectory); err != nil {
+	if err := d.export(); err != nil {
 		return err
 	}
 	return syncDir(d.Path)
 }
 
+// export makes the JSON-lines files again from the ledger and leaves them open for appending.
+func (d *Dir) export() error {
+	for _, f := range []struct {
+		lines **lines
+		name  string
+		each  func(yield func(json.RawMessage) error) error
+	}{{&d.metrics, metricsFile, d.Ledger.eachMetric}, {&d.trajectories, trajectoriesFile, d.Ledger.eachTrajectory}} {
+		made, err := rebuild(filepath.Join(d.Path, f.name), f.each)
+		if err != nil {
+			return err
+		}
+		if *f.lines != nil {
+			_ = (*f.lines).close() // its file has just been replaced
+		}
+		*f.lines = made
+	}
+	return nil
+}
+
 // Close closes all files and releases the lock.
 func (d *Dir) Close() error {
 	var errs []error
+	if d.stale.Load() {
+		errs = append(errs, d.export())
+	}
 	for _, f := range []*lines{d.metrics, d.trajectories} {
 		if f != nil {
 			errs = append(errs, f.close())
@@ -185,8 +206,15 @@ func (d *Dir) Config() ([]byte, error) {
 }
 
 // PutMetric stores the metrics of one step in the ledger, then appends them to metrics.jsonl. A step put again (after
-// a resume) replaces the ledger's row; the file is put right when the run is next opened.
+// a resume) replaces the ledger's row; the file is put right when the run is closed, or next opened.
 func (d *Dir) PutMetric(stage string, step int, row json.RawMessage) error {
+	again, err := d.Ledger.hasMetric(stage, step)
+	if err != nil {
+		return err
+	}
+	if again {
+		d.stale.Store(true)
+	}
 	if err := d.Ledger.PutMetric(stage, step, row); err != nil {
 		return err
 	}
@@ -200,6 +228,13 @@ func (d *Dir) PutTrajectory(t TrajectoryRow) (added bool, err error) {
 		return added, err
 	}
 	return true, d.trajectories.append(t.JSON)
+}
+
+// ReplaceTrajectory stores a trajectory in the place of the one with its id; the file is put right when the run is
+// closed, or next opened.
+func (d *Dir) ReplaceTrajectory(t TrajectoryRow) error {
+	d.stale.Store(true)
+	return d.Ledger.ReplaceTrajectory(t)
 }
 
 // acquire takes the directory's lock. flock rather than a bare pid file: a killed process lets go of it by itself.

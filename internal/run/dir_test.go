@@ -106,6 +106,23 @@ func TestCreateAfterAKill(t *testing.T) {
 	}
 }
 
+func TestReplacedRowsAreExportedOnClose(t *testing.T) {
+	d := create(t)
+	for _, row := range []string{`{"loss":1}`, `{"loss":2}`} {
+		must(t, d.PutMetric("sft", 0, json.RawMessage(row)))
+	}
+	_, err := d.PutTrajectory(TrajectoryRow{ID: "a", Stage: "sft", JSON: json.RawMessage(`{"n":1}`)})
+	must(t, err)
+	must(t, d.ReplaceTrajectory(TrajectoryRow{ID: "a", Stage: "sft", JSON: json.RawMessage(`{"n":2}`)}))
+	must(t, d.Close())
+	if got := read(t, filepath.Join(d.Path, metricsFile)); got != `{"stage":"sft","step":0,"loss":2}`+"\n" {
+		t.Errorf("metrics %q", got)
+	}
+	if got := read(t, filepath.Join(d.Path, trajectoriesFile)); got != `{"n":2}`+"\n" {
+		t.Errorf("trajectories %q", got)
+	}
+}
+
 func TestLockNamesThePid(t *testing.T) {
 	d := create(t)
 	_, err := Open(d.Path)

@@ -149,6 +149,11 @@ func (l *Ledger) PutMetric(stage string, step int, row json.RawMessage) error {
 	return err
 }
 
+func (l *Ledger) hasMetric(stage string, step int) (bool, error) {
+	_, ok, err := first(query(l, scanMetric, `SELECT stage, step, json FROM metrics WHERE stage = ? AND step = ?`, stage, step))
+	return ok, err
+}
+
 // Metrics returns the metrics of a stage by step.
 func (l *Ledger) Metrics(stage string) ([]MetricRow, error) {
 	return query(l, scanMetric, `SELECT stage, step, json FROM metrics WHERE stage = ? ORDER BY step`, stage)
