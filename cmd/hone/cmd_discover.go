@@ -50,5 +50,7 @@ func runDiscover(ctx context.Context, a *app, f serverFlags, out string) error {
 			rows = append(rows, []string{s.Name, s.Era, s.Transport, t.ModelName, string(t.Status), fmt.Sprint(len(t.InputSchema))})
 		}
 	}
-	return a.print(catalog, rows)
+	found := findingsOf(catalog)
+	a.sayFindings(found)
+	return a.print(discovered{catalog, found}, rows)
 }
