@@ -265,7 +265,7 @@ func (l *launcher) connect(ctx context.Context, s *session, transport mcp.Transp
 // start makes the transport, and everything under it that the session has to release.
 func (l *launcher) start(s *session) (mcp.Transport, error) {
 	if l.server.URL != "" {
-		t, closeIdle, err := httpTransport(l.server, s.via, s.wire, l.oauth)
+		t, closeIdle, err := httpTransport(l.server, s.via, s.wire, l.oauth, l.o.Elicit != nil)
 		if err == nil {
 			s.release = append(s.release, closeIdle)
 		}

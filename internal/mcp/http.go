@@ -220,8 +220,9 @@ func (b *jsonBody) message() []byte {
 	return errorMessage(b.id, why)
 }
 
-// httpTransport returns the SDK's transport for a URL, and what closes its connections.
-func httpTransport(s Server, via string, w *wire, oauth auth.OAuthHandler) (mcp.Transport, func(), error) {
+// httpTransport returns the SDK's transport for a URL, and what closes its connections. asked says that the server may
+// ask a person.
+func httpTransport(s Server, via string, w *wire, oauth auth.OAuthHandler, asked bool) (mcp.Transport, func(), error) {
 	u, err := url.Parse(s.URL)
 	if err != nil {
 		return nil, nil, err
@@ -239,9 +240,9 @@ func httpTransport(s Server, via string, w *wire, oauth auth.OAuthHandler) (mcp.
 	if via == viaSSE {
 		return boundedSSE{&mcp.SSEClientTransport{Endpoint: s.URL, HTTPClient: client, MaxEventSize: -1}}, base.CloseIdleConnections, nil
 	}
-	// The standalone stream carries nothing a rollout needs, and its failure would end a healthy session. The wire
-	// bounds events itself.
-	return &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, DisableStandaloneSSE: true,
+	// The standalone stream carries nothing a rollout needs but a server's questions, and its failure would end a healthy
+	// session. The wire bounds events itself.
+	return &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: client, DisableStandaloneSSE: !asked,
 		MaxRetries: sseRetries, MaxEventSize: -1, OAuthHandler: oauth}, base.CloseIdleConnections, nil
 }
 

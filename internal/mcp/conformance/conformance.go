@@ -1,0 +1,179 @@
+// Package conformance plays the client in the scenarios of the official MCP conformance suite
+// (github.com/modelcontextprotocol/conformance, client mode): the suite starts a server, runs a command with its URL,
+// and judges what reached the server. What is driven is hone's own client with its usual settings.
+package conformance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"hone/internal/episode/trajectory"
+	"hone/internal/mcp"
+)
+
+// Run plays one scenario. scenario and setting are what the suite puts into MCP_CONFORMANCE_SCENARIO and
+// MCP_CONFORMANCE_CONTEXT. A scenario it does not know is played as the plainest one, connecting and listing; an error
+// means that a step failed which the scenario needs.
+func Run(ctx context.Context, url, scenario string, setting []byte) error {
+	var s setup
+	if len(setting) > 0 {
+		if err := json.Unmarshal(setting, &s); err != nil {
+			return fmt.Errorf("the context of the scenario: %w", err)
+		}
+	}
+	server := mcp.Server{URL: url, Type: "http"}
+	o := mcp.Options{}
+	content := map[string]any{}
+	if scenario == "sep-2322-client-request-state" {
+		content["confirmed"] = true
+	}
+	if strings.HasPrefix(scenario, "elicitation-") || scenario == "sep-2322-client-request-state" {
+		o.Elicit = func(context.Context, string, string, json.RawMessage) (string, map[string]any, error) {
+			return "accept", content, nil
+		}
+	}
+	if strings.HasPrefix(scenario, "auth/") {
+		server.OAuth = &mcp.OAuth{ClientID: s.ClientID, ClientSecret: s.ClientSecret,
+			MetadataURL: "https://conformance-test.local/client-metadata.json"}
+		if !strings.HasPrefix(scenario, "auth/client-credentials") {
+			o.Authorize = authorize
+		}
+	}
+	c, err := mcp.Dial(ctx, "conformance", server, nil, o)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	found, err := c.List(ctx)
+	if err != nil {
+		return err
+	}
+	if play, ok := scenarios()[scenario]; ok {
+		return play(ctx, c, found, s)
+	}
+	if strings.HasPrefix(scenario, "auth/") {
+		return call(ctx, c, found, "test-tool", "{}")
+	}
+	return nil
+}
+
+// setup is the context the suite gives to some scenarios.
+type setup struct {
+	ClientID     string `json:"client_id"`
+	ClientSecret string `json:"client_secret"`
+	ToolCalls    []struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"toolCalls"`
+}
+
+type play func(ctx context.Context, c *mcp.Client, found mcp.ServerTools, s setup) error
+
+// scenarios are those in which more is to be done than connecting and listing.
+func scenarios() map[string]play {
+	one := func(tool, arguments string) play {
+		return func(ctx context.Context, c *mcp.Client, found mcp.ServerTools, _ setup) error {
+			return call(ctx, c, found, tool, arguments)
+		}
+	}
+	return map[string]play{
+		"tools_call":                          one("add_numbers", `{"a":5,"b":3}`),
+		"elicitation-sep1034-client-defaults": one("test_client_elicitation_defaults", "{}"),
+		"sse-retry":                           one("test_reconnection", "{}"),
+		"json-schema-2020-12-preservation":    echoSchema,
+		"sep-2322-client-request-state":       roundTrips,
+		"http-standard-headers":               oneOfEach,
+		"http-custom-headers":                 givenCalls,
+		"http-invalid-tool-headers":           everyTool,
+	}
+}
+
+// call calls a listed tool; the suite judges the answers, so only a call that got none is an error.
+func call(ctx context.Context, c *mcp.Client, found mcp.ServerTools, name, arguments string) error {
+	i := slices.IndexFunc(found.Tools, func(t mcp.Tool) bool { return t.Name == name })
+	if i < 0 {
+		return fmt.Errorf("the server has no tool %q", name)
+	}
+	r := c.Call(ctx, found.Tools[i], arguments)
+	if r.Status != trajectory.CallOK && r.Status != trajectory.CallToolError {
+		return fmt.Errorf("%s: %s: %s", name, r.Status, r.Error)
+	}
+	return nil
+}
+
+// echoSchema sends a schema back as it was read: what the client lost would be missing.
+func echoSchema(ctx context.Context, c *mcp.Client, found mcp.ServerTools, _ setup) error {
+	i := slices.IndexFunc(found.Tools, func(t mcp.Tool) bool { return t.Name == "json_schema_2020_12_tool" })
+	if i < 0 {
+		return errors.New("the server has no tool json_schema_2020_12_tool")
+	}
+	return call(ctx, c, found, "json_schema_echo", fmt.Sprintf(`{"schema":%s}`, found.Tools[i].InputSchema))
+}
+
+// roundTrips calls tools that ask back; some of them break the rules, and are to fail.
+func roundTrips(ctx context.Context, c *mcp.Client, _ mcp.ServerTools, _ setup) error {
+	for _, name := range []string{"test_mrtr_echo_state", "test_mrtr_no_state", "test_mrtr_unrelated", "test_mrtr_no_result_type"} {
+		c.Call(ctx, mcp.Unlisted(name), "{}")
+	}
+	return nil
+}
+
+func oneOfEach(ctx context.Context, c *mcp.Client, found mcp.ServerTools, _ setup) error {
+	if len(found.Tools) > 0 {
+		c.Call(ctx, mcp.Unlisted(found.Tools[0].Name), "{}")
+	}
+	for _, r := range found.Resources {
+		if !r.Template {
+			if _, err := c.Resource(ctx, r.URI); err != nil {
+				return err
+			}
+			break
+		}
+	}
+	if len(found.Prompts) > 0 {
+		if _, err := c.Prompt(ctx, found.Prompts[0].Name, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func givenCalls(ctx context.Context, c *mcp.Client, _ mcp.ServerTools, s setup) error {
+	for _, given := range s.ToolCalls {
+		arguments := string(given.Arguments)
+		if arguments == "" {
+			arguments = "{}"
+		}
+		c.Call(ctx, mcp.Unlisted(given.Name), arguments) // what reached the server is the suite's to judge
+	}
+	return nil
+}
+
+func everyTool(ctx context.Context, c *mcp.Client, found mcp.ServerTools, _ setup) error {
+	for _, t := range found.Tools {
+		c.Call(ctx, mcp.Unlisted(t.Name), `{"region":"us-west1"}`)
+	}
+	return nil
+}
+
+// authorize stands in for the person with a browser: the suite's server redirects at once.
+func authorize(ctx context.Context, url string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return "", err
+	}
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	io.Copy(io.Discard, resp.Body) // so that the connection can be used again
+	return resp.Header.Get("Location"), nil
+}
