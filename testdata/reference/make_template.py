@@ -75,6 +75,10 @@ def fetch():
             partial.rename(target)
 
 
+def spans_in_bytes(text, spans):
+    return [[len(text[:i].encode()) for i in span] for span in spans]
+
+
 def render(template, variables):
     """The result as it stands in the golden file."""
     spans = []
@@ -88,8 +92,7 @@ def render(template, variables):
         return {"error": type(e).__name__}
     result = {"sha256": hashlib.sha256(text.encode()).hexdigest()[:32]}
     if spans:
-        # Bytes, not characters.
-        result["spans"] = [[len(text[:i].encode()) for i in span] for span in spans]
+        result["spans"] = spans_in_bytes(text, spans)
     return result
 
 
@@ -117,4 +120,5 @@ def main():
           {e: errors.count(e) for e in sorted(set(errors))})
 
 
-main()
+if __name__ == "__main__":
+    main()

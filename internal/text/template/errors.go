@@ -22,6 +22,8 @@ const (
 	SecurityFault  Class = "SecurityError"
 	ArgumentFault  Class = "FilterArgumentError"
 	TypeFault      Class = "TypeError"
+	AttributeFault Class = "AttributeError"
+	LoopFault      Class = "SyntaxError" // break or continue outside of a loop: Python's own, not jinja2's
 	ValueFault     Class = "ValueError"
 	KeyFault       Class = "KeyError"
 	IndexFault     Class = "IndexError"

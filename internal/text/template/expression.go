@@ -30,7 +30,7 @@ func (p *parser) operator() {
 }
 
 // tuple reads an expression, or several with commas between them, which make a tuple.
-func (p *parser) tuple(conditional bool, ends ...string) expression {
+func (p *parser) tuple(conditional bool) expression {
 	one := p.expression
 	if !conditional {
 		one = p.or
@@ -38,7 +38,7 @@ func (p *parser) tuple(conditional bool, ends ...string) expression {
 	at := p.peek()
 	var items []expression
 	for {
-		if p.is(variableEnd) || p.is(blockEnd) || p.is(operator, ")") || len(ends) > 0 && p.is(name, ends...) {
+		if p.is(variableEnd) || p.is(blockEnd) || p.is(operator, ")") {
 			break
 		}
 		items = append(items, one())

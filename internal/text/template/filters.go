@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
+	"unicode/utf8"
 
 	"hone/internal/chat"
 )
@@ -17,53 +17,30 @@ type filter func(r *run, v value, a *args) value
 
 // filterNamed returns nil for a name that jinja2 does not know either.
 func filterNamed(name string) filter {
+	if f := textFilter(name); f != nil {
+		return f
+	}
 	switch name {
 	case "abs":
 		return absFilter
 	case "attr":
-		return func(r *run, v value, a *args) value {
-			return r.attrFilter(v, r.string(a.bind(r, "attr", 1, "name")[0]))
-		}
+		return func(r *run, v value, a *args) value { return r.attrFilter(v, r.string(a.bind(r, "attr", 1, "name")[0])) }
 	case "batch":
 		return batchFilter
-	case "capitalize", "lower", "upper":
-		return func(r *run, v value, a *args) value { return r.stringMethod(r.text(v), name, a) }
-	case "title":
-		return titleFilter
-	case "trim":
-		return func(r *run, v value, a *args) value {
-			return r.strip(r.text(v), "strip", or(a.bind(r, "trim", 0, "chars")[0], nil))
-		}
-	case "center":
-		return func(r *run, v value, a *args) value {
-			width := or(a.bind(r, "center", 0, "width")[0], int64(80))
-			return r.justify(r.text(v), "center", &args{positional: []value{width}})
-		}
 	case "count", "length":
 		return lengthFilter
 	case "d", "default":
 		return defaultFilter
 	case "dictsort":
 		return dictsortFilter
-	case "e", "escape", "forceescape":
-		return func(r *run, v value, a *args) value {
-			a.bind(r, name, 0)
-			text := r.text(v)
-			r.charge(6 * len(text))
-			return markup(escapeHTML(text))
-		}
 	case "first", "last":
 		return func(r *run, v value, a *args) value { a.bind(r, name, 0); return r.end(v, name) }
 	case "float":
 		return floatFilter
-	case "int":
-		return intFilter
-	case "format":
-		return formatFilter
 	case "groupby":
 		return groupbyFilter
-	case "indent":
-		return indentFilter
+	case "int":
+		return intFilter
 	case "items":
 		return itemsFilter
 	case "join":
@@ -76,35 +53,66 @@ func filterNamed(name string) filter {
 		return func(r *run, v value, a *args) value { return r.extreme(v, name, a) }
 	case "reject", "rejectattr", "select", "selectattr":
 		return func(r *run, v value, a *args) value { return r.selection(v, name, a) }
-	case "replace":
-		return replaceFilter
 	case "reverse":
 		return reverseFilter
 	case "round":
 		return roundFilter
-	case "safe":
-		return func(r *run, v value, a *args) value { a.bind(r, name, 0); return markup(r.text(v)) }
-	case "string":
-		return func(r *run, v value, a *args) value { a.bind(r, name, 0); return r.text(v) }
 	case "slice":
 		return sliceFilter
 	case "sort":
 		return sortFilter
 	case "sum":
 		return sumFilter
-	case "tojson":
-		return tojsonFilter
-	case "truncate":
-		return truncateFilter
 	case "unique":
 		return uniqueFilter
-	case "wordcount":
-		return wordcountFilter
 	case "filesizeformat", "pprint", "random", "striptags", "urlencode", "urlize", "wordwrap", "xmlattr":
 		return func(r *run, _ value, _ *args) value {
 			fail(r.at, Unsupported, "the filter '%s'", name)
 			return nil
 		}
+	}
+	return nil
+}
+
+// textFilter returns those that make text.
+func textFilter(name string) filter {
+	switch name {
+	case "capitalize", "lower", "upper":
+		return func(r *run, v value, a *args) value { return r.stringMethod(r.text(v), name, a) }
+	case "center":
+		return func(r *run, v value, a *args) value {
+			width := or(a.bind(r, "center", 0, "width")[0], int64(80))
+			return r.justify(r.text(v), "center", &args{positional: []value{width}})
+		}
+	case "e", "escape", "forceescape":
+		return func(r *run, v value, a *args) value {
+			a.bind(r, name, 0)
+			text := r.text(v)
+			r.charge(6 * len(text))
+			return markup(escapeHTML(text))
+		}
+	case "format":
+		return formatFilter
+	case "indent":
+		return indentFilter
+	case "replace":
+		return replaceFilter
+	case "safe":
+		return func(r *run, v value, a *args) value { a.bind(r, name, 0); return markup(r.text(v)) }
+	case "string":
+		return func(r *run, v value, a *args) value { a.bind(r, name, 0); return r.text(v) }
+	case "title":
+		return titleFilter
+	case "tojson":
+		return tojsonFilter
+	case "trim":
+		return func(r *run, v value, a *args) value {
+			return r.strip(r.text(v), "strip", or(a.bind(r, "trim", 0, "chars")[0], nil))
+		}
+	case "truncate":
+		return truncateFilter
+	case "wordcount":
+		return wordcountFilter
 	}
 	return nil
 }
@@ -125,17 +133,31 @@ func absFilter(r *run, v value, a *args) value {
 	return v
 }
 
+// titleFilter begins words after white space and some brackets alone, unlike str.title.
 func titleFilter(r *run, v value, a *args) value {
 	a.bind(r, "title", 0)
-	start := true
-	return strings.Map(func(c rune) rune {
-		first := start
-		start = isSpace(c) || strings.ContainsRune("-({[<", c)
-		if first {
-			return unicode.ToUpper(c)
+	s := r.text(v)
+	r.charge(2 * len(s))
+	var b strings.Builder
+	for s != "" {
+		inWord := func(c rune) bool { return !isSpace(c) && !strings.ContainsRune("-({[<", c) }
+		start := strings.IndexFunc(s, inWord)
+		if start < 0 {
+			start = len(s)
 		}
-		return unicode.ToLower(c)
-	}, r.text(v))
+		b.WriteString(s[:start])
+		s = s[start:]
+		end := strings.IndexFunc(s, func(c rune) bool { return !inWord(c) })
+		if end < 0 {
+			end = len(s)
+		}
+		if s != "" {
+			_, size := utf8.DecodeRuneInString(s)
+			b.WriteString(changeCase(s[:size], "upper") + changeCase(s[size:end], "lower"))
+		}
+		s = s[end:]
+	}
+	return b.String()
 }
 
 func lengthFilter(r *run, v value, a *args) value {

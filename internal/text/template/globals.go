@@ -41,9 +41,9 @@ func globalNamed(name string) value {
 				return ""
 			})
 		})
-	case "lipsum":
+	case "lipsum", "self":
 		return function(func(r *run, _ *args) value {
-			fail(r.at, Unsupported, "the function 'lipsum'")
+			fail(r.at, Unsupported, "the function '%s'", name)
 			return nil
 		})
 	}

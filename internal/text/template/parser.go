@@ -105,7 +105,7 @@ func (p *parser) body(ends ...string) []statement {
 			list = append(list, textStatement(t.text))
 		case variableBegin:
 			p.at++
-			list = append(list, &printStatement{p.tuple(true)})
+			list = append(list, &printStatement{[]expression{p.tuple(true)}})
 			p.expect(variableEnd, "")
 		case blockBegin:
 			p.at++
@@ -164,10 +164,14 @@ func (p *parser) statement() statement {
 	case "generation":
 		return &generationStatement{p.scoped("endgeneration"), t.at}
 	case "print":
-		return &printStatement{p.tuple(true)}
+		s := &printStatement{[]expression{p.expression()}}
+		for p.skip(operator, ",") {
+			s.values = append(s.values, p.expression())
+		}
+		return s
 	case "break", "continue":
 		if p.loops == 0 {
-			fail(t.at, SyntaxFault, "'%s' outside loop", t.text)
+			fail(t.at, LoopFault, "'%s' outside loop", t.text)
 		}
 		return loopStatement(t.text)
 	case "autoescape", "block", "extends", "include", "import", "from", "do", "trans", "debug":
@@ -200,9 +204,11 @@ func (p *parser) ifStatement() statement {
 
 func (p *parser) forStatement() statement {
 	s := &forStatement{loop: p.variable("loop")}
-	s.target = p.target(false, "in")
+	p.loops++
+	s.target = p.target(false)
+	p.loops--
 	s.at = p.expect(name, "in").at
-	s.sequence = p.tuple(false, "recursive")
+	s.sequence = p.tuple(false)
 	mark, captured := len(p.missing), p.captured
 	p.captured = false
 	if p.skip(name, "if") {
@@ -317,25 +323,14 @@ func (p *parser) withStatement() statement {
 }
 
 // target reads what is assigned to: a name, names in a tuple, or an attribute of a namespace.
-func (p *parser) target(attributes bool, end ...string) expression {
-	at := p.peek().at
-	var items []expression
-	isTuple := false
-	for !p.is(name, end...) || len(end) == 0 {
+func (p *parser) target(attributes bool) expression {
+	items := []expression{p.targetItem(attributes)}
+	isTuple := p.is(operator, ",")
+	for p.skip(operator, ",") && !p.is(blockEnd) {
 		items = append(items, p.targetItem(attributes))
-		if !p.skip(operator, ",") {
-			break
-		}
-		isTuple = true
-		if p.is(operator, "=") || p.is(blockEnd) {
-			break
-		}
 	}
-	switch {
-	case isTuple:
+	if isTuple {
 		return &tupleExpression{items}
-	case len(items) == 0:
-		fail(at, SyntaxFault, "Expected an expression, got '%s'", p.peek().describe())
 	}
 	return items[0]
 }

@@ -38,7 +38,7 @@ func (r *run) getter(attribute, standard value) func(value) value {
 // folded is a string in lower case, and every other value as it is.
 func folded(v value) value {
 	if s, ok := v.(string); ok {
-		return strings.ToLower(s)
+		return changeCase(s, "lower")
 	}
 	return v
 }
@@ -114,7 +114,7 @@ func dictsortFilter(r *run, v value, a *args) value {
 	}
 	d, ok := v.(*chat.Object)
 	if !ok {
-		fail(r.at, TypeFault, "'%s' object has no attribute 'items'", typeName(v))
+		fail(r.at, AttributeFault, "'%s' object has no attribute 'items'", typeName(v))
 	}
 	pairs := r.dictMethod(d, "items", &args{}).(*view).items
 	list := r.keyed(pairs, p[0], func(pair value) value {
@@ -223,6 +223,9 @@ func reverseFilter(r *run, v value, a *args) value {
 	if s, ok := v.(string); ok {
 		return r.slice(s, [3]value{nil, nil, int64(-1)})
 	}
+	if iterate(v) == nil {
+		fail(r.at, ArgumentFault, "argument must be iterable")
+	}
 	items := slices.Clone(r.list(v))
 	slices.Reverse(items)
 	r.charge(itemBytes * len(items))
@@ -254,9 +257,11 @@ func itemsFilter(r *run, v value, a *args) value {
 	}}
 }
 
-// generate gives what one makes of each item; a value that is false, even None, has no items.
-func (r *run) generate(v value, one func(item value) (value, bool)) value {
+// generate gives what a function makes of each item, or leaves out. As a generator it does nothing, not even look at
+// its arguments, before the first item is asked for; a value that is false, even None, has no items.
+func (r *run) generate(v value, prepare func() func(item value) (value, bool)) value {
 	var next func() (value, bool)
+	var one func(item value) (value, bool)
 	at := r.at
 	return &iterator{name: "generator", next: func() (value, bool) {
 		r.at = at
@@ -264,6 +269,7 @@ func (r *run) generate(v value, one func(item value) (value, bool)) value {
 			if !r.truth(v) {
 				return nil, false
 			}
+			one = prepare()
 			next = r.each(v)
 		}
 		for {
@@ -280,27 +286,28 @@ func (r *run) generate(v value, one func(item value) (value, bool)) value {
 }
 
 func mapFilter(r *run, v value, a *args) value {
-	if len(a.positional) == 0 {
-		attribute, ok := a.take("attribute")
-		standard, _ := a.take("default")
-		switch {
-		case !ok:
-			fail(r.at, ArgumentFault, "map requires a filter argument")
-		case len(a.names) > 0:
-			fail(r.at, ArgumentFault, "Unexpected keyword argument '%s'", a.names[0])
+	return r.generate(v, func() func(value) (value, bool) {
+		if len(a.positional) == 0 {
+			attribute, ok := a.take("attribute")
+			standard, _ := a.take("default")
+			switch {
+			case !ok:
+				fail(r.at, ArgumentFault, "map requires a filter argument")
+			case len(a.names) > 0:
+				fail(r.at, ArgumentFault, "Unexpected keyword argument '%s'", a.names[0])
+			}
+			get := r.getter(attribute, standard)
+			return func(item value) (value, bool) { return get(item), true }
 		}
-		get := r.getter(attribute, standard)
-		return r.generate(v, func(item value) (value, bool) { return get(item), true })
-	}
-	name := r.string(a.positional[0])
-	rest := *a
-	rest.positional = a.positional[1:]
-	run := filterNamed(name)
-	return r.generate(v, func(item value) (value, bool) {
-		if run == nil {
-			fail(r.at, RuntimeFault, "No filter named '%s'.", name)
+		name, rest := r.string(a.positional[0]), *a
+		rest.positional = a.positional[1:]
+		run := filterNamed(name)
+		return func(item value) (value, bool) {
+			if run == nil {
+				fail(r.at, RuntimeFault, "No filter named '%s'.", name)
+			}
+			return unmarked(run(r, item, rest.clone())), true
 		}
-		return unmarked(run(r, item, rest.clone())), true
 	})
 }
 
@@ -311,29 +318,31 @@ func (a *args) clone() *args {
 
 // selection is select, reject, selectattr and rejectattr.
 func (r *run) selection(v value, name string, a *args) value {
-	get := func(item value) value { return item }
-	rest := *a
-	if strings.HasSuffix(name, "attr") {
-		if len(a.positional) == 0 {
-			fail(r.at, ArgumentFault, "Missing parameter for attribute name")
-		}
-		get = r.getter(a.positional[0], nil)
-		rest.positional = a.positional[1:]
-	}
-	keep := func(item value) bool { return r.truth(item) }
-	if len(rest.positional) > 0 {
-		testName := r.string(rest.positional[0])
-		rest.positional = rest.positional[1:]
-		run := testNamed(testName)
-		keep = func(item value) bool {
-			if run == nil {
-				fail(r.at, RuntimeFault, "No test named '%s'.", testName)
+	return r.generate(v, func() func(value) (value, bool) {
+		get := func(item value) value { return item }
+		rest := *a
+		if strings.HasSuffix(name, "attr") {
+			if len(a.positional) == 0 {
+				fail(r.at, ArgumentFault, "Missing parameter for attribute name")
 			}
-			return run(r, item, rest.clone())
+			get = r.getter(a.positional[0], nil)
+			rest.positional = a.positional[1:]
 		}
-	}
-	want := strings.HasPrefix(name, "select")
-	return r.generate(v, func(item value) (value, bool) { return item, keep(get(item)) == want })
+		keep := r.truth
+		if len(rest.positional) > 0 {
+			testName := r.string(rest.positional[0])
+			rest.positional = rest.positional[1:]
+			run := testNamed(testName)
+			keep = func(item value) bool {
+				if run == nil {
+					fail(r.at, RuntimeFault, "No test named '%s'.", testName)
+				}
+				return run(r, item, rest.clone())
+			}
+		}
+		want := strings.HasPrefix(name, "select")
+		return func(item value) (value, bool) { return item, keep(get(item)) == want }
+	})
 }
 
 func batchFilter(r *run, v value, a *args) value {

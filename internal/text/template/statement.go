@@ -16,7 +16,7 @@ const (
 type (
 	textStatement  string
 	loopStatement  string // "break" or "continue"
-	printStatement struct{ value expression }
+	printStatement struct{ values []expression }
 
 	ifStatement struct {
 		tests     []expression
@@ -93,7 +93,9 @@ func (s loopStatement) run(*run) flow {
 }
 
 func (s *printStatement) run(r *run) flow {
-	r.write(r.text(r.eval(s.value)))
+	for _, e := range s.values {
+		r.write(r.text(r.eval(e)))
+	}
 	return onward
 }
 
@@ -142,7 +144,7 @@ func (s *forStatement) each(r *run, sequence value, l *loop) flow {
 			return keep
 		})
 	}
-	inner := &scope{parent: outer}
+	inner, completed := &scope{parent: outer}, false
 	for l.advance() {
 		r.step()
 		if s.keeps {
@@ -153,13 +155,15 @@ func (s *forStatement) each(r *run, sequence value, l *loop) flow {
 		r.scope = inner
 		inner.set(s.loop, l)
 		r.assign(s.target, l.current, s.at)
-		if r.all(s.body) == leave {
+		f := r.all(s.body)
+		r.scope = outer
+		if f == leave {
 			break
 		}
-		r.scope = outer
+		completed = completed || f == onward
 	}
 	r.scope = outer
-	if l.index < 0 {
+	if !completed { // jinja2 takes a loop whose only pass was cut short for an empty one
 		return s.otherwiseIn(r)
 	}
 	return onward

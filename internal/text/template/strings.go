@@ -4,6 +4,9 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/language"
 )
 
 // stringMethod runs one of str's methods; positions count characters.
@@ -53,35 +56,56 @@ func (r *run) stringMethod(s, name string, a *args) value {
 	return changeCase(s, name)
 }
 
+// changeCase follows Unicode's special rules, where one letter becomes two or a sigma ends a word.
 func changeCase(s, name string) string {
 	switch name {
 	case "upper":
-		return strings.ReplaceAll(strings.ToUpper(s), "ß", "SS")
+		return cases.Upper(language.Und).String(s)
 	case "lower":
-		return strings.ToLower(s)
+		return cases.Lower(language.Und).String(s)
 	case "casefold":
-		return strings.ReplaceAll(strings.ToLower(s), "ß", "ss")
+		return cases.Fold().String(s)
 	case "capitalize":
 		_, size := utf8.DecodeRuneInString(s)
-		return changeCase(s[:size], "title") + strings.ToLower(s[size:])
+		return titleOf(s[:size]) + changeCase(s[size:], "lower")
 	case "swapcase":
-		return strings.Map(func(c rune) rune {
-			if unicode.IsUpper(c) {
-				return unicode.ToLower(c)
+		var b strings.Builder
+		for i, c := range s {
+			char := s[i : i+utf8.RuneLen(c)]
+			switch {
+			case unicode.IsUpper(c):
+				char = changeCase(char, "lower")
+			case unicode.IsLower(c):
+				char = changeCase(char, "upper")
 			}
-			return unicode.ToUpper(c)
-		}, s)
-	}
-	inWord := false
-	return strings.Map(func(c rune) rune { // title
-		start := !inWord
-		inWord = isCased(c)
-		if start {
-			return unicode.ToTitle(c)
+			b.WriteString(char)
 		}
-		return unicode.ToLower(c)
-	}, s)
+		return b.String()
+	}
+	var b strings.Builder // title
+	for i := 0; i < len(s); {
+		c, size := utf8.DecodeRuneInString(s[i:])
+		if !isCased(c) {
+			b.WriteString(s[i : i+size])
+			i += size
+			continue
+		}
+		end := i + size
+		for end < len(s) {
+			c, n := utf8.DecodeRuneInString(s[end:])
+			if !isCased(c) {
+				break
+			}
+			end += n
+		}
+		b.WriteString(titleOf(s[i:i+size]) + changeCase(s[i+size:end], "lower"))
+		i = end
+	}
+	return b.String()
 }
+
+// titleOf is one character as it begins a word.
+func titleOf(char string) string { return cases.Title(language.Und, cases.NoLower).String(char) }
 
 func isCased(c rune) bool { return unicode.IsUpper(c) || unicode.IsLower(c) || unicode.IsTitle(c) }
 
