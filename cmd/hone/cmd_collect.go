@@ -1,18 +1,12 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
-	"fmt"
-	"os"
 	"path/filepath"
-	"strings"
 
-	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
-	"hone/internal/chat"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
@@ -32,7 +26,7 @@ func newCollect(a *app) *cobra.Command {
 		Use:   "collect",
 		Short: "Run scenarios with any OpenAI-compatible endpoint as the policy and keep the trajectories",
 		Long: "collect runs each scenario once against the live servers. Before a tool call is sent it is shown and asked for\n" +
-			"(--yes approves all); a denial is fed back to the model and recorded.",
+			"(--yes approves all), unless a rule in mcp.approval decides; a denial is fed back to the model and recorded.",
 		Example: "  hone collect --endpoint http://127.0.0.1:8000/v1 --model m --mcp-config .mcp.json --dataset scenarios.json --output-dir traces",
 		Args:    arguments(0, 0, ""),
 		RunE:    func(c *cobra.Command, _ []string) error { return runCollect(c.Context(), a, f) },
@@ -81,6 +75,11 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 		return err
 	}
 	defer l.close()
+	gate, err := a.approvals(c.MCP.Approval, l.catalog) // today's rules, also for a run begun under others
+	if err != nil {
+		return err
+	}
+	approve := a.approve(ctx, gate)
 	t := &tuning{a: a, verb: "collect", path: f.output, c: c}
 	defer t.close()
 	if err := t.beginOrGoOn(l.catalog); err != nil {
@@ -88,7 +87,6 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	}
 	dir, c := t.dir, t.c // c as the run was begun with
 	log, report := runLog{dir, a.say}, a.progress().report()
-	approve := a.approver()
 	outcomes := map[trajectory.Outcome]int{}
 	for i, s := range list {
 		kept, done, err := collected(dir, s.ID)
@@ -137,37 +135,4 @@ func collected(dir *run.Dir, scenarioID string) (trajectory.Outcome, bool, error
 	var kept struct{ Outcome trajectory.Outcome }
 	err = json.Unmarshal(row.JSON, &kept)
 	return kept.Outcome, kept.Outcome.Trainable(), err
-}
-
-// approver asks for each call on a terminal; elsewhere --yes must have been given.
-func (a *app) approver() func(chat.ToolCall) (bool, string) {
-	if a.yes {
-		return func(chat.ToolCall) (bool, string) { return true, "--yes" }
-	}
-	f, ok := a.stdin.(*os.File)
-	if !ok || !isatty.IsTerminal(f.Fd()) {
-		return func(chat.ToolCall) (bool, string) {
-			return false, "nobody can be asked: run hone collect on a terminal, or with --yes"
-		}
-	}
-	in, always := bufio.NewReader(a.stdin), map[string]bool{}
-	return func(c chat.ToolCall) (bool, string) {
-		if always[c.Name] {
-			return true, "always this tool"
-		}
-		arguments, err := json.Marshal(c.Arguments)
-		if err != nil {
-			return false, err.Error()
-		}
-		fmt.Fprintf(a.stderr, "call %s %s? [y]es, [n]o, [a]lways this tool: ", c.Name, arguments)
-		answer, _ := in.ReadString('\n') // an ended input is no consent
-		switch strings.ToLower(strings.TrimSpace(answer)) {
-		case "y", "yes":
-			return true, "approved"
-		case "a", "always":
-			always[c.Name] = true
-			return true, "always this tool"
-		}
-		return false, "denied by the user"
-	}
 }

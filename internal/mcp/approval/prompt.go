@@ -71,8 +71,11 @@ func (t *Terminal) Ask(ctx context.Context, q Question) (Answer, error) {
 	if q.Tool.ReadOnly {
 		note = " (annotated as read-only)"
 	}
-	fmt.Fprintf(t.out, "\nThe model asks to call a tool.\n  server:    %s\n  tool:      %s%s\n  arguments: %s\n",
+	_, err := fmt.Fprintf(t.out, "\nThe model asks to call a tool.\n  server:    %s\n  tool:      %s%s\n  arguments: %s\n",
 		name(q.Tool.Server), name(q.Tool.Name), note, arguments(q.Arguments))
+	if err != nil {
+		return No, fmt.Errorf("the question cannot be shown: %w", err) // what nobody has seen nobody can allow
+	}
 	for range mostTries {
 		fmt.Fprint(t.out, "Send it? [y]es, [n]o, [a]lways this tool, always this [s]erver: ")
 		text, err := t.readLine(ctx)

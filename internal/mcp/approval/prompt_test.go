@@ -155,6 +155,18 @@ func TestTerminalIsCancelled(t *testing.T) {
 	<-done
 }
 
+// What could not be shown is not taken as allowed, whatever is typed.
+func TestTerminalNeedsAScreen(t *testing.T) {
+	blind := NewTerminal(strings.NewReader("y\n"), failing{})
+	if a, err := blind.Ask(t.Context(), Question{}); a != No || err == nil {
+		t.Errorf("%v, %v", a, err)
+	}
+}
+
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
 // The whole way: a gate, a session, a person at a pseudo-terminal who answers three calls of one turn.
 func TestSessionAsksOnATerminal(t *testing.T) {
 	p := newTerminal(t)
