@@ -118,12 +118,16 @@ func emitDSML(section string) func(*emitter, []chat.ToolCall) error {
 		w.text("\n\n<", dsml, section, ">\n")
 		for _, c := range calls {
 			w.text("<", dsml, `invoke name="`, c.Name, "\">\n")
+			before := len(w.out)
 			err := untyped(c, func(name, text string, isString bool) error {
 				w.text("<", dsml, `parameter name="`, name, `" string="`, strconv.FormatBool(isString), `">`, text, "</", dsml, "parameter>\n")
 				return nil
 			}, "<"+dsml, "</"+dsml)
 			if err != nil {
 				return err
+			}
+			if len(w.out) == before { // the vendor's encoder joins no lines to one
+				w.text("\n")
 			}
 			w.text("</", dsml, "invoke>\n")
 		}

@@ -48,8 +48,10 @@ func Detect(template string) (Format, bool) {
 		name = "mistral_v3"
 	case has("functools["), has("<|tool|>", "<|/tool|>"):
 		name = "phi4_mini"
-	case has("<tool_call>", "name", "arguments"):
-		name = "hermes"
+	case has("<tool_call>", `"name": `) || has("<tool_call>", `\"name\": `):
+		if !has("<tool_calls>[") { // Apriel's list, in which the single tag is only spoken of
+			name = "hermes"
+		}
 	case has("func_name1("):
 		name = "pythonic"
 	case has("ipython", `"parameters": `):

@@ -32,6 +32,7 @@ type Parser struct {
 	lead    int // bytes behind head that set the piece behind them apart from what came before
 	scan    int // bytes behind head and lead that need not be looked at again
 	retries int
+	ending  ending // of the block that is being read
 
 	afterCall bool // only white space has followed the last call so far
 	inLine    bool // the settled text ends in the middle of a line

@@ -17,10 +17,18 @@ type tags struct {
 	open       string   // what a call begins with; may be the front of a longer tag
 	shut       string
 	quoted     bool // between the tags is JSON, and a tag in one of its strings is text
-	optional   bool // the section's tags may be missing without being noted
 	// body reads what stands between the tags.
 	body func(p *Parser, text []byte) []part
 }
+
+// ending is what ends the body of a call. A body without brackets of its own is known to be whole only by its tag.
+type ending int
+
+const (
+	closingTag ending = iota
+	otherTag          // the tag of the next call, or of the section
+	endOfText
+)
 
 // tagged is the machine of such a form.
 type tagged struct {
@@ -30,11 +38,12 @@ type tagged struct {
 	inner  []string // marks inside a call
 	within string   // the closing tag of the section we are in; empty outside
 	look   int      // how far there is only space behind a section's opening tag
+	before int      // the calls in front of that section
 	inCall bool
+	bare   bool // the call stands outside a section
 
 	quotes   scanner
-	found    bool
-	nested   int // where the first opening tag stands inside the call; 0 is none
+	nested   int // where the first tag stands inside the call that belongs outside; 0 is none
 	fallback int // behind the first closing tag inside a string; 0 is none
 }
 
@@ -42,7 +51,8 @@ func newTagged(t tags) func() machine {
 	return func() machine {
 		outer := append([]string{t.open}, t.section...)
 		outer = append(outer, t.sectionEnd...)
-		return &tagged{tags: t, outer: outer, first: firsts(outer), inner: []string{t.shut, t.open}}
+		inner := append([]string{t.shut, t.open}, t.sectionEnd...)
+		return &tagged{tags: t, outer: outer, first: firsts(outer), inner: inner}
 	}
 }
 
@@ -63,21 +73,26 @@ func (t *tagged) step(p *Parser, final bool) bool {
 		}
 		return false
 	case mark == t.open:
-		if t.within == "" && len(t.section) > 0 && !t.optional {
-			p.repaired(repair.MissingOuterTag)
-		}
-		t.inCall = true
-		t.quotes, t.nested, t.fallback = scanner{}, 0, 0
-		p.scan = len(t.open)
-		t.quotes.at = len(t.open)
+		t.begin(p, t.within == "" && len(t.section) > 0)
 		return true
 	case mark == t.within:
+		t.within = ""
+		if len(p.result.Calls) == t.before { // it held no call, and stays in the content with what it held
+			p.text(len(mark))
+			return true
+		}
 		p.frame(len(mark))
 		p.afterCall = true
-		t.within = ""
 		return true
 	}
 	return t.readSection(p, mark, final)
+}
+
+// begin begins a call, which may be bare of the section's tags.
+func (t *tagged) begin(p *Parser, bare bool) {
+	t.inCall, t.bare, t.nested, t.fallback = true, bare, 0, 0
+	p.scan = len(t.open)
+	t.quotes = scanner{at: len(t.open)}
 }
 
 // readSection settles an opening tag of a section, which it is only if a call follows, or the tag of another section
@@ -114,9 +129,9 @@ func (t *tagged) readSection(p *Parser, mark string, final bool) bool {
 	if t.within != "" {
 		p.repaired(repair.MissingClosingTag)
 	}
-	t.within = t.sectionEnd[i]
-	p.frame(len(mark))
-	p.afterCall = true
+	t.within, t.before = t.sectionEnd[i], len(p.result.Calls)
+	p.lead += len(mark) + at // the tag stays with the first call
+	t.begin(p, false)
 	return true
 }
 
@@ -131,14 +146,13 @@ func (t *tagged) readCall(p *Parser, final bool) bool {
 		case mark == t.shut:
 			t.endCall(p, at)
 			return true
-		case mark == t.open:
+		case mark != "":
 			if t.nested == 0 {
 				t.nested = at
 				// A call may lack its closing tag, or speak of the tag.
-				if parts := t.body(p, rest[len(t.open):at]); goodPart(parts) && p.retry() {
+				if parts := t.read(p, rest[len(t.open):at], otherTag); goodPart(parts) && p.retry() {
 					p.repaired(repair.MissingClosingTag)
-					p.block(len(t.open), parts, 0)
-					t.inCall = false
+					t.settle(p, parts, 0)
 					return true
 				}
 			}
@@ -165,14 +179,28 @@ func (t *tagged) nextMark(p *Parser, rest []byte) (int, string) {
 	})
 }
 
+// read reads a body and tells it what ends it.
+func (t *tagged) read(p *Parser, text []byte, e ending) []part {
+	p.ending = e
+	return t.body(p, text)
+}
+
 // endCall settles the call whose closing tag stands at a place.
 func (t *tagged) endCall(p *Parser, at int) {
-	t.inCall = false
-	parts := t.body(p, p.rest()[len(t.open):at])
+	parts := t.read(p, p.rest()[len(t.open):at], closingTag)
 	if !goodPart(parts) && t.giveUp(p, parts) {
 		return
 	}
-	p.block(len(t.open), parts, len(t.shut))
+	t.settle(p, parts, len(t.shut))
+}
+
+// settle settles a call whose body has been read.
+func (t *tagged) settle(p *Parser, parts []part, shut int) {
+	t.inCall = false
+	if t.bare && goodPart(parts) {
+		p.repaired(repair.MissingOuterTag)
+	}
+	p.block(len(t.open), parts, shut)
 }
 
 // giveUp settles as little of a bad call as can be, so that a good one behind it is found.
@@ -198,17 +226,17 @@ func (t *tagged) giveUp(p *Parser, parts []part) bool {
 // breakOff settles a call that the text ends in. A body that is whole is a call, though flagged.
 func (t *tagged) breakOff(p *Parser) {
 	rest := p.rest()
-	parts := t.body(p, rest[len(t.open):])
+	parts := t.read(p, rest[len(t.open):], endOfText)
 	if !goodPart(parts) && t.giveUp(p, parts) {
 		return
 	}
-	t.inCall = false
 	p.unterminated(t.shut)
 	if goodPart(parts) {
 		p.repaired(repair.MissingClosingTag)
-		p.block(len(t.open), parts, 0)
+		t.settle(p, parts, 0)
 		return
 	}
+	t.inCall = false
 	p.bad(len(rest), "no "+t.shut)
 }
 

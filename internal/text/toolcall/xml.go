@@ -125,7 +125,7 @@ func (x parameters) call(p *Parser, text []byte) (c call, err error) {
 		rest = bytes.TrimLeft(rest, space)
 		if len(rest) == 0 {
 			c.arguments = args.object()
-			return c, nil
+			return c, p.cutOff()
 		}
 		tail, ok := bytes.CutPrefix(rest, []byte(x.open))
 		if !ok {
@@ -140,15 +140,25 @@ func (x parameters) call(p *Parser, text []byte) (c call, err error) {
 			return c, fmt.Errorf("%.60q is no parameter's name", header)
 		}
 		var value string
-		value, rest = x.value(tail, &c)
+		if value, rest, found = x.value(tail, &c); !found && p.ending != closingTag {
+			return c, errors.New("no " + x.shut)
+		}
 		if err := args.add(p.types.typed(c.name, name, value, marked, &c), name); err != nil {
 			return c, err
 		}
 	}
 }
 
+// cutOff is an error where the text ends: parameters may be missing.
+func (p *Parser) cutOff() error {
+	if p.ending == endOfText {
+		return errors.New("the call breaks off")
+	}
+	return nil
+}
+
 // value ends with its closing tag, or where the next parameter begins, or with the text.
-func (x parameters) value(text []byte, c *call) (string, []byte) {
+func (x parameters) value(text []byte, c *call) (value string, rest []byte, closed bool) {
 	end, after := len(text), len(text)
 	if at := bytes.Index(text, []byte(x.shut)); at >= 0 {
 		end, after = at, at+len(x.shut)
@@ -159,11 +169,11 @@ func (x parameters) value(text []byte, c *call) (string, []byte) {
 	if after == end {
 		c.repairs = append(c.repairs, repair.MissingClosingTag)
 	}
-	value := string(text[:end])
+	value = string(text[:end])
 	if x.trim {
 		value = strings.TrimSuffix(strings.TrimPrefix(value, "\n"), "\n")
 	}
-	return value, text[after:]
+	return value, text[after:], after > end
 }
 
 // attributes reads a parameter's name and what string="..." says of it.
@@ -209,7 +219,7 @@ func glmCall(p *Parser, text []byte) (c call, err error) {
 		rest = bytes.TrimLeft(rest, space)
 		if len(rest) == 0 {
 			c.arguments = args.object()
-			return c, nil
+			return c, p.cutOff()
 		}
 		var name, value string
 		if name, rest, err = enclosed(rest, "<arg_key>", "</arg_key>"); err != nil {
