@@ -104,11 +104,11 @@ def variables(conversation):
 def main():
     fetch()
     rows = {}
-    for path in sorted(CACHE.glob("*/*.jinja")):
+    for path in [OUT / "agent.jinja", *sorted(CACHE.glob("*/*.jinja"))]:
         source = path.read_bytes()
         template = source.decode()
         results = [render(template, variables(c)) for c in CONVERSATIONS.values()]
-        rows[str(path.relative_to(CACHE))] = {"sha256": hashlib.sha256(source).hexdigest(), "results": results}
+        rows[path.name if path.parent == OUT else str(path.relative_to(CACHE))] = {"sha256": hashlib.sha256(source).hexdigest(), "results": results}
     OUT.mkdir(exist_ok=True)
     inputs = {"now": NOW, "conversations": [{"name": n, "variables": variables(c)} for n, c in CONVERSATIONS.items()]}
     (OUT / "conversations.json").write_text(json.dumps(inputs, ensure_ascii=False, indent=1) + "\n")

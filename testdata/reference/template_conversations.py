@@ -58,7 +58,22 @@ NUMBERS = ("search", {"query": "", "filters": {"tags": [], "year": None, "deep":
                       "list": [1, -0.0, 1e-07, 1.5, 12345678901234567890123, True, False, None, [], [[]]]})
 WEIRD = "tabs\tand\nnewlines\r\n \u2028 \u00a0 emoji 👩‍👩‍👧 e\u0301 <|im_end|> </s> {{ x }} {% if %} \\n 'q' \"Q\" & < >"
 
+RESULT = '{"items": [{"id": 17, "title": "A title & more", "tags": ["x", "y"], "score": 0.75}], "next": null, "took_ms": 12}'
+
+
+def agent(rounds):
+    """A system message and rounds of question, call, result, answer."""
+    messages = [system("You are an agent with many tools. Think before you call one. " * 5)]
+    for i in range(rounds):
+        call = (f"tool_{i:02}", {"z_first": f"argument number {i} with some text", "a_second": i, "flag": i % 2 == 0})
+        messages += [user(f"Question number {i}: find what is asked for in some sixty characters of text."),
+                     assistant("", call, reasoning_content="The tool that fits is clear." * 3), tool(RESULT, 0, f"tool_{i:02}"),
+                     assistant("The answer is in the first item. " * 4)]
+    return messages
+
+
 CONVERSATIONS = {
+    "agent": {"messages": agent(7) + [user("And now?")], "tools": MANY, "add_generation_prompt": True},
     "user": {"messages": [user("Hi")], "add_generation_prompt": True},
     "system": {"messages": [system("Be brief."), user("Hi"), assistant("Hello!"), user("  2 + 2 = 4?\n")], "add_generation_prompt": True},
     "no generation prompt": {"messages": [user("Hi"), assistant("Hello!\n"), user("Bye"), assistant("  Bye ")]},

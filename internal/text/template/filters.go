@@ -24,7 +24,9 @@ func filterNamed(name string) filter {
 	case "abs":
 		return absFilter
 	case "attr":
-		return func(r *run, v value, a *args) value { return r.attrFilter(v, r.string(a.bind(r, "attr", 1, "name")[0])) }
+		return func(r *run, v value, a *args) value {
+			return r.attrFilter(v, r.string(a.bind(r, "attr", 1, "name")[0]))
+		}
 	case "batch":
 		return batchFilter
 	case "count", "length":

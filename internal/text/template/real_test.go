@@ -107,48 +107,107 @@ func (r result) equal(other result) bool {
 	return r.SHA256 == other.SHA256 && r.Error == other.Error && slices.Equal(r.Spans, other.Spans)
 }
 
-func TestRealTemplatesRenderAsInTransformers(t *testing.T) {
-	dir := templatesDir(t)
-	var goldens map[string]struct {
-		SHA256  string
-		Results []result
-	}
+// ownTemplate stands in the repository, beside the golden file.
+const ownTemplate = "agent.jinja"
+
+type golden struct {
+	SHA256  string
+	Results []result
+}
+
+func goldens(tb testing.TB) map[string]golden {
+	tb.Helper()
+	all := map[string]golden{}
 	data, err := os.ReadFile(filepath.Join(goldenDir, "real_golden.json"))
 	if err == nil {
-		err = json.Unmarshal(data, &goldens)
+		err = json.Unmarshal(data, &all)
 	}
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	inputs := conversations(t)
-	if len(goldens) < 30 || len(inputs) < 12 {
-		t.Fatalf("the golden files hold too little: %d templates, %d conversations", len(goldens), len(inputs))
+	return all
+}
+
+// compare renders all conversations and returns how many results differ from the golden ones.
+func compare(t *testing.T, file, name string, want golden, inputs []conversation) int {
+	t.Helper()
+	source, err := os.ReadFile(file)
+	if err != nil {
+		t.Error(err)
+		return len(inputs)
 	}
-	renders, wrong := 0, 0
-	for name, golden := range goldens {
-		source, err := os.ReadFile(filepath.Join(dir, name))
+	if sum := sha256.Sum256(source); hex.EncodeToString(sum[:]) != want.SHA256 || len(want.Results) != len(inputs) {
+		t.Errorf("%s or the conversations are not what the golden file was made from", name)
+		return len(inputs)
+	}
+	compiled, compileErr := Compile(name, string(source))
+	wrong := 0
+	for i, c := range inputs {
+		var text string
+		var spans []Span
+		err := compileErr
+		if err == nil {
+			text, spans, err = compiled.Render(c.values)
+		}
+		if got := fold(text, spans, err); !got.equal(want.Results[i]) {
+			wrong++
+			t.Errorf("%s, conversation %q: got %v, want %v\n%v", name, c.name, got, want.Results[i], err)
+		}
+	}
+	return wrong
+}
+
+func TestOwnTemplateRendersAsInTransformers(t *testing.T) {
+	compare(t, filepath.Join(goldenDir, ownTemplate), ownTemplate, goldens(t)[ownTemplate], conversations(t))
+}
+
+func TestRealTemplatesRenderAsInTransformers(t *testing.T) {
+	dir := templatesDir(t)
+	all, inputs := goldens(t), conversations(t)
+	delete(all, ownTemplate)
+	if len(all) < 30 || len(inputs) < 12 {
+		t.Fatalf("the golden files hold too little: %d templates, %d conversations", len(all), len(inputs))
+	}
+	wrong := 0
+	for name, want := range all {
+		wrong += compare(t, filepath.Join(dir, name), name, want, inputs)
+	}
+	t.Logf("%d of %d renders of %d templates are equal", len(all)*len(inputs)-wrong, len(all)*len(inputs), len(all))
+}
+
+// BenchmarkRender renders 40 tools and 30 messages; testdata/reference/time_template.py takes jinja2's time. The
+// folder of -reference adds the vendors' templates.
+func BenchmarkRender(b *testing.B) {
+	files := []string{filepath.Join(goldenDir, ownTemplate)}
+	if *reference != "" {
+		more, err := filepath.Glob(filepath.Join(*reference, "*", "*.jinja"))
 		if err != nil {
-			t.Error(err)
-			continue
+			b.Fatal(err)
 		}
-		if sum := sha256.Sum256(source); hex.EncodeToString(sum[:]) != golden.SHA256 {
-			t.Errorf("%s is not the template that the golden file was made from", name)
-			continue
-		}
-		compiled, compileErr := Compile(name, string(source))
-		for i, c := range inputs {
-			var text string
-			var spans []Span
-			err := compileErr
-			if err == nil {
-				text, spans, err = compiled.Render(c.values)
-			}
-			renders++
-			if got, want := fold(text, spans, err), golden.Results[i]; !got.equal(want) {
-				wrong++
-				t.Errorf("%s, conversation %q: got %v, want %v\n%v", name, c.name, got, want, err)
-			}
+		files = append(files, more...)
+	}
+	var agent conversation
+	for _, c := range conversations(b) {
+		if c.name == "agent" {
+			agent = c
 		}
 	}
-	t.Logf("%d of %d renders of %d templates are equal", renders-wrong, renders, len(goldens))
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			b.Fatal(err)
+		}
+		compiled, err := Compile(file, string(source))
+		if err != nil {
+			continue // jinja2 refuses some of the vendors' too
+		}
+		b.Run(filepath.Base(file), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, _, err := compiled.Render(agent.values); err != nil {
+					b.Skip(err)
+				}
+			}
+		})
+	}
 }

@@ -58,6 +58,14 @@ func (r *run) stringMethod(s, name string, a *args) value {
 
 // changeCase follows Unicode's special rules, where one letter becomes two or a sigma ends a word.
 func changeCase(s, name string) string {
+	if isASCII(s) {
+		switch name {
+		case "upper":
+			return strings.ToUpper(s)
+		case "lower", "casefold":
+			return strings.ToLower(s)
+		}
+	}
 	switch name {
 	case "upper":
 		return cases.Upper(language.Und).String(s)
@@ -102,6 +110,15 @@ func changeCase(s, name string) string {
 		i = end
 	}
 	return b.String()
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // titleOf is one character as it begins a word.
