@@ -12,13 +12,13 @@ import json, sys
 print(next(a["path"] for a in json.load(sys.stdin) if a["name"] == "SmolLM2-135M-Instruct"))')
 
 # The templates that make_chatml.py renders are hone's own.
-go test -count=1 ./internal/text/render -run TestPromptEqualsTemplate -update >/dev/null
+go test -count=1 ./internal/text/render -run TestPromptEqualsTemplate -update
 scripts=$(git ls-files '*/make_*.py')
 for script in $scripts; do
 	echo "== $script"
 	"$python" "$script" "$model"
 done
-changed=$(for script in $scripts; do git status --porcelain -- "$(dirname "$script")"; done)
+changed=$(git status --porcelain -- $(dirname $scripts | sort -u))
 if [ -n "$changed" ]; then
 	git --no-pager diff --stat
 	echo "made anew, these differ from what is committed:" "$changed" >&2
