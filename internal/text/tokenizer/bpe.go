@@ -5,9 +5,10 @@ import (
 	"unicode/utf8"
 )
 
-// model turns a piece of text into tokens.
+// model turns a piece of text into tokens. Where the piece is ordinary, special tokens are none of them: a vocabulary
+// may well hold "</s>" as a token like any other.
 type model interface {
-	appendPiece(ids []int32, piece string) []int32
+	appendPiece(ids []int32, piece string, ordinary bool) []int32
 }
 
 type merge struct {
@@ -34,51 +35,55 @@ type bpe struct {
 	lone         int32 // symbols from here on are characters without a token, which merges still go by
 	loneChars    []rune
 	cutAtMeta    bool   // no merge joins "▁" to what is before it
-	skip         []bool // tokens that text must not yield
+	special      []bool // tokens that ordinary text must not yield
+	reachable    bool   // a special token can come out of merging
 
-	cache pieceCache
+	caches [2]pieceCache // for trusted and for ordinary text
 }
 
 const meta = "▁" // SentencePiece's visible space, U+2581
 
 // appendPiece appends the ids of one piece.
-func (b *bpe) appendPiece(ids []int32, piece string) []int32 {
+func (b *bpe) appendPiece(ids []int32, piece string, ordinary bool) []int32 {
+	ordinary = ordinary && b.reachable
 	if !b.cutAtMeta {
-		return b.appendPart(ids, piece)
+		return b.appendPart(ids, piece, ordinary)
 	}
 	// Merging these parts on their own comes to the same, and words repeat where whole texts do not.
 	start := 0
 	for i := 1; i < len(piece); i++ {
 		if piece[i] == meta[0] && strings.HasPrefix(piece[i:], meta) && !strings.HasSuffix(piece[:i], meta) {
-			ids = b.appendPart(ids, piece[start:i])
+			ids = b.appendPart(ids, piece[start:i], ordinary)
 			start = i
 		}
 	}
-	return b.appendPart(ids, piece[start:])
+	return b.appendPart(ids, piece[start:], ordinary)
 }
 
-func (b *bpe) appendPart(ids []int32, piece string) []int32 {
+func (b *bpe) appendPart(ids []int32, piece string, ordinary bool) []int32 {
 	if b.ignoreMerges {
-		if id, ok := b.ids[piece]; ok && !b.skips(id) {
+		if id, ok := b.ids[piece]; ok && !(ordinary && b.special[id]) {
 			return append(ids, id)
 		}
 	}
-	if b.byBytes && len(piece) == 1 {
+	if b.byBytes && len(piece) == 1 && !ordinary {
 		if id := b.bytes[piece[0]]; id >= 0 {
 			return append(ids, id)
 		}
 		return ids
 	}
-	if known, ok := b.cache.get(piece); ok {
+	cache := &b.caches[0]
+	if ordinary {
+		cache = &b.caches[1]
+	}
+	if known, ok := cache.get(piece); ok {
 		return append(ids, known...)
 	}
 	start := len(ids)
-	ids = b.appendMerged(ids, piece)
-	b.cache.put(piece, ids[start:])
+	ids = b.appendMerged(ids, piece, ordinary)
+	cache.put(piece, ids[start:])
 	return ids
 }
-
-func (b *bpe) skips(id int32) bool { return int(id) < len(b.skip) && b.skip[id] }
 
 // symbol is a node of the linked list that a piece is while it is merged; prev and next are indices, -1 at the ends.
 type symbol struct {
@@ -90,7 +95,7 @@ const merged = -1 // id of a symbol that its left neighbour has taken in
 
 // symbols is the piece before merging. A byte without a token is left out, so that its neighbours can join: Hugging
 // Face's order.
-func (b *bpe) symbols(piece string) []symbol {
+func (b *bpe) symbols(piece string, ordinary bool) []symbol {
 	out := make([]symbol, 0, len(piece))
 	add := func(id int32) {
 		if id >= 0 {
@@ -100,10 +105,12 @@ func (b *bpe) symbols(piece string) []symbol {
 	}
 	if b.byBytes {
 		for i := range len(piece) {
-			add(b.bytes[piece[i]])
+			if id := b.bytes[piece[i]]; id >= 0 && !(ordinary && b.special[id]) {
+				add(id)
+			}
 		}
 	} else {
-		b.characters(piece, add)
+		b.characters(piece, ordinary, add)
 	}
 	if len(out) > 0 {
 		out[len(out)-1].next = -1
@@ -113,13 +120,13 @@ func (b *bpe) symbols(piece string) []symbol {
 
 // characters adds the symbols of a piece's characters. An unknown waits for the next known character before it is
 // added, even over bytes that stand in for others: the vendor's order.
-func (b *bpe) characters(piece string, add func(int32)) {
+func (b *bpe) characters(piece string, ordinary bool, add func(int32)) {
 	unknown := int32(-1)
 	for i, size := 0, 0; i < len(piece); i += size {
 		var r rune
 		r, size = utf8.DecodeRuneInString(piece[i:])
 		id, ok := b.chars[r]
-		if ok && (r != utf8.RuneError || size == 3) && !b.skips(id) {
+		if ok && (r != utf8.RuneError || size == 3) && !(ordinary && int(id) < len(b.special) && b.special[id]) {
 			add(unknown)
 			unknown = -1
 			add(id)
@@ -150,14 +157,14 @@ func (b *bpe) spelled(char string) bool {
 
 // appendMerged merges one piece. A queue of candidates makes it O(n log n) in the length of the piece, which matters for
 // text without spaces (base64, CJK).
-func (b *bpe) appendMerged(ids []int32, piece string) []int32 {
-	symbols := b.symbols(piece)
+func (b *bpe) appendMerged(ids []int32, piece string, ordinary bool) []int32 {
+	symbols := b.symbols(piece, ordinary)
 	if len(symbols) == 0 {
 		return ids
 	}
 	queue := make(queue, 0, len(symbols))
 	for i := range symbols {
-		b.enqueue(&queue, symbols, int32(i))
+		b.enqueue(&queue, symbols, ordinary, int32(i))
 	}
 	for len(queue) > 0 {
 		c := queue.pop()
@@ -175,8 +182,8 @@ func (b *bpe) appendMerged(ids []int32, piece string) []int32 {
 		if left.next >= 0 {
 			symbols[left.next].prev = c.at
 		}
-		b.enqueue(&queue, symbols, left.prev)
-		b.enqueue(&queue, symbols, c.at)
+		b.enqueue(&queue, symbols, ordinary, left.prev)
+		b.enqueue(&queue, symbols, ordinary, c.at)
 	}
 	for i := int32(0); i >= 0; i = symbols[i].next {
 		ids = b.appendSymbol(ids, symbols[i].id)
@@ -200,11 +207,11 @@ func (b *bpe) appendSymbol(ids []int32, id int32) []int32 {
 }
 
 // enqueue queues the merge of symbol at with its right neighbour, if there is one.
-func (b *bpe) enqueue(q *queue, symbols []symbol, at int32) {
+func (b *bpe) enqueue(q *queue, symbols []symbol, ordinary bool, at int32) {
 	if at < 0 || symbols[at].next < 0 {
 		return
 	}
-	if m, ok := b.merges[pairKey(symbols[at].id, symbols[symbols[at].next].id)]; ok && !b.skips(m.id) {
+	if m, ok := b.merges[pairKey(symbols[at].id, symbols[symbols[at].next].id)]; ok && !(ordinary && b.special[m.id]) {
 		q.push(candidate{m, at})
 	}
 }

@@ -20,12 +20,12 @@ func (b *builder) buildModel(t *Tokenizer, p part, v vocabulary) {
 		return
 	}
 	if v.kind == "Unigram" {
-		u := newUnigram(v.tokens, v.scores, t.special)
-		u.unknown, u.fallback, u.bytes = int32(*v.UnkID), v.ByteFallback, byteTokens(v.ids)
+		u := newUnigram(v.tokens, v.scores)
+		u.unknown, u.fallback, u.bytes, u.special = int32(*v.UnkID), v.ByteFallback, byteTokens(v.ids), t.special
 		t.model = u
 		return
 	}
-	m := &bpe{ids: v.ids, unknown: unknown, fuse: v.FuseUnk, ignoreMerges: v.IgnoreMerges, skip: t.special}
+	m := &bpe{ids: v.ids, unknown: unknown, fuse: v.FuseUnk, ignoreMerges: v.IgnoreMerges, special: t.special}
 	merges, err := mergesOf(v.merges, v.ids, true)
 	if err != nil {
 		b.fail(part{path: "model.merges"}, "%w", err)
@@ -34,15 +34,17 @@ func (b *builder) buildModel(t *Tokenizer, p part, v vocabulary) {
 	m.merges = merges
 	if n := len(t.stages); n > 0 && !v.ByteFallback && onlyLast(t.stages) {
 		m.useBytes(v.tokens)
+		m.findReachable()
 		if unknown < 0 || m.complete() {
 			t.stages = t.stages[:n-1]
 			t.model = m
 			return
 		}
-		m = &bpe{ids: v.ids, merges: merges, unknown: unknown, fuse: v.FuseUnk, ignoreMerges: v.IgnoreMerges, skip: t.special}
+		m = &bpe{ids: v.ids, merges: merges, unknown: unknown, fuse: v.FuseUnk, ignoreMerges: v.IgnoreMerges, special: t.special}
 	}
 	m.useChars(v.tokens, v.merges)
 	m.fallback, m.bytes = v.ByteFallback, byteTokens(v.ids)
+	m.findReachable()
 	t.model = m
 }
 
@@ -97,7 +99,7 @@ func (m *bpe) useBytes(tokens []string) {
 	}
 	for id, token := range tokens {
 		text, ok := a.decode(token)
-		if !ok || token == "" || m.skips(int32(id)) {
+		if !ok || token == "" {
 			continue
 		}
 		ids[text] = int32(id)
@@ -106,6 +108,23 @@ func (m *bpe) useBytes(tokens []string) {
 		}
 	}
 	m.ids = ids
+}
+
+// findReachable looks whether text without an added token can yield a special one all the same.
+func (m *bpe) findReachable() {
+	isSpecial := func(id int32) bool { return id >= 0 && int(id) < len(m.special) && m.special[id] }
+	for _, merge := range m.merges {
+		m.reachable = m.reachable || isSpecial(merge.id)
+	}
+	for _, id := range m.chars {
+		m.reachable = m.reachable || isSpecial(id)
+	}
+	for _, id := range m.bytes {
+		m.reachable = m.reachable || m.byBytes && isSpecial(id)
+	}
+	for _, id := range m.ids {
+		m.reachable = m.reachable || m.ignoreMerges && isSpecial(id)
+	}
 }
 
 // complete reports whether every byte that UTF-8 uses has a token.

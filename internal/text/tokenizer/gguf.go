@@ -144,8 +144,9 @@ func (t *Tokenizer) byteLevel(o Options) error {
 	if err != nil {
 		return badVocabulary("%v", err)
 	}
-	m := &bpe{merges: merges, unknown: -1, ignoreMerges: pre.ignoreMerges, skip: t.special}
+	m := &bpe{merges: merges, unknown: -1, ignoreMerges: pre.ignoreMerges, special: t.special}
 	m.useBytes(t.tokens)
+	m.findReachable()
 	t.model = m
 	t.useByteDecoder()
 	return nil
@@ -157,7 +158,7 @@ func (t *Tokenizer) sentencePiece(o Options, types []int32) error {
 	if len(o.Scores) != len(o.Tokens) {
 		return badVocabulary("%d scores for %d tokens", len(o.Scores), len(o.Tokens))
 	}
-	m := &bpe{ids: t.ids, chars: map[rune]int32{}, unknown: -1, skip: t.special, lone: int32(len(o.Tokens))}
+	m := &bpe{ids: t.ids, chars: map[rune]int32{}, unknown: -1, special: t.special, lone: int32(len(o.Tokens))}
 	for id, kind := range types {
 		if kind == TypeUnknown {
 			m.unknown = int32(id)
@@ -203,6 +204,7 @@ func (t *Tokenizer) sentencePiece(o Options, types []int32) error {
 			}
 		}
 	}
+	m.findReachable()
 	t.model = m
 	t.normalize = func(text string) string {
 		text = strings.ReplaceAll(text, " ", meta)

@@ -9,7 +9,11 @@
 // through EncodeParts: it can never yield a special token. Only a renderer's own template text may use Encode or ID.
 package tokenizer
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
 // Token types, numbered as in GGUF's tokenizer.ggml.token_type.
 const (
@@ -90,6 +94,9 @@ func (m mask) touches(start, end int) bool {
 	return false
 }
 
+// any reports whether some of the text is ordinary.
+func (m mask) any() bool { return m.ordinary || len(m.spans) > 0 }
+
 // from is m for the text that begins at start.
 func (m mask) from(start int) mask {
 	out := mask{whole: m.whole, ordinary: m.ordinary}
@@ -129,8 +136,7 @@ func (t *Tokenizer) appendSection(ids []int32, text string, first bool, m mask) 
 			if len(m.spans) > 0 && t.normalized != nil {
 				return t.appendSeams(ids, text, first, m)
 			}
-			// Where the front was stripped, the vendor holds that the text no longer begins the input.
-			first = first && !strings.HasSuffix(text, normal)
+			first = first && keepsFront(text, normal)
 		}
 	}
 	added := t.normalized
@@ -142,9 +148,20 @@ func (t *Tokenizer) appendSection(ids []int32, text string, first bool, m mask) 
 			ids = append(ids, f.id)
 			return
 		}
-		ids = t.appendPieces(ids, 0, normal[f.start:f.end], first && f.start == 0)
+		ids = t.appendPieces(ids, 0, normal[f.start:f.end], first && f.start == 0, m.any())
 	})
 	return ids
+}
+
+// keepsFront reports whether a text's first character is still there after normalising. If not, the vendor holds that
+// the text no longer begins the input.
+func keepsFront(text, normal string) bool {
+	r, _ := utf8.DecodeRuneInString(text)
+	if !unicode.IsSpace(r) && !unicode.IsControl(r) && !unicode.IsMark(r) {
+		return true
+	}
+	n, _ := utf8.DecodeRuneInString(normal)
+	return n == r || unicode.IsSpace(n) || strings.HasPrefix(normal, meta)
 }
 
 // appendSeams encodes a section part by part, because after normalising it is no longer known which text is ordinary.
@@ -164,12 +181,12 @@ func (t *Tokenizer) appendSeams(ids []int32, text string, first bool, m mask) []
 	return ids
 }
 
-func (t *Tokenizer) appendPieces(ids []int32, stage int, text string, first bool) []int32 {
+func (t *Tokenizer) appendPieces(ids []int32, stage int, text string, first, ordinary bool) []int32 {
 	if stage == len(t.stages) {
-		return t.model.appendPiece(ids, text)
+		return t.model.appendPiece(ids, text, ordinary)
 	}
 	t.stages[stage].split(text, first, func(piece string, first bool) {
-		ids = t.appendPieces(ids, stage+1, piece, first)
+		ids = t.appendPieces(ids, stage+1, piece, first, ordinary)
 	})
 	return ids
 }

@@ -60,7 +60,7 @@ func TestMergesEqualTheNaiveWay(t *testing.T) {
 	tok := byteTokenizer(t)
 	rapid.Check(t, func(t *rapid.T) {
 		piece := rapid.StringMatching(`[abc ]{1,40}`).Draw(t, "piece")
-		got := tok.model.(*bpe).appendMerged(nil, piece)
+		got := tok.model.(*bpe).appendMerged(nil, piece, false)
 		if want := naiveMerges(tok, piece); !slices.Equal(got, want) {
 			t.Fatalf("%q: got %v, want %v", piece, got, want)
 		}

@@ -10,10 +10,11 @@ type unigram struct {
 	find     *trie
 	scores   []float64
 	unknown  int32
-	penalty  float64    // score of an unknown character
-	bytes    [256]int32 // tokens of single bytes, -1 where there is none
-	fallback bool       // bytes stand in for unknown text
-	cache    pieceCache
+	penalty  float64       // score of an unknown character
+	bytes    [256]int32    // tokens of single bytes, -1 where there is none
+	fallback bool          // bytes stand in for unknown text
+	special  []bool        // tokens that ordinary text must not yield
+	caches   [2]pieceCache // for trusted and for ordinary text
 }
 
 // ending is the best way to reach a place in the text.
@@ -23,17 +24,21 @@ type ending struct {
 	id    int32
 }
 
-func (u *unigram) appendPiece(ids []int32, piece string) []int32 {
-	if known, ok := u.cache.get(piece); ok {
+func (u *unigram) appendPiece(ids []int32, piece string, ordinary bool) []int32 {
+	cache := &u.caches[0]
+	if ordinary {
+		cache = &u.caches[1]
+	}
+	if known, ok := cache.get(piece); ok {
 		return append(ids, known...)
 	}
 	start := len(ids)
-	ids = u.appendBest(ids, piece)
-	u.cache.put(piece, ids[start:])
+	ids = u.appendBest(ids, piece, ordinary)
+	cache.put(piece, ids[start:])
 	return ids
 }
 
-func (u *unigram) appendBest(ids []int32, piece string) []int32 {
+func (u *unigram) appendBest(ids []int32, piece string, ordinary bool) []int32 {
 	best := make([]ending, len(piece)+1)
 	for i := range best {
 		best[i].start = -1
@@ -52,7 +57,7 @@ func (u *unigram) appendBest(ids []int32, piece string) []int32 {
 				break
 			}
 			end++
-			if id := u.find.values[node]; id >= 0 {
+			if id := u.find.values[node]; id >= 0 && !(ordinary && u.special[id]) {
 				reach(start, end, best[start].score+u.scores[id], id)
 				known = known || end == start+size
 			}
@@ -79,14 +84,14 @@ func (u *unigram) appendBest(ids []int32, piece string) []int32 {
 		if i > 0 {
 			end = path[i-1].start
 		}
-		ids = u.appendUnknown(ids, piece[start:end])
+		ids = u.appendUnknown(ids, piece[start:end], ordinary)
 	}
 	return ids
 }
 
 // appendUnknown appends a run of unknown characters: its bytes, or one token for all of it.
-func (u *unigram) appendUnknown(ids []int32, text string) []int32 {
-	if id, n := u.find.longest(text); n == len(text) {
+func (u *unigram) appendUnknown(ids []int32, text string, ordinary bool) []int32 {
+	if id, n := u.find.longest(text); n == len(text) && !(ordinary && u.special[id]) {
 		return append(ids, id) // it is a token after all, only a bad one
 	}
 	if u.fallback {
@@ -108,12 +113,12 @@ func (u *unigram) appendUnknown(ids []int32, text string) []int32 {
 // unknownPenalty is how much worse than the worst token an unknown character is.
 const unknownPenalty = 10
 
-func newUnigram(tokens []string, scores []float64, skip []bool) *unigram {
+func newUnigram(tokens []string, scores []float64) *unigram {
 	u := &unigram{scores: scores, penalty: math.Inf(1)}
 	ids := make(map[string]int32, len(tokens))
 	for id, token := range tokens {
 		u.penalty = min(u.penalty, scores[id])
-		if token != "" && !skip[id] {
+		if token != "" {
 			ids[token] = int32(id)
 		}
 	}
