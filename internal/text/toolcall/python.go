@@ -32,10 +32,10 @@ func pythonCalls(text []byte, separators string) []part {
 		c, err := r.call()
 		end := r.at
 		if err != nil {
-			end = endOfBad(text, at)
+			end = endOfBad(text, at, separators)
 		} else if rest := bytes.TrimLeft(text[end:], " \t\r"); len(rest) > 0 && strings.IndexByte(separators+"],\n", rest[0]) < 0 {
 			err = fmt.Errorf("something follows the call: %.40q", rest)
-			end = endOfBad(text, end)
+			end = endOfBad(text, end, separators)
 		}
 		parts = append(parts, whole(end-at, c, err)...)
 		at = end
@@ -43,20 +43,36 @@ func pythonCalls(text []byte, separators string) []part {
 	return parts
 }
 
-// endOfBad is where a bad call ends: behind the bracket that closes its first one, and else at the end of the line.
-func endOfBad(text []byte, at int) int {
-	s := scanner{at: at, python: true}
-	line := len(text)
-	if next := bytes.IndexByte(text[at:], '\n'); next >= 0 {
-		line = at + next
+// endOfBad is where a bad call ends: before the separator or bracket behind it, and where its own brackets or strings do
+// not close, at the end of the line.
+func endOfBad(text []byte, at int, separators string) int {
+	for end := at; end < len(text); end++ {
+		switch c := text[end]; {
+		case strings.IndexByte(separators+"]", c) >= 0 && end > at:
+			return end
+		case c == '(' || c == '[' || c == '{':
+			s := scanner{at: end, python: true}
+			next, ok := s.balanced(text, true)
+			if !ok {
+				return endOfLine(text, at)
+			}
+			end = next - 1
+		case c == '"' || c == '\'':
+			r := pythonReader{text: text, at: end}
+			if _, err := r.str(false); err != nil {
+				return endOfLine(text, at)
+			}
+			end = r.at - 1
+		}
 	}
-	if open := bytes.IndexByte(text[at:], '('); open < 0 || at+open > line {
-		return line
+	return len(text)
+}
+
+func endOfLine(text []byte, at int) int {
+	if line := bytes.IndexByte(text[at:], '\n'); line > 0 {
+		return at + line
 	}
-	if end, ok := s.balanced(text, true); ok {
-		return end
-	}
-	return line
+	return len(text)
 }
 
 // pythonReader turns Python's literals into JSON.

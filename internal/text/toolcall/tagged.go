@@ -205,6 +205,9 @@ func (t *tagged) settle(p *Parser, parts []part, shut int) {
 
 // giveUp settles as little of a bad call as can be, so that a good one behind it is found.
 func (t *tagged) giveUp(p *Parser, parts []part) bool {
+	if t.endInString(p) {
+		return true
+	}
 	end := t.nested
 	if t.fallback > 0 && (end == 0 || t.fallback < end) {
 		end = t.fallback
@@ -223,11 +226,25 @@ func (t *tagged) giveUp(p *Parser, parts []part) bool {
 	return true
 }
 
+// endInString settles a call that ends with a tag which seemed to stand in a string, as it does where a string holds a
+// line break and JSON is mended.
+func (t *tagged) endInString(p *Parser) bool {
+	if t.fallback == 0 {
+		return false
+	}
+	parts := t.read(p, p.rest()[len(t.open):t.fallback-len(t.shut)], closingTag)
+	if !goodPart(parts) || !p.retry() {
+		return false
+	}
+	t.settle(p, parts, len(t.shut))
+	return true
+}
+
 // breakOff settles a call that the text ends in. A body that is whole is a call, though flagged.
 func (t *tagged) breakOff(p *Parser) {
 	rest := p.rest()
 	parts := t.read(p, rest[len(t.open):], endOfText)
-	if !goodPart(parts) && t.giveUp(p, parts) {
+	if t.endInString(p) || !goodPart(parts) && t.giveUp(p, parts) {
 		return
 	}
 	p.unterminated(t.shut)

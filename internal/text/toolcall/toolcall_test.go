@@ -59,7 +59,7 @@ func checkMarkup(t failer, f Format, raw string) {
 	for _, mark := range []string{"<tool_call>", "</tool_call>", "<minimax:tool_call>", "</minimax:tool_call>", "<function_calls>", "</function_calls>",
 		dsSection, dsSectionEnd, kimiSection, kimiSectionEnd, "<" + dsml + "tool_calls>", "</" + dsml + "tool_calls>",
 		"<" + dsml + "function_calls>", "</" + dsml + "function_calls>", "<|tool_call_start|>", "<|tool_call_end|>",
-		"<|python_start|>", "<|python_end|>", mistralMark, "functools"} {
+		"<|python_tag|>", "<|python_start|>", "<|python_end|>", mistralMark, "functools"} {
 		rest = strings.ReplaceAll(rest, mark, "")
 	}
 	rest = strings.Trim(rest, " \t\r\n[],;")

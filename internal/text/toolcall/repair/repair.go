@@ -57,7 +57,10 @@ const (
 // Object returns the JSON object in a text and what was put right. An object that is valid JSON comes back as it is,
 // without what surrounds it; a repeated key is an error in it too. The error says why there is none.
 func Object(text string) (object string, repairs []Kind, err error) {
-	return decode(text, maxDecode)
+	if object, repairs, err = decode(text, maxDecode); err != nil {
+		return "", nil, err
+	}
+	return object, repairs, nil
 }
 
 func decode(text string, decodes int) (string, []Kind, error) {
@@ -115,35 +118,34 @@ func unfence(text string) (string, bool) {
 	return body, strings.HasPrefix(body, "{")
 }
 
-// find mends the first object in the text that can be.
+// find mends the first object in the text that can be. Where none can, the error is the first one's.
 func find(text string) (string, []Kind, error) {
-	err := errors.New("no object begins in it")
+	var first error
 	at := 0
 	for range maxStarts {
 		next := strings.IndexByte(text[at:], '{')
 		if next < 0 {
-			return "", nil, err
+			break
 		}
 		at += next
-		before := strings.TrimSpace(text[:at])
-		if strings.HasSuffix(before, "[") || strings.HasSuffix(before, ":") && strings.ContainsAny(before, `{"'`) {
-			return "", nil, errors.New("the object is part of another value")
-		}
 		m := mender{text: text, at: at}
-		object, failed := m.object()
-		if failed == nil {
-			kinds, failed := m.around(before)
-			if failed != nil {
-				return "", nil, failed
+		before := strings.TrimSpace(text[:at])
+		object, err := m.objectBehind(before)
+		if err == nil {
+			if err := m.around(before); err != nil {
+				return "", nil, err
 			}
-			return object, kinds, nil
+			return object, m.kinds, nil
 		}
-		if at == 0 || err.Error() == "no object begins in it" {
-			err = failed
+		if first == nil {
+			first = err
 		}
 		at++
 	}
-	return "", nil, err
+	if first == nil {
+		first = errors.New("no object begins in it")
+	}
+	return "", nil, first
 }
 
 // mender copies an object and mends it on the way.
@@ -161,6 +163,14 @@ func (m *mender) did(k Kind) {
 	}
 }
 
+// objectBehind is object, unless what stands before it makes it a part of something else.
+func (m *mender) objectBehind(before string) (string, error) {
+	if strings.HasSuffix(before, "[") || strings.HasSuffix(before, ":") && strings.ContainsAny(before, `{"'`) {
+		return "", errors.New("the object is part of another value")
+	}
+	return m.object()
+}
+
 func (m *mender) object() (string, error) {
 	if err := m.value(); err != nil {
 		return "", err
@@ -172,7 +182,7 @@ func (m *mender) object() (string, error) {
 }
 
 // around judges what surrounds the object: closing brackets too many, prose, or a second object, which is refused.
-func (m *mender) around(before string) ([]Kind, error) {
+func (m *mender) around(before string) error {
 	rest := strings.TrimSpace(m.text[m.at:])
 	if trimmed := strings.TrimLeft(rest, "}] \t\r\n"); len(trimmed) < len(rest) {
 		m.did(ExtraCloser)
@@ -181,13 +191,13 @@ func (m *mender) around(before string) ([]Kind, error) {
 	if next := strings.IndexByte(rest, '{'); next >= 0 {
 		second := mender{text: rest, at: next}
 		if _, err := second.object(); err == nil {
-			return nil, errors.New("there are two objects")
+			return errors.New("there are two objects")
 		}
 	}
 	if before != "" || rest != "" {
 		m.did(Prose)
 	}
-	return m.kinds, nil
+	return nil
 }
 
 func (m *mender) value() error {
@@ -216,12 +226,13 @@ func (m *mender) composite(open byte) error {
 	m.out = append(m.out, open)
 	m.at++
 	comma, mark := true, 0 // mark is where the last comma stands in out
+	end := m.at            // of the last member
 	for first := true; ; first = false {
 		if err := m.blank(); err != nil {
 			return err
 		}
 		switch {
-		case m.at == len(m.text), !first && m.text[m.at] != closer && strings.IndexByte("}]", m.text[m.at]) >= 0:
+		case m.at == len(m.text), m.text[m.at] != closer && strings.IndexByte("}]", m.text[m.at]) >= 0:
 			// The end, or the closer of an outer bracket.
 			if m.at < len(m.text) && m.depth == 1 {
 				return errors.New("brackets do not match")
@@ -231,12 +242,14 @@ func (m *mender) composite(open byte) error {
 			m.at++
 		default:
 			if !comma {
-				m.did(MissingComma)
-				m.out = append(m.out, ',')
+				if err := m.addComma(open, end); err != nil {
+					return err
+				}
 			}
 			if err := m.member(open); err != nil {
 				return err
 			}
+			end = m.at
 			if err := m.blank(); err != nil {
 				return err
 			}
@@ -254,6 +267,20 @@ func (m *mender) composite(open byte) error {
 		m.out = append(m.out, closer)
 		return nil
 	}
+}
+
+// addComma puts a comma behind the member that ended at a place. Two strings on one line may be one whose quotes were
+// not escaped, and so may a string and a bare word; they are refused.
+func (m *mender) addComma(open byte, end int) error {
+	next := m.text[m.at]
+	sameLine := !strings.Contains(m.text[end:m.at], "\n")
+	last := m.text[end-1]
+	if afterString := last == '"' || last == '\'' || last >= 0x80; afterString && sameLine && (open == '[' || next != '"') {
+		return errors.New("a string is followed by something that may belong to it")
+	}
+	m.did(MissingComma)
+	m.out = append(m.out, ',')
+	return nil
 }
 
 // member copies an element, or a key and its value.
