@@ -10,6 +10,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
+	"hone/internal/fault"
 )
 
 type evalFlags struct {
@@ -48,6 +49,10 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	}
 	if f.split == "" {
 		f.split = c.Eval.Split
+	}
+	if f.split != scenario.Train && f.split != scenario.Validation && f.split != scenario.Test {
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no split %q", f.split), Where: "--split",
+			Next: "give train, validation or test"}
 	}
 	list, err := scenarios(f.dataset, f.judge)
 	if err != nil {
@@ -93,7 +98,37 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return a.printEval(report)
+	for _, s := range report.Systems {
+		if len(s.Rows) == 0 {
+			return unevaluated(s) // there is nothing to print
+		}
+	}
+	if err := a.printEval(report); err != nil {
+		return err
+	}
+	for _, s := range report.Systems {
+		if err := unevaluated(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unevaluated is an error where no more than half of the episodes say anything about the policy.
+func unevaluated(s eval.System) error {
+	lost := 0
+	for _, n := range s.Excluded {
+		lost += n
+	}
+	if lost == 0 || lost < len(s.Rows) {
+		return nil
+	}
+	e := &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d of %d episodes failed for reasons that are not the policy's", lost, lost+len(s.Rows)),
+		Where: "eval " + s.Name, Why: fmt.Sprint(s.Excluded), Next: "hone doctor looks at servers and machine"}
+	if len(s.Rows) == 0 && s.Excluded[trajectory.EnvironmentError] == lost {
+		e.Code, e.What = fault.CodeUnavailable, "no episode was answered by its MCP server"
+	}
+	return e
 }
 
 // evaluate runs one episode of each scenario under the sampler's present policy.

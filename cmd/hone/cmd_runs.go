@@ -98,7 +98,13 @@ func (a *app) runPath(dir, name string) (string, error) {
 		return name, nil
 	}
 	root, err := a.runsDir(dir)
-	return filepath.Join(root, name), err
+	path := filepath.Join(root, name)
+	if _, statErr := os.Stat(path); statErr != nil && dir == "" {
+		if _, hereErr := os.Stat(filepath.Join(name, "version.json")); hereErr == nil {
+			return name, err // begun with --output-dir, in this folder
+		}
+	}
+	return path, err
 }
 
 func runRunsResume(ctx context.Context, a *app, dir, name string) error {

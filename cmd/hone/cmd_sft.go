@@ -63,6 +63,9 @@ func runSFT(ctx context.Context, a *app, f sftFlags) error {
 	if f.data == "" {
 		return &fault.Error{Code: fault.CodeUsage, What: "no conversations to learn from", Next: "name a file with --data; hone collect makes one"}
 	}
+	if err := run.Free(f.output); err != nil {
+		return err
+	}
 	d, err := readConversations(f.data, f.catalog)
 	if err != nil {
 		return err
@@ -112,7 +115,7 @@ func readConversations(path, catalog string) (conversations, error) {
 	d := conversations{path: path}
 	var err error
 	if d.text, err = os.ReadFile(path); err != nil {
-		return d, &fault.Error{Code: fault.CodeUsage, What: "cannot read the conversations", Err: err, Next: "name a file with --data; hone collect makes one"}
+		return d, &fault.Error{Code: fault.CodeUsage, What: "cannot read the conversations", Where: path, Err: err, Next: "name a file with --data; hone collect makes one"}
 	}
 	if d.rows, err = dataset.Parse(path, d.text); err != nil {
 		return d, err

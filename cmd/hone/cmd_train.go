@@ -19,7 +19,7 @@ type trainFlags struct {
 	serverFlags
 	dataset, base, adapter, output, judge string
 	numGPUs                               int
-	resume                                bool
+	resume, allowFindings                 bool
 }
 
 func newTrain(a *app) *cobra.Command {
@@ -40,6 +40,7 @@ func newTrain(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.judge, "judge-model", "", "model that scores scenarios without checks, as provider/name")
 	c.Flags().IntVar(&f.numGPUs, "num-gpus", 0, "GPUs to use; 0 is the CPU")
 	c.Flags().BoolVar(&f.resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
+	c.Flags().BoolVar(&f.allowFindings, "allow-findings", false, "train although the tools hold suspicious texts, which discover shows")
 	return c
 }
 
@@ -60,6 +61,9 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 	if f.numGPUs != 0 {
 		return &fault.Error{Code: fault.CodeUsage, What: "this build trains on the CPU only", Where: "--num-gpus", Next: "give --num-gpus 0"}
 	}
+	if err := run.Free(f.output); err != nil {
+		return err
+	}
 	list, err := scenarios(c.Scenarios.File, f.judge)
 	if err != nil {
 		return err
@@ -71,7 +75,7 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 	if c.Model.Base, err = baseOf(f.adapter, f.base, c); err != nil {
 		return err
 	}
-	t := &tuning{a: a, verb: "train", path: f.output, c: c, kept: keptFlags{Adapter: f.adapter}}
+	t := &tuning{a: a, verb: "train", path: f.output, c: c, kept: keptFlags{Adapter: f.adapter, AllowFindings: f.allowFindings}}
 	t.kept.keep(a, c, f.serverFlags)
 	if a.dryRun {
 		if _, err := a.servers(c, f.serverFlags); err != nil {
@@ -113,6 +117,9 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 		if err := t.sameTools(l.catalog); err != nil {
 			return err
 		}
+	}
+	if err := t.a.refuseFindings(l.catalog, t.kept.AllowFindings); err != nil {
+		return err
 	}
 	if err := l.openModel(t.a, t.c, t.kept.Adapter, list); err != nil {
 		return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"net/url"
 
 	"github.com/spf13/pflag"
 
@@ -30,6 +31,10 @@ func (a *app) servers(c config.Config, f serverFlags) (mcp.Config, error) {
 	token, _ := a.lookupEnv("MCP_BEARER_TOKEN")
 	if f.server == "" && f.file == "" {
 		f.server, _ = a.lookupEnv("MCP_URL")
+		if u, err := url.Parse(f.server); f.server != "" && (err != nil || u.Host == "") { // else it would be run as a command
+			return mcp.Config{}, &fault.Error{Code: fault.CodeUsage, What: "MCP_URL is not a URL", Where: "MCP_URL=" + f.server,
+				Next: "write it with http:// or https://"}
+		}
 	}
 	if f.server != "" {
 		return mcp.FromFlag(f.server, token, a.lookupEnv)
@@ -157,7 +162,7 @@ func ofSplit(list []scenario.Scenario, split, path string) ([]scenario.Scenario,
 	kept := scenario.OfSplit(list, split)
 	if len(kept) == 0 {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "no scenario is in the split " + split, Where: path,
-			Next: "give another with --split, or add scenarios"}
+			Next: "give rows the key split, or leave it out and hone scenarios split assigns it"}
 	}
 	return kept, nil
 }

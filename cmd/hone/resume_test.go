@@ -71,7 +71,7 @@ func TestResume(t *testing.T) {
 
 			ctx, stop := context.WithCancel(t.Context())
 			broken := &stopAfter{line: " 1/4", stop: stop}
-			if code := toyApp(broken, env).main(ctx, append(command, "broken")); code != 7 || !strings.Contains(broken.String(), "next:  hone runs resume broken") {
+			if code := toyApp(broken, env).main(ctx, append(command, "broken")); code != 7 || !strings.Contains(broken.String(), "next:  hone runs resume ./broken") {
 				t.Fatalf("stopped: exit code %d, %s", code, broken)
 			}
 			if _, err := os.Stat("broken/checkpoints/" + stageOf(verb) + "_step_1/manifest.json"); err != nil {

@@ -141,6 +141,10 @@ func (l *stepLog) Metrics(stage string, step int, metrics map[string]float64) er
 // ended turns the end of a recipe into what the user sees. A run stopped by a signal, or for a reason given to ctx,
 // keeps its last whole step.
 func (t *tuning) ended(ctx context.Context, log *stepLog, stage string, trainer *train.Trainer, err error) error {
+	next := "hone runs resume " + run.Name(t.path)
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.CodeExhausted {
+		f.Next = "make room there; then " + next
+	}
 	if !errors.Is(err, context.Canceled) {
 		return err
 	}
@@ -151,7 +155,6 @@ func (t *tuning) ended(ctx context.Context, log *stepLog, stage string, trainer 
 	if latestErr != nil {
 		return latestErr
 	}
-	next := "hone runs resume " + t.path
 	if cause, ok := errors.AsType[*fault.Error](context.Cause(ctx)); ok {
 		cause.Next += "; then " + next
 		return cause

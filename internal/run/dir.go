@@ -59,11 +59,15 @@ type Dir struct {
 //
 // version.json is written last, so a kill leaves a run, or what Create takes for an empty directory.
 func Create(path string, config []byte, version any, inputs ...Input) (*Dir, error) {
-	if err := refuseTaken(path); err != nil {
+	if err := Free(path); err != nil {
 		return nil, err
 	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
-		return nil, failed("cannot create the run directory", path, err)
+		err = failed("cannot create the run directory", path, err)
+		if f, ok := errors.AsType[*fault.Error](err); ok && f.Next == "" {
+			f.Next = "name a directory that can be written"
+		}
+		return nil, err
 	}
 	lock, err := acquire(path)
 	if err != nil {
@@ -71,7 +75,7 @@ func Create(path string, config []byte, version any, inputs ...Input) (*Dir, err
 	}
 	versionJSON, err := json.MarshalIndent(version, "", "  ")
 	if err == nil {
-		err = refuseTaken(path) // another process may have begun and ended a run meanwhile
+		err = Free(path) // another process may have begun and ended a run meanwhile
 	}
 	if err == nil {
 		err = writeFileSync(filepath.Join(path, configFile), config)
@@ -97,8 +101,9 @@ type Input struct {
 	Data []byte
 }
 
-// refuseTaken is nil where a run may begin: nothing is there, or only what a Create that was killed left behind.
-func refuseTaken(path string) error {
+// Free is nil where a run may begin: nothing is there, or only what a Create that was killed left behind. Else it is a
+// *fault.Error with exit code 2.
+func Free(path string) error {
 	entries, err := os.ReadDir(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return failed("cannot create the run directory", path, err)
@@ -109,7 +114,7 @@ func refuseTaken(path string) error {
 	}
 	why, next := "it is not empty and holds no run", "name another directory"
 	if foreign[versionFile] || foreign[ledgerFile] {
-		why, next = "it already holds a run", "hone runs resume "+path+", or name another directory"
+		why, next = "it already holds a run", "hone runs resume "+Name(path)+", or name another directory"
 	} else if foreign[lockFile] && foreign[configFile] {
 		return nil
 	}
@@ -235,6 +240,14 @@ func (d *Dir) PutTrajectory(t TrajectoryRow) (added bool, err error) {
 func (d *Dir) ReplaceTrajectory(t TrajectoryRow) error {
 	d.stale.Store(true)
 	return d.Ledger.ReplaceTrajectory(t)
+}
+
+// Name is a run directory as `hone runs` takes it: a bare name would be one of a run in the folder of runs.
+func Name(path string) string {
+	if filepath.Base(path) == path {
+		return "." + string(filepath.Separator) + path
+	}
+	return path
 }
 
 // acquire takes the directory's lock. flock rather than a bare pid file: a killed process lets go of it by itself.

@@ -37,7 +37,8 @@ func exhausted(err error) bool {
 	var db *sqlite.Error
 	if errors.As(err, &db) {
 		primary := db.Code() & 0xff // the extended code's low byte
-		return primary == sqlite3.SQLITE_FULL || primary == sqlite3.SQLITE_NOMEM
+		// A full quota and a file-size limit reach us as a failed write: SQLite knows a full disk only.
+		return primary == sqlite3.SQLITE_FULL || primary == sqlite3.SQLITE_NOMEM || db.Code() == sqlite3.SQLITE_IOERR_WRITE
 	}
 	return false
 }

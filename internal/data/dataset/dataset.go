@@ -25,10 +25,15 @@ type Row struct {
 // Parse reads JSON lines; keys it does not know are left alone. name is used in errors only. Its error is a
 // *fault.Error with exit code 2 that lists every broken row as file:line.
 func Parse(name string, data []byte) ([]Row, error) {
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the conversations", Where: name,
+			Why: "it is a JSON array", Next: "write one JSON object a line, without the brackets and commas around them"}
+	}
 	var rows []Row
 	var broken []string
 	first := 0
-	for i, line := range bytes.Split(bytes.TrimPrefix(data, []byte("\ufeff")), []byte("\n")) {
+	for i, line := range bytes.Split(data, []byte("\n")) {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
 		}

@@ -45,6 +45,9 @@ func TestParseNamesBrokenRows(t *testing.T) {
 	if strings.Contains(err.Error(), "f.jsonl:1:") || strings.Contains(err.Error(), "f.jsonl:4:") {
 		t.Errorf("a sound row is named: %v", err)
 	}
+	if _, err := Parse("f", []byte("[\n"+plain+"]")); err == nil || !strings.Contains(err.Error(), "is a JSON array") {
+		t.Errorf("array: %v", err)
+	}
 	if _, err := Parse("f", nil); fault.CodeOf(err) != fault.CodeUsage {
 		t.Errorf("empty: %v", err)
 	}

@@ -43,6 +43,9 @@ func (g Gold) validate() error {
 	if g.Name == "" {
 		return fmt.Errorf(`"name" is missing`)
 	}
+	if len(g.Arguments) == 0 {
+		return fmt.Errorf(`"arguments" of %s are missing`, g.Name)
+	}
 	v, err := grade.Decode(string(g.Arguments))
 	if err != nil {
 		return fmt.Errorf(`"arguments" of %s: %w`, g.Name, err)
