@@ -47,12 +47,11 @@ func Decode(text []byte, o DecodeOptions) (Value, error) {
 	d := decoder{jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(o.LastWins)), o.MaxDepth}
 	v, err := d.value()
 	if err == nil {
+		end := int(d.in.InputOffset())
 		if _, err = d.in.ReadToken(); err == io.EOF {
 			return v, nil
 		}
-		if err == nil {
-			err = errors.New("more text after the value")
-		}
+		return nil, &SyntaxError{Offset: end, Why: "more text after the value"}
 	}
 	return nil, d.syntaxError(err, len(text))
 }

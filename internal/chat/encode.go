@@ -78,26 +78,9 @@ func (w *writer) value(dst []byte, v Value, depth int) ([]byte, error) {
 		}
 		return append(dst, v.Python()...), nil
 	case []Value:
-		return w.sequence(dst, '[', ']', len(v), depth, func(dst []byte, i int) ([]byte, error) {
-			return w.value(dst, v[i], depth+1)
-		})
+		return w.list(dst, v, depth)
 	case *Object:
-		order := v.keys
-		if w.SortKeys {
-			order = slices.Sorted(slices.Values(order)) // UTF-8 sorts as code points do
-		}
-		return w.sequence(dst, '{', '}', len(order), depth, func(dst []byte, i int) ([]byte, error) {
-			key := order[i]
-			if w.Key != nil {
-				key = w.Key(key)
-			}
-			dst = append(AppendString(dst, key, w.EnsureASCII), w.KeySeparator...)
-			member := i
-			if w.SortKeys {
-				member = v.find(order[i])
-			}
-			return w.value(dst, v.values[member], depth+1)
-		})
+		return w.object(dst, v, depth)
 	}
 	if w.Kind != nil {
 		if known, ok := w.Kind(v); ok {
@@ -107,30 +90,65 @@ func (w *writer) value(dst []byte, v Value, depth int) ([]byte, error) {
 	return dst, &KindError{v}
 }
 
-func (w *writer) sequence(dst []byte, open, end byte, n, depth int, item func([]byte, int) ([]byte, error)) ([]byte, error) {
-	if depth >= maxWriteDepth {
-		return dst, ErrTooLarge
-	}
-	dst = append(dst, open)
-	var err error
-	for i := range n {
-		if i > 0 {
-			dst = append(dst, w.ItemSeparator...)
+func (w *writer) list(dst []byte, list []Value, depth int) ([]byte, error) {
+	dst = append(dst, '[')
+	for i, v := range list {
+		var err error
+		if dst, err = w.begin(dst, i, depth); err == nil {
+			dst, err = w.value(dst, v, depth+1)
 		}
-		if w.lines {
-			dst = w.newLine(dst, depth+1)
-		}
-		if dst, err = item(dst, i); err != nil {
+		if err != nil {
 			return dst, err
 		}
-		if w.MaxBytes > 0 && len(dst) > w.MaxBytes {
-			return dst, ErrTooLarge
+	}
+	return append(w.end(dst, len(list), depth), ']'), nil
+}
+
+func (w *writer) object(dst []byte, o *Object, depth int) ([]byte, error) {
+	keys := o.keys
+	if w.SortKeys {
+		keys = slices.Sorted(slices.Values(keys)) // UTF-8 sorts as code points do
+	}
+	dst = append(dst, '{')
+	for i, key := range keys {
+		var err error
+		if dst, err = w.begin(dst, i, depth); err != nil {
+			return dst, err
+		}
+		v := o.values[i]
+		if w.SortKeys {
+			v = o.values[o.find(key)]
+		}
+		if w.Key != nil {
+			key = w.Key(key)
+		}
+		dst = append(AppendString(dst, key, w.EnsureASCII), w.KeySeparator...)
+		if dst, err = w.value(dst, v, depth+1); err != nil {
+			return dst, err
 		}
 	}
-	if w.lines && n > 0 {
-		dst = w.newLine(dst, depth)
+	return append(w.end(dst, len(keys), depth), '}'), nil
+}
+
+// begin writes what stands before the i-th item.
+func (w *writer) begin(dst []byte, i, depth int) ([]byte, error) {
+	if depth >= maxWriteDepth || w.MaxBytes > 0 && len(dst) > w.MaxBytes {
+		return dst, ErrTooLarge
 	}
-	return append(dst, end), nil
+	if i > 0 {
+		dst = append(dst, w.ItemSeparator...)
+	}
+	if w.lines {
+		dst = w.newLine(dst, depth+1)
+	}
+	return dst, nil
+}
+
+func (w *writer) end(dst []byte, n, depth int) []byte {
+	if w.lines && n > 0 {
+		return w.newLine(dst, depth)
+	}
+	return dst
 }
 
 func (w *writer) newLine(dst []byte, depth int) []byte {
@@ -149,7 +167,7 @@ func AppendString(dst []byte, s string, ensureASCII bool) []byte {
 	start := 0
 	for i := 0; i < len(s); {
 		c := s[i]
-		if c >= ' ' && c < 0x7f && c != '"' && c != '\\' || c >= 0x7f && !ensureASCII {
+		if c >= ' ' && c != '"' && c != '\\' && (c < 0x7f || !ensureASCII) {
 			i++
 			continue
 		}

@@ -20,7 +20,7 @@ func (a arguments) none() bool {
 
 func (r *run) arguments(e arguments) *args {
 	if e.none() {
-		return &args{}
+		return &r.noArgs
 	}
 	a := &args{positional: r.evalAll(e.positional)}
 	for i, name := range e.names {

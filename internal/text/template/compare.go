@@ -153,8 +153,8 @@ func (r *run) order(a, b value, op string) int {
 }
 
 func (r *run) orderLists(a, b []value, op string) int {
-	leave := r.enter(r.at)
-	defer leave()
+	r.enter(r.at)
+	defer r.leave()
 	for i := range min(len(a), len(b)) {
 		if !r.equal(a[i], b[i]) {
 			return r.order(a[i], b[i], op)
@@ -224,8 +224,8 @@ func (r *run) hashable(v value) {
 	case []value, *chat.Object:
 		fail(r.at, TypeFault, "unhashable type: '%s'", typeName(v))
 	case tuple:
-		leave := r.enter(r.at)
-		defer leave()
+		r.enter(r.at)
+		defer r.leave()
 		for _, item := range v {
 			r.hashable(item)
 		}

@@ -365,6 +365,24 @@ func roundFilter(r *run, v value, a *args) value {
 
 // tojsonFilter is transformers', which takes the options of json.dumps.
 func tojsonFilter(r *run, v value, a *args) value {
+	f := chat.Format{}
+	if a != &r.noArgs {
+		f = r.jsonFormat(a)
+	}
+	f.Kind, f.Key, f.MaxBytes = jsonKind, jsonKey, r.limits.Bytes-r.bytes
+	text, err := chat.AppendJSON(r.scratch[:0], v, f)
+	r.scratch = text
+	switch {
+	case errors.Is(err, chat.ErrTooLarge):
+		r.charge(math.MaxInt)
+	case err != nil:
+		fail(r.at, TypeFault, "Object of type %s is not JSON serializable", typeName(err.(*chat.KindError).Value))
+	}
+	r.charge(len(text))
+	return string(text)
+}
+
+func (r *run) jsonFormat(a *args) chat.Format {
 	p := a.bind(r, "tojson", 0, "ensure_ascii", "indent", "separators", "sort_keys")
 	f := chat.Format{EnsureASCII: r.truth(or(p[0], false)), SortKeys: r.truth(or(p[3], false))}
 	switch indent := integerOf(or(p[1], nil)).(type) {
@@ -384,16 +402,7 @@ func tojsonFilter(r *run, v value, a *args) value {
 			fail(r.at, Unsupported, "an empty separator")
 		}
 	}
-	f.Kind, f.Key, f.MaxBytes = jsonKind, jsonKey, r.limits.Bytes-r.bytes
-	text, err := chat.AppendJSON(nil, v, f)
-	switch {
-	case errors.Is(err, chat.ErrTooLarge):
-		r.charge(math.MaxInt)
-	case err != nil:
-		fail(r.at, TypeFault, "Object of type %s is not JSON serializable", typeName(err.(*chat.KindError).Value))
-	}
-	r.charge(len(text))
-	return string(text)
+	return f
 }
 
 // jsonKind makes what json.dumps takes besides a chat.Value one.

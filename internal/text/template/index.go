@@ -55,7 +55,7 @@ func (r *run) absent(object value, name string) value {
 	if isLacking(object, name) {
 		fail(r.at, Unsupported, "the attribute '%s' of a %s", name, typeName(object))
 	}
-	return &undefined{message: fmt.Sprintf("'%s object' has no attribute '%s'", typeName(object), name)}
+	return &undefined{typ: typeName(object), name: name}
 }
 
 // item is object[key]: the item, else Python's attribute of that name, else undefined.

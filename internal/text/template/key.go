@@ -74,9 +74,10 @@ func (r *run) set(d *chat.Object, k, v value) {
 
 // jsonKey is a key as json.dumps writes it.
 func jsonKey(stored string) string {
+	if !strings.HasPrefix(stored, otherKey) {
+		return stored
+	}
 	switch k := key(stored).(type) {
-	case string:
-		return k
 	case nil:
 		return "null"
 	case float64:

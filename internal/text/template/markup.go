@@ -7,7 +7,27 @@ import "strings"
 type markup string
 
 func escapeHTML(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "'", "&#39;", `"`, "&#34;").Replace(s)
+	if !strings.ContainsAny(s, `&<>'"`) {
+		return s
+	}
+	var b strings.Builder
+	for i := range len(s) {
+		switch s[i] {
+		case '&':
+			b.WriteString("&amp;")
+		case '<':
+			b.WriteString("&lt;")
+		case '>':
+			b.WriteString("&gt;")
+		case '\'':
+			b.WriteString("&#39;")
+		case '"':
+			b.WriteString("&#34;")
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return b.String()
 }
 
 // raw is eval that keeps markup.
@@ -35,23 +55,26 @@ func unmarked(v value) value {
 
 // joinMarkup is a + b where one of them is markup; false where none is, or the other is no string.
 func (r *run) joinMarkup(a, b value) (value, bool) {
-	escaped := func(v value) (string, bool, bool) {
-		switch v := v.(type) {
-		case markup:
-			return string(v), true, true
-		case string:
-			r.charge(len(v))
-			return escapeHTML(v), false, true
-		}
-		return "", false, false
-	}
-	x, markedX, okX := escaped(a)
-	y, markedY, okY := escaped(b)
-	if !okX || !okY || !markedX && !markedY {
+	x, markedA := a.(markup)
+	y, markedB := b.(markup)
+	switch {
+	case !markedA && !markedB:
 		return nil, false
+	case !markedA:
+		s, ok := a.(string)
+		if !ok {
+			return nil, false
+		}
+		x = markup(escapeHTML(s))
+	case !markedB:
+		s, ok := b.(string)
+		if !ok {
+			return nil, false
+		}
+		y = markup(escapeHTML(s))
 	}
 	r.charge(len(x) + len(y))
-	return markup(x + y), true
+	return x + y, true
 }
 
 // remark is the result of a filter on markup.

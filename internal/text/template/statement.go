@@ -119,14 +119,13 @@ func (s *forStatement) run(r *run) flow {
 
 // recurse renders a recursive loop, or a call of it from its own body.
 func (r *run) recurse(s *forStatement, defined *scope, sequence value, depth int) string {
-	leaveCall := r.enter(s.at)
-	defer leaveCall()
-	return r.capture(func() {
-		outer := r.scope
-		r.scope = defined
-		s.each(r, sequence, &loop{depth: depth, again: func(inner value) string { return r.recurse(s, defined, inner, depth+1) }})
-		r.scope = outer
-	})
+	r.enter(s.at)
+	start, outer := r.capture(), r.scope
+	r.scope = defined
+	s.each(r, sequence, &loop{depth: depth, again: func(inner value) string { return r.recurse(s, defined, inner, depth+1) }})
+	r.scope = outer
+	r.leave()
+	return r.captured(start)
 }
 
 func (s *forStatement) each(r *run, sequence value, l *loop) flow {
@@ -134,21 +133,23 @@ func (s *forStatement) each(r *run, sequence value, l *loop) flow {
 	r.at = s.at
 	l.start(r, sequence)
 	if s.test != nil {
+		test := newScope(outer)
 		l.filter(func(item value) bool {
 			// The test sees the target in a scope of its own, at the time the loop asks for the item.
 			saved := r.scope
-			r.scope = &scope{parent: outer}
+			r.scope = test
+			test.variables = test.variables[:0]
 			r.assign(s.target, item, s.at)
 			keep := r.truth(r.eval(s.test))
 			r.scope = saved
 			return keep
 		})
 	}
-	inner, completed := &scope{parent: outer}, false
+	inner, completed := newScope(outer), false
 	for l.advance() {
 		r.step()
 		if s.keeps {
-			inner = &scope{parent: outer}
+			inner = newScope(outer)
 		} else {
 			inner.variables = inner.variables[:0]
 		}
@@ -179,7 +180,7 @@ func (s *forStatement) otherwiseIn(r *run) flow {
 // scoped runs a body whose assignments are its own.
 func (r *run) scoped(body []statement) flow {
 	outer := r.scope
-	r.scope = &scope{parent: outer}
+	r.scope = newScope(outer)
 	f := r.all(body)
 	r.scope = outer
 	return f
@@ -218,7 +219,9 @@ func (r *run) assign(target expression, v value, at int) {
 }
 
 func (s *setBlockStatement) run(r *run) flow {
-	var v value = r.capture(func() { r.scoped(s.body) })
+	start := r.capture()
+	r.scoped(s.body)
+	var v value = r.captured(start)
 	if s.filter != nil {
 		r.body = v
 		v = r.eval(s.filter)
@@ -228,7 +231,9 @@ func (s *setBlockStatement) run(r *run) flow {
 }
 
 func (s *filterStatement) run(r *run) flow {
-	r.body = r.capture(func() { r.scoped(s.body) })
+	start := r.capture()
+	r.scoped(s.body)
+	r.body = r.captured(start)
 	r.write(r.text(r.eval(s.filter)))
 	return onward
 }
@@ -239,7 +244,7 @@ func (s *withStatement) run(r *run) flow {
 		values[i] = r.eval(e)
 	}
 	outer := r.scope
-	r.scope = &scope{parent: outer}
+	r.scope = newScope(outer)
 	for i, target := range s.targets {
 		r.assign(target, values[i], s.at[i])
 	}
@@ -268,7 +273,7 @@ func (s *macroStatement) run(r *run) flow {
 
 func (s *callStatement) run(r *run) flow {
 	fn := r.eval(s.call.function)
-	a := r.arguments(s.call.arguments)
+	a := r.arguments(s.call.arguments).clone()
 	a.names, a.named = append(a.names, "caller"), append(a.named, &macro{s.body, r.scope})
 	r.at = s.call.at
 	r.write(r.text(r.call(fn, a)))
@@ -278,9 +283,8 @@ func (s *callStatement) run(r *run) flow {
 // callMacro runs a macro with the arguments in the order jinja2 fills them in.
 func (r *run) callMacro(m *macro, a *args) string {
 	s, at := m.statement, r.at
-	leaveCall := r.enter(at)
-	defer leaveCall()
-	inner := &scope{parent: m.scope, variables: make([]variable, 0, len(s.parameters)+3)}
+	r.enter(at)
+	inner := newScope(m.scope)
 	explicitCaller := false
 	for i, q := range s.parameters {
 		explicitCaller = explicitCaller || q.name == "caller"
@@ -321,7 +325,9 @@ func (r *run) callMacro(m *macro, a *args) string {
 		}
 		inner.set(q.id, r.eval(q.value))
 	}
-	text := r.capture(func() { r.all(s.body) })
+	start := r.capture()
+	r.all(s.body)
 	r.scope = outer
-	return text
+	r.leave()
+	return r.captured(start)
 }

@@ -7,6 +7,7 @@
 package template
 
 import (
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -43,7 +44,8 @@ type Template struct {
 	name, source string
 	limits       Limits
 	body         []statement
-	names        map[string]int // number of each variable
+	names        []string // of each variable, by number
+	initial      []value  // of each variable that is not passed: a function, or undefined
 }
 
 // Span is a range of bytes of a rendered text: Start <= i < End.
@@ -64,7 +66,14 @@ func CompileWith(name, source string, o Options) (t *Template, err error) {
 	}
 	source = normalise(source)
 	p := &parser{tokens: lex(source), names: map[string]int{}}
-	t = &Template{name: name, source: source, limits: o.Limits, body: p.template(), names: p.names}
+	t = &Template{name: name, source: source, limits: o.Limits, body: p.template()}
+	t.names, t.initial = make([]string, len(p.names)), make([]value, len(p.names))
+	for name, id := range p.names {
+		t.names[id], t.initial[id] = name, globalNamed(name)
+		if t.initial[id] == nil {
+			t.initial[id] = &undefined{message: quote(name) + " is undefined"}
+		}
+	}
 	return t, nil
 }
 
@@ -80,28 +89,22 @@ type Values struct {
 // inside.
 func (t *Template) Render(v Values) (text string, spans []Span, err error) {
 	defer recoverFailure("cannot render the chat template", t.name, t.source, &err)
-	r := &run{limits: t.limits, now: v.Now}
-	r.root = make([]value, len(t.names))
-	for name, id := range t.names {
-		r.root[id] = r.initial(name, v.Variables)
+	r := &run{limits: t.limits, now: v.Now, root: slices.Clone(t.initial), out: make([]byte, 0, firstBytes)}
+	for id, name := range t.names {
+		if v.Variables == nil {
+			break
+		}
+		if passed, ok := v.Variables.Get(name); ok {
+			r.root[id] = plain(passed)
+		}
 	}
-	r.scope = &scope{}
+	r.scope = newScope(nil)
 	r.all(t.body)
 	return string(r.out), r.spans, nil
 }
 
-// initial is what a name means before the template assigns it.
-func (r *run) initial(name string, variables *chat.Object) value {
-	if variables != nil {
-		if v, ok := variables.Get(name); ok {
-			return plain(v)
-		}
-	}
-	if f := globalNamed(name); f != nil {
-		return f
-	}
-	return &undefined{message: quote(name) + " is undefined"}
-}
+// firstBytes is what most texts fit in.
+const firstBytes = 32 << 10
 
 // run is one rendering.
 type run struct {
@@ -117,12 +120,21 @@ type run struct {
 	steps    int
 	bytes    int
 	depth    int
+	noArgs   args // of calls without any
+	scratch  []byte
 }
 
 // scope holds what was assigned in a body that keeps its assignments to itself.
 type scope struct {
 	parent    *scope
 	variables []variable
+	first     [3]variable // where variables begins, so that most scopes are one piece of memory
+}
+
+func newScope(parent *scope) *scope {
+	s := &scope{parent: parent}
+	s.variables = s.first[:0]
+	return s
 }
 
 type variable struct {
@@ -166,26 +178,29 @@ func (r *run) write(text string) {
 	r.out = append(r.out, text...)
 }
 
-// capture returns what f writes.
-func (r *run) capture(f func()) string {
-	outer := r.out
-	r.out = nil
+// capture starts to collect what is written, for captured.
+func (r *run) capture() int {
 	r.captures++
-	f()
+	return len(r.out)
+}
+
+// captured returns what was written since capture, and takes it out of the text.
+func (r *run) captured(start int) string {
 	r.captures--
-	text := string(r.out)
-	r.out = outer
+	text := string(r.out[start:])
+	r.out = r.out[:start]
 	return text
 }
 
-// enter counts a call; the result leaves it.
-func (r *run) enter(at int) func() {
+// enter counts a call that leave ends.
+func (r *run) enter(at int) {
 	r.depth++
 	if r.depth > r.limits.Depth {
 		fail(at, RecursionFault, "more than %d calls inside each other", r.limits.Depth)
 	}
-	return func() { r.depth-- }
 }
+
+func (r *run) leave() { r.depth-- }
 
 func (r *run) step() {
 	r.steps++

@@ -130,13 +130,14 @@ func (e *dictExpression) eval(r *run) value {
 }
 
 func (e *concatExpression) eval(r *run) value {
-	var b strings.Builder
+	var few [8]string
+	parts := few[:0]
 	for _, part := range e.parts {
 		text := r.text(r.eval(part))
 		r.charge(len(text))
-		b.WriteString(text)
+		parts = append(parts, text)
 	}
-	return b.String()
+	return strings.Join(parts, "")
 }
 
 func (e *notExpression) eval(r *run) value { return !r.truth(r.eval(e.operand)) }

@@ -34,7 +34,9 @@ type (
 	}
 	span      struct{ start, stop, step, count int64 } // range(start, stop, step)
 	undefined struct {
-		message string
+		message string // empty where it is that the type has not the attribute
+		typ     string
+		name    string
 		class   Class // empty is UndefinedFault
 	}
 	namespace struct{ attributes *chat.Object }
@@ -161,6 +163,9 @@ func (r *run) must(v value) {
 		class := u.class
 		if class == "" {
 			class = UndefinedFault
+		}
+		if u.message == "" {
+			fail(r.at, class, "'%s object' has no attribute '%s'", u.typ, u.name)
 		}
 		fail(r.at, class, "%s", u.message)
 	}
