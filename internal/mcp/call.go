@@ -51,9 +51,7 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 	token := s.tokens.Add(1)
 	params.SetProgressToken(token)
 	if o.Progress != nil {
-		s.watchers.Store(token, func(p *mcp.ProgressNotificationParams) {
-			o.Progress(s.server, tool.name, p.Progress, p.Total, p.Message)
-		})
+		s.watchers.Store(token, func(done, total float64, message string) { o.Progress(s.server, tool.name, done, total, message) })
 		defer s.watchers.Delete(token)
 	}
 	answer, err := s.client.CallTool(limited, params)

@@ -36,6 +36,7 @@ var chaosWants = map[string]wanted{
 	"open-crashes":                      unopened("EOF"),
 	"open-crashes/stdio":                unopened("exit status 7; stderr: chaos: crashing"),
 	"open-garbage":                      hanging(unopened("Segmentation fault (core dumped)")),
+	"open-garbage/stdio":                hanging(unopened("no answer in")),
 	"open-partial":                      unopened(""),
 	"open-error":                        unopened("licence expired"),
 	"open-null":                         unopened(""),
@@ -51,7 +52,7 @@ var chaosWants = map[string]wanted{
 	"open-404":                          unopened("as HTTP+SSE: "),
 	"open-500":                          unopened(`HTTP 500 Internal Server Error: "refused by the gateway"`),
 
-	"list-hangs":           hanging(unlisted("no answer in 1.5s")),
+	"list-hangs":           hanging(unlisted("no answer in 6s")),
 	"list-crashes":         unlisted("EOF"),
 	"list-crashes/stdio":   unlisted("exit status 7"),
 	"list-garbage":         hanging(unlisted("<html>busy</html>")),

@@ -188,6 +188,7 @@ func (l *launcher) try(ctx context.Context, limit time.Duration, via, version st
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	s := &session{server: l.name, wire: newWire(l.o.MaxFrame, l.meter), via: via, gone: make(chan struct{}), redact: redactor(l.server)}
+	s.wire.progress = s.progress
 	transport, err := l.start(s)
 	if err != nil {
 		s.close()
@@ -236,9 +237,8 @@ func (l *launcher) connect(ctx context.Context, s *session, transport mcp.Transp
 	})
 	defer stop()
 	o := &mcp.ClientOptions{
-		Capabilities:                &mcp.ClientCapabilities{}, // advertise nothing but what is set below
-		Logger:                      slog.New(slog.DiscardHandler),
-		ProgressNotificationHandler: func(_ context.Context, r *mcp.ProgressNotificationClientRequest) { s.progress(r.Params) },
+		Capabilities: &mcp.ClientCapabilities{}, // advertise nothing but what is set below
+		Logger:       slog.New(slog.DiscardHandler),
 	}
 	if s.via == viaStdio { // over HTTP a subscription would hold a connection open for each session
 		o.ToolListChangedHandler = func(context.Context, *mcp.ToolListChangedRequest) {} // the wire has seen it

@@ -34,6 +34,8 @@ func runFixture(mode string, args []string) {
 	switch mode {
 	case "tools":
 		newFixture(args).Run(context.Background(), &mcp.StdioTransport{})
+	case "offers":
+		newOffers().Run(context.Background(), &mcp.StdioTransport{})
 	case "stray":
 		fmt.Println("Starting the server...\n\n{\"level\":30,\"msg\":\"ready\"}\n[1]")
 		newFixture(args).Run(context.Background(), &mcp.StdioTransport{})
@@ -82,6 +84,7 @@ func newFixture(args []string) *mcp.Server {
 		return nil, map[string]int{"sum": in.A + in.B}, nil
 	})
 	add("count", func() (*mcp.CallToolResult, any, error) { return text("%d", count.Add(1)) })
+	add("zero", func() (*mcp.CallToolResult, any, error) { count.Store(0); return text("done") })
 	add("fail", func() (*mcp.CallToolResult, any, error) { return nil, nil, fmt.Errorf("the disk is full") })
 	add("die", func() (*mcp.CallToolResult, any, error) {
 		fmt.Fprintln(os.Stderr, "boom")
@@ -104,6 +107,12 @@ func newFixture(args []string) *mcp.Server {
 		<-meet
 		return text("met")
 	})
+	mcp.AddTool(s, &mcp.Tool{Name: "steps"}, func(ctx context.Context, r *mcp.CallToolRequest, _ noArgs) (*mcp.CallToolResult, any, error) {
+		for i := range 3 {
+			r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: r.Params.GetProgressToken(), Progress: float64(i + 1), Total: 3, Message: "step"})
+		}
+		return text("done")
+	})
 	type write struct{ Text string }
 	mcp.AddTool(s, &mcp.Tool{Name: "write"}, func(_ context.Context, _ *mcp.CallToolRequest, in write) (*mcp.CallToolResult, any, error) {
 		if err := os.WriteFile(filepath.Join(args[0], "note"), []byte(in.Text), 0o600); err != nil {
@@ -117,6 +126,23 @@ func newFixture(args []string) *mcp.Server {
 			return nil, nil, err
 		}
 		return text("%s", data)
+	})
+	return s
+}
+
+// newOffers is a server with a resource, a template and a prompt.
+func newOffers() *mcp.Server {
+	s := newFixture(nil)
+	read := func(_ context.Context, r *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		if r.Params.URI != "file:///a" {
+			return nil, mcp.ResourceNotFoundError(r.Params.URI)
+		}
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: r.Params.URI, Text: "contents"}}}, nil
+	}
+	s.AddResource(&mcp.Resource{URI: "file:///a", Name: "a", MIMEType: "text/plain"}, read)
+	s.AddResourceTemplate(&mcp.ResourceTemplate{URITemplate: "file:///{name}", Name: "any"}, read)
+	s.AddPrompt(&mcp.Prompt{Name: "greet", Arguments: []*mcp.PromptArgument{{Name: "who"}}}, func(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
+		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user", Content: &mcp.TextContent{Text: "Hello " + r.Params.Arguments["who"]}}}}, nil
 	})
 	return s
 }
@@ -182,7 +208,18 @@ func self(t *testing.T, mode string, args ...string) Server {
 }
 
 func configOf(t *testing.T, servers map[string]Server) Config {
-	return Config{Servers: servers, Base: map[string]string{"PATH": "/usr/bin:/bin", "HOME": "/nowhere", "TMPDIR": t.TempDir()}}
+	return Config{Servers: servers, Base: map[string]string{"PATH": "/usr/bin:/bin", "HOME": "/nowhere", "TMPDIR": t.TempDir(),
+		"GORACE": "atexit_sleep_ms=0"}} // a server under -race would take a second to end
+}
+
+// noted is how many processes wrote themselves down in dir.
+func noted(t *testing.T, dir string) int {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(files)
 }
 
 // bearer lets only requests with the token through.

@@ -1,12 +1,11 @@
 package mcp
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"strings"
-
-	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hone/internal/episode/trajectory"
 )
@@ -46,19 +45,18 @@ func (s *session) said() string {
 	return s.redact.Replace(strings.Join(parts, "; "))
 }
 
-func (s *session) progress(p *mcp.ProgressNotificationParams) {
-	if p == nil {
-		return
+// progress hands a notification to the call whose token it bears.
+func (s *session) progress(params json.RawMessage) {
+	var p struct {
+		ProgressToken   int64
+		Progress, Total float64
+		Message         string
 	}
-	var token int64
-	switch t := p.ProgressToken.(type) {
-	case float64:
-		token = int64(t)
-	case int64:
-		token = t
+	if json.Unmarshal(params, &p) != nil {
+		return // the token is not ours
 	}
-	if f, ok := s.watchers.Load(token); ok {
-		f.(func(*mcp.ProgressNotificationParams))(p)
+	if watch, ok := s.watchers.Load(p.ProgressToken); ok {
+		watch.(func(done, total float64, message string))(p.Progress, p.Total, p.Message)
 	}
 }
 

@@ -78,6 +78,8 @@ func (x *exchange) miss(why string) {
 type wire struct {
 	limit int    // of one message, bytes
 	meter *meter // of the server
+	// progress is told of each notifications/progress before the answer behind it is: the SDK does not keep that order.
+	progress func(params json.RawMessage)
 
 	mu      sync.Mutex
 	pending map[jsonrpc.ID]*exchange
@@ -158,23 +160,25 @@ func (w *wire) decode(data []byte, whole bool) (jsonrpc.Message, []byte) {
 }
 
 func (w *wire) received(m jsonrpc.Message) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	switch m := m.(type) {
 	case *jsonrpc.Request:
 		if m.Method == "notifications/tools/list_changed" {
 			w.meter.listChanged()
 		}
-	case *jsonrpc.Response:
-		if x := w.pending[m.ID]; x != nil {
-			delete(w.pending, m.ID)
-			x.set(func(x *exchange) {
-				if x.answered, x.result = true, m.Result; m.Error != nil {
-					x.result = nil // some write both
-					x.fail(m.Error.Error())
-				}
-			})
+		if m.Method == "notifications/progress" && w.progress != nil {
+			w.progress(m.Params)
 		}
+	case *jsonrpc.Response:
+		w.mu.Lock()
+		x := w.pending[m.ID]
+		delete(w.pending, m.ID)
+		w.mu.Unlock()
+		x.set(func(x *exchange) {
+			if x.answered, x.result = true, m.Result; m.Error != nil {
+				x.result = nil // some write both
+				x.fail(m.Error.Error())
+			}
+		})
 	}
 }
 

@@ -33,8 +33,11 @@ func callBehaviours() []Behaviour {
 		}),
 		call("call-null-id", func(r *Request) { r.Send(strings.Replace(r.Normal, `"id":`+string(r.ID), `"id":null`, 1)) }),
 		call("call-late", func(r *Request) {
-			time.Sleep(2 * time.Second) // longer than the test's limit of a call
-			r.Send(r.Normal)
+			select {
+			case <-time.After(4 * time.Second): // longer than the test's limit of a call
+				r.Send(r.Normal)
+			case <-r.stopped:
+			}
 		}),
 		call("call-null", func(r *Request) { r.Send(r.Answer("null")) }),
 		call("call-array", func(r *Request) { r.Send(r.Answer("[]")) }),
@@ -91,10 +94,16 @@ func callBehaviours() []Behaviour {
 		{Name: "call-input-required", about: "call", Era: Modern, do: func(r *Request) {
 			r.Send(r.Answer(`{"resultType":"input_required","inputRequests":{"q":{"method":"elicitation/create","params":{"message":"Sure?","requestedSchema":{"type":"object","properties":{}}}}}}`))
 		}},
-		call("call-changes-tools", func(r *Request) {
-			r.changed.Store(true)
-			r.Send(notification("notifications/tools/list_changed", `{}`))
+		{Name: "tools-change", do: func(r *Request) {
+			switch phase := r.phase(r); {
+			case phase == "call":
+				r.changed.Store(true)
+				r.Send(notification("notifications/tools/list_changed", `{}`))
+			case phase == "list" && r.changed.Load():
+				r.Send(r.Tools(`{"name":"new","inputSchema":{"type":"object"}}`, add))
+				return
+			}
 			r.Send(r.Normal)
-		}),
+		}},
 	}
 }

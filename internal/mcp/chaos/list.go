@@ -55,13 +55,6 @@ func listBehaviours() []Behaviour {
 		}),
 		list("list-duplicates", func(r *Request) { r.Send(r.Tools(target, add, target)) }),
 		list("list-slow", func(r *Request) { drip(r, r.Normal+"\n") }),
-		list("list-changes", func(r *Request) {
-			if r.changed.Load() {
-				r.Send(r.Tools(`{"name":"new","inputSchema":{"type":"object"}}`, add))
-				return
-			}
-			r.Send(r.Normal)
-		}),
 	}
 }
 

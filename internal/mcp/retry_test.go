@@ -1,0 +1,95 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hone/internal/episode/trajectory"
+	"hone/internal/mcp/chaos"
+)
+
+// A server whose first answers to tools/call are lost after the call was carried out.
+func TestOnlyHarmlessCallsAreMadeAgain(t *testing.T) {
+	tests := []struct {
+		name        string
+		annotations *mcp.ToolAnnotations
+		lost        int64
+		carriedOut  int64
+		status      trajectory.CallStatus
+	}{
+		{"nothing said", nil, 1, 1, trajectory.CallTransportError},
+		{"read only", &mcp.ToolAnnotations{ReadOnlyHint: true}, 1, 2, trajectory.CallOK},
+		{"idempotent", &mcp.ToolAnnotations{IdempotentHint: true}, 1, 2, trajectory.CallOK},
+		{"read only, for good", &mcp.ToolAnnotations{ReadOnlyHint: true}, 99, 3, trajectory.CallTransportError},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			var carriedOut, lost atomic.Int64
+			s := mcp.NewServer(&mcp.Implementation{Name: "s", Version: "1"}, nil)
+			mcp.AddTool(s, &mcp.Tool{Name: "work", Annotations: test.annotations}, func(context.Context, *mcp.CallToolRequest, noArgs) (*mcp.CallToolResult, any, error) {
+				carriedOut.Add(1)
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil, nil
+			})
+			handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, &mcp.StreamableHTTPOptions{JSONResponse: true})
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				body, _ := io.ReadAll(r.Body)
+				r.Body = io.NopCloser(bytes.NewReader(body))
+				if bytes.Contains(body, []byte(`"tools/call"`)) && lost.Add(1) <= test.lost {
+					handler.ServeHTTP(httptest.NewRecorder(), r)
+					panic(http.ErrAbortHandler)
+				}
+				handler.ServeHTTP(w, r)
+			}))
+			defer server.Close()
+			p := newPool(t, configOf(t, map[string]Server{"s": {URL: server.URL, Isolation: PerSession}}), Options{})
+			e := open(t, p, "e")
+			if r := ask(e, "work", "{}"); r.Status != test.status || carriedOut.Load() != test.carriedOut {
+				t.Errorf("%s %s; carried out %d times", r.Status, r.Error, carriedOut.Load())
+			}
+			if stats := p.Stats()[0]; int64(stats.Repeated) != test.carriedOut-1 || int64(stats.Calls) != test.carriedOut {
+				t.Errorf("%+v", stats)
+			}
+			e.Close()
+			p.Close()
+		})
+	}
+}
+
+func TestRefusedBeforeDeliveryIsMadeAgain(t *testing.T) {
+	p, s := chaosPool(t, "call-429-once", chaos.Modern, viaHTTP, PerSession, Options{})
+	if r := ask(open(t, p, "e"), "target", "{}"); r.Text != "hello" || s.Calls.Load() != 2 {
+		t.Errorf("%+v after %d", r, s.Calls.Load())
+	}
+	p, s = chaosPool(t, "call-429", chaos.Modern, viaHTTP, PerSession, Options{Retries: -1})
+	if r := ask(open(t, p, "e"), "target", "{}"); r.Status != trajectory.CallTransportError || s.Calls.Load() != 1 {
+		t.Errorf("%+v after %d", r, s.Calls.Load())
+	}
+}
+
+func TestWhoseFaultALostCallIs(t *testing.T) {
+	p, _ := chaosPool(t, "call-500", chaos.Legacy, viaHTTP, PerSession, Options{})
+	if r := ask(open(t, p, "e"), "target", "{}"); r.Outcome != trajectory.EnvironmentError {
+		t.Errorf("the server answers 500: %+v", r)
+	}
+	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return newFixture(nil) }, &mcp.StreamableHTTPOptions{Stateless: true}))
+	p = newPool(t, configOf(t, map[string]Server{"s": {URL: server.URL, Isolation: PerSession}}), Options{})
+	e := open(t, p, "e")
+	server.Close()
+	if r := ask(e, "count", "{}"); r.Outcome != trajectory.InfrastructureError || !strings.Contains(r.Error, "refused") {
+		t.Errorf("nobody listens any more: %+v", r)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	p, _ = chaosPool(t, "sound", chaos.Legacy, viaStdio, PerSession, Options{})
+	if r := open(t, p, "e").call(ctx, chatCall("target")); r.Outcome != trajectory.InfrastructureError {
+		t.Errorf("we gave up: %+v", r)
+	}
+}

@@ -1,0 +1,105 @@
+package mcp
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"hone/internal/chat"
+	"hone/internal/mcp/chaos"
+)
+
+func TestQuantiles(t *testing.T) {
+	var r ring
+	if p50, p95 := r.quantiles(); p50 != 0 || p95 != 0 {
+		t.Error("of nothing")
+	}
+	for i := 1; i <= 3*samplesKept; i++ {
+		r.add(time.Duration(i))
+	}
+	// What is left are the last 1024: 2049 to 3072.
+	if p50, p95 := r.quantiles(); len(r.values) != samplesKept || p50 != 2560 || p95 != 3021 {
+		t.Errorf("%d values, %d and %d", len(r.values), p50, p95)
+	}
+}
+
+func TestInspect(t *testing.T) {
+	config := configOf(t, map[string]Server{
+		"bad": self(t, "broken"), "good": self(t, "tools"), "noisy": self(t, "chaos", "open-noise", string(chaos.Legacy), ""),
+	})
+	reports := Inspect(context.Background(), config, Options{})
+	if len(reports) != 3 || reports[0].Err == nil || reports[1].Err != nil || reports[2].Err != nil {
+		t.Fatalf("%+v", reports)
+	}
+	good, noisy := reports[1], reports[2]
+	if good.Stats.Era != modernEra || good.Stats.Transport != viaStdio || good.Stats.CallP50 <= 0 || good.Stats.CallP95 < good.Stats.CallP50 || good.Stats.OpenP50 <= 0 {
+		t.Errorf("%+v", good.Stats)
+	}
+	if noisy.Stats.StrayLines == 0 || noisy.Stats.Stray != `"Starting on port 3000..."` || noisy.Tools.StrayLines != noisy.Stats.StrayLines {
+		t.Errorf("%+v", noisy.Stats)
+	}
+}
+
+func TestProgress(t *testing.T) {
+	var mu sync.Mutex
+	var done []float64
+	p := newPool(t, configOf(t, map[string]Server{"s": self(t, "tools")}), Options{Progress: func(server, tool string, at, total float64, message string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if server == "s" && tool == "steps" && total == 3 && message == "step" {
+			done = append(done, at)
+		}
+	}})
+	if r := open(t, p, "e").Call(context.Background(), []chat.ToolCall{chatCall("steps")})[0]; r.Text != "done" {
+		t.Fatalf("%+v", r)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(done) != 3 {
+		t.Errorf("told of %v", done)
+	}
+}
+
+func TestTokenCost(t *testing.T) {
+	c := discover(t, map[string]Server{"s": self(t, "tools")})
+	total, byTool, err := c.TokenCost(func(text string) int { return len(text) })
+	if err != nil || len(byTool) != len(c.Tools()) {
+		t.Fatalf("%v, %v", byTool, err)
+	}
+	sum := 0
+	for name, n := range byTool {
+		if n < len(name) {
+			t.Errorf("%s costs %d", name, n)
+		}
+		sum += n
+	}
+	if sum != total {
+		t.Errorf("%d, the parts %d", total, sum)
+	}
+}
+
+func TestResourcesAndPromptsAreListed(t *testing.T) {
+	c := discover(t, map[string]Server{"s": self(t, "offers")})
+	s := c.Servers[0]
+	if len(s.Resources) != 2 || s.Resources[0].URI != "file:///a" || s.Resources[0].MIMEType != "text/plain" || !s.Resources[1].Template || s.Resources[1].URI != "file:///{name}" {
+		t.Errorf("resources %+v", s.Resources)
+	}
+	if len(s.Prompts) != 1 || s.Prompts[0].Name != "greet" || string(s.Prompts[0].Arguments) == "" {
+		t.Errorf("prompts %+v", s.Prompts)
+	}
+	client, err := Dial(context.Background(), "s", self(t, "offers"), configOf(t, nil).Base, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if text, err := client.Resource(context.Background(), "file:///a"); text != "contents" {
+		t.Errorf("%q %v", text, err)
+	}
+	if text, err := client.Prompt(context.Background(), "greet", map[string]string{"who": "Ada"}); text != "user: Hello Ada" {
+		t.Errorf("%q %v", text, err)
+	}
+	if _, err := client.Resource(context.Background(), "file:///none"); err == nil {
+		t.Error("a resource that is not there")
+	}
+}

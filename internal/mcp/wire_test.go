@@ -1,0 +1,188 @@
+package mcp
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"pgregory.net/rapid"
+)
+
+// waiting is a wire on which request 7 waits for an answer.
+func waiting(t testing.TB, limit int) (*wire, *exchange) {
+	t.Helper()
+	w := newWire(limit, &meter{})
+	ctx, x := withExchange(context.Background())
+	id, err := jsonrpc.MakeID(float64(7))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.sending(ctx, &jsonrpc.Request{ID: id, Method: "tools/call"})
+	return w, x
+}
+
+func TestDecode(t *testing.T) {
+	const answer = `{"jsonrpc":"2.0","id":7,"result":{"a": 1.50}}`
+	tests := []struct {
+		name, line string
+		message    bool
+		stray      int64
+		answered   bool
+	}{
+		{"an answer", answer, true, 0, true},
+		{"white space and a carriage return", "  " + answer + "\r\n", true, 0, true},
+		{"a byte order mark", "\ufeff" + answer, true, 0, true},
+		{"behind text", "ready> " + answer, true, 1, true},
+		{"behind a message cut off", `{"jsonrpc":"2.0","id":3,"resu` + answer, true, 1, true},
+		{"a log line", `{"level":30,"id":7}`, false, 1, false},
+		{"text", "Starting...", false, 1, false},
+		{"an array", "[1]", false, 1, false},
+		{"nothing", "   \n", false, 0, false},
+		{"an answer that cannot be decoded", `{"jsonrpc":"2.0","id":7,"result":{`, true, 0, true},
+		{"another's that cannot be decoded", `{"jsonrpc":"2.0","id":8,"result":{`, false, 1, false},
+		{"another's answer", strings.Replace(answer, "7", "8", 1), true, 0, false},
+	}
+	for _, test := range tests {
+		w, x := waiting(t, 1<<20)
+		m, _ := w.decode([]byte(test.line), true)
+		n, _ := w.strays()
+		if known := x.outcome(); (m != nil) != test.message || n != test.stray || known.answered != test.answered {
+			t.Errorf("%s: message %v, %d stray, answered %v", test.name, m != nil, n, known.answered)
+		} else if known.result != nil && string(known.result) != `{"a": 1.50}` {
+			t.Errorf("%s: the server's bytes became %s", test.name, known.result)
+		}
+	}
+}
+
+func TestReadLineBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		line := rapid.StringMatching(`[a-z]{0,900}`).Draw(t, "line")
+		limit := rapid.IntRange(1, 600).Draw(t, "limit")
+		r := bufio.NewReaderSize(strings.NewReader(line+"\nnext\n"), 16)
+		got, tail, err := readLine(r, limit)
+		if err != nil || len(got) > limit || len(tail) > tailKept || (tail != nil) != (len(line)+1 > limit) {
+			t.Fatalf("%d bytes of %d, tail %d, %v", len(got), len(line), len(tail), err)
+		}
+		if tail != nil && !strings.HasSuffix(line+"\n", string(tail)) {
+			t.Fatal("the tail is not the line's end")
+		}
+		if next, _, _ := readLine(r, 600); string(next) != "next\n" {
+			t.Fatalf("then %q", next)
+		}
+	})
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{`{"jsonrpc":"2.0","id":7,"result":{}}`, `x{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"m"}}`, "[[[", `{"jsonrpc":"2.0","id":7,`, "\ufeff"} {
+		f.Add([]byte(seed), true)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, whole bool) {
+		w, x := waiting(t, 1<<20)
+		m, own := w.decode(data, whole)
+		n, sample := w.strays()
+		if m == nil && n == 0 && len(bytes.TrimSpace(bytes.TrimPrefix(bytes.TrimSpace(data), []byte("\ufeff")))) > 0 {
+			t.Fatalf("%q is neither a message nor counted", data)
+		}
+		if m != nil {
+			if _, err := jsonrpc.DecodeMessage(own); err != nil {
+				t.Fatalf("the message's own bytes are none: %q", own)
+			}
+		}
+		if known := x.outcome(); known.answered && m == nil {
+			t.Fatal("answered by no message")
+		}
+		if !utf8.ValidString(sample) || strings.ContainsAny(sample, "\n\x1b") {
+			t.Fatalf("not fit to be shown: %q", sample)
+		}
+	})
+}
+
+// Whatever a stream holds, the SDK is given events it can read, in bounded space.
+func FuzzEventFilter(f *testing.F) {
+	for _, seed := range []string{"data: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n\n", ": ping\r\n\r\nevent: x\ndata: y\n\n", "id: 1\nretry: 5\n\n", "data: a\ndata: b", "data:" + strings.Repeat("y", 5000) + "\n\n", "event: endpoint\ndata: /m\n\n"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		const limit = 1000
+		w, x := waiting(t, limit)
+		e := newEventFilter(io.NopCloser(bytes.NewReader(data)), w)
+		e.id, e.exchange = x.id, x
+		out, err := io.ReadAll(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for event := range strings.SplitSeq(string(out), "\n\n") {
+			name, text := "", ""
+			for line := range strings.SplitSeq(event, "\n") {
+				if v, ok := strings.CutPrefix(line, "event: "); ok {
+					name = v
+				}
+				if v, ok := strings.CutPrefix(line, "data: "); ok {
+					text += v + "\n"
+				}
+			}
+			if text == "" || name != "" && name != "message" || strings.Contains(event, "event:") && name == "" {
+				continue
+			}
+			if _, err := jsonrpc.DecodeMessage([]byte(text)); err != nil {
+				t.Fatalf("%q passes as a message: %v", text, err)
+			}
+		}
+	})
+}
+
+func TestRender(t *testing.T) {
+	text := func(s string) mcp.Content { return &mcp.TextContent{Text: s} }
+	tests := []struct {
+		name       string
+		content    []mcp.Content
+		structured string
+		want       string
+	}{
+		{"text", []mcp.Content{text("a"), text("b")}, "", "a\nb"},
+		{"text says what is structured", []mcp.Content{text("a")}, `{"x":1}`, "a"},
+		{"structured alone", nil, `{"x":1}`, `{"x":1}`},
+		{"structured and an empty text", []mcp.Content{text("")}, `{"x":1}`, `{"x":1}`},
+		{"structured and a picture", []mcp.Content{&mcp.ImageContent{MIMEType: "image/png", Data: []byte{1}}}, `{"x":1}`, "[image image/png, 1 bytes]\n{\"x\":1}"},
+		{"a link", []mcp.Content{&mcp.ResourceLink{URI: "u", MIMEType: "m"}}, "", "[resource u m]"},
+		{"an embedded text", []mcp.Content{&mcp.EmbeddedResource{Resource: &mcp.ResourceContents{URI: "u", Text: "t"}}}, "", "t"},
+		{"nothing", nil, "", ""},
+	}
+	for _, test := range tests {
+		if got := Render(test.content, json.RawMessage(test.structured), 1000); got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		raw, max := rapid.SliceOf(rapid.Byte()).Draw(t, "text"), rapid.IntRange(1, 200).Draw(t, "max")
+		if got := Render([]mcp.Content{text(string(raw))}, nil, max); len(got) > max || !utf8.ValidString(got) {
+			t.Fatalf("%q", got)
+		}
+	})
+}
+
+func TestRecorded(t *testing.T) {
+	tests := []struct{ name, content, text, want string }{
+		{"text says it all", `[{"type":"text","text":"hi"}]`, "hi", ""},
+		{"the text was cut", `[{"type":"text","text":"hi there"}]`, "hi", `[{"type":"text","text":"hi there"}]`},
+		{"annotations", `[{"type":"text","text":"hi","annotations":{"priority":1}}]`, "hi", `[{"type":"text","text":"hi","annotations":{"priority":1}}]`},
+		{"a picture", `[ {"type":"image","data":"AQ==","mimeType":"m"} ]`, "[image]", `[{"type":"image","data":"AQ==","mimeType":"m"}]`},
+		{"no list", `"hi"`, "hi", ""},
+	}
+	for _, test := range tests {
+		if got := string(recorded(json.RawMessage(test.content), test.text, 100)); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+	}
+	big := recorded(json.RawMessage(`[{"type":"image","data":"`+strings.Repeat("A", 4000)+`"},{"type":"resource","resource":{"uri":"u","blob":"`+strings.Repeat("B", 4000)+`"}}]`), "", 100)
+	if len(big) > 400 || strings.Count(string(big), "sha256:") != 2 || !strings.Contains(string(big), "4000 characters") {
+		t.Errorf("%s", big)
+	}
+}
