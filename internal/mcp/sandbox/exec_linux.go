@@ -39,7 +39,7 @@ func Exec(args, env []string) error {
 		if err := run.Landlock.apply(run.Network); err != nil {
 			return err
 		}
-	case auditArch() != 0:
+	case run.Bubblewrap && auditArch() != 0:
 		fd, err := filter{noLocal: !run.Network}.file()
 		if err != nil {
 			return err

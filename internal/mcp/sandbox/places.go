@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,7 +60,8 @@ func newPlaces(cmd *exec.Cmd, g Grants, o Options) (*places, error) {
 	slices.Sort(p.hidden)
 	p.hidden = slices.Compact(p.hidden)
 	p.show(p.dir)
-	p.showProgram(cmd.Path)
+	p.showProgram(cmd.Path, lookup(cmd.Env, "PATH"))
+	p.showArguments(cmd.Args[1:])
 	if target, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && g.Network {
 		p.show(target)
 	}
@@ -75,19 +77,70 @@ func (p *places) show(path string) {
 	}
 }
 
-// showProgram shows the folder of a program that is installed in a hidden folder, and the folder around its "bin", where
-// its libraries are. ~/bin and ~/.local/bin are shown alone, for around them is what a person keeps.
-func (p *places) showProgram(path string) {
+// showProgram shows what a program installed in a hidden folder needs: its own folder; the folder around its "bin" or
+// the tree of node_modules, where its libraries are; and the same of the interpreter that its first line names.
+// ~/bin and ~/.local/bin are shown alone, for around them is what a person keeps.
+func (p *places) showProgram(path, searchPath string) {
+	p.showInstalled(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return // exec will say why
+	}
+	defer f.Close()
+	first := make([]byte, 256)
+	n, _ := io.ReadFull(f, first)
+	line, _, _ := strings.Cut(string(first[:n]), "\n")
+	interpreter, is := strings.CutPrefix(line, "#!")
+	words := strings.Fields(interpreter)
+	if !is || len(words) == 0 {
+		return
+	}
+	if filepath.Base(words[0]) != "env" {
+		p.showInstalled(words[0])
+		return
+	}
+	for _, word := range words[1:] {
+		if strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
+			continue
+		}
+		for _, dir := range filepath.SplitList(searchPath) {
+			if _, err := os.Stat(filepath.Join(dir, word)); err == nil {
+				p.showInstalled(filepath.Join(dir, word))
+				return
+			}
+		}
+		return
+	}
+}
+
+func (p *places) showInstalled(path string) {
 	files := []string{path}
 	if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
 		files = append(files, target)
 	}
 	for _, file := range files {
+		if at := strings.Index(file, "/node_modules/"); at >= 0 {
+			p.show(file[:at+len("/node_modules")])
+			continue
+		}
 		dir := filepath.Dir(file)
 		if parent := filepath.Dir(dir); filepath.Base(dir) == "bin" && filepath.Base(parent) != ".local" {
 			p.show(parent)
 		}
 		p.show(dir)
+	}
+}
+
+// showArguments shows files, not folders, that the command line names: a script to interpret, a file of settings.
+func (p *places) showArguments(args []string) {
+	for _, arg := range args {
+		if info, err := os.Stat(arg); err != nil || !filepath.IsAbs(arg) || info.IsDir() {
+			continue
+		}
+		if strings.Contains(arg, "/node_modules/") {
+			p.showInstalled(arg)
+		}
+		p.show(filepath.Clean(arg))
 	}
 }
 

@@ -179,6 +179,7 @@ func (s *Sandbox) Wrap(cmd *exec.Cmd, g Grants) error {
 	run := spec{Limits: s.o.Limits, Network: g.Network}
 	argv := append([]string{cmd.Path}, cmd.Args[1:]...)
 	if s.level == Bubblewrap {
+		run.Bubblewrap = true
 		cmd.Env = setEnv(cmd.Env, "TMPDIR", "/tmp")
 		argv = append(append([]string{s.bwrap}, p.bubblewrap(g.Network)...), argv...)
 	} else {
@@ -202,11 +203,12 @@ func (s *Sandbox) Wrap(cmd *exec.Cmd, g Grants) error {
 	return nil
 }
 
-// spec is what the helper does to itself before it becomes the program; Landlock is nil where bubblewrap follows.
+// spec is what the helper does to itself before it becomes the program.
 type spec struct {
-	Limits   Limits   `json:"limits"`
-	Network  bool     `json:"network"`
-	Landlock *ruleset `json:"landlock,omitempty"`
+	Limits     Limits   `json:"limits"`
+	Network    bool     `json:"network"`
+	Bubblewrap bool     `json:"bubblewrap,omitempty"` // the program is bwrap, which is handed a filter
+	Landlock   *ruleset `json:"landlock,omitempty"`
 }
 
 // ruleset allows all to be read but Hidden, of which Read and Write are shown again.

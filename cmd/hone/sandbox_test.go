@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+	"hone/internal/mcp"
+	"hone/internal/mcp/sandbox"
+)
+
+// sandboxAt opens a sandbox of one level, or skips and says why it is not to be had here. Its helper is the program hone
+// that the tests of this package install on PATH.
+func sandboxAt(t *testing.T, level sandbox.Level, c config.Sandbox, servers mcp.Config) func(string, *exec.Cmd) error {
+	t.Helper()
+	helper, err := exec.LookPath("hone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	a := &app{stderr: &said, lookupEnv: os.LookupEnv}
+	if level == sandbox.Landlock { // without bubblewrap on PATH
+		a.withEnv(map[string]string{"PATH": t.TempDir()})
+	}
+	s, wrap, err := a.sandboxed(t.Context(), c, servers, []string{helper, sandboxVerb})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if s.Level() != level {
+		t.Skipf("no %s here: %s", level, s)
+	}
+	if !strings.Contains(said.String(), "sandbox of the servers: "+string(level)) {
+		t.Errorf("the level is not said: %s", said.String())
+	}
+	return wrap
+}
+
+// A real server works in each sandbox: it is discovered, reads and writes its episode's folder, and no other.
+func TestServersInASandbox(t *testing.T) {
+	for _, level := range []sandbox.Level{sandbox.Bubblewrap, sandbox.Landlock} {
+		t.Run(string(level), func(t *testing.T) {
+			outside := t.TempDir()
+			if err := os.WriteFile(filepath.Join(outside, "secret.txt"), []byte("4711"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			// The folder outside is one that the server itself would allow.
+			text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{
+				"files": map[string]any{"command": "node", "args": []string{npmServer(t, "server-filesystem"), mcp.EpisodeDir, outside}},
+				"every": map[string]any{"command": "node", "args": []string{npmServer(t, "server-everything")}, "isolation": "session",
+					"env": map[string]string{"DECLARED": "yes"}}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(t.TempDir(), "mcp.json")
+			if err := os.WriteFile(path, text, 0o644); err != nil {
+				t.Fatal(err)
+			}
+			servers, err := mcp.LoadConfig(path, os.LookupEnv)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := config.DefaultSandbox()
+			c.Read = []string{"files:" + outside}
+			o := mcp.Options{Wrap: sandboxAt(t, level, c, servers), Warm: -1}
+			catalog, err := mcp.Discover(t.Context(), servers, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pool, err := mcp.NewPool(t.Context(), servers, catalog, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer pool.Close()
+			session, err := pool.Open(t.Context(), "e")
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer session.Close()
+			inSession(t, session.Call, session.(interface{ Dir(string) string }).Dir("files"), outside)
+		})
+	}
+}
+
+func inSession(t *testing.T, do func(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult, dir, outside string) {
+	t.Helper()
+	for _, tc := range []struct {
+		name, arguments string
+		status          trajectory.CallStatus
+		says            string
+	}{
+		{"write_file", fmt.Sprintf(`{"path":%q,"content":"hello"}`, dir+"/a.txt"), trajectory.CallOK, "wrote"},
+		{"read_text_file", fmt.Sprintf(`{"path":%q}`, dir+"/a.txt"), trajectory.CallOK, "hello"},
+		{"read_text_file", fmt.Sprintf(`{"path":%q}`, outside+"/secret.txt"), trajectory.CallOK, "4711"}, // granted
+		{"write_file", fmt.Sprintf(`{"path":%q,"content":"x"}`, outside+"/new.txt"), trajectory.CallToolError, ""},
+		{"echo", `{"message":"hi"}`, trajectory.CallOK, "hi"},
+		{"get-env", `{}`, trajectory.CallOK, `"DECLARED": "yes"`},
+	} {
+		r := do(t.Context(), []chat.ToolCall{{ID: "c", Name: tc.name, Arguments: tc.arguments}})[0]
+		if r.Status != tc.status || !strings.Contains(r.Text, tc.says) {
+			t.Errorf("%s %s: %s %q %s, want %s %q", tc.name, tc.arguments, r.Status, r.Text, r.Error, tc.status, tc.says)
+		}
+	}
+	if data, err := os.ReadFile(dir + "/a.txt"); string(data) != "hello" {
+		t.Errorf("the episode's file: %q, %v", data, err)
+	}
+	if _, err := os.Stat(outside + "/new.txt"); err == nil {
+		t.Error("the server wrote to a folder that it was not granted")
+	}
+}
+
+func TestSandboxRequired(t *testing.T) {
+	a := &app{stderr: &bytes.Buffer{}, lookupEnv: func(string) (string, bool) { return "", false }}
+	_, _, err := a.sandboxed(t.Context(), config.Sandbox{Mode: "require"}, mcp.Config{}, []string{"hone", sandboxVerb})
+	if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "bwrap is not on PATH") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestEpisodeFolders(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "hone-episode-1")
+	if err := os.MkdirAll(root+"/work", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cmd := &exec.Cmd{Dir: "/", Args: []string{"x", "--db=" + root + "/work/x.db", "/tmp/hone-episode-none/work"}, Env: []string{"HOME=" + root + "/home"}}
+	if got := episodeFolders(cmd); !slices.Equal(got, []string{root}) {
+		t.Errorf("%q, want %q", got, root)
+	}
+}

@@ -1,0 +1,110 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// write makes files below dir; a text that begins with -> makes a symbolic link.
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		err := error(nil)
+		if target, link := strings.CutPrefix(text, "->"); link {
+			err = os.Symlink(target, path)
+		} else {
+			err = os.WriteFile(path, []byte(text), 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A home folder as people have it: what a server needs of it is shown, what is beside it is not.
+func TestShown(t *testing.T) {
+	home := t.TempDir()
+	write(t, home, map[string]string{
+		".ssh/id":                             "key",
+		".local/bin/uvx":                      "\x7fELF",
+		".local/share/keyrings/k":             "key",
+		"bin/tool":                            "\x7fELF",
+		"venv/bin/server":                     "#!" + home + "/pythons/3.12/bin/python3\n",
+		"pythons/3.12/bin/python3":            "\x7fELF",
+		"nvm/v20/bin/node":                    "\x7fELF",
+		"proj/node_modules/.bin/mcp":          "->../pkg/dist/index.js",
+		"proj/node_modules/pkg/dist/index.js": "#!/usr/bin/env -S node --no-warnings\n",
+		"proj/.env":                           "KEY=1",
+		"scripts/server.py":                   "print()",
+		"scripts/key":                         "key",
+	})
+	for _, tc := range []struct {
+		name, program string
+		args          []string
+		dir           string
+		want          []string
+	}{
+		{"npm", "proj/node_modules/.bin/mcp", nil, "", []string{"nvm/v20", "nvm/v20/bin", "proj/node_modules"}},
+		{"node with a script", "nvm/v20/bin/node", []string{home + "/proj/node_modules/pkg/dist/index.js"}, "",
+			[]string{"nvm/v20", "nvm/v20/bin", "proj/node_modules", "proj/node_modules/pkg/dist/index.js"}},
+		{"virtual environment", "venv/bin/server", nil, "", []string{"pythons/3.12", "pythons/3.12/bin", "venv", "venv/bin"}},
+		{"in .local/bin", ".local/bin/uvx", nil, "", []string{".local/bin"}},
+		{"in ~/bin", "bin/tool", nil, "", []string{"bin"}},
+		{"a script alone", "nvm/v20/bin/node", []string{home + "/scripts/server.py", home + "/.ssh"}, "",
+			[]string{"nvm/v20", "nvm/v20/bin", "scripts/server.py"}},
+		{"started in a project", "bin/tool", nil, "proj", []string{"bin", "proj"}},
+		{"started in the home folder", "bin/tool", nil, ".", []string{"bin"}},
+		{"none", "missing", nil, "", nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cmd := &exec.Cmd{Path: filepath.Join(home, tc.program), Args: append([]string{"x"}, tc.args...), Dir: "/usr",
+				Env: []string{"PATH=" + home + "/nvm/v20/bin:/usr/bin", "HOME=" + home}}
+			if tc.dir != "" {
+				cmd.Dir = filepath.Join(home, tc.dir)
+			}
+			p, err := newPlaces(cmd, Grants{}, Options{Home: home})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, path := range p.read {
+				got = append(got, strings.TrimPrefix(path, home+"/"))
+			}
+			slices.Sort(got)
+			if got = slices.Compact(got); !slices.Equal(got, tc.want) {
+				t.Errorf("shown %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// A program installed below a hidden home by npm runs, and finds its libraries, at each level.
+func TestInstalledInTheHomeFolder(t *testing.T) {
+	for _, level := range []Level{Bubblewrap, Landlock} {
+		t.Run(string(level), func(t *testing.T) {
+			tg, g := outside(t)
+			s := at(t, level, options(tg))
+			write(t, tg.Home, map[string]string{"proj/node_modules/.bin/mcp": "->../pkg/dist/run.sh",
+				"proj/node_modules/pkg/dist/run.sh": "#!/bin/sh\ncat '" + tg.Home + "/proj/node_modules/lib/text'; cat '" + tg.Home + "/.ssh/id'\n",
+				"proj/node_modules/lib/text":        "found"})
+			cmd := exec.Command(tg.Home + "/proj/node_modules/.bin/mcp")
+			cmd.Dir, cmd.Env = tg.Own, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + tg.Home}
+			if err := s.Wrap(cmd, g); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := cmd.Output(); string(out) != "found" || err == nil {
+				t.Errorf("%q, %v: the library is read, the key is not", out, err)
+			}
+		})
+	}
+}
