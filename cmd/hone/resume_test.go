@@ -25,17 +25,17 @@ const sayings = `{"messages":[{"role":"user","content":"Say a."},{"role":"assist
 `
 
 // toyRun is a folder with a toy model, and the commands of a run that --output-dir ends.
-func toyRun(t *testing.T, verb string) (command []string, env map[string]string) {
+func toyRun(t *testing.T, verb string) (command []string, env map[string]string, server *remote) {
 	if verb == "sft" {
 		workFolder(t, map[string]string{"hone.yaml": toyConfig, "say.jsonl": sayings})
 		toyModel(t, "base/toy.gguf")
-		return []string{"sft", "--data", "say.jsonl", "--base-model", "base", "--output-dir"}, nil
+		return []string{"sft", "--data", "say.jsonl", "--base-model", "base", "--output-dir"}, nil, nil
 	}
-	endpoint, _, _ := everything(t, "t")
+	server = everything(t, "t")
 	workFolder(t, map[string]string{"hone.yaml": toyConfig, "scenarios.json": sums})
 	toyModel(t, "base/toy.gguf")
 	return []string{"train", "--dataset", "scenarios.json", "--base-model", "base", "--output-dir"},
-		map[string]string{"MCP_URL": endpoint, "MCP_BEARER_TOKEN": "t"}
+		map[string]string{"MCP_URL": server.url, "MCP_BEARER_TOKEN": "t"}, server
 }
 
 func toyApp(stderr interface{ Write([]byte) (int, error) }, env map[string]string) *app {
@@ -63,14 +63,14 @@ func result(t *testing.T, dir string) string {
 func TestResume(t *testing.T) {
 	for _, verb := range []string{"sft", "train"} {
 		t.Run(verb, func(t *testing.T) {
-			command, env := toyRun(t, verb)
+			command, env, _ := toyRun(t, verb)
 			var said bytes.Buffer
 			if code := toyApp(&said, env).main(t.Context(), append(command, "whole")); code != 0 {
 				t.Fatalf("exit code %d, %s", code, &said)
 			}
 
 			ctx, stop := context.WithCancel(t.Context())
-			broken := &stopAfter{line: " 1/4", stop: stop}
+			broken := &once{line: " 1/4", do: stop}
 			if code := toyApp(broken, env).main(ctx, append(command, "broken")); code != 7 || !strings.Contains(broken.String(), "next:  hone runs resume ./broken") {
 				t.Fatalf("stopped: exit code %d, %s", code, broken)
 			}
@@ -106,17 +106,94 @@ func stageOf(verb string) string {
 	return verb
 }
 
-// killed runs hone in a process of its own and kills it a moment after it has written to the run's ledger.
-func killed(t *testing.T, env map[string]string, args ...string) {
+// A server that is lost ends training and evaluation as an upstream that cannot be reached; training goes on once it is
+// back, and no lost episode stays in the record.
+func TestLostServer(t *testing.T) {
+	command, env, server := toyRun(t, "train")
+	lose := func() { server.lost.Store(true) }
+	said := &once{line: " 1/4", do: lose}
+	if code := toyApp(said, env).main(t.Context(), append(command, "run")); code != 5 {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	for _, want := range []string{"the MCP server does not answer any more", "then hone runs resume ./run"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("stderr lacks %q: %s", want, said)
+		}
+	}
+	server.lost.Store(false)
+	said = &once{line: "no such line"}
+	if code := toyApp(said, env).main(t.Context(), []string{"runs", "resume", "./run"}); code != 0 {
+		t.Fatalf("resumed: exit code %d, %s", code, said)
+	}
+	text, err := os.ReadFile("run/trajectories.jsonl")
+	if err != nil || bytes.Count(text, []byte("\n")) != 16 || bytes.Contains(text, []byte("environment_error")) {
+		t.Errorf("%v, want 16 whole episodes: %s", err, text)
+	}
+
+	said = &once{line: "compiling", do: lose}
+	if code := toyApp(said, env).main(t.Context(), []string{"eval", "--model", "run/final", "--dataset", "scenarios.json", "--split", "validation"}); code != 5 ||
+		!strings.Contains(said.String(), "no episode was answered by its MCP server") {
+		t.Errorf("eval: exit code %d, %s", code, said)
+	}
+}
+
+// A file-size limit stands for a full disk: the run stops with what it has, and goes on where there is room.
+func TestFullDisk(t *testing.T) {
+	workFolder(t, map[string]string{"hone.yaml": strings.Replace(toyConfig, "epochs: 2", "epochs: 30", 1), "say.jsonl": sayings})
+	toyModel(t, "base/toy.gguf")
+	limited := exec.CommandContext(t.Context(), "sh", "-c", `ulimit -f 200 && exec "$@"`, "sh", honeCommand(t), "sft", "--data", "say.jsonl",
+		"--base-model", "base", "--output-dir", "run")
+	out, err := limited.CombinedOutput()
+	if err == nil || limited.ProcessState.ExitCode() != 6 || !strings.Contains(string(out), "then hone runs resume ./run") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var said bytes.Buffer
+	if code := toyApp(&said, nil).main(t.Context(), []string{"runs", "resume", "./run"}); code != 0 {
+		t.Fatalf("resumed: exit code %d, %s", code, &said)
+	}
+	if n := strings.Count(metricsOf(result(t, "run")), "\n"); n != 60 {
+		t.Errorf("%d steps, want 60", n)
+	}
+}
+
+func TestUnknownFamily(t *testing.T) {
+	workFolder(t, map[string]string{"say.jsonl": sayings})
+	toyModel(t, "base/toy.gguf")
+	text, err := os.ReadFile("base/toy.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("base/toy.gguf", bytes.ReplaceAll(text, []byte("llama"), []byte("gnu00")), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	code := toyApp(&said, nil).main(t.Context(), []string{"sft", "--data", "say.jsonl", "--base-model", "base", "--output-dir", "run"})
+	if code != 2 || !strings.Contains(said.String(), `"gnu00"`) || !strings.Contains(said.String(), "where: "+filepath.Join("base", "toy.gguf")) {
+		t.Errorf("exit code %d, %s", code, &said)
+	}
+	if _, err := os.Stat("run"); err == nil {
+		t.Error("a run directory was left behind")
+	}
+}
+
+// honeCommand is this test binary under the name of the command, which TestMain makes it be.
+func honeCommand(t *testing.T) string {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	child := exec.CommandContext(t.Context(), filepath.Join(t.TempDir(), "hone"), args...)
-	if err := os.Symlink(self, child.Path); err != nil {
+	path := filepath.Join(t.TempDir(), "hone")
+	if err := os.Symlink(self, path); err != nil {
 		t.Fatal(err)
 	}
+	return path
+}
+
+// killed runs hone in a process of its own and kills it a moment after it has written to the run's ledger.
+func killed(t *testing.T, env map[string]string, args ...string) {
+	t.Helper()
+	child := exec.CommandContext(t.Context(), honeCommand(t), args...)
 	child.Env = os.Environ()
 	for key, value := range env {
 		child.Env = append(child.Env, key+"="+value)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"net"
 	"net/http"
@@ -34,9 +33,15 @@ func npmServer(t *testing.T, name string) string {
 	return path
 }
 
-// everything starts server-everything on streamable HTTP behind a proxy that lets through who has the token. let counts
-// the requests that had it.
-func everything(t *testing.T, token string) (endpoint string, let, refused *atomic.Int64) {
+// remote is a server behind a proxy that lets through who has the token.
+type remote struct {
+	url          string
+	let, refused atomic.Int64 // requests with and without the token
+	lost         atomic.Bool  // while true, connections are cut
+}
+
+// everything starts server-everything on streamable HTTP.
+func everything(t *testing.T, token string) *remote {
 	t.Helper()
 	script := npmServer(t, "server-everything")
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -68,19 +73,23 @@ func everything(t *testing.T, token string) (endpoint string, let, refused *atom
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	let, refused = new(atomic.Int64), new(atomic.Int64)
+	remote := &remote{}
 	proxy := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: address})
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if remote.lost.Load() {
+			panic(http.ErrAbortHandler) // cuts the connection
+		}
 		if r.Header.Get("Authorization") != "Bearer "+token {
-			refused.Add(1)
+			remote.refused.Add(1)
 			http.Error(w, "who are you?", http.StatusUnauthorized)
 			return
 		}
-		let.Add(1)
+		remote.let.Add(1)
 		proxy.ServeHTTP(w, r)
 	}))
 	t.Cleanup(front.Close)
-	return front.URL + "/mcp", let, refused
+	remote.url = front.URL + "/mcp"
+	return remote
 }
 
 // tiny makes everything that takes time small.
@@ -137,9 +146,9 @@ const sums = `[
 
 // A GRPO step and an evaluation against a streamable-HTTP server that wants a token, by the commands of other trainers.
 func TestTrainAndEvalOverHTTP(t *testing.T) {
-	endpoint, let, refused := everything(t, "t")
+	server := everything(t, "t")
 	a, stdout, stderr := installed(t, "")
-	a.withEnv(map[string]string{"MCP_URL": endpoint, "MCP_BEARER_TOKEN": "t"})
+	a.withEnv(map[string]string{"MCP_URL": server.url, "MCP_BEARER_TOKEN": "t"})
 	base := folderOfModel(t, a)
 	workFolder(t, map[string]string{"hone.yaml": tiny, "data/scenarios.json": sums,
 		"data/bare.json": `[{"task": "Add 2 and 3."}]`})
@@ -152,7 +161,7 @@ func TestTrainAndEvalOverHTTP(t *testing.T) {
 			t.Errorf("stderr lacks %q: %s", remedy, stderr)
 		}
 	}
-	if let.Load() != 0 {
+	if server.let.Load() != 0 {
 		t.Error("a server was asked for scenarios that cannot be scored")
 	}
 
@@ -184,8 +193,8 @@ func TestTrainAndEvalOverHTTP(t *testing.T) {
 	if err := json.Unmarshal(stdout.Bytes(), &results); err != nil || results.Systems["model"].N != 1 || results.Systems["model"].NumExcluded != 0 {
 		t.Errorf("%v: %s", err, stdout)
 	}
-	if let.Load() == 0 || refused.Load() != 0 {
-		t.Errorf("%d requests let through, %d refused", let.Load(), refused.Load())
+	if server.let.Load() == 0 || server.refused.Load() != 0 {
+		t.Errorf("%d requests let through, %d refused", server.let.Load(), server.refused.Load())
 	}
 	for _, file := range []string{"OUT/version.json", "OUT/config.resolved.yaml", "OUT/trajectories.jsonl"} {
 		if text, _ := os.ReadFile(file); bytes.Contains(text, []byte("Bearer")) || bytes.Contains(text, []byte("BEARER")) {
@@ -195,9 +204,9 @@ func TestTrainAndEvalOverHTTP(t *testing.T) {
 }
 
 func TestWrongTokenAndURL(t *testing.T) {
-	endpoint, _, refused := everything(t, "t")
+	server := everything(t, "t")
 	workFolder(t, map[string]string{"scenarios.json": sums})
-	for url, want := range map[string]string{endpoint: "Unauthorized", "http://127.0.0.1:1/mcp": "refused"} {
+	for url, want := range map[string]string{server.url: "Unauthorized", "http://127.0.0.1:1/mcp": "refused"} {
 		var stderr bytes.Buffer
 		a := &app{stdout: &bytes.Buffer{}, stderr: &stderr, lookupEnv: os.LookupEnv}
 		a.withEnv(map[string]string{"MCP_URL": url, "MCP_BEARER_TOKEN": "guess"})
@@ -211,7 +220,7 @@ func TestWrongTokenAndURL(t *testing.T) {
 			t.Error("a run directory was left behind, in the way of the next try")
 		}
 	}
-	if refused.Load() == 0 {
+	if server.refused.Load() == 0 {
 		t.Error("nothing was refused")
 	}
 }
@@ -308,16 +317,16 @@ func TestFilesystemServer(t *testing.T) {
 	}
 }
 
-// stopAfter cancels its context once line has been written.
-type stopAfter struct {
+// once does something as soon as line has been written.
+type once struct {
 	bytes.Buffer
 	line string
-	stop context.CancelFunc
+	do   func()
 }
 
-func (s *stopAfter) Write(p []byte) (int, error) {
-	if bytes.Contains(p, []byte(s.line)) {
-		s.stop()
+func (o *once) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte(o.line)) {
+		o.do()
 	}
-	return s.Buffer.Write(p)
+	return o.Buffer.Write(p)
 }
