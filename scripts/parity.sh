@@ -2,23 +2,48 @@
 # Makes every golden file anew from the implementations it stands for, and fails if one differs from what is committed;
 # then compares logprobs with transformers and peft. $1 is a Python with testdata/reference/requirements.txt.
 #
-# A golden's script is called make_*.py, lies in a testdata folder, takes the model's GGUF file as its argument (it need
-# not use it), and writes beside itself. Scripts run in the order of their names.
+# A golden's script is called make_*.py, lies in a testdata folder or below, writes into it, needs no argument
+# (make_tokenizer.py alone takes the model's file), and names its requirements.txt in its docstring's line "Needs:".
+# Scripts run in the order of their names.
 set -eu
 cd "$(dirname "$0")/.."
-case $1 in /*) python=$1 ;; *) python=$PWD/$1 ;; esac
-model=$(bin/hone engine list --json | "$python" -c '
+case $1 in /*) peer=$1 ;; *) peer=$PWD/$1 ;; esac
+model=$(bin/hone engine list --json | "$peer" -c '
 import json, sys
 print(next(a["path"] for a in json.load(sys.stdin) if a["name"] == "SmolLM2-135M-Instruct"))')
+
+# python_for SCRIPT prints a Python that has what the script needs, making a virtual environment for each requirements.txt.
+python_for() {
+	needs=$(sed -n 's|.*Needs:.* \([a-z_/]*requirements\.txt\).*|\1|p' "$1" | head -n 1)
+	if [ -z "$needs" ]; then
+		echo "$1 names no requirements.txt in a line that begins with Needs:" >&2
+		return 1
+	fi
+	needs=$(dirname "$1")/$needs
+	if [ "$needs" = testdata/reference/requirements.txt ]; then
+		echo "$peer"
+		return
+	fi
+	venv=$PWD/.venv-peer/$(sha256sum "$needs" | cut -c 1-12)
+	if [ ! -e "$venv/ready" ]; then
+		python3 -m venv --clear "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$needs" >&2
+		touch "$venv/ready"
+	fi
+	echo "$venv/bin/python"
+}
 
 # The templates that make_chatml.py renders are hone's own.
 go test -count=1 ./internal/text/render -run TestPromptEqualsTemplate -update
 scripts=$(git ls-files '*/make_*.py')
 for script in $scripts; do
 	echo "== $script"
-	"$python" "$script" "$model"
+	python=$(python_for "$script")
+	case $script in
+	*/make_tokenizer.py) "$python" "$script" "$model" ;;
+	*) "$python" "$script" ;;
+	esac
 done
-changed=$(git status --porcelain -- $(dirname $scripts | sort -u))
+changed=$(git status --porcelain -- $(echo "$scripts" | sed 's|testdata/.*|testdata|' | sort -u))
 if [ -n "$changed" ]; then
 	git --no-pager diff --stat
 	echo "made anew, these differ from what is committed:" "$changed" >&2
@@ -27,4 +52,4 @@ fi
 echo "all golden files are what their scripts make"
 
 echo "== testdata/reference/parity.py"
-"$python" testdata/reference/parity.py bin/hone
+"$peer" testdata/reference/parity.py bin/hone
