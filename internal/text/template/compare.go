@@ -137,6 +137,7 @@ func (r *run) order(a, b value, op string) int {
 	switch x := a.(type) {
 	case string:
 		if y, ok := b.(string); ok {
+			r.scan(min(len(x), len(y)))
 			return strings.Compare(x, y)
 		}
 	case []value:

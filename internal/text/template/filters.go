@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -48,7 +47,7 @@ func filterNamed(name string) filter {
 	case "join":
 		return joinFilter
 	case "list":
-		return func(r *run, v value, a *args) value { a.bind(r, "list", 0); return slices.Clone(r.list(v)) }
+		return func(r *run, v value, a *args) value { a.bind(r, "list", 0); return r.clone(r.list(v)) }
 	case "map":
 		return mapFilter
 	case "max", "min":
@@ -109,7 +108,9 @@ func textFilter(name string) filter {
 		return tojsonFilter
 	case "trim":
 		return func(r *run, v value, a *args) value {
-			return r.strip(r.text(v), "strip", or(a.bind(r, "trim", 0, "chars")[0], nil))
+			text := r.text(v)
+			r.scan(len(text))
+			return r.strip(text, "strip", or(a.bind(r, "trim", 0, "chars")[0], nil))
 		}
 	case "truncate":
 		return truncateFilter
@@ -187,6 +188,7 @@ func floatFilter(r *run, v value, a *args) value {
 	r.must(v)
 	switch v := integerOf(v).(type) {
 	case string:
+		r.scan(len(v))
 		if f, ok := parseFloat(v); ok {
 			return f
 		}

@@ -128,7 +128,7 @@ func (r *run) dictMethod(d *chat.Object, name string, a *args) value {
 func (r *run) listMethod(list []value, name string, a *args) value {
 	if name == "copy" {
 		a.bind(r, name, 0)
-		return slices.Clone(list)
+		return r.clone(list)
 	}
 	v := a.bind(r, name, 1, "value", "start", "stop")
 	first, last := 0, len(list)

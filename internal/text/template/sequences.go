@@ -146,7 +146,8 @@ func groupbyFilter(r *run, v value, a *args) value {
 
 func uniqueFilter(r *run, v value, a *args) value {
 	p := a.bind(r, "unique", 0, "case_sensitive", "attribute")
-	var kept []keyed
+	seen := map[string]bool{}
+	var others []value // keys that are tuples
 	next := r.each(v)
 	get := r.getter(or(p[1], nil), nil)
 	return &iterator{name: "generator", next: func() (value, bool) {
@@ -156,11 +157,19 @@ func uniqueFilter(r *run, v value, a *args) value {
 				return nil, false
 			}
 			k := r.keyed([]value{item}, p[0], get)[0]
+			r.step()
 			r.hashable(k.key)
-			if !slices.ContainsFunc(kept, func(other keyed) bool { return r.equal(other.key, k.key) }) {
-				kept = append(kept, k)
-				return item, true
+			if stored, ok := storedKey(k.key); !ok {
+				if r.contains(others, k.key) {
+					continue
+				}
+				others = append(others, k.key)
+			} else if seen[stored] {
+				continue
+			} else {
+				seen[stored] = true
 			}
+			return item, true
 		}
 	}}
 }
@@ -417,7 +426,9 @@ func truncateFilter(r *run, v value, a *args) value {
 func wordcountFilter(r *run, v value, a *args) value {
 	a.bind(r, "wordcount", 0)
 	count, inWord := 0, false
-	for _, c := range r.text(v) {
+	text := r.text(v)
+	r.scan(len(text))
+	for _, c := range text {
 		word := c == '_' || unicode.IsLetter(c) || unicode.IsNumber(c)
 		if word && !inWord {
 			count++

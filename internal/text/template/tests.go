@@ -39,7 +39,12 @@ func testNamed(name string) test {
 			return r.equal(r.binary("%", v, a.bind(r, name, 1, "num")[0]), int64(0))
 		}
 	case "lower", "upper":
-		return func(r *run, v value, a *args) bool { a.bind(r, name, 0); return caseTest(r.text(v), "is"+name) }
+		return func(r *run, v value, a *args) bool {
+			a.bind(r, name, 0)
+			text := r.text(v)
+			r.scan(len(text))
+			return caseTest(text, "is"+name)
+		}
 	case "filter":
 		return func(r *run, v value, a *args) bool {
 			a.bind(r, name, 0)

@@ -3,6 +3,7 @@ package template
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"unicode/utf8"
 
 	"hone/internal/chat"
@@ -255,6 +256,11 @@ func (r *run) each(v value) func() (value, bool) {
 
 // itemBytes is what a list costs for each item.
 const itemBytes = 16
+
+func (r *run) clone(items []value) []value {
+	r.charge(itemBytes * len(items))
+	return slices.Clone(items)
+}
 
 // list returns all items. The result may be v's own: it is not written to.
 func (r *run) list(v value) []value {
