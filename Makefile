@@ -8,7 +8,7 @@ export GOEXPERIMENT = simd
 # Tensor code is left out of -race: it is the same code slower by a factor that does not fit a test run.
 TENSORS = /internal/learn/
 
-.PHONY: build system setup demo test lint race parity bench soak dist clean
+.PHONY: build system setup demo test lint race parity bench learn gpu soak dist clean
 
 build:
 	go build -o bin/hone ./cmd/hone
@@ -58,6 +58,17 @@ parity: setup .venv-peer/ready
 # Minutes in which nothing else should run. make bench ROWS=tokenize measures the rows with that in their name.
 bench: setup .venv-peer/ready
 	.venv-peer/bin/python bench/run.py $(ROWS)
+
+# GRPO against SFT of equal size, three seeds (docs/LEARNING.md): a quarter of an hour each on a GPU, most of a day on two cores.
+# A stopped one goes on: make learn RESUME=--resume.
+BACKEND = auto
+learn: setup
+	for seed in 1 2 3; do bin/hone demo learn --backend $(BACKEND) --seed $$seed --output-dir runs/learn-$$seed $(RESUME) || exit; done
+
+# What a GPU machine without network needs, in parts, under dist/gpu: make gpu NODE=a node binary for it.
+NODE = $(shell command -v node)
+gpu: setup
+	gpu/pack.sh $(NODE) dist/gpu
 
 # Hours: every fuzz target for FUZZTIME, then everything under the race detector, tensor code too.
 FUZZTIME = 10m
