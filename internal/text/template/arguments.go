@@ -46,6 +46,15 @@ func (r *run) arguments(e arguments) *args {
 	return a
 }
 
+// onlyString returns the argument where there is one, and it is a string.
+func (a *args) onlyString() (string, bool) {
+	if len(a.positional) != 1 || len(a.names) > 0 {
+		return "", false
+	}
+	s, ok := a.positional[0].(string)
+	return s, ok
+}
+
 // take removes a keyword argument and returns it.
 func (a *args) take(name string) (value, bool) {
 	i := slices.Index(a.names, name)

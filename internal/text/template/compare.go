@@ -206,6 +206,11 @@ func (r *run) contains(container, item value) bool {
 		_, ok := r.get(c, item)
 		return ok
 	}
+	if list, ok := container.([]value); ok {
+		if s, ok := item.(string); ok { // the usual case, without the detours
+			return r.hasString(list, s)
+		}
+	}
 	next := iterate(container)
 	if next == nil {
 		fail(r.at, TypeFault, "argument of type '%s' is not iterable", typeName(container))
@@ -214,6 +219,19 @@ func (r *run) contains(container, item value) bool {
 		r.step()
 		if r.equal(v, item) {
 			return true
+		}
+	}
+	return false
+}
+
+func (r *run) hasString(list []value, s string) bool {
+	for _, v := range list {
+		r.step()
+		if t, ok := v.(string); ok && len(t) == len(s) {
+			r.scan(len(s))
+			if t == s {
+				return true
+			}
 		}
 	}
 	return false

@@ -3,6 +3,8 @@ package template
 import (
 	"math/big"
 	"strconv"
+
+	"hone/internal/chat"
 )
 
 // expression reads one expression; each level below binds tighter, in jinja2's order (its ** is left-associative).
@@ -225,7 +227,7 @@ func (p *parser) postfix(e expression) expression {
 			p.operator()
 			switch a := p.take(); a.kind {
 			case name:
-				e = &attributeExpression{e, a.text, t.at}
+				e = newAttribute(e, a.text, t.at)
 			case integer:
 				e = &itemExpression{e, constant{integerLiteral(a)}, t.at}
 			default:
@@ -241,6 +243,12 @@ func (p *parser) postfix(e expression) expression {
 			return e
 		}
 	}
+}
+
+func newAttribute(object expression, name string, at int) expression {
+	d := &chat.Object{}
+	return &attributeExpression{object: object, name: name, at: at, absent: &undefined{typ: typeName(d), name: name},
+		member: !hasMethod(d, name) && !isForbidden(d, name) && !isLacking(d, name)}
 }
 
 func (p *parser) subscript(object expression, at int) expression {

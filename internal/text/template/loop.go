@@ -33,7 +33,7 @@ func (l *loop) filter(keep func(value) bool) {
 	if next == nil {
 		next = iterate(l.items)
 	}
-	l.items = nil
+	l.items = make([]value, 0, 8)
 	l.more = func() (value, bool) {
 		for {
 			item, ok := next()

@@ -94,6 +94,10 @@ func (r *run) dictMethod(d *chat.Object, name string, a *args) value {
 		if len(a.names) > 0 {
 			fail(r.at, TypeFault, "dict.get() takes no keyword arguments")
 		}
+		if key, ok := a.onlyString(); ok {
+			member, _ := d.Get(key)
+			return plain(member)
+		}
 		v := a.bind(r, "get", 1, "key", "default")
 		r.hashable(v[0])
 		if member, ok := r.get(d, v[0]); ok {

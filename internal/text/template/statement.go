@@ -94,7 +94,14 @@ func (s loopStatement) run(*run) flow {
 
 func (s *printStatement) run(r *run) flow {
 	for _, e := range s.values {
-		r.write(r.text(r.eval(e)))
+		switch e := e.(type) {
+		case *concatExpression:
+			for _, part := range e.parts {
+				r.write(r.text(r.eval(part)))
+			}
+		default:
+			r.write(r.text(r.eval(e)))
+		}
 	}
 	return onward
 }

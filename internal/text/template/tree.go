@@ -37,6 +37,8 @@ type (
 		object expression
 		name   string
 		at     int
+		member bool       // of a dict, the name is a member's and nothing else
+		absent *undefined // what a dict without that member gives
 	}
 	itemExpression struct {
 		object, item expression
@@ -180,18 +182,50 @@ func (e *compareExpression) eval(r *run) value {
 }
 
 func (e *binaryExpression) eval(r *run) value {
+	if e.operator == "+" {
+		var few [8]string
+		parts, sum, ok := r.sum(e, few[:0])
+		if ok {
+			return strings.Join(parts, "")
+		}
+		return sum
+	}
 	left := r.raw(e.left)
 	right := r.raw(e.right)
 	r.at = e.at
-	if e.operator == "+" {
-		if joined, ok := r.joinMarkup(left, right); ok {
-			return joined
-		}
-	}
 	if _, ok := left.(markup); ok && e.operator == "%" {
 		fail(e.at, Unsupported, "%% on what is marked safe")
 	}
 	return r.binary(e.operator, unmarked(left), unmarked(right))
+}
+
+// sum adds from left to right. While all operands are strings it only collects them, for one join at the end, and
+// reports true; else the sum is the value.
+func (r *run) sum(e expression, parts []string) ([]string, value, bool) {
+	b, ok := e.(*binaryExpression)
+	if !ok || b.operator != "+" {
+		v := r.raw(e)
+		if s, ok := v.(string); ok {
+			return append(parts, s), nil, true
+		}
+		return parts, v, false
+	}
+	r.step()
+	parts, left, ok := r.sum(b.left, parts)
+	right := r.raw(b.right)
+	r.at = b.at
+	if ok {
+		if s, isString := right.(string); isString {
+			r.charge(len(s))
+			return append(parts, s), nil, true
+		}
+		left = strings.Join(parts, "")
+		parts = parts[:0]
+	}
+	if joined, ok := r.joinMarkup(left, right); ok {
+		return parts, joined, false
+	}
+	return parts, r.binary("+", unmarked(left), unmarked(right)), false
 }
 
 func (e *signExpression) eval(r *run) value {
@@ -217,6 +251,12 @@ func negativeZero(v value) value {
 
 func (e *attributeExpression) eval(r *run) value {
 	object := r.eval(e.object)
+	if d, ok := object.(*chat.Object); ok && e.member {
+		if v, ok := d.Get(e.name); ok {
+			return plain(v)
+		}
+		return e.absent
+	}
 	r.at = e.at
 	return r.attribute(object, e.name)
 }
