@@ -10,7 +10,7 @@ import (
 )
 
 // maxRetries bounds how often a parser goes back into a bad block to look for a good one, so that time stays linear.
-const maxRetries = 64
+const maxRetries = 16
 
 // machine is the part of a parser that differs between wire forms.
 type machine interface {

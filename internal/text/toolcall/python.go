@@ -14,12 +14,15 @@ import (
 	"hone/internal/chat"
 )
 
+// maxBadCalls bounds the bad calls of a list behind which a good one is looked for, so that time stays linear.
+const maxBadCalls = 8
+
 // pythonCalls reads calls such as f(a='x', n=3) that separators set apart, or line breaks, with brackets around all of
 // them or none. Each is read by itself, so that a bad one does not lose the others.
 func pythonCalls(text []byte, separators string) []part {
 	allowed := separators + "[], \t\r\n"
 	var parts []part
-	at := 0
+	bad, at := 0, 0
 	for at < len(text) {
 		start := at + len(text[at:]) - len(bytes.TrimLeft(text[at:], allowed))
 		if start > at {
@@ -36,6 +39,12 @@ func pythonCalls(text []byte, separators string) []part {
 		} else if rest := bytes.TrimLeft(text[end:], " \t\r"); len(rest) > 0 && strings.IndexByte(separators+"],\n", rest[0]) < 0 {
 			err = fmt.Errorf("something follows the call: %.40q", rest)
 			end = endOfBad(text, end, separators)
+		}
+		if err != nil {
+			bad++
+		}
+		if bad > maxBadCalls {
+			end = len(text)
 		}
 		parts = append(parts, whole(end-at, c, err)...)
 		at = end

