@@ -79,6 +79,7 @@ func TestDecide(t *testing.T) {
 		{"readonly, allowed by rule", Options{Mode: ReadOnly, Allow: []string{"files/write"}}, "write", true, ByRule, `"files/write"`},
 		{"allowed server", Options{Allow: []string{"calc"}}, "add", true, ByRule, `"calc"`},
 		{"allowed by wildcard", Options{Allow: []string{"c*c/a*"}}, "add", true, ByRule, `"c*c/a*"`},
+		{"a tool of another server", Options{Allow: []string{"files/add", "*s/add"}}, "add", false, ByNobody, "calc/add"},
 		{"server name is no prefix", Options{Allow: []string{"files"}}, "files2", false, ByNobody, "files2/read"},
 		{"slashes in both names", Options{Allow: []string{"io.github.up/context7/docs/*"}}, "c7", true, ByRule, "docs/*"},
 		{"server name with a slash", Options{Allow: []string{"io.github.up/context7"}}, "c7", true, ByRule, "context7"},

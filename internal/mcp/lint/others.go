@@ -36,7 +36,7 @@ func (n names) others(from string) *mentions {
 	for server, tools := range n {
 		for _, name := range tools {
 			id := server + "/" + name
-			if server == from || name == "" || slices.Contains(n[from], name) || m.tools[name] != "" && m.tools[name] < id {
+			if name == "" || slices.Contains(n[from], name) || m.tools[name] != "" && m.tools[name] < id {
 				continue
 			}
 			m.tools[name] = id
