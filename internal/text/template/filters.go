@@ -371,17 +371,21 @@ func tojsonFilter(r *run, v value, a *args) value {
 	if a != &r.noArgs {
 		f = r.jsonFormat(a)
 	}
-	f.Kind, f.Key, f.MaxBytes = jsonKind, jsonKey, r.limits.Bytes-r.bytes
-	text, err := chat.AppendJSON(r.scratch[:0], v, f)
-	r.scratch = text
+	r.scratch = r.appendJSON(r.scratch[:0], v, f)
+	return string(r.scratch)
+}
+
+func (r *run) appendJSON(dst []byte, v value, f chat.Format) []byte {
+	f.Kind, f.Key, f.MaxBytes = jsonKind, jsonKey, len(dst)+r.limits.Bytes-r.bytes
+	text, err := chat.AppendJSON(dst, v, f)
 	switch {
 	case errors.Is(err, chat.ErrTooLarge):
 		r.charge(math.MaxInt)
 	case err != nil:
 		fail(r.at, TypeFault, "Object of type %s is not JSON serializable", typeName(err.(*chat.KindError).Value))
 	}
-	r.charge(len(text))
-	return string(text)
+	r.charge(len(text) - len(dst))
+	return text
 }
 
 func (r *run) jsonFormat(a *args) chat.Format {

@@ -224,7 +224,8 @@ func (p *parser) forStatement() statement {
 		s.otherwise = p.block("endfor")
 	}
 	s.keeps = p.captured || s.recursive
-	p.captured = p.captured || captured
+	// A loop with a test asks it in the scope around the loop, even if the loop was kept and that scope's body is over.
+	p.captured = s.keeps || captured || s.test != nil
 	p.settle(mark)
 	return s
 }
@@ -256,7 +257,9 @@ func (p *parser) macroBody(m *macroStatement, end string) {
 	p.loops = 0
 	m.caller, m.varargs, m.kwargs = p.variable("caller"), p.variable("varargs"), p.variable("kwargs")
 	from := p.at
+	p.captured = false
 	m.body = p.scoped(end)
+	m.keeps = p.captured
 	for _, t := range p.tokens[from:p.at] {
 		if t.kind == name {
 			m.usesCaller = m.usesCaller || t.text == "caller"

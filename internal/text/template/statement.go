@@ -1,6 +1,10 @@
 package template
 
-import "fmt"
+import (
+	"fmt"
+
+	"hone/internal/chat"
+)
 
 // statement is a node of the tree that Compile makes. run reports whether a loop is to be left or gone on with.
 type statement interface{ run(r *run) flow }
@@ -51,6 +55,7 @@ type (
 		parameters                          []parameter
 		body                                []statement
 		usesCaller, usesVarargs, usesKwargs bool
+		keeps                               bool // a macro in the body may outlive the call, and see its variables
 		caller, varargs, kwargs             int
 		at                                  int
 	}
@@ -99,6 +104,14 @@ func (s *printStatement) run(r *run) flow {
 			for _, part := range e.parts {
 				r.write(r.text(r.eval(part)))
 			}
+		case *filterExpression:
+			if e.name == "tojson" && e.arguments.none() { // most of a text with tools is made here
+				v := r.eval(e.base)
+				r.at = e.at
+				r.out = r.appendJSON(r.out, v, chat.Format{})
+				continue
+			}
+			r.write(r.text(r.eval(e)))
 		default:
 			r.write(r.text(r.eval(e)))
 		}
@@ -140,7 +153,7 @@ func (s *forStatement) each(r *run, sequence value, l *loop) flow {
 	r.at = s.at
 	l.start(r, sequence)
 	if s.test != nil {
-		test := newScope(outer)
+		test := newScope(outer) // a loop that is kept may ask for more items later
 		l.filter(func(item value) bool {
 			// The test sees the target in a scope of its own, at the time the loop asks for the item.
 			saved := r.scope
@@ -152,7 +165,7 @@ func (s *forStatement) each(r *run, sequence value, l *loop) flow {
 			return keep
 		})
 	}
-	inner, completed := newScope(outer), false
+	inner, completed := r.borrow(outer), false
 	for l.advance() {
 		r.step()
 		if s.keeps {
@@ -171,6 +184,9 @@ func (s *forStatement) each(r *run, sequence value, l *loop) flow {
 		completed = completed || f == onward
 	}
 	r.scope = outer
+	if !s.keeps {
+		r.giveBack(inner)
+	}
 	if !completed { // jinja2 takes a loop whose only pass was cut short for an empty one
 		return s.otherwiseIn(r)
 	}
@@ -291,7 +307,7 @@ func (s *callStatement) run(r *run) flow {
 func (r *run) callMacro(m *macro, a *args) string {
 	s, at := m.statement, r.at
 	r.enter(at)
-	inner := newScope(m.scope)
+	inner := r.borrow(m.scope)
 	explicitCaller := false
 	for i, q := range s.parameters {
 		explicitCaller = explicitCaller || q.name == "caller"
@@ -335,6 +351,9 @@ func (r *run) callMacro(m *macro, a *args) string {
 	start := r.capture()
 	r.all(s.body)
 	r.scope = outer
+	if !s.keeps {
+		r.giveBack(inner)
+	}
 	r.leave()
 	return r.captured(start)
 }

@@ -7,7 +7,7 @@
 package template
 
 import (
-	"slices"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -39,13 +39,14 @@ type Options struct {
 	Limits Limits
 }
 
-// Template is a compiled template. It is immutable and safe for concurrent use.
+// Template is a compiled template. It is safe for concurrent use.
 type Template struct {
 	name, source string
 	limits       Limits
 	body         []statement
-	names        []string // of each variable, by number
-	initial      []value  // of each variable that is not passed: a function, or undefined
+	names        []string  // of each variable, by number
+	initial      []value   // of each variable that is not passed: a function, or undefined
+	runs         sync.Pool // of *run: their memory serves the next rendering
 }
 
 // Span is a range of bytes of a rendered text: Start <= i < End.
@@ -89,7 +90,11 @@ type Values struct {
 // inside.
 func (t *Template) Render(v Values) (text string, spans []Span, err error) {
 	defer recoverFailure("cannot render the chat template", t.name, t.source, &err)
-	r := &run{limits: t.limits, now: v.Now, root: slices.Clone(t.initial), out: make([]byte, 0, firstBytes)}
+	r, ok := t.runs.Get().(*run)
+	if !ok {
+		r = &run{limits: t.limits}
+	}
+	r.now, r.root = v.Now, append(r.root[:0], t.initial...)
 	for id, name := range t.names {
 		if v.Variables == nil {
 			break
@@ -98,13 +103,14 @@ func (t *Template) Render(v Values) (text string, spans []Span, err error) {
 			r.root[id] = plain(passed)
 		}
 	}
-	r.scope = newScope(nil)
+	r.scope = newScope(nil) // not one of r.free: a macro may hold it
 	r.all(t.body)
-	return string(r.out), r.spans, nil
+	text, spans = string(r.out), r.spans
+	clear(r.root)
+	*r = run{limits: t.limits, root: r.root, out: r.out[:0], scratch: r.scratch, free: r.free}
+	t.runs.Put(r)
+	return text, spans, nil
 }
-
-// firstBytes is what most texts fit in.
-const firstBytes = 32 << 10
 
 // run is one rendering.
 type run struct {
@@ -122,6 +128,7 @@ type run struct {
 	depth    int
 	noArgs   args // of calls without any
 	scratch  []byte
+	free     []*scope
 }
 
 // scope holds what was assigned in a body that keeps its assignments to itself.
@@ -135,6 +142,24 @@ func newScope(parent *scope) *scope {
 	s := &scope{parent: parent}
 	s.variables = s.first[:0]
 	return s
+}
+
+// borrow is newScope for a scope that nothing outlives; giveBack ends its use.
+func (r *run) borrow(parent *scope) *scope {
+	last := len(r.free) - 1
+	if last < 0 {
+		return newScope(parent)
+	}
+	s := r.free[last]
+	r.free = r.free[:last]
+	s.parent = parent
+	return s
+}
+
+func (r *run) giveBack(s *scope) {
+	clear(s.variables)
+	s.parent, s.variables = nil, s.variables[:0]
+	r.free = append(r.free, s)
 }
 
 type variable struct {
