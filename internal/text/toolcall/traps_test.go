@@ -140,6 +140,8 @@ func traps() []trap {
 		{form: "pythonic", name: "values", text: `[f(a=[1, (2, 3), (4), ()], b={'k': None, "l": [True,],}, c=False,)]`, calls: `f({"a": [1, [2, 3], 4, []], "b": {"k": null, "l": [true]}, "c": false})`},
 		{form: "pythonic", name: "keys that are no strings", text: "[f(a={1: 2})]", content: "[f(a={1: 2})]", why: "key is not a string"},
 		{form: "pythonic", name: "half a character", text: `[f(a='\ud83d')]`, content: `[f(a='\ud83d')]`, why: "half of a character"},
+		{form: "pythonic", name: "the other half of a character", text: `[f(a='\u0041\ude42')]`, content: `[f(a='\u0041\ude42')]`, why: "half of a character"},
+		{form: "pythonic", name: "half a character and another", text: `[f(a='\ud83d\u0041')]`, content: `[f(a='\ud83d\u0041')]`, why: "half of a character"},
 		{form: "pythonic", name: "repeated argument", text: "[f(a=1, a=2)]", content: "[f(a=1, a=2)]", why: "twice"},
 		{form: "pythonic", name: "reserved words", text: "[f(from=1, class='x')]", calls: `f({"from": 1, "class": "x"})`},
 		{form: "pythonic", name: "dotted names", text: "[a.b(x=1)]", calls: `a.b({"x": 1})`},
