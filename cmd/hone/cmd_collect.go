@@ -97,16 +97,10 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 			outcomes[kept]++
 			continue
 		}
-		session, err := l.pool.Open(ctx, s.ID)
-		if err != nil {
-			return &fault.Error{Code: fault.CodeUnavailable, What: "cannot open a session on the MCP server", Err: err,
-				Next: "hone doctor; then the same command goes on"}
-		}
-		t, err := llm.Collect(ctx, client, session, llm.Episode{ID: s.ID, ScenarioID: s.ID, Model: f.model,
+		t, err := l.collect(ctx, client, llm.Episode{ID: s.ID, ScenarioID: s.ID, Model: f.model,
 			Temperature: c.Rollout.Temperature, Seed: c.Seed, System: c.Rollout.System, Task: s.Task, Tools: l.catalog.Tools(),
 			Limits:  llm.Limits{MaxTurns: c.Rollout.MaxTurns, MaxToolCalls: c.Rollout.MaxToolCalls},
 			Approve: approve})
-		_ = session.Close() // the episode is over
 		if err != nil {
 			return err
 		}
@@ -124,6 +118,17 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	data := filepath.Join(f.output, "trajectories.jsonl")
 	a.say("next: hone sft --data %s --base-model %s --output-dir DIR", data, c.Model.Base)
 	return a.print(outcomes, [][]string{{"trajectories", data}})
+}
+
+// collect runs one episode in a session of its own.
+func (l *lab) collect(ctx context.Context, client llm.Chatter, e llm.Episode) (*trajectory.Trajectory, error) {
+	session, err := l.pool.Open(ctx, e.ID)
+	if err != nil {
+		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot open a session on the MCP server", Err: err,
+			Next: "hone doctor; then the same command goes on"}
+	}
+	defer func() { _ = session.Close() }() // the episode is over
+	return llm.Collect(ctx, client, session, e)
 }
 
 // collected says whether an earlier attempt kept an episode of a scenario. One whose server failed is run again.
