@@ -110,5 +110,9 @@ func (l *lockedOAuth) Authorize(ctx context.Context, req *http.Request, resp *ht
 			return nil // another session got a new token since this request was made
 		}
 	}
-	return l.handler.Authorize(ctx, req, resp)
+	err := l.handler.Authorize(ctx, req, resp)
+	if err != nil {
+		exchangeOf(ctx).set(func(x *exchange) { x.miss("no authorization: " + err.Error()) })
+	}
+	return err
 }
