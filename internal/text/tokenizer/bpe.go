@@ -34,7 +34,7 @@ type bpe struct {
 	ignoreMerges bool  // a piece that is a token is not merged
 	lone         int32 // symbols from here on are characters without a token, which merges still go by
 	loneChars    []rune
-	cutAtMeta    bool   // no merge joins "▁" to what is before it
+	joining      *set   // characters that some merge joins with a "▁" behind them; nil: do not cut there at all
 	special      []bool // tokens that ordinary text must not yield
 	reachable    bool   // a special token can come out of merging
 
@@ -46,13 +46,14 @@ const meta = "▁" // SentencePiece's visible space, U+2581
 // appendPiece appends the ids of one piece.
 func (b *bpe) appendPiece(ids []int32, piece string, ordinary bool) []int32 {
 	ordinary = ordinary && b.reachable
-	if !b.cutAtMeta {
+	if b.joining == nil {
 		return b.appendPart(ids, piece, ordinary)
 	}
-	// Merging these parts on their own comes to the same, and words repeat where whole texts do not.
+	// Merging the parts before and after such a "▁" on their own comes to the same, and words repeat where whole texts
+	// do not.
 	start := 0
 	for i := 1; i < len(piece); i++ {
-		if piece[i] == meta[0] && strings.HasPrefix(piece[i:], meta) && !strings.HasSuffix(piece[:i], meta) {
+		if piece[i] == meta[0] && strings.HasPrefix(piece[i:], meta) && !b.joining.before(piece, i) {
 			ids = b.appendPart(ids, piece[start:i], ordinary)
 			start = i
 		}

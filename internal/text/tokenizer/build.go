@@ -19,7 +19,7 @@ func (b *builder) buildModel(t *Tokenizer, p part, v vocabulary) {
 	if b.err != nil {
 		return
 	}
-	if v.kind == "Unigram" {
+	if v.Type == "Unigram" {
 		u := newUnigram(v.tokens, v.scores)
 		u.unknown, u.fallback, u.bytes, u.special = int32(*v.UnkID), v.ByteFallback, byteTokens(v.ids), t.special
 		t.model = u
@@ -146,14 +146,19 @@ func (m *bpe) useChars(tokens []string, merges [][2]string) {
 		}
 	}
 	r, _ := utf8.DecodeRuneInString(meta)
-	if _, ok := m.chars[r]; !ok || m.ignoreMerges {
-		return
+	if _, ok := m.chars[r]; ok && !m.ignoreMerges {
+		m.cutBefore(merges)
 	}
-	m.cutAtMeta = true
+}
+
+// cutBefore finds the characters that a merge joins with a "▁" behind them.
+func (m *bpe) cutBefore(merges [][2]string) {
+	var joining spans
 	for _, pair := range merges {
-		if strings.HasPrefix(pair[1], meta) && !strings.HasSuffix(pair[0], meta) {
-			m.cutAtMeta = false
-			return
+		if strings.HasPrefix(pair[1], meta) {
+			r, _ := utf8.DecodeLastRuneInString(pair[0])
+			joining = append(joining, span{r, r})
 		}
 	}
+	m.joining = newSet(spans(nil).union(joining...))
 }

@@ -182,7 +182,7 @@ func (t *Tokenizer) sentencePiece(o Options, types []int32) error {
 		return id, true
 	}
 	m.merges = map[uint64]merge{}
-	m.cutAtMeta = true
+	var pairs [][2]string
 	ranks := scoreRanks(o.Scores)
 	for id, token := range o.Tokens {
 		if size := utf8.RuneCountInString(token); size == 1 {
@@ -199,11 +199,10 @@ func (t *Tokenizer) sentencePiece(o Options, types []int32) error {
 				continue
 			}
 			m.merges[pairKey(left, right)] = merge{rank: ranks[o.Scores[id]], id: int32(id)}
-			if strings.HasPrefix(token[i:], meta) && !strings.HasSuffix(token[:i], meta) {
-				m.cutAtMeta = false
-			}
+			pairs = append(pairs, [2]string{token[:i], token[i:]})
 		}
 	}
+	m.cutBefore(pairs)
 	m.findReachable()
 	t.model = m
 	t.normalize = func(text string) string {

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math/bits"
 	"os"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -62,7 +64,7 @@ func Load(path string) (*Tokenizer, error) {
 func Parse(name string, data []byte) (*Tokenizer, error) {
 	b := &builder{file: name}
 	var f file
-	if err := json.Unmarshal(data, &f, readOptions()); err != nil {
+	if err := json.Unmarshal(data, &f, json.MatchCaseInsensitiveNames(true)); err != nil {
 		b.fail(part{}, "it is not a tokenizer.json: %w", err)
 		return nil, b.err
 	}
@@ -87,7 +89,10 @@ func Parse(name string, data []byte) (*Tokenizer, error) {
 	return t, nil
 }
 
-func readOptions() json.Options { return json.MatchCaseInsensitiveNames(true) }
+// readOptions are those for a part of a file: reading the file has found names that are there twice.
+func readOptions() json.Options {
+	return json.JoinOptions(json.MatchCaseInsensitiveNames(true), jsontext.AllowDuplicateNames(true))
+}
 
 // builder reads the parts of one file and keeps the first error.
 type builder struct {
@@ -117,9 +122,16 @@ func (b *builder) unsupported(p part, kind, supported string) {
 	b.fail(p, "%s is not supported; supported are %s", kind, supported)
 }
 
+// maxNesting bounds Sequences in Sequences.
+const maxNesting = 16
+
 // read decodes a part into o and returns its type.
 func (b *builder) read(p part, o any) string {
 	var kind struct{ Type string }
+	if strings.Count(p.path, "[") > maxNesting {
+		b.fail(p, "it is nested more than %d deep", maxNesting)
+		return ""
+	}
 	if err := errors.Join(json.Unmarshal(p.raw, &kind, readOptions()), json.Unmarshal(p.raw, o, readOptions())); err != nil {
 		b.fail(p, "%w", err)
 	}
@@ -136,20 +148,22 @@ func (b *builder) regex(p part, expression string) *regex {
 
 // vocabulary is what a "model" holds.
 type vocabulary struct {
-	kind                                     string
-	tokens                                   []string
-	ids                                      map[string]int32
-	scores                                   []float64 // Unigram
-	merges                                   [][2]string
+	Type                                     string
+	Vocab, Merges                            jsontext.Value
 	UnkToken                                 *string
 	UnkID                                    *int
 	FuseUnk, ByteFallback, IgnoreMerges      bool
 	Dropout                                  *float64
 	ContinuingSubwordPrefix, EndOfWordSuffix *string
+
+	tokens []string
+	ids    map[string]int32
+	scores []float64 // Unigram
+	merges [][2]string
 }
 
 // maxID bounds the ids of a file, which need not lie side by side, so that a hostile one cannot ask for all memory.
-const maxID = 1 << 24
+const maxID = 1 << 21
 
 func (b *builder) readModel(p part) vocabulary {
 	if p.null() {
@@ -157,23 +171,21 @@ func (b *builder) readModel(p part) vocabulary {
 		return vocabulary{}
 	}
 	var v vocabulary
-	var lists struct{ Vocab, Merges jsontext.Value }
-	v.kind = b.read(p, &v)
-	b.read(p, &lists)
-	if v.kind == "" && len(lists.Merges) > 0 {
-		v.kind = "BPE" // files of before there was a choice
-	}
-	if b.err != nil {
+	if err := json.Unmarshal(p.raw, &v, readOptions()); err != nil {
+		b.fail(p, "%w", err)
 		return v
 	}
-	switch v.kind {
+	if v.Type == "" && len(v.Merges) > 0 {
+		v.Type = "BPE" // files of before there was a choice
+	}
+	switch v.Type {
 	case "BPE":
 		v.ids = map[string]int32{}
-		if err := json.Unmarshal(lists.Vocab, &v.ids); err != nil {
+		if err := json.Unmarshal(v.Vocab, &v.ids, readOptions()); err != nil {
 			b.fail(part{path: "model.vocab"}, "%w", err)
 			return v
 		}
-		v.merges = b.readMerges(lists.Merges)
+		v.merges = b.readMerges(v.Merges)
 		v.tokens = b.byID(v.ids)
 		if v.Dropout != nil && *v.Dropout != 0 {
 			b.fail(p, "its dropout is %v: the same text would have other ids each time", *v.Dropout)
@@ -182,9 +194,9 @@ func (b *builder) readModel(p part) vocabulary {
 			b.fail(p, "continuing_subword_prefix and end_of_word_suffix are not supported")
 		}
 	case "Unigram":
-		b.readPieces(lists.Vocab, &v)
+		b.readPieces(v.Vocab, &v)
 	default:
-		b.unsupported(p, v.kind, "BPE, Unigram")
+		b.unsupported(p, v.Type, "BPE, Unigram")
 	}
 	return v
 }
@@ -268,7 +280,13 @@ func (b *builder) readPieces(raw jsontext.Value, v *vocabulary) {
 			err = fmt.Errorf("it has %d elements", len(pair))
 		}
 		if err == nil {
-			err = errors.Join(json.Unmarshal(pair[0], &token), json.Unmarshal(pair[1], &score))
+			err = json.Unmarshal(pair[0], &token)
+		}
+		if err == nil && pair[1].Kind() != '0' {
+			err = errors.New("its score is not a number")
+		}
+		if err == nil {
+			score, err = parseScore(string(pair[1]))
 		}
 		if err != nil {
 			b.fail(where, "token %d is not a pair of text and score: %w", i, err)
@@ -287,6 +305,53 @@ func (b *builder) readPieces(raw jsontext.Value, v *vocabulary) {
 	case *v.UnkID < 0 || *v.UnkID >= len(rows):
 		b.fail(part{path: "model.unk_id"}, "%d is not in the vocabulary of %d tokens", *v.UnkID, len(rows))
 	}
+}
+
+// parseScore reads a number as the vendor's JSON reader does: digits up to 64 bits, then one multiplication or division
+// by a power of ten. That can be a last bit off, and with it goes the choice between two ways to cut a text that are
+// equally good.
+func parseScore(text string) (float64, error) {
+	digits, exponent, point, full := uint64(0), 0, false, false
+	i := 0
+	for ; i < len(text) && text[i] != 'e' && text[i] != 'E'; i++ {
+		switch c := text[i]; {
+		case c == '.':
+			point = true
+		case c >= '0' && c <= '9':
+			high, low := bits.Mul64(digits, 10)
+			sum, carry := bits.Add64(low, uint64(c-'0'), 0)
+			if full = full || high != 0 || carry != 0; !full {
+				digits = sum
+			}
+			switch {
+			case point && !full:
+				exponent--
+			case !point && full:
+				exponent++
+			}
+		}
+	}
+	if i < len(text) {
+		e, err := strconv.Atoi(strings.TrimPrefix(text[i+1:], "+"))
+		if err != nil || e > 1000 || e < -1000 {
+			return 0, fmt.Errorf("the score %s is out of range", text)
+		}
+		exponent += e
+	}
+	power, err := strconv.ParseFloat("1e"+strconv.Itoa(max(exponent, -exponent)), 64)
+	if err != nil {
+		return 0, fmt.Errorf("the score %s is out of range", text)
+	}
+	score := float64(digits)
+	if exponent < 0 {
+		score /= power
+	} else {
+		score *= power
+	}
+	if strings.HasPrefix(text, "-") {
+		score = -score
+	}
+	return score, nil
 }
 
 // addTokens gives the added tokens their ids as Hugging Face does: the vocabulary's, or the next that is free.

@@ -100,7 +100,7 @@ func (b *builder) replace(p part, what pattern, content string) normalizer {
 	}
 	re := b.regex(p, *what.Regex)
 	return func(text string) string {
-		m := matcher{regex: re}
+		m := newMatcher(re, text)
 		var out strings.Builder
 		start := 0
 		for from, after := 0, -1; ; {

@@ -66,7 +66,7 @@ func (s regexSplitter) split(text string, first bool, yield func(string, bool)) 
 
 // parts yields the matches and what lies between them, in order; empty ones are left out.
 func (s regexSplitter) parts(text string, yield func(low, high int, match bool)) {
-	m := matcher{regex: s.re}
+	m := newMatcher(s.re, text)
 	start := 0
 	for after := -1; ; {
 		low, high, ok := m.find(text, start, after)

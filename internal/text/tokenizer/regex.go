@@ -47,16 +47,23 @@ type inst struct {
 // retry is what is left to try when a path fails: pc at pos, then one character less, down to floor.
 type retry struct{ pc, pos, floor int }
 
-// matcher holds the stack of one search. The stack is on the heap, so that a text of any length cannot overflow ours.
+// matcher searches one text. The stack is on the heap, so that a text of any length cannot overflow ours.
 type matcher struct {
 	*regex
 	stack []retry
+	left  int // retries
+}
+
+// newMatcher starts a search. A hostile expression can have more ways to fail than there is time for: after ten million
+// retries, the bound of Oniguruma, and some for each byte of the text, nothing matches any more.
+func newMatcher(re *regex, text string) *matcher {
+	return &matcher{regex: re, left: 10_000_000 + 64*len(text)}
 }
 
 // find returns the first match in s at or after from, and false where there is none. An empty match that begins at
 // after (the end of the match before) does not count.
 func (m *matcher) find(s string, from, after int) (start, end int, ok bool) {
-	for pos := from; pos < len(s); {
+	for pos := from; pos < len(s) && m.left >= 0; {
 		b := s[pos]
 		for i := range m.alts {
 			if !m.alts[i].first[b] {
@@ -113,7 +120,8 @@ func (m *matcher) run(pc int, s string, pos int) int {
 		if ok {
 			continue
 		}
-		if len(m.stack) == base {
+		if m.left--; len(m.stack) == base || m.left < 0 {
+			m.stack = m.stack[:base]
 			return -1
 		}
 		top := &m.stack[len(m.stack)-1]

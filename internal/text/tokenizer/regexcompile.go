@@ -19,8 +19,8 @@ func compileRegex(text string) (re *regex, err error) {
 		}
 	}()
 	p := &regexParser{text: text}
-	if !utf8.ValidString(text) {
-		return nil, errors.New("an expression is not UTF-8")
+	if len(text) > maxRegexText {
+		return nil, fmt.Errorf("an expression has %d bytes, more than %d", len(text), maxRegexText)
 	}
 	tree := p.alternation()
 	if p.more() {
@@ -67,7 +67,7 @@ func minLength(n *node) int {
 	case nodeSet:
 		return 1
 	case nodeRepeat:
-		return n.min * minLength(n.subs[0])
+		return min(n.min*minLength(n.subs[0]), maxCount*maxCount)
 	case nodeConcat, nodeAtomic:
 		sum := 0
 		for _, sub := range n.subs {

@@ -43,7 +43,8 @@ const (
 // Bounds that no real expression comes near, so that a hostile one cannot eat memory or our stack.
 const (
 	maxRegexDepth = 100
-	maxRegexProg  = 20_000
+	maxRegexProg  = 5_000
+	maxRegexText  = 1 << 14 // bytes
 	maxCount      = 1000
 )
 

@@ -1,0 +1,59 @@
+package tokenizer
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var (
+	benchName = flag.String("name", "", "real tokenizer that BenchmarkMixed takes")
+	benchText = flag.String("text", "", "file of texts with NUL between them; bench_tokenizers.py makes it")
+)
+
+// BenchmarkMixed encodes 10 MB of mixed text, with a new tokenizer each time.
+func BenchmarkMixed(b *testing.B) {
+	if *cache == "" || *benchText == "" {
+		b.Skip("bench_tokenizers.py runs this")
+	}
+	data, err := os.ReadFile(*benchText)
+	if err != nil {
+		b.Fatal(err)
+	}
+	texts := strings.Split(string(data), "\x00")
+	b.SetBytes(int64(len(data)))
+	b.StopTimer()
+	for range b.N {
+		tok, err := Load(filepath.Join(*cache, *benchName+".json"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		n := 0
+		b.StartTimer()
+		for _, text := range texts {
+			n += len(tok.Encode(text))
+		}
+		b.StopTimer()
+		b.ReportMetric(float64(n), "ids")
+	}
+}
+
+// BenchmarkNoSpace encodes 8 kB and 64 kB without a space: the time for each byte is to stay about the same.
+func BenchmarkNoSpace(b *testing.B) {
+	tok := smollm2(b, "")
+	for name, n := range map[string]int{"8kB": 8 << 10, "64kB": 64 << 10, "512kB": 512 << 10} {
+		d := newDraw(1)
+		text := make([]byte, n)
+		for i := range text {
+			text[i] = byte('a' + d.pick(26))
+		}
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(n))
+			for b.Loop() {
+				tok.EncodeOrdinary(string(text))
+			}
+		})
+	}
+}

