@@ -70,7 +70,7 @@ var attacks = map[string]attack{
 	"change the root":                 func(t target) error { return syscall.Chroot(t.Own) },
 	"make a device":                   func(t target) error { return syscall.Mknod(t.Own+"/mem", syscall.S_IFCHR|0o666, 1<<8|1) },
 	"become another user":             func(target) error { return unix.Setresuid(12345, 12345, 12345) },
-	"set the host's name":             func(target) error { return unix.Sethostname([]byte("planted")) },
+	"set the host's name":             setsHostname,
 	"raise a limit":                   raises,
 	"open the user's keyring":         opensKeyring,
 	"dump core":                       func(target) error { return limitAbove(syscall.RLIMIT_CORE, 0) },
@@ -150,6 +150,15 @@ func listensWhereOthersSee() error {
 	interfaces, err := net.Interfaces()
 	if err == nil && len(interfaces) <= 1 {
 		err = errors.New("the loop-back is the only interface")
+	}
+	return err
+}
+
+// setsHostname sets the name there is, lest a broken sandbox leave its mark.
+func setsHostname(target) error {
+	name, err := os.Hostname()
+	if err == nil {
+		err = unix.Sethostname([]byte(name))
 	}
 	return err
 }
