@@ -208,6 +208,20 @@ func TestEmitRefuses(t *testing.T) {
 			t.Errorf("%s: a name with spaces is written as %q", form, text)
 		}
 	}
+	for form, arguments := range map[string][]string{
+		"gemma4": {`{"": 1}`, `{"a b": 1}`, `{"a": {"b:c": [1]}}`, `{"a": ["<|\"|>"]}`}, "lfm2": {`{"": 1}`, `{"a-b": 1}`, `{"1a": 1}`},
+		"qwen3_coder": {`{"": 1}`, `{" a": 1}`, `{"a\n": 1}`, `{"a>": 1}`}, "pythonic": {`{"a.b": 1}`},
+	} {
+		f, err := Named(form)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range arguments {
+			if text, err := f.Emit("", []chat.ToolCall{{Name: "x", Arguments: a}}); err == nil || !strings.Contains(err.Error(), "cannot carry") {
+				t.Errorf("%s: %s is written as %q (%v)", form, a, text, err)
+			}
+		}
+	}
 	if text, err := harmonyFormat().Emit("<|end|>", []chat.ToolCall{{Name: "x", Arguments: "{}"}}); err == nil {
 		t.Errorf("markup in the content is written as %q", text)
 	}
