@@ -132,6 +132,13 @@ func TestSandboxRequired(t *testing.T) {
 	}
 }
 
+func TestSandboxHelper(t *testing.T) {
+	helper, err := sandboxHelper()
+	if err != nil || len(helper) != 2 || !filepath.IsAbs(helper[0]) || helper[1] != sandboxVerb {
+		t.Errorf("%q, %v", helper, err)
+	}
+}
+
 func TestEpisodeFolders(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "hone-episode-1")
 	if err := os.MkdirAll(root+"/work", 0o755); err != nil {

@@ -44,6 +44,9 @@ func newPlaces(cmd *exec.Cmd, g Grants, o Options) (*places, error) {
 			if err != nil {
 				return nil, fmt.Errorf("the sandbox is to grant %s access to %s: %w", grant.what, path, err)
 			}
+			if real, err := filepath.EvalSymlinks(absolute); err == nil && real != absolute && grant.what == "read" {
+				*grant.to = append(*grant.to, real)
+			}
 			*grant.to = append(*grant.to, absolute)
 		}
 	}
@@ -68,13 +71,28 @@ func newPlaces(cmd *exec.Cmd, g Grants, o Options) (*places, error) {
 	return p, nil
 }
 
-// show lets the process read a path that would be hidden, unless that would show a whole hidden folder.
+// show lets the process read a path that would be hidden, and what it is a link to, unless that would show a whole
+// hidden folder.
 func (p *places) show(path string) {
-	inHidden := slices.ContainsFunc(p.hidden, func(h string) bool { return within(path, h) })
-	holdsHidden := slices.ContainsFunc(p.hidden, func(h string) bool { return within(h, path) })
-	if inHidden && !holdsHidden {
-		p.read = append(p.read, path)
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return
 	}
+	for _, each := range []string{real, path} {
+		if slices.ContainsFunc(p.hidden, func(h string) bool { return within(h, each) }) {
+			return
+		}
+	}
+	for _, each := range []string{real, path} {
+		if p.hides(each) {
+			p.read = append(p.read, each)
+		}
+	}
+}
+
+// hides reports whether a path is in a hidden folder.
+func (p *places) hides(path string) bool {
+	return slices.ContainsFunc(p.hidden, func(h string) bool { return within(path, h) })
 }
 
 // showProgram shows what a program installed in a hidden folder needs: its own folder; the folder around its "bin" or
@@ -162,11 +180,21 @@ func (p *places) bubblewrap(network bool) []string {
 			args = append(args, "--ro-bind", "/dev/null", path)
 		}
 	}
-	for _, path := range p.read {
-		args = append(args, "--ro-bind", path, path)
+	var shown []string // what lies below is there too, and a link there cannot be mounted on
+	for _, path := range slices.Sorted(slices.Values(p.read)) {
+		if p.hides(path) && !slices.ContainsFunc(shown, func(s string) bool { return within(path, s) }) {
+			args, shown = append(args, "--ro-bind", path, path), append(shown, path)
+		}
 	}
 	for _, path := range p.write {
-		args = append(args, "--bind", path, path)
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			real = path // bwrap will say why
+		}
+		args = append(args, "--bind", real, real)
+		if real != path && p.hides(path) && !slices.ContainsFunc(shown, func(s string) bool { return within(path, s) }) {
+			args = append(args, "--bind", path, path)
+		}
 	}
 	return append(args, "--chdir", p.dir, "--")
 }

@@ -88,6 +88,30 @@ func TestShown(t *testing.T) {
 	}
 }
 
+// Folders that are links, shown and granted, below hidden folders and elsewhere, are what they point to.
+func TestLinksAreFollowed(t *testing.T) {
+	for _, level := range []Level{Bubblewrap, Landlock} {
+		t.Run(string(level), func(t *testing.T) {
+			tg, _ := outside(t)
+			s := at(t, level, options(tg))
+			write(t, tg.Home, map[string]string{"lib/text": "found", "data/.keep": "", "proj/lib": "->../lib", "proj/data": "->../data", "granted": "->lib"})
+			cmd := exec.Command("/bin/sh", "-c", `cat "$H/granted/text" && echo x > "$H/data/a" && echo x > "$H/proj/data/b" && cat "$H/proj/lib/text"`)
+			cmd.Dir, cmd.Env = tg.Home+"/proj", []string{"PATH=" + os.Getenv("PATH"), "H=" + tg.Home}
+			if err := s.Wrap(cmd, Grants{Env: []string{"H"}, Read: []string{tg.Home + "/granted", tg.Home + "/proj/lib"}, Write: []string{tg.Home + "/proj/data"}}); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := cmd.CombinedOutput(); string(out) != "foundfound" || err != nil {
+				t.Errorf("%q, %v", out, err)
+			}
+			for _, name := range []string{"a", "b"} {
+				if _, err := os.Stat(tg.Home + "/data/" + name); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
 // A program installed below a hidden home by npm runs, and finds its libraries, at each level.
 func TestInstalledInTheHomeFolder(t *testing.T) {
 	for _, level := range []Level{Bubblewrap, Landlock} {
