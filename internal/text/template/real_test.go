@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -210,4 +211,27 @@ func BenchmarkRender(b *testing.B) {
 			}
 		})
 	}
+}
+
+func TestRenderIsSafeForConcurrentUse(t *testing.T) {
+	source, err := os.ReadFile(filepath.Join(goldenDir, ownTemplate))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := Compile(ownTemplate, string(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, inputs := goldens(t)[ownTemplate].Results, conversations(t)
+	var wait sync.WaitGroup
+	for range 4 {
+		wait.Go(func() {
+			for i, c := range inputs {
+				if got := fold(compiled.Render(c.values)); !got.equal(want[i]) {
+					t.Errorf("%s: got %v, want %v", c.name, got, want[i])
+				}
+			}
+		})
+	}
+	wait.Wait()
 }

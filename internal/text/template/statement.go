@@ -168,11 +168,7 @@ func (s *forStatement) each(r *run, sequence value, l *loop) flow {
 	inner, completed := r.borrow(outer), false
 	for l.advance() {
 		r.step()
-		if s.keeps {
-			inner = newScope(outer)
-		} else {
-			inner.variables = inner.variables[:0]
-		}
+		inner.variables = inner.variables[:0] // a macro of an earlier pass sees this one's, as Python's closures do
 		r.scope = inner
 		inner.set(s.loop, l)
 		r.assign(s.target, l.current, s.at)
@@ -184,6 +180,7 @@ func (s *forStatement) each(r *run, sequence value, l *loop) flow {
 		completed = completed || f == onward
 	}
 	r.scope = outer
+	inner.variables = inner.variables[:0]
 	if !s.keeps {
 		r.giveBack(inner)
 	}

@@ -157,7 +157,7 @@ func (r *run) borrow(parent *scope) *scope {
 }
 
 func (r *run) giveBack(s *scope) {
-	clear(s.variables)
+	clear(s.variables[:cap(s.variables)])
 	s.parent, s.variables = nil, s.variables[:0]
 	r.free = append(r.free, s)
 }
