@@ -159,3 +159,12 @@ func TestUnsupported(t *testing.T) {
 		}
 	}
 }
+
+// A macro that outlives its loop does not see the variables of another one; jinja2 prints "missing" here.
+func TestMacroOfALoopThatIsOver(t *testing.T) {
+	source := "{% set ns = namespace() %}{% for x in [1] %}{% macro m() %}{{ x }}{% endmacro %}{% set ns.f = m %}{% endfor %}" +
+		"{% for x in [2, 3] %}[{{ ns.f() }}]{% endfor %}"
+	if text, _, err := renderCase(source, Values{}); err != nil || text != "[][]" {
+		t.Errorf("got %q (%v)", text, err)
+	}
+}
