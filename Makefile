@@ -38,6 +38,7 @@ $(SERVERS)/node_modules/.package-lock.json: $(SERVERS)/package.json $(SERVERS)/p
 
 test: setup .venv/openai-3.54.0 $(SERVERS)/node_modules/.package-lock.json lint race
 	go test $$(go list ./... | grep $(TENSORS))
+	go test -run 'TestResume|TestLostServer|TestFullDisk|TestUnknownFamily' ./cmd/hone # not run by race: see resume_test.go
 
 lint:
 	go vet ./...

@@ -11,7 +11,7 @@ import (
 )
 
 // toyModel writes a GGUF file with a random decoder of two layers over bytes, prompted in ChatML: a whole run of it takes
-// seconds in pure Go, and it does nothing sensible.
+// seconds, and it does nothing sensible.
 func toyModel(t *testing.T, path string) {
 	t.Helper()
 	const hidden, ffn, heads, kvHeads, layers = 24, 40, 6, 2, 2
