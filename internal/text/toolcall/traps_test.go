@@ -128,6 +128,8 @@ func traps() []trap {
 
 		// Python calls.
 		{form: "pythonic", name: "bad sibling", text: "[f(), g(1), h(a=2)]", content: "g(1)", calls: `f({}) h({"a": 2})`, why: "argument has no name"},
+		{form: "pythonic", name: "bad sibling last", text: "[f(), g(1)]\n", content: "g(1)", calls: "f({})", why: "argument has no name"},
+		{form: "pythonic", name: "a name that is a number", text: "[f(), 1g()]", content: "1g()", calls: "f({})", why: "no name"},
 		{form: "pythonic", name: "infinite number", text: "[f(a=1e999)]", content: "[f(a=1e999)]", why: "no value"},
 		{form: "pythonic", name: "a name for a value", text: "[f(a=b)]", content: "[f(a=b)]", why: "no value"},
 		{form: "pythonic", name: "a link in prose", text: "see [the docs](x) and [f(x)](y)", content: "see [the docs](x) and [f(x)](y)"},
@@ -154,6 +156,7 @@ func traps() []trap {
 		{form: "olmo3", name: "commas between calls", text: "<function_calls>f(), g()</function_calls>", calls: "f({}) g({})"},
 		{form: "olmo3", name: "empty", text: "<function_calls>\n</function_calls>", content: "<function_calls>\n</function_calls>", why: "empty"},
 		{form: "lfm2", name: "JSON inside", text: `<|tool_call_start|>[{"name": "f", "arguments": {"a": 1}}]<|tool_call_end|>`, calls: `f({"a": 1})`},
+		{form: "lfm2", name: "empty list", text: "<|tool_call_start|>[]<|tool_call_end|>", content: "<|tool_call_start|>[]<|tool_call_end|>", why: "empty"},
 		{form: "lfm2", name: "JSON and Python values", text: `<|tool_call_start|>[f(a={"b": true}, c=True)]<|tool_call_end|>`, calls: `f({"a": {"b": true}, "c": true})`},
 		{form: "lfm2", name: "closing token in a string", text: "<|tool_call_start|>[f(a='<|tool_call_end|>')]<|tool_call_end|>", content: "<|tool_call_start|>[f(a='<|tool_call_end|>')]<|tool_call_end|>", why: "string does not end"},
 
@@ -215,6 +218,10 @@ func traps() []trap {
 		{form: "harmony", name: "final", text: "<|channel|>final<|message|>Hello<|return|>", content: "Hello"},
 		{form: "harmony", name: "preamble", text: "<|channel|>commentary<|message|>Wait.<|end|><|start|>assistant" + harmonyF, content: "Wait.", calls: "f({})"},
 		{form: "harmony", name: "another recipient", text: "<|channel|>commentary to=browser.search<|message|>{}<|call|>", content: "<|channel|>commentary to=browser.search<|message|>{}"},
+		{form: "harmony", name: "to all", text: "<|channel|>commentary to=all<|message|>x<|end|>", content: "x"},
+		{form: "harmony", name: "to the user", text: "<|channel|>final to=user<|message|>x", content: "x"},
+		{form: "harmony", name: "another channel", text: "<|channel|>thinking<|message|>x<|end|>", content: "<|channel|>thinking<|message|>x"},
+		{form: "harmony", name: "no channel", text: "<|start|>assistant<|message|>x<|end|>", content: "x"},
 		{form: "harmony", name: "no JSON", text: "<|channel|>commentary to=functions.f<|message|>x<|call|>", content: "<|channel|>commentary to=functions.f<|message|>x<|call|>", why: "invalid character"},
 		{form: "harmony", name: "no end before the next", text: "<|channel|>commentary to=functions.f<|message|>{}<|start|>assistant<|channel|>final<|message|>x", content: "x", calls: "f({})"},
 		{form: "harmony", name: "no markup", text: "Hello <|end|> there", content: "Hello <|end|> there"},
