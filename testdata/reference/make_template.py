@@ -104,7 +104,8 @@ def variables(conversation):
 def main():
     fetch()
     rows = {}
-    for path in [OUT / "agent.jinja", *sorted(CACHE.glob("*/*.jinja"))]:
+    folders = [CACHE / requirement.partition("==")[0] for requirement, *_ in PACKAGES]
+    for path in [OUT / "agent.jinja", *sorted(path for folder in folders for path in folder.glob("*.jinja"))]:
         source = path.read_bytes()
         template = source.decode()
         results = [render(template, variables(c)) for c in CONVERSATIONS.values()]
