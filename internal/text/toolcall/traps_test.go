@@ -156,6 +156,7 @@ func traps() []trap {
 		{form: "olmo3", name: "commas between calls", text: "<function_calls>f(), g()</function_calls>", calls: "f({}) g({})"},
 		{form: "olmo3", name: "empty", text: "<function_calls>\n</function_calls>", content: "<function_calls>\n</function_calls>", why: "empty"},
 		{form: "lfm2", name: "JSON inside", text: `<|tool_call_start|>[{"name": "f", "arguments": {"a": 1}}]<|tool_call_end|>`, calls: `f({"a": 1})`},
+		{form: "lfm2", name: "nothing", text: "<|tool_call_start|>[ <|tool_call_end|>", content: "<|tool_call_start|>[ <|tool_call_end|>", why: "empty"},
 		{form: "lfm2", name: "empty list", text: "<|tool_call_start|>[]<|tool_call_end|>", content: "<|tool_call_start|>[]<|tool_call_end|>", why: "empty"},
 		{form: "lfm2", name: "JSON and Python values", text: `<|tool_call_start|>[f(a={"b": true}, c=True)]<|tool_call_end|>`, calls: `f({"a": {"b": true}, "c": true})`},
 		{form: "lfm2", name: "closing token in a string", text: "<|tool_call_start|>[f(a='<|tool_call_end|>')]<|tool_call_end|>", content: "<|tool_call_start|>[f(a='<|tool_call_end|>')]<|tool_call_end|>", why: "string does not end"},
