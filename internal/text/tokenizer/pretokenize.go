@@ -86,7 +86,7 @@ func (s regexSplitter) parts(text string, yield func(low, high int, match bool))
 	}
 }
 
-// stringSplitter is regexSplitter for a fixed string.
+// literal matches a fixed string.
 func literal(text string) *regex {
 	n := &node{kind: nodeConcat}
 	for _, r := range text {
