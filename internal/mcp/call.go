@@ -48,9 +48,9 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 	limited, x := withExchange(limited)
 	defer s.wire.forget(x)
 	params := &mcp.CallToolParams{Name: tool.name, Arguments: json.RawMessage(args)}
-	token := s.tokens.Add(1)
-	params.SetProgressToken(token)
 	if o.Progress != nil {
+		token := s.tokens.Add(1)
+		params.SetProgressToken(token)
 		s.watchers.Store(token, func(done, total float64, message string) { o.Progress(s.server, tool.name, done, total, message) })
 		defer s.watchers.Delete(token)
 	}
@@ -116,6 +116,11 @@ func (s *session) result(answer *mcp.CallToolResult, raw json.RawMessage, tool *
 	if answer.IsError {
 		r.Status = trajectory.CallToolError
 	}
+	if plain, ok := onlyText(answer); ok { // most results: nothing to be read a second time
+		if r.Text = Render(answer.Content, nil, o.MaxResult); r.Text == plain && tool.output == nil {
+			return r
+		}
+	}
 	var own struct { // the server's bytes: key order and number text survive
 		Content           json.RawMessage `json:"content"`
 		StructuredContent json.RawMessage `json:"structuredContent"`
@@ -133,6 +138,18 @@ func (s *session) result(answer *mcp.CallToolResult, raw json.RawMessage, tool *
 		r.Warning = joinTexts(r.Warning, "the structured content is too large for the record")
 	}
 	return r
+}
+
+// onlyText returns the text of a result that is one part of text and nothing else.
+func onlyText(answer *mcp.CallToolResult) (string, bool) {
+	if len(answer.Content) != 1 || answer.StructuredContent != nil {
+		return "", false
+	}
+	part, ok := answer.Content[0].(*mcp.TextContent)
+	if !ok || part.Annotations != nil || len(part.Meta) > 0 {
+		return "", false
+	}
+	return part.Text, true
 }
 
 // checkOutput says what of a tool's result breaks its outputSchema (MCP, server/tools: clients should validate).

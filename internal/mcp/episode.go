@@ -26,14 +26,21 @@ type Episode struct {
 // order.
 func (e *Episode) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
 	results := make([]trajectory.ToolResult, len(calls))
+	one := func(i int) {
+		start := time.Now()
+		results[i] = e.call(ctx, calls[i])
+		results[i].Call, results[i].Seconds = calls[i], time.Since(start).Seconds()
+	}
+	if len(calls) == 1 {
+		one(0)
+		return results
+	}
 	slots := make(chan struct{}, e.pool.options.Parallel)
 	var wg sync.WaitGroup
-	for i, call := range calls {
+	for i := range calls {
 		slots <- struct{}{}
 		wg.Go(func() {
-			start := time.Now()
-			results[i] = e.call(ctx, call)
-			results[i].Call, results[i].Seconds = call, time.Since(start).Seconds()
+			one(i)
 			<-slots
 		})
 	}

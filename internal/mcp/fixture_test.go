@@ -198,7 +198,7 @@ func rawAnswer(mode, method, cursor string) string {
 }
 
 // self is the configuration of a fixture.
-func self(t *testing.T, mode string, args ...string) Server {
+func self(t testing.TB, mode string, args ...string) Server {
 	t.Helper()
 	path, err := os.Executable()
 	if err != nil {

@@ -7,12 +7,15 @@ import (
 )
 
 func callBehaviours() []Behaviour {
-	call := func(name string, do func(r *Request)) Behaviour {
-		return Behaviour{Name: name, about: "call", do: do}
-	}
-	notification := func(method, params string) string {
-		return fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params)
-	}
+	return append(append(lostCalls(), contentBehaviours()...), extraBehaviours()...)
+}
+
+func call(name string, do func(r *Request)) Behaviour {
+	return Behaviour{Name: name, about: "call", do: do}
+}
+
+// lostCalls never answer, or not with what answers this call.
+func lostCalls() []Behaviour {
 	return []Behaviour{
 		call("call-hangs", func(r *Request) { r.Hang() }),
 		call("call-crashes", func(r *Request) { r.Crash() }),
@@ -39,6 +42,12 @@ func callBehaviours() []Behaviour {
 			case <-r.stopped:
 			}
 		}),
+	}
+}
+
+// contentBehaviours answer with something odd.
+func contentBehaviours() []Behaviour {
+	return []Behaviour{
 		call("call-null", func(r *Request) { r.Send(r.Answer("null")) }),
 		call("call-array", func(r *Request) { r.Send(r.Answer("[]")) }),
 		call("call-empty", func(r *Request) { r.Send(r.Result("")) }),
@@ -67,6 +76,15 @@ func callBehaviours() []Behaviour {
 				r.Send(r.Normal)
 			}
 		}},
+	}
+}
+
+// extraBehaviours send more than an answer, or send it oddly.
+func extraBehaviours() []Behaviour {
+	notification := func(method, params string) string {
+		return fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":%s}`, method, params)
+	}
+	return []Behaviour{
 		call("call-asks-the-client", func(r *Request) {
 			for i, method := range []string{"ping", "roots/list", "sampling/createMessage", "elicitation/create", "no/such"} {
 				r.Send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"s%d","method":%q,"params":{}}`, i, method))
