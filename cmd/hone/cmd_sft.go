@@ -227,6 +227,7 @@ func (m *machine) sequences(a *app, path string, rows []dataset.Row, context int
 
 func sftOf(c config.Config) recipe.SFT {
 	return recipe.SFT{Stage: "sft", Epochs: c.SFT.Epochs, BatchSize: c.SFT.BatchSize, Rate: c.SFT.Optimizer.LearningRate,
+		MaxGradNorm:     c.SFT.Optimizer.MaxGradNorm,
 		CheckpointEvery: c.SFT.CheckpointEvery, Seed: c.Seed}
 }
 
@@ -244,7 +245,7 @@ func (t *tuning) trainer(m *machine, prefix int) (*train.Trainer, error) {
 		state.M, state.V = make([]float32, len(state.Adapter)), make([]float32, len(state.Adapter))
 	}
 	return train.New(m.engine, m.spec, m.weights, state, train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch,
-		RowMultiple: c.Engine.RowMultiple, MaxPrefix: max(1, prefix), Clip: c.SFT.Optimizer.MaxGradNorm})
+		RowMultiple: c.Engine.RowMultiple, MaxPrefix: max(1, prefix)})
 }
 
 // unsampled is a trainer whose adapter nobody samples from.

@@ -137,7 +137,7 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 	}
 	c := t.c
 	grpo := recipe.GRPO{Stage: "grpo", Steps: c.GRPO.Steps, GroupsPerStep: c.GRPO.ScenariosPerStep, GroupSize: c.GRPO.GroupSize,
-		Rate: c.GRPO.Optimizer.LearningRate, Clip: batch.Clip{Low: c.GRPO.ClipLow, High: c.GRPO.ClipHigh},
+		Rate: c.GRPO.Optimizer.LearningRate, MaxGradNorm: c.GRPO.Optimizer.MaxGradNorm, Clip: batch.Clip{Low: c.GRPO.ClipLow, High: c.GRPO.ClipHigh},
 		CheckpointEvery: c.GRPO.CheckpointEvery, MaxMismatch: maxMismatch, Seed: c.Seed}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

@@ -200,7 +200,7 @@ func (s study) run(ctx context.Context, arms []string) ([]recipe.System, error) 
 func (s study) arm(ctx context.Context, name string) error {
 	sampled, grpo := s.lab.at(s.c.Rollout.Temperature), s.pipeline().GRPO
 	steps := grpo.Steps * grpo.GroupsPerStep * grpo.GroupSize / s.c.SFT.BatchSize // of equally many rows
-	sft := recipe.SFT{Stage: name, BatchSize: s.c.SFT.BatchSize, Rate: s.rate, MaxSteps: steps, CheckpointEvery: 100, Seed: s.c.Seed}
+	sft := recipe.SFT{Stage: name, BatchSize: s.c.SFT.BatchSize, Rate: s.rate, MaxGradNorm: s.c.SFT.Optimizer.MaxGradNorm, MaxSteps: steps, CheckpointEvery: 100, Seed: s.c.Seed}
 	supervised := func(conversations [][]chat.Message) error {
 		rows, err := s.lab.rows(conversations)
 		if err != nil {

@@ -105,7 +105,7 @@ func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scen
 		return err
 	}
 	trainer, err := train.New(m.engine, m.spec, m.weights, state, train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch,
-		RowMultiple: c.Engine.RowMultiple, MaxPrefix: len(prefix), Clip: c.SFT.Optimizer.MaxGradNorm, Temperature: c.Rollout.Temperature})
+		RowMultiple: c.Engine.RowMultiple, MaxPrefix: len(prefix), Temperature: c.Rollout.Temperature})
 	if err != nil {
 		return err
 	}

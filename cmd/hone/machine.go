@@ -149,17 +149,17 @@ type learner struct {
 func (l *learner) Publish() error { return l.sampler.SetAdapter(l.Adapter(), l.PolicyVersion()) }
 
 // Supervised implements recipe.Trainer.
-func (l *learner) Supervised(ctx context.Context, b batch.Batch, rate float64) (batch.StepStats, error) {
+func (l *learner) Supervised(ctx context.Context, b batch.Batch, u batch.Update) (batch.StepStats, error) {
 	began := time.Now()
-	stats, err := l.Trainer.Supervised(ctx, b, rate)
+	stats, err := l.Trainer.Supervised(ctx, b, u)
 	l.count(began, stats)
 	return stats, err
 }
 
 // PolicyGradient implements recipe.Trainer.
-func (l *learner) PolicyGradient(ctx context.Context, b batch.Batch, rate float64, clip batch.Clip) (batch.StepStats, error) {
+func (l *learner) PolicyGradient(ctx context.Context, b batch.Batch, u batch.Update, clip batch.Clip) (batch.StepStats, error) {
 	began := time.Now()
-	stats, err := l.Trainer.PolicyGradient(ctx, b, rate, clip)
+	stats, err := l.Trainer.PolicyGradient(ctx, b, u, clip)
 	l.count(began, stats)
 	return stats, err
 }

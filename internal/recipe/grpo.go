@@ -26,9 +26,10 @@ import (
 type GRPO struct {
 	Stage           string // name in the run directory: "grpo"
 	Steps           int
-	GroupsPerStep   int // scenarios of one step; more of them helps more than larger groups do
-	GroupSize       int // episodes of one scenario
-	Rate            float64
+	GroupsPerStep   int     // scenarios of one step; more of them helps more than larger groups do
+	GroupSize       int     // episodes of one scenario
+	Rate            float64 // peak learning rate
+	MaxGradNorm     float64 // 0: no bound
 	Clip            batch.Clip
 	CheckpointEvery int
 	MaxMismatch     float64 // bound on the mean mismatch KL of a step, in nats a token
@@ -71,9 +72,10 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 		}
 
 		rows, left := batch.FromGroups(groups, batch.GroupNormalized)
+		update := batch.Update{Rate: Rate(g.Rate, step, g.Steps), MaxGradNorm: g.MaxGradNorm}
 		var stats batch.StepStats
 		if rows.NumTrained() > 0 { // a step whose groups are all alike teaches nothing
-			if stats, err = trainer.PolicyGradient(ctx, rows, Rate(g.Rate, step, g.Steps), g.Clip); err != nil {
+			if stats, err = trainer.PolicyGradient(ctx, rows, update, g.Clip); err != nil {
 				return err
 			}
 			if !(stats.Mismatch <= g.MaxMismatch) { // a NaN stops the run too
@@ -81,7 +83,8 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 			}
 		}
 
-		metrics := g.metrics(groups, left, stats, step)
+		metrics := metricsOf(groups, left, stats)
+		metrics["learning_rate"] = update.Rate
 		if err := log.Metrics(g.Stage, step, metrics); err != nil {
 			return err
 		}
@@ -115,9 +118,9 @@ func (g GRPO) mismatch(step int, s batch.StepStats) error {
 		Next: "hone runs show names the last good checkpoint"}
 }
 
-// metrics uses TRL's names where there is one.
-func (g GRPO) metrics(groups []trajectory.Group, left batch.Stats, s batch.StepStats, step int) map[string]float64 {
-	m := map[string]float64{"loss": s.Loss, "grad_norm": s.GradNorm, "learning_rate": Rate(g.Rate, step, g.Steps),
+// metricsOf uses TRL's names where there is one.
+func metricsOf(groups []trajectory.Group, left batch.Stats, s batch.StepStats) map[string]float64 {
+	m := map[string]float64{"loss": s.Loss, "grad_norm": s.GradNorm,
 		"num_tokens": float64(s.NumTokens), "sampling/mismatch_kl": s.Mismatch, "sampling/max_logp_delta": s.MaxDelta,
 		"sampling/mean_ratio":  s.MeanRatio,
 		"frac_reward_zero_std": float64(left.ZeroSpread) / math.Max(1, float64(left.Groups)),

@@ -14,8 +14,8 @@ import (
 
 // Trainer takes optimiser steps on one adapter.
 type Trainer interface {
-	Supervised(ctx context.Context, b batch.Batch, rate float64) (batch.StepStats, error)
-	PolicyGradient(ctx context.Context, b batch.Batch, rate float64, clip batch.Clip) (batch.StepStats, error)
+	Supervised(ctx context.Context, b batch.Batch, u batch.Update) (batch.StepStats, error)
+	PolicyGradient(ctx context.Context, b batch.Batch, u batch.Update, clip batch.Clip) (batch.StepStats, error)
 	// ResetOptimizer forgets the optimiser's moments and keeps the adapter.
 	ResetOptimizer() error
 	// Publish hands the adapter to the sampler: the only arrow that points back.

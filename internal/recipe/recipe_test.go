@@ -30,23 +30,23 @@ type fakeTrainer struct {
 	before    func(step int)
 }
 
-func (f *fakeTrainer) step(ctx context.Context, kind string, b batch.Batch, rate float64) (batch.StepStats, error) {
+func (f *fakeTrainer) step(ctx context.Context, kind string, b batch.Batch, u batch.Update) (batch.StepStats, error) {
 	if f.before != nil {
 		f.before(len(f.Steps))
 	}
 	if ctx.Err() != nil {
 		return batch.StepStats{}, ctx.Err()
 	}
-	f.Steps = append(f.Steps, fmt.Sprintf("%s %g %v", kind, rate, b))
+	f.Steps = append(f.Steps, fmt.Sprintf("%s %v %v", kind, u, b))
 	return batch.StepStats{Loss: float64(len(fmt.Sprint(f.Steps))), Mismatch: f.mismatch, NumTrained: b.NumTrained()}, nil
 }
 
-func (f *fakeTrainer) Supervised(ctx context.Context, b batch.Batch, rate float64) (batch.StepStats, error) {
-	return f.step(ctx, "sft", b, rate)
+func (f *fakeTrainer) Supervised(ctx context.Context, b batch.Batch, u batch.Update) (batch.StepStats, error) {
+	return f.step(ctx, "sft", b, u)
 }
 
-func (f *fakeTrainer) PolicyGradient(ctx context.Context, b batch.Batch, rate float64, c batch.Clip) (batch.StepStats, error) {
-	return f.step(ctx, fmt.Sprint("grpo ", c), b, rate)
+func (f *fakeTrainer) PolicyGradient(ctx context.Context, b batch.Batch, u batch.Update, c batch.Clip) (batch.StepStats, error) {
+	return f.step(ctx, fmt.Sprint("grpo ", c), b, u)
 }
 
 func (f *fakeTrainer) ResetOptimizer() error { f.resets++; return nil }

@@ -14,9 +14,10 @@ type SFT struct {
 	Stage           string // name in the run directory: "sft"
 	Epochs          int
 	BatchSize       int
-	Rate            float64
-	MaxSteps        int // 0: as many as the epochs have
-	CheckpointEvery int // steps
+	Rate            float64 // peak learning rate
+	MaxGradNorm     float64 // 0: no bound
+	MaxSteps        int     // 0: as many as the epochs have
+	CheckpointEvery int     // steps
 	Seed            uint64
 }
 
@@ -46,12 +47,12 @@ func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, lo
 		for _, i := range order[first:min(first+s.BatchSize, len(rows))] {
 			picked = append(picked, rows[i])
 		}
-		rate := Rate(s.Rate, step, total)
-		stats, err := trainer.Supervised(ctx, batch.New(picked), rate)
+		update := batch.Update{Rate: Rate(s.Rate, step, total), MaxGradNorm: s.MaxGradNorm}
+		stats, err := trainer.Supervised(ctx, batch.New(picked), update)
 		if err != nil {
 			return err
 		}
-		metrics := map[string]float64{"loss": stats.Loss, "grad_norm": stats.GradNorm, "learning_rate": rate,
+		metrics := map[string]float64{"loss": stats.Loss, "grad_norm": stats.GradNorm, "learning_rate": update.Rate,
 			"num_tokens": float64(stats.NumTokens)}
 		if err := log.Metrics(s.Stage, step, metrics); err != nil {
 			return err

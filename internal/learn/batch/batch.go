@@ -29,6 +29,12 @@ func (s Sequence) NumTrained() int {
 	return n
 }
 
+// Update is how one optimiser step is taken.
+type Update struct {
+	Rate        float64 // learning rate
+	MaxGradNorm float64 // bound of the gradient's global norm; 0 is none
+}
+
 // Batch is the rows of one step as a prefix tree of depth one: what all rows begin with is held, and computed, once.
 type Batch struct {
 	Prefix []int32

@@ -132,3 +132,22 @@ func TestGroupNormalized(t *testing.T) {
 		}
 	}
 }
+
+func TestShortenKeepsTheRowsWhole(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		b := batch.New(rows(t))
+		n := rapid.IntRange(0, 12).Draw(t, "longest prefix")
+		short := b.Shorten(n)
+		if n > 0 && len(short.Prefix) > n || len(short.Rows) != len(b.Rows) || short.NumTrained() != b.NumTrained() {
+			t.Fatalf("%+v shortened to %d is %+v", b, n, short)
+		}
+		for i, r := range short.Rows {
+			w := b.Rows[i]
+			if !slices.Equal(slices.Concat(short.Prefix, r.IDs), slices.Concat(b.Prefix, w.IDs)) || len(r.Trained) != len(r.IDs) ||
+				!slices.Equal(r.Trained[len(r.Trained)-len(w.Trained):], w.Trained) || r.Advantage != w.Advantage ||
+				r.SamplerLogprobs != nil && len(r.SamplerLogprobs) != len(r.IDs) {
+				t.Fatalf("row %d: %+v became %+v", i, w, r)
+			}
+		}
+	})
+}

@@ -110,7 +110,7 @@ func (t *Trainer) rowsProgram(kind string, loss Loss, n, c, m, p int) (*engine.P
 		params = append(params, t.prefixParams("d", p, true)...)
 		return t.engine.Compile("rows", params, func(in []*Node) []*Node {
 			d := t.decoder(in)
-			l := 2 * t.spec.NumLayers
+			l := t.numPrefix(p)
 			kv, rest := in[len(t.weights)+1:][:l], in[len(t.weights)+1+l:]
 			ids, index, target, weight, sampler, advantage := rest[0], rest[1], rest[2], rest[3], rest[4], rest[5]
 			h := t.rowsForward(d, ids, kv, p)
@@ -134,7 +134,7 @@ func (t *Trainer) scoreProgram(n, c, m, p int) (*engine.Program, error) {
 			engine.Param{Name: "index", Shape: engine.I32(m)}, engine.Param{Name: "target", Shape: engine.I32(m)})
 		return t.engine.Compile("score", params, func(in []*Node) []*Node {
 			d := t.decoder(in)
-			l := 2 * t.spec.NumLayers
+			l := t.numPrefix(p)
 			kv, rest := in[len(t.weights)+1:][:l], in[len(t.weights)+1+l:]
 			h := t.rowsForward(d, rest[0], kv, p)
 			return []*Node{logprobs(d, Gather(Reshape(h, n*c, t.spec.Hidden), Reshape(rest[1], m, 1)), rest[2], t.temperature)}
@@ -149,7 +149,11 @@ func (t *Trainer) rowsForward(d *model.Decoder, ids *Node, kv []*Node, p int) *N
 	positions := AddScalar(Iota(g, shapes.Make(dtypes.Int32, n, c), 1), p)
 	causal := model.Causal(g, n, c)
 	return d.Forward(ids, positions, func(layer int, k, v *Node) []model.KeyValues {
-		return []model.KeyValues{segmentsOf(kv, layer), {K: k, V: v, Mask: causal}}
+		own := model.KeyValues{K: k, V: v, Mask: causal}
+		if p == 0 {
+			return []model.KeyValues{own}
+		}
+		return []model.KeyValues{segmentsOf(kv, layer), own}
 	}, nil)
 }
 

@@ -18,7 +18,6 @@ type Options struct {
 	MicroBatch  int     // rows computed at one time (4; 16 on a GPU): activations of all layers are kept, about 2 MB a token for a 135M model
 	RowMultiple int     // row lengths are rounded up to it (64; 256 on a GPU): larger wastes work, smaller compiles more programs
 	MaxPrefix   int     // longest prefix to share (no bound): each length is a compilation of its own
-	Clip        float64 // bound of the gradient's global norm (1)
 	Temperature float64 // of the logprobs, the one rollouts are sampled at (1)
 }
 
@@ -32,7 +31,6 @@ type Trainer struct {
 	microBatch  int
 	rowMultiple int
 	maxPrefix   int
-	clip        float64
 	size        int // length of the adapter's flat vector
 	programs    map[string]*engine.Program
 
@@ -49,15 +47,12 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 	if o.RowMultiple == 0 {
 		o.RowMultiple = byDevice(e, 64, 256)
 	}
-	if o.Clip == 0 {
-		o.Clip = 1
-	}
 	if o.Temperature == 0 {
 		o.Temperature = 1
 	}
 	_, size := o.LoRA.Pieces(s)
 	t := &Trainer{engine: e, spec: s, lora: o.LoRA, weights: weights, temperature: o.Temperature,
-		microBatch: o.MicroBatch, rowMultiple: o.RowMultiple, maxPrefix: o.MaxPrefix, clip: o.Clip, size: size, programs: map[string]*engine.Program{}}
+		microBatch: o.MicroBatch, rowMultiple: o.RowMultiple, maxPrefix: o.MaxPrefix, size: size, programs: map[string]*engine.Program{}}
 	if err := t.SetState(state); err != nil {
 		return nil, err
 	}
@@ -170,19 +165,19 @@ type objective struct {
 }
 
 // Supervised takes one step on demonstrations: the mean negative log-likelihood of trained tokens.
-func (t *Trainer) Supervised(ctx context.Context, b batch.Batch, rate float64) (batch.StepStats, error) {
-	return t.step(ctx, b, objective{"supervised", Supervised}, rate)
+func (t *Trainer) Supervised(ctx context.Context, b batch.Batch, u batch.Update) (batch.StepStats, error) {
+	return t.step(ctx, b, objective{"supervised", Supervised}, u)
 }
 
 // PolicyGradient takes one step of the DAPO loss on sampled trajectories.
-func (t *Trainer) PolicyGradient(ctx context.Context, b batch.Batch, rate float64, clip batch.Clip) (batch.StepStats, error) {
+func (t *Trainer) PolicyGradient(ctx context.Context, b batch.Batch, u batch.Update, clip batch.Clip) (batch.StepStats, error) {
 	kind := fmt.Sprintf("dapo_%g_%g", clip.Low, clip.High)
-	return t.step(ctx, b, objective{kind, DAPO(clip.Low, clip.High)}, rate)
+	return t.step(ctx, b, objective{kind, DAPO(clip.Low, clip.High)}, u)
 }
 
 // step takes one optimiser step: rows in micro-batches against one prefix, then the prefix's own backward pass, then
 // AdamW. Gradients equal those of the rows computed whole. A loss that is not a number leaves the state as it was.
-func (t *Trainer) step(ctx context.Context, b batch.Batch, o objective, rate float64) (batch.StepStats, error) {
+func (t *Trainer) step(ctx context.Context, b batch.Batch, o objective, u batch.Update) (batch.StepStats, error) {
 	b = b.Shorten(t.maxPrefix)
 	stats := batch.StepStats{NumTokens: len(b.Prefix), NumTrained: b.NumTrained()}
 	if stats.NumTrained == 0 {
@@ -192,7 +187,9 @@ func (t *Trainer) step(ctx context.Context, b batch.Batch, o objective, rate flo
 	if err != nil {
 		return stats, err
 	}
-	defer engine.Free(append(kv, prefixIDs)...)
+	if prefixIDs != nil {
+		defer engine.Free(append(kv, prefixIDs)...)
+	}
 	accumulators, err := t.zeros(len(b.Prefix))
 	if err != nil {
 		return stats, err
@@ -206,22 +203,16 @@ func (t *Trainer) step(ctx context.Context, b batch.Batch, o objective, rate flo
 			return stats, err
 		}
 	}
-	p, err := t.prefixBackwardProgram(len(b.Prefix))
+	gradient, err := t.prefixBackward(len(b.Prefix), prefixIDs, accumulators)
 	if err != nil {
 		return stats, err
 	}
-	in := append(append(append(t.modelBuffers(), prefixIDs), accumulators[1:]...), accumulators[0])
-	out, err := p.Run(in...)
-	if err != nil {
-		return stats, err
-	}
-	engine.Free(accumulators[1:]...)
 	n := float64(stats.NumTrained)
 	stats.Mismatch, stats.MeanRatio = stats.Mismatch/n, stats.MeanRatio/n
-	return stats, t.apply(out[0], rate, &stats)
+	return stats, t.apply(gradient, u, &stats)
 }
 
-func (t *Trainer) apply(gradient engine.Buffer, rate float64, stats *batch.StepStats) error {
+func (t *Trainer) apply(gradient engine.Buffer, u batch.Update, stats *batch.StepStats) error {
 	p, err := t.applyProgram()
 	if err != nil {
 		return err
@@ -232,7 +223,11 @@ func (t *Trainer) apply(gradient engine.Buffer, rate float64, stats *batch.StepS
 	}
 	in := []engine.Buffer{t.adapter, t.m, t.v, gradient}
 	s := float64(t.momentSteps + 1)
-	for _, x := range []float64{rate, t.clip, 1 - math.Pow(0.9, s), 1 - math.Pow(0.99, s)} {
+	bound := u.MaxGradNorm
+	if bound == 0 {
+		bound = math.MaxFloat32
+	}
+	for _, x := range []float64{u.Rate, bound, 1 - math.Pow(0.9, s), 1 - math.Pow(0.99, s)} {
 		b, err := t.engine.Upload([]float32{float32(x)})
 		if err != nil {
 			return err
@@ -256,8 +251,29 @@ func (t *Trainer) apply(gradient engine.Buffer, rate float64, stats *batch.StepS
 	return nil
 }
 
-// prefix computes the keys and values of the prefix and keeps its ids for the backward pass.
+// prefixBackward adds what dK,dV of a prefix of p tokens imply to the gradient, the first of the accumulators.
+func (t *Trainer) prefixBackward(p int, ids engine.Buffer, accumulators []engine.Buffer) (engine.Buffer, error) {
+	if p == 0 {
+		return accumulators[0], nil
+	}
+	program, err := t.prefixBackwardProgram(p)
+	if err != nil {
+		return nil, err
+	}
+	out, err := program.Run(append(append(append(t.modelBuffers(), ids), accumulators[1:]...), accumulators[0])...)
+	if err != nil {
+		return nil, err
+	}
+	engine.Free(accumulators[1:]...)
+	return out[0], nil
+}
+
+// prefix computes the keys and values of the prefix and keeps its ids for the backward pass. Without a prefix there is
+// nothing of either.
 func (t *Trainer) prefix(ids []int32) (kv []engine.Buffer, idsBuffer engine.Buffer, err error) {
+	if len(ids) == 0 {
+		return nil, nil, nil
+	}
 	p, err := t.prefixProgram(len(ids))
 	if err != nil {
 		return nil, nil, err
@@ -276,6 +292,9 @@ func (t *Trainer) zeros(p int) ([]engine.Buffer, error) {
 		return nil, err
 	}
 	out := []engine.Buffer{g}
+	if p == 0 {
+		return out, nil
+	}
 	zero := make([]float32, t.spec.NumKVHeads*p*t.spec.HeadDim)
 	for range 2 * t.spec.NumLayers {
 		b, err := t.engine.Upload(zero, t.spec.NumKVHeads, p, t.spec.HeadDim)
@@ -337,7 +356,9 @@ func (t *Trainer) Score(b batch.Batch) ([][]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer engine.Free(append(kv, ids)...)
+	if ids != nil {
+		defer engine.Free(append(kv, ids)...)
+	}
 	var scores [][]float32
 	for start := 0; start < len(b.Rows); start += t.microBatch {
 		rows := b.Rows[start:min(start+t.microBatch, len(b.Rows))]
@@ -393,9 +414,17 @@ func (t *Trainer) modelBuffers() []engine.Buffer {
 	return append(append(make([]engine.Buffer, 0, len(t.weights)*2), t.weights...), t.adapter)
 }
 
+// numPrefix is the number of arrays that hold keys and values, or their gradients, of a prefix of p tokens.
+func (t *Trainer) numPrefix(p int) int {
+	if p == 0 {
+		return 0
+	}
+	return 2 * t.spec.NumLayers
+}
+
 func (t *Trainer) prefixParams(name string, p int, donated bool) []engine.Param {
 	var params []engine.Param
-	for i := range 2 * t.spec.NumLayers {
+	for i := range t.numPrefix(p) {
 		params = append(params, engine.Param{Name: fmt.Sprintf("%s%d", name, i),
 			Shape: engine.F32(t.spec.NumKVHeads, p, t.spec.HeadDim), Donated: donated})
 	}

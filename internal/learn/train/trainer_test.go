@@ -46,10 +46,12 @@ func rows() []batch.Sequence {
 
 func afterOneStep(t *testing.T, tr *Trainer, b batch.Batch, policy bool) ([]float32, batch.StepStats) {
 	t.Helper()
-	step := func() (batch.StepStats, error) { return tr.Supervised(context.Background(), b, 1e-2) }
+	step := func() (batch.StepStats, error) {
+		return tr.Supervised(context.Background(), b, batch.Update{Rate: 1e-2})
+	}
 	if policy {
 		step = func() (batch.StepStats, error) {
-			return tr.PolicyGradient(context.Background(), b, 1e-2, batch.Clip{Low: 0.2, High: 0.28})
+			return tr.PolicyGradient(context.Background(), b, batch.Update{Rate: 1e-2}, batch.Clip{Low: 0.2, High: 0.28})
 		}
 	}
 	stats, err := step()
@@ -60,7 +62,7 @@ func afterOneStep(t *testing.T, tr *Trainer, b batch.Batch, policy bool) ([]floa
 	if err != nil {
 		t.Fatal(err)
 	}
-	return state.M, stats // after one step the first moment is a tenth of the clipped gradient
+	return state.M, stats // after one step the first moment is a tenth of the gradient
 }
 
 func maxDelta(a, b []float32) float64 {
@@ -79,13 +81,12 @@ func TestSharedPrefixGradientsEqualUnshared(t *testing.T) {
 			if len(shared.Prefix) != 9 {
 				t.Fatalf("shared %d tokens, want 9", len(shared.Prefix))
 			}
-			unshared := batch.Batch{Prefix: shared.Prefix[:1]}
-			for _, r := range rows() {
-				unshared.Rows = append(unshared.Rows, batch.Sequence{IDs: r.IDs[1:], Trained: r.Trained[1:],
-					SamplerLogprobs: r.SamplerLogprobs[1:], Advantage: r.Advantage})
-			}
 			a, sa := afterOneStep(t, start(t, e, 4), shared, policy)
-			b, sb := afterOneStep(t, start(t, e, 4), unshared, policy)
+			b, sb := afterOneStep(t, start(t, e, 4), shared.Shorten(1), policy)
+			whole, _ := afterOneStep(t, start(t, e, 4), batch.Batch{Rows: rows()}, policy)
+			if d := maxDelta(a, whole); d > 1e-6 {
+				t.Errorf("policy %v: gradients with and without a prefix differ by %g", policy, d)
+			}
 			c, _ := afterOneStep(t, start(t, e, 2), shared, policy)
 			if d := maxDelta(a, b); d > 1e-6 {
 				t.Errorf("policy %v: shared and unshared gradients differ by %g", policy, d)
@@ -100,11 +101,32 @@ func TestSharedPrefixGradientsEqualUnshared(t *testing.T) {
 	})
 }
 
+func TestGradientIsClippedByItsGlobalNorm(t *testing.T) {
+	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
+		b := batch.New(rows())
+		free, stats := afterOneStep(t, start(t, e, 4), b, false)
+		tr := start(t, e, 4)
+		clipped, err := tr.Supervised(context.Background(), b, batch.Update{Rate: 1e-2, MaxGradNorm: stats.GradNorm / 3})
+		if err != nil || math.Abs(clipped.GradNorm-stats.GradNorm) > 1e-5 {
+			t.Fatalf("norm %v before clipping, want %v; %v", clipped.GradNorm, stats.GradNorm, err)
+		}
+		state, err := tr.State()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range free {
+			free[i] /= 3
+		}
+		if d := maxDelta(free, state.M); d > 1e-6 {
+			t.Errorf("clipping to a third differs from a third by %g", d)
+		}
+	})
+}
+
 // Central differences of the loss, along the gradient's own direction and along single numbers.
 func TestGradientEqualsFiniteDifferences(t *testing.T) {
 	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
 		tr := start(t, e, 4)
-		tr.clip = 1e9
 		before, err := tr.State()
 		if err != nil {
 			t.Fatal(err)
@@ -213,7 +235,7 @@ func TestLossFallsAndUnusableStepsAreRefused(t *testing.T) {
 		if last.Loss > first.Loss-0.5 {
 			t.Errorf("15 steps on one batch took the loss from %.3f to %.3f", first.Loss, last.Loss)
 		}
-		if _, err := tr.Supervised(context.Background(), batch.Batch{}, 1); err == nil {
+		if _, err := tr.Supervised(context.Background(), batch.Batch{}, batch.Update{Rate: 1}); err == nil {
 			t.Error("a step without trained tokens was taken")
 		}
 		if err := tr.SetState(State{Adapter: []float32{1}}); err == nil {
