@@ -19,6 +19,32 @@ type ggufFile struct {
 
 func (f *ggufFile) close() error { return f.reader.Close() }
 
+// names lists the tensors by Hugging Face's names, and by their own those that have none.
+func (f *ggufFile) names() []string {
+	parts := map[string]string{}
+	for theirs, ours := range ggufNames {
+		parts[ours] = theirs
+	}
+	whole := map[string]string{"token_embd.weight": "model.embed_tokens.weight", "output_norm.weight": "model.norm.weight",
+		"output.weight": "lm_head.weight"}
+	var names []string
+	for _, t := range f.header.TensorInfos {
+		name := t.Name
+		rest, isLayer := strings.CutPrefix(name, "blk.")
+		layer, part, _ := strings.Cut(rest, ".")
+		if theirs := parts[strings.TrimSuffix(part, ".weight")]; isLayer && theirs != "" {
+			name = "model.layers." + layer + "." + theirs + ".weight"
+		} else if theirs := whole[name]; theirs != "" {
+			name = theirs
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// dtype is F32 for all: what a file stores in less is dequantised to that.
+func (f *ggufFile) dtype(string) string { return "F32" }
+
 func openGGUF(path string) (*Model, error) {
 	bad := func(why string, err error) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the base model", Where: path, Why: why, Err: err,
@@ -76,20 +102,18 @@ func (f *ggufFile) config() (Config, error) {
 		NumKVHeads:   int(number("llama.attention.head_count_kv")),
 		VocabSize:    int(number("llama.vocab_size")),
 		MaxContext:   int(number("llama.context_length")),
-		RopeTheta:    number("llama.rope.freq_base"),
+		Rope:         Rope{Theta: number("llama.rope.freq_base")},
 		NormEps:      number("llama.attention.layer_norm_rms_epsilon"),
 	}
 	if len(missing) > 0 {
 		return c, fmt.Errorf("the file does not say %s", strings.Join(missing, ", "))
 	}
-	if min(c.NumLayers, c.Hidden, c.Intermediate, c.NumHeads, c.NumKVHeads, c.VocabSize, c.MaxContext) < 1 {
-		return c, fmt.Errorf("a size of the model is missing or not positive: %+v", c)
+	if c.NumHeads > 0 && c.Hidden%c.NumHeads != 0 {
+		return c, fmt.Errorf("%d heads do not divide a width of %d", c.NumHeads, c.Hidden)
 	}
-	if c.Hidden%c.NumHeads != 0 || c.NumHeads%c.NumKVHeads != 0 {
-		return c, fmt.Errorf("%d heads and %d key-value heads do not divide a width of %d", c.NumHeads, c.NumKVHeads, c.Hidden)
-	}
-	if c.HeadDim = c.Hidden / c.NumHeads; c.HeadDim%2 != 0 {
-		return c, fmt.Errorf("a head width of %d has no halves for rotary positions", c.HeadDim)
+	c.HeadDim = c.Hidden / max(c.NumHeads, 1)
+	if err := c.validate(); err != nil {
+		return c, err
 	}
 	if kv, ok := f.header.GetKeyValue("general.name"); ok {
 		c.Name, _ = kv.Value.Raw().(string)
@@ -169,10 +193,7 @@ func ggufName(name string) string {
 }
 
 func (f *ggufFile) tensor(c Config, name string) ([]float32, []int, error) {
-	bad := func(err error) error {
-		return &fault.Error{Code: fault.CodeUsage, What: "cannot read a tensor of the base model", Where: f.path + ": " + name, Err: err,
-			Next: "fetch the model again, or name another with --base-model"}
-	}
+	bad := func(err error) error { return tensorFault(f.path, name, err) }
 	if err := f.check(c, name); err != nil {
 		return nil, nil, bad(err)
 	}

@@ -1,4 +1,4 @@
-// Package modelfile reads base models: their configuration, weights and vocabulary.
+// Package modelfile reads base models: their configuration, weights and vocabulary; and writes merged ones.
 //
 // Tensors are named and laid out as Hugging Face has them, whatever file they come from.
 package modelfile
@@ -10,23 +10,6 @@ import (
 	"hone/internal/fault"
 )
 
-// Config is the shape of a decoder-only transformer.
-type Config struct {
-	Architecture string // "llama"
-	Name         string // for people
-	NumLayers    int
-	Hidden       int
-	Intermediate int // width of the MLP
-	NumHeads     int
-	NumKVHeads   int
-	HeadDim      int
-	VocabSize    int
-	MaxContext   int
-	RopeTheta    float64
-	NormEps      float64
-	TiedHead     bool // the embedding is also the output head
-}
-
 // Vocabulary is what a tokenizer is built from.
 type Vocabulary struct {
 	Model        string // "gpt2": byte-level BPE
@@ -37,35 +20,59 @@ type Vocabulary struct {
 	BOS, EOS     int32
 }
 
-// Model is an open model file.
+// Model is an open model.
 type Model struct {
-	Path       string
+	Path       string // the .gguf file, or the folder
 	Config     Config
-	Vocabulary Vocabulary
-	source     *ggufFile
+	Vocabulary Vocabulary // empty where the folder's tokenizer.json is the vocabulary
+	source     source
 }
 
-// Open reads a model: a .gguf file, or a folder that holds exactly one.
+// source is a file format.
+type source interface {
+	names() []string
+	dtype(name string) string
+	tensor(c Config, name string) ([]float32, []int, error)
+	close() error
+}
+
+// Open reads a model: a .gguf file, a folder that holds exactly one, or a folder with config.json and *.safetensors.
+// What the decoder cannot compute as transformers does is refused by name.
 func Open(path string) (*Model, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot open the base model", Where: path, Err: err,
 			Next: "give --base-model a .gguf file or a folder that holds one; hone engine install SmolLM2-135M-Instruct fetches the default"}
 	}
-	if info.IsDir() {
-		found, err := filepath.Glob(filepath.Join(path, "*.gguf"))
-		if err != nil || len(found) != 1 {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot tell which file is the base model", Where: path,
-				Why: "the folder must hold exactly one .gguf file", Next: "name the file itself"}
-		}
-		path = found[0]
+	if !info.IsDir() {
+		return openGGUF(path)
 	}
-	return openGGUF(path)
+	if _, err := os.Stat(filepath.Join(path, configFile)); err == nil {
+		return openFolder(path)
+	}
+	found, err := filepath.Glob(filepath.Join(path, "*.gguf"))
+	if err != nil || len(found) != 1 {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot tell which file is the base model", Where: path,
+			Why: "the folder must hold exactly one .gguf file, or config.json and *.safetensors", Next: "name the file itself"}
+	}
+	return openGGUF(found[0])
 }
 
-// Close releases the file.
+// Close releases the files; tensors read from them must no longer be used.
 func (m *Model) Close() error { return m.source.close() }
 
-// Tensor reads one tensor as float32, row-major, with its dimensions. Names are Hugging Face's, for example
-// "model.layers.3.self_attn.q_proj.weight" with dimensions [out, in].
+// Names lists the tensors of the files.
+func (m *Model) Names() []string { return m.source.names() }
+
+// DType names the type a tensor is stored as, "BF16" for example; empty where the file does not hold it.
+func (m *Model) DType(name string) string { return m.source.dtype(name) }
+
+// Tensor reads one tensor as float32, row-major, with its dimensions. It must not be changed: it may be the file itself.
+// Names are Hugging Face's, for example "model.layers.3.self_attn.q_proj.weight" with dimensions [out, in].
 func (m *Model) Tensor(name string) ([]float32, []int, error) { return m.source.tensor(m.Config, name) }
+
+// tensorFault is the error of a tensor that cannot be read.
+func tensorFault(path, name string, err error) error {
+	return &fault.Error{Code: fault.CodeUsage, What: "cannot read a tensor of the base model", Where: path + ": " + name, Err: err,
+		Next: "fetch the model again, or name another with --base-model"}
+}

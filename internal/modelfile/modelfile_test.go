@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -133,8 +134,8 @@ func TestOpenReadsConfigAndTensor(t *testing.T) {
 	}
 	defer m.Close()
 	config := Config{Architecture: "llama", NumLayers: 1, Hidden: 8, Intermediate: 16, NumHeads: 2, NumKVHeads: 1, HeadDim: 4,
-		VocabSize: 3, MaxContext: 32, RopeTheta: 1e4, NormEps: 0.5, TiedHead: true}
-	if m.Config != config || m.Path != path || !slices.Equal(m.Vocabulary.Merges, []string{"a b"}) || m.Vocabulary.BOS != -1 {
+		VocabSize: 3, MaxContext: 32, Rope: Rope{Theta: 1e4}, NormEps: 0.5, TiedHead: true}
+	if !reflect.DeepEqual(m.Config, config) || m.Path != path || !slices.Equal(m.Vocabulary.Merges, []string{"a b"}) || m.Vocabulary.BOS != -1 {
 		t.Errorf("got %+v", m)
 	}
 	got, dims, err := m.Tensor("model.layers.0.self_attn.q_proj.weight")

@@ -6,22 +6,25 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"hone/internal/fault"
 )
 
 // Config is the part of PEFT's LoraConfig that hone uses; the field names in JSON are PEFT's.
 type Config struct {
-	PEFTType      string   `json:"peft_type"`
-	TaskType      string   `json:"task_type"`
-	BaseModel     string   `json:"base_model_name_or_path"`
-	Rank          int      `json:"r"`
-	Alpha         float64  `json:"lora_alpha"`
-	Dropout       float64  `json:"lora_dropout"`
-	UseRSLoRA     bool     `json:"use_rslora"`
-	TargetModules []string `json:"target_modules"`
-	Bias          string   `json:"bias"`
-	InferenceMode bool     `json:"inference_mode"`
+	PEFTType      string            `json:"peft_type"`
+	TaskType      string            `json:"task_type"`
+	BaseModel     string            `json:"base_model_name_or_path"`
+	Rank          int               `json:"r"`
+	Alpha         float64           `json:"lora_alpha"`
+	Dropout       float64           `json:"lora_dropout"`
+	UseRSLoRA     bool              `json:"use_rslora"`
+	TargetModules Targets           `json:"target_modules"`
+	RankPattern   Patterns[int]     `json:"rank_pattern"`
+	AlphaPattern  Patterns[float64] `json:"alpha_pattern"`
+	Bias          string            `json:"bias"`
+	InferenceMode bool              `json:"inference_mode"`
 }
 
 // Files of an adapter folder.
@@ -67,20 +70,13 @@ func Load(dir string) (Config, map[string]Tensor, error) {
 	if err := json.Unmarshal(text, &c); err != nil {
 		return c, nil, bad(ConfigFile, "it is not PEFT's configuration", err)
 	}
-	var more struct {
-		Bias         string         `json:"bias"`
-		UseDoRA      bool           `json:"use_dora"`
-		RankPattern  map[string]int `json:"rank_pattern"`
-		AlphaPattern map[string]any `json:"alpha_pattern"`
-	}
-	if err := json.Unmarshal(text, &more); err != nil {
-		return c, nil, bad(ConfigFile, "", err)
-	}
-	switch {
+	switch unknown, err := unsupported(text); {
+	case err != nil:
+		return c, nil, bad(ConfigFile, "it is not PEFT's configuration", err)
 	case c.PEFTType != "LORA":
 		return c, nil, bad(ConfigFile, "its peft_type is "+c.PEFTType+"; only LORA is supported", nil)
-	case more.UseDoRA || len(more.RankPattern) > 0 || len(more.AlphaPattern) > 0 || (more.Bias != "" && more.Bias != "none"):
-		return c, nil, bad(ConfigFile, "use_dora, bias, rank_pattern and alpha_pattern are not supported", nil)
+	case len(unknown) > 0:
+		return c, nil, bad(ConfigFile, "it sets what hone does not compute: "+strings.Join(unknown, ", "), nil)
 	case c.Rank < 1:
 		return c, nil, bad(ConfigFile, "its rank is not positive", nil)
 	}

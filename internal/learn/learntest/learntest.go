@@ -15,7 +15,7 @@ import (
 // Spec is a decoder of two layers with grouped queries; its numbers are all different, so that a mixed-up axis fails.
 func Spec() model.Spec {
 	return model.Spec{Config: modelfile.Config{Architecture: "llama", Name: "tiny", NumLayers: 2, Hidden: 24, Intermediate: 40,
-		NumHeads: 6, NumKVHeads: 2, HeadDim: 4, VocabSize: 60, MaxContext: 256, RopeTheta: 10000, NormEps: 1e-5, TiedHead: true}}
+		NumHeads: 6, NumKVHeads: 2, HeadDim: 4, VocabSize: 60, MaxContext: 256, Rope: modelfile.Rope{Theta: 10000}, NormEps: 1e-5, TiedHead: true}}
 }
 
 // LoRA is a small adapter's shape.

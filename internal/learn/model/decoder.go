@@ -6,39 +6,45 @@ import (
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
-)
 
-// masked is the score of a key that may not be seen. It is finite, so that a row with nothing to see stays a number.
-const masked = -1e30
+	"hone/internal/modelfile"
+)
 
 // Decoder is the transformer over given weights, with or without an adapter.
 type Decoder struct {
 	spec    Spec
-	weights []*Node // WeightParams' order
-	lora    LoRA
-	adapter []*Node // LoRA.Pieces' order; nil without one
+	weights map[string]*Node
+	pieces  []Piece
+	adapter []*Node      // pieces' order; nil without one
+	at      map[site]int // of a linear map's A among pieces; B follows
 }
 
-// NewDecoder returns a decoder over plain (or merged) weights.
-func NewDecoder(s Spec, weights []*Node) *Decoder { return &Decoder{spec: s, weights: weights} }
+// site is one linear map of the model.
+type site struct {
+	layer  int
+	target Target
+}
+
+// NewDecoder returns a decoder over plain (or merged) weights, in the order of Spec.Weights.
+func NewDecoder(s Spec, weights []*Node) *Decoder {
+	d := &Decoder{spec: s, weights: map[string]*Node{}}
+	for i, w := range s.Weights() {
+		d.weights[w.Name] = weights[i]
+	}
+	return d
+}
 
 // NewAdapted returns a decoder whose linear maps carry the adapter given as a flat vector; Adapter returns the nodes
 // its gradient is taken for.
 func NewAdapted(s Spec, weights []*Node, l LoRA, flat *Node) *Decoder {
-	return &Decoder{spec: s, weights: weights, lora: l, adapter: adapterNodes(s, l, flat)}
+	d := NewDecoder(s, weights)
+	d.pieces, _ = l.Pieces(s)
+	d.adapter, d.at = adapterNodes(d.pieces, flat), sites(d.pieces)
+	return d
 }
 
 // Adapter returns the adapter's matrices in LoRA.Pieces' order.
 func (d *Decoder) Adapter() []*Node { return d.adapter }
-
-// KeyValues is one segment of keys and values that queries attend to.
-type KeyValues struct {
-	K, V *Node // shared: [K, P, D]; private: [K, N, T, D]
-	// Mask says which keys a query sees: shared [N], private [N, C, T]; nil sees all.
-	Mask *Node
-}
-
-func (s KeyValues) shared() bool { return s.K.Rank() == 3 }
 
 // Forward runs new tokens through all layers and returns their hidden states hNCH (before the final norm).
 //
@@ -49,131 +55,162 @@ func (d *Decoder) Forward(idsNC, positionsNC *Node, segments func(layer int, k, 
 	boundary func(*Node) *Node) *Node {
 	s := d.spec
 	n, c := idsNC.Shape().Dimensions[0], idsNC.Shape().Dimensions[1]
-	cos, sin := rotary(s, positionsNC)
-	x := Gather(d.weights[0], Reshape(idsNC, n*c, 1)) // [N*C, H]
+	rotations := map[bool]rotation{false: newRotation(s.Rope, s.HeadDim, positionsNC)}
+	x := Gather(d.weights[s.embeddingName()], Reshape(idsNC, n*c, 1)) // [N*C, H]
+	if s.EmbeddingScale != 0 {
+		x = MulScalar(x, s.EmbeddingScale)
+	}
 	for layer := range s.NumLayers {
 		if boundary != nil {
 			x = boundary(x)
 		}
-		w := d.weights[2+layer*perLayer:]
-		h := rmsNorm(x, w[0], s.NormEps)
-		q := rotate(heads(d.linear(layer, Q, h), n, c, s.NumHeads, s.HeadDim), cos, sin)
-		k := rotate(heads(d.linear(layer, K, h), n, c, s.NumKVHeads, s.HeadDim), cos, sin)
-		v := heads(d.linear(layer, V, h), n, c, s.NumKVHeads, s.HeadDim)
-		// Queries [heads, N, C, D] are seen as [K, N, G*C, D]: heads that share a key-value head are neighbours.
-		q = TransposeAllAxes(Reshape(q, s.NumKVHeads, s.Groups(), n, c, s.HeadDim), 0, 2, 1, 3, 4)
-		q = MulScalar(Reshape(q, s.NumKVHeads, n, s.Groups()*c, s.HeadDim), 1/math.Sqrt(float64(s.HeadDim)))
-		o := attend(s, q, c, segments(layer, k, v))
-		o = Reshape(o, s.NumKVHeads, n, s.Groups(), c, s.HeadDim)
-		o = Reshape(TransposeAllAxes(o, 1, 3, 0, 2, 4), n*c, s.NumHeads*s.HeadDim)
-		x = Add(x, d.linear(layer, O, o))
-		h = rmsNorm(x, w[1], s.NormEps)
-		gate := d.linear(layer, Gate, h)
-		x = Add(x, d.linear(layer, Down, Mul(Mul(gate, Sigmoid(gate)), d.linear(layer, Up, h))))
+		l := s.Layer(layer)
+		if _, ok := rotations[l.LocalRope]; !ok {
+			rotations[true] = newRotation(s.LocalRope, s.HeadDim, positionsNC)
+		}
+		q, k, v := d.queryKeyValue(layer, d.norm(layer, attentionNorm, x), n, c)
+		if !l.NoRope {
+			r := rotations[l.LocalRope]
+			q, k = r.apply(q), r.apply(k)
+		}
+		o := attend(s, q, positionsNC, l.Window, segments(layer, k, v))
+		x = Add(x, d.postNorm(layer, s.attentionPostNorm(), d.linear(layer, O, o)))
+		x = Add(x, d.postNorm(layer, s.mlpPostNorm(), d.mlp(layer, d.norm(layer, s.mlpNorm(), x))))
 	}
 	return Reshape(x, n, c, s.Hidden)
 }
 
-// Logits applies the final norm and the head to hidden states [M, H] and returns [M, V].
-func (d *Decoder) Logits(hMH *Node) *Node {
-	h := rmsNorm(hMH, d.weights[1], d.spec.NormEps)
-	return Dot(h, d.weights[0]).General([]int{1}, nil, []int{1}, nil)
+// queryKeyValue projects h [N*C, H] to heads [heads, N, C, D].
+func (d *Decoder) queryKeyValue(layer int, h *Node, n, c int) (q, k, v *Node) {
+	s := d.spec
+	if s.FusedLinears {
+		all := d.linear(layer, QKV, h)
+		nq, nkv := s.NumHeads*s.HeadDim, s.NumKVHeads*s.HeadDim
+		q, k, v = columns(all, 0, nq), columns(all, nq, nq+nkv), columns(all, nq+nkv, nq+2*nkv)
+	} else {
+		q, k, v = d.linear(layer, Q, h), d.linear(layer, K, h), d.linear(layer, V, h)
+	}
+	q, k, v = heads(q, n, c, s.NumHeads, s.HeadDim), heads(k, n, c, s.NumKVHeads, s.HeadDim), heads(v, n, c, s.NumKVHeads, s.HeadDim)
+	if s.QKNorm {
+		q, k = d.norm(layer, queryNorm, q), d.norm(layer, keyNorm, k)
+	}
+	return q, k, v
 }
 
-// linear applies W [out, in], and the adapter where there is one, to x [M, in].
+// mlp is the gated MLP (arXiv 2002.05202) of h [N*C, H].
+func (d *Decoder) mlp(layer int, h *Node) *Node {
+	var gate, up *Node
+	if i := d.spec.Intermediate; d.spec.FusedLinears {
+		both := d.linear(layer, GateUp, h)
+		gate, up = columns(both, 0, i), columns(both, i, 2*i)
+	} else {
+		gate, up = d.linear(layer, Gate, h), d.linear(layer, Up, h)
+	}
+	if d.spec.GELU {
+		gate = gelu(gate)
+	} else {
+		gate = Mul(gate, Sigmoid(gate))
+	}
+	return d.linear(layer, Down, Mul(gate, up))
+}
+
+// Logits applies the final norm and the head to hidden states [M, H] and returns [M, V].
+func (d *Decoder) Logits(hMH *Node) *Node {
+	s := d.spec
+	head := d.weights[s.embeddingName()]
+	if !s.TiedHead {
+		head = d.weights[s.headName()]
+	}
+	h := rmsNorm(hMH, d.weights[s.normName()], s)
+	return capped(Dot(h, head).General([]int{1}, nil, []int{1}, nil), s.LogitCap)
+}
+
+// norm applies a layer's norm to the last axis of x.
+func (d *Decoder) norm(layer int, name string, x *Node) *Node {
+	return rmsNorm(x, d.weights[d.spec.layer(layer)+name+".weight"], d.spec)
+}
+
+func (d *Decoder) postNorm(layer int, name string, x *Node) *Node {
+	if !d.spec.PostNorms {
+		return x
+	}
+	return d.norm(layer, name, x)
+}
+
+// linear applies W [out, in] and its bias, and the adapter where there is one, to x [M, in].
 func (d *Decoder) linear(layer int, t Target, x *Node) *Node {
-	y := Dot(x, d.weights[2+layer*perLayer+2+int(t)]).General([]int{1}, nil, []int{1}, nil)
-	if d.adapter == nil {
+	path := d.spec.Path(layer, t)
+	y := Dot(x, d.weights[path+".weight"]).General([]int{1}, nil, []int{1}, nil)
+	if d.spec.hasBias(t) {
+		y = Add(y, ExpandLeftToRank(d.weights[path+".bias"], 2))
+	}
+	j, ok := d.at[site{layer, t}]
+	if !ok {
 		return y
 	}
-	j := 2 * (layer*int(NumTargets) + int(t))
-	down := MulScalar(Dot(x, d.adapter[j]).General([]int{1}, nil, []int{1}, nil), d.lora.Scale())
+	down := MulScalar(Dot(x, d.adapter[j]).General([]int{1}, nil, []int{1}, nil), d.pieces[j].Scale)
 	return Add(y, Dot(down, d.adapter[j+1]).General([]int{1}, nil, []int{1}, nil))
 }
+
+// columns slices [M, W].
+func columns(x *Node, from, to int) *Node { return Slice(x, AxisRange(), AxisRange(from, to)) }
 
 // heads turns [N*C, heads*D] into [heads, N, C, D].
 func heads(x *Node, n, c, numHeads, headDim int) *Node {
 	return TransposeAllAxes(Reshape(x, n, c, numHeads, headDim), 2, 0, 1, 3)
 }
 
-// rmsNorm is x / sqrt(mean(x^2) + eps) * w (arXiv 1910.07467).
-func rmsNorm(x, w *Node, eps float64) *Node {
+// rmsNorm is x / sqrt(mean(x^2) + eps) * w over the last axis (arXiv 1910.07467), or times 1 + w.
+func rmsNorm(x, w *Node, s Spec) *Node {
+	if s.NormOffset {
+		w = AddScalar(w, 1)
+	}
 	mean := ReduceAndKeep(Square(x), ReduceMean, -1)
-	return Mul(Div(x, Sqrt(AddScalar(mean, eps))), ExpandLeftToRank(w, x.Rank()))
+	return Mul(Div(x, Sqrt(AddScalar(mean, s.NormEps))), ExpandLeftToRank(w, x.Rank()))
 }
 
-// rotary returns cosines and sines [1, N, C, D] of the positions' angles, both halves alike (arXiv 2104.09864).
-func rotary(s Spec, positionsNC *Node) (cos, sin *Node) {
-	g := positionsNC.Graph()
-	n, c, half := positionsNC.Shape().Dimensions[0], positionsNC.Shape().Dimensions[1], s.HeadDim/2
-	exponent := Iota(g, shapes.Make(dtypes.Float32, 1, 1, half), 2)
-	inverse := Exp(MulScalar(exponent, -math.Log(s.RopeTheta)*2/float64(s.HeadDim)))
+// gelu is the approximation by tanh of x times the normal distribution function of x (arXiv 1606.08415):
+// x sigmoid(2u) with u = sqrt(2/pi) (x + 0.044715 x^3), since (1 + tanh u)/2 = sigmoid(2u).
+func gelu(x *Node) *Node {
+	cubic := Mul(x, AddScalar(MulScalar(Square(x), 0.044715), 1))
+	return Mul(x, Sigmoid(MulScalar(cubic, 2*math.Sqrt(2/math.Pi))))
+}
+
+// capped is limit tanh(x/limit); x itself where there is no limit. tanh u = 2 sigmoid(2u) - 1.
+func capped(x *Node, limit float64) *Node {
+	if limit == 0 {
+		return x
+	}
+	return AddScalar(MulScalar(Sigmoid(MulScalar(x, 2/limit)), 2*limit), -limit)
+}
+
+// rotation holds the cosines and sines [1, N, C, R] of positions' angles for the R elements of a head that are rotated,
+// both halves alike (arXiv 2104.09864).
+type rotation struct{ cos, sin *Node }
+
+func newRotation(r modelfile.Rope, headDim int, positionsNC *Node) rotation {
+	n, c := positionsNC.Shape().Dimensions[0], positionsNC.Shape().Dimensions[1]
+	frequencies := r.Frequencies(headDim)
+	inverse := Reshape(Const(positionsNC.Graph(), frequencies), 1, 1, len(frequencies))
 	angle := Mul(Reshape(ConvertDType(positionsNC, dtypes.Float32), n, c, 1), inverse)
-	angle = Reshape(Concatenate([]*Node{angle, angle}, -1), 1, n, c, s.HeadDim)
-	return Cos(angle), Sin(angle)
+	angle = Reshape(Concatenate([]*Node{angle, angle}, -1), 1, n, c, 2*len(frequencies))
+	x := rotation{Cos(angle), Sin(angle)}
+	if r.Magnitude != 0 {
+		x = rotation{MulScalar(x.cos, r.Magnitude), MulScalar(x.sin, r.Magnitude)}
+	}
+	return x
 }
 
-// rotate applies rotary positions to [heads, N, C, D], pairing element i with i + D/2 as Hugging Face does.
-func rotate(x, cos, sin *Node) *Node {
-	half := x.Shape().Dimensions[3] / 2
-	first := Slice(x, AxisRange(), AxisRange(), AxisRange(), AxisRange(0, half))
-	second := Slice(x, AxisRange(), AxisRange(), AxisRange(), AxisRange(half))
-	return Add(Mul(x, cos), Mul(Concatenate([]*Node{Neg(second), first}, -1), sin))
-}
-
-// attend is softmax attention of q [K, N, G*C, D] over all segments at once, returning the same shape. Each segment
-// yields unnormalised sums over one common maximum, so a prefix shared by all rows is read once and the result equals
-// attention over the concatenation.
-func attend(s Spec, q *Node, c int, segments []KeyValues) *Node {
-	k, n, d := s.NumKVHeads, q.Shape().Dimensions[1], s.HeadDim
-	gc := s.Groups() * c
-	scores := make([]*Node, len(segments))
-	var max *Node
-	for i, seg := range segments {
-		t := seg.K.Shape().Dimensions[seg.K.Rank()-2]
-		if seg.shared() {
-			x := Dot(Reshape(q, k, n*gc, d), seg.K).General([]int{2}, []int{0}, []int{2}, []int{0})
-			scores[i] = Reshape(x, k, n, gc, t)
-		} else {
-			scores[i] = Dot(q, seg.K).General([]int{3}, []int{0, 1}, []int{3}, []int{0, 1})
-		}
-		if seg.Mask != nil {
-			scores[i] = Where(expandMask(s, seg, n, c, t), scores[i], Scalar(q.Graph(), dtypes.Float32, masked))
-		}
-		m := StopGradient(ReduceAndKeep(scores[i], ReduceMax, -1))
-		if max == nil {
-			max = m
-		} else {
-			max = Max(max, m)
-		}
+// apply rotates [heads, N, C, D], pairing element i with i + R/2 as Hugging Face does; elements from R on stay.
+func (r rotation) apply(x *Node) *Node {
+	dims := r.cos.Shape().Dimensions[3]
+	part := func(from, to int) *Node { return Slice(x, AxisRange(), AxisRange(), AxisRange(), AxisRange(from, to)) }
+	turned := part(0, dims)
+	turned = Add(Mul(turned, r.cos), Mul(Concatenate([]*Node{Neg(part(dims/2, dims)), part(0, dims/2)}, -1), r.sin))
+	if width := x.Shape().Dimensions[3]; dims < width {
+		return Concatenate([]*Node{turned, part(dims, width)}, -1)
 	}
-	var sum, out *Node
-	for i, seg := range segments {
-		p := Exp(Sub(scores[i], max))
-		var o *Node
-		if seg.shared() {
-			t := seg.K.Shape().Dimensions[1]
-			o = Reshape(Dot(Reshape(p, k, n*gc, t), seg.V).General([]int{2}, []int{0}, []int{1}, []int{0}), k, n, gc, d)
-		} else {
-			o = Dot(p, seg.V).General([]int{3}, []int{0, 1}, []int{2}, []int{0, 1})
-		}
-		l := ReduceAndKeep(p, ReduceSum, -1)
-		if sum == nil {
-			sum, out = l, o
-		} else {
-			sum, out = Add(sum, l), Add(out, o)
-		}
-	}
-	return Div(out, sum)
-}
-
-// expandMask broadcasts a segment's mask to its scores [K, N, G*C, T].
-func expandMask(s Spec, seg KeyValues, n, c, t int) *Node {
-	if seg.shared() {
-		return BroadcastToDims(Reshape(seg.Mask, 1, n, 1, 1), s.NumKVHeads, n, s.Groups()*c, t)
-	}
-	m := BroadcastToDims(Reshape(seg.Mask, 1, n, 1, c, t), s.NumKVHeads, n, s.Groups(), c, t)
-	return Reshape(m, s.NumKVHeads, n, s.Groups()*c, t)
+	return turned
 }
 
 // Causal returns the mask [N, C, C] of tokens that see themselves and what stands before them.

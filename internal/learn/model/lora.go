@@ -2,24 +2,53 @@ package model
 
 import (
 	"math"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
-// LoRA is the shape of an adapter on all linear maps (arXiv 2106.09685): y = W x + Alpha/Rank B A x.
+// LoRA is the shape of an adapter (arXiv 2106.09685): y = W x + alpha/rank B A x on the linear maps it targets. The
+// zero value of what follows RankStabilized targets all of them alike. Semantics are PEFT's.
 type LoRA struct {
 	Rank  int
 	Alpha float64
-	// RankStabilized scales by Alpha/sqrt(Rank) instead (arXiv 2312.03732).
+	// RankStabilized scales by alpha/sqrt(rank) instead (arXiv 2312.03732).
 	RankStabilized bool
+	// Targets are linear maps by the ends of their paths, "q_proj" or "layers.0.mlp.up_proj"; nil: all.
+	Targets []string
+	// TargetPattern is a regular expression that a target's whole path must match, instead of Targets.
+	TargetPattern string
+	// RankPattern and AlphaPattern give some targets another rank or alpha: the first entry that fits counts.
+	RankPattern  []Pattern[int]
+	AlphaPattern []Pattern[float64]
 }
 
-// Scale is the factor of the adapter's term.
-func (l LoRA) Scale() float64 {
-	if l.RankStabilized {
-		return l.Alpha / math.Sqrt(float64(l.Rank))
+// Pattern gives the linear maps whose paths end, at a dot, in what a regular expression matches, a value of their own.
+type Pattern[T any] struct {
+	Pattern string
+	Value   T
+}
+
+// Equal reports whether two adapters have the same shape.
+func (l LoRA) Equal(m LoRA) bool {
+	return l.Rank == m.Rank && l.Alpha == m.Alpha && l.RankStabilized == m.RankStabilized &&
+		slices.Equal(l.Targets, m.Targets) && l.TargetPattern == m.TargetPattern &&
+		slices.Equal(l.RankPattern, m.RankPattern) && slices.Equal(l.AlphaPattern, m.AlphaPattern)
+}
+
+// Explicit names the targets of an adapter that has all of the model's linear maps.
+func (l LoRA) Explicit(s Spec) LoRA {
+	if l.Targets == nil && l.TargetPattern == "" {
+		l.Targets = s.targetNames()
 	}
-	return l.Alpha / float64(l.Rank)
+	return l
+}
+
+func (l LoRA) scale(rank int, alpha float64) float64 {
+	if l.RankStabilized {
+		return alpha / math.Sqrt(float64(rank))
+	}
+	return alpha / float64(rank)
 }
 
 // Piece is where one matrix lies in an adapter's flat vector.
@@ -29,26 +58,39 @@ type Piece struct {
 	B          bool // B [out, rank]; otherwise A [rank, in]
 	Rows, Cols int
 	Offset     int
+	Scale      float64 // factor of the target's term
 }
 
 // Pieces lays an adapter out as one flat vector of float32, so that optimiser state and gradients are one buffer each:
-// layer by layer, target by target, A before B. It returns the vector's length too.
+// layer by layer, target by target, A before B. It returns the vector's length too; nothing where Check finds fault.
 func (l LoRA) Pieces(s Spec) (pieces []Piece, size int) {
-	for layer := range s.NumLayers {
-		for t := range NumTargets {
-			in, out := s.Dims(t)
-			pieces = append(pieces, Piece{layer, t, false, l.Rank, in, size})
-			size += l.Rank * in
-			pieces = append(pieces, Piece{layer, t, true, out, l.Rank, size})
-			size += out * l.Rank
-		}
+	shapes, err := l.resolve(s)
+	if err != nil {
+		return nil, 0
+	}
+	for _, x := range shapes {
+		in, out := s.Dims(x.target)
+		pieces = append(pieces, Piece{x.layer, x.target, false, x.rank, in, size, x.scale})
+		size += x.rank * in
+		pieces = append(pieces, Piece{x.layer, x.target, true, out, x.rank, size, x.scale})
+		size += out * x.rank
 	}
 	return pieces, size
 }
 
+// sites maps a linear map to its A among pieces.
+func sites(pieces []Piece) map[site]int {
+	at := map[site]int{}
+	for i, p := range pieces {
+		if !p.B {
+			at[site{p.Layer, p.Target}] = i
+		}
+	}
+	return at
+}
+
 // adapterNodes cuts the flat vector into its matrices.
-func adapterNodes(s Spec, l LoRA, flat *Node) []*Node {
-	pieces, _ := l.Pieces(s)
+func adapterNodes(pieces []Piece, flat *Node) []*Node {
 	nodes := make([]*Node, len(pieces))
 	for i, p := range pieces {
 		nodes[i] = Reshape(Slice(flat, AxisRange(p.Offset, p.Offset+p.Rows*p.Cols)), p.Rows, p.Cols)
@@ -56,27 +98,29 @@ func adapterNodes(s Spec, l LoRA, flat *Node) []*Node {
 	return nodes
 }
 
-// Merge adds the adapter to each linear map: the weights, in WeightParams' order, with W + Scale B A in place of W.
-func Merge(s Spec, l LoRA, weights []*Node, flat *Node) []*Node {
-	merged := append([]*Node{}, weights...)
-	pieces := adapterNodes(s, l, flat)
-	for layer := range s.NumLayers {
-		for t := range NumTargets {
-			i := 2 + layer*perLayer + 2 + int(t)
-			j := 2 * (layer*int(NumTargets) + int(t))
-			delta := Dot(pieces[j+1], pieces[j]).General([]int{1}, nil, []int{0}, nil)
-			merged[i] = Add(weights[i], MulScalar(delta, l.Scale()))
-		}
+// Merge adds the adapter to each linear map it targets: the weights, in the order of Spec.Weights, with W + scale B A in
+// place of W.
+func Merge(s Spec, l LoRA, weights []*Node, flat *Node) []*Node { return merge(s, l, weights, flat, 1) }
+
+// Unmerge takes the adapter out of merged weights: exactly what Merge put in, to the rounding of one addition.
+func Unmerge(s Spec, l LoRA, weights []*Node, flat *Node) []*Node {
+	return merge(s, l, weights, flat, -1)
+}
+
+func merge(s Spec, l LoRA, weights []*Node, flat *Node, sign float64) []*Node {
+	merged := slices.Clone(weights)
+	pieces, _ := l.Pieces(s)
+	matrices := adapterNodes(pieces, flat)
+	index := map[string]int{}
+	for i, w := range s.Weights() {
+		index[w.Name] = i
+	}
+	for j := 0; j < len(pieces); j += 2 {
+		i := index[s.Path(pieces[j].Layer, pieces[j].Target)+".weight"]
+		merged[i] = Add(weights[i], MulScalar(product(matrices[j+1], matrices[j]), sign*pieces[j].Scale))
 	}
 	return merged
 }
 
-// LinearMaps returns the linear maps among weights in WeightParams' order.
-func (s Spec) LinearMaps(weights []*Node) []*Node {
-	var maps []*Node
-	for layer := range s.NumLayers {
-		i := 2 + layer*perLayer + 2
-		maps = append(maps, weights[i:i+int(NumTargets)]...)
-	}
-	return maps
-}
+// product is B [out, r] times A [r, in].
+func product(b, a *Node) *Node { return Dot(b, a).General([]int{1}, nil, []int{0}, nil) }

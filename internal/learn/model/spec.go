@@ -6,8 +6,8 @@ package model
 
 import (
 	"fmt"
+	"strings"
 
-	"hone/internal/learn/engine"
 	"hone/internal/modelfile"
 )
 
@@ -17,10 +17,18 @@ type Spec struct{ modelfile.Config }
 // Groups returns how many query heads share one key-value head.
 func (s Spec) Groups() int { return s.NumHeads / s.NumKVHeads }
 
-// Target is one adaptable linear map of a layer, in the order of the weights.
+// ForContext returns the spec for sequences of up to so many tokens. It matters to longrope alone, whose factors change
+// at the length of the pre-training, for all positions: a run must settle on one set, since its caches outlive a length.
+func (s Spec) ForContext(tokens int) Spec {
+	s.Rope.Long = s.Rope.Kind == "longrope" && tokens > s.Rope.OriginalContext
+	return s
+}
+
+// Target is one adaptable linear map of a layer.
 type Target int
 
-// The linear maps of a layer. Their names are Hugging Face's.
+// The linear maps of a layer, named as Hugging Face has them. A family has either the first seven, or O, QKV, GateUp and
+// Down.
 const (
 	Q Target = iota
 	K
@@ -29,103 +37,61 @@ const (
 	Gate
 	Up
 	Down
-	NumTargets
+	QKV
+	GateUp
+	numTargets
 )
 
-var targetPaths = [NumTargets]string{"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj",
-	"mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"}
+var targetPaths = [numTargets]string{"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj",
+	"mlp.gate_proj", "mlp.up_proj", "mlp.down_proj", "self_attn.qkv_proj", "mlp.gate_up_proj"}
+
+// Targets lists the linear maps of a layer in the order of their weights.
+func (s Spec) Targets() []Target {
+	if s.FusedLinears {
+		return []Target{QKV, O, GateUp, Down}
+	}
+	return []Target{Q, K, V, O, Gate, Up, Down}
+}
 
 // Name returns the last part of the target's path, as adapter configurations list it.
-func (t Target) Name() string {
-	p := targetPaths[t]
-	for i := len(p) - 1; ; i-- {
-		if p[i] == '.' {
-			return p[i+1:]
-		}
-	}
-}
+func (t Target) Name() string { return targetPaths[t][strings.LastIndexByte(targetPaths[t], '.')+1:] }
 
-// Path returns the target's module path in a layer of the model, "model.layers.3.self_attn.q_proj".
-func (t Target) Path(layer int) string {
-	return fmt.Sprintf("model.layers.%d.%s", layer, targetPaths[t])
-}
+// Path returns the target's module path in a layer of a model of text alone, "model.layers.3.self_attn.q_proj".
+func (t Target) Path(layer int) string { return fmt.Sprintf("model.layers.%d.%s", layer, targetPaths[t]) }
+
+// Path returns the target's module path in a layer of this model.
+func (s Spec) Path(layer int, t Target) string { return s.Prefix + t.Path(layer) }
+
+func (s Spec) layer(i int) string { return fmt.Sprintf("%smodel.layers.%d.", s.Prefix, i) }
 
 // Dims returns the width in and out of the target.
 func (s Spec) Dims(t Target) (in, out int) {
-	kv := s.NumKVHeads * s.HeadDim
+	q, kv := s.NumHeads*s.HeadDim, s.NumKVHeads*s.HeadDim
 	switch t {
 	case Q:
-		return s.Hidden, s.NumHeads * s.HeadDim
+		return s.Hidden, q
 	case K, V:
 		return s.Hidden, kv
+	case QKV:
+		return s.Hidden, q + 2*kv
 	case O:
-		return s.NumHeads * s.HeadDim, s.Hidden
+		return q, s.Hidden
 	case Gate, Up:
 		return s.Hidden, s.Intermediate
+	case GateUp:
+		return s.Hidden, 2 * s.Intermediate
 	default:
 		return s.Intermediate, s.Hidden
 	}
 }
 
-// perLayer is the number of weight buffers of a layer: two norms, then the targets.
-const perLayer = 2 + int(NumTargets)
-
-// WeightParams declares the weights as program parameters: embedding, final norm, then each layer's two norms and
-// linear maps, each map [out, in].
-func (s Spec) WeightParams() []engine.Param {
-	params := []engine.Param{
-		{Name: "embedding", Shape: engine.F32(s.VocabSize, s.Hidden)},
-		{Name: "norm", Shape: engine.F32(s.Hidden)},
+func (s Spec) hasBias(t Target) bool {
+	switch t {
+	case Q, K, V, QKV:
+		return s.QKVBias
+	case O:
+		return s.OBias
+	default:
+		return s.MLPBias
 	}
-	for l := range s.NumLayers {
-		params = append(params,
-			engine.Param{Name: fmt.Sprintf("layer%d.attention_norm", l), Shape: engine.F32(s.Hidden)},
-			engine.Param{Name: fmt.Sprintf("layer%d.mlp_norm", l), Shape: engine.F32(s.Hidden)})
-		for t := range NumTargets {
-			in, out := s.Dims(t)
-			params = append(params, engine.Param{Name: fmt.Sprintf("layer%d.%s", l, t.Name()), Shape: engine.F32(out, in)})
-		}
-	}
-	return params
-}
-
-// Load copies a model's weights to the device, in the order of WeightParams.
-func Load(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
-	s := Spec{m.Config}
-	if !s.TiedHead {
-		return s, nil, fmt.Errorf("%s has an output head of its own, which is not supported", m.Path)
-	}
-	names := []string{"model.embed_tokens.weight", "model.norm.weight"}
-	for l := range s.NumLayers {
-		names = append(names, fmt.Sprintf("model.layers.%d.input_layernorm.weight", l),
-			fmt.Sprintf("model.layers.%d.post_attention_layernorm.weight", l))
-		for t := range NumTargets {
-			names = append(names, t.Path(l)+".weight")
-		}
-	}
-	var buffers []engine.Buffer
-	for i, p := range s.WeightParams() {
-		flat, dims, err := m.Tensor(names[i])
-		if err != nil {
-			return s, nil, err
-		}
-		if fmt.Sprint(dims) != fmt.Sprint(p.Shape.Dimensions) {
-			return s, nil, fmt.Errorf("%s: %s is %v, expected %v", m.Path, names[i], dims, p.Shape.Dimensions)
-		}
-		b, err := e.Upload(flat, dims...)
-		if err != nil {
-			return s, nil, err
-		}
-		buffers = append(buffers, b)
-	}
-	return s, buffers, nil
-}
-
-// WithLinearMaps returns weights, in WeightParams' order, with other linear maps in place of their own.
-func (s Spec) WithLinearMaps(weights, maps []engine.Buffer) []engine.Buffer {
-	out := append([]engine.Buffer{}, weights...)
-	for layer := range s.NumLayers {
-		copy(out[2+layer*perLayer+2:], maps[layer*int(NumTargets):(layer+1)*int(NumTargets)])
-	}
-	return out
 }

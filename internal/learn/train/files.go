@@ -58,13 +58,10 @@ func (t *Trainer) saveAdapter(dir string, flat []float32) error {
 	pieces, _ := t.lora.Pieces(t.spec)
 	tensors := make([]adapter.Tensor, len(pieces))
 	for i, p := range pieces {
-		tensors[i] = adapter.Tensor{Name: adapter.Key(p.Target.Path(p.Layer), p.B), Rows: p.Rows, Cols: p.Cols,
+		tensors[i] = adapter.Tensor{Name: adapter.Key(t.spec.Path(p.Layer, p.Target), p.B), Rows: p.Rows, Cols: p.Cols,
 			Data: flat[p.Offset : p.Offset+p.Rows*p.Cols]}
 	}
-	c := adapter.Config{BaseModel: t.spec.Name, Rank: t.lora.Rank, Alpha: t.lora.Alpha, UseRSLoRA: t.lora.RankStabilized}
-	for target := range model.NumTargets {
-		c.TargetModules = append(c.TargetModules, target.Name())
-	}
+	c := adapterConfig(t.spec, t.lora)
 	return adapter.Save(dir, c, tensors)
 }
 
@@ -74,7 +71,7 @@ func (t *Trainer) Load(dir string) error {
 	if err != nil {
 		return err
 	}
-	if lora != t.lora {
+	if !lora.Equal(t.lora.Explicit(t.spec)) {
 		return &fault.Error{Code: fault.CodeUsage, What: "the checkpoint's adapter has another shape", Where: dir,
 			Why: fmt.Sprintf("it is %+v, the run's is %+v", lora, t.lora)}
 	}
@@ -93,13 +90,48 @@ func (t *Trainer) Load(dir string) error {
 	return t.SetState(State{Adapter: flat, M: moments["m"].Data, V: moments["v"].Data, Steps: c.Steps, MomentSteps: c.MomentSteps})
 }
 
+// adapterConfig says in PEFT's words what an adapter is. Targets are always listed: PEFT's "all-linear" would take in
+// more of another model.
+func adapterConfig(s model.Spec, l model.LoRA) adapter.Config {
+	l = l.Explicit(s)
+	c := adapter.Config{BaseModel: s.Name, Rank: l.Rank, Alpha: l.Alpha, UseRSLoRA: l.RankStabilized, TargetModules: l.Targets}
+	if l.TargetPattern != "" {
+		c.TargetModules = adapter.TargetPattern(l.TargetPattern)
+	}
+	for _, p := range l.RankPattern {
+		c.RankPattern = append(c.RankPattern, adapter.Pattern[int]{Key: p.Pattern, Value: p.Value})
+	}
+	for _, p := range l.AlphaPattern {
+		c.AlphaPattern = append(c.AlphaPattern, adapter.Pattern[float64]{Key: p.Pattern, Value: p.Value})
+	}
+	return c
+}
+
+// loraOf is the reverse.
+func loraOf(c adapter.Config) model.LoRA {
+	l := model.LoRA{Rank: c.Rank, Alpha: c.Alpha, RankStabilized: c.UseRSLoRA, Targets: c.TargetModules}
+	if p := c.TargetModules.Pattern(); p != "" {
+		l.Targets, l.TargetPattern = nil, p
+	}
+	for _, p := range c.RankPattern {
+		l.RankPattern = append(l.RankPattern, model.Pattern[int]{Pattern: p.Key, Value: p.Value})
+	}
+	for _, p := range c.AlphaPattern {
+		l.AlphaPattern = append(l.AlphaPattern, model.Pattern[float64]{Pattern: p.Key, Value: p.Value})
+	}
+	return l
+}
+
 // LoadAdapter reads a PEFT adapter for a model and returns its shape and flat vector.
 func LoadAdapter(dir string, s model.Spec) (model.LoRA, []float32, error) {
 	c, tensors, err := adapter.Load(dir)
 	if err != nil {
 		return model.LoRA{}, nil, err
 	}
-	lora := model.LoRA{Rank: c.Rank, Alpha: c.Alpha, RankStabilized: c.UseRSLoRA}
+	lora := loraOf(c)
+	if err := lora.Check(s); err != nil {
+		return lora, nil, err
+	}
 	pieces, size := lora.Pieces(s)
 	flat := make([]float32, size)
 	bad := func(why string) error {
@@ -107,7 +139,7 @@ func LoadAdapter(dir string, s model.Spec) (model.LoRA, []float32, error) {
 			Next: "give the base model it was trained on with --base-model"}
 	}
 	for _, p := range pieces {
-		key := adapter.Key(p.Target.Path(p.Layer), p.B)
+		key := adapter.Key(s.Path(p.Layer, p.Target), p.B)
 		x, ok := tensors[key]
 		if !ok {
 			return lora, nil, bad("it has no " + key)

@@ -1,0 +1,167 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"hone/internal/fault"
+	"hone/internal/learn/engine"
+	"hone/internal/modelfile"
+)
+
+// Weight is one tensor of the model, by its name in the family's files.
+type Weight struct {
+	Name   string
+	Dims   []int
+	Linear bool // a linear map [out, in] of a layer
+}
+
+// Weights lists the model's tensors: the map from the decoder's parts to the family's names.
+func (s Spec) Weights() []Weight {
+	all := []Weight{{Name: s.embeddingName(), Dims: []int{s.VocabSize, s.Hidden}}, {Name: s.normName(), Dims: []int{s.Hidden}}}
+	if !s.TiedHead {
+		all = append(all, Weight{Name: s.headName(), Dims: []int{s.VocabSize, s.Hidden}})
+	}
+	for layer := range s.NumLayers {
+		at := s.layer(layer)
+		for _, norm := range s.norms() {
+			all = append(all, Weight{Name: at + norm + ".weight", Dims: []int{s.Hidden}})
+		}
+		if s.QKNorm {
+			all = append(all, Weight{Name: at + queryNorm + ".weight", Dims: []int{s.HeadDim}},
+				Weight{Name: at + keyNorm + ".weight", Dims: []int{s.HeadDim}})
+		}
+		for _, t := range s.Targets() {
+			in, out := s.Dims(t)
+			all = append(all, Weight{Name: s.Path(layer, t) + ".weight", Dims: []int{out, in}, Linear: true})
+			if s.hasBias(t) {
+				all = append(all, Weight{Name: s.Path(layer, t) + ".bias", Dims: []int{out}})
+			}
+		}
+	}
+	return all
+}
+
+// Parts of a layer. With PostNorms, attentionNorm's neighbour of Llama's name stands after attention, not before the MLP.
+const (
+	attentionNorm = "input_layernorm"
+	queryNorm     = "self_attn.q_norm"
+	keyNorm       = "self_attn.k_norm"
+)
+
+func (s Spec) norms() []string {
+	if s.PostNorms {
+		return []string{attentionNorm, s.attentionPostNorm(), s.mlpNorm(), s.mlpPostNorm()}
+	}
+	return []string{attentionNorm, s.mlpNorm()}
+}
+
+func (s Spec) mlpNorm() string {
+	if s.PostNorms {
+		return "pre_feedforward_layernorm"
+	}
+	return "post_attention_layernorm"
+}
+
+func (s Spec) attentionPostNorm() string { return "post_attention_layernorm" }
+func (s Spec) mlpPostNorm() string       { return "post_feedforward_layernorm" }
+func (s Spec) embeddingName() string     { return s.Prefix + "model.embed_tokens.weight" }
+func (s Spec) normName() string          { return s.Prefix + "model.norm.weight" }
+func (s Spec) headName() string          { return s.Prefix + "lm_head.weight" }
+
+// WeightParams declares Weights as program parameters.
+func (s Spec) WeightParams() []engine.Param {
+	var params []engine.Param
+	for _, w := range s.Weights() {
+		params = append(params, engine.Param{Name: w.Name, Shape: engine.F32(w.Dims...)})
+	}
+	return params
+}
+
+// Load copies a model's weights to the device, in the order of Weights. Where the files hold another model than the
+// configuration says, or numbers that are none, the error names the tensor.
+//
+// A longrope model is loaded for sequences of its pre-training's length: its MaxContext says so, and ForContext before
+// that would be needed for longer ones.
+func Load(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
+	s := Spec{m.Config}
+	if s.Rope.Kind == "longrope" {
+		s.MaxContext = min(s.MaxContext, s.Rope.OriginalContext)
+	}
+	if err := s.checkNames(m); err != nil {
+		return s, nil, err
+	}
+	var buffers []engine.Buffer
+	for _, w := range s.Weights() {
+		b, err := upload(e, m, w)
+		if err != nil {
+			engine.Free(buffers...)
+			return s, nil, err
+		}
+		buffers = append(buffers, b)
+	}
+	return s, buffers, nil
+}
+
+func upload(e *engine.Engine, m *modelfile.Model, w Weight) (engine.Buffer, error) {
+	flat, dims, err := m.Tensor(w.Name)
+	if err != nil {
+		return nil, err
+	}
+	if !slices.Equal(dims, w.Dims) {
+		return nil, mismatch(m, w.Name, fmt.Sprintf("it is %v, the configuration says %v", dims, w.Dims))
+	}
+	for _, x := range flat {
+		if x-x != 0 { // NaN or infinite
+			return nil, mismatch(m, w.Name, "it holds numbers that are not finite")
+		}
+	}
+	return e.Upload(flat, dims...)
+}
+
+// checkNames refuses files with tensors the configuration knows nothing of, a bias for example. It lets pass what
+// transformers ignores: positions kept by old files, the tied head's copy, the part of a model that sees images.
+func (s Spec) checkNames(m *modelfile.Model) error {
+	known := map[string]bool{}
+	for _, w := range s.Weights() {
+		known[w.Name] = true
+	}
+	for _, name := range m.Names() {
+		ignored := strings.HasSuffix(name, ".rotary_emb.inv_freq") || name == s.headName() ||
+			s.Prefix != "" && !strings.HasPrefix(name, s.Prefix)
+		if !known[name] && !ignored {
+			return mismatch(m, name, "the configuration knows no such tensor")
+		}
+	}
+	return nil
+}
+
+func mismatch(m *modelfile.Model, name, why string) error {
+	return &fault.Error{Code: fault.CodeUsage, What: "the base model's weights are not what its configuration says",
+		Where: m.Path + ": " + name, Why: why, Next: "fetch the model again, or name another with --base-model"}
+}
+
+// LinearMaps returns the linear maps among weights in the order of Weights.
+func (s Spec) LinearMaps(weights []*Node) []*Node {
+	var maps []*Node
+	for i, w := range s.Weights() {
+		if w.Linear {
+			maps = append(maps, weights[i])
+		}
+	}
+	return maps
+}
+
+// WithLinearMaps returns weights, in the order of Weights, with other linear maps in place of their own.
+func (s Spec) WithLinearMaps(weights, maps []engine.Buffer) []engine.Buffer {
+	out := slices.Clone(weights)
+	for i, w := range s.Weights() {
+		if w.Linear {
+			out[i], maps = maps[0], maps[1:]
+		}
+	}
+	return out
+}
