@@ -29,7 +29,8 @@ type Options struct {
 	Elicit func(ctx context.Context, server, message string, schema json.RawMessage) (action string, content map[string]any, err error)
 	// Progress is told of progress that servers report; total is 0 where it is not known.
 	Progress func(server, tool string, done, total float64, message string)
-	// Changed is told, between episodes, what a server changed about its tools since the catalog was made.
+	// Changed is told, between episodes, what a server changed about its tools since the catalog was made. Over HTTP only
+	// a server that says so beside an answer is heard.
 	Changed func(server string, changes []Change)
 }
 
