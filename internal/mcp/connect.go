@@ -223,7 +223,11 @@ func (l *launcher) try(ctx context.Context, limit time.Duration, via, version st
 		err = refusedError{status, err}
 	}
 	s.close() // first, so that stderr is complete
-	return nil, s.failure(phase, err)
+	failed := s.failure(phase, err)
+	if parent.Err() != nil { // we gave up, whatever the server was about to do
+		failed.Outcome = trajectory.InfrastructureError
+	}
+	return nil, failed
 }
 
 func noAnswer(limit time.Duration) error { return fmt.Errorf("no answer in %s", limit) }

@@ -83,11 +83,15 @@ func TestWhoseFaultALostCallIs(t *testing.T) {
 	p = newPool(t, configOf(t, map[string]Server{"s": {URL: server.URL, Isolation: PerSession}}), Options{})
 	e := open(t, p, "e")
 	server.Close()
+	ask(e, "count", "{}") // may still go to the connection that is being closed
 	if r := ask(e, "count", "{}"); r.Outcome != trajectory.InfrastructureError || !strings.Contains(r.Error, "refused") {
 		t.Errorf("nobody listens any more: %+v", r)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
+	if _, err := Dial(ctx, "s", self(t, "tools"), nil, Options{}); err == nil || OutcomeOf(err) != trajectory.InfrastructureError {
+		t.Errorf("we gave up connecting: %v", err)
+	}
 	p, _ = chaosPool(t, "sound", chaos.Legacy, viaStdio, PerSession, Options{})
 	if r := open(t, p, "e").call(ctx, chatCall("target")); r.Outcome != trajectory.InfrastructureError {
 		t.Errorf("we gave up: %+v", r)
