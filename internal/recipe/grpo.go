@@ -31,7 +31,7 @@ type GRPO struct {
 	Rate            float64 // peak learning rate
 	MaxGradNorm     float64 // 0: no bound
 	Clip            batch.Clip
-	CheckpointEvery int
+	CheckpointEvery int     // steps; 0: at the end only
 	MaxMismatch     float64 // bound on the mean mismatch KL of a step, in nats a token
 	Seed            uint64
 }
@@ -40,6 +40,10 @@ type GRPO struct {
 // to the sampler.
 func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Runner, scorer Scorer, trainer Trainer,
 	log Log, progress Progress) error {
+	if len(scenarios) == 0 || g.GroupsPerStep < 1 || g.GroupSize < 2 {
+		return fmt.Errorf("%s: %d scenarios, %d groups of %d a step: an advantage needs a group of at least two", g.Stage,
+			len(scenarios), g.GroupsPerStep, g.GroupSize)
+	}
 	start, err := resume(g.Stage, trainer, log)
 	if err != nil {
 		return err
@@ -88,7 +92,7 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 		if err := log.Metrics(g.Stage, step, metrics); err != nil {
 			return err
 		}
-		if (step+1)%g.CheckpointEvery == 0 || step+1 == g.Steps {
+		if checkpointDue(step, g.Steps, g.CheckpointEvery) {
 			if err := log.Checkpoint(g.Stage, step+1, trainer.Save); err != nil {
 				return err
 			}

@@ -58,6 +58,11 @@ func Rate(peak float64, step, total int) float64 {
 	return peak * float64(total-step) / float64(max(total-warmup, 1))
 }
 
+// checkpointDue reports whether one is written after step (from 0) of total: each so many steps, and at the end.
+func checkpointDue(step, total, every int) bool {
+	return step+1 == total || every > 0 && (step+1)%every == 0
+}
+
 // resume puts the trainer where the newest checkpoint of a stage left it and returns the step to go on with. A stage
 // that begins keeps the adapter it finds and starts the optimiser afresh.
 func resume(stage string, trainer Trainer, log Log) (int, error) {

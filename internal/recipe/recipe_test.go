@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -376,5 +377,66 @@ func TestShuffledIsAPermutation(t *testing.T) {
 	})
 	if slices.Equal(shuffled(30, 1, 0), shuffled(30, 1, 1)) || slices.Equal(shuffled(30, 1, 0), shuffled(30, 2, 0)) {
 		t.Error("the order does not depend on epoch and seed")
+	}
+}
+
+func TestNothingToTrainOnIsAnError(t *testing.T) {
+	trainer := &fakeTrainer{}
+	runner := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
+	alone := grpo()
+	alone.GroupSize = 1
+	for name, err := range map[string]error{
+		"no scenarios":  grpo().Run(context.Background(), nil, runner, scoreFunc(byRollout), trainer, newLog(t), silent),
+		"groups of one": alone.Run(context.Background(), scenarios(3), runner, scoreFunc(byRollout), trainer, newLog(t), silent),
+		"no rows":       pipeline().SFT.Run(context.Background(), nil, trainer, newLog(t), silent),
+		"nothing kept": Rejection{GroupSize: 2, Steps: 3, SFT: pipeline().SFT, Keep: func(*trajectory.Trajectory) bool { return false }}.Run(
+			context.Background(), scenarios(3), runner, scoreFunc(byRollout), trainer, newLog(t), silent),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if len(trainer.Steps) != 0 {
+		t.Errorf("it trained: %v", trainer.Steps)
+	}
+}
+
+// Only what was kept is trained on, each wording once, for as many steps as asked, and the same after a stop.
+func TestRejectionTrainsOnWhatWasKept(t *testing.T) {
+	r := Rejection{GroupSize: 3, Steps: 7, SFT: SFT{Stage: "kept", BatchSize: 2, Rate: 1, CheckpointEvery: 2, Seed: 5},
+		Keep: func(t *trajectory.Trajectory) bool { return t.Rollout > 0 }}
+	run := func(log *memoryLog, stop int) (*fakeTrainer, *fakeRunner, error) {
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		trainer := &fakeTrainer{before: func(step int) {
+			if step == stop {
+				cancel()
+			}
+		}}
+		runner := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
+		return trainer, runner, r.Run(ctx, scenarios(2), runner, scoreFunc(byRollout), trainer, log, silent)
+	}
+	want, _, err := run(newLog(t), -1)
+	if err != nil || len(want.Steps) != 7 || want.published != 7 {
+		t.Fatalf("%v: %d steps, %d published", err, len(want.Steps), want.published)
+	}
+	if text := fmt.Sprint(want.Steps); strings.Contains(text, "100") || !strings.Contains(text, "101") || !strings.Contains(text, "102") {
+		t.Errorf("rollout 0 was rejected, 1 and 2 were not; trained on %s", text)
+	}
+	log := newLog(t)
+	if _, _, err := run(log, 5); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	got, runner, err := run(log, -1)
+	if err != nil || !slices.Equal(got.Steps, want.Steps) {
+		t.Errorf("%v: resumed to %q, want %q", err, got.Steps, want.Steps)
+	}
+	if runner.calls != 0 {
+		t.Error("finished rollouts were sampled again")
+	}
+	same := []*trajectory.Trajectory{{ScenarioID: "a", Rollout: 1, Outcome: trajectory.OK}, {ScenarioID: "a", Rollout: 2, Outcome: trajectory.OK},
+		{ScenarioID: "b", Rollout: 1, Outcome: trajectory.OK}, {ScenarioID: "c", Rollout: 1, Outcome: trajectory.InfrastructureError}}
+	if n := len(r.rows(same)); n != 2 {
+		t.Errorf("%d rows of two scenarios with one wording each", n)
 	}
 }

@@ -17,7 +17,7 @@ type SFT struct {
 	Rate            float64 // peak learning rate
 	MaxGradNorm     float64 // 0: no bound
 	MaxSteps        int     // 0: as many as the epochs have
-	CheckpointEvery int     // steps
+	CheckpointEvery int     // steps; 0: at the end only
 	Seed            uint64
 }
 
@@ -34,6 +34,9 @@ func (s SFT) perEpoch(n int) int { return (n + s.BatchSize - 1) / s.BatchSize }
 
 // Run trains on rows, resuming after the newest checkpoint of the stage, and leaves the adapter published.
 func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, log Log, progress Progress) error {
+	if len(rows) == 0 || s.BatchSize < 1 {
+		return fmt.Errorf("%s: %d rows in batches of %d: nothing to train on", s.Stage, len(rows), s.BatchSize)
+	}
 	start, err := resume(s.Stage, trainer, log)
 	if err != nil {
 		return err
@@ -57,7 +60,7 @@ func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, lo
 		if err := log.Metrics(s.Stage, step, metrics); err != nil {
 			return err
 		}
-		if (step+1)%s.CheckpointEvery == 0 || step+1 == total {
+		if checkpointDue(step, total, s.CheckpointEvery) {
 			if err := log.Checkpoint(s.Stage, step+1, trainer.Save); err != nil {
 				return err
 			}
