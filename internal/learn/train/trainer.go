@@ -50,6 +50,9 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 	if o.Temperature == 0 {
 		o.Temperature = 1
 	}
+	if err := o.LoRA.Check(s); err != nil {
+		return nil, err
+	}
 	_, size := o.LoRA.Pieces(s)
 	t := &Trainer{engine: e, spec: s, lora: o.LoRA, weights: weights, temperature: o.Temperature,
 		microBatch: o.MicroBatch, rowMultiple: o.RowMultiple, maxPrefix: o.MaxPrefix, size: size, programs: map[string]*engine.Program{}}
