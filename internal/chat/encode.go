@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
@@ -163,6 +164,9 @@ const hex = "0123456789abcdef"
 
 // AppendString appends a JSON string with the escapes that Python's json.dumps writes, and no others.
 func AppendString(dst []byte, s string, ensureASCII bool) []byte {
+	if !ensureASCII && isPlain(s) {
+		return append(append(append(dst, '"'), s...), '"')
+	}
 	dst = append(dst, '"')
 	start := 0
 	for i := 0; i < len(s); {
@@ -184,6 +188,37 @@ func AppendString(dst []byte, s string, ensureASCII bool) []byte {
 		start = i
 	}
 	return append(append(dst, s[start:]...), '"')
+}
+
+// isPlain reports whether no byte of a string is to be escaped. It looks at eight at once, of which the last may be
+// some it has seen: most strings are short, and a branch for each byte is what they would take their time for.
+func isPlain(s string) bool {
+	n := len(s)
+	switch {
+	case n >= 8:
+		for i := 0; i+8 < n; i += 8 {
+			if anyEscape(binary.LittleEndian.Uint64([]byte(s[i : i+8]))) {
+				return false
+			}
+		}
+		return !anyEscape(binary.LittleEndian.Uint64([]byte(s[n-8:])))
+	case n >= 4:
+		first, last := binary.LittleEndian.Uint32([]byte(s[:4])), binary.LittleEndian.Uint32([]byte(s[n-4:]))
+		return !anyEscape(uint64(first) | uint64(last)<<32)
+	}
+	for i := range n {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// anyEscape reports whether one of eight bytes is a control character, a quote or a backslash.
+func anyEscape(eight uint64) bool {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	quote, backslash := eight^'"'*each, eight^'\\'*each
+	return ((eight-' '*each)&^eight|(quote-each)&^quote|(backslash-each)&^backslash)&high != 0
 }
 
 func appendEscape(dst []byte, r rune) []byte {

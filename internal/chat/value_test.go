@@ -144,6 +144,26 @@ func TestAppendJSONIsPythons(t *testing.T) {
 	}
 }
 
+// Strings are looked at several bytes at a time: one to be escaped is found at each place of each length.
+func TestAppendStringFindsEveryEscape(t *testing.T) {
+	escapes := map[string]string{"\"": `\"`, "\\": `\\`, "\n": `\n`, "\x00": `\u0000`, "\x1f": `\u001f`}
+	for _, plain := range []string{" ", "!", "#", "[", "]", "\x7f", "é", "😀", "\u2028"} {
+		for before := range 20 {
+			for after := range 20 {
+				left, right := strings.Repeat(plain, before), strings.Repeat(plain, after)
+				if got, want := string(chat.AppendString(nil, left+right, false)), `"`+left+right+`"`; got != want {
+					t.Fatalf("got %s, want %s", got, want)
+				}
+				for char, escape := range escapes {
+					if got, want := string(chat.AppendString(nil, left+char+right, false)), `"`+left+escape+right+`"`; got != want {
+						t.Fatalf("got %s, want %s", got, want)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestAppendFloatReadsBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		f := math.Float64frombits(rapid.Uint64().Draw(t, "bits"))

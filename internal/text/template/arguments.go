@@ -13,14 +13,40 @@ type args struct {
 	named      []value
 }
 
+// fix evaluates arguments that are constants once, for every call.
+func (a arguments) fix() arguments {
+	if a.names == nil && a.list == nil && a.dict == nil {
+		if values, ok := constants(a.positional); ok {
+			a.fixed = &args{positional: values}
+		}
+	}
+	return a
+}
+
+// constants are the values of expressions, false if they are not all constants.
+func constants(list []expression) ([]value, bool) {
+	values := make([]value, len(list))
+	for i, e := range list {
+		c, ok := e.(constant)
+		if !ok {
+			return nil, false
+		}
+		values[i] = c.value
+	}
+	return values, true
+}
+
 // none are the arguments of most filters and tests; nobody writes to them.
 func (a arguments) none() bool {
 	return a.positional == nil && a.names == nil && a.list == nil && a.dict == nil
 }
 
 func (r *run) arguments(e arguments) *args {
-	if e.none() {
+	switch {
+	case e.none():
 		return &r.noArgs
+	case e.fixed != nil:
+		return e.fixed
 	}
 	a := &args{positional: r.evalAll(e.positional)}
 	for i, name := range e.names {
@@ -66,13 +92,12 @@ func (a *args) take(name string) (value, bool) {
 	return v, true
 }
 
-// takeAll removes all keyword arguments.
-func (a *args) takeAll() *chat.Object {
+// rest are the keyword arguments that nobody took.
+func (a *args) rest() *chat.Object {
 	d := &chat.Object{}
 	for i, name := range a.names {
 		d.Set(name, a.named[i])
 	}
-	a.names, a.named = nil, nil
 	return d
 }
 

@@ -9,7 +9,14 @@ import (
 )
 
 // equal is Python's ==.
-func (r *run) equal(a, b value) bool { return r.equalAt(a, b, 0) }
+func (r *run) equal(a, b value) bool {
+	if x, ok := a.(string); ok { // as most comparisons are
+		y, ok := b.(string)
+		r.scan(len(x))
+		return ok && x == y
+	}
+	return r.equalAt(a, b, 0)
+}
 
 func (r *run) equalAt(a, b value, depth int) bool {
 	if depth > maxRepr {

@@ -179,6 +179,9 @@ func (p *parser) primary() expression {
 		case "[":
 			items := []expression{}
 			p.list("]", func() { items = append(items, p.expression()) })
+			if values, ok := constants(items); ok {
+				return constant{values} // no template changes a list
+			}
 			return &listExpression{items}
 		case "{":
 			d := &dictExpression{at: t.at}
@@ -318,7 +321,7 @@ func (p *parser) arguments() arguments {
 			a.positional = append(a.positional, p.expression())
 		}
 	})
-	return a
+	return a.fix()
 }
 
 // filters reads what may follow an operand: filters, tests and calls.
@@ -375,7 +378,7 @@ func (p *parser) test(base expression) expression {
 	case p.is(name, "is"):
 		fail(p.peek().at, SyntaxFault, "You cannot chain multiple tests with is")
 	case p.is(name), p.is(stringLiteral), p.is(integer), p.is(float), p.is(operator, "[", "{"):
-		e.arguments.positional = []expression{p.postfix(p.primary())}
+		e.arguments = arguments{positional: []expression{p.postfix(p.primary())}}.fix()
 	}
 	if negated {
 		return &notExpression{e}

@@ -293,7 +293,7 @@ func formatFilter(r *run, v value, a *args) value {
 		if len(a.positional) > 0 {
 			fail(r.at, ArgumentFault, "can't handle positional and keyword arguments at the same time")
 		}
-		return r.printf(s, a.takeAll())
+		return r.printf(s, a.rest())
 	}
 	return r.printf(s, tuple(a.positional))
 }

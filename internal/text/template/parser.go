@@ -17,8 +17,7 @@ type parser struct {
 	names     map[string]int // variables by name; the number is where Render finds them
 	nesting   int
 	operators int
-	loops     int  // for statements around this place, inside the same macro
-	captured  bool // a macro in the loop body being read, which may outlive the iteration
+	loops     int // for statements around this place, inside the same macro
 	// Filters and tests that do not exist are an error of the template, but in the branches of a condition they are
 	// one of reaching them, so that a template can ask first.
 	missing, surelyMissing []token
@@ -209,8 +208,7 @@ func (p *parser) forStatement() statement {
 	p.loops--
 	s.at = p.expect(name, "in").at
 	s.sequence = p.tuple(false)
-	mark, captured := len(p.missing), p.captured
-	p.captured = false
+	mark := len(p.missing)
 	if p.skip(name, "if") {
 		s.test = p.expression()
 	}
@@ -223,9 +221,6 @@ func (p *parser) forStatement() statement {
 	if p.take().text == "else" {
 		s.otherwise = p.block("endfor")
 	}
-	s.keeps = p.captured || s.recursive
-	// A loop with a test asks it in the scope around the loop, even if the loop was kept and that scope's body is over.
-	p.captured = s.keeps || captured || s.test != nil
 	p.settle(mark)
 	return s
 }
@@ -257,9 +252,7 @@ func (p *parser) macroBody(m *macroStatement, end string) {
 	p.loops = 0
 	m.caller, m.varargs, m.kwargs = p.variable("caller"), p.variable("varargs"), p.variable("kwargs")
 	from := p.at
-	p.captured = false
 	m.body = p.scoped(end)
-	m.keeps = p.captured
 	for _, t := range p.tokens[from:p.at] {
 		if t.kind == name {
 			m.usesCaller = m.usesCaller || t.text == "caller"
@@ -268,7 +261,6 @@ func (p *parser) macroBody(m *macroStatement, end string) {
 		}
 	}
 	p.loops = loops
-	p.captured = true
 }
 
 func (p *parser) signature(m *macroStatement) {

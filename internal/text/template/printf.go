@@ -255,7 +255,7 @@ func padded(text string, f spec) string {
 
 // format is str.format with {}, {0}, {name} and items or attributes of those; format specifications are not here.
 func (r *run) format(s string, a *args) string {
-	named := a.takeAll()
+	named := a.rest()
 	count := 0
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {

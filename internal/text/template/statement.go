@@ -31,7 +31,6 @@ type (
 		target, sequence, test expression // test may be nil
 		body, otherwise        []statement
 		recursive              bool
-		keeps                  bool // a macro in the body may outlive the iteration, and see its variables
 		loop                   int
 		at                     int
 	}
@@ -55,7 +54,6 @@ type (
 		parameters                          []parameter
 		body                                []statement
 		usesCaller, usesVarargs, usesKwargs bool
-		keeps                               bool // a macro in the body may outlive the call, and see its variables
 		caller, varargs, kwargs             int
 		at                                  int
 	}
@@ -99,24 +97,54 @@ func (s loopStatement) run(*run) flow {
 
 func (s *printStatement) run(r *run) flow {
 	for _, e := range s.values {
-		switch e := e.(type) {
-		case *concatExpression:
-			for _, part := range e.parts {
-				r.write(r.text(r.eval(part)))
-			}
-		case *filterExpression:
-			if e.name == "tojson" && e.arguments.none() { // most of a text with tools is made here
-				v := r.eval(e.base)
-				r.at = e.at
-				r.out = r.appendJSON(r.out, v, chat.Format{})
-				continue
-			}
-			r.write(r.text(r.eval(e)))
-		default:
-			r.write(r.text(r.eval(e)))
-		}
+		r.print(e)
 	}
 	return onward
+}
+
+// print writes an expression's text. What is put together is written piece by piece, without a string for the whole.
+func (r *run) print(e expression) {
+	switch e := e.(type) {
+	case *concatExpression:
+		for _, part := range e.parts {
+			r.print(part)
+		}
+		return
+	case *binaryExpression:
+		if e.operator == "+" {
+			var few [8]string
+			parts, sum, ok := r.sum(e, few[:0])
+			if !ok {
+				parts = []string{r.text(unmarked(sum))}
+			}
+			for _, part := range parts {
+				r.write(part)
+			}
+			return
+		}
+	case *callExpression:
+		if name, ok := e.function.(*nameExpression); ok {
+			if m, ok := r.lookup(name.id).(*macro); ok {
+				a := r.arguments(e.arguments)
+				r.at = e.at
+				r.callMacro(m, a)
+				return
+			}
+		}
+	case *conditionalExpression:
+		if branch := r.branch(e); branch != nil {
+			r.print(branch)
+		}
+		return
+	case *filterExpression:
+		if e.name == "tojson" && e.arguments.none() { // most of a text with tools is made here
+			v := r.eval(e.base)
+			r.at = e.at
+			r.out = r.appendJSON(r.out, v, chat.Format{})
+			return
+		}
+	}
+	r.write(r.text(r.eval(e)))
 }
 
 func (s *ifStatement) run(r *run) flow {
@@ -130,7 +158,11 @@ func (s *ifStatement) run(r *run) flow {
 
 func (s *forStatement) run(r *run) flow {
 	sequence := r.eval(s.sequence)
+	if list, ok := sequence.([]value); ok && len(list) == 0 {
+		return s.otherwiseIn(r)
+	}
 	if s.recursive {
+		r.scope.keep() // a loop that is kept may be called later
 		r.write(r.recurse(s, r.scope, sequence, 0))
 		return onward
 	}
@@ -153,7 +185,8 @@ func (s *forStatement) each(r *run, sequence value, l *loop) flow {
 	r.at = s.at
 	l.start(r, sequence)
 	if s.test != nil {
-		test := newScope(outer) // a loop that is kept may ask for more items later
+		test := newScope(outer)
+		test.keep() // a loop that is kept may ask for more items later
 		l.filter(func(item value) bool {
 			// The test sees the target in a scope of its own, at the time the loop asks for the item.
 			saved := r.scope
@@ -181,9 +214,7 @@ func (s *forStatement) each(r *run, sequence value, l *loop) flow {
 	}
 	r.scope = outer
 	inner.variables = inner.variables[:0]
-	if !s.keeps {
-		r.giveBack(inner)
-	}
+	r.giveBack(inner)
 	if !completed { // jinja2 takes a loop whose only pass was cut short for an empty one
 		return s.otherwiseIn(r)
 	}
@@ -200,9 +231,11 @@ func (s *forStatement) otherwiseIn(r *run) flow {
 // scoped runs a body whose assignments are its own.
 func (r *run) scoped(body []statement) flow {
 	outer := r.scope
-	r.scope = newScope(outer)
+	inner := r.borrow(outer)
+	r.scope = inner
 	f := r.all(body)
 	r.scope = outer
+	r.giveBack(inner)
 	return f
 }
 
@@ -264,12 +297,14 @@ func (s *withStatement) run(r *run) flow {
 		values[i] = r.eval(e)
 	}
 	outer := r.scope
-	r.scope = newScope(outer)
+	inner := r.borrow(outer)
+	r.scope = inner
 	for i, target := range s.targets {
 		r.assign(target, values[i], s.at[i])
 	}
 	f := r.all(s.body)
 	r.scope = outer
+	r.giveBack(inner)
 	return f
 }
 
@@ -287,11 +322,13 @@ func (s *generationStatement) run(r *run) flow {
 }
 
 func (s *macroStatement) run(r *run) flow {
+	r.scope.keep()
 	r.scope.set(s.id, &macro{s, r.scope})
 	return onward
 }
 
 func (s *callStatement) run(r *run) flow {
+	r.scope.keep()
 	fn := r.eval(s.call.function)
 	a := r.arguments(s.call.arguments).clone()
 	a.names, a.named = append(a.names, "caller"), append(a.named, &macro{s.body, r.scope})
@@ -300,8 +337,8 @@ func (s *callStatement) run(r *run) flow {
 	return onward
 }
 
-// callMacro runs a macro with the arguments in the order jinja2 fills them in.
-func (r *run) callMacro(m *macro, a *args) string {
+// callMacro writes what a macro gives, with the arguments in the order jinja2 fills them in.
+func (r *run) callMacro(m *macro, a *args) {
 	s, at := m.statement, r.at
 	r.enter(at)
 	inner := r.borrow(m.scope)
@@ -324,7 +361,7 @@ func (r *run) callMacro(m *macro, a *args) string {
 		inner.set(s.caller, caller)
 	}
 	if s.usesKwargs {
-		inner.set(s.kwargs, a.takeAll())
+		inner.set(s.kwargs, a.rest())
 	} else if len(a.names) > 0 {
 		fail(at, TypeFault, "macro '%s' takes no keyword argument '%s'", s.name, a.names[0])
 	}
@@ -345,12 +382,10 @@ func (r *run) callMacro(m *macro, a *args) string {
 		}
 		inner.set(q.id, r.eval(q.value))
 	}
-	start := r.capture()
+	r.captures++
 	r.all(s.body)
+	r.captures--
 	r.scope = outer
-	if !s.keeps {
-		r.giveBack(inner)
-	}
+	r.giveBack(inner)
 	r.leave()
-	return r.captured(start)
 }

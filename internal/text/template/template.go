@@ -134,6 +134,7 @@ type run struct {
 // scope holds what was assigned in a body that keeps its assignments to itself.
 type scope struct {
 	parent    *scope
+	kept      bool // something may outlive the body and see its variables: a macro, a loop with a test
 	variables []variable
 	first     [3]variable // where variables begins, so that most scopes are one piece of memory
 }
@@ -144,7 +145,14 @@ func newScope(parent *scope) *scope {
 	return s
 }
 
-// borrow is newScope for a scope that nothing outlives; giveBack ends its use.
+// keep says that something may outlive the scope; it sees those around it too.
+func (s *scope) keep() {
+	for ; s != nil && !s.kept; s = s.parent {
+		s.kept = true
+	}
+}
+
+// borrow is newScope with the memory of one that is over; giveBack ends its use.
 func (r *run) borrow(parent *scope) *scope {
 	last := len(r.free) - 1
 	if last < 0 {
@@ -157,6 +165,9 @@ func (r *run) borrow(parent *scope) *scope {
 }
 
 func (r *run) giveBack(s *scope) {
+	if s.kept {
+		return
+	}
 	clear(s.variables[:cap(s.variables)])
 	s.parent, s.variables = nil, s.variables[:0]
 	r.free = append(r.free, s)
@@ -230,8 +241,12 @@ func (r *run) leave() { r.depth-- }
 func (r *run) step() {
 	r.steps++
 	if r.steps > r.limits.Steps {
-		fail(r.at, LimitFault, "the template did not end within %d steps", r.limits.Steps)
+		r.tooLong() // not here, so that step is inlined
 	}
+}
+
+func (r *run) tooLong() {
+	fail(r.at, LimitFault, "the template did not end within %d steps", r.limits.Steps)
 }
 
 // scan counts the work of reading n bytes of text.
@@ -243,7 +258,11 @@ func (r *run) scan(n int) {
 // charge counts bytes of text or lists that are about to be made.
 func (r *run) charge(n int) {
 	if n < 0 || n > r.limits.Bytes-r.bytes {
-		fail(r.at, LimitFault, "the template made more than %d bytes of text and lists", r.limits.Bytes)
+		r.tooMuch()
 	}
 	r.bytes += n
+}
+
+func (r *run) tooMuch() {
+	fail(r.at, LimitFault, "the template made more than %d bytes of text and lists", r.limits.Bytes)
 }

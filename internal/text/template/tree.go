@@ -93,6 +93,7 @@ type (
 		names      []string
 		named      []expression
 		list, dict expression // of * and **, or nil
+		fixed      *args      // the values where all are constants; nobody writes to them
 	}
 )
 
@@ -159,13 +160,18 @@ func (e *orExpression) eval(r *run) value {
 }
 
 func (e *conditionalExpression) eval(r *run) value {
-	switch {
-	case r.truth(r.eval(e.test)):
-		return r.raw(e.then)
-	case e.otherwise != nil:
-		return r.raw(e.otherwise)
+	if branch := r.branch(e); branch != nil {
+		return r.raw(branch)
 	}
 	return &undefined{message: "the inline if-expression evaluated to false and no else section was defined."}
+}
+
+// branch is the part of a condition that counts, nil for an else that is not there.
+func (r *run) branch(e *conditionalExpression) expression {
+	if r.truth(r.eval(e.test)) {
+		return e.then
+	}
+	return e.otherwise
 }
 
 func (e *compareExpression) eval(r *run) value {
@@ -341,7 +347,9 @@ func (r *run) call(fn value, a *args) value {
 	case *method:
 		return r.callMethod(f.object, f.name, a)
 	case *macro:
-		return r.callMacro(f, a)
+		start := r.capture()
+		r.callMacro(f, a)
+		return r.captured(start)
 	case *loop:
 		if f.again == nil {
 			fail(r.at, TypeFault, "The loop must have the 'recursive' marker to be called recursively.")

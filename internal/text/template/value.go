@@ -55,10 +55,13 @@ type (
 
 // plain turns a number of the input into what is computed with.
 func plain(v value) value {
-	n, ok := v.(chat.Number)
-	if !ok {
-		return v
+	if n, ok := v.(chat.Number); ok {
+		return number(n)
 	}
+	return v
+}
+
+func number(n chat.Number) value {
 	if !n.IsInteger() {
 		return n.Float()
 	}
