@@ -376,7 +376,10 @@ func tojsonFilter(r *run, v value, a *args) value {
 }
 
 func (r *run) appendJSON(dst []byte, v value, f chat.Format) []byte {
-	f.Kind, f.Key, f.MaxBytes = jsonKind, jsonKey, len(dst)+r.limits.Bytes-r.bytes
+	f.Kind, f.MaxBytes = jsonKind, len(dst)+r.limits.Bytes-r.bytes
+	if r.otherKeys {
+		f.Key = jsonKey
+	}
 	text, err := chat.AppendJSON(dst, v, f)
 	switch {
 	case errors.Is(err, chat.ErrTooLarge):

@@ -69,6 +69,7 @@ func (r *run) set(d *chat.Object, k, v value) {
 	if !ok || isBool || isFloat && f == math.Trunc(f) {
 		fail(r.at, Unsupported, "a dict key of type %s", typeName(k))
 	}
+	r.otherKeys = r.otherKeys || strings.HasPrefix(stored, otherKey)
 	d.Set(stored, v)
 }
 

@@ -33,6 +33,12 @@ func escapeHTML(s string) string {
 // raw is eval that keeps markup.
 func (r *run) raw(e expression) value {
 	r.step()
+	switch e := e.(type) { // most are these, and need no call
+	case constant:
+		return e.value
+	case *nameExpression:
+		return r.lookup(e.id)
+	}
 	return e.eval(r)
 }
 

@@ -104,7 +104,7 @@ func (p *parser) body(ends ...string) []statement {
 			list = append(list, textStatement(t.text))
 		case variableBegin:
 			p.at++
-			list = append(list, &printStatement{[]expression{p.tuple(true)}})
+			list = append(list, printed(p.tuple(true)))
 			p.expect(variableEnd, "")
 		case blockBegin:
 			p.at++
@@ -115,6 +115,16 @@ func (p *parser) body(ends ...string) []statement {
 			p.expect(blockEnd, "")
 		}
 	}
+}
+
+// printed is the statement {{ e }}.
+func printed(e expression) statement {
+	if c, ok := e.(constant); ok {
+		if text, ok := c.value.(string); ok {
+			return textStatement(text)
+		}
+	}
+	return &printStatement{[]expression{e}}
 }
 
 // block reads ":"? "%}" body, up to the end tag, which it takes.

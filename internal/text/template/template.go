@@ -114,21 +114,22 @@ func (t *Template) Render(v Values) (text string, spans []Span, err error) {
 
 // run is one rendering.
 type run struct {
-	limits   Limits
-	now      time.Time
-	root     []value // of each variable, before assignments
-	scope    *scope
-	out      []byte
-	spans    []Span
-	captures int   // captures of output inside each other
-	body     value // the text of a block that a filter is applied to
-	at       int   // where in the source an operation that may fail stands
-	steps    int
-	bytes    int
-	depth    int
-	noArgs   args // of calls without any
-	scratch  []byte
-	free     []*scope
+	limits    Limits
+	now       time.Time
+	root      []value // of each variable, before assignments
+	scope     *scope
+	out       []byte
+	spans     []Span
+	captures  int   // captures of output inside each other
+	body      value // the text of a block that a filter is applied to
+	at        int   // where in the source an operation that may fail stands
+	steps     int
+	bytes     int
+	depth     int
+	noArgs    args // of calls without any
+	scratch   []byte
+	otherKeys bool // there is a dict with a key that is no string
+	free      []*scope
 }
 
 // scope holds what was assigned in a body that keeps its assignments to itself.
