@@ -1,0 +1,248 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"hone/internal/chat"
+	"hone/internal/fault"
+	"hone/internal/text/template"
+)
+
+// conversation is what a template is rendered with, its texts marked.
+type conversation struct {
+	v        *Vendor
+	messages []chat.Message // with the default system message
+	values   []chat.Value   // of messages
+	tools    []chat.Tool
+	listed   chat.Value // of tools; nil without
+	shift    int        // how many messages stand before the caller's: the default system message, or none
+	sentinel string     // a character that occurs nowhere else
+}
+
+func (v *Vendor) conversation(messages []chat.Message, tools []chat.Tool) (*conversation, error) {
+	shift := 0
+	if s := v.options.System; s != "" && (len(messages) == 0 || messages[0].Role != chat.System) {
+		messages = append([]chat.Message{{Role: chat.System, Content: s}}, messages...)
+		shift = 1
+	}
+	c := &conversation{v: v, messages: v.renamed(messages), tools: tools, shift: shift}
+	for _, m := range c.messages {
+		value, err := v.messageValue(m)
+		if err != nil {
+			return nil, err
+		}
+		c.values = append(c.values, value)
+	}
+	var listed []chat.Value
+	for _, tool := range tools {
+		value, err := toolValue(tool)
+		if err != nil {
+			return nil, err
+		}
+		listed = append(listed, value)
+	}
+	if listed != nil {
+		c.listed = listed
+	}
+	c.chooseSentinel()
+	for i, value := range c.values {
+		c.values[i] = c.marked(value)
+	}
+	c.listed = c.marked(c.listed)
+	return c, nil
+}
+
+func (v *Vendor) messageValue(m chat.Message) (chat.Value, error) {
+	switch m.Role {
+	case chat.System, chat.User, chat.Assistant, chat.ToolRole:
+	default:
+		return nil, badMessage(m, "roles are system, user, assistant and tool")
+	}
+	o := chat.NewObject("role", role(m.Role), "content", m.Content)
+	if m.ReasoningContent != "" {
+		for _, key := range v.reasoning.keys {
+			o.Set(key, m.ReasoningContent)
+		}
+	}
+	var calls []chat.Value
+	for _, call := range m.ToolCalls {
+		text := call.Arguments
+		if text == "" {
+			text = "{}"
+		}
+		arguments, err := chat.Decode([]byte(text), chat.DecodeOptions{})
+		if _, isObject := arguments.(*chat.Object); err != nil || !isObject {
+			return nil, badMessage(m, fmt.Sprintf("the arguments of its call of %q are not a JSON object: %.200s", call.Name, call.Arguments))
+		}
+		if v.textArguments {
+			arguments = call.Arguments
+		}
+		calls = append(calls, chat.NewObject("id", call.ID, "type", role("function"),
+			"function", chat.NewObject("name", call.Name, "arguments", arguments)))
+	}
+	if calls != nil {
+		o.Set("tool_calls", calls)
+	}
+	if m.Role == chat.ToolRole {
+		o.Set("tool_call_id", m.ToolCallID)
+		if m.Name != "" {
+			o.Set("name", m.Name)
+		}
+	}
+	return o, nil
+}
+
+func toolValue(tool chat.Tool) (chat.Value, error) {
+	function := chat.NewObject("name", tool.Name)
+	if tool.Description != "" {
+		function.Set("description", tool.Description)
+	}
+	if len(tool.InputSchema) > 0 {
+		schema, err := chat.Decode(tool.InputSchema, chat.DecodeOptions{})
+		if err != nil {
+			return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot describe the tool %q to the model", tool.Name),
+				Err: err, Next: "correct the tool's input schema, or leave the tool out"}
+		}
+		function.Set("parameters", schema)
+	}
+	return chat.NewObject("type", role("function"), "function", function), nil
+}
+
+// role is text of our own among a conversation's: marked makes it a string as it is.
+type role string
+
+// marked copies a value with its strings and keys marked, see danger.mark.
+func (c *conversation) marked(v chat.Value) chat.Value {
+	switch v := v.(type) {
+	case role:
+		return string(v)
+	case string:
+		return c.v.danger.mark(v, c.sentinel)
+	case []chat.Value:
+		out := make([]chat.Value, len(v))
+		for i, item := range v {
+			out[i] = c.marked(item)
+		}
+		return out
+	case *chat.Object:
+		out := &chat.Object{}
+		for i := range v.Len() {
+			key, item := v.At(i)
+			out.Set(c.v.danger.mark(key, c.sentinel), c.marked(item))
+		}
+		return out
+	}
+	return v
+}
+
+// chooseSentinel takes a character for private use that neither the conversation nor the template has.
+func (c *conversation) chooseSentinel() {
+	for r := rune(0xF8FF); ; r-- {
+		c.sentinel = string(r)
+		used := strings.Contains(c.v.options.Template, c.sentinel) || c.uses(c.listed)
+		for _, v := range c.values {
+			used = used || c.uses(v)
+		}
+		if !used {
+			return
+		}
+	}
+}
+
+// uses reports whether the sentinel occurs in a value.
+func (c *conversation) uses(v chat.Value) bool {
+	switch v := v.(type) {
+	case string:
+		return strings.Contains(v, c.sentinel)
+	case []chat.Value:
+		for _, item := range v {
+			if c.uses(item) {
+				return true
+			}
+		}
+	case *chat.Object:
+		for i := range v.Len() {
+			key, item := v.At(i)
+			if strings.Contains(key, c.sentinel) || c.uses(item) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// text renders the first n messages, with sentinels. The spans are those of {% generation %}.
+func (c *conversation) text(n int, prompt bool) (string, []template.Span, error) {
+	o := &c.v.options
+	variables := chat.NewObject("messages", c.values[:n:n], "tools", c.listed, "documents", nil,
+		"add_generation_prompt", prompt, "bos_token", o.BOS, "eos_token", o.EOS)
+	if o.Variables != nil {
+		for i := range o.Variables.Len() {
+			variables.Set(o.Variables.At(i))
+		}
+	}
+	text, spans, err := c.v.template.Render(template.Values{Variables: variables, Now: o.Now})
+	if strings.Contains(o.Template, "ensure_ascii") { // which writes the sentinel in this way
+		text = strings.ReplaceAll(text, fmt.Sprintf(`\u%04x`, []rune(c.sentinel)[0]), c.sentinel)
+	}
+	return text, spans, err
+}
+
+// encode returns the ids of a text with sentinels that follows another one. Both are encoded together, so that the text
+// does not look like the beginning of an input, but no token reaches over the seam.
+func (c *conversation) encode(before, text string) []int32 {
+	if start, _ := c.v.danger.lastSpecial(before); start > 0 {
+		before = before[start:] // nothing reaches over a special token
+	}
+	if before != "" {
+		front := c.v.tok.EncodeParts(parts(before, c.sentinel)...)
+		both := c.v.tok.EncodeParts(parts(before+text, c.sentinel)...)
+		if len(both) >= len(front) && equalIDs(both[:len(front)], front) {
+			return both[len(front):]
+		}
+		stop, _ := c.v.tok.Token(c.v.stops[0])
+		if both = c.v.tok.EncodeParts(parts(stop+text, c.sentinel)...); len(both) > 0 && both[0] == c.v.stops[0] {
+			return both[1:]
+		}
+	}
+	return c.v.tok.EncodeParts(parts(text, c.sentinel)...)
+}
+
+func equalIDs(a, b []int32) bool {
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// renamed gives calls ids in the form that the template demands, the same in their results.
+func (v *Vendor) renamed(messages []chat.Message) []chat.Message {
+	name := func(index int, tool string) string { return "" }
+	switch v.format.Name() {
+	case "mistral", "mistral_v3":
+		name = func(index int, _ string) string { return fmt.Sprintf("%09d", index) }
+	case "kimi_k2":
+		name = func(index int, tool string) string { return fmt.Sprintf("functions.%s:%d", tool, index) }
+	default:
+		return messages
+	}
+	ids, out, n := map[string]string{}, make([]chat.Message, len(messages)), 0
+	for i, m := range messages {
+		calls := make([]chat.ToolCall, 0, len(m.ToolCalls))
+		for _, call := range m.ToolCalls {
+			ids[call.ID] = name(n, call.Name)
+			call.ID = ids[call.ID]
+			calls = append(calls, call)
+			n++
+		}
+		m.ToolCalls = calls
+		if id, ok := ids[m.ToolCallID]; ok && m.Role == chat.ToolRole {
+			m.ToolCallID = id
+		}
+		out[i] = m
+	}
+	return out
+}

@@ -1,0 +1,80 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"hone/internal/chat"
+	"hone/internal/text/toolcall"
+)
+
+// ReadOptions of Read. The zero value reads strictly.
+type ReadOptions struct {
+	Tools  []chat.Tool // type the values of forms that write all of them as text
+	Repair bool        // mends calls that are almost JSON; what was mended is in the result
+}
+
+// Read reads a completion back, with or without its stop id. Reasoning that the prompt began or that the completion
+// begins with is told apart; reasoning that does not end is an error, and the text is the reasoning.
+func (v *Vendor) Read(completion []int32, o ReadOptions) toolcall.Result {
+	return v.read(completion, o.Tools, o.Repair)
+}
+
+// Parse is Read for rollouts: the reasoning is left out.
+func (v *Vendor) Parse(completion []int32) (content string, calls []chat.ToolCall, parseError string) {
+	r := v.read(completion, nil, false)
+	return r.Content, r.Calls, r.Err
+}
+
+func (v *Vendor) read(completion []int32, tools []chat.Tool, mend bool) toolcall.Result {
+	if n := len(completion); n > 0 && slices.Contains(v.stops, completion[n-1]) {
+		completion = completion[:n-1]
+	}
+	thought, text, ended := v.reasoning.split(v.tok.Decode(completion), v.opened)
+	if v.format.Name() == "harmony" {
+		thought, text, ended = "", v.tok.Decode(completion), true // whose reader tells it apart
+	}
+	if !ended {
+		return toolcall.Result{Reasoning: thought, Err: "unterminated reasoning: no " + v.reasoning.close}
+	}
+	r := v.format.Parse(text, toolcall.Options{Tools: tools, Repair: mend})
+	if thought != "" {
+		r.Reasoning = thought
+	}
+	return r
+}
+
+// sameCall reports whether two calls mean the same: arguments are compared as JSON values, since a template may write
+// them with other spaces, or their keys in order.
+func sameCall(a, b chat.ToolCall) bool {
+	x, errX := chat.Decode([]byte(a.Arguments), chat.DecodeOptions{})
+	y, errY := chat.Decode([]byte(b.Arguments), chat.DecodeOptions{})
+	if strings.TrimSpace(b.Arguments) == "" {
+		y, errY = chat.NewObject(), nil
+	}
+	return a.Name == b.Name && errX == nil && errY == nil && sameValue(x, y)
+}
+
+func sameValue(a, b chat.Value) bool {
+	switch a := a.(type) {
+	case chat.Number:
+		n, ok := b.(chat.Number)
+		return ok && (a == n || a.Float() == n.Float() && !(a.IsInteger() && n.IsInteger()))
+	case []chat.Value:
+		list, ok := b.([]chat.Value)
+		return ok && slices.EqualFunc(a, list, sameValue)
+	case *chat.Object:
+		o, ok := b.(*chat.Object)
+		if !ok || a.Len() != o.Len() {
+			return false
+		}
+		for i := range a.Len() {
+			key, item := a.At(i)
+			if other, found := o.Get(key); !found || !sameValue(item, other) {
+				return false
+			}
+		}
+		return true
+	}
+	return a == b
+}

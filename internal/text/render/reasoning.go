@@ -1,0 +1,103 @@
+package render
+
+import (
+	"strings"
+
+	"hone/internal/chat"
+)
+
+// reasoning is how a family sets apart what it thinks before it answers. The zero value is a family that does not.
+type reasoning struct {
+	keys        []string // of the message, under which the template takes it
+	open, close string   // the tags without the white space around them
+	after       string   // what stands between the reasoning and the content, close within
+}
+
+// reasoningTags are those in use, for templates that write reasoning only where they prompt for it.
+func reasoningTags() [][2]string {
+	return [][2]string{{"<think>", "</think>"}, {"[THINK]", "[/THINK]"}, {"<|START_THINKING|>", "<|END_THINKING|>"},
+		{"<seed:think>", "</seed:think>"}, {"<|channel>thought", "<channel|>"}}
+}
+
+// learnReasoning asks the template for a message that reasons. Transformers pass reasoning under two keys; some
+// templates take it under a third.
+func (v *Vendor) learnReasoning() error {
+	m := chat.Message{Role: chat.Assistant, Content: probeContent, ReasoningContent: probeReasoning}
+	for _, keys := range [][]string{{"reasoning_content", "thinking"}, {"reasoning_content", "thinking", "reasoning"}} {
+		v.reasoning.keys = keys
+		c, err := v.conversation(probeTurn(m), v.probeTools)
+		if err != nil {
+			return err
+		}
+		prompt, _, err := c.text(c.shift+1, true)
+		if err != nil {
+			return err
+		}
+		written, _, err := c.text(c.shift+2, false)
+		if err != nil {
+			continue
+		}
+		before, rest, found := strings.Cut(written, probeReasoning)
+		after, _, inFront := strings.Cut(rest, probeContent)
+		if !found || !inFront {
+			continue
+		}
+		v.reasoning.after, v.reasoning.close = after, strings.TrimSpace(after)
+		for _, tags := range reasoningTags() {
+			if strings.Contains(after, tags[1]) {
+				v.reasoning.open, v.reasoning.close = tags[0], tags[1]
+				return nil
+			}
+		}
+		if opening, ok := strings.CutPrefix(before, prompt); ok {
+			v.reasoning.open = strings.TrimSpace(opening)
+		}
+		return nil
+	}
+	v.reasoning.keys = v.reasoning.keys[:2]
+	for _, tags := range reasoningTags() {
+		if strings.Contains(v.options.Template, tags[1]) {
+			v.reasoning.open, v.reasoning.close, v.reasoning.after = tags[0], tags[1], "\n"+tags[1]+"\n\n"
+			return nil
+		}
+	}
+	return nil
+}
+
+// opening cuts off the end of a prompt at which the template has opened reasoning for the model to go on with. closed
+// says that it has ended it too, as where thinking is turned off.
+func (r reasoning) opening(prompt string) (base string, opened, closed bool) {
+	if r.open == "" {
+		return prompt, false, false
+	}
+	at := strings.LastIndex(prompt, r.open)
+	if at < 0 {
+		return prompt, false, false
+	}
+	switch strings.TrimSpace(prompt[at+len(r.open):]) {
+	case "":
+		return prompt[:at], true, false
+	case r.close:
+		return prompt[:at], true, true
+	}
+	if inner := strings.TrimSpace(prompt[at+len(r.open):]); strings.HasSuffix(inner, r.close) && strings.TrimSpace(strings.TrimSuffix(inner, r.close)) == "" {
+		return prompt[:at], true, true
+	}
+	return prompt, false, false
+}
+
+// split takes the reasoning off a completion. opened says that the prompt began it. ended is false where it does not end.
+func (r reasoning) split(text string, opened bool) (thought, content string, ended bool) {
+	if r.open == "" || r.close == "" {
+		return "", text, true
+	}
+	inner, tagged := strings.CutPrefix(strings.TrimLeft(text, " \t\r\n"), r.open)
+	if !tagged && !opened {
+		return "", text, true
+	}
+	if !tagged {
+		inner = text
+	}
+	thought, content, ended = strings.Cut(inner, r.close)
+	return strings.Trim(thought, "\n"), strings.TrimLeft(content, "\n"), ended
+}
