@@ -27,6 +27,15 @@ func table(wins string) []Row {
 	return rows
 }
 
+// failed are rows of the same scenarios that earned nothing, so that a difference to them is the rows' own mean.
+func failed(rows []Row) []Row {
+	out := make([]Row, len(rows))
+	for i, r := range rows {
+		out[i].ScenarioID = r.ScenarioID
+	}
+	return out
+}
+
 func near(t *testing.T, what string, got, want, tolerance float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tolerance) {
@@ -54,7 +63,7 @@ func TestBootstrapAgainstAllResamples(t *testing.T) {
 		for i, v := range values {
 			rows[i] = Row{ScenarioID: fmt.Sprint(i), Reward: v}
 		}
-		got := Estimate(rows, func(r Row) float64 { return r.Reward }, Bootstrap{NumResamples: 100_000, Seed: 3, Level: 0.8})
+		got := Compare(failed(rows), rows, func(r Row) float64 { return r.Reward }, Bootstrap{NumResamples: 100_000, Seed: 3, Level: 0.8})
 		spread := slices.Max(values) - slices.Min(values)
 		near(t, fmt.Sprint("low of ", values), got.Low, exact(values, 0.1), 0.02*spread)
 		near(t, fmt.Sprint("high of ", values), got.High, exact(values, 0.9), 0.02*spread)
@@ -67,21 +76,73 @@ func TestQuantileAsNumpy(t *testing.T) {
 	}
 }
 
+// The examples of table I in Newcombe, Statistics in Medicine 17 (1998), 857-872, and the limit z^2 / (n + z^2) of none.
+func TestWilson(t *testing.T) {
+	for _, x := range []struct {
+		ones, n             int
+		low, high, accuracy float64
+	}{{81, 263, 0.2553, 0.3662, 5e-5}, {15, 148, 0.0624, 0.1605, 5e-5}, {0, 20, 0, 0.1611, 5e-5}, {1, 29, 0.0061, 0.1718, 5e-5},
+		{0, 160, 0, 3.841458821 / 163.841458821, 1e-9}, {160, 160, 160 / 163.841458821, 1, 1e-9}} {
+		got := Estimate(table(strings.Repeat("1", x.ones)+strings.Repeat("0", x.n-x.ones)), Episode, Bootstrap{})
+		what := fmt.Sprintf(" of %d of %d", x.ones, x.n)
+		near(t, "low"+what, got.Low, x.low, x.accuracy)
+		near(t, "high"+what, got.High, x.high, x.accuracy)
+	}
+	if got := Estimate(nil, Episode, Bootstrap{}); got != (Interval{}) {
+		t.Errorf("nothing: %+v", got)
+	}
+	wide, narrow := Estimate(table("0011"), Episode, Bootstrap{Level: 0.99}), Estimate(table("0011"), Episode, Bootstrap{Level: 0.8})
+	if wide.Low >= narrow.Low || wide.High <= narrow.High {
+		t.Errorf("level 0.99 %+v, 0.8 %+v", wide, narrow)
+	}
+}
+
 func TestEstimateClustersByScenario(t *testing.T) {
 	// 100 copies of each episode are no new evidence: the interval stays that of the two scenarios.
 	var rows []Row
 	for range 100 {
 		rows = append(rows, table("01")...)
 	}
+	two := Estimate(table("01"), Episode, Bootstrap{})
 	got := Estimate(rows, Episode, Bootstrap{})
-	if got != (Interval{Mean: 0.5, Low: 0, High: 1, N: 2}) {
+	if got.Mean != 0.5 || got.N != 2 {
 		t.Errorf("clustered = %+v", got)
 	}
+	near(t, "clustered low", got.Low, two.Low, 1e-12)
+	near(t, "clustered high", got.High, two.High, 1e-12)
 	for i := range rows {
 		rows[i].ScenarioID = fmt.Sprint(i)
 	}
 	if got := Estimate(rows, Episode, Bootstrap{}); got.High-got.Low > 0.2 || got.N != 200 {
 		t.Errorf("as 200 scenarios = %+v", got)
+	}
+	// One scenario with nearly all rows is nearly all the evidence.
+	skewed := table("01")
+	for range 98 {
+		skewed = append(skewed, Row{ScenarioID: "s1", Episode: true})
+	}
+	if got := Estimate(skewed, Episode, Bootstrap{}); got.High-got.Low < 0.7 || got.N != 2 {
+		t.Errorf("99 rows of one and 1 of another scenario = %+v", got)
+	}
+}
+
+// Episodes end in any order, and the numbers are the same.
+func TestOrderOfRows(t *testing.T) {
+	old, new := table("0010110100101101"), table("1010010111101001")
+	b := Bootstrap{NumResamples: 300, Seed: 5}
+	first, whole := Estimate(new, Episode, b), Compare(old, new, Episode, b)
+	if whole.Low >= whole.High {
+		t.Fatalf("no interval: %+v", whole)
+	}
+	for shift := range old {
+		o, n := slices.Concat(old[shift:], old[:shift]), slices.Concat(new[shift:], new[:shift])
+		slices.Reverse(n)
+		if got := Compare(o, n, Episode, b); got != whole {
+			t.Errorf("shifted by %d: %+v, want %+v", shift, got, whole)
+		}
+		if got := Estimate(n, Episode, b); got != first {
+			t.Errorf("shifted by %d: %+v, want %+v", shift, got, first)
+		}
 	}
 }
 
@@ -115,7 +176,7 @@ func TestBootstrapProperties(t *testing.T) {
 		if mean := float64(strings.Count(wins, "1")) / float64(len(wins)); math.Abs(got.Mean-mean) > 1e-12 {
 			t.Fatalf("mean %v, want %v", got.Mean, mean)
 		}
-		if got.Low > got.High || got.Low < 0 || got.High > 1 {
+		if got.Low >= got.High || got.Low > got.Mean || got.High < got.Mean || got.Low < 0 || got.High > 1 {
 			t.Fatalf("interval %+v", got)
 		}
 		if d := Compare(rows, rows, Episode, b); d.Mean != 0 || d.Low != 0 || d.High != 0 {
@@ -124,7 +185,7 @@ func TestBootstrapProperties(t *testing.T) {
 	})
 }
 
-// wilson is the oracle: the score interval of a proportion.
+// wilson is the score interval of a proportion.
 func wilson(p float64, n int) (low, high float64) {
 	const z = 1.959963984540054
 	m := float64(n)
@@ -136,7 +197,7 @@ func wilson(p float64, n int) (low, high float64) {
 func TestBootstrapNearWilson(t *testing.T) {
 	for _, ones := range []int{60, 150, 240} {
 		rows := table(strings.Repeat("1", ones) + strings.Repeat("0", 300-ones))
-		got := Estimate(rows, Episode, Bootstrap{Seed: 1})
+		got := Compare(failed(rows), rows, Episode, Bootstrap{Seed: 1})
 		low, high := wilson(got.Mean, 300)
 		near(t, "low", got.Low, low, 0.012)
 		near(t, "high", got.High, high, 0.012)
@@ -147,24 +208,29 @@ func TestBootstrapNearWilson(t *testing.T) {
 // chance; an interval of half the width misses some 16% on each side, a one-sided one nothing on the other.
 func TestCoverage(t *testing.T) {
 	const experiments, n = 400, 80
-	for _, truth := range []float64{0.3, 0.5, 0.8} {
-		above, below := 0, 0
-		for e := range experiments {
-			rows := make([]Row, n)
-			for i := range rows {
-				u := float64(random(99, uint64(e), uint64(i))>>11) / (1 << 53)
-				rows[i] = Row{ScenarioID: fmt.Sprint(i), Episode: u < truth}
+	for name, interval := range map[string]func([]Row, Bootstrap) Interval{
+		"wilson":    func(rows []Row, b Bootstrap) Interval { return Estimate(rows, Episode, b) },
+		"bootstrap": func(rows []Row, b Bootstrap) Interval { return Compare(failed(rows), rows, Episode, b) },
+	} {
+		for _, truth := range []float64{0.3, 0.5, 0.8} {
+			above, below := 0, 0
+			for e := range experiments {
+				rows := make([]Row, n)
+				for i := range rows {
+					u := float64(random(99, uint64(e), uint64(i))>>11) / (1 << 53)
+					rows[i] = Row{ScenarioID: fmt.Sprint(i), Episode: u < truth}
+				}
+				got := interval(rows, Bootstrap{NumResamples: 400, Seed: uint64(e)})
+				if got.Low > truth {
+					above++
+				}
+				if got.High < truth {
+					below++
+				}
 			}
-			got := Estimate(rows, Episode, Bootstrap{NumResamples: 400, Seed: uint64(e)})
-			if got.Low > truth {
-				above++
-			}
-			if got.High < truth {
-				below++
-			}
+			near(t, fmt.Sprint(name, ": intervals above ", truth), float64(above)/experiments, 0.0275, 0.0225)
+			near(t, fmt.Sprint(name, ": intervals below ", truth), float64(below)/experiments, 0.0275, 0.0225)
 		}
-		near(t, fmt.Sprint("intervals above ", truth), float64(above)/experiments, 0.0275, 0.0225)
-		near(t, fmt.Sprint("intervals below ", truth), float64(below)/experiments, 0.0275, 0.0225)
 	}
 }
 
@@ -233,7 +299,8 @@ func TestReport(t *testing.T) {
 		"Expert at &lt;tools&gt;", "<td>20.0%</td>", "<td>50.0%</td>", "<td>70.0%</td>", // success
 		"base, sft", "<td>&#43;30.0</td>", "base, grpo", "<td>&#43;50.0</td>", // differences
 		"1 of 10 scenarios are done less often by grpo than by base", `<tr class="worse"><td>s0</td>`,
-		"lookup", "chain", "grpo: 3 environment_error", // kinds, exclusions
+		"lookup", "chain", "grpo: 3 environment_error", "n (3 excluded of all kinds)", // kinds, exclusions
+		"Wilson", "percentile bootstrap", // methods
 		`d="M0.0 0.0 M420.0 160.0"`, "1 values that are not finite", "no values", // curves
 		"Orchestration is 4.0% of the time", "1m0s", "60.0%", // time
 		"&#34;text&#34;: &#34;hi&#34;", "0.125", // an example
@@ -249,6 +316,9 @@ func TestReport(t *testing.T) {
 		t.Error("a trajectory's text became markup")
 	}
 	results := report().Results()
+	if d := results.Deltas[0]; d.First.Method != PairedBootstrap || Estimate(table("1"), Episode, Bootstrap{}).Method != Wilson {
+		t.Errorf("the methods are not named: %+v", d)
+	}
 	if results.Systems["sft"].Success != 0.5 || results.OrchestrationShare != 0.04 || len(results.Deltas) != 3 {
 		t.Errorf("results = %+v", results)
 	}

@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -8,47 +9,68 @@ import (
 
 // Bootstrap sets how intervals are computed. The zero value takes the defaults.
 type Bootstrap struct {
-	NumResamples int     // 0: 10,000
+	NumResamples int     // of a difference; 0: 10,000
 	Level        float64 // 0: 0.95
 	Seed         uint64
 }
 
-// Interval is an estimate with its percentile bootstrap interval.
+// Methods of intervals.
+const (
+	Wilson          = "wilson"           // of one proportion
+	PairedBootstrap = "paired bootstrap" // of a difference: percentiles
+)
+
+// Interval is an estimate with an interval around it.
 //
-// It is of zero width where all scenarios agree (all solved, or none): a bootstrap knows no outcome it has not seen.
+// A bootstrap's is of zero width where all scenarios agree, for it knows no outcome it has not seen; Wilson's is not.
 type Interval struct {
-	Mean float64 `json:"mean"`
-	Low  float64 `json:"low"`
-	High float64 `json:"high"`
-	N    int     `json:"n"` // scenarios, the units that were resampled
+	Mean   float64 `json:"mean"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	N      int     `json:"n"` // scenarios
+	Method string  `json:"method,omitempty"`
 }
 
-// Estimate returns the mean of a metric over rows. The rows of one scenario are resampled together (clustered), for
-// they are no independent evidence. An empty table gives zeros.
+// Estimate returns the mean of a metric that is 0 or 1, with Wilson's score interval (Wilson 1927, without continuity
+// correction). The rows of one scenario are no independent evidence, so they count as one observation; where scenarios
+// have unequally many rows, there are Kish's effective number of observations: (sum m)^2 / (sum m^2). That is exact
+// where the rows of a scenario always agree, and too wide where they do not. An empty table gives zeros.
 func Estimate(rows []Row, metric func(Row) float64, b Bootstrap) Interval {
-	clusters, _ := cluster(rows, metric)
-	return b.interval(len(clusters), func(pick func() int) float64 {
-		var s sums
-		for range clusters {
-			s.add(clusters[pick()])
-		}
-		return s.mean()
-	})
+	clusters := cluster(rows, metric)
+	if len(clusters) == 0 {
+		return Interval{}
+	}
+	var all sums
+	squares := 0.0
+	for _, id := range inOrder(clusters) {
+		all.add(clusters[id])
+		squares += clusters[id].num * clusters[id].num
+	}
+	out := Interval{Mean: all.mean(), N: len(clusters), Method: Wilson}
+	n := all.num * all.num / squares
+	z := math.Sqrt2 * math.Erfinv(b.level())
+	centre := (out.Mean + z*z/(2*n)) / (1 + z*z/n)
+	half := z / (1 + z*z/n) * math.Sqrt(out.Mean*(1-out.Mean)/n+z*z/(4*n*n))
+	// In exact arithmetic both hold: the interval lies in [0, 1], and its ends are 0 and 1 where all failed and succeeded.
+	out.Low, out.High = max(0, centre-half), min(1, centre+half)
+	if all.total == 0 {
+		out.Low = 0
+	}
+	if all.total == all.num {
+		out.High = 1
+	}
+	return out
 }
 
 // Compare returns the mean of a metric on new minus that on old, over the scenarios both have, resampled in pairs: a
-// scenario that is hard for both then does not blur the difference.
+// scenario that is hard for both then does not blur the difference. The order of rows does not matter.
 func Compare(old, new []Row, metric func(Row) float64, b Bootstrap) Interval {
-	oldBy, index := cluster(old, metric)
-	newBy, newIndex := cluster(new, metric)
+	was, is := cluster(old, metric), cluster(new, metric)
 	var pairs [][2]sums
-	for _, r := range old { // in the order of old, each scenario once
-		i, fresh := index[r.ScenarioID]
-		k, both := newIndex[r.ScenarioID]
-		if fresh && both {
-			pairs = append(pairs, [2]sums{oldBy[i], newBy[k]})
+	for _, id := range inOrder(was) { // a draw picks by place, so the places must not depend on which episode ended first
+		if _, both := is[id]; both {
+			pairs = append(pairs, [2]sums{was[id], is[id]})
 		}
-		delete(index, r.ScenarioID)
 	}
 	return b.interval(len(pairs), func(pick func() int) float64 {
 		var was, is sums
@@ -67,20 +89,24 @@ type sums struct{ total, num float64 }
 func (s *sums) add(o sums)   { s.total += o.total; s.num += o.num }
 func (s sums) mean() float64 { return s.total / s.num }
 
-// cluster sums rows by scenario, in order of first appearance, and gives each scenario's place.
-func cluster(rows []Row, metric func(Row) float64) ([]sums, map[string]int) {
-	var out []sums
-	index := map[string]int{}
+// cluster sums rows by scenario id.
+func cluster(rows []Row, metric func(Row) float64) map[string]sums {
+	out := map[string]sums{}
 	for _, r := range rows {
-		i, ok := index[r.ScenarioID]
-		if !ok {
-			i = len(out)
-			index[r.ScenarioID] = i
-			out = append(out, sums{})
-		}
-		out[i].add(sums{metric(r), 1})
+		s := out[r.ScenarioID]
+		s.add(sums{metric(r), 1})
+		out[r.ScenarioID] = s
 	}
-	return out, index
+	return out
+}
+
+func inOrder(clusters map[string]sums) []string { return slices.Sorted(maps.Keys(clusters)) }
+
+func (b Bootstrap) level() float64 {
+	if b.Level == 0 {
+		return 0.95
+	}
+	return b.Level
 }
 
 // interval computes a statistic of n units as they are, and its percentiles over resamples of n units drawn with
@@ -92,11 +118,8 @@ func (b Bootstrap) interval(n int, statistic func(pick func() int) float64) Inte
 	if b.NumResamples == 0 {
 		b.NumResamples = 10_000
 	}
-	if b.Level == 0 {
-		b.Level = 0.95
-	}
 	next := -1
-	out := Interval{N: n, Mean: statistic(func() int { next++; return next })}
+	out := Interval{N: n, Method: PairedBootstrap, Mean: statistic(func() int { next++; return next })}
 	values := make([]float64, b.NumResamples)
 	for r := range values {
 		draw := uint64(0)
@@ -108,7 +131,7 @@ func (b Bootstrap) interval(n int, statistic func(pick func() int) float64) Inte
 		})
 	}
 	slices.Sort(values)
-	tail := (1 - b.Level) / 2
+	tail := (1 - b.level()) / 2
 	out.Low, out.High = quantile(values, tail), quantile(values, 1-tail)
 	return out
 }

@@ -14,8 +14,17 @@ type System struct {
 	Excluded map[trajectory.Outcome]int // episodes that are in no rate, by outcome
 }
 
-// Summary is a system's line in the headline table. Success is of the first call; rates are in [0, 1], the rest are
-// means per episode.
+// NumExcluded is how many episodes are in no rate. It belongs beside each rate: leaving many out can flatter a system.
+func (s System) NumExcluded() int {
+	n := 0
+	for _, k := range s.Excluded {
+		n += k
+	}
+	return n
+}
+
+// Summary is a system's line in the headline table. Success is of the first call; rates are in [0, 1], with Wilson's
+// intervals; the rest are means per episode.
 type Summary struct {
 	Success          float64 `json:"success"`
 	Low              float64 `json:"low"`
@@ -42,9 +51,7 @@ func Summarize(s System, b Bootstrap) Summary {
 		EpisodeSuccess: episode.Mean, EpisodeLow: episode.Low, EpisodeHigh: episode.High,
 		NumEpisodes: len(s.Rows),
 	}
-	for _, n := range s.Excluded {
-		out.NumExcluded += n
-	}
+	out.NumExcluded = s.NumExcluded()
 	if len(s.Rows) == 0 {
 		return out
 	}
@@ -131,16 +138,16 @@ func Regressions(systems []System) []Regression {
 	if len(systems) < 2 {
 		return nil
 	}
-	old, was := cluster(systems[0].Rows, Episode)
 	last := systems[len(systems)-1].Rows
-	new, is := cluster(last, Episode)
-	var out []Regression
+	old, new := cluster(systems[0].Rows, Episode), cluster(last, Episode)
+	kinds := map[string]string{}
 	for _, r := range last {
-		k, fresh := is[r.ScenarioID]
-		i, both := was[r.ScenarioID]
-		delete(is, r.ScenarioID)
-		if fresh && both && new[k].mean() < old[i].mean() {
-			out = append(out, Regression{r.ScenarioID, r.Kind, old[i].mean(), new[k].mean()})
+		kinds[r.ScenarioID] = r.Kind
+	}
+	var out []Regression
+	for _, id := range inOrder(new) {
+		if was, both := old[id]; both && new[id].mean() < was.mean() {
+			out = append(out, Regression{id, kinds[id], was.mean(), new[id].mean()})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Regression) int { return cmp.Compare(a.New-a.Old, b.New-b.Old) })
