@@ -20,7 +20,6 @@ import (
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
 	"hone/internal/serve"
-	"hone/internal/text/render"
 )
 
 // baseOnly is what --model is given where no adapter is to be served.
@@ -184,17 +183,13 @@ func (o serveOptions) models(a *app, m *machine) ([]serve.Model, func(), error) 
 		return nil, stop, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("--context %d is more than the model has", o.context),
 			Why: fmt.Sprintf("it was trained on %d tokens, of which every prompt takes %d", most, len(prefix)), Next: "hone serve --help"}
 	}
-	tok, err := openTokenizer(m.file.Vocabulary)
-	if err != nil {
-		return nil, stop, err
-	}
 	var models []serve.Model
 	add := func(id string, lora model.LoRA) (*sample.Sampler, error) {
 		a.say("compiling %s for %s", id, m.engine.Description())
 		s, err := sample.New(m.engine, m.spec, m.weights, sample.Options{LoRA: lora, Slots: o.slots, Context: o.context, Prefix: prefix})
 		if err == nil {
 			samplers = append(samplers, s)
-			models = append(models, serve.Model{ID: id, Sampler: s, Renderer: m.renderer, Decode: tok.Decode})
+			models = append(models, serve.Model{ID: id, Sampler: s, Renderer: m.renderer, Decode: m.tok.Decode})
 		}
 		return s, err
 	}
@@ -226,7 +221,7 @@ func setAdapter(e *engine.Engine, s *sample.Sampler, flat []float32) error {
 
 // alwaysPrefix is what every prompt begins with: the special token that opens its first message. What follows depends on
 // the client's text.
-func alwaysPrefix(r *render.ChatML) ([]int32, error) {
+func alwaysPrefix(r renderer) ([]int32, error) {
 	ids, err := r.Prompt([]chat.Message{{Role: chat.User}}, nil)
 	if err != nil {
 		return nil, err

@@ -186,10 +186,10 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 	if err := t.begin(inputs...); err != nil {
 		return err
 	}
-	log := &stepLog{runLog: runLog{t.dir, t.a.say}}
+	log := runLog{t.dir, t.a.say}
 	s := sftOf(t.c)
 	err = s.Run(ctx, sequences, unsampled{trainer}, log, t.a.progress().report())
-	if err := t.ended(ctx, log, s.Stage, trainer, err); err != nil {
+	if err := t.ended(ctx, s.Stage, err); err != nil {
 		return err
 	}
 	final := filepath.Join(t.path, "final")
@@ -207,16 +207,27 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 // stop.
 func (m *machine) sequences(a *app, path string, rows []dataset.Row, context int) ([]batch.Sequence, error) {
 	var out []batch.Sequence
+	splits := 0
 	for _, r := range rows {
-		ids, trained, err := m.renderer.RenderTraining(r.Messages, r.Tools)
+		rendered, err := m.renderer.Sequences(r.Messages, r.Tools)
 		if err != nil {
 			return nil, &fault.Error{Code: fault.CodeUsage, What: "a conversation cannot be rendered", Where: fmt.Sprintf("%s:%d", path, r.Line), Err: err}
 		}
-		if len(ids) > context {
-			a.say("left out %s:%d: %d tokens, more than model.context", path, r.Line, len(ids))
-			continue
+		for _, s := range rendered {
+			if s.Split != "" {
+				if splits++; splits == 1 {
+					a.say("%s:%d is trained as several rows: %s", path, r.Line, s.Split)
+				}
+			}
+			if len(s.IDs) > context {
+				a.say("left out %s:%d: %d tokens, more than model.context", path, r.Line, len(s.IDs))
+				continue
+			}
+			out = append(out, batch.Sequence{IDs: s.IDs, Trained: s.Trained})
 		}
-		out = append(out, batch.Sequence{IDs: ids, Trained: trained})
+	}
+	if splits > 1 {
+		a.say("%d rows in all begin anew within a conversation, because the chat template rewrites what was said before", splits)
 	}
 	if len(out) == 0 {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "no conversation fits the model's context", Where: path,

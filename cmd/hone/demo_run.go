@@ -157,11 +157,13 @@ func (l *lab) rows(conversations [][]chat.Message) ([]batch.Sequence, error) {
 		if messages[0].Role != chat.System {
 			messages = append(rollout.Opening(l.options.System, "")[:1], messages...)
 		}
-		ids, trained, err := l.machine.renderer.RenderTraining(messages, l.options.ToolList)
+		rendered, err := l.machine.renderer.Sequences(messages, l.options.ToolList)
 		if err != nil {
 			return nil, fmt.Errorf("rendering a demonstration: %w", err)
 		}
-		rows = append(rows, batch.Sequence{IDs: ids, Trained: trained})
+		for _, s := range rendered {
+			rows = append(rows, batch.Sequence{IDs: s.IDs, Trained: s.Trained})
+		}
 	}
 	return rows, nil
 }

@@ -19,7 +19,6 @@ import (
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
 	"hone/internal/modelfile"
-	"hone/internal/text/render"
 	"hone/internal/text/tokenizer"
 )
 
@@ -29,7 +28,8 @@ type machine struct {
 	engine   *engine.Engine
 	spec     model.Spec
 	weights  []engine.Buffer
-	renderer *render.ChatML
+	tok      *tokenizer.Tokenizer
+	renderer renderer
 }
 
 // openMachine loads the base model (a path, or the name of an installed one) and opens the device.
@@ -46,12 +46,12 @@ func (a *app) openMachine(c config.Config, base, system string) (*machine, error
 	if m.file, err = modelfile.Open(path); err != nil {
 		return nil, err
 	}
-	v := m.file.Vocabulary
-	tok, err := tokenizer.New(tokenizer.Options{Tokens: v.Tokens, Merges: v.Merges, Types: v.TokenTypes, PreTokenizer: v.PreTokenizer})
+	words, err := textOf(c.Model, m.file)
 	if err != nil {
 		return nil, err
 	}
-	if m.renderer, err = render.NewChatML(tok, render.Options{System: system}); err != nil {
+	m.tok = words.tok
+	if m.renderer, err = words.renderer(system); err != nil {
 		return nil, err
 	}
 	if m.engine, err = engine.Open(engine.Options{Plugin: plugin}); err != nil {

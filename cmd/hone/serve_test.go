@@ -192,7 +192,7 @@ func TestServeRefuses(t *testing.T) {
 		{"serve --model base --listen nowhere:x", "cannot listen"},
 		{"serve --model base --listen 0.0.0.0:0", "will not serve without a key"},
 		{"serve --model base --listen :0", "will not serve without a key"},
-		{"inspect parse --format xml", `unknown format "xml"`},
+		{"inspect parse --format xml", `unknown tool-call format "xml"`},
 	} {
 		var stderr bytes.Buffer
 		a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: &stderr, lookupEnv: func(string) (string, bool) { return "", false }}

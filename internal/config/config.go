@@ -40,6 +40,9 @@ type MCP struct {
 type Model struct {
 	Base    string `yaml:"base" doc:"a GGUF file, a folder with safetensors, or a name that hone engine list shows"`
 	Context int    `yaml:"context" min:"64" doc:"longest sequence in tokens"`
+
+	ChatTemplate string `yaml:"chat_template" doc:"file with the chat template, in place of the model's own"`
+	ToolFormat   string `yaml:"tool_format" doc:"how the model writes tool calls, by the name hone inspect parse --help lists; empty tells it from the chat template"`
 }
 
 // Scenarios says where the tasks are.

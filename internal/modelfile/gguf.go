@@ -141,6 +141,7 @@ func (f *ggufFile) vocabulary() (Vocabulary, error) {
 		return int32(kv.Int64())
 	}
 	v.Model, v.PreTokenizer = text("tokenizer.ggml.model"), text("tokenizer.ggml.pre")
+	v.ChatTemplate = text("tokenizer.chat_template")
 	v.BOS, v.EOS = id("tokenizer.ggml.bos_token_id"), id("tokenizer.ggml.eos_token_id")
 	if kv, ok := f.header.GetKeyValue("tokenizer.ggml.tokens"); ok {
 		v.Tokens = kv.Strings()

@@ -18,6 +18,7 @@ type Vocabulary struct {
 	TokenTypes   []int32 // 1 normal, 3 control, 4 user defined
 	Merges       []string
 	BOS, EOS     int32
+	ChatTemplate string // Jinja text; empty where the file has none
 }
 
 // Model is an open model.

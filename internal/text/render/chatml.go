@@ -153,6 +153,39 @@ func (c *ChatML) RenderTraining(messages []chat.Message, tools []chat.Tool) (ids
 	if err := c.conversation(&r, messages, tools, c.Completion); err != nil {
 		return nil, nil, err
 	}
+	return r.training()
+}
+
+// Sequences is RenderTraining with the spans of the messages, and always one row: ChatML rewrites nothing.
+func (c *ChatML) Sequences(messages []chat.Message, tools []chat.Tool) ([]Sequence, error) {
+	var r row
+	if err := c.conversation(&r, messages, tools, c.Completion); err != nil {
+		return nil, err
+	}
+	ids, trained, err := r.training()
+	if err != nil {
+		return nil, err
+	}
+	spans := slices.DeleteFunc(r.spans, func(s Span) bool { return s.Start >= len(ids) })
+	return []Sequence{{IDs: ids, Trained: trained, Spans: spans}}, nil
+}
+
+// row is ids, and for each whether an assistant wrote it.
+type row struct {
+	ids     []int32
+	trained []bool
+	spans   []Span
+	next    int // the message that the next span is of
+}
+
+// end ends the span of the next message, which began at an id.
+func (r *row) end(start int) {
+	r.spans = append(r.spans, Span{r.next, start, len(r.ids)})
+	r.next++
+}
+
+// training is the row up to its last trained id.
+func (r *row) training() (ids []int32, trained []bool, err error) {
 	last := len(r.trained) - 1
 	for last >= 0 && !r.trained[last] {
 		last--
@@ -163,12 +196,6 @@ func (c *ChatML) RenderTraining(messages []chat.Message, tools []chat.Tool) (ids
 	return r.ids[:last+1], r.trained[:last+1], nil
 }
 
-// row is ids, and for each whether an assistant wrote it.
-type row struct {
-	ids     []int32
-	trained []bool
-}
-
 func (r *row) add(trained bool, ids ...int32) {
 	r.ids = append(r.ids, ids...)
 	r.trained = append(r.trained, slices.Repeat([]bool{trained}, len(ids))...)
@@ -176,8 +203,8 @@ func (r *row) add(trained bool, ids ...int32) {
 
 // conversation renders the system message with the tools, then the rest. completion renders an assistant message.
 func (c *ChatML) conversation(r *row, messages []chat.Message, tools []chat.Tool, completion func(chat.Message) ([]int32, error)) error {
-	system := c.options.System
-	if len(messages) > 0 && messages[0].Role == chat.System {
+	system, given := c.options.System, len(messages) > 0 && messages[0].Role == chat.System
+	if given {
 		system, messages = messages[0].Content, messages[1:]
 	}
 	text, err := c.SystemText(system, tools)
@@ -185,12 +212,15 @@ func (c *ChatML) conversation(r *row, messages []chat.Message, tools []chat.Tool
 		return err
 	}
 	c.message(r, chat.System, text)
+	if given {
+		r.end(0)
+	}
 	return c.messages(r, messages, completion)
 }
 
 func (c *ChatML) messages(r *row, messages []chat.Message, completion func(chat.Message) ([]int32, error)) error {
 	for i := 0; i < len(messages); i++ {
-		m := messages[i]
+		m, start := messages[i], len(r.ids)
 		switch m.Role {
 		case chat.System, chat.User:
 			c.message(r, m.Role, m.Content)
@@ -198,6 +228,7 @@ func (c *ChatML) messages(r *row, messages []chat.Message, completion func(chat.
 			text := toolResponse(m.Content)
 			for i+1 < len(messages) && messages[i+1].Role == chat.ToolRole {
 				i++
+				r.next++ // results after each other are one message: the span is the last one's
 				text += "\n" + toolResponse(messages[i].Content)
 			}
 			c.message(r, chat.User, text)
@@ -207,11 +238,15 @@ func (c *ChatML) messages(r *row, messages []chat.Message, completion func(chat.
 				return err
 			}
 			r.add(false, c.opening...)
+			start = len(r.ids)
 			r.add(true, ids...)
+			r.end(start)
 			r.add(false, c.newline...)
+			continue
 		default:
 			return badMessage(m, "roles are system, user, assistant and tool")
 		}
+		r.end(start)
 	}
 	return nil
 }

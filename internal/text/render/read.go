@@ -30,18 +30,36 @@ func (v *Vendor) read(completion []int32, tools []chat.Tool, mend bool) toolcall
 	if n := len(completion); n > 0 && slices.Contains(v.stops, completion[n-1]) {
 		completion = completion[:n-1]
 	}
-	thought, text, ended := v.reasoning.split(v.tok.Decode(completion), v.opened)
-	if v.format.Name() == "harmony" {
-		thought, text, ended = "", v.tok.Decode(completion), true // whose reader tells it apart
+	return v.reasoning.read(v.tok.Decode(completion), v.format, v.opened, toolcall.Options{Tools: tools, Repair: mend})
+}
+
+// ReadText is Read for a text whose model is not known: reasoning is what stands at its beginning between tags in use,
+// or before an end tag that no other tag begins.
+func ReadText(text string, f toolcall.Format, o ReadOptions) toolcall.Result {
+	var r reasoning
+	opened := false
+	for _, tags := range reasoningTags() {
+		begins := strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), tags[0])
+		front, _, ends := strings.Cut(text, tags[1])
+		if in := f.Parse(front, toolcall.Options{}); begins || ends && in.Err == "" && len(in.Calls) == 0 { // else the tag stands in a call
+			r, opened = reasoning{open: tags[0], close: tags[1]}, !begins
+			break
+		}
 	}
+	return r.read(text, f, opened, toolcall.Options{Tools: o.Tools, Repair: o.Repair})
+}
+
+func (r reasoning) read(text string, f toolcall.Format, opened bool, o toolcall.Options) toolcall.Result {
+	if f.Name() == "harmony" { // whose reader tells reasoning apart
+		return f.Parse(text, o)
+	}
+	thought, content, ended := r.split(text, opened)
 	if !ended {
-		return toolcall.Result{Reasoning: thought, Err: "unterminated reasoning: no " + v.reasoning.close}
+		return toolcall.Result{Reasoning: thought, Err: "unterminated reasoning: no " + r.close}
 	}
-	r := v.format.Parse(text, toolcall.Options{Tools: tools, Repair: mend})
-	if thought != "" {
-		r.Reasoning = thought
-	}
-	return r
+	result := f.Parse(content, o)
+	result.Reasoning = thought
+	return result
 }
 
 // sameCall reports whether two calls mean the same: arguments are compared as JSON values, since a template may write

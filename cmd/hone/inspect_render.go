@@ -1,0 +1,253 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/mattn/go-isatty"
+	"github.com/spf13/cobra"
+
+	"hone/internal/chat"
+	"hone/internal/text/render"
+	"hone/internal/text/template"
+	"hone/internal/text/tokenizer"
+)
+
+type renderOptions struct {
+	base, template, tokenizer string
+	view                      bool
+}
+
+func newInspectRender(a *app) *cobra.Command {
+	var o renderOptions
+	c := &cobra.Command{
+		Use:   "render",
+		Short: `{"messages", "tools", "add_generation_prompt"} -> {"text", "spans"}, spans being what is trained on`,
+		Long: "render writes a conversation as transformers' apply_chat_template does. Spans are byte ranges [from, to) of the text:\n" +
+			"what stands inside {% generation %}. Beside the fields above, a line may hold \"kwargs\" (an object of more variables),\n" +
+			"\"bos_token\", \"eos_token\" and \"now\" (a date and time, for strftime_now).\n" +
+			"A base model whose own template knows no tools is rendered in hone's ChatML, and spans are the assistant's messages,\n" +
+			"each with its stop token.\n" +
+			"With --view, a conversation is shown as the rows of ids that training makes of it, what is trained set off from the rest.",
+		Example: `  hone inspect render --template chat_template.jinja < conversations.jsonl` + "\n" +
+			`  echo '{"messages": [{"role": "user", "content": "hi"}], "add_generation_prompt": true}' | hone inspect render`,
+		RunE: func(c *cobra.Command, _ []string) error { return runInspectRender(c, a, o) },
+	}
+	modelFlag(c, &o.base)
+	tokenizerFlag(c, &o.tokenizer)
+	c.Flags().StringVar(&o.template, "template", "", "file with the chat template to use, in place of the base model's")
+	c.Flags().BoolVar(&o.view, "view", false, "show the rows that are trained, in colour on a terminal")
+	return c
+}
+
+func runInspectRender(c *cobra.Command, a *app, o renderOptions) error {
+	w, err := a.renderWords(o)
+	if err != nil {
+		return err
+	}
+	if !o.view && !w.own {
+		t, err := template.Compile(w.name, w.template)
+		if err != nil {
+			return err
+		}
+		return eachLine(c, func(in renderLine) (any, error) { return in.render(t, w) })
+	}
+	r, err := w.renderer("")
+	if err != nil {
+		return err
+	}
+	if o.view {
+		colour := a.colour()
+		return eachLine(c, func(in renderLine) (any, error) { return nil, in.view(c.OutOrStdout(), r, w.tok, colour) })
+	}
+	if v, ok := r.(*render.Vendor); ok {
+		t, err := template.Compile(w.name, v.Template())
+		if err != nil {
+			return err
+		}
+		return eachLine(c, func(in renderLine) (any, error) { return in.render(t, w) })
+	}
+	return eachLine(c, func(in renderLine) (any, error) { return renderText(r, w.tok, in) })
+}
+
+// renderWords opens what the flags ask for, and no base model where they name all there is.
+func (a *app) renderWords(o renderOptions) (*words, error) {
+	var w *words
+	var err error
+	switch {
+	case o.tokenizer == "" && (o.template == "" || o.view):
+		w, err = a.words(o.base)
+	case o.tokenizer == "":
+		w = &words{}
+	case o.base == "" && o.template != "":
+		w = &words{}
+		w.tok, err = tokenizer.Load(o.tokenizer)
+	default:
+		if w, err = a.words(o.base); err == nil {
+			w.tok, err = tokenizer.Load(o.tokenizer)
+		}
+	}
+	if err == nil && o.template != "" {
+		err = w.replaceTemplate(o.template)
+	}
+	return w, err
+}
+
+// colour reports whether stdout is a terminal that is to be written to in colour.
+func (a *app) colour() bool {
+	f, ok := a.stdout.(*os.File)
+	no, _ := a.lookupEnv("NO_COLOR")
+	return ok && !a.plain && no == "" && isatty.IsTerminal(f.Fd())
+}
+
+type renderLine struct {
+	Messages            json.RawMessage `json:"messages"`
+	Tools               json.RawMessage `json:"tools"`
+	AddGenerationPrompt bool            `json:"add_generation_prompt"`
+	Kwargs              json.RawMessage `json:"kwargs"`
+	BOSToken            json.RawMessage `json:"bos_token"`
+	EOSToken            json.RawMessage `json:"eos_token"`
+	Now                 *string         `json:"now"`
+}
+
+type rendered struct {
+	Text  string   `json:"text"`
+	Spans [][2]int `json:"spans"`
+}
+
+// render renders the template as transformers do.
+func (in renderLine) render(t *template.Template, w *words) (any, error) {
+	if in.Messages == nil {
+		return nil, errors.New(`"messages" is missing`)
+	}
+	variables := chat.NewObject("messages", nil, "tools", nil, "documents", nil, "add_generation_prompt", in.AddGenerationPrompt)
+	for name, text := range map[string]string{"bos_token": w.bos, "eos_token": w.eos} {
+		if text != "" {
+			variables.Set(name, text)
+		}
+	}
+	for _, f := range []struct {
+		name string
+		raw  json.RawMessage
+	}{{"messages", in.Messages}, {"tools", in.Tools}, {"bos_token", in.BOSToken}, {"eos_token", in.EOSToken}, {"kwargs", in.Kwargs}} {
+		if f.raw == nil {
+			continue
+		}
+		v, err := chat.Decode(bytes.TrimSpace(f.raw), chat.DecodeOptions{})
+		if err != nil {
+			return nil, fmt.Errorf("%q: %w", f.name, err)
+		}
+		more, isObject := v.(*chat.Object)
+		switch {
+		case f.name != "kwargs":
+			variables.Set(f.name, v)
+		case isObject:
+			for i := range more.Len() {
+				variables.Set(more.At(i))
+			}
+		case v != nil:
+			return nil, errors.New(`"kwargs" is not an object`)
+		}
+	}
+	now, err := in.time()
+	if err != nil {
+		return nil, err
+	}
+	text, spans, err := t.Render(template.Values{Variables: variables, Now: now})
+	out := rendered{Text: text, Spans: [][2]int{}}
+	for _, s := range spans {
+		out.Spans = append(out.Spans, [2]int{s.Start, s.End})
+	}
+	return out, err
+}
+
+func (in renderLine) time() (time.Time, error) {
+	if in.Now == nil || *in.Now == "" {
+		return time.Now(), nil
+	}
+	for _, form := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999", "2006-01-02"} {
+		if now, err := time.Parse(form, *in.Now); err == nil {
+			return now, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is no date and time: write it as 2026-03-05T09:07:03", *in.Now)
+}
+
+func (in renderLine) conversation() (messages []chat.Message, tools []chat.Tool, err error) {
+	for _, f := range []struct {
+		name string
+		raw  json.RawMessage
+		into any
+	}{{"messages", in.Messages, &messages}, {"tools", in.Tools, &tools}} {
+		if f.raw == nil {
+			continue
+		}
+		if err := json.Unmarshal(f.raw, f.into); err != nil {
+			return nil, nil, fmt.Errorf("%q: %w", f.name, err)
+		}
+	}
+	return messages, tools, nil
+}
+
+// renderText is for ChatML, which is not made from a template.
+func renderText(r renderer, tok *tokenizer.Tokenizer, in renderLine) (any, error) {
+	messages, tools, err := in.conversation()
+	if err != nil {
+		return nil, err
+	}
+	ids, err := r.Prompt(messages, tools)
+	if err != nil {
+		return nil, err
+	}
+	out := rendered{Text: tok.Decode(ids), Spans: [][2]int{}}
+	if !in.AddGenerationPrompt {
+		out.Text = strings.TrimSuffix(out.Text, "<|im_start|>assistant\n")
+	}
+	said := false
+	for _, m := range messages {
+		said = said || m.Role == chat.Assistant
+	}
+	if !said {
+		return out, nil
+	}
+	rows, err := r.Sequences(messages, tools)
+	if err != nil {
+		return nil, err
+	}
+	row, trained := rows[0].IDs, rows[0].Trained
+	from := -1
+	for i := 0; i <= len(row); i++ {
+		in := i < len(row) && trained[i]
+		if in && from < 0 {
+			from = len(tok.Decode(row[:i]))
+		} else if !in && from >= 0 {
+			out.Spans = append(out.Spans, [2]int{from, len(tok.Decode(row[:i]))})
+			from = -1
+		}
+	}
+	return out, nil
+}
+
+// view shows a conversation as training rows.
+func (in renderLine) view(out io.Writer, r renderer, tok *tokenizer.Tokenizer, colour bool) error {
+	messages, tools, err := in.conversation()
+	if err != nil {
+		return err
+	}
+	rows, err := r.Sequences(messages, tools)
+	if err != nil {
+		return err
+	}
+	for i, row := range rows {
+		if err := render.View(out, fmt.Sprintf("row %d of %d", i+1, len(rows)), row, messages, tok.Decode, colour); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/episode/rollout"
+	"hone/internal/fault"
+	"hone/internal/modelfile"
+	"hone/internal/text/render"
+	"hone/internal/text/tokenizer"
+	"hone/internal/text/toolcall"
+)
+
+// renderer is what render has for a base model: the vendor's own template, or hone's where that knows no tools.
+type renderer interface {
+	rollout.Renderer
+	Sequences(messages []chat.Message, tools []chat.Tool) ([]render.Sequence, error)
+	Template() string
+}
+
+// words are a base model's tokenizer and chat template.
+type words struct {
+	tok      *tokenizer.Tokenizer
+	template string // empty where the model has none
+	name     string // of the template, for errors
+	own      bool   // the template is the model's, not one that the configuration names
+	bos, eos string
+	format   string // of tool calls; empty tells it from the template
+}
+
+// textOf reads them from where the model has them: in a GGUF file, or beside the weights in a folder.
+func textOf(c config.Model, file *modelfile.Model) (*words, error) {
+	v := file.Vocabulary
+	w := &words{template: v.ChatTemplate, name: file.Path, own: true, format: c.ToolFormat}
+	var err error
+	if len(v.Tokens) > 0 {
+		w.tok, err = openTokenizer(v)
+		w.bos, w.eos = tokenOf(v, v.BOS), tokenOf(v, v.EOS)
+	} else if w.tok, err = tokenizer.Load(filepath.Join(file.Path, "tokenizer.json")); err == nil {
+		err = w.readFolder(file.Path)
+	}
+	if err != nil || c.ChatTemplate == "" {
+		return w, err
+	}
+	return w, w.replaceTemplate(c.ChatTemplate)
+}
+
+func tokenOf(v modelfile.Vocabulary, id int32) string {
+	if id < 0 || int(id) >= len(v.Tokens) {
+		return ""
+	}
+	return v.Tokens[id]
+}
+
+// replaceTemplate takes the template of a file in place of the model's.
+func (w *words) replaceTemplate(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the chat template", Where: path, Err: err,
+			Next: "name a file with Jinja text, as chat_template.jinja beside a model"}
+	}
+	w.template, w.name, w.own = string(text), path, false
+	return nil
+}
+
+// readFolder reads tokenizer_config.json, and chat_template.jinja, which comes before a template in it.
+func (w *words) readFolder(dir string) error {
+	path := filepath.Join(dir, "tokenizer_config.json")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = w.readConfig(text)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the tokenizer's configuration", Where: path, Err: err, Next: "fetch the model again"}
+	}
+	path = filepath.Join(dir, templateFile)
+	if _, err := os.Stat(path); err == nil {
+		err = w.replaceTemplate(path)
+		w.own = true
+		return err
+	}
+	return nil
+}
+
+func (w *words) readConfig(text []byte) error {
+	var c struct {
+		ChatTemplate json.RawMessage `json:"chat_template"`
+		BOS          specialToken    `json:"bos_token"`
+		EOS          specialToken    `json:"eos_token"`
+	}
+	if err := json.Unmarshal(text, &c); err != nil {
+		return err
+	}
+	w.bos, w.eos = string(c.BOS), string(c.EOS)
+	if len(c.ChatTemplate) == 0 || string(c.ChatTemplate) == "null" {
+		return nil
+	}
+	if json.Unmarshal(c.ChatTemplate, &w.template) == nil {
+		return nil
+	}
+	var named []struct{ Name, Template string } // of several, transformers take "tool_use" where there are tools
+	if err := json.Unmarshal(c.ChatTemplate, &named); err != nil {
+		return fmt.Errorf("chat_template is neither text nor a list of templates: %w", err)
+	}
+	for _, n := range named {
+		if n.Name == "tool_use" || n.Name == "default" && w.template == "" {
+			w.template = n.Template
+		}
+	}
+	return nil
+}
+
+// specialToken is a token's text, which older files put in an object.
+type specialToken string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *specialToken) UnmarshalJSON(raw []byte) error {
+	var o struct{ Content string }
+	if len(raw) > 0 && raw[0] == '{' {
+		err := json.Unmarshal(raw, &o)
+		*s = specialToken(o.Content)
+		return err
+	}
+	var text *string
+	err := json.Unmarshal(raw, &text)
+	if text != nil {
+		*s = specialToken(*text)
+	}
+	return err
+}
+
+// renderer returns what the model is prompted with: its own template where that knows tools, or whatever the
+// configuration names; else ChatML with hone's way of listing tools. system is for conversations without a system message.
+func (w *words) renderer(system string) (renderer, error) {
+	if w.own && !render.KnowsTools(w.template) {
+		if w.format != "" && w.format != toolcall.Hermes().Name() {
+			return nil, &fault.Error{Code: fault.CodeUsage, What: "the model is not told of tools in the form " + w.format, Where: "model.tool_format",
+				Why: "its chat template knows none, and hone's writes " + toolcall.Hermes().Name(), Next: "name a template with model.chat_template, or leave out model.tool_format"}
+		}
+		return render.NewChatML(w.tok, render.Options{System: system})
+	}
+	o := render.VendorOptions{Template: w.template, Name: w.name, BOS: w.bos, EOS: w.eos, System: system}
+	if w.format != "" {
+		var err error
+		if o.Format, err = toolcall.Named(w.format); err != nil {
+			return nil, err
+		}
+	}
+	return render.NewVendor(w.tok, o)
+}
+
+func openTokenizer(v modelfile.Vocabulary) (*tokenizer.Tokenizer, error) {
+	return tokenizer.New(tokenizer.Options{Model: v.Model, Tokens: v.Tokens, Merges: v.Merges, Types: v.TokenTypes, PreTokenizer: v.PreTokenizer})
+}
+
+// words opens a base model's text layer; no device is opened.
+func (a *app) words(base string) (*words, error) {
+	c, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	if base == "" {
+		base = c.Model.Base
+	}
+	path, err := a.modelPath(base)
+	if err != nil {
+		return nil, err
+	}
+	file, err := modelfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // read only
+	return textOf(c.Model, file)
+}
