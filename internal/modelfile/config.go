@@ -3,6 +3,7 @@ package modelfile
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Config is the shape of a decoder-only transformer. The zero value of what follows NormEps is Llama's.
@@ -51,10 +52,16 @@ func (c Config) Layer(i int) Layer {
 	return c.Layers[i]
 }
 
+// maxLayers bounds what a damaged file can make the reader allocate.
+const maxLayers = 1 << 12
+
 // validate refuses sizes that no decoder can have.
 func (c Config) validate() error {
 	if min(c.NumLayers, c.Hidden, c.Intermediate, c.NumHeads, c.NumKVHeads, c.VocabSize, c.MaxContext) < 1 {
 		return fmt.Errorf("a size of the model is missing or not positive: %+v", c)
+	}
+	if c.NumLayers > maxLayers {
+		return fmt.Errorf("it says it has %d layers", c.NumLayers)
 	}
 	if c.NumHeads%c.NumKVHeads != 0 {
 		return fmt.Errorf("%d key-value heads do not divide %d heads", c.NumKVHeads, c.NumHeads)
@@ -73,10 +80,10 @@ func (c Config) validate() error {
 			return fmt.Errorf("a sliding window of %d tokens", l.Window)
 		}
 	}
-	for _, r := range []Rope{c.Rope, c.LocalRope} {
-		if err := r.validate(c.HeadDim); err != nil {
+	if slices.ContainsFunc(c.Layers, func(l Layer) bool { return l.LocalRope }) {
+		if err := c.LocalRope.validate(c.HeadDim); err != nil {
 			return err
 		}
 	}
-	return nil
+	return c.Rope.validate(c.HeadDim)
 }

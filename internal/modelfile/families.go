@@ -84,7 +84,7 @@ func smollm3(s *settings) Config {
 	useRope := value[[]int](s, "no_rope_layers", nil) // 1 where a layer has rotary positions, in spite of its name
 	interval := value(s, "no_rope_layer_interval", 4)
 	s.asked["max_window_layers"] = true
-	c.Layers = make([]Layer, max(c.NumLayers, 0))
+	c.Layers = make([]Layer, min(max(c.NumLayers, 0), maxLayers))
 	for i := range c.Layers {
 		switch {
 		case useRope == nil:
@@ -240,7 +240,7 @@ func gemma3(s *settings) Config {
 func layerTypes(s *settings, c *Config, window int, slides func(i int) bool) {
 	types := value[[]string](s, "layer_types", nil)
 	if c.Layers == nil {
-		c.Layers = make([]Layer, max(c.NumLayers, 0))
+		c.Layers = make([]Layer, min(max(c.NumLayers, 0), maxLayers))
 	}
 	if types != nil && len(types) != len(c.Layers) {
 		s.errs = append(s.errs, fmt.Errorf("layer_types has %d entries for %d layers", len(types), c.NumLayers))
@@ -267,7 +267,7 @@ func slidesEverywhere(c *Config, window int) {
 	if window == 0 {
 		return
 	}
-	c.Layers = make([]Layer, max(c.NumLayers, 0))
+	c.Layers = make([]Layer, min(max(c.NumLayers, 0), maxLayers))
 	for i := range c.Layers {
 		c.Layers[i].Window = window
 	}

@@ -33,8 +33,6 @@ func (r Rope) dims(headDim int) int {
 func (r Rope) validate(headDim int) error {
 	half := r.dims(headDim) / 2
 	switch {
-	case r.Theta == 0 && r.Kind == "" && r.Dims == 0:
-		return nil // not used
 	case !(r.Theta > 1) || math.IsInf(r.Theta, 0):
 		return fmt.Errorf("a rope theta of %v", r.Theta)
 	case r.Dims < 0 || r.Dims > headDim || r.Dims%2 != 0:

@@ -57,7 +57,9 @@ func (s Spec) Targets() []Target {
 func (t Target) Name() string { return targetPaths[t][strings.LastIndexByte(targetPaths[t], '.')+1:] }
 
 // Path returns the target's module path in a layer of a model of text alone, "model.layers.3.self_attn.q_proj".
-func (t Target) Path(layer int) string { return fmt.Sprintf("model.layers.%d.%s", layer, targetPaths[t]) }
+func (t Target) Path(layer int) string {
+	return fmt.Sprintf("model.layers.%d.%s", layer, targetPaths[t])
+}
 
 // Path returns the target's module path in a layer of this model.
 func (s Spec) Path(layer int, t Target) string { return s.Prefix + t.Path(layer) }

@@ -1,0 +1,122 @@
+package model
+
+import (
+	"fmt"
+	"os"
+
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"hone/internal/learn/engine"
+	"hone/internal/modelfile"
+)
+
+// maxShard is the size of a merged model's shards in bytes, transformers' own.
+const maxShard = 5e9
+
+// SaveMerged writes a model with its adapter merged into a folder that transformers reads: weights in the types they
+// are stored as (float32 out of a GGUF file), configuration, tokenizer. flat is the adapter in LoRA.Pieces' layout. One
+// weight is in memory at a time.
+func SaveMerged(dir string, e *engine.Engine, m *modelfile.Model, l LoRA, flat []float32) error {
+	s := Spec{m.Config}
+	if err := l.Check(s); err != nil {
+		return err
+	}
+	pieces, size := l.Pieces(s)
+	if len(flat) != size {
+		return fmt.Errorf("an adapter of %d numbers is not one of %d", len(flat), size)
+	}
+	if err := s.checkNames(m); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	merger := &merger{engine: e, model: m, flat: flat, programs: map[[3]int]*engine.Program{}}
+	adapted := map[string][]Piece{}
+	for i := 0; i < len(pieces); i += 2 {
+		adapted[s.Path(pieces[i].Layer, pieces[i].Target)+".weight"] = pieces[i : i+2]
+	}
+	shapes := map[string][]int{}
+	for _, w := range s.Weights() {
+		shapes[w.Name] = w.Dims
+	}
+	var tensors []modelfile.NewTensor
+	for _, name := range m.Names() {
+		dims := shapes[name]
+		if dims == nil { // not the decoder's: it goes through as it is
+			_, own, err := m.Tensor(name)
+			if err != nil {
+				return err
+			}
+			dims = own
+		}
+		read := func() ([]float32, error) { return merger.weight(name, dims, adapted[name]) }
+		tensors = append(tensors, modelfile.NewTensor{Name: name, DType: m.DType(name), Dims: dims, Read: read})
+	}
+	if err := modelfile.WriteShards(dir, tensors, maxShard); err != nil {
+		return err
+	}
+	return m.CopyRest(dir)
+}
+
+// merger computes W + scale B A on a device, with one program for each shape.
+type merger struct {
+	engine   *engine.Engine
+	model    *modelfile.Model
+	flat     []float32
+	programs map[[3]int]*engine.Program
+}
+
+// weight reads a weight and adds what the adapter's A and B, if there are any, say.
+func (m *merger) weight(name string, dims []int, pieces []Piece) ([]float32, error) {
+	w, own, err := m.model.Tensor(name)
+	if err != nil {
+		return nil, err
+	}
+	if fmt.Sprint(own) != fmt.Sprint(dims) {
+		return nil, mismatch(m.model, name, fmt.Sprintf("it is %v, the configuration says %v", own, dims))
+	}
+	if pieces == nil {
+		return w, nil
+	}
+	a, b := pieces[0], pieces[1]
+	p, err := m.program(dims[0], dims[1], a.Rows)
+	if err != nil {
+		return nil, err
+	}
+	var in []engine.Buffer
+	defer func() { engine.Free(in...) }()
+	for _, x := range []struct {
+		flat []float32
+		dims []int
+	}{{w, dims}, {m.flat[a.Offset:b.Offset], []int{a.Rows, a.Cols}}, {m.flat[b.Offset : b.Offset+b.Rows*b.Cols], []int{b.Rows, b.Cols}},
+		{[]float32{float32(a.Scale)}, nil}} {
+		buffer, err := m.engine.Upload(x.flat, x.dims...)
+		if err != nil {
+			return nil, err
+		}
+		in = append(in, buffer)
+	}
+	out, err := p.Run(in...)
+	if err != nil {
+		return nil, err
+	}
+	defer engine.Free(out...)
+	return engine.Floats(out[0])
+}
+
+func (m *merger) program(out, in, rank int) (*engine.Program, error) {
+	key := [3]int{out, in, rank}
+	if p := m.programs[key]; p != nil {
+		return p, nil
+	}
+	params := []engine.Param{{Name: "w", Shape: engine.F32(out, in)}, {Name: "a", Shape: engine.F32(rank, in)},
+		{Name: "b", Shape: engine.F32(out, rank)}, {Name: "scale", Shape: engine.F32()}}
+	p, err := m.engine.Compile("merge_weight", params, func(in []*Node) []*Node {
+		return []*Node{Add(in[0], Mul(product(in[2], in[1]), in[3]))}
+	})
+	if err == nil {
+		m.programs[key] = p
+	}
+	return p, err
+}
