@@ -23,9 +23,13 @@ type Weights struct {
 	Parse   float64 // 1 if a turn held a malformed call
 }
 
-// Default returns weights under which no cheat scores more than an honest attempt: everything that is paid for
-// without a right answer (Tool, End) is worth less than what one right call adds, and Tool is eaten up by Extra where
-// it was got by calling every tool there is.
+// Default returns weights under which no cheat scores more than an honest attempt. For any number n of gold calls:
+//
+//	without one right call   at most Tool, by calling the right tools with wrong arguments, since End needs a right call
+//	with k right calls       at least (Call + Tool) k/n + End, where the episode ends right, and End is no less than Tool
+//	with all and the answer  Checks more, which is more than all other terms together
+//
+// Tool is eaten up by Extra where it was got by calling every tool there is.
 func Default() Weights {
 	return Weights{Checks: 1, Call: 0.5, Tool: 0.2, End: 0.2, Repeat: -0.2, Extra: -0.3, Invalid: -0.2, Parse: -0.2}
 }
@@ -108,7 +112,7 @@ func FailedChecks(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade
 		case scenario.CallCheck:
 			passed = c.Calls(answered(t), defaults)
 		case scenario.NoCallCheck:
-			passed = c.Calls(all, defaults)
+			passed = t.Outcome == trajectory.OK && c.Calls(all, defaults) // babble and broken calls make no call either
 		}
 		if !passed {
 			failed = append(failed, fmt.Sprintf("checks[%d] (%s)", i, c.Type))

@@ -130,6 +130,63 @@ func TestCheats(t *testing.T) {
 	}
 }
 
+// A task that needs no call is not done by an episode that did not end by itself, although that made no call either.
+func TestNoCallNeedsAnEnd(t *testing.T) {
+	s := &scenario.Scenario{ID: "x", Task: "What is 2 + 2?", Checks: []scenario.Check{{Type: scenario.NoCallCheck}}}
+	of := func(e episode) float64 {
+		got := e.trajectory()
+		reward.Scorer{}.Score(s, got)
+		return got.Reward
+	}
+	honest := of(episode{answer: "4"})
+	if max := (reward.Scorer{}).Max(s); math.Abs(honest-max) > 1e-9 {
+		t.Fatalf("honest %v is not the most possible, %v", honest, max)
+	}
+	for name, e := range map[string]episode{
+		"babble to the limit": {answer: "la la la", outcome: trajectory.Limit, reason: trajectory.StopMaxTokens},
+		"a broken call":       {answer: "<tool_call>{", parse: "unterminated", outcome: trajectory.PolicyError, reason: trajectory.StopParseError},
+		"context overflow":    {outcome: trajectory.Limit, reason: trajectory.StopContextOverflow},
+		"only invalid calls":  {calls: spam(2), status: trajectory.CallInvalid, outcome: trajectory.PolicyError, reason: trajectory.StopMaxTurns},
+	} {
+		if got := of(e); got > 1e-9 {
+			t.Errorf("%s earns %v of %v", name, got, honest)
+		}
+	}
+}
+
+// What Default's comment says of n gold calls.
+func TestDefaultWeights(t *testing.T) {
+	for n := 1; n <= 12; n++ {
+		s := &scenario.Scenario{ID: "x", Task: "Hash.", Checks: []scenario.Check{{Type: scenario.AnswerCheck, Equals: ptr("ok")}}}
+		var gold, wrongs []chat.ToolCall
+		for i := range n {
+			arguments := fmt.Sprintf(`{"input": "%d"}`, i)
+			s.Gold = append(s.Gold, scenario.Gold{Name: "hash", Arguments: json.RawMessage(arguments)})
+			gold, wrongs = append(gold, call("hash", arguments)), append(wrongs, call("hash", fmt.Sprintf(`{"input": "wrong %d"}`, i)))
+		}
+		of := func(e episode) float64 {
+			got := e.trajectory()
+			reward.Scorer{}.Score(s, got)
+			return got.Reward
+		}
+		w := reward.Default()
+		below := of(episode{calls: wrongs, answer: "no"})
+		if below > w.Tool+1e-9 {
+			t.Errorf("%d gold calls: without a right one %v, more than Tool", n, below)
+		}
+		for k := 1; k <= n; k++ {
+			got := of(episode{calls: gold[:k], answer: "no"})
+			if want := (w.Call+w.Tool)*float64(k)/float64(n) + w.End; got < want-1e-9 || got <= below {
+				t.Errorf("%d of %d right calls earn %v; want at least %v and more than %v", k, n, got, want, below)
+			}
+			below = got
+		}
+		if got := of(episode{calls: gold, answer: "ok"}); got <= 2*below {
+			t.Errorf("%d gold calls: the answer doubles no reward: %v after %v", n, got, below)
+		}
+	}
+}
+
 // With greedy weights a cheat does win, so TestCheats can fail.
 func TestCheatsCanWin(t *testing.T) {
 	bad := reward.Scorer{Weights: &reward.Weights{End: 1, Checks: 0.1, Parse: 5}}
