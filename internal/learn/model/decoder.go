@@ -139,7 +139,7 @@ func (d *Decoder) postNorm(layer int, name string, x *Node) *Node {
 
 // linear applies W [out, in] and its bias, and the adapter where there is one, to x [M, in].
 func (d *Decoder) linear(layer int, t Target, x *Node) *Node {
-	path := d.spec.Path(layer, t)
+	path := d.spec.linearName(layer, t)
 	y := Dot(x, d.weights[path+".weight"]).General([]int{1}, nil, []int{1}, nil)
 	if d.spec.hasBias(t) {
 		y = Add(y, ExpandLeftToRank(d.weights[path+".bias"], 2))

@@ -38,8 +38,17 @@ func (l LoRA) Equal(m LoRA) bool {
 
 // Explicit names the targets of an adapter that has all of the model's linear maps.
 func (l LoRA) Explicit(s Spec) LoRA {
-	if l.Targets == nil && l.TargetPattern == "" {
+	if l.Targets != nil || l.TargetPattern != "" {
+		return l
+	}
+	if s.Prefix == "" {
 		l.Targets = s.targetNames()
+		return l
+	}
+	for layer := range s.NumLayers { // the names alone would also be those of the part that sees images
+		for _, t := range s.Targets() {
+			l.Targets = append(l.Targets, s.Path(layer, t))
+		}
 	}
 	return l
 }
@@ -116,7 +125,7 @@ func merge(s Spec, l LoRA, weights []*Node, flat *Node, sign float64) []*Node {
 		index[w.Name] = i
 	}
 	for j := 0; j < len(pieces); j += 2 {
-		i := index[s.Path(pieces[j].Layer, pieces[j].Target)+".weight"]
+		i := index[s.linearName(pieces[j].Layer, pieces[j].Target)+".weight"]
 		merged[i] = Add(weights[i], MulScalar(product(matrices[j+1], matrices[j]), sign*pieces[j].Scale))
 	}
 	return merged

@@ -263,7 +263,11 @@ func TestLoadInsideAnotherModel(t *testing.T) {
 	if d := distance(logits(t, e, s, weights, g.Texts), g.array(t, "logits")); d > tolerance {
 		t.Errorf("logits differ by %g", d)
 	}
-	if got := s.Path(1, model.Q); got != "language_model.model.layers.1.self_attn.q_proj" {
+	if got := s.Path(1, model.Q); got != "model.language_model.layers.1.self_attn.q_proj" {
 		t.Error(got)
+	}
+	all := model.LoRA{Rank: 1, Alpha: 1}
+	if l := all.Explicit(s); l.Check(s) != nil || len(l.Targets) != 7*s.NumLayers || l.Targets[0] != s.Path(0, model.Q) {
+		t.Errorf("%+v", l)
 	}
 }

@@ -34,7 +34,7 @@ func SaveMerged(dir string, e *engine.Engine, m *modelfile.Model, l LoRA, flat [
 	merger := &merger{engine: e, model: m, flat: flat, programs: map[[3]int]*engine.Program{}}
 	adapted := map[string][]Piece{}
 	for i := 0; i < len(pieces); i += 2 {
-		adapted[s.Path(pieces[i].Layer, pieces[i].Target)+".weight"] = pieces[i : i+2]
+		adapted[s.linearName(pieces[i].Layer, pieces[i].Target)+".weight"] = pieces[i : i+2]
 	}
 	shapes := map[string][]int{}
 	for _, w := range s.Weights() {

@@ -61,8 +61,17 @@ func (t Target) Path(layer int) string {
 	return fmt.Sprintf("model.layers.%d.%s", layer, targetPaths[t])
 }
 
-// Path returns the target's module path in a layer of this model.
-func (s Spec) Path(layer int, t Target) string { return s.Prefix + t.Path(layer) }
+// Path returns the target's module path in a layer of this model, as transformers builds it and PEFT names it. It is not
+// always the path in the files: inside a model of text and images, transformers moves the text model on loading.
+func (s Spec) Path(layer int, t Target) string {
+	if s.Prefix != "" {
+		return fmt.Sprintf("model.%slayers.%d.%s", s.Prefix, layer, targetPaths[t])
+	}
+	return t.Path(layer)
+}
+
+// linearName returns the target's name in the files, without ".weight" or ".bias".
+func (s Spec) linearName(layer int, t Target) string { return s.layer(layer) + targetPaths[t] }
 
 func (s Spec) layer(i int) string { return fmt.Sprintf("%smodel.layers.%d.", s.Prefix, i) }
 

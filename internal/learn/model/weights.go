@@ -36,9 +36,9 @@ func (s Spec) Weights() []Weight {
 		}
 		for _, t := range s.Targets() {
 			in, out := s.Dims(t)
-			all = append(all, Weight{Name: s.Path(layer, t) + ".weight", Dims: []int{out, in}, Linear: true})
+			all = append(all, Weight{Name: s.linearName(layer, t) + ".weight", Dims: []int{out, in}, Linear: true})
 			if s.hasBias(t) {
-				all = append(all, Weight{Name: s.Path(layer, t) + ".bias", Dims: []int{out}})
+				all = append(all, Weight{Name: s.linearName(layer, t) + ".bias", Dims: []int{out}})
 			}
 		}
 	}
