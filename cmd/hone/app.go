@@ -25,8 +25,10 @@ type app struct {
 	stderr    io.Writer // talk
 	lookupEnv func(string) (string, bool)
 	environ   []string
+	helper    []string // what sandboxed servers begin as; without it there is no sandbox
 
 	configPath    string
+	sandbox       string // --sandbox
 	cacheDir      string
 	json, plain   bool
 	quiet         bool
@@ -63,7 +65,7 @@ func newRoot(a *app) *cobra.Command {
 	f.BoolVar(&a.yes, "yes", false, "take yes for every question")
 	f.BoolVar(&a.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	a.seedIsPresent = func() bool { return f.Changed("seed") }
-	root.AddCommand(newCollect(a), newConfig(a), newDemo(a), newDiscover(a), newDoctor(a), newEngine(a), newInspect(a), newEval(a), newRuns(a), newSandboxExec(a), newScenarios(a), newSFT(a), newTrain(a), newServe(a), newVersion(a))
+	root.AddCommand(newCollect(a), newConformance(a), newConfig(a), newDemo(a), newDiscover(a), newDoctor(a), newEngine(a), newInspect(a), newEval(a), newRuns(a), newSandboxExec(a), newScenarios(a), newSFT(a), newTrain(a), newServe(a), newVersion(a))
 	group(root)
 	return root
 }
@@ -119,6 +121,13 @@ func (a *app) config() (config.Config, error) {
 	}
 	if a.seedIsPresent() {
 		c.Seed = a.seed
+	}
+	if a.sandbox != "" {
+		c.MCP.Sandbox.Mode = a.sandbox
+		if err := c.Validate(); err != nil {
+			return c, &fault.Error{Code: fault.CodeUsage, What: "the sandbox mode is not known", Where: "--sandbox " + a.sandbox, Err: err,
+				Next: "give auto, require or off"}
+		}
 	}
 	return c, nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/chat"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
@@ -31,7 +32,7 @@ func newCollect(a *app) *cobra.Command {
 		Args:    arguments(0, 0, ""),
 		RunE:    func(c *cobra.Command, _ []string) error { return runCollect(c.Context(), a, f) },
 	}
-	f.register(c.Flags())
+	f.register(a, c.Flags())
 	c.Flags().StringVar(&f.endpoint, "endpoint", "", "base URL of the endpoint, up to and including /v1")
 	c.Flags().StringVar(&f.model, "model", "", "model to ask the endpoint for")
 	c.Flags().StringVar(&f.keyEnv, "key-env", "OPENAI_API_KEY", "variable that holds the endpoint's key")
@@ -70,7 +71,7 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 		a.say("would run %d scenarios with %s at %s", len(list), f.model, f.endpoint)
 		return nil
 	}
-	l, err := a.openServers(ctx, c, servers)
+	l, err := a.openServersOf(ctx, c, servers, f.output)
 	if err != nil {
 		return err
 	}
@@ -79,50 +80,64 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	if err != nil {
 		return err
 	}
-	approve := a.approve(ctx, gate)
+	approve := l.shown.unasked(a.approve(ctx, gate))
 	t := &tuning{a: a, verb: "collect", path: f.output, c: c}
 	defer t.close()
 	if err := t.beginOrGoOn(l.catalog); err != nil {
 		return err
 	}
+	outcomes, err := t.collect(ctx, l, client, approve, f.model, list)
+	if err != nil {
+		return err
+	}
+	if outcomes[trajectory.EnvironmentError]+outcomes[trajectory.InfrastructureError] == len(list) {
+		return &fault.Error{Code: fault.CodeUnavailable, What: "no call was answered by its MCP server", Where: f.output,
+			Next: "hone doctor; then the same command tries these scenarios again"}
+	}
+	data := filepath.Join(f.output, "trajectories.jsonl")
+	a.say("next: hone sft --data %s --base-model %s --output-dir DIR", data, t.c.Model.Base)
+	return a.print(outcomes, [][]string{{"trajectories", data}})
+}
+
+// collect runs the scenarios that have not been, and counts how all of them ended.
+func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approve func(chat.ToolCall) (bool, string), model string,
+	list []scenario.Scenario) (map[trajectory.Outcome]int, error) {
 	dir, c := t.dir, t.c // c as the run was begun with
-	log, report := runLog{dir, a.say}, a.progress().report()
+	log, report := runLog{dir, t.a.say}, t.a.progress().report()
 	outcomes := map[trajectory.Outcome]int{}
 	for i, s := range list {
 		kept, done, err := collected(dir, s.ID)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if done {
 			outcomes[kept]++
 			continue
 		}
-		t, err := l.collect(ctx, client, llm.Episode{ID: s.ID, ScenarioID: s.ID, Model: f.model,
-			Temperature: c.Rollout.Temperature, Seed: c.Seed, System: c.Rollout.System, Task: s.Task, Tools: l.catalog.Tools(),
+		tools, err := l.shown.forScenario(s)
+		if err != nil {
+			return nil, err
+		}
+		t, err := l.collect(ctx, client, llm.Episode{ID: s.ID, ScenarioID: s.ID, Model: model,
+			Temperature: c.Rollout.Temperature, Seed: c.Seed, System: c.Rollout.System, Task: s.Task, Tools: tools,
 			Limits:  llm.Limits{MaxTurns: c.Rollout.MaxTurns, MaxToolCalls: c.Rollout.MaxToolCalls},
 			Approve: approve})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		l.scorer.Score(&list[i], t)
 		if err := log.Trajectory("collect", 0, t); err != nil {
-			return err
+			return nil, err
 		}
 		outcomes[t.Outcome]++
 		report("collect", i+1, len(list), string(t.Outcome))
 	}
-	if outcomes[trajectory.EnvironmentError] == len(list) {
-		return &fault.Error{Code: fault.CodeUnavailable, What: "no call was answered by its MCP server", Where: f.output,
-			Next: "hone doctor; then the same command tries these scenarios again"}
-	}
-	data := filepath.Join(f.output, "trajectories.jsonl")
-	a.say("next: hone sft --data %s --base-model %s --output-dir DIR", data, c.Model.Base)
-	return a.print(outcomes, [][]string{{"trajectories", data}})
+	return outcomes, nil
 }
 
 // collect runs one episode in a session of its own.
 func (l *lab) collect(ctx context.Context, client llm.Chatter, e llm.Episode) (*trajectory.Trajectory, error) {
-	session, err := l.pool.Open(ctx, e.ID)
+	session, err := l.shown.tools.Open(ctx, e.ID)
 	if err != nil {
 		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot open a session on the MCP server", Err: err,
 			Next: "hone doctor; then the same command goes on"}

@@ -26,6 +26,7 @@ func newDemo(a *app) *cobra.Command {
 		Args:    arguments(0, 0, ""),
 		RunE:    func(c *cobra.Command, _ []string) error { return runDemo(c.Context(), a, "") },
 	}
+	a.sandboxFlag(c.PersistentFlags())
 	c.AddCommand(newDemoLearn(a))
 	return c
 }

@@ -6,51 +6,163 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/config"
+	"hone/internal/fault"
 	"hone/internal/mcp"
+	"hone/internal/mcp/lint"
 )
 
+type discoverFlags struct {
+	serverFlags
+	out, diff string
+}
+
 func newDiscover(a *app) *cobra.Command {
-	var servers serverFlags
-	out := ""
+	var f discoverFlags
 	c := &cobra.Command{
 		Use:   "discover",
 		Short: "List the tools of the MCP servers and freeze them in a catalog",
+		Long: "discover lists what each server offers, what is wrong with it, and what its tools cost in a prompt: in tokens of the\n" +
+			"base model where that is installed, else in bytes. With --diff it exits with 3 where the tools are not those of a catalog.",
 		Example: "  hone discover --mcp \"npx -y @modelcontextprotocol/server-filesystem .\"\n" +
-			"  hone discover --mcp-config .mcp.json --out catalog.json",
+			"  hone discover --mcp-config .mcp.json --out catalog.json\n" +
+			"  hone discover --mcp-config .mcp.json --diff catalog.json",
 		Args: arguments(0, 0, ""),
-		RunE: func(c *cobra.Command, _ []string) error { return runDiscover(c.Context(), a, servers, out) },
+		RunE: func(c *cobra.Command, _ []string) error { return runDiscover(c.Context(), a, f) },
 	}
-	servers.register(c.Flags())
-	c.Flags().StringVar(&out, "out", "", "write the catalog to this file")
+	f.register(a, c.Flags())
+	c.Flags().StringVar(&f.out, "out", "", "write the catalog to this file")
+	c.Flags().StringVar(&f.diff, "diff", "", "say what differs from this catalog; exit code 3 where something does")
 	return c
 }
 
-func runDiscover(ctx context.Context, a *app, f serverFlags, out string) error {
+// discovered is what discover prints as JSON: the catalog as it is saved, what is suspicious about it, what its tools
+// cost, and with --diff what differs.
+type discovered struct {
+	*mcp.Catalog
+	Suspicious []lint.Finding `json:"suspicious"`
+	Tokens     *tokenCost     `json:"tokens,omitempty"`
+	Changes    *[]mcp.Change  `json:"changes,omitempty"`
+}
+
+// tokenCost is the length of the list of tools in a prompt, in tokens of a model.
+type tokenCost struct {
+	Model  string         `json:"model"`
+	Total  int            `json:"total"`
+	ByTool map[string]int `json:"by_tool"`
+}
+
+func runDiscover(ctx context.Context, a *app, f discoverFlags) error {
 	c, err := a.config()
 	if err != nil {
 		return err
 	}
-	servers, err := a.servers(c, f)
-	if err != nil {
-		return err
-	}
-	catalog, err := mcp.Discover(ctx, servers)
-	if err != nil {
-		return err
-	}
-	if out != "" && !a.dryRun {
-		if err := catalog.Save(out); err != nil {
+	var old *mcp.Catalog
+	if f.diff != "" {
+		if old, err = mcp.Load(f.diff); err != nil {
 			return err
 		}
-		a.say("catalog: %s", out)
 	}
-	rows := [][]string{{"SERVER", "ERA", "TRANSPORT", "TOOL", "STATUS", "SCHEMA BYTES"}}
-	for _, s := range catalog.Servers {
+	servers, err := a.servers(c, f.serverFlags)
+	if err != nil {
+		return err
+	}
+	h, err := a.openHost(ctx, c, servers, "")
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	catalog, err := h.discover(ctx)
+	if err != nil {
+		return err
+	}
+	if f.out != "" && !a.dryRun {
+		if err := catalog.Save(f.out); err != nil {
+			return err
+		}
+		a.say("catalog: %s", f.out)
+	}
+	found := discovered{Catalog: catalog, Suspicious: findingsOf(catalog), Tokens: a.tokenCost(c, catalog)}
+	a.sayOffers(catalog)
+	a.sayFindings(found.Suspicious)
+	if t := found.Tokens; t != nil {
+		a.say("the %d tools cost %d tokens of %s in each prompt, of a context of %d", len(t.ByTool), t.Total, t.Model, c.Model.Context)
+	}
+	if f.diff != "" {
+		changes := append([]mcp.Change{}, mcp.Diff(old, catalog)...)
+		found.Changes = &changes
+	}
+	if err := a.print(found, found.rows()); err != nil {
+		return err
+	}
+	if found.Changes != nil && len(*found.Changes) > 0 {
+		return &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d tools are not those of the catalog", len(*found.Changes)), Where: f.diff,
+			Next: "look at them; hone discover --out " + f.diff + " accepts them"}
+	}
+	return nil
+}
+
+// rows are the tools, or with --diff what became of them.
+func (d discovered) rows() [][]string {
+	if d.Changes != nil {
+		rows := [][]string{{"SERVER", "TOOL", "CHANGE", "PARTS"}}
+		for _, c := range *d.Changes {
+			rows = append(rows, []string{c.Server, c.Tool, c.Kind, fmt.Sprint(c.Fields)})
+		}
+		return rows
+	}
+	cost := "SCHEMA BYTES"
+	if d.Tokens != nil {
+		cost = "TOKENS"
+	}
+	rows := [][]string{{"SERVER", "ERA", "TRANSPORT", "TOOL", "STATUS", cost}}
+	for _, s := range d.Servers {
 		for _, t := range s.Tools {
-			rows = append(rows, []string{s.Name, s.Era, s.Transport, t.ModelName, string(t.Status), fmt.Sprint(len(t.InputSchema))})
+			n := len(t.InputSchema)
+			if d.Tokens != nil {
+				n = d.Tokens.ByTool[t.ModelName]
+			}
+			rows = append(rows, []string{s.Name, s.Era, s.Transport, t.ModelName, t.Status, fmt.Sprint(n)})
+		}
+		for _, q := range s.Quarantined {
+			rows = append(rows, []string{s.Name, s.Era, s.Transport, q.Name, "quarantined", "-"})
 		}
 	}
-	found := findingsOf(catalog)
-	a.sayFindings(found)
-	return a.print(discovered{catalog, found}, rows)
+	return rows
+}
+
+// tokenCost is nil where the base model is not installed.
+func (a *app) tokenCost(c config.Config, catalog *mcp.Catalog) *tokenCost {
+	tok, err := a.tokenizer(c.Model.Base)
+	if err != nil {
+		return nil
+	}
+	t := &tokenCost{Model: c.Model.Base}
+	if t.Total, t.ByTool, err = catalog.TokenCost(func(text string) int { return len(tok.Encode(text)) }); err != nil {
+		return nil
+	}
+	return t
+}
+
+// sayOffers tells what the servers have besides tools, and what is wrong with their lists.
+func (a *app) sayOffers(catalog *mcp.Catalog) {
+	for _, s := range catalog.Servers {
+		if len(s.Resources)+len(s.Prompts) > 0 {
+			a.say("server %s also offers %d resources and %d prompts, which no episode uses", s.Name, len(s.Resources), len(s.Prompts))
+		}
+		for _, q := range s.Quarantined {
+			a.say("server %s: the tool %s is left out: %s", s.Name, q.Name, q.Reason)
+		}
+		for _, w := range s.Warnings {
+			a.say("server %s: %s", s.Name, w)
+		}
+		if s.StrayLines > 0 {
+			a.say("server %s sent %d times what is no message, which is skipped", s.Name, s.StrayLines)
+		}
+		for _, t := range s.Tools {
+			if t.Status != mcp.StatusOK {
+				a.say("server %s: calls of %s are sent unchecked: %v", s.Name, t.ModelName, t.Findings)
+			}
+		}
+	}
 }

@@ -28,7 +28,7 @@ func newDoctor(a *app) *cobra.Command {
 		Args:    arguments(0, 0, ""),
 		RunE:    func(c *cobra.Command, _ []string) error { return runDoctor(c.Context(), a, servers) },
 	}
-	servers.register(c.Flags())
+	servers.register(a, c.Flags())
 	return c
 }
 

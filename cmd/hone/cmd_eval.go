@@ -29,7 +29,7 @@ func newEval(a *app) *cobra.Command {
 		Args: arguments(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error { return runEval(c.Context(), a, f) },
 	}
-	f.register(c.Flags())
+	f.register(a, c.Flags())
 	c.Flags().StringVar(&f.model, "model", "", "adapter folder; without it the base model is evaluated")
 	c.Flags().StringVar(&f.base, "base-model", "", "base model, where it is not the one the adapter names")
 	c.Flags().StringVar(&f.dataset, "dataset", "", "scenarios file (default the configuration's)")
@@ -100,14 +100,14 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	}
 	for _, s := range report.Systems {
 		if len(s.Rows) == 0 {
-			return unevaluated(s) // there is nothing to print
+			return l.unevaluated(s) // there is nothing to print
 		}
 	}
 	if err := a.printEval(report); err != nil {
 		return err
 	}
 	for _, s := range report.Systems {
-		if err := unevaluated(s); err != nil {
+		if err := l.unevaluated(s); err != nil {
 			return err
 		}
 	}
@@ -115,7 +115,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 }
 
 // unevaluated is an error where no more than half of the episodes say anything about the policy.
-func unevaluated(s eval.System) error {
+func (l *lab) unevaluated(s eval.System) error {
 	lost := 0
 	for _, n := range s.Excluded {
 		lost += n
@@ -125,7 +125,7 @@ func unevaluated(s eval.System) error {
 	}
 	e := &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d of %d episodes failed for reasons that are not the policy's", lost, lost+len(s.Rows)),
 		Where: "eval " + s.Name, Why: fmt.Sprint(s.Excluded), Next: "hone doctor looks at servers and machine"}
-	if len(s.Rows) == 0 && s.Excluded[trajectory.EnvironmentError] == lost {
+	if len(s.Rows) == 0 && l.lost() > 0 {
 		e.Code, e.What = fault.CodeUnavailable, "no episode was answered by its MCP server"
 	}
 	return e

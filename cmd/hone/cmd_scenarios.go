@@ -31,7 +31,7 @@ func newScenarios(a *app) *cobra.Command {
 			return runScenariosValidate(c.Context(), a, servers, args[0], offline)
 		},
 	}
-	servers.register(validate.Flags())
+	servers.register(a, validate.Flags())
 	validate.Flags().BoolVar(&offline, "offline", false, "check the rows alone and make no call")
 	out, reassign := "", false
 	split := &cobra.Command{

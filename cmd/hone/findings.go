@@ -8,23 +8,9 @@ import (
 	"hone/internal/mcp/lint"
 )
 
-// discovered is what discover prints as JSON: the catalog as it is saved, and what is suspicious about it.
-type discovered struct {
-	*mcp.Catalog
-	Suspicious []lint.Finding `json:"suspicious"`
-}
-
 // findingsOf looks for texts in a catalog that could steer a model by the back door.
 func findingsOf(catalog *mcp.Catalog) []lint.Finding {
-	var tools []lint.Tool
-	for _, s := range catalog.Servers {
-		for _, t := range s.Tools {
-			tools = append(tools, lint.Tool{Server: s.Name, Name: t.Name, Description: t.Description,
-				InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations})
-		}
-	}
-	found := lint.Check(tools)
-	lint.Sort(found)
+	found := catalog.Suspicious()
 	if found == nil {
 		found = []lint.Finding{} // [] in JSON
 	}

@@ -44,7 +44,7 @@ func TestRefuseFindings(t *testing.T) {
 func TestDiscoveredAsJSON(t *testing.T) {
 	for description, want := range map[string]int{"Adds.": 0, "Adds\u200b.": 1} {
 		c := catalogWith(description)
-		data, err := json.Marshal(discovered{c, findingsOf(c)})
+		data, err := json.Marshal(discovered{Catalog: c, Suspicious: findingsOf(c)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"context"
-	"net/url"
-
-	"github.com/spf13/pflag"
+	"errors"
 
 	"hone/internal/config"
 	"hone/internal/episode/reward"
@@ -18,37 +15,6 @@ import (
 	"hone/internal/mcp"
 )
 
-// serverFlags say which servers a verb works on.
-type serverFlags struct{ server, file string }
-
-func (f *serverFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.server, "mcp", "", "one MCP server: a URL, or a command with its arguments (default $MCP_URL)")
-	flags.StringVar(&f.file, "mcp-config", "", "file with the MCP servers, in the mcpServers or the servers form")
-}
-
-// servers reads the configuration of the servers: --mcp, else --mcp-config, else $MCP_URL, else the configuration's file.
-func (a *app) servers(c config.Config, f serverFlags) (mcp.Config, error) {
-	token, _ := a.lookupEnv("MCP_BEARER_TOKEN")
-	if f.server == "" && f.file == "" {
-		f.server, _ = a.lookupEnv("MCP_URL")
-		if u, err := url.Parse(f.server); f.server != "" && (err != nil || u.Host == "") { // else it would be run as a command
-			return mcp.Config{}, &fault.Error{Code: fault.CodeUsage, What: "MCP_URL is not a URL", Where: "MCP_URL=" + f.server,
-				Next: "write it with http:// or https://"}
-		}
-	}
-	if f.server != "" {
-		return mcp.FromFlag(f.server, token, a.lookupEnv)
-	}
-	if f.file == "" {
-		f.file = c.MCP.Config
-	}
-	servers, err := mcp.LoadConfig(f.file, a.lookupEnv)
-	if err != nil || len(c.MCP.Only) == 0 {
-		return servers, err
-	}
-	return servers.Only(c.MCP.Only...)
-}
-
 // maxMismatch bounds the mean mismatch KL of a GRPO step, in nats a token, for a sampler in this process in float32.
 const maxMismatch = 1e-5
 
@@ -56,28 +22,12 @@ const maxMismatch = 1e-5
 type lab struct {
 	catalog *mcp.Catalog
 	pool    *mcp.Pool
+	host    *host
+	shown   shown
 	machine *machine
 	learner *learner
 	options rollout.Options
 	scorer  reward.Scorer
-}
-
-// openServers connects to the servers and freezes their tools; only names the tools to keep, none keeps all.
-func (a *app) openServers(ctx context.Context, c config.Config, servers mcp.Config, only ...string) (*lab, error) {
-	catalog, err := mcp.Discover(ctx, servers)
-	if err != nil {
-		return nil, err
-	}
-	if len(only) > 0 {
-		if catalog, err = catalog.Only(only...); err != nil {
-			return nil, err
-		}
-	}
-	pool, err := mcp.NewPool(ctx, servers, catalog, mcp.Options{Timeout: c.MCP.Timeout, MaxResult: c.Rollout.MaxResult})
-	if err != nil {
-		return nil, err
-	}
-	return &lab{catalog: catalog, pool: pool, scorer: reward.Scorer{Defaults: catalog.Defaults()}}, nil
 }
 
 // openModel adds the base model with an adapter: the one in folder, or a fresh one where that is empty. scenarios
@@ -89,7 +39,7 @@ func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scen
 	}
 	m := l.machine
 	a.say("model %s on %s", m.spec.Name, m.engine.Description())
-	l.options = rollout.Options{Tools: l.pool, Renderer: m.renderer, System: c.Rollout.System, ToolList: l.catalog.Tools(),
+	l.options = rollout.Options{Tools: l.shown.tools, Renderer: m.renderer, System: c.Rollout.System, ToolList: l.shown.list, ToolsOf: l.shown.of,
 		MaxTurns: c.Rollout.MaxTurns, MaxTokens: c.Rollout.MaxTokens, MaxToolCalls: c.Rollout.MaxToolCalls,
 		Temperature: c.Rollout.Temperature, Timeout: c.Rollout.Timeout, Seed: c.Seed, Retries: 2}
 	lora := model.LoRA{Rank: c.SFT.LoRA.Rank, Alpha: c.SFT.LoRA.Alpha, RankStabilized: c.SFT.LoRA.RSLoRA}
@@ -100,7 +50,7 @@ func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scen
 		}
 		state.M, state.V = make([]float32, len(state.Adapter)), make([]float32, len(state.Adapter))
 	}
-	prefix, longest, err := m.sharedPrefix(l.options, scenarios)
+	prefix, longest, err := l.sharedPrefix(scenarios)
 	if err != nil {
 		return err
 	}
@@ -130,6 +80,24 @@ func (l *lab) at(temperature float64) *rollout.Runner {
 	return rollout.New(o)
 }
 
+// lost counts sessions that could not be opened and calls without an answer.
+func (l *lab) lost() int {
+	n := 0
+	for _, s := range l.pool.Stats() {
+		n += s.OpenErrors + s.Lost + s.Timeouts
+	}
+	return n
+}
+
+// unreachable gives the error of a run that failed for its servers the exit code of that, also where the fault is the
+// way to them.
+func (l *lab) unreachable(err error) error {
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.CodeError && l.lost() > 0 {
+		f.Code = fault.CodeUnavailable
+	}
+	return err
+}
+
 func (l *lab) close() {
 	if l.learner != nil {
 		l.learner.sampler.Close()
@@ -138,6 +106,7 @@ func (l *lab) close() {
 		l.machine.close()
 	}
 	_ = l.pool.Close() // the processes are gone either way
+	l.host.close()
 }
 
 // scenarios loads a file for a verb that scores by rules; without checks and without a judge there is nothing to score.

@@ -25,7 +25,7 @@ func main() {
 		cancel(signalled(first))
 		os.Exit(128 + int((<-signals).(syscall.Signal)))
 	}()
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ()}
+	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ(), helper: sandboxHelper()}
 	os.Exit(a.main(ctx, os.Args[1:]))
 }
 

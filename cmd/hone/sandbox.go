@@ -35,56 +35,87 @@ func newSandboxExec(a *app) *cobra.Command {
 	}
 }
 
-// sandboxHelper is the command line of newSandboxExec in the program that is running.
-func sandboxHelper() ([]string, error) {
+// sandboxHelper is the command line of newSandboxExec in the program that is running, nil where its file is not known.
+func sandboxHelper() []string {
 	path, err := os.Executable()
-	return []string{path, sandboxVerb}, err
+	if err != nil {
+		return nil
+	}
+	return []string{path, sandboxVerb}
 }
 
 // sandboxed finds out the level, says it, and returns what mcp.Options.Wrap is to be. The caller closes the sandbox once
 // the servers have ended.
-func (a *app) sandboxed(ctx context.Context, c config.Sandbox, servers mcp.Config, helper []string) (*sandbox.Sandbox, func(string, *exec.Cmd) error, error) {
+func (a *app) sandboxed(ctx context.Context, c config.Sandbox, servers mcp.Config) (*sandbox.Sandbox, func(server, folder string, cmd *exec.Cmd) error, error) {
 	path, _ := a.lookupEnv("PATH")
 	home, _ := a.lookupEnv("HOME")
-	s, err := sandbox.New(ctx, sandbox.Options{Mode: sandbox.Mode(c.Mode), Helper: helper, Path: path, Home: home})
+	s, err := sandbox.New(ctx, sandbox.Options{Mode: sandbox.Mode(c.Mode), Helper: a.helper, Path: path, Home: home})
 	if err != nil {
 		return nil, nil, err
 	}
-	a.say("sandbox of the servers: %s", s)
-	wrap := func(name string, cmd *exec.Cmd) error {
-		g := sandbox.Grants{Network: c.NetworkFor(name), Write: append(c.WriteFor(name), episodeFolders(cmd)...), Read: c.ReadFor(name)}
-		for variable := range servers.Servers[name].Env {
-			g.Env = append(g.Env, variable)
+	if slices.ContainsFunc(sortedNames(servers), func(name string) bool { return servers.Servers[name].Command != "" }) {
+		a.say("sandbox of the servers: %s", s)
+		if s.Level() != sandbox.None {
+			a.sayUngranted(c, servers)
 		}
-		for _, entry := range cmd.Env {
-			if variable, _, _ := strings.Cut(entry, "="); strings.HasPrefix(variable, "HONE_") { // by which mcp finds strays
-				g.Env = append(g.Env, variable)
-			}
-		}
-		return s.Wrap(cmd, g)
+	}
+	wrap := func(name, folder string, cmd *exec.Cmd) error {
+		return s.Wrap(cmd, a.grants(c, name, servers.Servers[name], folder, cmd.Env))
 	}
 	return s, wrap, nil
 }
 
-// episodeFolders finds the folder that mcp made for an episode where it stands in the command, for mcp.Options.Wrap is
-// not told of it.
-func episodeFolders(cmd *exec.Cmd) []string {
-	const mark = "/hone-episode-"
-	var out []string
-	for _, text := range slices.Concat([]string{cmd.Dir}, cmd.Args, cmd.Env) {
-		at := strings.Index(text, mark)
-		start := strings.Index(text, "/")
-		if at < 0 {
-			continue
-		}
-		end := len(text)
-		if n := strings.Index(text[at+1:], "/"); n >= 0 {
-			end = at + 1 + n
-		}
-		folder := filepath.Clean(text[start:end])
-		if info, err := os.Stat(folder); err == nil && info.IsDir() && !slices.Contains(out, folder) {
-			out = append(out, folder)
+// grants are what a server may have: what the configuration says, its episode's folder, the file it is reset by, the
+// variables it is given, and what the program that downloads it needs.
+func (a *app) grants(c config.Sandbox, name string, server mcp.Server, folder string, env []string) sandbox.Grants {
+	r, isRunner := a.runnerOf(server.Command)
+	g := sandbox.Grants{Network: c.NetworkFor(name) || isRunner, Write: append(c.WriteFor(name), r.folders...), Read: c.ReadFor(name)}
+	if folder != "" {
+		g.Write = append(g.Write, folder)
+	}
+	if server.Reset != nil {
+		if _, err := os.Stat(server.Reset.To); err == nil {
+			g.Write = append(g.Write, server.Reset.To)
 		}
 	}
-	return out
+	for variable := range server.Env {
+		g.Env = append(g.Env, variable)
+	}
+	for _, entry := range env {
+		if variable, _, _ := strings.Cut(entry, "="); strings.HasPrefix(variable, "HONE_") { // by which mcp finds strays
+			g.Env = append(g.Env, variable)
+		}
+	}
+	return g
+}
+
+// sayUngranted tells of folders that a server's command line names and the server cannot write to: it would start, and
+// then fail call by call, which a model would learn.
+func (a *app) sayUngranted(c config.Sandbox, servers mcp.Config) {
+	for _, name := range sortedNames(servers) {
+		server := servers.Servers[name]
+		for _, arg := range server.Args {
+			path := arg
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(server.Cwd, path)
+			}
+			info, err := os.Stat(path)
+			if err != nil || !info.IsDir() || covered(path, append(c.WriteFor(name), c.ReadFor(name)...)) {
+				continue
+			}
+			if absolute, err := filepath.Abs(path); err == nil {
+				path = absolute
+			}
+			a.say("server %s: its sandbox keeps it from writing to %s; to let it, put %s:%s into mcp.sandbox.write", name, arg, name, path)
+		}
+	}
+}
+
+// covered reports whether path is one of the granted folders or in one.
+func covered(path string, granted []string) bool {
+	path, err := filepath.Abs(path)
+	return err == nil && slices.ContainsFunc(granted, func(g string) bool {
+		g, err := filepath.Abs(g)
+		return err == nil && (path == g || strings.HasPrefix(path, g+string(filepath.Separator)))
+	})
 }

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -22,18 +21,18 @@ import (
 
 // sandboxAt opens a sandbox of one level, or skips and says why it is not to be had here. Its helper is the program hone
 // that the tests of this package install on PATH.
-func sandboxAt(t *testing.T, level sandbox.Level, c config.Sandbox, servers mcp.Config) func(string, *exec.Cmd) error {
+func sandboxAt(t *testing.T, level sandbox.Level, c config.Sandbox, servers mcp.Config) func(server, folder string, cmd *exec.Cmd) error {
 	t.Helper()
 	helper, err := exec.LookPath("hone")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	a := &app{stderr: &said, lookupEnv: os.LookupEnv}
+	a := &app{stderr: &said, lookupEnv: os.LookupEnv, helper: []string{helper, sandboxVerb}}
 	if level == sandbox.Landlock { // without bubblewrap on PATH
 		a.withEnv(map[string]string{"PATH": t.TempDir()})
 	}
-	s, wrap, err := a.sandboxed(t.Context(), c, servers, []string{helper, sandboxVerb})
+	s, wrap, err := a.sandboxed(t.Context(), c, servers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,27 +124,16 @@ func inSession(t *testing.T, do func(ctx context.Context, calls []chat.ToolCall)
 }
 
 func TestSandboxRequired(t *testing.T) {
-	a := &app{stderr: &bytes.Buffer{}, lookupEnv: func(string) (string, bool) { return "", false }}
-	_, _, err := a.sandboxed(t.Context(), config.Sandbox{Mode: "require"}, mcp.Config{}, []string{"hone", sandboxVerb})
+	a := &app{stderr: &bytes.Buffer{}, lookupEnv: func(string) (string, bool) { return "", false }, helper: []string{"hone", sandboxVerb}}
+	_, _, err := a.sandboxed(t.Context(), config.Sandbox{Mode: "require"}, mcp.Config{})
 	if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "bwrap is not on PATH") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestSandboxHelper(t *testing.T) {
-	helper, err := sandboxHelper()
-	if err != nil || len(helper) != 2 || !filepath.IsAbs(helper[0]) || helper[1] != sandboxVerb {
-		t.Errorf("%q, %v", helper, err)
-	}
-}
-
-func TestEpisodeFolders(t *testing.T) {
-	root := filepath.Join(t.TempDir(), "hone-episode-1")
-	if err := os.MkdirAll(root+"/work", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	cmd := &exec.Cmd{Dir: "/", Args: []string{"x", "--db=" + root + "/work/x.db", "/tmp/hone-episode-none/work"}, Env: []string{"HOME=" + root + "/home"}}
-	if got := episodeFolders(cmd); !slices.Equal(got, []string{root}) {
-		t.Errorf("%q, want %q", got, root)
+	helper := sandboxHelper()
+	if len(helper) != 2 || !filepath.IsAbs(helper[0]) || helper[1] != sandboxVerb {
+		t.Errorf("%q", helper)
 	}
 }

@@ -33,7 +33,12 @@ type MCP struct {
 	Only    []string      `yaml:"only" doc:"names of the servers to use; empty takes all"`
 	Timeout time.Duration `yaml:"timeout" min:"0.001" max:"3600" doc:"deadline of one call"`
 
+	MaxTools    int     `yaml:"max_tools" min:"1" doc:"most tools shown in one episode; of a larger catalog those are chosen that fit the task"`
+	Distractors int     `yaml:"distractors" min:"-1" doc:"of max_tools, those drawn at random; 0 takes a quarter, -1 none"`
+	SearchShare float64 `yaml:"search_share" min:"0" max:"1" doc:"share of model.context above which the list of tools (a token counted as 4 bytes) is not shown but searched, with a tool search_tools; 0 never searches"`
+
 	Approval Approval `yaml:"approval" doc:"which tool calls are sent unasked while collecting"`
+	Sandbox  Sandbox  `yaml:"sandbox" doc:"what the processes of the servers may reach"`
 }
 
 // Model is the base model.
@@ -115,8 +120,8 @@ type Engine struct {
 func Default() Config {
 	return Config{
 		RunsDir: "runs",
-		MCP: MCP{Config: ".mcp.json", Only: []string{}, Timeout: 30 * time.Second,
-			Approval: Approval{Mode: "ask", Deny: []string{}, Ask: []string{}, Allow: []string{}}},
+		MCP: MCP{Config: ".mcp.json", Only: []string{}, Timeout: 30 * time.Second, MaxTools: 40,
+			Approval: Approval{Mode: "ask", Deny: []string{}, Ask: []string{}, Allow: []string{}}, Sandbox: DefaultSandbox()},
 		Model:     Model{Base: "SmolLM2-135M-Instruct", Context: 2048},
 		Scenarios: Scenarios{File: "scenarios.json"},
 		Rollout: Rollout{
@@ -145,6 +150,9 @@ func (c *Config) Validate() error {
 		return err
 	}
 	if err := c.MCP.Approval.check(); err != nil {
+		return err
+	}
+	if err := c.MCP.Sandbox.check(); err != nil {
 		return err
 	}
 	if c.Rollout.MaxTokens >= c.Model.Context {

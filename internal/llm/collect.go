@@ -93,6 +93,9 @@ func (c *collector) run(ctx context.Context) error {
 // turn asks for one completion and runs its calls.
 func (c *collector) turn(ctx context.Context, turn int) (done bool, err error) {
 	request := Request{Model: c.Model, Messages: c.t.Messages, Tools: c.Tools, Temperature: c.Temperature}
+	if s, ok := c.session.(interface{ Offered() []chat.Tool }); ok { // tools that a search found; the record keeps those of the beginning
+		request.Tools = s.Offered()
+	}
 	if c.Seed != 0 {
 		request.Seed = c.Seed + uint64(turn)
 	}
@@ -156,8 +159,8 @@ func (c *collector) calls(ctx context.Context, calls []chat.ToolCall) (done bool
 		return true, c.stopped(ctx)
 	}
 	for _, r := range results {
-		if r.Status == trajectory.CallTransportError || r.Status == trajectory.CallTimeout {
-			c.t.Outcome, c.t.StopReason, c.t.Error = trajectory.EnvironmentError, trajectory.StopError, r.Error
+		if outcome := rollout.CallOutcome(r); outcome != "" {
+			c.t.Outcome, c.t.StopReason, c.t.Error = outcome, trajectory.StopError, r.Error
 			if r.Status == trajectory.CallTimeout {
 				c.t.StopReason = trajectory.StopTimeout
 			}

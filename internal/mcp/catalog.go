@@ -72,7 +72,7 @@ func Discover(ctx context.Context, c Config, options ...Options) (*Catalog, erro
 		catalog.Servers = append(catalog.Servers, r.Tools)
 	}
 	nameTools(catalog.Servers)
-	lint(catalog.Servers)
+	catalog.addFindings()
 	catalog.Hash = catalog.hash()
 	return catalog, nil
 }

@@ -41,8 +41,8 @@ func TestDiscoverPagesAndBytes(t *testing.T) {
 	if got := s.Tools[1]; got.Status != StatusUncheckable || len(got.Findings) != 1 {
 		t.Errorf("a schema that does not compile, on a page that was read once: %+v", got)
 	}
-	if got := s.Tools[2]; string(got.InputSchema) != `{"type":"object"}` || len(got.Findings) < 4 {
-		t.Errorf("no schema, a tag, an instruction and a hidden character: %+v", got)
+	if got := s.Tools[2]; string(got.InputSchema) != `{"type":"object"}` || len(got.Findings) < 3 {
+		t.Errorf("no schema, a tag with an instruction and a hidden character: %+v", got)
 	}
 	if findings := s.Tools[0].Findings; len(findings) != 0 {
 		t.Errorf("findings on a clean tool: %v", findings)
@@ -78,7 +78,7 @@ func TestProbeFallback(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := l.open(context.Background())
+		s, err := l.open(context.Background(), "")
 		if err != nil {
 			t.Fatalf("%s: %v", mode, err)
 		}

@@ -46,9 +46,10 @@ type launcher struct {
 	oauth  auth.OAuthHandler // shared by all sessions, nil without one
 	listed bool              // list the tools first: the SDK copies some arguments into headers from its own list
 
-	mu  sync.Mutex
-	era string // the negotiated protocol version where it is known, else ""
-	via string // the transport, where it is known
+	mu    sync.Mutex
+	era   string          // the negotiated protocol version where it is known, else ""
+	via   string          // the transport, where it is known
+	taken map[string]bool // folders of Options.Folder that sessions have
 }
 
 func newLauncher(name string, s Server, base map[string]string, o Options) (*launcher, error) {
@@ -56,7 +57,7 @@ func newLauncher(name string, s Server, base map[string]string, o Options) (*lau
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	l := &launcher{name: name, server: s, base: base, o: o, via: s.transport(), meter: &meter{}}
+	l := &launcher{name: name, server: s, base: base, o: o, via: s.transport(), meter: &meter{}, taken: map[string]bool{}}
 	l.meter.stats.Server, l.meter.stats.Isolation = name, s.Isolation
 	if l.via == viaHTTP {
 		l.via = "" // hosts that read "http" in their files also fall back to HTTP+SSE
@@ -85,22 +86,23 @@ type session struct {
 	closing sync.Once
 }
 
-// open connects. Which era and transport a server speaks is found out once and then known.
-func (l *launcher) open(ctx context.Context) (*session, error) {
+// open connects, for one episode or, where that is "", for any. Which era and transport a server speaks is found out once
+// and then known.
+func (l *launcher) open(ctx context.Context, episode string) (*session, error) {
 	began := time.Now()
-	s, err := l.connected(ctx)
+	s, err := l.connected(ctx, episode)
 	l.meter.opened(s, time.Since(began), err)
 	return s, err
 }
 
-func (l *launcher) connected(ctx context.Context) (*session, error) {
+func (l *launcher) connected(ctx context.Context, episode string) (*session, error) {
 	l.mu.Lock()
 	era, via := l.era, l.via
 	l.mu.Unlock()
 	if era != "" && via != "" {
-		return l.try(ctx, l.o.ConnectTimeout, via, era)
+		return l.try(ctx, l.o.ConnectTimeout, via, era, episode)
 	}
-	s, err := l.probe(ctx, via)
+	s, err := l.probe(ctx, via, episode)
 	if err != nil {
 		return nil, err
 	}
@@ -111,15 +113,15 @@ func (l *launcher) connected(ctx context.Context) (*session, error) {
 }
 
 // probe finds out what a server speaks, the newest first.
-func (l *launcher) probe(ctx context.Context, via string) (*session, error) {
+func (l *launcher) probe(ctx context.Context, via, episode string) (*session, error) {
 	if via == viaSSE {
-		return l.try(ctx, l.o.ConnectTimeout, viaSSE, legacyEra)
+		return l.try(ctx, l.o.ConnectTimeout, viaSSE, legacyEra, episode)
 	}
 	first := via
 	if first == "" {
 		first = viaHTTP
 	}
-	s, err := l.try(ctx, min(l.o.ProbeTimeout, l.o.ConnectTimeout), first, modernEra)
+	s, err := l.try(ctx, min(l.o.ProbeTimeout, l.o.ConnectTimeout), first, modernEra, episode)
 	switch {
 	case err == nil && (first == viaHTTP || s.era() >= modernEra):
 		return s, nil
@@ -128,7 +130,7 @@ func (l *launcher) probe(ctx context.Context, via string) (*session, error) {
 	case ctx.Err() != nil || final(err):
 		return nil, err
 	}
-	s, legacyErr := l.try(ctx, l.o.ConnectTimeout, first, legacyEra)
+	s, legacyErr := l.try(ctx, l.o.ConnectTimeout, first, legacyEra, episode)
 	if legacyErr == nil {
 		return s, nil
 	}
@@ -138,7 +140,7 @@ func (l *launcher) probe(ctx context.Context, via string) (*session, error) {
 	if via != "" || ctx.Err() != nil || !maybeSSE(legacyErr) {
 		return nil, legacyErr
 	}
-	s, sseErr := l.try(ctx, l.o.ConnectTimeout, viaSSE, legacyEra)
+	s, sseErr := l.try(ctx, l.o.ConnectTimeout, viaSSE, legacyEra, episode)
 	if sseErr != nil {
 		return nil, alsoTried(legacyErr, "as HTTP+SSE", sseErr)
 	}
@@ -183,13 +185,13 @@ type refusedError struct {
 
 func (r refusedError) Unwrap() error { return r.error }
 
-func (l *launcher) try(ctx context.Context, limit time.Duration, via, version string) (*session, error) {
+func (l *launcher) try(ctx context.Context, limit time.Duration, via, version, episode string) (*session, error) {
 	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	s := &session{server: l.name, wire: newWire(l.o.MaxFrame, l.meter), via: via, gone: make(chan struct{}), redact: redactor(l.server)}
 	s.wire.progress = s.progress
-	transport, err := l.start(s)
+	transport, err := l.start(s, episode)
 	if err != nil {
 		s.close()
 		return nil, &Failure{Server: l.name, Phase: PhaseStart, Outcome: trajectory.InfrastructureError, Err: err}
@@ -267,7 +269,7 @@ func (l *launcher) connect(ctx context.Context, s *session, transport mcp.Transp
 }
 
 // start makes the transport, and everything under it that the session has to release.
-func (l *launcher) start(s *session) (mcp.Transport, error) {
+func (l *launcher) start(s *session, episode string) (mcp.Transport, error) {
 	if l.server.URL != "" {
 		t, closeIdle, err := httpTransport(l.server, s.via, s.wire, l.oauth, l.o.Elicit != nil)
 		if err == nil {
@@ -279,16 +281,16 @@ func (l *launcher) start(s *session) (mcp.Transport, error) {
 	if env == nil {
 		env = map[string]string{}
 	}
-	place := func(text string) string { return text }
+	place, folder := func(text string) string { return text }, ""
 	if l.server.Isolation == PerProcess || l.server.Template != "" || l.usesDir() {
-		root, work, err := l.makeDir()
+		root, work, err := l.makeDir(episode)
 		if root != "" {
-			s.release = append(s.release, func() { removeAll(root) })
+			s.release = append(s.release, func() { l.removeDir(root) })
 		}
 		if err != nil {
 			return nil, err
 		}
-		s.dir = work
+		s.dir, folder = work, filepath.Dir(work)
 		place = func(text string) string { return strings.ReplaceAll(text, EpisodeDir, work) }
 		if l.server.Isolation == PerProcess || l.server.Isolation == PerReset {
 			env["HOME"] = filepath.Join(root, "home")
@@ -303,7 +305,7 @@ func (l *launcher) start(s *session) (mcp.Transport, error) {
 	}
 	var wrap func(*exec.Cmd) error
 	if l.o.Wrap != nil {
-		wrap = func(cmd *exec.Cmd) error { return l.o.Wrap(l.name, cmd) }
+		wrap = func(cmd *exec.Cmd) error { return l.o.Wrap(l.name, folder, cmd) }
 	}
 	p, err := startProcess(argv, env, place(l.server.Cwd), wrap)
 	if err != nil {

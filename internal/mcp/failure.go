@@ -37,6 +37,9 @@ func (f *Failure) Error() string {
 
 func (f *Failure) Unwrap() error { return f.Err }
 
+// Blame implements rollout.Blamer.
+func (f *Failure) Blame() trajectory.Outcome { return f.Outcome }
+
 // OutcomeOf returns whom err blames: a *Failure says it, and everything else is ours.
 func OutcomeOf(err error) trajectory.Outcome {
 	var f *Failure

@@ -1,47 +1,31 @@
 package mcp
 
-import (
-	"fmt"
-	"regexp"
-	"strings"
-	"unicode"
-)
+import "hone/internal/mcp/lint"
 
-// suspicious are texts that have no place in a description: training would bake obedience to them in.
-var suspicious = []struct {
-	pattern *regexp.Regexp
-	finding string
-}{
-	{regexp.MustCompile(`(?i)<\s*(important|system|secret|instructions?)\s*>`), "an instruction tag"},
-	{regexp.MustCompile(`(?i)\b(ignore|disregard|forget)\b.{0,30}\b(previous|prior|above|earlier)\b`), "asks to ignore earlier text"},
-	{regexp.MustCompile(`(?i)\b(do not|don't|never)\b.{0,20}\b(tell|mention|inform|show|reveal)\b.{0,30}\buser\b`), "asks to hide something from the user"},
-	{regexp.MustCompile(`(?i)(~|\$HOME|/root|/home/\w+)/\.(ssh|aws|gnupg|config|cursor)\b`), "names a folder of secrets"},
-}
-
-// lint adds findings about texts that could steer a model by the back door.
-func lint(servers []ServerTools) {
-	for _, s := range servers {
-		for i := range s.Tools {
-			t := &s.Tools[i]
-			text := t.Description + "\n" + string(t.InputSchema) + "\n" + string(t.OutputSchema)
-			for _, check := range suspicious {
-				if found := check.pattern.FindString(text); found != "" {
-					t.Findings = append(t.Findings, fmt.Sprintf("%s: %q", check.finding, found))
-				}
-			}
-			if at := strings.IndexFunc(text, hidden); at >= 0 {
-				t.Findings = append(t.Findings, "hidden characters")
-			}
+// Suspicious returns the texts in the catalog's tools that could steer a model by the back door, the worst first.
+func (c *Catalog) Suspicious() []lint.Finding {
+	var tools []lint.Tool
+	for _, s := range c.Servers {
+		for _, t := range s.Tools {
+			tools = append(tools, lint.Tool{Server: s.Name, Name: t.Name, Description: t.Description,
+				InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations})
 		}
 	}
+	found := lint.Check(tools)
+	lint.Sort(found)
+	return found
 }
 
-// hidden reports characters that a person does not see but a tokenizer does: controls, zero widths, text direction,
-// tags.
-func hidden(r rune) bool {
-	if r == '\n' || r == '\t' || r == '\r' {
-		return false
+// addFindings writes what Suspicious finds to the tools it is found in.
+func (c *Catalog) addFindings() {
+	tools := map[[2]string]*Tool{}
+	for _, s := range c.Servers {
+		for i := range s.Tools {
+			tools[[2]string{s.Name, s.Tools[i].Name}] = &s.Tools[i]
+		}
 	}
-	// The joiner is part of visible emoji and scripts, the byte order mark is not.
-	return unicode.IsControl(r) || (unicode.Is(unicode.Cf, r) && r != '\u200d' && r != '\u200c' && r != '\u00ad')
+	for _, f := range c.Suspicious() {
+		t := tools[[2]string{f.Server, f.Tool}]
+		t.Findings = append(t.Findings, string(f.Code)+" at "+f.Pointer+": "+f.Message+": "+f.Excerpt)
+	}
 }

@@ -8,9 +8,10 @@ import (
 	"strings"
 )
 
-// makeDir makes root, with root/home and root/work, the latter a copy of the template.
-func (l *launcher) makeDir() (root, work string, err error) {
-	if root, err = os.MkdirTemp(l.base["TMPDIR"], "hone-episode-*"); err != nil {
+// makeDir makes root, with root/home and root/work, the latter a copy of the template. What it returns as root is to be
+// given to removeDir, also with an error.
+func (l *launcher) makeDir(episode string) (root, work string, err error) {
+	if root, err = l.makeRoot(episode); err != nil {
 		return "", "", err
 	}
 	// Servers compare resolved paths with the folder they were given.
@@ -31,6 +32,61 @@ func (l *launcher) makeDir() (root, work string, err error) {
 		}
 	}
 	return root, work, nil
+}
+
+// makeRoot makes an empty folder of its own for a session: one that the episode's id names, or for a session that any
+// episode may get the first that is free of a numbered row. So a path is the same whenever the episode is run again.
+func (l *launcher) makeRoot(episode string) (string, error) {
+	if l.o.Folder == "" {
+		return os.MkdirTemp(l.base["TMPDIR"], "hone-episode-*")
+	}
+	parent := filepath.Join(l.o.Folder, sanitize(l.name))
+	if err := os.MkdirAll(parent, 0o700); err != nil {
+		return "", err
+	}
+	root := l.takeRoot(parent, episode)
+	removeAll(root) // of a run that was killed
+	if err := os.Mkdir(root, 0o700); err != nil {
+		l.freeRoot(root)
+		return "", err
+	}
+	return root, nil
+}
+
+func (l *launcher) takeRoot(parent, episode string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for n := 0; ; n++ {
+		name := fmt.Sprintf("any-%d", n)
+		if episode != "" {
+			name = sanitize(episode)
+			if n > 0 { // the same episode twice at once
+				name += fmt.Sprintf(".%d", n)
+			}
+		}
+		if root := filepath.Join(parent, name); !l.taken[root] {
+			l.taken[root] = true
+			return root
+		}
+	}
+}
+
+func (l *launcher) removeDir(root string) {
+	removeAll(root)
+	l.freeRoot(root)
+}
+
+func (l *launcher) freeRoot(root string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.taken, root)
+}
+
+// showsDir reports whether the path of an episode's folder is the episode's own, so that no session can be ready before
+// the episode is known. Its server is told the path, and servers repeat it in what the model reads: a warm process would
+// make the text of a result depend on which process was free.
+func (l *launcher) showsDir() bool {
+	return l.o.Folder != "" && l.server.Isolation != PerReset && l.usesDir()
 }
 
 func (l *launcher) usesDir() bool {

@@ -51,7 +51,7 @@ func inspect(ctx context.Context, c Config, o Options, rounds int) []Report {
 
 func look(ctx context.Context, l *launcher, rounds int) (ServerTools, error) {
 	nothing := ServerTools{Name: l.name}
-	s, err := l.open(ctx)
+	s, err := l.open(ctx, "")
 	if err != nil {
 		return nothing, err
 	}

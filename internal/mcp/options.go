@@ -19,9 +19,13 @@ type Options struct {
 	Retries        int           // of a call that cannot have been carried out twice; 2, negative for none
 	Warm           int           // ready sessions kept per stdio server; 1, negative for none
 
-	// Wrap changes the command of a server's process before it starts, for example to put it into a sandbox. Its error
-	// fails the start.
-	Wrap func(server string, cmd *exec.Cmd) error
+	// Folder is where the episodes' folders are made, at paths that server and episode determine, for a server may show its
+	// path to the model. It belongs to this run alone. Without it each is made in TMPDIR, at a random path.
+	Folder string
+
+	// Wrap changes the command of a server's process before it starts, for example to put it into a sandbox. folder is the
+	// episode's own, "" where it has none. Its error fails the start.
+	Wrap func(server, folder string, cmd *exec.Cmd) error
 	// Authorize has a person open url and returns the URL the browser was sent to afterwards (OAuth).
 	Authorize func(ctx context.Context, url string) (redirected string, err error)
 	// Elicit answers a server's question with an action (accept, decline, cancel) and content for schema. Without it

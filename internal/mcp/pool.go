@@ -69,7 +69,7 @@ func NewPool(ctx context.Context, config Config, catalog *Catalog, options Optio
 	p.tools.names = sortedKeys(p.tools.bound)
 	ctx, p.stop = context.WithCancel(ctx)
 	for _, s := range p.servers {
-		if s.launcher.server.Isolation == Shared || s.launcher.server.URL != "" {
+		if s.launcher.server.Isolation == Shared || s.launcher.server.URL != "" || s.launcher.showsDir() {
 			continue
 		}
 		for range p.options.Warm {
@@ -103,7 +103,7 @@ func newPoolServer(from ServerTools, s Server, base map[string]string, o Options
 // fill keeps one process ready until ctx ends. It stops at the first failure, which the next Open then meets itself.
 func (s *poolServer) fill(ctx context.Context) {
 	for {
-		ready, err := s.launcher.open(ctx)
+		ready, err := s.launcher.open(ctx, "")
 		if err != nil {
 			return
 		}
@@ -120,7 +120,7 @@ func (s *poolServer) fill(ctx context.Context) {
 }
 
 // fresh returns a session nobody has used, a warm one if there is one.
-func (s *poolServer) fresh(ctx context.Context) (*session, error) {
+func (s *poolServer) fresh(ctx context.Context, episode string) (*session, error) {
 	select {
 	case ready := <-s.warm:
 		if !ready.dead() {
@@ -129,7 +129,10 @@ func (s *poolServer) fresh(ctx context.Context) (*session, error) {
 		ready.close()
 	default:
 	}
-	return s.launcher.open(ctx)
+	if !s.launcher.showsDir() {
+		episode = ""
+	}
+	return s.launcher.open(ctx, episode)
 }
 
 // common returns the session all episodes share, a new one if the last has died.
@@ -144,7 +147,7 @@ func (s *poolServer) common(ctx context.Context) (*session, error) {
 		s.shared = nil
 	}
 	if s.shared == nil {
-		opened, err := s.launcher.open(ctx)
+		opened, err := s.launcher.open(ctx, "")
 		if err != nil {
 			return nil, err
 		}
@@ -169,7 +172,7 @@ func (p *Pool) Open(ctx context.Context, episode string) (rollout.Session, error
 				got, errs[i] = s.borrow(ctx)
 				e.own[i] = got
 			default:
-				got, errs[i] = s.fresh(ctx)
+				got, errs[i] = s.fresh(ctx, episode)
 				e.own[i] = got
 			}
 			if errs[i] == nil && s.launcher.meter.takeChanged() {

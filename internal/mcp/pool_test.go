@@ -262,7 +262,7 @@ func TestNoOrphans(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := l.open(context.Background())
+			s, err := l.open(context.Background(), "")
 			if err != nil {
 				t.Fatal(err)
 			}

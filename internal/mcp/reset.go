@@ -35,7 +35,7 @@ func (s *poolServer) clean(ctx context.Context) (*session, error) {
 		}
 		used.close() // a fresh one may still do
 	}
-	opened, err := s.fresh(ctx)
+	opened, err := s.fresh(ctx, "")
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func TestSecretsStayOutOfErrors(t *testing.T) {
 func TestWrapMayChangeOrRefuseTheCommand(t *testing.T) {
 	config := configOf(t, map[string]Server{"s": self(t, "tools")})
 	asked := ""
-	o := Options{Warm: -1, Wrap: func(server string, cmd *exec.Cmd) error {
+	o := Options{Warm: -1, Wrap: func(server, _ string, cmd *exec.Cmd) error {
 		asked = server
 		cmd.Env = append(cmd.Env, "WRAPPED=yes")
 		return nil
@@ -119,7 +119,7 @@ func TestWrapMayChangeOrRefuseTheCommand(t *testing.T) {
 	if r := ask(open(t, p, "e"), "env", "{}"); !strings.Contains(r.Text, "WRAPPED=yes") || asked != "s" {
 		t.Errorf("asked for %q; %s", asked, r.Text)
 	}
-	o.Wrap = func(string, *exec.Cmd) error { return exec.ErrNotFound }
+	o.Wrap = func(string, string, *exec.Cmd) error { return exec.ErrNotFound }
 	if _, err := Discover(context.Background(), config, o); OutcomeOf(err) != trajectory.InfrastructureError {
 		t.Errorf("a refusal: %v", err)
 	}
@@ -132,7 +132,7 @@ func TestEraIsProbedOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 3 {
-		s, err := l.open(context.Background())
+		s, err := l.open(context.Background(), "")
 		if err != nil {
 			t.Fatal(err)
 		}

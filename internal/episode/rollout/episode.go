@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,6 +22,7 @@ type episode struct {
 	slot     int
 	prompt   []int32 // all ids so far
 	numCalls int
+	again    bool // what ended it may not end another attempt
 	t        *trajectory.Trajectory
 }
 
@@ -72,9 +74,17 @@ func (e *episode) play(ctx context.Context) {
 		e.end(trajectory.InfrastructureError, trajectory.StopCancelled, err.Error())
 		return
 	}
+	if e.o.ToolsOf != nil {
+		tools, err := e.o.ToolsOf(e.scenario)
+		if err != nil {
+			e.end(trajectory.InfrastructureError, trajectory.StopError, err.Error())
+			return
+		}
+		e.t.Tools = tools
+	}
 	session, err := e.o.Tools.Open(ctx, e.t.ID)
 	if err != nil {
-		e.end(trajectory.EnvironmentError, trajectory.StopError, err.Error())
+		e.lost(OpenOutcome(err), trajectory.StopError, err.Error())
 		return
 	}
 	defer func() {
@@ -85,7 +95,7 @@ func (e *episode) play(ctx context.Context) {
 	if !e.setUp(ctx, session) {
 		return
 	}
-	bridge, err := e.o.Renderer.Prompt(e.t.Messages, e.o.ToolList)
+	bridge, err := e.o.Renderer.Prompt(e.t.Messages, e.t.Tools)
 	for turn := 0; ; turn++ {
 		if err != nil {
 			e.end(trajectory.InfrastructureError, trajectory.StopError, "rendering: "+err.Error())
@@ -104,14 +114,20 @@ func (e *episode) play(ctx context.Context) {
 	}
 }
 
-// setUp makes the scenario's setup calls; anything but an answer without error is the environment's fault.
+// lost ends the episode for a failure of the tools.
+func (e *episode) lost(outcome trajectory.Outcome, reason trajectory.StopReason, why string) {
+	e.again = true
+	e.end(outcome, reason, why)
+}
+
+// setUp makes the scenario's setup calls; an answer that is an error is the environment's fault.
 func (e *episode) setUp(ctx context.Context, session Session) bool {
 	for i, g := range e.scenario.Setup {
 		call := g.Call()
 		call.ID = fmt.Sprintf("setup_%d", i)
 		for _, result := range session.Call(ctx, []chat.ToolCall{call}) {
 			if result.Status != trajectory.CallOK {
-				e.end(trajectory.EnvironmentError, trajectory.StopError,
+				e.lost(cmp.Or(CallOutcome(result), trajectory.EnvironmentError), trajectory.StopError,
 					fmt.Sprintf("setup call %s: %s: %s%s", call.Name, result.Status, result.Error, result.Text))
 				return false
 			}
@@ -182,12 +198,12 @@ func (e *episode) call(ctx context.Context, session Session, calls []chat.ToolCa
 	}
 	e.t.Messages = append(e.t.Messages, messages...)
 	for _, r := range results {
-		if r.Status == trajectory.CallTimeout || r.Status == trajectory.CallTransportError {
+		if outcome := CallOutcome(r); outcome != "" {
 			reason := trajectory.StopError
 			if r.Status == trajectory.CallTimeout {
 				reason = trajectory.StopTimeout
 			}
-			e.end(trajectory.EnvironmentError, reason, fmt.Sprintf("%s: %s: %s", r.Call.Name, r.Status, r.Error))
+			e.lost(outcome, reason, fmt.Sprintf("%s: %s: %s", r.Call.Name, r.Status, r.Error))
 			return nil, false
 		}
 	}

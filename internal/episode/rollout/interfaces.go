@@ -3,6 +3,7 @@ package rollout
 
 import (
 	"context"
+	"errors"
 
 	"hone/internal/chat"
 	"hone/internal/episode/trajectory"
@@ -10,8 +11,34 @@ import (
 
 // Tools opens isolated sessions on the servers of a run. internal/mcp implements it.
 type Tools interface {
-	// Open gives one episode its own view of the servers. Its error is an environment error.
+	// Open gives one episode its own view of the servers. Its error is an environment error, unless it is a Blamer.
 	Open(ctx context.Context, episode string) (Session, error)
+}
+
+// Blamer is an error of Open that says whose fault it is: trajectory.EnvironmentError or InfrastructureError.
+type Blamer interface {
+	error
+	Blame() trajectory.Outcome
+}
+
+// OpenOutcome is how an episode ends whose session could not be opened.
+func OpenOutcome(err error) trajectory.Outcome {
+	if b, ok := errors.AsType[Blamer](err); ok {
+		return b.Blame()
+	}
+	return trajectory.EnvironmentError
+}
+
+// CallOutcome is how an episode ends for a call without an answer, "" where there is one. A result that says nothing of
+// whose fault it is counts as the environment's.
+func CallOutcome(r trajectory.ToolResult) trajectory.Outcome {
+	if r.Status != trajectory.CallTimeout && r.Status != trajectory.CallTransportError {
+		return ""
+	}
+	if r.Outcome != "" {
+		return r.Outcome
+	}
+	return trajectory.EnvironmentError
 }
 
 // Session is one episode's view of the servers.

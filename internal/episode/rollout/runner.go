@@ -29,7 +29,11 @@ type Options struct {
 	Temperature  float64       // 0 is greedy
 	Timeout      time.Duration // of one attempt at an episode; 0 for none
 	Seed         uint64
-	Retries      int // further attempts, each with a fresh session, after an environment error
+	Retries      int // further attempts, each with a fresh session, after a failure of the tools
+
+	// ToolsOf chooses the tools shown in a scenario's episodes, where one list for all would be too long. It must give a
+	// scenario the same each time. Without it ToolList is shown.
+	ToolsOf func(s scenario.Scenario) ([]chat.Tool, error)
 }
 
 // Runner runs episodes. It is safe for use from many goroutines.
@@ -56,7 +60,7 @@ func (r *Runner) Episode(ctx context.Context, s scenario.Scenario, rollout, step
 	for attempt := 0; ; attempt++ {
 		e := r.newEpisode(s, rollout, step, slot)
 		e.run(ctx)
-		if e.t.Outcome != trajectory.EnvironmentError || attempt >= r.o.Retries || ctx.Err() != nil {
+		if !e.again || attempt >= r.o.Retries || ctx.Err() != nil {
 			return e.t
 		}
 	}
@@ -73,6 +77,13 @@ func (r *Runner) Groups(ctx context.Context, scenarios []scenario.Scenario, grou
 // Episode i runs in slot i modulo NumSlots, and the episodes of one slot run one after the other. So which episodes
 // share a slot, and with it every sampled token, does not depend on which ended first.
 func (r *Runner) Each(ctx context.Context, scenarios []scenario.Scenario, groupSize, step int, each func(*trajectory.Trajectory)) []trajectory.Group {
+	return r.Complete(ctx, scenarios, groupSize, step, nil, each)
+}
+
+// Complete is Each where some episodes were run before: those that done returns are taken as they are, in their places,
+// and are not handed over again. The others get what they would have got beside them.
+func (r *Runner) Complete(ctx context.Context, scenarios []scenario.Scenario, groupSize, step int,
+	done func(scenarioID string, rollout int) *trajectory.Trajectory, each func(*trajectory.Trajectory)) []trajectory.Group {
 	groups := make([]trajectory.Group, len(scenarios))
 	for i, s := range scenarios {
 		groups[i] = trajectory.Group{ScenarioID: s.ID, Trajectories: make([]*trajectory.Trajectory, groupSize)}
@@ -83,8 +94,15 @@ func (r *Runner) Each(ctx context.Context, scenarios []scenario.Scenario, groupS
 	for slot := range numSlots {
 		workers.Go(func() {
 			for i := slot; i < len(scenarios)*groupSize; i += numSlots {
-				t := r.Episode(ctx, scenarios[i/groupSize], i%groupSize, step, slot)
-				groups[i/groupSize].Trajectories[i%groupSize] = t
+				s, rollout := scenarios[i/groupSize], i%groupSize
+				place := &groups[i/groupSize].Trajectories[rollout]
+				if done != nil {
+					if *place = done(s.ID, rollout); *place != nil {
+						continue
+					}
+				}
+				t := r.Episode(ctx, s, rollout, step, slot)
+				*place = t
 				ended.Lock()
 				each(t)
 				ended.Unlock()

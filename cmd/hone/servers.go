@@ -1,0 +1,166 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"hone/internal/config"
+	"hone/internal/episode/reward"
+	"hone/internal/fault"
+	"hone/internal/mcp"
+	"hone/internal/mcp/sandbox"
+)
+
+// serverFlags say which servers a verb works on.
+type serverFlags struct{ server, file string }
+
+func (f *serverFlags) register(a *app, flags *pflag.FlagSet) {
+	flags.StringVar(&f.server, "mcp", "", "one MCP server: a URL, or a command with its arguments (default $MCP_URL)")
+	flags.StringVar(&f.file, "mcp-config", "", "file with the MCP servers, in the mcpServers or the servers form")
+	a.sandboxFlag(flags)
+}
+
+func (a *app) sandboxFlag(flags *pflag.FlagSet) {
+	flags.StringVar(&a.sandbox, "sandbox", "", "auto, require or off, instead of the configuration's mcp.sandbox.mode")
+}
+
+// servers reads the configuration of the servers: --mcp, else --mcp-config, else $MCP_URL, else the configuration's file.
+func (a *app) servers(c config.Config, f serverFlags) (mcp.Config, error) {
+	token, _ := a.lookupEnv("MCP_BEARER_TOKEN")
+	if f.server == "" && f.file == "" {
+		f.server, _ = a.lookupEnv("MCP_URL")
+		if u, err := url.Parse(f.server); f.server != "" && (err != nil || u.Host == "") { // else it would be run as a command
+			return mcp.Config{}, &fault.Error{Code: fault.CodeUsage, What: "MCP_URL is not a URL", Where: "MCP_URL=" + f.server,
+				Next: "write it with http:// or https://"}
+		}
+	}
+	if f.server != "" {
+		return mcp.FromFlag(f.server, token, a.lookupEnv)
+	}
+	if f.file == "" {
+		f.file = c.MCP.Config
+	}
+	servers, err := mcp.LoadConfig(f.file, a.lookupEnv)
+	if err != nil || len(c.MCP.Only) == 0 {
+		return servers, err
+	}
+	return servers.Only(c.MCP.Only...)
+}
+
+// host is what servers run in: the sandbox, the folder of the episodes' folders, and the limits of calls.
+type host struct {
+	servers mcp.Config
+	options mcp.Options
+	sandbox *sandbox.Sandbox
+}
+
+// openHost prepares servers for the run in the directory runDir, "" where there is none.
+func (a *app) openHost(ctx context.Context, c config.Config, servers mcp.Config, runDir string) (*host, error) {
+	servers, err := a.withRunners(servers)
+	if err != nil {
+		return nil, &fault.Error{Code: fault.CodeExhausted, What: "cannot make a folder for downloads", Err: err}
+	}
+	h := &host{servers: servers, options: mcp.Options{Timeout: c.MCP.Timeout, MaxResult: c.Rollout.MaxResult}}
+	if h.sandbox, h.options.Wrap, err = a.sandboxed(ctx, c.MCP.Sandbox, servers); err != nil {
+		return nil, err
+	}
+	h.options.Changed = func(server string, changes []mcp.Change) {
+		for _, change := range changes {
+			a.say("server %s changed its tools: %s", server, change)
+		}
+	}
+	if runDir != "" {
+		if h.options.Folder, err = a.episodeFolders(runDir); err != nil {
+			h.close()
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+func (h *host) close() {
+	_ = h.sandbox.Close() // its folders are under a temporary one
+	if h.options.Folder != "" {
+		_ = os.RemoveAll(h.options.Folder) // the next run of this directory removes what is left
+	}
+}
+
+// episodeFolders makes the folder of a run's episodes. Its path is a function of the run directory's, for servers show
+// their path to the model, and a run that goes on is to go on as it would have. It is in the temporary folder, which
+// others may write to, so it must be ours alone.
+func (a *app) episodeFolders(runDir string) (string, error) {
+	absolute, err := filepath.Abs(runDir)
+	if err != nil {
+		return "", err
+	}
+	parent, ok := a.lookupEnv("TMPDIR")
+	if !ok || parent == "" {
+		parent = "/tmp"
+	}
+	hash := sha256.Sum256([]byte(absolute))
+	path := filepath.Join(parent, "hone-"+hex.EncodeToString(hash[:6]))
+	err = os.Mkdir(path, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		var info fs.FileInfo
+		if info, err = os.Lstat(path); err == nil {
+			stat, ok := info.Sys().(*syscall.Stat_t)
+			if !info.IsDir() || info.Mode().Perm()&0o077 != 0 || ok && int(stat.Uid) != os.Geteuid() {
+				err = errors.New("it exists, and is not a folder of this user alone")
+			}
+		}
+	}
+	if err != nil {
+		return "", &fault.Error{Code: fault.CodeExhausted, What: "cannot make the folder of the episodes", Where: path, Err: err,
+			Next: "remove it, or set TMPDIR to a folder of yours"}
+	}
+	return path, nil
+}
+
+// openServers connects to the servers and freezes their tools; only names the tools to keep, none keeps all.
+func (a *app) openServers(ctx context.Context, c config.Config, servers mcp.Config, only ...string) (*lab, error) {
+	return a.openServersOf(ctx, c, servers, "", only...)
+}
+
+// openServersOf is openServers for the run in a directory.
+func (a *app) openServersOf(ctx context.Context, c config.Config, servers mcp.Config, runDir string, only ...string) (*lab, error) {
+	h, err := a.openHost(ctx, c, servers, runDir)
+	if err != nil {
+		return nil, err
+	}
+	l := &lab{host: h}
+	if l.catalog, err = h.discover(ctx); err == nil && len(only) > 0 {
+		l.catalog, err = l.catalog.Only(only...)
+	}
+	if err == nil {
+		l.pool, err = mcp.NewPool(ctx, h.servers, l.catalog, h.options)
+	}
+	if err != nil {
+		h.close()
+		return nil, err
+	}
+	l.scorer = reward.Scorer{Defaults: l.catalog.Defaults()}
+	l.shown = showTools(c, l.pool, l.catalog.Tools())
+	if l.shown.why != "" {
+		a.say("%s", l.shown.why)
+	}
+	return l, nil
+}
+
+// discover is mcp.Discover, whose error also says what the sandbox may have to do with it.
+func (h *host) discover(ctx context.Context) (*mcp.Catalog, error) {
+	catalog, err := mcp.Discover(ctx, h.servers, h.options)
+	if f, ok := errors.AsType[*fault.Error](err); ok && h.servers.Servers[f.Where].Command != "" && h.sandbox.Level() != sandbox.None {
+		f.Next = fmt.Sprintf("hone doctor; if it is the sandbox (%s): mcp.sandbox in hone.yaml grants network and folders, --sandbox off tells", h.sandbox.Level())
+	}
+	return catalog, err
+}
