@@ -8,6 +8,10 @@ configuration as the libraries save them, the tensors' names and shapes, and arr
 model; loss and gradients of the adapter for both texts; losses of three steps of AdamW, and the adapter after them; 64
 tokens drawn greedily with the adapter. A file whose numbers are confirmed to within CONFIRMED is left as it is: the
 last bits are the processor's.
+
+Then hone trains the same adapters from the files that transformers and peft wrote (trained_families.go), and what it
+writes is loaded by them: its adapter in peft and its merged model in transformers must give the logits of the model
+trained here.
 """
 
 import base64
@@ -15,8 +19,10 @@ import gzip
 import json
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
+import warnings
 import zlib
 
 os.environ["TQDM_DISABLE"] = "1"  # read when transformers is imported
@@ -25,10 +31,12 @@ import numpy
 import safetensors.torch
 import torch
 import transformers
-from peft import LoraConfig, get_peft_model
+from peft import LoraConfig, PeftModel, get_peft_model
 
 HERE = pathlib.Path(__file__).parent
+ROOT = HERE.parent.parent
 CONFIRMED = 1e-5
+WRITTEN = 1e-4  # bound of logits of what hone has trained and written
 RATE, BETAS, CLIP, STEPS = 2e-3, (0.9, 0.99), 1.0, 3
 NUM_GENERATED = 64
 
@@ -113,13 +121,11 @@ def unpack(text):
     return numpy.frombuffer(base64.b64decode(text), dtype="<f4")
 
 
-def saved(model):
-    """config.json (or the adapter's) and the tensors' shapes by name, as the library saves them."""
-    with tempfile.TemporaryDirectory() as tmp:
-        model.save_pretrained(tmp)
-        tmp = pathlib.Path(tmp)
-        config = json.loads(next(p for p in (tmp / "adapter_config.json", tmp / "config.json") if p.exists()).read_text())
-        tensors = safetensors.torch.load_file(next(tmp.glob("*.safetensors")))
+def saved(model, out):
+    """config.json (or the adapter's) and the tensors' shapes by name, as the library saves them into a folder."""
+    model.save_pretrained(out, **({} if isinstance(model, PeftModel) else {"max_shard_size": "20KB"}))
+    config = json.loads(next(p for p in (out / "adapter_config.json", out / "config.json") if p.exists()).read_text())
+    tensors = {name: x for shard in out.glob("*.safetensors") for name, x in safetensors.torch.load_file(shard).items()}
     config.pop("peft_version", None)
     if isinstance(config.get("target_modules"), list):
         config["target_modules"].sort()  # a set, in the order of this run's hashes
@@ -150,21 +156,22 @@ def greedy(model):
     return ids[len(TEXTS[1]):]
 
 
-def golden(config, lora):
+def golden(config, lora, tmp):
+    """The golden, and the logits of the second text after training; base and adapter are written into tmp."""
     config._attn_implementation = "eager"
     model = transformers.AutoModelForCausalLM.from_config(config, dtype=torch.float32).eval()
     with torch.no_grad():
         for name, p in model.named_parameters():
             p.copy_(draw(name, p.shape, kind_of(name, config)))
         logits = [model(input_ids=torch.tensor([ids])).logits[0] for ids in TEXTS]
-    config_json, weights = saved(model)
+    config_json, weights = saved(model, tmp / "model")
     lora = {"r": 3, "lora_alpha": 6, "target_modules": "all-linear", **lora}
     model = get_peft_model(model, LoraConfig(task_type="CAUSAL_LM", **lora)).eval()
     named = {name.replace(".default.", "."): p for name, p in model.named_parameters() if p.requires_grad}
     with torch.no_grad():
         for name, p in named.items():
             p.copy_(draw(name, p.shape, kind_of(name, config)))
-    adapter_json, adapter = saved(model)
+    adapter_json, adapter = saved(model, tmp / "adapter")
     assert sorted(named) == sorted(adapter), "names differ from the file's"
     generated = greedy(model)
 
@@ -179,7 +186,7 @@ def golden(config, lora):
         norms.append(torch.nn.utils.clip_grad_norm_(named.values(), CLIP))
         losses.append(loss.detach())
         optimizer.step()
-    return {
+    return last_logits(model), {
         "config": config_json, "weights": weights, "adapter_config": adapter_json, "adapter": adapter,
         "texts": TEXTS, "prefix": PREFIX, "untrained": UNTRAINED, "rate": RATE, "generated": generated,
         "arrays": {
@@ -188,6 +195,35 @@ def golden(config, lora):
             "trained": pack(torch.cat([named[name].flatten() for name in sorted(named)])),
         },
     }
+
+
+@torch.no_grad()
+def last_logits(model):
+    return model(input_ids=torch.tensor([TEXTS[1]])).logits[0]
+
+
+def check_hone(trained, tmp):
+    """Compares what hone trains and writes with the models trained here."""
+    jobs = [{"model": str(tmp / name / "model"), "adapter": str(tmp / name / "adapter"), "out": str(tmp / name), "texts": TEXTS,
+             "untrained": PREFIX + UNTRAINED, "rate": RATE, "steps": STEPS} for name in trained]
+    for job in jobs:
+        os.rename(job["adapter"], job["adapter"] + "_peft")
+        job["adapter"] += "_peft"
+    subprocess.run(["go", "run", "testdata/reference/trained_families.go"], cwd=ROOT, input=json.dumps(jobs), text=True, check=True,
+                   env={**os.environ, "GOEXPERIMENT": "simd"})
+    failed = []
+    for name, want in trained.items():
+        def load(folder):
+            return transformers.AutoModelForCausalLM.from_pretrained(tmp / name / folder, dtype=torch.float32, attn_implementation="eager").eval()
+        base = last_logits(load("model"))
+        in_peft = last_logits(PeftModel.from_pretrained(load("model"), tmp / name / "adapter"))
+        merged = last_logits(load("merged"))
+        moved, d_peft, d_merged = [float((x - want).abs().max()) for x in (base, in_peft, merged)]
+        right = d_peft < WRITTEN and d_merged < WRITTEN and moved > 100 * WRITTEN
+        failed += [] if right else [name]
+        print(f"{'ok  ' if right else 'FAIL'} {name}: hone's adapter in peft {d_peft:.1e}, its merged model in transformers {d_merged:.1e} "
+              f"(< {WRITTEN:g}); without adapter {moved:.1e}", flush=True)
+    return failed
 
 
 def confirms(old, new):
@@ -200,15 +236,20 @@ def confirms(old, new):
 
 def main():
     transformers.logging.set_verbosity_error()
-    for name in sys.argv[1:] or CASES:
-        made = golden(*CASES[name])
-        path = HERE / "families" / f"{name}.json.gz"
-        if path.exists() and confirms(json.loads(gzip.decompress(path.read_bytes())), made):
-            print(f"{name}: confirmed")
-            continue
-        text = json.dumps(made, separators=(",", ":"), sort_keys=False).encode()
-        path.write_bytes(gzip.compress(text, compresslevel=9, mtime=0))
-        print(f"{name}: written, {path.stat().st_size} bytes")
+    warnings.filterwarnings("ignore")
+    with tempfile.TemporaryDirectory() as tmp:
+        tmp, trained = pathlib.Path(tmp), {}
+        for name in sys.argv[1:] or CASES:
+            trained[name], made = golden(*CASES[name], tmp / name)
+            path = HERE / "families" / f"{name}.json.gz"
+            if path.exists() and confirms(json.loads(gzip.decompress(path.read_bytes())), made):
+                print(f"{name}: confirmed", flush=True)
+                continue
+            text = json.dumps(made, separators=(",", ":")).encode()
+            path.write_bytes(gzip.compress(text, compresslevel=9, mtime=0))
+            print(f"{name}: written, {path.stat().st_size} bytes", flush=True)
+        failed = check_hone(trained, tmp)
+    sys.exit(f"not the same: {failed}" if failed else 0)
 
 
 main()
