@@ -59,13 +59,14 @@ func runScenariosSplit(a *app, path, out string, reassign bool) error {
 			list[i].Split = ""
 		}
 	}
-	scenario.AssignSplitsByCall(list)
-	splits := map[string]map[string]bool{} // of each call
+	scenario.AssignSplits(list)
+	together := scenario.Together(list)
+	splits := map[string]map[string]bool{} // of scenarios that share a call
 	sizes := map[string]int{}
 	torn := 0
-	for _, s := range list {
+	for i, s := range list {
 		sizes[s.Split]++
-		key := scenario.CallKey(s)
+		key := together[i]
 		if splits[key] == nil {
 			splits[key] = map[string]bool{}
 		}
@@ -74,7 +75,7 @@ func runScenariosSplit(a *app, path, out string, reassign bool) error {
 		}
 	}
 	if torn > 0 {
-		a.say("warning: the rows put %d calls into more than one split; --reassign keeps each in one", torn)
+		a.say("warning: %d sets of rows that share calls are in more than one split; --reassign keeps each in one", torn)
 	}
 	a.say("train %d, validation %d, test %d", sizes[scenario.Train], sizes[scenario.Validation], sizes[scenario.Test])
 	if a.dryRun {

@@ -1,8 +1,11 @@
 // Package demo makes the scenarios of hone's demo: small tasks for the npm server @coo-quack/calc-mcp 2.1.1, worded by
 // templates and answered by the live server.
 //
-// The arguments of a task belong to one split by their hash, so no call of the test split is ever asked for in
-// training; half of the test and validation scenarios also use wordings that training never sees.
+// The first call of a task belongs to one split by its hash, so no first call of a test task is the first call of a
+// training task, whatever the kinds of both. The second call of a chain is built from what the server answered to the
+// first, so which split it would belong to is not known when the task is made: a training task may ask for it, as a
+// first or a second call. What no training task asks for is the chain. Half of the test and validation scenarios also
+// use wordings that training never sees.
 package demo
 
 import (
@@ -145,19 +148,21 @@ func (d Draft) Execute(ctx context.Context, call func(context.Context, chat.Tool
 // maxAnswer is what a small model can still copy, in bytes.
 const maxAnswer = 48
 
-// answerCheck wants the answer in the final message: as its last number where it is one, since "4" is in "14", else as
-// text. It fails where the task itself would pass, for then repeating the task would.
+// answerCheck wants the final message to be the answer and nothing else, text or number: where it had only to be in the
+// message, naming all weekdays would do. It fails where the task holds the answer, for then repeating the task might do:
+// as its last number where it is one, since "4" is in "14", else anywhere.
 func answerCheck(task, answer string) (scenario.Check, error) {
 	if answer == "" || len(answer) > maxAnswer || strings.ContainsAny(answer, "\n\r") {
 		return scenario.Check{}, fmt.Errorf("the result %q is empty or too long to be an answer", answer)
 	}
-	check := scenario.Check{Type: scenario.AnswerCheck, Contains: &answer}
+	held := scenario.Check{Type: scenario.AnswerCheck, Contains: &answer}
 	var n float64
 	// Leading zeros and the like mark a text of digits, not a number.
 	if err := json.Unmarshal([]byte(answer), &n); err == nil && fmt.Sprint(n) == answer {
-		check = scenario.Check{Type: scenario.AnswerCheck, Number: &n}
+		held = scenario.Check{Type: scenario.AnswerCheck, Number: &n}
 	}
-	if check.Answer(task) {
+	check := scenario.Check{Type: scenario.AnswerCheck, Equals: &answer}
+	if held.Answer(task) {
 		return check, fmt.Errorf("the task already holds its result %q", answer)
 	}
 	return check, nil

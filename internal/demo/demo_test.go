@@ -72,6 +72,32 @@ func TestExecute(t *testing.T) {
 	}
 }
 
+// Neither a list of what the answer may be nor text around it is the answer, after the right call or without one.
+func TestAnswerAlone(t *testing.T) {
+	call := recorded(t)
+	scorer := reward.Scorer{}
+	for _, d := range demo.Generate(7, scenario.Train, numKinds) {
+		s, messages, err := d.Execute(context.Background(), call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := messages[len(messages)-1].Content
+		for _, alone := range []string{answer + ".", "\"" + answer + "\"", " " + answer + "\n"} {
+			got := reward.GoldTrajectory(&s, alone)
+			if scorer.Score(&s, got); got.Reward < scorer.Max(&s) || !reward.Episode(&s, got, nil) {
+				t.Errorf("%s: %q earns %v of %v", d.Kind, alone, got.Reward, scorer.Max(&s))
+			}
+		}
+		enumeration := "Sunday Monday Tuesday Wednesday Thursday Friday Saturday 1 2 3 4 5 6 7 8 9 "
+		for _, more := range []string{enumeration + answer, answer + " " + enumeration, "The result is " + answer, answer + answer} {
+			got := reward.GoldTrajectory(&s, more)
+			if scorer.Score(&s, got); got.Reward >= scorer.Max(&s) || reward.Episode(&s, got, nil) {
+				t.Errorf("%s: %q earns all of %v", d.Kind, more, got.Reward)
+			}
+		}
+	}
+}
+
 func TestExecuteRefuses(t *testing.T) {
 	d := demo.Generate(7, scenario.Train, 1)[0]
 	tests := []struct {
@@ -107,6 +133,7 @@ func firstCall(d demo.Draft) string {
 func TestGenerate(t *testing.T) {
 	const n = 800
 	calls := map[string]string{} // first call and kind -> split
+	splits := map[string]string{}
 	for _, split := range []string{scenario.Train, scenario.Validation, scenario.Test} {
 		drafts := demo.Generate(1, split, n)
 		kinds, unseen, tools := map[string]int{}, 0, map[string]bool{}
@@ -124,6 +151,10 @@ func TestGenerate(t *testing.T) {
 				t.Errorf("%s of %s is in %s already", c, split, in)
 			}
 			calls[d.Kind+c] = split
+			if other := splits[c]; other != "" && other != split { // of another kind
+				t.Errorf("%s is in %s and %s", c, other, split)
+			}
+			splits[c] = split
 			if again := demo.Generate(1, split, i%3+1); i < 3 && (again[i].Task != d.Task || again[i].ID != d.ID) {
 				t.Errorf("draft %d depends on how many are asked for", i)
 			}

@@ -21,7 +21,7 @@ const (
 
 // Check is one condition on a finished episode. Type decides which of the other fields count:
 //
-//	{"type": "answer", "equals": "42"}                     the final answer, spaces around it ignored
+//	{"type": "answer", "equals": "42"}                     the final answer alone, but for white space, quotes and a final full stop
 //	{"type": "answer", "number": 4.5, "tolerance": 0.1}    the last number in the final answer; tolerance 0 is exact
 //	{"type": "answer", "regex": "^[0-9]+ km$"}             RE2 syntax, found anywhere unless anchored
 //	{"type": "answer", "contains": "42"}
@@ -91,6 +91,18 @@ func (c Check) validateAnswer(conditions int) error {
 // 2024-05 or x-1. Group 1 is the number.
 var numeral = regexp.MustCompile(`(?:^|[^\w.-])(-?\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)`)
 
+// plain is an answer without what people put around one: white space, quotes, and one final full stop, in or behind the
+// quotes. So an enumeration of what the answer may be equals none of it. What would be empty is left as it is.
+func plain(text string) string {
+	const around = " \t\r\n\"'`\u00a0\u2018\u2019\u201c\u201d"
+	text = strings.TrimSpace(text)
+	bare := strings.Trim(strings.TrimSuffix(strings.Trim(text, around), "."), around)
+	if bare == "" {
+		return text
+	}
+	return bare
+}
+
 // Answer reports whether a final answer meets an answer check. An empty answer, which is what an episode without a
 // final message has, meets none.
 func (c Check) Answer(text string) bool {
@@ -99,7 +111,7 @@ func (c Check) Answer(text string) bool {
 	case text == "":
 		return false
 	case c.Equals != nil:
-		return text == strings.TrimSpace(*c.Equals)
+		return plain(text) == plain(*c.Equals)
 	case c.Contains != nil:
 		return strings.Contains(text, *c.Contains)
 	case c.Regex != nil:

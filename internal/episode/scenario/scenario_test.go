@@ -192,7 +192,7 @@ func TestSplitsByCall(t *testing.T) {
 		for i := range 40 { // enough that no split needs filling
 			rows = append(rows, scenario.Scenario{Task: fmt.Sprint(i), Gold: gold(fmt.Sprintf(`{"z":%d}`, i))})
 		}
-		scenario.AssignSplitsByCall(rows)
+		scenario.AssignSplits(rows)
 		if rows[0].Split == "" || rows[0].Split != rows[1].Split || rows[3].Split != rows[0].Split {
 			t.Fatalf("one call in the splits %s, %s, %s", rows[0].Split, rows[1].Split, rows[3].Split)
 		}
@@ -206,8 +206,73 @@ func TestSplitsByCall(t *testing.T) {
 	}
 	for _, split := range []string{"train", "validation", "test"} {
 		rows := []scenario.Scenario{{Task: "a", Gold: gold("{}"), Split: split}, {Task: "b", Gold: gold("{ }")}}
-		if scenario.AssignSplitsByCall(rows); rows[1].Split != split {
+		if scenario.AssignSplits(rows); rows[1].Split != split {
 			t.Errorf("a row beside one in %s went to %s", split, rows[1].Split)
+		}
+	}
+}
+
+// No call of a test scenario, first or not, is asked for in training.
+func TestSplitsOfChains(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rows := make([]scenario.Scenario, rapid.IntRange(1, 60).Draw(t, "rows"))
+		for i := range rows {
+			rows[i].Task = fmt.Sprint("task ", i)
+			for range rapid.IntRange(0, 2).Draw(t, "calls") {
+				n := rapid.IntRange(0, 80).Draw(t, "call")
+				g := scenario.Gold{Name: "add", Arguments: []byte(fmt.Sprintf(`{"x":%d}`, n))}
+				if rows[i].Gold = append(rows[i].Gold, g); n%5 == 0 { // looking around is no task
+					rows[i].Gold = append(rows[i].Gold, scenario.Gold{Name: "list", Arguments: []byte("{}")})
+				}
+			}
+		}
+		rows = rapid.Permutation(rows).Draw(t, "order")
+		scenario.AssignSplits(rows)
+		splits := map[string]string{}
+		for _, s := range rows {
+			for _, g := range s.Gold {
+				call := string(g.Arguments)
+				if was := splits[call]; was != "" && was != s.Split && call != "{}" {
+					t.Fatalf("%s is in %s and %s", call, was, s.Split)
+				}
+				splits[call] = s.Split
+			}
+		}
+	})
+	row := func(task string, calls ...string) scenario.Scenario {
+		s := scenario.Scenario{Task: task}
+		for _, c := range calls {
+			s.Gold = append(s.Gold, scenario.Gold{Name: "f", Arguments: []byte(c)})
+		}
+		return s
+	}
+	given := row("d", `{"z":1}`)
+	given.Split = scenario.Test
+	rows := []scenario.Scenario{row("a", `{"x":1}`, `{"y":1}`), row("b", `{"y":1.0}`), row("c", `{"z":1}`, `{"y":1}`), given}
+	if scenario.AssignSplits(rows); rows[0].Split != scenario.Test || rows[1].Split != scenario.Test || rows[2].Split != scenario.Test {
+		t.Errorf("joined by second calls to a test scenario: %+v", rows)
+	}
+	bare := []scenario.Scenario{row("a", "{}", `{"x":1}`), row("b", "{}", `{"x":2}`), row("c", "{}"), row("d", "{}")}
+	if keys := scenario.Together(bare); keys[0] == keys[1] || keys[2] == keys[0] || keys[2] != keys[3] {
+		t.Errorf("calls without arguments: %q", keys)
+	}
+}
+
+// A file without splits is split by calls too: two wordings of one call are not held out from each other.
+func TestLoadSplitsByCall(t *testing.T) {
+	var text strings.Builder
+	for i := range 60 {
+		for _, wording := range []string{"Add 1 to %d.", "What is %d plus 1?"} {
+			fmt.Fprintf(&text, `{"task": %q, "gold": [{"name": "add", "arguments": {"x": %d}}]}`+"\n", fmt.Sprintf(wording, i), i)
+		}
+	}
+	rows, err := scenario.Load(write(t, "s.jsonl", text.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(rows); i += 2 {
+		if rows[i].Split != rows[i+1].Split {
+			t.Errorf("%q is in %s, %q in %s", rows[i].Task, rows[i].Split, rows[i+1].Task, rows[i+1].Split)
 		}
 	}
 }
@@ -229,6 +294,23 @@ func TestAnswerCheck(t *testing.T) {
 	}{
 		{scenario.Check{Equals: ptr("42")}, " 42\n", true},
 		{scenario.Check{Equals: ptr("42")}, "It is 42", false},
+		{scenario.Check{Equals: ptr("42")}, "42.", true},
+		{scenario.Check{Equals: ptr("42")}, "42..", false},
+		{scenario.Check{Equals: ptr("42")}, "42!", false},
+		{scenario.Check{Equals: ptr("42")}, "41 42", false},
+		{scenario.Check{Equals: ptr("42")}, "4.2", false},
+		{scenario.Check{Equals: ptr("-4.2")}, "-4.2.", true},
+		{scenario.Check{Equals: ptr("Monday")}, " \"Monday.\"\n", true},
+		{scenario.Check{Equals: ptr("Monday")}, "\u201cMonday\u201d.", true},
+		{scenario.Check{Equals: ptr("'Monday'.")}, "Monday", true},
+		{scenario.Check{Equals: ptr("Monday")}, "monday", false},
+		{scenario.Check{Equals: ptr("Monday")}, "Sunday Monday Tuesday", false},
+		{scenario.Check{Equals: ptr("Monday")}, "\"Sunday\" \"Monday\"", false},
+		{scenario.Check{Equals: ptr("it's")}, "it's", true},
+		{scenario.Check{Equals: ptr("it's")}, "its", false},
+		{scenario.Check{Equals: ptr(".")}, ".", true},
+		{scenario.Check{Equals: ptr(".")}, "\"", false},
+		{scenario.Check{Equals: ptr("x")}, "..", false},
 		{scenario.Check{Contains: ptr("42")}, "It is 42.", true},
 		{scenario.Check{Contains: ptr("42")}, "It is 4 2.", false},
 		{scenario.Check{Regex: ptr("^[0-9]+ km$")}, "42 km", true},

@@ -4,58 +4,111 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
-	"sort"
+	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// AssignSplits fills in Split where it is empty, by a hash of the task alone: 80% train, 10% validation, 10% test.
-// So the same task always falls in the same split, rows with the same task are never torn apart, and adding rows moves
-// no other. Only where a split would stay empty is a task moved into it, first into train, then validation, then test:
-// the one with the greatest hash, from the split that has the most tasks to give.
+// AssignSplits fills in Split where it is empty: 80% train, 10% validation, 10% test. Scenarios that ask for a same call,
+// be it their first, are in one split, and so are those joined by a third: then no call of a test scenario is asked for in
+// training, however it is worded. The calls of a scenario are its gold calls and those its checks want; a scenario without
+// any goes by its task. Calls are the same whatever the order of their arguments and the form of their numbers. A call
+// without arguments says nothing of the task and joins only scenarios that have no other.
+//
+// What joins scenarios are calls written in the file. So it does not hold for calls that only the agent will build, for
+// setup calls, which the model does not see, nor for rows whose splits are given, in the file, against it; rows beside
+// such ones join the first of them.
+//
+// Scenarios that belong together go by the smallest hash of a call of theirs, so the order of rows does not matter, and
+// adding rows moves none that share no call with them. Only where a split would stay empty is one such set moved into it,
+// first into train, then validation, then test: the one with the greatest hash, from the split that has the most to give.
+// A split stays empty where the sets are too few, as where one call is in all scenarios.
 func AssignSplits(scenarios []Scenario) {
-	assign(scenarios, func(s Scenario) string { return s.Task })
-}
-
-// AssignSplitsByCall is AssignSplits by a hash of the first gold call, else of the first call that is checked, else of
-// the task: one call worded in many ways then is in one split, so no call of the test split is asked for in training. A
-// row without a split joins the rows of its call that have one.
-func AssignSplitsByCall(scenarios []Scenario) {
+	keys := Together(scenarios)
 	given := map[string]string{}
-	for _, s := range scenarios {
-		if key := CallKey(s); s.Split != "" && given[key] == "" {
-			given[key] = s.Split
+	for i, s := range scenarios {
+		if s.Split != "" && given[keys[i]] == "" {
+			given[keys[i]] = s.Split
 		}
 	}
 	for i, s := range scenarios {
 		if s.Split == "" {
-			scenarios[i].Split = given[CallKey(s)]
+			scenarios[i].Split = given[keys[i]]
 		}
 	}
-	assign(scenarios, CallKey)
+	assign(scenarios, keys)
 }
 
-// CallKey is equal for scenarios that AssignSplitsByCall keeps together: whatever the order of a call's arguments and the
-// form of its numbers.
-func CallKey(s Scenario) string {
+// Together returns a key for each scenario, equal for those that AssignSplits keeps together.
+func Together(scenarios []Scenario) []string {
+	parent := map[string]string{} // a forest over calls: joined calls have one root
+	root := func(call string) string {
+		for parent[call] != call {
+			parent[call] = parent[parent[call]]
+			call = parent[call]
+		}
+		return call
+	}
+	firsts := make([]string, len(scenarios))
+	for i, s := range scenarios {
+		calls := callsOf(s)
+		firsts[i] = calls[0]
+		for _, c := range calls {
+			if _, known := parent[c]; !known {
+				parent[c] = c
+			}
+			a, b := root(calls[0]), root(c)
+			if hashOf(a) > hashOf(b) { // the root has the smallest hash, whatever comes first
+				a, b = b, a
+			}
+			parent[b] = a
+		}
+	}
+	keys := make([]string, len(scenarios))
+	for i, first := range firsts {
+		keys[i] = root(first)
+	}
+	return keys
+}
+
+// callsOf are the calls a scenario asks for, each written in one form; at least one text.
+func callsOf(s Scenario) []string {
 	calls := s.Gold
 	for _, c := range s.Checks {
 		if c.Type == CallCheck {
 			calls = append(calls[:len(calls):len(calls)], Gold{c.Name, c.Arguments})
 		}
 	}
-	if len(calls) == 0 {
-		return s.Task
+	var bare, out []string
+	for _, c := range calls {
+		arguments := jsontext.Value(bytes.Clone(c.Arguments))
+		if err := arguments.Canonicalize(); err != nil { // Validate refuses such arguments
+			arguments = jsontext.Value(c.Arguments)
+		}
+		call := c.Name + "\x00" + string(arguments)
+		if string(arguments) == "{}" {
+			bare = append(bare, call)
+		} else {
+			out = append(out, call)
+		}
 	}
-	arguments := jsontext.Value(bytes.Clone(calls[0].Arguments))
-	if err := arguments.Canonicalize(); err != nil { // Validate refuses such arguments
-		arguments = jsontext.Value(calls[0].Arguments)
+	switch {
+	case len(out) > 0:
+		return out
+	case len(bare) > 0:
+		return []string{strings.Join(bare, "\x00")}
 	}
-	return calls[0].Name + "\x00" + string(arguments)
+	return []string{s.Task}
+}
+
+func hashOf(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return string(sum[:])
 }
 
 // assign fills in Split where it is empty; rows with the same key go together.
-func assign(scenarios []Scenario, key func(Scenario) string) {
+func assign(scenarios []Scenario, keyOf []string) {
 	sizes := map[string]int{} // rows, given or assigned
 	rows := map[string][]int{}
 	for i, s := range scenarios {
@@ -63,22 +116,18 @@ func assign(scenarios []Scenario, key func(Scenario) string) {
 			sizes[s.Split]++
 			continue
 		}
-		rows[key(s)] = append(rows[key(s)], i)
+		rows[keyOf[i]] = append(rows[keyOf[i]], i)
 	}
 	keys := make([]string, 0, len(rows))
-	hash := map[string][32]byte{}
+	hash := map[string]string{}
 	for k := range rows {
-		keys, hash[k] = append(keys, k), sha256.Sum256([]byte(k))
+		keys, hash[k] = append(keys, k), hashOf(k)
 	}
-	sort.Slice(keys, func(i, j int) bool {
-		a, b := hash[keys[i]], hash[keys[j]]
-		return bytes.Compare(a[:], b[:]) > 0
-	})
+	slices.SortFunc(keys, func(a, b string) int { return strings.Compare(hash[b], hash[a]) })
 	assigned := map[string][]string{} // split -> its keys, greatest hash first
 	for _, k := range keys {
-		sum := hash[k]
 		split := Train
-		switch binary.BigEndian.Uint64(sum[8:16]) % 10 {
+		switch binary.BigEndian.Uint64([]byte(hash[k][8:16])) % 10 {
 		case 8:
 			split = Validation
 		case 9:
