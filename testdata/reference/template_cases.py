@@ -972,6 +972,10 @@ TEMPLATES = [
     "{% macro m(a) %}{% for x in l recursive %}{{ x }}{{ a }}{% if loop.first and loop.depth < 3 %}{{ loop(l) }}{% endif %}{% endfor %}{% endmacro %}{{ m(5) }}",
     "{% macro m(f) %}{{ caller(f) }}{% endmacro %}{% for x in l %}{% call(y) m(x) %}{{ x }}{{ y }}{% endcall %}{% endfor %}",
     "{% set ns = namespace(f=none) %}{% for x in l %}{% macro m() %}{{ x }}{% endmacro %}{% if ns.f %}{{ ns.f() }}{% endif %}{% set ns.f = m %}{% endfor %}",
+    # what outlives the scope it was made in
+    "{% set ns = namespace() %}{% macro m() %}{% set ns.c = caller %}{% endmacro %}{% macro outer(a) %}{% call m() %}{{ a }}{% endcall %}{% endmacro %}{{ outer(1) }}{{ ns.c() }}{{ outer(2) }}{{ ns.c() }}",
+    "{% set ns = namespace() %}{% macro outer(a) %}{% for x in [1, 2, 3, 4] if x > a %}{% set ns.l = loop %}{% break %}{% endfor %}{% endmacro %}{{ outer(1) }}{% for y, z in ns.l %}{{ y }}{% endfor %}",
+    "{% set ns = namespace() %}{% macro outer(a) %}{% for x in l recursive %}{{ x }}{{ a }}{% set ns.l = loop %}{% endfor %}{% endmacro %}{{ outer(1) }}{{ ns.l([9]) }}",
     # with, filter, call, print
     "{% with x = 1, y = 2 %}{{ x }}{{ y }}{% endwith %}{{ x is defined }}", "{% with %}{% set x = 1 %}{{ x }}{% endwith %}{{ x is defined }}", "{% set x = 5 %}{% with x = x + 1, y = x %}{{ x }}{{ y }}{% endwith %}{{ x }}", "{% with x = 1 y = 2 %}{% endwith %}", "{% filter upper %}abc{{ i }}{% endfilter %}", "{% filter replace('a', 'b') | upper %}abc{% endfilter %}",
     "{% filter nofilter %}{% endfilter %}", "{% print 1 %}", "{% print s, 1 %}", "{% unknown %}", "{% %}", "{% 1 %}", "{% if t %}{% unknown %}{% endif %}",
