@@ -120,7 +120,9 @@ func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approv
 		}
 		t, err := l.collect(ctx, client, llm.Episode{ID: s.ID, ScenarioID: s.ID, Model: model,
 			Temperature: c.Rollout.Temperature, Seed: c.Seed, System: c.Rollout.System, Task: s.Task, Tools: tools,
-			Limits:  llm.Limits{MaxTurns: c.Rollout.MaxTurns, MaxToolCalls: c.Rollout.MaxToolCalls},
+			Setup: s.SetupCalls(),
+			Limits: llm.Limits{MaxTurns: c.Rollout.MaxTurns, MaxTokens: c.Rollout.MaxTokens, MaxToolCalls: c.Rollout.MaxToolCalls,
+				Timeout: c.Rollout.Timeout},
 			Approve: approve})
 		if err != nil {
 			return nil, err

@@ -17,11 +17,12 @@ type Chatter interface {
 	Chat(ctx context.Context, r Request) (Response, error)
 }
 
-// Limits of one collected episode. Zero fields take the defaults.
+// Limits of one collected episode, in the words of rollout.Options. Zero fields take the defaults.
 type Limits struct {
-	MaxTurns     int // completions; 0: 16
-	MaxTokens    int // completion tokens over the episode; 0: no limit
-	MaxToolCalls int // over the episode; 0: no limit
+	MaxTurns     int           // completions; 0: 16
+	MaxTokens    int           // of one completion; 0: the endpoint's own
+	MaxToolCalls int           // over the episode; 0: no limit
+	Timeout      time.Duration // of the episode, the time it waits for Approve not counted; 0: none
 }
 
 // Episode is what Collect runs.
@@ -36,6 +37,7 @@ type Episode struct {
 	System      string // may be empty
 	Task        string
 	Tools       []chat.Tool
+	Setup       []chat.ToolCall // made on the session first, unasked; the model does not see them
 	Limits      Limits
 
 	// Approve decides each call before it is sent; why names the rule or person, and reaches the model on denial.
@@ -45,7 +47,7 @@ type Episode struct {
 
 // Collect runs one episode with an endpoint as its policy and records it, messages only: the turns hold no token ids,
 // so it can be curated and turned into SFT rows but not be trained on as sampled. The trajectory is always returned
-// and says by its outcome how the episode ended. The error is for what must stop the run too: a spent budget, a
+// and says by its outcome how the episode ended, by package rollout's rules. The error is for what must stop the run too: a spent budget, a
 // refused key, an endpoint that is gone, a cancelled ctx. The caller opens and closes the session.
 func Collect(ctx context.Context, client Chatter, session rollout.Session, e Episode) (*trajectory.Trajectory, error) {
 	t := &trajectory.Trajectory{ID: e.ID, ScenarioID: e.ScenarioID, Rollout: e.Rollout, Temperature: e.Temperature, Tools: e.Tools}
@@ -57,27 +59,71 @@ func Collect(ctx context.Context, client Chatter, session rollout.Session, e Epi
 	if e.Limits.MaxTurns == 0 {
 		e.Limits.MaxTurns = 16
 	}
-	if e.System != "" {
-		t.Messages = append(t.Messages, chat.Message{Role: chat.System, Content: e.System})
-	}
-	t.Messages = append(t.Messages, chat.Message{Role: chat.User, Content: e.Task})
+	t.Messages = rollout.Opening(e.System, e.Task)
 	start := time.Now()
-	err := (&collector{client: client, session: session, Episode: e, t: t, used: map[string]bool{}}).run(ctx)
-	t.Seconds = time.Since(start).Seconds()
+	defer func() { t.Seconds = time.Since(start).Seconds() }()
+	own, clock := startClock(ctx, e.Limits.Timeout)
+	defer clock.stop()
+	err := (&collector{client: client, session: session, Episode: e, clock: clock, t: t, used: map[string]bool{}}).run(own)
+	if own.Err() != nil && t.Outcome != trajectory.OK { // whatever the cancelled endpoint or server reported
+		t.Outcome, t.StopReason, t.Error = rollout.Interrupted(own, ctx)
+		err = ctx.Err() // nil where the episode's own time ran out: others may have the time
+	}
 	return t, err
+}
+
+// clock cancels a context when an episode's time is up. It can be stopped for as long as a person is asked.
+type clock struct {
+	timer  *time.Timer // nil where there is no limit
+	until  time.Time
+	cancel context.CancelCauseFunc
+}
+
+func startClock(ctx context.Context, limit time.Duration) (context.Context, *clock) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	c := &clock{cancel: cancel}
+	if limit > 0 {
+		c.until = time.Now().Add(limit)
+		c.timer = time.AfterFunc(limit, func() { cancel(context.DeadlineExceeded) })
+	}
+	return ctx, c
+}
+
+// while stops the clock while f runs.
+func (c *clock) while(f func()) {
+	if c.timer == nil || !c.timer.Stop() { // no limit, or its end has come
+		f()
+		return
+	}
+	left := time.Until(c.until)
+	f()
+	c.until = time.Now().Add(left)
+	c.timer.Reset(left)
+}
+
+func (c *clock) stop() {
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.cancel(nil)
 }
 
 type collector struct {
 	Episode
 	client  Chatter
 	session rollout.Session
+	clock   *clock
 	t       *trajectory.Trajectory
 
-	used                map[string]bool // ids of calls
-	numTokens, numCalls int
+	used     map[string]bool // ids of calls
+	numCalls int
 }
 
 func (c *collector) run(ctx context.Context) error {
+	if outcome, why := rollout.SetUp(ctx, c.session, c.Setup); outcome != "" {
+		c.t.Outcome, c.t.StopReason, c.t.Error = outcome, trajectory.StopError, why
+		return nil
+	}
 	for turn := 0; ; turn++ {
 		if turn == c.Limits.MaxTurns {
 			c.limit(trajectory.StopMaxTurns)
@@ -92,20 +138,17 @@ func (c *collector) run(ctx context.Context) error {
 
 // turn asks for one completion and runs its calls.
 func (c *collector) turn(ctx context.Context, turn int) (done bool, err error) {
-	request := Request{Model: c.Model, Messages: c.t.Messages, Tools: c.Tools, Temperature: c.Temperature}
+	request := Request{Model: c.Model, Messages: c.t.Messages, Tools: c.Tools, Temperature: c.Temperature, MaxTokens: c.Limits.MaxTokens}
 	if s, ok := c.session.(interface{ Offered() []chat.Tool }); ok { // tools that a search found; the record keeps those of the beginning
 		request.Tools = s.Offered()
 	}
 	if c.Seed != 0 {
 		request.Seed = c.Seed + uint64(turn)
 	}
-	if c.Limits.MaxTokens > 0 {
-		request.MaxTokens = c.Limits.MaxTokens - c.numTokens
-	}
 	start := time.Now()
 	resp, err := c.client.Chat(ctx, request)
 	if err != nil {
-		return true, c.chatFailed(ctx, err)
+		return true, c.chatFailed(err)
 	}
 	m := resp.Message
 	for i := range m.ToolCalls {
@@ -114,11 +157,10 @@ func (c *collector) turn(ctx context.Context, turn int) (done bool, err error) {
 		}
 		c.used[m.ToolCalls[i].ID] = true
 	}
-	c.numTokens += resp.Usage.CompletionTokens
 	c.t.Messages = append(c.t.Messages, m)
 	c.t.Turns = append(c.t.Turns, trajectory.Turn{Content: m.Content, Calls: m.ToolCalls, SampleSeconds: time.Since(start).Seconds()})
 	switch {
-	case resp.FinishReason == "length", c.Limits.MaxTokens > 0 && c.numTokens >= c.Limits.MaxTokens && len(m.ToolCalls) > 0:
+	case resp.FinishReason == "length":
 		c.limit(trajectory.StopMaxTokens)
 		return true, nil
 	case len(m.ToolCalls) == 0:
@@ -128,16 +170,18 @@ func (c *collector) turn(ctx context.Context, turn int) (done bool, err error) {
 		c.limit(trajectory.StopMaxToolCalls)
 		return true, nil
 	}
-	return c.calls(ctx, m.ToolCalls)
+	return c.calls(ctx, m.ToolCalls), nil
 }
 
 // calls asks for approval, sends what is allowed, and answers the model in call order.
-func (c *collector) calls(ctx context.Context, calls []chat.ToolCall) (done bool, err error) {
+func (c *collector) calls(ctx context.Context, calls []chat.ToolCall) (done bool) {
 	results := make([]trajectory.ToolResult, len(calls))
 	var allowed []chat.ToolCall
 	var places []int
 	for i, call := range calls {
-		allow, why := c.Approve(call)
+		var allow bool
+		var why string
+		c.clock.while(func() { allow, why = c.Approve(call) })
 		results[i] = trajectory.ToolResult{Call: call, Status: trajectory.CallDenied, Approval: why, Error: why,
 			Text: "The call was denied: " + why}
 		if allow {
@@ -155,54 +199,23 @@ func (c *collector) calls(ctx context.Context, calls []chat.ToolCall) (done bool
 	for i, r := range results {
 		c.t.Messages = append(c.t.Messages, chat.Message{Role: chat.ToolRole, ToolCallID: calls[i].ID, Name: calls[i].Name, Content: r.Text})
 	}
-	if ctx.Err() != nil { // before the statuses: a cancelled call looks like a failed one
-		return true, c.stopped(ctx)
+	if outcome, reason, why := rollout.LostCall(results); outcome != "" {
+		c.t.Outcome, c.t.StopReason, c.t.Error = outcome, reason, why
+		return true
 	}
-	for _, r := range results {
-		if outcome := rollout.CallOutcome(r); outcome != "" {
-			c.t.Outcome, c.t.StopReason, c.t.Error = outcome, trajectory.StopError, r.Error
-			if r.Status == trajectory.CallTimeout {
-				c.t.StopReason = trajectory.StopTimeout
-			}
-			return true, nil
-		}
-	}
-	return false, nil
+	return false
 }
 
-// limit ends the episode at a limit. One that made calls, none of them valid, is the policy's error.
 func (c *collector) limit(why trajectory.StopReason) {
-	c.t.Outcome, c.t.StopReason = trajectory.Limit, why
-	results := c.t.Calls()
-	for _, r := range results {
-		if r.Status != trajectory.CallInvalid {
-			return
-		}
-	}
-	if len(results) > 0 {
-		c.t.Outcome = trajectory.PolicyError
-	}
+	c.t.Outcome, c.t.StopReason = rollout.LimitOutcome(c.t), why
 }
 
-func (c *collector) chatFailed(ctx context.Context, err error) error {
+func (c *collector) chatFailed(err error) error {
 	var status *StatusError
 	if errors.As(err, &status) && status.Code == "context_length_exceeded" {
 		c.limit(trajectory.StopContextOverflow)
 		return nil
 	}
-	if ctx.Err() != nil {
-		return c.stopped(ctx)
-	}
 	c.t.Outcome, c.t.StopReason, c.t.Error = trajectory.InfrastructureError, trajectory.StopError, err.Error()
 	return err
-}
-
-// stopped ends the episode by its context: its own time ran out, which is a limit, or someone cancelled it.
-func (c *collector) stopped(ctx context.Context) error {
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		c.limit(trajectory.StopTimeout)
-		return nil
-	}
-	c.t.Outcome, c.t.StopReason, c.t.Error = trajectory.InfrastructureError, trajectory.StopCancelled, ctx.Err().Error()
-	return ctx.Err()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"hone/internal/chat"
@@ -128,14 +129,13 @@ func TestCollectOutcomes(t *testing.T) {
 		"max turns":            {script{responses: []Response{calling("a"), calling("a")}}, nil, Limits{MaxTurns: 2}, trajectory.Limit, trajectory.StopMaxTurns, 0},
 		"only invalid calls":   {script{responses: []Response{calling("a"), calling("a")}}, tools{"a": trajectory.CallInvalid}, Limits{MaxTurns: 2}, trajectory.PolicyError, trajectory.StopMaxTurns, 0},
 		"max tool calls":       {script{responses: []Response{calling("a"), calling("a", "b")}}, nil, Limits{MaxToolCalls: 2}, trajectory.Limit, trajectory.StopMaxToolCalls, 0},
-		"max tokens":           {script{responses: []Response{calling("a"), calling("a")}}, nil, Limits{MaxTokens: 20}, trajectory.Limit, trajectory.StopMaxTokens, 0},
 		"cut by the endpoint":  {script{responses: []Response{cut}}, nil, Limits{}, trajectory.Limit, trajectory.StopMaxTokens, 0},
 		"context overflow":     {script{responses: []Response{calling("a")}, err: overflow}, nil, Limits{}, trajectory.Limit, trajectory.StopContextOverflow, 0},
 		"a tool error is seen": {script{responses: []Response{calling("a"), answering("x")}}, tools{"a": trajectory.CallToolError}, Limits{}, trajectory.OK, trajectory.StopCompleted, 0},
 		"a server crashed":     {script{responses: []Response{calling("a")}}, tools{"a": trajectory.CallTransportError}, Limits{}, trajectory.EnvironmentError, trajectory.StopError, 0},
 		"a server hung":        {script{responses: []Response{calling("a")}}, tools{"a": trajectory.CallTimeout}, Limits{}, trajectory.EnvironmentError, trajectory.StopTimeout, 0},
 		"budget spent":         {script{err: spent}, nil, Limits{}, trajectory.InfrastructureError, trajectory.StopError, fault.CodeBudget},
-		"answer at last token": {script{responses: []Response{calling("a"), answering("x")}}, nil, Limits{MaxTokens: 14}, trajectory.OK, trajectory.StopCompleted, 0},
+		"calls by the turn":    {script{responses: []Response{calling("a"), answering("x")}}, nil, Limits{MaxTokens: 10}, trajectory.OK, trajectory.StopCompleted, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := Collect(t.Context(), &tc.script, tc.tools, Episode{Task: "t", Limits: tc.limits, Approve: approveAllBut("")})
@@ -156,11 +156,89 @@ func TestCollectStops(t *testing.T) {
 	late, cancel := context.WithDeadline(t.Context(), time.Unix(0, 0))
 	defer cancel()
 	got, err = Collect(late, &script{}, tools{}, Episode{Approve: approveAllBut("")})
-	if err != nil || got.StopReason != trajectory.StopTimeout || got.Outcome != trajectory.Limit {
-		t.Errorf("out of time: %+v, %v", got, err)
+	if !errors.Is(err, context.DeadlineExceeded) || got.StopReason != trajectory.StopCancelled || got.Outcome.Trainable() {
+		t.Errorf("the run is out of time: %+v, %v", got, err)
 	}
 	got, err = Collect(t.Context(), &script{}, tools{}, Episode{})
 	if fault.CodeOf(err) != fault.CodeUsage || got.Outcome.Trainable() {
 		t.Errorf("without approval: %+v, %v", got, err)
+	}
+}
+
+// slow takes its time for each call.
+type slow struct {
+	tools
+	each time.Duration
+}
+
+func (s slow) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
+	select {
+	case <-time.After(s.each):
+		return s.tools.Call(ctx, calls)
+	case <-ctx.Done():
+		return []trajectory.ToolResult{{Call: calls[0], Status: trajectory.CallTransportError, Error: ctx.Err().Error()}}
+	}
+}
+
+// An episode's own time is bounded, as in rollouts: what takes longer is masked, and the next scenario is tried.
+func TestCollectTimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, e := range map[string]struct {
+			session  slow
+			approval time.Duration
+			outcome  trajectory.Outcome
+			stop     trajectory.StopReason
+		}{
+			"in time":                  {slow{nil, 3 * time.Second}, 0, trajectory.OK, trajectory.StopCompleted},
+			"a call takes longer":      {slow{nil, time.Minute}, 0, trajectory.InfrastructureError, trajectory.StopTimeout},
+			"all calls take longer":    {slow{nil, 6 * time.Second}, 0, trajectory.InfrastructureError, trajectory.StopTimeout},
+			"a person thinks about it": {slow{nil, time.Second}, time.Hour, trajectory.OK, trajectory.StopCompleted},
+			"and then it takes longer": {slow{nil, 6 * time.Second}, time.Hour, trajectory.InfrastructureError, trajectory.StopTimeout},
+		} {
+			s := &script{responses: []Response{calling("a"), calling("a"), answering("done")}}
+			got, err := Collect(t.Context(), s, e.session, Episode{Limits: Limits{Timeout: 10 * time.Second},
+				Approve: func(chat.ToolCall) (bool, string) { time.Sleep(e.approval); return true, "" }})
+			if err != nil || got.Outcome != e.outcome || got.StopReason != e.stop {
+				t.Errorf("%s: %v, %s %s (%s)", name, err, got.Outcome, got.StopReason, got.Error)
+			}
+		}
+		got, err := Collect(t.Context(), &script{}, tools{}, Episode{Limits: Limits{Timeout: time.Second}, Approve: approveAllBut("")})
+		if err != nil || got.StopReason != trajectory.StopTimeout || got.Outcome != trajectory.InfrastructureError {
+			t.Errorf("an endpoint that hangs: %+v, %v", got, err)
+		}
+	})
+}
+
+// kept notes the calls made.
+type kept struct {
+	tools
+	calls *[]chat.ToolCall
+}
+
+func (k kept) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
+	*k.calls = append(*k.calls, calls...)
+	return k.tools.Call(ctx, calls)
+}
+
+func TestCollectSetsUp(t *testing.T) {
+	setup := []chat.ToolCall{{ID: "setup_0", Name: "clear", Arguments: "{}"}, {ID: "setup_1", Name: "fill", Arguments: "{}"}}
+	var made []chat.ToolCall
+	s := &script{responses: []Response{calling("a"), answering("done")}}
+	got, err := Collect(t.Context(), s, kept{nil, &made}, Episode{Task: "t", Setup: setup, Limits: Limits{MaxTokens: 7}, Approve: approveAllBut("clear")})
+	if err != nil || got.Outcome != trajectory.OK || len(got.Calls()) != 1 || len(got.Messages) != 4 || len(s.asked[0].Messages) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if len(made) != 3 || made[0].Name != "clear" || made[1].Name != "fill" || made[2].Name != "a" {
+		t.Errorf("calls %+v", made)
+	}
+	if s.asked[0].MaxTokens != 7 || s.asked[1].MaxTokens != 7 {
+		t.Errorf("asked for %d and %d tokens", s.asked[0].MaxTokens, s.asked[1].MaxTokens)
+	}
+	for name, status := range map[string]trajectory.CallStatus{"refused": trajectory.CallToolError, "lost": trajectory.CallTransportError} {
+		s := &script{responses: []Response{answering("done")}}
+		got, err := Collect(t.Context(), s, tools{"fill": status}, Episode{Setup: setup, Approve: approveAllBut("")})
+		if err != nil || got.Outcome != trajectory.EnvironmentError || len(s.asked) != 0 || !strings.Contains(got.Error, "fill") {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
 	}
 }

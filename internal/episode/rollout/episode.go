@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,8 +63,7 @@ func (e *episode) run(parent context.Context) {
 	e.play(ctx)
 	// Whatever a cancelled sampler or server reported, the cause is the cancellation.
 	if ctx.Err() != nil && e.t.Outcome != trajectory.OK {
-		reason, why := stopOf(ctx, parent)
-		e.end(trajectory.InfrastructureError, reason, why)
+		e.end(Interrupted(ctx, parent))
 	}
 }
 
@@ -92,7 +90,8 @@ func (e *episode) play(ctx context.Context) {
 			e.t.Error = "closing the session: " + err.Error() // worth a note; the episode itself is whole
 		}
 	}()
-	if !e.setUp(ctx, session) {
+	if outcome, why := SetUp(ctx, session, e.scenario.SetupCalls()); outcome != "" {
+		e.lost(outcome, trajectory.StopError, why)
 		return
 	}
 	bridge, err := e.o.Renderer.Prompt(e.t.Messages, e.t.Tools)
@@ -102,7 +101,7 @@ func (e *episode) play(ctx context.Context) {
 			return
 		}
 		if turn == e.o.MaxTurns {
-			e.end(trajectory.Limit, trajectory.StopMaxTurns, "")
+			e.limit(trajectory.StopMaxTurns, "")
 			return
 		}
 		results, more := e.turn(ctx, session, turn, bridge)
@@ -114,26 +113,15 @@ func (e *episode) play(ctx context.Context) {
 	}
 }
 
+// limit ends the episode at one of its limits.
+func (e *episode) limit(reason trajectory.StopReason, why string) {
+	e.end(LimitOutcome(e.t), reason, why)
+}
+
 // lost ends the episode for a failure of the tools.
 func (e *episode) lost(outcome trajectory.Outcome, reason trajectory.StopReason, why string) {
 	e.again = true
 	e.end(outcome, reason, why)
-}
-
-// setUp makes the scenario's setup calls; an answer that is an error is the environment's fault.
-func (e *episode) setUp(ctx context.Context, session Session) bool {
-	for i, g := range e.scenario.Setup {
-		call := g.Call()
-		call.ID = fmt.Sprintf("setup_%d", i)
-		for _, result := range session.Call(ctx, []chat.ToolCall{call}) {
-			if result.Status != trajectory.CallOK {
-				e.lost(cmp.Or(CallOutcome(result), trajectory.EnvironmentError), trajectory.StopError,
-					fmt.Sprintf("setup call %s: %s: %s%s", call.Name, result.Status, result.Error, result.Text))
-				return false
-			}
-		}
-	}
-	return true
 }
 
 // turn samples one completion and runs its calls. It returns the tool messages to feed back; more is false where the
@@ -151,7 +139,7 @@ func (e *episode) turn(ctx context.Context, session Session, turn int, bridge []
 	switch {
 	case errors.As(err, &overflow):
 		// The bridge is dropped: a row must not end in ids nobody answered.
-		e.end(trajectory.Limit, trajectory.StopContextOverflow, fmt.Sprintf("%v: %d of %d ids", err, overflow.NumPrompt, overflow.MaxContext))
+		e.limit(trajectory.StopContextOverflow, fmt.Sprintf("%v: %d of %d ids", err, overflow.NumPrompt, overflow.MaxContext))
 		return nil, false
 	case err != nil:
 		e.end(trajectory.InfrastructureError, trajectory.StopError, "sampling: "+err.Error())
@@ -175,13 +163,13 @@ func (e *episode) turn(ctx context.Context, session Session, turn int, bridge []
 	switch {
 	case c.FinishReason == policy.FinishLength:
 		// Before the parse error: a call cut by the limit is unterminated because of the limit.
-		e.end(trajectory.Limit, trajectory.StopMaxTokens, parseError)
+		e.limit(trajectory.StopMaxTokens, parseError)
 	case parseError != "":
 		e.end(trajectory.PolicyError, trajectory.StopParseError, parseError)
 	case len(calls) == 0:
 		e.end(trajectory.OK, trajectory.StopCompleted, "")
 	case e.numCalls+len(calls) > e.o.MaxToolCalls:
-		e.end(trajectory.Limit, trajectory.StopMaxToolCalls, "")
+		e.limit(trajectory.StopMaxToolCalls, "")
 	default:
 		return e.call(ctx, session, calls)
 	}
@@ -197,15 +185,9 @@ func (e *episode) call(ctx context.Context, session Session, calls []chat.ToolCa
 		messages = append(messages, chat.Message{Role: chat.ToolRole, Content: r.Text, ToolCallID: r.Call.ID, Name: r.Call.Name})
 	}
 	e.t.Messages = append(e.t.Messages, messages...)
-	for _, r := range results {
-		if outcome := CallOutcome(r); outcome != "" {
-			reason := trajectory.StopError
-			if r.Status == trajectory.CallTimeout {
-				reason = trajectory.StopTimeout
-			}
-			e.lost(outcome, reason, fmt.Sprintf("%s: %s: %s", r.Call.Name, r.Status, r.Error))
-			return nil, false
-		}
+	if outcome, reason, why := LostCall(results); outcome != "" {
+		e.lost(outcome, reason, why)
+		return nil, false
 	}
 	return messages, true
 }

@@ -3,7 +3,6 @@ package rollout
 
 import (
 	"context"
-	"errors"
 
 	"hone/internal/chat"
 	"hone/internal/episode/trajectory"
@@ -19,26 +18,6 @@ type Tools interface {
 type Blamer interface {
 	error
 	Blame() trajectory.Outcome
-}
-
-// OpenOutcome is how an episode ends whose session could not be opened.
-func OpenOutcome(err error) trajectory.Outcome {
-	if b, ok := errors.AsType[Blamer](err); ok {
-		return b.Blame()
-	}
-	return trajectory.EnvironmentError
-}
-
-// CallOutcome is how an episode ends for a call without an answer, "" where there is one. A result that says nothing of
-// whose fault it is counts as the environment's.
-func CallOutcome(r trajectory.ToolResult) trajectory.Outcome {
-	if r.Status != trajectory.CallTimeout && r.Status != trajectory.CallTransportError {
-		return ""
-	}
-	if r.Outcome != "" {
-		return r.Outcome
-	}
-	return trajectory.EnvironmentError
 }
 
 // Session is one episode's view of the servers.

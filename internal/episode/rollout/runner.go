@@ -3,8 +3,6 @@ package rollout
 import (
 	"context"
 	"encoding/binary"
-	"errors"
-	"fmt"
 	"hash/fnv"
 	"sync"
 	"time"
@@ -121,12 +119,4 @@ func streamOf(step int, scenarioID string, rollout, turn int) uint64 {
 	}
 	_, _ = h.Write([]byte(scenarioID))
 	return h.Sum64()
-}
-
-// stopOf says how an episode ends whose context was cancelled or ran out of time.
-func stopOf(ctx, parent context.Context) (trajectory.StopReason, string) {
-	if parent.Err() == nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return trajectory.StopTimeout, "the episode's time ran out"
-	}
-	return trajectory.StopCancelled, fmt.Sprint(context.Cause(ctx))
 }

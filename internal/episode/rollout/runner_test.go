@@ -144,6 +144,7 @@ func TestEndings(t *testing.T) {
 		{"sampler", &tools{}, failing, rollout.Options{Retries: 2}, nil, trajectory.InfrastructureError, trajectory.StopError, 0, 1},
 		{"tool error", &tools{status: status(trajectory.CallToolError)}, script(add, "x"), rollout.Options{}, nil, trajectory.OK, trajectory.StopCompleted, 2, 1},
 		{"invalid", &tools{status: status(trajectory.CallInvalid)}, script(add, "x"), rollout.Options{}, nil, trajectory.OK, trajectory.StopCompleted, 2, 1},
+		{"invalid to the end", &tools{status: status(trajectory.CallInvalid)}, forever, rollout.Options{MaxTurns: 3}, nil, trajectory.PolicyError, trajectory.StopMaxTurns, 3, 1},
 		{"transport", &tools{status: status(trajectory.CallTransportError)}, script(add), rollout.Options{}, nil, trajectory.EnvironmentError, trajectory.StopError, 1, 1},
 		{"timeout", &tools{status: status(trajectory.CallTimeout)}, script(add), rollout.Options{Retries: 2}, nil, trajectory.EnvironmentError, trajectory.StopTimeout, 1, 3},
 		{"open", &tools{openErr: errors.New("no such command")}, nil, rollout.Options{Retries: 1}, nil, trajectory.EnvironmentError, trajectory.StopError, 0, 2},

@@ -65,6 +65,16 @@ func (s *Scenario) GoldCalls() []chat.ToolCall {
 	return calls
 }
 
+// SetupCalls returns Setup in the conversation's form, with ids.
+func (s *Scenario) SetupCalls() []chat.ToolCall {
+	calls := make([]chat.ToolCall, len(s.Setup))
+	for i, g := range s.Setup {
+		calls[i] = g.Call()
+		calls[i].ID = fmt.Sprintf("setup_%d", i)
+	}
+	return calls
+}
+
 // Validate says what keeps a scenario from being run and checked, or nil.
 func (s *Scenario) Validate() error {
 	if s.Task == "" {

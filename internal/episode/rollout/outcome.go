@@ -1,0 +1,87 @@
+package rollout
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"hone/internal/chat"
+	"hone/internal/episode/trajectory"
+)
+
+// How episodes end, whoever runs them: a Runner with a model of its own, or llm.Collect with an endpoint. What they mean
+// by an outcome must be one thing, since their trajectories are counted, scored and trained on together.
+
+// OpenOutcome is how an episode ends whose session could not be opened.
+func OpenOutcome(err error) trajectory.Outcome {
+	if b, ok := errors.AsType[Blamer](err); ok {
+		return b.Blame()
+	}
+	return trajectory.EnvironmentError
+}
+
+// CallOutcome is how an episode ends for a call without an answer, "" where there is one. A result that says nothing of
+// whose fault it is counts as the environment's.
+func CallOutcome(r trajectory.ToolResult) trajectory.Outcome {
+	if r.Status != trajectory.CallTimeout && r.Status != trajectory.CallTransportError {
+		return ""
+	}
+	if r.Outcome != "" {
+		return r.Outcome
+	}
+	return trajectory.EnvironmentError
+}
+
+// LostCall says how an episode ends by the first of a turn's calls that has no answer. The outcome is "" where all have.
+func LostCall(results []trajectory.ToolResult) (outcome trajectory.Outcome, reason trajectory.StopReason, why string) {
+	for _, r := range results {
+		if outcome := CallOutcome(r); outcome != "" {
+			reason := trajectory.StopError
+			if r.Status == trajectory.CallTimeout {
+				reason = trajectory.StopTimeout
+			}
+			return outcome, reason, fmt.Sprintf("%s: %s: %s", r.Call.Name, r.Status, r.Error)
+		}
+	}
+	return "", "", ""
+}
+
+// LimitOutcome is how an episode ends that ran out of turns, tokens, calls or context. Where it made calls and not one of
+// them was valid, that is the policy's error: it was no nearer to an end.
+func LimitOutcome(t *trajectory.Trajectory) trajectory.Outcome {
+	results := t.Calls()
+	for _, r := range results {
+		if r.Status != trajectory.CallInvalid {
+			return trajectory.Limit
+		}
+	}
+	if len(results) > 0 {
+		return trajectory.PolicyError
+	}
+	return trajectory.Limit
+}
+
+// Interrupted says how an episode ends whose context ctx is done: its own time ran out, or parent, the run's, was
+// cancelled. Either says nothing of the policy, for how long an episode takes is for the most part the servers' and the
+// machine's doing.
+func Interrupted(ctx, parent context.Context) (trajectory.Outcome, trajectory.StopReason, string) {
+	if parent.Err() == nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+		return trajectory.InfrastructureError, trajectory.StopTimeout, "the episode's time ran out"
+	}
+	return trajectory.InfrastructureError, trajectory.StopCancelled, fmt.Sprint(context.Cause(ctx))
+}
+
+// SetUp makes a scenario's setup calls, one after the other. The outcome is "" where all were answered without error;
+// else the environment is not as the task has it, which is not the policy's doing.
+func SetUp(ctx context.Context, session Session, setup []chat.ToolCall) (outcome trajectory.Outcome, why string) {
+	for _, call := range setup {
+		for _, result := range session.Call(ctx, []chat.ToolCall{call}) {
+			if result.Status != trajectory.CallOK {
+				return cmp.Or(CallOutcome(result), trajectory.EnvironmentError),
+					fmt.Sprintf("setup call %s: %s: %s%s", call.Name, result.Status, result.Error, result.Text)
+			}
+		}
+	}
+	return "", ""
+}
