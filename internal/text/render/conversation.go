@@ -2,6 +2,9 @@ package render
 
 import (
 	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
 	"strings"
 
 	"hone/internal/chat"
@@ -27,7 +30,14 @@ func (v *Vendor) conversation(messages []chat.Message, tools []chat.Tool) (*conv
 		shift = 1
 	}
 	c := &conversation{v: v, messages: v.renamed(messages), tools: tools, shift: shift}
-	for _, m := range c.messages {
+	for i, m := range c.messages {
+		if m.Role == chat.Assistant && m.ReasoningContent == "" {
+			if thought, content, ended := v.reasoning.split(m.Content, false); ended && thought != "" {
+				m.ReasoningContent, m.Content = thought, content // as data sets have it that keep a message in one text
+				c.messages = slices.Clone(c.messages)
+				c.messages[i] = m
+			}
+		}
 		value, err := v.messageValue(m)
 		if err != nil {
 			return nil, err
@@ -218,31 +228,60 @@ func equalIDs(a, b []int32) bool {
 	return true
 }
 
-// renamed gives calls ids in the form that the template demands, the same in their results.
+// renamed gives calls ids in the form that the template demands, the same in their results. An id depends on the one it
+// replaces alone, so that it is the same in a bridge.
 func (v *Vendor) renamed(messages []chat.Message) []chat.Message {
-	name := func(index int, tool string) string { return "" }
+	var form func(id, tool string) string
 	switch v.format.Name() {
 	case "mistral", "mistral_v3":
-		name = func(index int, _ string) string { return fmt.Sprintf("%09d", index) }
+		form = nineCharacters
 	case "kimi_k2":
-		name = func(index int, tool string) string { return fmt.Sprintf("functions.%s:%d", tool, index) }
+		form = kimiID
 	default:
 		return messages
 	}
-	ids, out, n := map[string]string{}, make([]chat.Message, len(messages)), 0
-	for i, m := range messages {
-		calls := make([]chat.ToolCall, 0, len(m.ToolCalls))
-		for _, call := range m.ToolCalls {
-			ids[call.ID] = name(n, call.Name)
-			call.ID = ids[call.ID]
-			calls = append(calls, call)
-			n++
+	out, tools := slices.Clone(messages), map[string]string{}
+	for i, m := range out {
+		calls := slices.Clone(m.ToolCalls)
+		for j, call := range calls {
+			tools[call.ID] = call.Name
+			calls[j].ID = form(call.ID, call.Name)
 		}
-		m.ToolCalls = calls
-		if id, ok := ids[m.ToolCallID]; ok && m.Role == chat.ToolRole {
-			m.ToolCallID = id
+		out[i].ToolCalls = calls
+		if m.Role == chat.ToolRole {
+			tool := m.Name
+			if called, ok := tools[m.ToolCallID]; ok {
+				tool = called
+			}
+			out[i].ToolCallID = form(m.ToolCallID, tool)
 		}
-		out[i] = m
 	}
 	return out
+}
+
+// number is the one that an id ends with ("call_7"), else one made from it.
+func number(id string) uint32 {
+	digits := id[len(strings.TrimRight(id, "0123456789")):]
+	if n, err := strconv.ParseUint(digits, 10, 29); err == nil || id == "" {
+		return uint32(n)
+	}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id)) // never fails
+	return h.Sum32() % 1e9
+}
+
+// nineCharacters is the form of Mistral's templates.
+func nineCharacters(id, _ string) string {
+	if len(id) == 9 && !strings.ContainsFunc(id, func(r rune) bool { return r > 'z' || notWord(r) }) {
+		return id
+	}
+	return fmt.Sprintf("%09d", number(id))
+}
+
+// kimiID holds the tool's name and the number of the call.
+func kimiID(id, tool string) string {
+	if name, n, ok := strings.Cut(id, ":"); ok && name == "functions."+tool && n == strconv.Itoa(int(number(n))) {
+		return id
+	}
+	return fmt.Sprintf("functions.%s:%d", tool, number(id))
 }

@@ -90,7 +90,7 @@ func NewVendor(tok *tokenizer.Tokenizer, o VendorOptions) (*Vendor, error) {
 	v.masks = generationTag().MatchString(o.Template)
 	err = v.learn()
 	if err != nil { // some templates iterate over the tools unasked
-		v.probeTools = []chat.Tool{{Name: probeTool, InputSchema: []byte(`{"type": "object", "properties": {}}`)}}
+		v.probeTools = probeTools()
 		if v.learn() == nil {
 			err = nil
 		}
@@ -112,7 +112,7 @@ func KnowsTools(source string) bool {
 	}
 	v := &Vendor{template: compiled, options: VendorOptions{Now: defaultNow(), Template: source}, danger: &danger{}}
 	v.format, _ = toolcall.Detect(source)
-	c, err := v.conversation(probeTurn(probeCall("")), []chat.Tool{{Name: probeTool, Description: probeTool, InputSchema: []byte(`{"type": "object", "properties": {}}`)}})
+	c, err := v.conversation(probeTurn(probeCall("")), probeTools())
 	if err != nil {
 		return false
 	}
@@ -131,6 +131,11 @@ func KnowsTools(source string) bool {
 func probeCall(reasoning string) chat.Message {
 	return chat.Message{Role: chat.Assistant, ReasoningContent: reasoning,
 		ToolCalls: []chat.ToolCall{{ID: "call_0", Name: probeTool, Arguments: `{"honekey": "` + probeArgument + `"}`}}}
+}
+
+func probeTools() []chat.Tool {
+	return []chat.Tool{{Name: probeTool, Description: probeTool, InputSchema: []byte(
+		`{"type": "object", "properties": {"honekey": {"type": "string", "description": "honekey"}}, "required": ["honekey"]}`)}}
 }
 
 // probeTurn is a conversation of one assistant message and what follows it.
