@@ -186,10 +186,10 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 	if err := t.begin(inputs...); err != nil {
 		return err
 	}
-	log := &stepLog{runLog: runLog{t.dir, t.a.say}}
+	log := runLog{t.dir, t.a.say}
 	s := sftOf(t.c)
 	err = s.Run(ctx, sequences, unsampled{trainer}, log, t.a.progress().report())
-	if err := t.ended(ctx, log, s.Stage, trainer, err); err != nil {
+	if err := t.ended(ctx, s.Stage, err); err != nil {
 		return err
 	}
 	final := filepath.Join(t.path, "final")

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/episode/scenario"
-	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
 	"hone/internal/recipe"
@@ -32,7 +31,7 @@ func newTrain(a *app) *cobra.Command {
 		Args: arguments(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error { return runTrain(c.Context(), a, f) },
 	}
-	f.register(c.Flags())
+	f.register(a, c.Flags())
 	c.Flags().StringVar(&f.dataset, "dataset", "", "scenarios file (default the configuration's)")
 	c.Flags().StringVar(&f.base, "base-model", "", "base model: a .gguf file, its folder, or an installed name")
 	c.Flags().StringVar(&f.adapter, "adapter", "", "start from this adapter instead of a fresh one")
@@ -108,7 +107,7 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 	if err != nil {
 		return err
 	}
-	l, err := t.a.openServers(ctx, t.c, servers)
+	l, err := t.a.openServersOf(ctx, t.c, servers, t.path)
 	if err != nil {
 		return err
 	}
@@ -139,12 +138,10 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 	grpo := recipe.GRPO{Stage: "grpo", Steps: c.GRPO.Steps, GroupsPerStep: c.GRPO.ScenariosPerStep, GroupSize: c.GRPO.GroupSize,
 		Rate: c.GRPO.Optimizer.LearningRate, MaxGradNorm: c.GRPO.Optimizer.MaxGradNorm, Clip: batch.Clip{Low: c.GRPO.ClipLow, High: c.GRPO.ClipHigh},
 		CheckpointEvery: c.GRPO.CheckpointEvery, MaxMismatch: maxMismatch, Seed: c.Seed}
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	log := &stepLog{runLog: runLog{t.dir, t.a.say}}
-	err = grpo.Run(ctx, scenario.OfSplit(list, scenario.Train), steady{l.at(c.Rollout.Temperature), stop}, l.scorer, l.learner,
+	log := runLog{t.dir, t.a.say}
+	err = grpo.Run(ctx, scenario.OfSplit(list, scenario.Train), l.at(c.Rollout.Temperature), l.scorer, l.learner,
 		log, t.a.progress().report())
-	if err := t.ended(ctx, log, grpo.Stage, l.learner.Trainer, err); err != nil {
+	if err := l.unreachable(t.ended(ctx, grpo.Stage, err)); err != nil {
 		return err
 	}
 	final := filepath.Join(t.path, "final")
@@ -153,40 +150,4 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 	}
 	t.a.say("adapter: %s\nnext: hone eval --model %s --dataset %s --split validation", final, final, c.Scenarios.File)
 	return nil
-}
-
-// steady stops a run where not one episode of a step was the policy's doing: a server that is gone would otherwise be
-// trained on to the end, and nothing learnt.
-type steady struct {
-	recipe.Runner
-	stop context.CancelCauseFunc
-}
-
-// Each implements recipe.Runner.
-func (s steady) Each(ctx context.Context, scenarios []scenario.Scenario, groupSize, step int, each func(*trajectory.Trajectory)) []trajectory.Group {
-	groups := s.Runner.Each(ctx, scenarios, groupSize, step, each)
-	if err := nothingRan(groups); err != nil && ctx.Err() == nil {
-		s.stop(err)
-	}
-	return groups
-}
-
-// nothingRan is the reason why no episode says anything about the policy, nil where one does. It is a *fault.Error.
-func nothingRan(groups []trajectory.Group) error {
-	e := &fault.Error{Code: fault.CodeError, What: "no episode could be run", Next: "mend that"}
-	for _, g := range groups {
-		for _, t := range g.Trajectories {
-			if t.Outcome.Trainable() {
-				return nil
-			}
-			e.Where, e.Why = "episode "+t.ID, t.Error
-			if t.Outcome == trajectory.EnvironmentError {
-				e.Code, e.What, e.Next = fault.CodeUnavailable, "the MCP server does not answer any more", "look at the server, or run hone doctor"
-			}
-		}
-	}
-	if e.Where == "" {
-		return nil
-	}
-	return e
 }

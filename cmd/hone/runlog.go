@@ -60,27 +60,27 @@ func (l runLog) Latest(stage string) (string, int, error) {
 	return c.Path, c.Step, nil
 }
 
-const finished = "finished"
-
-func (l runLog) Evaluated(stage string) ([]*trajectory.Trajectory, bool, error) {
-	s, ok, err := l.dir.Ledger.Stage(stage)
-	if err != nil || !ok || s.Status != finished {
-		return nil, false, err
-	}
+// Trajectories implements recipe.Log.
+func (l runLog) Trajectories(stage string, step int) ([]*trajectory.Trajectory, error) {
 	rows, err := l.dir.Ledger.StageTrajectories(stage)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	ts := make([]*trajectory.Trajectory, len(rows))
-	for i, r := range rows {
-		ts[i] = &trajectory.Trajectory{}
-		if err := json.Unmarshal(r.JSON, ts[i]); err != nil {
-			return nil, false, fmt.Errorf("reading trajectory %s of the ledger: %w", r.ID, err)
+	var ts []*trajectory.Trajectory
+	for _, r := range rows {
+		if r.Step != step {
+			continue
 		}
+		t := &trajectory.Trajectory{}
+		if err := json.Unmarshal(r.JSON, t); err != nil {
+			return nil, fmt.Errorf("reading trajectory %s of the ledger: %w", r.ID, err)
+		}
+		ts = append(ts, t)
 	}
-	return ts, true, nil
+	return ts, nil
 }
 
-func (l runLog) FinishEvaluation(stage string) error {
-	return l.dir.Ledger.PutStage(run.StageRow{Name: stage, Status: finished})
+// Finish implements recipe.Log.
+func (l runLog) Finish(stage string) error {
+	return l.dir.Ledger.PutStage(run.StageRow{Name: stage, Status: "finished"})
 }

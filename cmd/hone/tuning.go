@@ -12,7 +12,6 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/fault"
-	"hone/internal/learn/train"
 	"hone/internal/mcp"
 	"hone/internal/run"
 )
@@ -123,43 +122,25 @@ func (t *tuning) sameTools(found *mcp.Catalog) error {
 		Why: "what was learnt on other tools would be mixed up", Next: "hone discover lists the present ones; start the old server again, or begin a new run"}
 }
 
-// stepLog notes the step after the last whole one, at which a stopped run can checkpoint.
-type stepLog struct {
-	runLog
-	next int
-}
-
-// Metrics implements recipe.Log.
-func (l *stepLog) Metrics(stage string, step int, metrics map[string]float64) error {
-	err := l.runLog.Metrics(stage, step, metrics)
-	if err == nil {
-		l.next = step + 1
-	}
-	return err
-}
-
-// ended turns the end of a recipe into what the user sees. A run stopped by a signal, or for a reason given to ctx,
-// keeps its last whole step.
-func (t *tuning) ended(ctx context.Context, log *stepLog, stage string, trainer *train.Trainer, err error) error {
+// ended turns the end of a recipe into what the user sees; the recipe has kept its whole steps.
+func (t *tuning) ended(ctx context.Context, stage string, err error) error {
 	next := "hone runs resume " + run.Name(t.path)
-	if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.CodeExhausted {
-		f.Next = "make room there; then " + next
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		switch f.Code {
+		case fault.CodeExhausted:
+			f.Next = "make room there; then " + next
+		case fault.CodeUnavailable:
+			f.Next += "; then " + next
+		}
 	}
-	if !errors.Is(err, context.Canceled) {
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
 	}
-	_, at, latestErr := log.Latest(stage)
-	if latestErr == nil && log.next > at {
-		latestErr = log.Checkpoint(stage, log.next, trainer.Save)
-	}
+	_, at, latestErr := runLog{t.dir, t.a.say}.Latest(stage)
 	if latestErr != nil {
 		return latestErr
 	}
-	if cause, ok := errors.AsType[*fault.Error](context.Cause(ctx)); ok {
-		cause.Next += "; then " + next
-		return cause
-	}
-	return &fault.Error{Code: fault.CodeStopped, What: fmt.Sprintf("stopped after step %d; nothing finished is lost", max(log.next, at)),
+	return &fault.Error{Code: fault.CodeStopped, What: fmt.Sprintf("stopped after step %d; nothing finished is lost", at),
 		Where: t.path, Next: next}
 }
 

@@ -3,10 +3,8 @@ package recipe
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"hone/internal/episode/scenario"
-	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
 )
@@ -17,12 +15,19 @@ import (
 // its episode did:
 //
 //	A_i  = (r_i - mean r) / (std r + 1e-4)                         over the group, one value for all tokens of episode i
-//	rho  = exp(trainer logprob - sampler logprob)                  per token
+//	rho  = exp(trainer logprob - sampler logprob)                  per sampled token
 //	loss = - mean over tokens of min(rho A, clip(rho, 1-low, 1+high) A)
 //
-// What is left out: no value network, no KL to a reference model, one optimiser step per batch of episodes. So rho
-// departs from 1 only by the numerical difference of sampler and trainer, which is measured each step (mismatch KL)
-// and stops the run above a bound: a policy that is not the one sampled from must not be trained silently.
+// Sampled tokens are those the policy wrote: prompts and tool results are read, never trained on. The mean runs over
+// the sampled tokens of the whole step. Two kinds of episode are no part of it, nor of the count it divides by: those
+// whose outcome is not the policy's doing (a dead server is not a reward of 0), which leave their group's statistics
+// too; and groups in which all rewards are equal, whose A is 0. They are not replaced by others.
+//
+// What is left out: no value network, no KL to a reference model, no dynamic sampling or overlong shaping of DAPO, one
+// step of Adam per batch of episodes. So rho departs from 1 only by the numerical difference of sampler and trainer,
+// and the clip, which bounds what a second step on the same batch could do, does not bite. The difference is measured
+// each step (mismatch KL), and a step above a bound ends the run unkept: a policy that is not the one sampled from must
+// not be trained silently.
 type GRPO struct {
 	Stage           string // name in the run directory: "grpo"
 	Steps           int
@@ -49,48 +54,31 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 		return err
 	}
 	for step := start; step < g.Steps; step++ {
-		if err := trainer.Publish(); err != nil {
+		if err := trainer.Publish(); err != nil { // the sampler gets the adapter of this step
 			return err
 		}
 		tasks := g.tasks(scenarios, step)
-		byID := map[string]*scenario.Scenario{}
-		for i := range tasks {
-			byID[tasks[i].ID] = &tasks[i]
+		groups, err := sample(ctx, g.Stage, step, step == start, tasks, g.GroupSize, runner, scorer, log, none)
+		if err != nil {
+			return stopped(err, g.Stage, step, trainer, log)
 		}
 
-		var logErr error
-		groups := runner.Each(ctx, tasks, g.GroupSize, step, func(t *trajectory.Trajectory) {
-			if ctx.Err() != nil {
-				return // cut short by the user: the resumed run keeps the whole episode under the same id
-			}
-			scorer.Score(byID[t.ScenarioID], t)
-			if err := log.Trajectory(g.Stage, step, t); err != nil && logErr == nil {
-				logErr = err
-			}
-		})
-		if logErr != nil {
-			return logErr
-		}
-		if ctx.Err() != nil {
-			return ctx.Err() // half a step's episodes are no step: the resumed run samples it again
-		}
-
-		rows, left := batch.FromGroups(groups, batch.GroupNormalized)
-		update := batch.Update{Rate: Rate(g.Rate, step, g.Steps), MaxGradNorm: g.MaxGradNorm}
+		rows, _ := batch.FromGroups(groups, batch.GroupNormalized) // one row an episode, with its A
+		update := batch.Update{Rate: RateAt(g.Rate, step, g.Steps), MaxGradNorm: g.MaxGradNorm}
 		var stats batch.StepStats
 		if rows.NumTrained() > 0 { // a step whose groups are all alike teaches nothing
 			if stats, err = trainer.PolicyGradient(ctx, rows, update, g.Clip); err != nil {
-				return err
-			}
-			if !(stats.Mismatch <= g.MaxMismatch) { // a NaN stops the run too
-				return g.mismatch(step, stats)
+				return stopped(err, g.Stage, step, trainer, log)
 			}
 		}
 
-		metrics := metricsOf(groups, left, stats)
+		metrics := metricsOf(groups, stats)
 		metrics["learning_rate"] = update.Rate
 		if err := log.Metrics(g.Stage, step, metrics); err != nil {
 			return err
+		}
+		if !(stats.Mismatch <= g.MaxMismatch) { // a NaN stops the run too
+			return g.mismatch(step, stats)
 		}
 		if checkpointDue(step, g.Steps, g.CheckpointEvery) {
 			if err := log.Checkpoint(g.Stage, step+1, trainer.Save); err != nil {
@@ -99,10 +87,11 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 		}
 		progress(g.Stage, step+1, g.Steps, fmt.Sprintf("reward %.2f", metrics["reward"]))
 	}
-	return trainer.Publish()
+	return finish(g.Stage, trainer, log)
 }
 
-// tasks returns the scenarios of a step: a walk through a shuffled pass over all of them, then through the next.
+// tasks returns the scenarios of a step, all different. They are walked through in shuffled passes of as many whole steps
+// as they fill; what is over sits the pass out, others each time.
 func (g GRPO) tasks(scenarios []scenario.Scenario, step int) []scenario.Scenario {
 	n := min(g.GroupsPerStep, len(scenarios))
 	perPass := len(scenarios) / n
@@ -120,42 +109,4 @@ func (g GRPO) mismatch(step int, s batch.StepStats) error {
 		Why: fmt.Sprintf("the mean mismatch KL is %.2g nats a token, the bound is %.2g; the largest difference of a logprob is %.2g",
 			s.Mismatch, g.MaxMismatch, s.MaxDelta),
 		Next: "hone runs show names the last good checkpoint"}
-}
-
-// metricsOf uses TRL's names where there is one.
-func metricsOf(groups []trajectory.Group, left batch.Stats, s batch.StepStats) map[string]float64 {
-	m := map[string]float64{"loss": s.Loss, "grad_norm": s.GradNorm,
-		"num_tokens": float64(s.NumTokens), "sampling/mismatch_kl": s.Mismatch, "sampling/max_logp_delta": s.MaxDelta,
-		"sampling/mean_ratio":  s.MeanRatio,
-		"frac_reward_zero_std": float64(left.ZeroSpread) / math.Max(1, float64(left.Groups)),
-		"masked":               float64(left.Masked)}
-	n, turns, tokens := 0.0, 0.0, 0.0
-	var sum, squares float64
-	for _, group := range groups {
-		for _, t := range group.Trajectories {
-			m["outcome/"+string(t.Outcome)]++
-			if !t.Outcome.Trainable() {
-				continue
-			}
-			n, turns = n+1, turns+float64(len(t.Turns))
-			for _, turn := range t.Turns {
-				tokens += float64(len(turn.CompletionIDs))
-			}
-			sum, squares = sum+t.Reward, squares+t.Reward*t.Reward
-			for _, term := range t.Terms {
-				m["rewards/"+term.Name+"/mean"] += term.Score
-			}
-		}
-	}
-	if n == 0 {
-		return m
-	}
-	for name := range m {
-		if len(name) > 8 && name[:8] == "rewards/" {
-			m[name] /= n
-		}
-	}
-	m["reward"], m["reward_std"] = sum/n, math.Sqrt(math.Max(0, squares/n-sum/n*sum/n))
-	m["turns/mean"], m["completions/mean_length"] = turns/n, tokens/n
-	return m
 }

@@ -6,9 +6,11 @@ package recipe
 
 import (
 	"context"
+	"fmt"
 
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
 	"hone/internal/learn/batch"
 )
 
@@ -26,9 +28,11 @@ type Trainer interface {
 }
 
 // Runner runs groupSize episodes of each scenario on live servers, calling each as an episode ends. A failed episode
-// is a record in its group, never an error.
+// is a record in its group, never an error. Episodes that done returns were run before: they take their places as they
+// are, and each is not called for them.
 type Runner interface {
-	Each(ctx context.Context, scenarios []scenario.Scenario, groupSize, step int, each func(*trajectory.Trajectory)) []trajectory.Group
+	Complete(ctx context.Context, scenarios []scenario.Scenario, groupSize, step int,
+		done func(scenarioID string, rollout int) *trajectory.Trajectory, each func(*trajectory.Trajectory)) []trajectory.Group
 }
 
 // Scorer sets a trajectory's terms and reward.
@@ -39,9 +43,13 @@ type Scorer interface {
 // Log keeps what a stage produces. Each method is durable when it returns.
 type Log interface {
 	Trajectory(stage string, step int, t *trajectory.Trajectory) error
+	// Trajectories returns those kept of a step, in any order.
+	Trajectories(stage string, step int) ([]*trajectory.Trajectory, error)
 	Metrics(stage string, step int, metrics map[string]float64) error
 	// Checkpoint publishes what write puts into an empty folder; the newest one of a stage is where it resumes.
 	Checkpoint(stage string, step int, write func(dir string) error) error
+	// Finish notes, for those who look at the run, that a stage has ended.
+	Finish(stage string) error
 	// Latest returns the newest checkpoint of a stage and its step, or step 0.
 	Latest(stage string) (dir string, step int, err error)
 }
@@ -49,8 +57,8 @@ type Log interface {
 // Progress tells the user where a stage is. Done counts from 0 to total.
 type Progress func(stage string, done, total int, note string)
 
-// Rate is the learning rate of step (from 0) of total: linear warm-up over the first tenth, then linear decay to 0.
-func Rate(peak float64, step, total int) float64 {
+// RateAt is the learning rate of step (from 0) of total: linear warm-up over the first tenth, then linear decay to 0.
+func RateAt(peak float64, step, total int) float64 {
 	warmup := max(total/10, 1)
 	if step < warmup {
 		return peak * float64(step+1) / float64(warmup)
@@ -58,9 +66,98 @@ func Rate(peak float64, step, total int) float64 {
 	return peak * float64(total-step) / float64(max(total-warmup, 1))
 }
 
+// finish ends a training stage: its adapter is the sampler's from now on.
+func finish(stage string, trainer Trainer, log Log) error {
+	if err := log.Finish(stage); err != nil {
+		return err
+	}
+	return trainer.Publish()
+}
+
 // checkpointDue reports whether one is written after step (from 0) of total: each so many steps, and at the end.
 func checkpointDue(step, total, every int) bool {
 	return step+1 == total || every > 0 && (step+1)%every == 0
+}
+
+// sample runs groupSize scored episodes of each scenario and keeps each as it ends. Where again is set, an earlier attempt
+// may have begun the step under the same policy: its episodes are taken from the log. It is an error if not one episode
+// says anything about the policy, as when a server is gone.
+func sample(ctx context.Context, stage string, step int, again bool, scenarios []scenario.Scenario, groupSize int, runner Runner,
+	scorer Scorer, log Log, progress Progress) ([]trajectory.Group, error) {
+	type place struct {
+		scenarioID string
+		rollout    int
+	}
+	kept := map[place]*trajectory.Trajectory{}
+	if again {
+		ts, err := log.Trajectories(stage, step)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range ts {
+			if t.Outcome.Trainable() {
+				kept[place{t.ScenarioID, t.Rollout}] = t
+			}
+		}
+	}
+	byID := map[string]*scenario.Scenario{}
+	for i := range scenarios {
+		byID[scenarios[i].ID] = &scenarios[i]
+	}
+	var logErr error
+	done := len(kept)
+	groups := runner.Complete(ctx, scenarios, groupSize, step,
+		func(scenarioID string, rollout int) *trajectory.Trajectory { return kept[place{scenarioID, rollout}] },
+		func(t *trajectory.Trajectory) {
+			if ctx.Err() != nil {
+				return // an episode cut short by the user is not a result: the resumed run has it whole
+			}
+			scorer.Score(byID[t.ScenarioID], t)
+			if err := log.Trajectory(stage, step, t); err != nil && logErr == nil {
+				logErr = err
+			}
+			done++
+			progress(stage, done, len(scenarios)*groupSize, "")
+		})
+	if logErr != nil {
+		return nil, logErr
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return groups, nothingRan(groups)
+}
+
+// nothingRan is the reason why no episode says anything about the policy, nil where one does.
+func nothingRan(groups []trajectory.Group) error {
+	e := &fault.Error{Code: fault.CodeError, What: "no episode could be run", Next: "mend that"}
+	for _, g := range groups {
+		for _, t := range g.Trajectories {
+			if t.Outcome.Trainable() {
+				return nil
+			}
+			e.Where, e.Why = "episode "+t.ID, t.Error
+			if t.Outcome == trajectory.EnvironmentError {
+				e.Code, e.What, e.Next = fault.CodeUnavailable, "the MCP server does not answer any more", "look at the server, or run hone doctor"
+			}
+		}
+	}
+	if e.Where == "" {
+		return nil
+	}
+	return e
+}
+
+// stopped keeps the whole steps of a stage that cannot go on with the given one, and returns why.
+func stopped(err error, stage string, step int, trainer Trainer, log Log) error {
+	_, kept, saveErr := log.Latest(stage)
+	if saveErr == nil && step > kept {
+		saveErr = log.Checkpoint(stage, step, trainer.Save)
+	}
+	if saveErr != nil {
+		return fmt.Errorf("%w; and the steps before it are not kept: %w", err, saveErr)
+	}
+	return err
 }
 
 // resume puts the trainer where the newest checkpoint of a stage left it and returns the step to go on with. A stage
@@ -100,3 +197,6 @@ func draw(seed, k, i uint64) uint64 {
 	}
 	return x
 }
+
+// none is progress that nobody sees: episodes within a step of training are not worth a line.
+func none(string, int, int, string) {}

@@ -72,19 +72,24 @@ func (f *fakeTrainer) Load(dir string) error {
 
 // fakeRunner's episodes depend on the published policy. Once ctx ends, so do they, as infrastructure errors.
 type fakeRunner struct {
-	trainer *fakeTrainer
-	outcome trajectory.Outcome
-	before  func(step, episode int)
-	calls   int
+	trainer  *fakeTrainer
+	outcome  trajectory.Outcome
+	before   func(step, episode int)
+	episodes int // run, and not taken from the log
 }
 
-func (f *fakeRunner) Each(ctx context.Context, scenarios []scenario.Scenario, size, step int, each func(*trajectory.Trajectory)) []trajectory.Group {
-	f.calls++
+func (f *fakeRunner) Complete(ctx context.Context, scenarios []scenario.Scenario, size, step int,
+	done func(string, int) *trajectory.Trajectory, each func(*trajectory.Trajectory)) []trajectory.Group {
 	var groups []trajectory.Group
 	n := 0
 	for _, s := range scenarios {
 		g := trajectory.Group{ScenarioID: s.ID}
 		for i := range size {
+			if t := done(s.ID, i); t != nil {
+				g.Trajectories = append(g.Trajectories, t)
+				continue
+			}
+			f.episodes++
 			if f.before != nil {
 				f.before(step, n)
 			}
@@ -115,25 +120,35 @@ func (f scoreFunc) Score(s *scenario.Scenario, t *trajectory.Trajectory) {
 
 func byRollout(rollout int) float64 { return float64(rollout) }
 
-// memoryLog keeps the first trajectory of an id, as the run directory does.
+// memoryLog keeps the last trajectory of an id, as the run directory does.
 type memoryLog struct {
-	root         string
-	Trajectories map[string]trajectory.Trajectory
-	Recorded     map[string]map[string]float64
-	latest       map[string]int
-	Finished     map[string]bool
+	root     string
+	Kept     map[string]trajectory.Trajectory // by stage, step and id
+	Recorded map[string]map[string]float64
+	latest   map[string]int
+	Finished map[string]bool
 }
 
 func newLog(t *testing.T) *memoryLog {
 	return &memoryLog{t.TempDir(), map[string]trajectory.Trajectory{}, map[string]map[string]float64{}, map[string]int{}, map[string]bool{}}
 }
 
-func (l *memoryLog) Trajectory(stage string, _ int, t *trajectory.Trajectory) error {
-	if _, ok := l.Trajectories[stage+"/"+t.ID]; !ok {
-		l.Trajectories[stage+"/"+t.ID] = *t
-	}
+func (l *memoryLog) Trajectory(stage string, step int, t *trajectory.Trajectory) error {
+	l.Kept[fmt.Sprintf("%s %d %s", stage, step, t.ID)] = *t
 	return nil
 }
+
+// Trajectories come in another order than scenarios have, as episodes of a real run do not end in their order.
+func (l *memoryLog) Trajectories(stage string, step int) (ts []*trajectory.Trajectory, err error) {
+	for _, key := range slices.Backward(slices.Sorted(maps.Keys(l.Kept))) {
+		if t := l.Kept[key]; strings.HasPrefix(key, fmt.Sprintf("%s %d ", stage, step)) {
+			ts = append(ts, &t)
+		}
+	}
+	return ts, nil
+}
+
+func (l *memoryLog) Finish(stage string) error { l.Finished[stage] = true; return nil }
 
 func (l *memoryLog) Metrics(stage string, step int, m map[string]float64) error {
 	l.Recorded[fmt.Sprint(stage, step)] = m
@@ -155,21 +170,6 @@ func (l *memoryLog) Checkpoint(stage string, step int, write func(string) error)
 func (l *memoryLog) Latest(stage string) (string, int, error) {
 	return l.dir(stage, l.latest[stage]), l.latest[stage], nil
 }
-
-func (l *memoryLog) Evaluated(stage string) ([]*trajectory.Trajectory, bool, error) {
-	if !l.Finished[stage] {
-		return nil, false, nil
-	}
-	var ts []*trajectory.Trajectory
-	for _, id := range slices.Sorted(maps.Keys(l.Trajectories)) {
-		if t := l.Trajectories[id]; filepath.Dir(filepath.Dir(filepath.Dir(id))) == stage {
-			ts = append(ts, &t)
-		}
-	}
-	return ts, true, nil
-}
-
-func (l *memoryLog) FinishEvaluation(stage string) error { l.Finished[stage] = true; return nil }
 
 func silent(string, int, int, string) {}
 
@@ -216,7 +216,7 @@ func attempt(log *memoryLog, stopStep int, stopEpisode [2]int) (*fakeTrainer, []
 	greedy := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
 	d := Data{Demonstrations: demonstrations(5), Train: scenarios(5), Test: scenarios(3)}
 	systems, err := pipeline().Run(ctx, d, sampled, greedy, scoreFunc(byRollout), trainer, log, silent)
-	return trainer, systems, [2]int{sampled.calls, greedy.calls}, err
+	return trainer, systems, [2]int{sampled.episodes, greedy.episodes}, err
 }
 
 var never = [2]int{-1, -1}
@@ -247,7 +247,7 @@ func TestResumedPipelineEqualsUninterrupted(t *testing.T) {
 		if !slices.Equal(got.Steps, want.Steps) {
 			t.Errorf("%v: batches\n%q, want\n%q", s, got.Steps, want.Steps)
 		}
-		if !reflect.DeepEqual(log.Recorded, wantLog.Recorded) || !reflect.DeepEqual(log.Trajectories, wantLog.Trajectories) {
+		if !reflect.DeepEqual(log.Recorded, wantLog.Recorded) || !reflect.DeepEqual(log.Kept, wantLog.Kept) || !reflect.DeepEqual(log.Finished, wantLog.Finished) {
 			t.Errorf("%v: the log differs", s)
 		}
 		if !reflect.DeepEqual(systems, wantSystems) {
@@ -259,7 +259,7 @@ func TestResumedPipelineEqualsUninterrupted(t *testing.T) {
 func TestPipelineSkipsFinishedStages(t *testing.T) {
 	log := newLog(t)
 	_, want, calls, err := attempt(log, -1, never)
-	if err != nil || calls != [2]int{7, 3} {
+	if err != nil || calls != [2]int{7 * 4, 3 * 3} {
 		t.Fatal(calls, err)
 	}
 	trainer, got, calls, err := attempt(log, 0, [2]int{0, 0}) // a step or an episode would stop it
@@ -268,7 +268,13 @@ func TestPipelineSkipsFinishedStages(t *testing.T) {
 	}
 }
 
-func TestCancelledEvaluationIsNotFinished(t *testing.T) {
+// A stopped evaluation keeps the episodes it had and later runs only the others.
+func TestStoppedEvaluationGoesOn(t *testing.T) {
+	whole, err := Evaluate(context.Background(), "eval_base", scenarios(3), &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK},
+		scoreFunc(byRollout), newLog(t), silent)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for episode := range 3 {
 		log := newLog(t)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -279,8 +285,14 @@ func TestCancelledEvaluationIsNotFinished(t *testing.T) {
 			}
 		}}
 		_, err := Evaluate(ctx, "eval_base", scenarios(3), r, scoreFunc(byRollout), log, silent)
-		if !errors.Is(err, context.Canceled) || log.Finished["eval_base"] || len(log.Trajectories) != episode {
-			t.Errorf("%v, finished %v, %d trajectories", err, log.Finished, len(log.Trajectories))
+		if !errors.Is(err, context.Canceled) || len(log.Kept) != episode || log.Finished["eval_base"] {
+			t.Errorf("%v, %d trajectories", err, len(log.Kept))
+		}
+		r.before = nil
+		r.episodes = 0
+		got, err := Evaluate(context.Background(), "eval_base", scenarios(3), r, scoreFunc(byRollout), log, silent)
+		if err != nil || r.episodes != 3-episode || !reflect.DeepEqual(got, whole) {
+			t.Errorf("%v, %d more episodes gave %v, want %v", err, r.episodes, got, whole)
 		}
 	}
 }
@@ -301,11 +313,10 @@ func TestGRPOTrainsOnlyWhatTeaches(t *testing.T) {
 		steps   int
 		metrics map[string]float64
 	}{
-		{"spread", trajectory.OK, byRollout, 7, map[string]float64{"reward": 0.5, "reward_std": 0.5, "rewards/checks/mean": 0.5,
+		{"spread", trajectory.OK, byRollout, 7, map[string]float64{"reward": 0.5, "reward_std": math.Sqrt(0.5), "rewards/checks/mean": 0.5,
 			"outcome/ok": 4, "completions/mean_length": 2, "turns/mean": 1}},
 		{"policy error", trajectory.PolicyError, byRollout, 7, map[string]float64{"outcome/policy_error": 4}},
-		{"no spread", trajectory.OK, flat, 0, map[string]float64{"frac_reward_zero_std": 1, "reward": 0.5, "masked": 0}},
-		{"masked", trajectory.EnvironmentError, byRollout, 0, map[string]float64{"masked": 4, "outcome/environment_error": 4}},
+		{"no spread", trajectory.OK, flat, 0, map[string]float64{"frac_reward_zero_std": 1, "reward": 0.5}},
 	} {
 		trainer, log, err := train(t, c.outcome, c.score, 0)
 		if err != nil || len(trainer.Steps) != c.steps || len(log.Recorded) != 7 {
@@ -319,11 +330,39 @@ func TestGRPOTrainsOnlyWhatTeaches(t *testing.T) {
 	}
 }
 
+// A server that is gone must not be trained on, evaluated, nor read back as a result once it is there again.
+func TestNothingRunIsAnError(t *testing.T) {
+	trainer, log := &fakeTrainer{}, newLog(t)
+	r := &fakeRunner{trainer: trainer, outcome: trajectory.EnvironmentError}
+	for name, run := range map[string]func() error{
+		"grpo": func() error {
+			return grpo().Run(context.Background(), scenarios(5), r, scoreFunc(byRollout), trainer, log, silent)
+		},
+		"eval": func() error {
+			_, err := Evaluate(context.Background(), "eval", scenarios(5), r, scoreFunc(byRollout), log, silent)
+			return err
+		},
+	} {
+		var f *fault.Error
+		if err := run(); !errors.As(err, &f) || f.Code != fault.CodeUnavailable {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if len(trainer.Steps) != 0 || len(log.Recorded) != 0 {
+		t.Errorf("steps %v, metrics %v", trainer.Steps, log.Recorded)
+	}
+	r.outcome = trajectory.OK
+	ts, err := Evaluate(context.Background(), "eval", scenarios(5), r, scoreFunc(byRollout), log, silent)
+	if err != nil || len(ts) != 5 || ts[0].Outcome != trajectory.OK {
+		t.Errorf("%v: %d trajectories", err, len(ts))
+	}
+}
+
 func TestMismatchStopsTheRun(t *testing.T) {
 	for _, mismatch := range []float64{0.11, math.Inf(1), math.NaN()} {
 		trainer, log, err := train(t, trajectory.OK, byRollout, mismatch)
 		var f *fault.Error
-		if !errors.As(err, &f) || f.Where != "grpo step 0" || len(trainer.Steps) != 1 || log.latest["grpo"] != 0 {
+		if !errors.As(err, &f) || f.Where != "grpo step 0" || len(trainer.Steps) != 1 || log.latest["grpo"] != 0 || len(log.Recorded) != 1 {
 			t.Errorf("%v: %v after %d steps", mismatch, err, len(trainer.Steps))
 		}
 	}
@@ -355,7 +394,7 @@ func TestRate(t *testing.T) {
 		step, total int
 		want        float64
 	}{{0, 20, 1}, {1, 20, 2}, {2, 20, 2}, {11, 20, 1}, {19, 20, 2.0 / 18}, {0, 1, 2}, {0, 5, 2}, {4, 5, 0.5}} {
-		if got := Rate(2, c.step, c.total); math.Abs(got-c.want) > 1e-12 {
+		if got := RateAt(2, c.step, c.total); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("step %d of %d: got %v, want %v", c.step, c.total, got, c.want)
 		}
 	}
@@ -431,11 +470,15 @@ func TestRejectionTrainsOnWhatWasKept(t *testing.T) {
 	if err != nil || !slices.Equal(got.Steps, want.Steps) {
 		t.Errorf("%v: resumed to %q, want %q", err, got.Steps, want.Steps)
 	}
-	if runner.calls != 0 {
+	if runner.episodes != 0 {
 		t.Error("finished rollouts were sampled again")
 	}
-	same := []*trajectory.Trajectory{{ScenarioID: "a", Rollout: 1, Outcome: trajectory.OK}, {ScenarioID: "a", Rollout: 2, Outcome: trajectory.OK},
-		{ScenarioID: "b", Rollout: 1, Outcome: trajectory.OK}, {ScenarioID: "c", Rollout: 1, Outcome: trajectory.InfrastructureError}}
+	episode := func(rollout int, o trajectory.Outcome) *trajectory.Trajectory {
+		return &trajectory.Trajectory{Rollout: rollout, Outcome: o}
+	}
+	same := []trajectory.Group{{Trajectories: []*trajectory.Trajectory{episode(1, trajectory.OK), episode(2, trajectory.OK)}},
+		{Trajectories: []*trajectory.Trajectory{episode(1, trajectory.OK)}},
+		{Trajectories: []*trajectory.Trajectory{episode(1, trajectory.InfrastructureError)}}}
 	if n := len(r.rows(same)); n != 2 {
 		t.Errorf("%d rows of two scenarios with one wording each", n)
 	}

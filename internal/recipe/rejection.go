@@ -23,17 +23,17 @@ type Rejection struct {
 
 // Run samples, or reads back what an earlier attempt sampled, then trains, and leaves the adapter published.
 func (r Rejection) Run(ctx context.Context, scenarios []scenario.Scenario, runner Runner, scorer Scorer, trainer Trainer,
-	log EvalLog, progress Progress) error {
+	log Log, progress Progress) error {
 	if err := trainer.Publish(); err != nil {
 		return err
 	}
-	ts, err := sampleAll(ctx, r.SFT.Stage+"_rollouts", scenarios, r.GroupSize, runner, scorer, log, progress)
+	groups, err := sample(ctx, r.SFT.Stage+"_rollouts", 0, true, scenarios, r.GroupSize, runner, scorer, log, progress)
 	if err != nil {
 		return err
 	}
-	rows := r.rows(ts)
+	rows := r.rows(groups)
 	if len(rows) == 0 {
-		return fmt.Errorf("%s: none of %d rollouts is good enough to train on", r.SFT.Stage, len(ts))
+		return fmt.Errorf("%s: none of %d x %d rollouts is good enough to train on", r.SFT.Stage, len(groups), r.GroupSize)
 	}
 	sft := r.SFT
 	sft.Epochs = r.Steps*sft.BatchSize/len(rows) + 1
@@ -42,17 +42,19 @@ func (r Rejection) Run(ctx context.Context, scenarios []scenario.Scenario, runne
 }
 
 // rows are the kept episodes, each wording of a scenario's solution once: an easy task must not outweigh a hard one.
-func (r Rejection) rows(ts []*trajectory.Trajectory) []batch.Sequence {
-	seen := map[string]bool{}
+func (r Rejection) rows(groups []trajectory.Group) []batch.Sequence {
 	var rows []batch.Sequence
-	for _, t := range ts {
-		if !t.Outcome.Trainable() || !r.Keep(t) {
-			continue
-		}
-		ids, sampled, _ := t.IDs()
-		if key := fmt.Sprint(t.ScenarioID, ids); !seen[key] {
-			seen[key] = true
-			rows = append(rows, batch.Sequence{IDs: ids, Trained: sampled})
+	for _, g := range groups {
+		seen := map[string]bool{}
+		for _, t := range g.Trajectories {
+			if !t.Outcome.Trainable() || !r.Keep(t) {
+				continue
+			}
+			ids, sampled, _ := t.IDs()
+			if key := fmt.Sprint(ids); !seen[key] {
+				seen[key] = true
+				rows = append(rows, batch.Sequence{IDs: ids, Trained: sampled})
+			}
 		}
 	}
 	return rows

@@ -50,10 +50,10 @@ func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, lo
 		for _, i := range order[first:min(first+s.BatchSize, len(rows))] {
 			picked = append(picked, rows[i])
 		}
-		update := batch.Update{Rate: Rate(s.Rate, step, total), MaxGradNorm: s.MaxGradNorm}
+		update := batch.Update{Rate: RateAt(s.Rate, step, total), MaxGradNorm: s.MaxGradNorm}
 		stats, err := trainer.Supervised(ctx, batch.New(picked), update)
 		if err != nil {
-			return err
+			return stopped(err, s.Stage, step, trainer, log)
 		}
 		metrics := map[string]float64{"loss": stats.Loss, "grad_norm": stats.GradNorm, "learning_rate": update.Rate,
 			"num_tokens": float64(stats.NumTokens)}
@@ -67,5 +67,5 @@ func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, lo
 		}
 		progress(s.Stage, step+1, total, fmt.Sprintf("loss %.3f", stats.Loss))
 	}
-	return trainer.Publish()
+	return finish(s.Stage, trainer, log)
 }
