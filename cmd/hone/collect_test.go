@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+)
+
+// Collected episodes are those of the configuration: set up, bounded in tokens and in time, each with its outcome.
+func TestCollectKeepsTheConfiguration(t *testing.T) {
+	server := everything(t, "t")
+	asked := map[string]int{} // task -> max_tokens
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q struct {
+			Messages  []struct{ Role, Content string }
+			MaxTokens int `json:"max_tokens"`
+		}
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+			t.Error(err)
+		}
+		task := q.Messages[len(q.Messages)-1].Content
+		asked[task] = q.MaxTokens // the endpoint is asked one at a time
+		if task == "Hang." {
+			<-r.Context().Done()
+			return
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{
+			"message": map[string]string{"role": "assistant", "content": "5"}, "finish_reason": "stop"}}})
+	}))
+	t.Cleanup(endpoint.Close)
+	workFolder(t, map[string]string{"hone.yaml": "rollout: {max_tokens: 17, timeout: 3s}\n", "scenarios.jsonl": `
+{"id": "good", "task": "Add.", "setup": [{"name": "get-sum", "arguments": {"a": 1, "b": 2}}]}
+{"id": "bad", "task": "Fail.", "setup": [{"name": "get-sum", "arguments": {"a": "x"}}]}
+{"id": "slow", "task": "Hang."}
+`})
+	var stdout, stderr bytes.Buffer
+	a := &app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, lookupEnv: os.LookupEnv, environ: os.Environ()}
+	a.withEnv(map[string]string{"MCP_URL": server.url, "MCP_BEARER_TOKEN": "t"})
+	if code := a.main(t.Context(), []string{"collect", "--endpoint", endpoint.URL + "/v1", "--model", "m", "--dataset", "scenarios.jsonl",
+		"--output-dir", "traces", "--yes", "--json"}); code != 0 {
+		t.Fatalf("exit code %d, %s", code, &stderr)
+	}
+	var outcomes map[string]int
+	if err := json.Unmarshal(stdout.Bytes(), &outcomes); err != nil || len(outcomes) != 3 || outcomes["ok"] != 1 ||
+		outcomes["environment_error"] != 1 || outcomes["infrastructure_error"] != 1 {
+		t.Errorf("outcomes %s, %v", &stdout, err)
+	}
+	if _, set := asked["Fail."]; set || asked["Add."] != 17 || asked["Hang."] != 17 {
+		t.Errorf("asked for tokens: %v", asked)
+	}
+}
