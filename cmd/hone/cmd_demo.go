@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -55,6 +56,10 @@ type demoSize struct {
 	Held                        string
 }
 
+func (s demoSize) String() string {
+	return fmt.Sprintf("%d demonstrations, %d training and %d %s scenarios", s.Demonstrations, s.Train, s.Test, s.held())
+}
+
 func (s demoSize) held() string {
 	if s.Held == "" {
 		return scenario.Test
@@ -95,8 +100,7 @@ func runDemo(ctx context.Context, a *app, resumed string) error {
 	}
 	if a.dryRun {
 		size := sizeOfDemo(pureGo)
-		a.say("would make %d demonstrations, %d training and %d test scenarios, then train and evaluate in %s",
-			size.Demonstrations, size.Train, size.Test, path)
+		a.say("would make %s, then train and evaluate in %s", size, path)
 		return nil
 	}
 	dir, err := openRun(path, resumed != "", "demo", &c)

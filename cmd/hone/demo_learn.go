@@ -32,7 +32,7 @@ type learnFlags struct {
 	resume                       bool
 }
 
-// The arms, in the order they are run. All see as many rows as GRPO does.
+// The arms, in the order they are run. An SFT arm takes as many rows as GRPO samples rollouts.
 const (
 	armGRPO      = "grpo"
 	armRejection = "rejection" // SFT on those of the start's own rollouts that passed, as many as GRPO samples
@@ -46,7 +46,7 @@ func newDemoLearn(a *app) *cobra.Command {
 		Use:   "learn",
 		Short: "Compare GRPO with SFT of equal size, from one start on few demonstrations; for a GPU, or hours of CPU",
 		Long: "learn fine-tunes on few demonstrations of the demo's tasks, then goes on from that adapter in several ways that\n" +
-			"train on equally many rows: " + armGRPO + " (live rollouts, rule rewards), " + armRejection + " (SFT on the start's own rollouts\n" +
+			"are of about equal size: " + armGRPO + " (live rollouts, rule rewards), " + armRejection + " (SFT on the start's own rollouts\n" +
 			"that passed), " + armContinued + " (SFT on the same demonstrations) and " + armGold + " (SFT on executed solutions of GRPO's tasks).\n" +
 			"Each is evaluated on the same held-out scenarios, and the paired differences are printed.",
 		Example: "  hone demo learn --backend cuda --seed 1\n  hone demo learn --arms grpo --split validation",
@@ -199,7 +199,7 @@ func (s study) run(ctx context.Context, arms []string) ([]recipe.System, error) 
 // arm trains one arm from the adapter that is loaded.
 func (s study) arm(ctx context.Context, name string) error {
 	sampled, grpo := s.lab.at(s.c.Rollout.Temperature), s.pipeline().GRPO
-	steps := grpo.Steps * grpo.GroupsPerStep * grpo.GroupSize / s.c.SFT.BatchSize // of equally many rows
+	steps := grpo.Steps * grpo.GroupsPerStep * grpo.GroupSize / s.c.SFT.BatchSize // as many rows as GRPO samples rollouts
 	sft := recipe.SFT{Stage: name, BatchSize: s.c.SFT.BatchSize, Rate: s.rate, MaxGradNorm: s.c.SFT.Optimizer.MaxGradNorm, MaxSteps: steps, CheckpointEvery: 100, Seed: s.c.Seed}
 	supervised := func(conversations [][]chat.Message) error {
 		rows, err := s.lab.rows(conversations)

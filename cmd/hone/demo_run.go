@@ -82,6 +82,7 @@ func (d demoRun) pipeline() recipe.Pipeline {
 
 // demoTasks are executed scenarios, and for SFT the conversations of an agent that did them.
 type demoTasks struct {
+	Size           demoSize // what was asked for
 	Demonstrations [][]chat.Message
 	Train, Test    []scenario.Scenario
 	Solutions      [][]chat.Message // of Train
@@ -92,10 +93,18 @@ func (d demoRun) tasks(ctx context.Context, tools rollout.Tools) (demoTasks, err
 	path := filepath.Join(d.dir.Path, "tasks.json")
 	var t demoTasks
 	if text, err := os.ReadFile(path); err == nil {
-		return t, json.Unmarshal(text, &t)
+		if err := json.Unmarshal(text, &t); err != nil {
+			return t, err
+		}
+		if t.Size != d.size {
+			return t, &fault.Error{Code: fault.CodeUsage, What: "the run was begun with other tasks", Where: path,
+				Why: fmt.Sprintf("it holds %s, asked for are %s", t.Size, d.size), Next: "give the flags it was begun with, or another --output-dir"}
+		}
+		return t, nil
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return t, err
 	}
+	t.Size = d.size
 	session, err := tools.Open(ctx, "gold")
 	if err != nil {
 		return t, err

@@ -21,7 +21,7 @@ func main() {
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		first := (<-signals).(syscall.Signal)
-		fmt.Fprintln(os.Stderr, "stopping after this step; once more stops at once")
+		fmt.Fprintln(os.Stderr, "stopping; what is finished is kept; once more stops at once")
 		cancel(signalled(first))
 		os.Exit(128 + int((<-signals).(syscall.Signal)))
 	}()

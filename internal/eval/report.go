@@ -42,8 +42,8 @@ type Point struct {
 	Value float64
 }
 
-// Part is the time one part of the run took. Orchestration marks our own book-keeping, as against sampling,
-// training and tool calls: its share of the whole is reported.
+// Part is the time one part of the run took. Orchestration marks time in which neither trainer nor sampler worked, so
+// our own book-keeping is no more than that; its share of the whole is reported.
 type Part struct {
 	Name          string
 	Seconds       float64
