@@ -2,6 +2,8 @@
 package batch
 
 import (
+	"slices"
+
 	"hone/internal/episode/trajectory"
 )
 
@@ -50,11 +52,16 @@ func (b Batch) NumTrained() int {
 	return n
 }
 
-// New shares the longest common prefix of the rows. At least one untrained token stays in each row before its first
-// trained one, since a token's logprob comes from the position before it; so no row may begin with a trained one. Rows without trained tokens are dropped.
+// New shares the longest common prefix of the rows. A token's logprob comes from the position before it, so a row's first
+// token is never trained, and at least one token stays in each row before its first trained one. Rows without trained
+// tokens are dropped.
 func New(rows []Sequence) Batch {
 	var kept []Sequence
 	for _, r := range rows {
+		if len(r.Trained) > 0 && r.Trained[0] {
+			r.Trained = slices.Clone(r.Trained)
+			r.Trained[0] = false
+		}
 		if r.NumTrained() > 0 {
 			kept = append(kept, r)
 		}
@@ -100,7 +107,8 @@ func (b Batch) Shorten(n int) Batch {
 }
 
 // FromGroups makes the rows of a GRPO step. Members whose outcome may not be trained on are left out of their group's
-// statistics and of the batch; groups without spread carry no signal and are dropped. Stats says how many.
+// statistics and of the batch; groups that are empty then or without spread carry no signal and are dropped. Stats says
+// how many.
 func FromGroups(groups []trajectory.Group, advantage func(rewards []float64) []float64) (Batch, Stats) {
 	var rows []Sequence
 	var stats Stats
@@ -115,6 +123,10 @@ func FromGroups(groups []trajectory.Group, advantage func(rewards []float64) []f
 			members, rewards = append(members, t), append(rewards, t.Reward)
 		}
 		stats.Groups++
+		if len(members) == 0 {
+			stats.Empty++
+			continue
+		}
 		if !spread(rewards) {
 			stats.ZeroSpread++
 			continue
@@ -130,7 +142,8 @@ func FromGroups(groups []trajectory.Group, advantage func(rewards []float64) []f
 // Stats counts what FromGroups left out.
 type Stats struct {
 	Groups     int // all groups
-	ZeroSpread int // groups whose rewards are all equal
+	Empty      int // groups without a member that may be trained on: their servers failed, or our side did
+	ZeroSpread int // other groups, whose rewards are all equal: the scenario is solved, or out of reach
 	Masked     int // trajectories whose outcome may not be trained on
 }
 

@@ -74,6 +74,27 @@ func TestNewOfNothing(t *testing.T) {
 	}
 }
 
+// Nothing comes before a first token to predict it, so no row trains it; the caller's rows are left as they were.
+func TestNewTrainsNoFirstToken(t *testing.T) {
+	rows := []batch.Sequence{
+		{IDs: []int32{1, 2, 3}, Trained: []bool{true, false, true}},
+		{IDs: []int32{4, 5, 6}, Trained: []bool{false, true, true}},
+		{IDs: []int32{7}, Trained: []bool{true}},
+	}
+	b := batch.New(rows)
+	if len(b.Rows) != 2 || b.NumTrained() != 3 {
+		t.Fatalf("got %+v", b)
+	}
+	for i, want := range [][]bool{{false, false, true}, {false, true, true}} {
+		if !slices.Equal(b.Rows[i].Trained, want) || !slices.Equal(b.Rows[i].IDs, rows[i].IDs) {
+			t.Errorf("row %d: %+v, want %v trained", i, b.Rows[i], want)
+		}
+	}
+	if !rows[0].Trained[0] || !rows[2].Trained[0] {
+		t.Errorf("the rows given were changed: %+v", rows)
+	}
+}
+
 func episode(id int32, outcome trajectory.Outcome, reward float64) *trajectory.Trajectory {
 	return &trajectory.Trajectory{Outcome: outcome, Reward: reward, Turns: []trajectory.Turn{
 		{BridgeIDs: []int32{1, 2}, CompletionIDs: []int32{id}, SamplerLogprobs: []float32{-0.5}},
@@ -86,10 +107,11 @@ func TestFromGroups(t *testing.T) {
 			episode(12, trajectory.Limit, 0), episode(13, trajectory.InfrastructureError, -50), episode(14, trajectory.JudgeError, 9)}},
 		{Trajectories: []*trajectory.Trajectory{episode(20, trajectory.OK, 0.5), episode(21, trajectory.PolicyError, 0.5)}},
 		{Trajectories: []*trajectory.Trajectory{episode(30, trajectory.OK, 1), episode(31, trajectory.EnvironmentError, 0)}},
-		{},
+		{}, // nobody came back
+		{Trajectories: []*trajectory.Trajectory{episode(40, trajectory.EnvironmentError, 0), episode(41, trajectory.EnvironmentError, 0)}},
 	}
 	b, stats := batch.FromGroups(groups, batch.Centred)
-	if want := (batch.Stats{Groups: 4, ZeroSpread: 3, Masked: 4}); stats != want {
+	if want := (batch.Stats{Groups: 5, Empty: 2, ZeroSpread: 2, Masked: 6}); stats != want {
 		t.Errorf("got %+v, want %+v", stats, want)
 	}
 	want := []batch.Sequence{
