@@ -122,7 +122,7 @@ func (p *Program) Run(in ...Buffer) ([]Buffer, error) {
 	if err != nil {
 		if strings.Contains(err.Error(), "RESOURCE_EXHAUSTED") {
 			return nil, &fault.Error{Code: fault.CodeExhausted, What: "the device is out of memory", Where: "program " + p.name,
-				Err: err, Next: "lower rollout.slots, or sft.micro_batch"}
+				Err: err, Next: "lower engine.slots or engine.micro_batch"}
 		}
 		return nil, fmt.Errorf("running the program %s: %w", p.name, err)
 	}
