@@ -1,5 +1,5 @@
-// Package train is the optimiser step: losses, exact gradients through a shared prefix, AdamW, checkpoints. It never
-// calls a tool or a judge.
+// Package train is the optimiser step: losses, exact gradients through a shared prefix, Adam, checkpoints. It never calls
+// a tool or a judge.
 package train
 
 import (

@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -157,11 +158,13 @@ func (t *Trainer) rowsForward(d *model.Decoder, ids *Node, kv []*Node, p int) *N
 	}, nil)
 }
 
-// applyProgram is one step of AdamW without weight decay (arXiv 1711.05101), after clipping the gradient's global norm:
-// adapter, first and second moment, gradient (all [A], donated), rate, clip, bias corrections 1-b1^t and 1-b2^t (scalars)
-// -> adapter, moments, norm before clipping.
+// Of Adam: the decay of the first and second moment, and what keeps the quotient finite.
+const beta1, beta2, epsilon = 0.9, 0.99, 1e-8
+
+// applyProgram is one step of Adam (arXiv 1412.6980, algorithm 1), after clipping the gradient's global norm: adapter,
+// first and second moment, gradient (all [A], donated), rate, clip, bias corrections 1-beta1^t and 1-beta2^t (scalars)
+// -> adapter, moments, norm before clipping. Where the norm is not finite, adapter and moments come out as they went in.
 func (t *Trainer) applyProgram() (*engine.Program, error) {
-	const b1, b2, eps = 0.9, 0.99, 1e-8
 	return t.program("apply", func() (*engine.Program, error) {
 		var params []engine.Param
 		for _, name := range []string{"adapter", "m", "v", "gradient"} {
@@ -175,10 +178,11 @@ func (t *Trainer) applyProgram() (*engine.Program, error) {
 			norm := Sqrt(ReduceAllSum(Square(grad)))
 			one := Scalar(a.Graph(), dtypes.Float32, 1)
 			grad = Mul(grad, Min(one, Div(clip, AddScalar(norm, 1e-6))))
-			m = Add(MulScalar(m, b1), MulScalar(grad, 1-b1))
-			v = Add(MulScalar(v, b2), MulScalar(Square(grad), 1-b2))
-			update := Div(Div(m, in[6]), AddScalar(Sqrt(Div(v, in[7])), eps))
-			return []*Node{Sub(a, Mul(update, rate)), m, v, norm}
+			newM := Add(MulScalar(m, beta1), MulScalar(grad, 1-beta1))
+			newV := Add(MulScalar(v, beta2), MulScalar(Square(grad), 1-beta2))
+			update := Div(Div(newM, in[6]), AddScalar(Sqrt(Div(newV, in[7])), epsilon))
+			taken := LessOrEqual(norm, Scalar(a.Graph(), dtypes.Float32, math.MaxFloat32)) // false for NaN too
+			return []*Node{Where(taken, Sub(a, Mul(update, rate)), a), Where(taken, newM, m), Where(taken, newV, v), norm}
 		})
 	})
 }

@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"sort"
@@ -100,22 +101,25 @@ func uniform(seed, i uint64) float64 {
 	return float64((x^x>>31)>>11) / (1 << 53)
 }
 
-// SetState replaces adapter and optimiser state.
+// SetState replaces adapter and optimiser state. Where it fails, the old state stays.
 func (t *Trainer) SetState(s State) error {
-	if len(s.Adapter) != t.size {
+	if len(s.Adapter) != t.size || len(s.M) != t.size || len(s.V) != t.size {
 		return &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit the model",
-			Why: fmt.Sprintf("it has %d numbers, this model and rank need %d", len(s.Adapter), t.size)}
+			Why: fmt.Sprintf("it has %d numbers and moments of %d and %d, this model and rank need %d", len(s.Adapter), len(s.M), len(s.V), t.size)}
 	}
-	engine.Free(t.live()...)
-	var err error
-	for _, x := range []struct {
-		to   *engine.Buffer
-		from []float32
-	}{{&t.adapter, s.Adapter}, {&t.m, s.M}, {&t.v, s.V}} {
-		if *x.to, err = t.engine.Upload(x.from, t.size); err != nil {
+	var fresh []engine.Buffer
+	for _, flat := range [][]float32{s.Adapter, s.M, s.V} {
+		b, err := t.engine.Upload(flat, t.size)
+		if err != nil {
+			engine.Free(fresh...)
 			return err
 		}
+		fresh = append(fresh, b)
 	}
+	if t.adapter != nil {
+		engine.Free(t.adapter, t.m, t.v)
+	}
+	t.adapter, t.m, t.v = fresh[0], fresh[1], fresh[2]
 	t.steps, t.momentSteps = s.Steps, s.MomentSteps
 	return nil
 }
@@ -130,15 +134,6 @@ func (t *Trainer) ResetOptimizer() error {
 	clear(state.V)
 	state.MomentSteps = 0
 	return t.SetState(state)
-}
-
-func (t *Trainer) live() (buffers []engine.Buffer) {
-	for _, b := range []engine.Buffer{t.adapter, t.m, t.v} {
-		if b != nil {
-			buffers = append(buffers, b)
-		}
-	}
-	return buffers
 }
 
 // State copies the state to the host.
@@ -179,34 +174,18 @@ func (t *Trainer) PolicyGradient(ctx context.Context, b batch.Batch, u batch.Upd
 }
 
 // step takes one optimiser step: rows in micro-batches against one prefix, then the prefix's own backward pass, then
-// AdamW. Gradients equal those of the rows computed whole. A loss that is not a number leaves the state as it was.
+// Adam. Gradients equal those of the rows computed whole. A loss or gradient that is not finite is an error that leaves
+// the state as it was.
 func (t *Trainer) step(ctx context.Context, b batch.Batch, o objective, u batch.Update) (batch.StepStats, error) {
 	b = b.Shorten(t.maxPrefix)
 	stats := batch.StepStats{NumTokens: len(b.Prefix), NumTrained: b.NumTrained()}
 	if stats.NumTrained == 0 {
 		return stats, fmt.Errorf("a step without trained tokens")
 	}
-	kv, prefixIDs, err := t.prefix(b.Prefix)
-	if err != nil {
+	if err := check(b.Rows); err != nil {
 		return stats, err
 	}
-	if prefixIDs != nil {
-		defer engine.Free(append(kv, prefixIDs)...)
-	}
-	accumulators, err := t.zeros(len(b.Prefix))
-	if err != nil {
-		return stats, err
-	}
-	for _, rows := range microBatches(b.Rows, t.microBatch) {
-		if err := ctx.Err(); err != nil {
-			engine.Free(accumulators...)
-			return stats, err
-		}
-		if accumulators, err = t.rows(rows, o, kv, len(b.Prefix), accumulators, &stats); err != nil {
-			return stats, err
-		}
-	}
-	gradient, err := t.prefixBackward(len(b.Prefix), prefixIDs, accumulators)
+	gradient, err := t.gradient(ctx, b, o, &stats)
 	if err != nil {
 		return stats, err
 	}
@@ -215,14 +194,67 @@ func (t *Trainer) step(ctx context.Context, b batch.Batch, o objective, u batch.
 	return stats, t.apply(gradient, u, &stats)
 }
 
+// gradient returns the adapter's gradient of the batch's loss, [A], and adds up the statistics.
+func (t *Trainer) gradient(ctx context.Context, b batch.Batch, o objective, stats *batch.StepStats) (engine.Buffer, error) {
+	kv, prefixIDs, err := t.prefix(b.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	if prefixIDs != nil {
+		defer engine.Free(append(kv, prefixIDs)...)
+	}
+	accumulators, err := t.zeros(len(b.Prefix))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { engine.Free(accumulators...) }()
+	for _, rows := range microBatches(b.Rows, t.microBatch) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		next, err := t.rows(rows, o, kv, len(b.Prefix), accumulators, stats)
+		if err != nil {
+			return nil, err
+		}
+		accumulators = next
+	}
+	gradient, err := t.prefixBackward(len(b.Prefix), prefixIDs, accumulators)
+	if err != nil {
+		return nil, err
+	}
+	accumulators = accumulators[1:]
+	return gradient, nil
+}
+
+// apply moves the adapter along a gradient [A], which it consumes.
 func (t *Trainer) apply(gradient engine.Buffer, u batch.Update, stats *batch.StepStats) error {
-	p, err := t.applyProgram()
+	out, err := t.applied(gradient, u, stats.Loss)
+	if err != nil {
+		engine.Free(gradient)
+		return err
+	}
+	t.adapter, t.m, t.v = out[0], out[1], out[2]
+	norm, err := take(out[3])
 	if err != nil {
 		return err
 	}
-	if math.IsNaN(stats.Loss) || math.IsInf(stats.Loss, 0) {
-		engine.Free(gradient)
-		return fmt.Errorf("the loss of step %d is %v; the adapter is left as it was", t.steps+1, stats.Loss)
+	stats.GradNorm = float64(norm[0])
+	if !finite(stats.GradNorm) {
+		return t.refused("norm of the gradient", stats.GradNorm)
+	}
+	t.steps++
+	t.momentSteps++
+	return nil
+}
+
+// applied runs the apply program, which consumes state and gradient unless there is an error.
+func (t *Trainer) applied(gradient engine.Buffer, u batch.Update, loss float64) ([]engine.Buffer, error) {
+	if !finite(loss) {
+		return nil, t.refused("loss", loss)
+	}
+	p, err := t.applyProgram()
+	if err != nil {
+		return nil, err
 	}
 	in := []engine.Buffer{t.adapter, t.m, t.v, gradient}
 	s := float64(t.momentSteps + 1)
@@ -230,31 +262,38 @@ func (t *Trainer) apply(gradient engine.Buffer, u batch.Update, stats *batch.Ste
 	if bound == 0 {
 		bound = math.MaxFloat32
 	}
-	for _, x := range []float64{u.Rate, bound, 1 - math.Pow(0.9, s), 1 - math.Pow(0.99, s)} {
+	for _, x := range []float64{u.Rate, bound, 1 - math.Pow(beta1, s), 1 - math.Pow(beta2, s)} {
 		b, err := t.engine.Upload([]float32{float32(x)})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer engine.Free(b)
 		in = append(in, b)
 	}
-	out, err := p.Run(in...)
-	if err != nil {
-		return err
+	return p.Run(in...)
+}
+
+// refused is the error of a step that is not taken because a number is not finite.
+func (t *Trainer) refused(what string, x float64) error {
+	return &fault.Error{Code: fault.CodeError, What: fmt.Sprintf("the %s is %v", what, x), Where: fmt.Sprintf("optimiser step %d", t.steps+1),
+		Why:  "a number of the model or of a row went out of bounds; the step is not taken, adapter and optimiser are as they were",
+		Next: "lower the stage's learning_rate in hone.yaml; hone runs show names the last checkpoint"}
+}
+
+func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
+
+// check refuses rows that begin with a trained token: no position comes before it to take its logprob from.
+func check(rows []batch.Sequence) error {
+	for i, r := range rows {
+		if len(r.Trained) > 0 && r.Trained[0] {
+			return fmt.Errorf("row %d of %d begins with a trained token", i+1, len(rows))
+		}
 	}
-	t.adapter, t.m, t.v = out[0], out[1], out[2]
-	norm, err := engine.Floats(out[3])
-	engine.Free(out[3])
-	if err != nil {
-		return err
-	}
-	stats.GradNorm = float64(norm[0])
-	t.steps++
-	t.momentSteps++
 	return nil
 }
 
-// prefixBackward adds what dK,dV of a prefix of p tokens imply to the gradient, the first of the accumulators.
+// prefixBackward adds what dK,dV of a prefix of p tokens imply to the gradient, the first of the accumulators, which it
+// consumes unless there is an error.
 func (t *Trainer) prefixBackward(p int, ids engine.Buffer, accumulators []engine.Buffer) (engine.Buffer, error) {
 	if p == 0 {
 		return accumulators[0], nil
@@ -267,7 +306,6 @@ func (t *Trainer) prefixBackward(p int, ids engine.Buffer, accumulators []engine
 	if err != nil {
 		return nil, err
 	}
-	engine.Free(accumulators[1:]...)
 	return out[0], nil
 }
 
@@ -284,8 +322,11 @@ func (t *Trainer) prefix(ids []int32) (kv []engine.Buffer, idsBuffer engine.Buff
 	if idsBuffer, err = t.engine.Upload(ids, 1, len(ids)); err != nil {
 		return nil, nil, err
 	}
-	kv, err = p.Run(append(t.modelBuffers(), idsBuffer)...)
-	return kv, idsBuffer, err
+	if kv, err = p.Run(append(t.modelBuffers(), idsBuffer)...); err != nil {
+		engine.Free(idsBuffer)
+		return nil, nil, err
+	}
+	return kv, idsBuffer, nil
 }
 
 // zeros are the accumulators of one step: the adapter's gradient, then dK,dV of the prefix.
@@ -295,13 +336,11 @@ func (t *Trainer) zeros(p int) ([]engine.Buffer, error) {
 		return nil, err
 	}
 	out := []engine.Buffer{g}
-	if p == 0 {
-		return out, nil
-	}
 	zero := make([]float32, t.spec.NumKVHeads*p*t.spec.HeadDim)
-	for range 2 * t.spec.NumLayers {
+	for range t.numPrefix(p) {
 		b, err := t.engine.Upload(zero, t.spec.NumKVHeads, p, t.spec.HeadDim)
 		if err != nil {
+			engine.Free(out...)
 			return nil, err
 		}
 		out = append(out, b)
@@ -309,7 +348,8 @@ func (t *Trainer) zeros(p int) ([]engine.Buffer, error) {
 	return out, nil
 }
 
-// rows runs forward and backward of one micro-batch and returns the new accumulators.
+// rows runs forward and backward of one micro-batch and returns the new accumulators. It consumes the old ones unless
+// there is an error.
 func (t *Trainer) rows(rows []batch.Sequence, o objective, kv []engine.Buffer, p int, accumulators []engine.Buffer,
 	stats *batch.StepStats) ([]engine.Buffer, error) {
 	x := t.pad(rows, 1/float64(stats.NumTrained))
@@ -327,15 +367,12 @@ func (t *Trainer) rows(rows []batch.Sequence, o objective, kv []engine.Buffer, p
 	if err != nil {
 		return nil, err
 	}
-	loss, err := engine.Floats(out[0])
-	if err != nil {
+	loss, lossErr := take(out[0])
+	logp, err := take(out[1])
+	if err := errors.Join(lossErr, err); err != nil {
+		engine.Free(out[2:]...)
 		return nil, err
 	}
-	logp, err := engine.Floats(out[1])
-	if err != nil {
-		return nil, err
-	}
-	engine.Free(out[0], out[1])
 	stats.Loss += float64(loss[0])
 	for i, s := range x.sampler {
 		if x.weight[i] == 0 || !x.sampled {
@@ -352,9 +389,18 @@ func (t *Trainer) rows(rows []batch.Sequence, o objective, kv []engine.Buffer, p
 	return out[2:], nil
 }
 
+// take copies a buffer of float32 to the host and releases it.
+func take(b engine.Buffer) ([]float32, error) {
+	defer engine.Free(b)
+	return engine.Floats(b)
+}
+
 // Score returns the trainer's logprobs of each row's trained tokens, in order.
 func (t *Trainer) Score(b batch.Batch) ([][]float32, error) {
 	b = b.Shorten(t.maxPrefix)
+	if err := check(b.Rows); err != nil {
+		return nil, err
+	}
 	kv, ids, err := t.prefix(b.Prefix)
 	if err != nil {
 		return nil, err
@@ -379,11 +425,10 @@ func (t *Trainer) Score(b batch.Batch) ([][]float32, error) {
 		if err != nil {
 			return nil, err
 		}
-		logp, err := engine.Floats(out[0])
+		logp, err := take(out[0])
 		if err != nil {
 			return nil, err
 		}
-		engine.Free(out...)
 		for _, r := range rows {
 			n := r.NumTrained()
 			scores = append(scores, logp[:n:n])

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"hone/internal/learn/batch"
@@ -10,19 +11,61 @@ import (
 	"hone/internal/learn/learntest"
 )
 
+// device is what the tests of one device share: a program takes seconds to compile on a plug-in, so each is compiled once.
+type device struct {
+	*engine.Engine
+	weights  []engine.Buffer
+	programs map[string]*engine.Program
+}
+
+func TestTrainer(t *testing.T) {
+	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
+		d := device{e, learntest.Weights(t, e, learntest.Spec()), map[string]*engine.Program{}}
+		for _, c := range []struct {
+			name string
+			test func(*testing.T, device)
+		}{
+			{"SharedPrefix", testSharedPrefixGradientsEqualUnshared},
+			{"Clipping", testGradientIsClippedByItsGlobalNorm},
+			{"FiniteDifferences", testSupervisedGradientEqualsFiniteDifferences},
+			{"PolicyFiniteDifferences", testPolicyGradientEqualsFiniteDifferences},
+			{"DAPO", testDAPO},
+			{"Adam", testAdam},
+			{"Temperature", testTemperature},
+			{"Resume", testResumeIsExact},
+			{"Reset", testResetOptimizer},
+			{"LossFalls", testLossFallsAndUnusableStepsAreRefused},
+			{"NotFinite", testStepsThatAreNotFiniteLeaveTheState},
+			{"Leaks", testFailuresReleaseBuffers},
+		} {
+			t.Run(c.name, func(t *testing.T) { c.test(t, d) })
+		}
+	})
+}
+
 // start returns a trainer with a fresh adapter whose B is not zero, so that gradients reach A.
-func start(t *testing.T, e *engine.Engine, microBatch int) *Trainer {
+func (d device) start(t *testing.T, microBatch int) *Trainer {
 	t.Helper()
 	s, l := learntest.Spec(), learntest.LoRA()
 	state := NewState(s, l, 5)
 	for i := range state.Adapter {
 		state.Adapter[i] += float32(math.Cos(float64(i)) * 0.05)
 	}
-	tr, err := New(e, s, learntest.Weights(t, e, s), state, Options{LoRA: l, MicroBatch: microBatch})
+	tr, err := New(d.Engine, s, d.weights, state, Options{LoRA: l, MicroBatch: microBatch, RowMultiple: 16})
 	if err != nil {
 		t.Fatal(err)
 	}
+	tr.programs = d.programs // their keys hold all in which the tests' trainers differ
 	return tr
+}
+
+func stateOf(t *testing.T, tr *Trainer) State {
+	t.Helper()
+	s, err := tr.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
 }
 
 // rows are three rows of different length that share their first 9 tokens.
@@ -58,11 +101,15 @@ func afterOneStep(t *testing.T, tr *Trainer, b batch.Batch, policy bool) ([]floa
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err := tr.State()
-	if err != nil {
-		t.Fatal(err)
+	return stateOf(t, tr).M, stats // after one step the first moment is a tenth of the gradient
+}
+
+// equal reports whether two states hold the same bits.
+func equal(a, b State) bool {
+	same := func(a, b []float32) bool {
+		return slices.EqualFunc(a, b, func(x, y float32) bool { return math.Float32bits(x) == math.Float32bits(y) })
 	}
-	return state.M, stats // after one step the first moment is a tenth of the gradient
+	return same(a.Adapter, b.Adapter) && same(a.M, b.M) && same(a.V, b.V) && a.Steps == b.Steps && a.MomentSteps == b.MomentSteps
 }
 
 func maxDelta(a, b []float32) float64 {
@@ -73,173 +120,174 @@ func maxDelta(a, b []float32) float64 {
 	return worst
 }
 
-// The gradient must not depend on how much of the rows is shared, nor on how they are cut into micro-batches.
-func TestSharedPrefixGradientsEqualUnshared(t *testing.T) {
-	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
-		for _, policy := range []bool{false, true} {
-			shared := batch.New(rows())
-			if len(shared.Prefix) != 9 {
-				t.Fatalf("shared %d tokens, want 9", len(shared.Prefix))
-			}
-			a, sa := afterOneStep(t, start(t, e, 4), shared, policy)
-			b, sb := afterOneStep(t, start(t, e, 4), shared.Shorten(1), policy)
-			whole, _ := afterOneStep(t, start(t, e, 4), batch.Batch{Rows: rows()}, policy)
-			if d := maxDelta(a, whole); d > 1e-6 {
-				t.Errorf("policy %v: gradients with and without a prefix differ by %g", policy, d)
-			}
-			c, _ := afterOneStep(t, start(t, e, 2), shared, policy)
-			if d := maxDelta(a, b); d > 1e-6 {
-				t.Errorf("policy %v: shared and unshared gradients differ by %g", policy, d)
-			}
-			if d := maxDelta(a, c); d > 1e-6 {
-				t.Errorf("policy %v: micro-batches of 4 and 2 differ by %g", policy, d)
-			}
-			if math.Abs(sa.Loss-sb.Loss) > 1e-5 || maxDelta(a, make([]float32, len(a))) == 0 {
-				t.Errorf("policy %v: losses %v and %v", policy, sa.Loss, sb.Loss)
-			}
+// The gradient must not depend on how much of the rows is shared, nor on how they are cut into micro-batches. That
+// holds for each loss alike.
+func testSharedPrefixGradientsEqualUnshared(t *testing.T, d device) {
+	shared := batch.New(rows())
+	if len(shared.Prefix) != 9 {
+		t.Fatalf("shared %d tokens, want 9", len(shared.Prefix))
+	}
+	want, stats := afterOneStep(t, d.start(t, 4), batch.Batch{Rows: rows()}, false)
+	if maxDelta(want, make([]float32, len(want))) == 0 {
+		t.Error("the gradient is zero")
+	}
+	for _, microBatch := range []int{4, 2} {
+		got, s := afterOneStep(t, d.start(t, microBatch), shared, false)
+		if delta := maxDelta(want, got); delta > 1e-6 || math.Abs(s.Loss-stats.Loss) > 1e-5 {
+			t.Errorf("%d rows at a time: the gradient differs by %g, losses are %v and %v", microBatch, delta, s.Loss, stats.Loss)
 		}
-	})
+	}
 }
 
-func TestGradientIsClippedByItsGlobalNorm(t *testing.T) {
-	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
-		b := batch.New(rows())
-		free, stats := afterOneStep(t, start(t, e, 4), b, false)
-		tr := start(t, e, 4)
-		clipped, err := tr.Supervised(context.Background(), b, batch.Update{Rate: 1e-2, MaxGradNorm: stats.GradNorm / 3})
-		if err != nil || math.Abs(clipped.GradNorm-stats.GradNorm) > 1e-5 {
-			t.Fatalf("norm %v before clipping, want %v; %v", clipped.GradNorm, stats.GradNorm, err)
-		}
-		state, err := tr.State()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i := range free {
-			free[i] /= 3
-		}
-		if d := maxDelta(free, state.M); d > 1e-6 {
-			t.Errorf("clipping to a third differs from a third by %g", d)
-		}
-	})
+func testGradientIsClippedByItsGlobalNorm(t *testing.T, d device) {
+	b := batch.New(rows())
+	free, stats := afterOneStep(t, d.start(t, 4), b, false)
+	tr := d.start(t, 4)
+	clipped, err := tr.Supervised(context.Background(), b, batch.Update{Rate: 1e-2, MaxGradNorm: stats.GradNorm / 3})
+	if err != nil || math.Abs(clipped.GradNorm-stats.GradNorm) > 1e-5 {
+		t.Fatalf("norm %v before clipping, want %v; %v", clipped.GradNorm, stats.GradNorm, err)
+	}
+	state := stateOf(t, tr)
+	for i := range free {
+		free[i] /= 3
+	}
+	if d := maxDelta(free, state.M); d > 1e-6 {
+		t.Errorf("clipping to a third differs from a third by %g", d)
+	}
 }
 
-// Central differences of the loss, along the gradient's own direction and along single numbers.
-func TestGradientEqualsFiniteDifferences(t *testing.T) {
-	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
-		tr := start(t, e, 4)
-		before, err := tr.State()
-		if err != nil {
+func testSupervisedGradientEqualsFiniteDifferences(t *testing.T, d device) {
+	tr, b := d.start(t, 4), batch.New(rows())
+	before := stateOf(t, tr)
+	m, stats := afterOneStep(t, tr, b, false)
+	checkGradient(t, tr, before, b, m, stats, func(logp, _, _ float64) float64 { return -logp })
+}
+
+// checkGradient compares loss and gradient (ten times the first moment) of one step with the mean of a loss worked here
+// from scores, and with its central differences along one number of each of the adapter's matrices.
+func checkGradient(t *testing.T, tr *Trainer, before State, b batch.Batch, m []float32, stats batch.StepStats,
+	lossOf func(logp, sampler, advantage float64) float64) {
+	t.Helper()
+	loss := func(i int, h float32) float64 {
+		s := before
+		s.Adapter = slices.Clone(before.Adapter)
+		s.Adapter[i] += h
+		if err := tr.SetState(s); err != nil {
 			t.Fatal(err)
 		}
-		b := batch.New(rows())
-		m, _ := afterOneStep(t, tr, b, false)
-		loss := func(i int, h float32) float64 {
-			s := State{Adapter: append([]float32{}, before.Adapter...), M: before.M, V: before.V}
-			s.Adapter[i] += h
-			if err := tr.SetState(s); err != nil {
-				t.Fatal(err)
-			}
-			scores, err := tr.Score(b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			sum, n := 0.0, 0
-			for _, row := range scores {
-				for _, x := range row {
-					sum, n = sum-float64(x), n+1
-				}
-			}
-			return sum / float64(n)
+		sum, n := 0.0, 0
+		eachToken(t, tr, b, func(row, at int, logp float64) {
+			sum, n = sum+lossOf(logp, float64(b.Rows[row].SamplerLogprobs[at]), b.Rows[row].Advantage), n+1
+		})
+		return sum / float64(n)
+	}
+	if want := loss(0, 0); math.Abs(want-stats.Loss) > 1e-5 {
+		t.Errorf("the step's loss is %g, worked from its logprobs it is %g", stats.Loss, want)
+	}
+	pieces, _ := tr.lora.Pieces(tr.spec)
+	for _, p := range pieces {
+		i := p.Offset + p.Rows*p.Cols/2
+		const h = 0.02
+		numeric := (loss(i, h) - loss(i, -h)) / (2 * h)
+		exact := float64(m[i]) / 0.1
+		if math.Abs(numeric-exact) > 2e-3*math.Max(0.05, math.Abs(exact)) {
+			t.Errorf("layer %d %s B=%v: gradient %g, finite difference %g", p.Layer, p.Target.Name(), p.B, exact, numeric)
 		}
-		pieces, _ := tr.lora.Pieces(tr.spec)
-		for _, p := range pieces {
-			i := p.Offset + p.Rows*p.Cols/2
-			const h = 0.02
-			numeric := (loss(i, h) - loss(i, -h)) / (2 * h)
-			exact := float64(m[i]) / 0.1
-			if math.Abs(numeric-exact) > 2e-3*math.Max(0.05, math.Abs(exact)) {
-				t.Errorf("layer %d %s B=%v: gradient %g, finite difference %g", p.Layer, p.Target.Name(), p.B, exact, numeric)
+	}
+}
+
+// eachToken calls f with the trainer's logprob of each trained token: its row and its place there.
+func eachToken(t *testing.T, tr *Trainer, b batch.Batch, f func(row, at int, logp float64)) {
+	t.Helper()
+	scores, err := tr.Score(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, r := range b.Rows {
+		for at, yes := range r.Trained {
+			if yes {
+				f(row, at, float64(scores[row][0]))
+				scores[row] = scores[row][1:]
 			}
 		}
-	})
+	}
 }
 
 // A trainer read back from disk takes the same next step, bit for bit.
-func TestResumeIsExact(t *testing.T) {
-	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
-		tr, b := start(t, e, 4), batch.New(rows())
-		afterOneStep(t, tr, b, false)
-		dir := t.TempDir()
-		if err := tr.Save(dir); err != nil {
-			t.Fatal(err)
-		}
-		want, _ := afterOneStep(t, tr, b, true)
-		again := start(t, e, 4)
-		if err := again.Load(dir); err != nil {
-			t.Fatal(err)
-		}
-		if again.PolicyVersion() != 1 {
-			t.Errorf("policy version %d after a resume at 1", again.PolicyVersion())
-		}
-		got, _ := afterOneStep(t, again, b, true)
-		if d := maxDelta(want, got); d != 0 {
-			t.Errorf("the resumed step differs by %g", d)
-		}
-	})
+func testResumeIsExact(t *testing.T, d device) {
+	tr, b := d.start(t, 4), batch.New(rows())
+	afterOneStep(t, tr, b, false)
+	dir := t.TempDir()
+	if err := tr.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	afterOneStep(t, tr, b, true)
+	again := d.start(t, 4)
+	if err := again.Load(dir); err != nil {
+		t.Fatal(err)
+	}
+	if again.PolicyVersion() != 1 {
+		t.Errorf("policy version %d after a resume at 1", again.PolicyVersion())
+	}
+	afterOneStep(t, again, b, true)
+	if want, got := stateOf(t, tr), stateOf(t, again); !equal(want, got) {
+		t.Errorf("the resumed step differs by %g, %g and %g", maxDelta(want.Adapter, got.Adapter), maxDelta(want.M, got.M), maxDelta(want.V, got.V))
+	}
 }
 
 // After a reset the next step is what a trainer that was given this adapter would take first.
-func TestResetOptimizer(t *testing.T) {
-	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
-		tr, b := start(t, e, 4), batch.New(rows())
-		afterOneStep(t, tr, b, false)
-		state, err := tr.State()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := tr.ResetOptimizer(); err != nil {
-			t.Fatal(err)
-		}
-		afterOneStep(t, tr, b, false)
-		got, err := tr.State()
-		if err != nil {
-			t.Fatal(err)
-		}
-		fresh := start(t, e, 4)
-		zero := make([]float32, len(state.M))
-		if err := fresh.SetState(State{Adapter: state.Adapter, M: zero, V: zero}); err != nil {
-			t.Fatal(err)
-		}
-		afterOneStep(t, fresh, b, false)
-		want, err := fresh.State()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d := maxDelta(want.Adapter, got.Adapter); d != 0 {
-			t.Errorf("the step after a reset differs by %g from a first step", d)
-		}
-		if got.Steps != 2 || tr.PolicyVersion() != 2 {
-			t.Errorf("policy version %d after two steps", got.Steps)
-		}
-	})
+func testResetOptimizer(t *testing.T, d device) {
+	tr, b := d.start(t, 4), batch.New(rows())
+	afterOneStep(t, tr, b, false)
+	state := stateOf(t, tr)
+	if err := tr.ResetOptimizer(); err != nil {
+		t.Fatal(err)
+	}
+	afterOneStep(t, tr, b, false)
+	got := stateOf(t, tr)
+	fresh := d.start(t, 4)
+	zero := make([]float32, len(state.M))
+	if err := fresh.SetState(State{Adapter: state.Adapter, M: zero, V: zero}); err != nil {
+		t.Fatal(err)
+	}
+	afterOneStep(t, fresh, b, false)
+	want := stateOf(t, fresh)
+	if d := maxDelta(want.Adapter, got.Adapter); d != 0 {
+		t.Errorf("the step after a reset differs by %g from a first step", d)
+	}
+	if got.Steps != 2 || tr.PolicyVersion() != 2 {
+		t.Errorf("policy version %d after two steps", got.Steps)
+	}
 }
 
-func TestLossFallsAndUnusableStepsAreRefused(t *testing.T) {
-	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
-		tr, b := start(t, e, 4), batch.New(rows())
-		_, first := afterOneStep(t, tr, b, false)
-		var last batch.StepStats
-		for range 15 {
-			_, last = afterOneStep(t, tr, b, false)
+func testLossFallsAndUnusableStepsAreRefused(t *testing.T, d device) {
+	tr, b := d.start(t, 4), batch.New(rows())
+	_, first := afterOneStep(t, tr, b, false)
+	var last batch.StepStats
+	for range 15 {
+		_, last = afterOneStep(t, tr, b, false)
+	}
+	if last.Loss > first.Loss-0.5 {
+		t.Errorf("15 steps on one batch took the loss from %.3f to %.3f", first.Loss, last.Loss)
+	}
+	if _, err := tr.Supervised(context.Background(), batch.Batch{}, batch.Update{Rate: 1}); err == nil {
+		t.Error("a step without trained tokens was taken")
+	}
+	unpredicted := batch.Batch{Rows: rows()}
+	unpredicted.Rows[1].Trained[0] = true
+	if _, err := tr.Supervised(context.Background(), unpredicted, batch.Update{Rate: 1}); err == nil {
+		t.Error("a row's first token was trained, which no position predicts")
+	}
+	if _, err := tr.Score(unpredicted); err == nil {
+		t.Error("a row's first token was scored, which no position predicts")
+	}
+	before := stateOf(t, tr)
+	for _, s := range []State{{Adapter: []float32{1}}, {Adapter: before.Adapter, M: before.M, V: []float32{1}}} {
+		if err := tr.SetState(s); err == nil {
+			t.Error("a state of another model was accepted")
 		}
-		if last.Loss > first.Loss-0.5 {
-			t.Errorf("15 steps on one batch took the loss from %.3f to %.3f", first.Loss, last.Loss)
-		}
-		if _, err := tr.Supervised(context.Background(), batch.Batch{}, batch.Update{Rate: 1}); err == nil {
-			t.Error("a step without trained tokens was taken")
-		}
-		if err := tr.SetState(State{Adapter: []float32{1}}); err == nil {
-			t.Error("an adapter of another model was accepted")
-		}
-	})
+	}
+	if !equal(before, stateOf(t, tr)) {
+		t.Error("a refused state or step changed the state")
+	}
 }

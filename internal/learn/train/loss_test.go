@@ -1,0 +1,131 @@
+package train
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gomlx/gomlx/core/graph"
+
+	"hone/internal/learn/batch"
+	"hone/internal/learn/engine"
+	"hone/internal/learn/learntest"
+)
+
+// Losses of single tokens with low 0.2 and high 0.28, worked by hand: r is trainer/sampler, the loss is
+// -min(r A, clip(r, 0.8, 1.28) A).
+func testDAPO(t *testing.T, d device) {
+	cases := []struct{ trainer, sampler, advantage, want float64 }{
+		{0.3, 0.3, 2, -2},      // r 1:    min(2, 2)
+		{0.55, 0.5, 1, -1.1},   // r 1.1:  inside both bounds, min(1.1, 1.1)
+		{0.55, 0.5, -1, 1.1},   //         min(-1.1, -1.1)
+		{0.75, 0.5, 1, -1.28},  // r 1.5:  above the bound, min(1.5, 1.28): clipped, no more to gain
+		{0.75, 0.5, -1, 1.5},   //         min(-1.5, -1.28): not clipped
+		{0.1, 0.05, 0.5, -.64}, // r 2:    min(1, 0.64)
+		{0.25, 0.5, 1, -0.5},   // r 0.5:  below the bound, min(0.5, 0.8): not clipped
+		{0.25, 0.5, -1, 0.8},   //         min(-0.5, -0.8): clipped, no more to gain
+		{0.3, 0.4, -3, 2.4},    // r 0.75: min(-2.25, -2.4)
+		{0.9, 0.1, 0, 0},
+	}
+	n := len(cases)
+	in := make([][]float32, 3)
+	for _, c := range cases {
+		for i, x := range []float64{math.Log(c.trainer), math.Log(c.sampler), c.advantage} {
+			in[i] = append(in[i], float32(x))
+		}
+	}
+	params := []engine.Param{{Name: "trainer", Shape: engine.F32(n)}, {Name: "sampler", Shape: engine.F32(n)}, {Name: "advantage", Shape: engine.F32(n)}}
+	p, err := d.Compile("dapo", params, func(in []*graph.Node) []*graph.Node {
+		return []*graph.Node{DAPO(0.2, 0.28)(in[0], in[1], in[2])}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var buffers []engine.Buffer
+	for _, flat := range in {
+		b, err := d.Upload(flat, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		buffers = append(buffers, b)
+	}
+	out, err := p.Run(buffers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := take(out[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range cases {
+		if math.Abs(float64(got[i])-c.want) > 1e-5 {
+			t.Errorf("p %g under the trainer, %g under the sampler, advantage %g: loss %g, want %g", c.trainer, c.sampler, c.advantage, got[i], c.want)
+		}
+	}
+}
+
+// One step on tokens whose ratio lies inside the bounds, above and below them, for either sign of the advantage; none so
+// near a bound that a difference crosses it. The ratios are known, so the statistics are too.
+func testPolicyGradientEqualsFiniteDifferences(t *testing.T, d device) {
+	tr, b := d.start(t, 4), batch.New(rows())
+	before := stateOf(t, tr)
+	for i, a := range []float64{1, 0.3, -0.7} {
+		b.Rows[i].Advantage = a
+	}
+	offsets := []float64{0.5, -0.5, 0.05} // log ratios: 1.65, 0.61, 1.05
+	n, ratios, mismatch := 0.0, 0.0, 0.0
+	eachToken(t, tr, b, func(row, at int, logp float64) {
+		x := offsets[int(n)%len(offsets)]
+		b.Rows[row].SamplerLogprobs[at] = float32(logp - x)
+		n, ratios, mismatch = n+1, ratios+math.Exp(x), mismatch+math.Exp(x)-1-x
+	})
+	m, stats := afterOneStep(t, tr, b, true)
+	checkGradient(t, tr, before, b, m, stats, func(logp, sampler, a float64) float64 {
+		r := math.Exp(logp - sampler)
+		return -min(r*a, min(max(r, 0.8), 1.28)*a)
+	})
+	if math.Abs(stats.Mismatch-mismatch/n) > 1e-5 || math.Abs(stats.MeanRatio-ratios/n) > 1e-5 || math.Abs(stats.MaxDelta-0.5) > 1e-5 {
+		t.Errorf("got %+v, want a mismatch of %g, a mean ratio of %g, differences up to 0.5", stats, mismatch/n, ratios/n)
+	}
+	if stats.NumTrained != int(n) || stats.NumTokens != 9+11+5+8 {
+		t.Errorf("got %+v, want %g trained tokens of 33", stats, n)
+	}
+}
+
+// Logprobs at temperature 2 are the log-softmax of half the logits, worked here from the logprobs of all tokens at
+// temperature 1, which are logits up to a constant. The rows are so many and long that logits are computed in chunks.
+func testTemperature(t *testing.T, d device) {
+	one := d.start(t, 4)
+	two, err := New(d.Engine, one.spec, d.weights, stateOf(t, one), Options{LoRA: one.lora, MicroBatch: 4, RowMultiple: 160, Temperature: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := two.pad(rows(), 1); x.m <= headChunk {
+		t.Fatalf("%d trained tokens fit into one chunk", x.m)
+	}
+	context := rows()[0].IDs[:14]
+	b := batch.Batch{Prefix: context[:9]}
+	for id := range int32(learntest.Spec().VocabSize) {
+		b.Rows = append(b.Rows, batch.Sequence{IDs: append(append([]int32{}, context[9:]...), id), Trained: []bool{false, false, false, false, false, true}})
+	}
+	at1, err := one.Score(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two.programs["prefix_9"] = d.programs["prefix_9"] // without logits there is no temperature
+	at2, err := two.Score(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mass, sum := 0.0, 0.0
+	for i := range at1 {
+		mass, sum = mass+math.Exp(float64(at1[i][0])), sum+math.Exp(float64(at1[i][0])/2)
+	}
+	if math.Abs(mass-1) > 1e-5 {
+		t.Errorf("the probabilities of all tokens sum to %g", mass)
+	}
+	for i := range at1 {
+		if want := float64(at1[i][0])/2 - math.Log(sum); math.Abs(float64(at2[i][0])-want) > 1e-5 {
+			t.Errorf("token %d: logprob %g at temperature 2, want %g", i, at2[i][0], want)
+		}
+	}
+}

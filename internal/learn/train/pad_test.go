@@ -1,0 +1,48 @@
+package train
+
+import (
+	"slices"
+	"testing"
+
+	"hone/internal/learn/batch"
+)
+
+func TestPad(t *testing.T) {
+	row := func(ids ...int32) batch.Sequence { // all but the first two are trained
+		s := batch.Sequence{IDs: ids, Trained: make([]bool, len(ids)), SamplerLogprobs: make([]float32, len(ids)), Advantage: float64(ids[0])}
+		for i := range ids[2:] {
+			s.Trained[2+i], s.SamplerLogprobs[2+i] = true, -float32(ids[2+i])
+		}
+		return s
+	}
+	for _, c := range []struct {
+		microBatch, rowMultiple int
+		rows                    []batch.Sequence
+		c, m                    int
+		index, target           []int32 // without padding
+	}{
+		{1, 1, []batch.Sequence{row(5, 6, 7)}, 3, 1, []int32{1}, []int32{7}},
+		{1, 2, []batch.Sequence{row(5, 6, 7)}, 4, 1, []int32{1}, []int32{7}},
+		{2, 4, []batch.Sequence{row(5, 6, 7), row(1, 2, 3, 4, 8)}, 8, 4, []int32{1, 9, 10, 11}, []int32{7, 3, 4, 8}},
+		{4, 4, []batch.Sequence{row(5, 6, 7, 8)}, 4, 8, []int32{1, 2}, []int32{7, 8}},
+	} {
+		tr := &Trainer{microBatch: c.microBatch, rowMultiple: c.rowMultiple}
+		x := tr.pad(c.rows, 0.25)
+		if x.n != c.microBatch || x.c != c.c || x.m != c.m || len(x.ids) != x.n*x.c || len(x.index) != x.m || len(x.weight) != x.m {
+			t.Errorf("rows of %d, multiple %d: shapes %d %d %d, want %d %d", c.microBatch, c.rowMultiple, x.n, x.c, x.m, c.c, c.m)
+			continue
+		}
+		n := len(c.index)
+		if !slices.Equal(x.index[:n], c.index) || !slices.Equal(x.target[:n], c.target) {
+			t.Errorf("index %v and target %v, want %v and %v", x.index, x.target, c.index, c.target)
+		}
+		for i := range x.m {
+			switch trained := i < n; {
+			case trained && (x.weight[i] != 0.25 || x.sampler[i] != -float32(x.target[i]) || x.advantage[i] == 0 || x.ids[x.index[i]+1] != x.target[i]):
+				t.Errorf("entry %d: weight %g, sampler %g, advantage %g", i, x.weight[i], x.sampler[i], x.advantage[i])
+			case !trained && x.weight[i] != 0:
+				t.Errorf("padding %d has weight %g", i, x.weight[i])
+			}
+		}
+	}
+}
