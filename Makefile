@@ -36,7 +36,11 @@ SERVERS = cmd/hone/testdata/servers
 $(SERVERS)/node_modules/.package-lock.json: $(SERVERS)/package.json $(SERVERS)/package-lock.json # what the command line is tested against
 	cd $(SERVERS) && npm ci --no-audit --no-fund
 
-test: setup .venv/openai-3.54.0 $(SERVERS)/node_modules/.package-lock.json lint race
+SUITE = cmd/hone/testdata/conformance
+$(SUITE)/node_modules/.package-lock.json: $(SUITE)/package.json $(SUITE)/package-lock.json # the official MCP suite, with a Node of its own
+	cd $(SUITE) && npm ci --no-audit --no-fund
+
+test: setup .venv/openai-3.54.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json lint race
 	go test $$(go list ./... | grep $(TENSORS))
 	go test -run 'TestResume|TestLostServer|TestFullDisk|TestUnknownFamily' ./cmd/hone # not run by race: see resume_test.go
 
@@ -73,7 +77,7 @@ gpu: setup
 
 # Hours: every fuzz target for FUZZTIME, then everything under the race detector, tensor code too.
 FUZZTIME = 10m
-soak: setup .venv/openai-3.54.0
+soak: setup .venv/openai-3.54.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json
 	sh scripts/soak.sh $(FUZZTIME)
 	go test -race -timeout 2h ./...
 

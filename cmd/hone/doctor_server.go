@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hone/internal/config"
+	"hone/internal/doctor"
+	"hone/internal/episode/rollout"
+	"hone/internal/mcp"
+	"hone/internal/mcp/lint"
+	"hone/internal/mcp/sandbox"
+)
+
+// checkServers looks at every server, so that one that fails does not hide the others.
+func (a *app) checkServers(ctx context.Context, c config.Config, f serverFlags) []doctor.Check {
+	servers, err := a.servers(c, f)
+	if errors.Is(err, fs.ErrNotExist) && f == (serverFlags{}) {
+		return []doctor.Check{{Name: "MCP servers", Status: doctor.Warn, Detail: "none is configured: there is no " + c.MCP.Config,
+			Next: "hone doctor --mcp URL"}}
+	}
+	if err != nil {
+		return []doctor.Check{doctor.FromError("MCP servers", err)}
+	}
+	h, err := a.openHost(ctx, c, servers, "")
+	if err != nil {
+		return []doctor.Check{doctor.FromError("sandbox of the servers", err)}
+	}
+	defer h.close()
+	checks := []doctor.Check{h.checkSandbox()}
+	for _, r := range mcp.Inspect(ctx, h.servers, h.options) {
+		checks = append(checks, h.checkServer(ctx, c, r)...)
+	}
+	return checks
+}
+
+func (h *host) checkSandbox() doctor.Check {
+	check := doctor.Check{Name: "sandbox of the servers", Status: doctor.OK, Detail: h.sandbox.String()}
+	if h.sandbox.Level() != sandbox.Bubblewrap {
+		check.Status, check.Next = doctor.Warn, "install bubblewrap (apt install bubblewrap)"
+	}
+	return check
+}
+
+// checkServer is a line for the server, and one for each thing about it that a person should know.
+func (h *host) checkServer(ctx context.Context, c config.Config, r mcp.Report) []doctor.Check {
+	name := "MCP server " + r.Tools.Name
+	server := h.servers.Servers[r.Tools.Name]
+	if r.Err != nil {
+		check := doctor.Check{Name: name, Status: doctor.Fail, Detail: r.Err.Error(), Next: "run its command by hand: " + commandLine(server)}
+		if server.URL != "" {
+			check.Next = "look at the server, its URL and its token: " + server.URL
+		} else if h.sandbox.Level() != sandbox.None {
+			check.Next += "; if that works, the sandbox keeps something from it (--sandbox off tells, mcp.sandbox grants)"
+		}
+		return []doctor.Check{check}
+	}
+	checks := []doctor.Check{{Name: name, Status: doctor.OK, Detail: fmt.Sprintf("protocol %s over %s; %d tools, %d resources, %d prompts; ready in %s, answers in %s (p50) and %s (p95)",
+		r.Tools.Era, r.Tools.Transport, len(r.Tools.Tools), len(r.Tools.Resources), len(r.Tools.Prompts),
+		short(r.Stats.OpenP50), short(r.Stats.CallP50), short(r.Stats.CallP95))}}
+	warn := func(what, next string) {
+		checks = append(checks, doctor.Check{Name: name, Status: doctor.Warn, Detail: what, Next: next})
+	}
+	for _, q := range r.Tools.Quarantined {
+		warn("the tool "+q.Name+" is left out: "+q.Reason, "mend it in the server; the other tools work")
+	}
+	for _, t := range r.Tools.Tools {
+		if t.Status != mcp.StatusOK {
+			warn(fmt.Sprintf("the tool %s: %s", t.Name, strings.Join(t.Findings, "; ")), "mend its schema in the server; until then its calls are sent unchecked")
+		}
+	}
+	for _, w := range r.Tools.Warnings {
+		warn(w, "ask the server's author; what was listed works")
+	}
+	if r.Stats.StrayLines > 0 {
+		warn(fmt.Sprintf("it sent %d times what is no message, at first %s", r.Stats.StrayLines, r.Stats.Stray),
+			"nothing need be done, for it is skipped; its author should write logs to stderr")
+	}
+	one := &mcp.Catalog{Servers: []mcp.ServerTools{r.Tools}}
+	if found := one.Suspicious(); len(lint.Blocking(found)) > 0 {
+		warn("suspicious texts in its tools: "+lint.Summary(found), "hone discover shows them; hone train refuses them without --allow-findings")
+	}
+	if n := len(r.Tools.Tools); n > c.MCP.MaxTools {
+		warn(fmt.Sprintf("%d tools are more than an episode is shown (mcp.max_tools is %d)", n, c.MCP.MaxTools),
+			"nothing need be done: those are chosen that fit the task; mcp.search_share searches instead")
+	}
+	return append(checks, h.checkIsolation(ctx, r))
+}
+
+// checkIsolation opens two episodes as a run would: at the same time, or one after the other where they take turns.
+func (h *host) checkIsolation(ctx context.Context, r mcp.Report) doctor.Check {
+	mode := string(r.Stats.Isolation)
+	check := doctor.Check{Name: "MCP server " + r.Tools.Name, Status: doctor.OK}
+	servers, err := h.servers.Only(r.Tools.Name)
+	if err == nil {
+		var pool *mcp.Pool
+		o := h.options
+		o.Warm = -1 // so that what is measured is a start
+		if pool, err = mcp.NewPool(ctx, servers, &mcp.Catalog{Servers: []mcp.ServerTools{r.Tools}}, o); err == nil {
+			defer pool.Close()
+			err = openTwo(ctx, pool, r.Stats.Isolation == mcp.PerReset)
+		}
+	}
+	if err != nil {
+		check.Status, check.Detail = doctor.Fail, "two episodes cannot be opened with isolation "+mode+": "+err.Error()
+		check.Next = `give the server another "isolation" in its configuration: session, process, reset or shared`
+		return check
+	}
+	check.Detail = "isolation " + mode + " works: " + map[mcp.Isolation]string{
+		mcp.Shared:     "all episodes have one session, and see what others left there",
+		mcp.PerSession: "each episode has a session of its own",
+		mcp.PerProcess: "each episode has a process, a folder and a home of its own",
+		mcp.PerReset:   "a session is made as new for each episode",
+	}[r.Stats.Isolation]
+	if r.Stats.Isolation == mcp.PerSession && r.Tools.Transport != "stdio" {
+		check.Detail += "; whether the server keeps sessions apart is its own doing"
+	}
+	return check
+}
+
+func openTwo(ctx context.Context, pool *mcp.Pool, inTurn bool) error {
+	var sessions [2]rollout.Session
+	var errs [2]error
+	open := func(i int) { sessions[i], errs[i] = pool.Open(ctx, fmt.Sprintf("doctor-%d", i)) }
+	shut := func(i int) {
+		if sessions[i] != nil {
+			_ = sessions[i].Close() // the process is gone either way
+		}
+	}
+	if inTurn {
+		for i := range sessions {
+			open(i)
+			shut(i)
+		}
+		return errors.Join(errs[:]...)
+	}
+	var both sync.WaitGroup
+	for i := range sessions {
+		both.Go(func() { open(i) })
+	}
+	both.Wait()
+	for i := range sessions {
+		shut(i)
+	}
+	return errors.Join(errs[:]...)
+}
+
+func commandLine(s mcp.Server) string {
+	return strings.Join(slices.Concat([]string{s.Command}, s.Args), " ")
+}
+
+// short is a duration with two or three digits.
+func short(d time.Duration) time.Duration {
+	if d > time.Second {
+		return d.Round(10 * time.Millisecond)
+	}
+	if d > 10*time.Millisecond {
+		return d.Round(time.Millisecond)
+	}
+	return d.Round(10 * time.Microsecond)
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/config"
+	"hone/internal/mcp"
+)
+
+func TestRunners(t *testing.T) {
+	home := t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, ".npmrc"), []byte("registry = https://a.example/npm/\n//a.example/:_authToken=hunter22\nproxy=http://me:hunter22@proxy.example\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := &app{lookupEnv: func(name string) (string, bool) {
+		v, ok := map[string]string{"HOME": home, "UV_DEFAULT_INDEX": "https://u:hunter22@b.example", "SSL_CERT_FILE": "/ca.pem", "XDG_DATA_HOME": home + "/data"}[name]
+		return v, ok
+	}}
+	servers, err := a.withRunners(mcp.Config{Servers: map[string]mcp.Server{
+		"npx": {Command: "npx", Args: []string{"-y", "x"}, Env: map[string]string{"npm_config_update_notifier": "mine"}},
+		"uvx": {Command: "/usr/local/bin/uvx"}, "node": {Command: "node"}, "url": {URL: "http://a"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]map[string]string{
+		"npx":  {"npm_config_cache": home + "/.npm", "npm_config_update_notifier": "mine", "npm_config_registry": "https://a.example/npm/"},
+		"uvx":  {"UV_CACHE_DIR": home + "/.cache/uv", "UV_PYTHON_INSTALL_DIR": home + "/data/uv/python", "UV_TOOL_DIR": home + "/data/uv/tools", "SSL_CERT_FILE": "/ca.pem"},
+		"node": nil, "url": nil,
+	} {
+		if got := servers.Servers[name].Env; !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	for name, want := range map[string][]string{"npx": {home + "/.npm", "/e"}, "uvx": {home + "/.cache/uv", home + "/data/uv", "/e"}, "node": {"/e"}} {
+		g := a.grants(config.DefaultSandbox(), name, servers.Servers[name], "/e", []string{"HONE_X=1", "OTHER=2"})
+		if !slices.Equal(g.Write, want) || g.Network != (name != "node") || !slices.Contains(g.Env, "HONE_X") || slices.Contains(g.Env, "OTHER") {
+			t.Errorf("%s: %+v", name, g)
+		}
+	}
+}
+
+func TestUngranted(t *testing.T) {
+	dir := t.TempDir()
+	var said strings.Builder
+	a := &app{stderr: &said}
+	server := mcp.Server{Command: "node", Args: []string{"server.js", dir, "--flag"}}
+	servers := mcp.Config{Servers: map[string]mcp.Server{"files": server}}
+	a.sayUngranted(config.DefaultSandbox(), servers)
+	if !strings.Contains(said.String(), "put files:"+dir+" into mcp.sandbox.write") || strings.Count(said.String(), "\n") != 1 {
+		t.Errorf("said %q", said.String())
+	}
+	said.Reset()
+	a.sayUngranted(config.Sandbox{Write: []string{"files:" + filepath.Dir(dir)}}, servers)
+	if said.Len() > 0 {
+		t.Errorf("said %q of a folder that is granted", said.String())
+	}
+}
+
+// The folder of a run's episodes is the same each time, another for another run, and refused where others could have
+// made it.
+func TestEpisodeFolders(t *testing.T) {
+	tmp := t.TempDir()
+	a := &app{lookupEnv: func(name string) (string, bool) { return tmp, name == "TMPDIR" }}
+	one, err := a.episodeFolders("runs/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := a.episodeFolders("runs/b/../a"); again != one || err != nil {
+		t.Errorf("%s, then %s, %v", one, again, err)
+	}
+	if other, err := a.episodeFolders("runs/b"); other == one || err != nil {
+		t.Errorf("two runs share %s, %v", other, err)
+	}
+	if err := os.Chmod(one, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.episodeFolders("runs/a"); err == nil {
+		t.Error("a folder that all may write to is taken")
+	}
+	if err := os.Remove(one); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(tmp, one); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.episodeFolders("runs/a"); err == nil {
+		t.Error("a link is taken for a folder")
+	}
+}
+
+// A package would need the network, so what is looked at is that npm starts in the sandbox and finds the cache it is given.
+func TestNpxInASandbox(t *testing.T) {
+	helper, err := exec.LookPath("hone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	a := &app{stderr: &said, lookupEnv: os.LookupEnv, helper: []string{helper, sandboxVerb}}
+	servers, err := a.withRunners(mcp.Config{Servers: map[string]mcp.Server{"s": {Command: "npx"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, wrap, err := a.sandboxed(t.Context(), config.DefaultSandbox(), servers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := servers.Servers["s"].Env["npm_config_cache"]
+	cmd := exec.Command(npm, "config", "get", "cache")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "npm_config_cache=" + cache}
+	if err := wrap("s", "", cmd); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.Output()
+	if err != nil || strings.TrimSpace(string(out)) != cache {
+		t.Errorf("%v: %s, want %s; %s", err, out, cache, said.String())
+	}
+}
