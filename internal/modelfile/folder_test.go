@@ -171,6 +171,11 @@ func TestNarrowTypes(t *testing.T) {
 			t.Fatalf("bfloat16 %04x became %04x", h, toBrain(math.Float32bits(x)))
 		}
 	}
+	for bits, want := range map[uint32]uint16{0x3f808000: 0x3f80, 0x3f818000: 0x3f82, 0x3f808001: 0x3f81, 0xbf817fff: 0xbf81, 0x7f7fffff: 0x7f80} {
+		if got := toBrain(bits); got != want {
+			t.Errorf("%08x became %04x, want %04x", bits, got, want)
+		}
+	}
 	nan := float32(math.NaN())
 	if x := fromHalf(toHalf(nan)); x == x {
 		t.Error("NaN became a number as a half")
