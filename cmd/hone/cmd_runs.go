@@ -19,7 +19,19 @@ func newRuns(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "runs", Short: "List runs and look into one"}
 	dir := ""
 	c.PersistentFlags().StringVar(&dir, "dir", "", "folder that holds the runs, instead of the configuration's runs_dir")
+	var servers serverFlags
+	resume := &cobra.Command{
+		Use:     "resume RUN",
+		Short:   "Go on with a stopped run where it was",
+		Example: "  hone runs resume demo-20260102-150405\n  MCP_URL=http://127.0.0.1:3000/mcp hone runs resume ./out",
+		Args:    arguments(1, 1, "the name or the folder of a run"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return runRunsResume(c.Context(), a, servers, dir, args[0])
+		},
+	}
+	servers.register(a, resume.Flags())
 	c.AddCommand(
+		resume,
 		&cobra.Command{
 			Use:     "ls",
 			Short:   "List the runs, newest first",
@@ -33,13 +45,6 @@ func newRuns(a *app) *cobra.Command {
 			Example: "  hone runs show demo\n  hone runs show ./elsewhere/demo --json",
 			Args:    arguments(1, 1, "the name or the folder of a run"),
 			RunE:    func(_ *cobra.Command, args []string) error { return runRunsShow(a, dir, args[0]) },
-		},
-		&cobra.Command{
-			Use:     "resume RUN",
-			Short:   "Go on with a stopped run where it was",
-			Example: "  hone runs resume demo-20260102-150405",
-			Args:    arguments(1, 1, "the name or the folder of a run"),
-			RunE:    func(c *cobra.Command, args []string) error { return runRunsResume(c.Context(), a, dir, args[0]) },
 		},
 	)
 	return group(c)
@@ -107,16 +112,16 @@ func (a *app) runPath(dir, name string) (string, error) {
 	return path, err
 }
 
-func runRunsResume(ctx context.Context, a *app, dir, name string) error {
+func runRunsResume(ctx context.Context, a *app, f serverFlags, dir, name string) error {
 	path, err := a.runPath(dir, name)
 	if err != nil {
 		return err
 	}
-	return resumeRun(ctx, a, path)
+	return resumeRun(ctx, a, f, path)
 }
 
-// resumeRun goes on with a run by the verb that began it.
-func resumeRun(ctx context.Context, a *app, path string) error {
+// resumeRun goes on with a run by the verb that began it. The servers of f are asked for where the run cannot know its own.
+func resumeRun(ctx context.Context, a *app, f serverFlags, path string) error {
 	bad := func(why, next string, err error) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot resume the run", Where: path, Why: why, Err: err, Next: next}
 	}
@@ -139,7 +144,7 @@ func resumeRun(ctx context.Context, a *app, path string) error {
 	case "demo":
 		return runDemo(ctx, a, path)
 	case "train":
-		return resumeTrain(ctx, a, path, b.Flags)
+		return resumeTrain(ctx, a, f, path, b.Flags)
 	case "sft":
 		return resumeSFT(ctx, a, path, b.Flags)
 	case "collect":

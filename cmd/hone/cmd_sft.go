@@ -54,7 +54,7 @@ func runSFT(ctx context.Context, a *app, f sftFlags) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "no output folder", Next: "name one with --output-dir"}
 	}
 	if f.resume {
-		return resumeRun(ctx, a, f.output)
+		return resumeRun(ctx, a, serverFlags{}, f.output)
 	}
 	c, err := a.config()
 	if err != nil {

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -37,7 +39,7 @@ func newTrain(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.adapter, "adapter", "", "start from this adapter instead of a fresh one")
 	c.Flags().StringVar(&f.output, "output-dir", "", "run directory; the adapter ends up in its folder final")
 	c.Flags().StringVar(&f.judge, "judge-model", "", "model that scores scenarios without checks, as provider/name")
-	c.Flags().IntVar(&f.numGPUs, "num-gpus", 0, "GPUs to use; 0 is the CPU")
+	c.Flags().IntVar(&f.numGPUs, "num-gpus", 0, "GPUs to use: 0 leaves it to engine.backend, 1 is engine.backend: cuda, more are not supported")
 	c.Flags().BoolVar(&f.resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
 	c.Flags().BoolVar(&f.allowFindings, "allow-findings", false, "train although the tools hold suspicious texts, which discover shows")
 	return c
@@ -48,7 +50,7 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "no output folder", Next: "name one with --output-dir"}
 	}
 	if f.resume {
-		return resumeRun(ctx, a, f.output)
+		return resumeRun(ctx, a, f.serverFlags, f.output)
 	}
 	c, err := a.config()
 	if err != nil {
@@ -57,8 +59,17 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 	if f.dataset != "" {
 		c.Scenarios.File = f.dataset
 	}
-	if f.numGPUs != 0 {
-		return &fault.Error{Code: fault.CodeUsage, What: "this build trains on the CPU only", Where: "--num-gpus", Next: "give --num-gpus 0"}
+	switch {
+	case f.numGPUs == 1:
+		c.Engine.Backend = "cuda"
+	case f.numGPUs != 0:
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot train on %d GPUs", f.numGPUs), Where: "--num-gpus",
+			Why: "training uses one device", Next: "give --num-gpus 1, or leave it out to train on what engine.backend says"}
+	}
+	if c.Rollout.Temperature == 0 {
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot train on greedy rollouts", Where: "rollout.temperature",
+			Why:  "at 0 all episodes of a group are the same, so there is nothing to compare",
+			Next: "set rollout.temperature above 0, such as 1; eval.temperature is that of evaluations"}
 	}
 	if err := run.Free(f.output); err != nil {
 		return err
@@ -88,7 +99,11 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 	return t.train(ctx, list, f.serverFlags)
 }
 
-func resumeTrain(ctx context.Context, a *app, path string, kept keptFlags) error {
+func resumeTrain(ctx context.Context, a *app, f serverFlags, path string, kept keptFlags) error {
+	f, err := kept.again(a, f, path)
+	if err != nil {
+		return err
+	}
 	t := &tuning{a: a, verb: "train", path: path, kept: kept}
 	defer t.close()
 	if err := t.reopen(); err != nil {
@@ -98,7 +113,7 @@ func resumeTrain(ctx context.Context, a *app, path string, kept keptFlags) error
 	if err != nil {
 		return err
 	}
-	return t.train(ctx, list, kept.servers())
+	return t.train(ctx, list, f)
 }
 
 // train runs what is left of GRPO on the training split of list.
@@ -148,6 +163,31 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 	if err := l.saveFinal(final); err != nil {
 		return err
 	}
+	if err := t.unlearnt(grpo.Stage, final); err != nil {
+		return err
+	}
 	t.a.say("adapter: %s\nnext: hone eval --model %s --dataset %s --split validation", final, final, c.Scenarios.File)
 	return nil
+}
+
+// unlearnt is an error where no group of any step of a stage had two rewards that differ.
+func (t *tuning) unlearnt(stage, final string) error {
+	rows, err := t.dir.Ledger.Metrics(stage)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		var m struct {
+			RewardStd float64 `json:"reward_std"`
+		}
+		if err := json.Unmarshal(r.JSON, &m); err != nil {
+			return fmt.Errorf("reading the metrics of %s step %d: %w", stage, r.Step, err)
+		}
+		if m.RewardStd > 0 {
+			return nil
+		}
+	}
+	return &fault.Error{Code: fault.CodeFailures, What: "nothing was learnt: in no step did two episodes of one scenario earn different rewards",
+		Where: t.path, Why: "GRPO learns from such differences alone; the adapter in " + final + " is the one it began with",
+		Next: "see the rewards in trajectories.jsonl; where all fail, hone sft first or easier scenarios; where none do, harder ones"}
 }

@@ -90,10 +90,19 @@ func TestResume(t *testing.T) {
 			for _, file := range []string{"say.jsonl", "scenarios.json", "hone.yaml"} {
 				_ = os.Remove(file) // one of them is not there
 			}
-			killed(t, env, "runs", "resume", "./broken")
-			delete(env, "MCP_URL") // the run directory keeps it, but not the token
+			resume := []string{"runs", "resume", "./broken"}
+			killed(t, env, resume...)
+			if url := env["MCP_URL"]; url != "" { // the run directory keeps neither it nor the token
+				delete(env, "MCP_URL")
+				said.Reset()
+				if code := toyApp(&said, env).main(t.Context(), []string{"runs", "resume", "./broken"}); code != 2 ||
+					!strings.Contains(said.String(), "name the run's MCP server again") || strings.Contains(said.String(), url) {
+					t.Errorf("without its server: exit code %d, %s", code, &said)
+				}
+				resume = append(resume, "--mcp", url)
+			}
 			said.Reset()
-			if code := toyApp(&said, env).main(t.Context(), []string{"runs", "resume", "./broken"}); code != 0 {
+			if code := toyApp(&said, env).main(t.Context(), resume); code != 0 {
 				t.Fatalf("resumed: exit code %d, %s", code, &said)
 			}
 			if got, want := result(t, "broken"), result(t, "whole"); got != want {
@@ -231,4 +240,20 @@ func numMetrics(t *testing.T) int {
 		}
 	}
 	return n
+}
+
+// Episodes so nearly greedy that a group's are all alike teach nothing, and the run says so.
+func TestRunWithoutSpread(t *testing.T) {
+	command, env, _ := toyRun(t, "train")
+	text := strings.NewReplacer("max_turns", "temperature: 0.00001, max_turns", "steps: 4", "steps: 2").Replace(toyConfig)
+	if err := os.WriteFile("hone.yaml", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	if code := toyApp(&said, env).main(t.Context(), append(command, "run")); code != 3 || !strings.Contains(said.String(), "nothing was learnt") {
+		t.Errorf("exit code %d, %s", code, &said)
+	}
+	if metrics, err := os.ReadFile("run/metrics.jsonl"); err != nil || bytes.Count(metrics, []byte(`"step_tokens":0`)) != 2 {
+		t.Errorf("%v: %s", err, metrics)
+	}
 }

@@ -40,8 +40,8 @@ func (a *app) servers(c config.Config, f serverFlags) (mcp.Config, error) {
 	if f.server == "" && f.file == "" {
 		f.server, _ = a.lookupEnv("MCP_URL")
 		if u, err := url.Parse(f.server); f.server != "" && (err != nil || u.Host == "") { // else it would be run as a command
-			return mcp.Config{}, &fault.Error{Code: fault.CodeUsage, What: "MCP_URL is not a URL", Where: "MCP_URL=" + f.server,
-				Next: "write it with http:// or https://"}
+			return mcp.Config{}, &fault.Error{Code: fault.CodeUsage, What: "MCP_URL is not a URL", Where: "MCP_URL",
+				Why: "its value is not shown, for it may hold a secret", Next: "write it with http:// or https://"}
 		}
 	}
 	if f.server != "" {

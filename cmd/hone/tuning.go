@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"path/filepath"
 
@@ -32,9 +31,10 @@ type begun struct {
 }
 
 // keptFlags are the flags of train and sft that hone runs resume needs, beside the configuration. No secret is one of
-// them: a bearer token is read from its variable again.
+// them: --mcp and MCP_URL may hold one in any place, as an argument or in a path, so that there was one is all that is
+// kept, and a bearer token is read from its variable again.
 type keptFlags struct {
-	MCP           string `json:"mcp,omitempty"`
+	MCPGiven      bool   `json:"mcp_given,omitempty"` // by --mcp or MCP_URL
 	MCPConfig     string `json:"mcp_config,omitempty"`
 	Adapter       string `json:"adapter,omitempty"`
 	AllowFindings bool   `json:"allow_findings,omitempty"`
@@ -42,19 +42,31 @@ type keptFlags struct {
 
 // keep notes which servers a verb works on, the environment's included.
 func (k *keptFlags) keep(a *app, c config.Config, f serverFlags) {
-	k.MCP, k.MCPConfig = f.server, f.file
-	if k.MCP == "" && k.MCPConfig == "" {
-		k.MCP, _ = a.lookupEnv("MCP_URL")
+	k.MCPGiven, k.MCPConfig = f.server != "", f.file
+	if f.server == "" && f.file == "" {
+		url, _ := a.lookupEnv("MCP_URL")
+		k.MCPGiven = url != ""
 	}
-	if k.MCP == "" && k.MCPConfig == "" {
+	if !k.MCPGiven && k.MCPConfig == "" {
 		k.MCPConfig = c.MCP.Config
-	}
-	if u, err := url.Parse(k.MCP); err == nil && u.Host != "" && (u.User != nil || u.RawQuery != "") {
-		k.MCP = "" // a password may stand there: MCP_URL must be set again to resume
 	}
 }
 
-func (k keptFlags) servers() serverFlags { return serverFlags{server: k.MCP, file: k.MCPConfig} }
+// again returns which servers the run in path goes on with: those named now, else those of the file it was begun with.
+func (k keptFlags) again(a *app, f serverFlags, path string) (serverFlags, error) {
+	if f.server != "" || f.file != "" {
+		return f, nil
+	}
+	if !k.MCPGiven {
+		return serverFlags{file: k.MCPConfig}, nil
+	}
+	if url, _ := a.lookupEnv("MCP_URL"); url != "" {
+		return serverFlags{}, nil // which app.servers reads
+	}
+	return f, &fault.Error{Code: fault.CodeUsage, What: "name the run's MCP server again", Where: path,
+		Why:  "it was begun with --mcp or MCP_URL, which may hold a secret, so the run directory does not keep it",
+		Next: "set MCP_URL, or hone runs resume " + run.Name(path) + " --mcp with the same URL or command"}
+}
 
 // tuning is one run of train or sft.
 type tuning struct {
@@ -125,6 +137,9 @@ func (t *tuning) sameTools(found *mcp.Catalog) error {
 // ended turns the end of a recipe into what the user sees; the recipe has kept its whole steps.
 func (t *tuning) ended(ctx context.Context, stage string, err error) error {
 	next := "hone runs resume " + run.Name(t.path)
+	if t.kept.MCPGiven {
+		next += " with the same MCP_URL or --mcp"
+	}
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		switch f.Code {
 		case fault.CodeExhausted:

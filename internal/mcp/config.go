@@ -145,7 +145,7 @@ func parseServer(entry json.RawMessage, dir string, lookupEnv func(string) (stri
 }
 
 // FromFlag makes a configuration of one server from --mcp: a URL, or a command line in which quotes group words. The
-// server is named after the host or the program. A bearer token, where given, is sent to the URL's host.
+// server is named after the host or the program. No error shows the flag, for a secret may stand in it. A bearer token, where given, is sent to the URL's host.
 func FromFlag(flag, bearer string, lookupEnv func(string) (string, bool)) (Config, error) {
 	flag = strings.TrimSpace(flag)
 	s, name := Server{}, ""
@@ -158,14 +158,14 @@ func FromFlag(flag, bearer string, lookupEnv func(string) (string, bool)) (Confi
 		words, err := splitWords(flag)
 		if err != nil || len(words) == 0 {
 			return Config{}, &fault.Error{Code: fault.CodeUsage, What: "--mcp is neither a URL nor a command",
-				Where: "--mcp " + flag, Err: err, Next: `write --mcp https://host/mcp or --mcp "command args"`}
+				Where: "--mcp", Err: err, Next: `write --mcp https://host/mcp or --mcp "command args"`}
 		}
 		s.Command, s.Args = words[0], words[1:]
 		name = strings.TrimSuffix(filepath.Base(words[0]), filepath.Ext(words[0]))
 	}
 	s = s.withDefaults()
 	if err := s.check(); err != nil {
-		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "--mcp cannot be used", Where: "--mcp " + flag, Err: err}
+		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "--mcp cannot be used", Where: "--mcp", Err: err}
 	}
 	return Config{Servers: map[string]Server{name: s}, Base: baseEnv(lookupEnv)}, nil
 }
@@ -224,7 +224,7 @@ func (s Server) check() error {
 	}
 	if s.URL != "" {
 		if u, err := url.Parse(s.URL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-			return fmt.Errorf("url %q is not an http or https URL", s.URL)
+			return fmt.Errorf("url is not an http or https URL") // which is not shown: a secret may stand in it
 		}
 	}
 	if s.Template != "" {

@@ -62,7 +62,7 @@ func Create(path string, config []byte, version any, inputs ...Input) (*Dir, err
 	if err := Free(path); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(path, 0o755); err != nil {
+	if err := makePrivate(path); err != nil {
 		err = failed("cannot create the run directory", path, err)
 		if f, ok := errors.AsType[*fault.Error](err); ok && f.Next == "" {
 			f.Next = "name a directory that can be written"
@@ -93,6 +93,18 @@ func Create(path string, config []byte, version any, inputs ...Input) (*Dir, err
 		return nil, failed("cannot write the run's configuration", path, err)
 	}
 	return open(path, lock)
+}
+
+// makePrivate makes a folder that its user alone may read: tasks, tool results and a server's flags can hold secrets. What
+// is above it is as folders are.
+func makePrivate(path string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return os.Chmod(path, 0o700) // also where it was there, empty
 }
 
 // Input is a file that a run keeps from its beginning. Name holds no path.
@@ -253,7 +265,7 @@ func Name(path string) string {
 // acquire takes the directory's lock. flock rather than a bare pid file: a killed process lets go of it by itself.
 func acquire(path string) (*os.File, error) {
 	name := filepath.Join(path, lockFile)
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, failed("cannot lock the run", path, err)
 	}
@@ -297,7 +309,7 @@ func nextLog(dir string) (*os.File, int, error) {
 		return nil, 0, err
 	}
 	for n := 1; ; n++ {
-		f, err := os.OpenFile(filepath.Join(dir, fmt.Sprintf("attempt_%d", n)), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o644)
+		f, err := os.OpenFile(filepath.Join(dir, fmt.Sprintf("attempt_%d", n)), os.O_WRONLY|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o600)
 		if !errors.Is(err, fs.ErrExist) {
 			return f, n, err
 		}

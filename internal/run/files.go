@@ -33,7 +33,7 @@ func (l *lines) close() error { return l.f.Close() }
 // rebuild writes name again from each, by way of a temporary file, and returns it open for appending.
 func rebuild(name string, each func(yield func(json.RawMessage) error) error) (*lines, error) {
 	tmp := name + ".tmp"
-	f, err := os.Create(tmp)
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func rebuild(name string, each func(yield func(json.RawMessage) error) error) (*
 	if err := os.Rename(tmp, name); err != nil {
 		return nil, err
 	}
-	f, err = os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0o644)
+	f, err = os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func metricLine(stage string, step int, row json.RawMessage) json.RawMessage {
 // writeFileSync writes a file that is either whole and on disk under its name, or absent.
 func writeFileSync(name string, data []byte) error {
 	tmp := name + ".tmp"
-	f, err := os.Create(tmp)
+	f, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}

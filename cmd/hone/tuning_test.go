@@ -1,0 +1,166 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hone/internal/config"
+	"hone/internal/run"
+)
+
+const secret = "sesame-4711"
+
+// No form of a server that a user names on the command line or in MCP_URL ends up in a run directory.
+func TestKeptFlagsHoldNoSecret(t *testing.T) {
+	for _, x := range []struct {
+		flag, url string
+		given     bool
+	}{
+		{flag: "npx srv --token " + secret, given: true},
+		{flag: "http://h.test/" + secret + "/mcp", given: true},
+		{flag: "http://h.test/mcp?key=" + secret, given: true},
+		{url: "http://h.test/" + secret + "/mcp", given: true},
+		{url: "", given: false},
+	} {
+		workFolder(t, nil)
+		a := &app{lookupEnv: os.LookupEnv}
+		a.withEnv(map[string]string{"MCP_URL": x.url})
+		c := config.Default()
+		begun := &tuning{a: a, verb: "train", path: "out", c: c}
+		begun.kept.keep(a, c, serverFlags{server: x.flag})
+		if err := begun.begin(run.Input{Name: scenariosFile, Data: []byte("[]")}); err != nil {
+			t.Fatal(err)
+		}
+		begun.close()
+		private(t, "out")
+		holdNo(t, "out", secret)
+
+		a.withEnv(map[string]string{"MCP_URL": ""})
+		kept := begun.kept
+		now, err := kept.again(a, serverFlags{}, "out")
+		if x.given != (err != nil) || err == nil && now.file != c.MCP.Config {
+			t.Errorf("%+v: goes on with %+v, %v", x, now, err)
+		}
+		if now, err := kept.again(a, serverFlags{server: "npx again"}, "out"); err != nil || now.server != "npx again" {
+			t.Errorf("%+v: given again: %+v, %v", x, now, err)
+		}
+		a.withEnv(map[string]string{"MCP_URL": "http://h.test/again"})
+		if _, err := kept.again(a, serverFlags{}, "out"); err != nil {
+			t.Errorf("%+v: MCP_URL set again: %v", x, err)
+		}
+	}
+}
+
+// private wants a folder, and what is in it, to be its user's alone.
+func private(t *testing.T, dir string) {
+	t.Helper()
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	for _, name := range []string{"version.json", "config.resolved.yaml", scenariosFile, "trajectories.jsonl", "metrics.jsonl", "logs/attempt_1"} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", name, info, err)
+		}
+	}
+}
+
+func holdNo(t *testing.T, dir, text string) {
+	t.Helper()
+	files := 0
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		files++
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte(text)) {
+			t.Errorf("%s holds %q", path, text)
+		}
+		return err
+	})
+	if err != nil || files < 5 {
+		t.Errorf("%d files, %v", files, err)
+	}
+}
+
+// What cannot be used as a server is not echoed.
+func TestServersAreNotEchoed(t *testing.T) {
+	for name, x := range map[string]struct {
+		args []string
+		url  string
+	}{
+		"MCP_URL without a scheme": {nil, "h.test/" + secret},
+		"an open quote":            {[]string{"--mcp", "npx 'srv --token " + secret}, ""},
+		"a URL without a host":     {[]string{"--mcp", "http:///" + secret}, ""},
+	} {
+		workFolder(t, map[string]string{"scenarios.json": sums})
+		var said bytes.Buffer
+		code := toyApp(&said, map[string]string{"MCP_URL": x.url}).main(t.Context(), append([]string{"train", "--output-dir", "out"}, x.args...))
+		if code != 2 || strings.Contains(said.String(), secret) || !strings.Contains(said.String(), "where: ") {
+			t.Errorf("%s: exit code %d, %s", name, code, &said)
+		}
+	}
+}
+
+func TestTrainRefuses(t *testing.T) {
+	for name, x := range map[string]struct {
+		config string
+		args   []string
+		code   int
+		want   string
+	}{
+		"two GPUs":       {"", []string{"--num-gpus", "2"}, 2, "cannot train on 2 GPUs"},
+		"less than none": {"", []string{"--num-gpus", "-1"}, 2, "cannot train on -1 GPUs"},
+		"one GPU":        {"", []string{"--num-gpus", "1", "--dry-run"}, 0, "would take"},
+		"no GPU":         {"", []string{"--num-gpus", "0", "--dry-run"}, 0, "would take"},
+		"greedy":         {"rollout: {temperature: 0}\n", []string{"--dry-run"}, 2, "rollout.temperature"},
+	} {
+		workFolder(t, map[string]string{"scenarios.json": sums, "hone.yaml": x.config})
+		var said bytes.Buffer
+		code := toyApp(&said, map[string]string{"MCP_URL": "http://h.test/mcp"}).main(t.Context(), append([]string{"train", "--output-dir", "out"}, x.args...))
+		if code != x.code || !strings.Contains(said.String(), x.want) {
+			t.Errorf("%s: exit code %d, %s", name, code, &said)
+		}
+	}
+}
+
+// --num-gpus 1 is engine.backend: cuda, whose plug-in comes from a virtual environment.
+func TestNumGPUs(t *testing.T) {
+	server := everything(t, "t")
+	for flag, want := range map[string]bool{"0": false, "1": true} {
+		workFolder(t, map[string]string{"hone.yaml": toyConfig, "scenarios.json": sums})
+		toyModel(t, "base/toy.gguf")
+		var said bytes.Buffer
+		code := toyApp(&said, map[string]string{"MCP_URL": server.url, "MCP_BEARER_TOKEN": "t", "VIRTUAL_ENV": "", "PJRT_PLUGIN_LIBRARY_PATH": ""}).main(t.Context(),
+			[]string{"train", "--base-model", "base", "--output-dir", "out", "--num-gpus", flag})
+		if missing := strings.Contains(said.String(), "no CUDA plug-in found"); missing != want || missing != (code == 6) {
+			t.Errorf("--num-gpus %s: exit code %d, %s", flag, code, &said)
+		}
+	}
+}
+
+func TestNothingLearnt(t *testing.T) {
+	for name, x := range map[string]struct {
+		spread []string
+		want   bool
+	}{"no spread": {[]string{`{"reward_std":0}`, `{}`}, true}, "spread in one step": {[]string{`{"reward_std":0}`, `{"reward_std":0.1}`, `{}`}, false}} {
+		workFolder(t, nil)
+		a := &app{lookupEnv: os.LookupEnv}
+		r := &tuning{a: a, verb: "train", path: "out", c: config.Default()}
+		if err := r.begin(); err != nil {
+			t.Fatal(err)
+		}
+		for step, row := range x.spread {
+			if err := r.dir.PutMetric("grpo", step, []byte(row)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.unlearnt("grpo", "out/final"); (err != nil) != x.want || err != nil && !strings.Contains(err.Error(), "nothing was learnt") {
+			t.Errorf("%s: %v", name, err)
+		}
+		r.close()
+	}
+}
