@@ -149,7 +149,8 @@ func draw(logits, temperature, uniform *Node) (ids, logprobs *Node) {
 	blocks := ReduceSum(Reshape(mass, b, n, size), -1)
 	upTo := Dot(blocks, triangle(g, n)).General([]int{1}, nil, []int{0}, nil)
 	total := ReduceSum(blocks, -1)
-	target := Reshape(Mul(uniform, total), b, 1)
+	at := Mul(uniform, total)
+	target := Reshape(at, b, 1)
 	block := countBelow(upTo, target)
 	isBlock := Equal(Reshape(block, b, 1), Iota(g, shapes.Make(dtypes.Int32, b, n), 1))
 	before := Sub(pick(upTo, isBlock), pick(blocks, isBlock))
@@ -158,9 +159,14 @@ func draw(logits, temperature, uniform *Node) (ids, logprobs *Node) {
 	within := Add(Dot(row, triangle(g, size)).General([]int{1}, nil, []int{0}, nil), Reshape(before, b, 1))
 	token := countBelow(within, target)
 	isToken := Equal(Reshape(token, b, 1), Iota(g, shapes.Make(dtypes.Int32, b, size), 1))
-	// Rounding can land a draw on a token of no mass at a block's end; the likeliest token stands in for it.
-	impossible := LessOrEqual(pick(row, isToken), ZerosLike(total))
-	ids = Where(LogicalOr(greedy, impossible), best, Add(MulScalar(block, size), token))
+	// The sums are rounded differently, so a target at a block's end may lie outside of the block as its tokens add up,
+	// and its first or last token stands for it, however improbable. A rare one would be drawn far too often so: the
+	// likeliest token of all stands in for it.
+	chosen := pick(row, isToken)
+	outside := LogicalOr(LessThan(at, before), GreaterOrEqual(at, ReduceMax(within, -1)))
+	rare := LessThan(chosen, MulScalar(total, 1.0/(1<<16)))
+	strayed := LogicalOr(LessOrEqual(chosen, ZerosLike(total)), LogicalAnd(outside, rare))
+	ids = Where(LogicalOr(greedy, strayed), best, Add(MulScalar(block, size), token))
 	isID := Equal(Reshape(ids, b, 1), Iota(g, shapes.Make(dtypes.Int32, b, v), 1))
 	return ids, Sub(Sub(pick(logits, isID), Reshape(max, b)), Log(total))
 }
