@@ -17,20 +17,31 @@ type ReadOptions struct {
 // Read reads a completion back, with or without its stop id. Reasoning that the prompt began or that the completion
 // begins with is told apart; reasoning that does not end is an error, and the text is the reasoning.
 func (v *Vendor) Read(completion []int32, o ReadOptions) toolcall.Result {
-	return v.read(completion, o.Tools, o.Repair)
+	return v.readAny(completion, toolcall.Options{Tools: o.Tools, Repair: o.Repair})
 }
 
 // Parse is Read for rollouts: the reasoning is left out.
 func (v *Vendor) Parse(completion []int32) (content string, calls []chat.ToolCall, parseError string) {
-	r := v.read(completion, nil, false)
+	r := v.readAny(completion, toolcall.Options{})
 	return r.Content, r.Calls, r.Err
 }
 
-func (v *Vendor) read(completion []int32, tools []chat.Tool, mend bool) toolcall.Result {
+// readAny reads a completion whose prompt is not known.
+func (v *Vendor) readAny(completion []int32, o toolcall.Options) toolcall.Result {
+	r := v.read(completion, v.opened, o)
+	if v.opened != v.openedBehindResults && r.Err != "" { // then it depends on the prompt
+		if other := v.read(completion, !v.opened, o); other.Err == "" {
+			return other
+		}
+	}
+	return r
+}
+
+func (v *Vendor) read(completion []int32, opened bool, o toolcall.Options) toolcall.Result {
 	if n := len(completion); n > 0 && slices.Contains(v.stops, completion[n-1]) {
 		completion = completion[:n-1]
 	}
-	return v.reasoning.read(v.tok.Decode(completion), v.format, v.opened, toolcall.Options{Tools: tools, Repair: mend})
+	return v.reasoning.read(v.tok.Decode(completion), v.format, opened, o)
 }
 
 // ReadText is Read for a text whose model is not known: reasoning is what stands at its beginning between tags in use,

@@ -9,6 +9,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/fault"
 	"hone/internal/text/template"
+	"hone/internal/text/toolcall"
 )
 
 // Sequence is one training row.
@@ -69,13 +70,30 @@ func (c *conversation) turn(i int) (turn, error) {
 func (c *conversation) otherwise(i int, prompt, written string) (string, error) {
 	base, opened, closed := c.v.reasoning.opening(prompt)
 	if body, ok := strings.CutPrefix(written, base); opened && ok {
+		if block, own := strings.CutPrefix(body, c.v.reasoning.open); own { // with other space in it than the prompt has
+			if _, behind, ended := strings.Cut(block, c.v.reasoning.close); ended {
+				body = strings.TrimLeft(behind, "\n")
+			}
+		}
 		if !closed {
 			body = c.marked(c.messages[i].ReasoningContent).(string) + c.v.reasoning.after + strings.TrimLeft(body, "\n")
 		}
 		return body, nil
 	}
-	bad := badMessage(c.messages[i], "the template writes it otherwise than it prompts for it")
 	other := *c
+	if m := c.messages[i]; m.ReasoningContent != "" { // which has no place where the prompt turns thinking off
+		m.ReasoningContent = ""
+		value, err := c.v.messageValue(m)
+		if err != nil {
+			return "", err
+		}
+		other.values = append(c.values[:i:i], c.marked(value))
+		text, _, err := other.text(i+1, false)
+		if body, ok := strings.CutPrefix(text, prompt); err == nil && ok {
+			return body, nil
+		}
+	}
+	bad := badMessage(c.messages[i], "the template writes it otherwise than it prompts for it")
 	other.values = append(c.values[:i:i], chat.NewObject("role", chat.Assistant, "content", probeContent))
 	text, _, err := other.text(i+1, false)
 	if err != nil {
@@ -100,8 +118,9 @@ func (v *Vendor) ends(m chat.Message) string {
 }
 
 // readsBack is an error where the calls of a completion are not those of the message it was made from.
-func (c *conversation) readsBack(m chat.Message, ids []int32) error {
-	r := c.v.read(ids, c.tools, false)
+func (c *conversation) readsBack(m chat.Message, t turn, ids []int32) error {
+	_, opened, closed := c.v.reasoning.opening(t.prompt)
+	r := c.v.read(ids, opened && !closed, toolcall.Options{Tools: c.tools})
 	why := r.Err
 	if why == "" && len(r.Calls) != len(m.ToolCalls) {
 		why = fmt.Sprintf("it has %d calls and %d are read", len(m.ToolCalls), len(r.Calls))
@@ -130,6 +149,7 @@ type sequence struct {
 	parts   []part
 	text    string          // of all parts
 	trained []template.Span // bytes of text, where the template says what is trained
+	rest    string          // of the last completion's message, what the template writes behind its stop token
 	split   string
 }
 
@@ -151,6 +171,7 @@ func (s *sequence) context(prompt string) {
 func (s *sequence) completion(message int, t turn) {
 	from := len(s.text)
 	s.add(t.completion, message)
+	s.rest = t.rest
 	if !s.c.v.masks {
 		return
 	}
@@ -201,7 +222,7 @@ func (v *Vendor) Sequences(messages []chat.Message, tools []chat.Tool) ([]Sequen
 		}
 		s.context(t.prompt)
 		s.completion(i, t)
-		if err := c.readsBack(m, s.parts[len(s.parts)-1].ids); err != nil {
+		if err := c.readsBack(m, t, s.parts[len(s.parts)-1].ids); err != nil {
 			return nil, err
 		}
 	}
@@ -234,6 +255,11 @@ func common(a, b string) int {
 
 // row makes the ids, the mask and the spans of a sequence.
 func (s *sequence) row() Sequence {
+	for _, span := range s.trained { // a template may have what follows the last stop token trained too
+		if beyond := span.End - len(s.text); beyond > 0 && beyond <= len(s.rest) {
+			s.add(s.rest[:beyond], -1)
+		}
+	}
 	out := Sequence{Split: s.split}
 	ends := s.messageEnds()
 	at, next := 0, 0 // byte of the text, and the next message
@@ -275,7 +301,11 @@ func (s *sequence) row() Sequence {
 // messageEnds is for each message up to where in the row's text it goes; 0 where the template does not show it, and the
 // message counts with the one behind it.
 func (s *sequence) messageEnds() []int {
-	ends := make([]int, s.parts[len(s.parts)-1].message)
+	last := 0
+	for _, p := range s.parts {
+		last = max(last, p.message)
+	}
+	ends := make([]int, last)
 	for i := range ends {
 		written, _, err := s.c.text(i+1, false)
 		n := common(written, s.text)

@@ -51,6 +51,7 @@ type Vendor struct {
 	open                  bool
 	probed                string      // the completion that a message of probeContent is
 	textArguments         bool        // the template takes arguments as JSON text, not as an object
+	openedBehindResults   bool        // the same of a prompt that ends with results of calls
 	opened                bool        // the prompt begins the reasoning, and the completion stands inside it
 	probeTools            []chat.Tool // what short conversations of ours are rendered with
 	masks                 bool        // the template has {% generation %}
@@ -175,6 +176,13 @@ func (v *Vendor) learn() error {
 	if v.afterCalls, _, err = v.ending(probeTurn(probeCall(""), result), probeArgument); err != nil {
 		v.afterCalls = v.afterText // a template without calls is of use for talk
 	}
+	v.openedBehindResults = v.opened
+	if c, err = v.conversation(probeTurn(probeCall(""), result), v.probeTools); err == nil {
+		if prompt, _, err = c.text(c.shift+3, true); err == nil {
+			_, opened, closed = v.reasoning.opening(prompt)
+			v.openedBehindResults = opened && !closed
+		}
+	}
 	for _, s := range []string{v.afterText, v.afterCalls, v.options.EOS} {
 		if id, ok := v.tok.ID(s); ok && !slices.Contains(v.stops, id) {
 			v.stops = append(v.stops, id)
@@ -291,5 +299,5 @@ func (v *Vendor) Completion(m chat.Message) ([]int32, error) {
 	s.context(t.prompt)
 	s.completion(1, t)
 	ids := s.parts[len(s.parts)-1].ids
-	return ids, c.readsBack(m, ids)
+	return ids, c.readsBack(m, t, ids)
 }
