@@ -152,13 +152,17 @@ func floats(raw []byte, dtype string) []float32 {
 		}
 	}
 	out := make([]float32, int64(len(raw))/widths[dtype])
-	for i := range out {
-		switch dtype {
-		case "F32":
+	switch dtype {
+	case "F32":
+		for i := range out {
 			out[i] = math.Float32frombits(binary.LittleEndian.Uint32(raw[4*i:]))
-		case "BF16":
+		}
+	case "BF16":
+		for i := range out {
 			out[i] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(raw[2*i:])) << 16)
-		case "F16":
+		}
+	case "F16":
+		for i := range out {
 			out[i] = fromHalf(binary.LittleEndian.Uint16(raw[2*i:]))
 		}
 	}

@@ -45,7 +45,7 @@ func (s Spec) Weights() []Weight {
 	return all
 }
 
-// Parts of a layer. With PostNorms, attentionNorm's neighbour of Llama's name stands after attention, not before the MLP.
+// Parts of a layer.
 const (
 	attentionNorm = "input_layernorm"
 	queryNorm     = "self_attn.q_norm"
@@ -59,6 +59,7 @@ func (s Spec) norms() []string {
 	return []string{attentionNorm, s.mlpNorm()}
 }
 
+// mlpNorm stands before the MLP. Its name in most families is that of another norm, after attention, where PostNorms.
 func (s Spec) mlpNorm() string {
 	if s.PostNorms {
 		return "pre_feedforward_layernorm"
@@ -84,8 +85,8 @@ func (s Spec) WeightParams() []engine.Param {
 // Load copies a model's weights to the device, in the order of Weights. Where the files hold another model than the
 // configuration says, or numbers that are none, the error names the tensor.
 //
-// A longrope model is loaded for sequences of its pre-training's length: its MaxContext says so, and ForContext before
-// that would be needed for longer ones.
+// A longrope model is loaded for sequences up to the length of its pre-training, as MaxContext then says; ForContext
+// makes a spec for longer ones.
 func Load(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
 	s := Spec{m.Config}
 	if s.Rope.Kind == "longrope" {
