@@ -37,6 +37,25 @@ func start(t *testing.T, e *engine.Engine) (*Sampler, *train.Trainer) {
 	return s, tr
 }
 
+// TestSampler runs all tests of a device on one sampler, since its programs take seconds to compile on a plug-in. The last
+// closes it.
+func TestSampler(t *testing.T) {
+	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
+		s, tr := start(t, e)
+		for _, c := range []struct {
+			name string
+			test func(*testing.T, *engine.Engine, *Sampler, *train.Trainer)
+		}{
+			{"RequestAlone", testSamplesDependOnTheRequestAlone},
+			{"StaggeredTurns", testStaggeredTurns},
+			{"EqualsTrainer", testSamplerEqualsTrainer},
+			{"EndsAndRefusals", testEndsAndRefusals},
+		} {
+			t.Run(c.name, func(t *testing.T) { c.test(t, e, s, tr) })
+		}
+	})
+}
+
 func prompt(shared bool, n, salt int) []int32 {
 	var p []int32
 	if shared {
@@ -64,150 +83,139 @@ func must(t *testing.T, s *Sampler, r policy.Request) policy.Completion {
 
 // What was sampled must score the same under the trainer, with the adapter swapped in, with the prefix shared or not,
 // whatever the prompt's length is to the chunks.
-func TestSamplerEqualsTrainer(t *testing.T) {
-	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
-		s, tr := start(t, e)
-		plain := must(t, s, request(1, 40, true))
-		if err := s.SetAdapter(tr.Adapter(), 4); err != nil {
+func testSamplerEqualsTrainer(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trainer) {
+	plain := must(t, s, request(1, 40, true))
+	if err := s.SetAdapter(tr.Adapter(), 4); err != nil {
+		t.Fatal(err)
+	}
+	var rows []batch.Sequence
+	for i, n := range []int{1, 31, 33, 64} {
+		r := request(i, n, i != 2)
+		c := must(t, s, r)
+		if c.PolicyVersion != 4 || c.FinishReason != policy.FinishLength || len(c.IDs) != 12 {
+			t.Fatalf("completion %+v", c)
+		}
+		row := batch.Sequence{IDs: slices.Concat(r.Prompt, c.IDs), Trained: make([]bool, len(r.Prompt)),
+			SamplerLogprobs: append(make([]float32, len(r.Prompt)), c.SamplerLogprobs...)}
+		for range c.IDs {
+			row.Trained = append(row.Trained, true)
+		}
+		rows = append(rows, row)
+	}
+	for _, row := range rows {
+		b := batch.Batch{Prefix: row.IDs[:1], Rows: []batch.Sequence{{IDs: row.IDs[1:], Trained: row.Trained[1:]}}}
+		scores, err := tr.Score(b)
+		if err != nil {
 			t.Fatal(err)
 		}
-		var rows []batch.Sequence
-		for i, n := range []int{1, 31, 33, 64} {
-			r := request(i, n, i != 2)
-			c := must(t, s, r)
-			if c.PolicyVersion != 4 || c.FinishReason != policy.FinishLength || len(c.IDs) != 12 {
-				t.Fatalf("completion %+v", c)
-			}
-			row := batch.Sequence{IDs: slices.Concat(r.Prompt, c.IDs), Trained: make([]bool, len(r.Prompt)),
-				SamplerLogprobs: append(make([]float32, len(r.Prompt)), c.SamplerLogprobs...)}
-			for range c.IDs {
-				row.Trained = append(row.Trained, true)
-			}
-			rows = append(rows, row)
-		}
-		for _, row := range rows {
-			b := batch.Batch{Prefix: row.IDs[:1], Rows: []batch.Sequence{{IDs: row.IDs[1:], Trained: row.Trained[1:]}}}
-			scores, err := tr.Score(b)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, x := range scores[0] {
-				if want := row.SamplerLogprobs[len(row.IDs)-12+i]; math.Abs(float64(x-want)) > 1e-4 {
-					t.Errorf("prompt of %d: trainer %g, sampler %g", len(row.IDs)-12, x, want)
-				}
+		for i, x := range scores[0] {
+			if want := row.SamplerLogprobs[len(row.IDs)-12+i]; math.Abs(float64(x-want)) > 1e-4 {
+				t.Errorf("prompt of %d: trainer %g, sampler %g", len(row.IDs)-12, x, want)
 			}
 		}
-		if again := must(t, s, request(1, 40, true)); slices.Equal(again.SamplerLogprobs, plain.SamplerLogprobs) {
-			t.Error("the adapter changed nothing")
-		}
-	})
+	}
+	if again := must(t, s, request(1, 40, true)); slices.Equal(again.SamplerLogprobs, plain.SamplerLogprobs) {
+		t.Error("the adapter changed nothing")
+	}
 }
 
 // A request gives the same bits alone, in a crowd, and after its slot's cache held an earlier turn of it.
-func TestSamplesDependOnTheRequestAlone(t *testing.T) {
-	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
-		s, _ := start(t, e)
-		alone := must(t, s, request(5, 20, true))
-		crowd := make([]policy.Completion, 16)
-		var wg sync.WaitGroup
-		for i := range crowd {
-			wg.Add(1)
-			go func() {
-				defer wg.Done()
-				crowd[i], _ = s.Sample(context.Background(), request(i, 20+i%5*(i%2), i%3 != 0)) // checked below
-			}()
+func testSamplesDependOnTheRequestAlone(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trainer) {
+	alone := must(t, s, request(5, 20, true))
+	crowd := make([]policy.Completion, 16)
+	var wg sync.WaitGroup
+	for i := range crowd {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			crowd[i], _ = s.Sample(context.Background(), request(i, 20+i%5*(i%2), i%3 != 0)) // checked below
+		}()
+	}
+	wg.Wait()
+	if crowd[5].IDs == nil || !slices.Equal(crowd[5].IDs, must(t, s, request(5, 20, true)).IDs) {
+		t.Error("a crowd changed what was sampled")
+	}
+	if !slices.Equal(alone.SamplerLogprobs, must(t, s, request(5, 20, true)).SamplerLogprobs) {
+		t.Error("the same request gave other logprobs")
+	}
+	second := request(5, 20, true)
+	second.Prompt = append(slices.Concat(second.Prompt, alone.IDs), 8, 9, 10)
+	continued := must(t, s, second)
+	must(t, s, request(5, 3, false)) // forget the first turn
+	fresh := must(t, s, second)
+	for i := range fresh.IDs {
+		if fresh.IDs[i] != continued.IDs[i] || math.Abs(float64(fresh.SamplerLogprobs[i]-continued.SamplerLogprobs[i])) > 1e-5 {
+			t.Fatalf("token %d: %d after a kept cache, %d after a fresh one", i, continued.IDs[i], fresh.IDs[i])
 		}
-		wg.Wait()
-		if crowd[5].IDs == nil || !slices.Equal(crowd[5].IDs, must(t, s, request(5, 20, true)).IDs) {
-			t.Error("a crowd changed what was sampled")
-		}
-		if !slices.Equal(alone.SamplerLogprobs, must(t, s, request(5, 20, true)).SamplerLogprobs) {
-			t.Error("the same request gave other logprobs")
-		}
-		second := request(5, 20, true)
-		second.Prompt = append(slices.Concat(second.Prompt, alone.IDs), 8, 9, 10)
-		continued := must(t, s, second)
-		must(t, s, request(5, 3, false)) // forget the first turn
-		fresh := must(t, s, second)
-		for i := range fresh.IDs {
-			if fresh.IDs[i] != continued.IDs[i] || math.Abs(float64(fresh.SamplerLogprobs[i]-continued.SamplerLogprobs[i])) > 1e-5 {
-				t.Fatalf("token %d: %d after a kept cache, %d after a fresh one", i, continued.IDs[i], fresh.IDs[i])
-			}
-		}
-	})
+	}
 }
 
 // Episodes of several turns arrive as their tools answer, so prompts wait for each other while other slots decode: each
 // must get, to the bit, what it gets alone.
-func TestStaggeredTurns(t *testing.T) {
-	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
-		s, _ := start(t, e)
-		episode := func(slot int) (ids []int32, logprobs []float32) {
-			r := request(slot, 5+slot%4, slot%5 != 0)
-			for turn := range 3 {
-				r.MaxTokens, r.Key.Seed = 3+(slot*7+turn*3)%9, uint64(turn)
-				c := must(t, s, r)
-				ids, logprobs = append(ids, c.IDs...), append(logprobs, c.SamplerLogprobs...)
-				r.Prompt = append(slices.Concat(r.Prompt, c.IDs), prompt(false, 1+(slot+turn)%6, slot)...)
-			}
-			return ids, logprobs
+func testStaggeredTurns(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trainer) {
+	episode := func(slot int) (ids []int32, logprobs []float32) {
+		r := request(slot, 5+slot%4, slot%5 != 0)
+		for turn := range 3 {
+			r.MaxTokens, r.Key.Seed = 3+(slot*7+turn*3)%9, uint64(turn)
+			c := must(t, s, r)
+			ids, logprobs = append(ids, c.IDs...), append(logprobs, c.SamplerLogprobs...)
+			r.Prompt = append(slices.Concat(r.Prompt, c.IDs), prompt(false, 1+(slot+turn)%6, slot)...)
 		}
-		type result struct {
-			ids      []int32
-			logprobs []float32
+		return ids, logprobs
+	}
+	type result struct {
+		ids      []int32
+		logprobs []float32
+	}
+	crowd := make([]result, s.NumSlots())
+	before := s.Stats().PrefillSteps
+	var wg sync.WaitGroup
+	for i := range crowd {
+		wg.Go(func() { crowd[i].ids, crowd[i].logprobs = episode(i) })
+	}
+	wg.Wait()
+	if n := s.Stats().PrefillSteps - before; !e.PureGo() && n >= 3*s.NumSlots() {
+		t.Errorf("%d prefills for %d prompts: none was shared", n, 3*s.NumSlots())
+	}
+	for i, got := range crowd {
+		if ids, logprobs := episode(i); !slices.Equal(got.ids, ids) || !slices.Equal(got.logprobs, logprobs) {
+			t.Errorf("slot %d: %v in a crowd, %v alone", i, got.ids, ids)
 		}
-		crowd := make([]result, s.NumSlots())
-		var wg sync.WaitGroup
-		for i := range crowd {
-			wg.Go(func() { crowd[i].ids, crowd[i].logprobs = episode(i) })
-		}
-		wg.Wait()
-		if n := s.Stats(); !e.PureGo() && n.PrefillSteps >= 3*s.NumSlots() {
-			t.Errorf("%d prefills for %d prompts: none was shared", n.PrefillSteps, 3*s.NumSlots())
-		}
-		for i, got := range crowd {
-			if ids, logprobs := episode(i); !slices.Equal(got.ids, ids) || !slices.Equal(got.logprobs, logprobs) {
-				t.Errorf("slot %d: %v in a crowd, %v alone", i, got.ids, ids)
-			}
-		}
-	})
+	}
 }
 
-func TestEndsAndRefusals(t *testing.T) {
-	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
-		s, _ := start(t, e)
-		r := request(0, 10, true)
-		r.Temperature = 0
-		greedy := must(t, s, r)
-		r.Slot, r.Key.Seed = 3, 99
-		if !slices.Equal(greedy.IDs, must(t, s, r).IDs) {
-			t.Error("greedy sampling depends on the seed")
-		}
-		r.StopIDs = []int32{greedy.IDs[4]}
-		stopped := must(t, s, r)
-		if n := slices.Index(greedy.IDs, greedy.IDs[4]); stopped.FinishReason != policy.FinishStop || len(stopped.IDs) != n+1 {
-			t.Errorf("stopped after %d tokens because of %s", len(stopped.IDs), stopped.FinishReason)
-		}
-		long := request(2, 90, true)
-		if c := must(t, s, long); c.FinishReason != policy.FinishLength || len(c.IDs) != 96-90+1 {
-			t.Errorf("%d tokens in the 6 free places of the cache", len(c.IDs))
-		}
-		_, err := s.Sample(context.Background(), request(2, 96, true))
-		var overflow *policy.ContextError
-		if !errors.As(err, &overflow) {
-			t.Errorf("a prompt without room gave %v", err)
-		}
-		cancelled, cancel := context.WithCancel(context.Background())
-		cancel()
-		if _, err := s.Sample(cancelled, request(2, 5, true)); !errors.Is(err, context.Canceled) {
-			t.Errorf("a cancelled request gave %v", err)
-		}
-		if !e.PureGo() && s.NumAliased() == 0 {
-			t.Error("the caches are copied, not updated in place")
-		}
-		s.Close()
-		if _, err := s.Sample(context.Background(), request(2, 5, true)); err == nil {
-			t.Error("a closed sampler sampled")
-		}
-	})
+func testEndsAndRefusals(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trainer) {
+	r := request(0, 10, true)
+	r.Temperature = 0
+	greedy := must(t, s, r)
+	r.Slot, r.Key.Seed = 3, 99
+	if !slices.Equal(greedy.IDs, must(t, s, r).IDs) {
+		t.Error("greedy sampling depends on the seed")
+	}
+	r.StopIDs = []int32{greedy.IDs[4]}
+	stopped := must(t, s, r)
+	if n := slices.Index(greedy.IDs, greedy.IDs[4]); stopped.FinishReason != policy.FinishStop || len(stopped.IDs) != n+1 {
+		t.Errorf("stopped after %d tokens because of %s", len(stopped.IDs), stopped.FinishReason)
+	}
+	long := request(2, 90, true)
+	if c := must(t, s, long); c.FinishReason != policy.FinishLength || len(c.IDs) != 96-90+1 {
+		t.Errorf("%d tokens in the 6 free places of the cache", len(c.IDs))
+	}
+	_, err := s.Sample(context.Background(), request(2, 96, true))
+	var overflow *policy.ContextError
+	if !errors.As(err, &overflow) {
+		t.Errorf("a prompt without room gave %v", err)
+	}
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := s.Sample(cancelled, request(2, 5, true)); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled request gave %v", err)
+	}
+	if !e.PureGo() && s.NumAliased() == 0 {
+		t.Error("the caches are copied, not updated in place")
+	}
+	s.Close()
+	if _, err := s.Sample(context.Background(), request(2, 5, true)); err == nil {
+		t.Error("a closed sampler sampled")
+	}
 }
