@@ -42,6 +42,7 @@ func (a *app) runnerOf(command string) (runner, bool) {
 				r.env[name] = value
 			}
 		}
+		a.pass(r.env, "NODE_EXTRA_CA_CERTS", "HTTPS_PROXY", "NO_PROXY")
 		return r, true
 	case "uvx", "uv":
 		cache, data := folder(".cache/uv", "UV_CACHE_DIR"), folder(".local/share/uv", "XDG_DATA_HOME")
@@ -50,14 +51,19 @@ func (a *app) runnerOf(command string) (runner, bool) {
 		}
 		r := runner{env: map[string]string{"UV_CACHE_DIR": cache, "UV_PYTHON_INSTALL_DIR": filepath.Join(data, "python"),
 			"UV_TOOL_DIR": filepath.Join(data, "tools")}, folders: []string{cache, data}}
-		for _, name := range []string{"UV_DEFAULT_INDEX", "UV_INDEX_URL", "SSL_CERT_FILE", "HTTPS_PROXY", "UV_PYTHON", "UV_OFFLINE"} {
-			if value := a.harmless(name); value != "" {
-				r.env[name] = value
-			}
-		}
+		a.pass(r.env, "UV_DEFAULT_INDEX", "UV_INDEX_URL", "UV_PYTHON", "UV_OFFLINE", "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTPS_PROXY", "NO_PROXY")
 		return r, true
 	}
 	return runner{}, false
+}
+
+// pass adds variables of our own that are set: without them a download fails where a mirror or a proxy stands before it.
+func (a *app) pass(env map[string]string, names ...string) {
+	for _, name := range names {
+		if value := a.harmless(name); value != "" {
+			env[name] = value
+		}
+	}
 }
 
 // harmless is a variable's value unless a password stands in it.

@@ -70,6 +70,11 @@ func (a *app) sandboxed(ctx context.Context, c config.Sandbox, servers mcp.Confi
 func (a *app) grants(c config.Sandbox, name string, server mcp.Server, folder string, env []string) sandbox.Grants {
 	r, isRunner := a.runnerOf(server.Command)
 	g := sandbox.Grants{Network: c.NetworkFor(name) || isRunner, Write: append(c.WriteFor(name), r.folders...), Read: c.ReadFor(name)}
+	for _, value := range r.env { // certificates
+		if info, err := os.Stat(value); filepath.IsAbs(value) && err == nil && info.Mode().IsRegular() {
+			g.Read = append(g.Read, value)
+		}
+	}
 	if folder != "" {
 		g.Write = append(g.Write, folder)
 	}

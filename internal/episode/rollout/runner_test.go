@@ -29,6 +29,7 @@ type tools struct {
 	opened, closed atomic.Int32
 	openErr        error
 	status         func(session int32, call chat.ToolCall) trajectory.CallStatus
+	outcome        trajectory.Outcome
 }
 
 type session struct {
@@ -49,7 +50,7 @@ func (s session) Close() error { s.closed.Add(1); return nil }
 func (s session) Call(_ context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
 	var results []trajectory.ToolResult
 	for _, c := range calls {
-		r := trajectory.ToolResult{Call: c, Status: trajectory.CallOK, Text: "result of " + c.Arguments}
+		r := trajectory.ToolResult{Call: c, Status: trajectory.CallOK, Text: "result of " + c.Arguments, Outcome: s.outcome}
 		if s.status != nil {
 			r.Status = s.status(s.n, c)
 		}
@@ -255,5 +256,54 @@ func TestDeterministic(t *testing.T) {
 	}
 	if run(2, 0) == first || run(1, 1) == first {
 		t.Error("another seed or step gave the same trajectories")
+	}
+}
+
+type blamed struct{ outcome trajectory.Outcome }
+
+func (b blamed) Error() string             { return "no" }
+func (b blamed) Blame() trajectory.Outcome { return b.outcome }
+
+// Whose fault an episode without an answer is, its tools say; where they do not, it is the environment's. Either is tried
+// again with a fresh session.
+func TestWhoseFault(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		err  error
+		said trajectory.Outcome
+		want trajectory.Outcome
+	}{
+		{"open, plain", errors.New("no"), "", trajectory.EnvironmentError},
+		{"open, ours", fmt.Errorf("episode: %w", blamed{trajectory.InfrastructureError}), "", trajectory.InfrastructureError},
+		{"open, theirs", blamed{trajectory.EnvironmentError}, "", trajectory.EnvironmentError},
+		{"call, plain", nil, "", trajectory.EnvironmentError},
+		{"call, ours", nil, trajectory.InfrastructureError, trajectory.InfrastructureError},
+		{"call, theirs", nil, trajectory.EnvironmentError, trajectory.EnvironmentError},
+	} {
+		s := &tools{openErr: tc.err, outcome: tc.said, status: func(int32, chat.ToolCall) trajectory.CallStatus { return trajectory.CallTransportError }}
+		got := runner(s, script(add, "done"), rollout.Options{Retries: 1}).Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
+		if got.Outcome != tc.want || s.opened.Load() != 2 {
+			t.Errorf("%s: %s after %d attempts, want %s after 2", tc.name, got.Outcome, s.opened.Load(), tc.want)
+		}
+	}
+}
+
+// A scenario's own list of tools is what the model is shown and the record says.
+func TestToolsOf(t *testing.T) {
+	var prompt string
+	reply := func(p string, _ policy.Request) (string, error) { prompt = p; return "done", nil }
+	of := func(s scenario.Scenario) ([]chat.Tool, error) {
+		if s.ID == "bad" {
+			return nil, errors.New("no such tool")
+		}
+		return []chat.Tool{{Name: "only-" + s.ID}}, nil
+	}
+	r := runner(&tools{}, reply, rollout.Options{ToolList: []chat.Tool{{Name: "all"}}, ToolsOf: of})
+	got := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
+	if len(got.Tools) != 1 || got.Tools[0].Name != "only-x" || !strings.Contains(prompt, "only-x") || strings.Contains(prompt, "all") {
+		t.Errorf("shown %v in %q", got.Tools, prompt)
+	}
+	if got := r.Episode(context.Background(), scenario.Scenario{ID: "bad", Task: "go"}, 0, 0, 0); got.Outcome != trajectory.InfrastructureError {
+		t.Errorf("%s", got.Outcome)
 	}
 }
