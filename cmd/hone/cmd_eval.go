@@ -116,10 +116,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 
 // unevaluated is an error where no more than half of the episodes say anything about the policy.
 func (l *lab) unevaluated(s eval.System) error {
-	lost := 0
-	for _, n := range s.Excluded {
-		lost += n
-	}
+	lost := s.NumExcluded()
 	if lost == 0 || lost < len(s.Rows) {
 		return nil
 	}
@@ -173,7 +170,9 @@ func (a *app) printEval(r eval.Report) error {
 	}
 	for _, d := range results.Deltas {
 		rows = append(rows, []string{d.New + " - " + d.Old, fmt.Sprintf("%+.1f [%+.1f, %+.1f]", 100*d.First.Mean, 100*d.First.Low, 100*d.First.High),
-			fmt.Sprintf("%+.1f [%+.1f, %+.1f]", 100*d.Episode.Mean, 100*d.Episode.Low, 100*d.Episode.High), fmt.Sprint(d.First.N), ""})
+			fmt.Sprintf("%+.1f [%+.1f, %+.1f]", 100*d.Episode.Mean, 100*d.Episode.Low, 100*d.Episode.High), fmt.Sprint(d.First.N),
+			fmt.Sprintf("%d + %d", results.Systems[d.New].NumExcluded, results.Systems[d.Old].NumExcluded)})
 	}
+	a.say("intervals: Wilson's for a rate, paired bootstrap over scenarios for a difference; excluded episodes are in neither")
 	return a.print(results, rows)
 }

@@ -131,7 +131,8 @@ func ofSplit(list []scenario.Scenario, split, path string) ([]scenario.Scenario,
 	kept := scenario.OfSplit(list, split)
 	if len(kept) == 0 {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "no scenario is in the split " + split, Where: path,
-			Next: "give rows the key split, or leave it out and hone scenarios split assigns it"}
+			Why:  "there are too few scenarios, too many share a call, by which they are kept in one split, or the rows give others",
+			Next: "give rows the key split, or add scenarios; hone scenarios split shows how many each split has"}
 	}
 	return kept, nil
 }

@@ -95,8 +95,9 @@ func TestServersAreNotEchoed(t *testing.T) {
 		"MCP_URL without a scheme": {nil, "h.test/" + secret},
 		"an open quote":            {[]string{"--mcp", "npx 'srv --token " + secret}, ""},
 		"a URL without a host":     {[]string{"--mcp", "http:///" + secret}, ""},
+		"a file with a wrong URL":  {[]string{"--mcp-config", "mcp.json"}, ""},
 	} {
-		workFolder(t, map[string]string{"scenarios.json": sums})
+		workFolder(t, map[string]string{"scenarios.json": sums, "mcp.json": `{"mcpServers": {"h": {"url": "ftp://h.test/` + secret + `"}}}`})
 		var said bytes.Buffer
 		code := toyApp(&said, map[string]string{"MCP_URL": x.url}).main(t.Context(), append([]string{"train", "--output-dir", "out"}, x.args...))
 		if code != 2 || strings.Contains(said.String(), secret) || !strings.Contains(said.String(), "where: ") {
