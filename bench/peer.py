@@ -94,6 +94,35 @@ def tokenizer(_, runs=5):
     return [megabytes / timed(encode) for _ in range(runs)]
 
 
+def mixed(_):
+    """Hugging Face's tokenizers (Rust) on the texts of bench_tokenizers.py, which it leaves for hone."""
+    import bench_tokenizers
+
+    bench_tokenizers.fetch("qwen3")
+    parts = bench_tokenizers.mixed()
+    bench_tokenizers.write(bench_tokenizers.CACHE / "mixed.txt", parts)
+    return bench_tokenizers.reference("qwen3", parts)[0]
+
+
+def template(_, runs=5, renders=200):
+    """jinja2 as transformers sets it up, in nanoseconds a render."""
+    from transformers.utils import chat_template_utils
+
+    from make_template import variables
+    from template_conversations import CONVERSATIONS
+
+    values = variables(CONVERSATIONS["agent"])
+    compiled = chat_template_utils._compile_jinja_template((REFERENCE / "template/agent.jinja").read_text())
+
+    def render():
+        for _ in range(renders):
+            compiled.render(**values)
+
+    render()
+    return [timed(render) / renders * 1e9 for _ in range(runs)]
+
+
 if __name__ == "__main__":
-    for number in {"train": train, "sample": sample, "tokenizer": tokenizer}[sys.argv[1]](sys.argv[2]):
+    sys.path.append(str(REFERENCE))
+    for number in {"train": train, "sample": sample, "tokenizer": tokenizer, "mixed": mixed, "template": template}[sys.argv[1]](sys.argv[2]):
         print(number)

@@ -16,6 +16,10 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).parent.parent
+sys.path.append(str(ROOT / "testdata/reference"))
+import bench_tokenizers
+
+MIXED = str(bench_tokenizers.CACHE / "mixed.txt")  # the file that the peer's function writes
 
 
 @dataclasses.dataclass
@@ -28,6 +32,7 @@ class Row:
     peer_is: str = "-"
     flags: tuple = ("-count=5",)  # the median counts
     device: bool = False  # it takes -model and -plugin
+    args: tuple = ()
 
 
 ROWS = [
@@ -36,6 +41,10 @@ ROWS = [
     Row("sample: 64 slots, 40 tokens each after 450 shared + 40", "tokens/s", "./bench", "Sample", "sample",
         "transformers generate", ("-benchtime=1x",), True),
     Row("tokenize: the golden texts", "MB/s", "./internal/text/tokenizer", "EncodeOrdinary", "tokenizer", "tokenizers (Rust)"),
+    Row("tokenize: 10 MB, mixed, Qwen3, one thread", "MB/s", "./internal/text/tokenizer", "Mixed", "mixed", "tokenizers (Rust)",
+        ("-count=3", "-benchtime=1x", "-cpu=1"), args=("-name", "qwen3", "-tokenizers", str(bench_tokenizers.CACHE), "-text", MIXED)),
+    Row("render: 40 tools and 30 messages", "ns/op", "./internal/text/template", "Render", "template", "jinja2, as transformers sets it up"),
+    Row("parse: streamed tool calls, 4 bytes a token", "ns/token", "./internal/text/toolcall", "Stream"),
 ]
 
 
@@ -49,6 +58,8 @@ def measure(row, plugin, model):
     command = ["go", "test", row.package, "-run", "^$", "-bench", f"^Benchmark{row.benchmark}$", *row.flags]
     if row.device:
         command += ["-args", "-model", model, "-plugin", plugin]
+    if row.args:
+        command += ["-args", *row.args]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     out = done.stdout
     if done.returncode != 0:
@@ -72,9 +83,9 @@ def main():
     print(f"{os.cpu_count()} cores; load average before: {os.getloadavg()[0]:.1f}")
     print(line("", "unit", "hone", "peer", "ratio", "peer is"))
     for row in rows:
-        ours, theirs, ratio = measure(row, plugin, model), None, None
-        if row.peer:
-            theirs = measure_peer(row, model)
+        theirs = measure_peer(row, model) if row.peer else None
+        ours, ratio = measure(row, plugin, model), None
+        if theirs:
             ratio = theirs / ours if row.unit.endswith("/op") else ours / theirs
         show = lambda x, digits=4: "-" if x is None else f"{x:.{digits}g}"
         print(line(row.name, row.unit, show(ours), show(theirs), show(ratio, 3), row.peer_is), flush=True)

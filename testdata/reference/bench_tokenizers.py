@@ -20,6 +20,7 @@ os.environ["RAYON_NUM_THREADS"] = "1"
 
 from tokenizers import Tokenizer
 
+import make_tokenizers
 import tokenizer_texts as texts
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
@@ -47,6 +48,27 @@ def mixed():
     return out
 
 
+def fetch(name):
+    if not (CACHE / f"{name}.json").exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        make_tokenizers.fetch(CACHE)
+
+
+def write(path, parts):
+    path.write_text("\0".join(parts), encoding="utf-8", newline="")
+
+
+def reference(name, parts):
+    """Returns the MB/s of three rounds, and the number of ids."""
+    t = Tokenizer.from_file(str(CACHE / f"{name}.json"))
+    size, rounds = sum(len(p.encode()) for p in parts), []
+    for _ in range(3):
+        start = time.perf_counter()
+        n = sum(len(t.encode(p, add_special_tokens=False).ids) for p in parts)
+        rounds.append(size / 1e6 / (time.perf_counter() - start))
+    return rounds, n
+
+
 def main():
     names = sys.argv[1:] or ["llama3", "qwen3", "gpt4o", "deepseek_v3", "llama2", "gemma3"]
     parts = mixed()
@@ -54,15 +76,9 @@ def main():
     print(f"{size} bytes in {len(parts)} texts; load average before: {os.getloadavg()[0]:.1f}")
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "text"
-        file.write_text("\0".join(parts), encoding="utf-8", newline="")
+        write(file, parts)
         for name in names:
-            t = Tokenizer.from_file(str(CACHE / f"{name}.json"))
-            rounds = []
-            for _ in range(3):
-                start = time.perf_counter()
-                n = sum(len(t.encode(p, add_special_tokens=False).ids) for p in parts)
-                rounds.append(size / 1e6 / (time.perf_counter() - start))
-            del t
+            rounds, n = reference(name, parts)
             command = ["go", "test", "./internal/text/tokenizer", "-run", "^$", "-bench", "^BenchmarkMixed$", "-cpu", "1", "-count", "3", "-benchtime", "1x",
                        "-args", "-tokenizers", str(CACHE), "-name", name, "-text", str(file)]
             done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
@@ -72,4 +88,5 @@ def main():
             print(f"{name:12} hone {max(ours):6.1f} MB/s   tokenizers {max(rounds):6.1f} MB/s   ratio {max(ours) / max(rounds):5.2f}   {n} ids", flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()

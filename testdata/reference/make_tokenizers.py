@@ -183,4 +183,5 @@ def main():
     subprocess.run(["go", "test", "-count=1", "-run", "TestReal", "./internal/text/tokenizer", "-args", "-tokenizers", str(o.cache.resolve())], cwd=ROOT, check=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
