@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -57,6 +58,9 @@ func (a *app) servers(c config.Config, f serverFlags) (mcp.Config, error) {
 	return servers.Only(c.MCP.Only...)
 }
 
+// downloadTime bounds the start of a server that npx or the like may have to download first.
+const downloadTime = 3 * time.Minute
+
 // host is what servers run in: the sandbox, the folder of the episodes' folders, and the limits of calls.
 type host struct {
 	servers mcp.Config
@@ -73,6 +77,11 @@ func (a *app) openHost(ctx context.Context, c config.Config, servers mcp.Config,
 	h := &host{servers: servers, options: mcp.Options{Timeout: c.MCP.Timeout, MaxResult: c.Rollout.MaxResult}}
 	if h.sandbox, h.options.Wrap, err = a.sandboxed(ctx, c.MCP.Sandbox, servers); err != nil {
 		return nil, err
+	}
+	for _, server := range servers.Servers {
+		if _, ok := a.runnerOf(server.Command); ok { // ended in the midst of a download it may leave a cache that never works again
+			h.options.ProbeTimeout, h.options.ConnectTimeout = downloadTime, downloadTime
+		}
 	}
 	h.options.Changed = func(server string, changes []mcp.Change) {
 		for _, change := range changes {
