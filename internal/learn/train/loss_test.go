@@ -92,20 +92,25 @@ func testPolicyGradientEqualsFiniteDifferences(t *testing.T, d device) {
 }
 
 // Logprobs at temperature 2 are the log-softmax of half the logits, worked here from the logprobs of all tokens at
-// temperature 1, which are logits up to a constant. The rows are so many and long that logits are computed in chunks.
+// temperature 1, which are logits up to a constant. So many tokens are scored that their logits are computed in chunks.
 func testTemperature(t *testing.T, d device) {
 	one := d.start(t, 4)
-	two, err := New(d.Engine, one.spec, d.weights, stateOf(t, one), Options{LoRA: one.lora, MicroBatch: 4, RowMultiple: 160, Temperature: 2})
+	two, err := New(d.Engine, one.spec, d.weights, stateOf(t, one), Options{LoRA: one.lora, MicroBatch: 4, RowMultiple: 16, Temperature: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if x := two.pad(rows(), 1); x.m <= headChunk {
-		t.Fatalf("%d trained tokens fit into one chunk", x.m)
+	const n = 70
+	b := batch.Batch{Prefix: rows()[0].IDs[:9]}
+	for last := range int32(learntest.Spec().VocabSize) {
+		var row batch.Sequence
+		for i := range int32(n) {
+			row.IDs, row.Trained = append(row.IDs, i*i%59), append(row.Trained, i > 0)
+		}
+		row.IDs[n-1] = last
+		b.Rows = append(b.Rows, row)
 	}
-	context := rows()[0].IDs[:14]
-	b := batch.Batch{Prefix: context[:9]}
-	for id := range int32(learntest.Spec().VocabSize) {
-		b.Rows = append(b.Rows, batch.Sequence{IDs: append(append([]int32{}, context[9:]...), id), Trained: []bool{false, false, false, false, false, true}})
+	if x := two.pad(b.Rows[:4], 1); x.m <= headChunk {
+		t.Fatalf("%d trained tokens fit into one chunk", x.m)
 	}
 	at1, err := one.Score(b)
 	if err != nil {
@@ -117,15 +122,15 @@ func testTemperature(t *testing.T, d device) {
 		t.Fatal(err)
 	}
 	mass, sum := 0.0, 0.0
-	for i := range at1 {
-		mass, sum = mass+math.Exp(float64(at1[i][0])), sum+math.Exp(float64(at1[i][0])/2)
+	for _, row := range at1 {
+		mass, sum = mass+math.Exp(float64(row[n-2])), sum+math.Exp(float64(row[n-2])/2)
 	}
 	if math.Abs(mass-1) > 1e-5 {
 		t.Errorf("the probabilities of all tokens sum to %g", mass)
 	}
-	for i := range at1 {
-		if want := float64(at1[i][0])/2 - math.Log(sum); math.Abs(float64(at2[i][0])-want) > 1e-5 {
-			t.Errorf("token %d: logprob %g at temperature 2, want %g", i, at2[i][0], want)
+	for id := range at1 {
+		if want := float64(at1[id][n-2])/2 - math.Log(sum); math.Abs(float64(at2[id][n-2])-want) > 1e-5 {
+			t.Errorf("token %d: logprob %g at temperature 2, want %g", id, at2[id][n-2], want)
 		}
 	}
 }
