@@ -205,27 +205,18 @@ func (c *conversation) encode(before, text string) []int32 {
 	if start, _ := c.v.danger.lastSpecial(before); start > 0 {
 		before = before[start:] // nothing reaches over a special token
 	}
-	if before != "" {
-		front := c.v.tok.EncodeParts(parts(before, c.sentinel)...)
-		both := c.v.tok.EncodeParts(parts(before+text, c.sentinel)...)
-		if len(both) >= len(front) && equalIDs(both[:len(front)], front) {
-			return both[len(front):]
-		}
-		stop, _ := c.v.tok.Token(c.v.stops[0])
-		if both = c.v.tok.EncodeParts(parts(stop+text, c.sentinel)...); len(both) > 0 && both[0] == c.v.stops[0] {
-			return both[1:]
+	if before == "" {
+		return c.v.tok.EncodeParts(parts(text, c.sentinel)...)
+	}
+	stop, _ := c.v.tok.Token(c.v.stops[0])
+	for _, front := range []string{before, "\n", stop} { // where a token would reach over the seam, one that cannot be part of it
+		first := c.v.tok.EncodeParts(parts(front, c.sentinel)...)
+		both := c.v.tok.EncodeParts(parts(front+text, c.sentinel)...)
+		if len(both) >= len(first) && slices.Equal(both[:len(first)], first) {
+			return both[len(first):]
 		}
 	}
 	return c.v.tok.EncodeParts(parts(text, c.sentinel)...)
-}
-
-func equalIDs(a, b []int32) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // renamed gives calls ids in the form that the template demands, the same in their results. An id depends on the one it

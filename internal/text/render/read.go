@@ -52,7 +52,7 @@ func ReadText(text string, f toolcall.Format, o ReadOptions) toolcall.Result {
 	for _, tags := range reasoningTags() {
 		begins := strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), tags[0])
 		front, _, ends := strings.Cut(text, tags[1])
-		if in := f.Parse(front, toolcall.Options{}); begins || ends && in.Err == "" && len(in.Calls) == 0 { // else the tag stands in a call
+		if in := f.Parse(front, toolcall.Options{}); begins || ends && !strings.Contains(front, tags[0]) && in.Err == "" && len(in.Calls) == 0 { // else the tag stands in a call
 			r, opened = reasoning{open: tags[0], close: tags[1]}, !begins
 			break
 		}

@@ -1,0 +1,96 @@
+package render
+
+import (
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"hone/internal/chat"
+)
+
+// A token is refused wherever it is cut between text from anyone and the template's, or between two texts from anyone.
+func TestMarksReachOverSeams(t *testing.T) {
+	tok := extended(t, "<|end|>", "<｜Assistant｜>", "[INST]", "</s>")
+	d := newDanger(tok)
+	const sentinel = "\uf8ff"
+	for _, token := range []string{"<|end|>", "<｜Assistant｜>", "[INST]", "</s>", "<|im_end|>"} {
+		id, _ := tok.ID(token)
+		if got := tok.EncodeParts(parts("a"+token, sentinel)...); got[len(got)-1] != id {
+			t.Fatalf("the template's own %s is not found", token)
+		}
+		for cut := range token {
+			if cut == 0 {
+				continue // all of it is the template's
+			}
+			front, back := token[:cut], token[cut:]
+			for _, text := range []string{d.mark("a"+front, sentinel) + back, front + d.mark(back+"a", sentinel),
+				d.mark(front, sentinel) + d.mark(back, sentinel), d.mark("x"+token+"y", sentinel)} {
+				p := parts(text, sentinel)
+				for _, got := range tok.EncodeParts(p...) {
+					if tok.IsAdded(got) {
+						t.Fatalf("%q yields %s", text, token)
+					}
+				}
+				whole := ""
+				for _, part := range p {
+					if whole += part.Text; !utf8.ValidString(part.Text) {
+						t.Fatalf("%q is cut inside a character", text)
+					}
+				}
+				if strings.Contains(whole, sentinel) || !strings.Contains(whole, token) {
+					t.Fatalf("%q became %q", text, whole)
+				}
+			}
+		}
+	}
+	for _, text := range []string{"", "hello", "string", "object", "a b", "end"} {
+		if got := d.mark(text, sentinel); got != text {
+			t.Errorf("%q is marked: %q", text, got)
+		}
+	}
+	if p := parts(sentinel+sentinel+"ab"+sentinel, sentinel); len(p) != 5 || p[1].Text != "a" || !p[1].Ordinary || p[3].Text != "" {
+		t.Errorf("got %+v", p) // what a template leaves where it has cut text
+	}
+}
+
+func TestSentinelIsFree(t *testing.T) {
+	v := newVendor(t, own("thinker"), nil)
+	text := "\uf8ff\uf8fe<|end|>\uf8fd"
+	ids, err := v.Prompt([]chat.Message{{Role: chat.User, Content: text}}, nil)
+	if err != nil || v.tok.Decode(ids) != "<|user|>\n"+text+"<|end|>\n<|assistant|>\n" {
+		t.Errorf("got %q, %v", v.tok.Decode(ids), err)
+	}
+}
+
+// BenchmarkPrompt is a conversation of 40 tools and 30 messages; BenchmarkSequences renders the same for training.
+func BenchmarkPrompt(b *testing.B) {
+	v, messages, tools := benchmarkConversation(b)
+	for b.Loop() {
+		if _, err := v.Prompt(messages, tools); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkSequences(b *testing.B) {
+	v, messages, tools := benchmarkConversation(b)
+	for b.Loop() {
+		if _, err := v.Sequences(messages, tools); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func benchmarkConversation(b *testing.B) (v *Vendor, messages []chat.Message, all []chat.Tool) {
+	b.Helper()
+	v = newVendor(b, own("opens"), nil)
+	for range 40 {
+		all = append(all, tools[0])
+	}
+	for range 10 {
+		messages = append(messages, chat.Message{Role: chat.User, Content: strings.Repeat("What is it? ", 20)},
+			chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "hash", Arguments: `{"text": "hi"}`}}},
+			chat.Message{Role: chat.ToolRole, ToolCallID: "call_0", Content: strings.Repeat(`{"a": 1} `, 50)})
+	}
+	return v, messages, all
+}

@@ -1,0 +1,313 @@
+package render
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"hone/internal/chat"
+	"hone/internal/text/toolcall"
+	"hone/internal/text/toolcall/repair"
+)
+
+// What a message is rendered as is read back as that message, as training and serving meet it.
+func TestReadInvertsCompletion(t *testing.T) {
+	for _, name := range []string{"thinker", "opens", "forgets", "unended", "moves"} {
+		t.Run(name, func(t *testing.T) {
+			v := newVendor(t, own(name), nil)
+			rapid.Check(t, func(t *rapid.T) {
+				for _, m := range dialogues(mild, 2).Draw(t, "dialogue") {
+					if m.Role != chat.Assistant {
+						continue
+					}
+					ids, err := v.Completion(m)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, completion := range [][]int32{ids, ids[:len(ids)-1]} {
+						r := v.Read(completion, ReadOptions{Tools: twoTools})
+						said := name == "moves" && len(m.ToolCalls) > 0 || strings.TrimSpace(r.Content) == strings.TrimSpace(m.Content)
+						thought := name == "moves" || r.Reasoning == m.ReasoningContent
+						if !said || !thought || r.Err != "" || !slices.EqualFunc(r.Calls, m.ToolCalls, sameCall) {
+							t.Fatalf("%q is read as %+v, want %+v", v.tok.Decode(completion), r, m)
+						}
+						content, calls, parseError := v.Parse(completion)
+						if content != r.Content || len(calls) != len(r.Calls) || parseError != "" {
+							t.Fatalf("got %q %v %q, want %+v", content, calls, parseError, r)
+						}
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestBridgeOfVendor(t *testing.T) {
+	thinker, opens, unended := newVendor(t, own("thinker"), nil), newVendor(t, own("opens"), nil), newVendor(t, own("unended"), nil)
+	result := []chat.Message{{Role: chat.ToolRole, Content: "a", ToolCallID: "x"}, {Role: chat.ToolRole, Content: "<|end|>", ToolCallID: "y", Name: "f"}}
+	text := func(v *Vendor, s string) []int32 { return v.tok.EncodeOrdinary(s) }
+	id := func(v *Vendor, s string) int32 {
+		n, ok := v.tok.ID(s)
+		if !ok {
+			t.Fatalf("%s is no token", s)
+		}
+		return n
+	}
+	const after = "\n<|user|>\n<tool_response>\na\n</tool_response>\n<tool_response>\n<|end|>\n</tool_response><|end|>\n<|assistant|>\n"
+	for name, g := range map[string]struct {
+		v          *Vendor
+		completion []int32
+		results    []chat.Message
+		want       string
+	}{
+		"stopped":            {thinker, append(text(thinker, "x"), id(thinker, "<|end|>")), result, after},
+		"cut":                {thinker, text(thinker, "x"), result, "<|end|>" + after},
+		"nothing sampled":    {thinker, nil, result, "<|end|>" + after},
+		"another stop":       {thinker, append(text(thinker, "x"), id(thinker, "</s>")), result, "<|end|>" + after},
+		"written, not ended": {thinker, text(thinker, "x<|end|>"), result, "<|end|>" + after},
+		"user":               {thinker, append(text(thinker, "x"), id(thinker, "<|end|>")), []chat.Message{{Role: chat.User, Content: "q"}}, "\n<|user|>\nq<|end|>\n<|assistant|>\n"},
+		"opens reasoning":    {opens, append(text(opens, "x"), id(opens, "</s>")), []chat.Message{{Role: chat.User, Content: "q"}}, "<|user|>q\n<|assistant|><think>\n"},
+		"role as the stop":   {unended, append(text(unended, "x"), id(unended, "<|observation|>")), result[:1], "\n<tool_response>\na\n</tool_response><|assistant|>"},
+		"role not written":   {unended, text(unended, "x"), []chat.Message{{Role: chat.User, Content: "q"}}, "<|user|>\nq<|assistant|>"},
+	} {
+		got, err := g.v.Bridge(g.completion, g.results)
+		if err != nil || g.v.tok.Decode(got) != g.want {
+			t.Errorf("%s: got %q (%v), want %q", name, g.v.tok.Decode(got), err, g.want)
+		}
+	}
+	if _, err := thinker.Bridge(nil, []chat.Message{{Role: chat.Assistant}}); !isUsage(err) {
+		t.Errorf("an assistant message among results: %v", err)
+	}
+	if _, err := thinker.Bridge(nil, []chat.Message{{Role: "critic"}}); !isUsage(err) {
+		t.Errorf("an unknown role: %v", err)
+	}
+}
+
+func TestSplitsAreReported(t *testing.T) {
+	v := newVendor(t, own("thinker"), nil)
+	call := chat.Message{Role: chat.Assistant, ReasoningContent: "Hm.", ToolCalls: []chat.ToolCall{{ID: "c", Name: "f", Arguments: "{}"}}}
+	messages := []chat.Message{{Role: chat.User, Content: "a"}, call, {Role: chat.ToolRole, ToolCallID: "c", Content: "r"},
+		{Role: chat.Assistant, Content: "x", ReasoningContent: "So."}, {Role: chat.User, Content: "b"}, {Role: chat.Assistant, Content: "y"}}
+	rows, err := v.Sequences(messages, nil)
+	if err != nil || len(rows) != 2 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	if !strings.Contains(rows[1].Split, "before message 5") || !strings.Contains(rows[1].Split, "Hm.") {
+		t.Errorf("split: %s", rows[1].Split)
+	}
+	if text := v.tok.Decode(rows[0].IDs); !strings.Contains(text, "Hm.") || !strings.HasSuffix(text, "<think>\nSo.\n</think>\n\nx<|end|>") {
+		t.Errorf("the first row loses reasoning: %q", text)
+	}
+	if text := v.tok.Decode(rows[1].IDs); strings.Contains(text, "Hm.") || !strings.HasSuffix(text, "y<|end|>") {
+		t.Errorf("the second row keeps reasoning: %q", text)
+	}
+	// A default system message is none of the caller's.
+	v = newVendor(t, own("thinker"), func(o *VendorOptions) { o.System = "Be good." })
+	if rows, err = v.Sequences(messages, nil); err != nil || len(rows) != 2 || rows[0].Spans[0].Message != 0 ||
+		!strings.Contains(rows[1].Split, "before message 5") || !strings.HasPrefix(v.tok.Decode(rows[0].IDs), "[system]Be good.") {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+func TestThinkingTurnedOff(t *testing.T) {
+	v := newVendor(t, own("thinker"), func(o *VendorOptions) { o.Variables = chat.NewObject("enable_thinking", false) })
+	messages := []chat.Message{{Role: chat.User, Content: "a"}, {Role: chat.Assistant, Content: "<think>\nHm.\n</think>\n\nx"}}
+	rows, err := v.Sequences(messages, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := v.tok.Decode(rows[0].IDs); text != "<|user|>\na<|end|>\n<|assistant|>\n<think>\n\n</think>\n\nx<|end|>" {
+		t.Errorf("got %q", text)
+	}
+	// Thinking on: reasoning that stands in the content is reasoning.
+	v = newVendor(t, own("thinker"), nil)
+	if rows, err = v.Sequences(messages, nil); err != nil || !strings.HasSuffix(v.tok.Decode(rows[0].IDs), "<|assistant|>\n<think>\nHm.\n</think>\n\nx<|end|>") {
+		t.Errorf("got %+v, %v", rows, err)
+	}
+}
+
+func TestUnterminatedReasoning(t *testing.T) {
+	opens, thinker := newVendor(t, own("opens"), nil), newVendor(t, own("thinker"), nil)
+	for text, v := range map[string]*Vendor{"Hm": opens, "<think>\nHm": thinker} {
+		r := v.Read(v.tok.EncodeOrdinary(text), ReadOptions{})
+		if r.Err != "unterminated reasoning: no </think>" || r.Reasoning != "Hm" || r.Content != "" {
+			t.Errorf("%q is read as %+v", text, r)
+		}
+	}
+	// A model that writes the tag which the prompt has written too.
+	if r := opens.Read(opens.tok.EncodeOrdinary("<think>\nHm\n</think>\n\nx"), ReadOptions{}); r.Reasoning != "Hm" || r.Content != "x" {
+		t.Errorf("%+v", r)
+	}
+	if r := thinker.Read(thinker.tok.EncodeOrdinary("x </think> y"), ReadOptions{}); r.Reasoning != "" || r.Content != "x </think> y" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestReadMends(t *testing.T) {
+	v := newVendor(t, own("thinker"), nil)
+	ids := v.tok.EncodeOrdinary("<tool_call>\n{'name': 'f', 'arguments': {}}\n</tool_call>")
+	if r := v.Read(ids, ReadOptions{}); len(r.Calls) != 0 || r.Err == "" {
+		t.Errorf("strictly: %+v", r)
+	}
+	if r := v.Read(ids, ReadOptions{Repair: true}); len(r.Calls) != 1 || len(r.Repairs) == 0 || slices.Contains(r.Repairs, repair.Kind("")) {
+		t.Errorf("mended: %+v", r)
+	}
+}
+
+func TestReadText(t *testing.T) {
+	harmony, err := toolcall.Named("harmony")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]toolcall.Result{
+		"a":                       {Content: "a", Complete: true},
+		"<think>r</think>a":       {Reasoning: "r", Content: "a", Complete: true},
+		"[THINK]r[/THINK]a":       {Reasoning: "r", Content: "a", Complete: true},
+		"r\n</think>\n\na":        {Reasoning: "r", Content: "a", Complete: true},
+		" \n<think>\nr":           {Reasoning: "r", Err: "unterminated reasoning: no </think>"},
+		"a <think>r</think>":      {Content: "a <think>r</think>", Complete: true},
+		"<tool_call>\n</think> {": {Content: "<tool_call>\n</think> {", Err: "unterminated tool call: no </tool_call>"},
+	} {
+		if r := ReadText(text, toolcall.Hermes(), ReadOptions{}); r.Content != want.Content || r.Reasoning != want.Reasoning || r.Complete != want.Complete || r.Err != want.Err {
+			t.Errorf("%q is read as %+v, want %+v", text, r, want)
+		}
+	}
+	if r := ReadText("<|channel|>analysis<|message|>r<|end|><|start|>assistant<|channel|>final<|message|>a", harmony, ReadOptions{}); r.Reasoning != "r" || r.Content != "a" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestVendorRefuses(t *testing.T) {
+	tok := extended(t)
+	for name, o := range map[string]VendorOptions{
+		"broken":            {Template: "{% if %}"},
+		"unknown form":      {Template: "{% for m in messages %}{{ m.content }}{% endfor %}"},
+		"raises":            {Template: "{{ raise_exception('no') }}", Format: toolcall.Hermes()},
+		"writes nothing":    {Template: "x", Format: toolcall.Hermes()},
+		"no special token":  {Template: "{% for m in messages %}{{ m.role }}:{{ m.content }}{% endfor %}", Format: toolcall.Hermes()},
+		"no special at all": {Template: "{% for m in messages %}{{ m.role }}:{{ m.content }}{{ eos_token }}{% endfor %}", Format: toolcall.Hermes(), EOS: "</s>"},
+	} {
+		if _, err := NewVendor(tok, o); !isUsage(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	v := newVendor(t, own("thinker"), nil)
+	user := chat.Message{Role: chat.User, Content: "q"}
+	call := func(arguments string) chat.Message {
+		return chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "c", Name: "f", Arguments: arguments}}}
+	}
+	for name, messages := range map[string][]chat.Message{
+		"no assistant":         {user},
+		"unknown role":         {user, {Role: "critic"}},
+		"no object":            {user, call(`[1]`)},
+		"repeated key":         {user, call(`{"a": 1, "a": 2}`)},
+		"call written as text": {user, {Role: chat.Assistant, Content: "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>"}},
+		"unterminated":         {user, {Role: chat.Assistant, Content: "<tool_call>\n"}},
+	} {
+		if rows, err := v.Sequences(messages, nil); !isUsage(err) {
+			t.Errorf("%s: %d rows, %v", name, len(rows), err)
+		}
+		if last := messages[len(messages)-1]; last.Role == chat.Assistant {
+			if ids, err := v.Completion(last); !isUsage(err) {
+				t.Errorf("%s: %q, %v", name, v.tok.Decode(ids), err)
+			}
+		}
+	}
+	if _, err := v.Completion(user); !isUsage(err) {
+		t.Errorf("a user message is no completion: %v", err)
+	}
+	if _, err := v.Prompt(nil, []chat.Tool{{Name: "f", InputSchema: []byte(`{"a"`)}}); !isUsage(err) {
+		t.Errorf("a broken schema: %v", err)
+	}
+	if v.Template() != v.options.Template || v.ToolFormat().Name() != "hermes" {
+		t.Error("Template and ToolFormat")
+	}
+	if KnowsTools("{% if %}") || KnowsTools("{{ raise_exception('no') }}") || KnowsTools("{{ messages | length }}") {
+		t.Error("a template without tools is taken for one with")
+	}
+}
+
+func TestSameValue(t *testing.T) {
+	same := func(a, b string) bool { return sameCall(chat.ToolCall{Arguments: a}, chat.ToolCall{Arguments: b}) }
+	for _, pair := range [][2]string{{`{}`, ``}, {`{"a":1,"b":[true,null]}`, `{"b": [true, null], "a": 1}`}, {`{"a":1e16}`, `{"a": 10000000000000000.0}`}} {
+		if !same(pair[0], pair[1]) {
+			t.Errorf("%s is not %s", pair[0], pair[1])
+		}
+	}
+	for _, pair := range [][2]string{{`{"a":1}`, `{"a":"1"}`}, {`{"a":1}`, `{"b":1}`}, {`{"a":1}`, `{"a":1,"b":2}`}, {`{"a":[1]}`, `{"a":[1,2]}`},
+		{`{"a":{}}`, `{"a":[]}`}, {`{"a":[]}`, `{"a":{}}`}, {`{"a":12345678901234567890}`, `{"a":12345678901234567891}`}, {`{`, `{}`}} {
+		if same(pair[0], pair[1]) {
+			t.Errorf("%s is %s", pair[0], pair[1])
+		}
+	}
+}
+
+func TestIDsInTheTemplatesForm(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{nineCharacters("call_7", ""), "000000007"}, {nineCharacters("abcDEF123", ""), "abcDEF123"}, {nineCharacters("", ""), "000000000"},
+		{kimiID("call_7", "f"), "functions.f:7"}, {kimiID("functions.f:3", "f"), "functions.f:3"}, {kimiID("functions.g:3", "f"), "functions.f:3"},
+	} {
+		if c.got != c.want {
+			t.Errorf("got %q, want %q", c.got, c.want)
+		}
+	}
+	if a, b := nineCharacters("toolu_x", ""), nineCharacters("toolu_y", ""); a == b || len(a) != 9 {
+		t.Errorf("%q and %q", a, b)
+	}
+}
+
+func TestView(t *testing.T) {
+	v := newVendor(t, own("thinker"), nil)
+	messages := []chat.Message{{Role: chat.User, Content: "q\x1b[31m\u202e"}, {Role: chat.Assistant, Content: "a"}}
+	rows, err := v.Sequences(messages, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows[0].Split = "because"
+	for colour, want := range map[bool]string{
+		false: "<|user|>\nq\\x1b[31m\\u202e<|end|>\n<|assistant|>\n«<think>\n\n</think>\n\na<|end|>»\n",
+		true:  "\x1b[2m<|user|>\nq\\x1b[31m\\u202e<|end|>\n<|assistant|>\n\x1b[0m\x1b[1;32m<think>\n\n</think>\n\na<|end|>\x1b[0m\n",
+	} {
+		var out bytes.Buffer
+		if err := View(&out, "row", rows[0], messages, v.tok.Decode, colour); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), want) || !strings.Contains(out.String(), "begins anew: because\n") || !strings.Contains(out.String(), "message 1, assistant: tokens ") {
+			t.Errorf("got %q\nwant %q", out.String(), want)
+		}
+	}
+}
+
+func TestSpansOfChatML(t *testing.T) {
+	c := newChatML(t, Options{})
+	messages := []chat.Message{{Role: chat.System, Content: "s"}, {Role: chat.User, Content: "q"},
+		{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "hash", Arguments: "{}"}}}, {Role: chat.ToolRole, Content: "1"}, {Role: chat.ToolRole, Content: "2"}, {Role: chat.Assistant, Content: "a"}, {Role: chat.User, Content: "t"}}
+	rows, err := c.Sequences(messages, nil)
+	if err != nil || len(rows) != 1 {
+		t.Fatal(err)
+	}
+	ids, trained, err := c.RenderTraining(messages, nil)
+	if err != nil || !slices.Equal(ids, rows[0].IDs) || !slices.Equal(trained, rows[0].Trained) {
+		t.Fatal("Sequences is not RenderTraining")
+	}
+	want := map[int]string{0: "<|im_start|>system\ns<|im_end|>\n", 1: "<|im_start|>user\nq<|im_end|>\n", 2: "<tool_call>\n{\"name\": \"hash\", \"arguments\": {}}\n</tool_call><|im_end|>",
+		4: "<|im_start|>user\n<tool_response>\n1\n</tool_response>\n<tool_response>\n2\n</tool_response><|im_end|>\n", 5: "a<|im_end|>"}
+	for _, s := range rows[0].Spans {
+		if got := c.tok.Decode(ids[s.Start:s.End]); got != want[s.Message] {
+			t.Errorf("message %d is %q, want %q", s.Message, got, want[s.Message])
+		}
+		delete(want, s.Message)
+	}
+	if len(want) > 0 {
+		t.Errorf("no spans of %v", want)
+	}
+	if _, err := c.Sequences(messages[:2], nil); !isUsage(err) {
+		t.Error("nothing to train on")
+	}
+	if _, err := c.Sequences([]chat.Message{{Role: "critic"}}, nil); !isUsage(err) {
+		t.Error("an unknown role")
+	}
+}
