@@ -73,7 +73,7 @@ type LoRA struct {
 	RSLoRA bool    `yaml:"rslora" doc:"scale by alpha / sqrt(rank)"`
 }
 
-// Optimizer is AdamW; the rate rises over the first tenth of the steps and falls to 0, the gradient's global norm is clipped.
+// Optimizer is Adam; the rate rises over the first tenth of the steps and falls to 0, the gradient's global norm is clipped.
 type Optimizer struct {
 	LearningRate float64 `yaml:"learning_rate" min:"0" max:"1" doc:"peak learning rate"`
 	MaxGradNorm  float64 `yaml:"max_grad_norm" min:"0" doc:"bound of the gradient's global norm; 0 is none"`
@@ -82,7 +82,7 @@ type Optimizer struct {
 // SFT is supervised fine-tuning on demonstrations.
 type SFT struct {
 	LoRA      LoRA      `yaml:"lora" doc:"shape of the adapter"`
-	Optimizer Optimizer `yaml:"optimizer" doc:"AdamW"`
+	Optimizer Optimizer `yaml:"optimizer" doc:"Adam"`
 	Epochs    int       `yaml:"epochs" min:"1" doc:"passes over the demonstrations"`
 	BatchSize int       `yaml:"batch_size" min:"1" doc:"trajectories of one step"`
 
@@ -91,7 +91,7 @@ type SFT struct {
 
 // GRPO is group-relative policy optimisation on fresh trajectories.
 type GRPO struct {
-	Optimizer        Optimizer `yaml:"optimizer" doc:"AdamW"`
+	Optimizer        Optimizer `yaml:"optimizer" doc:"Adam"`
 	Steps            int       `yaml:"steps" min:"1" doc:"optimiser steps"`
 	GroupSize        int       `yaml:"group_size" min:"2" doc:"trajectories of one scenario under one policy version"`
 	ScenariosPerStep int       `yaml:"scenarios_per_step" min:"1" doc:"groups of one step"`
