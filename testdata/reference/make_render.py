@@ -1,6 +1,6 @@
 """Writes render/golden.json: ids and assistant masks as transformers make them of templates with {% generation %}.
 
-Usage: python make_render.py, after make_template.py has fetched the templates
+Usage: python make_render.py          fetches the templates as make_template.py does
 Needs: pip install -r template/requirements.txt
 
 The tokenizer is SmolLM2's with each template's special tokens added. The golden file holds our own conversations, and
@@ -20,7 +20,7 @@ import re
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from make_template import CACHE
+from make_template import CACHE, fetch
 from template_conversations import NOW, WEATHER, SEARCH, NOTHING, assistant, system, tool, user
 
 HERE = pathlib.Path(__file__).parent
@@ -76,6 +76,7 @@ def row(tok, template, conversation):
 
 
 def main():
+    fetch()
     known = tokenizer([])[1]
     rows = {}
     for path in [HERE / "template/agent.jinja", *sorted(CACHE.glob("*/*.jinja"))]:
