@@ -33,6 +33,7 @@ class Row:
     flags: tuple = ("-count=5",)  # the median counts
     device: bool = False  # it takes -model and -plugin
     args: tuple = ()
+    against: str | None = None  # instead of a peer: another benchmark of the package, run by the same command
 
 
 ROWS = [
@@ -45,6 +46,14 @@ ROWS = [
         ("-count=3", "-benchtime=1x", "-cpu=1"), args=("-name", "qwen3", "-tokenizers", str(bench_tokenizers.CACHE), "-text", MIXED)),
     Row("render: 40 tools and 30 messages", "ns/op", "./internal/text/template", "Render", "template", "jinja2, as transformers sets it up"),
     Row("parse: streamed tool calls, 4 bytes a token", "ns/token", "./internal/text/toolcall", "Stream"),
+    Row("mcp: a call over stdio", "ns/op", "./internal/mcp", "Call", None, "a raw pipe", ("-benchtime=3000x", "-count=7"), against="CallPipe"),
+    Row("mcp: a call over stdio", "ns/op", "./internal/mcp", "Call", None, "the SDK on its own transport",
+        ("-benchtime=3000x", "-count=7"), against="CallSDK"),
+    Row("mcp: 64 episodes with a process each", "calls/s", "./internal/mcp", "Episodes/64", None, "2 episodes",
+        ("-benchtime=5000x", "-count=5"), against="Episodes/2"),
+    Row("mcp: an episode's start, warm pool, 95th of 100", "p95-ms", "./internal/mcp", "OpenWarm", None, "-", ("-benchtime=40x",)),
+    Row("mcp: memory of an idle session", "KiB/session", "./internal/mcp", "IdleSession", None, "-", ("-benchtime=3x",)),
+    Row("mcp: memory while a result of 100 MB is read", "x-cap", "./internal/mcp", "HugeResult", None, "-", ("-benchtime=10x",)),
 ]
 
 
@@ -55,7 +64,10 @@ def installed():
 
 
 def measure(row, plugin, model):
-    command = ["go", "test", row.package, "-run", "^$", "-bench", f"^Benchmark{row.benchmark}$", *row.flags]
+    """The medians of the row's benchmark and of the one it is held against, None where there is none."""
+    names = [row.benchmark] + ([row.against] if row.against else [])
+    tops = "|".join(sorted({name.split("/")[0] for name in names}))
+    command = ["go", "test", row.package, "-run", "^$", "-bench", f"^Benchmark({tops})$", *row.flags]
     if row.device:
         command += ["-args", "-model", model, "-plugin", plugin]
     if row.args:
@@ -65,10 +77,13 @@ def measure(row, plugin, model):
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}:\n{out}")
     # BenchmarkTrain-2   3   1234 ns/op   227.1 tokens/s
-    numbers = [float(n) for n in re.findall(rf"^Benchmark{row.benchmark}\b.*?([0-9.e+]+) {re.escape(row.unit)}\b", out, re.M)]
-    if not numbers:
-        sys.exit(f"{row.benchmark} reported no {row.unit}:\n{out}")
-    return statistics.median(numbers)
+    medians = []
+    for name in names:
+        numbers = [float(n) for n in re.findall(rf"^Benchmark{name}(?![A-Za-z0-9]).*?\s([0-9.e+]+) {re.escape(row.unit)}(?!\S)", out, re.M)]
+        if not numbers:
+            sys.exit(f"{name} reported no {row.unit}:\n{out}")
+        medians.append(statistics.median(numbers))
+    return medians[0], medians[1] if row.against else None
 
 
 def measure_peer(row, model):
@@ -84,7 +99,8 @@ def main():
     print(line("", "unit", "hone", "peer", "ratio", "peer is"))
     for row in rows:
         theirs = measure_peer(row, model) if row.peer else None
-        ours, ratio = measure(row, plugin, model), None
+        (ours, other), ratio = measure(row, plugin, model), None
+        theirs = other if row.against else theirs
         if theirs:
             ratio = theirs / ours if row.unit.endswith("/op") else ours / theirs
         show = lambda x, digits=4: "-" if x is None else f"{x:.{digits}g}"

@@ -2,10 +2,12 @@ package mcp
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -151,5 +153,65 @@ func BenchmarkEpisodes(b *testing.B) {
 				e.Close()
 			}
 		})
+	}
+}
+
+// BenchmarkIdleSession reports the bytes of heap and stacks of this process that an idle session takes, its process left
+// out.
+func BenchmarkIdleSession(b *testing.B) {
+	const sessions = 32
+	used := func() uint64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc + m.StackInuse
+	}
+	for b.Loop() {
+		p := benchPool(b, -1)
+		before := used()
+		var open []*Episode
+		for i := range sessions {
+			e, err := p.Open(context.Background(), fmt.Sprint(i))
+			if err != nil {
+				b.Fatal(err)
+			}
+			open = append(open, e.(*Episode))
+		}
+		after := used()
+		for _, e := range open {
+			e.Close()
+		}
+		b.ReportMetric(float64(max(after, before)-before)/sessions/1024, "KiB/session")
+	}
+}
+
+// BenchmarkHugeResult reports the most memory that a result of 100 MB takes while it is read, as a multiple of the
+// 16 MiB it is cut at.
+func BenchmarkHugeResult(b *testing.B) {
+	message := append([]byte(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"`), bytes.Repeat([]byte("x"), 100<<20)...)
+	message = append(message, "\"}]}}\n"...)
+	for b.Loop() {
+		runtime.GC()
+		var before, now runtime.MemStats
+		runtime.ReadMemStats(&before)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			line, tail, err := readLine(bufio.NewReaderSize(bytes.NewReader(message), 64<<10), defaultMaxFrame)
+			if len(line) != defaultMaxFrame || tail == nil || err != nil {
+				b.Error(len(line), err)
+			}
+		}()
+		most := uint64(0)
+		for ended := false; !ended; {
+			select {
+			case <-done:
+				ended = true
+			case <-time.After(100 * time.Microsecond):
+			}
+			runtime.ReadMemStats(&now)
+			most = max(most, now.HeapAlloc)
+		}
+		b.ReportMetric(float64(most-before.HeapAlloc)/defaultMaxFrame, "x-cap")
 	}
 }

@@ -89,6 +89,15 @@ func readLine(r *bufio.Reader, limit int) (line, tail []byte, err error) {
 			tail = append(tail[:0], tail[max(0, len(tail)-tailKept):]...)
 			part = part[:min(room, len(part))]
 		}
+		if need := len(line) + len(part); need > cap(line) {
+			room := 3 * cap(line) // append's steps of a quarter would leave five times the line behind
+			if room > limit/3 {
+				room = limit
+			}
+			grown := make([]byte, len(line), max(need, room))
+			copy(grown, line)
+			line = grown
+		}
 		line = append(line, part...)
 		if err != bufio.ErrBufferFull {
 			return line, tail, err

@@ -138,6 +138,10 @@ func (w *wire) decode(data []byte, whole bool) (jsonrpc.Message, []byte) {
 	}
 	// Log lines may be JSON objects too, so only a whole JSON-RPC message counts.
 	if data[0] == '{' {
+		if m := answerOf(data); m != nil {
+			w.received(m)
+			return m, data
+		}
 		if m, err := jsonrpc.DecodeMessage(data); err == nil {
 			w.received(m)
 			return m, data
