@@ -8,7 +8,7 @@ import (
 	"hone/internal/text/tokenizer"
 )
 
-// danger knows the tokens that text from anyone must not yield: the added ones, and SentencePiece's bytes (<0x0A>).
+// danger knows the tokens that text from anyone must not yield: the added ones.
 type danger struct {
 	tokens   [256][]string   // by first byte
 	special  map[string]bool // those that control the model
@@ -20,8 +20,7 @@ func newDanger(tok *tokenizer.Tokenizer) *danger {
 	d := &danger{special: map[string]bool{}, suffixes: map[string]bool{}}
 	for id := range int32(tok.NumTokens()) {
 		token, _ := tok.Token(id)
-		isByte := len(token) == 6 && strings.HasPrefix(token, "<0x") && token[5] == '>'
-		if token == "" || !isByte && !tok.IsAdded(id) {
+		if token == "" || !tok.IsAdded(id) {
 			continue
 		}
 		d.tokens[token[0]] = append(d.tokens[token[0]], token)

@@ -1,11 +1,15 @@
 package render
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"hone/internal/chat"
+	"hone/internal/text/tokenizer"
+	"hone/internal/text/toolcall"
 )
 
 // A token is refused wherever it is cut between text from anyone and the template's, or between two texts from anyone.
@@ -93,4 +97,47 @@ func benchmarkConversation(b *testing.B) (v *Vendor, messages []chat.Message, al
 			chat.Message{Role: chat.ToolRole, ToolCallID: "call_0", Content: strings.Repeat(`{"a": 1} `, 50)})
 	}
 	return v, messages, all
+}
+
+// A completion is no beginning of a text, so SentencePiece puts no space in front of it.
+func TestSentencePiece(t *testing.T) {
+	o := tokenizer.Options{Model: "llama", Tokens: []string{"<unk>", "<s>", "</s>"}, Types: []int32{tokenizer.TypeUnknown, tokenizer.TypeControl, tokenizer.TypeControl}}
+	for b := range 256 {
+		o.Tokens, o.Types = append(o.Tokens, fmt.Sprintf("<0x%02X>", b)), append(o.Types, tokenizer.TypeByte)
+	}
+	for _, s := range append([]string{"▁"}, strings.Split("abcds<>[]/INST_x0A", "")...) {
+		if !slices.Contains(o.Tokens, s) {
+			o.Tokens, o.Types = append(o.Tokens, s), append(o.Types, tokenizer.TypeNormal)
+		}
+	}
+	o.Scores = make([]float32, len(o.Tokens))
+	tok, err := tokenizer.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := NewVendor(tok, VendorOptions{Format: toolcall.Hermes(), BOS: "<s>", EOS: "</s>",
+		Template: `{{ bos_token }}{% for m in messages %}{{ '[INST]' + m.content + '[/INST]' if m.role == 'user' else m.content + eos_token }}{% endfor %}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := v.Sequences([]chat.Message{{Role: chat.User, Content: "a<0x0A></s>"}, {Role: chat.Assistant, Content: "b"}, {Role: chat.User, Content: "c"}, {Role: chat.Assistant, Content: "d"}}, nil)
+	if err != nil || len(rows) != 1 {
+		t.Fatal(rows, err)
+	}
+	var got []string
+	for _, id := range rows[0].IDs {
+		token, _ := tok.Token(id)
+		got = append(got, token)
+	}
+	want := "<s> ▁ [ I N S T ] a < 0 x 0 A > < / s > [ / I N S T ] b </s> ▁ [ I N S T ] c [ / I N S T ] d </s>"
+	if text := strings.Join(got, " "); text != want {
+		t.Errorf("got  %s\nwant %s", text, want)
+	}
+	// Where ids do not decode to the text they are of, spans are told by encoding what stands before.
+	for _, s := range rows[0].Spans {
+		text := strings.Join(got[s.Start:s.End], " ")
+		if w := []string{"<s> ▁ [ I N S T ] a < 0 x 0 A > < / s > [ / I N S T ]", "b </s>", "▁ [ I N S T ] c [ / I N S T ]", "d </s>"}[s.Message]; text != w {
+			t.Errorf("message %d is %s, want %s", s.Message, text, w)
+		}
+	}
 }
