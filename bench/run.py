@@ -51,7 +51,7 @@ ROWS = [
         ("-benchtime=3000x", "-count=7"), against="CallSDK"),
     Row("mcp: 64 episodes with a process each", "calls/s", "./internal/mcp", "Episodes/64", None, "2 episodes",
         ("-benchtime=5000x", "-count=5"), against="Episodes/2"),
-    Row("mcp: an episode's start, warm pool, 95th of 100", "p95-ms", "./internal/mcp", "OpenWarm", None, "-", ("-benchtime=40x",)),
+    Row("mcp: an episode's start, warm pool, p95 of 40", "p95-ms", "./internal/mcp", "OpenWarm", None, "-", ("-benchtime=40x",)),
     Row("mcp: memory of an idle session", "KiB/session", "./internal/mcp", "IdleSession", None, "-", ("-benchtime=3x",)),
     Row("mcp: memory while a result of 100 MB is read", "x-cap", "./internal/mcp", "HugeResult", None, "-", ("-benchtime=10x",)),
 ]

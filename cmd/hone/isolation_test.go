@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -101,7 +102,11 @@ func TestSixteenEpisodesOnRealServers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := &app{stderr: os.Stderr, lookupEnv: os.LookupEnv, quiet: true}
+			helper, err := exec.LookPath("hone")
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := &app{stderr: os.Stderr, lookupEnv: os.LookupEnv, quiet: true, helper: []string{helper, sandboxVerb}}
 			l, err := a.openServersOf(t.Context(), config.Default(), servers, filepath.Join(dir, "run"))
 			if err != nil {
 				t.Fatal(err)

@@ -57,9 +57,15 @@ func (a *app) sandboxed(ctx context.Context, c config.Sandbox, servers mcp.Confi
 		a.say("sandbox of the servers: %s", s)
 		if s.Level() != sandbox.None {
 			a.sayUngranted(c, servers)
+			for _, name := range c.Exempt {
+				a.say("server %s runs without it (mcp.sandbox.exempt)", name)
+			}
 		}
 	}
 	wrap := func(name, folder string, cmd *exec.Cmd) error {
+		if slices.Contains(c.Exempt, name) {
+			return nil
+		}
 		return s.Wrap(cmd, a.grants(c, name, servers.Servers[name], folder, cmd.Env))
 	}
 	return s, wrap, nil
@@ -99,6 +105,9 @@ func (a *app) grants(c config.Sandbox, name string, server mcp.Server, folder st
 func (a *app) sayUngranted(c config.Sandbox, servers mcp.Config) {
 	for _, name := range sortedNames(servers) {
 		server := servers.Servers[name]
+		if slices.Contains(c.Exempt, name) {
+			continue
+		}
 		for _, arg := range server.Args {
 			path := arg
 			if !filepath.IsAbs(path) {

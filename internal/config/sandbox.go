@@ -12,12 +12,13 @@ type Sandbox struct {
 	Mode    string   `yaml:"mode" enum:"auto,require,off" doc:"auto takes the strongest sandbox there is (bubblewrap, else landlock, else none), require takes bubblewrap or refuses to run, off takes none"`
 	Network []string `yaml:"network" doc:"names of the servers that may use the network; * is all of them"`
 	Write   []string `yaml:"write" doc:"folders a server may write to, each as server:folder"`
+	Exempt  []string `yaml:"exempt" doc:"names of the servers that run without a sandbox, such as browsers; none with mode require"`
 	Read    []string `yaml:"read" doc:"files and folders a server may read that are hidden, such as those in the home folder, each as server:path"`
 }
 
 // DefaultSandbox is the sandbox of an empty file.
 func DefaultSandbox() Sandbox {
-	return Sandbox{Mode: "auto", Network: []string{}, Write: []string{}, Read: []string{}}
+	return Sandbox{Mode: "auto", Network: []string{}, Write: []string{}, Exempt: []string{}, Read: []string{}}
 }
 
 // NetworkFor reports whether a server may use the network.
@@ -43,6 +44,9 @@ func pathsFor(entries []string, server string) []string {
 
 // check refuses entries that grant nothing.
 func (s Sandbox) check() error {
+	if s.Mode == "require" && len(s.Exempt) > 0 {
+		return &ValueError{"mcp.sandbox.exempt", "mode require exempts no server"}
+	}
 	for _, l := range []struct {
 		key     string
 		entries []string

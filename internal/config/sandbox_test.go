@@ -14,6 +14,8 @@ func TestSandboxCheck(t *testing.T) {
 		{DefaultSandbox(), ""},
 		{Sandbox{Write: []string{"files:./data"}, Read: []string{"*:/opt/models"}}, ""},
 		{Sandbox{Write: []string{"./data"}}, `mcp.sandbox.write: "./data" is not server:folder`},
+		{Sandbox{Mode: "require", Exempt: []string{"web"}}, "mcp.sandbox.exempt"},
+		{Sandbox{Mode: "auto", Exempt: []string{"web"}}, ""},
 		{Sandbox{Write: []string{":x"}}, `mcp.sandbox.write`},
 		{Sandbox{Read: []string{"files:"}}, `mcp.sandbox.read: "files:"`},
 	} {
