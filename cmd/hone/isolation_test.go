@@ -22,12 +22,12 @@ import (
 
 // stateful is a real server that keeps what it is told, and what an episode can do with it.
 type stateful struct {
-	name, script string
-	server       map[string]any
-	begin        []chat.ToolCall
-	put          func(word string) chat.ToolCall
-	all          chat.ToolCall
-	words        func(t *testing.T, text string) []string // in the answer to all, sorted
+	name   string
+	server map[string]any
+	begin  []chat.ToolCall
+	put    func(word string) chat.ToolCall
+	all    chat.ToolCall
+	words  func(t *testing.T, text string) []string // in the answer to all, sorted
 }
 
 func statefulServers(t *testing.T) []stateful {
