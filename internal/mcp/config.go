@@ -93,7 +93,8 @@ func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Durat
 func LoadConfig(path string, lookupEnv func(string) (string, bool)) (Config, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "cannot read the MCP configuration", Err: err}
+		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "cannot read the MCP configuration", Where: path, Err: err,
+			Next: `write {"mcpServers": {"NAME": {"command": ...}}} there, name another file with --mcp-config, or one server with --mcp`}
 	}
 	var file struct {
 		MCPServers map[string]json.RawMessage `json:"mcpServers"`
