@@ -82,7 +82,7 @@ func BenchmarkTrain(b *testing.B) {
 		step.Rows = append(step.Rows, row)
 	}
 	take := func() {
-		if _, err := t.Supervised(context.Background(), step, 1e-4); err != nil {
+		if _, err := t.Supervised(context.Background(), step, batch.Update{Rate: 1e-4}); err != nil {
 			b.Fatal(err)
 		}
 	}
