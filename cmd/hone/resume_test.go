@@ -17,13 +17,6 @@ import (
 	"time"
 )
 
-// toyConfig is in pure Go, which has nothing to compile: the plug-in takes minutes for what is seconds here.
-const toyConfig = `rollout: {max_turns: 2, max_tokens: 8}
-grpo: {steps: 4, scenarios_per_step: 2, group_size: 2, checkpoint_every: 3}
-sft: {lora: {rank: 2}, batch_size: 2, epochs: 2, checkpoint_every: 3}
-engine: {slots: 4, backend: go}
-`
-
 const sayings = `{"messages":[{"role":"user","content":"Say a."},{"role":"assistant","content":"a"}]}
 {"messages":[{"role":"user","content":"Say b."},{"role":"assistant","content":"b"}]}
 {"messages":[{"role":"user","content":"Say c."},{"role":"assistant","content":"c"}]}
@@ -42,12 +35,6 @@ func toyRun(t *testing.T, verb string) (command []string, env map[string]string,
 	toyModel(t, "base/toy.gguf")
 	return []string{"train", "--dataset", "scenarios.json", "--base-model", "base", "--output-dir"},
 		map[string]string{"MCP_URL": server.url, "MCP_BEARER_TOKEN": "t"}, server
-}
-
-func toyApp(stderr interface{ Write([]byte) (int, error) }, env map[string]string) *app {
-	a := &app{stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: stderr, lookupEnv: os.LookupEnv, environ: os.Environ()}
-	a.withEnv(env)
-	return a
 }
 
 // result is all that a run learnt: its adapter, and its metrics but for what depends on the clock.
@@ -255,5 +242,20 @@ func TestRunWithoutSpread(t *testing.T) {
 	}
 	if metrics, err := os.ReadFile("run/metrics.jsonl"); err != nil || bytes.Count(metrics, []byte(`"step_tokens":0`)) != 2 {
 		t.Errorf("%v: %s", err, metrics)
+	}
+}
+
+// --num-gpus 1 is engine.backend: cuda, whose plug-in comes from a virtual environment.
+func TestNumGPUs(t *testing.T) {
+	server := everything(t, "t")
+	for flag, want := range map[string]bool{"0": false, "1": true} {
+		workFolder(t, map[string]string{"hone.yaml": toyConfig, "scenarios.json": sums})
+		toyModel(t, "base/toy.gguf")
+		var said bytes.Buffer
+		code := toyApp(&said, map[string]string{"MCP_URL": server.url, "MCP_BEARER_TOKEN": "t", "VIRTUAL_ENV": "", "PJRT_PLUGIN_LIBRARY_PATH": ""}).main(t.Context(),
+			[]string{"train", "--base-model", "base", "--output-dir", "out", "--num-gpus", flag})
+		if missing := strings.Contains(said.String(), "no CUDA plug-in found"); missing != want || missing != (code == 6) {
+			t.Errorf("--num-gpus %s: exit code %d, %s", flag, code, &said)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -149,4 +150,17 @@ func (g *gguf) bytes() []byte {
 	}
 	b.Write(g.words.Bytes())
 	return b.Bytes()
+}
+
+// toyConfig is in pure Go, which has nothing to compile: the plug-in takes minutes for what is seconds here.
+const toyConfig = `rollout: {max_turns: 2, max_tokens: 8}
+grpo: {steps: 4, scenarios_per_step: 2, group_size: 2, checkpoint_every: 3}
+sft: {lora: {rank: 2}, batch_size: 2, epochs: 2, checkpoint_every: 3}
+engine: {slots: 4, backend: go}
+`
+
+func toyApp(stderr interface{ Write([]byte) (int, error) }, env map[string]string) *app {
+	a := &app{stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: stderr, lookupEnv: os.LookupEnv, environ: os.Environ()}
+	a.withEnv(env)
+	return a
 }

@@ -128,21 +128,6 @@ func TestTrainRefuses(t *testing.T) {
 	}
 }
 
-// --num-gpus 1 is engine.backend: cuda, whose plug-in comes from a virtual environment.
-func TestNumGPUs(t *testing.T) {
-	server := everything(t, "t")
-	for flag, want := range map[string]bool{"0": false, "1": true} {
-		workFolder(t, map[string]string{"hone.yaml": toyConfig, "scenarios.json": sums})
-		toyModel(t, "base/toy.gguf")
-		var said bytes.Buffer
-		code := toyApp(&said, map[string]string{"MCP_URL": server.url, "MCP_BEARER_TOKEN": "t", "VIRTUAL_ENV": "", "PJRT_PLUGIN_LIBRARY_PATH": ""}).main(t.Context(),
-			[]string{"train", "--base-model", "base", "--output-dir", "out", "--num-gpus", flag})
-		if missing := strings.Contains(said.String(), "no CUDA plug-in found"); missing != want || missing != (code == 6) {
-			t.Errorf("--num-gpus %s: exit code %d, %s", flag, code, &said)
-		}
-	}
-}
-
 func TestNothingLearnt(t *testing.T) {
 	for name, x := range map[string]struct {
 		spread []string
