@@ -60,7 +60,7 @@ func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scen
 		return err
 	}
 	private := min(max(256, longest-len(prefix)+c.Rollout.MaxTurns*c.Rollout.MaxTokens), c.Model.Context)
-	a.say("shared prefix of %d tokens; compiling", len(prefix))
+	a.say("shared prefix of %d tokens; compiling, which takes a minute or two", len(prefix))
 	sampler, err := sample.New(m.engine, m.spec, m.weights, sample.Options{LoRA: lora, Slots: c.Engine.Slots, Context: private, Prefix: prefix})
 	if err != nil {
 		return err

@@ -66,8 +66,12 @@ func Discover(ctx context.Context, c Config, options ...Options) (*Catalog, erro
 	catalog := &Catalog{}
 	for _, r := range reports {
 		if r.Err != nil {
+			next := "run the server's command by hand, or: hone doctor"
+			if c.Servers[r.Tools.Name].URL != "" {
+				next = "look at the server, its URL and its token, or: hone doctor"
+			}
 			return nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot discover the tools of an MCP server",
-				Where: r.Tools.Name, Err: r.Err, Next: "run the server's command by hand, or: hone doctor"}
+				Where: r.Tools.Name, Err: r.Err, Next: next}
 		}
 		catalog.Servers = append(catalog.Servers, r.Tools)
 	}
