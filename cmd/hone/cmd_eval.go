@@ -130,10 +130,7 @@ func (l *lab) unevaluated(s eval.System) error {
 
 // evaluate runs one episode of each scenario under the sampler's present policy.
 func (l *lab) evaluate(ctx context.Context, a *app, name string, tasks []scenario.Scenario, temperature float64) eval.System {
-	byID := map[string]*scenario.Scenario{}
-	for i := range tasks {
-		byID[tasks[i].ID] = &tasks[i]
-	}
+	known := byID(tasks)
 	report, done := a.progress().report(), 0
 	var ts []*trajectory.Trajectory
 	for _, g := range l.at(temperature).Each(ctx, tasks, 1, 0, func(*trajectory.Trajectory) {
@@ -143,9 +140,9 @@ func (l *lab) evaluate(ctx context.Context, a *app, name string, tasks []scenari
 		ts = append(ts, g.Trajectories...)
 	}
 	for _, t := range ts {
-		l.scorer.Score(byID[t.ScenarioID], t)
+		l.scorer.Score(known[t.ScenarioID], t)
 	}
-	rows, excluded := eval.FromTrajectories(ts, l.judge(byID))
+	rows, excluded := eval.FromTrajectories(ts, l.judge(known))
 	return eval.System{Name: name, Rows: rows, Excluded: excluded}
 }
 

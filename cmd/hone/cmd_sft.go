@@ -15,7 +15,6 @@ import (
 	"hone/internal/data/dataset"
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/model"
 	"hone/internal/learn/train"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
@@ -171,7 +170,7 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 	if err != nil {
 		return err
 	}
-	trainer, err := t.trainer(m, len(batch.New(sequences).Prefix))
+	trainer, _, err := m.trainer(t.c, t.kept.Adapter, max(1, len(batch.New(sequences).Prefix)), 1)
 	if err != nil {
 		return err
 	}
@@ -240,23 +239,6 @@ func sftOf(c config.Config) recipe.SFT {
 	return recipe.SFT{Stage: "sft", Epochs: c.SFT.Epochs, BatchSize: c.SFT.BatchSize, Rate: c.SFT.Optimizer.LearningRate,
 		MaxGradNorm:     c.SFT.Optimizer.MaxGradNorm,
 		CheckpointEvery: c.SFT.CheckpointEvery, Seed: c.Seed}
-}
-
-// trainer has the adapter that the run starts from. prefix is what all rows share: steps that shared more than that by
-// chance would each be compiled anew.
-func (t *tuning) trainer(m *machine, prefix int) (*train.Trainer, error) {
-	c := t.c
-	lora := model.LoRA{Rank: c.SFT.LoRA.Rank, Alpha: c.SFT.LoRA.Alpha, RankStabilized: c.SFT.LoRA.RSLoRA}
-	state := train.NewState(m.spec, lora, c.Seed)
-	if t.kept.Adapter != "" {
-		var err error
-		if lora, state.Adapter, err = train.LoadAdapter(t.kept.Adapter, m.spec); err != nil {
-			return nil, err
-		}
-		state.M, state.V = make([]float32, len(state.Adapter)), make([]float32, len(state.Adapter))
-	}
-	return train.New(m.engine, m.spec, m.weights, state, train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch,
-		RowMultiple: c.Engine.RowMultiple, MaxPrefix: max(1, prefix)})
 }
 
 // unsampled is a trainer whose adapter nobody samples from.

@@ -200,13 +200,12 @@ func (s study) run(ctx context.Context, arms []string) ([]recipe.System, error) 
 func (s study) arm(ctx context.Context, name string) error {
 	sampled, grpo := s.lab.at(s.c.Rollout.Temperature), s.pipeline().GRPO
 	steps := grpo.Steps * grpo.GroupsPerStep * grpo.GroupSize / s.c.SFT.BatchSize // as many rows as GRPO samples rollouts
-	sft := recipe.SFT{Stage: name, BatchSize: s.c.SFT.BatchSize, Rate: s.rate, MaxGradNorm: s.c.SFT.Optimizer.MaxGradNorm, MaxSteps: steps, CheckpointEvery: 100, Seed: s.c.Seed}
+	sft := recipe.SFT{Stage: name, BatchSize: s.c.SFT.BatchSize, Rate: s.rate, MaxGradNorm: s.c.SFT.Optimizer.MaxGradNorm, Steps: steps, CheckpointEvery: 100, Seed: s.c.Seed}
 	supervised := func(conversations [][]chat.Message) error {
 		rows, err := s.lab.rows(conversations)
 		if err != nil {
 			return err
 		}
-		sft.Epochs = steps*sft.BatchSize/len(rows) + 1
 		return sft.Run(ctx, rows, s.lab.learner, s.log, s.progress)
 	}
 	switch name {
@@ -216,7 +215,7 @@ func (s study) arm(ctx context.Context, name string) error {
 		return supervised(s.tasks.Solutions)
 	case armRejection:
 		judge := s.lab.judge(byID(s.tasks.Train))
-		r := recipe.Rejection{GroupSize: grpo.GroupSize, Steps: steps, SFT: sft, Keep: judge.Episode}
+		r := recipe.Rejection{GroupSize: grpo.GroupSize, SFT: sft, Keep: judge.Episode}
 		return r.Run(ctx, s.tasks.Train, sampled, s.lab.scorer, s.lab.learner, s.log, s.progress)
 	default:
 		return grpo.Run(ctx, s.tasks.Train, sampled, s.lab.scorer, s.lab.learner, s.log, s.progress)
@@ -265,12 +264,4 @@ func (s study) report(systems []recipe.System) error {
 		}
 	}
 	return json.NewEncoder(s.a.stdout).Encode(summary)
-}
-
-func byID(list []scenario.Scenario) map[string]*scenario.Scenario {
-	m := map[string]*scenario.Scenario{}
-	for i := range list {
-		m[list[i].ID] = &list[i]
-	}
-	return m
 }

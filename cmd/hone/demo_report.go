@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"hone/internal/demo"
-	"hone/internal/episode/scenario"
 	"hone/internal/eval"
 	"hone/internal/recipe"
 )
@@ -39,17 +38,14 @@ type demoDelta struct {
 
 // report writes report.html and results.json, and prints the summary.
 func (d demoRun) report(systems []recipe.System, data recipe.Data, l *lab, pipeline time.Duration) error {
-	byID := map[string]*scenario.Scenario{}
-	for i := range data.Test {
-		byID[data.Test[i].ID] = &data.Test[i]
-	}
+	judge := l.judge(byID(data.Test))
 	r := eval.Report{Title: "hone demo: " + demo.Package, Bootstrap: eval.Bootstrap{Seed: d.c.Seed},
 		Facts: []eval.Fact{{Name: "model", Value: d.c.Model.Base}, {Name: "server", Value: demo.Package},
 			{Name: "seed", Value: fmt.Sprint(d.c.Seed)},
 			{Name: "demonstrations", Value: fmt.Sprint(len(data.Demonstrations))},
 			{Name: "test scenarios", Value: fmt.Sprint(len(data.Test))}}}
 	for _, s := range systems {
-		rows, excluded := eval.FromTrajectories(s.Trajectories, l.judge(byID))
+		rows, excluded := eval.FromTrajectories(s.Trajectories, judge)
 		r.Systems = append(r.Systems, eval.System{Name: s.Name, Rows: rows, Excluded: excluded})
 	}
 	for _, t := range systems[len(systems)-1].Trajectories[:min(5, len(data.Test))] {

@@ -9,9 +9,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/learn/adapter"
-	"hone/internal/learn/model"
 	"hone/internal/learn/sample"
-	"hone/internal/learn/train"
 	"hone/internal/mcp"
 )
 
@@ -42,20 +40,11 @@ func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scen
 	l.options = rollout.Options{Tools: l.shown.tools, Renderer: m.renderer, System: c.Rollout.System, ToolList: l.shown.list, ToolsOf: l.shown.of,
 		MaxTurns: c.Rollout.MaxTurns, MaxTokens: c.Rollout.MaxTokens, MaxToolCalls: c.Rollout.MaxToolCalls,
 		Temperature: c.Rollout.Temperature, Timeout: c.Rollout.Timeout, Seed: c.Seed, Retries: 2}
-	lora := model.LoRA{Rank: c.SFT.LoRA.Rank, Alpha: c.SFT.LoRA.Alpha, RankStabilized: c.SFT.LoRA.RSLoRA}
-	state := train.NewState(m.spec, lora, c.Seed)
-	if folder != "" {
-		if lora, state.Adapter, err = train.LoadAdapter(folder, m.spec); err != nil {
-			return err
-		}
-		state.M, state.V = make([]float32, len(state.Adapter)), make([]float32, len(state.Adapter))
-	}
 	prefix, longest, err := l.sharedPrefix(scenarios)
 	if err != nil {
 		return err
 	}
-	trainer, err := train.New(m.engine, m.spec, m.weights, state, train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch,
-		RowMultiple: c.Engine.RowMultiple, MaxPrefix: len(prefix), Temperature: c.Rollout.Temperature})
+	trainer, lora, err := m.trainer(c, folder, len(prefix), c.Rollout.Temperature)
 	if err != nil {
 		return err
 	}
@@ -107,6 +96,14 @@ func (l *lab) close() {
 	}
 	_ = l.pool.Close() // the processes are gone either way
 	l.host.close()
+}
+
+func byID(list []scenario.Scenario) map[string]*scenario.Scenario {
+	m := map[string]*scenario.Scenario{}
+	for i := range list {
+		m[list[i].ID] = &list[i]
+	}
+	return m
 }
 
 // scenarios loads a file for a verb that scores by rules; without checks and without a judge there is nothing to score.

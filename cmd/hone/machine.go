@@ -137,6 +137,23 @@ func (m *machine) sharedPrefix(o rollout.Options, scenarios []scenario.Scenario)
 	return shared, longest, nil
 }
 
+// trainer has the adapter in folder, or a fresh one where that is empty. prefix is what all rows share: steps that shared
+// more than that by chance would each be compiled anew.
+func (m *machine) trainer(c config.Config, folder string, prefix int, temperature float64) (*train.Trainer, model.LoRA, error) {
+	lora := model.LoRA{Rank: c.SFT.LoRA.Rank, Alpha: c.SFT.LoRA.Alpha, RankStabilized: c.SFT.LoRA.RSLoRA}
+	state := train.NewState(m.spec, lora, c.Seed)
+	if folder != "" {
+		var err error
+		if lora, state.Adapter, err = train.LoadAdapter(folder, m.spec); err != nil {
+			return nil, lora, err
+		}
+		state.M, state.V = make([]float32, len(state.Adapter)), make([]float32, len(state.Adapter))
+	}
+	t, err := train.New(m.engine, m.spec, m.weights, state, train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch,
+		RowMultiple: c.Engine.RowMultiple, MaxPrefix: prefix, Temperature: temperature})
+	return t, lora, err
+}
+
 // learner is a trainer whose adapter a sampler follows; it counts what training costs.
 type learner struct {
 	*train.Trainer

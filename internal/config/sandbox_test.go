@@ -12,7 +12,7 @@ func TestSandboxCheck(t *testing.T) {
 		says string
 	}{
 		{DefaultSandbox(), ""},
-		{Sandbox{Write: []string{"files:./data"}, Read: []string{"*:/opt/models"}}, ""},
+		{Sandbox{Write: []string{"files:./data"}, Read: []string{"*:/models"}}, ""},
 		{Sandbox{Write: []string{"./data"}}, `mcp.sandbox.write: "./data" is not server:folder`},
 		{Sandbox{Mode: "require", Exempt: []string{"web"}}, "mcp.sandbox.exempt"},
 		{Sandbox{Mode: "auto", Exempt: []string{"web"}}, ""},

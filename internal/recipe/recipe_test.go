@@ -428,7 +428,7 @@ func TestNothingToTrainOnIsAnError(t *testing.T) {
 		"no scenarios":  grpo().Run(context.Background(), nil, runner, scoreFunc(byRollout), trainer, newLog(t), silent),
 		"groups of one": alone.Run(context.Background(), scenarios(3), runner, scoreFunc(byRollout), trainer, newLog(t), silent),
 		"no rows":       pipeline().SFT.Run(context.Background(), nil, trainer, newLog(t), silent),
-		"nothing kept": Rejection{GroupSize: 2, Steps: 3, SFT: pipeline().SFT, Keep: func(*trajectory.Trajectory) bool { return false }}.Run(
+		"nothing kept": Rejection{GroupSize: 2, SFT: pipeline().SFT, Keep: func(*trajectory.Trajectory) bool { return false }}.Run(
 			context.Background(), scenarios(3), runner, scoreFunc(byRollout), trainer, newLog(t), silent),
 	} {
 		if err == nil {
@@ -442,7 +442,7 @@ func TestNothingToTrainOnIsAnError(t *testing.T) {
 
 // Only what was kept is trained on, each wording once, for as many steps as asked, and the same after a stop.
 func TestRejectionTrainsOnWhatWasKept(t *testing.T) {
-	r := Rejection{GroupSize: 3, Steps: 7, SFT: SFT{Stage: "kept", BatchSize: 2, Rate: 1, CheckpointEvery: 2, Seed: 5},
+	r := Rejection{GroupSize: 3, SFT: SFT{Stage: "kept", Steps: 7, BatchSize: 2, Rate: 1, CheckpointEvery: 2, Seed: 5},
 		Keep: func(t *trajectory.Trajectory) bool { return t.Rollout > 0 }}
 	run := func(log *memoryLog, stop int) (*fakeTrainer, *fakeRunner, error) {
 		ctx, cancel := context.WithCancel(context.Background())

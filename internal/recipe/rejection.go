@@ -16,7 +16,6 @@ import (
 type Rejection struct {
 	GroupSize int // episodes of one scenario
 	SFT       SFT // its Stage names the training; the rollouts are the stage of that name and "_rollouts"
-	Steps     int // optimiser steps: as many passes over what was kept as they take
 	// Keep says which scored episodes are good.
 	Keep func(*trajectory.Trajectory) bool
 }
@@ -35,10 +34,7 @@ func (r Rejection) Run(ctx context.Context, scenarios []scenario.Scenario, runne
 	if len(rows) == 0 {
 		return fmt.Errorf("%s: none of %d x %d rollouts is good enough to train on", r.SFT.Stage, len(groups), r.GroupSize)
 	}
-	sft := r.SFT
-	sft.Epochs = r.Steps*sft.BatchSize/len(rows) + 1
-	sft.MaxSteps = r.Steps
-	return sft.Run(ctx, rows, trainer, log, progress)
+	return r.SFT.Run(ctx, rows, trainer, log, progress)
 }
 
 // rows are the kept episodes, each wording of a scenario's solution once: an easy task must not outweigh a hard one.

@@ -16,18 +16,17 @@ type SFT struct {
 	BatchSize       int
 	Rate            float64 // peak learning rate
 	MaxGradNorm     float64 // 0: no bound
-	MaxSteps        int     // 0: as many as the epochs have
+	Steps           int     // instead of Epochs: as many passes over the rows as they take
 	CheckpointEvery int     // steps; 0: at the end only
 	Seed            uint64
 }
 
 // NumSteps is the number of optimiser steps over n rows.
 func (s SFT) NumSteps(n int) int {
-	steps := s.Epochs * s.perEpoch(n)
-	if s.MaxSteps > 0 {
-		steps = min(steps, s.MaxSteps)
+	if s.Steps > 0 {
+		return s.Steps
 	}
-	return steps
+	return s.Epochs * s.perEpoch(n)
 }
 
 func (s SFT) perEpoch(n int) int { return (n + s.BatchSize - 1) / s.BatchSize }

@@ -178,7 +178,7 @@ func TestExportsFollowTheLedger(t *testing.T) {
 
 func TestListAndSummarize(t *testing.T) {
 	d := create(t)
-	must(t, d.Ledger.PutStage(StageRow{Name: "sft", Status: "done", Digest: "d"}))
+	must(t, d.Ledger.PutStage(StageRow{Name: "sft", Status: "done"}))
 	must(t, d.PutMetric("sft", 1, json.RawMessage(`{"loss":3}`)))
 	must(t, d.PutMetric("sft", 2, json.RawMessage(`{"loss":2}`)))
 	_, err := d.PutTrajectory(TrajectoryRow{ID: "x", Stage: "eval", JSON: json.RawMessage(`{}`)})

@@ -18,11 +18,10 @@ type Ledger struct {
 	path string
 }
 
-// StageRow is one stage of a run: its state and the digest of the inputs it ran on.
+// StageRow is one stage of a run and its state.
 type StageRow struct {
 	Name   string
 	Status string
-	Digest string
 	JSON   json.RawMessage // may be empty
 }
 
@@ -43,7 +42,7 @@ type MetricRow struct {
 
 const tables = `
 CREATE TABLE IF NOT EXISTS stages (
-	name TEXT PRIMARY KEY, status TEXT NOT NULL, digest TEXT NOT NULL, json TEXT NOT NULL) STRICT;
+	name TEXT PRIMARY KEY, status TEXT NOT NULL, json TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS trajectories (
 	id TEXT PRIMARY KEY, stage TEXT NOT NULL, step INTEGER NOT NULL, json TEXT NOT NULL) STRICT;
 CREATE INDEX IF NOT EXISTS trajectories_by_step ON trajectories (stage, step);
@@ -93,20 +92,20 @@ func (l *Ledger) PutStage(s StageRow) error {
 	if len(s.JSON) == 0 {
 		s.JSON = json.RawMessage("null")
 	}
-	_, err := l.put(s.JSON, `INSERT INTO stages VALUES (?1, ?2, ?3, ?4)
-		ON CONFLICT (name) DO UPDATE SET status = ?2, digest = ?3, json = ?4`, s.Name, s.Status, s.Digest, string(s.JSON))
+	_, err := l.put(s.JSON, `INSERT INTO stages VALUES (?1, ?2, ?3)
+		ON CONFLICT (name) DO UPDATE SET status = ?2, json = ?3`, s.Name, s.Status, string(s.JSON))
 	return err
 }
 
 // Stage returns a stage; ok is false where it was never put.
 func (l *Ledger) Stage(name string) (s StageRow, ok bool, err error) {
-	rows, err := query(l, scanStage, `SELECT name, status, digest, json FROM stages WHERE name = ?`, name)
+	rows, err := query(l, scanStage, `SELECT name, status, json FROM stages WHERE name = ?`, name)
 	return first(rows, err)
 }
 
 // Stages returns all stages in the order they were first put.
 func (l *Ledger) Stages() ([]StageRow, error) {
-	return query(l, scanStage, `SELECT name, status, digest, json FROM stages ORDER BY rowid`)
+	return query(l, scanStage, `SELECT name, status, json FROM stages ORDER BY rowid`)
 }
 
 // PutTrajectory inserts a trajectory. An id already there keeps its first row (added is false): a result once paid
@@ -228,7 +227,7 @@ func first[T any](rows []T, err error) (row T, ok bool, _ error) {
 
 func scanStage(rows *sql.Rows) (s StageRow, err error) {
 	var row string
-	err = rows.Scan(&s.Name, &s.Status, &s.Digest, &row)
+	err = rows.Scan(&s.Name, &s.Status, &row)
 	s.JSON = json.RawMessage(row)
 	return s, err
 }

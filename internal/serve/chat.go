@@ -94,7 +94,7 @@ func (s *Server) sample(ctx context.Context, m *served, q *request) (*result, er
 	held = append(prompt[:len(prompt):len(prompt)], c.IDs...)
 	res := &result{id: newID("chatcmpl"), created: time.Now().Unix(), model: m, prompt: prompt, Completion: c}
 	res.content, res.calls, _ = m.Renderer.Parse(c.IDs) // of a malformed call the text is in content: the client sees it as it is
-	for i := range res.calls { // the parser counts from 0 in each completion; a conversation has many
+	for i := range res.calls {                          // the parser counts from 0 in each completion; a conversation has many
 		res.calls[i].ID = fmt.Sprintf("call_%s_%d", res.id[len("chatcmpl-"):], i)
 	}
 	return res, nil

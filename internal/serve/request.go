@@ -28,7 +28,7 @@ type request struct {
 	Logprobs       bool            `json:"logprobs"`
 	ReturnTokenIDs bool            `json:"return_token_ids"`
 
-	// Knobs that would change the answer and are not implemented; accepted only at the value that changes nothing.
+	// Knobs that would change the answer and that this server does not have; accepted only at the value that changes nothing.
 	N                *int            `json:"n"`
 	TopP             *float64        `json:"top_p"`
 	TopK             *int            `json:"top_k"`

@@ -3,7 +3,7 @@
 // Sampling is not streaming: a completion is sampled whole. A request with "stream" is answered in the streaming
 // format, in chunks of about a token, after sampling has ended; time to first chunk is the time of the whole.
 //
-// Everything not listed is refused: routes, knobs that would change the answer and are not implemented, requests
+// Everything not listed is refused: routes, knobs that would change the answer and that it does not have, requests
 // without the key where there is one, and a server without a key on anything but loopback.
 package serve
 

@@ -41,7 +41,7 @@ type Sampler struct {
 	stopped sync.WaitGroup
 	closing sync.Once
 	state   []slot
-	waited  []int // by group: decoding steps since its first prompt began to wait
+	waited  []int // by group: how often it was passed over since its first prompt began to wait
 	failed  error
 	stats   Stats
 }
@@ -69,7 +69,7 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 		prefix: o.Prefix, submit: make(chan *job), control: make(chan func()), quit: make(chan struct{})}
 	s.context = (o.Context + s.chunk - 1) / s.chunk * s.chunk
 	if e.IsGPU() {
-		s.group = 32 // a chunk of so few tokens costs no more than one of 8 slots
+		s.group = 32 // fewer, larger programs
 	}
 	if e.PureGo() || s.slots%s.group != 0 {
 		s.group = s.slots // one group needs no dynamic slice

@@ -148,8 +148,8 @@ func (s *Sampler) finish(i int, reason policy.FinishReason, err error) {
 	x.job, x.pending = nil, nil
 }
 
-// maxWait is how many decoding steps a prompt waits at most for others of its group. Tool results come one by one, and
-// a chunk costs the same for one slot of a group as for all of them: about as much as a decoding step.
+// maxWait is how many times decoding is preferred to a prompt before its group is fed. Tool results come one by one, and
+// a chunk costs the same for one slot of a group as for all of them.
 const maxWait = 8
 
 // advance does one piece of work: a chunk of every group in which enough slots have prompt to feed, or else one

@@ -237,7 +237,7 @@ func beginPython(p *Parser, mark string, text []byte) (int, verdict) {
 	} else if !p.lineStart() {
 		return 0, isText
 	}
-	r := pythonReader{text: text, at: at + 1}
+	r := pythonReader{cursor: cursor{text: text, at: at + 1}}
 	r.space()
 	name := r.word()
 	next := r.peek()

@@ -52,7 +52,7 @@ func (g gemma) call(p *Parser, text []byte) (c call, err error) {
 	if c.name = string(bytes.TrimSpace(rest[:at])); !isName(c.name) {
 		return c, fmt.Errorf("%.60q is no name", c.name)
 	}
-	r := gemmaReader{gemma: g, p: p, c: &c, text: rest, at: at}
+	r := gemmaReader{gemma: g, cursor: cursor{text: rest, at: at}, p: p, c: &c}
 	if c.arguments, err = r.object(0); err != nil {
 		return c, err
 	}
@@ -65,24 +65,9 @@ func (g gemma) call(p *Parser, text []byte) (c call, err error) {
 // gemmaReader turns the arguments into JSON.
 type gemmaReader struct {
 	gemma
-	p    *Parser
-	c    *call
-	text []byte
-	at   int
-}
-
-func (r *gemmaReader) space() {
-	for r.at < len(r.text) && isSpace(r.text[r.at]) {
-		r.at++
-	}
-}
-
-// peek is the next byte, 0 at the end.
-func (r *gemmaReader) peek() byte {
-	if r.space(); r.at < len(r.text) {
-		return r.text[r.at]
-	}
-	return 0
+	cursor
+	p *Parser
+	c *call
 }
 
 // str reads a marked string; false where none stands here.

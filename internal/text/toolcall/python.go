@@ -31,7 +31,7 @@ func pythonCalls(text []byte, separators string) []part {
 		if at = start; at == len(text) {
 			break
 		}
-		r := pythonReader{text: text, at: at}
+		r := pythonReader{cursor: cursor{text: text, at: at}}
 		c, err := r.call()
 		end := r.at
 		if err != nil {
@@ -67,7 +67,7 @@ func endOfBad(text []byte, at int, separators string) int {
 			}
 			end = next - 1
 		case c == '"' || c == '\'':
-			r := pythonReader{text: text, at: end}
+			r := pythonReader{cursor: cursor{text: text, at: end}}
 			if _, err := r.str(false); err != nil {
 				return endOfLine(text, at)
 			}
@@ -84,24 +84,30 @@ func endOfLine(text []byte, at int) int {
 	return len(text)
 }
 
-// pythonReader turns Python's literals into JSON.
-type pythonReader struct {
-	text  []byte
-	at    int
-	depth int
+// cursor is a place in a text.
+type cursor struct {
+	text []byte
+	at   int
 }
 
-func (r *pythonReader) space() {
-	for r.at < len(r.text) && isSpace(r.text[r.at]) {
-		r.at++
+func (c *cursor) space() {
+	for c.at < len(c.text) && isSpace(c.text[c.at]) {
+		c.at++
 	}
 }
 
-func (r *pythonReader) peek() byte {
-	if r.space(); r.at < len(r.text) {
-		return r.text[r.at]
+// peek is the next byte that is no white space, 0 at the end.
+func (c *cursor) peek() byte {
+	if c.space(); c.at < len(c.text) {
+		return c.text[c.at]
 	}
 	return 0
+}
+
+// pythonReader turns Python's literals into JSON.
+type pythonReader struct {
+	cursor
+	depth int
 }
 
 // word takes the bytes of a name or a number.
@@ -416,7 +422,7 @@ func emitPython(w *emitter, c chat.ToolCall, top, inner literals, marks ...strin
 		if i > 0 {
 			w.text(", ")
 		}
-		r := pythonReader{text: []byte(m.name)}
+		r := pythonReader{cursor: cursor{text: []byte(m.name)}}
 		if r.word() != m.name || m.name == "" || isDigit([]byte(m.name)) || strings.ContainsAny(m.name, ".-+") {
 			return fmt.Errorf("tool call %q: this form cannot carry an argument called %q", c.Name, m.name)
 		}
