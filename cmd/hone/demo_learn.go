@@ -28,7 +28,7 @@ type learnFlags struct {
 	backend, split, arms, output string
 	steps, groups, groupSize     int
 	demonstrations, epochs       int
-	rate                         float64
+	rate, grpoRate               float64
 	resume                       bool
 }
 
@@ -61,6 +61,7 @@ func newDemoLearn(a *app) *cobra.Command {
 	c.Flags().IntVar(&f.steps, "steps", 80, "GRPO steps")
 	c.Flags().IntVar(&f.groups, "groups", 32, "scenarios of a step")
 	c.Flags().IntVar(&f.groupSize, "group-size", 4, "rollouts of a scenario in a step")
+	c.Flags().Float64Var(&f.grpoRate, "grpo-rate", 1e-4, "peak learning rate of "+armGRPO)
 	c.Flags().Float64Var(&f.rate, "sft-rate", 3e-4, "peak learning rate of the arms that are SFT")
 	c.Flags().StringVar(&f.output, "output-dir", "", "run directory (default one under the configuration's runs_dir)")
 	c.Flags().BoolVar(&f.resume, "resume", false, "go on with the run in --output-dir")
@@ -116,6 +117,7 @@ func learnConfig(c config.Config, f learnFlags) config.Config {
 	c.Engine.Backend = f.backend
 	c.GRPO.Steps, c.GRPO.ScenariosPerStep, c.GRPO.GroupSize = f.steps, f.groups, f.groupSize
 	c.GRPO.CheckpointEvery, c.SFT.Epochs = 10, f.epochs
+	c.GRPO.Optimizer.LearningRate = f.grpoRate
 	if f.backend == "cuda" {
 		c.Engine.Slots, c.Engine.RowMultiple = 128, 128
 	}
