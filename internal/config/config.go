@@ -112,7 +112,7 @@ type Engine struct {
 	Backend     string `yaml:"backend" enum:"auto,cuda,cpu,go" doc:"cuda and cpu are XLA plug-ins, go needs none and is slow, auto takes the named or installed plug-in"`
 	Plugin      string `yaml:"plugin" doc:"path of a PJRT plug-in; empty takes the installed one"`
 	Slots       int    `yaml:"slots" min:"1" doc:"completions sampled at once"`
-	MicroBatch  int    `yaml:"micro_batch" min:"0" doc:"training rows computed at once; 0 takes 4, or 16 on a GPU"`
+	MicroBatch  int    `yaml:"micro_batch" min:"0" doc:"training rows computed at once; 0 takes 2, or 16 on a GPU"`
 	RowMultiple int    `yaml:"row_multiple" min:"0" max:"65536" doc:"training rows are padded to a multiple of this many tokens; 0 takes 64, or 256 on a GPU"`
 }
 

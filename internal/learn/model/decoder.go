@@ -49,10 +49,9 @@ func (d *Decoder) Adapter() []*Node { return d.adapter }
 // Forward runs new tokens through all layers and returns their hidden states hNCH (before the final norm).
 //
 // ids and positions are [N, C] int32. For each layer, segments gets the layer's index and the new tokens' own keys and
-// values [K, N, C, D] and returns what the queries attend to; this is where caches are read and written. After each
-// layer boundary(h) may mark a point of recomputation; nil marks none.
-func (d *Decoder) Forward(idsNC, positionsNC *Node, segments func(layer int, k, v *Node) []KeyValues,
-	boundary func(*Node) *Node) *Node {
+// values [K, N, C, D] and returns what the queries attend to; this is where caches are read and written. With an adapter,
+// the backward pass computes the scores of attention again, which are more memory than all else that it would keep.
+func (d *Decoder) Forward(idsNC, positionsNC *Node, segments func(layer int, k, v *Node) []KeyValues) *Node {
 	s := d.spec
 	n, c := idsNC.Shape().Dimensions[0], idsNC.Shape().Dimensions[1]
 	rotations := map[bool]rotation{false: newRotation(s.Rope, s.HeadDim, positionsNC)}
@@ -61,9 +60,6 @@ func (d *Decoder) Forward(idsNC, positionsNC *Node, segments func(layer int, k, 
 		x = MulScalar(x, s.EmbeddingScale)
 	}
 	for layer := range s.NumLayers {
-		if boundary != nil {
-			x = boundary(x)
-		}
 		l := s.Layer(layer)
 		if _, ok := rotations[l.LocalRope]; !ok {
 			rotations[true] = newRotation(s.LocalRope, s.HeadDim, positionsNC)
@@ -73,7 +69,13 @@ func (d *Decoder) Forward(idsNC, positionsNC *Node, segments func(layer int, k, 
 			r := rotations[l.LocalRope]
 			q, k = r.apply(q), r.apply(k)
 		}
+		if d.adapter != nil {
+			q = q.Checkpoint()
+		}
 		o := attend(s, q, positionsNC, l.Window, segments(layer, k, v))
+		if d.adapter != nil {
+			o = o.StopCheckpoint()
+		}
 		x = Add(x, d.postNorm(layer, s.attentionPostNorm(), d.linear(layer, O, o)))
 		x = Add(x, d.postNorm(layer, s.mlpPostNorm(), d.mlp(layer, d.norm(layer, s.mlpNorm(), x))))
 	}
@@ -106,12 +108,19 @@ func (d *Decoder) mlp(layer int, h *Node) *Node {
 	} else {
 		gate, up = d.linear(layer, Gate, h), d.linear(layer, Up, h)
 	}
+	if d.adapter != nil {
+		gate = gate.Checkpoint()
+	}
 	if d.spec.GELU {
 		gate = gelu(gate)
 	} else {
 		gate = Mul(gate, Sigmoid(gate))
 	}
-	return d.linear(layer, Down, Mul(gate, up))
+	product := Mul(gate, up)
+	if d.adapter != nil {
+		product = product.StopCheckpoint()
+	}
+	return d.linear(layer, Down, product)
 }
 
 // Logits applies the final norm and the head to hidden states [M, H] and returns [M, V].
@@ -229,6 +238,6 @@ func Prefix(d *Decoder, ids *Node) []*Node {
 	d.Forward(ids, positions, func(_ int, k, v *Node) []KeyValues {
 		out = append(out, Reshape(k, d.spec.NumKVHeads, p, d.spec.HeadDim), Reshape(v, d.spec.NumKVHeads, p, d.spec.HeadDim))
 		return []KeyValues{{K: k, V: v, Mask: causal}}
-	}, nil)
+	})
 	return out
 }

@@ -67,7 +67,7 @@ func forward(d *model.Decoder, ids *Node) *Node {
 	causal := model.Causal(ids.Graph(), n, c)
 	return d.Forward(ids, Iota(ids.Graph(), shapes.Make(dtypes.Int32, n, c), 1), func(_ int, k, v *Node) []model.KeyValues {
 		return []model.KeyValues{{K: k, V: v, Mask: causal}}
-	}, nil)
+	})
 }
 
 func run(t *testing.T, e *engine.Engine, p *engine.Program, weights []engine.Buffer, ids []int32, dims ...int) []float32 {

@@ -46,51 +46,33 @@ func (s *Sampler) cacheParams() []engine.Param {
 	return params
 }
 
-// prefillProgram writes up to one chunk of tokens into each slot of a group. Chunks start at multiples of their
-// length, so that a token is always computed in the same row of the same shape. Inputs: weights, prefix, caches,
-// group (scalar), ids[g,c], start[g] (in chunks), write[g,c] (1 where the token is new), shared[g] (1 where the slot
-// follows the prefix). Outputs: caches.
+// prefillProgram computes a chunk of C tokens in each of R rows and writes it to the caches of the rows' slots. Chunks
+// start at multiples of their length, and a slot is always in the row that its number has modulo R, so that a token is
+// always computed in the same row of the same shape. Inputs: weights, prefix, caches, ids[R,C], slot[R], start[R] (of the
+// chunk in the slot's cache), shared[R] (1 where the slot follows the prefix), write[R] (0: the row is not used).
+// Outputs: caches. What follows a text's end in its last chunk is written too; nobody sees it before it is overwritten.
 func (s *Sampler) prefillProgram() (*engine.Program, error) {
-	g, c, t, kv, d := s.group, s.chunk, s.context, s.spec.NumKVHeads, s.spec.HeadDim
+	r, c, t := s.rows, s.chunk, s.context
 	params := append(append(s.spec.WeightParams(), s.cacheParams()...),
-		engine.Param{Name: "group", Shape: engine.I32()}, engine.Param{Name: "ids", Shape: engine.I32(g, c)},
-		engine.Param{Name: "start", Shape: engine.I32(g)}, engine.Param{Name: "write", Shape: engine.I32(g, c)},
-		engine.Param{Name: "shared", Shape: engine.I32(g)})
+		engine.Param{Name: "ids", Shape: engine.I32(r, c)}, engine.Param{Name: "slot", Shape: engine.I32(r)},
+		engine.Param{Name: "start", Shape: engine.I32(r)}, engine.Param{Name: "shared", Shape: engine.I32(r)},
+		engine.Param{Name: "write", Shape: engine.I32(r)})
 	return s.engine.Compile("prefill", params, func(in []*Node) []*Node {
 		w, l := len(s.base), 2*s.spec.NumLayers
 		prefix, caches, rest := in[w:w+l], in[w+l:w+2*l], in[w+2*l:]
-		group, ids, start, write, shared := rest[0], rest[1], rest[2], rest[3], rest[4]
-		graph := ids.Graph()
-		own := Add(BroadcastToDims(MulScalar(Reshape(start, g, 1), c), g, c), Iota(graph, shapes.Make(dtypes.Int32, g, c), 1))
-		positions := Add(own, BroadcastToDims(MulScalar(Reshape(shared, g, 1), len(s.prefix)), g, c))
-		keys := Iota(graph, shapes.Make(dtypes.Int32, g, c, t), 2)
-		visible := LessOrEqual(keys, BroadcastToDims(Reshape(own, g, c, 1), g, c, t))
-		// A chunk replaces block start of a slot's T/C blocks, and of it only the new tokens.
-		blocks := Iota(graph, shapes.Make(dtypes.Int32, 1, g, t/c, c, 1), 2)
-		isBlock := Equal(blocks, BroadcastToDims(Reshape(start, 1, g, 1, 1, 1), 1, g, t/c, c, 1))
-		isNew := Equal(BroadcastToDims(Reshape(write, 1, g, 1, c, 1), 1, g, t/c, c, 1), OnesLike(blocks))
-		replace := BroadcastToDims(LogicalAnd(isBlock, isNew), kv, g, t/c, c, d)
-		zero := ScalarZero(graph, dtypes.Int32)
-		at := []*Node{zero, MulScalar(group, g), zero, zero}
-		out := make([]*Node, l)
-		update := func(i int, fresh *Node) *Node {
-			slots := caches[i]
-			if g != s.slots {
-				slots = DynamicSlice(slots, at, []int{kv, g, t, d})
-			}
-			fresh = BroadcastToDims(Reshape(fresh, kv, g, 1, c, d), kv, g, t/c, c, d)
-			slots = Reshape(Where(replace, fresh, Reshape(slots, kv, g, t/c, c, d)), kv, g, t, d)
-			out[i] = slots
-			if g != s.slots {
-				out[i] = DynamicUpdateSlice(caches[i], slots, at)
-			}
-			return slots
-		}
+		ids, slot, start, shared, write := rest[0], rest[1], rest[2], rest[3], rest[4]
+		g := ids.Graph()
+		column := Add(BroadcastToDims(Reshape(start, r, 1), r, c), Iota(g, shapes.Make(dtypes.Int32, r, c), 1))
+		positions := Add(column, BroadcastToDims(MulScalar(Reshape(shared, r, 1), len(s.prefix)), r, c))
+		upTo := LessOrEqual(Iota(g, shapes.Make(dtypes.Int32, r, c, t), 2), BroadcastToDims(Reshape(column, r, c, 1), r, c, t))
+		at := window{slot, start, Equal(write, OnesLike(write))}
 		model.NewDecoder(s.spec, in[:w]).Forward(ids, positions, func(layer int, k, v *Node) []model.KeyValues {
-			own := model.KeyValues{K: update(2*layer, k), V: update(2*layer+1, v), Mask: visible}
+			i := 2 * layer
+			caches[i], caches[i+1] = at.replace(caches[i], k), at.replace(caches[i+1], v)
+			own := model.KeyValues{K: rowsOf(caches[i], slot), V: rowsOf(caches[i+1], slot), Mask: upTo}
 			return []model.KeyValues{s.sharedSegment(prefix, layer, shared), own}
-		}, nil)
-		return out
+		})
+		return caches
 	})
 }
 
@@ -98,11 +80,40 @@ func (s *Sampler) sharedSegment(prefix []*Node, layer int, shared *Node) model.K
 	return model.KeyValues{K: prefix[2*layer], V: prefix[2*layer+1], Mask: Equal(shared, OnesLike(shared))}
 }
 
+// rowsOf gathers the slots [R] of a cache: [K, R, T, D].
+func rowsOf(cache, slot *Node) *Node {
+	d, r := cache.Shape().Dimensions, slot.Shape().Dimensions[0]
+	g := cache.Graph()
+	at := Concatenate([]*Node{Iota(g, shapes.Make(dtypes.Int32, d[0], r, 1), 0),
+		BroadcastToDims(Reshape(slot, 1, r, 1), d[0], r, 1)}, -1)
+	return Reshape(GatherSlices(cache, []int{0, 1}, at, []int{1, 1}, false), d[0], r, d[2], d[3])
+}
+
+// window says where R rows of new keys or values belong: slot [R], first column [R], and whether at all [R] (nil: all).
+type window struct{ slot, column, write *Node }
+
+// replace returns the cache with fresh [K, R, C, D] in its place, written over the cache where that is donated. There
+// is no scatter that replaces, but -x added to x is 0, and fresh added to 0 is fresh, to the bit.
+func (w window) replace(cache, fresh *Node) *Node {
+	d, f := cache.Shape().Dimensions, fresh.Shape().Dimensions
+	g, index := cache.Graph(), shapes.Make(dtypes.Int32, f[:3]...)
+	first := Add(MulScalar(w.slot, d[2]), w.column) // of the row's columns in a head's B*T
+	row := Add(MulScalar(Iota(g, index, 0), d[1]*d[2]), Add(BroadcastToDims(Reshape(first, 1, f[1], 1), f[:3]...), Iota(g, index, 2)))
+	row = Reshape(row, f[0], f[1], f[2], 1)
+	flat := Reshape(cache, d[0]*d[1]*d[2], d[3])
+	old := Gather(flat, row)
+	if w.write != nil {
+		fresh = Where(BroadcastToDims(Reshape(w.write, 1, f[1], 1, 1), f...), fresh, old)
+	}
+	flat = ScatterSum(flat, row, Neg(old), false, true)
+	return Reshape(ScatterSum(flat, row, fresh, false, true), d...)
+}
+
 // decodeProgram feeds one token to every slot and draws the next. Inputs: weights, prefix, caches, ids[B], length[B]
 // (tokens in the slot's cache; the new one is written there), shared[B], temperature[B], uniform[B] in [0,1).
 // Outputs: next[B], logprob[B], caches.
 func (s *Sampler) decodeProgram() (*engine.Program, error) {
-	b, t, kv, d := s.slots, s.context, s.spec.NumKVHeads, s.spec.HeadDim
+	b, t := s.slots, s.context
 	params := append(append(s.spec.WeightParams(), s.cacheParams()...),
 		engine.Param{Name: "ids", Shape: engine.I32(b)}, engine.Param{Name: "length", Shape: engine.I32(b)},
 		engine.Param{Name: "shared", Shape: engine.I32(b)}, engine.Param{Name: "temperature", Shape: engine.F32(b)},
@@ -111,23 +122,18 @@ func (s *Sampler) decodeProgram() (*engine.Program, error) {
 		w, l := len(s.base), 2*s.spec.NumLayers
 		prefix, caches, rest := in[w:w+l], in[w+l:w+2*l], in[w+2*l:]
 		ids, length, shared := rest[0], rest[1], rest[2]
+		g := ids.Graph()
 		positions := Reshape(Add(length, MulScalar(shared, len(s.prefix))), b, 1)
-		keys := Iota(ids.Graph(), shapes.Make(dtypes.Int32, b, 1, t), 2)
-		at := BroadcastToDims(Reshape(length, b, 1, 1), b, 1, t)
-		visible := LessOrEqual(keys, at)
-		isNew := BroadcastToDims(Reshape(Equal(keys, at), 1, b, t, 1), kv, b, t, d)
-		out := make([]*Node, l)
-		update := func(i int, fresh *Node) *Node {
-			out[i] = Where(isNew, BroadcastToDims(fresh, kv, b, t, d), caches[i])
-			return out[i]
-		}
+		upTo := LessOrEqual(Iota(g, shapes.Make(dtypes.Int32, b, 1, t), 2), BroadcastToDims(Reshape(length, b, 1, 1), b, 1, t))
+		at := window{slot: Iota(g, shapes.Make(dtypes.Int32, b), 0), column: length}
 		decoder := model.NewDecoder(s.spec, in[:w])
 		h := decoder.Forward(Reshape(ids, b, 1), positions, func(layer int, k, v *Node) []model.KeyValues {
-			own := model.KeyValues{K: update(2*layer, k), V: update(2*layer+1, v), Mask: visible}
-			return []model.KeyValues{s.sharedSegment(prefix, layer, shared), own}
-		}, nil)
+			i := 2 * layer
+			caches[i], caches[i+1] = at.replace(caches[i], k), at.replace(caches[i+1], v)
+			return []model.KeyValues{s.sharedSegment(prefix, layer, shared), {K: caches[i], V: caches[i+1], Mask: upTo}}
+		})
 		next, logprob := draw(decoder.Logits(Reshape(h, b, s.spec.Hidden)), rest[3], rest[4])
-		return append([]*Node{next, logprob}, out...)
+		return append([]*Node{next, logprob}, caches...)
 	})
 }
 

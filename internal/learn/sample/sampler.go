@@ -29,11 +29,11 @@ type Sampler struct {
 	merged  []engine.Buffer // owned linear maps; nil without an adapter
 	version int
 
-	slots, context, chunk, group int
-	prefix                       []int32
-	prefixKV, caches             []engine.Buffer
-	merge, prefixer              *engine.Program
-	prefill, decode              *engine.Program
+	slots, context, chunk, rows int
+	prefix                      []int32
+	prefixKV, caches            []engine.Buffer
+	merge, prefixer             *engine.Program
+	prefill, decode             *engine.Program
 
 	submit  chan *job
 	control chan func()
@@ -41,7 +41,8 @@ type Sampler struct {
 	stopped sync.WaitGroup
 	closing sync.Once
 	state   []slot
-	waited  []int // by group: how often it was passed over since its first prompt began to wait
+	fed     []int // by row: which of its slots was fed last
+	waited  int   // how often prompts were passed over since the last chunk
 	failed  error
 	stats   Stats
 }
@@ -50,7 +51,7 @@ type Sampler struct {
 type Stats struct {
 	Prefilled, Decoded int // tokens
 	DecodeSteps        int
-	PrefillSteps       int     // chunks of one group
+	PrefillSteps       int     // chunks of up to so many rows
 	BusySeconds        float64 // time in which at least one slot had work
 }
 
@@ -65,16 +66,16 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	if len(o.Prefix) == 0 {
 		return nil, fmt.Errorf("a sampler needs a prefix of at least one token")
 	}
-	s := &Sampler{engine: e, spec: spec, lora: o.LoRA, base: base, weights: base, slots: o.Slots, chunk: 32, group: 8,
+	s := &Sampler{engine: e, spec: spec, lora: o.LoRA, base: base, weights: base, slots: o.Slots, chunk: 16, rows: 8,
 		prefix: o.Prefix, submit: make(chan *job), control: make(chan func()), quit: make(chan struct{})}
-	s.context = (o.Context + s.chunk - 1) / s.chunk * s.chunk
 	if e.IsGPU() {
-		s.group = 32 // fewer, larger programs
+		s.chunk, s.rows = 32, 32 // fewer, larger programs
 	}
-	if e.PureGo() || s.slots%s.group != 0 {
-		s.group = s.slots // one group needs no dynamic slice
+	for s.slots%s.rows != 0 {
+		s.rows--
 	}
-	s.state, s.waited = make([]slot, s.slots), make([]int, s.slots/s.group)
+	s.context = (o.Context + s.chunk - 1) / s.chunk * s.chunk
+	s.state, s.fed = make([]slot, s.slots), make([]int, s.rows)
 	if err := s.compile(); err != nil {
 		return nil, err
 	}

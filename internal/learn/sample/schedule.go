@@ -144,18 +144,19 @@ func (s *Sampler) failAll(err error) {
 func (s *Sampler) finish(i int, reason policy.FinishReason, err error) {
 	x := &s.state[i]
 	x.job.completion.FinishReason, x.job.err = reason, err
+	x.cached = x.cached[:min(len(x.cached), s.context-1)] // idle slots are decoded too, into the column after their text
 	close(x.job.done)
 	x.job, x.pending = nil, nil
 }
 
-// maxWait is how many times decoding is preferred to a prompt before its group is fed. Tool results come one by one, and
-// a chunk costs the same for one slot of a group as for all of them.
+// maxWait is how many times decoding is preferred to a prompt before a chunk of it is fed. Tool results come one by one,
+// and a prefill costs the same for one row as for all.
 const maxWait = 8
 
-// advance does one piece of work: a chunk of every group in which enough slots have prompt to feed, or else one
-// decoding step. What is computed in a slot does not depend on when.
+// advance does one piece of work: a chunk of as many prompts as there are rows, if enough wait, or else one decoding step.
+// What is computed in a slot does not depend on when.
 func (s *Sampler) advance() error {
-	decoding := 0
+	decoding, prompts := 0, 0
 	for i := range s.state {
 		x := &s.state[i]
 		if x.job != nil && x.job.ctx.Err() != nil {
@@ -163,70 +164,65 @@ func (s *Sampler) advance() error {
 		}
 		if x.decodes() {
 			decoding++
+		} else if x.job != nil {
+			prompts++
 		}
 	}
-	prompts := false
-	for g := range s.slots / s.group {
-		busy, waiting := 0, 0
-		for _, x := range s.state[g*s.group : (g+1)*s.group] {
-			if x.job == nil {
-				continue
-			}
-			busy++
-			if len(x.pending) > 1 {
-				waiting++
-			}
-		}
-		if waiting == 0 {
-			continue
-		}
-		if s.waited[g]++; decoding > 0 && 2*waiting < busy && s.waited[g] <= maxWait {
-			continue
-		}
-		prompts = true
-		if err := s.feed(g); err != nil {
-			return err
-		}
+	if prompts == 0 {
+		return s.step()
 	}
-	if prompts {
-		return nil
+	chosen, filled := s.choose()
+	if s.waited++; decoding > 0 && 2*filled < min(s.rows, decoding) && s.waited <= maxWait {
+		return s.step()
 	}
-	return s.step()
+	s.waited = 0
+	return s.feed(chosen)
 }
 
-// feed runs one chunk of prompt for the slots of a group; the last prompt token is left for decoding.
-func (s *Sampler) feed(g int) error {
-	ids, write := make([]int32, s.group*s.chunk), make([]int32, s.group*s.chunk)
-	start, shared := make([]int32, s.group), make([]int32, s.group)
-	unfinished := false
-	for row := range s.group {
-		x := &s.state[g*s.group+row]
+// choose picks for each row the slot whose chunk it computes next: of those that are always in that row and have prompt
+// to feed, the next after the one it fed last; -1 where there is none.
+func (s *Sampler) choose() (chosen []int, filled int) {
+	chosen = make([]int, s.rows)
+	for row := range chosen {
+		chosen[row] = -1
+		for k := 1; k <= s.slots/s.rows && chosen[row] < 0; k++ {
+			i := row + (s.fed[row]+k)%(s.slots/s.rows)*s.rows
+			if x := &s.state[i]; x.job != nil && !x.decodes() {
+				chosen[row] = i
+				filled++
+			}
+		}
+	}
+	return chosen, filled
+}
+
+// feed runs one chunk of the chosen slots' prompts; a prompt's last token is left for decoding.
+func (s *Sampler) feed(chosen []int) error {
+	r, c := s.rows, s.chunk
+	ids, slot, start, shared, write := make([]int32, r*c), make([]int32, r), make([]int32, r), make([]int32, r), make([]int32, r)
+	for row, i := range chosen {
+		if i < 0 {
+			slot[row] = int32(row) // any slot of this row: no two rows may name one
+			continue
+		}
+		x := &s.state[i]
+		s.fed[row] = i / r
 		if x.shared {
 			shared[row] = 1
 		}
-		if x.job == nil || len(x.pending) < 2 {
-			continue
-		}
-		at := len(x.cached) / s.chunk * s.chunk
-		n := min(at+s.chunk-len(x.cached), len(x.pending)-1)
-		start[row] = int32(at / s.chunk)
-		for i := range n {
-			j := row*s.chunk + len(x.cached) - at + i
-			ids[j], write[j] = x.pending[i], 1
-		}
-		// Tokens of the chunk that are cached already are computed again beside the new ones, but not written.
-		copy(ids[row*s.chunk:], x.cached[at:])
+		at := len(x.cached) / c * c
+		n := min(at+c-len(x.cached), len(x.pending)-1)
+		slot[row], start[row], write[row] = int32(i), int32(at), 1
+		// Tokens of the chunk that are cached already are computed again, beside the new ones.
+		copy(ids[row*c:], x.cached[at:])
+		copy(ids[row*c+len(x.cached)-at:], x.pending[:n])
 		x.cached = append(x.cached, x.pending[:n]...)
 		x.pending = x.pending[n:]
 		s.stats.Prefilled += n
-		unfinished = unfinished || len(x.pending) > 1
-	}
-	if !unfinished {
-		s.waited[g] = 0
 	}
 	s.stats.PrefillSteps++
-	out, err := s.execute(s.prefill, input{[]int32{int32(g)}, nil}, input{ids, []int{s.group, s.chunk}},
-		input{start, []int{s.group}}, input{write, []int{s.group, s.chunk}}, input{shared, []int{s.group}})
+	out, err := s.execute(s.prefill, input{ids, []int{r, c}}, input{slot, []int{r}}, input{start, []int{r}},
+		input{shared, []int{r}}, input{write, []int{r}})
 	if err != nil {
 		return err
 	}

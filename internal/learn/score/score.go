@@ -109,7 +109,7 @@ func (s *Scorer) program(c int) (*engine.Program, error) {
 		causal := model.Causal(g, 1, c)
 		h := d.Forward(ids, Iota(g, shapes.Make(dtypes.Int32, 1, c), 1), func(_ int, k, v *Node) []model.KeyValues {
 			return []model.KeyValues{{K: k, V: v, Mask: causal}}
-		}, nil)
+		})
 		h = Reshape(h, c, s.spec.Hidden)
 		var parts []*Node
 		for start := 0; start < c; start += headChunk {

@@ -29,7 +29,7 @@ func (t *Trainer) pad(rows []batch.Sequence, weight float64) padded {
 		trained += r.NumTrained()
 	}
 	x := padded{n: t.microBatch, c: roundUp(longest, t.rowMultiple)}
-	x.m = roundUp(trained, max(1, x.n*t.rowMultiple/2))
+	x.m = roundUp(trained, max(1, x.n*x.c/2)) // one of two sizes for each length, so that few programs are compiled
 	x.ids = make([]int32, x.n*x.c)
 	x.index, x.target = make([]int32, x.m), make([]int32, x.m)
 	x.weight, x.sampler, x.advantage = make([]float32, x.m), make([]float32, x.m), make([]float32, x.m)

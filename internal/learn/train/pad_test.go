@@ -22,8 +22,8 @@ func TestPad(t *testing.T) {
 		index, target           []int32 // without padding
 	}{
 		{1, 1, []batch.Sequence{row(5, 6, 7)}, 3, 1, []int32{1}, []int32{7}},
-		{1, 2, []batch.Sequence{row(5, 6, 7)}, 4, 1, []int32{1}, []int32{7}},
-		{2, 4, []batch.Sequence{row(5, 6, 7), row(1, 2, 3, 4, 8)}, 8, 4, []int32{1, 9, 10, 11}, []int32{7, 3, 4, 8}},
+		{1, 2, []batch.Sequence{row(5, 6, 7)}, 4, 2, []int32{1}, []int32{7}},
+		{2, 4, []batch.Sequence{row(5, 6, 7), row(1, 2, 3, 4, 8)}, 8, 8, []int32{1, 9, 10, 11}, []int32{7, 3, 4, 8}},
 		{4, 4, []batch.Sequence{row(5, 6, 7, 8)}, 4, 8, []int32{1, 2}, []int32{7, 8}},
 	} {
 		tr := &Trainer{microBatch: c.microBatch, rowMultiple: c.rowMultiple}

@@ -155,7 +155,7 @@ func (t *Trainer) rowsForward(d *model.Decoder, ids *Node, kv []*Node, p int) *N
 			return []model.KeyValues{own}
 		}
 		return []model.KeyValues{segmentsOf(kv, layer), own}
-	}, nil)
+	})
 }
 
 // Of Adam: the decay of the first and second moment, and what keeps the quotient finite.
