@@ -169,7 +169,7 @@ func testFailuresReleaseBuffers(t *testing.T, d device) {
 		fail          func() error
 	}{
 		{"prefix", "prefix_", step},
-		{"rows", "dapo_", step},
+		{"rows", "rows_", step},
 		{"prefix's backward pass", "prefix_backward_", step},
 		{"apply", "apply", step},
 		{"score", "score_", score},

@@ -5,22 +5,39 @@ package train
 import (
 	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
+
+	"hone/internal/learn/batch"
+	"hone/internal/learn/engine"
 )
 
-// Loss maps per-token values to per-token losses, all [M]: the trainer's logprobs, the sampler's, and the advantages.
-// The step's loss is their mean over the trained tokens of the whole batch, however it is cut into micro-batches.
-type Loss func(trainer, sampler, advantage *Node) *Node
+// objective is what a step minimises. It is an input of the programs, so that SFT and GRPO share their compilation.
+type objective struct {
+	policy bool // the policy-gradient loss; else the negative log-likelihood
+	clip   batch.Clip
+}
 
-// Supervised is the negative log-likelihood: -log p.
-func Supervised(trainer, _, _ *Node) *Node { return Neg(trainer) }
-
-// DAPO is the clipped policy-gradient loss with clip-higher, averaged over all tokens of the batch (arXiv 2503.14476,
-// eq. 8): -min(r A, clip(r, 1-low, 1+high) A) with r = exp(trainer - sampler).
-func DAPO(low, high float64) Loss {
-	return func(trainer, sampler, advantage *Node) *Node {
-		g := trainer.Graph()
-		ratio := Exp(Sub(trainer, sampler))
-		clipped := Min(Max(ratio, Scalar(g, dtypes.Float32, 1-low)), Scalar(g, dtypes.Float32, 1+high))
-		return Neg(Min(Mul(ratio, advantage), Mul(clipped, advantage)))
+// upload gives the objective to the device: [3] of policy as 0 or 1, low, high.
+func (o objective) upload(e *engine.Engine) (engine.Buffer, error) {
+	flat := []float32{0, float32(o.clip.Low), float32(o.clip.High)}
+	if o.policy {
+		flat[0] = 1
 	}
+	return e.Upload(flat, len(flat))
+}
+
+// losses maps per-token values to per-token losses, all [M]: the trainer's logprobs, the sampler's, and the advantages,
+// under an objective [3]. The step's loss is their mean over the trained tokens of the whole batch, however it is cut into
+// micro-batches. The negative log-likelihood is -log p of the trainer.
+func losses(objective, trainer, sampler, advantage *Node) *Node {
+	of := func(i int) *Node { return Reshape(Slice(objective, AxisRange(i, i+1))) }
+	policy := BroadcastToDims(GreaterThan(of(0), ScalarZero(trainer.Graph(), dtypes.Float32)), trainer.Shape().Dimensions...)
+	return Where(policy, dapo(trainer, sampler, advantage, of(1), of(2)), Neg(trainer))
+}
+
+// dapo is the clipped policy-gradient loss with clip-higher, averaged over all tokens of the batch (arXiv 2503.14476,
+// eq. 8): -min(r A, clip(r, 1-low, 1+high) A) with r = exp(trainer - sampler).
+func dapo(trainer, sampler, advantage, low, high *Node) *Node {
+	ratio := Exp(Sub(trainer, sampler))
+	clipped := Min(Max(ratio, OneMinus(low)), OnePlus(high))
+	return Neg(Min(Mul(ratio, advantage), Mul(clipped, advantage)))
 }

@@ -35,7 +35,7 @@ func testDAPO(t *testing.T, d device) {
 	}
 	params := []engine.Param{{Name: "trainer", Shape: engine.F32(n)}, {Name: "sampler", Shape: engine.F32(n)}, {Name: "advantage", Shape: engine.F32(n)}}
 	p, err := d.Compile("dapo", params, func(in []*graph.Node) []*graph.Node {
-		return []*graph.Node{DAPO(0.2, 0.28)(in[0], in[1], in[2])}
+		return []*graph.Node{losses(graph.Const(in[0].Graph(), []float32{1, 0.2, 0.28}), in[0], in[1], in[2])}
 	})
 	if err != nil {
 		t.Fatal(err)

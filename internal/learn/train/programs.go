@@ -98,29 +98,30 @@ func (t *Trainer) prefixBackwardProgram(p int) (*engine.Program, error) {
 
 // rowsProgram is forward and backward of one micro-batch of n rows of c tokens after a prefix of p, with at most m
 // trained tokens. Inputs: weights, adapter, 2*L of K,V [K, P, D], ids[n,c], index[m], target[m], weight[m], sampler[m],
-// advantage[m], gradient[A] (donated), 2*L of dK,dV (donated). Outputs: sum of losses, logprobs[m], gradient[A], dK,dV.
+// advantage[m], objective[3], gradient[A] (donated), 2*L of dK,dV (donated). Outputs: sum of losses, logprobs[m],
+// gradient[A], dK,dV.
 // index says which of the n*c positions a trained token's logprob comes from; weight is 0 at padding.
-func (t *Trainer) rowsProgram(kind string, loss Loss, n, c, m, p int) (*engine.Program, error) {
-	return t.program(fmt.Sprintf("%s_%d_%d_%d_%d", kind, n, c, m, p), func() (*engine.Program, error) {
+func (t *Trainer) rowsProgram(n, c, m, p int) (*engine.Program, error) {
+	return t.program(fmt.Sprintf("rows_%d_%d_%d_%d", n, c, m, p), func() (*engine.Program, error) {
 		params := append(t.modelParams(), t.prefixParams("prefix", p, false)...)
 		params = append(params, engine.Param{Name: "ids", Shape: engine.I32(n, c)},
 			engine.Param{Name: "index", Shape: engine.I32(m)}, engine.Param{Name: "target", Shape: engine.I32(m)},
 			engine.Param{Name: "weight", Shape: engine.F32(m)}, engine.Param{Name: "sampler", Shape: engine.F32(m)},
-			engine.Param{Name: "advantage", Shape: engine.F32(m)},
+			engine.Param{Name: "advantage", Shape: engine.F32(m)}, engine.Param{Name: "objective", Shape: engine.F32(3)},
 			engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
 		params = append(params, t.prefixParams("d", p, true)...)
 		return t.engine.Compile("rows", params, func(in []*Node) []*Node {
 			d := t.decoder(in)
 			l := t.numPrefix(p)
 			kv, rest := in[len(t.weights)+1:][:l], in[len(t.weights)+1+l:]
-			ids, index, target, weight, sampler, advantage := rest[0], rest[1], rest[2], rest[3], rest[4], rest[5]
+			ids, index, target, weight, sampler, advantage, objective := rest[0], rest[1], rest[2], rest[3], rest[4], rest[5], rest[6]
 			h := t.rowsForward(d, ids, kv, p)
 			logp := logprobs(d, Gather(Reshape(h, n*c, t.spec.Hidden), Reshape(index, m, 1)), target, t.temperature)
-			total := ReduceAllSum(Mul(loss(logp, sampler, advantage), weight))
+			total := ReduceAllSum(Mul(losses(objective, logp, sampler, advantage), weight))
 			flat, dkv := flatGradient(total, d, kv)
-			out := []*Node{total, logp, Add(rest[6], flat)}
+			out := []*Node{total, logp, Add(rest[7], flat)}
 			for i, g := range dkv {
-				out = append(out, Add(rest[7+i], g))
+				out = append(out, Add(rest[8+i], g))
 			}
 			return out
 		})
@@ -155,34 +156,5 @@ func (t *Trainer) rowsForward(d *model.Decoder, ids *Node, kv []*Node, p int) *N
 			return []model.KeyValues{own}
 		}
 		return []model.KeyValues{segmentsOf(kv, layer), own}
-	})
-}
-
-// Of Adam: the decay of the first and second moment, and what keeps the quotient finite.
-const beta1, beta2, epsilon = 0.9, 0.99, 1e-8
-
-// applyProgram is one step of Adam (arXiv 1412.6980, algorithm 1), after clipping the gradient's global norm: adapter,
-// first and second moment, gradient (all [A], donated), rate, clip, bias corrections 1-beta1^t and 1-beta2^t (scalars)
-// -> adapter, moments, norm before clipping. Where the norm is not finite, adapter and moments come out as they went in.
-func (t *Trainer) applyProgram() (*engine.Program, error) {
-	return t.program("apply", func() (*engine.Program, error) {
-		var params []engine.Param
-		for _, name := range []string{"adapter", "m", "v", "gradient"} {
-			params = append(params, engine.Param{Name: name, Shape: engine.F32(t.size), Donated: true})
-		}
-		for _, name := range []string{"rate", "clip", "c1", "c2"} {
-			params = append(params, engine.Param{Name: name, Shape: engine.F32()})
-		}
-		return t.engine.Compile("apply", params, func(in []*Node) []*Node {
-			a, m, v, grad, rate, clip := in[0], in[1], in[2], in[3], in[4], in[5]
-			norm := Sqrt(ReduceAllSum(Square(grad)))
-			one := Scalar(a.Graph(), dtypes.Float32, 1)
-			grad = Mul(grad, Min(one, Div(clip, AddScalar(norm, 1e-6))))
-			newM := Add(MulScalar(m, beta1), MulScalar(grad, 1-beta1))
-			newV := Add(MulScalar(v, beta2), MulScalar(Square(grad), 1-beta2))
-			update := Div(Div(newM, in[6]), AddScalar(Sqrt(Div(newV, in[7])), epsilon))
-			taken := LessOrEqual(norm, Scalar(a.Graph(), dtypes.Float32, math.MaxFloat32)) // false for NaN too
-			return []*Node{Where(taken, Sub(a, Mul(update, rate)), a), Where(taken, newM, m), Where(taken, newV, v), norm}
-		})
 	})
 }

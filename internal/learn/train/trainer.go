@@ -156,21 +156,14 @@ func (t *Trainer) Adapter() engine.Buffer { return t.adapter }
 // PolicyVersion counts the optimiser steps taken.
 func (t *Trainer) PolicyVersion() int { return t.steps }
 
-// objective names a loss; kind keys its compiled programs.
-type objective struct {
-	kind string
-	loss Loss
-}
-
 // Supervised takes one step on demonstrations: the mean negative log-likelihood of trained tokens.
 func (t *Trainer) Supervised(ctx context.Context, b batch.Batch, u batch.Update) (batch.StepStats, error) {
-	return t.step(ctx, b, objective{"supervised", Supervised}, u)
+	return t.step(ctx, b, objective{}, u)
 }
 
 // PolicyGradient takes one step of the DAPO loss on sampled trajectories.
 func (t *Trainer) PolicyGradient(ctx context.Context, b batch.Batch, u batch.Update, clip batch.Clip) (batch.StepStats, error) {
-	kind := fmt.Sprintf("dapo_%g_%g", clip.Low, clip.High)
-	return t.step(ctx, b, objective{kind, DAPO(clip.Low, clip.High)}, u)
+	return t.step(ctx, b, objective{policy: true, clip: clip}, u)
 }
 
 // step takes one optimiser step: rows in micro-batches against one prefix, then the prefix's own backward pass, then
@@ -353,7 +346,7 @@ func (t *Trainer) zeros(p int) ([]engine.Buffer, error) {
 func (t *Trainer) rows(rows []batch.Sequence, o objective, kv []engine.Buffer, p int, accumulators []engine.Buffer,
 	stats *batch.StepStats) ([]engine.Buffer, error) {
 	x := t.pad(rows, 1/float64(stats.NumTrained))
-	program, err := t.rowsProgram(o.kind, o.loss, x.n, x.c, x.m, p)
+	program, err := t.rowsProgram(x.n, x.c, x.m, p)
 	if err != nil {
 		return nil, err
 	}
@@ -361,7 +354,12 @@ func (t *Trainer) rows(rows []batch.Sequence, o objective, kv []engine.Buffer, p
 	if err != nil {
 		return nil, err
 	}
-	defer engine.Free(inputs...)
+	defer func() { engine.Free(inputs...) }()
+	target, err := o.upload(t.engine)
+	if err != nil {
+		return nil, err
+	}
+	inputs = append(inputs, target)
 	in := append(append(append(t.modelBuffers(), kv...), inputs...), accumulators...)
 	out, err := program.Run(in...)
 	if err != nil {
