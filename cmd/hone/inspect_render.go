@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/chat"
+	"hone/internal/fault"
 	"hone/internal/text/render"
 	"hone/internal/text/template"
 	"hone/internal/text/tokenizer"
@@ -22,6 +23,7 @@ import (
 type renderOptions struct {
 	base, template, tokenizer string
 	view                      bool
+	set                       []string // key=value
 }
 
 func newInspectRender(a *app) *cobra.Command {
@@ -31,17 +33,19 @@ func newInspectRender(a *app) *cobra.Command {
 		Short: `{"messages", "tools", "add_generation_prompt"} -> {"text", "spans"}, spans being what is trained on`,
 		Long: "render writes a conversation as transformers' apply_chat_template does. Spans are byte ranges [from, to) of the text:\n" +
 			"what stands inside {% generation %}. Beside the fields above, a line may hold \"kwargs\" (an object of more variables),\n" +
-			"\"bos_token\", \"eos_token\" and \"now\" (a date and time, for strftime_now).\n" +
+			"\"bos_token\", \"eos_token\" and \"now\" (a date and time, for strftime_now). model.template_variables of the configuration\n" +
+			"are variables of every line; --set KEY=VALUE adds one, or replaces it, VALUE being JSON, or else text.\n" +
 			"A base model whose own template knows no tools is rendered in hone's ChatML, and spans are the assistant's messages,\n" +
 			"each with its stop token.\n" +
 			"With --view, a conversation is shown as the rows of ids that training makes of it, what is trained set off from the rest.",
-		Example: `  hone inspect render --template chat_template.jinja < conversations.jsonl` + "\n" +
+		Example: `  hone inspect render --template chat_template.jinja --set enable_thinking=false < conversations.jsonl` + "\n" +
 			`  echo '{"messages": [{"role": "user", "content": "hi"}], "add_generation_prompt": true}' | hone inspect render`,
 		RunE: func(c *cobra.Command, _ []string) error { return runInspectRender(c, a, o) },
 	}
 	modelFlag(c, &o.base)
 	tokenizerFlag(c, &o.tokenizer)
 	c.Flags().StringVar(&o.template, "template", "", "file with the chat template to use, in place of the base model's")
+	c.Flags().StringArrayVar(&o.set, "set", nil, "variable of the template, as KEY=VALUE; may be given several times")
 	c.Flags().BoolVar(&o.view, "view", false, "show the rows that are trained, in colour on a terminal")
 	return c
 }
@@ -84,10 +88,11 @@ func (a *app) renderWords(o renderOptions) (*words, error) {
 	case o.tokenizer == "" && (o.template == "" || o.view):
 		w, err = a.words(o.base)
 	case o.tokenizer == "":
-		w = &words{}
+		w, err = a.noWords()
 	case o.base == "" && o.template != "":
-		w = &words{}
-		w.tok, err = tokenizer.Load(o.tokenizer)
+		if w, err = a.noWords(); err == nil {
+			w.tok, err = tokenizer.Load(o.tokenizer)
+		}
 	default:
 		if w, err = a.words(o.base); err == nil {
 			w.tok, err = tokenizer.Load(o.tokenizer)
@@ -96,7 +101,35 @@ func (a *app) renderWords(o renderOptions) (*words, error) {
 	if err == nil && o.template != "" {
 		err = w.replaceTemplate(o.template)
 	}
+	if err == nil {
+		err = w.set(o.set)
+	}
 	return w, err
+}
+
+// noWords are words without a base model; the variables are the configuration's.
+func (a *app) noWords() (*words, error) {
+	c, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	return &words{variables: templateVariables(c.Model.TemplateVariables)}, nil
+}
+
+// set adds variables of the form key=value.
+func (w *words) set(pairs []string) error {
+	for _, pair := range pairs {
+		key, text, ok := strings.Cut(pair, "=")
+		if key == "" || !ok {
+			return &fault.Error{Code: fault.CodeUsage, What: "cannot set a variable", Where: "--set " + pair, Next: "write --set key=value"}
+		}
+		var value chat.Value = text
+		if v, err := chat.Decode([]byte(text), chat.DecodeOptions{}); err == nil {
+			value = v
+		}
+		w.variables.Set(key, value)
+	}
+	return nil
 }
 
 // colour reports whether stdout is a terminal that is to be written to in colour.
@@ -131,6 +164,9 @@ func (in renderLine) render(t *template.Template, w *words) (any, error) {
 		if text != "" {
 			variables.Set(name, text)
 		}
+	}
+	for i := range w.variables.Len() {
+		variables.Set(w.variables.At(i))
 	}
 	for _, f := range []struct {
 		name string

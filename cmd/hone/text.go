@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"hone/internal/chat"
 	"hone/internal/config"
@@ -33,12 +35,14 @@ type words struct {
 	own      bool   // the template is the model's, not one that the configuration names
 	bos, eos string
 	format   string // of tool calls; empty tells it from the template
+
+	variables *chat.Object // of the template, beside the conversation
 }
 
 // textOf reads them from where the model has them: in a GGUF file, or beside the weights in a folder.
 func textOf(c config.Model, file *modelfile.Model) (*words, error) {
 	v := file.Vocabulary
-	w := &words{template: v.ChatTemplate, name: file.Path, own: true, format: c.ToolFormat}
+	w := &words{template: v.ChatTemplate, name: file.Path, own: true, format: c.ToolFormat, variables: templateVariables(c.TemplateVariables)}
 	var err error
 	if len(v.Tokens) > 0 {
 		w.tok, err = openTokenizer(v)
@@ -50,6 +54,34 @@ func textOf(c config.Model, file *modelfile.Model) (*words, error) {
 		return w, err
 	}
 	return w, w.replaceTemplate(c.ChatTemplate)
+}
+
+// templateVariables are the configuration's as a template takes them.
+func templateVariables(variables config.Variables) *chat.Object {
+	return templateValue(map[string]any(variables)).(*chat.Object)
+}
+
+// templateValue makes a chat.Value of what YAML gave, whose numbers are of several types. config has refused all others.
+func templateValue(v any) chat.Value {
+	switch v := v.(type) {
+	case map[string]any:
+		o := chat.NewObject()
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			o.Set(key, templateValue(v[key]))
+		}
+		return o
+	case []any:
+		list := []chat.Value{}
+		for _, item := range v {
+			list = append(list, templateValue(item))
+		}
+		return list
+	case float64:
+		return chat.Number(chat.AppendFloat(nil, v))
+	case nil, bool, string:
+		return v
+	}
+	return chat.Number(fmt.Sprint(v)) // an integer
 }
 
 func tokenOf(v modelfile.Vocabulary, id int32) string {
@@ -144,9 +176,13 @@ func (w *words) renderer(system string) (renderer, error) {
 			return nil, &fault.Error{Code: fault.CodeUsage, What: "the model is not told of tools in the form " + w.format, Where: "model.tool_format",
 				Why: "its chat template knows none, and hone's writes " + toolcall.Hermes().Name(), Next: "name a template with model.chat_template, or leave out model.tool_format"}
 		}
+		if w.variables != nil && w.variables.Len() > 0 {
+			return nil, &fault.Error{Code: fault.CodeUsage, What: "the model's prompt has no variables", Where: "model.template_variables",
+				Why: "its chat template knows no tools, so hone's is used", Next: "name a template with model.chat_template, or leave out model.template_variables"}
+		}
 		return render.NewChatML(w.tok, render.Options{System: system})
 	}
-	o := render.VendorOptions{Template: w.template, Name: w.name, BOS: w.bos, EOS: w.eos, System: system}
+	o := render.VendorOptions{Template: w.template, Name: w.name, BOS: w.bos, EOS: w.eos, System: system, Variables: w.variables}
 	if w.format != "" {
 		var err error
 		if o.Format, err = toolcall.Named(w.format); err != nil {

@@ -79,11 +79,14 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// UnmarshalJSON reads OpenAI's form; content may be a string, null, or a list of text parts, which are joined.
+// UnmarshalJSON reads OpenAI's form; content may be a string, null, or a list of text parts, which are joined. Reasoning
+// may stand under the names that endpoints and data sets have for it: reasoning_content, reasoning or thinking.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var w struct {
 		wireMessage
-		Content json.RawMessage `json:"content"`
+		Content   json.RawMessage `json:"content"`
+		Reasoning any             `json:"reasoning"` // of some endpoints an object; only a text is one here
+		Thinking  any             `json:"thinking"`
 	}
 	if err := json.Unmarshal(data, &w); err != nil {
 		return err
@@ -91,6 +94,11 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	text, err := contentText(w.Content)
 	if err != nil {
 		return fmt.Errorf("message with role %q: %w", w.Role, err)
+	}
+	for _, also := range []any{w.Reasoning, w.Thinking} {
+		if text, isText := also.(string); isText && w.ReasoningContent == "" {
+			w.ReasoningContent = text
+		}
 	}
 	*m = Message{Role: w.Role, Content: text, ReasoningContent: w.ReasoningContent, ToolCallID: w.ToolCallID, Name: w.Name}
 	for _, c := range w.ToolCalls {

@@ -55,6 +55,22 @@ func TestMessageRoundTrip(t *testing.T) {
 	})
 }
 
+func TestMessageReasoningForms(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"role":"assistant","content":"a","reasoning_content":"r"}`:                 "r",
+		`{"role":"assistant","content":"a","reasoning":"r"}`:                         "r",
+		`{"role":"assistant","content":"a","thinking":"r"}`:                          "r",
+		`{"role":"assistant","content":"a","reasoning_content":"r","reasoning":"s"}`: "r",
+		`{"role":"assistant","content":"a","reasoning":{"effort":"low"}}`:            "",
+		`{"role":"assistant","content":"a","reasoning":null}`:                        "",
+	} {
+		var m chat.Message
+		if err := json.Unmarshal([]byte(text), &m); err != nil || m.ReasoningContent != want || m.Content != "a" {
+			t.Errorf("%s: %+v, %v", text, m, err)
+		}
+	}
+}
+
 func TestMessageContentForms(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"role":"user","content":"a"}`:  "a",

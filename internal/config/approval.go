@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Approval says which tool calls hone collect sends unasked. deny outranks ask, ask outranks allow, and all three
-// outrank mode. A rule is "server" or "server/tool", where * stands for any characters.
+// Approval says which tool calls are sent, in every verb that makes some. deny outranks ask, ask outranks allow, and all
+// three outrank mode. A rule is "server" or "server/tool", where * stands for any characters.
 type Approval struct {
-	Mode  string   `yaml:"mode" enum:"ask,auto,readonly" doc:"calls that no rule matches: ask a person, send them (auto), or send those of tools annotated as read-only (readonly)"`
+	Mode  string   `yaml:"mode" enum:"ask,auto,readonly,default" doc:"calls that no rule matches: ask a person, send them (auto), or send those of tools annotated as read-only (readonly); default is ask in hone collect, and auto in verbs beside which nobody sits"`
 	Deny  []string `yaml:"deny" doc:"rules for calls that are never sent: server or server/tool, * stands for any characters"`
 	Ask   []string `yaml:"ask" doc:"rules for calls that a person is asked about"`
 	Allow []string `yaml:"allow" doc:"rules for calls that are sent unasked"`

@@ -37,7 +37,7 @@ type MCP struct {
 	Distractors int     `yaml:"distractors" min:"-1" doc:"of max_tools, those drawn at random; 0 takes a quarter, -1 none"`
 	SearchShare float64 `yaml:"search_share" min:"0" max:"1" doc:"share of model.context above which the list of tools (a token counted as 4 bytes) is not shown but searched, with a tool search_tools; 0 never searches"`
 
-	Approval Approval `yaml:"approval" doc:"which tool calls are sent unasked while collecting"`
+	Approval Approval `yaml:"approval" doc:"which tool calls are sent"`
 	Sandbox  Sandbox  `yaml:"sandbox" doc:"what the processes of the servers may reach"`
 }
 
@@ -48,6 +48,8 @@ type Model struct {
 
 	ChatTemplate string `yaml:"chat_template" doc:"file with the chat template, in place of the model's own"`
 	ToolFormat   string `yaml:"tool_format" doc:"how the model writes tool calls, by the name hone inspect parse --help lists; empty tells it from the chat template"`
+
+	TemplateVariables Variables `yaml:"template_variables" doc:"variables of the chat template, as {enable_thinking: false}, wherever a conversation is rendered"`
 }
 
 // Scenarios says where the tasks are.
@@ -121,8 +123,8 @@ func Default() Config {
 	return Config{
 		RunsDir: "runs",
 		MCP: MCP{Config: ".mcp.json", Only: []string{}, Timeout: 30 * time.Second, MaxTools: 40,
-			Approval: Approval{Mode: "ask", Deny: []string{}, Ask: []string{}, Allow: []string{}}, Sandbox: DefaultSandbox()},
-		Model:     Model{Base: "SmolLM2-135M-Instruct", Context: 2048},
+			Approval: Approval{Mode: "default", Deny: []string{}, Ask: []string{}, Allow: []string{}}, Sandbox: DefaultSandbox()},
+		Model:     Model{Base: "SmolLM2-135M-Instruct", Context: 2048, TemplateVariables: Variables{}},
 		Scenarios: Scenarios{File: "scenarios.json"},
 		Rollout: Rollout{
 			System:      "Call a tool to get the result, then reply with the result only.",
@@ -153,6 +155,9 @@ func (c *Config) Validate() error {
 		return err
 	}
 	if err := c.MCP.Sandbox.check(); err != nil {
+		return err
+	}
+	if err := c.Model.TemplateVariables.check(); err != nil {
 		return err
 	}
 	if c.Rollout.MaxTokens >= c.Model.Context {

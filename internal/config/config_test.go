@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -58,6 +59,11 @@ func TestParseErrors(t *testing.T) {
 		{"above", "sft: {optimizer: {learning_rate: 2}}\n", "f:1:34\n", "2 is above 1"},
 		{"duration", "mcp: {timeout: 2h}\n", "f:1:16\n", "mcp.timeout: 7200s is above 3600s"},
 		{"not finite", "rollout: {temperature: .nan}\n", "f:1:24\n", "not a finite number"},
+		{"variables are a text", "model:\n  template_variables: x\n", "f:2:23\n", "string"},
+		{"variable of the conversation", "model: {template_variables: {messages: []}}\n", "f:1:29\n", `"messages" is the conversation's own`},
+		{"variable without a name", "model: {template_variables: {no-name: 1}}\n", "f:1:29\n", `"no-name" is no name of a variable`},
+		{"variable not finite", "model: {template_variables: {x: [{y: .inf}]}}\n", "f:1:29\n", `"x": it is not a finite number`},
+		{"variable of another kind", "model: {template_variables: {x: 2026-01-01T00:00:00Z, y: !!binary aGk=}}\n", "f:1:29\n", `"y": a value of type`},
 		{"no room for a prompt", "model: {context: 128}\n", "f", "rollout.max_tokens: one completion fills"},
 		{"name with a path", "name: ../x\n", "f:1:7\n", "holds no path"},
 		{"alias", "name: &a x\nruns_dir: *a\n", "f:1:7\n", "aliases"},
@@ -112,6 +118,7 @@ func TestYAMLRoundTrips(t *testing.T) {
 		c.MCP.Only = rapid.SliceOf(rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"yes", "1e3", ".mcp.json", "~", "a: b", "\t"}))).Draw(r, "only")
 		c.MCP.Approval.Deny = rapid.SliceOf(rapid.StringMatching(`[a-z*]{1,5}(/[a-z*_:#-]{1,8})?`)).Draw(r, "deny")
 		c.SFT.Optimizer.LearningRate = rapid.Float64Range(0, 1).Draw(r, "lr")
+		c.Model.TemplateVariables = drawVariables(r)
 		c.Eval.Split = rapid.SampledFrom([]string{"validation", "test"}).Draw(r, "split")
 		if err := c.Validate(); err != nil {
 			r.Fatal(err)
@@ -133,9 +140,29 @@ func TestYAMLRoundTrips(t *testing.T) {
 	})
 }
 
+func drawVariables(r *rapid.T) Variables {
+	scalar := rapid.OneOf(rapid.Just[any](nil), rapid.Bool().AsAny(), rapid.String().AsAny(), rapid.Uint64().AsAny(),
+		rapid.Float64Range(-1e9, 1e9).Filter(func(x float64) bool { return x != math.Trunc(x) }).AsAny())
+	list := rapid.SliceOfN(scalar, 1, 3)
+	v := Variables{}
+	for range rapid.IntRange(0, 3).Draw(r, "variables") {
+		name := rapid.SampledFrom([]string{"enable_thinking", "reasoning_effort", "x", "yes"}).Draw(r, "variable")
+		switch rapid.IntRange(0, 2).Draw(r, "kind") {
+		case 0:
+			v[name] = scalar.Draw(r, "value")
+		case 1:
+			v[name] = list.Draw(r, "list")
+		default:
+			v[name] = map[string]any{"k": scalar.Draw(r, "value"), "l": list.Draw(r, "list")}
+		}
+	}
+	return v
+}
+
 func TestSchemaRefusesWhatParseRefuses(t *testing.T) {
 	schema := compiledSchema(t)
-	for _, src := range []string{"sed: 7", "sft: {lora: {rnk: 8}}", "grpo: {steps: many}", "eval: {split: testt}", "grpo: {group_size: 1}", "mcp: {timeout: soon}"} {
+	for _, src := range []string{"sed: 7", "sft: {lora: {rnk: 8}}", "grpo: {steps: many}", "eval: {split: testt}", "grpo: {group_size: 1}", "mcp: {timeout: soon}", "model: {template_variables: x}",
+		"model: {template_variables: {no-name: 1}}"} {
 		if _, err := Parse("f", []byte(src)); err == nil {
 			t.Errorf("%s: Parse accepts it", src)
 		}

@@ -158,7 +158,7 @@ func (c *collector) turn(ctx context.Context, turn int) (done bool, err error) {
 		c.used[m.ToolCalls[i].ID] = true
 	}
 	c.t.Messages = append(c.t.Messages, m)
-	c.t.Turns = append(c.t.Turns, trajectory.Turn{Content: m.Content, Calls: m.ToolCalls, SampleSeconds: time.Since(start).Seconds()})
+	c.t.Turns = append(c.t.Turns, trajectory.Turn{ReasoningContent: m.ReasoningContent, Content: m.Content, Calls: m.ToolCalls, SampleSeconds: time.Since(start).Seconds()})
 	switch {
 	case resp.FinishReason == "length":
 		c.limit(trajectory.StopMaxTokens)

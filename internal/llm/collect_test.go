@@ -77,6 +77,20 @@ func TestCallIDsAreUnique(t *testing.T) {
 	}
 }
 
+// Reasoning of an endpoint stays with its turn and goes back with the conversation.
+func TestCollectKeepsReasoning(t *testing.T) {
+	thinks := calling("list")
+	thinks.Message.ReasoningContent = "hm"
+	s := &script{responses: []Response{thinks, answering("done")}}
+	got, err := Collect(t.Context(), s, tools{}, Episode{Approve: approveAllBut("")})
+	if err != nil || len(got.Turns) != 2 || got.Turns[0].ReasoningContent != "hm" || got.Turns[1].ReasoningContent != "" {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if sent := s.asked[1].Messages; len(sent) != 3 || sent[1].ReasoningContent != "hm" || got.Messages[1].ReasoningContent != "hm" {
+		t.Errorf("sent %+v", sent)
+	}
+}
+
 func approveAllBut(denied string) func(chat.ToolCall) (bool, string) {
 	return func(c chat.ToolCall) (bool, string) {
 		if c.Name == denied {

@@ -19,8 +19,7 @@ type result struct {
 	model   *served
 	prompt  []int32
 	policy.Completion
-	content string
-	calls   []chat.ToolCall
+	message chat.Message
 }
 
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
@@ -93,9 +92,9 @@ func (s *Server) sample(ctx context.Context, m *served, q *request) (*result, er
 	}
 	held = append(prompt[:len(prompt):len(prompt)], c.IDs...)
 	res := &result{id: newID("chatcmpl"), created: time.Now().Unix(), model: m, prompt: prompt, Completion: c}
-	res.content, res.calls, _ = m.Renderer.Parse(c.IDs) // of a malformed call the text is in content: the client sees it as it is
-	for i := range res.calls {                          // the parser counts from 0 in each completion; a conversation has many
-		res.calls[i].ID = fmt.Sprintf("call_%s_%d", res.id[len("chatcmpl-"):], i)
+	res.message, _ = m.Renderer.Parse(c.IDs) // of a malformed call the text is in content: the client sees it as it is
+	for i := range res.message.ToolCalls {   // the parser counts from 0 in each completion; a conversation has many
+		res.message.ToolCalls[i].ID = fmt.Sprintf("call_%s_%d", res.id[len("chatcmpl-"):], i)
 	}
 	return res, nil
 }

@@ -17,7 +17,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const stopID = 0
 
-// runes is a renderer whose token ids are Unicode code points and whose calls read "CALL name args".
+// runes is a renderer whose token ids are Unicode code points, whose reasoning reads "THINK ... SO " and whose calls read
+// "CALL name args".
 type runes struct{}
 
 func (runes) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, error) {
@@ -26,24 +27,32 @@ func (runes) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, error)
 		b.WriteString("[" + t.Name + "]")
 	}
 	for _, m := range messages {
-		b.WriteString(m.Role + ":" + m.Content + "\n")
+		b.WriteString(m.Role + ":")
+		if m.ReasoningContent != "" {
+			b.WriteString("THINK " + m.ReasoningContent + " SO ")
+		}
+		b.WriteString(m.Content + "\n")
 	}
 	return ids(b.String()), nil
 }
 func (runes) Bridge([]int32, []chat.Message) ([]int32, error) { return nil, nil }
 func (runes) Completion(chat.Message) ([]int32, error)        { return nil, nil }
-func (runes) Parse(completion []int32) (string, []chat.ToolCall, string) {
+func (runes) Parse(completion []int32) (chat.Message, string) {
 	text := strings.TrimSuffix(text(completion), "\x00")
-	content, rest, ok := strings.Cut(text, "CALL ")
-	if !ok {
-		return text, nil, ""
+	m := chat.Message{Role: chat.Assistant}
+	if inner, ok := strings.CutPrefix(text, "THINK "); ok {
+		m.ReasoningContent, text, _ = strings.Cut(inner, " SO ")
 	}
-	var calls []chat.ToolCall
+	content, rest, ok := strings.Cut(text, "CALL ")
+	m.Content = content
+	if !ok {
+		return m, ""
+	}
 	for _, c := range strings.Split(rest, "CALL ") {
 		name, args, _ := strings.Cut(c, " ")
-		calls = append(calls, chat.ToolCall{ID: fmt.Sprint("call_", len(calls)), Name: name, Arguments: args})
+		m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: fmt.Sprint("call_", len(m.ToolCalls)), Name: name, Arguments: args})
 	}
-	return content, calls, ""
+	return m, ""
 }
 func (runes) StopIDs() []int32 { return []int32{stopID} }
 

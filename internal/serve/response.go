@@ -32,6 +32,7 @@ type choice struct {
 
 type delta struct {
 	Role      string      `json:"role,omitempty"`
+	Reasoning string      `json:"reasoning_content,omitempty"`
 	Content   *string     `json:"content,omitempty"`
 	ToolCalls []deltaCall `json:"tool_calls,omitempty"`
 }
@@ -77,7 +78,7 @@ func (r *result) finish() *string {
 	reason := "length"
 	if r.FinishReason == policy.FinishStop {
 		reason = "stop"
-		if len(r.calls) > 0 {
+		if len(r.message.ToolCalls) > 0 {
 			reason = "tool_calls"
 		}
 	}
@@ -87,7 +88,7 @@ func (r *result) finish() *string {
 func (r *result) whole(q *request) completion {
 	out := r.head("chat.completion")
 	out.Usage = r.usage()
-	c := choice{Message: &chat.Message{Role: chat.Assistant, Content: r.content, ToolCalls: r.calls}, FinishReason: r.finish()}
+	c := choice{Message: &r.message, FinishReason: r.finish()}
 	if q.Logprobs {
 		c.Logprobs = r.logprobs()
 	}
@@ -162,13 +163,16 @@ func writeStream(w http.ResponseWriter, r *result, q *request) {
 	_, _ = fmt.Fprint(w, "data: [DONE]\n\n") // the server flushes at the end
 }
 
-// chunks are the role, then the content, then each call: its name, then its arguments.
+// chunks are the role, the reasoning, the content, then each call: its name, then its arguments.
 func (r *result) chunks() []choice {
 	out := []choice{{Delta: &delta{Role: chat.Assistant}}}
-	for _, piece := range pieces(r.content, r.IDs, r.model.Decode) {
+	for _, piece := range pieces(r.message.ReasoningContent, r.IDs, r.model.Decode) {
+		out = append(out, choice{Delta: &delta{Reasoning: piece}})
+	}
+	for _, piece := range pieces(r.message.Content, r.IDs, r.model.Decode) {
 		out = append(out, choice{Delta: &delta{Content: &piece}})
 	}
-	for i, call := range r.calls {
+	for i, call := range r.message.ToolCalls {
 		open := deltaCall{Index: i, ID: call.ID, Type: "function"}
 		open.Function.Name = call.Name
 		out = append(out, choice{Delta: &delta{ToolCalls: []deltaCall{open}}})

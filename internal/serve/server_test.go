@@ -136,9 +136,30 @@ func TestToolCalls(t *testing.T) {
 	}
 }
 
+// Reasoning is told apart in the answer, and where a client sends it back it stands in the next prompt.
+func TestReasoning(t *testing.T) {
+	s := &sampler{says: "THINK hard SO 4"}
+	h := start(t, s, nil)
+	status, body := send(t, "POST", h.URL+"/v1/chat/completions", hi+"}")
+	if status != 200 || !strings.Contains(body, `"message":{"role":"assistant","content":"4","reasoning_content":"hard"}`) {
+		t.Errorf("status %d: %s", status, body)
+	}
+	_, body = send(t, "POST", h.URL+"/v1/chat/completions", hi+`,"stream":true}`)
+	if !strings.Contains(body, `"delta":{"reasoning_content":"hard"}`) || !strings.Contains(body, `"delta":{"content":"4"}`) {
+		t.Error(body)
+	}
+	for _, key := range []string{"reasoning_content", "reasoning"} {
+		send(t, "POST", h.URL+"/v1/chat/completions", `{"messages":[{"role":"assistant","content":"4","`+key+`":"hard"},{"role":"user","content":"?"}]}`)
+		if got := text(s.asked[len(s.asked)-1].Prompt); got != "assistant:THINK hard SO 4\nuser:?\n" {
+			t.Errorf("%s: prompt = %q", key, got)
+		}
+	}
+}
+
 // A stream, put together again, is the answer that is not streamed.
 func TestStreamEqualsWhole(t *testing.T) {
-	for _, says := range []string{"", "héllo, wörld 世界", `think CALL hash {"b": 1, "a": 2}CALL now {}`, "CALL x {\"s\":\"a b\"}"} {
+	for _, says := range []string{"", "héllo, wörld 世界", `think CALL hash {"b": 1, "a": 2}CALL now {}`, "CALL x {\"s\":\"a b\"}",
+		"THINK of it,  twice SO héllo", `THINK why SO CALL now {}`, "THINK and then"} {
 		for name, dec := range map[string]func([]int32) string{"by token": text, "by word": nil} {
 			t.Run(name+" "+says, func(t *testing.T) {
 				h := start(t, &sampler{says: says}, func(o *Options) { o.Models[0].Decode = dec })
@@ -190,6 +211,10 @@ func join(t *testing.T, body string) (out completion, numContent int) {
 				out.Choices[0].FinishReason, out.Choices[0].Logprobs, out.Choices[0].TokenIDs = ch.FinishReason, ch.Logprobs, ch.TokenIDs
 			}
 			m.Role += ch.Delta.Role
+			if ch.Delta.Reasoning != "" && (m.Content != "" || len(m.ToolCalls) > 0) {
+				t.Error("reasoning comes behind what it led to")
+			}
+			m.ReasoningContent += ch.Delta.Reasoning
 			if ch.Delta.Content != nil {
 				m.Content += *ch.Delta.Content
 				numContent++

@@ -150,15 +150,16 @@ func (e *episode) turn(ctx context.Context, session Session, turn int, bridge []
 		return nil, false
 	}
 	e.prompt = append(e.prompt, c.IDs...)
-	content, calls, parseError := e.o.Renderer.Parse(c.IDs)
+	m, parseError := e.o.Renderer.Parse(c.IDs)
+	calls := m.ToolCalls
 	for i := range calls {
 		calls[i].ID = fmt.Sprintf("call_%d", e.numCalls+i)
 	}
 	e.t.Turns = append(e.t.Turns, trajectory.Turn{
 		BridgeIDs: bridge, CompletionIDs: c.IDs, SamplerLogprobs: c.SamplerLogprobs, PolicyVersion: c.PolicyVersion,
-		Content: content, Calls: calls, ParseError: parseError, SampleSeconds: time.Since(began).Seconds(),
+		ReasoningContent: m.ReasoningContent, Content: m.Content, Calls: calls, ParseError: parseError, SampleSeconds: time.Since(began).Seconds(),
 	})
-	e.t.Messages = append(e.t.Messages, chat.Message{Role: chat.Assistant, Content: content, ToolCalls: calls})
+	e.t.Messages = append(e.t.Messages, m)
 
 	switch {
 	case c.FinishReason == policy.FinishLength:

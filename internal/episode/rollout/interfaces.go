@@ -37,7 +37,9 @@ type Renderer interface {
 	Bridge(completion []int32, results []chat.Message) ([]int32, error)
 	// Completion renders an assistant message as it would have been sampled, its stop id last (for SFT).
 	Completion(m chat.Message) ([]int32, error)
-	// Parse reads a sampled completion back. A malformed or unterminated call is parseError, and its text stays in content.
-	Parse(completion []int32) (content string, calls []chat.ToolCall, parseError string)
+	// Parse reads a sampled completion back as the assistant message it is: its reasoning, by the rules of the model's
+	// family, its content, and its calls, numbered from 0. A malformed or unterminated call is parseError, and its text
+	// stays in the content; so is reasoning that does not end.
+	Parse(completion []int32) (m chat.Message, parseError string)
 	StopIDs() []int32
 }

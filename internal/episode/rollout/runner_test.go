@@ -118,6 +118,33 @@ func TestEpisode(t *testing.T) {
 	}
 }
 
+// Reasoning is in the record, apart from the content, and in the ids as it was sampled.
+func TestReasoningIsKept(t *testing.T) {
+	got := runner(&tools{}, script(policytest.Think("hm")+add, policytest.Think("so")+"done"), rollout.Options{}).
+		Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
+	if got.Outcome != trajectory.OK || got.Answer() != "done" || len(got.Turns) != 2 {
+		t.Fatalf("%+v", got)
+	}
+	var thoughts []string
+	for _, m := range got.Messages {
+		if m.Role == chat.Assistant {
+			thoughts = append(thoughts, m.ReasoningContent)
+		}
+	}
+	if strings.Join(thoughts, ",") != "hm,so" || got.Turns[0].ReasoningContent != "hm" || got.Turns[1].ReasoningContent != "so" || got.Turns[1].Content != "done" {
+		t.Errorf("messages %q, turns %+v", thoughts, got.Turns)
+	}
+	ids, _, _ := got.IDs()
+	again, err := policytest.Renderer{}.Prompt(got.Messages, got.Tools)
+	if row := policytest.Text(ids); err != nil || !strings.Contains(row, "<think>hm</think><call>") || !strings.HasPrefix(policytest.Text(again), row) {
+		t.Errorf("row %q, rendered again %q (%v)", row, policytest.Text(again), err)
+	}
+	text, err := json.Marshal(got)
+	if err != nil || strings.Count(string(text), `"reasoning_content":"hm"`) != 2 {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
 func TestEndings(t *testing.T) {
 	status := func(st trajectory.CallStatus) func(int32, chat.ToolCall) trajectory.CallStatus {
 		return func(int32, chat.ToolCall) trajectory.CallStatus { return st }

@@ -73,15 +73,16 @@ type ToolResult struct {
 //	CompletionIDs        s s s                s s
 //	the row    p p p p p s s s        b b b   s s
 type Turn struct {
-	BridgeIDs       []int32         `json:"bridge_ids"`
-	CompletionIDs   []int32         `json:"completion_ids"`
-	SamplerLogprobs []float32       `json:"sampler_logprobs"` // natural log, at the trajectory's Temperature
-	PolicyVersion   int             `json:"policy_version"`
-	Content         string          `json:"content,omitempty"`
-	Calls           []chat.ToolCall `json:"calls,omitempty"`
-	ParseError      string          `json:"parse_error,omitempty"` // why the text held no complete well-formed call where it began one
-	Results         []ToolResult    `json:"results,omitempty"`     // in call order
-	SampleSeconds   float64         `json:"sample_seconds"`
+	BridgeIDs        []int32         `json:"bridge_ids"`
+	CompletionIDs    []int32         `json:"completion_ids"`
+	SamplerLogprobs  []float32       `json:"sampler_logprobs"` // natural log, at the trajectory's Temperature
+	PolicyVersion    int             `json:"policy_version"`
+	ReasoningContent string          `json:"reasoning_content,omitempty"`
+	Content          string          `json:"content,omitempty"`
+	Calls            []chat.ToolCall `json:"calls,omitempty"`
+	ParseError       string          `json:"parse_error,omitempty"` // why the text held no complete well-formed call where it began one
+	Results          []ToolResult    `json:"results,omitempty"`     // in call order
+	SampleSeconds    float64         `json:"sample_seconds"`
 }
 
 // Term is one named part of a reward; it adds Score x Weight.

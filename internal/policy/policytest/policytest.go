@@ -76,8 +76,8 @@ func Text(ids []int32) string {
 	return string(b)
 }
 
-// Renderer writes a message as "<role>content", then each call as "<call>{...}</call>", then Stop. It implements
-// rollout.Renderer.
+// Renderer writes a message as "<role>", "<think>reasoning</think>" where there is any, the content, each call as
+// "<call>{...}</call>", and Stop. It implements rollout.Renderer.
 type Renderer struct{}
 
 // StopIDs implements rollout.Renderer.
@@ -116,6 +116,9 @@ func (r Renderer) Bridge(completion []int32, results []chat.Message) ([]int32, e
 // Completion implements rollout.Renderer.
 func (Renderer) Completion(m chat.Message) ([]int32, error) {
 	text := m.Content
+	if m.ReasoningContent != "" {
+		text = Think(m.ReasoningContent) + text
+	}
 	for _, c := range m.ToolCalls {
 		text += Call(c.Name, c.Arguments)
 	}
@@ -127,28 +130,39 @@ func Call(name, arguments string) string {
 	return fmt.Sprintf(`<call>{"name": %q, "arguments": %s}</call>`, name, arguments)
 }
 
+// Think writes reasoning as the policy is to write it, before all else.
+func Think(text string) string { return "<think>" + text + "</think>" }
+
 // Parse implements rollout.Renderer.
-func (Renderer) Parse(completion []int32) (content string, calls []chat.ToolCall, parseError string) {
-	text := strings.TrimSuffix(Text(completion), "\x00")
-	rest := text
+func (Renderer) Parse(completion []int32) (m chat.Message, parseError string) {
+	m.Role = chat.Assistant
+	rest := strings.TrimSuffix(Text(completion), "\x00")
+	if inner, opens := strings.CutPrefix(rest, "<think>"); opens {
+		m.ReasoningContent, rest, _ = strings.Cut(inner, "</think>")
+	}
+	text := rest
 	for {
 		before, after, found := strings.Cut(rest, "<call>")
-		content += before
+		m.Content += before
 		if !found {
-			return content, calls, ""
+			return m, ""
 		}
 		body, behind, closed := strings.Cut(after, "</call>")
 		var call struct {
 			Name      string          `json:"name"`
 			Arguments json.RawMessage `json:"arguments"`
 		}
+		why := ""
 		if !closed {
-			return text, nil, "unterminated call"
+			why = "unterminated call"
+		} else if err := json.Unmarshal([]byte(body), &call); err != nil || call.Name == "" {
+			why = "malformed call"
 		}
-		if err := json.Unmarshal([]byte(body), &call); err != nil || call.Name == "" {
-			return text, nil, "malformed call"
+		if why != "" {
+			m.Content, m.ToolCalls = text, nil
+			return m, why
 		}
-		calls = append(calls, chat.ToolCall{Name: call.Name, Arguments: string(call.Arguments)})
+		m.ToolCalls = append(m.ToolCalls, chat.ToolCall{Name: call.Name, Arguments: string(call.Arguments)})
 		rest = behind
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"reflect"
 	"testing"
 
 	"hone/internal/chat"
@@ -46,17 +47,17 @@ func TestSampler(t *testing.T) {
 func TestRenderer(t *testing.T) {
 	r := policytest.Renderer{}
 	call := chat.ToolCall{Name: "add", Arguments: `{"a": 1}`}
-	ids, err := r.Completion(chat.Message{Role: chat.Assistant, Content: "so", ToolCalls: []chat.ToolCall{call, call}})
+	want := chat.Message{Role: chat.Assistant, ReasoningContent: "hm", Content: "so", ToolCalls: []chat.ToolCall{call, call}}
+	ids, err := r.Completion(want)
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, calls, parseError := r.Parse(ids)
-	if content != "so" || len(calls) != 2 || calls[1] != call || parseError != "" {
-		t.Errorf("Parse = %q, %v, %q", content, calls, parseError)
+	if m, parseError := r.Parse(ids); !reflect.DeepEqual(m, want) || parseError != "" {
+		t.Errorf("Parse = %+v, %q", m, parseError)
 	}
 	for _, text := range []string{"<call>{", `<call>{"name": }</call>`, `<call>{}</call>`} {
-		if content, calls, parseError := r.Parse(policytest.IDs(text)); parseError == "" || calls != nil || content != text {
-			t.Errorf("Parse(%s) = %q, %v, %q", text, content, calls, parseError)
+		if m, parseError := r.Parse(policytest.IDs(text)); parseError == "" || m.ToolCalls != nil || m.Content != text {
+			t.Errorf("Parse(%s) = %+v, %q", text, m, parseError)
 		}
 	}
 }

@@ -126,8 +126,8 @@ func (c *ChatML) Completion(m chat.Message) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	content, calls, parseError := c.Parse(ids)
-	same := parseError == "" && content == m.Content && slices.EqualFunc(calls, m.ToolCalls, func(a, b chat.ToolCall) bool {
+	read, parseError := c.Parse(ids)
+	same := parseError == "" && read.Content == m.Content && slices.EqualFunc(read.ToolCalls, m.ToolCalls, func(a, b chat.ToolCall) bool {
 		return a.Name == b.Name && a.Arguments == b.Arguments
 	})
 	if !same {
@@ -137,12 +137,12 @@ func (c *ChatML) Completion(m chat.Message) ([]int32, error) {
 }
 
 // Parse reads a completion back, with or without its stop id.
-func (c *ChatML) Parse(completion []int32) (content string, calls []chat.ToolCall, parseError string) {
+func (c *ChatML) Parse(completion []int32) (m chat.Message, parseError string) {
 	if n := len(completion); n > 0 && slices.Contains(c.stop, completion[n-1]) {
 		completion = completion[:n-1]
 	}
 	result := toolcall.Hermes().Parse(c.tok.Decode(completion), toolcall.Options{})
-	return result.Content, result.Calls, result.Err
+	return chat.Message{Role: chat.Assistant, Content: result.Content, ToolCalls: result.Calls}, result.Err
 }
 
 // RenderTraining renders a conversation as one training row that ends with its last assistant message. trained has

@@ -95,9 +95,9 @@ func TestParseInvertsCompletion(t *testing.T) {
 			t.Fatal("the stop id is not last")
 		}
 		for _, completion := range [][]int32{ids, ids[:len(ids)-1]} {
-			content, calls, parseError := c.Parse(completion)
-			if content != m.Content || !slices.Equal(calls, m.ToolCalls) || parseError != "" {
-				t.Fatalf("got %q %+v %q, want %+v", content, calls, parseError, m)
+			got, parseError := c.Parse(completion)
+			if got.Content != m.Content || !slices.Equal(got.ToolCalls, m.ToolCalls) || parseError != "" {
+				t.Fatalf("got %+v %q, want %+v", got, parseError, m)
 			}
 		}
 	})
@@ -148,12 +148,11 @@ func TestBridgeClosesTheMessage(t *testing.T) {
 func TestParseKeepsBadCalls(t *testing.T) {
 	c := newChatML(t, Options{})
 	const text = "x\n<tool_call>\n{\"name\": \"hash\""
-	content, calls, parseError := c.Parse(append(c.tok.EncodeOrdinary(text), c.end))
-	if content != text || len(calls) != 0 || !strings.Contains(parseError, "unterminated") {
-		t.Errorf("got %q %v %q", content, calls, parseError)
+	m, parseError := c.Parse(append(c.tok.EncodeOrdinary(text), c.end))
+	if m.Content != text || len(m.ToolCalls) != 0 || !strings.Contains(parseError, "unterminated") {
+		t.Errorf("got %+v %q", m, parseError)
 	}
 	// The bad text is history like any other, but nothing to train on.
-	m := chat.Message{Role: chat.Assistant, Content: content}
 	if _, err := c.Prompt([]chat.Message{m}, nil); err != nil {
 		t.Error(err)
 	}

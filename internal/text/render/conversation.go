@@ -38,7 +38,7 @@ func (v *Vendor) conversation(messages []chat.Message, tools []chat.Tool) (*conv
 				c.messages[i] = m
 			}
 		}
-		value, err := v.messageValue(m)
+		value, err := v.messageValue(v.beside(m))
 		if err != nil {
 			return nil, err
 		}

@@ -20,10 +20,10 @@ func (v *Vendor) Read(completion []int32, o ReadOptions) toolcall.Result {
 	return v.readAny(completion, toolcall.Options{Tools: o.Tools, Repair: o.Repair})
 }
 
-// Parse is Read for rollouts: the reasoning is left out.
-func (v *Vendor) Parse(completion []int32) (content string, calls []chat.ToolCall, parseError string) {
+// Parse is Read for rollouts: strict, and as a message.
+func (v *Vendor) Parse(completion []int32) (m chat.Message, parseError string) {
 	r := v.readAny(completion, toolcall.Options{})
-	return r.Content, r.Calls, r.Err
+	return chat.Message{Role: chat.Assistant, ReasoningContent: r.Reasoning, Content: r.Content, ToolCalls: r.Calls}, r.Err
 }
 
 // readAny reads a completion whose prompt is not known.

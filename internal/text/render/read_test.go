@@ -34,9 +34,9 @@ func TestReadInvertsCompletion(t *testing.T) {
 						if !said || !thought || r.Err != "" || !slices.EqualFunc(r.Calls, m.ToolCalls, sameCall) {
 							t.Fatalf("%q is read as %+v, want %+v", v.tok.Decode(completion), r, m)
 						}
-						content, calls, parseError := v.Parse(completion)
-						if content != r.Content || len(calls) != len(r.Calls) || parseError != "" {
-							t.Fatalf("got %q %v %q, want %+v", content, calls, parseError, r)
+						got, parseError := v.Parse(completion)
+						if got.Role != chat.Assistant || got.ReasoningContent != r.Reasoning || got.Content != r.Content || !slices.Equal(got.ToolCalls, r.Calls) || parseError != "" {
+							t.Fatalf("got %+v %q, want %+v", got, parseError, r)
 						}
 					}
 				}

@@ -64,6 +64,29 @@ func (v *Vendor) learnReasoning() error {
 	return nil
 }
 
+// learnBeside finds out whether the template takes a call with reasoning and content, or, as gpt-oss's, only one of them.
+func (v *Vendor) learnBeside() {
+	accepts := func(content string) bool {
+		m := probeCall(probeReasoning)
+		m.Content = content
+		c, err := v.conversation(probeTurn(m), v.probeTools)
+		if err == nil {
+			_, _, err = c.text(c.shift+2, false)
+		}
+		return err == nil
+	}
+	v.oneText = false
+	v.oneText = accepts("") && !accepts(probeContent)
+}
+
+// beside is a message as the template takes it: what is said before a call is then the end of its reasoning.
+func (v *Vendor) beside(m chat.Message) chat.Message {
+	if v.oneText && m.ReasoningContent != "" && m.Content != "" && len(m.ToolCalls) > 0 {
+		m.ReasoningContent, m.Content = m.ReasoningContent+"\n\n"+m.Content, ""
+	}
+	return m
+}
+
 // opening cuts off the end of a prompt at which the template has opened reasoning for the model to go on with. closed
 // says that it has ended it too, as where thinking is turned off.
 func (r reasoning) opening(prompt string) (base string, opened, closed bool) {

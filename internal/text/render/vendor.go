@@ -21,7 +21,7 @@ type VendorOptions struct {
 	BOS, EOS  string          // bos_token and eos_token, which templates write
 	Format    toolcall.Format // how calls are written; the zero value is told from the template's text
 	System    string          // for conversations that do not begin with a system message; empty leaves it to the template
-	Variables *chat.Object    // more variables, such as enable_thinking; may be nil
+	Variables *chat.Object    // more variables, such as enable_thinking; one that the template never reads is an error; may be nil
 	Now       time.Time       // for templates that write the date; the zero value is defaultNow
 }
 
@@ -55,6 +55,7 @@ type Vendor struct {
 	opened                bool        // the prompt begins the reasoning, and the completion stands inside it
 	probeTools            []chat.Tool // what short conversations of ours are rendered with
 	masks                 bool        // the template has {% generation %}
+	oneText               bool        // the template refuses content beside the reasoning of a call
 }
 
 // Words that no template writes, to find a message in a rendered text by.
@@ -87,6 +88,9 @@ func NewVendor(tok *tokenizer.Tokenizer, o VendorOptions) (*Vendor, error) {
 				Why: "the template has the marks of no known form", Next: "name one with model.tool_format: " + strings.Join(toolcall.Names(), ", ")}
 		}
 		v.format = detected
+	}
+	if err := v.checkVariables(); err != nil {
+		return nil, err
 	}
 	v.masks = generationTag().MatchString(o.Template)
 	err = v.learn()
@@ -172,6 +176,7 @@ func (v *Vendor) learn() error {
 	}
 	v.probed = t.completion
 	v.learnArguments()
+	v.learnBeside()
 	result := chat.Message{Role: chat.ToolRole, ToolCallID: "call_0", Name: probeTool, Content: probeUser}
 	if v.afterCalls, _, err = v.ending(probeTurn(probeCall(""), result), probeArgument); err != nil {
 		v.afterCalls = v.afterText // a template without calls is of use for talk
@@ -242,8 +247,9 @@ func (v *Vendor) ending(messages []chat.Message, mark string) (stop string, own 
 // StopIDs are the ids that end a completion.
 func (v *Vendor) StopIDs() []int32 { return slices.Clone(v.stops) }
 
-// Template is the template's text, for chat_template.jinja beside the weights.
-func (v *Vendor) Template() string { return v.options.Template }
+// Template is the template's text, for chat_template.jinja beside the weights. It begins with the values of Variables, for
+// servers that are not given them.
+func (v *Vendor) Template() string { return presets(v.options.Variables) + v.options.Template }
 
 // ToolFormat is how the model writes calls.
 func (v *Vendor) ToolFormat() toolcall.Format { return v.format }

@@ -7,6 +7,7 @@
 package template
 
 import (
+	"slices"
 	"sync"
 	"time"
 	"unicode/utf8"
@@ -77,6 +78,9 @@ func CompileWith(name, source string, o Options) (t *Template, err error) {
 	}
 	return t, nil
 }
+
+// Uses reports whether a variable's name stands in the template outside of text.
+func (t *Template) Uses(variable string) bool { return slices.Contains(t.names, variable) }
 
 // Values are what a template sees.
 type Values struct {
