@@ -158,3 +158,32 @@ func (t *Trainer) rowsForward(d *model.Decoder, ids *Node, kv []*Node, p int) *N
 		return []model.KeyValues{segmentsOf(kv, layer), own}
 	})
 }
+
+// Of Adam: the decay of the first and second moment, and what keeps the quotient finite.
+const beta1, beta2, epsilon = 0.9, 0.99, 1e-8
+
+// applyProgram is one step of Adam (arXiv 1412.6980, algorithm 1), after clipping the gradient's global norm: adapter,
+// first and second moment, gradient (all [A], donated), rate, clip, bias corrections 1-beta1^t and 1-beta2^t (scalars)
+// -> adapter, moments, norm before clipping. Where the norm is not finite, adapter and moments come out as they went in.
+func (t *Trainer) applyProgram() (*engine.Program, error) {
+	return t.program("apply", func() (*engine.Program, error) {
+		var params []engine.Param
+		for _, name := range []string{"adapter", "m", "v", "gradient"} {
+			params = append(params, engine.Param{Name: name, Shape: engine.F32(t.size), Donated: true})
+		}
+		for _, name := range []string{"rate", "clip", "c1", "c2"} {
+			params = append(params, engine.Param{Name: name, Shape: engine.F32()})
+		}
+		return t.engine.Compile("apply", params, func(in []*Node) []*Node {
+			a, m, v, grad, rate, clip := in[0], in[1], in[2], in[3], in[4], in[5]
+			norm := Sqrt(ReduceAllSum(Square(grad)))
+			one := Scalar(a.Graph(), dtypes.Float32, 1)
+			grad = Mul(grad, Min(one, Div(clip, AddScalar(norm, 1e-6))))
+			newM := Add(MulScalar(m, beta1), MulScalar(grad, 1-beta1))
+			newV := Add(MulScalar(v, beta2), MulScalar(Square(grad), 1-beta2))
+			update := Div(Div(newM, in[6]), AddScalar(Sqrt(Div(newV, in[7])), epsilon))
+			taken := LessOrEqual(norm, Scalar(a.Graph(), dtypes.Float32, math.MaxFloat32)) // false for NaN too
+			return []*Node{Where(taken, Sub(a, Mul(update, rate)), a), Where(taken, newM, m), Where(taken, newV, v), norm}
+		})
+	})
+}
