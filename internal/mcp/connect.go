@@ -282,7 +282,8 @@ func (l *launcher) start(s *session, episode string) (mcp.Transport, error) {
 		env = map[string]string{}
 	}
 	place, folder := func(text string) string { return text }, ""
-	if l.server.Isolation == PerProcess || l.server.Template != "" || l.usesDir() {
+	alone := l.server.Isolation == PerProcess || l.server.Isolation == PerReset
+	if alone || l.usesDir() {
 		root, work, err := l.makeDir(episode)
 		if root != "" {
 			s.release = append(s.release, func() { l.removeDir(root) })
@@ -292,7 +293,7 @@ func (l *launcher) start(s *session, episode string) (mcp.Transport, error) {
 		}
 		s.dir, folder = work, filepath.Dir(work)
 		place = func(text string) string { return strings.ReplaceAll(text, EpisodeDir, work) }
-		if l.server.Isolation == PerProcess || l.server.Isolation == PerReset {
+		if alone {
 			env["HOME"] = filepath.Join(root, "home")
 		}
 	}

@@ -16,7 +16,8 @@ import (
 type Episode struct {
 	pool  *Pool
 	id    string
-	own   []*session // by server; nil where the server is shared
+	own   []*session    // by server; nil where the server is shared
+	turns []*poolServer // that no other episode has now
 	tools *toolTable
 
 	closing sync.Once
@@ -134,6 +135,9 @@ func (e *Episode) Close() error {
 			}
 		}
 		wg.Wait()
+		for _, s := range e.turns {
+			<-s.turn
+		}
 	})
 	return nil
 }

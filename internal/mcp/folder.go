@@ -1,11 +1,14 @@
 package mcp
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 // makeDir makes root, with root/home and root/work, the latter a copy of the template. What it returns as root is to be
@@ -100,44 +103,94 @@ func (l *launcher) usesDir() bool {
 	return strings.Contains(strings.Join(texts, "\n"), EpisodeDir)
 }
 
-// removeAll also removes folders that a server made read-only.
-func removeAll(root string) {
-	if os.RemoveAll(root) == nil {
+// removeAll removes what a session left, also folders that its server made read-only.
+func removeAll(path string) {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
 		return
 	}
-	filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+	defer root.Close()
+	removeIn(root, filepath.Base(path))
+}
+
+func removeIn(root *os.Root, name string) error {
+	if root.RemoveAll(name) == nil {
+		return nil
+	}
+	fs.WalkDir(root.FS(), filepath.ToSlash(name), func(path string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() {
-			os.Chmod(path, 0o700)
+			root.Chmod(path, 0o700)
 		}
 		return nil
 	})
-	os.RemoveAll(root)
+	return root.RemoveAll(name)
 }
 
-// restore makes to equal from again. A file is written in place, for a server may hold it open; of a folder, what from
-// lacks is removed.
-func restore(from, to string) error {
+// restore makes name in root equal from again. A file is written in place, for a server may hold it open; of a folder,
+// what from lacks is removed. The server, which may be in a sandbox while we are not, can put links there: none is
+// followed out of root, and one in the place of name is replaced.
+func restore(from string, root *os.Root, name string) error {
 	info, err := os.Stat(from)
 	if err != nil {
 		return err
 	}
 	if !info.IsDir() {
-		data, err := os.ReadFile(from)
+		return copyFile(from, root, name)
+	}
+	if is, err := root.Lstat(name); err == nil && !is.IsDir() {
+		if err := removeIn(root, name); err != nil {
+			return err
+		}
+	} else if err == nil {
+		entries, err := fs.ReadDir(root.FS(), filepath.ToSlash(name))
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(to, data, info.Mode().Perm())
-	}
-	entries, err := os.ReadDir(to)
-	if err != nil && !os.IsNotExist(err) {
-		return err
-	}
-	for _, entry := range entries {
-		path := filepath.Join(to, entry.Name())
-		removeAll(path)
-		if _, err := os.Lstat(path); !os.IsNotExist(err) {
-			return &fs.PathError{Op: "remove", Path: path, Err: fs.ErrExist}
+		for _, entry := range entries {
+			if err := removeIn(root, filepath.Join(name, entry.Name())); err != nil {
+				return err
+			}
 		}
 	}
-	return os.CopyFS(to, os.DirFS(from))
+	return fs.WalkDir(os.DirFS(from), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		source, to := filepath.Join(from, path), filepath.Join(name, path)
+		switch d.Type() {
+		case fs.ModeDir:
+			return root.MkdirAll(to, 0o777)
+		case fs.ModeSymlink:
+			target, err := os.Readlink(source)
+			if err != nil {
+				return err
+			}
+			return root.Symlink(target, to)
+		}
+		return copyFile(source, root, to)
+	})
+}
+
+func copyFile(from string, root *os.Root, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	if is, err := root.Lstat(to); err == nil && !is.Mode().IsRegular() {
+		if err := removeIn(root, to); err != nil {
+			return err
+		}
+	}
+	// Without blocking: what was a file may be a pipe by now.
+	out, err := root.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC|syscall.O_NONBLOCK, info.Mode().Perm())
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Close())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -40,7 +41,7 @@ type poolServer struct {
 	timeout  time.Duration
 	tools    []Tool        // of the catalog
 	warm     chan *session // unbuffered: each filler stands ready to hand over one
-	turn     chan struct{} // reset over HTTP: one episode at a time, for the state behind the URL is one
+	turn     chan struct{} // holds one while an episode has its turn (takesTurns)
 
 	mu     sync.Mutex
 	shared *session
@@ -80,6 +81,12 @@ func NewPool(ctx context.Context, config Config, catalog *Catalog, options Optio
 }
 
 func newPoolServer(from ServerTools, s Server, base map[string]string, o Options) (*poolServer, error) {
+	if s.Reset != nil && s.Reset.From != "" { // a link of the user's: later it could be one of the server's
+		if to, err := filepath.EvalSymlinks(s.Reset.To); err == nil {
+			r := *s.Reset
+			r.To, s.Reset = to, &r
+		}
+	}
 	l, err := newLauncher(from.Name, s, base, o)
 	if err != nil {
 		return nil, err
@@ -160,6 +167,15 @@ func (s *poolServer) common(ctx context.Context) (*session, error) {
 // stderr.
 func (p *Pool) Open(ctx context.Context, episode string) (rollout.Session, error) {
 	e := &Episode{pool: p, id: episode, own: make([]*session, len(p.servers))}
+	for _, s := range p.servers { // always in this order, or two episodes could wait for each other
+		if s.takesTurns() {
+			if err := s.takeTurn(ctx); err != nil {
+				e.Close()
+				return nil, fmt.Errorf("episode %s: %w", episode, err)
+			}
+			e.turns = append(e.turns, s)
+		}
+	}
 	errs := make([]error, len(p.servers))
 	var wg sync.WaitGroup
 	for i, s := range p.servers {

@@ -4,30 +4,34 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"hone/internal/episode/trajectory"
 )
 
-// borrow returns a session for one episode alone, made as new: an idle one if there is one. Over HTTP it waits for the
-// episode that has it.
-func (s *poolServer) borrow(ctx context.Context) (*session, error) {
-	if s.launcher.server.URL != "" {
-		select {
-		case s.turn <- struct{}{}:
-		case <-ctx.Done():
-			return nil, &Failure{Server: s.launcher.name, Phase: PhaseReset, Outcome: trajectory.InfrastructureError,
-				Err: fmt.Errorf("waiting for the episode before: %w", ctx.Err())}
-		}
-	}
-	taken, err := s.clean(ctx)
-	if err != nil && s.launcher.server.URL != "" {
-		<-s.turn
-	}
-	return taken, err
+// takesTurns reports whether one episode at a time may have the server, for there is one state for all sessions: behind a
+// URL, or in a place that is not the episode's own.
+func (s *poolServer) takesTurns() bool {
+	server := s.launcher.server
+	return server.Isolation == PerReset &&
+		(server.URL != "" || server.Reset.From != "" && !strings.Contains(server.Reset.To, EpisodeDir))
 }
 
-func (s *poolServer) clean(ctx context.Context) (*session, error) {
+// takeTurn waits for the episode before.
+func (s *poolServer) takeTurn(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return &Failure{Server: s.launcher.name, Phase: PhaseReset, Outcome: trajectory.InfrastructureError,
+			Err: fmt.Errorf("waiting for the episode before: %w", ctx.Err())}
+	}
+}
+
+// borrow returns a session for one episode alone, made as new: an idle one if there is one.
+func (s *poolServer) borrow(ctx context.Context) (*session, error) {
 	used := s.popIdle()
 	if used != nil {
 		if s.reset(ctx, used) == nil {
@@ -41,7 +45,11 @@ func (s *poolServer) clean(ctx context.Context) (*session, error) {
 	}
 	if err := s.reset(ctx, opened); err != nil {
 		opened.close()
-		return nil, opened.failure(PhaseReset, err)
+		failed := opened.failure(PhaseReset, err)
+		if ctx.Err() != nil { // we gave up, whatever the server was about to do
+			failed.Outcome = trajectory.InfrastructureError
+		}
+		return nil, failed
 	}
 	return opened, nil
 }
@@ -72,16 +80,13 @@ func (s *poolServer) giveBack(used *session) {
 	if !keep {
 		used.close()
 	}
-	if s.launcher.server.URL != "" {
-		<-s.turn
-	}
 }
 
 func (s *poolServer) reset(ctx context.Context, used *session) error {
 	s.launcher.meter.count(func(stats *Stats) { stats.Resets++ })
 	r := s.launcher.server.Reset
 	if r.From != "" {
-		return restore(r.From, strings.ReplaceAll(r.To, EpisodeDir, used.dir))
+		return restoreFor(r, used.dir)
 	}
 	args := string(r.Arguments)
 	if args == "" {
@@ -92,4 +97,24 @@ func (s *poolServer) reset(ctx context.Context, used *session) error {
 		return errors.New("the tool " + r.Tool + ": " + result.Text)
 	}
 	return nil
+}
+
+// restoreFor copies From over To. The root is what the server cannot replace: the folder around the episode's own, which
+// also holds its home, or of a fixed place the folder that it is in.
+func restoreFor(r *Reset, dir string) error {
+	to := strings.ReplaceAll(r.To, EpisodeDir, dir)
+	base := filepath.Dir(to)
+	if to != r.To {
+		base = filepath.Dir(dir)
+	}
+	name, err := filepath.Rel(base, to)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(base)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return restore(r.From, root, name)
 }
