@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,14 +42,17 @@ func TestTheModelsTemplateIsUsedWhereItKnowsTools(t *testing.T) {
 		format string
 		wrong  string
 	}{
-		"knows tools":         {own: withTools, vendor: true, format: "hermes"},
-		"knows none":          {own: withoutTools},
-		"has none":            {},
-		"named in the config": {own: withoutTools, c: config.Model{ChatTemplate: file}, vendor: true, format: "hermes"},
-		"format named too":    {own: withTools, c: config.Model{ToolFormat: "qwen3_coder"}, vendor: true, format: "qwen3_coder"},
-		"format unknown":      {own: withTools, c: config.Model{ToolFormat: "morse"}, wrong: `unknown tool-call format "morse"`},
-		"format without use":  {own: withoutTools, c: config.Model{ToolFormat: "mistral"}, wrong: "its chat template knows none"},
-		"no such file":        {own: withTools, c: config.Model{ChatTemplate: file + "x"}, wrong: "cannot read the chat template"},
+		"knows tools":          {own: withTools, vendor: true, format: "hermes"},
+		"knows none":           {own: withoutTools},
+		"has none":             {},
+		"named in the config":  {own: withoutTools, c: config.Model{ChatTemplate: file}, vendor: true, format: "hermes"},
+		"format named too":     {own: withTools, c: config.Model{ToolFormat: "qwen3_coder"}, vendor: true, format: "qwen3_coder"},
+		"format unknown":       {own: withTools, c: config.Model{ToolFormat: "morse"}, wrong: `unknown tool-call format "morse"`},
+		"format without use":   {own: withoutTools, c: config.Model{ToolFormat: "mistral"}, wrong: "its chat template knows none"},
+		"variable":             {own: "{{ x }}" + withTools, c: config.Model{TemplateVariables: config.Variables{"x": 1}}, vendor: true, format: "hermes"},
+		"misspelt variable":    {own: withTools + "{{ x }}", c: config.Model{TemplateVariables: config.Variables{"y": 1}}, wrong: `the chat template has no variable "y"`},
+		"variable without use": {own: withoutTools, c: config.Model{TemplateVariables: config.Variables{"x": 1}}, wrong: "the model's prompt has no variables"},
+		"no such file":         {own: withTools, c: config.Model{ChatTemplate: file + "x"}, wrong: "cannot read the chat template"},
 	} {
 		w, err := textOf(tc.c, &modelfile.Model{Path: "m.gguf", Vocabulary: letters(tc.own)})
 		var r renderer
@@ -65,6 +69,63 @@ func TestTheModelsTemplateIsUsedWhereItKnowsTools(t *testing.T) {
 		if err != nil || vendor != tc.vendor || vendor && v.ToolFormat().Name() != tc.format {
 			t.Errorf("%s: got a %T, %v", name, r, err)
 		}
+	}
+}
+
+// The configuration's variables are in whatever is rendered for a model: prompts, training rows, and the template that is
+// written beside an adapter, for servers that are not given them.
+func TestTemplateVariables(t *testing.T) {
+	const shown = `{{ think }}{{ [effort, n, f, list, nested] }}`
+	c, err := config.Parse("hone.yaml", []byte("model:\n  template_variables: {think: false, effort: \"it's\", n: 3, f: 2.0, list: [a, null], nested: {k: 1.5}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := textOf(c.Model, &modelfile.Model{Path: "m.gguf", Vocabulary: letters(shown + withTools)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := w.renderer("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := []chat.Message{{Role: chat.User, Content: "q"}}
+	const want = `False["it's", 3, 2.0, ['a', None], {'k': 1.5}]`
+	ids, err := r.Prompt(user, nil)
+	if text := w.tok.Decode(ids); err != nil || !strings.HasPrefix(text, want) {
+		t.Errorf("prompt %q, %v", text, err)
+	}
+	rows, err := r.Sequences(append(user, chat.Message{Role: chat.Assistant, Content: "a"}), nil)
+	if err != nil || !strings.HasPrefix(w.tok.Decode(rows[0].IDs), want) {
+		t.Errorf("row %q, %v", w.tok.Decode(rows[0].IDs), err)
+	}
+	file := filepath.Join(t.TempDir(), "beside.jinja")
+	if err := os.WriteFile(file, []byte(r.Template()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{"": want, " --set think=true --set n=x": `True["it's", 'x', 2.0, ['a', None], {'k': 1.5}]`} {
+		_, out, talk := inspect(t, "inspect render --template "+file+args, `{"messages": [], "add_generation_prompt": true}`)
+		var got rendered
+		if err := json.Unmarshal([]byte(out), &got); err != nil || !strings.HasPrefix(got.Text, want) {
+			t.Errorf("%q: %s%s", args, out, talk)
+		}
+	}
+}
+
+// hone.yaml's variables are those of inspect render too; --set comes before them, and a line's own kwargs before both.
+func TestInspectSetsVariables(t *testing.T) {
+	dir := t.TempDir()
+	files := map[string]string{"t.jinja": "{{ x }}{{ y }}{{ z }}", "hone.yaml": "model: {template_variables: {x: a, y: b, z: c}}\n"}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := "--config " + filepath.Join(dir, "hone.yaml") + " inspect render --template " + filepath.Join(dir, "t.jinja") + " --set y=1.50 --set z=null"
+	if code, out, talk := inspect(t, args, `{"messages": [], "kwargs": {"z": "[d]"}}`); code != 0 || !strings.Contains(out, `"text":"a1.5[d]"`) {
+		t.Errorf("exit code %d, %s%s", code, out, talk)
+	}
+	if code, _, talk := inspect(t, args+" --set =1", ""); code != 2 || !strings.Contains(talk, "write --set key=value") {
+		t.Errorf("exit code %d, %s", code, talk)
 	}
 }
 

@@ -38,6 +38,7 @@ type request struct {
 	FrequencyPenalty float64         `json:"frequency_penalty"`
 	LogitBias        map[string]any  `json:"logit_bias"`
 	Stop             json.RawMessage `json:"stop"`
+	TemplateKwargs   map[string]any  `json:"chat_template_kwargs"`
 	ResponseFormat   struct {
 		Type string `json:"type"`
 	} `json:"response_format"`
@@ -98,6 +99,7 @@ func (q *request) unsupported() *apiError {
 		{"frequency_penalty", q.FrequencyPenalty != 0, "only 0 is supported"},
 		{"logit_bias", len(q.LogitBias) > 0, "not supported"},
 		{"stop", !emptyStop(q.Stop), "stop texts are not supported: use stop_token_ids"},
+		{"chat_template_kwargs", len(q.TemplateKwargs) > 0, "the template has the values it was trained with: model.template_variables of hone.yaml"},
 		{"response_format", q.ResponseFormat.Type != "" && q.ResponseFormat.Type != "text", "only text is supported"},
 	} {
 		if knob.wrong {

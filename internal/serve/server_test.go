@@ -240,6 +240,7 @@ func TestRefusals(t *testing.T) {
 		"top_p":           {hi + `,"top_p":0.9}`, "top_p", "unsupported_value", 400},
 		"stop text":       {hi + `,"stop":["\n"]}`, "stop", "unsupported_value", 400},
 		"response format": {hi + `,"response_format":{"type":"json_object"}}`, "response_format", "unsupported_value", 400},
+		"template":        {hi + `,"chat_template_kwargs":{"enable_thinking":false}}`, "chat_template_kwargs", "unsupported_value", 400},
 		"forced tool":     {hi + `,"tool_choice":"required"}`, "tool_choice", "invalid_value", 400},
 		"temperature":     {hi + `,"temperature":-1}`, "temperature", "invalid_value", 400},
 		"max_tokens":      {hi + `,"max_tokens":0}`, "max_tokens", "invalid_value", 400},
@@ -270,7 +271,7 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
-	ask(t, h, `,"n":1,"top_p":1,"stop":null,"tool_choice":"auto","user":"me","response_format":{"type":"text"}`)
+	ask(t, h, `,"n":1,"top_p":1,"stop":null,"tool_choice":"auto","user":"me","chat_template_kwargs":{},"response_format":{"type":"text"}`)
 }
 
 func TestSamplerErrors(t *testing.T) {
