@@ -15,7 +15,7 @@ killed() {
   shift 2
   "$@" >>"$out/killed.json" 2>>"$out/killed.log" &
   local pid=$!
-  until [ "$(grep -c "\"stage\":\"$stage\"" "$out/killed/metrics.jsonl" 2>/dev/null)" -ge "$steps" ]; do
+  until [ "$(cat "$out/killed/metrics.jsonl" 2>/dev/null | grep -c "\"stage\":\"$stage\"")" -ge "$steps" ]; do
     kill -0 $pid 2>/dev/null || { echo "the demo ended before $stage step $steps" >&2; return 1; }
     sleep 0.5
   done
