@@ -35,6 +35,15 @@ func (s Sequence) NumTrained() int {
 type Update struct {
 	Rate        float64 // learning rate
 	MaxGradNorm float64 // bound of the gradient's global norm; 0 is none
+	Adam        Adam
+}
+
+// Adam holds the constants of AdamW (arXiv 1711.05101, algorithm 2). Zeros mean the defaults named.
+type Adam struct {
+	Beta1       float64 // decay of the first moment (0.9)
+	Beta2       float64 // decay of the second moment (0.99)
+	Epsilon     float64 // added to the root of the second moment (1e-8)
+	WeightDecay float64 // decoupled from the gradient: a step takes Rate * WeightDecay of the adapter away (none)
 }
 
 // Batch is the rows of one step as a prefix tree of depth one: what all rows begin with is held, and computed, once.

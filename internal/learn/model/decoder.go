@@ -17,6 +17,7 @@ type Decoder struct {
 	pieces  []Piece
 	adapter []*Node      // pieces' order; nil without one
 	at      map[site]int // of a linear map's A among pieces; B follows
+	dropout dropout
 }
 
 // site is one linear map of the model.
@@ -157,6 +158,7 @@ func (d *Decoder) linear(layer int, t Target, x *Node) *Node {
 	if !ok {
 		return y
 	}
+	x = d.dropout.apply(x, j)
 	down := MulScalar(Dot(x, d.adapter[j]).General([]int{1}, nil, []int{1}, nil), d.pieces[j].Scale)
 	return Add(y, Dot(down, d.adapter[j+1]).General([]int{1}, nil, []int{1}, nil))
 }

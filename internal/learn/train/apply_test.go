@@ -178,7 +178,7 @@ func testFailuresReleaseBuffers(t *testing.T, d device) {
 			return err
 		}},
 	} {
-		tr.programs = map[string]*engine.Program{}
+		tr.programs = map[string]program{}
 		for key, p := range d.programs {
 			if strings.HasPrefix(key, c.program) {
 				p = broken

@@ -14,6 +14,8 @@ import (
 type objective struct {
 	policy bool // the policy-gradient loss; else the negative log-likelihood
 	clip   batch.Clip
+
+	dropout float64 // a program of its own, as its graph is another
 }
 
 // upload gives the objective to the device: [3] of policy as 0 or 1, low, high.

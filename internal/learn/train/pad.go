@@ -15,14 +15,15 @@ type padded struct {
 	ids                        []int32 // [n, c]
 	index, target              []int32 // [m]
 	weight, sampler, advantage []float32
-	sampled                    bool // the rows carry sampler logprobs
+	sampled                    bool    // the rows carry sampler logprobs
+	keys                       []int32 // [n, c], of dropout; nil without
 }
 
 func roundUp(x, multiple int) int { return (x + multiple - 1) / multiple * multiple }
 
 // pad lays rows out: trained token i of a row takes its logprob from position i-1. Trained tokens have the given
 // weight in the loss, unused entries 0.
-func (t *Trainer) pad(rows []batch.Sequence, weight float64) padded {
+func (t *Trainer) pad(rows []batch.Sequence, weight float64, m masks) padded {
 	longest, trained := 0, 0
 	for _, r := range rows {
 		longest = max(longest, len(r.IDs))
@@ -33,9 +34,15 @@ func (t *Trainer) pad(rows []batch.Sequence, weight float64) padded {
 	x.ids = make([]int32, x.n*x.c)
 	x.index, x.target = make([]int32, x.m), make([]int32, x.m)
 	x.weight, x.sampler, x.advantage = make([]float32, x.m), make([]float32, x.m), make([]float32, x.m)
+	if m.rate > 0 {
+		x.keys = make([]int32, x.n*x.c)
+	}
 	j := 0
 	for row, r := range rows {
 		copy(x.ids[row*x.c:], r.IDs)
+		if m.rate > 0 {
+			copy(x.keys[row*x.c:], m.row(r.IDs))
+		}
 		for i, yes := range r.Trained {
 			if !yes {
 				continue
@@ -51,19 +58,15 @@ func (t *Trainer) pad(rows []batch.Sequence, weight float64) padded {
 	return x
 }
 
+// numInputs are the arrays that upload makes of every micro-batch.
+const numInputs = 6
+
+// upload copies ids, index, target, weight, sampler and advantage to the device, and the keys of dropout if there are any.
 func (x padded) upload(e *engine.Engine) ([]engine.Buffer, error) {
-	var out []engine.Buffer
-	for _, u := range []struct {
-		flat any
-		dims []int
-	}{{x.ids, []int{x.n, x.c}}, {x.index, []int{x.m}}, {x.target, []int{x.m}}, {x.weight, []int{x.m}},
-		{x.sampler, []int{x.m}}, {x.advantage, []int{x.m}}} {
-		b, err := e.Upload(u.flat, u.dims...)
-		if err != nil {
-			engine.Free(out...)
-			return nil, err
-		}
-		out = append(out, b)
+	arrays := []array{{x.ids, []int{x.n, x.c}}, {x.index, []int{x.m}}, {x.target, []int{x.m}}, {x.weight, []int{x.m}},
+		{x.sampler, []int{x.m}}, {x.advantage, []int{x.m}}}
+	if x.keys != nil {
+		arrays = append(arrays, array{x.keys, []int{x.n, x.c}})
 	}
-	return out, nil
+	return uploadAll(e, arrays...)
 }

@@ -27,7 +27,7 @@ func TestPad(t *testing.T) {
 		{4, 4, []batch.Sequence{row(5, 6, 7, 8)}, 4, 8, []int32{1, 2}, []int32{7, 8}},
 	} {
 		tr := &Trainer{microBatch: c.microBatch, rowMultiple: c.rowMultiple}
-		x := tr.pad(c.rows, 0.25)
+		x := tr.pad(c.rows, 0.25, masks{})
 		if x.n != c.microBatch || x.c != c.c || x.m != c.m || len(x.ids) != x.n*x.c || len(x.index) != x.m || len(x.weight) != x.m {
 			t.Errorf("rows of %d, multiple %d: shapes %d %d %d, want %d %d", c.microBatch, c.rowMultiple, x.n, x.c, x.m, c.c, c.m)
 			continue

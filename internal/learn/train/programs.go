@@ -2,7 +2,6 @@ package train
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -60,30 +59,56 @@ func flatGradient(loss *Node, d *model.Decoder, more []*Node) (flat *Node, rest 
 	return Concatenate(grads[:len(pieces)], 0), grads[len(pieces):]
 }
 
-// prefixProgram computes the keys and values of a prefix of p tokens: weights, adapter, ids[1,p] -> 2*L of [K, P, D].
-func (t *Trainer) prefixProgram(p int) (*engine.Program, error) {
-	return t.program(fmt.Sprintf("prefix_%d", p), func() (*engine.Program, error) {
-		params := append(t.modelParams(), engine.Param{Name: "ids", Shape: engine.I32(1, p)})
+// prefixProgram computes the keys and values of a prefix of p tokens: weights, adapter, ids[1,p], keys of dropout[1,p]
+// where there is one -> 2*L of [K, P, D].
+func (t *Trainer) prefixProgram(p int, dropout float64) (program, error) {
+	return t.program(fmt.Sprintf("prefix_%d", p)+dropoutKey(dropout), func() (*engine.Program, error) {
+		params := append(t.modelParams(), t.prefixInputs(p, dropout)...)
 		return t.engine.Compile("prefix", params, func(in []*Node) []*Node {
-			return model.Prefix(t.decoder(in), in[len(in)-1])
+			rest := in[len(t.weights)+1:]
+			d := t.decoder(in)
+			if dropout > 0 {
+				d.Dropout(dropout, rest[1])
+			}
+			return model.Prefix(d, rest[0])
 		})
 	})
 }
 
+func (t *Trainer) prefixInputs(p int, dropout float64) []engine.Param {
+	params := []engine.Param{{Name: "ids", Shape: engine.I32(1, p)}}
+	if dropout > 0 {
+		params = append(params, engine.Param{Name: "keys", Shape: engine.I32(1, p)})
+	}
+	return params
+}
+
+// dropoutKey is what dropout adds to a program's key.
+func dropoutKey(dropout float64) string {
+	if dropout == 0 {
+		return ""
+	}
+	return fmt.Sprintf("_dropout_%g", dropout)
+}
+
 // prefixBackwardProgram adds to the gradient what the rows' gradient for the prefix's keys and values implies:
-// weights, adapter, ids[1,p], 2*L of dK,dV [K, P, D], gradient[A] (donated) -> gradient[A].
-func (t *Trainer) prefixBackwardProgram(p int) (*engine.Program, error) {
-	return t.program(fmt.Sprintf("prefix_backward_%d", p), func() (*engine.Program, error) {
-		params := append(t.modelParams(), engine.Param{Name: "ids", Shape: engine.I32(1, p)})
+// prefixProgram's inputs, 2*L of dK,dV [K, P, D], gradient[A] (donated) -> gradient[A].
+func (t *Trainer) prefixBackwardProgram(p int, dropout float64) (program, error) {
+	return t.program(fmt.Sprintf("prefix_backward_%d", p)+dropoutKey(dropout), func() (*engine.Program, error) {
+		inputs := t.prefixInputs(p, dropout)
+		params := append(t.modelParams(), inputs...)
 		params = append(params, t.prefixParams("d", p, false)...)
 		params = append(params, engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
 		return t.engine.Compile("prefix_backward", params, func(in []*Node) []*Node {
 			d := t.decoder(in)
 			rest := in[len(t.weights)+1:]
+			if dropout > 0 {
+				d.Dropout(dropout, rest[1])
+			}
 			kv := model.Prefix(d, rest[0])
 			var loss *Node
 			for i, x := range kv {
-				term := ReduceAllSum(Mul(x, rest[1+i]))
+				term := ReduceAllSum(Mul(x, rest[len(inputs)+i]))
 				if loss == nil {
 					loss = term
 				} else {
@@ -98,30 +123,37 @@ func (t *Trainer) prefixBackwardProgram(p int) (*engine.Program, error) {
 
 // rowsProgram is forward and backward of one micro-batch of n rows of c tokens after a prefix of p, with at most m
 // trained tokens. Inputs: weights, adapter, 2*L of K,V [K, P, D], ids[n,c], index[m], target[m], weight[m], sampler[m],
-// advantage[m], objective[3], gradient[A] (donated), 2*L of dK,dV (donated). Outputs: sum of losses, logprobs[m],
-// gradient[A], dK,dV.
+// advantage[m], objective[3], keys[n,c] where there is dropout, gradient[A] (donated), 2*L of dK,dV (donated). Outputs:
+// sum of losses, logprobs[m], gradient[A], dK,dV.
 // index says which of the n*c positions a trained token's logprob comes from; weight is 0 at padding.
-func (t *Trainer) rowsProgram(n, c, m, p int) (*engine.Program, error) {
-	return t.program(fmt.Sprintf("rows_%d_%d_%d_%d", n, c, m, p), func() (*engine.Program, error) {
+func (t *Trainer) rowsProgram(n, c, m, p int, dropout float64) (program, error) {
+	return t.program(fmt.Sprintf("rows_%d_%d_%d_%d", n, c, m, p)+dropoutKey(dropout), func() (*engine.Program, error) {
 		params := append(t.modelParams(), t.prefixParams("prefix", p, false)...)
 		params = append(params, engine.Param{Name: "ids", Shape: engine.I32(n, c)},
 			engine.Param{Name: "index", Shape: engine.I32(m)}, engine.Param{Name: "target", Shape: engine.I32(m)},
 			engine.Param{Name: "weight", Shape: engine.F32(m)}, engine.Param{Name: "sampler", Shape: engine.F32(m)},
-			engine.Param{Name: "advantage", Shape: engine.F32(m)}, engine.Param{Name: "objective", Shape: engine.F32(3)},
-			engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
+			engine.Param{Name: "advantage", Shape: engine.F32(m)}, engine.Param{Name: "objective", Shape: engine.F32(3)})
+		if dropout > 0 {
+			params = append(params, engine.Param{Name: "keys", Shape: engine.I32(n, c)})
+		}
+		params = append(params, engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
 		params = append(params, t.prefixParams("d", p, true)...)
 		return t.engine.Compile("rows", params, func(in []*Node) []*Node {
 			d := t.decoder(in)
 			l := t.numPrefix(p)
 			kv, rest := in[len(t.weights)+1:][:l], in[len(t.weights)+1+l:]
 			ids, index, target, weight, sampler, advantage, objective := rest[0], rest[1], rest[2], rest[3], rest[4], rest[5], rest[6]
+			if rest = rest[7:]; dropout > 0 {
+				d.Dropout(dropout, rest[0])
+				rest = rest[1:]
+			}
 			h := t.rowsForward(d, ids, kv, p)
 			logp := logprobs(d, Gather(Reshape(h, n*c, t.spec.Hidden), Reshape(index, m, 1)), target, t.temperature)
 			total := ReduceAllSum(Mul(losses(objective, logp, sampler, advantage), weight))
 			flat, dkv := flatGradient(total, d, kv)
-			out := []*Node{total, logp, Add(rest[7], flat)}
+			out := []*Node{total, logp, Add(rest[0], flat)}
 			for i, g := range dkv {
-				out = append(out, Add(rest[8+i], g))
+				out = append(out, Add(rest[1+i], g))
 			}
 			return out
 		})
@@ -129,7 +161,7 @@ func (t *Trainer) rowsProgram(n, c, m, p int) (*engine.Program, error) {
 }
 
 // scoreProgram is the forward pass of rowsProgram without a loss: weights, adapter, K,V, ids, index, target -> logprobs[m].
-func (t *Trainer) scoreProgram(n, c, m, p int) (*engine.Program, error) {
+func (t *Trainer) scoreProgram(n, c, m, p int) (program, error) {
 	return t.program(fmt.Sprintf("score_%d_%d_%d_%d", n, c, m, p), func() (*engine.Program, error) {
 		params := append(t.modelParams(), t.prefixParams("prefix", p, false)...)
 		params = append(params, engine.Param{Name: "ids", Shape: engine.I32(n, c)},
@@ -156,34 +188,5 @@ func (t *Trainer) rowsForward(d *model.Decoder, ids *Node, kv []*Node, p int) *N
 			return []model.KeyValues{own}
 		}
 		return []model.KeyValues{segmentsOf(kv, layer), own}
-	})
-}
-
-// Of Adam: the decay of the first and second moment, and what keeps the quotient finite.
-const beta1, beta2, epsilon = 0.9, 0.99, 1e-8
-
-// applyProgram is one step of Adam (arXiv 1412.6980, algorithm 1), after clipping the gradient's global norm: adapter,
-// first and second moment, gradient (all [A], donated), rate, clip, bias corrections 1-beta1^t and 1-beta2^t (scalars)
-// -> adapter, moments, norm before clipping. Where the norm is not finite, adapter and moments come out as they went in.
-func (t *Trainer) applyProgram() (*engine.Program, error) {
-	return t.program("apply", func() (*engine.Program, error) {
-		var params []engine.Param
-		for _, name := range []string{"adapter", "m", "v", "gradient"} {
-			params = append(params, engine.Param{Name: name, Shape: engine.F32(t.size), Donated: true})
-		}
-		for _, name := range []string{"rate", "clip", "c1", "c2"} {
-			params = append(params, engine.Param{Name: name, Shape: engine.F32()})
-		}
-		return t.engine.Compile("apply", params, func(in []*Node) []*Node {
-			a, m, v, grad, rate, clip := in[0], in[1], in[2], in[3], in[4], in[5]
-			norm := Sqrt(ReduceAllSum(Square(grad)))
-			one := Scalar(a.Graph(), dtypes.Float32, 1)
-			grad = Mul(grad, Min(one, Div(clip, AddScalar(norm, 1e-6))))
-			newM := Add(MulScalar(m, beta1), MulScalar(grad, 1-beta1))
-			newV := Add(MulScalar(v, beta2), MulScalar(Square(grad), 1-beta2))
-			update := Div(Div(newM, in[6]), AddScalar(Sqrt(Div(newV, in[7])), epsilon))
-			taken := LessOrEqual(norm, Scalar(a.Graph(), dtypes.Float32, math.MaxFloat32)) // false for NaN too
-			return []*Node{Where(taken, Sub(a, Mul(update, rate)), a), Where(taken, newM, m), Where(taken, newV, v), norm}
-		})
 	})
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
+	"strings"
 
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
@@ -20,6 +22,15 @@ type Options struct {
 	RowMultiple int     // row lengths are rounded up to it (64; 256 on a GPU): larger wastes work, smaller compiles more programs
 	MaxPrefix   int     // longest prefix to share (no bound): each length is a compilation of its own
 	Temperature float64 // of the logprobs, the one rollouts are sampled at (1)
+
+	// EightBitMoments stores Adam's moments in 8 bits a number.
+	EightBitMoments bool
+	// Dropout is the share of each adapter's inputs that a supervised step leaves out (0). Policy-gradient steps leave
+	// nothing out, since they compare with a sampler that does not.
+	Dropout float64
+	Seed    uint64 // of what is left out
+	// Notice is told what the trainer changes by itself; nil: nobody is.
+	Notice func(text string)
 }
 
 // Trainer owns the adapter and its optimiser state. It is not safe for concurrent use.
@@ -33,11 +44,22 @@ type Trainer struct {
 	rowMultiple int
 	maxPrefix   int
 	size        int // length of the adapter's flat vector
-	programs    map[string]*engine.Program
+	dropout     float64
+	seed        uint64
+	notice      func(text string)
+	halved      bool // the micro-batch was, because the device ran out of memory
+	programs    map[string]program
 
-	adapter, m, v engine.Buffer
-	steps         int // optimiser steps taken: the policy version
-	momentSteps   int // of those, how many the moments have seen
+	adapter     engine.Buffer
+	store       store
+	moments     []engine.Buffer // as the store has them
+	steps       int             // optimiser steps taken: the policy version
+	momentSteps int             // of those, how many the moments have seen
+}
+
+// program is a compiled one.
+type program interface {
+	Run(in ...engine.Buffer) ([]engine.Buffer, error)
 }
 
 // New starts from a state made by NewState or read from a checkpoint.
@@ -54,9 +76,20 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 	if err := o.LoRA.Check(s); err != nil {
 		return nil, err
 	}
+	if !(o.Dropout >= 0 && o.Dropout < 1) {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("a dropout of %v leaves nothing to train on", o.Dropout),
+			Next: "give sft.lora.dropout a share from 0 to below 1"}
+	}
+	if o.Notice == nil {
+		o.Notice = func(string) {}
+	}
 	_, size := o.LoRA.Pieces(s)
 	t := &Trainer{engine: e, spec: s, lora: o.LoRA, weights: weights, temperature: o.Temperature,
-		microBatch: o.MicroBatch, rowMultiple: o.RowMultiple, maxPrefix: o.MaxPrefix, size: size, programs: map[string]*engine.Program{}}
+		microBatch: o.MicroBatch, rowMultiple: o.RowMultiple, maxPrefix: o.MaxPrefix, size: size, programs: map[string]program{},
+		dropout: o.Dropout, seed: o.Seed, notice: o.Notice, store: whole{}}
+	if o.EightBitMoments {
+		t.store = blockwise{}
+	}
 	if err := t.SetState(state); err != nil {
 		return nil, err
 	}
@@ -107,19 +140,19 @@ func (t *Trainer) SetState(s State) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit the model",
 			Why: fmt.Sprintf("it has %d numbers and moments of %d and %d, this model and rank need %d", len(s.Adapter), len(s.M), len(s.V), t.size)}
 	}
-	var fresh []engine.Buffer
-	for _, flat := range [][]float32{s.Adapter, s.M, s.V} {
-		b, err := t.engine.Upload(flat, t.size)
-		if err != nil {
-			engine.Free(fresh...)
-			return err
-		}
-		fresh = append(fresh, b)
+	adapter, err := t.engine.Upload(s.Adapter, t.size)
+	if err != nil {
+		return err
+	}
+	moments, err := t.store.upload(t.engine, s.M, s.V)
+	if err != nil {
+		engine.Free(adapter)
+		return err
 	}
 	if t.adapter != nil {
-		engine.Free(t.adapter, t.m, t.v)
+		engine.Free(append(t.moments, t.adapter)...)
 	}
-	t.adapter, t.m, t.v = fresh[0], fresh[1], fresh[2]
+	t.adapter, t.moments = adapter, moments
 	t.steps, t.momentSteps = s.Steps, s.MomentSteps
 	return nil
 }
@@ -143,10 +176,7 @@ func (t *Trainer) State() (State, error) {
 	if s.Adapter, err = engine.Floats(t.adapter); err != nil {
 		return s, err
 	}
-	if s.M, err = engine.Floats(t.m); err != nil {
-		return s, err
-	}
-	s.V, err = engine.Floats(t.v)
+	s.M, s.V, err = t.store.download(t.moments, t.size)
 	return s, err
 }
 
@@ -158,7 +188,7 @@ func (t *Trainer) PolicyVersion() int { return t.steps }
 
 // Supervised takes one step on demonstrations: the mean negative log-likelihood of trained tokens.
 func (t *Trainer) Supervised(ctx context.Context, b batch.Batch, u batch.Update) (batch.StepStats, error) {
-	return t.step(ctx, b, objective{}, u)
+	return t.step(ctx, b, objective{dropout: t.dropout}, u)
 }
 
 // PolicyGradient takes one step of the DAPO loss on sampled trajectories.
@@ -171,7 +201,8 @@ func (t *Trainer) PolicyGradient(ctx context.Context, b batch.Batch, u batch.Upd
 // the state as it was.
 func (t *Trainer) step(ctx context.Context, b batch.Batch, o objective, u batch.Update) (batch.StepStats, error) {
 	b = b.Shorten(t.maxPrefix)
-	stats := batch.StepStats{NumTokens: len(b.Prefix), NumTrained: b.NumTrained()}
+	fresh := batch.StepStats{NumTokens: len(b.Prefix), NumTrained: b.NumTrained()}
+	stats := fresh
 	if stats.NumTrained == 0 {
 		return stats, fmt.Errorf("a step without trained tokens")
 	}
@@ -179,8 +210,12 @@ func (t *Trainer) step(ctx context.Context, b batch.Batch, o objective, u batch.
 		return stats, err
 	}
 	gradient, err := t.gradient(ctx, b, o, &stats)
+	if t.halve(err) {
+		stats = fresh
+		gradient, err = t.gradient(ctx, b, o, &stats)
+	}
 	if err != nil {
-		return stats, err
+		return stats, t.exhausted(err)
 	}
 	n := float64(stats.NumTrained)
 	stats.Mismatch, stats.MeanRatio = stats.Mismatch/n, stats.MeanRatio/n
@@ -189,13 +224,12 @@ func (t *Trainer) step(ctx context.Context, b batch.Batch, o objective, u batch.
 
 // gradient returns the adapter's gradient of the batch's loss, [A], and adds up the statistics.
 func (t *Trainer) gradient(ctx context.Context, b batch.Batch, o objective, stats *batch.StepStats) (engine.Buffer, error) {
-	kv, prefixIDs, err := t.prefix(b.Prefix)
+	m := t.masks(o.dropout, b.Prefix)
+	kv, prefix, err := t.prefix(b.Prefix, m)
 	if err != nil {
 		return nil, err
 	}
-	if prefixIDs != nil {
-		defer engine.Free(append(kv, prefixIDs)...)
-	}
+	defer func() { engine.Free(append(kv, prefix...)...) }()
 	accumulators, err := t.zeros(len(b.Prefix))
 	if err != nil {
 		return nil, err
@@ -205,13 +239,13 @@ func (t *Trainer) gradient(ctx context.Context, b batch.Batch, o objective, stat
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		next, err := t.rows(rows, o, kv, len(b.Prefix), accumulators, stats)
+		next, err := t.rows(rows, o, m, kv, len(b.Prefix), accumulators, stats)
 		if err != nil {
 			return nil, err
 		}
 		accumulators = next
 	}
-	gradient, err := t.prefixBackward(len(b.Prefix), prefixIDs, accumulators)
+	gradient, err := t.prefixBackward(len(b.Prefix), m, prefix, accumulators)
 	if err != nil {
 		return nil, err
 	}
@@ -219,51 +253,36 @@ func (t *Trainer) gradient(ctx context.Context, b batch.Batch, o objective, stat
 	return gradient, nil
 }
 
-// apply moves the adapter along a gradient [A], which it consumes.
-func (t *Trainer) apply(gradient engine.Buffer, u batch.Update, stats *batch.StepStats) error {
-	out, err := t.applied(gradient, u, stats.Loss)
-	if err != nil {
-		engine.Free(gradient)
-		return err
+// halve reports whether a step that ended with err is to be tried again: once, when the device ran out of memory, with
+// half as many rows at a time.
+func (t *Trainer) halve(err error) bool {
+	if !outOfMemory(err) || t.halved || t.microBatch == 1 {
+		return false
 	}
-	t.adapter, t.m, t.v = out[0], out[1], out[2]
-	norm, err := take(out[3])
-	if err != nil {
-		return err
-	}
-	stats.GradNorm = float64(norm[0])
-	if !finite(stats.GradNorm) {
-		return t.refused("norm of the gradient", stats.GradNorm)
-	}
-	t.steps++
-	t.momentSteps++
-	return nil
+	t.halved = true
+	before := t.microBatch
+	t.microBatch = (before + 1) / 2
+	t.notice(fmt.Sprintf("the device ran out of memory in optimiser step %d: rows are computed %d at a time from here on, not %d (engine.micro_batch)",
+		t.steps+1, t.microBatch, before))
+	return true
 }
 
-// applied runs the apply program, which consumes state and gradient unless there is an error.
-func (t *Trainer) applied(gradient engine.Buffer, u batch.Update, loss float64) ([]engine.Buffer, error) {
-	if !finite(loss) {
-		return nil, t.refused("loss", loss)
+// outOfMemory reports whether err is the device's being full: a program's run, its compilation, or a buffer's.
+func outOfMemory(err error) bool {
+	return err != nil && (fault.CodeOf(err) == fault.CodeExhausted || strings.Contains(err.Error(), "RESOURCE_EXHAUSTED"))
+}
+
+// exhausted is an error of a step, which says what helps where that is memory.
+func (t *Trainer) exhausted(err error) error {
+	if !outOfMemory(err) {
+		return err
 	}
-	p, err := t.applyProgram()
-	if err != nil {
-		return nil, err
+	next := "lower engine.row_multiple, model.context or the rank"
+	if t.microBatch > 1 {
+		next = fmt.Sprintf("set engine.micro_batch below %d", t.microBatch)
 	}
-	in := []engine.Buffer{t.adapter, t.m, t.v, gradient}
-	s := float64(t.momentSteps + 1)
-	bound := u.MaxGradNorm
-	if bound == 0 {
-		bound = math.MaxFloat32
-	}
-	for _, x := range []float64{u.Rate, bound, 1 - math.Pow(beta1, s), 1 - math.Pow(beta2, s)} {
-		b, err := t.engine.Upload([]float32{float32(x)})
-		if err != nil {
-			return nil, err
-		}
-		defer engine.Free(b)
-		in = append(in, b)
-	}
-	return p.Run(in...)
+	return &fault.Error{Code: fault.CodeExhausted, What: "the device is out of memory", Where: fmt.Sprintf("optimiser step %d", t.steps+1),
+		Why: fmt.Sprintf("with %d rows at a time; the step is not taken, adapter and optimiser are as they were", t.microBatch), Err: err, Next: next}
 }
 
 // refused is the error of a step that is not taken because a number is not finite.
@@ -287,39 +306,43 @@ func check(rows []batch.Sequence) error {
 
 // prefixBackward adds what dK,dV of a prefix of p tokens imply to the gradient, the first of the accumulators, which it
 // consumes unless there is an error.
-func (t *Trainer) prefixBackward(p int, ids engine.Buffer, accumulators []engine.Buffer) (engine.Buffer, error) {
+func (t *Trainer) prefixBackward(p int, m masks, prefix, accumulators []engine.Buffer) (engine.Buffer, error) {
 	if p == 0 {
 		return accumulators[0], nil
 	}
-	program, err := t.prefixBackwardProgram(p)
+	program, err := t.prefixBackwardProgram(p, m.rate)
 	if err != nil {
 		return nil, err
 	}
-	out, err := program.Run(append(append(append(t.modelBuffers(), ids), accumulators[1:]...), accumulators[0])...)
+	out, err := program.Run(append(append(append(t.modelBuffers(), prefix...), accumulators[1:]...), accumulators[0])...)
 	if err != nil {
 		return nil, err
 	}
 	return out[0], nil
 }
 
-// prefix computes the keys and values of the prefix and keeps its ids for the backward pass. Without a prefix there is
-// nothing of either.
-func (t *Trainer) prefix(ids []int32) (kv []engine.Buffer, idsBuffer engine.Buffer, err error) {
+// prefix computes the keys and values of the prefix and keeps its inputs for the backward pass: its ids, and what masks
+// are drawn from. Without a prefix there is nothing of either.
+func (t *Trainer) prefix(ids []int32, m masks) (kv, inputs []engine.Buffer, err error) {
 	if len(ids) == 0 {
 		return nil, nil, nil
 	}
-	p, err := t.prefixProgram(len(ids))
+	p, err := t.prefixProgram(len(ids), m.rate)
 	if err != nil {
 		return nil, nil, err
 	}
-	if idsBuffer, err = t.engine.Upload(ids, 1, len(ids)); err != nil {
+	arrays := []array{{ids, []int{1, len(ids)}}}
+	if m.rate > 0 {
+		arrays = append(arrays, array{m.prefix, []int{1, len(ids)}})
+	}
+	if inputs, err = uploadAll(t.engine, arrays...); err != nil {
 		return nil, nil, err
 	}
-	if kv, err = p.Run(append(t.modelBuffers(), idsBuffer)...); err != nil {
-		engine.Free(idsBuffer)
+	if kv, err = p.Run(append(t.modelBuffers(), inputs...)...); err != nil {
+		engine.Free(inputs...)
 		return nil, nil, err
 	}
-	return kv, idsBuffer, nil
+	return kv, inputs, nil
 }
 
 // zeros are the accumulators of one step: the adapter's gradient, then dK,dV of the prefix.
@@ -343,10 +366,10 @@ func (t *Trainer) zeros(p int) ([]engine.Buffer, error) {
 
 // rows runs forward and backward of one micro-batch and returns the new accumulators. It consumes the old ones unless
 // there is an error.
-func (t *Trainer) rows(rows []batch.Sequence, o objective, kv []engine.Buffer, p int, accumulators []engine.Buffer,
+func (t *Trainer) rows(rows []batch.Sequence, o objective, m masks, kv []engine.Buffer, p int, accumulators []engine.Buffer,
 	stats *batch.StepStats) ([]engine.Buffer, error) {
-	x := t.pad(rows, 1/float64(stats.NumTrained))
-	program, err := t.rowsProgram(x.n, x.c, x.m, p)
+	x := t.pad(rows, 1/float64(stats.NumTrained), m)
+	program, err := t.rowsProgram(x.n, x.c, x.m, p, m.rate)
 	if err != nil {
 		return nil, err
 	}
@@ -359,7 +382,7 @@ func (t *Trainer) rows(rows []batch.Sequence, o objective, kv []engine.Buffer, p
 	if err != nil {
 		return nil, err
 	}
-	inputs = append(inputs, target)
+	inputs = slices.Insert(inputs, numInputs, target)
 	in := append(append(append(t.modelBuffers(), kv...), inputs...), accumulators...)
 	out, err := program.Run(in...)
 	if err != nil {
@@ -399,17 +422,15 @@ func (t *Trainer) Score(b batch.Batch) ([][]float32, error) {
 	if err := check(b.Rows); err != nil {
 		return nil, err
 	}
-	kv, ids, err := t.prefix(b.Prefix)
+	kv, prefix, err := t.prefix(b.Prefix, masks{})
 	if err != nil {
 		return nil, err
 	}
-	if ids != nil {
-		defer engine.Free(append(kv, ids)...)
-	}
+	defer func() { engine.Free(append(kv, prefix...)...) }()
 	var scores [][]float32
 	for start := 0; start < len(b.Rows); start += t.microBatch {
 		rows := b.Rows[start:min(start+t.microBatch, len(b.Rows))]
-		x := t.pad(rows, 1)
+		x := t.pad(rows, 1, masks{})
 		p, err := t.scoreProgram(x.n, x.c, x.m, len(b.Prefix))
 		if err != nil {
 			return nil, err
@@ -478,13 +499,14 @@ func (t *Trainer) prefixParams(name string, p int, donated bool) []engine.Param 
 }
 
 // program returns the compiled program of a key, compiling it the first time.
-func (t *Trainer) program(key string, compile func() (*engine.Program, error)) (*engine.Program, error) {
+func (t *Trainer) program(key string, compile func() (*engine.Program, error)) (program, error) {
 	if p, ok := t.programs[key]; ok {
 		return p, nil
 	}
 	p, err := compile()
-	if err == nil {
-		t.programs[key] = p
+	if err != nil {
+		return nil, err
 	}
-	return p, err
+	t.programs[key] = p
+	return p, nil
 }

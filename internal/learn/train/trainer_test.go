@@ -15,12 +15,12 @@ import (
 type device struct {
 	*engine.Engine
 	weights  []engine.Buffer
-	programs map[string]*engine.Program
+	programs map[string]program
 }
 
 func TestTrainer(t *testing.T) {
 	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
-		d := device{e, learntest.Weights(t, e, learntest.Spec()), map[string]*engine.Program{}}
+		d := device{e, learntest.Weights(t, e, learntest.Spec()), map[string]program{}}
 		for _, c := range []struct {
 			name string
 			test func(*testing.T, device)
