@@ -44,7 +44,8 @@ type Server struct {
 
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`
-	Env     map[string]string `json:"env,omitempty"` // all the process sees beside PATH, HOME, LANG and TMPDIR
+	Env     map[string]string `json:"env,omitempty"`     // all the process sees beside PATH, HOME, LANG and TMPDIR
+	EnvFile string            `json:"envFile,omitempty"` // lines of NAME=value that are added to Env, which counts where both have one
 	Cwd     string            `json:"cwd,omitempty"`
 
 	URL     string            `json:"url,omitempty"`
@@ -56,6 +57,8 @@ type Server struct {
 	Reset     *Reset    `json:"reset,omitempty"`     // needs reset isolation
 	Timeout   Duration  `json:"timeout,omitempty"`   // of one call; 0: Options.Timeout
 	Disabled  bool      `json:"disabled,omitempty"`
+
+	secrets []string // values of variables that expand put somewhere
 }
 
 // Config is the servers of a run.
@@ -87,9 +90,10 @@ func (d *Duration) UnmarshalJSON(data []byte) error {
 // MarshalJSON writes "1m30s".
 func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Duration(d).String()) }
 
-// LoadConfig reads a file with `mcpServers` (Claude, Cursor) or `servers` (VS Code). Keys of other hosts are ignored.
-// ${VAR}, ${env:VAR} and ${VAR:-default} are expanded in every string of a server; a variable that is not set is an
-// error that names it. Relative template folders are taken from the file's folder. Errors are *fault.Error.
+// LoadConfig reads a file with `mcpServers` (Claude, Cursor) or `servers` (VS Code), which may hold comments and commas at
+// the end of lists. Keys of other hosts are ignored. ${VAR}, ${env:VAR}, ${VAR:-default} and the editors' own variables
+// (editorVariables) are expanded in every string of a server; a variable that is not set is an error that names it.
+// Relative template folders are taken from the file's folder. Errors are *fault.Error.
 func LoadConfig(path string, lookupEnv func(string) (string, bool)) (Config, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -100,9 +104,9 @@ func LoadConfig(path string, lookupEnv func(string) (string, bool)) (Config, err
 		MCPServers map[string]json.RawMessage `json:"mcpServers"`
 		Servers    map[string]json.RawMessage `json:"servers"`
 	}
-	if err := json.Unmarshal(data, &file); err != nil {
+	if err := json.Unmarshal(plainJSON(data), &file); err != nil {
 		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration is not JSON",
-			Where: path + lineOf(data, err), Err: err, Next: "check commas and quotes; comments are not JSON"}
+			Where: path + lineOf(data, err), Err: err, Next: "check commas and quotes"}
 	}
 	entries := file.MCPServers
 	if entries == nil {
@@ -132,7 +136,10 @@ func parseServer(entry json.RawMessage, dir string, lookupEnv func(string) (stri
 	if err := json.Unmarshal(entry, &s); err != nil || s.Disabled {
 		return s, err
 	}
-	if err := s.expand(lookupEnv); err != nil {
+	if err := s.expand(editorVariables(lookupEnv, dir)); err != nil {
+		return s, err
+	}
+	if err := s.readEnvFile(dir); err != nil {
 		return s, err
 	}
 	if s.Template != "" && !filepath.IsAbs(s.Template) {

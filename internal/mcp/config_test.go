@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +43,10 @@ func TestLoadConfig(t *testing.T) {
 		"web": {Type: "http", URL: "https://example.com/mcp", Headers: map[string]string{"Authorization": "Bearer sesame"},
 			Isolation: PerSession, Timeout: Duration(2500 * time.Millisecond)},
 	}
+	for name, s := range c.Servers {
+		s.secrets = nil
+		c.Servers[name] = s
+	}
 	if !reflect.DeepEqual(c.Servers, want) {
 		t.Errorf("got %+v\nwant %+v", c.Servers, want)
 	}
@@ -52,6 +58,42 @@ func TestLoadConfig(t *testing.T) {
 	}
 	if _, err := c.Only("b"); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "use one of: a") {
 		t.Errorf("unknown server: %v", err)
+	}
+}
+
+// The files of VS Code and Cursor are read as they are.
+func TestLoadConfigOfEditors(t *testing.T) {
+	dir := t.TempDir()
+	os.Mkdir(filepath.Join(dir, ".vscode"), 0o700)
+	os.WriteFile(filepath.Join(dir, ".env"), []byte("# ours\nexport A='one two'\nB=\"2\"\n\nK=from the file\n"), 0o600)
+	path := filepath.Join(dir, ".vscode", "mcp.json")
+	os.WriteFile(path, []byte(`{
+		"inputs": [{"type": "promptString", "id": "api-key", "password": true}], // asked once
+		"servers": {"s": {"type": "stdio", "command": "x",
+			"args": ["${workspaceFolder}/a${/}b", "${workspaceFolderBasename}", "${userHome}", "http://h//", ],
+			"env": {"K": "${input:api-key}"}, "envFile": "${workspaceFolder}/.env"}},
+	}`), 0o600)
+	vars := map[string]string{"HOME": "/home/me", "API_KEY": "sesame"}
+	lookup := func(name string) (string, bool) { value, ok := vars[name]; return value, ok }
+	c, err := LoadConfig(path, lookup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := c.Servers["s"]
+	if want := []string{dir + "/a/b", filepath.Base(dir), "/home/me", "http://h//"}; !slices.Equal(s.Args, want) {
+		t.Errorf("arguments %q, want %q", s.Args, want)
+	}
+	if want := map[string]string{"A": "one two", "B": "2", "K": "sesame"}; !maps.Equal(s.Env, want) {
+		t.Errorf("environment %q, want %q", s.Env, want)
+	}
+	delete(vars, "API_KEY")
+	if _, err := LoadConfig(path, lookup); err == nil || !strings.Contains(err.Error(), "set the variable API_KEY") {
+		t.Errorf("got %v", err)
+	}
+	vars["API_KEY"] = "sesame"
+	os.WriteFile(filepath.Join(dir, ".env"), []byte("A=1\nsesame\n"), 0o600)
+	if _, err := LoadConfig(path, lookup); err == nil || !strings.Contains(err.Error(), ".env:2") || strings.Contains(err.Error(), "sesame") {
+		t.Errorf("got %v", err)
 	}
 }
 

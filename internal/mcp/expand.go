@@ -2,12 +2,21 @@ package mcp
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 )
 
-// expand replaces the variables in every string of a server.
-func (s *Server) expand(lookupEnv func(string) (string, bool)) error {
-	texts := []*string{&s.Command, &s.Cwd, &s.URL, &s.Template}
+// expand replaces the variables in every string of a server, and notes which of the values are secret.
+func (s *Server) expand(lookup func(string) (string, bool)) error {
+	lookupEnv := func(name string) (string, bool) {
+		value, set := lookup(name)
+		if isSecretName(name) || strings.HasPrefix(name, inputPrefix) {
+			s.secrets = append(s.secrets, value)
+		}
+		return value, set
+	}
+	texts := []*string{&s.Command, &s.Cwd, &s.EnvFile, &s.URL, &s.Template}
 	if s.Reset != nil {
 		texts = append(texts, &s.Reset.From, &s.Reset.To)
 	}
@@ -58,11 +67,88 @@ func expand(text string, lookupEnv func(string) (string, bool)) (string, error) 
 			value = EpisodeDir
 		case hasDefault && value == "": // as in a shell: also where the variable is set but empty
 			value = fallback
+		case !set && strings.HasPrefix(name, inputPrefix):
+			return "", fmt.Errorf("${%s} is a question that the editor asks; set the variable %s", name, inputVariable(name))
 		case !set && !hasDefault:
 			return "", fmt.Errorf("the variable %s is not set; set it, or write ${%s:-default}", name, name)
 		}
 		b.WriteString(value)
 	}
+}
+
+// inputPrefix marks what VS Code asks its user for.
+const inputPrefix = "input:"
+
+// inputVariable is the environment variable that stands in for such a question: of ${input:api-key}, API_KEY.
+func inputVariable(name string) string {
+	return strings.ToUpper(strings.ReplaceAll(strings.TrimPrefix(name, inputPrefix), "-", "_"))
+}
+
+// editorVariables adds to the environment what VS Code and Cursor predefine: workspaceFolder, which is dir or the folder
+// around the editor's own, workspaceFolderBasename, userHome, pathSeparator and its short form /, and input:ID.
+func editorVariables(lookupEnv func(string) (string, bool), dir string) func(string) (string, bool) {
+	workspace := dir
+	if absolute, err := filepath.Abs(dir); err == nil {
+		workspace = absolute
+	}
+	if base := filepath.Base(workspace); base == ".vscode" || base == ".cursor" {
+		workspace = filepath.Dir(workspace)
+	}
+	return func(name string) (string, bool) {
+		switch name {
+		case "workspaceFolder":
+			return workspace, true
+		case "workspaceFolderBasename":
+			return filepath.Base(workspace), true
+		case "userHome":
+			return lookupEnv("HOME")
+		case "pathSeparator", "/":
+			return string(filepath.Separator), true
+		}
+		if strings.HasPrefix(name, inputPrefix) {
+			return lookupEnv(inputVariable(name))
+		}
+		return lookupEnv(name)
+	}
+}
+
+// readEnvFile adds the variables of EnvFile to Env. A line is NAME=value, perhaps after "export"; quotes around a value
+// are dropped, and lines that begin with # are comments. No error shows a line, for a secret may stand in it.
+func (s *Server) readEnvFile(dir string) error {
+	if s.EnvFile == "" {
+		return nil
+	}
+	path := s.EnvFile
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("envFile: %w", err)
+	}
+	n := 0
+	for line := range strings.Lines(string(data)) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, value, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
+		if name = strings.TrimSpace(name); !found || name == "" {
+			return fmt.Errorf("envFile: %s:%d is not NAME=value", path, n)
+		}
+		value = strings.TrimSpace(value)
+		if last := len(value) - 1; last > 0 && (value[0] == '"' || value[0] == '\'') && value[last] == value[0] {
+			value = value[1:last]
+		}
+		if _, set := s.Env[name]; !set {
+			if s.Env == nil {
+				s.Env = map[string]string{}
+			}
+			s.Env[name] = value
+		}
+	}
+	return nil
 }
 
 // splitWords splits a command line at spaces; single and double quotes group, and nothing else is special, because no
