@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -57,6 +58,14 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 	answer, err := s.client.CallTool(limited, params)
 	known := x.outcome()
 	if err == nil {
+		if s.hide != nil {
+			if hidden := s.hide(known.result); !bytes.Equal(hidden, known.result) {
+				known.result, answer = hidden, &mcp.CallToolResult{}
+				if err := json.Unmarshal(hidden, answer); err != nil {
+					return o.failed(trajectory.CallToolError, "the answer holds a secret of the server's, without which it cannot be read"), false
+				}
+			}
+		}
 		if len(known.result) > 0 && known.result[0] != '{' { // null decodes into a result of nothing
 			return o.failed(trajectory.CallToolError, "the answer is no result of a call: "+excerpt(string(known.result))), false
 		}
@@ -71,7 +80,7 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 	case limited.Err() != nil:
 		return o.lost(trajectory.CallTimeout, trajectory.EnvironmentError, fmt.Sprintf("no answer within %s", timeout)), false
 	case known.unusable != "":
-		return o.failed(trajectory.CallToolError, known.unusable), false
+		return o.failed(trajectory.CallToolError, s.redact.Replace(known.unusable)), false
 	case known.answered:
 		return o.failed(trajectory.CallToolError, s.redact.Replace(answerError(err, known.result))), false
 	}

@@ -77,6 +77,7 @@ type session struct {
 	dir    string // the episode's folder, "" without one
 	gone   chan struct{}
 	redact *strings.Replacer
+	hide   func(json.RawMessage) json.RawMessage // secrets in what the server sent; nil where it has none
 
 	unfinished atomic.Bool  // a call was given up that the server may still be working on
 	tokens     atomic.Int64 // of progress
@@ -189,8 +190,12 @@ func (l *launcher) try(ctx context.Context, limit time.Duration, via, version, e
 	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	s := &session{server: l.name, wire: newWire(l.o.MaxFrame, l.meter), via: via, gone: make(chan struct{}), redact: redactor(l.server)}
-	s.wire.progress = s.progress
+	secrets := secretsOf(l.server)
+	s := &session{server: l.name, wire: newWire(l.o.MaxFrame, l.meter), via: via, gone: make(chan struct{}), redact: redactor(inErrors(l.server, secrets))}
+	if only := redactor(secrets); len(secrets) > 0 {
+		s.hide = func(raw json.RawMessage) json.RawMessage { return hideIn(raw, only) }
+	}
+	s.wire.progress, s.wire.redact = s.progress, s.redact
 	transport, err := l.start(s, episode)
 	if err != nil {
 		s.close()

@@ -1,8 +1,17 @@
 package mcp
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"io"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"hone/internal/episode/trajectory"
 )
@@ -49,18 +58,33 @@ func OutcomeOf(err error) trajectory.Outcome {
 	return trajectory.InfrastructureError
 }
 
-// redactor hides a server's secrets in text that people or traces see.
-func redactor(s Server) *strings.Replacer {
-	var pairs []string
+// secretsOf returns what must not come back from a server into errors, traces or prompts. Values shorter than 8 bytes are
+// words, and those that name a file are paths: hiding them would garble what the model reads.
+func secretsOf(s Server) []string {
+	var found []string
 	hide := func(value string) {
-		if len(value) >= 8 { // shorter ones are words: hiding them would garble the text
-			pairs = append(pairs, value, "[hidden]")
+		if _, err := os.Stat(value); len(value) >= 8 && err != nil && !strings.Contains(value, EpisodeDir) {
+			found = append(found, value)
+		}
+	}
+	inURL := func(text string) {
+		u, err := url.Parse(text)
+		if err != nil || u.Host == "" {
+			return
+		}
+		if password, ok := u.User.Password(); ok {
+			hide(password)
+		}
+		for name, values := range u.Query() {
+			if isSecretName(name) {
+				hide(values[0])
+			}
 		}
 	}
 	for _, key := range sortedKeys(s.Headers) {
-		_, token, found := strings.Cut(s.Headers[key], " ")
-		hide(s.Headers[key])
-		if found {
+		if name := strings.ToUpper(key); isSecretName(name) || strings.HasSuffix(name, "AUTHORIZATION") || name == "COOKIE" {
+			hide(s.Headers[key])
+			_, token, _ := strings.Cut(s.Headers[key], " ")
 			hide(token)
 		}
 	}
@@ -68,19 +92,90 @@ func redactor(s Server) *strings.Replacer {
 		if isSecretName(key) {
 			hide(s.Env[key])
 		}
+		inURL(s.Env[key])
 	}
+	for i, arg := range s.Args {
+		flag, value, joined := strings.Cut(arg, "=")
+		switch {
+		case !strings.HasPrefix(arg, "-"):
+			inURL(arg)
+		case isSecretName(flag) && joined:
+			hide(value)
+		case isSecretName(flag) && i+1 < len(s.Args):
+			hide(s.Args[i+1])
+		}
+	}
+	inURL(s.URL)
 	if s.OAuth != nil {
 		hide(s.OAuth.ClientSecret)
+	}
+	for _, value := range s.secrets {
+		hide(value)
+	}
+	return found
+}
+
+// redactor hides secrets in text, also as they stand in quotes; the longest first, for one may hold another.
+func redactor(secrets []string) *strings.Replacer {
+	var forms []string
+	for _, secret := range secrets {
+		forms = append(forms, secret)
+		if quoted := strconv.Quote(secret); quoted[1:len(quoted)-1] != secret {
+			forms = append(forms, quoted[1:len(quoted)-1])
+		}
+	}
+	slices.SortStableFunc(forms, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, form := range forms {
+		pairs = append(pairs, form, hiddenText)
 	}
 	return strings.NewReplacer(pairs...)
 }
 
+const hiddenText = "[hidden]"
+
+// inErrors are the secrets to be hidden in errors: there, every header may be one.
+func inErrors(s Server, secrets []string) []string {
+	for _, key := range sortedKeys(s.Headers) {
+		if len(s.Headers[key]) >= 8 {
+			secrets = append(secrets, s.Headers[key])
+		}
+	}
+	return secrets
+}
+
+// hideIn hides secrets in the strings of JSON text, however they are escaped there, and in its numbers.
+func hideIn(raw json.RawMessage, redact *strings.Replacer) json.RawMessage {
+	lenient := []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
+	d := jsontext.NewDecoder(bytes.NewReader(raw), lenient...)
+	var out bytes.Buffer
+	e := jsontext.NewEncoder(&out, lenient...)
+	changed := false
+	for {
+		token, err := d.ReadToken()
+		if err == io.EOF && changed {
+			return bytes.TrimSpace(out.Bytes())
+		}
+		if err == io.EOF {
+			return raw
+		}
+		if err == nil && (token.Kind() == '"' || token.Kind() == '0') {
+			if text := token.String(); redact.Replace(text) != text {
+				token, changed = jsontext.String(redact.Replace(text)), true
+			}
+		}
+		if err != nil || e.WriteToken(token) != nil { // what these cannot read the SDK may
+			return json.RawMessage(redact.Replace(string(raw)))
+		}
+	}
+}
+
 func isSecretName(key string) bool {
 	key = strings.ToUpper(key)
-	for _, part := range []string{"TOKEN", "SECRET", "PASSWORD", "KEY", "CREDENTIAL"} {
+	for _, part := range []string{"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "KEY", "CREDENTIAL"} {
 		if strings.Contains(key, part) {
 			return true
 		}
 	}
-	return false
+	return key == "PAT" || strings.HasSuffix(key, "_PAT")
 }

@@ -91,7 +91,7 @@ func (h *httpTripper) refused(req *http.Request, m jsonrpc.Message, resp *http.R
 	resp.Body = io.NopCloser(bytes.NewReader(data))
 	why := fmt.Sprintf("HTTP %d %s", resp.StatusCode, http.StatusText(resp.StatusCode))
 	if len(bytes.TrimSpace(data)) > 0 {
-		why += ": " + excerpt(string(data))
+		why += ": " + h.wire.excerpt(data)
 	}
 	if to, err := resp.Location(); err == nil && resp.StatusCode < 400 {
 		why += " to " + to.Redacted() + "; configure that URL if you trust it"
@@ -148,7 +148,7 @@ func (h *httpTripper) mended(req *http.Request, m jsonrpc.Message, resp *http.Re
 	default:
 		data, _ := io.ReadAll(io.LimitReader(resp.Body, bodyKept))
 		resp.Body.Close()
-		why := fmt.Sprintf("HTTP %d with content type %q and %s", resp.StatusCode, kind, excerpt(string(data)))
+		why := fmt.Sprintf("HTTP %d with content type %q and %s", resp.StatusCode, kind, h.wire.excerpt(data))
 		exchangeOf(req.Context()).set(func(x *exchange) { x.miss(why) })
 		return h.instead(req, r.ID, why)
 	}
@@ -201,14 +201,14 @@ func (b *jsonBody) message() []byte {
 		b.exchange.set(func(x *exchange) { x.answered, x.unusable = true, why; x.fail(why) })
 		return errorMessage(b.id, why)
 	}
-	why := "the answer is no JSON-RPC response: " + excerpt(string(data))
+	why := "the answer is no JSON-RPC response: " + b.wire.excerpt(data)
 	m, own := b.wire.decode(data, err == nil)
 	switch m := m.(type) {
 	case *jsonrpc.Response:
 		if m.ID == b.id {
 			return own
 		}
-		why = "the answer is to another request: " + excerpt(string(data))
+		why = "the answer is to another request: " + b.wire.excerpt(data)
 	default:
 		if err != nil {
 			why = fmt.Sprintf("the answer broke off after %d bytes: %v", len(data), err)

@@ -26,7 +26,7 @@ type Quarantined struct {
 // paged reads every page of a list. It does its own paging because the SDK's never ends on a server that repeats a
 // cursor, and takes an empty cursor for the end. fetch asks for one page; take is given each page's result as the server
 // wrote it, and returns how many items there have been. A page the SDK cannot decode is taken all the same.
-func paged(ctx context.Context, fetch func(ctx context.Context, cursor string) (any, error), take func(page json.RawMessage) (int, error)) (warnings []string, err error) {
+func (s *session) paged(ctx context.Context, fetch func(ctx context.Context, cursor string) (any, error), take func(page json.RawMessage) (int, error)) (warnings []string, err error) {
 	seen := map[string]bool{}
 	var cursor *string
 	for range maxPages {
@@ -45,7 +45,11 @@ func paged(ctx context.Context, fetch func(ctx context.Context, cursor string) (
 				return warnings, err
 			}
 		}
-		total, err := take(raw)
+		shown := raw
+		if s.hide != nil {
+			shown = s.hide(raw)
+		}
+		total, err := take(shown)
 		if err != nil {
 			return warnings, err
 		}
@@ -59,7 +63,7 @@ func paged(ctx context.Context, fetch func(ctx context.Context, cursor string) (
 		case cursor == nil:
 			return warnings, nil
 		case seen[*cursor]:
-			return append(warnings, fmt.Sprintf("the cursor %s comes a second time; the list is taken to end there", excerpt(*cursor))), nil
+			return append(warnings, fmt.Sprintf("the cursor %s comes a second time; the list is taken to end there", s.wire.excerpt([]byte(*cursor)))), nil
 		case total >= maxItems:
 			return append(warnings, fmt.Sprintf("the list has more than %d items; the rest is not read", maxItems)), nil
 		}
@@ -109,7 +113,7 @@ func listTools(ctx context.Context, s *session) (found ServerTools, err error) {
 		}
 		return len(tools) + len(found.Quarantined), nil
 	}
-	found.Warnings, err = paged(ctx, fetch, take)
+	found.Warnings, err = s.paged(ctx, fetch, take)
 	found.Tools = tools
 	return found, err
 }

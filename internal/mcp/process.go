@@ -179,6 +179,7 @@ func lookPath(name, path string) (string, error) {
 type tail struct {
 	mu    sync.Mutex
 	bytes []byte
+	cut   bool // there was more before
 	ended string
 }
 
@@ -187,7 +188,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	defer t.mu.Unlock()
 	t.bytes = append(t.bytes, p...)
 	if extra := len(t.bytes) - stderrKept; extra > 0 {
-		t.bytes = append(t.bytes[:0], t.bytes[extra:]...)
+		t.bytes, t.cut = append(t.bytes[:0], t.bytes[extra:]...), true
 	}
 	return len(p), nil
 }
@@ -206,7 +207,11 @@ func (t *tail) String() string {
 	if t.ended != "" {
 		parts = append(parts, "the process ended: "+t.ended)
 	}
-	if text := strings.TrimSpace(printable(string(t.bytes))); text != "" {
+	kept := t.bytes
+	if _, after, found := bytes.Cut(kept, []byte("\n")); t.cut && found {
+		kept = after // half a line may hold half a secret, which nobody would know to hide
+	}
+	if text := strings.TrimSpace(printable(string(kept))); text != "" {
 		parts = append(parts, "stderr: "+text)
 	}
 	return strings.Join(parts, "; ")

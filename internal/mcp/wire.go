@@ -80,6 +80,7 @@ type wire struct {
 	meter *meter // of the server
 	// progress is told of each notifications/progress before the answer behind it is: the SDK does not keep that order.
 	progress func(params json.RawMessage)
+	redact   *strings.Replacer
 
 	mu      sync.Mutex
 	pending map[jsonrpc.ID]*exchange
@@ -89,7 +90,7 @@ type wire struct {
 }
 
 func newWire(limit int, m *meter) *wire {
-	return &wire{limit: limit, meter: m, pending: map[jsonrpc.ID]*exchange{}}
+	return &wire{limit: limit, meter: m, redact: redactor(nil), pending: map[jsonrpc.ID]*exchange{}}
 }
 
 // sending is told of a request before it is written, and reports whether it changed it.
@@ -155,7 +156,7 @@ func (w *wire) decode(data []byte, whole bool) (jsonrpc.Message, []byte) {
 		}
 	}
 	if whole && bytes.Contains(data, []byte(`"jsonrpc"`)) {
-		if m := w.unusable(data, nil, "the answer cannot be decoded: "+excerpt(string(data))); m != nil {
+		if m := w.unusable(data, nil, "the answer cannot be decoded: "+w.excerpt(data)); m != nil {
 			return m, errorMessage(m.ID, m.Error.Error())
 		}
 	}
@@ -190,7 +191,7 @@ func (w *wire) strayText(data []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.stray++; w.sample == "" {
-		w.sample = excerpt(string(data))
+		w.sample = w.excerpt(data)
 	}
 	w.meter.stray(w.sample)
 }
@@ -281,10 +282,19 @@ func makeID(raw []byte) (jsonrpc.ID, bool) {
 
 // excerpt is foreign text fit for an error: cut, on one line, with what does not print escaped.
 func excerpt(text string) string {
-	const most = 160
 	text = strings.TrimSpace(text)
-	if cut := runeStart(text, most); cut < len(text) {
+	if cut := runeStart(text, excerptKept); cut < len(text) {
 		return strconv.Quote(text[:cut]) + fmt.Sprintf(" and %d bytes more", len(text)-cut)
 	}
 	return strconv.Quote(text)
+}
+
+const excerptKept = 160
+
+// excerpt hides secrets before it cuts, for half a secret would not be found any more.
+func (w *wire) excerpt(data []byte) string {
+	const enough = 16 << 10 // for what is shown and the longest secret behind it
+	head := data[:min(len(data), enough)]
+	text := w.redact.Replace(string(head)) + string(data[len(head):])
+	return excerpt(text)
 }
