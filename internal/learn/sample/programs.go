@@ -111,7 +111,7 @@ func (w window) replace(cache, fresh *Node) *Node {
 
 // decodeProgram feeds one token to every slot and draws the next. Inputs: weights, prefix, caches, ids[B], length[B]
 // (tokens in the slot's cache; the new one is written there), shared[B], temperature[B], uniform[B] in [0,1).
-// Outputs: next[B], logprob[B], caches.
+// Outputs: next[B], logprob[B], logits[B,V] (for chooseProgram and rankProgram), caches.
 func (s *Sampler) decodeProgram() (*engine.Program, error) {
 	b, t := s.slots, s.context
 	params := append(append(s.spec.WeightParams(), s.cacheParams()...),
@@ -132,8 +132,9 @@ func (s *Sampler) decodeProgram() (*engine.Program, error) {
 			caches[i], caches[i+1] = at.replace(caches[i], k), at.replace(caches[i+1], v)
 			return []model.KeyValues{s.sharedSegment(prefix, layer, shared), {K: caches[i], V: caches[i+1], Mask: upTo}}
 		})
-		next, logprob := draw(decoder.Logits(Reshape(h, b, s.spec.Hidden)), rest[3], rest[4])
-		return append([]*Node{next, logprob}, caches...)
+		logits := decoder.Logits(Reshape(h, b, s.spec.Hidden))
+		next, logprob := draw(logits, rest[3], rest[4])
+		return append([]*Node{next, logprob, logits}, caches...)
 	})
 }
 

@@ -3,8 +3,11 @@ package sample
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"sync"
 
+	"hone/internal/fault"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 	"hone/internal/policy"
@@ -16,6 +19,8 @@ type Options struct {
 	Slots   int // sequences sampled at one time (64)
 	Context int // private tokens of a slot, after the prefix (256); rounded up to whole chunks
 	Prefix  []int32
+	// NewDecoder starts the decoding of a completion, in whose text stop texts are looked for; nil: they are refused.
+	NewDecoder func() Decoder
 }
 
 // Sampler implements policy.Sampler on a device. Its results depend on request, slot and adapter alone, not on what
@@ -34,6 +39,9 @@ type Sampler struct {
 	prefixKV, caches            []engine.Buffer
 	merge, prefixer             *engine.Program
 	prefill, decode             *engine.Program
+	chooser, ranker             *engine.Program // nil until a request needs them
+	masks                       *masks
+	newDecoder                  func() Decoder
 
 	submit  chan *job
 	control chan func()
@@ -76,6 +84,7 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	}
 	s.context = (o.Context + s.chunk - 1) / s.chunk * s.chunk
 	s.state, s.fed = make([]slot, s.slots), make([]int, s.rows)
+	s.masks, s.newDecoder = newMasks(s.slots, spec.VocabSize), o.NewDecoder
 	if err := s.compile(); err != nil {
 		return nil, err
 	}
@@ -173,12 +182,43 @@ func (s *Sampler) Stats() Stats {
 	}
 }
 
-// Sample implements policy.Sampler.
+// check refuses what cannot be sampled.
+func (s *Sampler) check(r policy.Request) error {
+	why, next := "", ""
+	switch {
+	case len(r.Prompt) == 0:
+		why = "the prompt is empty"
+	case r.MaxTokens <= 0:
+		why, next = fmt.Sprintf("%d tokens are asked for", r.MaxTokens), "ask for at least one; hone inspect logprobs scores a text without sampling"
+	case !(r.Temperature >= 0) || math.IsInf(r.Temperature, 0):
+		why = fmt.Sprintf("the temperature is %v; it is at least 0", r.Temperature)
+	case r.TopK < 0:
+		why = fmt.Sprintf("top-k is %d; it is at least 1, or 0 for off", r.TopK)
+	case !(r.TopP >= 0 && r.TopP <= 1):
+		why = fmt.Sprintf("top-p is %v; it lies in (0, 1], or is 0 for off", r.TopP)
+	case !(r.MinP >= 0 && r.MinP <= 1):
+		why = fmt.Sprintf("min-p is %v; it lies in [0, 1]", r.MinP)
+	case r.TopLogprobs < 0 || r.TopLogprobs > policy.MaxTopLogprobs:
+		why = fmt.Sprintf("the %d likeliest tokens are asked for; at most %d can be told", r.TopLogprobs, policy.MaxTopLogprobs)
+	case slices.Contains(r.Stop, ""):
+		why = "a stop text is empty"
+	case len(r.Stop) > 0 && s.newDecoder == nil:
+		why = "stop texts are asked for, and this sampler has no decoder to find them with"
+	default:
+		return nil
+	}
+	return &fault.Error{Code: fault.CodeUsage, What: "cannot sample", Where: "request", Why: why, Next: next}
+}
+
+// Sample implements policy.Sampler. A request that asks for what cannot be is a *fault.Error.
 func (s *Sampler) Sample(ctx context.Context, r policy.Request) (policy.Completion, error) {
-	if len(r.Prompt) == 0 || r.MaxTokens <= 0 {
-		return policy.Completion{}, fmt.Errorf("a request needs a prompt and a positive number of tokens")
+	if err := s.check(r); err != nil {
+		return policy.Completion{}, err
 	}
 	j := &job{ctx: ctx, request: r, done: make(chan struct{})}
+	if len(r.Stop) > 0 {
+		j.stops = newStops(s.newDecoder(), r.Stop)
+	}
 	select {
 	case s.submit <- j:
 	case <-ctx.Done():
@@ -198,5 +238,6 @@ func (s *Sampler) Close() {
 		engine.Free(s.merged...)
 		engine.Free(s.prefixKV...)
 		engine.Free(s.caches...)
+		s.masks.free()
 	})
 }

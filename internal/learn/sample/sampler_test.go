@@ -21,7 +21,8 @@ func start(t *testing.T, e *engine.Engine) (*Sampler, *train.Trainer) {
 	t.Helper()
 	spec, lora := learntest.Spec(), learntest.LoRA()
 	weights := learntest.Weights(t, e, spec)
-	s, err := New(e, spec, weights, Options{LoRA: lora, Slots: 16, Context: 96, Prefix: prefix})
+	s, err := New(e, spec, weights, Options{LoRA: lora, Slots: 16, Context: 96, Prefix: prefix,
+		NewDecoder: func() Decoder { return letters{} }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,6 +50,14 @@ func TestSampler(t *testing.T) {
 			{"RequestAlone", testSamplesDependOnTheRequestAlone},
 			{"StaggeredTurns", testStaggeredTurns},
 			{"EqualsTrainer", testSamplerEqualsTrainer},
+			{"Programs", testPrograms},
+			{"Truncation", testTruncation},
+			{"LikelyTokens", testLikelyTokens},
+			{"Constraints", testConstraints},
+			{"StopTexts", testStopTexts},
+			{"RefusedRequests", testRefusedRequests},
+			{"MixedCrowd", testMixedCrowd},
+			{"KeptCache", testKeptCache},
 			{"EndsAndRefusals", testEndsAndRefusals},
 		} {
 			t.Run(c.name, func(t *testing.T) { c.test(t, e, s, tr) })

@@ -15,6 +15,7 @@ var errClosed = errors.New("the sampler is closed")
 type job struct {
 	ctx        context.Context
 	request    policy.Request
+	stops      *stops // nil where no stop text is asked for
 	completion policy.Completion
 	err        error
 	done       chan struct{}
@@ -238,6 +239,9 @@ func (s *Sampler) step() error {
 	busy := false
 	for i := range s.state {
 		x := &s.state[i]
+		if x.decodes() && !s.masks.ask(i, x.job.request.Constraint, x.job.completion.IDs) {
+			s.finish(i, "", &policy.ConstraintError{NumSampled: len(x.job.completion.IDs)})
+		}
 		length[i] = int32(len(x.cached))
 		if x.shared {
 			shared[i] = 1
@@ -258,35 +262,44 @@ func (s *Sampler) step() error {
 	if err != nil {
 		return err
 	}
-	s.caches = out[2:]
-	next, err := engine.Ints(out[0])
-	if err != nil {
+	s.caches = out[3:]
+	defer engine.Free(out[:3]...)
+	var d draws
+	if d.ids, d.logprobs, err = download(out[0], out[1]); err != nil {
 		return err
 	}
-	logprobs, err := engine.Floats(out[1])
-	if err != nil {
+	if err := s.revise(out[2], temperature, uniforms, &d); err != nil {
 		return err
 	}
-	engine.Free(out[0], out[1])
 	s.stats.DecodeSteps++
 	for i := range s.state {
 		if s.state[i].decodes() {
-			s.take(i, next[i], logprobs[i])
+			s.take(i, &d)
 			s.stats.Decoded++
 		}
 	}
 	return nil
 }
 
-// take adds a drawn token to a slot's completion and ends it where it is due.
-func (s *Sampler) take(i int, id int32, logprob float32) {
-	x := &s.state[i]
+// take adds the token a slot drew to its completion and ends it where it is due.
+func (s *Sampler) take(i int, d *draws) {
+	x, id := &s.state[i], d.ids[i]
 	x.cached = append(x.cached, x.pending[0])
 	x.pending = []int32{id}
 	c, r := &x.job.completion, x.job.request
-	c.IDs, c.SamplerLogprobs = append(c.IDs, id), append(c.SamplerLogprobs, logprob)
+	c.IDs, c.SamplerLogprobs = append(c.IDs, id), append(c.SamplerLogprobs, d.logprobs[i])
+	if r.TopLogprobs > 0 {
+		c.TopLogprobs = append(c.TopLogprobs, d.top[i])
+	}
 	for _, stop := range r.StopIDs {
 		if id == stop {
+			s.finish(i, policy.FinishStop, nil)
+			return
+		}
+	}
+	if x.job.stops != nil {
+		if before, stop, found := x.job.stops.next(id); found {
+			c.Text, c.StopText = before, stop
 			s.finish(i, policy.FinishStop, nil)
 			return
 		}
@@ -303,7 +316,11 @@ type input struct {
 
 // execute runs a program on weights, prefix, caches (which it consumes) and the inputs.
 func (s *Sampler) execute(p *engine.Program, inputs ...input) ([]engine.Buffer, error) {
-	in := append(append(append([]engine.Buffer{}, s.weights...), s.prefixKV...), s.caches...)
+	return s.call(p, append(append(append([]engine.Buffer{}, s.weights...), s.prefixKV...), s.caches...), inputs...)
+}
+
+// call runs a program on buffers and the inputs.
+func (s *Sampler) call(p *engine.Program, in []engine.Buffer, inputs ...input) ([]engine.Buffer, error) {
 	first := len(in)
 	for _, x := range inputs {
 		b, err := s.engine.Upload(x.flat, x.dims...)

@@ -1,0 +1,194 @@
+package sample
+
+import (
+	"math"
+
+	"hone/internal/learn/engine"
+	"hone/internal/policy"
+)
+
+// draws are what one step gives each slot.
+type draws struct {
+	ids      []int32
+	logprobs []float32
+	top      [][]policy.TokenLogprob // nil for slots that did not ask
+}
+
+// masks are the constraints of all slots, as the device reads them.
+type masks struct {
+	set     *policy.IDSet
+	words   []int32 // [slots, numWords]
+	narrow  []bool  // slots of which words does not allow everything
+	stale   bool    // buffer is not what words is
+	buffer  engine.Buffer
+	perSlot int
+}
+
+func newMasks(slots, vocabulary int) *masks {
+	m := &masks{set: policy.NewIDSet(vocabulary), perSlot: numWords(vocabulary), narrow: make([]bool, slots), stale: true}
+	m.words = make([]int32, slots*m.perSlot)
+	m.set.Fill()
+	for i := range slots {
+		m.write(i)
+	}
+	return m
+}
+
+// ask lets a constraint (nil: none) narrow the set of a slot. It returns false where nothing is left.
+func (m *masks) ask(slot int, c policy.Constraint, completion []int32) bool {
+	if c == nil && !m.narrow[slot] {
+		return true
+	}
+	m.set.Fill()
+	if c != nil {
+		c.Narrow(completion, m.set)
+	}
+	m.narrow[slot] = c != nil
+	m.write(slot)
+	return m.set.Len() > 0
+}
+
+func (m *masks) write(slot int) {
+	row := m.words[slot*m.perSlot:][:m.perSlot]
+	for i := range row {
+		if bits := int32(m.set.Bits(i)); row[i] != bits {
+			row[i], m.stale = bits, true
+		}
+	}
+}
+
+// upload returns the masks on the device. They stay there while no constraint changes its mind.
+func (m *masks) upload(e *engine.Engine) (engine.Buffer, error) {
+	if !m.stale {
+		return m.buffer, nil
+	}
+	b, err := e.Upload(m.words, len(m.narrow), m.perSlot)
+	if err != nil {
+		return nil, err
+	}
+	m.free()
+	m.buffer, m.stale = b, false
+	return b, nil
+}
+
+func (m *masks) free() {
+	if m.buffer != nil {
+		engine.Free(m.buffer)
+		m.buffer, m.stale = nil, true
+	}
+}
+
+// chosen reports whether a request's tokens are not simply drawn from the policy's distribution.
+func chosen(r *policy.Request) bool { return r.Constraint != nil || r.Truncates() }
+
+// revise draws anew for the slots whose requests have a constraint or are truncated, and lists the likeliest tokens for
+// those that ask. What the other slots drew stands, so that it does not depend on who is beside them.
+func (s *Sampler) revise(logits engine.Buffer, temperature, uniforms []float32, d *draws) error {
+	anyChosen, anyRanked := false, false
+	for i := range s.state {
+		if x := &s.state[i]; x.decodes() {
+			anyChosen = anyChosen || chosen(&x.job.request)
+			anyRanked = anyRanked || x.job.request.TopLogprobs > 0
+		}
+	}
+	if anyChosen {
+		left, err := s.redraw(logits, temperature, uniforms, d)
+		if err != nil {
+			return err
+		}
+		defer engine.Free(left)
+		logits = left
+	}
+	if anyRanked {
+		return s.list(logits, temperature, d)
+	}
+	return nil
+}
+
+// redraw runs the choose program and takes its draws where a request asks for them. It returns the logits that are left.
+func (s *Sampler) redraw(logits engine.Buffer, temperature, uniforms []float32, d *draws) (left engine.Buffer, err error) {
+	if s.chooser == nil {
+		if s.chooser, err = s.chooseProgram(); err != nil {
+			return nil, err
+		}
+	}
+	n := s.slots
+	topK, topP, minP := make([]int32, n), make([]float32, n), make([]float32, n)
+	for i := range n {
+		topK[i], topP[i] = int32(s.spec.VocabSize), 1
+		if x := &s.state[i]; x.decodes() && x.job.request.Truncates() {
+			r := &x.job.request
+			if r.TopK > 0 {
+				topK[i] = int32(min(r.TopK, s.spec.VocabSize))
+			}
+			if r.TopP > 0 {
+				topP[i] = float32(r.TopP)
+			}
+			minP[i] = float32(r.MinP)
+		}
+	}
+	allowed, err := s.masks.upload(s.engine)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.call(s.chooser, []engine.Buffer{logits, allowed}, input{temperature, []int{n}}, input{uniforms, []int{n}},
+		input{topK, []int{n}}, input{topP, []int{n}}, input{minP, []int{n}})
+	if err != nil {
+		return nil, err
+	}
+	defer engine.Free(out[:2]...)
+	ids, logprobs, err := download(out[0], out[1])
+	if err != nil {
+		engine.Free(out[2])
+		return nil, err
+	}
+	for i := range s.state {
+		if x := &s.state[i]; x.decodes() && chosen(&x.job.request) {
+			d.ids[i], d.logprobs[i] = ids[i], logprobs[i]
+		}
+	}
+	return out[2], nil
+}
+
+// list runs the rank program.
+func (s *Sampler) list(logits engine.Buffer, temperature []float32, d *draws) (err error) {
+	if s.ranker == nil {
+		if s.ranker, err = s.rankProgram(); err != nil {
+			return err
+		}
+	}
+	out, err := s.call(s.ranker, []engine.Buffer{logits}, input{temperature, []int{s.slots}})
+	if err != nil {
+		return err
+	}
+	defer engine.Free(out...)
+	ids, logprobs, err := download(out[0], out[1])
+	if err != nil {
+		return err
+	}
+	d.top = make([][]policy.TokenLogprob, s.slots)
+	for i := range s.state {
+		x := &s.state[i]
+		if !x.decodes() {
+			continue
+		}
+		for j := range x.job.request.TopLogprobs {
+			at := i*policy.MaxTopLogprobs + j
+			if math.IsInf(float64(logprobs[at]), -1) {
+				break
+			}
+			d.top[i] = append(d.top[i], policy.TokenLogprob{ID: ids[at], Logprob: logprobs[at]})
+		}
+	}
+	return nil
+}
+
+// download copies what was drawn to the host.
+func download(ids, logprobs engine.Buffer) ([]int32, []float32, error) {
+	n, err := engine.Ints(ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := engine.Floats(logprobs)
+	return n, x, err
+}

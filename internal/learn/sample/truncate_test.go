@@ -1,0 +1,276 @@
+package sample
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"sort"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"hone/internal/learn/engine"
+	"hone/internal/learn/learntest"
+	"hone/internal/learn/model"
+	"hone/internal/modelfile"
+	"hone/internal/policy"
+)
+
+// settings are what one row is truncated by.
+type settings struct {
+	Temperature float64 `json:"temperature"`
+	TopK        int     `json:"top_k"`
+	TopP        float64 `json:"top_p"`
+	MinP        float64 `json:"min_p"`
+	Banned      []int32 `json:"banned"`
+}
+
+// bench runs the programs of truncation without a model: [rows, vocabulary] at a time.
+type bench struct {
+	*Sampler
+	t *testing.T
+}
+
+func newBench(t *testing.T, e *engine.Engine, rows, vocabulary int) *bench {
+	t.Helper()
+	s := &Sampler{engine: e, slots: rows, spec: model.Spec{Config: modelfile.Config{VocabSize: vocabulary}}, masks: newMasks(rows, vocabulary)}
+	t.Cleanup(s.masks.free)
+	s.state = make([]slot, rows)
+	return &bench{s, t}
+}
+
+// choose truncates rows of logits and draws from each with a uniform number. Row i is slot i.
+func (b *bench) choose(logits [][]float32, by []settings, uniforms []float32) (d draws, left [][]float32) {
+	b.t.Helper()
+	n, v := b.slots, b.spec.VocabSize
+	temperature := make([]float32, n)
+	d = draws{ids: make([]int32, n), logprobs: make([]float32, n)}
+	for i, s := range by {
+		r := policy.Request{Sampling: policy.Sampling{Temperature: s.Temperature, TopK: s.TopK, TopP: s.TopP, MinP: s.MinP, TopLogprobs: 20},
+			Constraint: policy.Banned(s.Banned)}
+		temperature[i] = float32(s.Temperature)
+		b.state[i] = slot{pending: []int32{0}, job: &job{request: r}}
+		if !b.masks.ask(i, r.Constraint, nil) {
+			b.t.Fatal("nothing is left")
+		}
+	}
+	buffer, err := b.engine.Upload(slices.Concat(logits...), n, v)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	out, err := b.redraw(buffer, temperature, uniforms, &d)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if err := b.list(out, temperature, &d); err != nil {
+		b.t.Fatal(err)
+	}
+	flat, err := engine.Floats(out)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	engine.Free(buffer, out)
+	for i := range n {
+		left = append(left, flat[i*v:][:v])
+	}
+	return d, left
+}
+
+// reference is truncation by sorting, in float64: the ids left, the likeliest first, with their natural-log
+// probabilities, and how near a sum of probabilities comes to TopP.
+func reference(logits []float32, s settings) (ids []int32, logprobs []float64, near float64) {
+	for id := range logits {
+		if !slices.Contains(s.Banned, int32(id)) {
+			ids = append(ids, int32(id))
+		}
+	}
+	sort.SliceStable(ids, func(i, j int) bool { return logits[ids[i]] > logits[ids[j]] })
+	at := func(i int) float64 { return float64(logits[ids[i]]) / s.Temperature }
+	mass := func(i int) float64 { return math.Exp(at(i) - at(0)) }
+	near = 1
+	keep := func(n int) { // and what is as likely as the last
+		for n < len(ids) && logits[ids[n]] == logits[ids[n-1]] {
+			n++
+		}
+		ids = ids[:n]
+	}
+	if s.TopK > 0 && s.TopK < len(ids) {
+		keep(s.TopK)
+	}
+	total := func() (sum float64) {
+		for i := range ids {
+			sum += mass(i)
+		}
+		return sum
+	}
+	if s.TopP > 0 && s.TopP < 1 {
+		all, sum := total(), 0.0
+		for i := range ids {
+			sum += mass(i)
+			near = min(near, math.Abs(sum/all-s.TopP))
+			if sum >= s.TopP*all {
+				keep(i + 1)
+				break
+			}
+		}
+	}
+	for i := range ids {
+		if mass(i) < s.MinP {
+			keep(i)
+			break
+		}
+	}
+	all := total()
+	for i := range ids {
+		logprobs = append(logprobs, math.Log(mass(i)/all))
+	}
+	return ids, logprobs, near
+}
+
+// leftOf are the ids that are not -Inf.
+func leftOf(row []float32) (ids []int32) {
+	for id, x := range row {
+		if !math.IsInf(float64(x), -1) {
+			ids = append(ids, int32(id))
+		}
+	}
+	return ids
+}
+
+// differing are the ids of one list only.
+func differing(a, b []int32) (ids []int32) {
+	for _, id := range slices.Concat(a, b) {
+		if slices.Contains(a, id) != slices.Contains(b, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+func sorted(ids []int32) []int32 { return slices.Sorted(slices.Values(ids)) }
+
+// What is left, and how likely it is then, must be what transformers leaves (make_warpers.py), by the plain reference too.
+func TestTruncationEqualsTransformers(t *testing.T) {
+	file, err := os.ReadFile("../../../testdata/reference/warpers.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		settings
+		Logits   []int     `json:"logits"` // times 64
+		Left     []int32   `json:"left"`
+		Logprobs []float64 `json:"logprobs"`
+	}
+	if err := json.Unmarshal(file, &cases); err != nil || len(cases) < 25 {
+		t.Fatalf("%d cases, %v", len(cases), err)
+	}
+	var logits [][]float32
+	var by []settings
+	for _, c := range cases {
+		row := make([]float32, len(c.Logits))
+		for i, x := range c.Logits {
+			row[i] = float32(x) / 64
+		}
+		logits, by = append(logits, row), append(by, c.settings)
+	}
+	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
+		b := newBench(t, e, len(cases), len(cases[0].Logits))
+		seen := make([]map[int32]bool, len(cases))
+		for i := range seen {
+			seen[i] = map[int32]bool{}
+		}
+		r := rand.New(rand.NewPCG(1, 2))
+		for range 50 {
+			uniforms := make([]float32, len(cases))
+			for i := range uniforms {
+				uniforms[i] = r.Float32()
+			}
+			d, left := b.choose(logits, by, uniforms)
+			for i, c := range cases {
+				if got := leftOf(left[i]); !slices.Equal(got, c.Left) {
+					t.Fatalf("case %d, %+v: %v is left, transformers leaves %v", i, c.settings, got, c.Left)
+				}
+				if got, _, _ := reference(logits[i], c.settings); !slices.Equal(sorted(got), c.Left) {
+					t.Fatalf("case %d, %+v: the reference leaves %v, transformers %v", i, c.settings, got, c.Left)
+				}
+				at := slices.Index(c.Left, d.ids[i])
+				if at < 0 {
+					t.Fatalf("case %d, %+v: token %d was drawn, which is not left", i, c.settings, d.ids[i])
+				}
+				if math.Abs(float64(d.logprobs[i])-c.Logprobs[at]) > 3e-5 {
+					t.Errorf("case %d, token %d: logprob %g, transformers %g", i, d.ids[i], d.logprobs[i], c.Logprobs[at])
+				}
+				seen[i][d.ids[i]] = true
+				if n := min(20, len(c.Left)); len(d.top[i]) != n {
+					t.Errorf("case %d: %d likely tokens are listed of %d", i, len(d.top[i]), n)
+				}
+				for j, top := range d.top[i] {
+					at := slices.Index(c.Left, top.ID)
+					if at < 0 || math.Abs(float64(top.Logprob)-c.Logprobs[at]) > 3e-5 || j > 0 && top.Logprob > d.top[i][j-1].Logprob {
+						t.Errorf("case %d: likely token %d is %+v", i, j, top)
+					}
+				}
+			}
+		}
+		for i, c := range cases {
+			likely := 0
+			for _, x := range c.Logprobs {
+				if x > math.Log(0.2) {
+					likely++
+				}
+			}
+			if len(seen[i]) < likely {
+				t.Errorf("case %d: only %v were drawn", i, seen[i])
+			}
+		}
+	})
+}
+
+// Any logits and settings give what sorting gives, at a vocabulary that does not fill its last word.
+func TestTruncationEqualsSorting(t *testing.T) {
+	const rows, v = 8, 777
+	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
+		b := newBench(t, e, rows, v)
+		rapid.Check(t, func(rt *rapid.T) {
+			var logits [][]float32
+			var by []settings
+			for range rows {
+				r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 3))
+				scale, coarse := rapid.Float64Range(0.01, 30).Draw(rt, "scale"), rapid.Bool().Draw(rt, "ties")
+				row := make([]float32, v)
+				for i := range row {
+					x := r.NormFloat64() * scale
+					if coarse {
+						x = math.Round(x) // many equal
+					}
+					row[i] = float32(x)
+				}
+				s := settings{Temperature: rapid.Float64Range(0.1, 3).Draw(rt, "temperature")}
+				if rapid.Bool().Draw(rt, "k") {
+					s.TopK = rapid.IntRange(1, v+1).Draw(rt, "top_k")
+				}
+				if rapid.Bool().Draw(rt, "p") {
+					s.TopP = rapid.Float64Range(0.001, 1).Draw(rt, "top_p")
+				}
+				if rapid.Bool().Draw(rt, "m") {
+					s.MinP = rapid.Float64Range(0, 1).Draw(rt, "min_p")
+				}
+				s.Banned = rapid.SliceOfN(rapid.Int32Range(0, v-1), 0, 20).Draw(rt, "banned")
+				logits, by = append(logits, row), append(by, s)
+			}
+			_, left := b.choose(logits, by, make([]float32, rows))
+			for i, s := range by {
+				want, _, near := reference(logits[i], s)
+				// What is so improbable that a device may take its probability for 0 may stay or go.
+				vanished := func(id int32) bool { return float64(logits[i][id]-logits[i][want[0]])/s.Temperature < -87 }
+				got := slices.DeleteFunc(leftOf(left[i]), vanished)
+				want = slices.DeleteFunc(slices.Clone(want), vanished)
+				if near > 1e-5 && !slices.Equal(got, sorted(want)) {
+					rt.Fatalf("row %d, %+v: %d are left, want %d; among them is a difference at %v", i, s, len(got), len(want), differing(got, want))
+				}
+			}
+		})
+	})
+}
