@@ -22,6 +22,7 @@ type Engine struct {
 	pureGo, isGPU bool
 	// NumCompiled counts compilations; it stands still in a run whose shapes are settled.
 	NumCompiled int
+	account     *account // of a dry engine; nil otherwise
 }
 
 // Options choose the device. The zero value is the pure-Go backend.
@@ -84,6 +85,7 @@ type Program struct {
 	executable compute.Executable
 	donate     []bool
 	numParams  int
+	account    *account
 }
 
 // Compile builds and compiles a program. build gets the parameters as nodes, in order, and returns the outputs; it
@@ -95,7 +97,7 @@ func (e *Engine) Compile(name string, params []Param, build func(in []*graph.Nod
 		}
 	}()
 	g := graph.NewGraph(e.backend, name)
-	p = &Program{name: name, backend: e.backend, numParams: len(params)}
+	p = &Program{name: name, backend: e.backend, numParams: len(params), account: e.account}
 	in := make([]*graph.Node, len(params))
 	for i, q := range params {
 		label := q.Name
@@ -110,6 +112,9 @@ func (e *Engine) Compile(name string, params []Param, build func(in []*graph.Nod
 	}
 	p.executable = g.Executable()
 	e.NumCompiled++
+	if e.account != nil {
+		e.account.programs = append(e.account.programs, p)
+	}
 	return p, nil
 }
 
@@ -126,6 +131,7 @@ func (p *Program) Run(in ...Buffer) ([]Buffer, error) {
 		}
 		return nil, fmt.Errorf("running the program %s: %w", p.name, err)
 	}
+	p.account.note(p)
 	return out, nil
 }
 

@@ -25,6 +25,7 @@ type Backend struct {
 	plugin    *pjrt.Plugin
 	client    *pjrt.Client
 	precision string // of matrix products of float32
+	dry       *dry   // in place of plug-in and client; nil where there is a device
 	finalized bool
 }
 
@@ -48,7 +49,12 @@ func New(path string) (*Backend, error) {
 }
 
 // IsGPU reports whether the device is a GPU.
-func (b *Backend) IsGPU() bool { return b.plugin.IsCUDA() }
+func (b *Backend) IsGPU() bool {
+	if b.dry != nil {
+		return b.dry.gpu
+	}
+	return b.plugin.IsCUDA()
+}
 
 // Name implements compute.Backend.
 func (b *Backend) Name() string { return "stablehlo" }
@@ -58,14 +64,25 @@ func (b *Backend) String() string { return b.Name() }
 
 // Description names platform, its version and the plug-in.
 func (b *Backend) Description() string {
+	if b.dry != nil {
+		return "no device"
+	}
 	return fmt.Sprintf("%s (%s)", b.client.Platform(), b.client.PlatformVersion())
 }
 
 // NumDevices implements compute.Backend.
-func (b *Backend) NumDevices() int { return b.client.NumDevices() }
+func (b *Backend) NumDevices() int {
+	if b.dry != nil {
+		return 1
+	}
+	return b.client.NumDevices()
+}
 
 // Finalize implements compute.Backend. Programs and buffers are invalid afterwards.
 func (b *Backend) Finalize() {
+	if b.dry != nil {
+		b.finalized = true
+	}
 	if !b.finalized {
 		b.finalized = true
 		_ = b.client.Destroy() // the process is about to end or to open another client: there is nothing to do about it
@@ -91,6 +108,9 @@ func (b *Backend) Builder(name string) compute.Builder {
 
 // BufferFromFlatData copies a flat slice to the device.
 func (b *Backend) BufferFromFlatData(_ compute.DeviceNum, flat any, shape shapes.Shape) (compute.Buffer, error) {
+	if b.dry != nil {
+		return b.Blank(shape), nil
+	}
 	p, err := b.client.BufferFromHost().FromFlatDataWithDimensions(flat, shape.Dimensions).Done()
 	if err != nil {
 		return nil, err
@@ -133,7 +153,11 @@ type Executable struct {
 }
 
 // Finalize implements compute.Executable.
-func (e *Executable) Finalize() { _ = e.loaded.Destroy() }
+func (e *Executable) Finalize() {
+	if e.loaded != nil {
+		_ = e.loaded.Destroy()
+	}
+}
 
 // Inputs implements compute.Executable.
 func (e *Executable) Inputs() ([]string, []shapes.Shape) { return e.names, e.in }
@@ -143,6 +167,9 @@ func (e *Executable) Outputs() []shapes.Shape { return e.out }
 
 // Execute implements compute.Executable. Donated inputs are invalid afterwards.
 func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, _ compute.DeviceNum) ([]compute.Buffer, error) {
+	if e.loaded == nil {
+		return e.pretend(inputs, donate), nil
+	}
 	in := make([]*pjrt.Buffer, len(inputs))
 	for i, x := range inputs {
 		in[i] = x.(*buffer).pjrt

@@ -1,0 +1,39 @@
+package engine
+
+import (
+	"fmt"
+
+	"hone/internal/learn/engine/stablehlo"
+)
+
+// Memory is what a compiled program needs of its device, in bytes.
+type Memory = stablehlo.Memory
+
+// Name is what the program was compiled as.
+func (p *Program) Name() string { return p.name }
+
+// HLO returns the StableHLO text the program was compiled from; empty on the pure-Go backend.
+func (p *Program) HLO() string {
+	if x, ok := p.executable.(*stablehlo.Executable); ok {
+		return x.HLO
+	}
+	return ""
+}
+
+// Memory returns the compiler's statistics; false where there was no compiler: on the pure-Go backend and a dry engine.
+func (p *Program) Memory() (Memory, bool) {
+	if x, ok := p.executable.(*stablehlo.Executable); ok && x.Compiled() {
+		return x.Memory(), true
+	}
+	return Memory{}, false
+}
+
+// Measure compiles the StableHLO text of a program and returns the compiler's statistics; nothing is run or kept. The
+// pure-Go backend has none.
+func (e *Engine) Measure(hlo string) (Memory, error) {
+	b, ok := e.backend.(*stablehlo.Backend)
+	if !ok {
+		return Memory{}, fmt.Errorf("the pure-Go backend has no memory statistics")
+	}
+	return b.Measure(hlo)
+}

@@ -1,0 +1,43 @@
+package stablehlo
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/gomlx/go-xla/pjrt"
+)
+
+// Memory is what a compiled program needs of its device, in bytes, by the compiler's own account
+// (PJRT_Executable_GetCompiledMemoryStats).
+type Memory struct {
+	Inputs, Outputs int64
+	Aliased         int64 // of the inputs, what outputs are written over
+	Temporary       int64 // held only while the program runs
+	Code            int64
+}
+
+// Total is all of it, aliased bytes counted once.
+func (m Memory) Total() int64 { return m.Inputs + m.Outputs - m.Aliased + m.Temporary + m.Code }
+
+func memoryOf(s pjrt.ExecutableMemoryUsageStats) Memory {
+	return Memory{Inputs: s.Inputs, Outputs: s.Outputs, Aliased: s.Aliases, Temporary: s.Temporary, Code: s.GeneratedCode}
+}
+
+// Compiled reports whether there is a program to run, and not its text alone.
+func (e *Executable) Compiled() bool { return e.loaded != nil }
+
+// Memory returns the statistics of the compiled program.
+func (e *Executable) Memory() Memory { return memoryOf(e.loaded.OnDeviceMemoryUsageStats) }
+
+// Measure compiles a program's text and returns its statistics; nothing is run.
+func (b *Backend) Measure(text string) (Memory, error) {
+	if b.dry != nil {
+		return Memory{}, errors.New("there is no device to compile for")
+	}
+	loaded, err := b.client.Compile().WithStableHLO([]byte(text)).Done()
+	if err != nil {
+		return Memory{}, fmt.Errorf("compiling to measure: %w", err)
+	}
+	m := memoryOf(loaded.OnDeviceMemoryUsageStats)
+	return m, loaded.Destroy()
+}

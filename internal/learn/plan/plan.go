@@ -1,0 +1,126 @@
+// Package plan says what a run will compile and how much memory it will hold, before it does either: it makes the run's
+// sampler and trainer on an engine without a device, takes one step with them, and reads the programs they wrote.
+package plan
+
+import (
+	"context"
+	"fmt"
+
+	"hone/internal/learn/batch"
+	"hone/internal/learn/engine"
+	"hone/internal/learn/model"
+	"hone/internal/learn/sample"
+	"hone/internal/learn/train"
+	"hone/internal/policy"
+)
+
+// Settings are what memory depends on, beside the model.
+type Settings struct {
+	GPU     bool
+	Train   train.Options
+	Prefix  int // tokens all prompts begin with
+	Row     int // tokens of the longest training row, after the prefix; 0: nothing is trained
+	Slots   int // completions sampled at once; 0: nothing is sampled
+	Context int // private tokens of a slot
+}
+
+// Program is one program a run compiles, in the order of a run.
+type Program struct {
+	Name      string `json:"name"`
+	HLO       string `json:"-"`
+	Temporary int64  `json:"temporary"` // estimated bytes while it runs, beside inputs and outputs
+	Peak      int64  `json:"peak"`      // bytes of all buffers while it runs, temporary ones included
+	Training  bool   `json:"training"`  // it is the trainer's, else the sampler's
+}
+
+// Item is memory held from its beginning to the end of a run.
+type Item struct {
+	Name  string `json:"name"`
+	Bytes int64  `json:"bytes"`
+}
+
+// Plan is the memory of a run.
+type Plan struct {
+	Held     []Item    `json:"held"`
+	Programs []Program `json:"programs"`
+}
+
+// Peak is the program during which most is held.
+func (p Plan) Peak() Program {
+	var most Program
+	for _, x := range p.Programs {
+		if x.Peak > most.Peak {
+			most = x
+		}
+	}
+	return most
+}
+
+// Make plans a run of a model.
+func Make(s model.Spec, o Settings) (Plan, error) {
+	d := engine.OpenDry(o.GPU)
+	defer d.Close()
+	var p Plan
+	before := int64(0)
+	held := func(name string) {
+		p.Held = append(p.Held, Item{name, d.Live() - before})
+		before = d.Live()
+	}
+	var weights []engine.Buffer
+	for _, w := range s.WeightParams() {
+		weights = append(weights, d.Blank(w.Shape))
+	}
+	held("weights")
+	_, size := o.Train.LoRA.Pieces(s)
+	state := train.State{Adapter: make([]float32, size), M: make([]float32, size), V: make([]float32, size)}
+	t, err := train.New(d.Engine, s, weights, state, o.Train)
+	if err != nil {
+		return p, err
+	}
+	held("adapter and moments")
+	if o.Slots > 0 {
+		sampler, err := sample.New(d.Engine, s, weights, sample.Options{LoRA: o.Train.LoRA, Slots: o.Slots, Context: o.Context, Prefix: make([]int32, o.Prefix)})
+		if err != nil {
+			return p, err
+		}
+		defer sampler.Close()
+		held("keys and values")
+		if err := sampler.SetAdapter(t.Adapter(), 1); err != nil {
+			return p, err
+		}
+		held("merged weights")
+		if _, err := sampler.Sample(context.Background(), policy.Request{Prompt: make([]int32, o.Prefix+2), Sampling: policy.Sampling{MaxTokens: 1}}); err != nil {
+			return p, err
+		}
+	}
+	numSampling := len(d.Programs())
+	if o.Row > 0 {
+		if err := step(t, o); err != nil {
+			return p, err
+		}
+	}
+	for i, x := range d.Programs() {
+		temporary, err := Temporaries(x.HLO())
+		if err != nil {
+			return p, fmt.Errorf("%s: %w", x.Name(), err)
+		}
+		p.Programs = append(p.Programs, Program{x.Name(), x.HLO(), temporary, d.MostLive(x) + temporary, i >= numSampling})
+	}
+	return p, nil
+}
+
+// step takes one step on rows of the longest length.
+func step(t *train.Trainer, o Settings) error {
+	row := batch.Sequence{IDs: make([]int32, o.Row), Trained: make([]bool, o.Row), SamplerLogprobs: make([]float32, o.Row), Advantage: 1}
+	for i := 1; i < o.Row; i++ {
+		row.Trained[i] = true
+	}
+	b := batch.Batch{Prefix: make([]int32, o.Prefix), Rows: []batch.Sequence{row}}
+	u := batch.Update{Rate: 1, MaxGradNorm: 1}
+	if o.Slots > 0 {
+		_, err := t.PolicyGradient(context.Background(), b, u, batch.Clip{Low: 0.2, High: 0.2})
+		return err
+	}
+	_, err := t.Supervised(context.Background(), b, u)
+	return err
+}
