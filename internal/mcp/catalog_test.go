@@ -240,3 +240,19 @@ func TestModelNames(t *testing.T) {
 		}
 	})
 }
+
+// A server that knows another's tools could name its own such that a hash falls together with one of theirs.
+func TestNamesCannotBeTaken(t *testing.T) {
+	servers := []ServerTools{{Name: "a", Tools: []Tool{{Name: "t"}}},
+		{Name: "b", Tools: []Tool{{Name: "t"}, {Name: "a__t"}, {Name: hashed("a__t", digest("a", "t"))}}}}
+	nameTools(servers)
+	seen := map[string]bool{}
+	for _, s := range servers {
+		for _, tool := range s.Tools {
+			if seen[tool.ModelName] || !allowedName.MatchString(tool.ModelName) {
+				t.Errorf("%s/%s is called %s", s.Name, tool.Name, tool.ModelName)
+			}
+			seen[tool.ModelName] = true
+		}
+	}
+}

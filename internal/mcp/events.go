@@ -43,8 +43,9 @@ func (e *eventFilter) Read(p []byte) (int, error) {
 // next reads one event and makes it ready, or nothing where it is not fit. Fields are told apart as the HTML standard
 // says: a line up to the first colon, one space after it dropped.
 func (e *eventFilter) next() {
-	var kept, data []byte
-	name, cut := "", false
+	var data []byte
+	fields := map[string][]byte{} // of id, retry and event the last counts
+	cut := false
 	for {
 		line, tail, err := readLine(e.lines, e.wire.limit)
 		cut = cut || tail != nil
@@ -62,11 +63,8 @@ func (e *eventFilter) next() {
 				data = append(data, '\n')
 			}
 			data = append(data, value...)
-		case string(field) == "event":
-			name = string(value)
-			kept = fmt.Appendf(kept, "%s\n", text)
-		case string(field) == "id", string(field) == "retry":
-			kept = fmt.Appendf(kept, "%s\n", text)
+		case string(field) == "event", string(field) == "id", string(field) == "retry":
+			fields[string(field)] = value
 		}
 		if err != nil {
 			e.err = err
@@ -76,10 +74,11 @@ func (e *eventFilter) next() {
 			break
 		}
 	}
-	e.emit(kept, data, name, cut)
+	e.emit(fields, data, cut)
 }
 
-func (e *eventFilter) emit(kept, data []byte, name string, cut bool) {
+func (e *eventFilter) emit(fields map[string][]byte, data []byte, cut bool) {
+	name := string(fields["event"])
 	switch {
 	case cut && e.exchange != nil: // whatever it was, it is the answer that matters
 		why := fmt.Sprintf("the answer is larger than %d bytes", e.wire.limit)
@@ -94,12 +93,23 @@ func (e *eventFilter) emit(kept, data []byte, name string, cut bool) {
 		data = errorMessage(r.ID, r.Error.Error())
 	case len(data) == 0 || name != "" && name != "message":
 	default:
+		for _, part := range batchOf(data) {
+			_, own := e.wire.decode(part, true)
+			e.write(fields, own)
+			data = nil
+		}
 		_, data = e.wire.decode(data, e.err == nil)
 	}
-	if len(kept) == 0 && len(data) == 0 {
+	e.write(fields, data)
+}
+
+func (e *eventFilter) write(fields map[string][]byte, data []byte) {
+	if len(fields) == 0 && len(data) == 0 {
 		return
 	}
-	e.ready.Write(kept)
+	for _, field := range sortedKeys(fields) {
+		fmt.Fprintf(&e.ready, "%s: %s\n", field, fields[field])
+	}
 	if len(data) > 0 {
 		e.ready.WriteString("data: ")
 		e.ready.Write(bytes.ReplaceAll(data, []byte("\n"), []byte("\ndata: ")))

@@ -172,7 +172,11 @@ func rawServer(mode string) {
 		if m.Method == "server/discover" && mode == "hangs-when-probed" || mode == "silent" {
 			continue
 		}
-		fmt.Printf(`{"jsonrpc":"2.0","id":%s,%s}`+"\n", m.ID, rawAnswer(mode, m.Method, m.Params.Cursor))
+		format := `{"jsonrpc":"2.0","id":%s,%s}`
+		if mode == "batch" && m.Method == "tools/call" {
+			format = `[` + format + `,{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}]`
+		}
+		fmt.Printf(format+"\n", m.ID, rawAnswer(mode, m.Method, m.Params.Cursor))
 	}
 }
 

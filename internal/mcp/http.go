@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -201,20 +202,29 @@ func (b *jsonBody) message() []byte {
 		b.exchange.set(func(x *exchange) { x.answered, x.unusable = true, why; x.fail(why) })
 		return errorMessage(b.id, why)
 	}
-	why := "the answer is no JSON-RPC response: " + b.wire.excerpt(data)
-	m, own := b.wire.decode(data, err == nil)
-	switch m := m.(type) {
-	case *jsonrpc.Response:
-		if m.ID == b.id {
-			return own
+	parts := batchOf(data)
+	if len(parts) == 0 {
+		parts = []json.RawMessage{data}
+	}
+	response := false
+	for _, part := range parts { // of what else is in a batch, the wire has seen what matters
+		m, own := b.wire.decode(part, err == nil)
+		if r, ok := m.(*jsonrpc.Response); ok {
+			if response = true; r.ID == b.id {
+				return own
+			}
 		}
+	}
+	why := ""
+	switch {
+	case response:
 		why = "the answer is to another request: " + b.wire.excerpt(data)
+	case err != nil:
+		why = fmt.Sprintf("the answer broke off after %d bytes: %v", len(data), err)
+	case len(data) == 0:
+		why = "the answer is empty"
 	default:
-		if err != nil {
-			why = fmt.Sprintf("the answer broke off after %d bytes: %v", len(data), err)
-		} else if len(data) == 0 {
-			why = "the answer is empty"
-		}
+		why = "the answer is no JSON-RPC response: " + b.wire.excerpt(data)
 	}
 	b.exchange.set(func(x *exchange) { x.miss(why) })
 	return errorMessage(b.id, why)

@@ -9,16 +9,15 @@ import (
 var allowedName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 
 // nameTools gives every tool the name the model uses: the server's own where hosts allow it and no other tool has it,
-// else prefixed by the server's, else with a hash. It depends on the set of tools alone, not on their order.
+// else prefixed by the server's, else with a hash. It depends on the set of tools alone, not on their order, and no server
+// can choose names such that two tools share one: calls of the first would reach the second.
 func nameTools(servers []ServerTools) {
-	taken := map[string]int{}
 	forms := []func(server, tool string) string{
 		func(_, tool string) string { return sanitize(tool) },
 		func(server, tool string) string { return sanitize(server + "__" + tool) },
-		func(server, tool string) string { return hashed(server+"__"+tool, digest(server, tool)) },
 	}
-	for i, form := range forms {
-		clear(taken)
+	for _, form := range forms {
+		taken := map[string]int{}
 		for _, s := range servers {
 			for _, t := range s.Tools {
 				name := t.ModelName
@@ -31,11 +30,31 @@ func nameTools(servers []ServerTools) {
 		for _, s := range servers {
 			for j := range s.Tools {
 				t := &s.Tools[j]
-				if name := form(s.Name, t.Name); t.ModelName == "" && (taken[name] == 1 || i == len(forms)-1) {
+				if name := form(s.Name, t.Name); t.ModelName == "" && taken[name] == 1 {
 					t.ModelName = name
 				}
 			}
 		}
+	}
+	taken := map[string]bool{}
+	left := map[string]*Tool{} // by hash, so that the order is no server's
+	for _, s := range servers {
+		for j := range s.Tools {
+			if t := &s.Tools[j]; t.ModelName == "" {
+				left[digest(s.Name, t.Name)] = t
+				t.ModelName = s.Name + "__" + t.Name // for now
+			} else {
+				taken[t.ModelName] = true
+			}
+		}
+	}
+	for _, hash := range sortedKeys(left) {
+		t := left[hash]
+		plain := t.ModelName
+		for t.ModelName = hashed(plain, hash); taken[t.ModelName]; t.ModelName = hashed(plain, hash) {
+			hash = digest(hash)
+		}
+		taken[t.ModelName] = true
 	}
 }
 

@@ -3,6 +3,7 @@ package mcp
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -18,6 +19,7 @@ type stdioConn struct {
 	p     *process
 	wire  *wire
 	lines *bufio.Reader
+	batch []json.RawMessage // what is left of a line of several messages
 	write sync.Mutex
 }
 
@@ -56,17 +58,25 @@ func (c *stdioConn) Write(ctx context.Context, m jsonrpc.Message) error {
 // Read returns the next message. It is unblocked by Close, which closes the pipe, rather than by ctx.
 func (c *stdioConn) Read(context.Context) (jsonrpc.Message, error) {
 	for {
+		if len(c.batch) > 0 {
+			part := c.batch[0]
+			c.batch = c.batch[1:]
+			if m, _ := c.wire.decode(part, true); m != nil {
+				return m, nil
+			}
+			continue
+		}
 		line, tail, err := readLine(c.lines, c.wire.limit)
 		var m jsonrpc.Message
 		if tail != nil {
 			m = c.wire.tooLarge(line, tail)
-		} else {
+		} else if c.batch = batchOf(line); len(c.batch) == 0 {
 			m, _ = c.wire.decode(line, err == nil)
 		}
 		if m != nil {
 			return m, nil
 		}
-		if err != nil {
+		if err != nil && len(c.batch) == 0 {
 			c.p.waitFor(drainGrace) // so that how it ended is known before anybody ends it
 			if errors.Is(err, os.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
 				err = io.EOF

@@ -164,6 +164,16 @@ func (w *wire) decode(data []byte, whole bool) (jsonrpc.Message, []byte) {
 	return nil, nil
 }
 
+// batchOf splits an array of messages, which clients must accept (MCP 2025-03-26, basic, batching); nil where data is none.
+func batchOf(data []byte) []json.RawMessage {
+	data = bytes.TrimSpace(data)
+	var batch []json.RawMessage
+	if len(data) == 0 || data[0] != '[' || !bytes.Contains(data, []byte(`"jsonrpc"`)) || json.Unmarshal(data, &batch) != nil {
+		return nil
+	}
+	return batch
+}
+
 func (w *wire) received(m jsonrpc.Message) {
 	switch m := m.(type) {
 	case *jsonrpc.Request:

@@ -186,3 +186,54 @@ func TestRecorded(t *testing.T) {
 		t.Errorf("%s", big)
 	}
 }
+
+// repeated is a body of one line again and again.
+type repeated struct {
+	line string
+	left int
+}
+
+func (r *repeated) Read(p []byte) (int, error) {
+	if r.left--; r.left < 0 {
+		return 0, io.EOF
+	}
+	return copy(p, r.line), nil
+}
+
+func (r *repeated) Close() error { return nil }
+
+// An event that never ends is of many lines, each within the limit.
+func TestEventOfManyFields(t *testing.T) {
+	for _, field := range []string{"id", "event", "retry", "data", "", "other"} {
+		body := &repeated{field + ": " + strings.Repeat("x", 1000) + "\n", 20000}
+		e := newEventFilter(body, newWire(10000, &meter{}))
+		if data, err := io.ReadAll(e); err != nil || len(data) > 10000 || e.ready.Cap() > 100000 {
+			t.Errorf("%q: %d bytes are passed on, %d kept (%v)", field, len(data), e.ready.Cap(), err)
+		}
+	}
+}
+
+// Revision 2025-03-26 lets a server put several messages into one.
+func TestBatches(t *testing.T) {
+	const batch = `[{"jsonrpc":"2.0","method":"notifications/tools/list_changed"},{"jsonrpc":"2.0","id":7,"result":{"n":1}},{"jsonrpc":"2.0","id":8,"result":{"n":2}}]`
+	id, err := jsonrpc.MakeID(7.0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWire(10000, &meter{})
+	body := &jsonBody{body: io.NopCloser(strings.NewReader(batch)), wire: w, id: id}
+	if data, err := io.ReadAll(body); err != nil || string(data) != `{"jsonrpc":"2.0","id":7,"result":{"n":1}}` || !w.meter.takeChanged() {
+		t.Errorf("a body: %s (%v)", data, err)
+	}
+	e := newEventFilter(io.NopCloser(strings.NewReader("event: message\ndata: "+batch+"\n\n")), w)
+	if data, err := io.ReadAll(e); err != nil || strings.Count(string(data), "data: ") != 3 || strings.Contains(string(data), "[") || !w.meter.takeChanged() {
+		t.Errorf("events: %s (%v)", data, err)
+	}
+	if _, stray := w.strays(); stray != "" {
+		t.Errorf("%s is counted as no message", stray)
+	}
+	p := newPool(t, configOf(t, map[string]Server{"s": self(t, "batch")}), Options{})
+	if r := ask(open(t, p, "e"), "third", "{}"); r.Error != "no such item" || p.Stats()[0].ListsChanged == 0 || p.Stats()[0].StrayLines > 0 {
+		t.Errorf("stdio: %+v, %+v", r, p.Stats()[0])
+	}
+}
