@@ -193,7 +193,8 @@ func (w *words) renderer(system string) (renderer, error) {
 }
 
 func openTokenizer(v modelfile.Vocabulary) (*tokenizer.Tokenizer, error) {
-	return tokenizer.New(tokenizer.Options{Model: v.Model, Tokens: v.Tokens, Merges: v.Merges, Types: v.TokenTypes, PreTokenizer: v.PreTokenizer})
+	return tokenizer.New(tokenizer.Options{Model: v.Model, Tokens: v.Tokens, Merges: v.Merges, Scores: v.Scores, Types: v.TokenTypes, PreTokenizer: v.PreTokenizer,
+		BOS: v.BOS, EOS: v.EOS, AddBOS: v.AddBOS, AddEOS: v.AddEOS, NoSpacePrefix: v.NoSpacePrefix})
 }
 
 // words opens a base model's text layer; no device is opened.

@@ -72,6 +72,18 @@ func file(kvs []pair, shape []uint64, data []float32) []byte {
 			b = le.AppendUint32(le.AppendUint32(b, 6), math.Float32bits(float32(v)))
 		case string:
 			b = text(le.AppendUint32(b, 8), v)
+		case bool:
+			b = append(le.AppendUint32(b, 7), map[bool]byte{true: 1}[v])
+		case []int32:
+			b = le.AppendUint64(le.AppendUint32(le.AppendUint32(b, 9), 5), uint64(len(v)))
+			for _, n := range v {
+				b = le.AppendUint32(b, uint32(n))
+			}
+		case []float32:
+			b = le.AppendUint64(le.AppendUint32(le.AppendUint32(b, 9), 6), uint64(len(v)))
+			for _, x := range v {
+				b = le.AppendUint32(b, math.Float32bits(x))
+			}
 		case []string:
 			b = le.AppendUint64(le.AppendUint32(le.AppendUint32(b, 9), 8), uint64(len(v)))
 			for _, s := range v {
@@ -99,7 +111,7 @@ func tiny(changes ...pair) []pair {
 		{"llama.feed_forward_length", 16}, {"llama.attention.head_count", 2}, {"llama.attention.head_count_kv", 1},
 		{"llama.vocab_size", 3}, {"llama.context_length", 32}, {"llama.rope.freq_base", 1e4},
 		{"llama.attention.layer_norm_rms_epsilon", 0.5}, {"tokenizer.ggml.model", "gpt2"},
-		{"tokenizer.ggml.tokens", []string{"a", "b", "ab"}}, {"tokenizer.ggml.merges", []string{"a b"}}}
+		{"tokenizer.ggml.pre", "smollm"}, {"tokenizer.ggml.tokens", []string{"a", "b", "ab"}}, {"tokenizer.ggml.merges", []string{"a b"}}}
 	for _, c := range changes {
 		kvs = slices.DeleteFunc(kvs, func(p pair) bool { return p.key == c.key })
 		if c.value != nil {
@@ -155,7 +167,11 @@ func TestOpenRefuses(t *testing.T) {
 		"no halves":        {"llama.attention.head_count", 8},
 		"block_count":      {"llama.block_count", nil},
 		"rope scaling":     {"llama.rope.scaling.type", "yarn"},
-		"vocabulary":       {"tokenizer.ggml.tokens", "text"},
+		"ggml.tokens":      {"tokenizer.ggml.tokens", "text"},
+		"ggml.model":       {"tokenizer.ggml.model", nil},
+		"ggml.merges":      {"tokenizer.ggml.merges", nil},
+		"ggml.pre":         {"tokenizer.ggml.pre", nil},
+		"ggml.scores":      {"tokenizer.ggml.model", "llama"},
 	} {
 		path := write(t, file(tiny(change), []uint64{8, 8}, count(64)))
 		_, err := Open(path)
@@ -166,6 +182,40 @@ func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	_, err = Open(dir)
 	wantFault(t, err, dir, "exactly one")
+}
+
+// TestVocabularyOfSentencePiece has a vocabulary of the llama kind: scores and token types, no merges.
+func TestVocabularyOfSentencePiece(t *testing.T) {
+	scores, types := []float32{0, -1.5, -2}, []int32{2, 3, 6}
+	sentencePiece := []pair{{"tokenizer.ggml.model", "llama"}, {"tokenizer.ggml.pre", "default"}, {"tokenizer.ggml.merges", nil},
+		{"tokenizer.ggml.scores", scores}, {"tokenizer.ggml.token_type", types}, {"tokenizer.ggml.bos_token_id", 1}}
+	read := func(more ...pair) Vocabulary {
+		m, err := Open(write(t, file(tiny(append(sentencePiece, more...)...), []uint64{8, 8}, count(64))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		return m.Vocabulary
+	}
+	want := Vocabulary{Model: "llama", PreTokenizer: "default", Tokens: []string{"a", "b", "ab"}, TokenTypes: types, Scores: scores, BOS: 1, EOS: -1, AddBOS: true}
+	if got := read(); !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v", got)
+	}
+	want.AddBOS, want.AddEOS, want.NoSpacePrefix = false, true, true
+	got := read(pair{"tokenizer.ggml.add_bos_token", false}, pair{"tokenizer.ggml.add_eos_token", true}, pair{"tokenizer.ggml.add_space_prefix", false})
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("with flags: %+v", got)
+	}
+	for pre, adds := range map[string]bool{"llama-bpe": true, "smollm": false} {
+		m, err := Open(write(t, file(tiny(pair{"tokenizer.ggml.pre", pre}), []uint64{8, 8}, count(64))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m.Vocabulary.AddBOS != adds {
+			t.Errorf("%s: adds BOS: %v", pre, m.Vocabulary.AddBOS)
+		}
+		m.Close()
+	}
 }
 
 func TestTruncatedFilesAreFaults(t *testing.T) {

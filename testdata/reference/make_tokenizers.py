@@ -4,7 +4,7 @@ Usage: python make_tokenizers.py [MODEL.gguf, not used] [--train] [--show TOKENI
 Needs: requirements.txt, npm, pip; at the end go, which checks the real vocabularies that are not committed.
 
 There are two kinds of tokenizers: small ones with each family's exact pipeline, which are committed
-(tokenizer/families.json.gz; --train makes them anew, which need not give the same), and the real ones found in
+(tokenizer/families.json.gz; --train adds those that are missing there), and the real ones found in
 packages, which are fetched into a cache and checked against the SHA-256 sums below.
 
 A hash is over a block of texts. Where one differs, --show prints the reference's answers text by text.
@@ -103,6 +103,10 @@ def ordinary(d):
         d["added_tokens"] = []
         return d
     hidden = {row["content"] for row in rows if row["content"] not in model["vocab"] and not harmless(row)} | specials
+    if model["type"] in ("WordPiece", "WordLevel"):
+        model["vocab"] = {HIDDEN + token if token in specials and token != model["unk_token"] else token: i for token, i in model["vocab"].items()}
+        d["added_tokens"] = []
+        return d
     pair = lambda merge: merge.split(" ") if isinstance(merge, str) else merge
     model["merges"] = [m for m in model["merges"] if not specials & {*pair(m), "".join(pair(m))}]
     vocab = {row["content"]: row["id"] for row in rows} | model["vocab"]  # so that those that stay keep their ids
@@ -143,11 +147,57 @@ class Reference:
         return h.hexdigest()[:8]
 
 
+# Each is asked about every character: alone, behind a letter, before a mark and before a letter.
+NORMALIZERS = {
+    "clean": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": False, "strip_accents": False, "lowercase": False},
+    "chinese": {"type": "BertNormalizer", "clean_text": False, "handle_chinese_chars": True, "strip_accents": False, "lowercase": False},
+    "accents": {"type": "BertNormalizer", "clean_text": False, "handle_chinese_chars": False, "strip_accents": True, "lowercase": False},
+    "lowercase": {"type": "BertNormalizer", "clean_text": False, "handle_chinese_chars": False, "strip_accents": None, "lowercase": True},
+    "nmt_nfkc": {"type": "Precompiled", "precompiled_charsmap": "@nmt_nfkc"},
+    "own": {"type": "Precompiled", "precompiled_charsmap": "@own"},
+}
+
+
+def of_characters(normalizer, block=4096):
+    """Eight digits of a hash for each block of characters, surrogates left out."""
+    t = Tokenizer.from_str(json.dumps({"version": "1.0", "added_tokens": [], "normalizer": normalizer, "model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "a"}}))
+    out = ""
+    for first in range(0, 0x110000, block):
+        chars = [chr(c) for c in range(first, first + block) if not 0xD800 <= c < 0xE000]
+        text = "\n".join(t.normalizer.normalize_str(s) for c in chars for s in (c, "a" + c, c + "\u0301", c + "k\u0323"))
+        out += hashlib.sha256(text.encode()).hexdigest()[:8]
+    return out
+
+
 def write(name, content):
     path, text = OUT / name, json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode()
     # Compressed bytes differ from one zlib to the next, so a file of the same content is left as it is.
     if not path.exists() or gzip.decompress(path.read_bytes()) != text:
         path.write_bytes(gzip.compress(text, 9, mtime=0))
+
+
+def charsmaps():
+    return json.loads(gzip.decompress((OUT / "charsmaps.json.gz").read_bytes()))
+
+
+def read_families():
+    path = OUT / "families.json.gz"
+    return json.loads(gzip.decompress(path.read_bytes())) if path.exists() else {}
+
+
+def referring(families):
+    """Families whose tables of rewrites are named rather than spelled out: "@nmt_nfkc" is one of charsmaps.json.gz."""
+    text = json.dumps(families, ensure_ascii=False)
+    for name, table in charsmaps().items():
+        text = text.replace(json.dumps(table), json.dumps("@" + name))
+    return json.loads(text)
+
+
+def resolved(families):
+    text = json.dumps(families, ensure_ascii=False)
+    for name, table in charsmaps().items():
+        text = text.replace(json.dumps("@" + name), json.dumps(table))
+    return json.loads(text)
 
 
 def main():
@@ -158,11 +208,13 @@ def main():
     p.add_argument("--cache", type=pathlib.Path, default=pathlib.Path.home() / ".cache" / "hone" / "tokenizers")
     o = p.parse_args()
     o.cache.mkdir(parents=True, exist_ok=True)
+    known = read_families()
     if o.train:
         import tokenizer_families
 
-        write("families.json.gz", tokenizer_families.families())
-    families = json.loads(gzip.decompress((OUT / "families.json.gz").read_bytes()))
+        write("families.json.gz", referring(tokenizer_families.families(resolved(known))))
+        known = read_families()
+    families = resolved(known)
     if o.show:
         name, first, last = o.show
         d = families.get(name) or json.loads((o.cache / f"{name}.json").read_text(encoding="utf-8"))
@@ -179,6 +231,9 @@ def main():
             reference = Reference(d)
             golden[kind][name] = "".join(reference.block(first) for first in range(0, n, BLOCK))
             print(name, n, "texts", flush=True)
+    golden["normalizers"] = resolved(NORMALIZERS)
+    golden["characters"] = {name: of_characters(normalizer) for name, normalizer in golden["normalizers"].items()}
+    golden["normalizers"] = NORMALIZERS
     write("golden.json.gz", golden)
     subprocess.run(["go", "test", "-count=1", "-run", "TestReal", "./internal/text/tokenizer", "-args", "-tokenizers", str(o.cache.resolve())], cwd=ROOT, check=True)
 

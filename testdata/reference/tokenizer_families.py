@@ -107,7 +107,10 @@ def edit(d, path, value):
     return d
 
 
-def families():
+def families(known):
+    """All families; what is known already stays as it is, since training need not give the same again."""
+    import tokenizer_parts
+
     P, N = pre_tokenizers, normalizers
     f = {
         "gpt2": lambda: bytes_bpe(P.ByteLevel(add_prefix_space=False), post=lambda t: processors.ByteLevel()),
@@ -155,4 +158,4 @@ def families():
     }
     for how in ["removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"]:
         f[f"split-{how}"] = lambda how=how: bytes_bpe(P.Sequence([P.Split(Regex(r"[\s\p{P}]|\d+"), how), P.Split("a", how, invert=True), P.CharDelimiterSplit("z"), P.ByteLevel(add_prefix_space=False, use_regex=False)]), size=500)
-    return {name: make() for name, make in f.items()}
+    return {name: known.get(name) or make() for name, make in (f | tokenizer_parts.families()).items()}

@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -11,7 +12,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 var cache = flag.String("tokenizers", "", "folder of real vocabularies: make_tokenizers.py fetches them and gives it")
@@ -23,6 +29,9 @@ type familyGolden struct {
 	Fragments      fragments
 	Block          int
 	Families, Real map[string]hashes
+
+	Normalizers map[string]json.RawMessage
+	Characters  map[string]hashes // of what each normalizer does to every character
 }
 
 func readGolden(tb testing.TB) familyGolden {
@@ -30,6 +39,31 @@ func readGolden(tb testing.TB) familyGolden {
 	var g familyGolden
 	readReference(tb, "golden.json.gz", &g)
 	return g
+}
+
+// readFamilies reads the small tokenizers. Tables of rewrites are kept apart: "@nmt_nfkc" names one.
+func readFamilies(tb testing.TB) map[string]json.RawMessage {
+	tb.Helper()
+	var families map[string]json.RawMessage
+	readReference(tb, "families.json.gz", &families)
+	for name, text := range families {
+		families[name] = resolve(tb, text)
+	}
+	return families
+}
+
+// resolve writes the tables that a text names.
+func resolve(tb testing.TB, text []byte) []byte {
+	tb.Helper()
+	if !bytes.Contains(text, []byte(`"@`)) {
+		return text
+	}
+	var tables map[string]string
+	readReference(tb, "charsmaps.json.gz", &tables)
+	for name, table := range tables {
+		text = bytes.ReplaceAll(text, []byte(`"@`+name+`"`), []byte(`"`+table+`"`))
+	}
+	return text
 }
 
 // answers hashes what a tokenizer does to one text, as Reference in make_tokenizers.py.
@@ -74,8 +108,7 @@ func (g *familyGolden) compare(t *testing.T, tok *Tokenizer, want hashes) {
 
 func TestFamiliesEqualHuggingFace(t *testing.T) {
 	g := readGolden(t)
-	var families map[string]json.RawMessage
-	readReference(t, "families.json.gz", &families)
+	families := readFamilies(t)
 	if len(g.Families) < 30 || len(g.Families) != len(families) {
 		t.Fatalf("%d golden families for %d tokenizers", len(g.Families), len(families))
 	}
@@ -90,6 +123,35 @@ func TestFamiliesEqualHuggingFace(t *testing.T) {
 			}
 			g.compare(t, tok, g.Families[name])
 		})
+	}
+}
+
+// TestNormalizersOfEveryCharacter asks about each character alone, behind a letter, before a mark and before letters.
+func TestNormalizersOfEveryCharacter(t *testing.T) {
+	const block = 4096
+	g := readGolden(t)
+	if len(g.Characters) < 6 {
+		t.Fatalf("%d normalizers", len(g.Characters))
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.Characters)) {
+		b := &builder{file: name}
+		normalize := b.normalizer(part{raw: jsontext.Value(resolve(t, g.Normalizers[name]))})
+		if b.err != nil {
+			t.Fatal(b.err)
+		}
+		for first := rune(0); first <= unicode.MaxRune; first += block {
+			var all []string
+			for r := first; r < first+block; r++ {
+				if c := string(r); utf8.ValidRune(r) {
+					all = append(all, normalize(c), normalize("a"+c), normalize(c+"\u0301"), normalize(c+"k\u0323"))
+				}
+			}
+			sum := sha256.Sum256([]byte(strings.Join(all, "\n")))
+			at := int(first) / block * 8
+			if got := hex.EncodeToString(sum[:4]); got != string(g.Characters[name][at:at+8]) {
+				t.Errorf("%s: characters from %U on differ", name, first)
+			}
+		}
 	}
 }
 

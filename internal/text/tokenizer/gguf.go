@@ -15,9 +15,9 @@ import (
 
 // Options is a vocabulary as a GGUF file holds it (tokenizer.ggml.*).
 type Options struct {
-	Model        string    // model: "gpt2" (byte-level BPE, the default) or "llama" (SentencePiece's BPE)
+	Model        string    // model: "gpt2" (byte-level BPE, the default), "llama" (SentencePiece's BPE) or "gemma4"
 	Tokens       []string  // index is the id; gpt2's ordinary tokens are in the byte alphabet ("Ġthe")
-	Merges       []string  // gpt2: "left right", the most frequent first
+	Merges       []string  // gpt2, gemma4: "left right", the most frequent first
 	Scores       []float32 // llama: one per token; of two merges the one with the higher score comes first
 	Types        []int32   // token_type, one per token; nil means that all are TypeNormal
 	PreTokenizer string    // pre: how gpt2 splits text: "smollm", "llama-bpe", ...; empty is "gpt-2"
@@ -25,54 +25,6 @@ type Options struct {
 	BOS, EOS       int32 // used where they are to be added
 	AddBOS, AddEOS bool  // what Wrap adds
 	NoSpacePrefix  bool  // llama: add_space_prefix is false
-}
-
-// preTokenizer is how a kind of gpt2 vocabulary splits text: the expressions of the vendor's tokenizer.json, one after
-// the other.
-type preTokenizer struct {
-	split        []string
-	ignoreMerges bool
-	nfc          bool // the vendor normalises, though a GGUF does not say so
-}
-
-const (
-	digit    = `\p{N}`
-	endings  = `(?i:'s|'t|'re|'ve|'m|'ll|'d)`
-	gptTail  = ` ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
-	gpt4Word = endings + `|[^\r\n\p{L}\p{N}]?\p{L}+|`
-	llama3   = gpt4Word + `\p{N}{1,3}|` + gptTail
-	qwen2    = gpt4Word + `\p{N}|` + gptTail
-	qwen35   = endings + `|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
-	upper    = `[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]`
-	lowered  = `[\p{Ll}\p{Lm}\p{Lo}\p{M}]`
-	before   = `[^\r\n\p{L}\p{N}]?`
-	o200k    = before + upper + `*` + lowered + `+` + endings + `?|` + before + upper + `+` + lowered + `*` + endings + `?|` +
-		`\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
-	tekken = before + upper + `*` + lowered + `+|` + before + upper + `+` + lowered + `*|` +
-		`\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
-	deepseek3 = `[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_` + "`" + `{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|` +
-		`\s*[\r\n]+|\s+(?!\S)|\s+`
-)
-
-// preTokenizers are those supported, by the name that a GGUF gives them.
-func preTokenizers() map[string]preTokenizer {
-	plain := preTokenizer{split: []string{gpt2}}
-	digits := preTokenizer{split: []string{digit, gpt2}}
-	gpt4 := preTokenizer{split: []string{llama3}}
-	llama := preTokenizer{split: []string{llama3}, ignoreMerges: true}
-	qwen := preTokenizer{split: []string{qwen2}, nfc: true}
-	o200 := preTokenizer{split: []string{o200k}}
-	return map[string]preTokenizer{
-		"": plain, "gpt-2": plain, "phi-2": plain, "mpt": plain, "olmo": plain,
-		"smollm": digits, "starcoder": digits, "refact": digits, "command-r": digits,
-		"llama-bpe": llama, "llama3": llama, "llama-v3": llama, "falcon3": llama, "lfm2": llama, "pixtral": llama,
-		"dbrx": gpt4, "smaug-bpe": gpt4, "glm4": gpt4, "chatglm-bpe": gpt4,
-		"qwen2": qwen, "deepseek-r1-qwen": qwen, "qwen35": {split: []string{qwen35}, nfc: true},
-		"stablelm2": {split: []string{qwen2}}, "grok-2": {split: []string{qwen2}},
-		"gpt-4o": o200, "llama4": o200, "minimax-m2": o200,
-		"tekken":      {split: []string{tekken}, ignoreMerges: true},
-		"deepseek-v3": {split: []string{`\p{N}{1,3}`, `[一-龥぀-ゟ゠-ヿ]+`, deepseek3}},
-	}
 }
 
 // New builds a tokenizer from a GGUF's vocabulary. One that contradicts itself, or is of a kind that is not supported,
@@ -109,8 +61,10 @@ func New(o Options) (*Tokenizer, error) {
 		err = t.byteLevel(o)
 	case "llama":
 		err = t.sentencePiece(o, types)
+	case "gemma4":
+		err = t.gemma(o, types)
 	default:
-		err = notSupported("the tokenizer model", o.Model, "gpt2, llama")
+		err = notSupported("the tokenizer model", o.Model, "gemma4, gpt2, llama")
 	}
 	if err != nil {
 		return nil, err
@@ -131,18 +85,9 @@ func (t *Tokenizer) byteLevel(o Options) error {
 	if pre.nfc {
 		t.normalize = normalForm(norm.NFC)
 	}
-	pairs := make([][2]string, len(o.Merges))
-	for i, line := range o.Merges {
-		// The byte alphabet has no space, so the first one parts the tokens.
-		left, right, found := strings.Cut(line, " ")
-		if !found {
-			return badVocabulary("merge %d, %q, is not two tokens with a space between", i, line)
-		}
-		pairs[i] = [2]string{left, right}
-	}
-	merges, err := mergesOf(pairs, t.ids, false)
+	_, merges, err := t.readMerges(o)
 	if err != nil {
-		return badVocabulary("%v", err)
+		return err
 	}
 	m := &bpe{merges: merges, unknown: -1, ignoreMerges: pre.ignoreMerges, special: t.special}
 	m.useBytes(t.tokens)
@@ -152,11 +97,58 @@ func (t *Tokenizer) byteLevel(o Options) error {
 	return nil
 }
 
+// readMerges reads the merges. No token has a space in it, so the first one parts the two.
+func (t *Tokenizer) readMerges(o Options) ([][2]string, map[uint64]merge, error) {
+	pairs := make([][2]string, len(o.Merges))
+	for i, line := range o.Merges {
+		left, right, found := strings.Cut(line, " ")
+		if !found {
+			return nil, nil, badVocabulary("merge %d, %q, is not two tokens with a space between", i, line)
+		}
+		pairs[i] = [2]string{left, right}
+	}
+	merges, err := mergesOf(pairs, t.ids, "", false)
+	if err != nil {
+		return nil, nil, badVocabulary("%v", err)
+	}
+	return pairs, merges, nil
+}
+
+// gemma makes a gemma4 vocabulary's model: characters and their bytes, joined by a list of merges.
+func (t *Tokenizer) gemma(o Options, types []int32) error {
+	pairs, merges, err := t.readMerges(o)
+	if err != nil {
+		return err
+	}
+	m := &bpe{ids: t.ids, merges: merges, unknown: int32(slices.Index(types, TypeUnknown)), fuse: true, fallback: true, special: t.special}
+	m.useChars(t.tokens, pairs)
+	m.bytes = byteTokens(t.ids)
+	m.findReachable()
+	t.model = m
+	t.normalize = func(text string) string { return strings.ReplaceAll(text, " ", meta) }
+	t.decoder = spaceDecoder()
+	return nil
+}
+
+// spaceDecoder makes spaces of the visible ones, and text of bytes.
+func spaceDecoder() []stageKind {
+	spaces := func(text string) string { return strings.ReplaceAll(text, meta, " ") }
+	return []stageKind{
+		func() decodeStage { return mapper(spaces) },
+		func() decodeStage { return &byteFallback{} },
+	}
+}
+
 // sentencePiece makes a llama vocabulary's model: neighbours are joined while together they are a token, the one with
 // the highest score first. Characters without a token take part too, and end as their bytes.
 func (t *Tokenizer) sentencePiece(o Options, types []int32) error {
 	if len(o.Scores) != len(o.Tokens) {
 		return badVocabulary("%d scores for %d tokens", len(o.Scores), len(o.Tokens))
+	}
+	for id, score := range o.Scores {
+		if score != score {
+			return badVocabulary("the score of token %d, %q, is not a number", id, o.Tokens[id])
+		}
 	}
 	m := &bpe{ids: t.ids, chars: map[rune]int32{}, unknown: -1, special: t.special, lone: int32(len(o.Tokens))}
 	for id, kind := range types {
@@ -212,11 +204,7 @@ func (t *Tokenizer) sentencePiece(o Options, types []int32) error {
 		}
 		return text
 	}
-	spaces := func(text string) string { return strings.ReplaceAll(text, meta, " ") }
-	t.decoder = []stageKind{
-		func() decodeStage { return mapper(spaces) },
-		func() decodeStage { return &byteFallback{} },
-	}
+	t.decoder = spaceDecoder()
 	if !o.NoSpacePrefix {
 		t.decoder = append(t.decoder, func() decodeStage { return &frontStrip{char: " ", left: 1} })
 	}

@@ -74,6 +74,7 @@ func Parse(name string, data []byte) (*Tokenizer, error) {
 		b.fail(part{path: "version"}, "%q is not supported: 1.0 is", f.Version)
 	}
 	t := &Tokenizer{normalize: b.normalizer(f.Normalizer), stages: b.preTokenizer(f.PreTokenizer)}
+	t.rewrite = b.rewrite
 	m := b.readModel(f.Model)
 	if b.err != nil {
 		return nil, b.err
@@ -96,8 +97,9 @@ func readOptions() json.Options {
 
 // builder reads the parts of one file and keeps the first error.
 type builder struct {
-	file string
-	err  error
+	file    string
+	err     error
+	rewrite normalizer // of the Precompiled that was built last
 }
 
 func (b *builder) fail(p part, format string, args ...any) {
@@ -155,6 +157,7 @@ type vocabulary struct {
 	FuseUnk, ByteFallback, IgnoreMerges      bool
 	Dropout                                  *float64
 	ContinuingSubwordPrefix, EndOfWordSuffix *string
+	MaxInputCharsPerWord                     *int // WordPiece
 
 	tokens []string
 	ids    map[string]int32
@@ -180,25 +183,48 @@ func (b *builder) readModel(p part) vocabulary {
 	}
 	switch v.Type {
 	case "BPE":
-		v.ids = map[string]int32{}
-		if err := json.Unmarshal(v.Vocab, &v.ids, readOptions()); err != nil {
-			b.fail(part{path: "model.vocab"}, "%w", err)
-			return v
-		}
+		b.readIDs(&v)
 		v.merges = b.readMerges(v.Merges)
-		v.tokens = b.byID(v.ids)
 		if v.Dropout != nil && *v.Dropout != 0 {
 			b.fail(p, "its dropout is %v: the same text would have other ids each time", *v.Dropout)
 		}
-		if v.ContinuingSubwordPrefix != nil && *v.ContinuingSubwordPrefix != "" || v.EndOfWordSuffix != nil && *v.EndOfWordSuffix != "" {
-			b.fail(p, "continuing_subword_prefix and end_of_word_suffix are not supported")
+		if v.ByteFallback && v.affixed() {
+			b.fail(p, "byte_fallback with continuing_subword_prefix or end_of_word_suffix is not supported")
 		}
 	case "Unigram":
 		b.readPieces(v.Vocab, &v)
+	case "WordPiece", "WordLevel":
+		b.readIDs(&v)
+		if v.UnkToken == nil {
+			b.fail(part{path: "model.unk_token"}, "it is missing: a text with a new word would have no ids")
+		}
 	default:
-		b.unsupported(p, v.Type, "BPE, Unigram")
+		b.unsupported(p, v.Type, "BPE, Unigram, WordLevel, WordPiece")
 	}
 	return v
+}
+
+// affixed reports whether characters of a BPE are written in another way within a word or at its end.
+func (v *vocabulary) affixed() bool {
+	return text(v.ContinuingSubwordPrefix)+text(v.EndOfWordSuffix) != ""
+}
+
+// text is what an option says, "" where it is missing.
+func text(option *string) string {
+	if option == nil {
+		return ""
+	}
+	return *option
+}
+
+// readIDs reads a vocabulary of {token: id}.
+func (b *builder) readIDs(v *vocabulary) {
+	v.ids = map[string]int32{}
+	if err := json.Unmarshal(v.Vocab, &v.ids, readOptions()); err != nil {
+		b.fail(part{path: "model.vocab"}, "%w", err)
+		return
+	}
+	v.tokens = b.byID(v.ids)
 }
 
 // byID turns a vocabulary round. Ids between need not be taken.

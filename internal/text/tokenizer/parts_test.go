@@ -1,7 +1,6 @@
 package tokenizer
 
 import (
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -16,9 +15,7 @@ import (
 
 func family(tb testing.TB, name string) *Tokenizer {
 	tb.Helper()
-	var families map[string]json.RawMessage
-	readReference(tb, "families.json.gz", &families)
-	tok, err := Parse(name, families[name])
+	tok, err := Parse(name, readFamilies(tb)[name])
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -112,6 +112,23 @@ func (b byteMapper) split(text string, first bool, yield func(string, bool)) {
 	yield(b.alphabet.encode(text), first)
 }
 
+// fixedLength cuts after every so many characters.
+type fixedLength int
+
+func (n fixedLength) split(text string, first bool, yield func(string, bool)) {
+	start, chars := 0, 0
+	for i := range text {
+		if chars == int(n) {
+			yield(text[start:i], first && start == 0)
+			start, chars = i, 0
+		}
+		chars++
+	}
+	if start < len(text) {
+		yield(text[start:], first && start == 0)
+	}
+}
+
 // metaspace writes spaces as a visible character, puts one in front and cuts before each.
 type metaspace struct {
 	replacement string
@@ -150,6 +167,7 @@ func (b *builder) preTokenizer(p part) []splitter {
 		PrependScheme    string `json:"prepend_scheme"`
 		Split            *bool
 		Delimiter        string
+		Length           *int
 	}
 	spaces := regexSplitter{setRegex(whiteSpace()), removed, false}
 	switch kind := b.read(p, &o); kind {
@@ -184,12 +202,22 @@ func (b *builder) preTokenizer(p part) []splitter {
 		return []splitter{spaces, regexSplitter{setRegex(punctuation()), isolated, false}}
 	case "CharDelimiterSplit":
 		return []splitter{regexSplitter{b.character(p, "delimiter", o.Delimiter), removed, false}}
+	case "FixedLength":
+		n := 5
+		if o.Length != nil {
+			n = *o.Length
+		}
+		if n < 1 {
+			b.fail(p, "its length is %d", n)
+		}
+		return []splitter{fixedLength(n)}
 	case "Metaspace":
 		cut := regexSplitter{b.character(p, "replacement", o.Replacement), mergedWithNext, false}
 		scheme := b.scheme(p, o.PrependScheme, o.AddPrefixSpace)
 		return []splitter{metaspace{o.Replacement, scheme, cut, o.Split != nil && !*o.Split}}
 	default:
-		b.unsupported(p, kind, "BertPreTokenizer, ByteLevel, CharDelimiterSplit, Digits, Metaspace, Punctuation, Sequence, Split, Whitespace, WhitespaceSplit")
+		b.unsupported(p, kind, "BertPreTokenizer, ByteLevel, CharDelimiterSplit, Digits, FixedLength, Metaspace, Punctuation, "+
+			"Sequence, Split, Whitespace, WhitespaceSplit")
 		return nil
 	}
 }

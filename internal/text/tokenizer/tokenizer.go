@@ -36,6 +36,7 @@ type Tokenizer struct {
 	raw, normalized                 *addedTokens
 	ordinaryRaw, ordinaryNormalized *addedTokens // those that text from anyone may yield
 	normalize                       normalizer   // nil: text stays as it is
+	rewrite                         normalizer   // the table of rewrites in normalize, nil without one
 	stages                          []splitter
 	model                           model
 	prefix, suffix                  []int32
@@ -136,7 +137,7 @@ func (t *Tokenizer) appendSection(ids []int32, text string, first bool, m mask) 
 			if len(m.spans) > 0 && t.normalized != nil {
 				return t.appendSeams(ids, text, first, m)
 			}
-			first = first && keepsFront(text, normal)
+			first = first && t.keepsFront(text, normal)
 		}
 	}
 	added := t.normalized
@@ -154,8 +155,11 @@ func (t *Tokenizer) appendSection(ids []int32, text string, first bool, m mask) 
 }
 
 // keepsFront reports whether a text's first character is still there after normalising. If not, the vendor holds that
-// the text no longer begins the input.
-func keepsFront(text, normal string) bool {
+// the text no longer begins the input; but it does not notice what a table of rewrites drops.
+func (t *Tokenizer) keepsFront(text, normal string) bool {
+	if t.rewrite != nil {
+		text = t.rewrite(text)
+	}
 	r, _ := utf8.DecodeRuneInString(text)
 	if !unicode.IsSpace(r) && !unicode.IsControl(r) && !unicode.IsMark(r) {
 		return true
