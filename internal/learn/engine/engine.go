@@ -33,7 +33,11 @@ type Options struct {
 // Open opens the device.
 func Open(o Options) (*Engine, error) {
 	if o.Plugin != "" {
-		b, err := stablehlo.New(o.Plugin)
+		l, err := Probe(o.Plugin)
+		if err != nil {
+			return nil, err
+		}
+		b, err := stablehlo.New(l.Path)
 		if err != nil {
 			return nil, &fault.Error{Code: fault.CodeExhausted, What: "cannot open the accelerator plug-in", Where: o.Plugin,
 				Err: err, Next: "hone engine install cpu"}

@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"errors"
+	"io/fs"
+	"path/filepath"
+
+	"hone/internal/fault"
+	"hone/internal/learn/engine/stablehlo"
+)
+
+// Library is a plug-in that can be loaded, with the version of its PJRT API.
+type Library = stablehlo.Library
+
+// Probe looks at a plug-in without opening a device. Its *fault.Error says what is wrong with the file: it is not there,
+// cannot be loaded, is no plug-in, or speaks another version of PJRT.
+func Probe(path string) (Library, error) {
+	whole, err := filepath.Abs(path) // a name alone would be looked for elsewhere
+	if err != nil {
+		return Library{}, err
+	}
+	l, err := stablehlo.Probe(whole)
+	if err == nil {
+		return l, nil
+	}
+	f := &fault.Error{Code: fault.CodeExhausted, What: "cannot use the accelerator plug-in", Where: path, Err: err,
+		Next: "hone engine install cpu, or name another with engine.plugin; hone doctor looks at it"}
+	if errors.Is(err, fs.ErrNotExist) {
+		f.What = "the accelerator plug-in is not there"
+	}
+	return l, f
+}
+
+// Devices names the devices of the engine.
+func (e *Engine) Devices() []string {
+	if b, ok := e.backend.(*stablehlo.Backend); ok && e.account == nil {
+		return b.Devices()
+	}
+	return nil
+}
