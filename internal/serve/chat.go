@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strconv"
 	"time"
 
 	"hone/internal/chat"
@@ -70,6 +71,9 @@ func (s *Server) model(name string) (*served, *apiError) {
 }
 
 func (s *Server) sample(ctx context.Context, m *served, q *request) (*result, error) {
+	if refused := m.check(q); refused != nil {
+		return nil, refused
+	}
 	prompt, err := m.Renderer.Prompt(q.Messages, q.shownTools())
 	if err != nil {
 		return nil, invalid("messages", "the conversation cannot be rendered: "+err.Error())
@@ -84,7 +88,7 @@ func (s *Server) sample(ctx context.Context, m *served, q *request) (*result, er
 	if q.Seed != nil {
 		key.Seed = uint64(*q.Seed)
 	}
-	c, err := m.Sampler.Sample(ctx, policy.Request{Prompt: prompt, Slot: slot, Key: key,
+	c, err := m.Sampler.Sample(ctx, policy.Request{Prompt: prompt, Slot: slot, Key: key, Constraint: q.banned(),
 		Sampling: q.sampling(s.o.MaxTokens, m.Renderer.StopIDs())})
 	if err != nil {
 		held = nil // what the slot holds now is not known
@@ -92,22 +96,42 @@ func (s *Server) sample(ctx context.Context, m *served, q *request) (*result, er
 	}
 	held = append(prompt[:len(prompt):len(prompt)], c.IDs...)
 	res := &result{id: newID("chatcmpl"), created: time.Now().Unix(), model: m, prompt: prompt, Completion: c}
-	res.message, _ = m.Renderer.Parse(c.IDs) // of a malformed call the text is in content: the client sees it as it is
+	shown := c.IDs
+	if c.StopText != "" { // a stop text may begin and end inside of tokens
+		shown = m.Encode(c.Text)
+	}
+	res.message, _ = m.Renderer.Parse(shown) // of a malformed call the text is in content: the client sees it as it is
 	for i := range res.message.ToolCalls {   // the parser counts from 0 in each completion; a conversation has many
 		res.message.ToolCalls[i].ID = fmt.Sprintf("call_%s_%d", res.id[len("chatcmpl-"):], i)
 	}
 	return res, nil
 }
 
+// check refuses what this model cannot be asked.
+func (m *served) check(q *request) *apiError {
+	if len(q.Stop) > 0 && m.Encode == nil {
+		return &apiError{http.StatusBadRequest, "invalid_request_error", "stop", "unsupported_value", "stop: texts are not supported for this model: use stop_token_ids"}
+	}
+	for key := range q.LogitBias {
+		if id, err := strconv.Atoi(key); err == nil && m.VocabSize > 0 && id >= m.VocabSize {
+			return invalid("logit_bias", fmt.Sprintf("there is no token %d: the vocabulary has %d", id, m.VocabSize))
+		}
+	}
+	return nil
+}
+
 func asRefusal(err error) *apiError {
 	var refused *apiError
 	var long *policy.ContextError
+	var none *policy.ConstraintError
 	switch {
 	case errors.As(err, &refused):
 		return refused
 	case errors.As(err, &long):
 		return &apiError{http.StatusBadRequest, "invalid_request_error", "messages", "context_length_exceeded",
 			fmt.Sprintf("the prompt has %d tokens and the context holds %d", long.NumPrompt, long.MaxContext)}
+	case errors.As(err, &none):
+		return invalid("logit_bias", "logit_bias bans every token")
 	case errors.Is(err, errBusy):
 		return &apiError{http.StatusTooManyRequests, "rate_limit_error", "", "queue_full", err.Error()}
 	}

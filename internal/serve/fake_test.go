@@ -113,8 +113,17 @@ func (s *sampler) Sample(ctx context.Context, r policy.Request) (policy.Completi
 		c.FinishReason = policy.FinishStop
 		c.IDs = append(c.IDs, stopID)
 	}
+	for _, stop := range r.Stop { // ends with its token, as if that went on behind it
+		if before, _, found := strings.Cut(s.says, stop); found {
+			c.IDs, c.FinishReason = ids(before+stop+"~"), policy.FinishStop
+			c.Text, c.StopText = before, stop
+		}
+	}
 	for i := range c.IDs {
 		c.SamplerLogprobs = append(c.SamplerLogprobs, -float32(i)/8)
+		if r.TopLogprobs > 0 {
+			c.TopLogprobs = append(c.TopLogprobs, []policy.TokenLogprob{{ID: c.IDs[i], Logprob: -float32(i) / 8}, {ID: 'z', Logprob: -9}})
+		}
 	}
 	return c, nil
 }

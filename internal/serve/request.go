@@ -4,10 +4,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"net/http"
+	"reflect"
+	"slices"
+	"strings"
 
 	"hone/internal/chat"
-	"hone/internal/policy"
 )
 
 // request is the part of OpenAI's request that is understood. Pointers tell "absent" from zero.
@@ -16,45 +20,76 @@ type request struct {
 	Messages            []chat.Message `json:"messages"`
 	Tools               []chat.Tool    `json:"tools"`
 	Temperature         *float64       `json:"temperature"` // absent: 1, as OpenAI has it
+	TopP                *float64       `json:"top_p"`
+	TopK                *int           `json:"top_k"` // this and the next are vLLM's
+	MinP                *float64       `json:"min_p"`
 	MaxTokens           *int           `json:"max_tokens"`
 	MaxCompletionTokens *int           `json:"max_completion_tokens"`
 	Seed                *int64         `json:"seed"`
+	Stop                texts          `json:"stop"`
 	StopTokenIDs        []int32        `json:"stop_token_ids"` // beside the renderer's own
 	Stream              bool           `json:"stream"`
 	StreamOptions       struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
-	ToolChoice     json.RawMessage `json:"tool_choice"` // "auto" or "none"
-	Logprobs       bool            `json:"logprobs"`
-	ReturnTokenIDs bool            `json:"return_token_ids"`
+	ToolChoice     json.RawMessage    `json:"tool_choice"` // "auto" or "none"
+	Logprobs       bool               `json:"logprobs"`
+	TopLogprobs    *int               `json:"top_logprobs"`
+	LogitBias      map[string]float64 `json:"logit_bias"` // bans only
+	ReturnTokenIDs bool               `json:"return_token_ids"`
 
 	// Knobs that would change the answer and that this server does not have; accepted only at the value that changes nothing.
-	N                *int            `json:"n"`
-	TopP             *float64        `json:"top_p"`
-	TopK             *int            `json:"top_k"`
-	MinP             *float64        `json:"min_p"`
-	TopLogprobs      *int            `json:"top_logprobs"`
-	PresencePenalty  float64         `json:"presence_penalty"`
-	FrequencyPenalty float64         `json:"frequency_penalty"`
-	LogitBias        map[string]any  `json:"logit_bias"`
-	Stop             json.RawMessage `json:"stop"`
-	TemplateKwargs   map[string]any  `json:"chat_template_kwargs"`
-	ResponseFormat   struct {
+	N                 *int           `json:"n"`
+	PresencePenalty   float64        `json:"presence_penalty"`
+	FrequencyPenalty  float64        `json:"frequency_penalty"`
+	ParallelToolCalls *bool          `json:"parallel_tool_calls"`
+	TemplateKwargs    map[string]any `json:"chat_template_kwargs"`
+	ResponseFormat    struct {
 		Type string `json:"type"`
 	} `json:"response_format"`
 }
 
 func decode(w http.ResponseWriter, r *http.Request) (request, *apiError) {
 	var q request
-	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&q)
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLong *http.MaxBytesError
 	if errors.As(err, &tooLong) {
 		return q, &apiError{http.StatusRequestEntityTooLarge, "invalid_request_error", "", "request_too_large", fmt.Sprintf("the body is longer than %d bytes", maxBody)}
 	}
+	if err == nil {
+		err = json.Unmarshal(body, &q)
+	}
 	if err != nil {
 		return q, invalid("", "the body is not a chat completion request: "+err.Error())
 	}
+	if refused := knownOnly(body); refused != nil {
+		return q, refused
+	}
 	return q, q.check()
+}
+
+// idle are parameters of OpenAI's that change no answer: they are accepted, and nothing is done about them.
+func idle() []string {
+	return []string{"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "prediction"}
+}
+
+// knownOnly refuses a parameter that is neither one of request's nor idle: it was sent to change the answer, and would not.
+func knownOnly(body []byte) *apiError {
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(body, &given); err != nil {
+		return invalid("", "the body is not a chat completion request: "+err.Error())
+	}
+	known := idle()
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[request]()) {
+		known = append(known, f.Tag.Get("json"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		same := func(k string) bool { return strings.EqualFold(k, name) } // as json.Unmarshal compares them
+		if string(given[name]) != "null" && !slices.ContainsFunc(known, same) {
+			return &apiError{http.StatusBadRequest, "invalid_request_error", name, "unsupported_parameter", name + " is not supported"}
+		}
+	}
+	return nil
 }
 
 func (q *request) check() *apiError {
@@ -81,6 +116,9 @@ func (q *request) check() *apiError {
 	default:
 		return invalid("tool_choice", `tool_choice may be "auto" or "none": a call cannot be forced here`)
 	}
+	if refused := q.checkSampling(); refused != nil {
+		return refused
+	}
 	return q.unsupported()
 }
 
@@ -91,14 +129,9 @@ func (q *request) unsupported() *apiError {
 		may   string
 	}{
 		{"n", q.N != nil && *q.N != 1, "only 1 is supported: send the request several times, with several seeds"},
-		{"top_p", q.TopP != nil && *q.TopP != 1, "only 1 is supported"},
-		{"top_k", q.TopK != nil && *q.TopK > 0, "only 0 or -1 (off) is supported"},
-		{"min_p", q.MinP != nil && *q.MinP != 0, "only 0 is supported"},
-		{"top_logprobs", q.TopLogprobs != nil && *q.TopLogprobs != 0, "only 0 is supported: the logprob of the sampled token is given"},
 		{"presence_penalty", q.PresencePenalty != 0, "only 0 is supported"},
 		{"frequency_penalty", q.FrequencyPenalty != 0, "only 0 is supported"},
-		{"logit_bias", len(q.LogitBias) > 0, "not supported"},
-		{"stop", !emptyStop(q.Stop), "stop texts are not supported: use stop_token_ids"},
+		{"parallel_tool_calls", q.ParallelToolCalls != nil && !*q.ParallelToolCalls, "only true is supported: how many calls a turn makes is the model's choice"},
 		{"chat_template_kwargs", len(q.TemplateKwargs) > 0, "the template has the values it was trained with: model.template_variables of hone.yaml"},
 		{"response_format", q.ResponseFormat.Type != "" && q.ResponseFormat.Type != "text", "only text is supported"},
 	} {
@@ -107,29 +140,6 @@ func (q *request) unsupported() *apiError {
 		}
 	}
 	return nil
-}
-
-func emptyStop(raw json.RawMessage) bool {
-	switch string(raw) {
-	case "", "null", "[]", `""`:
-		return true
-	}
-	return false
-}
-
-// sampling is what the sampler is asked for.
-func (q *request) sampling(defaultMaxTokens int, stopIDs []int32) policy.Sampling {
-	s := policy.Sampling{Temperature: 1, MaxTokens: defaultMaxTokens, StopIDs: append(stopIDs[:len(stopIDs):len(stopIDs)], q.StopTokenIDs...)}
-	if q.Temperature != nil {
-		s.Temperature = *q.Temperature
-	}
-	if q.MaxTokens != nil {
-		s.MaxTokens = *q.MaxTokens
-	}
-	if q.MaxCompletionTokens != nil { // the newer name wins
-		s.MaxTokens = *q.MaxCompletionTokens
-	}
-	return s
 }
 
 // shownTools are the tools the prompt lists: none where the client wants none called.

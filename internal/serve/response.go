@@ -51,12 +51,17 @@ type logprobs struct {
 	Content []tokenLogprob `json:"content"`
 }
 
-// tokenLogprob is natural-log, under the distribution the token was drawn from, that is at the request's temperature.
+// tokenLogprob is natural-log, under the distribution the token was drawn from: at the request's temperature, over what
+// top_k, top_p, min_p and logit_bias leave. So are the likeliest tokens beside it, and others are not listed.
 type tokenLogprob struct {
-	Token       string   `json:"token"`
-	Logprob     float32  `json:"logprob"`
-	Bytes       []int    `json:"bytes"` // null where there is no text
-	TopLogprobs []string `json:"top_logprobs"`
+	likelyToken
+	TopLogprobs []likelyToken `json:"top_logprobs"`
+}
+
+type likelyToken struct {
+	Token   string  `json:"token"`
+	Logprob float32 `json:"logprob"`
+	Bytes   []int   `json:"bytes"` // null where there is no text
 }
 
 type usage struct {
@@ -99,19 +104,30 @@ func (r *result) whole(q *request) completion {
 	return out
 }
 
+// logprobs are those of all tokens that were sampled, also of what a stop text cut off.
 func (r *result) logprobs() *logprobs {
 	out := &logprobs{Content: []tokenLogprob{}}
 	for i, id := range r.IDs {
-		t := tokenLogprob{Token: fmt.Sprintf("token_id:%d", id), Logprob: r.SamplerLogprobs[i], TopLogprobs: []string{}}
-		if r.model.Decode != nil {
-			t.Token = r.model.Decode(r.IDs[i : i+1])
-			for _, b := range []byte(t.Token) {
-				t.Bytes = append(t.Bytes, int(b))
+		t := tokenLogprob{r.model.likely(id, r.SamplerLogprobs[i]), []likelyToken{}}
+		if i < len(r.TopLogprobs) {
+			for _, top := range r.TopLogprobs[i] {
+				t.TopLogprobs = append(t.TopLogprobs, r.model.likely(top.ID, top.Logprob))
 			}
 		}
 		out.Content = append(out.Content, t)
 	}
 	return out
+}
+
+func (m *served) likely(id int32, logprob float32) likelyToken {
+	t := likelyToken{Token: fmt.Sprintf("token_id:%d", id), Logprob: logprob}
+	if m.Decode != nil {
+		t.Token = m.Decode([]int32{id})
+		for _, b := range []byte(t.Token) {
+			t.Bytes = append(t.Bytes, int(b))
+		}
+	}
+	return t
 }
 
 // writeStream sends a finished completion as server-sent events. Logprobs and token ids go with the last chunk, since

@@ -38,6 +38,9 @@ type Model struct {
 	// Decode turns ids into text; a character cut in half may give anything. It shows logprobs by text and cuts streamed
 	// content at tokens. Nil: logprobs show "token_id:N", content is cut at spaces.
 	Decode func(ids []int32) string
+	// Encode is the reverse. Nil: stop texts are refused. With it, the sampler must find them.
+	Encode    func(text string) []int32
+	VocabSize int // bound of the ids that may be banned; 0: not checked here
 }
 
 // Options of a Server. Only Models is required.

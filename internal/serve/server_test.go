@@ -21,7 +21,7 @@ import (
 
 func start(t *testing.T, s *sampler, change func(*Options)) *httptest.Server {
 	t.Helper()
-	o := Options{Models: []Model{{ID: "m", Sampler: s, Renderer: runes{}, Decode: text}}}
+	o := Options{Models: []Model{{ID: "m", Sampler: s, Renderer: runes{}, Decode: text, Encode: ids, VocabSize: 0x110000}}}
 	if change != nil {
 		change(&o)
 	}
@@ -237,8 +237,6 @@ func TestRefusals(t *testing.T) {
 		status            int
 	}{
 		"n":               {hi + `,"n":2}`, "n", "unsupported_value", 400},
-		"top_p":           {hi + `,"top_p":0.9}`, "top_p", "unsupported_value", 400},
-		"stop text":       {hi + `,"stop":["\n"]}`, "stop", "unsupported_value", 400},
 		"response format": {hi + `,"response_format":{"type":"json_object"}}`, "response_format", "unsupported_value", 400},
 		"template":        {hi + `,"chat_template_kwargs":{"enable_thinking":false}}`, "chat_template_kwargs", "unsupported_value", 400},
 		"forced tool":     {hi + `,"tool_choice":"required"}`, "tool_choice", "invalid_value", 400},
