@@ -22,6 +22,7 @@ import (
 )
 
 type sftFlags struct {
+	lora                                 loraFlags
 	data, catalog, base, adapter, output string
 	resume                               bool
 }
@@ -45,6 +46,7 @@ func newSFT(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.adapter, "adapter", "", "start from this adapter instead of a fresh one")
 	c.Flags().StringVar(&f.output, "output-dir", "", "run directory; the adapter ends up in its folder final")
 	c.Flags().BoolVar(&f.resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
+	f.lora.register(c.Flags())
 	return c
 }
 
@@ -70,6 +72,9 @@ func runSFT(ctx context.Context, a *app, f sftFlags) error {
 		return err
 	}
 	if c.Model.Base, err = baseOf(f.adapter, f.base, c); err != nil {
+		return err
+	}
+	if err := f.lora.apply(a, &c, f.adapter); err != nil {
 		return err
 	}
 	rows, err := d.demonstrations(a)
@@ -236,8 +241,7 @@ func (m *machine) sequences(a *app, path string, rows []dataset.Row, context int
 }
 
 func sftOf(c config.Config) recipe.SFT {
-	return recipe.SFT{Stage: "sft", Epochs: c.SFT.Epochs, BatchSize: c.SFT.BatchSize, Rate: c.SFT.Optimizer.LearningRate,
-		MaxGradNorm:     c.SFT.Optimizer.MaxGradNorm,
+	return recipe.SFT{Stage: "sft", Epochs: c.SFT.Epochs, BatchSize: c.SFT.BatchSize, Optimizer: optimizerOf(c.SFT.Optimizer),
 		CheckpointEvery: c.SFT.CheckpointEvery, Seed: c.Seed}
 }
 

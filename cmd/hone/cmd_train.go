@@ -18,6 +18,7 @@ import (
 // trainFlags are those of train; the names are the ones users of other trainers know.
 type trainFlags struct {
 	serverFlags
+	lora                                  loraFlags
 	dataset, base, adapter, output, judge string
 	numGPUs                               int
 	resume, allowFindings                 bool
@@ -41,6 +42,7 @@ func newTrain(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.judge, "judge-model", "", "model that scores scenarios without checks, as provider/name")
 	c.Flags().IntVar(&f.numGPUs, "num-gpus", 0, "GPUs to use: 0 leaves it to engine.backend, 1 is engine.backend: cuda, more are not supported")
 	c.Flags().BoolVar(&f.resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
+	f.lora.register(c.Flags())
 	c.Flags().BoolVar(&f.allowFindings, "allow-findings", false, "train although the tools hold suspicious texts, which discover shows")
 	return c
 }
@@ -83,6 +85,9 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 		return err
 	}
 	if c.Model.Base, err = baseOf(f.adapter, f.base, c); err != nil {
+		return err
+	}
+	if err := f.lora.apply(a, &c, f.adapter); err != nil {
 		return err
 	}
 	t := &tuning{a: a, verb: "train", path: f.output, c: c, kept: keptFlags{Adapter: f.adapter, AllowFindings: f.allowFindings}}
@@ -151,7 +156,7 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 	}
 	c := t.c
 	grpo := recipe.GRPO{Stage: "grpo", Steps: c.GRPO.Steps, GroupsPerStep: c.GRPO.ScenariosPerStep, GroupSize: c.GRPO.GroupSize,
-		Rate: c.GRPO.Optimizer.LearningRate, MaxGradNorm: c.GRPO.Optimizer.MaxGradNorm, Clip: batch.Clip{Low: c.GRPO.ClipLow, High: c.GRPO.ClipHigh},
+		Optimizer: optimizerOf(c.GRPO.Optimizer), Clip: batch.Clip{Low: c.GRPO.ClipLow, High: c.GRPO.ClipHigh},
 		CheckpointEvery: c.GRPO.CheckpointEvery, MaxMismatch: maxMismatch, Seed: c.Seed}
 	log := runLog{t.dir, t.a.say}
 	err = grpo.Run(ctx, scenario.OfSplit(list, scenario.Train), l.at(c.Rollout.Temperature), l.scorer, l.learner,

@@ -202,7 +202,9 @@ func (s study) run(ctx context.Context, arms []string) ([]recipe.System, error) 
 func (s study) arm(ctx context.Context, name string) error {
 	sampled, grpo := s.lab.at(s.c.Rollout.Temperature), s.pipeline().GRPO
 	steps := grpo.Steps * grpo.GroupsPerStep * grpo.GroupSize / s.c.SFT.BatchSize // as many rows as GRPO samples rollouts
-	sft := recipe.SFT{Stage: name, BatchSize: s.c.SFT.BatchSize, Rate: s.rate, MaxGradNorm: s.c.SFT.Optimizer.MaxGradNorm, Steps: steps, CheckpointEvery: 100, Seed: s.c.Seed}
+	optimizer := optimizerOf(s.c.SFT.Optimizer)
+	optimizer.LearningRate = s.rate
+	sft := recipe.SFT{Stage: name, BatchSize: s.c.SFT.BatchSize, Optimizer: optimizer, Steps: steps, CheckpointEvery: 100, Seed: s.c.Seed}
 	supervised := func(conversations [][]chat.Message) error {
 		rows, err := s.lab.rows(conversations)
 		if err != nil {

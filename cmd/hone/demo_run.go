@@ -71,10 +71,9 @@ func (d demoRun) run(ctx context.Context) error {
 func (d demoRun) pipeline() recipe.Pipeline {
 	return recipe.Pipeline{
 		SFT: recipe.SFT{Stage: "sft", Epochs: d.c.SFT.Epochs, BatchSize: d.c.SFT.BatchSize,
-			Rate: d.c.SFT.Optimizer.LearningRate, MaxGradNorm: d.c.SFT.Optimizer.MaxGradNorm, CheckpointEvery: 5, Seed: d.c.Seed},
+			Optimizer: optimizerOf(d.c.SFT.Optimizer), CheckpointEvery: 5, Seed: d.c.Seed},
 		GRPO: recipe.GRPO{Stage: "grpo", Steps: d.c.GRPO.Steps, GroupsPerStep: d.c.GRPO.ScenariosPerStep,
-			GroupSize: d.c.GRPO.GroupSize, Rate: d.c.GRPO.Optimizer.LearningRate,
-			MaxGradNorm:     d.c.GRPO.Optimizer.MaxGradNorm,
+			GroupSize: d.c.GRPO.GroupSize, Optimizer: optimizerOf(d.c.GRPO.Optimizer),
 			Clip:            batch.Clip{Low: d.c.GRPO.ClipLow, High: d.c.GRPO.ClipHigh},
 			CheckpointEvery: d.c.GRPO.CheckpointEvery, MaxMismatch: maxMismatch, Seed: d.c.Seed},
 	}

@@ -30,6 +30,7 @@ type machine struct {
 	weights  []engine.Buffer
 	tok      *tokenizer.Tokenizer
 	renderer renderer
+	say      func(format string, args ...any)
 }
 
 // openMachine loads the base model (a path, or the name of an installed one) and opens the device.
@@ -42,7 +43,7 @@ func (a *app) openMachine(c config.Config, base, system string) (*machine, error
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{}
+	m := &machine{say: a.say}
 	if m.file, err = modelfile.Open(path); err != nil {
 		return nil, err
 	}
@@ -140,7 +141,7 @@ func (m *machine) sharedPrefix(o rollout.Options, scenarios []scenario.Scenario)
 // trainer has the adapter in folder, or a fresh one where that is empty. prefix is what all rows share: steps that shared
 // more than that by chance would each be compiled anew.
 func (m *machine) trainer(c config.Config, folder string, prefix int, temperature float64) (*train.Trainer, model.LoRA, error) {
-	lora := model.LoRA{Rank: c.SFT.LoRA.Rank, Alpha: c.SFT.LoRA.Alpha, RankStabilized: c.SFT.LoRA.RSLoRA}
+	lora := loraOf(c.SFT.LoRA)
 	state := train.NewState(m.spec, lora, c.Seed)
 	if folder != "" {
 		var err error
@@ -150,7 +151,8 @@ func (m *machine) trainer(c config.Config, folder string, prefix int, temperatur
 		state.M, state.V = make([]float32, len(state.Adapter)), make([]float32, len(state.Adapter))
 	}
 	t, err := train.New(m.engine, m.spec, m.weights, state, train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch,
-		RowMultiple: c.Engine.RowMultiple, MaxPrefix: prefix, Temperature: temperature})
+		RowMultiple: c.Engine.RowMultiple, MaxPrefix: prefix, Temperature: temperature, EightBitMoments: c.Engine.Moments == "8bit",
+		Dropout: c.SFT.LoRA.Dropout, Seed: c.Seed, Notice: func(text string) { m.say("%s", text) }})
 	return t, lora, err
 }
 

@@ -68,17 +68,16 @@ type Rollout struct {
 	Timeout      time.Duration `yaml:"timeout" min:"1" doc:"deadline of one episode"`
 }
 
-// LoRA is the shape of the adapter, in PEFT's words.
-type LoRA struct {
-	Rank   int     `yaml:"rank" min:"1" max:"1024" doc:"rank of the update"`
-	Alpha  float64 `yaml:"alpha" min:"0" doc:"the update is scaled by alpha / rank, or alpha / sqrt(rank) with rslora"`
-	RSLoRA bool    `yaml:"rslora" doc:"scale by alpha / sqrt(rank)"`
-}
-
-// Optimizer is Adam; the rate rises over the first tenth of the steps and falls to 0, the gradient's global norm is clipped.
+// Optimizer is AdamW; the rate rises over a share of the steps and falls, the gradient's global norm is clipped.
 type Optimizer struct {
 	LearningRate float64 `yaml:"learning_rate" min:"0" max:"1" doc:"peak learning rate"`
 	MaxGradNorm  float64 `yaml:"max_grad_norm" min:"0" doc:"bound of the gradient's global norm; 0 is none"`
+	Schedule     string  `yaml:"schedule" enum:"linear,cosine,constant" doc:"the rate after the warm-up: it falls to 0 in a straight line or as half a cosine, or stays"`
+	Warmup       float64 `yaml:"warmup" min:"0" max:"1" doc:"share of the steps over which the rate rises to its peak; above 0 at least one step"`
+	Beta1        float64 `yaml:"beta1" min:"0.01" max:"0.999999" doc:"decay of Adam's first moment"`
+	Beta2        float64 `yaml:"beta2" min:"0.01" max:"0.999999" doc:"decay of Adam's second moment"`
+	Epsilon      float64 `yaml:"epsilon" min:"1e-30" max:"1" doc:"added to the root of Adam's second moment"`
+	WeightDecay  float64 `yaml:"weight_decay" min:"0" max:"10" doc:"AdamW's: a step takes learning rate times this of the adapter away"`
 }
 
 // SFT is supervised fine-tuning on demonstrations.
@@ -116,6 +115,7 @@ type Engine struct {
 	Slots       int    `yaml:"slots" min:"1" doc:"completions sampled at once"`
 	MicroBatch  int    `yaml:"micro_batch" min:"0" doc:"training rows computed at once; 0 takes 2, or 16 on a GPU"`
 	RowMultiple int    `yaml:"row_multiple" min:"0" max:"65536" doc:"training rows are padded to a multiple of this many tokens; 0 takes 64, or 256 on a GPU"`
+	Moments     string `yaml:"moments" enum:"float32,8bit" doc:"how Adam's moments are stored: 8 bytes for each number of the adapter, or 2 by block-wise quantisation"`
 }
 
 // Default returns the configuration of an empty file.
@@ -132,18 +132,22 @@ func Default() Config {
 			Timeout: 5 * time.Minute,
 		},
 		SFT: SFT{
-			LoRA:      LoRA{Rank: 16, Alpha: 32},
-			Optimizer: Optimizer{LearningRate: 2e-4, MaxGradNorm: 1},
+			LoRA:      LoRA{Rank: 16, Alpha: 32, TargetModules: []string{AllLinear}, RankPattern: []string{}, AlphaPattern: []string{}},
+			Optimizer: defaultOptimizer(2e-4),
 			Epochs:    1, BatchSize: 16, CheckpointEvery: 10,
 		},
 		GRPO: GRPO{
-			Optimizer: Optimizer{LearningRate: 2e-5, MaxGradNorm: 1},
+			Optimizer: defaultOptimizer(2e-5),
 			Steps:     100, GroupSize: 8, ScenariosPerStep: 8,
 			ClipLow: 0.2, ClipHigh: 0.28, CheckpointEvery: 10,
 		},
 		Eval:   Eval{Split: "validation", Confidence: 0.95},
-		Engine: Engine{Backend: "auto", Slots: 16},
+		Engine: Engine{Backend: "auto", Slots: 16, Moments: "float32"},
 	}
+}
+
+func defaultOptimizer(rate float64) Optimizer {
+	return Optimizer{LearningRate: rate, MaxGradNorm: 1, Schedule: "linear", Warmup: 0.1, Beta1: 0.9, Beta2: 0.99, Epsilon: 1e-8}
 }
 
 // Validate reports the first value out of its bounds as a *ValueError, whose Path names the key.
@@ -158,6 +162,9 @@ func (c *Config) Validate() error {
 		return err
 	}
 	if err := c.Model.TemplateVariables.check(); err != nil {
+		return err
+	}
+	if err := c.SFT.LoRA.check("sft.lora."); err != nil {
 		return err
 	}
 	if c.Rollout.MaxTokens >= c.Model.Context {

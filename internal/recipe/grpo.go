@@ -31,10 +31,9 @@ import (
 type GRPO struct {
 	Stage           string // name in the run directory: "grpo"
 	Steps           int
-	GroupsPerStep   int     // scenarios of one step; more of them helps more than larger groups do
-	GroupSize       int     // episodes of one scenario
-	Rate            float64 // peak learning rate
-	MaxGradNorm     float64 // 0: no bound
+	GroupsPerStep   int // scenarios of one step; more of them helps more than larger groups do
+	GroupSize       int // episodes of one scenario
+	Optimizer       Optimizer
 	Clip            batch.Clip
 	CheckpointEvery int     // steps; 0: at the end only
 	MaxMismatch     float64 // bound on the mean mismatch KL of a step, in nats a token
@@ -64,7 +63,7 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 		}
 
 		rows, _ := batch.FromGroups(groups, batch.GroupNormalized) // one row an episode, with its A
-		update := batch.Update{Rate: RateAt(g.Rate, step, g.Steps), MaxGradNorm: g.MaxGradNorm}
+		update := g.Optimizer.Update(step, g.Steps)
 		var stats batch.StepStats
 		if rows.NumTrained() > 0 { // a step whose groups are all alike teaches nothing
 			if stats, err = trainer.PolicyGradient(ctx, rows, update, g.Clip); err != nil {

@@ -57,15 +57,6 @@ type Log interface {
 // Progress tells the user where a stage is. Done counts from 0 to total.
 type Progress func(stage string, done, total int, note string)
 
-// RateAt is the learning rate of step (from 0) of total: linear warm-up over the first tenth, then linear decay to 0.
-func RateAt(peak float64, step, total int) float64 {
-	warmup := max(total/10, 1)
-	if step < warmup {
-		return peak * float64(step+1) / float64(warmup)
-	}
-	return peak * float64(total-step) / float64(max(total-warmup, 1))
-}
-
 // finish ends a training stage: its adapter is the sampler's from now on.
 func finish(stage string, trainer Trainer, log Log) error {
 	if err := log.Finish(stage); err != nil {

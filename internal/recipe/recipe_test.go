@@ -190,12 +190,12 @@ func demonstrations(n int) []batch.Sequence {
 }
 
 func grpo() GRPO {
-	return GRPO{Stage: "grpo", Steps: 7, GroupsPerStep: 2, GroupSize: 2, Rate: 0.5, Clip: batch.Clip{Low: 0.2, High: 0.28},
+	return GRPO{Stage: "grpo", Steps: 7, GroupsPerStep: 2, GroupSize: 2, Optimizer: Optimizer{LearningRate: 0.5, Schedule: Schedule{Warmup: 0.1}}, Clip: batch.Clip{Low: 0.2, High: 0.28},
 		CheckpointEvery: 3, MaxMismatch: 0.1, Seed: 7}
 }
 
 func pipeline() Pipeline {
-	return Pipeline{SFT: SFT{Stage: "sft", Epochs: 2, BatchSize: 2, Rate: 0.1, CheckpointEvery: 2, Seed: 3}, GRPO: grpo()}
+	return Pipeline{SFT: SFT{Stage: "sft", Epochs: 2, BatchSize: 2, Optimizer: Optimizer{LearningRate: 0.1, Schedule: Schedule{Warmup: 0.1}}, CheckpointEvery: 2, Seed: 3}, GRPO: grpo()}
 }
 
 // attempt runs the pipeline with a fresh trainer, as a new process would. stop may cancel before an optimiser step of
@@ -394,7 +394,7 @@ func TestRate(t *testing.T) {
 		step, total int
 		want        float64
 	}{{0, 20, 1}, {1, 20, 2}, {2, 20, 2}, {11, 20, 1}, {19, 20, 2.0 / 18}, {0, 1, 2}, {0, 5, 2}, {4, 5, 0.5}} {
-		if got := RateAt(2, c.step, c.total); math.Abs(got-c.want) > 1e-12 {
+		if got := (Schedule{Warmup: 0.1}).Rate(2, c.step, c.total); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("step %d of %d: got %v, want %v", c.step, c.total, got, c.want)
 		}
 	}
@@ -442,7 +442,7 @@ func TestNothingToTrainOnIsAnError(t *testing.T) {
 
 // Only what was kept is trained on, each wording once, for as many steps as asked, and the same after a stop.
 func TestRejectionTrainsOnWhatWasKept(t *testing.T) {
-	r := Rejection{GroupSize: 3, SFT: SFT{Stage: "kept", Steps: 7, BatchSize: 2, Rate: 1, CheckpointEvery: 2, Seed: 5},
+	r := Rejection{GroupSize: 3, SFT: SFT{Stage: "kept", Steps: 7, BatchSize: 2, Optimizer: Optimizer{LearningRate: 1, Schedule: Schedule{Warmup: 0.1}}, CheckpointEvery: 2, Seed: 5},
 		Keep: func(t *trajectory.Trajectory) bool { return t.Rollout > 0 }}
 	run := func(log *memoryLog, stop int) (*fakeTrainer, *fakeRunner, error) {
 		ctx, cancel := context.WithCancel(context.Background())

@@ -14,10 +14,9 @@ type SFT struct {
 	Stage           string // name in the run directory: "sft"
 	Epochs          int
 	BatchSize       int
-	Rate            float64 // peak learning rate
-	MaxGradNorm     float64 // 0: no bound
-	Steps           int     // instead of Epochs: as many passes over the rows as they take
-	CheckpointEvery int     // steps; 0: at the end only
+	Optimizer       Optimizer
+	Steps           int // instead of Epochs: as many passes over the rows as they take
+	CheckpointEvery int // steps; 0: at the end only
 	Seed            uint64
 }
 
@@ -49,7 +48,7 @@ func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, lo
 		for _, i := range order[first:min(first+s.BatchSize, len(rows))] {
 			picked = append(picked, rows[i])
 		}
-		update := batch.Update{Rate: RateAt(s.Rate, step, total), MaxGradNorm: s.MaxGradNorm}
+		update := s.Optimizer.Update(step, total)
 		stats, err := trainer.Supervised(ctx, batch.New(picked), update)
 		if err != nil {
 			return stopped(err, s.Stage, step, trainer, log)

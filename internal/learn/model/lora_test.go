@@ -75,6 +75,9 @@ func TestUnknownTargetsAreErrors(t *testing.T) {
 	}{
 		{model.LoRA{}, "rank is 0"},
 		{model.LoRA{Rank: 2, Targets: []string{"q_proj", "c_attn"}}, `"c_attn"`},
+		{model.LoRA{Rank: 2, Targets: []string{"q_prj"}}, `"q_prj" fits no linear map of a layer; did you mean "q_proj"?`},
+		{model.LoRA{Rank: 2, Targets: []string{"layers.0.mlp.up_pro"}}, `did you mean "layers.0.mlp.up_proj"?`},
+		{model.LoRA{Rank: 2, RankPattern: []model.Pattern[int]{{Pattern: "kproj", Value: 1}}}, `did you mean "k_proj"?`},
 		{model.LoRA{Rank: 2, Targets: []string{"lm_head"}}, `"lm_head"`},
 		{model.LoRA{Rank: 2, Targets: []string{"proj"}}, `"proj"`},
 		{model.LoRA{Rank: 2, Targets: []string{"layers.7.self_attn.q_proj"}}, "layers.7"},

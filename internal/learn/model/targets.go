@@ -10,6 +10,7 @@ import (
 	"github.com/dlclark/regexp2"
 
 	"hone/internal/fault"
+	"hone/internal/suggest"
 )
 
 // adapted is one linear map that an adapter targets.
@@ -76,13 +77,23 @@ func (l LoRA) resolve(s Spec) ([]adapted, error) {
 	}
 	for _, name := range slices.Concat(l.Targets, ranks.texts, alphas.texts) {
 		if !used[name] {
-			return nil, fmt.Errorf("%q fits no linear map of a layer", name)
+			return nil, fmt.Errorf("%q fits no linear map of a layer%s", name, s.didYouMean(name))
 		}
 	}
 	if len(found) == 0 {
 		return nil, fmt.Errorf("%q fits no linear map", l.TargetPattern)
 	}
 	return found, nil
+}
+
+// didYouMean returns `; did you mean "q_proj"?` where a name's last part is close to a linear map's, else "".
+func (s Spec) didYouMean(name string) string {
+	path := strings.LastIndexByte(name, '.') + 1
+	near := suggest.Nearest(name[path:], s.targetNames())
+	if near == "" {
+		return ""
+	}
+	return fmt.Sprintf("; did you mean %q?", name[:path]+near)
 }
 
 // matcher returns whether a path is targeted; it notes which of Targets were found.

@@ -29,13 +29,24 @@ func applyTo(t *testing.T, tr *Trainer, gradient []float32, u batch.Update, stat
 	return tr.apply(b, u, stats)
 }
 
-// Three steps against Adam as its paper has it, in float64: algorithm 1 of arXiv 1412.6980, with beta 0.9 and 0.99.
-func testAdam(t *testing.T, d device) {
-	tr := d.start(t, 4)
+// Three steps against AdamW as its paper has it, in float64: algorithm 2 of arXiv 1711.05101, whose schedule multiplier is
+// the rate here, and its rate within the update 1.
+func testAdamW(t *testing.T, d device) {
+	for _, adam := range []batch.Adam{{}, {Beta1: 0.8, Beta2: 0.95, Epsilon: 1e-4, WeightDecay: 0.3}} {
+		testAdam(t, d.start(t, 4), adam)
+	}
+}
+
+func testAdam(t *testing.T, tr *Trainer, adam batch.Adam) {
+	beta1, beta2, epsilon := 0.9, 0.99, 1e-8 // the defaults
+	if adam != (batch.Adam{}) {
+		beta1, beta2, epsilon = adam.Beta1, adam.Beta2, adam.Epsilon
+	}
 	x := toFloat64(stateOf(t, tr).Adapter)
 	m, v := make([]float64, len(x)), make([]float64, len(x))
 	sizes := []float64{1, 1e-3, 3e-8, 0} // of gradients, some as small as epsilon
 	for step, u := range []batch.Update{{Rate: 1e-2}, {Rate: 5e-3, MaxGradNorm: 0.5}, {Rate: 2e-2, MaxGradNorm: 1e9}} {
+		u.Adam = adam
 		g := make([]float32, len(x))
 		norm := 0.0
 		for i := range g {
@@ -56,10 +67,10 @@ func testAdam(t *testing.T, d device) {
 		}
 		for i := range x {
 			gi := float64(g[i]) * scale
-			m[i] = 0.9*m[i] + 0.1*gi
-			v[i] = 0.99*v[i] + 0.01*gi*gi
-			mHat, vHat := m[i]/(1-math.Pow(0.9, float64(step+1))), v[i]/(1-math.Pow(0.99, float64(step+1)))
-			x[i] -= u.Rate * mHat / (math.Sqrt(vHat) + 1e-8)
+			m[i] = beta1*m[i] + (1-beta1)*gi
+			v[i] = beta2*v[i] + (1-beta2)*gi*gi
+			mHat, vHat := m[i]/(1-math.Pow(beta1, float64(step+1))), v[i]/(1-math.Pow(beta2, float64(step+1)))
+			x[i] -= u.Rate * (mHat/(math.Sqrt(vHat)+epsilon) + adam.WeightDecay*x[i])
 		}
 		got := stateOf(t, tr)
 		for i := range x {
@@ -70,7 +81,7 @@ func testAdam(t *testing.T, d device) {
 			}{{"adapter", got.Adapter[i], x[i], u.Rate}, {"first moment", got.M[i], m[i], 0.1 * sizes[i%4]},
 				{"second moment", got.V[i], v[i], 0.01 * sizes[i%4] * sizes[i%4]}} {
 				if math.Abs(float64(c.got)-c.want) > 1e-5*(math.Abs(c.want)+c.of) {
-					t.Fatalf("step %d: number %d of the %s is %g, want %g", step+1, i, c.name, c.got, c.want)
+					t.Fatalf("%+v, step %d: number %d of the %s is %g, want %g", adam, step+1, i, c.name, c.got, c.want)
 				}
 			}
 		}
@@ -129,6 +140,13 @@ func testStepsThatAreNotFiniteLeaveTheState(t *testing.T, d device) {
 		if !equal(before, stateOf(t, tr)) {
 			t.Fatalf("%s changed the state", c.name)
 		}
+	}
+	dir := t.TempDir()
+	if err := tr.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	if again := d.start(t, 4); again.Load(dir) != nil || !equal(before, stateOf(t, again)) {
+		t.Error("a checkpoint made after refused steps is not the state before them")
 	}
 	afterOneStep(t, tr, b, true)
 	if after := stateOf(t, tr); after.Steps != 2 || slices.Equal(after.Adapter, before.Adapter) {

@@ -62,6 +62,7 @@ func (t *Trainer) saveAdapter(dir string, flat []float32) error {
 			Data: flat[p.Offset : p.Offset+p.Rows*p.Cols]}
 	}
 	c := adapterConfig(t.spec, t.lora)
+	c.Dropout = t.dropout
 	return adapter.Save(dir, c, tensors)
 }
 

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"github.com/spf13/pflag"
+
+	"hone/internal/config"
+	"hone/internal/fault"
+	"hone/internal/learn/batch"
+	"hone/internal/learn/model"
+	"hone/internal/modelfile"
+	"hone/internal/recipe"
+)
+
+// optimizerOf and loraOf turn sections of the configuration into what learns by them.
+func optimizerOf(c config.Optimizer) recipe.Optimizer {
+	return recipe.Optimizer{LearningRate: c.LearningRate, MaxGradNorm: c.MaxGradNorm, Schedule: recipe.Schedule{Decay: c.Schedule, Warmup: c.Warmup},
+		Adam: batch.Adam{Beta1: c.Beta1, Beta2: c.Beta2, Epsilon: c.Epsilon, WeightDecay: c.WeightDecay}}
+}
+
+func loraOf(c config.LoRA) model.LoRA {
+	l := model.LoRA{Rank: c.Rank, Alpha: c.Alpha, RankStabilized: c.RSLoRA}
+	l.Targets, l.TargetPattern = c.Targets()
+	for _, p := range config.Patterns(c.RankPattern) {
+		l.RankPattern = append(l.RankPattern, model.Pattern[int]{Pattern: p.Pattern, Value: int(p.Value)})
+	}
+	for _, p := range config.Patterns(c.AlphaPattern) {
+		l.AlphaPattern = append(l.AlphaPattern, model.Pattern[float64]{Pattern: p.Pattern, Value: p.Value})
+	}
+	return l
+}
+
+// loraFlags are sft.lora's on the command line of the verbs that begin an adapter.
+type loraFlags struct {
+	rank    int
+	alpha   float64
+	rslora  bool
+	dropout float64
+	targets []string
+	ranks   []string
+	alphas  []string
+	flags   *pflag.FlagSet
+}
+
+func (f *loraFlags) register(flags *pflag.FlagSet) {
+	f.flags = flags
+	flags.IntVar(&f.rank, "lora-rank", 0, "rank of the adapter (default the configuration's sft.lora.rank)")
+	flags.Float64Var(&f.alpha, "lora-alpha", 0, "alpha of the adapter (default sft.lora.alpha)")
+	flags.BoolVar(&f.rslora, "rslora", false, "scale by alpha / sqrt(rank) (default sft.lora.rslora)")
+	flags.Float64Var(&f.dropout, "lora-dropout", 0, "share of the adapter's inputs that SFT leaves out (default sft.lora.dropout)")
+	flags.StringSliceVar(&f.targets, "target-modules", nil, "linear maps to adapt: names with commas, all-linear, or regex:EXPRESSION (default sft.lora.target_modules)")
+	flags.StringArrayVar(&f.ranks, "rank-pattern", nil, "PATTERN=RANK for some targets, may be repeated (default sft.lora.rank_pattern)")
+	flags.StringArrayVar(&f.alphas, "alpha-pattern", nil, "PATTERN=ALPHA for some targets, may be repeated (default sft.lora.alpha_pattern)")
+}
+
+// apply puts the flags that were given over the configuration. The shape of an adapter to start from is its own; that of
+// a fresh one must fit the base model.
+func (f *loraFlags) apply(a *app, c *config.Config, adapter string) error {
+	l := &c.SFT.LoRA
+	given := ""
+	for name, set := range map[string]func(){
+		"lora-rank": func() { l.Rank = f.rank }, "lora-alpha": func() { l.Alpha = f.alpha }, "rslora": func() { l.RSLoRA = f.rslora },
+		"target-modules": func() { l.TargetModules = f.targets }, "rank-pattern": func() { l.RankPattern = f.ranks },
+		"alpha-pattern": func() { l.AlphaPattern = f.alphas },
+	} {
+		if f.flags.Changed(name) {
+			given = "--" + name
+			set()
+		}
+	}
+	if given != "" && adapter != "" {
+		return &fault.Error{Code: fault.CodeUsage, What: "an adapter to start from keeps its shape", Where: given + " with --adapter " + adapter,
+			Next: "leave out one of the two"}
+	}
+	if f.flags.Changed("lora-dropout") {
+		l.Dropout = f.dropout
+	}
+	if err := c.Validate(); err != nil {
+		return &fault.Error{Code: fault.CodeUsage, What: "the adapter's shape is not valid", Err: err, Next: "hone config schema describes each key under sft.lora"}
+	}
+	if adapter != "" {
+		return nil
+	}
+	return a.checkLoRA(*c)
+}
+
+// checkLoRA refuses an adapter that the base model has no place for, before the weights are read.
+func (a *app) checkLoRA(c config.Config) error {
+	path, err := a.modelPath(c.Model.Base)
+	if err != nil {
+		return err
+	}
+	file, err := modelfile.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // read only
+	return loraOf(c.SFT.LoRA).Check(model.Spec{Config: file.Config})
+}

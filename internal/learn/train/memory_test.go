@@ -1,0 +1,92 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/gomlx/go-xla/pjrt"
+
+	"hone/internal/fault"
+	"hone/internal/learn/batch"
+	"hone/internal/learn/engine"
+)
+
+// full is a program of a device that has no more memory for it.
+type full struct{ err error }
+
+func (f full) Run(...engine.Buffer) ([]engine.Buffer, error) { return nil, f.err }
+
+// A device that runs out of memory halves the micro-batch once, which is said, and the step is the same; a second time
+// the step is an error, and the state is what it was.
+func testOutOfMemory(t *testing.T, d device) {
+	b := batch.New(rows())
+	want, wantStats := afterOneStep(t, d.start(t, 2), b, false)
+	for name, err := range map[string]error{
+		"a fault":              &fault.Error{Code: fault.CodeExhausted, What: "the device is out of memory"},
+		"a compiler's message": fmt.Errorf("compiling rows: %w", errors.New("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1 bytes")),
+	} {
+		var notices []string
+		tr := d.startWith(t, Options{MicroBatch: 4, Notice: func(text string) { notices = append(notices, text) }})
+		tr.programs = maps.Clone(d.programs)
+		failing := func(prefix string) {
+			for key := range d.programs {
+				if strings.HasPrefix(key, prefix) {
+					tr.programs[key] = full{err}
+				}
+			}
+		}
+		failing("rows_4_")
+		got, stats := afterOneStep(t, tr, b, false)
+		if d := maxDelta(want, got); d != 0 || stats != wantStats {
+			t.Errorf("%s: the halved step differs by %g: %+v, want %+v", name, d, stats, wantStats)
+		}
+		if len(notices) != 1 || !strings.Contains(notices[0], "2 at a time") || !strings.Contains(notices[0], "step 1") {
+			t.Errorf("%s: said %q", name, notices)
+		}
+		failing("rows_2_")
+		before, alive := stateOf(t, tr), alive(d)
+		_, stepErr := tr.Supervised(context.Background(), b, batch.Update{Rate: 1e-2})
+		var f *fault.Error
+		if !errors.As(stepErr, &f) || f.Code != fault.CodeExhausted || !strings.Contains(f.Next, "engine.micro_batch below 2") {
+			t.Errorf("%s: the second time: %v", name, stepErr)
+		}
+		if left := alive(); left != 0 || len(notices) != 1 || !equal(before, stateOf(t, tr)) {
+			t.Errorf("%s: the refused step left %d buffers, %d notices, or another state", name, left, len(notices))
+		}
+	}
+	one := d.start(t, 1)
+	one.programs = map[string]program{}
+	for key, p := range d.programs {
+		one.programs[key] = p
+		if strings.HasPrefix(key, "prefix_9") {
+			one.programs[key] = full{&fault.Error{Code: fault.CodeExhausted, What: "full"}}
+		}
+	}
+	_, err := one.Supervised(context.Background(), b, batch.Update{Rate: 1e-2})
+	if fault.CodeOf(err) != fault.CodeExhausted || strings.Contains(err.Error(), "micro_batch") {
+		t.Errorf("one row at a time cannot be halved: %v", err)
+	}
+	other := d.start(t, 4)
+	other.programs = maps.Clone(d.programs)
+	for key := range d.programs {
+		if strings.HasPrefix(key, "rows_") {
+			other.programs[key] = full{errors.New("the device is on fire")}
+		}
+	}
+	if _, err := other.Supervised(context.Background(), b, batch.Update{Rate: 1e-2}); err == nil || other.microBatch != 4 {
+		t.Errorf("another error halves the micro-batch: %v", err)
+	}
+}
+
+// alive counts the buffers made since it was called; only a plug-in counts.
+func alive(d device) func() int64 {
+	if d.PureGo() {
+		return func() int64 { return 0 }
+	}
+	before := pjrt.BuffersAlive()
+	return func() int64 { return pjrt.BuffersAlive() - before }
+}
