@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -71,7 +72,7 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 		}
 		return s.result(answer, known.result, tool, o), false
 	}
-	if limited.Err() != nil && known.sent {
+	if known.sent && !known.answered {
 		s.unfinished.Store(true)
 	}
 	switch {
@@ -91,8 +92,11 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 		s.conn.p.close() // the connection is of no more use, and stderr is complete once the process is gone
 	}
 	f := s.failure(PhaseCall, err)
-	const tooMany = 429 // refused before it was looked at
-	return o.lost(trajectory.CallTransportError, f.Outcome, f.Error()), !known.sent || known.status == tooMany || tool.repeatable
+	// Refused before the call was looked at: too many, or the session is not known any more.
+	expired := known.status == http.StatusNotFound
+	s.expired.Store(expired)
+	refused := expired || known.status == http.StatusTooManyRequests
+	return o.lost(trajectory.CallTransportError, f.Outcome, f.Error()), !known.sent || refused || tool.repeatable
 }
 
 // said is an error that tells what the transport saw in place of what the SDK made of it.

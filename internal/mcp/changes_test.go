@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"strings"
@@ -68,5 +69,23 @@ func TestDiff(t *testing.T) {
 	}
 	if all := Diff(nil, new); len(all) != 4 {
 		t.Errorf("against nothing: %v", all)
+	}
+}
+
+// What a server says has changed is looked at again where the first look failed, and that failure was ours.
+func TestChangeIsNotForgotten(t *testing.T) {
+	s := self(t, "tools")
+	s.Isolation = Shared
+	p := newPool(t, configOf(t, map[string]Server{"s": s}), Options{})
+	open(t, p, "1")
+	m := p.servers[0].launcher.meter
+	m.listChanged()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := p.Open(ctx, "2"); err == nil || OutcomeOf(err) != trajectory.InfrastructureError {
+		t.Errorf("got %v, blamed on %s", err, OutcomeOf(err))
+	}
+	if !m.takeChanged() {
+		t.Error("nobody will look again")
 	}
 }

@@ -39,13 +39,7 @@ func (c *Client) Close() error {
 
 // List asks the server what it offers. The error is a *Failure.
 func (c *Client) List(ctx context.Context) (ServerTools, error) {
-	found, err := listTools(ctx, c.session)
-	if err != nil {
-		return ServerTools{}, c.session.failure(PhaseList, err)
-	}
-	listOffers(ctx, c.session, &found)
-	found.Name, found.Era, found.Transport = c.launcher.name, c.session.era(), c.session.via
-	return found, nil
+	return c.launcher.list(ctx, c.session)
 }
 
 // Call calls a tool List returned, with JSON text for arguments. Those that break its inputSchema are not sent.
@@ -61,9 +55,11 @@ func (c *Client) Call(ctx context.Context, t Tool, arguments string) trajectory.
 
 // Resource reads a resource: its text parts, and a placeholder for each part that is not text.
 func (c *Client) Resource(ctx context.Context, uri string) (string, error) {
-	r, err := c.session.client.ReadResource(ctx, &mcp.ReadResourceParams{URI: uri})
+	limited, cancel := context.WithTimeout(ctx, c.launcher.o.Timeout)
+	defer cancel()
+	r, err := c.session.client.ReadResource(limited, &mcp.ReadResourceParams{URI: uri})
 	if err != nil {
-		return "", c.session.failure(PhaseCall, err)
+		return "", c.session.failed(ctx, PhaseCall, err)
 	}
 	var parts []mcp.Content
 	for _, contents := range r.Contents {
@@ -74,9 +70,11 @@ func (c *Client) Resource(ctx context.Context, uri string) (string, error) {
 
 // Prompt returns the messages of a prompt, each its role, a colon and its text.
 func (c *Client) Prompt(ctx context.Context, name string, arguments map[string]string) (string, error) {
-	r, err := c.session.client.GetPrompt(ctx, &mcp.GetPromptParams{Name: name, Arguments: arguments})
+	limited, cancel := context.WithTimeout(ctx, c.launcher.o.Timeout)
+	defer cancel()
+	r, err := c.session.client.GetPrompt(limited, &mcp.GetPromptParams{Name: name, Arguments: arguments})
 	if err != nil {
-		return "", c.session.failure(PhaseCall, err)
+		return "", c.session.failed(ctx, PhaseCall, err)
 	}
 	var texts []string
 	for _, m := range r.Messages {

@@ -79,6 +79,7 @@ type session struct {
 	redact *strings.Replacer
 	hide   func(json.RawMessage) json.RawMessage // secrets in what the server sent; nil where it has none
 
+	expired    atomic.Bool  // the server, over HTTP, does not know it any more
 	unfinished atomic.Bool  // a call was given up that the server may still be working on
 	tokens     atomic.Int64 // of progress
 	watchers   sync.Map     // token to func(*mcp.ProgressNotificationParams)
@@ -134,6 +135,11 @@ func (l *launcher) probe(ctx context.Context, via, episode string) (*session, er
 	s, legacyErr := l.try(ctx, l.o.ConnectTimeout, first, legacyEra, episode)
 	if legacyErr == nil {
 		return s, nil
+	}
+	if silent(err) && !silent(legacyErr) && ctx.Err() == nil { // it was slow to start, and does not know the old way
+		if s, again := l.try(ctx, l.o.ConnectTimeout, first, modernEra, episode); again == nil {
+			return s, nil
+		}
 	}
 	if err != nil {
 		legacyErr = alsoTried(legacyErr, "in the newest protocol", err)
@@ -230,14 +236,19 @@ func (l *launcher) try(ctx context.Context, limit time.Duration, via, version, e
 		err = refusedError{status, err}
 	}
 	s.close() // first, so that stderr is complete
-	failed := s.failure(phase, err)
-	if parent.Err() != nil { // we gave up, whatever the server was about to do
-		failed.Outcome = trajectory.InfrastructureError
-	}
-	return nil, failed
+	return nil, s.failed(parent, phase, err)
 }
 
-func noAnswer(limit time.Duration) error { return fmt.Errorf("no answer in %s", limit) }
+// noAnswer is what a server gave within a limit.
+type noAnswer time.Duration
+
+func (limit noAnswer) Error() string { return fmt.Sprintf("no answer in %s", time.Duration(limit)) }
+
+// silent reports whether err is that a server did not answer.
+func silent(err error) bool {
+	var limit noAnswer
+	return errors.As(err, &limit)
+}
 
 func (l *launcher) connect(ctx context.Context, s *session, transport mcp.Transport, version string) (*mcp.ClientSession, error) {
 	// The SDK does not end a connect that hangs on a write, so the process is ended at the deadline.

@@ -52,6 +52,14 @@ func runFixture(mode string, args []string) {
 		child := exec.Command(os.Args[0], "fixture", "stubborn", args[0])
 		child.Start()
 		newFixture(args).Run(context.Background(), &mcp.StdioTransport{})
+	case "slow-modern": // the first start takes too long, and initialize is not known
+		file := filepath.Join(args[0], "started")
+		if _, err := os.Stat(file); err != nil {
+			os.WriteFile(file, nil, 0o600)
+			select {}
+		}
+		b, _ := chaos.Find("sound")
+		chaos.New(b, chaos.Modern, args[0]).Stdio()
 	case "stubborn": // ignores both stdin's end and TERM, and so does its child
 		signal.Ignore(syscall.SIGTERM)
 		if len(args) > 1 {
@@ -169,7 +177,7 @@ func rawServer(mode string) {
 		if m.Method == "server/discover" && mode == "dies-when-probed" {
 			os.Exit(1)
 		}
-		if m.Method == "server/discover" && mode == "hangs-when-probed" || mode == "silent" {
+		if m.Method == "server/discover" && mode == "hangs-when-probed" || mode == "silent" || mode == "deaf" && m.Method != "initialize" {
 			continue
 		}
 		format := `{"jsonrpc":"2.0","id":%s,%s}`

@@ -26,7 +26,7 @@ const (
 // httpTripper stands between the SDK and the network. It adds the configured headers, shows the session's wire every
 // message, and mends answers the SDK would end the whole session for, so that only the call at hand fails.
 type httpTripper struct {
-	host    string
+	origin  string // scheme and host, which get the headers
 	headers map[string]string
 	base    *http.Transport
 	wire    *wire
@@ -35,7 +35,7 @@ type httpTripper struct {
 }
 
 func (h *httpTripper) RoundTrip(req *http.Request) (*http.Response, error) {
-	if req.URL.Host == h.host { // a redirect must not carry a token elsewhere
+	if originOf(req.URL) == h.origin { // a redirect must not carry a token elsewhere, nor in clear text
 		req = req.Clone(req.Context())
 		for key, value := range h.headers {
 			req.Header.Set(key, value)
@@ -109,7 +109,7 @@ func (h *httpTripper) refused(req *http.Request, m jsonrpc.Message, resp *http.R
 	switch {
 	case m == nil,
 		h.oauth && (resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden),
-		again && sameHost(resp, h.host):
+		again && sameOrigin(resp, h.origin):
 		return resp, nil
 	case resp.StatusCode == http.StatusNotFound && req.Header.Get(sessionHeader) != "":
 		return resp, nil // the session is gone, and the SDK has to know
@@ -123,10 +123,12 @@ func (h *httpTripper) refused(req *http.Request, m jsonrpc.Message, resp *http.R
 	return h.instead(req, r.ID, why)
 }
 
-func sameHost(resp *http.Response, host string) bool {
+func sameOrigin(resp *http.Response, origin string) bool {
 	to, err := resp.Location()
-	return err == nil && to.Host == host
+	return err == nil && originOf(to) == origin
 }
+
+func originOf(u *url.URL) string { return u.Scheme + "://" + u.Host }
 
 // mended makes the body of a successful answer one that the SDK can read.
 func (h *httpTripper) mended(req *http.Request, m jsonrpc.Message, resp *http.Response) (*http.Response, error) {
@@ -239,10 +241,10 @@ func httpTransport(s Server, via string, w *wire, oauth auth.OAuthHandler, asked
 	}
 	base := http.DefaultTransport.(*http.Transport).Clone()
 	client := &http.Client{
-		Transport: &httpTripper{host: u.Host, headers: s.Headers, base: base, wire: w, oauth: oauth != nil, events: via == viaSSE},
+		Transport: &httpTripper{origin: originOf(u), headers: s.Headers, base: base, wire: w, oauth: oauth != nil, events: via == viaSSE},
 		CheckRedirect: func(req *http.Request, earlier []*http.Request) error {
-			if req.URL.Host != u.Host || len(earlier) >= 5 {
-				return fmt.Errorf("the server redirects to %s; configure that URL if you trust it", req.URL.Host)
+			if originOf(req.URL) != originOf(u) || len(earlier) >= 5 {
+				return fmt.Errorf("the server redirects to %s; configure that URL if you trust it", originOf(req.URL))
 			}
 			return nil
 		},

@@ -49,6 +49,32 @@ func inspect(ctx context.Context, c Config, o Options, rounds int) []Report {
 	return reports
 }
 
+// list asks a server for all it offers. The error is a *Failure.
+func (l *launcher) list(ctx context.Context, s *session) (ServerTools, error) {
+	found, err := l.tools(ctx, s)
+	if err != nil {
+		return ServerTools{}, err
+	}
+	limited, cancel := context.WithTimeout(ctx, l.o.ProbeTimeout)
+	defer cancel()
+	listOffers(limited, s, &found)
+	found.Name, found.Era, found.Transport = l.name, s.era(), s.via
+	return found, nil
+}
+
+func (l *launcher) tools(ctx context.Context, s *session) (ServerTools, error) {
+	limited, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
+	defer cancel()
+	found, err := listTools(limited, s)
+	if err == nil {
+		return found, nil
+	}
+	if limited.Err() != nil && ctx.Err() == nil {
+		err = noAnswer(l.o.ConnectTimeout)
+	}
+	return ServerTools{}, s.failed(ctx, PhaseList, err)
+}
+
 func look(ctx context.Context, l *launcher, rounds int) (ServerTools, error) {
 	nothing := ServerTools{Name: l.name}
 	s, err := l.open(ctx, "")
@@ -56,20 +82,11 @@ func look(ctx context.Context, l *launcher, rounds int) (ServerTools, error) {
 		return nothing, err
 	}
 	defer s.close()
-	limited, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
-	defer cancel()
-	found, err := listTools(limited, s)
+	found, err := l.list(ctx, s)
 	if err != nil {
-		if limited.Err() != nil && ctx.Err() == nil {
-			err = noAnswer(l.o.ConnectTimeout)
-		}
-		return nothing, s.failure(PhaseList, err)
+		return nothing, err
 	}
-	offers, cancel := context.WithTimeout(ctx, l.o.ProbeTimeout)
-	defer cancel()
-	listOffers(offers, s, &found)
-	found.Name, found.Era, found.Transport = l.name, s.era(), s.via
-	limited, cancel = context.WithTimeout(ctx, inspectTime)
+	limited, cancel := context.WithTimeout(ctx, inspectTime)
 	defer cancel()
 	for range rounds {
 		began := time.Now()

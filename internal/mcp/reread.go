@@ -10,11 +10,10 @@ import (
 // tool that is gone is refused here. Episodes already open are left as they are.
 func (p *Pool) reread(ctx context.Context, server int, s *session) error {
 	one := p.servers[server]
-	limited, cancel := context.WithTimeout(ctx, p.options.ConnectTimeout)
-	defer cancel()
-	found, err := listTools(limited, s)
+	found, err := one.launcher.tools(ctx, s)
 	if err != nil {
-		return s.failure(PhaseList, err)
+		one.launcher.meter.changedStill()
+		return err
 	}
 	now := map[string]Tool{}
 	for _, t := range found.Tools {

@@ -45,11 +45,7 @@ func (s *poolServer) borrow(ctx context.Context) (*session, error) {
 	}
 	if err := s.reset(ctx, opened); err != nil {
 		opened.close()
-		failed := opened.failure(PhaseReset, err)
-		if ctx.Err() != nil { // we gave up, whatever the server was about to do
-			failed.Outcome = trajectory.InfrastructureError
-		}
-		return nil, failed
+		return nil, opened.failed(ctx, PhaseReset, err)
 	}
 	return opened, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -95,5 +96,62 @@ func TestWhoseFaultALostCallIs(t *testing.T) {
 	p, _ = chaosPool(t, "sound", chaos.Legacy, viaStdio, PerSession, Options{})
 	if r := open(t, p, "e").call(ctx, chatCall("target")); r.Outcome != trajectory.InfrastructureError {
 		t.Errorf("we gave up: %+v", r)
+	}
+}
+
+// A server that has forgotten an idle session has not carried out the call that it refuses.
+func TestSharedSessionExpires(t *testing.T) {
+	fixture := newFixture(nil)
+	handler := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return fixture }, nil)
+	var expire atomic.Bool
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if expire.Swap(false) {
+			end := httptest.NewRequest(http.MethodDelete, "/", nil)
+			end.Header.Set(sessionHeader, r.Header.Get(sessionHeader))
+			handler.ServeHTTP(httptest.NewRecorder(), end)
+		}
+		handler.ServeHTTP(w, r)
+	}))
+	defer server.Close()
+	for isolation, want := range map[Isolation]trajectory.CallStatus{Shared: trajectory.CallOK, PerSession: trajectory.CallTransportError} {
+		config := configOf(t, map[string]Server{"s": {URL: server.URL, Isolation: isolation}})
+		catalog, err := Discover(context.Background(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		catalog.Servers[0].Era = legacyEra // which has sessions
+		p, err := NewPool(context.Background(), config, catalog, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := open(t, p, "e")
+		if r := ask(e, "count", "{}"); r.Status != trajectory.CallOK {
+			t.Errorf("%s: %+v", isolation, r)
+		}
+		expire.Store(true)
+		if r := ask(e, "count", "{}"); r.Status != want || want != trajectory.CallOK && !strings.Contains(r.Error, "HTTP 404") {
+			t.Errorf("%s, after its end: %+v", isolation, r)
+		}
+		e.Close()
+		p.Close()
+	}
+}
+
+// Every question a Client asks has a deadline.
+func TestClientDeadlines(t *testing.T) {
+	b := self(t, "deaf")
+	c, err := Dial(context.Background(), "s", b, configOf(t, nil).Base, Options{Timeout: 200 * time.Millisecond, ConnectTimeout: 2 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.Resource(context.Background(), "file:///a"); OutcomeOf(err) != trajectory.EnvironmentError {
+		t.Errorf("resource: %v", err)
+	}
+	if _, err := c.Prompt(context.Background(), "p", nil); OutcomeOf(err) != trajectory.EnvironmentError {
+		t.Errorf("prompt: %v", err)
+	}
+	if _, err := c.List(context.Background()); OutcomeOf(err) != trajectory.EnvironmentError || !strings.Contains(err.Error(), "no answer in 2s") {
+		t.Errorf("list: %v", err)
 	}
 }

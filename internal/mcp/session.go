@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -29,6 +30,15 @@ func (s *session) failure(phase Phase, err error) *Failure {
 		err = errors.New(hidden)
 	}
 	return &Failure{Server: s.server, Phase: phase, Said: s.said(), Outcome: outcome, Err: err}
+}
+
+// failed is failure for what was done under ctx: where that has ended we gave up, whatever the server was about to do.
+func (s *session) failed(ctx context.Context, phase Phase, err error) *Failure {
+	f := s.failure(phase, err)
+	if ctx.Err() != nil {
+		f.Outcome = trajectory.InfrastructureError
+	}
+	return f
 }
 
 // said is what the server printed where no message belongs.
@@ -67,7 +77,7 @@ func (s *session) dead() bool {
 	default:
 	}
 	if s.conn == nil {
-		return false
+		return s.expired.Load()
 	}
 	select {
 	case <-s.conn.p.done:

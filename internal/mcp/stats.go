@@ -129,6 +129,13 @@ func (m *meter) takeChanged() bool {
 	return changed
 }
 
+// changedStill is for who asked and then could not look.
+func (m *meter) changedStill() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.changed = true
+}
+
 func (m *meter) read() Stats {
 	m.mu.Lock()
 	defer m.mu.Unlock()

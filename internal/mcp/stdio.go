@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -20,11 +19,11 @@ type stdioConn struct {
 	wire  *wire
 	lines *bufio.Reader
 	batch []json.RawMessage // what is left of a line of several messages
-	write sync.Mutex
+	write chan struct{}     // holds one while a message is being written
 }
 
 func newStdioConn(p *process, w *wire) *stdioConn {
-	return &stdioConn{p: p, wire: w, lines: bufio.NewReaderSize(p.stdout, 64<<10)}
+	return &stdioConn{p: p, wire: w, lines: bufio.NewReaderSize(p.stdout, 64<<10), write: make(chan struct{}, 1)}
 }
 
 // Connect makes stdioConn its own mcp.Transport.
@@ -45,8 +44,13 @@ func (c *stdioConn) Write(ctx context.Context, m jsonrpc.Message) error {
 	if err != nil {
 		return err
 	}
-	c.write.Lock()
-	defer c.write.Unlock()
+	select {
+	case c.write <- struct{}{}:
+		defer func() { <-c.write }()
+	case <-ctx.Done(): // behind a message that the server does not read
+		exchangeOf(ctx).set(func(x *exchange) { x.sent = false })
+		return ctx.Err()
+	}
 	deadline, _ := ctx.Deadline() // without one: the zero time, no deadline
 	c.p.stdin.SetWriteDeadline(deadline)
 	if _, err = c.p.stdin.Write(append(data, '\n')); err != nil {

@@ -1,7 +1,10 @@
 package mcp
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os/exec"
@@ -10,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hone/internal/episode/trajectory"
@@ -143,5 +147,86 @@ func TestEraIsProbedOnce(t *testing.T) {
 	}
 	if started := noted(t, dir); started != 4 { // one to probe, thrown away, and the three
 		t.Errorf("%d processes for three sessions", started)
+	}
+}
+
+// A server that is slow to start, as one that is downloaded first, and knows only the newest protocol.
+func TestSlowStartOfAModernServer(t *testing.T) {
+	l, err := newLauncher("s", self(t, "slow-modern", t.TempDir()), configOf(t, nil).Base, Options{ProbeTimeout: 500 * time.Millisecond}.withDefaults())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := l.open(context.Background(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.close()
+	if s.era() != modernEra {
+		t.Errorf("it speaks %s", s.era())
+	}
+}
+
+// A redirect to the same host without TLS would send the token in clear text.
+func TestRedirectOutOfTLS(t *testing.T) {
+	var leaked atomic.Value
+	plain := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { leaked.Store(r.Header.Get("Authorization")) }))
+	defer plain.Close()
+	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://shop.test/mcp", http.StatusTemporaryRedirect)
+	}))
+	defer secure.Close()
+	transport, closeIdle, err := httpTransport(Server{URL: "https://shop.test/mcp", Headers: map[string]string{"Authorization": "Bearer sesame"}}, viaHTTP, newWire(1000, &meter{}), nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeIdle()
+	client := transport.(*mcp.StreamableClientTransport).HTTPClient
+	base := client.Transport.(*httpTripper).base
+	base.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
+	base.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		to := map[string]string{"shop.test:80": plain.Listener.Addr().String(), "shop.test:443": secure.Listener.Addr().String()}[address]
+		return (&net.Dialer{}).DialContext(ctx, network, to)
+	}
+	body := []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	req, err := http.NewRequest(http.MethodPost, "https://shop.test/mcp", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := client.Do(req)
+	if err == nil {
+		resp.Body.Close()
+	}
+	if leaked.Load() != nil {
+		t.Errorf("%q went out in clear text", leaked.Load())
+	}
+}
+
+// A message that waits behind one the server does not read still has its own deadline.
+func TestWriteWaitsNoLongerThanItsDeadline(t *testing.T) {
+	p, err := startProcess([]string{"/bin/sleep", "1000"}, nil, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	c := newStdioConn(p, newWire(1000, &meter{}))
+	first := make(chan error, 1)
+	long := &jsonrpc.Request{Method: "notifications/x", Params: bytes.Join([][]byte{[]byte(`{"x":"`), bytes.Repeat([]byte("y"), 1<<20), []byte(`"}`)}, nil)}
+	go func() { first <- c.Write(context.Background(), long) }()
+	for len(c.write) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if err := c.Write(ctx, &jsonrpc.Request{Method: "notifications/y"}); err != context.DeadlineExceeded {
+		t.Errorf("got %v", err)
+	}
+	select {
+	case err := <-first:
+		t.Errorf("the first ended: %v", err)
+	default:
+	}
+	p.close()
+	if <-first == nil {
+		t.Error("a message to a process that has ended was written")
 	}
 }
