@@ -65,12 +65,12 @@ type Gate struct {
 	prompter         Prompter
 
 	asking sync.Mutex
-	always map[string]string // tool ID or server name to what the person said
+	always map[Tool]string // of a tool, or of a server where Name is empty: what the person said
 }
 
 // New returns a gate. A rule or mode that cannot be read is a *fault.Error.
 func New(o Options) (*Gate, error) {
-	g := &Gate{mode: o.Mode, tools: o.Tools, prompter: o.Prompter, always: map[string]string{}}
+	g := &Gate{mode: o.Mode, tools: o.Tools, prompter: o.Prompter, always: map[Tool]string{}}
 	switch g.mode {
 	case "":
 		g.mode = Ask
@@ -131,7 +131,11 @@ func (g *Gate) askFor(ctx context.Context, tool Tool, call chat.ToolCall, advice
 	}
 	g.asking.Lock()
 	defer g.asking.Unlock()
-	for _, key := range []string{tool.ID(), tool.Server} {
+	if ctx.Err() != nil { // while another question was asked
+		return Decision{By: ByNobody, Why: "denied because the question was not answered: " + ctx.Err().Error()}
+	}
+	server := Tool{Server: tool.Server}
+	for _, key := range []Tool{tool, server} {
 		if why, ok := g.always[key]; ok {
 			return Decision{Allowed: true, By: ByPerson, Why: why}
 		}
@@ -146,10 +150,10 @@ func (g *Gate) askFor(ctx context.Context, tool Tool, call chat.ToolCall, advice
 		d.Why = "allowed by the user"
 	case AlwaysTool:
 		d.Why = "allowed by the user, always for " + tool.ID()
-		g.always[tool.ID()] = d.Why
+		g.always[tool] = d.Why
 	case AlwaysServer:
 		d.Why = "allowed by the user, always for " + tool.Server
-		g.always[tool.Server] = d.Why
+		g.always[server] = d.Why
 	default:
 		d.Allowed, d.Why = false, "denied by the user"
 	}

@@ -268,3 +268,37 @@ func TestOpenFails(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// "Always" for the tool b of the server a is not "always" for a server called a/b.
+func TestAlwaysIsForWhatWasShown(t *testing.T) {
+	asked := []Tool{}
+	g, err := New(Options{Tools: map[string]Tool{"b": {Server: "a", Name: "b"}, "c": {Server: "a/b", Name: "c"}},
+		Prompter: prompt(func(_ context.Context, q Question) (Answer, error) { asked = append(asked, q.Tool); return AlwaysTool, nil })})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"b", "c", "b", "c"} {
+		g.Decide(t.Context(), chat.ToolCall{Name: name})
+	}
+	if len(asked) != 2 {
+		t.Errorf("asked about %v", asked)
+	}
+}
+
+// A question whose episode ended while it waited for another one's answer is not asked.
+func TestNobodyIsAskedForAnEpisodeThatEnded(t *testing.T) {
+	g, err := New(Options{Tools: map[string]Tool{"b": {Server: "a", Name: "b"}},
+		Prompter: prompt(func(context.Context, Question) (Answer, error) { t.Error("asked"); return Yes, nil })})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if d := g.Decide(ctx, chat.ToolCall{Name: "b"}); d.Allowed || d.By != ByNobody {
+		t.Errorf("%+v", d)
+	}
+}
+
+type prompt func(context.Context, Question) (Answer, error)
+
+func (p prompt) Ask(ctx context.Context, q Question) (Answer, error) { return p(ctx, q) }

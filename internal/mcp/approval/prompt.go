@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,6 +47,7 @@ const mostTries = 3
 // neither hide a part of itself nor draw a question of its own.
 type Terminal struct {
 	out io.Writer
+	tty *os.File // in, nil where it is no file
 
 	mu      sync.Mutex
 	in      *bufio.Reader
@@ -59,7 +61,8 @@ type line struct {
 
 // NewTerminal returns a prompter that reads lines from in and writes to out; both are a terminal's.
 func NewTerminal(in io.Reader, out io.Writer) *Terminal {
-	return &Terminal{in: bufio.NewReader(in), out: out}
+	tty, _ := in.(*os.File)
+	return &Terminal{in: bufio.NewReader(in), out: out, tty: tty}
 }
 
 // Ask shows the call and waits for a line or for ctx. An answer that is none of the offered is asked for again, three
@@ -67,6 +70,9 @@ func NewTerminal(in io.Reader, out io.Writer) *Terminal {
 func (t *Terminal) Ask(ctx context.Context, q Question) (Answer, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if err := t.forget(); err != nil {
+		return No, err
+	}
 	note := ""
 	if q.Tool.ReadOnly {
 		note = " (annotated as read-only)"
@@ -95,6 +101,23 @@ func (t *Terminal) Ask(ctx context.Context, q Question) (Answer, error) {
 		}
 	}
 	return No, errors.New("none of the answers was y, n, a or s")
+}
+
+// forget drops what was typed before the question is shown: it answers another one, which was given up or had been
+// answered already.
+func (t *Terminal) forget() error {
+	if t.tty != nil {
+		dropTyped(t.tty)
+	}
+	select {
+	case l := <-t.pending:
+		t.pending = nil
+		if l.err != nil {
+			return fmt.Errorf("the input ended: %w", l.err)
+		}
+	default: // nobody reads, or nothing was typed
+	}
+	return nil
 }
 
 // readLine waits in a goroutine because a terminal's read cannot be cancelled.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 
@@ -153,6 +154,46 @@ func TestTerminalIsCancelled(t *testing.T) {
 	p.shows(question)
 	p.types("s\n")
 	<-done
+}
+
+// What was typed before a question is on the screen does not answer it: neither the late answer to a question that was
+// given up, nor the second half of a double press.
+func TestTerminalForgetsWhatWasTyped(t *testing.T) {
+	ask := func(p *terminal, ctx context.Context, want Answer) chan struct{} {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			if a, err := p.Ask(ctx, Question{}); a != want || (err != nil) != (ctx.Err() != nil) {
+				t.Errorf("%v, %v; want %v", a, err, want)
+			}
+		}()
+		p.shows(question)
+		return done
+	}
+	t.Run("a late answer", func(t *testing.T) {
+		p := newTerminal(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		first := ask(p, ctx, No)
+		cancel()
+		<-first
+		p.types("y\n")
+		for len(p.Terminal.pending) == 0 { // until it was read
+			time.Sleep(time.Millisecond)
+		}
+		second := ask(p, t.Context(), No)
+		p.types("n\n")
+		<-second
+	})
+	t.Run("a double press", func(t *testing.T) {
+		p := newTerminal(t)
+		first := ask(p, t.Context(), Yes)
+		p.types("y\ny\n")
+		<-first
+		p.shows("y\r\ny\r\n") // the terminal has both
+		second := ask(p, t.Context(), No)
+		p.types("n\n")
+		<-second
+	})
 }
 
 // What could not be shown is not taken as allowed, whatever is typed.
