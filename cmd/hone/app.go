@@ -26,6 +26,7 @@ type app struct {
 	lookupEnv func(string) (string, bool)
 	environ   []string
 	helper    []string // what sandboxed servers begin as; without it there is no sandbox
+	program   string   // as it was invoked: hone, or a path
 
 	configPath    string
 	sandbox       string // --sandbox
@@ -155,8 +156,20 @@ func (a *app) store() (assets.Store, error) {
 // say prints a line of talk, unless --quiet.
 func (a *app) say(format string, args ...any) {
 	if !a.quiet {
-		fmt.Fprintf(a.stderr, format+"\n", args...)
+		fmt.Fprintln(a.stderr, a.invoked(fmt.Sprintf(format, args...)))
 	}
+}
+
+// invoked is text whose commands of hone begin as this one did, so that they can be copied.
+func (a *app) invoked(text string) string {
+	if a.program == "" || a.program == "hone" {
+		return text
+	}
+	var pairs []string
+	for _, c := range newRoot(a).Commands() {
+		pairs = append(pairs, "hone "+c.Name(), a.program+" "+c.Name())
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
 }
 
 // print writes data: v as JSON with --json, else the rows as a table, or tab-separated with --plain.

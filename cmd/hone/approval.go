@@ -3,29 +3,42 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/mattn/go-isatty"
 
 	"hone/internal/chat"
 	"hone/internal/config"
-	"hone/internal/mcp"
+	"hone/internal/episode/scenario"
+	"hone/internal/fault"
 	"hone/internal/mcp/approval"
 )
 
-// approvals returns the gate for calls on a catalog's tools: the configuration's rules, and a person on the terminal,
-// whom --yes answers for. It warns of rules that match no tool.
-func (a *app) approvals(c config.Approval, catalog *mcp.Catalog) (*approval.Gate, error) {
+// attended says whether a person sits beside a verb: hone collect asks one, and what runs by itself asks nobody.
+type attended bool
+
+// approvals returns the gate for calls on the catalog's tools: the configuration's rules, and a person on the terminal
+// where the verb is attended, whom --yes answers for. It warns of rules that match no tool.
+func (l *lab) approvals(a *app, c config.Approval, by attended) (*approval.Gate, error) {
 	o := approval.Options{Mode: approval.Mode(c.Mode), Deny: c.Deny, Ask: c.Ask, Allow: c.Allow, Tools: map[string]approval.Tool{}}
-	for _, s := range catalog.Servers {
+	if c.Mode == "default" {
+		if o.Mode = approval.Auto; by {
+			o.Mode = approval.Ask
+		}
+	}
+	for _, s := range l.catalog.Servers {
 		for _, t := range s.Tools {
 			o.Tools[t.ModelName] = approval.Tool{Server: s.Name, Name: t.Name, ReadOnly: readOnlyHint(t.Annotations)}
 		}
 	}
 	if a.yes {
 		o.Prompter = approval.YesToAll{}
-	} else if f, ok := a.stdin.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
+	} else if f, ok := a.stdin.(*os.File); ok && bool(by) && isatty.IsTerminal(f.Fd()) {
 		o.Prompter = approval.NewTerminal(f, a.terminalOf(f))
 	}
 	gate, err := approval.New(o)
@@ -35,7 +48,91 @@ func (a *app) approvals(c config.Approval, catalog *mcp.Catalog) (*approval.Gate
 	for _, rule := range gate.Unused() {
 		a.say("mcp.approval: the rule %q matches no tool", rule)
 	}
-	return gate, nil
+	return gate, l.resettable(gate)
+}
+
+// resettable refuses servers whose episodes are separated by a call that the rules deny.
+func (l *lab) resettable(gate *approval.Gate) error {
+	for _, s := range l.catalog.Servers {
+		for _, t := range s.Tools {
+			reset := l.host.servers.Servers[s.Name].Reset
+			if reset == nil || reset.Tool != t.Name {
+				continue
+			}
+			if why := gate.Refusal(t.ModelName); why != "" {
+				return &fault.Error{Code: fault.CodeUsage, What: "a server cannot be made as new between episodes", Where: "server " + s.Name + ", reset by " + t.Name,
+					Why: "the call is " + why, Next: "allow it in mcp.approval of hone.yaml, or give the server another isolation"}
+			}
+		}
+	}
+	return nil
+}
+
+// decide puts the rules between the episodes and the servers. What a person would have to be asked is an error now,
+// rather than a denial in the midst of a run that nobody watches.
+func (l *lab) decide(a *app, c config.Approval) error {
+	var err error
+	if l.gate, err = l.approvals(a, c, false); err != nil {
+		return err
+	}
+	if ask, allow := l.gate.Unanswered(); len(allow) > 0 {
+		next := fmt.Sprintf("add %s to mcp.approval.allow in hone.yaml, or to deny, which the model is told of; or give --yes", quoted(allow))
+		if len(ask) > 0 {
+			next = fmt.Sprintf("take %s out of mcp.approval.ask; %s", quoted(ask), next)
+		}
+		return &fault.Error{Code: fault.CodeUsage, What: "a person would have to be asked about tool calls, and nobody sits beside this command",
+			Where: "mcp.approval", Why: "the model can call " + quoted(allow), Next: next}
+	}
+	l.tools = l.gate.Wrap(l.pool)
+	return nil
+}
+
+// quoted lists rules as they are written in the configuration, the first ten of many.
+func quoted(rules []string) string {
+	const most = 10
+	var texts []string
+	for _, r := range rules[:min(len(rules), most)] {
+		texts = append(texts, strconv.Quote(r))
+	}
+	text := strings.Join(texts, ", ")
+	if more := len(rules) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// allowed refuses scenarios that could not be set up, and tells of those that ask for a call which is always denied.
+func (a *app) allowed(gate *approval.Gate, list []scenario.Scenario) error {
+	told := map[string]bool{}
+	for _, s := range list {
+		for _, call := range s.Setup {
+			if why := gate.Refusal(call.Name); why != "" {
+				return &fault.Error{Code: fault.CodeUsage, What: "a scenario cannot be set up", Where: fmt.Sprintf("scenario %s, setup call %s", s.ID, call.Name),
+					Why: why, Next: "allow the tool in mcp.approval of hone.yaml, or leave the scenario out"}
+			}
+		}
+		for _, check := range s.Checks {
+			if why := gate.Refusal(check.Name); check.Type == scenario.CallCheck && why != "" && !told[check.Name] {
+				told[check.Name] = true
+				a.say("scenario %s asks for a call of %s, which is always %s", s.ID, check.Name, why)
+			}
+		}
+	}
+	return nil
+}
+
+// alsoDeny adds today's deny rules to those that a run was begun with: who stops a run to forbid something means it.
+func (a *app) alsoDeny(c *config.Config) error {
+	today, err := a.config()
+	if err != nil {
+		return err
+	}
+	for _, rule := range today.MCP.Approval.Deny {
+		if !slices.Contains(c.MCP.Approval.Deny, rule) {
+			c.MCP.Approval.Deny = append(c.MCP.Approval.Deny, rule)
+		}
+	}
+	return nil
 }
 
 // terminalOf is where questions are seen: stderr, or the terminal that is typed on where stderr goes elsewhere.

@@ -71,13 +71,17 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 		a.say("would run %d scenarios with %s at %s", len(list), f.model, f.endpoint)
 		return nil
 	}
-	l, err := a.openServersOf(ctx, c, servers, f.output)
+	l, err := a.connect(ctx, c, servers, f.output)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	gate, err := a.approvals(c.MCP.Approval, l.catalog) // today's rules, also for a run begun under others
+	l.show(a, c)
+	gate, err := l.approvals(a, c.MCP.Approval, true) // today's rules, also for a run begun under others
 	if err != nil {
+		return err
+	}
+	if err := a.allowed(gate, list); err != nil {
 		return err
 	}
 	approve := l.shown.unasked(a.approve(ctx, gate))
@@ -103,7 +107,7 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approve func(chat.ToolCall) (bool, string), model string,
 	list []scenario.Scenario) (map[trajectory.Outcome]int, error) {
 	dir, c := t.dir, t.c // c as the run was begun with
-	log, report := runLog{dir, t.a.say}, t.a.progress().report()
+	log, report := runLog{dir, t.a.say}, t.a.progress(1).report()
 	outcomes := map[trajectory.Outcome]int{}
 	for i, s := range list {
 		kept, done, err := collected(dir, s.ID)

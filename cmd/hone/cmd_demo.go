@@ -108,6 +108,9 @@ func runDemo(ctx context.Context, a *app, resumed string) error {
 		return err
 	}
 	defer func() { _ = dir.Close() }() // the ledger is durable row by row
+	if err := a.alsoDeny(&c); err != nil {
+		return err
+	}
 	a.say("run %s", path)
 	err = demoRun{a: a, c: c, dir: dir, size: sizeOfDemo(pureGo), began: began}.run(ctx)
 	if ctx.Err() != nil {

@@ -62,7 +62,7 @@ func (a *app) reportChecks(checks []doctor.Check) error {
 	for _, c := range checks {
 		rows = append(rows, []string{string(c.Status), c.Name, c.Detail})
 		if c.Next != "" {
-			rows = append(rows, []string{"", "", "next: " + c.Next})
+			rows = append(rows, []string{"", "", "next: " + a.invoked(c.Next)})
 		}
 		if c.Status == doctor.Fail {
 			if failed++; next == "" {

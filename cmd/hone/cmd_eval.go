@@ -69,15 +69,21 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if c.Model.Base, err = baseOf(f.model, f.base, c); err != nil {
 		return err
 	}
-	if a.dryRun {
-		a.say("would run %d scenarios of the split %s", len(tasks), f.split)
-		return nil
-	}
 	l, err := a.openServers(ctx, c, servers)
 	if err != nil {
 		return err
 	}
 	defer l.close()
+	if err := a.allowed(l.gate, tasks); err != nil {
+		return err
+	}
+	if a.dryRun {
+		if err := a.machineIsThere(c); err != nil {
+			return err
+		}
+		a.say("would run %d scenarios of the split %s", len(tasks), f.split)
+		return nil
+	}
 	if err := l.openModel(a, c, f.model, list); err != nil {
 		return err
 	}
@@ -131,7 +137,7 @@ func (l *lab) unevaluated(s eval.System) error {
 // evaluate runs one episode of each scenario under the sampler's present policy.
 func (l *lab) evaluate(ctx context.Context, a *app, name string, tasks []scenario.Scenario, temperature float64) eval.System {
 	known := byID(tasks)
-	report, done := a.progress().report(), 0
+	report, done := a.progress(l.options.Sampler.NumSlots()).report(), 0
 	var ts []*trajectory.Trajectory
 	for _, g := range l.at(temperature).Each(ctx, tasks, 1, 0, func(*trajectory.Trajectory) {
 		done++

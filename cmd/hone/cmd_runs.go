@@ -58,10 +58,40 @@ func (a *app) runsDir(dir string) (string, error) {
 	return c.RunsDir, err
 }
 
-// listedRun is a run's summary, or its name and why it cannot be read.
+// listedRun is a run's summary and what can be done with it, or its name and why it cannot be read.
 type listedRun struct {
 	run.Summary
-	Error string `json:"error,omitempty"`
+	Episodes int    `json:"episodes"` // kept, of all stages
+	Resume   string `json:"resume"`   // the command that goes on with it, "" without one
+	Error    string `json:"error,omitempty"`
+}
+
+// stateOf says where a run is, and by which command it goes on; "" where nothing is left to do or nobody can tell.
+func stateOf(s run.Summary) (state, resume string) {
+	var b begun
+	if s.InUseBy != "" {
+		return "running, pid " + s.InUseBy, ""
+	}
+	if json.Unmarshal(s.Version, &b) != nil {
+		return "idle", ""
+	}
+	last := "report.html" // of a demo
+	resume = "hone runs resume " + run.Name(s.Path)
+	switch b.Verb {
+	case "train", "sft":
+		last = filepath.Join("final", templateFile)
+	case "demo learn":
+		resume = "hone demo learn --resume --output-dir " + s.Path
+	case "demo":
+	case "collect": // which scenarios it is given is not kept
+		return "idle; its own command runs what is left", ""
+	default:
+		return "idle", ""
+	}
+	if _, err := os.Stat(filepath.Join(s.Path, last)); err == nil {
+		return "finished", ""
+	}
+	return "stopped; " + resume, resume
 }
 
 func runRunsLs(a *app, dir string) error {
@@ -74,22 +104,20 @@ func runRunsLs(a *app, dir string) error {
 		return err
 	}
 	list := []listedRun{}
-	rows := [][]string{{"NAME", "CREATED", "STAGES", "STATE"}}
+	rows := [][]string{{"NAME", "CREATED", "STEPS", "EPISODES", "STATE"}}
 	for _, r := range runs {
-		l := listedRun{Summary: r.Summary}
-		state, stages := "idle", []string{}
+		l, steps, state := listedRun{Summary: r.Summary}, []string{}, ""
 		for _, s := range r.Stages {
-			stages = append(stages, fmt.Sprintf("%s(%d)", s.Name, s.NumSteps))
+			if l.Episodes += s.NumTrajectories; s.NumSteps > 0 {
+				steps = append(steps, fmt.Sprintf("%s %d", s.Name, s.NumSteps))
+			}
 		}
-		if r.InUseBy != "" {
-			state = "running, pid " + r.InUseBy
-		}
-		if r.Err != nil {
-			l.Error = r.Err.Error()
+		if state, l.Resume = stateOf(r.Summary); r.Err != nil {
+			l.Error, l.Resume = r.Err.Error(), ""
 			state, _, _ = strings.Cut(l.Error, "\n")
 		}
 		list = append(list, l)
-		rows = append(rows, []string{r.Name, r.Created.Format(time.DateTime), strings.Join(stages, " "), state})
+		rows = append(rows, []string{r.Name, r.Created.Format(time.DateTime), strings.Join(steps, ", "), fmt.Sprint(l.Episodes), state})
 	}
 	if len(list) == 0 {
 		a.say("no runs in %s", dir)

@@ -175,9 +175,9 @@ func (a *app) execute(ctx context.Context, f serverFlags, list []scenario.Scenar
 		return err
 	}
 	defer l.close()
-	report := a.progress().report()
+	report := a.progress(1).report()
 	for i := range list {
-		session, err := l.pool.Open(ctx, list[i].ID)
+		session, err := l.tools.Open(ctx, list[i].ID)
 		if err != nil {
 			return &fault.Error{Code: fault.CodeUnavailable, What: "cannot open a session on the MCP server", Err: err, Next: "hone doctor"}
 		}

@@ -192,7 +192,7 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 	}
 	log := runLog{t.dir, t.a.say}
 	s := sftOf(t.c)
-	err = s.Run(ctx, sequences, unsampled{trainer}, log, t.a.progress().report())
+	err = s.Run(ctx, sequences, unsampled{trainer}, log, t.a.progress(1).report())
 	if err := t.ended(ctx, s.Stage, err); err != nil {
 		return err
 	}

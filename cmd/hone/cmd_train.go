@@ -93,7 +93,7 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 	t := &tuning{a: a, verb: "train", path: f.output, c: c, kept: keptFlags{Adapter: f.adapter, AllowFindings: f.allowFindings}}
 	t.kept.keep(a, c, f.serverFlags)
 	if a.dryRun {
-		if _, err := a.servers(c, f.serverFlags); err != nil {
+		if err := t.rehearse(ctx, list, f.serverFlags); err != nil {
 			return err
 		}
 		a.say("would take %d steps of %d x %d rollouts on %d scenarios in %s", c.GRPO.Steps, c.GRPO.ScenariosPerStep,
@@ -114,6 +114,9 @@ func resumeTrain(ctx context.Context, a *app, f serverFlags, path string, kept k
 	if err := t.reopen(); err != nil {
 		return err
 	}
+	if err := a.alsoDeny(&t.c); err != nil {
+		return err
+	}
 	list, err := scenario.Load(filepath.Join(path, scenariosFile))
 	if err != nil {
 		return err
@@ -121,25 +124,51 @@ func resumeTrain(ctx context.Context, a *app, f serverFlags, path string, kept k
 	return t.train(ctx, list, f)
 }
 
-// train runs what is left of GRPO on the training split of list.
-func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFlags) error {
-	servers, err := t.a.servers(t.c, f)
-	if err != nil {
-		return err
-	}
-	l, err := t.a.openServersOf(ctx, t.c, servers, t.path)
+// rehearse looks whether all is there that train needs. It lists the servers' tools and reads the model's files; it makes no
+// call, opens no device, and leaves no run directory.
+func (t *tuning) rehearse(ctx context.Context, list []scenario.Scenario, f serverFlags) error {
+	l, err := t.openServers(ctx, list, f)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	if t.dir != nil {
-		if err := t.sameTools(l.catalog); err != nil {
-			return err
-		}
+	return t.a.machineIsThere(t.c)
+}
+
+// openServers opens the servers of GRPO on the training split of list, and refuses tools and scenarios that cannot be
+// trained on.
+func (t *tuning) openServers(ctx context.Context, list []scenario.Scenario, f serverFlags) (*lab, error) {
+	servers, err := t.a.servers(t.c, f)
+	if err != nil {
+		return nil, err
 	}
-	if err := t.a.refuseFindings(l.catalog, t.kept.AllowFindings); err != nil {
+	l, err := t.a.openServersOf(ctx, t.c, servers, t.path)
+	if err != nil {
+		return nil, err
+	}
+	if t.dir != nil {
+		err = t.sameTools(l.catalog)
+	}
+	if err == nil {
+		err = t.a.refuseFindings(l.catalog, t.kept.AllowFindings)
+	}
+	if err == nil {
+		err = t.a.allowed(l.gate, scenario.OfSplit(list, scenario.Train))
+	}
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// train runs what is left of GRPO on the training split of list.
+func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFlags) error {
+	l, err := t.openServers(ctx, list, f)
+	if err != nil {
 		return err
 	}
+	defer l.close()
 	if err := l.openModel(t.a, t.c, t.kept.Adapter, list); err != nil {
 		return err
 	}
@@ -160,7 +189,7 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 		CheckpointEvery: c.GRPO.CheckpointEvery, MaxMismatch: maxMismatch, Seed: c.Seed}
 	log := runLog{t.dir, t.a.say}
 	err = grpo.Run(ctx, scenario.OfSplit(list, scenario.Train), l.at(c.Rollout.Temperature), l.scorer, l.learner,
-		log, t.a.progress().report())
+		log, t.a.progress(c.Engine.Slots).report())
 	if err := l.unreachable(t.ended(ctx, grpo.Stage, err)); err != nil {
 		return err
 	}

@@ -134,14 +134,14 @@ func (d demoRun) learn(ctx context.Context, arms []string, rate float64) error {
 		return err
 	}
 	defer l.close()
-	tasks, err := d.tasks(ctx, l.pool)
+	tasks, err := d.tasks(ctx, l.tools)
 	if err != nil {
 		return err
 	}
 	if err := l.openModel(d.a, d.c, "", slices.Concat(tasks.Train, tasks.Test)); err != nil {
 		return err
 	}
-	s := study{d, l, tasks, rate, runLog{d.dir, d.a.say}, d.a.progress().report()}
+	s := study{d, l, tasks, rate, runLog{d.dir, d.a.say}, d.a.progress(d.c.Engine.Slots).report()}
 	systems, err := s.run(ctx, arms)
 	if err != nil {
 		return err

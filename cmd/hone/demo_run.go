@@ -45,7 +45,7 @@ func (d demoRun) run(ctx context.Context) error {
 	if err := l.catalog.Save(filepath.Join(d.dir.Path, "catalog.json")); err != nil {
 		return err
 	}
-	tasks, err := d.tasks(ctx, l.pool)
+	tasks, err := d.tasks(ctx, l.tools)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (d demoRun) run(ctx context.Context) error {
 	}
 	started := time.Now()
 	systems, err := d.pipeline().Run(ctx, data, l.at(d.c.Rollout.Temperature), l.at(d.c.Eval.Temperature), l.scorer, l.learner,
-		runLog{d.dir, d.a.say}, d.a.progress().report())
+		runLog{d.dir, d.a.say}, d.a.progress(d.c.Engine.Slots).report())
 	if err != nil {
 		return err
 	}

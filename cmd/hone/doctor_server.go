@@ -56,6 +56,8 @@ func (h *host) checkServer(ctx context.Context, c config.Config, r mcp.Report) [
 		check := doctor.Check{Name: name, Status: doctor.Fail, Detail: r.Err.Error(), Next: "run its command by hand: " + commandLine(server)}
 		if server.URL != "" {
 			check.Next = "look at the server, its URL and its token: " + server.URL
+		} else if notStarted(r.Err) {
+			check.Next = "install the program, or correct the server's command: " + commandLine(server)
 		} else if h.sandbox.Level() != sandbox.None {
 			check.Next += "; if that works, the sandbox keeps something from it (--sandbox off tells, mcp.sandbox grants)"
 		}

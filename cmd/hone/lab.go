@@ -11,6 +11,7 @@ import (
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/sample"
 	"hone/internal/mcp"
+	"hone/internal/mcp/approval"
 )
 
 // maxMismatch bounds the mean mismatch KL of a GRPO step, in nats a token, for a sampler in this process in float32.
@@ -20,6 +21,8 @@ const maxMismatch = 1e-5
 type lab struct {
 	catalog *mcp.Catalog
 	pool    *mcp.Pool
+	tools   rollout.Tools  // the pool behind the rules of mcp.approval
+	gate    *approval.Gate // nil where collect asks one of its own
 	host    *host
 	shown   shown
 	machine *machine

@@ -35,24 +35,8 @@ type machine struct {
 
 // openMachine loads the base model (a path, or the name of an installed one) and opens the device.
 func (a *app) openMachine(c config.Config, base, system string) (*machine, error) {
-	path, err := a.modelPath(base)
+	m, plugin, err := a.findMachine(c, base, system)
 	if err != nil {
-		return nil, err
-	}
-	plugin, err := a.plugin(c)
-	if err != nil {
-		return nil, err
-	}
-	m := &machine{say: a.say}
-	if m.file, err = modelfile.Open(path); err != nil {
-		return nil, err
-	}
-	words, err := textOf(c.Model, m.file)
-	if err != nil {
-		return nil, err
-	}
-	m.tok = words.tok
-	if m.renderer, err = words.renderer(system); err != nil {
 		return nil, err
 	}
 	if m.engine, err = engine.Open(engine.Options{Plugin: plugin}); err != nil {
@@ -61,6 +45,45 @@ func (a *app) openMachine(c config.Config, base, system string) (*machine, error
 	m.spec, m.weights, err = model.Load(m.engine, m.file)
 	m.spec.Name = base // what an adapter will say it was trained on
 	return m, err
+}
+
+// findMachine finds the plug-in, and reads of the base model what is not weights. No device is opened.
+func (a *app) findMachine(c config.Config, base, system string) (m *machine, plugin string, err error) {
+	path, err := a.modelPath(base)
+	if err != nil {
+		return nil, "", err
+	}
+	if plugin, err = a.plugin(c); err != nil {
+		return nil, "", err
+	}
+	m = &machine{say: a.say}
+	if m.file, err = modelfile.Open(path); err != nil {
+		return nil, "", err
+	}
+	words, err := textOf(c.Model, m.file)
+	if err != nil {
+		return nil, "", err
+	}
+	m.tok = words.tok
+	m.renderer, err = words.renderer(system)
+	return m, plugin, err
+}
+
+// machineIsThere is an error where openMachine could not begin: no model, or no plug-in.
+func (a *app) machineIsThere(c config.Config) error {
+	m, plugin, err := a.findMachine(c, c.Model.Base, c.Rollout.System)
+	if err != nil {
+		return err
+	}
+	_ = m.file.Close() // read only
+	if plugin == "" {
+		return nil
+	}
+	if _, err := os.Stat(plugin); err != nil {
+		return &fault.Error{Code: fault.CodeExhausted, What: "the accelerator plug-in is not there", Where: plugin, Err: err,
+			Next: "hone engine install cpu, or name another with engine.plugin"}
+	}
+	return nil
 }
 
 func (a *app) modelPath(base string) (string, error) {
@@ -188,8 +211,8 @@ func (l *learner) count(began time.Time, stats batch.StepStats) {
 	l.tokens += stats.NumTokens
 }
 
-// progress returns where stages report to.
-func (a *app) progress() *progress {
+// progress returns where stages report to; slots is how many episodes run at once.
+func (a *app) progress(slots int) *progress {
 	f, ok := a.stderr.(*os.File)
-	return &progress{w: a.stderr, quiet: a.quiet, redraw: ok && !a.plain && isatty.IsTerminal(f.Fd())}
+	return &progress{w: a.stderr, quiet: a.quiet, redraw: ok && !a.plain && isatty.IsTerminal(f.Fd()), slots: slots}
 }

@@ -25,7 +25,7 @@ func main() {
 		cancel(signalled(first))
 		os.Exit(128 + int((<-signals).(syscall.Signal)))
 	}()
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ(), helper: sandboxHelper()}
+	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ(), helper: sandboxHelper(), program: os.Args[0]}
 	os.Exit(a.main(ctx, os.Args[1:]))
 }
 
@@ -38,7 +38,11 @@ func (s signalled) Error() string { return "stopped by " + syscall.Signal(s).Str
 func (a *app) main(ctx context.Context, args []string) int {
 	root := newRoot(a)
 	root.SetArgs(args)
-	return report(ctx, a.stderr, root.ExecuteContext(ctx))
+	err := root.ExecuteContext(ctx)
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		f.Next = a.invoked(f.Next)
+	}
+	return report(ctx, a.stderr, err)
 }
 
 // report prints an error and returns its exit code. A verb that stopped for a signal without saying how to go on ends

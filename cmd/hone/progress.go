@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
@@ -14,6 +15,7 @@ type progress struct {
 	w      io.Writer
 	redraw bool
 	quiet  bool
+	slots  int // episodes that are run at once
 
 	mu      sync.Mutex
 	stage   string
@@ -38,7 +40,7 @@ func (p *progress) report() recipe.Progress {
 		}
 		p.printed = now
 		line := fmt.Sprintf("%-12s %4d/%d", stage, done, total)
-		if elapsed := now.Sub(p.began); done > p.first+1 && elapsed > time.Second {
+		if elapsed := now.Sub(p.began); done > p.first+p.wave(stage) && elapsed > time.Second {
 			each := elapsed / time.Duration(done-p.first-1)
 			line += fmt.Sprintf("  %.2g/s  %s left", 1/each.Seconds(), (each * time.Duration(total-done)).Round(time.Second))
 		}
@@ -51,4 +53,13 @@ func (p *progress) report() recipe.Progress {
 		}
 		fmt.Fprintf(p.w, "%s%s", line, end)
 	}
+}
+
+// wave is how much of a stage is under way at once. Until that has ended, what has says nothing about the rest: episodes
+// that began together end together, so the second to end would seem to have taken no time.
+func (p *progress) wave(stage string) int {
+	if strings.HasPrefix(stage, "eval") || strings.HasSuffix(stage, "_rollouts") {
+		return max(p.slots, 1)
+	}
+	return 1 // a step, or an episode of a verb that runs one after the other
 }

@@ -135,13 +135,28 @@ func (a *app) episodeFolders(runDir string) (string, error) {
 	return path, nil
 }
 
-// openServers connects to the servers and freezes their tools; only names the tools to keep, none keeps all.
+// openServers connects to the servers, freezes their tools, and puts the rules of mcp.approval before them; only names the
+// tools to keep, none keeps all.
 func (a *app) openServers(ctx context.Context, c config.Config, servers mcp.Config, only ...string) (*lab, error) {
 	return a.openServersOf(ctx, c, servers, "", only...)
 }
 
 // openServersOf is openServers for the run in a directory.
 func (a *app) openServersOf(ctx context.Context, c config.Config, servers mcp.Config, runDir string, only ...string) (*lab, error) {
+	l, err := a.connect(ctx, c, servers, runDir, only...)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.decide(a, c.MCP.Approval); err != nil {
+		l.close()
+		return nil, err
+	}
+	l.show(a, c)
+	return l, nil
+}
+
+// connect is openServersOf without rules: who calls it asks a gate about each call.
+func (a *app) connect(ctx context.Context, c config.Config, servers mcp.Config, runDir string, only ...string) (*lab, error) {
 	h, err := a.openHost(ctx, c, servers, runDir)
 	if err != nil {
 		return nil, err
@@ -157,19 +172,31 @@ func (a *app) openServersOf(ctx context.Context, c config.Config, servers mcp.Co
 		h.close()
 		return nil, err
 	}
-	l.scorer = reward.Scorer{Defaults: l.catalog.Defaults()}
-	l.shown = showTools(c, l.pool, l.catalog.Tools())
+	l.scorer, l.tools = reward.Scorer{Defaults: l.catalog.Defaults()}, l.pool
+	return l, nil
+}
+
+// show chooses which tools episodes are shown.
+func (l *lab) show(a *app, c config.Config) {
+	l.shown = showTools(c, l.tools, l.catalog.Tools())
 	if l.shown.why != "" {
 		a.say("%s", l.shown.why)
 	}
-	return l, nil
 }
 
 // discover is mcp.Discover, whose error also says what the sandbox may have to do with it.
 func (h *host) discover(ctx context.Context) (*mcp.Catalog, error) {
 	catalog, err := mcp.Discover(ctx, h.servers, h.options)
-	if f, ok := errors.AsType[*fault.Error](err); ok && h.servers.Servers[f.Where].Command != "" && h.sandbox.Level() != sandbox.None {
-		f.Next = fmt.Sprintf("hone doctor; if it is the sandbox (%s): mcp.sandbox in hone.yaml grants network and folders, --sandbox off tells", h.sandbox.Level())
+	if f, ok := errors.AsType[*fault.Error](err); ok && h.servers.Servers[f.Where].Command != "" && notStarted(err) {
+		f.Next = "install the program, or correct the server's command"
+	} else if ok && h.servers.Servers[f.Where].Command != "" && h.sandbox.Level() != sandbox.None {
+		f.Next = fmt.Sprintf("run its command by hand; if that works, it is the sandbox (%s): mcp.sandbox in hone.yaml grants network and folders, --sandbox off tells", h.sandbox.Level())
 	}
 	return catalog, err
+}
+
+// notStarted says that a server's program is missing, which has nothing to do with the sandbox.
+func notStarted(err error) bool {
+	f, ok := errors.AsType[*mcp.Failure](err)
+	return ok && f.Phase == mcp.PhaseStart
 }

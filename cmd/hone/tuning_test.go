@@ -115,8 +115,6 @@ func TestTrainRefuses(t *testing.T) {
 	}{
 		"two GPUs":       {"", []string{"--num-gpus", "2"}, 2, "cannot train on 2 GPUs"},
 		"less than none": {"", []string{"--num-gpus", "-1"}, 2, "cannot train on -1 GPUs"},
-		"one GPU":        {"", []string{"--num-gpus", "1", "--dry-run"}, 0, "would take"},
-		"no GPU":         {"", []string{"--num-gpus", "0", "--dry-run"}, 0, "would take"},
 		"greedy":         {"rollout: {temperature: 0}\n", []string{"--dry-run"}, 2, "rollout.temperature"},
 	} {
 		workFolder(t, map[string]string{"scenarios.json": sums, "hone.yaml": x.config})

@@ -13,6 +13,7 @@ import (
 	"sort"
 	"strings"
 	"time"
+	"unicode"
 
 	"hone/internal/fault"
 )
@@ -136,6 +137,9 @@ func parseServer(entry json.RawMessage, dir string, lookupEnv func(string) (stri
 	if err := json.Unmarshal(entry, &s); err != nil || s.Disabled {
 		return s, err
 	}
+	if err := checkKeys(entry); err != nil {
+		return s, err
+	}
 	if err := s.expand(editorVariables(lookupEnv, dir)); err != nil {
 		return s, err
 	}
@@ -162,6 +166,9 @@ func FromFlag(flag, bearer string, lookupEnv func(string) (string, bool)) (Confi
 		if bearer != "" {
 			s.Headers = map[string]string{"Authorization": "Bearer " + bearer}
 		}
+	} else if scheme := schemeOf(flag); scheme != "" {
+		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "--mcp is a URL that no server can be reached by", Where: "--mcp",
+			Why: fmt.Sprintf("its scheme %q is none of http, https", scheme), Next: "write --mcp https://host/mcp"}
 	} else {
 		words, err := splitWords(flag)
 		if err != nil || len(words) == 0 {
@@ -176,6 +183,17 @@ func FromFlag(flag, bearer string, lookupEnv func(string) (string, bool)) (Confi
 		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "--mcp cannot be used", Where: "--mcp", Err: err}
 	}
 	return Config{Servers: map[string]Server{name: s}, Base: baseEnv(lookupEnv)}, nil
+}
+
+// schemeOf is what stands before :// at the beginning of text, "" where nothing does: a command begins otherwise.
+func schemeOf(text string) string {
+	scheme, _, found := strings.Cut(text, "://")
+	if !found || strings.ContainsFunc(scheme, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("+-.", r)
+	}) {
+		return ""
+	}
+	return scheme
 }
 
 // Only returns the configuration with just the named servers; an unknown name is a *fault.Error.

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unicode"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -160,12 +161,27 @@ func alsoTried(err error, how string, other error) error {
 	if !errors.As(err, &f) || !errors.As(other, &o) || f.Err.Error() == o.Err.Error() {
 		return err
 	}
+	same := sameButDigits(o.Said, f.Said)
+	if same && strings.HasPrefix(f.Said, ended) { // it died of the same both times
+		return err
+	}
 	both := *f
 	both.Err = fmt.Errorf("%w; %s: %v", f.Err, how, o.Err)
-	if o.Said != "" && o.Said != f.Said {
+	if o.Said != "" && !same {
 		both.Err = fmt.Errorf("%w; %s", both.Err, o.Said)
 	}
 	return &both
+}
+
+// sameButDigits compares what a server said twice: times, ports and process ids differ.
+func sameButDigits(a, b string) bool {
+	zero := func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return '0'
+		}
+		return r
+	}
+	return strings.Map(zero, a) == strings.Map(zero, b)
 }
 
 // final reports a failure that no other era mends.

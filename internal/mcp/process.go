@@ -43,7 +43,7 @@ type process struct {
 // startProcess runs argv[0] without a shell. env is all the process sees, besides markerEnv. wrap, if any, may change the
 // command before it starts, for example to put it into a sandbox.
 func startProcess(argv []string, env map[string]string, cwd string, wrap func(*exec.Cmd) error) (*process, error) {
-	path, err := lookPath(argv[0], env["PATH"])
+	path, err := lookPath(argv[0], env["PATH"], cwd)
 	if err != nil {
 		return nil, err
 	}
@@ -161,9 +161,17 @@ func (p *process) waitFor(d time.Duration) bool {
 	}
 }
 
-// lookPath finds a program as the child's PATH says, not ours: a server's declared PATH must count.
-func lookPath(name, path string) (string, error) {
+// lookPath finds a program as the child's PATH says, not ours: a server's declared PATH must count. A path is taken from cwd,
+// and looked at because in a sandbox it is another program that would fail to start it.
+func lookPath(name, path, cwd string) (string, error) {
 	if strings.ContainsRune(name, filepath.Separator) {
+		file := name
+		if !filepath.IsAbs(name) {
+			file = filepath.Join(cwd, name)
+		}
+		if _, err := os.Stat(file); err != nil {
+			return "", fmt.Errorf("the program is not there: %w", err)
+		}
 		return name, nil
 	}
 	for _, dir := range filepath.SplitList(path) {
@@ -199,13 +207,15 @@ func (t *tail) exit(how string) {
 	t.ended = how
 }
 
+const ended = "the process ended: "
+
 // String says how the process ended, if it did, and what it last wrote to stderr.
 func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var parts []string
 	if t.ended != "" {
-		parts = append(parts, "the process ended: "+t.ended)
+		parts = append(parts, ended+t.ended)
 	}
 	kept := t.bytes
 	if _, after, found := bytes.Cut(kept, []byte("\n")); t.cut && found {

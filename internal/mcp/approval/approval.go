@@ -5,6 +5,7 @@ package approval
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"hone/internal/chat"
@@ -103,25 +104,35 @@ func (g *Gate) Decide(ctx context.Context, call chat.ToolCall) Decision {
 	if !known {
 		return Decision{Allowed: true, By: ByRule, Why: "not sent: no tool has this name"}
 	}
+	d, ask := g.verdict(tool)
+	if ask {
+		return g.askFor(ctx, tool, call, d.Why)
+	}
+	return d
+}
+
+// verdict is what the rules and the mode make of a tool's calls. Where they leave them to a person, ask is true and Why
+// says how to change that.
+func (g *Gate) verdict(tool Tool) (d Decision, ask bool) {
 	if r, ok := first(g.deny, tool); ok {
-		return Decision{By: ByRule, Why: fmt.Sprintf("denied by the rule %q", r)}
+		return Decision{By: ByRule, Why: fmt.Sprintf("denied by the rule %q", r)}, false
 	}
 	if r, ok := first(g.ask, tool); ok {
-		return g.askFor(ctx, tool, call, fmt.Sprintf("to send it unasked, take %q out of mcp.approval.ask and add %q to mcp.approval.allow", r, tool.ID()))
+		return Decision{Why: fmt.Sprintf("to send it unasked, take %q out of mcp.approval.ask and add %q to mcp.approval.allow", r, tool.ID())}, true
 	}
 	if r, ok := first(g.allow, tool); ok {
-		return Decision{Allowed: true, By: ByRule, Why: fmt.Sprintf("allowed by the rule %q", r)}
+		return Decision{Allowed: true, By: ByRule, Why: fmt.Sprintf("allowed by the rule %q", r)}, false
 	}
 	advice := fmt.Sprintf("no rule allows it; to send it, add %q to mcp.approval.allow", tool.ID())
 	switch {
 	case g.mode == Auto:
-		return Decision{Allowed: true, By: ByMode, Why: "allowed by the mode auto"}
+		return Decision{Allowed: true, By: ByMode, Why: "allowed by the mode auto"}, false
 	case g.mode == ReadOnly && tool.ReadOnly:
-		return Decision{Allowed: true, By: ByMode, Why: "allowed by the mode readonly"}
+		return Decision{Allowed: true, By: ByMode, Why: "allowed by the mode readonly"}, false
 	case g.mode == ReadOnly:
-		return Decision{By: ByMode, Why: "denied by the mode readonly, since the tool is not annotated as read-only; " + advice}
+		return Decision{By: ByMode, Why: "denied by the mode readonly, since the tool is not annotated as read-only; " + advice}, false
 	}
-	return g.askFor(ctx, tool, call, advice)
+	return Decision{Why: advice}, true
 }
 
 // askFor asks the person unless they have said always. advice is for the case that nobody can be asked.
@@ -174,4 +185,45 @@ func (g *Gate) Unused() []string {
 		}
 	}
 	return out
+}
+
+// Refusal is why no call of the tool that the model knows by name is ever sent; "" where one may be, or where there is
+// no such tool.
+func (g *Gate) Refusal(name string) string {
+	tool, known := g.tools[name]
+	if !known {
+		return ""
+	}
+	if d, ask := g.verdict(tool); !ask && !d.Allowed {
+		return d.Why
+	}
+	return ""
+}
+
+// Unanswered are the rules that have to change so that nobody need be asked: those to take out of ask, and those to add
+// to allow, where a server's name stands for all of its tools. Both are empty where there is somebody to ask.
+func (g *Gate) Unanswered() (ask, allow []string) {
+	if g.prompter != nil {
+		return nil, nil
+	}
+	tools, open := map[string]int{}, map[string][]string{} // by server
+	for _, t := range g.tools {
+		tools[t.Server]++
+		if _, asked := g.verdict(t); !asked {
+			continue
+		}
+		open[t.Server] = append(open[t.Server], t.ID())
+		if r, ok := first(g.ask, t); ok && !slices.Contains(ask, string(r)) {
+			ask = append(ask, string(r))
+		}
+	}
+	for server, ids := range open {
+		if len(ids) == tools[server] {
+			ids = []string{server}
+		}
+		allow = append(allow, ids...)
+	}
+	slices.Sort(ask)
+	slices.Sort(allow)
+	return ask, allow
 }

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/episode/trajectory"
+	"hone/internal/mcp"
+)
+
+const hats = `[
+ {"id": "hat", "task": "Buy a hat.", "split": "train", "setup": [{"name": "look", "arguments": {"name": "sea"}}],
+  "gold": [{"name": "buy", "arguments": {"name": "hat"}}], "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}]},
+ {"id": "cap", "task": "Buy a cap.", "split": "validation", "setup": [{"name": "look", "arguments": {"name": "sky"}}],
+  "checks": [{"type": "call", "name": "buy", "arguments": {"name": "cap"}}]}
+]`
+
+// Where nobody sits beside a verb, what a person would have to be asked is refused before anything begins, with the rules
+// to add; what the rules deny is not needed by any setup. The model is not there, so that a run that is let through ends
+// with that.
+func TestUnattended(t *testing.T) {
+	const noModel = "nowhere"
+	for _, tc := range []struct {
+		name, rules string
+		args        []string
+		says        string // "" where the run is let through
+	}{
+		{"default", "", nil, ""},
+		{"auto", "mode: auto", nil, ""},
+		{"ask", "mode: ask", nil, `add "127.0.0.1" to mcp.approval.allow in hone.yaml`},
+		{"ask, and yes", "mode: ask", []string{"--yes"}, ""},
+		{"ask, one tool allowed", "{mode: ask, allow: [\"*/look\"]}", nil, `add "127.0.0.1/buy" to mcp.approval.allow`},
+		{"ask, one denied", "{mode: ask, allow: [\"*/look\"], deny: [\"*/buy\"]}", nil, ""},
+		{"a rule asks", "{ask: [\"*/buy\"]}", nil, `take "*/buy" out of mcp.approval.ask; add "127.0.0.1/buy"`},
+		{"a rule asks, and yes", "{ask: [\"*/buy\"]}", []string{"--yes"}, ""},
+		{"readonly", "mode: readonly", nil, ""},
+		{"the setup is denied", "{deny: [\"*/look\"]}", nil, `denied by the rule "*/look"`},
+		{"the setup is denied, and yes", "{deny: [\"*/look\"]}", []string{"--yes"}, `denied by the rule "*/look"`},
+	} {
+		for _, verb := range [][]string{{"train", "--output-dir", "out", "--num-gpus", "0"}, {"eval", "--split", "validation"}} {
+			for _, dry := range []bool{false, true} {
+				name := fmt.Sprintf("%s/%s/dry=%v", tc.name, verb[0], dry)
+				url, sold := shop(t)
+				workFolder(t, map[string]string{"tasks.json": hats, "hone.yaml": "engine: {backend: go}\nmcp: {approval: " + rulesOf(tc.rules) + "}\n"})
+				args := append(slices.Concat(verb, []string{"--mcp", url, "--base-model", noModel, "--dataset", "tasks.json"}), tc.args...)
+				if dry {
+					args = append(args, "--dry-run")
+				}
+				var said bytes.Buffer
+				code := toyApp(&said, nil).main(t.Context(), args)
+				through := strings.Contains(said.String(), "where: "+noModel)
+				if through != (tc.says == "") || !strings.Contains(said.String(), tc.says) || code != 2 {
+					t.Errorf("%s: exit code %d, %s", name, code, &said)
+				}
+				if _, err := os.Stat("out"); err == nil || len(sold()) > 0 {
+					t.Errorf("%s: something was begun, or sold: %q", name, sold())
+				}
+			}
+		}
+	}
+}
+
+func rulesOf(text string) string {
+	if text == "" || text[0] != '{' {
+		return "{" + text + "}"
+	}
+	return text
+}
+
+// The gold calls of scenarios validate pass the rules too.
+func TestValidateUnderRules(t *testing.T) {
+	for _, tc := range []struct {
+		rules string
+		code  int
+		says  string
+		sold  []string
+	}{
+		{"", 0, "2 scenarios hold", []string{"hat"}},
+		{"{deny: [\"*/buy\"]}", 2, "gold[0] (buy): denied: The call was denied", nil},
+		{"mode: readonly", 2, "denied by the mode readonly", nil},
+		{"mode: ask", 2, "nobody sits beside this command", nil},
+	} {
+		url, sold := shop(t)
+		workFolder(t, map[string]string{"tasks.json": hats, "hone.yaml": "mcp: {approval: " + rulesOf(tc.rules) + "}\n"})
+		var stdout, stderr bytes.Buffer
+		a := &app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, lookupEnv: os.LookupEnv}
+		code := a.main(t.Context(), []string{"scenarios", "validate", "tasks.json", "--mcp", url})
+		if said := stdout.String() + stderr.String(); code != tc.code || !strings.Contains(said, tc.says) {
+			t.Errorf("%q: exit code %d, %s", tc.rules, code, said)
+		}
+		if got := sold(); !slices.Equal(got, tc.sold) {
+			t.Errorf("%q: sold %q", tc.rules, got)
+		}
+	}
+}
+
+// What episodes open their sessions on holds the rules on a real server, whether its tools are shown or searched: a denied
+// call never arrives, and decision and denial are in the results that trajectories are made of.
+func TestRulesBetweenEpisodesAndServer(t *testing.T) {
+	workFolder(t, map[string]string{"template/notes.txt": "4711", "mcp.json": files(t)})
+	servers, err := mcp.LoadConfig("mcp.json", os.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, share := range []float64{0, 0.01} {
+		c := config.Default()
+		c.MCP.Approval.Deny, c.MCP.SearchShare = []string{"files/write_file"}, share
+		l, err := toyApp(&bytes.Buffer{}, nil).openServers(t.Context(), c, servers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		session, err := l.shown.tools.Open(t.Context(), "e")
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := []chat.ToolCall{{ID: "1", Name: "write_file", Arguments: `{"path": "notes.txt", "content": "gone"}`},
+			{ID: "2", Name: "read_text_file", Arguments: `{"path": "notes.txt"}`}}
+		if share > 0 {
+			for _, query := range []string{"write file overwrite", "read text file"} {
+				session.Call(t.Context(), []chat.ToolCall{{Name: l.shown.search, Arguments: fmt.Sprintf(`{"query": %q}`, query)}})
+			}
+		}
+		r := session.Call(t.Context(), calls)
+		if r[0].Status != trajectory.CallDenied || r[0].Text != `The call was denied: denied by the rule "files/write_file"` || r[0].Approval == "" {
+			t.Errorf("share %g: %+v", share, r[0])
+		}
+		if r[1].Status != trajectory.CallOK || r[1].Text != "4711" || r[1].Approval != "allowed by the mode auto" {
+			t.Errorf("share %g: %+v", share, r[1])
+		}
+		if err := session.Close(); err != nil {
+			t.Error(err)
+		}
+		l.close()
+	}
+}
+
+// A server that is made as new by a call which the rules deny cannot be used.
+func TestDeniedReset(t *testing.T) {
+	url, _ := shop(t)
+	workFolder(t, map[string]string{"tasks.json": hats, "hone.yaml": "mcp: {approval: {mode: readonly}}\n",
+		"mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q, "reset": {"tool": "buy", "arguments": {"name": "all"}}}}}`, url)})
+	var said bytes.Buffer
+	code := toyApp(&said, nil).main(t.Context(), []string{"train", "--mcp-config", "mcp.json", "--dataset", "tasks.json", "--base-model", "nowhere", "--output-dir", "out"})
+	if code != 2 || !strings.Contains(said.String(), "server shop, reset by buy") {
+		t.Errorf("exit code %d, %s", code, &said)
+	}
+}
+
+// A deny rule that is added while a run is stopped holds once it goes on.
+func TestAlsoDeny(t *testing.T) {
+	workFolder(t, map[string]string{"hone.yaml": "mcp: {approval: {mode: auto, deny: [a, b/c]}}\n"})
+	a := toyApp(&bytes.Buffer{}, nil)
+	newRoot(a)
+	c := config.Default()
+	c.MCP.Approval.Deny = []string{"b/c", "d"}
+	if err := a.alsoDeny(&c); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"b/c", "d", "a"}; !slices.Equal(c.MCP.Approval.Deny, want) || c.MCP.Approval.Mode != "default" {
+		t.Errorf("%+v, want %q", c.MCP.Approval, want)
+	}
+}
+
+// A dry run of train names what is missing, and leaves nothing behind where all is there.
+func TestTrainDryRun(t *testing.T) {
+	url, sold := shop(t)
+	gone := filepath.Join("no", "plugin.so")
+	for name, x := range map[string]struct {
+		config string
+		args   []string
+		code   int
+		says   string
+	}{
+		"all is there":    {"", nil, 0, "would take 4 steps"},
+		"no server":       {"", []string{"--mcp", "http://127.0.0.1:1/mcp"}, 5, "refused"},
+		"no program":      {"", []string{"--mcp", "./nowhere"}, 5, "install the program"},
+		"no model":        {"", []string{"--base-model", "nowhere"}, 2, "nowhere"},
+		"no plug-in":      {"engine: {backend: cpu, plugin: " + gone + "}\n", nil, 6, "where: " + gone},
+		"no CUDA plug-in": {"", []string{"--num-gpus", "1"}, 6, "no CUDA plug-in found"},
+	} {
+		if x.config == "" {
+			x.config = toyConfig
+		}
+		workFolder(t, map[string]string{"scenarios.json": hats, "hone.yaml": x.config})
+		toyModel(t, "base/toy.gguf")
+		var said bytes.Buffer
+		args := append([]string{"train", "--dry-run", "--output-dir", "out", "--base-model", "base", "--mcp", url}, x.args...)
+		code := toyApp(&said, map[string]string{"VIRTUAL_ENV": "", "PJRT_PLUGIN_LIBRARY_PATH": ""}).main(t.Context(), args)
+		if code != x.code || !strings.Contains(said.String(), x.says) {
+			t.Errorf("%s: exit code %d, %s", name, code, &said)
+		}
+		if _, err := os.Stat("out"); err == nil {
+			t.Errorf("%s: a run directory was made", name)
+		}
+	}
+	if len(sold()) > 0 {
+		t.Errorf("sold %q", sold())
+	}
+}
