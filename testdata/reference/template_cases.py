@@ -982,6 +982,22 @@ TEMPLATES = [
     # generation
     "a{% generation %}b{{ s }}{% endgeneration %}c", "{% for m in [1, 2] %}é{{ m }}{% generation %}世{{ m }}{% endgeneration %}\n{% endfor %}", "a{% generation %}{% endgeneration %}", "x\n  {%- generation -%}\n y \n{%- endgeneration -%}\n z", "a{% generation %}{% set x = 1 %}{% endgeneration %}{{ x is defined }}",
     "{% generation %}", "{% endgeneration %}", "a{% if t %}{% generation %}{{ u }}{% endgeneration %}{% endif %}{% generation %}z{% endgeneration %}",
+    # A name that a body assigns is its own from the beginning: what stands inside does not see the variable of that name before.
+    "{% for x in l %}{{ s }}{% endfor %}{% set s = 1 %}|{{ s }}", "{{ s }}{% for x in l %}{{ s }}{% endfor %}{% set s = 1 %}|{{ s }}", "{% for x in l %}{{ s }}{% endfor %}{% if l %}{% set s = 1 %}{% endif %}|{{ s }}",
+    "{% for x in l %}{{ s }}{% endfor %}{% if l %}{% set s = 1 %}{% elif i %}{% set s = 2 %}{% else %}{% set s = 3 %}{% endif %}|{{ s }}", "{% set y %}{{ s }}{% endset %}{{ y }}{% set s %}z{% endset %}|{{ s }}",
+    "{% for z in l %}{% filter upper %}{{ s }}{% endfilter %}{% set s = 1 %}|{{ s }}{% endfor %}", "{% macro m() %}{{ s }}{% endmacro %}{{ m() }}{% set s = 1 %}{{ m() }}", "{% macro m(a=s) %}{{ a }}{% endmacro %}{{ m() }}{% set s = 1 %}",
+    "{% with q = 1 %}{{ s }}{% endwith %}{% macro s() %}{% endmacro %}{{ s.name }}", "{% with q = s %}{{ q }}{% endwith %}{% set s = 1 %}", "{% for x in l if s %}{{ x }}{% endfor %}{% set s = 1 %}|{{ s }}",
+    "{% for z in l %}{{ s }}{% for x in l %}{{ s }}{% endfor %}{% set s = 1 %}{% endfor %}", "{% for z in l %}{% for x in l %}{{ s }}{% endfor %}{% set s = z %}{% for x in l %}{{ s }}{% endfor %}{% endfor %}{{ s }}",
+    "{% macro m() %}{% for x in l %}{{ s }}{% endfor %}{% set s = 1 %}{% endmacro %}{{ m() }}", "{% macro m() %}{% for x in l %}{{ s }}{% endfor %}{% set s = 1 %}{% endmacro %}{{ s }}{{ m() }}", "{% macro m(s) %}{% for x in l %}{{ s }}{% endfor %}{% set s = 1 %}{% endmacro %}{{ m(5) }}",
+    "{% macro m() %}{{ caller() }}{% endmacro %}{% call m() %}{{ s }}{% endcall %}{% set s = 1 %}", "a{% generation %}{{ s }}{% endgeneration %}{% set s = 1 %}", "{% for x in l %}{% set (s, y) = (1, 2) %}{{ s }}{% endfor %}{% for x in l %}{{ s }}{% endfor %}{% set s, y = 1, 2 %}",
+    "{% for x in l %}{{ [s, {'a': s}] | tojson }}{{ 'q' ~ s[0:1] if not s is none and (s == 1 or -i) else s.upper() }}{% endfor %}{% set s = 1 %}", "{% for x in l %}{{ 'a' | replace('a', s) }}{% endfor %}{% set s = 1 %}", "{% for x in l %}{% set ns.q = 1 %}{% endfor %}{% set ns = namespace() %}",
+    "{% for x in l %}{% else %}{{ s }}{% endfor %}{% for x in [] %}{% else %}[{{ s }}]{% endfor %}{% set s = 1 %}", "{% for x in l %}{{ range(*s) }}{% endfor %}{% set s = 1 %}", "{% for x in l %}{{ dict(**s) }}{% endfor %}{% set s = 1 %}", "{% set s = s %}{% for x in l %}{{ s }}{% endfor %}",
+    "{% for x in l %}{{ loop.index }}{{ s.x if s }}{{ x > s }}{% endfor %}{% set s = 1 %}", "{% for x in l %}{% set y = s[x] %}{% endfor %}{% set s = 1 %}", "{% for x in l %}{{ s is defined }}{{ not s }}{{ l[s:] | length }}{% endfor %}{% set s = 1 %}",
+    "{% set x, y = ('ab' | escape) %}{{ x }}{{ y }}", "{% set x, y = ('abc' | safe) %}",
+    # Filters and tests of what is not their usual kind.
+    "{{ 1.5 is even }}{{ 1.5 is odd }}{{ 3.0 is odd }}{{ true is odd }}{{ '%s' is even }}{{ -3 is odd }}", "{{ [1] is filter }}", "{{ {} is test }}", "{{ missing | abs }}", "{{ missing | round }}", "{{ missing | indent }}", "{{ [1] | indent }}",
+    "{{ [1, 2] | truncate(5) }}{{ {'a': 1} | truncate(3) }}{{ missing | truncate }}", "{{ [1, 2] | truncate(1, leeway=0, end='') }}", "{{ 5 | truncate(5) }}", "{{ 'b,a' | sort(attribute='n') }}", "{{ [{'n': 2}, {}] | sort(attribute='n') }}", "{{ ['b', 'a'] | unique(attribute='n') | list }}",
+    "{{ 10 ** 30 * 'a' }}", "{{ 'a' * 10 ** 30 }}", "{{ [1] * 10 ** 30 }}", "{{ 10 ** 30 * none }}", "{{ missing.__class__ }}|", "{{ missing.__foo__ }}",
     # Errors and their lines.
     "a\nb\n{{ missing.x }}", "a\n\n{% if t %}\n  {{ 1 + 'a' }}\n{% endif %}", "a\n{{ 1 | nofilter }}\n", "a\n{% if x\n", "line1\n{% set x = 1 %}\n{{ x.y.z }}", "{% macro m() %}\n\n{{ 1 / 0 }}\n{% endmacro %}\n\n{{ m() }}", "\n\n{{ raise_exception('no') }}", "\n{% for x in l %}\n{{ x.y.z }}\n{% endfor %}",
     "a\n{% raw %}\n{{ }}\n{% endraw %}\n{{ missing.x }}", "a\n{# c\n c #}\n{{ missing.x }}", "\n{{ 'a' ~\n 'b' }}\n{{ missing.x }}", "{% for x in l %}\n{% endif %}", "\n\n{{ @ }}", "\n\n{{ 'abc }}",

@@ -57,7 +57,9 @@ func (r *run) arguments(e arguments) *args {
 		a.positional = append(a.positional, r.list(r.eval(e.list))...)
 	}
 	if e.dict != nil {
-		d, ok := r.eval(e.dict).(*chat.Object)
+		v := r.eval(e.dict)
+		r.must(v)
+		d, ok := v.(*chat.Object)
 		if !ok {
 			fail(r.at, TypeFault, "argument after ** must be a mapping")
 		}

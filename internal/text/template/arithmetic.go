@@ -27,6 +27,14 @@ func (r *run) binary(op string, a, b value) value {
 		if _, ok := integerOf(a).(int64); ok {
 			a, b = b, a
 		}
+		if x, ok := a.(*big.Int); ok && !isNumber(b) {
+			a, b = b, x
+		}
+		if _, tooLarge := b.(*big.Int); tooLarge {
+			if _, ok := r.repeat(a, 0); ok {
+				fail(r.at, OverflowFault, "cannot fit 'int' into an index-sized integer")
+			}
+		}
 		if n, ok := integerOf(b).(int64); ok {
 			if v, ok := r.repeat(a, int(max(0, min(n, 1<<40)))); ok {
 				return v

@@ -122,7 +122,6 @@ func textFilter(name string) filter {
 
 func absFilter(r *run, v value, a *args) value {
 	a.bind(r, "abs", 0)
-	r.must(v)
 	v = integerOf(v)
 	if !isNumber(v) {
 		fail(r.at, TypeFault, "bad operand type for abs(): '%s'", typeName(v))
@@ -306,6 +305,10 @@ func indentFilter(r *run, v value, a *args) value {
 		r.charge(n)
 		indent = strings.Repeat(" ", n)
 	}
+	r.must(v)
+	if _, isList := v.([]value); isList { // to which Python adds the "\n", before it finds that it has no lines
+		fail(r.at, AttributeFault, "'list' object has no attribute 'splitlines'")
+	}
 	s := r.string(v) + "\n" // as jinja2 does, since splitting lines drops the last end
 	blank := r.truth(or(p[2], false))
 	lines := r.splitLines(s, false).([]value)
@@ -337,7 +340,6 @@ func replaceFilter(r *run, v value, a *args) value {
 func roundFilter(r *run, v value, a *args) value {
 	p := a.bind(r, "round", 0, "precision", "method")
 	precision, method := r.integer(or(p[0], int64(0))), or(p[1], "common")
-	r.must(v)
 	if !isNumber(v) {
 		fail(r.at, TypeFault, "type %s doesn't define __round__ method", typeName(v))
 	}

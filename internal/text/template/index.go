@@ -19,7 +19,9 @@ func (r *run) attribute(object value, name string) value {
 			return plain(v)
 		}
 	case *undefined:
-		r.must(o)
+		if !isForbidden(o, name) { // which Python's Undefined has as any object
+			r.must(o)
+		}
 	case *namespace:
 		if v, ok := o.attributes.Get(name); ok {
 			return v
@@ -207,7 +209,6 @@ func (r *run) sliceBounds(bounds [3]value, n int) (start, step, count int) {
 }
 
 func (r *run) sliceIndex(v value) int {
-	r.must(v)
 	if _, ok := integerOf(v).(int64); !ok {
 		fail(r.at, TypeFault, "slice indices must be integers or None or have an __index__ method")
 	}

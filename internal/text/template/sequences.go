@@ -68,6 +68,9 @@ func (r *run) sortKeyed(list []keyed, reverse value) {
 		if descending {
 			a, b = b, a
 		}
+		if r.equal(a.key, b.key) { // as Python compares the lists that jinja2 makes of keys, undefined ones too
+			return 0
+		}
 		return r.order(a.key, b.key, "<") % unordered
 	})
 }
@@ -401,7 +404,7 @@ func sliceFilter(r *run, v value, a *args) value {
 
 func truncateFilter(r *run, v value, a *args) value {
 	p := a.bind(r, "truncate", 0, "length", "killwords", "end", "leeway")
-	s, end := []rune(r.string(v)), r.string(or(p[2], "..."))
+	end := r.string(or(p[2], "..."))
 	size, leeway := r.integer(or(p[0], int64(255))), 5
 	if l := or(p[3], nil); l != nil {
 		leeway = r.integer(l)
@@ -410,10 +413,14 @@ func truncateFilter(r *run, v value, a *args) value {
 	if keep < 0 || leeway < 0 {
 		fail(r.at, "AssertionError", "expected length >= %d, got %d", len([]rune(end)), size)
 	}
-	r.charge(len(s))
-	if len(s) <= size+leeway {
-		return string(s)
+	if n, ok := length(v); ok && n <= size+leeway { // of whatever has a length
+		return v
 	}
+	if _, isList := v.([]value); isList && !r.truth(or(p[1], false)) {
+		fail(r.at, AttributeFault, "'list' object has no attribute 'rsplit'")
+	}
+	s := []rune(r.string(v))
+	r.charge(len(s))
 	result := string(s[:keep])
 	if !r.truth(or(p[1], false)) {
 		if i := strings.LastIndexByte(result, ' '); i >= 0 {

@@ -257,7 +257,7 @@ func (r *run) assign(target expression, v value, at int) {
 		n.attributes.Set(t.attribute, v)
 	case *tupleExpression:
 		r.at = at
-		items := r.list(v)
+		items := r.list(unmarked(v))
 		if len(items) != len(t.items) {
 			few := "too many values to unpack (expected %d)"
 			if len(items) < len(t.items) {

@@ -69,6 +69,7 @@ func CompileWith(name, source string, o Options) (t *Template, err error) {
 	source = normalise(source)
 	p := &parser{tokens: lex(source), names: map[string]int{}}
 	t = &Template{name: name, source: source, limits: o.Limits, body: p.template()}
+	hideNames(&t.body)
 	t.names, t.initial = make([]string, len(p.names)), make([]value, len(p.names))
 	for name, id := range p.names {
 		t.names[id], t.initial[id] = name, globalNamed(name)

@@ -32,7 +32,8 @@ func testNamed(name string) test {
 	case "odd", "even":
 		return func(r *run, v value, a *args) bool {
 			a.bind(r, name, 0)
-			return r.equal(r.binary("%", v, int64(2)), int64(1)) == (name == "odd")
+			rest := map[string]int64{"even": 0, "odd": 1}[name]
+			return r.equal(r.binary("%", v, int64(2)), rest)
 		}
 	case "divisibleby":
 		return func(r *run, v value, a *args) bool {
@@ -48,12 +49,14 @@ func testNamed(name string) test {
 	case "filter":
 		return func(r *run, v value, a *args) bool {
 			a.bind(r, name, 0)
+			r.hashable(v)
 			s, ok := v.(string)
 			return ok && filterNamed(s) != nil
 		}
 	case "test":
 		return func(r *run, v value, a *args) bool {
 			a.bind(r, name, 0)
+			r.hashable(v)
 			s, ok := v.(string)
 			return ok && testNamed(s) != nil
 		}
