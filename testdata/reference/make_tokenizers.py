@@ -11,6 +11,7 @@ A hash is over a block of texts. Where one differs, --show prints the reference'
 """
 
 import argparse
+import base64
 import copy
 import gzip
 import hashlib
@@ -46,7 +47,9 @@ REAL = {
     "qwen3": "aeb13307a71acd8fe81861d94ad54ab689df773318809eed3cbe794b4492dae4",
 }
 LLAMA_CPP = "llama-cpp-python==0.3.36"  # sdist: vendor/llama.cpp/models/ggml-vocab-NAME.gguf, with texts and their ids
-GGUF = ["command-r", "gpt-2", "llama-bpe", "llama-spm", "mpt", "phi-3", "qwen2", "qwen35", "refact", "starcoder"]
+GGUF = ["command-r", "deepseek-coder", "deepseek-llm", "gemma-4", "gpt-2", "llama-bpe", "llama-spm", "mpt", "phi-3", "qwen2", "qwen35", "refact", "starcoder"]
+# Real vocabularies of llama.cpp's that Hugging Face's library has in another form: they become a tokenizer.json again.
+BUILT = {"bert-bge": "bert-base-uncased's", "llama-spm": "Llama 2's", "nomic-bert-moe": "XLM-RoBERTa's"}
 
 
 def sha256(data):
@@ -67,26 +70,64 @@ def fetch(cache):
 
 def fetch_gguf(cache):
     """Unpacks llama.cpp's vocabularies to what tokenizer.Options holds, each with llama.cpp's own texts and ids."""
-    if all((cache / f"{name}.gguf.json").exists() for name in GGUF):
+    if all((cache / f"{name}.gguf.json").exists() for name in GGUF) and all((cache / f"{name}.json").exists() for name in BUILT):
         return
-    import gguf
-
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", LLAMA_CPP.split("==")[0], "-d", folder, LLAMA_CPP], check=True)
         with tarfile.open(next(pathlib.Path(folder).glob("*.tar.gz"))) as t:
             for member in t.getmembers():
                 if "/ggml-vocab-" in member.name:
                     (pathlib.Path(folder) / pathlib.Path(member.name).name).write_bytes(t.extractfile(member).read())
+        for name in BUILT:
+            (cache / f"{name}.json").write_text(json.dumps(built(fields(f"{folder}/ggml-vocab-{name}.gguf")), ensure_ascii=False), encoding="utf-8")
         for name in GGUF:
             stem = f"{folder}/ggml-vocab-{name}.gguf"
-            fields = gguf.GGUFReader(stem).fields
-            get = lambda key: fields[f"tokenizer.ggml.{key}"].contents() if f"tokenizer.ggml.{key}" in fields else None
+            get = fields(stem)
             texts = pathlib.Path(stem + ".inp").read_text(encoding="utf-8").split("\n__ggml_vocab_test__\n")
             ids = [[int(n) for n in line.split()] for line in pathlib.Path(stem + ".out").read_text().split("\n")]
             v = {"Model": get("model"), "PreTokenizer": get("pre"), "Tokens": get("tokens"), "Merges": get("merges"), "Types": get("token_type")}
             if get("scores"):
                 v["Scores"] = get("scores")
             (cache / f"{name}.gguf.json").write_text(json.dumps({"options": v, "texts": texts, "ids": ids[: len(texts)]}, ensure_ascii=False), encoding="utf-8")
+
+
+def fields(path):
+    import gguf
+
+    found = gguf.GGUFReader(path).fields
+    return lambda key: found[f"tokenizer.ggml.{key}"].contents() if f"tokenizer.ggml.{key}" in found else None
+
+
+def built(get):
+    """The tokenizer.json of a WordPiece or Unigram vocabulary in a GGUF file, with its model's pipeline (BUILT)."""
+    tokens, types, unknown = get("tokens"), get("token_type"), get("unknown_token_id")
+    added = [{"id": i, "content": t, "single_word": False, "lstrip": t in ("[MASK]", "<mask>"), "rstrip": False, "normalized": False, "special": True} for i, (t, kind) in enumerate(zip(tokens, types)) if kind == 3 or i == unknown]
+    if get("model") == "bert":
+        text = lambda t, kind: t if kind != 1 or t.startswith("[unused") else t[1:] if t.startswith("▁") else "##" + t
+        vocab = {text(t, kind): i for i, (t, kind) in enumerate(zip(tokens, types))}
+        assert len(vocab) == len(tokens)
+        for row in added:
+            assert vocab[row["content"]] == row["id"]
+        return {"version": "1.0", "added_tokens": added, "normalizer": {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True},
+                "pre_tokenizer": {"type": "BertPreTokenizer"}, "post_processor": {"type": "BertProcessing", "cls": ["[CLS]", vocab["[CLS]"]], "sep": ["[SEP]", vocab["[SEP]"]]},
+                "decoder": {"type": "WordPiece", "prefix": "##", "cleanup": True},
+                "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": vocab}}
+    if get("model") == "llama":
+        return llama2(tokens, get("scores"), added)
+    metaspace = {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": True}
+    return {"version": "1.0", "added_tokens": added, "normalizer": {"type": "Precompiled", "precompiled_charsmap": base64.b64encode(bytes(b & 255 for b in get("precompiled_charsmap"))).decode()},
+            "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"}, metaspace]}, "post_processor": None, "decoder": metaspace,
+            "model": {"type": "Unigram", "unk_id": unknown, "vocab": [[t, s] for t, s in zip(tokens, get("scores"))]}}
+
+
+def llama2(tokens, scores, added):
+    """SentencePiece's BPE as merges: every way to cut a token into two, by the token's score, then by the ids of the two."""
+    vocab = {t: i for i, t in enumerate(tokens)}
+    merges = [(-scores[i], vocab[t[:k]], vocab[t[k:]], t[:k], t[k:]) for t, i in vocab.items() for k in range(1, len(t)) if t[:k] in vocab and t[k:] in vocab]
+    steps = [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0}]
+    return {"version": "1.0", "added_tokens": added, "pre_tokenizer": None, "post_processor": None, "decoder": {"type": "Sequence", "decoders": steps},
+            "normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"}, {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]},
+            "model": {"type": "BPE", "unk_token": "<unk>", "fuse_unk": True, "byte_fallback": True, "vocab": vocab, "merges": [[l, r] for *_, l, r in sorted(merges)]}}
 
 
 def harmless(row):
@@ -225,7 +266,7 @@ def main():
     fetch(o.cache)
     fetch_gguf(o.cache)
     golden = {"fragments": tokenizer_texts.FRAGMENTS, "block": BLOCK, "families": {}, "real": {}}
-    for kind, names, n in [("families", families, TEXTS), ("real", REAL, REAL_TEXTS)]:
+    for kind, names, n in [("families", families, TEXTS), ("real", [*REAL, *BUILT], REAL_TEXTS)]:
         for name in names:
             d = families[name] if kind == "families" else json.loads((o.cache / f"{name}.json").read_text(encoding="utf-8"))
             reference = Reference(d)

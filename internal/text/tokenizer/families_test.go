@@ -172,6 +172,52 @@ func TestRealTokenizers(t *testing.T) {
 	}
 }
 
+// TestRealGGUFEqualsTokenizerJSON has the same model's vocabulary in both forms.
+func TestRealGGUFEqualsTokenizerJSON(t *testing.T) {
+	if *cache == "" {
+		t.Skip("no -tokenizers folder: make parity has one")
+	}
+	g := readGolden(t)
+	for theirs, ours := range map[string]string{"llama-spm": "llama-spm", "llama-bpe": "llama3", "qwen2": "qwen3"} {
+		t.Run(theirs, func(t *testing.T) {
+			v := readGGUF(t, filepath.Join(*cache, theirs+".gguf.json"))
+			a, err := New(v.Options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := Load(filepath.Join(*cache, ours+".json"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 4000 {
+				text := g.Fragments.text(i)
+				if got, want := a.EncodeOrdinary(text), b.EncodeOrdinary(text); !slices.Equal(got, want) {
+					t.Errorf("text %d, %.100q:\n got  %v\n want %v", i, text, head(got), head(want))
+				}
+			}
+		})
+	}
+}
+
+type ggufVocabulary struct {
+	Options Options
+	Texts   []string
+	IDs     [][]int32
+}
+
+func readGGUF(tb testing.TB, path string) ggufVocabulary {
+	tb.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var v ggufVocabulary
+	if err := json.Unmarshal(data, &v); err != nil {
+		tb.Fatal(err)
+	}
+	return v
+}
+
 // TestRealGGUF compares with llama.cpp's own texts and ids.
 func TestRealGGUF(t *testing.T) {
 	if *cache == "" {
@@ -183,18 +229,7 @@ func TestRealGGUF(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var v struct {
-				Options Options
-				Texts   []string
-				IDs     [][]int32
-			}
-			if err := json.Unmarshal(data, &v); err != nil {
-				t.Fatal(err)
-			}
+			v := readGGUF(t, file)
 			tok, err := New(v.Options)
 			if err != nil {
 				t.Fatal(err)

@@ -164,6 +164,13 @@ func FuzzParse(f *testing.F) {
 		"pre_tokenizer": `{"type":"Metaspace","replacement":"▁"}`, "added_tokens": `[]`}), "a b")
 	f.Add(small(map[string]string{"pre_tokenizer": `{"type":"Split","pattern":{"Regex":"\\s+(?!\\S)|\\p{L}+?"},"behavior":"MergedWithNext","invert":true}`,
 		"normalizer": `{"type":"Sequence","normalizers":[{"type":"NFKC"},{"type":"Strip","strip_left":true}]}`}), "e\u0301  x")
+	for _, kind := range []string{"WordPiece", "WordLevel"} {
+		f.Add(small(map[string]string{"model": `{"type":"` + kind + `","unk_token":"<unk>","vocab":{"a":0,"##b":1,"ab":2,"<unk>":3}}`,
+			"normalizer": `{"type":"BertNormalizer"}`, "pre_tokenizer": `{"type":"BertPreTokenizer"}`, "decoder": `{"type":"WordPiece"}`}), "ab, aé 世")
+	}
+	f.Add(small(map[string]string{"model": `{"type":"BPE","vocab":{"a":0,"##b@":1,"ab@":2,"<unk>":3},"merges":[["a","##b@"]],"unk_token":"<unk>",` +
+		`"continuing_subword_prefix":"##","end_of_word_suffix":"@"}`, "decoder": `{"type":"BPEDecoder","suffix":"@"}`, "pre_tokenizer": `{"type":"FixedLength","length":2}`}), "abab")
+	f.Add(small(map[string]string{"normalizer": string(resolve(f, []byte(`{"type":"Precompiled","precompiled_charsmap":"@own"}`)))}), "ab\r\ne\u0301")
 	f.Add([]byte(`{"model":{`), "")
 	f.Fuzz(func(t *testing.T, data []byte, text string) {
 		if len(data) > 1<<12 || len(text) > 100 {
