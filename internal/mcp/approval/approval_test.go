@@ -273,7 +273,10 @@ func TestOpenFails(t *testing.T) {
 func TestAlwaysIsForWhatWasShown(t *testing.T) {
 	asked := []Tool{}
 	g, err := New(Options{Tools: map[string]Tool{"b": {Server: "a", Name: "b"}, "c": {Server: "a/b", Name: "c"}},
-		Prompter: prompt(func(_ context.Context, q Question) (Answer, error) { asked = append(asked, q.Tool); return AlwaysTool, nil })})
+		Prompter: prompt(func(_ context.Context, q Question) (Answer, error) {
+			asked = append(asked, q.Tool)
+			return AlwaysTool, nil
+		})})
 	if err != nil {
 		t.Fatal(err)
 	}

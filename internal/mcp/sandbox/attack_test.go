@@ -43,41 +43,48 @@ var attacks = map[string]attack{
 	"write to the home folder": func(t target) error {
 		return lands(filepath.Join(t.Home, ".profile"))
 	},
-	"read a hidden folder":            func(t target) error { return reads(t.Hidden + "/secret") },
-	"read another episode's folder":   func(t target) error { return reads(t.Other + "/state") },
-	"write to another episode's":      func(t target) error { return lands(t.Other + "/state") },
-	"truncate another episode's file": func(t target) error { return os.Truncate(t.Other+"/state", 0) },
-	"unlink another episode's file":   func(t target) error { return os.Remove(t.Other + "/state") },
-	"write to the root":               func(target) error { return lands("/etc/planted-by-a-test") },
-	"write a file open to everyone":   func(t target) error { return lands(t.Shared) },
-	"change a file's mode":            func(t target) error { return os.Chmod(t.Shared, 0o777) },
-	"read the shadow file":            func(target) error { return reads("/etc/shadow") },
-	"follow a link out of the folder": func(t target) error { return readsThrough(os.Symlink, t) },
-	"follow a hard link out":          func(t target) error { return readsThrough(os.Link, t) },
-	"read through a process's root":   func(t target) error { return reads(fmt.Sprintf("/proc/%d/root%s/.ssh/id", t.PID, t.Home)) },
-	"read through a process's folder": func(t target) error { return lists(fmt.Sprintf("/proc/%d/cwd/", t.PID)) },
-	"read a process's environment":    func(t target) error { return reads(fmt.Sprintf("/proc/%d/environ", t.PID)) },
-	"read a process's memory":         func(t target) error { return opens(fmt.Sprintf("/proc/%d/mem", t.PID)) },
-	"inherit a key":                   inheritsKey,
-	"connect by TCP":                  func(t target) error { return connects("tcp", t.TCP) },
-	"send by UDP":                     func(t target) error { return connects("udp", t.UDP) },
-	"connect to a local socket":       func(t target) error { return connects("unix", t.Unix) },
-	"connect to an abstract socket":   func(t target) error { return connects("unix", "@"+t.Unix) },
-	"listen by TCP":                   func(target) error { return listensWhereOthersSee() },
-	"signal a process":                func(t target) error { return syscall.Kill(t.Victim, 0) },
-	"trace a process":                 traces,
-	"mount":                           func(t target) error { return syscall.Mount("none", t.Own, "tmpfs", 0, "") },
-	"change the root":                 func(t target) error { return syscall.Chroot(t.Own) },
-	"make a device":                   func(t target) error { return syscall.Mknod(t.Own+"/mem", syscall.S_IFCHR|0o666, 1<<8|1) },
-	"become another user":             func(target) error { return unix.Setresuid(12345, 12345, 12345) },
-	"set the host's name":             setsHostname,
-	"raise a limit":                   raises,
-	"open the user's keyring":         opensKeyring,
-	"dump core":                       func(target) error { return limitAbove(syscall.RLIMIT_CORE, 0) },
-	"open files without end":          func(target) error { return limitAbove(syscall.RLIMIT_NOFILE, 100) },
-	"write files without end":         func(target) error { return limitAbove(syscall.RLIMIT_FSIZE, 1<<20) },
-	"take memory without end":         func(target) error { return limitAbove(syscall.RLIMIT_DATA, 1<<30) },
-	"start processes without end":     func(target) error { return limitAbove(unix.RLIMIT_NPROC, 8192) },
+	"read a hidden folder":             func(t target) error { return reads(t.Hidden + "/secret") },
+	"read another episode's folder":    func(t target) error { return reads(t.Other + "/state") },
+	"write to another episode's":       func(t target) error { return lands(t.Other + "/state") },
+	"truncate another episode's file":  func(t target) error { return os.Truncate(t.Other+"/state", 0) },
+	"unlink another episode's file":    func(t target) error { return os.Remove(t.Other + "/state") },
+	"write to the root":                func(target) error { return lands("/etc/planted-by-a-test") },
+	"write a file open to everyone":    func(t target) error { return lands(t.Shared) },
+	"change a file's mode":             func(t target) error { return os.Chmod(t.Shared, 0o777) },
+	"change an open file's mode":       changesOpenMode,
+	"change a file's times":            func(t target) error { return os.Chtimes(t.Shared, time.Unix(1, 0), time.Unix(1, 0)) },
+	"set a file's attribute":           func(t target) error { return unix.Setxattr(t.Shared, "user.planted", []byte("x"), 0) },
+	"read a process's command line":    func(t target) error { return reads(fmt.Sprintf("/proc/%d/cmdline", t.PID)) },
+	"slow a process down":              func(t target) error { return syscall.Setpriority(syscall.PRIO_PROCESS, t.Victim, 5) },
+	"limit a process":                  limitsVictim,
+	"reach the virtual machine's host": func(target) error { return opensSocket(unix.AF_VSOCK, unix.SOCK_STREAM) },
+	"read the shadow file":             func(target) error { return reads("/etc/shadow") },
+	"follow a link out of the folder":  func(t target) error { return readsThrough(os.Symlink, t) },
+	"follow a hard link out":           func(t target) error { return readsThrough(os.Link, t) },
+	"read through a process's root":    func(t target) error { return reads(fmt.Sprintf("/proc/%d/root%s/.ssh/id", t.PID, t.Home)) },
+	"read through a process's folder":  func(t target) error { return lists(fmt.Sprintf("/proc/%d/cwd/", t.PID)) },
+	"read a process's environment":     func(t target) error { return reads(fmt.Sprintf("/proc/%d/environ", t.PID)) },
+	"read a process's memory":          func(t target) error { return opens(fmt.Sprintf("/proc/%d/mem", t.PID)) },
+	"inherit a key":                    inheritsKey,
+	"connect by TCP":                   func(t target) error { return connects("tcp", t.TCP) },
+	"send by UDP":                      func(t target) error { return connects("udp", t.UDP) },
+	"connect to a local socket":        func(t target) error { return connects("unix", t.Unix) },
+	"connect to an abstract socket":    func(t target) error { return connects("unix", "@"+t.Unix) },
+	"listen by TCP":                    func(target) error { return listensWhereOthersSee() },
+	"signal a process":                 func(t target) error { return syscall.Kill(t.Victim, 0) },
+	"trace a process":                  traces,
+	"mount":                            func(t target) error { return syscall.Mount("none", t.Own, "tmpfs", 0, "") },
+	"change the root":                  func(t target) error { return syscall.Chroot(t.Own) },
+	"make a device":                    func(t target) error { return syscall.Mknod(t.Own+"/mem", syscall.S_IFCHR|0o666, 1<<8|1) },
+	"become another user":              func(target) error { return unix.Setresuid(12345, 12345, 12345) },
+	"set the host's name":              setsHostname,
+	"raise a limit":                    raises,
+	"open the user's keyring":          opensKeyring,
+	"dump core":                        func(target) error { return limitAbove(syscall.RLIMIT_CORE, 0) },
+	"open files without end":           func(target) error { return limitAbove(syscall.RLIMIT_NOFILE, 100) },
+	"write files without end":          func(target) error { return limitAbove(syscall.RLIMIT_FSIZE, 1<<20) },
+	"take memory without end":          func(target) error { return limitAbove(syscall.RLIMIT_DATA, 1<<30) },
+	"start processes without end":      func(target) error { return limitAbove(unix.RLIMIT_NPROC, 8192) },
 }
 
 func reads(path string) error {
@@ -173,6 +180,31 @@ func traces(t target) error {
 
 func opensKeyring(target) error {
 	_, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_USER_KEYRING, true)
+	return err
+}
+
+func changesOpenMode(t target) error {
+	f, err := os.Open(t.Shared)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Chmod(0o777)
+}
+
+func limitsVictim(t target) error {
+	var now unix.Rlimit
+	if err := unix.Prlimit(t.Victim, unix.RLIMIT_CORE, nil, &now); err != nil {
+		return err
+	}
+	return unix.Prlimit(t.Victim, unix.RLIMIT_CORE, &now, nil)
+}
+
+func opensSocket(family, kind int) error {
+	fd, err := unix.Socket(family, kind, 0)
+	if err == nil {
+		unix.Close(fd)
+	}
 	return err
 }
 

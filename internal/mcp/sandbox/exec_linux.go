@@ -40,7 +40,7 @@ func Exec(args, env []string) error {
 			return err
 		}
 	case run.Bubblewrap && auditArch() != 0:
-		fd, err := filter{noLocal: !run.Network}.file()
+		fd, err := filter{}.file()
 		if err != nil {
 			return err
 		}

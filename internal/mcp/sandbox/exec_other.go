@@ -14,4 +14,4 @@ func Exec(_, _ []string) error { return errOnlyLinux }
 
 func findBubblewrap(context.Context, string) (string, error) { return "", errOnlyLinux }
 
-func landlockWorks() error { return errOnlyLinux }
+func landlockWorks() (string, error) { return "", errOnlyLinux }

@@ -31,9 +31,24 @@ func abi() (int, error) {
 	return int(v), nil
 }
 
-// landlockWorks asks for ABI 3, since before it a file could be emptied against the rules.
-func landlockWorks() error {
+// scopedABI is the first version that keeps signals in.
+const scopedABI = 6
+
+// landlockWorks asks for ABI 3, since before it a file could be emptied against the rules. gaps says what the kernel's
+// version lacks.
+func landlockWorks() (gaps string, err error) {
 	v, err := abi()
+	return gapsOf(v), check(v, err)
+}
+
+func gapsOf(v int) string {
+	if v >= scopedABI {
+		return ""
+	}
+	return fmt.Sprintf("signals to the user's other processes are not refused: the kernel's Landlock is version %d, and %d does", v, scopedABI)
+}
+
+func check(v int, err error) error {
 	switch {
 	case err != nil:
 		return err
@@ -52,7 +67,7 @@ func (r *ruleset) apply(network bool) error {
 		return err
 	}
 	attr := unix.LandlockRulesetAttr{Handled_access_fs: rightsABI3}
-	if v >= 6 {
+	if v >= scopedABI {
 		attr.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr), 0)
@@ -77,7 +92,7 @@ func (r *ruleset) apply(network bool) error {
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, fd, 0, 0); errno != 0 {
 		return fmt.Errorf("landlock_restrict_self: %w", errno)
 	}
-	return filter{keepModes: true, noSockets: !network}.apply()
+	return filter{inSight: true, noSockets: !network}.apply()
 }
 
 // allow adds a rule for what is at or below path. What is gone, or may not be opened, cannot be used either.

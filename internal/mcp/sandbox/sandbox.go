@@ -3,7 +3,8 @@
 // What is in force is a Level, found out once and printed; it is not the same on every machine:
 //
 //	bubblewrap  namespaces: private home and tmp, root read-only, no network, no other process in sight
-//	landlock    the kernel refuses other files, sockets, signals and traces; home and tmp are folders of its own
+//	landlock    the kernel refuses other files, sockets, signals and traces; home and tmp are folders of its own; that
+//	            other processes run, and their command lines, can be seen
 //	none        a minimal environment only
 //
 // Both of the first two also bound files, memory and processes by rlimits. Landlock: kernel documentation,
@@ -91,7 +92,7 @@ type Sandbox struct {
 	level   Level
 	bwrap   string
 	o       Options
-	missing []string // why each stronger level is not in force
+	missing []string // why each stronger level is not in force, and what this one lacks on this kernel
 
 	scratch string // private homes where mounts cannot make them, by process
 	homes   atomic.Int64
@@ -128,7 +129,7 @@ func New(ctx context.Context, o Options) (*Sandbox, error) {
 
 func (s *Sandbox) choose(ctx context.Context) {
 	for _, l := range []Level{Bubblewrap, Landlock} {
-		err := fmt.Errorf("not to be used")
+		err, gaps := fmt.Errorf("not to be used"), ""
 		switch {
 		case slices.Contains(s.o.Without, l):
 		case len(s.o.Helper) == 0:
@@ -136,10 +137,13 @@ func (s *Sandbox) choose(ctx context.Context) {
 		case l == Bubblewrap:
 			s.bwrap, err = findBubblewrap(ctx, s.o.Path)
 		default:
-			err = landlockWorks()
+			gaps, err = landlockWorks()
 		}
 		if err == nil {
 			s.level = l
+			if gaps != "" {
+				s.missing = append(s.missing, gaps)
+			}
 			return
 		}
 		s.missing = append(s.missing, fmt.Sprintf("%s: %v", l, err))

@@ -27,16 +27,20 @@ const (
 	pretend = unix.SECCOMP_RET_ERRNO
 )
 
-// filter answers some system calls in the kernel's stead, so that they are not made. The names say what for:
-// Landlock does not look at modes and owners, which a program cannot be refused without breaking git and the like.
+// filter answers some system calls in the kernel's stead, so that they are not made.
 type filter struct {
-	keepModes bool // chmod and chown of a path are reported as done and are not
-	noSockets bool // of any family: a local socket may be that of a daemon that does what it is told
-	noLocal   bool // of the local family only, where a network of its own makes the others harmless
+	// inSight says that files and processes of others are in sight, as they are under Landlock. It does not look at what a
+	// file is beside its bytes (mode, owner, times, attributes): changes of these are reported as done and are not, for a
+	// refusal would break git and the like. Limits and priorities of other processes are refused.
+	inSight   bool
+	noSockets bool // of any family
 }
 
 // program is the filter as classic BPF over struct seccomp_data (seccomp(2)). Keyrings, which hold secrets, and
-// io_uring, which opens sockets without socket, are always refused. Pairs of sockets, which reach nobody, stay.
+// io_uring, which opens sockets without socket, are always refused; so are sockets of all families but the internet's
+// and netlink. A local one may be that of a daemon that does what it is told (and an abstract one has no path to hide),
+// one of vsock is the host's of a virtual machine, and no network namespace keeps these apart. Pairs of sockets, which
+// reach nobody, stay.
 func (f filter) program() []unix.SockFilter {
 	const atNumber, atArch, atFirstArgument = 0, 4, 16 // offsets in seccomp_data; both architectures are little-endian
 	load := func(offset uint32) unix.SockFilter {
@@ -58,17 +62,28 @@ func (f filter) program() []unix.SockFilter {
 		}
 	}
 	answer(refuse, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY, unix.SYS_IO_URING_SETUP)
-	if f.keepModes {
-		answer(pretend, modeCalls()...)
+	const allow = unix.SECCOMP_RET_ALLOW
+	if f.inSight {
+		answer(pretend, metadataCalls()...)
+		p = append(p, jump(unix.BPF_JEQ, unix.SYS_PRLIMIT64, 0, 4), // of which process: 0 is the caller
+			load(atFirstArgument), jump(unix.BPF_JEQ, 0, 0, 1), end(allow), end(refuse))
+		p = append(p, jump(unix.BPF_JEQ, unix.SYS_SETPRIORITY, 0, 6), // of a process, and of which
+			load(atFirstArgument), jump(unix.BPF_JEQ, unix.PRIO_PROCESS, 0, 3),
+			load(atFirstArgument+8), jump(unix.BPF_JEQ, 0, 0, 1), end(allow), end(refuse))
 	}
 	if f.noSockets {
 		answer(refuse, unix.SYS_SOCKET)
 	}
-	if f.noLocal {
-		p = append(p, jump(unix.BPF_JEQ, unix.SYS_SOCKET, 0, 3),
-			load(atFirstArgument), jump(unix.BPF_JEQ, unix.AF_UNIX, 0, 1), end(refuse))
-	}
-	return append(p, end(unix.SECCOMP_RET_ALLOW))
+	p = append(p, jump(unix.BPF_JEQ, unix.SYS_SOCKET, 0, 5), load(atFirstArgument),
+		jump(unix.BPF_JEQ, unix.AF_INET, 3, 0), jump(unix.BPF_JEQ, unix.AF_INET6, 2, 0), jump(unix.BPF_JEQ, unix.AF_NETLINK, 1, 0), end(refuse))
+	return append(p, end(allow))
+}
+
+// commonMetadataCalls are those of metadataCalls that every architecture has.
+func commonMetadataCalls() []uint32 {
+	return []uint32{unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWN, unix.SYS_FCHOWNAT, unix.SYS_UTIMENSAT,
+		unix.SYS_SETXATTR, unix.SYS_LSETXATTR, unix.SYS_FSETXATTR, unix.SYS_REMOVEXATTR, unix.SYS_LREMOVEXATTR, unix.SYS_FREMOVEXATTR,
+		unix.SYS_SETXATTRAT, unix.SYS_REMOVEXATTRAT, unix.SYS_FILE_SETATTR}
 }
 
 // apply filters the calls of this thread, and of what it becomes, for good.

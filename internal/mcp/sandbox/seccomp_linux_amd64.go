@@ -2,7 +2,7 @@ package sandbox
 
 import "golang.org/x/sys/unix"
 
-// modeCalls change a mode or an owner by path. Newer architectures lack the oldest of them.
-func modeCalls() []uint32 {
-	return []uint32{unix.SYS_CHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_FCHOWNAT}
+// metadataCalls change a file's mode, owner, times or attributes. Newer architectures lack the oldest of them.
+func metadataCalls() []uint32 {
+	return append(commonMetadataCalls(), unix.SYS_CHMOD, unix.SYS_CHOWN, unix.SYS_LCHOWN, unix.SYS_UTIME, unix.SYS_UTIMES, unix.SYS_FUTIMESAT)
 }

@@ -2,9 +2,5 @@
 
 package sandbox
 
-import "golang.org/x/sys/unix"
-
-// modeCalls change a mode or an owner by path.
-func modeCalls() []uint32 {
-	return []uint32{unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_FCHOWNAT}
-}
+// metadataCalls change a file's mode, owner, times or attributes.
+func metadataCalls() []uint32 { return commonMetadataCalls() }
