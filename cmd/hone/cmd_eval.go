@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/config"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
@@ -95,12 +96,12 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 		if err := l.learner.sampler.SetAdapter(nil, 0); err != nil {
 			return err
 		}
-		report.Systems = append(report.Systems, l.evaluate(ctx, a, "base", tasks, c.Eval.Temperature))
+		report.Systems = append(report.Systems, l.evaluate(ctx, a, "base", tasks, c.Eval))
 		if err := l.learner.Publish(); err != nil {
 			return err
 		}
 	}
-	report.Systems = append(report.Systems, l.evaluate(ctx, a, name, tasks, c.Eval.Temperature))
+	report.Systems = append(report.Systems, l.evaluate(ctx, a, name, tasks, c.Eval))
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -135,11 +136,11 @@ func (l *lab) unevaluated(s eval.System) error {
 }
 
 // evaluate runs one episode of each scenario under the sampler's present policy.
-func (l *lab) evaluate(ctx context.Context, a *app, name string, tasks []scenario.Scenario, temperature float64) eval.System {
+func (l *lab) evaluate(ctx context.Context, a *app, name string, tasks []scenario.Scenario, e config.Eval) eval.System {
 	known := byID(tasks)
 	report, done := a.progress(l.options.Sampler.NumSlots()).report(), 0
 	var ts []*trajectory.Trajectory
-	for _, g := range l.at(temperature).Each(ctx, tasks, 1, 0, func(*trajectory.Trajectory) {
+	for _, g := range l.evaluation(e).Each(ctx, tasks, 1, 0, func(*trajectory.Trajectory) {
 		done++
 		report("eval "+name, done, len(tasks), "")
 	}) {

@@ -186,10 +186,12 @@ func (o serveOptions) models(a *app, m *machine) ([]serve.Model, func(), error) 
 	var models []serve.Model
 	add := func(id string, lora model.LoRA) (*sample.Sampler, error) {
 		a.say("compiling %s for %s", id, m.engine.Description())
-		s, err := sample.New(m.engine, m.spec, m.weights, sample.Options{LoRA: lora, Slots: o.slots, Context: o.context, Prefix: prefix})
+		s, err := sample.New(m.engine, m.spec, m.weights, sample.Options{LoRA: lora, Slots: o.slots, Context: o.context, Prefix: prefix,
+			NewDecoder: func() sample.Decoder { return m.tok.NewDecoder() }})
 		if err == nil {
 			samplers = append(samplers, s)
-			models = append(models, serve.Model{ID: id, Sampler: s, Renderer: m.renderer, Decode: m.tok.Decode})
+			models = append(models, serve.Model{ID: id, Sampler: s, Renderer: m.renderer, Decode: m.tok.Decode,
+				Encode: m.tok.Encode, VocabSize: m.spec.VocabSize})
 		}
 		return s, err
 	}

@@ -57,7 +57,7 @@ func (d demoRun) run(ctx context.Context) error {
 		return err
 	}
 	started := time.Now()
-	systems, err := d.pipeline().Run(ctx, data, l.at(d.c.Rollout.Temperature), l.at(d.c.Eval.Temperature), l.scorer, l.learner,
+	systems, err := d.pipeline().Run(ctx, data, l.at(d.c.Rollout.Temperature), l.evaluation(d.c.Eval), l.scorer, l.learner,
 		runLog{d.dir, d.a.say}, d.a.progress(d.c.Engine.Slots).report())
 	if err != nil {
 		return err

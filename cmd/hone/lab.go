@@ -65,7 +65,8 @@ func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scen
 	return l.learner.Publish()
 }
 
-// at returns a runner at a temperature: that of training, or that of evaluations.
+// at returns a runner of rollouts to train on, at a temperature. They are never truncated: what the sampler leaves out,
+// the policy gives a probability.
 func (l *lab) at(temperature float64) *rollout.Runner {
 	o := l.options
 	o.Temperature = temperature

@@ -105,6 +105,9 @@ type GRPO struct {
 type Eval struct {
 	Split       string  `yaml:"split" enum:"validation,test" doc:"the scenarios to evaluate on; test is for the final numbers"`
 	Temperature float64 `yaml:"temperature" min:"0" max:"10" doc:"sampling temperature; 0 is greedy"`
+	TopK        int     `yaml:"top_k" min:"0" doc:"samples from this many of the likeliest tokens only; 0 is off. Rollouts have no such key: what is left out could not be learnt from"`
+	TopP        float64 `yaml:"top_p" min:"0.0001" max:"1" doc:"samples from the likeliest tokens only, as many as have this much of the probability; 1 is off"`
+	MinP        float64 `yaml:"min_p" min:"0" max:"1" doc:"samples from tokens only that are at least this share as likely as the likeliest; 0 is off"`
 	Confidence  float64 `yaml:"confidence" min:"0.5" max:"0.999" doc:"coverage of the bootstrap intervals"`
 }
 
@@ -141,7 +144,7 @@ func Default() Config {
 			Steps:     100, GroupSize: 8, ScenariosPerStep: 8,
 			ClipLow: 0.2, ClipHigh: 0.28, CheckpointEvery: 10,
 		},
-		Eval:   Eval{Split: "validation", Confidence: 0.95},
+		Eval:   Eval{Split: "validation", TopP: 1, Confidence: 0.95},
 		Engine: Engine{Backend: "auto", Slots: 16, Moments: "float32"},
 	}
 }
@@ -170,11 +173,30 @@ func (c *Config) Validate() error {
 	if c.Rollout.MaxTokens >= c.Model.Context {
 		return &ValueError{"rollout.max_tokens", "one completion fills the model's context (model.context) and leaves no room for the prompt"}
 	}
+	if err := c.Eval.check(); err != nil {
+		return err
+	}
 	if strings.ContainsAny(c.Name, `/\`) || c.Name == ".." || c.Name == "." {
 		return &ValueError{"name", "the name of a run is the name of a folder, so it holds no path"}
 	}
 	if c.RunsDir == "" {
 		return &ValueError{"runs_dir", "it is empty"}
+	}
+	return nil
+}
+
+// check refuses a truncation that would not be done.
+func (e *Eval) check() error {
+	if e.Temperature > 0 {
+		return nil
+	}
+	for _, key := range []struct {
+		name string
+		on   bool
+	}{{"top_k", e.TopK > 0}, {"top_p", e.TopP < 1}, {"min_p", e.MinP > 0}} {
+		if key.on {
+			return &ValueError{"eval." + key.name, "greedy sampling takes the likeliest token in any case; set eval.temperature above 0"}
+		}
 	}
 	return nil
 }

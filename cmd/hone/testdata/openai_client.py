@@ -60,6 +60,32 @@ def whole(model):
     return m.content or "", calls, r.choices[0].finish_reason, r.usage.total_tokens
 
 
+def first(**more):
+    return client.chat.completions.create(model=base, messages=[{"role": "user", "content": "Name three colours."}], **more).choices[0]
+
+
+# Sampling parameters do what they say.
+greedy = first(temperature=0, max_tokens=24, logprobs=True, top_logprobs=3, extra_body={"return_token_ids": True})
+text = greedy.message.content
+best = greedy.logprobs.content[0]
+assert len(best.top_logprobs) == 3 and best.top_logprobs[0].token == best.token, best
+narrow = first(temperature=1, top_p=0.0001, seed=5, max_tokens=24)
+assert narrow.message.content == text, f"top_p of almost 0 says {narrow.message.content!r}, greedy {text!r}"
+one = first(temperature=1, seed=6, max_tokens=24, extra_body={"top_k": 1})
+assert one.message.content == text, f"top_k 1 says {one.message.content!r}, greedy {text!r}"
+seeded = [first(temperature=1.5, top_p=0.95, seed=s, max_tokens=24).message.content for s in (7, 7, 8)]
+assert seeded[0] == seeded[1] != seeded[2], seeded
+end = text[len(text) // 2:][:5]
+stopped = first(temperature=0, max_tokens=24, stop=["never written", end])
+assert stopped.finish_reason == "stop" and stopped.message.content == text[:text.index(end)], (stopped, text)
+banned = first(temperature=0, max_tokens=1, logit_bias={str(greedy.token_ids[0]): -100}, logprobs=True)
+assert banned.logprobs.content[0].token == best.top_logprobs[1].token, banned
+try:
+    first(extra_body={"repetition_penalty": 1.1})
+    sys.exit("an unknown parameter was ignored")
+except openai.BadRequestError as e:
+    assert e.param == "repetition_penalty", e
+
 answers = {}
 for name in adapter, base:
     answers[name] = whole(name)
