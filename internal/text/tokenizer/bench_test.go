@@ -40,20 +40,29 @@ func BenchmarkMixed(b *testing.B) {
 	}
 }
 
-// BenchmarkNoSpace encodes 8 kB and 64 kB without a space: the time for each byte is to stay about the same.
+// BenchmarkNoSpace encodes 8 kB to 512 kB without a space, by each kind of model: the time for each byte is to stay
+// about the same.
 func BenchmarkNoSpace(b *testing.B) {
-	tok := smollm2(b, "")
-	for name, n := range map[string]int{"8kB": 8 << 10, "64kB": 64 << 10, "512kB": 512 << 10} {
-		d := newDraw(1)
-		text := make([]byte, n)
-		for i := range text {
-			text[i] = byte('a' + d.pick(26))
-		}
-		b.Run(name, func(b *testing.B) {
-			b.SetBytes(int64(n))
-			for b.Loop() {
-				tok.EncodeOrdinary(string(text))
+	tokenizers := map[string]*Tokenizer{"smollm2": smollm2(b, "")}
+	families := readFamilies(b)
+	for _, name := range []string{"llama2", "gemma3", "t5-precompiled", "bert-uncased", "clip"} {
+		tokenizers[name] = parse(b, families, name)
+	}
+	for kind, letters := range map[string]string{"letters": "abcdefghijklmnopqrstuvwxyz", "marks": "\u0301\u0316", "east": "世界你好数据模型", "spaces": " \t\u3000"} {
+		for name, tok := range tokenizers {
+			for size, n := range map[string]int{"8kB": 8 << 10, "64kB": 64 << 10, "512kB": 512 << 10} {
+				d, pool := newDraw(1), []rune(letters)
+				var text strings.Builder
+				for text.Len() < n {
+					text.WriteRune(of(d, pool))
+				}
+				b.Run(kind+"/"+name+"/"+size, func(b *testing.B) {
+					b.SetBytes(int64(n))
+					for b.Loop() {
+						tok.EncodeOrdinary(text.String())
+					}
+				})
 			}
-		})
+		}
 	}
 }

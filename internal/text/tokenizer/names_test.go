@@ -72,6 +72,35 @@ func TestPreTokenizersEqualFamilies(t *testing.T) {
 	}
 }
 
+// TestGemma has a vocabulary whose merges are of characters.
+func TestGemma(t *testing.T) {
+	families, fragments := readFamilies(t), readGolden(t).Fragments
+	for _, family := range []string{"gemma", "gemma3"} {
+		o := asGGUF(t, families[family], "")
+		o.Model = "gemma4"
+		o.Types[slices.Index(o.Tokens, "<unk>")] = TypeUnknown
+		a, err := New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := parse(t, families, family)
+		for i := range 800 {
+			text := fragments.text(i)
+			ids := b.Encode(text)
+			if got := a.Encode(text); !slices.Equal(got, ids) {
+				t.Errorf("%s: %.80q\n got  %v\n want %v", family, text, head(got), head(ids))
+			}
+			if got, want := a.Decode(ids), b.Decode(ids); got != want {
+				t.Errorf("%s: decoded %q, want %q", family, got, want)
+			}
+		}
+		o.Merges[0] = "a"
+		if _, err := New(o); err == nil {
+			t.Error("a merge of one token is accepted")
+		}
+	}
+}
+
 // TestKnownPreTokenizersAreReadOrRefused goes through the names that llama.cpp knows.
 func TestKnownPreTokenizersAreReadOrRefused(t *testing.T) {
 	read := strings.Fields(`llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 deepseek-llm deepseek-coder deepseek-v3 spark2_5

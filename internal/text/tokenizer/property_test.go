@@ -101,21 +101,3 @@ func TestStreamIsNeverTakenBack(t *testing.T) {
 		})
 	}
 }
-
-// TestWithoutSpaces: text that no space cuts is as exact as other text, which shows at its ends.
-func TestWithoutSpaces(t *testing.T) {
-	families := readFamilies(t)
-	for _, name := range []string{"llama3", "llama2", "gemma3", "t5", "xlm-roberta", "bert-uncased"} {
-		tok := parse(t, families, name)
-		for _, unit := range []string{"a", "ab", "世", "\u0301", "👍🏽", "=", "\n", "e\u0301"} {
-			text := strings.Repeat(unit, 8192/len(unit))
-			once, again := tok.EncodeOrdinary(text), tok.EncodeOrdinary(text)
-			if len(once) == 0 || len(once) != len(again) {
-				if len(once) == 0 && tok.Decode(tok.EncodeOrdinary(unit)) == "" {
-					continue // a mark that is dropped
-				}
-				t.Errorf("%s: %q: %d ids, then %d", name, unit, len(once), len(again))
-			}
-		}
-	}
-}
