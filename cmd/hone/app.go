@@ -166,7 +166,7 @@ func (a *app) invoked(text string) string {
 		return text
 	}
 	var pairs []string
-	for _, c := range newRoot(a).Commands() {
+	for _, c := range newRoot(&app{}).Commands() {
 		pairs = append(pairs, "hone "+c.Name(), a.program+" "+c.Name())
 	}
 	return strings.NewReplacer(pairs...).Replace(text)

@@ -117,7 +117,7 @@ func runRunsLs(a *app, dir string) error {
 			state, _, _ = strings.Cut(l.Error, "\n")
 		}
 		list = append(list, l)
-		rows = append(rows, []string{r.Name, r.Created.Format(time.DateTime), strings.Join(steps, ", "), fmt.Sprint(l.Episodes), state})
+		rows = append(rows, []string{r.Name, r.Created.Format(time.DateTime), strings.Join(steps, ", "), fmt.Sprint(l.Episodes), a.invoked(state)})
 	}
 	if len(list) == 0 {
 		a.say("no runs in %s", dir)

@@ -11,8 +11,12 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/episode/rollout"
+	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/mcp"
+	"hone/internal/policy"
+	"hone/internal/policy/policytest"
 )
 
 const hats = `[
@@ -23,10 +27,10 @@ const hats = `[
 ]`
 
 // Where nobody sits beside a verb, what a person would have to be asked is refused before anything begins, with the rules
-// to add; what the rules deny is not needed by any setup. The model is not there, so that a run that is let through ends
+// to add; what the rules deny is not needed by any setup. The plug-in is not there, so that a run that is let through ends
 // with that.
 func TestUnattended(t *testing.T) {
-	const noModel = "nowhere"
+	const noPlugin = "no/plugin.so"
 	for _, tc := range []struct {
 		name, rules string
 		args        []string
@@ -48,15 +52,16 @@ func TestUnattended(t *testing.T) {
 			for _, dry := range []bool{false, true} {
 				name := fmt.Sprintf("%s/%s/dry=%v", tc.name, verb[0], dry)
 				url, sold := shop(t)
-				workFolder(t, map[string]string{"tasks.json": hats, "hone.yaml": "engine: {backend: go}\nmcp: {approval: " + rulesOf(tc.rules) + "}\n"})
-				args := append(slices.Concat(verb, []string{"--mcp", url, "--base-model", noModel, "--dataset", "tasks.json"}), tc.args...)
+				workFolder(t, map[string]string{"tasks.json": hats, "hone.yaml": "engine: {plugin: " + noPlugin + "}\nmcp: {approval: " + rulesOf(tc.rules) + "}\n"})
+				args := append(slices.Concat(verb, []string{"--mcp", url, "--base-model", "base", "--dataset", "tasks.json"}), tc.args...)
+				toyModel(t, "base/toy.gguf")
 				if dry {
 					args = append(args, "--dry-run")
 				}
 				var said bytes.Buffer
 				code := toyApp(&said, nil).main(t.Context(), args)
-				through := strings.Contains(said.String(), "where: "+noModel)
-				if through != (tc.says == "") || !strings.Contains(said.String(), tc.says) || code != 2 {
+				through := strings.Contains(said.String(), "where: "+noPlugin)
+				if through != (tc.says == "") || !strings.Contains(said.String(), tc.says) || !through && code != 2 || code == 0 {
 					t.Errorf("%s: exit code %d, %s", name, code, &said)
 				}
 				if _, err := os.Stat("out"); err == nil || len(sold()) > 0 {
@@ -144,10 +149,11 @@ func TestRulesBetweenEpisodesAndServer(t *testing.T) {
 // A server that is made as new by a call which the rules deny cannot be used.
 func TestDeniedReset(t *testing.T) {
 	url, _ := shop(t)
-	workFolder(t, map[string]string{"tasks.json": hats, "hone.yaml": "mcp: {approval: {mode: readonly}}\n",
+	workFolder(t, map[string]string{"tasks.json": hats, "hone.yaml": "engine: {plugin: no/plugin.so}\nmcp: {approval: {mode: readonly}}\n",
 		"mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q, "reset": {"tool": "buy", "arguments": {"name": "all"}}}}}`, url)})
+	toyModel(t, "base/toy.gguf")
 	var said bytes.Buffer
-	code := toyApp(&said, nil).main(t.Context(), []string{"train", "--mcp-config", "mcp.json", "--dataset", "tasks.json", "--base-model", "nowhere", "--output-dir", "out"})
+	code := toyApp(&said, nil).main(t.Context(), []string{"train", "--mcp-config", "mcp.json", "--dataset", "tasks.json", "--base-model", "base", "--output-dir", "out"})
 	if code != 2 || !strings.Contains(said.String(), "server shop, reset by buy") {
 		t.Errorf("exit code %d, %s", code, &said)
 	}
@@ -203,4 +209,55 @@ func TestTrainDryRun(t *testing.T) {
 	if len(sold()) > 0 {
 		t.Errorf("sold %q", sold())
 	}
+}
+
+// An episode of training on a real server: the model sees a denial as its tool's result and goes on, and the trajectory
+// keeps who decided what.
+func TestDenialInATrajectory(t *testing.T) {
+	url, sold := shop(t)
+	c := config.Default()
+	c.MCP.Approval.Deny = []string{"*/buy"}
+	a := toyApp(&bytes.Buffer{}, nil)
+	servers, err := a.servers(c, serverFlags{server: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := a.openServers(t.Context(), c, servers)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close()
+	const denial = `The call was denied: denied by the rule "*/buy"`
+	sampler := &policytest.Sampler{Reply: func(prompt string, _ policy.Request) (string, error) {
+		switch {
+		case strings.Contains(prompt, "in stock"):
+			return "It is there, but I may not.", nil
+		case strings.Contains(prompt, denial):
+			return policytest.Call("look", `{"name": "hat"}`), nil
+		}
+		return policytest.Call("buy", `{"name": "hat"}`), nil
+	}}
+	list, err := scenario.Load(savedHats(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rollout.New(rollout.Options{Tools: l.shown.tools, ToolList: l.shown.list, Sampler: sampler, Renderer: policytest.Renderer{}, MaxTurns: 4, MaxTokens: 100})
+	one := r.Episode(t.Context(), list[0], 0, 0, 0)
+	calls := one.Calls()
+	if one.Outcome != trajectory.OK || len(calls) != 2 || calls[0].Status != trajectory.CallDenied || calls[0].Text != denial ||
+		calls[0].Approval != `denied by the rule "*/buy"` || calls[1].Approval != "allowed by the mode auto" || calls[1].Text != "in stock" {
+		t.Errorf("%s %s %+v", one.Outcome, one.Error, calls)
+	}
+	if len(sold()) > 0 {
+		t.Errorf("sold %q", sold())
+	}
+}
+
+func savedHats(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "tasks.json")
+	if err := os.WriteFile(path, []byte(hats), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
