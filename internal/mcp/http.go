@@ -116,8 +116,11 @@ func (h *httpTripper) refused(req *http.Request, m jsonrpc.Message, resp *http.R
 	case !ok || !r.IsCall(): // a server that minds a notification can still answer calls
 		return &http.Response{StatusCode: http.StatusAccepted, Request: req, Header: http.Header{}, Body: http.NoBody}, nil
 	}
-	if answer, err := jsonrpc.DecodeMessage(data); err == nil && !h.events {
+	if answer, err := jsonrpc.DecodeMessage(data); err == nil && !h.events && resp.StatusCode != http.StatusTooManyRequests {
 		h.wire.received(answer)
+		if a, ok := answer.(*jsonrpc.Response); ok && a.ID == r.ID && a.Error != nil && resp.StatusCode >= 500 && r.Method == "tools/call" {
+			return answered(req, data), nil // of these the SDK would keep no word
+		}
 		return resp, nil // the protocol's own error, whose code the SDK acts upon
 	}
 	return h.instead(req, r.ID, why)
@@ -164,8 +167,12 @@ func (h *httpTripper) instead(req *http.Request, id jsonrpc.ID, why string) (*ht
 	if h.events {
 		return nil, &jsonrpc.Error{Code: codeRejected, Message: why}
 	}
+	return answered(req, errorMessage(id, why)), nil
+}
+
+func answered(req *http.Request, message []byte) *http.Response {
 	return &http.Response{StatusCode: http.StatusOK, Request: req, Header: http.Header{"Content-Type": {"application/json"}},
-		Body: io.NopCloser(bytes.NewReader(errorMessage(id, why)))}, nil
+		Body: io.NopCloser(bytes.NewReader(message))}
 }
 
 // codeRejected marks, in the SDK, a request that its transport could not deliver.

@@ -41,6 +41,7 @@ type poolServer struct {
 	timeout  time.Duration
 	tools    []Tool        // of the catalog
 	warm     chan *session // unbuffered: each filler stands ready to hand over one
+	opened   chan struct{} // holds one where an episode found none ready and opened a session
 	turn     chan struct{} // holds one while an episode has its turn (takesTurns)
 
 	mu     sync.Mutex
@@ -95,7 +96,7 @@ func newPoolServer(from ServerTools, s Server, base map[string]string, o Options
 	if s.URL != "" && from.Transport != "" {
 		l.via = from.Transport
 	}
-	one := &poolServer{launcher: l, timeout: o.Timeout, tools: from.Tools, warm: make(chan *session), turn: make(chan struct{}, 1)}
+	one := &poolServer{launcher: l, timeout: o.Timeout, tools: from.Tools, warm: make(chan *session), opened: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
 	if s.Timeout > 0 {
 		one.timeout = time.Duration(s.Timeout)
 	}
@@ -107,20 +108,23 @@ func newPoolServer(from ServerTools, s Server, base map[string]string, o Options
 	return one, nil
 }
 
-// fill keeps one process ready until ctx ends. It stops at the first failure, which the next Open then meets itself.
+// fill keeps one process ready until ctx ends. After a failure, and where a process ended before it was used, it waits
+// until an episode has opened one itself: a server that does not start is not started in a circle.
 func (s *poolServer) fill(ctx context.Context) {
 	for {
 		ready, err := s.launcher.open(ctx, "")
-		if err != nil {
-			return
+		if err == nil {
+			select {
+			case s.warm <- ready:
+				continue
+			case <-ready.gone:
+			case <-ctx.Done():
+			}
+			ready.close()
 		}
 		select {
-		case s.warm <- ready:
-		case <-ready.gone:
-			ready.close()
-			return
+		case <-s.opened:
 		case <-ctx.Done():
-			ready.close()
 			return
 		}
 	}
@@ -139,7 +143,14 @@ func (s *poolServer) fresh(ctx context.Context, episode string) (*session, error
 	if !s.launcher.showsDir() {
 		episode = ""
 	}
-	return s.launcher.open(ctx, episode)
+	own, err := s.launcher.open(ctx, episode)
+	if err == nil {
+		select {
+		case s.opened <- struct{}{}:
+		default:
+		}
+	}
+	return own, err
 }
 
 // common returns the session all episodes share, a new one if the last has died.

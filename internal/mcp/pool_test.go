@@ -2,10 +2,12 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -315,5 +317,39 @@ func TestPoolRefusesWhatItCannotOpen(t *testing.T) {
 	defer p.Close()
 	if _, err := p.Open(context.Background(), "e7"); err == nil || !strings.Contains(err.Error(), "no such database") || !strings.Contains(err.Error(), "e7") {
 		t.Errorf("Open: %v", err)
+	}
+}
+
+// A start that fails once does not leave the run without ready processes.
+func TestWarmAgainAfterAFailure(t *testing.T) {
+	config := configOf(t, map[string]Server{"s": self(t, "tools")})
+	catalog, err := Discover(context.Background(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failing atomic.Bool
+	failing.Store(true)
+	failed := make(chan struct{})
+	p, err := NewPool(context.Background(), config, catalog, Options{Warm: 1, Wrap: func(string, string, *exec.Cmd) error {
+		if failing.Swap(false) {
+			close(failed)
+			return errors.New("no processes left")
+		}
+		return nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	<-failed
+	open(t, p, "1")
+	for range 1000 {
+		if p.Stats()[0].Sessions == 2 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if n := p.Stats()[0].Sessions; n != 2 {
+		t.Errorf("%d sessions: none is kept ready", n)
 	}
 }
