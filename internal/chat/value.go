@@ -1,5 +1,7 @@
 package chat
 
+import "slices"
+
 // Value is a JSON value that keeps what Go's maps and float64 lose, the order of members and the text of numbers.
 // It is one of nil, bool, Number, string, []Value and *Object; an Object's values are of the same kinds.
 type Value = any
@@ -21,6 +23,7 @@ const scanned = 8
 // NewObject takes alternating keys (strings) and values, as {"type": "string"} is written NewObject("type", "string").
 func NewObject(pairs ...Value) *Object {
 	o := &Object{}
+	o.Grow(len(pairs) / 2)
 	for i := 0; i < len(pairs); i += 2 {
 		o.Set(pairs[i].(string), pairs[i+1])
 	}
@@ -60,6 +63,11 @@ func (o *Object) Set(key string, value Value) {
 			o.index[k] = i
 		}
 	}
+}
+
+// Grow makes room for n more members.
+func (o *Object) Grow(n int) {
+	o.keys, o.values = slices.Grow(o.keys, n), slices.Grow(o.values, n)
 }
 
 func (o *Object) find(key string) int {

@@ -48,10 +48,10 @@ func (r *run) arguments(e arguments) *args {
 	case e.fixed != nil:
 		return e.fixed
 	}
-	a := &args{positional: r.evalAll(e.positional)}
-	for i, name := range e.names {
-		a.names = append(a.names, name)
-		a.named = append(a.named, r.eval(e.named[i]))
+	a := r.newArgs()
+	a.positional = r.evalAll(e.positional)
+	if len(e.names) > 0 {
+		a.names, a.named = slices.Clone(e.names), r.evalAll(e.named)
 	}
 	if e.list != nil {
 		a.positional = append(a.positional, r.list(r.eval(e.list))...)
@@ -97,6 +97,7 @@ func (a *args) take(name string) (value, bool) {
 // rest are the keyword arguments that nobody took.
 func (a *args) rest() *chat.Object {
 	d := &chat.Object{}
+	d.Grow(len(a.names))
 	for i, name := range a.names {
 		d.Set(name, a.named[i])
 	}
@@ -109,11 +110,10 @@ func (a *args) bind(r *run, function string, required int, names ...string) []va
 	if len(a.positional) > len(names) {
 		fail(r.at, TypeFault, "%s() takes %d arguments but %d were given", function, len(names), len(a.positional))
 	}
-	values := make([]value, len(names))
-	for i := range values {
+	values := r.newValues(len(names))
+	for i := copy(values, a.positional); i < len(values); i++ {
 		values[i] = unset{}
 	}
-	copy(values, a.positional)
 	for i, name := range a.names {
 		j := slices.Index(names, name)
 		if j < 0 {

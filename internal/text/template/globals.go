@@ -81,6 +81,7 @@ func rangeGlobal(r *run, a *args) value {
 // dict makes one from a mapping or pairs, and keyword arguments.
 func (r *run) dict(a *args) *chat.Object {
 	d := &chat.Object{}
+	d.Grow(len(a.names))
 	if len(a.positional) > 1 {
 		fail(r.at, TypeFault, "dict expected at most 1 argument, got %d", len(a.positional))
 	}

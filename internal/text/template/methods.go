@@ -115,6 +115,10 @@ func (r *run) dictMethod(d *chat.Object, name string, a *args) value {
 		return c
 	}
 	items := make([]value, d.Len())
+	var pairs []value
+	if name == "items" {
+		pairs = make([]value, 2*d.Len())
+	}
 	for i := range items {
 		stored, member := d.At(i)
 		switch name {
@@ -123,7 +127,9 @@ func (r *run) dictMethod(d *chat.Object, name string, a *args) value {
 		case "values":
 			items[i] = plain(member)
 		default:
-			items[i] = tuple{key(stored), plain(member)}
+			pair := pairs[2*i : 2*i+2 : 2*i+2]
+			pair[0], pair[1] = key(stored), plain(member)
+			items[i] = tuple(pair)
 		}
 	}
 	return &view{"dict_" + name, items}

@@ -38,7 +38,9 @@ func (r *run) getter(attribute, standard value) func(value) value {
 // folded is a string in lower case, and every other value as it is.
 func folded(v value) value {
 	if s, ok := v.(string); ok {
-		return changeCase(s, "lower")
+		if lower := changeCase(s, "lower"); lower != s {
+			return lower
+		}
 	}
 	return v
 }
@@ -265,7 +267,9 @@ func itemsFilter(r *run, v value, a *args) value {
 			return nil, false
 		}
 		stored, member := d.At(i)
-		return tuple{key(stored), plain(member)}, true
+		pair := r.newValues(2)
+		pair[0], pair[1] = key(stored), plain(member)
+		return tuple(pair), true
 	}}
 }
 

@@ -135,6 +135,7 @@ type run struct {
 	scratch   []byte
 	otherKeys bool // there is a dict with a key that is no string
 	free      []*scope
+	memory
 }
 
 // scope holds what was assigned in a body that keeps its assignments to itself.

@@ -111,7 +111,7 @@ func (e *namespaceExpression) eval(r *run) value {
 
 func (r *run) evalAll(list []expression) []value {
 	r.charge(itemBytes * len(list))
-	values := make([]value, len(list))
+	values := r.newValues(len(list))
 	for i, e := range list {
 		values[i] = r.eval(e)
 	}
@@ -123,6 +123,7 @@ func (e *listExpression) eval(r *run) value  { return r.evalAll(e.items) }
 
 func (e *dictExpression) eval(r *run) value {
 	d := &chat.Object{}
+	d.Grow(len(e.keys))
 	for i, k := range e.keys {
 		key := r.eval(k)
 		v := r.eval(e.values[i])
