@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"hone/internal/assets"
+	"hone/internal/config"
 	"hone/internal/doctor"
 	"hone/internal/fault"
+	"hone/internal/learn/engine"
 )
 
 func newDoctor(a *app) *cobra.Command {
@@ -36,9 +39,11 @@ func runDoctor(ctx context.Context, a *app, f serverFlags) error {
 	if err != nil {
 		return err
 	}
-	checks := []doctor.Check{}
+	checks := a.checkPlugin(c.Engine)
 	for _, x := range assets.All() {
-		checks = append(checks, checkAsset(s, x))
+		if x.Platform == "" || s.Installed(x) { // a plug-in need not be hone's
+			checks = append(checks, checkAsset(s, x))
+		}
 	}
 	checks = append(checks, doctor.Memory(), doctor.Disk("disk for runs", c.RunsDir), doctor.Disk("disk for downloads", s.Dir))
 	return a.reportChecks(append(checks, a.checkServers(ctx, c, f)...))
@@ -47,7 +52,7 @@ func runDoctor(ctx context.Context, a *app, f serverFlags) error {
 func checkAsset(s assets.Store, x assets.Asset) doctor.Check {
 	name := "model " + x.Name
 	if x.Platform != "" {
-		name = "plug-in " + x.Name
+		name = "download " + x.Name
 	}
 	if err := s.Verify(x); err != nil {
 		check := doctor.FromError(name, err)
@@ -55,6 +60,60 @@ func checkAsset(s assets.Store, x assets.Asset) doctor.Check {
 		return check
 	}
 	return doctor.Check{Name: name, Status: doctor.OK, Detail: s.Path(x)}
+}
+
+// checkPlugin looks at the plug-in a run would use: where it was found, its version, its devices and their memory.
+func (a *app) checkPlugin(e config.Engine) []doctor.Check {
+	const name = "plug-in"
+	p, err := a.findPlugin(e)
+	if err != nil {
+		return []doctor.Check{doctor.FromError(name, err)}
+	}
+	if p.path == "" {
+		if e.Backend == "go" {
+			return []doctor.Check{{Name: name, Status: doctor.OK, Detail: "none: engine.backend is go"}}
+		}
+		return []doctor.Check{{Name: name, Status: doctor.Fail, Detail: "none is installed; pure Go is slow", Next: "hone engine install cpu"}}
+	}
+	l, err := engine.Probe(p.path)
+	if err != nil {
+		return []doctor.Check{doctor.FromError(name, err)}
+	}
+	checks := []doctor.Check{{Name: name, Status: doctor.OK, Detail: fmt.Sprintf("%s, by %s; PJRT API %d.%d", p.path, p.by, l.Major, l.Minor)}}
+	if p.isCUDA() {
+		checks = append(checks, a.checkCUDA(l.Path)...)
+	}
+	opened, err := engine.Open(engine.Options{Plugin: p.path})
+	if err != nil {
+		return append(checks, doctor.FromError("devices", err))
+	}
+	defer opened.Close()
+	return append(checks, doctor.Check{Name: "devices", Status: doctor.OK, Detail: opened.Description() + ": " + strings.Join(opened.Devices(), ", ")})
+}
+
+// checkCUDA looks at NVIDIA's libraries and at the memory of the GPUs.
+func (a *app) checkCUDA(plugin string) []doctor.Check {
+	libraries := doctor.Check{Name: "NVIDIA libraries", Status: doctor.OK, Detail: "found"}
+	path, _ := a.lookupEnv("LD_LIBRARY_PATH")
+	switch missing, err := doctor.MissingNVIDIA(plugin, doctor.LoaderFolders(path)); {
+	case err != nil:
+		libraries = doctor.FromError(libraries.Name, err)
+	case len(missing) > 0:
+		libraries.Status, libraries.Detail = doctor.Warn, "not found: "+strings.Join(missing, ", ")
+		libraries.Next = `pip install "jax[cuda13]" in a virtual environment and activate it, or put their folders on LD_LIBRARY_PATH`
+	}
+	gpus, err := doctor.GPUs(doctor.CUDADriver)
+	if err == nil && len(gpus) == 0 {
+		err = &fault.Error{Code: fault.CodeExhausted, What: "no GPU is to be seen", Why: "NVIDIA's driver is not installed or shows none", Next: "nvidia-smi"}
+	}
+	if err != nil {
+		return []doctor.Check{libraries, doctor.FromError("GPU", err)}
+	}
+	checks := []doctor.Check{libraries}
+	for i, g := range gpus {
+		checks = append(checks, doctor.Check{Name: fmt.Sprintf("GPU %d", i), Status: doctor.OK, Detail: fmt.Sprintf("%s, %s free of %s", g.Name, gib(g.Free), gib(g.Total))})
+	}
+	return checks
 }
 
 func (a *app) reportChecks(checks []doctor.Check) error {

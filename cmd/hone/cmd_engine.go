@@ -19,7 +19,7 @@ func newEngine(a *app) *cobra.Command {
 	python := ""
 	install := &cobra.Command{
 		Use:     "install NAME...",
-		Short:   "Download, verify and install: cpu (the XLA plug-in), or a model that engine list shows",
+		Short:   "Download, verify and install: cpu or cuda13 (XLA plug-ins), or a model that engine list shows",
 		Example: "  hone engine install cpu\n  hone engine install cpu SmolLM2-135M-Instruct --yes",
 		Args:    arguments(1, -1, "at least one name"),
 		RunE: func(c *cobra.Command, names []string) error {
@@ -67,6 +67,9 @@ func runEngineInstall(ctx context.Context, a *app, names []string, python string
 			return err
 		}
 		a.say("%s is installed: %s", asset.Name, path)
+		if asset.Name == assets.CUDAPlugin().Name {
+			a.say("NVIDIA's libraries (CUDA, cuDNN, NCCL) are not in it; hone doctor says which this machine lacks")
+		}
 	}
 	return nil
 }

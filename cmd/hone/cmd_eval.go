@@ -85,7 +85,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 		a.say("would run %d scenarios of the split %s", len(tasks), f.split)
 		return nil
 	}
-	if err := l.openModel(a, c, f.model, list); err != nil {
+	if err := l.openModel(a, c, f.model, list, false); err != nil {
 		return err
 	}
 	report := eval.Report{Bootstrap: eval.Bootstrap{Level: c.Eval.Confidence, Seed: c.Seed}}

@@ -18,10 +18,11 @@ import (
 )
 
 func newInspect(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "inspect", Short: "Look inside: tokens, prompts, tool calls and logprobs, as JSON lines in and out",
-		Long: "Each command reads one JSON object a line on stdin and writes one a line on stdout, in the same order.\n" +
-			"A line that fails becomes {\"error\": ...}; the others are answered."}
-	c.AddCommand(newInspectLogprobs(a), newInspectParse(a), newInspectRender(a), newInspectTokens(a))
+	c := &cobra.Command{Use: "inspect", Short: "Look inside: tokens, prompts, tool calls and logprobs, as JSON lines in and out; memory and programs",
+		Long: "memory and plan show what a run of the configuration would hold and compile. Each of the other commands reads one\n" +
+			"JSON object a line on stdin and writes one a line on stdout, in the same order. A line that fails becomes\n" +
+			"{\"error\": ...}; the others are answered."}
+	c.AddCommand(newInspectLogprobs(a), newInspectMemory(a), newInspectParse(a), newInspectPlan(a), newInspectRender(a), newInspectTokens(a))
 	for _, sub := range c.Commands() {
 		sub.Args = arguments(0, 0, "")
 	}
@@ -144,6 +145,9 @@ func runInspectLogprobs(c *cobra.Command, a *app, base, adapter string) error {
 	return eachLine(c, func(in idsLine) (any, error) {
 		if err := in.check(m.spec.VocabSize); err != nil {
 			return nil, err
+		}
+		if len(in.IDs) > m.spec.MaxContext {
+			return nil, fmt.Errorf("there are %d ids; the model has positions for %d", len(in.IDs), m.spec.MaxContext)
 		}
 		logprobs, err := s.Logprobs(in.IDs)
 		out := make([]*float32, len(in.IDs)) // the first stays null

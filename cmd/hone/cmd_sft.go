@@ -165,17 +165,24 @@ func (d conversations) demonstrations(a *app) ([]dataset.Row, error) {
 
 // sft runs what is left of SFT on rows.
 func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) error {
-	m, err := t.a.openMachine(t.c, t.c.Model.Base, t.c.Rollout.System)
+	m, plugin, err := t.a.findMachine(t.c, t.c.Model.Base, t.c.Rollout.System)
 	if err != nil {
 		return err
 	}
 	defer m.close()
-	t.a.say("model %s on %s", m.spec.Name, m.engine.Description())
 	sequences, err := m.sequences(t.a, d.path, rows, t.c.Model.Context)
 	if err != nil {
 		return err
 	}
-	trainer, _, err := m.trainer(t.c, t.kept.Adapter, max(1, len(batch.New(sequences).Prefix)), 1)
+	prefix := len(batch.New(sequences).Prefix)
+	if err := t.a.fitsRows(t.c, m, t.kept.Adapter, foundPlugin{path: plugin}.isCUDA(), prefix, sequences); err != nil {
+		return err
+	}
+	if err := m.load(plugin, t.c.Model.Base); err != nil {
+		return err
+	}
+	t.a.say("model %s on %s", m.spec.Name, m.engine.Description())
+	trainer, _, err := m.trainer(t.c, t.kept.Adapter, max(1, prefix), 1)
 	if err != nil {
 		return err
 	}

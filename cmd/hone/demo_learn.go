@@ -138,7 +138,7 @@ func (d demoRun) learn(ctx context.Context, arms []string, rate float64) error {
 	if err != nil {
 		return err
 	}
-	if err := l.openModel(d.a, d.c, "", slices.Concat(tasks.Train, tasks.Test)); err != nil {
+	if err := l.openModel(d.a, d.c, "", slices.Concat(tasks.Train, tasks.Test), true); err != nil {
 		return err
 	}
 	s := study{d, l, tasks, rate, runLog{d.dir, d.a.say}, d.a.progress(d.c.Engine.Slots).report()}

@@ -32,14 +32,14 @@ type lab struct {
 }
 
 // openModel adds the base model with an adapter: the one in folder, or a fresh one where that is empty. scenarios
-// tell what all prompts will begin with.
-func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scenario.Scenario) error {
-	var err error
-	if l.machine, err = a.openMachine(c, c.Model.Base, c.Rollout.System); err != nil {
+// tell what all prompts will begin with; trains says whether training steps follow. A model or a memory that is too small
+// for all this is refused before a weight is read.
+func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scenario.Scenario, trains bool) error {
+	m, plugin, err := a.findMachine(c, c.Model.Base, c.Rollout.System)
+	if err != nil {
 		return err
 	}
-	m := l.machine
-	a.say("model %s on %s", m.spec.Name, m.engine.Description())
+	l.machine = m
 	l.options = rollout.Options{Tools: l.shown.tools, Renderer: m.renderer, System: c.Rollout.System, ToolList: l.shown.list, ToolsOf: l.shown.of,
 		MaxTurns: c.Rollout.MaxTurns, MaxTokens: c.Rollout.MaxTokens, MaxToolCalls: c.Rollout.MaxToolCalls,
 		Temperature: c.Rollout.Temperature, Timeout: c.Rollout.Timeout, Seed: c.Seed, Retries: 2}
@@ -47,11 +47,18 @@ func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scen
 	if err != nil {
 		return err
 	}
+	private := min(max(256, longest-len(prefix)+c.Rollout.MaxTurns*c.Rollout.MaxTokens), c.Model.Context)
+	if err := a.fits(c, m, folder, foundPlugin{path: plugin}.isCUDA(), len(prefix), private, trains); err != nil {
+		return err
+	}
+	if err := m.load(plugin, c.Model.Base); err != nil {
+		return err
+	}
+	a.say("model %s on %s", m.spec.Name, m.engine.Description())
 	trainer, lora, err := m.trainer(c, folder, len(prefix), c.Rollout.Temperature)
 	if err != nil {
 		return err
 	}
-	private := min(max(256, longest-len(prefix)+c.Rollout.MaxTurns*c.Rollout.MaxTokens), c.Model.Context)
 	a.say("shared prefix of %d tokens; compiling, which takes a minute or two", len(prefix))
 	sampler, err := sample.New(m.engine, m.spec, m.weights, sample.Options{LoRA: lora, Slots: c.Engine.Slots, Context: private, Prefix: prefix})
 	if err != nil {

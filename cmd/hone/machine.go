@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/mattn/go-isatty"
@@ -12,7 +11,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
-	"hone/internal/fault"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
@@ -39,12 +37,17 @@ func (a *app) openMachine(c config.Config, base, system string) (*machine, error
 	if err != nil {
 		return nil, err
 	}
+	return m, m.load(plugin, base)
+}
+
+// load opens the device and copies the weights to it.
+func (m *machine) load(plugin, base string) (err error) {
 	if m.engine, err = engine.Open(engine.Options{Plugin: plugin}); err != nil {
-		return nil, err
+		return err
 	}
 	m.spec, m.weights, err = model.Load(m.engine, m.file)
 	m.spec.Name = base // what an adapter will say it was trained on
-	return m, err
+	return err
 }
 
 // findMachine finds the plug-in, and reads of the base model what is not weights. No device is opened.
@@ -79,11 +82,8 @@ func (a *app) machineIsThere(c config.Config) error {
 	if plugin == "" {
 		return nil
 	}
-	if _, err := os.Stat(plugin); err != nil {
-		return &fault.Error{Code: fault.CodeExhausted, What: "the accelerator plug-in is not there", Where: plugin, Err: err,
-			Next: "hone engine install cpu, or name another with engine.plugin"}
-	}
-	return nil
+	_, err = engine.Probe(plugin)
+	return err
 }
 
 func (a *app) modelPath(base string) (string, error) {
@@ -97,45 +97,11 @@ func (a *app) modelPath(base string) (string, error) {
 	return s.Path(assets.Model()), nil
 }
 
-// plugin returns the path of the PJRT plug-in to use, or "" for pure Go.
-func (a *app) plugin(c config.Config) (string, error) {
-	if c.Engine.Backend == "go" {
-		return "", nil
-	}
-	if c.Engine.Plugin != "" {
-		return c.Engine.Plugin, nil
-	}
-	if path, ok := a.lookupEnv("PJRT_PLUGIN_LIBRARY_PATH"); ok && path != "" {
-		return path, nil
-	}
-	if c.Engine.Backend == "cuda" {
-		return a.cudaPlugin()
-	}
-	s, err := a.store()
-	if err != nil {
-		return "", err
-	}
-	if cpu := assets.CPUPlugin(); s.Installed(cpu) || c.Engine.Backend == "cpu" {
-		return s.Path(cpu), nil
-	}
-	a.say("no accelerator plug-in is installed: using pure Go, which is slow (hone engine install cpu)")
-	return "", nil
-}
-
-// cudaPlugin is jax's, in the active Python virtual environment. Its NVIDIA libraries must be on LD_LIBRARY_PATH.
-func (a *app) cudaPlugin() (string, error) {
-	venv, _ := a.lookupEnv("VIRTUAL_ENV")
-	found, err := filepath.Glob(filepath.Join(venv, "lib", "python3*", "site-packages", "jax_plugins", "xla_cuda*", "xla_cuda_plugin.so"))
-	if err != nil || venv == "" || len(found) == 0 {
-		return "", &fault.Error{Code: fault.CodeExhausted, What: "no CUDA plug-in found", Where: "VIRTUAL_ENV=" + venv,
-			Why: "it comes with jax's package for CUDA", Next: "activate a virtual environment with jax[cuda13], or name the plug-in with engine.plugin"}
-	}
-	return found[0], nil
-}
-
 // close releases the device and the file.
 func (m *machine) close() {
-	m.engine.Close()
+	if m.engine != nil {
+		m.engine.Close()
+	}
 	_ = m.file.Close() // read only
 }
 

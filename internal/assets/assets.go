@@ -53,6 +53,18 @@ func CPUPlugin() Asset {
 	}
 }
 
+// CUDAPlugin is XLA for NVIDIA GPUs with CUDA 13 as a PJRT plug-in. NVIDIA's own libraries, which it loads, are not with it:
+// they are 2 GB in a dozen wheels under a licence of their own.
+func CUDAPlugin() Asset {
+	return Asset{
+		Name: "cuda13", Package: "jax-cuda13-pjrt", Version: "0.11.2",
+		WheelSHA256: "e5ff589d43064913bb74027682d89639c7ea48f9f81c2bae6fc75117e913f93e", WheelBytes: 134162640,
+		Member:       "jax_plugins/xla_cuda13/xla_cuda_plugin.so",
+		MemberSHA256: "43d3efd6fd43d8a5d9aa67176e830d81e4ad5fc19fda4ad09cdcc4aebd9f3920", MemberBytes: 411465856,
+		License: "Apache-2.0", Platform: "linux/amd64",
+	}
+}
+
 // Reason is why a fetch failed; the *fault.Error returned wraps one, so errors.Is tells them apart.
 type Reason string
 
@@ -94,7 +106,7 @@ func (s Store) Verify(a Asset) error {
 	if err != nil {
 		e := &fault.Error{Code: fault.CodeError, What: "cannot read " + a.Name, Where: path, Err: err}
 		if errors.Is(err, fs.ErrNotExist) {
-			e.What, e.Next = a.Name+" is not installed", "hone engine install cpu"
+			e.What, e.Next = a.Name+" is not installed", "hone engine install "+a.Name
 		}
 		return e
 	}
@@ -104,7 +116,7 @@ func (s Store) Verify(a Asset) error {
 		return &fault.Error{Code: fault.CodeError, What: "cannot read " + a.Name, Where: path, Err: err}
 	}
 	if sum != a.MemberSHA256 {
-		return mismatch(a, path, sum, a.MemberSHA256, "hone engine install cpu (it replaces the file)")
+		return mismatch(a, path, sum, a.MemberSHA256, "hone engine install "+a.Name+" (it replaces the file)")
 	}
 	return nil
 }
@@ -123,4 +135,4 @@ func sha(r io.Reader) (string, error) {
 }
 
 // All returns every asset there is, in the order they are listed to the user.
-func All() []Asset { return []Asset{CPUPlugin(), Model()} }
+func All() []Asset { return []Asset{CPUPlugin(), CUDAPlugin(), Model()} }

@@ -119,6 +119,8 @@ type Engine struct {
 	MicroBatch  int    `yaml:"micro_batch" min:"0" doc:"training rows computed at once; 0 takes 2, or 16 on a GPU"`
 	RowMultiple int    `yaml:"row_multiple" min:"0" max:"65536" doc:"training rows are padded to a multiple of this many tokens; 0 takes 64, or 256 on a GPU"`
 	Moments     string `yaml:"moments" enum:"float32,8bit" doc:"how Adam's moments are stored: 8 bytes for each number of the adapter, or 2 by block-wise quantisation"`
+
+	Memory float64 `yaml:"memory" min:"0" doc:"memory a run is planned to fit in, in GiB; 0 takes what is free on the GPU, or on the machine and in its control group"`
 }
 
 // Default returns the configuration of an empty file.

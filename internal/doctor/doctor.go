@@ -2,12 +2,9 @@
 package doctor
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 
@@ -38,22 +35,12 @@ const (
 	minDisk   = 1 << 30
 )
 
-// Memory reports the bytes a new process can get: what the kernel has available, or what the control group still
-// allows where that is less.
+// Memory reports AvailableMemory.
 func Memory() Check {
 	c := Check{Name: "memory"}
-	f, err := os.Open("/proc/meminfo")
+	available, err := AvailableMemory()
 	if err != nil {
 		return c.unknown(err)
-	}
-	defer f.Close()
-	available, err := parseMeminfo(f)
-	if err != nil {
-		return c.unknown(err)
-	}
-	limit, used := readBytes("/sys/fs/cgroup/memory.max"), readBytes("/sys/fs/cgroup/memory.current")
-	if limit > 0 && limit-used < available {
-		available = limit - used
 	}
 	return c.judge(available, minMemory, "close other programs, or lower model.context and engine.slots")
 }
@@ -98,28 +85,4 @@ func FromError(name string, err error) Check {
 		c.Detail = strings.Join(strings.Fields(flat.Error()), " ")
 	}
 	return c
-}
-
-func parseMeminfo(r io.Reader) (int64, error) {
-	lines := bufio.NewScanner(r)
-	for lines.Scan() {
-		if rest, ok := strings.CutPrefix(lines.Text(), "MemAvailable:"); ok {
-			kib, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(rest, "kB")), 10, 64)
-			return kib << 10, err
-		}
-	}
-	return 0, fmt.Errorf("no MemAvailable in /proc/meminfo: %w", io.ErrUnexpectedEOF)
-}
-
-// readBytes returns 0 where the file is missing or says "max": then there is no limit.
-func readBytes(path string) int64 {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return 0
-	}
-	n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
 }

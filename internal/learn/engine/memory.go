@@ -12,6 +12,15 @@ type Memory = stablehlo.Memory
 // Name is what the program was compiled as.
 func (p *Program) Name() string { return p.name }
 
+// DonatedSuffix ends the names of inputs that are donated.
+const DonatedSuffix = stablehlo.DonatedSuffix
+
+// InputNames returns what the inputs are called, donated ones with DonatedSuffix.
+func (p *Program) InputNames() []string {
+	names, _ := p.executable.Inputs()
+	return names
+}
+
 // HLO returns the StableHLO text the program was compiled from; empty on the pure-Go backend.
 func (p *Program) HLO() string {
 	if x, ok := p.executable.(*stablehlo.Executable); ok {

@@ -5,6 +5,7 @@ package plan
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
@@ -28,9 +29,23 @@ type Settings struct {
 type Program struct {
 	Name      string `json:"name"`
 	HLO       string `json:"-"`
+	inputs    []string
 	Temporary int64  `json:"temporary"` // estimated bytes while it runs, beside inputs and outputs
 	Peak      int64  `json:"peak"`      // bytes of all buffers while it runs, temporary ones included
 	Training  bool   `json:"training"`  // it is the trainer's, else the sampler's
+}
+
+// Text is the program in StableHLO for a person: what each input is, then one operation a line.
+func (p Program) Text() string {
+	var b strings.Builder
+	for i, name := range p.inputs {
+		name, donated := strings.CutSuffix(name, engine.DonatedSuffix)
+		if donated {
+			name += ", donated"
+		}
+		fmt.Fprintf(&b, "// %%p%d: %s\n", i, name)
+	}
+	return b.String() + p.HLO
 }
 
 // Item is memory held from its beginning to the end of a run.
@@ -104,7 +119,7 @@ func Make(s model.Spec, o Settings) (Plan, error) {
 		if err != nil {
 			return p, fmt.Errorf("%s: %w", x.Name(), err)
 		}
-		p.Programs = append(p.Programs, Program{x.Name(), x.HLO(), temporary, d.MostLive(x) + temporary, i >= numSampling})
+		p.Programs = append(p.Programs, Program{x.Name(), x.HLO(), x.InputNames(), temporary, d.MostLive(x) + temporary, i >= numSampling})
 	}
 	return p, nil
 }
