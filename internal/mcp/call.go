@@ -78,6 +78,8 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 	switch {
 	case ctx.Err() != nil:
 		return o.lost(trajectory.CallTransportError, trajectory.InfrastructureError, "the call was cancelled"), false
+	case limited.Err() != nil && !known.sent && known.dialled:
+		return o.lost(trajectory.CallTimeout, trajectory.InfrastructureError, fmt.Sprintf("no connection within %s", timeout)), false
 	case limited.Err() != nil:
 		return o.lost(trajectory.CallTimeout, trajectory.EnvironmentError, fmt.Sprintf("no answer within %s", timeout)), false
 	case known.unusable != "":
@@ -92,6 +94,9 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 		s.conn.p.close() // the connection is of no more use, and stderr is complete once the process is gone
 	}
 	f := s.failure(PhaseCall, err)
+	if !known.sent && known.dialled {
+		f.Outcome = trajectory.InfrastructureError
+	}
 	// Refused before the call was looked at: too many, or the session is not known any more.
 	expired := known.status == http.StatusNotFound
 	s.expired.Store(expired)

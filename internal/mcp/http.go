@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 
 	"github.com/modelcontextprotocol/go-sdk/auth"
@@ -52,13 +51,14 @@ func (h *httpTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
 	}
 	x := exchangeOf(req.Context())
+	if x != nil { // nothing is sent before there is a connection
+		x.set(func(x *exchange) { x.sent, x.dialled = false, true })
+		req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
+			GotConn: func(httptrace.GotConnInfo) { x.set(func(x *exchange) { x.sent = true }) }}))
+	}
 	resp, err := h.base.RoundTrip(req)
 	if err != nil {
-		var dial *net.OpError
-		x.set(func(x *exchange) {
-			x.miss("the connection failed: " + err.Error())
-			x.sent = !errors.As(err, &dial) || dial.Op != "dial"
-		})
+		x.set(func(x *exchange) { x.miss("the connection failed: " + err.Error()) })
 		return nil, err
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {

@@ -1,13 +1,16 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"hone/internal/episode/trajectory"
 )
@@ -74,4 +77,31 @@ func TestStatusWithAnError(t *testing.T) {
 			t.Errorf("%d with %s, the next call: %+v", test.status, test.body, r)
 		}
 	}
+}
+
+// A network that does not let us connect is not the server's fault, also where that takes until the deadline.
+func TestNoConnectionUntilTheDeadline(t *testing.T) {
+	h := statusServer(t, 200, `{"jsonrpc":"2.0","id":%s,"result":{"content":[{"type":"text","text":"fine"}]}}`)
+	h.Config.SetKeepAlivesEnabled(false) // so that each call connects
+	var down atomic.Bool
+	usual := http.DefaultTransport
+	defer func() { http.DefaultTransport = usual }()
+	transport := usual.(*http.Transport).Clone()
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if down.Load() {
+			<-ctx.Done()
+			return nil, &net.OpError{Op: "dial", Net: network, Err: ctx.Err()}
+		}
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}
+	http.DefaultTransport = transport
+	e := open(t, newPool(t, configOf(t, map[string]Server{"s": {URL: h.URL}}), Options{Timeout: 200 * time.Millisecond}), "e")
+	if r := ask(e, "t", "{}"); r.Text != "fine" {
+		t.Fatalf("%+v", r)
+	}
+	down.Store(true)
+	if r := ask(e, "t", "{}"); r.Status != trajectory.CallTimeout || r.Outcome != trajectory.InfrastructureError {
+		t.Errorf("%+v", r)
+	}
+	down.Store(false)
 }

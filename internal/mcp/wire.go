@@ -24,6 +24,7 @@ type exchange struct {
 	mu       sync.Mutex
 	id       jsonrpc.ID
 	sent     bool            // the request may have reached the server
+	dialled  bool            // a connection was sought for it; without sent, there was none
 	answered bool            // the server answered it, with a result or an error
 	result   json.RawMessage // the server's bytes, nil where it answered with an error
 	unusable string          // why its answer was replaced by an error of ours
@@ -61,7 +62,7 @@ func (x *exchange) set(change func(x *exchange)) {
 func (x *exchange) outcome() exchange {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return exchange{sent: x.sent, answered: x.answered, result: x.result, unusable: x.unusable, missing: x.missing,
+	return exchange{sent: x.sent, dialled: x.dialled, answered: x.answered, result: x.result, unusable: x.unusable, missing: x.missing,
 		status: x.status, errors: slices.Clone(x.errors)}
 }
 
