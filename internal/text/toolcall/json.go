@@ -80,7 +80,7 @@ func (p *Parser) object(text []byte) (object string, all []member, kinds []repai
 	object = string(bytes.TrimSpace(text))
 	all, err = members(object)
 	if err != nil && p.o.Repair {
-		if mended, did, failed := repair.Object(object); failed == nil {
+		if mended, did, failed := repair.Object(string(text)); failed == nil {
 			object, kinds = mended, did
 			all, err = members(object)
 		}

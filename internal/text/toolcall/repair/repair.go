@@ -1,8 +1,8 @@
 // Package repair makes a JSON object out of what a model meant as one, within listed rules.
 //
 // It finds the object, mends its syntax, and says what it did, so that a reward can price it. A value that was valid
-// JSON is never changed and none is invented: where two readings are possible (a string or a key that breaks off, a
-// bare word, NaN, two objects) the text is refused. One pass over the text for each of at most eight places where an
+// JSON is never changed and none is invented: where two readings are possible (a string, a key or a number that breaks
+// off, a bare word, NaN, two objects) the text is refused. One pass over the text for each of at most eight places where an
 // object may begin, so the time is linear in the text.
 package repair
 
@@ -57,16 +57,20 @@ const (
 // Object returns the JSON object in a text and what was put right. An object that is valid JSON comes back as it is,
 // without what surrounds it; a repeated key is an error in it too. The error says why there is none.
 func Object(text string) (object string, repairs []Kind, err error) {
-	if object, repairs, err = decode(text, maxDecode); err != nil {
+	if object, repairs, err = decode(text, maxDecode, false); err != nil {
 		return "", nil, err
 	}
 	return object, repairs, nil
 }
 
-func decode(text string, decodes int) (string, []Kind, error) {
+// decode is Object for a text in a text. ended tells that something stood behind it, so that its last word is whole.
+func decode(text string, decodes int, ended bool) (string, []Kind, error) {
 	var kinds []Kind
-	text = strings.TrimSpace(strings.TrimPrefix(text, "\ufeff"))
+	text = strings.TrimPrefix(text, "\ufeff")
+	ended = ended || strings.TrimRight(text, " \t\r\n") != text
+	text = strings.TrimSpace(text)
 	if inner, ok := unfence(text); ok {
+		ended = ended || strings.HasSuffix(text, "```")
 		text = inner
 		kinds = append(kinds, CodeFence)
 	}
@@ -79,18 +83,18 @@ func decode(text string, decodes int) (string, []Kind, error) {
 			if err != nil || decodes == 0 {
 				return "", nil, errors.New("a JSON string, not an object")
 			}
-			object, more, err := decode(string(inner), decodes-1)
+			object, more, err := decode(string(inner), decodes-1, true)
 			return object, append(append(kinds, DoubleEncoded), more...), err
 		}
 		return "", nil, errors.New("JSON, but not an object")
 	}
 	if escaped(text) && decodes > 0 {
 		if inner, err := jsontext.AppendUnquote(nil, `"`+text+`"`); err == nil {
-			object, more, err := decode(string(inner), decodes-1)
+			object, more, err := decode(string(inner), decodes-1, ended)
 			return object, append(append(kinds, DoubleEncoded), more...), err
 		}
 	}
-	object, more, err := find(text)
+	object, more, err := find(text, ended)
 	return object, append(kinds, more...), err
 }
 
@@ -119,7 +123,7 @@ func unfence(text string) (string, bool) {
 }
 
 // find mends the first object in the text that can be. Where none can, the error is the first one's.
-func find(text string) (string, []Kind, error) {
+func find(text string, ended bool) (string, []Kind, error) {
 	var first error
 	at := 0
 	for range maxStarts {
@@ -128,7 +132,7 @@ func find(text string) (string, []Kind, error) {
 			break
 		}
 		at += next
-		m := mender{text: text, at: at}
+		m := mender{text: text, at: at, ended: ended}
 		before := strings.TrimSpace(text[:at])
 		object, err := m.objectBehind(before)
 		if err == nil {
@@ -155,6 +159,7 @@ type mender struct {
 	out   []byte
 	depth int
 	kinds []Kind
+	ended bool // the text's last word is whole
 }
 
 func (m *mender) did(k Kind) {
@@ -189,7 +194,7 @@ func (m *mender) around(before string) error {
 		rest = trimmed
 	}
 	if next := strings.IndexByte(rest, '{'); next >= 0 {
-		second := mender{text: rest, at: next}
+		second := mender{text: rest, at: next, ended: m.ended}
 		if _, err := second.object(); err == nil {
 			return errors.New("there are two objects")
 		}
@@ -383,7 +388,8 @@ func (m *mender) literal() error {
 	return nil
 }
 
-// number copies a number. A sign and a point without digits around it are mended; the digits stay.
+// number copies a number. A sign and a point without digits around it are mended; the digits stay. One that the text ends
+// with is refused: how many digits were to come is not known.
 func (m *mender) number() error {
 	rest := m.text[m.at:]
 	end := 0
@@ -391,6 +397,9 @@ func (m *mender) number() error {
 		end++
 	}
 	word := rest[:end]
+	if end == len(rest) && !m.ended {
+		return errors.New("a number may break off")
+	}
 	mended := strings.TrimPrefix(word, "+")
 	sign := ""
 	if strings.HasPrefix(mended, "-") {

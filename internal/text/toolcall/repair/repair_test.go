@@ -42,8 +42,12 @@ func TestObject(t *testing.T) {
 		"Python comment":           {"{\"a\": 1 # one\n}", "{\"a\": 1 \n}", []Kind{Comment}},
 		"block comment":            {`{/* x */"a": 1}`, `{"a": 1}`, []Kind{Comment}},
 		"comment mark in a string": {`{"a": "http://x /* # */",}`, `{"a": "http://x /* # */"}`, []Kind{TrailingComma}},
+		"a number that ends":       {"{\"a\": 12\n", `{"a": 12}`, []Kind{MissingCloser}},
+		"a number in a fence":      {"```json\n{\"a\": 12\n```", `{"a": 12}`, []Kind{CodeFence, MissingCloser}},
+		"a number in a string":     {`"{\"a\": 12"`, `{"a": 12}`, []Kind{DoubleEncoded, MissingCloser}},
+		"a word at the end":        {`{"a": true`, `{"a": true}`, []Kind{MissingCloser}},
 		"missing brace":            {`{"a": {"b": 1}`, `{"a": {"b": 1}}`, []Kind{MissingCloser}},
-		"missing brackets":         {`{"a": [1, {"b": [2`, `{"a": [1, {"b": [2]}]}`, []Kind{MissingCloser}},
+		"missing brackets":         {`{"a": [1, {"b": ["2"`, `{"a": [1, {"b": ["2"]}]}`, []Kind{MissingCloser}},
 		"missing inner bracket":    {`{"a": [1, 2}`, `{"a": [1, 2]}`, []Kind{MissingCloser}},
 		"missing bracket of none":  {`{"a": [}`, `{"a": []}`, []Kind{MissingCloser}},
 		"cut behind a comma":       {`{"a": 1, `, `{"a": 1}`, []Kind{MissingCloser, TrailingComma}},
@@ -87,6 +91,10 @@ func TestObjectRefuses(t *testing.T) {
 		"a bare word":                 {`{"a": red}`, "no value"},
 		"a string that breaks off":    {`{"a": "hel`, "does not end"},
 		"an escape that breaks off":   {`{"a": "hel\`, "does not end"},
+		"a number that breaks off":    {`{"a": 12`, "may break off"},
+		"a fraction that breaks off":  {`{"a": [5.`, "may break off"},
+		"a fence that breaks off":     {"```json\n{\"a\": 12", "may break off"},
+		"escaped, and breaks off":     {`{\"a\": 12`, "may break off"},
 		"a key that breaks off":       {`{"a": 1, "b`, "does not end"},
 		"a key without a value":       {`{"a": 1, "b"}`, "no value"},
 		"a value that is missing":     {`{"a": 1, "b": }`, "no value"},
@@ -176,7 +184,7 @@ func TestValuesAreKept(t *testing.T) {
 		}
 		for kind, damaged := range map[Kind]string{
 			CodeFence: "```json\n" + text + "\n```", Prose: "Sure: " + text + " there.", ExtraCloser: text + "}", DoubleEncoded: string(quoted),
-			Comment: "{/* x */" + text[1:], MissingCloser: text[:len(text)-1],
+			Comment: "{/* x */" + text[1:], MissingCloser: text[:len(text)-1] + "\n",
 		} {
 			got, kinds, err := Object(damaged)
 			if err != nil || !slices.Contains(kinds, kind) || !equal(got, text) {
@@ -231,4 +239,48 @@ func FuzzObject(f *testing.F) {
 			t.Fatalf("%q was valid and became %q", text, object)
 		}
 	})
+}
+
+// Wherever a text breaks off, what is made of it holds values of the whole in their places, and no others.
+func TestCutTextsGiveNoOtherValues(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := objects().Draw(t, "object")
+		var whole any
+		if err := json.Unmarshal([]byte(text), &whole); err != nil {
+			t.Fatal(err)
+		}
+		for end := range text {
+			object, kinds, err := Object(text[:end])
+			if err != nil {
+				continue
+			}
+			var part any
+			if err := json.Unmarshal([]byte(object), &part); err != nil {
+				t.Fatal(err)
+			}
+			if len(kinds) == 0 || !isPart(part, whole) {
+				t.Fatalf("%q became %q %q", text[:end], object, kinds)
+			}
+		}
+	})
+}
+
+// isPart reports whether each value in part stands in whole at the same place.
+func isPart(part, whole any) bool {
+	switch p := part.(type) {
+	case []any:
+		w, ok := whole.([]any)
+		for i := range p {
+			ok = ok && i < len(w) && isPart(p[i], w[i])
+		}
+		return ok
+	case map[string]any:
+		w, ok := whole.(map[string]any)
+		for key, v := range p {
+			other, has := w[key]
+			ok = ok && has && isPart(v, other)
+		}
+		return ok
+	}
+	return reflect.DeepEqual(part, whole)
 }
