@@ -66,7 +66,7 @@ func newRoot(a *app) *cobra.Command {
 	f.BoolVar(&a.yes, "yes", false, "take yes for every question")
 	f.BoolVar(&a.dryRun, "dry-run", false, "say what would be done, and do nothing")
 	a.seedIsPresent = func() bool { return f.Changed("seed") }
-	root.AddCommand(newCollect(a), newConformance(a), newConfig(a), newDemo(a), newDiscover(a), newDoctor(a), newEngine(a), newInspect(a), newEval(a), newRuns(a), newSandboxExec(a), newScenarios(a), newSFT(a), newTrain(a), newServe(a), newVersion(a))
+	root.AddCommand(newCollect(a), newConformance(a), newConfig(a), newDemo(a), newDiscover(a), newDoctor(a), newEngine(a), newInspect(a), newEval(a), newMerge(a), newRuns(a), newSandboxExec(a), newScenarios(a), newSFT(a), newTrain(a), newServe(a), newVersion(a))
 	group(root)
 	return root
 }

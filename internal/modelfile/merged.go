@@ -1,6 +1,8 @@
 package modelfile
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -8,6 +10,15 @@ import (
 	"path/filepath"
 	"strings"
 )
+
+// Size returns the bytes that tensors take on a disk, but for headers.
+func Size(tensors []NewTensor) int64 {
+	var total int64
+	for _, t := range tensors {
+		total += t.size()
+	}
+	return total
+}
 
 // WriteShards writes tensors into a folder as transformers does: one model.safetensors, or where they are larger than
 // maxShard bytes, shards of at most that (or one tensor) and their index.
@@ -44,18 +55,18 @@ func WriteShards(dir string, tensors []NewTensor, maxShard int64) error {
 }
 
 // CopyRest copies into dir what a model's folder holds beside its weights: config.json, tokenizer, chat template. Of a
-// GGUF file it writes config.json alone.
-func (m *Model) CopyRest(dir string) error {
+// GGUF file it writes them, as far as the file has them; tokenizer tells whether the tokenizer is among them. dtype is
+// the type of the weights that config.json is to name, "F32" or "BF16"; empty leaves it as it is.
+func (m *Model) CopyRest(dir, dtype string) (tokenizer bool, err error) {
 	if _, ok := m.source.(*folder); !ok {
-		text, err := json.MarshalIndent(m.llamaConfig(), "", "  ")
-		if err != nil {
-			return err
+		if err := writeJSON(filepath.Join(dir, configFile), m.llamaConfig(typeNames[cmp.Or(dtype, "F32")])); err != nil {
+			return false, err
 		}
-		return os.WriteFile(filepath.Join(dir, configFile), append(text, '\n'), 0o644)
+		return m.Vocabulary.writeTokenizer(dir, m.Config.MaxContext)
 	}
 	files, err := os.ReadDir(m.Path)
 	if err != nil {
-		return err
+		return false, err
 	}
 	for _, f := range files {
 		name := f.Name()
@@ -63,10 +74,48 @@ func (m *Model) CopyRest(dir string) error {
 			continue
 		}
 		if err := copyFile(filepath.Join(m.Path, name), filepath.Join(dir, name)); err != nil {
-			return err
+			return false, err
+		}
+		tokenizer = tokenizer || name == "tokenizer.json"
+	}
+	if dtype == "" {
+		return tokenizer, nil
+	}
+	return tokenizer, retype(filepath.Join(dir, configFile), typeNames[dtype])
+}
+
+// typeNames are config.json's names of the types that weights are written in.
+var typeNames = map[string]string{"F32": "float32", "BF16": "bfloat16"}
+
+// retype names another type of the weights in a config.json, at every place that names one.
+func retype(path, name string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber() // 1e-05 and 10000.0 are to stay as they are written
+	var config map[string]any
+	if err := d.Decode(&config); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if !retypeObject(config, name) {
+		config["torch_dtype"] = name
+	}
+	return writeJSON(path, config)
+}
+
+func retypeObject(object map[string]any, name string) (found bool) {
+	for key, value := range object {
+		inner, ok := value.(map[string]any)
+		switch {
+		case key == "dtype" || key == "torch_dtype":
+			object[key], found = name, true
+		case ok && strings.HasSuffix(key, "_config"):
+			found = retypeObject(inner, name) || found
 		}
 	}
-	return nil
+	return found
 }
 
 func isWeights(name string) bool {
@@ -95,11 +144,11 @@ func copyFile(from, to string) (err error) {
 	return out.Close()
 }
 
-// llamaConfig is config.json of what a GGUF file of llama's architecture says.
-func (m *Model) llamaConfig() map[string]any {
+// llamaConfig is config.json, with weights of a type, of what a GGUF file of llama's architecture says.
+func (m *Model) llamaConfig(dtype string) map[string]any {
 	c := m.Config
 	out := map[string]any{
-		"architectures": []string{"LlamaForCausalLM"}, "model_type": "llama", "hidden_act": "silu", "torch_dtype": "float32",
+		"architectures": []string{"LlamaForCausalLM"}, "model_type": "llama", "hidden_act": "silu", "torch_dtype": dtype,
 		"num_hidden_layers": c.NumLayers, "hidden_size": c.Hidden, "intermediate_size": c.Intermediate, "head_dim": c.HeadDim,
 		"num_attention_heads": c.NumHeads, "num_key_value_heads": c.NumKVHeads, "vocab_size": c.VocabSize,
 		"max_position_embeddings": c.MaxContext, "rms_norm_eps": c.NormEps, "rope_theta": c.Rope.Theta, "tie_word_embeddings": c.TiedHead,

@@ -3,9 +3,10 @@
 Usage: python parity.py HONE, the binary; the CPU plug-in and the model must be installed (make setup).
 Needs: requirements.txt. transformers reads the GGUF file with its own reader, so weights are compared too.
 
-Each line printed is a mean and a largest |difference| over all tokens. Three must agree: the base model, an adapter
-trained and written by hone and loaded in peft, one made by peft and loaded in hone. The last two come once more with
-the adapter scaled by 1.1 on one side, and must differ: it shows that the bound can fail.
+Each line printed is a mean and a largest |difference| over all tokens. These must agree: the base model, an adapter
+trained and written by hone and loaded in peft, the model that hone merge makes of the two and transformers loads, and an
+adapter made by peft and loaded in hone. Adapters come once more scaled by 1.1 on one side, and must differ: it shows that
+the bound can fail.
 """
 
 import json
@@ -26,6 +27,7 @@ from peft import LoraConfig, PeftModel, get_peft_model
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent.parent
 BOUND = 1e-3  # of the mean |difference| of a logprob, in nats
+ROUNDED = 3e-2  # the same, of weights rounded to bfloat16
 EFFECT = 0.1  # what an adapter must change at least, or its comparison would say nothing
 RANK, ALPHA = 16, 32
 TARGETS = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
@@ -88,14 +90,34 @@ def scaled(adapter, out, factor):
     return out
 
 
+def merge(hone, adapter, out, dtype):
+    subprocess.run([hone, "merge", "-q", "--base-model", "SmolLM2-135M-Instruct", "--adapter", adapter, "--output-dir", out, "--dtype", dtype], check=True, stdout=subprocess.DEVNULL)
+    return transformers.AutoModelForCausalLM.from_pretrained(out, dtype="auto").eval()
+
+
+def same_tokens(hone, folder):
+    """Whether transformers' tokenizer of a merged model gives hone's ids of the base model, and the template is there."""
+    texts = ["<|im_start|>user\nHello  World 12345\n\n\tGr\u00fc\u00dfe, \u4f60\u597d \U0001f600 don't<|im_end|>\n", "x = {\"a\": [1, 2.5e-3]}  # _y_", " "]
+    command = [hone, "inspect", "tokens"]
+    out = subprocess.run(command, input="".join(json.dumps({"text": t}) + "\n" for t in texts), check=True, capture_output=True, text=True).stdout
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    prompt = tokenizer.apply_chat_template([{"role": "user", "content": "hi"}], tokenize=False, add_generation_prompt=True)
+    assert "<|im_start|>user\nhi<|im_end|>" in prompt, prompt
+    return [json.loads(line)["ids"] for line in out.splitlines()] == [tokenizer(t)["input_ids"] for t in texts]
+
+
 class Report:
     failed = False
 
-    def check(self, what, ours, theirs, differ=False):
-        d = (ours - theirs).abs()
-        right = d.mean() > BOUND if differ else d.mean() < BOUND
+    def say(self, what, right):
         self.failed |= not right
-        wanted = f"must differ by more than {BOUND:g}" if differ else f"< {BOUND:g}"
+        print(f"{'ok  ' if right else 'FAIL'} {what}: {'the same' if right else 'not the same'}", flush=True)
+
+    def check(self, what, ours, theirs, differ=False, bound=BOUND):
+        d = (ours - theirs).abs()
+        right = d.mean() > bound if differ else d.mean() < bound
+        self.failed |= not right
+        wanted = f"must differ by more than {bound:g}" if differ else f"< {bound:g}"
         print(f"{'ok  ' if right else 'FAIL'} {what}: mean |d| {d.mean():.2e} ({wanted}), max {d.max():.2e}, {len(d)} tokens", flush=True)
 
 
@@ -115,6 +137,12 @@ def main():
         ours = hone_logprobs(hone, rows, trained)
         assert (ours - base).abs().mean() > EFFECT, "the trained adapter does next to nothing"
         report.check("hone's adapter in peft", ours, torch_logprobs(PeftModel.from_pretrained(load_base(model_path), trained), rows))
+        whole = merge(hone, trained, tmp + "/merged_f32", "f32")
+        report.check("hone's merged model in transformers", ours, torch_logprobs(whole, rows))
+        whole = merge(hone, trained, tmp + "/merged_bf16", "bf16")
+        assert whole.dtype == torch.bfloat16, "the merged model's config.json names another type"
+        report.check("the same in bfloat16, computed in float32", ours, torch_logprobs(whole.float(), rows), bound=ROUNDED)
+        report.say("its tokenizer in transformers", same_tokens(hone, tmp + "/merged_f32"))
         wrong = scaled(trained, tmp + "/wrong", 1.1)
         report.check("the same, scaled by 1.1 in peft", ours, torch_logprobs(PeftModel.from_pretrained(load_base(model_path), wrong), rows), differ=True)
 

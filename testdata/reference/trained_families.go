@@ -88,5 +88,6 @@ func (j job) run() error {
 	if state, err = t.State(); err != nil {
 		return err
 	}
-	return model.SaveMerged(filepath.Join(j.Out, "merged"), e, file, lora, state.Adapter)
+	_, err = model.Merged{Model: file, LoRA: lora, Adapter: state.Adapter}.Save(context.Background(), filepath.Join(j.Out, "merged"), e)
+	return err
 }

@@ -167,7 +167,11 @@ func (g golden) saveMerged(t *testing.T, e *engine.Engine, s model.Spec, l model
 	t.Helper()
 	m, dir := g.folder(t), t.TempDir()
 	must(t, os.WriteFile(filepath.Join(m.Path, "tokenizer.json"), []byte("{}"), 0o644))
-	must(t, model.SaveMerged(dir, e, m, l, flat))
+	whole := model.Merged{Model: m, LoRA: l, Adapter: flat}
+	tokenizer, err := whole.Save(t.Context(), dir, e)
+	if must(t, err); !tokenizer {
+		t.Error("the tokenizer is not said to be there")
+	}
 	if text, err := os.ReadFile(filepath.Join(dir, "tokenizer.json")); err != nil || string(text) != "{}" {
 		t.Errorf("tokenizer.json: %q, %v", text, err)
 	}
@@ -179,7 +183,8 @@ func (g golden) saveMerged(t *testing.T, e *engine.Engine, s model.Spec, l model
 	if d := distance(logits(t, e, s, weights, g.Texts), want); d > tolerance {
 		t.Errorf("the merged model read back differs by %g", d)
 	}
-	if err := model.SaveMerged(dir, e, m, l, flat[1:]); err == nil {
+	whole.Adapter = flat[1:]
+	if _, err := whole.Save(t.Context(), dir, e); err == nil {
 		t.Error("an adapter of another size is merged")
 	}
 }

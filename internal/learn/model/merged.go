@@ -1,6 +1,8 @@
 package model
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"os"
 
@@ -13,25 +15,51 @@ import (
 // maxShard is the size of a merged model's shards in bytes, transformers' own.
 const maxShard = 5e9
 
-// SaveMerged writes a model with its adapter merged into a folder that transformers reads: weights in the types they
-// are stored as (float32 out of a GGUF file), configuration, tokenizer. flat is the adapter in LoRA.Pieces' layout. One
-// weight is in memory at a time.
-func SaveMerged(dir string, e *engine.Engine, m *modelfile.Model, l LoRA, flat []float32) error {
-	s := Spec{m.Config}
-	if err := l.Check(s); err != nil {
-		return err
-	}
-	pieces, size := l.Pieces(s)
-	if len(flat) != size {
-		return fmt.Errorf("an adapter of %d numbers is not one of %d", len(flat), size)
-	}
-	if err := s.checkNames(m); err != nil {
-		return err
+// Merged is a model with an adapter, to be written as one.
+type Merged struct {
+	Model   *modelfile.Model
+	LoRA    LoRA
+	Adapter []float32 // LoRA.Pieces' layout
+	DType   string    // of the weights, "F32" or "BF16"; empty: as they are stored, which out of a GGUF file is F32
+}
+
+// Save writes the merged model into a folder that transformers reads: weights, configuration, and the tokenizer where
+// there is one that can be written, which it reports. The sum of a weight and its adapter's term is taken in float32 and
+// rounded once. One weight is in memory at a time.
+func (m Merged) Save(ctx context.Context, dir string, e *engine.Engine) (tokenizer bool, err error) {
+	tensors, err := m.tensors(ctx, e)
+	if err != nil {
+		return false, err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
+		return false, err
 	}
-	merger := &merger{engine: e, model: m, flat: flat, programs: map[[3]int]*engine.Program{}}
+	if err := modelfile.WriteShards(dir, tensors, maxShard); err != nil {
+		return false, err
+	}
+	return m.Model.CopyRest(dir, m.DType)
+}
+
+// Size returns the bytes of the weights that Save writes, and checks what can be checked before it does.
+func (m Merged) Size() (int64, error) {
+	tensors, err := m.tensors(context.Background(), nil)
+	return modelfile.Size(tensors), err
+}
+
+// tensors lists what is to be written; they are computed when they are read.
+func (m Merged) tensors(ctx context.Context, e *engine.Engine) ([]modelfile.NewTensor, error) {
+	s := Spec{Config: m.Model.Config}
+	if err := m.LoRA.Check(s); err != nil {
+		return nil, err
+	}
+	pieces, size := m.LoRA.Pieces(s)
+	if len(m.Adapter) != size {
+		return nil, fmt.Errorf("an adapter of %d numbers is not one of %d", len(m.Adapter), size)
+	}
+	if err := s.checkNames(m.Model); err != nil {
+		return nil, err
+	}
+	merger := &merger{engine: e, model: m.Model, flat: m.Adapter, programs: map[[3]int]*engine.Program{}}
 	adapted := map[string][]Piece{}
 	for i := 0; i < len(pieces); i += 2 {
 		adapted[s.linearName(pieces[i].Layer, pieces[i].Target)+".weight"] = pieces[i : i+2]
@@ -41,22 +69,24 @@ func SaveMerged(dir string, e *engine.Engine, m *modelfile.Model, l LoRA, flat [
 		shapes[w.Name] = w.Dims
 	}
 	var tensors []modelfile.NewTensor
-	for _, name := range m.Names() {
+	for _, name := range m.Model.Names() {
 		dims := shapes[name]
 		if dims == nil { // not the decoder's: it goes through as it is
-			_, own, err := m.Tensor(name)
+			_, own, err := m.Model.Tensor(name)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			dims = own
 		}
-		read := func() ([]float32, error) { return merger.weight(name, dims, adapted[name]) }
-		tensors = append(tensors, modelfile.NewTensor{Name: name, DType: m.DType(name), Dims: dims, Read: read})
+		read := func() ([]float32, error) {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			return merger.weight(name, dims, adapted[name])
+		}
+		tensors = append(tensors, modelfile.NewTensor{Name: name, DType: cmp.Or(m.DType, m.Model.DType(name)), Dims: dims, Read: read})
 	}
-	if err := modelfile.WriteShards(dir, tensors, maxShard); err != nil {
-		return err
-	}
-	return m.CopyRest(dir)
+	return tensors, nil
 }
 
 // merger computes W + scale B A on a device, with one program for each shape.

@@ -1,0 +1,257 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/learn/adapter"
+	"hone/internal/learn/model"
+	"hone/internal/modelfile"
+)
+
+// toyAdapter writes an adapter for the toy that changes much, with ranks of its own for some maps.
+func toyAdapter(t *testing.T, base, dir string) (model.Spec, model.LoRA, []float32) {
+	t.Helper()
+	file, err := modelfile.Open(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	s := model.Spec{Config: file.Config}
+	l := model.LoRA{Rank: 2, Alpha: 3, Targets: []string{"q_proj", "down_proj"}, RankPattern: []model.Pattern[int]{{Pattern: "down_proj", Value: 3}}}
+	pieces, size := l.Pieces(s)
+	flat := make([]float32, size)
+	for i := range flat {
+		flat[i] = float32(math.Sin(float64(i)*12.9898)) / 2
+	}
+	var tensors []adapter.Tensor
+	for _, p := range pieces {
+		tensors = append(tensors, adapter.Tensor{Name: adapter.Key(s.Path(p.Layer, p.Target), p.B), Rows: p.Rows, Cols: p.Cols, Data: flat[p.Offset : p.Offset+p.Rows*p.Cols]})
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := adapter.Config{BaseModel: base, Rank: 2, Alpha: 3, TargetModules: l.Targets, RankPattern: adapter.Patterns[int]{{Key: "down_proj", Value: 3}}}
+	if err := adapter.Save(dir, c, tensors); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, templateFile), []byte("{{ 'trained under this' }}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return s, l, flat
+}
+
+func hone(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, said bytes.Buffer
+	a := toyApp(&said, nil)
+	a.stdin, a.stdout = strings.NewReader(stdin), &out
+	code = a.main(t.Context(), args)
+	return code, out.String(), said.String()
+}
+
+// A merged model is the base and its adapter: its files hold the sums, to the bit where nothing is added, rounded once to
+// bfloat16; its logprobs and ids are those of the two apart.
+func TestMerge(t *testing.T) {
+	t.Chdir(t.TempDir())
+	toyModel(t, "base/toy.gguf")
+	s, l, flat := toyAdapter(t, "base/toy.gguf", "adapter")
+	if err := os.WriteFile("hone.yaml", []byte("engine: {backend: go}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, dtype := range []string{"f32", "bf16"} {
+		code, stdout, said := hone(t, "", "merge", "--adapter", "adapter", "--output-dir", "merged/"+dtype, "--dtype", dtype, "--json")
+		var out merging
+		if err := json.Unmarshal([]byte(stdout), &out); code != 0 || err != nil || out.Bytes == 0 || !strings.Contains(said, "are free") {
+			t.Fatalf("exit code %d, %s%s", code, stdout, said)
+		}
+	}
+	if left, _ := filepath.Glob("merged/.*"); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
+	}
+	compareMerged(t, s, l, flat)
+
+	ids := `{"ids": [1, 20, 33, 100, 256, 258, 7]}` + "\n"
+	_, want, _ := hone(t, ids, "inspect", "logprobs", "--model", "base/toy.gguf", "--adapter", "adapter")
+	_, got, said := hone(t, ids, "inspect", "logprobs", "--model", "merged/f32")
+	_, base, _ := hone(t, ids, "inspect", "logprobs", "--model", "base/toy.gguf")
+	if d := logprobsApart(t, got, want); d > 1e-5 {
+		t.Errorf("logprobs differ by %g; %s", d, said)
+	}
+	if d := logprobsApart(t, base, want); d < 0.01 {
+		t.Errorf("the adapter changes logprobs by %g only", d)
+	}
+	text := `{"text": "the <|im_start|>thth 1234  Grüße\n\n x2<|im_end|>"}` + "\n"
+	_, want, _ = hone(t, text, "inspect", "tokens", "--model", "base/toy.gguf")
+	if _, got, said := hone(t, text, "inspect", "tokens", "--model", "merged/bf16"); got != want || !strings.Contains(want, "258") {
+		t.Errorf("ids %swant %s%s", got, want, said)
+	}
+	if text, err := os.ReadFile("merged/f32/" + templateFile); err != nil || !strings.Contains(string(text), "trained under this") {
+		t.Errorf("the chat template is %q, %v", text, err)
+	}
+}
+
+func logprobsApart(t *testing.T, a, b string) float64 {
+	t.Helper()
+	var x, y struct{ Logprobs []float64 }
+	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil || len(x.Logprobs) != len(y.Logprobs) || len(x.Logprobs) < 2 {
+		t.Fatalf("no logprobs: %s%s", a, b)
+	}
+	worst := 0.0
+	for i := range x.Logprobs {
+		worst = max(worst, math.Abs(x.Logprobs[i]-y.Logprobs[i]))
+	}
+	return worst
+}
+
+func compareMerged(t *testing.T, s model.Spec, l model.LoRA, flat []float32) {
+	t.Helper()
+	open := func(path string) *modelfile.Model {
+		m, err := modelfile.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = m.Close() })
+		return m
+	}
+	base, f32, bf16 := open("base/toy.gguf"), open("merged/f32"), open("merged/bf16")
+	read := func(m *modelfile.Model, name string) []float32 {
+		x, _, err := m.Tensor(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	terms := map[string][]float64{}
+	pieces, _ := l.Pieces(s)
+	for i := 0; i < len(pieces); i += 2 {
+		a, b := pieces[i], pieces[i+1]
+		term := make([]float64, b.Rows*a.Cols)
+		for row := range b.Rows {
+			for col := range a.Cols {
+				for r := range a.Rows {
+					term[row*a.Cols+col] += a.Scale * float64(flat[b.Offset+row*b.Cols+r]) * float64(flat[a.Offset+r*a.Cols+col])
+				}
+			}
+		}
+		terms[s.Path(a.Layer, a.Target)+".weight"] = term
+	}
+	if len(terms) != 4 || len(base.Names()) != len(f32.Names()) {
+		t.Fatalf("%d maps are adapted; %d tensors, %d merged", len(terms), len(base.Names()), len(f32.Names()))
+	}
+	for _, name := range base.Names() {
+		w, merged, rounded := read(base, name), read(f32, name), read(bf16, name)
+		if bf16.DType(name) != "BF16" || f32.DType(name) != "F32" {
+			t.Errorf("%s is stored as %s and %s", name, bf16.DType(name), f32.DType(name))
+		}
+		if terms[name] == nil && !slices.Equal(w, merged) {
+			t.Errorf("%s has no adapter and differs", name)
+		}
+		for i := range terms[name] {
+			if want := float64(w[i]) + terms[name][i]; math.Abs(float64(merged[i])-want) > 1e-6 {
+				t.Fatalf("%s: number %d is %g, want %g", name, i, merged[i], want)
+			}
+		}
+		for i, x := range merged {
+			bits := math.Float32bits(x)
+			if want := math.Float32frombits((bits + 0x7fff + bits>>16&1) &^ 0xffff); rounded[i] != want {
+				t.Fatalf("%s: number %d is %g in bfloat16, want %g", name, i, rounded[i], want)
+			}
+		}
+	}
+}
+
+func TestMergeRefuses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	toyModel(t, "base/toy.gguf")
+	toyAdapter(t, "base/toy.gguf", "adapter")
+	if err := os.WriteFile("hone.yaml", []byte("engine: {backend: go}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir("there", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args, want string
+		code       int
+	}{
+		{"--adapter adapter", "--output-dir is missing", 2},
+		{"--output-dir out", "--adapter is missing", 2},
+		{"--adapter adapter --output-dir out --dtype f16", "--dtype f16 is not known", 2},
+		{"--adapter adapter --output-dir there", "will not write over", 2},
+		{"--adapter nowhere --output-dir out", "cannot read the adapter", 2},
+		{"--adapter adapter --output-dir out --base-model nowhere", "cannot open the base model", 2},
+		{"--adapter adapter --output-dir hone.yaml/out", "cannot write the merged model", 1},
+		{"--adapter adapter --output-dir out --dry-run", "of disk", 0},
+	} {
+		code, _, said := hone(t, "", append([]string{"merge"}, strings.Fields(c.args)...)...)
+		if code != c.code || !strings.Contains(said, c.want) {
+			t.Errorf("%s: exit code %d, %s", c.args, code, said)
+		}
+		if _, err := os.Stat("out"); err == nil {
+			t.Errorf("%s: something was written", c.args)
+		}
+	}
+}
+
+// Shapes that the model has no place for are refused before anything is loaded, with the nearest name.
+func TestAdapterShapeFlags(t *testing.T) {
+	t.Chdir(t.TempDir())
+	toyModel(t, "base/toy.gguf")
+	toyAdapter(t, "base/toy.gguf", "adapter")
+	for name, text := range map[string]string{"hone.yaml": "engine: {backend: go}\n",
+		"say.jsonl": `{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}` + "\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command := []string{"sft", "--data", "say.jsonl", "--output-dir", "out"}
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"--target-modules", "q_prj"}, 2, `did you mean "q_proj"?`},
+		{[]string{"--target-modules", "regex:.*q_prj"}, 2, "fits no linear map"},
+		{[]string{"--target-modules", "all-linear,q_proj"}, 2, "stands alone"},
+		{[]string{"--rank-pattern", "q_proj=x"}, 2, "does not end in a number"},
+		{[]string{"--rank-pattern", "q_proj=0.5"}, 2, "a rank is a whole number"},
+		{[]string{"--alpha-pattern", "9"}, 2, "is not PATTERN=NUMBER"},
+		{[]string{"--rank-pattern", "up_porj=4"}, 2, `did you mean "up_proj"?`},
+		{[]string{"--lora-dropout", "1"}, 2, "sft.lora.dropout"},
+		{[]string{"--adapter", "adapter", "--rslora"}, 2, "keeps its shape"},
+	} {
+		args := append(slices.Clone(command), c.args...)
+		if !slices.Contains(c.args, "--adapter") {
+			args = append(args, "--base-model", "base/toy.gguf")
+		}
+		code, _, said := hone(t, "", args...)
+		if code != c.code || !strings.Contains(said, c.want) {
+			t.Errorf("%q: exit code %d, %s", c.args, code, said)
+		}
+		if _, err := os.Stat("out"); err == nil {
+			t.Fatalf("%q: a run was begun", c.args)
+		}
+	}
+	code, _, said := hone(t, "", append(command, "--base-model", "base/toy.gguf", "--target-modules", "regex:.*(q|up)_proj", "--rank-pattern", "q_proj=3",
+		"--alpha-pattern", "up_proj=5", "--lora-rank", "2", "--rslora", "--lora-dropout", "0.25")...)
+	text, err := os.ReadFile("out/final/adapter_config.json")
+	if code != 0 || err != nil {
+		t.Fatalf("exit code %d, %v, %s", code, err, said)
+	}
+	for _, want := range []string{`"target_modules": ".*(q|up)_proj"`, `"q_proj": 3`, `"up_proj": 5`, `"r": 2`, `"use_rslora": true`, `"lora_dropout": 0.25`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("adapter_config.json has no %s: %s", want, text)
+		}
+	}
+	if resolved, err := os.ReadFile("out/config.resolved.yaml"); err != nil || !strings.Contains(string(resolved), "dropout: 0.25") {
+		t.Errorf("the run does not keep its flags: %v, %s", err, fmt.Sprintf("%.2000s", resolved))
+	}
+}
