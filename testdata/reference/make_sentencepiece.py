@@ -28,6 +28,8 @@ USER_DEFINED = ["\n\n", "\n\n\n", "<tool_call>", "[INST]", "left"]  # none with 
 # A table of our own: keys that begin others, clusters, deletions, growth, what stands before and behind Korean and marks.
 OWN = {"a": "A", "ab": "!", "e\u0301": "é", "o\u0308": "oe", "\u0308": "", "\r\n": "\n", "\t": "    ", "é": "e", "\u200b": "", "\u0600": "N", "\u0601\u0661": "1", "각": "gag", "ᄀ": "g",
        "©": "(c)", "ﬁ": "fi", "\u0301": "'", "世": "shi", "世界": "world", "1": "one", "\u00a0": " ", "\ufeff": "", "k\u0323": "Q", "\ufffd": "?", "\u3000": " ", "½": "1/2", "क": "ka", "🇩": "D", "👍": "+1", "B": "", "x": "\u0301x"}
+# Keys of one character each, so that it shows which characters a grapheme cluster swallows.
+CLUSTERS = {c: f"<{i}>" for i, c in enumerate("a\u0301©\u1100\u1161\uac00\u0600\r\u200e\u200d")}
 
 
 def train(name, **options):
@@ -45,9 +47,9 @@ def charsmap(**options):
     return base64.b64encode(train("charsmap", vocab_size=700, **options).normalizer_spec.precompiled_charsmap).decode()
 
 
-def own_charsmap():
+def own_charsmap(rules):
     path = OUT / "rules.tsv"
-    path.write_text("".join("\t".join(" ".join(f"{ord(c):X}" for c in side) for side in rule) + "\n" for rule in OWN.items()))
+    path.write_text("".join("\t".join(" ".join(f"{ord(c):X}" for c in side) for side in rule) + "\n" for rule in rules.items()))
     try:
         return charsmap(normalization_rule_tsv=str(path))
     finally:
@@ -121,7 +123,7 @@ def main():
     p.add_argument("--show", nargs=3)
     o = p.parse_args()
     if o.train:
-        write("charsmaps.json.gz", {"nmt_nfkc": charsmap(), "own": own_charsmap()})
+        write("charsmaps.json.gz", {"nmt_nfkc": charsmap(), "own": own_charsmap(OWN), "clusters": own_charsmap(CLUSTERS)})
         trained = models()
     else:
         trained = {name: row["model"] for name, row in read("sentencepiece.json.gz").items()}

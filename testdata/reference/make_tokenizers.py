@@ -15,6 +15,7 @@ import base64
 import copy
 import gzip
 import hashlib
+import itertools
 import json
 import pathlib
 import struct
@@ -23,7 +24,7 @@ import sys
 import tarfile
 import tempfile
 
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, normalizers
 
 import tokenizer_texts
 
@@ -197,6 +198,13 @@ NORMALIZERS = {
     "nmt_nfkc": {"type": "Precompiled", "precompiled_charsmap": "@nmt_nfkc"},
     "own": {"type": "Precompiled", "precompiled_charsmap": "@own"},
 }
+CLUSTERS = "ak\u0301\u200d\ufe0f©👍\u1100\u1161\u11a8\uac00\uac01\u0600\r\n\u200e"
+
+
+def of_clusters(first):
+    """A hash of what the table "clusters" makes of every four of CLUSTERS that begin with the first."""
+    n = normalizers.Precompiled(base64.b64decode(charsmaps()["clusters"]))
+    return hashlib.sha256("\0".join(n.normalize_str(first + "".join(rest)) for rest in itertools.product(CLUSTERS, repeat=3)).encode()).hexdigest()[:8]
 
 
 def of_characters(normalizer, block=4096):
@@ -275,6 +283,7 @@ def main():
     golden["normalizers"] = resolved(NORMALIZERS)
     golden["characters"] = {name: of_characters(normalizer) for name, normalizer in golden["normalizers"].items()}
     golden["normalizers"] = NORMALIZERS
+    golden["clusters"] = {first: of_clusters(first) for first in CLUSTERS}
     write("golden.json.gz", golden)
     subprocess.run(["go", "test", "-count=1", "-run", "TestReal", "./internal/text/tokenizer", "-args", "-tokenizers", str(o.cache.resolve())], cwd=ROOT, check=True)
 

@@ -32,6 +32,7 @@ type familyGolden struct {
 
 	Normalizers map[string]json.RawMessage
 	Characters  map[string]hashes // of what each normalizer does to every character
+	Clusters    map[string]hashes // of what a table of rewrites does to four characters, by the first
 }
 
 func readGolden(tb testing.TB) familyGolden {
@@ -151,6 +152,31 @@ func TestNormalizersOfEveryCharacter(t *testing.T) {
 			if got := hex.EncodeToString(sum[:4]); got != string(g.Characters[name][at:at+8]) {
 				t.Errorf("%s: characters from %U on differ", name, first)
 			}
+		}
+	}
+}
+
+// TestClusters has every four of some characters rewritten by a table that shows where grapheme clusters end.
+func TestClusters(t *testing.T) {
+	g := readGolden(t)
+	b := &builder{file: "clusters"}
+	normalize := b.normalizer(part{raw: resolve(t, []byte(`{"type":"Precompiled","precompiled_charsmap":"@clusters"}`))})
+	if b.err != nil || len(g.Clusters) < 16 {
+		t.Fatal(len(g.Clusters), b.err)
+	}
+	chars := []string{"a", "k", "\u0301", "\u200d", "\ufe0f", "©", "👍", "ᄀ", "ᅡ", "ᆨ", "가", "각", "\u0600", "\r", "\n", "\u200e"}
+	for _, first := range chars {
+		var all []string
+		for _, second := range chars {
+			for _, third := range chars {
+				for _, fourth := range chars {
+					all = append(all, normalize(first+second+third+fourth))
+				}
+			}
+		}
+		sum := sha256.Sum256([]byte(strings.Join(all, "\x00")))
+		if got := hex.EncodeToString(sum[:4]); got != string(g.Clusters[first]) {
+			t.Errorf("what begins with %q differs", first)
 		}
 	}
 }
