@@ -20,6 +20,24 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
+// together plays n episodes at the same time.
+func together(ctx context.Context, t *testing.T, p *Pool, n int, play func(i int, e *Episode)) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			e, err := p.Open(ctx, fmt.Sprint(i))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer e.Close()
+			play(i, e.(*Episode))
+		})
+	}
+	wg.Wait()
+}
+
 // Sixteen episodes at a time write and count at random; each must see its own history alone.
 func TestEpisodesNeverSeeEachOther(t *testing.T) {
 	seed := filepath.Join(t.TempDir(), "seed")
@@ -109,23 +127,13 @@ func TestResetOverHTTPTakesTurns(t *testing.T) {
 	defer server.Close()
 	s := Server{URL: server.URL, Isolation: PerReset, Reset: &Reset{Tool: "zero"}}
 	p := newPool(t, configOf(t, map[string]Server{"s": s}), Options{})
-	var wg sync.WaitGroup
-	for i := range 8 {
-		wg.Go(func() {
-			e, err := p.Open(context.Background(), fmt.Sprint(i))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			most.Store(max(most.Load(), inside.Add(1)))
-			if r := ask(e, "count", "{}"); r.Text != "1" {
-				t.Errorf("episode %d counts %s", i, r.Text)
-			}
-			inside.Add(-1)
-			e.Close()
-		})
-	}
-	wg.Wait()
+	together(context.Background(), t, p, 8, func(i int, e *Episode) {
+		most.Store(max(most.Load(), inside.Add(1)))
+		if r := ask(e, "count", "{}"); r.Text != "1" {
+			t.Errorf("episode %d counts %s", i, r.Text)
+		}
+		inside.Add(-1)
+	})
 	if most.Load() != 1 {
 		t.Errorf("%d episodes at once", most.Load())
 	}
@@ -241,18 +249,7 @@ func TestTwoServersThatTakeTurns(t *testing.T) {
 	p := newPool(t, configOf(t, servers), Options{})
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	var wg sync.WaitGroup
-	for i := range 40 {
-		wg.Go(func() {
-			e, err := p.Open(ctx, fmt.Sprint(i))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			e.Close()
-		})
-	}
-	wg.Wait()
+	together(ctx, t, p, 40, func(int, *Episode) {})
 	p.Close()
 }
 

@@ -66,21 +66,11 @@ func TestOAuthClientCredentials(t *testing.T) {
 	s := Server{URL: guarded.url + "/mcp", Isolation: PerSession, OAuth: &OAuth{ClientID: "hone", ClientSecret: "sesame"}}
 	p := newPool(t, configOf(t, map[string]Server{"s": s}), Options{})
 	after := guarded.issued.Load() // Discover has got one
-	var wg sync.WaitGroup
-	for i := range 6 {
-		wg.Go(func() {
-			e, err := p.Open(context.Background(), fmt.Sprint(i))
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer e.Close()
-			if r := ask(e, "add", `{"A":1,"B":1}`); r.Status != trajectory.CallOK {
-				t.Errorf("%+v", r)
-			}
-		})
-	}
-	wg.Wait()
+	together(context.Background(), t, p, 6, func(_ int, e *Episode) {
+		if r := ask(e, "add", `{"A":1,"B":1}`); r.Status != trajectory.CallOK {
+			t.Errorf("%+v", r)
+		}
+	})
 	if n := guarded.issued.Load() - after; n != 1 {
 		t.Errorf("six sessions got %d tokens, want one between them", n)
 	}

@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -38,31 +37,21 @@ func TestFilesystemServerIsIsolated(t *testing.T) {
 	s := realServer(t, "server-filesystem", EpisodeDir)
 	s.Template = template
 	p := newPool(t, configOf(t, map[string]Server{"files": s}), Options{})
-	var wg sync.WaitGroup
-	for i := range 16 {
-		wg.Go(func() {
-			e, err := p.Open(context.Background(), fmt.Sprint(i))
-			if err != nil {
-				t.Error(err)
-				return
+	together(context.Background(), t, p, 16, func(i int, e *Episode) {
+		path := e.Dir("files") + "/note.txt"
+		for _, step := range []struct{ tool, args, want string }{
+			{"read_text_file", fmt.Sprintf(`{"path":%q}`, path), "original"},
+			{"write_file", fmt.Sprintf(`{"path":%q,"content":"mine %d"}`, path, i), "Successfully wrote"},
+			{"read_text_file", fmt.Sprintf(`{"path":%q}`, path), fmt.Sprintf("mine %d", i)},
+		} {
+			if r := ask(e, step.tool, step.args); r.Status != trajectory.CallOK || !strings.Contains(r.Text, step.want) || r.Warning != "" {
+				t.Errorf("episode %d, %s: %+v", i, step.tool, r)
 			}
-			defer e.Close()
-			path := e.(*Episode).Dir("files") + "/note.txt"
-			for _, step := range []struct{ tool, args, want string }{
-				{"read_text_file", fmt.Sprintf(`{"path":%q}`, path), "original"},
-				{"write_file", fmt.Sprintf(`{"path":%q,"content":"mine %d"}`, path, i), "Successfully wrote"},
-				{"read_text_file", fmt.Sprintf(`{"path":%q}`, path), fmt.Sprintf("mine %d", i)},
-			} {
-				if r := ask(e, step.tool, step.args); r.Status != trajectory.CallOK || !strings.Contains(r.Text, step.want) || r.Warning != "" {
-					t.Errorf("episode %d, %s: %+v", i, step.tool, r)
-				}
-			}
-			if r := ask(e, "read_text_file", `{"path":"/etc/passwd"}`); r.Status != trajectory.CallToolError {
-				t.Errorf("outside the folder: %+v", r)
-			}
-		})
-	}
-	wg.Wait()
+		}
+		if r := ask(e, "read_text_file", `{"path":"/etc/passwd"}`); r.Status != trajectory.CallToolError {
+			t.Errorf("outside the folder: %+v", r)
+		}
+	})
 }
 
 // The same server over its three transports is the same catalog, tool for tool.
