@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"hone/internal/config"
 	"hone/internal/fault"
@@ -143,7 +144,11 @@ func (t *tuning) ended(ctx context.Context, stage string, err error) error {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		switch f.Code {
 		case fault.CodeExhausted:
-			f.Next = "make room there; then " + next
+			help := "make room there"
+			if strings.Contains(f.Next, "engine.") { // not the disk is full, but the device
+				help = f.Next + " in " + filepath.Join(t.path, "config.resolved.yaml")
+			}
+			f.Next = help + "; then " + next
 		case fault.CodeUnavailable:
 			f.Next += "; then " + next
 		}
