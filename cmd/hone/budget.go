@@ -150,7 +150,7 @@ func (a *app) refuseTooLarge(c config.Config, s model.Spec, o plan.Settings, exa
 	next += "; hone inspect memory shows what it goes to, and engine.memory overrides what is free"
 	if !exact {
 		short := o
-		short.Row = min(o.Row, 1)
+		short.Row = min(o.Row, 2)
 		least, err := plan.Make(s, short)
 		if err != nil {
 			return err

@@ -126,8 +126,9 @@ func Make(s model.Spec, o Settings) (Plan, error) {
 
 // step takes one step on rows of the longest length.
 func step(t *train.Trainer, o Settings) error {
-	row := batch.Sequence{IDs: make([]int32, o.Row), Trained: make([]bool, o.Row), SamplerLogprobs: make([]float32, o.Row), Advantage: 1}
-	for i := 1; i < o.Row; i++ {
+	n := max(o.Row, 2) // the first token of a row is not trained
+	row := batch.Sequence{IDs: make([]int32, n), Trained: make([]bool, n), SamplerLogprobs: make([]float32, n), Advantage: 1}
+	for i := 1; i < n; i++ {
 		row.Trained[i] = true
 	}
 	b := batch.Batch{Prefix: make([]int32, o.Prefix), Rows: []batch.Sequence{row}}

@@ -99,8 +99,9 @@ func TestSettingsMatter(t *testing.T) {
 	if err != nil || len(p.Programs) != 0 {
 		t.Errorf("%+v, %v", p.Programs, err)
 	}
-	if o := base; o.Slots != 0 {
-		o.Slots = 0
+	for _, row := range []int{1, 50} {
+		o := base
+		o.Slots, o.Row = 0, row
 		p, err := Make(s, o)
 		if err != nil || slices.ContainsFunc(p.Programs, func(x Program) bool { return !x.Training }) || len(p.Programs) == 0 {
 			t.Errorf("training alone: %+v, %v", p.Programs, err)

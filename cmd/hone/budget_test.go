@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"hone/internal/config"
+	"hone/internal/fault"
+	"hone/internal/learn/plan"
+	"hone/internal/modelfile"
+)
+
+// invoked runs one command line with a toy model beside it, in pure Go unless the configuration says otherwise.
+func invoked(t *testing.T, conf, stdin string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	write(t, "hone.yaml", conf)
+	var out, said bytes.Buffer
+	a := toyApp(&said, nil)
+	a.stdin, a.stdout = strings.NewReader(stdin), &out
+	code = a.main(t.Context(), args)
+	return code, out.String(), said.String()
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+const oneRow = `{"messages": [{"role": "user", "content": "Say a."}, {"role": "assistant", "content": "a"}]}` + "\n"
+
+// What cannot work is refused by one clear error before anything is computed, and no run directory is left.
+func TestRefusedBeforeCompute(t *testing.T) {
+	t.Chdir(t.TempDir())
+	toyModel(t, "toy.gguf")
+	whole, err := os.ReadFile("toy.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	notANumber := bytes.Clone(whole)
+	binary.LittleEndian.PutUint32(notANumber[len(notANumber)-400:], math.Float32bits(float32(math.NaN())))
+	key := "llama.feed_forward_length\x04\x00\x00\x00" // its value follows
+	lie := strings.Replace(string(whole), key+"\x28", key+"\x30", 1)
+	if lie == string(whole) {
+		t.Fatal("the toy has another width")
+	}
+	write(t, "half.gguf", string(whole[:len(whole)-5000]))
+	write(t, "nan.gguf", string(notANumber))
+	write(t, "lie.gguf", lie)
+	write(t, "notes.so", "this is no library")
+	write(t, "row.jsonl", oneRow)
+	write(t, "long.jsonl", strings.Replace(oneRow, "Say a.", strings.Repeat("ab", 4200), 1))
+	long := `{"ids": [1` + strings.Repeat(", 1", 8192) + "]}"
+	sft := func(data, model string) []string {
+		return []string{"sft", "--data", data, "--base-model", model, "--output-dir", "out"}
+	}
+	logprobs := []string{"inspect", "logprobs", "--model", "toy.gguf"}
+	for _, c := range []struct {
+		name, engine, stdin string
+		args                []string
+		code                int
+		want                []string
+	}{
+		{"memory", "backend: go, memory: 0.0001", "", sft("row.jsonl", "toy.gguf"), 6, []string{"the memory does not hold this run", "engine.memory", "it takes 0.0", "hone inspect memory"}},
+		{"positions of a row", "backend: go", "", sft("long.jsonl", "toy.gguf"), 2, []string{"positions for 8192", "lower model.context"}},
+		{"positions of a text", "backend: go", long, logprobs, 0, []string{"there are 8193 ids; the model has positions for 8192"}},
+		{"half a model", "backend: go", "", sft("row.jsonl", "half.gguf"), 2, []string{"half.gguf"}},
+		{"NaN", "backend: go", "", sft("row.jsonl", "nan.gguf"), 2, []string{"nan.gguf: model.layers.1.", "not finite"}},
+		{"a configuration that lies", "backend: go", "", sft("row.jsonl", "lie.gguf"), 2, []string{"lie.gguf: model.layers.0.mlp", "the configuration says [48 24]"}},
+		{"no plug-in", "plugin: none.so", "", logprobs, 6, []string{"the accelerator plug-in is not there", "none.so", "hone engine install cpu"}},
+		{"a plug-in that is none", "plugin: notes.so", "", logprobs, 6, []string{"cannot use the accelerator plug-in", "it cannot be loaded as a shared library"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			code, stdout, said := invoked(t, "model: {context: 20000}\nengine: {"+c.engine+"}\n", c.stdin, c.args...)
+			if code != c.code {
+				t.Errorf("exit code %d, want %d: %s", code, c.code, said)
+			}
+			for _, want := range c.want {
+				if !strings.Contains(stdout+said, want) {
+					t.Errorf("no %q in %s%s", want, stdout, said)
+				}
+			}
+			if _, err := os.Stat("out"); err == nil {
+				t.Error("a run directory is left behind")
+			}
+		})
+	}
+}
+
+// A proposal is the numbers to write into the configuration, and with them the run fits.
+func TestProposalFits(t *testing.T) {
+	t.Chdir(t.TempDir())
+	toyModel(t, "toy.gguf")
+	a := toyApp(io.Discard, nil)
+	s, err := a.spec("toy.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := config.Default()
+	c.Engine.Slots, c.Engine.MicroBatch, c.SFT.LoRA.Rank = 64, 16, 2
+	lora, err := adapterShape(c, s, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := settings(c, lora, false, 30, 200, 200)
+	p, err := plan.Make(s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []int64{2, 8} {
+		c.Engine.Memory = float64(p.Peak().Peak/part) / (1 << 30)
+		f, ok := a.refuseTooLarge(c, s, o, true).(*fault.Error)
+		if !ok || f.Code != fault.CodeExhausted {
+			t.Fatalf("1/%d of the memory: %v", part, f)
+		}
+		numbers := regexp.MustCompile(`engine\.(slots|micro_batch): (\d+)`).FindAllStringSubmatch(f.Next, -1)
+		if len(numbers) == 0 {
+			t.Fatalf("no proposal in %q", f.Next)
+		}
+		smaller := c
+		for _, n := range numbers {
+			x, err := strconv.Atoi(n[2])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n[1] == "slots" {
+				smaller.Engine.Slots = x
+			} else {
+				smaller.Engine.MicroBatch = x
+			}
+		}
+		if err := a.refuseTooLarge(smaller, s, settings(smaller, lora, false, 30, 200, 200), true); err != nil {
+			t.Errorf("with %v: %v", numbers, err)
+		}
+	}
+	// Where rows are not known yet, only what is sure is refused.
+	var said bytes.Buffer
+	a.stderr = &said
+	c.Engine.Memory = float64(p.Peak().Peak*3/4) / (1 << 30)
+	if err := a.refuseTooLarge(c, s, o, false); err != nil || !strings.Contains(said.String(), "warning: training rows of 200 tokens") {
+		t.Errorf("%v, %s", err, said.String())
+	}
+	m := &machine{file: &modelfile.Model{Config: s.Config}}
+	if err := a.fits(c, m, "", false, 100, s.MaxContext, true); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "positions for 8192") {
+		t.Errorf("too many tokens: %v", err)
+	}
+}
+
+func TestInspectMemoryAndPlan(t *testing.T) {
+	t.Chdir(t.TempDir())
+	toyModel(t, "toy.gguf")
+	conf := "engine: {backend: go, slots: 4, memory: 1}\nsft: {lora: {rank: 2}}\n"
+	lengths := []string{"--model", "toy.gguf", "--prefix", "20", "--private", "64"}
+	code, stdout, said := invoked(t, conf, "", append([]string{"inspect", "memory", "--json"}, lengths...)...)
+	var r memoryReport
+	if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil {
+		t.Fatalf("exit code %d, %v, %s", code, err, said)
+	}
+	kv := int64(2 * 2 * 2 * 4 * (20 + 4*64) * 4) // K and V of 2 layers, 2 heads of 4, in float32
+	if r.Held[2] != (plan.Item{Name: "keys and values", Bytes: kv}) || !r.Fits || r.Available != 1<<30 || r.During != "rows" || r.Peak <= kv {
+		t.Errorf("%+v", r)
+	}
+	if code, stdout, said := invoked(t, conf, "", append([]string{"inspect", "memory", "--row", "-1"}, lengths...)...); code != 0 ||
+		strings.Contains(stdout, "rows ") || !strings.Contains(stdout, "decode") || !strings.Contains(said, "4 slots of 64 tokens") {
+		t.Errorf("exit code %d, %s%s", code, stdout, said)
+	}
+	code, _, said = invoked(t, conf, "", append([]string{"inspect", "plan", "--hlo", "programs"}, lengths...)...)
+	files, _ := filepath.Glob("programs/*.mlir")
+	if code != 0 || len(files) != len(r.Programs) {
+		t.Fatalf("exit code %d, %v, %s", code, files, said)
+	}
+	text, err := os.ReadFile("programs/04_decode.mlir")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"// %p0: model.embed_tokens.weight\n", ": cache0, donated\n", "module @decode", "stablehlo.dot_general", "jax.buffer_donor"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %q in the program", want)
+		}
+	}
+	for _, args := range [][]string{{"inspect", "plan", "--model", "toy.gguf"}, {"inspect", "memory", "--prefix", "0"}, {"inspect", "memory", "--model", "none.gguf"}} {
+		if code, _, said := invoked(t, conf, "", args...); code != 2 {
+			t.Errorf("%v: exit code %d, %s", args, code, said)
+		}
+	}
+	if fmt.Sprint(r.Programs[0].Name) != "merge" {
+		t.Errorf("%+v", r.Programs)
+	}
+}
