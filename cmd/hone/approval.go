@@ -17,6 +17,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/mcp/approval"
+	"hone/internal/mcp/sandbox"
 )
 
 // attended says whether a person sits beside a verb: hone collect asks one, and what runs by itself asks nobody.
@@ -33,7 +34,7 @@ func (l *lab) approvals(a *app, c config.Approval, by attended) (*approval.Gate,
 	}
 	for _, s := range l.catalog.Servers {
 		for _, t := range s.Tools {
-			o.Tools[t.ModelName] = approval.Tool{Server: s.Name, Name: t.Name, ReadOnly: readOnlyHint(t.Annotations)}
+			o.Tools[t.ModelName] = approval.Tool{Server: s.Name, Name: t.Name, ReadOnly: hintsOf(t.Annotations).ReadOnlyHint}
 		}
 	}
 	if a.yes {
@@ -70,9 +71,9 @@ func (l *lab) resettable(gate *approval.Gate) error {
 
 // decide puts the rules between the episodes and the servers. What a person would have to be asked is an error now,
 // rather than a denial in the midst of a run that nobody watches.
-func (l *lab) decide(a *app, c config.Approval) error {
+func (l *lab) decide(a *app, c config.MCP) error {
 	var err error
-	if l.gate, err = l.approvals(a, c, false); err != nil {
+	if l.gate, err = l.approvals(a, c.Approval, false); err != nil {
 		return err
 	}
 	if ask, allow := l.gate.Unanswered(); len(allow) > 0 {
@@ -84,7 +85,30 @@ func (l *lab) decide(a *app, c config.Approval) error {
 			Where: "mcp.approval", Why: "the model can call " + quoted(allow), Next: next}
 	}
 	l.tools = l.gate.Wrap(l.pool)
+	l.sayDestructive(a, c)
 	return nil
+}
+
+// sayDestructive names the tools that say of themselves that they destroy, where no sandbox bounds what, and where the user
+// has not said how calls are decided.
+func (l *lab) sayDestructive(a *app, c config.MCP) {
+	if c.Approval.Mode != "default" {
+		return
+	}
+	for _, s := range l.catalog.Servers {
+		if l.host.servers.Servers[s.Name].Command != "" && l.host.sandbox.Level() != sandbox.None && !slices.Contains(c.Sandbox.Exempt, s.Name) {
+			continue
+		}
+		var rules []string
+		for _, t := range s.Tools {
+			if hintsOf(t.Annotations).DestructiveHint && l.gate.Refusal(t.ModelName) == "" {
+				rules = append(rules, s.Name+"/"+t.Name)
+			}
+		}
+		if len(rules) > 0 {
+			a.say("no sandbox holds server %s, and these tools of it destroy, as it says itself: the model will call them unless mcp.approval.deny names them: %s", s.Name, quoted(rules))
+		}
+	}
 }
 
 // quoted lists rules as they are written in the configuration, the first ten of many.
@@ -157,10 +181,17 @@ func (a *app) approve(ctx context.Context, gate *approval.Gate) func(chat.ToolCa
 	}
 }
 
-// readOnlyHint reads a tool's annotation, which is false where it is not given (MCP specification, ToolAnnotations).
-func readOnlyHint(annotations json.RawMessage) bool {
-	var a struct {
-		ReadOnlyHint bool `json:"readOnlyHint"`
+// hints are a tool's annotations (MCP specification, ToolAnnotations), as far as approval looks at them. What is not given
+// counts as false here: of destructiveHint, whose default is true, only what a server says is worth telling.
+type hints struct {
+	ReadOnlyHint    bool `json:"readOnlyHint"`
+	DestructiveHint bool `json:"destructiveHint"`
+}
+
+func hintsOf(annotations json.RawMessage) hints {
+	var h hints
+	if json.Unmarshal(annotations, &h) != nil {
+		return hints{}
 	}
-	return json.Unmarshal(annotations, &a) == nil && a.ReadOnlyHint
+	return h
 }

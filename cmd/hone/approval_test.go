@@ -34,7 +34,8 @@ func shop(t *testing.T) (url string, sold func() []string) {
 		func(context.Context, *mcp.CallToolRequest, thing) (*mcp.CallToolResult, any, error) {
 			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "in stock"}}}, nil, nil
 		})
-	mcp.AddTool(s, &mcp.Tool{Name: "buy"}, func(_ context.Context, _ *mcp.CallToolRequest, in thing) (*mcp.CallToolResult, any, error) {
+	destroys := true
+	mcp.AddTool(s, &mcp.Tool{Name: "buy", Annotations: &mcp.ToolAnnotations{DestructiveHint: &destroys}}, func(_ context.Context, _ *mcp.CallToolRequest, in thing) (*mcp.CallToolResult, any, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		bought = append(bought, in.Name)

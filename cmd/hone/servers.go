@@ -147,7 +147,7 @@ func (a *app) openServersOf(ctx context.Context, c config.Config, servers mcp.Co
 	if err != nil {
 		return nil, err
 	}
-	if err := l.decide(a, c.MCP.Approval); err != nil {
+	if err := l.decide(a, c.MCP); err != nil {
 		l.close()
 		return nil, err
 	}

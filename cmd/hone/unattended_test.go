@@ -35,18 +35,20 @@ func TestUnattended(t *testing.T) {
 		name, rules string
 		args        []string
 		says        string // "" where the run is let through
+		warns       bool   // that buy destroys
 	}{
-		{"default", "", nil, ""},
-		{"auto", "mode: auto", nil, ""},
-		{"ask", "mode: ask", nil, `add "127.0.0.1" to mcp.approval.allow in hone.yaml`},
-		{"ask, and yes", "mode: ask", []string{"--yes"}, ""},
-		{"ask, one tool allowed", "{mode: ask, allow: [\"*/look\"]}", nil, `add "127.0.0.1/buy" to mcp.approval.allow`},
-		{"ask, one denied", "{mode: ask, allow: [\"*/look\"], deny: [\"*/buy\"]}", nil, ""},
-		{"a rule asks", "{ask: [\"*/buy\"]}", nil, `take "*/buy" out of mcp.approval.ask; add "127.0.0.1/buy"`},
-		{"a rule asks, and yes", "{ask: [\"*/buy\"]}", []string{"--yes"}, ""},
-		{"readonly", "mode: readonly", nil, ""},
-		{"the setup is denied", "{deny: [\"*/look\"]}", nil, `denied by the rule "*/look"`},
-		{"the setup is denied, and yes", "{deny: [\"*/look\"]}", []string{"--yes"}, `denied by the rule "*/look"`},
+		{"default", "", nil, "", true},
+		{"default, denied", "{deny: [\"*/buy\"]}", nil, "", false},
+		{"auto", "mode: auto", nil, "", false},
+		{"ask", "mode: ask", nil, `add "127.0.0.1" to mcp.approval.allow in hone.yaml`, false},
+		{"ask, and yes", "mode: ask", []string{"--yes"}, "", false},
+		{"ask, one tool allowed", "{mode: ask, allow: [\"*/look\"]}", nil, `add "127.0.0.1/buy" to mcp.approval.allow`, false},
+		{"ask, one denied", "{mode: ask, allow: [\"*/look\"], deny: [\"*/buy\"]}", nil, "", false},
+		{"a rule asks", "{ask: [\"*/buy\"]}", nil, `take "*/buy" out of mcp.approval.ask; add "127.0.0.1/buy"`, false},
+		{"a rule asks, and yes", "{ask: [\"*/buy\"]}", []string{"--yes"}, "", true},
+		{"readonly", "mode: readonly", nil, "", false},
+		{"the setup is denied", "{deny: [\"*/look\"]}", nil, `denied by the rule "*/look"`, true},
+		{"the setup is denied, and yes", "{deny: [\"*/look\"]}", []string{"--yes"}, `denied by the rule "*/look"`, true},
 	} {
 		for _, verb := range [][]string{{"train", "--output-dir", "out", "--num-gpus", "0"}, {"eval", "--split", "validation"}} {
 			for _, dry := range []bool{false, true} {
@@ -63,6 +65,9 @@ func TestUnattended(t *testing.T) {
 				through := strings.Contains(said.String(), "where: "+noPlugin)
 				if through != (tc.says == "") || !strings.Contains(said.String(), tc.says) || !through && code != 2 || code == 0 {
 					t.Errorf("%s: exit code %d, %s", name, code, &said)
+				}
+				if warned := strings.Contains(said.String(), `mcp.approval.deny names them: "127.0.0.1/buy"`); warned != tc.warns {
+					t.Errorf("%s: warned %v: %s", name, warned, &said)
 				}
 				if _, err := os.Stat("out"); err == nil || len(sold()) > 0 {
 					t.Errorf("%s: something was begun, or sold: %q", name, sold())

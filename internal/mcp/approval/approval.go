@@ -213,8 +213,10 @@ func (g *Gate) Unanswered() (ask, allow []string) {
 			continue
 		}
 		open[t.Server] = append(open[t.Server], t.ID())
-		if r, ok := first(g.ask, t); ok && !slices.Contains(ask, string(r)) {
-			ask = append(ask, string(r))
+		for _, r := range g.ask {
+			if r.matches(t) && !slices.Contains(ask, string(r)) {
+				ask = append(ask, string(r))
+			}
 		}
 	}
 	for server, ids := range open {
