@@ -257,25 +257,33 @@ func (w *wire) unusable(head, tail []byte, why string) *jsonrpc.Response {
 // lastID finds the id that some servers write last. Inside a string of the result it would be escaped.
 var lastID = regexp.MustCompile(`"id"\s*:\s*("[^"\\]*"|-?\d+)\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$`)
 
-// idIn returns the id of a message of which only the two ends are known.
+// idIn returns the id of an answer of which only the two ends are known; a request of the server's, whose ids are its own,
+// is none.
 func idIn(head, tail []byte) (jsonrpc.ID, bool) {
 	d := jsontext.NewDecoder(bytes.NewReader(head))
 	if token, err := d.ReadToken(); err != nil || token.Kind() != '{' {
 		return jsonrpc.ID{}, false
 	}
+	var id []byte
 	for {
-		name, err := d.ReadToken()
-		if err != nil || name.Kind() != '"' {
+		token, err := d.ReadToken()
+		if err != nil || token.Kind() != '"' {
 			break
 		}
-		isID := name.String() == "id"
+		name := token.String()
+		if name == "method" {
+			return jsonrpc.ID{}, false
+		}
 		value, err := d.ReadValue()
 		if err != nil {
 			break
 		}
-		if isID {
-			return makeID(value)
+		if name == "id" {
+			id = bytes.Clone(value)
 		}
+	}
+	if id != nil {
+		return makeID(id)
 	}
 	if found := lastID.FindSubmatch(tail); found != nil {
 		return makeID(found[1])

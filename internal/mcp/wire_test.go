@@ -237,3 +237,22 @@ func TestBatches(t *testing.T) {
 		t.Errorf("stdio: %+v, %+v", r, p.Stats()[0])
 	}
 }
+
+// A request of the server's that is too large has an id of its own, which may be that of a call of ours.
+func TestHugeRequestIsNoAnswer(t *testing.T) {
+	w := newWire(100, &meter{})
+	id, err := jsonrpc.MakeID(1.0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, x := withExchange(context.Background())
+	w.sending(ctx, &jsonrpc.Request{ID: id, Method: "tools/call"})
+	for _, head := range []string{`{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"a":"`, `{"method":"ping","id":1,"params":{"a":"`} {
+		if m := w.tooLarge([]byte(head), []byte(`xxx"}}`)); m != nil || x.outcome().answered {
+			t.Errorf("%s is taken for the answer: %v", head, m)
+		}
+	}
+	if m := w.tooLarge([]byte(`{"id":1,"result":{"a":"`), []byte(`xxx"}}`)); m == nil || !x.outcome().answered {
+		t.Errorf("the answer is not found: %v", m)
+	}
+}
