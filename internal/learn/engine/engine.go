@@ -5,6 +5,7 @@ package engine
 import (
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
@@ -20,6 +21,8 @@ import (
 type Engine struct {
 	backend       compute.Backend
 	pureGo, isGPU bool
+	// compiled guards what Compile notes: each sampler compiles, in a goroutine of its own, what a request first needs.
+	compiled sync.Mutex
 	// NumCompiled counts compilations; it stands still in a run whose shapes are settled.
 	NumCompiled int
 	account     *account // of a dry engine; nil otherwise
@@ -115,6 +118,8 @@ func (e *Engine) Compile(name string, params []Param, build func(in []*graph.Nod
 		return nil, err
 	}
 	p.executable = g.Executable()
+	e.compiled.Lock()
+	defer e.compiled.Unlock()
 	e.NumCompiled++
 	if e.account != nil {
 		e.account.programs = append(e.account.programs, p)
