@@ -10,12 +10,14 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"hone/internal/config"
 	"hone/internal/fault"
+	"hone/internal/learn/adapter"
 	"hone/internal/learn/plan"
 	"hone/internal/modelfile"
 )
@@ -61,6 +63,18 @@ func TestRefusedBeforeCompute(t *testing.T) {
 	write(t, "notes.so", "this is no library")
 	write(t, "row.jsonl", oneRow)
 	write(t, "long.jsonl", strings.Replace(oneRow, "Say a.", strings.Repeat("ab", 4200), 1))
+	toyAdapter(t, "toy.gguf", "nan")
+	file := filepath.Join("nan", adapter.WeightsFile)
+	weights, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS("half", os.DirFS("nan")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join("half", adapter.WeightsFile), string(weights[:len(weights)-100]))
+	binary.LittleEndian.PutUint32(weights[len(weights)-400:], math.Float32bits(float32(math.Inf(1))))
+	write(t, file, string(weights))
 	long := `{"ids": [1` + strings.Repeat(", 1", 8192) + "]}"
 	sft := func(data, model string) []string {
 		return []string{"sft", "--data", data, "--base-model", model, "--output-dir", "out"}
@@ -78,6 +92,8 @@ func TestRefusedBeforeCompute(t *testing.T) {
 		{"half a model", "backend: go", "", sft("row.jsonl", "half.gguf"), 2, []string{"half.gguf"}},
 		{"NaN", "backend: go", "", sft("row.jsonl", "nan.gguf"), 2, []string{"nan.gguf: model.layers.1.", "not finite"}},
 		{"a configuration that lies", "backend: go", "", sft("row.jsonl", "lie.gguf"), 2, []string{"lie.gguf: model.layers.0.mlp", "the configuration says [48 24]"}},
+		{"NaN in an adapter", "backend: go", "", append(slices.Clone(logprobs), "--adapter", "nan"), 2, []string{"where: nan", "lora_", "not finite"}},
+		{"half an adapter", "backend: go", "", append(slices.Clone(logprobs), "--adapter", "half"), 2, []string{"half/adapter_model.safetensors", "tensor base_model"}},
 		{"no plug-in", "plugin: none.so", "", logprobs, 6, []string{"the accelerator plug-in is not there", "none.so", "hone engine install cpu"}},
 		{"a plug-in that is none", "plugin: notes.so", "", logprobs, 6, []string{"cannot use the accelerator plug-in", "it cannot be loaded as a shared library"}},
 	} {

@@ -105,7 +105,14 @@ func block(lines []string) (ops []op, outs []string, n int, err error) {
 			return nil, nil, 0, fmt.Errorf("%s: %w", m[1], err)
 		}
 		o.results = []string{m[1]}
-		if m[2] != "" {
+		switch {
+		case m[2] == "" && len(o.bytes) > 1: // a tuple
+			var all int64
+			for _, n := range o.bytes {
+				all += n
+			}
+			o.bytes = []int64{all}
+		case m[2] != "":
 			o.results = nil
 			for i := range o.bytes {
 				o.results = append(o.results, m[1]+"#"+strconv.Itoa(i))

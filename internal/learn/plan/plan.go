@@ -30,9 +30,9 @@ type Program struct {
 	Name      string `json:"name"`
 	HLO       string `json:"-"`
 	inputs    []string
-	Temporary int64  `json:"temporary"` // estimated bytes while it runs, beside inputs and outputs
-	Peak      int64  `json:"peak"`      // bytes of all buffers while it runs, temporary ones included
-	Training  bool   `json:"training"`  // it is the trainer's, else the sampler's
+	Temporary int64 `json:"temporary"` // estimated bytes while it runs, beside inputs and outputs
+	Peak      int64 `json:"peak"`      // bytes of all buffers while it runs, temporary ones included
+	Training  bool  `json:"training"`  // it is the trainer's, else the sampler's
 }
 
 // Text is the program in StableHLO for a person: what each input is, then one operation a line.

@@ -29,7 +29,7 @@ var cheap = kinds("add", "subtract", "multiply", "maximum", "minimum", "and", "o
 var dear = kinds("divide", "power", "exponential", "log", "sqrt", "rsqrt", "tanh", "logistic", "sine", "cosine")
 
 // views share their operand's memory.
-var views = kinds("reshape", "optimization_barrier", "bitcast_convert")
+var views = kinds("reshape", "optimization_barrier", "bitcast_convert", "get_tuple_element")
 
 func kinds(names ...string) map[string]bool {
 	set := map[string]bool{}
@@ -141,7 +141,7 @@ func (l *liveness) behind(v string) string {
 				k = j
 			}
 		}
-		v = o.operands[k]
+		v = o.operands[min(k, len(o.operands)-1)]
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"hone/internal/fault"
 	"hone/internal/learn/adapter"
@@ -147,6 +148,9 @@ func LoadAdapter(dir string, s model.Spec) (model.LoRA, []float32, error) {
 		}
 		if x.Rows != p.Rows || x.Cols != p.Cols {
 			return lora, nil, bad(fmt.Sprintf("%s is %dx%d, the model needs %dx%d", key, x.Rows, x.Cols, p.Rows, p.Cols))
+		}
+		if i := slices.IndexFunc(x.Data, func(x float32) bool { return x-x != 0 }); i >= 0 { // NaN or infinite
+			return lora, nil, bad(fmt.Sprintf("%s holds numbers that are not finite, the first at %d", key, i))
 		}
 		copy(flat[p.Offset:], x.Data)
 	}
