@@ -20,6 +20,19 @@ type full struct{ err error }
 
 func (f full) Run(...engine.Buffer) ([]engine.Buffer, error) { return nil, f.err }
 
+// later is a program that a device has memory for once.
+type later struct {
+	program
+	runs *int
+}
+
+func (l later) Run(in ...engine.Buffer) ([]engine.Buffer, error) {
+	if *l.runs++; *l.runs > 1 {
+		return full{&fault.Error{Code: fault.CodeExhausted, What: "the device is out of memory"}}.Run()
+	}
+	return l.program.Run(in...)
+}
+
 // A device that runs out of memory halves the micro-batch once, which is said, and the step is the same; a second time
 // the step is an error, and the state is what it was.
 func testOutOfMemory(t *testing.T, d device) {
@@ -56,6 +69,20 @@ func testOutOfMemory(t *testing.T, d device) {
 		}
 		if left := alive(); left != 0 || len(notices) != 1 || !equal(before, stateOf(t, tr)) {
 			t.Errorf("%s: the refused step left %d buffers, %d notices, or another state", name, left, len(notices))
+		}
+	}
+	if d.PureGo() { // where a program costs nothing to compile; a micro-batch has been taken when the second fails
+		want, wantStats := afterOneStep(t, d.start(t, 1), b, false)
+		tr := d.start(t, 2)
+		tr.programs = maps.Clone(d.programs)
+		for key, p := range d.programs {
+			if strings.HasPrefix(key, "rows_2_") {
+				tr.programs[key] = later{p, new(int)}
+			}
+		}
+		got, stats := afterOneStep(t, tr, b, false)
+		if d := maxDelta(want, got); d != 0 || stats != wantStats {
+			t.Errorf("halved midway, the step differs by %g: %+v, want %+v", d, stats, wantStats)
 		}
 	}
 	one := d.start(t, 1)
