@@ -82,6 +82,9 @@ func (a *app) checkPlugin(e config.Engine) []doctor.Check {
 	checks := []doctor.Check{{Name: name, Status: doctor.OK, Detail: fmt.Sprintf("%s, by %s; PJRT API %d.%d", p.path, p.by, l.Major, l.Minor)}}
 	if p.isCUDA() {
 		checks = append(checks, a.checkCUDA(l.Path)...)
+		if checks[len(checks)-1].Status == doctor.Fail { // without a GPU there is no device to open
+			return checks
+		}
 	}
 	opened, err := engine.Open(engine.Options{Plugin: p.path})
 	if err != nil {
