@@ -1,7 +1,7 @@
 """Writes tokenizer/golden.json.gz: what Hugging Face's tokenizers does to the texts of tokenizer_texts.py, as hashes.
 
 Usage: python make_tokenizers.py [MODEL.gguf, not used] [--train] [--show TOKENIZER FIRST LAST] [--cache DIR]
-Needs: requirements.txt, npm, pip; at the end go, which checks the real vocabularies that are not committed.
+Needs: requirements.txt, npm, pip, and charsmaps.json.gz, which make_sentencepiece.py makes; at the end go, which checks the real vocabularies that are not committed.
 
 There are two kinds of tokenizers: small ones with each family's exact pipeline, which are committed
 (tokenizer/families.json.gz; --train adds those that are missing there), and the real ones found in

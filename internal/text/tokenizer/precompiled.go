@@ -30,7 +30,7 @@ func (b *builder) precompiled(p part, text *string) normalizer {
 	}
 	var c *charsmap
 	if err == nil {
-		c, err = newCharsmap(data)
+		c, err = newCharsmap(data, newClusters())
 	}
 	if err != nil {
 		b.fail(part{path: p.path + ".precompiled_charsmap"}, "%w", err)
@@ -41,7 +41,7 @@ func (b *builder) precompiled(p part, text *string) normalizer {
 }
 
 // newCharsmap reads the size of the trie in bytes, the trie in units of 32 bits, little-endian, and the replacements.
-func newCharsmap(data []byte) (*charsmap, error) {
+func newCharsmap(data []byte, clusters *clusters) (*charsmap, error) {
 	if len(data) < 4 {
 		return nil, fmt.Errorf("it has %d bytes, too few for its own size", len(data))
 	}
@@ -50,7 +50,7 @@ func newCharsmap(data []byte) (*charsmap, error) {
 	if size == 0 || size%4 != 0 || size > len(data) {
 		return nil, fmt.Errorf("its trie is to have %d bytes; %d follow", size, len(data))
 	}
-	c := &charsmap{units: make([]uint32, size/4), replacements: string(data[size:]), clusters: newClusters()}
+	c := &charsmap{units: make([]uint32, size/4), replacements: string(data[size:]), clusters: clusters}
 	for i := range c.units {
 		c.units[i] = binary.LittleEndian.Uint32(data[4*i:])
 	}
