@@ -15,7 +15,7 @@ type hideStatement struct {
 
 func (s *hideStatement) run(r *run) flow {
 	for i, id := range s.ids {
-		r.scope.set(id, s.value[i])
+		r.define(id, s.value[i])
 	}
 	return onward
 }
@@ -24,11 +24,19 @@ func (s *hideStatement) run(r *run) flow {
 type frame struct {
 	parent   *frame
 	known    map[int]bool // names that the body itself reads or assigns
-	inside   map[int]bool // names that bodies inside have read before
+	reads    *reads       // of all frames
+	began    int          // the number of reads before this frame
 	hidden   []nameAt     // names to hide, unless a frame around has them
 	branches int          // if statements around what is visited
 	inner    []*frame     // of the bodies inside
 	body     *[]statement // where to put what hides
+}
+
+// reads tell when a name was last read by a frame that has it from outside. While a frame is visited, those after it began
+// are its own or of frames inside.
+type reads struct {
+	count int
+	last  map[int]int
 }
 
 type nameAt struct {
@@ -39,13 +47,15 @@ type nameAt struct {
 // hideNames puts a hideStatement before each body that needs one.
 func hideNames(body *[]statement) {
 	root := newFrame(nil, body)
+	root.reads = &reads{last: map[int]int{}}
 	root.all(*body)
 	root.finish()
 }
 
 func newFrame(parent *frame, body *[]statement) *frame {
-	f := &frame{parent: parent, known: map[int]bool{}, inside: map[int]bool{}, body: body}
+	f := &frame{parent: parent, known: map[int]bool{}, body: body}
 	if parent != nil {
+		f.reads, f.began = parent.reads, parent.reads.count
 		parent.inner = append(parent.inner, f)
 	}
 	return f
@@ -71,14 +81,13 @@ func (f *frame) finish() {
 	}
 }
 
-// read notes that the body reads a name, and that those around it have it read inside.
+// read notes that the body reads a name.
 func (f *frame) read(id int) {
 	if f.known[id] {
 		return
 	}
-	for around := f.parent; around != nil && !around.inside[id]; around = around.parent {
-		around.inside[id] = true
-	}
+	f.reads.count++
+	f.reads.last[id] = f.reads.count
 	f.known[id] = true
 }
 
@@ -86,7 +95,7 @@ func (f *frame) read(id int) {
 func (f *frame) assign(target expression) {
 	switch t := target.(type) {
 	case *nameExpression:
-		if !f.known[t.id] && f.inside[t.id] && f.branches == 0 {
+		if !f.known[t.id] && f.reads.last[t.id] > f.began && f.branches == 0 {
 			f.hidden = append(f.hidden, nameAt{t.id, t.name})
 		}
 		f.known[t.id] = true

@@ -2,6 +2,7 @@ package template
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -21,6 +22,15 @@ func classOf(source string, values *chat.Object) Class {
 		return e.Class
 	}
 	return ""
+}
+
+// manyNames repeats a text with numbers, up to what may be the source of a template.
+func manyNames(format string) string {
+	var b strings.Builder
+	for i := 0; b.Len() < 1<<20-100; i++ {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
 }
 
 func TestHostileTemplatesEnd(t *testing.T) {
@@ -76,6 +86,8 @@ func TestHostileTemplatesEnd(t *testing.T) {
 		"deep list":              {"{% set ns = namespace(x=[]) %}{% for i in range(20000) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x }}", RecursionFault},
 		"deep list as JSON":      {"{% set ns = namespace(x=[]) %}{% for i in range(20000) %}{% set ns.x = [ns.x] %}{% endfor %}{{ ns.x | tojson }}", LimitFault},
 		"deep list compared":     {"{% set ns = namespace(x=[], y=[]) %}{% for i in range(9000) %}{% set ns.x = [ns.x] %}{% set ns.y = [ns.y] %}{% endfor %}{{ ns.x == ns.y }}", RecursionFault},
+		"many variables set":     {manyNames("{%% set a%d = 1 %%}"), LimitFault},
+		"many variables hidden":  {manyNames("{%% for x in l %%}{{ a%d }}{%% endfor %%}{%% set a%[1]d = 1 %%}"), LimitFault},
 		"parentheses":            {"{{ " + strings.Repeat("(", 100_000) + "1" + strings.Repeat(")", 100_000) + " }}", LimitFault},
 		"lists":                  {"{{ " + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000) + " }}", LimitFault},
 		"signs":                  {"{{ " + strings.Repeat("-", 100_000) + "1 }}", LimitFault},

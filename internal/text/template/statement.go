@@ -248,7 +248,7 @@ func (s *setStatement) run(r *run) flow {
 func (r *run) assign(target expression, v value, at int) {
 	switch t := target.(type) {
 	case *nameExpression:
-		r.scope.set(t.id, v)
+		r.define(t.id, v)
 	case *namespaceExpression:
 		n, ok := r.lookup(t.id).(*namespace)
 		if !ok {

@@ -180,6 +180,16 @@ func (r *run) giveBack(s *scope) {
 	r.free = append(r.free, s)
 }
 
+// manyVariables are as much work to look through as a step is.
+const manyVariables = 32
+
+// define assigns a variable of the innermost scope.
+func (r *run) define(id int, v value) {
+	r.steps += len(r.scope.variables) / manyVariables
+	r.step()
+	r.scope.set(id, v)
+}
+
 type variable struct {
 	id    int
 	value value
@@ -209,9 +219,11 @@ func (r *run) lookup(id int) value {
 	for s := r.scope; s != nil; s = s.parent {
 		for i := range s.variables {
 			if s.variables[i].id == id {
+				r.steps += i / manyVariables
 				return s.variables[i].value
 			}
 		}
+		r.steps += len(s.variables) / manyVariables
 	}
 	return r.root[id]
 }
