@@ -29,7 +29,7 @@ func (a *app) plugin(c config.Config) (string, error) {
 	return p.path, err
 }
 
-// findPlugin looks in this order: --plugin or engine.plugin, PJRT_PLUGIN_LIBRARY_PATH, the user's data folder, what hone
+// findPlugin looks in this order: engine.plugin, PJRT_PLUGIN_LIBRARY_PATH, the user's data folder, what hone
 // installed, the active Python virtual environment. Where the backend is auto, a plug-in for a GPU that is there comes
 // before one for the CPU.
 func (a *app) findPlugin(e config.Engine) (foundPlugin, error) {
