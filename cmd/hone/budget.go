@@ -7,6 +7,7 @@ import (
 	"hone/internal/doctor"
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
+	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 	"hone/internal/learn/plan"
 	"hone/internal/learn/train"
@@ -128,6 +129,7 @@ func (a *app) refuseTooLarge(c config.Config, s model.Spec, o plan.Settings, exa
 	if err != nil || b.bytes == 0 {
 		return err
 	}
+	s.BF16 = engine.DType(c.Engine.DType).IsBF16(o.GPU)
 	p, err := plan.Make(s, o)
 	if err != nil {
 		return err

@@ -186,7 +186,7 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 	c := t.c
 	grpo := recipe.GRPO{Stage: "grpo", Steps: c.GRPO.Steps, GroupsPerStep: c.GRPO.ScenariosPerStep, GroupSize: c.GRPO.GroupSize,
 		Optimizer: optimizerOf(c.GRPO.Optimizer), Clip: batch.Clip{Low: c.GRPO.ClipLow, High: c.GRPO.ClipHigh},
-		CheckpointEvery: c.GRPO.CheckpointEvery, MaxMismatch: maxMismatch, Seed: c.Seed}
+		CheckpointEvery: c.GRPO.CheckpointEvery, MaxMismatch: l.machine.maxMismatch(), Seed: c.Seed}
 	log := runLog{t.dir, t.a.say}
 	err = grpo.Run(ctx, scenario.OfSplit(list, scenario.Train), l.at(c.Rollout.Temperature), l.scorer, l.learner,
 		log, t.a.progress(c.Engine.Slots).report())

@@ -165,7 +165,7 @@ func (s study) run(ctx context.Context, arms []string) ([]recipe.System, error) 
 	if err != nil {
 		return nil, err
 	}
-	pipeline := s.pipeline()
+	pipeline := s.pipeline(s.lab.machine.maxMismatch())
 	if err := pipeline.SFT.Run(ctx, rows, s.lab.learner, s.log, s.progress); err != nil {
 		return nil, err
 	}
@@ -200,7 +200,7 @@ func (s study) run(ctx context.Context, arms []string) ([]recipe.System, error) 
 
 // arm trains one arm from the adapter that is loaded.
 func (s study) arm(ctx context.Context, name string) error {
-	sampled, grpo := s.lab.at(s.c.Rollout.Temperature), s.pipeline().GRPO
+	sampled, grpo := s.lab.at(s.c.Rollout.Temperature), s.pipeline(s.lab.machine.maxMismatch()).GRPO
 	steps := grpo.Steps * grpo.GroupsPerStep * grpo.GroupSize / s.c.SFT.BatchSize // as many rows as GRPO samples rollouts
 	optimizer := optimizerOf(s.c.SFT.Optimizer)
 	optimizer.LearningRate = s.rate

@@ -57,7 +57,7 @@ func (d demoRun) run(ctx context.Context) error {
 		return err
 	}
 	started := time.Now()
-	systems, err := d.pipeline().Run(ctx, data, l.at(d.c.Rollout.Temperature), l.evaluation(d.c.Eval), l.scorer, l.learner,
+	systems, err := d.pipeline(l.machine.maxMismatch()).Run(ctx, data, l.at(d.c.Rollout.Temperature), l.evaluation(d.c.Eval), l.scorer, l.learner,
 		runLog{d.dir, d.a.say}, d.a.progress(d.c.Engine.Slots).report())
 	if err != nil {
 		return err
@@ -68,7 +68,7 @@ func (d demoRun) run(ctx context.Context) error {
 	return d.report(systems, data, l, time.Since(started))
 }
 
-func (d demoRun) pipeline() recipe.Pipeline {
+func (d demoRun) pipeline(maxMismatch float64) recipe.Pipeline {
 	return recipe.Pipeline{
 		SFT: recipe.SFT{Stage: "sft", Epochs: d.c.SFT.Epochs, BatchSize: d.c.SFT.BatchSize,
 			Optimizer: optimizerOf(d.c.SFT.Optimizer), CheckpointEvery: 5, Seed: d.c.Seed},

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/fault"
+	"hone/internal/learn/engine"
 	"hone/internal/learn/plan"
 )
 
@@ -63,6 +64,7 @@ func (f planFlags) make(a *app) (plan.Plan, plan.Settings, budget, error) {
 		return p, plan.Settings{}, b, err
 	}
 	o := settings(c, lora, found.isCUDA(), f.prefix, f.private, max(f.row, 0))
+	s.BF16 = engine.DType(c.Engine.DType).IsBF16(o.GPU)
 	p, err = plan.Make(s, o)
 	return p, o, b, err
 }

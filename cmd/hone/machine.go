@@ -24,6 +24,7 @@ import (
 type machine struct {
 	file     *modelfile.Model
 	engine   *engine.Engine
+	dtype    engine.DType
 	spec     model.Spec
 	weights  []engine.Buffer
 	tok      *tokenizer.Tokenizer
@@ -42,7 +43,7 @@ func (a *app) openMachine(c config.Config, base, system string) (*machine, error
 
 // load opens the device and copies the weights to it.
 func (m *machine) load(plugin, base string) (err error) {
-	if m.engine, err = engine.Open(engine.Options{Plugin: plugin}); err != nil {
+	if m.engine, err = engine.Open(engine.Options{Plugin: plugin, DType: m.dtype}); err != nil {
 		return err
 	}
 	m.spec, m.weights, err = model.Load(m.engine, m.file)
@@ -59,7 +60,7 @@ func (a *app) findMachine(c config.Config, base, system string) (m *machine, plu
 	if plugin, err = a.plugin(c); err != nil {
 		return nil, "", err
 	}
-	m = &machine{say: a.say}
+	m = &machine{say: a.say, dtype: engine.DType(c.Engine.DType)}
 	if m.file, err = modelfile.Open(path); err != nil {
 		return nil, "", err
 	}

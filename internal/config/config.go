@@ -115,6 +115,7 @@ type Eval struct {
 type Engine struct {
 	Backend     string `yaml:"backend" enum:"auto,cuda,cpu,go" doc:"cuda and cpu are XLA plug-ins, go needs none and is slow, auto takes the named or installed plug-in"`
 	Plugin      string `yaml:"plugin" doc:"path of a PJRT plug-in; empty takes the installed one"`
+	DType       string `yaml:"dtype" enum:"auto,f32,bf16" doc:"what weights, activations and caches are: auto is bf16 on a GPU, f32 elsewhere; norms, softmax, logits, adapters and the optimiser are f32 in any case"`
 	Slots       int    `yaml:"slots" min:"1" doc:"completions sampled at once"`
 	MicroBatch  int    `yaml:"micro_batch" min:"0" doc:"training rows computed at once; 0 takes 2, or 16 on a GPU"`
 	RowMultiple int    `yaml:"row_multiple" min:"0" max:"65536" doc:"training rows are padded to a multiple of this many tokens; 0 takes 64, or 256 on a GPU"`
@@ -147,7 +148,7 @@ func Default() Config {
 			ClipLow: 0.2, ClipHigh: 0.28, CheckpointEvery: 10,
 		},
 		Eval:   Eval{Split: "validation", TopP: 1, Confidence: 0.95},
-		Engine: Engine{Backend: "auto", Slots: 16, Moments: "float32"},
+		Engine: Engine{Backend: "auto", DType: "auto", Slots: 16, Moments: "float32"},
 	}
 }
 

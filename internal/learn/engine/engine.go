@@ -9,6 +9,7 @@ import (
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/dtypes/bfloat16"
 	"github.com/gomlx/compute/gobackend"
 	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
@@ -19,18 +20,34 @@ import (
 
 // Engine owns a device. Buffers and programs belong to the engine that made them.
 type Engine struct {
-	backend       compute.Backend
-	pureGo, isGPU bool
+	backend             compute.Backend
+	pureGo, isGPU, bf16 bool
 	// compiled guards what Compile notes: each sampler compiles, in a goroutine of its own, what a request first needs.
 	compiled sync.Mutex
 	// NumCompiled counts compilations; it stands still in a run whose shapes are settled.
 	NumCompiled int
 	account     *account // of a dry engine; nil otherwise
+	zeros       map[string]*Program
 }
+
+// DType says what weights, activations and caches are. Norms, softmax, logits, adapters, their gradients and the
+// optimiser are float32 in any case.
+type DType string
+
+// The values of Options.DType. DTypeAuto is bf16 on a GPU and f32 elsewhere.
+const (
+	DTypeAuto DType = "auto"
+	DTypeF32  DType = "f32"
+	DTypeBF16 DType = "bf16"
+)
+
+// IsBF16 reports what t means on a GPU or elsewhere.
+func (t DType) IsBF16(gpu bool) bool { return t == DTypeBF16 || t != DTypeF32 && gpu }
 
 // Options choose the device. The zero value is the pure-Go backend.
 type Options struct {
 	Plugin string // path of a PJRT plug-in; empty: pure Go
+	DType  DType  // empty: DTypeAuto
 }
 
 // Open opens the device.
@@ -45,7 +62,11 @@ func Open(o Options) (*Engine, error) {
 			return nil, &fault.Error{Code: fault.CodeExhausted, What: "cannot open the accelerator plug-in", Where: o.Plugin,
 				Err: err, Next: "hone engine install cpu"}
 		}
-		return &Engine{backend: b, isGPU: b.IsGPU()}, nil
+		return &Engine{backend: b, isGPU: b.IsGPU(), bf16: o.DType.IsBF16(b.IsGPU())}, nil
+	}
+	if o.DType == DTypeBF16 {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "pure Go computes in f32 only", Where: "engine.dtype: bf16",
+			Next: "set engine.dtype to auto, or install a plug-in: hone engine install cpu"}
 	}
 	// The backend's default worker pool can deadlock when several large products are ready at once; unlimited
 	// parallelism does not (measured, docs/LOG.md).
@@ -61,6 +82,9 @@ func (e *Engine) PureGo() bool { return e.pureGo }
 
 // IsGPU reports whether the device is a GPU, where wide programs are cheap and each compilation is dear.
 func (e *Engine) IsGPU() bool { return e.isGPU }
+
+// IsBF16 reports whether weights, activations and caches are bfloat16.
+func (e *Engine) IsBF16() bool { return e.bf16 }
 
 // Description names the device for people.
 func (e *Engine) Description() string { return e.backend.Description() }
@@ -79,7 +103,7 @@ type Param struct {
 	Donated bool
 }
 
-// F32 and I32 are shapes of the two types that cross a program's boundary.
+// F32 is the shape of an array of float32.
 func F32(dims ...int) shapes.Shape { return shapes.Make(dtypes.Float32, dims...) }
 
 // I32 is the shape of an array of 32-bit integers.
@@ -159,6 +183,67 @@ func (e *Engine) Upload(flat any, dims ...int) (Buffer, error) {
 		dtype = dtypes.Int32
 	}
 	return e.backend.BufferFromFlatData(0, flat, shapes.Make(dtype, dims...))
+}
+
+// UploadAs copies float32 to the device as the shape's type, float32 or bfloat16, rounded to nearest even.
+func (e *Engine) UploadAs(shape shapes.Shape, flat []float32) (Buffer, error) {
+	if shape.DType == dtypes.Float32 {
+		return e.Upload(flat, shape.Dimensions...)
+	}
+	narrow := make([]bfloat16.BFloat16, len(flat))
+	for i, x := range flat {
+		narrow[i] = bfloat16.FromFloat32(x)
+	}
+	return e.backend.BufferFromFlatData(0, narrow, shape)
+}
+
+// Zeros makes n arrays of zeros on the device: on a GPU with a program, since large ones take long to copy.
+func (e *Engine) Zeros(shape shapes.Shape, n int) ([]Buffer, error) {
+	if n == 0 {
+		return nil, nil
+	}
+	if e.isGPU {
+		return e.runZeros(shape, n)
+	}
+	flat := make([]float32, shape.Size())
+	var out []Buffer
+	for range n {
+		b, err := e.UploadAs(shape, flat)
+		if err != nil {
+			Free(out...)
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+func (e *Engine) runZeros(shape shapes.Shape, n int) ([]Buffer, error) {
+	key := fmt.Sprintf("%s %d", shape, n)
+	p := e.zeros[key]
+	if p == nil {
+		var err error // the parameter is what the nodes take their graph from
+		p, err = e.Compile("zeros", []Param{{Name: "unused", Shape: I32()}}, func(in []*graph.Node) []*graph.Node {
+			out := make([]*graph.Node, n)
+			for i := range out {
+				out[i] = graph.Zeros(in[0].Graph(), shape)
+			}
+			return out
+		})
+		if err != nil {
+			return nil, err
+		}
+		if e.zeros == nil {
+			e.zeros = map[string]*Program{}
+		}
+		e.zeros[key] = p
+	}
+	unused, err := e.Upload([]int32{0})
+	if err != nil {
+		return nil, err
+	}
+	defer Free(unused)
+	return p.Run(unused)
 }
 
 // Floats copies a buffer of float32 to the host.

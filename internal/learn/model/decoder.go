@@ -70,17 +70,22 @@ func (d *Decoder) Forward(idsNC, positionsNC *Node, segments func(layer int, k, 
 			r := rotations[l.LocalRope]
 			q, k = r.apply(q), r.apply(k)
 		}
-		if d.adapter != nil {
-			q = q.Checkpoint()
-		}
-		o := attend(s, q, positionsNC, l.Window, segments(layer, k, v))
-		if d.adapter != nil {
-			o = o.StopCheckpoint()
-		}
+		o := d.attention(q, positionsNC, l.Window, segments(layer, k, v))
 		x = Add(x, d.postNorm(layer, s.attentionPostNorm(), d.linear(layer, O, o)))
 		x = Add(x, d.postNorm(layer, s.mlpPostNorm(), d.mlp(layer, d.norm(layer, s.mlpNorm(), x))))
 	}
 	return Reshape(x, n, c, s.Hidden)
+}
+
+// attention attends to the segments, by the device's kernel where that knows them.
+func (d *Decoder) attention(q, positionsNC *Node, window int, segments []KeyValues) *Node {
+	if fused := fusable(d.spec, q, window, segments); fused {
+		return attendFused(d.spec, q, segments)
+	}
+	if d.adapter == nil {
+		return attend(d.spec, q, positionsNC, window, segments)
+	}
+	return attend(d.spec, q.Checkpoint(), positionsNC, window, segments).StopCheckpoint()
 }
 
 // queryKeyValue projects h [N*C, H] to heads [heads, N, C, D].
@@ -91,7 +96,8 @@ func (d *Decoder) queryKeyValue(layer int, h *Node, n, c int) (q, k, v *Node) {
 		nq, nkv := s.NumHeads*s.HeadDim, s.NumKVHeads*s.HeadDim
 		q, k, v = columns(all, 0, nq), columns(all, nq, nq+nkv), columns(all, nq+nkv, nq+2*nkv)
 	} else {
-		q, k, v = d.linear(layer, Q, h), d.linear(layer, K, h), d.linear(layer, V, h)
+		y := d.linears(layer, h, Q, K, V)
+		q, k, v = y[0], y[1], y[2]
 	}
 	q, k, v = heads(q, n, c, s.NumHeads, s.HeadDim), heads(k, n, c, s.NumKVHeads, s.HeadDim), heads(v, n, c, s.NumKVHeads, s.HeadDim)
 	if s.QKNorm {
@@ -107,17 +113,19 @@ func (d *Decoder) mlp(layer int, h *Node) *Node {
 		both := d.linear(layer, GateUp, h)
 		gate, up = columns(both, 0, i), columns(both, i, 2*i)
 	} else {
-		gate, up = d.linear(layer, Gate, h), d.linear(layer, Up, h)
+		y := d.linears(layer, h, Gate, Up)
+		gate, up = y[0], y[1]
 	}
 	if d.adapter != nil {
 		gate = gate.Checkpoint()
 	}
+	gate = ConvertDType(gate, dtypes.Float32)
 	if d.spec.GELU {
 		gate = gelu(gate)
 	} else {
 		gate = Mul(gate, Sigmoid(gate))
 	}
-	product := Mul(gate, up)
+	product := ConvertDType(Mul(gate, ConvertDType(up, dtypes.Float32)), h.DType())
 	if d.adapter != nil {
 		product = product.StopCheckpoint()
 	}
@@ -132,7 +140,7 @@ func (d *Decoder) Logits(hMH *Node) *Node {
 		head = d.weights[s.headName()]
 	}
 	h := rmsNorm(hMH, d.weights[s.normName()], s)
-	return capped(Dot(h, head).General([]int{1}, nil, []int{1}, nil), s.LogitCap)
+	return capped(contract(h, head, []int{1}, nil, []int{1}, nil, dtypes.Float32), s.LogitCap)
 }
 
 // norm applies a layer's norm to the last axis of x.
@@ -148,19 +156,76 @@ func (d *Decoder) postNorm(layer int, name string, x *Node) *Node {
 }
 
 // linear applies W [out, in] and its bias, and the adapter where there is one, to x [M, in].
-func (d *Decoder) linear(layer int, t Target, x *Node) *Node {
-	path := d.spec.linearName(layer, t)
-	y := Dot(x, d.weights[path+".weight"]).General([]int{1}, nil, []int{1}, nil)
-	if d.spec.hasBias(t) {
-		y = Add(y, ExpandLeftToRank(d.weights[path+".bias"], 2))
+func (d *Decoder) linear(layer int, t Target, x *Node) *Node { return d.linears(layer, x, t)[0] }
+
+// linears applies several linear maps to one x. In bfloat16, without dropout, their adapters' A are one product, as
+// each alone is too thin for its reading of x to be hidden.
+func (d *Decoder) linears(layer int, x *Node, targets ...Target) []*Node {
+	var down []*Node
+	if d.spec.BF16 && d.dropout.keysM == nil {
+		down = d.downTogether(layer, x, targets)
 	}
-	j, ok := d.at[site{layer, t}]
-	if !ok {
-		return y
+	out := make([]*Node, len(targets))
+	for i, t := range targets {
+		path := d.spec.linearName(layer, t)
+		y := transposed(x, d.weights[path+".weight"])
+		if d.spec.hasBias(t) {
+			y = Add(y, ConvertDType(ExpandLeftToRank(d.weights[path+".bias"], 2), y.DType()))
+		}
+		if j, ok := d.at[site{layer, t}]; ok {
+			a, b := ConvertDType(d.adapter[j], x.DType()), ConvertDType(d.adapter[j+1], x.DType())
+			if down == nil {
+				y = Add(y, transposed(MulScalar(transposed(d.dropout.apply(x, j), a), d.pieces[j].Scale), b))
+			} else {
+				y = Add(y, transposed(down[i], b))
+			}
+		}
+		out[i] = y
 	}
-	x = d.dropout.apply(x, j)
-	down := MulScalar(Dot(x, d.adapter[j]).General([]int{1}, nil, []int{1}, nil), d.pieces[j].Scale)
-	return Add(y, Dot(down, d.adapter[j+1]).General([]int{1}, nil, []int{1}, nil))
+	return out
+}
+
+// downTogether returns scale A x of each target, nil for those without an adapter.
+func (d *Decoder) downTogether(layer int, x *Node, targets []Target) []*Node {
+	var all []*Node
+	for _, t := range targets {
+		if j, ok := d.at[site{layer, t}]; ok {
+			all = append(all, MulScalar(d.adapter[j], d.pieces[j].Scale))
+		}
+	}
+	if all == nil {
+		return nil
+	}
+	product := transposed(x, ConvertDType(concatenated(all), x.DType()))
+	down, from := make([]*Node, len(targets)), 0
+	for i, t := range targets {
+		if j, ok := d.at[site{layer, t}]; ok {
+			down[i] = columns(product, from, from+d.pieces[j].Rows)
+			from += d.pieces[j].Rows
+		}
+	}
+	return down
+}
+
+func concatenated(xs []*Node) *Node {
+	if len(xs) == 1 {
+		return xs[0]
+	}
+	return Concatenate(xs, 0)
+}
+
+// transposed is x [M, in] times w [out, in] transposed, in x's type.
+func transposed(x, w *Node) *Node { return contract(x, w, []int{1}, nil, []int{1}, nil, x.DType()) }
+
+// contract is DotGeneral with the output's type given. For the gradient's sake bfloat16 is said to be the type that it
+// accumulates in: GoMLX converts the factors of the backward products to that type, and products of float32 are many
+// times slower. The products themselves are accumulated in float32, whatever is said.
+func contract(x, y *Node, xAxes, xBatch, yAxes, yBatch []int, out dtypes.DType) *Node {
+	dot := Dot(x, y)
+	if x.DType() == dtypes.BFloat16 {
+		dot = dot.WithAccumulatorDType(dtypes.BFloat16).WithOutputDType(out)
+	}
+	return dot.General(xAxes, xBatch, yAxes, yBatch)
 }
 
 // columns slices [M, W].
@@ -173,11 +238,13 @@ func heads(x *Node, n, c, numHeads, headDim int) *Node {
 
 // rmsNorm is x / sqrt(mean(x^2) + eps) * w over the last axis (arXiv 1910.07467), or times 1 + w.
 func rmsNorm(x, w *Node, s Spec) *Node {
+	dtype := x.DType()
+	x = ConvertDType(x, dtypes.Float32)
 	if s.NormOffset {
 		w = AddScalar(w, 1)
 	}
 	mean := ReduceAndKeep(Square(x), ReduceMean, -1)
-	return Mul(Div(x, Sqrt(AddScalar(mean, s.NormEps))), ExpandLeftToRank(w, x.Rank()))
+	return ConvertDType(Mul(Div(x, Sqrt(AddScalar(mean, s.NormEps))), ExpandLeftToRank(w, x.Rank())), dtype)
 }
 
 // gelu is the approximation by tanh of x times the normal distribution function of x (arXiv 1606.08415):
@@ -214,14 +281,15 @@ func newRotation(r modelfile.Rope, headDim int, positionsNC *Node) rotation {
 
 // apply rotates [heads, N, C, D], pairing element i with i + R/2 as Hugging Face does; elements from R on stay.
 func (r rotation) apply(x *Node) *Node {
-	dims := r.cos.Shape().Dimensions[3]
+	dims, dtype := r.cos.Shape().Dimensions[3], x.DType()
+	x = ConvertDType(x, dtypes.Float32)
 	part := func(from, to int) *Node { return Slice(x, AxisRange(), AxisRange(), AxisRange(), AxisRange(from, to)) }
 	turned := part(0, dims)
 	turned = Add(Mul(turned, r.cos), Mul(Concatenate([]*Node{Neg(part(dims/2, dims)), part(0, dims/2)}, -1), r.sin))
 	if width := x.Shape().Dimensions[3]; dims < width {
-		return Concatenate([]*Node{turned, part(dims, width)}, -1)
+		turned = Concatenate([]*Node{turned, part(dims, width)}, -1)
 	}
-	return turned
+	return ConvertDType(turned, dtype)
 }
 
 // Causal returns the mask [N, C, C] of tokens that see themselves and what stands before them.
@@ -235,11 +303,10 @@ func Prefix(d *Decoder, ids *Node) []*Node {
 	g := ids.Graph()
 	p := ids.Shape().Dimensions[1]
 	positions := Iota(g, shapes.Make(dtypes.Int32, 1, p), 1)
-	causal := Causal(g, 1, p)
 	var out []*Node
 	d.Forward(ids, positions, func(_ int, k, v *Node) []KeyValues {
 		out = append(out, Reshape(k, d.spec.NumKVHeads, p, d.spec.HeadDim), Reshape(v, d.spec.NumKVHeads, p, d.spec.HeadDim))
-		return []KeyValues{{K: k, V: v, Mask: causal}}
+		return []KeyValues{{K: k, V: v, Causal: true}}
 	})
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gomlx/compute/dtypes"
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
@@ -126,7 +127,9 @@ func merge(s Spec, l LoRA, weights []*Node, flat *Node, sign float64) []*Node {
 	}
 	for j := 0; j < len(pieces); j += 2 {
 		i := index[s.linearName(pieces[j].Layer, pieces[j].Target)+".weight"]
-		merged[i] = Add(weights[i], MulScalar(product(matrices[j+1], matrices[j]), sign*pieces[j].Scale))
+		w := weights[i] // the sum is taken in float32, and rounded once
+		sum := Add(ConvertDType(w, dtypes.Float32), MulScalar(product(matrices[j+1], matrices[j]), sign*pieces[j].Scale))
+		merged[i] = ConvertDType(sum, w.DType())
 	}
 	return merged
 }

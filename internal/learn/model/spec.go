@@ -8,11 +8,30 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+
 	"hone/internal/modelfile"
 )
 
 // Spec is the shape of the decoder.
-type Spec struct{ modelfile.Config }
+type Spec struct {
+	modelfile.Config
+	// BF16 makes linear maps, embeddings, activations and caches bfloat16. Norms, softmax and logits are computed in
+	// float32, products are accumulated in it, and adapters stay in it.
+	BF16 bool
+}
+
+// DType returns the type of linear maps, embeddings, activations and caches.
+func (s Spec) DType() dtypes.DType {
+	if s.BF16 {
+		return dtypes.BFloat16
+	}
+	return dtypes.Float32
+}
+
+// Shape returns the shape of an array of that type.
+func (s Spec) Shape(dims ...int) shapes.Shape { return shapes.Make(s.DType(), dims...) }
 
 // Groups returns how many query heads share one key-value head.
 func (s Spec) Groups() int { return s.NumHeads / s.NumKVHeads }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/fault"
@@ -77,18 +78,26 @@ func (s Spec) headName() string          { return s.Prefix + "lm_head.weight" }
 func (s Spec) WeightParams() []engine.Param {
 	var params []engine.Param
 	for _, w := range s.Weights() {
-		params = append(params, engine.Param{Name: w.Name, Shape: engine.F32(w.Dims...)})
+		params = append(params, engine.Param{Name: w.Name, Shape: s.weightShape(w)})
 	}
 	return params
 }
 
-// Load copies a model's weights to the device, in the order of Weights. Where the files hold another model than the
+// weightShape returns the shape of a weight: what is no matrix is small, and stays float32.
+func (s Spec) weightShape(w Weight) shapes.Shape {
+	if len(w.Dims) < 2 {
+		return engine.F32(w.Dims...)
+	}
+	return s.Shape(w.Dims...)
+}
+
+// Load copies a model's weights to the device, in the order of Weights and the engine's type. Where the files hold another model than the
 // configuration says, or numbers that are none, the error names the tensor.
 //
 // A longrope model is loaded for sequences up to the length of its pre-training, as MaxContext then says; ForContext
 // makes a spec for longer ones.
 func Load(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
-	s := Spec{m.Config}
+	s := Spec{Config: m.Config, BF16: e.IsBF16()}
 	if s.Rope.Kind == "longrope" {
 		s.MaxContext = min(s.MaxContext, s.Rope.OriginalContext)
 	}
@@ -97,7 +106,7 @@ func Load(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
 	}
 	var buffers []engine.Buffer
 	for _, w := range s.Weights() {
-		b, err := upload(e, m, w)
+		b, err := s.upload(e, m, w)
 		if err != nil {
 			engine.Free(buffers...)
 			return s, nil, err
@@ -107,7 +116,7 @@ func Load(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
 	return s, buffers, nil
 }
 
-func upload(e *engine.Engine, m *modelfile.Model, w Weight) (engine.Buffer, error) {
+func (s Spec) upload(e *engine.Engine, m *modelfile.Model, w Weight) (engine.Buffer, error) {
 	flat, dims, err := m.Tensor(w.Name)
 	if err != nil {
 		return nil, err
@@ -120,7 +129,7 @@ func upload(e *engine.Engine, m *modelfile.Model, w Weight) (engine.Buffer, erro
 			return nil, mismatch(m, w.Name, "it holds numbers that are not finite")
 		}
 	}
-	return e.Upload(flat, dims...)
+	return e.UploadAs(s.weightShape(w), flat)
 }
 
 // checkNames refuses files with tensors the configuration knows nothing of, a bias for example. It lets pass what

@@ -33,15 +33,19 @@ func (s *Sampler) prefixProgram(p int) (*engine.Program, error) {
 	})
 }
 
+func (s *Sampler) cacheShape() shapes.Shape {
+	return s.spec.Shape(s.spec.NumKVHeads, s.slots, s.context, s.spec.HeadDim)
+}
+
 func (s *Sampler) cacheParams() []engine.Param {
 	var params []engine.Param
 	for i := range 2 * s.spec.NumLayers {
 		params = append(params, engine.Param{Name: fmt.Sprintf("prefix%d", i),
-			Shape: engine.F32(s.spec.NumKVHeads, len(s.prefix), s.spec.HeadDim)})
+			Shape: s.spec.Shape(s.spec.NumKVHeads, len(s.prefix), s.spec.HeadDim)})
 	}
 	for i := range 2 * s.spec.NumLayers {
 		params = append(params, engine.Param{Name: fmt.Sprintf("cache%d", i), Donated: true,
-			Shape: engine.F32(s.spec.NumKVHeads, s.slots, s.context, s.spec.HeadDim)})
+			Shape: s.cacheShape()})
 	}
 	return params
 }

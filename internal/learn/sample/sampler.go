@@ -127,15 +127,8 @@ func (s *Sampler) prepare() error {
 	if s.caches != nil {
 		return nil
 	}
-	zero := make([]float32, s.spec.NumKVHeads*s.slots*s.context*s.spec.HeadDim)
-	for range 2 * s.spec.NumLayers {
-		b, err := s.engine.Upload(zero, s.spec.NumKVHeads, s.slots, s.context, s.spec.HeadDim)
-		if err != nil {
-			return err
-		}
-		s.caches = append(s.caches, b)
-	}
-	return nil
+	s.caches, err = s.engine.Zeros(s.cacheShape(), 2*s.spec.NumLayers)
+	return err
 }
 
 // SetAdapter makes the sampler use base + adapter (nil: base alone) as policy version from the next request on. It

@@ -11,21 +11,30 @@ import (
 	"hone/internal/learn/model"
 )
 
-// headChunk is the number of tokens whose logits exist at one time.
-const headChunk = 256
+// headChunk is the number of tokens whose logits exist at one time; headChunkGPU is that on a GPU, where a small product
+// would read the head for too little.
+const headChunk, headChunkGPU = 256, 2048
+
+// keptLogits bounds the bytes of logits that a GPU keeps for the backward pass: computing them again costs a third of the
+// head's time.
+const keptLogits = 10e9
 
 // logprobs returns log softmax(logits/temperature)[target] of hidden states [M, H] for targets [M], in chunks, so that
 // [M, V] never exists whole: with several chunks each is recomputed in the backward pass.
-func logprobs(d *model.Decoder, hMH, targetsM *Node, temperature float64) *Node {
+func (t *Trainer) logprobs(d *model.Decoder, hMH, targetsM *Node) *Node {
+	chunk, recompute := headChunk, true
+	if t.engine.IsGPU() {
+		chunk, recompute = headChunkGPU, 4*float64(hMH.Shape().Dimensions[0]*t.spec.VocabSize) > keptLogits
+	}
 	m := hMH.Shape().Dimensions[0]
 	var parts []*Node
-	for start := 0; start < m; start += headChunk {
-		end := min(start+headChunk, m)
+	for start := 0; start < m; start += chunk {
+		end := min(start+chunk, m)
 		h := Slice(hMH, AxisRange(start, end))
-		if m > headChunk {
+		if recompute && m > chunk {
 			h = h.Checkpoint()
 		}
-		logits := DivScalar(d.Logits(h), temperature)
+		logits := DivScalar(d.Logits(h), t.temperature)
 		max := StopGradient(ReduceAndKeep(logits, ReduceMax, -1))
 		normaliser := Add(Log(ReduceSum(Exp(Sub(logits, max)), -1)), Squeeze(max, -1))
 		target := Slice(targetsM, AxisRange(start, end))
@@ -33,7 +42,7 @@ func logprobs(d *model.Decoder, hMH, targetsM *Node, temperature float64) *Node 
 		isTarget := Equal(Reshape(target, end-start, 1), vocab)
 		chosen := ReduceSum(Where(isTarget, logits, ZerosLike(logits)), -1)
 		part := Sub(chosen, normaliser)
-		if m > headChunk {
+		if recompute && m > chunk {
 			part = part.StopCheckpoint()
 		}
 		parts = append(parts, part)
@@ -97,7 +106,7 @@ func (t *Trainer) prefixBackwardProgram(p int, dropout float64) (program, error)
 	return t.program(fmt.Sprintf("prefix_backward_%d", p)+dropoutKey(dropout), func() (*engine.Program, error) {
 		inputs := t.prefixInputs(p, dropout)
 		params := append(t.modelParams(), inputs...)
-		params = append(params, t.prefixParams("d", p, false)...)
+		params = append(params, t.prefixParams("d", engine.F32, p, false)...)
 		params = append(params, engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
 		return t.engine.Compile("prefix_backward", params, func(in []*Node) []*Node {
 			d := t.decoder(in)
@@ -108,7 +117,7 @@ func (t *Trainer) prefixBackwardProgram(p int, dropout float64) (program, error)
 			kv := model.Prefix(d, rest[0])
 			var loss *Node
 			for i, x := range kv {
-				term := ReduceAllSum(Mul(x, rest[len(inputs)+i]))
+				term := ReduceAllSum(Mul(ConvertDType(x, dtypes.Float32), rest[len(inputs)+i]))
 				if loss == nil {
 					loss = term
 				} else {
@@ -128,7 +137,7 @@ func (t *Trainer) prefixBackwardProgram(p int, dropout float64) (program, error)
 // index says which of the n*c positions a trained token's logprob comes from; weight is 0 at padding.
 func (t *Trainer) rowsProgram(n, c, m, p int, dropout float64) (program, error) {
 	return t.program(fmt.Sprintf("rows_%d_%d_%d_%d", n, c, m, p)+dropoutKey(dropout), func() (*engine.Program, error) {
-		params := append(t.modelParams(), t.prefixParams("prefix", p, false)...)
+		params := append(t.modelParams(), t.prefixParams("prefix", t.spec.Shape, p, false)...)
 		params = append(params, engine.Param{Name: "ids", Shape: engine.I32(n, c)},
 			engine.Param{Name: "index", Shape: engine.I32(m)}, engine.Param{Name: "target", Shape: engine.I32(m)},
 			engine.Param{Name: "weight", Shape: engine.F32(m)}, engine.Param{Name: "sampler", Shape: engine.F32(m)},
@@ -137,7 +146,7 @@ func (t *Trainer) rowsProgram(n, c, m, p int, dropout float64) (program, error) 
 			params = append(params, engine.Param{Name: "keys", Shape: engine.I32(n, c)})
 		}
 		params = append(params, engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
-		params = append(params, t.prefixParams("d", p, true)...)
+		params = append(params, t.prefixParams("d", engine.F32, p, true)...)
 		return t.engine.Compile("rows", params, func(in []*Node) []*Node {
 			d := t.decoder(in)
 			l := t.numPrefix(p)
@@ -148,12 +157,12 @@ func (t *Trainer) rowsProgram(n, c, m, p int, dropout float64) (program, error) 
 				rest = rest[1:]
 			}
 			h := t.rowsForward(d, ids, kv, p)
-			logp := logprobs(d, Gather(Reshape(h, n*c, t.spec.Hidden), Reshape(index, m, 1)), target, t.temperature)
+			logp := t.logprobs(d, Gather(Reshape(h, n*c, t.spec.Hidden), Reshape(index, m, 1)), target)
 			total := ReduceAllSum(Mul(losses(objective, logp, sampler, advantage), weight))
 			flat, dkv := flatGradient(total, d, kv)
 			out := []*Node{total, logp, Add(rest[0], flat)}
 			for i, g := range dkv {
-				out = append(out, Add(rest[1+i], g))
+				out = append(out, Add(rest[1+i], ConvertDType(g, dtypes.Float32)))
 			}
 			return out
 		})
@@ -163,7 +172,7 @@ func (t *Trainer) rowsProgram(n, c, m, p int, dropout float64) (program, error) 
 // scoreProgram is the forward pass of rowsProgram without a loss: weights, adapter, K,V, ids, index, target -> logprobs[m].
 func (t *Trainer) scoreProgram(n, c, m, p int) (program, error) {
 	return t.program(fmt.Sprintf("score_%d_%d_%d_%d", n, c, m, p), func() (*engine.Program, error) {
-		params := append(t.modelParams(), t.prefixParams("prefix", p, false)...)
+		params := append(t.modelParams(), t.prefixParams("prefix", t.spec.Shape, p, false)...)
 		params = append(params, engine.Param{Name: "ids", Shape: engine.I32(n, c)},
 			engine.Param{Name: "index", Shape: engine.I32(m)}, engine.Param{Name: "target", Shape: engine.I32(m)})
 		return t.engine.Compile("score", params, func(in []*Node) []*Node {
@@ -171,7 +180,7 @@ func (t *Trainer) scoreProgram(n, c, m, p int) (program, error) {
 			l := t.numPrefix(p)
 			kv, rest := in[len(t.weights)+1:][:l], in[len(t.weights)+1+l:]
 			h := t.rowsForward(d, rest[0], kv, p)
-			return []*Node{logprobs(d, Gather(Reshape(h, n*c, t.spec.Hidden), Reshape(rest[1], m, 1)), rest[2], t.temperature)}
+			return []*Node{t.logprobs(d, Gather(Reshape(h, n*c, t.spec.Hidden), Reshape(rest[1], m, 1)), rest[2])}
 		})
 	})
 }
@@ -181,9 +190,8 @@ func (t *Trainer) rowsForward(d *model.Decoder, ids *Node, kv []*Node, p int) *N
 	g := ids.Graph()
 	n, c := ids.Shape().Dimensions[0], ids.Shape().Dimensions[1]
 	positions := AddScalar(Iota(g, shapes.Make(dtypes.Int32, n, c), 1), p)
-	causal := model.Causal(g, n, c)
 	return d.Forward(ids, positions, func(layer int, k, v *Node) []model.KeyValues {
-		own := model.KeyValues{K: k, V: v, Mask: causal}
+		own := model.KeyValues{K: k, V: v, Causal: true}
 		if p == 0 {
 			return []model.KeyValues{own}
 		}

@@ -9,6 +9,8 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/gomlx/compute/shapes"
+
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
@@ -347,21 +349,16 @@ func (t *Trainer) prefix(ids []int32, m masks) (kv, inputs []engine.Buffer, err 
 
 // zeros are the accumulators of one step: the adapter's gradient, then dK,dV of the prefix.
 func (t *Trainer) zeros(p int) ([]engine.Buffer, error) {
-	g, err := t.engine.Upload(make([]float32, t.size), t.size)
+	g, err := t.engine.Zeros(engine.F32(t.size), 1)
 	if err != nil {
 		return nil, err
 	}
-	out := []engine.Buffer{g}
-	zero := make([]float32, t.spec.NumKVHeads*p*t.spec.HeadDim)
-	for range t.numPrefix(p) {
-		b, err := t.engine.Upload(zero, t.spec.NumKVHeads, p, t.spec.HeadDim)
-		if err != nil {
-			engine.Free(out...)
-			return nil, err
-		}
-		out = append(out, b)
+	kv, err := t.engine.Zeros(engine.F32(t.spec.NumKVHeads, p, t.spec.HeadDim), t.numPrefix(p))
+	if err != nil {
+		engine.Free(g...)
+		return nil, err
 	}
-	return out, nil
+	return append(g, kv...), nil
 }
 
 // rows runs forward and backward of one micro-batch and returns the new accumulators. It consumes the old ones unless
@@ -489,11 +486,11 @@ func (t *Trainer) numPrefix(p int) int {
 	return 2 * t.spec.NumLayers
 }
 
-func (t *Trainer) prefixParams(name string, p int, donated bool) []engine.Param {
+func (t *Trainer) prefixParams(name string, shape func(dims ...int) shapes.Shape, p int, donated bool) []engine.Param {
 	var params []engine.Param
 	for i := range t.numPrefix(p) {
 		params = append(params, engine.Param{Name: fmt.Sprintf("%s%d", name, i),
-			Shape: engine.F32(t.spec.NumKVHeads, p, t.spec.HeadDim), Donated: donated})
+			Shape: shape(t.spec.NumKVHeads, p, t.spec.HeadDim), Donated: donated})
 	}
 	return params
 }

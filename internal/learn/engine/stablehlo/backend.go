@@ -37,9 +37,9 @@ func New(path string) (*Backend, error) {
 	}
 	options, precision := pjrt.NamedValuesMap{}, "DEFAULT"
 	if plugin.IsCUDA() {
-		// Processes may share the device, so memory is taken as it is needed. DEFAULT would round factors to TF32
+		// Processes may share the device, so memory is taken as it is needed, all but a reserve. DEFAULT would round factors to TF32
 		// there, whose 10 bits set sampler and trainer further apart than a run in float32 tolerates.
-		options["preallocate"], precision = false, "HIGHEST"
+		options["preallocate"], options["memory_fraction"], precision = false, float32(0.93), "HIGHEST"
 	}
 	client, err := plugin.NewClient(options)
 	if err != nil {
@@ -98,6 +98,8 @@ func (b *Backend) Capabilities() compute.Capabilities {
 	for dtype := range dtypeNames {
 		c.DTypes[dtype] = true
 	}
+	c.Operations[compute.OpTypeFusedScaledDotProductAttention] = true
+	c.Operations[compute.OpTypeFusedScaledDotProductAttentionVJP] = true
 	return c
 }
 

@@ -8,15 +8,18 @@ import (
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/dtypes/bfloat16"
 	"github.com/gomlx/compute/notimplemented"
 	"github.com/gomlx/compute/shapes"
 )
 
 var dtypeNames = map[dtypes.DType]string{
-	dtypes.Float32: "f32",
-	dtypes.Int32:   "i32",
-	dtypes.Int64:   "i64",
-	dtypes.Bool:    "i1",
+	dtypes.Float32:  "f32",
+	dtypes.BFloat16: "bf16",
+	dtypes.Int32:    "i32",
+	dtypes.Int64:    "i64",
+	dtypes.Uint8:    "ui8",
+	dtypes.Bool:     "i1",
 }
 
 // builder collects one program; it has a main function and no others.
@@ -75,6 +78,7 @@ func (b *builder) Compile() (compute.Executable, error) {
 type value struct {
 	name  string
 	shape shapes.Shape
+	rows  rows // what it is rows of, if of anything; see replaces
 }
 
 // function implements compute.Function by appending text.
@@ -161,7 +165,7 @@ func array(xs []int) string {
 	return "array<i64: " + join(xs) + ">"
 }
 
-// Constant implements compute.Function for scalars and vectors of f32, i32, i64 and bool.
+// Constant implements compute.Function for scalars and vectors of f32, bf16, i32, i64 and bool.
 func (f *function) Constant(flat any, dims ...int) (compute.Value, error) {
 	var text []string
 	var dtype dtypes.DType
@@ -170,6 +174,11 @@ func (f *function) Constant(flat any, dims ...int) (compute.Value, error) {
 		dtype = dtypes.Float32
 		for _, x := range xs {
 			text = append(text, fmt.Sprintf("0x%08X", math.Float32bits(x)))
+		}
+	case []bfloat16.BFloat16:
+		dtype = dtypes.BFloat16
+		for _, x := range xs {
+			text = append(text, fmt.Sprintf("0x%04X", x.Bits()))
 		}
 	case []int32:
 		dtype = dtypes.Int32

@@ -101,8 +101,14 @@ func (f *function) GreaterOrEqual(a, b compute.Value) (compute.Value, error) {
 	return f.compare("GE", compute.OpTypeGreaterOrEqual, a, b)
 }
 
-func (f *function) Sign(x compute.Value) (compute.Value, error)     { return f.unary("sign", x) }
-func (f *function) Neg(x compute.Value) (compute.Value, error)      { return f.unary("negate", x) }
+func (f *function) Sign(x compute.Value) (compute.Value, error) { return f.unary("sign", x) }
+func (f *function) Neg(x compute.Value) (compute.Value, error) {
+	r, err := f.unary("negate", x)
+	if from := x.(*value).rows; err == nil && from.is == gathered {
+		r.(*value).rows = rows{from.of, from.indices, from.axes, negated}
+	}
+	return r, err
+}
 func (f *function) Exp(x compute.Value) (compute.Value, error)      { return f.unary("exponential", x) }
 func (f *function) Log(x compute.Value) (compute.Value, error)      { return f.unary("log", x) }
 func (f *function) Sqrt(x compute.Value) (compute.Value, error)     { return f.unary("sqrt", x) }
@@ -120,10 +126,13 @@ func (f *function) Where(c, a, b compute.Value) (compute.Value, error) {
 }
 
 func (f *function) ConvertDType(x compute.Value, dtype dtypes.DType) (compute.Value, error) {
+	if x.(*value).shape.DType == dtype {
+		return x, nil
+	}
 	return f.op("convert", "", shapes.Make(dtype, x.(*value).shape.Dimensions...), x)
 }
 
-// DotGeneral implements compute.Function; accumulation is in the output's type.
+// DotGeneral implements compute.Function. A product of bf16 is accumulated in f32, whatever its output's type.
 func (f *function) DotGeneral(lhs compute.Value, lhsContracting, lhsBatch []int, rhs compute.Value,
 	rhsContracting, rhsBatch []int, cfg compute.DotGeneralConfig) (compute.Value, error) {
 	x, y := lhs.(*value).shape, rhs.(*value).shape
@@ -138,6 +147,9 @@ func (f *function) DotGeneral(lhs compute.Value, lhsContracting, lhsBatch []int,
 	dims = append(dims, without(x.Dimensions, lhsBatch, lhsContracting)...)
 	dims = append(dims, without(y.Dimensions, rhsBatch, rhsContracting)...)
 	precision := f.builder.backend.precision
+	if x.DType == dtypes.BFloat16 {
+		precision = "DEFAULT" // more would split the factors of what is already exact
+	}
 	attributes := fmt.Sprintf("dot_dimension_numbers = #stablehlo.dot<lhs_batching_dimensions = [%s], "+
 		"rhs_batching_dimensions = [%s], lhs_contracting_dimensions = [%s], rhs_contracting_dimensions = [%s]>, "+
 		"precision_config = [#stablehlo<precision %s>, #stablehlo<precision %s>]",
@@ -186,7 +198,7 @@ func (f *function) reduce(name, start string, x compute.Value, axes []int) (comp
 
 func (f *function) ReduceSum(x compute.Value, axes ...int) (compute.Value, error) {
 	start := "0"
-	if x.(*value).shape.DType == dtypes.Float32 {
+	if x.(*value).shape.DType.IsFloat() {
 		start = "0.0"
 	}
 	return f.reduce("add", start, x, axes)

@@ -2,6 +2,7 @@ package stablehlo
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/gomlx/compute"
@@ -84,24 +85,72 @@ func (f *function) Gather(x, indices compute.Value, indexVectorAxis int,
 	if err != nil {
 		return nil, err
 	}
-	return f.op("gather", fmt.Sprintf("dimension_numbers = #stablehlo.gather<offset_dims = [%s], "+
+	r, err := f.op("gather", fmt.Sprintf("dimension_numbers = #stablehlo.gather<offset_dims = [%s], "+
 		"collapsed_slice_dims = [%s], start_index_map = [%s], index_vector_dim = %d>, slice_sizes = %s, indices_are_sorted = %v",
 		join(offsetAxes), join(collapsedAxes), join(startIndexMap), indexVectorAxis, array(sizes), sorted), shape, x, indices)
+	if err == nil && len(sizes) == len(offsetAxes)+len(collapsedAxes) && wholeRows(x.(*value).shape, collapsedAxes, sizes) {
+		r.(*value).rows = rows{x.(*value), indices.(*value), indexing(indexVectorAxis, startIndexMap, collapsedAxes), gathered}
+	}
+	return r, err
+}
+
+// rows says that a value is rows of another: those gathered at the indices, or their negative, or the whole of the other
+// with those rows cleared.
+type rows struct {
+	of, indices *value
+	axes        string // how the indices are read
+	is          rowsKind
+}
+
+type rowsKind int
+
+const (
+	gathered rowsKind = iota + 1
+	negated
+	cleared
+)
+
+// wholeRows reports whether a gather's slices are whole but for the axes that its indices are for.
+func wholeRows(x shapes.Shape, collapsed, sizes []int) bool {
+	for axis, size := range sizes {
+		if !slices.Contains(collapsed, axis) && size != x.Dimensions[axis] {
+			return false
+		}
+	}
+	return true
+}
+
+// replaces recognises a scatter that replaces rows, which GoMLX has no operation for: a graph clears them by adding the
+// negative of what is gathered there, and then adds the new ones. Written so, XLA copies the operand twice, and a cache is
+// large; as one scatter that replaces, it is updated in place. replaces returns the operand whose rows are replaced.
+func replaces(x, indices *value, axes string) (operand *value, ok bool) {
+	return x.rows.of, x.rows == rows{x.rows.of, indices, axes, cleared}
+}
+
+func indexing(vectorAxis int, toOperand, dropped []int) string {
+	return fmt.Sprint(vectorAxis, toOperand, dropped)
 }
 
 // ScatterSum is what the gradient of Gather is made of.
 func (f *function) ScatterSum(x, indices, updates compute.Value, indexVectorAxis int,
 	windowAxes, insertedAxes, scatterToOperand []int, sorted, unique bool) (compute.Value, error) {
-	operand := x.(*value)
-	names, types := operandText([]*value{operand, indices.(*value), updates.(*value)})
-	scalar := typeOf(shapes.Make(operand.shape.DType))
+	operand, at, update := x.(*value), indices.(*value), updates.(*value)
 	r := f.newValue(operand.shape)
+	result, axes := "%sum", indexing(indexVectorAxis, scatterToOperand, insertedAxes)
+	if unique && update.rows == (rows{operand, at, axes, negated}) {
+		r.rows = rows{operand, at, axes, cleared}
+	}
+	if whole, ok := replaces(operand, at, axes); ok && unique {
+		operand, result = whole, "%b"
+	}
+	names, types := operandText([]*value{operand, at, update})
+	scalar := typeOf(shapes.Make(operand.shape.DType))
 	fmt.Fprintf(&f.text, "%s = \"stablehlo.scatter\"(%s) <{scatter_dimension_numbers = #stablehlo.scatter<"+
 		"update_window_dims = [%s], inserted_window_dims = [%s], scatter_dims_to_operand_dims = [%s], index_vector_dim = %d>, "+
 		"indices_are_sorted = %v, unique_indices = %v}> ({\n^bb0(%%a: %s, %%b: %s):\n"+
-		"%%sum = stablehlo.add %%a, %%b : %s\nstablehlo.return %%sum : %s\n}) : (%s) -> %s\n",
+		"%%sum = stablehlo.add %%a, %%b : %s\nstablehlo.return %s : %s\n}) : (%s) -> %s\n",
 		r.name, names, join(windowAxes), join(insertedAxes), join(scatterToOperand), indexVectorAxis,
-		sorted, unique, scalar, scalar, scalar, scalar, types, typeOf(operand.shape))
+		sorted, unique, scalar, scalar, scalar, result, scalar, types, typeOf(operand.shape))
 	return r, nil
 }
 

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"math"
+
+	"hone/internal/learn/batch"
+	"hone/internal/learn/model"
+	"hone/internal/learn/sample"
+	"hone/internal/learn/train"
+	"hone/internal/modelfile"
+	"hone/internal/policy"
+)
+
+// load takes a real model's weights.
+func (b *bench) load() error {
+	m, err := modelfile.Open(b.file)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = m.Close() }() // read only
+	b.spec, b.weights, err = model.Load(b.engine, m)
+	return err
+}
+
+// mismatch is how far sampler and trainer are apart on what the sampler draws at temperature 1 with an adapter as large as
+// a training's: the mean of r - 1 - log r over tokens, r = exp(trainer - sampler), which estimates the KL divergence.
+func (b *bench) mismatch(int) (row, error) {
+	const slots, tokens = 8, 48
+	prefix := b.tokens(8, 3)
+	state := train.NewState(b.spec, b.lora, 1)
+	pieces, _ := b.lora.Pieces(b.spec)
+	for _, p := range pieces {
+		for i := range p.Rows * p.Cols {
+			if p.B {
+				state.Adapter[p.Offset+i] = float32(math.Sin(float64(p.Offset+i)*12.9898) * 0.005)
+			}
+		}
+	}
+	s, err := sample.New(b.engine, b.spec, b.weights, sample.Options{LoRA: b.lora, Slots: slots, Context: 64, Prefix: prefix})
+	if err != nil {
+		return row{}, err
+	}
+	defer s.Close()
+	t, err := train.New(b.engine, b.spec, b.weights, state, train.Options{LoRA: b.lora, MicroBatch: slots, RowMultiple: 64})
+	if err != nil {
+		return row{}, err
+	}
+	if err := s.SetAdapter(t.Adapter(), 1); err != nil {
+		return row{}, err
+	}
+	rows := batch.Batch{Prefix: prefix}
+	for i := range slots {
+		prompt := append(append([]int32{}, prefix...), b.tokens(4, 50+i)...)
+		c, err := s.Sample(background, policy.Request{Slot: i, Prompt: prompt, Sampling: policy.Sampling{MaxTokens: tokens, Temperature: 1},
+			Key: policy.Key{Seed: 1, Stream: uint64(i)}})
+		if err != nil {
+			return row{}, err
+		}
+		x := batch.Sequence{IDs: append(append([]int32{}, prompt[len(prefix):]...), c.IDs...)}
+		x.Trained, x.SamplerLogprobs = make([]bool, len(x.IDs)), make([]float32, len(x.IDs))
+		for j := range c.IDs {
+			x.Trained[4+j], x.SamplerLogprobs[4+j] = true, c.SamplerLogprobs[j]
+		}
+		rows.Rows = append(rows.Rows, x)
+	}
+	scores, err := t.Score(rows)
+	if err != nil {
+		return row{}, err
+	}
+	var sum, most, n float64
+	for i, x := range rows.Rows {
+		for j, logprob := range scores[i] {
+			delta := float64(logprob) - float64(x.SamplerLogprobs[4+j])
+			sum, most, n = sum+math.Exp(delta)-1-delta, max(most, math.Abs(delta)), n+1
+		}
+	}
+	return row{More: map[string]float64{"kl": sum / n, "most_nats": most, "tokens": n}}, nil
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"hone/internal/learn/batch"
+	"hone/internal/learn/sample"
+	"hone/internal/learn/train"
+	"hone/internal/policy"
+)
+
+// sizes are the lengths of the training rows.
+func (b *bench) sizes() (rows, length, prefix, suffixes, suffix int) {
+	if b.toy {
+		return 4, 64, 64, 16, 16
+	}
+	return 4, 4096, 4096, 16, 512
+}
+
+// tokens are n ids that depend on a salt.
+func (b *bench) tokens(n, salt int) []int32 {
+	ids := make([]int32, n)
+	for i := range ids {
+		ids[i] = int32((salt*7919 + i*104729) % b.spec.VocabSize)
+	}
+	return ids
+}
+
+// text is a row of which all from the given token on is trained.
+func (b *bench) text(n, salt, from int) batch.Sequence {
+	s := batch.Sequence{IDs: b.tokens(n, salt), Trained: make([]bool, n)}
+	for i := from; i < n; i++ {
+		s.Trained[i] = true
+	}
+	return s
+}
+
+// steps measures one optimiser step on a batch: forward, backward, clipping, AdamW.
+func (b *bench) steps(batched batch.Batch, microBatch int) (row, error) {
+	multiple := 256
+	if b.toy {
+		multiple = 16
+	}
+	t, err := train.New(b.engine, b.spec, b.weights, train.NewState(b.spec, b.lora, 1),
+		train.Options{LoRA: b.lora, MicroBatch: microBatch, RowMultiple: multiple})
+	if err != nil {
+		return row{}, err
+	}
+	var stats batch.StepStats
+	r, err := b.timed(func() error {
+		stats, err = t.Supervised(background, batched, batch.Update{Rate: 1e-5, MaxGradNorm: 1})
+		return err
+	})
+	r.More = map[string]float64{"loss": stats.Loss, "gradient_norm": stats.GradNorm, "tokens": float64(stats.NumTokens)}
+	return r, err
+}
+
+// train is a step on four texts of 4096 tokens.
+func (b *bench) train(int) (row, error) {
+	n, length, _, _, _ := b.sizes()
+	var x batch.Batch
+	for i := range n {
+		x.Rows = append(x.Rows, b.text(length, i, 1))
+	}
+	return b.steps(x, n)
+}
+
+// tree is a step on 16 texts of 512 tokens after a prefix of 4096 that they share.
+func (b *bench) tree(int) (row, error) {
+	_, _, prefix, n, length := b.sizes()
+	x := batch.Batch{Prefix: b.tokens(prefix, 99)}
+	for i := range n {
+		x.Rows = append(x.Rows, b.text(length, i, 1))
+	}
+	return b.steps(x, n)
+}
+
+// unshared is tree with the prefix in each row.
+func (b *bench) unshared(int) (row, error) {
+	_, _, prefix, n, length := b.sizes()
+	var x batch.Batch
+	for i := range n {
+		s := b.text(length, i, 1)
+		x.Rows = append(x.Rows, batch.Sequence{IDs: append(b.tokens(prefix, 99), s.IDs...),
+			Trained: append(make([]bool, prefix), s.Trained...)})
+	}
+	return b.steps(x, 4)
+}
+
+// decode is one token of each of 64 sequences whose caches have room for that many tokens, all of which are read. It is
+// the difference between long and short completions, so that what happens once is not in it.
+func (b *bench) decode(context int) (row, error) {
+	slots, short, long := 64, 16, 144
+	if b.toy {
+		slots, short, long, context = 4, 2, 10, context/64
+	}
+	start := time.Now()
+	s, err := sample.New(b.engine, b.spec, b.weights, sample.Options{LoRA: b.lora, Slots: slots, Context: context, Prefix: b.tokens(2, 5)})
+	if err != nil {
+		return row{}, err
+	}
+	defer s.Close()
+	compile := time.Since(start).Seconds()
+	completions := func(tokens int) error {
+		var done sync.WaitGroup
+		errs := make([]error, slots)
+		for i := range slots {
+			done.Go(func() {
+				_, errs[i] = s.Sample(background, policy.Request{Slot: i, Prompt: b.tokens(6, i), Sampling: policy.Sampling{MaxTokens: tokens, Temperature: 1},
+					Key: policy.Key{Seed: 1, Stream: uint64(i)}})
+			})
+		}
+		done.Wait()
+		for _, err := range errs {
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	var shorts []float64
+	r, err := b.timed(func() error {
+		before := time.Now()
+		if err := completions(short); err != nil {
+			return err
+		}
+		shorts = append(shorts, time.Since(before).Seconds()*1e3)
+		return completions(long)
+	})
+	if err != nil {
+		return r, err
+	}
+	// A run is one of each length; a short one is its own measurement.
+	extra := median(shorts[2:])
+	steps := float64(long - short)
+	r.Ms, r.Least = (r.Ms-2*extra)/steps, (r.Least-2*extra)/steps
+	r.Compile = compile
+	r.More = map[string]float64{"tokens_per_s": float64(slots) / r.Ms * 1e3, "aliased_GB": float64(s.NumAliased()) / 1e9, "steps": steps}
+	if s.NumAliased() == 0 {
+		return r, fmt.Errorf("the caches are copied")
+	}
+	return r, nil
+}
