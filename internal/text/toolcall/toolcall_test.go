@@ -88,3 +88,33 @@ func TestStreamingEqualsParseOfWhatIsEmitted(t *testing.T) {
 		checkStream(t, f, Options{}, r, strings.Split(text, "")...)
 	}
 }
+
+// Text is passed on as it comes: what cannot be the beginning of a call is not held back.
+func TestTextIsNotHeldBack(t *testing.T) {
+	for _, f := range All() {
+		p, got := f.Parser(Options{}), ""
+		for _, chunk := range []string{"It is ", "a < b, ", "x[1] > y ", "and 1 <", " 2."} {
+			for _, e := range p.Feed(chunk) {
+				got += e.Content
+			}
+		}
+		if want := "It is a < b, x[1] > y and 1 < 2."; got != want {
+			t.Errorf("%s: %q of %q came", f.Name(), got, want)
+		}
+	}
+}
+
+// A call without a name is malformed at once, and not waited for.
+func TestMistralWithoutAName(t *testing.T) {
+	for _, name := range []string{"mistral", "mistral_v3"} {
+		f, err := Named(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := f.Parser(Options{})
+		events := p.Feed(`[TOOL_CALLS]{"a": 1} and more`)
+		if _, r := p.Close(); len(events) == 0 || events[0].Err == "" || r.Content != `[TOOL_CALLS]{"a": 1} and more` || !strings.HasPrefix(r.Err, "malformed") {
+			t.Errorf("%s: %+v, %+v", name, events, r)
+		}
+	}
+}

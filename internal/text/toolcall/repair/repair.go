@@ -170,10 +170,30 @@ func (m *mender) did(k Kind) {
 
 // objectBehind is object, unless what stands before it makes it a part of something else.
 func (m *mender) objectBehind(before string) (string, error) {
-	if strings.HasSuffix(before, "[") || strings.HasSuffix(before, ":") && strings.ContainsAny(before, `{"'`) {
+	if open(before, false) || open(before, true) || strings.HasSuffix(before, ":") && strings.ContainsAny(before, `{"'`) {
 		return "", errors.New("the object is part of another value")
 	}
 	return m.object()
+}
+
+// open reports whether a bracket is open at the end of a text, those in double quotes counted or not: in prose quotes may
+// mean anything.
+func open(text string, quotes bool) bool {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"' && quotes:
+			quoted = !quoted
+		case c == '\\' && quoted:
+			i++
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth = max(0, depth-1)
+		}
+	}
+	return depth > 0
 }
 
 func (m *mender) object() (string, error) {
