@@ -1,10 +1,44 @@
 package tokenizer
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
 )
+
+// TestWordDecoders has the answers of tokenizers 0.23.3.
+func TestWordDecoders(t *testing.T) {
+	words := []string{"do", "not", "##n", "n't", "'s", "do not", ".", "'", "'m", "?", "!", ",", "'ve", "'re", "##"}
+	for _, c := range []struct {
+		decoder string
+		tokens  []string
+		want    string
+	}{
+		{`{"type":"WordPiece"}`, words, "do notnn't's don't. ''m?!,'ve're"},
+		{`{"type":"WordPiece","prefix":"##","cleanup":false}`, words, "do notn n't 's do not . ' 'm ? ! , 've 're"},
+		{`{"type":"BPEDecoder"}`, []string{"a</w>", "b", "c</w>", "d</w>"}, "a bc d"},
+		{`{"type":"BPEDecoder","suffix":""}`, []string{"ab", "c"}, " a b c"},
+	} {
+		vocab, ids := map[string]int32{}, []int32{}
+		for i, token := range c.tokens {
+			vocab[token] = int32(i)
+			ids = append(ids, int32(i))
+		}
+		text, err := json.Marshal(vocab)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tok, err := Parse("words", small(map[string]string{"decoder": c.decoder, "added_tokens": "[]",
+			"model": `{"type":"WordLevel","unk_token":"` + c.tokens[0] + `","vocab":` + string(text) + `}`}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tok.Decode(ids); got != c.want {
+			t.Errorf("%s: got %q, want %q", c.decoder, got, c.want)
+		}
+	}
+}
 
 // TestWordsThatAreSpecial: a piece that is a special token is unknown in ordinary text, and so is what it would begin.
 func TestWordsThatAreSpecial(t *testing.T) {
