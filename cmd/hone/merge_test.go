@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -9,8 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
+	"hone/internal/fault"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/modelfile"
@@ -201,57 +204,23 @@ func TestMergeRefuses(t *testing.T) {
 	}
 }
 
-// Shapes that the model has no place for are refused before anything is loaded, with the nearest name.
-func TestAdapterShapeFlags(t *testing.T) {
+// A merge that is stopped, or finds no room, leaves nothing and says so.
+func TestMergeIsWholeOrNotThere(t *testing.T) {
 	t.Chdir(t.TempDir())
 	toyModel(t, "base/toy.gguf")
 	toyAdapter(t, "base/toy.gguf", "adapter")
-	for name, text := range map[string]string{"hone.yaml": "engine: {backend: go}\n",
-		"say.jsonl": `{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}` + "\n"} {
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.WriteFile("hone.yaml", []byte("engine: {backend: go}\n"), 0o644); err != nil {
+		t.Fatal(err)
 	}
-	command := []string{"sft", "--data", "say.jsonl", "--output-dir", "out"}
-	for _, c := range []struct {
-		args []string
-		code int
-		want string
-	}{
-		{[]string{"--target-modules", "q_prj"}, 2, `did you mean "q_proj"?`},
-		{[]string{"--target-modules", "regex:.*q_prj"}, 2, "fits no linear map"},
-		{[]string{"--target-modules", "all-linear,q_proj"}, 2, "stands alone"},
-		{[]string{"--rank-pattern", "q_proj=x"}, 2, "does not end in a number"},
-		{[]string{"--rank-pattern", "q_proj=0.5"}, 2, "a rank is a whole number"},
-		{[]string{"--alpha-pattern", "9"}, 2, "is not PATTERN=NUMBER"},
-		{[]string{"--rank-pattern", "up_porj=4"}, 2, `did you mean "up_proj"?`},
-		{[]string{"--lora-dropout", "1"}, 2, "sft.lora.dropout"},
-		{[]string{"--adapter", "adapter", "--rslora"}, 2, "keeps its shape"},
-	} {
-		args := append(slices.Clone(command), c.args...)
-		if !slices.Contains(c.args, "--adapter") {
-			args = append(args, "--base-model", "base/toy.gguf")
-		}
-		code, _, said := hone(t, "", args...)
-		if code != c.code || !strings.Contains(said, c.want) {
-			t.Errorf("%q: exit code %d, %s", c.args, code, said)
-		}
-		if _, err := os.Stat("out"); err == nil {
-			t.Fatalf("%q: a run was begun", c.args)
-		}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var said bytes.Buffer
+	code := toyApp(&said, nil).main(ctx, []string{"merge", "--adapter", "adapter", "--output-dir", "out/merged"})
+	if left, _ := os.ReadDir("out"); code != 7 || !strings.Contains(said.String(), "nothing was written") || len(left) > 0 {
+		t.Errorf("exit code %d, left %v, %s", code, left, &said)
 	}
-	code, _, said := hone(t, "", append(command, "--base-model", "base/toy.gguf", "--target-modules", "regex:.*(q|up)_proj", "--rank-pattern", "q_proj=3",
-		"--alpha-pattern", "up_proj=5", "--lora-rank", "2", "--rslora", "--lora-dropout", "0.25")...)
-	text, err := os.ReadFile("out/final/adapter_config.json")
-	if code != 0 || err != nil {
-		t.Fatalf("exit code %d, %v, %s", code, err, said)
-	}
-	for _, want := range []string{`"target_modules": ".*(q|up)_proj"`, `"q_proj": 3`, `"up_proj": 5`, `"r": 2`, `"use_rslora": true`, `"lora_dropout": 0.25`} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("adapter_config.json has no %s: %s", want, text)
-		}
-	}
-	if resolved, err := os.ReadFile("out/config.resolved.yaml"); err != nil || !strings.Contains(string(resolved), "dropout: 0.25") {
-		t.Errorf("the run does not keep its flags: %v, %s", err, fmt.Sprintf("%.2000s", resolved))
+	full := mergeFlags{output: "out"}.failed(fmt.Errorf("write: %w", syscall.ENOSPC))
+	if fault.CodeOf(full) != fault.CodeExhausted || !strings.Contains(full.Error(), "bf16") {
+		t.Errorf("a full disk is %v", full)
 	}
 }

@@ -72,6 +72,21 @@ func TestTokenizerIsWrittenOrNot(t *testing.T) {
 	if err != nil || json.Unmarshal(text, &c) != nil || c["eos_token"] != "<|im_end|>" || c["bos_token"] != nil || c["model_max_length"] != 64.0 {
 		t.Errorf("%s, %v", text, err)
 	}
+	var file struct {
+		PreTokenizer struct {
+			Pretokenizers []struct {
+				Type   string
+				Digits bool `json:"individual_digits"`
+			}
+		} `json:"pre_tokenizer"`
+		Model struct{ Merges [][]string }
+	}
+	if text, err = os.ReadFile(filepath.Join(dir, "tokenizer.json")); err == nil {
+		err = json.Unmarshal(text, &file)
+	}
+	if parts := file.PreTokenizer.Pretokenizers; err != nil || len(parts) != 2 || !parts[0].Digits || parts[1].Type != "ByteLevel" || len(file.Model.Merges) != 1 {
+		t.Errorf("smollm cuts digits apart, then as GPT-2: %+v, %v", file, err)
+	}
 	for _, other := range []Vocabulary{{Model: "llama"}, {Model: "gpt2", PreTokenizer: "of-next-year"}} {
 		dir := t.TempDir()
 		if written, err := other.writeTokenizer(dir, 64); err != nil || written {
