@@ -75,7 +75,7 @@ func newInspectMemory(a *app) *cobra.Command {
 		Use:   "memory",
 		Short: "Plan the memory of a run of the configuration, before anything is allocated",
 		Long: "memory makes the run's programs without a device and adds up what they and the run hold: exact for weights, caches,\n" +
-			"adapter and moments, estimated (within a quarter) for what a program needs while it runs.",
+			"adapter and moments, estimated for what a program needs while it runs (docs/guide.md says how well).",
 		Example: "  hone inspect memory --prefix 900\n  hone inspect memory --config run.yaml --row 1200 --json",
 		Args:    arguments(0, 0, ""),
 		RunE:    func(*cobra.Command, []string) error { return runInspectMemory(a, f) },
