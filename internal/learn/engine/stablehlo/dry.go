@@ -36,7 +36,7 @@ type blank struct {
 	released bool
 }
 
-func (x *blank) bytes() int64 { return int64(x.shape.Memory()) }
+func (x *blank) bytes() int64 { return int64(x.shape.ByteSize()) }
 
 // Finalize implements compute.Buffer.
 func (x *blank) Finalize() error {
