@@ -118,3 +118,15 @@ func TestMistralWithoutAName(t *testing.T) {
 		}
 	}
 }
+
+// One letter between two calls is text, not markup.
+func TestLetterBetweenCalls(t *testing.T) {
+	f, err := Named("mistral")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := f.Parse(`[TOOL_CALLS][{"name": "f", "arguments": {}}x{"name": "g", "arguments": {}}]`, Options{})
+	if len(r.Calls) != 2 || r.Content != "x" || !strings.Contains(r.Err, "not a call") {
+		t.Errorf("%+v", r)
+	}
+}

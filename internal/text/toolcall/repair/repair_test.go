@@ -35,7 +35,7 @@ func TestObject(t *testing.T) {
 		"smart quotes":             {`{“a”: “x ’ y”, ‘b’: ‘z’}`, `{"a": "x ’ y", "b": "z"}`, []Kind{SmartQuotes}},
 		"smart quotes as text":     {`{"a": "“x”",}`, `{"a": "“x”"}`, []Kind{TrailingComma}},
 		"unquoted keys":            {`{a: 1, b_c-d: {é: 2}}`, `{"a": 1, "b_c-d": {"é": 2}}`, []Kind{UnquotedKey}},
-		"any letter in a key":      {`{À: 1, a€: 2}`, `{"À": 1, "a€": 2}`, []Kind{UnquotedKey}},
+		"any letter in a key":      {`{À: 1, a€: 2, aAzZ09_-$: 3, 0: 4, Z: 5, z: 6, 9: 7}`, `{"À": 1, "a€": 2, "aAzZ09_-$": 3, "0": 4, "Z": 5, "z": 6, "9": 7}`, []Kind{UnquotedKey}},
 		"escaped in a string":      {`"{\\\"a\\\": 1}"`, `{"a": 1}`, []Kind{DoubleEncoded, DoubleEncoded}},
 		"fence, object on lines":   {"```json {\"a\":\n1}\n```", "{\"a\":\n1}", []Kind{CodeFence}},
 		"a key that is a literal":  {`{true: 1}`, `{"true": 1}`, []Kind{UnquotedKey}},
