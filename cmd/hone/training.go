@@ -83,7 +83,8 @@ func (f *loraFlags) apply(a *app, c *config.Config, adapter string) error {
 	return a.checkLoRA(*c)
 }
 
-// checkLoRA refuses an adapter that the base model has no place for, before the weights are read.
+// checkLoRA refuses an adapter that the base model has no place for, before servers are started and weights are read. A
+// model that cannot be opened is refused where it is used, after what is wrong with the data.
 func (a *app) checkLoRA(c config.Config) error {
 	path, err := a.modelPath(c.Model.Base)
 	if err != nil {
@@ -91,7 +92,7 @@ func (a *app) checkLoRA(c config.Config) error {
 	}
 	file, err := modelfile.Open(path)
 	if err != nil {
-		return err
+		return nil
 	}
 	defer func() { _ = file.Close() }() // read only
 	return loraOf(c.SFT.LoRA).Check(model.Spec{Config: file.Config})
