@@ -35,3 +35,28 @@ func TestOutOfMemoryNamesKeysOfTheConfiguration(t *testing.T) {
 		}
 	}
 }
+
+// What a configuration says of the type is resolved by the device, and refused where it cannot be had.
+func TestDTypeFollowsTheDevice(t *testing.T) {
+	for _, c := range []struct {
+		dtype    DType
+		gpu, cpu bool
+	}{{"", true, false}, {DTypeAuto, true, false}, {DTypeF32, false, false}, {DTypeBF16, true, true}} {
+		if c.dtype.IsBF16(true) != c.gpu || c.dtype.IsBF16(false) != c.cpu {
+			t.Errorf("%q is bf16 on a GPU: %v, on a CPU: %v", c.dtype, c.dtype.IsBF16(true), c.dtype.IsBF16(false))
+		}
+	}
+	_, err := Open(Options{DType: DTypeBF16})
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Code != fault.CodeUsage || f.Where != "engine.dtype: bf16" {
+		t.Errorf("pure Go in bf16: %v", err)
+	}
+	e, err := Open(Options{DType: DTypeAuto})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if e.IsBF16() {
+		t.Error("pure Go is in bf16")
+	}
+}
