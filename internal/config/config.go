@@ -117,7 +117,7 @@ type Engine struct {
 	Plugin      string `yaml:"plugin" doc:"path of a PJRT plug-in; empty takes the installed one"`
 	DType       string `yaml:"dtype" enum:"auto,f32,bf16" doc:"what weights, activations and caches are: auto is bf16 on a GPU, f32 elsewhere; norms, softmax, logits, adapters and the optimiser are f32 in any case"`
 	Slots       int    `yaml:"slots" min:"1" doc:"completions sampled at once"`
-	MicroBatch  int    `yaml:"micro_batch" min:"0" doc:"training rows computed at once; 0 takes 2, or 16 on a GPU"`
+	MicroBatch  int    `yaml:"micro_batch" min:"0" doc:"training rows computed at once; 0 takes 1, or 16 on a GPU"`
 	RowMultiple int    `yaml:"row_multiple" min:"0" max:"65536" doc:"training rows are padded to a multiple of this many tokens; 0 takes 64, or 256 on a GPU"`
 	Moments     string `yaml:"moments" enum:"float32,8bit" doc:"how Adam's moments are stored: 8 bytes for each number of the adapter, or 2 by block-wise quantisation"`
 
