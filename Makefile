@@ -23,7 +23,7 @@ setup: system build demo/node_modules/.package-lock.json
 demo/node_modules/.package-lock.json: demo/package.json demo/package-lock.json
 	cd demo && npm ci --no-audit --no-fund
 
-# The whole loop, small: about half an hour on two quiet cores. Everything it makes is under runs/.
+# The whole loop, small: about 20 minutes on two quiet cores. Everything it makes is under runs/.
 demo: setup
 	bin/hone demo
 
@@ -67,7 +67,7 @@ parity: setup .venv-peer/ready
 bench: setup .venv-peer/ready
 	.venv-peer/bin/python bench/run.py $(ROWS)
 
-# GRPO against SFT of equal size, three seeds (docs/LEARNING.md): about half an hour each on a GPU, many hours on two cores.
+# GRPO against SFT of equal size, three seeds (docs/LEARNING.md): about 20 minutes each on a GPU, many hours on two cores.
 # A stopped one goes on: make learn RESUME=--resume.
 BACKEND = auto
 learn: setup
