@@ -36,7 +36,7 @@ func newDemo(a *app) *cobra.Command {
 func demoConfig(c config.Config, pureGo bool) config.Config {
 	c.MCP.Config = filepath.Join("demo", "mcp.json")
 	c.Model.Base, c.Rollout.System = assets.Model().Name, demo.System
-	c.Engine.Slots = 32 // episodes end at different times, and a step costs little less where slots are idle (docs/LOG.md)
+	c.Engine.Slots = 32                                                        // episodes end at different times, and a step costs little less where slots are idle (docs/LOG.md)
 	c.Rollout.MaxTurns, c.Rollout.MaxTokens, c.Rollout.MaxToolCalls = 4, 64, 6 // no turn of a demonstration is longer than 60
 	c.SFT.Epochs, c.SFT.BatchSize, c.SFT.Optimizer.LearningRate = 2, 16, 1e-3
 	c.GRPO.Steps, c.GRPO.ScenariosPerStep, c.GRPO.GroupSize = 8, 16, 4

@@ -1,3 +1,7 @@
+//go:build !race
+
+// Left out of -race for the reason that resume_test.go gives.
+
 package main
 
 import (
@@ -14,51 +18,9 @@ import (
 	"testing"
 
 	"hone/internal/fault"
-	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/modelfile"
 )
-
-// toyAdapter writes an adapter for the toy that changes much, with ranks of its own for some maps.
-func toyAdapter(t *testing.T, base, dir string) (model.Spec, model.LoRA, []float32) {
-	t.Helper()
-	file, err := modelfile.Open(base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	s := model.Spec{Config: file.Config}
-	l := model.LoRA{Rank: 2, Alpha: 3, Targets: []string{"q_proj", "down_proj"}, RankPattern: []model.Pattern[int]{{Pattern: "down_proj", Value: 3}}}
-	pieces, size := l.Pieces(s)
-	flat := make([]float32, size)
-	for i := range flat {
-		flat[i] = float32(math.Sin(float64(i)*12.9898)) / 2
-	}
-	var tensors []adapter.Tensor
-	for _, p := range pieces {
-		tensors = append(tensors, adapter.Tensor{Name: adapter.Key(s.Path(p.Layer, p.Target), p.B), Rows: p.Rows, Cols: p.Cols, Data: flat[p.Offset : p.Offset+p.Rows*p.Cols]})
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	c := adapter.Config{BaseModel: base, Rank: 2, Alpha: 3, TargetModules: l.Targets, RankPattern: adapter.Patterns[int]{{Key: "down_proj", Value: 3}}}
-	if err := adapter.Save(dir, c, tensors); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, templateFile), []byte("{{ 'trained under this' }}"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return s, l, flat
-}
-
-func hone(t *testing.T, stdin string, args ...string) (code int, stdout, stderr string) {
-	t.Helper()
-	var out, said bytes.Buffer
-	a := toyApp(&said, nil)
-	a.stdin, a.stdout = strings.NewReader(stdin), &out
-	code = a.main(t.Context(), args)
-	return code, out.String(), said.String()
-}
 
 // A merged model is the base and its adapter: its files hold the sums, to the bit where nothing is added, rounded once to
 // bfloat16; its logprobs and ids are those of the two apart.

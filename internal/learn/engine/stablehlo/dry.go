@@ -2,6 +2,7 @@ package stablehlo
 
 import (
 	"reflect"
+	"sync/atomic"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/shapes"
@@ -17,16 +18,16 @@ func NewDry(gpu bool) *Backend {
 // dry is the account of a backend without a device.
 type dry struct {
 	gpu  bool
-	live int64 // bytes of buffers that were made and not released
+	live atomic.Int64 // bytes of buffers that were made and not released; a sampler has a goroutine of its own
 }
 
 // Live returns the bytes of all buffers of a dry backend that are not released.
-func (b *Backend) Live() int64 { return b.dry.live }
+func (b *Backend) Live() int64 { return b.dry.live.Load() }
 
 // Blank makes a buffer of a dry backend.
 func (b *Backend) Blank(shape shapes.Shape) compute.Buffer {
 	x := &blank{buffer: buffer{backend: b, shape: shape}}
-	b.dry.live += x.bytes()
+	b.dry.live.Add(x.bytes())
 	return x
 }
 
@@ -42,7 +43,7 @@ func (x *blank) bytes() int64 { return int64(x.shape.ByteSize()) }
 func (x *blank) Finalize() error {
 	if !x.released {
 		x.released = true
-		x.backend.dry.live -= x.bytes()
+		x.backend.dry.live.Add(-x.bytes())
 	}
 	return nil
 }
