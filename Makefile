@@ -45,7 +45,7 @@ $(SUITE)/node_modules/.package-lock.json: $(SUITE)/package.json $(SUITE)/package
 
 test: setup .venv/openai-3.54.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json lint race
 	go test $$(go list ./... | grep $(TENSORS))
-	go test -run 'TestMerge|TestResume|TestLostServer|TestFullDisk|TestUnknownFamily|TestRunWithoutSpread|TestNumGPUs' ./cmd/hone # not run by race: see resume_test.go
+	go test -run 'TestMerge|TestAdapterShape|TestRunStopped|TestResume|TestLostServer|TestFullDisk|TestUnknownFamily|TestRunWithoutSpread|TestNumGPUs' ./cmd/hone # not run by race: see resume_test.go
 
 lint:
 	go vet ./...

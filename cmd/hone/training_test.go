@@ -1,3 +1,7 @@
+//go:build !race
+
+// Left out of -race for the reason that resume_test.go gives.
+
 package main
 
 import (
