@@ -42,7 +42,7 @@ func nameTools(servers []ServerTools) {
 		for j := range s.Tools {
 			if t := &s.Tools[j]; t.ModelName == "" {
 				left[digest(s.Name, t.Name)] = t
-				t.ModelName = s.Name + "__" + t.Name // for now
+				t.ModelName = s.Name + "__" + t.Name // what is hashed below
 			} else {
 				taken[t.ModelName] = true
 			}

@@ -20,7 +20,7 @@ import (
 // Options shape a trainer. Zero values mean the defaults named.
 type Options struct {
 	LoRA        model.LoRA
-	MicroBatch  int     // rows computed at one time (1; 16 on a GPU): the inputs of all linear maps are kept, about 1.3 MB a token for a 135M model
+	MicroBatch  int     // rows computed at one time (1; 16 on a GPU): the inputs of all linear maps are kept, about 1.1 MB a token for a 135M model
 	RowMultiple int     // row lengths are rounded up to it (64; 256 on a GPU): larger wastes work, smaller compiles more programs
 	MaxPrefix   int     // longest prefix to share (no bound): each length is a compilation of its own
 	Temperature float64 // of the logprobs, the one rollouts are sampled at (1)
