@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -233,7 +234,11 @@ func TestBatches(t *testing.T) {
 		t.Errorf("%s is counted as no message", stray)
 	}
 	p := newPool(t, configOf(t, map[string]Server{"s": self(t, "batch")}), Options{})
-	if r := ask(open(t, p, "e"), "third", "{}"); r.Error != "no such item" || p.Stats()[0].ListsChanged == 0 || p.Stats()[0].StrayLines > 0 {
+	r := ask(open(t, p, "e"), "third", "{}")
+	for deadline := time.Now().Add(10 * time.Second); p.Stats()[0].ListsChanged == 0 && time.Now().Before(deadline); {
+		time.Sleep(time.Millisecond) // the notification is behind the answer
+	}
+	if r.Error != "no such item" || p.Stats()[0].ListsChanged == 0 || p.Stats()[0].StrayLines > 0 {
 		t.Errorf("stdio: %+v, %+v", r, p.Stats()[0])
 	}
 }

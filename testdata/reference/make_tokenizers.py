@@ -136,21 +136,21 @@ def harmless(row):
 
 
 def ordinary(d):
-    """The tokenizer under which nothing in a text is special: special tokens have names that no text holds."""
+    """The tokenizer under which nothing in a text is special: special and added tokens have names that no text holds."""
     d = copy.deepcopy(d)
     model, rows = d["model"], d["added_tokens"]
-    specials = {row["content"] for row in rows if row["special"]}
+    barred = {row["content"] for row in rows if row["special"] or not harmless(row) and len(row["content"]) > 1}
     if model["type"] == "Unigram":
-        model["vocab"] = [[HIDDEN + token if token in specials else token, score] for token, score in model["vocab"]]
+        model["vocab"] = [[HIDDEN + token if token in barred else token, score] for token, score in model["vocab"]]
         d["added_tokens"] = []
         return d
-    hidden = {row["content"] for row in rows if row["content"] not in model["vocab"] and not harmless(row)} | specials
+    hidden = {row["content"] for row in rows if row["content"] not in model["vocab"] and not harmless(row)} | barred
     if model["type"] in ("WordPiece", "WordLevel"):
-        model["vocab"] = {HIDDEN + token if token in specials and token != model["unk_token"] else token: i for token, i in model["vocab"].items()}
+        model["vocab"] = {HIDDEN + token if token in barred and token != model["unk_token"] else token: i for token, i in model["vocab"].items()}
         d["added_tokens"] = []
         return d
     pair = lambda merge: merge.split(" ") if isinstance(merge, str) else merge
-    model["merges"] = [m for m in model["merges"] if not specials & {*pair(m), "".join(pair(m))}]
+    model["merges"] = [m for m in model["merges"] if not barred & {*pair(m), "".join(pair(m))}]
     vocab = {row["content"]: row["id"] for row in rows} | model["vocab"]  # so that those that stay keep their ids
     model["vocab"] = {HIDDEN + token if token in hidden else token: i for token, i in vocab.items()}
     if model["unk_token"]:

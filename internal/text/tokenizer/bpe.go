@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// model turns a piece of text into tokens. Where the piece is ordinary, special tokens are none of them: a vocabulary
-// may well hold "</s>" as a token like any other.
+// model turns a piece of text into tokens. Where the piece is ordinary, special and added tokens are none of them: a
+// vocabulary may well hold "</s>" as a token like any other.
 type model interface {
 	appendPiece(ids []int32, piece string, ordinary bool) []int32
 }
@@ -38,8 +38,8 @@ type bpe struct {
 	lone         int32 // symbols from here on are characters without a token, which merges still go by
 	loneChars    []rune
 	joining      *set   // characters that some merge joins with a "▁" behind them; nil: do not cut there at all
-	special      []bool // tokens that ordinary text must not yield
-	reachable    bool   // a special token can come out of merging
+	barred       []bool // tokens that ordinary text must not yield
+	reachable    bool   // a barred token can come out of merging
 
 	caches [2]pieceCache // for trusted and for ordinary text
 }
@@ -84,7 +84,7 @@ func (b *bpe) appendPiece(ids []int32, piece string, ordinary bool) []int32 {
 
 func (b *bpe) appendPart(ids []int32, piece string, ordinary bool) []int32 {
 	if b.ignoreMerges {
-		if id, ok := b.ids[piece]; ok && !(ordinary && b.special[id]) {
+		if id, ok := b.ids[piece]; ok && !(ordinary && b.barred[id]) {
 			return append(ids, id)
 		}
 	}
@@ -127,7 +127,7 @@ func (b *bpe) symbols(piece string, ordinary bool) []symbol {
 	}
 	if b.byBytes {
 		for i := range len(piece) {
-			if id := b.bytes[piece[i]]; id >= 0 && !(ordinary && b.special[id]) {
+			if id := b.bytes[piece[i]]; id >= 0 && !(ordinary && b.barred[id]) {
 				add(id)
 			}
 		}
@@ -151,7 +151,7 @@ func (b *bpe) characters(piece string, ordinary bool, add func(int32)) {
 		if b.affixed != nil {
 			id, ok = b.affixed[affixedChar{r, i > 0, i+size == len(piece)}]
 		}
-		if ok && (r != utf8.RuneError || size == 3) && !(ordinary && int(id) < len(b.special) && b.special[id]) {
+		if ok && (r != utf8.RuneError || size == 3) && !(ordinary && int(id) < len(b.barred) && b.barred[id]) {
 			add(unknown)
 			unknown = -1
 			add(id)
@@ -236,7 +236,7 @@ func (b *bpe) enqueue(q *queue, symbols []symbol, ordinary bool, at int32) {
 	if at < 0 || symbols[at].next < 0 {
 		return
 	}
-	if m, ok := b.merges[pairKey(symbols[at].id, symbols[symbols[at].next].id)]; ok && !(ordinary && b.special[m.id]) {
+	if m, ok := b.merges[pairKey(symbols[at].id, symbols[symbols[at].next].id)]; ok && !(ordinary && b.barred[m.id]) {
 		q.push(candidate{m, at})
 	}
 }

@@ -21,18 +21,18 @@ func (b *builder) buildModel(t *Tokenizer, p part, v vocabulary) {
 	}
 	switch v.Type {
 	case "WordPiece":
-		t.model = b.wordPiece(v, unknown, t.special)
+		t.model = b.wordPiece(v, unknown, t.barred)
 		return
 	case "WordLevel":
-		t.model = &wordLevel{v.ids, unknown, t.special}
+		t.model = &wordLevel{v.ids, unknown, t.barred}
 		return
 	case "Unigram":
 		u := newUnigram(v.tokens, v.scores)
-		u.unknown, u.fallback, u.bytes, u.special = int32(*v.UnkID), v.ByteFallback, byteTokens(v.ids), t.special
+		u.unknown, u.fallback, u.bytes, u.barred = int32(*v.UnkID), v.ByteFallback, byteTokens(v.ids), t.barred
 		t.model = u
 		return
 	}
-	m := &bpe{ids: v.ids, unknown: unknown, fuse: v.FuseUnk, ignoreMerges: v.IgnoreMerges, special: t.special}
+	m := &bpe{ids: v.ids, unknown: unknown, fuse: v.FuseUnk, ignoreMerges: v.IgnoreMerges, barred: t.barred}
 	m.prefix, m.suffix = text(v.ContinuingSubwordPrefix), text(v.EndOfWordSuffix)
 	merges, err := mergesOf(v.merges, v.ids, m.prefix, true)
 	if err != nil {
@@ -48,7 +48,7 @@ func (b *builder) buildModel(t *Tokenizer, p part, v vocabulary) {
 			t.model = m
 			return
 		}
-		m = &bpe{ids: v.ids, merges: merges, unknown: unknown, fuse: v.FuseUnk, ignoreMerges: v.IgnoreMerges, special: t.special}
+		m = &bpe{ids: v.ids, merges: merges, unknown: unknown, fuse: v.FuseUnk, ignoreMerges: v.IgnoreMerges, barred: t.barred}
 	}
 	if v.affixed() {
 		m.useAffixes(v.tokens)
@@ -124,20 +124,20 @@ func (m *bpe) useBytes(tokens []string) {
 	m.ids = ids
 }
 
-// findReachable looks whether text without an added token can yield a special one all the same.
+// findReachable looks whether text without an added token can yield a barred one all the same.
 func (m *bpe) findReachable() {
-	isSpecial := func(id int32) bool { return id >= 0 && int(id) < len(m.special) && m.special[id] }
+	isBarred := func(id int32) bool { return id >= 0 && int(id) < len(m.barred) && m.barred[id] }
 	for _, merge := range m.merges {
-		m.reachable = m.reachable || isSpecial(merge.id)
+		m.reachable = m.reachable || isBarred(merge.id)
 	}
 	for _, id := range m.chars {
-		m.reachable = m.reachable || isSpecial(id)
+		m.reachable = m.reachable || isBarred(id)
 	}
 	for _, id := range m.bytes {
-		m.reachable = m.reachable || m.byBytes && isSpecial(id)
+		m.reachable = m.reachable || m.byBytes && isBarred(id)
 	}
 	for _, id := range m.ids {
-		m.reachable = m.reachable || m.ignoreMerges && isSpecial(id)
+		m.reachable = m.reachable || m.ignoreMerges && isBarred(id)
 	}
 }
 
@@ -186,8 +186,8 @@ func (m *bpe) useAffixes(tokens []string) {
 }
 
 // wordPiece makes a WordPiece's two tries.
-func (b *builder) wordPiece(v vocabulary, unknown int32, special []bool) *wordPiece {
-	w := &wordPiece{unknown: unknown, special: special, maxChars: 100}
+func (b *builder) wordPiece(v vocabulary, unknown int32, barred []bool) *wordPiece {
+	w := &wordPiece{unknown: unknown, barred: barred, maxChars: 100}
 	if v.MaxInputCharsPerWord != nil {
 		w.maxChars = *v.MaxInputCharsPerWord
 	}

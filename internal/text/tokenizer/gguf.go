@@ -89,7 +89,7 @@ func (t *Tokenizer) byteLevel(o Options) error {
 	if err != nil {
 		return err
 	}
-	m := &bpe{merges: merges, unknown: -1, ignoreMerges: pre.ignoreMerges, special: t.special}
+	m := &bpe{merges: merges, unknown: -1, ignoreMerges: pre.ignoreMerges, barred: t.barred}
 	m.useBytes(t.tokens)
 	m.findReachable()
 	t.model = m
@@ -120,7 +120,7 @@ func (t *Tokenizer) gemma(o Options, types []int32) error {
 	if err != nil {
 		return err
 	}
-	m := &bpe{ids: t.ids, merges: merges, unknown: int32(slices.Index(types, TypeUnknown)), fuse: true, fallback: true, special: t.special}
+	m := &bpe{ids: t.ids, merges: merges, unknown: int32(slices.Index(types, TypeUnknown)), fuse: true, fallback: true, barred: t.barred}
 	m.useChars(t.tokens, pairs)
 	m.bytes = byteTokens(t.ids)
 	m.findReachable()
@@ -150,7 +150,7 @@ func (t *Tokenizer) sentencePiece(o Options, types []int32) error {
 			return badVocabulary("the score of token %d, %q, is not a number", id, o.Tokens[id])
 		}
 	}
-	m := &bpe{ids: t.ids, chars: map[rune]int32{}, unknown: -1, special: t.special, lone: int32(len(o.Tokens))}
+	m := &bpe{ids: t.ids, chars: map[rune]int32{}, unknown: -1, barred: t.barred, lone: int32(len(o.Tokens))}
 	for id, kind := range types {
 		if kind == TypeUnknown {
 			m.unknown = int32(id)

@@ -61,8 +61,7 @@ func TestMessagesNeverYieldSpecials(t *testing.T) {
 		if !okOpen || !okEnd {
 			t.Fatalf("%s has no markers", name)
 		}
-		rapid.Check(t, func(t *rapid.T) {
-			text := drawText(t, tok, "message")
+		check := func(t rapid.TB, text string) {
 			for _, id := range tok.EncodeOrdinary(text) {
 				token, _ := tok.Token(id)
 				blank := strings.TrimSpace(strings.ReplaceAll(token, meta, " ")) == ""
@@ -77,7 +76,14 @@ func TestMessagesNeverYieldSpecials(t *testing.T) {
 			if n[open] != 1 || n[end] != 1 {
 				t.Fatalf("%s: %q between the markers yields %d and %d of them", name, text, n[open], n[end])
 			}
-		})
+		}
+		for id, added := range tok.added {
+			if added {
+				check(t, tok.tokens[id])
+				check(t, "a "+tok.tokens[id]+".")
+			}
+		}
+		rapid.Check(t, func(t *rapid.T) { check(t, drawText(t, tok, "message")) })
 	}
 }
 

@@ -32,6 +32,7 @@ type Tokenizer struct {
 	texts   []string // of each token, as the decoder takes it
 	special []bool   // by id: controls the model
 	added   []bool   // by id: found in text before all else, never made of ordinary text
+	barred  []bool   // by id: what the model must not make of ordinary text
 
 	raw, normalized                 *addedTokens
 	ordinaryRaw, ordinaryNormalized *addedTokens // those that text from anyone may yield
@@ -231,7 +232,7 @@ func (t *Tokenizer) valid(id int32) bool { return id >= 0 && int(id) < len(t.tok
 // setAdded takes the added tokens, whose ids are in the vocabulary.
 func (t *Tokenizer) setAdded(added []AddedToken) {
 	t.texts = append([]string(nil), t.tokens...)
-	t.special, t.added = make([]bool, len(t.tokens)), make([]bool, len(t.tokens))
+	t.special, t.added, t.barred = make([]bool, len(t.tokens)), make([]bool, len(t.tokens)), make([]bool, len(t.tokens))
 	normal := func(a AddedToken) string {
 		if t.normalize == nil {
 			return a.Content
@@ -256,6 +257,10 @@ func (t *Tokenizer) setAdded(added []AddedToken) {
 	}
 	for id, text := range t.texts {
 		t.special[id] = specials[text] && t.added[id] // by the text to be decoded: the vendor's rule
+	}
+	for _, a := range added {
+		// An added character is left to the model: without it, text with that character could not be written.
+		t.barred[a.ID] = t.special[a.ID] || !a.harmless() && utf8.RuneCountInString(a.Content) > 1
 	}
 	word := newSet(wordRust())
 	t.raw, t.normalized = newAddedTokens(raw, content, word), newAddedTokens(normalized, normal, word)

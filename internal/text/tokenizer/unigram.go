@@ -13,7 +13,7 @@ type unigram struct {
 	penalty  float64       // score of an unknown character
 	bytes    [256]int32    // tokens of single bytes, -1 where there is none
 	fallback bool          // bytes stand in for unknown text
-	special  []bool        // tokens that ordinary text must not yield
+	barred   []bool        // tokens that ordinary text must not yield
 	caches   [2]pieceCache // for trusted and for ordinary text
 }
 
@@ -57,7 +57,7 @@ func (u *unigram) appendBest(ids []int32, piece string, ordinary bool) []int32 {
 				break
 			}
 			end++
-			if id := u.find.values[node]; id >= 0 && !(ordinary && u.special[id]) {
+			if id := u.find.values[node]; id >= 0 && !(ordinary && u.barred[id]) {
 				reach(start, end, best[start].score+u.scores[id], id)
 				known = known || end == start+size
 			}
@@ -91,7 +91,7 @@ func (u *unigram) appendBest(ids []int32, piece string, ordinary bool) []int32 {
 
 // appendUnknown appends a run of unknown characters: its bytes, or one token for all of it.
 func (u *unigram) appendUnknown(ids []int32, text string, ordinary bool) []int32 {
-	if id, n := u.find.longest(text); n == len(text) && !(ordinary && u.special[id]) {
+	if id, n := u.find.longest(text); n == len(text) && !(ordinary && u.barred[id]) {
 		return append(ids, id) // it is a token after all, only a bad one
 	}
 	if u.fallback {

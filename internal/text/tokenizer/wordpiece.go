@@ -8,7 +8,7 @@ type wordPiece struct {
 	first, rest *trie // tokens, and those with the prefix, without it
 	maxChars    int   // longer pieces are unknown
 	unknown     int32
-	special     []bool // tokens that ordinary text must not yield
+	barred      []bool // tokens that ordinary text must not yield
 }
 
 func (w *wordPiece) appendPiece(ids []int32, piece string, ordinary bool) []int32 {
@@ -34,7 +34,7 @@ func (w *wordPiece) longest(find *trie, text string, ordinary bool) (id int32, l
 		if node = find.step(node, text[i]); node == 0 {
 			break
 		}
-		if value := find.values[node]; value >= 0 && !(ordinary && w.special[value]) {
+		if value := find.values[node]; value >= 0 && !(ordinary && w.barred[value]) {
 			id, length = value, i+1
 		}
 	}
@@ -45,12 +45,12 @@ func (w *wordPiece) longest(find *trie, text string, ordinary bool) (id int32, l
 type wordLevel struct {
 	ids     map[string]int32
 	unknown int32
-	special []bool
+	barred  []bool
 }
 
 func (w *wordLevel) appendPiece(ids []int32, piece string, ordinary bool) []int32 {
 	id, ok := w.ids[piece]
-	if !ok || ordinary && w.special[id] {
+	if !ok || ordinary && w.barred[id] {
 		id = w.unknown
 	}
 	return append(ids, id)
