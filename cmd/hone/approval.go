@@ -16,6 +16,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
+	"hone/internal/mcp"
 	"hone/internal/mcp/approval"
 	"hone/internal/mcp/sandbox"
 )
@@ -26,13 +27,25 @@ type attended bool
 // approvals returns the gate for calls on the catalog's tools: the configuration's rules, and a person on the terminal
 // where the verb is attended, whom --yes answers for. It warns of rules that match no tool.
 func (l *lab) approvals(a *app, c config.Approval, by attended) (*approval.Gate, error) {
+	gate, err := a.gateOf(c, l.catalog, by)
+	if err != nil {
+		return nil, err
+	}
+	for _, rule := range gate.Unused() {
+		a.say("mcp.approval: the rule %q matches no tool", rule)
+	}
+	return gate, l.resettable(gate)
+}
+
+// gateOf puts the configuration's rules before a catalog's tools.
+func (a *app) gateOf(c config.Approval, catalog *mcp.Catalog, by attended) (*approval.Gate, error) {
 	o := approval.Options{Mode: approval.Mode(c.Mode), Deny: c.Deny, Ask: c.Ask, Allow: c.Allow, Tools: map[string]approval.Tool{}}
 	if c.Mode == "default" {
 		if o.Mode = approval.Auto; by {
 			o.Mode = approval.Ask
 		}
 	}
-	for _, s := range l.catalog.Servers {
+	for _, s := range catalog.Servers {
 		for _, t := range s.Tools {
 			o.Tools[t.ModelName] = approval.Tool{Server: s.Name, Name: t.Name, ReadOnly: hintsOf(t.Annotations).ReadOnlyHint}
 		}
@@ -42,14 +55,7 @@ func (l *lab) approvals(a *app, c config.Approval, by attended) (*approval.Gate,
 	} else if f, ok := a.stdin.(*os.File); ok && bool(by) && isatty.IsTerminal(f.Fd()) {
 		o.Prompter = approval.NewTerminal(f, a.terminalOf(f))
 	}
-	gate, err := approval.New(o)
-	if err != nil {
-		return nil, err
-	}
-	for _, rule := range gate.Unused() {
-		a.say("mcp.approval: the rule %q matches no tool", rule)
-	}
-	return gate, l.resettable(gate)
+	return approval.New(o)
 }
 
 // resettable refuses servers whose episodes are separated by a call that the rules deny.

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/doctor"
 	"hone/internal/episode/rollout"
@@ -35,7 +36,7 @@ func (a *app) checkServers(ctx context.Context, c config.Config, f serverFlags) 
 	defer h.close()
 	checks := []doctor.Check{h.checkSandbox()}
 	for _, r := range mcp.Inspect(ctx, h.servers, h.options) {
-		checks = append(checks, h.checkServer(ctx, c, r)...)
+		checks = append(checks, h.checkServer(ctx, a, c, r)...)
 	}
 	return checks
 }
@@ -49,7 +50,7 @@ func (h *host) checkSandbox() doctor.Check {
 }
 
 // checkServer is a line for the server, and one for each thing about it that a person should know.
-func (h *host) checkServer(ctx context.Context, c config.Config, r mcp.Report) []doctor.Check {
+func (h *host) checkServer(ctx context.Context, a *app, c config.Config, r mcp.Report) []doctor.Check {
 	name := "MCP server " + r.Tools.Name
 	server := h.servers.Servers[r.Tools.Name]
 	if r.Err != nil {
@@ -92,13 +93,22 @@ func (h *host) checkServer(ctx context.Context, c config.Config, r mcp.Report) [
 		warn(fmt.Sprintf("%d tools are more than an episode is shown (mcp.max_tools is %d)", n, c.MCP.MaxTools),
 			"nothing need be done: those are chosen that fit the task; mcp.search_share searches instead")
 	}
-	return append(checks, h.checkIsolation(ctx, r))
+	return append(checks, h.checkIsolation(ctx, a, c, r))
 }
 
-// checkIsolation opens two episodes as a run would: at the same time, or one after the other where they take turns.
-func (h *host) checkIsolation(ctx context.Context, r mcp.Report) doctor.Check {
+// checkIsolation opens two episodes as a run would: at the same time, or one after the other where they take turns. Where
+// that takes a call which the rules keep back, nothing is opened.
+func (h *host) checkIsolation(ctx context.Context, a *app, c config.Config, r mcp.Report) doctor.Check {
 	mode := string(r.Stats.Isolation)
 	check := doctor.Check{Name: "MCP server " + r.Tools.Name, Status: doctor.OK}
+	switch why, err := h.resetRefused(ctx, a, c.MCP.Approval, r.Tools); {
+	case err != nil:
+		return doctor.FromError(check.Name, err)
+	case why != "":
+		check.Status, check.Detail = doctor.Fail, "it cannot be made as new between episodes: the call of "+h.servers.Servers[r.Tools.Name].Reset.Tool+" is "+why
+		check.Next = "allow the call in mcp.approval of hone.yaml, or give the server another isolation"
+		return check
+	}
 	servers, err := h.servers.Only(r.Tools.Name)
 	if err == nil {
 		var pool *mcp.Pool
@@ -124,6 +134,27 @@ func (h *host) checkIsolation(ctx context.Context, r mcp.Report) doctor.Check {
 		check.Detail += "; whether the server keeps sessions apart is its own doing"
 	}
 	return check
+}
+
+// resetRefused is why the call that makes a server as new is not sent; "" where it is, or where none is needed.
+func (h *host) resetRefused(ctx context.Context, a *app, c config.Approval, found mcp.ServerTools) (string, error) {
+	reset := h.servers.Servers[found.Name].Reset
+	if reset == nil || reset.Tool == "" {
+		return "", nil
+	}
+	found.Tools = slices.Clone(found.Tools)
+	for i := range found.Tools {
+		found.Tools[i].ModelName = found.Tools[i].Name // of one server they are all different
+	}
+	gate, err := a.gateOf(c, &mcp.Catalog{Servers: []mcp.ServerTools{found}}, false)
+	if err != nil {
+		return "", err
+	}
+	d := gate.Decide(ctx, chat.ToolCall{Name: reset.Tool, Arguments: string(reset.Arguments)})
+	if d.Allowed {
+		return "", nil
+	}
+	return d.Why, nil
 }
 
 func openTwo(ctx context.Context, pool *mcp.Pool, inTurn bool) error {

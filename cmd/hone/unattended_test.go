@@ -11,6 +11,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/doctor"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
@@ -161,6 +162,40 @@ func TestDeniedReset(t *testing.T) {
 	code := toyApp(&said, nil).main(t.Context(), []string{"train", "--mcp-config", "mcp.json", "--dataset", "tasks.json", "--base-model", "base", "--output-dir", "out"})
 	if code != 2 || !strings.Contains(said.String(), "server shop, reset by buy") {
 		t.Errorf("exit code %d, %s", code, &said)
+	}
+}
+
+// The doctor makes the call that separates episodes only where the rules let it be sent.
+func TestDoctorAsksTheRules(t *testing.T) {
+	for name, x := range map[string]struct {
+		approval string
+		yes      bool
+		sold     int
+		says     string
+	}{
+		"no rule":       {"{}", false, 2, "isolation reset works"},
+		"denied":        {"{deny: [shop/buy]}", false, 0, `the call of buy is denied by the rule "shop/buy"`},
+		"denied, --yes": {"{deny: [shop/buy]}", true, 0, "denied by the rule"},
+		"readonly":      {"{mode: readonly}", false, 0, "denied by the mode readonly"},
+		"allowed":       {"{mode: readonly, allow: [shop/buy]}", false, 2, "isolation reset works"},
+		"ask":           {"{mode: ask}", false, 0, "denied because nobody can be asked"},
+		"ask, --yes":    {"{mode: ask}", true, 2, "isolation reset works"},
+	} {
+		url, sold := shop(t)
+		workFolder(t, map[string]string{"hone.yaml": "mcp: {approval: " + x.approval + "}\n",
+			"mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q, "reset": {"tool": "buy", "arguments": {"name": "all"}}}}}`, url)})
+		a := toyApp(&bytes.Buffer{}, nil)
+		newRoot(a)
+		a.yes = x.yes
+		c, err := a.config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		checks := a.checkServers(t.Context(), c, serverFlags{file: "mcp.json"})
+		last := checks[len(checks)-1]
+		if !strings.Contains(last.Detail, x.says) || (last.Status == doctor.OK) != (x.sold > 0) || len(sold()) != x.sold {
+			t.Errorf("%s: %+v; sold %q", name, last, sold())
+		}
 	}
 }
 
