@@ -79,7 +79,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 		return err
 	}
 	if a.dryRun {
-		if err := a.machineIsThere(c); err != nil {
+		if err := l.rehearse(a, c, f.model, list, false); err != nil {
 			return err
 		}
 		a.say("would run %d scenarios of the split %s", len(tasks), f.split)

@@ -124,15 +124,15 @@ func resumeTrain(ctx context.Context, a *app, f serverFlags, path string, kept k
 	return t.train(ctx, list, f)
 }
 
-// rehearse looks whether all is there that train needs. It lists the servers' tools and reads the model's files; it makes no
-// call, opens no device, and leaves no run directory.
+// rehearse looks whether all is there that train needs, memory included. It lists the servers' tools and reads the model's
+// files; it makes no call, opens no device, and leaves no run directory.
 func (t *tuning) rehearse(ctx context.Context, list []scenario.Scenario, f serverFlags) error {
 	l, err := t.openServers(ctx, list, f)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	return t.a.machineIsThere(t.c)
+	return l.rehearse(t.a, t.c, t.kept.Adapter, list, true)
 }
 
 // openServers opens the servers of GRPO on the training split of list, and refuses tools and scenarios that cannot be

@@ -9,6 +9,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/learn/adapter"
+	"hone/internal/learn/engine"
 	"hone/internal/learn/sample"
 	"hone/internal/mcp"
 	"hone/internal/mcp/approval"
@@ -37,13 +38,20 @@ type lab struct {
 	scorer  reward.Scorer
 }
 
-// openModel adds the base model with an adapter: the one in folder, or a fresh one where that is empty. scenarios
-// tell what all prompts will begin with; trains says whether training steps follow. A model or a memory that is too small
-// for all this is refused before a weight is read.
-func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scenario.Scenario, trains bool) error {
+// planned is what findModel settles before a device is opened.
+type planned struct {
+	plugin  string
+	prefix  []int32 // what all prompts begin with
+	private int     // tokens of a slot after it
+}
+
+// findModel finds the base model for an adapter: the one in folder, or a fresh one where that is empty. scenarios tell what
+// all prompts will begin with; trains says whether training steps follow. A model or a memory that is too small for all
+// this is refused; no device is opened and no weight read.
+func (l *lab) findModel(a *app, c config.Config, folder string, scenarios []scenario.Scenario, trains bool) (planned, error) {
 	m, plugin, err := a.findMachine(c, c.Model.Base, c.Rollout.System)
 	if err != nil {
-		return err
+		return planned{}, err
 	}
 	l.machine = m
 	l.options = rollout.Options{Tools: l.shown.tools, Renderer: m.renderer, System: c.Rollout.System, ToolList: l.shown.list, ToolsOf: l.shown.of,
@@ -51,22 +59,29 @@ func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scen
 		Temperature: c.Rollout.Temperature, Timeout: c.Rollout.Timeout, Seed: c.Seed, Retries: 2}
 	prefix, longest, err := l.sharedPrefix(scenarios)
 	if err != nil {
-		return err
+		return planned{}, err
 	}
-	private := min(max(256, longest-len(prefix)+c.Rollout.MaxTurns*c.Rollout.MaxTokens), c.Model.Context)
-	if err := a.fits(c, m, folder, foundPlugin{path: plugin}.isCUDA(), len(prefix), private, trains); err != nil {
-		return err
-	}
-	if err := m.load(plugin, c.Model.Base); err != nil {
-		return err
-	}
-	a.say("model %s on %s", m.spec.Name, m.engine.Description())
-	trainer, lora, err := m.trainer(c, folder, len(prefix), c.Rollout.Temperature)
+	p := planned{plugin, prefix, min(max(256, longest-len(prefix)+c.Rollout.MaxTurns*c.Rollout.MaxTokens), c.Model.Context)}
+	return p, a.fits(c, m, folder, foundPlugin{path: plugin}.isCUDA(), len(prefix), p.private, trains)
+}
+
+// openModel adds what findModel finds, on a device.
+func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scenario.Scenario, trains bool) error {
+	p, err := l.findModel(a, c, folder, scenarios, trains)
 	if err != nil {
 		return err
 	}
-	a.say("shared prefix of %d tokens; compiling, which takes a minute or two", len(prefix))
-	sampler, err := sample.New(m.engine, m.spec, m.weights, sample.Options{LoRA: lora, Slots: c.Engine.Slots, Context: private, Prefix: prefix})
+	m := l.machine
+	if err := m.load(p.plugin, c.Model.Base); err != nil {
+		return err
+	}
+	a.say("model %s on %s", m.spec.Name, m.engine.Description())
+	trainer, lora, err := m.trainer(c, folder, len(p.prefix), c.Rollout.Temperature)
+	if err != nil {
+		return err
+	}
+	a.say("shared prefix of %d tokens; compiling, which takes a minute or two", len(p.prefix))
+	sampler, err := sample.New(m.engine, m.spec, m.weights, sample.Options{LoRA: lora, Slots: c.Engine.Slots, Context: p.private, Prefix: p.prefix})
 	if err != nil {
 		return err
 	}
@@ -76,6 +91,16 @@ func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scen
 		return nil
 	}
 	return l.learner.Publish()
+}
+
+// rehearse is an error where openModel would be one before it opens a device, or where the plug-in cannot be used.
+func (l *lab) rehearse(a *app, c config.Config, folder string, scenarios []scenario.Scenario, trains bool) error {
+	p, err := l.findModel(a, c, folder, scenarios, trains)
+	if err != nil || p.plugin == "" {
+		return err
+	}
+	_, err = engine.Probe(p.plugin)
+	return err
 }
 
 // at returns a runner of rollouts to train on, at a temperature. They are never truncated: what the sampler leaves out,

@@ -73,20 +73,6 @@ func (a *app) findMachine(c config.Config, base, system string) (m *machine, plu
 	return m, plugin, err
 }
 
-// machineIsThere is an error where openMachine could not begin: no model, or no plug-in.
-func (a *app) machineIsThere(c config.Config) error {
-	m, plugin, err := a.findMachine(c, c.Model.Base, c.Rollout.System)
-	if err != nil {
-		return err
-	}
-	_ = m.file.Close() // read only
-	if plugin == "" {
-		return nil
-	}
-	_, err = engine.Probe(plugin)
-	return err
-}
-
 func (a *app) modelPath(base string) (string, error) {
 	if base != assets.Model().Name {
 		return base, nil

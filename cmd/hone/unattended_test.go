@@ -218,6 +218,8 @@ func TestAlsoDeny(t *testing.T) {
 func TestTrainDryRun(t *testing.T) {
 	url, sold := shop(t)
 	gone := filepath.Join("no", "plugin.so")
+	crowded := strings.Replace(toyConfig, "slots: 4", "slots: 4, memory: 0.0001", 1)
+	long := strings.Replace(toyConfig, "max_turns: 2, max_tokens: 8", "max_turns: 100, max_tokens: 100", 1) + "model: {context: 9000}\n"
 	for name, x := range map[string]struct {
 		config string
 		args   []string
@@ -225,6 +227,9 @@ func TestTrainDryRun(t *testing.T) {
 		says   string
 	}{
 		"all is there":    {"", nil, 0, "would take 4 steps"},
+		"memory":          {"", nil, 0, " planned, "},
+		"little memory":   {crowded, nil, 6, "the memory does not hold this run"},
+		"few positions":   {long, nil, 2, "the model has positions for 8192"},
 		"no server":       {"", []string{"--mcp", "http://127.0.0.1:1/mcp"}, 5, "refused"},
 		"no program":      {"", []string{"--mcp", "./nowhere"}, 5, "install the program"},
 		"no model":        {"", []string{"--base-model", "nowhere"}, 2, "nowhere"},
