@@ -68,7 +68,7 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 		return err
 	}
 	if a.dryRun {
-		a.say("would run %d scenarios with %s at %s", len(list), f.model, f.endpoint)
+		a.say("would run %s with %s at %s", fault.Count(len(list), "scenario"), f.model, f.endpoint)
 		return nil
 	}
 	l, err := a.connect(ctx, c, servers, f.output)

@@ -86,7 +86,7 @@ func runDiscover(ctx context.Context, a *app, f discoverFlags) error {
 	a.sayOffers(catalog)
 	a.sayFindings(found.Suspicious)
 	if t := found.Tokens; t != nil {
-		a.say("the %d tools cost %d tokens of %s in each prompt, of a context of %d", len(t.ByTool), t.Total, t.Model, c.Model.Context)
+		a.say("the %s cost %s of %s in each prompt, of a context of %d", fault.Count(len(t.ByTool), "tool"), fault.Count(t.Total, "token"), t.Model, c.Model.Context)
 	}
 	if f.diff != "" {
 		changes := append([]mcp.Change{}, mcp.Diff(old, catalog)...)
@@ -96,7 +96,7 @@ func runDiscover(ctx context.Context, a *app, f discoverFlags) error {
 		return err
 	}
 	if found.Changes != nil && len(*found.Changes) > 0 {
-		return &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d tools are not those of the catalog", len(*found.Changes)), Where: f.diff,
+		return &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("tools that are not those of the catalog: %d", len(*found.Changes)), Where: f.diff,
 			Next: "look at them; hone discover --out " + f.diff + " accepts them"}
 	}
 	return nil
@@ -148,7 +148,7 @@ func (a *app) tokenCost(c config.Config, catalog *mcp.Catalog) *tokenCost {
 func (a *app) sayOffers(catalog *mcp.Catalog) {
 	for _, s := range catalog.Servers {
 		if len(s.Resources)+len(s.Prompts) > 0 {
-			a.say("server %s also offers %d resources and %d prompts, which no episode uses", s.Name, len(s.Resources), len(s.Prompts))
+			a.say("server %s also offers %s and %s, which no episode uses", s.Name, fault.Count(len(s.Resources), "resource"), fault.Count(len(s.Prompts), "prompt"))
 		}
 		for _, q := range s.Quarantined {
 			a.say("server %s: the tool %s is left out: %s", s.Name, q.Name, q.Reason)
@@ -157,7 +157,7 @@ func (a *app) sayOffers(catalog *mcp.Catalog) {
 			a.say("server %s: %s", s.Name, w)
 		}
 		if s.StrayLines > 0 {
-			a.say("server %s sent %d times what is no message, which is skipped", s.Name, s.StrayLines)
+			a.say("server %s sent %s what is no message, which is skipped", s.Name, fault.Count(s.StrayLines, "time"))
 		}
 		for _, t := range s.Tools {
 			if t.Status != mcp.StatusOK {

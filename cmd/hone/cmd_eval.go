@@ -82,7 +82,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 		if err := l.rehearse(a, c, f.model, list, false); err != nil {
 			return err
 		}
-		a.say("would run %d scenarios of the split %s", len(tasks), f.split)
+		a.say("would run %s of the split %s", fault.Count(len(tasks), "scenario"), f.split)
 		return nil
 	}
 	if err := l.openModel(a, c, f.model, list, false); err != nil {

@@ -195,7 +195,7 @@ func runRunsShow(a *app, dir, name string) error {
 		rows = append(rows, []string{"written by", "pid " + s.InUseBy})
 	}
 	for _, st := range s.Stages {
-		row := []string{"stage " + st.Name, fmt.Sprintf("%s %d steps, %d trajectories", st.Status, st.NumSteps, st.NumTrajectories)}
+		row := []string{"stage " + st.Name, fmt.Sprintf("%s %s, %s", st.Status, fault.Count(st.NumSteps, "step"), fault.Count(st.NumTrajectories, "trajectory"))}
 		rows = append(rows, row)
 		if len(st.LastMetric) > 0 {
 			rows = append(rows, []string{"  last metrics", string(st.LastMetric)})

@@ -75,7 +75,7 @@ func runScenariosSplit(a *app, path, out string, reassign bool) error {
 		}
 	}
 	if torn > 0 {
-		a.say("warning: %d sets of rows that share calls are in more than one split; --reassign keeps each in one", torn)
+		a.say("warning: sets of rows that share calls and are in more than one split: %d; --reassign keeps each in one", torn)
 	}
 	a.say("train %d, validation %d, test %d", sizes[scenario.Train], sizes[scenario.Validation], sizes[scenario.Test])
 	if a.dryRun {
@@ -117,10 +117,10 @@ func runScenariosValidate(ctx context.Context, a *app, f serverFlags, path strin
 		}
 	}
 	if unscored > 0 {
-		a.say("note: %d scenarios have no checks: only a judge could score them", unscored)
+		a.say("note: %s without checks: only a judge could score what has none", fault.Count(unscored, "scenario"))
 	}
 	if a.dryRun {
-		a.say("would make %d calls for %d scenarios", numCalls, len(list))
+		a.say("would make %s for %s", fault.Count(numCalls, "call"), fault.Count(len(list), "scenario"))
 		return nil
 	}
 	if !offline && numCalls > 0 {
@@ -136,10 +136,10 @@ func runScenariosValidate(ctx context.Context, a *app, f serverFlags, path strin
 		return err
 	}
 	if len(findings) > 0 {
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%d findings in %d scenarios", len(findings), len(list)),
+		return &fault.Error{Code: fault.CodeUsage, What: fault.Count(len(findings), "finding") + " in " + fault.Count(len(list), "scenario"),
 			Where: rows[0][0], Why: findings[0].Why, Next: "correct these rows, or leave them out"}
 	}
-	a.say("%d scenarios hold", len(list))
+	a.say("nothing is wrong with %s", fault.Count(len(list), "scenario"))
 	return nil
 }
 

@@ -82,7 +82,7 @@ func runSFT(ctx context.Context, a *app, f sftFlags) error {
 		return err
 	}
 	if a.dryRun {
-		a.say("would take %d steps over %d conversations in %s", sftOf(c).NumSteps(len(rows)), len(rows), f.output)
+		a.say("would take %s over %s in %s", fault.Count(sftOf(c).NumSteps(len(rows)), "step"), fault.Count(len(rows), "conversation"), f.output)
 		return nil
 	}
 	t := &tuning{a: a, verb: "sft", path: f.output, c: c, kept: keptFlags{Adapter: f.adapter}}
@@ -242,7 +242,7 @@ func (m *machine) sequences(a *app, path string, rows []dataset.Row, context int
 	}
 	if len(out) == 0 {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "no conversation fits the model's context", Where: path,
-			Why: fmt.Sprintf("each has more than %d tokens", context), Next: "raise model.context, or list fewer tools"}
+			Why: "each has more than " + fault.Count(context, "token"), Next: "raise model.context, or list fewer tools"}
 	}
 	return out, nil
 }

@@ -96,8 +96,8 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 		if err := t.rehearse(ctx, list, f.serverFlags); err != nil {
 			return err
 		}
-		a.say("would take %d steps of %d x %d rollouts on %d scenarios in %s", c.GRPO.Steps, c.GRPO.ScenariosPerStep,
-			c.GRPO.GroupSize, len(tasks), f.output)
+		a.say("would take %s of %d x %d rollouts on %s in %s", fault.Count(c.GRPO.Steps, "step"), c.GRPO.ScenariosPerStep,
+			c.GRPO.GroupSize, fault.Count(len(tasks), "scenario"), f.output)
 		return nil
 	}
 	defer t.close()

@@ -35,7 +35,7 @@ func TestDiscoverAndDoctor(t *testing.T) {
 		t.Fatal(err)
 	}
 	verb(3, "discover", "--diff", "none.json")
-	if n := strings.Count(stdout.String(), "added"); n != 14 || !strings.Contains(stderr.String(), "14 tools are not those of the catalog") {
+	if n := strings.Count(stdout.String(), "added"); n != 14 || !strings.Contains(stderr.String(), "tools that are not those of the catalog: 14") {
 		t.Errorf("%d added: %s\n%s", n, &stdout, &stderr)
 	}
 	verb(2, "discover", "--diff", "missing.json")

@@ -14,6 +14,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/doctor"
 	"hone/internal/episode/rollout"
+	"hone/internal/fault"
 	"hone/internal/mcp"
 	"hone/internal/mcp/lint"
 	"hone/internal/mcp/sandbox"
@@ -64,8 +65,8 @@ func (h *host) checkServer(ctx context.Context, a *app, c config.Config, r mcp.R
 		}
 		return []doctor.Check{check}
 	}
-	checks := []doctor.Check{{Name: name, Status: doctor.OK, Detail: fmt.Sprintf("protocol %s over %s; %d tools, %d resources, %d prompts; ready in %s, answers in %s (p50) and %s (p95)",
-		r.Tools.Era, r.Tools.Transport, len(r.Tools.Tools), len(r.Tools.Resources), len(r.Tools.Prompts),
+	checks := []doctor.Check{{Name: name, Status: doctor.OK, Detail: fmt.Sprintf("protocol %s over %s; %s, %s, %s; ready in %s, answers in %s (p50) and %s (p95)",
+		r.Tools.Era, r.Tools.Transport, fault.Count(len(r.Tools.Tools), "tool"), fault.Count(len(r.Tools.Resources), "resource"), fault.Count(len(r.Tools.Prompts), "prompt"),
 		short(r.Stats.OpenP50), short(r.Stats.CallP50), short(r.Stats.CallP95))}}
 	warn := func(what, next string) {
 		checks = append(checks, doctor.Check{Name: name, Status: doctor.Warn, Detail: what, Next: next})
@@ -82,7 +83,7 @@ func (h *host) checkServer(ctx context.Context, a *app, c config.Config, r mcp.R
 		warn(w, "ask the server's author; what was listed works")
 	}
 	if r.Stats.StrayLines > 0 {
-		warn(fmt.Sprintf("it sent %d times what is no message, at first %s", r.Stats.StrayLines, r.Stats.Stray),
+		warn(fmt.Sprintf("it sent %s what is no message, at first %s", fault.Count(r.Stats.StrayLines, "time"), r.Stats.Stray),
 			"nothing need be done, for it is skipped; its author should write logs to stderr")
 	}
 	one := &mcp.Catalog{Servers: []mcp.ServerTools{r.Tools}}

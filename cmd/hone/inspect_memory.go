@@ -114,7 +114,8 @@ func runInspectMemory(a *app, f planFlags) error {
 	if b.bytes > 0 {
 		rows = append(rows, []string{b.of, "", mib(b.bytes)})
 	}
-	a.say("%d slots of %d tokens after a prefix of %d, rows of %d tokens, %d at once", o.Slots, o.Context, o.Prefix, o.Row, o.Train.MicroBatch)
+	a.say("%s of %s after a prefix of %d, rows of %s, %d at once", fault.Count(o.Slots, "slot"), fault.Count(o.Context, "token"), o.Prefix,
+		fault.Count(o.Row, "token"), o.Train.MicroBatch)
 	return a.print(report, rows)
 }
 
@@ -144,7 +145,7 @@ func runInspectPlan(a *app, f planFlags, folder string) error {
 		return err
 	}
 	if a.dryRun {
-		a.say("would write %d programs into %s", len(p.Programs), folder)
+		a.say("would write %s into %s", fault.Count(len(p.Programs), "program"), folder)
 		return nil
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {

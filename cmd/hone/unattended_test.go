@@ -93,7 +93,7 @@ func TestValidateUnderRules(t *testing.T) {
 		says  string
 		sold  []string
 	}{
-		{"", 0, "2 scenarios hold", []string{"hat"}},
+		{"", 0, "nothing is wrong with 2 scenarios", []string{"hat"}},
 		{"{deny: [\"*/buy\"]}", 2, "gold[0] (buy): denied: The call was denied", nil},
 		{"mode: readonly", 2, "denied by the mode readonly", nil},
 		{"mode: ask", 2, "nobody sits beside this command", nil},

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
 )
 
 // era is the protocol version in use.
@@ -50,7 +51,7 @@ func (s *session) said() string {
 		}
 	}
 	if n, sample := s.wire.strays(); n > 0 {
-		parts = append(parts, fmt.Sprintf("sent %d times what is no message, at first %s", n, sample))
+		parts = append(parts, fmt.Sprintf("sent %s what is no message, at first %s", fault.Count(n, "time"), sample))
 	}
 	return s.redact.Replace(strings.Join(parts, "; "))
 }

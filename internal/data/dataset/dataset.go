@@ -52,7 +52,7 @@ func Parse(name string, data []byte) ([]Row, error) {
 		rows = append(rows, row)
 	}
 	if len(broken) > 0 {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%d broken rows in the conversations", len(broken)),
+		return nil, &fault.Error{Code: fault.CodeUsage, What: fault.Count(len(broken), "broken row") + " in the conversations",
 			Where: fmt.Sprintf("%s:%d", name, first), Why: strings.Join(broken, "\n    "),
 			Next: `each line is one JSON object: {"messages": [{"role": "user", "content": "..."}, ...]}`}
 	}

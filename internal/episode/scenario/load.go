@@ -47,7 +47,7 @@ func LoadLines(path string) (scenarios []Scenario, lines []int, err error) {
 		for _, b := range broken {
 			fmt.Fprintf(&list, "\n    %s:%d: %s", path, b.line, b.why)
 		}
-		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%d broken rows in the scenarios", len(broken)),
+		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: fault.Count(len(broken), "broken row") + " in the scenarios",
 			Where: fmt.Sprintf("%s:%d", path, broken[0].line), Why: strings.TrimPrefix(list.String(), "\n    "),
 			Next: "correct these rows; the keys are id, task, setup, checks, gold, difficulty, tags and split"}
 	}

@@ -10,6 +10,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
 )
 
 // SearchOptions of a Search. 0 takes the default in brackets.
@@ -127,7 +128,7 @@ func (s *SearchSession) find(call chat.ToolCall) trajectory.ToolResult {
 		return trajectory.ToolResult{Call: call, Status: trajectory.CallOK, Text: "No tool matches; try other words."}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d tools:", len(found))
+	b.WriteString(fault.Count(len(found), "tool") + ":")
 	for _, i := range found {
 		t := s.search.tools[i]
 		fmt.Fprintf(&b, "\n%s", definition(t))
