@@ -27,6 +27,7 @@ type app struct {
 	environ   []string
 	helper    []string // what sandboxed servers begin as; without it there is no sandbox
 	program   string   // as it was invoked: hone, or a path
+	log       string   // of the run directory that a verb opened
 
 	configPath    string
 	sandbox       string // --sandbox
@@ -171,6 +172,9 @@ func (a *app) invoked(text string) string {
 	}
 	return strings.NewReplacer(pairs...).Replace(text)
 }
+
+// oneLine is a text that may be long as a cell of a table.
+func oneLine(text string) string { return strings.Join(strings.Fields(fault.Short(text)), " ") }
 
 // print writes data: v as JSON with --json, else the rows as a table, or tab-separated with --plain.
 func (a *app) print(v any, rows [][]string) error {

@@ -103,7 +103,7 @@ func runDemo(ctx context.Context, a *app, resumed string) error {
 		a.say("would make %s, then train and evaluate in %s", size, path)
 		return nil
 	}
-	dir, err := openRun(path, resumed != "", "demo", &c)
+	dir, err := a.openRun(path, resumed != "", "demo", &c)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,8 @@ func runDemo(ctx context.Context, a *app, resumed string) error {
 }
 
 // openRun creates a run directory for a verb, or opens one and reads its configuration into c.
-func openRun(path string, resume bool, verb string, c *config.Config) (*run.Dir, error) {
+func (a *app) openRun(path string, resume bool, verb string, c *config.Config) (dir *run.Dir, err error) {
+	defer func() { a.logTo(dir) }()
 	if !resume {
 		text, err := c.YAML()
 		if err != nil {
@@ -128,7 +129,7 @@ func openRun(path string, resume bool, verb string, c *config.Config) (*run.Dir,
 		}
 		return run.Create(path, text, map[string]any{"build": readVersion(), "verb": verb})
 	}
-	dir, err := run.Open(path)
+	dir, err = run.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -140,4 +141,11 @@ func openRun(path string, resume bool, verb string, c *config.Config) (*run.Dir,
 		_ = dir.Close()
 	}
 	return dir, err
+}
+
+// logTo has the error that a verb ends with written to a run's log too.
+func (a *app) logTo(dir *run.Dir) {
+	if dir != nil {
+		a.log = dir.Log.Name()
+	}
 }

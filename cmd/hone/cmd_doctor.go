@@ -122,7 +122,7 @@ func (a *app) checkCUDA(plugin string) []doctor.Check {
 func (a *app) reportChecks(checks []doctor.Check) error {
 	rows, failed, next := [][]string{}, 0, ""
 	for _, c := range checks {
-		rows = append(rows, []string{string(c.Status), c.Name, c.Detail})
+		rows = append(rows, []string{string(c.Status), c.Name, oneLine(c.Detail)})
 		if c.Next != "" {
 			rows = append(rows, []string{"", "", "next: " + a.invoked(c.Next)})
 		}

@@ -130,7 +130,7 @@ func runScenariosValidate(ctx context.Context, a *app, f serverFlags, path strin
 	}
 	rows := [][]string{}
 	for _, x := range findings {
-		rows = append(rows, []string{fmt.Sprintf("%s:%d", x.File, x.Line), x.ID, x.Why})
+		rows = append(rows, []string{fmt.Sprintf("%s:%d", x.File, x.Line), x.ID, oneLine(x.Why)})
 	}
 	if err := a.print(findings, rows); err != nil {
 		return err

@@ -93,7 +93,7 @@ func runDemoLearn(ctx context.Context, a *app, f learnFlags) error {
 	if f.output == "" {
 		f.output = filepath.Join(c.RunsDir, "learn-"+time.Now().Format("20060102-150405"))
 	}
-	dir, err := openRun(f.output, f.resume, "demo learn", &c)
+	dir, err := a.openRun(f.output, f.resume, "demo learn", &c)
 	if err != nil {
 		return err
 	}

@@ -147,7 +147,7 @@ func TestReport(t *testing.T) {
 		{"finished although stopped", stopped, nil, 0},
 	} {
 		var said bytes.Buffer
-		if got := report(tc.ctx, &said, tc.err); got != tc.want || (tc.err == nil) != (said.Len() == 0) {
+		if got := (&app{stderr: &said}).report(tc.ctx, tc.err); got != tc.want || (tc.err == nil) != (said.Len() == 0) {
 			t.Errorf("%s: exit code %d, want %d; said %q", tc.name, got, tc.want, said.String())
 		}
 	}

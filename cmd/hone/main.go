@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -42,16 +41,33 @@ func (a *app) main(ctx context.Context, args []string) int {
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		f.Next = a.invoked(f.Next)
 	}
-	return report(ctx, a.stderr, err)
+	return a.report(ctx, err)
+}
+
+// readable is an error with a short reason and where the whole is: in the log of the run that was open, if one was.
+func (a *app) readable(err error) string {
+	text, whole := err.Error(), fault.Whole(err)
+	if a.log != "" {
+		if f, logErr := os.OpenFile(a.log, os.O_WRONLY|os.O_APPEND, 0); logErr == nil {
+			_, logErr = fmt.Fprintln(f, whole)
+			if errors.Join(logErr, f.Close()) == nil && text != whole {
+				return text + "\n  whole: " + a.log
+			}
+		}
+	}
+	if text != whole && !a.verbose {
+		return text + "\n  whole: the same command with --verbose"
+	}
+	return whole
 }
 
 // report prints an error and returns its exit code. A verb that stopped for a signal without saying how to go on ends
 // as if the signal had ended it.
-func report(ctx context.Context, stderr io.Writer, err error) int {
+func (a *app) report(ctx context.Context, err error) int {
 	if err == nil {
 		return int(fault.CodeOK)
 	}
-	fmt.Fprintln(stderr, "hone:", err)
+	fmt.Fprintln(a.stderr, "hone: "+a.readable(err))
 	s, stopped := context.Cause(ctx).(signalled)
 	if _, said := errors.AsType[*fault.Error](err); stopped && !said {
 		return 128 + int(s)

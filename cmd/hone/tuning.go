@@ -94,13 +94,14 @@ func (t *tuning) begin(inputs ...run.Input) error {
 		return err
 	}
 	t.dir, err = run.Create(t.path, text, begun{readVersion(), t.verb, folder, t.kept}, inputs...)
+	t.a.logTo(t.dir)
 	return err
 }
 
 // reopen opens the run directory of a stopped run.
 func (t *tuning) reopen() error {
 	var err error
-	t.dir, err = openRun(t.path, true, t.verb, &t.c)
+	t.dir, err = t.a.openRun(t.path, true, t.verb, &t.c)
 	return err
 }
 

@@ -82,7 +82,7 @@ func FromError(name string, err error) Check {
 		c.Next = f.Next
 		flat := *f
 		flat.Next = ""
-		c.Detail = strings.Join(strings.Fields(flat.Error()), " ")
+		c.Detail = strings.Join(strings.Fields(fault.Whole(&flat)), " ")
 	}
 	return c
 }

@@ -31,19 +31,25 @@ type Error struct {
 	Err   error  // the cause, for errors.Is and errors.As
 }
 
-// Error prints all parts, one a line where there are several.
-func (e *Error) Error() string {
+// Error prints all parts, one a line where there are several, the reason as Short leaves it.
+func (e *Error) Error() string { return e.text(Short(e.reason())) }
+
+// reason is Why and the cause.
+func (e *Error) reason() string {
+	if e.Err == nil {
+		return e.Why
+	}
+	if e.Why == "" {
+		return Whole(e.Err)
+	}
+	return e.Why + ": " + Whole(e.Err)
+}
+
+func (e *Error) text(why string) string {
 	var b strings.Builder
 	b.WriteString(e.What)
 	if e.Where != "" {
 		b.WriteString("\n  where: " + e.Where)
-	}
-	why := e.Why
-	if e.Err != nil {
-		if why != "" {
-			why += ": "
-		}
-		why += e.Err.Error()
 	}
 	if why != "" {
 		b.WriteString("\n  why:   " + why)
