@@ -5,8 +5,9 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # The pure-Go tensor backend uses the simd package.
 export GOEXPERIMENT = simd
 
-# Tensor code is left out of -race: it is the same code slower by a factor that does not fit a test run.
-TENSORS = /internal/learn/
+# Left out of -race, which slows them by a factor that does not fit a test run: tensor code, and tokenizers, of which only
+# the cache is shared by goroutines.
+UNRACED = /internal/learn/|/internal/text/tokenizer$$
 
 .PHONY: build system setup demo test lint race parity bench learn gpu soak dist clean
 
@@ -44,7 +45,7 @@ $(SUITE)/node_modules/.package-lock.json: $(SUITE)/package.json $(SUITE)/package
 	cd $(SUITE) && npm ci --no-audit --no-fund
 
 test: setup .venv/openai-3.54.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json lint race
-	go test $$(go list ./... | grep $(TENSORS))
+	go test $$(go list ./... | grep -E '$(UNRACED)')
 	go test -run 'TestMerge|TestAdapterShape|TestRunStopped|TestResume|TestLostServer|TestFullDisk|TestUnknownFamily|TestRunWithoutSpread|TestNumGPUs' ./cmd/hone # not run by race: see resume_test.go
 
 lint:
@@ -52,7 +53,8 @@ lint:
 	go run $(STATICCHECK) ./...
 
 race:
-	go test -race $$(go list ./... | grep -v $(TENSORS))
+	go test -race $$(go list ./... | grep -vE '$(UNRACED)')
+	go test -race -run TestManyGoroutines ./internal/text/tokenizer
 
 # transformers and peft, pinned by hash: what hone's numbers are compared with. 6 GB, since PyPI's torch has CUDA in it.
 .venv-peer/ready: testdata/reference/requirements.txt

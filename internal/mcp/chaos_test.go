@@ -67,7 +67,7 @@ func (c chaosCase) run(t *testing.T) seen {
 	case c.behaviour.Name == "probe-hangs":
 		o.ProbeTimeout = 300 * time.Millisecond
 	case strings.HasPrefix(w.first, "timeout"):
-		o.Timeout = 2500 * time.Millisecond
+		o.Timeout = 5 * time.Second
 	case w.short && strings.HasPrefix(w.discovered, "list"):
 		o.ConnectTimeout = 6 * time.Second
 	case w.short:
