@@ -37,7 +37,7 @@ func lostCalls() []Behaviour {
 		call("call-null-id", func(r *Request) { r.Send(strings.Replace(r.Normal, `"id":`+string(r.ID), `"id":null`, 1)) }),
 		call("call-late", func(r *Request) {
 			select {
-			case <-time.After(4 * time.Second): // longer than the test's limit of a call
+			case <-time.After(7 * time.Second): // longer than the test's limit of a call
 				r.Send(r.Normal)
 			case <-r.stopped:
 			}
