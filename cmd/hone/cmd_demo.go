@@ -38,6 +38,7 @@ func demoConfig(c config.Config, pureGo bool) config.Config {
 	c.Model.Base, c.Rollout.System = assets.Model().Name, demo.System
 	c.Engine.Slots = 32                                                        // episodes end at different times, and a step costs little less where slots are idle (docs/LOG.md)
 	c.Rollout.MaxTurns, c.Rollout.MaxTokens, c.Rollout.MaxToolCalls = 4, 64, 6 // no turn of a demonstration is longer than 60
+	c.Eval.Split = scenario.Test
 	c.SFT.Epochs, c.SFT.BatchSize, c.SFT.Optimizer.LearningRate = 2, 16, 1e-3
 	c.GRPO.Steps, c.GRPO.ScenariosPerStep, c.GRPO.GroupSize = 8, 16, 4
 	c.GRPO.Optimizer.LearningRate, c.GRPO.CheckpointEvery = 1e-4, 1
@@ -103,7 +104,12 @@ func runDemo(ctx context.Context, a *app, resumed string) error {
 		a.say("would make %s, then train and evaluate in %s", size, path)
 		return nil
 	}
-	dir, err := a.openRun(path, resumed != "", "demo", &c)
+	var dir *run.Dir
+	if resumed != "" {
+		dir, err = a.openRun(path, &c)
+	} else {
+		dir, err = a.createRun(path, c, begun{Build: readVersion(), Verb: "demo"})
+	}
 	if err != nil {
 		return err
 	}
@@ -119,28 +125,33 @@ func runDemo(ctx context.Context, a *app, resumed string) error {
 	return err
 }
 
-// openRun creates a run directory for a verb, or opens one and reads its configuration into c.
-func (a *app) openRun(path string, resume bool, verb string, c *config.Config) (dir *run.Dir, err error) {
-	defer func() { a.logTo(dir) }()
-	if !resume {
-		text, err := c.YAML()
-		if err != nil {
-			return nil, err
-		}
-		return run.Create(path, text, map[string]any{"build": readVersion(), "verb": verb})
-	}
-	dir, err = run.Open(path)
+// createRun makes the run directory of a verb.
+func (a *app) createRun(path string, c config.Config, b begun, inputs ...run.Input) (*run.Dir, error) {
+	text, err := c.YAML()
 	if err != nil {
 		return nil, err
 	}
+	dir, err := run.Create(path, text, b, inputs...)
+	a.logTo(dir)
+	return dir, err
+}
+
+// openRun opens a run directory and reads its configuration into c.
+func (a *app) openRun(path string, c *config.Config) (*run.Dir, error) {
+	dir, err := run.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	a.logTo(dir)
 	text, err := dir.Config()
 	if err == nil {
 		*c, err = config.Parse(filepath.Join(path, "config.resolved.yaml"), text)
 	}
 	if err != nil {
-		_ = dir.Close()
+		_ = dir.Close() // nothing was written
+		return nil, err
 	}
-	return dir, err
+	return dir, nil
 }
 
 // logTo has the error that a verb ends with written to a run's log too.

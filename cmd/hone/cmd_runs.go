@@ -80,9 +80,7 @@ func stateOf(s run.Summary) (state, resume string) {
 	switch b.Verb {
 	case "train", "sft":
 		last = filepath.Join("final", templateFile)
-	case "demo learn":
-		resume = "hone demo learn --resume --output-dir " + s.Path
-	case "demo":
+	case "demo", "demo learn":
 	case "collect": // which scenarios it is given is not kept
 		return "idle; its own command runs what is left", ""
 	default:
@@ -171,6 +169,11 @@ func resumeRun(ctx context.Context, a *app, f serverFlags, path string) error {
 	switch b.Verb {
 	case "demo":
 		return runDemo(ctx, a, path)
+	case "demo learn":
+		if b.Study == nil {
+			return bad("its arms were not kept by the hone that began it", "begin it again with hone demo learn", nil)
+		}
+		return resumeDemoLearn(ctx, a, path, *b.Study)
 	case "train":
 		return resumeTrain(ctx, a, f, path, b.Flags)
 	case "sft":

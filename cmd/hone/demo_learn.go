@@ -18,6 +18,7 @@ import (
 	"hone/internal/eval"
 	"hone/internal/fault"
 	"hone/internal/recipe"
+	"hone/internal/run"
 )
 
 // demo learn asks what GRPO adds: from one adapter, fine-tuned on few demonstrations, it goes on in several ways of
@@ -64,19 +65,32 @@ func newDemoLearn(a *app) *cobra.Command {
 	c.Flags().Float64Var(&f.grpoRate, "grpo-rate", 3e-4, "peak learning rate of "+armGRPO)
 	c.Flags().Float64Var(&f.rate, "sft-rate", 3e-4, "peak learning rate of the arms that are SFT")
 	c.Flags().StringVar(&f.output, "output-dir", "", "run directory (default one under the configuration's runs_dir)")
-	c.Flags().BoolVar(&f.resume, "resume", false, "go on with the run in --output-dir")
+	c.Flags().BoolVar(&f.resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
 	return c
 }
 
 // numHeld is how many scenarios are held out.
 const numHeld = 320
 
+// keptStudy are the flags that hone runs resume needs of a comparison, beside the configuration.
+type keptStudy struct {
+	Arms           []string `json:"arms"`
+	Demonstrations int      `json:"demonstrations"`
+	SFTRate        float64  `json:"sft_rate"`
+}
+
 func runDemoLearn(ctx context.Context, a *app, f learnFlags) error {
-	var arms []string
-	if f.arms != "" {
-		arms = strings.Split(f.arms, ",")
+	if f.resume {
+		if f.output == "" {
+			return &fault.Error{Code: fault.CodeUsage, What: "no run to go on with", Where: "--resume", Next: "name its folder with --output-dir; hone runs ls lists them"}
+		}
+		return resumeRun(ctx, a, serverFlags{}, f.output)
 	}
-	for _, arm := range arms {
+	kept := keptStudy{Arms: []string{}, Demonstrations: f.demonstrations, SFTRate: f.rate}
+	if f.arms != "" {
+		kept.Arms = strings.Split(f.arms, ",")
+	}
+	for _, arm := range kept.Arms {
 		if !slices.Contains([]string{armGRPO, armRejection, armContinued, armGold}, arm) {
 			return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown arm %q", arm), Where: "--arms",
 				Next: strings.Join([]string{armGRPO, armRejection, armContinued, armGold}, ", ") + " are known"}
@@ -93,19 +107,44 @@ func runDemoLearn(ctx context.Context, a *app, f learnFlags) error {
 	if f.output == "" {
 		f.output = filepath.Join(c.RunsDir, "learn-"+time.Now().Format("20060102-150405"))
 	}
-	dir, err := a.openRun(f.output, f.resume, "demo learn", &c)
+	if a.dryRun {
+		a.say("would make %s, then compare %s in %s", sizeOfStudy(c, kept), strings.Join(append([]string{"the start"}, kept.Arms...), ", "), f.output)
+		return nil
+	}
+	dir, err := a.createRun(f.output, c, begun{Build: readVersion(), Verb: "demo learn", Study: &kept})
 	if err != nil {
 		return err
 	}
+	return learn(ctx, a, c, dir, kept)
+}
+
+// resumeDemoLearn goes on with the comparison in path.
+func resumeDemoLearn(ctx context.Context, a *app, path string, kept keptStudy) error {
+	var c config.Config
+	dir, err := a.openRun(path, &c)
+	if err != nil {
+		return err
+	}
+	if err := a.alsoDeny(&c); err != nil {
+		_ = dir.Close() // nothing was written
+		return err
+	}
+	return learn(ctx, a, c, dir, kept)
+}
+
+// learn makes what is missing of a comparison, and closes its directory.
+func learn(ctx context.Context, a *app, c config.Config, dir *run.Dir, kept keptStudy) error {
 	defer func() { _ = dir.Close() }() // the ledger is durable row by row
-	d := demoRun{a: a, c: c, dir: dir, began: time.Now(),
-		size: demoSize{Demonstrations: f.demonstrations, Train: f.steps * f.groups, Test: numHeld, Held: f.split}}
-	err = d.learn(ctx, arms, f.rate)
+	err := demoRun{a: a, c: c, dir: dir, began: time.Now(), size: sizeOfStudy(c, kept)}.learn(ctx, kept)
 	if ctx.Err() != nil {
-		return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: f.output,
-			Next: "the same command with --resume --output-dir " + f.output}
+		return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: dir.Path, Next: "hone runs resume " + run.Name(dir.Path)}
 	}
 	return err
+}
+
+// sizeOfStudy follows from the configuration a run keeps, so that a resumed one makes the same scenarios.
+func sizeOfStudy(c config.Config, kept keptStudy) demoSize {
+	return demoSize{Demonstrations: kept.Demonstrations, Train: c.GRPO.Steps * c.GRPO.ScenariosPerStep, Test: numHeld, Held: c.Eval.Split}
 }
 
 // learnConfig is the demo's, with as many steps as it takes for GRPO to show.
@@ -114,7 +153,7 @@ func learnConfig(c config.Config, f learnFlags) config.Config {
 	if c.Seed == 0 {
 		c.Seed = 1
 	}
-	c.Engine.Backend = f.backend
+	c.Engine.Backend, c.Eval.Split = f.backend, f.split
 	c.GRPO.Steps, c.GRPO.ScenariosPerStep, c.GRPO.GroupSize = f.steps, f.groups, f.groupSize
 	c.GRPO.CheckpointEvery, c.SFT.Epochs = 10, f.epochs
 	c.GRPO.Optimizer.LearningRate = f.grpoRate
@@ -124,7 +163,7 @@ func learnConfig(c config.Config, f learnFlags) config.Config {
 	return c
 }
 
-func (d demoRun) learn(ctx context.Context, arms []string, rate float64) error {
+func (d demoRun) learn(ctx context.Context, kept keptStudy) error {
 	servers, err := d.a.servers(d.c, serverFlags{file: d.c.MCP.Config})
 	if err != nil {
 		return err
@@ -141,8 +180,8 @@ func (d demoRun) learn(ctx context.Context, arms []string, rate float64) error {
 	if err := l.openModel(d.a, d.c, "", slices.Concat(tasks.Train, tasks.Test), true); err != nil {
 		return err
 	}
-	s := study{d, l, tasks, rate, runLog{d.dir, d.a.say}, d.a.progress(d.c.Engine.Slots).report()}
-	systems, err := s.run(ctx, arms)
+	s := study{d, l, tasks, kept.SFTRate, runLog{d.dir, d.a.say}, d.a.progress(d.c.Engine.Slots).report()}
+	systems, err := s.run(ctx, kept.Arms)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func TestErrorInTheLog(t *testing.T) {
 		var said bytes.Buffer
 		a := toyApp(&said, nil)
 		c := config.Default()
-		dir, err := a.openRun(x.name, false, "demo", &c)
+		dir, err := a.createRun(x.name, c, begun{Verb: "demo"})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -62,7 +63,7 @@ func TestRunsLs(t *testing.T) {
 	}
 	for name, want := range map[string]string{"a-train": "grpo 1\t2\tstopped; bin/hone runs resume runs/a-train", "b-train": "grpo 1\t2\tfinished",
 		"c-demo": "stopped; bin/hone runs resume runs/c-demo", "d-demo": "finished", "e-collect": "idle; its own command runs what is left",
-		"f-sft": "running, pid ", "g-learn": "stopped; bin/hone demo learn --resume --output-dir runs/g-learn"} {
+		"f-sft": "running, pid ", "g-learn": "stopped; bin/hone runs resume runs/g-learn"} {
 		found := false
 		for line := range strings.Lines(stdout.String()) {
 			found = found || strings.HasPrefix(line, name+"\t") && strings.Contains(line, want)
@@ -86,6 +87,53 @@ func TestRunsLs(t *testing.T) {
 		if (r.Resume != "") != strings.Contains("a-train c-demo g-learn", r.Name) || r.Episodes != 2 {
 			t.Errorf("%+v", r)
 		}
+	}
+}
+
+// A stopped comparison is resumed by its name alone, with the flags it was begun with; what it is evaluated on is in its
+// configuration.
+func TestResumeDemoLearn(t *testing.T) {
+	workFolder(t, map[string]string{"demo/mcp.json": `{"mcpServers": {"calc": {"command": "./nowhere"}}}`})
+	begin := []string{"demo", "learn", "--backend", "go", "--split", "test", "--arms", "gold,grpo", "--steps", "3", "--groups", "5", "--demonstrations", "7",
+		"--sft-rate", "0.001", "--output-dir", "runs/study"}
+	if code, _, said := hone(t, "", append(begin, "--dry-run")...); code != 0 || !strings.Contains(said, "7 demonstrations, 15 training and 320 test scenarios, then compare the start, gold, grpo in runs/study") {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	if _, err := os.Stat("runs/study"); err == nil {
+		t.Fatal("a dry run left a directory")
+	}
+	if code, _, said := hone(t, "", begin...); code != 5 { // its server cannot be started
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	if text, err := os.ReadFile("runs/study/config.resolved.yaml"); err != nil || !strings.Contains(string(text), "split: test") {
+		t.Errorf("%v, %s", err, text)
+	}
+	var b begun
+	if text, err := os.ReadFile("runs/study/version.json"); err != nil || json.Unmarshal(text, &b) != nil || b.Study == nil {
+		t.Fatalf("%v, %s", err, text)
+	}
+	var c config.Config
+	dir, err := toyApp(&bytes.Buffer{}, nil).openRun("runs/study", &c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := dir.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if size, want := sizeOfStudy(c, *b.Study), (demoSize{Demonstrations: 7, Train: 15, Test: 320, Held: "test"}); size != want ||
+		!slices.Equal(b.Study.Arms, []string{"gold", "grpo"}) || b.Study.SFTRate != 0.001 {
+		t.Errorf("%+v, %+v", size, b.Study)
+	}
+	for _, args := range [][]string{{"runs", "resume", "study"}, {"demo", "learn", "--resume", "--output-dir", "runs/study"}} {
+		if code, _, said := hone(t, "", args...); code != 5 || !strings.Contains(said, "nowhere") {
+			t.Errorf("%v: exit code %d, %s", args, code, said)
+		}
+	}
+	if logs, _ := filepath.Glob("runs/study/logs/attempt_*"); len(logs) != 4 {
+		t.Errorf("attempts: %v", logs)
+	}
+	if code, _, said := hone(t, "", "demo", "learn", "--resume"); code != 2 || !strings.Contains(said, "--output-dir") {
+		t.Errorf("exit code %d, %s", code, said)
 	}
 }
 

@@ -23,12 +23,14 @@ const (
 	catalogFile       = "catalog.json"
 )
 
-// begun is version.json: what built a run, and how it was begun. A demo leaves the last two out.
+// begun is version.json: what built a run, and how it was begun. Only train and sft have Folder and Flags, and only demo
+// learn a Study.
 type begun struct {
-	Build  version   `json:"build"`
-	Verb   string    `json:"verb"`
-	Folder string    `json:"folder,omitempty"` // relative paths in Flags are from here
-	Flags  keptFlags `json:"flags,omitzero"`
+	Build  version    `json:"build"`
+	Verb   string     `json:"verb"`
+	Folder string     `json:"folder,omitempty"` // relative paths in Flags are from here
+	Flags  keptFlags  `json:"flags,omitzero"`
+	Study  *keptStudy `json:"study,omitempty"`
 }
 
 // keptFlags are the flags of train and sft that hone runs resume needs, beside the configuration. No secret is one of
@@ -85,23 +87,18 @@ func (t *tuning) begin(inputs ...run.Input) error {
 	if t.dir != nil {
 		return nil
 	}
-	text, err := t.c.YAML()
-	if err != nil {
-		return err
-	}
 	folder, err := os.Getwd()
 	if err != nil {
 		return err
 	}
-	t.dir, err = run.Create(t.path, text, begun{readVersion(), t.verb, folder, t.kept}, inputs...)
-	t.a.logTo(t.dir)
+	t.dir, err = t.a.createRun(t.path, t.c, begun{Build: readVersion(), Verb: t.verb, Folder: folder, Flags: t.kept}, inputs...)
 	return err
 }
 
 // reopen opens the run directory of a stopped run.
 func (t *tuning) reopen() error {
 	var err error
-	t.dir, err = t.a.openRun(t.path, true, t.verb, &t.c)
+	t.dir, err = t.a.openRun(t.path, &t.c)
 	return err
 }
 
