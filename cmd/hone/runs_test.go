@@ -94,9 +94,9 @@ func TestRunsLs(t *testing.T) {
 // configuration.
 func TestResumeDemoLearn(t *testing.T) {
 	workFolder(t, map[string]string{"demo/mcp.json": `{"mcpServers": {"calc": {"command": "./nowhere"}}}`})
-	begin := []string{"demo", "learn", "--backend", "go", "--split", "test", "--arms", "gold,grpo", "--steps", "3", "--groups", "5", "--demonstrations", "7",
+	begin := []string{"demo", "learn", "--backend", "go", "--split", "validation", "--arms", "gold,grpo", "--steps", "3", "--groups", "5", "--demonstrations", "7",
 		"--sft-rate", "0.001", "--output-dir", "runs/study"}
-	if code, _, said := hone(t, "", append(begin, "--dry-run")...); code != 0 || !strings.Contains(said, "7 demonstrations, 15 training and 320 test scenarios, then compare the start, gold, grpo in runs/study") {
+	if code, _, said := hone(t, "", append(begin, "--dry-run")...); code != 0 || !strings.Contains(said, "7 demonstrations, 15 training and 320 validation scenarios, then compare the start, gold, grpo in runs/study") {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
 	if _, err := os.Stat("runs/study"); err == nil {
@@ -105,7 +105,7 @@ func TestResumeDemoLearn(t *testing.T) {
 	if code, _, said := hone(t, "", begin...); code != 5 { // its server cannot be started
 		t.Fatalf("exit code %d, %s", code, said)
 	}
-	if text, err := os.ReadFile("runs/study/config.resolved.yaml"); err != nil || !strings.Contains(string(text), "split: test") {
+	if text, err := os.ReadFile("runs/study/config.resolved.yaml"); err != nil || !strings.Contains(string(text), "split: validation") {
 		t.Errorf("%v, %s", err, text)
 	}
 	var b begun
@@ -120,7 +120,7 @@ func TestResumeDemoLearn(t *testing.T) {
 	if err := dir.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if size, want := sizeOfStudy(c, *b.Study), (demoSize{Demonstrations: 7, Train: 15, Test: 320, Held: "test"}); size != want ||
+	if size, want := sizeOfStudy(c, *b.Study), (demoSize{Demonstrations: 7, Train: 15, Test: 320, Held: "validation"}); size != want ||
 		!slices.Equal(b.Study.Arms, []string{"gold", "grpo"}) || b.Study.SFTRate != 0.001 {
 		t.Errorf("%+v, %+v", size, b.Study)
 	}
