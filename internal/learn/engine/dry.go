@@ -21,9 +21,10 @@ type account struct {
 	most     map[*Program]int64
 }
 
-// OpenDry returns an engine without a device whose programs are those for a GPU, or those for a CPU.
-func OpenDry(gpu bool) *Dry {
-	b := stablehlo.NewDry(gpu)
+// OpenDry returns an engine without a device whose programs are those for a number of GPUs, or of CPUs. What it says of
+// bytes is of each.
+func OpenDry(gpu bool, numDevices int) *Dry {
+	b := stablehlo.NewDry(gpu, numDevices)
 	a := &account{live: b.Live, most: map[*Program]int64{}}
 	return &Dry{&Engine{backend: b, isGPU: gpu, account: a}, b, a}
 }

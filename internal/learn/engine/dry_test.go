@@ -9,7 +9,7 @@ import (
 
 // A dry engine takes note of programs and bytes, and computes nothing.
 func TestDry(t *testing.T) {
-	d := OpenDry(true)
+	d := OpenDry(true, 1)
 	defer d.Close()
 	if !d.IsGPU() || d.PureGo() || d.Description() != "no device" {
 		t.Errorf("%v %v %q", d.IsGPU(), d.PureGo(), d.Description())

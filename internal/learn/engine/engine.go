@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -18,7 +19,8 @@ import (
 	"hone/internal/learn/engine/stablehlo"
 )
 
-// Engine owns a device. Buffers and programs belong to the engine that made them.
+// Engine owns a device, or several: programs then run on all at once, and a buffer is an array of the same shape on each.
+// Buffers and programs belong to the engine that made them.
 type Engine struct {
 	backend             compute.Backend
 	pureGo, isGPU, bf16 bool
@@ -48,6 +50,8 @@ func (t DType) IsBF16(gpu bool) bool { return t == DTypeBF16 || t != DTypeF32 &&
 type Options struct {
 	Plugin string // path of a PJRT plug-in; empty: pure Go
 	DType  DType  // empty: DTypeAuto
+	// Devices is how many of the plug-in's devices to use (1). CPUs are as many as are asked for, and share the machine.
+	Devices int
 }
 
 // Open opens the device.
@@ -57,7 +61,10 @@ func Open(o Options) (*Engine, error) {
 		if err != nil {
 			return nil, err
 		}
-		b, err := stablehlo.New(l.Path)
+		b, err := stablehlo.New(l.Path, max(1, o.Devices))
+		if few, ok := errors.AsType[*stablehlo.TooFewError](err); ok {
+			return nil, tooFew(few.Want, len(few.Found), "the plug-in has "+strings.Join(few.Found, ", "))
+		}
 		if err != nil {
 			return nil, &fault.Error{Code: fault.CodeExhausted, What: "cannot open the accelerator plug-in", Where: o.Plugin,
 				Err: err, Next: "hone engine install cpu"}
@@ -67,6 +74,9 @@ func Open(o Options) (*Engine, error) {
 	if o.DType == DTypeBF16 {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "pure Go computes in f32 only", Where: "engine.dtype: bf16",
 			Next: "set engine.dtype to auto, or install a plug-in: hone engine install cpu"}
+	}
+	if o.Devices > 1 {
+		return nil, tooFew(o.Devices, 1, "pure Go computes on the machine as one")
 	}
 	// The backend's default worker pool can deadlock when several large products are ready at once; unlimited
 	// parallelism does not (measured, docs/LOG.md).
@@ -128,6 +138,9 @@ func (e *Engine) Compile(name string, params []Param, build func(in []*graph.Nod
 		}
 	}()
 	g := graph.NewGraph(e.backend, name)
+	if err := e.spread(g); err != nil {
+		return nil, err
+	}
 	p = &Program{name: name, backend: e.backend, numParams: len(params), account: e.account}
 	in := make([]*graph.Node, len(params))
 	for i, q := range params {
@@ -176,13 +189,16 @@ func (p *Program) NumAliased() int64 {
 	return 0
 }
 
-// Upload copies a flat slice of float32 or int32 to the device.
+// Upload copies a flat slice of float32 or int32 to the device; to each, where there are several.
 func (e *Engine) Upload(flat any, dims ...int) (Buffer, error) {
-	dtype := dtypes.Float32
+	return e.backend.BufferFromFlatData(0, flat, shapes.Make(dtypeOf(flat), dims...))
+}
+
+func dtypeOf(flat any) dtypes.DType {
 	if _, ok := flat.([]int32); ok {
-		dtype = dtypes.Int32
+		return dtypes.Int32
 	}
-	return e.backend.BufferFromFlatData(0, flat, shapes.Make(dtype, dims...))
+	return dtypes.Float32
 }
 
 // UploadAs copies float32 to the device as the shape's type, float32 or bfloat16, rounded to nearest even.
@@ -246,7 +262,7 @@ func (e *Engine) runZeros(shape shapes.Shape, n int) ([]Buffer, error) {
 	return p.Run(unused)
 }
 
-// Floats copies a buffer of float32 to the host.
+// Floats copies a buffer of float32 to the host: of several devices, what the first has.
 func Floats(b Buffer) ([]float32, error) { return download[float32](b) }
 
 // Ints copies a buffer of int32 to the host.

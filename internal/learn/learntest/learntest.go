@@ -42,14 +42,39 @@ func Weights(t testing.TB, e *engine.Engine, s model.Spec) []engine.Buffer {
 	return buffers
 }
 
+// plugin is the installed CPU plug-in; empty where there is none.
+func plugin() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	found, _ := filepath.Glob(filepath.Join(cache, "hone", "lammps-jax-pjrt-cpu-*", "*.so")) // the pattern is well-formed
+	if len(found) == 0 {
+		return ""
+	}
+	return found[0]
+}
+
+// Devices opens the CPU plug-in with n devices, until the test ends; where it is not installed the test is skipped.
+func Devices(t testing.TB, n int) *engine.Engine {
+	t.Helper()
+	path := plugin()
+	if path == "" {
+		t.Skip("no plug-in is installed: hone engine install cpu")
+	}
+	e, err := engine.Open(engine.Options{Plugin: path, Devices: n})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	return e
+}
+
 // EachDevice runs a test on the pure-Go backend and, where it is installed, on the CPU plug-in.
 func EachDevice(t *testing.T, f func(t *testing.T, e *engine.Engine)) {
 	devices := map[string]engine.Options{"go": {}}
-	if cache, err := os.UserCacheDir(); err == nil {
-		found, _ := filepath.Glob(filepath.Join(cache, "hone", "lammps-jax-pjrt-cpu-*", "*.so")) // the pattern is well-formed
-		if len(found) > 0 {
-			devices["plugin"] = engine.Options{Plugin: found[0]}
-		}
+	if path := plugin(); path != "" {
+		devices["plugin"] = engine.Options{Plugin: path}
 	}
 	for name, o := range devices {
 		t.Run(name, func(t *testing.T) {

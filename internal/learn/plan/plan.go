@@ -5,6 +5,7 @@ package plan
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hone/internal/learn/batch"
@@ -18,6 +19,7 @@ import (
 // Settings are what memory depends on, beside the model.
 type Settings struct {
 	GPU     bool
+	Devices int // that a run is spread over (1)
 	Train   train.Options
 	Prefix  int // tokens all prompts begin with
 	Row     int // tokens of the longest training row, after the prefix; 0: nothing is trained
@@ -71,9 +73,9 @@ func (p Plan) Peak() Program {
 	return most
 }
 
-// Make plans a run of a model.
+// Make plans a run of a model, on one of its devices: all hold as much.
 func Make(s model.Spec, o Settings) (Plan, error) {
-	d := engine.OpenDry(o.GPU)
+	d := engine.OpenDry(o.GPU, max(1, o.Devices))
 	defer d.Close()
 	var p Plan
 	before := int64(0)
@@ -94,13 +96,13 @@ func Make(s model.Spec, o Settings) (Plan, error) {
 	}
 	held("adapter and moments")
 	if o.Slots > 0 {
-		sampler, err := sample.New(d.Engine, s, weights, sample.Options{LoRA: o.Train.LoRA, Slots: o.Slots, Context: o.Context, Prefix: make([]int32, o.Prefix)})
+		sampler, err := sample.New(d.On(0), s, engine.Parts(weights, 0), sample.Options{LoRA: o.Train.LoRA, Slots: o.Slots, Context: o.Context, Prefix: make([]int32, o.Prefix)})
 		if err != nil {
 			return p, err
 		}
 		defer sampler.Close()
 		held("keys and values")
-		if err := sampler.SetAdapter(t.Adapter(), 1); err != nil {
+		if err := sampler.SetAdapter(engine.Part(t.Adapter(), 0), 1); err != nil {
 			return p, err
 		}
 		held("merged weights")
@@ -132,6 +134,9 @@ func step(t *train.Trainer, o Settings) error {
 		row.Trained[i] = true
 	}
 	b := batch.Batch{Prefix: make([]int32, o.Prefix), Rows: []batch.Sequence{row}}
+	if o.Devices > 1 { // as many as make each compute a whole micro-batch
+		b.Rows = slices.Repeat(b.Rows, o.Devices*max(1, o.Train.MicroBatch))
+	}
 	u := batch.Update{Rate: 1, MaxGradNorm: 1}
 	if o.Slots > 0 {
 		_, err := t.PolicyGradient(context.Background(), b, u, batch.Clip{Low: 0.2, High: 0.2})

@@ -34,7 +34,7 @@ func (whole) write(taken, m, v *node, stored []*node) []*node {
 }
 
 func (whole) upload(e *engine.Engine, m, v []float32) ([]engine.Buffer, error) {
-	return uploadAll(e, array{m, []int{len(m)}}, array{v, []int{len(v)}})
+	return uploadAll(e, same(m, len(m)), same(v, len(v)))
 }
 
 func (whole) download(stored []engine.Buffer, _ int) (m, v []float32, err error) {
@@ -45,17 +45,19 @@ func (whole) download(stored []engine.Buffer, _ int) (m, v []float32, err error)
 	return m, v, err
 }
 
-// array is what is uploaded: a flat slice of float32 or int32, and its shape.
+// array is what is uploaded: a flat slice of float32 or int32 and its shape. It is one for all devices, or one for each.
 type array struct {
-	flat any
+	each []any
 	dims []int
 }
+
+func same(flat any, dims ...int) array { return array{[]any{flat}, dims} }
 
 // uploadAll copies arrays to the device; with an error none stays there.
 func uploadAll(e *engine.Engine, arrays ...array) ([]engine.Buffer, error) {
 	var out []engine.Buffer
 	for _, a := range arrays {
-		b, err := e.Upload(a.flat, a.dims...)
+		b, err := e.UploadEach(a.each, a.dims...)
 		if err != nil {
 			engine.Free(out...)
 			return nil, err

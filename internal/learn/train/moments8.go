@@ -145,8 +145,8 @@ func encode(x *node, signed bool) (words, scales *node) {
 func (blockwise) upload(e *engine.Engine, m, v []float32) ([]engine.Buffer, error) {
 	mWords, mScales := quantise(m, true)
 	vWords, vScales := quantise(v, false)
-	dims := []int{len(mScales), wordsOfBlock}
-	return uploadAll(e, array{mWords, dims}, array{mScales, dims[:1]}, array{vWords, dims}, array{vScales, dims[:1]})
+	n := len(mScales)
+	return uploadAll(e, same(mWords, n, wordsOfBlock), same(mScales, n), same(vWords, n, wordsOfBlock), same(vScales, n))
 }
 
 func (blockwise) download(stored []engine.Buffer, n int) (m, v []float32, err error) {

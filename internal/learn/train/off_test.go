@@ -14,10 +14,16 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/apply.stablehlo")
 
-// programTexts takes a step without a device and returns the StableHLO text of each program it compiled, by name.
 func programTexts(t *testing.T, bf16 bool, o Options, u batch.Update) map[string]string {
 	t.Helper()
-	d := engine.OpenDry(false)
+	return programTextsOn(t, 1, bf16, o, u)
+}
+
+// programTextsOn takes a step without a device, as if on several, and returns the StableHLO text of each program it
+// compiled, by name.
+func programTextsOn(t *testing.T, numDevices int, bf16 bool, o Options, u batch.Update) map[string]string {
+	t.Helper()
+	d := engine.OpenDry(false, numDevices)
 	s := learntest.Spec()
 	s.BF16 = bf16
 	var weights []engine.Buffer

@@ -65,7 +65,8 @@ func (t *Trainer) applied(gradient engine.Buffer, u batch.Update, loss float64) 
 	return p.Run(in...)
 }
 
-// applyProgram is one step of AdamW (arXiv 1711.05101, algorithm 2), after clipping the gradient's global norm: adapter,
+// applyProgram adds the devices' gradients up and takes one step of AdamW (arXiv 1711.05101, algorithm 2), the same on each
+// device, after clipping the gradient's global norm: adapter,
 // first and second moment, gradient (all donated, [A] or as the moments are stored), rate, clip, bias corrections
 // 1-beta1^t and 1-beta2^t (scalars) -> adapter, moments, norm before clipping. Where the norm is not finite, adapter and
 // moments come out as they went in.
@@ -80,7 +81,7 @@ func (t *Trainer) applyProgram(adam batch.Adam) (program, error) {
 		}
 		return t.engine.Compile("apply", params, func(in []*Node) []*Node {
 			a, stored, rest := in[0], in[1:len(in)-5], in[len(in)-5:]
-			grad, rate, clip := rest[0], rest[1], rest[2]
+			grad, rate, clip := engine.AllReduce(rest[0]), rest[1], rest[2]
 			m, v := t.store.read(stored, t.size)
 			norm := Sqrt(ReduceAllSum(Square(grad)))
 			one := Scalar(a.Graph(), dtypes.Float32, 1)

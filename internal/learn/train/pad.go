@@ -9,9 +9,12 @@ import (
 
 type node = graph.Node
 
+// shape is what a program of rows is compiled for: n rows of c tokens, of which at most m are trained.
+type shape struct{ n, c, m int }
+
 // padded is a micro-batch in the fixed shapes of a program.
 type padded struct {
-	n, c, m                    int
+	shape
 	ids                        []int32 // [n, c]
 	index, target              []int32 // [m]
 	weight, sampler, advantage []float32
@@ -21,16 +24,35 @@ type padded struct {
 
 func roundUp(x, multiple int) int { return (x + multiple - 1) / multiple * multiple }
 
+// pad lays micro-batches of up to n rows out, one for each device, in one shape. A device for which there is none gets
+// rows of which nothing is trained.
+func (t *Trainer) pad(micro [][]batch.Sequence, n int, weight float64, m masks) []padded {
+	longest, trained := 0, 0
+	for _, rows := range micro {
+		here := 0
+		for _, r := range rows {
+			longest = max(longest, len(r.IDs))
+			here += r.NumTrained()
+		}
+		trained = max(trained, here)
+	}
+	s := shape{n: n, c: roundUp(longest, t.rowMultiple)}
+	s.m = roundUp(trained, max(1, s.n*s.c/2)) // one of two sizes for each length, so that few programs are compiled
+	out := make([]padded, t.engine.NumDevices())
+	for i := range out {
+		var rows []batch.Sequence
+		if i < len(micro) {
+			rows = micro[i]
+		}
+		out[i] = s.pad(rows, weight, m)
+	}
+	return out
+}
+
 // pad lays rows out: trained token i of a row takes its logprob from position i-1. Trained tokens have the given
 // weight in the loss, unused entries 0.
-func (t *Trainer) pad(rows []batch.Sequence, weight float64, m masks) padded {
-	longest, trained := 0, 0
-	for _, r := range rows {
-		longest = max(longest, len(r.IDs))
-		trained += r.NumTrained()
-	}
-	x := padded{n: t.microBatch, c: roundUp(longest, t.rowMultiple)}
-	x.m = roundUp(trained, max(1, x.n*x.c/2)) // one of two sizes for each length, so that few programs are compiled
+func (s shape) pad(rows []batch.Sequence, weight float64, m masks) padded {
+	x := padded{shape: s}
 	x.ids = make([]int32, x.n*x.c)
 	x.index, x.target = make([]int32, x.m), make([]int32, x.m)
 	x.weight, x.sampler, x.advantage = make([]float32, x.m), make([]float32, x.m), make([]float32, x.m)
@@ -61,12 +83,18 @@ func (t *Trainer) pad(rows []batch.Sequence, weight float64, m masks) padded {
 // numInputs are the arrays that upload makes of every micro-batch.
 const numInputs = 6
 
-// upload copies ids, index, target, weight, sampler and advantage to the device, and the keys of dropout if there are any.
-func (x padded) upload(e *engine.Engine) ([]engine.Buffer, error) {
-	arrays := []array{{x.ids, []int{x.n, x.c}}, {x.index, []int{x.m}}, {x.target, []int{x.m}}, {x.weight, []int{x.m}},
-		{x.sampler, []int{x.m}}, {x.advantage, []int{x.m}}}
-	if x.keys != nil {
-		arrays = append(arrays, array{x.keys, []int{x.n, x.c}})
+// upload copies ids, index, target, weight, sampler and advantage to the devices, to each its own, and the keys of dropout
+// if there are any.
+func upload(e *engine.Engine, each []padded) ([]engine.Buffer, error) {
+	s := each[0].shape
+	arrays := []array{{dims: []int{s.n, s.c}}, {dims: []int{s.m}}, {dims: []int{s.m}}, {dims: []int{s.m}}, {dims: []int{s.m}}, {dims: []int{s.m}}}
+	if each[0].keys != nil {
+		arrays = append(arrays, array{dims: []int{s.n, s.c}})
+	}
+	for _, x := range each {
+		for i, flat := range []any{x.ids, x.index, x.target, x.weight, x.sampler, x.advantage, x.keys}[:len(arrays)] {
+			arrays[i].each = append(arrays[i].each, flat)
+		}
 	}
 	return uploadAll(e, arrays...)
 }

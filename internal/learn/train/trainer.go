@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 	"sort"
 	"strings"
@@ -212,19 +213,20 @@ func (t *Trainer) step(ctx context.Context, b batch.Batch, o objective, u batch.
 		return stats, err
 	}
 	gradient, err := t.gradient(ctx, b, o, &stats)
-	if t.halve(err) {
+	if t.halve(err, len(b.Rows)) {
 		stats = fresh
 		gradient, err = t.gradient(ctx, b, o, &stats)
 	}
 	if err != nil {
-		return stats, t.exhausted(err)
+		return stats, t.exhausted(err, len(b.Rows))
 	}
 	n := float64(stats.NumTrained)
 	stats.Mismatch, stats.MeanRatio = stats.Mismatch/n, stats.MeanRatio/n
 	return stats, t.apply(gradient, u, &stats)
 }
 
-// gradient returns the adapter's gradient of the batch's loss, [A], and adds up the statistics.
+// gradient returns the adapter's gradient of the batch's loss, [A], and adds up the statistics. Of several devices each has
+// the gradient of its own micro-batches: the whole is their sum.
 func (t *Trainer) gradient(ctx context.Context, b batch.Batch, o objective, stats *batch.StepStats) (engine.Buffer, error) {
 	m := t.masks(o.dropout, b.Prefix)
 	kv, prefix, err := t.prefix(b.Prefix, m)
@@ -237,15 +239,19 @@ func (t *Trainer) gradient(ctx context.Context, b batch.Batch, o objective, stat
 		return nil, err
 	}
 	defer func() { engine.Free(accumulators...) }()
-	for _, rows := range microBatches(b.Rows, t.microBatch) {
+	n := t.rowsAtOnce(len(b.Rows))
+	for micro := range slices.Chunk(microBatches(b.Rows, n), t.engine.NumDevices()) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		next, err := t.rows(rows, o, m, kv, len(b.Prefix), accumulators, stats)
+		next, err := t.rows(t.pad(micro, n, 1/float64(stats.NumTrained), m), o, m, kv, len(b.Prefix), accumulators, stats)
 		if err != nil {
 			return nil, err
 		}
 		accumulators = next
+	}
+	for _, r := range b.Rows {
+		stats.NumTokens += len(r.IDs)
 	}
 	gradient, err := t.prefixBackward(len(b.Prefix), m, prefix, accumulators)
 	if err != nil {
@@ -255,14 +261,24 @@ func (t *Trainer) gradient(ctx context.Context, b batch.Batch, o objective, stat
 	return gradient, nil
 }
 
-// halve reports whether a step that ended with err is to be tried again: once, when the device ran out of memory, with
-// half as many rows at a time.
-func (t *Trainer) halve(err error) bool {
-	if !outOfMemory(err) || t.halved || t.microBatch == 1 {
+// rowsAtOnce is how many rows of a step a device computes at one time: the micro-batch. Where there are several devices it
+// is less when that makes all of them work, by halves, so that few programs are compiled.
+func (t *Trainer) rowsAtOnce(rows int) int {
+	n, devices := t.microBatch, t.engine.NumDevices()
+	if devices == 1 {
+		return n
+	}
+	return min(n, 1<<bits.Len(uint((rows-1)/devices)))
+}
+
+// halve reports whether a step of so many rows that ended with err is to be tried again: once, when the device ran out of
+// memory, with half as many rows at a time.
+func (t *Trainer) halve(err error, rows int) bool {
+	before := t.rowsAtOnce(rows)
+	if !outOfMemory(err) || t.halved || before == 1 {
 		return false
 	}
 	t.halved = true
-	before := t.microBatch
 	t.microBatch = (before + 1) / 2
 	t.notice(fmt.Sprintf("the device ran out of memory in optimiser step %d: rows are computed %d at a time from here on, not %d (engine.micro_batch)",
 		t.steps+1, t.microBatch, before))
@@ -275,16 +291,16 @@ func outOfMemory(err error) bool {
 }
 
 // exhausted is an error of a step, which says what helps where that is memory.
-func (t *Trainer) exhausted(err error) error {
+func (t *Trainer) exhausted(err error, rows int) error {
 	if !outOfMemory(err) {
 		return err
 	}
-	next := "lower engine.row_multiple, model.context or the rank"
-	if t.microBatch > 1 {
-		next = fmt.Sprintf("set engine.micro_batch below %d", t.microBatch)
+	n, next := t.rowsAtOnce(rows), "lower engine.row_multiple, model.context or the rank"
+	if n > 1 {
+		next = fmt.Sprintf("set engine.micro_batch below %d", n)
 	}
 	return &fault.Error{Code: fault.CodeExhausted, What: "the device is out of memory", Where: fmt.Sprintf("optimiser step %d", t.steps+1),
-		Why: fmt.Sprintf("with %d rows at a time; the step is not taken, adapter and optimiser are as they were", t.microBatch), Err: err, Next: next}
+		Why: fmt.Sprintf("with %d rows at a time; the step is not taken, adapter and optimiser are as they were", n), Err: err, Next: next}
 }
 
 // refused is the error of a step that is not taken because a number is not finite.
@@ -333,9 +349,9 @@ func (t *Trainer) prefix(ids []int32, m masks) (kv, inputs []engine.Buffer, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	arrays := []array{{ids, []int{1, len(ids)}}}
+	arrays := []array{same(ids, 1, len(ids))}
 	if m.rate > 0 {
-		arrays = append(arrays, array{m.prefix, []int{1, len(ids)}})
+		arrays = append(arrays, same(m.prefix, 1, len(ids)))
 	}
 	if inputs, err = uploadAll(t.engine, arrays...); err != nil {
 		return nil, nil, err
@@ -361,16 +377,16 @@ func (t *Trainer) zeros(p int) ([]engine.Buffer, error) {
 	return append(g, kv...), nil
 }
 
-// rows runs forward and backward of one micro-batch and returns the new accumulators. It consumes the old ones unless
-// there is an error.
-func (t *Trainer) rows(rows []batch.Sequence, o objective, m masks, kv []engine.Buffer, p int, accumulators []engine.Buffer,
+// rows runs forward and backward of a micro-batch on each device and returns the new accumulators. It consumes the old
+// ones unless there is an error.
+func (t *Trainer) rows(each []padded, o objective, m masks, kv []engine.Buffer, p int, accumulators []engine.Buffer,
 	stats *batch.StepStats) ([]engine.Buffer, error) {
-	x := t.pad(rows, 1/float64(stats.NumTrained), m)
-	program, err := t.rowsProgram(x.n, x.c, x.m, p, m.rate)
+	s := each[0].shape
+	program, err := t.rowsProgram(s.n, s.c, s.m, p, m.rate)
 	if err != nil {
 		return nil, err
 	}
-	inputs, err := x.upload(t.engine)
+	inputs, err := upload(t.engine, each)
 	if err != nil {
 		return nil, err
 	}
@@ -385,13 +401,21 @@ func (t *Trainer) rows(rows []batch.Sequence, o objective, m masks, kv []engine.
 	if err != nil {
 		return nil, err
 	}
-	loss, lossErr := take(out[0])
-	logp, err := take(out[1])
+	loss, lossErr := takeEach(out[0], len(each))
+	logp, err := takeEach(out[1], len(each))
 	if err := errors.Join(lossErr, err); err != nil {
 		engine.Free(out[2:]...)
 		return nil, err
 	}
-	stats.Loss += float64(loss[0])
+	for i, x := range each {
+		stats.Loss += float64(loss[i][0])
+		x.compare(logp[i], stats)
+	}
+	return out[2:], nil
+}
+
+// compare adds to the statistics how far the trainer's logprobs [m] are from the sampler's.
+func (x padded) compare(logp []float32, stats *batch.StepStats) {
 	for i, s := range x.sampler {
 		if x.weight[i] == 0 || !x.sampled {
 			continue
@@ -401,16 +425,25 @@ func (t *Trainer) rows(rows []batch.Sequence, o objective, m masks, kv []engine.
 		stats.Mismatch += math.Exp(delta) - 1 - delta
 		stats.MaxDelta = max(stats.MaxDelta, math.Abs(delta))
 	}
-	for _, r := range rows {
-		stats.NumTokens += len(r.IDs)
-	}
-	return out[2:], nil
 }
 
 // take copies a buffer of float32 to the host and releases it.
 func take(b engine.Buffer) ([]float32, error) {
 	defer engine.Free(b)
 	return engine.Floats(b)
+}
+
+// takeEach copies what each of n devices has of a buffer of float32 to the host and releases it.
+func takeEach(b engine.Buffer, n int) ([][]float32, error) {
+	defer engine.Free(b)
+	out := make([][]float32, n)
+	for i := range out {
+		var err error
+		if out[i], err = engine.Floats(engine.Part(b, i)); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // Score returns the trainer's logprobs of each row's trained tokens, in order.
@@ -425,14 +458,15 @@ func (t *Trainer) Score(b batch.Batch) ([][]float32, error) {
 	}
 	defer func() { engine.Free(append(kv, prefix...)...) }()
 	var scores [][]float32
-	for start := 0; start < len(b.Rows); start += t.microBatch {
-		rows := b.Rows[start:min(start+t.microBatch, len(b.Rows))]
-		x := t.pad(rows, 1, masks{})
-		p, err := t.scoreProgram(x.n, x.c, x.m, len(b.Prefix))
+	n := t.rowsAtOnce(len(b.Rows))
+	for micro := range slices.Chunk(slices.Collect(slices.Chunk(b.Rows, n)), t.engine.NumDevices()) {
+		each := t.pad(micro, n, 1, masks{})
+		s := each[0].shape
+		p, err := t.scoreProgram(s.n, s.c, s.m, len(b.Prefix))
 		if err != nil {
 			return nil, err
 		}
-		inputs, err := x.upload(t.engine)
+		inputs, err := upload(t.engine, each)
 		if err != nil {
 			return nil, err
 		}
@@ -441,14 +475,16 @@ func (t *Trainer) Score(b batch.Batch) ([][]float32, error) {
 		if err != nil {
 			return nil, err
 		}
-		logp, err := take(out[0])
+		logp, err := takeEach(out[0], len(each))
 		if err != nil {
 			return nil, err
 		}
-		for _, r := range rows {
-			n := r.NumTrained()
-			scores = append(scores, logp[:n:n])
-			logp = logp[n:]
+		for i, rows := range micro {
+			for _, r := range rows {
+				n := r.NumTrained()
+				scores = append(scores, logp[i][:n:n])
+				logp[i] = logp[i][n:]
+			}
 		}
 	}
 	return scores, nil
@@ -459,11 +495,7 @@ func (t *Trainer) Score(b batch.Batch) ([][]float32, error) {
 func microBatches(rows []batch.Sequence, n int) [][]batch.Sequence {
 	sorted := append([]batch.Sequence{}, rows...)
 	sort.SliceStable(sorted, func(i, j int) bool { return len(sorted[i].IDs) > len(sorted[j].IDs) })
-	var out [][]batch.Sequence
-	for start := 0; start < len(sorted); start += n {
-		out = append(out, sorted[start:min(start+n, len(sorted))])
-	}
-	return out
+	return slices.Collect(slices.Chunk(sorted, n))
 }
 
 func (t *Trainer) decoder(in []*node) *model.Decoder {

@@ -6,6 +6,7 @@
 package stablehlo
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 
@@ -19,18 +20,24 @@ import (
 // DonatedSuffix marks, at the end of a parameter's name, that the program may overwrite its buffer.
 const DonatedSuffix = "!donated"
 
-// Backend runs programs on device 0 of one PJRT client.
+// Backend runs programs on the devices of one PJRT client: on one of them, or the same program on several at once, a
+// replica on each. A buffer is then one array for each device.
 type Backend struct {
 	notimplemented.Backend
 	plugin    *pjrt.Plugin
 	client    *pjrt.Client
-	precision string // of matrix products of float32
-	dry       *dry   // in place of plug-in and client; nil where there is a device
+	devices   []int     // numbers among the client's of those that programs run on
+	compiled  *compiled // where there are several
+	precision string    // of matrix products of float32
+	dry       *dry      // in place of plug-in and client; nil where there is a device
+	borrowed  bool      // the client is another's, who finalizes it
 	finalized bool
 }
 
-// New loads the plug-in at path (a shared library) and opens a client on it.
-func New(path string) (*Backend, error) {
+// New loads the plug-in at path (a shared library) and opens a client on it. Programs run on its first numDevices devices;
+// that there are fewer is a *TooFewError. Where the devices are CPUs there are as many as are asked for, which share the
+// machine's.
+func New(path string, numDevices int) (*Backend, error) {
 	plugin, err := pjrt.GetPlugin(path)
 	if err != nil {
 		return nil, err
@@ -40,12 +47,22 @@ func New(path string) (*Backend, error) {
 		// Processes may share the device, so memory is taken as it is needed, all but a reserve. DEFAULT would round factors to TF32
 		// there, whose 10 bits set sampler and trainer further apart than a run in float32 tolerates.
 		options["preallocate"], options["memory_fraction"], precision = false, float32(0.93), "HIGHEST"
+	} else if numDevices > 1 {
+		options["cpu_device_count"] = int64(numDevices)
 	}
 	client, err := plugin.NewClient(options)
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{plugin: plugin, client: client, precision: precision}, nil
+	b := &Backend{plugin: plugin, client: client, precision: precision, devices: first(numDevices)}
+	if numDevices > 1 {
+		b.compiled = &compiled{programs: map[string]*pjrt.LoadedExecutable{}}
+	}
+	if names := b.Devices(); len(names) < numDevices {
+		b.Finalize()
+		return nil, &TooFewError{Want: numDevices, Found: names}
+	}
+	return b, nil
 }
 
 // IsGPU reports whether the device is a GPU.
@@ -67,19 +84,21 @@ func (b *Backend) Description() string {
 	if b.dry != nil {
 		return "no device"
 	}
-	return fmt.Sprintf("%s (%s)", b.client.Platform(), b.client.PlatformVersion())
+	text := fmt.Sprintf("%s (%s)", b.client.Platform(), b.client.PlatformVersion())
+	if n := len(b.devices); n > 1 {
+		text = fmt.Sprintf("%d devices of %s", n, text)
+	}
+	return text
 }
 
-// NumDevices implements compute.Backend.
-func (b *Backend) NumDevices() int {
-	if b.dry != nil {
-		return 1
-	}
-	return b.client.NumDevices()
-}
+// NumDevices implements compute.Backend: it is the number of those that programs run on.
+func (b *Backend) NumDevices() int { return len(b.devices) }
 
 // Finalize implements compute.Backend. Programs and buffers are invalid afterwards.
 func (b *Backend) Finalize() {
+	if b.borrowed {
+		return
+	}
 	if b.dry != nil {
 		b.finalized = true
 	}
@@ -98,6 +117,7 @@ func (b *Backend) Capabilities() compute.Capabilities {
 	for dtype := range dtypeNames {
 		c.DTypes[dtype] = true
 	}
+	c.Functions = true
 	c.Operations[compute.OpTypeFusedScaledDotProductAttention] = true
 	c.Operations[compute.OpTypeFusedScaledDotProductAttentionVJP] = true
 	return c
@@ -108,26 +128,22 @@ func (b *Backend) Builder(name string) compute.Builder {
 	return &builder{backend: b, name: name}
 }
 
-// BufferFromFlatData copies a flat slice to the device.
+// BufferFromFlatData copies a flat slice to each device.
 func (b *Backend) BufferFromFlatData(_ compute.DeviceNum, flat any, shape shapes.Shape) (compute.Buffer, error) {
 	if b.dry != nil {
 		return b.Blank(shape), nil
 	}
-	p, err := b.client.BufferFromHost().FromFlatDataWithDimensions(flat, shape.Dimensions).Done()
-	if err != nil {
-		return nil, err
-	}
-	return &buffer{backend: b, pjrt: p, shape: shape}, nil
+	return b.upload(shape, func(int) any { return flat })
 }
 
+// buffer is an array on each device of its backend.
 type buffer struct {
 	backend *Backend
-	pjrt    *pjrt.Buffer
+	pjrt    []*pjrt.Buffer
 	shape   shapes.Shape
 }
 
 func (b *buffer) Backend() compute.Backend              { return b.backend }
-func (b *buffer) Finalize() error                       { return b.pjrt.Destroy() }
 func (b *buffer) Shape() (shapes.Shape, error)          { return b.shape, nil }
 func (b *buffer) DeviceNum() (compute.DeviceNum, error) { return 0, nil }
 func (b *buffer) Data() (any, error)                    { return nil, compute.ErrNotImplemented }
@@ -135,19 +151,29 @@ func (b *buffer) CopyToDevice(compute.DeviceNum) (compute.Buffer, error) {
 	return nil, compute.ErrNotImplemented
 }
 
-// ToFlatData copies the buffer into flat, waiting for it to be computed.
+// Finalize implements compute.Buffer.
+func (b *buffer) Finalize() error {
+	var errs []error
+	for _, p := range b.pjrt {
+		errs = append(errs, p.Destroy())
+	}
+	return errors.Join(errs...)
+}
+
+// ToFlatData copies the buffer into flat, waiting for it to be computed. Of several devices it is the first's.
 func (b *buffer) ToFlatData(flat any) error {
 	data := dtypes.UnsafeByteSliceFromAny(flat)
 	var pin runtime.Pinner
-	pin.Pin(b.pjrt)
+	pin.Pin(b.pjrt[0])
 	defer pin.Unpin()
-	return b.pjrt.ToHost(data)
+	return b.pjrt[0].ToHost(data)
 }
 
 // Executable is a compiled program.
 type Executable struct {
 	backend  *Backend
 	loaded   *pjrt.LoadedExecutable
+	shared   bool // others run it too
 	names    []string
 	in, out  []shapes.Shape
 	HLO      string // the StableHLO text it was compiled from
@@ -156,7 +182,7 @@ type Executable struct {
 
 // Finalize implements compute.Executable.
 func (e *Executable) Finalize() {
-	if e.loaded != nil {
+	if e.loaded != nil && !e.shared {
 		_ = e.loaded.Destroy()
 	}
 }
@@ -172,21 +198,33 @@ func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, _ compute.D
 	if e.loaded == nil {
 		return e.pretend(inputs, donate), nil
 	}
-	in := make([]*pjrt.Buffer, len(inputs))
-	for i, x := range inputs {
-		in[i] = x.(*buffer).pjrt
+	devices := e.backend.devices
+	var in []*pjrt.Buffer // all of the first device, then all of the next
+	var donated []bool
+	for d := range devices {
+		for _, x := range inputs {
+			in = append(in, x.(*buffer).pjrt[d])
+		}
+		donated = append(donated, donate...)
 	}
 	call := e.loaded.Execute(in...).DonateNone()
+	if len(devices) == 1 {
+		call = call.OnDeviceByNum(devices[0])
+	}
 	if len(donate) > 0 {
-		call = call.SetDonate(donate)
+		call = call.SetDonate(donated)
 	}
 	results, err := call.Done()
 	if err != nil {
 		return nil, err
 	}
-	out := make([]compute.Buffer, len(results))
-	for i, r := range results {
-		out[i] = &buffer{backend: e.backend, pjrt: r, shape: e.out[i]}
+	out := make([]compute.Buffer, len(e.out))
+	for i, shape := range e.out {
+		x := &buffer{backend: e.backend, shape: shape}
+		for d := range devices {
+			x.pjrt = append(x.pjrt, results[d*len(out)+i])
+		}
+		out[i] = x
 	}
 	return out, nil
 }

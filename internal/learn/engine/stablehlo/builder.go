@@ -61,16 +61,16 @@ func (b *builder) Compile() (compute.Executable, error) {
 	for i, o := range f.outs {
 		out[i] = o.shape
 	}
-	text := fmt.Sprintf("module @%s {\nfunc.func @main(%s) -> (%s) {\n%sreturn %s : %s\n}\n}\n",
-		b.name, strings.Join(signature, ", "), types, f.text.String(), names, types)
+	text := fmt.Sprintf("module @%s%s {\nfunc.func @main(%s) -> (%s) {\n%sreturn %s : %s\n}\n}\n",
+		b.name, b.replicas(), strings.Join(signature, ", "), types, f.text.String(), names, types)
 	if b.backend.dry != nil {
 		return &Executable{backend: b.backend, names: f.names, in: in, out: out, HLO: text}, nil
 	}
-	loaded, err := b.backend.client.Compile().WithStableHLO([]byte(text)).Done()
+	loaded, err := b.backend.compile(text)
 	if err != nil {
 		return nil, fmt.Errorf("compiling %s: %w", b.name, err)
 	}
-	return &Executable{backend: b.backend, loaded: loaded, names: f.names, in: in, out: out,
+	return &Executable{backend: b.backend, loaded: loaded, shared: b.backend.compiled != nil, names: f.names, in: in, out: out,
 		HLO: text, NumAlias: loaded.OnDeviceMemoryUsageStats.Aliases}, nil
 }
 

@@ -13,7 +13,7 @@ import (
 const closely = 2e-6
 
 func contracts() []contract {
-	return slices.Concat(unaries(), binaries(), comparisons(), choices(), products(), reductions(), shapesAndMoves(), gathers(), constants())
+	return slices.Concat(unaries(), binaries(), comparisons(), choices(), products(), reductions(), shapesAndMoves(), gathers(), constants(), collectives())
 }
 
 var (
@@ -224,6 +224,15 @@ func gathers() []contract {
 		{op: "ScatterSum", name: "unique rows", in: []tensor{ramp(4, 3), i32(d(2, 1), 3, 1), ramp(2, 3)}, args: scatter(1, d(1), d(0), d(0), true), tolerance: closely},
 		{op: "ScatterSum", name: "places of two axes", in: []tensor{ramp(3, 4), i32(d(2, 2), 0, 1, 2, 3), ramp(2)}, args: scatter(1, []int{}, d(0, 1), d(0, 1), false), tolerance: closely},
 		{op: "ScatterSum", name: "an infinity", in: []tensor{ramp(2, 1), i32(d(1, 1), 1), f32(d(1, 1), inf)}, args: scatter(1, d(1), d(0), d(0), false)},
+	}
+}
+
+// collectives are over one device here; devices_test.go has several.
+func collectives() []contract {
+	one := func(v []compute.Value) []any { return []any{v, compute.ReduceOpSum, [][]int{{0}}} }
+	return []contract{
+		{op: "AllReduce", name: "vector and scalar", in: []tensor{f32(d(3), 1, -2, 0.5), f32(nil, 7)}, args: one, want: [][]float64{{1, -2, 0.5}, {7}},
+			why: "pure Go is one device and has none"},
 	}
 }
 

@@ -68,22 +68,27 @@ func ramp(dims ...int) tensor {
 	return tensor{flat, dims}
 }
 
+// plugPath is the plug-in under test.
+func plugPath(t *testing.T) string {
+	t.Helper()
+	if *pluginFlag != "" {
+		return *pluginFlag
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		t.Skip(err)
+	}
+	found, err := filepath.Glob(filepath.Join(cache, "hone", "lammps-jax-pjrt-cpu-*", "*.so"))
+	if err != nil || len(found) == 0 {
+		t.Skip("no plug-in is installed: hone engine install cpu")
+	}
+	return found[0]
+}
+
 // plug opens the plug-in under test.
 func plug(t *testing.T) *Backend {
 	t.Helper()
-	path := *pluginFlag
-	if path == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			t.Skip(err)
-		}
-		found, err := filepath.Glob(filepath.Join(cache, "hone", "lammps-jax-pjrt-cpu-*", "*.so"))
-		if err != nil || len(found) == 0 {
-			t.Skip("no plug-in is installed: hone engine install cpu")
-		}
-		path = found[0]
-	}
-	b, err := New(path)
+	b, err := New(plugPath(t), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,7 @@ func (b *Backend) Measure(text string) (Memory, error) {
 	if b.dry != nil {
 		return Memory{}, errors.New("there is no device to compile for")
 	}
-	loaded, err := b.client.Compile().WithStableHLO([]byte(text)).Done()
+	loaded, err := b.load(text)
 	if err != nil {
 		return Memory{}, fmt.Errorf("compiling to measure: %w", err)
 	}
