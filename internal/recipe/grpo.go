@@ -62,7 +62,7 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 			return stopped(err, g.Stage, step, trainer, log)
 		}
 
-		rows, _ := batch.FromGroups(groups, batch.GroupNormalized) // one row an episode, with its A
+		rows, leftOut := batch.FromGroups(groups, batch.GroupNormalized) // one row an episode, with its A
 		update := g.Optimizer.Update(step, g.Steps)
 		var stats batch.StepStats
 		if rows.NumTrained() > 0 { // a step whose groups are all alike teaches nothing
@@ -71,7 +71,7 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 			}
 		}
 
-		metrics := metricsOf(groups, stats)
+		metrics := metricsOf(groups, leftOut, stats)
 		metrics["learning_rate"] = update.Rate
 		if err := log.Metrics(g.Stage, step, metrics); err != nil {
 			return err

@@ -12,15 +12,17 @@ import (
 //
 //	reward, reward_std          mean reward; mean over groups of the standard deviation within (ddof 1)
 //	frac_reward_zero_std        groups that teach nothing because all their rewards are equal
+//	frac_groups_empty           groups of the step in which no episode's outcome was the policy's doing
 //	rewards/TERM/mean           mean score of a reward term, before its weight
 //	completions/mean_length     sampled tokens of an episode
 //	turns/mean                  completions of an episode
 //	outcome/NAME                episodes that ended so; those that are not the policy's doing count nowhere else
 //	step_tokens                 tokens the trainer computed, a shared prefix once
 //	sampling/...                sampler against trainer: mean KL in nats a token, largest difference of a logprob, mean ratio
-func metricsOf(groups []trajectory.Group, s batch.StepStats) map[string]float64 {
+func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) map[string]float64 {
 	m := map[string]float64{"loss": s.Loss, "grad_norm": s.GradNorm, "step_tokens": float64(s.NumTokens),
-		"sampling/mismatch_kl": s.Mismatch, "sampling/max_logp_delta": s.MaxDelta, "sampling/mean_ratio": s.MeanRatio}
+		"sampling/mismatch_kl": s.Mismatch, "sampling/max_logp_delta": s.MaxDelta, "sampling/mean_ratio": s.MeanRatio,
+		"frac_groups_empty": float64(out.Empty) / math.Max(1, float64(out.Groups))}
 	var n, numGroups, flat float64
 	for _, g := range groups {
 		var rewards []float64

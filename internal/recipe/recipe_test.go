@@ -316,7 +316,7 @@ func TestGRPOTrainsOnlyWhatTeaches(t *testing.T) {
 		{"spread", trajectory.OK, byRollout, 7, map[string]float64{"reward": 0.5, "reward_std": math.Sqrt(0.5), "rewards/checks/mean": 0.5,
 			"outcome/ok": 4, "completions/mean_length": 2, "turns/mean": 1}},
 		{"policy error", trajectory.PolicyError, byRollout, 7, map[string]float64{"outcome/policy_error": 4}},
-		{"no spread", trajectory.OK, flat, 0, map[string]float64{"frac_reward_zero_std": 1, "reward": 0.5}},
+		{"no spread", trajectory.OK, flat, 0, map[string]float64{"frac_reward_zero_std": 1, "reward": 0.5, "frac_groups_empty": 0}},
 	} {
 		trainer, log, err := train(t, c.outcome, c.score, 0)
 		if err != nil || len(trainer.Steps) != c.steps || len(log.Recorded) != 7 {
@@ -326,6 +326,24 @@ func TestGRPOTrainsOnlyWhatTeaches(t *testing.T) {
 			if got, ok := log.Recorded["grpo0"][name]; !ok || math.Abs(got-want) > 1e-12 {
 				t.Errorf("%s: %s is %v, want %v", c.name, name, got, want)
 			}
+		}
+	}
+}
+
+// Of three groups one says nothing about the policy, and one has no spread: each is a share of its own.
+func TestEmptyGroupsAreReported(t *testing.T) {
+	group := func(outcome trajectory.Outcome, rewards ...float64) (g trajectory.Group) {
+		for _, r := range rewards {
+			g.Trajectories = append(g.Trajectories, &trajectory.Trajectory{Outcome: outcome, Reward: r})
+		}
+		return g
+	}
+	groups := []trajectory.Group{group(trajectory.OK, 0, 1), group(trajectory.EnvironmentError, 0, 1), group(trajectory.OK, 1, 1)}
+	_, leftOut := batch.FromGroups(groups, batch.GroupNormalized)
+	m := metricsOf(groups, leftOut, batch.StepStats{})
+	for name, want := range map[string]float64{"frac_groups_empty": 1.0 / 3, "frac_reward_zero_std": 1.0 / 2, "reward": 3.0 / 4, "outcome/environment_error": 2} {
+		if math.Abs(m[name]-want) > 1e-12 {
+			t.Errorf("%s is %v, want %v", name, m[name], want)
 		}
 	}
 }
