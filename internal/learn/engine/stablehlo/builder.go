@@ -67,6 +67,7 @@ func (b *builder) Compile() (compute.Executable, error) {
 		return &Executable{backend: b.backend, names: f.names, in: in, out: out, HLO: text}, nil
 	}
 	loaded, err := b.backend.compile(text)
+	trim()
 	if err != nil {
 		return nil, fmt.Errorf("compiling %s: %w", b.name, err)
 	}
