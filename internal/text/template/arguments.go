@@ -13,14 +13,14 @@ type args struct {
 	named      []value
 }
 
-// fix evaluates arguments that are constants once, for every call.
-func (a arguments) fix() arguments {
-	if a.names == nil && a.list == nil && a.dict == nil {
-		if values, ok := constants(a.positional); ok {
-			a.fixed = &args{positional: values}
-		}
+// constant are the values of arguments that are all constants, nil for others; nobody writes to them.
+func (a arguments) constant() *args {
+	positional, ok := constants(a.positional)
+	named, all := constants(a.named)
+	if !ok || !all || a.list != nil || a.dict != nil {
+		return nil
 	}
-	return a
+	return &args{positional, a.names, named}
 }
 
 // constants are the values of expressions, false if they are not all constants.
@@ -36,42 +36,57 @@ func constants(list []expression) ([]value, bool) {
 	return values, true
 }
 
-// none are the arguments of most filters and tests; nobody writes to them.
+// none are the arguments of most filters and tests.
 func (a arguments) none() bool {
 	return a.positional == nil && a.names == nil && a.list == nil && a.dict == nil
 }
 
-func (r *run) arguments(e arguments) *args {
-	switch {
-	case e.none():
-		return &r.noArgs
-	case e.fixed != nil:
-		return e.fixed
+func (c *compiler) arguments(e arguments) func(r *run) *args {
+	if e.none() {
+		return func(r *run) *args { return &r.noArgs }
 	}
-	a := r.newArgs()
-	a.positional = r.evalAll(e.positional)
-	if len(e.names) > 0 {
-		a.names, a.named = slices.Clone(e.names), r.evalAll(e.named)
+	if fixed := e.constant(); fixed != nil {
+		return func(*run) *args { return fixed }
 	}
+	positional, named := c.values(e.positional), c.values(e.named)
+	var list, dict code
 	if e.list != nil {
-		a.positional = append(a.positional, r.list(r.eval(e.list))...)
+		list = c.value(e.list)
 	}
 	if e.dict != nil {
-		v := r.eval(e.dict)
-		r.must(v)
-		d, ok := v.(*chat.Object)
-		if !ok {
-			fail(r.at, TypeFault, "argument after ** must be a mapping")
-		}
-		for i := range d.Len() {
-			name, v := d.At(i)
-			if slices.Contains(a.names, name) {
-				fail(r.at, TypeFault, "got multiple values for keyword argument '%s'", name)
-			}
-			a.names, a.named = append(a.names, name), append(a.named, plain(v))
-		}
+		dict = c.value(e.dict)
 	}
-	return a
+	return func(r *run) *args {
+		a := &r.args.take(1)[0]
+		a.positional = r.evalAll(positional)
+		if len(named) > 0 {
+			a.names, a.named = e.names, r.evalAll(named)
+		}
+		if list != nil {
+			a.positional = append(a.positional, r.list(list(r))...)
+		}
+		if dict != nil {
+			r.unpack(a, dict(r))
+		}
+		return a
+	}
+}
+
+// unpack adds the keyword arguments of **v.
+func (r *run) unpack(a *args, v value) {
+	r.must(v)
+	d, ok := v.(*chat.Object)
+	if !ok {
+		fail(r.at, TypeFault, "argument after ** must be a mapping")
+	}
+	a.names = slices.Clip(a.names)
+	for i := range d.Len() {
+		name, v := d.At(i)
+		if slices.Contains(a.names, name) {
+			fail(r.at, TypeFault, "got multiple values for keyword argument '%s'", name)
+		}
+		a.names, a.named = append(a.names, name), append(a.named, plain(v))
+	}
 }
 
 // onlyString returns the argument where there is one, and it is a string.

@@ -171,31 +171,27 @@ func (r *run) orderLists(a, b []value, op string) int {
 	return compareNumbers(int64(len(a)), int64(len(b)))
 }
 
-// compares runs one of Python's comparison operators.
-func (r *run) compares(op string, a, b value) bool {
+// comparer runs one of Python's comparison operators.
+type comparer func(r *run, a, b value) bool
+
+func comparing(op string) comparer {
 	switch op {
 	case "==":
-		return r.equal(a, b)
+		return (*run).equal
 	case "!=":
-		return !r.equal(a, b)
+		return func(r *run, a, b value) bool { return !r.equal(a, b) }
 	case "in":
-		return r.contains(b, a)
+		return func(r *run, a, b value) bool { return r.contains(b, a) }
 	case "not in":
-		return !r.contains(b, a)
-	}
-	c := r.order(a, b, op)
-	if c == unordered {
-		return false
-	}
-	switch op {
+		return func(r *run, a, b value) bool { return !r.contains(b, a) }
 	case "<":
-		return c < 0
+		return func(r *run, a, b value) bool { return r.order(a, b, op) == -1 }
 	case "<=":
-		return c <= 0
+		return func(r *run, a, b value) bool { c := r.order(a, b, op); return c == -1 || c == 0 }
 	case ">":
-		return c > 0
+		return func(r *run, a, b value) bool { return r.order(a, b, op) == 1 }
 	}
-	return c >= 0
+	return func(r *run, a, b value) bool { c := r.order(a, b, op); return c == 0 || c == 1 }
 }
 
 // contains is Python's item in container.

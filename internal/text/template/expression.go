@@ -248,7 +248,7 @@ func (p *parser) postfix(e expression) expression {
 	}
 }
 
-func newAttribute(object expression, name string, at int) expression {
+func newAttribute(object expression, name string, at int) *attributeExpression {
 	d := &chat.Object{}
 	return &attributeExpression{object: object, name: name, at: at, absent: &undefined{typ: typeName(d), name: name},
 		member: !hasMethod(d, name) && !isForbidden(d, name) && !isLacking(d, name)}
@@ -321,7 +321,7 @@ func (p *parser) arguments() arguments {
 			a.positional = append(a.positional, p.expression())
 		}
 	})
-	return a.fix()
+	return a
 }
 
 // filters reads what may follow an operand: filters, tests and calls.
@@ -353,7 +353,7 @@ func (p *parser) dotted() token {
 func (p *parser) filter(base expression) expression {
 	p.operator()
 	t := p.dotted()
-	e := &filterExpression{base: base, name: t.text, run: filterNamed(t.text), at: t.at}
+	e := &filterExpression{base: base, name: t.text, run: filterNamed(t.text), write: textFilter(t.text), at: t.at}
 	if e.run == nil {
 		p.missing = append(p.missing, t)
 	}
@@ -378,7 +378,7 @@ func (p *parser) test(base expression) expression {
 	case p.is(name, "is"):
 		fail(p.peek().at, SyntaxFault, "You cannot chain multiple tests with is")
 	case p.is(name), p.is(stringLiteral), p.is(integer), p.is(float), p.is(operator, "[", "{"):
-		e.arguments = arguments{positional: []expression{p.postfix(p.primary())}}.fix()
+		e.arguments = arguments{positional: []expression{p.postfix(p.primary())}}
 	}
 	if negated {
 		return &notExpression{e}

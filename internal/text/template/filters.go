@@ -16,8 +16,8 @@ type filter func(r *run, v value, a *args) value
 
 // filterNamed returns nil for a name that jinja2 does not know either.
 func filterNamed(name string) filter {
-	if f := textFilter(name); f != nil {
-		return f
+	if write := textFilter(name); write != nil {
+		return func(r *run, v value, a *args) value { return write(r, v, a) }
 	}
 	switch name {
 	case "abs":
@@ -34,18 +34,25 @@ func filterNamed(name string) filter {
 		return defaultFilter
 	case "dictsort":
 		return dictsortFilter
+	case "e", "escape", "forceescape":
+		return func(r *run, v value, a *args) value {
+			a.bind(r, name, 0)
+			text := r.text(v)
+			r.charge(6 * len(text))
+			return markup(escapeHTML(text))
+		}
 	case "first", "last":
 		return func(r *run, v value, a *args) value { a.bind(r, name, 0); return r.end(v, name) }
 	case "float":
 		return floatFilter
+	case "format":
+		return formatFilter
 	case "groupby":
 		return groupbyFilter
 	case "int":
 		return intFilter
 	case "items":
 		return itemsFilter
-	case "join":
-		return joinFilter
 	case "list":
 		return func(r *run, v value, a *args) value { a.bind(r, "list", 0); return r.clone(r.list(v)) }
 	case "map":
@@ -58,14 +65,20 @@ func filterNamed(name string) filter {
 		return reverseFilter
 	case "round":
 		return roundFilter
+	case "safe":
+		return func(r *run, v value, a *args) value { a.bind(r, name, 0); return markup(r.text(v)) }
 	case "slice":
 		return sliceFilter
 	case "sort":
 		return sortFilter
 	case "sum":
 		return sumFilter
+	case "truncate":
+		return truncateFilter
 	case "unique":
 		return uniqueFilter
+	case "wordcount":
+		return wordcountFilter
 	case "filesizeformat", "pprint", "random", "striptags", "urlencode", "urlize", "wordwrap", "xmlattr":
 		return func(r *run, _ value, _ *args) value {
 			fail(r.at, Unsupported, "the filter '%s'", name)
@@ -75,49 +88,44 @@ func filterNamed(name string) filter {
 	return nil
 }
 
-// textFilter returns those that make text.
-func textFilter(name string) filter {
+// writer is a filter that makes text.
+type writer func(r *run, v value, a *args) string
+
+// textFilter returns those that always make text, and nil for other names.
+func textFilter(name string) writer {
 	switch name {
 	case "capitalize", "lower", "upper":
-		return func(r *run, v value, a *args) value { return r.stringMethod(r.text(v), name, a) }
+		return func(r *run, v value, a *args) string { return r.stringMethod(r.text(v), name, a).(string) }
 	case "center":
-		return func(r *run, v value, a *args) value {
+		return func(r *run, v value, a *args) string {
 			width := or(a.bind(r, "center", 0, "width")[0], int64(80))
-			return r.justify(r.text(v), "center", &args{positional: []value{width}})
+			return r.justify(r.text(v), "center", &args{positional: []value{width}}).(string)
 		}
-	case "e", "escape", "forceescape":
-		return func(r *run, v value, a *args) value {
-			a.bind(r, name, 0)
-			text := r.text(v)
-			r.charge(6 * len(text))
-			return markup(escapeHTML(text))
-		}
-	case "format":
-		return formatFilter
 	case "indent":
 		return indentFilter
+	case "join":
+		return joinFilter
 	case "replace":
 		return replaceFilter
-	case "safe":
-		return func(r *run, v value, a *args) value { a.bind(r, name, 0); return markup(r.text(v)) }
 	case "string":
-		return func(r *run, v value, a *args) value { a.bind(r, name, 0); return r.text(v) }
+		return func(r *run, v value, a *args) string { a.bind(r, name, 0); return r.text(v) }
 	case "title":
 		return titleFilter
 	case "tojson":
 		return tojsonFilter
 	case "trim":
-		return func(r *run, v value, a *args) value {
-			text := r.text(v)
-			r.scan(len(text))
-			return r.strip(text, "strip", or(a.bind(r, "trim", 0, "chars")[0], nil))
-		}
-	case "truncate":
-		return truncateFilter
-	case "wordcount":
-		return wordcountFilter
+		return trimFilter
 	}
 	return nil
+}
+
+func trimFilter(r *run, v value, a *args) string {
+	text := r.text(v)
+	r.scan(len(text))
+	if a == &r.noArgs {
+		return strings.TrimFunc(text, isSpace)
+	}
+	return r.strip(text, "strip", or(a.bind(r, "trim", 0, "chars")[0], nil))
 }
 
 func absFilter(r *run, v value, a *args) value {
@@ -136,7 +144,7 @@ func absFilter(r *run, v value, a *args) value {
 }
 
 // titleFilter begins words after white space and some brackets alone, unlike str.title.
-func titleFilter(r *run, v value, a *args) value {
+func titleFilter(r *run, v value, a *args) string {
 	a.bind(r, "title", 0)
 	s := r.text(v)
 	r.charge(2 * len(s))
@@ -297,7 +305,7 @@ func formatFilter(r *run, v value, a *args) value {
 	return r.printf(s, tuple(a.positional))
 }
 
-func indentFilter(r *run, v value, a *args) value {
+func indentFilter(r *run, v value, a *args) string {
 	p := a.bind(r, "indent", 0, "width", "first", "blank")
 	indent, ok := or(p[0], int64(4)).(string)
 	if !ok {
@@ -328,7 +336,7 @@ func indentFilter(r *run, v value, a *args) value {
 	return b.String()
 }
 
-func replaceFilter(r *run, v value, a *args) value {
+func replaceFilter(r *run, v value, a *args) string {
 	p := a.bind(r, "replace", 2, "old", "new", "count")
 	count := -1
 	if c := or(p[2], nil); c != nil {
@@ -368,12 +376,8 @@ func roundFilter(r *run, v value, a *args) value {
 }
 
 // tojsonFilter is transformers', which takes the options of json.dumps.
-func tojsonFilter(r *run, v value, a *args) value {
-	f := chat.Format{}
-	if a != &r.noArgs {
-		f = r.jsonFormat(a)
-	}
-	r.scratch = r.appendJSON(r.scratch[:0], v, f)
+func tojsonFilter(r *run, v value, a *args) string {
+	r.scratch = r.appendJSON(r.scratch[:0], v, r.jsonFormat(a))
 	return string(r.scratch)
 }
 
@@ -394,6 +398,9 @@ func (r *run) appendJSON(dst []byte, v value, f chat.Format) []byte {
 }
 
 func (r *run) jsonFormat(a *args) chat.Format {
+	if a == &r.noArgs {
+		return chat.Format{}
+	}
 	p := a.bind(r, "tojson", 0, "ensure_ascii", "indent", "separators", "sort_keys")
 	f := chat.Format{EnsureASCII: r.truth(or(p[0], false)), SortKeys: r.truth(or(p[3], false))}
 	switch indent := integerOf(or(p[1], nil)).(type) {
@@ -401,7 +408,7 @@ func (r *run) jsonFormat(a *args) chat.Format {
 	case string:
 		f.Indent, f.Lines = indent, true
 	default:
-		f.Indent, f.Lines = strings.Repeat(" ", max(0, min(1000, r.integer(indent)))), true
+		f.Indent, f.Lines = spaces(max(0, min(1000, r.integer(indent)))), true
 	}
 	if separators := or(p[2], nil); separators != nil {
 		pair := r.list(separators)
@@ -414,6 +421,14 @@ func (r *run) jsonFormat(a *args) chat.Format {
 		}
 	}
 	return f
+}
+
+func spaces(n int) string {
+	const few = "                "
+	if n <= len(few) {
+		return few[:n]
+	}
+	return strings.Repeat(" ", n)
 }
 
 // jsonKind makes what json.dumps takes besides a chat.Value one.

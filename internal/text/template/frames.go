@@ -13,13 +13,6 @@ type hideStatement struct {
 	value []*undefined
 }
 
-func (s *hideStatement) run(r *run) flow {
-	for i, id := range s.ids {
-		r.define(id, s.value[i])
-	}
-	return onward
-}
-
 // frame is a body with a scope of its own.
 type frame struct {
 	parent   *frame

@@ -15,7 +15,7 @@ func globalNamed(name string) value {
 	case "dict":
 		return function(func(r *run, a *args) value { return r.dict(a) })
 	case "namespace":
-		return function(func(r *run, a *args) value { return &namespace{r.dict(a)} })
+		return function(func(r *run, a *args) value { return r.newNamespace(a) })
 	case "raise_exception":
 		return function(func(r *run, a *args) value {
 			fail(r.at, RaisedFault, "%s", r.text(a.bind(r, name, 1, "message")[0]))
@@ -76,6 +76,20 @@ func rangeGlobal(r *run, a *args) value {
 		fail(r.at, OverflowFault, "Range too big. The sandbox blocks ranges larger than MAX_RANGE (%d).", maxRange)
 	}
 	return s
+}
+
+func (r *run) newNamespace(a *args) value {
+	n := &r.spaces.take(1)[0]
+	if len(a.positional) == 0 {
+		n.names, n.values = a.names, append(r.newValues(len(a.named))[:0], a.named...)
+		return n
+	}
+	d := r.dict(a)
+	for i := range d.Len() {
+		name, v := d.At(i)
+		n.names, n.values = append(n.names, name), append(n.values, v)
+	}
+	return n
 }
 
 // dict makes one from a mapping or pairs, and keyword arguments.

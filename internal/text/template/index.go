@@ -23,7 +23,8 @@ func (r *run) attribute(object value, name string) value {
 			r.must(o)
 		}
 	case *namespace:
-		if v, ok := o.attributes.Get(name); ok {
+		r.steps += len(o.names) / manyVariables
+		if v, ok := o.get(name); ok {
 			return v
 		}
 	case *loop:
@@ -39,7 +40,7 @@ func (r *run) attribute(object value, name string) value {
 		}
 	case *macro:
 		if name == "name" {
-			return o.statement.name
+			return o.code.name
 		}
 	default:
 		if hasMethod(object, name) {

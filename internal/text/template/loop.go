@@ -1,16 +1,18 @@
 package template
 
+import "hone/internal/chat"
+
 // loop is the variable loop of a for statement. It holds the items it has read, and reads further ones when the body
 // advances or asks ahead, since a filter on the loop may depend on what the body does.
 type loop struct {
-	items   []value
-	more    func() (value, bool) // nil once all are read
-	index   int                  // from 0; -1 before the first item
-	current value
-	depth   int                      // of recursion, from 0
-	again   func(inner value) string // of a recursive loop
-	last    []value                  // what changed() saw
-	seen    bool                     // changed() was called
+	items []value
+	pairs *chat.Object             // the items are this dict's, and made where one is asked for
+	more  func() (value, bool)     // nil once all are read
+	index int                      // from 0; -1 before the first item
+	depth int                      // of recursion, from 0
+	again func(inner value) string // of a recursive loop
+	last  []value                  // what changed() saw
+	seen  bool                     // changed() was called
 }
 
 func (l *loop) start(r *run, sequence value) {
@@ -21,10 +23,28 @@ func (l *loop) start(r *run, sequence value) {
 	case tuple:
 		l.items = s
 	case *view:
-		l.items = s.items
+		l.items = s.list()
 	default:
-		l.more = r.each(sequence)
+		if l.pairs == nil {
+			l.more = r.each(sequence)
+		}
 	}
+}
+
+// borrowLoop returns a loop that nothing keeps; giveBackLoop ends its use.
+func (m *memory) borrowLoop() *loop {
+	last := len(m.loops) - 1
+	if last < 0 {
+		return &loop{}
+	}
+	l := m.loops[last]
+	m.loops = m.loops[:last]
+	return l
+}
+
+func (m *memory) giveBackLoop(l *loop) {
+	*l = loop{}
+	m.loops = append(m.loops, l)
 }
 
 // filter keeps the items for which keep is true.
@@ -46,6 +66,9 @@ func (l *loop) filter(keep func(value) bool) {
 
 // has reads up to the i-th item and reports whether there is one.
 func (l *loop) has(i int) bool {
+	if l.pairs != nil {
+		return i < l.pairs.Len()
+	}
 	for i >= len(l.items) && l.more != nil {
 		item, ok := l.more()
 		if !ok {
@@ -62,11 +85,22 @@ func (l *loop) advance() bool {
 		return false
 	}
 	l.index++
-	l.current = plain(l.items[l.index])
 	return true
 }
 
+// item is one that has been read.
+func (l *loop) item(i int) value {
+	if l.pairs == nil {
+		return plain(l.items[i])
+	}
+	name, v := l.pairs.At(i)
+	return tuple{key(name), plain(v)}
+}
+
 func (l *loop) length() int {
+	if l.pairs != nil {
+		return l.pairs.Len()
+	}
 	for l.has(len(l.items)) {
 	}
 	return len(l.items)
@@ -97,12 +131,12 @@ func (l *loop) attribute(name string) (value, bool) {
 		if l.index == 0 {
 			return &undefined{message: "there is no previous item"}, true
 		}
-		return plain(l.items[l.index-1]), true
+		return l.item(l.index - 1), true
 	case "nextitem":
 		if !l.has(l.index + 1) {
 			return &undefined{message: "there is no next item"}, true
 		}
-		return plain(l.items[l.index+1]), true
+		return l.item(l.index + 1), true
 	case "cycle", "changed":
 		return &method{l, name}, true
 	}

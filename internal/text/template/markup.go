@@ -3,7 +3,7 @@ package template
 import "strings"
 
 // markup is what |safe and |escape give: text that + does not join to other text without escaping that for HTML.
-// Nothing else differs from a string, so eval makes strings of it, and only what keeps it asks for it with raw.
+// Nothing else differs from a string, so that compiler.value makes strings of it.
 type markup string
 
 func escapeHTML(s string) string {
@@ -28,27 +28,6 @@ func escapeHTML(s string) string {
 		}
 	}
 	return b.String()
-}
-
-// raw is eval that keeps markup.
-func (r *run) raw(e expression) value {
-	r.step()
-	switch e := e.(type) { // most are these, and need no call
-	case constant:
-		return e.value
-	case *nameExpression:
-		return r.lookup(e.id)
-	}
-	return e.eval(r)
-}
-
-// whole is eval where a part of markup, which would be markup too, is to be taken.
-func (r *run) whole(e expression, at int) value {
-	v := r.raw(e)
-	if _, marked := v.(markup); marked {
-		fail(at, Unsupported, "a part or method of what is marked safe")
-	}
-	return v
 }
 
 // unmarked makes a string of markup.

@@ -1,30 +1,41 @@
 package template
 
-// Most of what a rendering allocates are arguments and short lists of values. They are cut from larger pieces, each part
-// given out once, so that whatever keeps one keeps it for itself.
+// What a rendering makes on its way dies with it: nothing but text leaves. So its memory is cut from pieces that the next
+// rendering uses again.
 
 const (
-	firstPiece = 32  // values in the first piece of a rendering
-	lastPiece  = 256 // values in a later one, at most
-	longList   = 64  // values of a list that is allocated by itself
-	argsPiece  = 16
+	firstPiece = 32      // items in the first piece
+	lastPiece  = 1 << 14 // items in the largest one, which is kept
+	longList   = 64      // values of a list that is allocated by itself
 )
 
-// memory is what is left of the pieces.
+// memory is what renderings leave to the next one.
 type memory struct {
-	args   []args
-	values []value
-	piece  int
+	args   pieces[args]
+	values pieces[value]
+	spaces pieces[namespace]
+	free   []*scope
+	loops  []*loop
 }
 
-// newArgs returns empty arguments.
-func (m *memory) newArgs() *args {
-	if len(m.args) == 0 {
-		m.args = make([]args, argsPiece)
+// pieces are items of one type, given out once each until reset.
+type pieces[T any] struct {
+	piece []T
+	used  int
+}
+
+// take returns n items, all zero.
+func (p *pieces[T]) take(n int) []T {
+	if n > len(p.piece)-p.used {
+		p.piece, p.used = make([]T, max(firstPiece, min(lastPiece, 2*len(p.piece)), n)), 0
 	}
-	a := &m.args[0]
-	m.args = m.args[1:]
-	return a
+	p.used += n
+	return p.piece[p.used-n : p.used : p.used]
+}
+
+func (p *pieces[T]) reset() {
+	clear(p.piece[:p.used])
+	p.used = 0
 }
 
 // newValues returns n values, all None.
@@ -32,11 +43,14 @@ func (m *memory) newValues(n int) []value {
 	if n > longList {
 		return make([]value, n)
 	}
-	if n > len(m.values) {
-		m.piece = min(lastPiece, max(firstPiece, 2*m.piece, n))
-		m.values = make([]value, m.piece)
+	return m.values.take(n)
+}
+
+func (m *memory) reset() {
+	m.args.reset()
+	m.values.reset()
+	m.spaces.reset()
+	for _, s := range m.free {
+		clear(s.slots[:cap(s.slots)])
 	}
-	values := m.values[:n:n]
-	m.values = m.values[n:]
-	return values
 }

@@ -114,17 +114,33 @@ func (r *run) dictMethod(d *chat.Object, name string, a *args) value {
 		}
 		return c
 	}
-	items := make([]value, d.Len())
+	return &view{viewName(name), d}
+}
+
+// viewName is Python's type of what a dict's method gives.
+func viewName(method string) string {
+	switch method {
+	case "keys":
+		return "dict_keys"
+	case "values":
+		return "dict_values"
+	}
+	return "dict_items"
+}
+
+// list makes the items of a view.
+func (v *view) list() []value {
+	items := make([]value, v.dict.Len())
 	var pairs []value
-	if name == "items" {
-		pairs = make([]value, 2*d.Len())
+	if v.name == "dict_items" {
+		pairs = make([]value, 2*len(items))
 	}
 	for i := range items {
-		stored, member := d.At(i)
-		switch name {
-		case "keys":
+		stored, member := v.dict.At(i)
+		switch v.name {
+		case "dict_keys":
 			items[i] = key(stored)
-		case "values":
+		case "dict_values":
 			items[i] = plain(member)
 		default:
 			pair := pairs[2*i : 2*i+2 : 2*i+2]
@@ -132,7 +148,7 @@ func (r *run) dictMethod(d *chat.Object, name string, a *args) value {
 			items[i] = tuple(pair)
 		}
 	}
-	return &view{"dict_" + name, items}
+	return items
 }
 
 func (r *run) listMethod(list []value, name string, a *args) value {

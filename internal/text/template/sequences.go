@@ -121,7 +121,8 @@ func dictsortFilter(r *run, v value, a *args) value {
 	if !ok {
 		fail(r.at, AttributeFault, "'%s' object has no attribute 'items'", typeName(v))
 	}
-	pairs := r.dictMethod(d, "items", &args{}).(*view).items
+	r.charge(itemBytes * d.Len())
+	pairs := (&view{"dict_items", d}).list()
 	list := r.keyed(pairs, p[0], func(pair value) value {
 		if by == "key" {
 			return pair.(tuple)[0]
@@ -208,7 +209,7 @@ func sumFilter(r *run, v value, a *args) value {
 	return total
 }
 
-func joinFilter(r *run, v value, a *args) value {
+func joinFilter(r *run, v value, a *args) string {
 	p := a.bind(r, "join", 0, "d", "attribute")
 	get := r.getter(or(p[1], nil), nil)
 	return r.joinAll(r.text(or(p[0], "")), v, func(_ int, item value) string { return r.text(get(item)) })
@@ -251,15 +252,7 @@ func reverseFilter(r *run, v value, a *args) value {
 
 func itemsFilter(r *run, v value, a *args) value {
 	a.bind(r, "items", 0)
-	var d *chat.Object
-	switch v := v.(type) {
-	case *undefined:
-		d = &chat.Object{}
-	case *chat.Object:
-		d = v
-	default:
-		fail(r.at, TypeFault, "Can only get item pairs from a mapping.")
-	}
+	d := dictOf(r, v)
 	i := -1
 	return &iterator{name: "generator", next: func() (value, bool) {
 		i++
@@ -271,6 +264,18 @@ func itemsFilter(r *run, v value, a *args) value {
 		pair[0], pair[1] = key(stored), plain(member)
 		return tuple(pair), true
 	}}
+}
+
+// dictOf is the dict that items are taken from; of what is undefined it is empty.
+func dictOf(r *run, v value) *chat.Object {
+	switch v := v.(type) {
+	case *undefined:
+		return &chat.Object{}
+	case *chat.Object:
+		return v
+	}
+	fail(r.at, TypeFault, "Can only get item pairs from a mapping.")
+	return nil
 }
 
 // generate gives what a function makes of each item, or leaves out. As a generator it does nothing, not even look at
@@ -304,6 +309,7 @@ func (r *run) generate(v value, prepare func() func(item value) (value, bool)) v
 func mapFilter(r *run, v value, a *args) value {
 	return r.generate(v, func() func(value) (value, bool) {
 		if len(a.positional) == 0 {
+			a := a.clone()
 			attribute, ok := a.take("attribute")
 			standard, _ := a.take("default")
 			switch {

@@ -3,7 +3,7 @@
 // raise_exception and strftime_now), with Python's rules of truth, comparison, text and numbers. Text and class of
 // error are the same as there for every template the tests know; what is left out fails with Unsupported.
 //
-// A template is compiled once, to a tree with variables numbered; rendering walks the tree.
+// A template is compiled once, to functions with variables in numbered slots; rendering calls them.
 package template
 
 import (
@@ -44,7 +44,8 @@ type Options struct {
 type Template struct {
 	name, source string
 	limits       Limits
-	body         []statement
+	body         action
+	slots        int       // of variables that the template assigns outside of any block
 	names        []string  // of each variable, by number
 	initial      []value   // of each variable that is not passed: a function, or undefined
 	runs         sync.Pool // of *run: their memory serves the next rendering
@@ -68,8 +69,11 @@ func CompileWith(name, source string, o Options) (t *Template, err error) {
 	}
 	source = normalise(source)
 	p := &parser{tokens: lex(source), names: map[string]int{}}
-	t = &Template{name: name, source: source, limits: o.Limits, body: p.template()}
-	hideNames(&t.body)
+	body := p.template()
+	hideNames(&body)
+	c := &compiler{newLayout(nil)}
+	c.layout.collect(body)
+	t = &Template{name: name, source: source, limits: o.Limits, body: c.body(body), slots: len(c.layout.slots)}
 	t.names, t.initial = make([]string, len(p.names)), make([]value, len(p.names))
 	for name, id := range p.names {
 		t.names[id], t.initial[id] = name, globalNamed(name)
@@ -108,11 +112,12 @@ func (t *Template) Render(v Values) (text string, spans []Span, err error) {
 			r.root[id] = plain(passed)
 		}
 	}
-	r.scope = newScope(nil) // not one of r.free: a macro may hold it
-	r.all(t.body)
+	r.open(t.slots)
+	t.body(r)
 	text, spans = string(r.out), r.spans
 	clear(r.root)
-	*r = run{limits: t.limits, root: r.root, out: r.out[:0], scratch: r.scratch, free: r.free}
+	r.memory.reset()
+	*r = run{limits: t.limits, root: r.root, out: r.out[:0], scratch: r.scratch, memory: r.memory}
 	t.runs.Put(r)
 	return text, spans, nil
 }
@@ -134,98 +139,7 @@ type run struct {
 	noArgs    args // of calls without any
 	scratch   []byte
 	otherKeys bool // there is a dict with a key that is no string
-	free      []*scope
 	memory
-}
-
-// scope holds what was assigned in a body that keeps its assignments to itself.
-type scope struct {
-	parent    *scope
-	kept      bool // something may outlive the body and see its variables: a macro, a loop with a test
-	variables []variable
-	first     [3]variable // where variables begins, so that most scopes are one piece of memory
-}
-
-func newScope(parent *scope) *scope {
-	s := &scope{parent: parent}
-	s.variables = s.first[:0]
-	return s
-}
-
-// keep says that something may outlive the scope; it sees those around it too.
-func (s *scope) keep() {
-	for ; s != nil && !s.kept; s = s.parent {
-		s.kept = true
-	}
-}
-
-// borrow is newScope with the memory of one that is over; giveBack ends its use.
-func (r *run) borrow(parent *scope) *scope {
-	last := len(r.free) - 1
-	if last < 0 {
-		return newScope(parent)
-	}
-	s := r.free[last]
-	r.free = r.free[:last]
-	s.parent = parent
-	return s
-}
-
-func (r *run) giveBack(s *scope) {
-	if s.kept {
-		return
-	}
-	clear(s.variables[:cap(s.variables)])
-	s.parent, s.variables = nil, s.variables[:0]
-	r.free = append(r.free, s)
-}
-
-// manyVariables are as much work to look through as a step is.
-const manyVariables = 32
-
-// define assigns a variable of the innermost scope.
-func (r *run) define(id int, v value) {
-	r.steps += len(r.scope.variables) / manyVariables
-	r.step()
-	r.scope.set(id, v)
-}
-
-type variable struct {
-	id    int
-	value value
-}
-
-func (s *scope) set(id int, v value) {
-	for i := range s.variables {
-		if s.variables[i].id == id {
-			s.variables[i].value = v
-			return
-		}
-	}
-	s.variables = append(s.variables, variable{id, v})
-}
-
-// get returns a variable of this scope alone, nil where there is none.
-func (s *scope) get(id int) value {
-	for i := range s.variables {
-		if s.variables[i].id == id {
-			return s.variables[i].value
-		}
-	}
-	return nil
-}
-
-func (r *run) lookup(id int) value {
-	for s := r.scope; s != nil; s = s.parent {
-		for i := range s.variables {
-			if s.variables[i].id == id {
-				r.steps += i / manyVariables
-				return s.variables[i].value
-			}
-		}
-		r.steps += len(s.variables) / manyVariables
-	}
-	return r.root[id]
 }
 
 func (r *run) write(text string) {

@@ -16,19 +16,19 @@ func testNamed(name string) test {
 	}
 	switch name {
 	case "==", "eq", "equalto":
-		return comparing("==")
+		return comparisonTest("==")
 	case "!=", "ne":
-		return comparing("!=")
+		return comparisonTest("!=")
 	case ">", "gt", "greaterthan":
-		return comparing(">")
+		return comparisonTest(">")
 	case ">=", "ge":
-		return comparing(">=")
+		return comparisonTest(">=")
 	case "<", "lt", "lessthan":
-		return comparing("<")
+		return comparisonTest("<")
 	case "<=", "le":
-		return comparing("<=")
+		return comparisonTest("<=")
 	case "in":
-		return comparing("in")
+		return comparisonTest("in")
 	case "odd", "even":
 		return func(r *run, v value, a *args) bool {
 			a.bind(r, name, 0)
@@ -66,8 +66,9 @@ func testNamed(name string) test {
 	return nil
 }
 
-func comparing(op string) test {
-	return func(r *run, v value, a *args) bool { return r.compares(op, v, a.bind(r, op, 1, "other")[0]) }
+func comparisonTest(op string) test {
+	compares := comparing(op)
+	return func(r *run, v value, a *args) bool { return compares(r, v, a.bind(r, op, 1, "other")[0]) }
 }
 
 // typeTest returns the tests that look at the kind of a value alone.
@@ -96,7 +97,7 @@ func typeTest(name string) func(v value) bool {
 	case "mapping":
 		return func(v value) bool { _, ok := v.(*chat.Object); return ok }
 	case "iterable":
-		return func(v value) bool { return iterate(v) != nil }
+		return isIterable
 	case "sequence":
 		return func(v value) bool {
 			switch v.(type) {

@@ -89,7 +89,7 @@ func (r *run) appendRepr(b *strings.Builder, v value, depth int) {
 		}
 		b.WriteString("}")
 	case *view:
-		items(v.name+"([", "])", v.items)
+		items(v.name+"([", "])", v.list())
 	case *span:
 		fmt.Fprintf(b, "range(%d, %d", v.start, v.stop)
 		if v.step != 1 {
@@ -100,10 +100,10 @@ func (r *run) appendRepr(b *strings.Builder, v value, depth int) {
 		b.WriteString("Undefined")
 	case *namespace:
 		b.WriteString("<Namespace ")
-		r.appendRepr(b, v.attributes, depth+1)
+		r.appendRepr(b, (&args{nil, v.names, v.values}).rest(), depth+1)
 		b.WriteString(">")
 	case *macro:
-		b.WriteString("<Macro " + quote(v.statement.name) + ">")
+		b.WriteString("<Macro " + quote(v.code.name) + ">")
 	case *loop:
 		fmt.Fprintf(b, "<LoopContext %d/%d>", v.index+1, v.length())
 	default:

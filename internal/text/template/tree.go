@@ -1,14 +1,7 @@
 package template
 
-import (
-	"math"
-	"strings"
-
-	"hone/internal/chat"
-)
-
-// expression is a node of the tree that Compile makes.
-type expression interface{ eval(r *run) value }
+// expression is a node of the tree that the parser makes. compile returns what gives its value.
+type expression interface{ compile(c *compiler) code }
 
 type (
 	constant         struct{ value value }
@@ -58,6 +51,7 @@ type (
 		base      expression
 		name      string
 		run       filter // nil if it does not exist
+		write     writer // of those that make text
 		arguments arguments
 		at        int
 	}
@@ -93,279 +87,67 @@ type (
 		names      []string
 		named      []expression
 		list, dict expression // of * and **, or nil
-		fixed      *args      // the values where all are constants; nobody writes to them
 	}
 )
 
-func (r *run) eval(e expression) value {
-	return unmarked(r.raw(e))
-}
+// statement is a node of the tree that the parser makes. compile returns what runs it.
+type statement interface{ compile(c *compiler) action }
 
-func (e constant) eval(*run) value          { return e.value }
-func (bodyExpression) eval(r *run) value    { return r.body }
-func (e *nameExpression) eval(r *run) value { return r.lookup(e.id) }
+type (
+	textStatement  string
+	loopStatement  string // "break" or "continue"
+	printStatement struct{ values []expression }
 
-func (e *namespaceExpression) eval(r *run) value {
-	return r.attribute(r.lookup(e.id), e.attribute)
-}
-
-func (r *run) evalAll(list []expression) []value {
-	r.charge(itemBytes * len(list))
-	values := r.newValues(len(list))
-	for i, e := range list {
-		values[i] = r.eval(e)
+	ifStatement struct {
+		tests     []expression
+		bodies    [][]statement
+		otherwise []statement
 	}
-	return values
-}
-
-func (e *tupleExpression) eval(r *run) value { return tuple(r.evalAll(e.items)) }
-func (e *listExpression) eval(r *run) value  { return r.evalAll(e.items) }
-
-func (e *dictExpression) eval(r *run) value {
-	d := &chat.Object{}
-	d.Grow(len(e.keys))
-	for i, k := range e.keys {
-		key := r.eval(k)
-		v := r.eval(e.values[i])
-		r.at = e.at
-		r.set(d, key, v)
+	forStatement struct {
+		target, sequence, test expression // test may be nil
+		body, otherwise        []statement
+		recursive              bool
+		loop                   int
+		at                     int
 	}
-	return d
-}
-
-func (e *concatExpression) eval(r *run) value {
-	var few [8]string
-	parts := few[:0]
-	for _, part := range e.parts {
-		text := r.text(r.eval(part))
-		r.charge(len(text))
-		parts = append(parts, text)
+	setStatement struct {
+		target, value expression
+		at            int
 	}
-	return strings.Join(parts, "")
-}
-
-func (e *notExpression) eval(r *run) value { return !r.truth(r.eval(e.operand)) }
-
-func (e *andExpression) eval(r *run) value {
-	if v := r.eval(e.left); !r.truth(v) {
-		return v
+	setBlockStatement struct {
+		target, filter expression // filter may be nil
+		body           []statement
+		at             int
 	}
-	return r.eval(e.right)
-}
-
-func (e *orExpression) eval(r *run) value {
-	if v := r.eval(e.left); r.truth(v) {
-		return v
+	parameter struct {
+		name  string
+		id    int
+		value expression // nil without a default
 	}
-	return r.eval(e.right)
-}
-
-func (e *conditionalExpression) eval(r *run) value {
-	if branch := r.branch(e); branch != nil {
-		return r.raw(branch)
+	macroStatement struct {
+		name                                string
+		id                                  int
+		parameters                          []parameter
+		body                                []statement
+		usesCaller, usesVarargs, usesKwargs bool
+		caller, varargs, kwargs             int
+		at                                  int
 	}
-	return &undefined{message: "the inline if-expression evaluated to false and no else section was defined."}
-}
-
-// branch is the part of a condition that counts, nil for an else that is not there.
-func (r *run) branch(e *conditionalExpression) expression {
-	if r.truth(r.eval(e.test)) {
-		return e.then
+	callStatement struct {
+		call *callExpression
+		body *macroStatement
 	}
-	return e.otherwise
-}
-
-func (e *compareExpression) eval(r *run) value {
-	left := r.eval(e.first)
-	for _, link := range e.links {
-		right := r.eval(link.right)
-		r.at = link.at
-		if !r.compares(link.operator, left, right) {
-			return false
-		}
-		left = right
+	filterStatement struct {
+		filter expression
+		body   []statement
 	}
-	return true
-}
-
-func (e *binaryExpression) eval(r *run) value {
-	if e.operator == "+" {
-		var few [8]string
-		parts, sum, ok := r.sum(e, few[:0])
-		if ok {
-			return strings.Join(parts, "")
-		}
-		return sum
+	withStatement struct {
+		targets, values []expression
+		body            []statement
+		at              []int
 	}
-	left := r.raw(e.left)
-	right := r.raw(e.right)
-	r.at = e.at
-	if _, ok := left.(markup); ok && e.operator == "%" {
-		fail(e.at, Unsupported, "%% on what is marked safe")
+	generationStatement struct {
+		body []statement
+		at   int
 	}
-	return r.binary(e.operator, unmarked(left), unmarked(right))
-}
-
-// sum adds from left to right. While all operands are strings it only collects them, for one join at the end, and
-// reports true; else the sum is the value.
-func (r *run) sum(e expression, parts []string) ([]string, value, bool) {
-	b, ok := e.(*binaryExpression)
-	if !ok || b.operator != "+" {
-		v := r.raw(e)
-		if s, ok := v.(string); ok {
-			return append(parts, s), nil, true
-		}
-		return parts, v, false
-	}
-	r.step()
-	parts, left, ok := r.sum(b.left, parts)
-	right := r.raw(b.right)
-	r.at = b.at
-	if ok {
-		if s, isString := right.(string); isString {
-			r.charge(len(s))
-			return append(parts, s), nil, true
-		}
-		left = strings.Join(parts, "")
-		parts = parts[:0]
-	}
-	if joined, ok := r.joinMarkup(left, right); ok {
-		return parts, joined, false
-	}
-	return parts, r.binary("+", unmarked(left), unmarked(right)), false
-}
-
-func (e *signExpression) eval(r *run) value {
-	v := r.eval(e.operand)
-	r.at = e.at
-	r.must(v)
-	if !isNumber(v) {
-		fail(e.at, TypeFault, "bad operand type for unary %s: '%s'", e.sign, typeName(v))
-	}
-	if e.sign == "-" {
-		return r.binary("-", negativeZero(v), v)
-	}
-	return integerOf(v)
-}
-
-// negativeZero is what a number is subtracted from to change its sign: -0.0 keeps that of a zero.
-func negativeZero(v value) value {
-	if _, ok := v.(float64); ok {
-		return math.Copysign(0, -1)
-	}
-	return int64(0)
-}
-
-func (e *attributeExpression) eval(r *run) value {
-	object := r.eval(e.object)
-	if d, ok := object.(*chat.Object); ok && e.member {
-		if v, ok := d.Get(e.name); ok {
-			return plain(v)
-		}
-		return e.absent
-	}
-	r.at = e.at
-	return r.attribute(object, e.name)
-}
-
-func (e *itemExpression) eval(r *run) value {
-	object := r.whole(e.object, e.at)
-	item := r.eval(e.item)
-	r.at = e.at
-	return r.item(object, item)
-}
-
-func (e *sliceExpression) eval(r *run) value {
-	object := r.whole(e.object, e.at)
-	var bounds [3]value
-	for i, b := range e.bounds {
-		if b != nil {
-			bounds[i] = r.eval(b)
-		}
-	}
-	r.at = e.at
-	return r.slice(object, bounds)
-}
-
-func (e *filterExpression) eval(r *run) value {
-	base := r.raw(e.base)
-	a := r.arguments(e.arguments)
-	r.at = e.at
-	if e.run == nil {
-		fail(e.at, RuntimeFault, "No filter named '%s' found.", e.name)
-	}
-	m, marked := base.(markup)
-	if !marked {
-		return e.run(r, base, a)
-	}
-	if e.name == "e" || e.name == "escape" {
-		return m
-	}
-	return e.remark(e.run(r, string(m), a))
-}
-
-func (e *testExpression) eval(r *run) value {
-	base := r.raw(e.base)
-	a := r.arguments(e.arguments)
-	r.at = e.at
-	if m, marked := base.(markup); marked {
-		if e.name == "escaped" {
-			return true
-		}
-		base = string(m)
-	}
-	if e.run == nil {
-		fail(e.at, RuntimeFault, "No test named '%s' found.", e.name)
-	}
-	return e.run(r, base, a)
-}
-
-// eval calls methods without making a value of them first.
-func (e *callExpression) eval(r *run) value {
-	if m, ok := e.function.(*attributeExpression); ok {
-		object := r.whole(m.object, m.at)
-		r.at = m.at
-		if hasMethod(object, m.name) {
-			a := r.arguments(e.arguments)
-			r.at = e.at
-			return r.callMethod(object, m.name, a)
-		}
-		fn := r.attribute(object, m.name)
-		a := r.arguments(e.arguments)
-		r.at = e.at
-		return r.call(fn, a)
-	}
-	fn := r.eval(e.function)
-	a := r.arguments(e.arguments)
-	r.at = e.at
-	return r.call(fn, a)
-}
-
-func (r *run) call(fn value, a *args) value {
-	switch f := fn.(type) {
-	case function:
-		return f(r, a)
-	case *method:
-		return r.callMethod(f.object, f.name, a)
-	case *macro:
-		start := r.capture()
-		r.callMacro(f, a)
-		return r.captured(start)
-	case *loop:
-		if f.again == nil {
-			fail(r.at, TypeFault, "The loop must have the 'recursive' marker to be called recursively.")
-		}
-		return f.again(a.bind(r, "loop", 1, "iterable")[0])
-	}
-	r.must(fn)
-	fail(r.at, TypeFault, "'%s' object is not callable", typeName(fn))
-	return nil
-}
-
-func isCallable(v value) bool {
-	switch v.(type) {
-	case function, *method, *macro, *loop, *undefined:
-		return true
-	}
-	return false
-}
+)

@@ -30,8 +30,8 @@ type (
 		name string // for str()
 	}
 	view struct {
-		name  string // "dict_items"
-		items []value
+		name string // "dict_items"
+		dict *chat.Object
 	}
 	span      struct{ start, stop, step, count int64 } // range(start, stop, step)
 	undefined struct {
@@ -40,10 +40,13 @@ type (
 		name    string
 		class   Class // empty is UndefinedFault
 	}
-	namespace struct{ attributes *chat.Object }
-	macro     struct {
-		statement *macroStatement
-		scope     *scope
+	namespace struct {
+		names  []string
+		values []value
+	}
+	macro struct {
+		code  *macroCode
+		scope *scope
 	}
 	function func(r *run, a *args) value
 	method   struct {
@@ -152,7 +155,7 @@ func (r *run) truth(v value) bool {
 	case *chat.Object:
 		return v.Len() > 0
 	case *view:
-		return len(v.items) > 0
+		return v.dict.Len() > 0
 	case *span:
 		return v.count > 0
 	case *loop:
@@ -189,13 +192,37 @@ func length(v value) (int, bool) {
 	case *undefined:
 		return 0, true
 	case *view:
-		return len(v.items), true
+		return v.dict.Len(), true
 	case *span:
 		return int(v.count), true
 	case *loop:
 		return v.length(), true
 	}
 	return 0, false
+}
+
+// isIterable reports whether iterate has items to give.
+func isIterable(v value) bool {
+	switch v.(type) {
+	case []value, tuple, *chat.Object, *view, *span, *undefined, *iterator, *loop, string:
+		return true
+	}
+	return false
+}
+
+func (n *namespace) get(name string) (value, bool) {
+	if i := slices.Index(n.names, name); i >= 0 {
+		return n.values[i], true
+	}
+	return nil, false
+}
+
+func (n *namespace) set(name string, v value) {
+	if i := slices.Index(n.names, name); i >= 0 {
+		n.values[i] = v
+		return
+	}
+	n.names, n.values = append(slices.Clip(n.names), name), append(n.values, v)
 }
 
 func (s *span) at(i int64) value { return s.start + i*s.step }
@@ -220,7 +247,8 @@ func iterate(v value) func() (value, bool) {
 	case *chat.Object:
 		return each(v.Len(), func(i int) value { return key(v.Keys()[i]) })
 	case *view:
-		return each(len(v.items), func(i int) value { return plain(v.items[i]) })
+		items := v.list()
+		return each(len(items), func(i int) value { return items[i] })
 	case *span:
 		return each(int(v.count), func(i int) value { return v.at(int64(i)) })
 	case *undefined:
@@ -232,7 +260,7 @@ func iterate(v value) func() (value, bool) {
 			if !v.advance() {
 				return nil, false
 			}
-			return tuple{v.current, v}, true
+			return tuple{v.item(v.index), v}, true
 		}
 	case string:
 		return func() (value, bool) {
@@ -273,7 +301,7 @@ func (r *run) list(v value) []value {
 	case tuple:
 		return v
 	case *view:
-		return v.items
+		return v.list()
 	}
 	next := r.each(v)
 	items := []value{}

@@ -1,0 +1,146 @@
+package template
+
+import (
+	"fmt"
+	"slices"
+)
+
+// macroCode is a compiled macro.
+type macroCode struct {
+	*macroStatement
+	slots                 []int // of the parameters, in the scope of a call
+	values                []code
+	body                  action
+	caller, varargs, keys int // slots
+	size                  int
+}
+
+func (m *macroStatement) code(c *compiler) *macroCode {
+	k := &macroCode{macroStatement: m}
+	l := newLayout(c.layout)
+	c.within(l, func() {
+		for _, q := range m.parameters {
+			k.slots = append(k.slots, l.slot(q.id))
+		}
+		k.caller, k.varargs, k.keys = l.macroSlots(m)
+		l.collect(m.body)
+		for _, q := range m.parameters {
+			if q.value == nil {
+				missing := &undefined{message: fmt.Sprintf("parameter '%s' was not provided", q.name)}
+				k.values = append(k.values, func(*run) value { return missing })
+				continue
+			}
+			k.values = append(k.values, c.value(q.value))
+		}
+		k.body = c.body(m.body)
+	})
+	k.size = len(l.slots)
+	return k
+}
+
+// macroSlots gives slots to the names that a macro has without naming them as parameters.
+func (l *layout) macroSlots(m *macroStatement) (caller, varargs, kwargs int) {
+	for _, n := range []struct {
+		uses bool
+		id   int
+		slot *int
+	}{{m.usesCaller, m.caller, &caller}, {m.usesVarargs, m.varargs, &varargs}, {m.usesKwargs, m.kwargs, &kwargs}} {
+		if n.uses {
+			*n.slot = l.slot(n.id)
+		}
+	}
+	return caller, varargs, kwargs
+}
+
+func (m *macroStatement) compile(c *compiler) action {
+	k, slot := m.code(c), c.layout.slots[m.id]
+	return func(r *run) flow {
+		r.scope.keep()
+		r.scope.slots[slot] = &macro{k, r.scope}
+		return onward
+	}
+}
+
+func (s *callStatement) compile(c *compiler) action {
+	function, arguments, body := c.value(s.call.function), c.arguments(s.call.arguments), s.body.code(c)
+	return func(r *run) flow {
+		r.scope.keep()
+		fn := function(r)
+		a := arguments(r).clone()
+		a.names, a.named = append(a.names, "caller"), append(a.named, &macro{body, r.scope})
+		r.at = s.call.at
+		r.write(r.text(r.call(fn, a)))
+		return onward
+	}
+}
+
+// callMacro writes what a macro gives, with the arguments in the order jinja2 fills them in.
+func (r *run) callMacro(m *macro, a *args) {
+	k, at := m.code, r.at
+	r.enter(at)
+	inner := r.borrow(m.scope, k.size)
+	r.passArguments(k, inner, a)
+	outer := r.scope
+	r.scope = inner
+	for i, slot := range k.slots {
+		if inner.slots[slot] == (unset{}) {
+			inner.slots[slot] = k.values[i](r)
+		}
+	}
+	r.captures++
+	k.body(r)
+	r.captures--
+	r.scope = outer
+	r.giveBack(inner)
+	r.leave()
+}
+
+// passArguments fills the slots of a call; parameters that are not passed are unset.
+func (r *run) passArguments(k *macroCode, inner *scope, a *args) {
+	explicitCaller, taken := false, 0
+	for i, q := range k.parameters {
+		explicitCaller = explicitCaller || q.name == "caller"
+		v := value(unset{})
+		if i < len(a.positional) {
+			v = a.positional[i]
+		} else if j := slices.Index(a.names, q.name); j >= 0 {
+			v, taken = a.named[j], taken+1
+		}
+		inner.slots[k.slots[i]] = v
+	}
+	if k.usesCaller && !explicitCaller {
+		var caller value
+		if j := slices.Index(a.names, "caller"); j >= 0 {
+			caller, taken = a.named[j], taken+1
+		}
+		if caller == nil {
+			caller = &undefined{message: "No caller defined"}
+		}
+		inner.slots[k.caller] = caller
+	}
+	if k.usesKwargs || taken < len(a.names) {
+		r.passOthers(k, inner, a.clone(), !explicitCaller)
+	}
+	if extra := len(a.positional) - len(k.parameters); k.usesVarargs {
+		inner.slots[k.varargs] = tuple(a.positional[min(len(k.parameters), len(a.positional)):])
+	} else if extra > 0 {
+		fail(r.at, TypeFault, "macro '%s' takes not more than %d argument(s)", k.name, len(k.parameters))
+	}
+}
+
+// passOthers passes the keyword arguments that no parameter takes.
+func (r *run) passOthers(k *macroCode, inner *scope, a *args, takesCaller bool) {
+	for i, q := range k.parameters {
+		if i >= len(a.positional) {
+			a.take(q.name)
+		}
+	}
+	if k.usesCaller && takesCaller {
+		a.take("caller")
+	}
+	if k.usesKwargs {
+		inner.slots[k.keys] = a.rest()
+	} else if len(a.names) > 0 {
+		fail(r.at, TypeFault, "macro '%s' takes no keyword argument '%s'", k.name, a.names[0])
+	}
+}

@@ -1,0 +1,364 @@
+package template
+
+import (
+	"math"
+
+	"hone/internal/chat"
+)
+
+func (e constant) compile(*compiler) code { return func(*run) value { return e.value } }
+
+func (bodyExpression) compile(*compiler) code { return func(r *run) value { return r.body } }
+
+func (e *nameExpression) compile(c *compiler) code {
+	if e.name == "loop" {
+		c.noteLoop(e.id, true)
+	}
+	return c.variable(e.id)
+}
+
+func (e *namespaceExpression) compile(c *compiler) code {
+	variable := c.variable(e.id)
+	return func(r *run) value { return r.attribute(variable(r), e.attribute) }
+}
+
+func (r *run) evalAll(list []code) []value {
+	r.steps += len(list)
+	r.charge(itemBytes * len(list))
+	values := r.newValues(len(list))
+	for i, item := range list {
+		values[i] = item(r)
+	}
+	return values
+}
+
+func (e *tupleExpression) compile(c *compiler) code {
+	items := c.values(e.items)
+	return func(r *run) value { r.step(); return tuple(r.evalAll(items)) }
+}
+
+func (e *listExpression) compile(c *compiler) code {
+	items := c.values(e.items)
+	return func(r *run) value { r.step(); return r.evalAll(items) }
+}
+
+func (e *dictExpression) compile(c *compiler) code {
+	keys, values := c.values(e.keys), c.values(e.values)
+	return func(r *run) value {
+		r.step()
+		d := &chat.Object{}
+		d.Grow(len(keys))
+		for i, k := range keys {
+			key := k(r)
+			v := values[i](r)
+			r.at = e.at
+			r.set(d, key, v)
+		}
+		return d
+	}
+}
+
+// What is put together from parts is written behind the text so far, and taken out again.
+func (c *compiler) written(e expression) code {
+	print := c.print(e)
+	return func(r *run) value {
+		start := r.capture()
+		if v, written := print(r); !written {
+			r.captures--
+			return v
+		}
+		return r.captured(start)
+	}
+}
+
+func (e *concatExpression) compile(c *compiler) code { return c.written(e) }
+
+func (e *notExpression) compile(c *compiler) code { return c.truth(e) }
+
+func (e *compareExpression) compile(c *compiler) code { return c.truth(e) }
+
+func (e *testExpression) compile(c *compiler) code { return c.truth(e) }
+
+// truth compiles what is always true or false.
+func (c *compiler) truth(e expression) code {
+	holds := c.condition(e)
+	return func(r *run) value { return holds(r) }
+}
+
+func (e *andExpression) compile(c *compiler) code {
+	left, right := c.value(e.left), c.value(e.right)
+	return func(r *run) value {
+		r.step()
+		if v := left(r); !r.truth(v) {
+			return v
+		}
+		return right(r)
+	}
+}
+
+func (e *orExpression) compile(c *compiler) code {
+	left, right := c.value(e.left), c.value(e.right)
+	return func(r *run) value {
+		r.step()
+		if v := left(r); r.truth(v) {
+			return v
+		}
+		return right(r)
+	}
+}
+
+func (e *conditionalExpression) compile(c *compiler) code {
+	test, then := c.condition(e.test), e.then.compile(c)
+	var otherwise code = func(*run) value {
+		return &undefined{message: "the inline if-expression evaluated to false and no else section was defined."}
+	}
+	if e.otherwise != nil {
+		otherwise = e.otherwise.compile(c)
+	}
+	return func(r *run) value {
+		r.step()
+		if test(r) {
+			return then(r)
+		}
+		return otherwise(r)
+	}
+}
+
+func (e *binaryExpression) compile(c *compiler) code {
+	if e.operator == "+" {
+		return c.written(e)
+	}
+	left, right := e.left.compile(c), e.right.compile(c)
+	return func(r *run) value {
+		r.step()
+		x := left(r)
+		y := right(r)
+		r.at = e.at
+		if _, ok := x.(markup); ok && e.operator == "%" {
+			fail(e.at, Unsupported, "%% on what is marked safe")
+		}
+		return r.binary(e.operator, unmarked(x), unmarked(y))
+	}
+}
+
+// add is a + b, of which one may be markup.
+func (r *run) add(a, b value) value {
+	if joined, ok := r.joinMarkup(a, b); ok {
+		return joined
+	}
+	return r.binary("+", unmarked(a), unmarked(b))
+}
+
+func (e *signExpression) compile(c *compiler) code {
+	operand := c.value(e.operand)
+	return func(r *run) value {
+		r.step()
+		v := operand(r)
+		r.at = e.at
+		r.must(v)
+		if !isNumber(v) {
+			fail(e.at, TypeFault, "bad operand type for unary %s: '%s'", e.sign, typeName(v))
+		}
+		if e.sign == "-" {
+			return r.binary("-", negativeZero(v), v)
+		}
+		return integerOf(v)
+	}
+}
+
+// negativeZero is what a number is subtracted from to change its sign: -0.0 keeps that of a zero.
+func negativeZero(v value) value {
+	if _, ok := v.(float64); ok {
+		return math.Copysign(0, -1)
+	}
+	return int64(0)
+}
+
+func (e *attributeExpression) compile(c *compiler) code {
+	if name, ok := e.object.(*nameExpression); ok && name.name == "loop" {
+		return c.loopAttribute(e, name)
+	}
+	object := c.value(e.object)
+	return func(r *run) value {
+		r.step()
+		o := object(r)
+		if d, ok := o.(*chat.Object); ok && e.member {
+			return e.of(d)
+		}
+		r.at = e.at
+		return r.attribute(o, e.name)
+	}
+}
+
+// of is the member of a dict.
+func (e *attributeExpression) of(d *chat.Object) value {
+	if v, ok := d.Get(e.name); ok {
+		return plain(v)
+	}
+	return e.absent
+}
+
+func (c *compiler) loopAttribute(e *attributeExpression, name *nameExpression) code {
+	c.noteLoop(name.id, e.name == "cycle" || e.name == "changed")
+	object := c.variable(name.id)
+	return func(r *run) value {
+		r.step()
+		o := unmarked(object(r))
+		r.at = e.at
+		return r.attribute(o, e.name)
+	}
+}
+
+// whole compiles an expression of which a part is to be taken: a part of markup would be markup too.
+func (c *compiler) whole(e expression, at int) code {
+	v := e.compile(c)
+	return func(r *run) value {
+		object := v(r)
+		if _, marked := object.(markup); marked {
+			fail(at, Unsupported, "a part or method of what is marked safe")
+		}
+		return object
+	}
+}
+
+func (e *itemExpression) compile(c *compiler) code {
+	object := c.whole(e.object, e.at)
+	if k, ok := e.item.(constant); ok {
+		if name, ok := k.value.(string); ok {
+			return newAttribute(e.object, name, e.at).named(object)
+		}
+	}
+	item := c.value(e.item)
+	return func(r *run) value {
+		r.step()
+		o := object(r)
+		i := item(r)
+		r.at = e.at
+		return r.item(o, i)
+	}
+}
+
+// named is object["name"].
+func (e *attributeExpression) named(object code) code {
+	var key value = e.name
+	return func(r *run) value {
+		r.step()
+		o := object(r)
+		if d, ok := o.(*chat.Object); ok {
+			if v, ok := d.Get(e.name); ok {
+				return plain(v)
+			}
+			if e.member {
+				return e.absent
+			}
+		}
+		r.at = e.at
+		return r.item(o, key)
+	}
+}
+
+func (e *sliceExpression) compile(c *compiler) code {
+	object := c.whole(e.object, e.at)
+	var bounds [3]code
+	for i, b := range e.bounds {
+		if b != nil {
+			bounds[i] = c.value(b)
+		}
+	}
+	return func(r *run) value {
+		r.step()
+		o := object(r)
+		var values [3]value
+		for i, b := range bounds {
+			if b != nil {
+				values[i] = b(r)
+			}
+		}
+		r.at = e.at
+		return r.slice(o, values)
+	}
+}
+
+func (e *filterExpression) compile(c *compiler) code {
+	base, arguments := e.base.compile(c), c.arguments(e.arguments)
+	return func(r *run) value {
+		r.step()
+		v := base(r)
+		a := arguments(r)
+		r.at = e.at
+		return e.apply(r, v, a)
+	}
+}
+
+func (e *filterExpression) apply(r *run, v value, a *args) value {
+	if e.run == nil {
+		fail(e.at, RuntimeFault, "No filter named '%s' found.", e.name)
+	}
+	m, marked := v.(markup)
+	if !marked {
+		return e.run(r, v, a)
+	}
+	if e.name == "e" || e.name == "escape" {
+		return m
+	}
+	return e.remark(e.run(r, string(m), a))
+}
+
+// compile calls methods without making a value of them first.
+func (e *callExpression) compile(c *compiler) code {
+	arguments := c.arguments(e.arguments)
+	if m, ok := e.function.(*attributeExpression); ok {
+		object := c.whole(m.object, m.at)
+		return func(r *run) value {
+			r.step()
+			o := object(r)
+			r.at = m.at
+			if hasMethod(o, m.name) {
+				a := arguments(r)
+				r.at = e.at
+				return r.callMethod(o, m.name, a)
+			}
+			fn := r.attribute(o, m.name)
+			a := arguments(r)
+			r.at = e.at
+			return r.call(fn, a)
+		}
+	}
+	function := c.value(e.function)
+	return func(r *run) value {
+		r.step()
+		fn := function(r)
+		a := arguments(r)
+		r.at = e.at
+		return r.call(fn, a)
+	}
+}
+
+func (r *run) call(fn value, a *args) value {
+	switch f := fn.(type) {
+	case function:
+		return f(r, a)
+	case *method:
+		return r.callMethod(f.object, f.name, a)
+	case *macro:
+		start := r.capture()
+		r.callMacro(f, a)
+		return r.captured(start)
+	case *loop:
+		if f.again == nil {
+			fail(r.at, TypeFault, "The loop must have the 'recursive' marker to be called recursively.")
+		}
+		return f.again(a.bind(r, "loop", 1, "iterable")[0])
+	}
+	r.must(fn)
+	fail(r.at, TypeFault, "'%s' object is not callable", typeName(fn))
+	return nil
+}
+
+func isCallable(v value) bool {
+	switch v.(type) {
+	case function, *method, *macro, *loop, *undefined:
+		return true
+	}
+	return false
+}
