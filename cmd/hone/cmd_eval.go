@@ -88,7 +88,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if err := l.openModel(a, c, f.model, list, false); err != nil {
 		return err
 	}
-	report := eval.Report{Bootstrap: eval.Bootstrap{Level: c.Eval.Confidence, Seed: c.Seed}}
+	report := eval.Report{Bootstrap: intervalsOf(c)}
 	name := "model"
 	if f.model == "" {
 		name = "base"
@@ -119,6 +119,11 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 		}
 	}
 	return nil
+}
+
+// intervalsOf says how the intervals of a report are computed.
+func intervalsOf(c config.Config) eval.Bootstrap {
+	return eval.Bootstrap{Level: c.Eval.Confidence, Seed: c.Seed}
 }
 
 // unevaluated is an error where no more than half of the episodes say anything about the policy.

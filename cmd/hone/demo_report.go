@@ -39,7 +39,7 @@ type demoDelta struct {
 // report writes report.html and results.json, and prints the summary.
 func (d demoRun) report(systems []recipe.System, data recipe.Data, l *lab, pipeline time.Duration) error {
 	judge := l.judge(byID(data.Test))
-	r := eval.Report{Title: "hone demo: " + demo.Package, Bootstrap: eval.Bootstrap{Seed: d.c.Seed},
+	r := eval.Report{Title: "hone demo: " + demo.Package, Bootstrap: intervalsOf(d.c),
 		Facts: []eval.Fact{{Name: "model", Value: d.c.Model.Base}, {Name: "server", Value: demo.Package},
 			{Name: "seed", Value: fmt.Sprint(d.c.Seed)},
 			{Name: "demonstrations", Value: fmt.Sprint(len(data.Demonstrations))},

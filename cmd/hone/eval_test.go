@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/config"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 )
@@ -32,5 +33,25 @@ func TestPrintEval(t *testing.T) {
 	}
 	if !strings.Contains(stderr.String(), "Wilson's for a rate, paired bootstrap") {
 		t.Errorf("the method is not named: %s", &stderr)
+	}
+}
+
+// eval.confidence is the coverage of both kinds of interval.
+func TestConfidence(t *testing.T) {
+	rows := func(wins int) (rows []eval.Row) {
+		for i := range 20 {
+			rows = append(rows, eval.Row{ScenarioID: fmt.Sprint(i), FirstCall: i < wins, Episode: i < wins})
+		}
+		return rows
+	}
+	width := func(confidence float64) (rate, difference float64) {
+		c := config.Default()
+		c.Eval.Confidence = confidence
+		r := eval.Report{Bootstrap: intervalsOf(c), Systems: []eval.System{{Name: "base", Rows: rows(4)}, {Name: "model", Rows: rows(10)}}}.Results()
+		return r.Systems["model"].High - r.Systems["model"].Low, r.Deltas[0].First.High - r.Deltas[0].First.Low
+	}
+	rate, difference := width(0.5)
+	if wideRate, wideDifference := width(0.99); wideRate < 1.5*rate || wideDifference < 1.5*difference {
+		t.Errorf("rate %g and %g, difference %g and %g", rate, wideRate, difference, wideDifference)
 	}
 }

@@ -108,20 +108,21 @@ type Eval struct {
 	TopK        int     `yaml:"top_k" min:"0" doc:"samples from this many of the likeliest tokens only; 0 is off. Rollouts have no such key: what is left out could not be learnt from"`
 	TopP        float64 `yaml:"top_p" min:"0.0001" max:"1" doc:"samples from the likeliest tokens only, as many as have this much of the probability; 1 is off"`
 	MinP        float64 `yaml:"min_p" min:"0" max:"1" doc:"samples from tokens only that are at least this share as likely as the likeliest; 0 is off"`
-	Confidence  float64 `yaml:"confidence" min:"0.5" max:"0.999" doc:"coverage of the bootstrap intervals"`
+	Confidence  float64 `yaml:"confidence" min:"0.5" max:"0.999" doc:"coverage of the intervals: of a rate Wilson's score interval, of a difference the percentiles of a paired bootstrap over scenarios"`
 }
 
 // Engine says what the tensors run on.
 type Engine struct {
 	Backend     string `yaml:"backend" enum:"auto,cuda,cpu,go" doc:"cuda and cpu are XLA plug-ins, go needs none and is slow, auto takes the named or installed plug-in"`
 	Plugin      string `yaml:"plugin" doc:"path of a PJRT plug-in; empty takes the installed one"`
+	Devices     int    `yaml:"devices" min:"1" max:"64" doc:"devices of this machine that train and sample at once, each with the whole model: GPUs, or, on the CPU plug-in, shares of its cores, which gains nothing"`
 	DType       string `yaml:"dtype" enum:"auto,f32,bf16" doc:"what weights, activations and caches are: auto is bf16 on a GPU, f32 elsewhere; norms, softmax, logits, adapters and the optimiser are f32 in any case"`
-	Slots       int    `yaml:"slots" min:"1" doc:"completions sampled at once"`
-	MicroBatch  int    `yaml:"micro_batch" min:"0" doc:"training rows computed at once; 0 takes 1, or 16 on a GPU"`
+	Slots       int    `yaml:"slots" min:"1" doc:"completions sampled at once on each device"`
+	MicroBatch  int    `yaml:"micro_batch" min:"0" doc:"training rows computed at once on each device; 0 takes 1, or 16 on a GPU"`
 	RowMultiple int    `yaml:"row_multiple" min:"0" max:"65536" doc:"training rows are padded to a multiple of this many tokens; 0 takes 64, or 256 on a GPU"`
 	Moments     string `yaml:"moments" enum:"float32,8bit" doc:"how Adam's moments are stored: 8 bytes for each number of the adapter, or 2 by block-wise quantisation"`
 
-	Memory float64 `yaml:"memory" min:"0" doc:"memory a run is planned to fit in, in GiB; 0 takes what is free on the GPU, or on the machine and in its control group"`
+	Memory float64 `yaml:"memory" min:"0" doc:"memory of a device that a run is planned to fit in, in GiB; 0 takes what is free on the GPU, or on the machine and in its control group"`
 }
 
 // Default returns the configuration of an empty file.
@@ -148,7 +149,7 @@ func Default() Config {
 			ClipLow: 0.2, ClipHigh: 0.28, CheckpointEvery: 10,
 		},
 		Eval:   Eval{Split: "validation", TopP: 1, Confidence: 0.95},
-		Engine: Engine{Backend: "auto", DType: "auto", Slots: 16, Moments: "float32"},
+		Engine: Engine{Backend: "auto", Devices: 1, DType: "auto", Slots: 16, Moments: "float32"},
 	}
 }
 

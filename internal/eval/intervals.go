@@ -10,8 +10,8 @@ import (
 // Bootstrap sets how intervals are computed. The zero value takes the defaults.
 type Bootstrap struct {
 	NumResamples int     // of a difference; 0: 10,000
-	Level        float64 // 0: 0.95
-	Seed         uint64
+	Level        float64 // coverage of both methods; 0: 0.95
+	Seed         uint64  // of the resamples
 }
 
 // Methods of intervals.
