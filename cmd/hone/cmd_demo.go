@@ -40,8 +40,8 @@ func demoConfig(c config.Config, pureGo bool) config.Config {
 	c.Rollout.MaxTurns, c.Rollout.MaxTokens, c.Rollout.MaxToolCalls = 4, 64, 6 // no turn of a demonstration is longer than 60
 	c.Eval.Split = scenario.Test
 	c.SFT.Epochs, c.SFT.BatchSize, c.SFT.Optimizer.LearningRate = 2, 16, 1e-3
-	c.GRPO.Steps, c.GRPO.ScenariosPerStep, c.GRPO.GroupSize = 8, 16, 4
-	c.GRPO.Optimizer.LearningRate, c.GRPO.CheckpointEvery = 1e-4, 1
+	c.GRPO.Steps, c.GRPO.ScenariosPerStep, c.GRPO.GroupSize = 6, 16, 4
+	c.GRPO.Optimizer.LearningRate, c.GRPO.CheckpointEvery = 2e-5, 1
 	if pureGo {
 		c.Engine.Slots = 8
 		c.GRPO.Steps, c.GRPO.ScenariosPerStep = 1, 2
