@@ -227,8 +227,7 @@ func (a *attention) call(target, config string, layouts []string, results []shap
 		}
 		inLayouts[i] = join(axes)
 	}
-	a.f.numValues++
-	name := "%v" + strconv.Itoa(a.f.numValues)
+	name := a.f.builder.newName()
 	values := make([]compute.Value, len(results))
 	for i, s := range results {
 		out[i] = &value{name: name + "#" + strconv.Itoa(i), shape: s}

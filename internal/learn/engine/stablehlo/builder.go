@@ -22,24 +22,30 @@ var dtypeNames = map[dtypes.DType]string{
 	dtypes.Bool:     "i1",
 }
 
-// builder collects one program; it has a main function and no others.
+// builder collects one program: a main function, and closures in it.
 type builder struct {
 	notimplemented.Builder
-	backend *Backend
-	name    string
-	main    *function
+	backend   *Backend
+	name      string
+	main      *function
+	numValues int // in all functions: a region may not name what the text around it names
 }
 
 func (b *builder) Name() string { return b.name }
 
 func (b *builder) Main() compute.Function {
 	if b.main == nil {
-		b.main = &function{builder: b}
-		b.main.ErrFn = func(op compute.OpType) error {
-			return fmt.Errorf("stablehlo backend: %s: %w", op, compute.ErrNotImplemented)
-		}
+		b.main = b.function(nil)
 	}
 	return b.main
+}
+
+func (b *builder) function(parent *function) *function {
+	f := &function{builder: b, parent: parent}
+	f.ErrFn = func(op compute.OpType) error {
+		return fmt.Errorf("stablehlo backend: %s: %w", op, compute.ErrNotImplemented)
+	}
+	return f
 }
 
 func (b *builder) OpShape(v compute.Value) (shapes.Shape, error) { return v.(*value).shape, nil }
@@ -85,22 +91,23 @@ type value struct {
 // function implements compute.Function by appending text.
 type function struct {
 	notimplemented.Function
-	builder   *builder
-	text      strings.Builder
-	params    []*value
-	names     []string
-	outs      []*value
-	numValues int
+	builder *builder
+	parent  *function // of a closure; nil for main
+	text    strings.Builder
+	params  []*value
+	names   []string
+	outs    []*value
 }
 
-func (f *function) Name() string             { return compute.MainName }
 func (f *function) Builder() compute.Builder { return f.builder }
-func (f *function) Parent() compute.Function { return nil }
 
 func (f *function) Shape(v compute.Value) (shapes.Shape, error) { return v.(*value).shape, nil }
 
 func (f *function) Parameter(name string, shape shapes.Shape, _ *compute.ShardingSpec) (compute.Value, error) {
 	p := &value{name: "%p" + strconv.Itoa(len(f.params)), shape: shape}
+	if f.parent != nil {
+		p = f.newValue(shape)
+	}
 	f.params, f.names = append(f.params, p), append(f.names, name)
 	return p, nil
 }
@@ -112,9 +119,13 @@ func (f *function) Return(outs []compute.Value, _ []*compute.ShardingSpec) error
 	return nil
 }
 
+func (b *builder) newName() string {
+	b.numValues++
+	return "%v" + strconv.Itoa(b.numValues)
+}
+
 func (f *function) newValue(shape shapes.Shape) *value {
-	f.numValues++
-	return &value{name: "%v" + strconv.Itoa(f.numValues), shape: shape}
+	return &value{name: f.builder.newName(), shape: shape}
 }
 
 // op appends one operation in MLIR's generic form: %r = "stablehlo.name"(operands) <{attributes}> : (types) -> type.

@@ -3,7 +3,6 @@ package stablehlo
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/shapeinference"
@@ -173,14 +172,9 @@ func (f *function) OptimizationBarrier(xs ...compute.Value) ([]compute.Value, er
 		in[i] = x.(*value)
 	}
 	names, types := operandText(in)
-	f.numValues++
-	r := "%v" + strconv.Itoa(f.numValues)
+	r := f.builder.newName()
 	fmt.Fprintf(&f.text, "%s:%d = \"stablehlo.optimization_barrier\"(%s) : (%s) -> (%s)\n", r, len(in), names, types, types)
-	out := make([]compute.Value, len(in))
-	for i, x := range in {
-		out[i] = &value{name: r + "#" + strconv.Itoa(i), shape: x.shape}
-	}
-	return out, nil
+	return results(r, in), nil
 }
 
 // SchedulingBarrier makes x wait for the dependencies.
