@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"hone/internal/config"
 	"hone/internal/doctor"
@@ -14,7 +16,7 @@ import (
 	"hone/internal/modelfile"
 )
 
-// budget is the memory there is for a run, and what kind it is.
+// budget is the memory there is for a run, of each device, and what kind it is.
 type budget struct {
 	bytes int64
 	of    string
@@ -30,11 +32,15 @@ func (a *app) budget(c config.Config, gpu bool) (budget, error) {
 		if err != nil || len(gpus) == 0 {
 			return budget{}, err // opening the device will say more
 		}
-		return budget{gpus[0].Free, "free on " + gpus[0].Name}, nil
+		least := slices.MinFunc(gpus[:min(len(gpus), c.Engine.Devices)], func(a, b doctor.GPU) int { return cmp.Compare(a.Free, b.Free) })
+		return budget{least.Free, "free on " + least.Name}, nil
 	}
 	n, err := doctor.AvailableMemory()
 	if err != nil {
 		return budget{}, nil // a system that does not tell: there is nothing to compare with
+	}
+	if d := c.Engine.Devices; d > 1 {
+		return budget{n / int64(d), fmt.Sprintf("free on this machine for each of %d devices", d)}, nil
 	}
 	return budget{n, "free on this machine"}, nil
 }
@@ -74,7 +80,7 @@ func adapterShape(c config.Config, s model.Spec, folder string) (model.LoRA, err
 
 // settings are what the configuration says of memory; prefix, private (tokens of a slot) and row depend on the tasks.
 func settings(c config.Config, lora model.LoRA, gpu bool, prefix, private, row int) plan.Settings {
-	o := plan.Settings{GPU: gpu, Train: train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, RowMultiple: c.Engine.RowMultiple,
+	o := plan.Settings{GPU: gpu, Devices: c.Engine.Devices, Train: train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, RowMultiple: c.Engine.RowMultiple,
 		EightBitMoments: c.Engine.Moments == "8bit", Dropout: c.SFT.LoRA.Dropout}, Prefix: prefix, Row: row, Context: private}
 	if private > 0 {
 		o.Slots = c.Engine.Slots

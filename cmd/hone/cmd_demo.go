@@ -17,6 +17,7 @@ import (
 )
 
 func newDemo(a *app) *cobra.Command {
+	numGPUs := 0
 	c := &cobra.Command{
 		Use:   "demo",
 		Short: "Run the whole loop, small, on this machine: discover, scenarios, SFT, GRPO, evaluation, report",
@@ -25,8 +26,9 @@ func newDemo(a *app) *cobra.Command {
 			"evaluation on the test split, report.html, and one line of JSON. A stopped demo goes on with hone runs resume.",
 		Example: "  hone demo\n  hone demo --json --seed 7",
 		Args:    arguments(0, 0, ""),
-		RunE:    func(c *cobra.Command, _ []string) error { return runDemo(c.Context(), a, "") },
+		RunE:    func(c *cobra.Command, _ []string) error { return runDemo(c.Context(), a, "", numGPUs) },
 	}
+	c.Flags().IntVar(&numGPUs, "num-gpus", 0, numGPUsUsage)
 	a.sandboxFlag(c.PersistentFlags())
 	c.AddCommand(newDemoLearn(a))
 	return c
@@ -76,10 +78,13 @@ func sizeOfDemo(pureGo bool) demoSize {
 }
 
 // runDemo starts a demo, or goes on with the one in the run directory resumed.
-func runDemo(ctx context.Context, a *app, resumed string) error {
+func runDemo(ctx context.Context, a *app, resumed string, numGPUs int) error {
 	began := time.Now()
 	c, err := a.config()
 	if err != nil {
+		return err
+	}
+	if err := onGPUs(&c, numGPUs); err != nil {
 		return err
 	}
 	plugin, err := a.plugin(c)

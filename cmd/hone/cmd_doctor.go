@@ -86,7 +86,7 @@ func (a *app) checkPlugin(e config.Engine) []doctor.Check {
 			return checks
 		}
 	}
-	opened, err := engine.Open(engine.Options{Plugin: p.path})
+	opened, err := engine.Open(engine.Options{Plugin: p.path, Devices: e.Devices})
 	if err != nil {
 		return append(checks, doctor.FromError("devices", err))
 	}

@@ -168,7 +168,7 @@ func resumeRun(ctx context.Context, a *app, f serverFlags, path string) error {
 	}
 	switch b.Verb {
 	case "demo":
-		return runDemo(ctx, a, path)
+		return runDemo(ctx, a, path, 0)
 	case "demo learn":
 		if b.Study == nil {
 			return bad("its arms were not kept by the hone that began it", "begin it again with hone demo learn", nil)

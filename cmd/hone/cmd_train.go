@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
@@ -40,11 +41,25 @@ func newTrain(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.adapter, "adapter", "", "start from this adapter instead of a fresh one")
 	c.Flags().StringVar(&f.output, "output-dir", "", "run directory; the adapter ends up in its folder final")
 	c.Flags().StringVar(&f.judge, "judge-model", "", "model that scores scenarios without checks, as provider/name")
-	c.Flags().IntVar(&f.numGPUs, "num-gpus", 0, "GPUs to use: 0 leaves it to engine.backend, 1 is engine.backend: cuda, more are not supported")
+	c.Flags().IntVar(&f.numGPUs, "num-gpus", 0, numGPUsUsage)
 	c.Flags().BoolVar(&f.resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
 	f.lora.register(c.Flags())
 	c.Flags().BoolVar(&f.allowFindings, "allow-findings", false, "train although the tools hold suspicious texts, which discover shows")
 	return c
+}
+
+const numGPUsUsage = "GPUs to use: n is engine.backend: cuda and engine.devices: n; 0 leaves both to the configuration"
+
+// onGPUs sets what --num-gpus says.
+func onGPUs(c *config.Config, n int) error {
+	if n < 0 {
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot train on %d GPUs", n), Where: "--num-gpus",
+			Next: "give how many there are, or leave it out to train on what engine.backend and engine.devices say"}
+	}
+	if n > 0 {
+		c.Engine.Backend, c.Engine.Devices = "cuda", n
+	}
+	return nil
 }
 
 func runTrain(ctx context.Context, a *app, f trainFlags) error {
@@ -61,12 +76,8 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 	if f.dataset != "" {
 		c.Scenarios.File = f.dataset
 	}
-	switch {
-	case f.numGPUs == 1:
-		c.Engine.Backend = "cuda"
-	case f.numGPUs != 0:
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot train on %d GPUs", f.numGPUs), Where: "--num-gpus",
-			Why: "training uses one device", Next: "give --num-gpus 1, or leave it out to train on what engine.backend says"}
+	if err := onGPUs(&c, f.numGPUs); err != nil {
+		return err
 	}
 	if c.Rollout.Temperature == 0 {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot train on greedy rollouts", Where: "rollout.temperature",
@@ -189,7 +200,7 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 		CheckpointEvery: c.GRPO.CheckpointEvery, MaxMismatch: l.machine.maxMismatch(), Seed: c.Seed}
 	log := runLog{t.dir, t.a.say}
 	err = grpo.Run(ctx, scenario.OfSplit(list, scenario.Train), l.at(c.Rollout.Temperature), l.scorer, l.learner,
-		log, t.a.progress(c.Engine.Slots).report())
+		log, t.a.progress(l.options.Sampler.NumSlots()).report())
 	if err := l.unreachable(t.ended(ctx, grpo.Stage, err)); err != nil {
 		return err
 	}

@@ -27,6 +27,7 @@ import (
 // learnFlags are those of demo learn.
 type learnFlags struct {
 	backend, split, arms, output string
+	numGPUs                      int
 	steps, groups, groupSize     int
 	demonstrations, epochs       int
 	rate, grpoRate               float64
@@ -55,6 +56,7 @@ func newDemoLearn(a *app) *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return runDemoLearn(c.Context(), a, f) },
 	}
 	c.Flags().StringVar(&f.backend, "backend", "auto", "auto, cuda, cpu or go")
+	c.Flags().IntVar(&f.numGPUs, "num-gpus", 0, numGPUsUsage)
 	c.Flags().StringVar(&f.split, "split", scenario.Test, "what to evaluate on: validation, to choose settings, or test")
 	c.Flags().StringVar(&f.arms, "arms", strings.Join([]string{armGRPO, armRejection, armContinued, armGold}, ","), "what to run, separated by commas; empty is the start alone")
 	c.Flags().IntVar(&f.demonstrations, "demonstrations", 150, "rows of the start")
@@ -102,6 +104,12 @@ func runDemoLearn(ctx context.Context, a *app, f learnFlags) error {
 	c, err := a.config()
 	if err != nil {
 		return err
+	}
+	if err := onGPUs(&c, f.numGPUs); err != nil {
+		return err
+	}
+	if f.numGPUs > 0 {
+		f.backend = c.Engine.Backend
 	}
 	c = learnConfig(c, f)
 	if f.output == "" {
@@ -180,7 +188,7 @@ func (d demoRun) learn(ctx context.Context, kept keptStudy) error {
 	if err := l.openModel(d.a, d.c, "", slices.Concat(tasks.Train, tasks.Test), true); err != nil {
 		return err
 	}
-	s := study{d, l, tasks, kept.SFTRate, runLog{d.dir, d.a.say}, d.a.progress(d.c.Engine.Slots).report()}
+	s := study{d, l, tasks, kept.SFTRate, runLog{d.dir, d.a.say}, d.a.progress(l.options.Sampler.NumSlots()).report()}
 	systems, err := s.run(ctx, kept.Arms)
 	if err != nil {
 		return err

@@ -114,6 +114,9 @@ func runInspectMemory(a *app, f planFlags) error {
 	if b.bytes > 0 {
 		rows = append(rows, []string{b.of, "", mib(b.bytes)})
 	}
+	if o.Devices > 1 {
+		a.say("on each of %d devices:", o.Devices)
+	}
 	a.say("%s of %s after a prefix of %d, rows of %s, %d at once", fault.Count(o.Slots, "slot"), fault.Count(o.Context, "token"), o.Prefix,
 		fault.Count(o.Row, "token"), o.Train.MicroBatch)
 	return a.print(report, rows)

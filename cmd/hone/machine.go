@@ -14,7 +14,7 @@ import (
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
-	"hone/internal/learn/sample"
+	"hone/internal/learn/samplers"
 	"hone/internal/learn/train"
 	"hone/internal/modelfile"
 	"hone/internal/text/tokenizer"
@@ -25,6 +25,7 @@ type machine struct {
 	file     *modelfile.Model
 	engine   *engine.Engine
 	dtype    engine.DType
+	devices  int
 	spec     model.Spec
 	weights  []engine.Buffer
 	tok      *tokenizer.Tokenizer
@@ -38,12 +39,13 @@ func (a *app) openMachine(c config.Config, base, system string) (*machine, error
 	if err != nil {
 		return nil, err
 	}
+	m.devices = 1 // engine.devices are a run's, which trains and samples on all of them
 	return m, m.load(plugin, base)
 }
 
-// load opens the device and copies the weights to it.
+// load opens the devices and copies the weights to each.
 func (m *machine) load(plugin, base string) (err error) {
-	if m.engine, err = engine.Open(engine.Options{Plugin: plugin, DType: m.dtype}); err != nil {
+	if m.engine, err = engine.Open(engine.Options{Plugin: plugin, DType: m.dtype, Devices: m.devices}); err != nil {
 		return err
 	}
 	m.spec, m.weights, err = model.Load(m.engine, m.file)
@@ -60,7 +62,7 @@ func (a *app) findMachine(c config.Config, base, system string) (m *machine, plu
 	if plugin, err = a.plugin(c); err != nil {
 		return nil, "", err
 	}
-	m = &machine{say: a.say, dtype: engine.DType(c.Engine.DType)}
+	m = &machine{say: a.say, dtype: engine.DType(c.Engine.DType), devices: c.Engine.Devices}
 	if m.file, err = modelfile.Open(path); err != nil {
 		return nil, "", err
 	}
@@ -135,7 +137,7 @@ func (m *machine) trainer(c config.Config, folder string, prefix int, temperatur
 // learner is a trainer whose adapter a sampler follows; it counts what training costs.
 type learner struct {
 	*train.Trainer
-	sampler *sample.Sampler
+	sampler *samplers.Samplers
 	seconds float64
 	tokens  int // computed, a shared prefix counted once a step
 }

@@ -245,10 +245,10 @@ func TestRunWithoutSpread(t *testing.T) {
 	}
 }
 
-// --num-gpus 1 is engine.backend: cuda, whose plug-in comes from a virtual environment.
+// --num-gpus is engine.backend: cuda, whose plug-in comes from a virtual environment.
 func TestNumGPUs(t *testing.T) {
 	server := everything(t, "t")
-	for flag, want := range map[string]bool{"0": false, "1": true} {
+	for flag, want := range map[string]bool{"0": false, "1": true, "2": true} {
 		workFolder(t, map[string]string{"hone.yaml": toyConfig, "scenarios.json": sums})
 		toyModel(t, "base/toy.gguf")
 		var said bytes.Buffer

@@ -113,7 +113,6 @@ func TestTrainRefuses(t *testing.T) {
 		code   int
 		want   string
 	}{
-		"two GPUs":       {"", []string{"--num-gpus", "2"}, 2, "cannot train on 2 GPUs"},
 		"less than none": {"", []string{"--num-gpus", "-1"}, 2, "cannot train on -1 GPUs"},
 		"greedy":         {"rollout: {temperature: 0}\n", []string{"--dry-run"}, 2, "rollout.temperature"},
 	} {

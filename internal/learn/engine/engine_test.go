@@ -3,9 +3,11 @@ package engine
 import (
 	"errors"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/config"
 	"hone/internal/fault"
@@ -58,5 +60,54 @@ func TestDTypeFollowsTheDevice(t *testing.T) {
 	defer e.Close()
 	if e.IsBF16() {
 		t.Error("pure Go is in bf16")
+	}
+}
+
+// Devices that are not there are refused with what is.
+func TestDevicesThatAreNotThere(t *testing.T) {
+	_, err := Open(Options{Devices: 2})
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Code != fault.CodeUsage || f.What != "there are not 2 devices but 1" || f.Where != "engine.devices: 2" || !strings.Contains(f.Next, "engine.devices to 1") {
+		t.Errorf("two devices of pure Go: %v", err)
+	}
+	if _, err := config.Parse("hone.yaml", []byte("engine:\n  devices: 2\n")); err != nil {
+		t.Error(err)
+	}
+}
+
+// An engine of several devices hands out one of each; that of one device is its own.
+func TestOneOfSeveralDevices(t *testing.T) {
+	d := OpenDry(true, 3)
+	on := d.On(2)
+	if d.NumDevices() != 3 || on.NumDevices() != 1 || on.On(0) != on || !on.IsGPU() {
+		t.Errorf("%d devices, one of them is %d", d.NumDevices(), on.NumDevices())
+	}
+	x, err := d.UploadEach([]any{[]int32{1}, []int32{2}, []int32{3}}, 1)
+	if err != nil || d.Live() != 4 { // of each device
+		t.Errorf("%d bytes live; %v", d.Live(), err)
+	}
+	if parts := Parts([]Buffer{x, x}, 1); len(parts) != 2 || parts[0] != x {
+		t.Error("a part of a buffer without contents is another buffer")
+	}
+	if _, err := d.UploadEach([]any{[]int32{1}, []int32{2}}, 1); err == nil {
+		t.Error("two arrays are taken for three devices")
+	}
+	sum := func(in []*graph.Node) []*graph.Node { return []*graph.Node{AllReduce(in[0])} }
+	for e, want := range map[*Engine]int{d.Engine: 1, on: 0} {
+		p, err := e.Compile("sum", []Param{{Name: "x", Shape: F32(4)}}, sum)
+		if err != nil || strings.Count(p.HLO(), "all_reduce") != want {
+			t.Errorf("%d devices: %v\n%s", e.NumDevices(), err, p.HLO())
+		}
+	}
+	if len(d.Programs()) != 2 {
+		t.Errorf("%d programs are noted", len(d.Programs()))
+	}
+	pureGo, err := Open(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pureGo.Close()
+	if pureGo.NumDevices() != 1 || pureGo.On(0) != pureGo {
+		t.Error("pure Go is several devices")
 	}
 }

@@ -5,7 +5,6 @@ package plan
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"hone/internal/learn/batch"
@@ -134,8 +133,8 @@ func step(t *train.Trainer, o Settings) error {
 		row.Trained[i] = true
 	}
 	b := batch.Batch{Prefix: make([]int32, o.Prefix), Rows: []batch.Sequence{row}}
-	if o.Devices > 1 { // as many as make each compute a whole micro-batch
-		b.Rows = slices.Repeat(b.Rows, o.Devices*max(1, o.Train.MicroBatch))
+	for range max(0, o.Devices*o.Train.MicroBatch-1) { // of several devices each is to compute a whole micro-batch, as one does of any row
+		b.Rows = append(b.Rows, batch.Sequence{IDs: row.IDs, Trained: make([]bool, n)})
 	}
 	u := batch.Update{Rate: 1, MaxGradNorm: 1}
 	if o.Slots > 0 {

@@ -1,0 +1,88 @@
+// Package samplers is a sampler on each device, behind one.
+package samplers
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"hone/internal/learn/engine"
+	"hone/internal/learn/model"
+	"hone/internal/learn/sample"
+	"hone/internal/policy"
+)
+
+// Samplers implements policy.Sampler on all devices of an engine. Slot i is on device i modulo their number, so few
+// episodes are spread too, and an episode keeps its device. As a completion depends on its request alone, tokens do not
+// depend on how many devices there are: on CPUs, but for logits that rounding makes equal.
+type Samplers struct {
+	each []*sample.Sampler
+}
+
+// New starts a sampler on each device over base weights, which stay the caller's. The options are those of each: there are
+// o.Slots on every device.
+func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o sample.Options) (*Samplers, error) {
+	var s Samplers
+	for i := range e.NumDevices() {
+		x, err := sample.New(e.On(i), spec, engine.Parts(base, i), o)
+		if err != nil {
+			s.Close()
+			return nil, err
+		}
+		s.each = append(s.each, x)
+	}
+	return &s, nil
+}
+
+// at returns the sampler of a slot and its number there.
+func (s *Samplers) at(slot int) (*sample.Sampler, int) {
+	n := s.NumSlots()
+	slot = (slot%n + n) % n
+	return s.each[slot%len(s.each)], slot / len(s.each)
+}
+
+// Sample implements policy.Sampler.
+func (s *Samplers) Sample(ctx context.Context, r policy.Request) (policy.Completion, error) {
+	x, slot := s.at(r.Slot)
+	r.Slot = slot
+	return x.Sample(ctx, r)
+}
+
+// NumSlots implements policy.Sampler: it is that of all devices.
+func (s *Samplers) NumSlots() int { return len(s.each) * s.each[0].NumSlots() }
+
+// SetAdapter is sample.Sampler's, on all devices: adapter holds the same on each.
+func (s *Samplers) SetAdapter(adapter engine.Buffer, version int) error {
+	errs := make([]error, len(s.each))
+	var done sync.WaitGroup
+	for i, x := range s.each {
+		done.Go(func() {
+			var part engine.Buffer
+			if adapter != nil {
+				part = engine.Part(adapter, i)
+			}
+			errs[i] = x.SetAdapter(part, version)
+		})
+	}
+	done.Wait()
+	return errors.Join(errs...)
+}
+
+// Stats adds up what the samplers did; busy is as long as the busiest was, since they work beside each other.
+func (s *Samplers) Stats() sample.Stats {
+	var all sample.Stats
+	for _, x := range s.each {
+		one := x.Stats()
+		all.Prefilled, all.Decoded = all.Prefilled+one.Prefilled, all.Decoded+one.Decoded
+		all.PrefillSteps, all.DecodeSteps = all.PrefillSteps+one.PrefillSteps, all.DecodeSteps+one.DecodeSteps
+		all.BusySeconds = max(all.BusySeconds, one.BusySeconds)
+	}
+	return all
+}
+
+// Close stops all of them.
+func (s *Samplers) Close() {
+	for _, x := range s.each {
+		x.Close()
+	}
+}
