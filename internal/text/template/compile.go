@@ -144,10 +144,11 @@ func (r *run) assigned(id int, places []place) value {
 // value compiles an expression whose markup, if it has any, makes no difference.
 func (c *compiler) value(e expression) code {
 	v := e.compile(c)
-	if k, ok := e.(constant); ok {
-		return func(*run) value { return k.value }
+	switch e.(type) {
+	case *nameExpression, *attributeExpression, *filterExpression, *callExpression, *conditionalExpression, *binaryExpression, *namespaceExpression, bodyExpression:
+		return func(r *run) value { return unmarked(v(r)) }
 	}
-	return func(r *run) value { return unmarked(v(r)) }
+	return v // the others are never markup
 }
 
 func (c *compiler) values(list []expression) []code {

@@ -190,11 +190,29 @@ func (p *parser) primary() expression {
 				p.expect(operator, ":")
 				d.values = append(d.values, p.expression())
 			})
-			return d
+			return d.fold()
 		}
 	}
 	fail(t.at, SyntaxFault, "unexpected '%s'", t.describe())
 	return nil
+}
+
+// fold makes a constant of a dict whose keys are strings and whose values are constants: no template changes one.
+func (d *dictExpression) fold() expression {
+	keys, ok := constants(d.keys)
+	values, all := constants(d.values)
+	if !ok || !all {
+		return d
+	}
+	o := &chat.Object{}
+	for i, k := range keys {
+		name, ok := k.(string)
+		if !ok {
+			return d
+		}
+		o.Set(name, values[i])
+	}
+	return constant{o}
 }
 
 // list reads items with commas between them, and one after them perhaps, up to and with the end.

@@ -17,7 +17,7 @@ type filter func(r *run, v value, a *args) value
 // filterNamed returns nil for a name that jinja2 does not know either.
 func filterNamed(name string) filter {
 	if write := textFilter(name); write != nil {
-		return func(r *run, v value, a *args) value { return write(r, v, a) }
+		return func(r *run, v value, a *args) value { return r.boxed(write(r, v, a)) }
 	}
 	switch name {
 	case "abs":
@@ -95,7 +95,15 @@ type writer func(r *run, v value, a *args) string
 func textFilter(name string) writer {
 	switch name {
 	case "capitalize", "lower", "upper":
-		return func(r *run, v value, a *args) string { return r.stringMethod(r.text(v), name, a).(string) }
+		return func(r *run, v value, a *args) string {
+			text := r.text(v)
+			if a != &r.noArgs {
+				return r.stringMethod(text, name, a).(string)
+			}
+			r.scan(len(text))
+			r.charge(len(text))
+			return changeCase(text, name)
+		}
 	case "center":
 		return func(r *run, v value, a *args) string {
 			width := or(a.bind(r, "center", 0, "width")[0], int64(80))

@@ -49,6 +49,14 @@ func key(stored string) value {
 	return n
 }
 
+// key is key with the memory of the rendering.
+func (r *run) key(stored string) value {
+	if strings.HasPrefix(stored, otherKey) {
+		return key(stored)
+	}
+	return r.boxed(stored)
+}
+
 // get is Python's d[k].
 func (r *run) get(d *chat.Object, k value) (value, bool) {
 	stored, ok := storedKey(k)

@@ -24,6 +24,11 @@ func (l *loop) start(r *run, sequence value) {
 		l.items = s
 	case *view:
 		l.items = s.list()
+	case *chat.Object:
+		l.items = r.newValues(s.Len())
+		for i, name := range s.Keys() {
+			l.items[i] = r.key(name)
+		}
 	default:
 		if l.pairs == nil {
 			l.more = r.each(sequence)

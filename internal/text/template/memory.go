@@ -16,6 +16,7 @@ type memory struct {
 	spaces pieces[namespace]
 	free   []*scope
 	loops  []*loop
+	boxes  [256]value // short strings that were seen
 }
 
 // pieces are items of one type, given out once each until reset.
@@ -50,7 +51,21 @@ func (m *memory) reset() {
 	m.args.reset()
 	m.values.reset()
 	m.spaces.reset()
+	clear(m.boxes[:])
 	for _, s := range m.free {
 		clear(s.slots[:cap(s.slots)])
 	}
+}
+
+// boxed is a string as a value. A value of a string takes memory, and the keys and types of tools are few and come often.
+func (m *memory) boxed(s string) value {
+	const short = 24
+	if s == "" || len(s) > short {
+		return s
+	}
+	box := &m.boxes[(uint(s[0])*31+uint(s[len(s)-1])*7+uint(s[len(s)/2])+uint(len(s)))%uint(len(m.boxes))]
+	if seen, ok := (*box).(string); !ok || seen != s {
+		*box = s
+	}
+	return *box
 }

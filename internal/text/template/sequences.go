@@ -70,6 +70,11 @@ func (r *run) sortKeyed(list []keyed, reverse value) {
 		if descending {
 			a, b = b, a
 		}
+		x, ok := a.key.(string)
+		if y, both := b.key.(string); ok && both {
+			r.scan(min(len(x), len(y)))
+			return strings.Compare(x, y)
+		}
 		if r.equal(a.key, b.key) { // as Python compares the lists that jinja2 makes of keys, undefined ones too
 			return 0
 		}
@@ -122,7 +127,13 @@ func dictsortFilter(r *run, v value, a *args) value {
 		fail(r.at, AttributeFault, "'%s' object has no attribute 'items'", typeName(v))
 	}
 	r.charge(itemBytes * d.Len())
-	pairs := (&view{"dict_items", d}).list()
+	pairs := r.newValues(d.Len())
+	for i := range pairs {
+		stored, member := d.At(i)
+		pair := r.newValues(2)
+		pair[0], pair[1] = r.key(stored), plain(member)
+		pairs[i] = tuple(pair)
+	}
 	list := r.keyed(pairs, p[0], func(pair value) value {
 		if by == "key" {
 			return pair.(tuple)[0]
@@ -261,7 +272,7 @@ func itemsFilter(r *run, v value, a *args) value {
 		}
 		stored, member := d.At(i)
 		pair := r.newValues(2)
-		pair[0], pair[1] = key(stored), plain(member)
+		pair[0], pair[1] = r.key(stored), plain(member)
 		return tuple(pair), true
 	}}
 }

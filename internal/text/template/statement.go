@@ -308,22 +308,33 @@ func (r *run) recurse(f *forLoop, defined *scope, sequence value, depth int) str
 func (f *forLoop) each(r *run, sequence value, l *loop) flow {
 	r.at = f.at
 	l.start(r, sequence)
+	var test *scope
 	if f.test != nil {
-		f.filter(r, l)
+		test = r.borrow(r.scope, f.testSlots)
+		if f.use.keeps {
+			test.keep() // a loop that is kept may ask for more items later
+		}
+		if f.use.reads {
+			l.filter(func(item value) bool { return f.holds(r, test, item) })
+		}
 	}
 	r.open(f.slots)
-	inner, completed := r.scope, false
-	for first := true; l.advance(); first = false {
+	inner, fresh, completed := r.scope, true, false
+	for l.advance() {
 		r.step()
-		if !first {
+		if f.test != nil && !f.use.reads && !f.holds(r, test, plain(l.items[l.index])) {
+			continue
+		}
+		if !fresh {
 			r.unset(inner) // a macro of an earlier pass sees this one's, as Python's closures do
 		}
+		fresh = false
 		if f.use.reads {
 			inner.slots[f.loop] = l
 		}
 		if l.pairs != nil {
 			name, v := l.pairs.At(l.index)
-			inner.slots[f.two[0]], inner.slots[f.two[1]] = key(name), plain(v)
+			inner.slots[f.two[0]], inner.slots[f.two[1]] = r.key(name), plain(v)
 		} else {
 			f.bind(r, plain(l.items[l.index]))
 		}
@@ -337,26 +348,23 @@ func (f *forLoop) each(r *run, sequence value, l *loop) flow {
 		r.unset(inner)
 	}
 	r.close()
+	if test != nil {
+		r.giveBack(test)
+	}
 	if !completed { // jinja2 takes a loop whose only pass was cut short for an empty one
 		return f.none(r)
 	}
 	return onward
 }
 
-// filter lets the loop have only the items for which the test holds. The test sees the target in a scope of its own, at the
-// time the loop asks for the item.
-func (f *forLoop) filter(r *run, l *loop) {
-	test := r.borrow(r.scope, f.testSlots)
-	if f.use.keeps {
-		test.keep() // a loop that is kept may ask for more items later
-	}
-	l.filter(func(item value) bool {
-		saved := r.scope
-		r.scope = test
-		r.unset(test)
-		f.testBind(r, item)
-		keep := f.test(r)
-		r.scope = saved
-		return keep
-	})
+// holds reports whether the loop's test lets an item through. It sees the target in a scope of its own, at the time the loop
+// asks for the item.
+func (f *forLoop) holds(r *run, test *scope, item value) bool {
+	saved := r.scope
+	r.scope = test
+	r.unset(test)
+	f.testBind(r, item)
+	keep := f.test(r)
+	r.scope = saved
+	return keep
 }

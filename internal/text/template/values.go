@@ -109,9 +109,8 @@ func (e *orExpression) compile(c *compiler) code {
 
 func (e *conditionalExpression) compile(c *compiler) code {
 	test, then := c.condition(e.test), e.then.compile(c)
-	var otherwise code = func(*run) value {
-		return &undefined{message: "the inline if-expression evaluated to false and no else section was defined."}
-	}
+	missing := &undefined{message: "the inline if-expression evaluated to false and no else section was defined."}
+	otherwise := func(*run) value { return missing }
 	if e.otherwise != nil {
 		otherwise = e.otherwise.compile(c)
 	}
@@ -178,7 +177,7 @@ func (e *attributeExpression) compile(c *compiler) code {
 	if name, ok := e.object.(*nameExpression); ok && name.name == "loop" {
 		return c.loopAttribute(e, name)
 	}
-	object := c.value(e.object)
+	object := e.object.compile(c)
 	return func(r *run) value {
 		r.step()
 		o := object(r)
@@ -186,7 +185,7 @@ func (e *attributeExpression) compile(c *compiler) code {
 			return e.of(d)
 		}
 		r.at = e.at
-		return r.attribute(o, e.name)
+		return r.attribute(unmarked(o), e.name)
 	}
 }
 
@@ -214,20 +213,24 @@ func (c *compiler) whole(e expression, at int) code {
 	v := e.compile(c)
 	return func(r *run) value {
 		object := v(r)
-		if _, marked := object.(markup); marked {
-			fail(at, Unsupported, "a part or method of what is marked safe")
-		}
+		mustBeWhole(object, at)
 		return object
 	}
 }
 
+func mustBeWhole(object value, at int) {
+	if _, marked := object.(markup); marked {
+		fail(at, Unsupported, "a part or method of what is marked safe")
+	}
+}
+
 func (e *itemExpression) compile(c *compiler) code {
-	object := c.whole(e.object, e.at)
 	if k, ok := e.item.(constant); ok {
 		if name, ok := k.value.(string); ok {
-			return newAttribute(e.object, name, e.at).named(object)
+			return newAttribute(e.object, name, e.at).named(e.object.compile(c))
 		}
 	}
+	object := c.whole(e.object, e.at)
 	item := c.value(e.item)
 	return func(r *run) value {
 		r.step()
@@ -252,6 +255,7 @@ func (e *attributeExpression) named(object code) code {
 				return e.absent
 			}
 		}
+		mustBeWhole(o, e.at)
 		r.at = e.at
 		return r.item(o, key)
 	}
