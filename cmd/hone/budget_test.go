@@ -173,6 +173,48 @@ func TestProposalFits(t *testing.T) {
 	}
 }
 
+// A model whose slots the memory does not hold is not served, and is told how many it holds; with those it would be.
+func TestServeIsPlanned(t *testing.T) {
+	workFolder(t, nil)
+	toyModel(t, "base/toy.gguf")
+	toyAdapter(t, "base", "lora")
+	a := toyApp(io.Discard, nil)
+	c := config.Default()
+	c.Engine.Backend = "go"
+	m, _, err := a.findMachine(c, "base", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.close()
+	o := serveOptions{model: "lora", base: "base", context: 512, slots: 16}
+	for _, x := range []struct {
+		mib  float64
+		code fault.Code
+		next string
+	}{{100, 0, ""}, {5, fault.CodeExhausted, "give --slots "}, {0.1, fault.CodeExhausted, "lower --context"}} {
+		c.Engine.Memory = x.mib / 1024
+		err := o.fits(a, c, m, false)
+		f, ok := err.(*fault.Error)
+		if ok != (x.code != 0) || err != nil && (!ok || f.Code != x.code || !strings.Contains(f.Next, x.next) || !strings.Contains(f.Why, "it takes ")) {
+			t.Errorf("%g MiB: %v", x.mib, err)
+		}
+		if n := regexp.MustCompile(`--slots (\d+)`).FindStringSubmatch(fmt.Sprint(err)); n != nil {
+			smaller := o
+			if smaller.slots, err = strconv.Atoi(n[1]); err != nil || smaller.fits(a, c, m, false) != nil {
+				t.Errorf("%g MiB: %d slots do not fit, %v", x.mib, smaller.slots, err)
+			}
+		}
+	}
+	o.context = 8192
+	if err := o.fits(a, c, m, false); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "it was trained on 8192 tokens") {
+		t.Errorf("too long: %v", err)
+	}
+	code, _, said := invoked(t, "engine: {backend: go, memory: 0.0001}\n", "", "serve", "--model", "lora", "--base-model", "base", "--listen", "127.0.0.1:0")
+	if code != 6 || !strings.Contains(said, "the memory does not hold the served model") {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+}
+
 func TestInspectMemoryAndPlan(t *testing.T) {
 	t.Chdir(t.TempDir())
 	toyModel(t, "toy.gguf")

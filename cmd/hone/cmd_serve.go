@@ -14,9 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/chat"
+	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
+	"hone/internal/learn/plan"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
 	"hone/internal/serve"
@@ -88,11 +90,18 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	m, err := a.openMachine(c, o.base, system)
+	c.Engine.Devices = 1
+	m, plugin, err := a.findMachine(c, o.base, system)
 	if err != nil {
 		return err
 	}
 	defer m.close()
+	if err := o.fits(a, c, m, foundPlugin{path: plugin}.isCUDA()); err != nil {
+		return err
+	}
+	if err := m.load(plugin, o.base); err != nil {
+		return err
+	}
 	if template != "" && template != m.renderer.Template() {
 		a.say("warning: %s differs from hone's own template: the adapter is not prompted as it was trained", filepath.Join(o.model, templateFile))
 	}
@@ -166,6 +175,53 @@ func templateSystem(template string) string {
 	return ""
 }
 
+// fits refuses conversations that are longer than the model's positions, and a memory that does not hold the model with its
+// slots. No weight is read.
+func (o serveOptions) fits(a *app, c config.Config, m *machine, gpu bool) error {
+	prefix, err := alwaysPrefix(m.renderer)
+	if err != nil {
+		return err
+	}
+	s := m.specOf()
+	if len(prefix)+o.context > s.MaxContext {
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("--context %d is more than the model has", o.context),
+			Why: fmt.Sprintf("it was trained on %d tokens, of which every prompt takes %d", s.MaxContext, len(prefix)), Next: "hone serve --help"}
+	}
+	s.BF16 = engine.DType(c.Engine.DType).IsBF16(gpu)
+	p := plan.Serving{GPU: gpu, Prefix: len(prefix), Slots: o.slots, Context: o.context}
+	if o.model != baseOnly {
+		lora, err := adapterShape(c, s, o.model)
+		if err != nil {
+			return err
+		}
+		p.Adapter = &lora
+	}
+	b, err := a.budget(c, gpu)
+	if err != nil || b.bytes == 0 {
+		return err
+	}
+	planned, err := plan.MakeServing(s, p)
+	if err != nil {
+		return err
+	}
+	most := planned.Peak()
+	if most.Peak <= b.bytes {
+		a.say("memory: %s planned, %s %s", gib(most.Peak), gib(b.bytes), b.of)
+		return nil
+	}
+	next := "lower --context, use a smaller base model, or a machine with more memory"
+	smaller, proposed, ok, err := plan.ProposeServing(s, p, b.bytes)
+	if err != nil {
+		return err
+	}
+	if ok {
+		next = fmt.Sprintf("give --slots %d, which takes %s", smaller.Slots, gib(proposed.Peak().Peak))
+	}
+	return &fault.Error{Code: fault.CodeExhausted, What: "the memory does not hold the served model", Where: b.of,
+		Why:  fmt.Sprintf("it takes %s, most of it while the program %s runs; there are %s", gib(most.Peak), most.Name, gib(b.bytes)),
+		Next: next + "; engine.memory overrides what is free"}
+}
+
 // models starts a sampler for the base model and, where there is one, for the adapter. The function returned stops
 // them and is never nil.
 func (o serveOptions) models(a *app, m *machine) ([]serve.Model, func(), error) {
@@ -178,10 +234,6 @@ func (o serveOptions) models(a *app, m *machine) ([]serve.Model, func(), error) 
 	prefix, err := alwaysPrefix(m.renderer)
 	if err != nil {
 		return nil, stop, err
-	}
-	if most := m.spec.MaxContext; len(prefix)+o.context > most {
-		return nil, stop, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("--context %d is more than the model has", o.context),
-			Why: fmt.Sprintf("it was trained on %d tokens, of which every prompt takes %d", most, len(prefix)), Next: "hone serve --help"}
 	}
 	var models []serve.Model
 	add := func(id string, lora model.LoRA) (*sample.Sampler, error) {

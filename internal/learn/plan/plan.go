@@ -115,14 +115,21 @@ func Make(s model.Spec, o Settings) (Plan, error) {
 			return p, err
 		}
 	}
+	p.Programs, err = programs(d, numSampling)
+	return p, err
+}
+
+// programs are those a dry engine compiled, of which the first so many are the sampler's.
+func programs(d *engine.Dry, numSampling int) ([]Program, error) {
+	var out []Program
 	for i, x := range d.Programs() {
 		temporary, err := Temporaries(x.HLO())
 		if err != nil {
-			return p, fmt.Errorf("%s: %w", x.Name(), err)
+			return nil, fmt.Errorf("%s: %w", x.Name(), err)
 		}
-		p.Programs = append(p.Programs, Program{x.Name(), x.HLO(), x.InputNames(), temporary, d.MostLive(x) + temporary, i >= numSampling})
+		out = append(out, Program{x.Name(), x.HLO(), x.InputNames(), temporary, d.MostLive(x) + temporary, i >= numSampling})
 	}
-	return p, nil
+	return out, nil
 }
 
 // step takes one step on rows of the longest length.

@@ -1,0 +1,61 @@
+package plan
+
+import (
+	"slices"
+	"testing"
+
+	"hone/internal/learn/learntest"
+	"hone/internal/learn/model"
+)
+
+// What serving holds is what the shapes say: the caches of both samplers at once, and one copy of the adapted maps.
+func TestServingIsWhatTheShapesSay(t *testing.T) {
+	s, o := wide(), Serving{Adapter: &model.LoRA{Rank: 4, Alpha: 4}, Prefix: 3, Slots: 8, Context: 64}
+	p, err := MakeServing(s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var weights, maps int64
+	for _, w := range s.Weights() {
+		size := int64(4)
+		for _, d := range w.Dims {
+			size *= int64(d)
+		}
+		weights += size
+		if w.Linear {
+			maps += size
+		}
+	}
+	kv := int64(2 * s.NumLayers * s.NumKVHeads * s.HeadDim * (o.Prefix + o.Slots*o.Context) * 4)
+	// The prefix of the adapter's sampler is computed anew under the adapter: what it held before is released.
+	want := []Item{{"weights", weights}, {"keys and values of the adapter", kv}, {"merged weights", maps}, {"keys and values of the base model", kv}}
+	if !slices.Equal(p.Held, want) {
+		t.Errorf("held %v, want %v", p.Held, want)
+	}
+	if x := p.Peak(); x.Peak < weights+maps+2*kv || slices.ContainsFunc(p.Programs, func(x Program) bool { return x.Training }) {
+		t.Errorf("most is held by %+v", x)
+	}
+	alone := o
+	alone.Adapter = nil
+	if p, err := MakeServing(s, alone); err != nil || len(p.Held) != 2 || p.Held[1].Bytes != kv {
+		t.Errorf("the base model alone: %+v, %v", p.Held, err)
+	}
+}
+
+func TestProposeServing(t *testing.T) {
+	s, o := learntest.Spec(), Serving{Prefix: 1, Slots: 8, Context: 512}
+	p, err := MakeServing(s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		limit int64
+		slots int
+		ok    bool
+	}{{p.Peak().Peak, 8, true}, {p.Peak().Peak - 1, 4, true}, {p.Held[0].Bytes, 1, false}} {
+		smaller, fits, ok, err := ProposeServing(s, o, c.limit)
+		if err != nil || ok != c.ok || smaller.Slots != c.slots || ok && fits.Peak().Peak > c.limit {
+			t.Errorf("limit %d: %+v %v %v", c.limit, smaller, ok, err)
+		}
+	}
+}
