@@ -46,7 +46,7 @@ $(SUITE)/node_modules/.package-lock.json: $(SUITE)/package.json $(SUITE)/package
 
 test: setup .venv/openai-3.54.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json lint race
 	go test $$(go list ./... | grep -E '$(UNRACED)')
-	go test -run 'TestMerge|TestAdapterShape|TestRunStopped|TestResume|TestLostServer|TestFullDisk|TestUnknownFamily|TestRunWithoutSpread|TestNumGPUs' ./cmd/hone # not run by race: see resume_test.go
+	tests=$$(sh scripts/unraced.sh ./cmd/hone) && go test -run "$$tests" ./cmd/hone
 
 lint:
 	go vet ./...
