@@ -82,7 +82,7 @@ func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scen
 		return err
 	}
 	a.say("shared prefix of %d tokens; compiling, which takes a minute or two", len(p.prefix))
-	sampler, err := samplers.New(m.engine, m.spec, m.weights, sample.Options{LoRA: lora, Slots: c.Engine.Slots, Context: p.private, Prefix: p.prefix})
+	sampler, err := samplers.New(m.engine, m.spec, m.weights, sample.Options{LoRA: lora, Slots: c.Engine.Slots, DecodeSteps: c.Engine.DecodeSteps, Context: p.private, Prefix: p.prefix})
 	if err != nil {
 		return err
 	}

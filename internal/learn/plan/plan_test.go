@@ -142,6 +142,8 @@ func TestPlanIsTheCompilersAccount(t *testing.T) {
 	defer e.Close()
 	large := settings()
 	large.Prefix, large.Row, large.Slots, large.Context, large.Train.MicroBatch = 200, 300, 16, 256, 4
+	onGPU := large
+	onGPU.GPU = true
 	for _, c := range []struct {
 		name  string
 		spec  model.Spec
@@ -151,6 +153,7 @@ func TestPlanIsTheCompilersAccount(t *testing.T) {
 	}{
 		{"tiny", learntest.Spec(), settings(), false, []string{"prefix", "prefill", "rows"}},
 		{"wide", wide(), large, false, []string{"merge", "decode", "rows", "prefix_backward"}},
+		{"a GPU's loop", wide(), onGPU, false, []string{"decode"}},
 		{"SmolLM2-135M", model.Spec{}, Settings{Train: train.Options{LoRA: model.LoRA{Rank: 16, Alpha: 32}, MicroBatch: 2}, Prefix: 500, Row: 320, Slots: 16, Context: 384},
 			true, []string{"prefix", "decode", "rows"}},
 	} {

@@ -266,6 +266,11 @@ func (l *liveness) depth() int {
 		if !l.inline[i] {
 			depth[i]++
 		}
+		if o.kind == "while" {
+			for _, r := range o.regions {
+				depth[i] = max(depth[i], newLiveness(r).depth())
+			}
+		}
 		most = max(most, depth[i])
 	}
 	return most
@@ -296,11 +301,7 @@ func (l *liveness) isDot(v string) bool {
 func (l *liveness) inside(o op) int64 {
 	var most int64
 	for _, r := range o.regions {
-		t := text{ops: r}
-		if n := len(r); n > 0 {
-			t.outs = r[n-1].results
-		}
-		most = max(most, newLiveness(t).peak())
+		most = max(most, newLiveness(r).peak())
 	}
 	return most
 }

@@ -7,11 +7,11 @@ import (
 	"hone/internal/policy"
 )
 
-// draws are what one step gives each slot.
+// draws are what an execution gives each slot.
 type draws struct {
-	ids      []int32
+	ids      []int32 // [steps, slots]
 	logprobs []float32
-	top      [][]policy.TokenLogprob // nil for slots that did not ask
+	top      [][]policy.TokenLogprob // of the last step, which is the only one where a slot asks; nil for slots that did not
 }
 
 // masks are the constraints of all slots, as the device reads them.
@@ -81,77 +81,16 @@ func (m *masks) free() {
 // chosen reports whether a request's tokens are not simply drawn from the policy's distribution.
 func chosen(r *policy.Request) bool { return r.Constraint != nil || r.Truncates() }
 
-// revise draws anew for the slots whose requests have a constraint or are truncated, and lists the likeliest tokens for
-// those that ask. What the other slots drew stands, so that it does not depend on who is beside them.
-func (s *Sampler) revise(logits engine.Buffer, temperature, uniforms []float32, d *draws) error {
-	anyChosen, anyRanked := false, false
-	for i := range s.state {
-		if x := &s.state[i]; x.decodes() {
-			anyChosen = anyChosen || chosen(&x.job.request)
-			anyRanked = anyRanked || x.job.request.TopLogprobs > 0
-		}
-	}
-	if anyChosen {
-		left, err := s.redraw(logits, temperature, uniforms, d)
-		if err != nil {
-			return err
-		}
-		defer engine.Free(left)
-		logits = left
-	}
-	if anyRanked {
-		return s.list(logits, temperature, d)
-	}
-	return nil
-}
-
-// redraw runs the choose program and takes its draws where a request asks for them. It returns the logits that are left.
-func (s *Sampler) redraw(logits engine.Buffer, temperature, uniforms []float32, d *draws) (left engine.Buffer, err error) {
-	if s.chooser == nil {
-		if s.chooser, err = s.chooseProgram(); err != nil {
-			return nil, err
-		}
-	}
-	n := s.slots
-	topK, topP, minP := make([]int32, n), make([]float32, n), make([]float32, n)
-	for i := range n {
-		topK[i], topP[i] = int32(s.spec.VocabSize), 1
-		if x := &s.state[i]; x.decodes() && x.job.request.Truncates() {
-			r := &x.job.request
-			if r.TopK > 0 {
-				topK[i] = int32(min(r.TopK, s.spec.VocabSize))
-			}
-			if r.TopP > 0 {
-				topP[i] = float32(r.TopP)
-			}
-			minP[i] = float32(r.MinP)
-		}
-	}
-	allowed, err := s.masks.upload(s.engine)
-	if err != nil {
-		return nil, err
-	}
-	out, err := s.call(s.chooser, []engine.Buffer{logits, allowed}, input{temperature, []int{n}}, input{uniforms, []int{n}},
-		input{topK, []int{n}}, input{topP, []int{n}}, input{minP, []int{n}})
-	if err != nil {
-		return nil, err
-	}
-	defer engine.Free(out[:2]...)
-	ids, logprobs, err := download(out[0], out[1])
-	if err != nil {
-		engine.Free(out[2])
-		return nil, err
-	}
-	for i := range s.state {
-		if x := &s.state[i]; x.decodes() && chosen(&x.job.request) {
-			d.ids[i], d.logprobs[i] = ids[i], logprobs[i]
-		}
-	}
-	return out[2], nil
-}
-
-// list runs the rank program.
+// list lists the likeliest tokens for the slots whose requests ask.
 func (s *Sampler) list(logits engine.Buffer, temperature []float32, d *draws) (err error) {
+	asked := false
+	for i := range s.state {
+		x := &s.state[i]
+		asked = asked || x.decodes() && x.job.request.TopLogprobs > 0
+	}
+	if !asked {
+		return nil
+	}
 	if s.ranker == nil {
 		if s.ranker, err = s.rankProgram(); err != nil {
 			return err

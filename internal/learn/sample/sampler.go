@@ -19,6 +19,9 @@ type Options struct {
 	Slots   int // sequences sampled at one time (64)
 	Context int // private tokens of a slot, after the prefix (256); rounded up to whole chunks
 	Prefix  []int32
+	// DecodeSteps is how many tokens of each slot are sampled at most before the host sees them (1; 8 on a GPU, which
+	// would wait for the host after each). What is sampled does not depend on it. Pure Go samples one.
+	DecodeSteps int
 	// NewDecoder starts the decoding of a completion, in whose text stop texts are looked for; nil: they are refused.
 	NewDecoder func() Decoder
 }
@@ -34,14 +37,14 @@ type Sampler struct {
 	merged  []engine.Buffer // owned linear maps; nil without an adapter
 	version int
 
-	slots, context, chunk, rows int
-	prefix                      []int32
-	prefixKV, caches            []engine.Buffer
-	merge, prefixer             *engine.Program
-	prefill, decode             *engine.Program
-	chooser, ranker             *engine.Program // nil until a request needs them
-	masks                       *masks
-	newDecoder                  func() Decoder
+	slots, context, chunk, rows, steps int
+	prefix                             []int32
+	prefixKV, caches                   []engine.Buffer
+	merge, prefixer                    *engine.Program
+	prefill, decode                    *engine.Program
+	chooser, ranker                    *engine.Program // nil until a request needs them; chooser is a decode program
+	masks                              *masks
+	newDecoder                         func() Decoder
 
 	submit  chan *job
 	control chan func()
@@ -74,10 +77,15 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	if len(o.Prefix) == 0 {
 		return nil, fmt.Errorf("a sampler needs a prefix of at least one token")
 	}
-	s := &Sampler{engine: e, spec: spec, lora: o.LoRA, base: base, weights: base, slots: o.Slots, chunk: 16, rows: 8,
+	s := &Sampler{engine: e, spec: spec, lora: o.LoRA, base: base, weights: base, slots: o.Slots, chunk: 16, rows: 8, steps: 1,
 		prefix: o.Prefix, submit: make(chan *job), control: make(chan func()), quit: make(chan struct{})}
 	if e.IsGPU() {
-		s.chunk, s.rows = 32, 32 // fewer, larger programs
+		s.chunk, s.rows, s.steps = 32, 32, 8 // fewer, larger programs
+	}
+	// In pure Go there is no loop: GoMLX compiles a closure before it leaves out broadcasts in it, and then misses what
+	// they were of (compute v0.1.0). Nor is there a device to wait for.
+	if o.DecodeSteps > 0 && !e.PureGo() {
+		s.steps = o.DecodeSteps
 	}
 	for s.slots%s.rows != 0 {
 		s.rows--
@@ -106,7 +114,7 @@ func (s *Sampler) compile() (err error) {
 	if s.prefill, err = s.prefillProgram(); err != nil {
 		return err
 	}
-	s.decode, err = s.decodeProgram()
+	s.decode, err = s.decodeProgram(false)
 	return err
 }
 

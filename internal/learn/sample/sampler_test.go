@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"reflect"
 	"slices"
 	"sync"
 	"testing"
@@ -17,16 +18,23 @@ import (
 
 var prefix = []int32{3, 14, 15, 9, 26, 5}
 
-func start(t *testing.T, e *engine.Engine) (*Sampler, *train.Trainer) {
+// sampler starts one that runs so many decode steps at once.
+func sampler(t *testing.T, e *engine.Engine, weights []engine.Buffer, steps int) *Sampler {
 	t.Helper()
-	spec, lora := learntest.Spec(), learntest.LoRA()
-	weights := learntest.Weights(t, e, spec)
-	s, err := New(e, spec, weights, Options{LoRA: lora, Slots: 16, Context: 96, Prefix: prefix,
+	s, err := New(e, learntest.Spec(), weights, Options{LoRA: learntest.LoRA(), Slots: 16, Context: 96, Prefix: prefix, DecodeSteps: steps,
 		NewDecoder: func() Decoder { return letters{} }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
+	return s
+}
+
+func start(t *testing.T, e *engine.Engine) (*Sampler, *train.Trainer) {
+	t.Helper()
+	spec, lora := learntest.Spec(), learntest.LoRA()
+	weights := learntest.Weights(t, e, spec)
+	s := sampler(t, e, weights, 5)
 	state := train.NewState(spec, lora, 2)
 	for i := range state.Adapter {
 		state.Adapter[i] += float32(math.Cos(float64(i)) * 0.1)
@@ -51,6 +59,7 @@ func TestSampler(t *testing.T) {
 			{"StaggeredTurns", testStaggeredTurns},
 			{"EqualsTrainer", testSamplerEqualsTrainer},
 			{"Programs", testPrograms},
+			{"Steps", testSteps},
 			{"Truncation", testTruncation},
 			{"LikelyTokens", testLikelyTokens},
 			{"Constraints", testConstraints},
@@ -125,6 +134,70 @@ func testSamplerEqualsTrainer(t *testing.T, e *engine.Engine, s *Sampler, tr *tr
 	}
 	if again := must(t, s, request(1, 40, true)); slices.Equal(again.SamplerLogprobs, plain.SamplerLogprobs) {
 		t.Error("the adapter changed nothing")
+	}
+}
+
+// All is the same to the bit whether the host sees each token before the next is drawn or not: truncated or not, ended by a
+// stop id that the device knows or does not, by a stop text, by a full cache, with another request waiting for the slot.
+func testSteps(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trainer) {
+	if e.PureGo() {
+		t.Skip("it samples one token at a time")
+	}
+	one := sampler(t, e, s.base, 1)
+	if err := one.SetAdapter(tr.Adapter(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SetAdapter(tr.Adapter(), 1); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.SetAdapter(nil, 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	var requests []policy.Request
+	for i := range 40 {
+		r := request(i%16, 1+i*5%40, i%3 != 0)
+		r.Key.Stream = uint64(i)
+		switch i % 5 {
+		case 0:
+			r.Prompt = prompt(true, 90, i) // fills the cache, beside the first column of the next slot
+		case 1:
+			r.StopIDs = []int32{60, 61, 62, 63, int32(i), int32(i + 10), int32(i + 20)}
+		case 2:
+			r.StopIDs, r.TopP = []int32{int32(i), int32(i + 20)}, 0.8
+		case 3:
+			r.Stop, r.Temperature = []string{"ll", "b"}, float64(i%2)
+		}
+		if i == 39 {
+			r.TopLogprobs = 2
+		}
+		requests = append(requests, r)
+	}
+	all := func(s *Sampler) []policy.Completion {
+		got := make([]policy.Completion, len(requests))
+		var wg sync.WaitGroup
+		for i, r := range requests {
+			wg.Go(func() {
+				var err error
+				if got[i], err = s.Sample(context.Background(), r); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		return got
+	}
+	want, got := all(one), all(s)
+	reasons := map[policy.FinishReason]int{}
+	for i := range got {
+		reasons[got[i].FinishReason]++
+		if !reflect.DeepEqual(got[i], want[i]) {
+			t.Errorf("request %d: %+v in several steps at once, %+v in single ones", i, got[i], want[i])
+		}
+	}
+	if len(reasons) < 2 {
+		t.Errorf("all ended by %v", reasons)
 	}
 }
 

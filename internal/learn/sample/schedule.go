@@ -150,11 +150,11 @@ func (s *Sampler) finish(i int, reason policy.FinishReason, err error) {
 	x.job, x.pending = nil, nil
 }
 
-// maxWait is how many times decoding is preferred to a prompt before a chunk of it is fed. Tool results come one by one,
+// maxWait is how many steps of decoding are preferred to a prompt before a chunk of it is fed. Tool results come one by one,
 // and a prefill costs the same for one row as for all.
 const maxWait = 8
 
-// advance does one piece of work: a chunk of as many prompts as there are rows, if enough wait, or else one decoding step.
+// advance does one piece of work: a chunk of as many prompts as there are rows, if enough wait, or else steps of decoding.
 // What is computed in a slot does not depend on when.
 func (s *Sampler) advance() error {
 	decoding, prompts := 0, 0
@@ -169,12 +169,14 @@ func (s *Sampler) advance() error {
 			prompts++
 		}
 	}
+	n := s.numSteps()
 	if prompts == 0 {
-		return s.step()
+		return s.step(n)
 	}
 	chosen, filled := s.choose()
-	if s.waited++; decoding > 0 && 2*filled < min(s.rows, decoding) && s.waited <= maxWait {
-		return s.step()
+	if n = min(n, maxWait-s.waited); n > 0 && decoding > 0 && 2*filled < min(s.rows, decoding) {
+		s.waited += n
+		return s.step(n)
 	}
 	s.waited = 0
 	return s.feed(chosen)
@@ -222,7 +224,7 @@ func (s *Sampler) feed(chosen []int) error {
 		s.stats.Prefilled += n
 	}
 	s.stats.PrefillSteps++
-	out, err := s.execute(s.prefill, input{ids, []int{r, c}}, input{slot, []int{r}}, input{start, []int{r}},
+	out, err := s.call(s.prefill, s.held(), input{ids, []int{r, c}}, input{slot, []int{r}}, input{start, []int{r}},
 		input{shared, []int{r}}, input{write, []int{r}})
 	if err != nil {
 		return err
@@ -231,92 +233,14 @@ func (s *Sampler) feed(chosen []int) error {
 	return nil
 }
 
-// step feeds each busy slot its one pending token and takes in what was drawn.
-func (s *Sampler) step() error {
-	n := s.slots
-	ids, length, shared := make([]int32, n), make([]int32, n), make([]int32, n)
-	temperature, uniforms := make([]float32, n), make([]float32, n)
-	busy := false
-	for i := range s.state {
-		x := &s.state[i]
-		if x.decodes() && !s.masks.ask(i, x.job.request.Constraint, x.job.completion.IDs) {
-			s.finish(i, "", &policy.ConstraintError{NumSampled: len(x.job.completion.IDs)})
-		}
-		length[i] = int32(len(x.cached))
-		if x.shared {
-			shared[i] = 1
-		}
-		if !x.decodes() {
-			continue
-		}
-		busy = true
-		r := x.job.request
-		ids[i], temperature[i] = x.pending[0], float32(r.Temperature)
-		uniforms[i] = uniform(r.Key, len(x.job.completion.IDs))
-	}
-	if !busy {
-		return nil
-	}
-	out, err := s.execute(s.decode, input{ids, []int{n}}, input{length, []int{n}}, input{shared, []int{n}},
-		input{temperature, []int{n}}, input{uniforms, []int{n}})
-	if err != nil {
-		return err
-	}
-	s.caches = out[3:]
-	defer engine.Free(out[:3]...)
-	var d draws
-	if d.ids, d.logprobs, err = download(out[0], out[1]); err != nil {
-		return err
-	}
-	if err := s.revise(out[2], temperature, uniforms, &d); err != nil {
-		return err
-	}
-	s.stats.DecodeSteps++
-	for i := range s.state {
-		if s.state[i].decodes() {
-			s.take(i, &d)
-			s.stats.Decoded++
-		}
-	}
-	return nil
-}
-
-// take adds the token a slot drew to its completion and ends it where it is due.
-func (s *Sampler) take(i int, d *draws) {
-	x, id := &s.state[i], d.ids[i]
-	x.cached = append(x.cached, x.pending[0])
-	x.pending = []int32{id}
-	c, r := &x.job.completion, x.job.request
-	c.IDs, c.SamplerLogprobs = append(c.IDs, id), append(c.SamplerLogprobs, d.logprobs[i])
-	if r.TopLogprobs > 0 {
-		c.TopLogprobs = append(c.TopLogprobs, d.top[i])
-	}
-	for _, stop := range r.StopIDs {
-		if id == stop {
-			s.finish(i, policy.FinishStop, nil)
-			return
-		}
-	}
-	if x.job.stops != nil {
-		if before, stop, found := x.job.stops.next(id); found {
-			c.Text, c.StopText = before, stop
-			s.finish(i, policy.FinishStop, nil)
-			return
-		}
-	}
-	if len(c.IDs) >= r.MaxTokens || len(x.cached) >= s.context {
-		s.finish(i, policy.FinishLength, nil)
-	}
-}
-
 type input struct {
 	flat any
 	dims []int
 }
 
-// execute runs a program on weights, prefix, caches (which it consumes) and the inputs.
-func (s *Sampler) execute(p *engine.Program, inputs ...input) ([]engine.Buffer, error) {
-	return s.call(p, append(append(append([]engine.Buffer{}, s.weights...), s.prefixKV...), s.caches...), inputs...)
+// held are the buffers that all programs of slots begin with: weights, prefix, and caches, which they consume.
+func (s *Sampler) held() []engine.Buffer {
+	return append(append(append([]engine.Buffer{}, s.weights...), s.prefixKV...), s.caches...)
 }
 
 // call runs a program on buffers and the inputs.
@@ -331,17 +255,4 @@ func (s *Sampler) call(p *engine.Program, in []engine.Buffer, inputs ...input) (
 	}
 	defer engine.Free(in[first:]...)
 	return p.Run(in...)
-}
-
-// uniform is draw i of a request's stream, in [0, 1): two rounds of splitmix64 over the key and the counter.
-func uniform(k policy.Key, i int) float32 {
-	x := mix(mix(k.Seed^0x9E3779B97F4A7C15) + k.Stream)
-	return float32(mix(x+uint64(i)*0xD1342543DE82EF95)>>40) / (1 << 24)
-}
-
-func mix(x uint64) uint64 {
-	x += 0x9E3779B97F4A7C15
-	x = (x ^ x>>30) * 0xBF58476D1CE4E5B9
-	x = (x ^ x>>27) * 0x94D049BB133111EB
-	return x ^ x>>31
 }

@@ -11,28 +11,11 @@ import (
 	"hone/internal/policy"
 )
 
-// Constraints, truncation and the list of likely tokens have programs of their own over the logits that decoding
-// returns. They are compiled when a request first asks for them, and those that do not ask are not touched by them.
-
 // wordBits is how many ids one number of a mask speaks of.
 const wordBits = 16
 
-// chooseProgram draws like decodeProgram, of what masks and truncation leave. Inputs: logits[B,V], allowed[B,V/16]
-// (16 ids a number, the lowest bit first), temperature[B], uniform[B], topK[B], topP[B], minP[B], where V, 1 and 0 are
-// off. Outputs: next[B], logprob[B], and logits[B,V] with -Inf for what is left out.
-func (s *Sampler) chooseProgram() (*engine.Program, error) {
-	b, v := s.slots, s.spec.VocabSize
-	params := []engine.Param{{Name: "logits", Shape: engine.F32(b, v)}, {Name: "allowed", Shape: engine.I32(b, numWords(v))},
-		{Name: "temperature", Shape: engine.F32(b)}, {Name: "uniform", Shape: engine.F32(b)},
-		{Name: "top_k", Shape: engine.I32(b)}, {Name: "top_p", Shape: engine.F32(b)}, {Name: "min_p", Shape: engine.F32(b)}}
-	return s.engine.Compile("choose", params, func(in []*Node) []*Node {
-		left := truncate(masked(in[0], in[1]), in[2], in[4], in[5], in[6])
-		next, logprob := draw(left, in[2], in[3])
-		return []*Node{next, logprob, left}
-	})
-}
-
-// rankProgram lists the likeliest tokens. Inputs: logits[B,V], temperature[B]. Outputs: ids[B,N] and their logprobs[B,N]
+// rankProgram lists the likeliest tokens of the logits that decoding returns; it is compiled when a request first asks for
+// them. Inputs: logits[B,V], temperature[B]. Outputs: ids[B,N] and their logprobs[B,N]
 // under softmax(logits/temperature), the likeliest first.
 func (s *Sampler) rankProgram() (*engine.Program, error) {
 	params := []engine.Param{{Name: "logits", Shape: engine.F32(s.slots, s.spec.VocabSize)}, {Name: "temperature", Shape: engine.F32(s.slots)}}

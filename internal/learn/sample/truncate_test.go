@@ -9,6 +9,7 @@ import (
 	"sort"
 	"testing"
 
+	"github.com/gomlx/gomlx/core/graph"
 	"pgregory.net/rapid"
 
 	"hone/internal/learn/engine"
@@ -30,48 +31,70 @@ type settings struct {
 // bench runs the programs of truncation without a model: [rows, vocabulary] at a time.
 type bench struct {
 	*Sampler
-	t *testing.T
+	t      *testing.T
+	choice *engine.Program
 }
 
 func newBench(t *testing.T, e *engine.Engine, rows, vocabulary int) *bench {
 	t.Helper()
-	s := &Sampler{engine: e, slots: rows, spec: model.Spec{Config: modelfile.Config{VocabSize: vocabulary}}, masks: newMasks(rows, vocabulary)}
+	s := &Sampler{engine: e, slots: rows, context: 2, steps: 1, spec: model.Spec{Config: modelfile.Config{VocabSize: vocabulary}},
+		masks: newMasks(rows, vocabulary)}
 	t.Cleanup(s.masks.free)
 	s.state = make([]slot, rows)
-	return &bench{s, t}
+	params := []engine.Param{{Name: "logits", Shape: engine.F32(rows, vocabulary)}, {Name: "uniform", Shape: engine.F32(rows)},
+		{Name: "ints", Shape: engine.I32(numInts, rows)}, {Name: "floats", Shape: engine.F32(rowUniform+1, rows)},
+		{Name: "allowed", Shape: engine.I32(rows, numWords(vocabulary))}}
+	choice, err := e.Compile("choice", params, func(in []*graph.Node) []*graph.Node {
+		ids, logprobs, left := decoding{Sampler: s, ints: in[2], floats: in[3], allowed: in[4]}.draw(in[0], in[1])
+		return []*graph.Node{ids, logprobs, left}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &bench{s, t, choice}
 }
 
 // choose truncates rows of logits and draws from each with a uniform number. Row i is slot i.
 func (b *bench) choose(logits [][]float32, by []settings, uniforms []float32) (d draws, left [][]float32) {
 	b.t.Helper()
 	n, v := b.slots, b.spec.VocabSize
-	temperature := make([]float32, n)
-	d = draws{ids: make([]int32, n), logprobs: make([]float32, n)}
+	ints, floats := make([]int32, numInts*n), make([]float32, (rowUniform+1)*n)
 	for i, s := range by {
-		r := policy.Request{Sampling: policy.Sampling{Temperature: s.Temperature, TopK: s.TopK, TopP: s.TopP, MinP: s.MinP, TopLogprobs: 20},
+		r := policy.Request{Sampling: policy.Sampling{Temperature: s.Temperature, TopK: s.TopK, TopP: s.TopP, MinP: s.MinP, MaxTokens: 1, TopLogprobs: 20},
 			Constraint: policy.Banned(s.Banned)}
-		temperature[i] = float32(s.Temperature)
 		b.state[i] = slot{pending: []int32{0}, job: &job{request: r}}
+		b.tell(i, 1, ints, floats)
 		if !b.masks.ask(i, r.Constraint, nil) {
 			b.t.Fatal("nothing is left")
 		}
 	}
-	buffer, err := b.engine.Upload(slices.Concat(logits...), n, v)
+	allowed, err := b.masks.upload(b.engine)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	out, err := b.redraw(buffer, temperature, uniforms, &d)
+	var in []engine.Buffer
+	for _, x := range []input{{slices.Concat(logits...), []int{n, v}}, {uniforms, []int{n}}, {ints, []int{numInts, n}}, {floats, []int{rowUniform + 1, n}}} {
+		buffer, err := b.engine.Upload(x.flat, x.dims...)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		in = append(in, buffer)
+	}
+	out, err := b.choice.Run(append(in, allowed)...)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if err := b.list(out, temperature, &d); err != nil {
+	if d.ids, d.logprobs, err = download(out[0], out[1]); err != nil {
 		b.t.Fatal(err)
 	}
-	flat, err := engine.Floats(out)
+	if err := b.list(out[2], floats[rowTemperature*n:][:n], &d); err != nil {
+		b.t.Fatal(err)
+	}
+	flat, err := engine.Floats(out[2])
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	engine.Free(buffer, out)
+	engine.Free(append(in, out...)...)
 	for i := range n {
 		left = append(left, flat[i*v:][:v])
 	}
