@@ -147,7 +147,6 @@ func (h *harmony) readHeader(p *Parser, final bool) bool {
 	if recipient != "" && recipient != "all" && recipient != "user" || h.channel != "" && !contains([]string{"analysis", "final", "commentary"}, h.channel) {
 		p.text(h.scan) // a message to someone else is shown as it is
 	} else {
-		p.lead, p.scan = 0, 0
 		p.frame(h.scan)
 	}
 	h.scan = 0

@@ -214,7 +214,6 @@ func (p *Parser) newID(c call) string {
 		id = ""
 	} else if p.ids[id] {
 		p.repaired(repair.RepeatedID)
-		id = ""
 	}
 	for index := p.o.Earlier + len(p.result.Calls); id == "" || p.ids[id]; index++ {
 		id = p.format.id(index, c)

@@ -15,8 +15,8 @@ func TestTyped(t *testing.T) {
 		"null": {"type": "null"}, "si": {"type": ["string", "integer"]}, "sn": {"anyOf": [{"type": "string"}, {"type": "null"}]},
 		"in": {"oneOf": [{"type": "integer"}, {"type": "null"}]}, "bn": {"allOf": [{"type": ["boolean", "null"]}]},
 		"e": {"enum": ["x", "7"]}, "en": {"enum": [1, 2]}, "ea": {"enum": [null, true, [1], {"k": 2}]}, "c": {"const": "5"}, "se": {"type": "string", "enum": [7]},
-		"r": {"$ref": "#/$defs/S"}, "d": {"$ref": "#/definitions/I"}, "loop": {"$ref": "#/$defs/L"}, "nowhere": {"$ref": "#/$defs/N"}, "any": {}, "odd": {"type": 7}, "yes": true
-	}, "$defs": {"S": {"type": "string"}, "L": {"anyOf": [{"$ref": "#/$defs/L"}, {"$ref": "#/$defs/S"}]}}, "definitions": {"I": {"$ref": "#/$defs/S"}}}`
+		"r": {"$ref": "#/$defs/S"}, "d": {"$ref": "#/definitions/I"}, "loop": {"$ref": "#/$defs/L"}, "nowhere": {"$ref": "#/$defs/N"}, "round": {"$ref": "#/$defs/R"}, "any": {}, "odd": {"type": 7}, "yes": true
+	}, "$defs": {"S": {"type": "string"}, "R": {"$ref": "#/$defs/R"}, "L": {"anyOf": [{"$ref": "#/$defs/L"}, {"$ref": "#/$defs/S"}]}}, "definitions": {"I": {"$ref": "#/$defs/S"}}}`
 	tools := []chat.Tool{{Name: "f", InputSchema: json.RawMessage(schema)}, {Name: "broken", InputSchema: json.RawMessage(`{"properties": 7}`)}, {Name: "bare"}}
 	python := []repair.Kind{repair.PythonLiteral}
 	for _, c := range []struct {
@@ -33,7 +33,7 @@ func TestTyped(t *testing.T) {
 		{"f", "si", "7", "7", nil}, {"f", "si", "x", `"x"`, nil}, {"f", "sn", "null", "null", nil}, {"f", "sn", "None", `"None"`, nil}, {"f", "sn", "7", `"7"`, nil},
 		{"f", "in", "None", "null", python}, {"f", "in", "5", "5", nil}, {"f", "bn", "False", "false", python}, {"f", "bn", "null", "null", nil},
 		{"f", "e", "7", `"7"`, nil}, {"f", "en", "2", "2", nil}, {"f", "ea", "true", "true", nil}, {"f", "ea", "[1]", "[1]", nil}, {"f", "ea", `{"k": 2}`, `{"k": 2}`, nil}, {"f", "c", "5", `"5"`, nil},
-		{"f", "se", "7", `"7"`, nil}, {"f", "r", "7", `"7"`, nil}, {"f", "d", "7", `"7"`, nil}, {"f", "loop", "7", `"7"`, nil}, {"f", "nowhere", "7", "7", nil},
+		{"f", "se", "7", `"7"`, nil}, {"f", "r", "7", `"7"`, nil}, {"f", "d", "7", `"7"`, nil}, {"f", "loop", "7", `"7"`, nil}, {"f", "nowhere", "7", "7", nil}, {"f", "round", "7", "7", nil},
 		{"f", "any", "7", "7", nil}, {"f", "any", "x y", `"x y"`, nil}, {"f", "any", `"x"`, `"x"`, nil}, {"f", "odd", "7", "7", nil}, {"f", "yes", "7", "7", nil}, {"f", "unknown", "true", "true", nil},
 		{"broken", "x", "7", "7", nil}, {"bare", "x", "7", "7", nil}, {"unknown", "x", "7", "7", nil},
 	} {

@@ -1,6 +1,7 @@
 package toolcall
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 	"testing"
@@ -127,6 +128,19 @@ func TestLetterBetweenCalls(t *testing.T) {
 	}
 	r := f.Parse(`[TOOL_CALLS][{"name": "f", "arguments": {}}x{"name": "g", "arguments": {}}]`, Options{})
 	if len(r.Calls) != 2 || r.Content != "x" || !strings.Contains(r.Err, "not a call") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// A schema's types are those of the arguments, not of members inside of them that are named alike.
+func TestGemmaTypesOfArguments(t *testing.T) {
+	f, err := Named("gemma4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := []chat.Tool{{Name: "f", InputSchema: json.RawMessage(`{"properties": {"s": {"type": "string"}}}`)}}
+	r := f.Parse(`<|tool_call>call:f{s:7,o:{s:7}}<tool_call|>`, Options{Tools: tools})
+	if len(r.Calls) != 1 || r.Calls[0].Arguments != `{"s": "7", "o": {"s": 7}}` {
 		t.Errorf("%+v", r)
 	}
 }
