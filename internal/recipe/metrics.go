@@ -2,7 +2,7 @@ package recipe
 
 import (
 	"math"
-	"strings"
+	"slices"
 
 	"hone/internal/episode/trajectory"
 	"hone/internal/learn/batch"
@@ -11,9 +11,9 @@ import (
 // metricsOf describes one step of GRPO, under TRL's names where it measures the same:
 //
 //	reward, reward_std          mean reward; mean over groups of the standard deviation within (ddof 1)
-//	frac_reward_zero_std        groups that teach nothing because all their rewards are equal
-//	frac_groups_empty           groups of the step in which no episode's outcome was the policy's doing
-//	rewards/TERM/mean           mean score of a reward term, before its weight
+//	frac_groups_empty           share of groups in which no episode's outcome was the policy's doing
+//	frac_reward_zero_std        share of the others that teach nothing because all their rewards are equal
+//	rewards/TERM/mean           mean score of a reward term, before its weight, over the episodes that have it
 //	completions/mean_length     sampled tokens of an episode
 //	turns/mean                  completions of an episode
 //	outcome/NAME                episodes that ended so; those that are not the policy's doing count nowhere else
@@ -23,7 +23,8 @@ func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) ma
 	m := map[string]float64{"loss": s.Loss, "grad_norm": s.GradNorm, "step_tokens": float64(s.NumTokens),
 		"sampling/mismatch_kl": s.Mismatch, "sampling/max_logp_delta": s.MaxDelta, "sampling/mean_ratio": s.MeanRatio,
 		"frac_groups_empty": float64(out.Empty) / math.Max(1, float64(out.Groups))}
-	var n, numGroups, flat float64
+	var n float64
+	scored := map[string]float64{} // episodes that have a term
 	for _, g := range groups {
 		var rewards []float64
 		for _, t := range g.Trajectories {
@@ -40,36 +41,34 @@ func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) ma
 			}
 			for _, term := range t.Terms {
 				m["rewards/"+term.Name+"/mean"] += term.Score
+				scored["rewards/"+term.Name+"/mean"]++
 			}
 		}
-		if len(rewards) == 0 {
-			continue
-		}
-		numGroups++
-		std := deviation(rewards)
-		m["reward_std"] += std
-		if std == 0 {
-			flat++
-		}
+		m["reward_std"] += deviation(rewards)
 	}
 	if n == 0 {
 		return m
 	}
-	for name := range m {
-		if name == "reward" || strings.HasSuffix(name, "/mean") || strings.HasSuffix(name, "/mean_length") {
-			m[name] /= n
-		}
+	for _, name := range []string{"reward", "turns/mean", "completions/mean_length"} {
+		m[name] /= n
 	}
+	for name, episodes := range scored {
+		m[name] /= episodes
+	}
+	numGroups := float64(out.Groups - out.Empty)
 	m["reward_std"] /= numGroups
-	m["frac_reward_zero_std"] = flat / numGroups
+	m["frac_reward_zero_std"] = float64(out.ZeroSpread) / numGroups
 	return m
 }
 
-// deviation is the sample standard deviation, 0 of a single number.
+// deviation is the sample standard deviation: exactly 0 of equal numbers, whatever their mean rounds to, of one and of none.
 func deviation(x []float64) float64 {
+	if len(x) < 2 || slices.Min(x) == slices.Max(x) {
+		return 0
+	}
 	sum := 0.0
 	for _, c := range batch.Centred(x) {
 		sum += c * c
 	}
-	return math.Sqrt(sum / math.Max(1, float64(len(x)-1)))
+	return math.Sqrt(sum / float64(len(x)-1))
 }

@@ -119,24 +119,29 @@ func sample(ctx context.Context, stage string, step int, again bool, scenarios [
 	return groups, nothingRan(groups)
 }
 
-// nothingRan is the reason why no episode says anything about the policy, nil where one does.
+// nothingRan is the reason why no episode says anything about the policy, nil where one does: the first episode's, or that
+// of the first whose server failed, from which the others' may follow.
 func nothingRan(groups []trajectory.Group) error {
-	e := &fault.Error{Code: fault.CodeError, What: "no episode could be run", Next: "mend that"}
+	var worst *trajectory.Trajectory
 	for _, g := range groups {
 		for _, t := range g.Trajectories {
 			if t.Outcome.Trainable() {
 				return nil
 			}
-			e.Where, e.Why = "episode "+t.ID, t.Error
-			if t.Outcome == trajectory.EnvironmentError {
-				e.Code, e.What, e.Next = fault.CodeUnavailable, "the MCP server does not answer any more", "look at the server, or run hone doctor"
+			if worst == nil || t.Outcome == trajectory.EnvironmentError && worst.Outcome != trajectory.EnvironmentError {
+				worst = t
 			}
 		}
 	}
-	if e.Where == "" {
+	switch {
+	case worst == nil:
 		return nil
+	case worst.Outcome == trajectory.EnvironmentError:
+		return &fault.Error{Code: fault.CodeUnavailable, What: "the MCP server does not answer any more", Where: "episode " + worst.ID, Why: worst.Error,
+			Next: "look at the server, or run hone doctor"}
 	}
-	return e
+	return &fault.Error{Code: fault.CodeError, What: "no episode could be run", Where: "episode " + worst.ID, Why: worst.Error,
+		Next: "remove the reason, then go on with hone runs resume; hone doctor checks machine and servers"}
 }
 
 // stopped keeps the whole steps of a stage that cannot go on with the given one, and returns why.

@@ -348,6 +348,57 @@ func TestEmptyGroupsAreReported(t *testing.T) {
 	}
 }
 
+// Equal rewards are no spread, whatever their mean rounds to: seven times 1.55/7 is not 1.55. A term that some episodes do
+// not have is averaged over those that do, as TRL's is.
+func TestMetricsOfEqualRewardsAndAbsentTerms(t *testing.T) {
+	var g trajectory.Group
+	for i := range 7 {
+		e := &trajectory.Trajectory{Outcome: trajectory.OK, Reward: 1.55, Terms: []trajectory.Term{{Name: "end", Score: 1}}}
+		if i < 2 {
+			e.Terms = append(e.Terms, trajectory.Term{Name: "repeat", Score: float64(i)})
+		}
+		g.Trajectories = append(g.Trajectories, e)
+	}
+	_, leftOut := batch.FromGroups([]trajectory.Group{g}, batch.GroupNormalized)
+	m := metricsOf([]trajectory.Group{g}, leftOut, batch.StepStats{})
+	for name, want := range map[string]float64{"frac_reward_zero_std": 1, "reward": 1.55, "rewards/end/mean": 1, "rewards/repeat/mean": 0.5} {
+		if math.Abs(m[name]-want) > 1e-12 {
+			t.Errorf("%s is %v, want %v", name, m[name], want)
+		}
+	}
+	if m["reward_std"] != 0 { // a run without any spread is told from one with little by this
+		t.Errorf("reward_std is %v, want exactly 0", m["reward_std"])
+	}
+}
+
+// What is said to have failed is one episode's story: a server's, where there is one, since the rest may follow from it.
+func TestNothingRanNamesOneEpisode(t *testing.T) {
+	episode := func(id string, o trajectory.Outcome) *trajectory.Trajectory {
+		return &trajectory.Trajectory{ID: id, Outcome: o, Error: "why " + id}
+	}
+	for _, c := range []struct {
+		name     string
+		episodes []*trajectory.Trajectory
+		code     fault.Code
+		where    string
+	}{
+		{"ours", []*trajectory.Trajectory{episode("a", trajectory.InfrastructureError), episode("b", trajectory.InfrastructureError)}, fault.CodeError, "episode a"},
+		{"a server's, then ours", []*trajectory.Trajectory{episode("a", trajectory.EnvironmentError), episode("b", trajectory.InfrastructureError)}, fault.CodeUnavailable, "episode a"},
+		{"ours, then a server's", []*trajectory.Trajectory{episode("a", trajectory.InfrastructureError), episode("b", trajectory.EnvironmentError)}, fault.CodeUnavailable, "episode b"},
+	} {
+		err, ok := errors.AsType[*fault.Error](nothingRan([]trajectory.Group{{Trajectories: c.episodes}}))
+		if !ok || err.Code != c.code || err.Where != c.where || "episode "+strings.TrimPrefix(err.Why, "why ") != c.where || !strings.Contains(err.Next, "hone ") {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+	if err := nothingRan([]trajectory.Group{{Trajectories: []*trajectory.Trajectory{episode("a", trajectory.EnvironmentError), episode("b", trajectory.Limit)}}}); err != nil {
+		t.Errorf("one episode ran: %v", err)
+	}
+	if err := nothingRan(nil); err != nil {
+		t.Errorf("there was none to run: %v", err)
+	}
+}
+
 // A server that is gone must not be trained on, evaluated, nor read back as a result once it is there again.
 func TestNothingRunIsAnError(t *testing.T) {
 	trainer, log := &fakeTrainer{}, newLog(t)
