@@ -22,9 +22,10 @@ import (
 type row struct {
 	Row     string             `json:"row"`
 	Who     string             `json:"who"`
-	Ms      float64            `json:"ms"`              // median
-	Least   float64            `json:"least_ms"`        // of all runs
-	Runs    int                `json:"runs"`            // after warm-up
+	Ms      float64            `json:"ms"`       // median
+	Least   float64            `json:"least_ms"` // of all runs
+	Runs    int                `json:"runs"`     // after warm-up
+	Devices int                `json:"devices"`
 	Compile float64            `json:"compile_s"`       // time until the first result
 	More    map[string]float64 `json:"more,omitempty"`  // what else belongs to the row
 	Error   string             `json:"error,omitempty"` // in place of numbers
@@ -46,17 +47,18 @@ func main() {
 	rows := flag.String("rows", "check,decode:1024,decode:2048,decode:4096,train,tree,unshared", "what to measure")
 	dtype := flag.String("dtype", "bf16", "auto, f32 or bf16")
 	repeat := flag.Int("repeat", 5, "runs after warm-up")
+	devices := flag.Int("devices", 1, "devices to use at once; CPUs are as many as are asked for")
 	toy := flag.Bool("toy", false, "a tiny model and short texts: to see that all rows run")
 	file := flag.String("model", "", "a real model, for the row mismatch")
 	flag.Parse()
-	if err := run(*plugin, engine.DType(*dtype), strings.Split(*rows, ","), *repeat, *toy, *file); err != nil {
+	if err := run(engine.Options{Plugin: *plugin, DType: engine.DType(*dtype), Devices: *devices}, strings.Split(*rows, ","), *repeat, *toy, *file); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(plugin string, dtype engine.DType, rows []string, repeat int, toy bool, file string) error {
-	e, err := engine.Open(engine.Options{Plugin: plugin, DType: dtype})
+func run(o engine.Options, rows []string, repeat int, toy bool, file string) error {
+	e, err := engine.Open(o)
 	if err != nil {
 		return err
 	}
@@ -84,7 +86,7 @@ func run(plugin string, dtype engine.DType, rows []string, repeat int, toy bool,
 		if err != nil {
 			r.Error = fmt.Sprintf("%.2000s", err)
 		}
-		r.Row, r.Who = name, "hone"
+		r.Row, r.Who, r.Devices = name, "hone", e.NumDevices()
 		if err := out.Encode(r); err != nil {
 			return err
 		}

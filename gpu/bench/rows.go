@@ -7,6 +7,7 @@ import (
 
 	"hone/internal/learn/batch"
 	"hone/internal/learn/sample"
+	"hone/internal/learn/samplers"
 	"hone/internal/learn/train"
 	"hone/internal/policy"
 )
@@ -53,18 +54,25 @@ func (b *bench) steps(batched batch.Batch, microBatch int) (row, error) {
 		stats, err = t.Supervised(background, batched, batch.Update{Rate: 1e-5, MaxGradNorm: 1})
 		return err
 	})
-	r.More = map[string]float64{"loss": stats.Loss, "gradient_norm": stats.GradNorm, "tokens": float64(stats.NumTokens)}
-	return r, err
+	if err != nil {
+		return r, err
+	}
+	tokens := float64(stats.NumTokens)
+	r.More = map[string]float64{"loss": stats.Loss, "gradient_norm": stats.GradNorm, "tokens": tokens, "tokens_per_s": tokens / r.Ms * 1e3}
+	return r, nil
 }
 
-// train is a step on four texts of 4096 tokens.
-func (b *bench) train(int) (row, error) {
-	n, length, _, _, _ := b.sizes()
+// train is a step on so many texts of 4096 tokens (0: four), of which a device computes up to four at once.
+func (b *bench) train(texts int) (row, error) {
+	atOnce, length, _, _, _ := b.sizes()
+	if texts == 0 {
+		texts = atOnce
+	}
 	var x batch.Batch
-	for i := range n {
+	for i := range texts {
 		x.Rows = append(x.Rows, b.text(length, i, 1))
 	}
-	return b.steps(x, n)
+	return b.steps(x, atOnce)
 }
 
 // tree is a step on 16 texts of 512 tokens after a prefix of 4096 that they share.
@@ -89,19 +97,20 @@ func (b *bench) unshared(int) (row, error) {
 	return b.steps(x, 4)
 }
 
-// decode is one token of each of 64 sequences whose caches have room for that many tokens, all of which are read. It is
-// the difference between long and short completions, so that what happens once is not in it.
+// decode is one token of each of 64 sequences on each device, whose caches have room for that many tokens, all of which are
+// read. It is the difference between long and short completions, so that what happens once is not in it.
 func (b *bench) decode(context int) (row, error) {
 	slots, short, long := 64, 16, 144
 	if b.toy {
 		slots, short, long, context = 4, 2, 10, context/64
 	}
 	start := time.Now()
-	s, err := sample.New(b.engine, b.spec, b.weights, sample.Options{LoRA: b.lora, Slots: slots, Context: context, Prefix: b.tokens(2, 5)})
+	s, err := samplers.New(b.engine, b.spec, b.weights, sample.Options{LoRA: b.lora, Slots: slots, Context: context, Prefix: b.tokens(2, 5)})
 	if err != nil {
 		return row{}, err
 	}
 	defer s.Close()
+	slots = s.NumSlots()
 	compile := time.Since(start).Seconds()
 	completions := func(tokens int) error {
 		var done sync.WaitGroup

@@ -68,6 +68,9 @@ func (s *Samplers) SetAdapter(adapter engine.Buffer, version int) error {
 	return errors.Join(errs...)
 }
 
+// NumAliased is sample.Sampler's, of one device: all are alike.
+func (s *Samplers) NumAliased() int64 { return s.each[0].NumAliased() }
+
 // Stats adds up what the samplers did; busy is as long as the busiest was, since they work beside each other.
 func (s *Samplers) Stats() sample.Stats {
 	var all sample.Stats
