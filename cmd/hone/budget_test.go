@@ -173,6 +173,19 @@ func TestProposalFits(t *testing.T) {
 	}
 }
 
+// Short factors are right up to the length of a longrope model's pre-training; what is longer is refused by every verb that
+// samples or trains, rather than computed with factors that transformers would not take.
+func TestLongropeEndsWithItsPretraining(t *testing.T) {
+	c := modelfile.Config{MaxContext: 131072, Rope: modelfile.Rope{Kind: "longrope", OriginalContext: 4096}}
+	s := (&machine{file: &modelfile.Model{Config: c}}).specOf()
+	if err := refuseTooLong(s, 4096, ""); err != nil || s.Rope.Long {
+		t.Errorf("%v, %+v", err, s.Rope)
+	}
+	if err := refuseTooLong(s, 4097, ""); fault.CodeOf(err) != fault.CodeUsage || err == nil || !strings.Contains(err.Error(), "positions for 4096") {
+		t.Errorf("beyond the pre-training: %v", err)
+	}
+}
+
 // A model whose slots the memory does not hold is not served, and is told how many it holds; with those it would be.
 func TestServeIsPlanned(t *testing.T) {
 	workFolder(t, nil)

@@ -158,6 +158,27 @@ func (g golden) generate(t *testing.T, e *engine.Engine, s model.Spec, weights [
 	}
 }
 
+// A longrope model is loaded with short factors and the positions they are right for. transformers takes the long ones for
+// a sequence of more tokens, and then for all its positions (modeling_rope_utils.py, longrope_frequency_update).
+func TestLongropeFactors(t *testing.T) {
+	e, err := engine.Open(engine.Options{})
+	must(t, err)
+	defer e.Close()
+	for _, name := range []string{"phi3", "phi3_long"} {
+		m := read(t, name).folder(t)
+		s, weights, err := model.Load(e, m)
+		must(t, err)
+		engine.Free(weights...)
+		original := s.Rope.OriginalContext
+		if s.Rope.Long || s.MaxContext != original || m.Config.MaxContext <= original {
+			t.Errorf("%s: loaded for %d tokens of %d, %+v", name, s.MaxContext, m.Config.MaxContext, s.Rope)
+		}
+		if s.ForContext(original).Rope.Long || !s.ForContext(original+1).Rope.Long {
+			t.Errorf("%s: the factors change elsewhere than after %d tokens", name, original)
+		}
+	}
+}
+
 // Each of these mistakes, made on purpose, is far outside of the tolerance: the goldens would show it.
 func TestGoldensNoticeMistakes(t *testing.T) {
 	e, err := engine.Open(engine.Options{})
