@@ -31,7 +31,7 @@ import (
 type GRPO struct {
 	Stage           string // name in the run directory: "grpo"
 	Steps           int
-	GroupsPerStep   int // scenarios of one step; more of them helps more than larger groups do
+	GroupsPerStep   int // scenarios of one step
 	GroupSize       int // episodes of one scenario
 	Optimizer       Optimizer
 	Clip            batch.Clip
@@ -45,8 +45,9 @@ type GRPO struct {
 func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Runner, scorer Scorer, trainer Trainer,
 	log Log, progress Progress) error {
 	if len(scenarios) == 0 || g.GroupsPerStep < 1 || g.GroupSize < 2 {
-		return fmt.Errorf("%s: %d scenarios, %d groups of %d a step: an advantage needs a group of at least two", g.Stage,
-			len(scenarios), g.GroupsPerStep, g.GroupSize)
+		return &fault.Error{Code: fault.CodeUsage, What: "there is nothing to train on", Where: g.Stage,
+			Why:  fmt.Sprintf("%s, %d groups of %d a step: an advantage compares at least two episodes", fault.Count(len(scenarios), "scenario"), g.GroupsPerStep, g.GroupSize),
+			Next: "give at least one scenario, one group a step, and two episodes a group"}
 	}
 	start, err := resume(g.Stage, trainer, log)
 	if err != nil {

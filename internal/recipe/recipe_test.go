@@ -493,15 +493,18 @@ func TestNothingToTrainOnIsAnError(t *testing.T) {
 	runner := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
 	alone := grpo()
 	alone.GroupSize = 1
+	short := pipeline().SFT
+	short.Epochs = 0
 	for name, err := range map[string]error{
 		"no scenarios":  grpo().Run(context.Background(), nil, runner, scoreFunc(byRollout), trainer, newLog(t), silent),
 		"groups of one": alone.Run(context.Background(), scenarios(3), runner, scoreFunc(byRollout), trainer, newLog(t), silent),
 		"no rows":       pipeline().SFT.Run(context.Background(), nil, trainer, newLog(t), silent),
+		"no steps":      short.Run(context.Background(), demonstrations(5), trainer, newLog(t), silent),
 		"nothing kept": Rejection{GroupSize: 2, SFT: pipeline().SFT, Keep: func(*trajectory.Trajectory) bool { return false }}.Run(
 			context.Background(), scenarios(3), runner, scoreFunc(byRollout), trainer, newLog(t), silent),
 	} {
-		if err == nil {
-			t.Errorf("%s: no error", name)
+		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Next == "" {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 	if len(trainer.Steps) != 0 {

@@ -6,6 +6,7 @@ import (
 
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
 	"hone/internal/learn/batch"
 )
 
@@ -32,7 +33,9 @@ func (r Rejection) Run(ctx context.Context, scenarios []scenario.Scenario, runne
 	}
 	rows := r.rows(groups)
 	if len(rows) == 0 {
-		return fmt.Errorf("%s: none of %d x %d rollouts is good enough to train on", r.SFT.Stage, len(groups), r.GroupSize)
+		return &fault.Error{Code: fault.CodeFailures, What: "no rollout is good enough to train on", Where: r.SFT.Stage,
+			Why:  fmt.Sprintf("%d were made of each of %s", r.GroupSize, fault.Count(len(groups), "scenario")),
+			Next: "begin from a model that passes some: more demonstrations, or more epochs of them"}
 	}
 	return r.SFT.Run(ctx, rows, trainer, log, progress)
 }

@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 
+	"hone/internal/fault"
 	"hone/internal/learn/batch"
 )
 
 // SFT is supervised fine-tuning on demonstrations: each step lowers the mean negative log-likelihood of the assistant's
-// tokens over one random batch. Batches are random and never sorted by length, which halves what is learnt from few
-// rows; within a step rows are sorted to save padding, which changes nothing.
+// tokens over one batch. Batches are random, not of rows of like length, which are often of one kind; within a step the
+// trainer sorts rows to save padding, which changes nothing.
 type SFT struct {
 	Stage           string // name in the run directory: "sft"
 	Epochs          int
@@ -32,8 +33,10 @@ func (s SFT) perEpoch(n int) int { return (n + s.BatchSize - 1) / s.BatchSize }
 
 // Run trains on rows, resuming after the newest checkpoint of the stage, and leaves the adapter published.
 func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, log Log, progress Progress) error {
-	if len(rows) == 0 || s.BatchSize < 1 {
-		return fmt.Errorf("%s: %d rows in batches of %d: nothing to train on", s.Stage, len(rows), s.BatchSize)
+	if len(rows) == 0 || s.BatchSize < 1 || s.NumSteps(len(rows)) < 1 {
+		return &fault.Error{Code: fault.CodeUsage, What: "there is nothing to train on", Where: s.Stage,
+			Why:  fmt.Sprintf("%s in batches of %d, for %d epochs or %s", fault.Count(len(rows), "row"), s.BatchSize, s.Epochs, fault.Count(s.Steps, "step")),
+			Next: "give at least one row, and one step"}
 	}
 	start, err := resume(s.Stage, trainer, log)
 	if err != nil {
