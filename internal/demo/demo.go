@@ -70,11 +70,16 @@ func splitOf(c chat.ToolCall) string {
 	return scenario.Train
 }
 
-// Generate returns n drafts of a split, every kind about equally often, no two with the same arguments. The same seed
-// and split give the same drafts, and the first of them whatever n is.
-func Generate(seed uint64, split string, n int) []Draft {
+// maxDraws bounds how often a kind's values are drawn for one draft: about eleven times as many as the kind with the fewest has values.
+const maxDraws = 100_000
+
+// Generate returns n drafts of a split, every kind about equally often, no two of a kind with the same first call. The same
+// seed and split give the same drafts, and the first of them whatever n is. They are fewer than n where a kind has no
+// other first calls, which takes tens of thousands of drafts.
+func Generate(seed uint64, split string, n int) []Draft { return generate(kinds(), seed, split, n) }
+
+func generate(all []kind, seed uint64, split string, n int) []Draft {
 	r := rand.New(rand.NewPCG(seed, streamOf(split)))
-	all := kinds()
 	seen := map[string]bool{}
 	var drafts []Draft
 	var order []int
@@ -84,11 +89,10 @@ func Generate(seed uint64, split string, n int) []Draft {
 		}
 		k := all[order[0]]
 		order = order[1:]
-		v := k.draw(r)
-		for first := k.steps[0].call(v, ""); splitOf(first) != split || seen[k.name+first.Arguments]; first = k.steps[0].call(v, "") {
-			v = k.draw(r)
+		v, ok := k.fresh(r, split, seen)
+		if !ok {
+			return drafts
 		}
-		seen[k.name+k.steps[0].call(v, "").Arguments] = true
 		// The coin is tossed in training too, so that the splits differ in nothing but its meaning.
 		wordings, tag := k.seen, SeenWording
 		if coin := r.IntN(2); coin == 1 && split != scenario.Train {
@@ -109,6 +113,19 @@ func Generate(seed uint64, split string, n int) []Draft {
 		})
 	}
 	return drafts
+}
+
+// fresh draws values whose first call is of the split and not seen before; ok is false where there seem to be none.
+func (k kind) fresh(r *rand.Rand, split string, seen map[string]bool) (v values, ok bool) {
+	for range maxDraws {
+		v = k.draw(r)
+		first := k.steps[0].call(v, "")
+		if key := k.name + first.Arguments; splitOf(first) == split && !seen[key] {
+			seen[key] = true
+			return v, true
+		}
+	}
+	return nil, false
 }
 
 // Execute makes the draft's calls through call, each built from the result before it, and returns the finished scenario

@@ -1,9 +1,29 @@
 package demo
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"hone/internal/chat"
+	"hone/internal/episode/scenario"
 )
+
+// A kind whose values are used up ends what is drawn instead of drawing for ever, and has given every one of them.
+func TestDrawnToTheEnd(t *testing.T) {
+	few := kind{name: "few", draw: func(r *rand.Rand) values { return values{"a": fmt.Sprint(r.IntN(40))} },
+		steps: one(plain, func(v values, _ string) chat.ToolCall { return call("count", text("text", v["a"])) }), seen: []string{"{a}"}}
+	want := 0
+	for i := range 40 {
+		if splitOf(few.steps[0].call(values{"a": fmt.Sprint(i)}, "")) == scenario.Train {
+			want++
+		}
+	}
+	if got := len(generate([]kind{few}, 1, scenario.Train, 1000)); got != want || want < 10 {
+		t.Errorf("%d drafts, want the %d there are", got, want)
+	}
+}
 
 // Every kind has four wordings for all splits and four that training never sees, none of them in both, and each names
 // all the values it needs.
