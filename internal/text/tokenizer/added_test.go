@@ -75,3 +75,26 @@ func TestAddedTokenFlags(t *testing.T) {
 		}
 	}
 }
+
+// A result that holds a token's text over and over is one ordinary part for each: looking through all of them for each would
+// not end.
+func TestManyOrdinaryParts(t *testing.T) {
+	const n = 1 << 19
+	added := newAddedTokens([]AddedToken{{ID: 7, Content: "<a>", Special: true}}, func(a AddedToken) string { return a.Content }, newSet(nil))
+	m := mask{at: 5}
+	for i := range n {
+		m.spans = append(m.spans, [2]int{5 + 6*i + 1, 5 + 6*i + 2}) // every other one, inside
+	}
+	count := 0
+	added.cut(strings.Repeat("<a>", 2*n), m.allows, func(f found) {
+		if f.id == 7 {
+			count++
+			if f.start%6 != 3 {
+				t.Fatalf("the one at %d is ordinary", f.start)
+			}
+		}
+	})
+	if count != n {
+		t.Errorf("%d are found", count)
+	}
+}

@@ -10,6 +10,7 @@
 package tokenizer
 
 import (
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -81,6 +82,7 @@ func (t *Tokenizer) EncodeParts(parts ...Part) []int32 {
 type mask struct {
 	whole, ordinary bool
 	spans           [][2]int
+	at              int // where the text begins in the one that the spans are of
 }
 
 // touches reports whether text from start to end is ordinary in part.
@@ -88,12 +90,13 @@ func (m mask) touches(start, end int) bool {
 	if m.whole {
 		return m.ordinary
 	}
-	for _, s := range m.spans {
-		if s[0] < end && s[1] > start {
-			return true
-		}
-	}
-	return false
+	behind := m.behind(start)
+	return len(behind) > 0 && behind[0][0]-m.at < end
+}
+
+// behind are the spans that end behind a place of the text. There may be as many as a message has bytes.
+func (m mask) behind(place int) [][2]int {
+	return m.spans[sort.Search(len(m.spans), func(i int) bool { return m.spans[i][1]-m.at > place }):]
 }
 
 // any reports whether some of the text is ordinary.
@@ -101,11 +104,8 @@ func (m mask) any() bool { return m.ordinary || len(m.spans) > 0 }
 
 // from is m for the text that begins at start.
 func (m mask) from(start int) mask {
-	out := mask{whole: m.whole, ordinary: m.ordinary}
-	for _, s := range m.spans {
-		out.spans = append(out.spans, [2]int{s[0] - start, s[1] - start})
-	}
-	return out
+	m.at += start
+	return m
 }
 
 func (t *Tokenizer) encode(text string, m mask) []int32 {
@@ -178,9 +178,12 @@ func (t *Tokenizer) appendSeams(ids []int32, text string, first bool, m mask) []
 			start = end
 		}
 	}
-	for _, s := range m.spans {
-		add(min(s[0], len(text)), false)
-		add(min(s[1], len(text)), true)
+	for _, s := range m.behind(0) {
+		if s[0]-m.at >= len(text) {
+			break
+		}
+		add(s[0]-m.at, false)
+		add(min(s[1]-m.at, len(text)), true)
 	}
 	add(len(text), false)
 	return ids
