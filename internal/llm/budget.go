@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// budget is a hard stop: a call reserves its worst case before it is sent, and settles what it used afterwards, so
+// budget stops calls before they are sent: one reserves its worst case before it is sent, and settles what it used afterwards, so
 // calls in flight together cannot overspend together.
 type budget struct {
 	mu       sync.Mutex

@@ -31,7 +31,8 @@ func (c *Client) lookup(body []byte) (Response, bool, error) {
 		return Response{}, false, nil
 	}
 	if err != nil {
-		return Response{}, false, &fault.Error{What: "cannot read the answer cache", Where: path, Err: err}
+		return Response{}, false, &fault.Error{What: "cannot read the answer cache", Where: path, Err: err,
+			Next: "make it readable, or delete it: the answer is then asked for again"}
 	}
 	var r Response
 	if json.Unmarshal(b, &r) != nil {

@@ -1,6 +1,6 @@
 // Package llm is a thin client of OpenAI-compatible chat endpoints: the judge, the teacher, the model that collects.
 //
-// It adds what the endpoints do not give: bounded retries, a hard token budget, a cache by request digest, so that
+// It adds what the endpoints do not give: bounded retries, a budget of tokens, a cache by request digest, so that
 // a resumed run never pays twice for an answer, and errors without secrets. Collect runs one episode with it.
 package llm
 
@@ -26,7 +26,7 @@ const assumedCompletion = 4096
 type Options struct {
 	BaseURL     string // up to and including the version: "http://127.0.0.1:8000/v1"
 	Key         Secret // sent as a bearer token where not empty
-	TokenBudget int    // tokens, prompt and completion, over all calls; 0: no limit
+	TokenBudget int    // tokens, prompt and completion, of all answers; 0: no limit. What an attempt without an answer cost is not known, so not counted
 	CacheDir    string // answers are kept here by request digest; empty: no cache
 	MaxRetries  int    // attempts after the first; 0: 5, negative: none
 
@@ -160,8 +160,10 @@ func (c *Client) explain(ctx context.Context, err error) error {
 		Next: "check that it is running, then resume"}
 	var status *StatusError
 	if errors.As(err, &status) && !retryable(status.Status) {
-		f.Code, f.What, f.Next = fault.CodeError, "the endpoint refused the request", ""
+		f.Code, f.What, f.Next = fault.CodeError, "the endpoint refused the request", "change what it objects to: the endpoint, the model, the tools or the limits"
 		switch status.Status {
+		case http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+			f.Next = "give the base URL it redirects to"
 		case http.StatusUnauthorized, http.StatusForbidden:
 			f.Code, f.Next = fault.CodeUsage, "check the API key"
 		case http.StatusNotFound:

@@ -145,6 +145,9 @@ func TestRetries(t *testing.T) {
 				if fault.CodeOf(err) != tc.code {
 					t.Errorf("code %d, want %d: %v", fault.CodeOf(err), tc.code, err)
 				}
+				if f, ok := errors.AsType[*fault.Error](err); err != nil && (!ok || f.Next == "") {
+					t.Errorf("no next step: %v", err)
+				}
 				if len(e.times) != tc.requests || time.Since(start) != tc.waited {
 					t.Errorf("%d requests in %v, want %d in %v", len(e.times), time.Since(start), tc.requests, tc.waited)
 				}

@@ -176,7 +176,8 @@ func parseRow(raw []byte) (Scenario, error) {
 func Save(path string, scenarios []Scenario) (err error) {
 	defer func() {
 		if err != nil {
-			err = &fault.Error{Code: fault.CodeError, What: "cannot write the scenarios", Where: path, Err: err}
+			err = &fault.Error{Code: fault.CodeError, What: "cannot write the scenarios", Where: path, Err: err,
+				Next: "name a file in a folder that can be written"}
 		}
 	}()
 	data, err := Encode(scenarios, strings.HasSuffix(path, ".jsonl"))
