@@ -2,6 +2,7 @@ package run
 
 import (
 	"errors"
+	"io/fs"
 	"syscall"
 
 	"modernc.org/sqlite"
@@ -21,11 +22,24 @@ func failed(what, where string, err error) error {
 		return err
 	}
 	f := &fault.Error{Code: fault.CodeError, What: what, Where: where, Err: err}
-	if exhausted(err) {
+	switch code := sqliteCode(err); {
+	case exhausted(err):
 		f.Code = fault.CodeExhausted
 		f.Next = "free space (or open files) there, then resume the run: nothing half-written was published"
+	case errors.Is(err, fs.ErrPermission), code == sqlite3.SQLITE_CANTOPEN, code == sqlite3.SQLITE_READONLY:
+		f.Next = "make it readable and writable for the user that runs hone, or name another directory"
+	case code == sqlite3.SQLITE_CORRUPT, code == sqlite3.SQLITE_NOTADB:
+		f.Next = "the ledger is damaged: put a copy of it back, or begin a new run; checkpoints/ is whole where its manifests verify"
 	}
 	return f
+}
+
+// sqliteCode is the primary result code of a database error, 0 of others.
+func sqliteCode(err error) int {
+	if db, ok := errors.AsType[*sqlite.Error](err); ok {
+		return db.Code() & 0xff // the extended code's low byte
+	}
+	return 0
 }
 
 func exhausted(err error) bool {
@@ -34,11 +48,10 @@ func exhausted(err error) bool {
 			return true
 		}
 	}
-	var db *sqlite.Error
-	if errors.As(err, &db) {
-		primary := db.Code() & 0xff // the extended code's low byte
-		// A full quota and a file-size limit reach us as a failed write: SQLite knows a full disk only.
-		return primary == sqlite3.SQLITE_FULL || primary == sqlite3.SQLITE_NOMEM || db.Code() == sqlite3.SQLITE_IOERR_WRITE
+	if code := sqliteCode(err); code == sqlite3.SQLITE_FULL || code == sqlite3.SQLITE_NOMEM {
+		return true
 	}
-	return false
+	// A full quota and a file-size limit reach us as a failed write: SQLite knows a full disk only.
+	db, ok := errors.AsType[*sqlite.Error](err)
+	return ok && db.Code() == sqlite3.SQLITE_IOERR_WRITE
 }

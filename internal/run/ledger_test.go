@@ -1,12 +1,14 @@
 package run
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -155,5 +157,27 @@ func TestFullDiskIsExhausted(t *testing.T) {
 	}
 	if err := failed("x", "y", syscall.EACCES); fault.CodeOf(err) != fault.CodeError {
 		t.Errorf("a permission error is not exhaustion: %v", err)
+	}
+}
+
+// What is wrong with a run's files is said with what to do about it.
+func TestFailuresHaveANextStep(t *testing.T) {
+	d := create(t)
+	must(t, d.Close())
+	must(t, os.WriteFile(filepath.Join(d.Path, ledgerFile), bytes.Repeat([]byte("no database "), 1000), 0o600))
+	_, damaged := Open(d.Path)
+	_, unread := ReadLedger(filepath.Join(d.Path, "none.db"))
+	for name, c := range map[string]struct {
+		err  error
+		next string
+	}{
+		"damaged":   {damaged, "new run"},
+		"no ledger": {unread, "writable"},
+		"forbidden": {failed("cannot lock the run", d.Path, &os.PathError{Op: "open", Path: d.Path, Err: syscall.EACCES}), "writable"},
+		"full":      {failed("cannot write to the ledger", d.Path, syscall.ENOSPC), "free space"},
+	} {
+		if f, ok := errors.AsType[*fault.Error](c.err); !ok || !strings.Contains(f.Next, c.next) {
+			t.Errorf("%s: %v", name, c.err)
+		}
 	}
 }
