@@ -32,7 +32,7 @@ func (a *app) budget(c config.Config, gpu bool) (budget, error) {
 		if err != nil || len(gpus) == 0 {
 			return budget{}, err // opening the device will say more
 		}
-		least := slices.MinFunc(gpus[:min(len(gpus), c.Engine.Devices)], func(a, b doctor.GPU) int { return cmp.Compare(a.Free, b.Free) })
+		least := slices.MinFunc(gpus[:min(len(gpus), max(1, c.Engine.Devices))], func(a, b doctor.GPU) int { return cmp.Compare(a.Free, b.Free) })
 		return budget{least.Free, "free on " + least.Name}, nil
 	}
 	n, err := doctor.AvailableMemory()

@@ -18,6 +18,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/learn/adapter"
+	"hone/internal/learn/model"
 	"hone/internal/learn/plan"
 	"hone/internal/modelfile"
 )
@@ -267,5 +268,26 @@ func TestInspectMemoryAndPlan(t *testing.T) {
 	}
 	if fmt.Sprint(r.Programs[0].Name) != "merge" {
 		t.Errorf("%+v", r.Programs)
+	}
+}
+
+// Devices that share a machine share its memory; what the configuration says is of each.
+func TestMemoryOfEachDevice(t *testing.T) {
+	a, c := toyApp(io.Discard, nil), config.Default()
+	whole, err := a.budget(c, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Engine.Devices = 4
+	share, err := a.budget(c, false)
+	if err != nil || whole.bytes > 0 && (share.bytes > whole.bytes/2 || !strings.Contains(share.of, "each of 4 devices")) {
+		t.Errorf("%+v of %+v; %v", share, whole, err)
+	}
+	c.Engine.Memory = 2
+	if set, err := a.budget(c, false); err != nil || set.bytes != 2<<30 {
+		t.Errorf("%+v, %v", set, err)
+	}
+	if o := settings(c, model.LoRA{}, true, 1, 1, 1); o.Devices != 4 {
+		t.Errorf("a plan of %d devices", o.Devices)
 	}
 }
