@@ -3,9 +3,6 @@ package plan
 import (
 	"context"
 
-	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
-
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 	"hone/internal/learn/sample"
@@ -51,7 +48,7 @@ func MakeServing(s model.Spec, o Serving) (Plan, error) {
 		held("keys and values of the " + name)
 		if merged {
 			_, size := lora.Pieces(s)
-			adapter := d.Blank(shapes.Make(dtypes.Float32, size))
+			adapter := d.Blank(engine.F32(size))
 			if err := sampler.SetAdapter(adapter, 1); err != nil {
 				return err
 			}
