@@ -145,6 +145,9 @@ func find(text string, ended bool) (string, []Kind, error) {
 			first = err
 		}
 		at++
+		if strings.HasPrefix(strings.TrimLeft(text[at:], " \t\r\n"), `"`) {
+			break // no braces of prose: what stands behind is a second object
+		}
 	}
 	if first == nil {
 		first = errors.New("no object begins in it")
@@ -213,11 +216,17 @@ func (m *mender) around(before string) error {
 		m.did(ExtraCloser)
 		rest = trimmed
 	}
-	if next := strings.IndexByte(rest, '{'); next >= 0 {
-		second := mender{text: rest, at: next, ended: m.ended}
+	at := 0
+	for range maxStarts {
+		next := strings.IndexByte(rest[at:], '{')
+		if next < 0 {
+			break
+		}
+		second := mender{text: rest, at: at + next, ended: m.ended}
 		if _, err := second.object(); err == nil {
 			return errors.New("there are two objects")
 		}
+		at += next + 1
 	}
 	if before != "" || rest != "" {
 		m.did(Prose)
