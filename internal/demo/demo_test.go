@@ -56,10 +56,6 @@ func TestExecute(t *testing.T) {
 		if scorer.Score(&s, got); got.Reward < scorer.Max(&s) || !reward.Episode(&s, got, nil) {
 			t.Errorf("%s: gold earns %v of %v: %+v", d.Kind, got.Reward, scorer.Max(&s), got.Terms)
 		}
-		full, failed := scorer.GoldReward(&s)
-		if len(failed) > 0 || scorer.EmptyReward(&s) >= full {
-			t.Errorf("%s: self-test: gold %v (%v), empty %v", d.Kind, full, failed, scorer.EmptyReward(&s))
-		}
 		if len(messages) != 3+2*len(s.Gold) || messages[0].Role != chat.System || messages[1].Content != d.Task || len(s.Checks) != len(s.Gold)+1 {
 			t.Errorf("%s: %+v", d.Kind, messages)
 		}

@@ -97,12 +97,6 @@ func (l *Ledger) PutStage(s StageRow) error {
 	return err
 }
 
-// Stage returns a stage; ok is false where it was never put.
-func (l *Ledger) Stage(name string) (s StageRow, ok bool, err error) {
-	rows, err := query(l, scanStage, `SELECT name, status, json FROM stages WHERE name = ?`, name)
-	return first(rows, err)
-}
-
 // Stages returns all stages in the order they were first put.
 func (l *Ledger) Stages() ([]StageRow, error) {
 	return query(l, scanStage, `SELECT name, status, json FROM stages ORDER BY rowid`)

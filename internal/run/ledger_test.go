@@ -131,8 +131,8 @@ func TestLedgerRefusesWhatIsNotJSON(t *testing.T) {
 	if err := l.PutMetric("s", 1, json.RawMessage(`{"loss": NaN}`)); err == nil {
 		t.Error("a row that is not JSON was stored")
 	}
-	if _, ok, err := l.Stage("none"); ok || err != nil {
-		t.Errorf("Stage of nothing = %v, %v", ok, err)
+	if _, ok, err := l.Trajectory("none"); ok || err != nil {
+		t.Errorf("Trajectory of nothing = %v, %v", ok, err)
 	}
 }
 

@@ -272,25 +272,30 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-func TestSelfTest(t *testing.T) {
-	good := []scenario.Scenario{
-		*hashScenario(),
-		{Checks: []scenario.Check{{Type: "answer", Number: ptr(0.1)}, {Type: "answer", Contains: ptr("km")}, {Type: "no_call"}}},
-		{Checks: []scenario.Check{{Type: "answer", Equals: ptr("ok")}}},
-	}
-	for i := range good {
-		full, failed := reward.Scorer{}.GoldReward(&good[i])
-		if len(failed) > 0 || math.Abs(full-(reward.Scorer{}).Max(&good[i])) > 1e-9 {
-			t.Errorf("scenario %d: gold earns %v, failed %v", i, full, failed)
-		}
-		if empty := (reward.Scorer{}).EmptyReward(&good[i]); empty >= full {
-			t.Errorf("scenario %d: empty earns %v, gold %v", i, empty, full)
-		}
-	}
+// The gold solution earns Max, an empty episode less; gold calls that a check does not want fail it.
+func TestGoldEarnsMax(t *testing.T) {
 	bad := hashScenario()
 	bad.Gold[0].Arguments = json.RawMessage(`{"input": "ho"}`)
-	if _, failed := (reward.Scorer{}).GoldReward(bad); len(failed) != 1 {
-		t.Errorf("gold that fails its own check: %v", failed)
+	for i, c := range []struct {
+		s      *scenario.Scenario
+		answer string
+		failed int
+	}{
+		{hashScenario(), "d8932aac", 0},
+		{&scenario.Scenario{Checks: []scenario.Check{{Type: "answer", Number: ptr(0.1)}, {Type: "answer", Contains: ptr("km")}, {Type: "no_call"}}}, "km 0.1", 0},
+		{&scenario.Scenario{Checks: []scenario.Check{{Type: "answer", Equals: ptr("ok")}}}, "ok", 0},
+		{bad, "d8932aac", 1},
+	} {
+		gold, empty := reward.GoldTrajectory(c.s, c.answer), episode{}.trajectory()
+		reward.Scorer{}.Score(c.s, gold)
+		reward.Scorer{}.Score(c.s, empty)
+		most := (reward.Scorer{}).Max(c.s)
+		if failed := reward.FailedChecks(c.s, gold, nil); len(failed) != c.failed || c.failed == 0 && math.Abs(gold.Reward-most) > 1e-9 {
+			t.Errorf("scenario %d: gold earns %v of %v, failed %v", i, gold.Reward, most, failed)
+		}
+		if empty.Reward >= gold.Reward {
+			t.Errorf("scenario %d: empty earns %v, gold %v", i, empty.Reward, gold.Reward)
+		}
 	}
 }
 
