@@ -15,14 +15,16 @@ import (
 // would write the completion itself otherwise from now on (Sequences says so by a split), the bridge leaves it as it was
 // sampled: what is trained is what was sampled.
 func (v *Vendor) Bridge(completion []int32, results []chat.Message) ([]int32, error) {
-	m, mark := chat.Message{Role: chat.Assistant, Content: probeContent}, probeContent
+	content, argument := unused(probeContent, results), unused(probeArgument, results)
+	m, mark := chat.Message{Role: chat.Assistant, Content: content}, content
 	for i, r := range results {
 		if r.Role == chat.Assistant {
 			return nil, badMessage(r, "it stands among the results of a completion")
 		}
 		if r.Role == chat.ToolRole {
 			call := probeCall("").ToolCalls[0]
-			call.ID, mark = r.ToolCallID, probeArgument
+			call.Arguments = strings.Replace(call.Arguments, probeArgument, argument, 1)
+			call.ID, mark = r.ToolCallID, argument
 			if r.Name != "" {
 				call.Name = r.Name
 			}
@@ -62,6 +64,14 @@ func (v *Vendor) Bridge(completion []int32, results []chat.Message) ([]int32, er
 		}
 	}
 	return c.encode(before, text), nil
+}
+
+// unused is a word that no result holds: one with the word in it would be taken for our message.
+func unused(word string, results []chat.Message) string {
+	for slices.ContainsFunc(results, func(m chat.Message) bool { return strings.Contains(m.Content, word) || strings.Contains(m.Name, word) }) {
+		word += "x"
+	}
+	return word
 }
 
 func (v *Vendor) isToken(text string, id int32) bool {

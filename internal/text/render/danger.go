@@ -1,6 +1,7 @@
 package render
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -10,42 +11,54 @@ import (
 
 // danger knows the tokens that text from anyone must not yield: the added ones.
 type danger struct {
-	tokens   [256][]string   // by first byte
-	special  map[string]bool // those that control the model
+	lengths  [256][]int      // in bytes, by first byte, the longest first
+	special  map[string]bool // of each token, whether it controls the model
+	prefixes map[string]bool // their beginnings
 	suffixes map[string]bool // their ends, except mere words
 	longest  int             // bytes
 }
 
 func newDanger(tok *tokenizer.Tokenizer) *danger {
-	d := &danger{special: map[string]bool{}, suffixes: map[string]bool{}}
+	d := &danger{special: map[string]bool{}, prefixes: map[string]bool{}, suffixes: map[string]bool{}}
 	for id := range int32(tok.NumTokens()) {
 		token, _ := tok.Token(id)
 		if token == "" || !tok.IsAdded(id) {
 			continue
 		}
-		d.tokens[token[0]] = append(d.tokens[token[0]], token)
+		if lengths := &d.lengths[token[0]]; !slices.Contains(*lengths, len(token)) {
+			*lengths = append(*lengths, len(token))
+		}
 		d.special[token] = tok.IsSpecial(id)
 		d.longest = max(d.longest, len(token))
+		for i := 1; i < len(token); i++ {
+			d.prefixes[token[:i]] = true
+		}
 		for i := range token {
 			if i > 0 && strings.ContainsFunc(token[i:], notWord) {
 				d.suffixes[token[i:]] = true
 			}
 		}
 	}
+	for _, lengths := range d.lengths {
+		slices.SortFunc(lengths, func(a, b int) int { return b - a })
+	}
 	return d
 }
 
 func notWord(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
 
-// at returns the longest token that begins at a byte of text; empty where none does.
+// at returns the longest token that begins at a byte of text; empty where none does. Vocabularies have thousands of
+// tokens that begin with "<", but of few lengths.
 func (d *danger) at(text string, i int) string {
-	found := ""
-	for _, token := range d.tokens[text[i]] {
-		if len(token) > len(found) && strings.HasPrefix(text[i:], token) {
-			found = token
+	for _, n := range d.lengths[text[i]] {
+		if n > len(text)-i {
+			continue
+		}
+		if _, ok := d.special[text[i:i+n]]; ok {
+			return text[i : i+n]
 		}
 	}
-	return found
+	return ""
 }
 
 // mark puts the sentinel in front of characters of text so that no dangerous token lies clear of them: in each one that
@@ -68,7 +81,7 @@ func (d *danger) mark(text, sentinel string) string {
 		if d.suffixes[text[:n]] {
 			at[0] = true
 		}
-		if i := len(text) - n; d.begins(text[i:]) {
+		if d.prefixes[text[len(text)-n:]] {
 			_, last := utf8.DecodeLastRuneInString(text)
 			at[len(text)-last] = true
 		}
@@ -84,16 +97,6 @@ func (d *danger) mark(text, sentinel string) string {
 		b.WriteByte(text[i])
 	}
 	return b.String()
-}
-
-// begins reports whether text is the beginning of a longer token.
-func (d *danger) begins(text string) bool {
-	for _, token := range d.tokens[text[0]] {
-		if len(token) > len(text) && strings.HasPrefix(token, text) {
-			return true
-		}
-	}
-	return false
 }
 
 // firstSpecial and lastSpecial find a special token of the template in a text with sentinels; -1 where there is none.

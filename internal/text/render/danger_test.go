@@ -57,6 +57,27 @@ func TestMarksReachOverSeams(t *testing.T) {
 	}
 }
 
+// Gemma's vocabulary has thousands of tokens like these. Comparing each with each "<" of a result would not end.
+func TestManyTokensOfOneBeginning(t *testing.T) {
+	names := make([]string, 6000)
+	for i := range names {
+		names[i] = fmt.Sprintf("<unused%d>", i)
+	}
+	tok, err := tokenizer.New(tokenizer.Options{Tokens: names, Types: slices.Repeat([]int32{tokenizer.TypeControl}, len(names))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDanger(tok)
+	const n = 1 << 21
+	text := strings.Repeat("<", n) + "<unused77>" + "<unused7"
+	if got, want := d.mark(text, "|"), strings.Repeat("<", n)+"<|unused77><unused|7"; got != want {
+		t.Errorf("marked %q", got[n:])
+	}
+	if at := d.at("<unused599>9>", 0); at != "<unused599>" {
+		t.Errorf("found %q", at)
+	}
+}
+
 func TestSentinelIsFree(t *testing.T) {
 	v := newVendor(t, own("thinker"), nil)
 	text := "\uf8ff\uf8fe<|end|>\uf8fd"

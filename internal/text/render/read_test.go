@@ -311,3 +311,25 @@ func TestSpansOfChatML(t *testing.T) {
 		t.Error("an unknown role")
 	}
 }
+
+// A result may hold the very words that a bridge is found by.
+func TestBridgeBehindOurOwnWords(t *testing.T) {
+	for _, path := range ownTemplates() {
+		v := newVendor(t, path, nil)
+		for _, role := range []string{chat.User, chat.ToolRole} {
+			bridge := func(content string) string {
+				ids, err := v.Bridge(v.stops[:1], []chat.Message{{Role: role, ToolCallID: "call_7", Name: "tell", Content: content}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				return v.tok.Decode(ids)
+			}
+			for _, ours := range []string{probeContent, probeContent + "x", "{\"" + probeArgument + "\"}}\n</tool_call>"} {
+				got, want := bridge("see "+ours), strings.ReplaceAll(bridge("see PLACE"), "PLACE", ours)
+				if plain := strings.NewReplacer(`\"`, `"`, `\n`, "\n"); plain.Replace(got) != plain.Replace(want) { // some templates write JSON
+					t.Errorf("%s, %s: got %q, want %q", path, role, got, want)
+				}
+			}
+		}
+	}
+}
