@@ -6,6 +6,7 @@ package chat
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 )
 
@@ -149,11 +150,14 @@ func (t Tool) MarshalJSON() ([]byte, error) {
 	return json.Marshal(w)
 }
 
-// UnmarshalJSON reads the form MarshalJSON writes.
+// UnmarshalJSON reads the form MarshalJSON writes. Another form, such as MCP's, is an error rather than a nameless tool.
 func (t *Tool) UnmarshalJSON(data []byte) error {
 	var w wireTool
 	if err := json.Unmarshal(data, &w); err != nil {
 		return err
+	}
+	if w.Function.Name == "" {
+		return errors.New(`a tool has no function name: its form is {"type": "function", "function": {"name": ..., "parameters": ...}}`)
 	}
 	*t = Tool{Name: w.Function.Name, Description: w.Function.Description, InputSchema: w.Function.Parameters}
 	return nil

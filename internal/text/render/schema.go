@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -22,10 +23,16 @@ func parseNode(value jsontext.Value) (*node, error) {
 	if err := value.Compact(); err != nil {
 		return nil, err
 	}
-	return readNode(value)
+	return readNode(value, maxDepth)
 }
 
-func readNode(value jsontext.Value) (*node, error) {
+// maxDepth bounds how deep a schema nests, as chat.Decode bounds messages: each level is copied.
+const maxDepth = 500
+
+func readNode(value jsontext.Value, depth int) (*node, error) {
+	if depth == 0 {
+		return nil, fmt.Errorf("it nests deeper than %d levels", maxDepth)
+	}
 	n := &node{text: string(value), kind: value.Kind()}
 	if n.kind != '{' && n.kind != '[' {
 		return n, nil
@@ -46,7 +53,7 @@ func readNode(value jsontext.Value) (*node, error) {
 		if err != nil {
 			return nil, err
 		}
-		child, err := readNode(value)
+		child, err := readNode(value, depth-1)
 		if err != nil {
 			return nil, err
 		}
@@ -77,8 +84,9 @@ func (n *node) string() string {
 
 // typeWriter writes JSON schemas as types in a notation near TypeScript's.
 type typeWriter struct {
-	root *node    // what local references point into
-	refs []string // references being written, to stop at a recursive one
+	root     *node    // what local references point into
+	refs     []string // references being written, to stop at a recursive one
+	followed int      // references written so far
 }
 
 // parameters writes an object schema's properties: "a: string, b?: integer = 3".
@@ -199,14 +207,18 @@ func (w *typeWriter) named(schema *node, kind string) string {
 	return kind
 }
 
-// maxReferences bounds how deep references are written out: schemas whose definitions each use the next one twice would
-// otherwise grow without bound.
-const maxReferences = 4
+// References are written out so deep, and so many in a tool: schemas whose definitions each use the next one twice, or a
+// hundred times, would otherwise grow without bound.
+const (
+	maxReferences = 4
+	maxFollowed   = 256
+)
 
-// reference follows "#/$defs/Name". Any other, one that is being written already, and one too deep are written as "any".
+// reference follows "#/$defs/Name". Any other, one that is being written already, and one too deep or too many are
+// written as "any".
 func (w *typeWriter) reference(ref string) string {
 	path, local := strings.CutPrefix(ref, "#/")
-	if !local || len(w.refs) == maxReferences || slices.Contains(w.refs, ref) {
+	if !local || len(w.refs) == maxReferences || w.followed == maxFollowed || slices.Contains(w.refs, ref) {
 		return "any"
 	}
 	target := w.root
@@ -216,6 +228,7 @@ func (w *typeWriter) reference(ref string) string {
 			return "any"
 		}
 	}
+	w.followed++
 	w.refs = append(w.refs, ref)
 	text := w.typeOf(target)
 	w.refs = w.refs[:len(w.refs)-1]

@@ -28,9 +28,10 @@ func (c *ChatML) Template() string {
 	).Replace(chatmlTemplate)
 }
 
-// presets sets each variable that is not passed to its value, so that a template needs none passed.
+// presets sets each variable that is not passed to its value, so that a template needs none passed. The line it stands on
+// ends, which trim_blocks takes away again: the template's own first line stays a first line.
 func presets(variables *chat.Object) string {
-	if variables == nil {
+	if variables == nil || variables.Len() == 0 {
 		return ""
 	}
 	var b strings.Builder
@@ -38,6 +39,7 @@ func presets(variables *chat.Object) string {
 		name, value := variables.At(i)
 		b.WriteString("{%- set " + name + " = " + name + " if " + name + " is defined else " + jinjaLiteral(value) + " %}")
 	}
+	b.WriteByte('\n')
 	return b.String()
 }
 

@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -42,6 +43,32 @@ func TestReferencesAreBounded(t *testing.T) {
 	got, err := compactTool(chat.Tool{Name: "f", InputSchema: []byte(b.String())})
 	if err != nil || len(got) > 1000 || !strings.Contains(got, "any") {
 		t.Errorf("%d bytes, %v", len(got), err)
+	}
+	b.Reset() // not deep, but each level a hundred times as wide
+	b.WriteString(`{"properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": {`)
+	for c := 'a'; c < 'e'; c++ {
+		b.WriteString(`"` + string(c) + `": {"properties": {`)
+		for i := range 100 {
+			fmt.Fprintf(&b, `"p%d": {"$ref": "#/$defs/%c"}, `, i, c+1)
+		}
+		b.WriteString(`"last": {"type": "string"}}}, `)
+	}
+	b.WriteString(`"e": {"type": "string"}}}`)
+	got, err = compactTool(chat.Tool{Name: "f", InputSchema: []byte(b.String())})
+	if err != nil || len(got) > 1<<20 || !strings.Contains(got, "any") {
+		t.Errorf("%d bytes of a schema of %d, %v", len(got), b.Len(), err)
+	}
+}
+
+func TestDeepSchemas(t *testing.T) {
+	deep := func(n int) []byte {
+		return []byte(strings.Repeat(`{"items": `, n) + "{}" + strings.Repeat("}", n))
+	}
+	if _, err := compactTool(chat.Tool{Name: "f", InputSchema: deep(maxDepth - 1)}); err != nil {
+		t.Error(err)
+	}
+	if _, err := compactTool(chat.Tool{Name: "f", InputSchema: deep(maxDepth)}); err == nil {
+		t.Error("a level too many is taken")
 	}
 }
 
