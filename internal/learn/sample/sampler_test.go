@@ -174,21 +174,7 @@ func testSteps(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trainer) {
 		}
 		requests = append(requests, r)
 	}
-	all := func(s *Sampler) []policy.Completion {
-		got := make([]policy.Completion, len(requests))
-		var wg sync.WaitGroup
-		for i, r := range requests {
-			wg.Go(func() {
-				var err error
-				if got[i], err = s.Sample(context.Background(), r); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		return got
-	}
-	want, got := all(one), all(s)
+	want, got := samples(t, one, requests), samples(t, s, requests)
 	reasons := map[policy.FinishReason]int{}
 	for i := range got {
 		reasons[got[i].FinishReason]++
@@ -199,6 +185,39 @@ func testSteps(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trainer) {
 	if len(reasons) < 2 {
 		t.Errorf("all ended by %v", reasons)
 	}
+	requests = nil // every second slot's cache is full while the next slot, which nobody waits for, goes on
+	for i := range 16 {
+		r := request(i, 20, true)
+		r.MaxTokens = 40
+		if i%2 == 0 {
+			r.Prompt = prompt(true, 93-i%4, i)
+		}
+		requests = append(requests, r)
+	}
+	want, got = samples(t, one, requests), samples(t, s, requests)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("beside full caches: %+v in several steps at once, %+v in single ones", got, want)
+	}
+	if got[0].FinishReason != policy.FinishLength || len(got[0].IDs) >= 20 || len(got[1].IDs) != 40 {
+		t.Errorf("no cache was full while the next slot went on: %+v", got[:2])
+	}
+}
+
+// samples asks for all at one time.
+func samples(t *testing.T, s *Sampler, requests []policy.Request) []policy.Completion {
+	t.Helper()
+	got := make([]policy.Completion, len(requests))
+	var wg sync.WaitGroup
+	for i, r := range requests {
+		wg.Go(func() {
+			var err error
+			if got[i], err = s.Sample(context.Background(), r); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	return got
 }
 
 // A request gives the same bits alone, in a crowd, and after its slot's cache held an earlier turn of it.
