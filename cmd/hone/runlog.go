@@ -62,15 +62,12 @@ func (l runLog) Latest(stage string) (string, int, error) {
 
 // Trajectories implements recipe.Log.
 func (l runLog) Trajectories(stage string, step int) ([]*trajectory.Trajectory, error) {
-	rows, err := l.dir.Ledger.StageTrajectories(stage)
+	rows, err := l.dir.Ledger.Trajectories(stage, step)
 	if err != nil {
 		return nil, err
 	}
 	var ts []*trajectory.Trajectory
 	for _, r := range rows {
-		if r.Step != step {
-			continue
-		}
 		t := &trajectory.Trajectory{}
 		if err := json.Unmarshal(r.JSON, t); err != nil {
 			return nil, fmt.Errorf("reading trajectory %s of the ledger: %w", r.ID, err)

@@ -129,12 +129,6 @@ func (l *Ledger) Trajectories(stage string, step int) ([]TrajectoryRow, error) {
 		`SELECT id, stage, step, json FROM trajectories WHERE stage = ? AND step = ? ORDER BY rowid`, stage, step)
 }
 
-// StageTrajectories returns all trajectories of a stage, by step, then in the order they were put.
-func (l *Ledger) StageTrajectories(stage string) ([]TrajectoryRow, error) {
-	return query(l, scanTrajectory,
-		`SELECT id, stage, step, json FROM trajectories WHERE stage = ? ORDER BY step, rowid`, stage)
-}
-
 // PutMetric inserts or replaces the metrics of one step.
 func (l *Ledger) PutMetric(stage string, step int, row json.RawMessage) error {
 	_, err := l.put(row, `INSERT INTO metrics VALUES (?1, ?2, ?3)

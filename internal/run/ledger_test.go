@@ -119,7 +119,7 @@ func TestLedgerFromManyGoroutines(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	rows, err := l.StageTrajectories("s")
+	rows, err := l.Trajectories("s", 0)
 	must(t, err)
 	if len(rows) != 20 {
 		t.Errorf("%d rows, want 20", len(rows))
