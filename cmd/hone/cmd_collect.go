@@ -91,6 +91,8 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 		return err
 	}
 	outcomes, err := t.collect(ctx, l, client, approve, f.model, list)
+	spent := client.Spent()
+	a.say("%s sent and %s received were paid for", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,8 @@ func TestCollectKeepsTheConfiguration(t *testing.T) {
 			return
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{
-			"message": map[string]string{"role": "assistant", "content": "5"}, "finish_reason": "stop"}}})
+			"message": map[string]string{"role": "assistant", "content": "5"}, "finish_reason": "stop"}},
+			"usage": map[string]int{"prompt_tokens": 41, "completion_tokens": 1}})
 	}))
 	t.Cleanup(endpoint.Close)
 	workFolder(t, map[string]string{"hone.yaml": "rollout: {max_tokens: 17, timeout: 3s}\n", "scenarios.jsonl": `
@@ -48,6 +49,9 @@ func TestCollectKeepsTheConfiguration(t *testing.T) {
 	if err := json.Unmarshal(stdout.Bytes(), &outcomes); err != nil || len(outcomes) != 3 || outcomes["ok"] != 1 ||
 		outcomes["environment_error"] != 1 || outcomes["infrastructure_error"] != 1 {
 		t.Errorf("outcomes %s, %v", &stdout, err)
+	}
+	if !strings.Contains(stderr.String(), "41 tokens sent and 1 token received were paid for") {
+		t.Errorf("what was spent is not told: %s", &stderr)
 	}
 	if _, set := asked["Fail."]; set || asked["Add."] != 17 || asked["Hang."] != 17 {
 		t.Errorf("asked for tokens: %v", asked)
