@@ -5,7 +5,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 bench=$1 results=$(realpath -m "$2")
-rows=${3-check,decode:1024,decode:2048,decode:4096,train,tree,unshared}
+rows=${3-check,decode:1024,decode:2048,decode:4096,decode_single:4096,decode_shared:1024,train,tree,unshared}
 peer=${4-train:ckpt,train:plain,decode:1024,decode:2048,decode:4096,unshared:ckpt}
 mkdir -p "$results"
 . "$here/env.sh"

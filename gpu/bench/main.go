@@ -44,7 +44,7 @@ type bench struct {
 
 func main() {
 	plugin := flag.String("plugin", "", "path of the PJRT plug-in")
-	rows := flag.String("rows", "check,decode:1024,decode:2048,decode:4096,train,tree,unshared", "what to measure")
+	rows := flag.String("rows", "check,decode:1024,decode:2048,decode:4096,decode_single:4096,decode_shared:1024,train,tree,unshared", "what to measure")
 	dtype := flag.String("dtype", "bf16", "auto, f32 or bf16")
 	repeat := flag.Int("repeat", 5, "runs after warm-up")
 	devices := flag.Int("devices", 1, "devices to use at once; CPUs are as many as are asked for")
@@ -78,7 +78,11 @@ func run(o engine.Options, rows []string, repeat int, toy bool, file string) err
 	for _, name := range rows {
 		kind, size, _ := strings.Cut(name, ":")
 		n, _ := strconv.Atoi(size) // 0 where the row has no size
-		measure := map[string]func(int) (row, error){"check": b.check, "decode": b.decode, "mismatch": b.mismatch, "train": b.train, "tree": b.tree, "unshared": b.unshared}[kind]
+		measure := map[string]func(int) (row, error){"check": b.check, "mismatch": b.mismatch, "train": b.train, "tree": b.tree, "unshared": b.unshared,
+			"decode":        func(context int) (row, error) { return b.decode(2, 0, context) },
+			"decode_single": func(context int) (row, error) { return b.decode(2, 1, context) },
+			"decode_shared": func(context int) (row, error) { return b.decode(4096, 0, context) },
+		}[kind]
 		if measure == nil {
 			return fmt.Errorf("there is no row %q", name)
 		}

@@ -98,14 +98,15 @@ func (b *bench) unshared(int) (row, error) {
 }
 
 // decode is one token of each of 64 sequences on each device, whose caches have room for that many tokens, all of which are
-// read. It is the difference between long and short completions, so that what happens once is not in it.
-func (b *bench) decode(context int) (row, error) {
+// read, behind a shared prefix. It is the difference between long and short completions, so that what happens once is not
+// in it. atOnce is how many tokens an execution draws, 0 for what the device's default is.
+func (b *bench) decode(prefix, atOnce, context int) (row, error) {
 	slots, short, long := 64, 16, 144
 	if b.toy {
-		slots, short, long, context = 4, 2, 10, context/64
+		slots, short, long, prefix, context = 4, 2, 10, max(2, prefix/64), context/64
 	}
 	start := time.Now()
-	s, err := samplers.New(b.engine, b.spec, b.weights, sample.Options{LoRA: b.lora, Slots: slots, Context: context, Prefix: b.tokens(2, 5)})
+	s, err := samplers.New(b.engine, b.spec, b.weights, sample.Options{LoRA: b.lora, Slots: slots, Context: context, DecodeSteps: atOnce, Prefix: b.tokens(prefix, 5)})
 	if err != nil {
 		return row{}, err
 	}
@@ -117,7 +118,7 @@ func (b *bench) decode(context int) (row, error) {
 		errs := make([]error, slots)
 		for i := range slots {
 			done.Go(func() {
-				_, errs[i] = s.Sample(background, policy.Request{Slot: i, Prompt: b.tokens(6, i), Sampling: policy.Sampling{MaxTokens: tokens, Temperature: 1},
+				_, errs[i] = s.Sample(background, policy.Request{Slot: i, Prompt: append(b.tokens(prefix, 5), b.tokens(6, i)...), Sampling: policy.Sampling{MaxTokens: tokens, Temperature: 1},
 					Key: policy.Key{Seed: 1, Stream: uint64(i)}})
 			})
 		}

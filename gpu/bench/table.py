@@ -12,7 +12,7 @@ def read(name):
 # Bytes that one decoding step must read at this shape (weights, and 147,456 B of cache for each of 64 x T tokens), and
 # floating-point operations that a training token takes (twice the weights forward, twice backward, causal attention).
 WEIGHTS, CACHE = 8.044e9, 147456
-bars = {"train": 680, "decode:4096": 13.9, "decode:2048": 8.2, "decode:1024": 5.3}
+bars = {"train": 680, "decode:4096": 13.9, "decode:2048": 8.2, "decode:1024": 5.3, "decode_shared:1024": 8.0}
 peers = {}
 for r in read("peer.json"):
     if r.get("ms"):
