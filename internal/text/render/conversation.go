@@ -55,7 +55,9 @@ func (v *Vendor) conversation(messages []chat.Message, tools []chat.Tool) (*conv
 	if listed != nil {
 		c.listed = listed
 	}
-	c.chooseSentinel()
+	if err := c.chooseSentinel(); err != nil {
+		return nil, err
+	}
 	for i, value := range c.values {
 		c.values[i] = c.marked(value)
 	}
@@ -147,39 +149,55 @@ func (c *conversation) marked(v chat.Value) chat.Value {
 }
 
 // chooseSentinel takes a character for private use that neither the conversation nor the template has.
-func (c *conversation) chooseSentinel() {
-	for r := rune(0xF8FF); ; r-- {
-		c.sentinel = string(r)
-		used := strings.Contains(c.v.options.Template, c.sentinel) || c.uses(c.listed)
-		for _, v := range c.values {
-			used = used || c.uses(v)
+func (c *conversation) chooseSentinel() error {
+	c.sentinel = "\uf8ff"
+	taken := false
+	c.eachText(func(text string) { taken = taken || strings.Contains(text, c.sentinel) })
+	if !taken {
+		return nil
+	}
+	used := map[rune]bool{}
+	c.eachText(func(text string) {
+		for _, r := range text {
+			if r >= 0xE000 && r <= 0xF8FF {
+				used[r] = true
+			}
 		}
-		if !used {
-			return
+	})
+	for r := rune(0xF8FF); r >= 0xE000; r-- { // of these, JSON writes one as one escape: see text
+		if !used[r] {
+			c.sentinel = string(r)
+			return nil
 		}
 	}
+	return &fault.Error{Code: fault.CodeUsage, What: "cannot render the conversation", Where: c.v.options.Name,
+		Why: "it holds all 6,400 characters for private use, of which one has to mark where messages begin and end", Next: "leave them out"}
 }
 
-// uses reports whether the sentinel occurs in a value.
-func (c *conversation) uses(v chat.Value) bool {
-	switch v := v.(type) {
-	case string:
-		return strings.Contains(v, c.sentinel)
-	case []chat.Value:
-		for _, item := range v {
-			if c.uses(item) {
-				return true
+// eachText yields the texts that a rendering is made of.
+func (c *conversation) eachText(yield func(string)) {
+	var walk func(v chat.Value)
+	walk = func(v chat.Value) {
+		switch v := v.(type) {
+		case string:
+			yield(v)
+		case []chat.Value:
+			for _, item := range v {
+				walk(item)
 			}
-		}
-	case *chat.Object:
-		for i := range v.Len() {
-			key, item := v.At(i)
-			if strings.Contains(key, c.sentinel) || c.uses(item) {
-				return true
+		case *chat.Object:
+			for i := range v.Len() {
+				key, item := v.At(i)
+				yield(key)
+				walk(item)
 			}
 		}
 	}
-	return false
+	yield(c.v.options.Template)
+	walk(c.listed)
+	for _, v := range c.values {
+		walk(v)
+	}
 }
 
 // text renders the first n messages, with sentinels. The spans are those of {% generation %}.

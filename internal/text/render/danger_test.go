@@ -85,6 +85,13 @@ func TestSentinelIsFree(t *testing.T) {
 	if err != nil || v.tok.Decode(ids) != "<|user|>\n"+text+"<|end|>\n<|assistant|>\n" {
 		t.Errorf("got %q, %v", v.tok.Decode(ids), err)
 	}
+	var all strings.Builder
+	for r := rune(0xE000); r <= 0xF8FF; r++ {
+		all.WriteRune(r)
+	}
+	if _, err := v.Prompt([]chat.Message{{Role: chat.User, Content: all.String()}}, nil); err == nil || !strings.Contains(err.Error(), "private use") {
+		t.Errorf("no character is free, and it is rendered: %v", err)
+	}
 }
 
 // BenchmarkPrompt is a conversation of 40 tools and 30 messages; BenchmarkSequences renders the same for training.
