@@ -72,21 +72,26 @@ func (p Plan) Peak() Program {
 	return most
 }
 
+// weights holds a model's weights; held names what is held since it was last called.
+func (p *Plan) weights(d *engine.Dry, s model.Spec) (weights []engine.Buffer, held func(name string)) {
+	before := int64(0)
+	held = func(name string) {
+		p.Held = append(p.Held, Item{name, d.Live() - before})
+		before = d.Live()
+	}
+	for _, w := range s.WeightParams() {
+		weights = append(weights, d.Blank(w.Shape))
+	}
+	held("weights")
+	return weights, held
+}
+
 // Make plans a run of a model, on one of its devices: all hold as much.
 func Make(s model.Spec, o Settings) (Plan, error) {
 	d := engine.OpenDry(o.GPU, max(1, o.Devices))
 	defer d.Close()
 	var p Plan
-	before := int64(0)
-	held := func(name string) {
-		p.Held = append(p.Held, Item{name, d.Live() - before})
-		before = d.Live()
-	}
-	var weights []engine.Buffer
-	for _, w := range s.WeightParams() {
-		weights = append(weights, d.Blank(w.Shape))
-	}
-	held("weights")
+	weights, held := p.weights(d, s)
 	_, size := o.Train.LoRA.Pieces(s)
 	state := train.State{Adapter: make([]float32, size), M: make([]float32, size), V: make([]float32, size)}
 	t, err := train.New(d.Engine, s, weights, state, o.Train)

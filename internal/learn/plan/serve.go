@@ -23,16 +23,7 @@ func MakeServing(s model.Spec, o Serving) (Plan, error) {
 	d := engine.OpenDry(o.GPU, 1)
 	defer d.Close()
 	var p Plan
-	before := int64(0)
-	held := func(name string) {
-		p.Held = append(p.Held, Item{name, d.Live() - before})
-		before = d.Live()
-	}
-	var weights []engine.Buffer
-	for _, w := range s.WeightParams() {
-		weights = append(weights, d.Blank(w.Shape))
-	}
-	held("weights")
+	weights, held := p.weights(d, s)
 	var samplers []*sample.Sampler
 	defer func() {
 		for _, x := range samplers {
