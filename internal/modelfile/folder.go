@@ -128,6 +128,13 @@ func (f *folder) tensor(_ Config, name string) ([]float32, []int, error) {
 	return flat, dims, nil
 }
 
+func (f *folder) bf16(name string) ([]uint16, []int, bool) {
+	if s := f.where[name]; s != nil {
+		return s.BF16(name)
+	}
+	return nil, nil, false
+}
+
 func (f *folder) close() error {
 	var errs []error
 	for _, s := range f.shards {

@@ -232,6 +232,8 @@ func ggufName(name string) string {
 	return ""
 }
 
+func (f *ggufFile) bf16(string) ([]uint16, []int, bool) { return nil, nil, false } // tensors are permuted, and few are bfloat16
+
 func (f *ggufFile) tensor(c Config, name string) ([]float32, []int, error) {
 	bad := func(err error) error { return tensorFault(f.path, name, err) }
 	if err := f.check(c, name); err != nil {

@@ -38,6 +38,7 @@ type source interface {
 	names() []string
 	dtype(name string) string
 	tensor(c Config, name string) ([]float32, []int, error)
+	bf16(name string) ([]uint16, []int, bool)
 	close() error
 }
 
@@ -75,6 +76,10 @@ func (m *Model) DType(name string) string { return m.source.dtype(name) }
 // Tensor reads one tensor as float32, row-major, with its dimensions. It must not be changed: it may be the file itself.
 // Names are Hugging Face's, for example "model.layers.3.self_attn.q_proj.weight" with dimensions [out, in].
 func (m *Model) Tensor(name string) ([]float32, []int, error) { return m.source.tensor(m.Config, name) }
+
+// BF16 returns a tensor's bits as they stand in the file, row-major, with its dimensions; ok is false where the file does not
+// hold it as bfloat16, and Tensor alone reads it. It must not be changed: it is the file itself.
+func (m *Model) BF16(name string) (bits []uint16, dims []int, ok bool) { return m.source.bf16(name) }
 
 // tensorFault is the error of a tensor that cannot be read.
 func tensorFault(path, name string, err error) error {

@@ -144,6 +144,20 @@ func (f *Safetensors) Tensor(name string) ([]float32, []int, error) {
 	return floats(raw, e.DType), slices.Clone(e.Shape), nil
 }
 
+// BF16 is Model.BF16.
+func (f *Safetensors) BF16(name string) (bits []uint16, dims []int, ok bool) {
+	e, ok := f.entries[name]
+	if !ok || e.DType != "BF16" || !littleEndian() {
+		return nil, nil, false
+	}
+	raw := f.body[e.Offsets[0]:e.Offsets[1]]
+	p := unsafe.Pointer(unsafe.SliceData(raw))
+	if uintptr(p)%2 != 0 {
+		return nil, nil, false
+	}
+	return unsafe.Slice((*uint16)(p), len(raw)/2), slices.Clone(e.Shape), true
+}
+
 // floats decodes little-endian values.
 func floats(raw []byte, dtype string) []float32 {
 	if dtype == "F32" {

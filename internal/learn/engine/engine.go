@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"unsafe"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
@@ -211,6 +212,12 @@ func (e *Engine) UploadAs(shape shapes.Shape, flat []float32) (Buffer, error) {
 		narrow[i] = bfloat16.FromFloat32(x)
 	}
 	return e.backend.BufferFromFlatData(0, narrow, shape)
+}
+
+// UploadBF16 copies bfloat16 numbers, given as their bits, to the device.
+func (e *Engine) UploadBF16(bits []uint16, dims ...int) (Buffer, error) {
+	flat := unsafe.Slice((*bfloat16.BFloat16)(unsafe.Pointer(unsafe.SliceData(bits))), len(bits)) // that is what they are
+	return e.backend.BufferFromFlatData(0, flat, shapes.Make(dtypes.BFloat16, dims...))
 }
 
 // Zeros makes n arrays of zeros on the device: on a GPU with a program, since large ones take long to copy.

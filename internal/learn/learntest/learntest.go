@@ -42,8 +42,8 @@ func Weights(t testing.TB, e *engine.Engine, s model.Spec) []engine.Buffer {
 	return buffers
 }
 
-// plugin is the installed CPU plug-in; empty where there is none.
-func plugin() string {
+// Plugin is the path of the installed CPU plug-in; empty where there is none.
+func Plugin() string {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return ""
@@ -58,7 +58,7 @@ func plugin() string {
 // Devices opens the CPU plug-in with n devices, until the test ends; where it is not installed the test is skipped.
 func Devices(t testing.TB, n int) *engine.Engine {
 	t.Helper()
-	path := plugin()
+	path := Plugin()
 	if path == "" {
 		t.Skip("no plug-in is installed: hone engine install cpu")
 	}
@@ -73,7 +73,7 @@ func Devices(t testing.TB, n int) *engine.Engine {
 // EachDevice runs a test on the pure-Go backend and, where it is installed, on the CPU plug-in.
 func EachDevice(t *testing.T, f func(t *testing.T, e *engine.Engine)) {
 	devices := map[string]engine.Options{"go": {}}
-	if path := plugin(); path != "" {
+	if path := Plugin(); path != "" {
 		devices["plugin"] = engine.Options{Plugin: path}
 	}
 	for name, o := range devices {

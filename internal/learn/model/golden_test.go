@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"cmp"
 	"compress/gzip"
 	"encoding/base64"
 	"encoding/binary"
@@ -35,6 +36,7 @@ type golden struct {
 
 	outer    string // stands before the tensors' names, and is not part of them for draw
 	infinite bool   // one weight is
+	dtype    string // of the weights in the file; F32 where it is empty
 }
 
 const goldenDir = "../../../testdata/reference/families"
@@ -126,7 +128,7 @@ func (g golden) folder(t *testing.T) *modelfile.Model {
 		if g.infinite {
 			flat[len(flat)-1] = float32(math.Inf(1))
 		}
-		tensors = append(tensors, modelfile.NewTensor{Name: name, DType: "F32", Dims: dims,
+		tensors = append(tensors, modelfile.NewTensor{Name: name, DType: cmp.Or(g.dtype, "F32"), Dims: dims,
 			Read: func() ([]float32, error) { return flat, nil }})
 	}
 	must(t, modelfile.WriteSafetensors(filepath.Join(dir, "model.safetensors"), tensors, nil))

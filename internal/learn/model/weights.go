@@ -2,9 +2,12 @@ package model
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 
@@ -104,32 +107,74 @@ func Load(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
 	if err := s.checkNames(m); err != nil {
 		return s, nil, err
 	}
-	var buffers []engine.Buffer
-	for _, w := range s.Weights() {
-		b, err := s.upload(e, m, w)
+	weights := s.Weights()
+	buffers, errs := make([]engine.Buffer, len(weights)), make([]error, len(weights))
+	turn, done := make(chan struct{}, min(4, runtime.GOMAXPROCS(0))), sync.WaitGroup{} // each may hold a tensor in another type
+	for i, w := range weights {
+		turn <- struct{}{}
+		done.Go(func() {
+			buffers[i], errs[i] = s.upload(e, m, w)
+			<-turn
+		})
+	}
+	done.Wait()
+	for i, err := range errs {
 		if err != nil {
-			engine.Free(buffers...)
+			for _, b := range append(buffers[:i:i], buffers[i+1:]...) {
+				if b != nil {
+					engine.Free(b)
+				}
+			}
 			return s, nil, err
 		}
-		buffers = append(buffers, b)
 	}
 	return s, buffers, nil
 }
 
 func (s Spec) upload(e *engine.Engine, m *modelfile.Model, w Weight) (engine.Buffer, error) {
-	flat, dims, err := m.Tensor(w.Name)
-	if err != nil {
-		return nil, err
+	shape := s.weightShape(w)
+	bits, dims, asStored := m.BF16(w.Name)
+	var flat []float32
+	if asStored = asStored && shape.DType == dtypes.BFloat16; !asStored {
+		var err error
+		if flat, dims, err = m.Tensor(w.Name); err != nil {
+			return nil, err
+		}
 	}
 	if !slices.Equal(dims, w.Dims) {
 		return nil, mismatch(m, w.Name, fmt.Sprintf("it is %v, the configuration says %v", dims, w.Dims))
 	}
+	if asStored && !finiteBF16(bits) || !finite(flat) {
+		return nil, mismatch(m, w.Name, "it holds numbers that are not finite")
+	}
+	if asStored {
+		return e.UploadBF16(bits, dims...)
+	}
+	return e.UploadAs(shape, flat)
+}
+
+func finite(flat []float32) bool {
 	for _, x := range flat {
-		if x-x != 0 { // NaN or infinite
-			return nil, mismatch(m, w.Name, "it holds numbers that are not finite")
+		if x-x != 0 {
+			return false
 		}
 	}
-	return e.UploadAs(s.weightShape(w), flat)
+	return true
+}
+
+// finiteBF16 reports whether no number is infinite or NaN, which have all bits of the exponent set. It takes four at once:
+// a number with all of them overflows into its sign when one is added to its exponent.
+func finiteBF16(bits []uint16) bool {
+	const exponents, one, signs = 0x7F80_7F80_7F80_7F80, 0x0080_0080_0080_0080, 0x8000_8000_8000_8000
+	overflow := uint64(0)
+	for ; len(bits) >= 4; bits = bits[4:] {
+		four := uint64(bits[0]) | uint64(bits[1])<<16 | uint64(bits[2])<<32 | uint64(bits[3])<<48
+		overflow |= four&exponents + one
+	}
+	for _, x := range bits {
+		overflow |= uint64(x)&0x7F80 + 0x80
+	}
+	return overflow&signs == 0
 }
 
 // checkNames refuses files with tensors the configuration knows nothing of, a bias for example. It lets pass what
