@@ -144,6 +144,7 @@ func TestReport(t *testing.T) {
 		{"wrapped", t.Context(), fmt.Errorf("y: %w", &fault.Error{Code: fault.CodeExhausted, What: "x"}), 6},
 		{"stopped by a signal", stopped, context.Canceled, 143},
 		{"stopped, resumable", stopped, &fault.Error{Code: fault.CodeStopped, What: "x"}, 7},
+		{"stopped, and a server blamed for it", stopped, &fault.Error{Code: fault.CodeUnavailable, What: "x", Err: context.Canceled}, 143},
 		{"finished although stopped", stopped, nil, 0},
 	} {
 		var said bytes.Buffer

@@ -67,8 +67,11 @@ func (a *app) report(ctx context.Context, err error) int {
 	if err == nil {
 		return int(fault.CodeOK)
 	}
-	fmt.Fprintln(a.stderr, "hone: "+a.readable(err))
 	s, stopped := context.Cause(ctx).(signalled)
+	if stopped && errors.Is(err, context.Canceled) { // what was cut off is nobody's fault, whoever it names
+		err = s
+	}
+	fmt.Fprintln(a.stderr, "hone: "+a.readable(err))
 	if _, said := errors.AsType[*fault.Error](err); stopped && !said {
 		return 128 + int(s)
 	}
