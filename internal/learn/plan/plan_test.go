@@ -29,14 +29,8 @@ func settings() Settings {
 	return Settings{Train: train.Options{LoRA: model.LoRA{Rank: 4, Alpha: 4}, MicroBatch: 2}, Prefix: 40, Row: 100, Slots: 8, Context: 64}
 }
 
-// What is held equals what a person works out of the shapes.
-func TestHeldIsWhatTheShapesSay(t *testing.T) {
-	s, o := wide(), settings()
-	p, err := Make(s, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var weights, maps int64
+// bytesOf returns the bytes of a model's weights, and of the linear maps among them.
+func bytesOf(s model.Spec) (weights, maps int64) {
 	for _, w := range s.Weights() {
 		size := int64(4)
 		for _, d := range w.Dims {
@@ -47,6 +41,17 @@ func TestHeldIsWhatTheShapesSay(t *testing.T) {
 			maps += size
 		}
 	}
+	return weights, maps
+}
+
+// What is held equals what a person works out of the shapes.
+func TestHeldIsWhatTheShapesSay(t *testing.T) {
+	s, o := wide(), settings()
+	p, err := Make(s, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	weights, maps := bytesOf(s)
 	_, adapter := o.Train.LoRA.Pieces(s)
 	kv := int64(2 * s.NumLayers * s.NumKVHeads * s.HeadDim * (o.Prefix + o.Slots*o.Context) * 4)
 	want := []Item{{"weights", weights}, {"adapter and moments", int64(3 * adapter * 4)}, {"keys and values", kv}, {"merged weights", maps}}

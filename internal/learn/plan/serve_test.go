@@ -15,17 +15,7 @@ func TestServingIsWhatTheShapesSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var weights, maps int64
-	for _, w := range s.Weights() {
-		size := int64(4)
-		for _, d := range w.Dims {
-			size *= int64(d)
-		}
-		weights += size
-		if w.Linear {
-			maps += size
-		}
-	}
+	weights, maps := bytesOf(s)
 	kv := int64(2 * s.NumLayers * s.NumKVHeads * s.HeadDim * (o.Prefix + o.Slots*o.Context) * 4)
 	// The prefix of the adapter's sampler is computed anew under the adapter: what it held before is released.
 	want := []Item{{"weights", weights}, {"keys and values of the adapter", kv}, {"merged weights", maps}, {"keys and values of the base model", kv}}
