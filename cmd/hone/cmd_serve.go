@@ -99,7 +99,7 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	if err := o.fits(a, c, m, foundPlugin{path: plugin}.isCUDA()); err != nil {
 		return err
 	}
-	if err := m.load(plugin, o.base); err != nil {
+	if err := m.load(plugin, o.base, model.LoadToSample); err != nil {
 		return err
 	}
 	if template != "" && template != m.renderer.Template() {

@@ -15,6 +15,7 @@ import (
 	"hone/internal/data/dataset"
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
+	"hone/internal/learn/model"
 	"hone/internal/learn/train"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
@@ -178,7 +179,7 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 	if err := t.a.fitsRows(t.c, m, t.kept.Adapter, foundPlugin{path: plugin}.isCUDA(), prefix, sequences); err != nil {
 		return err
 	}
-	if err := m.load(plugin, t.c.Model.Base); err != nil {
+	if err := m.load(plugin, t.c.Model.Base, model.Load); err != nil {
 		return err
 	}
 	t.a.say("model %s on %s", m.spec.Name, m.engine.Description())

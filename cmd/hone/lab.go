@@ -10,6 +10,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/engine"
+	"hone/internal/learn/model"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/samplers"
 	"hone/internal/mcp"
@@ -73,7 +74,7 @@ func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scen
 		return err
 	}
 	m := l.machine
-	if err := m.load(p.plugin, c.Model.Base); err != nil {
+	if err := m.load(p.plugin, c.Model.Base, model.Load); err != nil {
 		return err
 	}
 	a.say("model %s on %s", m.spec.Name, m.engine.Description())

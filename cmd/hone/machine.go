@@ -40,15 +40,15 @@ func (a *app) openMachine(c config.Config, base, system string) (*machine, error
 		return nil, err
 	}
 	m.devices = 1 // engine.devices are a run's, which trains and samples on all of them
-	return m, m.load(plugin, base)
+	return m, m.load(plugin, base, model.Load)
 }
 
-// load opens the devices and copies the weights to each.
-func (m *machine) load(plugin, base string) (err error) {
+// load opens the devices and copies the weights to each, by model.Load or model.LoadToSample.
+func (m *machine) load(plugin, base string, load func(*engine.Engine, *modelfile.Model) (model.Spec, []engine.Buffer, error)) (err error) {
 	if m.engine, err = engine.Open(engine.Options{Plugin: plugin, DType: m.dtype, Devices: m.devices}); err != nil {
 		return err
 	}
-	m.spec, m.weights, err = model.Load(m.engine, m.file)
+	m.spec, m.weights, err = load(m.engine, m.file)
 	m.spec.Name = base // what an adapter will say it was trained on
 	return err
 }

@@ -79,8 +79,8 @@ func run(o engine.Options, rows []string, repeat int, toy bool, file string) err
 		kind, size, _ := strings.Cut(name, ":")
 		n, _ := strconv.Atoi(size) // 0 where the row has no size
 		measure := map[string]func(int) (row, error){"check": b.check, "mismatch": b.mismatch, "train": b.train, "tree": b.tree, "unshared": b.unshared,
-			"decode":        func(context int) (row, error) { return b.decode(2, 0, context) },
-			"decode_single": func(context int) (row, error) { return b.decode(2, 1, context) },
+			"decode":        func(context int) (row, error) { return b.decode(0, 0, context) },
+			"decode_single": func(context int) (row, error) { return b.decode(0, 1, context) },
 			"decode_shared": func(context int) (row, error) { return b.decode(4096, 0, context) },
 		}[kind]
 		if measure == nil {

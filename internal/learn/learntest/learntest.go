@@ -25,15 +25,24 @@ func LoRA() model.LoRA { return model.LoRA{Rank: 3, Alpha: 6} }
 func Weights(t testing.TB, e *engine.Engine, s model.Spec) []engine.Buffer {
 	t.Helper()
 	var buffers []engine.Buffer
-	for i, p := range s.WeightParams() {
-		flat := make([]float32, p.Shape.Size())
-		for j := range flat {
-			flat[j] = float32(math.Sin(float64(i*7919+j)*12.9898) * 0.3)
-			if p.Shape.Rank() == 1 {
-				flat[j] = 1 + flat[j]/3 // norms
+	number := 0
+	for _, w := range s.Weights() {
+		var flat []float32
+		for _, x := range w.Tensors {
+			size := 1
+			for _, d := range x.Dims {
+				size *= d
 			}
+			for j := range size {
+				v := float32(math.Sin(float64(number*7919+j)*12.9898) * 0.3)
+				if len(x.Dims) == 1 {
+					v = 1 + v/3 // norms
+				}
+				flat = append(flat, v)
+			}
+			number++
 		}
-		b, err := e.Upload(flat, p.Shape.Dimensions...)
+		b, err := e.Upload(flat, w.Dims...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,7 +30,7 @@ type site struct {
 func NewDecoder(s Spec, weights []*Node) *Decoder {
 	d := &Decoder{spec: s, weights: map[string]*Node{}}
 	for i, w := range s.Weights() {
-		d.weights[w.Name] = weights[i]
+		d.weights[w.Name()] = weights[i]
 	}
 	return d
 }
@@ -161,6 +161,9 @@ func (d *Decoder) linear(layer int, t Target, x *Node) *Node { return d.linears(
 // linears applies several linear maps to one x. In bfloat16, without dropout, their adapters' A are one product, as
 // each alone is too thin for its reading of x to be hidden.
 func (d *Decoder) linears(layer int, x *Node, targets ...Target) []*Node {
+	if d.spec.Joined {
+		return d.joined(layer, x, targets)
+	}
 	var down []*Node
 	if d.spec.BF16 && d.dropout.keysM == nil {
 		down = d.downTogether(layer, x, targets)
@@ -181,6 +184,22 @@ func (d *Decoder) linears(layer int, x *Node, targets ...Target) []*Node {
 			}
 		}
 		out[i] = y
+	}
+	return out
+}
+
+// joined is linears where they are one matrix, and have no adapter.
+func (d *Decoder) joined(layer int, x *Node, targets []Target) (out []*Node) {
+	path := d.spec.linearName(layer, targets[0])
+	y := transposed(x, d.weights[path+".weight"])
+	if d.spec.hasBias(targets[0]) {
+		y = Add(y, ConvertDType(ExpandLeftToRank(d.weights[path+".bias"], 2), y.DType()))
+	}
+	from := 0
+	for _, t := range targets {
+		_, rows := d.spec.Dims(t)
+		out = append(out, columns(y, from, from+rows))
+		from += rows
 	}
 	return out
 }

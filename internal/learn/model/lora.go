@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
@@ -118,18 +119,32 @@ func Unmerge(s Spec, l LoRA, weights []*Node, flat *Node) []*Node {
 }
 
 func merge(s Spec, l LoRA, weights []*Node, flat *Node, sign float64) []*Node {
-	merged := slices.Clone(weights)
 	pieces, _ := l.Pieces(s)
-	matrices := adapterNodes(pieces, flat)
-	index := map[string]int{}
-	for i, w := range s.Weights() {
-		index[w.Name] = i
+	matrices, at := adapterNodes(pieces, flat), sites(pieces)
+	terms := map[string][]*Node{} // of each weight with an adapter, what is added to the rows of each of its targets
+	for layer := range s.NumLayers {
+		for _, targets := range s.maps() {
+			var rows []*Node
+			adapted := false
+			for _, t := range targets {
+				in, out := s.Dims(t)
+				j, ok := at[site{layer, t}]
+				if adapted = adapted || ok; ok {
+					rows = append(rows, MulScalar(product(matrices[j+1], matrices[j]), sign*pieces[j].Scale))
+				} else {
+					rows = append(rows, Zeros(flat.Graph(), shapes.Make(dtypes.Float32, out, in)))
+				}
+			}
+			if adapted {
+				terms[s.linearName(layer, targets[0])+".weight"] = rows
+			}
+		}
 	}
-	for j := 0; j < len(pieces); j += 2 {
-		i := index[s.linearName(pieces[j].Layer, pieces[j].Target)+".weight"]
-		w := weights[i] // the sum is taken in float32, and rounded once
-		sum := Add(ConvertDType(w, dtypes.Float32), MulScalar(product(matrices[j+1], matrices[j]), sign*pieces[j].Scale))
-		merged[i] = ConvertDType(sum, w.DType())
+	merged := slices.Clone(weights)
+	for i, w := range s.Weights() {
+		if rows := terms[w.Name()]; rows != nil { // the sum is taken in float32, and rounded once
+			merged[i] = ConvertDType(Add(ConvertDType(weights[i], dtypes.Float32), concatenated(rows)), weights[i].DType())
+		}
 	}
 	return merged
 }

@@ -133,12 +133,12 @@ func TestMergeAndUnmerge(t *testing.T) {
 		must(t, err)
 		change := func(how func(model.Spec, model.LoRA, []*Node, *Node) []*Node, weights []engine.Buffer) []engine.Buffer {
 			p, err := e.Compile("merge", append(s.WeightParams(), engine.Param{Name: "adapter", Shape: engine.F32(len(flat))}), func(in []*Node) []*Node {
-				return s.LinearMaps(how(s, l, in[:len(in)-1], in[len(in)-1]))
+				return s.Made(how(s, l, in[:len(in)-1], in[len(in)-1]))
 			})
 			must(t, err)
 			maps, err := p.Run(append(slices.Clone(weights), b)...)
 			must(t, err)
-			return s.WithLinearMaps(weights, maps)
+			return s.WithMade(s, weights, maps)
 		}
 		merged := change(model.Merge, weights)
 		again := change(model.Unmerge, merged)
@@ -149,13 +149,24 @@ func TestMergeAndUnmerge(t *testing.T) {
 		if d := distance(base, logits(t, e, s, again, g.Texts)); d > tolerance {
 			t.Errorf("%s: after unmerging logits differ by %g", name, d)
 		}
+		joined := s
+		joined.Joined = true
+		p, err := e.Compile("join", append(s.WeightParams(), engine.Param{Name: "adapter", Shape: engine.F32(len(flat))}), func(in []*Node) []*Node {
+			return joined.Made(s.Join(model.Merge(s, l, in[:len(in)-1], in[len(in)-1])))
+		})
+		must(t, err)
+		made, err := p.Run(append(slices.Clone(weights), b)...)
+		must(t, err)
+		if d := distance(with, logits(t, e, joined, joined.WithMade(s, weights, made), g.Texts)); d > tolerance {
+			t.Errorf("%s: joined, the merged weights differ by %g", name, d)
+		}
 		for i := range weights {
 			x, err := engine.Floats(weights[i])
 			must(t, err)
 			y, err := engine.Floats(again[i])
 			must(t, err)
 			if d := distance(x, y); d > 3e-7 { // one rounding at the size of the merged weights
-				t.Errorf("%s: %s differs by %g after unmerging", name, s.Weights()[i].Name, d)
+				t.Errorf("%s: %s differs by %g after unmerging", name, s.Weights()[i].Name(), d)
 			}
 		}
 		g.saveMerged(t, e, s, l, flat, with)

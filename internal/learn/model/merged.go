@@ -65,8 +65,8 @@ func (m Merged) tensors(ctx context.Context, e *engine.Engine) ([]modelfile.NewT
 		adapted[s.linearName(pieces[i].Layer, pieces[i].Target)+".weight"] = pieces[i : i+2]
 	}
 	shapes := map[string][]int{}
-	for _, w := range s.Weights() {
-		shapes[w.Name] = w.Dims
+	for _, t := range s.Tensors() {
+		shapes[t.Name] = t.Dims
 	}
 	var tensors []modelfile.NewTensor
 	for _, name := range m.Model.Names() {

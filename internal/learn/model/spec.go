@@ -20,6 +20,9 @@ type Spec struct {
 	// BF16 makes linear maps, embeddings, activations and caches bfloat16. Norms, softmax and logits are computed in
 	// float32, products are accumulated in it, and adapters stay in it.
 	BF16 bool
+	// Joined makes linear maps that read the same x one matrix, their rows below each other: x is read once and a product is
+	// large, which counts where a product is as thin as in decoding. An adapter beside the weights needs them apart.
+	Joined bool
 }
 
 // DType returns the type of linear maps, embeddings, activations and caches.
@@ -70,6 +73,17 @@ func (s Spec) Targets() []Target {
 		return []Target{QKV, O, GateUp, Down}
 	}
 	return []Target{Q, K, V, O, Gate, Up, Down}
+}
+
+// maps lists the linear maps of a layer as they are held: several targets are one matrix where Joined.
+func (s Spec) maps() (maps [][]Target) {
+	if s.Joined && !s.FusedLinears {
+		return [][]Target{{Q, K, V}, {O}, {Gate, Up}, {Down}}
+	}
+	for _, t := range s.Targets() {
+		maps = append(maps, []Target{t})
+	}
+	return maps
 }
 
 // Name returns the last part of the target's path, as adapter configurations list it.

@@ -16,35 +16,65 @@ import (
 	"hone/internal/modelfile"
 )
 
-// Weight is one tensor of the model, by its name in the family's files.
-type Weight struct {
-	Name   string
-	Dims   []int
-	Linear bool // a linear map [out, in] of a layer
+// Tensor is an array in the family's files.
+type Tensor struct {
+	Name string
+	Dims []int
 }
 
-// Weights lists the model's tensors: the map from the decoder's parts to the family's names.
+// Weight is an array on the device: a tensor, or several below each other.
+type Weight struct {
+	Tensors []Tensor
+	Dims    []int
+	Linear  bool // linear maps [out, in] of a layer
+}
+
+// Name is that of the tensor, or of the first.
+func (w Weight) Name() string { return w.Tensors[0].Name }
+
+// Weights lists what the device holds of the model: the map from the decoder's parts to the family's names.
 func (s Spec) Weights() []Weight {
-	all := []Weight{{Name: s.embeddingName(), Dims: []int{s.VocabSize, s.Hidden}}, {Name: s.normName(), Dims: []int{s.Hidden}}}
+	one := func(name string, dims ...int) Weight { return Weight{Tensors: []Tensor{{name, dims}}, Dims: dims} }
+	all := []Weight{one(s.embeddingName(), s.VocabSize, s.Hidden), one(s.normName(), s.Hidden)}
 	if !s.TiedHead {
-		all = append(all, Weight{Name: s.headName(), Dims: []int{s.VocabSize, s.Hidden}})
+		all = append(all, one(s.headName(), s.VocabSize, s.Hidden))
 	}
 	for layer := range s.NumLayers {
 		at := s.layer(layer)
 		for _, norm := range s.norms() {
-			all = append(all, Weight{Name: at + norm + ".weight", Dims: []int{s.Hidden}})
+			all = append(all, one(at+norm+".weight", s.Hidden))
 		}
 		if s.QKNorm {
-			all = append(all, Weight{Name: at + queryNorm + ".weight", Dims: []int{s.HeadDim}},
-				Weight{Name: at + keyNorm + ".weight", Dims: []int{s.HeadDim}})
+			all = append(all, one(at+queryNorm+".weight", s.HeadDim), one(at+keyNorm+".weight", s.HeadDim))
 		}
-		for _, t := range s.Targets() {
-			in, out := s.Dims(t)
-			all = append(all, Weight{Name: s.linearName(layer, t) + ".weight", Dims: []int{out, in}, Linear: true})
-			if s.hasBias(t) {
-				all = append(all, Weight{Name: s.linearName(layer, t) + ".bias", Dims: []int{out}})
-			}
+		for _, targets := range s.maps() {
+			all = append(all, s.linearWeights(layer, targets)...)
 		}
+	}
+	return all
+}
+
+// linearWeights are the linear maps of targets as one weight, and their biases where they have them.
+func (s Spec) linearWeights(layer int, targets []Target) []Weight {
+	var maps, biases []Tensor
+	out := 0
+	for _, t := range targets {
+		in, rows := s.Dims(t)
+		maps = append(maps, Tensor{s.linearName(layer, t) + ".weight", []int{rows, in}})
+		biases = append(biases, Tensor{s.linearName(layer, t) + ".bias", []int{rows}})
+		out += rows
+	}
+	all := []Weight{{Tensors: maps, Dims: []int{out, maps[0].Dims[1]}, Linear: true}}
+	if s.hasBias(targets[0]) {
+		all = append(all, Weight{Tensors: biases, Dims: []int{out}})
+	}
+	return all
+}
+
+// Tensors lists the tensors of the family's files.
+func (s Spec) Tensors() (all []Tensor) {
+	for _, w := range s.Weights() {
+		all = append(all, w.Tensors...)
 	}
 	return all
 }
@@ -81,7 +111,7 @@ func (s Spec) headName() string          { return s.Prefix + "lm_head.weight" }
 func (s Spec) WeightParams() []engine.Param {
 	var params []engine.Param
 	for _, w := range s.Weights() {
-		params = append(params, engine.Param{Name: w.Name, Shape: s.weightShape(w)})
+		params = append(params, engine.Param{Name: w.Name(), Shape: s.weightShape(w)})
 	}
 	return params
 }
@@ -94,13 +124,21 @@ func (s Spec) weightShape(w Weight) shapes.Shape {
 	return s.Shape(w.Dims...)
 }
 
-// Load copies a model's weights to the device, in the order of Weights and the engine's type. Where the files hold another model than the
-// configuration says, or numbers that are none, the error names the tensor.
+// Load copies a model's weights to the device, in the order of Weights and the engine's type. Where the files hold another
+// model than the configuration says, or numbers that are none, the error names the tensor.
 //
 // A longrope model is loaded for sequences up to the length of its pre-training, as MaxContext then says; ForContext
 // makes a spec for longer ones.
 func Load(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
-	s := Spec{Config: m.Config, BF16: e.IsBF16()}
+	return Spec{Config: m.Config, BF16: e.IsBF16()}.load(e, m)
+}
+
+// LoadToSample is Load for samplers alone, which need no copy of weights that are joined as theirs are.
+func LoadToSample(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
+	return Spec{Config: m.Config, BF16: e.IsBF16(), Joined: e.IsGPU()}.load(e, m)
+}
+
+func (s Spec) load(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
 	if s.Rope.Kind == "longrope" {
 		s.MaxContext = min(s.MaxContext, s.Rope.OriginalContext)
 	}
@@ -131,26 +169,58 @@ func Load(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
 	return s, buffers, nil
 }
 
+// upload reads a weight's tensors, one after the other, to the device.
 func (s Spec) upload(e *engine.Engine, m *modelfile.Model, w Weight) (engine.Buffer, error) {
 	shape := s.weightShape(w)
-	bits, dims, asStored := m.BF16(w.Name)
-	var flat []float32
-	if asStored = asStored && shape.DType == dtypes.BFloat16; !asStored {
-		var err error
-		if flat, dims, err = m.Tensor(w.Name); err != nil {
+	if asStored := shape.DType == dtypes.BFloat16 && allBF16(m, w.Tensors); asStored {
+		bits, err := read(m, w.Tensors, func(name string) ([]uint16, []int, error) {
+			bits, dims, _ := m.BF16(name)
+			return bits, dims, nil
+		}, finiteBF16)
+		if err != nil {
 			return nil, err
 		}
+		return e.UploadBF16(bits, w.Dims...)
 	}
-	if !slices.Equal(dims, w.Dims) {
-		return nil, mismatch(m, w.Name, fmt.Sprintf("it is %v, the configuration says %v", dims, w.Dims))
-	}
-	if asStored && !finiteBF16(bits) || !finite(flat) {
-		return nil, mismatch(m, w.Name, "it holds numbers that are not finite")
-	}
-	if asStored {
-		return e.UploadBF16(bits, dims...)
+	flat, err := read(m, w.Tensors, m.Tensor, finite)
+	if err != nil {
+		return nil, err
 	}
 	return e.UploadAs(shape, flat)
+}
+
+func allBF16(m *modelfile.Model, tensors []Tensor) bool {
+	for _, t := range tensors {
+		if _, _, ok := m.BF16(t.Name); !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// read returns the numbers of tensors, which must have the dimensions said and be finite.
+func read[T any](m *modelfile.Model, tensors []Tensor, numbers func(name string) ([]T, []int, error), finite func([]T) bool) ([]T, error) {
+	var all []T
+	for i, t := range tensors {
+		flat, dims, err := numbers(t.Name)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Equal(dims, t.Dims) {
+			return nil, mismatch(m, t.Name, fmt.Sprintf("it is %v, the configuration says %v", dims, t.Dims))
+		}
+		if !finite(flat) {
+			return nil, mismatch(m, t.Name, "it holds numbers that are not finite")
+		}
+		if len(tensors) == 1 {
+			return flat, nil
+		}
+		if i == 0 {
+			all = make([]T, 0, len(flat)*len(tensors))
+		}
+		all = append(all, flat...)
+	}
+	return all, nil
 }
 
 func finite(flat []float32) bool {
@@ -181,8 +251,8 @@ func finiteBF16(bits []uint16) bool {
 // transformers ignores: positions kept by old files, the tied head's copy, the part of a model that sees images.
 func (s Spec) checkNames(m *modelfile.Model) error {
 	known := map[string]bool{}
-	for _, w := range s.Weights() {
-		known[w.Name] = true
+	for _, t := range s.Tensors() {
+		known[t.Name] = true
 	}
 	for _, name := range m.Names() {
 		ignored := strings.HasSuffix(name, ".rotary_emb.inv_freq") || name == s.headName() ||
@@ -199,24 +269,51 @@ func mismatch(m *modelfile.Model, name, why string) error {
 		Where: m.Path + ": " + name, Why: why, Next: "fetch the model again, or name another with --base-model"}
 }
 
-// LinearMaps returns the linear maps among weights in the order of Weights.
-func (s Spec) LinearMaps(weights []*Node) []*Node {
-	var maps []*Node
+// made reports whether merging or joining makes the weight anew; others are the base's.
+func (w Weight) made() bool { return w.Linear || len(w.Tensors) > 1 }
+
+// Made returns those of weights, in the order of Weights, that merging or joining makes.
+func (s Spec) Made(weights []*Node) []*Node {
+	var made []*Node
 	for i, w := range s.Weights() {
-		if w.Linear {
-			maps = append(maps, weights[i])
+		if w.made() {
+			made = append(made, weights[i])
 		}
 	}
-	return maps
+	return made
 }
 
-// WithLinearMaps returns weights, in the order of Weights, with other linear maps in place of their own.
-func (s Spec) WithLinearMaps(weights, maps []engine.Buffer) []engine.Buffer {
-	out := slices.Clone(weights)
-	for i, w := range s.Weights() {
-		if w.Linear {
-			out[i], maps = maps[0], maps[1:]
+// WithMade returns the weights of s: those made, and for the others those of the base's spec.
+func (s Spec) WithMade(base Spec, weights, made []engine.Buffer) (out []engine.Buffer) {
+	at := map[string]engine.Buffer{}
+	for i, w := range base.Weights() {
+		at[w.Name()] = weights[i]
+	}
+	for _, w := range s.Weights() {
+		if w.made() {
+			out, made = append(out, made[0]), made[1:]
+		} else {
+			out = append(out, at[w.Name()])
 		}
+	}
+	return out
+}
+
+// Join returns weights of s as those of a spec that differs in Joined alone.
+func (s Spec) Join(weights []*Node) (out []*Node) {
+	at := map[string]*Node{}
+	for i, w := range s.Weights() {
+		at[w.Name()] = weights[i]
+	}
+	s.Joined = true
+	for _, w := range s.Weights() {
+		var parts []*Node
+		for _, t := range w.Tensors {
+			if x := at[t.Name]; x != nil { // joined already but for the first
+				parts = append(parts, x)
+			}
+		}
+		out = append(out, concatenated(parts))
 	}
 	return out
 }

@@ -72,17 +72,17 @@ func (p Plan) Peak() Program {
 	return most
 }
 
-// weights holds a model's weights; held names what is held since it was last called.
-func (p *Plan) weights(d *engine.Dry, s model.Spec) (weights []engine.Buffer, held func(name string)) {
+// weights holds a model's weights; held names what is held since it was last called, but for so many bytes.
+func (p *Plan) weights(d *engine.Dry, s model.Spec) (weights []engine.Buffer, held func(name string, but int64)) {
 	before := int64(0)
-	held = func(name string) {
-		p.Held = append(p.Held, Item{name, d.Live() - before})
-		before = d.Live()
+	held = func(name string, but int64) {
+		p.Held = append(p.Held, Item{name, d.Live() - before - but})
+		before = d.Live() - but
 	}
 	for _, w := range s.WeightParams() {
 		weights = append(weights, d.Blank(w.Shape))
 	}
-	held("weights")
+	held("weights", 0)
 	return weights, held
 }
 
@@ -98,18 +98,18 @@ func Make(s model.Spec, o Settings) (Plan, error) {
 	if err != nil {
 		return p, err
 	}
-	held("adapter and moments")
+	held("adapter and moments", 0)
 	if o.Slots > 0 {
 		sampler, err := sample.New(d.On(0), s, engine.Parts(weights, 0), sample.Options{LoRA: o.Train.LoRA, Slots: o.Slots, Context: o.Context, Prefix: make([]int32, o.Prefix)})
 		if err != nil {
 			return p, err
 		}
 		defer sampler.Close()
-		held("keys and values")
 		if err := sampler.SetAdapter(engine.Part(t.Adapter(), 0), 1); err != nil {
 			return p, err
 		}
-		held("merged weights")
+		held("keys and values", sampler.MadeBytes())
+		held("merged weights", 0)
 		if _, err := sampler.Sample(context.Background(), policy.Request{Prompt: make([]int32, o.Prefix+2), Sampling: policy.Sampling{MaxTokens: 1}}); err != nil {
 			return p, err
 		}

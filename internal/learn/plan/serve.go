@@ -22,6 +22,7 @@ type Serving struct {
 func MakeServing(s model.Spec, o Serving) (Plan, error) {
 	d := engine.OpenDry(o.GPU, 1)
 	defer d.Close()
+	s.Joined = o.GPU // as model.LoadToSample has it
 	var p Plan
 	weights, held := p.weights(d, s)
 	var samplers []*sample.Sampler
@@ -36,7 +37,6 @@ func MakeServing(s model.Spec, o Serving) (Plan, error) {
 			return err
 		}
 		samplers = append(samplers, sampler)
-		held("keys and values of the " + name)
 		if merged {
 			_, size := lora.Pieces(s)
 			adapter := d.Blank(engine.F32(size))
@@ -44,7 +44,10 @@ func MakeServing(s model.Spec, o Serving) (Plan, error) {
 				return err
 			}
 			engine.Free(adapter) // merged into the sampler's own weights
-			held("merged weights")
+		}
+		held("keys and values of the "+name, sampler.MadeBytes())
+		if merged {
+			held("merged weights", 0)
 		}
 		_, err = sampler.Sample(context.Background(), policy.Request{Prompt: make([]int32, o.Prefix+2), Sampling: policy.Sampling{MaxTokens: 1}})
 		return err

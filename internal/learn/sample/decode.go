@@ -49,13 +49,13 @@ func (s *Sampler) decodeProgram(choosing bool) (*engine.Program, error) {
 	params = append(params, engine.Param{Name: "ints", Shape: engine.I32(numInts, s.slots)},
 		engine.Param{Name: "floats", Shape: engine.F32(rowUniform+s.steps, s.slots)})
 	return s.engine.Compile(name, params, func(in []*Node) []*Node {
-		w, l := len(s.base), 2*s.spec.NumLayers
-		d := decoding{Sampler: s, decoder: model.NewDecoder(s.spec, in[:w]), prefix: in[w : w+l],
+		w, p, l := len(s.spec.Weights()), s.numPrefix(), 2*s.spec.NumLayers
+		d := decoding{Sampler: s, decoder: model.NewDecoder(s.spec, in[:w]), prefix: in[w : w+p],
 			ints: in[len(in)-2], floats: in[len(in)-1]}
 		if choosing {
 			d.allowed = in[len(in)-3]
 		}
-		return d.loop(d.first(in[w+l : w+2*l]))
+		return d.loop(d.first(in[w+p : w+p+l]))
 	})
 }
 
@@ -125,7 +125,7 @@ func (d decoding) step(x state) state {
 	h := d.decoder.Forward(Reshape(x.id, b, 1), positions, func(layer int, k, v *Node) []model.KeyValues {
 		i := 2 * layer
 		caches[i], caches[i+1] = at.replace(caches[i], k), at.replace(caches[i+1], v)
-		return []model.KeyValues{d.sharedSegment(d.prefix, layer, shared), {K: caches[i], V: caches[i+1], Mask: upTo}}
+		return d.withPrefix(d.prefix, layer, shared, model.KeyValues{K: caches[i], V: caches[i+1], Mask: upTo})
 	})
 	logits := d.decoder.Logits(Reshape(h, b, d.spec.Hidden))
 	now := Equal(Iota(g, shapes.Make(dtypes.Int32, k, b), 0), BroadcastToDims(x.number, k, b))

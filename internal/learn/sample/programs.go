@@ -15,13 +15,24 @@ import (
 
 // The programs of a sampler. Caches are [K, B, T, D] for each layer, K then V, written in place.
 
-// mergeProgram adds the adapter to the base weights: weights, adapter[A] -> the linear maps of all layers.
-func (s *Sampler) mergeProgram() (*engine.Program, error) {
-	_, size := s.lora.Pieces(s.spec)
-	params := append(s.spec.WeightParams(), engine.Param{Name: "adapter", Shape: engine.F32(size)})
-	return s.engine.Compile("merge", params, func(in []*Node) []*Node {
-		n := len(in) - 1
-		return s.spec.LinearMaps(model.Merge(s.spec, s.lora, in[:n], in[n]))
+// mergeProgram adds the adapter to the base weights, or takes them as they are, and joins them where the sampler's are:
+// base weights, adapter[A] -> Spec.Made of the sampler's weights.
+func (s *Sampler) mergeProgram(adapter bool) (*engine.Program, error) {
+	name, params := "join", s.baseSpec.WeightParams()
+	if adapter {
+		_, size := s.lora.Pieces(s.spec)
+		name, params = "merge", append(params, engine.Param{Name: "adapter", Shape: engine.F32(size)})
+	}
+	return s.engine.Compile(name, params, func(in []*Node) []*Node {
+		weights := in
+		if adapter {
+			n := len(in) - 1
+			weights = model.Merge(s.baseSpec, s.lora, in[:n], in[n])
+		}
+		if s.spec.Joined {
+			weights = s.baseSpec.Join(weights)
+		}
+		return s.spec.Made(weights)
 	})
 }
 
@@ -37,9 +48,17 @@ func (s *Sampler) cacheShape() shapes.Shape {
 	return s.spec.Shape(s.spec.NumKVHeads, s.slots, s.context, s.spec.HeadDim)
 }
 
+// numPrefix is how many arrays the prefix's keys and values are.
+func (s *Sampler) numPrefix() int {
+	if len(s.prefix) == 0 {
+		return 0
+	}
+	return 2 * s.spec.NumLayers
+}
+
 func (s *Sampler) cacheParams() []engine.Param {
 	var params []engine.Param
-	for i := range 2 * s.spec.NumLayers {
+	for i := range s.numPrefix() {
 		params = append(params, engine.Param{Name: fmt.Sprintf("prefix%d", i),
 			Shape: s.spec.Shape(s.spec.NumKVHeads, len(s.prefix), s.spec.HeadDim)})
 	}
@@ -62,8 +81,8 @@ func (s *Sampler) prefillProgram() (*engine.Program, error) {
 		engine.Param{Name: "start", Shape: engine.I32(r)}, engine.Param{Name: "shared", Shape: engine.I32(r)},
 		engine.Param{Name: "write", Shape: engine.I32(r)})
 	return s.engine.Compile("prefill", params, func(in []*Node) []*Node {
-		w, l := len(s.base), 2*s.spec.NumLayers
-		prefix, caches, rest := in[w:w+l], in[w+l:w+2*l], in[w+2*l:]
+		w, p, l := len(s.spec.Weights()), s.numPrefix(), 2*s.spec.NumLayers
+		prefix, caches, rest := in[w:w+p], in[w+p:w+p+l], in[w+p+l:]
 		ids, slot, start, shared, write := rest[0], rest[1], rest[2], rest[3], rest[4]
 		g := ids.Graph()
 		column := Add(BroadcastToDims(Reshape(start, r, 1), r, c), Iota(g, shapes.Make(dtypes.Int32, r, c), 1))
@@ -74,14 +93,18 @@ func (s *Sampler) prefillProgram() (*engine.Program, error) {
 			i := 2 * layer
 			caches[i], caches[i+1] = at.replace(caches[i], k), at.replace(caches[i+1], v)
 			own := model.KeyValues{K: rowsOf(caches[i], slot), V: rowsOf(caches[i+1], slot), Mask: upTo}
-			return []model.KeyValues{s.sharedSegment(prefix, layer, shared), own}
+			return s.withPrefix(prefix, layer, shared, own)
 		})
 		return caches
 	})
 }
 
-func (s *Sampler) sharedSegment(prefix []*Node, layer int, shared *Node) model.KeyValues {
-	return model.KeyValues{K: prefix[2*layer], V: prefix[2*layer+1], Mask: Equal(shared, OnesLike(shared))}
+// withPrefix is what a slot's queries attend to: the prefix, where there is one and the slot follows it, and its own text.
+func (s *Sampler) withPrefix(prefix []*Node, layer int, shared *Node, own model.KeyValues) []model.KeyValues {
+	if len(prefix) == 0 {
+		return []model.KeyValues{own}
+	}
+	return []model.KeyValues{{K: prefix[2*layer], V: prefix[2*layer+1], Mask: Equal(shared, OnesLike(shared))}, own}
 }
 
 // rowsOf gathers the slots [R] of a cache: [K, R, T, D].

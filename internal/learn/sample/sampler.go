@@ -16,9 +16,9 @@ import (
 // Options shape a sampler. Zero values mean the defaults named.
 type Options struct {
 	LoRA    model.LoRA
-	Slots   int // sequences sampled at one time (64)
-	Context int // private tokens of a slot, after the prefix (256); rounded up to whole chunks
-	Prefix  []int32
+	Slots   int     // sequences sampled at one time (64)
+	Context int     // private tokens of a slot, after the prefix (256); rounded up to whole chunks
+	Prefix  []int32 // what most prompts begin with, held and read once for all slots; may be empty
 	// DecodeSteps is how many tokens of each slot are sampled at most before the host sees them (1; 8 on a GPU, which
 	// would wait for the host after each). What is sampled does not depend on it. Pure Go samples one.
 	DecodeSteps int
@@ -29,18 +29,18 @@ type Options struct {
 // Sampler implements policy.Sampler on a device. Its results depend on request, slot and adapter alone, not on what
 // else is sampled: shapes are fixed, and a slot is always the same row of them.
 type Sampler struct {
-	engine  *engine.Engine
-	spec    model.Spec
-	lora    model.LoRA
-	base    []engine.Buffer // not owned
-	weights []engine.Buffer // base, or base with merged linear maps
-	merged  []engine.Buffer // owned linear maps; nil without an adapter
-	version int
+	engine         *engine.Engine
+	baseSpec, spec model.Spec // of the base weights; of those that the programs take: on a GPU joined
+	lora           model.LoRA
+	base           []engine.Buffer // not owned
+	weights        []engine.Buffer // what the programs take: base, but for those made
+	made           []engine.Buffer // owned: merged or joined; nil where neither is
+	version        int
 
 	slots, context, chunk, rows, steps int
 	prefix                             []int32
 	prefixKV, caches                   []engine.Buffer
-	merge, prefixer                    *engine.Program
+	merge, join, prefixer              *engine.Program // nil until they are needed: without a prefix, an adapter, or both joined
 	prefill, decode                    *engine.Program
 	chooser, ranker                    *engine.Program // nil until a request needs them; chooser is a decode program
 	masks                              *masks
@@ -74,13 +74,11 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	if o.Context == 0 {
 		o.Context = 256
 	}
-	if len(o.Prefix) == 0 {
-		return nil, fmt.Errorf("a sampler needs a prefix of at least one token")
-	}
-	s := &Sampler{engine: e, spec: spec, lora: o.LoRA, base: base, weights: base, slots: o.Slots, chunk: 16, rows: 8, steps: 1,
+	s := &Sampler{engine: e, baseSpec: spec, spec: spec, lora: o.LoRA, base: base, weights: base, slots: o.Slots, chunk: 16, rows: 8, steps: 1,
 		prefix: o.Prefix, submit: make(chan *job), control: make(chan func()), quit: make(chan struct{})}
 	if e.IsGPU() {
 		s.chunk, s.rows, s.steps = 32, 32, 8 // fewer, larger programs
+		s.spec.Joined = true
 	}
 	// In pure Go there is no loop: GoMLX compiles a closure before it leaves out broadcasts in it, and then misses what
 	// they were of (compute v0.1.0). Nor is there a device to wait for.
@@ -96,7 +94,7 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	if err := s.compile(); err != nil {
 		return nil, err
 	}
-	if err := s.prepare(); err != nil {
+	if err := s.setAdapter(nil, 0); err != nil {
 		return nil, err
 	}
 	s.stopped.Add(1)
@@ -105,11 +103,10 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 }
 
 func (s *Sampler) compile() (err error) {
-	if s.merge, err = s.mergeProgram(); err != nil {
-		return err
-	}
-	if s.prefixer, err = s.prefixProgram(len(s.prefix)); err != nil {
-		return err
+	if len(s.prefix) > 0 {
+		if s.prefixer, err = s.prefixProgram(len(s.prefix)); err != nil {
+			return err
+		}
 	}
 	if s.prefill, err = s.prefillProgram(); err != nil {
 		return err
@@ -120,13 +117,7 @@ func (s *Sampler) compile() (err error) {
 
 // prepare computes the prefix under the present weights and empties the caches.
 func (s *Sampler) prepare() error {
-	engine.Free(s.prefixKV...)
-	ids, err := s.engine.Upload(s.prefix, 1, len(s.prefix))
-	if err != nil {
-		return err
-	}
-	defer engine.Free(ids)
-	if s.prefixKV, err = s.prefixer.Run(append(append([]engine.Buffer{}, s.weights...), ids)...); err != nil {
+	if err := s.computePrefix(); err != nil {
 		return err
 	}
 	for i := range s.state {
@@ -135,7 +126,22 @@ func (s *Sampler) prepare() error {
 	if s.caches != nil {
 		return nil
 	}
+	var err error
 	s.caches, err = s.engine.Zeros(s.cacheShape(), 2*s.spec.NumLayers)
+	return err
+}
+
+func (s *Sampler) computePrefix() error {
+	if s.prefixer == nil {
+		return nil
+	}
+	engine.Free(s.prefixKV...)
+	ids, err := s.engine.Upload(s.prefix, 1, len(s.prefix))
+	if err != nil {
+		return err
+	}
+	defer engine.Free(ids)
+	s.prefixKV, err = s.prefixer.Run(append(append([]engine.Buffer{}, s.weights...), ids)...)
 	return err
 }
 
@@ -153,17 +159,42 @@ func (s *Sampler) SetAdapter(adapter engine.Buffer, version int) error {
 }
 
 func (s *Sampler) setAdapter(adapter engine.Buffer, version int) error {
-	engine.Free(s.merged...)
-	s.merged, s.weights = nil, s.base
-	if adapter != nil {
-		maps, err := s.merge.Run(append(append([]engine.Buffer{}, s.base...), adapter)...)
-		if err != nil {
-			return err
-		}
-		s.merged, s.weights = maps, s.spec.WithLinearMaps(s.base, maps)
+	if err := s.setWeights(adapter); err != nil {
+		return err
 	}
 	s.version = version
 	return s.prepare()
+}
+
+// setWeights makes the programs' weights of the base's: merged with the adapter where there is one, and joined.
+func (s *Sampler) setWeights(adapter engine.Buffer) (err error) {
+	engine.Free(s.made...)
+	s.made, s.weights = nil, s.base
+	program, in := &s.join, s.base
+	if adapter != nil {
+		program, in = &s.merge, append(slices.Clone(s.base), adapter)
+	} else if s.spec.Joined == s.baseSpec.Joined {
+		return nil
+	}
+	if *program == nil {
+		if *program, err = s.mergeProgram(adapter != nil); err != nil {
+			return err
+		}
+	}
+	if s.made, err = (*program).Run(in...); err != nil {
+		return err
+	}
+	s.weights = s.spec.WithMade(s.baseSpec, s.base, s.made)
+	return nil
+}
+
+// MadeBytes returns how large the weights are that the sampler holds beside the base's.
+func (s *Sampler) MadeBytes() (n int64) {
+	for _, b := range s.made {
+		shape, _ := b.Shape() // a buffer that is held has one
+		n += int64(shape.ByteSize())
+	}
+	return n
 }
 
 // NumSlots implements policy.Sampler.
@@ -236,7 +267,7 @@ func (s *Sampler) Close() {
 	s.closing.Do(func() {
 		close(s.quit)
 		s.stopped.Wait()
-		engine.Free(s.merged...)
+		engine.Free(s.made...)
 		engine.Free(s.prefixKV...)
 		engine.Free(s.caches...)
 		s.masks.free()

@@ -21,6 +21,11 @@ var prefix = []int32{3, 14, 15, 9, 26, 5}
 // sampler starts one that runs so many decode steps at once.
 func sampler(t *testing.T, e *engine.Engine, weights []engine.Buffer, steps int) *Sampler {
 	t.Helper()
+	return samplerAfter(t, e, weights, steps, prefix)
+}
+
+func samplerAfter(t *testing.T, e *engine.Engine, weights []engine.Buffer, steps int, prefix []int32) *Sampler {
+	t.Helper()
 	s, err := New(e, learntest.Spec(), weights, Options{LoRA: learntest.LoRA(), Slots: 16, Context: 96, Prefix: prefix, DecodeSteps: steps,
 		NewDecoder: func() Decoder { return letters{} }})
 	if err != nil {
@@ -97,6 +102,28 @@ func must(t *testing.T, s *Sampler, r policy.Request) policy.Completion {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// Without a prefix each slot holds its text whole, and the same is sampled.
+func TestNoPrefix(t *testing.T) {
+	e, err := engine.Open(engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	weights := learntest.Weights(t, e, learntest.Spec())
+	none, some := samplerAfter(t, e, weights, 1, nil), sampler(t, e, weights, 1)
+	for i, n := range []int{1, 33} {
+		a, b := must(t, none, request(i, n, true)), must(t, some, request(i, n, true))
+		if !slices.Equal(a.IDs, b.IDs) {
+			t.Errorf("%v without a prefix, %v with it", a.IDs, b.IDs)
+		}
+		for j := range a.IDs {
+			if d := math.Abs(float64(a.SamplerLogprobs[j] - b.SamplerLogprobs[j])); d > 1e-4 {
+				t.Errorf("token %d: logprobs differ by %g", j, d)
+			}
+		}
+	}
 }
 
 // What was sampled must score the same under the trainer, with the adapter swapped in, with the prefix shared or not,

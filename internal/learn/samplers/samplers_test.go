@@ -128,7 +128,7 @@ func apart(a, b []float32) float64 {
 
 // Without a sampler on each device there is none at all.
 func TestNewFailsAsItsSamplersDo(t *testing.T) {
-	if s, err := New(learntest.Devices(t, 2), learntest.Spec(), nil, sample.Options{}); err == nil || s != nil {
-		t.Errorf("samplers without a prefix: %v, %v", s, err)
+	if s, err := New(learntest.Devices(t, 2), learntest.Spec(), nil, sample.Options{Prefix: []int32{1}}); err == nil || s != nil {
+		t.Errorf("samplers without weights: %v, %v", s, err)
 	}
 }
