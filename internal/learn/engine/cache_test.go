@@ -1,0 +1,188 @@
+package engine_test
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/gomlx/compute/dtypes"
+	"github.com/gomlx/compute/shapes"
+	"github.com/gomlx/gomlx/core/graph"
+
+	"hone/internal/learn/engine"
+	"hone/internal/learn/learntest"
+)
+
+// ran is what programs computed, and what is known of them.
+type ran struct {
+	Compiled, Loaded int
+	Bits             [][]uint32
+	Aliased          []int64
+	Memory           []engine.Memory
+}
+
+const numPrograms = 3
+
+// runPrograms compiles a plain program, one that updates a donated buffer, and a loop, and runs each.
+func runPrograms(t *testing.T, o engine.Options) ran {
+	t.Helper()
+	e, err := engine.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	var r ran
+	square := engine.F32(16, 16)
+	run := func(name string, donated bool, build func(in []*graph.Node) []*graph.Node) {
+		p, err := e.Compile(name, []engine.Param{{Name: "state", Shape: square, Donated: donated}, {Name: "x", Shape: square}}, build)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := []engine.Buffer{wave(t, e, 1), wave(t, e, 2)}
+		out, err := p.Run(in...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		flat, err := engine.Floats(out[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		bits := make([]uint32, len(flat))
+		for i, x := range flat {
+			bits[i] = math.Float32bits(x)
+		}
+		m, _ := p.Memory()
+		r.Bits, r.Aliased, r.Memory = append(r.Bits, bits), append(r.Aliased, p.NumAliased()), append(r.Memory, m)
+		if _, err := engine.Floats(in[0]); (err != nil) != donated {
+			t.Errorf("%s: the first input afterwards: %v", name, err)
+		}
+	}
+	run("plain", false, func(in []*graph.Node) []*graph.Node {
+		return []*graph.Node{engine.AllReduce(graph.Sin(graph.Dot(in[0], in[1]).Product()))}
+	})
+	run("donated", true, func(in []*graph.Node) []*graph.Node { return []*graph.Node{graph.Add(in[0], graph.Exp(in[1]))} })
+	run("loop", false, loop)
+	r.Compiled, r.Loaded = e.NumCompiled, e.NumLoaded
+	return r
+}
+
+// loop multiplies the state by x five times.
+func loop(in []*graph.Node) []*graph.Node {
+	g, square := in[0].Graph(), engine.F32(16, 16)
+	i32 := shapes.Make(dtypes.Int32)
+	declare := func() (i, state, x *graph.Node) {
+		return graph.Parameter(g, "i", i32), graph.Parameter(g, "state", square), graph.Parameter(g, "x", square)
+	}
+	more := graph.NewClosure(g, func(*graph.Graph) []*graph.Node {
+		i, _, _ := declare()
+		return []*graph.Node{graph.LessThan(i, graph.Const(i.Graph(), int32(5)))}
+	})
+	body := graph.NewClosure(g, func(*graph.Graph) []*graph.Node {
+		i, state, x := declare()
+		return []*graph.Node{graph.Add(i, graph.Const(i.Graph(), int32(1))), graph.Dot(state, x).Product(), x}
+	})
+	return graph.While(more, body, graph.Const(g, int32(0)), in[0], in[1])[1:2]
+}
+
+func wave(t *testing.T, e *engine.Engine, by float64) engine.Buffer {
+	t.Helper()
+	flat := make([]float32, 256)
+	for i := range flat {
+		flat[i] = float32(math.Sin(by * float64(i)))
+	}
+	b, err := e.Upload(flat, 16, 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// options keep programs in a folder of the test, or of HONE_TEST_PROGRAMS.
+func options(t *testing.T, folder string) engine.Options {
+	t.Helper()
+	plugin := learntest.Plugin()
+	if plugin == "" {
+		t.Skip("no plug-in is installed: hone engine install cpu")
+	}
+	return engine.Options{Plugin: plugin, Cache: engine.Cache{Folder: folder, Bytes: 1 << 30, Notice: func(text string) { t.Errorf("notice: %s", text) }}}
+}
+
+// kept returns the files of a folder of programs.
+func kept(t *testing.T, folder string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(folder, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// want checks that programs were compiled or loaded, and are those of an earlier run.
+func want(t *testing.T, what string, got ran, compiled, loaded int, same ran) {
+	t.Helper()
+	if got.Compiled != compiled || got.Loaded != loaded {
+		t.Errorf("%s: %d programs compiled and %d loaded, want %d and %d", what, got.Compiled, got.Loaded, compiled, loaded)
+	}
+	same.Compiled, same.Loaded = got.Compiled, got.Loaded
+	if !reflect.DeepEqual(got, same) {
+		t.Errorf("%s: the programs are others:\n%v\n%v", what, got, same)
+	}
+}
+
+// Programs that are loaded compute, donate and hold what those do that were compiled: in this process and in another, on
+// one device and on two.
+func TestKeptPrograms(t *testing.T) {
+	for _, devices := range []int{1, 2} {
+		o := options(t, filepath.Join(t.TempDir(), "programs"))
+		o.Devices = devices
+		first := runPrograms(t, o)
+		want(t, "first", first, numPrograms, 0, first)
+		if first.Aliased[1] != 16*16*4 || first.Memory[1].Aliased != 16*16*4 || first.Memory[0].Inputs != 2*16*16*4 {
+			t.Errorf("memory: %v, %v", first.Aliased, first.Memory)
+		}
+		want(t, "second", runPrograms(t, o), 0, numPrograms, first)
+		if files := kept(t, o.Cache.Folder); len(files) != numPrograms {
+			t.Errorf("files: %q", files)
+		}
+		if devices == 1 {
+			want(t, "another process", inAnotherProcess(t, o.Cache.Folder), 0, numPrograms, first)
+		}
+	}
+}
+
+func inAnotherProcess(t *testing.T, folder string) (r ran) {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "ran.json")
+	c := exec.Command(os.Args[0], "-test.run=^TestInThisProcess$")
+	c.Env = append(os.Environ(), "HONE_TEST_PROGRAMS="+folder, "HONE_TEST_RAN="+out)
+	if text, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	text, err := os.ReadFile(out)
+	if err == nil {
+		err = json.Unmarshal(text, &r)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestInThisProcess is the other process of TestKeptPrograms.
+func TestInThisProcess(t *testing.T) {
+	folder := os.Getenv("HONE_TEST_PROGRAMS")
+	if folder == "" {
+		t.Skip("it is a part of TestKeptPrograms")
+	}
+	text, err := json.Marshal(runPrograms(t, options(t, folder)))
+	if err == nil {
+		err = os.WriteFile(os.Getenv("HONE_TEST_RAN"), text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
