@@ -28,6 +28,9 @@ type app struct {
 	helper    []string // what sandboxed servers begin as; without it there is no sandbox
 	program   string   // as it was invoked: hone, or a path
 	log       string   // of the run directory that a verb opened
+	// keepsPrograms is whether compiled programs are kept for later commands. Tests do not: what they find should not hang on
+	// what was run before.
+	keepsPrograms bool
 
 	configPath    string
 	sandbox       string // --sandbox

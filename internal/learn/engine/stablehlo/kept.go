@@ -82,6 +82,33 @@ func (b *Backend) keep(key string, p program, c *translation) {
 	b.kept.store.Unkept(err.Error())
 }
 
+// CanKeep is an error where the plug-in cannot serialise a program, or not load it again.
+func (b *Backend) CanKeep() error {
+	const text = "module @keep {\nfunc.func @main(%x: tensor<f32>) -> tensor<f32> {\nreturn %x : tensor<f32>\n}\n}\n"
+	if _, err := b.identity(""); err != nil {
+		return err
+	}
+	one := b.On(0)
+	c := b.plugin.newTranslation(text, nil, true)
+	defer c.release()
+	p, err := one.translate(c)
+	if err != nil {
+		return err
+	}
+	defer p.Destroy()
+	code, err := c.serialized()
+	if err != nil {
+		return err
+	}
+	again := b.plugin.newTranslation(text, code, false)
+	defer again.release()
+	loaded, err := one.translate(again)
+	if err != nil {
+		return err
+	}
+	return loaded.Destroy()
+}
+
 // reload makes a program of what was kept; false where there is nothing, or nothing that the plug-in takes.
 func (b *Backend) reload(key, text string) (program, bool) {
 	stored, ok := b.kept.store.Get(key)

@@ -208,7 +208,9 @@ func (k *translation) keep(x *byte) *C.char {
 }
 
 // text is what go-xla is to compile.
-func (k *translation) text() []byte { return unsafe.Slice((*byte)(unsafe.Pointer(k.c)), C.sizeof_hone_call) }
+func (k *translation) text() []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(k.c)), C.sizeof_hone_call)
+}
 
 // serialized returns the bytes of the compiled program, good until release, or why there are none.
 func (k *translation) serialized() ([]byte, error) {
