@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/gomlx/compute/dtypes"
@@ -14,6 +16,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/learn/engine"
+	"hone/internal/learn/engine/programs"
 	"hone/internal/learn/learntest"
 )
 
@@ -56,6 +59,9 @@ func runPrograms(t *testing.T, o engine.Options) ran {
 			bits[i] = math.Float32bits(x)
 		}
 		m, _ := p.Memory()
+		if measured, err := e.Measure(p.HLO()); err != nil || measured != m {
+			t.Errorf("%s: measured %+v, %v; compiled %+v", name, measured, err, m)
+		}
 		r.Bits, r.Aliased, r.Memory = append(r.Bits, bits), append(r.Aliased, p.NumAliased()), append(r.Memory, m)
 		if _, err := engine.Floats(in[0]); (err != nil) != donated {
 			t.Errorf("%s: the first input afterwards: %v", name, err)
@@ -133,8 +139,7 @@ func want(t *testing.T, what string, got ran, compiled, loaded int, same ran) {
 	}
 }
 
-// Programs that are loaded compute, donate and hold what those do that were compiled: in this process and in another, on
-// one device and on two.
+// Programs that are loaded compute, donate and hold what those do that were compiled: on one device and on two.
 func TestKeptPrograms(t *testing.T) {
 	for _, devices := range []int{1, 2} {
 		o := options(t, filepath.Join(t.TempDir(), "programs"))
@@ -148,9 +153,95 @@ func TestKeptPrograms(t *testing.T) {
 		if files := kept(t, o.Cache.Folder); len(files) != numPrograms {
 			t.Errorf("files: %q", files)
 		}
-		if devices == 1 {
-			want(t, "another process", inAnotherProcess(t, o.Cache.Folder), 0, numPrograms, first)
+	}
+}
+
+// Two processes that begin at once share a folder, and leave it whole to a third.
+func TestKeptByOtherProcesses(t *testing.T) {
+	o := options(t, filepath.Join(t.TempDir(), "programs"))
+	var others [2]ran
+	var wait sync.WaitGroup
+	for i := range others {
+		wait.Go(func() { others[i] = inAnotherProcess(t, o.Cache.Folder) })
+	}
+	wait.Wait()
+	third := runPrograms(t, o)
+	want(t, "this process", third, 0, numPrograms, third)
+	for _, r := range others {
+		want(t, "another process", r, numPrograms-r.Loaded, r.Loaded, third)
+	}
+	if files := kept(t, o.Cache.Folder); len(files) != numPrograms {
+		t.Errorf("files: %q", files)
+	}
+}
+
+// What is damaged, and what the plug-in refuses, is compiled again and replaced; what was compiled elsewhere is left alone.
+func TestKeptProgramsThatCannotBeUsed(t *testing.T) {
+	o := options(t, filepath.Join(t.TempDir(), "programs"))
+	first := runPrograms(t, o)
+	files := kept(t, o.Cache.Folder)
+	damage := func(i int, change func(text []byte) []byte) {
+		text, err := os.ReadFile(files[i])
+		if err == nil {
+			err = os.WriteFile(files[i], change(text), 0o600)
 		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	damage(0, func(text []byte) []byte { return text[:len(text)/2] })
+	damage(1, func(text []byte) []byte { text[len(text)/2] ^= 1; return text })
+	want(t, "damaged", runPrograms(t, o), 2, 1, first)
+	want(t, "replaced", runPrograms(t, o), 0, numPrograms, first)
+
+	told := 0
+	o.Cache.Notice = func(text string) {
+		if told++; !strings.Contains(text, "does not load") {
+			t.Errorf("notice: %s", text)
+		}
+	}
+	for i, code := range []string{"no program", ""} {
+		key := strings.TrimSuffix(filepath.Base(files[i]), ".program")
+		programs.Open(o.Cache.Folder, o.Cache.Bytes, nil).Put(key, programs.Program{Code: []byte(code), About: []byte("{}")})
+	}
+	want(t, "refused", runPrograms(t, o), 2, 1, first)
+	if told != 1 {
+		t.Errorf("%d notices", told)
+	}
+	o.Cache.Environment = "XLA_FLAGS=--xla_cpu_multi_thread_eigen=true"
+	want(t, "another environment", runPrograms(t, o), numPrograms, 0, first)
+	if files := kept(t, o.Cache.Folder); len(files) != 2*numPrograms {
+		t.Errorf("files: %q", files)
+	}
+}
+
+// A folder that cannot be made costs one notice, and a cache that is off costs nothing.
+func TestProgramsThatAreNotKept(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := options(t, filepath.Join(file, "programs"))
+	told := 0
+	o.Cache.Notice = func(text string) { told++ }
+	r := runPrograms(t, o)
+	want(t, "no folder", r, numPrograms, 0, r)
+	if told != 1 {
+		t.Errorf("%d notices", told)
+	}
+	o = options(t, filepath.Join(t.TempDir(), "programs"))
+	o.Cache.Bytes = 0
+	want(t, "off", runPrograms(t, o), numPrograms, 0, r)
+	if _, err := os.Stat(o.Cache.Folder); err == nil {
+		t.Error("a folder is made where none is used")
+	}
+	e, err := engine.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if err := e.CanKeepPrograms(); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -160,23 +251,23 @@ func inAnotherProcess(t *testing.T, folder string) (r ran) {
 	c := exec.Command(os.Args[0], "-test.run=^TestInThisProcess$")
 	c.Env = append(os.Environ(), "HONE_TEST_PROGRAMS="+folder, "HONE_TEST_RAN="+out)
 	if text, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, text)
+		t.Errorf("%v: %s", err, text)
 	}
 	text, err := os.ReadFile(out)
 	if err == nil {
 		err = json.Unmarshal(text, &r)
 	}
 	if err != nil {
-		t.Fatal(err)
+		t.Error(err)
 	}
 	return r
 }
 
-// TestInThisProcess is the other process of TestKeptPrograms.
+// TestInThisProcess is the other process of TestKeptByOtherProcesses.
 func TestInThisProcess(t *testing.T) {
 	folder := os.Getenv("HONE_TEST_PROGRAMS")
 	if folder == "" {
-		t.Skip("it is a part of TestKeptPrograms")
+		t.Skip("it is a part of TestKeptByOtherProcesses")
 	}
 	text, err := json.Marshal(runPrograms(t, options(t, folder)))
 	if err == nil {

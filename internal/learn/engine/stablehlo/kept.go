@@ -115,17 +115,19 @@ func (b *Backend) reload(key, text string) (program, bool) {
 	if !ok {
 		return program{}, false
 	}
-	var memory Memory
-	if err := json.Unmarshal(stored.About, &memory); err == nil && len(stored.Code) > 0 {
-		c := b.plugin.newTranslation(text, stored.Code, false)
-		defer c.release()
-		if p, err := b.translate(c); err == nil {
-			p.memory, p.kept = memory, true
-			return p, true
-		}
+	c := b.plugin.newTranslation(text, stored.Code, false)
+	defer c.release()
+	p, err := b.translate(c)
+	if err == nil {
+		err = json.Unmarshal(stored.About, &p.memory)
 	}
-	b.kept.store.Remove(key)
-	return program{}, false
+	if err != nil {
+		b.kept.store.Remove(key)
+		b.kept.store.Unkept("it does not load what it serialised: " + err.Error())
+		return program{}, false
+	}
+	p.kept = true
+	return p, true
 }
 
 // replicaDevices are the devices that a program is compiled for; none where it runs on any.

@@ -187,12 +187,12 @@ type translation struct {
 	pin runtime.Pinner
 }
 
-// newTranslation prepares to compile a text, or, where stored is not empty, to load what one serialised.
+// newTranslation prepares to compile a text, or, where stored is not nil, to load what one serialised.
 func (p *plugin) newTranslation(text string, stored []byte, serialize bool) *translation {
 	k := &translation{c: (*C.hone_call)(C.calloc(1, C.sizeof_hone_call))}
 	k.c.table = p.table
 	k.c.text, k.c.text_size = k.keep(unsafe.StringData(text)), C.size_t(len(text))
-	if len(stored) > 0 {
+	if stored != nil {
 		k.c.stored, k.c.stored_size = k.keep(unsafe.SliceData(stored)), C.size_t(len(stored))
 	}
 	if serialize {
