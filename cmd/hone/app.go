@@ -61,7 +61,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	f := root.PersistentFlags()
 	f.StringVar(&a.configPath, "config", "", "configuration file (default hone.yaml, where there is one)")
-	f.StringVar(&a.cacheDir, "cache", "", "folder for downloads (default hone in the user's cache folder)")
+	f.StringVar(&a.cacheDir, "cache", "", "folder for downloads and compiled programs (default hone in the user's cache folder)")
 	f.BoolVar(&a.json, "json", false, "data as JSON on stdout")
 	f.BoolVar(&a.plain, "plain", false, "tables as tab-separated lines, no redrawn output")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "errors only on stderr")

@@ -37,7 +37,13 @@ type kept struct {
 // Keep has programs kept in a store from now on, and taken from there. environment is what of the process's environment
 // the compiler reads. It is called before anything is compiled.
 func (b *Backend) Keep(store *programs.Store, environment string) {
-	b.kept = &kept{store: store, base: sync.OnceValues(func() (string, error) { return b.identity(environment) })}
+	libraries, err := mappedNVIDIA("/proc/self/maps") // now, since compiling loads more of them
+	b.kept = &kept{store: store, base: sync.OnceValues(func() (string, error) {
+		if err != nil {
+			return "", err
+		}
+		return b.identity(libraries, environment)
+	})}
 }
 
 // load makes a program of a text for the backend's devices: for any one, or for a replica on each of several.
@@ -85,7 +91,7 @@ func (b *Backend) keep(key string, p program, c *translation) {
 // CanKeep is an error where the plug-in cannot serialise a program, or not load it again.
 func (b *Backend) CanKeep() error {
 	const text = "module @keep {\nfunc.func @main(%x: tensor<f32>) -> tensor<f32> {\nreturn %x : tensor<f32>\n}\n}\n"
-	if _, err := b.identity(""); err != nil {
+	if _, err := b.identity("", ""); err != nil {
 		return err
 	}
 	one := b.On(0)
@@ -151,10 +157,10 @@ func (b *Backend) translate(c *translation) (program, error) {
 	return program{LoadedExecutable: loaded, memory: memoryOf(loaded.OnDeviceMemoryUsageStats)}, nil
 }
 
-// identity is all that a compiled program hangs on beside its text: the plug-in, wherever it is, and NVIDIA's libraries, the
-// devices and their client, the processor, and what the compiler reads of the environment.
-func (b *Backend) identity(environment string) (string, error) {
-	library, err := b.plugin.hash()
+// identity is all that a compiled program hangs on beside its text: the plug-in, wherever it is, and the libraries it calls,
+// the devices and their client, the processor, and what the compiler reads of the environment.
+func (b *Backend) identity(libraries, environment string) (string, error) {
+	plugin, err := b.plugin.hash()
 	if err != nil {
 		return "", err
 	}
@@ -167,12 +173,8 @@ func (b *Backend) identity(environment string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	mapped, err := mappedNVIDIA("/proc/self/maps")
-	if err != nil {
-		return "", err
-	}
-	return programs.Key(library, fmt.Sprint(major, ".", minor), b.client.Platform(), b.client.PlatformVersion(), strings.Join(kinds, "\n"),
-		b.options, processor, mapped, environment), nil
+	return programs.Key(plugin, fmt.Sprint(major, ".", minor), b.client.Platform(), b.client.PlatformVersion(), libraries,
+		strings.Join(kinds, "\n"), b.options, processor, environment), nil
 }
 
 func hashFile(path string) (string, error) {
