@@ -28,9 +28,10 @@ type ran struct {
 	Memory           []engine.Memory
 }
 
-const numPrograms = 3
+const numPrograms = 4
 
-// runPrograms compiles a plain program, one that updates a donated buffer, and a loop, and runs each.
+// runPrograms compiles a plain program, one that updates a donated buffer, a loop, and one for the last device alone, and
+// runs each.
 func runPrograms(t *testing.T, o engine.Options) ran {
 	t.Helper()
 	e, err := engine.Open(o)
@@ -40,7 +41,7 @@ func runPrograms(t *testing.T, o engine.Options) ran {
 	defer e.Close()
 	var r ran
 	square := engine.F32(16, 16)
-	run := func(name string, donated bool, build func(in []*graph.Node) []*graph.Node) {
+	run := func(e *engine.Engine, name string, donated bool, build func(in []*graph.Node) []*graph.Node) {
 		p, err := e.Compile(name, []engine.Param{{Name: "state", Shape: square, Donated: donated}, {Name: "x", Shape: square}}, build)
 		if err != nil {
 			t.Fatal(err)
@@ -67,12 +68,17 @@ func runPrograms(t *testing.T, o engine.Options) ran {
 			t.Errorf("%s: the first input afterwards: %v", name, err)
 		}
 	}
-	run("plain", false, func(in []*graph.Node) []*graph.Node {
+	run(e, "plain", false, func(in []*graph.Node) []*graph.Node {
 		return []*graph.Node{engine.AllReduce(graph.Sin(graph.Dot(in[0], in[1]).Product()))}
 	})
-	run("donated", true, func(in []*graph.Node) []*graph.Node { return []*graph.Node{graph.Add(in[0], graph.Exp(in[1]))} })
-	run("loop", false, loop)
+	run(e, "donated", true, func(in []*graph.Node) []*graph.Node { return []*graph.Node{graph.Add(in[0], graph.Exp(in[1]))} })
+	run(e, "loop", false, loop)
+	alone := e.On(e.NumDevices() - 1)
+	run(alone, "alone", false, func(in []*graph.Node) []*graph.Node { return []*graph.Node{graph.Mul(in[0], in[1])} })
 	r.Compiled, r.Loaded = e.NumCompiled, e.NumLoaded
+	if alone != e {
+		r.Compiled, r.Loaded = r.Compiled+alone.NumCompiled, r.Loaded+alone.NumLoaded
+	}
 	return r
 }
 
@@ -191,7 +197,7 @@ func TestKeptProgramsThatCannotBeUsed(t *testing.T) {
 	}
 	damage(0, func(text []byte) []byte { return text[:len(text)/2] })
 	damage(1, func(text []byte) []byte { text[len(text)/2] ^= 1; return text })
-	want(t, "damaged", runPrograms(t, o), 2, 1, first)
+	want(t, "damaged", runPrograms(t, o), 2, 2, first)
 	want(t, "replaced", runPrograms(t, o), 0, numPrograms, first)
 
 	told := 0
@@ -204,7 +210,7 @@ func TestKeptProgramsThatCannotBeUsed(t *testing.T) {
 		key := strings.TrimSuffix(filepath.Base(files[i]), ".program")
 		programs.Open(o.Cache.Folder, o.Cache.Bytes, nil).Put(key, programs.Program{Code: []byte(code), About: []byte("{}")})
 	}
-	want(t, "refused", runPrograms(t, o), 2, 1, first)
+	want(t, "refused", runPrograms(t, o), 2, 2, first)
 	if told != 1 {
 		t.Errorf("%d notices", told)
 	}
