@@ -123,16 +123,18 @@ func (b *Backend) reload(key, text string) (program, bool) {
 	}
 	c := b.plugin.newTranslation(text, stored.Code, false)
 	defer c.release()
-	p, err := b.translate(c)
+	var memory Memory
+	err := json.Unmarshal(stored.About, &memory)
+	var p program
 	if err == nil {
-		err = json.Unmarshal(stored.About, &p.memory)
+		p, err = b.translate(c)
 	}
 	if err != nil {
 		b.kept.store.Remove(key)
 		b.kept.store.Unkept("it does not load what it serialised: " + err.Error())
 		return program{}, false
 	}
-	p.kept = true
+	p.memory, p.kept = memory, true
 	return p, true
 }
 

@@ -65,6 +65,10 @@ static char *hone_why(const hone_table *t, void *error) {
 
 static void hone_keep(hone_call *c, void *loaded) {
 	const hone_table *t = c->table;
+	if (t->functions[EXECUTABLE_SERIALIZE] == NULL || t->functions[EXECUTABLE_DESERIALIZE_AND_LOAD] == NULL) {
+		c->why = strdup("it has no functions for that");
+		return;
+	}
 	hone_get_executable get = {sizeof get, NULL, loaded};
 	void *error = t->functions[LOADED_EXECUTABLE_GET_EXECUTABLE](&get);
 	if (error == NULL) {
@@ -110,6 +114,10 @@ static void hone_release(hone_call *c) {
 
 // hone_kind returns what the i-th device of a client is, to be freed; NULL behind the last. *error is set where it fails.
 static char *hone_kind(const hone_table *t, void *client, size_t i, char **error) {
+	if (t->functions[DEVICE_DESCRIPTION_KIND] == NULL) {
+		*error = strdup("it does not say what its devices are");
+		return NULL;
+	}
 	hone_client_devices all = {sizeof all, NULL, client};
 	void *failed = t->functions[CLIENT_ADDRESSABLE_DEVICES](&all);
 	if (failed == NULL && i >= all.num_devices) return NULL;
@@ -218,6 +226,9 @@ func (k *translation) serialized() ([]byte, error) {
 		return nil, errors.New(C.GoString(k.c.why))
 	}
 	s := k.c.serialized
+	if s.bytes_size == 0 {
+		return nil, errors.New("it serialises to nothing")
+	}
 	return unsafe.Slice((*byte)(unsafe.Pointer(s.bytes)), s.bytes_size), nil
 }
 
