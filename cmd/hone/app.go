@@ -28,6 +28,9 @@ type app struct {
 	helper    []string // what sandboxed servers begin as; without it there is no sandbox
 	program   string   // as it was invoked: hone, or a path
 	log       string   // of the run directory that a verb opened
+	// keepsPrograms is whether compiled programs are kept for later commands. Tests do not: what they find should not hang on
+	// what was run before.
+	keepsPrograms bool
 
 	configPath    string
 	sandbox       string // --sandbox
@@ -58,7 +61,7 @@ func newRoot(a *app) *cobra.Command {
 	root.SetFlagErrorFunc(flagError)
 	f := root.PersistentFlags()
 	f.StringVar(&a.configPath, "config", "", "configuration file (default hone.yaml, where there is one)")
-	f.StringVar(&a.cacheDir, "cache", "", "folder for downloads (default hone in the user's cache folder)")
+	f.StringVar(&a.cacheDir, "cache", "", "folder for downloads and compiled programs (default hone in the user's cache folder)")
 	f.BoolVar(&a.json, "json", false, "data as JSON on stdout")
 	f.BoolVar(&a.plain, "plain", false, "tables as tab-separated lines, no redrawn output")
 	f.BoolVarP(&a.quiet, "quiet", "q", false, "errors only on stderr")

@@ -91,7 +91,8 @@ func (a *app) checkPlugin(e config.Engine) []doctor.Check {
 		return append(checks, doctor.FromError("devices", err))
 	}
 	defer opened.Close()
-	return append(checks, doctor.Check{Name: "devices", Status: doctor.OK, Detail: opened.Description() + ": " + strings.Join(opened.Devices(), ", ")})
+	return append(checks, doctor.Check{Name: "devices", Status: doctor.OK, Detail: opened.Description() + ": " + strings.Join(opened.Devices(), ", ")},
+		a.checkPrograms(e, opened))
 }
 
 // checkCUDA looks at NVIDIA's libraries and at the memory of the GPUs.

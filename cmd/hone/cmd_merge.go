@@ -97,7 +97,7 @@ func runMerge(ctx context.Context, a *app, f mergeFlags) error {
 	if err != nil {
 		return err
 	}
-	e, err := engine.Open(engine.Options{Plugin: plugin})
+	e, err := engine.Open(engine.Options{Plugin: plugin, Cache: a.programCache(c.Engine)})
 	if err != nil {
 		return err
 	}

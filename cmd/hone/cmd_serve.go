@@ -110,6 +110,7 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	if err != nil {
 		return err
 	}
+	a.sayPrograms(m.engine)
 	level := slog.LevelWarn
 	if a.verbose {
 		level = slog.LevelDebug

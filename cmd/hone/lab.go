@@ -82,11 +82,12 @@ func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scen
 	if err != nil {
 		return err
 	}
-	a.say("shared prefix of %d tokens; compiling, which takes a minute or two", len(p.prefix))
+	a.say("shared prefix of %d tokens; compiling, which takes a minute or two where programs are not kept yet", len(p.prefix))
 	sampler, err := samplers.New(m.engine, m.spec, m.weights, sample.Options{LoRA: lora, Slots: c.Engine.Slots, DecodeSteps: c.Engine.DecodeSteps, Context: p.private, Prefix: p.prefix})
 	if err != nil {
 		return err
 	}
+	a.sayPrograms(m.engine)
 	l.options.Sampler = sampler
 	l.learner = &learner{Trainer: trainer, sampler: sampler}
 	if folder == "" {

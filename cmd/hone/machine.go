@@ -26,6 +26,7 @@ type machine struct {
 	engine   *engine.Engine
 	dtype    engine.DType
 	devices  int
+	cache    engine.Cache
 	spec     model.Spec
 	weights  []engine.Buffer
 	tok      *tokenizer.Tokenizer
@@ -45,7 +46,7 @@ func (a *app) openMachine(c config.Config, base, system string) (*machine, error
 
 // load opens the devices and copies the weights to each, by model.Load or model.LoadToSample.
 func (m *machine) load(plugin, base string, load func(*engine.Engine, *modelfile.Model) (model.Spec, []engine.Buffer, error)) (err error) {
-	if m.engine, err = engine.Open(engine.Options{Plugin: plugin, DType: m.dtype, Devices: m.devices}); err != nil {
+	if m.engine, err = engine.Open(engine.Options{Plugin: plugin, DType: m.dtype, Devices: m.devices, Cache: m.cache}); err != nil {
 		return err
 	}
 	m.spec, m.weights, err = load(m.engine, m.file)
@@ -62,7 +63,7 @@ func (a *app) findMachine(c config.Config, base, system string) (m *machine, plu
 	if plugin, err = a.plugin(c); err != nil {
 		return nil, "", err
 	}
-	m = &machine{say: a.say, dtype: engine.DType(c.Engine.DType), devices: c.Engine.Devices}
+	m = &machine{say: a.say, dtype: engine.DType(c.Engine.DType), devices: c.Engine.Devices, cache: a.programCache(c.Engine)}
 	if m.file, err = modelfile.Open(path); err != nil {
 		return nil, "", err
 	}

@@ -24,7 +24,8 @@ func main() {
 		cancel(signalled(first))
 		os.Exit(128 + int((<-signals).(syscall.Signal)))
 	}()
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ(), helper: sandboxHelper(), program: os.Args[0]}
+	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ(), helper: sandboxHelper(), program: os.Args[0],
+		keepsPrograms: true}
 	os.Exit(a.main(ctx, os.Args[1:]))
 }
 

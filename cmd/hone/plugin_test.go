@@ -77,7 +77,7 @@ func TestDoctorLooksAtThePlugin(t *testing.T) {
 		t.Skip("no plug-in is installed: hone engine install cpu")
 	}
 	checks := a.checkPlugin(config.Engine{Backend: "cpu"})
-	if len(checks) != 2 || checks[0].Status != doctor.OK || checks[1].Status != doctor.OK || !strings.Contains(checks[0].Detail, "by hone engine install cpu; PJRT API 0.") ||
+	if len(checks) != 3 || checks[0].Status != doctor.OK || checks[1].Status != doctor.OK || !strings.Contains(checks[0].Detail, "by hone engine install cpu; PJRT API 0.") ||
 		!strings.Contains(checks[1].Detail, "cpu:0") {
 		t.Errorf("%+v", checks)
 	}

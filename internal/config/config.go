@@ -123,6 +123,8 @@ type Engine struct {
 	RowMultiple int    `yaml:"row_multiple" min:"0" max:"65536" doc:"training rows are padded to a multiple of this many tokens; 0 takes 64, or 256 on a GPU"`
 	Moments     string `yaml:"moments" enum:"float32,8bit" doc:"how Adam's moments are stored: 8 bytes for each number of the adapter, or 2 by block-wise quantisation"`
 
+	ProgramCache float64 `yaml:"program_cache" min:"0" doc:"disk for compiled programs in hone's cache folder, in GiB, with which a second start need not compile: those used longest ago are removed; 0 keeps none"`
+
 	Memory float64 `yaml:"memory" min:"0" doc:"memory of a device that a run is planned to fit in, in GiB; 0 takes what is free on the GPU, or on the machine and in its control group"`
 }
 
@@ -150,7 +152,7 @@ func Default() Config {
 			ClipLow: 0.2, ClipHigh: 0.28, CheckpointEvery: 10,
 		},
 		Eval:   Eval{Split: "validation", TopP: 1, Confidence: 0.95},
-		Engine: Engine{Backend: "auto", Devices: 1, DType: "auto", Slots: 16, Moments: "float32"},
+		Engine: Engine{Backend: "auto", Devices: 1, DType: "auto", Slots: 16, Moments: "float32", ProgramCache: 4},
 	}
 }
 

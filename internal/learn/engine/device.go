@@ -31,6 +31,15 @@ func Probe(path string) (Library, error) {
 	return l, f
 }
 
+// CanKeepPrograms is an error where programs of these devices cannot be kept on disk. It compiles a small one to find out.
+func (e *Engine) CanKeepPrograms() error {
+	b, ok := e.backend.(*stablehlo.Backend)
+	if !ok || e.account != nil {
+		return errors.New("there is no plug-in that compiles")
+	}
+	return b.CanKeep()
+}
+
 // Devices names the devices of the engine.
 func (e *Engine) Devices() []string {
 	if b, ok := e.backend.(*stablehlo.Backend); ok && e.account == nil {

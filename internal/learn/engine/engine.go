@@ -17,6 +17,7 @@ import (
 	"github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/fault"
+	"hone/internal/learn/engine/programs"
 	"hone/internal/learn/engine/stablehlo"
 )
 
@@ -27,10 +28,11 @@ type Engine struct {
 	pureGo, isGPU, bf16 bool
 	// compiled guards what Compile notes: each sampler compiles, in a goroutine of its own, what a request first needs.
 	compiled sync.Mutex
-	// NumCompiled counts compilations; it stands still in a run whose shapes are settled.
-	NumCompiled int
-	account     *account // of a dry engine; nil otherwise
-	zeros       map[string]*Program
+	// NumCompiled counts compilations; it stands still in a run whose shapes are settled. NumLoaded counts programs that were
+	// kept on disk, and so needed none.
+	NumCompiled, NumLoaded int
+	account                *account // of a dry engine; nil otherwise
+	zeros                  map[string]*Program
 }
 
 // DType says what weights, activations and caches are. Norms, softmax, logits, adapters, their gradients and the
@@ -53,6 +55,17 @@ type Options struct {
 	DType  DType  // empty: DTypeAuto
 	// Devices is how many of the plug-in's devices to use (1). CPUs are as many as are asked for, and share the machine.
 	Devices int
+	Cache   Cache
+}
+
+// Cache is where compiled programs are kept, for those who open the same devices later. The zero value keeps none.
+type Cache struct {
+	Folder string // made where it is not there
+	Bytes  int64  // of the programs in it, at most: those used longest ago are removed; 0 keeps none
+	// Environment is what of the process's environment the compiler reads: programs that were compiled with another are
+	// not used.
+	Environment string
+	Notice      func(text string) // told once where programs cannot be kept; may be nil
 }
 
 // Open opens the device.
@@ -69,6 +82,9 @@ func Open(o Options) (*Engine, error) {
 		if err != nil {
 			return nil, &fault.Error{Code: fault.CodeExhausted, What: "cannot open the accelerator plug-in", Where: o.Plugin,
 				Err: err, Next: "hone engine install cpu"}
+		}
+		if c := o.Cache; c.Folder != "" && c.Bytes > 0 {
+			b.Keep(programs.Open(c.Folder, c.Bytes, c.Notice), c.Environment)
 		}
 		return &Engine{backend: b, isGPU: b.IsGPU(), bf16: o.DType.IsBF16(b.IsGPU())}, nil
 	}
@@ -158,7 +174,11 @@ func (e *Engine) Compile(name string, params []Param, build func(in []*graph.Nod
 	p.executable = g.Executable()
 	e.compiled.Lock()
 	defer e.compiled.Unlock()
-	e.NumCompiled++
+	if x, ok := p.executable.(*stablehlo.Executable); ok && x.Kept() {
+		e.NumLoaded++
+	} else {
+		e.NumCompiled++
+	}
 	if e.account != nil {
 		e.account.programs = append(e.account.programs, p)
 	}

@@ -24,10 +24,12 @@ const DonatedSuffix = "!donated"
 // replica on each. A buffer is then one array for each device.
 type Backend struct {
 	notimplemented.Backend
-	plugin    *pjrt.Plugin
+	plugin    *plugin
+	options   string // of the client
 	client    *pjrt.Client
 	devices   []int     // numbers among the client's of those that programs run on
 	compiled  *compiled // where there are several
+	kept      *kept     // on disk; nil: nowhere
 	precision string    // of matrix products of float32
 	dry       *dry      // in place of plug-in and client; nil where there is a device
 	borrowed  bool      // the client is another's, who finalizes it
@@ -38,7 +40,7 @@ type Backend struct {
 // that there are fewer is a *TooFewError. Where the devices are CPUs there are as many as are asked for, which share the
 // machine's.
 func New(path string, numDevices int) (*Backend, error) {
-	plugin, err := pjrt.GetPlugin(path)
+	plugin, err := openPlugin(path)
 	if err != nil {
 		return nil, err
 	}
@@ -54,9 +56,9 @@ func New(path string, numDevices int) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{plugin: plugin, client: client, precision: precision, devices: first(numDevices)}
+	b := &Backend{plugin: plugin, client: client, options: fmt.Sprint(options), precision: precision, devices: first(numDevices)}
 	if numDevices > 1 {
-		b.compiled = &compiled{programs: map[string]*pjrt.LoadedExecutable{}}
+		b.compiled = &compiled{programs: map[string]program{}}
 	}
 	if names := b.Devices(); len(names) < numDevices {
 		b.Finalize()
@@ -172,7 +174,7 @@ func (b *buffer) ToFlatData(flat any) error {
 // Executable is a compiled program.
 type Executable struct {
 	backend  *Backend
-	loaded   *pjrt.LoadedExecutable
+	program  program
 	shared   bool // others run it too
 	names    []string
 	in, out  []shapes.Shape
@@ -182,8 +184,8 @@ type Executable struct {
 
 // Finalize implements compute.Executable.
 func (e *Executable) Finalize() {
-	if e.loaded != nil && !e.shared {
-		_ = e.loaded.Destroy()
+	if e.Compiled() && !e.shared {
+		_ = e.program.Destroy()
 	}
 }
 
@@ -195,7 +197,7 @@ func (e *Executable) Outputs() []shapes.Shape { return e.out }
 
 // Execute implements compute.Executable. Donated inputs are invalid afterwards.
 func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, _ compute.DeviceNum) ([]compute.Buffer, error) {
-	if e.loaded == nil {
+	if !e.Compiled() {
 		return e.pretend(inputs, donate), nil
 	}
 	devices := e.backend.devices
@@ -207,7 +209,7 @@ func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, _ compute.D
 		}
 		donated = append(donated, donate...)
 	}
-	call := e.loaded.Execute(in...).DonateNone()
+	call := e.program.Execute(in...).DonateNone()
 	if len(devices) == 1 {
 		call = call.OnDeviceByNum(devices[0])
 	}

@@ -72,13 +72,13 @@ func (b *builder) Compile() (compute.Executable, error) {
 	if b.backend.dry != nil {
 		return &Executable{backend: b.backend, names: f.names, in: in, out: out, HLO: text}, nil
 	}
-	loaded, err := b.backend.compile(text)
+	p, err := b.backend.compile(text)
 	trim()
 	if err != nil {
 		return nil, fmt.Errorf("compiling %s: %w", b.name, err)
 	}
-	return &Executable{backend: b.backend, loaded: loaded, shared: b.backend.compiled != nil, names: f.names, in: in, out: out,
-		HLO: text, NumAlias: loaded.OnDeviceMemoryUsageStats.Aliases}, nil
+	return &Executable{backend: b.backend, program: p, shared: b.backend.compiled != nil, names: f.names, in: in, out: out,
+		HLO: text, NumAlias: p.memory.Aliased}, nil
 }
 
 // value is an SSA value of the program text.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/shapes"
-	"github.com/gomlx/go-xla/pjrt"
 )
 
 // TooFewError says that a plug-in has fewer devices than are asked for.
@@ -35,7 +34,7 @@ func (b *Backend) On(i int) *Backend {
 		return b
 	}
 	return &Backend{plugin: b.plugin, client: b.client, precision: b.precision, dry: b.dry, devices: b.devices[i : i+1],
-		compiled: b.compiled, borrowed: true}
+		compiled: b.compiled, kept: b.kept, borrowed: true}
 }
 
 // Part returns what device i has of a buffer: the same memory, which lives as long as the buffer does.
@@ -71,34 +70,25 @@ func (b *Backend) upload(shape shapes.Shape, flat func(d int) any) (compute.Buff
 // compiled are the programs of a client of several devices, by their text, which says whether it is for one or all.
 type compiled struct {
 	sync.Mutex
-	programs map[string]*pjrt.LoadedExecutable
+	programs map[string]program
 }
 
 // compile compiles a text, unless it was compiled for another of several devices.
-func (b *Backend) compile(text string) (*pjrt.LoadedExecutable, error) {
+func (b *Backend) compile(text string) (program, error) {
 	if b.compiled == nil {
 		return b.load(text)
 	}
 	b.compiled.Lock()
 	defer b.compiled.Unlock()
-	p := b.compiled.programs[text]
-	if p == nil {
+	p, ok := b.compiled.programs[text]
+	if !ok {
 		var err error
 		if p, err = b.load(text); err != nil {
-			return nil, err
+			return p, err
 		}
 		b.compiled.programs[text] = p
 	}
 	return p, nil
-}
-
-// load compiles a text for the backend's devices: for any one, or for a replica on each of several.
-func (b *Backend) load(text string) (*pjrt.LoadedExecutable, error) {
-	c := b.client.Compile().WithStableHLO([]byte(text))
-	if len(b.devices) > 1 {
-		c = c.WithSPMD(len(b.devices)).WithDeviceAssignment(b.devices)
-	}
-	return c.Done()
 }
 
 // DistributedSPMD implements compute.Builder for a replica on each device of the backend.

@@ -141,7 +141,7 @@ func TestOneOfSeveralDevices(t *testing.T) {
 		}
 		on.Finalize() // which is not to be, and must not end the others
 	}
-	if programs[0].loaded != programs[1].loaded || len(b.compiled.programs) != 1 {
+	if programs[0].program.LoadedExecutable != programs[1].program.LoadedExecutable || len(b.compiled.programs) != 1 {
 		t.Errorf("one text is compiled %d times", len(b.compiled.programs))
 	}
 	programs[0].Finalize()

@@ -24,20 +24,19 @@ func memoryOf(s pjrt.ExecutableMemoryUsageStats) Memory {
 }
 
 // Compiled reports whether there is a program to run, and not its text alone.
-func (e *Executable) Compiled() bool { return e.loaded != nil }
+func (e *Executable) Compiled() bool { return e.program.LoadedExecutable != nil }
 
 // Memory returns the statistics of the compiled program.
-func (e *Executable) Memory() Memory { return memoryOf(e.loaded.OnDeviceMemoryUsageStats) }
+func (e *Executable) Memory() Memory { return e.program.memory }
 
 // Measure compiles a program's text and returns its statistics; nothing is run.
 func (b *Backend) Measure(text string) (Memory, error) {
 	if b.dry != nil {
 		return Memory{}, errors.New("there is no device to compile for")
 	}
-	loaded, err := b.load(text)
+	p, err := b.load(text)
 	if err != nil {
 		return Memory{}, fmt.Errorf("compiling to measure: %w", err)
 	}
-	m := memoryOf(loaded.OnDeviceMemoryUsageStats)
-	return m, loaded.Destroy()
+	return p.memory, p.Destroy()
 }

@@ -53,13 +53,18 @@ type Library struct {
 // Probe loads a plug-in and reads which PJRT API it has. It is an error where the file is no shared library, cannot be
 // loaded, is no plug-in, or has an API that hone does not speak; to call such a one would end the process.
 func Probe(path string) (Library, error) {
+	_, l, err := probe(path)
+	return l, err
+}
+
+func probe(path string) (unsafe.Pointer, Library, error) {
 	l := Library{Path: path}
 	info, err := os.Stat(path)
 	if err != nil {
-		return l, err
+		return nil, l, err
 	}
 	if !info.Mode().IsRegular() {
-		return l, errors.New("it is not a file")
+		return nil, l, errors.New("it is not a file")
 	}
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
@@ -67,7 +72,7 @@ func Probe(path string) (Library, error) {
 	library := C.hone_open(name, &why)
 	if library == nil {
 		defer C.free(unsafe.Pointer(why))
-		return l, fmt.Errorf("it cannot be loaded as a shared library: %s", C.GoString(why))
+		return nil, l, fmt.Errorf("it cannot be loaded as a shared library: %s", C.GoString(why))
 	}
 	var found C.int
 	head := C.hone_head(library, &found)
@@ -81,10 +86,10 @@ func Probe(path string) (Library, error) {
 			head.version.major, head.version.minor, head.size, apiMajor, minAPISize)
 	default:
 		l.Major, l.Minor = int(head.version.major), int(head.version.minor)
-		return l, nil // it stays loaded, for New
+		return unsafe.Pointer(head), l, nil // it stays loaded, for New
 	}
 	C.hone_close(library)
-	return l, err
+	return nil, l, err
 }
 
 // Devices names the devices of the client.

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hone/internal/config"
+	"hone/internal/doctor"
+	"hone/internal/learn/learntest"
+)
+
+// Programs are kept beside the downloads, under what the compiler reads of the environment, and not where they are not to be.
+func TestProgramCache(t *testing.T) {
+	folder := t.TempDir()
+	flags := filepath.Join(folder, "flags")
+	if err := os.WriteFile(flags, []byte("--xla_of_the_file=1"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := config.Default().Engine
+	a := &app{stderr: io.Discard, cacheDir: folder, lookupEnv: func(string) (string, bool) { return "", false },
+		environ: []string{"XLA_FLAGS=--xla_some=1", "HOME=/home", "TF_CPP_MIN_LOG_LEVEL=3", "NVIDIA_TF32_OVERRIDE=0", "TF_CUDNN_DETERMINISTIC=1"}}
+	if c := a.programCache(e); c.Folder != "" {
+		t.Errorf("a test keeps programs: %+v", c)
+	}
+	a.keepsPrograms = true
+	c := a.programCache(e)
+	if c.Folder != filepath.Join(folder, "programs") || c.Bytes != 4<<30 || c.Environment != "NVIDIA_TF32_OVERRIDE=0\nTF_CUDNN_DETERMINISTIC=1\nXLA_FLAGS=--xla_some=1" {
+		t.Errorf("%+v", c)
+	}
+	a.environ = []string{"XLA_FLAGS=" + flags}
+	if c := a.programCache(e); !strings.Contains(c.Environment, "--xla_of_the_file=1") {
+		t.Errorf("%+v", c)
+	}
+	a.environ = []string{"XLA_FLAGS=--xla_dump_to=/somewhere"}
+	if c := a.programCache(e); c.Folder != "" {
+		t.Errorf("what is to be dumped is loaded: %+v", c)
+	}
+	a.environ, e.ProgramCache = nil, 0
+	if c := a.programCache(e); c.Bytes != 0 {
+		t.Errorf("%+v", c)
+	}
+	a.cacheDir, e.ProgramCache = "", 1
+	if c := a.programCache(e); c.Folder != "" {
+		t.Errorf("without a cache folder: %+v", c)
+	}
+}
+
+// The doctor says where programs are kept, and that the plug-in's can be.
+func TestDoctorLooksAtThePrograms(t *testing.T) {
+	plugin := learntest.Plugin()
+	if plugin == "" {
+		t.Skip("no plug-in is installed: hone engine install cpu")
+	}
+	a := toyApp(io.Discard, nil)
+	a.cacheDir, a.keepsPrograms = t.TempDir(), true
+	look := func(cache float64) doctor.Check {
+		t.Helper()
+		checks := a.checkPlugin(config.Engine{Backend: "cpu", Plugin: plugin, ProgramCache: cache})
+		if len(checks) != 3 || checks[2].Status != doctor.OK {
+			t.Fatalf("%+v", checks)
+		}
+		return checks[2]
+	}
+	folder := filepath.Join(a.cacheDir, "programs")
+	if c := look(2); c.Detail != folder+": 0 programs, 0.0 MiB of at most 2.00 GiB" {
+		t.Errorf("%+v", c)
+	}
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(folder, "x.program"), make([]byte, 3<<19), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if c := look(2); c.Detail != folder+": 1 program, 1.5 MiB of at most 2.00 GiB" {
+		t.Errorf("%+v", c)
+	}
+	if c := look(0); !strings.HasPrefix(c.Detail, "none are kept") {
+		t.Errorf("%+v", c)
+	}
+}

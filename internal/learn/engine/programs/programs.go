@@ -1,0 +1,208 @@
+// Package programs keeps compiled programs on disk, so that a second start need not compile them.
+//
+// A file is read by one key alone and carries a checksum, so that what was cut off, overwritten or put there by another is
+// never handed to a device: it is removed, and its program compiled again. Processes may share a folder: files appear by
+// renaming, and one that another process removed is one that is not there.
+package programs
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	magic     = "hone program 1\n"
+	suffix    = ".program"
+	unnamed   = ".new-" // begins the name of a file that is being written
+	abandoned = time.Hour
+)
+
+// Store is a folder of programs. Several goroutines may use it.
+type Store struct {
+	folder   string
+	limit    int64 // bytes
+	notice   func(string)
+	noticing sync.Once
+}
+
+// Open returns the store of a folder, which is made once there is a program to keep. Where files are larger than limit
+// bytes together, those used longest ago are removed. That the folder cannot be written is not an error but one notice,
+// since a program runs without being kept; notice may be nil.
+func Open(folder string, limit int64, notice func(string)) *Store {
+	return &Store{folder: folder, limit: limit, notice: notice}
+}
+
+// Key is the name of what depends on all the parts, in their order.
+func Key(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		sum := sha256.Sum256([]byte(p)) // of fixed length, so that no two lists of parts read the same
+		h.Write(sum[:])
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Program is a compiled program as a plug-in serialised it, with what its compiler said of it as JSON.
+type Program struct {
+	Code  []byte
+	About []byte
+}
+
+// header is the line before the code.
+type header struct {
+	Key   string
+	About json.RawMessage
+}
+
+// Get returns the program of a key, false where there is none, or none that is whole.
+func (s *Store) Get(key string) (Program, bool) {
+	name := s.name(key)
+	file, err := os.ReadFile(name)
+	if err != nil {
+		return Program{}, false
+	}
+	p, ok := parse(file, key)
+	if !ok {
+		s.Remove(key)
+		return Program{}, false
+	}
+	now := time.Now()
+	_ = os.Chtimes(name, now, now) // it may be another user's folder to read: then it is removed early
+	return p, true
+}
+
+func (s *Store) name(key string) string { return filepath.Join(s.folder, key+suffix) }
+
+func parse(file []byte, key string) (p Program, ok bool) {
+	file, ok = bytes.CutPrefix(file, []byte(magic))
+	if !ok || len(file) < sha256.Size {
+		return p, false
+	}
+	sum, file := file[:sha256.Size], file[sha256.Size:]
+	if got := sha256.Sum256(file); !bytes.Equal(sum, got[:]) {
+		return p, false
+	}
+	line, code, _ := bytes.Cut(file, []byte("\n"))
+	var h header
+	if err := json.Unmarshal(line, &h); err != nil || h.Key != key {
+		return p, false
+	}
+	return Program{Code: code, About: h.About}, true
+}
+
+// Put keeps a program, and removes others where there are too many.
+func (s *Store) Put(key string, p Program) {
+	if err := s.put(key, p); err != nil {
+		s.tell("compiled programs cannot be kept, so the next start compiles again: " + err.Error())
+	}
+}
+
+// tell gives a notice, the first of a store alone.
+func (s *Store) tell(text string) {
+	s.noticing.Do(func() {
+		if s.notice != nil {
+			s.notice(text)
+		}
+	})
+}
+
+// Unkept gives notice, once, that a plug-in could not say what it compiled.
+func (s *Store) Unkept(why string) {
+	s.tell("this plug-in's programs cannot be kept, so the next start compiles again: " + why)
+}
+
+func (s *Store) put(key string, p Program) (err error) {
+	line, err := json.Marshal(header{key, p.About})
+	if err != nil {
+		return err
+	}
+	body := slices.Concat(line, []byte("\n"), p.Code)
+	sum := sha256.Sum256(body)
+	if int64(len(magic)+len(sum)+len(body)) > s.limit {
+		return nil
+	}
+	if err := os.MkdirAll(s.folder, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(s.folder, unnamed)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name()) // the error before it says more
+		}
+	}()
+	_, err = f.Write(slices.Concat([]byte(magic), sum[:], body))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil { // whole before it has a name
+		return err
+	}
+	if err = os.Rename(f.Name(), s.name(key)); err != nil {
+		return err
+	}
+	return s.trim()
+}
+
+// Remove removes the program of a key, if there is one.
+func (s *Store) Remove(key string) { _ = os.Remove(s.name(key)) } // what stays is written over
+
+// trim removes what was used longest ago, until the rest is within the limit, and what a process that ended was writing.
+func (s *Store) trim() error {
+	files, err := list(s.folder)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(files, func(a, b fs.FileInfo) int { return b.ModTime().Compare(a.ModTime()) })
+	var total int64
+	for _, f := range files {
+		remove := strings.HasPrefix(f.Name(), unnamed) && time.Since(f.ModTime()) > abandoned
+		if strings.HasSuffix(f.Name(), suffix) {
+			total += f.Size()
+			remove = total > s.limit
+		}
+		if remove {
+			if err := os.Remove(filepath.Join(s.folder, f.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Usage returns how many programs a folder has, and their bytes. One that is not there has none.
+func Usage(folder string) (n int, size int64, err error) {
+	files, err := list(folder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, 0, nil
+	}
+	for _, f := range files {
+		if strings.HasSuffix(f.Name(), suffix) {
+			n, size = n+1, size+f.Size()
+		}
+	}
+	return n, size, err
+}
+
+// list returns the files of a folder; those that are removed meanwhile are left out.
+func list(folder string) (files []fs.FileInfo, err error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() {
+			files = append(files, info)
+		}
+	}
+	return files, nil
+}
