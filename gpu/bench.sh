@@ -2,8 +2,8 @@
 # Measures the engine and its peer on one GPU and prints one table: gpu/bench.sh BENCH RESULTS [ROWS] [PEER_ROWS]
 # BENCH is the program of gpu/bench (or that, packed by xz); RESULTS gets hone.json and peer.json. Rows are joined by commas; a slash
 # between them begins a new process (startup must be a process's first row). An empty list of rows leaves that side out. What a side has
-# measured after $LIMIT seconds (280 each) counts. $FLAGS go to both sides. It needs jax's CUDA plug-in, torch, transformers and peft
-# in python3's environment; gpu/wheels.sh fetches what else.
+# measured after $LIMIT seconds (280 each) counts. $FLAGS go to both sides, $PEER_FLAGS to the peer. It needs jax's CUDA plug-in, torch,
+# transformers and peft in python3's environment; gpu/wheels.sh fetches what may lack.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 bench=$1 results=$(realpath -m "$2")
@@ -21,7 +21,8 @@ for group in ${rows//\// }; do
 done
 if [ -n "$peer" ]; then
   # shellcheck disable=SC2086
-  PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True timeout -k 5 "$limit" python3 -W ignore "$here/bench/peer.py" ${FLAGS-} --rows "$peer" >"$results/peer.json" ||
+  PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True TRANSFORMERS_VERBOSITY=error timeout -k 5 "$limit" \
+    python3 -W ignore "$here/bench/peer.py" ${FLAGS-} ${PEER_FLAGS-} --rows "$peer" >"$results/peer.json" ||
     echo "the peer ended with $? (124: it ran for $limit s)"
 fi
 python3 "$here/bench/table.py" "$results"

@@ -66,7 +66,7 @@ print(f"{gpu}\n| row | ms (least) | roofline | bars: value/bar | fastest peer ms
 for name, r in hone.items():
     ms = r["ms"]
     if r["error"]:
-        print(f"| {name} | {r['error'][:150]} |")
+        print(f"| {name} | {r['error'][:300]} |")
         continue
     mfu = r.get("flop", 0) * 1e3 / ms / PEAK if ms else 0
     roof = f"{mfu:.0%} MFU" if mfu else f"{r['bytes'] / ms * 1e3 / bandwidth:.0%} of memory" if r.get("bytes") and bandwidth else ""
@@ -77,4 +77,4 @@ for name, r in hone.items():
     more = "" if other or r.get("flop") or r.get("bytes") else " ".join(f"{k} {v:.3g}" for k, v in r.get("more", {}).items())
     print(f"| {name} | {ms:.4g} ({r['least_ms']:.4g}) | {roof} | {judged} | {beside}{more} |")
 for name, r in peer.items():
-    print(f"peer {name}: " + (r["error"][:150] if r["error"] else f"{r['ms']:.1f} ms {json.dumps(r['more'])}"))
+    print(f"peer {name}: " + (r["error"][:300] if r["error"] else f"{r['ms']:.1f} ms {json.dumps(r['more'])}"))
