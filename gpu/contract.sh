@@ -12,6 +12,8 @@ mapfile -t binaries < <(realpath "$@") # what follows changes folders
 mkdir -p "$results"
 bench= # env.sh unpacks nothing
 . "$here/env.sh"
+# Many small programs: searching for the best kernel of each product takes minutes.
+export XLA_FLAGS="--xla_gpu_enable_triton_gemm=false --xla_gpu_autotune_level=0 $XLA_FLAGS"
 unpacked=$(mktemp -d)
 trap 'rm -rf "$unpacked"' EXIT
 for packed in "${binaries[@]}"; do
@@ -23,8 +25,9 @@ with (lzma.open if sys.argv[1].endswith('.xz') else open)(sys.argv[1], 'rb') as 
   chmod +x "$unpacked/$name.test"
   cd "$(find "$here/../internal/learn" -type d -name "$name" | head -1)" # tests read their testdata
   "$unpacked/$name.test" -test.v -test.timeout "${LIMIT:-240}s" -test.skip "${SKIP-SeveralDevices|NumberOfDevices|NewFailsAsItsSamplersDo}" \
-    -plugin "$plugin" >"$results/$name.log" 2>&1 || failed=1
-  echo "$name: $(grep -c -- '--- PASS' "$results/$name.log" || true) passed, $(grep -c -- '--- SKIP' "$results/$name.log" || true) skipped, $(grep -c -- '--- FAIL' "$results/$name.log" || true) failed"
-  grep -A3 -E -- '--- FAIL|^panic|_test.go:[0-9]+:' "$results/$name.log" | cut -c1-300 | head -40 || true
+    -plugin "$plugin" >"$results/$name.log" 2>&1 && ok=1 || ok=0 failed=1
+  count() { grep -c -- "--- $1" "$results/$name.log" || true; }
+  echo "$name: $(count PASS) passed, $(count SKIP) skipped, $(count FAIL) failed"
+  [ "$ok" = 1 ] || grep -A3 -E -- '--- FAIL|^panic|_test.go:[0-9]+:' "$results/$name.log" | cut -c1-300 | head -60 || true
 done
 exit "$failed"

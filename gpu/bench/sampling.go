@@ -163,7 +163,7 @@ func (b *bench) chunks(int) (row, error) {
 	n := s.NumSlots()
 	decoders, salt := n-n/4, 0
 	var stalls, rates, firsts []float64 // ms, tokens/s, ms until a result's first token
-	r, err := timed(1, min(3, b.repeat), func() error {
+	r, err := timed(1, min(2, b.repeat), func() error {
 		var requests []policy.Request
 		for i := range n {
 			salt++

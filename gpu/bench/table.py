@@ -48,7 +48,7 @@ def bars(name, r, mfu):
     row, shape = split(name)
     kind, ms, best = row.split(":")[0], r["ms"], fastest(name)[0]
     if shape == "4B" and row in MOST_MS:
-        yield "ms", ms, MOST_MS[row], ms <= MOST_MS[row]
+        yield "stall ms" if row == "chunks" else "ms", ms, MOST_MS[row], ms <= MOST_MS[row]
     if kind in LEAST_MFU:
         yield "MFU", mfu, LEAST_MFU[kind], mfu >= LEAST_MFU[kind]
     factors = []
