@@ -15,7 +15,6 @@ import (
 
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
-	"hone/internal/modelfile"
 )
 
 // row is one line of the table.
@@ -27,6 +26,8 @@ type row struct {
 	Runs    int                `json:"runs"`     // after warm-up
 	Devices int                `json:"devices"`
 	Compile float64            `json:"compile_s"`       // time until the first result
+	Flop    float64            `json:"flop,omitempty"`  // floating-point operations of a run, as work.go counts them
+	Bytes   float64            `json:"bytes,omitempty"` // that a run must read, as work.go counts them
 	More    map[string]float64 `json:"more,omitempty"`  // what else belongs to the row
 	Error   string             `json:"error,omitempty"` // in place of numbers
 }
@@ -40,80 +41,100 @@ type bench struct {
 	repeat  int
 	toy     bool
 	file    string // of a real model, for the row that needs one
+
+	shape                       string // of the weights
+	started                     time.Time
+	openSeconds, weightsSeconds float64
+	measured                    int // rows so far
 }
 
 func main() {
+	started := time.Now()
 	plugin := flag.String("plugin", "", "path of the PJRT plug-in")
-	rows := flag.String("rows", "check,decode:1024,decode:2048,decode:4096,decode_single:4096,decode_shared:1024,train,tree,unshared", "what to measure")
+	rows := flag.String("rows", "check,decode:1024,decode:2048,decode:4096,decode_single:4096,decode_shared:1024,train,tree,unshared", "what to measure: KIND[:SIZE][@SHAPE], by commas; the shapes are 0.6B, 1.7B, 4B (where none is said) and 8B")
 	dtype := flag.String("dtype", "bf16", "auto, f32 or bf16")
 	repeat := flag.Int("repeat", 5, "runs after warm-up")
 	devices := flag.Int("devices", 1, "devices to use at once; CPUs are as many as are asked for")
-	toy := flag.Bool("toy", false, "a tiny model and short texts: to see that all rows run")
+	toy := flag.Bool("toy", false, "tiny models and short texts: to see that all rows run")
 	file := flag.String("model", "", "a real model, for the row mismatch")
 	flag.Parse()
-	if err := run(engine.Options{Plugin: *plugin, DType: engine.DType(*dtype), Devices: *devices}, strings.Split(*rows, ","), *repeat, *toy, *file); err != nil {
+	b := &bench{lora: model.LoRA{Rank: 32, Alpha: 64}, repeat: *repeat, toy: *toy, file: *file, started: started}
+	if err := b.run(engine.Options{Plugin: *plugin, DType: engine.DType(*dtype), Devices: *devices}, strings.Split(*rows, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(o engine.Options, rows []string, repeat int, toy bool, file string) error {
-	e, err := engine.Open(o)
-	if err != nil {
+func (b *bench) run(o engine.Options, rows []string) (err error) {
+	if b.engine, err = engine.Open(o); err != nil {
 		return err
 	}
-	b := &bench{engine: e, spec: shape(toy), lora: model.LoRA{Rank: 32, Alpha: 64}, repeat: repeat, toy: toy, file: file}
-	b.spec.BF16 = e.IsBF16()
-	start := time.Now()
-	if file == "" {
-		b.weights, err = randomWeights(e, b.spec)
-	} else {
-		err = b.load()
-	}
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(os.Stderr, "%s, bf16 %v, weights in %.1f s\n", e.Description(), b.spec.BF16, time.Since(start).Seconds())
+	b.openSeconds = time.Since(b.started).Seconds()
+	fmt.Fprintf(os.Stderr, "%s, bf16 %v\n", b.engine.Description(), b.engine.IsBF16())
 	out := json.NewEncoder(os.Stdout)
 	for _, name := range rows {
-		kind, size, _ := strings.Cut(name, ":")
-		n, _ := strconv.Atoi(size) // 0 where the row has no size
-		measure := map[string]func(int) (row, error){"check": b.check, "mismatch": b.mismatch, "train": b.train, "tree": b.tree, "unshared": b.unshared,
-			"decode":        func(context int) (row, error) { return b.decode(0, 0, context) },
-			"decode_single": func(context int) (row, error) { return b.decode(0, 1, context) },
-			"decode_shared": func(context int) (row, error) { return b.decode(4096, 0, context) },
-		}[kind]
-		if measure == nil {
-			return fmt.Errorf("there is no row %q", name)
-		}
-		r, err := measure(n)
+		r, err := b.measure(name)
 		if err != nil {
 			r.Error = fmt.Sprintf("%.2000s", err)
 		}
-		r.Row, r.Who, r.Devices = name, "hone", e.NumDevices()
+		r.Row, r.Who, r.Devices = name, "hone", b.engine.NumDevices()
 		if err := out.Encode(r); err != nil {
 			return err
 		}
+		b.measured++
 	}
 	return nil
 }
 
-// shape is that of Qwen3-4B, or a toy's.
-func shape(toy bool) model.Spec {
-	c := modelfile.Config{Architecture: "qwen3", Name: "random", NumLayers: 36, Hidden: 2560, Intermediate: 9728, NumHeads: 32,
-		NumKVHeads: 8, HeadDim: 128, VocabSize: 151936, MaxContext: 1 << 17, Rope: modelfile.Rope{Theta: 1e6}, NormEps: 1e-6,
-		QKNorm: true, TiedHead: true}
-	if toy {
-		c.NumLayers, c.Hidden, c.Intermediate, c.NumHeads, c.NumKVHeads, c.HeadDim, c.VocabSize = 2, 64, 96, 4, 2, 16, 512
+// measure runs the row KIND[:SIZE][@SHAPE].
+func (b *bench) measure(name string) (row, error) {
+	name, shape, _ := strings.Cut(name, "@")
+	kind, size, _ := strings.Cut(name, ":")
+	n, _ := strconv.Atoi(size) // 0 where the row has no size
+	measure := map[string]func(int) (row, error){"check": b.check, "mismatch": b.mismatch, "startup": b.startup,
+		"train": b.train, "train_long": b.trainLong, "tree": b.tree, "unshared": b.unshared, "prefill": b.prefill, "chunks": b.chunks,
+		"decode":   func(context int) (row, error) { return b.decode(decoding{slots: 64, context: context}) },
+		"decode16": func(context int) (row, error) { return b.decode(decoding{slots: 16, context: context}) },
+		"decode_single": func(context int) (row, error) {
+			return b.decode(decoding{slots: 64, context: context, atOnce: 1})
+		},
+		"decode_shared": func(context int) (row, error) { return b.decode(decoding{slots: 64, prefix: 4096, context: context}) },
+	}[kind]
+	if measure == nil {
+		return row{}, fmt.Errorf("there is no row %q", kind)
 	}
-	return model.Spec{Config: c}
+	if err := b.use(shape); err != nil {
+		return row{}, err
+	}
+	return measure(n)
 }
 
-// timed runs f until it has run repeat times after two runs that warm up, and returns the row of its times.
-func (b *bench) timed(f func() error) (row, error) {
+// use has weights of a shape on the device, in place of those that are there.
+func (b *bench) use(shape string) (err error) {
+	if shape == "" {
+		shape = "4B"
+	}
+	if b.weights != nil && shape == b.shape {
+		return nil
+	}
+	engine.Free(b.weights...)
+	b.weights = nil
+	start := time.Now()
+	if b.file != "" {
+		err = b.load()
+	} else if b.spec, err = specOf(shape, b.toy); err == nil {
+		b.spec.BF16 = b.engine.IsBF16()
+		b.weights, err = randomWeights(b.engine, b.spec)
+	}
+	b.shape, b.weightsSeconds = shape, time.Since(start).Seconds()
+	return err
+}
+
+// timed runs f until it has run repeat times after runs that warm up, and returns the row of its times.
+func timed(warm, repeat int, f func() error) (row, error) {
 	var r row
 	var times []float64
-	for i := range b.repeat + 2 {
+	for i := range warm + repeat {
 		start := time.Now()
 		if err := f(); err != nil {
 			return r, err
@@ -122,7 +143,7 @@ func (b *bench) timed(f func() error) (row, error) {
 		if i == 0 {
 			r.Compile = ms / 1e3
 		}
-		if i > 1 {
+		if i >= warm {
 			times = append(times, ms)
 		}
 	}

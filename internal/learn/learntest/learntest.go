@@ -2,6 +2,7 @@
 package learntest
 
 import (
+	"flag"
 	"math"
 	"os"
 	"path/filepath"
@@ -11,6 +12,9 @@ import (
 	"hone/internal/learn/model"
 	"hone/internal/modelfile"
 )
+
+// plugin is a flag of each test binary that imports this package: go test PACKAGE -args -plugin PATH.
+var plugin = flag.String("plugin", "", "PJRT plug-in to test, such as one for CUDA (default: the installed one for CPUs)")
 
 // Spec is a decoder of two layers with grouped queries; its numbers are all different, so that a mixed-up axis fails.
 func Spec() model.Spec {
@@ -51,8 +55,11 @@ func Weights(t testing.TB, e *engine.Engine, s model.Spec) []engine.Buffer {
 	return buffers
 }
 
-// Plugin is the path of the installed CPU plug-in; empty where there is none.
+// Plugin is the path that -plugin gives, else that of the installed CPU plug-in; empty where there is none.
 func Plugin() string {
+	if *plugin != "" {
+		return *plugin
+	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return ""
@@ -79,7 +86,7 @@ func Devices(t testing.TB, n int) *engine.Engine {
 	return e
 }
 
-// EachDevice runs a test on the pure-Go backend and, where it is installed, on the CPU plug-in.
+// EachDevice runs a test on the pure-Go backend and, where there is one, on the plug-in.
 func EachDevice(t *testing.T, f func(t *testing.T, e *engine.Engine)) {
 	devices := map[string]engine.Options{"go": {}}
 	if path := Plugin(); path != "" {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"time"
 
 	"hone/internal/fault"
 	"hone/internal/learn/engine"
@@ -56,6 +57,7 @@ type Sampler struct {
 	waited  int   // how often prompts were passed over since the last chunk
 	failed  error
 	stats   Stats
+	drew    time.Time // when an execution of decoding last ended
 }
 
 // Stats count the sampler's work since it was made.
@@ -64,6 +66,9 @@ type Stats struct {
 	DecodeSteps        int
 	PrefillSteps       int     // chunks of up to so many rows
 	BusySeconds        float64 // time in which at least one slot had work
+	// LongestStall is the longest time in seconds, since Stats was last called, from the end of an execution of decoding to the
+	// beginning of the next, while a slot waited that decoded in both.
+	LongestStall float64
 }
 
 // New compiles the sampler's programs over base weights, which stay the caller's, and starts it.
@@ -203,11 +208,11 @@ func (s *Sampler) NumSlots() int { return s.slots }
 // NumAliased returns the bytes of cache that decoding updates in place.
 func (s *Sampler) NumAliased() int64 { return s.decode.NumAliased() }
 
-// Stats returns the counts so far; call it between requests.
+// Stats returns the counts so far, and begins the longest stall anew; call it between requests.
 func (s *Sampler) Stats() Stats {
 	result := make(chan Stats, 1)
 	select {
-	case s.control <- func() { result <- s.stats }:
+	case s.control <- func() { result <- s.stats; s.stats.LongestStall = 0 }:
 		return <-result
 	case <-s.quit:
 		return Stats{}

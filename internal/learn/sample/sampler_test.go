@@ -72,11 +72,33 @@ func TestSampler(t *testing.T) {
 			{"RefusedRequests", testRefusedRequests},
 			{"MixedCrowd", testMixedCrowd},
 			{"KeptCache", testKeptCache},
+			{"Stalls", testStalls},
 			{"EndsAndRefusals", testEndsAndRefusals},
 		} {
 			t.Run(c.name, func(t *testing.T) { c.test(t, e, s, tr) })
 		}
 	})
+}
+
+// A slot stalls between two executions that it decodes in, and neither before its first token nor after its last.
+func testStalls(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trainer) {
+	r := request(1, 40, true)
+	r.MaxTokens = 1
+	_ = s.Stats()
+	must(t, s, r)
+	must(t, s, r)
+	before := s.Stats()
+	if before.LongestStall != 0 {
+		t.Errorf("completions of one token stalled for %g s", before.LongestStall)
+	}
+	must(t, s, request(1, 40, true))
+	after := s.Stats()
+	if after.LongestStall <= 0 || after.LongestStall > after.BusySeconds-before.BusySeconds {
+		t.Errorf("12 tokens stalled for %g s of %g", after.LongestStall, after.BusySeconds-before.BusySeconds)
+	}
+	if again := s.Stats().LongestStall; again != 0 {
+		t.Errorf("without requests, decoding stalled for %g s", again)
+	}
 }
 
 func prompt(shared bool, n, salt int) []int32 {

@@ -1,6 +1,8 @@
 package sample
 
 import (
+	"time"
+
 	"hone/internal/learn/engine"
 	"hone/internal/policy"
 )
@@ -33,7 +35,7 @@ func (s *Sampler) numSteps() int {
 // step draws up to n tokens in each slot that decodes, beginning with the one after its pending token.
 func (s *Sampler) step(n int) error {
 	ints, floats := make([]int32, numInts*s.slots), make([]float32, (rowUniform+s.steps)*s.slots)
-	busy, choosing := false, false
+	busy, choosing, goesOn := false, false, false
 	for i := range s.state {
 		x := &s.state[i]
 		if x.decodes() && !s.masks.ask(i, x.job.request.Constraint, x.job.completion.IDs) {
@@ -41,10 +43,14 @@ func (s *Sampler) step(n int) error {
 		}
 		s.tell(i, n, ints, floats)
 		busy = busy || x.decodes()
+		goesOn = goesOn || x.decodes() && len(x.job.completion.IDs) > 0
 		choosing = choosing || x.decodes() && chosen(&x.job.request)
 	}
 	if !busy {
 		return nil
+	}
+	if goesOn {
+		s.stats.LongestStall = max(s.stats.LongestStall, time.Since(s.drew).Seconds())
 	}
 	out, err := s.runDecode(choosing, ints, floats)
 	if err != nil {
@@ -56,6 +62,7 @@ func (s *Sampler) step(n int) error {
 	if d.ids, d.logprobs, err = download(out[0], out[1]); err != nil {
 		return err
 	}
+	s.drew = time.Now()
 	if err := s.list(out[2], floats[rowTemperature*s.slots:][:s.slots], &d); err != nil {
 		return err
 	}

@@ -71,14 +71,14 @@ func (s *Samplers) SetAdapter(adapter engine.Buffer, version int) error {
 // NumAliased is sample.Sampler's, of one device: all are alike.
 func (s *Samplers) NumAliased() int64 { return s.each[0].NumAliased() }
 
-// Stats adds up what the samplers did; busy is as long as the busiest was, since they work beside each other.
+// Stats adds up what the samplers did; times are those of the one with most, since they work beside each other.
 func (s *Samplers) Stats() sample.Stats {
 	var all sample.Stats
 	for _, x := range s.each {
 		one := x.Stats()
 		all.Prefilled, all.Decoded = all.Prefilled+one.Prefilled, all.Decoded+one.Decoded
 		all.PrefillSteps, all.DecodeSteps = all.PrefillSteps+one.PrefillSteps, all.DecodeSteps+one.DecodeSteps
-		all.BusySeconds = max(all.BusySeconds, one.BusySeconds)
+		all.BusySeconds, all.LongestStall = max(all.BusySeconds, one.BusySeconds), max(all.LongestStall, one.LongestStall)
 	}
 	return all
 }

@@ -28,8 +28,6 @@ import (
 //
 // go test ./internal/learn/engine/stablehlo -args -plugin PATH holds another plug-in to it, such as one for CUDA.
 
-var pluginFlag = flag.String("plugin", "", "PJRT plug-in to test (default: the installed one for CPUs)")
-
 // contract is one operation on one set of inputs.
 type contract struct {
 	op   string // method of compute.Function, which the test calls by this name
@@ -71,8 +69,9 @@ func ramp(dims ...int) tensor {
 // plugPath is the plug-in under test.
 func plugPath(t *testing.T) string {
 	t.Helper()
-	if *pluginFlag != "" {
-		return *pluginFlag
+	// The flag is learntest's, which this package's other tests import, and this one cannot.
+	if path := flag.Lookup("plugin").Value.String(); path != "" {
+		return path
 	}
 	cache, err := os.UserCacheDir()
 	if err != nil {

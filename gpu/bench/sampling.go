@@ -1,0 +1,209 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"hone/internal/learn/sample"
+	"hone/internal/learn/samplers"
+	"hone/internal/policy"
+)
+
+// sampler starts one of so many slots on each device, with caches of that many columns behind a prefix that the prompts share.
+func (b *bench) sampler(slots, context, prefix, atOnce int) (*samplers.Samplers, error) {
+	return samplers.New(b.engine, b.spec, b.weights, sample.Options{LoRA: b.lora, Slots: slots, Context: context, DecodeSteps: atOnce,
+		Prefix: b.prefix(prefix)})
+}
+
+func (b *bench) prefix(n int) []int32 { return b.tokens(n, 5) }
+
+// request asks a slot to continue the prefix and a text that depends on the salt.
+func (b *bench) request(slot, prefix, text, salt, tokens int) policy.Request {
+	return policy.Request{Slot: slot, Prompt: append(b.prefix(prefix), b.tokens(text, salt)...),
+		Sampling: policy.Sampling{MaxTokens: tokens, Temperature: 1}, Key: policy.Key{Seed: 1, Stream: uint64(slot)}}
+}
+
+// answer is a request's completion and when it came, in seconds after all were asked for.
+type answer struct {
+	policy.Completion
+	seconds float64
+}
+
+// ask sends all requests at once, or each after its delay, and waits for their answers.
+func ask(s policy.Sampler, requests []policy.Request, delays []time.Duration) ([]answer, error) {
+	answers, errs := make([]answer, len(requests)), make([]error, len(requests))
+	var done sync.WaitGroup
+	start := time.Now()
+	for i, r := range requests {
+		done.Go(func() {
+			if delays != nil {
+				time.Sleep(delays[i])
+			}
+			answers[i].Completion, errs[i] = s.Sample(background, r)
+			answers[i].seconds = time.Since(start).Seconds()
+		})
+	}
+	done.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return answers, nil
+}
+
+// decoding is a row of decode: slots on each device, tokens of the prefix, columns of the caches, and how many tokens an execution
+// draws, 0 for what the device's default is.
+type decoding struct{ slots, prefix, context, atOnce int }
+
+// decode is one token of each slot, whose caches have room for that many tokens, all of which are read, behind a shared prefix.
+// It is the difference between long and short completions, so that what happens once is not in it.
+func (b *bench) decode(d decoding) (row, error) {
+	short, long := 16, 144
+	if b.toy {
+		short, long, d = 2, 10, decoding{d.slots / 16, max(2, d.prefix/64), d.context / 64, d.atOnce}
+	}
+	start := time.Now()
+	s, err := b.sampler(d.slots, d.context, d.prefix, d.atOnce)
+	if err != nil {
+		return row{}, err
+	}
+	defer s.Close()
+	slots := s.NumSlots()
+	compile := time.Since(start).Seconds()
+	completions := func(tokens int) error {
+		var requests []policy.Request
+		for i := range slots {
+			requests = append(requests, b.request(i, d.prefix, 6, i, tokens))
+		}
+		_, err := ask(s, requests, nil)
+		return err
+	}
+	var shorts []float64
+	r, err := timed(2, b.repeat, func() error {
+		before := time.Now()
+		if err := completions(short); err != nil {
+			return err
+		}
+		shorts = append(shorts, time.Since(before).Seconds()*1e3)
+		return completions(long)
+	})
+	if err != nil {
+		return r, err
+	}
+	// A run is one of each length; a short one is its own measurement.
+	extra := median(shorts[2:])
+	steps := float64(long - short)
+	r.Ms, r.Least = (r.Ms-2*extra)/steps, (r.Least-2*extra)/steps
+	r.Compile = compile
+	r.Bytes = stepBytes(b.spec, d.slots, d.context, d.prefix)
+	r.More = map[string]float64{"tokens_per_s": float64(slots) / r.Ms * 1e3, "aliased_GB": float64(s.NumAliased()) / 1e9, "steps": steps}
+	if s.NumAliased() == 0 {
+		return r, fmt.Errorf("the caches are copied")
+	}
+	return r, nil
+}
+
+// prefill is 64 prompts of 2048 tokens fed into the slots of a device, and one token drawn behind each. No two prompts, of one run or
+// of two, share more than the prefix.
+func (b *bench) prefill(int) (row, error) {
+	const prefix = 2
+	slots, text, context := 64, 2048, 2304
+	if b.toy {
+		slots, text, context = 4, 40, 64
+	}
+	start := time.Now()
+	s, err := b.sampler(slots, context, prefix, 0)
+	if err != nil {
+		return row{}, err
+	}
+	defer s.Close()
+	compile := time.Since(start).Seconds()
+	before, salt := s.Stats(), 0
+	r, err := timed(1, min(3, b.repeat), func() error {
+		var requests []policy.Request
+		for i := range s.NumSlots() {
+			salt++
+			requests = append(requests, b.request(i, prefix, text, salt, 1))
+		}
+		before = s.Stats()
+		_, err := ask(s, requests, nil)
+		return err
+	})
+	if err != nil {
+		return r, err
+	}
+	after, n := s.Stats(), float64(slots)
+	if fed := after.Prefilled - before.Prefilled; fed != s.NumSlots()*(text-1) {
+		return r, fmt.Errorf("%d tokens were fed in the last run, not %d", fed, s.NumSlots()*(text-1))
+	}
+	linear, attention := forwardFlop(b.spec, n*float64(text), n, n*pairs(prefix, text))
+	r.Flop, r.Compile = linear+attention, compile
+	r.More = map[string]float64{"tokens_per_s": float64(s.NumSlots()*text) / r.Ms * 1e3, "executions": float64(after.PrefillSteps - before.PrefillSteps)}
+	return r, nil
+}
+
+// chunks is the longest time for which slots that decode wait while tools' results are fed: 64 slots with caches of 4096 hold 2048
+// tokens each, three in four of them decode, and in the others 300 tokens arrive, in one slot after another every 50 ms.
+func (b *bench) chunks(int) (row, error) {
+	const prefix = 2
+	slots, context, text, result, tokens, every := 64, 4096, 2048, 300, 256, 50*time.Millisecond
+	if b.toy {
+		slots, context, text, result, tokens, every = 4, 64, 20, 6, 24, 3*time.Millisecond
+	}
+	start := time.Now()
+	s, err := b.sampler(slots, context, prefix, 0)
+	if err != nil {
+		return row{}, err
+	}
+	defer s.Close()
+	compile := time.Since(start).Seconds()
+	n := s.NumSlots()
+	decoders, salt := n-n/4, 0
+	var stalls, rates, firsts []float64 // ms, tokens/s, ms until a result's first token
+	r, err := timed(1, min(2, b.repeat), func() error {
+		var requests []policy.Request
+		for i := range n {
+			salt++
+			requests = append(requests, b.request(i, prefix, text, salt, 1))
+		}
+		held, err := ask(s, requests, nil)
+		if err != nil {
+			return err
+		}
+		_ = s.Stats() // the longest stall is counted from here on
+		delays := make([]time.Duration, n)
+		for i := range requests {
+			requests[i].Prompt = append(requests[i].Prompt, held[i].IDs...)
+			requests[i].MaxTokens = tokens
+			if i >= decoders {
+				requests[i].Prompt, requests[i].MaxTokens = append(requests[i].Prompt, b.tokens(result, salt+i)...), 1
+				delays[i] = time.Duration(i-decoders+1) * every
+			}
+		}
+		answers, err := ask(s, requests, delays)
+		if err != nil {
+			return err
+		}
+		last := 0.0
+		for i, a := range answers {
+			if i < decoders {
+				last = max(last, a.seconds)
+			} else {
+				firsts = append(firsts, (a.seconds-delays[i].Seconds())*1e3)
+			}
+		}
+		stalls = append(stalls, s.Stats().LongestStall*1e3)
+		rates = append(rates, float64(decoders*tokens)/last)
+		return nil
+	})
+	if err != nil {
+		return r, err
+	}
+	stalls = stalls[1:]
+	r.Ms, r.Least, r.Compile = median(stalls), slices.Min(stalls), compile
+	r.More = map[string]float64{"most_stall_ms": slices.Max(stalls), "decoded_per_s": median(rates[1:]), "result_ms": median(firsts[n/4:])}
+	return r, nil
+}
