@@ -175,7 +175,7 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 		return err
 	}
 	prefix := len(batch.New(sequences).Prefix)
-	if err := t.a.fitsRows(t.c, m, t.kept.Adapter, foundPlugin{path: plugin}.isCUDA(), prefix, sequences); err != nil {
+	if err := t.a.fitsRows(&t.c, m, t.kept.Adapter, foundPlugin{path: plugin}.isCUDA(), prefix, sequences); err != nil {
 		return err
 	}
 	if err := m.load(plugin, t.c.Model.Base); err != nil {

@@ -48,9 +48,10 @@ type planned struct {
 
 // findModel finds the base model for an adapter: the one in folder, or a fresh one where that is empty. scenarios tell what
 // all prompts will begin with; trains says whether training steps follow. A model or a memory that is too small for all
-// this is refused; no device is opened and no weight read.
-func (l *lab) findModel(a *app, c config.Config, folder string, scenarios []scenario.Scenario, trains bool) (planned, error) {
-	m, plugin, err := a.findMachine(c, c.Model.Base, c.Rollout.System)
+// this is refused, and what the configuration leaves to the plan of the memory is settled in it; no device is opened and no
+// weight read.
+func (l *lab) findModel(a *app, c *config.Config, folder string, scenarios []scenario.Scenario, trains bool) (planned, error) {
+	m, plugin, err := a.findMachine(*c, c.Model.Base, c.Rollout.System)
 	if err != nil {
 		return planned{}, err
 	}
@@ -67,7 +68,7 @@ func (l *lab) findModel(a *app, c config.Config, folder string, scenarios []scen
 }
 
 // openModel adds what findModel finds, on a device.
-func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scenario.Scenario, trains bool) error {
+func (l *lab) openModel(a *app, c *config.Config, folder string, scenarios []scenario.Scenario, trains bool) error {
 	p, err := l.findModel(a, c, folder, scenarios, trains)
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scen
 		return err
 	}
 	a.say("model %s on %s", m.spec.Name, m.engine.Description())
-	trainer, lora, err := m.trainer(c, folder, len(p.prefix), c.Rollout.Temperature)
+	trainer, lora, err := m.trainer(*c, folder, len(p.prefix), c.Rollout.Temperature)
 	if err != nil {
 		return err
 	}
@@ -96,7 +97,7 @@ func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scen
 
 // rehearse is an error where openModel would be one before it opens a device, or where the plug-in cannot be used.
 func (l *lab) rehearse(a *app, c config.Config, folder string, scenarios []scenario.Scenario, trains bool) error {
-	p, err := l.findModel(a, c, folder, scenarios, trains)
+	p, err := l.findModel(a, &c, folder, scenarios, trains)
 	if err != nil || p.plugin == "" {
 		return err
 	}

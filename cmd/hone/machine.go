@@ -128,7 +128,7 @@ func (m *machine) trainer(c config.Config, folder string, prefix int, temperatur
 		}
 		state.M, state.V = make([]float32, len(state.Adapter)), make([]float32, len(state.Adapter))
 	}
-	t, err := train.New(m.engine, m.spec, m.weights, state, train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch,
+	t, err := train.New(m.engine, m.spec, m.weights, state, train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: recomputeOf(c),
 		RowMultiple: c.Engine.RowMultiple, MaxPrefix: prefix, Temperature: temperature, EightBitMoments: c.Engine.Moments == "8bit",
 		Dropout: c.SFT.LoRA.Dropout, Seed: c.Seed, Notice: func(text string) { m.say("%s", text) }})
 	return t, lora, err

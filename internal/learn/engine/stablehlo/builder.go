@@ -97,6 +97,8 @@ type function struct {
 	params  []*value
 	names   []string
 	outs    []*value
+	// attended are the results of fused attention by the options it was called with; see FusedScaledDotProductAttention.
+	attended map[*compute.ScaledDotProductAttentionConfig]attended
 }
 
 func (f *function) Builder() compute.Builder { return f.builder }
