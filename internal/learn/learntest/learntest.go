@@ -21,7 +21,7 @@ func Spec() model.Spec {
 // LoRA is a small adapter's shape.
 func LoRA() model.LoRA { return model.LoRA{Rank: 3, Alpha: 6} }
 
-// Weights uploads random weights, the same on every device.
+// Weights uploads random weights as the spec has them, the same on every device.
 func Weights(t testing.TB, e *engine.Engine, s model.Spec) []engine.Buffer {
 	t.Helper()
 	var buffers []engine.Buffer
@@ -33,7 +33,7 @@ func Weights(t testing.TB, e *engine.Engine, s model.Spec) []engine.Buffer {
 				flat[j] = 1 + flat[j]/3 // norms
 			}
 		}
-		b, err := e.Upload(flat, p.Shape.Dimensions...)
+		b, err := e.UploadParam(p, flat)
 		if err != nil {
 			t.Fatal(err)
 		}

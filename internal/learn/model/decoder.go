@@ -18,6 +18,7 @@ type Decoder struct {
 	adapter []*Node      // pieces' order; nil without one
 	at      map[site]int // of a linear map's A among pieces; B follows
 	dropout dropout
+	late    late
 	chunk   int // tokens that the MLP takes at one time where layers are computed again; 0 where they are not
 }
 
@@ -76,6 +77,7 @@ func (d *Decoder) Forward(idsNC, positionsNC *Node, segments func(layer int, k, 
 		if d.recomputesLayers() {
 			x = x.Checkpoint()
 		}
+		d.late = newLate(s, x)
 		q, k, v := d.queryKeyValue(layer, d.norm(layer, attentionNorm, x), n, c)
 		if !l.NoRope {
 			r := rotations[l.LocalRope]
@@ -152,6 +154,30 @@ func (d *Decoder) attention(q, positionsNC *Node, window int, segments []KeyValu
 	return d.until(attend(d.spec, d.again(q), positionsNC, window, segments))
 }
 
+// late makes the sharded weights of a layer wait for the layer's input, so that they are gathered then and not before. Where
+// the backward pass computes the layer again they wait for its input there, and are gathered once more instead of kept.
+type late struct {
+	input *Node // nil where no weight is sharded
+	has   map[*Node]*Node
+}
+
+func newLate(s Spec, x *Node) late {
+	if s.Shards <= 1 {
+		return late{}
+	}
+	return late{x, map[*Node]*Node{}}
+}
+
+func (l late) weight(w *Node) *Node {
+	if l.input == nil {
+		return w
+	}
+	if l.has[w] == nil {
+		l.has[w] = SchedulingBarrier(w, l.input)
+	}
+	return l.has[w]
+}
+
 // queryKeyValue projects h [N*C, H] to heads [heads, N, C, D].
 func (d *Decoder) queryKeyValue(layer int, h *Node, n, c int) (q, k, v *Node) {
 	s := d.spec
@@ -226,7 +252,7 @@ func (d *Decoder) linears(layer int, x *Node, targets ...Target) []*Node {
 	out := make([]*Node, len(targets))
 	for i, t := range targets {
 		path := d.spec.linearName(layer, t)
-		y := transposed(x, d.weights[path+".weight"])
+		y := transposed(x, d.late.weight(d.weights[path+".weight"]))
 		if d.spec.hasBias(t) {
 			y = Add(y, ConvertDType(ExpandLeftToRank(d.weights[path+".bias"], 2), y.DType()))
 		}

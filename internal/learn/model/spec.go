@@ -20,6 +20,9 @@ type Spec struct {
 	// BF16 makes linear maps, embeddings, activations and caches bfloat16. Norms, softmax and logits are computed in
 	// float32, products are accumulated in it, and adapters stay in it.
 	BF16 bool
+	// Shards, above 1, is the number of devices that hold a part of each linear map (arXiv 2304.11277), where that divides
+	// its rows. A layer's maps are gathered before they are used, in the backward pass once more.
+	Shards int
 }
 
 // DType returns the type of linear maps, embeddings, activations and caches.

@@ -81,9 +81,13 @@ func (s Spec) headName() string          { return s.Prefix + "lm_head.weight" }
 func (s Spec) WeightParams() []engine.Param {
 	var params []engine.Param
 	for _, w := range s.Weights() {
-		params = append(params, engine.Param{Name: w.Name, Shape: s.weightShape(w)})
+		params = append(params, s.param(w))
 	}
 	return params
+}
+
+func (s Spec) param(w Weight) engine.Param {
+	return engine.Param{Name: w.Name, Shape: s.weightShape(w), Sharded: s.Shards > 1 && w.Linear && w.Dims[0]%s.Shards == 0}
 }
 
 // weightShape returns the shape of a weight: what is no matrix is small, and stays float32.
@@ -100,7 +104,15 @@ func (s Spec) weightShape(w Weight) shapes.Shape {
 // A longrope model is loaded for sequences up to the length of its pre-training, as MaxContext then says; ForContext
 // makes a spec for longer ones.
 func Load(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
-	s := Spec{Config: m.Config, BF16: e.IsBF16()}
+	return load(e, m, Spec{Config: m.Config, BF16: e.IsBF16()})
+}
+
+// LoadSharded is Load, but each of several devices gets a part of the linear maps, as Spec.Shards then says.
+func LoadSharded(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
+	return load(e, m, Spec{Config: m.Config, BF16: e.IsBF16(), Shards: e.NumDevices()})
+}
+
+func load(e *engine.Engine, m *modelfile.Model, s Spec) (Spec, []engine.Buffer, error) {
 	if s.Rope.Kind == "longrope" {
 		s.MaxContext = min(s.MaxContext, s.Rope.OriginalContext)
 	}
@@ -132,10 +144,10 @@ func Load(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
 }
 
 func (s Spec) upload(e *engine.Engine, m *modelfile.Model, w Weight) (engine.Buffer, error) {
-	shape := s.weightShape(w)
+	p := s.param(w)
 	bits, dims, asStored := m.BF16(w.Name)
 	var flat []float32
-	if asStored = asStored && shape.DType == dtypes.BFloat16; !asStored {
+	if asStored = asStored && p.Shape.DType == dtypes.BFloat16; !asStored {
 		var err error
 		if flat, dims, err = m.Tensor(w.Name); err != nil {
 			return nil, err
@@ -148,9 +160,9 @@ func (s Spec) upload(e *engine.Engine, m *modelfile.Model, w Weight) (engine.Buf
 		return nil, mismatch(m, w.Name, "it holds numbers that are not finite")
 	}
 	if asStored {
-		return e.UploadBF16(bits, dims...)
+		return e.UploadBF16(p, bits)
 	}
-	return e.UploadAs(shape, flat)
+	return e.UploadParam(p, flat)
 }
 
 func finite(flat []float32) bool {

@@ -99,7 +99,7 @@ func (t *Trainer) prefixInputs(p int, dropout float64) []engine.Param {
 // differentiated is the decoder of a program with a backward pass.
 func (t *Trainer) differentiated(in []*Node) *model.Decoder {
 	d := t.decoder(in)
-	if t.recompute == RecomputeLayer {
+	if t.recompute == RecomputeLayer || t.spec.Shards > 1 { // what is gathered is not to be kept
 		d.RecomputeLayers(t.mlpChunk)
 	}
 	return d

@@ -9,7 +9,6 @@ import (
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
-	"hone/internal/learn/model"
 )
 
 // Computing layers again changes no gradient: with a prefix and without, several rows in one program or each in its own,
@@ -58,16 +57,7 @@ func TestLayersComputedAgainInBF16(t *testing.T) {
 	e := learntest.Devices(t, 1)
 	s, l := learntest.Spec(), learntest.LoRA()
 	s.BF16, s.HeadDim = true, 8
-	weights := learntest.Weights(t, e, model.Spec{Config: s.Config})
-	for i, p := range s.WeightParams() {
-		flat, err := engine.Floats(weights[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if weights[i], err = e.UploadAs(p.Shape, flat); err != nil {
-			t.Fatal(err)
-		}
-	}
+	weights := learntest.Weights(t, e, s)
 	var gradients [][]float32
 	for _, r := range []Recompute{RecomputeNone, RecomputeLayer} {
 		state := NewState(s, l, 5)

@@ -313,7 +313,7 @@ func (t *Trainer) exhausted(err error, rows int) error {
 	switch {
 	case n > 1:
 		next = fmt.Sprintf("set engine.micro_batch below %d", n)
-	case t.recompute != RecomputeLayer:
+	case t.recompute != RecomputeLayer && t.spec.Shards <= 1:
 		next = "set engine.recompute to layer, or " + next
 	}
 	return &fault.Error{Code: fault.CodeExhausted, What: "the device is out of memory", Where: fmt.Sprintf("optimiser step %d", t.steps+1),
