@@ -86,6 +86,9 @@ func settings(c config.Config, lora model.LoRA, gpu bool, prefix, private, row i
 	if private > 0 {
 		o.Slots = c.Engine.Slots
 	}
+	if o.ShardWeights = shards(c); o.ShardWeights {
+		o.Train.Recompute = train.RecomputeLayer
+	}
 	if o.Train.MicroBatch == 0 { // the trainer's defaults, said here because a smaller one may be proposed
 		o.Train.MicroBatch = 2
 		if gpu {
@@ -103,26 +106,39 @@ func recomputeOf(c config.Config) train.Recompute {
 	return train.RecomputeNone
 }
 
+// shards reports whether weights are sharded: engine.shard_weights, where there are devices to hold parts. What auto is,
+// settle says before a weight is read.
+func shards(c config.Config) bool { return c.Engine.ShardWeights == "on" && c.Engine.Devices > 1 }
+
 // settle returns settings that the limit holds, with their plan: those given or, where they are too large, others in what the
-// configuration leaves open (engine.recompute: auto and, beside it, engine.micro_batch: 0). Where no choice helps, they are
-// those given.
+// configuration leaves open (engine.recompute: auto and, beside it, engine.micro_batch: 0; engine.shard_weights: auto).
+// Where no choice helps, they are those given.
 func settle(c config.Config, s model.Spec, o plan.Settings, limit int64) (plan.Settings, plan.Plan, error) {
 	p, err := plan.Make(s, o)
-	if err != nil || limit == 0 || p.Peak().Peak <= limit || c.Engine.Recompute != "auto" || o.Row == 0 {
+	if err != nil || limit == 0 || p.Peak().Peak <= limit {
 		return o, p, err
 	}
-	if c.Engine.MicroBatch == 0 {
-		chosen, q, ok, err := plan.Propose(s, o, limit)
-		if err != nil || ok && chosen.Slots == o.Slots {
-			return chosen, q, err
+	var tries []plan.Settings
+	if c.Engine.Recompute == "auto" && c.Engine.MicroBatch == 0 {
+		chosen, _, ok, err := plan.Propose(s, o, limit)
+		if err != nil {
+			return o, p, err
 		}
-		return o, p, nil
+		if ok && chosen.Slots == o.Slots {
+			tries = append(tries, chosen)
+		}
 	}
-	chosen := o
-	chosen.Train.Recompute = train.RecomputeLayer
-	q, err := plan.Make(s, chosen)
-	if err != nil || q.Peak().Peak <= limit {
-		return chosen, q, err
+	again := o
+	again.Train.Recompute = train.RecomputeLayer
+	sharded := again
+	sharded.ShardWeights = true
+	for _, x := range append(tries, again, sharded) {
+		if x.ShardWeights && !o.ShardWeights && (c.Engine.ShardWeights != "auto" || o.Devices < 2) || x.Train.Recompute != o.Train.Recompute && c.Engine.Recompute != "auto" {
+			continue // the configuration says otherwise
+		}
+		if q, err := plan.Make(s, x); err != nil || q.Peak().Peak <= limit {
+			return x, q, err
+		}
 	}
 	return o, p, nil
 }
@@ -175,12 +191,17 @@ func (a *app) refuseTooLarge(c *config.Config, s model.Spec, o plan.Settings, ex
 	if err != nil {
 		return err
 	}
-	layers := chosen.Train.Recompute == train.RecomputeLayer
+	layers := o.Row > 0 && chosen.Train.Recompute == train.RecomputeLayer
 	if fewer := chosen.Train.MicroBatch != o.Train.MicroBatch; p.Peak().Peak <= b.bytes && (exact || layers || !fewer) {
 		how := ""
+		c.Engine.ShardWeights = "off"
+		if chosen.ShardWeights {
+			c.Engine.ShardWeights = "on"
+			how = fmt.Sprintf(" on each of %d devices, which share the weights", chosen.Devices)
+		}
 		if fewer {
 			c.Engine.MicroBatch = chosen.Train.MicroBatch
-			how = fmt.Sprintf(", with %d rows at once", chosen.Train.MicroBatch)
+			how += fmt.Sprintf(", with %d rows at once", chosen.Train.MicroBatch)
 		}
 		if o.Row > 0 {
 			c.Engine.Recompute = string(chosen.Train.Recompute)
@@ -236,6 +257,9 @@ func proposal(o, smaller plan.Settings) string {
 	}
 	if smaller.Train.Recompute != o.Train.Recompute {
 		keys = append(keys, fmt.Sprintf("engine.recompute: %s", smaller.Train.Recompute))
+	}
+	if smaller.ShardWeights != o.ShardWeights {
+		keys = append(keys, "engine.shard_weights: on")
 	}
 	return strings.Join(keys, " and ")
 }

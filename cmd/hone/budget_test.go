@@ -227,6 +227,54 @@ func TestRecomputeIsSettled(t *testing.T) {
 	}
 }
 
+// engine.shard_weights: auto is settled too: weights are shared by the devices where no device holds them, for training and
+// for sampling; on and off are what they say.
+func TestShardingIsSettled(t *testing.T) {
+	t.Chdir(t.TempDir())
+	toyModel(t, "toy.gguf")
+	var said bytes.Buffer
+	a := toyApp(&said, nil)
+	s, err := a.spec("toy.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lora := model.LoRA{Rank: 2, Alpha: 2}
+	for _, private := range []int{0, 16} { // of a slot: without sampling and with it
+		base := config.Default()
+		base.Engine.MicroBatch, base.Engine.Slots, base.Engine.Devices, base.Engine.Recompute = 1, 1, 2, "layer"
+		peak := func(shard string) int64 {
+			c := base
+			c.Engine.ShardWeights = shard
+			p, err := plan.Make(s, settings(c, lora, false, 1, private, 16))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return p.Peak().Peak
+		}
+		whole, parts := peak("off"), peak("on")
+		for _, c := range []struct {
+			set     string
+			devices int
+			limit   int64
+			want    string // empty: refused
+		}{{"auto", 2, whole, "off"}, {"auto", 2, whole - 1<<10, "on"}, {"auto", 2, parts - 1<<10, ""}, {"off", 2, whole - 1<<10, ""}, {"on", 2, whole, "on"}, {"auto", 1, whole - 1<<10, ""}} {
+			conf := base
+			conf.Engine.ShardWeights, conf.Engine.Memory, conf.Engine.Devices = c.set, float64(c.limit)/(1<<30), c.devices
+			said.Reset()
+			err := a.refuseTooLarge(&conf, s, settings(conf, lora, false, 1, private, 16), true)
+			if c.want == "" && fault.CodeOf(err) != fault.CodeExhausted || c.want != "" && (err != nil || conf.Engine.ShardWeights != c.want) {
+				t.Errorf("%s of %d devices within %d of %d and %d: %s, %v", c.set, c.devices, c.limit, whole, parts, conf.Engine.ShardWeights, err)
+			}
+			if strings.Contains(said.String(), "share the weights") != (c.want == "on") || shards(conf) != (c.want == "on") {
+				t.Errorf("%s: said %s", c.set, said.String())
+			}
+			if c.set == "off" && c.want == "" && !strings.Contains(err.Error(), "engine.shard_weights: on") {
+				t.Errorf("no proposal in %v", err)
+			}
+		}
+	}
+}
+
 // Short factors are right up to the length of a longrope model's pre-training; what is longer is refused by every verb that
 // samples or trains, rather than computed with factors that transformers would not take.
 func TestLongropeEndsWithItsPretraining(t *testing.T) {

@@ -178,6 +178,7 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 	if err := t.a.fitsRows(&t.c, m, t.kept.Adapter, foundPlugin{path: plugin}.isCUDA(), prefix, sequences); err != nil {
 		return err
 	}
+	m.sharded = shards(t.c)
 	if err := m.load(plugin, t.c.Model.Base); err != nil {
 		return err
 	}

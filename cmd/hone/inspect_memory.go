@@ -96,6 +96,7 @@ type memoryReport struct {
 	// What training steps do, settled where the configuration leaves it to the plan.
 	MicroBatch int             `json:"micro_batch"`
 	Recompute  train.Recompute `json:"recompute"`
+	Sharded    bool            `json:"shard_weights"`
 }
 
 func runInspectMemory(a *app, f planFlags) error {
@@ -104,7 +105,7 @@ func runInspectMemory(a *app, f planFlags) error {
 		return err
 	}
 	most := p.Peak()
-	report := memoryReport{p, most.Peak, most.Name, b.bytes, b.of, b.bytes == 0 || most.Peak <= b.bytes, o.Train.MicroBatch, o.Train.Recompute}
+	report := memoryReport{p, most.Peak, most.Name, b.bytes, b.of, b.bytes == 0 || most.Peak <= b.bytes, o.Train.MicroBatch, o.Train.Recompute, o.ShardWeights}
 	mib := func(n int64) string { return fmt.Sprintf("%.1f", float64(n)/(1<<20)) }
 	rows := [][]string{{"HELD THROUGHOUT", "MiB", ""}}
 	for _, x := range p.Held {
@@ -118,7 +119,10 @@ func runInspectMemory(a *app, f planFlags) error {
 	if b.bytes > 0 {
 		rows = append(rows, []string{b.of, "", mib(b.bytes)})
 	}
-	if o.Devices > 1 {
+	switch {
+	case o.ShardWeights:
+		a.say("on each of %d devices, which share the weights (engine.shard_weights):", o.Devices)
+	case o.Devices > 1:
 		a.say("on each of %d devices:", o.Devices)
 	}
 	a.say("%s of %s after a prefix of %d, rows of %s, %d at once, engine.recompute: %s", fault.Count(o.Slots, "slot"), fault.Count(o.Context, "token"), o.Prefix,

@@ -74,6 +74,7 @@ func (l *lab) openModel(a *app, c *config.Config, folder string, scenarios []sce
 		return err
 	}
 	m := l.machine
+	m.sharded = shards(*c)
 	if err := m.load(p.plugin, c.Model.Base); err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ type machine struct {
 	engine   *engine.Engine
 	dtype    engine.DType
 	devices  int
+	sharded  bool // each device holds a part of the linear maps
 	spec     model.Spec
 	weights  []engine.Buffer
 	tok      *tokenizer.Tokenizer
@@ -48,7 +49,11 @@ func (m *machine) load(plugin, base string) (err error) {
 	if m.engine, err = engine.Open(engine.Options{Plugin: plugin, DType: m.dtype, Devices: m.devices}); err != nil {
 		return err
 	}
-	m.spec, m.weights, err = model.Load(m.engine, m.file)
+	read := model.Load
+	if m.sharded {
+		read = model.LoadSharded
+	}
+	m.spec, m.weights, err = read(m.engine, m.file)
 	m.spec.Name = base // what an adapter will say it was trained on
 	return err
 }

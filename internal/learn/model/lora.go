@@ -110,14 +110,21 @@ func adapterNodes(pieces []Piece, flat *Node) []*Node {
 
 // Merge adds the adapter to each linear map it targets: the weights, in the order of Spec.Weights, with W + scale B A in
 // place of W.
-func Merge(s Spec, l LoRA, weights []*Node, flat *Node) []*Node { return merge(s, l, weights, flat, 1) }
+func Merge(s Spec, l LoRA, weights []*Node, flat *Node) []*Node {
+	return merge(s, l, weights, flat, 1, nil)
+}
+
+// MergeParts is Merge of what one device has of sharded weights (Spec.PartParams), given its number, a scalar of int32.
+func MergeParts(s Spec, l LoRA, parts []*Node, flat, device *Node) []*Node {
+	return merge(s, l, parts, flat, 1, device)
+}
 
 // Unmerge takes the adapter out of merged weights: exactly what Merge put in, to the rounding of one addition.
 func Unmerge(s Spec, l LoRA, weights []*Node, flat *Node) []*Node {
-	return merge(s, l, weights, flat, -1)
+	return merge(s, l, weights, flat, -1, nil)
 }
 
-func merge(s Spec, l LoRA, weights []*Node, flat *Node, sign float64) []*Node {
+func merge(s Spec, l LoRA, weights []*Node, flat *Node, sign float64, device *Node) []*Node {
 	merged := slices.Clone(weights)
 	pieces, _ := l.Pieces(s)
 	matrices := adapterNodes(pieces, flat)
@@ -127,8 +134,11 @@ func merge(s Spec, l LoRA, weights []*Node, flat *Node, sign float64) []*Node {
 	}
 	for j := 0; j < len(pieces); j += 2 {
 		i := index[s.linearName(pieces[j].Layer, pieces[j].Target)+".weight"]
-		w := weights[i] // the sum is taken in float32, and rounded once
-		sum := Add(ConvertDType(w, dtypes.Float32), MulScalar(product(matrices[j+1], matrices[j]), sign*pieces[j].Scale))
+		w, b := weights[i], matrices[j+1]                             // the sum is taken in float32, and rounded once
+		if rows := w.Shape().Dimensions[0]; rows < pieces[j+1].Rows { // of a part, those of its rows
+			b = DynamicSlice(b, []*Node{MulScalar(device, rows), ZerosLike(device)}, []int{rows, pieces[j+1].Cols})
+		}
+		sum := Add(ConvertDType(w, dtypes.Float32), MulScalar(product(b, matrices[j]), sign*pieces[j].Scale))
 		merged[i] = ConvertDType(sum, w.DType())
 	}
 	return merged

@@ -86,6 +86,19 @@ func (s Spec) WeightParams() []engine.Param {
 	return params
 }
 
+// PartParams declares what one device has of Weights, as it lies there.
+func (s Spec) PartParams() []engine.Param {
+	params := s.WeightParams()
+	for i, p := range params {
+		if p.Sharded {
+			shape := p.Shape.Clone()
+			shape.Dimensions[0] /= s.Shards
+			params[i].Shape, params[i].Sharded = shape, false
+		}
+	}
+	return params
+}
+
 func (s Spec) param(w Weight) engine.Param {
 	return engine.Param{Name: w.Name, Shape: s.weightShape(w), Sharded: s.Shards > 1 && w.Linear && w.Dims[0]%s.Shards == 0}
 }

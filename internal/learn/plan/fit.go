@@ -14,11 +14,11 @@ const fewTokens, fewTokensGPU = 512, 8192
 
 // Propose returns settings that a limit of so many bytes holds. Where training needs most: with fewer rows computed at once,
 // which costs nothing while they have many tokens, then with layers computed again, which costs a third, then with fewer
-// rows still, then, of several devices, with weights sharded over them, which each layer waits for; where sampling does,
-// with fewer completions sampled at once. It returns false where the smallest are too
+// rows still; where sampling does, with fewer completions sampled at once. Where all that is too large for several devices,
+// weights are sharded over them, which each layer then waits for, and the rest begins anew. It returns false where the smallest are too
 // large. The trainer's micro-batch must be set.
 func Propose(s model.Spec, o Settings, limit int64) (Settings, Plan, bool, error) {
-	rows := o.Train.MicroBatch
+	rows, slots := o.Train.MicroBatch, o.Slots
 	for {
 		p, err := Make(s, o)
 		if err != nil || p.Peak().Peak <= limit {
@@ -35,12 +35,12 @@ func Propose(s model.Spec, o Settings, limit int64) (Settings, Plan, bool, error
 			o.Train.Recompute = train.RecomputeLayer
 		case training && o.Train.MicroBatch > 1:
 			o.Train.MicroBatch /= 2
-		case training && o.Devices > 1 && o.Slots == 0 && !o.ShardWeights:
-			o.ShardWeights, o.Train.MicroBatch = true, rows
 		case o.Slots > 1:
 			o.Slots /= 2
 		case o.Train.MicroBatch > 1 && o.Row > 0:
 			o.Train.MicroBatch /= 2
+		case o.Devices > 1 && !o.ShardWeights:
+			o.ShardWeights, o.Train.MicroBatch, o.Train.Recompute, o.Slots = true, rows, train.RecomputeLayer, slots
 		default:
 			return o, p, false, nil
 		}

@@ -112,13 +112,17 @@ func Make(s model.Spec, o Settings) (Plan, error) {
 	}
 	held("adapter and moments")
 	if o.Slots > 0 {
-		sampler, err := sample.New(d.On(0), s, engine.Parts(weights, 0), sample.Options{LoRA: o.Train.LoRA, Slots: o.Slots, Context: o.Context, Prefix: make([]int32, o.Prefix)})
+		on, base, adapter := d.On(0), engine.Parts(weights, 0), engine.Part(t.Adapter(), 0)
+		if o.ShardWeights { // one sampler is on all devices
+			on, base, adapter = d.Engine, weights, t.Adapter()
+		}
+		sampler, err := sample.New(on, s, base, sample.Options{LoRA: o.Train.LoRA, Slots: o.Slots, Context: o.Context, Prefix: make([]int32, o.Prefix)})
 		if err != nil {
 			return p, err
 		}
 		defer sampler.Close()
 		held("keys and values")
-		if err := sampler.SetAdapter(engine.Part(t.Adapter(), 0), 1); err != nil {
+		if err := sampler.SetAdapter(adapter, 1); err != nil {
 			return p, err
 		}
 		held("merged weights")

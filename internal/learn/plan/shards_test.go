@@ -68,7 +68,7 @@ func TestGatheredWeightsAreNotKept(t *testing.T) {
 	}
 }
 
-// Weights are sharded where nothing else helps, and only where there are several devices and nothing is sampled.
+// Weights are sharded where nothing else helps, and only where there are several devices; so are merged ones.
 func TestProposeShardsLast(t *testing.T) {
 	s, o := wide(), training()
 	s.NumLayers, s.VocabSize = 8, 100
@@ -92,9 +92,10 @@ func TestProposeShardsLast(t *testing.T) {
 	if chosen, _, ok, err := Propose(s, o, limit); ok || err != nil || chosen.ShardWeights {
 		t.Errorf("one device: %+v, %v", chosen, err)
 	}
-	o.Devices, o.Slots = 2, 1
-	if chosen, _, ok, err := Propose(s, o, limit); ok || err != nil || chosen.ShardWeights {
-		t.Errorf("beside a sampler: %+v, %v", chosen, err)
+	o.Devices, o.Slots = 2, 2
+	chosen, p, ok, err = Propose(s, o, limit+maps*3/4) // which are more than the sampler's halves, and less than the whole
+	if err != nil || !ok || !chosen.ShardWeights || chosen.Slots != 2 || p.Held[len(p.Held)-1] != (Item{"merged weights", maps / 2}) {
+		t.Errorf("beside a sampler: %+v, %+v, %v %v", chosen, p.Held, ok, err)
 	}
 }
 

@@ -15,13 +15,20 @@ import (
 
 // The programs of a sampler. Caches are [K, B, T, D] for each layer, K then V, written in place.
 
-// mergeProgram adds the adapter to the base weights: weights, adapter[A] -> the linear maps of all layers.
+// mergeProgram adds the adapter to the base weights: weights, adapter[A] -> the linear maps of all layers. Of sharded weights
+// each device merges its part, which is not gathered for that: the last input is then the device's number.
 func (s *Sampler) mergeProgram() (*engine.Program, error) {
 	_, size := s.lora.Pieces(s.spec)
-	params := append(s.spec.WeightParams(), engine.Param{Name: "adapter", Shape: engine.F32(size)})
+	n := len(s.base)
+	if s.devices == 1 {
+		params := append(s.spec.WeightParams(), engine.Param{Name: "adapter", Shape: engine.F32(size)})
+		return s.engine.Compile("merge", params, func(in []*Node) []*Node {
+			return s.spec.LinearMaps(model.Merge(s.spec, s.lora, in[:n], in[n]))
+		})
+	}
+	params := append(s.spec.PartParams(), engine.Param{Name: "adapter", Shape: engine.F32(size)}, engine.Param{Name: "device", Shape: engine.I32()})
 	return s.engine.Compile("merge", params, func(in []*Node) []*Node {
-		n := len(in) - 1
-		return s.spec.LinearMaps(model.Merge(s.spec, s.lora, in[:n], in[n]))
+		return s.spec.LinearMaps(model.MergeParts(s.spec, s.lora, in[:n], in[n], in[n+1]))
 	})
 }
 

@@ -16,7 +16,7 @@ import (
 // Options shape a sampler. Zero values mean the defaults named.
 type Options struct {
 	LoRA    model.LoRA
-	Slots   int // sequences sampled at one time (64)
+	Slots   int // sequences sampled at one time (64), on each device
 	Context int // private tokens of a slot, after the prefix (256); rounded up to whole chunks
 	Prefix  []int32
 	// DecodeSteps is how many tokens of each slot are sampled at most before the host sees them (1; 8 on a GPU, which
@@ -37,7 +37,8 @@ type Sampler struct {
 	merged  []engine.Buffer // owned linear maps; nil without an adapter
 	version int
 
-	slots, context, chunk, rows, steps int
+	devices                            int // that it runs on: one, unless weights are sharded over several
+	slots, context, chunk, rows, steps int // slots and rows are those of each device
 	prefix                             []int32
 	prefixKV, caches                   []engine.Buffer
 	merge, prefixer                    *engine.Program
@@ -77,7 +78,7 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	if len(o.Prefix) == 0 {
 		return nil, fmt.Errorf("a sampler needs a prefix of at least one token")
 	}
-	s := &Sampler{engine: e, spec: spec, lora: o.LoRA, base: base, weights: base, slots: o.Slots, chunk: 16, rows: 8, steps: 1,
+	s := &Sampler{engine: e, spec: spec, lora: o.LoRA, base: base, weights: base, devices: e.NumDevices(), slots: o.Slots, chunk: 16, rows: 8, steps: 1,
 		prefix: o.Prefix, submit: make(chan *job), control: make(chan func()), quit: make(chan struct{})}
 	if e.IsGPU() {
 		s.chunk, s.rows, s.steps = 32, 32, 8 // fewer, larger programs
@@ -87,12 +88,15 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	if o.DecodeSteps > 0 && !e.PureGo() {
 		s.steps = o.DecodeSteps
 	}
+	if s.devices > 1 { // a loop would have to end on all of them at once
+		s.steps = 1
+	}
 	for s.slots%s.rows != 0 {
 		s.rows--
 	}
 	s.context = (o.Context + s.chunk - 1) / s.chunk * s.chunk
-	s.state, s.fed = make([]slot, s.slots), make([]int, s.rows)
-	s.masks, s.newDecoder = newMasks(s.slots, spec.VocabSize), o.NewDecoder
+	s.state, s.fed = make([]slot, s.numSlots()), make([]int, s.devices*s.rows)
+	s.masks, s.newDecoder = newMasks(s.numSlots(), spec.VocabSize), o.NewDecoder
 	if err := s.compile(); err != nil {
 		return nil, err
 	}
@@ -156,7 +160,12 @@ func (s *Sampler) setAdapter(adapter engine.Buffer, version int) error {
 	engine.Free(s.merged...)
 	s.merged, s.weights = nil, s.base
 	if adapter != nil {
-		maps, err := s.merge.Run(append(append([]engine.Buffer{}, s.base...), adapter)...)
+		number, err := s.numbers()
+		if err != nil {
+			return err
+		}
+		maps, err := s.merge.Run(append(append(append([]engine.Buffer{}, s.base...), adapter), number...)...)
+		engine.Free(number...)
 		if err != nil {
 			return err
 		}
@@ -167,7 +176,7 @@ func (s *Sampler) setAdapter(adapter engine.Buffer, version int) error {
 }
 
 // NumSlots implements policy.Sampler.
-func (s *Sampler) NumSlots() int { return s.slots }
+func (s *Sampler) NumSlots() int { return s.numSlots() }
 
 // NumAliased returns the bytes of cache that decoding updates in place.
 func (s *Sampler) NumAliased() int64 { return s.decode.NumAliased() }

@@ -68,7 +68,7 @@ func (b *bench) choose(logits [][]float32, by []settings, uniforms []float32) (d
 			b.t.Fatal("nothing is left")
 		}
 	}
-	allowed, err := b.masks.upload(b.engine)
+	allowed, err := b.masks.upload(b.Sampler)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func (b *bench) choose(logits [][]float32, by []settings, uniforms []float32) (d
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if d.ids, d.logprobs, err = download(out[0], out[1]); err != nil {
+	if d.ids, d.logprobs, err = b.download(out[0], out[1]); err != nil {
 		b.t.Fatal(err)
 	}
 	if err := b.list(out[2], floats[rowTemperature*n:][:n], &d); err != nil {
