@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"hone/internal/config"
 	"hone/internal/doctor"
@@ -80,10 +81,13 @@ func adapterShape(c config.Config, s model.Spec, folder string) (model.LoRA, err
 
 // settings are what the configuration says of memory; prefix, private (tokens of a slot) and row depend on the tasks.
 func settings(c config.Config, lora model.LoRA, gpu bool, prefix, private, row int) plan.Settings {
-	o := plan.Settings{GPU: gpu, Devices: c.Engine.Devices, Train: train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, RowMultiple: c.Engine.RowMultiple,
+	o := plan.Settings{GPU: gpu, Devices: c.Engine.Devices, Train: train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: recomputeOf(c), RowMultiple: c.Engine.RowMultiple,
 		EightBitMoments: c.Engine.Moments == "8bit", Dropout: c.SFT.LoRA.Dropout}, Prefix: prefix, Row: row, Context: private}
 	if private > 0 {
 		o.Slots = c.Engine.Slots
+	}
+	if o.ShardWeights = shards(c); o.ShardWeights {
+		o.Train.Recompute = train.RecomputeLayer
 	}
 	if o.Train.MicroBatch == 0 { // the trainer's defaults, said here because a smaller one may be proposed
 		o.Train.MicroBatch = 2
@@ -94,13 +98,59 @@ func settings(c config.Config, lora model.LoRA, gpu bool, prefix, private, row i
 	return o
 }
 
-// fits refuses a run on live rollouts that the model's positions or the memory do not hold.
-func (a *app) fits(c config.Config, m *machine, adapter string, gpu bool, prefix, private int, trains bool) error {
+// recomputeOf is engine.recompute; what auto is, settle says before a trainer is made.
+func recomputeOf(c config.Config) train.Recompute {
+	if c.Engine.Recompute == string(train.RecomputeLayer) {
+		return train.RecomputeLayer
+	}
+	return train.RecomputeNone
+}
+
+// shards reports whether weights are sharded: engine.shard_weights, where there are devices to hold parts. What auto is,
+// settle says before a weight is read.
+func shards(c config.Config) bool { return c.Engine.ShardWeights == "on" && c.Engine.Devices > 1 }
+
+// settle returns settings that the limit holds, with their plan: those given or, where they are too large, others in what the
+// configuration leaves open (engine.recompute: auto and, beside it, engine.micro_batch: 0; engine.shard_weights: auto).
+// Where no choice helps, they are those given.
+func settle(c config.Config, s model.Spec, o plan.Settings, limit int64) (plan.Settings, plan.Plan, error) {
+	p, err := plan.Make(s, o)
+	if err != nil || limit == 0 || p.Peak().Peak <= limit {
+		return o, p, err
+	}
+	var tries []plan.Settings
+	if c.Engine.Recompute == "auto" && c.Engine.MicroBatch == 0 {
+		chosen, _, ok, err := plan.Propose(s, o, limit)
+		if err != nil {
+			return o, p, err
+		}
+		if ok && chosen.Slots == o.Slots {
+			tries = append(tries, chosen)
+		}
+	}
+	again := o
+	again.Train.Recompute = train.RecomputeLayer
+	sharded := again
+	sharded.ShardWeights = true
+	for _, x := range append(tries, again, sharded) {
+		if x.ShardWeights && !o.ShardWeights && (c.Engine.ShardWeights != "auto" || o.Devices < 2) || x.Train.Recompute != o.Train.Recompute && c.Engine.Recompute != "auto" {
+			continue // the configuration says otherwise
+		}
+		if q, err := plan.Make(s, x); err != nil || q.Peak().Peak <= limit {
+			return x, q, err
+		}
+	}
+	return o, p, nil
+}
+
+// fits refuses a run on live rollouts that the model's positions or the memory do not hold, and settles in the configuration
+// what that left to the plan.
+func (a *app) fits(c *config.Config, m *machine, adapter string, gpu bool, prefix, private int, trains bool) error {
 	s := m.specOf()
 	if err := refuseTooLong(s, prefix+private, "lower model.context, rollout.max_turns or rollout.max_tokens, or show fewer tools with mcp.max_tools"); err != nil {
 		return err
 	}
-	lora, err := adapterShape(c, s, adapter)
+	lora, err := adapterShape(*c, s, adapter)
 	if err != nil {
 		return err
 	}
@@ -108,11 +158,11 @@ func (a *app) fits(c config.Config, m *machine, adapter string, gpu bool, prefix
 	if trains {
 		row = private
 	}
-	return a.refuseTooLarge(c, s, settings(c, lora, gpu, prefix, private, row), false)
+	return a.refuseTooLarge(c, s, settings(*c, lora, gpu, prefix, private, row), false)
 }
 
 // fitsRows is the same of training on rows that are known.
-func (a *app) fitsRows(c config.Config, m *machine, adapter string, gpu bool, prefix int, rows []batch.Sequence) error {
+func (a *app) fitsRows(c *config.Config, m *machine, adapter string, gpu bool, prefix int, rows []batch.Sequence) error {
 	longest := 0
 	for _, r := range rows {
 		longest = max(longest, len(r.IDs))
@@ -121,28 +171,55 @@ func (a *app) fitsRows(c config.Config, m *machine, adapter string, gpu bool, pr
 	if err := refuseTooLong(s, longest, "lower model.context: longer rows are left out"); err != nil {
 		return err
 	}
-	lora, err := adapterShape(c, s, adapter)
+	lora, err := adapterShape(*c, s, adapter)
 	if err != nil {
 		return err
 	}
-	return a.refuseTooLarge(c, s, settings(c, lora, gpu, prefix, 0, longest-prefix), true)
+	return a.refuseTooLarge(c, s, settings(*c, lora, gpu, prefix, 0, longest-prefix), true)
 }
 
 // refuseTooLarge is an error where the memory there is cannot hold a run, with settings it could hold. Of a run whose rows
-// are not known yet (exact is false) the shortest must fit; where the longest would not, it is said.
-func (a *app) refuseTooLarge(c config.Config, s model.Spec, o plan.Settings, exact bool) error {
-	b, err := a.budget(c, o.GPU)
+// are not known yet (exact is false) the shortest must fit; where the longest would not, it is said, and rows are
+// computed fewer at once only where layers are computed again too. What is settled stands in the configuration afterwards.
+func (a *app) refuseTooLarge(c *config.Config, s model.Spec, o plan.Settings, exact bool) error {
+	b, err := a.budget(*c, o.GPU)
 	if err != nil || b.bytes == 0 {
 		return err
 	}
 	s.BF16 = engine.DType(c.Engine.DType).IsBF16(o.GPU)
-	p, err := plan.Make(s, o)
+	chosen, p, err := settle(*c, s, o, b.bytes)
 	if err != nil {
 		return err
 	}
-	if p.Peak().Peak <= b.bytes {
-		a.say("memory: %s planned, %s %s", gib(p.Peak().Peak), gib(b.bytes), b.of)
+	layers := o.Row > 0 && chosen.Train.Recompute == train.RecomputeLayer
+	if fewer := chosen.Train.MicroBatch != o.Train.MicroBatch; p.Peak().Peak <= b.bytes && (exact || layers || !fewer) {
+		how := ""
+		c.Engine.ShardWeights = "off"
+		if chosen.ShardWeights {
+			c.Engine.ShardWeights = "on"
+			how = fmt.Sprintf(" on each of %d devices, which share the weights", chosen.Devices)
+		}
+		if fewer {
+			c.Engine.MicroBatch = chosen.Train.MicroBatch
+			how += fmt.Sprintf(", with %d rows at once", chosen.Train.MicroBatch)
+		}
+		if o.Row > 0 {
+			c.Engine.Recompute = string(chosen.Train.Recompute)
+		}
+		if layers {
+			how += ", each layer computed again in the backward pass"
+		}
+		a.say("memory: %s planned%s, %s %s", gib(p.Peak().Peak), how, gib(b.bytes), b.of)
 		return nil
+	}
+	return a.tooLarge(s, o, b, exact)
+}
+
+// tooLarge is the error of a run that is, or the warning where only its longest rows are.
+func (a *app) tooLarge(s model.Spec, o plan.Settings, b budget, exact bool) error {
+	p, err := plan.Make(s, o)
+	if err != nil {
+		return err
 	}
 	smaller, proposed, ok, err := plan.Propose(s, o, b.bytes)
 	if err != nil {
@@ -150,10 +227,7 @@ func (a *app) refuseTooLarge(c config.Config, s model.Spec, o plan.Settings, exa
 	}
 	next := "use a smaller base model, or a machine with more memory"
 	if ok {
-		next = fmt.Sprintf("set engine.slots: %d and engine.micro_batch: %d, which take %s", smaller.Slots, smaller.Train.MicroBatch, gib(proposed.Peak().Peak))
-		if smaller.Slots == o.Slots {
-			next = fmt.Sprintf("set engine.micro_batch: %d, which takes %s", smaller.Train.MicroBatch, gib(proposed.Peak().Peak))
-		}
+		next = "set " + proposal(o, smaller) + ", which takes " + gib(proposed.Peak().Peak)
 	}
 	next += "; hone inspect memory shows what it goes to, and engine.memory overrides what is free"
 	if !exact {
@@ -170,6 +244,24 @@ func (a *app) refuseTooLarge(c config.Config, s model.Spec, o plan.Settings, exa
 	}
 	return &fault.Error{Code: fault.CodeExhausted, What: "the memory does not hold this run", Where: b.of,
 		Why: fmt.Sprintf("it takes %s, most of it while the program %s runs; there are %s", gib(p.Peak().Peak), p.Peak().Name, gib(b.bytes)), Next: next}
+}
+
+// proposal names the keys in which smaller settings differ.
+func proposal(o, smaller plan.Settings) string {
+	var keys []string
+	if smaller.Slots != o.Slots {
+		keys = append(keys, fmt.Sprintf("engine.slots: %d", smaller.Slots))
+	}
+	if smaller.Train.MicroBatch != o.Train.MicroBatch {
+		keys = append(keys, fmt.Sprintf("engine.micro_batch: %d", smaller.Train.MicroBatch))
+	}
+	if smaller.Train.Recompute != o.Train.Recompute {
+		keys = append(keys, fmt.Sprintf("engine.recompute: %s", smaller.Train.Recompute))
+	}
+	if smaller.ShardWeights != o.ShardWeights {
+		keys = append(keys, "engine.shard_weights: on")
+	}
+	return strings.Join(keys, " and ")
 }
 
 // refuseTooLong is an error where sequences may have more tokens than the model has positions for.

@@ -85,7 +85,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 		a.say("would run %s of the split %s", fault.Count(len(tasks), "scenario"), f.split)
 		return nil
 	}
-	if err := l.openModel(a, c, f.model, list, false); err != nil {
+	if err := l.openModel(a, &c, f.model, list, false); err != nil {
 		return err
 	}
 	report := eval.Report{Bootstrap: intervalsOf(c)}

@@ -15,7 +15,6 @@ import (
 	"hone/internal/data/dataset"
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/model"
 	"hone/internal/learn/train"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
@@ -176,10 +175,10 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 		return err
 	}
 	prefix := len(batch.New(sequences).Prefix)
-	if err := t.a.fitsRows(t.c, m, t.kept.Adapter, foundPlugin{path: plugin}.isCUDA(), prefix, sequences); err != nil {
+	if err := t.a.fitsRows(&t.c, m, t.kept.Adapter, foundPlugin{path: plugin}.isCUDA(), prefix, sequences); err != nil {
 		return err
 	}
-	if err := m.load(plugin, t.c.Model.Base, model.Load); err != nil {
+	if err := m.load(plugin, t.c.Model.Base, loader(t.c)); err != nil {
 		return err
 	}
 	t.a.say("model %s on %s", m.spec.Name, m.engine.Description())

@@ -180,7 +180,7 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 		return err
 	}
 	defer l.close()
-	if err := l.openModel(t.a, t.c, t.kept.Adapter, list, true); err != nil {
+	if err := l.openModel(t.a, &t.c, t.kept.Adapter, list, true); err != nil {
 		return err
 	}
 	catalog, err := encodeCatalog(l.catalog)

@@ -185,7 +185,7 @@ func (d demoRun) learn(ctx context.Context, kept keptStudy) error {
 	if err != nil {
 		return err
 	}
-	if err := l.openModel(d.a, d.c, "", slices.Concat(tasks.Train, tasks.Test), true); err != nil {
+	if err := l.openModel(d.a, &d.c, "", slices.Concat(tasks.Train, tasks.Test), true); err != nil {
 		return err
 	}
 	s := study{d, l, tasks, kept.SFTRate, runLog{d.dir, d.a.say}, d.a.progress(l.options.Sampler.NumSlots()).report()}

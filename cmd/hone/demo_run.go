@@ -49,7 +49,7 @@ func (d demoRun) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := l.openModel(d.a, d.c, "", append(append([]scenario.Scenario{}, tasks.Train...), tasks.Test...), true); err != nil {
+	if err := l.openModel(d.a, &d.c, "", append(append([]scenario.Scenario{}, tasks.Train...), tasks.Test...), true); err != nil {
 		return err
 	}
 	data, err := d.data(l, tasks)

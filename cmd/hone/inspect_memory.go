@@ -11,6 +11,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/plan"
+	"hone/internal/learn/train"
 )
 
 // planFlags say what the configuration does not: how long prompts and rows are depends on the tasks.
@@ -65,7 +66,7 @@ func (f planFlags) make(a *app) (plan.Plan, plan.Settings, budget, error) {
 	}
 	o := settings(c, lora, found.isCUDA(), f.prefix, f.private, max(f.row, 0))
 	s.BF16 = engine.DType(c.Engine.DType).IsBF16(o.GPU)
-	p, err = plan.Make(s, o)
+	o, p, err = settle(c, s, o, b.bytes)
 	return p, o, b, err
 }
 
@@ -92,6 +93,10 @@ type memoryReport struct {
 	Available int64  `json:"available,omitempty"`
 	Of        string `json:"of,omitempty"`
 	Fits      bool   `json:"fits"`
+	// What training steps do, settled where the configuration leaves it to the plan.
+	MicroBatch int             `json:"micro_batch"`
+	Recompute  train.Recompute `json:"recompute"`
+	Sharded    bool            `json:"shard_weights"`
 }
 
 func runInspectMemory(a *app, f planFlags) error {
@@ -100,7 +105,7 @@ func runInspectMemory(a *app, f planFlags) error {
 		return err
 	}
 	most := p.Peak()
-	report := memoryReport{p, most.Peak, most.Name, b.bytes, b.of, b.bytes == 0 || most.Peak <= b.bytes}
+	report := memoryReport{p, most.Peak, most.Name, b.bytes, b.of, b.bytes == 0 || most.Peak <= b.bytes, o.Train.MicroBatch, o.Train.Recompute, o.ShardWeights}
 	mib := func(n int64) string { return fmt.Sprintf("%.1f", float64(n)/(1<<20)) }
 	rows := [][]string{{"HELD THROUGHOUT", "MiB", ""}}
 	for _, x := range p.Held {
@@ -114,11 +119,14 @@ func runInspectMemory(a *app, f planFlags) error {
 	if b.bytes > 0 {
 		rows = append(rows, []string{b.of, "", mib(b.bytes)})
 	}
-	if o.Devices > 1 {
+	switch {
+	case o.ShardWeights:
+		a.say("on each of %d devices, which share the weights (engine.shard_weights):", o.Devices)
+	case o.Devices > 1:
 		a.say("on each of %d devices:", o.Devices)
 	}
-	a.say("%s of %s after a prefix of %d, rows of %s, %d at once", fault.Count(o.Slots, "slot"), fault.Count(o.Context, "token"), o.Prefix,
-		fault.Count(o.Row, "token"), o.Train.MicroBatch)
+	a.say("%s of %s after a prefix of %d, rows of %s, %d at once, engine.recompute: %s", fault.Count(o.Slots, "slot"), fault.Count(o.Context, "token"), o.Prefix,
+		fault.Count(o.Row, "token"), o.Train.MicroBatch, o.Train.Recompute)
 	return a.print(report, rows)
 }
 

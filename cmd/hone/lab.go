@@ -10,7 +10,6 @@ import (
 	"hone/internal/fault"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/engine"
-	"hone/internal/learn/model"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/samplers"
 	"hone/internal/mcp"
@@ -49,9 +48,10 @@ type planned struct {
 
 // findModel finds the base model for an adapter: the one in folder, or a fresh one where that is empty. scenarios tell what
 // all prompts will begin with; trains says whether training steps follow. A model or a memory that is too small for all
-// this is refused; no device is opened and no weight read.
-func (l *lab) findModel(a *app, c config.Config, folder string, scenarios []scenario.Scenario, trains bool) (planned, error) {
-	m, plugin, err := a.findMachine(c, c.Model.Base, c.Rollout.System)
+// this is refused, and what the configuration leaves to the plan of the memory is settled in it; no device is opened and no
+// weight read.
+func (l *lab) findModel(a *app, c *config.Config, folder string, scenarios []scenario.Scenario, trains bool) (planned, error) {
+	m, plugin, err := a.findMachine(*c, c.Model.Base, c.Rollout.System)
 	if err != nil {
 		return planned{}, err
 	}
@@ -68,17 +68,17 @@ func (l *lab) findModel(a *app, c config.Config, folder string, scenarios []scen
 }
 
 // openModel adds what findModel finds, on a device.
-func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scenario.Scenario, trains bool) error {
+func (l *lab) openModel(a *app, c *config.Config, folder string, scenarios []scenario.Scenario, trains bool) error {
 	p, err := l.findModel(a, c, folder, scenarios, trains)
 	if err != nil {
 		return err
 	}
 	m := l.machine
-	if err := m.load(p.plugin, c.Model.Base, model.Load); err != nil {
+	if err := m.load(p.plugin, c.Model.Base, loader(*c)); err != nil {
 		return err
 	}
 	a.say("model %s on %s", m.spec.Name, m.engine.Description())
-	trainer, lora, err := m.trainer(c, folder, len(p.prefix), c.Rollout.Temperature)
+	trainer, lora, err := m.trainer(*c, folder, len(p.prefix), c.Rollout.Temperature)
 	if err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (l *lab) openModel(a *app, c config.Config, folder string, scenarios []scen
 
 // rehearse is an error where openModel would be one before it opens a device, or where the plug-in cannot be used.
 func (l *lab) rehearse(a *app, c config.Config, folder string, scenarios []scenario.Scenario, trains bool) error {
-	p, err := l.findModel(a, c, folder, scenarios, trains)
+	p, err := l.findModel(a, &c, folder, scenarios, trains)
 	if err != nil || p.plugin == "" {
 		return err
 	}

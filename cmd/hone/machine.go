@@ -44,7 +44,7 @@ func (a *app) openMachine(c config.Config, base, system string) (*machine, error
 	return m, m.load(plugin, base, model.Load)
 }
 
-// load opens the devices and copies the weights to each, by model.Load or model.LoadToSample.
+// load opens the devices and copies the weights to each, as one of model's functions does.
 func (m *machine) load(plugin, base string, load func(*engine.Engine, *modelfile.Model) (model.Spec, []engine.Buffer, error)) (err error) {
 	if m.engine, err = engine.Open(engine.Options{Plugin: plugin, DType: m.dtype, Devices: m.devices, Cache: m.cache}); err != nil {
 		return err
@@ -52,6 +52,14 @@ func (m *machine) load(plugin, base string, load func(*engine.Engine, *modelfile
 	m.spec, m.weights, err = load(m.engine, m.file)
 	m.spec.Name = base // what an adapter will say it was trained on
 	return err
+}
+
+// loader is how a run that trains loads its weights.
+func loader(c config.Config) func(*engine.Engine, *modelfile.Model) (model.Spec, []engine.Buffer, error) {
+	if shards(c) {
+		return model.LoadSharded
+	}
+	return model.Load
 }
 
 // findMachine finds the plug-in, and reads of the base model what is not weights. No device is opened.
@@ -129,7 +137,7 @@ func (m *machine) trainer(c config.Config, folder string, prefix int, temperatur
 		}
 		state.M, state.V = make([]float32, len(state.Adapter)), make([]float32, len(state.Adapter))
 	}
-	t, err := train.New(m.engine, m.spec, m.weights, state, train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch,
+	t, err := train.New(m.engine, m.spec, m.weights, state, train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: recomputeOf(c),
 		RowMultiple: c.Engine.RowMultiple, MaxPrefix: prefix, Temperature: temperature, EightBitMoments: c.Engine.Moments == "8bit",
 		Dropout: c.SFT.LoRA.Dropout, Seed: c.Seed, Notice: func(text string) { m.say("%s", text) }})
 	return t, lora, err

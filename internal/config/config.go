@@ -113,15 +113,17 @@ type Eval struct {
 
 // Engine says what the tensors run on.
 type Engine struct {
-	Backend     string `yaml:"backend" enum:"auto,cuda,cpu,go" doc:"cuda and cpu are XLA plug-ins, go needs none and is slow, auto takes the named or installed plug-in"`
-	Plugin      string `yaml:"plugin" doc:"path of a PJRT plug-in; empty takes the installed one"`
-	Devices     int    `yaml:"devices" min:"1" max:"64" doc:"devices of this machine that train and sample at once, each with the whole model: GPUs, or, on the CPU plug-in, shares of its cores, which gains nothing"`
-	DType       string `yaml:"dtype" enum:"auto,f32,bf16" doc:"what weights, activations and caches are: auto is bf16 on a GPU, f32 elsewhere; norms, softmax, logits, adapters and the optimiser are f32 in any case"`
-	Slots       int    `yaml:"slots" min:"1" doc:"completions sampled at once on each device"`
-	DecodeSteps int    `yaml:"decode_steps" min:"0" max:"1024" doc:"tokens of each slot sampled at most before the host sees them, which changes none of them; 0 takes 1, or 8 on a GPU"`
-	MicroBatch  int    `yaml:"micro_batch" min:"0" doc:"training rows computed at once on each device; 0 takes 1, or 16 on a GPU"`
-	RowMultiple int    `yaml:"row_multiple" min:"0" max:"65536" doc:"training rows are padded to a multiple of this many tokens; 0 takes 64, or 256 on a GPU"`
-	Moments     string `yaml:"moments" enum:"float32,8bit" doc:"how Adam's moments are stored: 8 bytes for each number of the adapter, or 2 by block-wise quantisation"`
+	Backend      string `yaml:"backend" enum:"auto,cuda,cpu,go" doc:"cuda and cpu are XLA plug-ins, go needs none and is slow, auto takes the named or installed plug-in"`
+	Plugin       string `yaml:"plugin" doc:"path of a PJRT plug-in; empty takes the installed one"`
+	Devices      int    `yaml:"devices" min:"1" max:"64" doc:"devices of this machine that train and sample at once, each with the whole model, unless shard_weights: GPUs, or, on the CPU plug-in, shares of its cores, which gains nothing"`
+	ShardWeights string `yaml:"shard_weights" enum:"auto,on,off" doc:"whether each of several devices holds a part of the linear maps only (fully sharded, FSDP), which are gathered layer by layer: slower, and the way for a model that one device does not hold; auto where nothing else fits"`
+	DType        string `yaml:"dtype" enum:"auto,f32,bf16" doc:"what weights, activations and caches are: auto is bf16 on a GPU, f32 elsewhere; norms, softmax, logits, adapters and the optimiser are f32 in any case"`
+	Slots        int    `yaml:"slots" min:"1" doc:"completions sampled at once on each device"`
+	DecodeSteps  int    `yaml:"decode_steps" min:"0" max:"1024" doc:"tokens of each slot sampled at most before the host sees them, which changes none of them; 0 takes 1, or 8 on a GPU"`
+	MicroBatch   int    `yaml:"micro_batch" min:"0" doc:"training rows computed at once on each device; 0 takes 1, or 16 on a GPU, or as many as fit"`
+	Recompute    string `yaml:"recompute" enum:"auto,none,layer" doc:"what a training step computes again in its backward pass instead of keeping it (gradient checkpointing): layer is each layer from its input, a third more work in a fraction of the memory; auto is layer where nothing else fits"`
+	RowMultiple  int    `yaml:"row_multiple" min:"0" max:"65536" doc:"training rows are padded to a multiple of this many tokens; 0 takes 64, or 256 on a GPU"`
+	Moments      string `yaml:"moments" enum:"float32,8bit" doc:"how Adam's moments are stored: 8 bytes for each number of the adapter, or 2 by block-wise quantisation"`
 
 	ProgramCache float64 `yaml:"program_cache" min:"0" doc:"disk for compiled programs in hone's cache folder, in GiB, with which a second start need not compile: those used longest ago are removed; 0 keeps none"`
 
@@ -152,7 +154,7 @@ func Default() Config {
 			ClipLow: 0.2, ClipHigh: 0.28, CheckpointEvery: 10,
 		},
 		Eval:   Eval{Split: "validation", TopP: 1, Confidence: 0.95},
-		Engine: Engine{Backend: "auto", Devices: 1, DType: "auto", Slots: 16, Moments: "float32", ProgramCache: 4},
+		Engine: Engine{Backend: "auto", Devices: 1, ShardWeights: "auto", DType: "auto", Slots: 16, Recompute: "auto", Moments: "float32", ProgramCache: 4},
 	}
 }
 

@@ -60,17 +60,28 @@ func AllReduce(x *graph.Node) *graph.Node {
 	return x.Graph().Distributed().AllReduceOne(x, compute.ReduceOpSum)
 }
 
-// spread makes a program one that runs on all devices.
-func (e *Engine) spread(g *graph.Graph) error {
+// meshAxis is the name of the one axis that several devices are laid out along.
+const meshAxis = "data"
+
+// spread makes a program one that runs on all devices, and returns how they are laid out; nil where there is one.
+func (e *Engine) spread(g *graph.Graph) (*distributed.DeviceMesh, error) {
 	n := e.NumDevices()
 	if n == 1 {
+		return nil, nil
+	}
+	mesh, err := distributed.NewDeviceMesh([]int{n}, []string{meshAxis})
+	if err != nil {
+		return nil, err
+	}
+	return mesh, g.SetSPMD(mesh)
+}
+
+// shardedOver says that devices hold parts of a parameter; nil where each has the whole.
+func shardedOver(mesh *distributed.DeviceMesh, p Param) *distributed.ShardingSpec {
+	if mesh == nil || !p.Sharded {
 		return nil
 	}
-	mesh, err := distributed.NewDeviceMesh([]int{n}, []string{"data"})
-	if err != nil {
-		return err
-	}
-	return g.SetSPMD(mesh)
+	return &distributed.ShardingSpec{Mesh: mesh, Axes: []distributed.AxisSpec{{meshAxis}}}
 }
 
 func tooFew(want, found int, why string) error {

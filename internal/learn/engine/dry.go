@@ -32,6 +32,14 @@ func OpenDry(gpu bool, numDevices int) *Dry {
 // Blank makes a buffer of a shape.
 func (d *Dry) Blank(shape shapes.Shape) Buffer { return d.backend.Blank(shape) }
 
+// BlankParam makes a buffer for a program's input: what one device has of it.
+func (d *Dry) BlankParam(p Param) (Buffer, error) {
+	if p.Sharded && d.NumDevices() > 1 {
+		return d.backend.BufferFromShards(nil, p.Shape)
+	}
+	return d.Blank(p.Shape), nil
+}
+
 // Live returns the bytes of all buffers that are not released.
 func (d *Dry) Live() int64 { return d.account.live() }
 

@@ -126,6 +126,9 @@ type Buffer = compute.Buffer
 type Param struct {
 	Name  string
 	Shape shapes.Shape
+	// Sharded inputs are cut along their first axis, which the number of devices divides: each device holds a part, and
+	// gathers the whole where it is read. Shape is that of the whole.
+	Sharded bool
 	// Donated inputs are invalid after the run; an output of the same shape is written over them.
 	Donated bool
 }
@@ -155,7 +158,8 @@ func (e *Engine) Compile(name string, params []Param, build func(in []*graph.Nod
 		}
 	}()
 	g := graph.NewGraph(e.backend, name)
-	if err := e.spread(g); err != nil {
+	mesh, err := e.spread(g)
+	if err != nil {
 		return nil, err
 	}
 	p = &Program{name: name, backend: e.backend, numParams: len(params), account: e.account}
@@ -165,7 +169,7 @@ func (e *Engine) Compile(name string, params []Param, build func(in []*graph.Nod
 		if q.Donated {
 			label += stablehlo.DonatedSuffix
 		}
-		in[i] = graph.Parameter(g, label, q.Shape)
+		in[i] = graph.ShardedParameter(g, label, q.Shape, shardedOver(mesh, q))
 		p.donate = append(p.donate, q.Donated)
 	}
 	if err := g.Compile(build(in)...); err != nil {
@@ -224,20 +228,31 @@ func dtypeOf(flat any) dtypes.DType {
 
 // UploadAs copies float32 to the device as the shape's type, float32 or bfloat16, rounded to nearest even.
 func (e *Engine) UploadAs(shape shapes.Shape, flat []float32) (Buffer, error) {
-	if shape.DType == dtypes.Float32 {
-		return e.Upload(flat, shape.Dimensions...)
+	return e.UploadParam(Param{Shape: shape}, flat)
+}
+
+// UploadParam is UploadAs of a program's input: where that is sharded, each device gets its part.
+func (e *Engine) UploadParam(p Param, flat []float32) (Buffer, error) {
+	if p.Shape.DType == dtypes.Float32 {
+		return e.place(p, flat)
 	}
 	narrow := make([]bfloat16.BFloat16, len(flat))
 	for i, x := range flat {
 		narrow[i] = bfloat16.FromFloat32(x)
 	}
-	return e.backend.BufferFromFlatData(0, narrow, shape)
+	return e.place(p, narrow)
 }
 
-// UploadBF16 copies bfloat16 numbers, given as their bits, to the device.
-func (e *Engine) UploadBF16(bits []uint16, dims ...int) (Buffer, error) {
-	flat := unsafe.Slice((*bfloat16.BFloat16)(unsafe.Pointer(unsafe.SliceData(bits))), len(bits)) // that is what they are
-	return e.backend.BufferFromFlatData(0, flat, shapes.Make(dtypes.BFloat16, dims...))
+// UploadBF16 is UploadParam of bfloat16 numbers, given as their bits, for an input of that type.
+func (e *Engine) UploadBF16(p Param, bits []uint16) (Buffer, error) {
+	return e.place(p, unsafe.Slice((*bfloat16.BFloat16)(unsafe.Pointer(unsafe.SliceData(bits))), len(bits))) // that is what they are
+}
+
+func (e *Engine) place(p Param, flat any) (Buffer, error) {
+	if p.Sharded && e.NumDevices() > 1 {
+		return e.backend.(*stablehlo.Backend).BufferFromShards(flat, p.Shape)
+	}
+	return e.backend.BufferFromFlatData(0, flat, p.Shape)
 }
 
 // Zeros makes n arrays of zeros on the device: on a GPU with a program, since large ones take long to copy.

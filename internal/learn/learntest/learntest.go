@@ -25,12 +25,12 @@ func Spec() model.Spec {
 // LoRA is a small adapter's shape.
 func LoRA() model.LoRA { return model.LoRA{Rank: 3, Alpha: 6} }
 
-// Weights uploads random weights, the same on every device.
+// Weights uploads random weights as the spec has them, the same on every device.
 func Weights(t testing.TB, e *engine.Engine, s model.Spec) []engine.Buffer {
 	t.Helper()
 	var buffers []engine.Buffer
-	number := 0
-	for _, w := range s.Weights() {
+	number, params := 0, s.WeightParams()
+	for i, w := range s.Weights() {
 		var flat []float32
 		for _, x := range w.Tensors {
 			size := 1
@@ -46,7 +46,7 @@ func Weights(t testing.TB, e *engine.Engine, s model.Spec) []engine.Buffer {
 			}
 			number++
 		}
-		b, err := e.Upload(flat, w.Dims...)
+		b, err := e.UploadParam(params[i], flat)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,6 +18,8 @@ type Decoder struct {
 	adapter []*Node      // pieces' order; nil without one
 	at      map[site]int // of a linear map's A among pieces; B follows
 	dropout dropout
+	late    late
+	chunk   int // tokens that the MLP takes at one time where layers are computed again; 0 where they are not
 }
 
 // site is one linear map of the model.
@@ -47,6 +49,13 @@ func NewAdapted(s Spec, weights []*Node, l LoRA, flat *Node) *Decoder {
 // Adapter returns the adapter's matrices in LoRA.Pieces' order.
 func (d *Decoder) Adapter() []*Node { return d.adapter }
 
+// RecomputeLayers makes the backward pass compute each layer again (gradient checkpointing, arXiv 1604.06174): of a layer
+// are kept its input [N*C, H] and, of fused attention, the output and one number for each query and head, since that
+// is dear to compute twice where rows are long. Wide activations of an MLP exist for chunk tokens at a time.
+func (d *Decoder) RecomputeLayers(chunk int) { d.chunk = chunk }
+
+func (d *Decoder) recomputesLayers() bool { return d.chunk > 0 }
+
 // Forward runs new tokens through all layers and returns their hidden states hNCH (before the final norm).
 //
 // ids and positions are [N, C] int32. For each layer, segments gets the layer's index and the new tokens' own keys and
@@ -65,6 +74,10 @@ func (d *Decoder) Forward(idsNC, positionsNC *Node, segments func(layer int, k, 
 		if _, ok := rotations[l.LocalRope]; !ok {
 			rotations[true] = newRotation(s.LocalRope, s.HeadDim, positionsNC)
 		}
+		if d.recomputesLayers() {
+			x = x.Checkpoint()
+		}
+		d.late = newLate(s, x)
 		q, k, v := d.queryKeyValue(layer, d.norm(layer, attentionNorm, x), n, c)
 		if !l.NoRope {
 			r := rotations[l.LocalRope]
@@ -72,9 +85,65 @@ func (d *Decoder) Forward(idsNC, positionsNC *Node, segments func(layer int, k, 
 		}
 		o := d.attention(q, positionsNC, l.Window, segments(layer, k, v))
 		x = Add(x, d.postNorm(layer, s.attentionPostNorm(), d.linear(layer, O, o)))
-		x = Add(x, d.postNorm(layer, s.mlpPostNorm(), d.mlp(layer, d.norm(layer, s.mlpNorm(), x))))
+		x = d.feedForward(layer, x)
+	}
+	if d.recomputesLayers() {
+		x = x.StopCheckpoint()
 	}
 	return Reshape(x, n, c, s.Hidden)
+}
+
+// feedForward adds the MLP's part to x [M, H].
+func (d *Decoder) feedForward(layer int, x *Node) *Node {
+	if d.recomputesLayers() && x.Shape().Dimensions[0] > d.chunk {
+		return d.inChunks(x, func(d *Decoder, x *Node) *Node { return d.feedForward(layer, x) })
+	}
+	return Add(x, d.postNorm(layer, d.spec.mlpPostNorm(), d.mlp(layer, d.norm(layer, d.spec.mlpNorm(), x))))
+}
+
+// inChunks applies f, from [M, H] to [M, H], to chunks of x's tokens. Each is computed again by itself in the backward pass,
+// and none before the one behind it is done: of what is wide in f one chunk's exists at a time. Only x is kept, where
+// what computed it is not computed again.
+func (d *Decoder) inChunks(x *Node, f func(d *Decoder, x *Node) *Node) *Node {
+	m := x.Shape().Dimensions[0]
+	one := func(x *Node) *Node { return Slice(x, AxisElem(0), AxisElem(0)).StopCheckpoint() }
+	var parts []*Node
+	var behind *Node // the gradient of the chunk behind, once the backward pass has it
+	before := one(x) // a number that is there when the chunk before is done, for what waits for it
+	for start := 0; start < m; start += d.chunk {
+		end := min(start+d.chunk, m)
+		part := *d
+		part.dropout = d.dropout.tokens(start, end)
+		y := SchedulingBarrier(Slice(x, AxisRange(start, end)), before)
+		y = f(&part, IdentityWithCustomGradient(y, func(_, v *Node) *Node {
+			behind = v
+			return v
+		})).StopCheckpoint()
+		before = one(y)
+		parts = append(parts, IdentityWithCustomGradient(y, func(_, v *Node) *Node {
+			if behind == nil {
+				return v
+			}
+			return SchedulingBarrier(v, behind)
+		}))
+	}
+	return Concatenate(parts, 0)
+}
+
+// again begins a part of a layer that the backward pass computes again; until ends it. Where whole layers are, neither
+// does anything: what ends a part is kept.
+func (d *Decoder) again(x *Node) *Node {
+	if d.adapter == nil || d.recomputesLayers() {
+		return x
+	}
+	return x.Checkpoint()
+}
+
+func (d *Decoder) until(x *Node) *Node {
+	if d.adapter == nil || d.recomputesLayers() {
+		return x
+	}
+	return x.StopCheckpoint()
 }
 
 // attention attends to the segments, by the device's kernel where that knows them.
@@ -82,10 +151,31 @@ func (d *Decoder) attention(q, positionsNC *Node, window int, segments []KeyValu
 	if fused := fusable(d.spec, q, window, segments); fused {
 		return attendFused(d.spec, q, segments)
 	}
-	if d.adapter == nil {
-		return attend(d.spec, q, positionsNC, window, segments)
+	return d.until(attend(d.spec, d.again(q), positionsNC, window, segments))
+}
+
+// late makes the sharded weights of a layer wait for the layer's input, so that they are gathered then and not before. Where
+// the backward pass computes the layer again they wait for its input there, and are gathered once more instead of kept.
+type late struct {
+	input *Node // nil where no weight is sharded
+	has   map[*Node]*Node
+}
+
+func newLate(s Spec, x *Node) late {
+	if s.Shards <= 1 {
+		return late{}
 	}
-	return attend(d.spec, q.Checkpoint(), positionsNC, window, segments).StopCheckpoint()
+	return late{x, map[*Node]*Node{}}
+}
+
+func (l late) weight(w *Node) *Node {
+	if l.input == nil {
+		return w
+	}
+	if l.has[w] == nil {
+		l.has[w] = SchedulingBarrier(w, l.input)
+	}
+	return l.has[w]
 }
 
 // queryKeyValue projects h [N*C, H] to heads [heads, N, C, D].
@@ -116,20 +206,14 @@ func (d *Decoder) mlp(layer int, h *Node) *Node {
 		y := d.linears(layer, h, Gate, Up)
 		gate, up = y[0], y[1]
 	}
-	if d.adapter != nil {
-		gate = gate.Checkpoint()
-	}
-	gate = ConvertDType(gate, dtypes.Float32)
+	gate = ConvertDType(d.again(gate), dtypes.Float32)
 	if d.spec.GELU {
 		gate = gelu(gate)
 	} else {
 		gate = Mul(gate, Sigmoid(gate))
 	}
 	product := ConvertDType(Mul(gate, ConvertDType(up, dtypes.Float32)), h.DType())
-	if d.adapter != nil {
-		product = product.StopCheckpoint()
-	}
-	return d.linear(layer, Down, product)
+	return d.linear(layer, Down, d.until(product))
 }
 
 // Logits applies the final norm and the head to hidden states [M, H] and returns [M, V].
@@ -171,7 +255,7 @@ func (d *Decoder) linears(layer int, x *Node, targets ...Target) []*Node {
 	out := make([]*Node, len(targets))
 	for i, t := range targets {
 		path := d.spec.linearName(layer, t)
-		y := transposed(x, d.weights[path+".weight"])
+		y := transposed(x, d.late.weight(d.weights[path+".weight"]))
 		if d.spec.hasBias(t) {
 			y = Add(y, ConvertDType(ExpandLeftToRank(d.weights[path+".bias"], 2), y.DType()))
 		}
@@ -324,7 +408,13 @@ func Prefix(d *Decoder, ids *Node) []*Node {
 	positions := Iota(g, shapes.Make(dtypes.Int32, 1, p), 1)
 	var out []*Node
 	d.Forward(ids, positions, func(_ int, k, v *Node) []KeyValues {
-		out = append(out, Reshape(k, d.spec.NumKVHeads, p, d.spec.HeadDim), Reshape(v, d.spec.NumKVHeads, p, d.spec.HeadDim))
+		for _, x := range []*Node{k, v} {
+			x = Reshape(x, d.spec.NumKVHeads, p, d.spec.HeadDim)
+			if d.recomputesLayers() { // what is computed from the outputs is not the layer's, and not computed again
+				x = x.StopCheckpoint()
+			}
+			out = append(out, x)
+		}
 		return []KeyValues{{K: k, V: v, Causal: true}}
 	})
 	return out

@@ -21,6 +21,14 @@ func (d *Decoder) Dropout(rate float64, keysNC *Node) {
 	d.dropout = dropout{rate, Reshape(keysNC, keysNC.Shape().Size(), 1)}
 }
 
+// tokens is the dropout of some of the tokens.
+func (d dropout) tokens(start, end int) dropout {
+	if d.keysM != nil {
+		d.keysM = Slice(d.keysM, AxisRange(start, end))
+	}
+	return d
+}
+
 // apply is for x [M, in], the input of the adapter's piece number site.
 func (d dropout) apply(x *Node, site int) *Node {
 	if d.keysM == nil {

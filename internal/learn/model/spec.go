@@ -23,6 +23,9 @@ type Spec struct {
 	// Joined makes linear maps that read the same x one matrix, their rows below each other: x is read once and a product is
 	// large, which counts where a product is as thin as in decoding. An adapter beside the weights needs them apart.
 	Joined bool
+	// Shards, above 1, is the number of devices that hold a part of each linear map (arXiv 2304.11277), where that divides
+	// its rows. A layer's maps are gathered before they are used, in the backward pass once more.
+	Shards int
 }
 
 // DType returns the type of linear maps, embeddings, activations and caches.

@@ -111,9 +111,26 @@ func (s Spec) headName() string          { return s.Prefix + "lm_head.weight" }
 func (s Spec) WeightParams() []engine.Param {
 	var params []engine.Param
 	for _, w := range s.Weights() {
-		params = append(params, engine.Param{Name: w.Name(), Shape: s.weightShape(w)})
+		params = append(params, s.param(w))
 	}
 	return params
+}
+
+// PartParams declares what one device has of Weights, as it lies there.
+func (s Spec) PartParams() []engine.Param {
+	params := s.WeightParams()
+	for i, p := range params {
+		if p.Sharded {
+			shape := p.Shape.Clone()
+			shape.Dimensions[0] /= s.Shards
+			params[i].Shape, params[i].Sharded = shape, false
+		}
+	}
+	return params
+}
+
+func (s Spec) param(w Weight) engine.Param {
+	return engine.Param{Name: w.Name(), Shape: s.weightShape(w), Sharded: s.Shards > 1 && w.Linear && w.Dims[0]%s.Shards == 0}
 }
 
 // weightShape returns the shape of a weight: what is no matrix is small, and stays float32.
@@ -136,6 +153,11 @@ func Load(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
 // LoadToSample is Load for samplers alone, which need no copy of weights that are joined as theirs are.
 func LoadToSample(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
 	return Spec{Config: m.Config, BF16: e.IsBF16(), Joined: e.IsGPU()}.load(e, m)
+}
+
+// LoadSharded is Load, but each of several devices gets a part of the linear maps, as Spec.Shards then says.
+func LoadSharded(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
+	return Spec{Config: m.Config, BF16: e.IsBF16(), Shards: e.NumDevices()}.load(e, m)
 }
 
 func (s Spec) load(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
@@ -171,8 +193,8 @@ func (s Spec) load(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer,
 
 // upload reads a weight's tensors, one after the other, to the device.
 func (s Spec) upload(e *engine.Engine, m *modelfile.Model, w Weight) (engine.Buffer, error) {
-	shape := s.weightShape(w)
-	if asStored := shape.DType == dtypes.BFloat16 && allBF16(m, w.Tensors); asStored {
+	p := s.param(w)
+	if asStored := p.Shape.DType == dtypes.BFloat16 && allBF16(m, w.Tensors); asStored {
 		bits, err := read(m, w.Tensors, func(name string) ([]uint16, []int, error) {
 			bits, dims, _ := m.BF16(name)
 			return bits, dims, nil
@@ -180,13 +202,13 @@ func (s Spec) upload(e *engine.Engine, m *modelfile.Model, w Weight) (engine.Buf
 		if err != nil {
 			return nil, err
 		}
-		return e.UploadBF16(bits, w.Dims...)
+		return e.UploadBF16(p, bits)
 	}
 	flat, err := read(m, w.Tensors, m.Tensor, finite)
 	if err != nil {
 		return nil, err
 	}
-	return e.UploadAs(shape, flat)
+	return e.UploadParam(p, flat)
 }
 
 func allBF16(m *modelfile.Model, tensors []Tensor) bool {

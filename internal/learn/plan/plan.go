@@ -19,11 +19,13 @@ import (
 type Settings struct {
 	GPU     bool
 	Devices int // that a run is spread over (1)
-	Train   train.Options
-	Prefix  int // tokens all prompts begin with
-	Row     int // tokens of the longest training row, after the prefix; 0: nothing is trained
-	Slots   int // completions sampled at once; 0: nothing is sampled
-	Context int // private tokens of a slot
+	// ShardWeights has each of several devices hold a part of the linear maps; layers are then computed again.
+	ShardWeights bool
+	Train        train.Options
+	Prefix       int // tokens all prompts begin with
+	Row          int // tokens of the longest training row, after the prefix; 0: nothing is trained
+	Slots        int // completions sampled at once; 0: nothing is sampled
+	Context      int // private tokens of a slot
 }
 
 // Program is one program a run compiles, in the order of a run.
@@ -73,25 +75,35 @@ func (p Plan) Peak() Program {
 }
 
 // weights holds a model's weights; held names what is held since it was last called, but for so many bytes.
-func (p *Plan) weights(d *engine.Dry, s model.Spec) (weights []engine.Buffer, held func(name string, but int64)) {
+func (p *Plan) weights(d *engine.Dry, s model.Spec) (weights []engine.Buffer, held func(name string, but int64), err error) {
 	before := int64(0)
 	held = func(name string, but int64) {
 		p.Held = append(p.Held, Item{name, d.Live() - before - but})
 		before = d.Live() - but
 	}
 	for _, w := range s.WeightParams() {
-		weights = append(weights, d.Blank(w.Shape))
+		b, err := d.BlankParam(w)
+		if err != nil {
+			return nil, nil, err
+		}
+		weights = append(weights, b)
 	}
 	held("weights", 0)
-	return weights, held
+	return weights, held, nil
 }
 
 // Make plans a run of a model, on one of its devices: all hold as much.
 func Make(s model.Spec, o Settings) (Plan, error) {
 	d := engine.OpenDry(o.GPU, max(1, o.Devices))
 	defer d.Close()
+	if s.Shards = 0; o.ShardWeights {
+		s.Shards = o.Devices
+	}
 	var p Plan
-	weights, held := p.weights(d, s)
+	weights, held, err := p.weights(d, s)
+	if err != nil {
+		return p, err
+	}
 	_, size := o.Train.LoRA.Pieces(s)
 	state := train.State{Adapter: make([]float32, size), M: make([]float32, size), V: make([]float32, size)}
 	t, err := train.New(d.Engine, s, weights, state, o.Train)
@@ -100,12 +112,16 @@ func Make(s model.Spec, o Settings) (Plan, error) {
 	}
 	held("adapter and moments", 0)
 	if o.Slots > 0 {
-		sampler, err := sample.New(d.On(0), s, engine.Parts(weights, 0), sample.Options{LoRA: o.Train.LoRA, Slots: o.Slots, Context: o.Context, Prefix: make([]int32, o.Prefix)})
+		on, base, adapter := d.On(0), engine.Parts(weights, 0), engine.Part(t.Adapter(), 0)
+		if o.ShardWeights { // one sampler is on all devices
+			on, base, adapter = d.Engine, weights, t.Adapter()
+		}
+		sampler, err := sample.New(on, s, base, sample.Options{LoRA: o.Train.LoRA, Slots: o.Slots, Context: o.Context, Prefix: make([]int32, o.Prefix)})
 		if err != nil {
 			return p, err
 		}
 		defer sampler.Close()
-		if err := sampler.SetAdapter(engine.Part(t.Adapter(), 0), 1); err != nil {
+		if err := sampler.SetAdapter(adapter, 1); err != nil {
 			return p, err
 		}
 		held("keys and values", sampler.MadeBytes())

@@ -130,7 +130,7 @@ func TestPropose(t *testing.T) {
 		if err != nil || ok != c.ok || ok && fits.Peak().Peak > c.limit {
 			t.Errorf("limit %d: %+v %v %v", c.limit, smaller, ok, err)
 		}
-		if same := smaller.Slots == o.Slots && smaller.Train.MicroBatch == o.Train.MicroBatch; same != (c.limit >= p.Peak().Peak) {
+		if same := smaller.Slots == o.Slots && smaller.Train.MicroBatch == o.Train.MicroBatch && smaller.Train.Recompute == o.Train.Recompute; same != (c.limit >= p.Peak().Peak) {
 			t.Errorf("limit %d of %d: %d slots, %d rows", c.limit, p.Peak().Peak, smaller.Slots, smaller.Train.MicroBatch)
 		}
 	}

@@ -24,7 +24,10 @@ func MakeServing(s model.Spec, o Serving) (Plan, error) {
 	defer d.Close()
 	s.Joined = o.GPU // as model.LoadToSample has it
 	var p Plan
-	weights, held := p.weights(d, s)
+	weights, held, err := p.weights(d, s)
+	if err != nil {
+		return p, err
+	}
 	var samplers []*sample.Sampler
 	defer func() {
 		for _, x := range samplers {
@@ -60,7 +63,6 @@ func MakeServing(s model.Spec, o Serving) (Plan, error) {
 	if err := serve("base model", model.LoRA{Rank: 1, Alpha: 1}, false); err != nil {
 		return p, err
 	}
-	var err error
 	p.Programs, err = programs(d, len(d.Programs()))
 	return p, err
 }

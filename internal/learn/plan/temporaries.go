@@ -28,8 +28,10 @@ var cheap = kinds("add", "subtract", "multiply", "maximum", "minimum", "and", "o
 	"convert", "sign", "abs")
 var dear = kinds("divide", "power", "exponential", "log", "sqrt", "rsqrt", "tanh", "logistic", "sine", "cosine")
 
+const barrier = "optimization_barrier"
+
 // views share their operand's memory.
-var views = kinds("reshape", "optimization_barrier", "bitcast_convert", "get_tuple_element")
+var views = kinds("reshape", barrier, "bitcast_convert", "get_tuple_element")
 
 func kinds(names ...string) map[string]bool {
 	set := map[string]bool{}
@@ -66,10 +68,10 @@ func newLiveness(t text) *liveness {
 		l.isOut[l.behind(v)] = true
 	}
 	for i, o := range t.ops {
-		if !l.needed[i] || views[o.kind] {
+		if !l.needed[i] || views[o.kind] && o.kind != barrier {
 			continue
 		}
-		for _, v := range o.operands {
+		for _, v := range o.operands { // nothing is fused across a barrier: what it is given lies in memory
 			b := l.behind(v)
 			l.readers[b] = append(l.readers[b], i)
 		}
@@ -97,7 +99,7 @@ func merged(t text) text {
 			operands[i] = rename(v)
 		}
 		o.operands = operands
-		if len(o.results) == 1 && len(o.regions) == 0 && o.kind != "optimization_barrier" {
+		if len(o.results) == 1 && len(o.regions) == 0 && o.kind != barrier {
 			key := o.kind + o.rest + strings.Join(operands, " ")
 			if v, ok := first[key]; ok {
 				same[o.results[0]] = v

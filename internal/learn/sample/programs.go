@@ -16,18 +16,28 @@ import (
 // The programs of a sampler. Caches are [K, B, T, D] for each layer, K then V, written in place.
 
 // mergeProgram adds the adapter to the base weights, or takes them as they are, and joins them where the sampler's are:
-// base weights, adapter[A] -> Spec.Made of the sampler's weights.
+// base weights, adapter[A] -> Spec.Made of the sampler's weights. Of sharded weights each device merges its part, which is
+// not gathered for that: the last input is then the device's number.
 func (s *Sampler) mergeProgram(adapter bool) (*engine.Program, error) {
 	name, params := "join", s.baseSpec.WeightParams()
+	n := len(params)
+	if s.devices > 1 {
+		params = s.baseSpec.PartParams()
+	}
 	if adapter {
 		_, size := s.lora.Pieces(s.spec)
 		name, params = "merge", append(params, engine.Param{Name: "adapter", Shape: engine.F32(size)})
 	}
+	if s.devices > 1 {
+		params = append(params, engine.Param{Name: "device", Shape: engine.I32()})
+	}
 	return s.engine.Compile(name, params, func(in []*Node) []*Node {
-		weights := in
-		if adapter {
-			n := len(in) - 1
-			weights = model.Merge(s.baseSpec, s.lora, in[:n], in[n])
+		weights := in[:n]
+		switch {
+		case s.devices > 1:
+			weights = model.MergeParts(s.baseSpec, s.lora, weights, in[n], in[n+1])
+		case adapter:
+			weights = model.Merge(s.baseSpec, s.lora, weights, in[n])
 		}
 		if s.spec.Joined {
 			weights = s.baseSpec.Join(weights)

@@ -58,11 +58,11 @@ func (m *masks) write(slot int) {
 }
 
 // upload returns the masks on the device. They stay there while no constraint changes its mind.
-func (m *masks) upload(e *engine.Engine) (engine.Buffer, error) {
+func (m *masks) upload(s *Sampler) (engine.Buffer, error) {
 	if !m.stale {
 		return m.buffer, nil
 	}
-	b, err := e.Upload(m.words, len(m.narrow), m.perSlot)
+	b, err := s.upload(m.words, s.slots, m.perSlot)
 	if err != nil {
 		return nil, err
 	}
@@ -101,11 +101,11 @@ func (s *Sampler) list(logits engine.Buffer, temperature []float32, d *draws) (e
 		return err
 	}
 	defer engine.Free(out...)
-	ids, logprobs, err := download(out[0], out[1])
+	ids, logprobs, err := s.download(out[0], out[1])
 	if err != nil {
 		return err
 	}
-	d.top = make([][]policy.TokenLogprob, s.slots)
+	d.top = make([][]policy.TokenLogprob, s.numSlots())
 	for i := range s.state {
 		x := &s.state[i]
 		if !x.decodes() {
@@ -120,14 +120,4 @@ func (s *Sampler) list(logits engine.Buffer, temperature []float32, d *draws) (e
 		}
 	}
 	return nil
-}
-
-// download copies what was drawn to the host.
-func download(ids, logprobs engine.Buffer) ([]int32, []float32, error) {
-	n, err := engine.Ints(ids)
-	if err != nil {
-		return nil, nil, err
-	}
-	x, err := engine.Floats(logprobs)
-	return n, x, err
 }

@@ -17,7 +17,7 @@ import (
 // Options shape a sampler. Zero values mean the defaults named.
 type Options struct {
 	LoRA    model.LoRA
-	Slots   int     // sequences sampled at one time (64)
+	Slots   int     // sequences sampled at one time (64), on each device
 	Context int     // private tokens of a slot, after the prefix (256); rounded up to whole chunks
 	Prefix  []int32 // what most prompts begin with, held and read once for all slots; may be empty
 	// DecodeSteps is how many tokens of each slot are sampled at most before the host sees them (1; 8 on a GPU, which
@@ -38,7 +38,8 @@ type Sampler struct {
 	made           []engine.Buffer // owned: merged or joined; nil where neither is
 	version        int
 
-	slots, context, chunk, rows, steps int
+	devices                            int // that it runs on: one, unless weights are sharded over several
+	slots, context, chunk, rows, steps int // slots and rows are those of each device
 	prefix                             []int32
 	prefixKV, caches                   []engine.Buffer
 	merge, join, prefixer              *engine.Program // nil until they are needed: without a prefix, an adapter, or both joined
@@ -79,23 +80,26 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	if o.Context == 0 {
 		o.Context = 256
 	}
-	s := &Sampler{engine: e, baseSpec: spec, spec: spec, lora: o.LoRA, base: base, weights: base, slots: o.Slots, chunk: 16, rows: 8, steps: 1,
+	s := &Sampler{engine: e, baseSpec: spec, spec: spec, lora: o.LoRA, base: base, weights: base, devices: e.NumDevices(), slots: o.Slots, chunk: 16, rows: 8, steps: 1,
 		prefix: o.Prefix, submit: make(chan *job), control: make(chan func()), quit: make(chan struct{})}
 	if e.IsGPU() {
 		s.chunk, s.rows, s.steps = 32, 32, 8 // fewer, larger programs
-		s.spec.Joined = true
+		s.spec.Joined = spec.Shards <= 1
 	}
 	// In pure Go there is no loop: GoMLX compiles a closure before it leaves out broadcasts in it, and then misses what
 	// they were of (compute v0.1.0). Nor is there a device to wait for.
 	if o.DecodeSteps > 0 && !e.PureGo() {
 		s.steps = o.DecodeSteps
 	}
+	if s.devices > 1 { // a loop would have to end on all of them at once
+		s.steps = 1
+	}
 	for s.slots%s.rows != 0 {
 		s.rows--
 	}
 	s.context = (o.Context + s.chunk - 1) / s.chunk * s.chunk
-	s.state, s.fed = make([]slot, s.slots), make([]int, s.rows)
-	s.masks, s.newDecoder = newMasks(s.slots, spec.VocabSize), o.NewDecoder
+	s.state, s.fed = make([]slot, s.numSlots()), make([]int, s.devices*s.rows)
+	s.masks, s.newDecoder = newMasks(s.numSlots(), spec.VocabSize), o.NewDecoder
 	if err := s.compile(); err != nil {
 		return nil, err
 	}
@@ -175,9 +179,14 @@ func (s *Sampler) setAdapter(adapter engine.Buffer, version int) error {
 func (s *Sampler) setWeights(adapter engine.Buffer) (err error) {
 	engine.Free(s.made...)
 	s.made, s.weights = nil, s.base
+	number, err := s.numbers()
+	if err != nil {
+		return err
+	}
+	defer engine.Free(number...)
 	program, in := &s.join, s.base
 	if adapter != nil {
-		program, in = &s.merge, append(slices.Clone(s.base), adapter)
+		program, in = &s.merge, append(append(slices.Clone(s.base), adapter), number...)
 	} else if s.spec.Joined == s.baseSpec.Joined {
 		return nil
 	}
@@ -203,7 +212,7 @@ func (s *Sampler) MadeBytes() (n int64) {
 }
 
 // NumSlots implements policy.Sampler.
-func (s *Sampler) NumSlots() int { return s.slots }
+func (s *Sampler) NumSlots() int { return s.numSlots() }
 
 // NumAliased returns the bytes of cache that decoding updates in place.
 func (s *Sampler) NumAliased() int64 { return s.decode.NumAliased() }

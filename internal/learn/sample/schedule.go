@@ -90,7 +90,8 @@ func (s *Sampler) admit() bool {
 }
 
 func (s *Sampler) enqueue(j *job) {
-	i := ((j.request.Slot % s.slots) + s.slots) % s.slots
+	n := s.numSlots()
+	i := ((j.request.Slot % n) + n) % n
 	s.state[i].queue = append(s.state[i].queue, j)
 }
 
@@ -174,7 +175,7 @@ func (s *Sampler) advance() error {
 		return s.step(n)
 	}
 	chosen, filled := s.choose()
-	if n = min(n, maxWait-s.waited); n > 0 && decoding > 0 && 2*filled < min(s.rows, decoding) {
+	if n = min(n, maxWait-s.waited); n > 0 && decoding > 0 && 2*filled < min(s.devices*s.rows, decoding) {
 		s.waited += n
 		return s.step(n)
 	}
@@ -182,14 +183,15 @@ func (s *Sampler) advance() error {
 	return s.feed(chosen)
 }
 
-// choose picks for each row the slot whose chunk it computes next: of those that are always in that row and have prompt
+// choose picks for each row of each device the slot whose chunk it computes next: of those that are always in that row and have prompt
 // to feed, the next after the one it fed last; -1 where there is none.
 func (s *Sampler) choose() (chosen []int, filled int) {
-	chosen = make([]int, s.rows)
+	chosen = make([]int, s.devices*s.rows)
 	for row := range chosen {
 		chosen[row] = -1
+		first := row/s.rows*s.slots + row%s.rows // of the slots that are in this row
 		for k := 1; k <= s.slots/s.rows && chosen[row] < 0; k++ {
-			i := row + (s.fed[row]+k)%(s.slots/s.rows)*s.rows
+			i := first + (s.fed[row]+k)%(s.slots/s.rows)*s.rows
 			if x := &s.state[i]; x.job != nil && !x.decodes() {
 				chosen[row] = i
 				filled++
@@ -202,20 +204,22 @@ func (s *Sampler) choose() (chosen []int, filled int) {
 // feed runs one chunk of the chosen slots' prompts; a prompt's last token is left for decoding.
 func (s *Sampler) feed(chosen []int) error {
 	r, c := s.rows, s.chunk
-	ids, slot, start, shared, write := make([]int32, r*c), make([]int32, r), make([]int32, r), make([]int32, r), make([]int32, r)
+	n := len(chosen)
+	ids, slot, start, shared, write := make([]int32, n*c), make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
 	for row, i := range chosen {
 		if i < 0 {
-			slot[row] = int32(row) // any slot of this row: no two rows may name one
+			slot[row] = int32(row % r) // any slot of this row: no two rows may name one
 			continue
 		}
 		x := &s.state[i]
-		s.fed[row] = i / r
+		own := i % s.slots // its number on its device
+		s.fed[row] = own / r
 		if x.shared {
 			shared[row] = 1
 		}
 		at := len(x.cached) / c * c
 		n := min(at+c-len(x.cached), len(x.pending)-1)
-		slot[row], start[row], write[row] = int32(i), int32(at), 1
+		slot[row], start[row], write[row] = int32(own), int32(at), 1
 		// Tokens of the chunk that are cached already are computed again, beside the new ones.
 		copy(ids[row*c:], x.cached[at:])
 		copy(ids[row*c+len(x.cached)-at:], x.pending[:n])
@@ -247,7 +251,7 @@ func (s *Sampler) held() []engine.Buffer {
 func (s *Sampler) call(p *engine.Program, in []engine.Buffer, inputs ...input) ([]engine.Buffer, error) {
 	first := len(in)
 	for _, x := range inputs {
-		b, err := s.engine.Upload(x.flat, x.dims...)
+		b, err := s.upload(x.flat, x.dims...)
 		if err != nil {
 			return nil, err
 		}

@@ -34,7 +34,7 @@ func (s *Sampler) numSteps() int {
 
 // step draws up to n tokens in each slot that decodes, beginning with the one after its pending token.
 func (s *Sampler) step(n int) error {
-	ints, floats := make([]int32, numInts*s.slots), make([]float32, (rowUniform+s.steps)*s.slots)
+	ints, floats := make([]int32, numInts*s.numSlots()), make([]float32, (rowUniform+s.steps)*s.numSlots())
 	busy, choosing, goesOn := false, false, false
 	for i := range s.state {
 		x := &s.state[i]
@@ -59,11 +59,15 @@ func (s *Sampler) step(n int) error {
 	s.caches = out[3:]
 	defer engine.Free(out[:3]...)
 	var d draws
-	if d.ids, d.logprobs, err = download(out[0], out[1]); err != nil {
+	if d.ids, d.logprobs, err = s.download(out[0], out[1]); err != nil {
 		return err
 	}
 	s.drew = time.Now()
-	if err := s.list(out[2], floats[rowTemperature*s.slots:][:s.slots], &d); err != nil {
+	temperature := make([]float32, s.numSlots())
+	for i := range temperature {
+		temperature[i] = floats[s.at(rowUniform+s.steps, rowTemperature, i)]
+	}
+	if err := s.list(out[2], temperature, &d); err != nil {
 		return err
 	}
 	for j := range n {
@@ -84,8 +88,8 @@ func (s *Sampler) step(n int) error {
 // tell writes what decoding n tokens needs to know of a slot.
 func (s *Sampler) tell(i, n int, ints []int32, floats []float32) {
 	x := &s.state[i]
-	set := func(row, value int) { ints[row*s.slots+i] = int32(value) }
-	setFloat := func(row int, value float32) { floats[row*s.slots+i] = value }
+	set := func(row, value int) { ints[s.at(numInts, row, i)] = int32(value) }
+	setFloat := func(row int, value float32) { floats[s.at(rowUniform+s.steps, row, i)] = value }
 	set(rowLength, len(x.cached))
 	if x.shared {
 		set(rowShared, 1)
@@ -132,18 +136,18 @@ func (s *Sampler) runDecode(choosing bool, ints []int32, floats []float32) ([]en
 				return nil, err
 			}
 		}
-		allowed, err := s.masks.upload(s.engine)
+		allowed, err := s.masks.upload(s)
 		if err != nil {
 			return nil, err
 		}
 		program, in = s.chooser, append(in, allowed)
 	}
-	return s.call(program, in, input{ints, []int{numInts, s.slots}}, input{floats, []int{len(floats) / s.slots, s.slots}})
+	return s.call(program, in, input{ints, []int{numInts, s.slots}}, input{floats, []int{rowUniform + s.steps, s.slots}})
 }
 
 // take adds token j of an execution to a slot's completion and ends it where it is due.
 func (s *Sampler) take(i, j int, d *draws) {
-	x, at := &s.state[i], j*s.slots+i
+	x, at := &s.state[i], s.at(s.steps, j, i)
 	id := d.ids[at]
 	x.cached = append(x.cached, x.pending[0])
 	x.pending = []int32{id}

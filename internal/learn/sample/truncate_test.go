@@ -37,7 +37,7 @@ type bench struct {
 
 func newBench(t *testing.T, e *engine.Engine, rows, vocabulary int) *bench {
 	t.Helper()
-	s := &Sampler{engine: e, slots: rows, context: 2, steps: 1, spec: model.Spec{Config: modelfile.Config{VocabSize: vocabulary}},
+	s := &Sampler{engine: e, devices: 1, slots: rows, context: 2, steps: 1, spec: model.Spec{Config: modelfile.Config{VocabSize: vocabulary}},
 		masks: newMasks(rows, vocabulary)}
 	t.Cleanup(s.masks.free)
 	s.state = make([]slot, rows)
@@ -68,7 +68,7 @@ func (b *bench) choose(logits [][]float32, by []settings, uniforms []float32) (d
 			b.t.Fatal("nothing is left")
 		}
 	}
-	allowed, err := b.masks.upload(b.engine)
+	allowed, err := b.masks.upload(b.Sampler)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func (b *bench) choose(logits [][]float32, by []settings, uniforms []float32) (d
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	if d.ids, d.logprobs, err = download(out[0], out[1]); err != nil {
+	if d.ids, d.logprobs, err = b.download(out[0], out[1]); err != nil {
 		b.t.Fatal(err)
 	}
 	if err := b.list(out[2], floats[rowTemperature*n:][:n], &d); err != nil {

@@ -20,9 +20,16 @@ type Samplers struct {
 }
 
 // New starts a sampler on each device over base weights, which stay the caller's. The options are those of each: there are
-// o.Slots on every device.
+// o.Slots on every device. Over sharded weights it is one sampler, which runs on all devices at once.
 func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o sample.Options) (*Samplers, error) {
 	var s Samplers
+	if spec.Shards > 1 {
+		x, err := sample.New(e, spec, base, o)
+		if err != nil {
+			return nil, err
+		}
+		return &Samplers{each: []*sample.Sampler{x}}, nil
+	}
 	for i := range e.NumDevices() {
 		x, err := sample.New(e.On(i), spec, engine.Parts(base, i), o)
 		if err != nil {
@@ -57,8 +64,8 @@ func (s *Samplers) SetAdapter(adapter engine.Buffer, version int) error {
 	var done sync.WaitGroup
 	for i, x := range s.each {
 		done.Go(func() {
-			var part engine.Buffer
-			if adapter != nil {
+			part := adapter
+			if adapter != nil && len(s.each) > 1 {
 				part = engine.Part(adapter, i)
 			}
 			errs[i] = x.SetAdapter(part, version)

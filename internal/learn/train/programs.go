@@ -19,6 +19,10 @@ const headChunk, headChunkGPU = 256, 2048
 // head's time.
 const keptLogits = 10e9
 
+// mlpChunk is the number of tokens whose wide activations of an MLP exist at one time where layers are computed again:
+// many enough for its products to be large.
+const mlpChunk = 16384
+
 // logprobs returns log softmax(logits/temperature)[target] of hidden states [M, H] for targets [M], in chunks, so that
 // [M, V] never exists whole: with several chunks each is recomputed in the backward pass.
 func (t *Trainer) logprobs(d *model.Decoder, hMH, targetsM *Node) *Node {
@@ -92,6 +96,15 @@ func (t *Trainer) prefixInputs(p int, dropout float64) []engine.Param {
 	return params
 }
 
+// differentiated is the decoder of a program with a backward pass.
+func (t *Trainer) differentiated(in []*Node) *model.Decoder {
+	d := t.decoder(in)
+	if t.recompute == RecomputeLayer || t.spec.Shards > 1 { // what is gathered is not to be kept
+		d.RecomputeLayers(t.mlpChunk)
+	}
+	return d
+}
+
 // dropoutKey is what dropout adds to a program's key.
 func dropoutKey(dropout float64) string {
 	if dropout == 0 {
@@ -100,16 +113,24 @@ func dropoutKey(dropout float64) string {
 	return fmt.Sprintf("_dropout_%g", dropout)
 }
 
+// recomputeKey is what computing layers again adds to a program's key.
+func (t *Trainer) recomputeKey() string {
+	if t.recompute == RecomputeLayer {
+		return "_layer"
+	}
+	return ""
+}
+
 // prefixBackwardProgram adds to the gradient what the rows' gradient for the prefix's keys and values implies:
 // prefixProgram's inputs, 2*L of dK,dV [K, P, D], gradient[A] (donated) -> gradient[A].
 func (t *Trainer) prefixBackwardProgram(p int, dropout float64) (program, error) {
-	return t.program(fmt.Sprintf("prefix_backward_%d", p)+dropoutKey(dropout), func() (*engine.Program, error) {
+	return t.program(fmt.Sprintf("prefix_backward_%d", p)+dropoutKey(dropout)+t.recomputeKey(), func() (*engine.Program, error) {
 		inputs := t.prefixInputs(p, dropout)
 		params := append(t.modelParams(), inputs...)
 		params = append(params, t.prefixParams("d", engine.F32, p, false)...)
 		params = append(params, engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
 		return t.engine.Compile("prefix_backward", params, func(in []*Node) []*Node {
-			d := t.decoder(in)
+			d := t.differentiated(in)
 			rest := in[len(t.weights)+1:]
 			if dropout > 0 {
 				d.Dropout(dropout, rest[1])
@@ -136,7 +157,7 @@ func (t *Trainer) prefixBackwardProgram(p int, dropout float64) (program, error)
 // sum of losses, logprobs[m], gradient[A], dK,dV.
 // index says which of the n*c positions a trained token's logprob comes from; weight is 0 at padding.
 func (t *Trainer) rowsProgram(n, c, m, p int, dropout float64) (program, error) {
-	return t.program(fmt.Sprintf("rows_%d_%d_%d_%d", n, c, m, p)+dropoutKey(dropout), func() (*engine.Program, error) {
+	return t.program(fmt.Sprintf("rows_%d_%d_%d_%d", n, c, m, p)+dropoutKey(dropout)+t.recomputeKey(), func() (*engine.Program, error) {
 		params := append(t.modelParams(), t.prefixParams("prefix", t.spec.Shape, p, false)...)
 		params = append(params, engine.Param{Name: "ids", Shape: engine.I32(n, c)},
 			engine.Param{Name: "index", Shape: engine.I32(m)}, engine.Param{Name: "target", Shape: engine.I32(m)},
@@ -148,7 +169,7 @@ func (t *Trainer) rowsProgram(n, c, m, p int, dropout float64) (program, error) 
 		params = append(params, engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
 		params = append(params, t.prefixParams("d", engine.F32, p, true)...)
 		return t.engine.Compile("rows", params, func(in []*Node) []*Node {
-			d := t.decoder(in)
+			d := t.differentiated(in)
 			l := t.numPrefix(p)
 			kv, rest := in[len(t.weights)+1:][:l], in[len(t.weights)+1+l:]
 			ids, index, target, weight, sampler, advantage, objective := rest[0], rest[1], rest[2], rest[3], rest[4], rest[5], rest[6]

@@ -26,6 +26,8 @@ type Options struct {
 	MaxPrefix   int     // longest prefix to share (no bound): each length is a compilation of its own
 	Temperature float64 // of the logprobs, the one rollouts are sampled at (1)
 
+	// Recompute says what the backward pass computes again instead of keeping it (RecomputeNone).
+	Recompute Recompute
 	// EightBitMoments stores Adam's moments in 8 bits a number.
 	EightBitMoments bool
 	// Dropout is the share of each adapter's inputs that a supervised step leaves out (0). Policy-gradient steps leave
@@ -35,6 +37,16 @@ type Options struct {
 	// Notice is told what the trainer changes by itself; nil: nobody is.
 	Notice func(text string)
 }
+
+// Recompute says what a training program computes again in its backward pass instead of keeping it: gradient checkpointing
+// (arXiv 1604.06174). The gradient is the same to rounding.
+type Recompute string
+
+// The values of Options.Recompute; empty is RecomputeNone.
+const (
+	RecomputeNone  Recompute = "none"  // the MLP's product alone, and the scores of attention that is not fused
+	RecomputeLayer Recompute = "layer" // each layer, from its input (model.Decoder.RecomputeLayers)
+)
 
 // Trainer owns the adapter and its optimiser state. It is not safe for concurrent use.
 type Trainer struct {
@@ -48,6 +60,8 @@ type Trainer struct {
 	maxPrefix   int
 	size        int // length of the adapter's flat vector
 	dropout     float64
+	recompute   Recompute
+	mlpChunk    int // tokens, where layers are computed again
 	seed        uint64
 	notice      func(text string)
 	halved      bool // the micro-batch was, because the device ran out of memory
@@ -89,7 +103,7 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 	_, size := o.LoRA.Pieces(s)
 	t := &Trainer{engine: e, spec: s, lora: o.LoRA, weights: weights, temperature: o.Temperature,
 		microBatch: o.MicroBatch, rowMultiple: o.RowMultiple, maxPrefix: o.MaxPrefix, size: size, programs: map[string]program{},
-		dropout: o.Dropout, seed: o.Seed, notice: o.Notice, store: whole{}}
+		dropout: o.Dropout, recompute: o.Recompute, mlpChunk: mlpChunk, seed: o.Seed, notice: o.Notice, store: whole{}}
 	if o.EightBitMoments {
 		t.store = blockwise{}
 	}
@@ -296,8 +310,11 @@ func (t *Trainer) exhausted(err error, rows int) error {
 		return err
 	}
 	n, next := t.rowsAtOnce(rows), "lower engine.row_multiple, model.context or the rank"
-	if n > 1 {
+	switch {
+	case n > 1:
 		next = fmt.Sprintf("set engine.micro_batch below %d", n)
+	case t.recompute != RecomputeLayer && t.spec.Shards <= 1:
+		next = "set engine.recompute to layer, or " + next
 	}
 	return &fault.Error{Code: fault.CodeExhausted, What: "the device is out of memory", Where: fmt.Sprintf("optimiser step %d", t.steps+1),
 		Why: fmt.Sprintf("with %d rows at a time; the step is not taken, adapter and optimiser are as they were", n), Err: err, Next: next}

@@ -35,6 +35,7 @@ func TestTrainer(t *testing.T) {
 			{"EightBitSteps", testEightBitStepsFollowFloat32},
 			{"Dropout", testDropoutIsTheSameHoweverRowsAreCut},
 			{"DropoutFiniteDifferences", testDropoutGradientEqualsFiniteDifferences},
+			{"LayersComputedAgain", testLayersComputedAgain},
 			{"DropoutResume", testDropoutIsDrawnAnewEachStepAndRepeatedByAResume},
 			{"OutOfMemory", testOutOfMemory},
 			{"Temperature", testTemperature},

@@ -43,8 +43,35 @@ func (f *function) newAttention(query, key compute.Value, layout compute.Attenti
 	return a, nil
 }
 
-// FusedScaledDotProductAttention implements compute.FusedOps.
+// attended is what fused attention returned.
+type attended struct {
+	out    compute.Value
+	states []compute.Value
+}
+
+// FusedScaledDotProductAttention implements compute.FusedOps. Called once more with the same options it returns what it
+// returned: GoMLX copies a node with its options where the backward pass computes it again, and attention is so dear
+// where rows are long that its output is kept instead.
 func (f *function) FusedScaledDotProductAttention(query, key, val compute.Value, layout compute.AttentionAxesLayout,
+	options *compute.ScaledDotProductAttentionConfig) (compute.Value, []compute.Value, error) {
+	if x, ok := f.attended[options]; ok { // behind a barrier, or what is computed from it would be kept too
+		again, err := f.OptimizationBarrier(append([]compute.Value{query, x.out}, x.states...)...)
+		if err != nil {
+			return nil, nil, err
+		}
+		return again[1], again[2:], nil
+	}
+	out, states, err := f.attend(query, key, val, layout, options)
+	if err == nil {
+		if f.attended == nil {
+			f.attended = map[*compute.ScaledDotProductAttentionConfig]attended{}
+		}
+		f.attended[options] = attended{out, states}
+	}
+	return out, states, err
+}
+
+func (f *function) attend(query, key, val compute.Value, layout compute.AttentionAxesLayout,
 	options *compute.ScaledDotProductAttentionConfig) (compute.Value, []compute.Value, error) {
 	a, err := f.newAttention(query, key, layout, options)
 	if err != nil {

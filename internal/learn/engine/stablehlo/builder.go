@@ -59,7 +59,7 @@ func (b *builder) Compile() (compute.Executable, error) {
 		if strings.HasSuffix(f.names[i], DonatedSuffix) {
 			attribute = " {jax.buffer_donor = true}"
 		}
-		signature[i] = p.name + ": " + typeOf(p.shape) + attribute
+		signature[i] = p.name + ": " + typeOf(p.here()) + attribute
 		in[i] = p.shape
 	}
 	out := make([]shapes.Shape, len(f.outs))
@@ -86,25 +86,34 @@ type value struct {
 	name  string
 	shape shapes.Shape
 	rows  rows // what it is rows of, if of anything; see replaces
+	parts int  // it is sharded: cut along axis 0 into so many parts, of which each device has one; see whole
 }
 
 // function implements compute.Function by appending text.
 type function struct {
 	notimplemented.Function
-	builder *builder
-	parent  *function // of a closure; nil for main
-	text    strings.Builder
-	params  []*value
-	names   []string
-	outs    []*value
+	builder  *builder
+	parent   *function // of a closure; nil for main
+	text     strings.Builder
+	params   []*value
+	names    []string
+	outs     []*value
+	gathered map[*value]*value // what whole has made
+	// attended are the results of fused attention by the options it was called with; see FusedScaledDotProductAttention.
+	attended map[*compute.ScaledDotProductAttentionConfig]attended
 }
 
 func (f *function) Builder() compute.Builder { return f.builder }
 
 func (f *function) Shape(v compute.Value) (shapes.Shape, error) { return v.(*value).shape, nil }
 
-func (f *function) Parameter(name string, shape shapes.Shape, _ *compute.ShardingSpec) (compute.Value, error) {
+// Parameter implements compute.Function. Of a sharding the backend knows the first axis, over all devices.
+func (f *function) Parameter(name string, shape shapes.Shape, sharding *compute.ShardingSpec) (compute.Value, error) {
 	p := &value{name: "%p" + strconv.Itoa(len(f.params)), shape: shape}
+	var err error
+	if p.parts, err = f.parts(shape, sharding); err != nil {
+		return nil, fmt.Errorf("the parameter %s: %w", name, err)
+	}
 	if f.parent != nil {
 		p = f.newValue(shape)
 	}
@@ -133,7 +142,7 @@ func (f *function) op(name, attributes string, out shapes.Shape, operands ...com
 	r := f.newValue(out)
 	in := make([]*value, len(operands))
 	for i, o := range operands {
-		in[i] = o.(*value)
+		in[i] = f.whole(o.(*value))
 	}
 	names, types := operandText(in)
 	if attributes != "" {
@@ -146,7 +155,7 @@ func (f *function) op(name, attributes string, out shapes.Shape, operands ...com
 func operandText(values []*value) (names, types string) {
 	n, t := make([]string, len(values)), make([]string, len(values))
 	for i, v := range values {
-		n[i], t[i] = v.name, typeOf(v.shape)
+		n[i], t[i] = v.name, typeOf(v.here())
 	}
 	return strings.Join(n, ", "), strings.Join(t, ", ")
 }

@@ -65,7 +65,7 @@ func (f *function) region() string {
 func results(name string, like []*value) []compute.Value {
 	out := make([]compute.Value, len(like))
 	for i, x := range like {
-		out[i] = &value{name: name + "#" + strconv.Itoa(i), shape: x.shape}
+		out[i] = &value{name: name + "#" + strconv.Itoa(i), shape: x.shape, parts: x.parts}
 	}
 	return out
 }

@@ -1,0 +1,124 @@
+package train
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"hone/internal/learn/batch"
+	"hone/internal/learn/engine"
+	"hone/internal/learn/learntest"
+)
+
+// Computing layers again changes no gradient: with a prefix and without, several rows in one program or each in its own,
+// with dropout, with the MLP in chunks, for both losses.
+func testLayersComputedAgain(t *testing.T, d device) {
+	type cut struct {
+		o      Options
+		b      batch.Batch
+		policy bool
+		chunk  int
+	}
+	shared := batch.New(rows())
+	cuts := map[string]cut{
+		"a prefix, dropout and chunks": {Options{MicroBatch: 4, Dropout: 0.4, Seed: 1}, shared, false, 32},
+	}
+	if d.PureGo() { // where a program costs nothing to compile
+		cuts["no prefix"] = cut{Options{MicroBatch: 4}, batch.Batch{Rows: rows()}, false, mlpChunk}
+		cuts["a row at a time"] = cut{Options{MicroBatch: 1}, shared, false, mlpChunk}
+		cuts["sampled"] = cut{Options{MicroBatch: 2}, shared, true, 20}
+	}
+	for name, c := range cuts {
+		want, wantStats := afterOneStep(t, d.startWith(t, c.o), c.b, c.policy)
+		c.o.Recompute = RecomputeLayer
+		tr := d.startWith(t, c.o)
+		tr.mlpChunk = c.chunk
+		got, stats := afterOneStep(t, tr, c.b, c.policy)
+		if delta := maxDelta(want, got); delta > 1e-6 || math.Abs(stats.Loss-wantStats.Loss) > 1e-6 || maxDelta(want, make([]float32, len(want))) < 1e-3 {
+			t.Errorf("%s: the gradient differs by %g, losses are %v and %v", name, delta, stats.Loss, wantStats.Loss)
+		}
+		if d.PureGo() {
+			clearKeys(d.programs, "_layer") // the next has other chunks
+		}
+	}
+}
+
+func clearKeys(programs map[string]program, part string) {
+	for key := range programs {
+		if strings.Contains(key, part) {
+			delete(programs, key)
+		}
+	}
+}
+
+// In bfloat16 too, where attention is fused and its output is kept: the gradient is the same to what the type resolves.
+func TestLayersComputedAgainInBF16(t *testing.T) {
+	e := learntest.Devices(t, 1)
+	s, l := learntest.Spec(), learntest.LoRA()
+	s.BF16, s.HeadDim = true, 8
+	weights := learntest.Weights(t, e, s)
+	var gradients [][]float32
+	for _, r := range []Recompute{RecomputeNone, RecomputeLayer} {
+		state := NewState(s, l, 5)
+		for i := range state.Adapter {
+			state.Adapter[i] += float32(math.Cos(float64(i)) * 0.05)
+		}
+		tr, err := New(e, s, weights, state, Options{LoRA: l, MicroBatch: 4, RowMultiple: 16, Recompute: r})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := tr.Supervised(context.Background(), batch.New(rows()), smooth()); err != nil {
+			t.Fatal(err)
+		}
+		gradients = append(gradients, stateOf(t, tr).M)
+	}
+	delta, largest := maxDelta(gradients[0], gradients[1]), maxDelta(gradients[0], make([]float32, len(gradients[0])))
+	t.Logf("the gradient differs by %g of %g", delta, largest)
+	if delta > largest/100 || largest < 1e-3 {
+		t.Errorf("the gradient differs by %g of %g", delta, largest)
+	}
+}
+
+// Chunks of the MLP are computed again one after the other: the compiler needs less for them than for all tokens at once. How
+// much less is up to the device: XLA for CPUs orders operations as if there were no barriers between them.
+func TestMLPChunksSaveMemory(t *testing.T) {
+	e := learntest.Devices(t, 1)
+	dry := engine.OpenDry(false, 1)
+	defer dry.Close()
+	s := learntest.Spec()
+	s.Intermediate = 2048
+	var weights []engine.Buffer
+	for _, p := range s.WeightParams() {
+		weights = append(weights, dry.Blank(p.Shape))
+	}
+	b := batch.Batch{}
+	for range 64 {
+		b.Rows = append(b.Rows, batch.Sequence{IDs: make([]int32, 32), Trained: append(make([]bool, 31), true)})
+	}
+	var took []int64
+	for _, chunk := range []int{mlpChunk, 256} {
+		tr, err := New(dry.Engine, s, weights, NewState(s, learntest.LoRA(), 1), Options{LoRA: learntest.LoRA(), MicroBatch: len(b.Rows), RowMultiple: 32, Recompute: RecomputeLayer})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr.mlpChunk = chunk
+		if _, err := tr.Supervised(context.Background(), b, batch.Update{Rate: 1}); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range dry.Programs() {
+			if p.Name() != "rows" {
+				continue
+			}
+			m, err := e.Measure(p.HLO())
+			if err != nil {
+				t.Fatal(err)
+			}
+			took = append(took, m.Temporary)
+		}
+	}
+	t.Logf("temporary bytes: all tokens at once %d, in chunks %d", took[0], took[len(took)-1])
+	if took[len(took)-1] > took[0]*3/4 {
+		t.Errorf("temporary bytes: all tokens at once %d, in chunks %d", took[0], took[len(took)-1])
+	}
+}
