@@ -3,7 +3,6 @@ package model
 import (
 	"math"
 
-	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -21,6 +20,14 @@ type KeyValues struct {
 	// Causal says, in place of a mask, that the keys are those of the queries' own tokens, which see themselves and what
 	// stands before them.
 	Causal bool
+	// Keys, above 0, is how many keys a shared segment has: what follows them is padding.
+	Keys int
+	// Length [N] int32 says, in place of a mask, of how many of the first private keys a row sees. Slot [N] int32 then says
+	// which rows of K and V [K, slots, T, D] those are, where they are not in the order of the queries'.
+	Length, Slot *Node
+	// Own are the keys and values [K, N, C, D] of the queries' own tokens, which stand in K and V too, behind the first Length,
+	// and are seen as by Causal.
+	Own *KeyValues
 }
 
 func (s KeyValues) shared() bool { return s.K.Rank() == 3 }
@@ -35,9 +42,7 @@ func attend(s Spec, q, positionsNC *Node, window int, segments []KeyValues) *Nod
 	k, d, gc := s.NumKVHeads, s.HeadDim, s.Groups()*c
 	scale := s.queryScale()
 	for i, seg := range segments {
-		if seg.Causal {
-			segments[i].Mask = Causal(q.Graph(), n, c)
-		}
+		segments[i] = seg.masked(n, c)
 	}
 	// Queries [heads, N, C, D] are seen as [K, N, G*C, D]: heads that share a key-value head are neighbours.
 	q = TransposeAllAxes(Reshape(q, k, s.Groups(), n, c, d), 0, 2, 1, 3, 4)
@@ -85,48 +90,42 @@ func attend(s Spec, q, positionsNC *Node, window int, segments []KeyValues) *Nod
 	return Reshape(TransposeAllAxes(o, 1, 3, 0, 2, 4), n*c, s.NumHeads*d)
 }
 
+// masked is the segment with a mask in place of what else says which keys are seen by N rows of C queries.
+func (s KeyValues) masked(n, c int) KeyValues {
+	if s.Causal {
+		s.Mask = Causal(s.K.Graph(), n, c)
+	}
+	if s.Keys > 0 && s.Keys < s.len() {
+		s.K, s.V = Slice(s.K, AxisRange(), AxisRange(0, s.Keys)), Slice(s.V, AxisRange(), AxisRange(0, s.Keys))
+	}
+	if s.Slot != nil {
+		s.K, s.V = rowsOf(s.K, s.Slot), rowsOf(s.V, s.Slot)
+	}
+	if s.Length != nil {
+		index := shapes.Make(dtypes.Int32, n, c, s.len())
+		end := BroadcastToDims(Reshape(s.Length, n, 1, 1), index.Dimensions...)
+		if s.Own != nil {
+			end = Add(AddScalar(end, 1), Iota(s.K.Graph(), index, 1))
+		}
+		s.Mask = LessThan(Iota(s.K.Graph(), index, 2), end)
+	}
+	return s
+}
+
+// rowsOf gathers the slots [R] of a cache: [K, R, T, D].
+func rowsOf(cache, slot *Node) *Node {
+	d, r := cache.Shape().Dimensions, slot.Shape().Dimensions[0]
+	g := cache.Graph()
+	at := Concatenate([]*Node{Iota(g, shapes.Make(dtypes.Int32, d[0], r, 1), 0),
+		BroadcastToDims(Reshape(slot, 1, r, 1), d[0], r, 1)}, -1)
+	return Reshape(GatherSlices(cache, []int{0, 1}, at, []int{1, 1}, false), d[0], r, d[2], d[3])
+}
+
 func (s Spec) queryScale() float64 {
 	if s.QueryScale != 0 {
 		return s.QueryScale
 	}
 	return 1 / math.Sqrt(float64(s.HeadDim))
-}
-
-// fusable reports whether attendFused computes this attention: in bfloat16, of a causal segment, alone or after a prefix
-// that all rows see whole, with no cap on scores and no window that leaves keys out.
-func fusable(s Spec, q *Node, window int, segments []KeyValues) bool {
-	total := 0
-	for i, seg := range segments {
-		last := i == len(segments)-1
-		if seg.Causal != last || seg.Mask != nil || !last && !seg.shared() {
-			return false
-		}
-		total += seg.len()
-	}
-	fits := len(segments) <= 2 && s.ScoreCap == 0 && s.HeadDim%8 == 0 && s.HeadDim <= 128 && (window == 0 || total <= window)
-	return fits && s.BF16 && q.Graph().Backend().Capabilities().Operations[compute.OpTypeFusedScaledDotProductAttention]
-}
-
-// attendFused is attend by the device's kernel, which keeps no scores for the backward pass.
-func attendFused(s Spec, q *Node, segments []KeyValues) *Node {
-	tokensFirst := func(x *Node) *Node { // [heads, N, C, D] to [N, C, heads, D]
-		return TransposeAllAxes(x, 1, 2, 0, 3)
-	}
-	text := func(of func(KeyValues) *Node) *Node { // [1, P + N*C, K, D]
-		own := tokensFirst(of(segments[len(segments)-1]))
-		d := own.Shape().Dimensions
-		own = Reshape(own, 1, d[0]*d[1], d[2], d[3])
-		if len(segments) == 1 {
-			return own
-		}
-		shared := ExpandAxes(TransposeAllAxes(of(segments[0]), 1, 0, 2), 0)
-		return Concatenate([]*Node{shared, own}, 1)
-	}
-	key, value := text(func(x KeyValues) *Node { return x.K }), text(func(x KeyValues) *Node { return x.V })
-	o, _ := BackendFusedScaledDotProductAttention(tokensFirst(q), key, value, compute.AttentionAxesLayoutBSHD,
-		&compute.ScaledDotProductAttentionConfig{Scale: s.queryScale(), Causal: true})
-	d := o.Shape().Dimensions
-	return Reshape(o, d[0]*d[1], d[2]*d[3])
 }
 
 // nearness returns for each segment the mask [N, C, T] of keys within the window; all nil where nothing can be outside.

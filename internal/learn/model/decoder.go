@@ -148,8 +148,17 @@ func (d *Decoder) until(x *Node) *Node {
 
 // attention attends to the segments, by the device's kernel where that knows them.
 func (d *Decoder) attention(q, positionsNC *Node, window int, segments []KeyValues) *Node {
-	if fused := fusable(d.spec, q, window, segments); fused {
-		return attendFused(d.spec, q, segments)
+	keys := 0
+	for _, seg := range segments {
+		keys += seg.len()
+	}
+	if d.spec.hasKernel(q, window, keys) {
+		if trainable(segments) {
+			return attendTrained(d.spec, q, segments)
+		}
+		if d.adapter == nil && sampled(segments) {
+			return attendSampled(d.spec, q, segments)
+		}
 	}
 	return d.until(attend(d.spec, d.again(q), positionsNC, window, segments))
 }

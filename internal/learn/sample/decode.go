@@ -119,13 +119,12 @@ func (d decoding) step(x state) state {
 	b, t, k := d.slots, d.context, d.steps
 	shared := d.int(rowShared)
 	positions := Reshape(Add(x.length, MulScalar(shared, len(d.Sampler.prefix))), b, 1)
-	upTo := LessOrEqual(Iota(g, shapes.Make(dtypes.Int32, b, 1, t), 2), BroadcastToDims(Reshape(x.length, b, 1, 1), b, 1, t))
 	at := window{slot: Iota(g, shapes.Make(dtypes.Int32, b), 0), column: x.length}
 	caches := append([]*Node{}, x.caches...)
 	h := d.decoder.Forward(Reshape(x.id, b, 1), positions, func(layer int, k, v *Node) []model.KeyValues {
 		i := 2 * layer
 		caches[i], caches[i+1] = at.replace(caches[i], k), at.replace(caches[i+1], v)
-		return d.withPrefix(d.prefix, layer, shared, model.KeyValues{K: caches[i], V: caches[i+1], Mask: upTo})
+		return d.withPrefix(d.prefix, layer, shared, model.KeyValues{K: caches[i], V: caches[i+1], Length: AddScalar(x.length, 1)})
 	})
 	logits := d.decoder.Logits(Reshape(h, b, d.spec.Hidden))
 	now := Equal(Iota(g, shapes.Make(dtypes.Int32, k, b), 0), BroadcastToDims(x.number, k, b))

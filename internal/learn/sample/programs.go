@@ -46,11 +46,17 @@ func (s *Sampler) mergeProgram(adapter bool) (*engine.Program, error) {
 	})
 }
 
-// prefixProgram computes a prefix of p tokens: weights, ids[1,p] -> 2*L of [K, P, D].
+// prefixProgram computes a prefix of p tokens: weights, ids[1,p] -> 2*L of [K, P, D], padded.
 func (s *Sampler) prefixProgram(p int) (*engine.Program, error) {
 	params := append(s.spec.WeightParams(), engine.Param{Name: "ids", Shape: engine.I32(1, p)})
 	return s.engine.Compile("prefix", params, func(in []*Node) []*Node {
-		return model.Prefix(model.NewDecoder(s.spec, in[:len(in)-1]), in[len(in)-1])
+		kv := model.Prefix(model.NewDecoder(s.spec, in[:len(in)-1]), in[len(in)-1])
+		if more := s.spec.PaddedPrefix(p) - p; more > 0 {
+			for i, x := range kv {
+				kv[i] = Concatenate([]*Node{x, Zeros(x.Graph(), s.spec.Shape(s.spec.NumKVHeads, more, s.spec.HeadDim))}, 1)
+			}
+		}
+		return kv
 	})
 }
 
@@ -70,7 +76,7 @@ func (s *Sampler) cacheParams() []engine.Param {
 	var params []engine.Param
 	for i := range s.numPrefix() {
 		params = append(params, engine.Param{Name: fmt.Sprintf("prefix%d", i),
-			Shape: s.spec.Shape(s.spec.NumKVHeads, len(s.prefix), s.spec.HeadDim)})
+			Shape: s.spec.Shape(s.spec.NumKVHeads, s.spec.PaddedPrefix(len(s.prefix)), s.spec.HeadDim)})
 	}
 	for i := range 2 * s.spec.NumLayers {
 		params = append(params, engine.Param{Name: fmt.Sprintf("cache%d", i), Donated: true,
@@ -85,7 +91,7 @@ func (s *Sampler) cacheParams() []engine.Param {
 // chunk in the slot's cache), shared[R] (1 where the slot follows the prefix), write[R] (0: the row is not used).
 // Outputs: caches. What follows a text's end in its last chunk is written too; nobody sees it before it is overwritten.
 func (s *Sampler) prefillProgram() (*engine.Program, error) {
-	r, c, t := s.rows, s.chunk, s.context
+	r, c := s.rows, s.chunk
 	params := append(append(s.spec.WeightParams(), s.cacheParams()...),
 		engine.Param{Name: "ids", Shape: engine.I32(r, c)}, engine.Param{Name: "slot", Shape: engine.I32(r)},
 		engine.Param{Name: "start", Shape: engine.I32(r)}, engine.Param{Name: "shared", Shape: engine.I32(r)},
@@ -97,12 +103,11 @@ func (s *Sampler) prefillProgram() (*engine.Program, error) {
 		g := ids.Graph()
 		column := Add(BroadcastToDims(Reshape(start, r, 1), r, c), Iota(g, shapes.Make(dtypes.Int32, r, c), 1))
 		positions := Add(column, BroadcastToDims(MulScalar(Reshape(shared, r, 1), len(s.prefix)), r, c))
-		upTo := LessOrEqual(Iota(g, shapes.Make(dtypes.Int32, r, c, t), 2), BroadcastToDims(Reshape(column, r, c, 1), r, c, t))
-		at := window{slot, start, Equal(write, OnesLike(write))}
+		at := window{slot, start, Equal(write, OnesLike(write)), !s.engine.PureGo()}
 		model.NewDecoder(s.spec, in[:w]).Forward(ids, positions, func(layer int, k, v *Node) []model.KeyValues {
 			i := 2 * layer
 			caches[i], caches[i+1] = at.replace(caches[i], k), at.replace(caches[i+1], v)
-			own := model.KeyValues{K: rowsOf(caches[i], slot), V: rowsOf(caches[i+1], slot), Mask: upTo}
+			own := model.KeyValues{K: caches[i], V: caches[i+1], Length: start, Slot: slot, Own: &model.KeyValues{K: k, V: v}}
 			return s.withPrefix(prefix, layer, shared, own)
 		})
 		return caches
@@ -114,20 +119,16 @@ func (s *Sampler) withPrefix(prefix []*Node, layer int, shared *Node, own model.
 	if len(prefix) == 0 {
 		return []model.KeyValues{own}
 	}
-	return []model.KeyValues{{K: prefix[2*layer], V: prefix[2*layer+1], Mask: Equal(shared, OnesLike(shared))}, own}
-}
-
-// rowsOf gathers the slots [R] of a cache: [K, R, T, D].
-func rowsOf(cache, slot *Node) *Node {
-	d, r := cache.Shape().Dimensions, slot.Shape().Dimensions[0]
-	g := cache.Graph()
-	at := Concatenate([]*Node{Iota(g, shapes.Make(dtypes.Int32, d[0], r, 1), 0),
-		BroadcastToDims(Reshape(slot, 1, r, 1), d[0], r, 1)}, -1)
-	return Reshape(GatherSlices(cache, []int{0, 1}, at, []int{1, 1}, false), d[0], r, d[2], d[3])
+	all := model.KeyValues{K: prefix[2*layer], V: prefix[2*layer+1], Keys: len(s.prefix), Mask: Equal(shared, OnesLike(shared))}
+	return []model.KeyValues{all, own}
 }
 
 // window says where R rows of new keys or values belong: slot [R], first column [R], and whether at all [R] (nil: all).
-type window struct{ slot, column, write *Node }
+// skips says that the device leaves out what belongs outside of the cache, as StableHLO's scatter does and pure Go does not.
+type window struct {
+	slot, column, write *Node
+	skips               bool
+}
 
 // replace returns the cache with fresh [K, R, C, D] in its place, written over the cache where that is donated. There
 // is no scatter that replaces, but -x added to x is 0, and fresh added to 0 is fresh, to the bit.
@@ -138,8 +139,12 @@ func (w window) replace(cache, fresh *Node) *Node {
 	row := Add(MulScalar(Iota(g, index, 0), d[1]*d[2]), Add(BroadcastToDims(Reshape(first, 1, f[1], 1), f[:3]...), Iota(g, index, 2)))
 	row = Reshape(row, f[0], f[1], f[2], 1)
 	flat := Reshape(cache, d[0]*d[1]*d[2], d[3])
+	if w.write != nil && w.skips { // to write what is there would be to read the cache while it is written: XLA copies it for that
+		write := BroadcastToDims(Reshape(w.write, 1, f[1], 1, 1), f[0], f[1], f[2], 1)
+		row = Where(write, row, AddScalar(row, d[0]*d[1]*d[2]))
+	}
 	old := Gather(flat, row)
-	if w.write != nil {
+	if w.write != nil && !w.skips {
 		fresh = Where(BroadcastToDims(Reshape(w.write, 1, f[1], 1, 1), f...), fresh, old)
 	}
 	flat = ScatterSum(flat, row, Neg(old), false, true)

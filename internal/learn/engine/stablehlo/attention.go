@@ -73,6 +73,9 @@ func (f *function) FusedScaledDotProductAttention(query, key, val compute.Value,
 
 func (f *function) attend(query, key, val compute.Value, layout compute.AttentionAxesLayout,
 	options *compute.ScaledDotProductAttentionConfig) (compute.Value, []compute.Value, error) {
+	if options.KeyValueSeqLen != nil {
+		return f.attendCache(query, key, val, options)
+	}
 	a, err := f.newAttention(query, key, layout, options)
 	if err != nil {
 		return nil, nil, err
@@ -173,14 +176,12 @@ func (a *attention) f32(s shapes.Shape) shapes.Shape {
 // [B, H, S].
 func (a *attention) forward(q, k, v compute.Value, causal bool) (out, stat compute.Value) {
 	if !a.f.builder.backend.IsGPU() {
-		return a.plainForward(q, k, v, causal)
+		return a.plainForward(q, k, v, seen{causal: causal})
 	}
 	b, s, t := q.(*value).shape.Dimensions[0], q.(*value).shape.Dimensions[1], k.(*value).shape.Dimensions[1]
 	results := []shapes.Shape{shapes.Make(dtypes.BFloat16, b, a.h, s, a.d), shapes.Make(dtypes.Float32, b, a.h, s), workspace}
-	r := a.call("__cudnn$fmhaSoftmax", a.config(b, s, t, causal, map[string]any{
-		"bmm1_dot_dimension_numbers": contraction("3", "3", "2", "2"),
-		"bmm2_dot_dimension_numbers": contraction("3", "1", "1", "2")}),
-		[]string{"3, 1, 2, 0", "2, 1, 0", "0"}, results, q, k, v)
+	r := a.call("__cudnn$fmhaSoftmax", a.config(b, s, t, masked(causal), forwardProducts()),
+		[]string{"3, 1, 2, 0", "2, 1, 0", "0"}, results, operands(q, k, v)...)
 	out, _ = a.f.Transpose(r[0], 0, 2, 1, 3)
 	return out, r[1]
 }
@@ -194,12 +195,13 @@ func (a *attention) backward(q, k, v, stat, dOut, out compute.Value, causal bool
 	b, s, t := q.(*value).shape.Dimensions[0], q.(*value).shape.Dimensions[1], k.(*value).shape.Dimensions[1]
 	gradient := func(heads, tokens int) shapes.Shape { return shapes.Make(dtypes.BFloat16, b, heads, tokens, a.d) }
 	results := []shapes.Shape{gradient(a.h, s), gradient(a.k, t), gradient(a.k, t), workspace}
-	r := a.call("__cudnn$fmhaSoftmaxBackward", a.config(b, s, t, causal, map[string]any{
+	products := map[string]any{
 		"bmm1_grad_gemm1_dot_dimension_numbers": contraction("2", "1", "1", "2"),
 		"bmm1_grad_gemm2_dot_dimension_numbers": contraction("3", "1", "1", "2"),
 		"bmm2_grad_gemm1_dot_dimension_numbers": contraction("2", "1", "1", "2"),
-		"bmm2_grad_gemm2_dot_dimension_numbers": contraction("3", "3", "2", "2")}),
-		[]string{"3, 1, 2, 0", "3, 1, 2, 0", "3, 1, 2, 0", "0"}, results, q, k, v, stat, dOut, out)
+		"bmm2_grad_gemm2_dot_dimension_numbers": contraction("3", "3", "2", "2")}
+	r := a.call("__cudnn$fmhaSoftmaxBackward", a.config(b, s, t, masked(causal), products),
+		[]string{"3, 1, 2, 0", "3, 1, 2, 0", "3, 1, 2, 0", "0"}, results, operands(q, k, v, stat, dOut, out)...)
 	dq, _ = a.f.Transpose(r[0], 0, 2, 1, 3)
 	dk, _ = a.f.Transpose(r[1], 0, 2, 1, 3)
 	dv, _ = a.f.Transpose(r[2], 0, 2, 1, 3)
@@ -216,18 +218,31 @@ func contraction(lhs, rhs, lhsHeads, rhsHeads string) map[string]any {
 		"lhs_batch_dimensions": []string{"0", lhsHeads}, "rhs_batch_dimensions": []string{"0", rhsHeads}}
 }
 
-// config is XLA's GpuBackendConfig for a cuDNN attention call (xla/service/gpu/backend_configs.proto) as JSON.
-func (a *attention) config(b, s, t int, causal bool, products map[string]any) string {
-	mask := "NO_MASK"
+func forwardProducts() map[string]any {
+	return map[string]any{"bmm1_dot_dimension_numbers": contraction("3", "3", "2", "2"), "bmm2_dot_dimension_numbers": contraction("3", "1", "1", "2")}
+}
+
+// kernel is what differs between cuDNN's attention kernels.
+type kernel struct {
+	mask  string // "NO_MASK", "CAUSAL", or "PADDING" where lengths are operands
+	paged bool   // keys and values are pages, and tables of them are operands
+}
+
+func masked(causal bool) kernel {
 	if causal {
-		mask = "CAUSAL"
+		return kernel{mask: "CAUSAL"}
 	}
+	return kernel{mask: "NO_MASK"}
+}
+
+// config is XLA's GpuBackendConfig for a cuDNN attention call (xla/service/gpu/backend_configs.proto) as JSON.
+func (a *attention) config(b, s, t int, is kernel, products map[string]any) string {
 	scores := []string{strconv.Itoa(b), strconv.Itoa(a.h), strconv.Itoa(s), strconv.Itoa(t)}
 	c := map[string]any{
 		"algorithm": map[string]any{"algo_id": "0", "math_type": "TENSOR_OP_MATH", "tuning_knobs": map[string]string{"17": "1", "24": "0"},
 			"is_cudnn_frontend": true, "workspace_size": "0"},
-		"fmha_scale": a.scale, "mask_type": mask, "is_flash_attention": true, "dropout_rate": 0, "seed": 42,
-		"sliding_window_length": 0, "max_seg_per_batch": 1, "is_paged_attention": false,
+		"fmha_scale": a.scale, "mask_type": is.mask, "is_flash_attention": true, "dropout_rate": 0, "seed": 42,
+		"sliding_window_length": 0, "max_seg_per_batch": 1, "is_paged_attention": is.paged,
 		"intermediate_tensor_shape": map[string]any{"element_type": "BF16", "dimensions": scores, "tuple_shapes": []any{},
 			"is_dynamic_dimension": []bool{false, false, false, false},
 			"layout": map[string]any{"dim_level_types": []any{}, "dim_unique": []any{}, "dim_ordered": []any{},
@@ -242,17 +257,31 @@ func (a *attention) config(b, s, t int, causal bool, products map[string]any) st
 	return string(text)
 }
 
-// call appends a custom call whose operands lie in memory as their axes say and whose results have the layouts given,
-// fastest axis first.
-func (a *attention) call(target, config string, layouts []string, results []shapes.Shape, operands ...compute.Value) []compute.Value {
+// operand is a value with its layout in memory, fastest axis first; "" is as its axes say.
+type operand struct {
+	value  compute.Value
+	layout string
+}
+
+func operands(values ...compute.Value) (all []operand) {
+	for _, v := range values {
+		all = append(all, operand{value: v})
+	}
+	return all
+}
+
+// call appends a custom call whose results have the layouts given, fastest axis first.
+func (a *attention) call(target, config string, layouts []string, results []shapes.Shape, operands ...operand) []compute.Value {
 	in, out, inLayouts := make([]*value, len(operands)), make([]*value, len(results)), make([]string, len(operands))
 	for i, o := range operands {
-		in[i] = o.(*value)
-		var axes []int
-		for axis := in[i].shape.Rank() - 1; axis >= 0; axis-- {
-			axes = append(axes, axis)
+		in[i], inLayouts[i] = o.value.(*value), o.layout
+		if o.layout == "" {
+			var axes []int
+			for axis := in[i].shape.Rank() - 1; axis >= 0; axis-- {
+				axes = append(axes, axis)
+			}
+			inLayouts[i] = join(axes)
 		}
-		inLayouts[i] = join(axes)
 	}
 	name := a.f.builder.newName()
 	values := make([]compute.Value, len(results))

@@ -9,10 +9,16 @@ import (
 // The kernels of fused attention as plain operations, for devices without cuDNN: the same function, with the scores in
 // memory. Products take bf16 and give f32, as inside of the kernel.
 
+// seen is which keys queries see: all, those up to their own, or, of each row, as many as lengths [B] says.
+type seen struct {
+	causal  bool
+	lengths compute.Value
+}
+
 // plainForward is forward.
-func (a *attention) plainForward(q, k, v compute.Value, causal bool) (out, stat compute.Value) {
+func (a *attention) plainForward(q, k, v compute.Value, by seen) (out, stat compute.Value) {
 	f := a.f
-	scores := a.scores(q, k, causal) // [B, K, S, G, T]
+	scores := a.scores(q, k, by) // [B, K, S, G, T]
 	max, _ := f.ReduceMax(scores, 4)
 	p := a.exp(scores, a.over(max, scores))
 	sum, _ := f.ReduceSum(p, 4)
@@ -32,7 +38,7 @@ func (a *attention) plainBackward(q, k, v, stat, dOut, out compute.Value, causal
 	b, s := q.(*value).shape.Dimensions[0], q.(*value).shape.Dimensions[1]
 	stat, _ = f.Reshape(stat, b, a.k, a.h/a.k, s)
 	stat, _ = f.Transpose(stat, 0, 1, 3, 2)
-	scores := a.scores(q, k, causal)
+	scores := a.scores(q, k, seen{causal: causal})
 	p := a.exp(scores, a.over(stat, scores))
 	do, o := a.grouped(dOut), a.grouped(out) // [B, S, K, G, D]
 	x, _ := f.ConvertDType(do, dtypes.Float32)
@@ -57,20 +63,26 @@ func (a *attention) plainBackward(q, k, v, stat, dOut, out compute.Value, causal
 }
 
 // scores returns scale q k^T, [B, K, S, G, T] f32; that of a key that may not be seen is -1e30.
-func (a *attention) scores(q, k compute.Value, causal bool) compute.Value {
+func (a *attention) scores(q, k compute.Value, by seen) compute.Value {
 	f := a.f
 	x := a.product(a.grouped(q), []int{4}, []int{0, 2}, k, []int{3}, []int{0, 2})
 	scale, _ := f.Constant([]float32{float32(a.scale)})
 	x, _ = f.Mul(x, scale)
-	if !causal {
+	if !by.causal && by.lengths == nil {
 		return x
 	}
 	index := shapes.Make(dtypes.Int32, x.(*value).shape.Dimensions...)
-	query, _ := f.Iota(index, 2)
 	key, _ := f.Iota(index, 4)
-	seen, _ := f.LessOrEqual(key, query)
+	var sees compute.Value
+	if by.causal {
+		query, _ := f.Iota(index, 2)
+		sees, _ = f.LessOrEqual(key, query)
+	} else {
+		length, _ := f.op("broadcast_in_dim", "broadcast_dimensions = "+array([]int{0}), index, by.lengths)
+		sees, _ = f.LessThan(key, length)
+	}
 	hidden, _ := f.Constant([]float32{-1e30})
-	x, _ = f.Where(seen, x, hidden)
+	x, _ = f.Where(sees, x, hidden)
 	return x
 }
 

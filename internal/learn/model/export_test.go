@@ -1,0 +1,8 @@
+package model
+
+// What tests outside of the package look into.
+var (
+	Attend        = attend
+	AttendSampled = attendSampled
+	RowsOf        = rowsOf
+)
