@@ -90,8 +90,7 @@ func (s *Sampler) cacheParams() []engine.Param {
 // always computed in the same row of the same shape. Inputs: weights, prefix, caches, ids[R,C], slot[R], start[R] (of the
 // chunk in the slot's cache), shared[R] (1 where the slot follows the prefix), write[R] (0: the row is not used).
 // Outputs: caches. What follows a text's end in its last chunk is written too; nobody sees it before it is overwritten.
-func (s *Sampler) prefillProgram() (*engine.Program, error) {
-	r, c := s.rows, s.chunk
+func (s *Sampler) prefillProgram(r, c int) (*engine.Program, error) {
 	params := append(append(s.spec.WeightParams(), s.cacheParams()...),
 		engine.Param{Name: "ids", Shape: engine.I32(r, c)}, engine.Param{Name: "slot", Shape: engine.I32(r)},
 		engine.Param{Name: "start", Shape: engine.I32(r)}, engine.Param{Name: "shared", Shape: engine.I32(r)},

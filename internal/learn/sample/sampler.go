@@ -44,7 +44,7 @@ type Sampler struct {
 	prefixKV, caches                   []engine.Buffer
 	merge, join, prefixer              *engine.Program // nil until they are needed: without a prefix, an adapter, or both joined
 	prefill, decode                    *engine.Program
-	chooser, ranker                    *engine.Program // nil until a request needs them; chooser is a decode program
+	chooser, ranker, prefillOne        *engine.Program // nil until a request needs them; chooser is a decode program
 	masks                              *masks
 	newDecoder                         func() Decoder
 
@@ -56,6 +56,8 @@ type Sampler struct {
 	state   []slot
 	fed     []int // by row: which of its slots was fed last
 	waited  int   // how often prompts were passed over since the last chunk
+	justFed bool  // nothing was drawn since the last chunk
+	gpu     bool  // chunks are wide, so that prompts and draws take turns, and a long prompt alone fills one
 	failed  error
 	stats   Stats
 	drew    time.Time // when an execution of decoding last ended
@@ -83,8 +85,8 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	s := &Sampler{engine: e, baseSpec: spec, spec: spec, lora: o.LoRA, base: base, weights: base, devices: e.NumDevices(), slots: o.Slots, chunk: 16, rows: 8, steps: 1,
 		prefix: o.Prefix, submit: make(chan *job), control: make(chan func()), quit: make(chan struct{})}
 	if e.IsGPU() {
-		s.chunk, s.rows, s.steps = 32, 32, 8 // fewer, larger programs
-		s.spec.Joined = spec.Shards <= 1
+		s.chunk, s.rows, s.steps = 128, 8, 8 // products of 1024 tokens: larger ones gain little, and decoding waits for them
+		s.spec.Joined, s.gpu = spec.Shards <= 1, true
 	}
 	// In pure Go there is no loop: GoMLX compiles a closure before it leaves out broadcasts in it, and then misses what
 	// they were of (compute v0.1.0). Nor is there a device to wait for.
@@ -117,7 +119,7 @@ func (s *Sampler) compile() (err error) {
 			return err
 		}
 	}
-	if s.prefill, err = s.prefillProgram(); err != nil {
+	if s.prefill, err = s.prefillProgram(s.rows, s.chunk); err != nil {
 		return err
 	}
 	s.decode, err = s.decodeProgram(false)

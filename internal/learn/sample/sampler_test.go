@@ -148,6 +148,31 @@ func TestNoPrefix(t *testing.T) {
 	}
 }
 
+// A GPU feeds a long prompt many chunks at a time, between draws: the same is sampled.
+func TestLongPromptAlone(t *testing.T) {
+	e := learntest.Devices(t, 1)
+	weights := learntest.Weights(t, e, learntest.Spec())
+	var want []policy.Completion
+	for _, gpu := range []bool{false, true} {
+		s, err := New(e, learntest.Spec(), weights, Options{LoRA: learntest.LoRA(), Slots: 8, Context: 300, Prefix: prefix})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.gpu = gpu
+		got := samples(t, s, []policy.Request{request(1, 200, true), request(2, 3, true), request(3, 280, false)})
+		if chunks := s.Stats().PrefillSteps; gpu && chunks > 12 || !gpu && chunks < 18 {
+			t.Errorf("%d executions for prompts of 199 and 279 tokens", chunks)
+		}
+		s.Close()
+		for i := range want {
+			if !slices.Equal(got[i].IDs, want[i].IDs) {
+				t.Errorf("request %d: %v, in small chunks %v", i, got[i].IDs, want[i].IDs)
+			}
+		}
+		want = got
+	}
+}
+
 // What was sampled must score the same under the trainer, with the adapter swapped in, with the prefix shared or not,
 // whatever the prompt's length is to the chunks.
 func testSamplerEqualsTrainer(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trainer) {

@@ -175,12 +175,47 @@ func (s *Sampler) advance() error {
 		return s.step(n)
 	}
 	chosen, filled := s.choose()
-	if n = min(n, maxWait-s.waited); n > 0 && decoding > 0 && 2*filled < min(s.devices*s.rows, decoding) {
-		s.waited += n
-		return s.step(n)
+	wait := min(n, maxWait-s.waited)
+	switch {
+	case decoding > 0 && s.justFed && s.gpu: // prompts take turns with those who watch their tokens come
+		s.justFed = false
+		return s.step(1)
+	case decoding > 0 && wait > 0 && 2*filled < min(s.devices*s.rows, decoding):
+		s.waited += wait
+		return s.step(wait)
 	}
-	s.waited = 0
-	return s.feed(chosen)
+	s.waited, s.justFed = 0, true
+	if i := s.longest(filled); i >= 0 {
+		return s.feedOne(i)
+	}
+	return s.feed(s.prefill, s.rows, s.chunk, chosen)
+}
+
+// longest returns a slot whose prompt is long enough to be worth a program of its own, in which all tokens of a chunk are
+// one slot's: on a GPU, where half of the rows or more would be empty. It returns -1 where there is none.
+func (s *Sampler) longest(filled int) int {
+	whole := s.rows * s.chunk
+	if !s.gpu || s.devices > 1 || 2*filled > s.rows {
+		return -1
+	}
+	for i := range s.state {
+		x := &s.state[i]
+		if x.job != nil && len(x.pending) > whole/2 && len(x.cached)/whole*whole+whole <= s.context {
+			return i
+		}
+	}
+	return -1
+}
+
+// feedOne runs a chunk of one slot's prompt.
+func (s *Sampler) feedOne(i int) error {
+	if s.prefillOne == nil {
+		var err error
+		if s.prefillOne, err = s.prefillProgram(1, s.rows*s.chunk); err != nil {
+			return err
+		}
+	}
+	return s.feed(s.prefillOne, 1, s.rows*s.chunk, []int{i})
 }
 
 // choose picks for each row of each device the slot whose chunk it computes next: of those that are always in that row and have prompt
@@ -201,9 +236,9 @@ func (s *Sampler) choose() (chosen []int, filled int) {
 	return chosen, filled
 }
 
-// feed runs one chunk of the chosen slots' prompts; a prompt's last token is left for decoding.
-func (s *Sampler) feed(chosen []int) error {
-	r, c := s.rows, s.chunk
+// feed runs one chunk of c tokens of the chosen slots' prompts, r of them on each device; a prompt's last token is left for
+// decoding.
+func (s *Sampler) feed(program *engine.Program, r, c int, chosen []int) error {
 	n := len(chosen)
 	ids, slot, start, shared, write := make([]int32, n*c), make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
 	for row, i := range chosen {
@@ -213,7 +248,9 @@ func (s *Sampler) feed(chosen []int) error {
 		}
 		x := &s.state[i]
 		own := i % s.slots // its number on its device
-		s.fed[row] = own / r
+		if r == s.rows {
+			s.fed[row] = own / r
+		}
 		if x.shared {
 			shared[row] = 1
 		}
@@ -228,7 +265,7 @@ func (s *Sampler) feed(chosen []int) error {
 		s.stats.Prefilled += n
 	}
 	s.stats.PrefillSteps++
-	out, err := s.call(s.prefill, s.held(), input{ids, []int{r, c}}, input{slot, []int{r}}, input{start, []int{r}},
+	out, err := s.call(program, s.held(), input{ids, []int{r, c}}, input{slot, []int{r}}, input{start, []int{r}},
 		input{shared, []int{r}}, input{write, []int{r}})
 	if err != nil {
 		return err
