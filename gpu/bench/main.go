@@ -48,22 +48,25 @@ func main() {
 	dtype := flag.String("dtype", "bf16", "auto, f32 or bf16")
 	repeat := flag.Int("repeat", 5, "runs after warm-up")
 	devices := flag.Int("devices", 1, "devices to use at once; CPUs are as many as are asked for")
+	shard := flag.Bool("shard", false, "each of several devices holds a part of the linear maps")
 	toy := flag.Bool("toy", false, "a tiny model and short texts: to see that all rows run")
 	file := flag.String("model", "", "a real model, for the row mismatch")
 	flag.Parse()
-	if err := run(engine.Options{Plugin: *plugin, DType: engine.DType(*dtype), Devices: *devices}, strings.Split(*rows, ","), *repeat, *toy, *file); err != nil {
+	if err := run(engine.Options{Plugin: *plugin, DType: engine.DType(*dtype), Devices: *devices}, strings.Split(*rows, ","), *repeat, *toy, *shard, *file); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(o engine.Options, rows []string, repeat int, toy bool, file string) error {
+func run(o engine.Options, rows []string, repeat int, toy, shard bool, file string) error {
 	e, err := engine.Open(o)
 	if err != nil {
 		return err
 	}
 	b := &bench{engine: e, spec: shape(toy), lora: model.LoRA{Rank: 32, Alpha: 64}, repeat: repeat, toy: toy, file: file}
-	b.spec.BF16 = e.IsBF16()
+	if b.spec.BF16 = e.IsBF16(); shard {
+		b.spec.Shards = e.NumDevices()
+	}
 	start := time.Now()
 	if file == "" {
 		b.weights, err = randomWeights(e, b.spec)
@@ -78,7 +81,7 @@ func run(o engine.Options, rows []string, repeat int, toy bool, file string) err
 	for _, name := range rows {
 		kind, size, _ := strings.Cut(name, ":")
 		n, _ := strconv.Atoi(size) // 0 where the row has no size
-		measure := map[string]func(int) (row, error){"check": b.check, "mismatch": b.mismatch, "train": b.train, "tree": b.tree, "unshared": b.unshared,
+		measure := map[string]func(int) (row, error){"check": b.check, "mismatch": b.mismatch, "train": b.train, "tree": b.tree, "unshared": b.unshared, "again": b.again, "long": b.long,
 			"decode":        func(context int) (row, error) { return b.decode(2, 0, context) },
 			"decode_single": func(context int) (row, error) { return b.decode(2, 1, context) },
 			"decode_shared": func(context int) (row, error) { return b.decode(4096, 0, context) },

@@ -39,13 +39,13 @@ func (b *bench) text(n, salt, from int) batch.Sequence {
 }
 
 // steps measures one optimiser step on a batch: forward, backward, clipping, AdamW.
-func (b *bench) steps(batched batch.Batch, microBatch int) (row, error) {
+func (b *bench) steps(batched batch.Batch, microBatch int, recompute train.Recompute) (row, error) {
 	multiple := 256
 	if b.toy {
 		multiple = 16
 	}
 	t, err := train.New(b.engine, b.spec, b.weights, train.NewState(b.spec, b.lora, 1),
-		train.Options{LoRA: b.lora, MicroBatch: microBatch, RowMultiple: multiple})
+		train.Options{LoRA: b.lora, MicroBatch: microBatch, RowMultiple: multiple, Recompute: recompute})
 	if err != nil {
 		return row{}, err
 	}
@@ -63,16 +63,36 @@ func (b *bench) steps(batched batch.Batch, microBatch int) (row, error) {
 }
 
 // train is a step on so many texts of 4096 tokens (0: four), of which a device computes up to four at once.
-func (b *bench) train(texts int) (row, error) {
+func (b *bench) train(texts int) (row, error) { return b.texts(texts, train.RecomputeNone) }
+
+// again is train with layers computed again in the backward pass.
+func (b *bench) again(texts int) (row, error) { return b.texts(texts, train.RecomputeLayer) }
+
+func (b *bench) texts(n int, recompute train.Recompute) (row, error) {
 	atOnce, length, _, _, _ := b.sizes()
-	if texts == 0 {
-		texts = atOnce
+	if n == 0 {
+		n = atOnce
 	}
 	var x batch.Batch
-	for i := range texts {
+	for i := range n {
 		x.Rows = append(x.Rows, b.text(length, i, 1))
 	}
-	return b.steps(x, atOnce)
+	return b.steps(x, atOnce, recompute)
+}
+
+// long is a step on one text of so many tokens (0: 57,344) on each device, with layers computed again.
+func (b *bench) long(tokens int) (row, error) {
+	if tokens == 0 {
+		tokens = 57344
+	}
+	if b.toy {
+		tokens /= 256
+	}
+	var x batch.Batch
+	for i := range b.engine.NumDevices() {
+		x.Rows = append(x.Rows, b.text(tokens, i, 1))
+	}
+	return b.steps(x, 1, train.RecomputeLayer)
 }
 
 // tree is a step on 16 texts of 512 tokens after a prefix of 4096 that they share.
@@ -82,7 +102,7 @@ func (b *bench) tree(int) (row, error) {
 	for i := range n {
 		x.Rows = append(x.Rows, b.text(length, i, 1))
 	}
-	return b.steps(x, n)
+	return b.steps(x, n, train.RecomputeNone)
 }
 
 // unshared is tree with the prefix in each row.
@@ -94,7 +114,7 @@ func (b *bench) unshared(int) (row, error) {
 		x.Rows = append(x.Rows, batch.Sequence{IDs: append(b.tokens(prefix, 99), s.IDs...),
 			Trained: append(make([]bool, prefix), s.Trained...)})
 	}
-	return b.steps(x, 4)
+	return b.steps(x, 4, train.RecomputeNone)
 }
 
 // decode is one token of each of 64 sequences on each device, whose caches have room for that many tokens, all of which are

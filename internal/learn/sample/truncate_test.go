@@ -37,7 +37,7 @@ type bench struct {
 
 func newBench(t *testing.T, e *engine.Engine, rows, vocabulary int) *bench {
 	t.Helper()
-	s := &Sampler{engine: e, slots: rows, context: 2, steps: 1, spec: model.Spec{Config: modelfile.Config{VocabSize: vocabulary}},
+	s := &Sampler{devices: 1, engine: e, slots: rows, context: 2, steps: 1, spec: model.Spec{Config: modelfile.Config{VocabSize: vocabulary}},
 		masks: newMasks(rows, vocabulary)}
 	t.Cleanup(s.masks.free)
 	s.state = make([]slot, rows)
