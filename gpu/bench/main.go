@@ -40,6 +40,7 @@ type bench struct {
 	weights []engine.Buffer
 	repeat  int
 	toy     bool
+	shard   bool
 	file    string // of a real model, for the row that needs one
 
 	shape                       string // of the weights
@@ -55,11 +56,13 @@ func main() {
 	dtype := flag.String("dtype", "bf16", "auto, f32 or bf16")
 	repeat := flag.Int("repeat", 5, "runs after warm-up")
 	devices := flag.Int("devices", 1, "devices to use at once; CPUs are as many as are asked for")
+	shard := flag.Bool("shard", false, "each of several devices holds a part of the linear maps")
+	programs := flag.String("programs", "", "folder that keeps compiled programs")
 	toy := flag.Bool("toy", false, "tiny models and short texts: to see that all rows run")
 	file := flag.String("model", "", "a real model, for the row mismatch")
 	flag.Parse()
-	b := &bench{lora: model.LoRA{Rank: 32, Alpha: 64}, repeat: *repeat, toy: *toy, file: *file, started: started}
-	if err := b.run(engine.Options{Plugin: *plugin, DType: engine.DType(*dtype), Devices: *devices}, strings.Split(*rows, ",")); err != nil {
+	b := &bench{lora: model.LoRA{Rank: 32, Alpha: 64}, repeat: *repeat, shard: *shard, toy: *toy, file: *file, started: started}
+	if err := b.run(engine.Options{Plugin: *plugin, DType: engine.DType(*dtype), Devices: *devices, Cache: engine.Cache{Folder: *programs, Bytes: cacheBytes(*programs)}}, strings.Split(*rows, ",")); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -92,7 +95,7 @@ func (b *bench) measure(name string) (row, error) {
 	kind, size, _ := strings.Cut(name, ":")
 	n, _ := strconv.Atoi(size) // 0 where the row has no size
 	measure := map[string]func(int) (row, error){"check": b.check, "mismatch": b.mismatch, "startup": b.startup,
-		"train": b.train, "train_long": b.trainLong, "tree": b.tree, "unshared": b.unshared, "prefill": b.prefill, "chunks": b.chunks,
+		"train": b.train, "again": b.again, "train_long": b.trainLong, "tree": b.tree, "unshared": b.unshared, "prefill": b.prefill, "chunks": b.chunks,
 		"decode":   func(context int) (row, error) { return b.decode(decoding{slots: 64, context: context}) },
 		"decode16": func(context int) (row, error) { return b.decode(decoding{slots: 16, context: context}) },
 		"decode_single": func(context int) (row, error) {
@@ -109,6 +112,13 @@ func (b *bench) measure(name string) (row, error) {
 	return measure(n)
 }
 
+func cacheBytes(folder string) int64 {
+	if folder == "" {
+		return 0
+	}
+	return 4 << 30
+}
+
 // use has weights of a shape on the device, in place of those that are there.
 func (b *bench) use(shape string) (err error) {
 	if shape == "" {
@@ -123,7 +133,9 @@ func (b *bench) use(shape string) (err error) {
 	if b.file != "" {
 		err = b.load()
 	} else if b.spec, err = specOf(shape, b.toy); err == nil {
-		b.spec.BF16 = b.engine.IsBF16()
+		if b.spec.BF16 = b.engine.IsBF16(); b.shard {
+			b.spec.Shards = b.engine.NumDevices()
+		}
 		b.weights, err = randomWeights(b.engine, b.spec)
 	}
 	b.shape, b.weightsSeconds = shape, time.Since(start).Seconds()

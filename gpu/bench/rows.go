@@ -61,25 +61,37 @@ func (b *bench) steps(o train.Options, x batch.Batch, warm, repeat int) (row, er
 }
 
 // train is a step on so many texts of 4096 tokens (0: four), of which a device computes up to four at once.
-func (b *bench) train(texts int) (row, error) {
+func (b *bench) train(texts int) (row, error) { return b.texts(texts, train.RecomputeNone) }
+
+// again is train with layers computed again in the backward pass.
+func (b *bench) again(texts int) (row, error) { return b.texts(texts, train.RecomputeLayer) }
+
+func (b *bench) texts(n int, recompute train.Recompute) (row, error) {
 	atOnce, length, _, _, _ := b.sizes()
-	if texts == 0 {
-		texts = atOnce
+	if n == 0 {
+		n = atOnce
 	}
 	var x batch.Batch
-	for i := range texts {
+	for i := range n {
 		x.Rows = append(x.Rows, b.text(length, i, 1))
 	}
-	return b.steps(b.options(atOnce), x, 2, b.repeat)
+	o := b.options(atOnce)
+	o.Recompute = recompute
+	return b.steps(o, x, 2, b.repeat)
 }
 
-// trainLong is a step on one text of so many tokens, run twice: the first warms up.
+// trainLong is a step on one text of so many tokens on each device, with layers computed again, run twice: the first warms up.
 func (b *bench) trainLong(tokens int) (row, error) {
 	if b.toy {
 		tokens /= 256
 	}
 	o := b.options(1)
-	return b.steps(o, batch.Batch{Rows: []batch.Sequence{b.text(tokens, 1, 1)}}, 1, 1)
+	o.Recompute = train.RecomputeLayer
+	var x batch.Batch
+	for i := range b.engine.NumDevices() {
+		x.Rows = append(x.Rows, b.text(tokens, i, 1))
+	}
+	return b.steps(o, x, 1, 1)
 }
 
 // tree is a step on 16 texts of 512 tokens after a prefix of 4096 that they share.

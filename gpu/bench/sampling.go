@@ -54,19 +54,19 @@ func ask(s policy.Sampler, requests []policy.Request, delays []time.Duration) ([
 	return answers, nil
 }
 
-// decoding is a row of decode: slots on each device, tokens of the prefix, columns of the caches, and how many tokens an execution
-// draws, 0 for what the device's default is.
+// decoding is a row of decode: slots on each device, tokens of the prefix, tokens that a slot's caches hold at half of the steps
+// that are timed, and how many tokens an execution draws, 0 for what the device's default is.
 type decoding struct{ slots, prefix, context, atOnce int }
 
-// decode is one token of each slot, whose caches have room for that many tokens, all of which are read, behind a shared prefix.
-// It is the difference between long and short completions, so that what happens once is not in it.
+// decode is one token of each slot behind a shared prefix. It is the difference between long and short completions of the same
+// prompts, which the caches then hold, so that what happens once is not in it.
 func (b *bench) decode(d decoding) (row, error) {
 	short, long := 16, 144
 	if b.toy {
-		short, long, d = 2, 10, decoding{d.slots / 16, max(2, d.prefix/64), d.context / 64, d.atOnce}
+		short, long, d = 2, 10, decoding{d.slots / 16, d.prefix / 64, d.context / 64, d.atOnce}
 	}
-	start := time.Now()
-	s, err := b.sampler(d.slots, d.context, d.prefix, d.atOnce)
+	start, half := time.Now(), (short+long)/2
+	s, err := b.sampler(d.slots, d.context+half, d.prefix, d.atOnce)
 	if err != nil {
 		return row{}, err
 	}
@@ -76,7 +76,7 @@ func (b *bench) decode(d decoding) (row, error) {
 	completions := func(tokens int) error {
 		var requests []policy.Request
 		for i := range slots {
-			requests = append(requests, b.request(i, d.prefix, 6, i, tokens))
+			requests = append(requests, b.request(i, d.prefix, d.context-half, i, tokens))
 		}
 		_, err := ask(s, requests, nil)
 		return err

@@ -24,7 +24,7 @@ func TestShardedWeightsGiveTheSameTokens(t *testing.T) {
 	for _, shards := range []int{0, 2} {
 		spec.Shards = shards
 		weights := learntest.Weights(t, e, spec)
-		s, err := New(e, spec, weights, sample.Options{LoRA: lora, Slots: 2, Context: 32, Prefix: prefix})
+		s, err := New(e, spec, weights, sample.Options{LoRA: lora, Slots: 9, Context: 32, Prefix: prefix})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,7 +37,7 @@ func TestShardedWeightsGiveTheSameTokens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.NumSlots() != 4 {
+		if s.NumSlots() != 18 {
 			t.Errorf("%d slots", s.NumSlots())
 		}
 		for version, a := range []engine.Buffer{nil, tr.Adapter()} {
@@ -76,7 +76,7 @@ func odd() (ids policy.Banned) {
 	return ids
 }
 
-// choosing samples at once a request of each kind, on slots of both devices.
+// choosing samples at once a request of each kind, on slots of both devices, of which each is in another row of a prefill or not the first there.
 func choosing(t *testing.T, s policy.Sampler) []policy.Completion {
 	t.Helper()
 	out, errs := make([]policy.Completion, 4), make([]error, 4)
@@ -84,7 +84,7 @@ func choosing(t *testing.T, s policy.Sampler) []policy.Completion {
 	for i, how := range []policy.Sampling{{Temperature: 1, TopK: 3}, {Temperature: 1, TopLogprobs: 2}, {Temperature: 1}, {Temperature: 0, TopLogprobs: 3}} {
 		done.Go(func() {
 			how.MaxTokens = numTokens
-			r := policy.Request{Slot: i, Prompt: append(slices.Clone(prefix), int32(i), 9, 9, 2), Sampling: how, Key: policy.Key{Seed: 2, Stream: uint64(i)}}
+			r := policy.Request{Slot: 5*i + 1, Prompt: append(slices.Clone(prefix), int32(i), 9, 9, 2), Sampling: how, Key: policy.Key{Seed: 2, Stream: uint64(i)}}
 			if i == 2 {
 				r.Constraint = odd()
 			}

@@ -20,8 +20,8 @@ const headChunk, headChunkGPU = 256, 2048
 const keptLogits = 10e9
 
 // mlpChunk is the number of tokens whose wide activations of an MLP exist at one time where layers are computed again:
-// many enough for its products to be large.
-const mlpChunk = 16384
+// many enough for its products to be large, and for the program to be short.
+const mlpChunk = 32768
 
 // logprobs returns log softmax(logits/temperature)[target] of hidden states [M, H] for targets [M], in chunks, so that
 // [M, V] never exists whole: with several chunks each is recomputed in the backward pass.
