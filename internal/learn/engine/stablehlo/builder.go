@@ -29,6 +29,7 @@ type builder struct {
 	name      string
 	main      *function
 	numValues int // in all functions: a region may not name what the text around it names
+	widest    int // rows of the widest product, of which there are as many as tokens
 }
 
 func (b *builder) Name() string { return b.name }
@@ -67,7 +68,7 @@ func (b *builder) Compile() (compute.Executable, error) {
 	for i, o := range f.outs {
 		out[i] = o.shape
 	}
-	text := fmt.Sprintf("module @%s%s {\nfunc.func @main(%s) -> (%s) {\n%sreturn %s : %s\n}\n}\n",
+	text := b.settings() + fmt.Sprintf("module @%s%s {\nfunc.func @main(%s) -> (%s) {\n%sreturn %s : %s\n}\n}\n",
 		b.name, b.replicas(), strings.Join(signature, ", "), types, f.text.String(), names, types)
 	if b.backend.dry != nil {
 		return &Executable{backend: b.backend, names: f.names, in: in, out: out, HLO: text}, nil

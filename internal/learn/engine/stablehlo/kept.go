@@ -54,7 +54,7 @@ func (b *Backend) load(text string) (program, error) {
 			return p, nil
 		}
 	}
-	c := b.plugin.newTranslation(text, nil, keep)
+	c := b.plugin.newTranslation(text, settingsOf(text), nil, keep)
 	defer c.release()
 	p, err := b.translate(c)
 	if err == nil && keep {
@@ -95,7 +95,7 @@ func (b *Backend) CanKeep() error {
 		return err
 	}
 	one := b.On(0)
-	c := b.plugin.newTranslation(text, nil, true)
+	c := b.plugin.newTranslation(text, "", nil, true)
 	defer c.release()
 	p, err := one.translate(c)
 	if err != nil {
@@ -106,7 +106,7 @@ func (b *Backend) CanKeep() error {
 	if err != nil {
 		return err
 	}
-	again := b.plugin.newTranslation(text, code, false)
+	again := b.plugin.newTranslation(text, "", code, false)
 	defer again.release()
 	loaded, err := one.translate(again)
 	if err != nil {
@@ -121,7 +121,7 @@ func (b *Backend) reload(key, text string) (program, bool) {
 	if !ok {
 		return program{}, false
 	}
-	c := b.plugin.newTranslation(text, stored.Code, false)
+	c := b.plugin.newTranslation(text, "", stored.Code, false)
 	defer c.release()
 	var memory Memory
 	err := json.Unmarshal(stored.About, &memory)

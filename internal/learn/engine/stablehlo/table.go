@@ -47,6 +47,7 @@ typedef struct {
 typedef struct {
 	const hone_table *table;        // the plug-in's own
 	const char *text; size_t text_size;
+	const char *settings; size_t settings_size; // more of a CompileOptionsProto, whose bytes go behind those of go-xla's
 	const char *stored; size_t stored_size; // what to load in place of compiling the text, or NULL
 	int serialize;                  // whether to return the bytes of what is compiled
 	hone_serialize serialized;
@@ -93,7 +94,16 @@ static void *hone_compile_or_load(void *arguments) {
 	}
 	a->program->code = c->text;
 	a->program->code_size = c->text_size;
+	char *options = NULL;
+	if (c->settings != NULL) {
+		options = malloc(a->options_size + c->settings_size);
+		memcpy(options, a->options, a->options_size);
+		memcpy(options + a->options_size, c->settings, c->settings_size);
+		a->options = options;
+		a->options_size += c->settings_size;
+	}
 	void *error = c->table->functions[CLIENT_COMPILE](a);
+	free(options);
 	if (error == NULL && c->serialize) hone_keep(c, a->executable);
 	return error;
 }
@@ -195,11 +205,15 @@ type translation struct {
 	pin runtime.Pinner
 }
 
-// newTranslation prepares to compile a text, or, where stored is not nil, to load what one serialised.
-func (p *plugin) newTranslation(text string, stored []byte, serialize bool) *translation {
+// newTranslation prepares to compile a text with more settings than go-xla makes (settingsOf), or, where stored is not nil,
+// to load what one serialised.
+func (p *plugin) newTranslation(text, settings string, stored []byte, serialize bool) *translation {
 	k := &translation{c: (*C.hone_call)(C.calloc(1, C.sizeof_hone_call))}
 	k.c.table = p.table
 	k.c.text, k.c.text_size = k.keep(unsafe.StringData(text)), C.size_t(len(text))
+	if settings != "" {
+		k.c.settings, k.c.settings_size = k.keep(unsafe.StringData(settings)), C.size_t(len(settings))
+	}
 	if stored != nil {
 		k.c.stored, k.c.stored_size = k.keep(unsafe.SliceData(stored)), C.size_t(len(stored))
 	}
