@@ -1,5 +1,6 @@
 """Runs StableHLO programs that `hone inspect plan --hlo` wrote, in JAX, and prints the kernels that take their time:
-profile.py FILE.mlir... [--top N]. Weights are random, integers 1, other numbers 0, so a loop of decoding takes one step.
+profile.py FILE.mlir... [--top N]. Weights are random, other numbers 0, integers what --integer says: of 1 a loop of decoding takes one
+step on texts of one token, of 1000 as many as it can on texts of 1000, if its caches hold those.
 """
 import argparse, collections, glob, re, sys, tempfile, time
 
@@ -9,6 +10,7 @@ from jax._src.lib import xla_client
 p = argparse.ArgumentParser()
 p.add_argument("files", nargs="+")
 p.add_argument("--top", type=int, default=22)
+p.add_argument("--integer", type=int, default=1)
 p.add_argument("--runs", type=int, default=3)
 args = p.parse_args()
 device = jax.devices()[0]
@@ -20,7 +22,7 @@ def array(text):
     dims = tuple(map(int, dims))
     if kind == "bf16":
         return jax.random.normal(jax.random.PRNGKey(0), dims, jnp.bfloat16) * 0.03
-    return jnp.ones(dims, jnp.int32) if kind == "i32" else jnp.zeros(dims, types[kind])
+    return jnp.full(dims, args.integer, jnp.int32) if kind == "i32" else jnp.zeros(dims, types[kind])
 
 
 def inputs(hlo):

@@ -44,7 +44,8 @@ type Sampler struct {
 	prefixKV, caches                   []engine.Buffer
 	merge, join, prefixer              *engine.Program // nil until they are needed: without a prefix, an adapter, or both joined
 	prefill, decode                    *engine.Program
-	chooser, ranker, prefillOne        *engine.Program // nil until a request needs them; chooser is a decode program
+	chooser, ranker                    *engine.Program // nil until a request needs them; chooser is a decode program
+	prefillOne, prefillBulk            *engine.Program // nil until prompts are long enough; see advance
 	masks                              *masks
 	newDecoder                         func() Decoder
 

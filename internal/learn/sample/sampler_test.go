@@ -148,8 +148,8 @@ func TestNoPrefix(t *testing.T) {
 	}
 }
 
-// A GPU feeds a long prompt many chunks at a time, between draws: the same is sampled.
-func TestLongPromptAlone(t *testing.T) {
+// A GPU feeds long prompts many chunks at a time, between draws: the same is sampled.
+func TestLongPrompts(t *testing.T) {
 	e := learntest.Devices(t, 1)
 	weights := learntest.Weights(t, e, learntest.Spec())
 	var want []policy.Completion
@@ -163,7 +163,15 @@ func TestLongPromptAlone(t *testing.T) {
 		if chunks := s.Stats().PrefillSteps; gpu && chunks > 12 || !gpu && chunks < 18 {
 			t.Errorf("%d executions for prompts of 199 and 279 tokens", chunks)
 		}
+		var many []policy.Request
+		for i := range 8 {
+			many = append(many, request(i, 250+i, false))
+		}
+		got = append(got, samples(t, s, many)...)
 		s.Close()
+		if (s.prefillOne != nil) != gpu || (s.prefillBulk != nil) != gpu {
+			t.Errorf("on a GPU %v: programs for long prompts: %v, %v", gpu, s.prefillOne, s.prefillBulk)
+		}
 		for i := range want {
 			if !slices.Equal(got[i].IDs, want[i].IDs) {
 				t.Errorf("request %d: %v, in small chunks %v", i, got[i].IDs, want[i].IDs)

@@ -3,6 +3,7 @@ package sample
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"hone/internal/learn/engine"
@@ -185,37 +186,62 @@ func (s *Sampler) advance() error {
 		return s.step(wait)
 	}
 	s.waited, s.justFed = 0, true
-	if i := s.longest(filled); i >= 0 {
-		return s.feedOne(i)
+	if s.gpu && s.devices == 1 {
+		if i := s.longest(filled); i >= 0 {
+			return s.feedBy(&s.prefillOne, 1, s.rows*s.chunk, []int{i})
+		}
+		if c := bulk * s.chunk; decoding == 0 && s.deep(chosen, c) {
+			return s.feedBy(&s.prefillBulk, s.rows, c, chosen)
+		}
 	}
 	return s.feed(s.prefill, s.rows, s.chunk, chosen)
 }
 
+// bulk is how many chunks' tokens of each row are fed at one time on a GPU where nobody waits for a draw.
+const bulk = 4
+
 // longest returns a slot whose prompt is long enough to be worth a program of its own, in which all tokens of a chunk are
-// one slot's: on a GPU, where half of the rows or more would be empty. It returns -1 where there is none.
+// one slot's, where half of the rows or more would be empty; -1 where there is none.
 func (s *Sampler) longest(filled int) int {
-	whole := s.rows * s.chunk
-	if !s.gpu || s.devices > 1 || 2*filled > s.rows {
+	if 2*filled > s.rows {
 		return -1
 	}
-	for i := range s.state {
-		x := &s.state[i]
-		if x.job != nil && len(x.pending) > whole/2 && len(x.cached)/whole*whole+whole <= s.context {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(s.state, func(x slot) bool { return s.fills(&x, s.rows*s.chunk) })
 }
 
-// feedOne runs a chunk of one slot's prompt.
-func (s *Sampler) feedOne(i int) error {
-	if s.prefillOne == nil {
+// deep reports whether chunks of c tokens would be filled by the chosen slots, but for a few.
+func (s *Sampler) deep(chosen []int, c int) bool {
+	n := 0
+	for _, i := range chosen {
+		if i < 0 {
+			continue
+		}
+		if x := &s.state[i]; s.fills(x, c) {
+			n++
+		} else if !s.room(x, c) {
+			return false
+		}
+	}
+	return 4*n >= 3*s.rows
+}
+
+// fills reports whether a slot's prompt fills at least half of a chunk of c tokens.
+func (s *Sampler) fills(x *slot, c int) bool {
+	return x.job != nil && len(x.pending) > c/2 && s.room(x, c)
+}
+
+// room reports whether the slot's next chunk of c tokens lies in its cache.
+func (s *Sampler) room(x *slot, c int) bool { return len(x.cached)/c*c+c <= s.context }
+
+// feedBy is feed by a program that is compiled when it is first needed.
+func (s *Sampler) feedBy(program **engine.Program, r, c int, chosen []int) error {
+	if *program == nil {
 		var err error
-		if s.prefillOne, err = s.prefillProgram(1, s.rows*s.chunk); err != nil {
+		if *program, err = s.prefillProgram(r, c); err != nil {
 			return err
 		}
 	}
-	return s.feed(s.prefillOne, 1, s.rows*s.chunk, []int{i})
+	return s.feed(*program, r, c, chosen)
 }
 
 // choose picks for each row of each device the slot whose chunk it computes next: of those that are always in that row and have prompt
