@@ -142,16 +142,18 @@ func (s Spec) PaddedPrefix(p int) int {
 	return (p + multiple - 1) / multiple * multiple
 }
 
-// attendShared attends to keys that all rows see, or all that the mask says: to the kernel they are one row.
+// attendShared attends to keys that all rows see, or all that the mask says: to the kernel they are one row, and the query
+// heads that share a key-value head are more of its queries.
 func attendShared(s Spec, q *Node, seg KeyValues) []part {
-	g, d, p := q.Graph(), q.Shape().Dimensions, seg.len()
-	n, c, h := d[0], d[1], d[2]
+	g, dims, p := q.Graph(), q.Shape().Dimensions, seg.len()
+	n, c, k, groups, d := dims[0], dims[1], s.NumKVHeads, s.Groups(), s.HeadDim
 	splits := 1
-	if p >= splitFrom && p%numSplits == 0 && n*c <= 256 {
+	if p >= splitFrom && p%numSplits == 0 && n*c*groups <= 1024 {
 		splits = numSplits
 	}
-	rows := BroadcastToDims(Reshape(q, 1, n*c, h, d[3]), splits, n*c, h, d[3])
-	split := func(x *Node) *Node { return Reshape(x, s.NumKVHeads, splits, p/splits, s.HeadDim) }
+	rows := Reshape(TransposeAllAxes(Reshape(q, n*c, k, groups, d), 0, 2, 1, 3), 1, n*c*groups, k, d)
+	rows = BroadcastToDims(rows, splits, n*c*groups, k, d)
+	split := func(x *Node) *Node { return Reshape(x, k, splits, p/splits, d) }
 	keys := p
 	if seg.Keys > 0 {
 		keys = seg.Keys
@@ -164,12 +166,13 @@ func attendShared(s Spec, q *Node, seg KeyValues) []part {
 	o, states := s.kernel(rows, split(seg.K), split(seg.V), config)
 	var parts []part
 	for i := range splits {
-		log := TransposeAllAxes(Reshape(Slice(states[0], AxisElem(i)), h, n, c), 1, 0, 2)
+		out := TransposeAllAxes(Reshape(Slice(o, AxisElem(i)), n*c, groups, k, d), 0, 2, 1, 3)
+		log := Reshape(TransposeAllAxes(Reshape(Slice(states[0], AxisElem(i)), k, n, c, groups), 1, 0, 3, 2), n, k*groups, c)
 		if seg.Mask != nil {
-			mask := BroadcastToDims(Reshape(seg.Mask, n, 1, 1), n, h, c)
+			mask := BroadcastToDims(Reshape(seg.Mask, n, 1, 1), log.Shape().Dimensions...)
 			log = Where(mask, log, MulScalar(OnesLike(log), masked))
 		}
-		parts = append(parts, part{Reshape(Slice(o, AxisElem(i)), n, c, h, d[3]), log})
+		parts = append(parts, part{Reshape(out, dims...), log})
 	}
 	return parts
 }

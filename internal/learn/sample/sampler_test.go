@@ -167,7 +167,7 @@ func TestLongPrompts(t *testing.T) {
 		for i := range 8 {
 			many = append(many, request(i, 250+i, false))
 		}
-		got = append(got, samples(t, s, many)...)
+		got = append(got, together(t, s, many)...)
 		s.Close()
 		if (s.prefillOne != nil) != gpu || (s.prefillBulk != nil) != gpu {
 			t.Errorf("on a GPU %v: programs for long prompts: %v, %v", gpu, s.prefillOne, s.prefillBulk)
@@ -283,6 +283,27 @@ func testSteps(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trainer) {
 	if got[0].FinishReason != policy.FinishLength || len(got[0].IDs) >= 20 || len(got[1].IDs) != 40 {
 		t.Errorf("no cache was full while the next slot went on: %+v", got[:2])
 	}
+}
+
+// together has the sampler find all requests at once.
+func together(t *testing.T, s *Sampler, requests []policy.Request) (all []policy.Completion) {
+	t.Helper()
+	jobs := make([]*job, len(requests))
+	s.control <- func() {
+		for i, r := range requests {
+			jobs[i] = &job{ctx: context.Background(), request: r, done: make(chan struct{})}
+			s.enqueue(jobs[i])
+		}
+	}
+	_ = s.Stats() // what is sent to the sampler later is done later
+	for _, j := range jobs {
+		<-j.done
+		if j.err != nil {
+			t.Fatal(j.err)
+		}
+		all = append(all, j.completion)
+	}
+	return all
 }
 
 // samples asks for all at one time.
