@@ -11,6 +11,9 @@ import (
 
 // What table.go writes down of the PJRT C API is compared with the header that go-xla was built with, by the C compiler.
 func TestTableIsThatOfTheHeader(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip(err) // a compiled test on a machine without Go: elsewhere it is what runs the test
+	}
 	folder, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "github.com/gomlx/go-xla").Output()
 	if err != nil {
 		t.Fatal(err)
