@@ -30,9 +30,17 @@ const (
 	numSampled = 40
 )
 
+// Rows that share nothing.
+const (
+	numWhole  = 4
+	lenWhole  = 512
+	fromWhole = 1 // the first token that is trained on
+)
+
 var (
 	modelPath = flag.String("model", "", "GGUF file of the base model")
 	plugin    = flag.String("plugin", "", "PJRT plug-in; empty means pure Go")
+	dtype     = flag.String("dtype", "auto", "auto, f32 or bf16")
 )
 
 // load opens the device and the model. The weights go with the engine.
@@ -43,7 +51,7 @@ func load(b *testing.B) (*engine.Engine, model.Spec, []engine.Buffer) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = file.Close() }) // read only
-	e, err := engine.Open(engine.Options{Plugin: *plugin})
+	e, err := engine.Open(engine.Options{Plugin: *plugin, DType: engine.DType(*dtype)})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -65,7 +73,13 @@ func randomIDs(r *rand.Rand, n int) []int32 {
 }
 
 // BenchmarkTrain takes optimiser steps. Tokens are those computed, the shared prefix counted once.
-func BenchmarkTrain(b *testing.B) {
+func BenchmarkTrain(b *testing.B) { steps(b, numPrefix, numRows, numRow, numRow-numTrained) }
+
+// BenchmarkWhole takes optimiser steps on rows that share nothing.
+func BenchmarkWhole(b *testing.B) { steps(b, 0, numWhole, lenWhole, fromWhole) }
+
+// steps takes optimiser steps on rows behind a shared prefix, of which all from a token on is trained.
+func steps(b *testing.B, prefix, rows, length, from int) {
 	e, spec, weights := load(b)
 	lora := model.LoRA{Rank: 16, Alpha: 32}
 	t, err := train.New(e, spec, weights, train.NewState(spec, lora, 1), train.Options{LoRA: lora})
@@ -73,10 +87,10 @@ func BenchmarkTrain(b *testing.B) {
 		b.Fatal(err)
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	step := batch.Batch{Prefix: randomIDs(r, numPrefix)}
-	for range numRows {
-		row := batch.Sequence{IDs: randomIDs(r, numRow), Trained: make([]bool, numRow)}
-		for i := numRow - numTrained; i < numRow; i++ {
+	step := batch.Batch{Prefix: randomIDs(r, prefix)}
+	for range rows {
+		row := batch.Sequence{IDs: randomIDs(r, length), Trained: make([]bool, length)}
+		for i := from; i < length; i++ {
 			row.Trained[i] = true
 		}
 		step.Rows = append(step.Rows, row)
@@ -90,7 +104,7 @@ func BenchmarkTrain(b *testing.B) {
 	for b.Loop() {
 		take()
 	}
-	b.ReportMetric(float64(b.N*(numPrefix+numRows*numRow))/b.Elapsed().Seconds(), "tokens/s")
+	b.ReportMetric(float64(b.N*(prefix+rows*length))/b.Elapsed().Seconds(), "tokens/s")
 }
 
 // BenchmarkSample fills all slots once. Tokens are those sampled; their prompts' prefill is in the time.

@@ -33,28 +33,42 @@ def load(path):
     return transformers.AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32)
 
 
-def train(path, runs=1, micro_batch=4):
+def train(path, runs=1, micro_batch=4, count=ROWS, prefix=PREFIX, row=ROW, trained=TRAINED, dtype="float32"):
     """transformers + peft + torch's AdamW; rows are whole, since there is no shared prefix. Logits of the rows only."""
     import torch
     from peft import LoraConfig, get_peft_model
 
     torch.manual_seed(1)
-    model = get_peft_model(load(path), LoraConfig(task_type="CAUSAL_LM", r=16, lora_alpha=32, target_modules="all-linear")).train()
+    model = load(path).to(getattr(torch, dtype))
+    model = get_peft_model(model, LoraConfig(task_type="CAUSAL_LM", r=16, lora_alpha=32, target_modules="all-linear")).train()
     optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-4, betas=(0.9, 0.99), weight_decay=0)
-    ids = torch.randint(1000, 41000, (ROWS, PREFIX + ROW))
-    ids[:, :PREFIX] = ids[0, :PREFIX]
+    ids = torch.randint(1000, 41000, (count, prefix + row))
+    ids[:, :prefix] = ids[0, :prefix]
 
     def step(rows):
         for part in rows.split(micro_batch):
-            logits = model(input_ids=part, logits_to_keep=TRAINED + 1, use_cache=False).logits[:, :-1]
-            loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), part[:, -TRAINED:].flatten(), reduction="sum")
-            (loss / (len(rows) * TRAINED)).backward()
+            logits = model(input_ids=part, logits_to_keep=trained + 1, use_cache=False).logits[:, :-1]
+            loss = torch.nn.functional.cross_entropy(logits.float().flatten(0, 1), part[:, -trained:].flatten(), reduction="sum")
+            (loss / (len(rows) * trained)).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1)
         optimizer.step()
         optimizer.zero_grad()
 
     step(ids[:1])
-    return [(PREFIX + ROWS * ROW) / timed(lambda: step(ids)) for _ in range(runs)]
+    return [(prefix + count * row) / timed(lambda: step(ids)) for _ in range(runs)]
+
+
+def whole(path, dtype):
+    """train on 4 rows of 512 that share nothing, one by one and all at once: the faster counts."""
+    return [max(max(train(path, 2, at_once, 4, 0, 512, 511, dtype)) for at_once in (1, 4))]
+
+
+def whole_f32(path):
+    return whole(path, "float32")
+
+
+def whole_bf16(path):
+    return whole(path, "bfloat16")
 
 
 def sample(path, runs=1):
@@ -124,5 +138,7 @@ def template(_, runs=5, renders=200):
 
 if __name__ == "__main__":
     sys.path.append(str(REFERENCE))
-    for number in {"train": train, "sample": sample, "tokenizer": tokenizer, "mixed": mixed, "template": template}[sys.argv[1]](sys.argv[2]):
+    rows = {"train": train, "whole_f32": whole_f32, "whole_bf16": whole_bf16, "sample": sample, "tokenizer": tokenizer, "mixed": mixed,
+            "template": template}
+    for number in rows[sys.argv[1]](sys.argv[2]):
         print(number)

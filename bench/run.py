@@ -39,6 +39,10 @@ class Row:
 ROWS = [
     Row("train: LoRA r=16, 16 rows of 155 after 450 shared tokens", "tokens/s", "./bench", "Train", "train",
         "transformers + peft, rows whole", ("-benchtime=1x",), True),
+    Row("train: LoRA r=16, 4 rows of 512 that share nothing, f32", "tokens/s", "./bench", "Whole", "whole_f32",
+        "transformers + peft", ("-benchtime=3x",), True, ("-dtype", "f32")),
+    Row("train: LoRA r=16, 4 rows of 512 that share nothing, bf16", "tokens/s", "./bench", "Whole", "whole_bf16",
+        "transformers + peft", ("-benchtime=3x",), True, ("-dtype", "bf16")),
     Row("sample: 64 slots, 40 tokens each after 450 shared + 40", "tokens/s", "./bench", "Sample", "sample",
         "transformers generate", ("-benchtime=1x",), True),
     Row("tokenize: the golden texts", "MB/s", "./internal/text/tokenizer", "EncodeOrdinary", "tokenizer", "tokenizers (Rust)"),
@@ -71,7 +75,7 @@ def measure(row, plugin, model):
     if row.device:
         command += ["-args", "-model", model, "-plugin", plugin]
     if row.args:
-        command += ["-args", *row.args]
+        command += [*([] if row.device else ["-args"]), *row.args]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     out = done.stdout
     if done.returncode != 0:
