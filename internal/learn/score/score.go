@@ -106,9 +106,8 @@ func (s *Scorer) program(c int) (*engine.Program, error) {
 		}
 		ids, target := in[len(in)-2], in[len(in)-1]
 		g := ids.Graph()
-		causal := model.Causal(g, 1, c)
 		h := d.Forward(ids, Iota(g, shapes.Make(dtypes.Int32, 1, c), 1), func(_ int, k, v *Node) []model.KeyValues {
-			return []model.KeyValues{{K: k, V: v, Mask: causal}}
+			return []model.KeyValues{{K: k, V: v, Causal: true}}
 		})
 		h = Reshape(h, c, s.spec.Hidden)
 		var parts []*Node
