@@ -153,6 +153,9 @@ func (t *tuning) openServers(ctx context.Context, list []scenario.Scenario, f se
 	if err != nil {
 		return nil, err
 	}
+	if err := t.a.checkDevices(t.c); err != nil {
+		return nil, err
+	}
 	l, err := t.a.openServersOf(ctx, t.c, servers, t.path)
 	if err != nil {
 		return nil, err

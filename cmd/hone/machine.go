@@ -54,6 +54,15 @@ func (m *machine) load(plugin, base string, load func(*engine.Engine, *modelfile
 	return err
 }
 
+// checkDevices refuses devices that there are not, as far as that is known before servers are started.
+func (a *app) checkDevices(c config.Config) error {
+	plugin, err := a.plugin(c)
+	if err != nil {
+		return err
+	}
+	return engine.CheckDevices(plugin, c.Engine.Devices)
+}
+
 // loader is how a run that trains loads its weights.
 func loader(c config.Config) func(*engine.Engine, *modelfile.Model) (model.Spec, []engine.Buffer, error) {
 	if shards(c) {

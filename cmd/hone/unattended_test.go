@@ -235,6 +235,7 @@ func TestTrainDryRun(t *testing.T) {
 		"no model":        {"", []string{"--base-model", "nowhere"}, 2, "nowhere"},
 		"no plug-in":      {"engine: {backend: cpu, plugin: " + gone + "}\n", nil, 6, "where: " + gone},
 		"no CUDA plug-in": {"", []string{"--num-gpus", "1"}, 6, "no CUDA plug-in found"},
+		"several of one":  {"engine: {backend: go, devices: 2}\n", []string{"--mcp", "./nowhere"}, 2, "there are not 2 devices but 1"}, // before a server is started
 	} {
 		if x.config == "" {
 			x.config = toyConfig

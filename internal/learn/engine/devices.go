@@ -84,6 +84,15 @@ func shardedOver(mesh *distributed.DeviceMesh, p Param) *distributed.ShardingSpe
 	return &distributed.ShardingSpec{Mesh: mesh, Axes: []distributed.AxisSpec{{meshAxis}}}
 }
 
+// CheckDevices is an error where n devices are asked for and there is no plug-in: before anything is opened. How many a plug-in
+// has is known when it is opened.
+func CheckDevices(plugin string, n int) error {
+	if plugin != "" || n <= 1 {
+		return nil
+	}
+	return tooFew(n, 1, "pure Go computes on the machine as one")
+}
+
 func tooFew(want, found int, why string) error {
 	return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there are not %d devices but %d", want, found), Where: fmt.Sprintf("engine.devices: %d", want),
 		Why: why, Next: fmt.Sprintf("set engine.devices to %d, or use a machine with more; hone doctor shows the devices", found)}

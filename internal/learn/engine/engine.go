@@ -92,8 +92,8 @@ func Open(o Options) (*Engine, error) {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "pure Go computes in f32 only", Where: "engine.dtype: bf16",
 			Next: "set engine.dtype to auto, or install a plug-in: hone engine install cpu"}
 	}
-	if o.Devices > 1 {
-		return nil, tooFew(o.Devices, 1, "pure Go computes on the machine as one")
+	if err := CheckDevices("", o.Devices); err != nil {
+		return nil, err
 	}
 	// The backend's default worker pool can deadlock when several large products are ready at once; unlimited
 	// parallelism does not (measured, docs/LOG.md).
