@@ -107,6 +107,7 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 		return nil, err
 	}
 	if err := s.setAdapter(nil, 0); err != nil {
+		s.release()
 		return nil, err
 	}
 	s.stopped.Add(1)
@@ -158,7 +159,7 @@ func (s *Sampler) computePrefix() error {
 }
 
 // SetAdapter makes the sampler use base + adapter (nil: base alone) as policy version from the next request on. It
-// waits for requests in flight, so that no completion mixes two versions.
+// waits for requests in flight, so that no completion mixes two versions. Where it fails, so does what is asked for later.
 func (s *Sampler) SetAdapter(adapter engine.Buffer, version int) error {
 	done := make(chan error, 1)
 	apply := func() { done <- s.setAdapter(adapter, version) }
@@ -171,11 +172,15 @@ func (s *Sampler) SetAdapter(adapter engine.Buffer, version int) error {
 }
 
 func (s *Sampler) setAdapter(adapter engine.Buffer, version int) error {
-	if err := s.setWeights(adapter); err != nil {
-		return err
-	}
 	s.version = version
-	return s.prepare()
+	err := s.setWeights(adapter)
+	if err == nil {
+		err = s.prepare()
+	}
+	if err != nil {
+		s.failed = err // the old weights are gone, as there is no room for two, and the caches are theirs
+	}
+	return err
 }
 
 // setWeights makes the programs' weights of the base's: merged with the adapter where there is one, and joined.
@@ -284,9 +289,14 @@ func (s *Sampler) Close() {
 	s.closing.Do(func() {
 		close(s.quit)
 		s.stopped.Wait()
-		engine.Free(s.made...)
-		engine.Free(s.prefixKV...)
-		engine.Free(s.caches...)
-		s.masks.free()
+		s.release()
 	})
+}
+
+// release releases what the sampler has on the device.
+func (s *Sampler) release() {
+	engine.Free(s.made...)
+	engine.Free(s.prefixKV...)
+	engine.Free(s.caches...)
+	s.masks.free()
 }

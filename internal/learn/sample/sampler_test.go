@@ -148,6 +148,28 @@ func TestNoPrefix(t *testing.T) {
 	}
 }
 
+// After an adapter that could not be set nothing is sampled, rather than the base model under an adapter's version.
+func TestFailedAdapter(t *testing.T) {
+	e, err := engine.Open(engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	s := sampler(t, e, learntest.Weights(t, e, learntest.Spec()), 1)
+	must(t, s, request(1, 5, true))
+	wrong, err := e.Upload([]float32{1}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := s.SetAdapter(wrong, 8)
+	if failed == nil {
+		t.Fatal("an adapter of one number was set")
+	}
+	if c, err := s.Sample(context.Background(), request(1, 5, true)); !errors.Is(err, failed) {
+		t.Errorf("sampled %+v, %v", c, err)
+	}
+}
+
 // A GPU feeds long prompts many chunks at a time, between draws: the same is sampled.
 func TestLongPrompts(t *testing.T) {
 	e := learntest.Devices(t, 1)
