@@ -28,7 +28,8 @@ type Options struct {
 }
 
 // Sampler implements policy.Sampler on a device. Its results depend on request, slot and adapter alone, not on what
-// else is sampled: shapes are fixed, and a slot is always the same row of them.
+// else is sampled: shapes are fixed, and a slot is always the same row of them. On a GPU that holds but for the rounding of a
+// prompt's keys and values, whose chunks are larger where rows are free or nobody decodes.
 type Sampler struct {
 	engine         *engine.Engine
 	baseSpec, spec model.Spec // of the base weights; of those that the programs take: on a GPU joined

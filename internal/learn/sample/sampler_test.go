@@ -181,6 +181,9 @@ func TestLongPrompts(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.gpu = gpu
+		if gpu {
+			testShortBesideLong(t, s)
+		}
 		got := samples(t, s, []policy.Request{request(1, 200, true), request(2, 3, true), request(3, 280, false)})
 		if chunks := s.Stats().PrefillSteps; gpu && chunks > 12 || !gpu && chunks < 18 {
 			t.Errorf("%d executions for prompts of 199 and 279 tokens", chunks)
@@ -201,6 +204,29 @@ func TestLongPrompts(t *testing.T) {
 		}
 		want = got
 	}
+}
+
+// A long prompt fills a chunk alone, but not while a short one would wait for its end; and prompts that come after draws do
+// not wait for another.
+func testShortBesideLong(t *testing.T, s *Sampler) {
+	t.Helper()
+	must(t, s, request(4, 40, true)) // it is fed, and all after that is drawn
+	s.control <- func() {
+		if s.justFed {
+			t.Error("a prompt would wait for a draw, though there were draws since the last chunk")
+		}
+		long, short := slot{job: &job{}, pending: make([]int32, 200)}, slot{job: &job{}, pending: make([]int32, 20)}
+		s.state[2] = long
+		if i := s.long(1); i != 2 {
+			t.Errorf("slot %d, of which 2 alone has a prompt, and a long one", i)
+		}
+		s.state[3] = short
+		if i := s.long(2); i != -1 {
+			t.Errorf("slot %d is fed alone, and a short prompt waits", i)
+		}
+		s.state[2], s.state[3] = slot{}, slot{}
+	}
+	_ = s.Stats() // what is sent to the sampler later is done later
 }
 
 // What was sampled must score the same under the trainer, with the adapter swapped in, with the prefix shared or not,

@@ -3,7 +3,6 @@ package sample
 import (
 	"context"
 	"errors"
-	"slices"
 	"time"
 
 	"hone/internal/learn/engine"
@@ -157,7 +156,7 @@ func (s *Sampler) finish(i int, reason policy.FinishReason, err error) {
 const maxWait = 8
 
 // advance does one piece of work: a chunk of as many prompts as there are rows, if enough wait, or else steps of decoding.
-// What is computed in a slot does not depend on when.
+// What is computed in a slot does not depend on when; on a GPU the size of a prompt's chunks does, and so the rounding.
 func (s *Sampler) advance() error {
 	decoding, prompts := 0, 0
 	for i := range s.state {
@@ -179,7 +178,6 @@ func (s *Sampler) advance() error {
 	wait := min(n, maxWait-s.waited)
 	switch {
 	case decoding > 0 && s.justFed && s.gpu: // prompts take turns with those who watch their tokens come
-		s.justFed = false
 		return s.step(1)
 	case decoding > 0 && wait > 0 && 2*filled < min(s.devices*s.rows, decoding):
 		s.waited += wait
@@ -187,7 +185,7 @@ func (s *Sampler) advance() error {
 	}
 	s.waited, s.justFed = 0, true
 	if s.gpu && s.devices == 1 {
-		if i := s.longest(filled); i >= 0 {
+		if i := s.long(filled); i >= 0 {
 			return s.feedBy(&s.prefillOne, 1, s.rows*s.chunk, []int{i})
 		}
 		if c := bulk * s.chunk; decoding == 0 && s.deep(chosen, c) {
@@ -200,13 +198,24 @@ func (s *Sampler) advance() error {
 // bulk is how many chunks' tokens of each row are fed at one time on a GPU where nobody waits for a draw.
 const bulk = 4
 
-// longest returns a slot whose prompt is long enough to be worth a program of its own, in which all tokens of a chunk are
-// one slot's, where half of the rows or more would be empty; -1 where there is none.
-func (s *Sampler) longest(filled int) int {
-	if 2*filled > s.rows {
-		return -1
+// long returns a slot for the program in which all tokens of a chunk are one slot's: where half of the rows or more would be
+// empty, the first of those with prompt to feed, if each has enough for such a chunk, since a short one would wait for the
+// long ones' end. Else it is -1.
+func (s *Sampler) long(filled int) int {
+	first := -1
+	for i := range s.state {
+		x := &s.state[i]
+		if x.job == nil || x.decodes() {
+			continue
+		}
+		if 2*filled > s.rows || !s.fills(x, s.rows*s.chunk) {
+			return -1
+		}
+		if first < 0 {
+			first = i
+		}
 	}
-	return slices.IndexFunc(s.state, func(x slot) bool { return s.fills(&x, s.rows*s.chunk) })
+	return first
 }
 
 // deep reports whether chunks of c tokens would be filled by the chosen slots, but for a few.

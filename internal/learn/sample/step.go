@@ -52,6 +52,7 @@ func (s *Sampler) step(n int) error {
 	if goesOn {
 		s.stats.LongestStall = max(s.stats.LongestStall, time.Since(s.drew).Seconds())
 	}
+	s.justFed = false
 	out, err := s.runDecode(choosing, ints, floats)
 	if err != nil {
 		return err
