@@ -75,42 +75,50 @@ func TestSampledAttentionEqualsPlain(t *testing.T) {
 			if c.prefix > 0 && !c.own {
 				length[1] = 0 // it follows the prefix
 			}
-			var in []engine.Buffer
-			for i, q := range params {
-				var flat any = [][]int32{length, slot, follows}[max(0, i-5)]
-				if i < 5 {
-					x := make([]float32, q.Shape.Size())
-					for j := range x {
-						x[j] = float32(math.Sin(float64(i*31+j)*12.9898) * 2)
-					}
-					flat = x
-				}
-				b, err := e.Upload(flat, q.Shape.Dimensions...)
-				if err != nil {
-					t.Fatal(err)
-				}
-				in = append(in, b)
-			}
-			out, err := p.Run(in...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer engine.Free(append(in, out...)...)
-			got, err := engine.Floats(out[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			want, err := engine.Floats(out[1])
-			if err != nil {
-				t.Fatal(err)
-			}
-			var away, size float64
-			for i := range got {
-				away, size = away+math.Pow(float64(got[i]-want[i]), 2), size+math.Pow(float64(want[i]), 2)
-			}
-			if d := math.Sqrt(away / size); !(d < 0.01) {
+			if d := difference(t, e, p, params, length, slot, follows); !(d < 0.01) {
 				t.Errorf("it is %g away", d)
 			}
 		})
 	}
+}
+
+// difference runs a program of two outputs on any numbers and, as its last inputs, the integers. It returns how far the first
+// output is from the second, as a share of that.
+func difference(t *testing.T, e *engine.Engine, p *engine.Program, params []engine.Param, integers ...[]int32) float64 {
+	t.Helper()
+	var in []engine.Buffer
+	numFloats := len(params) - len(integers)
+	for i, q := range params {
+		var flat any = integers[max(0, i-numFloats)]
+		if i < numFloats {
+			x := make([]float32, q.Shape.Size())
+			for j := range x {
+				x[j] = float32(math.Sin(float64(i*31+j)*12.9898) * 2)
+			}
+			flat = x
+		}
+		b, err := e.Upload(flat, q.Shape.Dimensions...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in = append(in, b)
+	}
+	out, err := p.Run(in...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Free(append(in, out...)...)
+	got, err := engine.Floats(out[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := engine.Floats(out[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var away, size float64
+	for i := range got {
+		away, size = away+math.Pow(float64(got[i]-want[i]), 2), size+math.Pow(float64(want[i]), 2)
+	}
+	return math.Sqrt(away / size)
 }
