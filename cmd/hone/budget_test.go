@@ -353,7 +353,7 @@ func TestInspectMemoryAndPlan(t *testing.T) {
 	if code != 0 || len(files) != len(r.Programs) {
 		t.Fatalf("exit code %d, %v, %s", code, files, said)
 	}
-	text, err := os.ReadFile("programs/04_decode.mlir")
+	text, err := os.ReadFile("programs/03_decode.mlir")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,13 @@ type op struct {
 	operands []string // what its regions read too
 	rest     string   // of the line, without the operands' names
 	regions  []text
+	factors  []factor // of a product
+}
+
+// factor is a product's operand.
+type factor struct {
+	bytes  int64
+	narrow bool // bfloat16
 }
 
 // text is a program's text, taken apart.
@@ -107,6 +114,11 @@ func block(lines []string) (ops []op, outs []string, n int, err error) {
 		if o.bytes, o.elements, err = sizes(types); err != nil {
 			return nil, nil, 0, fmt.Errorf("%s: %w", m[1], err)
 		}
+		if o.kind == "dot_general" {
+			if o.factors, err = factorsOf(signature); err != nil {
+				return nil, nil, 0, fmt.Errorf("%s: %w", m[1], err)
+			}
+		}
 		o.results = []string{m[1]}
 		switch {
 		case m[2] == "" && len(o.bytes) > 1: // a tuple
@@ -124,6 +136,26 @@ func block(lines []string) (ops []op, outs []string, n int, err error) {
 		ops = append(ops, o)
 	}
 	return ops, nil, n, nil
+}
+
+// factorsOf reads the operands' types of a product's line, "... : (tensor<2x3xbf16>, tensor<3x4xbf16>) -> tensor<2x4xbf16>".
+func factorsOf(line string) (factors []factor, err error) {
+	before, _, _ := cutLast(line, "->")
+	_, types, ok := cutLast(before, " : ")
+	if !ok {
+		return nil, nil
+	}
+	for _, m := range tensorOf.FindAllString(types, -1) {
+		bytes, _, err := sizes(m)
+		if err != nil {
+			return nil, err
+		}
+		factors = append(factors, factor{bytes[0], strings.HasSuffix(m, "bf16>")})
+	}
+	if len(factors) > 2 {
+		return nil, fmt.Errorf("a product of %d factors", len(factors))
+	}
+	return factors, nil
 }
 
 // reads returns the names a region uses and does not make, those that it takes from its operation among them.

@@ -144,7 +144,7 @@ func Make(s model.Spec, o Settings) (Plan, error) {
 func programs(d *engine.Dry, numSampling int) ([]Program, error) {
 	var out []Program
 	for i, x := range d.Programs() {
-		temporary, err := Temporaries(x.HLO())
+		temporary, err := Temporaries(x.HLO(), d.IsGPU())
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", x.Name(), err)
 		}

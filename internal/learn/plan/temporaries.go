@@ -9,16 +9,55 @@ import "strings"
 // take memory from their place in the text to their last reader; an operation writes over an operand of its size that
 // nobody reads later. Operations that hardly depend on each other, as where an adapter is merged, are started together:
 // of those about half are held at one time (measured).
-func Temporaries(hlo string) (int64, error) {
+func Temporaries(hlo string, gpu bool) (int64, error) {
 	t, err := parse(hlo)
 	if err != nil {
 		return 0, err
+	}
+	if !gpu {
+		t = widened(t)
 	}
 	l := newLiveness(t)
 	if l.depth() <= 3 {
 		return l.sum() / 2, nil
 	}
 	return l.peak(), nil
+}
+
+// widened says what XLA for CPUs does with products of bfloat16: it computes them in float32, of factors that it converts, and
+// a factor of several products once. In a product of few rows it converts what it reads (measured).
+func widened(t text) text {
+	wide := map[string]string{}
+	var ops []op
+	for _, o := range t.ops {
+		if o.kind != "dot_general" || thin(o) {
+			ops = append(ops, o)
+			continue
+		}
+		operands := append([]string{}, o.operands...)
+		for i, factor := range o.factors {
+			v := operands[i]
+			if factor.narrow && wide[v] == "" {
+				wide[v] = v + "_f32"
+				ops = append(ops, op{kind: "convert", results: []string{wide[v]}, bytes: []int64{2 * factor.bytes}, elements: factor.bytes / 2, operands: []string{v}})
+			}
+			if factor.narrow {
+				operands[i] = wide[v]
+			}
+		}
+		o.operands = operands
+		ops = append(ops, o)
+	}
+	return text{t.params, ops, t.outs}
+}
+
+// thin reports whether one factor of a product is nothing beside the other.
+func thin(o op) bool {
+	if len(o.factors) < 2 {
+		return true
+	}
+	x, y := o.factors[0].bytes, o.factors[1].bytes
+	return max(x, y) > 256*min(x, y)
 }
 
 // moves are operations without arithmetic; cheap ones are computed again by each that reads them.

@@ -43,7 +43,7 @@ func TestTemporaries(t *testing.T) {
 			`%v2 = "stablehlo.while"(%p0) ({`, dot("%w1", "%a", "%a"), dot("%w2", "%w1", "%a"), dot("%w3", "%w2", "%a"), dot("%w4", "%w3", "%v1"), dot("%w5", "%w4", "%w1"),
 			"stablehlo.return %w5 : tensor<10xf32>", "}) : (tensor<10xf32>) -> tensor<10xf32>"), 160},
 	} {
-		got, err := Temporaries(c.hlo)
+		got, err := Temporaries(c.hlo, false)
 		if err != nil || got != c.want {
 			t.Errorf("%s: %d, %v; want %d", c.name, got, err, c.want)
 		}
@@ -53,7 +53,7 @@ func TestTemporaries(t *testing.T) {
 func TestTemporariesOfBrokenText(t *testing.T) {
 	for _, hlo := range []string{"", "module @m {}", program("%v1", `%v1 = "stablehlo.negate"(%p0) : (tensor<10xf32>) -> tensor<10xq7>`),
 		program("%v1", `%v1 = "stablehlo.negate"(%p0) : (tensor<10xf32>) -> nothing`), program("%v1", `%v1 = "stablehlo.scatter"(%p0) ({`)} {
-		if _, err := Temporaries(hlo); err == nil {
+		if _, err := Temporaries(hlo, false); err == nil {
 			t.Errorf("no error of %q", hlo)
 		}
 	}
@@ -63,7 +63,7 @@ func FuzzTemporaries(f *testing.F) {
 	f.Add(program("%v1", dot("%v1", "%p0", "%p1")))
 	f.Add(program("%v1", `%v1:2 = "stablehlo.optimization_barrier"(%p0, %p1) : (tensor<10xf32>, tensor<1xi1>) -> (tensor<10xf32>, tensor<1xi1>)`))
 	f.Fuzz(func(t *testing.T, hlo string) {
-		if n, err := Temporaries(hlo); err == nil && n < 0 {
+		if n, err := Temporaries(hlo, false); err == nil && n < 0 {
 			t.Errorf("%d bytes", n)
 		}
 	})

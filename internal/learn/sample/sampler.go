@@ -59,6 +59,7 @@ type Sampler struct {
 	fed     []int // by row: which of its slots was fed last
 	waited  int   // how often prompts were passed over since the last chunk
 	justFed bool  // nothing was drawn since the last chunk
+	noLarge bool  // there is no program for larger chunks
 	gpu     bool  // chunks are wide, so that prompts and draws take turns, and a long prompt alone fills one
 	failed  error
 	stats   Stats

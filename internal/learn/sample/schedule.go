@@ -184,12 +184,12 @@ func (s *Sampler) advance() error {
 		return s.step(wait)
 	}
 	s.waited, s.justFed = 0, true
-	if s.gpu && s.devices == 1 {
-		if i := s.long(filled); i >= 0 {
-			return s.feedBy(&s.prefillOne, 1, s.rows*s.chunk, []int{i})
+	if s.gpu && s.devices == 1 && !s.noLarge {
+		if i := s.long(filled); i >= 0 && s.compiled(&s.prefillOne, 1, s.rows*s.chunk) {
+			return s.feed(s.prefillOne, 1, s.rows*s.chunk, []int{i})
 		}
-		if c := bulk * s.chunk; decoding == 0 && s.deep(chosen, c) {
-			return s.feedBy(&s.prefillBulk, s.rows, c, chosen)
+		if c := bulk * s.chunk; decoding == 0 && s.deep(chosen, c) && s.compiled(&s.prefillBulk, s.rows, c) {
+			return s.feed(s.prefillBulk, s.rows, c, chosen)
 		}
 	}
 	return s.feed(s.prefill, s.rows, s.chunk, chosen)
@@ -242,15 +242,15 @@ func (s *Sampler) fills(x *slot, c int) bool {
 // room reports whether the slot's next chunk of c tokens lies in its cache.
 func (s *Sampler) room(x *slot, c int) bool { return len(x.cached)/c*c+c <= s.context }
 
-// feedBy is feed by a program that is compiled when it is first needed.
-func (s *Sampler) feedBy(program **engine.Program, r, c int, chosen []int) error {
+// compiled has a program for larger chunks compiled when it is first needed. Where it cannot be, for want of memory, it
+// returns false, and no larger one is asked for again: the small chunks do.
+func (s *Sampler) compiled(program **engine.Program, r, c int) bool {
 	if *program == nil {
 		var err error
-		if *program, err = s.prefillProgram(r, c); err != nil {
-			return err
-		}
+		*program, err = s.prefillProgram(r, c)
+		s.noLarge = err != nil
 	}
-	return s.feed(*program, r, c, chosen)
+	return !s.noLarge
 }
 
 // choose picks for each row of each device the slot whose chunk it computes next: of those that are always in that row and have prompt
