@@ -367,7 +367,7 @@ func TestInspectMemoryAndPlan(t *testing.T) {
 			t.Errorf("%v: exit code %d, %s", args, code, said)
 		}
 	}
-	if fmt.Sprint(r.Programs[0].Name) != "merge" {
+	if r.Programs[0].Name != "prefix" || r.Programs[3].Name != "merge" {
 		t.Errorf("%+v", r.Programs)
 	}
 }
