@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
 # Measures the engine and its peer on one GPU and prints one table: gpu/bench.sh BENCH RESULTS [ROWS] [PEER_ROWS]
-# BENCH is the program of gpu/bench (or that, packed by xz); RESULTS gets hone.json and peer.json. Rows are joined by commas; a slash
+# BENCH is made by GOEXPERIMENT=simd go build -o BENCH ./gpu/bench (or that, packed by xz); RESULTS gets hone.json and peer.json. Rows are joined by commas; a slash
 # between them begins a new process (startup must be a process's first row). An empty list of rows leaves that side out. What a side has
 # measured after $LIMIT seconds (280 each) counts. $FLAGS go to both sides, $PEER_FLAGS to the peer. It needs jax's CUDA plug-in, torch,
 # transformers and peft in python3's environment; gpu/wheels.sh fetches what may lack.
 set -euo pipefail
+if [ $# -lt 2 ] || [ "$1" = --help ]; then
+  sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0" >&2
+  exit 2
+fi
 here=$(cd "$(dirname "$0")" && pwd)
 bench=$1 results=$(realpath -m "$2")
 rows=${3-startup/check,decode:1024,decode:2048,decode:4096,decode_shared:1024,train,tree,unshared}

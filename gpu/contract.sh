@@ -5,6 +5,10 @@
 # Products of float32 are exact to float32 on CUDA too (the backend asks for the highest precision). Each binary may take $LIMIT seconds
 # (240); $SKIP is a pattern of tests to leave out, at first those that want several devices. RESULTS gets a log for each.
 set -euo pipefail
+if [ $# -lt 2 ] || [ "$1" = --help ]; then
+  sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0" >&2
+  exit 2
+fi
 here=$(cd "$(dirname "$0")" && pwd)
 results=$(realpath -m "$1") failed=0
 shift

@@ -11,5 +11,9 @@ fi
 export LD_LIBRARY_PATH=$(ls -d "$site"/nvidia/*/lib 2>/dev/null | tr "\n" ":" || true)${LD_LIBRARY_PATH:-}
 cuda=$(ls -d "$site"/nvidia/cu13 "$site"/nvidia/cuda_nvcc /usr/local/cuda 2>/dev/null | head -1 || true)
 export XLA_FLAGS="--xla_gpu_cuda_data_dir=$cuda ${XLA_FLAGS:-}"
-plugin=$(ls "$site"/jax_plugins/xla_cuda*/xla_cuda_plugin.so | head -1)
+plugin=$(ls "$site"/jax_plugins/xla_cuda*/xla_cuda_plugin.so 2>/dev/null | head -1 || true)
+if [ -z "$plugin" ]; then
+  echo "python3's environment ($venv) has no CUDA plug-in of jax: activate one with jax[cuda13]" >&2
+  exit 2
+fi
 nvidia-smi --query-gpu=name,memory.total,driver_version --format=csv,noheader

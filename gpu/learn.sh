@@ -3,6 +3,10 @@
 # FOLDER is what gpu/unpack.sh made; RESULTS gets seed-N.json and seed-N.log. The runs outlive this script, which
 # waits at most $WAIT seconds (500): call it again to go on waiting.
 set -euo pipefail
+if [ $# -lt 4 ] || [ "$1" = --help ]; then
+  sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0" >&2
+  exit 2
+fi
 folder=$1 results=$(realpath -m "$2") flags=$3
 shift 3
 mkdir -p "$results"

@@ -3,6 +3,10 @@
 #   gpu/pack.sh NODE FOLDER [MIB]    NODE: a node binary; FOLDER: gets pack.00, pack.01, ...
 # On the other machine, with all parts in one folder: gpu/unpack.sh FOLDER
 set -euo pipefail
+if [ $# -lt 2 ] || [ "$1" = --help ]; then
+  sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0" >&2
+  exit 2
+fi
 cd "$(dirname "$0")/.."
 node=$1 out=$2 mib=${3:-58}
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/hone

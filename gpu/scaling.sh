@@ -5,6 +5,10 @@
 # so loss and gradient must be too; decoding is of 64 sequences on each GPU. Exit code 1: the sides differ, or training
 # is less than 0.95 x DEVICES as fast.
 set -euo pipefail
+if [ $# -lt 2 ] || [ "$1" = --help ]; then
+  sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0" >&2
+  exit 2
+fi
 here=$(cd "$(dirname "$0")" && pwd)
 bench=$1 results=$(realpath -m "$2") devices=${3-2}
 rows=${4-train:$((4 * devices)),tree,decode:1024}

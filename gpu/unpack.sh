@@ -2,6 +2,10 @@
 # Unpacks the parts of gpu/pack.sh and prints the folder: gpu/unpack.sh FOLDER [INTO]
 # To use it: cd INTO; . env.sh; hone ...
 set -euo pipefail
+if [ $# -lt 1 ] || [ "$1" = --help ]; then
+  sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0" >&2
+  exit 2
+fi
 from=$1 into=${2:-/tmp/hone}
 mkdir -p "$into"
 unxz() { if command -v xz >/dev/null; then xz -dc; else python3 -c "import lzma,shutil,sys; shutil.copyfileobj(lzma.open(sys.stdin.buffer), sys.stdout.buffer)"; fi; }

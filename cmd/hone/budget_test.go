@@ -320,7 +320,7 @@ func TestServeIsPlanned(t *testing.T) {
 			}
 		}
 	}
-	o.context = 8192
+	o.context = 8193
 	if err := o.fits(a, c, m, false); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "it was trained on 8192 tokens") {
 		t.Errorf("too long: %v", err)
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/learn/engine"
@@ -179,17 +178,13 @@ func templateSystem(template string) string {
 // fits refuses conversations that are longer than the model's positions, and a memory that does not hold the model with its
 // slots. No weight is read.
 func (o serveOptions) fits(a *app, c config.Config, m *machine, gpu bool) error {
-	prefix, err := alwaysPrefix(m.renderer)
-	if err != nil {
-		return err
-	}
 	s := m.specOf()
-	if len(prefix)+o.context > s.MaxContext {
+	if o.context > s.MaxContext {
 		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("--context %d is more than the model has", o.context),
-			Why: fmt.Sprintf("it was trained on %d tokens, of which every prompt takes %d", s.MaxContext, len(prefix)), Next: "hone serve --help"}
+			Why: fmt.Sprintf("it was trained on %d tokens", s.MaxContext), Next: "hone serve --help"}
 	}
 	s.BF16 = engine.DType(c.Engine.DType).IsBF16(gpu)
-	p := plan.Serving{GPU: gpu, Prefix: len(prefix), Slots: o.slots, Context: o.context}
+	p := plan.Serving{GPU: gpu, Slots: o.slots, Context: o.context}
 	if o.model != baseOnly {
 		lora, err := adapterShape(c, s, o.model)
 		if err != nil {
@@ -232,14 +227,10 @@ func (o serveOptions) models(a *app, m *machine) ([]serve.Model, func(), error) 
 			s.Close()
 		}
 	}
-	prefix, err := alwaysPrefix(m.renderer)
-	if err != nil {
-		return nil, stop, err
-	}
 	var models []serve.Model
 	add := func(id string, lora model.LoRA) (*sample.Sampler, error) {
 		a.say("compiling %s for %s", id, m.engine.Description())
-		s, err := sample.New(m.engine, m.spec, m.weights, sample.Options{LoRA: lora, Slots: o.slots, Context: o.context, Prefix: prefix,
+		s, err := sample.New(m.engine, m.spec, m.weights, sample.Options{LoRA: lora, Slots: o.slots, Context: o.context,
 			NewDecoder: func() sample.Decoder { return m.tok.NewDecoder() }})
 		if err == nil {
 			samplers = append(samplers, s)
@@ -261,7 +252,7 @@ func (o serveOptions) models(a *app, m *machine) ([]serve.Model, func(), error) 
 			return nil, stop, err
 		}
 	}
-	_, err = add(o.base, model.LoRA{Rank: 1, Alpha: 1}) // a shape must be given; no adapter of it is ever set
+	_, err := add(o.base, model.LoRA{Rank: 1, Alpha: 1}) // a shape must be given; no adapter of it is ever set
 	return models, stop, err
 }
 
@@ -272,16 +263,6 @@ func setAdapter(e *engine.Engine, s *sample.Sampler, flat []float32) error {
 	}
 	defer engine.Free(b) // merged into the sampler's own weights
 	return s.SetAdapter(b, 1)
-}
-
-// alwaysPrefix is what every prompt begins with: the special token that opens its first message. What follows depends on
-// the client's text.
-func alwaysPrefix(r renderer) ([]int32, error) {
-	ids, err := r.Prompt([]chat.Message{{Role: chat.User}}, nil)
-	if err != nil {
-		return nil, err
-	}
-	return ids[:1], nil
 }
 
 func announce(a *app, url string, models []serve.Model, keyEnv string) error {

@@ -125,7 +125,7 @@ type Engine struct {
 	RowMultiple  int    `yaml:"row_multiple" min:"0" max:"65536" doc:"training rows are padded to a multiple of this many tokens; 0 takes 64, or 256 on a GPU"`
 	Moments      string `yaml:"moments" enum:"float32,8bit" doc:"how Adam's moments are stored: 8 bytes for each number of the adapter, or 2 by block-wise quantisation"`
 
-	ProgramCache float64 `yaml:"program_cache" min:"0" doc:"disk for compiled programs in hone's cache folder, in GiB, with which a second start need not compile: those used longest ago are removed; 0 keeps none"`
+	ProgramCache float64 `yaml:"program_cache" min:"0" max:"1048576" doc:"disk for compiled programs in hone's cache folder, in GiB, with which a second start need not compile: those used longest ago are removed; 0 keeps none"`
 
 	Memory float64 `yaml:"memory" min:"0" doc:"memory of a device that a run is planned to fit in, in GiB; 0 takes what is free on the GPU, or on the machine and in its control group"`
 }

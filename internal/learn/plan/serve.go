@@ -13,9 +13,8 @@ import (
 type Serving struct {
 	GPU     bool
 	Adapter *model.LoRA // served beside the base model; nil: the base model alone
-	Prefix  int         // tokens all prompts begin with
 	Slots   int         // completions of each of the two sampled at once
-	Context int         // private tokens of a slot
+	Context int         // tokens of a slot
 }
 
 // MakeServing plans the serving of a model: the samplers of the adapter and of the base model, in the order they are made.
@@ -35,7 +34,7 @@ func MakeServing(s model.Spec, o Serving) (Plan, error) {
 		}
 	}()
 	serve := func(name string, lora model.LoRA, merged bool) error {
-		sampler, err := sample.New(d.Engine, s, weights, sample.Options{LoRA: lora, Slots: o.Slots, Context: o.Context, Prefix: make([]int32, o.Prefix)})
+		sampler, err := sample.New(d.Engine, s, weights, sample.Options{LoRA: lora, Slots: o.Slots, Context: o.Context})
 		if err != nil {
 			return err
 		}
@@ -52,7 +51,7 @@ func MakeServing(s model.Spec, o Serving) (Plan, error) {
 		if merged {
 			held("merged weights", 0)
 		}
-		_, err = sampler.Sample(context.Background(), policy.Request{Prompt: make([]int32, o.Prefix+2), Sampling: policy.Sampling{MaxTokens: 1}})
+		_, err = sampler.Sample(context.Background(), policy.Request{Prompt: make([]int32, 2), Sampling: policy.Sampling{MaxTokens: 1}})
 		return err
 	}
 	if o.Adapter != nil {

@@ -10,14 +10,13 @@ import (
 
 // What serving holds is what the shapes say: the caches of both samplers at once, and one copy of the adapted maps.
 func TestServingIsWhatTheShapesSay(t *testing.T) {
-	s, o := wide(), Serving{Adapter: &model.LoRA{Rank: 4, Alpha: 4}, Prefix: 3, Slots: 8, Context: 64}
+	s, o := wide(), Serving{Adapter: &model.LoRA{Rank: 4, Alpha: 4}, Slots: 8, Context: 64}
 	p, err := MakeServing(s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	weights, maps := bytesOf(s)
-	kv := int64(2 * s.NumLayers * s.NumKVHeads * s.HeadDim * (o.Prefix + o.Slots*o.Context) * 4)
-	// The prefix of the adapter's sampler is computed anew under the adapter: what it held before is released.
+	kv := int64(2 * s.NumLayers * s.NumKVHeads * s.HeadDim * o.Slots * o.Context * 4)
 	want := []Item{{"weights", weights}, {"keys and values of the adapter", kv}, {"merged weights", maps}, {"keys and values of the base model", kv}}
 	if !slices.Equal(p.Held, want) {
 		t.Errorf("held %v, want %v", p.Held, want)
@@ -33,7 +32,7 @@ func TestServingIsWhatTheShapesSay(t *testing.T) {
 }
 
 func TestProposeServing(t *testing.T) {
-	s, o := learntest.Spec(), Serving{Prefix: 1, Slots: 8, Context: 512}
+	s, o := learntest.Spec(), Serving{Slots: 8, Context: 512}
 	p, err := MakeServing(s, o)
 	if err != nil {
 		t.Fatal(err)
