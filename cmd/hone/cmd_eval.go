@@ -55,11 +55,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no split %q", f.split), Where: "--split",
 			Next: "give train, validation or test"}
 	}
-	list, err := scenarios(f.dataset, f.judge)
-	if err != nil {
-		return err
-	}
-	tasks, err := ofSplit(list, f.split, f.dataset)
+	list, tasks, err := f.scenarios()
 	if err != nil {
 		return err
 	}
@@ -122,6 +118,15 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 		}
 	}
 	return nil
+}
+
+// scenarios are all of the file's, and those of the split.
+func (f evalFlags) scenarios() (list, tasks []scenario.Scenario, err error) {
+	if list, err = scenarios(f.dataset, f.judge); err != nil {
+		return nil, nil, err
+	}
+	tasks, err = ofSplit(list, f.split, f.dataset)
+	return list, tasks, err
 }
 
 // intervalsOf says how the intervals of a report are computed.
