@@ -196,7 +196,7 @@ func (p *Program) Run(in ...Buffer) ([]Buffer, error) {
 	}
 	out, err := p.executable.Execute(in, p.donate, 0)
 	if err != nil {
-		if strings.Contains(err.Error(), "RESOURCE_EXHAUSTED") {
+		if stablehlo.OutOfMemory(err) {
 			return nil, &fault.Error{Code: fault.CodeExhausted, What: "the device is out of memory", Where: "program " + p.name,
 				Err: err, Next: "lower engine.slots or engine.micro_batch"}
 		}

@@ -17,7 +17,7 @@ import (
 type full struct{ compute.Executable }
 
 func (full) Execute([]compute.Buffer, []bool, compute.DeviceNum) ([]compute.Buffer, error) {
-	return nil, errors.New("RESOURCE_EXHAUSTED: out of memory allocating 1073741824 bytes")
+	return nil, errors.New("PJRT error (code=8): Out of memory while trying to allocate 70.66GiB with allocator GPU_0_bfc on device 0.") // an H200's
 }
 
 // The message of a device that is out of memory names keys that hone.yaml has.

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 
+	"hone/internal/fault"
 	"hone/internal/learn/engine/stablehlo"
 )
 
@@ -45,4 +46,9 @@ func (e *Engine) Measure(hlo string) (Memory, error) {
 		return Memory{}, fmt.Errorf("the pure-Go backend has no memory statistics")
 	}
 	return b.Measure(hlo)
+}
+
+// OutOfMemory reports whether an error is the device's being full: a program's run, its compilation, or a buffer's.
+func OutOfMemory(err error) bool {
+	return err != nil && (fault.CodeOf(err) == fault.CodeExhausted || stablehlo.OutOfMemory(err))
 }

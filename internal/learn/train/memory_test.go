@@ -40,6 +40,7 @@ func testOutOfMemory(t *testing.T, d device) {
 	want, wantStats := afterOneStep(t, d.start(t, 2), b, false)
 	for name, err := range map[string]error{
 		"a fault":              &fault.Error{Code: fault.CodeExhausted, What: "the device is out of memory"},
+		"a GPU's message":      errors.New("running the program rows: PJRT error (code=8): Out of memory while trying to allocate 70.66GiB with allocator GPU_0_bfc on device 0."),
 		"a compiler's message": fmt.Errorf("compiling rows: %w", errors.New("RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1 bytes")),
 	} {
 		var notices []string

@@ -8,7 +8,6 @@ import (
 	"math/bits"
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/gomlx/compute/shapes"
 
@@ -289,7 +288,7 @@ func (t *Trainer) rowsAtOnce(rows int) int {
 // memory, with half as many rows at a time.
 func (t *Trainer) halve(err error, rows int) bool {
 	before := t.rowsAtOnce(rows)
-	if !outOfMemory(err) || t.halved || before == 1 {
+	if !engine.OutOfMemory(err) || t.halved || before == 1 {
 		return false
 	}
 	t.halved = true
@@ -299,14 +298,9 @@ func (t *Trainer) halve(err error, rows int) bool {
 	return true
 }
 
-// outOfMemory reports whether err is the device's being full: a program's run, its compilation, or a buffer's.
-func outOfMemory(err error) bool {
-	return err != nil && (fault.CodeOf(err) == fault.CodeExhausted || strings.Contains(err.Error(), "RESOURCE_EXHAUSTED"))
-}
-
 // exhausted is an error of a step, which says what helps where that is memory.
 func (t *Trainer) exhausted(err error, rows int) error {
-	if !outOfMemory(err) {
+	if !engine.OutOfMemory(err) {
 		return err
 	}
 	n, next := t.rowsAtOnce(rows), "lower engine.row_multiple, model.context or the rank"

@@ -129,6 +129,9 @@ func (b *Backend) reload(key, text string) (program, bool) {
 	if err == nil {
 		p, err = b.translate(c)
 	}
+	if OutOfMemory(err) {
+		return program{}, false
+	}
 	if err != nil {
 		b.kept.store.Remove(key)
 		b.kept.store.Unkept("it does not load what it serialised: " + err.Error())

@@ -3,6 +3,7 @@ package stablehlo
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/gomlx/go-xla/pjrt"
 )
@@ -39,4 +40,14 @@ func (b *Backend) Measure(text string) (Memory, error) {
 		return Memory{}, fmt.Errorf("compiling to measure: %w", err)
 	}
 	return p.memory, p.Destroy()
+}
+
+// OutOfMemory reports whether an error is the device's being full. go-xla gives a plug-in's errors as text alone: their code,
+// of which 8 is RESOURCE_EXHAUSTED (pjrt_c_api.h), and a message in which plug-ins may or may not say so.
+func OutOfMemory(err error) bool {
+	if err == nil {
+		return false
+	}
+	text := err.Error()
+	return strings.Contains(text, "PJRT error (code=8):") || strings.Contains(text, "RESOURCE_EXHAUSTED")
 }
