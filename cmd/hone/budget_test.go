@@ -348,6 +348,10 @@ func TestInspectMemoryAndPlan(t *testing.T) {
 		strings.Contains(stdout, "rows ") || !strings.Contains(stdout, "decode") || !strings.Contains(said, "4 slots of 64 tokens") {
 		t.Errorf("exit code %d, %s%s", code, stdout, said)
 	}
+	if code, stdout, said := invoked(t, "engine: {backend: go, memory: 0.00001}\n", "", append([]string{"inspect", "memory"}, lengths...)...); code != 0 ||
+		!strings.Contains(said, "it does not fit: ") || !strings.Contains(stdout, "prefix, training") {
+		t.Errorf("exit code %d, %s%s", code, stdout, said)
+	}
 	code, _, said = invoked(t, conf, "", append([]string{"inspect", "plan", "--hlo", "programs"}, lengths...)...)
 	files, _ := filepath.Glob("programs/*.mlir")
 	if code != 0 || len(files) != len(r.Programs) {

@@ -113,7 +113,11 @@ func runInspectMemory(a *app, f planFlags) error {
 	}
 	rows = append(rows, []string{"PROGRAM", "WHILE IT RUNS", "HELD IN ALL"})
 	for _, x := range p.Programs {
-		rows = append(rows, []string{x.Name, mib(x.Temporary), mib(x.Peak)})
+		name := x.Name
+		if x.Training { // the trainer and the sampler both have a prefix
+			name += ", training"
+		}
+		rows = append(rows, []string{name, mib(x.Temporary), mib(x.Peak)})
 	}
 	rows = append(rows, []string{"most, during " + most.Name, "", mib(most.Peak)})
 	if b.bytes > 0 {
@@ -127,7 +131,15 @@ func runInspectMemory(a *app, f planFlags) error {
 	}
 	a.say("%s of %s after a prefix of %d, rows of %s, %d at once, engine.recompute: %s", fault.Count(o.Slots, "slot"), fault.Count(o.Context, "token"), o.Prefix,
 		fault.Count(o.Row, "token"), o.Train.MicroBatch, o.Train.Recompute)
-	return a.print(report, rows)
+	if err := a.print(report, rows); err != nil || b.bytes == 0 {
+		return err
+	}
+	if report.Fits {
+		a.say("it fits")
+	} else {
+		a.say("it does not fit: %s MiB are missing; lower --private or --row, engine.slots or the rank, or take a smaller base model", mib(most.Peak-b.bytes))
+	}
+	return nil
 }
 
 func newInspectPlan(a *app) *cobra.Command {
