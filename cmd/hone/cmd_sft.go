@@ -210,6 +210,7 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 	if err := writeFile(filepath.Join(final, templateFile), []byte(m.renderer.Template())); err != nil {
 		return err
 	}
+	t.a.sayPrograms(m.engine)
 	t.a.say("adapter: %s\nnext: hone train --adapter %s --dataset SCENARIOS --output-dir DIR, or hone serve --model %s", final, final, final)
 	return nil
 }
