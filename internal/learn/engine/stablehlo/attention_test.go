@@ -83,7 +83,11 @@ func compareAttention(t *testing.T, e *engine.Engine, n, c, p, heads, kv, d int)
 			away += math.Pow(float64(got[i]-want[i]), 2)
 			size += math.Pow(float64(want[i]), 2)
 		}
-		if r := math.Sqrt(away / size); !(r < 0.015) { // cuDNN's dq of rows this short is 0.0101 away
+		bound := 0.01
+		if e.IsGPU() {
+			bound = 0.015 // cuDNN's dq of rows this short is 0.0101 away (docs/LOG.md)
+		}
+		if r := math.Sqrt(away / size); !(r < bound) {
 			t.Errorf("%s is %g away", x.name, r)
 		}
 	}
