@@ -40,6 +40,9 @@ func NewDecoder(s Spec, weights []*Node) *Decoder {
 // NewAdapted returns a decoder whose linear maps carry the adapter given as a flat vector; Adapter returns the nodes
 // its gradient is taken for.
 func NewAdapted(s Spec, weights []*Node, l LoRA, flat *Node) *Decoder {
+	if s.Joined {
+		panic("an adapter beside weights that are joined")
+	}
 	d := NewDecoder(s, weights)
 	d.pieces, _ = l.Pieces(s)
 	d.adapter, d.at = adapterNodes(d.pieces, flat), sites(d.pieces)

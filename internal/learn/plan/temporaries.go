@@ -35,7 +35,7 @@ func widened(t text) text {
 			continue
 		}
 		operands := append([]string{}, o.operands...)
-		for i, factor := range o.factors {
+		for i, factor := range o.factors[:min(len(o.factors), len(operands))] {
 			v := operands[i]
 			if factor.narrow && wide[v] == "" {
 				wide[v] = v + "_f32"
