@@ -58,10 +58,11 @@ func ask(s policy.Sampler, requests []policy.Request, delays []time.Duration) ([
 // that are timed, and how many tokens an execution draws, 0 for what the device's default is.
 type decoding struct{ slots, prefix, context, atOnce int }
 
-// decode is one token of each slot behind a shared prefix. It is the difference between long and short completions of the same
-// prompts, which the caches then hold, so that what happens once is not in it.
+// decode is one token of each slot behind a shared prefix. It is what long completions take beyond short ones of the same prompts, which
+// the caches then hold, by the steps they take beyond: what happens once is not in it, and how many executions the first requests to
+// come have to themselves does not count.
 func (b *bench) decode(d decoding) (row, error) {
-	short, long := 16, 144
+	short, long := 32, 160
 	if b.toy {
 		short, long, d = 2, 10, decoding{d.slots / 16, d.prefix / 64, d.context / 64, d.atOnce}
 	}
@@ -73,33 +74,35 @@ func (b *bench) decode(d decoding) (row, error) {
 	defer s.Close()
 	slots := s.NumSlots()
 	compile := time.Since(start).Seconds()
-	completions := func(tokens int) error {
+	completions := func(tokens int) (ms, steps float64, err error) {
 		var requests []policy.Request
 		for i := range slots {
 			requests = append(requests, b.request(i, d.prefix, d.context-half, i, tokens))
 		}
-		_, err := ask(s, requests, nil)
-		return err
+		before := s.Stats()
+		_, err = ask(s, requests, nil)
+		after := s.Stats()
+		return (after.BusySeconds - before.BusySeconds) * 1e3, float64(after.DecodeSteps - before.DecodeSteps), err
 	}
-	var shorts []float64
+	var steps []float64
+	var each []float64
 	r, err := timed(2, b.repeat, func() error {
-		before := time.Now()
-		if err := completions(short); err != nil {
+		shortMs, shortSteps, err := completions(short)
+		if err != nil {
 			return err
 		}
-		shorts = append(shorts, time.Since(before).Seconds()*1e3)
-		return completions(long)
+		longMs, longSteps, err := completions(long)
+		steps, each = append(steps, longSteps-shortSteps), append(each, (longMs-shortMs)/(longSteps-shortSteps))
+		return err
 	})
 	if err != nil {
 		return r, err
 	}
-	// A run is one of each length; a short one is its own measurement.
-	extra := median(shorts[2:])
-	steps := float64(long - short)
-	r.Ms, r.Least = (r.Ms-2*extra)/steps, (r.Least-2*extra)/steps
+	each = each[2:]
+	r.Ms, r.Least = median(each), slices.Min(each)
 	r.Compile = compile
 	r.Bytes = stepBytes(b.spec, d.slots, d.context, d.prefix)
-	r.More = map[string]float64{"tokens_per_s": float64(slots) / r.Ms * 1e3, "aliased_GB": float64(s.NumAliased()) / 1e9, "steps": steps}
+	r.More = map[string]float64{"tokens_per_s": float64(slots) / r.Ms * 1e3, "aliased_GB": float64(s.NumAliased()) / 1e9, "steps": median(steps[2:])}
 	if s.NumAliased() == 0 {
 		return r, fmt.Errorf("the caches are copied")
 	}

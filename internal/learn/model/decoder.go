@@ -65,6 +65,13 @@ func (d *Decoder) recomputesLayers() bool { return d.chunk > 0 }
 // values [K, N, C, D] and returns what the queries attend to; this is where caches are read and written. With an adapter,
 // the backward pass computes the scores of attention again, which are more memory than all else that it would keep.
 func (d *Decoder) Forward(idsNC, positionsNC *Node, segments func(layer int, k, v *Node) []KeyValues) *Node {
+	return d.layers(idsNC, positionsNC, func(layer int, h *Node, r rotation) *Node {
+		return d.attendSegments(layer, h, positionsNC, r, segments)
+	})
+}
+
+// layers is Forward with a layer's attention, from the normed hNCH flat [N*C, H] to [N*C, heads*D], given.
+func (d *Decoder) layers(idsNC, positionsNC *Node, attention func(layer int, h *Node, r rotation) *Node) *Node {
 	s := d.spec
 	n, c := idsNC.Shape().Dimensions[0], idsNC.Shape().Dimensions[1]
 	rotations := map[bool]rotation{false: newRotation(s.Rope, s.HeadDim, positionsNC)}
@@ -81,12 +88,7 @@ func (d *Decoder) Forward(idsNC, positionsNC *Node, segments func(layer int, k, 
 			x = x.Checkpoint()
 		}
 		d.late = newLate(s, x)
-		q, k, v := d.queryKeyValue(layer, d.norm(layer, attentionNorm, x), n, c)
-		if !l.NoRope {
-			r := rotations[l.LocalRope]
-			q, k = r.apply(q), r.apply(k)
-		}
-		o := d.attention(q, positionsNC, l.Window, segments(layer, k, v))
+		o := attention(layer, d.norm(layer, attentionNorm, x), rotations[l.LocalRope])
 		x = Add(x, d.postNorm(layer, s.attentionPostNorm(), d.linear(layer, O, o)))
 		x = d.feedForward(layer, x)
 	}
@@ -94,6 +96,16 @@ func (d *Decoder) Forward(idsNC, positionsNC *Node, segments func(layer int, k, 
 		x = x.StopCheckpoint()
 	}
 	return Reshape(x, n, c, s.Hidden)
+}
+
+// attendSegments is a layer's attention from h [N*C, H] to the segments.
+func (d *Decoder) attendSegments(layer int, h, positionsNC *Node, r rotation, segments func(layer int, k, v *Node) []KeyValues) *Node {
+	l, n, c := d.spec.Layer(layer), positionsNC.Shape().Dimensions[0], positionsNC.Shape().Dimensions[1]
+	q, k, v := d.queryKeyValue(layer, h, n, c)
+	if !l.NoRope {
+		q, k = r.apply(q), r.apply(k)
+	}
+	return d.attention(q, positionsNC, l.Window, segments(layer, k, v))
 }
 
 // feedForward adds the MLP's part to x [M, H].
@@ -286,18 +298,23 @@ func (d *Decoder) linears(layer int, x *Node, targets ...Target) []*Node {
 
 // joined is linears where they are one matrix, and have no adapter.
 func (d *Decoder) joined(layer int, x *Node, targets []Target) (out []*Node) {
-	path := d.spec.linearName(layer, targets[0])
-	y := transposed(x, d.weights[path+".weight"])
-	if d.spec.hasBias(targets[0]) {
-		y = Add(y, ConvertDType(ExpandLeftToRank(d.weights[path+".bias"], 2), y.DType()))
-	}
-	from := 0
+	y, from := d.product(layer, x, targets[0]), 0
 	for _, t := range targets {
 		_, rows := d.spec.Dims(t)
 		out = append(out, columns(y, from, from+rows))
 		from += rows
 	}
 	return out
+}
+
+// product is W x and its bias for the one matrix that a map is, or is the first of, in joined weights.
+func (d *Decoder) product(layer int, x *Node, first Target) *Node {
+	path := d.spec.linearName(layer, first)
+	y := transposed(x, d.weights[path+".weight"])
+	if d.spec.hasBias(first) {
+		y = Add(y, ConvertDType(ExpandLeftToRank(d.weights[path+".bias"], 2), y.DType()))
+	}
+	return y
 }
 
 // downTogether returns scale A x of each target, nil for those without an adapter.

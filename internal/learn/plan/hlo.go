@@ -36,7 +36,7 @@ var (
 	nameOf   = regexp.MustCompile(`%[A-Za-z0-9_]+(#[0-9]+)?`)
 	tensorOf = regexp.MustCompile(`tensor<([^>]*)>`)
 	paramOf  = regexp.MustCompile(`(%[A-Za-z0-9_]+): (tensor<[^>]*>)`)
-	opOf     = regexp.MustCompile(`^(%[A-Za-z0-9_]+)(?::([0-9]+))? = "?stablehlo\.([a-z_0-9]+)`)
+	opOf     = regexp.MustCompile(`^(%[A-Za-z0-9_]+)(?::([0-9]+))? = "?(?:stablehlo|func)\.([a-z_0-9]+)`)
 )
 
 // parse reads what the engine writes: one operation a line, types at the line's end, regions between "({" and "})".

@@ -1,6 +1,8 @@
 package sample
 
 import (
+	"slices"
+
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
@@ -120,12 +122,11 @@ func (d decoding) step(x state) state {
 	shared := d.int(rowShared)
 	positions := Reshape(Add(x.length, MulScalar(shared, len(d.Sampler.prefix))), b, 1)
 	at := window{slot: Iota(g, shapes.Make(dtypes.Int32, b), 0), column: x.length}
-	caches := append([]*Node{}, x.caches...)
-	h := d.decoder.Forward(Reshape(x.id, b, 1), positions, func(layer int, k, v *Node) []model.KeyValues {
-		i := 2 * layer
-		caches[i], caches[i+1] = at.replace(caches[i], k), at.replace(caches[i+1], v)
-		return d.withPrefix(d.prefix, layer, shared, model.KeyValues{K: caches[i], V: caches[i+1], Length: AddScalar(x.length, 1)})
-	})
+	caches := &model.Caches{KV: slices.Clone(x.caches), Length: x.length, Write: at.replace}
+	if len(d.prefix) > 0 {
+		caches.Prefix = func(layer int) []model.KeyValues { return []model.KeyValues{d.shared(d.prefix, layer, shared)} }
+	}
+	h := d.decoder.Decode(Reshape(x.id, b, 1), positions, caches)
 	logits := d.decoder.Logits(Reshape(h, b, d.spec.Hidden))
 	now := Equal(Iota(g, shapes.Make(dtypes.Int32, k, b), 0), BroadcastToDims(x.number, k, b))
 	uniforms := Slice(d.floats, AxisRange(rowUniform), AxisRange())
@@ -139,7 +140,7 @@ func (d decoding) step(x state) state {
 		length: Min(Add(x.length, ConvertDType(live, dtypes.Int32)), Scalar(g, dtypes.Int32, t-1)),
 		left:   Where(LogicalAnd(live, going), AddScalar(x.left, -1), ZerosLike(x.left)),
 		next:   Where(now, BroadcastToDims(Reshape(next, 1, b), k, b), x.next), logprob: Where(now, BroadcastToDims(Reshape(logprob, 1, b), k, b), x.logprob),
-		logits: logits, caches: caches,
+		logits: logits, caches: caches.KV,
 	}
 }
 

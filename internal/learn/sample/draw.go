@@ -18,10 +18,10 @@ func draw(logits, temperature, uniform *Node) (ids, logprobs *Node) {
 	one := OnesLike(temperature)
 	greedy := Equal(temperature, ZerosLike(temperature))
 	best := ArgMax(logits, -1, dtypes.Int32)
+	// All logits are read twice, here and for the blocks' masses; what else is needed of them is picked out by its index.
 	logits = Div(logits, Reshape(Where(greedy, one, temperature), b, 1))
-	max := ReduceAndKeep(logits, ReduceMax, -1)
-	mass := Exp(Sub(logits, max))
-	blocks := ReduceSum(Reshape(mass, b, n, size), -1)
+	max := rowsAt(logits, 1, best)
+	blocks := ReduceSum(Reshape(Exp(Sub(logits, max)), b, n, size), -1)
 	upTo := Dot(blocks, triangle(g, n)).General([]int{1}, nil, []int{0}, nil)
 	total := ReduceSum(blocks, -1)
 	at := Mul(uniform, total)
@@ -29,8 +29,7 @@ func draw(logits, temperature, uniform *Node) (ids, logprobs *Node) {
 	block := countBelow(upTo, target)
 	isBlock := Equal(Reshape(block, b, 1), Iota(g, shapes.Make(dtypes.Int32, b, n), 1))
 	before := Sub(pick(upTo, isBlock), pick(blocks, isBlock))
-	wide := BroadcastToDims(Reshape(isBlock, b, n, 1), b, n, size)
-	row := ReduceSum(Where(wide, Reshape(mass, b, n, size), Zeros(g, shapes.Make(dtypes.Float32, b, n, size))), 1)
+	row := Exp(Sub(rowsAt(logits, size, block), max))
 	within := Add(Dot(row, triangle(g, size)).General([]int{1}, nil, []int{0}, nil), Reshape(before, b, 1))
 	token := countBelow(within, target)
 	isToken := Equal(Reshape(token, b, 1), Iota(g, shapes.Make(dtypes.Int32, b, size), 1))
@@ -42,8 +41,14 @@ func draw(logits, temperature, uniform *Node) (ids, logprobs *Node) {
 	rare := LessThan(chosen, MulScalar(total, 1.0/(1<<16)))
 	strayed := LogicalOr(LessOrEqual(chosen, ZerosLike(total)), LogicalAnd(outside, rare))
 	ids = Where(LogicalOr(greedy, strayed), best, Add(MulScalar(block, size), token))
-	isID := Equal(Reshape(ids, b, 1), Iota(g, shapes.Make(dtypes.Int32, b, v), 1))
-	return ids, Sub(Sub(pick(logits, isID), Reshape(max, b)), Log(total))
+	return ids, Reshape(Sub(Sub(rowsAt(logits, 1, ids), max), Reshape(Log(total), b, 1)), b)
+}
+
+// rowsAt returns of each row of x [B, V], seen as pieces of so many elements, the piece with the row's index [B]: [B, size].
+func rowsAt(x *Node, size int, index *Node) *Node {
+	b, v := x.Shape().Dimensions[0], x.Shape().Dimensions[1]
+	first := MulScalar(Iota(x.Graph(), shapes.Make(dtypes.Int32, b), 0), v/size)
+	return Gather(Reshape(x, b*v/size, size), Reshape(Add(first, index), b, 1))
 }
 
 // blockSize returns the divisor of v nearest above its square root.

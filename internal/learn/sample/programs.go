@@ -118,8 +118,12 @@ func (s *Sampler) withPrefix(prefix []*Node, layer int, shared *Node, own model.
 	if len(prefix) == 0 {
 		return []model.KeyValues{own}
 	}
-	all := model.KeyValues{K: prefix[2*layer], V: prefix[2*layer+1], Keys: len(s.prefix), Mask: Equal(shared, OnesLike(shared))}
-	return []model.KeyValues{all, own}
+	return []model.KeyValues{s.shared(prefix, layer, shared), own}
+}
+
+// shared is the prefix as a layer's queries attend to it, where their slots follow it.
+func (s *Sampler) shared(prefix []*Node, layer int, shared *Node) model.KeyValues {
+	return model.KeyValues{K: prefix[2*layer], V: prefix[2*layer+1], Keys: len(s.prefix), Mask: Equal(shared, OnesLike(shared))}
 }
 
 // window says where R rows of new keys or values belong: slot [R], first column [R], and whether at all [R] (nil: all).

@@ -12,10 +12,27 @@ func (s *Sampler) left(x *slot) int {
 	return min(x.job.request.MaxTokens-len(x.job.completion.IDs), s.context-len(x.cached))
 }
 
+// On a GPU an execution of decoding is of as many steps as take about paceSeconds: requests that come wait for its end.
+const (
+	fewestSteps, mostSteps = 8, 32
+	paceSeconds            = 0.1
+)
+
+// pace is how many steps an execution has at most.
+func (s *Sampler) pace() int {
+	if !s.paced {
+		return s.steps
+	}
+	if s.perStep == 0 { // not known yet
+		return min(s.steps, fewestSteps)
+	}
+	return min(max(fewestSteps, int(paceSeconds/s.perStep)), s.steps)
+}
+
 // numSteps is how many steps to run before the host looks: one where it must see each token, else no more than some slot
 // needs, or than a slot needs that another request waits for.
 func (s *Sampler) numSteps() int {
-	most, soonest := 1, s.steps
+	most, soonest := 1, s.pace()
 	for i := range s.state {
 		x := &s.state[i]
 		if !x.decodes() {
@@ -53,6 +70,7 @@ func (s *Sampler) step(n int) error {
 		s.stats.LongestStall = max(s.stats.LongestStall, time.Since(s.drew).Seconds())
 	}
 	s.justFed = false
+	begin := time.Now()
 	out, err := s.runDecode(choosing, ints, floats)
 	if err != nil {
 		return err
@@ -64,6 +82,7 @@ func (s *Sampler) step(n int) error {
 		return err
 	}
 	s.drew = time.Now()
+	s.perStep = s.drew.Sub(begin).Seconds() / float64(n)
 	temperature := make([]float32, s.numSlots())
 	for i := range temperature {
 		temperature[i] = floats[s.at(rowUniform+s.steps, rowTemperature, i)]

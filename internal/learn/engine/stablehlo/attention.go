@@ -73,6 +73,9 @@ func (f *function) FusedScaledDotProductAttention(query, key, val compute.Value,
 
 func (f *function) attend(query, key, val compute.Value, layout compute.AttentionAxesLayout,
 	options *compute.ScaledDotProductAttentionConfig) (compute.Value, []compute.Value, error) {
+	if token, ok := options.Bias.(NewToken); ok {
+		return f.attendNew(query, key, val, token)
+	}
 	if options.KeyValueSeqLen != nil {
 		return f.attendCache(query, key, val, options)
 	}
@@ -272,15 +275,14 @@ func operands(values ...compute.Value) (all []operand) {
 
 // call appends a custom call whose results have the layouts given, fastest axis first.
 func (a *attention) call(target, config string, layouts []string, results []shapes.Shape, operands ...operand) []compute.Value {
-	in, out, inLayouts := make([]*value, len(operands)), make([]*value, len(results)), make([]string, len(operands))
+	in, out := make([]*value, len(operands)), make([]*value, len(results))
 	for i, o := range operands {
-		in[i], inLayouts[i] = o.value.(*value), o.layout
-		if o.layout == "" {
-			var axes []int
-			for axis := in[i].shape.Rank() - 1; axis >= 0; axis-- {
-				axes = append(axes, axis)
-			}
-			inLayouts[i] = join(axes)
+		in[i] = o.value.(*value)
+	}
+	inLayouts := rowMajor(in)
+	for i, o := range operands {
+		if o.layout != "" {
+			inLayouts[i] = o.layout
 		}
 	}
 	name := a.f.builder.newName()

@@ -28,8 +28,12 @@ type builder struct {
 	backend   *Backend
 	name      string
 	main      *function
-	numValues int // in all functions: a region may not name what the text around it names
-	widest    int // rows of the widest product, of which there are as many as tokens
+	numValues int  // in all functions: a region may not name what the text around it names
+	widest    int  // rows of the widest product, of which there are as many as tokens
+	loops     bool // there is a loop
+	// beside are the bodies of functions that main calls; see functionOf.
+	beside     []string
+	besideText strings.Builder
 }
 
 func (b *builder) Name() string { return b.name }
@@ -68,8 +72,8 @@ func (b *builder) Compile() (compute.Executable, error) {
 	for i, o := range f.outs {
 		out[i] = o.shape
 	}
-	text := b.settings() + fmt.Sprintf("module @%s%s {\nfunc.func @main(%s) -> (%s) {\n%sreturn %s : %s\n}\n}\n",
-		b.name, b.replicas(), strings.Join(signature, ", "), types, f.text.String(), names, types)
+	text := b.settings() + fmt.Sprintf("module @%s%s {\nfunc.func @main(%s) -> (%s) {\n%sreturn %s : %s\n}\n%s}\n",
+		b.name, b.replicas(), strings.Join(signature, ", "), types, f.text.String(), names, types, b.besideText.String())
 	if b.backend.dry != nil {
 		return &Executable{backend: b.backend, names: f.names, in: in, out: out, HLO: text}, nil
 	}

@@ -45,6 +45,7 @@ func (f *function) While(cond, body compute.Function, initial ...compute.Value) 
 		return nil, fmt.Errorf("stablehlo backend: While: condition and body do not take a state of %d values and return a truth value and a state", len(state))
 	}
 	r := f.builder.newName()
+	f.builder.loops = true
 	names, types := operandText(state)
 	fmt.Fprintf(&f.text, "%s:%d = \"stablehlo.while\"(%s) ({\n%s}, {\n%s}) : (%s) -> (%s)\n", r, len(state), names,
 		is.region(), next.region(), types, types)

@@ -1,0 +1,144 @@
+package model_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gomlx/compute/dtypes"
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"hone/internal/learn/engine"
+	"hone/internal/learn/learntest"
+	"hone/internal/learn/model"
+)
+
+// One new token of each row, by the device's kernel where it has one, gives what the same operations give one by one: hidden states, and
+// caches in which the token stands behind what they held.
+func TestDecodeEqualsOperations(t *testing.T) {
+	e := learntest.Devices(t, 1)
+	const rows, columns, prefix = 64, 24, 9
+	for name, change := range map[string]func(*model.Spec){
+		"norms of queries and keys": func(s *model.Spec) { s.QKNorm = true },
+		"norms from 1 on":           func(s *model.Spec) { s.QKNorm, s.NormOffset = true, true },
+		"heads of 128":              func(s *model.Spec) { s.HeadDim, s.NumHeads = 128, 8 },
+		"after a prefix":            func(s *model.Spec) { s.QKNorm, s.NumHeads = true, 14 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := learntest.Spec()
+			s.HeadDim, s.BF16 = 64, true
+			change(&s)
+			params := s.WeightParams()
+			w := len(params)
+			for i := range 2 * s.NumLayers {
+				params = append(params, engine.Param{Name: fmt.Sprint("cache", i), Shape: s.Shape(s.NumKVHeads, rows, columns, s.HeadDim)},
+					engine.Param{Name: fmt.Sprint("prefix", i), Shape: s.Shape(s.NumKVHeads, prefix, s.HeadDim)})
+			}
+			params = append(params, engine.Param{Name: "ids", Shape: engine.I32(rows, 1)}, engine.Param{Name: "length", Shape: engine.I32(rows)})
+			p, err := e.Compile("decode", params, func(in []*Node) []*Node {
+				joined, exact, wide := s, s, make([]*Node, len(in))
+				joined.Joined, exact.BF16 = true, false
+				for i, x := range in {
+					if wide[i] = x; x.DType() == dtypes.BFloat16 {
+						wide[i] = ConvertDType(x, dtypes.Float32)
+					}
+				}
+				prefixed := name == "after a prefix"
+				return slices.Concat(decodeOnce(joined, s.Join(in[:w]), in[w:], prefixed), decodeOnce(s, in[:w], in[w:], prefixed),
+					decodeOnce(exact, wide[:w], wide[w:], prefixed))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if kernel := strings.Contains(p.HLO(), "xla.gpu.ptx"); kernel != e.IsGPU() {
+				t.Errorf("there is a kernel in the program: %v", kernel)
+			}
+			compareThirds(t, e, p, params)
+		})
+	}
+}
+
+// decodeOnce returns hidden states and caches after one token of each row, of which the rest of a program's inputs tells: of each layer a cache
+// and a prefix for keys, and for values, then ids and lengths.
+func decodeOnce(s model.Spec, weights, rest []*Node, prefixed bool) []*Node {
+	n := 2 * s.NumLayers
+	ids, length := rest[2*n], rest[2*n+1]
+	c := &model.Caches{Length: length, Write: func(cache, fresh *Node) *Node {
+		at := Equal(Iota(cache.Graph(), engine.I32(cache.Shape().Dimensions...), 2), BroadcastToDims(Reshape(length, 1, -1, 1, 1), cache.Shape().Dimensions...))
+		return Where(at, BroadcastToDims(fresh, cache.Shape().Dimensions...), cache)
+	}}
+	for i := range n {
+		c.KV = append(c.KV, rest[2*i])
+	}
+	if prefixed {
+		c.Prefix = func(layer int) []model.KeyValues {
+			follows := Equal(length, MulScalar(DivScalar(length, 2), 2))
+			return []model.KeyValues{{K: rest[4*layer+1], V: rest[4*layer+3], Mask: follows}}
+		}
+	}
+	h := model.NewDecoder(s, weights).Decode(ids, AddScalar(Reshape(length, -1, 1), 3), c)
+	out := []*Node{ConvertDType(h, dtypes.Float32)}
+	for _, x := range c.KV {
+		out = append(out, ConvertDType(x, dtypes.Float32))
+	}
+	return out
+}
+
+// compareThirds runs a program on any numbers, rows that hold 0 tokens and more. Of its outputs the first third is to be about as near to the last,
+// which is exact, as the second is: on a GPU operations are not rounded to bfloat16 after each.
+func compareThirds(t *testing.T, e *engine.Engine, p *engine.Program, params []engine.Param) {
+	t.Helper()
+	var in []engine.Buffer
+	for i, q := range params {
+		flat := make([]float32, q.Shape.Size())
+		ints := make([]int32, q.Shape.Size())
+		for j := range flat {
+			flat[j] = float32(math.Sin(float64(i*7919+j)*12.9898) * 0.3)
+			if q.Shape.Rank() == 1 {
+				flat[j] = 1 + flat[j]/3
+			}
+			ints[j] = int32(j * 5 % 24)
+		}
+		var b engine.Buffer
+		var err error
+		if q.Shape.DType == dtypes.Int32 {
+			b, err = e.Upload(ints, q.Shape.Dimensions...)
+		} else {
+			b, err = e.UploadAs(q.Shape, flat)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		in = append(in, b)
+	}
+	out, err := p.Run(in...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Free(append(in, out...)...)
+	numbers := make([][]float32, len(out))
+	for i, x := range out {
+		if numbers[i], err = engine.Floats(x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := len(out) / 3
+	for i := range n {
+		kernel, operations := away(numbers[i], numbers[2*n+i]), away(numbers[n+i], numbers[2*n+i])
+		t.Logf("output %d: %g away by the kernel, %g by operations", i, kernel, operations)
+		if !(kernel <= 1.4*operations+0.002) {
+			t.Errorf("output %d is %g away, %g by the operations", i, kernel, operations)
+		}
+	}
+}
+
+// away is how far x is from y, as a share of that.
+func away(x, y []float32) float64 {
+	var d, size float64
+	for i := range x {
+		d, size = d+math.Pow(float64(x[i]-y[i]), 2), size+math.Pow(float64(y[i]), 2)
+	}
+	return math.Sqrt(d / size)
+}
