@@ -78,7 +78,7 @@ func Devices(t testing.TB, n int) *engine.Engine {
 	if path == "" {
 		t.Skip("no plug-in is installed: hone engine install cpu")
 	}
-	e, err := engine.Open(engine.Options{Plugin: path, Devices: n})
+	e, err := engine.Open(engine.Options{Plugin: path, Devices: n, DType: engine.DTypeF32})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +90,7 @@ func Devices(t testing.TB, n int) *engine.Engine {
 func EachDevice(t *testing.T, f func(t *testing.T, e *engine.Engine)) {
 	devices := map[string]engine.Options{"go": {}}
 	if path := Plugin(); path != "" {
-		devices["plugin"] = engine.Options{Plugin: path}
+		devices["plugin"] = engine.Options{Plugin: path, DType: engine.DTypeF32}
 	}
 	for name, o := range devices {
 		t.Run(name, func(t *testing.T) {

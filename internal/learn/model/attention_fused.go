@@ -73,7 +73,7 @@ func sampled(segments []KeyValues) bool {
 type part struct{ out, log *Node }
 
 // attendSampled is attend by the device's kernel, without a derivative. With o and L of the parts the whole's
-// L = log sum exp L_i and o = sum exp(L_i - L) o_i (arXiv 2307.08691).
+// L = log sum exp L_i and o = sum exp(L_i - L) o_i (arXiv 2307.08691). A part without keys has any output, numbers or not.
 func attendSampled(s Spec, q *Node, segments []KeyValues) *Node {
 	q = tokensFirst(q)
 	d := q.Shape().Dimensions
@@ -98,7 +98,8 @@ func merged(parts []part) *Node {
 	for _, p := range parts {
 		share := Exp(Sub(p.log, max))
 		wide := BroadcastToDims(Reshape(TransposeAllAxes(share, 0, 2, 1), d[0], d[1], d[2], 1), d...)
-		o := Mul(ConvertDType(p.out, dtypes.Float32), wide)
+		o := ConvertDType(p.out, dtypes.Float32)
+		o = Where(GreaterThan(wide, ZerosLike(wide)), Mul(o, wide), ZerosLike(o))
 		if sum == nil {
 			sum, out = wide, o
 		} else {

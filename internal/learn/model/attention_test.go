@@ -55,7 +55,8 @@ func TestSampledAttentionEqualsPlain(t *testing.T) {
 					if c.own { // what stands in the caches behind their first keys
 						at := func(x *Node) *Node {
 							x = model.RowsOf(x, in[6])
-							return Slice(x, AxisRange(), AxisRange(), AxisRange(8, 8+c.c))
+							first := Slice(x, AxisRange(), AxisElem(0), AxisRange(0, c.c))
+							return Concatenate([]*Node{first, Slice(x, AxisRange(), AxisRange(1), AxisRange(8, 8+c.c))}, 1)
 						}
 						seg.Own = &model.KeyValues{K: at(seg.K), V: at(seg.V)}
 					}
@@ -75,7 +76,7 @@ func TestSampledAttentionEqualsPlain(t *testing.T) {
 			for i := range length {
 				length[i], slot[i], follows[i] = int32(1+i*5%c.t), int32((i*2+1)%c.slots), int32(i%2)
 				if c.own {
-					length[i] = 8 // the chunk's own keys stand behind
+					length[i] = int32(8 * min(i, 1)) // the chunk's own keys stand behind, and the first row sees no others
 				}
 			}
 			if c.prefix > 0 && !c.own {

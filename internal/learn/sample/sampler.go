@@ -21,7 +21,7 @@ type Options struct {
 	Context int     // private tokens of a slot, after the prefix (256); rounded up to whole chunks
 	Prefix  []int32 // what most prompts begin with, held and read once for all slots; may be empty
 	// DecodeSteps is how many tokens of each slot are sampled at most before the host sees them (1; on a GPU, which would wait for
-	// the host after each, 8 to 32, as many as take a tenth of a second). What is sampled does not depend on it. Pure Go samples one.
+	// the host after each, 8 to 32, as many as take 0.15 s). What is sampled does not depend on it. Pure Go samples one.
 	DecodeSteps int
 	// NewDecoder starts the decoding of a completion, in whose text stop texts are looked for; nil: they are refused.
 	NewDecoder func() Decoder

@@ -15,7 +15,7 @@ func (s *Sampler) left(x *slot) int {
 // On a GPU an execution of decoding is of as many steps as take about paceSeconds: requests that come wait for its end.
 const (
 	fewestSteps, mostSteps = 8, 32
-	paceSeconds            = 0.1
+	paceSeconds            = 0.15
 )
 
 // pace is how many steps an execution has at most.

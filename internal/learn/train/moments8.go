@@ -130,6 +130,10 @@ func encode(x *node, signed bool) (words, scales *node) {
 		border := Gather(between, Reshape(AddScalar(code, step-1), blocks*blockSize, 1))
 		code = Add(code, Where(GreaterThan(y, border), Scalar(g, dtypes.Int32, step), Scalar(g, dtypes.Int32, 0)))
 	}
+	if !signed { // what is so small that y is 0
+		flat := Reshape(x, blocks*blockSize)
+		code = Max(code, ConvertDType(GreaterThan(flat, ZerosLike(flat)), dtypes.Int32))
+	}
 	code = Reshape(code, blocks, codesPerWord, wordsOfBlock)
 	for k := range codesPerWord {
 		part := Reshape(Slice(code, AxisRange(), AxisRange(k, k+1), AxisRange()), blocks, wordsOfBlock)
@@ -180,6 +184,9 @@ func quantise(x []float32, signed bool) (words []int32, scales []float32) {
 			y = x[i] / scales[b]
 		}
 		code := sort.Search(len(between), func(j int) bool { return between[j] >= y })
+		if !signed && code == 0 && i < len(x) && x[i] != 0 { // so small that the quotient is 0
+			code = 1
+		}
 		words[b*wordsOfBlock+at%wordsOfBlock] |= int32(uint32(code) << (8 * (at / wordsOfBlock)))
 	}
 	return words, scales

@@ -98,7 +98,7 @@ func testEightBitCodes(t *testing.T, d device) {
 		clear(x[blockSize : blockSize+20])
 		x[7] = -1.5 // the scale of a signed block
 		if !signed {
-			x[7], x[9] = 1.5, 1e-9 // below all codes
+			x[7], x[9], x[11] = 1.5, 1e-9, 1.2e-38 // below all codes, and so far below that the quotient may be 0
 		}
 		in, err := d.Upload(x, n)
 		if err != nil {

@@ -84,6 +84,9 @@ func TestLayersComputedAgainInBF16(t *testing.T) {
 // much less is up to the device: XLA for CPUs orders operations as if there were no barriers between them.
 func TestMLPChunksSaveMemory(t *testing.T) {
 	e := learntest.Devices(t, 1)
+	if e.IsGPU() {
+		t.Skip("XLA for GPUs joins products of one matrix where they are as small as here (xla_gpu_dot_merger_threshold_mb)")
+	}
 	dry := engine.OpenDry(false, 1)
 	defer dry.Close()
 	s := learntest.Spec()
