@@ -352,6 +352,12 @@ func TestInspectMemoryAndPlan(t *testing.T) {
 		!strings.Contains(said, "it does not fit: ") || !strings.Contains(stdout, "prefix, training") {
 		t.Errorf("exit code %d, %s%s", code, stdout, said)
 	}
+	lengths[3] = "0" // nothing is shared: the trainer has no programs for a prefix, and the sampler none
+	if code, stdout, said := invoked(t, conf, "", append([]string{"inspect", "memory"}, lengths...)...); code != 0 ||
+		!strings.Contains(stdout, "decode") || !strings.Contains(stdout, "rows, training") || strings.Contains(stdout, "prefix") {
+		t.Errorf("without a prefix: exit code %d, %s%s", code, stdout, said)
+	}
+	lengths[3] = "20"
 	code, _, said = invoked(t, conf, "", append([]string{"inspect", "plan", "--hlo", "programs"}, lengths...)...)
 	files, _ := filepath.Glob("programs/*.mlir")
 	if code != 0 || len(files) != len(r.Programs) {
@@ -366,7 +372,7 @@ func TestInspectMemoryAndPlan(t *testing.T) {
 			t.Errorf("no %q in the program", want)
 		}
 	}
-	for _, args := range [][]string{{"inspect", "plan", "--model", "toy.gguf"}, {"inspect", "memory", "--prefix", "0"}, {"inspect", "memory", "--model", "none.gguf"}} {
+	for _, args := range [][]string{{"inspect", "plan", "--model", "toy.gguf"}, {"inspect", "memory", "--prefix", "-1"}, {"inspect", "memory", "--model", "none.gguf"}} {
 		if code, _, said := invoked(t, conf, "", args...); code != 2 {
 			t.Errorf("%v: exit code %d, %s", args, code, said)
 		}
