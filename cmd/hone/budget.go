@@ -110,6 +110,16 @@ func recomputeOf(c config.Config) train.Recompute {
 // settle says before a weight is read.
 func shards(c config.Config) bool { return c.Engine.ShardWeights == "on" && c.Engine.Devices > 1 }
 
+// checkShards refuses weights to be shared where there is one device. The configuration's own checks cannot: --num-gpus says
+// after them how many devices there are.
+func checkShards(c config.Config) error {
+	if c.Engine.ShardWeights != "on" || c.Engine.Devices > 1 {
+		return nil
+	}
+	return &fault.Error{Code: fault.CodeUsage, What: "one device has nobody to share the weights with", Where: "engine.shard_weights: on", Why: "engine.devices is 1",
+		Next: "set engine.devices to how many devices are to share them (hone doctor shows those there are), or engine.shard_weights to auto"}
+}
+
 // settle returns settings that the limit holds, with their plan: those given or, where they are too large, others in what the
 // configuration leaves open (engine.recompute: auto and, beside it, engine.micro_batch: 0; engine.shard_weights: auto).
 // Where no choice helps, they are those given.

@@ -165,6 +165,9 @@ func (d conversations) demonstrations(a *app) ([]dataset.Row, error) {
 
 // sft runs what is left of SFT on rows.
 func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) error {
+	if err := checkShards(t.c); err != nil {
+		return err
+	}
 	m, plugin, err := t.a.findMachine(t.c, t.c.Model.Base, t.c.Rollout.System)
 	if err != nil {
 		return err

@@ -48,6 +48,9 @@ func (f planFlags) make(a *app) (plan.Plan, plan.Settings, budget, error) {
 	if f.row == 0 {
 		f.row = f.private
 	}
+	if err := checkShards(c); err != nil {
+		return p, plan.Settings{}, budget{}, err
+	}
 	found, err := a.findPlugin(c.Engine)
 	if err != nil {
 		return p, plan.Settings{}, budget{}, err
