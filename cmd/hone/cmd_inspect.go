@@ -142,7 +142,7 @@ func runInspectLogprobs(c *cobra.Command, a *app, base, adapter string) error {
 		return err
 	}
 	defer s.Close()
-	return eachLine(c, func(in idsLine) (any, error) {
+	err = eachLine(c, func(in idsLine) (any, error) {
 		if err := in.check(m.spec.VocabSize); err != nil {
 			return nil, err
 		}
@@ -156,6 +156,8 @@ func runInspectLogprobs(c *cobra.Command, a *app, base, adapter string) error {
 		}
 		return map[string]any{"logprobs": out}, err
 	})
+	a.sayPrograms(m.engine)
+	return err
 }
 
 // tokenizer builds the tokenizer of a base model; no device is opened.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
@@ -45,6 +46,25 @@ func TestProgramCache(t *testing.T) {
 	a.cacheDir, e.ProgramCache = "", 1
 	if c := a.programCache(e); c.Folder != "" {
 		t.Errorf("without a cache folder: %+v", c)
+	}
+}
+
+// inspect logprobs says how many programs it compiled, none where an earlier one kept them.
+func TestInspectLogprobsKeepsPrograms(t *testing.T) {
+	plugin := learntest.Plugin()
+	if plugin == "" {
+		t.Skip("no plug-in is installed: hone engine install cpu")
+	}
+	t.Chdir(t.TempDir())
+	toyModel(t, "toy.gguf")
+	write(t, "hone.yaml", "engine: {plugin: "+plugin+"}\n")
+	for _, want := range []string{"programs: 1 compiled, 0 that were kept", "programs: 0 compiled, 1 that were kept"} {
+		var said bytes.Buffer
+		a := toyApp(&said, nil)
+		a.stdin, a.keepsPrograms = strings.NewReader(`{"ids": [1, 2, 3]}`), true
+		if code := a.main(t.Context(), []string{"inspect", "logprobs", "--model", "toy.gguf", "--cache", "cache"}); code != 0 || !strings.Contains(said.String(), want) {
+			t.Errorf("exit code %d, no %q in %s", code, want, &said)
+		}
 	}
 }
 
