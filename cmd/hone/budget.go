@@ -153,6 +153,15 @@ func settle(c config.Config, s model.Spec, o plan.Settings, limit int64) (plan.S
 	return o, p, nil
 }
 
+// fillStep lowers engine.micro_batch to the rows of a step: more would be padding, planned for and computed. A trajectory of
+// several rows is then computed in several micro-batches.
+func (a *app) fillStep(c *config.Config, rows int) {
+	if n := c.Engine.MicroBatch; n > rows {
+		a.say("engine.micro_batch: %d is more than the %d rows of a step, which are computed at once", n, rows)
+		c.Engine.MicroBatch = rows
+	}
+}
+
 // fits refuses a run on live rollouts that the model's positions or the memory do not hold, and settles in the configuration
 // what that left to the plan.
 func (a *app) fits(c *config.Config, m *machine, adapter string, gpu bool, prefix, private int, trains bool) error {
@@ -167,6 +176,7 @@ func (a *app) fits(c *config.Config, m *machine, adapter string, gpu bool, prefi
 	row := 0
 	if trains {
 		row = private
+		a.fillStep(c, max(c.SFT.BatchSize, c.GRPO.GroupSize*c.GRPO.ScenariosPerStep)) // a demo has both stages
 	}
 	return a.refuseTooLarge(c, s, settings(*c, lora, gpu, prefix, private, row), false)
 }
@@ -185,6 +195,7 @@ func (a *app) fitsRows(c *config.Config, m *machine, adapter string, gpu bool, p
 	if err != nil {
 		return err
 	}
+	a.fillStep(c, min(c.SFT.BatchSize, len(rows)))
 	return a.refuseTooLarge(c, s, settings(*c, lora, gpu, prefix, 0, longest-prefix), true)
 }
 

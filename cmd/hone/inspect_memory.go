@@ -67,6 +67,7 @@ func (f planFlags) make(a *app) (plan.Plan, plan.Settings, budget, error) {
 	if err != nil {
 		return p, plan.Settings{}, b, err
 	}
+	a.fillStep(&c, max(c.SFT.BatchSize, c.GRPO.GroupSize*c.GRPO.ScenariosPerStep))
 	o := settings(c, lora, found.isCUDA(), f.prefix, f.private, max(f.row, 0))
 	s.BF16 = engine.DType(c.Engine.DType).IsBF16(o.GPU)
 	o, p, err = settle(c, s, o, b.bytes)
