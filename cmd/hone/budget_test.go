@@ -97,6 +97,9 @@ func TestRefusedBeforeCompute(t *testing.T) {
 		{"half an adapter", "backend: go", "", append(slices.Clone(logprobs), "--adapter", "half"), 2, []string{"half/adapter_model.safetensors", "tensor base_model"}},
 		{"no plug-in", "plugin: none.so", "", logprobs, 6, []string{"the accelerator plug-in is not there", "none.so", "hone engine install cpu"}},
 		{"a plug-in that is none", "plugin: notes.so", "", logprobs, 6, []string{"cannot use the accelerator plug-in", "it cannot be loaded as a shared library"}},
+		{"a plug-in that is none, to train on", "plugin: notes.so", "", sft("row.jsonl", "toy.gguf"), 6, []string{"cannot use the accelerator plug-in", "notes.so"}},
+		{"NaN in an adapter to go on with", "backend: go", "", append(sft("row.jsonl", "toy.gguf"), "--adapter", "nan"), 2, []string{"where: nan", "lora_", "not finite"}},
+		{"more devices than there are", "backend: go, devices: 2", "", sft("row.jsonl", "toy.gguf"), 2, []string{"there are not 2 devices but 1", "engine.devices: 2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, stdout, said := invoked(t, "model: {context: 20000}\nengine: {"+c.engine+"}\n", c.stdin, c.args...)
@@ -108,10 +111,32 @@ func TestRefusedBeforeCompute(t *testing.T) {
 					t.Errorf("no %q in %s%s", want, stdout, said)
 				}
 			}
+			if c.args[0] == "sft" && c.name != "NaN" && c.name != "a configuration that lies" { // a dry run reads no weight
+				_, refusal, _ := strings.Cut(said, "hone: ") // before it stands how much memory is free now
+				if dry, _, text := invoked(t, "model: {context: 20000}\nengine: {"+c.engine+"}\n", "", append(slices.Clone(c.args), "--dry-run")...); dry != code || !strings.HasSuffix(text, "hone: "+refusal) {
+					t.Errorf("a dry run: exit code %d, %s", dry, text)
+				}
+			}
 			if _, err := os.Stat("out"); err == nil {
 				t.Error("a run directory is left behind")
 			}
 		})
+	}
+}
+
+// A dry run of SFT says what would be trained on, without opening a device or writing anything.
+func TestSFTDryRun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	toyModel(t, "toy.gguf")
+	write(t, "rows.jsonl", oneRow+oneRow+strings.Replace(oneRow, "Say a.", strings.Repeat("ab", 400), 1))
+	code, stdout, said := invoked(t, "model: {context: 300}\nengine: {backend: go}\nsft: {batch_size: 1, epochs: 3}\n", "", "sft", "--data", "rows.jsonl", "--base-model", "toy.gguf", "--output-dir", "out", "--dry-run")
+	for _, want := range []string{"left out rows.jsonl:3: ", "GiB planned", "would take 6 steps over 2 rows of at most ", " tokens, 4 of them trained, in out"} { // "a" and <|im_end|>, twice
+		if code != 0 || stdout != "" || !strings.Contains(said, want) {
+			t.Errorf("exit code %d, no %q in %s", code, want, said)
+		}
+	}
+	if _, err := os.Stat("out"); err == nil {
+		t.Error("a run directory is made")
 	}
 }
 
