@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -152,6 +153,34 @@ func TestReasoning(t *testing.T) {
 		send(t, "POST", h.URL+"/v1/chat/completions", `{"messages":[{"role":"assistant","content":"4","`+key+`":"hard"},{"role":"user","content":"?"}]}`)
 		if got := text(s.asked[len(s.asked)-1].Prompt); got != "assistant:THINK hard SO 4\nuser:?\n" {
 			t.Errorf("%s: prompt = %q", key, got)
+		}
+	}
+}
+
+// developer is OpenAI's newer name of system: prompts are the same.
+func TestDeveloperIsSystem(t *testing.T) {
+	s := &sampler{says: "x"}
+	h := start(t, s, nil)
+	for _, role := range []string{"system", "developer"} {
+		status, body := send(t, "POST", h.URL+"/v1/chat/completions", `{"messages":[{"role":"`+role+`","content":"be brief"},{"role":"user","content":"hi"}]}`)
+		if status != 200 {
+			t.Fatalf("%s: status %d: %s", role, status, body)
+		}
+		if got := text(s.asked[len(s.asked)-1].Prompt); got != "system:be brief\nuser:hi\n" {
+			t.Errorf("%s: prompt = %q", role, got)
+		}
+	}
+}
+
+// Who asks for a model that is not there is told those that are.
+func TestUnknownModelListsThose(t *testing.T) {
+	h := start(t, &sampler{says: "x"}, func(o *Options) {
+		o.Models = append(o.Models, Model{ID: "out/final", Sampler: &sampler{says: "y"}, Renderer: runes{}})
+	})
+	for _, name := range []string{"gpt-4", ""} {
+		status, body := send(t, "POST", h.URL+"/v1/chat/completions", `{"model":"`+name+`","messages":[{"role":"user","content":"hi"}]}`)
+		if want := fmt.Sprintf(`no model \"%s\" here; there are \"m\", \"out/final\"`, name); status != 404 || !strings.Contains(body, want) {
+			t.Errorf("status %d, no %s in %s", status, want, body)
 		}
 	}
 }
