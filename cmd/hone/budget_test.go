@@ -89,7 +89,7 @@ func TestRefusedBeforeCompute(t *testing.T) {
 	}{
 		{"memory", "backend: go, memory: 0.0001", "", sft("row.jsonl", "toy.gguf"), 6, []string{"the memory does not hold this run", "engine.memory", "it takes 0.0", "hone inspect memory"}},
 		{"positions of a row", "backend: go", "", sft("long.jsonl", "toy.gguf"), 2, []string{"positions for 8192", "lower model.context"}},
-		{"positions of a text", "backend: go", long, logprobs, 0, []string{"there are 8193 ids; the model has positions for 8192"}},
+		{"positions of a text", "backend: go", long, logprobs, 3, []string{"there are 8193 ids; the model has positions for 8192"}},
 		{"half a model", "backend: go", "", sft("row.jsonl", "half.gguf"), 2, []string{"half.gguf"}},
 		{"NaN", "backend: go", "", sft("row.jsonl", "nan.gguf"), 2, []string{"nan.gguf: model.layers.1.", "not finite"}},
 		{"a configuration that lies", "backend: go", "", sft("row.jsonl", "lie.gguf"), 2, []string{"lie.gguf: model.layers.0.mlp", "the configuration says [48 24]"}},

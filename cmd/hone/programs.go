@@ -51,7 +51,7 @@ func (a *app) compilerEnvironment() string {
 
 // sayPrograms says how many programs were compiled and how many needed not be. Of several devices, each counts its own.
 func (a *app) sayPrograms(e *engine.Engine) {
-	if e.NumDevices() == 1 && !e.PureGo() {
+	if e.NumDevices() == 1 && e.NumCompiled+e.NumLoaded > 0 && !e.PureGo() {
 		a.say("programs: %d compiled, %d that were kept from earlier", e.NumCompiled, e.NumLoaded)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"hone/internal/chat"
+	"hone/internal/fault"
 )
 
 // request is the part of OpenAI's request that is understood. Pointers tell "absent" from zero.
@@ -63,7 +64,7 @@ func decode(w http.ResponseWriter, r *http.Request) (request, *apiError) {
 		err = json.Unmarshal(body, &q)
 	}
 	if err != nil {
-		return q, invalid("", "the body is not a chat completion request: "+err.Error())
+		return q, invalid("", "the body is not a chat completion request: "+fault.JSON(err).Error())
 	}
 	if refused := knownOnly(body); refused != nil {
 		return q, refused

@@ -274,6 +274,7 @@ func TestRefusals(t *testing.T) {
 		"role":            {`{"model":"m","messages":[{"role":"wizard"}]}`, "messages", "invalid_value", 400},
 		"no messages":     {`{"model":"m"}`, "messages", "invalid_value", 400},
 		"not JSON":        {`hello`, "", "invalid_value", 400},
+		"a number":        {`{"messages":[{"role":1}]}`, "", "invalid_value", 400},
 		"an image":        {`{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, "", "invalid_value", 400},
 		"model":           {`{"model":"gpt-4","messages":[{"role":"user","content":"x"}]}`, "model", "model_not_found", 404},
 		"a huge body":     {`{"model":"` + strings.Repeat("x", maxBody) + `"}`, "", "request_too_large", 413},
@@ -293,7 +294,7 @@ func TestRefusals(t *testing.T) {
 			if e.Error.Param != nil {
 				param = *e.Error.Param
 			}
-			if status != tc.status || param != tc.param || e.Error.Code != tc.code || e.Error.Message == "" || e.Error.Type == "" {
+			if status != tc.status || param != tc.param || e.Error.Code != tc.code || e.Error.Message == "" || e.Error.Type == "" || strings.Contains(e.Error.Message, "Go ") {
 				t.Errorf("status %d: %s", status, body)
 			}
 		})
