@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -69,6 +70,13 @@ func newRoot(a *app) *cobra.Command {
 	f.Uint64Var(&a.seed, "seed", 0, "seed of every random stream, instead of the configuration's")
 	f.BoolVar(&a.yes, "yes", false, "take yes for every question")
 	f.BoolVar(&a.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		if a.cacheDir == "" {
+			return nil
+		}
+		_, err := a.store() // a mistake in --cache is one for each verb, also where it has only compiled programs to keep there
+		return err
+	}
 	a.seedIsPresent = func() bool { return f.Changed("seed") }
 	root.AddCommand(newCollect(a), newConformance(a), newConfig(a), newDemo(a), newDiscover(a), newDoctor(a), newEngine(a), newInspect(a), newEval(a), newMerge(a), newRuns(a), newSandboxExec(a), newScenarios(a), newSFT(a), newTrain(a), newServe(a), newVersion(a))
 	group(root)
@@ -149,6 +157,9 @@ func (a *app) store() (assets.Store, error) {
 			return assets.Store{}, &fault.Error{Code: fault.CodeUsage, What: "no cache folder",
 				Why: "neither XDG_CACHE_HOME nor HOME is set", Next: "name one with --cache"}
 		}
+	}
+	if info, err := os.Stat(dir); errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
+		return assets.Store{}, &fault.Error{Code: fault.CodeUsage, What: "the cache folder is a file, or in one", Where: dir, Next: "name a folder with --cache"}
 	}
 	s := assets.Store{Dir: dir, Env: a.environ}
 	if a.verbose && !a.quiet {

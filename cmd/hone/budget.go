@@ -110,6 +110,16 @@ func recomputeOf(c config.Config) train.Recompute {
 // settle says before a weight is read.
 func shards(c config.Config) bool { return c.Engine.ShardWeights == "on" && c.Engine.Devices > 1 }
 
+// checkShards refuses weights to be shared where there is one device. The configuration's own checks cannot: --num-gpus says
+// after them how many devices there are.
+func checkShards(c config.Config) error {
+	if c.Engine.ShardWeights != "on" || c.Engine.Devices > 1 {
+		return nil
+	}
+	return &fault.Error{Code: fault.CodeUsage, What: "one device has nobody to share the weights with", Where: "engine.shard_weights: on", Why: "engine.devices is 1",
+		Next: "set engine.devices to how many devices are to share them (hone doctor shows those there are), or engine.shard_weights to auto"}
+}
+
 // settle returns settings that the limit holds, with their plan: those given or, where they are too large, others in what the
 // configuration leaves open (engine.recompute: auto and, beside it, engine.micro_batch: 0; engine.shard_weights: auto).
 // Where no choice helps, they are those given.
@@ -143,6 +153,15 @@ func settle(c config.Config, s model.Spec, o plan.Settings, limit int64) (plan.S
 	return o, p, nil
 }
 
+// fillStep lowers engine.micro_batch to the rows of a step: more would be padding, planned for and computed. A trajectory of
+// several rows is then computed in several micro-batches.
+func (a *app) fillStep(c *config.Config, rows int) {
+	if n := c.Engine.MicroBatch; n > rows {
+		a.say("engine.micro_batch: %d is more than the %d rows of a step, which are computed at once", n, rows)
+		c.Engine.MicroBatch = rows
+	}
+}
+
 // fits refuses a run on live rollouts that the model's positions or the memory do not hold, and settles in the configuration
 // what that left to the plan.
 func (a *app) fits(c *config.Config, m *machine, adapter string, gpu bool, prefix, private int, trains bool) error {
@@ -157,6 +176,7 @@ func (a *app) fits(c *config.Config, m *machine, adapter string, gpu bool, prefi
 	row := 0
 	if trains {
 		row = private
+		a.fillStep(c, max(c.SFT.BatchSize, c.GRPO.GroupSize*c.GRPO.ScenariosPerStep)) // a demo has both stages
 	}
 	return a.refuseTooLarge(c, s, settings(*c, lora, gpu, prefix, private, row), false)
 }
@@ -175,6 +195,7 @@ func (a *app) fitsRows(c *config.Config, m *machine, adapter string, gpu bool, p
 	if err != nil {
 		return err
 	}
+	a.fillStep(c, min(c.SFT.BatchSize, len(rows)))
 	return a.refuseTooLarge(c, s, settings(*c, lora, gpu, prefix, 0, longest-prefix), true)
 }
 

@@ -89,7 +89,7 @@ func TestRefusedBeforeCompute(t *testing.T) {
 	}{
 		{"memory", "backend: go, memory: 0.0001", "", sft("row.jsonl", "toy.gguf"), 6, []string{"the memory does not hold this run", "engine.memory", "it takes 0.0", "hone inspect memory"}},
 		{"positions of a row", "backend: go", "", sft("long.jsonl", "toy.gguf"), 2, []string{"positions for 8192", "lower model.context"}},
-		{"positions of a text", "backend: go", long, logprobs, 0, []string{"there are 8193 ids; the model has positions for 8192"}},
+		{"positions of a text", "backend: go", long, logprobs, 3, []string{"there are 8193 ids; the model has positions for 8192"}},
 		{"half a model", "backend: go", "", sft("row.jsonl", "half.gguf"), 2, []string{"half.gguf"}},
 		{"NaN", "backend: go", "", sft("row.jsonl", "nan.gguf"), 2, []string{"nan.gguf: model.layers.1.", "not finite"}},
 		{"a configuration that lies", "backend: go", "", sft("row.jsonl", "lie.gguf"), 2, []string{"lie.gguf: model.layers.0.mlp", "the configuration says [48 24]"}},
@@ -97,6 +97,9 @@ func TestRefusedBeforeCompute(t *testing.T) {
 		{"half an adapter", "backend: go", "", append(slices.Clone(logprobs), "--adapter", "half"), 2, []string{"half/adapter_model.safetensors", "tensor base_model"}},
 		{"no plug-in", "plugin: none.so", "", logprobs, 6, []string{"the accelerator plug-in is not there", "none.so", "hone engine install cpu"}},
 		{"a plug-in that is none", "plugin: notes.so", "", logprobs, 6, []string{"cannot use the accelerator plug-in", "it cannot be loaded as a shared library"}},
+		{"a plug-in that is none, to train on", "plugin: notes.so", "", sft("row.jsonl", "toy.gguf"), 6, []string{"cannot use the accelerator plug-in", "notes.so"}},
+		{"NaN in an adapter to go on with", "backend: go", "", append(sft("row.jsonl", "toy.gguf"), "--adapter", "nan"), 2, []string{"where: nan", "lora_", "not finite"}},
+		{"more devices than there are", "backend: go, devices: 2", "", sft("row.jsonl", "toy.gguf"), 2, []string{"there are not 2 devices but 1", "engine.devices: 2"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, stdout, said := invoked(t, "model: {context: 20000}\nengine: {"+c.engine+"}\n", c.stdin, c.args...)
@@ -108,10 +111,32 @@ func TestRefusedBeforeCompute(t *testing.T) {
 					t.Errorf("no %q in %s%s", want, stdout, said)
 				}
 			}
+			if c.args[0] == "sft" && c.name != "NaN" && c.name != "a configuration that lies" { // a dry run reads no weight
+				_, refusal, _ := strings.Cut(said, "hone: ") // before it stands how much memory is free now
+				if dry, _, text := invoked(t, "model: {context: 20000}\nengine: {"+c.engine+"}\n", "", append(slices.Clone(c.args), "--dry-run")...); dry != code || !strings.HasSuffix(text, "hone: "+refusal) {
+					t.Errorf("a dry run: exit code %d, %s", dry, text)
+				}
+			}
 			if _, err := os.Stat("out"); err == nil {
 				t.Error("a run directory is left behind")
 			}
 		})
+	}
+}
+
+// A dry run of SFT says what would be trained on, without opening a device or writing anything.
+func TestSFTDryRun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	toyModel(t, "toy.gguf")
+	write(t, "rows.jsonl", oneRow+oneRow+strings.Replace(oneRow, "Say a.", strings.Repeat("ab", 400), 1))
+	code, stdout, said := invoked(t, "model: {context: 300}\nengine: {backend: go}\nsft: {batch_size: 1, epochs: 3}\n", "", "sft", "--data", "rows.jsonl", "--base-model", "toy.gguf", "--output-dir", "out", "--dry-run")
+	for _, want := range []string{"left out rows.jsonl:3: ", "GiB planned", "would take 6 steps over 2 rows of at most ", " tokens, 4 of them trained, in out"} { // "a" and <|im_end|>, twice
+		if code != 0 || stdout != "" || !strings.Contains(said, want) {
+			t.Errorf("exit code %d, no %q in %s", code, want, said)
+		}
+	}
+	if _, err := os.Stat("out"); err == nil {
+		t.Error("a run directory is made")
 	}
 }
 
@@ -352,6 +377,12 @@ func TestInspectMemoryAndPlan(t *testing.T) {
 		!strings.Contains(said, "it does not fit: ") || !strings.Contains(stdout, "prefix, training") {
 		t.Errorf("exit code %d, %s%s", code, stdout, said)
 	}
+	lengths[3] = "0" // nothing is shared: the trainer has no programs for a prefix, and the sampler none
+	if code, stdout, said := invoked(t, conf, "", append([]string{"inspect", "memory"}, lengths...)...); code != 0 ||
+		!strings.Contains(stdout, "decode") || !strings.Contains(stdout, "rows, training") || strings.Contains(stdout, "prefix") {
+		t.Errorf("without a prefix: exit code %d, %s%s", code, stdout, said)
+	}
+	lengths[3] = "20"
 	code, _, said = invoked(t, conf, "", append([]string{"inspect", "plan", "--hlo", "programs"}, lengths...)...)
 	files, _ := filepath.Glob("programs/*.mlir")
 	if code != 0 || len(files) != len(r.Programs) {
@@ -366,7 +397,7 @@ func TestInspectMemoryAndPlan(t *testing.T) {
 			t.Errorf("no %q in the program", want)
 		}
 	}
-	for _, args := range [][]string{{"inspect", "plan", "--model", "toy.gguf"}, {"inspect", "memory", "--prefix", "0"}, {"inspect", "memory", "--model", "none.gguf"}} {
+	for _, args := range [][]string{{"inspect", "plan", "--model", "toy.gguf"}, {"inspect", "memory", "--prefix", "-1"}, {"inspect", "memory", "--model", "none.gguf"}} {
 		if code, _, said := invoked(t, conf, "", args...); code != 2 {
 			t.Errorf("%v: exit code %d, %s", args, code, said)
 		}
@@ -394,5 +425,40 @@ func TestMemoryOfEachDevice(t *testing.T) {
 	}
 	if o := settings(c, model.LoRA{}, true, 1, 1, 1); o.Devices != 4 {
 		t.Errorf("a plan of %d devices", o.Devices)
+	}
+}
+
+// More rows at once than a step has would be padding, planned for and computed: engine.micro_batch is lowered to them, said
+// and kept. What a step fills stays as it is.
+func TestMicroBatchIsWithinAStep(t *testing.T) {
+	t.Chdir(t.TempDir())
+	toyModel(t, "toy.gguf")
+	write(t, "row.jsonl", oneRow+oneRow+oneRow)
+	conf := "engine: {backend: go, slots: 1, micro_batch: %d}\nsft: {batch_size: 2, lora: {rank: 2}}\ngrpo: {group_size: 3, scenarios_per_step: 2}\n"
+	const lowered = "engine.micro_batch: %d is more than the %d rows"
+	for given, want := range map[int]int{1000: 2, 2: 2, 1: 1} {
+		out := fmt.Sprint("out", given)
+		code, _, said := invoked(t, fmt.Sprintf(conf, given), "", "sft", "--data", "row.jsonl", "--base-model", "toy.gguf", "--output-dir", out)
+		kept, err := os.ReadFile(filepath.Join(out, "config.resolved.yaml"))
+		if code != 0 || err != nil || !strings.Contains(string(kept), fmt.Sprintf("micro_batch: %d\n", want)) || strings.Contains(said, fmt.Sprintf(lowered, given, want)) != (given != want) {
+			t.Errorf("%d: exit code %d, %v, %s\n%s", given, code, err, said, kept)
+		}
+	}
+	for given, want := range map[int]int{1000: 6, 6: 6, 5: 5} { // GRPO's step is the larger one
+		code, stdout, said := invoked(t, fmt.Sprintf(conf, given), "", "inspect", "memory", "--json", "--model", "toy.gguf", "--private", "64")
+		var r memoryReport
+		if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil || r.MicroBatch != want || strings.Contains(said, fmt.Sprintf(lowered, given, want)) != (given != want) {
+			t.Errorf("%d: exit code %d, %v, %d rows, %s", given, code, err, r.MicroBatch, said)
+		}
+	}
+	var said bytes.Buffer
+	a, c := toyApp(&said, nil), config.Default()
+	c.Engine.MicroBatch, c.SFT.LoRA.Rank, c.GRPO.GroupSize, c.GRPO.ScenariosPerStep = 1000, 2, 8, 3
+	s, err := a.spec("toy.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.fits(&c, &machine{file: &modelfile.Model{Config: s.Config}}, "", false, 1, 32, true); err != nil || c.Engine.MicroBatch != 24 {
+		t.Errorf("%v, %d rows, %s", err, c.Engine.MicroBatch, &said)
 	}
 }

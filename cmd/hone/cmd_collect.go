@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -90,39 +92,71 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	if err := t.beginOrGoOn(l.catalog); err != nil {
 		return err
 	}
-	outcomes, err := t.collect(ctx, l, client, approve, f.model, list)
+	ended, err := t.collect(ctx, l, client, approve, f.model, list)
 	spent := client.Spent()
 	a.say("%s sent and %s received were paid for", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
 	if err != nil {
 		return err
 	}
-	if outcomes[trajectory.EnvironmentError]+outcomes[trajectory.InfrastructureError] == len(list) {
+	if ended.outcomes[trajectory.EnvironmentError]+ended.outcomes[trajectory.InfrastructureError] == len(list) {
 		return &fault.Error{Code: fault.CodeUnavailable, What: "no call was answered by its MCP server", Where: f.output,
 			Next: "hone doctor; then the same command tries these scenarios again"}
 	}
+	a.say("%s", ended.passRate())
 	data := filepath.Join(f.output, "trajectories.jsonl")
 	a.say("next: hone sft --data %s --base-model %s --output-dir DIR", data, t.c.Model.Base)
-	return a.print(outcomes, [][]string{{"trajectories", data}})
+	return a.print(ended.outcomes, [][]string{{"trajectories", data}})
 }
 
-// collect runs the scenarios that have not been, and counts how all of them ended.
+// tally counts how episodes ended.
+type tally struct {
+	outcomes                  map[trajectory.Outcome]int
+	judged, passed, notJudged int // by the scenario's checks
+}
+
+func (t *tally) add(x *trajectory.Trajectory) {
+	t.outcomes[x.Outcome]++
+	i := slices.IndexFunc(x.Terms, func(term trajectory.Term) bool { return term.Name == "checks" })
+	if i < 0 {
+		t.notJudged++
+		return
+	}
+	if t.judged++; x.Terms[i].Score == 1 {
+		t.passed++
+	}
+}
+
+// passRate says how many episodes passed their checks. One without checks, or without an outcome that is the model's, is in no
+// rate.
+func (t *tally) passRate() string {
+	text := "no episode was judged by checks"
+	if t.judged > 0 {
+		text = fmt.Sprintf("%d of %s passed all checks (%.1f%%)", t.passed, fault.Count(t.judged, "episode"), 100*float64(t.passed)/float64(t.judged))
+	}
+	if t.notJudged > 0 {
+		text += fmt.Sprintf("; not judged, for want of checks or because a server failed: %d", t.notJudged)
+	}
+	return text
+}
+
+// collect runs the scenarios that have not been, and tallies all of them.
 func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approve func(chat.ToolCall) (bool, string), model string,
-	list []scenario.Scenario) (map[trajectory.Outcome]int, error) {
+	list []scenario.Scenario) (tally, error) {
 	dir, c := t.dir, t.c // c as the run was begun with
 	log, report := runLog{dir, t.a.say}, t.a.progress(1).report()
-	outcomes := map[trajectory.Outcome]int{}
+	ended := tally{outcomes: map[trajectory.Outcome]int{}}
 	for i, s := range list {
 		kept, done, err := collected(dir, s.ID)
 		if err != nil {
-			return nil, err
+			return ended, err
 		}
 		if done {
-			outcomes[kept]++
+			ended.add(kept)
 			continue
 		}
 		tools, err := l.shown.forScenario(s)
 		if err != nil {
-			return nil, err
+			return ended, err
 		}
 		t, err := l.collect(ctx, client, llm.Episode{ID: s.ID, ScenarioID: s.ID, Model: model,
 			Temperature: c.Rollout.Temperature, Seed: c.Seed, System: c.Rollout.System, Task: s.Task, Tools: tools,
@@ -131,16 +165,16 @@ func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approv
 				Timeout: c.Rollout.Timeout},
 			Approve: approve})
 		if err != nil {
-			return nil, err
+			return ended, err
 		}
 		l.scorer.Score(&list[i], t)
 		if err := log.Trajectory("collect", 0, t); err != nil {
-			return nil, err
+			return ended, err
 		}
-		outcomes[t.Outcome]++
+		ended.add(t)
 		report("collect", i+1, len(list), string(t.Outcome))
 	}
-	return outcomes, nil
+	return ended, nil
 }
 
 // collect runs one episode in a session of its own.
@@ -154,13 +188,14 @@ func (l *lab) collect(ctx context.Context, client llm.Chatter, e llm.Episode) (*
 	return llm.Collect(ctx, client, session, e)
 }
 
-// collected says whether an earlier attempt kept an episode of a scenario. One whose server failed is run again.
-func collected(dir *run.Dir, scenarioID string) (trajectory.Outcome, bool, error) {
+// collected returns the episode of a scenario that an earlier attempt kept, and whether there is one. One whose server failed
+// is run again.
+func collected(dir *run.Dir, scenarioID string) (*trajectory.Trajectory, bool, error) {
 	row, found, err := dir.Ledger.Trajectory("collect/" + scenarioID)
 	if err != nil || !found {
-		return "", false, err
+		return nil, false, err
 	}
-	var kept struct{ Outcome trajectory.Outcome }
-	err = json.Unmarshal(row.JSON, &kept)
-	return kept.Outcome, kept.Outcome.Trainable(), err
+	kept := &trajectory.Trajectory{}
+	err = json.Unmarshal(row.JSON, kept)
+	return kept, kept.Outcome.Trainable(), err
 }

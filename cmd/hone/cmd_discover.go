@@ -90,7 +90,9 @@ func runDiscover(ctx context.Context, a *app, f discoverFlags) error {
 	}
 	if f.diff != "" {
 		changes := append([]mcp.Change{}, mcp.Diff(old, catalog)...)
-		found.Changes = &changes
+		if found.Changes = &changes; len(changes) == 0 {
+			a.say("nothing has changed: the %s are those of %s", fault.Count(len(catalog.Tools()), "tool"), f.diff)
+		}
 	}
 	if err := a.print(found, found.rows()); err != nil {
 		return err

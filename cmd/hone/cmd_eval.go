@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -12,12 +14,13 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/fault"
+	"hone/internal/run"
 )
 
 type evalFlags struct {
 	serverFlags
-	model, base, dataset, split, judge string
-	compareBase                        bool
+	model, base, dataset, split, judge, output string
+	compareBase                                bool
 }
 
 func newEval(a *app) *cobra.Command {
@@ -25,6 +28,7 @@ func newEval(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "eval",
 		Short: "Run held-out scenarios on live servers and report success with intervals",
+		Long:  "With --output-dir the episodes are kept in a run directory: of --compare-base, the base model's as the stage eval_base.",
 		Example: "  hone eval --model out/final --dataset scenarios.json --split validation\n" +
 			"  hone eval --model out/final --dataset scenarios.json --split test --compare-base --json",
 		Args: arguments(0, 0, ""),
@@ -36,6 +40,7 @@ func newEval(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.dataset, "dataset", "", "scenarios file (default the configuration's)")
 	c.Flags().StringVar(&f.split, "split", "", "train, validation or test (default the configuration's)")
 	c.Flags().StringVar(&f.judge, "judge-model", "", "model that scores scenarios without checks, as provider/name")
+	c.Flags().StringVar(&f.output, "output-dir", "", "run directory for the trajectories; without it none are kept")
 	c.Flags().BoolVar(&f.compareBase, "compare-base", false, "evaluate the base model too and report the paired difference")
 	return c
 }
@@ -54,6 +59,11 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if f.split != scenario.Train && f.split != scenario.Validation && f.split != scenario.Test {
 		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no split %q", f.split), Where: "--split",
 			Next: "give train, validation or test"}
+	}
+	if f.output != "" {
+		if err := run.Free(f.output); err != nil {
+			return err
+		}
 	}
 	list, tasks, err := f.scenarios()
 	if err != nil {
@@ -87,22 +97,11 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if err := l.openModel(a, &c, f.model, list, false); err != nil {
 		return err
 	}
-	report := eval.Report{Bootstrap: intervalsOf(c)}
-	name := "model"
-	if f.model == "" {
-		name = "base"
-	} else if f.compareBase {
-		if err := l.learner.sampler.SetAdapter(nil, 0); err != nil {
-			return err
-		}
-		report.Systems = append(report.Systems, l.evaluate(ctx, a, "base", tasks, c.Eval))
-		if err := l.learner.Publish(); err != nil {
-			return err
-		}
-	}
-	report.Systems = append(report.Systems, l.evaluate(ctx, a, name, tasks, c.Eval))
-	if ctx.Err() != nil {
-		return ctx.Err()
+	t := &tuning{a: a, verb: "eval", path: f.output, c: c}
+	defer t.close()
+	report, err := t.evaluate(ctx, l, f, tasks)
+	if err != nil {
+		return err
 	}
 	for _, s := range report.Systems {
 		if len(s.Rows) == 0 {
@@ -118,6 +117,49 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 		}
 	}
 	return nil
+}
+
+// evaluate evaluates the model and, where it is asked for, the base model, and keeps their episodes where there is a folder for
+// them.
+func (t *tuning) evaluate(ctx context.Context, l *lab, f evalFlags, tasks []scenario.Scenario) (eval.Report, error) {
+	report := eval.Report{Bootstrap: intervalsOf(t.c)}
+	var log *runLog
+	if t.path != "" {
+		catalog, err := encodeCatalog(l.catalog)
+		if err == nil {
+			err = t.begin(catalog)
+		}
+		if err != nil {
+			return report, err
+		}
+		log = &runLog{t.dir, t.a.say}
+	}
+	system := func(name string) error {
+		s, err := l.evaluate(ctx, t.a, name, tasks, t.c.Eval, log)
+		report.Systems = append(report.Systems, s)
+		return cmp.Or(ctx.Err(), err)
+	}
+	name := "model"
+	if f.model == "" {
+		name = "base"
+	} else if f.compareBase {
+		if err := l.learner.sampler.SetAdapter(nil, 0); err != nil {
+			return report, err
+		}
+		if err := system("base"); err != nil {
+			return report, err
+		}
+		if err := l.learner.Publish(); err != nil {
+			return report, err
+		}
+	}
+	if err := system(name); err != nil {
+		return report, err
+	}
+	if log != nil {
+		t.a.say("trajectories: %s", filepath.Join(t.path, "trajectories.jsonl"))
+	}
+	return report, nil
 }
 
 // scenarios are all of the file's, and those of the split.
@@ -148,22 +190,28 @@ func (l *lab) unevaluated(s eval.System) error {
 	return e
 }
 
-// evaluate runs one episode of each scenario under the sampler's present policy.
-func (l *lab) evaluate(ctx context.Context, a *app, name string, tasks []scenario.Scenario, e config.Eval) eval.System {
-	known := byID(tasks)
+// evaluate runs one episode of each scenario under the sampler's present policy. A log, where there is one, keeps them as a
+// stage.
+func (l *lab) evaluate(ctx context.Context, a *app, name string, tasks []scenario.Scenario, e config.Eval, log *runLog) (eval.System, error) {
+	known, stage := byID(tasks), "eval_"+name
 	report, done := a.progress(l.options.Sampler.NumSlots()).report(), 0
 	var ts []*trajectory.Trajectory
-	for _, g := range l.evaluation(e).Each(ctx, tasks, 1, 0, func(*trajectory.Trajectory) {
+	var failed error
+	for _, g := range l.evaluation(e).Each(ctx, tasks, 1, 0, func(t *trajectory.Trajectory) {
+		l.scorer.Score(known[t.ScenarioID], t)
+		if log != nil && ctx.Err() == nil && failed == nil {
+			failed = log.Trajectory(stage, 0, t)
+		}
 		done++
 		report("eval "+name, done, len(tasks), "")
 	}) {
 		ts = append(ts, g.Trajectories...)
 	}
-	for _, t := range ts {
-		l.scorer.Score(known[t.ScenarioID], t)
+	if log != nil && failed == nil {
+		failed = log.Finish(stage)
 	}
 	rows, excluded := eval.FromTrajectories(ts, l.judge(known))
-	return eval.System{Name: name, Rows: rows, Excluded: excluded}
+	return eval.System{Name: name, Rows: rows, Excluded: excluded}, failed
 }
 
 // judge tells success by the scenarios' own checks.

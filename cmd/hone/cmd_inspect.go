@@ -1,13 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -21,7 +16,7 @@ func newInspect(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "inspect", Short: "Look inside: tokens, prompts, tool calls and logprobs, as JSON lines in and out; memory and programs",
 		Long: "memory and plan show what a run of the configuration would hold and compile. Each of the other commands reads one\n" +
 			"JSON object a line on stdin and writes one a line on stdout, in the same order. A line that fails becomes\n" +
-			"{\"error\": ...}; the others are answered."}
+			"{\"error\": ...}; the others are answered, and the exit code is 3."}
 	c.AddCommand(newInspectLogprobs(a), newInspectMemory(a), newInspectParse(a), newInspectPlan(a), newInspectRender(a), newInspectTokens(a))
 	for _, sub := range c.Commands() {
 		sub.Args = arguments(0, 0, "")
@@ -142,7 +137,7 @@ func runInspectLogprobs(c *cobra.Command, a *app, base, adapter string) error {
 		return err
 	}
 	defer s.Close()
-	return eachLine(c, func(in idsLine) (any, error) {
+	err = eachLine(c, func(in idsLine) (any, error) {
 		if err := in.check(m.spec.VocabSize); err != nil {
 			return nil, err
 		}
@@ -156,6 +151,8 @@ func runInspectLogprobs(c *cobra.Command, a *app, base, adapter string) error {
 		}
 		return map[string]any{"logprobs": out}, err
 	})
+	a.sayPrograms(m.engine)
+	return err
 }
 
 // tokenizer builds the tokenizer of a base model; no device is opened.
@@ -165,47 +162,4 @@ func (a *app) tokenizer(base string) (*tokenizer.Tokenizer, error) {
 		return nil, err
 	}
 	return w.tok, nil
-}
-
-// eachLine answers each line of stdin with one line on stdout, so that a program may talk to it line by line.
-func eachLine[In any](c *cobra.Command, answer func(In) (any, error)) error {
-	in := bufio.NewReader(c.InOrStdin())
-	out := json.NewEncoder(c.OutOrStdout())
-	out.SetEscapeHTML(false)
-	for {
-		line, readErr := in.ReadBytes('\n')
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			if err := context.Cause(c.Context()); err != nil {
-				return err
-			}
-			if reply := answerLine(line, answer); reply != nil { // else the answer wrote its own
-				if err := out.Encode(reply); err != nil {
-					return err
-				}
-			}
-		}
-		if readErr == io.EOF {
-			return nil
-		} else if readErr != nil {
-			return readErr
-		}
-	}
-}
-
-func answerLine[In any](line []byte, answer func(In) (any, error)) any {
-	var v In
-	d := json.NewDecoder(bytes.NewReader(line))
-	d.DisallowUnknownFields()
-	err := d.Decode(&v)
-	if err == nil && len(bytes.TrimSpace(line[d.InputOffset():])) > 0 {
-		err = errors.New("more than one value on the line")
-	}
-	var out any
-	if err == nil {
-		out, err = answer(v)
-	}
-	if err != nil {
-		return map[string]string{"error": err.Error()}
-	}
-	return out
 }

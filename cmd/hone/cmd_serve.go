@@ -229,7 +229,7 @@ func (o serveOptions) models(a *app, m *machine) ([]serve.Model, func(), error) 
 	}
 	var models []serve.Model
 	add := func(id string, lora model.LoRA) (*sample.Sampler, error) {
-		a.say("compiling %s for %s", id, m.engine.Description())
+		a.say("loading %s on %s; programs that are not kept yet are compiled", id, m.engine.Description())
 		s, err := sample.New(m.engine, m.spec, m.weights, sample.Options{LoRA: lora, Slots: o.slots, Context: o.context,
 			NewDecoder: func() sample.Decoder { return m.tok.NewDecoder() }})
 		if err == nil {

@@ -15,6 +15,7 @@ import (
 	"hone/internal/data/dataset"
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
+	"hone/internal/learn/engine"
 	"hone/internal/learn/train"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
@@ -81,12 +82,11 @@ func runSFT(ctx context.Context, a *app, f sftFlags) error {
 	if err != nil {
 		return err
 	}
-	if a.dryRun {
-		a.say("would take %s over %s in %s", fault.Count(sftOf(c).NumSteps(len(rows)), "step"), fault.Count(len(rows), "conversation"), f.output)
-		return nil
-	}
 	t := &tuning{a: a, verb: "sft", path: f.output, c: c, kept: keptFlags{Adapter: f.adapter}}
 	defer t.close()
+	if a.dryRun {
+		return t.rehearseSFT(d, rows)
+	}
 	return t.sft(ctx, d, rows)
 }
 
@@ -163,26 +163,73 @@ func (d conversations) demonstrations(a *app) ([]dataset.Row, error) {
 	return rows, nil
 }
 
+// lesson is what SFT settles before a device is opened.
+type lesson struct {
+	machine   *machine
+	plugin    string
+	sequences []batch.Sequence
+	prefix    int // tokens that all of them begin with
+}
+
+// findSFT finds the base model, renders rows for it, and refuses what its positions or the memory do not hold. No device is
+// opened and no weight read. The lesson's machine is to be closed where there is one.
+func (t *tuning) findSFT(d conversations, rows []dataset.Row) (l lesson, err error) {
+	if err := checkShards(t.c); err != nil {
+		return l, err
+	}
+	if l.machine, l.plugin, err = t.a.findMachine(t.c, t.c.Model.Base, t.c.Rollout.System); err != nil {
+		return l, err
+	}
+	if l.sequences, err = l.machine.sequences(t.a, d.path, rows, t.c.Model.Context); err != nil {
+		return l, err
+	}
+	l.prefix = len(batch.New(l.sequences).Prefix)
+	return l, t.a.fitsRows(&t.c, l.machine, t.kept.Adapter, foundPlugin{path: l.plugin}.isCUDA(), l.prefix, l.sequences)
+}
+
+// rehearseSFT is an error where sft would be one before it opens a device, or where the plug-in cannot be used.
+func (t *tuning) rehearseSFT(d conversations, rows []dataset.Row) error {
+	l, err := t.findSFT(d, rows)
+	defer l.close()
+	if err != nil {
+		return err
+	}
+	if err := engine.CheckDevices(l.plugin, t.c.Engine.Devices); err != nil {
+		return err
+	}
+	if l.plugin != "" {
+		if _, err := engine.Probe(l.plugin); err != nil {
+			return err
+		}
+	}
+	longest, trained := 0, 0
+	for _, s := range l.sequences {
+		longest, trained = max(longest, len(s.IDs)), trained+s.NumTrained()
+	}
+	t.a.say("would take %s over %s of at most %s, %d of them trained, in %s", fault.Count(sftOf(t.c).NumSteps(len(l.sequences)), "step"),
+		fault.Count(len(l.sequences), "row"), fault.Count(longest, "token"), trained, t.path)
+	return nil
+}
+
+func (l lesson) close() {
+	if l.machine != nil {
+		l.machine.close()
+	}
+}
+
 // sft runs what is left of SFT on rows.
 func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) error {
-	m, plugin, err := t.a.findMachine(t.c, t.c.Model.Base, t.c.Rollout.System)
+	l, err := t.findSFT(d, rows)
+	defer l.close()
 	if err != nil {
 		return err
 	}
-	defer m.close()
-	sequences, err := m.sequences(t.a, d.path, rows, t.c.Model.Context)
-	if err != nil {
-		return err
-	}
-	prefix := len(batch.New(sequences).Prefix)
-	if err := t.a.fitsRows(&t.c, m, t.kept.Adapter, foundPlugin{path: plugin}.isCUDA(), prefix, sequences); err != nil {
-		return err
-	}
-	if err := m.load(plugin, t.c.Model.Base, loader(t.c)); err != nil {
+	m := l.machine
+	if err := m.load(l.plugin, t.c.Model.Base, loader(t.c)); err != nil {
 		return err
 	}
 	t.a.say("model %s on %s", m.spec.Name, m.engine.Description())
-	trainer, _, err := m.trainer(t.c, t.kept.Adapter, max(1, prefix), 1)
+	trainer, _, err := m.trainer(t.c, t.kept.Adapter, max(1, l.prefix), 1)
 	if err != nil {
 		return err
 	}
@@ -199,7 +246,7 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 	}
 	log := runLog{t.dir, t.a.say}
 	s := sftOf(t.c)
-	err = s.Run(ctx, sequences, unsampled{trainer}, log, t.a.progress(1).report())
+	err = s.Run(ctx, l.sequences, unsampled{trainer}, log, t.a.progress(1).report())
 	if err := t.ended(ctx, s.Stage, err); err != nil {
 		return err
 	}

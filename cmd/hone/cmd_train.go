@@ -50,7 +50,7 @@ func newTrain(a *app) *cobra.Command {
 
 const numGPUsUsage = "GPUs to use: n is engine.backend: cuda and engine.devices: n; 0 leaves both to the configuration"
 
-// onGPUs sets what --num-gpus says.
+// onGPUs sets what --num-gpus says, after which it is known how many devices are wanted.
 func onGPUs(c *config.Config, n int) error {
 	if n < 0 {
 		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot train on %d GPUs", n), Where: "--num-gpus",
@@ -59,7 +59,7 @@ func onGPUs(c *config.Config, n int) error {
 	if n > 0 {
 		c.Engine.Backend, c.Engine.Devices = "cuda", n
 	}
-	return nil
+	return checkShards(*c)
 }
 
 func runTrain(ctx context.Context, a *app, f trainFlags) error {

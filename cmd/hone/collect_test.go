@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"hone/internal/chat"
 )
 
 // Collected episodes are those of the configuration: set up, bounded in tokens and in time, each with its outcome.
@@ -55,5 +57,21 @@ func TestCollectKeepsTheConfiguration(t *testing.T) {
 	}
 	if _, set := asked["Fail."]; set || asked["Add."] != 17 || asked["Hang."] != 17 {
 		t.Errorf("asked for tokens: %v", asked)
+	}
+}
+
+// How many of the episodes passed is told, those of an earlier attempt among them. What has no checks is in no rate.
+func TestCollectTellsThePassRate(t *testing.T) {
+	url, _ := shop(t)
+	endpoint := buyer(t, chat.ToolCall{Name: "buy", Arguments: `{"name": "hat"}`})
+	const hat = `{"id": "hat", "task": "Buy a hat.", "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}]}` + "\n"
+	const none = `{"id": "none", "task": "What is a hat?"}` + "\n"
+	workFolder(t, map[string]string{"none.jsonl": none, "two.jsonl": hat + none,
+		"four.jsonl": hat + none + strings.ReplaceAll(hat, "hat", "cap") + strings.ReplaceAll(hat, "hat", "tie")})
+	for _, c := range []struct{ file, want string }{{"none.jsonl", "no episode was judged by checks; not judged, for want of checks or because a server failed: 1\n"},
+		{"two.jsonl", "1 of 1 episode passed all checks (100.0%); not judged, for want of checks or because a server failed: 1\n"}, {"four.jsonl", "1 of 3 episodes passed all checks (33.3%); not judged"}} {
+		if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", c.file, "--output-dir", "out", "--yes"); code != 0 || !strings.Contains(said, c.want) {
+			t.Errorf("%s: exit code %d, no %q in %s", c.file, code, c.want, said)
+		}
 	}
 }

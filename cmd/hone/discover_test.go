@@ -49,6 +49,21 @@ func TestDiscoverAndDoctor(t *testing.T) {
 	}
 }
 
+// --diff says so where nothing has changed, and nothing of the kind where something has.
+func TestDiffSaysThatNothingChanged(t *testing.T) {
+	url, _ := shop(t)
+	workFolder(t, map[string]string{"none.json": `{"servers":[],"hash":"` + emptyHash + `"}`})
+	if code, _, said := hone(t, "", "discover", "--mcp", url, "--out", "catalog.json"); code != 0 || strings.Contains(said, "nothing has changed") {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	if code, _, said := hone(t, "", "discover", "--mcp", url, "--diff", "catalog.json"); code != 0 || !strings.Contains(said, "nothing has changed: the 2 tools are those of catalog.json") {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+	if code, _, said := hone(t, "", "discover", "--mcp", url, "--diff", "none.json"); code != 3 || strings.Contains(said, "nothing has changed") {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+}
+
 // emptyHash is the hash of a catalog without servers: SHA-256 of nothing.
 const emptyHash = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 

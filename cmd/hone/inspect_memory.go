@@ -23,7 +23,7 @@ type planFlags struct {
 func (f *planFlags) register(c *cobra.Command) {
 	modelFlag(c, &f.base)
 	c.Flags().StringVar(&f.adapter, "adapter", "", "adapter folder whose shape counts (default the configuration's sft.lora)")
-	c.Flags().IntVar(&f.prefix, "prefix", 512, "tokens all prompts begin with: the system message and the tools")
+	c.Flags().IntVar(&f.prefix, "prefix", 512, "tokens all prompts begin with: the system message and the tools; 0 where they share none")
 	c.Flags().IntVar(&f.private, "private", 0, "tokens of an episode after them (default what rollout.max_turns completions take, at most model.context)")
 	c.Flags().IntVar(&f.row, "row", 0, "tokens of the longest training row after them (default --private); -1 trains nothing")
 }
@@ -38,15 +38,18 @@ func (f planFlags) make(a *app) (plan.Plan, plan.Settings, budget, error) {
 	if f.base == "" {
 		f.base = c.Model.Base
 	}
-	if f.prefix < 1 || f.private < 0 || f.row < -1 {
+	if f.prefix < 0 || f.private < 0 || f.row < -1 {
 		return p, plan.Settings{}, budget{}, &fault.Error{Code: fault.CodeUsage, What: "lengths are in tokens", Where: "--prefix, --private, --row",
-			Next: "give a prefix of at least 1, and the others as the help says"}
+			Next: "give them as hone inspect memory --help says"}
 	}
 	if f.private == 0 {
 		f.private = min(c.Rollout.MaxTurns*c.Rollout.MaxTokens, c.Model.Context)
 	}
 	if f.row == 0 {
 		f.row = f.private
+	}
+	if err := checkShards(c); err != nil {
+		return p, plan.Settings{}, budget{}, err
 	}
 	found, err := a.findPlugin(c.Engine)
 	if err != nil {
@@ -64,6 +67,7 @@ func (f planFlags) make(a *app) (plan.Plan, plan.Settings, budget, error) {
 	if err != nil {
 		return p, plan.Settings{}, b, err
 	}
+	a.fillStep(&c, max(c.SFT.BatchSize, c.GRPO.GroupSize*c.GRPO.ScenariosPerStep))
 	o := settings(c, lora, found.isCUDA(), f.prefix, f.private, max(f.row, 0))
 	s.BF16 = engine.DType(c.Engine.DType).IsBF16(o.GPU)
 	o, p, err = settle(c, s, o, b.bytes)

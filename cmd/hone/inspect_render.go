@@ -225,7 +225,7 @@ func (in renderLine) conversation() (messages []chat.Message, tools []chat.Tool,
 			continue
 		}
 		if err := json.Unmarshal(f.raw, f.into); err != nil {
-			return nil, nil, fmt.Errorf("%q: %w", f.name, err)
+			return nil, nil, fmt.Errorf("%q: %w", f.name, fault.JSON(err))
 		}
 	}
 	return messages, tools, nil

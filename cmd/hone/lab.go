@@ -82,7 +82,7 @@ func (l *lab) openModel(a *app, c *config.Config, folder string, scenarios []sce
 	if err != nil {
 		return err
 	}
-	a.say("shared prefix of %d tokens; compiling, which takes a minute or two where programs are not kept yet", len(p.prefix))
+	a.say("shared prefix of %d tokens; programs that are not kept yet are compiled, which takes a minute or two", len(p.prefix))
 	sampler, err := samplers.New(m.engine, m.spec, m.weights, sample.Options{LoRA: lora, Slots: c.Engine.Slots, DecodeSteps: c.Engine.DecodeSteps, Context: p.private, Prefix: p.prefix})
 	if err != nil {
 		return err

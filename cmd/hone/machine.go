@@ -56,6 +56,9 @@ func (m *machine) load(plugin, base string, load func(*engine.Engine, *modelfile
 
 // checkDevices refuses devices that there are not, as far as that is known before servers are started.
 func (a *app) checkDevices(c config.Config) error {
+	if err := checkShards(c); err != nil {
+		return err
+	}
 	plugin, err := a.plugin(c)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"hone/internal/fault"
@@ -38,9 +39,9 @@ func (s signalled) Error() string { return "stopped by " + syscall.Signal(s).Str
 func (a *app) main(ctx context.Context, args []string) int {
 	root := newRoot(a)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	c, err := root.ExecuteContextC(ctx)
 	if f, ok := errors.AsType[*fault.Error](err); ok {
-		f.Next = a.invoked(f.Next)
+		f.Next = a.invoked(strings.ReplaceAll(f.Next, "--base-model", baseOption(c)))
 	}
 	return a.report(ctx, err)
 }

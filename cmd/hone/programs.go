@@ -26,7 +26,7 @@ func (a *app) programCache(e config.Engine) engine.Cache {
 		return engine.Cache{}
 	}
 	return engine.Cache{Folder: filepath.Join(s.Dir, "programs"), Bytes: int64(e.ProgramCache * (1 << 30)), Environment: flags,
-		Notice: func(text string) { a.say("%s", text) }}
+		Notice: func(text string) { a.say("warning: %s", text) }}
 }
 
 // compilerEnvironment is what XLA and the libraries it calls read of the environment, sorted. XLA_FLAGS may name a file of
@@ -51,7 +51,7 @@ func (a *app) compilerEnvironment() string {
 
 // sayPrograms says how many programs were compiled and how many needed not be. Of several devices, each counts its own.
 func (a *app) sayPrograms(e *engine.Engine) {
-	if e.NumDevices() == 1 && !e.PureGo() {
+	if e.NumDevices() == 1 && e.NumCompiled+e.NumLoaded > 0 && !e.PureGo() {
 		a.say("programs: %d compiled, %d that were kept from earlier", e.NumCompiled, e.NumLoaded)
 	}
 }
@@ -64,13 +64,18 @@ func (a *app) checkPrograms(e config.Engine, opened *engine.Engine) doctor.Check
 		check.Detail = "none are kept: engine.program_cache is 0, there is no cache folder, or XLA_FLAGS has it dump programs"
 		return check
 	}
+	if err := opened.CanKeepPrograms(); err != nil {
+		check.Status, check.Detail = doctor.Warn, "each start compiles again: this plug-in's programs cannot be kept: "+err.Error()
+		return check
+	}
+	if err := doctor.Writable(c.Folder); err != nil {
+		check.Status, check.Detail, check.Next = doctor.Warn, "each start compiles again: "+err.Error(), "name another folder with --cache"
+		return check
+	}
 	n, size, err := programs.Usage(c.Folder)
 	if err != nil {
 		return doctor.FromError(check.Name, err)
 	}
 	check.Detail = fmt.Sprintf("%s: %s, %.1f MiB of at most %s", c.Folder, fault.Count(n, "program"), float64(size)/(1<<20), gib(c.Bytes))
-	if err := opened.CanKeepPrograms(); err != nil {
-		check.Status, check.Detail = doctor.Warn, "each start compiles again: this plug-in's programs cannot be kept: "+err.Error()
-	}
 	return check
 }

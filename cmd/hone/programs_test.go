@@ -1,14 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"hone/internal/config"
 	"hone/internal/doctor"
+	"hone/internal/learn/engine/programs"
 	"hone/internal/learn/learntest"
 )
 
@@ -48,6 +51,25 @@ func TestProgramCache(t *testing.T) {
 	}
 }
 
+// inspect logprobs says how many programs it compiled, none where an earlier one kept them.
+func TestInspectLogprobsKeepsPrograms(t *testing.T) {
+	plugin := learntest.Plugin()
+	if plugin == "" {
+		t.Skip("no plug-in is installed: hone engine install cpu")
+	}
+	t.Chdir(t.TempDir())
+	toyModel(t, "toy.gguf")
+	write(t, "hone.yaml", "engine: {plugin: "+plugin+"}\n")
+	for _, want := range []string{"programs: 1 compiled, 0 that were kept", "programs: 0 compiled, 1 that were kept"} {
+		var said bytes.Buffer
+		a := toyApp(&said, nil)
+		a.stdin, a.keepsPrograms = strings.NewReader(`{"ids": [1, 2, 3]}`), true
+		if code := a.main(t.Context(), []string{"inspect", "logprobs", "--model", "toy.gguf", "--cache", "cache"}); code != 0 || !strings.Contains(said.String(), want) {
+			t.Errorf("exit code %d, no %q in %s", code, want, &said)
+		}
+	}
+}
+
 // The doctor says where programs are kept, and that the plug-in's can be.
 func TestDoctorLooksAtThePrograms(t *testing.T) {
 	plugin := learntest.Plugin()
@@ -79,5 +101,30 @@ func TestDoctorLooksAtThePrograms(t *testing.T) {
 	}
 	if c := look(0); !strings.HasPrefix(c.Detail, "none are kept") {
 		t.Errorf("%+v", c)
+	}
+	if a.cacheDir = "/proc/self/hone"; runtime.GOOS != "linux" { // where nobody may make a file
+		return
+	}
+	checks := a.checkPlugin(config.Engine{Backend: "cpu", Plugin: plugin, ProgramCache: 1})
+	if c := checks[2]; c.Status != doctor.Warn || !strings.Contains(c.Detail, "each start compiles again: /proc/self/hone/programs cannot be written") || !strings.Contains(c.Next, "--cache") {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Where programs cannot be kept that is one warning, with what to do.
+func TestUnkeptProgramsAreAWarning(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	write(t, file, "")
+	var said bytes.Buffer
+	a := toyApp(&said, nil)
+	a.cacheDir, a.keepsPrograms = t.TempDir(), true
+	c := a.programCache(config.Default().Engine)
+	s := programs.Open(filepath.Join(file, "programs"), c.Bytes, c.Notice)
+	s.Put("key", programs.Program{Code: []byte("code"), About: []byte("{}")})
+	s.Put("other", programs.Program{Code: []byte("code"), About: []byte("{}")})
+	for _, want := range []string{"warning: compiled programs cannot be kept", "where: " + filepath.Join(file, "programs"), "why:   mkdir ", "not a directory", "next:  name a folder that can be written with --cache, or set engine.program_cache to 0"} {
+		if strings.Count(said.String(), want) != 1 {
+			t.Errorf("no one %q in %s", want, &said)
+		}
 	}
 }

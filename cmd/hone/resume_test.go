@@ -132,7 +132,7 @@ func TestLostServer(t *testing.T) {
 		t.Errorf("%v, want 16 whole episodes: %s", err, text)
 	}
 
-	said = &once{line: "compiling", do: lose}
+	said = &once{line: "are compiled", do: lose}
 	if code := toyApp(said, env).main(t.Context(), []string{"eval", "--model", "run/final", "--dataset", "scenarios.json", "--split", "validation"}); code != 5 ||
 		!strings.Contains(said.String(), "no episode was answered by its MCP server") {
 		t.Errorf("eval: exit code %d, %s", code, said)

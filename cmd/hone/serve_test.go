@@ -38,30 +38,31 @@ func installed(t *testing.T, stdin string) (a *app, stdout, stderr *bytes.Buffer
 func TestInspect(t *testing.T) {
 	for _, tc := range []struct {
 		name, args, in, want string
+		code                 int
 	}{
 		{"tokens keeps order and goes on after an error", "inspect tokens",
 			"{\"text\":\"hello<|im_end|>\"}\n{\"txt\":1}\nnot json\n{\"text\":\"\"}\n{}\n{\"text\":\"<|im_end|>\"}",
-			`{"ids":[28120,2]}` + "\n" + `{"error":"json: unknown field \"txt\""}` + "\n" +
-				`{"error":"invalid character 'o' in literal null (expecting 'u')"}` + "\n" + `{"ids":[]}` + "\n" +
-				`{"error":"\"text\" is missing"}` + "\n" + `{"ids":[2]}` + "\n"},
+			`{"ids":[28120,2]}` + "\n" + `{"error":"unknown key \"txt\"; did you mean \"text\"?"}` + "\n" +
+				`{"error":"it is not JSON: invalid character 'o' in literal null (expecting 'u')"}` + "\n" + `{"ids":[]}` + "\n" +
+				`{"error":"\"text\" is missing"}` + "\n" + `{"ids":[2]}` + "\n", 3},
 		{"decode", "inspect tokens --decode", `{"ids":[28120,2]}` + "\n" + `{"ids":[-1]}`,
-			`{"text":"hello<|im_end|>"}` + "\n" + `{"error":"ids[0] is -1; the vocabulary has 49152 tokens"}` + "\n"},
-		{"decode without specials", "inspect tokens --decode --skip-special", `{"ids":[28120,2]}`, `{"text":"hello"}` + "\n"},
+			`{"text":"hello<|im_end|>"}` + "\n" + `{"error":"ids[0] is -1; the vocabulary has 49152 tokens"}` + "\n", 3},
+		{"decode without specials", "inspect tokens --decode --skip-special", `{"ids":[28120,2]}`, `{"text":"hello"}` + "\n", 0},
 		{"parse", "inspect parse --format hermes",
 			`{"text":"so\n<tool_call>\n{\"name\": \"hash\", \"arguments\": {\"n\": 1.0}}\n</tool_call>","tools":[]}` + "\n" + `{"text":"<tool_call>\n{"}`,
 			`{"content":"so","reasoning":"","tool_calls":[{"name":"hash","arguments":"{\"n\": 1.0}"}],"complete":true,"repairs":[]}` + "\n" +
-				`{"content":"<tool_call>\n{","reasoning":"","tool_calls":[],"complete":false,"repairs":[],"parse_error":"unterminated tool call: no </tool_call>"}` + "\n"},
+				`{"content":"<tool_call>\n{","reasoning":"","tool_calls":[],"complete":false,"repairs":[],"parse_error":"unterminated tool call: no </tool_call>"}` + "\n", 0},
 		{"render", "inspect render",
 			`{"messages":[{"role":"system","content":"S"},{"role":"user","content":"é"},{"role":"assistant","content":"ok"}]}` + "\n" +
 				`{"messages":[{"role":"system","content":"S"},{"role":"user","content":"u"}],"add_generation_prompt":true}`,
 			`{"text":"<|im_start|>system\nS<|im_end|>\n<|im_start|>user\né<|im_end|>\n<|im_start|>assistant\nok<|im_end|>\n","spans":[[83,95]]}` + "\n" +
-				`{"text":"<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nu<|im_end|>\n<|im_start|>assistant\n","spans":[]}` + "\n"},
+				`{"text":"<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nu<|im_end|>\n<|im_start|>assistant\n","spans":[]}` + "\n", 0},
 		{"logprobs of nothing", "inspect logprobs", `{"ids":[1]}` + "\n" + `{"ids":[99999]}`,
-			`{"logprobs":[null]}` + "\n" + `{"error":"ids[0] is 99999; the vocabulary has 49152 tokens"}` + "\n"},
+			`{"logprobs":[null]}` + "\n" + `{"error":"ids[0] is 99999; the vocabulary has 49152 tokens"}` + "\n", 3},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			a, stdout, stderr := installed(t, tc.in)
-			if code := a.main(t.Context(), strings.Fields(tc.args)); code != 0 || stdout.String() != tc.want {
+			if code := a.main(t.Context(), strings.Fields(tc.args)); code != tc.code || stdout.String() != tc.want {
 				t.Errorf("exit code %d, %s\ngot  %s\nwant %s", code, stderr, stdout, tc.want)
 			}
 		})

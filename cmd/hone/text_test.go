@@ -189,7 +189,10 @@ func TestInspectWithoutAModel(t *testing.T) {
 		{"spans", render, `{"messages": [{"role": "assistant", "content": "é"}], "eos_token": "</s>", "now": "2026-01-01", "tools": null}`,
 			`{"text":"assistanté</s>null2026","spans":[[9,15]]}`},
 		{"no messages", render, `{}`, `{"error":"\"messages\" is missing"}`},
-		{"unknown field", render, `{"messages": [], "tool": 1}`, `{"error":"json: unknown field \"tool\""}`},
+		{"unknown field", render, `{"messages": [], "tool": 1}`, `{"error":"unknown key \"tool\"; did you mean \"tools\"?"}`},
+		{"a call of another kind", "inspect parse --format hermes", `{"text": ["x"]}`, `{"error":"\"text\" must be a string, not an array"}`},
+		{"no object", "inspect parse --format hermes", `["x"]`, `{"error":"it must be an object, not an array"}`},
+		{"half a line", "inspect parse --format hermes", `{"text": "x`, `{"error":"it is not JSON: it ends early"}`},
 		{"kwargs", render, `{"messages": [], "kwargs": 3}`, `{"error":"\"kwargs\" is not an object"}`},
 		{"now", render, `{"messages": [], "now": "noon"}`, `{"error":"\"noon\" is no date and time: write it as 2026-03-05T09:07:03"}`},
 		{"repeated key", render, `{"messages": [{"role": "u", "role": "v"}]}`, `\"messages\": not JSON`},
@@ -203,7 +206,11 @@ func TestInspectWithoutAModel(t *testing.T) {
 		{"reasoning that the prompt began", "inspect parse --format hermes", `{"text": "Hm.\n</think>\n\nYes."}`, `{"content":"Yes.","reasoning":"Hm.",`},
 		{"a tag in a call", "inspect parse --format hermes", `{"text": "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": \"</think>\"}}\n</tool_call>"}`, `{"content":"","reasoning":"","tool_calls":[{"name":"f"`},
 	} {
-		if code, out, talk := inspect(t, tc.args, tc.in); code != 0 || !strings.Contains(out, tc.want) {
+		want := 0
+		if strings.Contains(tc.want, "error") || strings.Contains(tc.want, "not JSON") {
+			want = 3
+		}
+		if code, out, talk := inspect(t, tc.args, tc.in); code != want || !strings.Contains(out, tc.want) || strings.Contains(talk, "where: stdin:1") != (want == 3) {
 			t.Errorf("%s: exit code %d, %s\ngot  %s\nwant %s", tc.name, code, talk, out, tc.want)
 		}
 	}
@@ -245,7 +252,10 @@ func TestInspectTokensAndView(t *testing.T) {
 	if code != 0 || !strings.HasPrefix(out, want) || !strings.Contains(out, "message 1, assistant: tokens ") {
 		t.Errorf("exit code %d, %q\nwant %q\n%s", code, out, want, talk)
 	}
-	if code, out, _ := inspect(t, "inspect render --view --tokenizer "+vocabulary+" --template "+file, `{"messages": [{"role": "user", "content": "hi"}]}`); code != 0 || !strings.Contains(out, `{"error":"the conversation has no assistant message`) {
+	if code, out, _ := inspect(t, "inspect render --view --tokenizer "+vocabulary+" --template "+file, `{"messages": [{"role": 7}]}`); code != 3 || !strings.Contains(out, `{"error":"\"messages\": \"role\" must be a string, not a number"}`) {
+		t.Errorf("exit code %d, %s", code, out)
+	}
+	if code, out, _ := inspect(t, "inspect render --view --tokenizer "+vocabulary+" --template "+file, `{"messages": [{"role": "user", "content": "hi"}]}`); code != 3 || !strings.Contains(out, `{"error":"the conversation has no assistant message`) {
 		t.Errorf("exit code %d, %s", code, out)
 	}
 }

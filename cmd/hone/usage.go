@@ -22,3 +22,15 @@ func flagError(c *cobra.Command, err error) error {
 	}
 	return e
 }
+
+// baseOption is how a command is told its base model. What goes wrong with one is met in rooms that know no command, whose
+// hints have the flag of those that train, evaluate and serve.
+func baseOption(c *cobra.Command) string {
+	switch {
+	case c.Flags().Lookup("base-model") != nil:
+		return "--base-model"
+	case c.HasParent() && c.Parent().Name() == "inspect":
+		return "--model"
+	}
+	return "model.base"
+}

@@ -83,11 +83,15 @@ func (m Message) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads OpenAI's form; content may be a string, null, or a list of text parts, which are joined. Reasoning
 // may stand under the names that endpoints and data sets have for it: reasoning_content, reasoning or thinking.
 func (m *Message) UnmarshalJSON(data []byte) error {
-	var w struct {
-		wireMessage
-		Content   json.RawMessage `json:"content"`
-		Reasoning any             `json:"reasoning"` // of some endpoints an object; only a text is one here
-		Thinking  any             `json:"thinking"`
+	var w struct { // wireMessage would stand in the errors, were it embedded
+		Role             string          `json:"role"`
+		Content          json.RawMessage `json:"content"`
+		ReasoningContent string          `json:"reasoning_content"`
+		Reasoning        any             `json:"reasoning"` // of some endpoints an object; only a text is one here
+		Thinking         any             `json:"thinking"`
+		ToolCalls        []wireCall      `json:"tool_calls"`
+		ToolCallID       string          `json:"tool_call_id"`
+		Name             string          `json:"name"`
 	}
 	if err := json.Unmarshal(data, &w); err != nil {
 		return err
@@ -122,7 +126,7 @@ func contentText(raw json.RawMessage) (string, error) {
 		Text string `json:"text"`
 	}
 	if err := json.Unmarshal(raw, &parts); err != nil {
-		return "", fmt.Errorf("content is neither text nor a list of parts: %w", err)
+		return "", errors.New("content is neither text nor a list of parts")
 	}
 	text := ""
 	for _, p := range parts {

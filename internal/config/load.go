@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -66,7 +67,7 @@ func Parse(name string, src []byte) (Config, error) {
 			return c, err
 		}
 		if err := yaml.NewDecoder(bytes.NewReader(src), yaml.Strict()).Decode(&c); err != nil && !errors.Is(err, io.EOF) {
-			return c, s.yamlError(err)
+			return c, cmp.Or(s.misfit(body, reflect.TypeFor[Config](), ""), s.yamlError(err))
 		}
 	}
 	err = c.Validate()

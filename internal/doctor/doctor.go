@@ -2,7 +2,9 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,19 +47,40 @@ func Memory() Check {
 	return c.judge(available, minMemory, "close other programs, or lower model.context and engine.slots")
 }
 
-// Disk reports the free bytes of the disk that holds dir, or would hold it once it is made.
+// Disk reports the free bytes of the disk that holds dir, or would hold it once it is made, and whether dir can be written.
 func Disk(name, dir string) Check {
 	c := Check{Name: name}
-	var fs syscall.Statfs_t
-	err := syscall.Statfs(dir, &fs)
+	if err := Writable(dir); err != nil {
+		c.Status, c.Detail, c.Next = Warn, err.Error(), "make "+dir+" writable, or name another folder"
+		return c
+	}
+	var disk syscall.Statfs_t
+	err := syscall.Statfs(dir, &disk)
 	for parent := filepath.Dir(dir); os.IsNotExist(err) && parent != dir; parent = filepath.Dir(dir) {
 		dir = parent
-		err = syscall.Statfs(dir, &fs)
+		err = syscall.Statfs(dir, &disk)
 	}
 	if err != nil {
 		return c.unknown(err)
 	}
-	return c.judge(int64(fs.Bavail)*int64(fs.Bsize), minDisk, "free some space on the disk of "+dir)
+	return c.judge(int64(disk.Bavail)*int64(disk.Bsize), minDisk, "free some space on the disk of "+dir)
+}
+
+// Writable is an error where no file can be made in dir or, where it is not there, in the folder that it would be made in.
+// It makes a file to find out, since permissions do not tell of a file system that is read-only.
+func Writable(dir string) error {
+	at := dir
+	for _, err := os.Stat(at); os.IsNotExist(err) && filepath.Dir(at) != at; _, err = os.Stat(at) {
+		at = filepath.Dir(at)
+	}
+	f, err := os.CreateTemp(at, ".hone-")
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		err = p.Err // the file's name is of no interest
+	}
+	if err != nil {
+		return fmt.Errorf("%s cannot be written: %w", dir, err)
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 func (c Check) judge(have, want int64, next string) Check {

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,6 +42,24 @@ func TestDiskOfAFolderToBeMade(t *testing.T) {
 	have, want := Disk("disk", filepath.Join(dir, "a", "b")), Disk("disk", dir)
 	if strings.HasPrefix(have.Detail, "cannot") || strings.HasPrefix(want.Detail, "cannot") {
 		t.Errorf("%+v, %+v", have, want)
+	}
+}
+
+// A folder where nothing can be written is a warning, whatever room there is, and looking leaves nothing behind.
+func TestDiskThatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Writable(filepath.Join(dir, "a", "b")); err != nil {
+		t.Error(err)
+	}
+	if c := Disk("disk", filepath.Join(file, "a")); c.Status != Warn || !strings.Contains(c.Detail, "cannot be written") || !strings.Contains(c.Next, filepath.Join(file, "a")) {
+		t.Errorf("%+v", c)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+		t.Errorf("%v, %v", entries, err)
 	}
 }
 

@@ -50,7 +50,8 @@ func openGGUF(path string) (*Model, error) {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the base model", Where: path, Why: why, Err: err,
 			Next: "fetch it again, or name another with --base-model"}
 	}
-	if info, err := os.Stat(path); err != nil || info.Size() < 32 {
+	info, err := os.Stat(path)
+	if err != nil || info.Size() < 32 {
 		return nil, bad("the file is empty or missing", err)
 	}
 	header, err := gguf.Open(path)
@@ -59,6 +60,9 @@ func openGGUF(path string) (*Model, error) {
 	}
 	if a := header.Architecture(); a != "llama" {
 		return nil, bad(fmt.Sprintf("its architecture is %q; only %q is supported", a, "llama"), nil)
+	}
+	if cut := cutOff(header, uint64(info.Size())); cut != "" {
+		return nil, bad("it is not whole: "+cut, nil)
 	}
 	f := &ggufFile{path: path, header: header}
 	config, err := f.config()
@@ -73,6 +77,18 @@ func openGGUF(path string) (*Model, error) {
 		return nil, bad("", err)
 	}
 	return m, nil
+}
+
+// cutOff says which tensor the file ends before the end of, as one does whose download broke off; empty where none is. One of
+// more bytes than the whole file is another mistake, which check says.
+func cutOff(header *gguf.File, size uint64) string {
+	for _, t := range header.TensorInfos {
+		bytes, start := uint64(t.NumBytes()), uint64(header.DataOffset())+t.Offset
+		if bytes <= size && (start > size || start+bytes > size) {
+			return fmt.Sprintf("it has %d bytes, and the tensor %s ends at byte %d", size, t.Name, start+bytes)
+		}
+	}
+	return ""
 }
 
 func (f *ggufFile) config() (Config, error) {

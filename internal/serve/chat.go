@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"hone/internal/chat"
@@ -67,7 +68,11 @@ func (s *Server) model(name string) (*served, *apiError) {
 	if m := s.models[name]; m != nil {
 		return m, nil
 	}
-	return nil, &apiError{http.StatusNotFound, "invalid_request_error", "model", "model_not_found", fmt.Sprintf("no model %q here: see /v1/models", name)}
+	var there []string
+	for _, m := range s.o.Models {
+		there = append(there, strconv.Quote(m.ID))
+	}
+	return nil, &apiError{http.StatusNotFound, "invalid_request_error", "model", "model_not_found", fmt.Sprintf("no model %q here; there are %s", name, strings.Join(there, ", "))}
 }
 
 func (s *Server) sample(ctx context.Context, m *served, q *request) (*result, error) {

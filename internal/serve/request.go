@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"hone/internal/chat"
+	"hone/internal/fault"
 )
 
 // request is the part of OpenAI's request that is understood. Pointers tell "absent" from zero.
@@ -49,6 +50,9 @@ type request struct {
 	} `json:"response_format"`
 }
 
+// developer is OpenAI's newer name of the role system; chat templates know the older one.
+const developer = "developer"
+
 func decode(w http.ResponseWriter, r *http.Request) (request, *apiError) {
 	var q request
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
@@ -60,10 +64,15 @@ func decode(w http.ResponseWriter, r *http.Request) (request, *apiError) {
 		err = json.Unmarshal(body, &q)
 	}
 	if err != nil {
-		return q, invalid("", "the body is not a chat completion request: "+err.Error())
+		return q, invalid("", "the body is not a chat completion request: "+fault.JSON(err).Error())
 	}
 	if refused := knownOnly(body); refused != nil {
 		return q, refused
+	}
+	for i := range q.Messages {
+		if q.Messages[i].Role == developer {
+			q.Messages[i].Role = chat.System
+		}
 	}
 	return q, q.check()
 }
@@ -100,7 +109,7 @@ func (q *request) check() *apiError {
 		switch m.Role {
 		case chat.System, chat.User, chat.Assistant, chat.ToolRole:
 		default:
-			return invalid("messages", fmt.Sprintf("messages[%d] has role %q; known are system, user, assistant and tool", i, m.Role))
+			return invalid("messages", fmt.Sprintf("messages[%d] has role %q; known are system, developer, user, assistant and tool", i, m.Role))
 		}
 	}
 	if t := q.Temperature; t != nil && !(*t >= 0 && *t <= 2) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -156,6 +157,34 @@ func TestReasoning(t *testing.T) {
 	}
 }
 
+// developer is OpenAI's newer name of system: prompts are the same.
+func TestDeveloperIsSystem(t *testing.T) {
+	s := &sampler{says: "x"}
+	h := start(t, s, nil)
+	for _, role := range []string{"system", "developer"} {
+		status, body := send(t, "POST", h.URL+"/v1/chat/completions", `{"messages":[{"role":"`+role+`","content":"be brief"},{"role":"user","content":"hi"}]}`)
+		if status != 200 {
+			t.Fatalf("%s: status %d: %s", role, status, body)
+		}
+		if got := text(s.asked[len(s.asked)-1].Prompt); got != "system:be brief\nuser:hi\n" {
+			t.Errorf("%s: prompt = %q", role, got)
+		}
+	}
+}
+
+// Who asks for a model that is not there is told those that are.
+func TestUnknownModelListsThose(t *testing.T) {
+	h := start(t, &sampler{says: "x"}, func(o *Options) {
+		o.Models = append(o.Models, Model{ID: "out/final", Sampler: &sampler{says: "y"}, Renderer: runes{}})
+	})
+	for _, name := range []string{"gpt-4", ""} {
+		status, body := send(t, "POST", h.URL+"/v1/chat/completions", `{"model":"`+name+`","messages":[{"role":"user","content":"hi"}]}`)
+		if want := fmt.Sprintf(`no model \"%s\" here; there are \"m\", \"out/final\"`, name); status != 404 || !strings.Contains(body, want) {
+			t.Errorf("status %d, no %s in %s", status, want, body)
+		}
+	}
+}
+
 // A stream, put together again, is the answer that is not streamed.
 func TestStreamEqualsWhole(t *testing.T) {
 	for _, says := range []string{"", "héllo, wörld 世界", `think CALL hash {"b": 1, "a": 2}CALL now {}`, "CALL x {\"s\":\"a b\"}",
@@ -245,6 +274,7 @@ func TestRefusals(t *testing.T) {
 		"role":            {`{"model":"m","messages":[{"role":"wizard"}]}`, "messages", "invalid_value", 400},
 		"no messages":     {`{"model":"m"}`, "messages", "invalid_value", 400},
 		"not JSON":        {`hello`, "", "invalid_value", 400},
+		"a number":        {`{"messages":[{"role":1}]}`, "", "invalid_value", 400},
 		"an image":        {`{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, "", "invalid_value", 400},
 		"model":           {`{"model":"gpt-4","messages":[{"role":"user","content":"x"}]}`, "model", "model_not_found", 404},
 		"a huge body":     {`{"model":"` + strings.Repeat("x", maxBody) + `"}`, "", "request_too_large", 413},
@@ -264,7 +294,7 @@ func TestRefusals(t *testing.T) {
 			if e.Error.Param != nil {
 				param = *e.Error.Param
 			}
-			if status != tc.status || param != tc.param || e.Error.Code != tc.code || e.Error.Message == "" || e.Error.Type == "" {
+			if status != tc.status || param != tc.param || e.Error.Code != tc.code || e.Error.Message == "" || e.Error.Type == "" || strings.Contains(e.Error.Message, "Go ") {
 				t.Errorf("status %d: %s", status, body)
 			}
 		})

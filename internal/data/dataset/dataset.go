@@ -15,11 +15,11 @@ import (
 // Row is one conversation: a line {"messages": [...], "tools": [...]} in OpenAI's form, or a trajectory, which is such
 // a line with more keys.
 type Row struct {
-	Line     int `json:"-"` // in its file, from 1
-	Messages []chat.Message
-	Tools    []chat.Tool        // of the row itself; none where the line has none
-	Outcome  trajectory.Outcome // empty for a plain conversation
-	Terms    []trajectory.Term  // of a scored trajectory
+	Line     int                `json:"-"` // in its file, from 1
+	Messages []chat.Message     `json:"messages"`
+	Tools    []chat.Tool        `json:"tools"`   // of the row itself; none where the line has none
+	Outcome  trajectory.Outcome `json:"outcome"` // empty for a plain conversation
+	Terms    []trajectory.Term  `json:"terms"`   // of a scored trajectory
 }
 
 // Parse reads JSON lines; keys it does not know are left alone. name is used in errors only. Its error is a
@@ -38,7 +38,7 @@ func Parse(name string, data []byte) ([]Row, error) {
 			continue
 		}
 		row := Row{Line: i + 1}
-		err := json.Unmarshal(line, &row)
+		err := fault.JSON(json.Unmarshal(line, &row))
 		if err == nil {
 			err = row.validate()
 		}

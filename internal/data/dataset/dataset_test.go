@@ -33,11 +33,12 @@ func TestParse(t *testing.T) {
 }
 
 func TestParseNamesBrokenRows(t *testing.T) {
-	_, err := Parse("f.jsonl", []byte(plain+"\n{\"messages\":[]}\n{\n"+plain+"\n{\"messages\":[{\"role\":\"bot\"}]}\n[]\n"))
+	_, err := Parse("f.jsonl", []byte(plain+"\n{\"messages\":[]}\n{\n"+plain+"\n{\"messages\":[{\"role\":\"bot\"}]}\n[]\n{\"messages\":{}}\n{\"messages\":[{\"role\":\"user\",\"content\":[1]}]}\n"))
 	if fault.CodeOf(err) != fault.CodeUsage {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"4 broken rows", "where: f.jsonl:2", `f.jsonl:2: "messages" is missing`, "f.jsonl:3: ", `f.jsonl:5: messages[0]: role "bot"`, "f.jsonl:6: "} {
+	for _, want := range []string{"6 broken rows", "where: f.jsonl:2", `f.jsonl:2: "messages" is missing`, "f.jsonl:3: ", `f.jsonl:5: messages[0]: role "bot"`, "f.jsonl:6: it must be an object, not an array",
+		`f.jsonl:7: "messages" must be an array, not an object`, `f.jsonl:8: message with role "user": content is neither text nor a list of parts`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}

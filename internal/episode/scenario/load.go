@@ -162,11 +162,7 @@ func parseRow(raw []byte) (Scenario, error) {
 	}
 	var s Scenario
 	if err := json.Unmarshal(raw, &s); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) {
-			return Scenario{}, fmt.Errorf("%q cannot be a %s", wrong.Field, wrong.Value)
-		}
-		return Scenario{}, err
+		return Scenario{}, fault.JSON(err)
 	}
 	return s, s.Validate()
 }

@@ -68,7 +68,7 @@ func TestBrokenRows(t *testing.T) {
 		{"cut short", "s.json", "[" + ok + ",\n\n{\"task\":", "s.json:3: "},
 		{"text behind", "s.json", "[" + ok + "]\nx", "text after the array"},
 		{"split", "s.jsonl", `{"task":"y","split":"dev"}`, `"split" is "dev"`},
-		{"type", "s.jsonl", `{"task":7}`, `"task" cannot be a number`},
+		{"type", "s.jsonl", `{"task":7}`, `"task" must be a string, not a number`},
 		{"two conditions", "s.jsonl", `{"task":"y","checks":[{"type":"answer","contains":"z","equals":"z"}]}`, "exactly one"},
 		{"empty contains", "s.jsonl", `{"task":"y","checks":[{"type":"answer","contains":""}]}`, "is empty"},
 		{"bad regex", "s.jsonl", `{"task":"y","checks":[{"type":"answer","regex":"("}]}`, `"regex"`},

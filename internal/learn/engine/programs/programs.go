@@ -18,6 +18,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"hone/internal/fault"
 )
 
 const (
@@ -103,22 +105,23 @@ func parse(file []byte, key string) (p Program, ok bool) {
 // Put keeps a program, and removes others where there are too many.
 func (s *Store) Put(key string, p Program) {
 	if err := s.put(key, p); err != nil {
-		s.tell("compiled programs cannot be kept, so the next start compiles again: " + err.Error())
+		s.tell(&fault.Error{What: "compiled programs cannot be kept, so the next start compiles again", Where: s.folder, Err: err,
+			Next: "name a folder that can be written with --cache, or set engine.program_cache to 0, which keeps none"})
 	}
 }
 
 // tell gives a notice, the first of a store alone.
-func (s *Store) tell(text string) {
+func (s *Store) tell(f *fault.Error) {
 	s.noticing.Do(func() {
 		if s.notice != nil {
-			s.notice(text)
+			s.notice(f.Error())
 		}
 	})
 }
 
 // Unkept gives notice, once, that a plug-in could not say what it compiled.
 func (s *Store) Unkept(why string) {
-	s.tell("this plug-in's programs cannot be kept, so the next start compiles again: " + why)
+	s.tell(&fault.Error{What: "this plug-in's programs cannot be kept, so the next start compiles again", Why: why})
 }
 
 func (s *Store) put(key string, p Program) (err error) {

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hone/internal/fault"
+	"hone/internal/suggest"
+)
+
+// eachLine answers each line of stdin with one line on stdout, so that a program may talk to it line by line. Its error says
+// at the end which lines failed.
+func eachLine[In any](c *cobra.Command, answer func(In) (any, error)) error {
+	in := bufio.NewReader(c.InOrStdin())
+	out := json.NewEncoder(c.OutOrStdout())
+	out.SetEscapeHTML(false)
+	var failed failures
+	for number := 1; ; number++ {
+		line, readErr := in.ReadBytes('\n')
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			if err := context.Cause(c.Context()); err != nil {
+				return err
+			}
+			failed.lines++
+			reply, err := answerLine(line, answer)
+			if err != nil {
+				failed.add(number, err)
+				reply = map[string]string{"error": err.Error()}
+			}
+			if reply != nil { // else the answer wrote its own
+				if err := out.Encode(reply); err != nil {
+					return err
+				}
+			}
+		}
+		if readErr == io.EOF {
+			return failed.error()
+		} else if readErr != nil {
+			return readErr
+		}
+	}
+}
+
+// failures are those of the lines of stdin.
+type failures struct {
+	lines int // of all
+	where string
+	why   []string
+}
+
+func (f *failures) add(line int, err error) {
+	where := fmt.Sprintf("stdin:%d", line)
+	if f.where == "" {
+		f.where = where
+	}
+	f.why = append(f.why, where+": "+err.Error())
+}
+
+func (f *failures) error() error {
+	if len(f.why) == 0 {
+		return nil
+	}
+	return &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d of %s failed", len(f.why), fault.Count(f.lines, "line")), Where: f.where,
+		Why: strings.Join(f.why, "\n    "), Next: "correct them; the others are answered"}
+}
+
+func answerLine[In any](line []byte, answer func(In) (any, error)) (any, error) {
+	var v In
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&v); err != nil {
+		if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
+			return nil, unknownKey[In](name)
+		}
+		return nil, fault.JSON(err)
+	}
+	if len(bytes.TrimSpace(line[d.InputOffset():])) > 0 {
+		return nil, errors.New("more than one value on the line")
+	}
+	return answer(v)
+}
+
+// unknownKey is the error of a key, in quotes, that a line has and In has not.
+func unknownKey[In any](quoted string) error {
+	var keys []string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[In]()) {
+		keys = append(keys, f.Tag.Get("json"))
+	}
+	if name, err := strconv.Unquote(quoted); err == nil {
+		if near := suggest.Nearest(name, keys); near != "" {
+			return fmt.Errorf("unknown key %s; did you mean %q?", quoted, near)
+		}
+	}
+	return fmt.Errorf("unknown key %s; there are %s", quoted, strings.Join(keys, ", "))
+}
