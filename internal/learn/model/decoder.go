@@ -111,26 +111,33 @@ func (d *Decoder) attendSegments(layer int, h, positionsNC *Node, r rotation, se
 // feedForward adds the MLP's part to x [M, H].
 func (d *Decoder) feedForward(layer int, x *Node) *Node {
 	if d.recomputesLayers() && x.Shape().Dimensions[0] > d.chunk {
-		return d.inChunks(x, func(d *Decoder, x *Node) *Node { return d.feedForward(layer, x) })
+		return InChunks(x, d.chunk, func(start, end int, x *Node) *Node {
+			part := *d
+			part.dropout = d.dropout.tokens(start, end)
+			return part.feedForward(layer, x)
+		})
 	}
 	return Add(x, d.postNorm(layer, d.spec.mlpPostNorm(), d.mlp(layer, d.norm(layer, d.spec.mlpNorm(), x))))
 }
 
-// inChunks applies f, from [M, H] to [M, H], to chunks of x's tokens. Each is computed again by itself in the backward pass,
+// InChunks applies f to chunks of x's rows [M, ...], of a checkpoint that has begun; f is given which rows they are. Each is computed again by itself in the backward pass,
 // and none before the one behind it is done: of what is wide in f one chunk's exists at a time. Only x is kept, where
 // what computed it is not computed again.
-func (d *Decoder) inChunks(x *Node, f func(d *Decoder, x *Node) *Node) *Node {
+func InChunks(x *Node, size int, f func(start, end int, x *Node) *Node) *Node {
 	m := x.Shape().Dimensions[0]
-	one := func(x *Node) *Node { return Slice(x, AxisElem(0), AxisElem(0)).StopCheckpoint() }
+	one := func(x *Node) *Node {
+		for x.Rank() > 0 {
+			x = Squeeze(Slice(x, AxisElem(0)), 0)
+		}
+		return x.StopCheckpoint()
+	}
 	var parts []*Node
 	var behind *Node // the gradient of the chunk behind, once the backward pass has it
 	before := one(x) // a number that is there when the chunk before is done, for what waits for it
-	for start := 0; start < m; start += d.chunk {
-		end := min(start+d.chunk, m)
-		part := *d
-		part.dropout = d.dropout.tokens(start, end)
+	for start := 0; start < m; start += size {
+		end := min(start+size, m)
 		y := SchedulingBarrier(Slice(x, AxisRange(start, end)), before)
-		y = f(&part, IdentityWithCustomGradient(y, func(_, v *Node) *Node {
+		y = f(start, end, IdentityWithCustomGradient(y, func(_, v *Node) *Node {
 			behind = v
 			return v
 		})).StopCheckpoint()

@@ -24,37 +24,43 @@ const keptLogits = 10e9
 const mlpChunk = 32768
 
 // logprobs returns log softmax(logits/temperature)[target] of hidden states [M, H] for targets [M], in chunks, so that
-// [M, V] never exists whole: with several chunks each is recomputed in the backward pass.
+// [M, V] never exists whole: with several chunks each is recomputed in the backward pass. Where operations wait at barriers
+// chunks go one after the other; a GPU would else compute the logits of many at once, of 131,072 tokens for 57 GB more.
 func (t *Trainer) logprobs(d *model.Decoder, hMH, targetsM *Node) *Node {
-	chunk, recompute := headChunk, true
+	m, chunk, recompute := hMH.Shape().Dimensions[0], headChunk, true
 	if t.engine.IsGPU() {
-		chunk, recompute = headChunkGPU, 4*float64(hMH.Shape().Dimensions[0]*t.spec.VocabSize) > keptLogits
+		chunk, recompute = headChunkGPU, 4*float64(m*t.spec.VocabSize) > keptLogits
 	}
-	m := hMH.Shape().Dimensions[0]
+	target := func(start, end int) *Node { return Slice(targetsM, AxisRange(start, end)) }
+	if m <= chunk {
+		return t.logprobsOf(d, hMH, targetsM)
+	}
+	of := func(start, end int, h *Node) *Node { return t.logprobsOf(d, h, target(start, end)) }
+	switch {
+	case recompute && t.inTurn:
+		return model.InChunks(hMH.Checkpoint(), chunk, of)
+	case recompute:
+		of = func(start, end int, h *Node) *Node {
+			return t.logprobsOf(d, h.Checkpoint(), target(start, end)).StopCheckpoint()
+		}
+	}
 	var parts []*Node
 	for start := 0; start < m; start += chunk {
 		end := min(start+chunk, m)
-		h := Slice(hMH, AxisRange(start, end))
-		if recompute && m > chunk {
-			h = h.Checkpoint()
-		}
-		logits := DivScalar(d.Logits(h), t.temperature)
-		max := StopGradient(ReduceAndKeep(logits, ReduceMax, -1))
-		normaliser := Add(Log(ReduceSum(Exp(Sub(logits, max)), -1)), Squeeze(max, -1))
-		target := Slice(targetsM, AxisRange(start, end))
-		vocab := Iota(hMH.Graph(), shapes.Make(dtypes.Int32, 1, logits.Shape().Dimensions[1]), 1)
-		isTarget := Equal(Reshape(target, end-start, 1), vocab)
-		chosen := ReduceSum(Where(isTarget, logits, ZerosLike(logits)), -1)
-		part := Sub(chosen, normaliser)
-		if recompute && m > chunk {
-			part = part.StopCheckpoint()
-		}
-		parts = append(parts, part)
-	}
-	if len(parts) == 1 {
-		return parts[0]
+		parts = append(parts, of(start, end, Slice(hMH, AxisRange(start, end))))
 	}
 	return Concatenate(parts, 0)
+}
+
+// logprobsOf is logprobs of one chunk.
+func (t *Trainer) logprobsOf(d *model.Decoder, hMH, targetsM *Node) *Node {
+	logits := DivScalar(d.Logits(hMH), t.temperature)
+	max := StopGradient(ReduceAndKeep(logits, ReduceMax, -1))
+	normaliser := Add(Log(ReduceSum(Exp(Sub(logits, max)), -1)), Squeeze(max, -1))
+	vocab := Iota(hMH.Graph(), shapes.Make(dtypes.Int32, 1, logits.Shape().Dimensions[1]), 1)
+	isTarget := Equal(Reshape(targetsM, targetsM.Shape().Size(), 1), vocab)
+	chosen := ReduceSum(Where(isTarget, logits, ZerosLike(logits)), -1)
+	return Sub(chosen, normaliser)
 }
 
 // segmentsOf splits 2*L key-value nodes [K, P, D] into shared segments.

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,6 +50,37 @@ func clearKeys(programs map[string]program, part string) {
 		if strings.Contains(key, part) {
 			delete(programs, key)
 		}
+	}
+}
+
+// Chunks of the head that wait for each other give the gradients of those that do not.
+func TestHeadInTurn(t *testing.T) {
+	e := learntest.Devices(t, 1)
+	s, l := learntest.Spec(), learntest.LoRA()
+	weights := learntest.Weights(t, e, s)
+	b := batch.Batch{}
+	for i := range 6 { // 576 tokens are three chunks of a CPU's
+		x := batch.Sequence{Trained: append(make([]bool, 20), slices.Repeat([]bool{true}, 76)...)}
+		for j := range 96 {
+			x.IDs = append(x.IDs, int32((i*17+j*7)%s.VocabSize))
+		}
+		b.Rows = append(b.Rows, x)
+	}
+	var gradients [][]float32
+	for _, inTurn := range []bool{false, true} {
+		tr, err := New(e, s, weights, NewState(s, l, 5), Options{LoRA: l, MicroBatch: 6, RowMultiple: 32})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr.inTurn = inTurn
+		if _, err := tr.Supervised(context.Background(), b, smooth()); err != nil {
+			t.Fatal(err)
+		}
+		gradients = append(gradients, stateOf(t, tr).M)
+	}
+	delta, largest := maxDelta(gradients[0], gradients[1]), maxDelta(gradients[0], make([]float32, len(gradients[0])))
+	if delta > largest*1e-5 || largest < 1e-4 {
+		t.Errorf("the gradient differs by %g of %g", delta, largest)
 	}
 }
 

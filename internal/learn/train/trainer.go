@@ -60,7 +60,8 @@ type Trainer struct {
 	size        int // length of the adapter's flat vector
 	dropout     float64
 	recompute   Recompute
-	mlpChunk    int // tokens, where layers are computed again
+	mlpChunk    int  // tokens, where layers are computed again
+	inTurn      bool // chunks of the head wait for each other
 	seed        uint64
 	notice      func(text string)
 	halved      bool // the micro-batch was, because the device ran out of memory
@@ -102,7 +103,7 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 	_, size := o.LoRA.Pieces(s)
 	t := &Trainer{engine: e, spec: s, lora: o.LoRA, weights: weights, temperature: o.Temperature,
 		microBatch: o.MicroBatch, rowMultiple: o.RowMultiple, maxPrefix: o.MaxPrefix, size: size, programs: map[string]program{},
-		dropout: o.Dropout, recompute: o.Recompute, mlpChunk: mlpChunk, seed: o.Seed, notice: o.Notice, store: whole{}}
+		dropout: o.Dropout, recompute: o.Recompute, mlpChunk: mlpChunk, inTurn: e.IsGPU(), seed: o.Seed, notice: o.Notice, store: whole{}}
 	if o.EightBitMoments {
 		t.store = blockwise{}
 	}

@@ -48,7 +48,7 @@ func New(path string, numDevices int) (*Backend, error) {
 	if plugin.IsCUDA() {
 		// Processes may share the device, so memory is taken as it is needed, all but a reserve. DEFAULT would round factors to TF32
 		// there, whose 10 bits set sampler and trainer further apart than a run in float32 tolerates.
-		options["preallocate"], options["memory_fraction"], precision = false, float32(0.93), "HIGHEST"
+		options["preallocate"], options["memory_fraction"], precision = false, float32(0.95), "HIGHEST"
 	} else if numDevices > 1 {
 		options["cpu_device_count"] = int64(numDevices)
 	}
