@@ -14,7 +14,7 @@ const libraryProducts = "// xla_gpu_enable_triton_gemm = false\n"
 const manyRows = 512
 
 // loopsOnDevice has a GPU decide itself whether a loop goes on, as part of a graph of kernels (CUDA's conditional nodes). Else the host
-// would wait for the condition before each turn: of a decoding step of that shape that is 0.3 ms.
+// would wait for the condition before each turn. What that is worth is below what docs/LOG.md could tell apart.
 const loopsOnDevice = "// xla_gpu_enable_command_buffer = WHILE\n"
 
 // settings returns a program's first lines, "" where there is nothing to say.
