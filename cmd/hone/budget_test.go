@@ -427,38 +427,3 @@ func TestMemoryOfEachDevice(t *testing.T) {
 		t.Errorf("a plan of %d devices", o.Devices)
 	}
 }
-
-// More rows at once than a step has would be padding, planned for and computed: engine.micro_batch is lowered to them, said
-// and kept. What a step fills stays as it is.
-func TestMicroBatchIsWithinAStep(t *testing.T) {
-	t.Chdir(t.TempDir())
-	toyModel(t, "toy.gguf")
-	write(t, "row.jsonl", oneRow+oneRow+oneRow)
-	conf := "engine: {backend: go, slots: 1, micro_batch: %d}\nsft: {batch_size: 2, lora: {rank: 2}}\ngrpo: {group_size: 3, scenarios_per_step: 2}\n"
-	const lowered = "engine.micro_batch: %d is more than the %d rows"
-	for given, want := range map[int]int{1000: 2, 2: 2, 1: 1} {
-		out := fmt.Sprint("out", given)
-		code, _, said := invoked(t, fmt.Sprintf(conf, given), "", "sft", "--data", "row.jsonl", "--base-model", "toy.gguf", "--output-dir", out)
-		kept, err := os.ReadFile(filepath.Join(out, "config.resolved.yaml"))
-		if code != 0 || err != nil || !strings.Contains(string(kept), fmt.Sprintf("micro_batch: %d\n", want)) || strings.Contains(said, fmt.Sprintf(lowered, given, want)) != (given != want) {
-			t.Errorf("%d: exit code %d, %v, %s\n%s", given, code, err, said, kept)
-		}
-	}
-	for given, want := range map[int]int{1000: 6, 6: 6, 5: 5} { // GRPO's step is the larger one
-		code, stdout, said := invoked(t, fmt.Sprintf(conf, given), "", "inspect", "memory", "--json", "--model", "toy.gguf", "--private", "64")
-		var r memoryReport
-		if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil || r.MicroBatch != want || strings.Contains(said, fmt.Sprintf(lowered, given, want)) != (given != want) {
-			t.Errorf("%d: exit code %d, %v, %d rows, %s", given, code, err, r.MicroBatch, said)
-		}
-	}
-	var said bytes.Buffer
-	a, c := toyApp(&said, nil), config.Default()
-	c.Engine.MicroBatch, c.SFT.LoRA.Rank, c.GRPO.GroupSize, c.GRPO.ScenariosPerStep = 1000, 2, 8, 3
-	s, err := a.spec("toy.gguf")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.fits(&c, &machine{file: &modelfile.Model{Config: s.Config}}, "", false, 1, 32, true); err != nil || c.Engine.MicroBatch != 24 {
-		t.Errorf("%v, %d rows, %s", err, c.Engine.MicroBatch, &said)
-	}
-}

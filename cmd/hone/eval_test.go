@@ -2,60 +2,14 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"hone/internal/config"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
-	"hone/internal/run"
 )
-
-// Evaluated episodes are kept as those of other verbs are, each system's as a stage, scored; without a folder nothing is left.
-func TestEvalKeepsTrajectories(t *testing.T) {
-	url, _ := shop(t)
-	workFolder(t, map[string]string{"hone.yaml": toyConfig, "tasks.json": hats})
-	toyModel(t, "base/toy.gguf")
-	toyAdapter(t, "base", "adapter")
-	eval := []string{"eval", "--mcp", url, "--base-model", "base", "--model", "adapter", "--compare-base", "--dataset", "tasks.json", "--split", "validation"}
-	if code, _, said := hone(t, "", eval...); code != 0 || strings.Contains(said, "trajectories:") {
-		t.Fatalf("exit code %d, %s", code, said)
-	}
-	if entries, err := os.ReadDir("."); err != nil || len(entries) != 4 {
-		t.Errorf("something is left: %v, %v", entries, err)
-	}
-	eval = append(eval, "--output-dir", "out")
-	if code, _, said := hone(t, "", append(eval, "--dry-run")...); code != 0 {
-		t.Fatalf("a dry run: exit code %d, %s", code, said)
-	}
-	if code, _, said := hone(t, "", eval...); code != 0 || !strings.Contains(said, "trajectories: out/trajectories.jsonl") {
-		t.Fatalf("exit code %d, %s", code, said)
-	}
-	text, err := os.ReadFile("out/trajectories.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
-	for _, line := range lines {
-		var x trajectory.Trajectory
-		if err := json.Unmarshal([]byte(line), &x); err != nil || x.ScenarioID != "cap" || len(x.Messages) < 3 || len(x.Turns) == 0 || len(x.Terms) == 0 {
-			t.Errorf("%v: %s", err, line)
-		}
-	}
-	s, err := run.Summarize("out")
-	if err != nil || len(lines) != 2 || len(s.Stages) != 2 || s.Stages[0].Name != "eval_base" || s.Stages[1].Name != "eval_model" || s.Stages[1].NumTrajectories != 1 {
-		t.Errorf("%d lines, %+v, %v", len(lines), s.Stages, err)
-	}
-	if _, err := os.Stat("out/catalog.json"); err != nil {
-		t.Error(err)
-	}
-	if code, _, said := hone(t, "", eval...); code != 2 || !strings.Contains(said, "it already holds a run") {
-		t.Errorf("a second time: exit code %d, %s", code, said)
-	}
-}
 
 // Beside each rate stands how many episodes are not in it, and how its interval was made is said.
 func TestPrintEval(t *testing.T) {

@@ -5,14 +5,21 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"hone/internal/config"
+	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
+	"hone/internal/modelfile"
+	"hone/internal/run"
 )
 
 // Shapes that the model has no place for are refused before anything is loaded, with the nearest name.
@@ -81,5 +88,83 @@ func TestRunStoppedForMemorySaysWhatHelps(t *testing.T) {
 		if fault.CodeOf(err) != fault.CodeExhausted || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", next, err)
 		}
+	}
+}
+
+// More rows at once than a step has would be padding, planned for and computed: engine.micro_batch is lowered to them, said
+// and kept. What a step fills stays as it is.
+func TestMicroBatchIsWithinAStep(t *testing.T) {
+	t.Chdir(t.TempDir())
+	toyModel(t, "toy.gguf")
+	write(t, "row.jsonl", oneRow+oneRow+oneRow)
+	conf := "engine: {backend: go, slots: 1, micro_batch: %d}\nsft: {batch_size: 2, lora: {rank: 2}}\ngrpo: {group_size: 3, scenarios_per_step: 2}\n"
+	const lowered = "engine.micro_batch: %d is more than the %d rows"
+	for given, want := range map[int]int{1000: 2, 2: 2, 1: 1} {
+		out := fmt.Sprint("out", given)
+		code, _, said := invoked(t, fmt.Sprintf(conf, given), "", "sft", "--data", "row.jsonl", "--base-model", "toy.gguf", "--output-dir", out)
+		kept, err := os.ReadFile(filepath.Join(out, "config.resolved.yaml"))
+		if code != 0 || err != nil || !strings.Contains(string(kept), fmt.Sprintf("micro_batch: %d\n", want)) || strings.Contains(said, fmt.Sprintf(lowered, given, want)) != (given != want) {
+			t.Errorf("%d: exit code %d, %v, %s\n%s", given, code, err, said, kept)
+		}
+	}
+	for given, want := range map[int]int{1000: 6, 6: 6, 5: 5} { // GRPO's step is the larger one
+		code, stdout, said := invoked(t, fmt.Sprintf(conf, given), "", "inspect", "memory", "--json", "--model", "toy.gguf", "--private", "64")
+		var r memoryReport
+		if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil || r.MicroBatch != want || strings.Contains(said, fmt.Sprintf(lowered, given, want)) != (given != want) {
+			t.Errorf("%d: exit code %d, %v, %d rows, %s", given, code, err, r.MicroBatch, said)
+		}
+	}
+	var said bytes.Buffer
+	a, c := toyApp(&said, nil), config.Default()
+	c.Engine.MicroBatch, c.SFT.LoRA.Rank, c.GRPO.GroupSize, c.GRPO.ScenariosPerStep = 1000, 2, 8, 3
+	s, err := a.spec("toy.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.fits(&c, &machine{file: &modelfile.Model{Config: s.Config}}, "", false, 1, 32, true); err != nil || c.Engine.MicroBatch != 24 {
+		t.Errorf("%v, %d rows, %s", err, c.Engine.MicroBatch, &said)
+	}
+}
+
+// Evaluated episodes are kept as those of other verbs are, each system's as a stage, scored; without a folder nothing is left.
+func TestEvalKeepsTrajectories(t *testing.T) {
+	url, _ := shop(t)
+	workFolder(t, map[string]string{"hone.yaml": toyConfig, "tasks.json": hats})
+	toyModel(t, "base/toy.gguf")
+	toyAdapter(t, "base", "adapter")
+	eval := []string{"eval", "--mcp", url, "--base-model", "base", "--model", "adapter", "--compare-base", "--dataset", "tasks.json", "--split", "validation"}
+	if code, _, said := hone(t, "", eval...); code != 0 || strings.Contains(said, "trajectories:") {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	if entries, err := os.ReadDir("."); err != nil || len(entries) != 4 {
+		t.Errorf("something is left: %v, %v", entries, err)
+	}
+	eval = append(eval, "--output-dir", "out")
+	if code, _, said := hone(t, "", append(eval, "--dry-run")...); code != 0 {
+		t.Fatalf("a dry run: exit code %d, %s", code, said)
+	}
+	if code, _, said := hone(t, "", eval...); code != 0 || !strings.Contains(said, "trajectories: out/trajectories.jsonl") {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	text, err := os.ReadFile("out/trajectories.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	for _, line := range lines {
+		var x trajectory.Trajectory
+		if err := json.Unmarshal([]byte(line), &x); err != nil || x.ScenarioID != "cap" || len(x.Messages) < 3 || len(x.Turns) == 0 || len(x.Terms) == 0 {
+			t.Errorf("%v: %s", err, line)
+		}
+	}
+	s, err := run.Summarize("out")
+	if err != nil || len(lines) != 2 || len(s.Stages) != 2 || s.Stages[0].Name != "eval_base" || s.Stages[1].Name != "eval_model" || s.Stages[1].NumTrajectories != 1 {
+		t.Errorf("%d lines, %+v, %v", len(lines), s.Stages, err)
+	}
+	if _, err := os.Stat("out/catalog.json"); err != nil {
+		t.Error(err)
+	}
+	if code, _, said := hone(t, "", eval...); code != 2 || !strings.Contains(said, "it already holds a run") {
+		t.Errorf("a second time: exit code %d, %s", code, said)
 	}
 }
