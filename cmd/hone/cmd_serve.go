@@ -71,20 +71,11 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	if a.dryRun {
-		a.say("would serve %s over %s on %s", o.model, o.base, o.listen)
-		return nil
-	}
-	listener, err := net.Listen("tcp", o.listen)
+	listener, err := o.listener(key)
 	if err != nil {
-		return &fault.Error{Code: fault.CodeUsage, What: "cannot listen", Where: o.listen, Next: "name another address with --listen", Err: err}
+		return err
 	}
 	defer func() { _ = listener.Close() }() // Serve has closed it where all went well
-
-	if at, ok := listener.Addr().(*net.TCPAddr); key == "" && (!ok || !at.IP.IsLoopback()) { // before the model takes its time to load
-		return &fault.Error{Code: fault.CodeUsage, What: "will not serve without a key", Where: "--listen " + o.listen,
-			Why: "the address can be reached from other machines", Next: "name the variable that holds a key with --key-env, or listen on 127.0.0.1"}
-	}
 	system, template, err := o.template()
 	if err != nil {
 		return err
@@ -97,6 +88,10 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	defer m.close()
 	if err := o.fits(a, c, m, foundPlugin{path: plugin}.isCUDA()); err != nil {
 		return err
+	}
+	if a.dryRun {
+		a.say("would serve %s over %s on %s", o.model, o.base, o.listen)
+		return nil
 	}
 	if err := m.load(plugin, o.base, model.LoadToSample); err != nil {
 		return err
@@ -123,6 +118,20 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 		return err
 	}
 	return s.Serve(ctx, listener)
+}
+
+// listener listens where it is to, before the model takes its time to load, and refuses what others can reach without a key.
+func (o serveOptions) listener(key string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", o.listen)
+	if err != nil {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot listen", Where: o.listen, Next: "name another address with --listen", Err: err}
+	}
+	if at, ok := listener.Addr().(*net.TCPAddr); key == "" && (!ok || !at.IP.IsLoopback()) {
+		_ = listener.Close() // nobody has come
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "will not serve without a key", Where: "--listen " + o.listen,
+			Why: "the address can be reached from other machines", Next: "name the variable that holds a key with --key-env, or listen on 127.0.0.1"}
+	}
+	return listener, nil
 }
 
 // check validates the flags and reads the key.

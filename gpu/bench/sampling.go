@@ -67,6 +67,9 @@ func (b *bench) decode(d decoding) (row, error) {
 		short, long, d = 2, 10, decoding{d.slots / 16, d.prefix / 64, d.context / 64, d.atOnce}
 	}
 	start, half := time.Now(), (short+long)/2
+	if d.context <= half {
+		return row{}, fmt.Errorf("slots are to hold %d tokens or fewer at half of %d steps", d.context, long-short)
+	}
 	s, err := b.sampler(d.slots, d.context+half, d.prefix, d.atOnce)
 	if err != nil {
 		return row{}, err

@@ -26,6 +26,7 @@ type Settings struct {
 	Row          int // tokens of the longest training row, after the prefix; 0: nothing is trained
 	Slots        int // completions sampled at once; 0: nothing is sampled
 	Context      int // private tokens of a slot
+	DecodeSteps  int // see sample.Options
 }
 
 // Program is one program a run compiles, in the order of a run.
@@ -116,7 +117,8 @@ func Make(s model.Spec, o Settings) (Plan, error) {
 		if o.ShardWeights { // one sampler is on all devices
 			on, base, adapter = d.Engine, weights, t.Adapter()
 		}
-		sampler, err := sample.New(on, s, base, sample.Options{LoRA: o.Train.LoRA, Slots: o.Slots, Context: o.Context, Prefix: make([]int32, o.Prefix)})
+		sampler, err := sample.New(on, s, base, sample.Options{LoRA: o.Train.LoRA, Slots: o.Slots, DecodeSteps: o.DecodeSteps, Context: o.Context,
+			Prefix: make([]int32, o.Prefix)})
 		if err != nil {
 			return p, err
 		}
