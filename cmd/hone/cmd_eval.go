@@ -207,7 +207,7 @@ func (l *lab) evaluate(ctx context.Context, a *app, name string, tasks []scenari
 	}) {
 		ts = append(ts, g.Trajectories...)
 	}
-	if log != nil && failed == nil {
+	if log != nil && failed == nil && ctx.Err() == nil {
 		failed = log.Finish(stage)
 	}
 	rows, excluded := eval.FromTrajectories(ts, l.judge(known))

@@ -168,3 +168,20 @@ func TestEvalKeepsTrajectories(t *testing.T) {
 		t.Errorf("a second time: exit code %d, %s", code, said)
 	}
 }
+
+// An evaluation that is stopped leaves no stage that claims to be finished.
+func TestStoppedEvalIsNotFinished(t *testing.T) {
+	url, _ := shop(t)
+	workFolder(t, map[string]string{"hone.yaml": toyConfig, "tasks.json": hats})
+	toyModel(t, "base/toy.gguf")
+	ctx, stop := context.WithCancel(t.Context())
+	said := &once{line: "are compiled", do: stop}
+	code := toyApp(said, nil).main(ctx, []string{"eval", "--mcp", url, "--base-model", "base", "--dataset", "tasks.json", "--split", "validation", "--output-dir", "out"})
+	s, err := run.Summarize("out")
+	if code == 0 || err != nil {
+		t.Fatalf("exit code %d, %v, %s", code, err, said)
+	}
+	for _, stage := range s.Stages {
+		t.Errorf("%+v", stage)
+	}
+}

@@ -3,6 +3,7 @@ package model_test
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
+	"hone/internal/modelfile"
 )
 
 // One new token of each row, by the device's kernel where it has one, gives what the same operations give one by one: hidden states, and
@@ -56,6 +58,66 @@ func TestDecodeEqualsOperations(t *testing.T) {
 				t.Errorf("there is a kernel in the program: %v", kernel)
 			}
 			compareThirds(t, e, p, params)
+		})
+	}
+}
+
+// The kernel is for layers whose attention it computes, with the norms and the rotation that they have; the others keep their operations. What
+// is gathered of sharded weights is gathered where a layer begins.
+func TestLayersThatTakeTheKernel(t *testing.T) {
+	const rows, columns = 64, 24
+	early := regexp.MustCompile(`all_gather"\(%p`) // of a parameter, not of what a barrier lets through
+	for name, c := range map[string]struct {
+		kernels int // of two layers
+		has     []string
+		change  func(*model.Spec)
+	}{
+		"plain":                        {2, []string{"cos_"}, func(*model.Spec) {}},
+		"norms of queries and keys":    {2, []string{"cos_", "qnorm_"}, func(s *model.Spec) { s.QKNorm = true }},
+		"no rotation in a layer":       {2, []string{"cos_"}, func(s *model.Spec) { s.Layers = []modelfile.Layer{{NoRope: true}, {}} }},
+		"no rotation":                  {2, nil, func(s *model.Spec) { s.Layers = []modelfile.Layer{{NoRope: true}, {NoRope: true}} }},
+		"biases":                       {2, []string{"cos_"}, func(s *model.Spec) { s.QKVBias = true }},
+		"fused maps":                   {2, []string{"cos_"}, func(s *model.Spec) { s.FusedLinears, s.QKVBias = true, true }},
+		"fused maps in parts":          {2, []string{"cos_"}, func(s *model.Spec) { s.FusedLinears, s.Shards = true, 2 }},
+		"maps in parts":                {0, nil, func(s *model.Spec) { s.Shards = 2 }},
+		"half of a head is rotated":    {0, nil, func(s *model.Spec) { s.Rope.Dims = s.HeadDim / 2 }},
+		"a window that leaves out":     {1, []string{"cos_"}, func(s *model.Spec) { s.Layers = []modelfile.Layer{{Window: columns - 1}, {Window: columns}} }},
+		"a cap on scores":              {0, nil, func(s *model.Spec) { s.ScoreCap = 50 }},
+		"heads of another width":       {0, nil, func(s *model.Spec) { s.HeadDim = 32 }},
+		"numbers that are not rounded": {0, nil, func(s *model.Spec) { s.BF16 = false }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := learntest.Spec()
+			s.HeadDim, s.BF16 = 64, true
+			c.change(&s)
+			s.Joined = s.Shards == 0
+			d := engine.OpenDry(true, max(1, s.Shards))
+			defer d.Close()
+			params := s.WeightParams()
+			w := len(params)
+			for i := range 2 * s.NumLayers {
+				params = append(params, engine.Param{Name: fmt.Sprint("cache", i), Shape: s.Shape(s.NumKVHeads, rows, columns, s.HeadDim)},
+					engine.Param{Name: fmt.Sprint("prefix", i), Shape: s.Shape(s.NumKVHeads, 1, s.HeadDim)})
+			}
+			params = append(params, engine.Param{Name: "ids", Shape: engine.I32(rows, 1)}, engine.Param{Name: "length", Shape: engine.I32(rows)})
+			p, err := d.Compile("decode", params, func(in []*Node) []*Node { return decodeOnce(s, in[:w], in[w:], false) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := strings.Count(p.HLO(), "func.call @attend_decode"); n != c.kernels {
+				t.Errorf("%d layers take the kernel, want %d", n, c.kernels)
+			}
+			for _, param := range []string{"cos_", "qnorm_"} {
+				if has := strings.Contains(p.HLO(), ".param .u64 "+param); has != slices.Contains(c.has, param) {
+					t.Errorf("a kernel has the parameter %s: %v", param, has)
+				}
+			}
+			if s.Shards > 1 && !strings.Contains(p.HLO(), "all_gather") {
+				t.Error("nothing is gathered")
+			}
+			if x := early.FindAllString(p.HLO(), -1); x != nil {
+				t.Errorf("%d maps are gathered before their layer begins", len(x))
+			}
 		})
 	}
 }

@@ -285,11 +285,7 @@ func (d *Decoder) linears(layer int, x *Node, targets ...Target) []*Node {
 	}
 	out := make([]*Node, len(targets))
 	for i, t := range targets {
-		path := d.spec.linearName(layer, t)
-		y := transposed(x, d.late.weight(d.weights[path+".weight"]))
-		if d.spec.hasBias(t) {
-			y = Add(y, ConvertDType(ExpandLeftToRank(d.weights[path+".bias"], 2), y.DType()))
-		}
+		y := d.product(layer, x, t)
 		if j, ok := d.at[site{layer, t}]; ok {
 			a, b := ConvertDType(d.adapter[j], x.DType()), ConvertDType(d.adapter[j+1], x.DType())
 			if down == nil {
@@ -314,10 +310,10 @@ func (d *Decoder) joined(layer int, x *Node, targets []Target) (out []*Node) {
 	return out
 }
 
-// product is W x and its bias for the one matrix that a map is, or is the first of, in joined weights.
+// product is W x and its bias for the matrix that a map is, or is the first of in joined weights.
 func (d *Decoder) product(layer int, x *Node, first Target) *Node {
 	path := d.spec.linearName(layer, first)
-	y := transposed(x, d.weights[path+".weight"])
+	y := transposed(x, d.late.weight(d.weights[path+".weight"]))
 	if d.spec.hasBias(first) {
 		y = Add(y, ConvertDType(ExpandLeftToRank(d.weights[path+".bias"], 2), y.DType()))
 	}

@@ -35,6 +35,8 @@ func TestTemporaries(t *testing.T) {
 		{"what is dear is not computed twice", program("%v9",
 			append(long, unary("%v6", "exponential", "%v5"), unary("%v7", "negate", "%v6"), unary("%v8", "sign", "%v6"),
 				`%v9 = "stablehlo.add"(%v7, %v8) : (tensor<10xf32>, tensor<10xf32>) -> tensor<10xf32>`)...), 80},
+		{"a call's results are in memory", program("%v5", append(long[:4:4], `%v6:2 = func.call @f0(%v4) : (tensor<10xf32>) -> (tensor<10xf32>, tensor<10xf32>)`,
+			dot("%v5", "%v6#0", "%v6#1"))...), 120},
 		{"of little that depends on each other half is held", program("%v2", long[:2]...), 20},
 		{"a region counts while it runs", program("%v5", append(long[:4:4],
 			`%v5 = "stablehlo.while"(%v4) ({`, dot("%w1", "%a", "%a"), dot("%w2", "%w1", "%w1"), unary("%w3", "negate", "%w2"), "stablehlo.return %w3 : tensor<10xf32>",

@@ -47,8 +47,8 @@ func draw(logits, temperature, uniform *Node) (ids, logprobs *Node) {
 // rowsAt returns of each row of x [B, V], seen as pieces of so many elements, the piece with the row's index [B]: [B, size].
 func rowsAt(x *Node, size int, index *Node) *Node {
 	b, v := x.Shape().Dimensions[0], x.Shape().Dimensions[1]
-	first := MulScalar(Iota(x.Graph(), shapes.Make(dtypes.Int32, b), 0), v/size)
-	return Gather(Reshape(x, b*v/size, size), Reshape(Add(first, index), b, 1))
+	row := Iota(x.Graph(), shapes.Make(dtypes.Int32, b, 1), 0)
+	return Gather(Reshape(x, b, v/size, size), Concatenate([]*Node{row, Reshape(index, b, 1)}, 1)) // an index of all pieces might not fit into 32 bits
 }
 
 // blockSize returns the divisor of v nearest above its square root.

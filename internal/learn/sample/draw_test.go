@@ -3,6 +3,7 @@ package sample
 import (
 	"math"
 	"math/rand/v2"
+	"regexp"
 	"testing"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -117,4 +118,21 @@ func TestDrawAtTheEndsOfBlocks(t *testing.T) {
 			t.Errorf("%d of %d draws", failed, n)
 		}
 	})
+}
+
+// Many rows of a large vocabulary have more logits than an index of 32 bits counts, so none runs through all of them.
+func TestDrawIndexesWithin32Bits(t *testing.T) {
+	d := engine.OpenDry(true, 1)
+	defer d.Close()
+	p, err := d.Compile("draw", []engine.Param{{Name: "logits", Shape: engine.F32(16384, 262144)}, {Name: "temperature", Shape: engine.F32(16384)},
+		{Name: "uniform", Shape: engine.F32(16384)}}, func(in []*graph.Node) []*graph.Node {
+		ids, logprobs := draw(in[0], in[1], in[2])
+		return []*graph.Node{ids, logprobs}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if long := regexp.MustCompile(`tensor<(?:[0-9]+x)*[0-9]{10,}x[^>]*>`).FindString(p.HLO()); long != "" {
+		t.Errorf("an axis of %s", long)
+	}
 }

@@ -56,13 +56,14 @@ type Sampler struct {
 	stopped sync.WaitGroup
 	closing sync.Once
 	state   []slot
-	fed     []int   // by row: which of its slots was fed last
-	waited  int     // how often prompts were passed over since the last chunk
-	justFed bool    // nothing was drawn since the last chunk
-	noLarge bool    // there is no program for larger chunks
-	paced   bool    // an execution of decoding is to be short enough for those who wait for their turn
-	perStep float64 // seconds that a step took in the last one
-	gpu     bool    // chunks are wide, so that prompts and draws take turns, and a long prompt alone fills one
+	fed     []int         // by row: which of its slots was fed last
+	waited  int           // how often prompts were passed over since the last chunk
+	justFed bool          // nothing was drawn since the last chunk
+	noLarge bool          // there is no program for larger chunks
+	paced   bool          // an execution of decoding is to be short enough for those who wait for it to end
+	took    time.Duration // of the last one
+	ran     int           // steps that it took
+	gpu     bool          // chunks are wide, so that prompts and draws take turns, and a long prompt alone fills one
 	failed  error
 	stats   Stats
 	drew    time.Time // when an execution of decoding last ended

@@ -23,10 +23,10 @@ func (s *Sampler) pace() int {
 	if !s.paced {
 		return s.steps
 	}
-	if s.perStep == 0 { // not known yet
+	if s.took == 0 { // not known yet
 		return min(s.steps, fewestSteps)
 	}
-	return min(max(fewestSteps, int(paceSeconds/s.perStep)), s.steps)
+	return min(max(fewestSteps, int(paceSeconds*float64(s.ran)/s.took.Seconds())), s.steps)
 }
 
 // numSteps is how many steps to run before the host looks: one where it must see each token, else no more than some slot
@@ -82,7 +82,7 @@ func (s *Sampler) step(n int) error {
 		return err
 	}
 	s.drew = time.Now()
-	s.perStep = s.drew.Sub(begin).Seconds() / float64(n)
+	s.took, s.ran = s.drew.Sub(begin), 0
 	temperature := make([]float32, s.numSlots())
 	for i := range temperature {
 		temperature[i] = floats[s.at(rowUniform+s.steps, rowTemperature, i)]
@@ -99,6 +99,7 @@ func (s *Sampler) step(n int) error {
 			}
 		}
 		if s.stats.Decoded > before {
+			s.ran++
 			s.stats.DecodeSteps++
 		}
 	}

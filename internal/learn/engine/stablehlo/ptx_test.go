@@ -5,17 +5,19 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
 // machine runs the instructions of PTX that the engine's kernels use, one warp after the other up to each barrier, so that a
-// kernel can be tested without a GPU. Memory is one array for all buffers, of which address 0 is none, and shared memory is
-// another. Branches must be the same for all lanes of a warp that still run.
+// kernel can be tested without a GPU. Memory is one array for all buffers, and what lies between them is nobody's; shared memory
+// is another. Branches must be the same for all lanes of a warp that still run.
 type machine struct {
 	t      testing.TB
 	memory []byte
+	spans  [][2]uint64 // of the buffers in memory
 	shared []byte
 	params map[string]uint64
 	block  [2]uint64
@@ -52,6 +54,7 @@ func newMachine(t testing.TB, text string, buffers map[string][]byte, same map[s
 		}
 		m.params[p[1]] = uint64(len(m.memory))
 		m.memory = append(m.memory, buffers[p[1]]...)
+		m.spans = append(m.spans, [2]uint64{m.params[p[1]], uint64(len(m.memory))})
 		m.memory = append(m.memory, make([]byte, 256-len(m.memory)%256)...)
 	}
 	body := text[strings.Index(text, "{")+1:]
@@ -202,15 +205,15 @@ func (m *machine) value(w *warp, lane int, arg string) uint64 {
 // address is where [%a+4] is, and in which memory.
 func (m *machine) address(w *warp, lane int, in instruction, arg string, bytes int) []byte {
 	base, offset, _ := strings.Cut(strings.Trim(arg, "[]"), "+")
-	memory, at := m.memory, m.value(w, lane, base)
+	memory, spans, at := m.memory, m.spans, m.value(w, lane, base)
 	if strings.Contains(in.op, ".shared") {
-		memory, at = m.shared, uint64(uint32(at))
+		memory, spans, at = m.shared, [][2]uint64{{0, uint64(len(m.shared))}}, uint64(uint32(at))
 	}
 	if offset != "" {
 		n, _ := strconv.Atoi(offset)
 		at += uint64(n)
 	}
-	if at+uint64(bytes) > uint64(len(memory)) || at%uint64(bytes) != 0 || &memory[0] == &m.memory[0] && at < 256 {
+	if at%uint64(bytes) != 0 || !slices.ContainsFunc(spans, func(s [2]uint64) bool { return s[0] <= at && at+uint64(bytes) <= s[1] }) {
 		m.t.Fatalf("%q reads or writes at %d", in.text, at)
 	}
 	return memory[at:]
