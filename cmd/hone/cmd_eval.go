@@ -28,9 +28,11 @@ func newEval(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "eval",
 		Short: "Run held-out scenarios on live servers and report success with intervals",
-		Long:  "With --output-dir the episodes are kept in a run directory: of --compare-base, the base model's as the stage eval_base.",
+		Long: "Runs each scenario of a split on its servers with the model, and reports how many succeed, with intervals. With --output-dir\n" +
+			"the episodes are kept, scored, in trajectories.jsonl of a new run directory: the stage eval_model, and with --compare-base eval_base.",
 		Example: "  hone eval --model out/final --dataset scenarios.json --split validation\n" +
-			"  hone eval --model out/final --dataset scenarios.json --split test --compare-base --json",
+			"  hone eval --model out/final --dataset scenarios.json --split test --compare-base --json\n" +
+			"  hone eval --base-model base --dataset scenarios.json --split test --output-dir evaluated",
 		Args: arguments(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error { return runEval(c.Context(), a, f) },
 	}
