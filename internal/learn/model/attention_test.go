@@ -110,18 +110,6 @@ func difference(t *testing.T, e *engine.Engine, p *engine.Program, params []engi
 		}
 		in = append(in, b)
 	}
-	out, err := p.Run(in...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer engine.Free(append(in, out...)...)
-	got, err := engine.Floats(out[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := engine.Floats(out[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return away(got, want)
+	out := outputs(t, p, in)
+	return away(out[0], out[1])
 }

@@ -175,6 +175,20 @@ func compareThirds(t *testing.T, e *engine.Engine, p *engine.Program, params []e
 		}
 		in = append(in, b)
 	}
+	numbers := outputs(t, p, in)
+	n := len(numbers) / 3
+	for i := range n {
+		kernel, operations := away(numbers[i], numbers[2*n+i]), away(numbers[n+i], numbers[2*n+i])
+		t.Logf("output %d: %g away by the kernel, %g by operations", i, kernel, operations)
+		if !(kernel <= 1.4*operations+0.002) {
+			t.Errorf("output %d is %g away, %g by the operations", i, kernel, operations)
+		}
+	}
+}
+
+// outputs runs a program and releases what it was given.
+func outputs(t *testing.T, p *engine.Program, in []engine.Buffer) [][]float32 {
+	t.Helper()
 	out, err := p.Run(in...)
 	if err != nil {
 		t.Fatal(err)
@@ -186,14 +200,7 @@ func compareThirds(t *testing.T, e *engine.Engine, p *engine.Program, params []e
 			t.Fatal(err)
 		}
 	}
-	n := len(out) / 3
-	for i := range n {
-		kernel, operations := away(numbers[i], numbers[2*n+i]), away(numbers[n+i], numbers[2*n+i])
-		t.Logf("output %d: %g away by the kernel, %g by operations", i, kernel, operations)
-		if !(kernel <= 1.4*operations+0.002) {
-			t.Errorf("output %d is %g away, %g by the operations", i, kernel, operations)
-		}
-	}
+	return numbers
 }
 
 // away is how far x is from y, as a share of that.

@@ -120,8 +120,8 @@ func (d *Decoder) feedForward(layer int, x *Node) *Node {
 	return Add(x, d.postNorm(layer, d.spec.mlpPostNorm(), d.mlp(layer, d.norm(layer, d.spec.mlpNorm(), x))))
 }
 
-// InChunks applies f to chunks of x's rows [M, ...], of a checkpoint that has begun; f is given which rows they are. Each is computed again by itself in the backward pass,
-// and none before the one behind it is done: of what is wide in f one chunk's exists at a time. Only x is kept, where
+// InChunks applies f to chunks of x's rows [M, ...], of a checkpoint that has begun; f is given which rows they are. Each is
+// computed again by itself in the backward pass, and none before the one behind it is done: of what is wide in f one chunk's exists at a time. Only x is kept, where
 // what computed it is not computed again.
 func InChunks(x *Node, size int, f func(start, end int, x *Node) *Node) *Node {
 	m := x.Shape().Dimensions[0]

@@ -38,8 +38,8 @@ func (f *function) attendCache(query, key, val compute.Value, options *compute.S
 	return out, []compute.Value{stat}, err
 }
 
-// cachedForward is cuDNN's call. A row that sees no key gets numbers that are finite, 0 in version 9.19; the denominator's logarithm
-// is then 0 or -Inf, by shape. It takes caches as they lie, heads first, and slots that are not all by pages: a table
+// cachedForward is cuDNN's call. What a row without keys gets is not to be counted on; its denominator's logarithm is 0 or
+// -Inf, by shape. It takes caches as they lie, heads first, and slots that are not all by pages: a table
 // of which parts of the caches are a row's keys, one after the other.
 func (a *attention) cachedForward(q, key, val, lengths, slot compute.Value) (out, stat compute.Value) {
 	f, d := a.f, key.(*value).shape.Dimensions

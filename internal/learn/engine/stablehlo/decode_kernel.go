@@ -95,7 +95,7 @@ func (k decodeKernel) warps() int {
 	return 8
 }
 
-// blocks is how many of them a core is to hold: registers allow for 512 threads, or 384 where they are of many heads.
+// blocks is how many of them a core is to hold, by their registers: 512 threads, where heads are many at most 384.
 func (k decodeKernel) blocks() int {
 	if k.padded() > 4 {
 		return 384 / k.threads()
