@@ -115,7 +115,7 @@ func (b *bench) decode(d decoding) (row, error) {
 // prefill is 64 prompts of 2048 tokens fed into the slots of a device, and one token drawn behind each. No two prompts, of one run or
 // of two, share more than the prefix.
 func (b *bench) prefill(int) (row, error) {
-	const prefix = 2
+	const prefix = 0
 	slots, text, context := 64, 2048, 2304
 	if b.toy {
 		slots, text, context = 4, 40, 64

@@ -100,12 +100,18 @@ func (d *Decoder) layers(idsNC, positionsNC *Node, attention func(layer int, h *
 
 // attendSegments is a layer's attention from h [N*C, H] to the segments.
 func (d *Decoder) attendSegments(layer int, h, positionsNC *Node, r rotation, segments func(layer int, k, v *Node) []KeyValues) *Node {
-	l, n, c := d.spec.Layer(layer), positionsNC.Shape().Dimensions[0], positionsNC.Shape().Dimensions[1]
-	q, k, v := d.queryKeyValue(layer, h, n, c)
-	if !l.NoRope {
+	q, k, v := d.rotated(layer, h, positionsNC, r)
+	return d.attention(q, positionsNC, d.spec.Layer(layer).Window, segments(layer, k, v))
+}
+
+// rotated are the queries, keys and values [heads, N, C, D] of h [N*C, H].
+func (d *Decoder) rotated(layer int, h, positionsNC *Node, r rotation) (q, k, v *Node) {
+	n, c := positionsNC.Shape().Dimensions[0], positionsNC.Shape().Dimensions[1]
+	q, k, v = d.queryKeyValue(layer, h, n, c)
+	if !d.spec.Layer(layer).NoRope {
 		q, k = r.apply(q), r.apply(k)
 	}
-	return d.attention(q, positionsNC, l.Window, segments(layer, k, v))
+	return q, k, v
 }
 
 // feedForward adds the MLP's part to x [M, H].
@@ -431,6 +437,33 @@ func (r rotation) apply(x *Node) *Node {
 func Causal(g *Graph, n, c int) *Node {
 	shape := shapes.Make(dtypes.Int32, n, c, c)
 	return LessOrEqual(Iota(g, shape, 2), Iota(g, shape, 1))
+}
+
+// Tree runs a prefix [1, P] and the rows [N, C] that follow it through all layers together, and returns the rows' hidden
+// states [N, C, H] (before the final norm). All tokens are one text to the linear maps; dropout's keys are the prefix's, then the rows'.
+func Tree(d *Decoder, prefix, ids *Node) *Node {
+	g, p := ids.Graph(), prefix.Shape().Dimensions[1]
+	n, c := ids.Shape().Dimensions[0], ids.Shape().Dimensions[1]
+	text := func(prefix, rows *Node) *Node { return Concatenate([]*Node{prefix, Reshape(rows, 1, n*c)}, 1) }
+	first := Iota(g, shapes.Make(dtypes.Int32, 1, p), 1)
+	behind := AddScalar(Iota(g, shapes.Make(dtypes.Int32, n, c), 1), p)
+	positions := text(first, behind)
+	split := func(x *Node) (prefix, rows *Node) { // of [heads, 1, P+N*C, D]
+		dims := x.Shape().Dimensions
+		part := func(at SliceAxisSpec) *Node { return Slice(x, AxisRange(), AxisRange(), at, AxisRange()) }
+		return part(AxisRange(0, p)), Reshape(part(AxisRange(p)), dims[0], n, c, dims[3])
+	}
+	h := d.layers(text(prefix, ids), positions, func(layer int, h *Node, r rotation) *Node {
+		q, k, v := d.rotated(layer, h, positions, r)
+		q0, q1 := split(q)
+		k0, k1 := split(k)
+		v0, v1 := split(v)
+		shared := func(x *Node) *Node { return Reshape(x, d.spec.NumKVHeads, p, d.spec.HeadDim) }
+		window := d.spec.Layer(layer).Window
+		return Concatenate([]*Node{d.attention(q0, first, window, []KeyValues{{K: k0, V: v0, Causal: true}}),
+			d.attention(q1, behind, window, []KeyValues{{K: shared(k0), V: shared(v0)}, {K: k1, V: v1, Causal: true}})}, 0)
+	})
+	return Reshape(Slice(h, AxisRange(), AxisRange(p)), n, c, d.spec.Hidden)
 }
 
 // Prefix computes the keys and values of ids [1, P], causally, from position 0: for each layer K then V, [K, P, D].

@@ -1,5 +1,5 @@
 // Package plan says what a run will compile and how much memory it will hold, before it does either: it makes the run's
-// sampler and trainer on an engine without a device, takes one step with them, and reads the programs they wrote.
+// sampler and trainer on an engine without a device, takes steps with them, and reads the programs they wrote.
 package plan
 
 import (
@@ -134,7 +134,7 @@ func Make(s model.Spec, o Settings) (Plan, error) {
 	}
 	numSampling := len(d.Programs())
 	if o.Row > 0 {
-		if err := step(t, o); err != nil {
+		if err := steps(t, o); err != nil {
 			return p, err
 		}
 	}
@@ -155,19 +155,29 @@ func programs(d *engine.Dry, numSampling int) ([]Program, error) {
 	return out, nil
 }
 
-// step takes one step on rows of the longest length.
-func step(t *train.Trainer, o Settings) error {
+// steps takes a step on rows of the longest length: as many as are computed at once. A GPU takes one more with another row, as a prefix
+// is then not computed with the rows.
+func steps(t *train.Trainer, o Settings) error {
 	n := max(o.Row, 2) // the first token of a row is not trained
 	row := batch.Sequence{IDs: make([]int32, n), Trained: make([]bool, n), SamplerLogprobs: make([]float32, n), Advantage: 1}
 	for i := 1; i < n; i++ {
 		row.Trained[i] = true
 	}
 	b := batch.Batch{Prefix: make([]int32, o.Prefix), Rows: []batch.Sequence{row}}
-	for range max(0, o.Devices*o.Train.MicroBatch-1) { // of several devices each is to compute a whole micro-batch, as one does of any row
+	for range max(1, o.Devices)*o.Train.MicroBatch - 1 { // of several devices each is to compute a whole micro-batch, as one does of any row
 		b.Rows = append(b.Rows, batch.Sequence{IDs: row.IDs, Trained: make([]bool, n)})
 	}
+	err := step(t, b, o.Slots > 0)
+	if err == nil && o.GPU && o.Prefix > 0 {
+		b.Rows = append(b.Rows, row)
+		err = step(t, b, o.Slots > 0)
+	}
+	return err
+}
+
+func step(t *train.Trainer, b batch.Batch, sampled bool) error {
 	u := batch.Update{Rate: 1, MaxGradNorm: 1}
-	if o.Slots > 0 {
+	if sampled {
 		_, err := t.PolicyGradient(context.Background(), b, u, batch.Clip{Low: 0.2, High: 0.2})
 		return err
 	}

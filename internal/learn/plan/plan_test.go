@@ -79,6 +79,23 @@ func TestHeldIsWhatTheShapesSay(t *testing.T) {
 	}
 }
 
+// A GPU computes a prefix with rows that are one micro-batch, which takes more memory than the two apart, and both may come.
+func TestAPrefixWithItsRowsIsPlanned(t *testing.T) {
+	o := settings()
+	o.Slots, o.GPU, o.Prefix, o.Row = 0, true, 300, 100
+	p, err := Make(wide(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	temporary := map[string]int64{}
+	for _, x := range p.Programs {
+		temporary[x.Name] = x.Temporary
+	}
+	if temporary["tree"] <= temporary["rows"] || temporary["tree"] <= temporary["prefix_backward"] || temporary["rows"] == 0 || temporary["prefix_backward"] == 0 {
+		t.Errorf("planned are %v", temporary)
+	}
+}
+
 // More of anything is more memory; without sampling and training there are neither.
 func TestSettingsMatter(t *testing.T) {
 	s, base := learntest.Spec(), settings()

@@ -95,9 +95,9 @@ func (t *Trainer) prefixProgram(p int, dropout float64) (program, error) {
 }
 
 func (t *Trainer) prefixInputs(p int, dropout float64) []engine.Param {
-	params := []engine.Param{{Name: "ids", Shape: engine.I32(1, p)}}
+	params := []engine.Param{{Name: "prefix_ids", Shape: engine.I32(1, p)}}
 	if dropout > 0 {
-		params = append(params, engine.Param{Name: "keys", Shape: engine.I32(1, p)})
+		params = append(params, engine.Param{Name: "prefix_keys", Shape: engine.I32(1, p)})
 	}
 	return params
 }
@@ -157,57 +157,88 @@ func (t *Trainer) prefixBackwardProgram(p int, dropout float64) (program, error)
 	})
 }
 
-// rowsProgram is forward and backward of one micro-batch of n rows of c tokens after a prefix of p, with at most m
-// trained tokens. Inputs: weights, adapter, 2*L of K,V [K, P, D], ids[n,c], index[m], target[m], weight[m], sampler[m],
-// advantage[m], objective[3], keys[n,c] where there is dropout, gradient[A] (donated), 2*L of dK,dV (donated). Outputs:
-// sum of losses, logprobs[m], gradient[A], dK,dV.
-// index says which of the n*c positions a trained token's logprob comes from; weight is 0 at padding.
-func (t *Trainer) rowsProgram(n, c, m, p int, dropout float64) (program, error) {
-	return t.program(fmt.Sprintf("rows_%d_%d_%d_%d", n, c, m, p)+dropoutKey(dropout)+t.recomputeKey(), func() (*engine.Program, error) {
+// rowsInputs are what a micro-batch of rows is: ids[n,c], index[m], target[m], weight[m], sampler[m], advantage[m], objective[3],
+// and keys[n,c] where there is dropout. index says which of the n*c positions a trained token's logprob comes from; weight is 0
+// at padding.
+func rowsInputs(s shape, dropout float64) []engine.Param {
+	params := []engine.Param{{Name: "ids", Shape: engine.I32(s.n, s.c)},
+		{Name: "index", Shape: engine.I32(s.m)}, {Name: "target", Shape: engine.I32(s.m)},
+		{Name: "weight", Shape: engine.F32(s.m)}, {Name: "sampler", Shape: engine.F32(s.m)},
+		{Name: "advantage", Shape: engine.F32(s.m)}, {Name: "objective", Shape: engine.F32(3)}}
+	if dropout > 0 {
+		params = append(params, engine.Param{Name: "keys", Shape: engine.I32(s.n, s.c)})
+	}
+	return params
+}
+
+// loss returns the sum of losses of rowsInputs, given the rows' hidden states [n, c, H], and logprobs[m].
+func (t *Trainer) loss(d *model.Decoder, h *Node, rows []*Node) (total, logp *Node) {
+	index, target, weight, sampler, advantage, objective := rows[1], rows[2], rows[3], rows[4], rows[5], rows[6]
+	dims := h.Shape().Dimensions
+	trained := Gather(Reshape(h, dims[0]*dims[1], dims[2]), Reshape(index, index.Shape().Size(), 1))
+	logp = t.logprobs(d, trained, target)
+	return ReduceAllSum(Mul(losses(objective, logp, sampler, advantage), weight)), logp
+}
+
+// rowsProgram is forward and backward of one micro-batch of rows after a prefix of p tokens. Inputs: weights, adapter, 2*L of
+// K,V [K, P, D], rowsInputs, gradient[A] (donated), 2*L of dK,dV (donated). Outputs: sum of losses, logprobs[m], gradient[A],
+// dK,dV.
+func (t *Trainer) rowsProgram(s shape, p int, dropout float64) (program, error) {
+	return t.program(fmt.Sprintf("rows_%d_%d_%d_%d", s.n, s.c, s.m, p)+dropoutKey(dropout)+t.recomputeKey(), func() (*engine.Program, error) {
+		inputs := rowsInputs(s, dropout)
 		params := append(t.modelParams(), t.prefixParams("prefix", t.spec.Shape, p, false)...)
-		params = append(params, engine.Param{Name: "ids", Shape: engine.I32(n, c)},
-			engine.Param{Name: "index", Shape: engine.I32(m)}, engine.Param{Name: "target", Shape: engine.I32(m)},
-			engine.Param{Name: "weight", Shape: engine.F32(m)}, engine.Param{Name: "sampler", Shape: engine.F32(m)},
-			engine.Param{Name: "advantage", Shape: engine.F32(m)}, engine.Param{Name: "objective", Shape: engine.F32(3)})
-		if dropout > 0 {
-			params = append(params, engine.Param{Name: "keys", Shape: engine.I32(n, c)})
-		}
-		params = append(params, engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
+		params = append(append(params, inputs...), engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
 		params = append(params, t.prefixParams("d", engine.F32, p, true)...)
 		return t.engine.Compile("rows", params, func(in []*Node) []*Node {
 			d := t.differentiated(in)
-			l := t.numPrefix(p)
-			kv, rest := in[len(t.weights)+1:][:l], in[len(t.weights)+1+l:]
-			ids, index, target, weight, sampler, advantage, objective := rest[0], rest[1], rest[2], rest[3], rest[4], rest[5], rest[6]
-			if rest = rest[7:]; dropout > 0 {
-				d.Dropout(dropout, rest[0])
-				rest = rest[1:]
+			kv, rest := cut(in[len(t.weights)+1:], t.numPrefix(p))
+			rows, sums := cut(rest, len(inputs))
+			if dropout > 0 {
+				d.Dropout(dropout, rows[7])
 			}
-			h := t.rowsForward(d, ids, kv, p)
-			logp := t.logprobs(d, Gather(Reshape(h, n*c, t.spec.Hidden), Reshape(index, m, 1)), target)
-			total := ReduceAllSum(Mul(losses(objective, logp, sampler, advantage), weight))
+			total, logp := t.loss(d, t.rowsForward(d, rows[0], kv, p), rows)
 			flat, dkv := flatGradient(total, d, kv)
-			out := []*Node{total, logp, Add(rest[0], flat)}
+			out := []*Node{total, logp, Add(sums[0], flat)}
 			for i, g := range dkv {
-				out = append(out, Add(rest[1+i], ConvertDType(g, dtypes.Float32)))
+				out = append(out, Add(sums[1+i], ConvertDType(g, dtypes.Float32)))
 			}
 			return out
 		})
 	})
 }
 
+// treeProgram is forward and backward of a prefix of p tokens and one micro-batch of rows after it, together: weights, adapter,
+// prefixInputs, rowsInputs -> sum of losses, logprobs[m], gradient[A].
+func (t *Trainer) treeProgram(s shape, p int, dropout float64) (program, error) {
+	return t.program(fmt.Sprintf("tree_%d_%d_%d_%d", s.n, s.c, s.m, p)+dropoutKey(dropout)+t.recomputeKey(), func() (*engine.Program, error) {
+		before := t.prefixInputs(p, dropout)
+		params := append(append(t.modelParams(), before...), rowsInputs(s, dropout)...)
+		return t.engine.Compile("tree", params, func(in []*Node) []*Node {
+			d := t.differentiated(in)
+			prefix, rows := cut(in[len(t.weights)+1:], len(before))
+			if dropout > 0 {
+				d.Dropout(dropout, Concatenate([]*Node{prefix[1], Reshape(rows[7], 1, s.n*s.c)}, 1))
+			}
+			total, logp := t.loss(d, model.Tree(d, prefix[0], rows[0]), rows)
+			flat, _ := flatGradient(total, d, nil)
+			return []*Node{total, logp, flat}
+		})
+	})
+}
+
+// cut returns the first n nodes, and the others.
+func cut(nodes []*Node, n int) (first, rest []*Node) { return nodes[:n], nodes[n:] }
+
 // scoreProgram is the forward pass of rowsProgram without a loss: weights, adapter, K,V, ids, index, target -> logprobs[m].
-func (t *Trainer) scoreProgram(n, c, m, p int) (program, error) {
-	return t.program(fmt.Sprintf("score_%d_%d_%d_%d", n, c, m, p), func() (*engine.Program, error) {
+func (t *Trainer) scoreProgram(s shape, p int) (program, error) {
+	return t.program(fmt.Sprintf("score_%d_%d_%d_%d", s.n, s.c, s.m, p), func() (*engine.Program, error) {
 		params := append(t.modelParams(), t.prefixParams("prefix", t.spec.Shape, p, false)...)
-		params = append(params, engine.Param{Name: "ids", Shape: engine.I32(n, c)},
-			engine.Param{Name: "index", Shape: engine.I32(m)}, engine.Param{Name: "target", Shape: engine.I32(m)})
+		params = append(params, rowsInputs(s, 0)[:3]...)
 		return t.engine.Compile("score", params, func(in []*Node) []*Node {
 			d := t.decoder(in)
-			l := t.numPrefix(p)
-			kv, rest := in[len(t.weights)+1:][:l], in[len(t.weights)+1+l:]
-			h := t.rowsForward(d, rest[0], kv, p)
-			return []*Node{t.logprobs(d, Gather(Reshape(h, n*c, t.spec.Hidden), Reshape(rest[1], m, 1)), rest[2])}
+			kv, rows := cut(in[len(t.weights)+1:], t.numPrefix(p))
+			h := t.rowsForward(d, rows[0], kv, p)
+			return []*Node{t.logprobs(d, Gather(Reshape(h, s.n*s.c, t.spec.Hidden), Reshape(rows[1], s.m, 1)), rows[2])}
 		})
 	})
 }

@@ -20,21 +20,22 @@ func testLayersComputedAgain(t *testing.T, d device) {
 		b      batch.Batch
 		policy bool
 		chunk  int
+		whole  bool // a prefix with its rows
 	}
 	shared := batch.New(rows())
 	cuts := map[string]cut{
-		"a prefix, dropout and chunks": {Options{MicroBatch: 4, Dropout: 0.4, Seed: 1}, shared, false, 32},
+		"a prefix, dropout and chunks": {Options{MicroBatch: 4, Dropout: 0.4, Seed: 1}, shared, false, 32, true},
 	}
 	if d.PureGo() { // where a program costs nothing to compile
-		cuts["no prefix"] = cut{Options{MicroBatch: 4}, batch.Batch{Rows: rows()}, false, mlpChunk}
-		cuts["a row at a time"] = cut{Options{MicroBatch: 1}, shared, false, mlpChunk}
-		cuts["sampled"] = cut{Options{MicroBatch: 2}, shared, true, 20}
+		cuts["no prefix"] = cut{Options{MicroBatch: 4}, batch.Batch{Rows: rows()}, false, mlpChunk, false}
+		cuts["a row at a time"] = cut{Options{MicroBatch: 1}, shared, false, mlpChunk, false}
+		cuts["sampled"] = cut{Options{MicroBatch: 2}, shared, true, 20, false}
 	}
 	for name, c := range cuts {
 		want, wantStats := afterOneStep(t, d.startWith(t, c.o), c.b, c.policy)
 		c.o.Recompute = RecomputeLayer
 		tr := d.startWith(t, c.o)
-		tr.mlpChunk = c.chunk
+		tr.mlpChunk, tr.together = c.chunk, c.whole
 		got, stats := afterOneStep(t, tr, c.b, c.policy)
 		if delta := maxDelta(want, got); delta > 1e-6 || math.Abs(stats.Loss-wantStats.Loss) > 1e-6 || maxDelta(want, make([]float32, len(want))) < 1e-3 {
 			t.Errorf("%s: the gradient differs by %g, losses are %v and %v", name, delta, stats.Loss, wantStats.Loss)

@@ -62,6 +62,7 @@ type Trainer struct {
 	recompute   Recompute
 	mlpChunk    int  // tokens, where layers are computed again
 	inTurn      bool // chunks of the head wait for each other
+	together    bool // a prefix is computed with the rows, where they are one micro-batch
 	seed        uint64
 	notice      func(text string)
 	halved      bool // the micro-batch was, because the device ran out of memory
@@ -103,7 +104,7 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 	_, size := o.LoRA.Pieces(s)
 	t := &Trainer{engine: e, spec: s, lora: o.LoRA, weights: weights, temperature: o.Temperature,
 		microBatch: o.MicroBatch, rowMultiple: o.RowMultiple, maxPrefix: o.MaxPrefix, size: size, programs: map[string]program{},
-		dropout: o.Dropout, recompute: o.Recompute, mlpChunk: mlpChunk, inTurn: e.IsGPU(), seed: o.Seed, notice: o.Notice, store: whole{}}
+		dropout: o.Dropout, recompute: o.Recompute, mlpChunk: mlpChunk, inTurn: e.IsGPU(), together: e.IsGPU(), seed: o.Seed, notice: o.Notice, store: whole{}}
 	if o.EightBitMoments {
 		t.store = blockwise{}
 	}
@@ -213,8 +214,7 @@ func (t *Trainer) PolicyGradient(ctx context.Context, b batch.Batch, u batch.Upd
 	return t.step(ctx, b, objective{policy: true, clip: clip}, u)
 }
 
-// step takes one optimiser step: rows in micro-batches against one prefix, then the prefix's own backward pass, then
-// Adam. Gradients equal those of the rows computed whole. A loss or gradient that is not finite is an error that leaves
+// step takes one optimiser step: the gradient of a prefix and of rows in micro-batches, then Adam. Gradients equal those of the rows computed whole. A loss or gradient that is not finite is an error that leaves
 // the state as it was.
 func (t *Trainer) step(ctx context.Context, b batch.Batch, o objective, u batch.Update) (batch.StepStats, error) {
 	b = b.Shorten(t.maxPrefix)
@@ -240,9 +240,18 @@ func (t *Trainer) step(ctx context.Context, b batch.Batch, o objective, u batch.
 }
 
 // gradient returns the adapter's gradient of the batch's loss, [A], and adds up the statistics. Of several devices each has
-// the gradient of its own micro-batches: the whole is their sum.
+// the gradient of its own micro-batches: the whole is their sum. Where each has one, a GPU computes a prefix with it. Else the prefix
+// is computed before, each adds to the gradient of its keys and values, and it is computed again in its own backward pass.
 func (t *Trainer) gradient(ctx context.Context, b batch.Batch, o objective, stats *batch.StepStats) (engine.Buffer, error) {
-	m := t.masks(o.dropout, b.Prefix)
+	for _, r := range b.Rows {
+		stats.NumTokens += len(r.IDs)
+	}
+	m, n := t.masks(o.dropout, b.Prefix), t.rowsAtOnce(len(b.Rows))
+	pad := func(micro [][]batch.Sequence) []padded { return t.pad(micro, n, 1/float64(stats.NumTrained), m) }
+	rounds := slices.Collect(slices.Chunk(microBatches(b.Rows, n), t.engine.NumDevices()))
+	if t.together && len(rounds) == 1 && len(b.Prefix) > 0 {
+		return t.tree(b.Prefix, pad(rounds[0]), o, m, stats)
+	}
 	kv, prefix, err := t.prefix(b.Prefix, m)
 	if err != nil {
 		return nil, err
@@ -253,19 +262,15 @@ func (t *Trainer) gradient(ctx context.Context, b batch.Batch, o objective, stat
 		return nil, err
 	}
 	defer func() { engine.Free(accumulators...) }()
-	n := t.rowsAtOnce(len(b.Rows))
-	for micro := range slices.Chunk(microBatches(b.Rows, n), t.engine.NumDevices()) {
+	for _, micro := range rounds {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		next, err := t.rows(t.pad(micro, n, 1/float64(stats.NumTrained), m), o, m, kv, len(b.Prefix), accumulators, stats)
+		next, err := t.rows(pad(micro), o, m, kv, len(b.Prefix), accumulators, stats)
 		if err != nil {
 			return nil, err
 		}
 		accumulators = next
-	}
-	for _, r := range b.Rows {
-		stats.NumTokens += len(r.IDs)
 	}
 	gradient, err := t.prefixBackward(len(b.Prefix), m, prefix, accumulators)
 	if err != nil {
@@ -351,8 +356,8 @@ func (t *Trainer) prefixBackward(p int, m masks, prefix, accumulators []engine.B
 	return out[0], nil
 }
 
-// prefix computes the keys and values of the prefix and keeps its inputs for the backward pass: its ids, and what masks
-// are drawn from. Without a prefix there is nothing of either.
+// prefix computes the keys and values of the prefix and keeps its inputs for the backward pass. Without a prefix there is
+// nothing of either.
 func (t *Trainer) prefix(ids []int32, m masks) (kv, inputs []engine.Buffer, err error) {
 	if len(ids) == 0 {
 		return nil, nil, nil
@@ -361,11 +366,7 @@ func (t *Trainer) prefix(ids []int32, m masks) (kv, inputs []engine.Buffer, err 
 	if err != nil {
 		return nil, nil, err
 	}
-	arrays := []array{same(ids, 1, len(ids))}
-	if m.rate > 0 {
-		arrays = append(arrays, same(m.prefix, 1, len(ids)))
-	}
-	if inputs, err = uploadAll(t.engine, arrays...); err != nil {
+	if inputs, err = t.uploadPrefix(ids, m); err != nil {
 		return nil, nil, err
 	}
 	if kv, err = p.Run(append(t.modelBuffers(), inputs...)...); err != nil {
@@ -373,6 +374,33 @@ func (t *Trainer) prefix(ids []int32, m masks) (kv, inputs []engine.Buffer, err 
 		return nil, nil, err
 	}
 	return kv, inputs, nil
+}
+
+// uploadPrefix copies the prefix's inputs to all devices: its ids, and what masks are drawn from.
+func (t *Trainer) uploadPrefix(ids []int32, m masks) ([]engine.Buffer, error) {
+	arrays := []array{same(ids, 1, len(ids))}
+	if m.rate > 0 {
+		arrays = append(arrays, same(m.prefix, 1, len(ids)))
+	}
+	return uploadAll(t.engine, arrays...)
+}
+
+// tree returns the gradient of a prefix and one micro-batch of each device.
+func (t *Trainer) tree(ids []int32, each []padded, o objective, m masks, stats *batch.StepStats) (engine.Buffer, error) {
+	p, err := t.treeProgram(each[0].shape, len(ids), m.rate)
+	if err != nil {
+		return nil, err
+	}
+	prefix, err := t.uploadPrefix(ids, m)
+	if err != nil {
+		return nil, err
+	}
+	defer engine.Free(prefix...)
+	out, err := t.run(p, prefix, each, o, nil, stats)
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
 }
 
 // zeros are the accumulators of one step: the adapter's gradient, then dK,dV of the prefix.
@@ -393,11 +421,16 @@ func (t *Trainer) zeros(p int) ([]engine.Buffer, error) {
 // ones unless there is an error.
 func (t *Trainer) rows(each []padded, o objective, m masks, kv []engine.Buffer, p int, accumulators []engine.Buffer,
 	stats *batch.StepStats) ([]engine.Buffer, error) {
-	s := each[0].shape
-	program, err := t.rowsProgram(s.n, s.c, s.m, p, m.rate)
+	program, err := t.rowsProgram(each[0].shape, p, m.rate)
 	if err != nil {
 		return nil, err
 	}
+	return t.run(program, kv, each, o, accumulators, stats)
+}
+
+// run runs a program of rows, given what its inputs have before and behind them, adds to the statistics, and returns what the
+// program returns beside losses and logprobs.
+func (t *Trainer) run(p program, before []engine.Buffer, each []padded, o objective, behind []engine.Buffer, stats *batch.StepStats) ([]engine.Buffer, error) {
 	inputs, err := upload(t.engine, each)
 	if err != nil {
 		return nil, err
@@ -408,8 +441,7 @@ func (t *Trainer) rows(each []padded, o objective, m masks, kv []engine.Buffer, 
 		return nil, err
 	}
 	inputs = slices.Insert(inputs, numInputs, target)
-	in := append(append(append(t.modelBuffers(), kv...), inputs...), accumulators...)
-	out, err := program.Run(in...)
+	out, err := p.Run(slices.Concat(t.modelBuffers(), before, inputs, behind)...)
 	if err != nil {
 		return nil, err
 	}
@@ -473,8 +505,7 @@ func (t *Trainer) Score(b batch.Batch) ([][]float32, error) {
 	n := t.rowsAtOnce(len(b.Rows))
 	for micro := range slices.Chunk(slices.Collect(slices.Chunk(b.Rows, n)), t.engine.NumDevices()) {
 		each := t.pad(micro, n, 1, masks{})
-		s := each[0].shape
-		p, err := t.scoreProgram(s.n, s.c, s.m, len(b.Prefix))
+		p, err := t.scoreProgram(each[0].shape, len(b.Prefix))
 		if err != nil {
 			return nil, err
 		}

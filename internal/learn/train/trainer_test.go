@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -69,6 +70,7 @@ func (d device) startWith(t *testing.T, o Options) *Trainer {
 		t.Fatal(err)
 	}
 	tr.programs = d.programs // their keys hold all in which the tests' trainers differ
+	tr.together = false      // as on a CPU; tests of it say so
 	return tr
 }
 
@@ -149,9 +151,17 @@ func testSharedPrefixGradientsEqualUnshared(t *testing.T, d device) {
 		sizes = []int{4, 3, 2, 1} // where a program costs nothing to compile
 	}
 	for _, microBatch := range sizes {
-		got, s := afterOneStep(t, d.start(t, microBatch), shared, false)
-		if delta := maxDelta(want, got); delta > 1e-6 || math.Abs(s.Loss-stats.Loss) > 1e-5 {
-			t.Errorf("%d rows at a time: the gradient differs by %g, losses are %v and %v", microBatch, delta, s.Loss, stats.Loss)
+		for _, together := range []bool{false, true} {
+			tr := d.start(t, microBatch)
+			tr.together = together
+			got, s := afterOneStep(t, tr, shared, false)
+			if delta := maxDelta(want, got); delta > 1e-6 || math.Abs(s.Loss-stats.Loss) > 1e-5 || s.NumTokens != 9+11+5+8 {
+				t.Errorf("%d rows at a time: the gradient differs by %g, losses are %v and %v, of %d tokens", microBatch, delta, s.Loss, stats.Loss, s.NumTokens)
+			}
+			if _, is := tr.programs[fmt.Sprintf("tree_%d_16_%d_9", microBatch, 8*microBatch)]; is != (together && microBatch > 2) {
+				t.Errorf("%d rows at a time: the prefix is computed with them: %v", microBatch, is)
+			}
+			clearKeys(tr.programs, "tree_")
 		}
 	}
 }
