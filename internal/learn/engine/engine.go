@@ -146,6 +146,7 @@ type Program struct {
 	executable compute.Executable
 	donate     []bool
 	numParams  int
+	isGPU      bool
 	account    *account
 }
 
@@ -162,7 +163,7 @@ func (e *Engine) Compile(name string, params []Param, build func(in []*graph.Nod
 	if err != nil {
 		return nil, err
 	}
-	p = &Program{name: name, backend: e.backend, numParams: len(params), account: e.account}
+	p = &Program{name: name, backend: e.backend, numParams: len(params), isGPU: e.isGPU, account: e.account}
 	in := make([]*graph.Node, len(params))
 	for i, q := range params {
 		label := q.Name
@@ -195,6 +196,21 @@ func (p *Program) Run(in ...Buffer) ([]Buffer, error) {
 		return nil, fmt.Errorf("program %s takes %d buffers, got %d", p.name, p.numParams, len(in))
 	}
 	out, err := p.executable.Execute(in, p.donate, 0)
+	return p.ran(out, err)
+}
+
+// Start is Run that does not wait for a GPU: the outputs may still have to be computed, and what fails then is told by what reads them.
+func (p *Program) Start(in ...Buffer) ([]Buffer, error) {
+	x, ok := p.executable.(*stablehlo.Executable)
+	if !ok || !p.isGPU || len(in) != p.numParams {
+		return p.Run(in...)
+	}
+	out, err := x.Start(in, p.donate)
+	return p.ran(out, err)
+}
+
+// ran is what an execution returns.
+func (p *Program) ran(out []Buffer, err error) ([]Buffer, error) {
 	if err != nil {
 		if stablehlo.OutOfMemory(err) {
 			return nil, &fault.Error{Code: fault.CodeExhausted, What: "the device is out of memory", Where: "program " + p.name,

@@ -164,8 +164,6 @@ func TestPlanIsTheCompilersAccount(t *testing.T) {
 	defer e.Close()
 	large := settings()
 	large.Prefix, large.Row, large.Slots, large.Context, large.Train.MicroBatch = 200, 300, 16, 256, 4
-	onGPU := large
-	onGPU.GPU = true
 	narrow := wide()
 	narrow.BF16 = true
 	for _, c := range []struct {
@@ -178,7 +176,6 @@ func TestPlanIsTheCompilersAccount(t *testing.T) {
 		{"tiny", learntest.Spec(), settings(), false, []string{"prefix", "prefill", "rows"}},
 		{"wide", wide(), large, false, []string{"merge", "decode", "rows", "prefix_backward"}},
 		{"bfloat16", narrow, large, false, []string{"decode", "rows"}},
-		{"a GPU's loop", wide(), onGPU, false, []string{"decode"}},
 		{"SmolLM2-135M", model.Spec{}, Settings{Train: train.Options{LoRA: model.LoRA{Rank: 16, Alpha: 32}, MicroBatch: 2}, Prefix: 500, Row: 320, Slots: 16, Context: 384},
 			true, []string{"prefix", "decode", "rows"}},
 	} {

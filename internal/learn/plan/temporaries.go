@@ -307,11 +307,6 @@ func (l *liveness) depth() int {
 		if !l.inline[i] {
 			depth[i]++
 		}
-		if o.kind == "while" {
-			for _, r := range o.regions {
-				depth[i] = max(depth[i], newLiveness(r).depth())
-			}
-		}
 		most = max(most, depth[i])
 	}
 	return most

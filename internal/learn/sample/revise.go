@@ -7,11 +7,11 @@ import (
 	"hone/internal/policy"
 )
 
-// draws are what an execution gives each slot.
+// draws are what a step gives each slot.
 type draws struct {
-	ids      []int32 // [steps, slots]
+	ids      []int32
 	logprobs []float32
-	top      [][]policy.TokenLogprob // of the last step, which is the only one where a slot asks; nil for slots that did not
+	top      [][]policy.TokenLogprob // nil for slots that did not ask
 }
 
 // masks are the constraints of all slots, as the device reads them.

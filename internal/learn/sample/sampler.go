@@ -20,8 +20,8 @@ type Options struct {
 	Slots   int     // sequences sampled at one time (64), on each device
 	Context int     // private tokens of a slot, after the prefix (256); rounded up to whole chunks
 	Prefix  []int32 // what most prompts begin with, held and read once for all slots; may be empty
-	// DecodeSteps is how many tokens of each slot are sampled at most before the host sees them (1; on a GPU, which would wait for
-	// the host after each, 8 to 32, as many as take 0.15 s). What is sampled does not depend on it. Pure Go samples one.
+	// DecodeSteps is how many tokens of each slot the device is told to sample at most before the host tells it more (1; on a GPU,
+	// which would wait for the host after each, 64). What is sampled does not depend on it.
 	DecodeSteps int
 	// NewDecoder starts the decoding of a completion, in whose text stop texts are looked for; nil: they are refused.
 	NewDecoder func() Decoder
@@ -56,14 +56,12 @@ type Sampler struct {
 	stopped sync.WaitGroup
 	closing sync.Once
 	state   []slot
-	fed     []int         // by row: which of its slots was fed last
-	waited  int           // how often prompts were passed over since the last chunk
-	justFed bool          // nothing was drawn since the last chunk
-	noLarge bool          // there is no program for larger chunks
-	paced   bool          // an execution of decoding is to be short enough for those who wait for it to end
-	took    time.Duration // of the last one
-	ran     int           // steps that it took
-	gpu     bool          // chunks are wide, so that prompts and draws take turns, and a long prompt alone fills one
+	fed     []int // by row: which of its slots was fed last
+	waited  int   // how often prompts were passed over since the last chunk
+	justFed bool  // nothing was drawn since the last chunk
+	noLarge bool  // there is no program for larger chunks
+	ahead   int   // steps set off beyond the one that the host waits for
+	gpu     bool  // chunks are wide, so that prompts and draws take turns, and a long prompt alone fills one
 	failed  error
 	stats   Stats
 	drew    time.Time // when an execution of decoding last ended
@@ -91,16 +89,11 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	s := &Sampler{engine: e, baseSpec: spec, spec: spec, lora: o.LoRA, base: base, weights: base, devices: e.NumDevices(), slots: o.Slots, chunk: 16, rows: 8, steps: 1,
 		prefix: o.Prefix, submit: make(chan *job), control: make(chan func()), quit: make(chan struct{})}
 	if e.IsGPU() {
-		s.chunk, s.rows, s.steps, s.paced = 128, 8, mostSteps, true // products of 1024 tokens: larger ones gain little, and decoding waits for them
-		s.spec.Joined, s.gpu = spec.Shards <= 1, true
+		s.chunk, s.rows, s.steps = 128, 8, mostSteps // products of 1024 tokens: larger ones gain little, and decoding waits for them
+		s.spec.Joined, s.gpu, s.ahead = spec.Shards <= 1, true, stepsAhead
 	}
-	// In pure Go there is no loop: GoMLX compiles a closure before it leaves out broadcasts in it, and then misses what
-	// they were of (compute v0.1.0). Nor is there a device to wait for.
-	if o.DecodeSteps > 0 && !e.PureGo() {
-		s.steps, s.paced = o.DecodeSteps, false
-	}
-	if s.devices > 1 { // a loop would have to end on all of them at once
-		s.steps = 1
+	if o.DecodeSteps > 0 {
+		s.steps = o.DecodeSteps
 	}
 	for s.slots%s.rows != 0 {
 		s.rows--

@@ -1,6 +1,7 @@
 package sample
 
 import (
+	"slices"
 	"time"
 
 	"hone/internal/learn/engine"
@@ -12,27 +13,10 @@ func (s *Sampler) left(x *slot) int {
 	return min(x.job.request.MaxTokens-len(x.job.completion.IDs), s.context-len(x.cached))
 }
 
-// On a GPU an execution of decoding is of as many steps as take about paceSeconds: requests that come wait for its end.
-const (
-	fewestSteps, mostSteps = 8, 32
-	paceSeconds            = 0.15
-)
-
-// pace is how many steps an execution has at most.
-func (s *Sampler) pace() int {
-	if !s.paced {
-		return s.steps
-	}
-	if s.took == 0 { // not known yet
-		return min(s.steps, fewestSteps)
-	}
-	return min(max(fewestSteps, int(paceSeconds*float64(s.ran)/s.took.Seconds())), s.steps)
-}
-
 // numSteps is how many steps to run before the host looks: one where it must see each token, else no more than some slot
 // needs, or than a slot needs that another request waits for.
 func (s *Sampler) numSteps() int {
-	most, soonest := 1, s.pace()
+	most, soonest := 1, s.steps
 	for i := range s.state {
 		x := &s.state[i]
 		if !x.decodes() {
@@ -70,39 +54,102 @@ func (s *Sampler) step(n int) error {
 		s.stats.LongestStall = max(s.stats.LongestStall, time.Since(s.drew).Seconds())
 	}
 	s.justFed = false
-	begin := time.Now()
-	out, err := s.runDecode(choosing, ints, floats)
+	err := s.takeSteps(n, choosing, ints, floats)
+	s.drew = time.Now()
+	return err
+}
+
+// A GPU is told of mostSteps steps at once, and is given stepsAhead beyond the one whose tokens the host waits for, so that it need not
+// wait for the host.
+const mostSteps, stepsAhead = 64, 2
+
+// takeSteps takes up to n steps, until no slot decodes or somebody waits for the end. Those that were set off by then are taken
+// too, or computed for nobody.
+func (s *Sampler) takeSteps(n int, choosing bool, ints []int32, floats []float32) error {
+	program, allowed, err := s.decoder(choosing)
 	if err != nil {
 		return err
 	}
-	s.caches = out[3:]
-	defer engine.Free(out[:3]...)
-	var d draws
-	if d.ids, d.logprobs, err = s.download(out[0], out[1]); err != nil {
+	numbers, err := s.upload(floats, rowUniform+s.steps, s.slots)
+	if err != nil {
 		return err
 	}
-	s.drew = time.Now()
-	s.took, s.ran = s.drew.Sub(begin), 0
-	temperature := make([]float32, s.numSlots())
-	for i := range temperature {
-		temperature[i] = floats[s.at(rowUniform+s.steps, rowTemperature, i)]
-	}
-	if err := s.list(out[2], temperature, &d); err != nil {
+	defer engine.Free(numbers)
+	state, err := s.upload(ints, numInts, s.slots)
+	if err != nil {
 		return err
 	}
-	for j := range n {
-		before := s.stats.Decoded
-		for i := range s.state {
-			if s.state[i].decodes() {
-				s.take(i, j, &d)
-				s.stats.Decoded++
+	defer func() { engine.Free(state) }()
+	var drawn [][]engine.Buffer // by steps set off: ids, logprobs, logits
+	defer func() { engine.Free(slices.Concat(drawn...)...) }()
+	for j := 0; j < n; j++ {
+		if !slices.ContainsFunc(s.state, func(x slot) bool { return x.decodes() }) {
+			break
+		}
+		for len(drawn) < min(n, j+1+s.ahead) {
+			out, err := program.Start(slices.Concat(s.held(), allowed, []engine.Buffer{numbers, state})...)
+			if err != nil {
+				return err
+			}
+			drawn = append(drawn, out[:3])
+			s.caches, state = out[3:len(out)-1], out[len(out)-1]
+			if n > 1 {
+				engine.Free(out[2]) // nobody asks for it
 			}
 		}
-		if s.stats.Decoded > before {
-			s.ran++
-			s.stats.DecodeSteps++
+		if err := s.takeStep(drawn[j], n == 1, floats); err != nil {
+			return err
+		}
+		engine.Free(drawn[j]...)
+		if s.awaited(n) {
+			n = len(drawn)
 		}
 	}
+	return nil
+}
+
+// awaited takes in the requests that have come, and reports whether somebody waits for the end of n steps: a request that a slot is
+// free for, the sender of one that is no longer wanted, or one that has just come, which is not to wait longer than others wait for it.
+func (s *Sampler) awaited(n int) bool {
+	come := false
+	for more := true; more; {
+		select {
+		case j := <-s.submit:
+			s.enqueue(j)
+			come = true
+		case <-s.quit:
+			return true
+		default:
+			more = false
+		}
+	}
+	return come && n > maxWait || slices.ContainsFunc(s.state, func(x slot) bool {
+		return x.job == nil && len(x.queue) > 0 || x.job != nil && x.job.ctx.Err() != nil
+	})
+}
+
+// takeStep adds what a step drew to the completions, with the likeliest tokens of those that ask for them if all are seen.
+func (s *Sampler) takeStep(drawn []engine.Buffer, seen bool, floats []float32) (err error) {
+	var d draws
+	if d.ids, d.logprobs, err = s.download(drawn[0], drawn[1]); err != nil {
+		return err
+	}
+	if seen {
+		temperature := make([]float32, s.numSlots())
+		for i := range temperature {
+			temperature[i] = floats[s.at(rowUniform+s.steps, rowTemperature, i)]
+		}
+		if err := s.list(drawn[2], temperature, &d); err != nil {
+			return err
+		}
+	}
+	for i := range s.state {
+		if s.state[i].decodes() {
+			s.take(i, &d)
+			s.stats.Decoded++
+		}
+	}
+	s.stats.DecodeSteps++
 	return nil
 }
 
@@ -147,33 +194,27 @@ func (s *Sampler) tell(i, n int, ints []int32, floats []float32) {
 	}
 }
 
-// runDecode runs a decode program, with masks where a request asks for more than a draw.
-func (s *Sampler) runDecode(choosing bool, ints []int32, floats []float32) ([]engine.Buffer, error) {
-	program, in := s.decode, s.held()
-	if choosing {
-		if s.chooser == nil {
-			var err error
-			if s.chooser, err = s.decodeProgram(true); err != nil {
-				return nil, err
-			}
-		}
-		allowed, err := s.masks.upload(s)
-		if err != nil {
-			return nil, err
-		}
-		program, in = s.chooser, append(in, allowed)
+// decoder is the decode program, and its masks where a request asks for more than a draw.
+func (s *Sampler) decoder(choosing bool) (program *engine.Program, allowed []engine.Buffer, err error) {
+	if !choosing {
+		return s.decode, nil, nil
 	}
-	return s.call(program, in, input{ints, []int{numInts, s.slots}}, input{floats, []int{rowUniform + s.steps, s.slots}})
+	if s.chooser == nil {
+		if s.chooser, err = s.decodeProgram(true); err != nil {
+			return nil, nil, err
+		}
+	}
+	masks, err := s.masks.upload(s)
+	return s.chooser, []engine.Buffer{masks}, err
 }
 
-// take adds token j of an execution to a slot's completion and ends it where it is due.
-func (s *Sampler) take(i, j int, d *draws) {
-	x, at := &s.state[i], s.at(s.steps, j, i)
-	id := d.ids[at]
+// take adds what was drawn to a slot's completion and ends it where it is due.
+func (s *Sampler) take(i int, d *draws) {
+	x, id := &s.state[i], d.ids[i]
 	x.cached = append(x.cached, x.pending[0])
 	x.pending = []int32{id}
 	c, r := &x.job.completion, x.job.request
-	c.IDs, c.SamplerLogprobs = append(c.IDs, id), append(c.SamplerLogprobs, d.logprobs[at])
+	c.IDs, c.SamplerLogprobs = append(c.IDs, id), append(c.SamplerLogprobs, d.logprobs[i])
 	if r.TopLogprobs > 0 {
 		c.TopLogprobs = append(c.TopLogprobs, d.top[i])
 	}

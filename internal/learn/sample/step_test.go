@@ -1,39 +1,16 @@
 package sample
 
 import (
+	"context"
 	"testing"
-	"time"
 
 	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/policy"
 )
 
-// An execution is of as many steps as take the time that others may wait, but of no more than the program has.
-func TestPace(t *testing.T) {
-	for _, c := range []struct {
-		steps, ran int
-		took       time.Duration
-		want       int
-	}{
-		{32, 0, 0, 8},                      // nothing is known yet
-		{4, 0, 0, 4},                       //
-		{32, 8, 80 * time.Millisecond, 15}, // 10 ms each
-		{32, 1, 10 * time.Millisecond, 15}, // as long, but all stopped at once
-		{32, 8, 8 * time.Millisecond, 32},  //
-		{32, 8, time.Nanosecond, 32},       //
-		{32, 32, 32 * time.Second, 8},      //
-		{1, 1, time.Microsecond, 1},        // several devices
-	} {
-		s := &Sampler{paced: true, steps: c.steps, ran: c.ran, took: c.took}
-		if got := s.pace(); got != c.want {
-			t.Errorf("after %d steps in %v: %d of %d, want %d", c.ran, c.took, got, c.steps, c.want)
-		}
-	}
-}
-
-// Steps that the device left out, since all slots had stopped, do not count as fast ones.
-func TestPaceCountsTheStepsThatRan(t *testing.T) {
+// A completion that has ended is not waited for: no more steps are set off, and none of those that were is taken.
+func TestStepsEndWithTheLastCompletion(t *testing.T) {
 	d := engine.OpenDry(true, 1)
 	defer d.Close()
 	spec := learntest.Spec()
@@ -41,9 +18,53 @@ func TestPaceCountsTheStepsThatRan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer s.Close()
 	c := must(t, s, policy.Request{Prompt: []int32{1, 2}, Sampling: policy.Sampling{MaxTokens: 40, StopIDs: []int32{0}}}) // a dry engine draws 0
-	s.Close()
-	if len(c.IDs) != 1 || s.ran != 1 || s.took <= 0 {
-		t.Errorf("%d tokens in %d steps, %v", len(c.IDs), s.ran, s.took)
+	if n := s.Stats().DecodeSteps; len(c.IDs) != 1 || n != 1 {
+		t.Errorf("%d tokens in %d steps", len(c.IDs), n)
+	}
+	if c := must(t, s, policy.Request{Prompt: []int32{1, 2}, Sampling: policy.Sampling{MaxTokens: 40}}); len(c.IDs) != 40 {
+		t.Errorf("%d tokens of 40", len(c.IDs))
+	}
+	if n := s.Stats().DecodeSteps; n != 41 {
+		t.Errorf("%d steps for 41 tokens", n)
+	}
+}
+
+// Steps that were told of at once end early for those who wait for it, and for nobody else.
+func TestAwaited(t *testing.T) {
+	gone, cancel := context.WithCancel(context.Background())
+	cancel()
+	wanted, unwanted := &job{ctx: context.Background()}, &job{ctx: gone}
+	for _, c := range []struct {
+		name   string
+		slot   slot
+		comes  bool
+		closed bool
+		n      int
+		want   bool
+	}{
+		{"nobody", slot{job: wanted}, false, false, mostSteps, false},
+		{"one that comes", slot{job: wanted}, true, false, mostSteps, true},
+		{"one that comes while prompts wait anyway", slot{job: wanted}, true, false, maxWait, false},
+		{"a request for the slot that ended", slot{queue: []*job{wanted}}, false, false, maxWait, true},
+		{"a request for a slot that goes on", slot{job: wanted, queue: []*job{wanted}}, false, false, mostSteps, false},
+		{"one that is wanted no more", slot{job: unwanted}, false, false, maxWait, true},
+		{"the end", slot{job: wanted}, false, true, maxWait, true},
+	} {
+		s := &Sampler{devices: 1, slots: 2, state: []slot{c.slot, {}}, submit: make(chan *job, 1), quit: make(chan struct{})}
+		s.state[1].job = wanted
+		if c.comes {
+			s.submit <- &job{ctx: context.Background(), request: policy.Request{Slot: 1}}
+		}
+		if c.closed {
+			close(s.quit)
+		}
+		if got := s.awaited(c.n); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+		if queued := len(s.state[1].queue) == 1; queued != c.comes {
+			t.Errorf("%s: the request is queued: %v", c.name, queued)
+		}
 	}
 }

@@ -197,6 +197,15 @@ func (e *Executable) Outputs() []shapes.Shape { return e.out }
 
 // Execute implements compute.Executable. Donated inputs are invalid afterwards.
 func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, _ compute.DeviceNum) ([]compute.Buffer, error) {
+	return e.execute(inputs, donate, true)
+}
+
+// Start is Execute that does not wait for the end: what fails after it returned is told by what reads the results.
+func (e *Executable) Start(inputs []compute.Buffer, donate []bool) ([]compute.Buffer, error) {
+	return e.execute(inputs, donate, false)
+}
+
+func (e *Executable) execute(inputs []compute.Buffer, donate []bool, wait bool) ([]compute.Buffer, error) {
 	if !e.Compiled() {
 		return e.pretend(inputs, donate), nil
 	}
@@ -216,7 +225,7 @@ func (e *Executable) Execute(inputs []compute.Buffer, donate []bool, _ compute.D
 	if len(donate) > 0 {
 		call = call.SetDonate(donated)
 	}
-	results, err := call.Done()
+	results, err := e.backend.plugin.execute(call, wait)
 	if err != nil {
 		return nil, err
 	}

@@ -22,15 +22,13 @@ var dtypeNames = map[dtypes.DType]string{
 	dtypes.Bool:     "i1",
 }
 
-// builder collects one program: a main function, and closures in it.
+// builder collects one program: a main function, and what it calls.
 type builder struct {
 	notimplemented.Builder
 	backend   *Backend
 	name      string
 	main      *function
-	numValues int  // in all functions: a region may not name what the text around it names
-	widest    int  // rows of the widest product, of which there are as many as tokens
-	loops     bool // there is a loop
+	numValues int
 	// beside are the bodies of functions that main calls; see functionOf.
 	beside     []string
 	besideText strings.Builder
@@ -40,17 +38,12 @@ func (b *builder) Name() string { return b.name }
 
 func (b *builder) Main() compute.Function {
 	if b.main == nil {
-		b.main = b.function(nil)
+		b.main = &function{builder: b}
+		b.main.ErrFn = func(op compute.OpType) error {
+			return fmt.Errorf("stablehlo backend: %s: %w", op, compute.ErrNotImplemented)
+		}
 	}
 	return b.main
-}
-
-func (b *builder) function(parent *function) *function {
-	f := &function{builder: b, parent: parent}
-	f.ErrFn = func(op compute.OpType) error {
-		return fmt.Errorf("stablehlo backend: %s: %w", op, compute.ErrNotImplemented)
-	}
-	return f
 }
 
 func (b *builder) OpShape(v compute.Value) (shapes.Shape, error) { return v.(*value).shape, nil }
@@ -98,7 +91,6 @@ type value struct {
 type function struct {
 	notimplemented.Function
 	builder  *builder
-	parent   *function // of a closure; nil for main
 	text     strings.Builder
 	params   []*value
 	names    []string
@@ -107,6 +99,12 @@ type function struct {
 	// attended are the results of fused attention by the options it was called with; see FusedScaledDotProductAttention.
 	attended map[*compute.ScaledDotProductAttentionConfig]attended
 }
+
+// Name implements compute.Function.
+func (f *function) Name() string { return compute.MainName }
+
+// Parent implements compute.Function: the main function has none.
+func (f *function) Parent() compute.Function { return nil }
 
 func (f *function) Builder() compute.Builder { return f.builder }
 
@@ -118,9 +116,6 @@ func (f *function) Parameter(name string, shape shapes.Shape, sharding *compute.
 	var err error
 	if p.parts, err = f.parts(shape, sharding); err != nil {
 		return nil, fmt.Errorf("the parameter %s: %w", name, err)
-	}
-	if f.parent != nil {
-		p = f.newValue(shape)
 	}
 	f.params, f.names = append(f.params, p), append(f.names, name)
 	return p, nil
@@ -233,4 +228,13 @@ func (f *function) Constant(flat any, dims ...int) (compute.Value, error) {
 		body = "[" + strings.Join(text, ", ") + "]"
 	}
 	return f.op("constant", fmt.Sprintf("value = dense<%s> : %s", body, typeOf(shape)), shape)
+}
+
+// results are the values of an operation that has several.
+func results(name string, like []*value) []compute.Value {
+	out := make([]compute.Value, len(like))
+	for i, x := range like {
+		out[i] = &value{name: name + "#" + strconv.Itoa(i), shape: x.shape, parts: x.parts}
+	}
+	return out
 }

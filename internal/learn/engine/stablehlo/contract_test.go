@@ -259,11 +259,11 @@ func equal(a, b [][]float64, tolerance float64) bool {
 }
 
 // structure are methods of the builder's function that are no operations.
-var structure = []string{"Name", "Builder", "Parent", "Shape", "Parameter", "Return", "Closure"}
+var structure = []string{"Name", "Builder", "Parent", "Shape", "Parameter", "Return"}
 
 // elsewhere are operations whose contracts need more than a case here, by the test that holds them.
 var elsewhere = map[string]string{
-	"FusedScaledDotProductAttention": "attention_test.go", "FusedScaledDotProductAttentionVJP": "attention_test.go", "While": "while_test.go",
+	"FusedScaledDotProductAttention": "attention_test.go", "FusedScaledDotProductAttentionVJP": "attention_test.go",
 }
 
 // An operation without a contract is a gap in the suite.

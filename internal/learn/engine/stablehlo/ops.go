@@ -144,9 +144,7 @@ func (f *function) DotGeneral(lhs compute.Value, lhsContracting, lhsBatch []int,
 	for _, axis := range lhsBatch {
 		dims = append(dims, x.Dimensions[axis])
 	}
-	rows := without(x.Dimensions, lhsBatch, lhsContracting)
-	dims = append(dims, rows...)
-	f.builder.widest = max(f.builder.widest, shapes.Make(dtype, rows...).Size())
+	dims = append(dims, without(x.Dimensions, lhsBatch, lhsContracting)...)
 	dims = append(dims, without(y.Dimensions, rhsBatch, rhsContracting)...)
 	precision := f.builder.backend.precision
 	if x.DType == dtypes.BFloat16 {

@@ -19,7 +19,7 @@ func (f *function) parts(shape shapes.Shape, s *compute.ShardingSpec) (int, erro
 		return 0, nil
 	}
 	n := len(f.builder.backend.devices)
-	if f.parent != nil || len(s.Axes) > 1 || shape.Rank() == 0 || shape.Dimensions[0]%n != 0 {
+	if len(s.Axes) > 1 || shape.Rank() == 0 || shape.Dimensions[0]%n != 0 {
 		return 0, fmt.Errorf("stablehlo backend: a sharding of %s over %d devices: %w", shape, n, compute.ErrNotImplemented)
 	}
 	return n, nil

@@ -22,7 +22,7 @@ typedef struct {
 enum { // places in the table
 	ERROR_DESTROY = 0, ERROR_MESSAGE = 1, CLIENT_ADDRESSABLE_DEVICES = 16, CLIENT_COMPILE = 20, DEVICE_DESCRIPTION_KIND = 26,
 	DEVICE_GET_DESCRIPTION = 29, EXECUTABLE_DESTROY = 40, EXECUTABLE_SERIALIZE = 49, LOADED_EXECUTABLE_GET_EXECUTABLE = 51,
-	EXECUTABLE_DESERIALIZE_AND_LOAD = 56,
+	LOADED_EXECUTABLE_EXECUTE = 55, EXECUTABLE_DESERIALIZE_AND_LOAD = 56,
 };
 
 typedef struct { size_t size; void *extensions, *error; } hone_error_destroy;
@@ -42,6 +42,12 @@ typedef struct {
 	size_t size; void *extensions, *client;
 	const char *bytes; size_t bytes_size; void *loaded; const char *options; size_t options_size;
 } hone_load;
+typedef struct {
+	size_t size; void *extensions, *executable, *options, *arguments;
+	size_t num_devices, num_arguments;
+	void *outputs, *ends; // events, of each device's end
+	void *device;
+} hone_execution;
 
 // hone_call is what go-xla is given as the text of a program, so that a call to compile brings its own state along.
 typedef struct {
@@ -108,11 +114,26 @@ static void *hone_compile_or_load(void *arguments) {
 	return error;
 }
 
-// hone_shim copies a table, for good, and puts hone_compile_or_load into it.
+// hone_running is what the thread executes next: by which plug-in's table, and whether to wait for the end.
+static __thread struct { const hone_table *table; int wait; } hone_running;
+
+static void hone_run(const hone_table *t, int wait) {
+	hone_running.table = t;
+	hone_running.wait = wait;
+}
+
+// hone_execute stands where a table has PJRT_LoadedExecutable_Execute. go-xla waits for the events that it asks for.
+static void *hone_execute(void *arguments) {
+	if (!hone_running.wait) ((hone_execution *)arguments)->ends = NULL;
+	return hone_running.table->functions[LOADED_EXECUTABLE_EXECUTE](arguments);
+}
+
+// hone_shim copies a table, for good, and puts hone_compile_or_load and hone_execute into it.
 static hone_table *hone_shim(const hone_table *t) {
 	hone_table *copy = malloc(t->size);
 	memcpy(copy, t, t->size);
 	copy->functions[CLIENT_COMPILE] = hone_compile_or_load;
+	copy->functions[LOADED_EXECUTABLE_EXECUTE] = hone_execute;
 	return copy;
 }
 
@@ -155,8 +176,9 @@ import (
 	"github.com/gomlx/go-xla/pjrt"
 )
 
-// plugin is a plug-in as go-xla knows it, with the table of its functions. go-xla can compile but not serialise: so it is
-// given a copy of the table in which compiling is a function of ours, that loads or serialises as it is told.
+// plugin is a plug-in as go-xla knows it, with the table of its functions. go-xla can compile but not serialise, and waits for
+// the end of what it executes: so it is given a copy of the table in which compiling is a function of ours, that loads or serialises
+// as it is told, and executing another.
 type plugin struct {
 	*pjrt.Plugin
 	table *C.hone_table
@@ -227,6 +249,18 @@ func (p *plugin) newTranslation(text, settings string, stored []byte, serialize 
 func (k *translation) keep(x *byte) *C.char {
 	k.pin.Pin(x)
 	return (*C.char)(unsafe.Pointer(x))
+}
+
+// execute runs a program. Without wait it returns when the work is set off: what fails then is told by what reads the results.
+func (p *plugin) execute(call *pjrt.ExecutionConfig, wait bool) ([]*pjrt.Buffer, error) {
+	runtime.LockOSThread() // hone_running is the thread's
+	defer runtime.UnlockOSThread()
+	w := C.int(0)
+	if wait {
+		w = 1
+	}
+	C.hone_run(p.table, w)
+	return call.Done()
 }
 
 // text is what go-xla is to compile.
