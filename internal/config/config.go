@@ -119,7 +119,7 @@ type Engine struct {
 	ShardWeights string `yaml:"shard_weights" enum:"auto,on,off" doc:"whether each of several devices holds a part of the linear maps only (fully sharded, FSDP), which are gathered layer by layer: slower, and the way for a model that one device does not hold; auto where nothing else fits"`
 	DType        string `yaml:"dtype" enum:"auto,f32,bf16" doc:"what weights, activations and caches are: auto is bf16 on a GPU, f32 elsewhere; norms, softmax, logits, adapters and the optimiser are f32 in any case"`
 	Slots        int    `yaml:"slots" min:"1" doc:"completions sampled at once on each device"`
-	DecodeSteps  int    `yaml:"decode_steps" min:"0" max:"1024" doc:"tokens of each slot sampled at most before the host sees them, which changes none of them; 0 takes 1, or on a GPU 8 to 32, as many as take 0.15 s"`
+	DecodeSteps  int    `yaml:"decode_steps" min:"0" max:"1024" doc:"steps of sampling that a device is told of at once, which changes no token; 0 takes 1, or on a GPU 64, which end early for whoever waits"`
 	MicroBatch   int    `yaml:"micro_batch" min:"0" doc:"training rows computed at once on each device, at most those of a step; 0 takes 1, or 16 on a GPU, or as many as fit"`
 	Recompute    string `yaml:"recompute" enum:"auto,none,layer" doc:"what a training step computes again in its backward pass instead of keeping it (gradient checkpointing): layer is each layer from its input, a third more work in a fraction of the memory; auto is layer where nothing else fits"`
 	RowMultiple  int    `yaml:"row_multiple" min:"0" max:"65536" doc:"training rows are padded to a multiple of this many tokens; 0 takes 64, or 256 on a GPU"`

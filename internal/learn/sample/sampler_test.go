@@ -173,6 +173,9 @@ func TestFailedAdapter(t *testing.T) {
 // A GPU feeds long prompts many chunks at a time, between draws: the same is sampled.
 func TestLongPrompts(t *testing.T) {
 	e := learntest.Devices(t, 1)
+	if e.IsGPU() {
+		t.Skip("its chunks are longer than these prompts")
+	}
 	weights := learntest.Weights(t, e, learntest.Spec())
 	var want []policy.Completion
 	for _, gpu := range []bool{false, true} {
@@ -448,11 +451,11 @@ func testEndsAndRefusals(t *testing.T, e *engine.Engine, s *Sampler, tr *train.T
 	if n := slices.Index(greedy.IDs, greedy.IDs[4]); stopped.FinishReason != policy.FinishStop || len(stopped.IDs) != n+1 {
 		t.Errorf("stopped after %d tokens because of %s", len(stopped.IDs), stopped.FinishReason)
 	}
-	long := request(2, 90, true)
-	if c := must(t, s, long); c.FinishReason != policy.FinishLength || len(c.IDs) != 96-90+1 {
+	long := request(2, s.context-6, true)
+	if c := must(t, s, long); c.FinishReason != policy.FinishLength || len(c.IDs) != 6+1 {
 		t.Errorf("%d tokens in the 6 free places of the cache", len(c.IDs))
 	}
-	_, err := s.Sample(context.Background(), request(2, 96, true))
+	_, err := s.Sample(context.Background(), request(2, s.context, true))
 	var overflow *policy.ContextError
 	if !errors.As(err, &overflow) {
 		t.Errorf("a prompt without room gave %v", err)
