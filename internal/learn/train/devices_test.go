@@ -2,7 +2,9 @@ package train
 
 import (
 	"context"
+	"maps"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,7 +87,7 @@ func TestSeveralDevicesTakeTheStepsOfOne(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tr.programs = programs
+			tr.programs, tr.together = programs, n > 1 // which one row is, and five rows are not
 			return tr
 		}
 		for name, b := range batches {
@@ -113,6 +115,9 @@ func TestSeveralDevicesTakeTheStepsOfOne(t *testing.T) {
 			checkAlike(t, tr, n)
 		}
 		if n > 1 {
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(programs)), func(key string) bool { return strings.HasPrefix(key, "tree_") }) {
+				t.Errorf("on %d devices no prefix was computed with its rows", n)
+			}
 			testSeveralDevicesResume(t, func() *Trainer { return start(0) }, batches["five rows"])
 			checkInPlace(t, start(0), batches["five rows"])
 		}
