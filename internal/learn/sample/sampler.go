@@ -73,7 +73,7 @@ type Stats struct {
 	DecodeSteps        int
 	PrefillSteps       int     // chunks of up to so many rows
 	BusySeconds        float64 // time in which at least one slot had work
-	// LongestStall is the longest time in seconds, since Stats was last called, from the end of an execution of decoding to the
+	// LongestStall is the longest time in seconds, since Stats was last called, from the end of a run of decoding steps to the
 	// beginning of the next, while a slot waited that decoded in both.
 	LongestStall float64
 }

@@ -13,7 +13,7 @@ func (s *Sampler) left(x *slot) int {
 	return min(x.job.request.MaxTokens-len(x.job.completion.IDs), s.context-len(x.cached))
 }
 
-// numSteps is how many steps to run before the host looks: one where it must see each token, else no more than some slot
+// numSteps is how many steps to tell the device of: one where the host must see each token, else no more than some slot
 // needs, or than a slot needs that another request waits for.
 func (s *Sampler) numSteps() int {
 	most, soonest := 1, s.steps
