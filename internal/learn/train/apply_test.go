@@ -176,12 +176,23 @@ func testFailuresReleaseBuffers(t *testing.T, d device) {
 		_, err := tr.Score(b)
 		return err
 	}
-	if err := errors.Join(step(), score()); err != nil { // compiles what the cases below break
+	together := func(f func() error) func() error { // a prefix with its rows
+		return func() error {
+			tr.together = true
+			defer func() { tr.together = false }()
+			return f()
+		}
+	}
+	if err := errors.Join(step(), together(step)(), score()); err != nil { // compiles what the cases below break
 		t.Fatal(err)
 	}
 	before := stateOf(t, tr)
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
+	stopped := func() error {
+		_, err := tr.Supervised(cancelled, b, batch.Update{Rate: 1e-2})
+		return err
+	}
 	for _, c := range []struct {
 		name, program string
 		fail          func() error
@@ -191,10 +202,9 @@ func testFailuresReleaseBuffers(t *testing.T, d device) {
 		{"prefix's backward pass", "prefix_backward_", step},
 		{"apply", "apply", step},
 		{"score", "score_", score},
-		{"stopped", "none", func() error {
-			_, err := tr.Supervised(cancelled, b, batch.Update{Rate: 1e-2})
-			return err
-		}},
+		{"a prefix with its rows", "tree_", together(step)},
+		{"stopped", "none", stopped},
+		{"a prefix with its rows, stopped", "none", together(stopped)},
 	} {
 		tr.programs = map[string]program{}
 		for key, p := range d.programs {

@@ -71,7 +71,8 @@ func near(a, b batch.StepStats) bool {
 func TestSeveralDevicesTakeTheStepsOfOne(t *testing.T) {
 	spec := learntest.Spec()
 	spec.NumLayers = 1
-	batches := map[string]batch.Batch{"five rows": batch.New(uneven()), "one row": {Prefix: rows()[0].IDs[:9], Rows: batch.New(rows()).Rows[:1]}}
+	batches := map[string]batch.Batch{"five rows": batch.New(uneven()), "one row": {Prefix: rows()[0].IDs[:9], Rows: batch.New(rows()).Rows[:1]},
+		"two rows": batch.New(rows()[:2])}
 	want := map[string]run{}
 	var dropped []float32
 	for _, n := range []int{1, 2, 4} {
@@ -92,6 +93,7 @@ func TestSeveralDevicesTakeTheStepsOfOne(t *testing.T) {
 		}
 		for name, b := range batches {
 			tr := start(0)
+			tr.together = n == 2 && name == "two rows" // as on GPUs: each computes the prefix with a row of its own
 			got := twoSteps(t, tr, b)
 			if n == 1 {
 				want[name] = got
@@ -111,6 +113,9 @@ func TestSeveralDevicesTakeTheStepsOfOne(t *testing.T) {
 				if len(got.scores[i]) != len(one.scores[i]) || maxDelta(one.scores[i], got.scores[i]) > 1e-5 {
 					t.Errorf("%s on %d devices, row %d: scores %v, on one %v", name, n, i, got.scores[i], one.scores[i])
 				}
+			}
+			if tr.together && tr.programs["tree_1_16_8_9"] == nil {
+				t.Error("the prefix is not computed with the rows")
 			}
 			checkAlike(t, tr, n)
 		}

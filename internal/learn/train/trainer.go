@@ -250,7 +250,7 @@ func (t *Trainer) gradient(ctx context.Context, b batch.Batch, o objective, stat
 	pad := func(micro [][]batch.Sequence) []padded { return t.pad(micro, n, 1/float64(stats.NumTrained), m) }
 	rounds := slices.Collect(slices.Chunk(microBatches(b.Rows, n), t.engine.NumDevices()))
 	if t.together && len(rounds) == 1 && len(b.Prefix) > 0 {
-		return t.tree(b.Prefix, pad(rounds[0]), o, m, stats)
+		return t.tree(ctx, b.Prefix, pad(rounds[0]), o, m, stats)
 	}
 	kv, prefix, err := t.prefix(b.Prefix, m)
 	if err != nil {
@@ -386,7 +386,10 @@ func (t *Trainer) uploadPrefix(ids []int32, m masks) ([]engine.Buffer, error) {
 }
 
 // tree returns the gradient of a prefix and one micro-batch of each device.
-func (t *Trainer) tree(ids []int32, each []padded, o objective, m masks, stats *batch.StepStats) (engine.Buffer, error) {
+func (t *Trainer) tree(ctx context.Context, ids []int32, each []padded, o objective, m masks, stats *batch.StepStats) (engine.Buffer, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	p, err := t.treeProgram(each[0].shape, len(ids), m.rate)
 	if err != nil {
 		return nil, err

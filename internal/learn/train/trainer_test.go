@@ -10,6 +10,8 @@ import (
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
+	"hone/internal/learn/model"
+	"hone/internal/modelfile"
 )
 
 // device is what the tests of one device share: a program takes seconds to compile on a plug-in, so each is compiled once.
@@ -133,6 +135,39 @@ func maxDelta(a, b []float32) float64 {
 		worst = math.Max(worst, math.Abs(float64(a[i]-b[i])))
 	}
 	return worst
+}
+
+// Layers with windows, with rotations of their own and with none see in a prefix with its rows what they see in the two apart.
+func TestTreeOfLayersThatDiffer(t *testing.T) {
+	e, err := engine.Open(engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	whole := learntest.Spec()
+	whole.NumLayers, whole.LocalRope = 3, modelfile.Rope{Theta: 100}
+	differing := whole
+	differing.Layers = []modelfile.Layer{{Window: 4, LocalRope: true}, {NoRope: true}, {Window: 11}}
+	gradient := func(s model.Spec, together bool) []float32 {
+		state := NewState(s, learntest.LoRA(), 5)
+		for i := range state.Adapter {
+			state.Adapter[i] += float32(math.Cos(float64(i)) * 0.05)
+		}
+		tr, err := New(e, s, learntest.Weights(t, e, s), state, Options{LoRA: learntest.LoRA(), RowMultiple: 16, MicroBatch: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr.together = together
+		g, _ := afterOneStep(t, tr, batch.New(rows()), false)
+		return g
+	}
+	want := gradient(differing, false)
+	if delta := maxDelta(want, gradient(differing, true)); delta > 1e-6 {
+		t.Errorf("the gradient differs by %g", delta)
+	}
+	if maxDelta(want, gradient(whole, true)) < 1e-4 {
+		t.Error("the layers differ in nothing")
+	}
 }
 
 // The gradient must not depend on how much of the rows is shared, nor on how they are cut into micro-batches. That
