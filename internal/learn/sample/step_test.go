@@ -2,6 +2,7 @@ package sample
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"hone/internal/learn/engine"
@@ -28,6 +29,37 @@ func TestStepsEndWithTheLastCompletion(t *testing.T) {
 	}
 	if n := s.Stats().DecodeSteps; n != 41 {
 		t.Errorf("%d steps for 41 tokens", n)
+	}
+}
+
+// calling is a decoder that calls f with its third token.
+type calling struct {
+	n *int
+	f func()
+}
+
+func (c calling) Next(int32) string {
+	if *c.n++; *c.n == 3 {
+		c.f()
+	}
+	return "a"
+}
+
+// Of the steps that a GPU was told of at once those that it was not given yet are left out when the sender goes.
+func TestStepsEndWhenTheSenderGoes(t *testing.T) {
+	d := engine.OpenDry(true, 1)
+	defer d.Close()
+	spec, n := learntest.Spec(), 0
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s, err := New(d.Engine, spec, learntest.Weights(t, d.Engine, spec), Options{LoRA: learntest.LoRA(), Slots: 2, NewDecoder: func() Decoder { return calling{&n, cancel} }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	_, err = s.Sample(ctx, policy.Request{Prompt: []int32{1, 2}, Sampling: policy.Sampling{MaxTokens: 40, Stop: []string{"b"}}})
+	if steps := s.Stats().DecodeSteps; !errors.Is(err, context.Canceled) || steps != 3+stepsAhead {
+		t.Errorf("%d steps, %v", steps, err)
 	}
 }
 

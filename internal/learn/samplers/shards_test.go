@@ -15,7 +15,7 @@ import (
 )
 
 // With weights sharded over two devices episodes get the tokens that they get with whole ones, of the base and of an adapter,
-// also where requests truncate, list likely tokens, or are only allowed some; and a trainer and a sampler share the parts.
+// also where requests truncate, list likely tokens, or are only allowed some, and several steps are told of at once; and a trainer and a sampler share the parts.
 func TestShardedWeightsGiveTheSameTokens(t *testing.T) {
 	spec, lora := learntest.Spec(), learntest.LoRA()
 	spec.NumLayers = 1
@@ -24,7 +24,7 @@ func TestShardedWeightsGiveTheSameTokens(t *testing.T) {
 	for _, shards := range []int{0, 2} {
 		spec.Shards = shards
 		weights := learntest.Weights(t, e, spec)
-		s, err := New(e, spec, weights, sample.Options{LoRA: lora, Slots: 9, Context: 32, Prefix: prefix})
+		s, err := New(e, spec, weights, sample.Options{LoRA: lora, Slots: 9, Context: 32, Prefix: prefix, DecodeSteps: 2 * shards})
 		if err != nil {
 			t.Fatal(err)
 		}
