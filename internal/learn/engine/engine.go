@@ -211,15 +211,18 @@ func (p *Program) Start(in ...Buffer) ([]Buffer, error) {
 
 // ran is what an execution returns.
 func (p *Program) ran(out []Buffer, err error) ([]Buffer, error) {
+	if stablehlo.OutOfMemory(err) {
+		return nil, outOfMemory(err, "program "+p.name)
+	}
 	if err != nil {
-		if stablehlo.OutOfMemory(err) {
-			return nil, &fault.Error{Code: fault.CodeExhausted, What: "the device is out of memory", Where: "program " + p.name,
-				Err: err, Next: "lower engine.slots or engine.micro_batch"}
-		}
 		return nil, fmt.Errorf("running the program %s: %w", p.name, err)
 	}
 	p.account.note(p)
 	return out, nil
+}
+
+func outOfMemory(err error, where string) error {
+	return &fault.Error{Code: fault.CodeExhausted, What: "the device is out of memory", Where: where, Err: err, Next: "lower engine.slots or engine.micro_batch"}
 }
 
 // NumAliased returns the bytes of inputs that outputs are written over; 0 on the pure-Go backend.
@@ -332,7 +335,10 @@ func download[T float32 | int32](b Buffer) ([]T, error) {
 		return nil, err
 	}
 	flat := make([]T, shape.Size())
-	return flat, b.ToFlatData(flat)
+	if err = b.ToFlatData(flat); stablehlo.OutOfMemory(err) { // of a program that was not waited for
+		err = outOfMemory(err, "reading a program's results")
+	}
+	return flat, err
 }
 
 // Free releases buffers.

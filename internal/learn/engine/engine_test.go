@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gomlx/compute"
+	"github.com/gomlx/compute/shapes"
 	"github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/config"
@@ -35,6 +36,19 @@ func TestOutOfMemoryNamesKeysOfTheConfiguration(t *testing.T) {
 		if _, err := config.Parse("hone.yaml", []byte(k[1]+":\n  "+k[2]+": 4\n")); err != nil {
 			t.Errorf("%q is no key: %v", k[0], err)
 		}
+	}
+}
+
+// late is a buffer whose program was set off and found the device full.
+type late struct{ compute.Buffer }
+
+func (late) Shape() (shapes.Shape, error) { return F32(1), nil }
+func (late) ToFlatData(any) error         { _, err := full{}.Execute(nil, nil, 0); return err }
+
+// What a program that was not waited for ran out of is told by who reads it, as by a program that was.
+func TestOutOfMemoryIsToldByTheReader(t *testing.T) {
+	if _, err := Floats(late{}); fault.CodeOf(err) != fault.CodeExhausted {
+		t.Errorf("got %v", err)
 	}
 }
 
