@@ -11,10 +11,10 @@ import (
 type op struct {
 	kind     string // "add", "dot_general", ...
 	results  []string
-	bytes    []int64  // of each result
-	elements int64    // of the first result
-	operands []string // what its regions read too
-	rest     string   // of the line, without the operands' names
+	bytes    []int64 // of each result
+	elements int64   // of the first result
+	operands []string
+	rest     string // of the line, without the operands' names
 	regions  []text
 	factors  []factor // of a product
 }
@@ -103,9 +103,6 @@ func block(lines []string) (ops []op, outs []string, n int, err error) {
 			head = head[:at]
 		}
 		o.operands = nameOf.FindAllString(head, -1)
-		for _, r := range o.regions {
-			o.operands = append(o.operands, r.reads()...)
-		}
 		o.rest = nameOf.ReplaceAllString(line[len(m[0]):], "%")
 		_, types, ok := cutLast(signature, "->")
 		if !ok { // "value = dense<...> : tensor<f32>}> : () -> tensor<f32>" has an arrow; the short form has not
@@ -156,28 +153,6 @@ func factorsOf(line string) (factors []factor, err error) {
 		return nil, fmt.Errorf("a product of %d factors", len(factors))
 	}
 	return factors, nil
-}
-
-// reads returns the names a region uses and does not make, those that it takes from its operation among them.
-func (t text) reads() []string {
-	made := map[string]bool{}
-	var names []string
-	read := func(all []string) {
-		for _, v := range all {
-			if !made[v] {
-				made[v] = true
-				names = append(names, v)
-			}
-		}
-	}
-	for _, o := range t.ops {
-		read(o.operands)
-		for _, v := range o.results {
-			made[v] = true
-		}
-	}
-	read(t.outs)
-	return names
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {
