@@ -304,8 +304,9 @@ func testSteps(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trainer) {
 		}
 		requests = append(requests, r)
 	}
+	before := s.ahead
 	s.control <- func() { s.ahead = stepsAhead } // as on a GPU, which is set off before what it drew is seen
-	defer func() { s.control <- func() { s.ahead = 0 } }()
+	defer func() { s.control <- func() { s.ahead = before } }()
 	want, got := samples(t, one, requests), samples(t, s, requests)
 	reasons := map[policy.FinishReason]int{}
 	for i := range got {
