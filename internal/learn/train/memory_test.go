@@ -86,6 +86,7 @@ func testOutOfMemory(t *testing.T, d device) {
 			t.Errorf("halved midway, the step differs by %g: %+v, want %+v", d, stats, wantStats)
 		}
 	}
+	testATreeThatDoesNotFit(t, d)
 	one := d.start(t, 1)
 	one.programs = map[string]program{}
 	for key, p := range d.programs {
@@ -107,6 +108,28 @@ func testOutOfMemory(t *testing.T, d device) {
 	}
 	if _, err := other.Supervised(context.Background(), b, batch.Update{Rate: 1e-2}); err == nil || other.microBatch != 4 {
 		t.Errorf("another error halves the micro-batch: %v", err)
+	}
+}
+
+// A row that does not fit with its prefix is computed apart from it from then on, which is said; the step is the same.
+func testATreeThatDoesNotFit(t *testing.T, d device) {
+	t.Helper()
+	b := batch.New(rows())
+	b.Rows = b.Rows[:1]
+	want, wantStats := afterOneStep(t, d.start(t, 1), b, false)
+	var notices []string
+	tr := d.startWith(t, Options{MicroBatch: 1, Notice: func(text string) { notices = append(notices, text) }})
+	tr.together, tr.programs = true, maps.Clone(d.programs)
+	for key := range d.programs {
+		if rest, is := strings.CutPrefix(key, "rows_1_"); is {
+			tr.programs["tree_1_"+rest] = full{&fault.Error{Code: fault.CodeExhausted, What: "full"}}
+		}
+	}
+	if got, stats := afterOneStep(t, tr, b, false); maxDelta(want, got) != 0 || stats != wantStats {
+		t.Errorf("apart, the step differs by %g: %+v, want %+v", maxDelta(want, got), stats, wantStats)
+	}
+	if len(notices) != 1 || !strings.Contains(notices[0], "apart from its rows") || tr.together {
+		t.Errorf("said %q", notices)
 	}
 }
 

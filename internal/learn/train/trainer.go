@@ -65,7 +65,7 @@ type Trainer struct {
 	together    bool // a prefix is computed with the rows, where they are one micro-batch
 	seed        uint64
 	notice      func(text string)
-	halved      bool // the micro-batch was, because the device ran out of memory
+	lessened    bool // less is computed at once, because the device ran out of memory
 	programs    map[string]program
 
 	adapter     engine.Buffer
@@ -227,7 +227,7 @@ func (t *Trainer) step(ctx context.Context, b batch.Batch, o objective, u batch.
 		return stats, err
 	}
 	gradient, err := t.gradient(ctx, b, o, &stats)
-	if t.halve(err, len(b.Rows)) {
+	if t.lessens(err, b) {
 		stats = fresh
 		gradient, err = t.gradient(ctx, b, o, &stats)
 	}
@@ -248,9 +248,8 @@ func (t *Trainer) gradient(ctx context.Context, b batch.Batch, o objective, stat
 	}
 	m, n := t.masks(o.dropout, b.Prefix), t.rowsAtOnce(len(b.Rows))
 	pad := func(micro [][]batch.Sequence) []padded { return t.pad(micro, n, 1/float64(stats.NumTrained), m) }
-	rounds := slices.Collect(slices.Chunk(microBatches(b.Rows, n), t.engine.NumDevices()))
-	if t.together && len(rounds) == 1 && len(b.Prefix) > 0 {
-		return t.tree(ctx, b.Prefix, pad(rounds[0]), o, m, stats)
+	if t.oneProgram(b) {
+		return t.tree(ctx, b.Prefix, pad(microBatches(b.Rows, n)), o, m, stats)
 	}
 	kv, prefix, err := t.prefix(b.Prefix, m)
 	if err != nil {
@@ -262,7 +261,7 @@ func (t *Trainer) gradient(ctx context.Context, b batch.Batch, o objective, stat
 		return nil, err
 	}
 	defer func() { engine.Free(accumulators...) }()
-	for _, micro := range rounds {
+	for micro := range slices.Chunk(microBatches(b.Rows, n), t.engine.NumDevices()) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -290,17 +289,27 @@ func (t *Trainer) rowsAtOnce(rows int) int {
 	return min(n, 1<<bits.Len(uint((rows-1)/devices)))
 }
 
-// halve reports whether a step of so many rows that ended with err is to be tried again: once, when the device ran out of
-// memory, with half as many rows at a time.
-func (t *Trainer) halve(err error, rows int) bool {
-	before := t.rowsAtOnce(rows)
-	if !engine.OutOfMemory(err) || t.halved || before == 1 {
+// oneProgram reports whether the prefix is computed with the rows: where they are one micro-batch of each device.
+func (t *Trainer) oneProgram(b batch.Batch) bool {
+	return t.together && len(b.Prefix) > 0 && len(b.Rows) <= t.rowsAtOnce(len(b.Rows))*t.engine.NumDevices()
+}
+
+// lessens reports whether a step that ended with err is to be tried again: once, when the device ran out of memory, with half
+// as many rows at a time, or with a row apart from the prefix.
+func (t *Trainer) lessens(err error, b batch.Batch) bool {
+	before := t.rowsAtOnce(len(b.Rows))
+	if !engine.OutOfMemory(err) || t.lessened || before == 1 && !t.oneProgram(b) {
 		return false
 	}
-	t.halved = true
-	t.microBatch = (before + 1) / 2
-	t.notice(fmt.Sprintf("the device ran out of memory in optimiser step %d: rows are computed %d at a time from here on, not %d (engine.micro_batch)",
-		t.steps+1, t.microBatch, before))
+	t.lessened = true
+	what := "a prefix is computed apart from its rows from here on"
+	if before > 1 {
+		t.microBatch = (before + 1) / 2
+		what = fmt.Sprintf("rows are computed %d at a time from here on, not %d (engine.micro_batch)", t.microBatch, before)
+	} else {
+		t.together = false
+	}
+	t.notice(fmt.Sprintf("the device ran out of memory in optimiser step %d: %s", t.steps+1, what))
 	return true
 }
 
