@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -162,11 +163,13 @@ func (a *app) fillStep(c *config.Config, rows int) {
 	}
 }
 
+const shorterEpisodes = "lower model.context, rollout.max_turns or rollout.max_tokens, or show fewer tools with mcp.max_tools"
+
 // fits refuses a run on live rollouts that the model's positions or the memory do not hold, and settles in the configuration
 // what that left to the plan.
 func (a *app) fits(c *config.Config, m *machine, adapter string, gpu bool, prefix, private int, trains bool) error {
 	s := m.specOf()
-	if err := refuseTooLong(s, prefix+private, "lower model.context, rollout.max_turns or rollout.max_tokens, or show fewer tools with mcp.max_tools"); err != nil {
+	if err := refuseTooLong(s, prefix+private, shorterEpisodes); err != nil {
 		return err
 	}
 	lora, err := adapterShape(*c, s, adapter)
@@ -233,7 +236,11 @@ func (a *app) refuseTooLarge(c *config.Config, s model.Spec, o plan.Settings, ex
 		a.say("memory: %s planned%s, %s %s", gib(p.Peak().Peak), how, gib(b.bytes), b.of)
 		return nil
 	}
-	return a.tooLarge(s, o, b, exact)
+	err = a.tooLarge(s, o, b, exact)
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		f.Next += "; hone inspect memory shows what it goes to"
+	}
+	return err
 }
 
 // tooLarge is the error of a run that is, or the warning where only its longest rows are.
@@ -250,7 +257,7 @@ func (a *app) tooLarge(s model.Spec, o plan.Settings, b budget, exact bool) erro
 	if ok {
 		next = "set " + proposal(o, smaller) + ", which takes " + gib(proposed.Peak().Peak)
 	}
-	next += "; hone inspect memory shows what it goes to, and engine.memory overrides what is free"
+	next += "; engine.memory overrides what is free"
 	if !exact {
 		short := o
 		short.Row = min(o.Row, 2)

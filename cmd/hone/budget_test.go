@@ -373,10 +373,6 @@ func TestInspectMemoryAndPlan(t *testing.T) {
 		strings.Contains(stdout, "rows ") || !strings.Contains(stdout, "decode") || !strings.Contains(said, "4 slots of 64 tokens") {
 		t.Errorf("exit code %d, %s%s", code, stdout, said)
 	}
-	if code, stdout, said := invoked(t, "engine: {backend: go, memory: 0.00001}\n", "", append([]string{"inspect", "memory"}, lengths...)...); code != 0 ||
-		!strings.Contains(said, "it does not fit: ") || !strings.Contains(stdout, "prefix, training") {
-		t.Errorf("exit code %d, %s%s", code, stdout, said)
-	}
 	lengths[3] = "0" // nothing is shared: the trainer has no programs for a prefix, and the sampler none
 	if code, stdout, said := invoked(t, conf, "", append([]string{"inspect", "memory"}, lengths...)...); code != 0 ||
 		!strings.Contains(stdout, "decode") || !strings.Contains(stdout, "rows, training") || strings.Contains(stdout, "prefix") {
@@ -404,6 +400,48 @@ func TestInspectMemoryAndPlan(t *testing.T) {
 	}
 	if r.Programs[0].Name != "prefix" || r.Programs[3].Name != "merge" {
 		t.Errorf("%+v", r.Programs)
+	}
+}
+
+// inspect memory ends as the run would: with 3 where its memory or its positions do not suffice, and says both. Rows whose
+// length is only the longest there can be are a warning, as for a run.
+func TestInspectMemoryRefuses(t *testing.T) {
+	t.Chdir(t.TempDir())
+	toyModel(t, "toy.gguf")
+	lengths := func(prefix, private string, more ...string) []string {
+		return append([]string{"inspect", "memory", "--json", "--model", "toy.gguf", "--prefix", prefix, "--private", private}, more...)
+	}
+	const want = "engine: {backend: go, slots: 1, micro_batch: 1, recompute: none, memory: %g}\nsft: {lora: {rank: 2}}\n"
+	code, stdout, said := invoked(t, fmt.Sprintf(want, 1.0), "", lengths("20", "640")...)
+	var r memoryReport
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || !r.Fits || r.Tokens != 660 || r.Positions != 8192 || !strings.Contains(said, "it fits") {
+		t.Fatalf("exit code %d, %+v, %v, %s", code, r, err, said)
+	}
+	short := float64(r.Peak-1<<10) / (1 << 30)
+	for name, x := range map[string]struct {
+		gib    float64
+		args   []string
+		code   int
+		want   []string
+		refute string
+	}{
+		"longest rows":        {short, lengths("20", "640"), 0, []string{"it does not fit: 0.0 MiB are missing", "warning: training rows of 640 tokens"}, "it fits"},
+		"rows that are known": {short, lengths("20", "640", "--row", "640"), 3, []string{"this run would be refused", "the memory does not hold this run: it takes", "next:  set engine."}, "positions reach"},
+		"no memory":           {0.00001, lengths("20", "640"), 3, []string{"this run would be refused", "use a smaller base model"}, "positions reach"},
+		"positions of a row":  {1, lengths("7600", "64", "--row", "593"), 3, []string{"there can be 8193 tokens"}, "it fits"},
+		"every position":      {64, lengths("7600", "592"), 0, []string{"it fits", "the longest sequence has 8192 tokens, and the model positions for 8192"}, "refused"},
+		"both":                {0.00001, lengths("7600", "600"), 3, []string{"positions for 8192", "the memory does not hold this run", "engine.memory overrides"}, "it fits"},
+	} {
+		code, stdout, said := invoked(t, fmt.Sprintf(want, x.gib), "", x.args...)
+		var r memoryReport
+		if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != x.code || strings.Contains(said, x.refute) || strings.Contains(said, "hone inspect memory shows") {
+			t.Errorf("%s: exit code %d, %v, %s", name, code, err, said)
+		}
+		for _, part := range x.want {
+			if !strings.Contains(said, part) {
+				t.Errorf("%s: no %q in %s", name, part, said)
+			}
+		}
 	}
 }
 

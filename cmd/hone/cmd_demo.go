@@ -133,6 +133,9 @@ func runDemo(ctx context.Context, a *app, resumed string, numGPUs int) error {
 // createRun makes the run directory of a verb.
 func (a *app) createRun(path string, c config.Config, b begun, inputs ...run.Input) (*run.Dir, error) {
 	text, err := c.YAML()
+	if err == nil {
+		err = free(path)
+	}
 	if err != nil {
 		return nil, err
 	}

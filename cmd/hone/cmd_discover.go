@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/mcp"
@@ -45,7 +46,8 @@ type discovered struct {
 	Changes    *[]mcp.Change  `json:"changes,omitempty"`
 }
 
-// tokenCost is the length of the list of tools in a prompt, in tokens of a model.
+// tokenCost is what the tools add to a prompt, in tokens of a model: all of them with what stands around their list, and each
+// by itself.
 type tokenCost struct {
 	Model  string         `json:"model"`
 	Total  int            `json:"total"`
@@ -133,17 +135,39 @@ func (d discovered) rows() [][]string {
 	return rows
 }
 
-// tokenCost is nil where the base model is not installed.
+// tokenCost is what the tools add to a prompt as the base model is prompted; nil where that is not installed, or cannot be told
+// of the tools, which is said.
 func (a *app) tokenCost(c config.Config, catalog *mcp.Catalog) *tokenCost {
-	tok, err := a.tokenizer(c.Model.Base)
+	w, err := a.words(c.Model.Base)
 	if err != nil {
 		return nil
 	}
 	t := &tokenCost{Model: c.Model.Base}
-	if t.Total, t.ByTool, err = catalog.TokenCost(func(text string) int { return len(tok.Encode(text)) }); err != nil {
+	if t.Total, t.ByTool, err = w.tokenCost(c.Rollout.System, catalog); err != nil {
+		a.say("what the tools cost in a prompt of %s is not known: %s", c.Model.Base, withoutLabels(err))
 		return nil
 	}
 	return t
+}
+
+// tokenCost renders prompts with and without tools, and counts what they differ by.
+func (w *words) tokenCost(system string, catalog *mcp.Catalog) (total int, byTool map[string]int, err error) {
+	r, err := w.renderer(system)
+	if err != nil {
+		return 0, nil, err
+	}
+	length := func(tools []chat.Tool) (int, error) {
+		ids, err := r.Prompt([]chat.Message{{Role: chat.User, Content: "?"}}, tools)
+		return len(ids), err
+	}
+	bare, err := length(nil)
+	if err != nil {
+		return 0, nil, err
+	}
+	return catalog.TokenCost(func(tools []chat.Tool) (int, error) {
+		n, err := length(tools)
+		return n - bare, err
+	})
 }
 
 // sayOffers tells what the servers have besides tools, and what is wrong with their lists.

@@ -14,7 +14,6 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/fault"
-	"hone/internal/run"
 )
 
 type evalFlags struct {
@@ -63,7 +62,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 			Next: "give train, validation or test"}
 	}
 	if f.output != "" {
-		if err := run.Free(f.output); err != nil {
+		if err := free(f.output); err != nil {
 			return err
 		}
 	}

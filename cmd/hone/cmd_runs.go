@@ -178,6 +178,8 @@ func resumeRun(ctx context.Context, a *app, f serverFlags, path string) error {
 		return resumeTrain(ctx, a, f, path, b.Flags)
 	case "sft":
 		return resumeSFT(ctx, a, path, b.Flags)
+	case "eval":
+		return bad("an evaluation cannot be resumed", "give hone eval another --output-dir, such as "+run.Beside(path)+"; hone runs show "+run.Name(path)+" shows what this one holds", nil)
 	case "collect":
 		return bad("hone collect goes on by itself", "give its command again, with the same --output-dir", nil)
 	}

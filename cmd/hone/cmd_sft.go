@@ -65,7 +65,7 @@ func runSFT(ctx context.Context, a *app, f sftFlags) error {
 	if f.data == "" {
 		return &fault.Error{Code: fault.CodeUsage, What: "no conversations to learn from", Next: "name a file with --data; hone collect makes one"}
 	}
-	if err := run.Free(f.output); err != nil {
+	if err := free(f.output); err != nil {
 		return err
 	}
 	d, err := readConversations(f.data, f.catalog)

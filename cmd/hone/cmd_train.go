@@ -84,7 +84,7 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 			Why:  "at 0 all episodes of a group are the same, so there is nothing to compare",
 			Next: "set rollout.temperature above 0, such as 1; eval.temperature is that of evaluations"}
 	}
-	if err := run.Free(f.output); err != nil {
+	if err := free(f.output); err != nil {
 		return err
 	}
 	list, err := scenarios(c.Scenarios.File, f.judge)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -61,6 +62,40 @@ func TestDiffSaysThatNothingChanged(t *testing.T) {
 	}
 	if code, _, said := hone(t, "", "discover", "--mcp", url, "--diff", "none.json"); code != 3 || strings.Contains(said, "nothing has changed") {
 		t.Errorf("exit code %d, %s", code, said)
+	}
+}
+
+// What tools cost is what they add to the prompt that the model reads: of each its line, of all also what stands around the
+// list. A model that cannot be told of tools is said to be one.
+func TestDiscoverCountsWhatIsRendered(t *testing.T) {
+	url, _ := shop(t)
+	const conf = "model: {base: toy.gguf%s}\nengine: {backend: go}\n"
+	workFolder(t, map[string]string{"plain.jinja": withoutTools})
+	toyModel(t, "toy.gguf")
+	tool := func(name string) string {
+		return `{"type": "function", "function": {"name": "` + name + `", "parameters": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}}}`
+	}
+	length := func(tools ...string) int { // a byte is a token of the toy's, and so is a special one
+		code, stdout, said := invoked(t, fmt.Sprintf(conf, ""), `{"messages": [{"role": "user", "content": "?"}], "tools": [`+strings.Join(tools, ", ")+"]}\n", "inspect", "render")
+		var out rendered
+		if err := json.Unmarshal([]byte(stdout), &out); err != nil || code != 0 {
+			t.Fatalf("exit code %d, %v, %s", code, err, said)
+		}
+		return len(strings.NewReplacer("<|im_start|>", ".", "<|im_end|>", ".").Replace(out.Text))
+	}
+	total := length(tool("buy"), tool("look")) - length()
+	code, stdout, said := invoked(t, fmt.Sprintf(conf, ""), "", "discover", "--mcp", url, "--json")
+	var found discovered
+	if err := json.Unmarshal([]byte(stdout), &found); err != nil || code != 0 || found.Tokens == nil {
+		t.Fatalf("exit code %d, %v, %s", code, err, said)
+	}
+	if got := found.Tokens; got.Total != total || got.ByTool["buy"] != len("\nbuy(name: string)") || got.ByTool["look"] != len("\nlook(name: string)") ||
+		!strings.Contains(said, fmt.Sprintf("the 2 tools cost %d tokens of toy.gguf in each prompt", total)) {
+		t.Errorf("%+v, want %d; %s", got, total, said)
+	}
+	code, stdout, said = invoked(t, fmt.Sprintf(conf, ", chat_template: plain.jinja"), "", "discover", "--mcp", url)
+	if code != 0 || !strings.Contains(stdout, "SCHEMA BYTES") || !strings.Contains(said, "what the tools cost in a prompt of toy.gguf is not known: ") {
+		t.Errorf("exit code %d, %s%s", code, stdout, said)
 	}
 }
 

@@ -35,7 +35,7 @@ func eachLine[In any](c *cobra.Command, answer func(In) (any, error)) error {
 			reply, err := answerLine(line, answer)
 			if err != nil {
 				failed.add(number, err)
-				reply = map[string]string{"error": err.Error()}
+				reply = map[string]string{"error": withoutLabels(err)}
 			}
 			if reply != nil { // else the answer wrote its own
 				if err := out.Encode(reply); err != nil {
@@ -53,25 +53,55 @@ func eachLine[In any](c *cobra.Command, answer func(In) (any, error)) error {
 
 // failures are those of the lines of stdin.
 type failures struct {
-	lines int // of all
-	where string
-	why   []string
+	lines  int // of all
+	where  []string
+	reason []string
 }
 
 func (f *failures) add(line int, err error) {
-	where := fmt.Sprintf("stdin:%d", line)
-	if f.where == "" {
-		f.where = where
-	}
-	f.why = append(f.why, where+": "+err.Error())
+	f.where = append(f.where, fmt.Sprintf("stdin:%d", line))
+	f.reason = append(f.reason, withoutLabels(err))
 }
 
+// error says each place once: where one line failed, above the reason, else before each.
 func (f *failures) error() error {
-	if len(f.why) == 0 {
+	if len(f.where) == 0 {
 		return nil
 	}
-	return &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d of %s failed", len(f.why), fault.Count(f.lines, "line")), Where: f.where,
-		Why: strings.Join(f.why, "\n    "), Next: "correct them; the others are answered"}
+	e := &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d of %s failed", len(f.where), fault.Count(f.lines, "line")), Where: f.where[0],
+		Why: f.reason[0], Next: "correct it"}
+	if len(f.where) > 1 {
+		var lines []string
+		for i, where := range f.where {
+			lines = append(lines, where+": "+f.reason[i])
+		}
+		e.Where, e.Why, e.Next = "stdin", strings.Join(lines, "\n    "), "correct them"
+	}
+	if f.lines > len(f.where) {
+		e.Next += "; the others are answered"
+	}
+	return e
+}
+
+// withoutLabels is an error that stands inside another one, whose labels "where" and "why" are the other's.
+func withoutLabels(err error) string {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		return err.Error()
+	}
+	text := f.What
+	for _, part := range []string{f.Where, f.Why} {
+		if part != "" {
+			text += ": " + part
+		}
+	}
+	if f.Err != nil {
+		text += ": " + withoutLabels(f.Err)
+	}
+	if f.Next != "" {
+		text += "; " + f.Next
+	}
+	return strings.Replace(err.Error(), f.Error(), text, 1)
 }
 
 func answerLine[In any](line []byte, answer func(In) (any, error)) (any, error) {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/learn/engine"
+	"hone/internal/learn/model"
 	"hone/internal/learn/plan"
 	"hone/internal/learn/train"
 )
@@ -28,18 +30,27 @@ func (f *planFlags) register(c *cobra.Command) {
 	c.Flags().IntVar(&f.row, "row", 0, "tokens of the longest training row after them (default --private); -1 trains nothing")
 }
 
+// forecast is a run of the configuration as far as a plan knows it.
+type forecast struct {
+	plan.Plan
+	spec           model.Spec
+	given, settled plan.Settings // as the configuration says, and with what it leaves to the plan
+	budget         budget
+	exact          bool // the row's length is given: else rows may be shorter
+}
+
 // make plans what the configuration says; no device is opened and no weight read.
-func (f planFlags) make(a *app) (plan.Plan, plan.Settings, budget, error) {
-	var p plan.Plan
+func (f planFlags) make(a *app) (forecast, error) {
+	x := forecast{exact: f.row > 0}
 	c, err := a.config()
 	if err != nil {
-		return p, plan.Settings{}, budget{}, err
+		return x, err
 	}
 	if f.base == "" {
 		f.base = c.Model.Base
 	}
 	if f.prefix < 0 || f.private < 0 || f.row < -1 {
-		return p, plan.Settings{}, budget{}, &fault.Error{Code: fault.CodeUsage, What: "lengths are in tokens", Where: "--prefix, --private, --row",
+		return x, &fault.Error{Code: fault.CodeUsage, What: "lengths are in tokens", Where: "--prefix, --private, --row",
 			Next: "give them as hone inspect memory --help says"}
 	}
 	if f.private == 0 {
@@ -49,29 +60,55 @@ func (f planFlags) make(a *app) (plan.Plan, plan.Settings, budget, error) {
 		f.row = f.private
 	}
 	if err := checkShards(c); err != nil {
-		return p, plan.Settings{}, budget{}, err
+		return x, err
 	}
 	found, err := a.findPlugin(c.Engine)
 	if err != nil {
-		return p, plan.Settings{}, budget{}, err
+		return x, err
 	}
-	s, err := a.spec(f.base)
-	if err != nil {
-		return p, plan.Settings{}, budget{}, err
+	if x.spec, err = a.spec(f.base); err != nil {
+		return x, err
 	}
-	lora, err := adapterShape(c, s, f.adapter)
+	lora, err := adapterShape(c, x.spec, f.adapter)
 	if err != nil {
-		return p, plan.Settings{}, budget{}, err
+		return x, err
 	}
-	b, err := a.budget(c, found.isCUDA())
-	if err != nil {
-		return p, plan.Settings{}, b, err
+	if x.budget, err = a.budget(c, found.isCUDA()); err != nil {
+		return x, err
 	}
 	a.fillStep(&c, max(c.SFT.BatchSize, c.GRPO.GroupSize*c.GRPO.ScenariosPerStep))
-	o := settings(c, lora, found.isCUDA(), f.prefix, f.private, max(f.row, 0))
-	s.BF16 = engine.DType(c.Engine.DType).IsBF16(o.GPU)
-	o, p, err = settle(c, s, o, b.bytes)
-	return p, o, b, err
+	x.given = settings(c, lora, found.isCUDA(), f.prefix, f.private, max(f.row, 0))
+	x.spec.BF16 = engine.DType(c.Engine.DType).IsBF16(x.given.GPU)
+	x.settled, x.Plan, err = settle(c, x.spec, x.given, x.budget.bytes)
+	return x, err
+}
+
+// tokens is the length of the longest sequence.
+func (x forecast) tokens() int { return x.given.Prefix + max(x.given.Context, x.given.Row) }
+
+func (x forecast) fits() bool { return x.budget.bytes == 0 || x.Peak().Peak <= x.budget.bytes }
+
+// refusal is an error with all for which the run would be refused.
+func (x forecast) refusal(a *app) error {
+	all := []error{refuseTooLong(x.spec, x.tokens(), shorterEpisodes+"; here --prefix, --private and --row say how long they are")}
+	if !x.fits() {
+		all = append(all, a.tooLarge(x.spec, x.given, x.budget, x.exact))
+	}
+	var why, next []string
+	for _, err := range all {
+		if err == nil {
+			continue
+		}
+		f, ok := errors.AsType[*fault.Error](err)
+		if !ok {
+			return err
+		}
+		why, next = append(why, f.What+": "+f.Why), append(next, f.Next)
+	}
+	if why == nil {
+		return nil
+	}
+	return &fault.Error{Code: fault.CodeFailures, What: "this run would be refused", Where: x.spec.Name, Why: strings.Join(why, "\n    "), Next: strings.Join(next, "; ")}
 }
 
 func newInspectMemory(a *app) *cobra.Command {
@@ -80,7 +117,8 @@ func newInspectMemory(a *app) *cobra.Command {
 		Use:   "memory",
 		Short: "Plan the memory of a run of the configuration, before anything is allocated",
 		Long: "memory makes the run's programs without a device and adds up what they and the run hold: exact for weights, caches,\n" +
-			"adapter and moments, estimated for what a program needs while it runs (docs/guide.md says how well).",
+			"adapter and moments, estimated for what a program needs while it runs (docs/guide.md says how well). The exit code is 3\n" +
+			"where the run would be refused: for want of memory, or because its sequences outgrow the model's positions.",
 		Example: "  hone inspect memory --prefix 900\n  hone inspect memory --config run.yaml --row 1200 --json",
 		Args:    arguments(0, 0, ""),
 		RunE:    func(*cobra.Command, []string) error { return runInspectMemory(a, f) },
@@ -97,6 +135,9 @@ type memoryReport struct {
 	Available int64  `json:"available,omitempty"`
 	Of        string `json:"of,omitempty"`
 	Fits      bool   `json:"fits"`
+	// The longest sequence, and what the model has positions for.
+	Tokens    int `json:"tokens"`
+	Positions int `json:"positions"`
 	// What training steps do, settled where the configuration leaves it to the plan.
 	MicroBatch int             `json:"micro_batch"`
 	Recompute  train.Recompute `json:"recompute"`
@@ -104,24 +145,24 @@ type memoryReport struct {
 }
 
 func runInspectMemory(a *app, f planFlags) error {
-	p, o, b, err := f.make(a)
+	x, err := f.make(a)
 	if err != nil {
 		return err
 	}
-	most := p.Peak()
-	report := memoryReport{p, most.Peak, most.Name, b.bytes, b.of, b.bytes == 0 || most.Peak <= b.bytes, o.Train.MicroBatch, o.Train.Recompute, o.ShardWeights}
+	most, o, b := x.Peak(), x.settled, x.budget
+	report := memoryReport{x.Plan, most.Peak, most.Name, b.bytes, b.of, x.fits(), x.tokens(), x.spec.MaxContext, o.Train.MicroBatch, o.Train.Recompute, o.ShardWeights}
 	mib := func(n int64) string { return fmt.Sprintf("%.1f", float64(n)/(1<<20)) }
 	rows := [][]string{{"HELD THROUGHOUT", "MiB", ""}}
-	for _, x := range p.Held {
-		rows = append(rows, []string{x.Name, mib(x.Bytes), ""})
+	for _, item := range x.Held {
+		rows = append(rows, []string{item.Name, mib(item.Bytes), ""})
 	}
 	rows = append(rows, []string{"PROGRAM", "WHILE IT RUNS", "HELD IN ALL"})
-	for _, x := range p.Programs {
-		name := x.Name
-		if x.Training { // the trainer and the sampler both have a prefix
+	for _, program := range x.Programs {
+		name := program.Name
+		if program.Training { // the trainer and the sampler both have a prefix
 			name += ", training"
 		}
-		rows = append(rows, []string{name, mib(x.Temporary), mib(x.Peak)})
+		rows = append(rows, []string{name, mib(program.Temporary), mib(program.Peak)})
 	}
 	rows = append(rows, []string{"most, during " + most.Name, "", mib(most.Peak)})
 	if b.bytes > 0 {
@@ -135,13 +176,18 @@ func runInspectMemory(a *app, f planFlags) error {
 	}
 	a.say("%s of %s after a prefix of %d, rows of %s, %d at once, engine.recompute: %s", fault.Count(o.Slots, "slot"), fault.Count(o.Context, "token"), o.Prefix,
 		fault.Count(o.Row, "token"), o.Train.MicroBatch, o.Train.Recompute)
-	if err := a.print(report, rows); err != nil || b.bytes == 0 {
+	a.say("the longest sequence has %s, and the model positions for %d", fault.Count(report.Tokens, "token"), report.Positions)
+	if err := a.print(report, rows); err != nil {
 		return err
 	}
-	if report.Fits {
+	if !report.Fits {
+		a.say("it does not fit: %s MiB are missing", mib(most.Peak-b.bytes))
+	}
+	if err := x.refusal(a); err != nil {
+		return err
+	}
+	if report.Fits && b.bytes > 0 {
 		a.say("it fits")
-	} else {
-		a.say("it does not fit: %s MiB are missing; lower --private or --row, engine.slots or the rank, or take a smaller base model", mib(most.Peak-b.bytes))
 	}
 	return nil
 }
@@ -167,7 +213,7 @@ func runInspectPlan(a *app, f planFlags, folder string) error {
 	if folder == "" {
 		return &fault.Error{Code: fault.CodeUsage, What: "no folder for the programs", Next: "name one with --hlo"}
 	}
-	p, _, _, err := f.make(a)
+	p, err := f.make(a)
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,8 @@ type host struct {
 func (a *app) openHost(ctx context.Context, c config.Config, servers mcp.Config, runDir string) (*host, error) {
 	servers, err := a.withRunners(servers)
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeExhausted, What: "cannot make a folder for downloads", Err: err}
+		return nil, &fault.Error{Code: fault.CodeExhausted, What: "cannot make a folder for downloads", Err: err,
+			Next: "name a folder that can be written with --cache"}
 	}
 	h := &host{servers: servers, options: mcp.Options{Timeout: c.MCP.Timeout, MaxResult: c.Rollout.MaxResult}}
 	if h.sandbox, h.options.Wrap, err = a.sandboxed(ctx, c.MCP.Sandbox, servers); err != nil {

@@ -164,8 +164,14 @@ func TestEvalKeepsTrajectories(t *testing.T) {
 	if _, err := os.Stat("out/catalog.json"); err != nil {
 		t.Error(err)
 	}
-	if code, _, said := hone(t, "", eval...); code != 2 || !strings.Contains(said, "it already holds a run") {
+	if code, _, said := hone(t, "", eval...); code != 2 || !strings.Contains(said, "it already holds a run of hone eval") {
 		t.Errorf("a second time: exit code %d, %s", code, said)
+	}
+	if code, _, said := hone(t, "", "runs", "resume", "./out"); code != 2 || !strings.Contains(said, "give hone eval another --output-dir, such as out-2; hone runs show ./out shows") {
+		t.Errorf("resumed: exit code %d, %s", code, said)
+	}
+	if code, _, said := hone(t, "", "runs", "show", "./out"); code != 0 {
+		t.Errorf("shown: exit code %d, %s", code, said)
 	}
 }
 

@@ -95,6 +95,30 @@ func (t *tuning) begin(inputs ...run.Input) error {
 	return err
 }
 
+// free is run.Free, whose error also says what can be done with a run that is there.
+func free(path string) error {
+	err := run.Free(path)
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Code != fault.CodeUsage {
+		return err
+	}
+	s, notRun := run.Summarize(path)
+	var b begun
+	if notRun != nil || json.Unmarshal(s.Version, &b) != nil {
+		return err
+	}
+	f.Why = "it already holds a run of hone " + b.Verb
+	if s.InUseBy != "" {
+		f.Why += ", which pid " + s.InUseBy + " is writing"
+	}
+	if _, resume := stateOf(s); resume != "" {
+		f.Next = resume + " goes on with it; or " + f.Next
+	} else {
+		f.Next += "; hone runs show " + run.Name(path) + " shows what this one holds"
+	}
+	return err
+}
+
 // reopen opens the run directory of a stopped run.
 func (t *tuning) reopen() error {
 	var err error

@@ -2,12 +2,15 @@ package main
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"hone/internal/config"
+	"hone/internal/fault"
 	"hone/internal/run"
 )
 
@@ -51,6 +54,46 @@ func TestKeptFlagsHoldNoSecret(t *testing.T) {
 		if _, err := kept.again(a, serverFlags{}, "out"); err != nil {
 			t.Errorf("%+v: MCP_URL set again: %v", x, err)
 		}
+	}
+}
+
+// A directory that a run cannot begin in is met with what it holds, and with commands that work.
+func TestFreeSaysWhatIsThere(t *testing.T) {
+	workFolder(t, map[string]string{"thesis/thesis.tex": "x", "note": "x", "note-2": "x"})
+	for _, verb := range []string{"eval", "train", "sft", "collect", "demo"} {
+		dir, err := run.Create(verb, nil, begun{Verb: verb})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if verb == "sft" {
+			defer dir.Close()
+		} else if err := dir.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string][]string{
+		"eval":    {"a run of hone eval\n", "next:  name another directory, such as eval-2; hone runs show ./eval shows"},
+		"collect": {"a run of hone collect\n", "such as collect-2; hone runs show ./collect shows"},
+		"train":   {"a run of hone train\n", "next:  hone runs resume ./train goes on with it; or name another directory, such as train-2"},
+		"demo":    {"a run of hone demo\n", "next:  hone runs resume ./demo goes on"},
+		"sft":     {"a run of hone sft, which pid ", "such as sft-2; hone runs show ./sft shows"},
+		"thesis/": {"holds no run", "such as thesis-2"},
+		"note":    {"not a directory", "such as note-3"},
+		".":       {"holds no run", "such as run-2"},
+	} {
+		err := free(path)
+		f, ok := errors.AsType[*fault.Error](err)
+		if !ok || f.Code != fault.CodeUsage || f.Where != path {
+			t.Errorf("%s: %v", path, err)
+		}
+		for _, part := range want {
+			if !strings.Contains(fmt.Sprint(err), part) {
+				t.Errorf("%s: no %q in %v", path, part, err)
+			}
+		}
+	}
+	if err := free("new"); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -38,7 +38,7 @@ func Load(path string) (Config, error) {
 	defer f.Close()
 	src, err := io.ReadAll(io.LimitReader(f, MaxFileBytes+1))
 	if err != nil {
-		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "cannot read the configuration", Where: path, Err: err}
+		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "cannot read the configuration", Where: path, Err: err, Next: "name a file that can be read with --config"}
 	}
 	return Parse(path, src)
 }

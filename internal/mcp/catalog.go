@@ -104,17 +104,30 @@ func (c *Catalog) Resolve(modelName string) (server, tool string, ok bool) {
 	return "", "", false
 }
 
-// TokenCost is what the tools cost in a prompt: count of each tool's OpenAI form, by model name, and their sum. A
-// template adds a little of its own around the list.
-func (c *Catalog) TokenCost(count func(text string) int) (total int, byTool map[string]int, err error) {
+// TokenCost is what the tools cost in a prompt: of all, and of each by its model name. count is how many tokens a list of tools
+// adds. Around the list a template writes what it would also write around one tool, which is counted in the total alone.
+func (c *Catalog) TokenCost(count func([]chat.Tool) (int, error)) (total int, byTool map[string]int, err error) {
+	tools := c.Tools()
 	byTool = map[string]int{}
-	for _, t := range c.Tools() {
-		data, err := json.Marshal(t)
-		if err != nil {
+	if len(tools) == 0 {
+		return 0, byTool, nil
+	}
+	if total, err = count(tools); err != nil {
+		return 0, nil, err
+	}
+	sum := 0
+	for _, t := range tools {
+		if byTool[t.Name], err = count([]chat.Tool{t}); err != nil {
 			return 0, nil, fmt.Errorf("tool %s: %w", t.Name, err)
 		}
-		byTool[t.Name] = count(string(data))
-		total += byTool[t.Name]
+		sum += byTool[t.Name]
+	}
+	if len(tools) == 1 {
+		return total, byTool, nil
+	}
+	around := max(0, (sum-total)/(len(tools)-1)) // sum has it of each tool, the total once
+	for name := range byTool {
+		byTool[name] -= around
 	}
 	return total, byTool, nil
 }

@@ -5,11 +5,11 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -72,6 +72,8 @@ type Config struct {
 // Duration is written as "30s", or as a number of seconds.
 type Duration time.Duration
 
+const timeoutForm = `write "timeout": "30s", or a number of seconds`
+
 // UnmarshalJSON reads "1m30s" or 90.
 func (d *Duration) UnmarshalJSON(data []byte) error {
 	var seconds float64
@@ -81,11 +83,14 @@ func (d *Duration) UnmarshalJSON(data []byte) error {
 	}
 	var text string
 	if err := json.Unmarshal(data, &text); err != nil {
-		return fmt.Errorf("timeout %s is neither a duration such as \"30s\" nor seconds", data)
+		return mistake{fmt.Sprintf("timeout %s is neither a duration nor seconds", data), timeoutForm}
 	}
 	parsed, err := time.ParseDuration(text)
+	if err != nil {
+		return mistake{fmt.Sprintf("timeout %q is no duration", text), timeoutForm}
+	}
 	*d = Duration(parsed)
-	return err
+	return nil
 }
 
 // MarshalJSON writes "1m30s".
@@ -106,6 +111,10 @@ func LoadConfig(path string, lookupEnv func(string) (string, bool)) (Config, err
 		Servers    map[string]json.RawMessage `json:"servers"`
 	}
 	if err := json.Unmarshal(plainJSON(data), &file); err != nil {
+		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return Config{}, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration names no servers as hone reads them", Where: path, Err: fault.JSON(err),
+				Next: `write {"mcpServers": {"NAME": {"command": "...", "args": []}}}`}
+		}
 		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration is not JSON",
 			Where: path + lineOf(data, err), Err: err, Next: "check commas and quotes"}
 	}
@@ -117,8 +126,7 @@ func LoadConfig(path string, lookupEnv func(string) (string, bool)) (Config, err
 	for _, name := range sortedKeys(entries) {
 		s, err := parseServer(entries[name], filepath.Dir(path), lookupEnv)
 		if err != nil {
-			return Config{}, &fault.Error{Code: fault.CodeUsage, What: "an MCP server is configured wrongly",
-				Where: path + ", server " + name, Err: err}
+			return Config{}, wrongly("an MCP server is configured wrongly", path+", server "+name, err, "correct it there; hone doctor --mcp-config "+path+" then tries it")
 		}
 		if !s.Disabled {
 			c.Servers[name] = s
@@ -180,7 +188,7 @@ func FromFlag(flag, bearer string, lookupEnv func(string) (string, bool)) (Confi
 	}
 	s = s.withDefaults()
 	if err := s.check(); err != nil {
-		return Config{}, &fault.Error{Code: fault.CodeUsage, What: "--mcp cannot be used", Where: "--mcp", Err: err}
+		return Config{}, wrongly("--mcp cannot be used", "--mcp", err, `write --mcp https://host/mcp or --mcp "command args"`)
 	}
 	return Config{Servers: map[string]Server{name: s}, Base: baseEnv(lookupEnv)}, nil
 }
@@ -225,50 +233,6 @@ func (s Server) withDefaults() Server {
 		s.Isolation = PerSession
 	}
 	return s
-}
-
-func (s Server) check() error {
-	switch {
-	case (s.Command == "") == (s.URL == ""):
-		return fmt.Errorf("exactly one of command and url is needed")
-	case !slices.Contains([]string{"", "stdio", "http", "streamable-http", "streamableHttp", "sse"}, s.Type):
-		return fmt.Errorf("type %q is none of stdio, http, sse", s.Type)
-	case (s.Type == "stdio") != (s.Command != "") && s.Type != "":
-		return fmt.Errorf("type %s does not go with %s", s.Type, s.transport())
-	case !slices.Contains([]Isolation{Shared, PerSession, PerProcess, PerReset}, s.Isolation):
-		return fmt.Errorf("isolation %q is none of shared, session, process, reset", s.Isolation)
-	case s.URL != "" && s.Isolation == PerProcess:
-		return fmt.Errorf("isolation process needs a command: the process behind a url is not ours")
-	case s.Template != "" && (s.Command == "" || s.Isolation != PerProcess && s.Isolation != PerReset):
-		return fmt.Errorf("a template needs a command, and isolation process or reset")
-	case s.Timeout < 0:
-		return fmt.Errorf("timeout %s is negative", time.Duration(s.Timeout))
-	case (s.Isolation == PerReset) != (s.Reset != nil):
-		return fmt.Errorf("isolation reset and the key reset go together")
-	case s.OAuth != nil && s.URL == "":
-		return fmt.Errorf("oauth needs a url")
-	}
-	if s.URL != "" {
-		if u, err := url.Parse(s.URL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-			return fmt.Errorf("url is not an http or https URL") // which is not shown: a secret may stand in it
-		}
-	}
-	if s.Template != "" {
-		if info, err := os.Stat(s.Template); err != nil || !info.IsDir() {
-			return fmt.Errorf("template %s is not a folder", s.Template)
-		}
-	}
-	if r := s.Reset; r != nil {
-		if (r.Tool == "") == (r.From == "") || (r.From == "") != (r.To == "") {
-			return fmt.Errorf("reset needs either tool, or from and to")
-		}
-		if r.From != "" {
-			if _, err := os.Stat(r.From); err != nil {
-				return fmt.Errorf("reset: %w", err)
-			}
-		}
-	}
-	return nil
 }
 
 func (s Server) transport() string {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -98,25 +99,44 @@ func TestLoadConfigOfEditors(t *testing.T) {
 }
 
 func TestLoadConfigRefuses(t *testing.T) {
-	tests := []struct{ name, text, want string }{
-		{"unset variable", `{"mcpServers":{"s":{"command":"x","args":["${NONE}"]}}}`, "NONE is not set"},
-		{"no servers", `{}`, "names no server"},
-		{"only a disabled one", `{"servers":{"a":{"command":"x","disabled":true}}}`, "names no server"},
-		{"not JSON", "{\n\n,}", ":3"},
-		{"both", `{"servers":{"a":{"command":"x","url":"http://h"}}}`, "exactly one"},
-		{"neither", `{"servers":{"a":{}}}`, "server a"},
-		{"isolation", `{"servers":{"a":{"command":"x","isolation":"vm"}}}`, `"vm"`},
-		{"process over http", `{"servers":{"a":{"url":"http://h","isolation":"process"}}}`, "not ours"},
-		{"template", `{"servers":{"a":{"command":"x","template":"none"}}}`, "not a folder"},
-		{"scheme", `{"servers":{"a":{"url":"ftp://h"}}}`, "http"},
-		{"timeout", `{"servers":{"a":{"command":"x","timeout":"soon"}}}`, "soon"},
-		{"open variable", `{"servers":{"a":{"command":"${x"}}}`, "without }"},
+	tests := []struct{ name, text, want, next string }{
+		{"unset variable", `{"mcpServers":{"s":{"command":"x","args":["${NONE}"]}}}`, "NONE is not set", "write ${NONE:-default}"},
+		{"no servers", `{}`, "names no server", `add {"mcpServers"`},
+		{"only a disabled one", `{"servers":{"a":{"command":"x","disabled":true}}}`, "names no server", `add {"mcpServers"`},
+		{"not JSON", "{\n\n,}", ":3", "check commas"},
+		{"a list of servers", `{"mcpServers":[{"command":"x"}]}`, `"mcpServers" must be an object, not an array`, `write {"mcpServers": {"NAME"`},
+		{"both", `{"servers":{"a":{"command":"x","url":"http://h"}}}`, "exactly one", `"command" for a program`},
+		{"neither", `{"servers":{"a":{}}}`, "server a", `"url" for a server`},
+		{"no object", `{"servers":{"a":"npx x"}}`, "it must be an object", `write {"command"`},
+		{"arguments in a text", `{"servers":{"a":{"command":"x","args":"-y y"}}}`, `"args" must be an array, not a string`, `write "args": [`},
+		{"number in env", `{"servers":{"a":{"command":"x","env":{"PORT":1}}}}`, `must be a string, not a number`, `write "env": {"NAME": "value"}`},
+		{"command as a list", `{"servers":{"a":{"command":["x"]}}}`, `"command" must be a string`, "hone doctor --mcp-config"},
+		{"misspelt", `{"servers":{"a":{"comand":"x"}}}`, `unknown key "comand"`, `rename it to "command"`},
+		{"type", `{"servers":{"a":{"command":"x","type":"tcp"}}}`, `"tcp"`, "leave type out"},
+		{"type of the other", `{"servers":{"a":{"command":"x","type":"http"}}}`, "does not go with stdio", "leave type out"},
+		{"isolation", `{"servers":{"a":{"command":"x","isolation":"vm"}}}`, `"vm"`, "write one of them"},
+		{"process over http", `{"servers":{"a":{"url":"http://h","isolation":"process"}}}`, "not ours", "write isolation session"},
+		{"nothing to reset by", `{"servers":{"a":{"command":"x","isolation":"reset"}}}`, "go together", `add "reset": {"tool"`},
+		{"half a reset", `{"servers":{"a":{"command":"x","reset":{"from":"a"}}}}`, "from and to", `write "reset": {"tool"`},
+		{"reset from nothing", `{"servers":{"a":{"command":"x","reset":{"from":"none","to":"b"}}}}`, "no such file", "make that file or folder"},
+		{"template", `{"servers":{"a":{"command":"x","template":"none"}}}`, "not a folder", "make that folder"},
+		{"template over http", `{"servers":{"a":{"url":"http://h","template":"none"}}}`, "a template needs a command", "leave template out"},
+		{"scheme", `{"servers":{"a":{"url":"ftp://h"}}}`, "http", "write it as https://host/mcp"},
+		{"oauth of a program", `{"servers":{"a":{"command":"x","oauth":{}}}}`, "oauth needs a url", "leave oauth out"},
+		{"timeout", `{"servers":{"a":{"command":"x","timeout":"soon"}}}`, "soon", `write "timeout": "30s"`},
+		{"negative timeout", `{"servers":{"a":{"command":"x","timeout":-1}}}`, "negative", `write "30s"`},
+		{"open variable", `{"servers":{"a":{"command":"${x"}}}`, "without }", "as in ${NAME}"},
+		{"no file of variables", `{"servers":{"a":{"command":"x","envFile":"none"}}}`, "none: no such file", "leave envFile out"},
+		{"a question of the editor's", `{"servers":{"a":{"command":"${input:api-key}"}}}`, "that the editor asks", "set the variable API_KEY"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := load(t, test.text)
-			if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), test.want) {
+			if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "Go ") {
 				t.Fatalf("got %v, want %q", err, test.want)
+			}
+			if f, ok := errors.AsType[*fault.Error](err); !ok || !strings.Contains(f.Next, test.next) {
+				t.Errorf("got %v, want the next %q", err, test.next)
 			}
 		})
 	}
@@ -133,7 +153,7 @@ func TestFromFlag(t *testing.T) {
 		t.Errorf("%+v %v", c, err)
 	}
 	for _, flag := range []string{"", "  ", "node 'x", "https://"} {
-		if _, err := FromFlag(flag, "", env); fault.CodeOf(err) != fault.CodeUsage {
+		if _, err := FromFlag(flag, "", env); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "next:  write ") {
 			t.Errorf("%q: %v", flag, err)
 		}
 	}

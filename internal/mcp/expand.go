@@ -56,7 +56,7 @@ func expand(text string, lookupEnv func(string) (string, bool)) (string, error) 
 		}
 		inner, after, closed := strings.Cut(rest, "}")
 		if !closed {
-			return "", fmt.Errorf("%q has ${ without }", "${"+rest)
+			return "", mistake{fmt.Sprintf("%q has ${ without }", "${"+rest), "close it, as in ${NAME}"}
 		}
 		text = after
 		name, fallback, hasDefault := strings.Cut(inner, ":-")
@@ -68,9 +68,9 @@ func expand(text string, lookupEnv func(string) (string, bool)) (string, error) 
 		case hasDefault && value == "": // as in a shell: also where the variable is set but empty
 			value = fallback
 		case !set && strings.HasPrefix(name, inputPrefix):
-			return "", fmt.Errorf("${%s} is a question that the editor asks; set the variable %s", name, inputVariable(name))
+			return "", mistake{fmt.Sprintf("${%s} is a question that the editor asks", name), "set the variable " + inputVariable(name) + " to the answer"}
 		case !set && !hasDefault:
-			return "", fmt.Errorf("the variable %s is not set; set it, or write ${%s:-default}", name, name)
+			return "", mistake{fmt.Sprintf("the variable %s is not set", name), fmt.Sprintf("set it, or write ${%s:-default}", name)}
 		}
 		b.WriteString(value)
 	}
@@ -124,7 +124,7 @@ func (s *Server) readEnvFile(dir string) error {
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("envFile: %w", err)
+		return mistake{"envFile: " + err.Error(), "correct the path (relative ones are from the configuration's folder), or leave envFile out"}
 	}
 	n := 0
 	for line := range strings.Lines(string(data)) {
@@ -135,7 +135,7 @@ func (s *Server) readEnvFile(dir string) error {
 		}
 		name, value, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
 		if name = strings.TrimSpace(name); !found || name == "" {
-			return fmt.Errorf("envFile: %s:%d is not NAME=value", path, n)
+			return mistake{fmt.Sprintf("envFile: %s:%d is not NAME=value", path, n), "correct that line, or begin it with # as a comment"}
 		}
 		value = strings.TrimSpace(value)
 		if last := len(value) - 1; last > 0 && (value[0] == '"' || value[0] == '\'') && value[last] == value[0] {

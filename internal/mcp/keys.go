@@ -58,7 +58,7 @@ func checkNames(keys map[string]json.RawMessage, of reflect.Type, prefix string)
 			near = "command"
 		}
 		if near != "" {
-			return fmt.Errorf("unknown key %q; did you mean %q?", prefix+key, prefix+near)
+			return mistake{fmt.Sprintf("unknown key %q; did you mean %q?", prefix+key, prefix+near), fmt.Sprintf("rename it to %q, or take it out", near)}
 		}
 	}
 	return nil

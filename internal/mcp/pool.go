@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"hone/internal/episode/rollout"
-	"hone/internal/fault"
 	"hone/internal/schema"
 )
 
@@ -61,7 +60,7 @@ func NewPool(ctx context.Context, config Config, catalog *Catalog, options Optio
 		}
 		one, err := newPoolServer(from, s, config.Base, p.options)
 		if err != nil {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: "an MCP server is configured wrongly", Where: from.Name, Err: err}
+			return nil, wrongly("an MCP server is configured wrongly", "server "+from.Name, err, "correct its entry in the MCP configuration; hone doctor then tries it")
 		}
 		for _, t := range from.Tools {
 			p.tools.bound[t.ModelName] = bind(t, i)

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -61,21 +62,44 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// Of each tool its own lines are counted, of all also what stands around them.
 func TestTokenCost(t *testing.T) {
 	c := discover(t, map[string]Server{"s": self(t, "tools")})
-	total, byTool, err := c.TokenCost(func(text string) int { return len(text) })
-	if err != nil || len(byTool) != len(c.Tools()) {
+	const around = 50
+	count := func(tools []chat.Tool) (int, error) {
+		n := around
+		for _, t := range tools {
+			n += len(t.Description) + len(t.InputSchema)
+		}
+		return n, nil
+	}
+	total, byTool, err := c.TokenCost(count)
+	if err != nil || len(byTool) != len(c.Tools()) || len(byTool) < 2 {
 		t.Fatalf("%v, %v", byTool, err)
 	}
 	sum := 0
-	for name, n := range byTool {
-		if n < len(name) {
-			t.Errorf("%s costs %d", name, n)
+	for _, tool := range c.Tools() {
+		if byTool[tool.Name] != len(tool.Description)+len(tool.InputSchema) {
+			t.Errorf("%s costs %d", tool.Name, byTool[tool.Name])
 		}
-		sum += n
+		sum += byTool[tool.Name]
 	}
-	if sum != total {
+	if sum+around != total {
 		t.Errorf("%d, the parts %d", total, sum)
+	}
+	one, err := c.Only(c.Tools()[0].Name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if total, byTool, err := one.TokenCost(count); err != nil || len(byTool) != 1 || byTool[c.Tools()[0].Name] != total {
+		t.Errorf("a single tool: %d, %v, %v", total, byTool, err)
+	}
+	if total, _, err := (&Catalog{}).TokenCost(count); err != nil || total != 0 {
+		t.Errorf("no tool: %d, %v", total, err)
+	}
+	broken := errors.New("no such schema")
+	if _, _, err := c.TokenCost(func([]chat.Tool) (int, error) { return 0, broken }); !errors.Is(err, broken) {
+		t.Errorf("an error is lost: %v", err)
 	}
 }
 

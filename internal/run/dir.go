@@ -117,6 +117,9 @@ type Input struct {
 // *fault.Error with exit code 2.
 func Free(path string) error {
 	entries, err := os.ReadDir(path)
+	if errors.Is(err, syscall.ENOTDIR) {
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot create the run directory", Where: path, Err: err, Next: "name a directory that is not there, such as " + Beside(path)}
+	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return failed("cannot create the run directory", path, err)
 	}
@@ -124,9 +127,9 @@ func Free(path string) error {
 	for _, e := range entries {
 		foreign[e.Name()] = true
 	}
-	why, next := "it is not empty and holds no run", "name another directory"
+	why := "it is not empty and holds no run"
 	if foreign[versionFile] || foreign[ledgerFile] {
-		why, next = "it already holds a run", "hone runs resume "+Name(path)+", or name another directory"
+		why = "it already holds a run"
 	} else if foreign[lockFile] && foreign[configFile] {
 		return nil
 	}
@@ -135,7 +138,21 @@ func Free(path string) error {
 	if len(foreign) == 0 {
 		return nil
 	}
-	return &fault.Error{Code: fault.CodeUsage, What: "cannot create the run directory", Where: path, Why: why, Next: next}
+	return &fault.Error{Code: fault.CodeUsage, What: "cannot create the run directory", Where: path, Why: why, Next: "name another directory, such as " + Beside(path)}
+}
+
+// Beside is a directory beside path that is not there: out-2 for out, out-3 where there is an out-2.
+func Beside(path string) string {
+	stem := filepath.Clean(path)
+	if strings.Trim(filepath.Base(stem), "./") == "" { // no name to number
+		stem = filepath.Join(stem, "run")
+	}
+	for n := 2; ; n++ {
+		name := stem + "-" + strconv.Itoa(n)
+		if _, err := os.Lstat(name); err != nil {
+			return name
+		}
+	}
 }
 
 // Open opens an existing run to continue it. Where another process holds it, the error names that process's pid

@@ -78,7 +78,7 @@ func New(o Options) (*Gate, error) {
 	case Ask, Auto, ReadOnly:
 	default:
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "the approval mode is not known", Where: "mcp.approval.mode",
-			Why: fmt.Sprintf("%q is none of ask, auto, readonly", o.Mode)}
+			Why: fmt.Sprintf("%q is none of ask, auto, readonly", o.Mode), Next: "write one of them into hone.yaml"}
 	}
 	for _, l := range []struct {
 		key      string

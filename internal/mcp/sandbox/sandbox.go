@@ -111,7 +111,7 @@ func New(ctx context.Context, o Options) (*Sandbox, error) {
 		s.missing = []string{"it is switched off"}
 	default:
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "the sandbox mode is not known",
-			Why: fmt.Sprintf("%q is none of auto, require, off", o.Mode)}
+			Why: fmt.Sprintf("%q is none of auto, require, off", o.Mode), Next: "give one of them with --sandbox, or in mcp.sandbox.mode of hone.yaml"}
 	}
 	if o.Mode == Require && s.level != Bubblewrap {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "the sandbox is required and cannot be had",
@@ -121,7 +121,8 @@ func New(ctx context.Context, o Options) (*Sandbox, error) {
 	if s.level == Landlock {
 		var err error
 		if s.scratch, err = os.MkdirTemp("", "hone-sandbox-"); err != nil {
-			return nil, &fault.Error{Code: fault.CodeExhausted, What: "cannot make the sandbox's folder", Err: err}
+			return nil, &fault.Error{Code: fault.CodeExhausted, What: "cannot make the sandbox's folder", Err: err,
+				Next: "make room in the temporary folder, or set TMPDIR to one that can be written"}
 		}
 	}
 	return s, nil
