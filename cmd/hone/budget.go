@@ -91,7 +91,7 @@ func settings(c config.Config, lora model.LoRA, gpu bool, prefix, private, row i
 		o.Train.Recompute = train.RecomputeLayer
 	}
 	if o.Train.MicroBatch == 0 { // the trainer's defaults, said here because a smaller one may be proposed
-		o.Train.MicroBatch = 2
+		o.Train.MicroBatch = 1
 		if gpu {
 			o.Train.MicroBatch = 16
 		}

@@ -15,6 +15,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/fault"
+	"hone/internal/learn/adapter"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 	"hone/internal/learn/plan"
@@ -148,6 +149,10 @@ func (o serveOptions) check(a *app) (key string, err error) {
 	if wrong != "" {
 		return "", &fault.Error{Code: fault.CodeUsage, What: wrong, Next: "hone serve --help"}
 	}
+	if o.isBase() {
+		return "", &fault.Error{Code: fault.CodeUsage, What: "this is a base model, where an adapter's folder is asked for", Where: "--model " + o.model,
+			Next: "hone serve --model " + baseOnly + " --base-model " + o.model}
+	}
 	if o.keyEnv == "" {
 		return "", nil
 	}
@@ -156,6 +161,17 @@ func (o serveOptions) check(a *app) (key string, err error) {
 			Why: "the variable is not set or empty", Next: "set it, or leave out --key-env"}
 	}
 	return key, nil
+}
+
+// isBase reports whether --model is a whole model: a file, or a folder with a model's configuration and no adapter's.
+func (o serveOptions) isBase() bool {
+	info, err := os.Stat(o.model)
+	if o.model == baseOnly || err != nil {
+		return false
+	}
+	_, adapterErr := os.Stat(filepath.Join(o.model, adapter.ConfigFile))
+	_, modelErr := os.Stat(filepath.Join(o.model, "config.json"))
+	return !info.IsDir() || adapterErr != nil && modelErr == nil
 }
 
 const templateFile = "chat_template.jinja"

@@ -75,16 +75,21 @@ func (b *bench) run(o engine.Options, rows []string) (err error) {
 	b.openSeconds = time.Since(b.started).Seconds()
 	fmt.Fprintf(os.Stderr, "%s, bf16 %v\n", b.engine.Description(), b.engine.IsBF16())
 	out := json.NewEncoder(os.Stdout)
+	failed := 0
 	for _, name := range rows {
 		r, err := b.measure(name)
 		if err != nil {
 			r.Error = fmt.Sprintf("%.2000s", err)
+			failed++
 		}
 		r.Row, r.Who, r.Devices = name, "hone", b.engine.NumDevices()
 		if err := out.Encode(r); err != nil {
 			return err
 		}
 		b.measured++
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d rows failed", failed, len(rows))
 	}
 	return nil
 }

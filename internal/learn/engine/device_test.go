@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,6 +35,23 @@ func api(size, major string) string {
 		size + ", 0, 24, 0, " + major + ", 7};\nvoid *GetPjrtApi(void) { return &table; }\n"
 }
 
+// half cuts off the second half of a library and, if asked to, what its head says of sections, whose table is at the end.
+func half(t *testing.T, so string, noSections bool) string {
+	t.Helper()
+	text, err := os.ReadFile(so)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if noSections {
+		clear(text[0x28:0x30]) // e_shoff
+		clear(text[0x3C:0x40]) // e_shnum, e_shstrndx
+	}
+	if err := os.WriteFile(so, text[:len(text)/2], 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return so
+}
+
 // What is wrong with a plug-in is said before anything of it is called.
 func TestProbeSaysWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
@@ -49,6 +67,8 @@ func TestProbeSaysWhatIsWrong(t *testing.T) {
 		{"nothing behind it", library(t, "void *GetPjrtApi(void) { return 0; }"), "cannot use", "returns nothing"},
 		{"a missing symbol", library(t, "int g(void); void *GetPjrtApi(void) { return 0; } void *p = g;"), "cannot use", "cannot be loaded"},
 		{"the next version", library(t, api("2000", "1")), "cannot use", "its PJRT API is 1.7"},
+		{"a download that broke off", half(t, library(t, api("2000", "0")), false), "cannot use", "it is not whole"},
+		{"one without sections that broke off", half(t, library(t, api("2000", "0")), true), "cannot use", "it is not whole: it has"},
 		{"an old version", library(t, api("400", "0")), "cannot use", "with a table of 400 bytes"},
 	} {
 		for how, try := range map[string]func() error{
@@ -65,5 +85,37 @@ func TestProbeSaysWhatIsWrong(t *testing.T) {
 	l, err := Probe(library(t, api("2000", "0")))
 	if err != nil || l.Major != 0 || l.Minor != 7 {
 		t.Errorf("%+v, %v", l, err)
+	}
+}
+
+// What pure Go says of itself does not stand among the data of a command.
+func TestPureGoWritesNothing(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stdout := os.Stdout
+	os.Stdout = write
+	e, err := Open(Options{})
+	os.Stdout = stdout
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Close()
+	_ = write.Close()
+	if text, err := io.ReadAll(read); err != nil || len(text) > 0 {
+		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// A dry engine's zeros are as large as is asked, and take no memory.
+func TestDryZeros(t *testing.T) {
+	for _, gpu := range []bool{false, true} {
+		d := OpenDry(gpu, 1)
+		zeros, err := d.Zeros(F32(1<<20, 1<<20), 2)
+		if err != nil || len(zeros) != 2 || d.Live() != 2<<42 {
+			t.Errorf("on a GPU %v: %d arrays of %d bytes in all, %v", gpu, len(zeros), d.Live(), err)
+		}
+		d.Close()
 	}
 }

@@ -30,8 +30,10 @@ static void hone_close(void *library) { dlclose(library); }
 import "C"
 
 import (
+	"debug/elf"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"unsafe"
 )
@@ -66,6 +68,9 @@ func probe(path string) (unsafe.Pointer, Library, error) {
 	if !info.Mode().IsRegular() {
 		return nil, l, errors.New("it is not a file")
 	}
+	if err := whole(path, info.Size()); err != nil {
+		return nil, l, err
+	}
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
 	var why *C.char
@@ -90,6 +95,32 @@ func probe(path string) (unsafe.Pointer, Library, error) {
 	}
 	C.hone_close(library)
 	return nil, l, err
+}
+
+// whole refuses a shared library of which a part is missing: the loader would map it, and end the process where it reads behind
+// the file's end. What is no ELF file is the loader's to refuse.
+func whole(path string, size int64) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // read only
+	magic := make([]byte, len(elf.ELFMAG))
+	if _, err := io.ReadFull(file, magic); err != nil || string(magic) != elf.ELFMAG {
+		return nil
+	}
+	f, err := elf.NewFile(file) // which reads the table at the file's end
+	if err != nil {
+		return fmt.Errorf("it is not whole, or damaged: it has %d bytes: %w", size, err)
+	}
+	var end uint64
+	for _, p := range f.Progs {
+		end = max(end, p.Off+p.Filesz)
+	}
+	if end > uint64(size) {
+		return fmt.Errorf("it is not whole: it has %d bytes, and says of itself that there are %d", size, end)
+	}
+	return nil
 }
 
 // Devices names the devices of the client.
