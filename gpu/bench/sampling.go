@@ -113,15 +113,14 @@ func (b *bench) decode(d decoding) (row, error) {
 }
 
 // prefill is 64 prompts of 2048 tokens fed into the slots of a device, and one token drawn behind each. No two prompts, of one run or
-// of two, share more than the prefix.
+// of two, begin alike.
 func (b *bench) prefill(int) (row, error) {
-	const prefix = 0
 	slots, text, context := 64, 2048, 2304
 	if b.toy {
 		slots, text, context = 4, 40, 64
 	}
 	start := time.Now()
-	s, err := b.sampler(slots, context, prefix, 0)
+	s, err := b.sampler(slots, context, 0, 0)
 	if err != nil {
 		return row{}, err
 	}
@@ -132,7 +131,7 @@ func (b *bench) prefill(int) (row, error) {
 		var requests []policy.Request
 		for i := range s.NumSlots() {
 			salt++
-			requests = append(requests, b.request(i, prefix, text, salt, 1))
+			requests = append(requests, b.request(i, 0, text, salt, 1))
 		}
 		before = s.Stats()
 		_, err := ask(s, requests, nil)
@@ -145,7 +144,7 @@ func (b *bench) prefill(int) (row, error) {
 	if fed := after.Prefilled - before.Prefilled; fed != s.NumSlots()*(text-1) {
 		return r, fmt.Errorf("%d tokens were fed in the last run, not %d", fed, s.NumSlots()*(text-1))
 	}
-	linear, attention := forwardFlop(b.spec, n*float64(text), n, n*pairs(prefix, text))
+	linear, attention := forwardFlop(b.spec, n*float64(text), n, n*pairs(0, text))
 	r.Flop, r.Compile = linear+attention, compile
 	r.More = map[string]float64{"tokens_per_s": float64(s.NumSlots()*text) / r.Ms * 1e3, "executions": float64(after.PrefillSteps - before.PrefillSteps)}
 	return r, nil

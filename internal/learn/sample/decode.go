@@ -77,7 +77,7 @@ func (d decoding) float(row int) *Node { return Reshape(Slice(d.floats, AxisElem
 // step feeds and draws a token of every slot, and returns the program's outputs.
 func (d decoding) step(kv []*Node) []*Node {
 	g := d.ints.Graph()
-	b, last := d.slots, Scalar(d.ints.Graph(), dtypes.Int32, d.context-1)
+	b, last := d.slots, Scalar(g, dtypes.Int32, d.context-1)
 	id, length, left, shared := d.int(rowID), d.int(rowLength), d.int(rowLeft), d.int(rowShared)
 	positions := Reshape(Add(length, MulScalar(shared, len(d.Sampler.prefix))), b, 1)
 	at := window{slot: Iota(g, shapes.Make(dtypes.Int32, b), 0), column: length}
