@@ -15,7 +15,9 @@ import (
 
 type noTools struct{ rollout.Tools }
 
-func (noTools) Open(context.Context, string) (rollout.Session, error) { return nil, nil }
+func (noTools) Open(context.Context, string, ...rollout.Template) (rollout.Session, error) {
+	return nil, nil
+}
 
 func manyTools(n int) []chat.Tool {
 	var all []chat.Tool

@@ -39,7 +39,9 @@ func TestOnlyEvaluationsAreTruncated(t *testing.T) {
 // toolless opens sessions in which no call is made.
 type toolless struct{}
 
-func (toolless) Open(context.Context, string) (rollout.Session, error) { return toollessSession{}, nil }
+func (toolless) Open(context.Context, string, ...rollout.Template) (rollout.Session, error) {
+	return toollessSession{}, nil
+}
 
 type toollessSession struct{ rollout.Session }
 

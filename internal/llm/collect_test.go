@@ -46,7 +46,11 @@ func (s tools) Call(_ context.Context, calls []chat.ToolCall) []trajectory.ToolR
 	}
 	return out
 }
-func (tools) Close() error { return nil }
+func (tools) Close() error      { return nil }
+func (tools) Dir(string) string { return "" }
+func (s tools) Probe(ctx context.Context, call chat.ToolCall) trajectory.ToolResult {
+	return s.Call(ctx, []chat.ToolCall{call})[0]
+}
 
 func calling(names ...string) Response {
 	r := Response{FinishReason: "tool_calls", Usage: Usage{PromptTokens: 5, CompletionTokens: 10}}
@@ -232,6 +236,10 @@ type kept struct {
 func (k kept) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
 	*k.calls = append(*k.calls, calls...)
 	return k.tools.Call(ctx, calls)
+}
+
+func (k kept) Probe(ctx context.Context, call chat.ToolCall) trajectory.ToolResult {
+	return k.Call(ctx, []chat.ToolCall{call})[0]
 }
 
 func TestCollectSetsUp(t *testing.T) {

@@ -89,23 +89,33 @@ type session struct {
 	closing sync.Once
 }
 
+// start says how a session begins.
+type start struct {
+	episode  string // which it is for, "" for any
+	template string // folder that its own is a copy of, "" for the server's
+}
+
 // open connects, for one episode or, where that is "", for any. Which era and transport a server speaks is found out once
 // and then known.
 func (l *launcher) open(ctx context.Context, episode string) (*session, error) {
+	return l.openFrom(ctx, start{episode: episode})
+}
+
+func (l *launcher) openFrom(ctx context.Context, from start) (*session, error) {
 	began := time.Now()
-	s, err := l.connected(ctx, episode)
+	s, err := l.connected(ctx, from)
 	l.meter.opened(s, time.Since(began), err)
 	return s, err
 }
 
-func (l *launcher) connected(ctx context.Context, episode string) (*session, error) {
+func (l *launcher) connected(ctx context.Context, from start) (*session, error) {
 	l.mu.Lock()
 	era, via := l.era, l.via
 	l.mu.Unlock()
 	if era != "" && via != "" {
-		return l.try(ctx, l.o.ConnectTimeout, via, era, episode)
+		return l.try(ctx, l.o.ConnectTimeout, via, era, from)
 	}
-	s, err := l.probe(ctx, via, episode)
+	s, err := l.probe(ctx, via, from)
 	if err != nil {
 		return nil, err
 	}
@@ -116,15 +126,15 @@ func (l *launcher) connected(ctx context.Context, episode string) (*session, err
 }
 
 // probe finds out what a server speaks, the newest first.
-func (l *launcher) probe(ctx context.Context, via, episode string) (*session, error) {
+func (l *launcher) probe(ctx context.Context, via string, from start) (*session, error) {
 	if via == viaSSE {
-		return l.try(ctx, l.o.ConnectTimeout, viaSSE, legacyEra, episode)
+		return l.try(ctx, l.o.ConnectTimeout, viaSSE, legacyEra, from)
 	}
 	first := via
 	if first == "" {
 		first = viaHTTP
 	}
-	s, err := l.try(ctx, min(l.o.ProbeTimeout, l.o.ConnectTimeout), first, modernEra, episode)
+	s, err := l.try(ctx, min(l.o.ProbeTimeout, l.o.ConnectTimeout), first, modernEra, from)
 	switch {
 	case err == nil && (first == viaHTTP || s.era() >= modernEra):
 		return s, nil
@@ -133,12 +143,12 @@ func (l *launcher) probe(ctx context.Context, via, episode string) (*session, er
 	case ctx.Err() != nil || final(err):
 		return nil, err
 	}
-	s, legacyErr := l.try(ctx, l.o.ConnectTimeout, first, legacyEra, episode)
+	s, legacyErr := l.try(ctx, l.o.ConnectTimeout, first, legacyEra, from)
 	if legacyErr == nil {
 		return s, nil
 	}
 	if silent(err) && !silent(legacyErr) && ctx.Err() == nil { // it was slow to start, and does not know the old way
-		if s, again := l.try(ctx, l.o.ConnectTimeout, first, modernEra, episode); again == nil {
+		if s, again := l.try(ctx, l.o.ConnectTimeout, first, modernEra, from); again == nil {
 			return s, nil
 		}
 	}
@@ -148,7 +158,7 @@ func (l *launcher) probe(ctx context.Context, via, episode string) (*session, er
 	if via != "" || ctx.Err() != nil || !maybeSSE(legacyErr) {
 		return nil, legacyErr
 	}
-	s, sseErr := l.try(ctx, l.o.ConnectTimeout, viaSSE, legacyEra, episode)
+	s, sseErr := l.try(ctx, l.o.ConnectTimeout, viaSSE, legacyEra, from)
 	if sseErr != nil {
 		return nil, alsoTried(legacyErr, "as HTTP+SSE", sseErr)
 	}
@@ -208,7 +218,7 @@ type refusedError struct {
 
 func (r refusedError) Unwrap() error { return r.error }
 
-func (l *launcher) try(ctx context.Context, limit time.Duration, via, version, episode string) (*session, error) {
+func (l *launcher) try(ctx context.Context, limit time.Duration, via, version string, from start) (*session, error) {
 	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -218,7 +228,7 @@ func (l *launcher) try(ctx context.Context, limit time.Duration, via, version, e
 		s.hide = func(raw json.RawMessage) json.RawMessage { return hideIn(raw, only) }
 	}
 	s.wire.progress, s.wire.redact = s.progress, s.redact
-	transport, err := l.start(s, episode)
+	transport, err := l.start(s, from)
 	if err != nil {
 		s.close()
 		return nil, &Failure{Server: l.name, Phase: PhaseStart, Outcome: trajectory.InfrastructureError, Err: err}
@@ -301,7 +311,7 @@ func (l *launcher) connect(ctx context.Context, s *session, transport mcp.Transp
 }
 
 // start makes the transport, and everything under it that the session has to release.
-func (l *launcher) start(s *session, episode string) (mcp.Transport, error) {
+func (l *launcher) start(s *session, from start) (mcp.Transport, error) {
 	if l.server.URL != "" {
 		t, closeIdle, err := httpTransport(l.server, s.via, s.wire, l.oauth, l.o.Elicit != nil)
 		if err == nil {
@@ -316,7 +326,7 @@ func (l *launcher) start(s *session, episode string) (mcp.Transport, error) {
 	place, folder := func(text string) string { return text }, ""
 	alone := l.server.Isolation == PerProcess || l.server.Isolation == PerReset
 	if alone || l.usesDir() {
-		root, work, err := l.makeDir(episode)
+		root, work, err := l.makeDir(from)
 		if root != "" {
 			s.release = append(s.release, func() { l.removeDir(root) })
 		}

@@ -27,11 +27,7 @@ type Episode struct {
 // order.
 func (e *Episode) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
 	results := make([]trajectory.ToolResult, len(calls))
-	one := func(i int) {
-		start := time.Now()
-		results[i] = e.call(ctx, calls[i])
-		results[i].Call, results[i].Seconds = calls[i], time.Since(start).Seconds()
-	}
+	one := func(i int) { results[i] = e.timed(ctx, calls[i], &e.pool.options) }
 	if len(calls) == 1 {
 		one(0)
 		return results
@@ -49,8 +45,21 @@ func (e *Episode) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.
 	return results
 }
 
-func (e *Episode) call(ctx context.Context, call chat.ToolCall) trajectory.ToolResult {
-	o := &e.pool.options
+// Probe makes a call whose text is cut only where it is too long for the record.
+func (e *Episode) Probe(ctx context.Context, call chat.ToolCall) trajectory.ToolResult {
+	o := e.pool.options
+	o.MaxResult = max(o.MaxResult, o.MaxRecord)
+	return e.timed(ctx, call, &o)
+}
+
+func (e *Episode) timed(ctx context.Context, call chat.ToolCall, o *Options) trajectory.ToolResult {
+	began := time.Now()
+	r := e.call(ctx, call, o)
+	r.Call, r.Seconds = call, time.Since(began).Seconds()
+	return r
+}
+
+func (e *Episode) call(ctx context.Context, call chat.ToolCall, o *Options) trajectory.ToolResult {
 	tool, ok := e.tools.bound[call.Name]
 	if !ok {
 		return o.failed(trajectory.CallInvalid, fmt.Sprintf("unknown tool %q; the tools are: %s", call.Name, e.tools.some()))
@@ -108,16 +117,6 @@ func joined(reasons []schema.Reason) string {
 		texts = append(texts, r.String())
 	}
 	return strings.Join(texts, "; ")
-}
-
-// Dir is the episode's own folder on a server, "" where it has none: where checks on files look before Close.
-func (e *Episode) Dir(server string) string {
-	for i, s := range e.pool.servers {
-		if s.launcher.name == server && e.own[i] != nil {
-			return e.own[i].dir
-		}
-	}
-	return ""
 }
 
 // Close ends the episode's own sessions and removes its folders; those that are reset go back to the pool. It returns

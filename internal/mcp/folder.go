@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -13,8 +14,8 @@ import (
 
 // makeDir makes root, with root/home and root/work, the latter a copy of the template. What it returns as root is to be
 // given to removeDir, also with an error.
-func (l *launcher) makeDir(episode string) (root, work string, err error) {
-	if root, err = l.makeRoot(episode); err != nil {
+func (l *launcher) makeDir(from start) (root, work string, err error) {
+	if root, err = l.makeRoot(from.episode); err != nil {
 		return "", "", err
 	}
 	// Servers compare resolved paths with the folder they were given.
@@ -29,8 +30,8 @@ func (l *launcher) makeDir(episode string) (root, work string, err error) {
 	if err := os.Mkdir(work, 0o700); err != nil {
 		return root, "", err
 	}
-	if l.server.Template != "" {
-		if err := os.CopyFS(work, os.DirFS(l.server.Template)); err != nil {
+	if template := cmp.Or(from.template, l.server.Template); template != "" {
+		if err := os.CopyFS(work, os.DirFS(template)); err != nil {
 			return root, "", fmt.Errorf("copying the template: %w", err)
 		}
 	}

@@ -129,20 +129,22 @@ func (s *poolServer) fill(ctx context.Context) {
 	}
 }
 
-// fresh returns a session nobody has used, a warm one if there is one.
-func (s *poolServer) fresh(ctx context.Context, episode string) (*session, error) {
-	select {
-	case ready := <-s.warm:
-		if !ready.dead() {
-			return ready, nil
+// fresh returns a session nobody has used, a warm one if there is one that began as this one is to.
+func (s *poolServer) fresh(ctx context.Context, from start) (*session, error) {
+	if from.template == "" {
+		select {
+		case ready := <-s.warm:
+			if !ready.dead() {
+				return ready, nil
+			}
+			ready.close()
+		default:
 		}
-		ready.close()
-	default:
 	}
 	if !s.launcher.showsDir() {
-		episode = ""
+		from.episode = ""
 	}
-	own, err := s.launcher.open(ctx, episode)
+	own, err := s.launcher.openFrom(ctx, from)
 	if err == nil {
 		select {
 		case s.opened <- struct{}{}:
@@ -175,7 +177,11 @@ func (s *poolServer) common(ctx context.Context) (*session, error) {
 
 // Open gives one episode its sessions. The error, a *Failure inside, says which server failed, and what it wrote to
 // stderr.
-func (p *Pool) Open(ctx context.Context, episode string) (rollout.Session, error) {
+func (p *Pool) Open(ctx context.Context, episode string, templates ...rollout.Template) (rollout.Session, error) {
+	folders, err := p.templates(templates)
+	if err != nil {
+		return nil, fmt.Errorf("episode %s: %w", episode, err)
+	}
 	e := &Episode{pool: p, id: episode, own: make([]*session, len(p.servers))}
 	for _, s := range p.servers { // always in this order, or two episodes could wait for each other
 		if s.takesTurns() {
@@ -198,7 +204,7 @@ func (p *Pool) Open(ctx context.Context, episode string) (rollout.Session, error
 				got, errs[i] = s.borrow(ctx)
 				e.own[i] = got
 			default:
-				got, errs[i] = s.fresh(ctx, episode)
+				got, errs[i] = s.fresh(ctx, start{episode, folders[s.launcher.name]})
 				e.own[i] = got
 			}
 			if errs[i] == nil && s.launcher.meter.takeChanged() {

@@ -39,7 +39,7 @@ func (s *poolServer) borrow(ctx context.Context) (*session, error) {
 		}
 		used.close() // a fresh one may still do
 	}
-	opened, err := s.fresh(ctx, "")
+	opened, err := s.fresh(ctx, start{})
 	if err != nil {
 		return nil, err
 	}

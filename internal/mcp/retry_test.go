@@ -94,7 +94,7 @@ func TestWhoseFaultALostCallIs(t *testing.T) {
 		t.Errorf("we gave up connecting: %v", err)
 	}
 	p, _ = chaosPool(t, "sound", chaos.Legacy, viaStdio, PerSession, Options{})
-	if r := open(t, p, "e").call(ctx, chatCall("target")); r.Outcome != trajectory.InfrastructureError {
+	if r := open(t, p, "e").Probe(ctx, chatCall("target")); r.Outcome != trajectory.InfrastructureError {
 		t.Errorf("we gave up: %+v", r)
 	}
 }

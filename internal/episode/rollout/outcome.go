@@ -76,11 +76,9 @@ func Interrupted(ctx, parent context.Context) (trajectory.Outcome, trajectory.St
 // else the environment is not as the task has it, which is not the policy's doing.
 func SetUp(ctx context.Context, session Session, setup []chat.ToolCall) (outcome trajectory.Outcome, why string) {
 	for _, call := range setup {
-		for _, result := range session.Call(ctx, []chat.ToolCall{call}) {
-			if result.Status != trajectory.CallOK {
-				return cmp.Or(CallOutcome(result), trajectory.EnvironmentError),
-					fmt.Sprintf("setup call %s: %s: %s%s", call.Name, result.Status, result.Error, result.Text)
-			}
+		if result := session.Probe(ctx, call); result.Status != trajectory.CallOK {
+			return cmp.Or(CallOutcome(result), trajectory.EnvironmentError),
+				fmt.Sprintf("setup call %s: %s: %s%s", call.Name, result.Status, result.Error, result.Text)
 		}
 	}
 	return "", ""

@@ -37,7 +37,7 @@ type session struct {
 	n int32
 }
 
-func (s *tools) Open(context.Context, string) (rollout.Session, error) {
+func (s *tools) Open(context.Context, string, ...rollout.Template) (rollout.Session, error) {
 	n := s.opened.Add(1)
 	if s.openErr != nil {
 		return nil, s.openErr
@@ -45,7 +45,12 @@ func (s *tools) Open(context.Context, string) (rollout.Session, error) {
 	return session{s, n}, nil
 }
 
-func (s session) Close() error { s.closed.Add(1); return nil }
+func (s session) Close() error      { s.closed.Add(1); return nil }
+func (s session) Dir(string) string { return "" }
+
+func (s session) Probe(ctx context.Context, call chat.ToolCall) trajectory.ToolResult {
+	return s.Call(ctx, []chat.ToolCall{call})[0]
+}
 
 func (s session) Call(_ context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
 	var results []trajectory.ToolResult

@@ -102,6 +102,7 @@ type Trajectory struct {
 	Messages    []chat.Message `json:"messages"` // the whole conversation, OpenAI's form
 	Tools       []chat.Tool    `json:"tools,omitempty"`
 	Turns       []Turn         `json:"turns"`
+	Seen        []Observation  `json:"seen,omitempty"` // of the world, by the checks that look at it
 	Outcome     Outcome        `json:"outcome"`
 	StopReason  StopReason     `json:"stop_reason"`
 	Error       string         `json:"error,omitempty"`

@@ -250,8 +250,14 @@ type fakeTools struct {
 	err  error
 }
 
-func (f *fakeTools) Open(context.Context, string) (rollout.Session, error) { return f, f.err }
-func (f *fakeTools) Close() error                                          { return nil }
+func (f *fakeTools) Open(context.Context, string, ...rollout.Template) (rollout.Session, error) {
+	return f, f.err
+}
+func (f *fakeTools) Close() error      { return nil }
+func (f *fakeTools) Dir(string) string { return "" }
+func (f *fakeTools) Probe(ctx context.Context, call chat.ToolCall) trajectory.ToolResult {
+	return f.Call(ctx, []chat.ToolCall{call})[0]
+}
 
 func (f *fakeTools) Call(_ context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
 	f.sent = append(f.sent, calls...)

@@ -17,8 +17,8 @@ type gatedTools struct {
 	inner rollout.Tools
 }
 
-func (t *gatedTools) Open(ctx context.Context, episode string) (rollout.Session, error) {
-	s, err := t.inner.Open(ctx, episode)
+func (t *gatedTools) Open(ctx context.Context, episode string, templates ...rollout.Template) (rollout.Session, error) {
+	s, err := t.inner.Open(ctx, episode, templates...)
 	if err != nil {
 		return nil, err
 	}
@@ -54,6 +54,17 @@ func (s *session) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.
 		results[i] = r
 	}
 	return results
+}
+
+// Probe decides the scenario's calls as it does the model's.
+func (s *session) Probe(ctx context.Context, call chat.ToolCall) trajectory.ToolResult {
+	d := s.gate.Decide(ctx, call)
+	if !d.Allowed {
+		return Denied(call, d)
+	}
+	r := s.Session.Probe(ctx, call)
+	r.Approval = d.Why
+	return r
 }
 
 // Denied is the result of a call that was not sent; Text is what the model sees.

@@ -62,8 +62,8 @@ func (s *Search) ToolList() []chat.Tool {
 }
 
 // Open opens a session that knows no tools yet but ToolList's. The session is a *SearchSession.
-func (s *Search) Open(ctx context.Context, episode string) (rollout.Session, error) {
-	inner, err := s.inner.Open(ctx, episode)
+func (s *Search) Open(ctx context.Context, episode string, templates ...rollout.Template) (rollout.Session, error) {
+	inner, err := s.inner.Open(ctx, episode, templates...)
 	if err != nil {
 		return nil, err
 	}

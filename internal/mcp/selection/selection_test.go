@@ -205,8 +205,14 @@ type fake struct {
 	err    error
 }
 
-func (f *fake) Open(context.Context, string) (rollout.Session, error) { return f, f.err }
-func (f *fake) Close() error                                          { f.closed++; return nil }
+func (f *fake) Open(context.Context, string, ...rollout.Template) (rollout.Session, error) {
+	return f, f.err
+}
+func (f *fake) Close() error      { f.closed++; return nil }
+func (f *fake) Dir(string) string { return "" }
+func (f *fake) Probe(ctx context.Context, call chat.ToolCall) trajectory.ToolResult {
+	return f.Call(ctx, []chat.ToolCall{call})[0]
+}
 func (f *fake) Call(_ context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
 	f.sent = append(f.sent, calls...)
 	var out []trajectory.ToolResult
