@@ -260,7 +260,8 @@ func (o serveOptions) models(a *app, m *machine) ([]serve.Model, func(), error) 
 		if err == nil {
 			samplers = append(samplers, s)
 			models = append(models, serve.Model{ID: id, Sampler: s, Renderer: m.renderer, Decode: m.tok.Decode,
-				Encode: m.tok.Encode, VocabSize: m.spec.VocabSize})
+				NewDecoder: func() serve.Decoder { return m.tok.NewDecoder() }, Read: func(prompt []int32) serve.Reader { return m.renderer.Reader(prompt) },
+				VocabSize: m.spec.VocabSize})
 		}
 		return s, err
 	}

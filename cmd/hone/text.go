@@ -24,6 +24,7 @@ import (
 type renderer interface {
 	rollout.Renderer
 	Sequences(messages []chat.Message, tools []chat.Tool) ([]render.Sequence, error)
+	Reader(prompt []int32) *render.Reader
 	Template() string
 }
 

@@ -33,6 +33,13 @@ type Message struct {
 	Name             string     // tool only: the tool that answered
 }
 
+// Delta is what a part of a completion's text adds to the assistant message that it is: one of the three.
+type Delta struct {
+	Content   string
+	Reasoning string
+	Call      *ToolCall
+}
+
 // ToolCall is one call the model asks for. Arguments is JSON text exactly as the model wrote it, never re-encoded,
 // so that key order and number text survive into the next prompt.
 type ToolCall struct {

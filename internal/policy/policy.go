@@ -54,6 +54,17 @@ type Request struct {
 	Sampling
 	Key        Key
 	Constraint Constraint // nil: any token may come
+	// Each, where not nil, is told of each token as soon as it is drawn, in order and before Sample returns. It must not block:
+	// it is called where all slots are sampled.
+	Each func(Token)
+}
+
+// Token is one token of a completion that is still being sampled; its numbers are those that the Completion will have.
+type Token struct {
+	ID            int32
+	Logprob       float32
+	Top           []TokenLogprob
+	PolicyVersion int
 }
 
 // Completion is what was sampled: the ids that will be trained on, never re-tokenised text.

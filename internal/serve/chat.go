@@ -14,14 +14,15 @@ import (
 	"hone/internal/policy"
 )
 
-// result is one sampled completion, read back.
+// result is one completion: what was asked, and, once sampled, what came.
 type result struct {
 	id      string
 	created int64
 	model   *served
 	prompt  []int32
 	policy.Completion
-	message chat.Message
+	message  chat.Message
+	numCalls int // told of in a stream so far
 }
 
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
@@ -36,15 +37,12 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	start := time.Now()
-	res, err := s.sample(r.Context(), m, &q)
-	if err != nil {
+	res := &result{id: newID("chatcmpl"), created: start.Unix(), model: m}
+	if err := s.answer(r.Context(), w, res, &q); err != nil {
 		if r.Context().Err() != nil {
 			return // nobody is there to be told
 		}
-		refused = asRefusal(err)
-		if refused.Status >= 500 {
-			s.o.Logger.Error("a completion failed", "model", m.ID, "error", err)
-		}
+		refused = s.refusal(res, err)
 		if refused.Status == http.StatusTooManyRequests {
 			w.Header().Set("Retry-After", "1")
 		}
@@ -53,11 +51,39 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	}
 	s.o.Logger.Info("completion", "id", res.id, "model", m.ID, "prompt_tokens", len(res.prompt),
 		"completion_tokens", len(res.IDs), "policy_version", res.PolicyVersion, "seconds", time.Since(start).Seconds())
-	if q.Stream {
-		writeStream(w, res, &q)
-		return
+}
+
+// answer samples and writes a completion, as a stream where that is asked for. Where it fails, nothing was written.
+func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *result, q *request) (err error) {
+	if refused := r.model.check(q); refused != nil {
+		return refused
 	}
-	writeJSON(w, http.StatusOK, res.whole(&q))
+	if r.prompt, err = r.model.Renderer.Prompt(q.Messages, q.shownTools()); err != nil {
+		return invalid("messages", "the conversation cannot be rendered: "+err.Error())
+	}
+	if q.Stream {
+		return s.stream(ctx, w, r, q)
+	}
+	if r.Completion, err = s.sample(ctx, r, q, nil); err != nil {
+		return err
+	}
+	text := r.reading(q)
+	for _, id := range r.IDs {
+		text.next(id)
+	}
+	text.close(&r.Completion)
+	r.message = text.message
+	writeJSON(w, http.StatusOK, r.whole(q))
+	return nil
+}
+
+// refusal is what the client is told of an error; what is the server's own fault is in the log.
+func (s *Server) refusal(r *result, err error) *apiError {
+	refused := asRefusal(err)
+	if refused.Status >= 500 {
+		s.o.Logger.Error("a completion failed", "model", r.model.ID, "error", err)
+	}
+	return refused
 }
 
 // model finds a model by name; with one model only, no name means that one.
@@ -75,48 +101,37 @@ func (s *Server) model(name string) (*served, *apiError) {
 	return nil, &apiError{http.StatusNotFound, "invalid_request_error", "model", "model_not_found", fmt.Sprintf("no model %q here; there are %s", name, strings.Join(there, ", "))}
 }
 
-func (s *Server) sample(ctx context.Context, m *served, q *request) (*result, error) {
-	if refused := m.check(q); refused != nil {
-		return nil, refused
-	}
-	prompt, err := m.Renderer.Prompt(q.Messages, q.shownTools())
+// sample samples in a slot of its own; each, where not nil, is told of the tokens as they are drawn.
+func (s *Server) sample(ctx context.Context, r *result, q *request, each func(policy.Token)) (c policy.Completion, err error) {
+	m := r.model
+	slot, err := m.slots.acquire(ctx, r.prompt)
 	if err != nil {
-		return nil, invalid("messages", "the conversation cannot be rendered: "+err.Error())
+		return c, err
 	}
-	slot, err := m.slots.acquire(ctx, prompt)
-	if err != nil {
-		return nil, err
-	}
-	held := prompt
+	held := r.prompt
 	defer func() { m.slots.release(slot, held) }()
 	key := policy.Key{Seed: rand.Uint64()}
 	if q.Seed != nil {
 		key.Seed = uint64(*q.Seed)
 	}
-	c, err := m.Sampler.Sample(ctx, policy.Request{Prompt: prompt, Slot: slot, Key: key, Constraint: q.banned(),
-		Sampling: q.sampling(s.o.MaxTokens, m.Renderer.StopIDs())})
+	c, err = m.Sampler.Sample(ctx, policy.Request{Prompt: r.prompt, Slot: slot, Key: key, Constraint: q.banned(),
+		Sampling: q.sampling(s.o.MaxTokens, m.Renderer.StopIDs()), Each: each})
 	if err != nil {
 		held = nil // what the slot holds now is not known
-		return nil, err
+		return c, err
 	}
-	held = append(prompt[:len(prompt):len(prompt)], c.IDs...)
-	res := &result{id: newID("chatcmpl"), created: time.Now().Unix(), model: m, prompt: prompt, Completion: c}
-	shown := c.IDs
-	if c.StopText != "" { // a stop text may begin and end inside of tokens
-		shown = m.Encode(c.Text)
-	}
-	res.message, _ = m.Renderer.Parse(shown) // of a malformed call the text is in content: the client sees it as it is
-	for i := range res.message.ToolCalls {   // the parser counts from 0 in each completion; a conversation has many
-		res.message.ToolCalls[i].ID = fmt.Sprintf("call_%s_%d", res.id[len("chatcmpl-"):], i)
-	}
-	return res, nil
+	held = append(r.prompt[:len(r.prompt):len(r.prompt)], c.IDs...)
+	return c, nil
+}
+
+// reading reads the completion back. Of a malformed call the text is in the content: the client sees it as it is.
+func (r *result) reading(q *request) *reading {
+	return &reading{decoder: r.model.NewDecoder(), reader: r.model.Read(r.prompt), ends: r.model.Renderer.StopIDs(), stops: q.Stop,
+		callID: "call_" + strings.TrimPrefix(r.id, "chatcmpl-"), message: chat.Message{Role: chat.Assistant}}
 }
 
 // check refuses what this model cannot be asked.
 func (m *served) check(q *request) *apiError {
-	if len(q.Stop) > 0 && m.Encode == nil {
-		return &apiError{http.StatusBadRequest, "invalid_request_error", "stop", "unsupported_value", "stop: texts are not supported for this model: use stop_token_ids"}
-	}
 	for key := range q.LogitBias {
 		if id, err := strconv.Atoi(key); err == nil && m.VocabSize > 0 && id >= m.VocabSize {
 			return invalid("logit_bias", fmt.Sprintf("there is no token %d: the vocabulary has %d", id, m.VocabSize))

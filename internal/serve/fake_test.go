@@ -56,6 +56,44 @@ func (runes) Parse(completion []int32) (chat.Message, string) {
 }
 func (runes) StopIDs() []int32 { return []int32{stopID} }
 
+// decoder gives the text of each id at once.
+type decoder struct{}
+
+func (decoder) Next(id int32) string { return string(id) }
+func (decoder) Close() string        { return "" }
+
+// reader passes content on as it comes, but for what may become a call; reasoning and calls it passes on in the end.
+type reader struct{ text, told string }
+
+func (r *reader) Feed(text string) []chat.Delta {
+	r.text += text
+	if strings.HasPrefix(r.text, "T") {
+		return nil
+	}
+	n := unstopped(r.text, []string{"CALL "})
+	return r.tell(r.text[:n])
+}
+
+func (r *reader) tell(content string) []chat.Delta {
+	more := content[len(r.told):]
+	if r.told = content; more == "" {
+		return nil
+	}
+	return []chat.Delta{{Content: more}}
+}
+
+func (r *reader) Close() (out []chat.Delta) {
+	m, _ := runes{}.Parse(ids(r.text + "\x00")) // which takes a stop id off
+	if m.ReasoningContent != "" {
+		out = append(out, chat.Delta{Reasoning: m.ReasoningContent})
+	}
+	out = append(out, r.tell(m.Content)...)
+	for i := range m.ToolCalls {
+		out = append(out, chat.Delta{Call: &m.ToolCalls[i]})
+	}
+	return out
+}
+
 func ids(s string) []int32 {
 	var out []int32
 	for _, r := range s {
@@ -79,6 +117,8 @@ type sampler struct {
 	err      error
 	numSlots int
 	gate     chan struct{}
+	seen     chan struct{} // where not nil, a streamed completion waits for it behind its first token
+	late     error         // and fails then, where not nil
 
 	mu        sync.Mutex
 	asked     []policy.Request
@@ -123,6 +163,24 @@ func (s *sampler) Sample(ctx context.Context, r policy.Request) (policy.Completi
 		c.SamplerLogprobs = append(c.SamplerLogprobs, -float32(i)/8)
 		if r.TopLogprobs > 0 {
 			c.TopLogprobs = append(c.TopLogprobs, []policy.TokenLogprob{{ID: c.IDs[i], Logprob: -float32(i) / 8}, {ID: 'z', Logprob: -9}})
+		}
+		if r.Each == nil {
+			continue
+		}
+		token := policy.Token{ID: c.IDs[i], Logprob: c.SamplerLogprobs[i], PolicyVersion: c.PolicyVersion}
+		if r.TopLogprobs > 0 {
+			token.Top = c.TopLogprobs[i]
+		}
+		r.Each(token)
+		if s.seen != nil && i == 0 { // sampling goes on only once the client has seen the first token
+			select {
+			case <-s.seen:
+			case <-ctx.Done():
+				return policy.Completion{}, ctx.Err()
+			}
+			if s.late != nil {
+				return policy.Completion{}, s.late
+			}
 		}
 	}
 	return c, nil

@@ -1,10 +1,7 @@
 package serve
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/http"
-	"strings"
 
 	"hone/internal/chat"
 	"hone/internal/policy"
@@ -95,7 +92,7 @@ func (r *result) whole(q *request) completion {
 	out.Usage = r.usage()
 	c := choice{Message: &r.message, FinishReason: r.finish()}
 	if q.Logprobs {
-		c.Logprobs = r.logprobs()
+		c.Logprobs = r.model.logprobs(&r.Completion)
 	}
 	if q.ReturnTokenIDs {
 		out.PromptTokenIDs, c.TokenIDs = r.prompt, r.IDs
@@ -105,13 +102,13 @@ func (r *result) whole(q *request) completion {
 }
 
 // logprobs are those of all tokens that were sampled, also of what a stop text cut off.
-func (r *result) logprobs() *logprobs {
+func (m *served) logprobs(c *policy.Completion) *logprobs {
 	out := &logprobs{Content: []tokenLogprob{}}
-	for i, id := range r.IDs {
-		t := tokenLogprob{r.model.likely(id, r.SamplerLogprobs[i]), []likelyToken{}}
-		if i < len(r.TopLogprobs) {
-			for _, top := range r.TopLogprobs[i] {
-				t.TopLogprobs = append(t.TopLogprobs, r.model.likely(top.ID, top.Logprob))
+	for i, id := range c.IDs {
+		t := tokenLogprob{m.likely(id, c.SamplerLogprobs[i]), []likelyToken{}}
+		if i < len(c.TopLogprobs) {
+			for _, top := range c.TopLogprobs[i] {
+				t.TopLogprobs = append(t.TopLogprobs, m.likely(top.ID, top.Logprob))
 			}
 		}
 		out.Content = append(out.Content, t)
@@ -120,102 +117,9 @@ func (r *result) logprobs() *logprobs {
 }
 
 func (m *served) likely(id int32, logprob float32) likelyToken {
-	t := likelyToken{Token: fmt.Sprintf("token_id:%d", id), Logprob: logprob}
-	if m.Decode != nil {
-		t.Token = m.Decode([]int32{id})
-		for _, b := range []byte(t.Token) {
-			t.Bytes = append(t.Bytes, int(b))
-		}
+	t := likelyToken{Token: m.Decode([]int32{id}), Logprob: logprob}
+	for _, b := range []byte(t.Token) {
+		t.Bytes = append(t.Bytes, int(b))
 	}
 	return t
-}
-
-// writeStream sends a finished completion as server-sent events. Logprobs and token ids go with the last chunk, since
-// chunks of text are not tokens where calls were cut out of it.
-func writeStream(w http.ResponseWriter, r *result, q *request) {
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(http.StatusOK)
-	flush := http.NewResponseController(w)
-	send := func(c completion) bool {
-		b, err := json.Marshal(c)
-		if err == nil {
-			_, err = fmt.Fprintf(w, "data: %s\n\n", b)
-		}
-		if err == nil {
-			err = flush.Flush()
-		}
-		return err == nil
-	}
-	for i, c := range r.chunks() {
-		out := r.head("chat.completion.chunk")
-		out.Choices = append(out.Choices, c)
-		if i == 0 && q.ReturnTokenIDs {
-			out.PromptTokenIDs = r.prompt
-		}
-		if !send(out) {
-			return
-		}
-	}
-	last := choice{Delta: &delta{}, FinishReason: r.finish()}
-	if q.Logprobs {
-		last.Logprobs = r.logprobs()
-	}
-	if q.ReturnTokenIDs {
-		last.TokenIDs = r.IDs
-	}
-	end := r.head("chat.completion.chunk")
-	end.Choices = append(end.Choices, last)
-	if !send(end) {
-		return
-	}
-	if q.StreamOptions.IncludeUsage {
-		counted := r.head("chat.completion.chunk")
-		counted.Usage = r.usage()
-		if !send(counted) {
-			return
-		}
-	}
-	_, _ = fmt.Fprint(w, "data: [DONE]\n\n") // the server flushes at the end
-}
-
-// chunks are the role, the reasoning, the content, then each call: its name, then its arguments.
-func (r *result) chunks() []choice {
-	out := []choice{{Delta: &delta{Role: chat.Assistant}}}
-	for _, piece := range pieces(r.message.ReasoningContent, r.IDs, r.model.Decode) {
-		out = append(out, choice{Delta: &delta{Reasoning: piece}})
-	}
-	for _, piece := range pieces(r.message.Content, r.IDs, r.model.Decode) {
-		out = append(out, choice{Delta: &delta{Content: &piece}})
-	}
-	for i, call := range r.message.ToolCalls {
-		open := deltaCall{Index: i, ID: call.ID, Type: "function"}
-		open.Function.Name = call.Name
-		out = append(out, choice{Delta: &delta{ToolCalls: []deltaCall{open}}})
-		for _, piece := range pieces(call.Arguments, nil, nil) {
-			more := deltaCall{Index: i}
-			more.Function.Arguments = piece
-			out = append(out, choice{Delta: &delta{ToolCalls: []deltaCall{more}}})
-		}
-	}
-	return out
-}
-
-// pieces cuts text where its tokens end, as far as the ids' own text runs along with it (several ids go together
-// where they share a character); the rest is cut after spaces. Joined, the pieces are the text.
-func pieces(text string, ids []int32, decode func([]int32) string) []string {
-	var out []string
-	for start, end := 0, 1; decode != nil && end <= len(ids) && end-start <= 8; end++ {
-		piece := decode(ids[start:end])
-		if piece != "" && strings.HasPrefix(text, piece) {
-			out = append(out, piece)
-			text, start = text[len(piece):], end
-		}
-	}
-	for _, piece := range strings.SplitAfter(text, " ") {
-		if piece != "" {
-			out = append(out, piece)
-		}
-	}
-	return out
 }

@@ -1,7 +1,8 @@
 // Package serve answers OpenAI's chat-completions protocol from a policy.Sampler and a renderer.
 //
-// Sampling is not streaming: a completion is sampled whole. A request with "stream" is answered in the streaming
-// format, in chunks of about a token, after sampling has ended; time to first chunk is the time of the whole.
+// A request with "stream" is told of text as its tokens are drawn. Held back is what may still become a stop text, a tag or a
+// call: a call is told of when it has ended, as only then it is known to be one. So a stream adds up to the answer that is not
+// streamed.
 //
 // Everything not listed is refused: routes, knobs that would change the answer and that it does not have, requests
 // without the key where there is one, and a server without a key on anything but loopback.
@@ -35,11 +36,11 @@ type Model struct {
 	ID       string
 	Sampler  policy.Sampler
 	Renderer rollout.Renderer
-	// Decode turns ids into text; a character cut in half may give anything. It shows logprobs by text and cuts streamed
-	// content at tokens. Nil: logprobs show "token_id:N", content is cut at spaces.
-	Decode func(ids []int32) string
-	// Encode is the reverse. Nil: stop texts are refused. With it, the sampler must find them.
-	Encode    func(text string) []int32
+	// NewDecoder starts the decoding of a completion, Read the reading of its text, given the prompt.
+	NewDecoder func() Decoder
+	Read       func(prompt []int32) Reader
+	// Decode turns ids into text, for logprobs; a character cut in half may give anything.
+	Decode    func(ids []int32) string
 	VocabSize int // bound of the ids that may be banned; 0: not checked here
 }
 
@@ -81,9 +82,9 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{o: o, models: map[string]*served{}, created: time.Now().Unix()}
 	for _, m := range o.Models {
-		if m.ID == "" || m.Sampler == nil || m.Renderer == nil || m.Sampler.NumSlots() < 1 || s.models[m.ID] != nil {
+		if m.ID == "" || m.Sampler == nil || m.Renderer == nil || m.NewDecoder == nil || m.Read == nil || m.Decode == nil || m.Sampler.NumSlots() < 1 || s.models[m.ID] != nil {
 			return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot serve a model", Where: m.ID,
-				Why: "each needs a name of its own, a sampler with a slot, and a renderer"}
+				Why: "each needs a name of its own, a sampler with a slot, a renderer, and what reads its tokens"}
 		}
 		s.models[m.ID] = &served{m, newSlots(m.Sampler.NumSlots(), max(0, o.MaxQueue))}
 	}
@@ -216,7 +217,9 @@ func invalid(param, message string) *apiError {
 	return &apiError{http.StatusBadRequest, "invalid_request_error", param, "invalid_value", message}
 }
 
-func refuse(w http.ResponseWriter, e *apiError) {
+func refuse(w http.ResponseWriter, e *apiError) { writeJSON(w, e.Status, e.body()) }
+
+func (e *apiError) body() any {
 	body := struct {
 		apiError
 		Param *string `json:"param"` // null where no parameter is to blame
@@ -224,7 +227,7 @@ func refuse(w http.ResponseWriter, e *apiError) {
 	if e.Param != "" {
 		body.Param = &e.Param
 	}
-	writeJSON(w, e.Status, map[string]any{"error": body})
+	return map[string]any{"error": body}
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {

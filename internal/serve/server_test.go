@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,9 +21,14 @@ import (
 	"hone/internal/policy"
 )
 
+func model(s *sampler) Model {
+	return Model{ID: "m", Sampler: s, Renderer: runes{}, Decode: text, VocabSize: 0x110000,
+		NewDecoder: func() Decoder { return decoder{} }, Read: func([]int32) Reader { return &reader{} }}
+}
+
 func start(t *testing.T, s *sampler, change func(*Options)) *httptest.Server {
 	t.Helper()
-	o := Options{Models: []Model{{ID: "m", Sampler: s, Renderer: runes{}, Decode: text, Encode: ids, VocabSize: 0x110000}}}
+	o := Options{Models: []Model{model(s)}}
 	if change != nil {
 		change(&o)
 	}
@@ -175,7 +181,9 @@ func TestDeveloperIsSystem(t *testing.T) {
 // Who asks for a model that is not there is told those that are.
 func TestUnknownModelListsThose(t *testing.T) {
 	h := start(t, &sampler{says: "x"}, func(o *Options) {
-		o.Models = append(o.Models, Model{ID: "out/final", Sampler: &sampler{says: "y"}, Renderer: runes{}})
+		other := model(&sampler{says: "y"})
+		other.ID = "out/final"
+		o.Models = append(o.Models, other)
 	})
 	for _, name := range []string{"gpt-4", ""} {
 		status, body := send(t, "POST", h.URL+"/v1/chat/completions", `{"model":"`+name+`","messages":[{"role":"user","content":"hi"}]}`)
@@ -189,31 +197,96 @@ func TestUnknownModelListsThose(t *testing.T) {
 func TestStreamEqualsWhole(t *testing.T) {
 	for _, says := range []string{"", "héllo, wörld 世界", `think CALL hash {"b": 1, "a": 2}CALL now {}`, "CALL x {\"s\":\"a b\"}",
 		"THINK of it,  twice SO héllo", `THINK why SO CALL now {}`, "THINK and then"} {
-		for name, dec := range map[string]func([]int32) string{"by token": text, "by word": nil} {
-			t.Run(name+" "+says, func(t *testing.T) {
-				h := start(t, &sampler{says: says}, func(o *Options) { o.Models[0].Decode = dec })
-				more := `,"seed":1,"logprobs":true,"return_token_ids":true`
-				whole := ask(t, h, more)
-				status, body := send(t, "POST", h.URL+"/v1/chat/completions", hi+more+`,"stream":true,"stream_options":{"include_usage":true}}`)
-				if status != 200 || !strings.HasSuffix(body, "data: [DONE]\n\n") {
-					t.Fatalf("status %d: %s", status, body)
+		t.Run(says, func(t *testing.T) {
+			h := start(t, &sampler{says: says}, nil)
+			more := `,"seed":1,"logprobs":true,"top_logprobs":2,"return_token_ids":true`
+			whole := ask(t, h, more)
+			status, body := send(t, "POST", h.URL+"/v1/chat/completions", hi+more+`,"stream":true,"stream_options":{"include_usage":true}}`)
+			if status != 200 || !strings.HasSuffix(body, "data: [DONE]\n\n") {
+				t.Fatalf("status %d: %s", status, body)
+			}
+			joined, numContent := join(t, body)
+			a, b := whole.Choices[0], joined.Choices[0]
+			for _, calls := range [][]chat.ToolCall{a.Message.ToolCalls, b.Message.ToolCalls} {
+				for i := range calls {
+					calls[i].ID = "" // each completion's own
 				}
-				joined, numContent := join(t, body)
-				a, b := whole.Choices[0], joined.Choices[0]
-				for _, calls := range [][]chat.ToolCall{a.Message.ToolCalls, b.Message.ToolCalls} {
-					for i := range calls {
-						calls[i].ID = "" // each completion's own
-					}
-				}
-				if !reflect.DeepEqual(a, b) || !reflect.DeepEqual(whole.Usage, joined.Usage) || !reflect.DeepEqual(whole.PromptTokenIDs, joined.PromptTokenIDs) {
-					t.Errorf("joined\n%+v %+v\nwhole\n%+v %+v", b.Message, b, a.Message, a)
-				}
-				if says == "héllo, wörld 世界" && dec != nil && numContent != 15 {
-					t.Errorf("%d chunks of content, want one a token", numContent)
-				}
-			})
+			}
+			if !reflect.DeepEqual(a, b) || !reflect.DeepEqual(whole.Usage, joined.Usage) || !reflect.DeepEqual(whole.PromptTokenIDs, joined.PromptTokenIDs) {
+				t.Errorf("joined\n%+v %+v\nwhole\n%+v %+v", b.Message, b, a.Message, a)
+			}
+			if says == "héllo, wörld 世界" && numContent != 15 {
+				t.Errorf("%d chunks of content, want one a token", numContent)
+			}
+		})
+	}
+}
+
+// The first token is sent while the others are still to be sampled.
+func TestStreamComesAsItIsSampled(t *testing.T) {
+	s := &sampler{says: "héllo", seen: make(chan struct{})}
+	h := start(t, s, nil)
+	lines := openStream(t, h)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), `"content":"h"`) {
+			break
 		}
 	}
+	close(s.seen) // not before: sampling waits for it
+	var rest strings.Builder
+	for lines.Scan() {
+		rest.WriteString(lines.Text())
+	}
+	if !strings.Contains(rest.String(), `"content":"é"`) || !strings.HasSuffix(rest.String(), "data: [DONE]") {
+		t.Errorf("behind the first token: %s", rest.String())
+	}
+}
+
+// An error behind the first token is told in the stream.
+func TestStreamThatFails(t *testing.T) {
+	s := &sampler{says: "héllo", seen: make(chan struct{}), late: errors.New("the device is gone")}
+	h := start(t, s, nil)
+	close(s.seen)
+	last := ""
+	for lines := openStream(t, h); lines.Scan(); {
+		last = cmp.Or(lines.Text(), last)
+	}
+	if !strings.HasPrefix(last, `data: {"error":{`) || strings.Contains(last, "device") {
+		t.Errorf("the stream ends with %s", last)
+	}
+}
+
+// A client that leaves in the middle of a stream frees its slot.
+func TestStreamIsCancelled(t *testing.T) {
+	s := &sampler{says: "héllo", seen: make(chan struct{})}
+	h := start(t, s, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, "POST", h.URL+"/v1/chat/completions", strings.NewReader(hi+`,"stream":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	cancel()
+	ask(t, h, "") // answered only once the one slot is free again
+}
+
+// openStream begins a stream and returns its lines.
+func openStream(t *testing.T, h *httptest.Server) *bufio.Scanner {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "POST", h.URL+"/v1/chat/completions", strings.NewReader(hi+`,"stream":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = res.Body.Close() })
+	return bufio.NewScanner(res.Body)
 }
 
 func join(t *testing.T, body string) (out completion, numContent int) {
@@ -237,8 +310,15 @@ func join(t *testing.T, body string) (out completion, numContent int) {
 		}
 		for _, ch := range c.Choices {
 			if ch.FinishReason != nil {
-				out.Choices[0].FinishReason, out.Choices[0].Logprobs, out.Choices[0].TokenIDs = ch.FinishReason, ch.Logprobs, ch.TokenIDs
+				out.Choices[0].FinishReason = ch.FinishReason
 			}
+			if ch.Logprobs != nil {
+				if out.Choices[0].Logprobs == nil {
+					out.Choices[0].Logprobs = &logprobs{}
+				}
+				out.Choices[0].Logprobs.Content = append(out.Choices[0].Logprobs.Content, ch.Logprobs.Content...)
+			}
+			out.Choices[0].TokenIDs = append(out.Choices[0].TokenIDs, ch.TokenIDs...)
 			m.Role += ch.Delta.Role
 			if ch.Delta.Reasoning != "" && (m.Content != "" || len(m.ToolCalls) > 0) {
 				t.Error("reasoning comes behind what it led to")
@@ -397,7 +477,7 @@ func TestQueueIsBounded(t *testing.T) {
 // open serves on a free port of 127.0.0.1 until stop is called; ended gives what Serve returned.
 func open(t *testing.T, s *sampler, grace time.Duration) (url string, stop func(), ended chan error) {
 	t.Helper()
-	server, err := New(Options{Models: []Model{{ID: "m", Sampler: s, Renderer: runes{}}}, Grace: grace})
+	server, err := New(Options{Models: []Model{model(s)}, Grace: grace})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -456,7 +536,7 @@ func TestShutdownCutsOffWhatTakesTooLong(t *testing.T) {
 }
 
 func TestServeWantsAKeyBeyondLoopback(t *testing.T) {
-	server, err := New(Options{Models: []Model{{ID: "m", Sampler: &sampler{}, Renderer: runes{}}}})
+	server, err := New(Options{Models: []Model{model(&sampler{})}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -468,7 +548,7 @@ func TestServeWantsAKeyBeyondLoopback(t *testing.T) {
 		t.Errorf("served everyone: %v", err)
 	}
 	for _, o := range []Options{{}, {Models: []Model{{ID: "m"}}}, {Models: []Model{
-		{ID: "m", Sampler: &sampler{}, Renderer: runes{}}, {ID: "m", Sampler: &sampler{}, Renderer: runes{}}}}} {
+		model(&sampler{}), model(&sampler{})}}} {
 		if _, err := New(o); fault.CodeOf(err) != fault.CodeUsage {
 			t.Errorf("%+v: %v", o, err)
 		}

@@ -104,27 +104,6 @@ func TestSlotsAreNeverSharedOrLost(t *testing.T) {
 	})
 }
 
-func TestPiecesJoinToTheText(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringN(0, 40, -1).Draw(t, "text")
-		tokens := rapid.SliceOf(rapid.StringN(0, 3, -1)).Draw(t, "tokens")
-		var all []int32
-		for i := range tokens {
-			all = append(all, int32(i))
-		}
-		decode := func(ids []int32) string {
-			var b strings.Builder
-			for _, id := range ids {
-				b.WriteString(tokens[id])
-			}
-			return b.String()
-		}
-		if got := strings.Join(pieces(text, all, decode), ""); got != text {
-			t.Fatalf("joined %q, want %q", got, text)
-		}
-	})
-}
-
 // A slot given to a request at the moment it is cancelled goes on to the next one.
 func TestSlotGivenToTheCancelledIsPassedOn(t *testing.T) {
 	s := newSlots(1, 1)

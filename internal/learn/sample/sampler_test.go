@@ -69,6 +69,7 @@ func TestSampler(t *testing.T) {
 			{"LikelyTokens", testLikelyTokens},
 			{"Constraints", testConstraints},
 			{"StopTexts", testStopTexts},
+			{"TokensAsTheyCome", testTokensAsTheyCome},
 			{"RefusedRequests", testRefusedRequests},
 			{"MixedCrowd", testMixedCrowd},
 			{"KeptCache", testKeptCache},

@@ -218,6 +218,13 @@ func (s *Sampler) take(i int, d *draws) {
 	if r.TopLogprobs > 0 {
 		c.TopLogprobs = append(c.TopLogprobs, d.top[i])
 	}
+	if r.Each != nil {
+		token := policy.Token{ID: id, Logprob: d.logprobs[i], PolicyVersion: c.PolicyVersion}
+		if r.TopLogprobs > 0 {
+			token.Top = d.top[i]
+		}
+		r.Each(token)
+	}
 	for _, stop := range r.StopIDs {
 		if id == stop {
 			s.finish(i, policy.FinishStop, nil)

@@ -1,10 +1,17 @@
 package sample
 
 import (
+	"context"
+	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"hone/internal/learn/engine"
+	"hone/internal/learn/train"
+	"hone/internal/policy"
 )
 
 // spelled decodes id i as piece i.
@@ -83,4 +90,30 @@ func TestStopsDoNotDependOnTokens(t *testing.T) {
 			}
 		}
 	})
+}
+
+// Tokens are told of while the completion is sampled, with the numbers that it ends with.
+func testTokensAsTheyCome(t *testing.T, _ *engine.Engine, s *Sampler, _ *train.Trainer) {
+	var told policy.Completion
+	r := policy.Request{Prompt: []int32{1, 2, 3}, Key: policy.Key{Seed: 5}, Sampling: policy.Sampling{Temperature: 1, MaxTokens: 12, TopLogprobs: 2}}
+	r.Each = func(x policy.Token) {
+		told.IDs, told.SamplerLogprobs, told.TopLogprobs = append(told.IDs, x.ID), append(told.SamplerLogprobs, x.Logprob), append(told.TopLogprobs, x.Top)
+		told.PolicyVersion = x.PolicyVersion
+	}
+	c, err := s.Sample(t.Context(), r)
+	if told.FinishReason = c.FinishReason; err != nil || !reflect.DeepEqual(told, c) {
+		t.Errorf("told of %+v, sampled %+v, %v", told, c, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	n := 0
+	r.TopLogprobs, r.MaxTokens = 0, 60
+	r.Each = func(policy.Token) {
+		if n++; n == 3 {
+			cancel()
+		}
+	}
+	if _, err := s.Sample(ctx, r); !errors.Is(err, context.Canceled) || n >= 60 {
+		t.Errorf("%d tokens were told of, %v", n, err)
+	}
 }

@@ -50,8 +50,11 @@ func (s *Sampler) Sample(ctx context.Context, r policy.Request) (policy.Completi
 	if len(c.IDs) > room {
 		c.IDs, c.FinishReason = c.IDs[:room], policy.FinishLength
 	}
-	for range c.IDs {
+	for _, id := range c.IDs {
 		c.SamplerLogprobs = append(c.SamplerLogprobs, Logprob)
+		if r.Each != nil {
+			r.Each(policy.Token{ID: id, Logprob: Logprob})
+		}
 	}
 	return c, nil
 }

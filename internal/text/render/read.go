@@ -61,16 +61,10 @@ func ReadText(text string, f toolcall.Format, o ReadOptions) toolcall.Result {
 }
 
 func (r reasoning) read(text string, f toolcall.Format, opened bool, o toolcall.Options) toolcall.Result {
-	if f.Name() == "harmony" { // whose reader tells reasoning apart
-		return f.Parse(text, o)
-	}
-	thought, content, ended := r.split(text, opened)
-	if !ended {
-		return toolcall.Result{Reasoning: thought, Err: "unterminated reasoning: no " + r.close}
-	}
-	result := f.Parse(content, o)
-	result.Reasoning = thought
-	return result
+	reader := r.reader(f, opened, o)
+	reader.Feed(text)
+	reader.Close()
+	return reader.Result()
 }
 
 // sameCall reports whether two calls mean the same: arguments are compared as JSON values, since a template may write

@@ -109,18 +109,10 @@ func (r reasoning) opening(prompt string) (base string, opened, closed bool) {
 	return prompt, false, false
 }
 
-// split takes the reasoning off a completion. opened says that the prompt began it. ended is false where it does not end.
+// split takes the reasoning off a whole completion. opened says that the prompt began it. ended is false where it does not end.
 func (r reasoning) split(text string, opened bool) (thought, content string, ended bool) {
-	if r.open == "" || r.close == "" {
-		return "", text, true
-	}
-	inner, tagged := strings.CutPrefix(strings.TrimLeft(text, " \t\r\n"), r.open)
-	if !tagged && !opened {
-		return "", text, true
-	}
-	if !tagged {
-		inner = text
-	}
-	thought, content, ended = strings.Cut(inner, r.close)
-	return strings.Trim(thought, "\n"), strings.TrimLeft(content, "\n"), ended
+	s := splitter{reasoning: r, opened: opened}
+	thought, content = s.feed(text)
+	restThought, restContent, ended := s.close()
+	return thought + restThought, content + restContent, ended
 }
