@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -173,8 +174,11 @@ func (w *words) tokenCost(system string, catalog *mcp.Catalog) (total int, byToo
 // sayOffers tells what the servers have besides tools, and what is wrong with their lists.
 func (a *app) sayOffers(catalog *mcp.Catalog) {
 	for _, s := range catalog.Servers {
-		if len(s.Resources)+len(s.Prompts) > 0 {
-			a.say("server %s also offers %s and %s, which no episode uses", s.Name, fault.Count(len(s.Resources), "resource"), fault.Count(len(s.Prompts), "prompt"))
+		if n := len(s.Resources); n > 0 && !slices.ContainsFunc(s.Tools, func(t mcp.Tool) bool { return t.Resources != "" }) {
+			a.say("server %s also offers %s, which no episode reads; mcp.resources: tools offers them to the model", s.Name, fault.Count(n, "resource"))
+		}
+		if n := len(s.Prompts); n > 0 {
+			a.say("server %s also offers %s, which no episode uses", s.Name, fault.Count(n, "prompt"))
 		}
 		for _, q := range s.Quarantined {
 			a.say("server %s: the tool %s is left out: %s", s.Name, q.Name, q.Reason)

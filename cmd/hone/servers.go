@@ -75,7 +75,7 @@ func (a *app) openHost(ctx context.Context, c config.Config, servers mcp.Config,
 		return nil, &fault.Error{Code: fault.CodeExhausted, What: "cannot make a folder for downloads", Err: err,
 			Next: "name a folder that can be written with --cache"}
 	}
-	h := &host{servers: servers, options: mcp.Options{Timeout: c.MCP.Timeout, MaxResult: c.Rollout.MaxResult}}
+	h := &host{servers: servers, options: mcp.Options{Timeout: c.MCP.Timeout, MaxResult: c.Rollout.MaxResult, ResourceTools: c.MCP.Resources == "tools"}}
 	if h.sandbox, h.options.Wrap, err = a.sandboxed(ctx, c.MCP.Sandbox, servers); err != nil {
 		return nil, err
 	}

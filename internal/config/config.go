@@ -37,6 +37,8 @@ type MCP struct {
 	Distractors int     `yaml:"distractors" min:"-1" doc:"of max_tools, those drawn at random; 0 takes a quarter, -1 none"`
 	SearchShare float64 `yaml:"search_share" min:"0" max:"1" doc:"share of model.context above which the list of tools (a token counted as 4 bytes) is not shown but searched, with a tool search_tools; 0 never searches"`
 
+	Resources string `yaml:"resources" enum:"off,tools" doc:"tools offers the resources of each server to the model as two tools, list_resources and read_resource; off leaves resources alone"`
+
 	Approval Approval `yaml:"approval" doc:"which tool calls are sent"`
 	Sandbox  Sandbox  `yaml:"sandbox" doc:"what the processes of the servers may reach"`
 }
@@ -134,7 +136,7 @@ type Engine struct {
 func Default() Config {
 	return Config{
 		RunsDir: "runs",
-		MCP: MCP{Config: ".mcp.json", Only: []string{}, Timeout: 30 * time.Second, MaxTools: 40,
+		MCP: MCP{Config: ".mcp.json", Only: []string{}, Timeout: 30 * time.Second, MaxTools: 40, Resources: "off",
 			Approval: Approval{Mode: "default", Deny: []string{}, Ask: []string{}, Allow: []string{}}, Sandbox: DefaultSandbox()},
 		Model:     Model{Base: "SmolLM2-135M-Instruct", Context: 2048, TemplateVariables: Variables{}},
 		Scenarios: Scenarios{File: "scenarios.json"},

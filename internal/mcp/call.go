@@ -23,10 +23,11 @@ type boundTool struct {
 	input      *schema.Schema
 	output     *schema.Schema // nil where the tool has no outputSchema
 	repeatable bool           // it says that it reads only, or that a second call changes nothing
+	resources  string         // listResources or readResource: a call of it is a request about resources
 }
 
 func bind(t Tool, server int) *boundTool {
-	b := &boundTool{server: server, name: t.Name, input: schema.Compile(t.InputSchema)}
+	b := &boundTool{server: server, name: t.Name, input: schema.Compile(t.InputSchema), resources: t.Resources}
 	if len(t.OutputSchema) > 0 {
 		b.output = schema.Compile(t.OutputSchema)
 	}
@@ -56,13 +57,13 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 		s.watchers.Store(token, func(done, total float64, message string) { o.Progress(s.server, tool.name, done, total, message) })
 		defer s.watchers.Delete(token)
 	}
-	answer, err := s.client.CallTool(limited, params)
+	answer, err := s.ask(limited, tool, params)
 	known := x.outcome()
 	if err == nil {
 		if s.hide != nil {
 			if hidden := s.hide(known.result); !bytes.Equal(hidden, known.result) {
-				known.result, answer = hidden, &mcp.CallToolResult{}
-				if err := json.Unmarshal(hidden, answer); err != nil {
+				known.result = hidden
+				if answer, err = tool.read(hidden); err != nil {
 					return o.failed(trajectory.CallToolError, "the answer holds a secret of the server's, without which it cannot be read"), false
 				}
 			}

@@ -29,9 +29,11 @@ type Tool struct {
 	InputSchema  json.RawMessage `json:"inputSchema"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"`
 	Annotations  json.RawMessage `json:"annotations,omitempty"`
-	SHA256       string          `json:"sha256"` // over name, description, schemas and annotations
+	SHA256       string          `json:"sha256"` // over name, description, schemas, annotations and Resources
 	Status       string          `json:"status"`
 	Findings     []string        `json:"findings"` // what a person should look at before training
+
+	Resources string `json:"resources,omitempty"` // "list" or "read": not the server's tool, but hone's to list or read its resources
 }
 
 // ServerTools is one server and its tools, in the server's order.
@@ -228,7 +230,11 @@ func changed(path, what string) error {
 }
 
 func (t *Tool) sha256() string {
-	return digest(t.Name, t.Description, string(t.InputSchema), string(t.OutputSchema), string(t.Annotations))
+	parts := []string{t.Name, t.Description, string(t.InputSchema), string(t.OutputSchema), string(t.Annotations)}
+	if t.Resources != "" {
+		parts = append(parts, t.Resources)
+	}
+	return digest(parts...)
 }
 
 func (c *Catalog) hash() string {

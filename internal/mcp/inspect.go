@@ -67,6 +67,9 @@ func (l *launcher) tools(ctx context.Context, s *session) (ServerTools, error) {
 	defer cancel()
 	found, err := listTools(limited, s)
 	if err == nil {
+		if l.o.ResourceTools && s.offersResources() {
+			found.Tools = append(found.Tools, resourceTools(found.Tools)...)
+		}
 		return found, nil
 	}
 	if limited.Err() != nil && ctx.Err() == nil {

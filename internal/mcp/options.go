@@ -18,6 +18,7 @@ type Options struct {
 	Parallel       int           // calls of one turn that run at once; 8
 	Retries        int           // of a call that cannot have been carried out twice; 2, negative for none
 	Warm           int           // ready sessions kept per stdio server; 1, negative for none
+	ResourceTools  bool          // a server's resources are offered to the model as two tools, list_resources and read_resource
 
 	// Folder is where the episodes' folders are made, at paths that server and episode determine, for a server may show its
 	// path to the model. It belongs to this run alone. Without it each is made in TMPDIR, at a random path.

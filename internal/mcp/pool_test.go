@@ -26,7 +26,7 @@ var _ rollout.Tools = (*Pool)(nil)
 
 func newPool(t *testing.T, config Config, o Options) *Pool {
 	t.Helper()
-	catalog, err := Discover(context.Background(), config)
+	catalog, err := Discover(context.Background(), config, Options{ResourceTools: o.ResourceTools})
 	if err != nil {
 		t.Fatal(err)
 	}
