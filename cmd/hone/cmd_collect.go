@@ -144,6 +144,7 @@ func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approv
 	list []scenario.Scenario) (tally, error) {
 	dir, c := t.dir, t.c // c as the run was begun with
 	log, report := runLog{dir, t.a.say}, t.a.progress(1).report()
+	l.scorer.Weights = weightsOf(c.Rewards)
 	ended := tally{outcomes: map[trajectory.Outcome]int{}}
 	for i, s := range list {
 		kept, done, err := collected(dir, s.ID)

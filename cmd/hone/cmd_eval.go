@@ -218,26 +218,31 @@ func (l *lab) evaluate(ctx context.Context, a *app, name string, tasks []scenari
 // judge tells success by the scenarios' own checks.
 func (l *lab) judge(byID map[string]*scenario.Scenario) eval.Judge {
 	return eval.Judge{
-		FirstCall: func(t *trajectory.Trajectory) bool { return reward.FirstCall(byID[t.ScenarioID], t, l.scorer.Defaults) },
-		Episode:   func(t *trajectory.Trajectory) bool { return reward.Episode(byID[t.ScenarioID], t, l.scorer.Defaults) },
-		Kind:      func(id string) string { return kindOf(byID[id].Tags) },
-		Tags:      func(id string) []string { return byID[id].Tags },
+		FirstCall:  func(t *trajectory.Trajectory) bool { return reward.FirstCall(byID[t.ScenarioID], t, l.scorer.Defaults) },
+		Episode:    func(t *trajectory.Trajectory) bool { return reward.Episode(byID[t.ScenarioID], t, l.scorer.Defaults) },
+		ExtraCalls: func(t *trajectory.Trajectory) int { return reward.ExtraCalls(byID[t.ScenarioID], t) },
+		NumGold:    func(id string) int { return len(byID[id].Gold) },
+		Kind:       func(id string) string { return kindOf(byID[id].Tags) },
+		Tags:       func(id string) []string { return byID[id].Tags },
 	}
 }
 
 func (a *app) printEval(r eval.Report) error {
 	results := r.Results()
-	rows := [][]string{{"SYSTEM", "FIRST CALL", "WHOLE EPISODE", "SCENARIOS", "EXCLUDED"}}
+	rows := [][]string{{"SYSTEM", "FIRST CALL", "WHOLE EPISODE", "EXTRA CALLS", "SCENARIOS", "EXCLUDED"}}
 	for _, s := range r.Systems {
 		x := results.Systems[s.Name]
-		rows = append(rows, []string{s.Name, fmt.Sprintf("%.1f%% [%.1f, %.1f]", 100*x.Success, 100*x.Low, 100*x.High),
-			fmt.Sprintf("%.1f%% [%.1f, %.1f]", 100*x.EpisodeSuccess, 100*x.EpisodeLow, 100*x.EpisodeHigh),
-			fmt.Sprint(x.N), fmt.Sprint(x.NumExcluded)})
+		rows = append(rows, []string{s.Name, x.FirstCallText(), x.EpisodeText(), x.ExtraCallsText(), fmt.Sprint(x.N), fmt.Sprint(x.NumExcluded)})
 	}
 	for _, d := range results.Deltas {
-		rows = append(rows, []string{d.New + " - " + d.Old, fmt.Sprintf("%+.1f [%+.1f, %+.1f]", 100*d.First.Mean, 100*d.First.Low, 100*d.First.High),
-			fmt.Sprintf("%+.1f [%+.1f, %+.1f]", 100*d.Episode.Mean, 100*d.Episode.Low, 100*d.Episode.High), fmt.Sprint(d.First.N),
+		rows = append(rows, []string{d.New + " - " + d.Old, d.First.PointsText(), d.Episode.PointsText(), "", fmt.Sprint(d.Episode.N),
 			fmt.Sprintf("%d + %d", results.Systems[d.New].NumExcluded, results.Systems[d.Old].NumExcluded)})
+	}
+	a.say("first call: it is the first gold call, arguments and all; whole episode: all checks pass; extra calls: beyond the gold calls, in the mean")
+	for _, s := range r.Systems {
+		if x := results.Systems[s.Name]; x.NumWithGold < x.N {
+			a.say("%s: first call and extra calls are of the %s with gold calls, of %d", s.Name, fault.Count(x.NumWithGold, "scenario"), x.N)
+		}
 	}
 	a.say("intervals: Wilson's for a rate, paired bootstrap over scenarios for a difference; excluded episodes are in neither")
 	return a.print(results, rows)

@@ -15,6 +15,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/demo"
 	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/fault"
 	"hone/internal/recipe"
@@ -266,7 +267,7 @@ func (s study) arm(ctx context.Context, name string) error {
 		return supervised(s.tasks.Solutions)
 	case armRejection:
 		judge := s.lab.judge(byID(s.tasks.Train))
-		r := recipe.Rejection{GroupSize: grpo.GroupSize, SFT: sft, Keep: judge.Episode}
+		r := recipe.Rejection{GroupSize: grpo.GroupSize, SFT: sft, Keep: func(t *trajectory.Trajectory) bool { return t.Outcome == trajectory.OK && judge.Episode(t) }}
 		return r.Run(ctx, s.tasks.Train, sampled, s.lab.scorer, s.lab.learner, s.log, s.progress)
 	default:
 		return grpo.Run(ctx, s.tasks.Train, sampled, s.lab.scorer, s.lab.learner, s.log, s.progress)
@@ -302,8 +303,7 @@ func (s study) report(systems []recipe.System) error {
 	}
 	for _, x := range r.Systems {
 		v := results.Systems[x.Name]
-		s.a.say("%-10s first call %3.0f%% [%.0f, %.0f]  whole episode %3.0f%% [%.0f, %.0f]  of %d", x.Name, 100*v.Success,
-			100*v.Low, 100*v.High, 100*v.EpisodeSuccess, 100*v.EpisodeLow, 100*v.EpisodeHigh, v.N)
+		s.a.say("%-10s first call %s  whole episode %s  of %d", x.Name, v.FirstCallText(), v.EpisodeText(), v.N)
 	}
 	summary := learnSummary{Split: s.size.held(), Seed: s.c.Seed, Systems: results.Systems, Seconds: time.Since(s.began).Seconds()}
 	for i, x := range r.Systems {

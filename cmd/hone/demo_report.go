@@ -106,8 +106,7 @@ func (d demoRun) print(results eval.Results, l *learner, decoded int, busy float
 		name string
 		s    eval.Summary
 	}{{"base", s.Base}, {"sft", s.SFT}, {"grpo", s.GRPO}} {
-		d.a.say("%-5s first call %3.0f%% [%.0f, %.0f]  whole episode %3.0f%% [%.0f, %.0f]  of %d", x.name, 100*x.s.Success,
-			100*x.s.Low, 100*x.s.High, 100*x.s.EpisodeSuccess, 100*x.s.EpisodeLow, 100*x.s.EpisodeHigh, x.s.N)
+		d.a.say("%-5s first call %s  whole episode %s  of %d", x.name, x.s.FirstCallText(), x.s.EpisodeText(), x.s.N)
 	}
 	d.a.say("report: %s", filepath.Join(d.dir.Path, "report.html"))
 	d.a.say("next: hone serve --model %s", filepath.Join(d.dir.Path, "final"))

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ import (
 func TestPrintEval(t *testing.T) {
 	rows := func(wins int) (rows []eval.Row) {
 		for i := range 20 {
-			rows = append(rows, eval.Row{ScenarioID: fmt.Sprint(i), FirstCall: i < wins, Episode: i < wins})
+			rows = append(rows, eval.Row{ScenarioID: fmt.Sprint(i), NumGold: 1, NumExtraCalls: i % 2, FirstCall: i < wins, Episode: i < wins})
 		}
 		return rows
 	}
@@ -26,9 +27,30 @@ func TestPrintEval(t *testing.T) {
 	if err := a.printEval(r); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"base\t0.0% [0.0, 16.1]\t0.0% [0.0, 16.1]\t20\t7\n", "\t20\t2\n", "model - base\t+50.0 [", "\t20\t2 + 7\n"} {
+	for _, want := range []string{"base\t0.0% [0.0, 16.1]\t0.0% [0.0, 16.1]\t0.5\t20\t7\n", "\t20\t2\n", "model - base\t+50.0 [", "]\t\t20\t2 + 7\n"} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("stdout lacks %q: %s", want, &stdout)
+		}
+	}
+	for _, row := range []int{0, 1, 2} {
+		r.Systems[0].Rows[row].NumGold = 0
+	}
+	r.Systems[1].Rows = slices.Clone(r.Systems[1].Rows)
+	for i := range r.Systems[1].Rows {
+		r.Systems[1].Rows[i].NumGold = 0
+	}
+	stdout.Reset()
+	if err := a.printEval(r); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"model\t-\t50.0% [", "]\t-\t20\t2\n", "model - base\t-\t+50.0 ["} {
+		if !strings.Contains(stdout.String(), want) {
+			t.Errorf("without gold calls stdout lacks %q: %s", want, &stdout)
+		}
+	}
+	for _, want := range []string{"base: first call and extra calls are of the 17 scenarios with gold calls, of 20\n", "model: first call and extra calls are of the 0 scenarios", "whole episode: all checks pass"} {
+		if !strings.Contains(stderr.String(), want) {
+			t.Errorf("stderr lacks %q: %s", want, &stderr)
 		}
 	}
 	if !strings.Contains(stderr.String(), "Wilson's for a rate, paired bootstrap") {
@@ -40,7 +62,7 @@ func TestPrintEval(t *testing.T) {
 func TestConfidence(t *testing.T) {
 	rows := func(wins int) (rows []eval.Row) {
 		for i := range 20 {
-			rows = append(rows, eval.Row{ScenarioID: fmt.Sprint(i), FirstCall: i < wins, Episode: i < wins})
+			rows = append(rows, eval.Row{ScenarioID: fmt.Sprint(i), NumGold: 1, NumExtraCalls: i % 2, FirstCall: i < wins, Episode: i < wins})
 		}
 		return rows
 	}
@@ -48,7 +70,7 @@ func TestConfidence(t *testing.T) {
 		c := config.Default()
 		c.Eval.Confidence = confidence
 		r := eval.Report{Bootstrap: intervalsOf(c), Systems: []eval.System{{Name: "base", Rows: rows(4)}, {Name: "model", Rows: rows(10)}}}.Results()
-		return r.Systems["model"].High - r.Systems["model"].Low, r.Deltas[0].First.High - r.Deltas[0].First.Low
+		return *r.Systems["model"].High - *r.Systems["model"].Low, r.Deltas[0].First.High - r.Deltas[0].First.Low
 	}
 	rate, difference := width(0.5)
 	if wideRate, wideDifference := width(0.99); wideRate < 1.5*rate || wideDifference < 1.5*difference {

@@ -173,7 +173,7 @@ func (a *app) connect(ctx context.Context, c config.Config, servers mcp.Config, 
 		h.close()
 		return nil, err
 	}
-	l.scorer, l.tools = reward.Scorer{Defaults: l.catalog.Defaults()}, l.pool
+	l.scorer, l.tools = reward.Scorer{Weights: weightsOf(c.Rewards), Defaults: l.catalog.Defaults()}, l.pool
 	return l, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hone/internal/config"
+	"hone/internal/episode/reward"
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
@@ -27,6 +28,12 @@ func loraOf(c config.LoRA) model.LoRA {
 		l.AlphaPattern = append(l.AlphaPattern, model.Pattern[float64]{Pattern: p.Pattern, Value: p.Value})
 	}
 	return l
+}
+
+// weightsOf turns a section of the configuration into what episodes are scored by.
+func weightsOf(c config.Rewards) *reward.Weights {
+	return &reward.Weights{Checks: c.Checks, Call: c.Call, Tool: c.Tool, End: c.End, Extra: c.Extra, Repeat: c.Repeat,
+		Invalid: c.Invalid, Parse: c.Parse}
 }
 
 // loraFlags are sft.lora's on the command line of the verbs that begin an adapter.

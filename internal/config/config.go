@@ -21,6 +21,7 @@ type Config struct {
 	Model     Model     `yaml:"model" doc:"the base model"`
 	Scenarios Scenarios `yaml:"scenarios" doc:"the tasks"`
 	Rollout   Rollout   `yaml:"rollout" doc:"how one episode is run"`
+	Rewards   Rewards   `yaml:"rewards" doc:"what an episode earns: a sum of terms"`
 	SFT       SFT       `yaml:"sft" doc:"supervised fine-tuning"`
 	GRPO      GRPO      `yaml:"grpo" doc:"reinforcement learning on groups of trajectories"`
 	Eval      Eval      `yaml:"eval" doc:"evaluation"`
@@ -145,6 +146,7 @@ func Default() Config {
 			Temperature: 1, MaxTurns: 8, MaxTokens: 256, MaxToolCalls: 16, MaxResult: 8000,
 			Timeout: 5 * time.Minute,
 		},
+		Rewards: Rewards{Checks: 1, Call: 0.5, Tool: 0.2, End: 0.2, Extra: 0.5, Repeat: -0.2, Invalid: -0.2, Parse: -0.2},
 		SFT: SFT{
 			LoRA:      LoRA{Rank: 16, Alpha: 32, TargetModules: []string{AllLinear}, RankPattern: []string{}, AlphaPattern: []string{}},
 			Optimizer: defaultOptimizer(2e-4),
@@ -180,6 +182,9 @@ func (c *Config) Validate() error {
 	}
 	if err := c.SFT.LoRA.check("sft.lora."); err != nil {
 		return err
+	}
+	if c.Rewards.Checks == 0 && c.Rewards.Call == 0 && c.Rewards.Tool == 0 && c.Rewards.End == 0 {
+		return &ValueError{"rewards.checks", "no episode could earn anything: rewards.call, rewards.tool and rewards.end are 0 too"}
 	}
 	if c.Rollout.MaxTokens >= c.Model.Context {
 		return &ValueError{"rollout.max_tokens", "one completion fills the model's context (model.context) and leaves no room for the prompt"}

@@ -51,6 +51,7 @@ func TestParseErrors(t *testing.T) {
 		{"unknown key", "sed: 7\n", "f:1:1\n     1 | sed: 7\n         ^", `unknown key "sed"; did you mean "seed"?`},
 		{"unknown nested key", "sft:\n  lora:\n    rnk: 8\n", "f:3:5\n     3 |     rnk: 8\n             ^", `unknown key "sft.lora.rnk"; did you mean "rank"?`},
 		{"unknown key like none", "zzzzzz: 1\n", "f:1:1\n", `unknown key "zzzzzz"`},
+		{"nothing to earn", "rewards:\n  {checks: 0, call: 0, tool: 0, end: 0}\n", "f:2:12\n", "no episode could earn anything"},
 		{"wrong type", "grpo:\n  steps: many\n", "f:2:10\n     2 |   steps: many\n                  ^", `grpo.steps takes a whole number, not "many"`},
 		{"no number", "engine: {program_cache: abc}\n", "f:1:25\n", `engine.program_cache takes a number, not "abc"`},
 		{"no truth", "sft: {lora: {rslora: 3}}\n", "f:1:22\n", "sft.lora.rslora takes true or false, not 3"},
@@ -175,7 +176,8 @@ func drawVariables(r *rapid.T) Variables {
 
 func TestSchemaRefusesWhatParseRefuses(t *testing.T) {
 	schema := compiledSchema(t)
-	for _, src := range []string{"sed: 7", "sft: {lora: {rnk: 8}}", "grpo: {steps: many}", "eval: {split: testt}", "grpo: {group_size: 1}", "mcp: {timeout: soon}", "model: {template_variables: x}",
+	for _, src := range []string{"sed: 7", "sft: {lora: {rnk: 8}}", "grpo: {steps: many}", "eval: {split: testt}", "grpo: {group_size: 1}", "mcp: {timeout: soon}", "model: {template_variables: x}", "rewards: {repeat: 0.2}",
+		"rewards: {extra: 1.5}", "rewards: {checks: -1}",
 		"model: {template_variables: {no-name: 1}}"} {
 		if _, err := Parse("f", []byte(src)); err == nil {
 			t.Errorf("%s: Parse accepts it", src)

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"bytes"
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"fmt"
@@ -22,7 +23,7 @@ import (
 func table(wins string) []Row {
 	var rows []Row
 	for i, w := range wins {
-		rows = append(rows, Row{ScenarioID: fmt.Sprint("s", i), FirstCall: w == '1', Episode: w == '1'})
+		rows = append(rows, Row{ScenarioID: fmt.Sprint("s", i), NumGold: 1, FirstCall: w == '1', Episode: w == '1'})
 	}
 	return rows
 }
@@ -245,21 +246,60 @@ func TestFromTrajectories(t *testing.T) {
 		{ScenarioID: "d", Outcome: trajectory.EnvironmentError},
 	}
 	rows, excluded := FromTrajectories(ts, Judge{
-		FirstCall: func(t *trajectory.Trajectory) bool { return t.ScenarioID == "a" },
-		Episode:   func(t *trajectory.Trajectory) bool { return t.ScenarioID == "b" },
-		Kind:      func(id string) string { return "kind of " + id },
+		FirstCall:  func(t *trajectory.Trajectory) bool { return t.ScenarioID == "a" },
+		Episode:    func(t *trajectory.Trajectory) bool { return t.ScenarioID == "b" },
+		Kind:       func(id string) string { return "kind of " + id },
+		NumGold:    func(id string) int { return map[string]int{"a": 2}[id] },
+		ExtraCalls: func(t *trajectory.Trajectory) int { return len(t.Turns) - 1 },
 	})
 	if len(rows) != 2 || excluded[trajectory.EnvironmentError] != 2 {
 		t.Fatalf("rows %+v, excluded %v", rows, excluded)
 	}
 	a := rows[0]
 	if !a.FirstCall || a.Episode || a.NumTurns != 2 || a.NumCalls != 3 || a.NumToolErrors != 1 || a.NumInvalidCalls != 1 ||
-		a.NumCompletionTokens != 3 || a.Kind != "kind of a" || a.Reward != 0.5 || !rows[1].Episode {
+		a.NumCompletionTokens != 3 || a.NumGold != 2 || a.NumExtraCalls != 1 || rows[1].NumGold != 0 || a.Kind != "kind of a" || a.Reward != 0.5 || !rows[1].Episode {
 		t.Errorf("row = %+v", a)
 	}
 	s := Summarize(System{Rows: rows, Excluded: excluded}, Bootstrap{})
-	if s.Success != 0.5 || s.N != 2 || s.NumExcluded != 2 || s.Turns != 1 || s.CompletionTokens != 1.5 {
+	if *s.Success != 1 || s.NumWithGold != 1 || *s.ExtraCalls != 1 || s.EpisodeSuccess != 0.5 || s.N != 2 || s.NumExcluded != 2 || s.Turns != 1 || s.CompletionTokens != 1.5 {
 		t.Errorf("summary = %+v", s)
+	}
+}
+
+// Of scenarios without gold calls there is neither a rate of the first call nor an economy, alone or beside others.
+func TestWithoutGoldCalls(t *testing.T) {
+	none := []Row{{ScenarioID: "a", Episode: true, NumExtraCalls: 7}, {ScenarioID: "b"}}
+	old, new := System{Name: "base", Rows: none}, System{Name: "sft", Rows: append(slices.Clone(none), Row{ScenarioID: "c", NumGold: 1, Episode: true, FirstCall: true, NumExtraCalls: 2})}
+	r := Report{Systems: []System{old, new}}
+	results := r.Results()
+	text, err := json.Marshal(results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := results.Systems["base"]; s.Success != nil || s.ExtraCalls != nil || s.EpisodeSuccess != 0.5 || s.N != 2 || s.NumWithGold != 0 || s.FirstCallText() != "-" || s.ExtraCallsText() != "-" {
+		t.Errorf("%+v", s)
+	}
+	if s := results.Systems["sft"]; *s.Success != 1 || *s.ExtraCalls != 2 || s.N != 3 || s.NumWithGold != 1 || s.ExtraCallsText() != "2" || !strings.HasPrefix(s.FirstCallText(), "100.0% [") {
+		t.Errorf("%+v", s)
+	}
+	if d := results.Deltas[0]; d.First.N != 0 || d.First.PointsText() != "-" || d.Episode.N != 2 || d.Episode.PointsText() != "+0.0 [+0.0, +0.0]" {
+		t.Errorf("%+v", d)
+	}
+	if !strings.Contains(string(text), `"success":null`) || strings.Contains(string(text), `"first_call"`) {
+		t.Errorf("%s", text)
+	}
+	var b bytes.Buffer
+	if err := (Report{Systems: []System{old}}).WriteHTML(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"<tr><td>base</td><td>-</td><td>-</td><td>50.0%</td>", "<tr><td>(none)</td><td>-</td><td>50.0%", "<code>episode_success</code>", "Extra calls: how many"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the page lacks %q:\n%s", want, b.String())
+		}
+	}
+	b.Reset()
+	if err := r.WriteHTML(&b); err != nil || !strings.Contains(b.String(), "<tr><td>base, sft</td><td>-</td><td>-</td><td></td><td>&#43;0.0</td>") {
+		t.Errorf("%v, %s", err, b.String())
 	}
 }
 
@@ -319,7 +359,7 @@ func TestReport(t *testing.T) {
 	if d := results.Deltas[0]; d.First.Method != PairedBootstrap || Estimate(table("1"), Episode, Bootstrap{}).Method != Wilson {
 		t.Errorf("the methods are not named: %+v", d)
 	}
-	if results.Systems["sft"].Success != 0.5 || results.OrchestrationShare != 0.04 || len(results.Deltas) != 3 {
+	if *results.Systems["sft"].Success != 0.5 || results.OrchestrationShare != 0.04 || len(results.Deltas) != 3 {
 		t.Errorf("results = %+v", results)
 	}
 	b.Reset()

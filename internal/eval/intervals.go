@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"math/bits"
@@ -29,6 +30,14 @@ type Interval struct {
 	High   float64 `json:"high"`
 	N      int     `json:"n"` // scenarios
 	Method string  `json:"method,omitempty"`
+}
+
+// PointsText is a difference of rates with its interval, in percentage points, or "-" where nothing was compared.
+func (i Interval) PointsText() string {
+	if i.N == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%+.1f [%+.1f, %+.1f]", 100*i.Mean, 100*i.Low, 100*i.High)
 }
 
 // Estimate returns the mean of a metric that is 0 or 1, with Wilson's score interval (Wilson 1927, without continuity

@@ -12,24 +12,28 @@ type Row struct {
 	Kind       string   `json:"kind,omitempty"` // the group it is reported in
 	Tags       []string `json:"tags,omitempty"`
 
-	FirstCall bool `json:"first_call"` // the first call was the right one
+	FirstCall bool `json:"first_call"` // the first call was the first gold call
 	Episode   bool `json:"episode"`    // the whole task was done
+	NumGold   int  `json:"num_gold"`   // gold calls of the scenario; without any FirstCall and NumExtraCalls say nothing
 
 	NumTurns            int     `json:"num_turns"`
 	NumCalls            int     `json:"num_calls"`
 	NumToolErrors       int     `json:"num_tool_errors"`       // calls the tool answered with an error
 	NumInvalidCalls     int     `json:"num_invalid_calls"`     // unknown tool or arguments against the schema
+	NumExtraCalls       int     `json:"num_extra_calls"`       // calls beyond the number of gold calls
 	NumCompletionTokens int     `json:"num_completion_tokens"` // 0 where the policy gave no token ids
 	Reward              float64 `json:"reward"`
 	Seconds             float64 `json:"seconds"`
 }
 
-// Judge says what counts as success. Both callbacks are required; Kind and Tags may be nil.
+// Judge says what counts as success, and what it is held against. FirstCall and Episode are required, the others may be nil.
 type Judge struct {
-	FirstCall func(*trajectory.Trajectory) bool
-	Episode   func(*trajectory.Trajectory) bool
-	Kind      func(scenarioID string) string
-	Tags      func(scenarioID string) []string
+	FirstCall  func(*trajectory.Trajectory) bool
+	Episode    func(*trajectory.Trajectory) bool
+	ExtraCalls func(*trajectory.Trajectory) int // calls beyond the gold calls
+	NumGold    func(scenarioID string) int
+	Kind       func(scenarioID string) string
+	Tags       func(scenarioID string) []string
 }
 
 // FromTrajectories makes one row of each trajectory whose outcome is the policy's doing, in order. The others, such
@@ -49,6 +53,12 @@ func FromTrajectories(ts []*trajectory.Trajectory, j Judge) (rows []Row, exclude
 		if j.Tags != nil {
 			r.Tags = j.Tags(t.ScenarioID)
 		}
+		if j.NumGold != nil {
+			r.NumGold = j.NumGold(t.ScenarioID)
+		}
+		if j.ExtraCalls != nil {
+			r.NumExtraCalls = j.ExtraCalls(t)
+		}
 		for _, c := range t.Calls() {
 			r.NumCalls++
 			switch c.Status {
@@ -66,8 +76,20 @@ func FromTrajectories(ts []*trajectory.Trajectory, j Judge) (rows []Row, exclude
 	return rows, excluded
 }
 
-// FirstCall is 1 where the first call was the right one. It and Episode are metrics for Estimate and Compare.
+// FirstCall is 1 where the first call was the right one. It and Episode are metrics for Estimate and Compare; FirstCall is
+// one of the rows that WithGold returns.
 func FirstCall(r Row) float64 { return oneIf(r.FirstCall) }
+
+// WithGold returns the rows whose scenarios have gold calls: of the others, no call is the right one.
+func WithGold(rows []Row) []Row {
+	var out []Row
+	for _, r := range rows {
+		if r.NumGold > 0 {
+			out = append(out, r)
+		}
+	}
+	return out
+}
 
 // Episode is 1 where the whole task was done.
 func Episode(r Row) float64 { return oneIf(r.Episode) }

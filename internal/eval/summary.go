@@ -2,6 +2,7 @@ package eval
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"hone/internal/episode/trajectory"
@@ -23,33 +24,43 @@ func (s System) NumExcluded() int {
 	return n
 }
 
-// Summary is a system's line in the headline table. Success is of the first call; rates are in [0, 1], with Wilson's
-// intervals; the rest are means per episode.
+// Summary is a system's line in the headline table. Rates are in [0, 1], with Wilson's intervals; the rest are means per
+// episode. What gold calls are needed for is over the scenarios that have some, and nil (null in JSON) where none has.
 type Summary struct {
-	Success          float64 `json:"success"`
-	Low              float64 `json:"low"`
-	High             float64 `json:"high"`
-	N                int     `json:"n"` // scenarios
-	EpisodeSuccess   float64 `json:"episode_success"`
-	EpisodeLow       float64 `json:"episode_low"`
-	EpisodeHigh      float64 `json:"episode_high"`
-	NumEpisodes      int     `json:"num_episodes"`
-	NumExcluded      int     `json:"num_excluded"`
-	Turns            float64 `json:"turns"`
-	ToolErrors       float64 `json:"tool_errors"`
-	InvalidCalls     float64 `json:"invalid_calls"`
-	CompletionTokens float64 `json:"completion_tokens"`
-	Reward           float64 `json:"reward"`
-	Seconds          float64 `json:"seconds"`
+	Success          *float64 `json:"success"` // of the first call: it is the first gold call, arguments and all
+	Low              *float64 `json:"low"`
+	High             *float64 `json:"high"`
+	N                int      `json:"n"`               // scenarios
+	NumWithGold      int      `json:"n_gold"`          // of them, those with gold calls
+	EpisodeSuccess   float64  `json:"episode_success"` // of the whole episode: its checks pass
+	EpisodeLow       float64  `json:"episode_low"`
+	EpisodeHigh      float64  `json:"episode_high"`
+	ExtraCalls       *float64 `json:"extra_calls"` // economy: calls beyond the number of gold calls
+	NumEpisodes      int      `json:"num_episodes"`
+	NumExcluded      int      `json:"num_excluded"`
+	Turns            float64  `json:"turns"`
+	ToolErrors       float64  `json:"tool_errors"`
+	InvalidCalls     float64  `json:"invalid_calls"`
+	CompletionTokens float64  `json:"completion_tokens"`
+	Reward           float64  `json:"reward"`
+	Seconds          float64  `json:"seconds"`
 }
 
 // Summarize computes a system's line.
 func Summarize(s System, b Bootstrap) Summary {
-	first, episode := Estimate(s.Rows, FirstCall, b), Estimate(s.Rows, Episode, b)
+	asked := WithGold(s.Rows)
+	first, episode := Estimate(asked, FirstCall, b), Estimate(s.Rows, Episode, b)
 	out := Summary{
-		Success: first.Mean, Low: first.Low, High: first.High, N: first.N,
+		N: episode.N, NumWithGold: first.N,
 		EpisodeSuccess: episode.Mean, EpisodeLow: episode.Low, EpisodeHigh: episode.High,
 		NumEpisodes: len(s.Rows),
+	}
+	if first.N > 0 {
+		extra := 0.0
+		for _, r := range asked {
+			extra += float64(r.NumExtraCalls) / float64(len(asked))
+		}
+		out.Success, out.Low, out.High, out.ExtraCalls = &first.Mean, &first.Low, &first.High, &extra
 	}
 	out.NumExcluded = s.NumExcluded()
 	if len(s.Rows) == 0 {
@@ -69,17 +80,38 @@ func Summarize(s System, b Bootstrap) Summary {
 	return out
 }
 
+// FirstCallText is the rate of the first call with its interval, in percent, or "-" where there is none.
+func (s Summary) FirstCallText() string {
+	if s.Success == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%.1f%% [%.1f, %.1f]", 100**s.Success, 100**s.Low, 100**s.High)
+}
+
+// EpisodeText is the rate of the whole episode with its interval, in percent.
+func (s Summary) EpisodeText() string {
+	return fmt.Sprintf("%.1f%% [%.1f, %.1f]", 100*s.EpisodeSuccess, 100*s.EpisodeLow, 100*s.EpisodeHigh)
+}
+
+// ExtraCallsText is the mean number of calls beyond the gold calls, or "-" where there are none.
+func (s Summary) ExtraCallsText() string {
+	if s.ExtraCalls == nil {
+		return "-"
+	}
+	return number(*s.ExtraCalls)
+}
+
 // Delta compares a system with an earlier one on the scenarios both have.
 type Delta struct {
 	Old     string   `json:"old"`
 	New     string   `json:"new"`
-	First   Interval `json:"first_call"`
+	First   Interval `json:"first_call,omitzero"` // over scenarios with gold calls
 	Episode Interval `json:"episode"`
 }
 
 // Difference compares two systems.
 func Difference(old, new System, b Bootstrap) Delta {
-	return Delta{old.Name, new.Name, Compare(old.Rows, new.Rows, FirstCall, b), Compare(old.Rows, new.Rows, Episode, b)}
+	return Delta{old.Name, new.Name, Compare(WithGold(old.Rows), WithGold(new.Rows), FirstCall, b), Compare(old.Rows, new.Rows, Episode, b)}
 }
 
 // Deltas compares each system with the one before it, and the last with the first where there are more than two.
@@ -98,7 +130,7 @@ func Deltas(systems []System, b Bootstrap) []Delta {
 // KindRow is one kind of scenario in the per-kind table.
 type KindRow struct {
 	Kind  string
-	First []Interval // by system
+	First []Interval // by system, over scenarios with gold calls
 	Whole []Interval // whole-episode success, by system
 }
 
@@ -117,7 +149,7 @@ func Kinds(systems []System, b Bootstrap) []KindRow {
 	for kind, rows := range byKind {
 		k := KindRow{Kind: kind}
 		for _, r := range rows {
-			k.First = append(k.First, Estimate(r, FirstCall, b))
+			k.First = append(k.First, Estimate(WithGold(r), FirstCall, b))
 			k.Whole = append(k.Whole, Estimate(r, Episode, b))
 		}
 		out = append(out, k)

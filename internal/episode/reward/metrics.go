@@ -10,7 +10,8 @@ import (
 )
 
 // FirstCall reports whether the first call of a trajectory is the first gold call, strictly: same tool, typed equality
-// of arguments after defaults, well-formed. False where the scenario has no gold calls.
+// of arguments after defaults, well-formed. Searches of hone's own come before it. False where the scenario has no gold
+// calls: there it is no metric.
 func FirstCall(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defaults) bool {
 	if len(s.Gold) == 0 {
 		return false
@@ -19,33 +20,41 @@ func FirstCall(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.De
 		if turn.ParseError != "" {
 			return false
 		}
-		if len(turn.Calls) > 0 {
-			equal, err := grade.EqualCalls(turn.Calls[0], s.Gold[0].Call(), defaults)
+		for i, call := range turn.Calls {
+			if i < len(turn.Results) && turn.Results[i].Search {
+				continue
+			}
+			equal, err := grade.EqualCalls(call, s.Gold[0].Call(), defaults)
 			return err == nil && equal
 		}
 	}
 	return false
 }
 
-// Episode reports strict success: the episode ended by itself, its calls were the gold calls in order and no others,
-// all answered without error, and every check passes. False where the scenario has neither gold calls nor checks.
+// Episode reports success: every check passes. Where a scenario has gold calls alone, they were made in order, each
+// answered without error, and the episode ended by itself. Calls beyond them fail no episode: ExtraCalls counts them.
+// False where the scenario has neither.
 func Episode(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defaults) bool {
-	if len(s.Gold)+len(s.Checks) == 0 || t.Outcome != trajectory.OK || t.StopReason != trajectory.StopCompleted {
+	switch {
+	case !t.Outcome.Trainable():
 		return false
+	case len(s.Checks) > 0:
+		return len(FailedChecks(s, t, defaults)) == 0
 	}
-	if len(s.Gold) > 0 {
-		made := t.Calls()
-		if len(made) != len(s.Gold) {
-			return false
+	return len(s.Gold) > 0 && t.StopReason == trajectory.StopCompleted && madeInOrder(s.GoldCalls(), t, defaults)
+}
+
+// madeInOrder reports whether gold is a subsequence of the calls that were answered.
+func madeInOrder(gold []chat.ToolCall, t *trajectory.Trajectory, defaults grade.Defaults) bool {
+	for _, call := range answered(t) {
+		if len(gold) == 0 {
+			break
 		}
-		for i, g := range s.Gold {
-			equal, err := grade.EqualCalls(made[i].Call, g.Call(), defaults)
-			if err != nil || !equal || made[i].Status != trajectory.CallOK {
-				return false
-			}
+		if equal, err := grade.EqualCalls(call, gold[0], defaults); err == nil && equal {
+			gold = gold[1:]
 		}
 	}
-	return len(FailedChecks(s, t, defaults)) == 0
+	return len(gold) == 0
 }
 
 // Max is the greatest reward a scenario can earn.

@@ -3,35 +3,43 @@ package reward
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"hone/internal/chat"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
 	"hone/internal/grade"
 )
 
-// Weights are what each term's score is multiplied by. Scores lie in 0..1, so a penalty has a negative weight.
+// Weights are what each term's score is multiplied by, but for Extra. Scores lie in 0..1, so a penalty has a negative
+// weight.
 type Weights struct {
 	Checks  float64 // 1 if every check of the scenario passes
 	Call    float64 // fraction of gold calls made, arguments and all, in any order
 	Tool    float64 // fraction of gold calls whose tool was validly called: a foothold before arguments are right
-	End     float64 // 1 if the episode ended right: see ended
+	End     float64 // where the episode ended right (see ended): 1, or the fraction of gold calls made
+	Extra   float64 // share of what the terms above earned that each call beyond the number of gold calls takes away
 	Repeat  float64 // fraction of calls that repeat an earlier one exactly
-	Extra   float64 // calls beyond the number of gold calls, 4 or more being 1
 	Invalid float64 // fraction of calls that were never sent: unknown tool, or arguments against its schema
 	Parse   float64 // 1 if a turn held a malformed call
 }
 
-// Default returns weights under which no cheat scores more than an honest attempt. For any number n of gold calls:
+// Default returns weights under which guessing does not pay. Of two or more calls that may be the right one, a policy
+// that does not know which can make several, in one turn or over turns. Each call beyond the number of gold calls at most
+// doubles its chance, and halves what it earns, however many there are. So its mean reward over what the gold calls may
+// be is at most that of an honest attempt, which makes as many calls as there are gold calls and then answers. For any
+// number n of gold calls, which the checks need:
 //
-//	without one right call   at most Tool, by calling the right tools with wrong arguments, since End needs a right call
-//	with k right calls       at least (Call + Tool) k/n + End, where the episode ends right, and End is no less than Tool
+//	without one right call   at most Tool, by calling the right tools with wrong arguments, since End needs right calls
+//	with k right calls       at least (Call + Tool + End) k/n, where the episode makes at most n calls and ends right
 //	with all and the answer  Checks more, which is more than all other terms together
 //
-// Tool is eaten up by Extra where it was got by calling every tool there is.
+// A policy that reads what one call answered before it makes the next one is no guesser: it has learnt something. It pays
+// for its calls beyond gold too, but they never make its reward negative.
 func Default() Weights {
-	return Weights{Checks: 1, Call: 0.5, Tool: 0.2, End: 0.2, Repeat: -0.2, Extra: -0.3, Invalid: -0.2, Parse: -0.2}
+	return Weights{Checks: 1, Call: 0.5, Tool: 0.2, End: 0.2, Extra: 0.5, Repeat: -0.2, Invalid: -0.2, Parse: -0.2}
 }
 
 // Validate refuses weights that would reward a fault or punish a success.
@@ -40,10 +48,13 @@ func (w Weights) Validate() error {
 		name   string
 		weight float64
 	}{{"checks", w.Checks}, {"call", w.Call}, {"tool", w.Tool}, {"end", w.End},
-		{"repeat", -w.Repeat}, {"extra", -w.Extra}, {"invalid", -w.Invalid}, {"parse", -w.Parse}} {
+		{"repeat", -w.Repeat}, {"extra", w.Extra}, {"invalid", -w.Invalid}, {"parse", -w.Parse}} {
 		if !(good.weight >= 0) { // also NaN
 			return fmt.Errorf("weight of reward term %q has the wrong sign", good.name)
 		}
+	}
+	if w.Extra > 1 {
+		return fmt.Errorf("reward term %q takes a share away, at most 1", "extra")
 	}
 	return nil
 }
@@ -75,19 +86,40 @@ func (r Scorer) Score(s *scenario.Scenario, t *trajectory.Trajectory) {
 		add("checks", truth(len(failed) == 0), w.Checks, strings.Join(failed, "; "))
 	}
 	numCalls, gold := len(t.Calls()), s.GoldCalls()
+	made := 1.0 // the part of gold calls that was made
 	if len(gold) > 0 {
 		missing := missingCalls(gold, t, r.Defaults)
-		add("call", 1-float64(len(missing))/float64(len(gold)), w.Call, strings.Join(missing, "; "))
+		made = 1 - float64(len(missing))/float64(len(gold))
+		add("call", made, w.Call, strings.Join(missing, "; "))
 		add("tool", toolShare(gold, t), w.Tool, "")
-		add("extra", min(1, float64(max(0, numCalls-len(gold)))/4), w.Extra, "")
 	}
 	why := r.ended(gold, t)
-	add("end", truth(why == ""), w.End, why)
+	add("end", truth(why == "")*made, w.End, why)
+	if len(gold) > 0 {
+		extra, earned := ExtraCalls(s, t), t.Reward
+		add("extra", 1-math.Pow(1-w.Extra, float64(extra)), 0-earned, beyond(extra))
+	}
 	if numCalls > 0 {
 		add("repeat", float64(repeats(t))/float64(numCalls), w.Repeat, "")
 		add("invalid", float64(numCalls-len(sent(t)))/float64(numCalls), w.Invalid, "")
 	}
 	add("parse", truth(parseError(t) != ""), w.Parse, parseError(t))
+}
+
+// ExtraCalls is the number of calls beyond the gold calls, 0 where a scenario has none: nothing says then how many its
+// task takes. Searches of hone's own are no calls of the task.
+func ExtraCalls(s *scenario.Scenario, t *trajectory.Trajectory) int {
+	if len(s.Gold) == 0 {
+		return 0
+	}
+	return max(0, len(t.ServerCalls())-len(s.Gold))
+}
+
+func beyond(extra int) string {
+	if extra == 0 {
+		return ""
+	}
+	return fault.Count(extra, "call") + " beyond the gold calls"
 }
 
 func truth(b bool) float64 {
@@ -101,7 +133,11 @@ func truth(b bool) float64 {
 func FailedChecks(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defaults) []string {
 	var all []chat.ToolCall
 	for _, turn := range t.Turns {
-		all = append(all, turn.Calls...)
+		for i, call := range turn.Calls {
+			if i >= len(turn.Results) || !turn.Results[i].Search {
+				all = append(all, call)
+			}
+		}
 	}
 	var failed []string
 	for i, c := range s.Checks {
@@ -187,7 +223,7 @@ func (r Scorer) ended(gold []chat.ToolCall, t *trajectory.Trajectory) string {
 		return "the answer is empty"
 	case t.StopReason == trajectory.StopCompleted && (matched > 0 || len(gold) == 0):
 		return ""
-	case t.StopReason == trajectory.StopMaxTurns && matched > 0 && matched == len(gold) && len(t.Calls()) == matched:
+	case t.StopReason == trajectory.StopMaxTurns && matched > 0 && matched == len(gold) && len(t.ServerCalls()) == matched:
 		return ""
 	case t.StopReason == trajectory.StopCompleted:
 		return "no gold call was made"

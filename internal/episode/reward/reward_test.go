@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -175,9 +176,13 @@ func TestDefaultWeights(t *testing.T) {
 			t.Errorf("%d gold calls: without a right one %v, more than Tool", n, below)
 		}
 		for k := 1; k <= n; k++ {
-			got := of(episode{calls: gold[:k], answer: "no"})
-			if want := (w.Call+w.Tool)*float64(k)/float64(n) + w.End; got < want-1e-9 || got <= below {
-				t.Errorf("%d of %d right calls earn %v; want at least %v and more than %v", k, n, got, want, below)
+			least := (w.Call + w.Tool + w.End) * float64(k) / float64(n)
+			if got := of(episode{calls: gold[:k], answer: "no"}); got < least-1e-9 {
+				t.Errorf("%d of %d right calls and no others earn %v; want at least %v", k, n, got, least)
+			}
+			got := of(episode{calls: append(slices.Clone(gold[:k]), wrongs[k:]...), answer: "no"})
+			if got < least-1e-9 || got <= below {
+				t.Errorf("%d of %d right calls earn %v; want at least %v and more than %v", k, n, got, least, below)
 			}
 			below = got
 		}
@@ -207,7 +212,7 @@ func TestTerms(t *testing.T) {
 	s.Gold = append(s.Gold, scenario.Gold{Name: "count", Arguments: json.RawMessage(`{"text": "a"}`)})
 	got := episode{calls: []chat.ToolCall{right, right, wrong}, answer: "d8932aac"}.trajectory()
 	reward.Scorer{}.Score(s, got)
-	want := map[string]float64{"checks": 1, "call": 0.5, "tool": 0.5, "end": 1, "repeat": 1. / 3, "extra": 0.25, "invalid": 0, "parse": 0}
+	want := map[string]float64{"checks": 1, "call": 0.5, "tool": 0.5, "end": 0.5, "repeat": 1. / 3, "extra": 0.5, "invalid": 0, "parse": 0}
 	sum := 0.0
 	for _, term := range got.Terms {
 		if score, ok := want[term.Name]; !ok || math.Abs(score-term.Score) > 1e-9 {
@@ -249,8 +254,9 @@ func TestMetrics(t *testing.T) {
 		{"gold", episode{calls: many(1, right), answer: "it is d8932aac"}, true, true},
 		{"default written out", episode{calls: many(1, call("hash", `{"algorithm": "crc32", "input": "hi", "action": "hash"}`)), answer: "d8932aac"}, true, true},
 		{"wrong answer", episode{calls: many(1, right), answer: "d8932aad"}, true, false},
-		{"another call behind", episode{calls: []chat.ToolCall{right, wrong}, answer: "d8932aac"}, true, false},
-		{"another call before", episode{calls: []chat.ToolCall{wrong, right}, answer: "d8932aac"}, false, false},
+		{"another call behind", episode{calls: []chat.ToolCall{right, wrong}, answer: "d8932aac"}, true, true},
+		{"another call before", episode{calls: []chat.ToolCall{wrong, right}, answer: "d8932aac"}, false, true},
+		{"many calls behind", episode{calls: append([]chat.ToolCall{right}, spam(8)...), answer: "d8932aac"}, true, true},
 		{"no call", episode{answer: "d8932aac"}, false, false},
 		{"failed call", episode{calls: many(1, right), status: trajectory.CallToolError, answer: "d8932aac"}, true, false},
 		{"not ended", episode{calls: many(1, right), outcome: trajectory.Limit, reason: trajectory.StopMaxTokens, answer: "d8932aac"}, true, false},
@@ -266,6 +272,30 @@ func TestMetrics(t *testing.T) {
 		if episode := reward.Episode(s, got, defaults); episode != test.episode {
 			t.Errorf("%s: Episode %v", test.name, episode)
 		}
+	}
+	// Without checks, the gold calls are to be made in order, with others between them or not, and the episode is to end.
+	look := call("look", `{}`)
+	two := &scenario.Scenario{ID: "x", Task: "Do it.", Gold: []scenario.Gold{{Name: "look", Arguments: json.RawMessage(`{}`)}, {Name: "hash", Arguments: hashArguments}}}
+	for _, test := range []struct {
+		e     episode
+		want  bool
+		extra int
+	}{
+		{episode{calls: []chat.ToolCall{look, right}, answer: "done"}, true, 0}, {episode{calls: []chat.ToolCall{look, wrong, right, look}, answer: "done"}, true, 2},
+		{episode{calls: []chat.ToolCall{right, look}, answer: "done"}, false, 0}, {episode{calls: []chat.ToolCall{look}, answer: "done"}, false, 0},
+		{episode{calls: []chat.ToolCall{look, right}, status: trajectory.CallToolError, answer: "done"}, false, 0},
+		{episode{calls: []chat.ToolCall{look, right}, outcome: trajectory.Limit, reason: trajectory.StopMaxTurns}, false, 0},
+	} {
+		if got := test.e.trajectory(); reward.Episode(two, got, nil) != test.want || reward.ExtraCalls(two, got) != test.extra {
+			t.Errorf("%+v: Episode %v, %d extra calls", test.e, !test.want, reward.ExtraCalls(two, got))
+		}
+	}
+	if got := (episode{calls: spam(3)}).trajectory(); reward.ExtraCalls(&scenario.Scenario{}, got) != 0 {
+		t.Error("calls beyond gold calls that there are not")
+	}
+	lost := episode{calls: many(1, right), answer: "d8932aac", outcome: trajectory.EnvironmentError, reason: trajectory.StopError}
+	if reward.Episode(hashScenario(), lost.trajectory(), nil) {
+		t.Error("an episode whose server failed is a success")
 	}
 	if got := (episode{answer: "x"}).trajectory(); reward.Episode(&scenario.Scenario{}, got, nil) || reward.FirstCall(&scenario.Scenario{}, got, nil) {
 		t.Error("success without anything to succeed at")

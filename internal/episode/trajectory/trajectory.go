@@ -60,6 +60,7 @@ type ToolResult struct {
 	Warning           string          `json:"warning,omitempty"`  // what is wrong with a result that counts all the same
 	Outcome           Outcome         `json:"outcome,omitempty"`  // whose fault a call without an answer is; else empty
 	Approval          string          `json:"approval,omitempty"` // the rule or person that decided
+	Search            bool            `json:"search,omitempty"`   // hone answered, a search of the tools: no server saw the call
 	Seconds           float64         `json:"seconds"`
 }
 
@@ -130,6 +131,17 @@ func (t *Trajectory) Calls() []ToolResult {
 	var calls []ToolResult
 	for _, turn := range t.Turns {
 		calls = append(calls, turn.Results...)
+	}
+	return calls
+}
+
+// ServerCalls returns the calls of servers' tools with their results, in order: all but hone's own searches.
+func (t *Trajectory) ServerCalls() []ToolResult {
+	var calls []ToolResult
+	for _, r := range t.Calls() {
+		if !r.Search {
+			calls = append(calls, r)
+		}
 	}
 	return calls
 }

@@ -113,19 +113,26 @@ func contains(tools []chat.Tool, name string) bool {
 	return slices.ContainsFunc(tools, func(t chat.Tool) bool { return t.Name == name })
 }
 
-// find answers one search with the definitions of the tools that it adds or that were there.
+// find answers one search, and marks the answer as hone's own.
 func (s *SearchSession) find(call chat.ToolCall) trajectory.ToolResult {
+	r := s.answer(call)
+	r.Call, r.Search = call, true
+	return r
+}
+
+// answer answers with the definitions of the tools that it adds or that were there.
+func (s *SearchSession) answer(call chat.ToolCall) trajectory.ToolResult {
 	var arguments struct{ Query *string }
 	d := json.NewDecoder(strings.NewReader(call.Arguments))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&arguments); err != nil || arguments.Query == nil {
 		why := fmt.Sprintf(`invalid arguments for %s: want {"query": "..."}`, s.search.name)
-		return trajectory.ToolResult{Call: call, Status: trajectory.CallInvalid, Text: "Error: " + why, Error: why}
+		return trajectory.ToolResult{Status: trajectory.CallInvalid, Text: "Error: " + why, Error: why}
 	}
 	ranked := s.search.index.Rank(*arguments.Query)
 	found := ranked[:min(len(ranked), s.search.o.Results)]
 	if len(found) == 0 {
-		return trajectory.ToolResult{Call: call, Status: trajectory.CallOK, Text: "No tool matches; try other words."}
+		return trajectory.ToolResult{Status: trajectory.CallOK, Text: "No tool matches; try other words."}
 	}
 	var b strings.Builder
 	b.WriteString(fault.Count(len(found), "tool") + ":")
@@ -136,7 +143,7 @@ func (s *SearchSession) find(call chat.ToolCall) trajectory.ToolResult {
 			s.offered = append(s.offered[:len(s.offered):len(s.offered)], t) // the list that calls are held against stays
 		}
 	}
-	return trajectory.ToolResult{Call: call, Status: trajectory.CallOK, Text: b.String()}
+	return trajectory.ToolResult{Status: trajectory.CallOK, Text: b.String()}
 }
 
 // definition is a tool in the form that a list of tools has in a prompt, on one line.
