@@ -64,7 +64,7 @@ func (a *app) sandboxed(ctx context.Context, c config.Sandbox, servers mcp.Confi
 	}
 	wrap := func(name, folder string, cmd *exec.Cmd) error {
 		if slices.Contains(c.Exempt, name) {
-			return nil
+			return sandbox.CloseInherited()
 		}
 		return s.Wrap(cmd, a.grants(c, name, servers.Servers[name], folder, cmd.Env))
 	}

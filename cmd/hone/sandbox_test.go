@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"hone/internal/chat"
@@ -135,5 +136,23 @@ func TestSandboxHelper(t *testing.T) {
 	helper := sandboxHelper()
 	if len(helper) != 2 || !filepath.IsAbs(helper[0]) || helper[1] != sandboxVerb {
 		t.Errorf("%q", helper)
+	}
+}
+
+// A server that is exempt from the sandbox is still not handed what hone's own parent left open.
+func TestExemptInheritsNoOpenFiles(t *testing.T) {
+	leaked, err := syscall.Open(t.TempDir(), syscall.O_DIRECTORY, 0) // without O_CLOEXEC
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Close(leaked)
+	c := config.DefaultSandbox()
+	c.Exempt = []string{"ls"}
+	cmd := exec.Command("ls", "/proc/self/fd")
+	if err := sandboxAt(t, sandbox.Bubblewrap, c, mcp.Config{Servers: map[string]mcp.Server{"ls": {Command: "ls"}}})("ls", "", cmd); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := cmd.Output(); string(out) != "0\n1\n2\n3\n" || err != nil {
+		t.Errorf("%q, %v", out, err)
 	}
 }

@@ -29,6 +29,7 @@ type target struct {
 	Unix    string
 	PID     int    // the test's process
 	Victim  int    // a process started by the test
+	Leaked  string // the name of a file in a folder of which the parent left a handle open
 	Secret  string // the value of a variable that was not granted
 	Network bool
 }
@@ -66,25 +67,30 @@ var attacks = map[string]attack{
 	"read a process's environment":     func(t target) error { return reads(fmt.Sprintf("/proc/%d/environ", t.PID)) },
 	"read a process's memory":          func(t target) error { return opens(fmt.Sprintf("/proc/%d/mem", t.PID)) },
 	"inherit a key":                    inheritsKey,
-	"connect by TCP":                   func(t target) error { return connects("tcp", t.TCP) },
-	"send by UDP":                      func(t target) error { return connects("udp", t.UDP) },
-	"connect to a local socket":        func(t target) error { return connects("unix", t.Unix) },
-	"connect to an abstract socket":    func(t target) error { return connects("unix", "@"+t.Unix) },
-	"listen by TCP":                    func(target) error { return listensWhereOthersSee() },
-	"signal a process":                 func(t target) error { return syscall.Kill(t.Victim, 0) },
-	"trace a process":                  traces,
-	"mount":                            func(t target) error { return syscall.Mount("none", t.Own, "tmpfs", 0, "") },
-	"change the root":                  func(t target) error { return syscall.Chroot(t.Own) },
-	"make a device":                    func(t target) error { return syscall.Mknod(t.Own+"/mem", syscall.S_IFCHR|0o666, 1<<8|1) },
-	"become another user":              func(target) error { return unix.Setresuid(12345, 12345, 12345) },
-	"set the host's name":              setsHostname,
-	"raise a limit":                    raises,
-	"open the user's keyring":          opensKeyring,
-	"dump core":                        func(target) error { return limitAbove(syscall.RLIMIT_CORE, 0) },
-	"open files without end":           func(target) error { return limitAbove(syscall.RLIMIT_NOFILE, 100) },
-	"write files without end":          func(target) error { return limitAbove(syscall.RLIMIT_FSIZE, 1<<20) },
-	"take memory without end":          func(target) error { return limitAbove(syscall.RLIMIT_DATA, 1<<30) },
-	"start processes without end":      func(target) error { return limitAbove(unix.RLIMIT_NPROC, 8192) },
+	"read by an inherited handle":      func(t target) error { return throughHandle(t, unix.O_RDONLY, readsAll) },
+	"write by an inherited handle": func(t target) error {
+		return throughHandle(t, unix.O_WRONLY|unix.O_TRUNC, func(int) error { return nil })
+	},
+	"read an inherited file":        readsInherited,
+	"connect by TCP":                func(t target) error { return connects("tcp", t.TCP) },
+	"send by UDP":                   func(t target) error { return connects("udp", t.UDP) },
+	"connect to a local socket":     func(t target) error { return connects("unix", t.Unix) },
+	"connect to an abstract socket": func(t target) error { return connects("unix", "@"+t.Unix) },
+	"listen by TCP":                 func(target) error { return listensWhereOthersSee() },
+	"signal a process":              func(t target) error { return syscall.Kill(t.Victim, 0) },
+	"trace a process":               traces,
+	"mount":                         func(t target) error { return syscall.Mount("none", t.Own, "tmpfs", 0, "") },
+	"change the root":               func(t target) error { return syscall.Chroot(t.Own) },
+	"make a device":                 func(t target) error { return syscall.Mknod(t.Own+"/mem", syscall.S_IFCHR|0o666, 1<<8|1) },
+	"become another user":           func(target) error { return unix.Setresuid(12345, 12345, 12345) },
+	"set the host's name":           setsHostname,
+	"raise a limit":                 raises,
+	"open the user's keyring":       opensKeyring,
+	"dump core":                     func(target) error { return limitAbove(syscall.RLIMIT_CORE, 0) },
+	"open files without end":        func(target) error { return limitAbove(syscall.RLIMIT_NOFILE, 100) },
+	"write files without end":       func(target) error { return limitAbove(syscall.RLIMIT_FSIZE, 1<<20) },
+	"take memory without end":       func(target) error { return limitAbove(syscall.RLIMIT_DATA, 1<<30) },
+	"start processes without end":   func(target) error { return limitAbove(unix.RLIMIT_NPROC, 8192) },
 }
 
 func reads(path string) error {
@@ -130,6 +136,36 @@ func inheritsKey(t target) error {
 		return errors.New("it is not there")
 	}
 	return nil
+}
+
+// throughHandle opens a file outside from each open file that may be a folder's.
+func throughHandle(t target, how int, do func(fd int) error) error {
+	err := errors.New("no handle")
+	for handle := 3; handle < 256; handle++ {
+		for _, name := range []string{t.Leaked, fmt.Sprintf("/proc/self/fd/%d/%s", handle, t.Leaked)} {
+			var fd int
+			if fd, err = unix.Openat(handle, name, how, 0); err == nil {
+				defer unix.Close(fd)
+				return do(fd)
+			}
+		}
+	}
+	return err
+}
+
+func readsAll(fd int) error {
+	_, err := unix.Read(fd, make([]byte, 1))
+	return err
+}
+
+func readsInherited(target) error {
+	for fd := 3; fd < 256; fd++ {
+		text := make([]byte, 4)
+		if n, err := unix.Pread(fd, text, 0); err == nil && string(text[:n]) == "leak" {
+			return nil
+		}
+	}
+	return errors.New("no such file is open")
 }
 
 func connects(network, address string) error {

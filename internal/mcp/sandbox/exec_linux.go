@@ -3,7 +3,9 @@ package sandbox
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,6 +35,9 @@ func Exec(args, env []string) error {
 	if err := run.Limits.apply(); err != nil {
 		return err
 	}
+	if err := CloseInherited(); err != nil {
+		return err
+	}
 	program := args[2:]
 	switch {
 	case run.Landlock != nil:
@@ -48,6 +53,27 @@ func Exec(args, env []string) error {
 	}
 	if err := syscall.Exec(program[0], program, env); err != nil {
 		return fmt.Errorf("cannot run %s: %w", program[0], err)
+	}
+	return nil
+}
+
+// CloseInherited has the programs that this process starts, or becomes, not inherit its open files but the standard three. Go
+// opens its own so; what stays open is what this process was itself handed by its parent, or what a C library opened, and a
+// handle of a folder leads past every rule about paths.
+func CloseInherited() error {
+	const first = 3
+	err := unix.CloseRange(first, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
+	if err == nil {
+		return nil
+	}
+	entries, listErr := os.ReadDir("/proc/self/fd") // a kernel before 5.11 has no such flag
+	if listErr != nil {
+		return fmt.Errorf("the open files cannot be kept from the server: %w", errors.Join(err, listErr))
+	}
+	for _, e := range entries {
+		if fd, err := strconv.Atoi(e.Name()); err == nil && fd >= first {
+			unix.CloseOnExec(fd)
+		}
 	}
 	return nil
 }

@@ -174,8 +174,8 @@ func (s *Sandbox) Close() error {
 // standard streams and SysProcAttr stay. An Env of nil is an empty one. A grant that does not exist is an error.
 func (s *Sandbox) Wrap(cmd *exec.Cmd, g Grants) error {
 	cmd.Env = allowedEnv(cmd.Env, g.Env)
-	if s.level == None {
-		return nil
+	if s.level == None { // without a helper, which does it to itself
+		return CloseInherited()
 	}
 	p, err := newPlaces(cmd, g, s.o)
 	if err != nil {

@@ -92,6 +92,17 @@ func outside(t *testing.T) (target, Grants) {
 			t.Fatal(err)
 		}
 	}
+	tg.Leaked = "leaked"
+	if err := os.WriteFile(filepath.Join(tg.Other, tg.Leaked), []byte("leak"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for path, how := range map[string]int{tg.Other: unix.O_DIRECTORY, tg.Other + "/" + tg.Leaked: unix.O_RDWR} { // without O_CLOEXEC, as a careless parent
+		fd, err := unix.Open(path, how, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unix.Close(fd) })
+	}
 	tg.TCP, tg.UDP = listenTCP(t), listenUDP(t)
 	tg.Unix = filepath.Join(here, "s")
 	for _, address := range []string{tg.Unix, "@" + tg.Unix} {
@@ -248,7 +259,7 @@ func TestNothingEscapes(t *testing.T) {
 
 func untouched(t *testing.T, tg target) {
 	t.Helper()
-	for path, want := range map[string]string{tg.Other + "/state": "state", tg.Shared: "shared", tg.Home + "/.ssh/id": "key"} {
+	for path, want := range map[string]string{tg.Other + "/state": "state", tg.Other + "/" + tg.Leaked: "leak", tg.Shared: "shared", tg.Home + "/.ssh/id": "key"} {
 		if data, err := os.ReadFile(path); string(data) != want {
 			t.Errorf("%s was changed: %q, %v", path, data, err)
 		}
@@ -288,6 +299,24 @@ func TestAttacksAreReal(t *testing.T) {
 	}
 	if through < 25 {
 		t.Errorf("only %d of %d attacks work at all", through, len(attacks))
+	}
+}
+
+// At every level a server has the three standard streams and no other open file, whatever hone's parent left open.
+func TestOpenFilesAreNotInherited(t *testing.T) {
+	for _, level := range []Level{Bubblewrap, Landlock, None} {
+		t.Run(string(level), func(t *testing.T) {
+			tg, g := outside(t)
+			s := at(t, level, options(tg))
+			cmd := exec.Command("/bin/ls", "/proc/self/fd")
+			cmd.Dir = tg.Own
+			if err := s.Wrap(cmd, g); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := cmd.Output(); string(out) != "0\n1\n2\n3\n" || err != nil { // 3 is the folder that ls lists
+				t.Errorf("%q, %v", out, err)
+			}
+		})
 	}
 }
 
