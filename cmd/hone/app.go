@@ -1,16 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -22,8 +19,8 @@ import (
 // app is what every verb shares: the outside world and the global flags.
 type app struct {
 	stdin     io.Reader
-	stdout    io.Writer // data
-	stderr    io.Writer // talk
+	stdout    io.Writer // data; written through data()
+	stderr    io.Writer // talk; written through talk()
 	lookupEnv func(string) (string, bool)
 	environ   []string
 	helper    []string // what sandboxed servers begin as; without it there is no sandbox
@@ -57,8 +54,8 @@ func newRoot(a *app) *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.SetIn(a.stdin)
-	root.SetOut(a.stdout)
-	root.SetErr(a.stderr)
+	root.SetOut(a.data())
+	root.SetErr(a.talk())
 	root.SetFlagErrorFunc(flagError)
 	f := root.PersistentFlags()
 	f.StringVar(&a.configPath, "config", "", "configuration file (default hone.yaml, where there is one)")
@@ -163,51 +160,7 @@ func (a *app) store() (assets.Store, error) {
 	}
 	s := assets.Store{Dir: dir, Env: a.environ}
 	if a.verbose && !a.quiet {
-		s.Log = a.stderr
+		s.Log = a.talk()
 	}
 	return s, nil
-}
-
-// say prints a line of talk, unless --quiet.
-func (a *app) say(format string, args ...any) {
-	if !a.quiet {
-		fmt.Fprintln(a.stderr, a.invoked(fmt.Sprintf(format, args...)))
-	}
-}
-
-// invoked is text whose commands of hone begin as this one did, so that they can be copied.
-func (a *app) invoked(text string) string {
-	if a.program == "" || a.program == "hone" {
-		return text
-	}
-	var pairs []string
-	for _, c := range newRoot(&app{}).Commands() {
-		pairs = append(pairs, "hone "+c.Name(), a.program+" "+c.Name())
-	}
-	return strings.NewReplacer(pairs...).Replace(text)
-}
-
-// oneLine is a text that may be long as a cell of a table.
-func oneLine(text string) string { return strings.Join(strings.Fields(fault.Short(text)), " ") }
-
-// print writes data: v as JSON with --json, else the rows as a table, or tab-separated with --plain.
-func (a *app) print(v any, rows [][]string) error {
-	if a.json {
-		e := json.NewEncoder(a.stdout)
-		e.SetIndent("", "  ")
-		e.SetEscapeHTML(false)
-		return e.Encode(v)
-	}
-	var w io.Writer = a.stdout
-	if !a.plain {
-		t := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
-		defer t.Flush()
-		w = t
-	}
-	for _, r := range rows {
-		if _, err := fmt.Fprintln(w, strings.Join(r, "\t")); err != nil {
-			return err
-		}
-	}
-	return nil
 }

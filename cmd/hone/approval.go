@@ -19,6 +19,7 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/mcp/approval"
 	"hone/internal/mcp/sandbox"
+	"hone/internal/screen"
 )
 
 // attended says whether a person sits beside a verb: hone collect asks one, and what runs by itself asks nobody.
@@ -167,10 +168,10 @@ func (a *app) alsoDeny(c *config.Config) error {
 
 // terminalOf is where questions are seen: stderr, or the terminal that is typed on where stderr goes elsewhere.
 func (a *app) terminalOf(typed *os.File) io.Writer {
-	if f, ok := a.stderr.(*os.File); ok && isatty.IsTerminal(f.Fd()) {
-		return f
+	if talk := a.talk(); talk.Terminal() != nil {
+		return talk
 	}
-	return typed
+	return screen.New(typed)
 }
 
 // approve is a gate as llm.Collect asks it. The first time that nobody can be asked about a tool, it tells the user

@@ -49,7 +49,7 @@ func runConfigShow(a *app) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.stdout.Write(append(bytes.TrimRight(text, "\n"), '\n'))
+	_, err = a.data().Write(append(bytes.TrimRight(text, "\n"), '\n'))
 	return err
 }
 
@@ -73,6 +73,6 @@ func runConfigSchema(a *app) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.stdout.Write(append(b, '\n'))
+	_, err = a.data().Write(append(b, '\n'))
 	return err
 }

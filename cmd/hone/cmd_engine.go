@@ -93,7 +93,7 @@ func (a *app) confirm(plan string) bool {
 		a.say("%s", plan)
 		return true
 	}
-	fmt.Fprintf(a.stderr, "%s? [Y/n] ", plan)
+	fmt.Fprintf(a.talk(), "%s? [Y/n] ", plan)
 	answer, _ := bufio.NewReader(a.stdin).ReadString('\n')
 	answer = strings.ToLower(strings.TrimSpace(answer))
 	return answer == "" || answer == "y" || answer == "yes"

@@ -86,7 +86,7 @@ func runScenariosSplit(a *app, path, out string, reassign bool) error {
 	}
 	text, err := scenario.Encode(list, strings.HasSuffix(path, ".jsonl"))
 	if err == nil {
-		_, err = a.stdout.Write(text)
+		_, err = a.data().Write(text)
 	}
 	return err
 }

@@ -111,7 +111,7 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 		level = slog.LevelDebug
 	}
 	s, err := serve.New(serve.Options{Models: models, Key: key, MaxTokens: o.context,
-		Logger: slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: level}))})
+		Logger: slog.New(slog.NewTextHandler(a.talk(), &slog.HandlerOptions{Level: level}))})
 	if err != nil {
 		return err
 	}
@@ -303,7 +303,8 @@ func announce(a *app, url string, models []serve.Model, keyEnv string) error {
 	if keyEnv != "" {
 		authorization = ` -H "Authorization: Bearer $` + keyEnv + `"`
 	}
-	a.say("models: %s\ntry:  curl %s/chat/completions%s -H 'Content-Type: application/json' \\\n"+
-		`        -d '{"model": %q, "messages": [{"role": "user", "content": "Hello"}]}'`, strings.Join(s.Models, ", "), url, authorization, s.Models[0])
+	a.say("models: %s", strings.Join(s.Models, ", "))
+	a.say("try:  curl %s/chat/completions%s -H 'Content-Type: application/json' \\\n"+
+		`        -d '{"model": %q, "messages": [{"role": "user", "content": "Hello"}]}'`, url, authorization, s.Models[0])
 	return nil
 }

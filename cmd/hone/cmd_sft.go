@@ -258,7 +258,8 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 		return err
 	}
 	t.a.sayPrograms(m.engine)
-	t.a.say("adapter: %s\nnext: hone train --adapter %s --dataset SCENARIOS --output-dir DIR, or hone serve --model %s", final, final, final)
+	t.a.say("adapter: %s", final)
+	t.a.say("next: hone train --adapter %s --dataset SCENARIOS --output-dir DIR, or hone serve --model %s", final, final)
 	return nil
 }
 

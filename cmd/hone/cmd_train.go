@@ -214,7 +214,8 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 	if err := t.unlearnt(grpo.Stage, final); err != nil {
 		return err
 	}
-	t.a.say("adapter: %s\nnext: hone eval --model %s --dataset %s --split validation", final, final, c.Scenarios.File)
+	t.a.say("adapter: %s", final)
+	t.a.say("next: hone eval --model %s --dataset %s --split validation", final, c.Scenarios.File)
 	return nil
 }
 

@@ -314,5 +314,5 @@ func (s study) report(systems []recipe.System) error {
 			summary.Deltas = append(summary.Deltas, eval.Difference(x, r.Systems[1], r.Bootstrap))
 		}
 	}
-	return json.NewEncoder(s.a.stdout).Encode(summary)
+	return json.NewEncoder(s.a.data()).Encode(summary)
 }

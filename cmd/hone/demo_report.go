@@ -110,7 +110,7 @@ func (d demoRun) print(results eval.Results, l *learner, decoded int, busy float
 	}
 	d.a.say("report: %s", filepath.Join(d.dir.Path, "report.html"))
 	d.a.say("next: hone serve --model %s", filepath.Join(d.dir.Path, "final"))
-	return json.NewEncoder(d.a.stdout).Encode(s)
+	return json.NewEncoder(d.a.data()).Encode(s)
 }
 
 // curves reads the learning curves from the ledger.

@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
-	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
 	"hone/internal/chat"
@@ -67,8 +65,11 @@ func runInspectRender(c *cobra.Command, a *app, o renderOptions) error {
 		return err
 	}
 	if o.view {
-		colour := a.colour()
-		return eachLine(c, func(in renderLine) (any, error) { return nil, in.view(c.OutOrStdout(), r, w.tok, colour) })
+		colour, out := a.colour(), io.Writer(a.data())
+		if colour {
+			out = a.data().Raw() // the view shows control characters itself
+		}
+		return eachLine(c, func(in renderLine) (any, error) { return nil, in.view(out, r, w.tok, colour) })
 	}
 	if v, ok := r.(*render.Vendor); ok {
 		t, err := template.Compile(w.name, v.Template())
@@ -134,9 +135,8 @@ func (w *words) set(pairs []string) error {
 
 // colour reports whether stdout is a terminal that is to be written to in colour.
 func (a *app) colour() bool {
-	f, ok := a.stdout.(*os.File)
 	no, _ := a.lookupEnv("NO_COLOR")
-	return ok && !a.plain && no == "" && isatty.IsTerminal(f.Fd())
+	return !a.plain && no == "" && a.data().Terminal() != nil
 }
 
 type renderLine struct {

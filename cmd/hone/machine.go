@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"os"
 	"time"
-
-	"github.com/mattn/go-isatty"
 
 	"hone/internal/assets"
 	"hone/internal/config"
@@ -189,6 +186,6 @@ func (l *learner) count(began time.Time, stats batch.StepStats) {
 
 // progress returns where stages report to; slots is how many episodes run at once.
 func (a *app) progress(slots int) *progress {
-	f, ok := a.stderr.(*os.File)
-	return &progress{w: a.stderr, quiet: a.quiet, redraw: ok && !a.plain && isatty.IsTerminal(f.Fd()), slots: slots}
+	talk := a.talk()
+	return &progress{w: talk, quiet: a.quiet, redraw: !a.plain && talk.Terminal() != nil, slots: slots}
 }

@@ -13,20 +13,21 @@ import (
 	"syscall"
 
 	"hone/internal/fault"
+	"hone/internal/screen"
 )
 
 func main() {
 	ctx, cancel := context.WithCancelCause(context.Background())
+	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ(), helper: sandboxHelper(), program: os.Args[0],
+		keepsPrograms: true}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		first := (<-signals).(syscall.Signal)
-		fmt.Fprintln(os.Stderr, "stopping; what is finished is kept; once more stops at once")
+		fmt.Fprintln(a.talk(), "stopping; what is finished is kept; once more stops at once")
 		cancel(signalled(first))
 		os.Exit(128 + int((<-signals).(syscall.Signal)))
 	}()
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, lookupEnv: os.LookupEnv, environ: os.Environ(), helper: sandboxHelper(), program: os.Args[0],
-		keepsPrograms: true}
 	os.Exit(a.main(ctx, os.Args[1:]))
 }
 
@@ -51,7 +52,7 @@ func (a *app) readable(err error) string {
 	text, whole := err.Error(), fault.Whole(err)
 	if a.log != "" {
 		if f, logErr := os.OpenFile(a.log, os.O_WRONLY|os.O_APPEND, 0); logErr == nil {
-			_, logErr = fmt.Fprintln(f, whole)
+			_, logErr = fmt.Fprintln(screen.New(f), whole) // a log is read on a terminal
 			if errors.Join(logErr, f.Close()) == nil && text != whole {
 				return text + "\n  whole: " + a.log
 			}
@@ -73,8 +74,13 @@ func (a *app) report(ctx context.Context, err error) int {
 	if stopped && errors.Is(err, context.Canceled) { // what was cut off is nobody's fault, whoever it names
 		err = s
 	}
-	fmt.Fprintln(a.stderr, "hone: "+a.readable(err))
-	if _, said := errors.AsType[*fault.Error](err); stopped && !said {
+	_, said := errors.AsType[*fault.Error](err)
+	margin := "    "
+	if said {
+		margin = "  " // of "where:" and its like; within these parts fault has indented
+	}
+	fmt.Fprintln(a.talk(), "hone: "+fault.Indented(a.readable(err), margin))
+	if stopped && !said {
 		return 128 + int(s)
 	}
 	return int(fault.CodeOf(err))

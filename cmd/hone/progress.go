@@ -2,17 +2,17 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"time"
 
 	"hone/internal/recipe"
+	"hone/internal/screen"
 )
 
 // progress prints where each stage is, with rate and time left: one redrawn line on a terminal, else a line now and then.
 type progress struct {
-	w      io.Writer
+	w      *screen.Writer
 	redraw bool
 	quiet  bool
 	slots  int // episodes that are run at once
@@ -51,7 +51,7 @@ func (p *progress) report() recipe.Progress {
 		if p.redraw && done < total {
 			end = "\r"
 		}
-		fmt.Fprintf(p.w, "%s%s", line, end)
+		fmt.Fprint(p.w.Raw(), screen.Line(line)+end) // a note may hold what a server said
 	}
 }
 

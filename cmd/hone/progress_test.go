@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"hone/internal/screen"
 )
 
 // The time left is shown once a wave has ended: of episodes the slots', of steps one.
@@ -15,7 +17,7 @@ func TestTimeLeftIsShownOnceItMeansSomething(t *testing.T) {
 		first int // the first to be shown with an estimate
 	}{{"eval base", 4, 5}, {"eval_sft", 4, 5}, {"rejection_rollouts", 4, 5}, {"grpo", 4, 2}, {"collect", 1, 2}} {
 		var said bytes.Buffer
-		p := &progress{w: &said, redraw: true, slots: tc.slots}
+		p := &progress{w: screen.New(&said), redraw: true, slots: tc.slots}
 		report := p.report()
 		for done := 1; done <= 8; done++ {
 			said.Reset()

@@ -46,16 +46,17 @@ func (e *Error) reason() string {
 }
 
 func (e *Error) text(why string) string {
+	const margin = "    " // more than labels have: a server's text may hold lines that look like them
 	var b strings.Builder
-	b.WriteString(e.What)
+	b.WriteString(Indented(e.What, margin))
 	if e.Where != "" {
-		b.WriteString("\n  where: " + e.Where)
+		b.WriteString("\n  where: " + Indented(e.Where, margin))
 	}
 	if why != "" {
-		b.WriteString("\n  why:   " + why)
+		b.WriteString("\n  why:   " + Indented(why, margin))
 	}
 	if e.Next != "" {
-		b.WriteString("\n  next:  " + e.Next)
+		b.WriteString("\n  next:  " + Indented(e.Next, margin))
 	}
 	return b.String()
 }

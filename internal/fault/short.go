@@ -36,3 +36,19 @@ func Whole(err error) string {
 	}
 	return strings.Replace(err.Error(), f.Error(), f.text(f.reason()), 1)
 }
+
+// Indented is a text whose lines after the first begin with the spaces of margin, if they did not, so that none of them
+// looks like a line of hone's.
+func Indented(text, margin string) string {
+	first, rest, more := strings.Cut(text, "\n")
+	if !more {
+		return text
+	}
+	lines := strings.Split(rest, "\n")
+	for i, line := range lines {
+		if line != "" && !strings.HasPrefix(line, margin) {
+			lines[i] = margin + line
+		}
+	}
+	return first + "\n" + strings.Join(lines, "\n")
+}

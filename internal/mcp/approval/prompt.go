@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"hone/internal/screen"
 )
 
 // Question is one call to be asked about.
@@ -153,16 +155,7 @@ func arguments(text string) string {
 // name shows a name on one line.
 func name(text string) string { return strings.ReplaceAll(visible(text), "\n", `\n`) }
 
-// visible escapes what a terminal would obey or not show: controls, text direction, zero widths.
+// visible escapes what a terminal would obey or not show, and what looks like a space and is none.
 func visible(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if r == '\n' || strconv.IsPrint(r) {
-			b.WriteRune(r)
-			continue
-		}
-		quoted := strconv.QuoteRuneToASCII(r)
-		b.WriteString(quoted[1 : len(quoted)-1])
-	}
-	return b.String()
+	return screen.Escape(text, func(r rune) bool { return r != '\n' && !strconv.IsPrint(r) })
 }

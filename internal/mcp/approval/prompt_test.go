@@ -103,7 +103,7 @@ func TestTerminalShowsEverything(t *testing.T) {
 		{"read-only", Tool{Server: "f", Name: "get", ReadOnly: true}, `{}`, []string{"get (annotated as read-only)"}, nil},
 		{"long", Tool{Server: "f", Name: "put"}, `{"text":"` + long + `"}`, []string{long}, nil},
 		{"escape sequences", Tool{Server: "f", Name: "p\x1b[2Jut\nfake"}, "{\"a\":\"\u202e\u200b\"}",
-			[]string{`p\x1b[2Jut\nfake`, `\u202e\u200b`}, []string{"\x1b", "\u202e", "\u200b"}},
+			[]string{`p\u001b[2Jut\nfake`, `\u202e\u200b`}, []string{"\x1b", "\u202e", "\u200b"}},
 		{"not JSON", Tool{Server: "f", Name: "put"}, "x\n  tool:      harmless", []string{`"x\n  tool:      harmless"`}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -268,8 +268,8 @@ func TestView(t *testing.T) {
 	}
 	rows[0].Split = "because"
 	for colour, want := range map[bool]string{
-		false: "<|user|>\nq\\x1b[31m\\u202e<|end|>\n<|assistant|>\n«<think>\n\n</think>\n\na<|end|>»\n",
-		true:  "\x1b[2m<|user|>\nq\\x1b[31m\\u202e<|end|>\n<|assistant|>\n\x1b[0m\x1b[1;32m<think>\n\n</think>\n\na<|end|>\x1b[0m\n",
+		false: "<|user|>\nq\\u001b[31m\\u202e<|end|>\n<|assistant|>\n«<think>\n\n</think>\n\na<|end|>»\n",
+		true:  "\x1b[2m<|user|>\nq\\u001b[31m\\u202e<|end|>\n<|assistant|>\n\x1b[0m\x1b[1;32m<think>\n\n</think>\n\na<|end|>\x1b[0m\n",
 	} {
 		var out bytes.Buffer
 		if err := View(&out, "row", rows[0], messages, v.tok.Decode, colour); err != nil {

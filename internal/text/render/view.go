@@ -3,11 +3,10 @@ package render
 import (
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
-	"unicode"
 
 	"hone/internal/chat"
+	"hone/internal/screen"
 )
 
 // View writes a training row for people: its text with what is trained in colour, or between « and », and where each
@@ -24,16 +23,16 @@ func View(w io.Writer, title string, s Sequence, messages []chat.Message, decode
 			total++
 		}
 	}
-	fmt.Fprintf(&b, "%s: %d tokens, %d trained\n", title, len(s.IDs), total)
+	fmt.Fprintf(&b, "%s: %d tokens, %d trained\n", screen.Line(title), len(s.IDs), total)
 	if s.Split != "" {
-		b.WriteString("begins anew: " + shown(s.Split) + "\n")
+		b.WriteString("begins anew: " + screen.Text(s.Split) + "\n")
 	}
 	for from := 0; from < len(s.IDs); {
 		to := from
 		for to < len(s.IDs) && s.Trained[to] == s.Trained[from] {
 			to++
 		}
-		switch text := shown(decode(s.IDs[from:to])); {
+		switch text := screen.Text(decode(s.IDs[from:to])); {
 		case s.Trained[from]:
 			b.WriteString(trained + text + end)
 		case colour:
@@ -45,28 +44,8 @@ func View(w io.Writer, title string, s Sequence, messages []chat.Message, decode
 	}
 	b.WriteString("\n")
 	for _, span := range s.Spans {
-		fmt.Fprintf(&b, "message %d, %s: tokens %d to %d\n", span.Message, messages[span.Message].Role, span.Start, span.End-1)
+		fmt.Fprintf(&b, "message %d, %s: tokens %d to %d\n", span.Message, screen.Line(string(messages[span.Message].Role)), span.Start, span.End-1)
 	}
 	_, err := io.WriteString(w, b.String()+"\n")
 	return err
-}
-
-// shown writes control characters as Go does in a quoted text, but for new lines and tabs.
-func shown(text string) string {
-	if !strings.ContainsFunc(text, hidden) {
-		return text
-	}
-	var b strings.Builder
-	for _, r := range text {
-		if hidden(r) {
-			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(r), "'"))
-		} else {
-			b.WriteRune(r)
-		}
-	}
-	return b.String()
-}
-
-func hidden(r rune) bool {
-	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r) && r != '\u200d')
 }
