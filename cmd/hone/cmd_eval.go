@@ -133,7 +133,7 @@ func (t *tuning) evaluate(ctx context.Context, l *lab, f evalFlags, tasks []scen
 		if err != nil {
 			return report, err
 		}
-		log = &runLog{t.dir, t.a.say}
+		log = &runLog{t.dir, t.a.say, l.catalog}
 	}
 	system := func(name string) error {
 		s, err := l.evaluate(ctx, t.a, name, tasks, t.c.Eval, log)

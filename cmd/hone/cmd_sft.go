@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -147,10 +148,21 @@ func (d conversations) demonstrations(a *app) ([]dataset.Row, error) {
 			a.say("left out %s:%d: %s", d.path, r.Line, why)
 			continue
 		}
-		if len(r.Tools) == 0 {
-			r.Tools = tools
+		callable := r.Tools
+		switch {
+		case len(r.Tools) > 0:
+		case r.Shown != nil:
+			var err error
+			if r.Tools, err = toolsShown(*r.Shown, d.catalog, fmt.Sprintf("%s:%d", d.path, r.Line)); err != nil {
+				return nil, err
+			}
+			if callable = r.Tools; len(r.Shown.Own) > 0 { // by which it found others
+				callable = slices.Concat(r.Shown.Own, tools)
+			}
+		default:
+			r.Tools, callable = tools, tools
 		}
-		if name := r.UnknownTool(r.Tools); name != "" {
+		if name := r.UnknownTool(callable); name != "" {
 			return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("a conversation calls the tool %q, which it does not list", name),
 				Where: fmt.Sprintf("%s:%d", d.path, r.Line), Next: `give the row its "tools", or name the catalog of its server with --catalog`}
 		}
@@ -244,7 +256,7 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 	if err := t.begin(inputs...); err != nil {
 		return err
 	}
-	log := runLog{t.dir, t.a.say}
+	log := runLog{dir: t.dir, say: t.a.say}
 	s := sftOf(t.c)
 	err = s.Run(ctx, l.sequences, unsampled{trainer}, log, t.a.progress(1).report())
 	if err := t.ended(ctx, s.Stage, err); err != nil {

@@ -201,7 +201,7 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 	grpo := recipe.GRPO{Stage: "grpo", Steps: c.GRPO.Steps, GroupsPerStep: c.GRPO.ScenariosPerStep, GroupSize: c.GRPO.GroupSize,
 		Optimizer: optimizerOf(c.GRPO.Optimizer), Clip: batch.Clip{Low: c.GRPO.ClipLow, High: c.GRPO.ClipHigh},
 		CheckpointEvery: c.GRPO.CheckpointEvery, MaxMismatch: l.machine.maxMismatch(), Seed: c.Seed}
-	log := runLog{t.dir, t.a.say}
+	log := runLog{t.dir, t.a.say, l.catalog}
 	err = grpo.Run(ctx, scenario.OfSplit(list, scenario.Train), l.at(c.Rollout.Temperature), l.scorer, l.learner,
 		log, t.a.progress(l.options.Sampler.NumSlots()).report())
 	if err := l.unreachable(t.ended(ctx, grpo.Stage, err)); err != nil {

@@ -42,7 +42,7 @@ func (d demoRun) run(ctx context.Context) error {
 		return err
 	}
 	defer l.close()
-	if err := l.catalog.Save(filepath.Join(d.dir.Path, "catalog.json")); err != nil {
+	if err := l.catalog.Save(filepath.Join(d.dir.Path, catalogFile)); err != nil {
 		return err
 	}
 	tasks, err := d.tasks(ctx, l.tools)
@@ -58,7 +58,7 @@ func (d demoRun) run(ctx context.Context) error {
 	}
 	started := time.Now()
 	systems, err := d.pipeline(l.machine.maxMismatch()).Run(ctx, data, l.at(d.c.Rollout.Temperature), l.evaluation(d.c.Eval), l.scorer, l.learner,
-		runLog{d.dir, d.a.say}, d.a.progress(l.options.Sampler.NumSlots()).report())
+		runLog{d.dir, d.a.say, l.catalog}, d.a.progress(l.options.Sampler.NumSlots()).report())
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"hone/internal/chat"
 	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+	"hone/internal/mcp"
 	"hone/internal/run"
 )
 
@@ -13,14 +16,15 @@ const keepCheckpoints = 2
 
 // runLog keeps what recipes produce in a run directory.
 type runLog struct {
-	dir *run.Dir
-	say func(format string, args ...any)
+	dir     *run.Dir
+	say     func(format string, args ...any)
+	catalog *mcp.Catalog // of which episodes are shown tools; nil where no trajectory is kept
 }
 
 func (l runLog) Trajectory(stage string, step int, t *trajectory.Trajectory) error {
-	// The tools are the same in every trajectory of a run; its catalog holds them once.
 	lean := *t
-	lean.Tools = nil
+	shown := trajectory.ShownOf(t.Tools, l.catalog.Tools(), l.catalog.Hash)
+	lean.Tools, lean.Shown = nil, &shown // the run's catalog holds them once
 	text, err := json.Marshal(lean)
 	if err != nil {
 		return err
@@ -72,9 +76,33 @@ func (l runLog) Trajectories(stage string, step int) ([]*trajectory.Trajectory, 
 		if err := json.Unmarshal(r.JSON, t); err != nil {
 			return nil, fmt.Errorf("reading trajectory %s of the ledger: %w", r.ID, err)
 		}
+		if t.Shown != nil {
+			if t.Tools, err = toolsShown(*t.Shown, l.catalog, "trajectory "+r.ID+" of the ledger"); err != nil {
+				return nil, err
+			}
+		}
 		ts = append(ts, t)
 	}
 	return ts, nil
+}
+
+// toolsShown are the tools that the episode at where was shown, which the catalog holds.
+func toolsShown(s trajectory.Shown, catalog *mcp.Catalog, where string) ([]chat.Tool, error) {
+	wrong := &fault.Error{Code: fault.CodeUsage, What: "an episode was shown the tools of a catalog that is not there", Where: where,
+		Next: "name the catalog.json of the run that it comes from with --catalog"}
+	if catalog == nil {
+		return nil, wrong
+	}
+	if catalog.Hash != s.Catalog {
+		wrong.What, wrong.Why = "an episode was shown the tools of another catalog", fmt.Sprintf("the hash of its catalog is %s, of this one %s", s.Catalog, catalog.Hash)
+		return nil, wrong
+	}
+	tools, err := s.Tools(catalog.Tools())
+	if err != nil {
+		wrong.What, wrong.Why = "an episode was shown a tool that is in no catalog", err.Error()
+		return nil, wrong
+	}
+	return tools, nil
 }
 
 // Finish implements recipe.Log.

@@ -178,7 +178,7 @@ func (t *tuning) ended(ctx context.Context, stage string, err error) error {
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
 	}
-	_, at, latestErr := runLog{t.dir, t.a.say}.Latest(stage)
+	_, at, latestErr := runLog{dir: t.dir, say: t.a.say}.Latest(stage)
 	if latestErr != nil {
 		return latestErr
 	}

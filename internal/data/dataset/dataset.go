@@ -18,6 +18,7 @@ type Row struct {
 	Line     int                `json:"-"` // in its file, from 1
 	Messages []chat.Message     `json:"messages"`
 	Tools    []chat.Tool        `json:"tools"`   // of the row itself; none where the line has none
+	Shown    *trajectory.Shown  `json:"shown"`   // of a trajectory, in their place
 	Outcome  trajectory.Outcome `json:"outcome"` // empty for a plain conversation
 	Terms    []trajectory.Term  `json:"terms"`   // of a scored trajectory
 }

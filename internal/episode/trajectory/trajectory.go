@@ -100,8 +100,9 @@ type Trajectory struct {
 	ScenarioID  string         `json:"scenario_id"`
 	Rollout     int            `json:"rollout"` // index in its group
 	Temperature float64        `json:"temperature"`
-	Messages    []chat.Message `json:"messages"` // the whole conversation, OpenAI's form
-	Tools       []chat.Tool    `json:"tools,omitempty"`
+	Messages    []chat.Message `json:"messages"`        // the whole conversation, OpenAI's form
+	Tools       []chat.Tool    `json:"tools,omitempty"` // shown from the beginning; a run's log keeps Shown in their place
+	Shown       *Shown         `json:"shown,omitempty"`
 	Turns       []Turn         `json:"turns"`
 	Seen        []Observation  `json:"seen,omitempty"` // of the world, by the checks that look at it
 	Outcome     Outcome        `json:"outcome"`

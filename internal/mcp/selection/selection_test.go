@@ -248,6 +248,9 @@ func TestSearch(t *testing.T) {
 		if results[i].Status != want.status || !strings.Contains(results[i].Text, want.text) {
 			t.Errorf("call %d: %+v, want %+v", i, results[i], want)
 		}
+		if searched := results[i].Call.Name == "search_tools"; results[i].Search != searched {
+			t.Errorf("call %d: marked as a search: %v", i, !searched)
+		}
 	}
 	if got := namesIn(session.Offered()); !slices.Equal(got, []string{"search_tools", "tool9", "tool42"}) {
 		t.Errorf("offered %v", got)
