@@ -110,7 +110,11 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	if a.verbose {
 		level = slog.LevelDebug
 	}
-	s, err := serve.New(serve.Options{Models: models, Key: key, MaxTokens: o.context,
+	shorten, err := a.shortener(c.Rollout)
+	if err != nil {
+		return err
+	}
+	s, err := serve.New(serve.Options{Models: models, Key: key, MaxTokens: o.context, Shorten: shorten,
 		Logger: slog.New(slog.NewTextHandler(a.talk(), &slog.HandlerOptions{Level: level}))})
 	if err != nil {
 		return err

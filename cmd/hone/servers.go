@@ -17,6 +17,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/episode/reward"
+	"hone/internal/episode/summary"
 	"hone/internal/fault"
 	"hone/internal/mcp"
 	"hone/internal/mcp/sandbox"
@@ -76,6 +77,9 @@ func (a *app) openHost(ctx context.Context, c config.Config, servers mcp.Config,
 			Next: "name a folder that can be written with --cache"}
 	}
 	h := &host{servers: servers, options: mcp.Options{Timeout: c.MCP.Timeout, MaxResult: c.Rollout.MaxResult, ResourceTools: c.MCP.Resources == "tools"}}
+	if c.Rollout.LongResults == "summary" {
+		h.options.MaxResult = wholeResult
+	}
 	if h.sandbox, h.options.Wrap, err = a.sandboxed(ctx, c.MCP.Sandbox, servers); err != nil {
 		return nil, err
 	}
@@ -174,6 +178,14 @@ func (a *app) connect(ctx context.Context, c config.Config, servers mcp.Config, 
 		return nil, err
 	}
 	l.scorer, l.tools = reward.Scorer{Weights: weightsOf(c.Rewards), Defaults: l.catalog.Defaults()}, l.pool
+	if c.Rollout.LongResults == "summary" {
+		shortener, err := a.summaries(c.Rollout)
+		if err != nil {
+			l.close()
+			return nil, err
+		}
+		l.tools = summary.Tools{Tools: l.pool, Shortener: shortener}
+	}
 	return l, nil
 }
 

@@ -67,8 +67,17 @@ type Rollout struct {
 	MaxTurns     int           `yaml:"max_turns" min:"1" doc:"most completions of one episode"`
 	MaxTokens    int           `yaml:"max_tokens" min:"1" doc:"most tokens of one completion"`
 	MaxToolCalls int           `yaml:"max_tool_calls" min:"1" doc:"most tool calls of one episode"`
-	MaxResult    int           `yaml:"max_result" min:"16" doc:"most characters of a tool result shown to the model"`
+	MaxResult    int           `yaml:"max_result" min:"16" doc:"most bytes of a tool result shown to the model"`
+	LongResults  string        `yaml:"long_results" enum:"cut,summary" doc:"what is shown of a longer one: its beginning and end (cut), or what the model of rollout.summary makes of it"`
+	Summary      Endpoint      `yaml:"summary" doc:"the model that summarises, for rollout.long_results: summary"`
 	Timeout      time.Duration `yaml:"timeout" min:"1" doc:"deadline of one episode"`
+}
+
+// Endpoint is a model behind an OpenAI-compatible server.
+type Endpoint struct {
+	URL    string `yaml:"url" doc:"base URL, up to and including /v1"`
+	Model  string `yaml:"model" doc:"name of the model there"`
+	KeyEnv string `yaml:"key_env" doc:"variable that holds the key; empty sends none"`
 }
 
 // Optimizer is AdamW; the rate rises over a share of the steps and falls, the gradient's global norm is clipped.
@@ -143,7 +152,7 @@ func Default() Config {
 		Scenarios: Scenarios{File: "scenarios.json"},
 		Rollout: Rollout{
 			System:      "Call a tool to get the result, then reply with the result only.",
-			Temperature: 1, MaxTurns: 8, MaxTokens: 256, MaxToolCalls: 16, MaxResult: 8000,
+			Temperature: 1, MaxTurns: 8, MaxTokens: 256, MaxToolCalls: 16, MaxResult: 8000, LongResults: "cut",
 			Timeout: 5 * time.Minute,
 		},
 		Rewards: Rewards{Checks: 1, Call: 0.5, Tool: 0.2, End: 0.2, Extra: 0.5, Repeat: -0.2, Invalid: -0.2, Parse: -0.2},
@@ -188,6 +197,12 @@ func (c *Config) Validate() error {
 	}
 	if c.Rollout.MaxTokens >= c.Model.Context {
 		return &ValueError{"rollout.max_tokens", "one completion fills the model's context (model.context) and leaves no room for the prompt"}
+	}
+	if r := c.Rollout; r.LongResults == "summary" && r.MaxResult < 200 {
+		return &ValueError{"rollout.max_result", "a summary needs 200 bytes at least"}
+	}
+	if r := c.Rollout; r.LongResults == "summary" && (r.Summary.URL == "" || r.Summary.Model == "") {
+		return &ValueError{"rollout.summary", "rollout.long_results: summary needs the url and the model that summarises"}
 	}
 	if err := c.Eval.check(); err != nil {
 		return err

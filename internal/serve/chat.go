@@ -58,6 +58,9 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *result, q
 	if refused := r.model.check(q); refused != nil {
 		return refused
 	}
+	if err := s.shorten(ctx, q.Messages); err != nil {
+		return err
+	}
 	if r.prompt, err = r.model.Renderer.Prompt(q.Messages, q.shownTools()); err != nil {
 		return invalid("messages", "the conversation cannot be rendered: "+err.Error())
 	}
@@ -74,6 +77,31 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *result, q
 	text.close(&r.Completion)
 	r.message = text.message
 	writeJSON(w, http.StatusOK, r.whole(q))
+	return nil
+}
+
+// shorten puts in place of tools' results what the model is shown of them, as it was in training.
+func (s *Server) shorten(ctx context.Context, messages []chat.Message) (err error) {
+	if s.o.Shorten == nil {
+		return nil
+	}
+	calls := map[string]chat.ToolCall{}
+	for i := range messages {
+		m := &messages[i]
+		for _, c := range m.ToolCalls {
+			calls[c.ID] = c
+		}
+		if m.Role != chat.ToolRole {
+			continue
+		}
+		call, known := calls[m.ToolCallID]
+		if !known {
+			call = chat.ToolCall{Name: m.Name}
+		}
+		if m.Content, err = s.o.Shorten(ctx, call, m.Content); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -24,6 +24,7 @@ import (
 	"strings"
 	"time"
 
+	"hone/internal/chat"
 	"hone/internal/episode/rollout"
 	"hone/internal/fault"
 	"hone/internal/policy"
@@ -52,6 +53,8 @@ type Options struct {
 	MaxQueue  int           // requests waiting for a slot, per model; 0: 64, negative: none
 	Grace     time.Duration // given to requests in flight on shutdown; 0: 30 s
 	Logger    *slog.Logger  // nil: discarded
+	// Shorten says what the model is shown of a tool's result that a client sends; nil: all of it.
+	Shorten func(ctx context.Context, call chat.ToolCall, text string) (string, error)
 }
 
 // Server answers requests. Make one with New.

@@ -178,6 +178,29 @@ func TestDeveloperIsSystem(t *testing.T) {
 	}
 }
 
+// Tools' results are shown as in training; who called them is looked up in the conversation.
+func TestLongResultsAreShortened(t *testing.T) {
+	s := &sampler{says: "x"}
+	short := func(_ context.Context, call chat.ToolCall, text string) (string, error) {
+		if text == "no" {
+			return "", errors.New("no model at 10.0.0.7")
+		}
+		return call.Name + " said " + text[:1], nil
+	}
+	h := start(t, s, func(o *Options) { o.Shorten = short })
+	ask := func(result string) (int, string) {
+		return send(t, "POST", h.URL+"/v1/chat/completions", `{"messages":[{"role":"user","content":"long user text"},
+			{"role":"assistant","tool_calls":[{"id":"c1","type":"function","function":{"name":"read","arguments":"{}"}}]},
+			{"role":"tool","tool_call_id":"c1","content":"`+result+`"}]}`)
+	}
+	if status, body := ask("long"); status != 200 || !strings.HasSuffix(text(s.asked[0].Prompt), "user:long user text\nassistant:\ntool:read said l\n") {
+		t.Errorf("status %d %s, prompt %q", status, body, text(s.asked[0].Prompt))
+	}
+	if status, body := ask("no"); status != 500 || strings.Contains(body, "10.0.0.7") {
+		t.Errorf("no summary: status %d: %s", status, body)
+	}
+}
+
 // Who asks for a model that is not there is told those that are.
 func TestUnknownModelListsThose(t *testing.T) {
 	h := start(t, &sampler{says: "x"}, func(o *Options) {
