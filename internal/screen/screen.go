@@ -89,7 +89,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 		}
 	}
 	w.tail = append([]byte(nil), text[whole:]...)
-	if _, err := io.WriteString(w.to, Text(string(text[:whole]))); err != nil {
+	if _, err := w.to.Write([]byte(Text(string(text[:whole])))); err != nil {
 		return 0, err
 	}
 	return len(p), nil
