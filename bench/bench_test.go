@@ -96,7 +96,7 @@ func steps(b *testing.B, prefix, rows, length, from int) {
 		step.Rows = append(step.Rows, row)
 	}
 	take := func() {
-		if _, err := t.Supervised(context.Background(), step, batch.Update{Rate: 1e-4}); err != nil {
+		if _, err := t.Step(context.Background(), step, batch.Objective{}, batch.Update{Rate: 1e-4}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -199,7 +199,7 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 	}
 	c := t.c
 	grpo := recipe.GRPO{Stage: "grpo", Steps: c.GRPO.Steps, GroupsPerStep: c.GRPO.ScenariosPerStep, GroupSize: c.GRPO.GroupSize,
-		Optimizer: optimizerOf(c.GRPO.Optimizer), Clip: batch.Clip{Low: c.GRPO.ClipLow, High: c.GRPO.ClipHigh},
+		Optimizer: optimizerOf(c.GRPO.Optimizer), Clip: batch.Clip{Low: c.GRPO.ClipLow, High: c.GRPO.ClipHigh}, Temperature: c.Rollout.Temperature,
 		CheckpointEvery: c.GRPO.CheckpointEvery, MaxMismatch: l.machine.maxMismatch(), Seed: c.Seed}
 	log := runLog{t.dir, t.a.say, l.catalog}
 	err = grpo.Run(ctx, scenario.OfSplit(list, scenario.Train), l.at(c.Rollout.Temperature), l.scorer, l.learner,

@@ -75,6 +75,7 @@ func (d demoRun) pipeline(maxMismatch float64) recipe.Pipeline {
 		GRPO: recipe.GRPO{Stage: "grpo", Steps: d.c.GRPO.Steps, GroupsPerStep: d.c.GRPO.ScenariosPerStep,
 			GroupSize: d.c.GRPO.GroupSize, Optimizer: optimizerOf(d.c.GRPO.Optimizer),
 			Clip:            batch.Clip{Low: d.c.GRPO.ClipLow, High: d.c.GRPO.ClipHigh},
+			Temperature:     d.c.Rollout.Temperature,
 			CheckpointEvery: d.c.GRPO.CheckpointEvery, MaxMismatch: maxMismatch, Seed: d.c.Seed},
 	}
 }

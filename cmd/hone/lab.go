@@ -78,7 +78,7 @@ func (l *lab) openModel(a *app, c *config.Config, folder string, scenarios []sce
 		return err
 	}
 	a.say("model %s on %s", m.spec.Name, m.engine.Description())
-	trainer, lora, err := m.trainer(*c, folder, len(p.prefix), c.Rollout.Temperature)
+	trainer, lora, err := m.trainer(*c, folder, len(p.prefix))
 	if err != nil {
 		return err
 	}

@@ -136,7 +136,7 @@ func (m *machine) sharedPrefix(o rollout.Options, scenarios []scenario.Scenario)
 
 // trainer has the adapter in folder, or a fresh one where that is empty. prefix is what all rows share: steps that shared
 // more than that by chance would each be compiled anew.
-func (m *machine) trainer(c config.Config, folder string, prefix int, temperature float64) (*train.Trainer, model.LoRA, error) {
+func (m *machine) trainer(c config.Config, folder string, prefix int) (*train.Trainer, model.LoRA, error) {
 	lora := loraOf(c.SFT.LoRA)
 	state := train.NewState(m.spec, lora, c.Seed)
 	if folder != "" {
@@ -147,7 +147,7 @@ func (m *machine) trainer(c config.Config, folder string, prefix int, temperatur
 		state.M, state.V = make([]float32, len(state.Adapter)), make([]float32, len(state.Adapter))
 	}
 	t, err := train.New(m.engine, m.spec, m.weights, state, train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: recomputeOf(c),
-		RowMultiple: c.Engine.RowMultiple, MaxPrefix: prefix, Temperature: temperature, EightBitMoments: c.Engine.Moments == "8bit",
+		RowMultiple: c.Engine.RowMultiple, MaxPrefix: prefix, EightBitMoments: c.Engine.Moments == "8bit",
 		Dropout: c.SFT.LoRA.Dropout, Seed: c.Seed, Notice: func(text string) { m.say("%s", text) }})
 	return t, lora, err
 }
@@ -163,25 +163,21 @@ type learner struct {
 // Publish gives the adapter to the sampler.
 func (l *learner) Publish() error { return l.sampler.SetAdapter(l.Adapter(), l.PolicyVersion()) }
 
-// Supervised implements recipe.Trainer.
-func (l *learner) Supervised(ctx context.Context, b batch.Batch, u batch.Update) (batch.StepStats, error) {
+// Gradient implements recipe.Trainer.
+func (l *learner) Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error) {
 	began := time.Now()
-	stats, err := l.Trainer.Supervised(ctx, b, u)
-	l.count(began, stats)
-	return stats, err
-}
-
-// PolicyGradient implements recipe.Trainer.
-func (l *learner) PolicyGradient(ctx context.Context, b batch.Batch, u batch.Update, clip batch.Clip) (batch.StepStats, error) {
-	began := time.Now()
-	stats, err := l.Trainer.PolicyGradient(ctx, b, u, clip)
-	l.count(began, stats)
-	return stats, err
-}
-
-func (l *learner) count(began time.Time, stats batch.StepStats) {
+	stats, err := l.Trainer.Gradient(ctx, b, o)
 	l.seconds += time.Since(began).Seconds()
 	l.tokens += stats.NumTokens
+	return stats, err
+}
+
+// Apply implements recipe.Trainer.
+func (l *learner) Apply(u batch.Update) (float64, error) {
+	began := time.Now()
+	norm, err := l.Trainer.Apply(u)
+	l.seconds += time.Since(began).Seconds()
+	return norm, err
 }
 
 // progress returns where stages report to; slots is how many episodes run at once.

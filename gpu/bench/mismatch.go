@@ -67,7 +67,7 @@ func (b *bench) mismatch(int) (row, error) {
 		}
 		rows.Rows = append(rows.Rows, x)
 	}
-	scores, err := t.Score(rows)
+	scores, err := t.Score(rows, 1)
 	if err != nil {
 		return row{}, err
 	}

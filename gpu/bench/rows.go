@@ -48,7 +48,7 @@ func (b *bench) steps(o train.Options, x batch.Batch, warm, repeat int) (row, er
 	}
 	var stats batch.StepStats
 	r, err := timed(warm, repeat, func() error {
-		stats, err = t.Supervised(background, x, batch.Update{Rate: 1e-5, MaxGradNorm: 1})
+		stats, err = t.Step(background, x, batch.Objective{}, batch.Update{Rate: 1e-5, MaxGradNorm: 1})
 		return err
 	})
 	if err != nil {

@@ -28,7 +28,7 @@ func (b *bench) startup(int) (row, error) {
 	for i := range atOnce {
 		x.Rows = append(x.Rows, b.text(length, i, 1))
 	}
-	if _, err := t.Supervised(background, x, batch.Update{Rate: 1e-5, MaxGradNorm: 1}); err != nil {
+	if _, err := t.Step(background, x, batch.Objective{}, batch.Update{Rate: 1e-5, MaxGradNorm: 1}); err != nil {
 		return row{}, err
 	}
 	stepped := time.Since(b.started).Seconds()

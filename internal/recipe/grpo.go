@@ -19,15 +19,16 @@ import (
 //	loss = - mean over tokens of min(rho A, clip(rho, 1-low, 1+high) A)
 //
 // Sampled tokens are those the policy wrote: prompts and tool results are read, never trained on. The mean runs over
-// the sampled tokens of the whole step. Two kinds of episode are no part of it, nor of the count it divides by: those
-// whose outcome is not the policy's doing (a dead server is not a reward of 0), which leave their group's statistics
-// too; and groups in which all rewards are equal, whose A is 0. They are not replaced by others.
+// the sampled tokens of the whole step, those of groups in which all rewards are equal too: their A is 0, so they are not
+// computed, but they count, as in TRL and DAPO. Else a step with one group left would move as far as a full one. No part
+// of the mean are episodes whose outcome is not the policy's doing (a dead server is not a reward of 0), which leave their
+// group's statistics too. Neither is replaced by others.
 //
 // What is left out: no value network, no KL to a reference model, no dynamic sampling or overlong shaping of DAPO, one
 // step of Adam per batch of episodes. So rho departs from 1 only by the numerical difference of sampler and trainer,
 // and the clip, which bounds what a second step on the same batch could do, does not bite. The difference is measured
-// each step (mismatch KL), and a step above a bound ends the run unkept: a policy that is not the one sampled from must
-// not be trained silently.
+// each step (mismatch KL) between gradient and update, and a step above a bound is not taken and ends the run: a policy
+// that is not the one sampled from must not be trained silently.
 type GRPO struct {
 	Stage           string // name in the run directory: "grpo"
 	Steps           int
@@ -35,6 +36,7 @@ type GRPO struct {
 	GroupSize       int // episodes of one scenario
 	Optimizer       Optimizer
 	Clip            batch.Clip
+	Temperature     float64 // that the runner samples at
 	CheckpointEvery int     // steps; 0: at the end only
 	MaxMismatch     float64 // bound on the mean mismatch KL of a step, in nats a token
 	Seed            uint64
@@ -65,11 +67,9 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 
 		rows, leftOut := batch.FromGroups(groups, batch.GroupNormalized) // one row an episode, with its A
 		update := g.Optimizer.Update(step, g.Steps)
-		var stats batch.StepStats
-		if rows.NumTrained() > 0 { // a step whose groups are all alike teaches nothing
-			if stats, err = trainer.PolicyGradient(ctx, rows, update, g.Clip); err != nil {
-				return stopped(err, g.Stage, step, trainer, log)
-			}
+		stats, refused, err := g.update(ctx, rows, update, step, trainer)
+		if err != nil {
+			return stopped(err, g.Stage, step, trainer, log)
 		}
 
 		metrics := metricsOf(groups, leftOut, stats)
@@ -77,8 +77,8 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 		if err := log.Metrics(g.Stage, step, metrics); err != nil {
 			return err
 		}
-		if !(stats.Mismatch <= g.MaxMismatch) { // a NaN stops the run too
-			return g.mismatch(step, stats)
+		if refused != nil {
+			return stopped(refused, g.Stage, step, trainer, log)
 		}
 		if checkpointDue(step, g.Steps, g.CheckpointEvery) {
 			if err := log.Checkpoint(g.Stage, step+1, trainer.Save); err != nil {
@@ -88,6 +88,22 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 		progress(g.Stage, step+1, g.Steps, fmt.Sprintf("reward %.2f", metrics["reward"]))
 	}
 	return finish(g.Stage, trainer, log)
+}
+
+// update takes the optimiser step, unless the rows teach nothing or refused says why it must not be taken.
+func (g GRPO) update(ctx context.Context, rows batch.Batch, u batch.Update, step int, trainer Trainer) (s batch.StepStats, refused, err error) {
+	if rows.NumTrained() == 0 { // the groups are all alike
+		return s, nil, nil
+	}
+	s, err = trainer.Gradient(ctx, rows, batch.Objective{Policy: &batch.PolicyGradient{Clip: g.Clip, Temperature: g.Temperature}})
+	if err != nil {
+		return s, nil, err
+	}
+	if !(s.Mismatch <= g.MaxMismatch) { // a NaN is refused too
+		return s, g.mismatch(step, s), nil
+	}
+	s.GradNorm, err = trainer.Apply(u)
+	return s, nil, err
 }
 
 // tasks returns the scenarios of a step, all different. They are walked through in shuffled passes of as many whole steps
@@ -108,5 +124,5 @@ func (g GRPO) mismatch(step int, s batch.StepStats) error {
 		Where: fmt.Sprintf("%s step %d", g.Stage, step),
 		Why: fmt.Sprintf("the mean mismatch KL is %.2g nats a token, the bound is %.2g; the largest difference of a logprob is %.2g",
 			s.Mismatch, g.MaxMismatch, s.MaxDelta),
-		Next: "hone runs show names the last good checkpoint"}
+		Next: "the steps before are kept, and hone runs show names their checkpoint; engine.dtype: f32 has sampler and trainer round alike"}
 }

@@ -16,8 +16,11 @@ import (
 
 // Trainer takes optimiser steps on one adapter.
 type Trainer interface {
-	Supervised(ctx context.Context, b batch.Batch, u batch.Update) (batch.StepStats, error)
-	PolicyGradient(ctx context.Context, b batch.Batch, u batch.Update, clip batch.Clip) (batch.StepStats, error)
+	// Gradient computes the gradient of a batch's loss and what there is to know of it. It is kept for Apply; adapter and
+	// optimiser stay as they are, so a recipe can look at a step before it is taken.
+	Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error)
+	// Apply takes the optimiser step along the gradient computed last and returns the gradient's norm before clipping.
+	Apply(u batch.Update) (norm float64, err error)
 	// ResetOptimizer forgets the optimiser's moments and keeps the adapter.
 	ResetOptimizer() error
 	// Publish hands the adapter to the sampler: the only arrow that points back.

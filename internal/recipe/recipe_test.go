@@ -26,28 +26,37 @@ import (
 type fakeTrainer struct {
 	resets    int // not kept in checkpoints
 	Steps     []string
+	gradient  string // not applied yet
 	published int
 	mismatch  float64
+	apart     int // steps whose gradient has no mismatch yet
 	before    func(step int)
 }
 
-func (f *fakeTrainer) step(ctx context.Context, kind string, b batch.Batch, u batch.Update) (batch.StepStats, error) {
+func (f *fakeTrainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error) {
 	if f.before != nil {
 		f.before(len(f.Steps))
 	}
 	if ctx.Err() != nil {
 		return batch.StepStats{}, ctx.Err()
 	}
-	f.Steps = append(f.Steps, fmt.Sprintf("%s %v %v", kind, u, b))
-	return batch.StepStats{Loss: float64(len(fmt.Sprint(f.Steps))), Mismatch: f.mismatch, NumTrained: b.NumTrained()}, nil
+	f.gradient = fmt.Sprintf("sft %v", b)
+	if o.Policy != nil {
+		f.gradient = fmt.Sprintf("grpo %v %v", *o.Policy, b)
+	}
+	s := batch.StepStats{Loss: float64(len(fmt.Sprint(f.Steps, f.gradient))), NumTrained: b.NumTrained()}
+	if len(f.Steps) >= f.apart {
+		s.Mismatch = f.mismatch
+	}
+	return s, nil
 }
 
-func (f *fakeTrainer) Supervised(ctx context.Context, b batch.Batch, u batch.Update) (batch.StepStats, error) {
-	return f.step(ctx, "sft", b, u)
-}
-
-func (f *fakeTrainer) PolicyGradient(ctx context.Context, b batch.Batch, u batch.Update, c batch.Clip) (batch.StepStats, error) {
-	return f.step(ctx, fmt.Sprint("grpo ", c), b, u)
+func (f *fakeTrainer) Apply(u batch.Update) (float64, error) {
+	if f.gradient == "" {
+		return 0, errors.New("no gradient")
+	}
+	f.Steps, f.gradient = append(f.Steps, fmt.Sprintf("%s %v", f.gradient, u)), ""
+	return float64(len(f.Steps)), nil
 }
 
 func (f *fakeTrainer) ResetOptimizer() error { f.resets++; return nil }
@@ -431,12 +440,51 @@ func TestMismatchStopsTheRun(t *testing.T) {
 	for _, mismatch := range []float64{0.11, math.Inf(1), math.NaN()} {
 		trainer, log, err := train(t, trajectory.OK, byRollout, mismatch)
 		var f *fault.Error
-		if !errors.As(err, &f) || f.Where != "grpo step 0" || len(trainer.Steps) != 1 || log.latest["grpo"] != 0 || len(log.Recorded) != 1 {
+		if !errors.As(err, &f) || f.Where != "grpo step 0" || len(trainer.Steps) != 0 || log.latest["grpo"] != 0 || len(log.Recorded) != 1 {
 			t.Errorf("%v: %v after %d steps", mismatch, err, len(trainer.Steps))
 		}
 	}
 	if _, _, err := train(t, trajectory.OK, byRollout, 0.1); err != nil {
 		t.Errorf("at the bound: %v", err)
+	}
+}
+
+// The step whose sampler and trainer are apart is not taken; those before it are kept, and a resumed run goes on after them.
+func TestMismatchKeepsTheStepsBefore(t *testing.T) {
+	trainer, log := &fakeTrainer{mismatch: 0.2, apart: 5}, newLog(t)
+	runner := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
+	err := grpo().Run(context.Background(), scenarios(5), runner, scoreFunc(byRollout), trainer, log, silent)
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Where != "grpo step 5" || len(trainer.Steps) != 5 || log.latest["grpo"] != 5 {
+		t.Fatalf("%v after %d steps, of which %d are kept", err, len(trainer.Steps), log.latest["grpo"])
+	}
+	if got := log.Recorded["grpo5"]["sampling/mismatch_kl"]; got != 0.2 {
+		t.Errorf("the refused step's mismatch is recorded as %v", got)
+	}
+	want, _, err := train(t, trajectory.OK, byRollout, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := &fakeTrainer{}
+	runner.trainer = again
+	if err := grpo().Run(context.Background(), scenarios(5), runner, scoreFunc(byRollout), again, log, silent); err != nil || !slices.Equal(again.Steps, want.Steps) {
+		t.Errorf("%v: resumed to %q, want %q", err, again.Steps, want.Steps)
+	}
+}
+
+// Rollouts' temperature reaches the policy gradient; demonstrations have none.
+func TestTemperatureOfObjectives(t *testing.T) {
+	p := pipeline()
+	p.GRPO.Temperature = 0.7
+	trainer := &fakeTrainer{}
+	runner := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
+	if _, err := p.Run(context.Background(), Data{Demonstrations: demonstrations(5), Train: scenarios(5), Test: scenarios(3)}, runner, runner,
+		scoreFunc(byRollout), trainer, newLog(t), silent); err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range trainer.Steps {
+		if sampled := strings.HasPrefix(s, "grpo {{0.2 0.28} 0.7}"); sampled != (i >= 6) || !sampled && !strings.HasPrefix(s, "sft ") {
+			t.Errorf("step %d: %s", i, s)
+		}
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // SFT is supervised fine-tuning on demonstrations: each step lowers the mean negative log-likelihood of the assistant's
-// tokens over one batch. Batches are random, not of rows of like length, which are often of one kind; within a step the
+// tokens over one batch, at temperature 1 whatever rollouts are sampled at. Batches are random, not of rows of like length, which are often of one kind; within a step the
 // trainer sorts rows to save padding, which changes nothing.
 type SFT struct {
 	Stage           string // name in the run directory: "sft"
@@ -52,7 +52,10 @@ func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, lo
 			picked = append(picked, rows[i])
 		}
 		update := s.Optimizer.Update(step, total)
-		stats, err := trainer.Supervised(ctx, batch.New(picked), update)
+		stats, err := trainer.Gradient(ctx, batch.New(picked), batch.Objective{})
+		if err == nil {
+			stats.GradNorm, err = trainer.Apply(update)
+		}
 		if err != nil {
 			return stopped(err, s.Stage, step, trainer, log)
 		}

@@ -78,7 +78,7 @@ func (j job) run() error {
 		rows = append(rows, row)
 	}
 	for range j.Steps {
-		if _, err := t.Supervised(context.Background(), batch.New(rows), batch.Update{Rate: j.Rate, MaxGradNorm: 1}); err != nil {
+		if _, err := t.Step(context.Background(), batch.New(rows), batch.Objective{}, batch.Update{Rate: j.Rate, MaxGradNorm: 1}); err != nil {
 			return err
 		}
 	}

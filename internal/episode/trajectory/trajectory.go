@@ -127,6 +127,15 @@ func (t *Trajectory) IDs() (ids []int32, sampled []bool, logprobs []float32) {
 	return ids, sampled, logprobs
 }
 
+// NumSampled counts the tokens that IDs marks as sampled.
+func (t *Trajectory) NumSampled() int {
+	n := 0
+	for _, turn := range t.Turns {
+		n += len(turn.CompletionIDs)
+	}
+	return n
+}
+
 // Calls returns all calls with their results, in order.
 func (t *Trajectory) Calls() []ToolResult {
 	var calls []ToolResult

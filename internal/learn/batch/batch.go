@@ -50,6 +50,9 @@ type Adam struct {
 type Batch struct {
 	Prefix []int32
 	Rows   []Sequence // what follows the prefix
+	// Normaliser is what the sum of the tokens' losses is divided by; 0 is the number of trained tokens. It is more where
+	// tokens whose loss has no gradient were left out.
+	Normaliser int
 }
 
 // NumTrained counts the trained tokens of all rows.
@@ -103,7 +106,7 @@ func (b Batch) Shorten(n int) Batch {
 		return b
 	}
 	cut := b.Prefix[n:]
-	short := Batch{Prefix: b.Prefix[:n]}
+	short := Batch{Prefix: b.Prefix[:n], Normaliser: b.Normaliser}
 	for _, r := range b.Rows {
 		r.IDs = append(append(make([]int32, 0, len(cut)+len(r.IDs)), cut...), r.IDs...)
 		r.Trained = append(make([]bool, len(cut)), r.Trained...)
@@ -116,11 +119,13 @@ func (b Batch) Shorten(n int) Batch {
 }
 
 // FromGroups makes the rows of a GRPO step. Members whose outcome may not be trained on are left out of their group's
-// statistics and of the batch; groups that are empty then or without spread carry no signal and are dropped. Stats says
-// how many.
+// statistics and of the batch; groups that are empty then carry no signal and are dropped. So are groups without spread,
+// whose advantages are 0: their rows need not be computed, but their sampled tokens count in the Normaliser, as in TRL and
+// DAPO (arXiv 2503.14476, eq. 8). Stats says how many were dropped.
 func FromGroups(groups []trajectory.Group, advantage func(rewards []float64) []float64) (Batch, Stats) {
 	var rows []Sequence
 	var stats Stats
+	sampledTokens := 0
 	for _, g := range groups {
 		var members []*trajectory.Trajectory
 		var rewards []float64
@@ -136,6 +141,9 @@ func FromGroups(groups []trajectory.Group, advantage func(rewards []float64) []f
 			stats.Empty++
 			continue
 		}
+		for _, t := range members {
+			sampledTokens += t.NumSampled()
+		}
 		if !spread(rewards) {
 			stats.ZeroSpread++
 			continue
@@ -145,7 +153,9 @@ func FromGroups(groups []trajectory.Group, advantage func(rewards []float64) []f
 			rows = append(rows, Sequence{IDs: ids, Trained: sampled, SamplerLogprobs: logprobs, Advantage: a})
 		}
 	}
-	return New(rows), stats
+	b := New(rows)
+	b.Normaliser = sampledTokens
+	return b, stats
 }
 
 // Stats counts what FromGroups left out.

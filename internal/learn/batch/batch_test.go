@@ -128,8 +128,8 @@ func TestFromGroups(t *testing.T) {
 			t.Errorf("row %d: got %+v, want %+v", i, r, want[i])
 		}
 	}
-	if b.NumTrained() != 6 {
-		t.Errorf("%d trained tokens, want 6", b.NumTrained())
+	if b.NumTrained() != 6 || b.Normaliser != 15 { // of the two groups without spread, three members count
+		t.Errorf("%d trained tokens, want 6; normalised by %d, want 15", b.NumTrained(), b.Normaliser)
 	}
 }
 
@@ -159,8 +159,9 @@ func TestShortenKeepsTheRowsWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := batch.New(rows(t))
 		n := rapid.IntRange(0, 12).Draw(t, "longest prefix")
+		b.Normaliser = 7
 		short := b.Shorten(n)
-		if n > 0 && len(short.Prefix) > n || len(short.Rows) != len(b.Rows) || short.NumTrained() != b.NumTrained() {
+		if short.Normaliser != 7 || n > 0 && len(short.Prefix) > n || len(short.Rows) != len(b.Rows) || short.NumTrained() != b.NumTrained() {
 			t.Fatalf("%+v shortened to %d is %+v", b, n, short)
 		}
 		for i, r := range short.Rows {

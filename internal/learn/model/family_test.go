@@ -105,7 +105,7 @@ func (g golden) train(t *testing.T, e *engine.Engine, s model.Spec, weights []en
 	}
 	losses, norms := g.array(t, "losses"), g.array(t, "norms")
 	for i := range losses {
-		stats, err := tr.Supervised(context.Background(), b, batch.Update{Rate: g.Rate, MaxGradNorm: 1})
+		stats, err := tr.Step(context.Background(), b, batch.Objective{}, batch.Update{Rate: g.Rate, MaxGradNorm: 1})
 		must(t, err)
 		if d := math.Abs(stats.Loss - float64(losses[i])); d > tolerance {
 			t.Errorf("step %d: the loss differs by %g", i, d)

@@ -176,11 +176,10 @@ func steps(t *train.Trainer, o Settings) error {
 }
 
 func step(t *train.Trainer, b batch.Batch, sampled bool) error {
-	u := batch.Update{Rate: 1, MaxGradNorm: 1}
+	var o batch.Objective // with dropout, where there is any
 	if sampled {
-		_, err := t.PolicyGradient(context.Background(), b, u, batch.Clip{Low: 0.2, High: 0.2})
-		return err
+		o.Policy = &batch.PolicyGradient{Temperature: 1, Clip: batch.Clip{Low: 0.2, High: 0.2}}
 	}
-	_, err := t.Supervised(context.Background(), b, u)
+	_, err := t.Step(context.Background(), b, o, batch.Update{Rate: 1, MaxGradNorm: 1})
 	return err
 }

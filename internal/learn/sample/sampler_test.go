@@ -256,7 +256,7 @@ func testSamplerEqualsTrainer(t *testing.T, e *engine.Engine, s *Sampler, tr *tr
 	}
 	for _, row := range rows {
 		b := batch.Batch{Prefix: row.IDs[:1], Rows: []batch.Sequence{{IDs: row.IDs[1:], Trained: row.Trained[1:]}}}
-		scores, err := tr.Score(b)
+		scores, err := tr.Score(b, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -26,7 +26,10 @@ func applyTo(t *testing.T, tr *Trainer, gradient []float32, u batch.Update, stat
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tr.apply(b, u, stats)
+	tr.drop()
+	tr.gradient = b
+	stats.GradNorm, err = tr.Apply(u)
+	return err
 }
 
 // Three steps against AdamW as its paper has it, in float64: algorithm 2 of arXiv 1711.05101, whose schedule multiplier is
@@ -111,7 +114,7 @@ func testStepsThatAreNotFiniteLeaveTheState(t *testing.T, d device) {
 		step func() (batch.StepStats, error)
 	}{
 		{"a sampler's logprob of -120", func() (batch.StepStats, error) {
-			stats, err := tr.PolicyGradient(context.Background(), batch.New(far), batch.Update{Rate: 1e-2, MaxGradNorm: 1}, batch.Clip{Low: 0.2, High: 0.28})
+			stats, err := tr.Step(context.Background(), batch.New(far), policy(), batch.Update{Rate: 1e-2, MaxGradNorm: 1})
 			if !finite(stats.Loss) {
 				t.Errorf("the loss is %g: this is not the case meant", stats.Loss)
 			}
@@ -128,8 +131,9 @@ func testStepsThatAreNotFiniteLeaveTheState(t *testing.T, d device) {
 			return stats, applyTo(t, tr, g, batch.Update{Rate: 1e-2, MaxGradNorm: 1}, &stats)
 		}},
 		{"a loss of NaN", func() (batch.StepStats, error) {
-			stats := batch.StepStats{Loss: math.NaN()}
-			return stats, applyTo(t, tr, make([]float32, tr.size), batch.Update{Rate: 1e-2}, &stats)
+			without := batch.New(rows())
+			without.Rows[0].Advantage = math.NaN()
+			return tr.Step(context.Background(), without, policy(), batch.Update{Rate: 1e-2})
 		}},
 	} {
 		_, err := c.step()
@@ -169,11 +173,11 @@ func testFailuresReleaseBuffers(t *testing.T, d device) {
 		t.Fatal(err)
 	}
 	step := func() error {
-		_, err := tr.PolicyGradient(context.Background(), b, batch.Update{Rate: 1e-2}, batch.Clip{Low: 0.2, High: 0.28})
+		_, err := tr.Step(context.Background(), b, policy(), batch.Update{Rate: 1e-2})
 		return err
 	}
 	score := func() error {
-		_, err := tr.Score(b)
+		_, err := tr.Score(b, 1)
 		return err
 	}
 	together := func(f func() error) func() error { // a prefix with its rows
@@ -190,7 +194,7 @@ func testFailuresReleaseBuffers(t *testing.T, d device) {
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
 	stopped := func() error {
-		_, err := tr.Supervised(cancelled, b, batch.Update{Rate: 1e-2})
+		_, err := tr.Step(cancelled, b, batch.Objective{}, batch.Update{Rate: 1e-2})
 		return err
 	}
 	for _, c := range []struct {

@@ -41,14 +41,14 @@ func twoSteps(t *testing.T, tr *Trainer, b batch.Batch) run {
 	t.Helper()
 	var r run
 	var err error
-	if r.first, err = tr.Supervised(context.Background(), b, smooth()); err != nil {
+	if r.first, err = tr.Step(context.Background(), b, batch.Objective{}, smooth()); err != nil {
 		t.Fatal(err)
 	}
 	r.gradient = stateOf(t, tr).M
-	if r.second, err = tr.PolicyGradient(context.Background(), b, smooth(), batch.Clip{Low: 0.2, High: 0.28}); err != nil {
+	if r.second, err = tr.Step(context.Background(), b, policy(), smooth()); err != nil {
 		t.Fatal(err)
 	}
-	if r.scores, err = tr.Score(b); err != nil {
+	if r.scores, err = tr.Score(b, 1); err != nil {
 		t.Fatal(err)
 	}
 	r.state = stateOf(t, tr)
@@ -124,7 +124,7 @@ func TestSeveralDevicesTakeTheStepsOfOne(t *testing.T) {
 		}
 		if n < 4 {
 			tr := start(0.3)
-			if _, err := tr.Supervised(context.Background(), batches["five rows"], smooth()); err != nil {
+			if _, err := tr.Step(context.Background(), batches["five rows"], batch.Objective{}, smooth()); err != nil {
 				t.Fatal(err)
 			}
 			m := stateOf(t, tr).M
@@ -158,7 +158,7 @@ func checkAlike(t *testing.T, tr *Trainer, n int) {
 func testSeveralDevicesResume(t *testing.T, start func() *Trainer, b batch.Batch) {
 	t.Helper()
 	tr, dir := start(), t.TempDir()
-	if _, err := tr.Supervised(context.Background(), b, smooth()); err != nil {
+	if _, err := tr.Step(context.Background(), b, batch.Objective{}, smooth()); err != nil {
 		t.Fatal(err)
 	}
 	if err := tr.Save(dir); err != nil {
@@ -183,7 +183,7 @@ func checkInPlace(t *testing.T, tr *Trainer, b batch.Batch) {
 		}
 	}
 	left := alive(device{Engine: tr.engine})
-	if _, err := tr.PolicyGradient(context.Background(), b, smooth(), batch.Clip{Low: 0.2, High: 0.28}); err != nil || left() != 0 {
+	if _, err := tr.Step(context.Background(), b, policy(), smooth()); err != nil || left() != 0 {
 		t.Errorf("a step left %d buffers; %v", left(), err)
 	}
 }

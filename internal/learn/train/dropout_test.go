@@ -58,7 +58,7 @@ func testDropoutGradientEqualsFiniteDifferences(t *testing.T, d device) {
 		if err := tr.SetState(s); err != nil {
 			t.Fatal(err)
 		}
-		stats, err := tr.Supervised(context.Background(), b, batch.Update{Rate: 1e-2})
+		stats, err := tr.Step(context.Background(), b, batch.Objective{}, batch.Update{Rate: 1e-2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,14 +104,14 @@ func testDropoutIsDrawnAnewEachStepAndRepeatedByAResume(t *testing.T, d device) 
 		t.Error("the second step draws what the first drew")
 	}
 	plain := d.start(t, 4)
-	want, err := plain.Score(b)
+	want, err := plain.Score(b, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := tr.SetState(start); err != nil {
 		t.Fatal(err)
 	}
-	got, err := tr.Score(b)
+	got, err := tr.Score(b, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

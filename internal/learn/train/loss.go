@@ -12,28 +12,32 @@ import (
 
 // objective is what a step minimises. It is an input of the programs, so that SFT and GRPO share their compilation.
 type objective struct {
-	policy bool // the policy-gradient loss; else the negative log-likelihood
-	clip   batch.Clip
-
+	batch.Objective
 	dropout float64 // a program of its own, as its graph is another
 }
 
-// upload gives the objective to the device: [3] of policy as 0 or 1, low, high.
+// numObjective is the length of what upload makes.
+const numObjective = 4
+
+// upload gives the objective to the device: [4] of policy as 0 or 1, temperature, low, high.
 func (o objective) upload(e *engine.Engine) (engine.Buffer, error) {
-	flat := []float32{0, float32(o.clip.Low), float32(o.clip.High)}
-	if o.policy {
-		flat[0] = 1
+	flat := make([]float32, numObjective)
+	flat[1] = 1
+	if p := o.Policy; p != nil {
+		flat = []float32{1, float32(p.Temperature), float32(p.Clip.Low), float32(p.Clip.High)}
 	}
 	return e.Upload(flat, len(flat))
 }
 
+// of is number i of an objective on the device, a scalar.
+func of(objective *Node, i int) *Node { return Reshape(Slice(objective, AxisRange(i, i+1))) }
+
 // losses maps per-token values to per-token losses, all [M]: the trainer's logprobs, the sampler's, and the advantages,
-// under an objective [3]. The step's loss is their mean over the trained tokens of the whole batch, however it is cut into
+// under an objective [4]. The step's loss is their mean over the trained tokens of the whole batch, however it is cut into
 // micro-batches. The negative log-likelihood is -log p of the trainer.
 func losses(objective, trainer, sampler, advantage *Node) *Node {
-	of := func(i int) *Node { return Reshape(Slice(objective, AxisRange(i, i+1))) }
-	policy := BroadcastToDims(GreaterThan(of(0), ScalarZero(trainer.Graph(), dtypes.Float32)), trainer.Shape().Dimensions...)
-	return Where(policy, dapo(trainer, sampler, advantage, of(1), of(2)), Neg(trainer))
+	policy := BroadcastToDims(GreaterThan(of(objective, 0), ScalarZero(trainer.Graph(), dtypes.Float32)), trainer.Shape().Dimensions...)
+	return Where(policy, dapo(trainer, sampler, advantage, of(objective, 2), of(objective, 3)), Neg(trainer))
 }
 
 // dapo is the clipped policy-gradient loss with clip-higher, averaged over all tokens of the batch (arXiv 2503.14476,

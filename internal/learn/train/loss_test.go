@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"math"
 	"testing"
 
@@ -35,7 +36,7 @@ func testDAPO(t *testing.T, d device) {
 	}
 	params := []engine.Param{{Name: "trainer", Shape: engine.F32(n)}, {Name: "sampler", Shape: engine.F32(n)}, {Name: "advantage", Shape: engine.F32(n)}}
 	p, err := d.Compile("dapo", params, func(in []*graph.Node) []*graph.Node {
-		return []*graph.Node{losses(graph.Const(in[0].Graph(), []float32{1, 0.2, 0.28}), in[0], in[1], in[2])}
+		return []*graph.Node{losses(graph.Const(in[0].Graph(), []float32{1, 1, 0.2, 0.28}), in[0], in[1], in[2])}
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -95,10 +96,6 @@ func testPolicyGradientEqualsFiniteDifferences(t *testing.T, d device) {
 // temperature 1, which are logits up to a constant. So many tokens are scored that their logits are computed in chunks.
 func testTemperature(t *testing.T, d device) {
 	one := d.start(t, 4)
-	two, err := New(d.Engine, one.spec, d.weights, stateOf(t, one), Options{LoRA: one.lora, MicroBatch: 4, RowMultiple: 16, Temperature: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
 	const n = 70
 	b := batch.Batch{Prefix: rows()[0].IDs[:9]}
 	for last := range int32(learntest.Spec().VocabSize) {
@@ -109,15 +106,14 @@ func testTemperature(t *testing.T, d device) {
 		row.IDs[n-1] = last
 		b.Rows = append(b.Rows, row)
 	}
-	if x := two.pad([][]batch.Sequence{b.Rows[:4]}, 4, 1, masks{})[0]; x.m <= headChunk {
+	if x := one.pad([][]batch.Sequence{b.Rows[:4]}, 4, 1, masks{})[0]; x.m <= headChunk {
 		t.Fatalf("%d trained tokens fit into one chunk", x.m)
 	}
-	at1, err := one.Score(b)
+	at1, err := one.Score(b, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	two.programs["prefix_9"] = d.programs["prefix_9"] // without logits there is no temperature
-	at2, err := two.Score(b)
+	at2, err := one.Score(b, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,5 +128,98 @@ func testTemperature(t *testing.T, d device) {
 		if want := float64(at1[id][n-2])/2 - math.Log(sum); math.Abs(float64(at2[id][n-2])-want) > 1e-5 {
 			t.Errorf("token %d: logprob %g at temperature 2, want %g", id, at2[id][n-2], want)
 		}
+	}
+}
+
+// Demonstrations were written at no temperature, so their loss divides logits by nothing. Rollouts were sampled at one, under
+// which the trainer is the sampler; at another it is not.
+func testTemperatureIsTheRolloutsAlone(t *testing.T, d device) {
+	tr, b := d.start(t, 4), batch.New(rows())
+	scores := func(temperature float64) [][]float32 {
+		s, err := tr.Score(b, temperature)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	mean, n := 0.0, 0.0
+	for _, row := range scores(1) {
+		for _, logp := range row {
+			mean, n = mean-float64(logp), n+1
+		}
+	}
+	stats, err := tr.Gradient(context.Background(), b, batch.Objective{})
+	if err != nil || math.Abs(stats.Loss-mean/n) > 1e-5 {
+		t.Errorf("%v: demonstrations lose %g, at temperature 1 it is %g", err, stats.Loss, mean/n)
+	}
+	for i, row := range scores(2) {
+		j := 0
+		for at, trained := range b.Rows[i].Trained {
+			if trained {
+				b.Rows[i].SamplerLogprobs[at], j = row[j], j+1
+			}
+		}
+	}
+	for temperature, same := range map[float64]bool{2: true, 1: false} {
+		o := policy()
+		o.Policy.Temperature = temperature
+		if stats, err := tr.Gradient(context.Background(), b, o); err != nil || (stats.Mismatch < 1e-9) != same {
+			t.Errorf("%v: a mismatch of %g at temperature %g, of rollouts at 2", err, stats.Mismatch, temperature)
+		}
+	}
+}
+
+// A batch that names more tokens than it has loses, and moves, as much less; what is counted of its tokens stays.
+func testNormaliser(t *testing.T, d device) {
+	tr, b := d.start(t, 4), batch.New(rows())
+	whole, full := afterOneStep(t, tr, b, true)
+	b.Normaliser = 5 * full.NumTrained
+	tr = d.start(t, 4)
+	fifth, stats := afterOneStep(t, tr, b.Shorten(3), true)
+	if math.Abs(stats.Loss-full.Loss/5) > 1e-6 || math.Abs(stats.GradNorm-full.GradNorm/5) > 1e-6 || stats.NumTrained != full.NumTrained ||
+		math.Abs(stats.Mismatch-full.Mismatch) > 1e-6 || math.Abs(stats.MeanRatio-full.MeanRatio) > 1e-6 {
+		t.Errorf("got %+v, want a fifth of %+v", stats, full)
+	}
+	for i := range fifth {
+		fifth[i] *= 5
+	}
+	if x := maxDelta(fifth, whole); x > 1e-6 {
+		t.Errorf("five times the gradient is %g from the whole", x)
+	}
+}
+
+// A gradient changes nothing until it is applied, and is applied once; one that was refused leaves no trace.
+func testAGradientIsAppliedOnceOrDropped(t *testing.T, d device) {
+	tr, b := d.start(t, 4), batch.New(rows())
+	before := stateOf(t, tr)
+	ctx, u := context.Background(), batch.Update{Rate: 1e-2}
+	if _, err := tr.Apply(u); err == nil {
+		t.Error("nothing was applied without an error")
+	}
+	if _, err := tr.Gradient(ctx, b, batch.Objective{}); err != nil || !equal(before, stateOf(t, tr)) {
+		t.Fatalf("%v: a gradient changed the state", err)
+	}
+	if _, err := tr.Gradient(ctx, b, policy()); err != nil { // in the place of the first
+		t.Fatal(err)
+	}
+	norm, err := tr.Apply(u)
+	if err != nil || norm == 0 {
+		t.Fatalf("norm %g, %v", norm, err)
+	}
+	want := d.start(t, 4)
+	if stats, err := want.Step(ctx, b, policy(), u); err != nil || stats.GradNorm != norm || !equal(stateOf(t, want), stateOf(t, tr)) {
+		t.Errorf("%v: gradient and update apart are not the step", err)
+	}
+	if _, err := tr.Apply(u); err == nil {
+		t.Error("a gradient was applied twice")
+	}
+	if _, err := tr.Gradient(ctx, b, policy()); err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.SetState(before); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tr.Apply(u); err == nil || !equal(before, stateOf(t, tr)) {
+		t.Errorf("%v: a gradient outlived the state it was taken at", err)
 	}
 }

@@ -63,7 +63,7 @@ func testOutOfMemory(t *testing.T, d device) {
 		}
 		failing("rows_2_")
 		before, alive := stateOf(t, tr), alive(d)
-		_, stepErr := tr.Supervised(context.Background(), b, batch.Update{Rate: 1e-2})
+		_, stepErr := tr.Step(context.Background(), b, batch.Objective{}, batch.Update{Rate: 1e-2})
 		var f *fault.Error
 		if !errors.As(stepErr, &f) || f.Code != fault.CodeExhausted || !strings.Contains(f.Next, "engine.micro_batch below 2") {
 			t.Errorf("%s: the second time: %v", name, stepErr)
@@ -95,7 +95,7 @@ func testOutOfMemory(t *testing.T, d device) {
 			one.programs[key] = full{&fault.Error{Code: fault.CodeExhausted, What: "full"}}
 		}
 	}
-	_, err := one.Supervised(context.Background(), b, batch.Update{Rate: 1e-2})
+	_, err := one.Step(context.Background(), b, batch.Objective{}, batch.Update{Rate: 1e-2})
 	if fault.CodeOf(err) != fault.CodeExhausted || strings.Contains(err.Error(), "micro_batch") {
 		t.Errorf("one row at a time cannot be halved: %v", err)
 	}
@@ -106,7 +106,7 @@ func testOutOfMemory(t *testing.T, d device) {
 			other.programs[key] = full{errors.New("the device is on fire")}
 		}
 	}
-	if _, err := other.Supervised(context.Background(), b, batch.Update{Rate: 1e-2}); err == nil || other.microBatch != 4 {
+	if _, err := other.Step(context.Background(), b, batch.Objective{}, batch.Update{Rate: 1e-2}); err == nil || other.microBatch != 4 {
 		t.Errorf("another error halves the micro-batch: %v", err)
 	}
 }

@@ -35,7 +35,7 @@ func programTextsOn(t *testing.T, numDevices int, bf16 bool, o Options, u batch.
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tr.Supervised(context.Background(), batch.New(rows()), u); err != nil {
+	if _, err := tr.Step(context.Background(), batch.New(rows()), batch.Objective{}, u); err != nil {
 		t.Fatal(err)
 	}
 	texts := map[string]string{}

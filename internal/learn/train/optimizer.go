@@ -17,32 +17,33 @@ func withDefaults(a batch.Adam) batch.Adam {
 	return batch.Adam{Beta1: cmp.Or(a.Beta1, 0.9), Beta2: cmp.Or(a.Beta2, 0.99), Epsilon: cmp.Or(a.Epsilon, 1e-8), WeightDecay: a.WeightDecay}
 }
 
-// apply moves the adapter along a gradient [A], which it consumes.
-func (t *Trainer) apply(gradient engine.Buffer, u batch.Update, stats *batch.StepStats) error {
-	out, err := t.applied(gradient, u, stats.Loss)
-	if err != nil {
-		engine.Free(gradient)
-		return err
+// Apply moves the adapter along the gradient that was computed last, which it consumes, and returns the gradient's norm
+// before clipping. A norm that is not finite is an error that leaves adapter and optimiser as they were.
+func (t *Trainer) Apply(u batch.Update) (norm float64, err error) {
+	if t.gradient == nil {
+		return 0, fmt.Errorf("there is no gradient to apply")
 	}
+	out, err := t.applied(t.gradient, u)
+	if err != nil {
+		t.drop()
+		return 0, err
+	}
+	t.gradient = nil
 	t.adapter, t.moments = out[0], out[1:len(out)-1]
-	norm, err := take(out[len(out)-1])
+	norms, err := take(out[len(out)-1])
 	if err != nil {
-		return err
+		return 0, err
 	}
-	stats.GradNorm = float64(norm[0])
-	if !finite(stats.GradNorm) {
-		return t.refused("norm of the gradient", stats.GradNorm)
+	if norm = float64(norms[0]); !finite(norm) {
+		return norm, t.refused("norm of the gradient", norm)
 	}
 	t.steps++
 	t.momentSteps++
-	return nil
+	return norm, nil
 }
 
 // applied runs the apply program, which consumes state and gradient unless there is an error.
-func (t *Trainer) applied(gradient engine.Buffer, u batch.Update, loss float64) ([]engine.Buffer, error) {
-	if !finite(loss) {
-		return nil, t.refused("loss", loss)
-	}
+func (t *Trainer) applied(gradient engine.Buffer, u batch.Update) ([]engine.Buffer, error) {
 	adam := withDefaults(u.Adam)
 	p, err := t.applyProgram(adam)
 	if err != nil {

@@ -26,22 +26,22 @@ const mlpChunk = 32768
 // logprobs returns log softmax(logits/temperature)[target] of hidden states [M, H] for targets [M], in chunks, so that
 // [M, V] never exists whole: with several chunks each is recomputed in the backward pass. Where operations wait at barriers
 // chunks go one after the other; a GPU would else compute the logits of many at once, of 131,072 tokens for 57 GB more.
-func (t *Trainer) logprobs(d *model.Decoder, hMH, targetsM *Node) *Node {
+func (t *Trainer) logprobs(d *model.Decoder, hMH, targetsM, temperature *Node) *Node {
 	m, chunk, recompute := hMH.Shape().Dimensions[0], headChunk, true
 	if t.engine.IsGPU() {
 		chunk, recompute = headChunkGPU, 4*float64(m*t.spec.VocabSize) > keptLogits
 	}
 	target := func(start, end int) *Node { return Slice(targetsM, AxisRange(start, end)) }
 	if m <= chunk {
-		return t.logprobsOf(d, hMH, targetsM)
+		return t.logprobsOf(d, hMH, targetsM, temperature)
 	}
-	of := func(start, end int, h *Node) *Node { return t.logprobsOf(d, h, target(start, end)) }
+	of := func(start, end int, h *Node) *Node { return t.logprobsOf(d, h, target(start, end), temperature) }
 	switch {
 	case recompute && t.inTurn:
 		return model.InChunks(hMH.Checkpoint(), chunk, of)
 	case recompute:
 		of = func(start, end int, h *Node) *Node {
-			return t.logprobsOf(d, h.Checkpoint(), target(start, end)).StopCheckpoint()
+			return t.logprobsOf(d, h.Checkpoint(), target(start, end), temperature).StopCheckpoint()
 		}
 	}
 	var parts []*Node
@@ -53,8 +53,8 @@ func (t *Trainer) logprobs(d *model.Decoder, hMH, targetsM *Node) *Node {
 }
 
 // logprobsOf is logprobs of one chunk.
-func (t *Trainer) logprobsOf(d *model.Decoder, hMH, targetsM *Node) *Node {
-	logits := DivScalar(d.Logits(hMH), t.temperature)
+func (t *Trainer) logprobsOf(d *model.Decoder, hMH, targetsM, temperature *Node) *Node {
+	logits := Div(d.Logits(hMH), temperature)
 	max := StopGradient(ReduceAndKeep(logits, ReduceMax, -1))
 	normaliser := Add(Log(ReduceSum(Exp(Sub(logits, max)), -1)), Squeeze(max, -1))
 	vocab := Iota(hMH.Graph(), shapes.Make(dtypes.Int32, 1, logits.Shape().Dimensions[1]), 1)
@@ -157,14 +157,14 @@ func (t *Trainer) prefixBackwardProgram(p int, dropout float64) (program, error)
 	})
 }
 
-// rowsInputs are what a micro-batch of rows is: ids[n,c], index[m], target[m], weight[m], sampler[m], advantage[m], objective[3],
+// rowsInputs are what a micro-batch of rows is: ids[n,c], index[m], target[m], weight[m], sampler[m], advantage[m], objective[4],
 // and keys[n,c] where there is dropout. index says which of the n*c positions a trained token's logprob comes from; weight is 0
 // at padding.
 func rowsInputs(s shape, dropout float64) []engine.Param {
 	params := []engine.Param{{Name: "ids", Shape: engine.I32(s.n, s.c)},
 		{Name: "index", Shape: engine.I32(s.m)}, {Name: "target", Shape: engine.I32(s.m)},
 		{Name: "weight", Shape: engine.F32(s.m)}, {Name: "sampler", Shape: engine.F32(s.m)},
-		{Name: "advantage", Shape: engine.F32(s.m)}, {Name: "objective", Shape: engine.F32(3)}}
+		{Name: "advantage", Shape: engine.F32(s.m)}, {Name: "objective", Shape: engine.F32(numObjective)}}
 	if dropout > 0 {
 		params = append(params, engine.Param{Name: "keys", Shape: engine.I32(s.n, s.c)})
 	}
@@ -176,7 +176,7 @@ func (t *Trainer) loss(d *model.Decoder, h *Node, rows []*Node) (total, logp *No
 	index, target, weight, sampler, advantage, objective := rows[1], rows[2], rows[3], rows[4], rows[5], rows[6]
 	dims := h.Shape().Dimensions
 	trained := Gather(Reshape(h, dims[0]*dims[1], dims[2]), Reshape(index, index.Shape().Size(), 1))
-	logp = t.logprobs(d, trained, target)
+	logp = t.logprobs(d, trained, target, StopGradient(of(objective, 1)))
 	return ReduceAllSum(Mul(losses(objective, logp, sampler, advantage), weight)), logp
 }
 
@@ -229,16 +229,17 @@ func (t *Trainer) treeProgram(s shape, p int, dropout float64) (program, error) 
 // cut returns the first n nodes, and the others.
 func cut(nodes []*Node, n int) (first, rest []*Node) { return nodes[:n], nodes[n:] }
 
-// scoreProgram is the forward pass of rowsProgram without a loss: weights, adapter, K,V, ids, index, target -> logprobs[m].
+// scoreProgram is the forward pass of rowsProgram without a loss: weights, adapter, K,V, ids, index, target, temperature ->
+// logprobs[m].
 func (t *Trainer) scoreProgram(s shape, p int) (program, error) {
 	return t.program(fmt.Sprintf("score_%d_%d_%d_%d", s.n, s.c, s.m, p), func() (*engine.Program, error) {
 		params := append(t.modelParams(), t.prefixParams("prefix", t.spec.Shape, p, false)...)
-		params = append(params, rowsInputs(s, 0)[:3]...)
+		params = append(append(params, rowsInputs(s, 0)[:3]...), engine.Param{Name: "temperature", Shape: engine.F32()})
 		return t.engine.Compile("score", params, func(in []*Node) []*Node {
 			d := t.decoder(in)
 			kv, rows := cut(in[len(t.weights)+1:], t.numPrefix(p))
 			h := t.rowsForward(d, rows[0], kv, p)
-			return []*Node{t.logprobs(d, Gather(Reshape(h, s.n*s.c, t.spec.Hidden), Reshape(rows[1], s.m, 1)), rows[2])}
+			return []*Node{t.logprobs(d, Gather(Reshape(h, s.n*s.c, t.spec.Hidden), Reshape(rows[1], s.m, 1)), rows[2], rows[3])}
 		})
 	})
 }

@@ -74,7 +74,7 @@ func TestHeadInTurn(t *testing.T) {
 			t.Fatal(err)
 		}
 		tr.inTurn = inTurn
-		if _, err := tr.Supervised(context.Background(), b, smooth()); err != nil {
+		if _, err := tr.Step(context.Background(), b, batch.Objective{}, smooth()); err != nil {
 			t.Fatal(err)
 		}
 		gradients = append(gradients, stateOf(t, tr).M)
@@ -101,7 +101,7 @@ func TestLayersComputedAgainInBF16(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := tr.Supervised(context.Background(), batch.New(rows()), smooth()); err != nil {
+		if _, err := tr.Step(context.Background(), batch.New(rows()), batch.Objective{}, smooth()); err != nil {
 			t.Fatal(err)
 		}
 		gradients = append(gradients, stateOf(t, tr).M)
@@ -139,7 +139,7 @@ func TestMLPChunksSaveMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		tr.mlpChunk = chunk
-		if _, err := tr.Supervised(context.Background(), b, batch.Update{Rate: 1}); err != nil {
+		if _, err := tr.Step(context.Background(), b, batch.Objective{}, batch.Update{Rate: 1}); err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range dry.Programs() {

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,10 +21,9 @@ import (
 // Options shape a trainer. Zero values mean the defaults named.
 type Options struct {
 	LoRA        model.LoRA
-	MicroBatch  int     // rows computed at one time (1; 16 on a GPU): the inputs of all linear maps are kept, about 1.1 MB a token for a 135M model
-	RowMultiple int     // row lengths are rounded up to it (64; 256 on a GPU): larger wastes work, smaller compiles more programs
-	MaxPrefix   int     // longest prefix to share (no bound): each length is a compilation of its own
-	Temperature float64 // of the logprobs, the one rollouts are sampled at (1)
+	MicroBatch  int // rows computed at one time (1; 16 on a GPU): the inputs of all linear maps are kept, about 1.1 MB a token for a 135M model
+	RowMultiple int // row lengths are rounded up to it (64; 256 on a GPU): larger wastes work, smaller compiles more programs
+	MaxPrefix   int // longest prefix to share (no bound): each length is a compilation of its own
 
 	// Recompute says what the backward pass computes again instead of keeping it (RecomputeNone).
 	Recompute Recompute
@@ -53,7 +53,6 @@ type Trainer struct {
 	spec        model.Spec
 	lora        model.LoRA
 	weights     []engine.Buffer
-	temperature float64
 	microBatch  int
 	rowMultiple int
 	maxPrefix   int
@@ -73,6 +72,7 @@ type Trainer struct {
 	moments     []engine.Buffer // as the store has them
 	steps       int             // optimiser steps taken: the policy version
 	momentSteps int             // of those, how many the moments have seen
+	gradient    engine.Buffer   // [A], to be applied; nil where there is none
 }
 
 // program is a compiled one.
@@ -88,9 +88,6 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 	if o.RowMultiple == 0 {
 		o.RowMultiple = byDevice(e, 64, 256)
 	}
-	if o.Temperature == 0 {
-		o.Temperature = 1
-	}
 	if err := o.LoRA.Check(s); err != nil {
 		return nil, err
 	}
@@ -102,7 +99,7 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 		o.Notice = func(string) {}
 	}
 	_, size := o.LoRA.Pieces(s)
-	t := &Trainer{engine: e, spec: s, lora: o.LoRA, weights: weights, temperature: o.Temperature,
+	t := &Trainer{engine: e, spec: s, lora: o.LoRA, weights: weights,
 		microBatch: o.MicroBatch, rowMultiple: o.RowMultiple, maxPrefix: o.MaxPrefix, size: size, programs: map[string]program{},
 		dropout: o.Dropout, recompute: o.Recompute, mlpChunk: mlpChunk, inTurn: e.IsGPU(), together: e.IsGPU(), seed: o.Seed, notice: o.Notice, store: whole{}}
 	if o.EightBitMoments {
@@ -172,6 +169,7 @@ func (t *Trainer) SetState(s State) error {
 	}
 	t.adapter, t.moments = adapter, moments
 	t.steps, t.momentSteps = s.Steps, s.MomentSteps
+	t.drop()
 	return nil
 }
 
@@ -204,19 +202,21 @@ func (t *Trainer) Adapter() engine.Buffer { return t.adapter }
 // PolicyVersion counts the optimiser steps taken.
 func (t *Trainer) PolicyVersion() int { return t.steps }
 
-// Supervised takes one step on demonstrations: the mean negative log-likelihood of trained tokens.
-func (t *Trainer) Supervised(ctx context.Context, b batch.Batch, u batch.Update) (batch.StepStats, error) {
-	return t.step(ctx, b, objective{dropout: t.dropout}, u)
+// Step takes one optimiser step: Gradient, then Apply.
+func (t *Trainer) Step(ctx context.Context, b batch.Batch, o batch.Objective, u batch.Update) (batch.StepStats, error) {
+	stats, err := t.Gradient(ctx, b, o)
+	if err != nil {
+		return stats, err
+	}
+	stats.GradNorm, err = t.Apply(u)
+	return stats, err
 }
 
-// PolicyGradient takes one step of the DAPO loss on sampled trajectories.
-func (t *Trainer) PolicyGradient(ctx context.Context, b batch.Batch, u batch.Update, clip batch.Clip) (batch.StepStats, error) {
-	return t.step(ctx, b, objective{policy: true, clip: clip}, u)
-}
-
-// step takes one optimiser step: the gradient of a prefix and of rows in micro-batches, then Adam. Gradients equal those of the rows computed whole. A loss or gradient that is not finite is an error that leaves
-// the state as it was.
-func (t *Trainer) step(ctx context.Context, b batch.Batch, o objective, u batch.Update) (batch.StepStats, error) {
+// Gradient computes the gradient of a batch's loss: that of a prefix and of rows in micro-batches, equal to that of the rows
+// computed whole. It is kept on the device for Apply, in the place of one that was not applied; adapter and optimiser stay
+// as they are. A loss that is not finite is an error.
+func (t *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error) {
+	t.drop()
 	b = b.Shorten(t.maxPrefix)
 	fresh := batch.StepStats{NumTokens: len(b.Prefix), NumTrained: b.NumTrained()}
 	stats := fresh
@@ -226,28 +226,46 @@ func (t *Trainer) step(ctx context.Context, b batch.Batch, o objective, u batch.
 	if err := check(b.Rows); err != nil {
 		return stats, err
 	}
-	gradient, err := t.gradient(ctx, b, o, &stats)
+	goal := objective{Objective: o}
+	if o.Policy == nil {
+		goal.dropout = t.dropout
+	}
+	gradient, err := t.gradientOf(ctx, b, goal, &stats)
 	if t.lessens(err, b) {
 		stats = fresh
-		gradient, err = t.gradient(ctx, b, o, &stats)
+		gradient, err = t.gradientOf(ctx, b, goal, &stats)
 	}
 	if err != nil {
 		return stats, t.exhausted(err, len(b.Rows))
 	}
+	if !finite(stats.Loss) {
+		engine.Free(gradient)
+		return stats, t.refused("loss", stats.Loss)
+	}
+	t.gradient = gradient
 	n := float64(stats.NumTrained)
 	stats.Mismatch, stats.MeanRatio = stats.Mismatch/n, stats.MeanRatio/n
-	return stats, t.apply(gradient, u, &stats)
+	return stats, nil
 }
 
-// gradient returns the adapter's gradient of the batch's loss, [A], and adds up the statistics. Of several devices each has
+// drop releases a gradient that was not applied.
+func (t *Trainer) drop() {
+	if t.gradient != nil {
+		engine.Free(t.gradient)
+		t.gradient = nil
+	}
+}
+
+// gradientOf returns the adapter's gradient of the batch's loss, [A], and adds up the statistics. Of several devices each has
 // the gradient of its own micro-batches: the whole is their sum. Where each has one, a GPU computes a prefix with it. Else the prefix
 // is computed before, each adds to the gradient of its keys and values, and it is computed again in its own backward pass.
-func (t *Trainer) gradient(ctx context.Context, b batch.Batch, o objective, stats *batch.StepStats) (engine.Buffer, error) {
+func (t *Trainer) gradientOf(ctx context.Context, b batch.Batch, o objective, stats *batch.StepStats) (engine.Buffer, error) {
 	for _, r := range b.Rows {
 		stats.NumTokens += len(r.IDs)
 	}
 	m, n := t.masks(o.dropout, b.Prefix), t.rowsAtOnce(len(b.Rows))
-	pad := func(micro [][]batch.Sequence) []padded { return t.pad(micro, n, 1/float64(stats.NumTrained), m) }
+	weight := 1 / float64(cmp.Or(b.Normaliser, stats.NumTrained))
+	pad := func(micro [][]batch.Sequence) []padded { return t.pad(micro, n, weight, m) }
 	if t.oneProgram(b) {
 		return t.tree(ctx, b.Prefix, pad(microBatches(b.Rows, n)), o, m, stats)
 	}
@@ -502,8 +520,8 @@ func takeEach(b engine.Buffer, n int) ([][]float32, error) {
 	return out, nil
 }
 
-// Score returns the trainer's logprobs of each row's trained tokens, in order.
-func (t *Trainer) Score(b batch.Batch) ([][]float32, error) {
+// Score returns the trainer's logprobs of each row's trained tokens at a temperature above 0, in order.
+func (t *Trainer) Score(b batch.Batch, temperature float64) ([][]float32, error) {
 	b = b.Shorten(t.maxPrefix)
 	if err := check(b.Rows); err != nil {
 		return nil, err
@@ -513,6 +531,11 @@ func (t *Trainer) Score(b batch.Batch) ([][]float32, error) {
 		return nil, err
 	}
 	defer func() { engine.Free(append(kv, prefix...)...) }()
+	divisor, err := t.engine.Upload([]float32{float32(temperature)})
+	if err != nil {
+		return nil, err
+	}
+	defer engine.Free(divisor)
 	var scores [][]float32
 	n := t.rowsAtOnce(len(b.Rows))
 	for micro := range slices.Chunk(slices.Collect(slices.Chunk(b.Rows, n)), t.engine.NumDevices()) {
@@ -525,7 +548,7 @@ func (t *Trainer) Score(b batch.Batch) ([][]float32, error) {
 		if err != nil {
 			return nil, err
 		}
-		out, err := p.Run(append(append(t.modelBuffers(), kv...), inputs[:3]...)...)
+		out, err := p.Run(append(append(append(t.modelBuffers(), kv...), inputs[:3]...), divisor)...)
 		engine.Free(inputs...)
 		if err != nil {
 			return nil, err

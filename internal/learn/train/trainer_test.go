@@ -42,6 +42,9 @@ func TestTrainer(t *testing.T) {
 			{"DropoutResume", testDropoutIsDrawnAnewEachStepAndRepeatedByAResume},
 			{"OutOfMemory", testOutOfMemory},
 			{"Temperature", testTemperature},
+			{"TemperatureOfAStep", testTemperatureIsTheRolloutsAlone},
+			{"Normaliser", testNormaliser},
+			{"HeldGradient", testAGradientIsAppliedOnceOrDropped},
 			{"Resume", testResumeIsExact},
 			{"Reset", testResetOptimizer},
 			{"LossFalls", testLossFallsAndUnusableStepsAreRefused},
@@ -104,17 +107,18 @@ func rows() []batch.Sequence {
 	return out
 }
 
-func afterOneStep(t *testing.T, tr *Trainer, b batch.Batch, policy bool) ([]float32, batch.StepStats) {
+// policy is the objective of sampled rows.
+func policy() batch.Objective {
+	return batch.Objective{Policy: &batch.PolicyGradient{Clip: batch.Clip{Low: 0.2, High: 0.28}, Temperature: 1}}
+}
+
+func afterOneStep(t *testing.T, tr *Trainer, b batch.Batch, sampled bool) ([]float32, batch.StepStats) {
 	t.Helper()
-	step := func() (batch.StepStats, error) {
-		return tr.Supervised(context.Background(), b, batch.Update{Rate: 1e-2})
+	var o batch.Objective
+	if sampled {
+		o = policy()
 	}
-	if policy {
-		step = func() (batch.StepStats, error) {
-			return tr.PolicyGradient(context.Background(), b, batch.Update{Rate: 1e-2}, batch.Clip{Low: 0.2, High: 0.28})
-		}
-	}
-	stats, err := step()
+	stats, err := tr.Step(context.Background(), b, o, batch.Update{Rate: 1e-2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +209,7 @@ func testGradientIsClippedByItsGlobalNorm(t *testing.T, d device) {
 	b := batch.New(rows())
 	free, stats := afterOneStep(t, d.start(t, 4), b, false)
 	tr := d.start(t, 4)
-	clipped, err := tr.Supervised(context.Background(), b, batch.Update{Rate: 1e-2, MaxGradNorm: stats.GradNorm / 3})
+	clipped, err := tr.Step(context.Background(), b, batch.Objective{}, batch.Update{Rate: 1e-2, MaxGradNorm: stats.GradNorm / 3})
 	if err != nil || math.Abs(clipped.GradNorm-stats.GradNorm) > 1e-5 {
 		t.Fatalf("norm %v before clipping, want %v; %v", clipped.GradNorm, stats.GradNorm, err)
 	}
@@ -261,7 +265,7 @@ func checkGradient(t *testing.T, tr *Trainer, before State, b batch.Batch, m []f
 // eachToken calls f with the trainer's logprob of each trained token: its row and its place there.
 func eachToken(t *testing.T, tr *Trainer, b batch.Batch, f func(row, at int, logp float64)) {
 	t.Helper()
-	scores, err := tr.Score(b)
+	scores, err := tr.Score(b, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -332,15 +336,15 @@ func testLossFallsAndUnusableStepsAreRefused(t *testing.T, d device) {
 	if last.Loss > first.Loss-0.5 {
 		t.Errorf("15 steps on one batch took the loss from %.3f to %.3f", first.Loss, last.Loss)
 	}
-	if _, err := tr.Supervised(context.Background(), batch.Batch{}, batch.Update{Rate: 1}); err == nil {
+	if _, err := tr.Step(context.Background(), batch.Batch{}, batch.Objective{}, batch.Update{Rate: 1}); err == nil {
 		t.Error("a step without trained tokens was taken")
 	}
 	unpredicted := batch.Batch{Rows: rows()}
 	unpredicted.Rows[1].Trained[0] = true
-	if _, err := tr.Supervised(context.Background(), unpredicted, batch.Update{Rate: 1}); err == nil {
+	if _, err := tr.Step(context.Background(), unpredicted, batch.Objective{}, batch.Update{Rate: 1}); err == nil {
 		t.Error("a row's first token was trained, which no position predicts")
 	}
-	if _, err := tr.Score(unpredicted); err == nil {
+	if _, err := tr.Score(unpredicted, 1); err == nil {
 		t.Error("a row's first token was scored, which no position predicts")
 	}
 	before := stateOf(t, tr)
