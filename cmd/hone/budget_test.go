@@ -321,7 +321,7 @@ func TestServeIsPlanned(t *testing.T) {
 	a := toyApp(io.Discard, nil)
 	c := config.Default()
 	c.Engine.Backend = "go"
-	m, _, err := a.findMachine(c, "base", "")
+	m, _, err := a.findMachine(c, "base", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,7 +120,7 @@ func runInspectLogprobs(c *cobra.Command, a *app, base, adapter string) error {
 	if base == "" {
 		base = conf.Model.Base
 	}
-	m, err := a.openMachine(conf, base, "")
+	m, err := a.openMachine(conf, base)
 	if err != nil {
 		return err
 	}

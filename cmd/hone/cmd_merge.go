@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -145,13 +144,7 @@ func (f mergeFlags) write(ctx context.Context, m model.Merged, e *engine.Engine)
 	if tokenizer, err = m.Save(ctx, tmp, e); err != nil {
 		return false, err
 	}
-	template, err := os.ReadFile(filepath.Join(f.adapter, templateFile)) // the one it was trained under
-	if err == nil {
-		err = os.WriteFile(filepath.Join(tmp, templateFile), template, 0o644)
-	} else if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	if err != nil {
+	if err := copyPrompting(f.adapter, tmp); err != nil {
 		return false, err
 	}
 	if err := syncFolder(tmp); err != nil {

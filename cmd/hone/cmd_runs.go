@@ -13,6 +13,7 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/run"
+	"hone/internal/text/render"
 )
 
 func newRuns(a *app) *cobra.Command {
@@ -79,7 +80,7 @@ func stateOf(s run.Summary) (state, resume string) {
 	resume = "hone runs resume " + run.Name(s.Path)
 	switch b.Verb {
 	case "train", "sft":
-		last = filepath.Join("final", templateFile)
+		last = filepath.Join("final", render.TemplateFile)
 	case "demo", "demo learn":
 	case "collect": // which scenarios it is given is not kept
 		return "idle; its own command runs what is left", ""

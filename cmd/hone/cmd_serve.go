@@ -22,6 +22,7 @@ import (
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
 	"hone/internal/serve"
+	"hone/internal/text/render"
 )
 
 // baseOnly is what --model is given where no adapter is to be served.
@@ -77,12 +78,12 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 		return err
 	}
 	defer func() { _ = listener.Close() }() // Serve has closed it where all went well
-	system, template, err := o.template()
+	c.Engine.Devices = 1
+	trained, template, own, err := o.prompting(a, c)
 	if err != nil {
 		return err
 	}
-	c.Engine.Devices = 1
-	m, plugin, err := a.findMachine(c, o.base, system)
+	m, plugin, err := a.findMachine(own, o.base, trained)
 	if err != nil {
 		return err
 	}
@@ -98,9 +99,9 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 		return err
 	}
 	if template != "" && template != m.renderer.Template() {
-		a.say("warning: %s differs from hone's own template: the adapter is not prompted as it was trained", filepath.Join(o.model, templateFile))
+		a.say("warning: %s differs from hone's own template: the adapter is not prompted as it was trained", filepath.Join(o.model, render.TemplateFile))
 	}
-	models, closeModels, err := o.models(a, m)
+	models, closeModels, err := o.models(a, c, m)
 	defer closeModels()
 	if err != nil {
 		return err
@@ -178,7 +179,19 @@ func (o serveOptions) isBase() bool {
 	return !info.IsDir() || adapterErr != nil && modelErr == nil
 }
 
-const templateFile = "chat_template.jinja"
+// prompting says how the adapter was prompted in training, and the configuration with which it is prompted so. Of an adapter
+// that does not say, template is the chat template beside it, in which hone's own form is recognised.
+func (o serveOptions) prompting(a *app, c config.Config) (trained *render.Prompting, template string, own config.Config, err error) {
+	c.Rollout.System = ""
+	if o.model == baseOnly {
+		return nil, "", c, nil
+	}
+	if trained, err = a.trainedUnder(&c, o.model, false); trained != nil || err != nil {
+		return trained, "", c, err
+	}
+	c.Rollout.System, template, err = o.template()
+	return nil, template, c, err
+}
 
 // template reads the chat template beside the adapter, if there is one, and the system message that stands in it: the
 // adapter must be prompted as it was trained.
@@ -186,7 +199,7 @@ func (o serveOptions) template() (system, template string, err error) {
 	if o.model == baseOnly {
 		return "", "", nil
 	}
-	text, err := os.ReadFile(filepath.Join(o.model, templateFile))
+	text, err := os.ReadFile(filepath.Join(o.model, render.TemplateFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", "", nil
 	}
@@ -249,7 +262,7 @@ func (o serveOptions) fits(a *app, c config.Config, m *machine, gpu bool) error 
 
 // models starts a sampler for the base model and, where there is one, for the adapter. The function returned stops
 // them and is never nil.
-func (o serveOptions) models(a *app, m *machine) ([]serve.Model, func(), error) {
+func (o serveOptions) models(a *app, c config.Config, m *machine) ([]serve.Model, func(), error) {
 	var samplers []*sample.Sampler
 	stop := func() {
 		for _, s := range samplers {
@@ -257,14 +270,14 @@ func (o serveOptions) models(a *app, m *machine) ([]serve.Model, func(), error) 
 		}
 	}
 	var models []serve.Model
-	add := func(id string, lora model.LoRA) (*sample.Sampler, error) {
+	add := func(id string, r render.Renderer, lora model.LoRA) (*sample.Sampler, error) {
 		a.say("loading %s on %s; programs that are not kept yet are compiled", id, m.engine.Description())
 		s, err := sample.New(m.engine, m.spec, m.weights, sample.Options{LoRA: lora, Slots: o.slots, Context: o.context,
 			NewDecoder: func() sample.Decoder { return m.tok.NewDecoder() }})
 		if err == nil {
 			samplers = append(samplers, s)
-			models = append(models, serve.Model{ID: id, Sampler: s, Renderer: m.renderer, Decode: m.tok.Decode,
-				NewDecoder: func() serve.Decoder { return m.tok.NewDecoder() }, Read: func(prompt []int32) serve.Reader { return m.renderer.Reader(prompt) },
+			models = append(models, serve.Model{ID: id, Sampler: s, Renderer: r, Decode: m.tok.Decode,
+				NewDecoder: func() serve.Decoder { return m.tok.NewDecoder() }, Read: func(prompt []int32) serve.Reader { return r.Reader(prompt) },
 				VocabSize: m.spec.VocabSize})
 		}
 		return s, err
@@ -274,7 +287,7 @@ func (o serveOptions) models(a *app, m *machine) ([]serve.Model, func(), error) 
 		if err != nil {
 			return nil, stop, err
 		}
-		s, err := add(filepath.ToSlash(filepath.Clean(o.model)), lora)
+		s, err := add(filepath.ToSlash(filepath.Clean(o.model)), m.renderer, lora)
 		if err == nil {
 			err = setAdapter(m.engine, s, flat)
 		}
@@ -282,7 +295,19 @@ func (o serveOptions) models(a *app, m *machine) ([]serve.Model, func(), error) 
 			return nil, stop, err
 		}
 	}
-	_, err := add(o.base, model.LoRA{Rank: 1, Alpha: 1}) // a shape must be given; no adapter of it is ever set
+	words, err := textOf(c.Model, m.file) // the base model is prompted its own way, not the adapter's
+	if err != nil {
+		return nil, stop, err
+	}
+	r, err := words.renderer("")
+	if err != nil && o.model != baseOnly {
+		a.say("%s alone is not served: %v", o.base, err)
+		return models, stop, nil
+	}
+	if err != nil {
+		return nil, stop, err
+	}
+	_, err = add(o.base, r, model.LoRA{Rank: 1, Alpha: 1}) // a shape must be given; no adapter of it is ever set
 	return models, stop, err
 }
 

@@ -21,6 +21,7 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/recipe"
 	"hone/internal/run"
+	"hone/internal/text/render"
 )
 
 type sftFlags struct {
@@ -189,7 +190,12 @@ func (t *tuning) findSFT(d conversations, rows []dataset.Row) (l lesson, err err
 	if err := checkShards(t.c); err != nil {
 		return l, err
 	}
-	if l.machine, l.plugin, err = t.a.findMachine(t.c, t.c.Model.Base, t.c.Rollout.System); err != nil {
+	trained, err := t.a.trainedUnder(&t.c, t.kept.Adapter, true)
+	if err != nil {
+		return l, err
+	}
+	t.c.Rollout.System = t.a.systemOf(d.path, rows, t.c.Rollout.System)
+	if l.machine, l.plugin, err = t.a.findMachine(t.c, t.c.Model.Base, trained); err != nil {
 		return l, err
 	}
 	if l.sequences, err = l.machine.sequences(t.a, d.path, rows, t.c.Model.Context); err != nil {
@@ -197,6 +203,26 @@ func (t *tuning) findSFT(d conversations, rows []dataset.Row) (l lesson, err err
 	}
 	l.prefix = len(batch.New(l.sequences).Prefix)
 	return l, t.a.fitsRows(&t.c, l.machine, t.kept.Adapter, foundPlugin{path: l.plugin}.isCUDA(), l.prefix, l.sequences)
+}
+
+// systemOf is the system message that all rows begin with: what is learnt under it is to be served under it. Where they begin
+// with several, or some with none, it is the one given, which those without one take.
+func (a *app) systemOf(path string, rows []dataset.Row, given string) string {
+	own := map[string]int{}
+	for _, r := range rows {
+		system := given
+		if len(r.Messages) > 0 && r.Messages[0].Role == chat.System {
+			system = r.Messages[0].Content
+		}
+		own[system]++
+	}
+	if len(own) == 1 {
+		for system := range own {
+			return system
+		}
+	}
+	a.say("the conversations of %s begin with %d different system messages: requests without one are served under %q", path, len(own), given)
+	return given
 }
 
 // rehearseSFT is an error where sft would be one before it opens a device, or where the plug-in cannot be used.
@@ -258,15 +284,12 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 	}
 	log := runLog{dir: t.dir, say: t.a.say}
 	s := sftOf(t.c)
-	err = s.Run(ctx, l.sequences, unsampled{trainer}, log, t.a.progress(1).report())
+	err = s.Run(ctx, l.sequences, unsampled{trainer, m.renderer}, log, t.a.progress(1).report())
 	if err := t.ended(ctx, s.Stage, err); err != nil {
 		return err
 	}
 	final := filepath.Join(t.path, "final")
-	if err := trainer.SaveAdapter(final); err != nil {
-		return err
-	}
-	if err := writeFile(filepath.Join(final, templateFile), []byte(m.renderer.Template())); err != nil {
+	if err := saveAdapter(final, trainer, m.renderer); err != nil {
 		return err
 	}
 	t.a.sayPrograms(m.engine)
@@ -314,7 +337,13 @@ func sftOf(c config.Config) recipe.SFT {
 }
 
 // unsampled is a trainer whose adapter nobody samples from.
-type unsampled struct{ *train.Trainer }
+type unsampled struct {
+	*train.Trainer
+	renderer render.Renderer
+}
+
+// Save implements recipe.Trainer.
+func (u unsampled) Save(dir string) error { return saveState(dir, u.Trainer, u.renderer) }
 
 // Publish implements recipe.Trainer.
 func (unsampled) Publish() error { return nil }

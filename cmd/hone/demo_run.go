@@ -177,12 +177,9 @@ func (l *lab) rows(conversations [][]chat.Message) ([]batch.Sequence, error) {
 	return rows, nil
 }
 
-// saveFinal writes the adapter with the chat template it was trained under, so that other servers prompt the same.
+// saveFinal writes the adapter with what it was trained under.
 func (l *lab) saveFinal(dir string) error {
-	if err := l.learner.SaveAdapter(dir); err != nil {
-		return err
-	}
-	return writeFile(filepath.Join(dir, "chat_template.jinja"), []byte(l.machine.renderer.Template()))
+	return saveAdapter(dir, l.learner.Trainer, l.machine.renderer)
 }
 
 // writeFile replaces a file whole.

@@ -232,7 +232,7 @@ func (in renderLine) conversation() (messages []chat.Message, tools []chat.Tool,
 }
 
 // renderText is for ChatML, which is not made from a template.
-func renderText(r renderer, tok *tokenizer.Tokenizer, in renderLine) (any, error) {
+func renderText(r render.Renderer, tok *tokenizer.Tokenizer, in renderLine) (any, error) {
 	messages, tools, err := in.conversation()
 	if err != nil {
 		return nil, err
@@ -271,7 +271,7 @@ func renderText(r renderer, tok *tokenizer.Tokenizer, in renderLine) (any, error
 }
 
 // view shows a conversation as training rows.
-func (in renderLine) view(out io.Writer, r renderer, tok *tokenizer.Tokenizer, colour bool) error {
+func (in renderLine) view(out io.Writer, r render.Renderer, tok *tokenizer.Tokenizer, colour bool) error {
 	messages, tools, err := in.conversation()
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 
+	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/rollout"
@@ -51,7 +52,11 @@ type planned struct {
 // this is refused, and what the configuration leaves to the plan of the memory is settled in it; no device is opened and no
 // weight read.
 func (l *lab) findModel(a *app, c *config.Config, folder string, scenarios []scenario.Scenario, trains bool) (planned, error) {
-	m, plugin, err := a.findMachine(*c, c.Model.Base, c.Rollout.System)
+	trained, err := a.trainedUnder(c, folder, trains)
+	if err != nil {
+		return planned{}, err
+	}
+	m, plugin, err := a.findMachine(*c, c.Model.Base, trained)
 	if err != nil {
 		return planned{}, err
 	}
@@ -66,6 +71,9 @@ func (l *lab) findModel(a *app, c *config.Config, folder string, scenarios []sce
 	p := planned{plugin, prefix, min(max(256, longest-len(prefix)+c.Rollout.MaxTurns*c.Rollout.MaxTokens), c.Model.Context)}
 	return p, a.fits(c, m, folder, foundPlugin{path: plugin}.isCUDA(), len(prefix), p.private, trains)
 }
+
+// opening is the conversation that an episode of a task begins with.
+func (l *lab) opening(task string) []chat.Message { return rollout.Opening(l.options.System, task) }
 
 // openModel adds what findModel finds, on a device.
 func (l *lab) openModel(a *app, c *config.Config, folder string, scenarios []scenario.Scenario, trains bool) error {
@@ -89,7 +97,7 @@ func (l *lab) openModel(a *app, c *config.Config, folder string, scenarios []sce
 	}
 	a.sayPrograms(m.engine)
 	l.options.Sampler = sampler
-	l.learner = &learner{Trainer: trainer, sampler: sampler}
+	l.learner = &learner{Trainer: trainer, renderer: m.renderer, sampler: sampler}
 	if folder == "" {
 		return nil
 	}

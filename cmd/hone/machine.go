@@ -14,6 +14,7 @@ import (
 	"hone/internal/learn/samplers"
 	"hone/internal/learn/train"
 	"hone/internal/modelfile"
+	"hone/internal/text/render"
 	"hone/internal/text/tokenizer"
 )
 
@@ -27,13 +28,13 @@ type machine struct {
 	spec     model.Spec
 	weights  []engine.Buffer
 	tok      *tokenizer.Tokenizer
-	renderer renderer
+	renderer render.Renderer
 	say      func(format string, args ...any)
 }
 
 // openMachine loads the base model (a path, or the name of an installed one) and opens the device.
-func (a *app) openMachine(c config.Config, base, system string) (*machine, error) {
-	m, plugin, err := a.findMachine(c, base, system)
+func (a *app) openMachine(c config.Config, base string) (*machine, error) {
+	m, plugin, err := a.findMachine(c, base, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -71,8 +72,9 @@ func loader(c config.Config) func(*engine.Engine, *modelfile.Model) (model.Spec,
 	return model.Load
 }
 
-// findMachine finds the plug-in, and reads of the base model what is not weights. No device is opened.
-func (a *app) findMachine(c config.Config, base, system string) (m *machine, plugin string, err error) {
+// findMachine finds the plug-in, and reads of the base model what is not weights. It is prompted as trained says; where that
+// is nil, as the base model and the configuration do. No device is opened.
+func (a *app) findMachine(c config.Config, base string, trained *render.Prompting) (m *machine, plugin string, err error) {
 	path, err := a.modelPath(base)
 	if err != nil {
 		return nil, "", err
@@ -88,8 +90,11 @@ func (a *app) findMachine(c config.Config, base, system string) (m *machine, plu
 	if err != nil {
 		return nil, "", err
 	}
+	if trained != nil {
+		words.trained = trained
+	}
 	m.tok = words.tok
-	m.renderer, err = words.renderer(system)
+	m.renderer, err = words.renderer(c.Rollout.System)
 	return m, plugin, err
 }
 
@@ -155,13 +160,17 @@ func (m *machine) trainer(c config.Config, folder string, prefix int) (*train.Tr
 // learner is a trainer whose adapter a sampler follows; it counts what training costs.
 type learner struct {
 	*train.Trainer
-	sampler *samplers.Samplers
-	seconds float64
-	tokens  int // computed, a shared prefix counted once a step
+	renderer render.Renderer
+	sampler  *samplers.Samplers
+	seconds  float64
+	tokens   int // computed, a shared prefix counted once a step
 }
 
 // Publish gives the adapter to the sampler.
 func (l *learner) Publish() error { return l.sampler.SetAdapter(l.Adapter(), l.PolicyVersion()) }
+
+// Save implements recipe.Trainer.
+func (l *learner) Save(dir string) error { return saveState(dir, l.Trainer, l.renderer) }
 
 // Gradient implements recipe.Trainer.
 func (l *learner) Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error) {

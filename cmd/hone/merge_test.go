@@ -20,6 +20,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/learn/model"
 	"hone/internal/modelfile"
+	"hone/internal/text/render"
 )
 
 // A merged model is the base and its adapter: its files hold the sums, to the bit where nothing is added, rounded once to
@@ -58,7 +59,7 @@ func TestMerge(t *testing.T) {
 	if _, got, said := hone(t, text, "inspect", "tokens", "--model", "merged/bf16"); got != want || !strings.Contains(want, "258") {
 		t.Errorf("ids %swant %s%s", got, want, said)
 	}
-	if text, err := os.ReadFile("merged/f32/" + templateFile); err != nil || !strings.Contains(string(text), "trained under this") {
+	if text, err := os.ReadFile("merged/f32/" + render.TemplateFile); err != nil || !strings.Contains(string(text), "trained under this") {
 		t.Errorf("the chat template is %q, %v", text, err)
 	}
 }

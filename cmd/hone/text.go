@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,21 +13,12 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
-	"hone/internal/episode/rollout"
 	"hone/internal/fault"
 	"hone/internal/modelfile"
 	"hone/internal/text/render"
 	"hone/internal/text/tokenizer"
 	"hone/internal/text/toolcall"
 )
-
-// renderer is what render has for a base model: the vendor's own template, or hone's where that knows no tools.
-type renderer interface {
-	rollout.Renderer
-	Sequences(messages []chat.Message, tools []chat.Tool) ([]render.Sequence, error)
-	Reader(prompt []int32) *render.Reader
-	Template() string
-}
 
 // words are a base model's tokenizer and chat template.
 type words struct {
@@ -38,6 +30,8 @@ type words struct {
 	format   string // of tool calls; empty tells it from the template
 
 	variables *chat.Object // of the template, beside the conversation
+
+	trained *render.Prompting // what the model was trained under, where that is known: it comes before all of the above
 }
 
 // textOf reads them from where the model has them: in a GGUF file, or beside the weights in a folder.
@@ -51,10 +45,20 @@ func textOf(c config.Model, file *modelfile.Model) (*words, error) {
 	} else if w.tok, err = tokenizer.Load(filepath.Join(file.Path, "tokenizer.json")); err == nil {
 		err = w.readFolder(file.Path)
 	}
-	if err != nil || c.ChatTemplate == "" {
+	if err != nil {
 		return w, err
 	}
-	return w, w.replaceTemplate(c.ChatTemplate)
+	if c.ChatTemplate != "" {
+		return w, w.replaceTemplate(c.ChatTemplate)
+	}
+	if len(v.Tokens) > 0 {
+		return w, nil
+	}
+	p, found, err := render.ReadPrompting(file.Path)
+	if found { // a merged model
+		w.trained = &p
+	}
+	return w, err
 }
 
 // templateVariables are the configuration's as a template takes them.
@@ -99,7 +103,7 @@ func (w *words) replaceTemplate(path string) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the chat template", Where: path, Err: err,
 			Next: "name a file with Jinja text, as chat_template.jinja beside a model"}
 	}
-	w.template, w.name, w.own = string(text), path, false
+	w.template, w.name, w.own, w.trained = string(text), path, false, nil
 	return nil
 }
 
@@ -113,7 +117,7 @@ func (w *words) readFolder(dir string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the tokenizer's configuration", Where: path, Err: err, Next: "fetch the model again"}
 	}
-	path = filepath.Join(dir, templateFile)
+	path = filepath.Join(dir, render.TemplateFile)
 	if _, err := os.Stat(path); err == nil {
 		err = w.replaceTemplate(path)
 		w.own = true
@@ -169,28 +173,59 @@ func (s *specialToken) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// renderer returns what the model is prompted with: its own template where that knows tools, or whatever the
-// configuration names; else ChatML with hone's way of listing tools. system is for conversations without a system message.
-func (w *words) renderer(system string) (renderer, error) {
+// renderer returns what the model is prompted with: what it was trained under; else its own template where that knows tools,
+// or whatever the configuration names; else ChatML with hone's way of listing tools. system is for conversations without a
+// system message; empty leaves it to what the model was trained under, or to the template.
+func (w *words) renderer(system string) (render.Renderer, error) {
+	if w.trained != nil {
+		p := *w.trained
+		p.System, p.ToolFormat = cmp.Or(system, p.System), cmp.Or(w.format, p.ToolFormat)
+		if w.variables != nil && w.variables.Len() > 0 {
+			p.Variables = joined(p.Variables, w.variables)
+		}
+		if err := w.noTemplateKeys(p.Template == ""); err != nil {
+			return nil, err
+		}
+		return p.Renderer(w.vocabulary(), w.name)
+	}
 	if w.own && !render.KnowsTools(w.template) {
+		if err := w.noTemplateKeys(true); err != nil {
+			return nil, err
+		}
+		return render.NewChatML(w.tok, render.Options{System: cmp.Or(system, render.OwnSystem(w.template))})
+	}
+	p := render.Prompting{System: system, Template: w.template, Variables: w.variables, ToolFormat: w.format}
+	return p.Renderer(w.vocabulary(), w.name)
+}
+
+func (w *words) vocabulary() render.Vocabulary {
+	return render.Vocabulary{Tokenizer: w.tok, BOS: w.bos, EOS: w.eos}
+}
+
+// joined are variables with others over them.
+func joined(variables, over *chat.Object) *chat.Object {
+	out := chat.NewObject()
+	for _, o := range []*chat.Object{variables, over} {
+		for i := 0; o != nil && i < o.Len(); i++ {
+			out.Set(o.At(i))
+		}
+	}
+	return out
+}
+
+// noTemplateKeys refuses what the configuration says of a template where hone's own form (own) is used.
+func (w *words) noTemplateKeys(own bool) error {
+	if own {
 		if w.format != "" && w.format != toolcall.Hermes().Name() {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: "the model is not told of tools in the form " + w.format, Where: "model.tool_format",
+			return &fault.Error{Code: fault.CodeUsage, What: "the model is not told of tools in the form " + w.format, Where: "model.tool_format",
 				Why: "its chat template knows none, and hone's writes " + toolcall.Hermes().Name(), Next: "name a template with model.chat_template, or leave out model.tool_format"}
 		}
 		if w.variables != nil && w.variables.Len() > 0 {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: "the model's prompt has no variables", Where: "model.template_variables",
+			return &fault.Error{Code: fault.CodeUsage, What: "the model's prompt has no variables", Where: "model.template_variables",
 				Why: "its chat template knows no tools, so hone's is used", Next: "name a template with model.chat_template, or leave out model.template_variables"}
 		}
-		return render.NewChatML(w.tok, render.Options{System: system})
 	}
-	o := render.VendorOptions{Template: w.template, Name: w.name, BOS: w.bos, EOS: w.eos, System: system, Variables: w.variables}
-	if w.format != "" {
-		var err error
-		if o.Format, err = toolcall.Named(w.format); err != nil {
-			return nil, err
-		}
-	}
-	return render.NewVendor(w.tok, o)
+	return nil
 }
 
 func openTokenizer(v modelfile.Vocabulary) (*tokenizer.Tokenizer, error) {

@@ -58,7 +58,7 @@ func TestTheModelsTemplateIsUsedWhereItKnowsTools(t *testing.T) {
 		"no such file":         {own: withTools, c: config.Model{ChatTemplate: file + "x"}, wrong: "cannot read the chat template"},
 	} {
 		w, err := textOf(tc.c, &modelfile.Model{Path: "m.gguf", Vocabulary: letters(tc.own)})
-		var r renderer
+		var r render.Renderer
 		if err == nil {
 			r, err = w.renderer("")
 		}
@@ -263,7 +263,7 @@ func TestInspectTokensAndView(t *testing.T) {
 	}
 }
 
-var _ = []renderer{(*render.ChatML)(nil), (*render.Vendor)(nil)}
+var _ = []render.Renderer{(*render.ChatML)(nil), (*render.Vendor)(nil)}
 
 func TestSequencesAreOneRowInChatML(t *testing.T) {
 	w, err := textOf(config.Model{}, &modelfile.Model{Path: "m.gguf", Vocabulary: letters("")})

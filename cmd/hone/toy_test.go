@@ -13,6 +13,7 @@ import (
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/modelfile"
+	"hone/internal/text/render"
 )
 
 // toyModel writes a GGUF file with a random decoder of two layers over bytes, prompted in ChatML: a whole run of it takes
@@ -195,7 +196,7 @@ func toyAdapter(t *testing.T, base, dir string) (model.Spec, model.LoRA, []float
 	if err := adapter.Save(dir, c, tensors); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, templateFile), []byte("{{ 'trained under this' }}"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, render.TemplateFile), []byte("{{ 'trained under this' }}"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	return s, l, flat

@@ -62,7 +62,7 @@ type Scenarios struct {
 
 // Rollout bounds one episode.
 type Rollout struct {
-	System       string        `yaml:"system" doc:"system message of every episode; it comes before the list of tools"`
+	System       string        `yaml:"system" doc:"system message of every episode; empty has none but what the chat template writes of its own. An adapter is served, evaluated and merged under the one it was trained with"`
 	Temperature  float64       `yaml:"temperature" min:"0" max:"10" doc:"sampling temperature; 0 is greedy"`
 	MaxTurns     int           `yaml:"max_turns" min:"1" doc:"most completions of one episode"`
 	MaxTokens    int           `yaml:"max_tokens" min:"1" doc:"most tokens of one completion"`
@@ -151,7 +151,6 @@ func Default() Config {
 		Model:     Model{Base: "SmolLM2-135M-Instruct", Context: 2048, TemplateVariables: Variables{}},
 		Scenarios: Scenarios{File: "scenarios.json"},
 		Rollout: Rollout{
-			System:      "Call a tool to get the result, then reply with the result only.",
 			Temperature: 1, MaxTurns: 8, MaxTokens: 256, MaxToolCalls: 16, MaxResult: 8000, LongResults: "cut",
 			Timeout: 5 * time.Minute,
 		},

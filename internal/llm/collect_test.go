@@ -126,7 +126,7 @@ func TestCollectFeedsDenialBack(t *testing.T) {
 	if s.asked[0].Seed != 5 || s.asked[1].Seed != 6 || len(s.asked[1].Messages) != 6 {
 		t.Errorf("asked %+v", s.asked)
 	}
-	if ids, _, _ := got.IDs(); len(ids) != 0 {
+	if rows := got.Rows(); len(rows[0].IDs) != 0 {
 		t.Error("a collected trajectory has token ids")
 	}
 }

@@ -16,6 +16,7 @@ import (
 //	rewards/TERM/mean           mean score of a reward term, before its weight, over the episodes that have it
 //	completions/mean_length     sampled tokens of an episode
 //	turns/mean                  completions of an episode
+//	splits/mean                 of them, those that begin a training row anew: the chat template rewrites what came before
 //	outcome/NAME                episodes that ended so; those that are not the policy's doing count nowhere else
 //	step_tokens                 tokens the trainer computed, a shared prefix once
 //	sampling/...                sampler against trainer: mean KL in nats a token, largest difference of a logprob, mean ratio
@@ -36,6 +37,7 @@ func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) ma
 			rewards = append(rewards, t.Reward)
 			m["reward"] += t.Reward
 			m["turns/mean"] += float64(len(t.Turns))
+			m["splits/mean"] += float64(t.NumSplits())
 			for _, turn := range t.Turns {
 				m["completions/mean_length"] += float64(len(turn.CompletionIDs))
 			}
@@ -49,7 +51,7 @@ func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) ma
 	if n == 0 {
 		return m
 	}
-	for _, name := range []string{"reward", "turns/mean", "completions/mean_length"} {
+	for _, name := range []string{"reward", "turns/mean", "splits/mean", "completions/mean_length"} {
 		m[name] /= n
 	}
 	for name, episodes := range scored {

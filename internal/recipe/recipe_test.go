@@ -614,7 +614,7 @@ func TestRejectionTrainsOnWhatWasKept(t *testing.T) {
 		t.Error("finished rollouts were sampled again")
 	}
 	episode := func(rollout int, o trajectory.Outcome) *trajectory.Trajectory {
-		return &trajectory.Trajectory{Rollout: rollout, Outcome: o}
+		return &trajectory.Trajectory{Rollout: rollout, Outcome: o, Turns: []trajectory.Turn{{BridgeIDs: []int32{1}}}}
 	}
 	same := []trajectory.Group{{Trajectories: []*trajectory.Trajectory{episode(1, trajectory.OK), episode(2, trajectory.OK)}},
 		{Trajectories: []*trajectory.Trajectory{episode(1, trajectory.OK)}},

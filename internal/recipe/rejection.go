@@ -49,10 +49,11 @@ func (r Rejection) rows(groups []trajectory.Group) []batch.Sequence {
 			if !t.Outcome.Trainable() || !r.Keep(t) {
 				continue
 			}
-			ids, sampled, _ := t.IDs()
-			if key := fmt.Sprint(ids); !seen[key] {
-				seen[key] = true
-				rows = append(rows, batch.Sequence{IDs: ids, Trained: sampled})
+			for _, r := range t.Rows() {
+				if key := fmt.Sprint(r.IDs); !seen[key] {
+					seen[key] = true
+					rows = append(rows, batch.Sequence{IDs: r.IDs, Trained: r.Sampled})
+				}
 			}
 		}
 	}

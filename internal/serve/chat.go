@@ -155,7 +155,21 @@ func (s *Server) sample(ctx context.Context, r *result, q *request, each func(po
 // reading reads the completion back. Of a malformed call the text is in the content: the client sees it as it is.
 func (r *result) reading(q *request) *reading {
 	return &reading{decoder: r.model.NewDecoder(), reader: r.model.Read(r.prompt), ends: r.model.Renderer.StopIDs(), stops: q.Stop,
-		callID: "call_" + strings.TrimPrefix(r.id, "chatcmpl-"), message: chat.Message{Role: chat.Assistant}}
+		first: nextCall(q.Messages), message: chat.Message{Role: chat.Assistant}}
+}
+
+// nextCall numbers calls through a conversation from 0, as an episode of training does: some templates write the numbers, so
+// they are in what the model is trained on. One that a conversation has is not given again.
+func nextCall(messages []chat.Message) int {
+	next := 0
+	for _, m := range messages {
+		for _, call := range m.ToolCalls {
+			if n, err := strconv.Atoi(strings.TrimPrefix(call.ID, "call_")); err == nil && n < 1<<30 {
+				next = max(next, n+1)
+			}
+		}
+	}
+	return next
 }
 
 // check refuses what this model cannot be asked.

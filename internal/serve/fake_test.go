@@ -35,8 +35,10 @@ func (runes) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, error)
 	}
 	return ids(b.String()), nil
 }
-func (runes) Bridge([]int32, []chat.Message) ([]int32, error) { return nil, nil }
-func (runes) Completion(chat.Message) ([]int32, error)        { return nil, nil }
+func (runes) Next([]chat.Message, int, []int32, []chat.Tool) ([]int32, string, error) {
+	return nil, "", nil
+}
+func (runes) Completion(chat.Message) ([]int32, error) { return nil, nil }
 func (runes) Parse(completion []int32) (chat.Message, string) {
 	text := strings.TrimSuffix(text(completion), "\x00")
 	m := chat.Message{Role: chat.Assistant}

@@ -28,7 +28,7 @@ type reading struct {
 	reader  Reader
 	ends    []int32  // ids that end a completion and are no text
 	stops   []string // texts that end one
-	callID  string   // what calls' ids begin with; the parser counts from 0 in each completion, and a conversation has many
+	first   int      // the number of its first call; the parser counts from 0 in each completion, and a conversation has many
 
 	end     []int32 // an id of ends that came last
 	told    int     // bytes of text that the reader was fed
@@ -81,7 +81,7 @@ func (r *reading) add(deltas []chat.Delta) []chat.Delta {
 		r.message.ReasoningContent += d.Reasoning
 		if d.Call != nil {
 			call := *d.Call
-			call.ID = fmt.Sprintf("%s_%d", r.callID, len(r.message.ToolCalls))
+			call.ID = fmt.Sprintf("call_%d", r.first+len(r.message.ToolCalls))
 			deltas[i].Call = &call
 			r.message.ToolCalls = append(r.message.ToolCalls, call)
 		}

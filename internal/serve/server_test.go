@@ -127,8 +127,14 @@ func TestToolCalls(t *testing.T) {
 		t.Errorf("finish %s, ids %+v", *c.Choices[0].FinishReason, m.ToolCalls)
 	}
 	// A conversation holds many completions, and a result names its call by id.
-	if next := ask(t, h, tools).Choices[0].Message.ToolCalls; next[0].ID == m.ToolCalls[0].ID {
-		t.Errorf("two completions share the call id %s", next[0].ID)
+	if m.ToolCalls[0].ID != "call_0" || m.ToolCalls[1].ID != "call_1" { // as training numbers them
+		t.Errorf("ids %+v", m.ToolCalls)
+	}
+	before := `,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[
+		{"id":"call_0","type":"function","function":{"name":"hash","arguments":"{}"}},{"id":"call_1","type":"function","function":{"name":"now","arguments":"{}"}}]},
+		{"role":"tool","tool_call_id":"call_0","content":"x"},{"role":"tool","tool_call_id":"call_1","content":"y"}]`
+	if next := ask(t, h, tools+before).Choices[0].Message.ToolCalls; next[0].ID != "call_2" {
+		t.Errorf("the conversation's third call is %s", next[0].ID)
 	}
 	if got := text(s.asked[0].Prompt); got != "[hash]user:hi\n" {
 		t.Errorf("prompt = %q", got)

@@ -26,7 +26,7 @@ def tokenizer():
 
 def template(name):
     env = jinja2.sandbox.ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[jinja2.ext.loopcontrols])
-    env.filters["tojson"] = lambda x, indent=None: json.dumps(x, ensure_ascii=False, indent=indent)
+    env.filters["tojson"] = lambda x, indent=None, separators=None: json.dumps(x, ensure_ascii=False, indent=indent, separators=separators)
     return env.from_string((HERE / "chatml" / name).read_text())
 
 
@@ -68,7 +68,7 @@ def main():
     for name in ["json", "compact"]:
         t = template(name + ".jinja")
         for messages in CONVERSATIONS:
-            for tools in [None, [HASH, NOW]] if name == "json" else [None]:
+            for tools in [None, [HASH, NOW]]:
                 text = t.render(messages=messages, tools=tools, add_generation_prompt=True)
                 row = {"format": name, "messages": messages, "tools": tools, "text": text}
                 if "<|" not in json.dumps(messages):

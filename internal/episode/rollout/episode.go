@@ -94,7 +94,8 @@ func (e *episode) play(ctx context.Context) {
 		e.lost(outcome, trajectory.StopError, why)
 		return
 	}
-	bridge, err := e.o.Renderer.Prompt(e.t.Messages, e.t.Tools)
+	bridge, split := []int32(nil), ""
+	bridge, err = e.o.Renderer.Prompt(e.t.Messages, e.t.Tools)
 	for turn := 0; ; turn++ {
 		if err != nil {
 			e.end(trajectory.InfrastructureError, trajectory.StopError, "rendering: "+err.Error())
@@ -104,12 +105,15 @@ func (e *episode) play(ctx context.Context) {
 			e.limit(trajectory.StopMaxTurns, "")
 			return
 		}
-		results, more := e.turn(ctx, session, turn, bridge)
+		if split != "" {
+			e.prompt = nil
+		}
+		numResults, more := e.turn(ctx, session, turn, bridge, split)
 		if !more {
 			return
 		}
-		last := e.t.Turns[turn].CompletionIDs
-		bridge, err = e.o.Renderer.Bridge(last, results)
+		at := len(e.t.Messages) - numResults - 1
+		bridge, split, err = e.o.Renderer.Next(e.t.Messages, at, e.t.Turns[turn].CompletionIDs, e.t.Tools)
 	}
 }
 
@@ -124,9 +128,9 @@ func (e *episode) lost(outcome trajectory.Outcome, reason trajectory.StopReason,
 	e.end(outcome, reason, why)
 }
 
-// turn samples one completion and runs its calls. It returns the tool messages to feed back; more is false where the
-// episode ended.
-func (e *episode) turn(ctx context.Context, session Session, turn int, bridge []int32) (results []chat.Message, more bool) {
+// turn samples one completion and runs its calls. It returns how many results there are to feed back; more is false where
+// the episode ended.
+func (e *episode) turn(ctx context.Context, session Session, turn int, bridge []int32, split string) (numResults int, more bool) {
 	e.prompt = append(e.prompt, bridge...)
 	began := time.Now()
 	c, err := e.o.Sampler.Sample(ctx, policy.Request{
@@ -140,14 +144,14 @@ func (e *episode) turn(ctx context.Context, session Session, turn int, bridge []
 	case errors.As(err, &overflow):
 		// The bridge is dropped: a row must not end in ids nobody answered.
 		e.limit(trajectory.StopContextOverflow, fmt.Sprintf("%v: %d of %d ids", err, overflow.NumPrompt, overflow.MaxContext))
-		return nil, false
+		return 0, false
 	case err != nil:
 		e.end(trajectory.InfrastructureError, trajectory.StopError, "sampling: "+err.Error())
-		return nil, false
+		return 0, false
 	case len(c.IDs) == 0 || len(c.IDs) != len(c.SamplerLogprobs):
 		e.end(trajectory.InfrastructureError, trajectory.StopError,
 			fmt.Sprintf("sampling: %d ids with %d logprobs", len(c.IDs), len(c.SamplerLogprobs)))
-		return nil, false
+		return 0, false
 	}
 	e.prompt = append(e.prompt, c.IDs...)
 	m, parseError := e.o.Renderer.Parse(c.IDs)
@@ -156,7 +160,7 @@ func (e *episode) turn(ctx context.Context, session Session, turn int, bridge []
 		calls[i].ID = fmt.Sprintf("call_%d", e.numCalls+i)
 	}
 	e.t.Turns = append(e.t.Turns, trajectory.Turn{
-		BridgeIDs: bridge, CompletionIDs: c.IDs, SamplerLogprobs: c.SamplerLogprobs, PolicyVersion: c.PolicyVersion,
+		BridgeIDs: bridge, Split: split, CompletionIDs: c.IDs, SamplerLogprobs: c.SamplerLogprobs, PolicyVersion: c.PolicyVersion,
 		ReasoningContent: m.ReasoningContent, Content: m.Content, Calls: calls, ParseError: parseError, SampleSeconds: time.Since(began).Seconds(),
 	})
 	e.t.Messages = append(e.t.Messages, m)
@@ -174,21 +178,20 @@ func (e *episode) turn(ctx context.Context, session Session, turn int, bridge []
 	default:
 		return e.call(ctx, session, calls)
 	}
-	return nil, false
+	return 0, false
 }
 
 // call runs the calls of the turn just sampled.
-func (e *episode) call(ctx context.Context, session Session, calls []chat.ToolCall) (messages []chat.Message, more bool) {
+func (e *episode) call(ctx context.Context, session Session, calls []chat.ToolCall) (numResults int, more bool) {
 	e.numCalls += len(calls)
 	results := session.Call(ctx, calls)
 	e.t.Turns[len(e.t.Turns)-1].Results = results
 	for _, r := range results {
-		messages = append(messages, chat.Message{Role: chat.ToolRole, Content: r.Text, ToolCallID: r.Call.ID, Name: r.Call.Name})
+		e.t.Messages = append(e.t.Messages, chat.Message{Role: chat.ToolRole, Content: r.Text, ToolCallID: r.Call.ID, Name: r.Call.Name})
 	}
-	e.t.Messages = append(e.t.Messages, messages...)
 	if outcome, reason, why := LostCall(results); outcome != "" {
 		e.lost(outcome, reason, why)
-		return nil, false
+		return 0, false
 	}
-	return messages, true
+	return len(results), true
 }

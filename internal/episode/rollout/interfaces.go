@@ -42,9 +42,11 @@ type Session interface {
 type Renderer interface {
 	// Prompt renders a whole conversation up to and including the opening of the next assistant message.
 	Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, error)
-	// Bridge renders what stands between a sampled completion (its last id may or may not be a stop id) and the
-	// next one: the end of the assistant message if it is missing, the tool results, the next opening.
-	Bridge(completion []int32, results []chat.Message) ([]int32, error)
+	// Next renders the prompt of the turn that follows a completion, read as messages[at], and its results behind it. ids
+	// are what follows the completion: the end of its message if it is missing, the results, the next opening. Where a
+	// prompt of these messages would write otherwise what was prompted and sampled so far, ids are that prompt whole,
+	// and split says why.
+	Next(messages []chat.Message, at int, completion []int32, tools []chat.Tool) (ids []int32, split string, err error)
 	// Completion renders an assistant message as it would have been sampled, its stop id last (for SFT).
 	Completion(m chat.Message) ([]int32, error)
 	// Parse reads a sampled completion back as the assistant message it is: its reasoning, by the rules of the model's

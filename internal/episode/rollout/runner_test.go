@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -92,7 +93,11 @@ func TestEpisode(t *testing.T) {
 		t.Errorf("turns %d, calls %+v", len(got.Turns), got.Calls())
 	}
 	// The row of ids is the conversation, exactly, and the completions in it are what was sampled.
-	ids, sampled, logprobs := got.IDs()
+	if len(got.Rows()) != 1 {
+		t.Fatalf("%d rows", len(got.Rows()))
+	}
+	row := got.Rows()[0]
+	ids, sampled, logprobs := row.IDs, row.Sampled, row.Logprobs
 	want := "<tools>add \x00<system>be short\x00<user>go\x00<assistant>" + add + add +
 		"\x00<tool>result of {\"a\": 1}\x00<tool>result of {\"a\": 1}\x00<assistant>" + add +
 		"\x00<tool>result of {\"a\": 1}\x00<assistant>done\x00"
@@ -139,7 +144,7 @@ func TestReasoningIsKept(t *testing.T) {
 	if strings.Join(thoughts, ",") != "hm,so" || got.Turns[0].ReasoningContent != "hm" || got.Turns[1].ReasoningContent != "so" || got.Turns[1].Content != "done" {
 		t.Errorf("messages %q, turns %+v", thoughts, got.Turns)
 	}
-	ids, _, _ := got.IDs()
+	ids := got.Rows()[0].IDs
 	again, err := policytest.Renderer{}.Prompt(got.Messages, got.Tools)
 	if row := policytest.Text(ids); err != nil || !strings.Contains(row, "<think>hm</think><call>") || !strings.HasPrefix(policytest.Text(again), row) {
 		t.Errorf("row %q, rendered again %q (%v)", row, policytest.Text(again), err)
@@ -147,6 +152,69 @@ func TestReasoningIsKept(t *testing.T) {
 	text, err := json.Marshal(got)
 	if err != nil || strings.Count(string(text), `"reasoning_content":"hm"`) != 2 {
 		t.Errorf("%v: %s", err, text)
+	}
+}
+
+// drops is a renderer whose template drops the reasoning of earlier turns.
+type drops struct{ policytest.Renderer }
+
+func (d drops) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, error) {
+	messages = slices.Clone(messages)
+	for i := range messages {
+		messages[i].ReasoningContent = ""
+	}
+	return d.Renderer.Prompt(messages, tools)
+}
+
+func (d drops) Next(messages []chat.Message, at int, completion []int32, tools []chat.Tool) ([]int32, string, error) {
+	if messages[at].ReasoningContent == "" {
+		return d.Renderer.Next(messages, at, completion, tools)
+	}
+	ids, err := d.Prompt(messages, tools)
+	return ids, "reasoning is dropped", err
+}
+
+// Where the template drops what was sampled, the policy sees what serving would show, and a row begins anew.
+func TestEpisodesSplit(t *testing.T) {
+	var prompts []string
+	reply := func(prompt string, _ policy.Request) (string, error) {
+		prompts = append(prompts, prompt)
+		return []string{policytest.Think("hm") + add, add, "done"}[len(prompts)-1], nil
+	}
+	r := rollout.New(rollout.Options{Tools: &tools{}, Renderer: drops{}, Sampler: &policytest.Sampler{Reply: reply}})
+	got := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
+	rows := got.Rows()
+	if got.Outcome != trajectory.OK || len(rows) != 2 || got.NumSplits() != 1 || got.Turns[1].Split == "" || got.Turns[2].Split != "" {
+		t.Fatalf("%d rows of %+v", len(rows), got)
+	}
+	const result = "\x00<tool>result of {\"a\": 1}\x00<assistant>"
+	for i, want := range []string{"<user>go\x00<assistant>" + policytest.Think("hm") + add + "\x00",
+		"<user>go\x00<assistant>" + add + result + add + result + "done\x00"} {
+		if text := policytest.Text(rows[i].IDs); text != want {
+			t.Errorf("row %d\n%q\nwant\n%q", i, text, want)
+		}
+	}
+	for i, prompt := range prompts {
+		at := 1 + 2*i // of the assistant message
+		served, err := drops{}.Prompt(got.Messages[:at], nil)
+		if err != nil || prompt != policytest.Text(served) {
+			t.Errorf("turn %d sees %q, serving shows %q (%v)", i, prompt, policytest.Text(served), err)
+		}
+	}
+	// Each completion is trained once: the first call is context in the second row.
+	for i, want := range []string{policytest.Think("hm") + add + "\x00", add + "\x00done\x00"} {
+		var own []int32
+		for k, id := range rows[i].IDs {
+			if rows[i].Sampled[k] != (rows[i].Logprobs[k] == policytest.Logprob) {
+				t.Fatalf("row %d, id %d: sampled %v, logprob %v", i, k, rows[i].Sampled[k], rows[i].Logprobs[k])
+			}
+			if rows[i].Sampled[k] {
+				own = append(own, id)
+			}
+		}
+		if policytest.Text(own) != want {
+			t.Errorf("row %d trains %q, want %q", i, policytest.Text(own), want)
+		}
 	}
 }
 

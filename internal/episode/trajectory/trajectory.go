@@ -3,6 +3,7 @@ package trajectory
 
 import (
 	"encoding/json"
+	"slices"
 
 	"hone/internal/chat"
 )
@@ -67,7 +68,8 @@ type ToolResult struct {
 // Turn is one completion and the tool results that followed it.
 //
 // Prompt ids are not stored whole: turn k's prompt is turn k-1's prompt + CompletionIDs + BridgeIDs of turn k, where
-// the bridge renders the tool results and opens the next assistant message. Turn 0's BridgeIDs are its whole prompt.
+// the bridge renders the tool results and opens the next assistant message. Turn 0's BridgeIDs are its whole prompt, and
+// so are those of a turn with a Split: what came before is written otherwise in it, and a new training row begins.
 // Worked example of two turns (p: prompt, s: sampled, b: bridge; only s is trained):
 //
 //	BridgeIDs  p p p p p              b b b
@@ -75,6 +77,7 @@ type ToolResult struct {
 //	the row    p p p p p s s s        b b b   s s
 type Turn struct {
 	BridgeIDs        []int32         `json:"bridge_ids"`
+	Split            string          `json:"split,omitempty"` // why the prompt does not go on from the turn before
 	CompletionIDs    []int32         `json:"completion_ids"`
 	SamplerLogprobs  []float32       `json:"sampler_logprobs"` // natural log, at the trajectory's Temperature
 	PolicyVersion    int             `json:"policy_version"`
@@ -113,18 +116,39 @@ type Trajectory struct {
 	Seconds     float64        `json:"seconds"`
 }
 
-// IDs returns the trajectory as one training row: all ids, and for each whether it was sampled (and so may be
-// trained), and its sampler logprob (0 where not sampled). The three slices have equal length.
-func (t *Trajectory) IDs() (ids []int32, sampled []bool, logprobs []float32) {
-	for _, turn := range t.Turns {
-		for _, id := range turn.BridgeIDs {
-			ids, sampled, logprobs = append(ids, id), append(sampled, false), append(logprobs, 0)
+// Row is ids, and for each whether it was sampled (and so may be trained), and its sampler logprob (0 where not sampled).
+// The three slices have equal length.
+type Row struct {
+	IDs      []int32
+	Sampled  []bool
+	Logprobs []float32
+}
+
+// Rows returns the trajectory as training rows: one, and another for each turn with a Split. Each completion is in one row,
+// behind what the model was prompted with.
+func (t *Trajectory) Rows() []Row {
+	var rows []Row
+	for i, turn := range t.Turns {
+		if i == 0 || turn.Split != "" {
+			rows = append(rows, Row{})
 		}
-		for i, id := range turn.CompletionIDs {
-			ids, sampled, logprobs = append(ids, id), append(sampled, true), append(logprobs, turn.SamplerLogprobs[i])
+		r := &rows[len(rows)-1]
+		r.IDs = append(append(r.IDs, turn.BridgeIDs...), turn.CompletionIDs...)
+		r.Sampled = append(append(r.Sampled, make([]bool, len(turn.BridgeIDs))...), slices.Repeat([]bool{true}, len(turn.CompletionIDs))...)
+		r.Logprobs = append(append(r.Logprobs, make([]float32, len(turn.BridgeIDs))...), turn.SamplerLogprobs...)
+	}
+	return rows
+}
+
+// NumSplits is how many turns begin a row anew.
+func (t *Trajectory) NumSplits() int {
+	n := 0
+	for _, turn := range t.Turns {
+		if turn.Split != "" {
+			n++
 		}
 	}
-	return ids, sampled, logprobs
+	return n
 }
 
 // NumSampled counts the tokens that IDs marks as sampled.

@@ -122,6 +122,7 @@ func (b Batch) Shorten(n int) Batch {
 // statistics and of the batch; groups that are empty then carry no signal and are dropped. So are groups without spread,
 // whose advantages are 0: their rows need not be computed, but their sampled tokens count in the Normaliser, as in TRL and
 // DAPO (arXiv 2503.14476, eq. 8). Stats says how many were dropped.
+// A trajectory is as many rows as it has prompts that do not go on from the one before, all with its advantage.
 func FromGroups(groups []trajectory.Group, advantage func(rewards []float64) []float64) (Batch, Stats) {
 	var rows []Sequence
 	var stats Stats
@@ -149,8 +150,9 @@ func FromGroups(groups []trajectory.Group, advantage func(rewards []float64) []f
 			continue
 		}
 		for i, a := range advantage(rewards) {
-			ids, sampled, logprobs := members[i].IDs()
-			rows = append(rows, Sequence{IDs: ids, Trained: sampled, SamplerLogprobs: logprobs, Advantage: a})
+			for _, r := range members[i].Rows() { // what was sampled in each is the same episode's doing
+				rows = append(rows, Sequence{IDs: r.IDs, Trained: r.Sampled, SamplerLogprobs: r.Logprobs, Advantage: a})
+			}
 		}
 	}
 	b := New(rows)

@@ -133,6 +133,23 @@ func TestFromGroups(t *testing.T) {
 	}
 }
 
+// An episode whose template rewrote what came before is several rows, all with its advantage; each completion is in one.
+func TestSplitEpisodes(t *testing.T) {
+	split := episode(10, trajectory.OK, 1)
+	split.Turns[1].BridgeIDs, split.Turns[1].Split = []int32{1, 7, 3}, "dropped"
+	b, _ := batch.FromGroups([]trajectory.Group{{Trajectories: []*trajectory.Trajectory{split, episode(12, trajectory.OK, 0)}}}, batch.Centred)
+	want := []batch.Sequence{
+		{IDs: []int32{2, 10}, Trained: []bool{false, true}, SamplerLogprobs: []float32{0, -0.5}, Advantage: 0.5},
+		{IDs: []int32{7, 3, 10, 9}, Trained: []bool{false, false, true, true}, SamplerLogprobs: []float32{0, 0, -1, -2}, Advantage: 0.5},
+		{IDs: []int32{2, 12, 3, 12, 9}, Trained: []bool{false, true, false, true, true}, SamplerLogprobs: []float32{0, -0.5, 0, -1, -2}, Advantage: -0.5},
+	}
+	if !slices.Equal(b.Prefix, []int32{1}) || !slices.EqualFunc(b.Rows, want, func(a, b batch.Sequence) bool {
+		return slices.Equal(a.IDs, b.IDs) && slices.Equal(a.Trained, b.Trained) && slices.Equal(a.SamplerLogprobs, b.SamplerLogprobs) && a.Advantage == b.Advantage
+	}) {
+		t.Errorf("got %+v", b)
+	}
+}
+
 // The numbers are worked by hand from TRL's (r - mean) / (std + 1e-4) with torch.std's default, ddof 1.
 func TestGroupNormalized(t *testing.T) {
 	for _, c := range []struct{ rewards, want []float64 }{

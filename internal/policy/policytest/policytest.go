@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hone/internal/chat"
@@ -106,14 +107,14 @@ func (r Renderer) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, e
 	return append(ids, IDs("<assistant>")...), nil
 }
 
-// Bridge implements rollout.Renderer.
-func (r Renderer) Bridge(completion []int32, results []chat.Message) ([]int32, error) {
-	var ids []int32
-	if n := len(completion); n == 0 || completion[n-1] != Stop {
-		ids = append(ids, Stop)
+// Next implements rollout.Renderer.
+func (r Renderer) Next(messages []chat.Message, at int, completion []int32, tools []chat.Tool) (ids []int32, split string, err error) {
+	if shown, err := r.Completion(messages[at]); err != nil || !slices.Equal(shown, completion) {
+		ids, err = r.Prompt(messages, tools)
+		return ids, "it is written otherwise", err
 	}
-	rest, err := r.Prompt(results, nil)
-	return append(ids, rest...), err
+	ids, err = r.Prompt(messages[at+1:], nil)
+	return ids, "", err
 }
 
 // Completion implements rollout.Renderer.

@@ -1,82 +1,70 @@
 package render
 
 import (
-	"errors"
-	"slices"
+	"fmt"
 	"strings"
 
 	"hone/internal/chat"
 )
 
-// Bridge renders what stands between a completion and the next one: the end of the assistant message where the
-// completion does not end with it, the results (tool or user messages), and the opening of the next assistant message.
+// Next renders the prompt of the turn that follows a completion: messages[at] is the message it was read as, and what stands
+// behind it its results (tool or user messages).
 //
-// It is found by rendering a short conversation in which the same results follow a message of ours. Where the template
-// would write the completion itself otherwise from now on (Sequences says so by a split), the bridge leaves it as it was
-// sampled: what is trained is what was sampled.
-func (v *Vendor) Bridge(completion []int32, results []chat.Message) ([]int32, error) {
-	content, argument := unused(probeContent, results), unused(probeArgument, results)
-	m, mark := chat.Message{Role: chat.Assistant, Content: content}, content
-	for i, r := range results {
-		if r.Role == chat.Assistant {
-			return nil, badMessage(r, "it stands among the results of a completion")
-		}
-		if r.Role == chat.ToolRole {
-			call := probeCall("").ToolCalls[0]
-			call.Arguments = strings.Replace(call.Arguments, probeArgument, argument, 1)
-			call.ID, mark = r.ToolCallID, argument
-			if r.Name != "" {
-				call.Name = r.Name
-			}
-			if i == 0 {
-				m.Content = ""
-			}
-			m.ToolCalls = append(m.ToolCalls, call)
-		}
+// Where the template writes all that came before as it was prompted and sampled, ids are what follows the completion: the
+// end of the message where the completion has none, the results, and the opening of the next assistant message. So sampled
+// ids are never made anew from text. Where it writes them otherwise (it drops the reasoning, or the completion is not in
+// the form in which it writes calls), ids are the whole prompt, as serving would show it, and split says what differs.
+func (v *Vendor) Next(messages []chat.Message, at int, completion []int32, tools []chat.Tool) (ids []int32, split string, err error) {
+	if err := checkNext(messages, at); err != nil {
+		return nil, "", err
 	}
-	c, err := v.conversation(probeTurn(m, results...), v.probeTools)
+	c, err := v.conversation(messages, tools)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	at := len(c.messages) - len(results) // behind our message
-	t, err := c.turn(at - 1)
+	prompt, _, err := c.text(c.shift+at, true)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	next, _, err := c.text(len(c.messages), true)
+	whole, _, err := c.text(len(c.messages), true)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	stop := v.ends(m)
-	tail, isLast := strings.CutSuffix(t.completion, stop)
-	if i := strings.LastIndex(tail, mark); i >= 0 {
-		tail = tail[i:]
+	have := strings.ReplaceAll(prompt, c.sentinel, "") + v.tok.Decode(completion)
+	if end, ok := behind(whole, have, c.sentinel); ok {
+		return c.encode(c.sentence(completion), whole[end:]), "", nil
 	}
-	i := strings.LastIndex(next, tail)
-	if i < 0 || !isLast {
-		return nil, errors.New("the template does not show where an assistant message ends")
-	}
-	text := next[i+len(tail):]
-	before := c.sentence(completion)
-	if n := len(completion); n > 0 && slices.Contains(v.stops, completion[n-1]) {
-		if rest, ok := strings.CutPrefix(text, stop); ok && v.isToken(stop, completion[n-1]) {
-			text = rest
-		}
-	}
-	return c.encode(before, text), nil
+	ids, err = v.Prompt(messages, tools)
+	return ids, otherwise(at, divergence(have, strings.ReplaceAll(whole, c.sentinel, ""), c.sentinel)), err
 }
 
-// unused is a word that no result holds: one with the word in it would be taken for our message.
-func unused(word string, results []chat.Message) string {
-	for slices.ContainsFunc(results, func(m chat.Message) bool { return strings.Contains(m.Content, word) || strings.Contains(m.Name, word) }) {
-		word += "x"
+// behind is where a text with sentinels goes on behind its beginning, which has none.
+func behind(text, beginning, sentinel string) (end int, ok bool) {
+	for beginning != "" {
+		if rest, skip := strings.CutPrefix(text[end:], sentinel); skip {
+			end = len(text) - len(rest)
+			continue
+		}
+		if end == len(text) || text[end] != beginning[0] {
+			return 0, false
+		}
+		end, beginning = end+1, beginning[1:]
 	}
-	return word
+	return end, true
 }
 
-func (v *Vendor) isToken(text string, id int32) bool {
-	token, _ := v.tok.Token(id)
-	return token == text
+func checkNext(messages []chat.Message, at int) error {
+	for i, m := range messages[at:] {
+		if (m.Role == chat.Assistant) != (i == 0) {
+			return badMessage(m, "behind a completion stand results alone")
+		}
+	}
+	return nil
+}
+
+// otherwise says why a row begins anew behind a message.
+func otherwise(message int, differs string) string {
+	return fmt.Sprintf("the template writes what stands up to message %d otherwise than it was sampled: %s", message, differs)
 }
 
 // sentence is the text of a completion from its last special token on, as far as it bears on what follows: a special

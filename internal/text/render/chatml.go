@@ -1,13 +1,14 @@
 // Package render turns conversations into token ids and completions back into messages.
 //
 // One rule carries training: ids that a model has seen are never computed again from text. A prompt is built from
-// segments, special ids come from the template alone, and turn k+1's prompt is turn k's prompt, the sampled ids, and a
-// bridge. What SFT trains on is built from the same segments, so it is what serving would prompt.
+// segments, special ids come from the template alone, and turn k+1's prompt is turn k's prompt, the sampled ids, and
+// what follows them, unless the template now writes them otherwise (Vendor.Next). What SFT trains on is built from the same segments, so it is what serving would prompt.
 package render
 
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"hone/internal/chat"
 	"hone/internal/fault"
@@ -23,13 +24,10 @@ const (
 	ToolsJSON    ToolFormat = "json"    // one OpenAI JSON object a line, as Qwen2.5's template writes it
 )
 
-// DefaultSystem is SmolLM2's own.
-const DefaultSystem = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
-
-// Options of NewChatML. The zero value is SmolLM2's prompt with compact tools.
+// Options of NewChatML. The zero value has compact tools and no system message but for them.
 type Options struct {
 	ToolFormat ToolFormat // empty is ToolsCompact
-	System     string     // for conversations that do not begin with a system message; empty is DefaultSystem
+	System     string     // for conversations that do not begin with a system message; empty for none. See OwnSystem
 }
 
 // ChatML renders SmolLM2's form, with Qwen2.5's conventions for what that lacks: tools stand at the end of the system
@@ -59,9 +57,6 @@ func NewChatML(tok *tokenizer.Tokenizer, o Options) (*ChatML, error) {
 	}
 	if o.ToolFormat != ToolsCompact && o.ToolFormat != ToolsJSON {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown tool format %q", o.ToolFormat), Next: "use compact or json"}
-	}
-	if o.System == "" {
-		o.System = DefaultSystem
 	}
 	c := &ChatML{tok: tok, options: o}
 	for _, s := range []struct {
@@ -99,19 +94,32 @@ func (c *ChatML) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, er
 	return r.ids, nil
 }
 
-// Bridge renders what stands between a completion and the next one: <|im_end|> where the completion does not end with
+// Next renders the prompt of the turn that follows a completion, as Vendor.Next does.
+func (c *ChatML) Next(messages []chat.Message, at int, completion []int32, tools []chat.Tool) (ids []int32, split string, err error) {
+	if err := checkNext(messages, at); err != nil {
+		return nil, "", err
+	}
+	shown, err := c.assistantIDs(messages[at])
+	if err != nil {
+		return nil, "", err
+	}
+	written, sampled := c.tok.Decode(shown), c.tok.Decode(completion)
+	if written == sampled || written == sampled+"<|im_end|>" {
+		ids, err = c.bridge(completion, messages[at+1:])
+		return ids, "", err
+	}
+	ids, err = c.Prompt(messages, tools)
+	return ids, otherwise(at, divergence(sampled, written, "")), err
+}
+
+// bridge renders what stands between a completion and the next one: <|im_end|> where the completion does not end with
 // it, the results (tool or user messages), and the opening of the next assistant message.
-func (c *ChatML) Bridge(completion []int32, results []chat.Message) ([]int32, error) {
+func (c *ChatML) bridge(completion []int32, results []chat.Message) ([]int32, error) {
 	var r row
 	if n := len(completion); n == 0 || completion[n-1] != c.end {
 		r.add(false, c.end)
 	}
 	r.add(false, c.newline...)
-	for _, m := range results {
-		if m.Role == chat.Assistant {
-			return nil, badMessage(m, "it stands among the results of a completion")
-		}
-	}
 	if err := c.messages(&r, results, c.assistantIDs); err != nil {
 		return nil, err
 	}
@@ -211,7 +219,12 @@ func (c *ChatML) conversation(r *row, messages []chat.Message, tools []chat.Tool
 	if err != nil {
 		return err
 	}
-	c.message(r, chat.System, text)
+	if !given && system == "" {
+		text = strings.TrimLeft(text, "\n")
+	}
+	if given || text != "" {
+		c.message(r, chat.System, text)
+	}
 	if given {
 		r.end(0)
 	}

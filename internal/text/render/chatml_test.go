@@ -65,7 +65,11 @@ func TestTurnsExtend(t *testing.T) {
 			}
 
 			next := results.Draw(t, "results")
-			bridge := must(c.Bridge(completion, next))(t)
+			ids, split, err := c.Next(slices.Concat(messages, next), len(messages)-1, completion, tools)
+			bridge := must(ids, err)(t)
+			if split != "" {
+				t.Fatal(split)
+			}
 			row = append(row, bridge...)
 			trained = append(trained, make([]bool, len(bridge))...)
 			messages = append(messages, next...)
@@ -138,7 +142,7 @@ func TestBridgeClosesTheMessage(t *testing.T) {
 		"another stop":   {append(slices.Clone(cut), endOfText), "<|im_end|>" + rest},
 		"end in content": {c.tok.EncodeOrdinary("<|im_end|>"), "<|im_end|>" + rest},
 	} {
-		got, err := c.Bridge(g.completion, after)
+		got, err := c.bridge(g.completion, after)
 		if err != nil || !slices.Equal(got, c.tok.Encode(g.want)) {
 			t.Errorf("%s: got %q (%v), want %q", name, c.tok.Decode(got), err, g.want)
 		}
@@ -177,8 +181,8 @@ func TestRefused(t *testing.T) {
 	if _, err := c.Prompt([]chat.Message{{Role: "developer"}}, nil); err == nil {
 		t.Error("Prompt took an unknown role")
 	}
-	if _, err := c.Bridge(nil, []chat.Message{{Role: chat.Assistant}}); err == nil {
-		t.Error("Bridge took an assistant message")
+	if _, _, err := c.Next([]chat.Message{{Role: chat.Assistant}, {Role: chat.Assistant}}, 0, nil, nil); err == nil {
+		t.Error("Next took an assistant message")
 	}
 	if _, _, err := c.RenderTraining([]chat.Message{{Role: chat.User}}, nil); err == nil {
 		t.Error("RenderTraining took a conversation without a completion")

@@ -22,7 +22,7 @@ func TestPresetsChangeNothingElse(t *testing.T) {
 			}
 			return out
 		}
-		if got, want := render(presets(variables)+text), render(text); got != want {
+		if got, want := render(presets(VendorOptions{Variables: variables, System: "S"})+text), render(text); got != want {
 			t.Errorf("%q: %q, without presets %q", text, got, want)
 		}
 	}

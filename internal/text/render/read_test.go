@@ -45,7 +45,7 @@ func TestReadInvertsCompletion(t *testing.T) {
 	}
 }
 
-func TestBridgeOfVendor(t *testing.T) {
+func TestNextOfVendor(t *testing.T) {
 	thinker, opens, unended := newVendor(t, own("thinker"), nil), newVendor(t, own("opens"), nil), newVendor(t, own("unended"), nil)
 	result := []chat.Message{{Role: chat.ToolRole, Content: "a", ToolCallID: "x"}, {Role: chat.ToolRole, Content: "<|end|>", ToolCallID: "y", Name: "f"}}
 	text := func(v *Vendor, s string) []int32 { return v.tok.EncodeOrdinary(s) }
@@ -66,22 +66,26 @@ func TestBridgeOfVendor(t *testing.T) {
 		"stopped":            {thinker, append(text(thinker, "x"), id(thinker, "<|end|>")), result, after},
 		"cut":                {thinker, text(thinker, "x"), result, "<|end|>" + after},
 		"nothing sampled":    {thinker, nil, result, "<|end|>" + after},
-		"another stop":       {thinker, append(text(thinker, "x"), id(thinker, "</s>")), result, "<|end|>" + after},
 		"written, not ended": {thinker, text(thinker, "x<|end|>"), result, "<|end|>" + after},
 		"user":               {thinker, append(text(thinker, "x"), id(thinker, "<|end|>")), []chat.Message{{Role: chat.User, Content: "q"}}, "\n<|user|>\nq<|end|>\n<|assistant|>\n"},
-		"opens reasoning":    {opens, append(text(opens, "x"), id(opens, "</s>")), []chat.Message{{Role: chat.User, Content: "q"}}, "<|user|>q\n<|assistant|><think>\n"},
-		"role as the stop":   {unended, append(text(unended, "x"), id(unended, "<|observation|>")), result[:1], "\n<tool_response>\na\n</tool_response><|assistant|>"},
-		"role not written":   {unended, text(unended, "x"), []chat.Message{{Role: chat.User, Content: "q"}}, "<|user|>\nq<|assistant|>"},
+		"opens reasoning":    {opens, append(text(opens, "x\n</think>\n\n"), id(opens, "</s>")), []chat.Message{{Role: chat.User, Content: "q"}}, "<|user|>q\n<|assistant|><think>\n"},
+		"role as the stop":   {unended, append(text(unended, "\n<think></think>\nx"), id(unended, "<|observation|>")), result[:1], "\n<tool_response>\na\n</tool_response><|assistant|>"},
+		"role not written":   {unended, text(unended, "\n<think></think>\nx"), []chat.Message{{Role: chat.User, Content: "q"}}, "<|user|>\nq<|assistant|>"},
 	} {
-		got, err := g.v.Bridge(g.completion, g.results)
-		if err != nil || g.v.tok.Decode(got) != g.want {
-			t.Errorf("%s: got %q (%v), want %q", name, g.v.tok.Decode(got), err, g.want)
+		m, _ := g.v.Parse(g.completion)
+		if g.v == opens {
+			m.Content, m.ReasoningContent = "", "x"
+		}
+		got, split, err := g.v.Next(append([]chat.Message{{Role: chat.User, Content: "u"}, m}, g.results...), 1, g.completion, nil)
+		if err != nil || split != "" || g.v.tok.Decode(got) != g.want {
+			t.Errorf("%s: got %q (%v, %s), want %q", name, g.v.tok.Decode(got), err, split, g.want)
 		}
 	}
-	if _, err := thinker.Bridge(nil, []chat.Message{{Role: chat.Assistant}}); !isUsage(err) {
+	said := chat.Message{Role: chat.Assistant, Content: "x"}
+	if _, _, err := thinker.Next([]chat.Message{said, said}, 0, nil, nil); !isUsage(err) {
 		t.Errorf("an assistant message among results: %v", err)
 	}
-	if _, err := thinker.Bridge(nil, []chat.Message{{Role: "critic"}}); !isUsage(err) {
+	if _, _, err := thinker.Next([]chat.Message{said, {Role: "critic"}}, 0, nil, nil); !isUsage(err) {
 		t.Errorf("an unknown role: %v", err)
 	}
 }
@@ -309,27 +313,5 @@ func TestSpansOfChatML(t *testing.T) {
 	}
 	if _, err := c.Sequences([]chat.Message{{Role: "critic"}}, nil); !isUsage(err) {
 		t.Error("an unknown role")
-	}
-}
-
-// A result may hold the very words that a bridge is found by.
-func TestBridgeBehindOurOwnWords(t *testing.T) {
-	for _, path := range ownTemplates() {
-		v := newVendor(t, path, nil)
-		for _, role := range []string{chat.User, chat.ToolRole} {
-			bridge := func(content string) string {
-				ids, err := v.Bridge(v.stops[:1], []chat.Message{{Role: role, ToolCallID: "call_7", Name: "tell", Content: content}})
-				if err != nil {
-					t.Fatal(err)
-				}
-				return v.tok.Decode(ids)
-			}
-			for _, ours := range []string{probeContent, probeContent + "x", "{\"" + probeArgument + "\"}}\n</tool_call>"} {
-				got, want := bridge("see "+ours), strings.ReplaceAll(bridge("see PLACE"), "PLACE", ours)
-				if plain := strings.NewReplacer(`\"`, `"`, `\n`, "\n"); plain.Replace(got) != plain.Replace(want) { // some templates write JSON
-					t.Errorf("%s, %s: got %q, want %q", path, role, got, want)
-				}
-			}
-		}
 	}
 }

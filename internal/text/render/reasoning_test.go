@@ -37,7 +37,7 @@ func TestReasoningIsReadAndRenderedAgain(t *testing.T) {
 		change   func(*VendorOptions)
 		sampled  string
 		want     chat.Message
-		drops    bool // the template drops the reasoning from the next prompt, where the bridge keeps it as it was sampled
+		drops    bool // the template writes it otherwise in the next prompt, so that a row begins anew
 	}{
 		{name: "like Qwen3", template: ours("thinker"), sampled: "<think>\nHm.\n</think>\n\n" + hermesCall + "<|end|>", want: chat.Message{ReasoningContent: "Hm."}},
 		{name: "like Qwen3, content", template: ours("thinker"), sampled: "<think>\nHm.\n\nSo.\n</think>\n\nI look.\n" + hermesCall + "<|end|>",
@@ -73,16 +73,19 @@ func TestReasoningIsReadAndRenderedAgain(t *testing.T) {
 				t.Fatalf("%q is read as %+v, %s", c.sampled, m, parseError)
 			}
 			result := chat.Message{Role: chat.ToolRole, ToolCallID: m.ToolCalls[0].ID, Name: "hash", Content: "0cc1"}
-			bridge, err := v.Bridge(sampled, []chat.Message{result})
-			if err != nil {
-				t.Fatal(err)
+			ids, split, err := v.Next(append(user, m, result), 1, sampled, tools)
+			if err != nil || (split != "") != c.drops {
+				t.Fatalf("the split is %q (%v)", split, err)
 			}
 			next, err := v.Prompt(append(user, m, result), tools)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if goesOn := slices.Concat(prompt, sampled, bridge); slices.Equal(next, goesOn) == c.drops {
-				t.Errorf("the next prompt is\n%q\nand what was sampled goes on as\n%q", v.tok.Decode(next), v.tok.Decode(goesOn))
+			if !c.drops {
+				ids = slices.Concat(prompt, sampled, ids)
+			}
+			if !slices.Equal(next, ids) {
+				t.Errorf("serving shows\n%q\nand an episode\n%q", v.tok.Decode(next), v.tok.Decode(ids))
 			}
 			if c.want.ReasoningContent != "" && strings.Contains(v.tok.Decode(next), "Hm.") == (c.drops && c.want.Content == "") {
 				t.Errorf("the next prompt is %q", v.tok.Decode(next))

@@ -3,44 +3,113 @@ package render
 import (
 	_ "embed" // the template's text
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
 	"hone/internal/chat"
 	"hone/internal/fault"
+	"hone/internal/text/template"
 )
 
 //go:embed chatml.jinja
 var chatmlTemplate string
 
+//go:embed compact.jinja
+var compactTemplate string
+
 // Template is the chat template that makes other servers prompt as ChatML does, for chat_template.jinja beside the
-// weights. It knows tools in the JSON format only: in the compact format it leaves the tools argument alone, and the
-// caller sends SystemText as the system message.
+// weights.
 //
 // Such a server tokenises the whole text again, so its ids are ChatML's unless message content looks like a special
-// token or an assistant's begins with white space.
+// token or an assistant's begins with white space. Numbers in tools' schemas are written as Python does (1.50 is 1.5).
 func (c *ChatML) Template() string {
+	text, line, before, after := compactTemplate+chatmlTemplate, "compact_tool(tool.function or tool)", beforeCompact, afterCompact
+	if c.options.ToolFormat == ToolsJSON {
+		text, line, before, after = chatmlTemplate, "tool | tojson", beforeJSON, afterJSON
+	}
 	return strings.NewReplacer(
 		"@SYSTEM@", jinjaString(c.options.System),
-		"@LISTS_TOOLS@", strconv.FormatBool(c.options.ToolFormat == ToolsJSON),
-		"@BEFORE_TOOLS@", jinjaString(beforeJSON),
-		"@AFTER_TOOLS@", jinjaString(afterJSON),
-	).Replace(chatmlTemplate)
+		"@TOOL_LINE@", line,
+		"@BEFORE_TOOLS@", jinjaString(before),
+		"@TOOLS_ALONE@", jinjaString(strings.TrimLeft(before, "\n")),
+		"@AFTER_TOOLS@", jinjaString(after),
+		"@MAX_REFERENCES@", strconv.Itoa(maxReferences),
+		"@MAX_FOLLOWED@", strconv.Itoa(maxFollowed),
+	).Replace(text)
 }
 
-// presets sets each variable that is not passed to its value, so that a template needs none passed. The line it stands on
-// ends, which trim_blocks takes away again: the template's own first line stays a first line.
-func presets(variables *chat.Object) string {
-	if variables == nil || variables.Len() == 0 {
+// OwnSystem is the system message that a chat template writes in ChatML's form where a conversation has none, as SmolLM2's
+// does; empty where it writes none.
+func OwnSystem(source string) string {
+	compiled, err := template.Compile("", source)
+	if err != nil {
 		return ""
 	}
-	var b strings.Builder
-	for i := range variables.Len() {
-		name, value := variables.At(i)
-		b.WriteString("{%- set " + name + " = " + name + " if " + name + " is defined else " + jinjaLiteral(value) + " %}")
+	v := &Vendor{template: compiled, options: VendorOptions{Now: defaultNow(), Template: source}, danger: &danger{}}
+	c, err := v.conversation([]chat.Message{{Role: chat.User, Content: probeUser}}, nil)
+	if err != nil {
+		return ""
 	}
-	b.WriteByte('\n')
+	text, _, err := c.text(1, true)
+	if err != nil {
+		return ""
+	}
+	own, ok := strings.CutPrefix(text, "<|im_start|>system\n")
+	system, rest, ended := strings.Cut(own, "<|im_end|>")
+	if !ok || !ended || strings.Contains(system, probeUser) || !strings.Contains(rest, probeUser) {
+		return ""
+	}
+	return system
+}
+
+// presets sets what is not passed: each variable, the system message where the conversation has none, and the date that
+// strftime_now tells, in the forms in which the template asks for it. The line they stand on ends, which trim_blocks takes
+// away again: the template's own first line stays a first line.
+func presets(o VendorOptions) string {
+	var b strings.Builder
+	if o.Variables != nil {
+		for i := range o.Variables.Len() {
+			name, value := o.Variables.At(i)
+			b.WriteString("{%- set " + name + " = " + name + " if " + name + " is defined else " + jinjaLiteral(value) + " %}")
+		}
+	}
+	if o.System != "" {
+		b.WriteString("{%- set messages = messages if messages and messages[0].role in ['system', 'developer'] else " +
+			"[{'role': 'system', 'content': " + jinjaString(o.System) + "}] + (messages or []) %}")
+	}
+	if dates := datesOf(o); dates != nil {
+		b.WriteString("{%- macro strftime_now(format) %}{{- " + jinjaLiteral(dates) + "[format] }}{%- endmacro %}")
+	}
+	if b.Len() > 0 {
+		b.WriteByte('\n')
+	}
 	return b.String()
+}
+
+// datesOf is what strftime_now gives for each form that stands in the template as text; nil where none does.
+func datesOf(o VendorOptions) *chat.Object {
+	var dates *chat.Object
+	calls := regexp.MustCompile(`strftime_now\(\s*(?:'([^'\\]*)'|"([^"\\]*)")\s*\)`).FindAllStringSubmatch(o.Template, -1)
+	if len(calls) < strings.Count(o.Template, "strftime_now(") {
+		return nil // a form is computed
+	}
+	for _, call := range calls {
+		form := call[1] + call[2]
+		asked, err := template.Compile("", "{{ strftime_now("+jinjaString(form)+") }}")
+		if err != nil {
+			continue
+		}
+		text, _, err := asked.Render(template.Values{Variables: chat.NewObject(), Now: o.Now})
+		if err != nil {
+			continue
+		}
+		if dates == nil {
+			dates = chat.NewObject()
+		}
+		dates.Set(form, text)
+	}
+	return dates
 }
 
 // jinjaLiteral writes a value as an expression. Long lists and objects stand on one line.

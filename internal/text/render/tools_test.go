@@ -8,8 +8,10 @@ import (
 	"hone/internal/chat"
 )
 
-func TestCompactTool(t *testing.T) {
-	for _, c := range []struct{ description, schema, want string }{
+type compactCase struct{ description, schema, want string }
+
+func compactCases() []compactCase {
+	return []compactCase{
 		{"", ``, `f()`},
 		{"", `{"type": "object"}`, `f()`},
 		{"Hashes text, e.g. a file. Slow.", `{"properties": {"text": {"type": "string"}, "algorithm": {"enum": ["sha256", "md5"], "default": "sha256"}}, "required": ["text"]}`,
@@ -24,7 +26,11 @@ func TestCompactTool(t *testing.T) {
 			`f(a?: {next?: any, v?: any}, b?: string|null = null)`},
 		{"", `{"properties": {"a b": {"type": "string"}, "default": {"type": "string", "default": "x\ny"}}}`,
 			`f("a b"?: string, default?: string = "x\ny")`},
-	} {
+	}
+}
+
+func TestCompactTool(t *testing.T) {
+	for _, c := range compactCases() {
 		got, err := compactTool(chat.Tool{Name: "f", Description: c.description, InputSchema: []byte(c.schema)})
 		if err != nil || got != c.want {
 			t.Errorf("%s\n got  %s (%v)\n want %s", c.schema, got, err, c.want)
@@ -79,6 +85,43 @@ func TestToolsThatCannotBeDescribed(t *testing.T) {
 			if _, err := c.Prompt(nil, []chat.Tool{{Name: "f", InputSchema: []byte(schema)}}); err == nil {
 				t.Errorf("%s: %s was accepted", format, schema)
 			}
+		}
+	}
+}
+
+// The exported template lists tools as the renderer does, but for numbers, which Python writes its way.
+func TestTemplateListsToolsAsTheRenderer(t *testing.T) {
+	var wide, deep strings.Builder
+	wide.WriteString(`{"properties": {"x": {"$ref": "#/$defs/a"}}, "$defs": {`)
+	deep.WriteString(wide.String())
+	for c := 'a'; c < 'e'; c++ {
+		fmt.Fprintf(&deep, `"%c": {"properties": {"l": {"$ref": "#/$defs/%c"}, "r": {"$ref": "#/$defs/%c"}}}, `, c, c+1, c+1)
+		fmt.Fprintf(&wide, `"%c": {"properties": {`, c)
+		for i := range 12 {
+			fmt.Fprintf(&wide, `"p%d": {"$ref": "#/$defs/%c"}, `, i, c+1)
+		}
+		wide.WriteString(`"last": {"type": "string"}}}, `)
+	}
+	wide.WriteString(`"e": {"type": "string"}}}`)
+	deep.WriteString(`"e": {"type": "string"}}}`)
+	cases := append(compactCases(), compactCase{schema: wide.String()}, compactCase{schema: deep.String()},
+		compactCase{description: " One?Two. three! Four\r\n\r\nFive. ", schema: `{"properties": {"_": {"oneOf": [{"type": "null"}, {"type": "null"}, {"enum": ["a", {"b": [1, 2]}]}]}, "ü-1.$": {"allOf": [{"type": "object"}, {"const": null}]}}}`},
+		compactCase{description: "é. Ünder 。 x", schema: `{"properties": {"a": {"type": ["array", "object"], "items": {"anyOf": [{}, {"type": "string"}]}, "additionalProperties": {}}, "b": {"items": {"properties": {"c": {"enum": []}}}}, "d": {"$ref": "#/properties/x~1y"}, "x/y": {"type": 3}}, "required": ["x/y"]}`},
+		compactCase{description: "", schema: `{"properties": {"items": {"type": "integer"}, "get": {"type": "array", "items": {"$ref": "#/properties/items"}}}}`})
+	c := newChatML(t, Options{})
+	v, err := NewVendor(c.tok, VendorOptions{Template: c.Template()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range cases {
+		tools := []chat.Tool{{Name: "f", Description: x.description, InputSchema: []byte(x.schema)}}
+		want, err := c.Prompt(nil, tools)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := v.Prompt(nil, tools)
+		if text := strings.Replace(c.tok.Decode(want), "1.50", "1.5", 1); err != nil || v.tok.Decode(got) != text {
+			t.Errorf("%.300s\n got  %.600s (%v)\n want %.600s", x.schema, v.tok.Decode(got), err, text)
 		}
 	}
 }

@@ -247,9 +247,9 @@ func (v *Vendor) ending(messages []chat.Message, mark string) (stop string, own 
 // StopIDs are the ids that end a completion.
 func (v *Vendor) StopIDs() []int32 { return slices.Clone(v.stops) }
 
-// Template is the template's text, for chat_template.jinja beside the weights. It begins with the values of Variables, for
-// servers that are not given them.
-func (v *Vendor) Template() string { return presets(v.options.Variables) + v.options.Template }
+// Template is the template's text, for chat_template.jinja beside the weights. It begins with what other servers are not
+// given: the system message, the values of Variables, and the date.
+func (v *Vendor) Template() string { return presets(v.options) + v.options.Template }
 
 // ToolFormat is how the model writes calls.
 func (v *Vendor) ToolFormat() toolcall.Format { return v.format }

@@ -26,18 +26,23 @@ var reference = flag.String("reference", "", "folder of the real templates that 
 // templatesDir is the folder of the real templates, and skips the test where nobody has fetched them.
 func templatesDir(tb testing.TB) string {
 	tb.Helper()
+	dir := fetched()
+	if _, err := os.Stat(dir); *reference == "" && err != nil {
+		tb.Skip("the vendors' templates are not here: run testdata/reference/make_template.py, or give their folder with -reference")
+	}
+	return dir
+}
+
+// fetched is where the real templates are, if they are.
+func fetched() string {
 	if *reference != "" {
 		return *reference
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		tb.Skip(err)
+		return ""
 	}
-	dir := filepath.Join(home, ".cache", "hone", "reference", "templates")
-	if _, err := os.Stat(dir); err != nil {
-		tb.Skip("the vendors' templates are not here: run testdata/reference/make_template.py, or give their folder with -reference")
-	}
-	return dir
+	return filepath.Join(home, ".cache", "hone", "reference", "templates")
 }
 
 // specialForm is how vendors write special tokens, so that a vocabulary for a template can be made from its text.
@@ -149,7 +154,10 @@ func checkSequences(t failer, v *Vendor, messages []chat.Message, tools []chat.T
 			}
 			completion := row.IDs[span.Start:span.End]
 			if previous >= 0 {
-				bridge, err := v.Bridge(after, messages[previous+1:i])
+				bridge, split, err := v.Next(messages[:i], previous, after, tools)
+				if split != "" {
+					t.Fatalf("message %d begins anew in an episode, and not in a row: %s", i, split)
+				}
 				if joined := slices.Concat(row.IDs[:row.Spans[slices.IndexFunc(row.Spans, func(s Span) bool { return s.Message == previous })].End], bridge); err != nil || !slices.Equal(joined, prompt) {
 					t.Fatalf("message %d: the bridge is not what stands between: %s (%v)", i, divergence(v.tok.Decode(joined), v.tok.Decode(prompt), "\uf8ff"), err)
 				}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/learn/train"
+	"hone/internal/text/render"
+)
+
+// trainedUnder is how the adapter in a folder was prompted; nil without an adapter, and for those that do not say. It is
+// settled in the configuration too: an adapter that is measured or served is prompted as it was trained, whatever the
+// configuration says; one that is trained further, as the configuration says where it says something.
+func (a *app) trainedUnder(c *config.Config, folder string, trains bool) (*render.Prompting, error) {
+	if folder == "" {
+		return nil, nil
+	}
+	p, found, err := render.ReadPrompting(folder)
+	if err != nil || !found {
+		return nil, err
+	}
+	other, err := otherPrompting(*c, p)
+	if err != nil {
+		return nil, err
+	}
+	if !trains {
+		if len(other) > 0 {
+			a.say("%s: %s was trained under another, which is used", strings.Join(other, ", "), folder)
+		}
+		c.Rollout.System, c.Model.ChatTemplate, c.Model.ToolFormat, c.Model.TemplateVariables = p.System, "", "", config.Variables{}
+		return &p, nil
+	}
+	if len(other) > 0 {
+		a.say("%s: %s was trained under another, and goes on under the configuration's", strings.Join(other, ", "), folder)
+	}
+	c.Rollout.System = cmp.Or(c.Rollout.System, p.System)
+	if c.Model.ChatTemplate != "" {
+		return nil, nil
+	}
+	return &p, nil
+}
+
+// otherPrompting names the keys that the configuration sets to something other than an adapter was trained under.
+func otherPrompting(c config.Config, p render.Prompting) (keys []string, err error) {
+	if s := c.Rollout.System; s != "" && s != p.System {
+		keys = append(keys, "rollout.system")
+	}
+	if path := c.Model.ChatTemplate; path != "" {
+		w := &words{}
+		if err := w.replaceTemplate(path); err != nil {
+			return nil, err
+		}
+		if w.template != p.Template {
+			keys = append(keys, "model.chat_template")
+		}
+	}
+	if f := c.Model.ToolFormat; f != "" && f != p.ToolFormat {
+		keys = append(keys, "model.tool_format")
+	}
+	set := templateVariables(c.Model.TemplateVariables)
+	for i := range set.Len() {
+		name, value := set.At(i)
+		if p.Variables != nil {
+			if was, ok := p.Variables.Get(name); ok && sameText(was, value) {
+				continue
+			}
+		}
+		keys = append(keys, "model.template_variables."+name)
+	}
+	return keys, nil
+}
+
+func sameText(x, y chat.Value) bool {
+	a, errA := chat.AppendJSON(nil, x, chat.Format{})
+	b, errB := chat.AppendJSON(nil, y, chat.Format{})
+	return errA == nil && errB == nil && string(a) == string(b)
+}
+
+// saveAdapter writes an adapter with what it was trained under.
+func saveAdapter(dir string, t *train.Trainer, r render.Renderer) error {
+	if err := t.SaveAdapter(dir); err != nil {
+		return err
+	}
+	return render.Save(dir, r)
+}
+
+// saveState writes a trainer's whole state; its adapter can be served as it is.
+func saveState(dir string, t *train.Trainer, r render.Renderer) error {
+	if err := t.Save(dir); err != nil {
+		return err
+	}
+	return render.Save(filepath.Join(dir, "adapter"), r)
+}
+
+// copyPrompting copies what an adapter was trained under beside a merged model's weights, which are to be prompted so too.
+func copyPrompting(from, to string) error {
+	for _, name := range []string{render.PromptingFile, render.TemplateFile} {
+		text, err := os.ReadFile(filepath.Join(from, name))
+		if os.IsNotExist(err) {
+			continue
+		}
+		if err == nil {
+			err = os.WriteFile(filepath.Join(to, name), text, 0o644)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

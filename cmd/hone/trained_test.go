@@ -1,0 +1,171 @@
+//go:build !race
+
+// Left out of -race for the reason that resume_test.go gives.
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/episode/scenario"
+	"hone/internal/text/render"
+)
+
+// An adapter that sft writes is served, evaluated, trained further and merged under what it was trained under, id for id,
+// whatever hone.yaml says by then.
+func TestAdaptersArePromptedAsTrained(t *testing.T) {
+	const row = `{"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]}` + "\n"
+	const ownRow = `{"messages": [{"role": "system", "content": "Of the data."}, {"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]}` + "\n"
+	template := "{{ 'think: ' ~ think ~ '\\n' }}" + withTools
+	for _, tc := range []struct{ name, data, yaml, want string }{
+		{"hone's own form", row, "rollout: {system: \"Use tools.\"}\n", "Use tools."},
+		{"without a system message", row, "", "hi"},
+		{"a template with a variable", row, "rollout: {system: \"Use tools.\"}\nmodel: {chat_template: t.jinja, template_variables: {think: false}}\n", "think: False\n<|im_start|>system\nUse tools."},
+		{"the data's system message", ownRow, "model: {chat_template: t.jinja, template_variables: {think: 3}}\n", "think: 3\n<|im_start|>system\nOf the data."},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Chdir(t.TempDir())
+			toyModel(t, "toy.gguf")
+			write := func(name, text string) {
+				if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			write("hone.yaml", tc.yaml+"sft: {lora: {rank: 1}, checkpoint_every: 1}\nengine: {backend: go}\n")
+			write("rows.jsonl", tc.data)
+			write("t.jinja", template)
+			if code, _, said := hone(t, "", "sft", "--data", "rows.jsonl", "--base-model", "toy.gguf", "--output-dir", "out"); code != 0 {
+				t.Fatal(said)
+			}
+			if code, _, said := hone(t, "", "merge", "--adapter", "out/final", "--output-dir", "merged"); code != 0 {
+				t.Fatal(said)
+			}
+			trained := trainedPrompt(t)
+			write("hone.yaml", "rollout: {system: another}\nmodel: {chat_template: other.jinja}\nengine: {backend: go}\n")
+			write("other.jinja", "other"+withTools)
+			checkpoints, err := filepath.Glob("out/checkpoints/*/adapter")
+			if err != nil || len(checkpoints) == 0 {
+				t.Fatal(checkpoints, err)
+			}
+			user := []chat.Message{{Role: chat.User, Content: "hi"}}
+			for _, folder := range []string{"out/final", checkpoints[0]} {
+				var said bytes.Buffer
+				a := quietApp(&said)
+				c, err := a.config()
+				if err != nil {
+					t.Fatal(err)
+				}
+				o := serveOptions{model: folder, base: "toy.gguf"}
+				p, _, own, err := o.prompting(a, c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				m, _, err := a.findMachine(own, "toy.gguf", p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer m.close()
+				checkPrompt(t, "serve", m, user, trained)
+				if !strings.Contains(m.tok.Decode(trained), tc.want) {
+					t.Errorf("trained behind %q", m.tok.Decode(trained))
+				}
+				if !strings.Contains(said.String(), "model.chat_template: "+folder+" was trained under another, which is used") {
+					t.Errorf("said %q", said.String())
+				}
+				l := &lab{}
+				measured := c
+				measured.Model.Base = "toy.gguf"
+				if _, err := l.findModel(a, &measured, folder, []scenario.Scenario{{ID: "x", Task: "hi"}}, false); err != nil {
+					t.Fatal(err)
+				}
+				defer l.machine.close()
+				checkPrompt(t, "eval", l.machine, l.opening("hi"), trained)
+			}
+			os.Remove("hone.yaml")
+			again := &lab{}
+			a := quietApp(&bytes.Buffer{})
+			c := config.Default()
+			c.Engine.Backend, c.Model.Base = "go", "toy.gguf"
+			if _, err := again.findModel(a, &c, "out/final", []scenario.Scenario{{ID: "x", Task: "hi"}}, true); err != nil {
+				t.Fatal(err)
+			}
+			defer again.machine.close()
+			checkPrompt(t, "train --adapter", again.machine, again.opening("hi"), trained)
+			merged, _, err := a.findMachine(c, "merged", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer merged.close()
+			checkPrompt(t, "the merged model", merged, user, trained)
+		})
+	}
+}
+
+// quietApp is an app whose verbs' parts can be called without a command line.
+func quietApp(said *bytes.Buffer) *app {
+	a := toyApp(said, nil)
+	a.seedIsPresent = func() bool { return false }
+	return a
+}
+
+// trainedPrompt is what stands before the completion in the first row that sft trains on in the present folder.
+func trainedPrompt(t *testing.T) []int32 {
+	t.Helper()
+	a := quietApp(&bytes.Buffer{})
+	c, err := a.config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Model.Base = "toy.gguf"
+	d, err := readConversations("rows.jsonl", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := d.demonstrations(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := (&tuning{a: a, c: c}).findSFT(d, rows)
+	defer l.close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := l.sequences[0]
+	return s.IDs[:slices.Index(s.Trained, true)]
+}
+
+func checkPrompt(t *testing.T, who string, m *machine, messages []chat.Message, want []int32) {
+	t.Helper()
+	got, err := m.renderer.Prompt(messages, nil)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%s: prompted with %q (%v), trained behind %q", who, m.tok.Decode(got), err, m.tok.Decode(want))
+	}
+}
+
+// The files of a merged model name no system message of the configuration's, but what the adapter says.
+func TestPromptingFilesAreThere(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	if err := copyPrompting(from, to); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{render.PromptingFile, render.TemplateFile} {
+		if err := os.WriteFile(filepath.Join(from, name), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := copyPrompting(from, to); err != nil {
+		t.Error(err)
+	}
+	for _, name := range []string{render.PromptingFile, render.TemplateFile} {
+		if text, err := os.ReadFile(filepath.Join(to, name)); err != nil || string(text) != name {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+}
