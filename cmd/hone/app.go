@@ -30,6 +30,8 @@ type app struct {
 	// what was run before.
 	keepsPrograms bool
 
+	handed watcher // nil but in tests
+
 	configPath    string
 	sandbox       string // --sandbox
 	cacheDir      string

@@ -124,6 +124,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 // them.
 func (t *tuning) evaluate(ctx context.Context, l *lab, f evalFlags, tasks []scenario.Scenario) (eval.Report, error) {
 	report := eval.Report{Bootstrap: intervalsOf(t.c)}
+	t.a.handed.see(report.Bootstrap)
 	var log *runLog
 	if t.path != "" {
 		catalog, err := encodeCatalog(l.catalog)

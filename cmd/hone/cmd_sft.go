@@ -284,6 +284,7 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 	}
 	log := runLog{dir: t.dir, say: t.a.say}
 	s := sftOf(t.c)
+	t.a.handed.see(s)
 	err = s.Run(ctx, l.sequences, unsampled{trainer, m.renderer}, log, t.a.progress(1).report())
 	if err := t.ended(ctx, s.Stage, err); err != nil {
 		return err

@@ -11,8 +11,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
-	"hone/internal/learn/batch"
-	"hone/internal/recipe"
 	"hone/internal/run"
 )
 
@@ -198,9 +196,8 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 		return err
 	}
 	c := t.c
-	grpo := recipe.GRPO{Stage: "grpo", Steps: c.GRPO.Steps, GroupsPerStep: c.GRPO.ScenariosPerStep, GroupSize: c.GRPO.GroupSize,
-		Optimizer: optimizerOf(c.GRPO.Optimizer), Clip: batch.Clip{Low: c.GRPO.ClipLow, High: c.GRPO.ClipHigh}, Temperature: c.Rollout.Temperature,
-		CheckpointEvery: c.GRPO.CheckpointEvery, MaxMismatch: l.machine.maxMismatch(), Seed: c.Seed}
+	grpo := grpoOf(c, l.machine.maxMismatch())
+	t.a.handed.see(grpo)
 	log := runLog{t.dir, t.a.say, l.catalog}
 	err = grpo.Run(ctx, scenario.OfSplit(list, scenario.Train), l.at(c.Rollout.Temperature), l.scorer, l.learner,
 		log, t.a.progress(l.options.Sampler.NumSlots()).report())

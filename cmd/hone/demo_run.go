@@ -69,15 +69,9 @@ func (d demoRun) run(ctx context.Context) error {
 }
 
 func (d demoRun) pipeline(maxMismatch float64) recipe.Pipeline {
-	return recipe.Pipeline{
-		SFT: recipe.SFT{Stage: "sft", Epochs: d.c.SFT.Epochs, BatchSize: d.c.SFT.BatchSize,
-			Optimizer: optimizerOf(d.c.SFT.Optimizer), CheckpointEvery: 5, Seed: d.c.Seed},
-		GRPO: recipe.GRPO{Stage: "grpo", Steps: d.c.GRPO.Steps, GroupsPerStep: d.c.GRPO.ScenariosPerStep,
-			GroupSize: d.c.GRPO.GroupSize, Optimizer: optimizerOf(d.c.GRPO.Optimizer),
-			Clip:            batch.Clip{Low: d.c.GRPO.ClipLow, High: d.c.GRPO.ClipHigh},
-			Temperature:     d.c.Rollout.Temperature,
-			CheckpointEvery: d.c.GRPO.CheckpointEvery, MaxMismatch: maxMismatch, Seed: d.c.Seed},
-	}
+	p := recipe.Pipeline{SFT: sftOf(d.c), GRPO: grpoOf(d.c, maxMismatch)}
+	p.SFT.CheckpointEvery = 5
+	return p
 }
 
 // demoTasks are executed scenarios, and for SFT the conversations of an agent that did them.

@@ -38,6 +38,7 @@ type lab struct {
 	learner *learner
 	options rollout.Options
 	scorer  reward.Scorer
+	handed  watcher
 }
 
 // planned is what findModel settles before a device is opened.
@@ -91,7 +92,9 @@ func (l *lab) openModel(a *app, c *config.Config, folder string, scenarios []sce
 		return err
 	}
 	a.say("shared prefix of %d tokens; programs that are not kept yet are compiled, which takes a minute or two", len(p.prefix))
-	sampler, err := samplers.New(m.engine, m.spec, m.weights, sample.Options{LoRA: lora, Slots: c.Engine.Slots, DecodeSteps: c.Engine.DecodeSteps, Context: p.private, Prefix: p.prefix})
+	o := sample.Options{LoRA: lora, Slots: c.Engine.Slots, DecodeSteps: c.Engine.DecodeSteps, Context: p.private, Prefix: p.prefix}
+	a.handed.see(o)
+	sampler, err := samplers.New(m.engine, m.spec, m.weights, o)
 	if err != nil {
 		return err
 	}
@@ -119,6 +122,12 @@ func (l *lab) rehearse(a *app, c config.Config, folder string, scenarios []scena
 func (l *lab) at(temperature float64) *rollout.Runner {
 	o := l.options
 	o.Temperature = temperature
+	return l.runner(o)
+}
+
+// runner hands options to package rollout.
+func (l *lab) runner(o rollout.Options) *rollout.Runner {
+	l.handed.see(o)
 	return rollout.New(o)
 }
 

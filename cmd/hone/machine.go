@@ -30,6 +30,7 @@ type machine struct {
 	tok      *tokenizer.Tokenizer
 	renderer render.Renderer
 	say      func(format string, args ...any)
+	handed   watcher
 }
 
 // openMachine loads the base model (a path, or the name of an installed one) and opens the device.
@@ -44,7 +45,9 @@ func (a *app) openMachine(c config.Config, base string) (*machine, error) {
 
 // load opens the devices and copies the weights to each, as one of model's functions does.
 func (m *machine) load(plugin, base string, load func(*engine.Engine, *modelfile.Model) (model.Spec, []engine.Buffer, error)) (err error) {
-	if m.engine, err = engine.Open(engine.Options{Plugin: plugin, DType: m.dtype, Devices: m.devices, Cache: m.cache}); err != nil {
+	o := engine.Options{Plugin: plugin, DType: m.dtype, Devices: m.devices, Cache: m.cache}
+	m.handed.see(o)
+	if m.engine, err = engine.Open(o); err != nil {
 		return err
 	}
 	m.spec, m.weights, err = load(m.engine, m.file)
@@ -82,7 +85,7 @@ func (a *app) findMachine(c config.Config, base string, trained *render.Promptin
 	if plugin, err = a.plugin(c); err != nil {
 		return nil, "", err
 	}
-	m = &machine{say: a.say, dtype: engine.DType(c.Engine.DType), devices: c.Engine.Devices, cache: a.programCache(c.Engine)}
+	m = &machine{say: a.say, dtype: engine.DType(c.Engine.DType), devices: c.Engine.Devices, cache: a.programCache(c.Engine), handed: a.handed}
 	if m.file, err = modelfile.Open(path); err != nil {
 		return nil, "", err
 	}
@@ -151,9 +154,12 @@ func (m *machine) trainer(c config.Config, folder string, prefix int) (*train.Tr
 		}
 		state.M, state.V = make([]float32, len(state.Adapter)), make([]float32, len(state.Adapter))
 	}
-	t, err := train.New(m.engine, m.spec, m.weights, state, train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: recomputeOf(c),
+	o := train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: recomputeOf(c),
 		RowMultiple: c.Engine.RowMultiple, MaxPrefix: prefix, EightBitMoments: c.Engine.Moments == "8bit",
-		Dropout: c.SFT.LoRA.Dropout, Seed: c.Seed, Notice: func(text string) { m.say("%s", text) }})
+		Dropout: c.SFT.LoRA.Dropout, Seed: c.Seed, Notice: func(text string) { m.say("%s", text) }}
+	m.handed.see(o)
+	m.handed.see(state)
+	t, err := train.New(m.engine, m.spec, m.weights, state, o)
 	return t, lora, err
 }
 

@@ -166,7 +166,8 @@ func (a *app) connect(ctx context.Context, c config.Config, servers mcp.Config, 
 	if err != nil {
 		return nil, err
 	}
-	l := &lab{host: h}
+	a.handed.see(h.options)
+	l := &lab{host: h, handed: a.handed}
 	if l.catalog, err = h.discover(ctx); err == nil && len(only) > 0 {
 		l.catalog, err = l.catalog.Only(only...)
 	}
@@ -178,6 +179,7 @@ func (a *app) connect(ctx context.Context, c config.Config, servers mcp.Config, 
 		return nil, err
 	}
 	l.scorer, l.tools = reward.Scorer{Weights: weightsOf(c.Rewards), Defaults: l.catalog.Defaults()}, l.pool
+	a.handed.see(l.scorer)
 	if c.Rollout.LongResults == "summary" {
 		shortener, err := a.summaries(c.Rollout)
 		if err != nil {

@@ -30,6 +30,13 @@ func loraOf(c config.LoRA) model.LoRA {
 	return l
 }
 
+// grpoOf is the stage of GRPO that the configuration describes.
+func grpoOf(c config.Config, maxMismatch float64) recipe.GRPO {
+	return recipe.GRPO{Stage: "grpo", Steps: c.GRPO.Steps, GroupsPerStep: c.GRPO.ScenariosPerStep, GroupSize: c.GRPO.GroupSize,
+		Optimizer: optimizerOf(c.GRPO.Optimizer), Clip: batch.Clip{Low: c.GRPO.ClipLow, High: c.GRPO.ClipHigh}, Temperature: c.Rollout.Temperature,
+		CheckpointEvery: c.GRPO.CheckpointEvery, MaxMismatch: maxMismatch, Seed: c.Seed}
+}
+
 // weightsOf turns a section of the configuration into what episodes are scored by.
 func weightsOf(c config.Rewards) *reward.Weights {
 	return &reward.Weights{Checks: c.Checks, Call: c.Call, Tool: c.Tool, End: c.End, Extra: c.Extra, Repeat: c.Repeat,

@@ -12,7 +12,7 @@ import (
 func (l *lab) evaluation(e config.Eval) *rollout.Runner {
 	o := l.options
 	o.Temperature, o.Sampler = e.Temperature, truncated{o.Sampler, e}
-	return rollout.New(o)
+	return l.runner(o)
 }
 
 // truncated is a sampler that leaves out improbable tokens as eval.top_k, eval.top_p and eval.min_p say.

@@ -1,0 +1,325 @@
+//go:build !race
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/episode/reward"
+	"hone/internal/episode/rollout"
+	"hone/internal/episode/scenario"
+	"hone/internal/eval"
+	"hone/internal/learn/engine"
+	"hone/internal/learn/model"
+	"hone/internal/learn/sample"
+	"hone/internal/learn/train"
+	"hone/internal/mcp"
+	"hone/internal/mcp/sandbox"
+	"hone/internal/policy"
+	"hone/internal/recipe"
+)
+
+// learning is what recipes and the trainer were handed.
+func (w wired) learning() []acting {
+	g, s := last[recipe.GRPO](w, "train"), last[recipe.SFT](w, "sft")
+	t, state := last[train.Options](w, "train"), last[train.State](w, "train")
+	demo := demoRun{c: w.c}.pipeline(0.5) // the demo's stages are the same, but for its checkpoints
+	demo.SFT.CheckpointEvery = s.CheckpointEvery
+	mismatch := demo.GRPO.MaxMismatch
+	demo.GRPO.MaxMismatch = g.MaxMismatch
+	lora := model.LoRA{Rank: 3, Alpha: 7, RankStabilized: true, Targets: []string{"q_proj", "up_proj"},
+		RankPattern: []model.Pattern[int]{{Pattern: "up_proj", Value: 5}}, AlphaPattern: []model.Pattern[float64]{{Pattern: "q_proj", Value: 9}}}
+	spec, err := toyApp(nil, nil).spec("toy.gguf")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return []acting{
+		{"grpo.steps", g.Steps, 1}, {"grpo.group_size", g.GroupSize, 3}, {"grpo.scenarios_per_step", g.GroupsPerStep, 2},
+		{"grpo.clip_low", g.Clip.Low, 0.031}, {"grpo.clip_high", g.Clip.High, 0.032}, {"grpo.checkpoint_every", g.CheckpointEvery, 33},
+		{"grpo.optimizer.learning_rate", g.Optimizer.LearningRate, 0.021}, {"grpo.optimizer.max_grad_norm", g.Optimizer.MaxGradNorm, 0.22},
+		{"grpo.optimizer.schedule", g.Optimizer.Schedule.Decay, recipe.Constant}, {"grpo.optimizer.warmup", g.Optimizer.Schedule.Warmup, 0.23},
+		{"grpo.optimizer.beta1", g.Optimizer.Adam.Beta1, 0.24}, {"grpo.optimizer.beta2", g.Optimizer.Adam.Beta2, 0.25},
+		{"grpo.optimizer.epsilon", g.Optimizer.Adam.Epsilon, 0.0026}, {"grpo.optimizer.weight_decay", g.Optimizer.Adam.WeightDecay, 0.27},
+		{"rollout.temperature", g.Temperature, 0.71}, {"seed", g.Seed, uint64(7001)},
+		{"(bound of the mismatch, in float32)", g.MaxMismatch > 0 && g.MaxMismatch <= 1e-3, true}, {"(that of the demo)", mismatch, 0.5},
+		{"(the demo's SFT)", demo.SFT, s}, {"(the demo's GRPO)", demo.GRPO, g},
+
+		{"sft.epochs", s.Epochs, 2}, {"sft.batch_size", s.BatchSize, 4}, {"sft.checkpoint_every", s.CheckpointEvery, 19},
+		{"sft.optimizer.learning_rate", s.Optimizer.LearningRate, 0.011}, {"sft.optimizer.max_grad_norm", s.Optimizer.MaxGradNorm, 0.12},
+		{"sft.optimizer.schedule", s.Optimizer.Schedule.Decay, recipe.Cosine}, {"sft.optimizer.warmup", s.Optimizer.Schedule.Warmup, 0.13},
+		{"sft.optimizer.beta1", s.Optimizer.Adam.Beta1, 0.14}, {"sft.optimizer.beta2", s.Optimizer.Adam.Beta2, 0.15},
+		{"sft.optimizer.epsilon", s.Optimizer.Adam.Epsilon, 0.0016}, {"sft.optimizer.weight_decay", s.Optimizer.Adam.WeightDecay, 0.17},
+		{"seed", s.Seed, uint64(7001)},
+
+		{"sft.lora.rank", t.LoRA.Rank, lora.Rank}, {"sft.lora.alpha", t.LoRA.Alpha, lora.Alpha}, {"sft.lora.rslora", t.LoRA.RankStabilized, true},
+		{"sft.lora.target_modules", t.LoRA.Targets, lora.Targets}, {"sft.lora.rank_pattern", t.LoRA.RankPattern, lora.RankPattern},
+		{"sft.lora.alpha_pattern", t.LoRA.AlphaPattern, lora.AlphaPattern}, {"sft.lora.dropout", t.Dropout, 0.27},
+		{"seed", t.Seed, uint64(7001)}, {"seed", state.Adapter, train.NewState(spec, lora, 7001).Adapter},
+		{"(sft's adapter)", last[train.Options](w, "sft").LoRA, lora}, {"(the sampler's)", last[sample.Options](w, "train").LoRA, lora},
+		{"engine.micro_batch", t.MicroBatch, 2}, {"engine.recompute", t.Recompute, train.RecomputeLayer},
+		{"engine.row_multiple", t.RowMultiple, 48}, {"engine.moments", t.EightBitMoments, true},
+	}
+}
+
+// episodes is what rollouts, evaluations, rewards and collect were handed.
+func (w wired) episodes() []acting {
+	o, e, s := last[rollout.Options](w, "train"), last[rollout.Options](w, "eval"), last[reward.Scorer](w, "train")
+	var drawn policy.Request
+	cut := e.Sampler.(truncated)
+	cut.Sampler = asking{&drawn}
+	if _, err := cut.Sample(w.t.Context(), policy.Request{}); err != nil {
+		w.t.Fatal(err)
+	}
+	weights := reward.Weights{Checks: 2, Call: 3, Tool: 5, End: 7, Extra: 0.25, Repeat: -11, Invalid: -13, Parse: -17}
+	first, terms := w.asked[0], map[string]float64{}
+	for _, term := range w.kept.Terms {
+		terms[term.Name] = term.Weight
+	}
+	evaluated := trajectoriesOf(w.t, "evaluated")
+	return []acting{
+		{"rollout.system", o.System, "Be a shop."}, {"rollout.temperature", o.Temperature, 0.71}, {"rollout.max_turns", o.MaxTurns, 3},
+		{"rollout.max_tokens", o.MaxTokens, 311}, {"rollout.max_tool_calls", o.MaxToolCalls, 5}, {"rollout.timeout", o.Timeout, 91 * time.Second},
+		{"seed", o.Seed, uint64(7001)}, {"(retries of an episode)", o.Retries, 2},
+		{"rollout.system", first.Messages[0].Content, "Be a shop."}, {"rollout.temperature", first.Temperature, 0.71},
+		{"rollout.max_tokens", first.MaxTokens, 311}, {"seed", first.Seed, uint64(7001)}, {"seed", w.asked[1].Seed, uint64(7002)},
+
+		{"eval.temperature", e.Temperature, 0.41}, {"eval.top_k", drawn.TopK, 42}, {"eval.top_p", drawn.TopP, 0.43}, {"eval.min_p", drawn.MinP, 0.044},
+		{"eval.split", len(evaluated) == 1 && evaluated[0].ScenarioID == "d", true}, {"(greedy is no training)", o.Temperature == e.Temperature, false},
+		{"eval.confidence", last[eval.Bootstrap](w, "eval").Level, 0.77}, {"seed", last[eval.Bootstrap](w, "eval").Seed, uint64(7001)},
+		{"scenarios.file", w.kept.ScenarioID, "a"},
+
+		{"rewards.checks", s.Weights.Checks, weights.Checks}, {"rewards.call", s.Weights.Call, weights.Call}, {"rewards.tool", s.Weights.Tool, weights.Tool},
+		{"rewards.end", s.Weights.End, weights.End}, {"rewards.extra", s.Weights.Extra, weights.Extra}, {"rewards.repeat", s.Weights.Repeat, weights.Repeat},
+		{"rewards.invalid", s.Weights.Invalid, weights.Invalid}, {"rewards.parse", s.Weights.Parse, weights.Parse},
+		{"(scorer of evaluations)", *last[reward.Scorer](w, "eval").Weights, weights},
+		{"(schema defaults of a gold call)", string(s.Defaults("paint")["colour"]), `"red"`},
+		{"(reward with the schema's defaults)", w.kept.Reward, 17.0}, // colour, which the gold call names, was left to its default
+		{"(weights of what was kept)", terms, map[string]float64{"checks": 2, "call": 3, "tool": 5, "end": 7, "extra": -17, "repeat": -11, "invalid": -13, "parse": -17}},
+		{"(weights of what was trained on)", weightOf(w.t, "trained", "parse"), -17.0},
+	}
+}
+
+// asking notes what it is asked to sample.
+type asking struct{ request *policy.Request }
+
+func (s asking) NumSlots() int { return 1 }
+
+func (s asking) Sample(_ context.Context, r policy.Request) (policy.Completion, error) {
+	*s.request = r
+	return policy.Completion{}, nil
+}
+
+func weightOf(t *testing.T, dir, name string) float64 {
+	for _, term := range trajectoriesOf(t, dir)[0].Terms {
+		if term.Name == name {
+			return term.Weight
+		}
+	}
+	return 0
+}
+
+// engines is what devices and samplers were handed.
+func (w wired) engines() []acting {
+	s, e := last[sample.Options](w, "train"), last[engine.Options](w, "train")
+	plan := settings(w.c, model.LoRA{}, false, 1, 1, 1) // what a run is planned with is what it gets
+	budget, err := toyApp(nil, nil).budget(w.c, false)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return []acting{
+		{"engine.slots", s.Slots, 2}, {"engine.decode_steps", s.DecodeSteps, 2}, {"engine.dtype", e.DType, engine.DType("f32")},
+		{"engine.program_cache", e.Cache.Bytes, int64(3 << 30)}, {"engine.backend", e.Plugin, ""}, {"engine.memory", budget.bytes, int64(5 << 30)},
+		{"model.context", s.Context, 613}, {"model.base", strings.Contains(readText(w.t, "trained/final/adapter_config.json"), `"toy.gguf"`), true},
+		{"engine.slots", plan.Slots, 2}, {"engine.decode_steps", plan.DecodeSteps, 2}, {"engine.micro_batch", plan.Train.MicroBatch, 2},
+		{"engine.row_multiple", plan.Train.RowMultiple, 48}, {"engine.moments", plan.Train.EightBitMoments, true},
+		{"engine.recompute", plan.Train.Recompute, train.RecomputeLayer}, {"sft.lora.dropout", plan.Train.Dropout, 0.27},
+	}
+}
+
+// servers is what the MCP client, the rules and the sandbox were handed.
+func (w wired) servers() []acting {
+	o := last[mcp.Options](w, "train")
+	catalog := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "shop"}}}
+	for _, name := range []string{"steal", "beg", "borrow", "paint"} {
+		catalog.Servers[0].Tools = append(catalog.Servers[0].Tools, mcp.Tool{Name: name, ModelName: name})
+	}
+	refused := func(tool string, change func(*config.Approval)) bool {
+		c := w.c.MCP.Approval
+		change(&c)
+		gate, err := toyApp(nil, nil).gateOf(c, catalog, false)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		_, unanswered := gate.Unanswered()
+		return gate.Refusal(tool) != "" || slices.Contains(unanswered, "shop/"+tool)
+	}
+	as := func(*config.Approval) {}
+	g := toyApp(nil, nil).grants(w.c.MCP.Sandbox, "shop", mcp.Server{}, "", nil)
+	other := toyApp(nil, nil).grants(w.c.MCP.Sandbox, "inn", mcp.Server{}, "", nil)
+	known, err := mcp.Load("trained/catalog.json")
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	s := showTools(w.c, noTools{}, manyTools(30))
+	one := byTask("do it to thing7")
+	list, err := s.forScenario(one)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	seeded, greedy := w.c, w.c
+	seeded.Seed++
+	greedy.MCP.Distractors = -1
+	reseeded, _ := showTools(seeded, noTools{}, manyTools(30)).forScenario(one)
+	searching := w.c
+	searching.MCP.SearchShare = 0.001
+	return []acting{
+		{"mcp.timeout", o.Timeout, 11 * time.Second}, {"rollout.max_result", o.MaxResult, 1237}, {"mcp.resources", o.ResourceTools, true},
+		{"mcp.config", namesOf(known.Tools()), []string{"paint"}}, {"mcp.only", len(known.Servers), 1},
+		{"mcp.max_tools", len(list), 7}, {"seed", slices.Equal(namesOf(list), namesOf(reseeded)), false},
+		{"mcp.distractors", numMatching(w.t, w.c) != numMatching(w.t, greedy), true},
+		{"mcp.approval.deny", refused("steal", as), true}, {"mcp.approval.deny", refused("steal", func(c *config.Approval) { c.Deny = nil }), false},
+		{"mcp.approval.ask", refused("beg", as), true}, {"mcp.approval.ask", refused("beg", func(c *config.Approval) { c.Ask = nil }), false},
+		{"mcp.approval.mode", refused("paint", as), false}, {"mcp.approval.mode", refused("paint", func(c *config.Approval) { c.Mode = "ask" }), true},
+		{"mcp.approval.allow", refused("borrow", func(c *config.Approval) { c.Mode = "ask" }), false},
+		{"mcp.approval.allow", refused("borrow", func(c *config.Approval) { c.Mode, c.Allow = "ask", nil }), true},
+		{"mcp.sandbox.network", []bool{g.Network, other.Network}, []bool{true, false}}, {"mcp.sandbox.write", append(g.Write, other.Write...), []string{"/data/w"}},
+		{"mcp.sandbox.read", append(g.Read, other.Read...), []string{"/data/r"}},
+		{"(search)", showTools(searching, noTools{}, manyTools(30)).search, "search_tools"},
+	}
+}
+
+// numMatching is how many of the tools shown have a word of the task: the others were drawn.
+func numMatching(t *testing.T, c config.Config) int {
+	list, err := showTools(c, noTools{}, manyTools(30)).forScenario(byTask("thing1 thing2 thing3 thing4 thing5 thing6 thing7 thing8"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(slices.DeleteFunc(slices.Clone(list), func(x chat.Tool) bool { return len(x.Name) > len("tool1") || x.Name == "tool0" || x.Name == "tool9" }))
+}
+
+// others are keys of the machine and of folders.
+func (w wired) others() []acting {
+	return []acting{
+		{"runs_dir", strings.Contains(w.demo, "evaluate in "+filepath.Join("theirs", "ours")), true},
+		{"name", strings.Contains(w.demo, filepath.Join("theirs", "ours")), true},
+	}
+}
+
+// elsewhere follows the keys that one run cannot have beside the others, each by what it does, and names them.
+func (w wired) elsewhere(t *testing.T) map[string]bool {
+	a := toyApp(&strings.Builder{}, nil)
+	with := func(change func(*config.Config)) config.Config {
+		c := w.c
+		change(&c)
+		return c
+	}
+	sharded := with(func(c *config.Config) { c.Engine.ShardWeights, c.Engine.Devices = "on", 2 })
+	pointer := func(f any) uintptr { return reflect.ValueOf(f).Pointer() }
+	named, err := a.findPlugin(config.Engine{Backend: "auto", Plugin: "ours.so"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompt := func(m config.Model) string {
+		m.Base = "toy.gguf"
+		found, _, err := a.findMachine(with(func(c *config.Config) { c.Model = m }), m.Base, "")
+		if err != nil {
+			return err.Error()
+		}
+		defer found.close()
+		ids, err := found.renderer.Prompt([]chat.Message{{Role: chat.User, Content: "hi"}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found.tok.Decode(ids)
+	}
+	write(t, "ours.jinja", `{{ x }}!{% for m in messages %}{{ m.content }}{% if m.role == 'assistant' %}<|im_end|>{% endif %}{% endfor %}{% if tools %}{{ tools }}{% endif %}`)
+	dry, _, err := a.findMachine(with(func(c *config.Config) { c.Engine.Devices = 3 }), "toy.gguf", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dry.close()
+	searching := with(func(c *config.Config) { c.MCP.SearchShare = 0.001 })
+	cmd := exec.Command("true")
+	_, wrap, err := a.sandboxed(t.Context(), config.Sandbox{Mode: "auto", Exempt: []string{"pub"}}, mcp.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = wrap("pub", "", cmd)
+	level := func(mode string) sandbox.Level {
+		s, _, err := a.sandboxed(t.Context(), config.Sandbox{Mode: mode}, mcp.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		return s.Level()
+	}
+	path, key, asked, shown := w.summarised(t)
+	rows := map[string]bool{}
+	for _, r := range []acting{
+		{"rollout.long_results", strings.HasSuffix(shown, "many words"), true}, {"rollout.summary.url", path, "/ours/v1/chat/completions"},
+		{"rollout.summary.key_env", key, "Bearer sesame"}, {"rollout.summary.model", asked, "short"},
+		{"engine.devices", dry.devices, 3}, {"engine.devices", settings(sharded, model.LoRA{}, false, 1, 1, 1).Devices, 2},
+		{"engine.shard_weights", pointer(loader(sharded)) == pointer(model.LoadSharded), true}, {"engine.shard_weights", pointer(loader(w.c)) == pointer(model.Load), true},
+		{"engine.plugin", named.path, "ours.so"}, {"engine.backend", func() string { p, _ := a.findPlugin(config.Engine{Backend: "go", Plugin: "x"}); return p.path }(), ""},
+		{"model.chat_template", prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "hermes", TemplateVariables: config.Variables{"x": "V"}}), "V!hi"},
+		{"model.template_variables", prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "hermes", TemplateVariables: config.Variables{"x": "W"}}), "W!hi"},
+		{"model.tool_format", strings.Contains(prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "morse"}), "morse"), true},
+		{"mcp.search_share", showTools(searching, noTools{}, manyTools(30)).search, "search_tools"},
+		{"mcp.sandbox.mode", level("off"), sandbox.None}, {"mcp.sandbox.exempt", filepath.Base(cmd.Path), "true"},
+	} {
+		rows[r.key] = true
+		if !reflect.DeepEqual(r.got, r.want) {
+			t.Errorf("%s is %v where it acts, not %v", r.key, r.got, r.want)
+		}
+	}
+	return rows
+}
+
+// summarised is what an endpoint is asked where long results are summarised, and what is shown then.
+func (w wired) summarised(t *testing.T) (path, key, model, shown string) {
+	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		var q struct{ Model string }
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+			t.Error(err)
+		}
+		path, key, model = r.URL.Path, r.Header.Get("Authorization"), q.Model
+		_ = json.NewEncoder(rw).Encode(map[string]any{"choices": []any{map[string]any{"message": map[string]string{"role": "assistant", "content": "many words"}, "finish_reason": "stop"}}})
+	}))
+	t.Cleanup(s.Close)
+	a := toyApp(&strings.Builder{}, map[string]string{"OUR_KEY": "sesame"})
+	a.cacheDir = t.TempDir()
+	r := w.c.Rollout
+	r.LongResults, r.Summary = "summary", config.Endpoint{URL: s.URL + "/ours/v1", Model: "short", KeyEnv: "OUR_KEY"}
+	shorten, err := a.shortener(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shown, err = shorten(t.Context(), chat.ToolCall{Name: "x"}, strings.Repeat("word ", 900)); err != nil {
+		t.Fatal(err)
+	}
+	return path, key, model, shown
+}
+
+func byTask(task string) scenario.Scenario { return scenario.Scenario{ID: task, Task: task} }
+
+func readText(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,220 @@
+//go:build !race
+
+// Left out of -race for the reason that resume_test.go gives.
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+)
+
+// unusual has a value of its own for each key, so that two that change places are noticed too.
+const unusual = `
+seed: 7001
+name: ours
+runs_dir: theirs
+mcp:
+  config: servers.json
+  only: [shop]
+  timeout: 11s
+  max_tools: 7
+  distractors: 2
+  resources: tools
+  approval: {mode: auto, deny: ["shop/steal"], ask: ["shop/beg"], allow: ["shop/borrow"]}
+  sandbox: {mode: "off", network: [shop], write: ["shop:/data/w"], read: ["shop:/data/r"], exempt: [pub]}
+model: {base: toy.gguf, context: 613}
+scenarios: {file: ours.json}
+rollout:
+  system: Be a shop.
+  temperature: 0.71
+  max_turns: 3
+  max_tokens: 311
+  max_tool_calls: 5
+  max_result: 1237
+  timeout: 91s
+rewards: {checks: 2, call: 3, tool: 5, end: 7, extra: 0.25, repeat: -11, invalid: -13, parse: -17}
+sft:
+  lora: {rank: 3, alpha: 7, rslora: true, dropout: 0.27, target_modules: [q_proj, up_proj], rank_pattern: ["up_proj=5"], alpha_pattern: ["q_proj=9"]}
+  optimizer: {learning_rate: 0.011, max_grad_norm: 0.12, schedule: cosine, warmup: 0.13, beta1: 0.14, beta2: 0.15, epsilon: 0.0016, weight_decay: 0.17}
+  epochs: 2
+  batch_size: 4
+  checkpoint_every: 19
+grpo:
+  optimizer: {learning_rate: 0.021, max_grad_norm: 0.22, schedule: constant, warmup: 0.23, beta1: 0.24, beta2: 0.25, epsilon: 0.0026, weight_decay: 0.27}
+  steps: 1
+  group_size: 3
+  scenarios_per_step: 2
+  clip_low: 0.031
+  clip_high: 0.032
+  checkpoint_every: 33
+eval: {split: test, temperature: 0.41, top_k: 42, top_p: 0.43, min_p: 0.044, confidence: 0.77}
+engine: {backend: go, dtype: f32, slots: 2, decode_steps: 2, micro_batch: 2, recompute: layer, row_multiple: 48, moments: 8bit, program_cache: 3, memory: 5}
+`
+
+const oursJSON = `[
+ {"id": "a", "task": "Paint a hat.", "split": "train", "gold": [{"name": "paint", "arguments": {"name": "hat", "colour": "red"}}], "checks": [{"type": "call", "name": "paint", "arguments": {"name": "hat"}}]},
+ {"id": "b", "task": "Paint a cap.", "split": "train", "checks": [{"type": "call", "name": "paint", "arguments": {"name": "cap"}}]},
+ {"id": "c", "task": "Paint a tie.", "split": "validation", "checks": [{"type": "call", "name": "paint", "arguments": {"name": "tie"}}]},
+ {"id": "d", "task": "Paint a bow.", "split": "test", "checks": [{"type": "call", "name": "paint", "arguments": {"name": "bow"}}]}
+]`
+
+// wired is what the rooms were handed by verbs under the unusual configuration.
+type wired struct {
+	t      *testing.T
+	c      config.Config
+	handed map[string][]any // by verb
+	asked  []chatRequest    // of the endpoint of collect
+	kept   trajectory.Trajectory
+	demo   string // where it would run
+}
+
+// chatRequest is what an endpoint is asked.
+type chatRequest struct {
+	Messages    []chat.Message
+	Temperature float64
+	MaxTokens   int `json:"max_tokens"`
+	Seed        uint64
+}
+
+// last is the last options of a type that a verb handed over.
+func last[T any](w wired, verb string) (found T) {
+	w.t.Helper()
+	i := -1
+	for k, x := range w.handed[verb] {
+		if _, ok := x.(T); ok {
+			i = k
+		}
+	}
+	if i < 0 {
+		w.t.Fatalf("%s handed over no %T", verb, found)
+	}
+	return w.handed[verb][i].(T)
+}
+
+// wire runs the verbs that learn, sample and score, in pure Go on a toy.
+func wire(t *testing.T) wired {
+	t.Helper()
+	w := wired{t: t, handed: map[string][]any{}}
+	s := mcp.NewServer(&mcp.Implementation{Name: "shop", Version: "1"}, nil)
+	s.AddTool(&mcp.Tool{Name: "paint", InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"colour":{"type":"string","default":"red"}},"required":["name"]}`)},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil
+		})
+	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
+	t.Cleanup(server.Close)
+	workFolder(t, map[string]string{"hone.yaml": unusual, "ours.json": oursJSON, "say.jsonl": sayings,
+		"servers.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}, "pub": {"url": "http://127.0.0.1:1/"}}}`, server.URL)})
+	toyModel(t, "toy.gguf")
+	var err error
+	if w.c, err = config.Load("hone.yaml"); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"train", "--output-dir", "trained"}, {"sft", "--data", "say.jsonl", "--output-dir", "tuned"}, {"eval", "--output-dir", "evaluated"},
+		{"collect", "--endpoint", w.painter(), "--model", "m", "--output-dir", "collected"}, {"demo", "--dry-run"},
+	} {
+		var said bytes.Buffer
+		a := toyApp(&said, nil)
+		a.keepsPrograms, a.handed = true, func(x any) { w.handed[args[0]] = append(w.handed[args[0]], x) }
+		// That nothing was learnt says what the toy is.
+		if code := a.main(t.Context(), append(args, "--yes", "--cache", "cache")); code != 0 && code != int(fault.CodeFailures) {
+			t.Fatalf("%v: exit code %d, %s", args, code, &said)
+		}
+		w.demo = said.String()
+	}
+	w.kept = trajectoriesOf(t, "collected")[0]
+	return w
+}
+
+// painter is an endpoint that paints a hat without saying how, and answers.
+func (w *wired) painter() string {
+	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		var q chatRequest
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+			w.t.Error(err)
+		}
+		w.asked = append(w.asked, q) // one at a time
+		reply := chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "1", Name: "paint", Arguments: `{"name":"hat"}`}}}
+		if q.Messages[len(q.Messages)-1].Role == chat.ToolRole {
+			reply = chat.Message{Role: chat.Assistant, Content: "done"}
+		}
+		_ = json.NewEncoder(rw).Encode(map[string]any{"choices": []any{map[string]any{"message": reply, "finish_reason": "stop"}}, "usage": map[string]int{}})
+	}))
+	w.t.Cleanup(s.Close)
+	return s.URL + "/v1"
+}
+
+// acting is a key with what was found of it where it acts, and what is to be there.
+type acting struct {
+	key       string
+	got, want any
+}
+
+// Each key of the configuration reaches the place where it acts. A key without a row in wiring_keys_test.go fails: the row
+// reads what a room was handed (last), or does what the key is for.
+func TestEveryKeyActs(t *testing.T) {
+	w := wire(t)
+	given, usual := keysOf(t, w.c), keysOf(t, config.Default())
+	rows := map[string]bool{}
+	for _, r := range slices.Concat(w.learning(), w.episodes(), w.engines(), w.servers(), w.others()) {
+		rows[r.key] = true
+		if !reflect.DeepEqual(r.got, r.want) {
+			t.Errorf("%s is %v where it acts, not %v", r.key, r.got, r.want)
+		}
+	}
+	ownRows := w.elsewhere(t)
+	for key := range usual {
+		if ownRows[key] {
+			rows[key] = true
+		} else if rows[key] && given[key] == usual[key] {
+			t.Errorf("%s has its default, %s, which nothing would be noticed of", key, given[key])
+		}
+		if !rows[key] {
+			t.Errorf("nothing follows the key %s to where it acts: give it a row in wiring_keys_test.go", key)
+		}
+	}
+	for key := range rows {
+		if _, known := usual[key]; !known && !strings.HasPrefix(key, "(") {
+			t.Errorf("there is no key %s", key)
+		}
+	}
+}
+
+// keysOf are the keys of a configuration with their values as JSON.
+func keysOf(t *testing.T, c config.Config) map[string]string {
+	t.Helper()
+	text, err := c.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]string{}
+	var walk func(prefix string, text json.RawMessage)
+	walk = func(prefix string, text json.RawMessage) {
+		var section map[string]json.RawMessage
+		if json.Unmarshal(text, &section) != nil || prefix == "model.template_variables." {
+			out[strings.TrimSuffix(prefix, ".")] = string(text)
+			return
+		}
+		for key, value := range section {
+			walk(prefix+key+".", value)
+		}
+	}
+	walk("", text)
+	return out
+}
