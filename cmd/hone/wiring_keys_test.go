@@ -234,7 +234,7 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 	}
 	prompt := func(m config.Model) string {
 		m.Base = "toy.gguf"
-		found, _, err := a.findMachine(with(func(c *config.Config) { c.Model = m }), m.Base, "")
+		found, _, err := a.findMachine(with(func(c *config.Config) { c.Model = m }), m.Base, nil)
 		if err != nil {
 			return err.Error()
 		}
@@ -246,7 +246,7 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 		return found.tok.Decode(ids)
 	}
 	write(t, "ours.jinja", `{{ x }}!{% for m in messages %}{{ m.content }}{% if m.role == 'assistant' %}<|im_end|>{% endif %}{% endfor %}{% if tools %}{{ tools }}{% endif %}`)
-	dry, _, err := a.findMachine(with(func(c *config.Config) { c.Engine.Devices = 3 }), "toy.gguf", "")
+	dry, _, err := a.findMachine(with(func(c *config.Config) { c.Engine.Devices = 3 }), "toy.gguf", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,8 +274,8 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 		{"engine.devices", dry.devices, 3}, {"engine.devices", settings(sharded, model.LoRA{}, false, 1, 1, 1).Devices, 2},
 		{"engine.shard_weights", pointer(loader(sharded)) == pointer(model.LoadSharded), true}, {"engine.shard_weights", pointer(loader(w.c)) == pointer(model.Load), true},
 		{"engine.plugin", named.path, "ours.so"}, {"engine.backend", func() string { p, _ := a.findPlugin(config.Engine{Backend: "go", Plugin: "x"}); return p.path }(), ""},
-		{"model.chat_template", prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "hermes", TemplateVariables: config.Variables{"x": "V"}}), "V!hi"},
-		{"model.template_variables", prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "hermes", TemplateVariables: config.Variables{"x": "W"}}), "W!hi"},
+		{"model.chat_template", prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "hermes", TemplateVariables: config.Variables{"x": "V"}}), "V!Be a shop.hi"},
+		{"model.template_variables", prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "hermes", TemplateVariables: config.Variables{"x": "W"}}), "W!Be a shop.hi"},
 		{"model.tool_format", strings.Contains(prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "morse"}), "morse"), true},
 		{"mcp.search_share", showTools(searching, noTools{}, manyTools(30)).search, "search_tools"},
 		{"mcp.sandbox.mode", level("off"), sandbox.None}, {"mcp.sandbox.exempt", filepath.Base(cmd.Path), "true"},
