@@ -163,7 +163,7 @@ func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approv
 			Temperature: c.Rollout.Temperature, Seed: c.Seed, System: c.Rollout.System, Task: s.Task, Tools: tools,
 			Setup: s.SetupCalls(),
 			Limits: llm.Limits{MaxTurns: c.Rollout.MaxTurns, MaxTokens: c.Rollout.MaxTokens, MaxToolCalls: c.Rollout.MaxToolCalls,
-				Timeout: c.Rollout.Timeout},
+				MaxWork: c.Rollout.Timeout},
 			Approve: approve})
 		if err != nil {
 			return ended, err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"time"
 
 	"hone/internal/chat"
 	"hone/internal/config"
@@ -64,7 +65,7 @@ func (l *lab) findModel(a *app, c *config.Config, folder string, scenarios []sce
 	l.machine = m
 	l.options = rollout.Options{Tools: l.shown.tools, Renderer: m.renderer, System: c.Rollout.System, ToolList: l.shown.list, ToolsOf: l.shown.of,
 		MaxTurns: c.Rollout.MaxTurns, MaxTokens: c.Rollout.MaxTokens, MaxToolCalls: c.Rollout.MaxToolCalls,
-		Temperature: c.Rollout.Temperature, Timeout: c.Rollout.Timeout, Seed: c.Seed, Retries: 2}
+		Temperature: c.Rollout.Temperature, MaxWork: c.Rollout.Timeout, Hang: hang(*c), Seed: c.Seed, Retries: 2}
 	prefix, longest, err := l.sharedPrefix(scenarios)
 	if err != nil {
 		return planned{}, err
@@ -72,6 +73,9 @@ func (l *lab) findModel(a *app, c *config.Config, folder string, scenarios []sce
 	p := planned{plugin, prefix, min(max(256, longest-len(prefix)+c.Rollout.MaxTurns*c.Rollout.MaxTokens), c.Model.Context)}
 	return p, a.fits(c, m, folder, foundPlugin{path: plugin}.isCUDA(), len(prefix), p.private, trains)
 }
+
+// hang is when a turn's calls are taken to hang. Each has mcp.timeout, and may be made again.
+func hang(c config.Config) time.Duration { return max(c.Rollout.Timeout, 10*c.MCP.Timeout) }
 
 // opening is the conversation that an episode of a task begins with.
 func (l *lab) opening(task string) []chat.Message { return rollout.Opening(l.options.System, task) }

@@ -70,7 +70,7 @@ type Rollout struct {
 	MaxResult    int           `yaml:"max_result" min:"16" doc:"most bytes of a tool result shown to the model"`
 	LongResults  string        `yaml:"long_results" enum:"cut,summary" doc:"what is shown of a longer one: its beginning and end (cut), or what the model of rollout.summary makes of it"`
 	Summary      Endpoint      `yaml:"summary" doc:"the model that summarises, for rollout.long_results: summary"`
-	Timeout      time.Duration `yaml:"timeout" min:"1" doc:"deadline of one episode"`
+	Timeout      time.Duration `yaml:"timeout" min:"1" doc:"most time that the tools may work in one episode, of each turn its longest call; what is sampled, and waiting for other episodes, does not count. One that needs more ends there (outcome limit). A call that hangs is bounded by mcp.timeout"`
 }
 
 // Endpoint is a model behind an OpenAI-compatible server.

@@ -22,7 +22,7 @@ type Limits struct {
 	MaxTurns     int           // completions; 0: 16
 	MaxTokens    int           // of one completion; 0: the endpoint's own
 	MaxToolCalls int           // over the episode; 0: no limit
-	Timeout      time.Duration // of the episode, the time it waits for Approve not counted; 0: none
+	MaxWork      time.Duration // working time of the tools over the episode, see rollout.Worked; 0: no limit
 }
 
 // Episode is what Collect runs.
@@ -62,61 +62,23 @@ func Collect(ctx context.Context, client Chatter, session rollout.Session, e Epi
 	t.Messages = rollout.Opening(e.System, e.Task)
 	start := time.Now()
 	defer func() { t.Seconds = time.Since(start).Seconds() }()
-	own, clock := startClock(ctx, e.Limits.Timeout)
-	defer clock.stop()
-	err := (&collector{client: client, session: session, Episode: e, clock: clock, t: t, used: map[string]bool{}}).run(own)
-	if own.Err() != nil && t.Outcome != trajectory.OK { // whatever the cancelled endpoint or server reported
-		t.Outcome, t.StopReason, t.Error = rollout.Interrupted(own, ctx)
-		err = ctx.Err() // nil where the episode's own time ran out: others may have the time
+	err := (&collector{client: client, session: session, Episode: e, t: t, used: map[string]bool{}}).run(ctx)
+	if ctx.Err() != nil && t.Outcome != trajectory.OK { // whatever the cancelled endpoint or server reported
+		t.Outcome, t.StopReason, t.Error = rollout.Interrupted(ctx)
+		err = ctx.Err()
 	}
 	return t, err
-}
-
-// clock cancels a context when an episode's time is up. It can be stopped for as long as a person is asked.
-type clock struct {
-	timer  *time.Timer // nil where there is no limit
-	until  time.Time
-	cancel context.CancelCauseFunc
-}
-
-func startClock(ctx context.Context, limit time.Duration) (context.Context, *clock) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	c := &clock{cancel: cancel}
-	if limit > 0 {
-		c.until = time.Now().Add(limit)
-		c.timer = time.AfterFunc(limit, func() { cancel(context.DeadlineExceeded) })
-	}
-	return ctx, c
-}
-
-// while stops the clock while f runs.
-func (c *clock) while(f func()) {
-	if c.timer == nil || !c.timer.Stop() { // no limit, or its end has come
-		f()
-		return
-	}
-	left := time.Until(c.until)
-	f()
-	c.until = time.Now().Add(left)
-	c.timer.Reset(left)
-}
-
-func (c *clock) stop() {
-	if c.timer != nil {
-		c.timer.Stop()
-	}
-	c.cancel(nil)
 }
 
 type collector struct {
 	Episode
 	client  Chatter
 	session rollout.Session
-	clock   *clock
 	t       *trajectory.Trajectory
 
 	used     map[string]bool // ids of calls
 	numCalls int
+	worked   time.Duration
 }
 
 func (c *collector) run(ctx context.Context) error {
@@ -179,9 +141,7 @@ func (c *collector) calls(ctx context.Context, calls []chat.ToolCall) (done bool
 	var allowed []chat.ToolCall
 	var places []int
 	for i, call := range calls {
-		var allow bool
-		var why string
-		c.clock.while(func() { allow, why = c.Approve(call) })
+		allow, why := c.Approve(call)
 		results[i] = trajectory.ToolResult{Call: call, Status: trajectory.CallDenied, Approval: why, Error: why,
 			Text: "The call was denied: " + why}
 		if allow {
@@ -201,6 +161,10 @@ func (c *collector) calls(ctx context.Context, calls []chat.ToolCall) (done bool
 	}
 	if outcome, reason, why := rollout.LostCall(results); outcome != "" {
 		c.t.Outcome, c.t.StopReason, c.t.Error = outcome, reason, why
+		return true
+	}
+	if c.worked += rollout.Worked(results); c.Limits.MaxWork > 0 && c.worked > c.Limits.MaxWork {
+		c.limit(trajectory.StopMaxWork)
 		return true
 	}
 	return false

@@ -183,46 +183,41 @@ func TestCollectStops(t *testing.T) {
 	}
 }
 
-// slow takes its time for each call.
+// slow takes its time for each call, and says so.
 type slow struct {
 	tools
-	each time.Duration
+	each float64 // seconds
 }
 
 func (s slow) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
-	select {
-	case <-time.After(s.each):
-		return s.tools.Call(ctx, calls)
-	case <-ctx.Done():
-		return []trajectory.ToolResult{{Call: calls[0], Status: trajectory.CallTransportError, Error: ctx.Err().Error()}}
+	results := s.tools.Call(ctx, calls)
+	for i := range results {
+		results[i].Seconds = s.each
 	}
+	return results
 }
 
-// An episode's own time is bounded, as in rollouts: what takes longer is masked, and the next scenario is tried.
-func TestCollectTimeout(t *testing.T) {
+// An episode's working time is bounded, as in rollouts. The time that a person or the endpoint takes does not count.
+func TestCollectMaxWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for name, e := range map[string]struct {
-			session  slow
-			approval time.Duration
-			outcome  trajectory.Outcome
-			stop     trajectory.StopReason
+			session slow
+			asked   time.Duration
+			outcome trajectory.Outcome
+			stop    trajectory.StopReason
+			turns   int
 		}{
-			"in time":                  {slow{nil, 3 * time.Second}, 0, trajectory.OK, trajectory.StopCompleted},
-			"a call takes longer":      {slow{nil, time.Minute}, 0, trajectory.InfrastructureError, trajectory.StopTimeout},
-			"all calls take longer":    {slow{nil, 6 * time.Second}, 0, trajectory.InfrastructureError, trajectory.StopTimeout},
-			"a person thinks about it": {slow{nil, time.Second}, time.Hour, trajectory.OK, trajectory.StopCompleted},
-			"and then it takes longer": {slow{nil, 6 * time.Second}, time.Hour, trajectory.InfrastructureError, trajectory.StopTimeout},
+			"in time":                  {slow{nil, 3}, 0, trajectory.OK, trajectory.StopCompleted, 3},
+			"a call takes longer":      {slow{nil, 60}, 0, trajectory.Limit, trajectory.StopMaxWork, 1},
+			"all calls take longer":    {slow{nil, 6}, 0, trajectory.Limit, trajectory.StopMaxWork, 2},
+			"a person thinks about it": {slow{nil, 1}, time.Hour, trajectory.OK, trajectory.StopCompleted, 3},
 		} {
 			s := &script{responses: []Response{calling("a"), calling("a"), answering("done")}}
-			got, err := Collect(t.Context(), s, e.session, Episode{Limits: Limits{Timeout: 10 * time.Second},
-				Approve: func(chat.ToolCall) (bool, string) { time.Sleep(e.approval); return true, "" }})
-			if err != nil || got.Outcome != e.outcome || got.StopReason != e.stop {
-				t.Errorf("%s: %v, %s %s (%s)", name, err, got.Outcome, got.StopReason, got.Error)
+			got, err := Collect(t.Context(), s, e.session, Episode{Limits: Limits{MaxWork: 10 * time.Second},
+				Approve: func(chat.ToolCall) (bool, string) { time.Sleep(e.asked); return true, "" }})
+			if err != nil || got.Outcome != e.outcome || got.StopReason != e.stop || len(got.Turns) != e.turns {
+				t.Errorf("%s: %v, %s %s, %d turns (%s)", name, err, got.Outcome, got.StopReason, len(got.Turns), got.Error)
 			}
-		}
-		got, err := Collect(t.Context(), &script{}, tools{}, Episode{Limits: Limits{Timeout: time.Second}, Approve: approveAllBut("")})
-		if err != nil || got.StopReason != trajectory.StopTimeout || got.Outcome != trajectory.InfrastructureError {
-			t.Errorf("an endpoint that hangs: %+v, %v", got, err)
 		}
 	})
 }

@@ -22,6 +22,10 @@ type episode struct {
 	prompt   []int32 // all ids so far
 	numCalls int
 	again    bool // what ended it may not end another attempt
+	worked   time.Duration
+	witness  *witness
+	lostCall *chat.ToolCall // that the environment left without an answer, and when
+	lostAt   int
 	t        *trajectory.Trajectory
 }
 
@@ -51,19 +55,13 @@ func (e *episode) end(outcome trajectory.Outcome, reason trajectory.StopReason, 
 }
 
 // run plays the episode to its end and sets Outcome, StopReason and Error exactly once.
-func (e *episode) run(parent context.Context) {
+func (e *episode) run(ctx context.Context) {
 	began := time.Now()
 	defer func() { e.t.Seconds = time.Since(began).Seconds() }()
-	ctx := parent
-	if e.o.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(parent, e.o.Timeout)
-		defer cancel()
-	}
 	e.play(ctx)
 	// Whatever a cancelled sampler or server reported, the cause is the cancellation.
 	if ctx.Err() != nil && e.t.Outcome != trajectory.OK {
-		e.end(Interrupted(ctx, parent))
+		e.end(Interrupted(ctx))
 	}
 }
 
@@ -137,7 +135,7 @@ func (e *episode) turn(ctx context.Context, session Session, turn int, bridge []
 		Prompt:   slices.Clone(e.prompt), // the sampler may keep it
 		Slot:     e.slot,
 		Sampling: policy.Sampling{Temperature: e.o.Temperature, MaxTokens: e.o.MaxTokens, StopIDs: e.o.Renderer.StopIDs()},
-		Key:      policy.Key{Seed: e.o.Seed, Stream: streamOf(e.step, e.scenario.ID, e.t.Rollout, turn)},
+		Key:      policy.Key{Seed: e.o.Seed, Stream: streamOf(e.step, e.scenario.ID, e.t.Rollout, turn, e.t.Retries)},
 	})
 	var overflow *policy.ContextError
 	switch {
@@ -184,13 +182,30 @@ func (e *episode) turn(ctx context.Context, session Session, turn int, bridge []
 // call runs the calls of the turn just sampled.
 func (e *episode) call(ctx context.Context, session Session, calls []chat.ToolCall) (numResults int, more bool) {
 	e.numCalls += len(calls)
-	results := session.Call(ctx, calls)
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if e.o.Hang > 0 {
+		limited, cancel = context.WithTimeout(ctx, e.o.Hang)
+	}
+	results := session.Call(limited, calls)
+	hung := limited.Err() != nil
+	cancel()
 	e.t.Turns[len(e.t.Turns)-1].Results = results
 	for _, r := range results {
 		e.t.Messages = append(e.t.Messages, chat.Message{Role: chat.ToolRole, Content: r.Text, ToolCallID: r.Call.ID, Name: r.Call.Name})
 	}
-	if outcome, reason, why := LostCall(results); outcome != "" {
+	now := e.witness.see(e.t.ID, results)
+	outcome, reason, why := LostCall(results)
+	switch {
+	case outcome != "" && hung:
+		e.lost(trajectory.InfrastructureError, trajectory.StopTimeout, fmt.Sprintf("the calls hang: they did not end within %s (%s)", e.o.Hang, why))
+		return 0, false
+	case outcome != "":
+		e.lostCall, e.lostAt = lostCall(results), now
 		e.lost(outcome, reason, why)
+		return 0, false
+	}
+	if e.worked += Worked(results); e.o.MaxWork > 0 && e.worked > e.o.MaxWork {
+		e.limit(trajectory.StopMaxWork, fmt.Sprintf("the tools worked for %s, of %s", e.worked, e.o.MaxWork))
 		return 0, false
 	}
 	return len(results), true

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"hone/internal/chat"
 	"hone/internal/episode/trajectory"
@@ -47,7 +48,7 @@ func LostCall(results []trajectory.ToolResult) (outcome trajectory.Outcome, reas
 	return "", "", ""
 }
 
-// LimitOutcome is how an episode ends that ran out of turns, tokens, calls or context. Where it made calls and not one of
+// LimitOutcome is how an episode ends that ran out of turns, tokens, calls, context or working time. Where it made calls and not one of
 // them was valid, that is the policy's error: it was no nearer to an end.
 func LimitOutcome(t *trajectory.Trajectory) trajectory.Outcome {
 	results := t.Calls()
@@ -62,13 +63,18 @@ func LimitOutcome(t *trajectory.Trajectory) trajectory.Outcome {
 	return trajectory.Limit
 }
 
-// Interrupted says how an episode ends whose context ctx is done: its own time ran out, or parent, the run's, was
-// cancelled. Either says nothing of the policy, for how long an episode takes is for the most part the servers' and the
-// machine's doing.
-func Interrupted(ctx, parent context.Context) (trajectory.Outcome, trajectory.StopReason, string) {
-	if parent.Err() == nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
-		return trajectory.InfrastructureError, trajectory.StopTimeout, "the episode's time ran out"
+// Worked is how long the tools worked in a turn: as long as its longest call, since they run at once. It is what an
+// episode's time is counted by. How long the sampler takes, or other episodes, is nobody's doing in it.
+func Worked(results []trajectory.ToolResult) time.Duration {
+	longest := 0.0
+	for _, r := range results {
+		longest = max(longest, r.Seconds)
 	}
+	return time.Duration(longest * float64(time.Second))
+}
+
+// Interrupted says how an episode ends that was cancelled, which says nothing of the policy.
+func Interrupted(ctx context.Context) (trajectory.Outcome, trajectory.StopReason, string) {
 	return trajectory.InfrastructureError, trajectory.StopCancelled, fmt.Sprint(context.Cause(ctx))
 }
 

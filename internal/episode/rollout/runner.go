@@ -3,6 +3,7 @@ package rollout
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"hash/fnv"
 	"sync"
 	"time"
@@ -25,7 +26,8 @@ type Options struct {
 	MaxTokens    int           // ids of one completion [512]
 	MaxToolCalls int           // calls of one episode [32]
 	Temperature  float64       // 0 is greedy
-	Timeout      time.Duration // of one attempt at an episode; 0 for none
+	MaxWork      time.Duration // working time of the tools in one episode, see Worked; 0 for no limit
+	Hang         time.Duration // after which, by the clock, a turn's calls are taken to hang; 0 for never
 	Seed         uint64
 	Retries      int // further attempts, each with a fresh session, after a failure of the tools
 
@@ -55,10 +57,24 @@ func New(o Options) *Runner {
 // rollout is the index in the group, step the optimiser step it is for; both choose the random stream. slot is the
 // sampler's. A panic in a tool or sampler is not caught: it is a bug, not data.
 func (r *Runner) Episode(ctx context.Context, s scenario.Scenario, rollout, step, slot int) *trajectory.Trajectory {
+	return r.episode(ctx, s, rollout, step, slot, newWitness())
+}
+
+// episode is Episode beside others that w sees. Each attempt draws from a random stream of its own: the same tokens would
+// make the same calls.
+func (r *Runner) episode(ctx context.Context, s scenario.Scenario, rollout, step, slot int, w *witness) *trajectory.Trajectory {
+	var l losses
 	for attempt := 0; ; attempt++ {
 		e := r.newEpisode(s, rollout, step, slot)
+		e.t.Retries, e.witness = attempt, w
 		e.run(ctx)
+		if e.again {
+			l.lost(e.lostCall, e.lostAt)
+		}
 		if !e.again || attempt >= r.o.Retries || ctx.Err() != nil {
+			if e.again && ctx.Err() == nil && l.tool != "" && attempt > 0 && w.forItsArguments(e.t.ID, *e.lostCall, l.since) {
+				e.end(trajectory.PolicyError, e.t.StopReason, fmt.Sprintf("%s; so it went in all %d attempts, while the tool answered others", e.t.Error, l.n))
+			}
 			return e.t
 		}
 	}
@@ -88,6 +104,7 @@ func (r *Runner) Complete(ctx context.Context, scenarios []scenario.Scenario, gr
 	}
 	var workers sync.WaitGroup
 	var ended sync.Mutex
+	seen := newWitness()
 	numSlots := r.o.Sampler.NumSlots()
 	for slot := range numSlots {
 		workers.Go(func() {
@@ -99,7 +116,7 @@ func (r *Runner) Complete(ctx context.Context, scenarios []scenario.Scenario, gr
 						continue
 					}
 				}
-				t := r.Episode(ctx, s, rollout, step, slot)
+				t := r.episode(ctx, s, rollout, step, slot, seen)
 				*place = t
 				ended.Lock()
 				each(t)
@@ -112,9 +129,13 @@ func (r *Runner) Complete(ctx context.Context, scenarios []scenario.Scenario, gr
 }
 
 // streamOf names the random stream of one completion.
-func streamOf(step int, scenarioID string, rollout, turn int) uint64 {
+func streamOf(step int, scenarioID string, rollout, turn, attempt int) uint64 {
 	h := fnv.New64a()
-	for _, n := range []int{step, rollout, turn} {
+	numbers := []int{step, rollout, turn}
+	if attempt > 0 {
+		numbers = append(numbers, attempt)
+	}
+	for _, n := range numbers {
 		_ = binary.Write(h, binary.LittleEndian, int64(n)) // a hash does not fail
 	}
 	_, _ = h.Write([]byte(scenarioID))

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -290,22 +289,6 @@ func TestCancelled(t *testing.T) {
 	}
 	if ended != 6 || s.opened.Load() != s.closed.Load() {
 		t.Errorf("%d ended, %d opened, %d closed", ended, s.opened.Load(), s.closed.Load())
-	}
-}
-
-type hanging struct{}
-
-func (hanging) NumSlots() int { return 1 }
-func (hanging) Sample(ctx context.Context, _ policy.Request) (policy.Completion, error) {
-	<-ctx.Done()
-	return policy.Completion{}, ctx.Err()
-}
-
-func TestEpisodeTimeout(t *testing.T) {
-	r := runner(&tools{}, nil, rollout.Options{Sampler: hanging{}, Timeout: time.Millisecond})
-	got := r.Episode(context.Background(), scenario.Scenario{ID: "x"}, 0, 0, 0)
-	if got.Outcome != trajectory.InfrastructureError || got.StopReason != trajectory.StopTimeout {
-		t.Errorf("%s, %s, %s", got.Outcome, got.StopReason, got.Error)
 	}
 }
 

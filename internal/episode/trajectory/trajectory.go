@@ -13,8 +13,8 @@ type Outcome string
 
 const (
 	OK                  Outcome = "ok"                   // the episode ended by itself
-	PolicyError         Outcome = "policy_error"         // unparseable or invalid calls until the end
-	Limit               Outcome = "limit"                // turns, tokens, calls or context ran out; StopReason says which
+	PolicyError         Outcome = "policy_error"         // unparseable or invalid calls until the end, or arguments that a tool dies of
+	Limit               Outcome = "limit"                // turns, tokens, calls, context or working time ran out; StopReason says which
 	EnvironmentError    Outcome = "environment_error"    // a server crashed, hung, or timed out
 	JudgeError          Outcome = "judge_error"          // the judge failed after retries
 	InfrastructureError Outcome = "infrastructure_error" // sampler, disk, network, ours
@@ -31,6 +31,7 @@ const (
 	StopMaxTurns        StopReason = "max_turns"
 	StopMaxTokens       StopReason = "max_tokens"
 	StopMaxToolCalls    StopReason = "max_tool_calls"
+	StopMaxWork         StopReason = "max_work" // the tools' working time, see rollout.Worked
 	StopContextOverflow StopReason = "context_overflow"
 	StopParseError      StopReason = "parse_error"
 	StopTimeout         StopReason = "timeout"
@@ -101,7 +102,8 @@ type Term struct {
 type Trajectory struct {
 	ID          string         `json:"id"` // scenario id / step / rollout, unique in a run
 	ScenarioID  string         `json:"scenario_id"`
-	Rollout     int            `json:"rollout"` // index in its group
+	Rollout     int            `json:"rollout"`           // index in its group
+	Retries     int            `json:"retries,omitempty"` // attempts before this one, which the tools ended
 	Temperature float64        `json:"temperature"`
 	Messages    []chat.Message `json:"messages"`        // the whole conversation, OpenAI's form
 	Tools       []chat.Tool    `json:"tools,omitempty"` // shown from the beginning; a run's log keeps Shown in their place
