@@ -91,7 +91,7 @@ func (w wired) episodes() []acting {
 	evaluated := trajectoriesOf(w.t, "evaluated")
 	return []acting{
 		{"rollout.system", o.System, "Be a shop."}, {"rollout.temperature", o.Temperature, 0.71}, {"rollout.max_turns", o.MaxTurns, 3},
-		{"rollout.max_tokens", o.MaxTokens, 311}, {"rollout.max_tool_calls", o.MaxToolCalls, 5}, {"rollout.timeout", o.Timeout, 91 * time.Second},
+		{"rollout.max_tokens", o.MaxTokens, 311}, {"rollout.max_tool_calls", o.MaxToolCalls, 5}, {"rollout.timeout", o.MaxWork, 91 * time.Second},
 		{"seed", o.Seed, uint64(7001)}, {"(retries of an episode)", o.Retries, 2},
 		{"rollout.system", first.Messages[0].Content, "Be a shop."}, {"rollout.temperature", first.Temperature, 0.71},
 		{"rollout.max_tokens", first.MaxTokens, 311}, {"seed", first.Seed, uint64(7001)}, {"seed", w.asked[1].Seed, uint64(7002)},
