@@ -14,6 +14,7 @@ import (
 	"hone/internal/assets"
 	"hone/internal/config"
 	"hone/internal/fault"
+	"hone/internal/run"
 )
 
 // app is what every verb shares: the outside world and the global flags.
@@ -32,6 +33,7 @@ type app struct {
 
 	handed watcher // nil but in tests
 
+	reopen        run.OpenOptions // of a verb that goes on with a run
 	configPath    string
 	sandbox       string // --sandbox
 	cacheDir      string

@@ -35,6 +35,7 @@ func newCollect(a *app) *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return runCollect(c.Context(), a, f) },
 	}
 	f.register(a, c.Flags())
+	a.reopenFlags(c.Flags())
 	c.Flags().StringVar(&f.endpoint, "endpoint", "", "base URL of the endpoint, up to and including /v1")
 	c.Flags().StringVar(&f.model, "model", "", "model to ask the endpoint for")
 	c.Flags().StringVar(&f.keyEnv, "key-env", "OPENAI_API_KEY", "variable that holds the endpoint's key")

@@ -146,11 +146,14 @@ func (a *app) createRun(path string, c config.Config, b begun, inputs ...run.Inp
 
 // openRun opens a run directory and reads its configuration into c.
 func (a *app) openRun(path string, c *config.Config) (*run.Dir, error) {
-	dir, err := run.Open(path)
+	dir, err := run.Open(path, a.reopen)
 	if err != nil {
 		return nil, err
 	}
 	a.logTo(dir)
+	for _, note := range dir.Notes {
+		a.say("%s", note)
+	}
 	text, err := dir.Config()
 	if err == nil {
 		*c, err = config.Parse(filepath.Join(path, "config.resolved.yaml"), text)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"hone/internal/fault"
 	"hone/internal/run"
@@ -31,6 +32,7 @@ func newRuns(a *app) *cobra.Command {
 		},
 	}
 	servers.register(a, resume.Flags())
+	a.reopenFlags(resume.Flags())
 	c.AddCommand(
 		resume,
 		&cobra.Command{
@@ -49,6 +51,12 @@ func newRuns(a *app) *cobra.Command {
 		},
 	)
 	return group(c)
+}
+
+// reopenFlags are those of verbs that go on with a run which may not be as it was left.
+func (a *app) reopenFlags(flags *pflag.FlagSet) {
+	flags.BoolVar(&a.reopen.AcceptEdits, "accept-edits", false, "go on with the run's configuration and inputs although they were edited since it began")
+	flags.BoolVar(&a.reopen.RebuildLedger, "rebuild-ledger", false, "make a damaged ledger again from what it still holds and from the files beside it")
 }
 
 func (a *app) runsDir(dir string) (string, error) {

@@ -215,6 +215,132 @@ func killed(t *testing.T, env map[string]string, args ...string) {
 	}
 }
 
+// A killed run whose ledger was damaged does not go on with less than was paid for: it stops and says what is missing, leaves
+// the files beside the ledger as they are, and goes on to the same result once the ledger is made again from them.
+func TestDamagedLedger(t *testing.T) {
+	command, env, _ := toyRun(t, "train")
+	var said bytes.Buffer
+	if code := toyApp(&said, env).main(t.Context(), append(command, "whole")); code != 0 {
+		t.Fatalf("exit code %d, %s", code, &said)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	first := &once{line: " 1/4", do: stop}
+	if code := toyApp(first, env).main(ctx, append(command, "broken")); code != 7 {
+		t.Fatalf("stopped: exit code %d, %s", code, first)
+	}
+	killed(t, env, "runs", "resume", "./broken")
+	for name, c := range map[string]struct {
+		damage func(t *testing.T)
+		says   string
+	}{
+		"no log": {func(t *testing.T) { removed(t, "broken/ledger.db-wal") }, "has less than the files beside it"},
+		"a flipped log": {func(t *testing.T) {
+			text := contents(t, "broken/ledger.db-wal")
+			flipped(t, "broken/ledger.db-wal", len(text)/2)
+		}, "has less than the files beside it"},
+		"an empty ledger": {func(t *testing.T) {
+			if err := os.Truncate("broken/ledger.db", 0); err != nil {
+				t.Fatal(err)
+			}
+		}, "it is empty"},
+		"no ledger":        {func(t *testing.T) { removed(t, "broken/ledger.db") }, "it is not there"},
+		"a flipped ledger": {func(t *testing.T) { flipped(t, "broken/ledger.db", 20) }, "the run's ledger is damaged"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kept, err := filepath.Abs("broken")
+			if err != nil {
+				t.Fatal(err)
+			}
+			here := t.TempDir()
+			if err := os.CopyFS(filepath.Join(here, "broken"), os.DirFS(kept)); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.CopyFS(filepath.Join(here, "base"), os.DirFS(filepath.Join(filepath.Dir(kept), "base"))); err != nil {
+				t.Fatal(err)
+			}
+			whole := result(t, filepath.Join(filepath.Dir(kept), "whole"))
+			t.Chdir(here)
+			c.damage(t)
+			metrics, trajectories := contents(t, "broken/metrics.jsonl"), contents(t, "broken/trajectories.jsonl")
+			var said bytes.Buffer
+			if code := toyApp(&said, env).main(t.Context(), []string{"runs", "resume", "./broken"}); code != 1 || !strings.Contains(said.String(), c.says) ||
+				!strings.Contains(said.String(), "hone runs resume ./broken --rebuild-ledger") {
+				t.Fatalf("exit code %d, %s", code, &said)
+			}
+			t.Logf("%s", &said)
+			if contents(t, "broken/metrics.jsonl") != metrics || contents(t, "broken/trajectories.jsonl") != trajectories {
+				t.Error("the exports were touched")
+			}
+			said.Reset()
+			if code := toyApp(&said, env).main(t.Context(), []string{"runs", "resume", "./broken", "--rebuild-ledger"}); code != 0 || !strings.Contains(said.String(), "the ledger was made again") {
+				t.Fatalf("made again: exit code %d, %s", code, &said)
+			}
+			if got := result(t, "broken"); got != whole {
+				t.Errorf("it learnt something else; metrics\n%s\nwant\n%s", metricsOf(got), metricsOf(whole))
+			}
+			if _, err := os.Stat("broken/quarantine/ledger.db"); err != nil && name != "no ledger" {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Scenarios or settings that were edited in a stopped run are noticed, and taken where that is said.
+func TestEditedRun(t *testing.T) {
+	command, env, _ := toyRun(t, "train")
+	ctx, stop := context.WithCancel(t.Context())
+	first := &once{line: " 1/4", do: stop}
+	if code := toyApp(first, env).main(ctx, append(command, "run")); code != 7 {
+		t.Fatalf("stopped: exit code %d, %s", code, first)
+	}
+	for _, file := range []string{"scenarios.json", "config.resolved.yaml"} {
+		before := contents(t, "run/"+file)
+		edited := strings.NewReplacer("Add 2 and 3.", "Add up 2 and 3.", "steps: 4", "steps: 2").Replace(before)
+		if edited == before {
+			t.Fatalf("nothing to edit in %s", before)
+		}
+		if err := os.WriteFile("run/"+file, []byte(edited), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var said bytes.Buffer
+		if code := toyApp(&said, env).main(t.Context(), []string{"runs", "resume", "./run"}); code != 2 || !strings.Contains(said.String(), file+" had SHA-256") {
+			t.Errorf("an edited %s: exit code %d, %s", file, code, &said)
+		}
+	}
+	var said bytes.Buffer
+	if code := toyApp(&said, env).main(t.Context(), []string{"runs", "resume", "./run", "--accept-edits"}); code != 0 || !strings.Contains(said.String(), "scenarios.json was edited since the run began") {
+		t.Fatalf("accepted: exit code %d, %s", code, &said)
+	}
+	if n := strings.Count(contents(t, "run/metrics.jsonl"), "\n"); n != 2 {
+		t.Errorf("%d steps, want the edited 2", n)
+	}
+}
+
+func contents(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func removed(t *testing.T, name string) {
+	t.Helper()
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func flipped(t *testing.T, name string, at int) {
+	t.Helper()
+	text := []byte(contents(t, name))
+	text[at] ^= 1
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func numMetrics(t *testing.T) int {
 	text, err := os.ReadFile("broken/metrics.jsonl")
 	if err != nil {

@@ -47,14 +47,14 @@ func (l runLog) Metrics(stage string, step int, metrics map[string]float64) erro
 }
 
 func (l runLog) Checkpoint(stage string, step int, write func(dir string) error) error {
-	if _, err := run.PublishCheckpoint(l.dir.Path, stage, step, write); err != nil {
+	if _, err := l.dir.PublishCheckpoint(stage, step, write); err != nil {
 		return err
 	}
 	return run.KeepLast(l.dir.Path, stage, keepCheckpoints)
 }
 
 func (l runLog) Latest(stage string) (string, int, error) {
-	c, ok, moved, err := run.LatestCheckpoint(l.dir.Path, stage)
+	c, ok, moved, err := l.dir.LatestCheckpoint(stage)
 	for _, q := range moved {
 		l.say("checkpoint %s does not verify (%s); moved to %s", q.From, q.Why, q.To)
 	}

@@ -130,6 +130,9 @@ func (t *tuning) reopen() error {
 func (t *tuning) beginOrGoOn(found *mcp.Catalog) error {
 	if _, err := os.Stat(filepath.Join(t.path, "version.json")); err == nil {
 		if err := t.reopen(); err != nil {
+			if f, ok := errors.AsType[*fault.Error](err); ok { // the verb itself goes on
+				f.Next = strings.ReplaceAll(f.Next, "hone runs resume "+run.Name(t.path), "the same command with")
+			}
 			return err
 		}
 		return t.sameTools(found)
@@ -159,9 +162,9 @@ func (t *tuning) sameTools(found *mcp.Catalog) error {
 
 // ended turns the end of a recipe into what the user sees; the recipe has kept its whole steps.
 func (t *tuning) ended(ctx context.Context, stage string, err error) error {
-	next := "hone runs resume " + run.Name(t.path)
+	next, server := "hone runs resume "+run.Name(t.path), ""
 	if t.kept.MCPGiven {
-		next += " with the same MCP_URL or --mcp"
+		server = " with the same MCP_URL or --mcp"
 	}
 	if f, ok := errors.AsType[*fault.Error](err); ok {
 		switch f.Code {
@@ -169,10 +172,11 @@ func (t *tuning) ended(ctx context.Context, stage string, err error) error {
 			help := "make room there"
 			if strings.Contains(f.Next, "engine.") { // not the disk is full, but the device
 				help = f.Next + " in " + filepath.Join(t.path, "config.resolved.yaml")
+				next += " --accept-edits"
 			}
-			f.Next = help + "; then " + next
+			f.Next = help + "; then " + next + server
 		case fault.CodeUnavailable:
-			f.Next += "; then " + next
+			f.Next += "; then " + next + server
 		}
 	}
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
@@ -183,7 +187,7 @@ func (t *tuning) ended(ctx context.Context, stage string, err error) error {
 		return latestErr
 	}
 	return &fault.Error{Code: fault.CodeStopped, What: fmt.Sprintf("stopped after step %d; nothing finished is lost", at),
-		Where: t.path, Next: next}
+		Where: t.path, Next: next + server}
 }
 
 // encodeCatalog is Catalog.Save's text.

@@ -1,14 +1,9 @@
 package run
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,37 +27,29 @@ type Checkpoint struct {
 	Path  string
 }
 
-// Quarantined is a checkpoint that did not verify, where it was moved, and why.
+// Quarantined is a checkpoint that did not verify, or another damaged file: where it was moved, and why.
 type Quarantined struct {
 	From, To string
 	Why      string
-}
-
-// manifest lists a checkpoint's files, by slash path relative to it.
-type manifest struct {
-	Files map[string]fileSum `json:"files"`
-}
-
-type fileSum struct {
-	Size   int64  `json:"size"` // bytes
-	SHA256 string `json:"sha256"`
 }
 
 // PublishCheckpoint makes checkpoints/<stage>_step_<step> in the run directory dir. write fills a temporary folder;
 // then every file is fsynced, the manifest written, and the folder renamed, so a checkpoint is there whole or not at
 // all. A step already published and intact is left alone and write is not called: resume is exact, so it would write
 // the same again.
-func PublishCheckpoint(dir, stage string, step int, write func(tmp string) error) (Checkpoint, error) {
-	root := filepath.Join(dir, checkpointsDir)
+//
+// The ledger gets the manifest's sum before the folder gets its name, so a checkpoint that is there is one it knows.
+func (d *Dir) PublishCheckpoint(stage string, step int, write func(tmp string) error) (Checkpoint, error) {
+	root := filepath.Join(d.Path, checkpointsDir)
 	c := Checkpoint{stage, step, filepath.Join(root, fmt.Sprintf("%s_step_%d", stage, step))}
 	if stage == "" || strings.ContainsAny(stage, `/\`) || step < 0 {
 		return c, &fault.Error{Code: fault.CodeError, What: "cannot name a checkpoint", Why: fmt.Sprintf("stage %q, step %d", stage, step)}
 	}
-	if VerifyCheckpoint(c.Path) == nil {
+	if d.verify(c) == nil {
 		return c, nil
 	}
 	if _, err := os.Lstat(c.Path); err == nil {
-		if _, err := quarantine(dir, c.Path, "replaced: it did not verify"); err != nil {
+		if _, err := quarantine(d.Path, c.Path, "replaced: it did not verify"); err != nil {
 			return c, failed("cannot move a broken checkpoint away", c.Path, err)
 		}
 	}
@@ -70,13 +57,13 @@ func PublishCheckpoint(dir, stage string, step int, write func(tmp string) error
 		return c, failed("cannot write the checkpoint", c.Path, err)
 	}
 	tmp := filepath.Join(root, unfinished+filepath.Base(c.Path))
-	if err := publish(tmp, c.Path, write); err != nil {
+	if err := d.publish(tmp, c, write); err != nil {
 		return c, failed("cannot write the checkpoint", c.Path, errors.Join(err, os.RemoveAll(tmp)))
 	}
 	return c, nil
 }
 
-func publish(tmp, final string, write func(string) error) error {
+func (d *Dir) publish(tmp string, c Checkpoint, write func(string) error) error {
 	if err := os.RemoveAll(tmp); err != nil { // left by a killed process
 		return err
 	}
@@ -90,101 +77,46 @@ func publish(tmp, final string, write func(string) error) error {
 	if err != nil {
 		return err
 	}
-	b, err := json.MarshalIndent(manifest{sums}, "", "  ")
+	if len(sums) == 0 {
+		return errors.New("it holds no file")
+	}
+	rows, err := d.Ledger.counts()
 	if err != nil {
 		return err
 	}
-	if err := writeFileSync(filepath.Join(tmp, manifestFile), append(b, '\n')); err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, final); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(final))
-}
-
-// sumAndSync fsyncs every file and folder below dir and returns the files' sums.
-func sumAndSync(dir string) (map[string]fileSum, error) {
-	sums := map[string]fileSum{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			return syncDir(path)
-		}
-		if !d.Type().IsRegular() {
-			return fmt.Errorf("%s is not a regular file", path)
-		}
-		rel, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if err := f.Sync(); err != nil {
-			return err
-		}
-		sums[filepath.ToSlash(rel)], err = sum(f)
-		return err
-	})
-	return sums, err
-}
-
-func sum(r io.Reader) (fileSum, error) {
-	h := sha256.New()
-	n, err := io.Copy(h, r)
-	return fileSum{n, hex.EncodeToString(h.Sum(nil))}, err
-}
-
-// VerifyCheckpoint reports why a checkpoint folder is not whole: no manifest, or a file missing or changed.
-func VerifyCheckpoint(path string) error {
-	b, err := os.ReadFile(filepath.Join(path, manifestFile))
+	text, err := manifest{sums, rows}.text()
 	if err != nil {
 		return err
 	}
-	var m manifest
-	if err := json.Unmarshal(b, &m); err != nil {
-		return fmt.Errorf("%s: %w", manifestFile, err)
+	if err := writeFileSync(filepath.Join(tmp, manifestFile), text); err != nil {
+		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
-		if !filepath.IsLocal(filepath.FromSlash(name)) {
-			return fmt.Errorf("%s names %q, which lies outside", manifestFile, name)
-		}
-		f, err := os.Open(filepath.Join(path, filepath.FromSlash(name)))
-		if err != nil {
-			return err
-		}
-		got, err := sum(f)
-		if err = errors.Join(err, f.Close()); err != nil {
-			return err
-		}
-		if want := m.Files[name]; got != want {
-			return fmt.Errorf("%s: %d bytes with SHA-256 %.12s, but the manifest says %d with %.12s", name, got.Size, got.SHA256, want.Size, want.SHA256)
-		}
+	if err := d.Ledger.putCheckpoint(c.Stage, c.Step, hashOf(text)); err != nil {
+		return err
 	}
-	return nil
+	if err := os.Rename(tmp, c.Path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(c.Path))
 }
 
 // LatestCheckpoint returns the newest checkpoint of a stage that verifies; ok is false where there is none. Newer
 // ones that do not verify are moved to quarantine/ and returned, for the caller to tell the user.
-func LatestCheckpoint(dir, stage string) (c Checkpoint, ok bool, moved []Quarantined, err error) {
-	all, err := Checkpoints(dir, stage)
+func (d *Dir) LatestCheckpoint(stage string) (c Checkpoint, ok bool, moved []Quarantined, err error) {
+	all, err := Checkpoints(d.Path, stage)
 	if err != nil {
 		return c, false, nil, err
 	}
 	for _, c := range slices.Backward(all) {
-		broken := VerifyCheckpoint(c.Path)
+		broken := d.verify(c)
 		if broken == nil {
 			return c, true, moved, nil
 		}
-		if exhausted(broken) { // too many open files says nothing about the checkpoint
+		_, ledger := errors.AsType[*fault.Error](broken)
+		if ledger || exhausted(broken) { // a ledger that cannot be read, or too many open files, says nothing about the checkpoint
 			return c, false, moved, failed("cannot read the checkpoint", c.Path, broken)
 		}
-		q, err := quarantine(dir, c.Path, broken.Error())
+		q, err := quarantine(d.Path, c.Path, broken.Error())
 		if err != nil {
 			return c, false, moved, failed("cannot move a broken checkpoint away", c.Path, err)
 		}

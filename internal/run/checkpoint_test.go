@@ -24,9 +24,9 @@ func adapter(content string) func(string) error {
 	}
 }
 
-func latest(t *testing.T, dir string) (int, []Quarantined) {
+func latest(t *testing.T, d *Dir) (int, []Quarantined) {
 	t.Helper()
-	c, ok, moved, err := LatestCheckpoint(dir, "grpo")
+	c, ok, moved, err := d.LatestCheckpoint("grpo")
 	must(t, err)
 	if !ok {
 		return -1, moved
@@ -35,32 +35,32 @@ func latest(t *testing.T, dir string) (int, []Quarantined) {
 }
 
 func TestPublishThenLatest(t *testing.T) {
-	dir := t.TempDir()
-	if step, moved := latest(t, dir); step != -1 || moved != nil {
+	d := create(t)
+	if step, moved := latest(t, d); step != -1 || moved != nil {
 		t.Fatalf("latest of nothing = %d, %v", step, moved)
 	}
 	for _, step := range []int{2, 10, 9} {
-		_, err := PublishCheckpoint(dir, "grpo", step, adapter(fmt.Sprint(step)))
+		_, err := d.PublishCheckpoint("grpo", step, adapter(fmt.Sprint(step)))
 		must(t, err)
 	}
-	_, err := PublishCheckpoint(dir, "sft", 99, adapter("another stage"))
+	_, err := d.PublishCheckpoint("sft", 99, adapter("another stage"))
 	must(t, err)
-	if step, moved := latest(t, dir); step != 10 || moved != nil {
+	if step, moved := latest(t, d); step != 10 || moved != nil {
 		t.Errorf("latest = %d, %v, want 10: steps are numbers, not text", step, moved)
 	}
 	called := false
-	c, err := PublishCheckpoint(dir, "grpo", 10, func(string) error { called = true; return nil })
+	c, err := d.PublishCheckpoint("grpo", 10, func(string) error { called = true; return nil })
 	must(t, err)
 	if called || read(t, filepath.Join(c.Path, "adapter", "weights")) != "10" {
 		t.Error("an intact checkpoint was written again")
 	}
-	must(t, KeepLast(dir, "grpo", 2))
-	all, err := Checkpoints(dir, "")
+	must(t, KeepLast(d.Path, "grpo", 2))
+	all, err := Checkpoints(d.Path, "")
 	must(t, err)
 	if got := fmt.Sprint(all[0].Step, all[1].Step, all[2].Step, len(all)); got != "9 10 99 3" {
 		t.Errorf("kept %s", got)
 	}
-	if _, err := PublishCheckpoint(dir, "../up", 1, adapter("x")); err == nil {
+	if _, err := d.PublishCheckpoint("../up", 1, adapter("x")); err == nil {
 		t.Error("a stage with a slash was accepted")
 	}
 }
@@ -77,25 +77,39 @@ func TestDamagedCheckpointsAreQuarantined(t *testing.T) {
 		"a manifest that names a file outside": func(t *testing.T, path string) {
 			must(t, os.WriteFile(filepath.Join(path, manifestFile), []byte(`{"files":{"../x":{"size":1,"sha256":""}}}`), 0o644))
 		},
+		"an empty manifest": func(t *testing.T, path string) {
+			must(t, os.WriteFile(filepath.Join(path, manifestFile), []byte(`{}`), 0o644))
+		},
+		"a manifest made anew over a changed file": func(t *testing.T, path string) {
+			must(t, os.WriteFile(filepath.Join(path, weights), []byte("9!"), 0o644))
+			sums, err := sumAndSync(filepath.Join(path, "adapter"))
+			must(t, err)
+			text, err := manifest{Files: map[string]fileSum{"adapter/weights": sums["weights"]}}.text()
+			must(t, err)
+			must(t, os.WriteFile(filepath.Join(path, manifestFile), text, 0o644))
+		},
+		"a file that the manifest does not name": func(t *testing.T, path string) {
+			must(t, os.WriteFile(filepath.Join(path, "adapter", "more"), []byte("x"), 0o644))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			_, err := PublishCheckpoint(dir, "grpo", 1, adapter("01"))
+			d := create(t)
+			_, err := d.PublishCheckpoint("grpo", 1, adapter("01"))
 			must(t, err)
-			c, err := PublishCheckpoint(dir, "grpo", 2, adapter("02"))
+			c, err := d.PublishCheckpoint("grpo", 2, adapter("02"))
 			must(t, err)
 			damage(t, c.Path)
-			step, moved := latest(t, dir)
+			step, moved := latest(t, d)
 			if step != 1 || len(moved) != 1 || moved[0].From != c.Path || moved[0].Why == "" {
 				t.Fatalf("latest = %d, moved %v", step, moved)
 			}
-			if _, err := os.Stat(moved[0].To); err != nil || filepath.Dir(moved[0].To) != filepath.Join(dir, quarantineDir) {
+			if _, err := os.Stat(moved[0].To); err != nil || filepath.Dir(moved[0].To) != filepath.Join(d.Path, quarantineDir) {
 				t.Errorf("moved to %s: %v", moved[0].To, err)
 			}
-			if _, err := PublishCheckpoint(dir, "grpo", 2, adapter("02")); err != nil {
+			if _, err := d.PublishCheckpoint("grpo", 2, adapter("02")); err != nil {
 				t.Error(err)
 			}
-			if step, moved := latest(t, dir); step != 2 || moved != nil {
+			if step, moved := latest(t, d); step != 2 || moved != nil {
 				t.Errorf("published again: latest = %d, moved %v", step, moved)
 			}
 		})
@@ -103,14 +117,14 @@ func TestDamagedCheckpointsAreQuarantined(t *testing.T) {
 }
 
 func TestFailedPublishLeavesNothing(t *testing.T) {
-	dir := t.TempDir()
-	_, err := PublishCheckpoint(dir, "grpo", 1, func(tmp string) error {
+	d := create(t)
+	_, err := d.PublishCheckpoint("grpo", 1, func(tmp string) error {
 		return errors.Join(adapter("half")(tmp), fmt.Errorf("write: %w", syscall.ENOSPC))
 	})
 	if fault.CodeOf(err) != fault.CodeExhausted {
 		t.Errorf("error = %v, code %d", err, fault.CodeOf(err))
 	}
-	left, err := os.ReadDir(filepath.Join(dir, checkpointsDir))
+	left, err := os.ReadDir(filepath.Join(d.Path, checkpointsDir))
 	must(t, err)
 	if len(left) != 0 {
 		t.Errorf("left behind: %v", left)
@@ -127,7 +141,7 @@ func crashChild(path string) {
 	for step := 0; ; step++ {
 		_, err1 := d.PutTrajectory(TrajectoryRow{ID: fmt.Sprint(step), Stage: "grpo", Step: step, JSON: json.RawMessage(`{"step":1}`)})
 		fmt.Println("row", step)
-		_, err2 := PublishCheckpoint(path, "grpo", step, func(tmp string) error {
+		_, err2 := d.PublishCheckpoint("grpo", step, func(tmp string) error {
 			for i := range 20 {
 				if err := os.WriteFile(filepath.Join(tmp, fmt.Sprint(i)), make([]byte, 50_000), 0o644); err != nil {
 					return err
@@ -167,14 +181,14 @@ func TestKilled(t *testing.T) {
 		must(t, cmd.Process.Kill())
 		_ = cmd.Wait() // "signal: killed" is the point
 
-		d, err := Open(path) // the kernel let go of the lock
+		d, err := Open(path, OpenOptions{}) // the kernel let go of the lock
 		must(t, err)
 		for step := range rows + 1 {
 			if _, ok, err := d.Ledger.Trajectory(fmt.Sprint(step)); !ok || err != nil {
 				t.Errorf("row %d was acknowledged and is gone: %v", step, err)
 			}
 		}
-		c, ok, moved, err := LatestCheckpoint(path, "grpo")
+		c, ok, moved, err := d.LatestCheckpoint("grpo")
 		must(t, err)
 		if len(moved) > 0 || ok != (c.Path != "") || (published >= 0 && c.Step < published) {
 			t.Errorf("published %d, latest %v %v, quarantined %v", published, ok, c, moved)
@@ -185,14 +199,14 @@ func TestKilled(t *testing.T) {
 
 // A process killed while it writes leaves an unfinished folder, which is never loaded and does not hinder.
 func TestUnfinishedFolderIsIgnored(t *testing.T) {
-	dir := t.TempDir()
-	half := filepath.Join(dir, checkpointsDir, unfinished+"grpo_step_3")
+	d := create(t)
+	half := filepath.Join(d.Path, checkpointsDir, unfinished+"grpo_step_3")
 	must(t, os.MkdirAll(half, 0o755))
 	must(t, os.WriteFile(filepath.Join(half, "weights"), []byte("ha"), 0o644))
-	if step, moved := latest(t, dir); step != -1 || moved != nil {
+	if step, moved := latest(t, d); step != -1 || moved != nil {
 		t.Fatalf("latest = %d, moved %v", step, moved)
 	}
-	c, err := PublishCheckpoint(dir, "grpo", 3, adapter("whole"))
+	c, err := d.PublishCheckpoint("grpo", 3, adapter("whole"))
 	must(t, err)
 	if _, err := os.Stat(filepath.Join(c.Path, "weights")); err == nil {
 		t.Error("the killed process's file is in the new checkpoint")

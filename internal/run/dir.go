@@ -3,13 +3,13 @@
 //	runs/<name>/
 //	  lock                  held by the one process that writes; names its pid
 //	  config.resolved.yaml  the configuration in force, written once
-//	  version.json          what built it, written once
+//	  version.json          what built it, and the sums of the configuration and the inputs; written once
 //	  ledger.db             the truth (SQLite); everything below can be made again from it
 //	  metrics.jsonl         one line per (stage, step)
 //	  trajectories.jsonl    one line per trajectory
 //	  logs/attempt_N        one log per process that opened the run
-//	  checkpoints/<stage>_step_N/   complete only if manifest.json verifies
-//	  quarantine/           checkpoints that did not verify
+//	  checkpoints/<stage>_step_N/   complete only if manifest.json is the one that the ledger knows, and verifies
+//	  quarantine/           checkpoints that did not verify, and other files that were damaged, under their names
 //
 // Rows are opaque JSON here: what a trajectory or a metric is, other packages know.
 package run
@@ -46,6 +46,7 @@ type Dir struct {
 	Attempt int      // 1 for the process that created the run, +1 each time it was opened again
 	Log     *os.File // logs/attempt_N
 	Ledger  *Ledger
+	Notes   []string // what Open had to mend, for the user
 
 	lock         *os.File
 	metrics      *lines
@@ -57,7 +58,7 @@ type Dir struct {
 // never share a directory. config is YAML text, version is encoded as JSON. inputs are written beside them: what the
 // run is to go on with when it is opened again, whatever becomes of the user's files.
 //
-// version.json is written last, so a kill leaves a run, or what Create takes for an empty directory.
+// version.json, which has the sums of all these files, is written last, so a kill leaves a run, or what Create takes for an empty directory.
 func Create(path string, config []byte, version any, inputs ...Input) (*Dir, error) {
 	if err := Free(path); err != nil {
 		return nil, err
@@ -73,7 +74,11 @@ func Create(path string, config []byte, version any, inputs ...Input) (*Dir, err
 	if err != nil {
 		return nil, err
 	}
-	versionJSON, err := json.MarshalIndent(version, "", "  ")
+	sums := map[string]string{configFile: hashOf(config)}
+	for _, in := range inputs {
+		sums[in.Name] = hashOf(in.Data)
+	}
+	versionJSON, err := versionText(version, sums)
 	if err == nil {
 		err = Free(path) // another process may have begun and ended a run meanwhile
 	}
@@ -86,7 +91,7 @@ func Create(path string, config []byte, version any, inputs ...Input) (*Dir, err
 		}
 	}
 	if err == nil {
-		err = writeFileSync(filepath.Join(path, versionFile), append(versionJSON, '\n'))
+		err = writeFileSync(filepath.Join(path, versionFile), versionJSON)
 	}
 	if err != nil {
 		lock.Close()
@@ -155,9 +160,17 @@ func Beside(path string) string {
 	}
 }
 
+// OpenOptions say what is done about a run that is not as it was left.
+type OpenOptions struct {
+	AcceptEdits   bool // take files that were edited since the run began as they are now
+	RebuildLedger bool // make a ledger again that is damaged or has less than the files beside it
+}
+
 // Open opens an existing run to continue it. Where another process holds it, the error names that process's pid
-// (exit code 2). The JSON-lines exports are made again from the ledger, since a kill may have torn their last line.
-func Open(path string) (*Dir, error) {
+// (exit code 2). A run whose inputs were edited is refused, and so is one whose ledger is damaged or has less than the
+// files beside it, unless o says otherwise. The JSON-lines exports are made again from the ledger, since a kill may have
+// torn their last line. What was mended is in the Dir's Notes.
+func Open(path string, o OpenOptions) (*Dir, error) {
 	if _, err := os.Stat(filepath.Join(path, versionFile)); err != nil {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot open the run", Where: path, Err: err,
 			Next: "hone runs ls lists the runs; one that was stopped before it began is begun again by its own command"}
@@ -166,7 +179,42 @@ func Open(path string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return open(path, lock)
+	notes, err := settle(path, o)
+	if err != nil {
+		_ = lock.Close() // the first error counts
+		return nil, err
+	}
+	d, err := open(path, lock)
+	if err == nil {
+		d.Notes = notes
+	}
+	return d, err
+}
+
+// settle finds out whether a run is as it was left, and does about it what o says. Only whoever holds the lock may call it.
+func settle(path string, o OpenOptions) (notes []string, err error) {
+	edited, err := checkInputs(path, o.AcceptEdits)
+	if err != nil {
+		return nil, err
+	}
+	damaged, err := judge(path)
+	if err != nil && o.RebuildLedger {
+		if notes, err = rebuildLedger(path); err == nil {
+			damaged, err = judge(path)
+		}
+	}
+	notes = append(edited, notes...)
+	if err != nil {
+		return notes, err
+	}
+	for _, d := range damaged {
+		q, err := quarantine(path, filepath.Join(path, d.name), d.String())
+		if err != nil {
+			return notes, failed("cannot move a damaged file away", filepath.Join(path, d.name), err)
+		}
+		notes = append(notes, fmt.Sprintf("%s; it was moved to %s and is made again from the ledger", q.Why, q.To))
+	}
+	return notes, nil
 }
 
 func open(path string, lock *os.File) (*Dir, error) {
@@ -261,7 +309,7 @@ func (d *Dir) PutTrajectory(t TrajectoryRow) (added bool, err error) {
 	if err != nil || !added {
 		return added, err
 	}
-	return true, d.trajectories.append(t.JSON)
+	return true, d.trajectories.append(trajectoryLine(t))
 }
 
 // ReplaceTrajectory stores a trajectory in the place of the one with its id; the file is put right when the run is

@@ -67,7 +67,7 @@ func TestCreateWritesOnceAndIsNotShared(t *testing.T) {
 	if _, err := Create(other, nil, nil); fault.CodeOf(err) != fault.CodeUsage {
 		t.Errorf("Create in a folder of something else: %v", err)
 	}
-	if _, err := Open(other); fault.CodeOf(err) != fault.CodeUsage {
+	if _, err := Open(other, OpenOptions{}); fault.CodeOf(err) != fault.CodeUsage {
 		t.Errorf("Open of a folder that is no run: %v", err)
 	}
 }
@@ -83,7 +83,7 @@ func TestCreateAfterAKill(t *testing.T) {
 		for _, file := range left {
 			must(t, os.WriteFile(filepath.Join(path, file), []byte("half"), 0o644))
 		}
-		if _, err := Open(path); fault.CodeOf(err) != fault.CodeUsage {
+		if _, err := Open(path, OpenOptions{}); fault.CodeOf(err) != fault.CodeUsage {
 			t.Errorf("killed %s: Open: %v", name, err)
 		}
 		d, err := Create(path, []byte("seed: 7\n"), nil, inputs...)
@@ -118,14 +118,14 @@ func TestReplacedRowsAreExportedOnClose(t *testing.T) {
 	if got := read(t, filepath.Join(d.Path, metricsFile)); got != `{"stage":"sft","step":0,"loss":2}`+"\n" {
 		t.Errorf("metrics %q", got)
 	}
-	if got := read(t, filepath.Join(d.Path, trajectoriesFile)); got != `{"n":2}`+"\n" {
+	if got := read(t, filepath.Join(d.Path, trajectoriesFile)); got != `{"row":"a","stage":"sft","step":0,"n":2}`+"\n" {
 		t.Errorf("trajectories %q", got)
 	}
 }
 
 func TestLockNamesThePid(t *testing.T) {
 	d := create(t)
-	_, err := Open(d.Path)
+	_, err := Open(d.Path, OpenOptions{})
 	if want := fmt.Sprintf("process %d holds it", os.Getpid()); err == nil || !strings.Contains(err.Error(), want) {
 		t.Fatalf("Open of a held run: %v, want %q", err, want)
 	}
@@ -135,7 +135,7 @@ func TestLockNamesThePid(t *testing.T) {
 		t.Errorf("InUseBy = %q", s.InUseBy)
 	}
 	must(t, d.Close())
-	again, err := Open(d.Path)
+	again, err := Open(d.Path, OpenOptions{})
 	must(t, err)
 	defer again.Close()
 	if again.Attempt != 2 {
@@ -153,7 +153,7 @@ func TestExportsFollowTheLedger(t *testing.T) {
 		must(t, err)
 	}
 	metrics, trajectories := filepath.Join(d.Path, metricsFile), filepath.Join(d.Path, trajectoriesFile)
-	if got, want := read(t, trajectories), "{\"id\":\"s/1/0\"}\n"; got != want {
+	if got, want := read(t, trajectories), `{"row":"s/1/0","stage":"grpo","step":1,"id":"s/1/0"}`+"\n"; got != want {
 		t.Errorf("trajectories = %q, want %q", got, want)
 	}
 	must(t, d.Close())
@@ -163,7 +163,7 @@ func TestExportsFollowTheLedger(t *testing.T) {
 	must(t, err)
 	must(t, f.Close())
 
-	d, err = Open(d.Path)
+	d, err = Open(d.Path, OpenOptions{})
 	must(t, err)
 	defer d.Close()
 	want := `{"stage":"grpo","step":1,"loss":1.5}` + "\n" + `{"stage":"grpo","step":2}` + "\n"

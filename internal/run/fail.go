@@ -29,7 +29,7 @@ func failed(what, where string, err error) error {
 	case errors.Is(err, fs.ErrPermission), code == sqlite3.SQLITE_CANTOPEN, code == sqlite3.SQLITE_READONLY:
 		f.Next = "make it readable and writable for the user that runs hone, or name another directory"
 	case code == sqlite3.SQLITE_CORRUPT, code == sqlite3.SQLITE_NOTADB:
-		f.Next = "the ledger is damaged: put a copy of it back, or begin a new run; checkpoints/ is whole where its manifests verify"
+		f.Next = "the ledger is damaged: put a copy of it back; or hone runs resume with --rebuild-ledger makes it again from the files beside it"
 	}
 	return f
 }

@@ -60,11 +60,24 @@ func rebuild(name string, each func(yield func(json.RawMessage) error) error) (*
 	return &lines{f: f}, nil
 }
 
+// lineHead is what a line of an export begins with: which row of the ledger it is.
+type lineHead struct {
+	Row   string `json:"row,omitempty"` // a trajectory's id
+	Stage string `json:"stage"`
+	Step  int    `json:"step"`
+}
+
 func metricLine(stage string, step int, row json.RawMessage) json.RawMessage {
-	head, _ := json.Marshal(struct {
-		Stage string `json:"stage"`
-		Step  int    `json:"step"`
-	}{stage, step}) // a string and an int always encode
+	return lineHead{Stage: stage, Step: step}.before(row)
+}
+
+func trajectoryLine(t TrajectoryRow) json.RawMessage {
+	return lineHead{Row: t.ID, Stage: t.Stage, Step: t.Step}.before(t.JSON)
+}
+
+// before returns a row with the head's keys before its own.
+func (h lineHead) before(row json.RawMessage) json.RawMessage {
+	head, _ := json.Marshal(h) // strings and an int always encode
 	row = bytes.TrimSpace(row)
 	if len(row) < 2 || row[0] != '{' { // not an object: keep it as a value
 		return append(append(head[:len(head)-1:len(head)-1], `,"value":`...), append(row, '}')...)
@@ -73,6 +86,19 @@ func metricLine(stage string, step int, row json.RawMessage) json.RawMessage {
 		return append(append(head[:len(head)-1:len(head)-1], ','), rest...)
 	}
 	return head
+}
+
+// parseLine takes apart what before put together. ok is false for a line that is not JSON or not made by it.
+func parseLine(line []byte) (h lineHead, row json.RawMessage, ok bool) {
+	if json.Unmarshal(line, &h) != nil || h.Stage == "" {
+		return h, nil, false
+	}
+	head, _ := json.Marshal(h)
+	rest, ok := bytes.CutPrefix(line, head[:len(head)-1])
+	if !ok || len(rest) == 0 {
+		return h, nil, false
+	}
+	return h, append([]byte{'{'}, bytes.TrimPrefix(rest, []byte{','})...), true
 }
 
 // writeFileSync writes a file that is either whole and on disk under its name, or absent.

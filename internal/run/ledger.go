@@ -1,11 +1,15 @@
 package run
 
 import (
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/url"
 	"path/filepath"
+	"strconv"
 
 	"hone/internal/fault"
 )
@@ -33,6 +37,8 @@ type TrajectoryRow struct {
 	JSON  json.RawMessage
 }
 
+func (t TrajectoryRow) sum() string { return sumOf(t.ID, t.Stage, t.Step, string(t.JSON)) }
+
 // MetricRow is the metrics of one step of a stage.
 type MetricRow struct {
 	Stage string
@@ -40,14 +46,33 @@ type MetricRow struct {
 	JSON  json.RawMessage
 }
 
+// tables are made in one transaction with the form's number. sum is sumOf the row: SQLite does not notice a byte of a text
+// that changed on disk.
 const tables = `
+BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS stages (
 	name TEXT PRIMARY KEY, status TEXT NOT NULL, json TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS trajectories (
-	id TEXT PRIMARY KEY, stage TEXT NOT NULL, step INTEGER NOT NULL, json TEXT NOT NULL) STRICT;
+	id TEXT PRIMARY KEY, stage TEXT NOT NULL, step INTEGER NOT NULL, json TEXT NOT NULL, sum TEXT NOT NULL) STRICT;
 CREATE INDEX IF NOT EXISTS trajectories_by_step ON trajectories (stage, step);
 CREATE TABLE IF NOT EXISTS metrics (
-	stage TEXT NOT NULL, step INTEGER NOT NULL, json TEXT NOT NULL, PRIMARY KEY (stage, step)) STRICT;`
+	stage TEXT NOT NULL, step INTEGER NOT NULL, json TEXT NOT NULL, sum TEXT NOT NULL, PRIMARY KEY (stage, step)) STRICT;
+CREATE TABLE IF NOT EXISTS checkpoints (
+	stage TEXT NOT NULL, step INTEGER NOT NULL, manifest TEXT NOT NULL, PRIMARY KEY (stage, step)) STRICT;
+PRAGMA user_version = 1;
+COMMIT;`
+
+// ledgerForm is the number of the tables above, which SQLite keeps in the file's head.
+const ledgerForm = 1
+
+// sumOf is the SHA-256 of a row: its names and its JSON.
+func sumOf(id, stage string, step int, row string) string {
+	h := sha256.New()
+	for _, part := range []string{id, stage, strconv.Itoa(step), row} {
+		_, _ = io.WriteString(h, strconv.Itoa(len(part))+":"+part) // a hash does not fail
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
 
 // OpenLedger opens or creates the ledger at path for reading and writing.
 func OpenLedger(path string) (*Ledger, error) {
@@ -55,10 +80,20 @@ func OpenLedger(path string) (*Ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := l.db.Exec(tables); err != nil {
+	form, err := l.form()
+	if err == nil && form != ledgerForm {
+		_, err = l.db.Exec(tables)
+	}
+	if err != nil {
 		return nil, failed("cannot open the ledger", path, errors.Join(err, l.db.Close()))
 	}
 	return l, nil
+}
+
+// form is the number of the ledger's tables, 0 where they are yet to be made.
+func (l *Ledger) form() (form int, err error) {
+	err = l.db.QueryRow("PRAGMA user_version").Scan(&form)
+	return form, err
 }
 
 // ReadLedger opens the ledger at path for reading, also while a run is writing it.
@@ -105,15 +140,15 @@ func (l *Ledger) Stages() ([]StageRow, error) {
 // PutTrajectory inserts a trajectory. An id already there keeps its first row (added is false): a result once paid
 // for is never overwritten by its repetition. ReplaceTrajectory is the deliberate way.
 func (l *Ledger) PutTrajectory(t TrajectoryRow) (added bool, err error) {
-	n, err := l.put(t.JSON, `INSERT INTO trajectories VALUES (?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
-		t.ID, t.Stage, t.Step, string(t.JSON))
+	n, err := l.put(t.JSON, `INSERT INTO trajectories VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
+		t.ID, t.Stage, t.Step, string(t.JSON), t.sum())
 	return n == 1, err
 }
 
 // ReplaceTrajectory inserts a trajectory or replaces the one with its id, as rescoring and curation do.
 func (l *Ledger) ReplaceTrajectory(t TrajectoryRow) error {
-	_, err := l.put(t.JSON, `INSERT INTO trajectories VALUES (?1, ?2, ?3, ?4)
-		ON CONFLICT (id) DO UPDATE SET stage = ?2, step = ?3, json = ?4`, t.ID, t.Stage, t.Step, string(t.JSON))
+	_, err := l.put(t.JSON, `INSERT INTO trajectories VALUES (?1, ?2, ?3, ?4, ?5)
+		ON CONFLICT (id) DO UPDATE SET stage = ?2, step = ?3, json = ?4, sum = ?5`, t.ID, t.Stage, t.Step, string(t.JSON), t.sum())
 	return err
 }
 
@@ -131,8 +166,8 @@ func (l *Ledger) Trajectories(stage string, step int) ([]TrajectoryRow, error) {
 
 // PutMetric inserts or replaces the metrics of one step.
 func (l *Ledger) PutMetric(stage string, step int, row json.RawMessage) error {
-	_, err := l.put(row, `INSERT INTO metrics VALUES (?1, ?2, ?3)
-		ON CONFLICT (stage, step) DO UPDATE SET json = ?3`, stage, step, string(row))
+	_, err := l.put(row, `INSERT INTO metrics VALUES (?1, ?2, ?3, ?4)
+		ON CONFLICT (stage, step) DO UPDATE SET json = ?3, sum = ?4`, stage, step, string(row), sumOf("", stage, step, string(row)))
 	return err
 }
 
@@ -159,13 +194,34 @@ func (l *Ledger) put(row json.RawMessage, statement string, args ...any) (int64,
 	return n, failed("cannot write to the ledger", l.path, err)
 }
 
+// putCheckpoint notes the SHA-256 of a checkpoint's manifest.
+func (l *Ledger) putCheckpoint(stage string, step int, manifest string) error {
+	_, err := l.db.Exec(`INSERT INTO checkpoints VALUES (?1, ?2, ?3) ON CONFLICT (stage, step) DO UPDATE SET manifest = ?3`, stage, step, manifest)
+	return failed("cannot write to the ledger", l.path, err)
+}
+
+// checkpoint is the SHA-256 of a checkpoint's manifest, "" where the ledger does not know the checkpoint.
+func (l *Ledger) checkpoint(stage string, step int) (manifest string, err error) {
+	err = l.db.QueryRow(`SELECT manifest FROM checkpoints WHERE stage = ? AND step = ?`, stage, step).Scan(&manifest)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return manifest, failed("cannot read the ledger", l.path, err)
+}
+
+// counts is how many rows there are.
+func (l *Ledger) counts() (c counts, err error) {
+	err = l.db.QueryRow(`SELECT (SELECT count(*) FROM metrics), (SELECT count(*) FROM trajectories)`).Scan(&c.Metrics, &c.Trajectories)
+	return c, failed("cannot read the ledger", l.path, err)
+}
+
 func (l *Ledger) eachTrajectory(yield func(json.RawMessage) error) error {
-	return l.each(`SELECT json FROM trajectories ORDER BY rowid`, func(rows *sql.Rows) error {
-		var row string
-		if err := rows.Scan(&row); err != nil {
+	return l.each(`SELECT id, stage, step, json FROM trajectories ORDER BY rowid`, func(rows *sql.Rows) error {
+		t, err := scanTrajectory(rows)
+		if err != nil {
 			return err
 		}
-		return yield(json.RawMessage(row))
+		return yield(trajectoryLine(t))
 	})
 }
 

@@ -165,13 +165,13 @@ func TestFailuresHaveANextStep(t *testing.T) {
 	d := create(t)
 	must(t, d.Close())
 	must(t, os.WriteFile(filepath.Join(d.Path, ledgerFile), bytes.Repeat([]byte("no database "), 1000), 0o600))
-	_, damaged := Open(d.Path)
+	_, damaged := Open(d.Path, OpenOptions{})
 	_, unread := ReadLedger(filepath.Join(d.Path, "none.db"))
 	for name, c := range map[string]struct {
 		err  error
 		next string
 	}{
-		"damaged":   {damaged, "new run"},
+		"damaged":   {damaged, "--rebuild-ledger"},
 		"no ledger": {unread, "writable"},
 		"forbidden": {failed("cannot lock the run", d.Path, &os.PathError{Op: "open", Path: d.Path, Err: syscall.EACCES}), "writable"},
 		"full":      {failed("cannot write to the ledger", d.Path, syscall.ENOSPC), "free space"},

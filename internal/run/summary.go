@@ -40,7 +40,7 @@ type Listed struct {
 	Err error `json:"-"`
 }
 
-// List summarises the runs under root, newest first. A folder without a ledger is not a run. One that cannot be read
+// List summarises the runs under root, newest first. A folder with neither a ledger nor a version.json is not a run. One that cannot be read
 // is listed with its Err, so that one broken run does not hide the others.
 func List(root string) ([]Listed, error) {
 	entries, err := os.ReadDir(root)
@@ -53,7 +53,7 @@ func List(root string) ([]Listed, error) {
 	var out []Listed
 	for _, e := range entries {
 		path := filepath.Join(root, e.Name())
-		if _, err := os.Stat(filepath.Join(path, ledgerFile)); err != nil {
+		if !isRun(path) {
 			continue
 		}
 		s, err := Summarize(path)
@@ -61,6 +61,16 @@ func List(root string) ([]Listed, error) {
 	}
 	slices.SortStableFunc(out, func(a, b Listed) int { return b.Created.Compare(a.Created) })
 	return out, nil
+}
+
+// isRun reports whether a folder holds a run, be it one whose ledger is in quarantine.
+func isRun(path string) bool {
+	for _, name := range []string{ledgerFile, versionFile} {
+		if _, err := os.Stat(filepath.Join(path, name)); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // Summarize reads a run, also while another process is writing it.
@@ -85,7 +95,11 @@ func Summarize(path string) (Summary, error) {
 	if s.Checkpoints, err = Checkpoints(path, ""); err != nil {
 		return s, err
 	}
-	l, err := ReadLedger(filepath.Join(path, ledgerFile))
+	ledger := filepath.Join(path, ledgerFile)
+	if _, err := os.Stat(ledger); errors.Is(err, fs.ErrNotExist) {
+		return s, &fault.Error{Code: fault.CodeError, What: "the run's ledger is not there", Where: ledger, Next: "hone runs resume " + Name(path) + " says what can be done"}
+	}
+	l, err := ReadLedger(ledger)
 	if err != nil {
 		return s, err
 	}

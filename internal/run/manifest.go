@@ -1,0 +1,153 @@
+package run
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"hone/internal/fault"
+)
+
+// manifest lists all files of a checkpoint but itself, by slash path relative to it. The ledger holds its SHA-256.
+type manifest struct {
+	Files map[string]fileSum `json:"files"`
+	Rows  counts             `json:"rows"` // of the ledger when the checkpoint was made: it never has fewer
+}
+
+type fileSum struct {
+	Size   int64  `json:"size"` // bytes
+	SHA256 string `json:"sha256"`
+}
+
+// counts is how many rows a ledger has.
+type counts struct {
+	Metrics      int `json:"metrics"`
+	Trajectories int `json:"trajectories"`
+}
+
+// beyond says that a checkpoint was made of more rows than there are, or "".
+func (n counts) beyond(c Checkpoint, have counts) string {
+	if n.Metrics <= have.Metrics && n.Trajectories <= have.Trajectories {
+		return ""
+	}
+	return fmt.Sprintf("checkpoint %s was made after %s and %s, the ledger has %d and %d", filepath.Base(c.Path), fault.Count(n.Metrics, "step"),
+		fault.Count(n.Trajectories, "trajectory"), have.Metrics, have.Trajectories)
+}
+
+// text is the manifest as it stands in its file.
+func (m manifest) text() ([]byte, error) {
+	text, err := json.MarshalIndent(m, "", "  ")
+	return append(text, '\n'), err
+}
+
+// sumAndSync fsyncs every file and folder below dir and returns the files' sums.
+func sumAndSync(dir string) (map[string]fileSum, error) {
+	sums := map[string]fileSum{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return syncDir(path)
+		}
+		if !d.Type().IsRegular() {
+			return fmt.Errorf("%s is not a regular file", path)
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		if err := f.Sync(); err != nil {
+			return err
+		}
+		sums[filepath.ToSlash(rel)], err = sum(f)
+		return err
+	})
+	return sums, err
+}
+
+func sum(r io.Reader) (fileSum, error) {
+	h := sha256.New()
+	n, err := io.Copy(h, r)
+	return fileSum{n, hex.EncodeToString(h.Sum(nil))}, err
+}
+
+func hashOf(text []byte) string {
+	h := sha256.Sum256(text)
+	return hex.EncodeToString(h[:])
+}
+
+// verify reports why a checkpoint is not whole: its manifest is missing or is not the one that the ledger knows; a file
+// is missing or changed, or is there and the manifest does not name it.
+func (d *Dir) verify(c Checkpoint) error {
+	text, err := os.ReadFile(filepath.Join(c.Path, manifestFile))
+	if err != nil {
+		return err
+	}
+	want, err := d.Ledger.checkpoint(c.Stage, c.Step)
+	if err != nil {
+		return err
+	}
+	if got := hashOf(text); got != want {
+		return fmt.Errorf("%s has SHA-256 %.12s, but the ledger says %.12s", manifestFile, got, want)
+	}
+	_, err = verifyFiles(c.Path, text)
+	return err
+}
+
+// verifyFiles compares a checkpoint's files with its manifest's text.
+func verifyFiles(path string, text []byte) (m manifest, err error) {
+	if err := json.Unmarshal(text, &m); err != nil {
+		return m, fmt.Errorf("%s: %w", manifestFile, err)
+	}
+	if len(m.Files) == 0 {
+		return m, fmt.Errorf("%s names no file", manifestFile)
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.Files)) {
+		if !filepath.IsLocal(filepath.FromSlash(name)) {
+			return m, fmt.Errorf("%s names %q, which lies outside", manifestFile, name)
+		}
+		f, err := os.Open(filepath.Join(path, filepath.FromSlash(name)))
+		if err != nil {
+			return m, err
+		}
+		got, err := sum(f)
+		if err = errors.Join(err, f.Close()); err != nil {
+			return m, err
+		}
+		if want := m.Files[name]; got != want {
+			return m, fmt.Errorf("%s: %d bytes with SHA-256 %.12s, but the manifest says %d with %.12s", name, got.Size, got.SHA256, want.Size, want.SHA256)
+		}
+	}
+	return m, unnamed(path, m)
+}
+
+// unnamed is an error for a file that a manifest does not name.
+func unnamed(path string, m manifest) error {
+	return filepath.WalkDir(path, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(path, file)
+		if err != nil {
+			return err
+		}
+		if _, named := m.Files[filepath.ToSlash(rel)]; !named && rel != manifestFile {
+			return fmt.Errorf("%s does not name the file %s", manifestFile, rel)
+		}
+		return nil
+	})
+}
