@@ -19,8 +19,8 @@ import (
 
 type collectFlags struct {
 	serverFlags
-	endpoint, model, keyEnv, dataset, output string
-	budget                                   int
+	endpoint, model, keyEnv, dataset, split, output string
+	budget                                          int
 }
 
 func newCollect(a *app) *cobra.Command {
@@ -40,6 +40,7 @@ func newCollect(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.model, "model", "", "model to ask the endpoint for")
 	c.Flags().StringVar(&f.keyEnv, "key-env", "OPENAI_API_KEY", "variable that holds the endpoint's key")
 	c.Flags().StringVar(&f.dataset, "dataset", "", "scenarios file (default the configuration's)")
+	c.Flags().StringVar(&f.split, "split", scenario.Train, "train, validation, test, or all; hone sft learns from train alone")
 	c.Flags().StringVar(&f.output, "output-dir", "", "run directory for the trajectories")
 	c.Flags().IntVar(&f.budget, "token-budget", 0, "stop before this many tokens are used; 0 is no limit")
 	return c
@@ -56,7 +57,7 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	if f.endpoint == "" || f.model == "" || f.output == "" {
 		return &fault.Error{Code: fault.CodeUsage, What: "collect needs --endpoint, --model and --output-dir", Next: "hone collect --help"}
 	}
-	list, err := scenario.Load(f.dataset)
+	list, err := f.scenarios(a)
 	if err != nil {
 		return err
 	}
@@ -109,6 +110,22 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	return a.print(ended.outcomes, [][]string{{"trajectories", data}})
 }
 
+// scenarios are those of the split; how many are not is told.
+func (f collectFlags) scenarios(a *app) ([]scenario.Scenario, error) {
+	if !slices.Contains([]string{scenario.Train, scenario.Validation, scenario.Test, "all"}, f.split) {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no split %q", f.split), Where: "--split", Next: "give train, validation, test or all"}
+	}
+	list, err := scenario.Load(f.dataset)
+	if err != nil || f.split == "all" {
+		return list, err
+	}
+	kept, err := ofSplit(list, f.split, f.dataset)
+	if other := len(list) - len(kept); err == nil && other > 0 {
+		a.say("%s of the split %s; %d of other splits are left out (--split all runs them too)", fault.Count(len(kept), "scenario"), f.split, other)
+	}
+	return kept, err
+}
+
 // tally counts how episodes ended.
 type tally struct {
 	outcomes                  map[trajectory.Outcome]int
@@ -148,7 +165,7 @@ func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approv
 	l.scorer.Weights = weightsOf(c.Rewards)
 	ended := tally{outcomes: map[trajectory.Outcome]int{}}
 	for i, s := range list {
-		kept, done, err := collected(dir, s.ID)
+		kept, done, err := collected(dir, s)
 		if err != nil {
 			return ended, err
 		}
@@ -160,7 +177,7 @@ func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approv
 		if err != nil {
 			return ended, err
 		}
-		t, err := l.collect(ctx, client, llm.Episode{ID: s.ID, ScenarioID: s.ID, Model: model,
+		t, err := l.collect(ctx, client, llm.Episode{ID: s.ID, ScenarioID: s.ID, Split: s.Split, Scenario: s.Hash(), Model: model,
 			Temperature: c.Rollout.Temperature, Seed: c.Seed, System: c.Rollout.System, Task: s.Task, Tools: tools,
 			Setup: s.SetupCalls(),
 			Limits: llm.Limits{MaxTurns: c.Rollout.MaxTurns, MaxTokens: c.Rollout.MaxTokens, MaxToolCalls: c.Rollout.MaxToolCalls,
@@ -191,13 +208,13 @@ func (l *lab) collect(ctx context.Context, client llm.Chatter, e llm.Episode) (*
 }
 
 // collected returns the episode of a scenario that an earlier attempt kept, and whether there is one. One whose server failed
-// is run again.
-func collected(dir *run.Dir, scenarioID string) (*trajectory.Trajectory, bool, error) {
-	row, found, err := dir.Ledger.Trajectory("collect/" + scenarioID)
+// is run again, and so is one of a scenario that was edited since.
+func collected(dir *run.Dir, s scenario.Scenario) (*trajectory.Trajectory, bool, error) {
+	row, found, err := dir.Ledger.Trajectory("collect/" + s.ID)
 	if err != nil || !found {
 		return nil, false, err
 	}
 	kept := &trajectory.Trajectory{}
 	err = json.Unmarshal(row.JSON, kept)
-	return kept, kept.Outcome.Trainable(), err
+	return kept, kept.Outcome.Trainable() && kept.Scenario == s.Hash(), err
 }

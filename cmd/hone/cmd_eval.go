@@ -88,6 +88,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if err := a.allowed(l.gate, tasks); err != nil {
 		return err
 	}
+	trainedOn := a.warnLearnt(f.model, tasks)
 	if a.dryRun {
 		if err := l.rehearse(a, c, f.model, list, false); err != nil {
 			return err
@@ -104,6 +105,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if err != nil {
 		return err
 	}
+	report.TrainedOn = trainedOn
 	for _, s := range report.Systems {
 		if len(s.Rows) == 0 {
 			return l.unevaluated(s) // there is nothing to print

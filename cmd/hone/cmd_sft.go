@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -144,7 +145,12 @@ func (d conversations) demonstrations(a *app) ([]dataset.Row, error) {
 		tools = d.catalog.Tools()
 	}
 	var rows []dataset.Row
+	held := map[string]int{} // rows by split
 	for _, r := range d.rows {
+		if !r.ToLearnFrom() {
+			held[r.Split]++
+			continue
+		}
 		if why := r.NotDemonstrated(); why != "" {
 			a.say("left out %s:%d: %s", d.path, r.Line, why)
 			continue
@@ -169,9 +175,12 @@ func (d conversations) demonstrations(a *app) ([]dataset.Row, error) {
 		}
 		rows = append(rows, r)
 	}
+	for _, split := range slices.Sorted(maps.Keys(held)) {
+		a.say("left out %s of the split %s: what is learnt from cannot be measured on", fault.Count(held[split], "row"), split)
+	}
 	if len(rows) == 0 {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "no conversation shows how it is done", Where: d.path,
-			Why: "all were left out", Next: "collect more: hone collect, with a model that can do the tasks"}
+			Why: "all were left out", Next: "collect more: hone collect --split train, with a model that can do the tasks"}
 	}
 	return rows, nil
 }

@@ -44,7 +44,7 @@ func TestCollectKeepsTheConfiguration(t *testing.T) {
 	a := &app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, lookupEnv: os.LookupEnv, environ: os.Environ()}
 	a.withEnv(map[string]string{"MCP_URL": server.url, "MCP_BEARER_TOKEN": "t"})
 	if code := a.main(t.Context(), []string{"collect", "--endpoint", endpoint.URL + "/v1", "--model", "m", "--dataset", "scenarios.jsonl",
-		"--output-dir", "traces", "--yes", "--json"}); code != 0 {
+		"--split", "all", "--output-dir", "traces", "--yes", "--json"}); code != 0 {
 		t.Fatalf("exit code %d, %s", code, &stderr)
 	}
 	var outcomes map[string]int
@@ -70,7 +70,7 @@ func TestCollectTellsThePassRate(t *testing.T) {
 		"four.jsonl": hat + none + strings.ReplaceAll(hat, "hat", "cap") + strings.ReplaceAll(hat, "hat", "tie")})
 	for _, c := range []struct{ file, want string }{{"none.jsonl", "no episode was judged by checks; not judged, for want of checks or because a server failed: 1\n"},
 		{"two.jsonl", "1 of 1 episode passed all checks (100.0%); not judged, for want of checks or because a server failed: 1\n"}, {"four.jsonl", "1 of 3 episodes passed all checks (33.3%); not judged"}} {
-		if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", c.file, "--output-dir", "out", "--yes"); code != 0 || !strings.Contains(said, c.want) {
+		if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", c.file, "--split", "all", "--output-dir", "out", "--yes"); code != 0 || !strings.Contains(said, c.want) {
 			t.Errorf("%s: exit code %d, no %q in %s", c.file, code, c.want, said)
 		}
 	}

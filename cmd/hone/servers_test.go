@@ -237,10 +237,10 @@ func files(t *testing.T) string {
 	return string(text)
 }
 
-const notes = `{"id": "write", "task": "Write hi into notes.txt.", "split": "validation",
+const notes = `{"id": "write", "task": "Write hi into notes.txt.", "split": "train",
   "gold": [{"name": "write_file", "arguments": {"path": "notes.txt", "content": "hi"}}],
   "checks": [{"type": "call", "name": "write_file", "arguments": {"content": "hi", "path": "notes.txt"}}]}
-{"id": "read", "task": "What does notes.txt say?", "split": "validation",
+{"id": "read", "task": "What does notes.txt say?", "split": "train",
   "gold": [{"name": "read_text_file", "arguments": {"path": "notes.txt"}}], "checks": [{"type": "answer", "contains": "4711"}]}
 `
 
@@ -305,7 +305,7 @@ func TestFilesystemServer(t *testing.T) {
 		t.Errorf("%d demonstrations, %v, %s", len(rows), err, stderr)
 	}
 	verb(0, "collect", "--endpoint", "http://127.0.0.1:1/v1", "--model", "clerk", "--dataset", "notes.jsonl", "--output-dir", "traces", "--yes") // nothing is left to ask
-	verb(0, "eval", "--base-model", base, "--dataset", "notes.jsonl", "--split", "validation", "--json")
+	verb(0, "eval", "--base-model", base, "--dataset", "notes.jsonl", "--split", "train", "--json")
 	var results struct {
 		Systems map[string]struct {
 			N           int `json:"n"`

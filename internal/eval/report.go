@@ -24,6 +24,8 @@ type Report struct {
 	Curves   []Curve
 	Parts    []Part
 	Examples []Example
+	// TrainedOn are ids of scenarios that the model learnt from.
+	TrainedOn []string
 	Bootstrap
 }
 
@@ -60,12 +62,13 @@ type Example struct {
 type Results struct {
 	Systems            map[string]Summary `json:"systems"`
 	Deltas             []Delta            `json:"deltas"`
-	OrchestrationShare float64            `json:"orchestration_share"` // of all parts' seconds
+	OrchestrationShare float64            `json:"orchestration_share"`  // of all parts' seconds
+	TrainedOn          []string           `json:"trained_on,omitempty"` // ids of scenarios that the model learnt from
 }
 
 // Results computes the report's numbers.
 func (r Report) Results() Results {
-	out := Results{Systems: map[string]Summary{}, Deltas: Deltas(r.Systems, r.Bootstrap)}
+	out := Results{Systems: map[string]Summary{}, Deltas: Deltas(r.Systems, r.Bootstrap), TrainedOn: r.TrainedOn}
 	for _, s := range r.Systems {
 		out.Systems[s.Name] = Summarize(s, r.Bootstrap)
 	}

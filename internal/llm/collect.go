@@ -29,6 +29,8 @@ type Limits struct {
 type Episode struct {
 	ID         string // of the trajectory, unique in the run
 	ScenarioID string
+	Split      string // of the scenario, with its hash, for the record
+	Scenario   string
 	Rollout    int
 
 	Model       string
@@ -50,7 +52,7 @@ type Episode struct {
 // and says by its outcome how the episode ended, by package rollout's rules. The error is for what must stop the run too: a spent budget, a
 // refused key, an endpoint that is gone, a cancelled ctx. The caller opens and closes the session.
 func Collect(ctx context.Context, client Chatter, session rollout.Session, e Episode) (*trajectory.Trajectory, error) {
-	t := &trajectory.Trajectory{ID: e.ID, ScenarioID: e.ScenarioID, Rollout: e.Rollout, Temperature: e.Temperature, Tools: e.Tools}
+	t := &trajectory.Trajectory{ID: e.ID, ScenarioID: e.ScenarioID, Split: e.Split, Scenario: e.Scenario, Rollout: e.Rollout, Temperature: e.Temperature, Tools: e.Tools}
 	if e.Approve == nil {
 		err := &fault.Error{Code: fault.CodeUsage, What: "cannot collect", Why: "nothing says which calls are allowed", Next: "give an approval policy"}
 		t.Outcome, t.StopReason, t.Error = trajectory.InfrastructureError, trajectory.StopError, err.Why

@@ -82,6 +82,10 @@ func sample(ctx context.Context, stage string, step int, again bool, scenarios [
 		scenarioID string
 		rollout    int
 	}
+	byID := map[string]*scenario.Scenario{}
+	for i := range scenarios {
+		byID[scenarios[i].ID] = &scenarios[i]
+	}
 	kept := map[place]*trajectory.Trajectory{}
 	if again {
 		ts, err := log.Trajectories(stage, step)
@@ -89,14 +93,10 @@ func sample(ctx context.Context, stage string, step int, again bool, scenarios [
 			return nil, err
 		}
 		for _, t := range ts {
-			if t.Outcome.Trainable() {
+			if s := byID[t.ScenarioID]; s != nil && t.Scenario == s.Hash() && t.Outcome.Trainable() { // not of a scenario that was edited since
 				kept[place{t.ScenarioID, t.Rollout}] = t
 			}
 		}
-	}
-	byID := map[string]*scenario.Scenario{}
-	for i := range scenarios {
-		byID[scenarios[i].ID] = &scenarios[i]
 	}
 	var logErr error
 	done := len(kept)

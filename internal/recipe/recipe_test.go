@@ -103,7 +103,7 @@ func (f *fakeRunner) Complete(ctx context.Context, scenarios []scenario.Scenario
 				f.before(step, n)
 			}
 			n++
-			t := &trajectory.Trajectory{ID: fmt.Sprintf("%s/%d/%d", s.ID, step, i), ScenarioID: s.ID, Rollout: i, Outcome: f.outcome,
+			t := &trajectory.Trajectory{ID: fmt.Sprintf("%s/%d/%d", s.ID, step, i), ScenarioID: s.ID, Scenario: s.Hash(), Rollout: i, Outcome: f.outcome,
 				Turns: []trajectory.Turn{{BridgeIDs: []int32{1, int32(s.ID[0])},
 					CompletionIDs: []int32{int32(100 + i), int32(f.trainer.published)}, SamplerLogprobs: []float32{-1, -2}}}}
 			if ctx.Err() != nil {
@@ -302,6 +302,19 @@ func TestStoppedEvaluationGoesOn(t *testing.T) {
 		got, err := Evaluate(context.Background(), "eval_base", scenarios(3), r, scoreFunc(byRollout), log, silent)
 		if err != nil || r.episodes != 3-episode || !reflect.DeepEqual(got, whole) {
 			t.Errorf("%v, %d more episodes gave %v, want %v", err, r.episodes, got, whole)
+		}
+	}
+}
+
+// Episodes of a scenario that was edited while the run was stopped are not taken for those of the scenario as it is now.
+func TestEditedScenarioIsRunAgain(t *testing.T) {
+	log, r, list := newLog(t), &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}, scenarios(3)
+	for i, want := range []int{3, 0, 1} {
+		if r.episodes = 0; i == 2 {
+			list[1].Task += " Now."
+		}
+		if _, err := Evaluate(context.Background(), "eval_base", list, r, scoreFunc(byRollout), log, silent); err != nil || r.episodes != want {
+			t.Errorf("%d: %v, %d episodes, want %d", i, err, r.episodes, want)
 		}
 	}
 }

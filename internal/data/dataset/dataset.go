@@ -19,7 +19,9 @@ type Row struct {
 	Messages []chat.Message     `json:"messages"`
 	Tools    []chat.Tool        `json:"tools"`   // of the row itself; none where the line has none
 	Shown    *trajectory.Shown  `json:"shown"`   // of a trajectory, in their place
-	Outcome  trajectory.Outcome `json:"outcome"` // empty for a plain conversation
+	Split    string             `json:"split"`         // of a trajectory's scenario; none of a plain conversation
+	Scenario string             `json:"scenario_hash"` // of a trajectory
+	Outcome  trajectory.Outcome `json:"outcome"`       // empty for a plain conversation
 	Terms    []trajectory.Term  `json:"terms"`   // of a scored trajectory
 }
 
@@ -95,6 +97,19 @@ func (r Row) NotDemonstrated() string {
 		}
 	}
 	return "no assistant message"
+}
+
+// ToLearnFrom reports whether a row is of the training split, or of none: the others are to be measured on.
+func (r Row) ToLearnFrom() bool { return r.Split == "" || r.Split == "train" }
+
+// Task is what the user said first.
+func (r Row) Task() string {
+	for _, m := range r.Messages {
+		if m.Role == chat.User {
+			return m.Content
+		}
+	}
+	return ""
 }
 
 // UnknownTool is the first tool that the conversation calls and that is not among tools, or "".

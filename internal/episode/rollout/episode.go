@@ -33,6 +33,8 @@ func (r *Runner) newEpisode(s scenario.Scenario, rollout, step, slot int) *episo
 	t := &trajectory.Trajectory{
 		ID:          fmt.Sprintf("%s/%d/%d", s.ID, step, rollout),
 		ScenarioID:  s.ID,
+		Split:       s.Split,
+		Scenario:    s.Hash(),
 		Rollout:     rollout,
 		Temperature: r.o.Temperature,
 		Tools:       r.o.ToolList,

@@ -102,8 +102,12 @@ type Term struct {
 type Trajectory struct {
 	ID          string         `json:"id"` // scenario id / step / rollout, unique in a run
 	ScenarioID  string         `json:"scenario_id"`
-	Rollout     int            `json:"rollout"`           // index in its group
-	Retries     int            `json:"retries,omitempty"` // attempts before this one, which the tools ended
+	Split       string         `json:"split,omitempty"`         // the scenario's
+	Scenario    string         `json:"scenario_hash,omitempty"` // scenario.Scenario.Hash
+	Attempt     int            `json:"attempt,omitempty"`       // which of the run's processes made it, from 1
+	Adapter     string         `json:"adapter,omitempty"`       // hash of the adapter that was sampled; empty for a base model or an endpoint
+	Rollout     int            `json:"rollout"`                 // index in its group
+	Retries     int            `json:"retries,omitempty"`       // attempts before this one, which the tools ended
 	Temperature float64        `json:"temperature"`
 	Messages    []chat.Message `json:"messages"`        // the whole conversation, OpenAI's form
 	Tools       []chat.Tool    `json:"tools,omitempty"` // shown from the beginning; a run's log keeps Shown in their place

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hone/internal/chat"
+	"hone/internal/data/dataset"
+	"hone/internal/episode/scenario"
+	"hone/internal/fault"
+)
+
+// lessons are what an adapter learnt from, by the records of the runs that made it: its own, and those of the adapters it was
+// begun from.
+type lessons struct {
+	hashes  map[string]bool // of scenarios
+	tasks   map[string]bool // what the user said
+	records []string        // the run directories
+	unknown []string        // where no record is found
+}
+
+// learnt reads the lessons of the adapter in a folder of its run directory.
+func learnt(folder string) lessons {
+	l := lessons{hashes: map[string]bool{}, tasks: map[string]bool{}}
+	for seen := map[string]bool{}; folder != "" && !seen[folder]; {
+		seen[folder] = true
+		folder = l.read(folder)
+	}
+	return l
+}
+
+// read adds the lessons of one run, and returns the adapter it was begun from, "" where it was begun from a fresh one.
+func (l *lessons) read(folder string) (earlier string) {
+	dir := runOf(folder)
+	var b begun
+	text, err := os.ReadFile(filepath.Join(dir, "version.json"))
+	if dir == "" || err != nil || json.Unmarshal(text, &b) != nil {
+		l.unknown = append(l.unknown, folder)
+		return ""
+	}
+	switch b.Verb {
+	case "train":
+		err = l.scenarios(filepath.Join(dir, scenariosFile))
+	case "sft":
+		err = l.conversations(filepath.Join(dir, conversationsFile))
+	case "demo":
+		err = l.demo(filepath.Join(dir, "tasks.json"))
+	}
+	if err != nil {
+		l.unknown = append(l.unknown, folder)
+	} else {
+		l.records = append(l.records, dir)
+	}
+	if earlier = b.Flags.Adapter; earlier != "" && !filepath.IsAbs(earlier) {
+		earlier = filepath.Join(b.Folder, earlier)
+	}
+	return earlier
+}
+
+// runOf is the run directory that a folder is in: RUN/final, or RUN/checkpoints/NAME/adapter. "" where there is none.
+func runOf(folder string) string {
+	folder, err := filepath.Abs(folder)
+	for range 4 {
+		if err != nil {
+			return ""
+		}
+		if _, err := os.Stat(filepath.Join(folder, "version.json")); err == nil {
+			return folder
+		}
+		folder = filepath.Dir(folder)
+	}
+	return ""
+}
+
+func (l *lessons) scenarios(path string) error {
+	list, err := scenario.Load(path)
+	for _, s := range scenario.OfSplit(list, scenario.Train) {
+		l.add(s)
+	}
+	return err
+}
+
+func (l *lessons) add(s scenario.Scenario) {
+	l.hashes[s.Hash()], l.tasks[s.Task] = true, true
+}
+
+func (l *lessons) conversations(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	rows, err := dataset.Parse(path, text)
+	for _, r := range rows {
+		if !r.ToLearnFrom() || r.NotDemonstrated() != "" {
+			continue
+		}
+		if r.Scenario != "" {
+			l.hashes[r.Scenario] = true
+		}
+		l.tasks[r.Task()] = true
+	}
+	return err
+}
+
+func (l *lessons) demo(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var t demoTasks
+	if err := json.Unmarshal(text, &t); err != nil {
+		return err
+	}
+	for _, s := range t.Train {
+		l.add(s)
+	}
+	for _, messages := range t.Demonstrations {
+		for _, m := range messages {
+			if m.Role == chat.User {
+				l.tasks[m.Content] = true
+			}
+		}
+	}
+	return nil
+}
+
+// of are the ids of the scenarios that were learnt from: the same scenario, whatever it is called and in whichever split it
+// now is, or the same task.
+func (l lessons) of(tasks []scenario.Scenario) (ids []string) {
+	for _, s := range tasks {
+		if l.hashes[s.Hash()] || l.tasks[s.Task] {
+			ids = append(ids, s.ID)
+		}
+	}
+	return ids
+}
+
+// warnLearnt tells which of the scenarios to evaluate on the adapter in folder was trained on, and returns them.
+func (a *app) warnLearnt(folder string, tasks []scenario.Scenario) []string {
+	if folder == "" {
+		return nil
+	}
+	l := learnt(folder)
+	for _, folder := range l.unknown {
+		a.say("note: there is no run's record beside %s, so what it was trained on is not known", folder)
+	}
+	ids := l.of(tasks)
+	if len(ids) == 0 {
+		return nil
+	}
+	const most = 5
+	shown := strings.Join(ids[:min(most, len(ids))], ", ")
+	if len(ids) > most {
+		shown += fmt.Sprintf(" and %d more", len(ids)-most)
+	}
+	a.say("warning: %d of %s were trained on (%s), as the record of %s says: success on them says little about new tasks", len(ids),
+		fault.Count(len(tasks), "scenario"), shown, strings.Join(l.records, ", "))
+	return ids
+}

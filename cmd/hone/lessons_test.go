@@ -1,0 +1,148 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/episode/scenario"
+	"hone/internal/run"
+)
+
+// Scenarios of three splits, one of each.
+const splitRows = `{"id": "a", "task": "Buy a hat.", "split": "train", "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}]}
+{"id": "b", "task": "Get a hat.", "split": "validation", "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}]}
+{"id": "c", "task": "Fetch a hat.", "split": "test", "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}]}
+`
+
+// By the commands of the guide nothing but the training split is learnt from, and each trajectory says of which it is.
+func TestSplitsAreKeptApart(t *testing.T) {
+	url, _ := shop(t)
+	endpoint := buyer(t, chat.ToolCall{Name: "buy", Arguments: `{"name": "hat"}`})
+	workFolder(t, map[string]string{"rows.jsonl": splitRows})
+	list, err := scenario.Load("rows.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for split, want := range map[string][]string{"": {"a"}, "validation": {"b"}, "test": {"c"}, "all": {"a", "b", "c"}} {
+		args := []string{"collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "rows.jsonl", "--output-dir", "out-" + split, "--yes"}
+		if split != "" {
+			args = append(args, "--split", split)
+		}
+		code, _, said := hone(t, "", args...)
+		if code != 0 {
+			t.Fatalf("%s: exit code %d, %s", split, code, said)
+		}
+		if told := strings.Contains(said, "2 of other splits are left out"); told != (split != "all") {
+			t.Errorf("%s: %s", split, said)
+		}
+		var got []string
+		for line := range strings.Lines(contents(t, "out-"+split+"/trajectories.jsonl")) {
+			var row struct {
+				Scenario string `json:"scenario_id"`
+				Split    string
+				Hash     string `json:"scenario_hash"`
+			}
+			if err := json.Unmarshal([]byte(line), &row); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, row.Scenario)
+			i := slices.IndexFunc(list, func(s scenario.Scenario) bool { return s.ID == row.Scenario })
+			if row.Split != list[i].Split || row.Hash != list[i].Hash() {
+				t.Errorf("%s: %+v", split, row)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: ran %q, want %q", split, got, want)
+		}
+	}
+	if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "rows.jsonl", "--output-dir", "out", "--split", "tests"); code != 2 || !strings.Contains(said, `no split "tests"`) {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+
+	d, err := readConversations("out-all/trajectories.jsonl", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	rows, err := d.demonstrations(toyApp(&said, nil))
+	if err != nil || len(rows) != 1 || rows[0].Split != "train" {
+		t.Errorf("learnt from %+v, %v", rows, err)
+	}
+	for _, want := range []string{"left out 1 row of the split test", "left out 1 row of the split validation"} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("no %q in %s", want, &said)
+		}
+	}
+	if d, err = readConversations("out-test/trajectories.jsonl", ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = d.demonstrations(toyApp(&said, nil)); err == nil || !strings.Contains(err.Error(), "all were left out") {
+		t.Errorf("test rows alone: %v", err)
+	}
+}
+
+// An adapter's record names what it and those before it were trained on, under whatever id and split it now comes back.
+func TestLessons(t *testing.T) {
+	workFolder(t, map[string]string{"rows.jsonl": splitRows})
+	text, err := new(config.Config).YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := func(name string, b begun, input run.Input) {
+		t.Helper()
+		dir, err := run.Create(name, text, b, input)
+		if err == nil {
+			err = dir.Close()
+		}
+		if err == nil {
+			err = os.Mkdir(name+"/final", 0o700)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conversations := `{"messages":[{"role":"user","content":"Sell a hat."},{"role":"assistant","content":"sold"}]}
+{"split":"test","messages":[{"role":"user","content":"Lend a hat."},{"role":"assistant","content":"lent"}]}
+{"outcome":"limit","messages":[{"role":"user","content":"Rent a hat."},{"role":"assistant","content":"rented"}]}
+`
+	begin("first", begun{Verb: "sft", Folder: here}, run.Input{Name: conversationsFile, Data: []byte(conversations)})
+	begin("second", begun{Verb: "train", Folder: here, Flags: keptFlags{Adapter: "first/final"}}, run.Input{Name: scenariosFile, Data: []byte("[" + strings.Join(strings.Split(strings.TrimSpace(splitRows), "\n"), ",") + "]")})
+
+	list, err := scenario.Load("rows.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	renamed := list[0]
+	renamed.ID, renamed.Split, renamed.Tags = "z", "test", []string{"new"}
+	judged := list[0]
+	judged.ID, judged.Checks = "y", nil
+	tasks := append(list, renamed, judged, scenario.Scenario{ID: "sell", Task: "Sell a hat."}, scenario.Scenario{ID: "lend", Task: "Lend a hat."}, scenario.Scenario{ID: "rent", Task: "Rent a hat."})
+	var said bytes.Buffer
+	if got, want := toyApp(&said, nil).warnLearnt("second/final", tasks), []string{"a", "z", "y", "sell"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if !strings.Contains(said.String(), "warning: 4 of 8 scenarios were trained on (a, z, y, sell), as the record of "+here+"/second, "+here+"/first says") {
+		t.Errorf("said %s", &said)
+	}
+	said.Reset()
+	if got := toyApp(&said, nil).warnLearnt("first/final", tasks); !slices.Equal(got, []string{"sell"}) {
+		t.Errorf("the first: %q, %s", got, &said)
+	}
+	said.Reset()
+	if got := toyApp(&said, nil).warnLearnt("second/final", list[1:]); got != nil || said.Len() > 0 {
+		t.Errorf("held out: %q, %s", got, &said)
+	}
+	if got := toyApp(&said, nil).warnLearnt("/elsewhere/adapter", list); got != nil || !strings.Contains(said.String(), "no run's record beside /elsewhere/adapter") {
+		t.Errorf("no record: %q, %s", got, &said)
+	}
+}

@@ -1,0 +1,25 @@
+package scenario
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Hash names what a scenario asks, from which state, and how it is judged: the SHA-256 of all but its id, split, tags and
+// difficulty, in RFC 8785's form. The same scenario in another file, or moved to another split, has the same hash.
+func (s *Scenario) Hash() string {
+	same := *s
+	same.ID, same.Split, same.Tags, same.Difficulty = "", "", nil, ""
+	text, err := json.Marshal(same)
+	if err != nil { // arguments that are no JSON, which Validate refuses
+		text = []byte(s.Task)
+	}
+	if form := jsontext.Value(text); form.Canonicalize() == nil {
+		text = form
+	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}
