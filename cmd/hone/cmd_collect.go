@@ -161,7 +161,7 @@ func (t *tally) passRate() string {
 func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approve func(chat.ToolCall) (bool, string), model string,
 	list []scenario.Scenario) (tally, error) {
 	dir, c := t.dir, t.c // c as the run was begun with
-	log, report := runLog{dir, t.a.say, l.catalog}, t.a.progress(1).report()
+	log, report := runLog{dir, t.a.say, l}, t.a.progress(1).report()
 	l.scorer.Weights = weightsOf(c.Rewards)
 	ended := tally{outcomes: map[trajectory.Outcome]int{}}
 	for i, s := range list {

@@ -136,7 +136,7 @@ func (t *tuning) evaluate(ctx context.Context, l *lab, f evalFlags, tasks []scen
 		if err != nil {
 			return report, err
 		}
-		log = &runLog{t.dir, t.a.say, l.catalog}
+		log = &runLog{t.dir, t.a.say, l}
 	}
 	system := func(name string) error {
 		s, err := l.evaluate(ctx, t.a, name, tasks, t.c.Eval, log)
@@ -147,7 +147,7 @@ func (t *tuning) evaluate(ctx context.Context, l *lab, f evalFlags, tasks []scen
 	if f.model == "" {
 		name = "base"
 	} else if f.compareBase {
-		if err := l.learner.sampler.SetAdapter(nil, 0); err != nil {
+		if err := l.learner.withdraw(); err != nil {
 			return report, err
 		}
 		if err := system("base"); err != nil {
@@ -203,6 +203,7 @@ func (l *lab) evaluate(ctx context.Context, a *app, name string, tasks []scenari
 	var failed error
 	for _, g := range l.evaluation(e).Each(ctx, tasks, 1, 0, func(t *trajectory.Trajectory) {
 		l.scorer.Score(known[t.ScenarioID], t)
+		l.stamp(t)
 		if log != nil && ctx.Err() == nil && failed == nil {
 			failed = log.Trajectory(stage, 0, t)
 		}

@@ -198,7 +198,7 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 	c := t.c
 	grpo := grpoOf(c, l.machine.maxMismatch())
 	t.a.handed.see(grpo)
-	log := runLog{t.dir, t.a.say, l.catalog}
+	log := runLog{t.dir, t.a.say, l}
 	err = grpo.Run(ctx, scenario.OfSplit(list, scenario.Train), l.at(c.Rollout.Temperature), l.scorer, l.learner,
 		log, t.a.progress(l.options.Sampler.NumSlots()).report())
 	if err := l.unreachable(t.ended(ctx, grpo.Stage, err)); err != nil {

@@ -192,7 +192,7 @@ func (d demoRun) learn(ctx context.Context, kept keptStudy) error {
 	if err := l.openModel(d.a, &d.c, "", slices.Concat(tasks.Train, tasks.Test), true); err != nil {
 		return err
 	}
-	s := study{d, l, tasks, kept.SFTRate, runLog{d.dir, d.a.say, l.catalog}, d.a.progress(l.options.Sampler.NumSlots()).report()}
+	s := study{d, l, tasks, kept.SFTRate, runLog{d.dir, d.a.say, l}, d.a.progress(l.options.Sampler.NumSlots()).report()}
 	systems, err := s.run(ctx, kept.Arms)
 	if err != nil {
 		return err

@@ -58,7 +58,7 @@ func (d demoRun) run(ctx context.Context) error {
 	}
 	started := time.Now()
 	systems, err := d.pipeline(l.machine.maxMismatch()).Run(ctx, data, l.at(d.c.Rollout.Temperature), l.evaluation(d.c.Eval), l.scorer, l.learner,
-		runLog{d.dir, d.a.say, l.catalog}, d.a.progress(l.options.Sampler.NumSlots()).report())
+		runLog{d.dir, d.a.say, l}, d.a.progress(l.options.Sampler.NumSlots()).report())
 	if err != nil {
 		return err
 	}

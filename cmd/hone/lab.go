@@ -9,6 +9,7 @@ import (
 	"hone/internal/episode/reward"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/engine"
@@ -40,6 +41,25 @@ type lab struct {
 	options rollout.Options
 	scorer  reward.Scorer
 	handed  watcher
+}
+
+// held is the hash of the adapter that episodes are sampled with, "" for a base model or an endpoint.
+func (l *lab) held() string {
+	if l.learner == nil {
+		return ""
+	}
+	return l.learner.held
+}
+
+// stamp adds to the record of an episode what only the lab knows: the adapter that made it, and what servers wrote to stderr.
+func (l *lab) stamp(t *trajectory.Trajectory) {
+	t.Adapter = l.held()
+	if l.host == nil {
+		return
+	}
+	if said := l.host.stderr.take(t.ID); said != nil {
+		t.Stderr = said
+	}
 }
 
 // planned is what findModel settles before a device is opened.

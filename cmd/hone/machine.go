@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"time"
 
 	"hone/internal/assets"
@@ -169,11 +172,37 @@ type learner struct {
 	renderer render.Renderer
 	sampler  *samplers.Samplers
 	seconds  float64
-	tokens   int // computed, a shared prefix counted once a step
+	tokens   int    // computed, a shared prefix counted once a step
+	held     string // hash of the adapter that the sampler holds, "" for the base model
 }
 
 // Publish gives the adapter to the sampler.
-func (l *learner) Publish() error { return l.sampler.SetAdapter(l.Adapter(), l.PolicyVersion()) }
+func (l *learner) Publish() (err error) {
+	if err := l.sampler.SetAdapter(l.Adapter(), l.PolicyVersion()); err != nil {
+		return err
+	}
+	l.held, err = adapterHash(l.Trainer)
+	return err
+}
+
+// withdraw leaves the base model to the sampler.
+func (l *learner) withdraw() error {
+	l.held = ""
+	return l.sampler.SetAdapter(nil, 0)
+}
+
+// adapterHash names a trainer's adapter by its numbers, bit for bit: on a GPU a step that is computed again gives others.
+func adapterHash(t *train.Trainer) (string, error) {
+	numbers, err := engine.Floats(t.Adapter())
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	if err := binary.Write(h, binary.LittleEndian, numbers); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
 
 // Save implements recipe.Trainer.
 func (l *learner) Save(dir string) error { return saveState(dir, l.Trainer, l.renderer) }

@@ -9,12 +9,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"hone/internal/config"
+	"hone/internal/run"
 )
 
 const sayings = `{"messages":[{"role":"user","content":"Say a."},{"role":"assistant","content":"a"}]}
@@ -92,10 +97,35 @@ func TestResume(t *testing.T) {
 			if code := toyApp(&said, env).main(t.Context(), resume); code != 0 {
 				t.Fatalf("resumed: exit code %d, %s", code, &said)
 			}
+			if verb == "train" {
+				adaptersOfSteps(t, "broken")
+			}
 			if got, want := result(t, "broken"), result(t, "whole"); got != want {
 				t.Errorf("the resumed run learnt something else; metrics\n%s\nwant\n%s", metricsOf(got), metricsOf(want))
 			}
 		})
+	}
+}
+
+// adaptersOfSteps wants all episodes of a step to be of one adapter, and steps of different ones.
+func adaptersOfSteps(t *testing.T, dir string) {
+	t.Helper()
+	adapters, attempts := map[int]string{}, map[int]bool{}
+	for line := range strings.Lines(contents(t, dir+"/trajectories.jsonl")) {
+		var row struct {
+			Step, Attempt int
+			Adapter       string
+		}
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(err)
+		}
+		if was, seen := adapters[row.Step]; seen && was != row.Adapter || len(row.Adapter) != 64 {
+			t.Errorf("step %d is of the adapters %q and %q", row.Step, was, row.Adapter)
+		}
+		adapters[row.Step], attempts[row.Attempt] = row.Adapter, true
+	}
+	if distinct := slices.Compact(slices.Sorted(maps.Values(adapters))); len(distinct) < 2 || len(attempts) < 2 || attempts[0] {
+		t.Errorf("adapters %q, attempts %v", distinct, attempts)
 	}
 }
 
@@ -205,20 +235,26 @@ func killed(t *testing.T, env map[string]string, args ...string) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	before := numMetrics(t)
-	for numMetrics(t) == before {
-		time.Sleep(time.Millisecond)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = child.Wait() // "signal: killed" is the point
+	}()
+	for before := numMetrics(t); numMetrics(t) == before; time.Sleep(time.Millisecond) {
+		select {
+		case <-ended:
+			t.Fatalf("it ended before it could be killed: %s", &said)
+		default:
+		}
 	}
 	_ = child.Process.Kill()
-	if err := child.Wait(); err == nil {
-		t.Errorf("it ended before it could be killed: %s", &said)
-	}
+	<-ended
 }
 
 // A killed run whose ledger was damaged does not go on with less than was paid for: it stops and says what is missing, leaves
 // the files beside the ledger as they are, and goes on to the same result once the ledger is made again from them.
 func TestDamagedLedger(t *testing.T) {
-	command, env, _ := toyRun(t, "train")
+	command, env, _ := toyRun(t, "sft")
 	var said bytes.Buffer
 	if code := toyApp(&said, env).main(t.Context(), append(command, "whole")); code != 0 {
 		t.Fatalf("exit code %d, %s", code, &said)
@@ -287,28 +323,41 @@ func TestDamagedLedger(t *testing.T) {
 
 // Scenarios or settings that were edited in a stopped run are noticed, and taken where that is said.
 func TestEditedRun(t *testing.T) {
-	command, env, _ := toyRun(t, "train")
+	command, env, _ := toyRun(t, "sft")
 	ctx, stop := context.WithCancel(t.Context())
 	first := &once{line: " 1/4", do: stop}
 	if code := toyApp(first, env).main(ctx, append(command, "run")); code != 7 {
 		t.Fatalf("stopped: exit code %d, %s", code, first)
 	}
-	for _, file := range []string{"scenarios.json", "config.resolved.yaml"} {
-		before := contents(t, "run/"+file)
-		edited := strings.NewReplacer("Add 2 and 3.", "Add up 2 and 3.", "steps: 4", "steps: 2").Replace(before)
+	settings, err := new(config.Config).YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	grpo, err := run.Create("grpo", settings, begun{Verb: "train"}, run.Input{Name: scenariosFile, Data: []byte(sums)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := grpo.Close(); err != nil {
+		t.Fatal(err)
+	}
+	edit := strings.NewReplacer("Add 2 and 3.", "Add up 2 and 3.", "epochs: 2", "epochs: 1")
+	for _, file := range []string{"grpo/scenarios.json", "run/config.resolved.yaml"} {
+		before := contents(t, file)
+		edited := edit.Replace(before)
 		if edited == before {
 			t.Fatalf("nothing to edit in %s", before)
 		}
-		if err := os.WriteFile("run/"+file, []byte(edited), 0o600); err != nil {
+		if err := os.WriteFile(file, []byte(edited), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		var said bytes.Buffer
-		if code := toyApp(&said, env).main(t.Context(), []string{"runs", "resume", "./run"}); code != 2 || !strings.Contains(said.String(), file+" had SHA-256") {
+		dir, name := filepath.Split(file)
+		if code := toyApp(&said, env).main(t.Context(), []string{"runs", "resume", "./" + dir}); code != 2 || !strings.Contains(said.String(), name+" had SHA-256") {
 			t.Errorf("an edited %s: exit code %d, %s", file, code, &said)
 		}
 	}
 	var said bytes.Buffer
-	if code := toyApp(&said, env).main(t.Context(), []string{"runs", "resume", "./run", "--accept-edits"}); code != 0 || !strings.Contains(said.String(), "scenarios.json was edited since the run began") {
+	if code := toyApp(&said, env).main(t.Context(), []string{"runs", "resume", "./run", "--accept-edits"}); code != 0 || !strings.Contains(said.String(), "config.resolved.yaml was edited since the run began") {
 		t.Fatalf("accepted: exit code %d, %s", code, &said)
 	}
 	if n := strings.Count(contents(t, "run/metrics.jsonl"), "\n"); n != 2 {

@@ -16,14 +16,17 @@ const keepCheckpoints = 2
 
 // runLog keeps what recipes produce in a run directory.
 type runLog struct {
-	dir     *run.Dir
-	say     func(format string, args ...any)
-	catalog *mcp.Catalog // of which episodes are shown tools; nil where no trajectory is kept
+	dir *run.Dir
+	say func(format string, args ...any)
+	lab *lab // where episodes are run; nil where no trajectory is kept
 }
 
+// Trajectory implements recipe.Log.
 func (l runLog) Trajectory(stage string, step int, t *trajectory.Trajectory) error {
+	l.lab.stamp(t)
+	t.Attempt = l.dir.Attempt
 	lean := *t
-	shown := trajectory.ShownOf(t.Tools, l.catalog.Tools(), l.catalog.Hash)
+	shown := trajectory.ShownOf(t.Tools, l.lab.catalog.Tools(), l.lab.catalog.Hash)
 	lean.Tools, lean.Shown = nil, &shown // the run's catalog holds them once
 	text, err := json.Marshal(lean)
 	if err != nil {
@@ -64,7 +67,8 @@ func (l runLog) Latest(stage string) (string, int, error) {
 	return c.Path, c.Step, nil
 }
 
-// Trajectories implements recipe.Log.
+// Trajectories implements recipe.Log. Where a run that goes on computed a step again, on a GPU to other numbers, the log may
+// hold episodes of the step after it that another adapter made: they are no part of a step of the adapter there is now.
 func (l runLog) Trajectories(stage string, step int) ([]*trajectory.Trajectory, error) {
 	rows, err := l.dir.Ledger.Trajectories(stage, step)
 	if err != nil {
@@ -76,8 +80,11 @@ func (l runLog) Trajectories(stage string, step int) ([]*trajectory.Trajectory, 
 		if err := json.Unmarshal(r.JSON, t); err != nil {
 			return nil, fmt.Errorf("reading trajectory %s of the ledger: %w", r.ID, err)
 		}
+		if t.Adapter != l.lab.held() {
+			continue
+		}
 		if t.Shown != nil {
-			if t.Tools, err = toolsShown(*t.Shown, l.catalog, "trajectory "+r.ID+" of the ledger"); err != nil {
+			if t.Tools, err = toolsShown(*t.Shown, l.lab.catalog, "trajectory "+r.ID+" of the ledger"); err != nil {
 				return nil, err
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
@@ -67,6 +68,38 @@ type host struct {
 	servers mcp.Config
 	options mcp.Options
 	sandbox *sandbox.Sandbox
+	stderr  saidBy
+}
+
+// saidBy is what servers wrote to stderr, by episode and server, until the episode's record takes it.
+type saidBy struct {
+	mu   sync.Mutex
+	said map[string]map[string]string
+}
+
+// put replaces what an earlier attempt at the episode left.
+func (s *saidBy) put(episode, server, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if text == "" {
+		delete(s.said[episode], server)
+		return
+	}
+	if s.said == nil {
+		s.said = map[string]map[string]string{}
+	}
+	if s.said[episode] == nil {
+		s.said[episode] = map[string]string{}
+	}
+	s.said[episode][server] = text
+}
+
+func (s *saidBy) take(episode string) map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	said := s.said[episode]
+	delete(s.said, episode)
+	return said
 }
 
 // openHost prepares servers for the run in the directory runDir, "" where there is none.
@@ -77,6 +110,7 @@ func (a *app) openHost(ctx context.Context, c config.Config, servers mcp.Config,
 			Next: "name a folder that can be written with --cache"}
 	}
 	h := &host{servers: servers, options: mcp.Options{Timeout: c.MCP.Timeout, MaxResult: c.Rollout.MaxResult, ResourceTools: c.MCP.Resources == "tools"}}
+	h.options.Stderr = h.stderr.put
 	if c.Rollout.LongResults == "summary" {
 		h.options.MaxResult = wholeResult
 	}

@@ -17,10 +17,36 @@ type Episode struct {
 	pool  *Pool
 	id    string
 	own   []*session    // by server; nil where the server is shared
+	heard []hearing     // by server
 	turns []*poolServer // that no other episode has now
 	tools *toolTable
 
 	closing sync.Once
+}
+
+// hearing is a session, and how much it had written to stderr when the episode got it.
+type hearing struct {
+	session *session
+	from    int64
+}
+
+// hear begins to listen to a server.
+func (e *Episode) hear(i int, s *session) {
+	if s == nil || s.conn == nil {
+		return
+	}
+	e.heard[i].session = s
+	if isolation := e.pool.servers[i].launcher.server.Isolation; isolation == Shared || isolation == PerReset {
+		e.heard[i].from = s.conn.p.stderr.written()
+	}
+}
+
+// tell tells what a server wrote to stderr.
+func (e *Episode) tell(i int) {
+	h := e.heard[i]
+	if e.pool.options.Stderr != nil && h.session != nil {
+		e.pool.options.Stderr(e.id, e.pool.servers[i].launcher.name, h.session.redact.Replace(h.session.conn.p.stderr.since(h.from)))
+	}
 }
 
 // Call runs the calls of one turn at the same time, Options.Parallel of them at once, and returns results in call
@@ -124,13 +150,21 @@ func joined(reasons []schema.Reason) string {
 func (e *Episode) Close() error {
 	e.closing.Do(func() {
 		var wg sync.WaitGroup
+		for i := range e.own { // before others use them
+			if e.own[i] == nil || e.pool.servers[i].launcher.server.Isolation == PerReset {
+				e.tell(i)
+			}
+		}
 		for i, s := range e.own {
 			switch {
 			case s == nil:
 			case e.pool.servers[i].launcher.server.Isolation == PerReset:
 				wg.Go(func() { e.pool.servers[i].giveBack(s) })
 			default:
-				wg.Go(s.close)
+				wg.Go(func() {
+					s.close()
+					e.tell(i)
+				})
 			}
 		}
 		wg.Wait()

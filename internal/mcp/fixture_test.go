@@ -34,6 +34,14 @@ func runFixture(mode string, args []string) {
 	switch mode {
 	case "tools":
 		newFixture(args).Run(context.Background(), &mcp.StdioTransport{})
+	case "says": // writes to stderr, and answers once that is read
+		s := newFixture(args)
+		type saying struct{ Text string }
+		mcp.AddTool(s, &mcp.Tool{Name: "say"}, func(_ context.Context, _ *mcp.CallToolRequest, in saying) (*mcp.CallToolResult, any, error) {
+			fmt.Fprintln(os.Stderr, in.Text)
+			return &mcp.CallToolResult{}, nil, nil
+		})
+		s.Run(context.Background(), &mcp.StdioTransport{})
 	case "offers":
 		newOffers().Run(context.Background(), &mcp.StdioTransport{})
 	case "stray":

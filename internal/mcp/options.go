@@ -34,6 +34,10 @@ type Options struct {
 	Elicit func(ctx context.Context, server, message string, schema json.RawMessage) (action string, content map[string]any, err error)
 	// Progress is told of progress that servers report; total is 0 where it is not known.
 	Progress func(server, tool string, done, total float64, message string)
+	// Stderr is told, when an episode ends, what each server with a process wrote to stderr meanwhile: the last 8 KiB, with
+	// secrets hidden and without control characters; "" where it wrote nothing. Of a server that episodes share it is what
+	// the server wrote during the episode, for whomever.
+	Stderr func(episode, server, text string)
 	// Changed is told, between episodes, what a server changed about its tools since the catalog was made. Over HTTP only
 	// a server that says so beside an answer is heard.
 	Changed func(server string, changes []Change)

@@ -182,7 +182,7 @@ func (p *Pool) Open(ctx context.Context, episode string, templates ...rollout.Te
 	if err != nil {
 		return nil, fmt.Errorf("episode %s: %w", episode, err)
 	}
-	e := &Episode{pool: p, id: episode, own: make([]*session, len(p.servers))}
+	e := &Episode{pool: p, id: episode, own: make([]*session, len(p.servers)), heard: make([]hearing, len(p.servers))}
 	for _, s := range p.servers { // always in this order, or two episodes could wait for each other
 		if s.takesTurns() {
 			if err := s.takeTurn(ctx); err != nil {
@@ -207,6 +207,7 @@ func (p *Pool) Open(ctx context.Context, episode string, templates ...rollout.Te
 				got, errs[i] = s.fresh(ctx, start{episode, folders[s.launcher.name]})
 				e.own[i] = got
 			}
+			e.hear(i, got)
 			if errs[i] == nil && s.launcher.meter.takeChanged() {
 				errs[i] = p.reread(ctx, i, got)
 			}

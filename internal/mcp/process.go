@@ -187,18 +187,25 @@ func lookPath(name, path, cwd string) (string, error) {
 type tail struct {
 	mu    sync.Mutex
 	bytes []byte
-	cut   bool // there was more before
+	total int64 // bytes that were written in all
 	ended string
 }
 
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.bytes = append(t.bytes, p...)
+	t.bytes, t.total = append(t.bytes, p...), t.total+int64(len(p))
 	if extra := len(t.bytes) - stderrKept; extra > 0 {
-		t.bytes, t.cut = append(t.bytes[:0], t.bytes[extra:]...), true
+		t.bytes = append(t.bytes[:0], t.bytes[extra:]...)
 	}
 	return len(p), nil
+}
+
+// written is how many bytes were written up to now.
+func (t *tail) written() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.total
 }
 
 func (t *tail) exit(how string) {
@@ -211,20 +218,27 @@ const ended = "the process ended: "
 
 // String says how the process ended, if it did, and what it last wrote to stderr.
 func (t *tail) String() string {
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	var parts []string
-	if t.ended != "" {
+	if t.mu.Lock(); t.ended != "" {
 		parts = append(parts, ended+t.ended)
 	}
-	kept := t.bytes
-	if _, after, found := bytes.Cut(kept, []byte("\n")); t.cut && found {
-		kept = after // half a line may hold half a secret, which nobody would know to hide
-	}
-	if text := strings.TrimSpace(printable(string(kept))); text != "" {
+	t.mu.Unlock()
+	if text := t.since(0); text != "" {
 		parts = append(parts, "stderr: "+text)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// since is what is kept of the text written after the first bytes.
+func (t *tail) since(first int64) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	begin := t.total - int64(len(t.bytes)) // of what is kept
+	kept := t.bytes[max(0, first-begin):]
+	if _, after, found := bytes.Cut(kept, []byte("\n")); begin > first && found {
+		kept = after // half a line may hold half a secret, which nobody would know to hide
+	}
+	return strings.TrimSpace(printable(string(kept)))
 }
 
 // printable replaces what would drive a terminal: a server's stderr is shown to people.

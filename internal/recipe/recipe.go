@@ -46,7 +46,7 @@ type Scorer interface {
 // Log keeps what a stage produces. Each method is durable when it returns.
 type Log interface {
 	Trajectory(stage string, step int, t *trajectory.Trajectory) error
-	// Trajectories returns those kept of a step, in any order.
+	// Trajectories returns those kept of a step that the adapter made which is published now, in any order.
 	Trajectories(stage string, step int) ([]*trajectory.Trajectory, error)
 	Metrics(stage string, step int, metrics map[string]float64) error
 	// Checkpoint publishes what write puts into an empty folder; the newest one of a stage is where it resumes.

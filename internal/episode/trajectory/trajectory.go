@@ -117,9 +117,11 @@ type Trajectory struct {
 	Outcome     Outcome        `json:"outcome"`
 	StopReason  StopReason     `json:"stop_reason"`
 	Error       string         `json:"error,omitempty"`
-	Reward      float64        `json:"reward"`
-	Terms       []Term         `json:"terms,omitempty"`
-	Seconds     float64        `json:"seconds"`
+	// Stderr is what each server wrote to stderr during the episode: its last 8 KiB, without secrets.
+	Stderr  map[string]string `json:"stderr,omitempty"`
+	Reward  float64           `json:"reward"`
+	Terms   []Term            `json:"terms,omitempty"`
+	Seconds float64           `json:"seconds"`
 }
 
 // Row is ids, and for each whether it was sampled (and so may be trained), and its sampler logprob (0 where not sampled).

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/episode/trajectory"
+	"hone/internal/mcp"
+	"hone/internal/run"
+)
+
+// A step takes the episodes of an earlier attempt only where the same adapter made them; each row says which attempt and which
+// adapter that was.
+func TestEpisodesOfOneAdapter(t *testing.T) {
+	workFolder(t, nil)
+	l := &lab{catalog: &mcp.Catalog{}, learner: &learner{held: "a"}}
+	dir, err := run.Create("out", nil, begun{Verb: "train"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(ids ...string) {
+		t.Helper()
+		for _, id := range ids {
+			if err := (runLog{dir, t.Logf, l}).Trajectory("grpo", 5, &trajectory.Trajectory{ID: id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	kept := func() (ids []string) {
+		t.Helper()
+		ts, err := runLog{dir, t.Logf, l}.Trajectories("grpo", 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range ts {
+			ids = append(ids, x.ID)
+		}
+		slices.Sort(ids)
+		return ids
+	}
+	put("s/5/0", "s/5/1", "s/5/2")
+	if err := dir.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if dir, err = run.Open("out", run.OpenOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	if got := kept(); !slices.Equal(got, []string{"s/5/0", "s/5/1", "s/5/2"}) {
+		t.Errorf("of the same adapter: %q", got)
+	}
+	l.learner.held = "b" // step 4, computed again on a GPU
+	if got := kept(); got != nil {
+		t.Errorf("of another adapter: %q", got)
+	}
+	put("s/5/1")
+	if got := kept(); !slices.Equal(got, []string{"s/5/1"}) {
+		t.Errorf("after one was made again: %q", got)
+	}
+	if err := dir.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rows := map[string]trajectory.Trajectory{}
+	text, err := os.ReadFile("out/trajectories.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var x trajectory.Trajectory
+		if err := json.Unmarshal([]byte(line), &x); err != nil {
+			t.Fatal(err)
+		}
+		rows[x.ID] = x
+	}
+	for id, want := range map[string]trajectory.Trajectory{"s/5/0": {Attempt: 1, Adapter: "a"}, "s/5/1": {Attempt: 2, Adapter: "b"}, "s/5/2": {Attempt: 1, Adapter: "a"}} {
+		if x := rows[id]; x.Attempt != want.Attempt || x.Adapter != want.Adapter {
+			t.Errorf("%s is of attempt %d, adapter %q", id, x.Attempt, x.Adapter)
+		}
+	}
+}
