@@ -17,12 +17,12 @@ import (
 type Row struct {
 	Line     int                `json:"-"` // in its file, from 1
 	Messages []chat.Message     `json:"messages"`
-	Tools    []chat.Tool        `json:"tools"`   // of the row itself; none where the line has none
-	Shown    *trajectory.Shown  `json:"shown"`   // of a trajectory, in their place
+	Tools    []chat.Tool        `json:"tools"`         // of the row itself; none where the line has none
+	Shown    *trajectory.Shown  `json:"shown"`         // of a trajectory, in their place
 	Split    string             `json:"split"`         // of a trajectory's scenario; none of a plain conversation
 	Scenario string             `json:"scenario_hash"` // of a trajectory
 	Outcome  trajectory.Outcome `json:"outcome"`       // empty for a plain conversation
-	Terms    []trajectory.Term  `json:"terms"`   // of a scored trajectory
+	Terms    []trajectory.Term  `json:"terms"`         // of a scored trajectory
 }
 
 // Parse reads JSON lines; keys it does not know are left alone. name is used in errors only. Its error is a
