@@ -57,7 +57,7 @@ func (l *lab) stamp(t *trajectory.Trajectory) {
 	if l.host == nil {
 		return
 	}
-	if said := l.host.stderr.take(t.ID); said != nil {
+	if said := l.host.said.take(t.ID); said != nil {
 		t.Stderr = said
 	}
 }

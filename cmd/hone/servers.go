@@ -68,7 +68,7 @@ type host struct {
 	servers mcp.Config
 	options mcp.Options
 	sandbox *sandbox.Sandbox
-	stderr  saidBy
+	said    saidBy
 }
 
 // saidBy is what servers wrote to stderr, by episode and server, until the episode's record takes it.
@@ -110,7 +110,7 @@ func (a *app) openHost(ctx context.Context, c config.Config, servers mcp.Config,
 			Next: "name a folder that can be written with --cache"}
 	}
 	h := &host{servers: servers, options: mcp.Options{Timeout: c.MCP.Timeout, MaxResult: c.Rollout.MaxResult, ResourceTools: c.MCP.Resources == "tools"}}
-	h.options.Stderr = h.stderr.put
+	h.options.Stderr = h.said.put
 	if c.Rollout.LongResults == "summary" {
 		h.options.MaxResult = wholeResult
 	}
