@@ -73,7 +73,7 @@ func (a *app) spec(base string) (model.Spec, error) {
 // adapterShape is that of the adapter in a folder, or the configuration's where that is empty.
 func adapterShape(c config.Config, s model.Spec, folder string) (model.LoRA, error) {
 	if folder == "" {
-		lora := loraOf(c.SFT.LoRA)
+		lora := loraOf(c.LoRA)
 		return lora, lora.Check(s)
 	}
 	lora, _, err := train.LoadAdapter(folder, s)
@@ -83,7 +83,7 @@ func adapterShape(c config.Config, s model.Spec, folder string) (model.LoRA, err
 // settings are what the configuration says of memory; prefix, private (tokens of a slot) and row depend on the tasks.
 func settings(c config.Config, lora model.LoRA, gpu bool, prefix, private, row int) plan.Settings {
 	o := plan.Settings{GPU: gpu, Devices: c.Engine.Devices, Train: train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: recomputeOf(c), RowMultiple: c.Engine.RowMultiple,
-		EightBitMoments: c.Engine.Moments == "8bit", Dropout: c.SFT.LoRA.Dropout}, Prefix: prefix, Row: row, Context: private, DecodeSteps: c.Engine.DecodeSteps}
+		EightBitMoments: c.Engine.Moments == "8bit", Dropout: c.LoRA.Dropout}, Prefix: prefix, Row: row, Context: private, DecodeSteps: c.Engine.DecodeSteps}
 	if private > 0 {
 		o.Slots = c.Engine.Slots
 	}

@@ -150,7 +150,7 @@ func TestProposalFits(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := config.Default()
-	c.Engine.Slots, c.Engine.MicroBatch, c.SFT.LoRA.Rank = 64, 16, 2
+	c.Engine.Slots, c.Engine.MicroBatch, c.LoRA.Rank = 64, 16, 2
 	c.Engine.Recompute = "none"
 	lora, err := adapterShape(c, s, "")
 	if err != nil {
@@ -244,7 +244,7 @@ func TestRecomputeIsSettled(t *testing.T) {
 			t.Errorf("%s: said %s", c.set, said.String())
 		}
 	}
-	code, stdout, text := invoked(t, fmt.Sprintf("engine: {backend: go, micro_batch: 4, slots: 1, memory: %g}\nsft: {lora: {rank: 2}}\n", float64(layer+200<<10)/(1<<30)), "",
+	code, stdout, text := invoked(t, fmt.Sprintf("engine: {backend: go, micro_batch: 4, slots: 1, memory: %g}\nlora: {rank: 2}\n", float64(layer+200<<10)/(1<<30)), "",
 		"inspect", "memory", "--json", "--model", "toy.gguf", "--prefix", "1", "--private", "500")
 	var r memoryReport
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || r.Recompute != "layer" || !r.Fits || r.MicroBatch != 4 || !strings.Contains(text, "engine.recompute: layer") {
@@ -358,7 +358,7 @@ func TestServeIsPlanned(t *testing.T) {
 func TestInspectMemoryAndPlan(t *testing.T) {
 	t.Chdir(t.TempDir())
 	toyModel(t, "toy.gguf")
-	conf := "engine: {backend: go, slots: 4, memory: 1}\nsft: {lora: {rank: 2}}\n"
+	conf := "engine: {backend: go, slots: 4, memory: 1}\nlora: {rank: 2}\n"
 	lengths := []string{"--model", "toy.gguf", "--prefix", "20", "--private", "64"}
 	code, stdout, said := invoked(t, conf, "", append([]string{"inspect", "memory", "--json"}, lengths...)...)
 	var r memoryReport
@@ -411,7 +411,7 @@ func TestInspectMemoryRefuses(t *testing.T) {
 	lengths := func(prefix, private string, more ...string) []string {
 		return append([]string{"inspect", "memory", "--json", "--model", "toy.gguf", "--prefix", prefix, "--private", private}, more...)
 	}
-	const want = "engine: {backend: go, slots: 1, micro_batch: 1, recompute: none, memory: %g}\nsft: {lora: {rank: 2}}\n"
+	const want = "engine: {backend: go, slots: 1, micro_batch: 1, recompute: none, memory: %g}\nlora: {rank: 2}\n"
 	code, stdout, said := invoked(t, fmt.Sprintf(want, 1.0), "", lengths("20", "640")...)
 	var r memoryReport
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || !r.Fits || r.Tokens != 660 || r.Positions != 8192 || !strings.Contains(said, "it fits") {

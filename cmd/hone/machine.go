@@ -148,7 +148,7 @@ func (m *machine) sharedPrefix(o rollout.Options, scenarios []scenario.Scenario)
 // trainer has the adapter in folder, or a fresh one where that is empty. prefix is what all rows share: steps that shared
 // more than that by chance would each be compiled anew.
 func (m *machine) trainer(c config.Config, folder string, prefix int) (*train.Trainer, model.LoRA, error) {
-	lora := loraOf(c.SFT.LoRA)
+	lora := loraOf(c.LoRA)
 	state := train.NewState(m.spec, lora, c.Seed)
 	if folder != "" {
 		var err error
@@ -159,7 +159,7 @@ func (m *machine) trainer(c config.Config, folder string, prefix int) (*train.Tr
 	}
 	o := train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: recomputeOf(c),
 		RowMultiple: c.Engine.RowMultiple, MaxPrefix: prefix, EightBitMoments: c.Engine.Moments == "8bit",
-		Dropout: c.SFT.LoRA.Dropout, Seed: c.Seed, Notice: func(text string) { m.say("%s", text) }}
+		Dropout: c.LoRA.Dropout, Seed: c.Seed, Notice: func(text string) { m.say("%s", text) }}
 	m.handed.see(o)
 	m.handed.see(state)
 	t, err := train.New(m.engine, m.spec, m.weights, state, o)

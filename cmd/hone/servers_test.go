@@ -95,7 +95,8 @@ func everything(t *testing.T, token string) *remote {
 // tiny makes everything that takes time small.
 const tiny = `rollout: {max_turns: 2, max_tokens: 24}
 grpo: {steps: 1, scenarios_per_step: 2, group_size: 2}
-sft: {lora: {rank: 2}, batch_size: 2, checkpoint_every: 1}
+lora: {rank: 2}
+sft: {batch_size: 2, checkpoint_every: 1}
 engine: {slots: 4}
 `
 

@@ -43,7 +43,7 @@ func weightsOf(c config.Rewards) *reward.Weights {
 		Invalid: c.Invalid, Parse: c.Parse}
 }
 
-// loraFlags are sft.lora's on the command line of the verbs that begin an adapter.
+// loraFlags are lora's on the command line of the verbs that begin an adapter.
 type loraFlags struct {
 	rank    int
 	alpha   float64
@@ -57,19 +57,19 @@ type loraFlags struct {
 
 func (f *loraFlags) register(flags *pflag.FlagSet) {
 	f.flags = flags
-	flags.IntVar(&f.rank, "lora-rank", 0, "rank of the adapter (default the configuration's sft.lora.rank)")
-	flags.Float64Var(&f.alpha, "lora-alpha", 0, "alpha of the adapter (default sft.lora.alpha)")
-	flags.BoolVar(&f.rslora, "rslora", false, "scale by alpha / sqrt(rank) (default sft.lora.rslora)")
-	flags.Float64Var(&f.dropout, "lora-dropout", 0, "share of the adapter's inputs that SFT leaves out (default sft.lora.dropout)")
-	flags.StringSliceVar(&f.targets, "target-modules", nil, "linear maps to adapt: names with commas, all-linear, or regex:EXPRESSION (default sft.lora.target_modules)")
-	flags.StringArrayVar(&f.ranks, "rank-pattern", nil, "PATTERN=RANK for some targets, may be repeated (default sft.lora.rank_pattern)")
-	flags.StringArrayVar(&f.alphas, "alpha-pattern", nil, "PATTERN=ALPHA for some targets, may be repeated (default sft.lora.alpha_pattern)")
+	flags.IntVar(&f.rank, "lora-rank", 0, "rank of the adapter (default the configuration's lora.rank)")
+	flags.Float64Var(&f.alpha, "lora-alpha", 0, "alpha of the adapter (default lora.alpha)")
+	flags.BoolVar(&f.rslora, "rslora", false, "scale by alpha / sqrt(rank) (default lora.rslora)")
+	flags.Float64Var(&f.dropout, "lora-dropout", 0, "share of the adapter's inputs that SFT leaves out (default lora.dropout)")
+	flags.StringSliceVar(&f.targets, "target-modules", nil, "linear maps to adapt: names with commas, all-linear, or regex:EXPRESSION (default lora.target_modules)")
+	flags.StringArrayVar(&f.ranks, "rank-pattern", nil, "PATTERN=RANK for some targets, may be repeated (default lora.rank_pattern)")
+	flags.StringArrayVar(&f.alphas, "alpha-pattern", nil, "PATTERN=ALPHA for some targets, may be repeated (default lora.alpha_pattern)")
 }
 
 // apply puts the flags that were given over the configuration. The shape of an adapter to start from is its own; that of
 // a fresh one must fit the base model.
 func (f *loraFlags) apply(a *app, c *config.Config, adapter string) error {
-	l := &c.SFT.LoRA
+	l := &c.LoRA
 	given := ""
 	for name, set := range map[string]func(){
 		"lora-rank": func() { l.Rank = f.rank }, "lora-alpha": func() { l.Alpha = f.alpha }, "rslora": func() { l.RSLoRA = f.rslora },
@@ -89,7 +89,7 @@ func (f *loraFlags) apply(a *app, c *config.Config, adapter string) error {
 		l.Dropout = f.dropout
 	}
 	if err := c.Validate(); err != nil {
-		return &fault.Error{Code: fault.CodeUsage, What: "the adapter's shape is not valid", Err: err, Next: "hone config schema describes each key under sft.lora"}
+		return &fault.Error{Code: fault.CodeUsage, What: "the adapter's shape is not valid", Err: err, Next: "hone config schema describes each key under lora"}
 	}
 	if adapter != "" {
 		return nil
@@ -109,5 +109,5 @@ func (a *app) checkLoRA(c config.Config) error {
 		return nil
 	}
 	defer func() { _ = file.Close() }() // read only
-	return loraOf(c.SFT.LoRA).Check(model.Spec{Config: file.Config})
+	return loraOf(c.LoRA).Check(model.Spec{Config: file.Config})
 }

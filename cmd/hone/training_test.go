@@ -46,7 +46,7 @@ func TestAdapterShapeFlags(t *testing.T) {
 		{[]string{"--rank-pattern", "q_proj=0.5"}, 2, "a rank is a whole number"},
 		{[]string{"--alpha-pattern", "9"}, 2, "is not PATTERN=NUMBER"},
 		{[]string{"--rank-pattern", "up_porj=4"}, 2, `did you mean "up_proj"?`},
-		{[]string{"--lora-dropout", "1"}, 2, "sft.lora.dropout"},
+		{[]string{"--lora-dropout", "1"}, 2, "lora.dropout"},
 		{[]string{"--adapter", "adapter", "--rslora"}, 2, "keeps its shape"},
 	} {
 		args := append(slices.Clone(command), c.args...)
@@ -97,7 +97,7 @@ func TestMicroBatchIsWithinAStep(t *testing.T) {
 	t.Chdir(t.TempDir())
 	toyModel(t, "toy.gguf")
 	write(t, "row.jsonl", oneRow+oneRow+oneRow)
-	conf := "engine: {backend: go, slots: 1, micro_batch: %d}\nsft: {batch_size: 2, lora: {rank: 2}}\ngrpo: {group_size: 3, scenarios_per_step: 2}\n"
+	conf := "engine: {backend: go, slots: 1, micro_batch: %d}\nsft: {batch_size: 2}\nlora: {rank: 2}\ngrpo: {group_size: 3, scenarios_per_step: 2}\n"
 	const lowered = "engine.micro_batch: %d is more than the %d rows"
 	for given, want := range map[int]int{1000: 2, 2: 2, 1: 1} {
 		out := fmt.Sprint("out", given)
@@ -116,7 +116,7 @@ func TestMicroBatchIsWithinAStep(t *testing.T) {
 	}
 	var said bytes.Buffer
 	a, c := toyApp(&said, nil), config.Default()
-	c.Engine.MicroBatch, c.SFT.LoRA.Rank, c.GRPO.GroupSize, c.GRPO.ScenariosPerStep = 1000, 2, 8, 3
+	c.Engine.MicroBatch, c.LoRA.Rank, c.GRPO.GroupSize, c.GRPO.ScenariosPerStep = 1000, 2, 8, 3
 	s, err := a.spec("toy.gguf")
 	if err != nil {
 		t.Fatal(err)

@@ -22,6 +22,7 @@ type Config struct {
 	Scenarios Scenarios `yaml:"scenarios" doc:"the tasks"`
 	Rollout   Rollout   `yaml:"rollout" doc:"how one episode is run"`
 	Rewards   Rewards   `yaml:"rewards" doc:"what an episode earns: a sum of terms"`
+	LoRA      LoRA      `yaml:"lora" doc:"shape of the adapter that sft and train begin with"`
 	SFT       SFT       `yaml:"sft" doc:"supervised fine-tuning"`
 	GRPO      GRPO      `yaml:"grpo" doc:"reinforcement learning on groups of trajectories"`
 	Eval      Eval      `yaml:"eval" doc:"evaluation"`
@@ -94,7 +95,6 @@ type Optimizer struct {
 
 // SFT is supervised fine-tuning on demonstrations.
 type SFT struct {
-	LoRA      LoRA      `yaml:"lora" doc:"shape of the adapter"`
 	Optimizer Optimizer `yaml:"optimizer" doc:"Adam"`
 	Epochs    int       `yaml:"epochs" min:"1" doc:"passes over the demonstrations"`
 	BatchSize int       `yaml:"batch_size" min:"1" doc:"trajectories of one step"`
@@ -155,8 +155,8 @@ func Default() Config {
 			Timeout: 5 * time.Minute,
 		},
 		Rewards: Rewards{Checks: 1, Call: 0.5, Tool: 0.2, End: 0.2, Extra: 0.5, Repeat: -0.2, Invalid: -0.2, Parse: -0.2},
+		LoRA:    LoRA{Rank: 16, Alpha: 32, TargetModules: []string{AllLinear}, RankPattern: []string{}, AlphaPattern: []string{}},
 		SFT: SFT{
-			LoRA:      LoRA{Rank: 16, Alpha: 32, TargetModules: []string{AllLinear}, RankPattern: []string{}, AlphaPattern: []string{}},
 			Optimizer: defaultOptimizer(2e-4),
 			Epochs:    1, BatchSize: 16, CheckpointEvery: 10,
 		},
@@ -188,7 +188,7 @@ func (c *Config) Validate() error {
 	if err := c.Model.TemplateVariables.check(); err != nil {
 		return err
 	}
-	if err := c.SFT.LoRA.check("sft.lora."); err != nil {
+	if err := c.LoRA.check("lora."); err != nil {
 		return err
 	}
 	if c.Rewards.Checks == 0 && c.Rewards.Call == 0 && c.Rewards.Tool == 0 && c.Rewards.End == 0 {
@@ -231,7 +231,7 @@ func (e *Eval) check() error {
 	return nil
 }
 
-// ValueError is a value that cannot be used. Path is its key, such as "sft.lora.rank".
+// ValueError is a value that cannot be used. Path is its key, such as "lora.rank".
 type ValueError struct{ Path, Why string }
 
 func (e *ValueError) Error() string { return e.Path + ": " + e.Why }

@@ -34,12 +34,12 @@ func TestDefaultIsValid(t *testing.T) {
 }
 
 func TestParseKeepsDefaultsOfASection(t *testing.T) {
-	c, err := Parse("hone.yaml", []byte("seed: 7\nmcp: {timeout: 2s}\nsft:\n  lora: {rank: 4}\n"))
+	c, err := Parse("hone.yaml", []byte("seed: 7\nmcp: {timeout: 2s}\nlora: {rank: 4}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := Default()
-	want.Seed, want.MCP.Timeout, want.SFT.LoRA.Rank = 7, 2*time.Second, 4
+	want.Seed, want.MCP.Timeout, want.LoRA.Rank = 7, 2*time.Second, 4
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("got %+v\nwant %+v", c, want)
 	}
@@ -49,12 +49,13 @@ func TestParseKeepsDefaultsOfASection(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	for _, tc := range []struct{ name, src, where, why string }{
 		{"unknown key", "sed: 7\n", "f:1:1\n     1 | sed: 7\n         ^", `unknown key "sed"; did you mean "seed"?`},
-		{"unknown nested key", "sft:\n  lora:\n    rnk: 8\n", "f:3:5\n     3 |     rnk: 8\n             ^", `unknown key "sft.lora.rnk"; did you mean "rank"?`},
+		{"unknown nested key", "lora:\n  rnk: 8\n", "f:2:3\n     2 |   rnk: 8\n           ^", `unknown key "lora.rnk"; did you mean "rank"?`},
 		{"unknown key like none", "zzzzzz: 1\n", "f:1:1\n", `unknown key "zzzzzz"`},
 		{"nothing to earn", "rewards:\n  {checks: 0, call: 0, tool: 0, end: 0}\n", "f:2:12\n", "no episode could earn anything"},
 		{"wrong type", "grpo:\n  steps: many\n", "f:2:10\n     2 |   steps: many\n                  ^", `grpo.steps takes a whole number, not "many"`},
 		{"no number", "engine: {program_cache: abc}\n", "f:1:25\n", `engine.program_cache takes a number, not "abc"`},
-		{"no truth", "sft: {lora: {rslora: 3}}\n", "f:1:22\n", "sft.lora.rslora takes true or false, not 3"},
+		{"no truth", "lora: {rslora: 3}\n", "f:1:16\n", "lora.rslora takes true or false, not 3"},
+		{"moved", "sft:\n  lora: {rank: 8}\n", "f:2:3\n     2 |   lora: {rank: 8}\n           ^", "sft.lora is lora now"},
 		{"no duration", "rollout: {timeout: soon}\n", "f:1:20\n", `rollout.timeout takes a duration such as 90s or 5m, not "soon"`},
 		{"a list for a text", "name: [a]\n", "f:1:7\n", "name takes a text, not a list"},
 		{"a mapping for a number", "seed: {a: 1}\n", "f:1:", "seed takes a whole number from 0 on, not a mapping"},
@@ -176,7 +177,7 @@ func drawVariables(r *rapid.T) Variables {
 
 func TestSchemaRefusesWhatParseRefuses(t *testing.T) {
 	schema := compiledSchema(t)
-	for _, src := range []string{"sed: 7", "sft: {lora: {rnk: 8}}", "grpo: {steps: many}", "eval: {split: testt}", "grpo: {group_size: 1}", "mcp: {timeout: soon}", "model: {template_variables: x}", "rewards: {repeat: 0.2}",
+	for _, src := range []string{"sed: 7", "lora: {rnk: 8}", "grpo: {steps: many}", "eval: {split: testt}", "grpo: {group_size: 1}", "mcp: {timeout: soon}", "model: {template_variables: x}", "rewards: {repeat: 0.2}",
 		"rewards: {extra: 1.5}", "rewards: {checks: -1}",
 		"model: {template_variables: {no-name: 1}}"} {
 		if _, err := Parse("f", []byte(src)); err == nil {

@@ -168,10 +168,21 @@ next:
 			}
 			continue next
 		}
+		if now := moved(prefix + key.Value); now != "" {
+			return s.at(key, fmt.Sprintf("%s is %s now, at the top of the file", prefix+key.Value, now), "move it there: it holds for sft and for train")
+		}
 		return s.at(key, fmt.Sprintf("unknown key %q", prefix+key.Value)+didYouMean(key.Value, keys),
 			"hone config schema lists the keys")
 	}
 	return nil
+}
+
+// moved is the new name of a key that had another once.
+func moved(key string) string {
+	if key == "sft.lora" {
+		return "lora"
+	}
+	return ""
 }
 
 // find returns the token of a key's value, nil where the file does not set it.

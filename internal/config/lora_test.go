@@ -7,15 +7,15 @@ import (
 )
 
 func TestLoRAIsRead(t *testing.T) {
-	c, err := Parse("f", []byte(`sft:
-  lora: {dropout: 0.1, target_modules: ['regex:.*\.(q|v)_proj'], rank_pattern: ["q_proj=8", '(?=x)k=2=4'], alpha_pattern: ["v_proj = 0.5"]}
+	c, err := Parse("f", []byte(`lora: {dropout: 0.1, target_modules: ['regex:.*\.(q|v)_proj'], rank_pattern: ["q_proj=8", '(?=x)k=2=4'], alpha_pattern: ["v_proj = 0.5"]}
+sft:
   optimizer: {schedule: cosine, warmup: 0, beta2: 0.999, weight_decay: 0.01}
 engine: {moments: 8bit}
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := c.SFT.LoRA
+	l := c.LoRA
 	names, pattern := l.Targets()
 	if names != nil || pattern != `.*\.(q|v)_proj` || l.Dropout != 0.1 || c.Engine.Moments != "8bit" || c.SFT.Optimizer.Schedule != "cosine" {
 		t.Errorf("%q %q %+v", names, pattern, c.SFT)
@@ -26,7 +26,7 @@ engine: {moments: 8bit}
 	if got := Patterns(l.AlphaPattern); len(got) != 1 || got[0] != (Pattern{"v_proj", 0.5}) {
 		t.Errorf("alphas %v", got)
 	}
-	if names, pattern := Default().SFT.LoRA.Targets(); names != nil || pattern != "" {
+	if names, pattern := Default().LoRA.Targets(); names != nil || pattern != "" {
 		t.Errorf("by default %q %q", names, pattern)
 	}
 	if names, pattern := (LoRA{TargetModules: []string{"q_proj", "up_proj"}}).Targets(); len(names) != 2 || pattern != "" {
@@ -51,7 +51,7 @@ func TestLoRAIsRefused(t *testing.T) {
 		"rank_pattern: {q_proj: 4}":              "",
 		"target_modules: [q_proj], rank: 100000": "above 1024",
 	} {
-		_, err := Parse("f", []byte("sft: {lora: {"+src+"}}\n"))
+		_, err := Parse("f", []byte("lora: {"+src+"}\n"))
 		if err == nil || !strings.Contains(err.Error(), why) || !strings.Contains(err.Error(), "f:1:") {
 			t.Errorf("%s: %v, want %q", src, err, why)
 		}

@@ -93,7 +93,7 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 	}
 	if !(o.Dropout >= 0 && o.Dropout < 1) {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("a dropout of %v leaves nothing to train on", o.Dropout),
-			Next: "give sft.lora.dropout a share from 0 to below 1"}
+			Next: "give lora.dropout a share from 0 to below 1"}
 	}
 	if o.Notice == nil {
 		o.Notice = func(string) {}
