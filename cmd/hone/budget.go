@@ -90,12 +90,7 @@ func settings(c config.Config, lora model.LoRA, gpu bool, prefix, private, row i
 	if o.ShardWeights = shards(c); o.ShardWeights {
 		o.Train.Recompute = train.RecomputeLayer
 	}
-	if o.Train.MicroBatch == 0 { // the trainer's defaults, said here because a smaller one may be proposed
-		o.Train.MicroBatch = 1
-		if gpu {
-			o.Train.MicroBatch = 16
-		}
-	}
+	o.Train = o.Train.Filled(gpu) // since a smaller micro-batch may be proposed
 	return o
 }
 

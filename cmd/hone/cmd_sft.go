@@ -276,7 +276,7 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 		return err
 	}
 	t.a.say("model %s on %s", m.spec.Name, m.engine.Description())
-	trainer, _, err := m.trainer(t.c, t.kept.Adapter, max(1, l.prefix))
+	trainer, _, err := m.trainer(t.c, t.kept.Adapter, l.prefix)
 	if err != nil {
 		return err
 	}

@@ -150,7 +150,7 @@ func runInspectMemory(a *app, f planFlags) error {
 		return err
 	}
 	most, o, b := x.Peak(), x.settled, x.budget
-	report := memoryReport{x.Plan, most.Peak, most.Name, b.bytes, b.of, x.fits(), x.tokens(), x.spec.MaxContext, o.Train.MicroBatch, o.Train.Recompute, o.ShardWeights}
+	report := memoryReport{x.Plan, most.Peak, most.Name, b.bytes, b.of, x.fits(), x.tokens(), x.spec.MaxContext, o.Train.RowsAtOnce(o.Row), o.Train.Recompute, o.ShardWeights}
 	mib := func(n int64) string { return fmt.Sprintf("%.1f", float64(n)/(1<<20)) }
 	rows := [][]string{{"HELD THROUGHOUT", "MiB", ""}}
 	for _, item := range x.Held {
@@ -175,7 +175,7 @@ func runInspectMemory(a *app, f planFlags) error {
 		a.say("on each of %d devices:", o.Devices)
 	}
 	a.say("%s of %s after a prefix of %d, rows of %s, %d at once, engine.recompute: %s", fault.Count(o.Slots, "slot"), fault.Count(o.Context, "token"), o.Prefix,
-		fault.Count(o.Row, "token"), o.Train.MicroBatch, o.Train.Recompute)
+		fault.Count(o.Row, "token"), o.Train.RowsAtOnce(o.Row), o.Train.Recompute)
 	a.say("the longest sequence has %s, and the model positions for %d", fault.Count(report.Tokens, "token"), report.Positions)
 	if err := a.print(report, rows); err != nil {
 		return err

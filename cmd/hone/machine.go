@@ -158,7 +158,7 @@ func (m *machine) trainer(c config.Config, folder string, prefix int) (*train.Tr
 		state.M, state.V = make([]float32, len(state.Adapter)), make([]float32, len(state.Adapter))
 	}
 	o := train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: recomputeOf(c),
-		RowMultiple: c.Engine.RowMultiple, MaxPrefix: prefix, EightBitMoments: c.Engine.Moments == "8bit",
+		RowMultiple: c.Engine.RowMultiple, MaxPrefix: max(1, prefix), EightBitMoments: c.Engine.Moments == "8bit",
 		Dropout: c.LoRA.Dropout, Seed: c.Seed, Notice: func(text string) { m.say("%s", text) }}
 	m.handed.see(o)
 	m.handed.see(state)

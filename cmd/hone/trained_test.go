@@ -38,7 +38,7 @@ func TestAdaptersArePromptedAsTrained(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			write("hone.yaml", tc.yaml+"sft: {lora: {rank: 1}, checkpoint_every: 1}\nengine: {backend: go}\n")
+			write("hone.yaml", tc.yaml+"lora: {rank: 1}\nsft: {checkpoint_every: 1}\nengine: {backend: go}\n")
 			write("rows.jsonl", tc.data)
 			write("t.jinja", template)
 			if code, _, said := hone(t, "", "sft", "--data", "rows.jsonl", "--base-model", "toy.gguf", "--output-dir", "out"); code != 0 {

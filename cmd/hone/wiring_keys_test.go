@@ -64,9 +64,9 @@ func (w wired) learning() []acting {
 		{"sft.optimizer.epsilon", s.Optimizer.Adam.Epsilon, 0.0016}, {"sft.optimizer.weight_decay", s.Optimizer.Adam.WeightDecay, 0.17},
 		{"seed", s.Seed, uint64(7001)},
 
-		{"sft.lora.rank", t.LoRA.Rank, lora.Rank}, {"sft.lora.alpha", t.LoRA.Alpha, lora.Alpha}, {"sft.lora.rslora", t.LoRA.RankStabilized, true},
-		{"sft.lora.target_modules", t.LoRA.Targets, lora.Targets}, {"sft.lora.rank_pattern", t.LoRA.RankPattern, lora.RankPattern},
-		{"sft.lora.alpha_pattern", t.LoRA.AlphaPattern, lora.AlphaPattern}, {"sft.lora.dropout", t.Dropout, 0.27},
+		{"lora.rank", t.LoRA.Rank, lora.Rank}, {"lora.alpha", t.LoRA.Alpha, lora.Alpha}, {"lora.rslora", t.LoRA.RankStabilized, true},
+		{"lora.target_modules", t.LoRA.Targets, lora.Targets}, {"lora.rank_pattern", t.LoRA.RankPattern, lora.RankPattern},
+		{"lora.alpha_pattern", t.LoRA.AlphaPattern, lora.AlphaPattern}, {"lora.dropout", t.Dropout, 0.27},
 		{"seed", t.Seed, uint64(7001)}, {"seed", state.Adapter, train.NewState(spec, lora, 7001).Adapter},
 		{"(sft's adapter)", last[train.Options](w, "sft").LoRA, lora}, {"(the sampler's)", last[sample.Options](w, "train").LoRA, lora},
 		{"engine.micro_batch", t.MicroBatch, 2}, {"engine.recompute", t.Recompute, train.RecomputeLayer},
@@ -145,7 +145,7 @@ func (w wired) engines() []acting {
 		{"model.context", s.Context, 613}, {"model.base", strings.Contains(readText(w.t, "trained/final/adapter_config.json"), `"toy.gguf"`), true},
 		{"engine.slots", plan.Slots, 2}, {"engine.decode_steps", plan.DecodeSteps, 2}, {"engine.micro_batch", plan.Train.MicroBatch, 2},
 		{"engine.row_multiple", plan.Train.RowMultiple, 48}, {"engine.moments", plan.Train.EightBitMoments, true},
-		{"engine.recompute", plan.Train.Recompute, train.RecomputeLayer}, {"sft.lora.dropout", plan.Train.Dropout, 0.27},
+		{"engine.recompute", plan.Train.Recompute, train.RecomputeLayer}, {"lora.dropout", plan.Train.Dropout, 0.27},
 	}
 }
 

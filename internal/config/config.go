@@ -132,9 +132,9 @@ type Engine struct {
 	DType        string `yaml:"dtype" enum:"auto,f32,bf16" doc:"what weights, activations and caches are: auto is bf16 on a GPU, f32 elsewhere; norms, softmax, logits, adapters and the optimiser are f32 in any case"`
 	Slots        int    `yaml:"slots" min:"1" doc:"completions sampled at once on each device"`
 	DecodeSteps  int    `yaml:"decode_steps" min:"0" max:"1024" doc:"steps of sampling that a device is told of at once, which changes no token; 0 takes 1, or on a GPU 64, which end early for whoever waits"`
-	MicroBatch   int    `yaml:"micro_batch" min:"0" doc:"training rows computed at once on each device, at most those of a step; 0 takes 1, or 16 on a GPU, or as many as fit"`
+	MicroBatch   int    `yaml:"micro_batch" min:"0" doc:"training rows computed at once on each device, at most those of a step; 0 takes 1, or on a GPU as many as have 4096 tokens, 1 to 16, or fewer where those do not fit"`
 	Recompute    string `yaml:"recompute" enum:"auto,none,layer" doc:"what a training step computes again in its backward pass instead of keeping it (gradient checkpointing): layer is each layer from its input, a third more work in a fraction of the memory; auto is layer where nothing else fits"`
-	RowMultiple  int    `yaml:"row_multiple" min:"0" max:"65536" doc:"training rows are padded to a multiple of this many tokens; 0 takes 64, or 256 on a GPU"`
+	RowMultiple  int    `yaml:"row_multiple" min:"0" max:"65536" doc:"training rows are padded to a multiple of this many tokens, long ones to one of few lengths; 0 takes 64, or 256 on a GPU"`
 	Moments      string `yaml:"moments" enum:"float32,8bit" doc:"how Adam's moments are stored: 8 bytes for each number of the adapter, or 2 by block-wise quantisation"`
 
 	ProgramCache float64 `yaml:"program_cache" min:"0" max:"1048576" doc:"disk for compiled programs in hone's cache folder, in GiB, with which a second start need not compile: those used longest ago are removed; 0 keeps none"`

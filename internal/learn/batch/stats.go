@@ -20,8 +20,13 @@ type StepStats struct {
 	Loss       float64 // sum over trained tokens by the batch's normaliser
 	GradNorm   float64 // before clipping; 0 until the gradient is applied
 	NumTokens  int     // computed, the prefix counted once
+	NumPadded  int     // positions computed that hold no token
 	NumTrained int
-	MeanRatio  float64 // mean exp(trainer - sampler logprob) of trained tokens; 0 in supervised steps
-	Mismatch   float64 // mean of r - 1 - log r with that ratio: KL(sampler || trainer) by the k3 estimator, in nats
-	MaxDelta   float64 // largest |trainer - sampler logprob|
+	// NumPrograms were made since the last gradient, in so many seconds: compiled, or read from the disk.
+	NumPrograms    int
+	CompileSeconds float64
+
+	MeanRatio float64 // mean exp(trainer - sampler logprob) of trained tokens; 0 in supervised steps
+	Mismatch  float64 // mean of r - 1 - log r with that ratio: KL(sampler || trainer) by the k3 estimator, in nats
+	MaxDelta  float64 // largest |trainer - sampler logprob|
 }

@@ -18,7 +18,8 @@ const fewTokens, fewTokensGPU = 512, 8192
 // weights are sharded over them, which each layer then waits for, and the rest begins anew. It returns false where the smallest are too
 // large. The trainer's micro-batch must be set.
 func Propose(s model.Spec, o Settings, limit int64) (Settings, Plan, bool, error) {
-	rows, slots := o.Train.MicroBatch, o.Slots
+	given, slots := o.Train, o.Slots
+	fewer := func(n int) { o.Train.MicroBatch, o.Train.MicroTokens = max(1, n), 0 }
 	for {
 		p, err := Make(s, o)
 		if err != nil || p.Peak().Peak <= limit {
@@ -28,19 +29,21 @@ func Propose(s model.Spec, o Settings, limit int64) (Settings, Plan, bool, error
 		if o.GPU {
 			few = fewTokensGPU
 		}
+		at := o.Train.RowsAtOnce(o.Row)
 		switch training := p.Peak().Training; {
-		case training && o.Train.MicroBatch > 1 && o.Train.MicroBatch/2*o.Row >= few:
-			o.Train.MicroBatch /= 2
+		case training && at > 1 && at/2*o.Row >= few:
+			fewer(at / 2)
 		case training && o.Train.Recompute != train.RecomputeLayer:
 			o.Train.Recompute = train.RecomputeLayer
 		case training && o.Train.MicroBatch > 1:
-			o.Train.MicroBatch /= 2
+			fewer(at / 2)
 		case o.Slots > 1:
 			o.Slots /= 2
 		case o.Train.MicroBatch > 1 && o.Row > 0:
-			o.Train.MicroBatch /= 2
+			fewer(at / 2)
 		case o.Devices > 1 && !o.ShardWeights:
-			o.ShardWeights, o.Train.MicroBatch, o.Train.Recompute, o.Slots = true, rows, train.RecomputeLayer, slots
+			o.ShardWeights, o.Slots, o.Train = true, slots, given
+			o.Train.Recompute = train.RecomputeLayer
 		default:
 			return o, p, false, nil
 		}

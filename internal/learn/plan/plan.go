@@ -155,16 +155,27 @@ func programs(d *engine.Dry, numSampling int) ([]Program, error) {
 	return out, nil
 }
 
-// steps takes a step on rows of the longest length: as many as are computed at once. A GPU takes one more with another row, as a prefix
-// is then not computed with the rows.
+// steps takes a step on rows of the longest length, and one on rows of which a micro-batch has the most tokens.
 func steps(t *train.Trainer, o Settings) error {
-	n := max(o.Row, 2) // the first token of a row is not trained
+	longest := max(o.Row, 2) // the first token of a row is not trained
+	if err := stepsOf(t, o, longest); err != nil {
+		return err
+	}
+	if full := o.Train.FullestRow(longest); full < longest {
+		return stepsOf(t, o, full)
+	}
+	return nil
+}
+
+// stepsOf takes a step on rows of a length: as many as are computed at once. A GPU takes one more with another row, as a prefix
+// is then not computed with the rows.
+func stepsOf(t *train.Trainer, o Settings, n int) error {
 	row := batch.Sequence{IDs: make([]int32, n), Trained: make([]bool, n), SamplerLogprobs: make([]float32, n), Advantage: 1}
 	for i := 1; i < n; i++ {
 		row.Trained[i] = true
 	}
 	b := batch.Batch{Prefix: make([]int32, o.Prefix), Rows: []batch.Sequence{row}}
-	for range max(1, o.Devices)*o.Train.MicroBatch - 1 { // of several devices each is to compute a whole micro-batch, as one does of any row
+	for range max(1, o.Devices)*o.Train.RowsAtOnce(n) - 1 { // of several devices each is to compute a whole micro-batch, as one does of any row
 		b.Rows = append(b.Rows, batch.Sequence{IDs: row.IDs, Trained: make([]bool, n)})
 	}
 	err := step(t, b, o.Slots > 0)

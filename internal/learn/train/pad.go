@@ -24,29 +24,23 @@ type padded struct {
 
 func roundUp(x, multiple int) int { return (x + multiple - 1) / multiple * multiple }
 
-// pad lays micro-batches of up to n rows out, one for each device, in one shape. A device for which there is none gets
-// rows of which nothing is trained.
-func (t *Trainer) pad(micro [][]batch.Sequence, n int, weight float64, m masks) []padded {
-	longest, trained := 0, 0
-	for _, rows := range micro {
-		here := 0
-		for _, r := range rows {
-			longest = max(longest, len(r.IDs))
-			here += r.NumTrained()
-		}
-		trained = max(trained, here)
-	}
-	s := shape{n: n, c: roundUp(longest, t.rowMultiple)}
-	s.m = roundUp(trained, max(1, s.n*s.c/2)) // one of two sizes for each length, so that few programs are compiled
+// pad lays a call's rows of a step out, for each device its own. A device for which there are none gets rows of which
+// nothing is trained.
+func (t *Trainer) pad(x call, rows []batch.Sequence, weight float64, m masks) []padded {
 	out := make([]padded, t.engine.NumDevices())
 	for i := range out {
-		var rows []batch.Sequence
-		if i < len(micro) {
-			rows = micro[i]
+		var own []batch.Sequence
+		for _, row := range x.of(i) {
+			own = append(own, rows[row])
 		}
-		out[i] = s.pad(rows, weight, m)
+		out[i] = x.pad(own, weight, m)
 	}
 	return out
+}
+
+// of are the rows of a device.
+func (x call) of(device int) []int {
+	return x.rows[min(device*x.n, len(x.rows)):min((device+1)*x.n, len(x.rows))]
 }
 
 // pad lays rows out: trained token i of a row takes its logprob from position i-1. Trained tokens have the given

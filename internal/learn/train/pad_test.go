@@ -24,11 +24,11 @@ func TestPad(t *testing.T) {
 	}{
 		{1, 1, []batch.Sequence{row(5, 6, 7)}, 3, 1, []int32{1}, []int32{7}},
 		{1, 2, []batch.Sequence{row(5, 6, 7)}, 4, 2, []int32{1}, []int32{7}},
-		{2, 4, []batch.Sequence{row(5, 6, 7), row(1, 2, 3, 4, 8)}, 8, 8, []int32{1, 9, 10, 11}, []int32{7, 3, 4, 8}},
+		{2, 4, []batch.Sequence{row(5, 6, 7), row(1, 2, 3, 4, 8)}, 8, 8, []int32{1, 2, 3, 9}, []int32{3, 4, 8, 7}},
 		{4, 4, []batch.Sequence{row(5, 6, 7, 8)}, 4, 8, []int32{1, 2}, []int32{7, 8}},
 	} {
-		tr := &Trainer{engine: &engine.Engine{}, rowMultiple: c.rowMultiple}
-		x := tr.pad([][]batch.Sequence{c.rows}, c.microBatch, 0.25, masks{})[0]
+		tr := &Trainer{engine: &engine.Engine{}, rowMultiple: c.rowMultiple, microBatch: c.microBatch}
+		x := tr.pad(tr.calls(c.rows)[0], c.rows, 0.25, masks{})[0]
 		if x.n != c.microBatch || x.c != c.c || x.m != c.m || len(x.ids) != x.n*x.c || len(x.index) != x.m || len(x.weight) != x.m {
 			t.Errorf("rows of %d, multiple %d: shapes %d %d %d, want %d %d", c.microBatch, c.rowMultiple, x.n, x.c, x.m, c.c, c.m)
 			continue

@@ -1,8 +1,6 @@
 package train
 
 import (
-	"slices"
-
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
 )
@@ -23,10 +21,9 @@ func (t *Trainer) Score(b batch.Batch, temperature float64) ([][]float32, error)
 		return nil, err
 	}
 	defer engine.Free(divisor)
-	var scores [][]float32
-	n := t.rowsAtOnce(len(b.Rows))
-	for micro := range slices.Chunk(slices.Collect(slices.Chunk(b.Rows, n)), t.engine.NumDevices()) {
-		each := t.pad(micro, n, 1, masks{})
+	scores := make([][]float32, len(b.Rows))
+	for _, x := range t.calls(b.Rows) {
+		each := t.pad(x, b.Rows, 1, masks{})
 		p, err := t.scoreProgram(each[0].shape, len(b.Prefix))
 		if err != nil {
 			return nil, err
@@ -44,11 +41,10 @@ func (t *Trainer) Score(b batch.Batch, temperature float64) ([][]float32, error)
 		if err != nil {
 			return nil, err
 		}
-		for i, rows := range micro {
-			for _, r := range rows {
-				n := r.NumTrained()
-				scores = append(scores, logp[i][:n:n])
-				logp[i] = logp[i][n:]
+		for i := range each {
+			for _, row := range x.of(i) {
+				n := b.Rows[row].NumTrained()
+				scores[row], logp[i] = logp[i][:n:n], logp[i][n:]
 			}
 		}
 	}

@@ -6,9 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
-	"sort"
+	"time"
 
 	"github.com/gomlx/compute/shapes"
 
@@ -21,8 +20,9 @@ import (
 // Options shape a trainer. Zero values mean the defaults named.
 type Options struct {
 	LoRA        model.LoRA
-	MicroBatch  int // rows computed at one time (1; 16 on a GPU): the inputs of all linear maps are kept, about 1.1 MB a token for a 135M model
-	RowMultiple int // row lengths are rounded up to it (64; 256 on a GPU): larger wastes work, smaller compiles more programs
+	MicroBatch  int // rows computed at one time at most (1; on a GPU 16, within 4096 MicroTokens): the inputs of all linear maps are kept, about 1.1 MB a token for a 135M model
+	MicroTokens int // of several rows computed at one time, at most (no bound)
+	RowMultiple int // row lengths are rounded up to a multiple of it (64; 256 on a GPU), and long ones to few (bucket)
 	MaxPrefix   int // longest prefix to share (no bound): each length is a compilation of its own
 
 	// Recompute says what the backward pass computes again instead of keeping it (RecomputeNone).
@@ -54,6 +54,7 @@ type Trainer struct {
 	lora        model.LoRA
 	weights     []engine.Buffer
 	microBatch  int
+	microTokens int
 	rowMultiple int
 	maxPrefix   int
 	size        int // length of the adapter's flat vector
@@ -66,6 +67,7 @@ type Trainer struct {
 	notice      func(text string)
 	lessened    bool // less is computed at once, because the device ran out of memory
 	programs    map[string]program
+	made        made // programs since the last gradient
 
 	adapter     engine.Buffer
 	store       store
@@ -75,6 +77,12 @@ type Trainer struct {
 	gradient    engine.Buffer   // [A], to be applied; nil where there is none
 }
 
+// made counts programs, and what they took.
+type made struct {
+	programs int
+	seconds  float64
+}
+
 // program is a compiled one.
 type program interface {
 	Run(in ...engine.Buffer) ([]engine.Buffer, error)
@@ -82,12 +90,7 @@ type program interface {
 
 // New starts from a state made by NewState or read from a checkpoint.
 func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o Options) (*Trainer, error) {
-	if o.MicroBatch == 0 {
-		o.MicroBatch = byDevice(e, 1, 16)
-	}
-	if o.RowMultiple == 0 {
-		o.RowMultiple = byDevice(e, 64, 256)
-	}
+	o = o.Filled(e.IsGPU())
 	if err := o.LoRA.Check(s); err != nil {
 		return nil, err
 	}
@@ -100,7 +103,7 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 	}
 	_, size := o.LoRA.Pieces(s)
 	t := &Trainer{engine: e, spec: s, lora: o.LoRA, weights: weights,
-		microBatch: o.MicroBatch, rowMultiple: o.RowMultiple, maxPrefix: o.MaxPrefix, size: size, programs: map[string]program{},
+		microBatch: o.MicroBatch, microTokens: o.MicroTokens, rowMultiple: o.RowMultiple, maxPrefix: o.MaxPrefix, size: size, programs: map[string]program{},
 		dropout: o.Dropout, recompute: o.Recompute, mlpChunk: mlpChunk, inTurn: e.IsGPU(), together: e.IsGPU(), seed: o.Seed, notice: o.Notice, store: whole{}}
 	if o.EightBitMoments {
 		t.store = blockwise{}
@@ -111,11 +114,19 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 	return t, nil
 }
 
-func byDevice(e *engine.Engine, cpu, gpu int) int {
-	if e.IsGPU() {
-		return gpu
+// Filled returns the options with the shapes of rows that a device takes where they are zero.
+func (o Options) Filled(gpu bool) Options {
+	byDevice := func(onCPU, onGPU int) int {
+		if gpu {
+			return onGPU
+		}
+		return onCPU
 	}
-	return cpu
+	if o.MicroBatch == 0 {
+		o.MicroBatch, o.MicroTokens = byDevice(1, 16), byDevice(0, microTokens)
+	}
+	o.RowMultiple = cmp.Or(o.RowMultiple, byDevice(64, 256))
+	return o
 }
 
 // State is all a trainer must remember between steps, on the host.
@@ -236,13 +247,14 @@ func (t *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective
 		gradient, err = t.gradientOf(ctx, b, goal, &stats)
 	}
 	if err != nil {
-		return stats, t.exhausted(err, len(b.Rows))
+		return stats, t.exhausted(err, mostRows(t.calls(b.Rows)))
 	}
 	if !finite(stats.Loss) {
 		engine.Free(gradient)
 		return stats, t.refused("loss", stats.Loss)
 	}
 	t.gradient = gradient
+	stats.NumPrograms, stats.CompileSeconds, t.made = t.made.programs, t.made.seconds, made{}
 	n := float64(stats.NumTrained)
 	stats.Mismatch, stats.MeanRatio = stats.Mismatch/n, stats.MeanRatio/n
 	return stats, nil
@@ -260,14 +272,17 @@ func (t *Trainer) drop() {
 // the gradient of its own micro-batches: the whole is their sum. Where each has one, a GPU computes a prefix with it. Else the prefix
 // is computed before, each adds to the gradient of its keys and values, and it is computed again in its own backward pass.
 func (t *Trainer) gradientOf(ctx context.Context, b batch.Batch, o objective, stats *batch.StepStats) (engine.Buffer, error) {
-	for _, r := range b.Rows {
-		stats.NumTokens += len(r.IDs)
+	m, calls := t.masks(o.dropout, b.Prefix), t.calls(b.Rows)
+	for _, x := range calls {
+		stats.NumPadded += x.n * x.c * t.engine.NumDevices()
 	}
-	m, n := t.masks(o.dropout, b.Prefix), t.rowsAtOnce(len(b.Rows))
+	for _, r := range b.Rows {
+		stats.NumTokens, stats.NumPadded = stats.NumTokens+len(r.IDs), stats.NumPadded-len(r.IDs)
+	}
 	weight := 1 / float64(cmp.Or(b.Normaliser, stats.NumTrained))
-	pad := func(micro [][]batch.Sequence) []padded { return t.pad(micro, n, weight, m) }
-	if t.oneProgram(b) {
-		return t.tree(ctx, b.Prefix, pad(microBatches(b.Rows, n)), o, m, stats)
+	pad := func(x call) []padded { return t.pad(x, b.Rows, weight, m) }
+	if t.oneProgram(b, calls) {
+		return t.tree(ctx, b.Prefix, pad(calls[0]), o, m, stats)
 	}
 	kv, prefix, err := t.prefix(b.Prefix, m)
 	if err != nil {
@@ -279,11 +294,11 @@ func (t *Trainer) gradientOf(ctx context.Context, b batch.Batch, o objective, st
 		return nil, err
 	}
 	defer func() { engine.Free(accumulators...) }()
-	for micro := range slices.Chunk(microBatches(b.Rows, n), t.engine.NumDevices()) {
+	for _, x := range calls {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		next, err := t.rows(pad(micro), o, m, kv, len(b.Prefix), accumulators, stats)
+		next, err := t.rows(pad(x), o, m, kv, len(b.Prefix), accumulators, stats)
 		if err != nil {
 			return nil, err
 		}
@@ -297,32 +312,21 @@ func (t *Trainer) gradientOf(ctx context.Context, b batch.Batch, o objective, st
 	return gradient, nil
 }
 
-// rowsAtOnce is how many rows of a step a device computes at one time: the micro-batch. Where there are several devices it
-// is less when that makes all of them work, by halves, so that few programs are compiled.
-func (t *Trainer) rowsAtOnce(rows int) int {
-	n, devices := t.microBatch, t.engine.NumDevices()
-	if devices == 1 {
-		return n
-	}
-	return min(n, 1<<bits.Len(uint((rows-1)/devices)))
-}
-
-// oneProgram reports whether the prefix is computed with the rows: where they are one micro-batch of each device.
-func (t *Trainer) oneProgram(b batch.Batch) bool {
-	return t.together && len(b.Prefix) > 0 && len(b.Rows) <= t.rowsAtOnce(len(b.Rows))*t.engine.NumDevices()
-}
-
 // lessens reports whether a step that ended with err is to be tried again: once, when the device ran out of memory, with half
 // as many rows at a time, or with a row apart from the prefix.
 func (t *Trainer) lessens(err error, b batch.Batch) bool {
-	before := t.rowsAtOnce(len(b.Rows))
-	if !engine.OutOfMemory(err) || t.lessened || before == 1 && !t.oneProgram(b) {
+	if !engine.OutOfMemory(err) || t.lessened {
+		return false
+	}
+	calls := t.calls(b.Rows)
+	before := mostRows(calls)
+	if before == 1 && !t.oneProgram(b, calls) {
 		return false
 	}
 	t.lessened = true
 	what := "a prefix is computed apart from its rows from here on"
 	if before > 1 {
-		t.microBatch = (before + 1) / 2
+		t.microBatch, t.microTokens = (before+1)/2, t.microTokens/2
 		what = fmt.Sprintf("rows are computed %d at a time from here on, not %d (engine.micro_batch)", t.microBatch, before)
 	} else {
 		t.together = false
@@ -332,11 +336,11 @@ func (t *Trainer) lessens(err error, b batch.Batch) bool {
 }
 
 // exhausted is an error of a step, which says what helps where that is memory.
-func (t *Trainer) exhausted(err error, rows int) error {
+func (t *Trainer) exhausted(err error, n int) error {
 	if !engine.OutOfMemory(err) {
 		return err
 	}
-	n, next := t.rowsAtOnce(rows), "lower engine.row_multiple, model.context or the rank"
+	next := "lower engine.row_multiple, model.context or the rank"
 	switch {
 	case n > 1:
 		next = fmt.Sprintf("set engine.micro_batch below %d", n)
@@ -520,14 +524,6 @@ func takeEach(b engine.Buffer, n int) ([][]float32, error) {
 	return out, nil
 }
 
-// microBatches sorts the rows by length, longest first, so that little is padded, and cuts them into runs of n. The
-// gradient is a sum over rows, so their order within a step does not matter to it.
-func microBatches(rows []batch.Sequence, n int) [][]batch.Sequence {
-	sorted := append([]batch.Sequence{}, rows...)
-	sort.SliceStable(sorted, func(i, j int) bool { return len(sorted[i].IDs) > len(sorted[j].IDs) })
-	return slices.Collect(slices.Chunk(sorted, n))
-}
-
 func (t *Trainer) decoder(in []*node) *model.Decoder {
 	return model.NewAdapted(t.spec, in[:len(t.weights)], t.lora, in[len(t.weights)])
 }
@@ -562,10 +558,12 @@ func (t *Trainer) program(key string, compile func() (*engine.Program, error)) (
 	if p, ok := t.programs[key]; ok {
 		return p, nil
 	}
+	began := time.Now()
 	p, err := compile()
 	if err != nil {
 		return nil, err
 	}
 	t.programs[key] = p
+	t.made.programs, t.made.seconds = t.made.programs+1, t.made.seconds+time.Since(began).Seconds()
 	return p, nil
 }

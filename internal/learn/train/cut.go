@@ -1,0 +1,142 @@
+package train
+
+import (
+	"math/bits"
+	"slices"
+	"sort"
+
+	"hone/internal/learn/batch"
+)
+
+// A program is compiled for one shape of rows, and compiling takes as long as dozens of micro-batches. So rows are padded
+// to few lengths, and how many are computed at one time follows from the length: a run has about as many programs of rows
+// as there are lengths.
+
+// microTokens is how many tokens a micro-batch of several rows has at most on a GPU, where nothing else is asked for:
+// enough for its products to be large, and so few that rows of like length are computed together (docs/LOG.md).
+const microTokens = 4096
+
+// bucket is the length that a row of n tokens is padded to: a multiple, and beyond eight of them one of four lengths from each
+// to its double.
+func bucket(n, multiple int) int {
+	step := multiple
+	for n > 8*step {
+		step *= 2
+	}
+	return roundUp(n, step)
+}
+
+// RowsAtOnce is how many rows of n tokens a device computes at one time.
+func (o Options) RowsAtOnce(n int) int {
+	if o.MicroTokens == 0 {
+		return o.MicroBatch
+	}
+	return min(o.MicroBatch, max(1, o.MicroTokens/bucket(n, max(1, o.RowMultiple))))
+}
+
+// FullestRow is a length of rows, at most n tokens, of which a micro-batch has the most.
+func (o Options) FullestRow(n int) int {
+	most := n
+	for c := n; c > 1 && o.MicroTokens > 0; c = c * 7 / 8 { // there are four buckets to a power of two
+		if b := bucket(c, max(1, o.RowMultiple)); b <= n && b*o.RowsAtOnce(b) > most*o.RowsAtOnce(most) {
+			most = b
+		}
+	}
+	return most
+}
+
+// call is what the devices compute at one time: up to n rows each, in one shape.
+type call struct {
+	shape
+	rows []int // of the step, the first n of them the first device's
+}
+
+// calls sorts rows by length, longest first, and cuts them into calls such that as few positions as possible are computed.
+// It depends on the rows alone, as what a resumed run computes must. The gradient is a sum over rows, so their order within
+// a step does not matter to it.
+func (t *Trainer) calls(rows []batch.Sequence) []call {
+	order := make([]int, len(rows))
+	for i := range order {
+		order[i] = i
+	}
+	sort.SliceStable(order, func(i, j int) bool { return len(rows[order[i]].IDs) > len(rows[order[j]].IDs) })
+	lengths := make([]int, len(rows))
+	for i, row := range order {
+		lengths[i] = bucket(len(rows[row].IDs), t.rowMultiple)
+	}
+	// least is the fewest positions in which the rows from i on are computed, and with the first call's length best. More
+	// rows in a call leave fewer to the next, so each takes as many as it holds.
+	least, best := make([]int, len(rows)+1), make([]int, len(rows))
+	for i := len(rows) - 1; i >= 0; i-- {
+		for j := i; j >= 0; j-- { // lengths rise towards the front
+			c := lengths[j]
+			n := t.rowsAt(c, len(rows))
+			if cost := n*c*t.engine.NumDevices() + least[min(len(rows), i+n*t.engine.NumDevices())]; best[i] == 0 || cost < least[i] {
+				least[i], best[i] = cost, c
+			}
+		}
+	}
+	var out []call
+	for i := 0; i < len(rows); {
+		n := t.rowsAt(best[i], len(rows))
+		end := min(len(rows), i+n*t.engine.NumDevices())
+		out = append(out, call{shape{n: n, c: best[i]}, order[i:end]})
+		i = end
+	}
+	t.setTrained(out, rows)
+	return out
+}
+
+// setTrained sets how many trained tokens the calls of a step hold: half of their positions, or all where one call has more
+// trained. So that few programs are compiled it is the same in all calls: most runs have the one or the other.
+func (t *Trainer) setTrained(calls []call, rows []batch.Sequence) {
+	half := true
+	for _, x := range calls {
+		for device := range slices.Chunk(x.rows, x.n) {
+			trained := 0
+			for _, row := range device {
+				trained += rows[row].NumTrained()
+			}
+			half = half && trained <= x.n*x.c/2
+		}
+	}
+	for i, x := range calls {
+		calls[i].m = x.n * x.c
+		if half {
+			calls[i].m = max(1, x.n*x.c/2)
+		}
+	}
+}
+
+// rowsAt is how many rows of length c, of so many in the step, a device computes at one time.
+func (t *Trainer) rowsAt(c, rows int) int {
+	n := t.rowsAtOnce(rows)
+	if t.microTokens > 0 {
+		n = min(n, max(1, t.microTokens/c))
+	}
+	return n
+}
+
+// rowsAtOnce is how many rows of a step a device computes at one time at most: the micro-batch. Where there are several
+// devices it is less when that makes all of them work, by halves, so that few programs are compiled.
+func (t *Trainer) rowsAtOnce(rows int) int {
+	n, devices := t.microBatch, t.engine.NumDevices()
+	if devices == 1 {
+		return n
+	}
+	return min(n, 1<<bits.Len(uint((rows-1)/devices)))
+}
+
+// oneProgram reports whether the prefix is computed with the rows: where they are one call.
+func (t *Trainer) oneProgram(b batch.Batch, calls []call) bool {
+	return t.together && len(b.Prefix) > 0 && len(calls) == 1
+}
+
+// mostRows is how many rows are computed at one time in the calls of a step that has most of them.
+func mostRows(calls []call) int {
+	n := 0
+	for _, x := range calls {
+		n = max(n, x.n)
+	}
+	return n
+}
