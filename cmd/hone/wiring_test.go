@@ -49,8 +49,8 @@ rollout:
   max_result: 1237
   timeout: 91s
 rewards: {checks: 2, call: 3, tool: 5, end: 7, extra: 0.25, repeat: -11, invalid: -13, parse: -17}
+lora: {rank: 3, alpha: 7, rslora: true, dropout: 0.27, target_modules: [q_proj, up_proj], rank_pattern: ["up_proj=5"], alpha_pattern: ["q_proj=9"]}
 sft:
-  lora: {rank: 3, alpha: 7, rslora: true, dropout: 0.27, target_modules: [q_proj, up_proj], rank_pattern: ["up_proj=5"], alpha_pattern: ["q_proj=9"]}
   optimizer: {learning_rate: 0.011, max_grad_norm: 0.12, schedule: cosine, warmup: 0.13, beta1: 0.14, beta2: 0.15, epsilon: 0.0016, weight_decay: 0.17}
   epochs: 2
   batch_size: 4
