@@ -44,6 +44,8 @@ var attacks = map[string]attack{
 	"write to the home folder": func(t target) error {
 		return lands(filepath.Join(t.Home, ".profile"))
 	},
+	"read a project's secrets":         func(t target) error { return reads(filepath.Join(filepath.Dir(t.Hidden), "project/.env")) },
+	"list a project":                   func(t target) error { return lists(filepath.Join(filepath.Dir(t.Hidden), "project")) },
 	"read a hidden folder":             func(t target) error { return reads(t.Hidden + "/secret") },
 	"read another episode's folder":    func(t target) error { return reads(t.Other + "/state") },
 	"write to another episode's":       func(t target) error { return lands(t.Other + "/state") },

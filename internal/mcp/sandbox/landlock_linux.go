@@ -75,8 +75,14 @@ func (r *ruleset) apply(network bool) error {
 		return fmt.Errorf("landlock_create_ruleset: %w", errno)
 	}
 	defer unix.Close(int(fd))
-	for _, path := range r.readable() {
+	whole, parts := r.readable()
+	for _, path := range whole {
 		if err := allow(int(fd), path, rightsToRead); err != nil {
+			return err
+		}
+	}
+	for _, path := range parts { // its names can be listed, so that Python finds modules
+		if err := allow(int(fd), path, unix.LANDLOCK_ACCESS_FS_READ_DIR); err != nil {
 			return err
 		}
 	}
@@ -117,32 +123,40 @@ func allow(ruleset int, path string, rights uint64) error {
 	return nil
 }
 
-// readable lists, since Landlock can only allow, the highest paths that hold nothing hidden, and what is shown again.
-func (r *ruleset) readable() []string {
-	out := slices.Clone(r.Read)
-	hidden := append(slices.Clone(secretFiles), r.Hidden...)
-	var walk func(path string)
-	walk = func(path string) {
+// readable lists, since Landlock can only allow, the highest paths that hold nothing hidden, and what is shown again; parts are
+// the shown folders that hold something masked.
+func (r *ruleset) readable() (whole, parts []string) {
+	var walk func(path string, hidden []string, opened *[]string)
+	walk = func(path string, hidden []string, opened *[]string) {
 		if path == "/dev" || slices.Contains(hidden, path) {
 			return
 		}
 		if path != "/" && !slices.ContainsFunc(hidden, func(h string) bool { return within(h, path) }) {
-			if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
+			if target, err := filepath.EvalSymlinks(path); err == nil && target != path && opened == nil {
 				return // /bin is where it points to, and that is listed by itself; so is a link into what is hidden
 			}
-			out = append(out, path)
+			whole = append(whole, path)
 			return
 		}
 		entries, err := os.ReadDir(path)
 		if err != nil {
 			return
 		}
+		if opened != nil {
+			*opened = append(*opened, path)
+		}
 		for _, e := range entries {
-			walk(filepath.Join(path, e.Name()))
+			if opened != nil && e.Type()&os.ModeSymlink != 0 {
+				continue // a rule would be one for what it points to; following it takes no right
+			}
+			walk(filepath.Join(path, e.Name()), hidden, opened)
 		}
 	}
-	walk("/")
-	return out
+	walk("/", slices.Concat(secretFiles, r.Hidden, r.Masked), nil)
+	for _, path := range r.Read {
+		walk(path, r.Masked, &parts)
+	}
+	return whole, parts
 }
 
 // dropPrivileges lets neither a set-uid program nor root's own privileges come back at exec.

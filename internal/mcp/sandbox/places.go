@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,14 +12,21 @@ import (
 // tmpfsBytes bounds the private home and each private tmp, which live in memory.
 const tmpfsBytes = 256 << 20
 
-// places are the folders as one process is to see them: all readable but the hidden, with read and write shown again.
+// places are the folders as one process is to see them: the system's are readable, the hidden are empty, with read and write
+// shown again.
 type places struct {
-	hidden   []string // parents before what is in them
+	hidden   []string // folders, parents before what is in them
+	masked   []string // files in readable folders that are not
 	read     []string
 	write    []string
 	dir      string // where it starts
 	home     string // "" where it has none
 	homeKept bool   // home lies in a folder it may write
+}
+
+// isSystem reports whether a folder of the root holds programs, their libraries and their settings, rather than data.
+func isSystem(name string) bool {
+	return slices.Contains([]string{"bin", "dev", "etc", "gnu", "nix", "opt", "proc", "sbin", "sys", "usr"}, name) || strings.HasPrefix(name, "lib")
 }
 
 func newPlaces(cmd *exec.Cmd, g Grants, o Options) (*places, error) {
@@ -51,9 +57,39 @@ func newPlaces(cmd *exec.Cmd, g Grants, o Options) (*places, error) {
 		}
 	}
 	p.homeKept = p.home != "" && slices.ContainsFunc(p.write, func(w string) bool { return within(p.home, w) })
-	hide := append([]string{"/tmp", "/var/tmp", "/run", "/home", "/root", o.Home}, o.Hide...)
+	if err := p.hide(o); err != nil {
+		return nil, err
+	}
+	granted := slices.Concat(p.read, p.write)
+	if cmd.Dir != "" { // who writes down where a server starts lets it read there
+		p.show(p.dir)
+	}
+	p.showProgram(cmd.Path, lookup(cmd.Env, "PATH"))
+	p.showArguments(cmd.Args[1:])
+	if target, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && g.Network {
+		p.show(target)
+	}
+	p.maskSecrets(granted)
+	return p, nil
+}
+
+// hide hides what is neither the system's nor granted.
+func (p *places) hide(o Options) error {
+	hide := append([]string{"/tmp", "/var/tmp", o.Home}, o.Hide...)
 	if !p.homeKept {
 		hide = append(hide, p.home)
+	}
+	entries, err := os.ReadDir("/")
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		switch path := "/" + e.Name(); {
+		case e.IsDir() && !isSystem(e.Name()):
+			hide = append(hide, path)
+		case e.Type().IsRegular():
+			p.masked = append(p.masked, path)
+		}
 	}
 	for _, path := range hide {
 		if info, err := os.Stat(path); err == nil && info.IsDir() && filepath.Clean(path) != "/" {
@@ -62,14 +98,40 @@ func newPlaces(cmd *exec.Cmd, g Grants, o Options) (*places, error) {
 	}
 	slices.Sort(p.hidden)
 	p.hidden = slices.Compact(p.hidden)
-	p.show(p.dir)
-	p.showProgram(cmd.Path, lookup(cmd.Env, "PATH"))
-	p.showArguments(cmd.Args[1:])
-	if target, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && g.Network {
-		p.show(target)
-	}
-	return p, nil
+	return nil
 }
+
+// maskDepth is how deep below a folder that nobody granted files of secrets are looked for.
+const maskDepth = 3
+
+// maskSecrets hides .env files in what is shown because the server is there, rather than because it was granted: a package's
+// folder is often a person's project.
+func (p *places) maskSecrets(granted []string) {
+	for _, root := range p.read {
+		if slices.ContainsFunc(granted, func(g string) bool { return within(root, g) }) {
+			continue
+		}
+		depth := strings.Count(root, "/")
+		_ = filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return nil // it cannot be read, so the server cannot either
+			case d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git" || strings.Count(path, "/")-depth >= maskDepth):
+				return filepath.SkipDir
+			case !d.IsDir() && isSecret(d.Name()) && !slices.ContainsFunc(granted, func(g string) bool { return within(path, g) }):
+				p.masked = append(p.masked, path)
+				if real, err := filepath.EvalSymlinks(path); err == nil {
+					p.masked = append(p.masked, real)
+				}
+			}
+			return nil
+		})
+	}
+	slices.Sort(p.masked)
+	p.masked = slices.Compact(p.masked)
+}
+
+func isSecret(name string) bool { return name == ".env" || strings.HasPrefix(name, ".env.") }
 
 // show lets the process read a path that would be hidden, and what it is a link to, unless that would show a whole
 // hidden folder.
@@ -93,117 +155,6 @@ func (p *places) show(path string) {
 // hides reports whether a path is in a hidden folder.
 func (p *places) hides(path string) bool {
 	return slices.ContainsFunc(p.hidden, func(h string) bool { return within(path, h) })
-}
-
-// showProgram shows what a program installed in a hidden folder needs: its own folder; the folder around its "bin" or
-// the tree of node_modules, where its libraries are; and the same of the interpreter that its first line names.
-// ~/bin and ~/.local/bin are shown alone, for around them is what a person keeps.
-func (p *places) showProgram(path, searchPath string) {
-	p.showInstalled(path)
-	f, err := os.Open(path)
-	if err != nil {
-		return // exec will say why
-	}
-	defer f.Close()
-	first := make([]byte, 256)
-	n, _ := io.ReadFull(f, first)
-	line, _, _ := strings.Cut(string(first[:n]), "\n")
-	interpreter, is := strings.CutPrefix(line, "#!")
-	words := strings.Fields(interpreter)
-	if !is || len(words) == 0 {
-		return
-	}
-	if filepath.Base(words[0]) != "env" {
-		p.showInstalled(words[0])
-		return
-	}
-	for _, word := range words[1:] {
-		if strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
-			continue
-		}
-		for _, dir := range filepath.SplitList(searchPath) {
-			if _, err := os.Stat(filepath.Join(dir, word)); err == nil {
-				p.showInstalled(filepath.Join(dir, word))
-				return
-			}
-		}
-		return
-	}
-}
-
-func (p *places) showInstalled(path string) {
-	files := []string{path}
-	if target, err := filepath.EvalSymlinks(path); err == nil && target != path {
-		files = append(files, target)
-	}
-	for _, file := range files {
-		if at := strings.Index(file, "/node_modules/"); at >= 0 {
-			p.show(file[:at+len("/node_modules")])
-			continue
-		}
-		dir := filepath.Dir(file)
-		if parent := filepath.Dir(dir); filepath.Base(dir) == "bin" && filepath.Base(parent) != ".local" {
-			p.show(parent)
-		}
-		p.show(dir)
-	}
-}
-
-// showArguments shows files, not folders, that the command line names: a script to interpret, a file of settings.
-func (p *places) showArguments(args []string) {
-	for _, arg := range args {
-		if info, err := os.Stat(arg); err != nil || !filepath.IsAbs(arg) || info.IsDir() {
-			continue
-		}
-		if strings.Contains(arg, "/node_modules/") {
-			p.showInstalled(arg)
-		}
-		p.show(filepath.Clean(arg))
-	}
-}
-
-// secretFiles are readable to root, whom a read-only root does not stop.
-var secretFiles = []string{"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/krb5.keytab"}
-
-// bubblewrap is the arguments of bwrap up to the program.
-func (p *places) bubblewrap(network bool) []string {
-	args := baseArgs()
-	if network {
-		args = append(args, "--share-net")
-	}
-	size := fmt.Sprint(tmpfsBytes)
-	for _, path := range p.hidden {
-		args = append(args, "--size", size, "--tmpfs", path)
-	}
-	for _, path := range secretFiles {
-		if _, err := os.Lstat(path); err == nil {
-			args = append(args, "--ro-bind", "/dev/null", path)
-		}
-	}
-	var shown []string // what lies below is there too, and a link there cannot be mounted on
-	for _, path := range slices.Sorted(slices.Values(p.read)) {
-		if p.hides(path) && !slices.ContainsFunc(shown, func(s string) bool { return within(path, s) }) {
-			args, shown = append(args, "--ro-bind", path, path), append(shown, path)
-		}
-	}
-	for _, path := range p.write {
-		real, err := filepath.EvalSymlinks(path)
-		if err != nil {
-			real = path // bwrap will say why
-		}
-		args = append(args, "--bind", real, real)
-		if real != path && p.hides(path) && !slices.ContainsFunc(shown, func(s string) bool { return within(path, s) }) {
-			args = append(args, "--bind", path, path)
-		}
-	}
-	return append(args, "--chdir", p.dir, "--")
-}
-
-// baseArgs hold for every process: the namespaces, and a session of its own, since a server that could reach the
-// terminal could answer the questions asked there.
-func baseArgs() []string {
-	return []string{"--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL",
-		"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"}
 }
 
 // within reports whether path is dir or below it.

@@ -35,18 +35,29 @@ func write(t *testing.T, dir string, files map[string]string) {
 func TestShown(t *testing.T) {
 	home := t.TempDir()
 	write(t, home, map[string]string{
-		".ssh/id":                             "key",
-		".local/bin/uvx":                      "\x7fELF",
-		".local/share/keyrings/k":             "key",
-		"bin/tool":                            "\x7fELF",
-		"venv/bin/server":                     "#!" + home + "/pythons/3.12/bin/python3\n",
-		"pythons/3.12/bin/python3":            "\x7fELF",
-		"nvm/v20/bin/node":                    "\x7fELF",
-		"proj/node_modules/.bin/mcp":          "->../pkg/dist/index.js",
-		"proj/node_modules/pkg/dist/index.js": "#!/usr/bin/env -S node --no-warnings\n",
-		"proj/.env":                           "KEY=1",
-		"scripts/server.py":                   "print()",
-		"scripts/key":                         "key",
+		".ssh/id":                                    "key",
+		".local/bin/uvx":                             "\x7fELF",
+		".local/share/keyrings/k":                    "key",
+		"bin/tool":                                   "\x7fELF",
+		"venv/bin/server":                            "#!" + home + "/pythons/3.12/bin/python3\n",
+		"pythons/3.12/bin/python3":                   "\x7fELF",
+		"nvm/v20/bin/node":                           "\x7fELF",
+		"proj/node_modules/.bin/mcp":                 "->../pkg/dist/index.js",
+		"proj/node_modules/pkg/dist/index.js":        "#!/usr/bin/env -S node --no-warnings\n",
+		"proj/.env":                                  "KEY=1",
+		"app/package.json":                           "{}",
+		"app/dist/main.js":                           "1",
+		"app/dist/c.json":                            "{}",
+		".pyenv/shims/python3":                       "#!/bin/sh\n",
+		".pyenv/versions/3.12/bin/python3":           "\x7fELF",
+		".local/share/uv/python/3.12/bin/python3.12": "\x7fELF",
+		".local/bin/python3.12":                      "->../share/uv/python/3.12/bin/python3.12",
+		"env/bin/python":                             "->" + home + "/.local/bin/python3.12",
+		"env/pyvenv.cfg":                             "home = " + home + "/.local/bin\n",
+		"env/lib/python3.12/site-packages/e.pth":     "import sys\n" + home + "/src\n",
+		"src/mod.py":                                 "",
+		"scripts/server.py":                          "print()",
+		"scripts/key":                                "key",
 	})
 	for _, tc := range []struct {
 		name, program string
@@ -63,6 +74,12 @@ func TestShown(t *testing.T) {
 		{"a script alone", "nvm/v20/bin/node", []string{home + "/scripts/server.py", home + "/.ssh"}, "",
 			[]string{"nvm/v20", "nvm/v20/bin", "scripts/server.py"}},
 		{"started in a project", "bin/tool", nil, "proj", []string{"bin", "proj"}},
+		{"a package's script", "nvm/v20/bin/node", []string{home + "/app/dist/main.js"}, "", []string{"app", "app/dist/main.js", "nvm/v20", "nvm/v20/bin"}},
+		{"a script by its place from where it starts", "nvm/v20/bin/node", []string{"dist/main.js"}, "app", []string{"app", "app/dist/main.js", "nvm/v20", "nvm/v20/bin"}},
+		{"settings of a package are no script", "bin/tool", []string{"--config=" + home + "/app/dist/c.json"}, "", []string{"app/dist/c.json", "bin"}},
+		{"pyenv", ".pyenv/shims/python3", nil, "", []string{".pyenv", ".pyenv/shims"}},
+		{"an environment that another program made", "env/bin/python", nil, "",
+			[]string{".local/bin", ".local/share/uv/python/3.12", ".local/share/uv/python/3.12/bin", "env", "env/bin", "src"}},
 		{"started in the home folder", "bin/tool", nil, ".", []string{"bin"}},
 		{"none", "missing", nil, "", nil},
 	} {
@@ -128,6 +145,39 @@ func TestInstalledInTheHomeFolder(t *testing.T) {
 			}
 			if out, err := cmd.Output(); string(out) != "found" || err == nil {
 				t.Errorf("%q, %v: the library is read, the key is not", out, err)
+			}
+		})
+	}
+}
+
+// Where a server starts, and the package it is a part of, are read but for their .env files; links in them lead nowhere that is
+// hidden; and what is written where nothing is kept is refused rather than lost.
+func TestProjectWithoutItsSecrets(t *testing.T) {
+	const script = `for f in main.js lib/x.js .env .env.local sub/.env secrets.link key; do printf "%s:" "$f"; cat "$f" 2>/dev/null; echo; done
+ls > /dev/null && echo lists
+for d in "$H" "$H/app" "${H%/*}" "${H%/*}/project"; do (echo x > "$d/planted") 2>/dev/null && echo "wrote $d"; done; true`
+	const want = "main.js:main\nlib/x.js:lib\n.env:\n.env.local:\nsub/.env:\nsecrets.link:\nkey:\nlists\n"
+	for _, level := range []Level{Bubblewrap, Landlock} {
+		t.Run(string(level), func(t *testing.T) {
+			tg, g := outside(t)
+			s := at(t, level, options(tg))
+			write(t, tg.Home, map[string]string{"app/package.json": "{}", "app/main.js": "main", "app/lib/x.js": "lib", "app/.env": "KEY=1", "app/.env.local": "->prod",
+				"app/prod": "KEY=2", "app/sub/.env": "KEY=3", "app/secrets.link": "->.env", "app/key": "->../.ssh/id"})
+			for name, granted := range map[string]bool{"shown": false, "granted": true} {
+				cmd := exec.Command("/bin/sh", "-c", script)
+				cmd.Dir, cmd.Env = tg.Home+"/app", []string{"PATH=" + os.Getenv("PATH"), "H=" + tg.Home}
+				own := g
+				own.Env = []string{"H"}
+				if granted {
+					own.Read = []string{tg.Home + "/app"}
+				}
+				if err := s.Wrap(cmd, own); err != nil {
+					t.Fatal(err)
+				}
+				out, err := cmd.CombinedOutput()
+				if got := string(out); err != nil || granted != strings.Contains(got, "KEY=1") || !granted && got != want || strings.Contains(got, "wrote") {
+					t.Errorf("%s: %v\n%s", name, err, out)
+				}
 			}
 		})
 	}

@@ -2,7 +2,7 @@
 //
 // What is in force is a Level, found out once and printed; it is not the same on every machine:
 //
-//	bubblewrap  namespaces: private home and tmp, root read-only, no network, no other process in sight
+//	bubblewrap  namespaces: private home and tmp, the system read-only, no network, no other process in sight
 //	landlock    the kernel refuses other files, sockets, signals and traces; home and tmp are folders of its own; that
 //	            other processes run, and their command lines, can be seen
 //	none        a minimal environment only
@@ -83,7 +83,7 @@ func (l Limits) withDefaults() Limits {
 type Grants struct {
 	Network bool
 	Write   []string // folders it may read and write; a HOME inside them is kept, any other is private
-	Read    []string // hidden files and folders it may read
+	Read    []string // files and folders it may read beside the system's and its own program's
 	Env     []string // names of variables it may see beside PATH, HOME, TMPDIR, LANG and their like
 }
 
@@ -197,7 +197,7 @@ func (s *Sandbox) Wrap(cmd *exec.Cmd, g Grants) error {
 			p.write = append(p.write, home)
 		}
 		cmd.Env = setEnv(setEnv(cmd.Env, "HOME", home), "TMPDIR", home)
-		run.Landlock = &ruleset{Hidden: p.hidden, Read: p.read, Write: p.write}
+		run.Landlock = &ruleset{Hidden: p.hidden, Masked: p.masked, Read: p.read, Write: p.write}
 	}
 	text, err := json.Marshal(run)
 	if err != nil {
@@ -216,9 +216,10 @@ type spec struct {
 	Landlock   *ruleset `json:"landlock,omitempty"`
 }
 
-// ruleset allows all to be read but Hidden, of which Read and Write are shown again.
+// ruleset allows all to be read but Hidden, of which Read and Write are shown again, and Masked.
 type ruleset struct {
 	Hidden []string `json:"hidden"`
+	Masked []string `json:"masked"`
 	Read   []string `json:"read"`
 	Write  []string `json:"write"`
 }

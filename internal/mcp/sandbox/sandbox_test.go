@@ -87,7 +87,7 @@ func outside(t *testing.T) (target, Grants) {
 		Own: filepath.Join(base, "own"), Shared: filepath.Join(here, "shared"), PID: os.Getpid(), Victim: victim.Process.Pid,
 		Secret: "s3cret-value"}
 	for path, text := range map[string]string{tg.Home + "/.ssh/id": "key", tg.Hidden + "/secret": "key", tg.Other + "/state": "state",
-		tg.Own + "/home/.keep": "", tg.Shared: "shared"} {
+		tg.Own + "/home/.keep": "", here + "/project/.env": "KEY=1", tg.Shared: "shared"} {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
 			t.Fatal(err)
 		}

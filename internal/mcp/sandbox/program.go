@@ -1,0 +1,160 @@
+package sandbox
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// showProgram shows what a program installed in a hidden folder needs: its own folder; the folder around its "bin" or
+// the tree of node_modules, where its libraries are; and the same of the interpreter that its first line names.
+// ~/bin and ~/.local/bin are shown alone, for around them is what a person keeps.
+func (p *places) showProgram(path, searchPath string) {
+	p.showInstalled(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return // exec will say why
+	}
+	defer f.Close()
+	first := make([]byte, 256)
+	n, _ := io.ReadFull(f, first)
+	line, _, _ := strings.Cut(string(first[:n]), "\n")
+	interpreter, is := strings.CutPrefix(line, "#!")
+	words := strings.Fields(interpreter)
+	if !is || len(words) == 0 {
+		return
+	}
+	if filepath.Base(words[0]) != "env" {
+		p.showInstalled(words[0])
+		return
+	}
+	for _, word := range words[1:] {
+		if strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
+			continue
+		}
+		for _, dir := range filepath.SplitList(searchPath) {
+			if _, err := os.Stat(filepath.Join(dir, word)); err == nil {
+				p.showInstalled(filepath.Join(dir, word))
+				return
+			}
+		}
+		return
+	}
+}
+
+func (p *places) showInstalled(path string) {
+	for _, file := range chain(path) {
+		if at := strings.Index(file, "/node_modules/"); at >= 0 {
+			p.show(file[:at+len("/node_modules")])
+			continue
+		}
+		dir := filepath.Dir(file)
+		switch parent := filepath.Dir(dir); {
+		case filepath.Base(dir) == "shims" && exists(filepath.Join(parent, "versions")): // pyenv's, which look for the version around them
+			p.show(parent)
+		case filepath.Base(dir) == "bin" && filepath.Base(parent) != ".local":
+			p.show(parent)
+			p.showEnvironment(parent)
+		}
+		p.show(dir)
+	}
+}
+
+// chain is a path, every link that it leads over, and the file at the end.
+func chain(path string) []string {
+	const most = 40 // the kernel's own bound
+	files := []string{path}
+	for range most {
+		last := files[len(files)-1]
+		target, err := os.Readlink(last)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(target) {
+			target = filepath.Join(filepath.Dir(last), target)
+		}
+		files = append(files, target)
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil && !slices.Contains(files, real) {
+		files = append(files, real)
+	}
+	return files
+}
+
+// showEnvironment shows what a virtual environment of Python refers to: the interpreter it was made from (pyvenv.cfg, PEP 405), and
+// packages installed to be edited, which .pth files of its site-packages name.
+func (p *places) showEnvironment(dir string) {
+	settings, err := os.ReadFile(filepath.Join(dir, "pyvenv.cfg"))
+	if err != nil {
+		return
+	}
+	for line := range strings.Lines(string(settings)) {
+		if key, value, _ := strings.Cut(line, "="); strings.TrimSpace(key) == "home" {
+			for _, file := range chain(filepath.Join(strings.TrimSpace(value), "python3")) {
+				if parent := filepath.Dir(filepath.Dir(file)); filepath.Base(parent) != ".local" {
+					p.show(parent)
+				}
+				p.show(filepath.Dir(file))
+			}
+		}
+	}
+	links, _ := filepath.Glob(filepath.Join(dir, "lib", "python*", "site-packages", "*.pth")) // the pattern is sound
+	for _, file := range links {
+		text, _ := os.ReadFile(file)
+		for line := range strings.Lines(string(text)) {
+			if path := strings.TrimSpace(line); filepath.IsAbs(path) {
+				p.show(path)
+			}
+		}
+	}
+}
+
+// showArguments shows files, not folders, that the command line names: a script to interpret with the package it belongs to, a file
+// of settings.
+func (p *places) showArguments(args []string) {
+	for _, arg := range args {
+		if name, value, ok := strings.Cut(arg, "="); ok && strings.HasPrefix(name, "-") {
+			arg = value
+		}
+		if arg == "" {
+			continue
+		}
+		path := arg
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(p.dir, path)
+		}
+		if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		path = filepath.Clean(path)
+		if strings.Contains(path, "/node_modules/") {
+			p.showInstalled(path)
+		} else if isScript(path) {
+			p.showPackage(path)
+		}
+		p.show(path)
+	}
+}
+
+func isScript(path string) bool {
+	return slices.Contains([]string{".js", ".mjs", ".cjs", ".ts", ".mts", ".py", ".rb", ".jar"}, filepath.Ext(path))
+}
+
+// showPackage shows the folder of the package that a script is a part of, which a file of its packager marks.
+func (p *places) showPackage(script string) {
+	for dir := filepath.Dir(script); p.hides(dir) && !slices.Contains(p.hidden, dir); dir = filepath.Dir(dir) {
+		for _, mark := range []string{"package.json", "pyproject.toml", "setup.py", "requirements.txt", "Gemfile"} {
+			if exists(filepath.Join(dir, mark)) {
+				p.show(dir)
+				return
+			}
+		}
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
