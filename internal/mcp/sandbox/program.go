@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -157,4 +158,43 @@ func (p *places) showPackage(script string) {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// Elsewhere is a program that is not on PATH and that a version manager, or a project, keeps: the newest of those in the usual
+// places of a home folder and of the folder dir, "" without one. Shells put these on PATH; hone may be started without one.
+func Elsewhere(home, dir, program string) string {
+	for _, pattern := range []string{dir + "/.venv/bin", dir + "/venv/bin", dir + "/node_modules/.bin", home + "/.nvm/versions/node/*/bin", home + "/.volta/bin",
+		home + "/.local/share/fnm/node-versions/*/installation/bin", home + "/.pyenv/shims", home + "/.asdf/shims", home + "/.local/share/mise/shims",
+		home + "/.local/bin", home + "/.cargo/bin", home + "/go/bin"} {
+		found, _ := filepath.Glob(filepath.Join(pattern, program)) // a pattern that a program's name breaks finds nothing
+		if len(found) > 0 {
+			return slices.MaxFunc(found, byVersion)
+		}
+	}
+	return ""
+}
+
+// byVersion orders paths by the numbers in them.
+func byVersion(a, b string) int {
+	numbers := func(path string) (out []int) {
+		for _, word := range strings.FieldsFunc(path, func(r rune) bool { return r < '0' || r > '9' }) {
+			n, _ := strconv.Atoi(word)
+			out = append(out, n)
+		}
+		return out
+	}
+	return slices.Compare(numbers(a), numbers(b))
+}
+
+// Shim is the command that prints which program a version manager's stand-in at path runs, "" where it is none or runs in the
+// sandbox as it is: the manager looks for its settings in the home folder, which a server does not see.
+func Shim(path string) string {
+	program := filepath.Base(path)
+	for _, m := range []struct{ folder, ask string }{{"/.asdf/shims/", "asdf which "}, {"/mise/shims/", "mise which "}, {"/.volta/bin/", "volta which "},
+		{"/.nodenv/shims/", "nodenv which "}, {"/.rbenv/shims/", "rbenv which "}} {
+		if strings.Contains(path, m.folder) {
+			return m.ask + program
+		}
+	}
+	return ""
 }
