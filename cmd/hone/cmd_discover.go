@@ -75,7 +75,7 @@ func runDiscover(ctx context.Context, a *app, f discoverFlags) error {
 		return err
 	}
 	defer h.close()
-	catalog, err := h.discover(ctx)
+	catalog, err := h.discover(ctx, a)
 	if err != nil {
 		return err
 	}

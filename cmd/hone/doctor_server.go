@@ -36,8 +36,12 @@ func (a *app) checkServers(ctx context.Context, c config.Config, f serverFlags) 
 	}
 	defer h.close()
 	checks := []doctor.Check{h.checkSandbox()}
+	seen := h.watch(a, c.MCP.Sandbox)
 	for _, r := range mcp.Inspect(ctx, h.servers, h.options) {
+		name := r.Tools.Name
 		checks = append(checks, h.checkServer(ctx, a, c, r)...)
+		checks = append(checks, a.checkSight(c.MCP.Sandbox, name, h.servers.Servers[name], seen))
+		checks = append(checks, h.checkWrites(ctx, a, c.MCP.Sandbox, name)...)
 	}
 	return checks
 }
@@ -59,9 +63,9 @@ func (h *host) checkServer(ctx context.Context, a *app, c config.Config, r mcp.R
 		if server.URL != "" {
 			check.Next = "look at the server, its URL and its token: " + server.URL
 		} else if notStarted(r.Err) {
-			check.Next = "install the program, or correct the server's command: " + commandLine(server)
+			check.Next = a.notFound(server)
 		} else if h.sandbox.Level() != sandbox.None {
-			check.Next += "; if that works, the sandbox keeps something from it (--sandbox off tells, mcp.sandbox grants)"
+			check.Next += "; if that works, " + a.keptFrom(server)
 		}
 		return []doctor.Check{check}
 	}

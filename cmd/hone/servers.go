@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -202,7 +203,7 @@ func (a *app) connect(ctx context.Context, c config.Config, servers mcp.Config, 
 	}
 	a.handed.see(h.options)
 	l := &lab{host: h, handed: a.handed}
-	if l.catalog, err = h.discover(ctx); err == nil && len(only) > 0 {
+	if l.catalog, err = h.discover(ctx, a); err == nil && len(only) > 0 {
 		l.catalog, err = l.catalog.Only(only...)
 	}
 	if err == nil {
@@ -234,12 +235,12 @@ func (l *lab) show(a *app, c config.Config) {
 }
 
 // discover is mcp.Discover, whose error also says what the sandbox may have to do with it.
-func (h *host) discover(ctx context.Context) (*mcp.Catalog, error) {
+func (h *host) discover(ctx context.Context, a *app) (*mcp.Catalog, error) {
 	catalog, err := mcp.Discover(ctx, h.servers, h.options)
 	if f, ok := errors.AsType[*fault.Error](err); ok && h.servers.Servers[f.Where].Command != "" && notStarted(err) {
-		f.Next = "install the program, or correct the server's command"
+		f.Next = a.notFound(h.servers.Servers[f.Where])
 	} else if ok && h.servers.Servers[f.Where].Command != "" && h.sandbox.Level() != sandbox.None {
-		f.Next = fmt.Sprintf("run its command by hand; if that works, it is the sandbox (%s): mcp.sandbox in hone.yaml grants network and folders, --sandbox off tells", h.sandbox.Level())
+		f.Next = "run its command by hand; if that works, " + a.keptFrom(h.servers.Servers[f.Where])
 	}
 	return catalog, err
 }
@@ -248,4 +249,32 @@ func (h *host) discover(ctx context.Context) (*mcp.Catalog, error) {
 func notStarted(err error) bool {
 	f, ok := errors.AsType[*mcp.Failure](err)
 	return ok && f.Phase == mcp.PhaseStart
+}
+
+// notFound is what to do where a server's program is not on PATH: often a version manager has it, which only shells know.
+func (a *app) notFound(server mcp.Server) string {
+	home, _ := a.lookupEnv("HOME")
+	here, _ := os.Getwd() // without it: the root
+	if path := sandbox.Elsewhere(home, here, server.Command); path != "" {
+		return fmt.Sprintf(`write "command": %q, for it is there`, path)
+	}
+	return "install the program, or correct the server's command: " + commandLine(server)
+}
+
+// keptFrom is what a sandbox may keep from a server that starts without one, with the keys that grant it.
+func (a *app) keptFrom(server mcp.Server) string {
+	path := server.Command
+	if searched, ok := a.lookupEnv("PATH"); ok && !strings.Contains(path, "/") {
+		for _, dir := range filepath.SplitList(searched) {
+			if _, err := os.Stat(filepath.Join(dir, path)); err == nil {
+				path = filepath.Join(dir, path)
+				break
+			}
+		}
+	}
+	if ask := sandbox.Shim(path); ask != "" {
+		return fmt.Sprintf(`write the program itself as its "command": %s prints it; %s is a stand-in that looks for its settings in your home, which the sandbox hides`, ask, path)
+	}
+	return "the sandbox keeps something from it: " +
+		`"cwd" is where it starts and may read; mcp.sandbox.read, write and network of hone.yaml grant more; --sandbox off tells whether that is it`
 }

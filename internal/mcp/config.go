@@ -47,7 +47,7 @@ type Server struct {
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`     // all the process sees beside PATH, HOME, LANG and TMPDIR
 	EnvFile string            `json:"envFile,omitempty"` // lines of NAME=value that are added to Env, which counts where both have one
-	Cwd     string            `json:"cwd,omitempty"`
+	Cwd     string            `json:"cwd,omitempty"`     // where it starts, a folder it may read; may hold EpisodeDir. Default: where hone does
 
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"` // sent to the URL's own host only
@@ -99,7 +99,7 @@ func (d Duration) MarshalJSON() ([]byte, error) { return json.Marshal(time.Durat
 // LoadConfig reads a file with `mcpServers` (Claude, Cursor) or `servers` (VS Code), which may hold comments and commas at
 // the end of lists. Keys of other hosts are ignored. ${VAR}, ${env:VAR}, ${VAR:-default} and the editors' own variables
 // (editorVariables) are expanded in every string of a server; a variable that is not set is an error that names it.
-// Relative template folders are taken from the file's folder. Errors are *fault.Error.
+// Relative templates, cwds, and commands with a slash are taken from the file's folder. Errors are *fault.Error.
 func LoadConfig(path string, lookupEnv func(string) (string, bool)) (Config, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -157,11 +157,31 @@ func parseServer(entry json.RawMessage, dir string, lookupEnv func(string) (stri
 	if s.Template != "" && !filepath.IsAbs(s.Template) {
 		s.Template = filepath.Join(dir, s.Template)
 	}
+	s.resolve(workspaceOf(dir))
 	if s.Reset != nil && s.Reset.From != "" && !filepath.IsAbs(s.Reset.From) {
 		s.Reset.From = filepath.Join(dir, s.Reset.From)
 	}
 	s = s.withDefaults()
 	return s, s.check()
+}
+
+// resolve makes command and cwd absolute, before the process starts in cwd: a command is found from where the configuration is,
+// or, where there is none, from cwd.
+func (s *Server) resolve(dir string) {
+	if s.Cwd != "" && !filepath.IsAbs(s.Cwd) && !strings.HasPrefix(s.Cwd, EpisodeDir) {
+		s.Cwd = filepath.Join(dir, s.Cwd)
+	}
+	if !strings.ContainsRune(s.Command, filepath.Separator) || filepath.IsAbs(s.Command) || strings.HasPrefix(s.Command, EpisodeDir) {
+		return
+	}
+	if path := filepath.Join(dir, s.Command); exists(path) || s.Cwd == "" {
+		s.Command = path
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // FromFlag makes a configuration of one server from --mcp: a URL, or a command line in which quotes group words. The

@@ -87,13 +87,7 @@ func inputVariable(name string) string {
 // editorVariables adds to the environment what VS Code and Cursor predefine: workspaceFolder, which is dir or the folder
 // around the editor's own, workspaceFolderBasename, userHome, pathSeparator and its short form /, and input:ID.
 func editorVariables(lookupEnv func(string) (string, bool), dir string) func(string) (string, bool) {
-	workspace := dir
-	if absolute, err := filepath.Abs(dir); err == nil {
-		workspace = absolute
-	}
-	if base := filepath.Base(workspace); base == ".vscode" || base == ".cursor" {
-		workspace = filepath.Dir(workspace)
-	}
+	workspace := workspaceOf(dir)
 	return func(name string) (string, bool) {
 		switch name {
 		case "workspaceFolder":
@@ -110,6 +104,17 @@ func editorVariables(lookupEnv func(string) (string, bool), dir string) func(str
 		}
 		return lookupEnv(name)
 	}
+}
+
+// workspaceOf is a configuration's folder, or the one around an editor's own.
+func workspaceOf(dir string) string {
+	if absolute, err := filepath.Abs(dir); err == nil {
+		dir = absolute
+	}
+	if base := filepath.Base(dir); base == ".vscode" || base == ".cursor" {
+		return filepath.Dir(dir)
+	}
+	return dir
 }
 
 // readEnvFile adds the variables of EnvFile to Env. A line is NAME=value, perhaps after "export"; quotes around a value

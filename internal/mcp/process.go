@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -48,6 +49,10 @@ func startProcess(argv []string, env map[string]string, cwd string, wrap func(*e
 		return nil, err
 	}
 	cmd := &exec.Cmd{Path: path, Args: argv, Dir: cwd, SysProcAttr: &syscall.SysProcAttr{Setpgid: true}}
+	if strings.ContainsRune(argv[0], filepath.Separator) && env["PATH"] != "" { // the npx of a version manager asks for the node beside it
+		env = maps.Clone(env)
+		env["PATH"] += string(filepath.ListSeparator) + filepath.Dir(path)
+	}
 	cmd.Env = []string{} // a nil Env would inherit ours
 	for _, key := range sortedKeys(env) {
 		cmd.Env = append(cmd.Env, key+"="+env[key])
@@ -172,7 +177,7 @@ func lookPath(name, path, cwd string) (string, error) {
 		if _, err := os.Stat(file); err != nil {
 			return "", fmt.Errorf("the program is not there: %w", err)
 		}
-		return name, nil
+		return filepath.Abs(file)
 	}
 	for _, dir := range filepath.SplitList(path) {
 		file := filepath.Join(dir, name)

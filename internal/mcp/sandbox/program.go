@@ -139,6 +139,13 @@ func (p *places) showArguments(args []string) {
 	}
 }
 
+// IsProgram reports whether a path is the system's or a program's, rather than data.
+func IsProgram(path string, info os.FileInfo) bool {
+	top, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return isSystem(top) || strings.Contains(path, "/node_modules/") || info.Mode().IsRegular() && (info.Mode()&0o111 != 0 || isScript(path)) ||
+		!info.IsDir() && !info.Mode().IsRegular()
+}
+
 func isScript(path string) bool {
 	return slices.Contains([]string{".js", ".mjs", ".cjs", ".ts", ".mts", ".py", ".rb", ".jar"}, filepath.Ext(path))
 }

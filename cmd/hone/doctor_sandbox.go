@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"hone/internal/config"
+	"hone/internal/doctor"
+	"hone/internal/mcp"
+	"hone/internal/mcp/sandbox"
+)
+
+// sights are what each server that was started had in its sandbox.
+type sights struct {
+	mu sync.Mutex
+	of map[string]sandbox.Sight
+}
+
+// watch notes what is left to each server that starts from now on; of an episode's folder its place is not told.
+func (h *host) watch(a *app, c config.Sandbox) *sights {
+	s := &sights{of: map[string]sandbox.Sight{}}
+	wrap := h.options.Wrap
+	h.options.Wrap = func(name, folder string, cmd *exec.Cmd) error {
+		if sight, err := h.sandbox.Sight(cmd, a.grants(c, name, h.servers.Servers[name], folder, cmd.Env)); err == nil {
+			own := func(path string) bool {
+				return folder != "" && (path == folder || strings.HasPrefix(path, folder+string(filepath.Separator)))
+			}
+			sight.Read, sight.Write = slices.DeleteFunc(sight.Read, own), slices.DeleteFunc(sight.Write, own)
+			s.mu.Lock()
+			s.of[name] = sight
+			s.mu.Unlock()
+		}
+		return wrap(name, folder, cmd)
+	}
+	return s
+}
+
+// checkSight says what keeps a server in: level, network, folders.
+func (a *app) checkSight(c config.Sandbox, name string, server mcp.Server, seen *sights) doctor.Check {
+	check := doctor.Check{Name: "MCP server " + name, Status: doctor.OK}
+	sight, started := seen.of[name]
+	_, isRunner := a.runnerOf(server.Command)
+	switch {
+	case server.Command == "":
+		check.Detail = "sandbox: none is needed, it runs where its URL is"
+	case slices.Contains(c.Exempt, name):
+		check.Status, check.Detail = doctor.Warn, "sandbox: none; it has the network and every file of yours"
+		check.Next = "take it out of mcp.sandbox.exempt; where something is missing then, mcp.sandbox grants network and folders one by one"
+	case !started:
+		check.Status, check.Detail = doctor.Warn, "sandbox: what it would have is not known, for it was not started"
+	case sight.Level == sandbox.None:
+		check.Status, check.Detail = doctor.Warn, "sandbox: none; it has the network and every file of yours"
+	default:
+		network := "none"
+		if sight.Network {
+			network = "everything, this machine's own services and private networks too"
+		}
+		check.Detail = fmt.Sprintf("sandbox: %s; network: %s; reads: %s; writes: %s", sight.Level, network,
+			strings.Join(append([]string{"the system"}, sight.Read...), ", "), strings.Join(append([]string{"its episode's folder"}, sight.Write...), ", "))
+		if sight.Network && isRunner {
+			check.Status, check.Next = doctor.Warn, "hone servers add installs a package once and runs it without network"
+		}
+	}
+	return check
+}
+
+// checkWrites tries to write, as the server, to the data that its configuration names: where that is refused it would start, and
+// then fail call by call.
+func (h *host) checkWrites(ctx context.Context, a *app, c config.Sandbox, name string) []doctor.Check {
+	server := h.servers.Servers[name]
+	if server.Command == "" || slices.Contains(c.Exempt, name) {
+		return nil
+	}
+	var tried []string
+	for _, path := range dataPaths(server) {
+		if !covered(path, c.ReadFor(name)) { // else it is meant to be read alone
+			tried = append(tried, path)
+		}
+	}
+	refused, err := h.sandbox.Refused(ctx, a.grants(c, name, server, "", nil), tried)
+	if err != nil {
+		return []doctor.Check{doctor.FromError("MCP server "+name, err)}
+	}
+	var checks []doctor.Check
+	for _, r := range refused {
+		folder, own := r.Path, mcp.EpisodeDir
+		if info, err := os.Stat(r.Path); err == nil && !info.IsDir() {
+			folder, own = filepath.Dir(r.Path), mcp.EpisodeDir+"/"+filepath.Base(r.Path)
+		}
+		checks = append(checks, doctor.Check{Name: "MCP server " + name, Status: doctor.Warn,
+			Detail: fmt.Sprintf("it cannot write to %s, which its configuration names: %s", r.Path, r.Why),
+			Next: fmt.Sprintf(`write "%s" in its place, and "template": "%s" where each episode is to begin with a copy (for what it writes where it starts: "cwd": "%s"); `+
+				`or let all episodes write to one: put %s:%s into mcp.sandbox.write of hone.yaml, into mcp.sandbox.read if it only reads`, own, folder, mcp.EpisodeDir, name, r.Path)})
+	}
+	return checks
+}
+
+// dataPaths are the files and folders that a server's arguments and variables name, without programs and the system's; of a file that
+// is yet to be made its folder.
+func dataPaths(server mcp.Server) []string {
+	texts := slices.Clone(server.Args)
+	for _, name := range slices.Sorted(maps.Keys(server.Env)) {
+		texts = append(texts, server.Env[name])
+	}
+	var paths []string
+	for i, text := range texts {
+		if flag, value, ok := strings.Cut(text, "="); ok && strings.HasPrefix(flag, "-") {
+			text = value
+		}
+		if text == "" || strings.Contains(text, mcp.EpisodeDir) {
+			continue
+		}
+		path := text
+		if !filepath.IsAbs(path) {
+			if info, err := os.Stat(filepath.Join(server.Cwd, path)); err != nil || !info.IsDir() || i >= len(server.Args) {
+				continue // a word
+			}
+			path, _ = filepath.Abs(filepath.Join(server.Cwd, path))
+		}
+		info, err := os.Stat(path)
+		if err != nil && filepath.Ext(path) != "" {
+			path = filepath.Dir(path)
+			info, err = os.Stat(path)
+		}
+		if err == nil && path != "/" && !sandbox.IsProgram(path, info) && !slices.Contains(paths, path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
