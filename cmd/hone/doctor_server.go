@@ -39,9 +39,8 @@ func (a *app) checkServers(ctx context.Context, c config.Config, f serverFlags) 
 	seen := h.watch(a, c.MCP.Sandbox)
 	for _, r := range mcp.Inspect(ctx, h.servers, h.options) {
 		name := r.Tools.Name
-		checks = append(checks, h.checkServer(ctx, a, c, r)...)
-		checks = append(checks, a.checkSight(c.MCP.Sandbox, name, h.servers.Servers[name], seen))
-		checks = append(checks, h.checkWrites(ctx, a, c.MCP.Sandbox, name)...)
+		kept := append([]doctor.Check{a.checkSight(c.MCP.Sandbox, name, h.servers.Servers[name], seen)}, h.checkWrites(ctx, a, c.MCP.Sandbox, name)...)
+		checks = append(checks, slices.Insert(h.checkServer(ctx, a, c, r), 1, kept...)...)
 	}
 	return checks
 }
