@@ -160,23 +160,128 @@ func (a *app) fillStep(c *config.Config, rows int) {
 
 const shorterEpisodes = "lower model.context, rollout.max_turns or rollout.max_tokens, or show fewer tools with mcp.max_tools"
 
+// episodeOf is what the configuration says of an episode's length.
+func episodeOf(c config.Config) plan.Episode {
+	return plan.Episode{MaxTurns: c.Rollout.MaxTurns, MaxTokens: c.Rollout.MaxTokens, MaxResult: c.Rollout.MaxResult}
+}
+
 // fits refuses a run on live rollouts that the model's positions or the memory do not hold, and settles in the configuration
-// what that left to the plan.
-func (a *app) fits(c *config.Config, m *machine, adapter string, gpu bool, prefix, private int, trains bool) error {
+// what that left to the plan. It returns how many tokens a slot holds after the prefix: room for the results of tools too, as
+// far as there is memory, and how far that goes is said.
+func (a *app) fits(c *config.Config, m *machine, adapter string, gpu bool, prefix int, e plan.Episode, trains bool) (private int, err error) {
 	s := m.specOf()
-	if err := refuseTooLong(s, prefix+private, shorterEpisodes); err != nil {
-		return err
+	if err := refuseTooLong(s, prefix+min(e.Own(), c.Model.Context), shorterEpisodes); err != nil {
+		return 0, err
 	}
 	lora, err := adapterShape(*c, s, adapter)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	row := 0
 	if trains {
-		row = private
 		a.fillStep(c, max(c.SFT.BatchSize, c.GRPO.GroupSize*c.GRPO.ScenariosPerStep)) // a demo has both stages
 	}
-	return a.refuseTooLarge(c, s, settings(*c, lora, gpu, prefix, private, row), false)
+	of := func(private int) plan.Settings {
+		row := 0
+		if trains {
+			row = private
+		}
+		return settings(*c, lora, gpu, prefix, private, row)
+	}
+	b, err := a.budget(*c, gpu)
+	if err != nil {
+		return 0, err
+	}
+	room, err := findRoom(*c, s, e, of, min(c.Model.Context, s.MaxContext-prefix), b)
+	if err != nil {
+		return 0, err
+	}
+	a.say("%s", room)
+	return room.tokens, a.refuseTooLarge(c, s, of(room.tokens), false)
+}
+
+// room is what a slot holds of an episode.
+type room struct {
+	tokens   int
+	episode  plan.Episode
+	byMemory bool // else the context, or the model's positions, bound it
+}
+
+// String says it, and what to do where results may overflow.
+func (r room) String() string {
+	e := r.episode
+	text := fmt.Sprintf("an episode has room for %s after the prefix: %d of its task and completions, %d of tools' results", fault.Count(r.tokens, "token"),
+		min(r.tokens, e.Own()), e.Results(r.tokens))
+	if r.tokens >= e.Whole() {
+		return text
+	}
+	text += fmt.Sprintf(", of %d that rollout.max_result: %d can be in rollout.max_turns: %d. One that its results overflow is not trained on: ", e.Whole()-e.Own(), e.MaxResult, e.MaxTurns)
+	if r.byMemory {
+		return text + "the memory bounds it; lower rollout.max_result, rollout.max_turns or engine.slots"
+	}
+	return text + "raise model.context, as far as the model has positions, or lower rollout.max_result or rollout.max_turns"
+}
+
+// results are the tokens of results that a slot holds; 0 where nothing is known of the episode.
+func (r room) results() int {
+	if r.episode.MaxTurns == 0 {
+		return 0
+	}
+	return r.episode.Results(r.tokens)
+}
+
+// findRoom takes the room for results that the memory holds beside what the policy can fill: half of what is left where
+// training computes one row at once and, if it may, layers again. The other half lets it compute more.
+func findRoom(c config.Config, s model.Spec, e plan.Episode, of func(private int) plan.Settings, limit int, b budget) (room, error) {
+	least, most := e.Rooms(limit)
+	if b.bytes == 0 || least == most {
+		return room{most, e, false}, nil
+	}
+	s.BF16 = engine.DType(c.Engine.DType).IsBF16(of(least).GPU)
+	peak := func(private int) (int64, error) {
+		o := of(private)
+		o.Train.MicroBatch = 1
+		if c.Engine.Recompute == "auto" {
+			o.Train.Recompute = train.RecomputeLayer
+		}
+		p, err := plan.Make(s, o)
+		return p.Peak().Peak, err
+	}
+	low, err := peak(least)
+	if err != nil {
+		return room{}, err
+	}
+	high, err := peak(most)
+	if err != nil || high <= (low+b.bytes)/2 {
+		return room{most, e, false}, err
+	}
+	more := float64(max(0, b.bytes-low)) / 2 / float64(high-low) * float64(most-least)
+	return room{least + int(more)/64*64, e, true}, nil
+}
+
+// settlement is what settle chose, beside what was asked for.
+type settlement struct {
+	asked, chosen plan.Settings
+	plan          plan.Plan
+	limit         int64
+}
+
+func settled(c config.Config, s model.Spec, o plan.Settings, b budget) (settlement, error) {
+	chosen, p, err := settle(c, s, o, b.bytes)
+	return settlement{o, chosen, p, b.bytes}, err
+}
+
+// layers reports whether layers are computed again.
+func (x settlement) layers() bool {
+	return x.asked.Row > 0 && x.chosen.Train.Recompute == train.RecomputeLayer
+}
+
+// fewer reports whether fewer rows are computed at once than asked for.
+func (x settlement) fewer() bool { return x.chosen.Train.MicroBatch != x.asked.Train.MicroBatch }
+
+// fits reports whether the memory holds it. Where rows may be shorter than planned (exact is false), rows are computed fewer
+// at once only where layers are computed again too.
+func (x settlement) fits(exact bool) bool {
+	return x.plan.Peak().Peak <= x.limit && (exact || x.layers() || !x.fewer())
 }
 
 // fitsRows is the same of training on rows that are known.
@@ -206,26 +311,25 @@ func (a *app) refuseTooLarge(c *config.Config, s model.Spec, o plan.Settings, ex
 		return err
 	}
 	s.BF16 = engine.DType(c.Engine.DType).IsBF16(o.GPU)
-	chosen, p, err := settle(*c, s, o, b.bytes)
+	x, err := settled(*c, s, o, b)
 	if err != nil {
 		return err
 	}
-	layers := o.Row > 0 && chosen.Train.Recompute == train.RecomputeLayer
-	if fewer := chosen.Train.MicroBatch != o.Train.MicroBatch; p.Peak().Peak <= b.bytes && (exact || layers || !fewer) {
+	if chosen, p := x.chosen, x.plan; x.fits(exact) {
 		how := ""
 		c.Engine.ShardWeights = "off"
 		if chosen.ShardWeights {
 			c.Engine.ShardWeights = "on"
 			how = fmt.Sprintf(" on each of %d devices, which share the weights", chosen.Devices)
 		}
-		if fewer {
+		if x.fewer() {
 			c.Engine.MicroBatch = chosen.Train.MicroBatch
 			how += fmt.Sprintf(", with %d rows at once", chosen.Train.MicroBatch)
 		}
 		if o.Row > 0 {
 			c.Engine.Recompute = string(chosen.Train.Recompute)
 		}
-		if layers {
+		if x.layers() {
 			how += ", each layer computed again in the backward pass"
 		}
 		a.say("memory: %s planned%s, %s %s", gib(p.Peak().Peak), how, gib(b.bytes), b.of)

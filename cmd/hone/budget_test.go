@@ -199,7 +199,9 @@ func TestProposalFits(t *testing.T) {
 		t.Errorf("%v, %s", err, said.String())
 	}
 	m := &machine{file: &modelfile.Model{Config: s.Config}}
-	if err := a.fits(&c, m, "", false, 100, s.MaxContext, true); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "positions for 8192") {
+	long := plan.Episode{MaxTurns: 2, MaxTokens: s.MaxContext}
+	c.Model.Context = 2 * s.MaxContext
+	if _, err := a.fits(&c, m, "", false, 100, long, true); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "positions for 8192") {
 		t.Errorf("too many tokens: %v", err)
 	}
 }

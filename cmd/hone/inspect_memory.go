@@ -26,7 +26,7 @@ func (f *planFlags) register(c *cobra.Command) {
 	modelFlag(c, &f.base)
 	c.Flags().StringVar(&f.adapter, "adapter", "", "adapter folder whose shape counts (default the configuration's lora)")
 	c.Flags().IntVar(&f.prefix, "prefix", 512, "tokens all prompts begin with: the system message and the tools; 0 where they share none")
-	c.Flags().IntVar(&f.private, "private", 0, "tokens of an episode after them (default what rollout.max_turns completions take, at most model.context)")
+	c.Flags().IntVar(&f.private, "private", 0, "tokens of an episode after them (default what rollout.max_turns completions and results of rollout.max_result take, at most model.context, as far as there is memory)")
 	c.Flags().IntVar(&f.row, "row", 0, "tokens of the longest training row after them (default --private); -1 trains nothing")
 }
 
@@ -36,6 +36,7 @@ type forecast struct {
 	spec           model.Spec
 	given, settled plan.Settings // as the configuration says, and with what it leaves to the plan
 	budget         budget
+	room           room
 	exact          bool // the row's length is given: else rows may be shorter
 }
 
@@ -52,12 +53,6 @@ func (f planFlags) make(a *app) (forecast, error) {
 	if f.prefix < 0 || f.private < 0 || f.row < -1 {
 		return x, &fault.Error{Code: fault.CodeUsage, What: "lengths are in tokens", Where: "--prefix, --private, --row",
 			Next: "give them as hone inspect memory --help says"}
-	}
-	if f.private == 0 {
-		f.private = min(c.Rollout.MaxTurns*c.Rollout.MaxTokens, c.Model.Context)
-	}
-	if f.row == 0 {
-		f.row = f.private
 	}
 	if err := checkShards(c); err != nil {
 		return x, err
@@ -77,6 +72,25 @@ func (f planFlags) make(a *app) (forecast, error) {
 		return x, err
 	}
 	a.fillStep(&c, max(c.SFT.BatchSize, c.GRPO.GroupSize*c.GRPO.ScenariosPerStep))
+	x.room = room{tokens: f.private}
+	if f.private == 0 {
+		row := f.row
+		of := func(private int) plan.Settings {
+			if f.row = row; row == 0 {
+				f.row = private
+			}
+			return settings(c, lora, found.isCUDA(), f.prefix, private, max(f.row, 0))
+		}
+		e := episodeOf(c)
+		if x.room, err = findRoom(c, x.spec, e, of, max(1, min(c.Model.Context, x.spec.MaxContext-f.prefix)), x.budget); err != nil {
+			return x, err
+		}
+		f.private, f.row = x.room.tokens, row
+		a.say("%s", x.room)
+	}
+	if f.row == 0 {
+		f.row = f.private
+	}
 	x.given = settings(c, lora, found.isCUDA(), f.prefix, f.private, max(f.row, 0))
 	x.spec.BF16 = engine.DType(c.Engine.DType).IsBF16(x.given.GPU)
 	x.settled, x.Plan, err = settle(c, x.spec, x.given, x.budget.bytes)
@@ -135,6 +149,8 @@ type memoryReport struct {
 	Available int64  `json:"available,omitempty"`
 	Of        string `json:"of,omitempty"`
 	Fits      bool   `json:"fits"`
+	Private   int    `json:"private"` // tokens of a slot after the prefix
+	Results   int    `json:"results"` // of them, those for tools' results; 0 where --private is given
 	// The longest sequence, and what the model has positions for.
 	Tokens    int `json:"tokens"`
 	Positions int `json:"positions"`
@@ -150,7 +166,7 @@ func runInspectMemory(a *app, f planFlags) error {
 		return err
 	}
 	most, o, b := x.Peak(), x.settled, x.budget
-	report := memoryReport{x.Plan, most.Peak, most.Name, b.bytes, b.of, x.fits(), x.tokens(), x.spec.MaxContext, o.Train.RowsAtOnce(o.Row), o.Train.Recompute, o.ShardWeights}
+	report := memoryReport{x.Plan, most.Peak, most.Name, b.bytes, b.of, x.fits(), x.given.Context, x.room.results(), x.tokens(), x.spec.MaxContext, o.Train.RowsAtOnce(o.Row), o.Train.Recompute, o.ShardWeights}
 	mib := func(n int64) string { return fmt.Sprintf("%.1f", float64(n)/(1<<20)) }
 	rows := [][]string{{"HELD THROUGHOUT", "MiB", ""}}
 	for _, item := range x.Held {

@@ -90,8 +90,26 @@ func (l *lab) findModel(a *app, c *config.Config, folder string, scenarios []sce
 	if err != nil {
 		return planned{}, err
 	}
-	p := planned{plugin, prefix, min(max(256, longest-len(prefix)+c.Rollout.MaxTurns*c.Rollout.MaxTokens), c.Model.Context)}
-	return p, a.fits(c, m, folder, foundPlugin{path: plugin}.isCUDA(), len(prefix), p.private, trains)
+	e := episodeOf(*c)
+	e.Prompt, e.Between = longest-len(prefix), m.between()
+	p := planned{plugin, prefix, 0}
+	p.private, err = a.fits(c, m, folder, foundPlugin{path: plugin}.isCUDA(), len(prefix), e, trains)
+	return p, err
+}
+
+// between is how many tokens the chat template writes around a turn's result.
+func (m *machine) between() int {
+	const about = 64
+	call := chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "tool", Arguments: "{}"}}}
+	completion, err := m.renderer.Completion(call)
+	if err != nil {
+		return about
+	}
+	next, split, err := m.renderer.Next([]chat.Message{{Role: chat.User, Content: "task"}, call, {Role: chat.ToolRole, ToolCallID: "call_0", Name: "tool"}}, 1, completion, nil)
+	if err != nil || split != "" {
+		return about
+	}
+	return len(next)
 }
 
 // hang is when a turn's calls are taken to hang. Each has mcp.timeout, and may be made again.

@@ -18,6 +18,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
+	"hone/internal/learn/plan"
 	"hone/internal/modelfile"
 	"hone/internal/run"
 )
@@ -121,7 +122,7 @@ func TestMicroBatchIsWithinAStep(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.fits(&c, &machine{file: &modelfile.Model{Config: s.Config}}, "", false, 1, 32, true); err != nil || c.Engine.MicroBatch != 24 {
+	if _, err := a.fits(&c, &machine{file: &modelfile.Model{Config: s.Config}}, "", false, 1, plan.Episode{MaxTurns: 1, MaxTokens: 32}, true); err != nil || c.Engine.MicroBatch != 24 {
 		t.Errorf("%v, %d rows, %s", err, c.Engine.MicroBatch, &said)
 	}
 }

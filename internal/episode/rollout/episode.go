@@ -20,6 +20,7 @@ type episode struct {
 	step     int
 	slot     int
 	prompt   []int32 // all ids so far
+	results  int     // of them, those of tools' results
 	numCalls int
 	again    bool // what ended it may not end another attempt
 	worked   time.Duration
@@ -105,7 +106,11 @@ func (e *episode) play(ctx context.Context) {
 			e.limit(trajectory.StopMaxTurns, "")
 			return
 		}
+		if turn > 0 {
+			e.results += len(bridge)
+		}
 		if split != "" {
+			e.results = max(0, e.results-len(e.prompt)) // what is new in the prompt
 			e.prompt = nil
 		}
 		numResults, more := e.turn(ctx, session, turn, bridge, split)
@@ -120,6 +125,27 @@ func (e *episode) play(ctx context.Context) {
 // limit ends the episode at one of its limits.
 func (e *episode) limit(reason trajectory.StopReason, why string) {
 	e.end(LimitOutcome(e.t), reason, why)
+}
+
+// overflow ends the episode for want of context. Where it is the results of tools, or the task, that fill it, the policy is
+// not to blame: there is too little room.
+func (e *episode) overflow(numPrompt, maxContext int) {
+	why := fmt.Sprintf("the context is full: %d of %d ids", numPrompt, maxContext)
+	if !e.filled(numPrompt, maxContext) {
+		e.limit(trajectory.StopContextOverflow, why)
+		return
+	}
+	e.end(trajectory.InfrastructureError, trajectory.StopContextOverflow,
+		fmt.Sprintf("%s, %d of them results of tools; raise model.context, or lower rollout.max_result or rollout.max_turns", why, e.results))
+}
+
+// filled reports whether the results of tools fill the context, without which there would be room for a completion; or what
+// stands before the first one.
+func (e *episode) filled(numPrompt, maxContext int) bool {
+	if e.results > 0 {
+		return numPrompt-e.results+e.o.MaxTokens <= maxContext
+	}
+	return len(e.t.Turns) == 0
 }
 
 // lost ends the episode for a failure of the tools.
@@ -143,7 +169,7 @@ func (e *episode) turn(ctx context.Context, session Session, turn int, bridge []
 	switch {
 	case errors.As(err, &overflow):
 		// The bridge is dropped: a row must not end in ids nobody answered.
-		e.limit(trajectory.StopContextOverflow, fmt.Sprintf("%v: %d of %d ids", err, overflow.NumPrompt, overflow.MaxContext))
+		e.overflow(overflow.NumPrompt, overflow.MaxContext)
 		return 0, false
 	case err != nil:
 		e.end(trajectory.InfrastructureError, trajectory.StopError, "sampling: "+err.Error())
@@ -165,8 +191,11 @@ func (e *episode) turn(ctx context.Context, session Session, turn int, bridge []
 	})
 	e.t.Messages = append(e.t.Messages, m)
 
+	cut := c.FinishReason == policy.FinishLength
 	switch {
-	case c.FinishReason == policy.FinishLength:
+	case cut && len(c.IDs) < e.o.MaxTokens && e.filled(len(e.prompt)-len(c.IDs), len(e.prompt)):
+		e.overflow(len(e.prompt)-len(c.IDs), len(e.prompt))
+	case cut:
 		// Before the parse error: a call cut by the limit is unterminated because of the limit.
 		e.limit(trajectory.StopMaxTokens, parseError)
 	case parseError != "":

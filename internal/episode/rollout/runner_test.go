@@ -240,7 +240,9 @@ func TestEndings(t *testing.T) {
 		{"calls", &tools{}, script(add, add+add), rollout.Options{MaxToolCalls: 2}, nil, trajectory.Limit, trajectory.StopMaxToolCalls, 2, 1},
 		{"tokens", &tools{}, script(add), rollout.Options{MaxTokens: 10}, nil, trajectory.Limit, trajectory.StopMaxTokens, 1, 1},
 		{"tokens after the call", &tools{}, script(add), rollout.Options{MaxTokens: len(add)}, nil, trajectory.Limit, trajectory.StopMaxTokens, 1, 1},
-		{"context", &tools{}, nil, rollout.Options{Sampler: &policytest.Sampler{Reply: script(add, "x"), MaxContext: 80}}, nil, trajectory.Limit, trajectory.StopContextOverflow, 1, 1},
+		{"the task fills the context", &tools{}, nil, rollout.Options{Sampler: &policytest.Sampler{Reply: script(add, "x"), MaxContext: 10}}, nil, trajectory.InfrastructureError, trajectory.StopContextOverflow, 0, 1},
+		{"the completion fills it", &tools{}, nil, rollout.Options{MaxTokens: 45, Sampler: &policytest.Sampler{Reply: script("it goes on and on and on and on"), MaxContext: 40}}, nil, trajectory.Limit, trajectory.StopMaxTokens, 1, 1},
+		{"completions fill it", &tools{}, nil, rollout.Options{MaxTokens: 70, Sampler: &policytest.Sampler{Reply: script(add, "x"), MaxContext: 80}}, nil, trajectory.Limit, trajectory.StopContextOverflow, 1, 1},
 		{"sampler", &tools{}, failing, rollout.Options{Retries: 2}, nil, trajectory.InfrastructureError, trajectory.StopError, 0, 1},
 		{"tool error", &tools{status: status(trajectory.CallToolError)}, script(add, "x"), rollout.Options{}, nil, trajectory.OK, trajectory.StopCompleted, 2, 1},
 		{"invalid", &tools{status: status(trajectory.CallInvalid)}, script(add, "x"), rollout.Options{}, nil, trajectory.OK, trajectory.StopCompleted, 2, 1},
@@ -388,5 +390,54 @@ func TestToolsOf(t *testing.T) {
 	}
 	if got := r.Episode(context.Background(), scenario.Scenario{ID: "bad", Task: "go"}, 0, 0, 0); got.Outcome != trajectory.InfrastructureError {
 		t.Errorf("%s", got.Outcome)
+	}
+}
+
+// long answers at length.
+type long struct{ tools }
+
+func (s *long) Open(ctx context.Context, id string, t ...rollout.Template) (rollout.Session, error) {
+	inner, err := s.tools.Open(ctx, id, t...)
+	return longSession{inner}, err
+}
+
+type longSession struct{ rollout.Session }
+
+func (s longSession) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
+	results := s.Session.Call(ctx, calls)
+	for i := range results {
+		results[i].Text = strings.Repeat("r", 200)
+	}
+	return results
+}
+
+// A result that fills the context is not the policy's doing, whether it leaves no room or too little; the policy's own
+// completions are.
+func TestWhoFillsTheContext(t *testing.T) {
+	const prompt, call, result = 20, 52, 6 + 200 + 1 + 11 // ids of the fake renderer
+	for _, tc := range []struct {
+		name               string
+		maxTokens, context int
+		reply              func(string, policy.Request) (string, error)
+		outcome            trajectory.Outcome
+		reason             trajectory.StopReason
+		turns              int
+	}{
+		{"room for all", 60, prompt + call + result + 60, script(add, "done"), trajectory.OK, trajectory.StopCompleted, 2},
+		{"a result leaves no room", 60, prompt + call + result, script(add, "done"), trajectory.InfrastructureError, trajectory.StopContextOverflow, 1},
+		{"a result leaves too little", 60, prompt + call + result + 3, script(add, "done"), trajectory.InfrastructureError, trajectory.StopContextOverflow, 2},
+		{"it leaves enough for a short answer", 60, prompt + call + result + 5, script(add, "done"), trajectory.OK, trajectory.StopCompleted, 2},
+		{"cut at its own length", 60, prompt + call + result + 60, script(add, strings.Repeat("on ", 30)), trajectory.Limit, trajectory.StopMaxTokens, 2},
+		{"calls fill it before the result does", 120, prompt + call + 100, script(add, "done"), trajectory.Limit, trajectory.StopContextOverflow, 1},
+	} {
+		r := rollout.New(rollout.Options{Tools: &long{}, Renderer: policytest.Renderer{}, MaxTokens: tc.maxTokens,
+			Sampler: &policytest.Sampler{Reply: tc.reply, MaxContext: tc.context}})
+		got := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
+		if got.Outcome != tc.outcome || got.StopReason != tc.reason || len(got.Turns) != tc.turns {
+			t.Errorf("%s: %s, %s, %d turns (%s)", tc.name, got.Outcome, got.StopReason, len(got.Turns), got.Error)
+		}
+		if tc.outcome == trajectory.InfrastructureError && !strings.Contains(got.Error, "218 of them results of tools; raise model.context") {
+			t.Errorf("%s: %s", tc.name, got.Error)
+		}
 	}
 }
