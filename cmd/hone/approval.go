@@ -132,7 +132,7 @@ func quoted(rules []string) string {
 	return text
 }
 
-// allowed refuses scenarios that could not be set up, and tells of those that ask for a call which is always denied.
+// allowed refuses scenarios that could not be set up or checked, and tells of those that ask for a call which is always denied.
 func (a *app) allowed(gate *approval.Gate, list []scenario.Scenario) error {
 	told := map[string]bool{}
 	for _, s := range list {
@@ -142,7 +142,11 @@ func (a *app) allowed(gate *approval.Gate, list []scenario.Scenario) error {
 					Why: why, Next: "allow the tool in mcp.approval of hone.yaml, or leave the scenario out"}
 			}
 		}
-		for _, check := range s.Checks {
+		for i, check := range s.Checks {
+			if why := gate.Refusal(check.Name); check.Asks() && why != "" {
+				return &fault.Error{Code: fault.CodeUsage, What: "a scenario cannot be checked", Where: fmt.Sprintf("scenario %s, checks[%d], call of %s", s.ID, i, check.Name),
+					Why: why, Next: "allow the tool in mcp.approval of hone.yaml, or leave the check out"}
+			}
 			if why := gate.Refusal(check.Name); check.Type == scenario.CallCheck && why != "" && !told[check.Name] {
 				told[check.Name] = true
 				a.say("scenario %s asks for a call of %s, which is always %s", s.ID, check.Name, why)

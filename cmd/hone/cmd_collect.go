@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/chat"
+	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
@@ -83,6 +84,9 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	l.show(a, c)
 	gate, err := l.approvals(a, c.MCP.Approval, true) // today's rules, also for a run begun under others
 	if err != nil {
+		return err
+	}
+	if err := l.runnable(c, list); err != nil {
 		return err
 	}
 	if err := a.allowed(gate, list); err != nil {
@@ -163,6 +167,7 @@ func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approv
 	dir, c := t.dir, t.c // c as the run was begun with
 	log, report := runLog{dir, t.a.say, l}, t.a.progress(1).report()
 	l.scorer.Weights = weightsOf(c.Rewards)
+	programs := t.a.programs(c)
 	ended := tally{outcomes: map[trajectory.Outcome]int{}}
 	for i, s := range list {
 		kept, done, err := collected(dir, s)
@@ -177,9 +182,9 @@ func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approv
 		if err != nil {
 			return ended, err
 		}
-		t, err := l.collect(ctx, client, llm.Episode{ID: s.ID, ScenarioID: s.ID, Split: s.Split, Scenario: s.Hash(), Model: model,
+		t, err := l.collect(ctx, client, s.Template, llm.Episode{ID: s.ID, ScenarioID: s.ID, Split: s.Split, Scenario: s.Hash(), Model: model,
 			Temperature: c.Rollout.Temperature, Seed: c.Seed, System: c.Rollout.System, Task: s.Task, Tools: tools,
-			Setup: s.SetupCalls(),
+			Setup: s.SetupCalls(), Checks: s.Checks, Programs: programs,
 			Limits: llm.Limits{MaxTurns: c.Rollout.MaxTurns, MaxTokens: c.Rollout.MaxTokens, MaxToolCalls: c.Rollout.MaxToolCalls,
 				MaxWork: c.Rollout.Timeout},
 			Approve: approve})
@@ -197,8 +202,8 @@ func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approv
 }
 
 // collect runs one episode in a session of its own.
-func (l *lab) collect(ctx context.Context, client llm.Chatter, e llm.Episode) (*trajectory.Trajectory, error) {
-	session, err := l.shown.tools.Open(ctx, e.ID)
+func (l *lab) collect(ctx context.Context, client llm.Chatter, templates scenario.Templates, e llm.Episode) (*trajectory.Trajectory, error) {
+	session, err := l.shown.tools.Open(ctx, e.ID, rollout.TemplatesOf(templates)...)
 	if err != nil {
 		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot open a session on the MCP server", Err: err,
 			Next: "hone doctor; then the same command goes on"}

@@ -85,6 +85,9 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 		return err
 	}
 	defer l.close()
+	if err := l.runnable(c, tasks); err != nil {
+		return err
+	}
 	if err := a.allowed(l.gate, tasks); err != nil {
 		return err
 	}

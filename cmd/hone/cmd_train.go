@@ -126,7 +126,7 @@ func resumeTrain(ctx context.Context, a *app, f serverFlags, path string, kept k
 	if err := a.alsoDeny(&t.c); err != nil {
 		return err
 	}
-	list, err := scenario.Load(filepath.Join(path, scenariosFile))
+	list, err := scenario.LoadKept(filepath.Join(path, scenariosFile))
 	if err != nil {
 		return err
 	}
@@ -163,6 +163,9 @@ func (t *tuning) openServers(ctx context.Context, list []scenario.Scenario, f se
 	}
 	if err == nil {
 		err = t.a.refuseFindings(l.catalog, t.kept.AllowFindings)
+	}
+	if err == nil {
+		err = l.runnable(t.c, scenario.OfSplit(list, scenario.Train))
 	}
 	if err == nil {
 		err = t.a.allowed(l.gate, scenario.OfSplit(list, scenario.Train))

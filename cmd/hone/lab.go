@@ -85,7 +85,7 @@ func (l *lab) findModel(a *app, c *config.Config, folder string, scenarios []sce
 	l.machine = m
 	l.options = rollout.Options{Tools: l.shown.tools, Renderer: m.renderer, System: c.Rollout.System, ToolList: l.shown.list, ToolsOf: l.shown.of,
 		MaxTurns: c.Rollout.MaxTurns, MaxTokens: c.Rollout.MaxTokens, MaxToolCalls: c.Rollout.MaxToolCalls,
-		Temperature: c.Rollout.Temperature, MaxWork: c.Rollout.Timeout, Hang: hang(*c), Seed: c.Seed, Retries: 2}
+		Temperature: c.Rollout.Temperature, MaxWork: c.Rollout.Timeout, Hang: hang(*c), Seed: c.Seed, Retries: 2, Programs: a.programs(*c)}
 	prefix, longest, err := l.sharedPrefix(scenarios)
 	if err != nil {
 		return planned{}, err

@@ -52,7 +52,7 @@ func needed(s scenario.Scenario) []string {
 		names = append(names, g.Name)
 	}
 	for _, check := range s.Checks {
-		if check.Name != "" {
+		if check.Name != "" && !check.Asks() {
 			names = append(names, check.Name)
 		}
 	}

@@ -58,7 +58,8 @@ type Model struct {
 
 // Scenarios says where the tasks are.
 type Scenarios struct {
-	File string `yaml:"file" doc:"scenarios file, .json or .jsonl"`
+	File     string `yaml:"file" doc:"scenarios file, .json or .jsonl"`
+	Programs bool   `yaml:"programs" doc:"run the programs that command checks of the scenarios name; they are outside the sandbox of the servers"`
 }
 
 // Rollout bounds one episode.

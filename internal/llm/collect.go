@@ -8,7 +8,9 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/rollout"
+	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/episode/world"
 	"hone/internal/fault"
 )
 
@@ -39,7 +41,9 @@ type Episode struct {
 	System      string // may be empty
 	Task        string
 	Tools       []chat.Tool
-	Setup       []chat.ToolCall // made on the session first, unasked; the model does not see them
+	Setup       []chat.ToolCall  // made on the session first, unasked; the model does not see them
+	Checks      []scenario.Check // what they look at is recorded
+	Programs    []string         // environment of the programs that checks name; nil where none may run
 	Limits      Limits
 
 	// Approve decides each call before it is sent; why names the rule or person, and reaches the model on denial.
@@ -88,16 +92,27 @@ func (c *collector) run(ctx context.Context) error {
 		c.t.Outcome, c.t.StopReason, c.t.Error = outcome, trajectory.StopError, why
 		return nil
 	}
-	for turn := 0; ; turn++ {
+	watch, lost := world.Open(ctx, c.session, c.Checks, c.Programs)
+	for turn := 0; lost == nil; turn++ {
 		if turn == c.Limits.MaxTurns {
 			c.limit(trajectory.StopMaxTurns)
-			return nil
+			lost = watch.End(ctx, c.t)
+			break
 		}
 		done, err := c.turn(ctx, turn)
-		if done || err != nil {
+		if err != nil {
 			return err
 		}
+		if done {
+			lost = watch.End(ctx, c.t)
+			break
+		}
+		lost = watch.AfterTurn(ctx, c.t)
 	}
+	if lost != nil {
+		c.t.Outcome, c.t.StopReason, c.t.Error = lost.Outcome, lost.Reason, lost.Why
+	}
+	return nil
 }
 
 // turn asks for one completion and runs its calls.

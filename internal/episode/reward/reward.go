@@ -67,10 +67,11 @@ type Scorer struct {
 }
 
 // Score sets t.Terms and t.Reward. An outcome that is not the policy's doing is not scored: no terms, reward 0, and
-// the caller must mask it (Outcome.Trainable). Terms that need gold calls are left out where there are none.
+// the caller must mask it (Outcome.Trainable). Nor is one whose record lacks what a check looks at (Unseen). Terms that need
+// gold calls are left out where there are none.
 func (r Scorer) Score(s *scenario.Scenario, t *trajectory.Trajectory) {
 	t.Terms, t.Reward = nil, 0
-	if !t.Outcome.Trainable() {
+	if !t.Outcome.Trainable() || len(Unseen(s, t)) > 0 {
 		return
 	}
 	w := Default()
@@ -127,34 +128,6 @@ func truth(b bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-// FailedChecks describes the checks of a scenario that a trajectory does not pass, in order.
-func FailedChecks(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defaults) []string {
-	var all []chat.ToolCall
-	for _, turn := range t.Turns {
-		for i, call := range turn.Calls {
-			if i >= len(turn.Results) || !turn.Results[i].Search {
-				all = append(all, call)
-			}
-		}
-	}
-	var failed []string
-	for i, c := range s.Checks {
-		passed := false
-		switch c.Type {
-		case scenario.AnswerCheck:
-			passed = t.Outcome == trajectory.OK && c.Answer(t.Answer())
-		case scenario.CallCheck:
-			passed = c.Calls(answered(t), defaults)
-		case scenario.NoCallCheck:
-			passed = t.Outcome == trajectory.OK && c.Calls(all, defaults) // babble and broken calls make no call either
-		}
-		if !passed {
-			failed = append(failed, fmt.Sprintf("checks[%d] (%s)", i, c.Type))
-		}
-	}
-	return failed
 }
 
 // answered returns the calls that a tool answered without error. A call refused or failed has done nothing.

@@ -10,6 +10,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/episode/world"
 	"hone/internal/policy"
 )
 
@@ -81,7 +82,7 @@ func (e *episode) play(ctx context.Context) {
 		}
 		e.t.Tools = tools
 	}
-	session, err := e.o.Tools.Open(ctx, e.t.ID)
+	session, err := e.o.Tools.Open(ctx, e.t.ID, TemplatesOf(e.scenario.Template)...)
 	if err != nil {
 		e.lost(OpenOutcome(err), trajectory.StopError, err.Error())
 		return
@@ -95,16 +96,30 @@ func (e *episode) play(ctx context.Context) {
 		e.lost(outcome, trajectory.StopError, why)
 		return
 	}
-	bridge, split := []int32(nil), ""
-	bridge, err = e.o.Renderer.Prompt(e.t.Messages, e.t.Tools)
+	watch, lost := world.Open(ctx, session, e.scenario.Checks, e.o.Programs)
+	if lost == nil {
+		if lost = e.converse(ctx, session, watch); lost == nil {
+			lost = watch.End(ctx, e.t)
+		}
+	}
+	if lost != nil {
+		e.again = lost.Again
+		e.end(lost.Outcome, lost.Reason, lost.Why)
+	}
+}
+
+// converse takes the turns of an episode. It gives up where a check cannot look at what is there between two.
+func (e *episode) converse(ctx context.Context, session Session, watch *world.Watch) *world.Lost {
+	split := ""
+	bridge, err := e.o.Renderer.Prompt(e.t.Messages, e.t.Tools)
 	for turn := 0; ; turn++ {
 		if err != nil {
 			e.end(trajectory.InfrastructureError, trajectory.StopError, "rendering: "+err.Error())
-			return
+			return nil
 		}
 		if turn == e.o.MaxTurns {
 			e.limit(trajectory.StopMaxTurns, "")
-			return
+			return nil
 		}
 		if turn > 0 {
 			e.results += len(bridge)
@@ -115,7 +130,10 @@ func (e *episode) play(ctx context.Context) {
 		}
 		numResults, more := e.turn(ctx, session, turn, bridge, split)
 		if !more {
-			return
+			return nil
+		}
+		if lost := watch.AfterTurn(ctx, e.t); lost != nil {
+			return lost
 		}
 		at := len(e.t.Messages) - numResults - 1
 		bridge, split, err = e.o.Renderer.Next(e.t.Messages, at, e.t.Turns[turn].CompletionIDs, e.t.Tools)

@@ -3,6 +3,8 @@ package rollout
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"hone/internal/chat"
 	"hone/internal/episode/trajectory"
@@ -17,6 +19,15 @@ type Tools interface {
 
 // Template is a folder that an episode's own folder on a server is a copy of when it begins.
 type Template struct{ Server, Folder string }
+
+// TemplatesOf are a scenario's templates as Open takes them, sorted by server.
+func TemplatesOf(folders map[string]string) []Template {
+	var list []Template
+	for _, server := range slices.Sorted(maps.Keys(folders)) {
+		list = append(list, Template{server, folders[server]})
+	}
+	return list
+}
 
 // Blamer is an error of Open that says whose fault it is: trajectory.EnvironmentError or InfrastructureError.
 type Blamer interface {

@@ -29,7 +29,8 @@ type Options struct {
 	MaxWork      time.Duration // working time of the tools in one episode, see Worked; 0 for no limit
 	Hang         time.Duration // after which, by the clock, a turn's calls are taken to hang; 0 for never
 	Seed         uint64
-	Retries      int // further attempts, each with a fresh session, after a failure of the tools
+	Retries      int      // further attempts, each with a fresh session, after a failure of the tools
+	Programs     []string // environment of the programs that checks name; nil where none may run
 
 	// ToolsOf chooses the tools shown in a scenario's episodes, where one list for all would be too long. It must give a
 	// scenario the same each time. Without it ToolList is shown.

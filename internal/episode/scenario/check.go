@@ -1,12 +1,9 @@
 package scenario
 
 import (
+	"cmp"
 	"encoding/json"
-	"fmt"
-	"math"
-	"regexp"
-	"strconv"
-	"strings"
+	"path/filepath"
 
 	"hone/internal/chat"
 	"hone/internal/grade"
@@ -14,131 +11,99 @@ import (
 
 // Types of a check.
 const (
-	AnswerCheck = "answer"
-	CallCheck   = "call"
-	NoCallCheck = "no_call"
+	AnswerCheck    = "answer"
+	CallCheck      = "call"
+	NoCallCheck    = "no_call"
+	MaxCallsCheck  = "max_calls"
+	StateCheck     = "state"
+	FileCheck      = "file"
+	SQLCheck       = "sql"
+	CommandCheck   = "command"
+	UnchangedCheck = "unchanged"
 )
 
-// Check is one condition on a finished episode. Type decides which of the other fields count:
+// Check is one condition on a finished episode. Type decides what is looked at:
 //
-//	{"type": "answer", "equals": "42"}                     the final answer alone, but for white space, quotes and a final full stop
-//	{"type": "answer", "number": 4.5, "tolerance": 0.1}    the last number in the final answer; tolerance 0 is exact
-//	{"type": "answer", "regex": "^[0-9]+ km$"}             RE2 syntax, found anywhere unless anchored
-//	{"type": "answer", "contains": "42"}
-//	{"type": "call", "name": "hash", "arguments": {...}}   this call was made and answered without error
+//	{"type": "answer", ...}                                the final answer
+//	{"type": "call", "name": "hash", "arguments": {...}}   this call was made and answered without error; with "refused": true, with one
 //	{"type": "no_call"}                                    no tool was called; with "name": not this tool
+//	{"type": "max_calls", "max": 3}                        at most so many calls were made; with "name": of this tool
+//	{"type": "state", "name": ..., "arguments": {...}}     what the server answers to this call, made when the episode has ended
+//	{"type": "file", "path": "out.json"}                   a file of the episode's own folder
+//	{"type": "sql", "path": "shop.db", "query": "SELECT"}  what is in a SQLite database of that folder
+//	{"type": "unchanged"}                                  the episode's folder is as it was before the first turn
+//	{"type": "command", "command": ["./score.py"]}         what a program makes of the episode: a score of 0 to 1
+//
+// Of the next fields up to Matches one at most is given. It is the condition on the text that is looked at: the answer, the
+// call's result, the file's content, the rows.
 type Check struct {
-	Type      string          `json:"type"`
-	Equals    *string         `json:"equals,omitempty"`
-	Number    *float64        `json:"number,omitempty"`
+	Type string `json:"type"`
+
+	Equals    *string         `json:"equals,omitempty"` // the text alone; of an answer, but for quotes and a final full stop
+	Number    *float64        `json:"number,omitempty"` // the last number in the text
 	Tolerance float64         `json:"tolerance,omitempty"`
-	Regex     *string         `json:"regex,omitempty"`
+	Regex     *string         `json:"regex,omitempty"` // RE2 syntax, found anywhere unless anchored
 	Contains  *string         `json:"contains,omitempty"`
-	Name      string          `json:"name,omitempty"`
-	Arguments json.RawMessage `json:"arguments,omitempty"`
+	AnyOf     []string        `json:"any_of,omitempty"`  // equals one of these
+	OneOf     []string        `json:"one_of,omitempty"`  // names exactly one of these, as whole words
+	Set       []string        `json:"set,omitempty"`     // lists exactly these, in any order
+	Matches   json.RawMessage `json:"matches,omitempty"` // is JSON that meets this grade.Pattern
+
+	Name           string          `json:"name,omitempty"`
+	Arguments      json.RawMessage `json:"arguments,omitempty"`       // taken as they are
+	ArgumentsMatch json.RawMessage `json:"arguments_match,omitempty"` // a grade.Pattern
+	Refused        bool            `json:"refused,omitempty"`         // the call is answered with an error
+	AfterTurn      int             `json:"after_turn,omitempty"`      // of a state: looked at after this turn, from 1; 0 after the last
+	Max            *int            `json:"max,omitempty"`
+
+	Server string   `json:"server,omitempty"` // whose folder; needed where several servers have one
+	Path   string   `json:"path,omitempty"`   // in that folder
+	Exists *bool    `json:"exists,omitempty"`
+	SHA256 string   `json:"sha256,omitempty"` // of the content, in hex
+	Query  string   `json:"query,omitempty"`
+	Ignore []string `json:"ignore,omitempty"` // paths that may change, as path.Match has them; a pattern without / fits a name in any folder
+
+	Command []string `json:"command,omitempty"` // a program of the scenario file's folder, or on PATH, with its arguments
+	AtLeast *float64 `json:"at_least,omitempty"`
+	Timeout float64  `json:"timeout,omitempty"` // of the program, in seconds; 0 is 60
 }
 
-// Validate says what is wrong with a check, or nil.
-func (c Check) Validate() error {
-	conditions := 0
-	for _, given := range []bool{c.Equals != nil, c.Number != nil, c.Regex != nil, c.Contains != nil} {
-		if given {
-			conditions++
-		}
-	}
-	if c.Type != AnswerCheck && (conditions > 0 || c.Tolerance != 0) {
-		return fmt.Errorf(`equals, number, regex and contains belong to type "answer", not %q`, c.Type)
-	}
-	if c.Type != CallCheck && c.Arguments != nil {
-		return fmt.Errorf(`"arguments" belong to type "call", not %q`, c.Type)
-	}
+// Look names what a check looks at outside the conversation, "" where that is nothing. Checks with one Look see the same;
+// what they want of it is not part of it.
+func (c Check) Look() string {
+	look := Check{Type: c.Type, Server: c.Server, Path: c.Path, Query: c.Query, Name: c.Name, AfterTurn: c.AfterTurn, Ignore: c.Ignore, Timeout: c.Timeout}
 	switch c.Type {
-	case AnswerCheck:
-		return c.validateAnswer(conditions)
-	case CallCheck:
-		return Gold{Name: c.Name, Arguments: c.Arguments}.validate()
-	case NoCallCheck:
-		return nil
-	case "":
-		return fmt.Errorf(`"type" is missing; it must be answer, call or no_call`)
+	case StateCheck, UnchangedCheck:
+		look.Arguments = canonical(c.Arguments)
+	case CommandCheck:
+		look.Command = append([]string{filepath.Base(c.Command[0])}, c.Command[1:]...) // wherever the scenario file is
+	case FileCheck, SQLCheck:
+	default:
+		return ""
 	}
-	return fmt.Errorf(`"type" is %q; it must be answer, call or no_call`, c.Type)
+	text, _ := json.Marshal(look) // of texts and JSON
+	return string(text)
 }
 
-func (c Check) validateAnswer(conditions int) error {
-	if conditions != 1 {
-		return fmt.Errorf("an answer check needs exactly one of equals, number, regex and contains; it has %d", conditions)
-	}
-	if c.Name != "" {
-		return fmt.Errorf(`"name" belongs to types "call" and "no_call", not "answer"`)
-	}
-	// An empty text is in every answer, so the check would pass for anyone.
-	if c.Contains != nil && *c.Contains == "" {
-		return fmt.Errorf(`"contains" is empty`)
-	}
-	if c.Tolerance < 0 || c.Tolerance != 0 && c.Number == nil {
-		return fmt.Errorf(`"tolerance" must be at least 0 and stand beside "number"`)
-	}
-	if c.Regex != nil {
-		if _, err := regexp.Compile(*c.Regex); err != nil {
-			return fmt.Errorf(`"regex": %w`, err)
-		}
-	}
-	return nil
+// Probe is the call of a state check, and of an unchanged one on a state; without a name there is none.
+func (c Check) Probe() chat.ToolCall {
+	return chat.ToolCall{ID: "check", Name: c.Name, Arguments: cmp.Or(string(c.Arguments), "{}")}
 }
 
-// numeral finds numbers as people write them: a sign counts only where it does not join two words or numbers, as in
-// 2024-05 or x-1. Group 1 is the number.
-var numeral = regexp.MustCompile(`(?:^|[^\w.-])(-?\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)`)
+// Asks reports whether the check has a call made that is not the model's.
+func (c Check) Asks() bool { return c.Name != "" && (c.Type == StateCheck || c.Type == UnchangedCheck) }
 
-// plain is an answer without what people put around one: white space, quotes, and one final full stop, in or behind the
-// quotes. So an enumeration of what the answer may be equals none of it. What would be empty is left as it is.
-func plain(text string) string {
-	const around = " \t\r\n\"'`\u00a0\u2018\u2019\u201c\u201d"
-	text = strings.TrimSpace(text)
-	bare := strings.Trim(strings.TrimSuffix(strings.Trim(text, around), "."), around)
-	if bare == "" {
-		return text
-	}
-	return bare
+// Opens reports whether the check looks into the episode's own folder.
+func (c Check) Opens() bool {
+	return c.Type == FileCheck || c.Type == SQLCheck || c.Type == UnchangedCheck && c.Name == ""
 }
 
-// Answer reports whether a final answer meets an answer check. An empty answer, which is what an episode without a
-// final message has, meets none.
-func (c Check) Answer(text string) bool {
-	text = strings.TrimSpace(text)
-	switch {
-	case text == "":
-		return false
-	case c.Equals != nil:
-		return plain(text) == plain(*c.Equals)
-	case c.Contains != nil:
-		return strings.Contains(text, *c.Contains)
-	case c.Regex != nil:
-		matched, err := regexp.MatchString(*c.Regex, text)
-		return err == nil && matched
-	case c.Number != nil:
-		found := numeral.FindAllStringSubmatch(text, -1)
-		if len(found) == 0 {
-			return false
-		}
-		n, err := strconv.ParseFloat(strings.ReplaceAll(found[len(found)-1][1], ",", ""), 64)
-		return err == nil && math.Abs(n-*c.Number) <= c.Tolerance
+// IsCall reports whether a made call is the one that a call check means. Arguments that are not strict JSON are none.
+func (c Check) IsCall(made chat.ToolCall, defaults grade.Defaults) bool {
+	if c.ArgumentsMatch == nil {
+		equal, err := grade.EqualCalls(made, chat.ToolCall{Name: c.Name, Arguments: string(c.Arguments)}, defaults)
+		return err == nil && equal
 	}
-	return false
-}
-
-// Calls reports whether the made calls meet a call or no_call check. Only calls that were answered without error
-// should be passed for a call check, all calls for a no_call check.
-func (c Check) Calls(made []chat.ToolCall, defaults grade.Defaults) bool {
-	if c.Type == CallCheck {
-		want := []chat.ToolCall{{Name: c.Name, Arguments: string(c.Arguments)}}
-		return grade.Match(made, want, defaults)[0] >= 0
-	}
-	for _, call := range made {
-		if c.Name == "" || c.Name == call.Name {
-			return false
-		}
-	}
-	return true
+	p, err := grade.NewPattern(string(c.ArgumentsMatch))
+	return err == nil && made.Name == c.Name && p.Unmet(made.Arguments) == ""
 }

@@ -3,6 +3,7 @@ package scenario
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"sort"
 	"strings"
@@ -20,11 +21,10 @@ func checkKeys(raw []byte) error {
 	if err := json.Unmarshal(raw, &row); err != nil {
 		return fmt.Errorf("the row is not a JSON object")
 	}
-	if err := known(row, "id", "task", "setup", "checks", "gold", "difficulty", "tags", "split"); err != nil {
+	if err := known(row, keysOf(reflect.TypeFor[Scenario]())...); err != nil {
 		return err
 	}
-	call := []string{"name", "arguments"}
-	check := []string{"type", "equals", "number", "tolerance", "regex", "contains", "name", "arguments"}
+	call, check := keysOf(reflect.TypeFor[Gold]()), keysOf(reflect.TypeFor[Check]())
 	for _, list := range []struct {
 		key  string
 		keys []string

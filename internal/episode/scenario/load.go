@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -24,8 +25,8 @@ type row struct {
 }
 
 // Load reads a .json array or a .jsonl file of scenarios; [{"task": "..."}] is enough. Missing ids are made from a hash
-// of the task, missing splits as AssignSplits says. Its error is a *fault.Error with exit code 2 that lists every
-// broken row as file:line.
+// of the task, missing splits as AssignSplits says, and paths are made absolute. Its error is a *fault.Error with exit code 2
+// that lists every broken row as file:line.
 func Load(path string) ([]Scenario, error) {
 	scenarios, _, err := LoadLines(path)
 	if err == nil {
@@ -34,14 +35,42 @@ func Load(path string) ([]Scenario, error) {
 	return scenarios, err
 }
 
+// LoadKept reads what Save has written of loaded scenarios, whose paths lead to where they led then.
+func LoadKept(path string) ([]Scenario, error) {
+	scenarios, _, err := load(path, nil)
+	if err == nil {
+		AssignSplits(scenarios)
+	}
+	return scenarios, err
+}
+
+// LoadRows reads scenarios with nothing added but ids, to be written again.
+func LoadRows(path string) ([]Scenario, error) {
+	scenarios, _, err := load(path, nil)
+	return scenarios, err
+}
+
 // LoadLines is Load without the splits, and with the line of each scenario, from 1.
 func LoadLines(path string) (scenarios []Scenario, lines []int, err error) {
+	return load(path, func(s *Scenario) error { return s.locate(filepath.Dir(path)) })
+}
+
+// load reads a file; each row is held against also, where that is given.
+func load(path string, also func(*Scenario) error) (scenarios []Scenario, lines []int, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the scenarios", Where: path, Err: err,
 			Next: "give a .json array or a .jsonl file of scenarios"}
 	}
 	scenarios, lines, broken := parse(data, strings.HasSuffix(path, ".jsonl"))
+	for i := range scenarios {
+		if also == nil {
+			break
+		}
+		if err := also(&scenarios[i]); err != nil {
+			broken = append(broken, brokenRow{lines[i], err.Error()})
+		}
+	}
 	if len(broken) > 0 {
 		var list strings.Builder
 		for _, b := range broken {
@@ -49,7 +78,7 @@ func LoadLines(path string) (scenarios []Scenario, lines []int, err error) {
 		}
 		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: fault.Count(len(broken), "broken row") + " in the scenarios",
 			Where: fmt.Sprintf("%s:%d", path, broken[0].line), Why: strings.TrimPrefix(list.String(), "\n    "),
-			Next: "correct these rows; the keys are id, task, setup, checks, gold, difficulty, tags and split"}
+			Next: "correct these rows; the keys of a row are " + strings.Join(keysOf(reflect.TypeFor[Scenario]()), ", ")}
 	}
 	if len(scenarios) == 0 {
 		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "the scenarios are empty", Where: path,

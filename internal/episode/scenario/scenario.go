@@ -18,14 +18,16 @@ const (
 
 // Scenario is one task. Only Task is required of a file's row; Load fills in ID and Split.
 type Scenario struct {
-	ID         string   `json:"id"`
-	Task       string   `json:"task"`            // what the user says
-	Setup      []Gold   `json:"setup,omitempty"` // calls made on the episode's session before it starts; the model does not see them
-	Checks     []Check  `json:"checks,omitempty"`
-	Gold       []Gold   `json:"gold,omitempty"` // the calls of a known good solution, in order
-	Difficulty string   `json:"difficulty,omitempty"`
-	Tags       []string `json:"tags,omitempty"`
-	Split      string   `json:"split"`
+	ID         string    `json:"id"`
+	Task       string    `json:"task"`               // what the user says
+	Template   Templates `json:"template,omitempty"` // what the episode's folders begin as
+	Setup      []Gold    `json:"setup,omitempty"`    // calls made on the episode's session before it starts; the model does not see them
+	Checks     []Check   `json:"checks,omitempty"`
+	Gold       []Gold    `json:"gold,omitempty"`        // the calls of a known good solution, in order
+	GoldAnswer string    `json:"gold_answer,omitempty"` // the answer of that solution
+	Difficulty string    `json:"difficulty,omitempty"`
+	Tags       []string  `json:"tags,omitempty"`
+	Split      string    `json:"split"`
 }
 
 // Gold is a tool call as a scenario file writes it: {"name": "hash", "arguments": {"text": "hi"}}.
@@ -84,6 +86,9 @@ func (s *Scenario) Validate() error {
 	case "", Train, Validation, Test:
 	default:
 		return fmt.Errorf(`"split" is %q; it must be train, validation or test`, s.Split)
+	}
+	if err := s.Template.validate(); err != nil {
+		return err
 	}
 	for i, g := range s.Setup {
 		if err := g.validate(); err != nil {

@@ -337,23 +337,33 @@ func TestAnswerCheck(t *testing.T) {
 	}
 }
 
-func TestCallCheck(t *testing.T) {
-	made := []chat.ToolCall{{Name: "hash", Arguments: `{"text":"hi","n":1.0}`}}
-	tests := []struct {
-		check scenario.Check
-		want  bool
-	}{
-		{scenario.Check{Type: "call", Name: "hash", Arguments: []byte(`{"n":1,"text":"hi"}`)}, true},
-		{scenario.Check{Type: "call", Name: "hash", Arguments: []byte(`{"n":"1","text":"hi"}`)}, false},
-		{scenario.Check{Type: "no_call"}, false},
-		{scenario.Check{Type: "no_call", Name: "hash"}, false},
-		{scenario.Check{Type: "no_call", Name: "count"}, true},
-	}
-	for _, test := range tests {
-		if got := test.check.Calls(made, nil); got != test.want {
-			t.Errorf("%+v = %v", test.check, got)
+func TestIsCall(t *testing.T) {
+	made := chat.ToolCall{Name: "hash", Arguments: `{"text":"hi","n":1.0}`}
+	for check, want := range map[string]bool{
+		`{"name":"hash","arguments":{"n":1,"text":"hi"}}`:                                      true,
+		`{"name":"hash","arguments":{"n":"1","text":"hi"}}`:                                    false,
+		`{"name":"hash","arguments":{"n":1}}`:                                                  false,
+		`{"name":"hash","arguments_match":{"$subset":{"n":1}}}`:                                true,
+		`{"name":"hash","arguments_match":{"text":"hi","n":1,"salt":{"$optional":"x"}}}`:       true,
+		`{"name":"hash","arguments_match":{"text":"hi","salt":{"$optional":"x"}}}`:             false,
+		`{"name":"hush","arguments_match":{"$any":true}}`:                                      false,
+		`{"name":"hash","arguments_match":{"text":{"$any_of":["hi","ho"]},"n":{"$any":true}}}`: true,
+	} {
+		c := checkOf(t, `{"type":"call",`+check[1:])
+		if got := c.IsCall(made, nil); got != want {
+			t.Errorf("%s = %v", check, got)
 		}
 	}
+}
+
+// checkOf reads a check as a file has it.
+func checkOf(t *testing.T, text string) scenario.Check {
+	t.Helper()
+	rows, err := scenario.Load(write(t, "s.jsonl", `{"task":"t","checks":[`+text+`]}`))
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return rows[0].Checks[0]
 }
 
 func TestNeedsJudge(t *testing.T) {

@@ -77,7 +77,7 @@ func callsOf(s Scenario) []string {
 	calls := s.Gold
 	for _, c := range s.Checks {
 		if c.Type == CallCheck {
-			calls = append(calls[:len(calls):len(calls)], Gold{c.Name, c.Arguments})
+			calls = append(calls[:len(calls):len(calls)], Gold{c.Name, slices.Concat(c.Arguments, c.ArgumentsMatch)})
 		}
 	}
 	var bare, out []string

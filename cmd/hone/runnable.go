@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/episode/scenario"
+	"hone/internal/fault"
+	"hone/internal/mcp"
+)
+
+// programs is the environment of the programs that checks name, nil where the configuration does not let any run.
+func (a *app) programs(c config.Config) []string {
+	if !c.Scenarios.Programs {
+		return nil
+	}
+	environ := []string{}
+	for _, name := range []string{"PATH", "HOME", "LANG", "TMPDIR"} {
+		if value, ok := a.lookupEnv(name); ok {
+			environ = append(environ, name+"="+value)
+		}
+	}
+	return environ
+}
+
+// programsAllowed refuses scenarios that name programs which nobody has allowed: a file of scenarios may come from anywhere.
+func programsAllowed(c config.Config, list []scenario.Scenario) error {
+	names := scenario.Programs(list)
+	if len(names) == 0 || c.Scenarios.Programs {
+		return nil
+	}
+	slices.Sort(names)
+	return &fault.Error{Code: fault.CodeUsage, What: "checks of the scenarios run programs on this machine, which is not allowed",
+		Where: "scenarios.programs", Why: "they name " + strings.Join(slices.Compact(names), ", "),
+		Next: "read the programs; then write scenarios: {programs: true} into hone.yaml"}
+}
+
+// runnable refuses scenarios that ask for what the servers cannot give: a folder of the episode's own, a tool, a template.
+// Later each of their episodes would fail for it.
+func (l *lab) runnable(c config.Config, list []scenario.Scenario) error {
+	if err := programsAllowed(c, list); err != nil {
+		return err
+	}
+	own, takers := l.pool.Folders()
+	tools := l.catalog.Tools()
+	for _, s := range list {
+		for server := range s.Template {
+			if _, err := mcp.OneOf(server, takers); err != nil {
+				return unrunnable(s.ID+", template", err, `give that server isolation process, which starts it anew for each episode, or take the template out`)
+			}
+		}
+		for i, check := range s.Checks {
+			where := fmt.Sprintf("%s, checks[%d] (%s)", s.ID, i, check.Type)
+			if check.Opens() {
+				if _, err := mcp.OneOf(check.Server, own); err != nil {
+					return unrunnable(where, fmt.Errorf("folder of the episode: %w", err),
+						`give the check the key "server", or that server isolation process and ${HONE_EPISODE_DIR}; of a server behind a URL, use a state check`)
+				}
+			}
+			if known := slices.ContainsFunc(tools, func(t chat.Tool) bool { return t.Name == check.Name }); check.Asks() && !known {
+				return unrunnable(where, fmt.Errorf("there is no tool %q", check.Name), "hone discover lists the tools")
+			}
+		}
+	}
+	return nil
+}
+
+func unrunnable(where string, err error, next string) error {
+	return &fault.Error{Code: fault.CodeUsage, What: "a scenario asks for what the servers cannot give", Where: "scenario " + where, Err: err, Next: next}
+}
