@@ -7,13 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/chat"
-	"hone/internal/episode/reward"
-	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
-	"hone/internal/episode/trajectory"
+	"hone/internal/episode/vet"
 	"hone/internal/fault"
-	"hone/internal/grade"
+	"hone/internal/mcp"
 )
 
 func newScenarios(a *app) *cobra.Command {
@@ -24,7 +21,8 @@ func newScenarios(a *app) *cobra.Command {
 		Use:   "validate FILE",
 		Short: "Execute the gold calls of each scenario on the servers, and say which rows do not hold",
 		Long: "validate reads each row, makes its setup and gold calls in a session of its own, and checks that they are answered\n" +
-			"without error and meet the row's checks, and that silence and repeating the task do not. Exit code 2 names the rows.",
+			"without error and meet the row's checks. It tries each check on silence, on the task repeated and on wrong values too,\n" +
+			"and says which cannot fail or cannot pass. Exit code 2 names the rows.",
 		Example: "  hone scenarios validate scenarios.json --mcp-config .mcp.json\n  hone scenarios validate scenarios.jsonl --offline",
 		Args:    arguments(1, 1, "a scenarios file"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -106,13 +104,14 @@ func runScenariosValidate(ctx context.Context, a *app, f serverFlags, path strin
 	}
 	findings := []rowFinding{}
 	find := func(i int, why string) { findings = append(findings, rowFinding{path, lines[i], list[i].ID, why}) }
-	numCalls, unscored := 0, 0
+	numCalls, unscored, looks := 0, 0, false
 	for i := range list {
 		numCalls += len(list[i].Setup) + len(list[i].Gold)
+		looks = looks || vet.Looks(&list[i])
 		if len(list[i].Checks) == 0 {
 			unscored++
 		}
-		for _, why := range cheats(&list[i]) {
+		for _, why := range vet.Alone(&list[i]) {
 			find(i, why)
 		}
 	}
@@ -123,7 +122,7 @@ func runScenariosValidate(ctx context.Context, a *app, f serverFlags, path strin
 		a.say("would make %s for %s", fault.Count(numCalls, "call"), fault.Count(len(list), "scenario"))
 		return nil
 	}
-	if !offline && numCalls > 0 {
+	if !offline && looks {
 		if err := a.execute(ctx, f, list, find); err != nil {
 			return err
 		}
@@ -143,22 +142,6 @@ func runScenariosValidate(ctx context.Context, a *app, f serverFlags, path strin
 	return nil
 }
 
-// cheats are ways to pass a scenario's checks without doing its task.
-func cheats(s *scenario.Scenario) []string {
-	if len(s.Checks) == 0 {
-		return nil
-	}
-	var found []string
-	for _, cheat := range []struct{ name, answer string }{{"an episode without calls and answer", ""}, {"repeating the task", s.Task}} {
-		t := &trajectory.Trajectory{Outcome: trajectory.OK, Messages: []chat.Message{{Role: chat.Assistant, Content: cheat.answer}}}
-		if len(reward.FailedChecks(s, t, nil)) == 0 {
-			found = append(found, cheat.name+" passes the checks")
-			break // the second would only say it again
-		}
-	}
-	return found
-}
-
 // execute makes the setup and gold calls of each scenario and reports what does not hold. Its error is a server that
 // cannot be reached.
 func (a *app) execute(ctx context.Context, f serverFlags, list []scenario.Scenario, find func(i int, why string)) error {
@@ -175,14 +158,13 @@ func (a *app) execute(ctx context.Context, f serverFlags, list []scenario.Scenar
 		return err
 	}
 	defer l.close()
+	if err := l.runnable(c, list); err != nil {
+		return err
+	}
+	trial := vet.Trial{Tools: l.tools, Defaults: l.scorer.Defaults, Programs: a.programs(c), Refusal: mcp.LooksRefused}
 	report := a.progress(1).report()
 	for i := range list {
-		session, err := l.tools.Open(ctx, list[i].ID)
-		if err != nil {
-			return &fault.Error{Code: fault.CodeUnavailable, What: "cannot open a session on the MCP server", Err: err, Next: "hone doctor"}
-		}
-		why, err := unmet(ctx, session, &list[i], l.scorer.Defaults)
-		_ = session.Close() // the calls are made
+		why, err := trial.Row(ctx, &list[i])
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -195,36 +177,4 @@ func (a *app) execute(ctx context.Context, f serverFlags, list []scenario.Scenar
 		report("validate", i+1, len(list), "")
 	}
 	return nil
-}
-
-// unmet makes a scenario's calls, up to the first that fails, and says what does not hold.
-func unmet(ctx context.Context, session rollout.Session, s *scenario.Scenario, defaults grade.Defaults) (why []string, err error) {
-	var made []chat.ToolCall
-	for _, part := range []struct {
-		name  string
-		calls []scenario.Gold
-	}{{"setup", s.Setup}, {"gold", s.Gold}} {
-		for i, g := range part.calls {
-			call := g.Call()
-			call.ID = fmt.Sprintf("%s_%d", part.name, i)
-			r := session.Call(ctx, []chat.ToolCall{call})[0]
-			switch r.Status {
-			case trajectory.CallOK:
-			case trajectory.CallTransportError:
-				return nil, &fault.Error{Code: fault.CodeUnavailable, What: "the MCP server was lost", Where: "scenario " + s.ID, Why: r.Error, Next: "hone doctor"}
-			default:
-				return []string{fmt.Sprintf("%s[%d] (%s): %s: %s", part.name, i, g.Name, r.Status, r.Text)}, nil
-			}
-			if part.name == "gold" {
-				made = append(made, call)
-			}
-		}
-	}
-	for i, check := range s.Checks {
-		// A row without gold calls shows no way to do its task, and gold calls hold no final answer.
-		if len(s.Gold) > 0 && check.Type != scenario.AnswerCheck && false {
-			why = append(why, fmt.Sprintf("checks[%d] (%s) is not met by the gold calls", i, check.Type))
-		}
-	}
-	return why, nil
 }

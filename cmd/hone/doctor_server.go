@@ -97,7 +97,8 @@ func (h *host) checkServer(ctx context.Context, a *app, c config.Config, r mcp.R
 		warn(fmt.Sprintf("%d tools are more than an episode is shown (mcp.max_tools is %d)", n, c.MCP.MaxTools),
 			"nothing need be done: those are chosen that fit the task; mcp.search_share searches instead")
 	}
-	return append(checks, h.checkIsolation(ctx, a, c, r))
+	checks = append(checks, h.checkIsolation(ctx, a, c, r))
+	return append(checks, h.checkRefusals(ctx, a, c, r.Tools)...)
 }
 
 // checkIsolation opens two episodes as a run would: at the same time, or one after the other where they take turns. Where

@@ -71,7 +71,7 @@ func (s *session) call(ctx context.Context, tool *boundTool, args string, timeou
 		if len(known.result) > 0 && known.result[0] != '{' { // null decodes into a result of nothing
 			return o.failed(trajectory.CallToolError, "the answer is no result of a call: "+excerpt(string(known.result))), false
 		}
-		return s.result(answer, known.result, tool, o), false
+		return s.refused(answer, s.result(answer, known.result, tool, o), o), false
 	}
 	if known.sent && !known.answered {
 		s.unfinished.Store(true)
@@ -127,6 +127,19 @@ func answerError(err error, result json.RawMessage) string {
 		return "the tool asks a person for input, and nobody is there to give it: " + err.Error()
 	}
 	return fmt.Sprintf("the answer cannot be read: %v; received %s", err, excerpt(string(result)))
+}
+
+// refused is a result that counts as an error where the configuration says that it is one. It looks at all of the text.
+func (s *session) refused(answer *mcp.CallToolResult, r trajectory.ToolResult, o *Options) trajectory.ToolResult {
+	if r.Status != trajectory.CallOK || s.refusal.texts == nil && s.refusal.objects == nil {
+		return r
+	}
+	whole := r
+	whole.Text = Render(answer.Content, r.StructuredContent, max(o.MaxRecord, o.MaxResult))
+	if pattern := s.refusal.fits(whole); pattern != "" {
+		r.Status, r.Error = trajectory.CallToolError, "a refusal, by the server's configuration: "+pattern
+	}
+	return r
 }
 
 // result is the record of an answer.

@@ -42,6 +42,7 @@ func exampleOf(key string) string {
 		"oauth":     `"oauth": {"client_id": "...", "client_secret": "${SECRET}"}`,
 		"reset":     `"reset": {"tool": "..."} or "reset": {"from": "...", "to": "..."}`,
 		"disabled":  `"disabled": true, or leave it out`,
+		"refusal":   `"refusal": ["^Error"] or "refusal": [{"status": "error"}]`,
 		"isolation": `"isolation": "process"; there are shared, session, process and reset`,
 	}[key]
 }

@@ -57,6 +57,7 @@ type Server struct {
 	Template  string    `json:"template,omitempty"`  // a folder; needs process or reset isolation
 	Reset     *Reset    `json:"reset,omitempty"`     // needs reset isolation
 	Timeout   Duration  `json:"timeout,omitempty"`   // of one call; 0: Options.Timeout
+	Refusal   Refusal   `json:"refusal,omitempty"`   // results that are errors, though they do not say so by isError
 	Disabled  bool      `json:"disabled,omitempty"`
 
 	secrets []string // values of variables that expand put somewhere

@@ -39,13 +39,14 @@ const (
 
 // launcher opens sessions on one server.
 type launcher struct {
-	name   string
-	server Server
-	base   map[string]string
-	o      Options
-	meter  *meter
-	oauth  auth.OAuthHandler // shared by all sessions, nil without one
-	listed bool              // list the tools first: the SDK copies some arguments into headers from its own list
+	name    string
+	server  Server
+	base    map[string]string
+	o       Options
+	meter   *meter
+	oauth   auth.OAuthHandler // shared by all sessions, nil without one
+	refusal refusal
+	listed  bool // list the tools first: the SDK copies some arguments into headers from its own list
 
 	mu    sync.Mutex
 	era   string          // the negotiated protocol version where it is known, else ""
@@ -64,21 +65,25 @@ func newLauncher(name string, s Server, base map[string]string, o Options) (*lau
 		l.via = "" // hosts that read "http" in their files also fall back to HTTP+SSE
 	}
 	var err error
+	if l.refusal, err = s.Refusal.compile(); err != nil {
+		return nil, err
+	}
 	l.oauth, err = oauthHandler(s, o)
 	return l, err
 }
 
 // session is one open session, and what it owns: the process and the episode's folder, or the HTTP connections.
 type session struct {
-	server string
-	client *mcp.ClientSession
-	wire   *wire
-	conn   *stdioConn // nil on HTTP
-	via    string
-	dir    string // the episode's folder, "" without one
-	gone   chan struct{}
-	redact *strings.Replacer
-	hide   func(json.RawMessage) json.RawMessage // secrets in what the server sent; nil where it has none
+	server  string
+	client  *mcp.ClientSession
+	wire    *wire
+	conn    *stdioConn // nil on HTTP
+	via     string
+	dir     string // the episode's folder, "" without one
+	gone    chan struct{}
+	redact  *strings.Replacer
+	refusal refusal
+	hide    func(json.RawMessage) json.RawMessage // secrets in what the server sent; nil where it has none
 
 	expired    atomic.Bool  // the server, over HTTP, does not know it any more
 	unfinished atomic.Bool  // a call was given up that the server may still be working on
@@ -223,7 +228,7 @@ func (l *launcher) try(ctx context.Context, limit time.Duration, via, version st
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	secrets := secretsOf(l.server)
-	s := &session{server: l.name, wire: newWire(l.o.MaxFrame, l.meter), via: via, gone: make(chan struct{}), redact: redactor(inErrors(l.server, secrets))}
+	s := &session{server: l.name, wire: newWire(l.o.MaxFrame, l.meter), via: via, gone: make(chan struct{}), redact: redactor(inErrors(l.server, secrets)), refusal: l.refusal}
 	if only := redactor(secrets); len(secrets) > 0 {
 		s.hide = func(raw json.RawMessage) json.RawMessage { return hideIn(raw, only) }
 	}

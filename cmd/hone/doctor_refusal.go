@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/doctor"
+	"hone/internal/episode/trajectory"
+	"hone/internal/mcp"
+	"hone/internal/mcp/sandbox"
+)
+
+// checkRefusals asks tools for what is not there, and looks whether the server says no in a way that counts as an error. A
+// server that answers {"status": "error"} as if nothing were wrong would have a model rewarded for calls that did nothing.
+func (h *host) checkRefusals(ctx context.Context, a *app, c config.Config, found mcp.ServerTools) []doctor.Check {
+	const most, limit = 8, 10 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	found.Tools = slices.Clone(found.Tools)
+	for i := range found.Tools {
+		found.Tools[i].ModelName = found.Tools[i].Name // of one server they are all different
+	}
+	one := &mcp.Catalog{Servers: []mcp.ServerTools{found}}
+	calls := h.harmless(a, c.MCP.Sandbox, found)
+	if len(calls) == 0 {
+		return nil
+	}
+	servers, err := h.servers.Only(found.Name)
+	if err != nil {
+		return nil // what is wrong with it is said elsewhere, as are the next ones
+	}
+	gate, err := a.gateOf(c.MCP.Approval, one, false)
+	if err != nil {
+		return nil
+	}
+	o := h.options
+	o.Warm = -1
+	pool, err := mcp.NewPool(ctx, servers, one, o)
+	if err != nil {
+		return nil
+	}
+	defer pool.Close()
+	session, err := pool.Open(ctx, "doctor-refusal")
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = session.Close() }()
+	var checks []doctor.Check
+	for _, call := range calls[:min(len(calls), most)] {
+		if !gate.Decide(ctx, call).Allowed { // nobody is asked
+			continue
+		}
+		r := session.Probe(ctx, call)
+		if pattern := mcp.LooksRefused(r.Text); r.Status == trajectory.CallOK && pattern != "" {
+			checks = append(checks, doctor.Check{Name: "MCP server " + found.Name, Status: doctor.Warn,
+				Detail: fmt.Sprintf("the tool %s says no without isError, so a call that did nothing counts as answered: %s", call.Name, excerptOf(r.Text)),
+				Next:   fmt.Sprintf(`add "refusal": [%s] to the server in the configuration, or mend it in the server`, pattern)})
+			break // one is enough: a server says no in one way mostly
+		}
+	}
+	return checks
+}
+
+// harmless are calls that name nothing that is there, of tools that need to be told what they work on: of all tools where
+// a sandbox without network holds the server and the episode's folder is its own, else of those that only read.
+func (h *host) harmless(a *app, c config.Sandbox, found mcp.ServerTools) []chat.ToolCall {
+	server := h.servers.Servers[found.Name]
+	_, downloaded := a.runnerOf(server.Command)
+	open := downloaded || c.NetworkFor(found.Name) || slices.Contains(c.Exempt, found.Name)
+	held := server.Command != "" && server.Isolation == mcp.PerProcess && h.sandbox.Level() != sandbox.None && !open
+	var calls []chat.ToolCall
+	for _, t := range found.Tools {
+		var needs struct {
+			Required []string `json:"required"`
+		}
+		if json.Unmarshal(t.InputSchema, &needs) != nil || len(needs.Required) == 0 || !held && !hintsOf(t.Annotations).ReadOnlyHint {
+			continue
+		}
+		if arguments, ok := mcp.Unlikely(t.InputSchema); ok {
+			calls = append(calls, chat.ToolCall{ID: "doctor", Name: t.Name, Arguments: arguments})
+		}
+	}
+	return calls
+}
+
+func excerptOf(text string) string {
+	const most = 160
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "..."
+	}
+	return text
+}

@@ -1,0 +1,120 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+
+	"hone/internal/episode/trajectory"
+	"hone/internal/grade"
+)
+
+// Refusal are the results by which a server says no without isError, as many do: a regular expression (RE2) that is found in
+// the text, as "^Error", or an object whose members a JSON result has, as {"status": "error"}; the values are grade.Patterns.
+type Refusal []json.RawMessage
+
+// refusal is a Refusal, compiled.
+type refusal struct {
+	texts   []*regexp.Regexp
+	objects []*grade.Pattern
+}
+
+// UnmarshalJSON reads a list of patterns, or one.
+func (r *Refusal) UnmarshalJSON(data []byte) error {
+	var list []json.RawMessage
+	if json.Unmarshal(data, &list) != nil {
+		list = []json.RawMessage{append(json.RawMessage{}, data...)}
+	}
+	*r = list
+	_, err := r.compile()
+	return err
+}
+
+func (r Refusal) compile() (refusal, error) {
+	const form = `write "refusal": ["^Error"] or "refusal": [{"status": "error"}]`
+	var all refusal
+	for _, one := range r {
+		var text string
+		if json.Unmarshal(one, &text) == nil {
+			re, err := regexp.Compile(text)
+			if err == nil && text == "" {
+				err = fmt.Errorf("it is empty, and found in every text")
+			}
+			if err != nil {
+				return all, mistake{fmt.Sprintf("refusal %q: %v", text, err), form}
+			}
+			all.texts = append(all.texts, re)
+			continue
+		}
+		var object map[string]json.RawMessage
+		if json.Unmarshal(one, &object) != nil || len(object) == 0 {
+			return all, mistake{fmt.Sprintf("refusal %s is neither a regular expression nor an object with members", one), form}
+		}
+		p, err := grade.NewPattern(`{"$subset": ` + string(one) + `}`)
+		if err != nil {
+			return all, mistake{fmt.Sprintf("refusal %s: %v", one, err), form}
+		}
+		all.objects = append(all.objects, p)
+	}
+	return all, nil
+}
+
+// fits says by which pattern a result is a refusal, or "".
+func (r refusal) fits(result trajectory.ToolResult) string {
+	for _, re := range r.texts {
+		if re.MatchString(result.Text) {
+			return re.String()
+		}
+	}
+	for _, p := range r.objects {
+		if p.Unmet(result.Text) == "" || len(result.StructuredContent) > 0 && p.Unmet(string(result.StructuredContent)) == "" {
+			return "the JSON of an error"
+		}
+	}
+	return ""
+}
+
+// LooksRefused returns the pattern for "refusal" by which a text that counts as no error looks like one, "" where it does
+// not.
+func LooksRefused(text string) string {
+	var object map[string]any
+	if json.Unmarshal([]byte(text), &object) != nil {
+		if plainError.MatchString(text) {
+			return `"^\\s*(?i)(error|failed|failure|exception|traceback)\\b"`
+		}
+		return ""
+	}
+	for _, key := range []string{"status", "result", "outcome"} {
+		if value, ok := object[key].(string); ok && errorWord.MatchString(value) {
+			return fmt.Sprintf(`{"%s": "%s"}`, key, value)
+		}
+	}
+	for _, key := range []string{"success", "ok", "succeeded"} {
+		if object[key] == false {
+			return fmt.Sprintf(`{"%s": false}`, key)
+		}
+	}
+	for _, key := range []string{"isError", "is_error"} {
+		if object[key] == true {
+			return fmt.Sprintf(`{"%s": true}`, key)
+		}
+	}
+	for _, key := range []string{"error", "errors"} {
+		switch value := object[key].(type) {
+		case string:
+			if value != "" {
+				return fmt.Sprintf(`{"%s": {"$regex": "."}}`, key)
+			}
+		case map[string]any:
+			if len(value) > 0 {
+				return fmt.Sprintf(`{"%s": {"$subset": {}}}`, key)
+			}
+		}
+	}
+	return ""
+}
+
+var (
+	plainError = regexp.MustCompile(`^\s*(?i)(error|failed|failure|exception|traceback)\b`)
+	errorWord  = regexp.MustCompile(`^(?i)(error|failed|failure|refused|denied)$`)
+)
