@@ -99,7 +99,8 @@ func (w wired) episodes() []acting {
 		{"eval.temperature", e.Temperature, 0.41}, {"eval.top_k", drawn.TopK, 42}, {"eval.top_p", drawn.TopP, 0.43}, {"eval.min_p", drawn.MinP, 0.044},
 		{"eval.split", len(evaluated) == 1 && evaluated[0].ScenarioID == "d", true}, {"(greedy is no training)", o.Temperature == e.Temperature, false},
 		{"eval.confidence", last[eval.Bootstrap](w, "eval").Level, 0.77}, {"seed", last[eval.Bootstrap](w, "eval").Seed, uint64(7001)},
-		{"scenarios.file", w.kept.ScenarioID, "a"},
+		{"scenarios.file", w.kept.ScenarioID, "a"}, {"scenarios.programs", len(o.Programs) > 0 && len(e.Programs) > 0, true},
+		{"(a program of a check, in collect)", len(w.kept.Seen) == 1 && *w.kept.Seen[0].Score == 1, true},
 
 		{"rewards.checks", s.Weights.Checks, weights.Checks}, {"rewards.call", s.Weights.Call, weights.Call}, {"rewards.tool", s.Weights.Tool, weights.Tool},
 		{"rewards.end", s.Weights.End, weights.End}, {"rewards.extra", s.Weights.Extra, weights.Extra}, {"rewards.repeat", s.Weights.Repeat, weights.Repeat},

@@ -39,7 +39,7 @@ mcp:
   approval: {mode: auto, deny: ["shop/steal"], ask: ["shop/beg"], allow: ["shop/borrow"]}
   sandbox: {mode: "off", network: [shop], write: ["shop:/data/w"], read: ["shop:/data/r"], exempt: [pub]}
 model: {base: toy.gguf, context: 613}
-scenarios: {file: ours.json}
+scenarios: {file: ours.json, programs: true}
 rollout:
   system: Be a shop.
   temperature: 0.71
@@ -68,7 +68,7 @@ engine: {backend: go, dtype: f32, slots: 2, decode_steps: 2, micro_batch: 2, rec
 `
 
 const oursJSON = `[
- {"id": "a", "task": "Paint a hat.", "split": "train", "gold": [{"name": "paint", "arguments": {"name": "hat", "colour": "red"}}], "checks": [{"type": "call", "name": "paint", "arguments": {"name": "hat"}}]},
+ {"id": "a", "task": "Paint a hat.", "split": "train", "gold": [{"name": "paint", "arguments": {"name": "hat", "colour": "red"}}], "checks": [{"type": "call", "name": "paint", "arguments": {"name": "hat"}}, {"type": "command", "command": ["echo", "1"]}]},
  {"id": "b", "task": "Paint a cap.", "split": "train", "checks": [{"type": "call", "name": "paint", "arguments": {"name": "cap"}}]},
  {"id": "c", "task": "Paint a tie.", "split": "validation", "checks": [{"type": "call", "name": "paint", "arguments": {"name": "tie"}}]},
  {"id": "d", "task": "Paint a bow.", "split": "test", "checks": [{"type": "call", "name": "paint", "arguments": {"name": "bow"}}]}

@@ -154,6 +154,9 @@ func TestLocate(t *testing.T) {
 	if err != nil || unlocated[0].Template[""] != "full" || unlocated[0].Checks[0].Look() != s.Checks[0].Look() {
 		t.Errorf("%+v, %v", unlocated, err)
 	}
+	if unlocated[0].Hash() != s.Hash() {
+		t.Error("the hash of a scenario depends on where its file is")
+	}
 	copied := filepath.Join(t.TempDir(), "s.json")
 	if err := scenario.Save(copied, rows); err != nil {
 		t.Fatal(err)

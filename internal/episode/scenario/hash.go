@@ -4,6 +4,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"maps"
+	"path/filepath"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -13,6 +16,15 @@ import (
 func (s *Scenario) Hash() string {
 	same := *s
 	same.ID, same.Split, same.Tags, same.Difficulty = "", "", nil, ""
+	same.Template, same.Checks = maps.Clone(s.Template), slices.Clone(s.Checks)
+	for server, folder := range same.Template { // wherever the file is
+		same.Template[server] = filepath.Base(folder)
+	}
+	for i, c := range same.Checks {
+		if c.Type == CommandCheck && len(c.Command) > 0 {
+			same.Checks[i].Command = append([]string{filepath.Base(c.Command[0])}, c.Command[1:]...)
+		}
+	}
 	text, err := json.Marshal(same)
 	if err != nil { // arguments that are no JSON, which Validate refuses
 		text = []byte(s.Task)
