@@ -80,11 +80,13 @@ NODE = $(shell command -v node)
 gpu: setup
 	gpu/pack.sh $(NODE) dist/gpu
 
-# Hours: every fuzz target for FUZZTIME, then everything under the race detector, tensor code too.
+# Hours: every fuzz target for FUZZTIME, then everything under the race detector, tensor code too, then faults that the
+# tests must notice (scripts/mutants/list.txt).
 FUZZTIME = 10m
 soak: setup .venv/openai-3.54.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json
 	sh scripts/soak.sh $(FUZZTIME)
 	go test -race -timeout 2h ./...
+	go run ./scripts/mutants
 
 # The release of this commit, the same bytes wherever the same Go and C compiler build it.
 dist:

@@ -79,12 +79,14 @@ func plant(w io.Writer, chosen []mutant, share float64) error {
 		if _, ran := sound[command]; !ran {
 			sound[command] = m.sound()
 		}
-		if err := sound[command]; err != nil {
-			return fmt.Errorf("%s: %w", m.name, err)
+		err, found := sound[command], false
+		if err == nil {
+			found, err = m.noticed()
 		}
-		found, err := m.noticed()
 		if err != nil {
-			return fmt.Errorf("%s: %w", m.name, err)
+			missed = append(missed, fmt.Errorf("%s: %w", m.name, err))
+			fmt.Fprintf(w, "%-25s  %s  (%s)\n", "no mutant", m.name, m.file)
+			continue
 		}
 		verdict := "NOT NOTICED"
 		switch {
