@@ -5,12 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
+	"hone/internal/recipe"
 	"hone/internal/run"
 )
 
@@ -164,11 +166,15 @@ func (t *tuning) openServers(ctx context.Context, list []scenario.Scenario, f se
 	if err == nil {
 		err = t.a.refuseFindings(l.catalog, t.kept.AllowFindings)
 	}
-	if err == nil {
-		err = l.runnable(t.c, scenario.OfSplit(list, scenario.Train))
+	tasks := scenario.OfSplit(list, scenario.Train)
+	if t.c.Eval.Every > 0 {
+		tasks = slices.Concat(tasks, scenario.OfSplit(list, scenario.Validation))
 	}
 	if err == nil {
-		err = t.a.allowed(l.gate, scenario.OfSplit(list, scenario.Train))
+		err = l.runnable(t.c, tasks)
+	}
+	if err == nil {
+		err = t.a.allowed(l.gate, tasks)
 	}
 	if err != nil {
 		l.close()
@@ -202,6 +208,12 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 	grpo := grpoOf(c, l.machine.maxMismatch())
 	t.a.handed.see(grpo)
 	log := runLog{t.dir, t.a.say, l}
+	grpo.Validation = l.validation(c, list)
+	if grpo.Validation != nil {
+		t.a.handed.see(*grpo.Validation)
+	} else if c.Eval.Every > 0 {
+		t.a.say("no scenario is in the split validation, so nothing says which checkpoint is best")
+	}
 	err = grpo.Run(ctx, scenario.OfSplit(list, scenario.Train), l.at(c.Rollout.Temperature), l.scorer, l.learner,
 		log, t.a.progress(l.options.Sampler.NumSlots()).report())
 	if err := l.unreachable(t.ended(ctx, grpo.Stage, err)); err != nil {
@@ -211,12 +223,51 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 	if err := l.saveFinal(final); err != nil {
 		return err
 	}
+	if err := t.sayBest(log, grpo.Stage, grpo.Steps); err != nil {
+		return err
+	}
 	if err := t.unlearnt(grpo.Stage, final); err != nil {
 		return err
 	}
 	t.a.say("adapter: %s", final)
 	t.a.say("next: hone eval --model %s --dataset %s --split validation", final, c.Scenarios.File)
 	return nil
+}
+
+// validation is how train measures the policy on the way; nil where it does not.
+func (l *lab) validation(c config.Config, list []scenario.Scenario) *recipe.Validation {
+	held := scenario.OfSplit(list, scenario.Validation)
+	if c.Eval.Every == 0 || len(held) == 0 {
+		return nil
+	}
+	return &recipe.Validation{Every: c.Eval.Every, Scenarios: held, Runner: l.evaluation(c.Eval), Passed: l.judge(byID(held)).Episode}
+}
+
+// sayBest says which step was best on validation, and where its adapter is; the final adapter is the last step's in any case.
+func (t *tuning) sayBest(log runLog, stage string, steps int) error {
+	step, m, err := log.best()
+	if err != nil || step == 0 {
+		return err
+	}
+	last, _, err := log.Recorded(recipe.ValidationStage, steps)
+	if err != nil {
+		return err
+	}
+	if step == steps {
+		t.a.say("on validation the last step was best: %s", measuredText(m))
+		return nil
+	}
+	t.a.say("on validation step %d was best: %s, the last step's are %s; its adapter is %s", step, measuredText(m), measuredText(last),
+		filepath.Join(t.path, "checkpoints", fmt.Sprintf("%s_step_%d", stage, step), "adapter"))
+	return nil
+}
+
+// measuredText is what a validation measured, for a person.
+func measuredText(m map[string]float64) string {
+	if loss, ok := m["loss"]; ok {
+		return fmt.Sprintf("loss %.3f", loss)
+	}
+	return fmt.Sprintf("success %.1f%%, reward %.2f", 100*m["success"], m["reward"])
 }
 
 // unlearnt is an error where no group of any step of a stage had two rewards that differ.

@@ -226,7 +226,7 @@ func (s study) run(ctx context.Context, arms []string) ([]recipe.System, error) 
 	}
 	var systems []recipe.System
 	evaluate := func(name string) error {
-		ts, err := recipe.Evaluate(ctx, "eval_"+name, s.tasks.Test, s.lab.evaluation(s.c.Eval), s.lab.scorer, s.log, s.progress)
+		ts, err := recipe.Evaluate(ctx, "eval_"+name, 0, s.tasks.Test, s.lab.evaluation(s.c.Eval), s.lab.scorer, s.log, s.progress)
 		systems = append(systems, recipe.System{Name: name, Trajectories: ts})
 		return err
 	}

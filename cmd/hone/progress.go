@@ -20,8 +20,9 @@ type progress struct {
 	mu      sync.Mutex
 	stage   string
 	began   time.Time
-	first   int // done when the stage was first seen: what a resumed run did not do itself
-	printed time.Time
+	first   int       // done when the stage was first seen: what a resumed run did not do itself
+	printed time.Time // a line of the stage
+	last    time.Time // a line of any kind
 }
 
 // quietTime is how long a log without a terminal stays silent about one stage.
@@ -32,13 +33,17 @@ func (p *progress) report() recipe.Progress {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		now := time.Now()
+		if strings.Contains(stage, "/") {
+			p.part(now, stage, done, total, note)
+			return
+		}
 		if stage != p.stage {
 			p.stage, p.began, p.first, p.printed = stage, now, done-1, time.Time{}
 		}
 		if p.quiet || done < total && !p.redraw && now.Sub(p.printed) < quietTime {
 			return
 		}
-		p.printed = now
+		p.printed, p.last = now, now
 		line := fmt.Sprintf("%-12s %4d/%d", stage, done, total)
 		if elapsed := now.Sub(p.began); done > p.first+p.wave(stage) && elapsed > time.Second {
 			each := elapsed / time.Duration(done-p.first-1)
@@ -53,6 +58,22 @@ func (p *progress) report() recipe.Progress {
 		}
 		fmt.Fprint(p.w.Raw(), screen.Line(line)+end) // a note may hold what a server said
 	}
+}
+
+// part shows a part of a step: on a terminal always, in a log where nothing was said for long.
+func (p *progress) part(now time.Time, stage string, done, total int, note string) {
+	if p.last.IsZero() {
+		p.last = now
+	}
+	if p.quiet || !p.redraw && now.Sub(p.last) < quietTime {
+		return
+	}
+	p.last = now
+	end := "\n"
+	if p.redraw {
+		end = "\r"
+	}
+	fmt.Fprint(p.w.Raw(), screen.Line(fmt.Sprintf("%-12s %4d/%d  %s", stage, done, total, note))+end)
 }
 
 // wave is how much of a stage is under way at once. Until that has ended, what has says nothing about the rest: episodes

@@ -8,10 +8,11 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/mcp"
+	"hone/internal/recipe"
 	"hone/internal/run"
 )
 
-// keepCheckpoints is how many of a stage stay on disk.
+// keepCheckpoints is how many of a stage stay on disk, beside the best.
 const keepCheckpoints = 2
 
 // runLog keeps what recipes produce in a run directory.
@@ -53,8 +54,50 @@ func (l runLog) Checkpoint(stage string, step int, write func(dir string) error)
 	if _, err := l.dir.PublishCheckpoint(stage, step, write); err != nil {
 		return err
 	}
-	return run.KeepLast(l.dir.Path, stage, keepCheckpoints)
+	best, _, err := l.best()
+	if err != nil {
+		return err
+	}
+	return run.KeepLast(l.dir.Path, stage, keepCheckpoints, best)
 }
+
+// best is the step after which the policy was best on the validation split, the first of several, and what was measured of
+// it; 0 where nothing was measured.
+func (l runLog) best() (step int, measured map[string]float64, err error) {
+	rows, err := l.dir.Ledger.Metrics(recipe.ValidationStage)
+	if err != nil {
+		return 0, nil, err
+	}
+	for _, r := range rows {
+		var m map[string]float64
+		if err := json.Unmarshal(r.JSON, &m); err != nil {
+			return 0, nil, fmt.Errorf("reading the metrics of %s step %d: %w", r.Stage, r.Step, err)
+		}
+		if step == 0 || recipe.Better(m, measured) {
+			step, measured = r.Step, m
+		}
+	}
+	return step, measured, nil
+}
+
+// Recorded implements recipe.Log.
+func (l runLog) Recorded(stage string, step int) (map[string]float64, bool, error) {
+	rows, err := l.dir.Ledger.Metrics(stage)
+	if err != nil {
+		return nil, false, err
+	}
+	for _, r := range rows {
+		if r.Step == step {
+			var m map[string]float64
+			err := json.Unmarshal(r.JSON, &m)
+			return m, err == nil, err
+		}
+	}
+	return nil, false, nil
+}
+
+// Notice implements recipe.Log.
+func (l runLog) Notice(text string) { l.say("note: %s", text) }
 
 func (l runLog) Latest(stage string) (string, int, error) {
 	c, ok, moved, err := l.dir.LatestCheckpoint(stage)

@@ -163,6 +163,7 @@ grpo: {steps: 4, scenarios_per_step: 2, group_size: 2, checkpoint_every: 3}
 lora: {rank: 2}
 sft: {batch_size: 2, epochs: 2, checkpoint_every: 3}
 engine: {slots: 4, backend: go}
+eval: {every: 3}
 `
 
 func toyApp(stderr interface{ Write([]byte) (int, error) }, env map[string]string) *app {

@@ -53,6 +53,7 @@ func (w wired) learning() []acting {
 		{"grpo.optimizer.schedule", g.Optimizer.Schedule.Decay, recipe.Constant}, {"grpo.optimizer.warmup", g.Optimizer.Schedule.Warmup, 0.23},
 		{"grpo.optimizer.beta1", g.Optimizer.Adam.Beta1, 0.24}, {"grpo.optimizer.beta2", g.Optimizer.Adam.Beta2, 0.25},
 		{"grpo.optimizer.epsilon", g.Optimizer.Adam.Epsilon, 0.0026}, {"grpo.optimizer.weight_decay", g.Optimizer.Adam.WeightDecay, 0.27},
+		{"eval.every", last[recipe.Validation](w, "train").Every, 1}, {"(what train measures itself on)", last[recipe.Validation](w, "train").Scenarios[0].ID, "c"},
 		{"rollout.temperature", g.Temperature, 0.71}, {"seed", g.Seed, uint64(7001)},
 		{"(bound of the mismatch, in float32)", g.MaxMismatch > 0 && g.MaxMismatch <= 1e-3, true}, {"(that of the demo)", mismatch, 0.5},
 		{"(the demo's SFT)", demo.SFT, s}, {"(the demo's GRPO)", demo.GRPO, g},

@@ -116,6 +116,7 @@ type GRPO struct {
 
 // Eval says what is measured.
 type Eval struct {
+	Every       int     `yaml:"every" min:"0" doc:"steps of train and sft between evaluations on the validation split, which also ends them; 0 evaluates nothing"`
 	Split       string  `yaml:"split" enum:"validation,test" doc:"the scenarios to evaluate on; test is for the final numbers"`
 	Temperature float64 `yaml:"temperature" min:"0" max:"10" doc:"sampling temperature; 0 is greedy"`
 	TopK        int     `yaml:"top_k" min:"0" doc:"samples from this many of the likeliest tokens only; 0 is off. Rollouts have no such key: what is left out could not be learnt from"`
@@ -166,7 +167,7 @@ func Default() Config {
 			Steps:     100, GroupSize: 8, ScenariosPerStep: 8,
 			ClipLow: 0.2, ClipHigh: 0.28, CheckpointEvery: 10,
 		},
-		Eval:   Eval{Split: "validation", TopP: 1, Confidence: 0.95},
+		Eval:   Eval{Every: 20, Split: "validation", TopP: 1, Confidence: 0.95},
 		Engine: Engine{Backend: "auto", Devices: 1, ShardWeights: "auto", DType: "auto", Slots: 16, Recompute: "auto", Moments: "float32", ProgramCache: 4},
 	}
 }

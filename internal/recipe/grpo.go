@@ -3,6 +3,7 @@ package recipe
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
@@ -40,6 +41,7 @@ type GRPO struct {
 	CheckpointEvery int     // steps; 0: at the end only
 	MaxMismatch     float64 // bound on the mean mismatch KL of a step, in nats a token
 	Seed            uint64
+	Validation      *Validation // while it trains; nil: none
 }
 
 // Run trains on scenarios, resuming after the newest checkpoint of the stage, and leaves the final adapter published
@@ -55,39 +57,60 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 	if err != nil {
 		return err
 	}
-	for step := start; step < g.Steps; step++ {
+	watch := watch{stage: g.Stage, notice: log.Notice, said: map[string]bool{}}
+	clock := clock{began: time.Now()}
+	for step := start; ; step++ {
 		if err := trainer.Publish(); err != nil { // the sampler gets the adapter of this step
 			return err
 		}
+		if g.Validation.due(step, g.Steps) {
+			if err := g.Validation.run(ctx, step, step == start, scorer, log, progress); err != nil {
+				return stopped(err, g.Stage, step, trainer, log)
+			}
+			clock.began = time.Now()
+		}
+		if step == g.Steps {
+			return log.Finish(g.Stage)
+		}
 		tasks := g.tasks(scenarios, step)
-		groups, err := sample(ctx, g.Stage, step, step == start, tasks, g.GroupSize, runner, scorer, log, none)
+		groups, err := sample(ctx, g.Stage, step, step == start, tasks, g.GroupSize, runner, scorer, log, g.episodes(step, progress))
 		if err != nil {
 			return stopped(err, g.Stage, step, trainer, log)
 		}
 
 		rows, leftOut := batch.FromGroups(groups, batch.GroupNormalized) // one row an episode, with its A
 		update := g.Optimizer.Update(step, g.Steps)
-		stats, refused, err := g.update(ctx, rows, update, step, trainer)
-		if err != nil {
-			return stopped(err, g.Stage, step, trainer, log)
+		refused := watch.look(step, groups, metricsOf(groups, leftOut, batch.StepStats{}))
+		var stats batch.StepStats
+		if refused == nil {
+			if stats, refused, err = g.update(ctx, rows, update, step, trainer); err != nil {
+				return stopped(err, g.Stage, step, trainer, log)
+			}
 		}
 
 		metrics := metricsOf(groups, leftOut, stats)
 		metrics["learning_rate"] = update.Rate
+		clock.step(metrics, stats)
 		if err := log.Metrics(g.Stage, step, metrics); err != nil {
 			return err
 		}
 		if refused != nil {
 			return stopped(refused, g.Stage, step, trainer, log)
 		}
-		if checkpointDue(step, g.Steps, g.CheckpointEvery) {
+		if checkpointDue(step, g.Steps, g.CheckpointEvery) || g.Validation.due(step+1, g.Steps) { // the best is to be kept
 			if err := log.Checkpoint(g.Stage, step+1, trainer.Save); err != nil {
 				return err
 			}
 		}
 		progress(g.Stage, step+1, g.Steps, fmt.Sprintf("reward %.2f", metrics["reward"]))
 	}
-	return finish(g.Stage, trainer, log)
+}
+
+// episodes is the progress within a step.
+func (g GRPO) episodes(step int, progress Progress) Progress {
+	return func(_ string, done, total int, _ string) {
+		progress(g.Stage+"/episodes", done, total, fmt.Sprintf("of step %d", step+1))
+	}
 }
 
 // update takes the optimiser step, unless the rows teach nothing or refused says why it must not be taken.

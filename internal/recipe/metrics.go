@@ -17,13 +17,16 @@ import (
 //	completions/mean_length     sampled tokens of an episode
 //	turns/mean                  completions of an episode
 //	splits/mean                 of them, those that begin a training row anew: the chat template rewrites what came before
+//	completions/clipped_ratio   share of episodes that a limit cut: of tokens, context, turns, calls or working time
 //	outcome/NAME                episodes that ended so; those that are not the policy's doing count nowhere else
+//	masked_ratio                share of all episodes that are those
 //	step_tokens                 tokens the trainer computed, a shared prefix once
+//	padding                     share of the positions it computed that hold no token
 //	sampling/...                sampler against trainer: mean KL in nats a token, largest difference of a logprob, mean ratio
 func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) map[string]float64 {
 	m := map[string]float64{"loss": s.Loss, "grad_norm": s.GradNorm, "step_tokens": float64(s.NumTokens),
 		"sampling/mismatch_kl": s.Mismatch, "sampling/max_logp_delta": s.MaxDelta, "sampling/mean_ratio": s.MeanRatio,
-		"frac_groups_empty": float64(out.Empty) / math.Max(1, float64(out.Groups))}
+		"frac_groups_empty": float64(out.Empty) / math.Max(1, float64(out.Groups)), "padding": padding(s)}
 	var n float64
 	scored := map[string]float64{} // episodes that have a term
 	for _, g := range groups {
@@ -38,6 +41,9 @@ func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) ma
 			m["reward"] += t.Reward
 			m["turns/mean"] += float64(len(t.Turns))
 			m["splits/mean"] += float64(t.NumSplits())
+			if raise[t.StopReason] != "" {
+				m["completions/clipped_ratio"]++
+			}
 			for _, turn := range t.Turns {
 				m["completions/mean_length"] += float64(len(turn.CompletionIDs))
 			}
@@ -48,10 +54,11 @@ func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) ma
 		}
 		m["reward_std"] += deviation(rewards)
 	}
+	m["masked_ratio"] = float64(out.Masked) / math.Max(1, n+float64(out.Masked))
 	if n == 0 {
 		return m
 	}
-	for _, name := range []string{"reward", "turns/mean", "splits/mean", "completions/mean_length"} {
+	for _, name := range []string{"reward", "completions/clipped_ratio", "turns/mean", "splits/mean", "completions/mean_length"} {
 		m[name] /= n
 	}
 	for name, episodes := range scored {

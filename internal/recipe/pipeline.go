@@ -34,7 +34,7 @@ func (p Pipeline) Run(ctx context.Context, d Data, sampled, greedy Runner, score
 	progress Progress) ([]System, error) {
 	var systems []System
 	evaluate := func(name string) error {
-		ts, err := Evaluate(ctx, "eval_"+name, d.Test, greedy, scorer, log, progress)
+		ts, err := Evaluate(ctx, "eval_"+name, 0, d.Test, greedy, scorer, log, progress)
 		systems = append(systems, System{name, ts})
 		return err
 	}
@@ -56,11 +56,11 @@ func (p Pipeline) Run(ctx context.Context, d Data, sampled, greedy Runner, score
 	return systems, nil
 }
 
-// Evaluate runs one episode of each scenario under the published policy, keeps the trajectories as a stage of the log,
-// and returns them in the order of scenarios. Those that an earlier attempt kept are not run again.
-func Evaluate(ctx context.Context, stage string, scenarios []scenario.Scenario, runner Runner, scorer Scorer, log Log,
+// Evaluate runs one episode of each scenario under the published policy, keeps the trajectories as a step of a stage of the
+// log, and returns them in the order of scenarios. Those that an earlier attempt kept are not run again.
+func Evaluate(ctx context.Context, stage string, step int, scenarios []scenario.Scenario, runner Runner, scorer Scorer, log Log,
 	progress Progress) ([]*trajectory.Trajectory, error) {
-	groups, err := sample(ctx, stage, 0, true, scenarios, 1, runner, scorer, log, progress)
+	groups, err := sample(ctx, stage, step, true, scenarios, 1, runner, scorer, log, progress)
 	var ts []*trajectory.Trajectory
 	for _, g := range groups {
 		ts = append(ts, g.Trajectories...)

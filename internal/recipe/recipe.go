@@ -49,6 +49,10 @@ type Log interface {
 	// Trajectories returns those kept of a step that the adapter made which is published now, in any order.
 	Trajectories(stage string, step int) ([]*trajectory.Trajectory, error)
 	Metrics(stage string, step int, metrics map[string]float64) error
+	// Recorded returns the metrics of a step, and whether there are any.
+	Recorded(stage string, step int) (metrics map[string]float64, ok bool, err error)
+	// Notice tells the user something that a run can go on with.
+	Notice(text string)
 	// Checkpoint publishes what write puts into an empty folder; the newest one of a stage is where it resumes.
 	Checkpoint(stage string, step int, write func(dir string) error) error
 	// Finish notes, for those who look at the run, that a stage has ended.
@@ -57,7 +61,8 @@ type Log interface {
 	Latest(stage string) (dir string, step int, err error)
 }
 
-// Progress tells the user where a stage is. Done counts from 0 to total.
+// Progress tells the user where a stage is. Done counts from 0 to total. A stage STAGE/PART is a part of a step of that stage:
+// the episodes of a step, or an evaluation between two.
 type Progress func(stage string, done, total int, note string)
 
 // finish ends a training stage: its adapter is the sampler's from now on.
@@ -196,6 +201,3 @@ func draw(seed, k, i uint64) uint64 {
 	}
 	return x
 }
-
-// none is progress that nobody sees: episodes within a step of training are not worth a line.
-func none(string, int, int, string) {}

@@ -133,13 +133,14 @@ func byRollout(rollout int) float64 { return float64(rollout) }
 type memoryLog struct {
 	root     string
 	Kept     map[string]trajectory.Trajectory // by stage, step and id
-	Recorded map[string]map[string]float64
+	Metric   map[string]map[string]float64    // by stage and step
+	said     []string
 	latest   map[string]int
 	Finished map[string]bool
 }
 
 func newLog(t *testing.T) *memoryLog {
-	return &memoryLog{t.TempDir(), map[string]trajectory.Trajectory{}, map[string]map[string]float64{}, map[string]int{}, map[string]bool{}}
+	return &memoryLog{t.TempDir(), map[string]trajectory.Trajectory{}, map[string]map[string]float64{}, nil, map[string]int{}, map[string]bool{}}
 }
 
 func (l *memoryLog) Trajectory(stage string, step int, t *trajectory.Trajectory) error {
@@ -160,9 +161,21 @@ func (l *memoryLog) Trajectories(stage string, step int) (ts []*trajectory.Traje
 func (l *memoryLog) Finish(stage string) error { l.Finished[stage] = true; return nil }
 
 func (l *memoryLog) Metrics(stage string, step int, m map[string]float64) error {
-	l.Recorded[fmt.Sprint(stage, step)] = m
+	for name := range m {
+		if strings.HasPrefix(name, "time/") { // a clock's, which no two runs share
+			delete(m, name)
+		}
+	}
+	l.Metric[fmt.Sprint(stage, step)] = m
 	return nil
 }
+
+func (l *memoryLog) Recorded(stage string, step int) (map[string]float64, bool, error) {
+	m, ok := l.Metric[fmt.Sprint(stage, step)]
+	return m, ok, nil
+}
+
+func (l *memoryLog) Notice(text string) { l.said = append(l.said, text) }
 
 func (l *memoryLog) dir(stage string, step int) string {
 	return filepath.Join(l.root, fmt.Sprint(stage, step))
@@ -256,7 +269,7 @@ func TestResumedPipelineEqualsUninterrupted(t *testing.T) {
 		if !slices.Equal(got.Steps, want.Steps) {
 			t.Errorf("%v: batches\n%q, want\n%q", s, got.Steps, want.Steps)
 		}
-		if !reflect.DeepEqual(log.Recorded, wantLog.Recorded) || !reflect.DeepEqual(log.Kept, wantLog.Kept) || !reflect.DeepEqual(log.Finished, wantLog.Finished) {
+		if !reflect.DeepEqual(log.Metric, wantLog.Metric) || !reflect.DeepEqual(log.Kept, wantLog.Kept) || !reflect.DeepEqual(log.Finished, wantLog.Finished) {
 			t.Errorf("%v: the log differs", s)
 		}
 		if !reflect.DeepEqual(systems, wantSystems) {
@@ -279,7 +292,7 @@ func TestPipelineSkipsFinishedStages(t *testing.T) {
 
 // A stopped evaluation keeps the episodes it had and later runs only the others.
 func TestStoppedEvaluationGoesOn(t *testing.T) {
-	whole, err := Evaluate(context.Background(), "eval_base", scenarios(3), &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK},
+	whole, err := Evaluate(context.Background(), "eval_base", 0, scenarios(3), &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK},
 		scoreFunc(byRollout), newLog(t), silent)
 	if err != nil {
 		t.Fatal(err)
@@ -293,13 +306,13 @@ func TestStoppedEvaluationGoesOn(t *testing.T) {
 				cancel()
 			}
 		}}
-		_, err := Evaluate(ctx, "eval_base", scenarios(3), r, scoreFunc(byRollout), log, silent)
+		_, err := Evaluate(ctx, "eval_base", 0, scenarios(3), r, scoreFunc(byRollout), log, silent)
 		if !errors.Is(err, context.Canceled) || len(log.Kept) != episode || log.Finished["eval_base"] {
 			t.Errorf("%v, %d trajectories", err, len(log.Kept))
 		}
 		r.before = nil
 		r.episodes = 0
-		got, err := Evaluate(context.Background(), "eval_base", scenarios(3), r, scoreFunc(byRollout), log, silent)
+		got, err := Evaluate(context.Background(), "eval_base", 0, scenarios(3), r, scoreFunc(byRollout), log, silent)
 		if err != nil || r.episodes != 3-episode || !reflect.DeepEqual(got, whole) {
 			t.Errorf("%v, %d more episodes gave %v, want %v", err, r.episodes, got, whole)
 		}
@@ -313,7 +326,7 @@ func TestEditedScenarioIsRunAgain(t *testing.T) {
 		if r.episodes = 0; i == 2 {
 			list[1].Task += " Now."
 		}
-		if _, err := Evaluate(context.Background(), "eval_base", list, r, scoreFunc(byRollout), log, silent); err != nil || r.episodes != want {
+		if _, err := Evaluate(context.Background(), "eval_base", 0, list, r, scoreFunc(byRollout), log, silent); err != nil || r.episodes != want {
 			t.Errorf("%d: %v, %d episodes, want %d", i, err, r.episodes, want)
 		}
 	}
@@ -341,11 +354,11 @@ func TestGRPOTrainsOnlyWhatTeaches(t *testing.T) {
 		{"no spread", trajectory.OK, flat, 0, map[string]float64{"frac_reward_zero_std": 1, "reward": 0.5, "frac_groups_empty": 0}},
 	} {
 		trainer, log, err := train(t, c.outcome, c.score, 0)
-		if err != nil || len(trainer.Steps) != c.steps || len(log.Recorded) != 7 {
-			t.Errorf("%s: %d optimiser steps, %d metrics, %v", c.name, len(trainer.Steps), len(log.Recorded), err)
+		if err != nil || len(trainer.Steps) != c.steps || len(log.Metric) != 7 {
+			t.Errorf("%s: %d optimiser steps, %d metrics, %v", c.name, len(trainer.Steps), len(log.Metric), err)
 		}
 		for name, want := range c.metrics {
-			if got, ok := log.Recorded["grpo0"][name]; !ok || math.Abs(got-want) > 1e-12 {
+			if got, ok := log.Metric["grpo0"][name]; !ok || math.Abs(got-want) > 1e-12 {
 				t.Errorf("%s: %s is %v, want %v", c.name, name, got, want)
 			}
 		}
@@ -430,7 +443,7 @@ func TestNothingRunIsAnError(t *testing.T) {
 			return grpo().Run(context.Background(), scenarios(5), r, scoreFunc(byRollout), trainer, log, silent)
 		},
 		"eval": func() error {
-			_, err := Evaluate(context.Background(), "eval", scenarios(5), r, scoreFunc(byRollout), log, silent)
+			_, err := Evaluate(context.Background(), "eval", 0, scenarios(5), r, scoreFunc(byRollout), log, silent)
 			return err
 		},
 	} {
@@ -439,11 +452,11 @@ func TestNothingRunIsAnError(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if len(trainer.Steps) != 0 || len(log.Recorded) != 0 {
-		t.Errorf("steps %v, metrics %v", trainer.Steps, log.Recorded)
+	if len(trainer.Steps) != 0 || len(log.Metric) != 0 {
+		t.Errorf("steps %v, metrics %v", trainer.Steps, log.Metric)
 	}
 	r.outcome = trajectory.OK
-	ts, err := Evaluate(context.Background(), "eval", scenarios(5), r, scoreFunc(byRollout), log, silent)
+	ts, err := Evaluate(context.Background(), "eval", 0, scenarios(5), r, scoreFunc(byRollout), log, silent)
 	if err != nil || len(ts) != 5 || ts[0].Outcome != trajectory.OK {
 		t.Errorf("%v: %d trajectories", err, len(ts))
 	}
@@ -453,7 +466,7 @@ func TestMismatchStopsTheRun(t *testing.T) {
 	for _, mismatch := range []float64{0.11, math.Inf(1), math.NaN()} {
 		trainer, log, err := train(t, trajectory.OK, byRollout, mismatch)
 		var f *fault.Error
-		if !errors.As(err, &f) || f.Where != "grpo step 0" || len(trainer.Steps) != 0 || log.latest["grpo"] != 0 || len(log.Recorded) != 1 {
+		if !errors.As(err, &f) || f.Where != "grpo step 0" || len(trainer.Steps) != 0 || log.latest["grpo"] != 0 || len(log.Metric) != 1 {
 			t.Errorf("%v: %v after %d steps", mismatch, err, len(trainer.Steps))
 		}
 	}
@@ -470,7 +483,7 @@ func TestMismatchKeepsTheStepsBefore(t *testing.T) {
 	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Where != "grpo step 5" || len(trainer.Steps) != 5 || log.latest["grpo"] != 5 {
 		t.Fatalf("%v after %d steps, of which %d are kept", err, len(trainer.Steps), log.latest["grpo"])
 	}
-	if got := log.Recorded["grpo5"]["sampling/mismatch_kl"]; got != 0.2 {
+	if got := log.Metric["grpo5"]["sampling/mismatch_kl"]; got != 0.2 {
 		t.Errorf("the refused step's mismatch is recorded as %v", got)
 	}
 	want, _, err := train(t, trajectory.OK, byRollout, 0)

@@ -3,6 +3,7 @@ package recipe
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
@@ -42,6 +43,7 @@ func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, lo
 	if err != nil {
 		return err
 	}
+	clock := clock{began: time.Now()}
 	total := s.NumSteps(len(rows))
 	perEpoch := s.perEpoch(len(rows))
 	for step := start; step < total; step++ {
@@ -60,7 +62,8 @@ func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, lo
 			return stopped(err, s.Stage, step, trainer, log)
 		}
 		metrics := map[string]float64{"loss": stats.Loss, "grad_norm": stats.GradNorm, "learning_rate": update.Rate,
-			"num_tokens": float64(stats.NumTokens)}
+			"num_tokens": float64(stats.NumTokens), "padding": padding(stats)}
+		clock.step(metrics, stats)
 		if err := log.Metrics(s.Stage, step, metrics); err != nil {
 			return err
 		}

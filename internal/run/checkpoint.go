@@ -147,13 +147,16 @@ func Checkpoints(dir, stage string) ([]Checkpoint, error) {
 	return out, nil
 }
 
-// KeepLast deletes all but the newest n checkpoints of a stage. The newest is never deleted.
-func KeepLast(dir, stage string, n int) error {
+// KeepLast deletes all but the newest n checkpoints of a stage, and those of the steps named. The newest is never deleted.
+func KeepLast(dir, stage string, n int, steps ...int) error {
 	all, err := Checkpoints(dir, stage)
 	if err != nil {
 		return err
 	}
 	for _, c := range all[:max(0, len(all)-max(1, n))] {
+		if slices.Contains(steps, c.Step) {
+			continue
+		}
 		// Renamed first: a kill half-way through the deletion must not leave a folder that looks published.
 		tmp := filepath.Join(filepath.Dir(c.Path), unfinished+filepath.Base(c.Path))
 		if err := os.RemoveAll(tmp); err != nil {

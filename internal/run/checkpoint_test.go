@@ -54,11 +54,20 @@ func TestPublishThenLatest(t *testing.T) {
 	if called || read(t, filepath.Join(c.Path, "adapter", "weights")) != "10" {
 		t.Error("an intact checkpoint was written again")
 	}
-	must(t, KeepLast(d.Path, "grpo", 2))
-	all, err := Checkpoints(d.Path, "")
-	must(t, err)
-	if got := fmt.Sprint(all[0].Step, all[1].Step, all[2].Step, len(all)); got != "9 10 99 3" {
-		t.Errorf("kept %s", got)
+	for _, c := range []struct {
+		also []int
+		want string
+	}{{[]int{2, 0, 77}, "[2 9 10 99]"}, {nil, "[9 10 99]"}} {
+		must(t, KeepLast(d.Path, "grpo", 2, c.also...))
+		all, err := Checkpoints(d.Path, "")
+		must(t, err)
+		var got []int
+		for _, c := range all {
+			got = append(got, c.Step)
+		}
+		if fmt.Sprint(got) != c.want {
+			t.Errorf("kept %v beside %v, want %s", got, c.also, c.want)
+		}
 	}
 	if _, err := d.PublishCheckpoint("../up", 1, adapter("x")); err == nil {
 		t.Error("a stage with a slash was accepted")

@@ -1,0 +1,39 @@
+package recipe
+
+import (
+	"time"
+
+	"hone/internal/learn/batch"
+)
+
+// clock measures what steps take. Of all metrics its own alone differ where a run is repeated or resumed:
+//
+//	time/step           seconds of the step: episodes, gradient, update
+//	time/compile        of them, those in which the trainer's programs were compiled, or read from the disk
+//	time/compile_share  share of compiling in all steps of this process
+//	time/programs       the trainer's programs that this process has made
+type clock struct {
+	began                     time.Time
+	steps, compiling, numMade float64
+}
+
+// step adds a step that ends now to a step's metrics, and begins the next.
+func (c *clock) step(m map[string]float64, s batch.StepStats) {
+	now := time.Now()
+	took := now.Sub(c.began).Seconds()
+	c.began = now
+	c.steps, c.compiling, c.numMade = c.steps+took, c.compiling+s.CompileSeconds, c.numMade+float64(s.NumPrograms)
+	m["time/step"], m["time/compile"], m["time/programs"] = took, s.CompileSeconds, c.numMade
+	m["time/compile_share"] = 0
+	if c.steps > 0 {
+		m["time/compile_share"] = c.compiling / c.steps
+	}
+}
+
+// padding is the share of computed positions that hold no token.
+func padding(s batch.StepStats) float64 {
+	if s.NumTokens+s.NumPadded == 0 {
+		return 0
+	}
+	return float64(s.NumPadded) / float64(s.NumTokens+s.NumPadded)
+}

@@ -1,0 +1,77 @@
+package recipe
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+)
+
+// ValidationStage is where evaluations within training keep their episodes and metrics, by the steps taken before.
+const ValidationStage = "validation"
+
+// Validation measures a policy while it is trained. Nothing is learnt from it: it tells which checkpoint was best.
+type Validation struct {
+	Every     int // steps between two evaluations; there is one at the end of the stage too
+	Scenarios []scenario.Scenario
+	Runner    Runner
+	Passed    func(*trajectory.Trajectory) bool // of an episode: every check
+}
+
+// due reports whether the policy after so many steps, of total, is evaluated.
+func (v *Validation) due(steps, total int) bool {
+	return v != nil && v.Every > 0 && len(v.Scenarios) > 0 && steps > 0 && (steps == total || steps%v.Every == 0)
+}
+
+// run evaluates the policy that is published, after so many steps, and records how good it is. An evaluation that was
+// recorded before is not run again where again is set, nor an episode that was kept.
+func (v *Validation) run(ctx context.Context, steps int, again bool, scorer Scorer, log Log, progress Progress) error {
+	if again {
+		if _, ok, err := log.Recorded(ValidationStage, steps); ok || err != nil {
+			return err
+		}
+	}
+	ts, err := Evaluate(ctx, ValidationStage, steps, v.Scenarios, v.Runner, scorer, log, func(_ string, done, total int, note string) {
+		progress(fmt.Sprintf("%s/%d", ValidationStage, steps), done, total, note)
+	})
+	if err != nil {
+		return err
+	}
+	return log.Metrics(ValidationStage, steps, v.measure(ts))
+}
+
+// measure describes an evaluation, over the episodes whose outcome is the policy's doing:
+//
+//	success, reward     share that pass all checks; mean reward
+//	masked_ratio        share of all episodes that say nothing of the policy
+func (v *Validation) measure(ts []*trajectory.Trajectory) map[string]float64 {
+	m := map[string]float64{"success": 0, "reward": 0, "masked_ratio": 0}
+	n := 0.0
+	for _, t := range ts {
+		if !t.Outcome.Trainable() {
+			m["masked_ratio"] += 1 / float64(len(ts))
+			continue
+		}
+		n++
+		m["reward"] += t.Reward
+		if v.Passed(t) {
+			m["success"]++
+		}
+	}
+	m["success"], m["reward"] = m["success"]/math.Max(1, n), m["reward"]/math.Max(1, n)
+	return m
+}
+
+// Better reports whether a policy measured as a is better than one measured as b: by loss where that was measured, else by
+// success, then by reward.
+func Better(a, b map[string]float64) bool {
+	if loss, ok := a["loss"]; ok {
+		return loss < b["loss"]
+	}
+	if a["success"] != b["success"] {
+		return a["success"] > b["success"]
+	}
+	return a["reward"] > b["reward"]
+}

@@ -1,0 +1,88 @@
+package recipe
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+)
+
+// How long a run goes on that should not, and which share of a step's episodes is too many.
+const (
+	patience  = 3   // steps
+	mostMask  = 0.2 // share of episodes that are no doing of the policy
+	mostOfCut = 0.5 // share of episodes that a limit cut
+)
+
+// watch sees what makes a run not worth going on with, or worth a word, before a step is taken.
+type watch struct {
+	stage         string
+	notice        func(text string)
+	masked, alike int // steps in a row
+	said          map[string]bool
+}
+
+// look sees the episodes of a step and their metrics. It is an error where too many were masked for too long.
+func (w *watch) look(step int, groups []trajectory.Group, m map[string]float64) error {
+	if w.alike++; m["reward_std"] > 0 {
+		w.alike = 0
+	}
+	if w.alike == patience {
+		w.say(fmt.Sprintf("nothing is learnt: in %d steps no two episodes of one scenario earned different rewards (the mean is %.2f), and GRPO learns from "+
+			"such differences alone; where all fail, hone sft first or take easier scenarios; where none do, take harder ones", patience, m["reward"]))
+	}
+	if m["completions/clipped_ratio"] > mostOfCut {
+		reason, _ := mostFrequent(groups, func(t *trajectory.Trajectory) (string, bool) {
+			return string(t.StopReason), t.Outcome.Trainable() && raise[t.StopReason] != ""
+		})
+		w.say(fmt.Sprintf("most episodes are cut (%s), so what is learnt is to be short; raise %s", reason, raise[trajectory.StopReason(reason)]))
+	}
+	if w.masked++; m["masked_ratio"] <= mostMask {
+		w.masked = 0
+	}
+	if w.masked < patience {
+		return nil
+	}
+	outcome, example := mostFrequent(groups, func(t *trajectory.Trajectory) (string, bool) { return string(t.Outcome), !t.Outcome.Trainable() })
+	return &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("in %d steps in a row more than %.0f%% of the episodes were no doing of the policy", patience, 100*mostMask),
+		Where: fmt.Sprintf("%s step %d", w.stage, step),
+		Why: fmt.Sprintf("what is left is no fair sample to learn from; of this step %.0f%%, most of them %s, as episode %s: %s",
+			100*m["masked_ratio"], outcome, example.ID, example.Error),
+		Next: "remove the reason (hone doctor looks at the servers); the steps before are kept, and hone runs resume goes on after them"}
+}
+
+// say tells the user something once.
+func (w *watch) say(text string) {
+	if !w.said[text] {
+		w.said[text] = true
+		w.notice(text)
+	}
+}
+
+// raise names the key of what cut an episode.
+var raise = map[trajectory.StopReason]string{
+	trajectory.StopMaxTokens: "rollout.max_tokens", trajectory.StopContextOverflow: "model.context", trajectory.StopMaxTurns: "rollout.max_turns",
+	trajectory.StopMaxToolCalls: "rollout.max_tool_calls", trajectory.StopMaxWork: "rollout.timeout",
+}
+
+// mostFrequent is what most episodes have of what is asked of each, with the first episode that has it.
+func mostFrequent(groups []trajectory.Group, of func(*trajectory.Trajectory) (string, bool)) (most string, first *trajectory.Trajectory) {
+	count, example := map[string]int{}, map[string]*trajectory.Trajectory{}
+	for _, g := range groups {
+		for _, t := range g.Trajectories {
+			if name, ok := of(t); ok {
+				if count[name]++; example[name] == nil {
+					example[name] = t
+				}
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(count)) {
+		if count[name] > count[most] {
+			most = name
+		}
+	}
+	return most, example[most]
+}
