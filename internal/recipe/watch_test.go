@@ -28,8 +28,8 @@ func (s shaped) Complete(ctx context.Context, scenarios []scenario.Scenario, siz
 	})
 }
 
-// watched runs GRPO of five groups of two a step on episodes of a shape.
-func watched(t *testing.T, score scoreFunc, shape func(step int, t *trajectory.Trajectory)) (*fakeTrainer, *memoryLog, error) {
+// shapedRun runs GRPO of five groups of two a step on episodes of a shape.
+func shapedRun(t *testing.T, score scoreFunc, shape func(step int, t *trajectory.Trajectory)) (*fakeTrainer, *memoryLog, error) {
 	g := grpo()
 	g.GroupsPerStep = 5
 	trainer, log := &fakeTrainer{}, newLog(t)
@@ -49,7 +49,7 @@ func TestMaskedEpisodesStopTheRun(t *testing.T) {
 		{"more, but not in a row", []int{3, 3, 0, 3, 3, 2, 3}, 7},
 		{"more in three", []int{0, 3, 0, 3, 4, 3, 0}, 5},
 	} {
-		trainer, log, err := watched(t, byRollout, func(step int, e *trajectory.Trajectory) {
+		trainer, log, err := shapedRun(t, byRollout, func(step int, e *trajectory.Trajectory) {
 			if lost := c.lost[step]; int(e.ScenarioID[0]-'a') < lost && e.Rollout == 0 {
 				e.Outcome, e.Error = trajectory.EnvironmentError, "the shop is closed"
 			}
@@ -77,7 +77,7 @@ func TestMaskedEpisodesStopTheRun(t *testing.T) {
 // A step in which most episodes are cut says, once, what to raise: what cut most of them.
 func TestCutEpisodesSayWhatToRaise(t *testing.T) {
 	for reason, key := range raise {
-		_, log, err := watched(t, byRollout, func(step int, e *trajectory.Trajectory) {
+		_, log, err := shapedRun(t, byRollout, func(step int, e *trajectory.Trajectory) {
 			switch n := int(e.ScenarioID[0] - 'a'); {
 			case step >= 2 && n < 2:
 				e.Outcome, e.StopReason = trajectory.Limit, reason
