@@ -1,0 +1,119 @@
+// Package install puts the package of an MCP server into a folder of its own, once and with the network, so that the server then runs
+// without one. The folder says what is in it: npm's package-lock.json or pip's requirements.lock, with versions and hashes.
+package install
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hone/internal/fault"
+)
+
+// Request names a package and where it goes.
+type Request struct {
+	Package string // npm:NAME[@VERSION] or pypi:NAME[==VERSION], or a file in the place of NAME
+	Bin     string // which of its programs; needed where it has several and none is named like it
+	Dir     string // folder to make
+	Build   bool   // run the packages' own install scripts; without it nothing of theirs runs
+	Python  string // interpreter of a PyPI package's environment
+	PATH    string // to find npm and Python on
+}
+
+// Run runs a command of the package manager, kept in: it may write to dir and read the files given, and may use the network where that is
+// said. It returns what was printed.
+type Run func(ctx context.Context, cmd *exec.Cmd, dir string, read []string, network bool) ([]byte, error)
+
+// Installed is what was installed.
+type Installed struct {
+	Command  string `json:"command"` // the program, absolute
+	Version  string `json:"version"`
+	Packages int    `json:"packages"` // of all, with what the package needs
+	Lock     string `json:"lock"`     // the file with versions and hashes
+}
+
+// Add installs. On an error nothing is left of Dir; a *fault.Error says what to do.
+func Add(ctx context.Context, r Request, run Run) (in Installed, err error) {
+	kind, name, ok := strings.Cut(r.Package, ":")
+	if !ok || name == "" || kind != "npm" && kind != "pypi" {
+		return in, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q names no package", r.Package), Next: "write npm:NAME or pypi:NAME, such as npm:@modelcontextprotocol/server-memory@2026.8.31"}
+	}
+	if strings.HasPrefix(name, "-") {
+		return in, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q is a flag, not a package", name), Next: "write npm:NAME or pypi:NAME"}
+	}
+	if r.Dir, err = filepath.Abs(r.Dir); err != nil {
+		return in, err
+	}
+	if _, err := os.Lstat(r.Dir); err == nil {
+		return in, &fault.Error{Code: fault.CodeUsage, What: "something is installed there already", Where: r.Dir, Next: "remove the folder, or give the server another --name"}
+	}
+	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
+		return in, &fault.Error{Code: fault.CodeExhausted, What: "cannot make the server's folder", Where: r.Dir, Err: err, Next: "name another with --dir"}
+	}
+	defer func() {
+		if err != nil {
+			_ = os.RemoveAll(r.Dir) // what is half there would be taken for the whole
+		}
+	}()
+	var read []string
+	info, statErr := os.Stat(name)
+	if statErr == nil && info.IsDir() {
+		return in, &fault.Error{Code: fault.CodeUsage, What: "a folder cannot be locked, for it changes", Where: name, Next: "pack it (npm pack, or pip wheel) and name the file; or write its program into the MCP configuration by hand"}
+	}
+	if statErr == nil && info.Mode().IsRegular() {
+		if name, err = filepath.Abs(name); err != nil {
+			return in, err
+		}
+		read = append(read, name)
+	}
+	if kind == "npm" {
+		return r.npm(ctx, name, read, run)
+	}
+	return r.pypi(ctx, name, read, run)
+}
+
+// find looks a program up on the request's PATH.
+func (r Request) find(program string) (string, error) {
+	if filepath.IsAbs(program) {
+		return program, nil
+	}
+	for _, dir := range filepath.SplitList(r.PATH) {
+		path := filepath.Join(dir, program)
+		if info, err := os.Stat(path); err == nil && !info.IsDir() && info.Mode()&0o111 != 0 {
+			return path, nil
+		}
+	}
+	return "", &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%s is not on PATH", program), Next: "install it, or put its folder on PATH"}
+}
+
+func (r Request) failed(err error, out []byte) error {
+	text := strings.TrimSpace(string(out))
+	f := &fault.Error{Code: fault.CodeUnavailable, What: "cannot install the package", Where: r.Package, Why: text, Err: err,
+		Next: "look at the reason; --verbose shows the whole of it"}
+	if !r.Build {
+		f.Next += "; a package that has to be built needs --build, which runs its own scripts in the sandbox"
+	}
+	return f
+}
+
+// choose picks the program: the one asked for, the only one, or the one named like the package.
+func (r Request) choose(pkg string, bins []string) (string, error) {
+	slices.Sort(bins)
+	base := pkg[strings.LastIndex(pkg, "/")+1:]
+	switch {
+	case slices.Contains(bins, r.Bin):
+		return r.Bin, nil
+	case r.Bin == "" && len(bins) == 1:
+		return bins[0], nil
+	case r.Bin == "" && slices.Contains(bins, base):
+		return base, nil
+	case len(bins) == 0:
+		return "", &fault.Error{Code: fault.CodeUsage, What: "the package has no program to start", Where: r.Package, Next: "look in its manual for the package of the server"}
+	}
+	return "", &fault.Error{Code: fault.CodeUsage, What: "which program of the package is the server?", Where: r.Package, Why: "it has " + strings.Join(bins, ", "),
+		Next: "name one with --bin"}
+}

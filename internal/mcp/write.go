@@ -1,0 +1,124 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"hone/internal/fault"
+)
+
+// HasServer reports whether a configuration's file has a server of that name; a file that is not there has none.
+func HasServer(path, name string) (bool, error) {
+	_, servers, err := serversIn(path)
+	_, has := servers[name]
+	return has, err
+}
+
+// AddServer writes an entry into a configuration's file, before the others and without touching them or any comment; a file that is
+// not there is made. A name that is taken is an error.
+func AddServer(path, name string, entry Server) error {
+	data, servers, err := serversIn(path)
+	if err != nil {
+		return err
+	}
+	if _, taken := servers[name]; taken {
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is a server %q already", name), Where: path, Next: "give it another --name, or take the entry out"}
+	}
+	quoted, err := json.Marshal(name)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(entry); err != nil {
+		return err
+	}
+	line := append(append(append([]byte("\n    "), quoted...), ": "...), bytes.TrimSpace(text.Bytes())...)
+	if data == nil {
+		data = []byte("{\n  \"mcpServers\": {\n  }\n}\n")
+	}
+	at, err := insideServers(plainJSON(data))
+	if err != nil {
+		return &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration has no place for a server", Where: path, Err: err, Next: `add "mcpServers": {} to it`}
+	}
+	if len(servers) > 0 {
+		line = append(line, ',')
+	}
+	return replaceFile(path, bytes.Join([][]byte{data[:at], line, data[at:]}, nil))
+}
+
+func serversIn(path string) ([]byte, map[string]json.RawMessage, error) {
+	data, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, nil
+	}
+	var file struct {
+		MCPServers map[string]json.RawMessage `json:"mcpServers"`
+		Servers    map[string]json.RawMessage `json:"servers"`
+	}
+	if err == nil {
+		err = json.Unmarshal(plainJSON(data), &file)
+	}
+	if err != nil {
+		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "the MCP configuration cannot be read", Where: path, Err: fault.JSON(err), Next: "correct it, or name another file with --mcp-config"}
+	}
+	if file.MCPServers == nil {
+		file.MCPServers = file.Servers
+	}
+	return data, file.MCPServers, nil
+}
+
+// insideServers is the place behind the bracket that opens the servers, which are mcpServers, or else servers.
+func insideServers(plain []byte) (int, error) {
+	for _, wanted := range []string{"mcpServers", "servers"} {
+		d := json.NewDecoder(bytes.NewReader(plain))
+		if _, err := d.Token(); err != nil { // {
+			return 0, err
+		}
+		for d.More() {
+			key, err := d.Token()
+			if err != nil {
+				return 0, err
+			}
+			var value json.RawMessage
+			before := d.InputOffset()
+			if err := d.Decode(&value); err != nil {
+				return 0, err
+			}
+			if open := bytes.IndexByte(plain[before:], '{'); key == wanted && open >= 0 && bytes.HasPrefix(value, []byte("{")) {
+				return int(before) + open + 1, nil
+			}
+		}
+	}
+	return 0, errors.New("it holds neither mcpServers nor servers")
+}
+
+// replaceFile puts the whole of a text in the place of a file at once.
+func replaceFile(path string, text []byte) error {
+	mode := os.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".mcp-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the error is why
+	}
+	return err
+}
