@@ -329,3 +329,17 @@ func TestSearchIsNoCall(t *testing.T) {
 		t.Error("a call that was not sent is no call")
 	}
 }
+
+// Each gold call has to be called for: one call of a tool is a foothold for one of them.
+func TestOneCallIsOneFoothold(t *testing.T) {
+	s := &scenario.Scenario{ID: "x", Task: "Hash three.", Gold: []scenario.Gold{{Name: "hash", Arguments: json.RawMessage(`{"input":"1"}`)},
+		{Name: "hash", Arguments: json.RawMessage(`{"input":"2"}`)}, {Name: "hash", Arguments: json.RawMessage(`{"input":"3"}`)}}}
+	for made, want := range []float64{0, 1. / 3, 2. / 3, 1, 1} {
+		got := episode{calls: many(made, wrong), answer: "no"}.trajectory()
+		reward.Scorer{}.Score(s, got)
+		i := slices.IndexFunc(got.Terms, func(term trajectory.Term) bool { return term.Name == "tool" })
+		if math.Abs(got.Terms[i].Score-want) > 1e-9 {
+			t.Errorf("%d calls of the tool of 3 gold calls: %v, want %v", made, got.Terms[i].Score, want)
+		}
+	}
+}
