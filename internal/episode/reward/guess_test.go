@@ -343,3 +343,30 @@ func TestOneCallIsOneFoothold(t *testing.T) {
 		}
 	}
 }
+
+// What each term says of episodes that differ from the gold one in one thing.
+func TestTermsOfFaults(t *testing.T) {
+	invalid := call("nowhere", `{}`)
+	for name, c := range map[string]struct {
+		e    episode
+		term string
+		want float64
+	}{
+		"the gold one":              {episode{calls: many(1, right), answer: "d8932aac"}, "end", 1},
+		"an empty answer":           {episode{calls: many(1, right)}, "end", 0},
+		"a blank answer":            {episode{calls: many(1, right), answer: " \n"}, "end", 0},
+		"text around calls":         {episode{calls: many(1, right), content: "so", answer: "d8932aac"}, "end", 0},
+		"a key twice":               {episode{calls: many(1, call("hash", `{"input": "ho", "input": "hi", "algorithm": "crc32"}`)), answer: "d8932aac"}, "tool", 0},
+		"the same, read as some do": {episode{calls: many(1, call("hash", `{"input": "ho"}`)), answer: "d8932aac"}, "tool", 1},
+		"calls that are sent":       {episode{calls: many(1, right), answer: "d8932aac"}, "invalid", 0},
+		"calls that are not":        {episode{calls: []chat.ToolCall{invalid, invalid}, status: trajectory.CallInvalid, answer: "d8932aac"}, "invalid", 1},
+		"no tool by what is not":    {episode{calls: many(1, right), status: trajectory.CallInvalid, answer: "d8932aac"}, "tool", 0},
+	} {
+		got := c.e.trajectory()
+		reward.Scorer{}.Score(hashScenario(), got)
+		i := slices.IndexFunc(got.Terms, func(term trajectory.Term) bool { return term.Name == c.term })
+		if i < 0 || math.Abs(got.Terms[i].Score-c.want) > 1e-9 {
+			t.Errorf("%s: %+v, want %s to be %v", name, got.Terms, c.term, c.want)
+		}
+	}
+}
