@@ -47,22 +47,18 @@ func (a *app) budget(c config.Config, gpu bool) (budget, error) {
 	return budget{n, "free on this machine"}, nil
 }
 
-// specOf is the shape of a model that is not loaded, as model.Load makes it.
+// specOf is the shape of a model that is not loaded, as load makes it.
 func (m *machine) specOf() model.Spec {
-	s := model.Spec{Config: m.file.Config}
-	if s.Rope.Kind == "longrope" {
-		s.MaxContext = min(s.MaxContext, s.Rope.OriginalContext)
-	}
-	return s
+	return model.Spec{Config: m.file.Config}.ForContext(m.context)
 }
 
 // spec is the shape of a base model, by its path or its installed name; no weight is read.
-func (a *app) spec(base string) (model.Spec, error) {
+func (a *app) spec(base string, context int) (model.Spec, error) {
 	path, err := a.modelPath(base)
 	if err != nil {
 		return model.Spec{}, err
 	}
-	m := &machine{}
+	m := &machine{context: context}
 	if m.file, err = modelfile.Open(path); err != nil {
 		return model.Spec{}, err
 	}
@@ -395,6 +391,9 @@ func proposal(o, smaller plan.Settings) string {
 func refuseTooLong(s model.Spec, tokens int, next string) error {
 	if tokens <= s.MaxContext {
 		return nil
+	}
+	if s.Rope.Kind == "longrope" && !s.Rope.Long {
+		next += fmt.Sprintf("; or set model.context above %d (hone serve: --context), with which the model takes its factors for long sequences", s.Rope.OriginalContext)
 	}
 	return &fault.Error{Code: fault.CodeUsage, What: "sequences can be longer than the base model's positions reach", Where: s.Name,
 		Why: fmt.Sprintf("there can be %d tokens in one, and the model has positions for %d", tokens, s.MaxContext), Next: next}

@@ -145,7 +145,7 @@ func TestProposalFits(t *testing.T) {
 	t.Chdir(t.TempDir())
 	toyModel(t, "toy.gguf")
 	a := toyApp(io.Discard, nil)
-	s, err := a.spec("toy.gguf")
+	s, err := a.spec("toy.gguf", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func TestRecomputeIsSettled(t *testing.T) {
 	toyModel(t, "toy.gguf")
 	var said bytes.Buffer
 	a := toyApp(&said, nil)
-	s, err := a.spec("toy.gguf")
+	s, err := a.spec("toy.gguf", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,7 @@ func TestShardingIsSettled(t *testing.T) {
 	toyModel(t, "toy.gguf")
 	var said bytes.Buffer
 	a := toyApp(&said, nil)
-	s, err := a.spec("toy.gguf")
+	s, err := a.spec("toy.gguf", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,19 +299,6 @@ func TestShardingIsSettled(t *testing.T) {
 				t.Errorf("no proposal in %v", err)
 			}
 		}
-	}
-}
-
-// Short factors are right up to the length of a longrope model's pre-training; what is longer is refused by every verb that
-// samples or trains, rather than computed with factors that transformers would not take.
-func TestLongropeEndsWithItsPretraining(t *testing.T) {
-	c := modelfile.Config{MaxContext: 131072, Rope: modelfile.Rope{Kind: "longrope", OriginalContext: 4096}}
-	s := (&machine{file: &modelfile.Model{Config: c}}).specOf()
-	if err := refuseTooLong(s, 4096, ""); err != nil || s.Rope.Long {
-		t.Errorf("%v, %+v", err, s.Rope)
-	}
-	if err := refuseTooLong(s, 4097, ""); fault.CodeOf(err) != fault.CodeUsage || err == nil || !strings.Contains(err.Error(), "positions for 4096") {
-		t.Errorf("beyond the pre-training: %v", err)
 	}
 }
 

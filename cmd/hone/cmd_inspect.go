@@ -142,7 +142,11 @@ func runInspectLogprobs(c *cobra.Command, a *app, base, adapter string) error {
 			return nil, err
 		}
 		if len(in.IDs) > m.spec.MaxContext {
-			return nil, fmt.Errorf("there are %d ids; the model has positions for %d", len(in.IDs), m.spec.MaxContext)
+			text := fmt.Sprintf("there are %d ids; the model has positions for %d", len(in.IDs), m.spec.MaxContext)
+			if m.spec.Rope.Kind == "longrope" && !m.spec.Rope.Long {
+				text += fmt.Sprintf("; with model.context above %d it has more", m.spec.Rope.OriginalContext)
+			}
+			return nil, errors.New(text)
 		}
 		logprobs, err := s.Logprobs(in.IDs)
 		out := make([]*float32, len(in.IDs)) // the first stays null

@@ -83,6 +83,7 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	if err != nil {
 		return err
 	}
+	own.Model.Context = o.context
 	m, plugin, err := a.findMachine(own, o.base, trained)
 	if err != nil {
 		return err

@@ -61,7 +61,7 @@ func (f planFlags) make(a *app) (forecast, error) {
 	if err != nil {
 		return x, err
 	}
-	if x.spec, err = a.spec(f.base); err != nil {
+	if x.spec, err = a.spec(f.base, c.Model.Context); err != nil {
 		return x, err
 	}
 	lora, err := adapterShape(c, x.spec, f.adapter)

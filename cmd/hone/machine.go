@@ -27,6 +27,7 @@ type machine struct {
 	engine   *engine.Engine
 	dtype    engine.DType
 	devices  int
+	context  int // model.context, by which a longrope model takes its factors
 	cache    engine.Cache
 	spec     model.Spec
 	weights  []engine.Buffer
@@ -36,9 +37,9 @@ type machine struct {
 	handed   watcher
 }
 
-// openMachine loads the base model (a path, or the name of an installed one) and opens the device.
+// openMachine loads the base model (a path, or the name of an installed one) and opens the device. It has no text layer.
 func (a *app) openMachine(c config.Config, base string) (*machine, error) {
-	m, plugin, err := a.findMachine(c, base, nil)
+	m, plugin, err := a.findModelFile(c, base)
 	if err != nil {
 		return nil, err
 	}
@@ -54,6 +55,8 @@ func (m *machine) load(plugin, base string, load func(*engine.Engine, *modelfile
 		return err
 	}
 	m.spec, m.weights, err = load(m.engine, m.file)
+	m.spec.MaxContext = m.file.Config.MaxContext
+	m.spec = m.spec.ForContext(m.context)
 	m.spec.Name = base // what an adapter will say it was trained on
 	return err
 }
@@ -78,9 +81,8 @@ func loader(c config.Config) func(*engine.Engine, *modelfile.Model) (model.Spec,
 	return model.Load
 }
 
-// findMachine finds the plug-in, and reads of the base model what is not weights. It is prompted as trained says; where that
-// is nil, as the base model and the configuration do. No device is opened.
-func (a *app) findMachine(c config.Config, base string, trained *render.Prompting) (m *machine, plugin string, err error) {
+// findModelFile finds the plug-in and the base model's file. No device is opened.
+func (a *app) findModelFile(c config.Config, base string) (m *machine, plugin string, err error) {
 	path, err := a.modelPath(base)
 	if err != nil {
 		return nil, "", err
@@ -88,8 +90,15 @@ func (a *app) findMachine(c config.Config, base string, trained *render.Promptin
 	if plugin, err = a.plugin(c); err != nil {
 		return nil, "", err
 	}
-	m = &machine{say: a.say, dtype: engine.DType(c.Engine.DType), devices: c.Engine.Devices, cache: a.programCache(c.Engine), handed: a.handed}
-	if m.file, err = modelfile.Open(path); err != nil {
+	m = &machine{say: a.say, dtype: engine.DType(c.Engine.DType), devices: c.Engine.Devices, context: c.Model.Context, cache: a.programCache(c.Engine), handed: a.handed}
+	m.file, err = modelfile.Open(path)
+	return m, plugin, err
+}
+
+// findMachine is findModelFile with the text layer: the model is prompted as trained says; where that is nil, as the base
+// model and the configuration do.
+func (a *app) findMachine(c config.Config, base string, trained *render.Prompting) (m *machine, plugin string, err error) {
+	if m, plugin, err = a.findModelFile(c, base); err != nil {
 		return nil, "", err
 	}
 	words, err := textOf(c.Model, m.file)

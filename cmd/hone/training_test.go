@@ -119,7 +119,7 @@ func TestMicroBatchIsWithinAStep(t *testing.T) {
 	var said bytes.Buffer
 	a, c := toyApp(&said, nil), config.Default()
 	c.Engine.MicroBatch, c.LoRA.Rank, c.GRPO.GroupSize, c.GRPO.ScenariosPerStep = 1000, 2, 8, 3
-	s, err := a.spec("toy.gguf")
+	s, err := a.spec("toy.gguf", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func (w wired) learning() []acting {
 	demo.GRPO.MaxMismatch = g.MaxMismatch
 	lora := model.LoRA{Rank: 3, Alpha: 7, RankStabilized: true, Targets: []string{"q_proj", "up_proj"},
 		RankPattern: []model.Pattern[int]{{Pattern: "up_proj", Value: 5}}, AlphaPattern: []model.Pattern[float64]{{Pattern: "q_proj", Value: 9}}}
-	spec, err := toyApp(nil, nil).spec("toy.gguf")
+	spec, err := toyApp(nil, nil).spec("toy.gguf", 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -43,9 +43,16 @@ func (s Spec) Shape(dims ...int) shapes.Shape { return shapes.Make(s.DType(), di
 func (s Spec) Groups() int { return s.NumHeads / s.NumKVHeads }
 
 // ForContext returns the spec for sequences of up to so many tokens. It matters to longrope alone, whose factors change
-// at the length of the pre-training, for all positions: a run must settle on one set, since its caches outlive a length.
+// at the length of the pre-training, for all positions: a run must settle on one set, since its caches outlive a length. As
+// vLLM does by its max_model_len, one that may have longer sequences takes the long factors for all (transformers takes
+// them sequence by sequence); with the short ones, positions end with the pre-training's length.
 func (s Spec) ForContext(tokens int) Spec {
-	s.Rope.Long = s.Rope.Kind == "longrope" && tokens > s.Rope.OriginalContext
+	if s.Rope.Kind != "longrope" {
+		return s
+	}
+	if s.Rope.Long = tokens > s.Rope.OriginalContext; !s.Rope.Long {
+		s.MaxContext = min(s.MaxContext, s.Rope.OriginalContext)
+	}
 	return s
 }
 

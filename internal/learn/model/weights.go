@@ -145,7 +145,7 @@ func (s Spec) weightShape(w Weight) shapes.Shape {
 // model than the configuration says, or numbers that are none, the error names the tensor.
 //
 // A longrope model is loaded for sequences up to the length of its pre-training, as MaxContext then says; ForContext
-// makes a spec for longer ones.
+// of the file's configuration makes a spec for longer ones.
 func Load(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
 	return Spec{Config: m.Config, BF16: e.IsBF16()}.load(e, m)
 }
@@ -161,9 +161,7 @@ func LoadSharded(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, e
 }
 
 func (s Spec) load(e *engine.Engine, m *modelfile.Model) (Spec, []engine.Buffer, error) {
-	if s.Rope.Kind == "longrope" {
-		s.MaxContext = min(s.MaxContext, s.Rope.OriginalContext)
-	}
+	s = s.ForContext(0)
 	if err := s.checkNames(m); err != nil {
 		return s, nil, err
 	}
