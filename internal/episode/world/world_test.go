@@ -242,10 +242,11 @@ func TestFolderOfAnEnemy(t *testing.T) {
 // A query reads its database and touches nothing else.
 func TestQueryReadsOnly(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other.db")
+	another := filepath.Join(begun(t).dir, "shop.db") // which is there to be read
 	for _, query := range []string{
 		"DELETE FROM orders", "SELECT 1) UNION SELECT (2", "ATTACH '" + other + "' AS o", "VACUUM INTO '" + other + "'", "PRAGMA query_only = 0",
 		"SELECT 1); VACUUM INTO '" + other + "'; SELECT (1", "SELECT 1; DELETE FROM orders", "SELEC 1", "SELECT load_extension('x')",
-		"WITH x AS (SELECT 1) DELETE FROM orders RETURNING id",
+		"WITH x AS (SELECT 1) DELETE FROM orders RETURNING id", "SELECT 1); ATTACH '" + another + "' AS o; SELECT * FROM (SELECT name FROM o.orders",
 	} {
 		p := begun(t)
 		c := scenario.Check{Type: "sql", Path: "shop.db", Query: query, Matches: []byte(`{"$any":true}`)}
@@ -259,6 +260,9 @@ func TestQueryReadsOnly(t *testing.T) {
 			t.Errorf("%s: %+v", query, episode.Seen)
 		}
 		if lost != nil && (lost.Outcome != trajectory.InfrastructureError || lost.Again || !strings.HasPrefix(lost.Why, "checks[0] (sql) cannot be evaluated: the query")) {
+			t.Errorf("%s: %+v", query, lost)
+		}
+		if strings.Contains(query, another) && !strings.Contains(lost.Why, "does more than read") {
 			t.Errorf("%s: %+v", query, lost)
 		}
 		if _, err := os.Stat(other); err == nil {
