@@ -41,12 +41,13 @@ func Episode(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defa
 	case len(s.Checks) > 0:
 		return len(FailedChecks(s, t, defaults)) == 0
 	}
-	return len(s.Gold) > 0 && t.StopReason == trajectory.StopCompleted && madeInOrder(s.GoldCalls(), t, defaults)
+	return len(s.Gold) > 0 && t.StopReason == trajectory.StopCompleted && madeInOrder(s, t, defaults)
 }
 
-// madeInOrder reports whether gold is a subsequence of the calls that were answered.
-func madeInOrder(gold []chat.ToolCall, t *trajectory.Trajectory, defaults grade.Defaults) bool {
-	for _, call := range answered(t) {
+// madeInOrder reports whether the gold calls are a subsequence of the calls that were answered.
+func madeInOrder(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defaults) bool {
+	gold := s.GoldCalls()
+	for _, call := range answered(s, t, defaults) {
 		if len(gold) == 0 {
 			break
 		}

@@ -4,6 +4,7 @@ package reward
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"hone/internal/chat"
@@ -89,12 +90,12 @@ func (r Scorer) Score(s *scenario.Scenario, t *trajectory.Trajectory) {
 	numCalls, gold := len(t.Calls()), s.GoldCalls()
 	made := 1.0 // the part of gold calls that was made
 	if len(gold) > 0 {
-		missing := missingCalls(gold, t, r.Defaults)
+		missing := missingCalls(s, gold, t, r.Defaults)
 		made = 1 - float64(len(missing))/float64(len(gold))
 		add("call", made, w.Call, strings.Join(missing, "; "))
 		add("tool", toolShare(gold, t), w.Tool, "")
 	}
-	why := r.ended(gold, t)
+	why := r.ended(s, gold, t)
 	add("end", truth(why == "")*made, w.End, why)
 	if len(gold) > 0 {
 		extra, earned := ExtraCalls(s, t), t.Reward
@@ -130,11 +131,15 @@ func truth(b bool) float64 {
 	return 0
 }
 
-// answered returns the calls that a tool answered without error. A call refused or failed has done nothing.
-func answered(t *trajectory.Trajectory) []chat.ToolCall {
+// answered returns the calls that a tool answered as the scenario wants: without error, for a call refused or failed has
+// done nothing; or, where a check asks for a refusal, with one.
+func answered(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defaults) []chat.ToolCall {
 	var calls []chat.ToolCall
 	for _, r := range t.Calls() {
-		if r.Status == trajectory.CallOK {
+		refused := r.Status == trajectory.CallToolError && slices.ContainsFunc(s.Checks, func(c scenario.Check) bool {
+			return c.Type == scenario.CallCheck && c.Refused && c.IsCall(r.Call, defaults)
+		})
+		if r.Status == trajectory.CallOK || refused {
 			calls = append(calls, r.Call)
 		}
 	}
@@ -152,9 +157,9 @@ func sent(t *trajectory.Trajectory) []chat.ToolCall {
 	return calls
 }
 
-func missingCalls(gold []chat.ToolCall, t *trajectory.Trajectory, defaults grade.Defaults) []string {
+func missingCalls(s *scenario.Scenario, gold []chat.ToolCall, t *trajectory.Trajectory, defaults grade.Defaults) []string {
 	var missing []string
-	for i, j := range grade.Match(answered(t), gold, defaults) {
+	for i, j := range grade.Match(answered(s, t, defaults), gold, defaults) {
 		if j < 0 {
 			missing = append(missing, fmt.Sprintf("gold[%d] (%s) was not called", i, gold[i].Name))
 		}
@@ -184,13 +189,13 @@ func toolShare(gold []chat.ToolCall, t *trajectory.Trajectory) float64 {
 // ended says why an episode did not end right, or "". Right is: every completion stopped by itself, turns that call
 // hold nothing but their calls, and an answer followed, or only MaxTurns kept it from following the last gold call.
 // Where gold calls exist one must have been made, or silence would be the cheapest way to this term.
-func (r Scorer) ended(gold []chat.ToolCall, t *trajectory.Trajectory) string {
+func (r Scorer) ended(s *scenario.Scenario, gold []chat.ToolCall, t *trajectory.Trajectory) string {
 	for i, turn := range t.Turns {
 		if len(turn.Calls) > 0 && strings.TrimSpace(turn.Content) != "" {
 			return fmt.Sprintf("turn %d holds text around its calls", i)
 		}
 	}
-	matched := len(gold) - len(missingCalls(gold, t, r.Defaults))
+	matched := len(gold) - len(missingCalls(s, gold, t, r.Defaults))
 	switch {
 	case t.StopReason == trajectory.StopCompleted && strings.TrimSpace(t.Answer()) == "":
 		return "the answer is empty"

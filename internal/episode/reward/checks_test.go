@@ -1,0 +1,86 @@
+package reward_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"hone/internal/chat"
+	"hone/internal/episode/reward"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+)
+
+func episodeOf(results ...trajectory.ToolResult) *trajectory.Trajectory {
+	t := &trajectory.Trajectory{Outcome: trajectory.OK, StopReason: trajectory.StopCompleted}
+	for _, r := range results {
+		t.Turns = append(t.Turns, trajectory.Turn{Calls: []chat.ToolCall{r.Call}, Results: []trajectory.ToolResult{r}})
+	}
+	t.Turns = append(t.Turns, trajectory.Turn{Content: "done"})
+	t.Messages = []chat.Message{{Role: chat.Assistant, Content: "done"}}
+	return t
+}
+
+func resultOf(name string, status trajectory.CallStatus, text string) trajectory.ToolResult {
+	return trajectory.ToolResult{Call: chat.ToolCall{Name: name, Arguments: `{"n":1}`}, Status: status, Text: text}
+}
+
+// Checks of calls look at what was made of a call: its result, that it was refused, how many there were.
+func TestChecksOfCalls(t *testing.T) {
+	cut := resultOf("a", trajectory.CallOK, `{"rows": [1, 2`)
+	cut.StructuredContent = json.RawMessage(`{"rows":[1,2,3]}`)
+	search := resultOf("search_tools", trajectory.CallOK, "found")
+	search.Search = true
+	for _, test := range []struct {
+		check   string
+		results []trajectory.ToolResult
+		why     string // "" where it is met
+	}{
+		{`{"type":"call","name":"a","arguments":{"n":1},"contains":"fine"}`, []trajectory.ToolResult{resultOf("a", trajectory.CallOK, "all fine")}, ""},
+		{`{"type":"call","name":"a","arguments":{"n":1},"contains":"fine"}`, []trajectory.ToolResult{resultOf("a", trajectory.CallOK, "poor"), resultOf("a", trajectory.CallOK, "fine")}, ""},
+		{`{"type":"call","name":"a","arguments":{"n":1},"contains":"fine"}`, []trajectory.ToolResult{resultOf("a", trajectory.CallOK, "poor")}, `the result of a: "poor" does not meet "contains"`},
+		{`{"type":"call","name":"a","arguments":{"n":1},"contains":"fine"}`, []trajectory.ToolResult{resultOf("a", trajectory.CallToolError, "fine")}, "the call of a was answered with an error (tool_error)"},
+		{`{"type":"call","name":"a","arguments":{"n":1},"matches":{"rows":[1,2,3]}}`, []trajectory.ToolResult{cut}, ""},
+		{`{"type":"call","name":"a","arguments":{"n":1},"matches":{"rows":[1,2,4]}}`, []trajectory.ToolResult{cut}, "$.rows[2] is 3, not 4"},
+		{`{"type":"call","name":"a","arguments":{"n":1},"refused":true}`, []trajectory.ToolResult{resultOf("a", trajectory.CallToolError, "no")}, ""},
+		{`{"type":"call","name":"a","arguments":{"n":1},"refused":true}`, []trajectory.ToolResult{resultOf("a", trajectory.CallOK, "no")}, "was not answered with an error (ok)"},
+		{`{"type":"call","name":"a","arguments":{"n":1},"refused":true}`, []trajectory.ToolResult{resultOf("a", trajectory.CallInvalid, "no")}, "(invalid)"},
+		{`{"type":"call","name":"a","arguments":{"n":1},"refused":true,"regex":"stock"}`, []trajectory.ToolResult{resultOf("a", trajectory.CallToolError, "no")}, "does not meet"},
+		{`{"type":"call","name":"a","arguments":{"n":1},"refused":true}`, nil, "a was not called so"},
+		{`{"type":"max_calls","max":1}`, []trajectory.ToolResult{resultOf("a", trajectory.CallInvalid, ""), search}, ""},
+		{`{"type":"max_calls","max":1}`, []trajectory.ToolResult{resultOf("a", trajectory.CallOK, ""), resultOf("b", trajectory.CallOK, "")}, "2 calls were made, more than 1"},
+		{`{"type":"max_calls","max":1,"name":"b"}`, []trajectory.ToolResult{resultOf("a", trajectory.CallOK, ""), resultOf("b", trajectory.CallOK, "")}, ""},
+		{`{"type":"no_call"}`, []trajectory.ToolResult{search}, ""},
+		{`{"type":"no_call"}`, []trajectory.ToolResult{resultOf("a", trajectory.CallInvalid, "")}, "1 calls were made"},
+		{`{"type":"no_call","name":"b"}`, []trajectory.ToolResult{resultOf("a", trajectory.CallOK, "")}, ""},
+	} {
+		var c scenario.Check
+		if err := json.Unmarshal([]byte(test.check), &c); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Validate(); err != nil {
+			t.Fatalf("%s: %v", test.check, err)
+		}
+		why := reward.Unmet(c, episodeOf(test.results...), nil)
+		if test.why == "" && why != "" || !strings.Contains(why, test.why) {
+			t.Errorf("%s: %q, want %q", test.check, why, test.why)
+		}
+	}
+}
+
+// Where a refusal is what the task is about, the gold call that is refused was made right, and earns what a gold call earns;
+// without such a check a refused call has done nothing.
+func TestRefusedGoldCall(t *testing.T) {
+	gold := []scenario.Gold{{Name: "a", Arguments: json.RawMessage(`{"n":1}`)}}
+	wanted := &scenario.Scenario{Gold: gold, Checks: []scenario.Check{{Type: "call", Name: "a", Arguments: gold[0].Arguments, Refused: true}}}
+	episode := episodeOf(resultOf("a", trajectory.CallToolError, "no"))
+	scorer := reward.Scorer{}
+	scorer.Score(wanted, episode)
+	if episode.Reward != scorer.Max(wanted) {
+		t.Errorf("a right episode earns %v of %v: %+v", episode.Reward, scorer.Max(wanted), episode.Terms)
+	}
+	unwanted := &scenario.Scenario{Gold: gold, Checks: []scenario.Check{{Type: "call", Name: "a", Arguments: gold[0].Arguments}}}
+	if scorer.Score(unwanted, episode); episode.Reward > 0.5 {
+		t.Errorf("a call that did nothing earns %v: %+v", episode.Reward, episode.Terms)
+	}
+}
