@@ -11,10 +11,16 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// watched is a trainer that keeps the batches it was given.
+// watched is a trainer that keeps the batches it was given, and how it was to take its steps.
 type watched struct {
 	*fakeTrainer
 	given []batch.Batch
+	taken []batch.Update
+}
+
+func (w *watched) Apply(u batch.Update) (float64, error) {
+	w.taken = append(w.taken, u)
+	return w.fakeTrainer.Apply(u)
 }
 
 func (w *watched) Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error) {
@@ -106,5 +112,34 @@ func TestCheckpointsAreInTime(t *testing.T) {
 	r := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
 	if err := grpo().Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, log, silent); err != nil || !slices.Equal(log.steps, []int{3, 6, 7}) {
 		t.Errorf("%v, checkpoints after %v", err, log.steps)
+	}
+}
+
+// Each step is taken as the stage's optimiser says: its rate, bound and constants, in both recipes.
+func TestUpdatesAreTheOptimizers(t *testing.T) {
+	o := Optimizer{LearningRate: 0.5, MaxGradNorm: 0.25, Schedule: Schedule{Decay: Cosine, Warmup: 0.3},
+		Adam: batch.Adam{Beta1: 0.8, Beta2: 0.7, Epsilon: 0.6, WeightDecay: 0.1}}
+	for name, run := range map[string]func(trainer *watched) error{
+		"grpo": func(trainer *watched) error {
+			g := grpo()
+			g.Optimizer = o
+			r := &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}
+			return g.Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, newLog(t), silent)
+		},
+		"sft": func(trainer *watched) error {
+			s := SFT{Stage: "sft", Steps: 7, BatchSize: 1, Optimizer: o}
+			return s.Run(t.Context(), demonstrations(3), trainer, newLog(t), silent)
+		},
+	} {
+		trainer := &watched{fakeTrainer: &fakeTrainer{}}
+		if err := run(trainer); err != nil || len(trainer.taken) != 7 {
+			t.Fatalf("%s: %v, %d steps", name, err, len(trainer.taken))
+		}
+		for step, u := range trainer.taken {
+			want := batch.Update{Rate: o.Schedule.Rate(0.5, step, 7), MaxGradNorm: 0.25, Adam: o.Adam}
+			if u != want || step == 6 && u.Rate >= 0.5 {
+				t.Errorf("%s, step %d: %+v, want %+v", name, step, u, want)
+			}
+		}
 	}
 }
