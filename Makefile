@@ -45,15 +45,15 @@ $(SUITE)/node_modules/.package-lock.json: $(SUITE)/package.json $(SUITE)/package
 	cd $(SUITE) && npm ci --no-audit --no-fund
 
 test: setup .venv/openai-3.54.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json lint race
-	go test $$(go list ./... | grep -E '$(UNRACED)')
-	tests=$$(sh scripts/unraced.sh ./cmd/hone) && go test -run "$$tests" ./cmd/hone
+	go test -timeout 40m $$(go list ./... | grep -E '$(UNRACED)')
+	tests=$$(sh scripts/unraced.sh ./cmd/hone) && go test -timeout 40m -run "$$tests" ./cmd/hone
 
 lint:
 	go vet ./...
 	go run $(STATICCHECK) ./...
 
 race:
-	go test -race $$(go list ./... | grep -vE '$(UNRACED)')
+	go test -timeout 40m -race $$(go list ./... | grep -vE '$(UNRACED)')
 	go test -race -run TestManyGoroutines ./internal/text/tokenizer
 
 # transformers and peft, pinned by hash: what hone's numbers are compared with. 6 GB, since PyPI's torch has CUDA in it.

@@ -12,7 +12,7 @@ import (
 	"hone/internal/chat"
 )
 
-// Collected episodes are those of the configuration: set up, bounded in tokens and in time, each with its outcome.
+// Collected episodes are those of the configuration: set up, bounded in tokens and in the tools' working time, each with its outcome.
 func TestCollectKeepsTheConfiguration(t *testing.T) {
 	server := everything(t, "t")
 	asked := map[string]int{} // task -> max_tokens
@@ -26,19 +26,19 @@ func TestCollectKeepsTheConfiguration(t *testing.T) {
 		}
 		task := q.Messages[len(q.Messages)-1].Content
 		asked[task] = q.MaxTokens // the endpoint is asked one at a time
-		if task == "Hang." {
-			<-r.Context().Done()
-			return
+		message := map[string]any{"role": "assistant", "content": "5"}
+		if task == "Work." { // longer than tools may
+			message["tool_calls"] = []any{map[string]any{"id": "c", "type": "function",
+				"function": map[string]string{"name": "trigger-long-running-operation", "arguments": `{"duration": 1.5, "steps": 1}`}}}
 		}
-		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{
-			"message": map[string]string{"role": "assistant", "content": "5"}, "finish_reason": "stop"}},
+		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": message, "finish_reason": "stop"}},
 			"usage": map[string]int{"prompt_tokens": 41, "completion_tokens": 1}})
 	}))
 	t.Cleanup(endpoint.Close)
-	workFolder(t, map[string]string{"hone.yaml": "rollout: {max_tokens: 17, timeout: 3s}\n", "scenarios.jsonl": `
+	workFolder(t, map[string]string{"hone.yaml": "rollout: {max_tokens: 17, timeout: 1s}\n", "scenarios.jsonl": `
 {"id": "good", "task": "Add.", "setup": [{"name": "get-sum", "arguments": {"a": 1, "b": 2}}]}
 {"id": "bad", "task": "Fail.", "setup": [{"name": "get-sum", "arguments": {"a": "x"}}]}
-{"id": "slow", "task": "Hang."}
+{"id": "slow", "task": "Work."}
 `})
 	var stdout, stderr bytes.Buffer
 	a := &app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, lookupEnv: os.LookupEnv, environ: os.Environ()}
@@ -49,13 +49,13 @@ func TestCollectKeepsTheConfiguration(t *testing.T) {
 	}
 	var outcomes map[string]int
 	if err := json.Unmarshal(stdout.Bytes(), &outcomes); err != nil || len(outcomes) != 3 || outcomes["ok"] != 1 ||
-		outcomes["environment_error"] != 1 || outcomes["infrastructure_error"] != 1 {
+		outcomes["environment_error"] != 1 || outcomes["limit"] != 1 {
 		t.Errorf("outcomes %s, %v", &stdout, err)
 	}
-	if !strings.Contains(stderr.String(), "41 tokens sent and 1 token received were paid for") {
+	if !strings.Contains(stderr.String(), "82 tokens sent and 2 tokens received were paid for") {
 		t.Errorf("what was spent is not told: %s", &stderr)
 	}
-	if _, set := asked["Fail."]; set || asked["Add."] != 17 || asked["Hang."] != 17 {
+	if _, set := asked["Fail."]; set || asked["Add."] != 17 || asked["Work."] != 17 {
 		t.Errorf("asked for tokens: %v", asked)
 	}
 }
