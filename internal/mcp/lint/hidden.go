@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"unicode"
-
-	"golang.org/x/text/unicode/norm"
 )
 
 // hidden finds characters that a tokenizer sees and a person does not.
@@ -51,11 +49,41 @@ func (c *checker) hidden(at, text string) {
 		if what == tagKind {
 			message += fmt.Sprintf(" that spell %+q", tags.String())
 		}
-		c.add(HiddenCharacter, High, at, text, g.start, g.end, message)
+		c.add(HiddenCharacter, hiddenSeverity(what, g.count, text), at, text, g.start, g.end, message)
 	}
 }
 
-const tagKind = "tag characters"
+const (
+	tagKind       = "tag characters"
+	controlKind   = "control characters"
+	zeroWidthKind = "zero-width characters"
+	turningKind   = "characters that turn text round"
+	directionKind = "text direction characters"
+	softKind      = "soft hyphens"
+	selectorKind  = "variation selectors"
+)
+
+// fewHidden is how many hidden characters get into a text by copying it from a page or a document. More can spell
+// something.
+const fewHidden = 3
+
+// hiddenSeverity tells what spells or hides something from what typesetting leaves behind.
+func hiddenSeverity(what string, count int, text string) Severity {
+	switch {
+	case what == tagKind || what == controlKind || what == turningKind:
+		return High
+	case what == softKind, what == directionKind && strings.ContainsFunc(text, rightToLeft):
+		return Low
+	case (what == zeroWidthKind || what == selectorKind) && count > fewHidden:
+		return High
+	case what == zeroWidthKind && !insideWord.MatchString(text):
+		return Low
+	}
+	return Medium
+}
+
+// insideWord is a zero-width character between two letters of a script that writes spaces.
+var insideWord = regexp.MustCompile(`[\p{Latin}\p{Cyrillic}\p{Greek}][\x{200b}-\x{200d}\x{2060}-\x{2065}\x{feff}]+[\p{Latin}\p{Cyrillic}\p{Greek}]`)
 
 // hiddenKind names the kind of a hidden character, "" for one that is drawn or that its neighbours need: joiners in
 // emoji and in the scripts that join, selectors after emoji, direction marks beside right-to-left letters (Unicode
@@ -65,31 +93,33 @@ func hiddenKind(previous, r, next rune) string {
 	case r == '\n' || r == '\t' || r == '\r':
 		return ""
 	case unicode.IsControl(r):
-		return "control characters"
+		return controlKind
 	case r >= 0xE0000 && r <= 0xE007F:
 		return tagKind
 	case r == 0x200D || r == 0x200C:
 		if joins(previous) && (joins(next) || next == 0 || unicode.IsSpace(next)) {
 			return ""
 		}
-		return "zero-width characters"
+		return zeroWidthKind
 	case r == 0x200E || r == 0x200F || r == 0x061C:
 		if rightToLeft(previous) || rightToLeft(next) {
 			return ""
 		}
-		return "text direction characters"
-	case r >= 0x202A && r <= 0x202E || r >= 0x2066 && r <= 0x2069:
-		return "text direction characters"
+		return directionKind
+	case r == 0x202D || r == 0x202E:
+		return turningKind
+	case r >= 0x202A && r <= 0x202C || r >= 0x2066 && r <= 0x2069:
+		return directionKind
 	case r == 0x200B || r >= 0x2060 && r <= 0x2065 || r == 0xFEFF || r == 0x180E:
-		return "zero-width characters"
+		return zeroWidthKind
 	case r == 0x00AD:
-		return "soft hyphens"
+		return softKind
 	case r == 0x115F || r == 0x1160 || r == 0x3164 || r == 0xFFA0 || r == 0x2800 || r == 0x034F:
 		return "blank characters"
 	case r >= 0xFE00 && r <= 0xFE0F || r >= 0xE0100 && r <= 0xE01EF:
 		if unicode.Is(unicode.Variation_Selector, previous) || previous == 0 || unicode.IsSpace(previous) ||
 			previous < 0x80 && !strings.ContainsRune("0123456789#*", previous) {
-			return "variation selectors"
+			return selectorKind
 		}
 		return ""
 	case unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r):
@@ -142,27 +172,18 @@ var away = []struct {
 }
 
 func (c *checker) pushedAway(at, text string) {
-	for _, a := range away {
-		if m := a.pattern.FindStringIndex(text); m != nil {
-			c.add(HiddenText, Medium, at, text, m[0], m[1], a.message)
+	for i, a := range away {
+		m := a.pattern.FindStringIndex(text)
+		if m == nil {
+			continue
 		}
-	}
-}
-
-// lookAlikes are letters that are drawn as Latin ones (the most common of UTS 39's confusables).
-var lookAlikes = strings.NewReplacer("а", "a", "е", "e", "о", "o", "р", "p", "с", "c", "у", "y", "х", "x", "і", "i", "ѕ", "s",
-	"ј", "j", "ԁ", "d", "һ", "h", "ո", "n", "ց", "g", "А", "A", "В", "B", "Е", "E", "К", "K", "М", "M", "Н", "H", "О", "O", "Р", "P",
-	"С", "C", "Т", "T", "Х", "X", "І", "I", "ο", "o", "ν", "v", "ι", "i", "α", "a", "Α", "A", "Β", "B", "Ε", "E", "Ι", "I", "Ο", "O")
-
-// fold returns the text as a model may read it, whatever it was dressed as: compatibility forms resolved, hidden
-// characters dropped, look-alikes made Latin, white space made single.
-func fold(text string) string {
-	runes := []rune(norm.NFKC.String(text))
-	kept := runes[:0]
-	for _, r := range runes {
-		if !unicode.In(r, unicode.Cf, unicode.Variation_Selector) && (!unicode.IsControl(r) || unicode.IsSpace(r)) {
-			kept = append(kept, r)
+		severity := Medium
+		if comment := i == 0 || i == len(away)-1; comment { // which honest texts have too
+			severity = Low
+			if s, _ := weigh(text[m[0]:m[1]], false, c.own); s != nil && s.weight >= enough-carried {
+				severity = High
+			}
 		}
+		c.add(HiddenText, severity, at, text, m[0], m[1], a.message)
 	}
-	return strings.Join(strings.Fields(lookAlikes.Replace(string(kept))), " ")
 }

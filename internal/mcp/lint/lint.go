@@ -2,7 +2,11 @@
 // description), shadowing (a tool that speaks about another server's), and text that a person does not see. A model
 // trained on such a tool would learn to obey it.
 //
-// It reads what a model reads: names, descriptions, titles, and every key and text of the schemas.
+// It reads what a model reads: names, descriptions, titles, and every key and text of the schemas, and what encoded or
+// disguised parts of them say. Orders are found by signals that add up, not by phrases: words of a lexicon of fifty
+// languages, put together by rules for what they do in a sentence (an order to send, a secret, an address). One signal
+// alone is what honest tools have too; enough of them in neighbouring sentences make a finding. testdata/labelled says
+// how well.
 package lint
 
 import (
@@ -11,7 +15,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -46,7 +52,7 @@ type Finding struct {
 	Server   string   `json:"server"`
 	Tool     string   `json:"tool"`    // the server's own name of it
 	Pointer  string   `json:"pointer"` // JSON pointer (RFC 6901) in the tool, to the text, or to the value whose key it is
-	Excerpt  string   `json:"excerpt"` // printable ASCII, all else escaped as in Go
+	Excerpt  string   `json:"excerpt"` // quoted as in Go: what is not drawn is escaped
 	Message  string   `json:"message"`
 }
 
@@ -66,13 +72,16 @@ type Tool struct {
 
 // Check returns the findings on all tools of a catalog, in the order of the tools, then of their texts.
 func Check(tools []Tool) []Finding {
-	names, others := namesOf(tools), map[string]*mentions{}
-	for server := range names {
-		others[server] = names.others(server)
+	byServer, others, own := namesOf(tools), map[string]*mentions{}, map[string]map[string]bool{}
+	for server, list := range byServer {
+		others[server], own[server] = byServer.others(server), map[string]bool{}
+		for _, name := range list {
+			own[server][name] = true
+		}
 	}
 	var out []Finding
 	for _, t := range tools {
-		c := checker{tool: t, others: others[t.Server]}
+		c := checker{tool: t, others: others[t.Server], own: own[t.Server]}
 		c.text("/name", t.Name)
 		c.text("/title", t.Title)
 		c.text("/description", t.Description)
@@ -92,6 +101,7 @@ func Blocking(findings []Finding) []Finding {
 type checker struct {
 	tool     Tool
 	others   *mentions
+	own      map[string]bool // the names of its server's tools
 	findings []Finding
 }
 
@@ -110,6 +120,9 @@ func (c *checker) json(at string, raw json.RawMessage) {
 			return
 		}
 		if token.Kind() == '"' {
+			if kind, n := d.StackIndex(d.StackDepth()); kind == '{' && n%2 == 1 {
+				c.parameterName(at+string(d.StackPointer()), token.String())
+			}
 			c.text(at+string(d.StackPointer()), token.String())
 		}
 	}
@@ -126,8 +139,8 @@ func (c *checker) text(at, text string) {
 	text = strings.ToValidUTF8(text, "\ufffd") // so that places in bytes and in characters agree
 	c.hidden(at, text)
 	c.pushedAway(at, text)
-	plain := fold(text)
-	c.instructions(at, plain)
+	c.orders(at, text)
+	plain := fold(text).String()
 	c.secretPaths(at, plain)
 	c.blobs(at, text)
 	if m := c.others.find(plain); m != nil {
@@ -162,7 +175,7 @@ func excerpt(text string, start, end int) string {
 	for end < len(text) && !utf8.RuneStart(text[end]) {
 		end++
 	}
-	quoted := fmt.Sprintf("%+q", text[start:end])
+	quoted := quote(text[start:end])
 	if start > 0 {
 		quoted = "..." + quoted
 	}
@@ -170,6 +183,20 @@ func excerpt(text string, start, end int) string {
 		quoted += "..."
 	}
 	return quoted
+}
+
+// quote is strconv.Quote, which escapes what is not printable, and escapes blank letters and marks of direction too.
+func quote(text string) string {
+	var b strings.Builder
+	for _, r := range strconv.Quote(text) {
+		if r > 0x7f && hiddenKind(0, r, 0) != "" || unicode.IsMark(r) && b.Len() == 1 {
+			escaped := strconv.QuoteRuneToASCII(r)
+			b.WriteString(escaped[1 : len(escaped)-1])
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // Sort orders findings by severity, highest first, and otherwise keeps their order.

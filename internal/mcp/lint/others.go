@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// names are the tools of a catalog, by server.
-type names map[string][]string
+// serverTools are the tools of a catalog, by server.
+type serverTools map[string][]string
 
-func namesOf(tools []Tool) names {
-	out := names{}
+func namesOf(tools []Tool) serverTools {
+	out := serverTools{}
 	for _, t := range tools {
 		out[t.Server] = append(out[t.Server], t.Name)
 	}
@@ -31,7 +31,7 @@ type mention struct {
 }
 
 // others prepares the search for the tools of one server. A name that this server has too means its own.
-func (n names) others(from string) *mentions {
+func (n serverTools) others(from string) *mentions {
 	m := &mentions{tools: map[string]string{}}
 	for server, tools := range n {
 		for _, name := range tools {

@@ -9,21 +9,20 @@ import (
 	"unicode/utf8"
 )
 
-// instruction is a way to speak to the model about more than the tool. Patterns are matched without regard to case on
-// folded text. What tools say of their own use ("call list_tables first", "you must pass a path") is not among them.
-var instructionPatterns = compile([]pattern{
-	{High, "a tag that poses as the system's", `</?\s*(important|system|secret|hidden|instructions?|admin|assistant|system[-_]?prompt)\s*>`},
-	{High, "a marker of a chat template", `<\|?(im_start|im_end|start_header_id|eot_id|system|user|assistant|endoftext)\|>|\[/?inst\]|<</?sys>>|<(start|end)_of_turn>`},
-	{High, "asks to ignore other instructions", `\b(ignore|disregard|forget|override|bypass|do not follow)\b.{0,30}\b(previous|prior|above|earlier|preceding|all other|any other|existing|system|your)\b.{0,30}\b(instructions?|prompts?|rules?|guidelines?|messages?|directions?|constraints?|polic(y|ies)|safety)\b`},
-	{High, "asks to hide something from the user", `\b(do not|don'?t|never|must not|should not|without|avoid)\b.{0,20}\b(tell(ing)?|mention(ing)?|inform(ing)?|show(ing)?|reveal(ing)?|disclos(e|ing)|notify(ing)?|alert(ing)?|report(ing)?|display(ing)?)\b.{0,40}\b(the |your )?(user|human|person|operator)\b`},
-	{High, "asks to hide something from the user", `\b(user|human)\b.{0,20}\b(must|should|need|do(es)?)( not|n'?t)\b.{0,15}\b(know|see|notice|be (told|informed|aware|notified))\b|\b(secretly|covertly|surreptitiously|without the (user|human)('?s)? (knowledge|noticing|knowing|awareness))\b`},
-	{High, "asks to skip the user's consent", `\b(do not|don'?t|never|no need to|without)\b.{0,15}\b(ask(ing)?|request(ing)?|wait(ing)?|seek(ing)?|requir(e|ing)|prompt(ing)?)\b.{0,30}\b(permission|confirmation|approval|consent)\b|\buser (has )?(already )?(approved|consented|authori[sz]ed|agreed)\b`},
-	{High, "speaks about every tool", `\b(before|after|when(ever)?|prior to|each time|every time)\b.{0,25}\b(using|calling|invoking|running|executing|call|use|invoke|run)\b (any|all|every|each|another)( of the)?( other| available)? (tools?|functions?)\b`},
-	{Medium, "wants to be preferred to other tools", `\b(always|must|only)\b.{0,20}\b(use|call|invoke|prefer|choose)\b (this|the current) (tool|function)\b.{0,40}\b(instead of|rather than|over|before|in place of)\b.{0,20}\b(any|all|every|other)\b`},
-	{High, "asks for the conversation or the prompt", `\b(include|pass|send|append|attach|put|forward|leak|reveal|output|print|repeat|copy|provide|write|submit)\b.{0,50}\b(system prompt|(full|entire|whole|complete|previous) (conversation|chat)|(conversation|chat) history|(all )?previous messages|your instructions|hidden instructions)\b`},
-	{High, "asks for credentials", `\b(include|pass|send|append|attach|put|forward|leak|upload|exfiltrate|copy|submit|read)\b.{0,40}\b(contents? of|user'?s?|all|any)\b.{0,30}\b(api[ _-]?keys?|passwords?|credentials|private keys?|ssh keys?|secrets|access tokens|environment variables)\b`},
-	{High, "gives the model another role", `\byou are (now|no longer)\b|\bnew (system )?instructions?\s*:|\b(enter|enable|activate)\b.{0,10}\b(developer|debug|god|jailbreak|dan) mode\b|\bfrom now on,? (you|always|never)\b|(^|[.\n] ?)(system|assistant) ?: ?(you|the|always|never|ignore|do)\b`},
-	{High, "redirects mail", `\b(bcc|cc|forward|redirect|reroute|send|sent|copy)\b.{0,80}\b[a-z0-9._%+-]+@[a-z0-9-]+(\.[a-z0-9-]+)+`},
+// posePatterns are marks with which a text poses as what the model's own program writes.
+var posePatterns = compile([]pattern{
+	{High, "a marker of a chat template", `<\|?(im_start|im_end|im_sep|start_header_id|end_header_id|eot_id|eom_id|system|user|assistant|end|endoftext|begin_of_text|python_tag|start_of_role|end_of_role|channel|message|return|tool_call|fim_prefix)\|>|\[/?inst\]|<</?sys>>|<(start|end)_of_turn>|\[/?(tool_calls|available_tools|tool_results|system_prompt)\]`},
+	{High, "a tag of tool calls", `</?(tool_call|tool_calls|function_calls?|tool_response|tool_results?|function_results?|tool_use|antml:[a-z_]+)\b[^>]*>|<(invoke|parameter) name=|<function=`},
+	{High, "a turn of a chat", `(^|\n|\. ?)(human|user|assistant|ai) ?: .{1,300}(\n|\. ?)(assistant|ai|human|user) ?: `},
+	{High, "a tag that poses as the system's", `<\s*(important|system|secret|hidden|instructions?|admin|assistant|system[-_]?(prompt|message|override|instructions?|note|reminder)|developer|critical|override|directive|internal|priority|mandatory|core_?rules?|policy|rules)\s*>\s*[\p{L}"'(*-][\s\S]*?<\s*/`},
+	{Medium, "a tag that poses as the system's", `<\s*((?-i:IMPORTANT|HIDDEN|INSTRUCTIONS|SYSTEM)|system[-_](prompt|message|override|instructions?|note|reminder))\s*>`},
+	{High, "a line that poses as the system's", `(?-i:\b(?:SYSTEM|ADMIN|DEVELOPER|ROOT|SYSTEM MESSAGE|SYSTEM PROMPT|SYSTEM UPDATE)) ?: ?[\p{L}]`},
+	{Medium, "a line that poses as the system's", `\b(?:this is (?:a )?|(?:message|notice|order|instruction|update|directive|note)s? from )(?:your |the )?(?:anthropic|openai|google|microsoft|developers?|creators?|administrators?|system|platform|security team)\b`},
+	{Medium, "a message that poses as the system's", `"role"\s*:\s*"(system|developer)"\s*,\s*"content"\s*:`},
+	{Low, "a tag that poses as the system's", `</?\s*(system|secret|admin|assistant|developer)\s*>`},
+	{High, "a line that poses as the system's", `(^|\n|[.!] ?)(system|assistant|developer) ?: ?(you|the|always|never|ignore|do|new|from|all|override|this|disregard|forget)\b`},
+	{High, "a line that poses as the system's", `[\[({#*=<-]\s*(begin |end |new |start )?(of )?(anthropic |openai |google |ai )?(system|admin|administrator|developer|root|kernel|safety team|security team)[ _-]?(override|message|prompt|instructions?|notice|note|directive|command|alert|update|mode|policy|notification|reminder|level|priority)?( prompt| message| instructions?| description| update| override| notice)?\s*(\]|\)|\}|:|-{2,}|={2,}|\*\*|##|>>)`},
+	{High, "a line that poses as the system's", `\b(system|developer|admin) (override|notice|directive|alert|note) ?:|(^|\n|[.!*(\[#|:-] ?)([a-z]+ )?(note|message|instructions?|notice|memo|reminder|directive|attention) (to|for) (the |all |any )?(ai|assistant|model|llm|agent|language model|chatbot)s?\b( [a-z]+)? ?[:,.-]|\bend of (the )?(tool|function|system) (description|prompt|instructions?|message)|\bbegin (system|hidden|new|secret)\b|(^|\n|\. ?)#{1,6} ?(system|instructions?|admin|developer)\b *(prompt|message|note|override|instructions?)? *(\n|:)`},
 })
 
 var secretPatterns = compile([]pattern{
@@ -55,30 +54,17 @@ func compile(patterns []pattern) []compiled {
 	return out
 }
 
-func (c *checker) instructions(at, text string) {
-	for _, p := range instructionPatterns {
-		if m := p.FindStringIndex(text); m != nil && !isExample(text[m[0]:m[1]]) {
-			c.add(Instruction, p.severity, at, text, m[0], m[1], p.message)
-		}
-	}
-}
-
-// isExample excuses addresses at the domains that are kept for documentation (RFC 2606).
-func isExample(match string) bool {
-	return regexp.MustCompile(`(?i)@([a-z0-9-]+\.)*(example\.(com|org|net)|example|test|invalid|localhost)$`).MatchString(match)
-}
-
 func (c *checker) secretPaths(at, text string) {
 	for _, p := range secretPatterns {
 		if m := p.FindStringIndex(text); m != nil {
-			c.add(SecretPath, p.severity, at, text, m[0], m[1], p.message)
+			c.add(SecretPath, Low, at, text, m[0], m[1], p.message)
 		}
 	}
 }
 
 var (
-	base64Run = regexp.MustCompile(`[A-Za-z0-9+/_-]{40,}={0,2}`)
-	hexRun    = regexp.MustCompile(`(?i)\b(0x)?[0-9a-f]{128,}\b`)
+	base64Run = regexp.MustCompile(`[A-Za-z0-9+/_-]{16,}={0,2}`)
+	hexRun    = regexp.MustCompile(`(?i)\b(?:0x)?[0-9a-f]{128,}\b`)
 	escapeRun = regexp.MustCompile(`(?i)(\\x[0-9a-f]{2}|\\u[0-9a-f]{4}|%[0-9a-f]{2}|&#x?[0-9a-f]{2,6};){12,}`)
 )
 
@@ -89,20 +75,16 @@ const longBlob = 160
 func (c *checker) blobs(at, text string) {
 	for _, m := range base64Run.FindAllStringIndex(text, -1) {
 		run := text[m[0]:m[1]]
-		if decoded := decodedText(run); decoded != "" {
-			c.add(EncodedBlob, High, at, text, m[0], m[1], "base64 of the text "+excerpt(decoded, 0, 60))
-			return
-		}
-		if len(run) >= longBlob && mixed(run) {
-			c.add(EncodedBlob, Medium, at, text, m[0], m[1], "a long run of base64")
+		if len(run) >= longBlob && mixed(run) && decodedText(run) == "" {
+			c.add(EncodedBlob, Low, at, text, m[0], m[1], "a long run of base64")
 			return
 		}
 	}
 	if m := hexRun.FindStringIndex(text); m != nil {
-		c.add(EncodedBlob, Medium, at, text, m[0], m[1], "a long run of hexadecimal digits")
+		c.add(EncodedBlob, Low, at, text, m[0], m[1], "a long run of hexadecimal digits")
 	}
 	if m := escapeRun.FindStringIndex(text); m != nil {
-		c.add(EncodedBlob, Medium, at, text, m[0], m[1], "a long run of escapes")
+		c.add(EncodedBlob, Low, at, text, m[0], m[1], "a long run of escapes")
 	}
 }
 
@@ -110,7 +92,7 @@ func (c *checker) blobs(at, text string) {
 func decodedText(run string) string {
 	run = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(run, "="))
 	data, err := base64.RawStdEncoding.DecodeString(run[:len(run)/4*4])
-	if err != nil || !utf8.Valid(data) || strings.Count(string(data), " ") < 2 {
+	if err != nil || !utf8.Valid(data) || len(data) < 8 {
 		return ""
 	}
 	for _, r := range string(data) {

@@ -1,0 +1,92 @@
+package lint
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"maps"
+	"os"
+	"slices"
+	"testing"
+)
+
+// labelled is one line of testdata/labelled: a tool as a server lists it, and whether it attacks the model. The two
+// halves were written by different people. Who works on the detector does not read held_out.jsonl, so the test prints
+// counts of it and nothing else.
+type labelled struct {
+	Label, Kind string
+	Tool        struct {
+		Name, Title, Description               string
+		InputSchema, OutputSchema, Annotations json.RawMessage
+	}
+}
+
+func (l labelled) attack() bool { return l.Label == "attack" }
+
+// blocks reports whether a run would wait for a person because of this tool, and what is said about it.
+func (l labelled) blocks() (bool, []Finding) {
+	found := Blocking(Check([]Tool{{Server: "s", Name: l.Tool.Name, Title: l.Tool.Title, Description: l.Tool.Description,
+		InputSchema: l.Tool.InputSchema, OutputSchema: l.Tool.OutputSchema, Annotations: l.Tool.Annotations}}))
+	return len(found) > 0, found
+}
+
+func readLabelled(t *testing.T, half string) []labelled {
+	f, err := os.Open("testdata/labelled/" + half + ".jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var out []labelled
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var l labelled
+		if err := json.Unmarshal(s.Bytes(), &l); err != nil || l.Label != "attack" && l.Label != "harmless" {
+			t.Fatalf("line %d of %s is no labelled tool", len(out)+1, half)
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// TestLabelledSet measures the detector: recall is the share of attacks that are found, precision the share of attacks
+// among what is found.
+func TestLabelledSet(t *testing.T) {
+	for _, tc := range []struct {
+		half string
+		open bool // what is in it may be printed
+	}{{"development", true}, {"held_out", false}} {
+		t.Run(tc.half, func(t *testing.T) {
+			type count struct{ found, of int }
+			kinds := map[string]*count{}
+			var attacks, harmless count
+			for _, l := range readLabelled(t, tc.half) {
+				found, why := l.blocks()
+				all, kind := &harmless, l.Label+" "+l.Kind
+				if l.attack() {
+					all = &attacks
+				}
+				if kinds[kind] == nil {
+					kinds[kind] = &count{}
+				}
+				for _, c := range []*count{all, kinds[kind]} {
+					c.of++
+					if found {
+						c.found++
+					}
+				}
+				if tc.open && found != l.attack() {
+					t.Logf("wrong: %s %s: %q %s %v", l.Label, l.Kind, l.Tool.Description, l.Tool.InputSchema, why)
+				}
+			}
+			recall := float64(attacks.found) / float64(attacks.of)
+			precision := float64(attacks.found) / float64(max(1, attacks.found+harmless.found))
+			t.Logf("%s: recall %.1f%% (%d of %d attacks), precision %.1f%% (%d of %d harmless tools found)", tc.half,
+				100*recall, attacks.found, attacks.of, 100*precision, harmless.found, harmless.of)
+			for _, kind := range slices.SortedFunc(maps.Keys(kinds), cmp.Compare[string]) {
+				t.Logf("  %s: %d of %d found", kind, kinds[kind].found, kinds[kind].of)
+			}
+			if attacks.of < 50 || harmless.of < 50 || recall < 0.90 || precision < 0.95 {
+				t.Errorf("recall %.1f%% and precision %.1f%%, want 90%% and 95%% on at least 50 tools of each label", 100*recall, 100*precision)
+			}
+		})
+	}
+}
