@@ -319,9 +319,9 @@ func (m *machine) sequences(a *app, path string, rows []dataset.Row, context int
 			return nil, &fault.Error{Code: fault.CodeUsage, What: "a conversation cannot be rendered", Where: fmt.Sprintf("%s:%d", path, r.Line), Err: err}
 		}
 		for _, s := range rendered {
-			if s.Split != "" {
+			if s.Rewrite != "" {
 				if splits++; splits == 1 {
-					a.say("%s:%d is trained as several rows: %s", path, r.Line, s.Split)
+					a.say("%s:%d is trained as several rows: %s", path, r.Line, s.Rewrite)
 				}
 			}
 			if len(s.IDs) > context {

@@ -105,8 +105,8 @@ func (m *machine) between() int {
 	if err != nil {
 		return about
 	}
-	next, split, err := m.renderer.Next([]chat.Message{{Role: chat.User, Content: "task"}, call, {Role: chat.ToolRole, ToolCallID: "call_0", Name: "tool"}}, 1, completion, nil)
-	if err != nil || split != "" {
+	next, rewrite, err := m.renderer.Next([]chat.Message{{Role: chat.User, Content: "task"}, call, {Role: chat.ToolRole, ToolCallID: "call_0", Name: "tool"}}, 1, completion, nil)
+	if err != nil || rewrite != "" {
 		return about
 	}
 	return len(next)

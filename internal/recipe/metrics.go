@@ -16,7 +16,7 @@ import (
 //	rewards/TERM/mean           mean score of a reward term, before its weight, over the episodes that have it
 //	completions/mean_length     sampled tokens of an episode
 //	turns/mean                  completions of an episode
-//	splits/mean                 of them, those that begin a training row anew: the chat template rewrites what came before
+//	rewrites/mean                 of them, those that begin a training row anew: the chat template rewrites what came before
 //	completions/clipped_ratio   share of episodes that a limit cut: of tokens, context, turns, calls or working time
 //	outcome/NAME                episodes that ended so; those that are not the policy's doing count nowhere else
 //	masked_ratio                share of all episodes that are those
@@ -40,7 +40,7 @@ func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) ma
 			rewards = append(rewards, t.Reward)
 			m["reward"] += t.Reward
 			m["turns/mean"] += float64(len(t.Turns))
-			m["splits/mean"] += float64(t.NumSplits())
+			m["rewrites/mean"] += float64(t.NumRewrites())
 			if raise[t.StopReason] != "" {
 				m["completions/clipped_ratio"]++
 			}
@@ -58,7 +58,7 @@ func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) ma
 	if n == 0 {
 		return m
 	}
-	for _, name := range []string{"reward", "completions/clipped_ratio", "turns/mean", "splits/mean", "completions/mean_length"} {
+	for _, name := range []string{"reward", "completions/clipped_ratio", "turns/mean", "rewrites/mean", "completions/mean_length"} {
 		m[name] /= n
 	}
 	for name, episodes := range scored {

@@ -110,7 +110,7 @@ func (e *episode) play(ctx context.Context) {
 
 // converse takes the turns of an episode. It gives up where a check cannot look at what is there between two.
 func (e *episode) converse(ctx context.Context, session Session, watch *world.Watch) *world.Lost {
-	split := ""
+	rewrite := ""
 	bridge, err := e.o.Renderer.Prompt(e.t.Messages, e.t.Tools)
 	for turn := 0; ; turn++ {
 		if err != nil {
@@ -124,11 +124,11 @@ func (e *episode) converse(ctx context.Context, session Session, watch *world.Wa
 		if turn > 0 {
 			e.results += len(bridge)
 		}
-		if split != "" {
+		if rewrite != "" {
 			e.results = max(0, e.results-len(e.prompt)) // what is new in the prompt
 			e.prompt = nil
 		}
-		numResults, more := e.turn(ctx, session, turn, bridge, split)
+		numResults, more := e.turn(ctx, session, turn, bridge, rewrite)
 		if !more {
 			return nil
 		}
@@ -136,7 +136,7 @@ func (e *episode) converse(ctx context.Context, session Session, watch *world.Wa
 			return lost
 		}
 		at := len(e.t.Messages) - numResults - 1
-		bridge, split, err = e.o.Renderer.Next(e.t.Messages, at, e.t.Turns[turn].CompletionIDs, e.t.Tools)
+		bridge, rewrite, err = e.o.Renderer.Next(e.t.Messages, at, e.t.Turns[turn].CompletionIDs, e.t.Tools)
 	}
 }
 
@@ -174,7 +174,7 @@ func (e *episode) lost(outcome trajectory.Outcome, reason trajectory.StopReason,
 
 // turn samples one completion and runs its calls. It returns how many results there are to feed back; more is false where
 // the episode ended.
-func (e *episode) turn(ctx context.Context, session Session, turn int, bridge []int32, split string) (numResults int, more bool) {
+func (e *episode) turn(ctx context.Context, session Session, turn int, bridge []int32, rewrite string) (numResults int, more bool) {
 	e.prompt = append(e.prompt, bridge...)
 	began := time.Now()
 	c, err := e.o.Sampler.Sample(ctx, policy.Request{
@@ -204,7 +204,7 @@ func (e *episode) turn(ctx context.Context, session Session, turn int, bridge []
 		calls[i].ID = fmt.Sprintf("call_%d", e.numCalls+i)
 	}
 	e.t.Turns = append(e.t.Turns, trajectory.Turn{
-		BridgeIDs: bridge, Split: split, CompletionIDs: c.IDs, SamplerLogprobs: c.SamplerLogprobs, PolicyVersion: c.PolicyVersion,
+		BridgeIDs: bridge, Rewrite: rewrite, CompletionIDs: c.IDs, SamplerLogprobs: c.SamplerLogprobs, PolicyVersion: c.PolicyVersion,
 		ReasoningContent: m.ReasoningContent, Content: m.Content, Calls: calls, ParseError: parseError, SampleSeconds: time.Since(began).Seconds(),
 	})
 	e.t.Messages = append(e.t.Messages, m)

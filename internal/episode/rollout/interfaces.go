@@ -56,8 +56,8 @@ type Renderer interface {
 	// Next renders the prompt of the turn that follows a completion, read as messages[at], and its results behind it. ids
 	// are what follows the completion: the end of its message if it is missing, the results, the next opening. Where a
 	// prompt of these messages would write otherwise what was prompted and sampled so far, ids are that prompt whole,
-	// and split says why.
-	Next(messages []chat.Message, at int, completion []int32, tools []chat.Tool) (ids []int32, split string, err error)
+	// and rewrite says why.
+	Next(messages []chat.Message, at int, completion []int32, tools []chat.Tool) (ids []int32, rewrite string, err error)
 	// Completion renders an assistant message as it would have been sampled, its stop id last (for SFT).
 	Completion(m chat.Message) ([]int32, error)
 	// Parse reads a sampled completion back as the assistant message it is: its reasoning, by the rules of the model's

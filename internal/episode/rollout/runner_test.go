@@ -183,7 +183,7 @@ func TestEpisodesSplit(t *testing.T) {
 	r := rollout.New(rollout.Options{Tools: &tools{}, Renderer: drops{}, Sampler: &policytest.Sampler{Reply: reply}})
 	got := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 	rows := got.Rows()
-	if got.Outcome != trajectory.OK || len(rows) != 2 || got.NumSplits() != 1 || got.Turns[1].Split == "" || got.Turns[2].Split != "" {
+	if got.Outcome != trajectory.OK || len(rows) != 2 || got.NumRewrites() != 1 || got.Turns[1].Rewrite == "" || got.Turns[2].Rewrite != "" {
 		t.Fatalf("%d rows of %+v", len(rows), got)
 	}
 	const result = "\x00<tool>result of {\"a\": 1}\x00<assistant>"

@@ -70,7 +70,7 @@ type ToolResult struct {
 //
 // Prompt ids are not stored whole: turn k's prompt is turn k-1's prompt + CompletionIDs + BridgeIDs of turn k, where
 // the bridge renders the tool results and opens the next assistant message. Turn 0's BridgeIDs are its whole prompt, and
-// so are those of a turn with a Split: what came before is written otherwise in it, and a new training row begins.
+// so are those of a turn with a Rewrite: what came before is written otherwise in it, and a new training row begins.
 // Worked example of two turns (p: prompt, s: sampled, b: bridge; only s is trained):
 //
 //	BridgeIDs  p p p p p              b b b
@@ -78,7 +78,7 @@ type ToolResult struct {
 //	the row    p p p p p s s s        b b b   s s
 type Turn struct {
 	BridgeIDs        []int32         `json:"bridge_ids"`
-	Split            string          `json:"split,omitempty"` // why the prompt does not go on from the turn before
+	Rewrite          string          `json:"rewrite,omitempty"` // why the prompt does not go on from the turn before: what of it the chat template rewrites
 	CompletionIDs    []int32         `json:"completion_ids"`
 	SamplerLogprobs  []float32       `json:"sampler_logprobs"` // natural log, at the trajectory's Temperature
 	PolicyVersion    int             `json:"policy_version"`
@@ -132,12 +132,12 @@ type Row struct {
 	Logprobs []float32
 }
 
-// Rows returns the trajectory as training rows: one, and another for each turn with a Split. Each completion is in one row,
+// Rows returns the trajectory as training rows: one, and another for each turn with a Rewrite. Each completion is in one row,
 // behind what the model was prompted with.
 func (t *Trajectory) Rows() []Row {
 	var rows []Row
 	for i, turn := range t.Turns {
-		if i == 0 || turn.Split != "" {
+		if i == 0 || turn.Rewrite != "" {
 			rows = append(rows, Row{})
 		}
 		r := &rows[len(rows)-1]
@@ -148,11 +148,11 @@ func (t *Trajectory) Rows() []Row {
 	return rows
 }
 
-// NumSplits is how many turns begin a row anew.
-func (t *Trajectory) NumSplits() int {
+// NumRewrites is how many turns begin a row anew.
+func (t *Trajectory) NumRewrites() int {
 	n := 0
 	for _, turn := range t.Turns {
-		if turn.Split != "" {
+		if turn.Rewrite != "" {
 			n++
 		}
 	}

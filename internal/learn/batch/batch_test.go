@@ -136,7 +136,7 @@ func TestFromGroups(t *testing.T) {
 // An episode whose template rewrote what came before is several rows, all with its advantage; each completion is in one.
 func TestSplitEpisodes(t *testing.T) {
 	split := episode(10, trajectory.OK, 1)
-	split.Turns[1].BridgeIDs, split.Turns[1].Split = []int32{1, 7, 3}, "dropped"
+	split.Turns[1].BridgeIDs, split.Turns[1].Rewrite = []int32{1, 7, 3}, "dropped"
 	b, _ := batch.FromGroups([]trajectory.Group{{Trajectories: []*trajectory.Trajectory{split, episode(12, trajectory.OK, 0)}}}, batch.Centred)
 	want := []batch.Sequence{
 		{IDs: []int32{2, 10}, Trained: []bool{false, true}, SamplerLogprobs: []float32{0, -0.5}, Advantage: 0.5},

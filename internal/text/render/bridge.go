@@ -13,8 +13,8 @@ import (
 // Where the template writes all that came before as it was prompted and sampled, ids are what follows the completion: the
 // end of the message where the completion has none, the results, and the opening of the next assistant message. So sampled
 // ids are never made anew from text. Where it writes them otherwise (it drops the reasoning, or the completion is not in
-// the form in which it writes calls), ids are the whole prompt, as serving would show it, and split says what differs.
-func (v *Vendor) Next(messages []chat.Message, at int, completion []int32, tools []chat.Tool) (ids []int32, split string, err error) {
+// the form in which it writes calls), ids are the whole prompt, as serving would show it, and rewrite says what differs.
+func (v *Vendor) Next(messages []chat.Message, at int, completion []int32, tools []chat.Tool) (ids []int32, rewrite string, err error) {
 	if err := checkNext(messages, at); err != nil {
 		return nil, "", err
 	}

@@ -95,7 +95,7 @@ func (c *ChatML) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, er
 }
 
 // Next renders the prompt of the turn that follows a completion, as Vendor.Next does.
-func (c *ChatML) Next(messages []chat.Message, at int, completion []int32, tools []chat.Tool) (ids []int32, split string, err error) {
+func (c *ChatML) Next(messages []chat.Message, at int, completion []int32, tools []chat.Tool) (ids []int32, rewrite string, err error) {
 	if err := checkNext(messages, at); err != nil {
 		return nil, "", err
 	}

@@ -99,8 +99,8 @@ func TestSplitsAreReported(t *testing.T) {
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
-	if !strings.Contains(rows[1].Split, "before message 5") || !strings.Contains(rows[1].Split, "Hm.") {
-		t.Errorf("split: %s", rows[1].Split)
+	if !strings.Contains(rows[1].Rewrite, "before message 5") || !strings.Contains(rows[1].Rewrite, "Hm.") {
+		t.Errorf("split: %s", rows[1].Rewrite)
 	}
 	if text := v.tok.Decode(rows[0].IDs); !strings.Contains(text, "Hm.") || !strings.HasSuffix(text, "<think>\nSo.\n</think>\n\nx<|end|>") {
 		t.Errorf("the first row loses reasoning: %q", text)
@@ -111,7 +111,7 @@ func TestSplitsAreReported(t *testing.T) {
 	// A default system message is none of the caller's.
 	v = newVendor(t, own("thinker"), func(o *VendorOptions) { o.System = "Be good." })
 	if rows, err = v.Sequences(messages, nil); err != nil || len(rows) != 2 || rows[0].Spans[0].Message != 0 ||
-		!strings.Contains(rows[1].Split, "before message 5") || !strings.HasPrefix(v.tok.Decode(rows[0].IDs), "[system]Be good.") {
+		!strings.Contains(rows[1].Rewrite, "before message 5") || !strings.HasPrefix(v.tok.Decode(rows[0].IDs), "[system]Be good.") {
 		t.Errorf("%+v, %v", rows, err)
 	}
 }
@@ -270,7 +270,7 @@ func TestView(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows[0].Split = "because"
+	rows[0].Rewrite = "because"
 	for colour, want := range map[bool]string{
 		false: "<|user|>\nq\\u001b[31m\\u202e<|end|>\n<|assistant|>\n«<think>\n\n</think>\n\na<|end|>»\n",
 		true:  "\x1b[2m<|user|>\nq\\u001b[31m\\u202e<|end|>\n<|assistant|>\n\x1b[0m\x1b[1;32m<think>\n\n</think>\n\na<|end|>\x1b[0m\n",

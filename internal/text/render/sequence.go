@@ -17,8 +17,8 @@ type Sequence struct {
 	IDs     []int32
 	Trained []bool // of each id, whether the loss counts it
 	Spans   []Span // of each message that the row writes, in order
-	// Split says why the row begins anew and does not go on from the one before it; empty for the first.
-	Split string
+	// Rewrite says why the row begins anew and does not go on from the one before it; empty for the first.
+	Rewrite string
 }
 
 // Span is where a message stands in a row: ids from Start up to End. What opens an assistant message was prompted, so
@@ -150,7 +150,7 @@ type sequence struct {
 	text    string          // of all parts
 	trained []template.Span // bytes of text, where the template says what is trained
 	rest    string          // of the last completion's message, what the template writes behind its stop token
-	split   string
+	rewrite string
 }
 
 // extends reports whether a prompt goes on from what the sequence holds.
@@ -214,7 +214,7 @@ func (v *Vendor) Sequences(messages []chat.Message, tools []chat.Tool) ([]Sequen
 		}
 		if s != nil && !s.extends(t.prompt) {
 			out = append(out, s.row())
-			s = &sequence{c: c, split: fmt.Sprintf("the template writes what stands before message %d otherwise than it was sampled: %s",
+			s = &sequence{c: c, rewrite: fmt.Sprintf("the template writes what stands before message %d otherwise than it was sampled: %s",
 				i-c.shift, divergence(s.text, t.prompt, c.sentinel))}
 		}
 		if s == nil {
@@ -260,7 +260,7 @@ func (s *sequence) row() Sequence {
 			s.add(s.rest[:beyond], -1)
 		}
 	}
-	out := Sequence{Split: s.split}
+	out := Sequence{Rewrite: s.rewrite}
 	ends := s.messageEnds()
 	at, next := 0, 0 // byte of the text, and the next message
 	for _, p := range s.parts {

@@ -124,8 +124,8 @@ func checkSequences(t failer, v *Vendor, messages []chat.Message, tools []chat.T
 	}
 	trained := map[int]bool{}
 	for n, row := range rows {
-		if (row.Split == "") != (n == 0) {
-			t.Fatalf("row %d begins anew because %q", n, row.Split)
+		if (row.Rewrite == "") != (n == 0) {
+			t.Fatalf("row %d begins anew because %q", n, row.Rewrite)
 		}
 		if len(row.IDs) != len(row.Trained) {
 			t.Fatalf("%d ids, %d in the mask", len(row.IDs), len(row.Trained))

@@ -24,8 +24,8 @@ func View(w io.Writer, title string, s Sequence, messages []chat.Message, decode
 		}
 	}
 	fmt.Fprintf(&b, "%s: %d tokens, %d trained\n", screen.Line(title), len(s.IDs), total)
-	if s.Split != "" {
-		b.WriteString("begins anew: " + screen.Text(s.Split) + "\n")
+	if s.Rewrite != "" {
+		b.WriteString("begins anew: " + screen.Text(s.Rewrite) + "\n")
 	}
 	for from := 0; from < len(s.IDs); {
 		to := from
