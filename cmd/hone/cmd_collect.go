@@ -98,6 +98,9 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	if err := t.beginOrGoOn(l.catalog); err != nil {
 		return err
 	}
+	if err := t.keepScenarios(list); err != nil {
+		return err
+	}
 	ended, err := t.collect(ctx, l, client, approve, f.model, list)
 	spent := client.Spent()
 	a.say("%s sent and %s received were paid for", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
@@ -198,7 +201,10 @@ func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approv
 		ended.add(t)
 		report("collect", i+1, len(list), string(t.Outcome))
 	}
-	return ended, nil
+	if ended.outcomes[trajectory.EnvironmentError]+ended.outcomes[trajectory.InfrastructureError] > 0 {
+		return ended, nil // the same command tries these again
+	}
+	return ended, log.Finish("collect")
 }
 
 // collect runs one episode in a session of its own.

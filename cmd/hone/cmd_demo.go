@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -142,6 +143,9 @@ func (a *app) createRun(path string, c config.Config, b begun, inputs ...run.Inp
 	}
 	dir, err := run.Create(path, text, b, inputs...)
 	a.logTo(dir)
+	if err == nil {
+		a.index(path)
+	}
 	return dir, err
 }
 
@@ -164,6 +168,30 @@ func (a *app) openRun(path string, c *config.Config) (*run.Dir, error) {
 		return nil, err
 	}
 	return dir, nil
+}
+
+// index has a run's directory known to hone runs ls, wherever it lies.
+func (a *app) index(path string) {
+	index, err := a.runsIndex()
+	if err == nil {
+		err = index.Add(path)
+	}
+	if err != nil {
+		a.say("note: hone runs ls will not list this run unless it is under runs_dir: %v", err)
+	}
+}
+
+// runsIndex is in hone's folder in the user's state folder, as the XDG rules have it.
+func (a *app) runsIndex() (run.Index, error) {
+	base, _ := a.lookupEnv("XDG_STATE_HOME")
+	if !filepath.IsAbs(base) {
+		home, ok := a.lookupEnv("HOME")
+		if !ok || home == "" {
+			return "", errors.New("neither XDG_STATE_HOME nor HOME is set")
+		}
+		base = filepath.Join(home, ".local", "state")
+	}
+	return run.Index(filepath.Join(base, "hone", "runs")), nil
 }
 
 // logTo has the error that a verb ends with written to a run's log too.

@@ -14,12 +14,13 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/fault"
+	"hone/internal/run"
 )
 
 type evalFlags struct {
 	serverFlags
-	model, base, dataset, split, judge, output string
-	compareBase                                bool
+	model, base, dataset, split, judge, output, show string
+	compareBase                                      bool
 }
 
 func newEval(a *app) *cobra.Command {
@@ -42,9 +43,17 @@ func newEval(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.split, "split", "", "train, validation or test (default the configuration's)")
 	c.Flags().StringVar(&f.judge, "judge-model", "", "model that scores scenarios without checks, as provider/name")
 	c.Flags().StringVar(&f.output, "output-dir", "", "run directory for the trajectories; without it none are kept")
+	c.Flags().StringVar(&f.show, "show", showNone, "episodes to print, with chat, calls, results and checks: none, failed or all")
 	c.Flags().BoolVar(&f.compareBase, "compare-base", false, "evaluate the base model too and report the paired difference")
 	return c
 }
+
+// What --show may be.
+const (
+	showNone   = "none"
+	showFailed = "failed"
+	showAll    = "all"
+)
 
 func runEval(ctx context.Context, a *app, f evalFlags) error {
 	c, err := a.config()
@@ -60,6 +69,9 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if f.split != scenario.Train && f.split != scenario.Validation && f.split != scenario.Test {
 		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no split %q", f.split), Where: "--split",
 			Next: "give train, validation or test"}
+	}
+	if f.show != showNone && f.show != showFailed && f.show != showAll {
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot show %q", f.show), Where: "--show", Next: "give none, failed or all"}
 	}
 	if f.output != "" {
 		if err := free(f.output); err != nil {
@@ -109,12 +121,26 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 		return err
 	}
 	report.TrainedOn = trainedOn
+	results := report.Results()
+	if t.dir != nil {
+		if err := t.reportEval(l, f, report, results); err != nil {
+			return err
+		}
+	}
+	if f.show != showNone && !a.json {
+		for _, e := range shownOfSystems(report.Systems, f.show) {
+			if err := e.WriteText(a.data()); err != nil {
+				return err
+			}
+			fmt.Fprintln(a.data())
+		}
+	}
 	for _, s := range report.Systems {
 		if len(s.Rows) == 0 {
 			return l.unevaluated(s) // there is nothing to print
 		}
 	}
-	if err := a.printEval(report); err != nil {
+	if err := a.printEval(report, f.show); err != nil {
 		return err
 	}
 	for _, s := range report.Systems {
@@ -133,8 +159,12 @@ func (t *tuning) evaluate(ctx context.Context, l *lab, f evalFlags, tasks []scen
 	var log *runLog
 	if t.path != "" {
 		catalog, err := encodeCatalog(l.catalog)
+		if err != nil {
+			return report, err
+		}
+		text, err := scenario.Encode(tasks, false)
 		if err == nil {
-			err = t.begin(catalog)
+			err = t.begin(run.Input{Name: scenariosFile, Data: text}, catalog)
 		}
 		if err != nil {
 			return report, err
@@ -219,7 +249,11 @@ func (l *lab) evaluate(ctx context.Context, a *app, name string, tasks []scenari
 		failed = log.Finish(stage)
 	}
 	rows, excluded := eval.FromTrajectories(ts, l.judge(known))
-	return eval.System{Name: name, Rows: rows, Excluded: excluded}, failed
+	s := eval.System{Name: name, Rows: rows, Excluded: excluded}
+	for _, t := range ts {
+		s.Episodes = append(s.Episodes, eval.Example{Trajectory: t, Scenario: known[t.ScenarioID]})
+	}
+	return s, failed
 }
 
 // judge tells success by the scenarios' own checks.
@@ -234,7 +268,8 @@ func (l *lab) judge(byID map[string]*scenario.Scenario) eval.Judge {
 	}
 }
 
-func (a *app) printEval(r eval.Report) error {
+// printEval prints the rates, in JSON with the episodes that show names.
+func (a *app) printEval(r eval.Report, show string) error {
 	results := r.Results()
 	rows := [][]string{{"SYSTEM", "FIRST CALL", "WHOLE EPISODE", "EXTRA CALLS", "SCENARIOS", "EXCLUDED"}}
 	for _, s := range r.Systems {
@@ -252,5 +287,12 @@ func (a *app) printEval(r eval.Report) error {
 		}
 	}
 	a.say("intervals: Wilson's for a rate, paired bootstrap over scenarios for a difference; excluded episodes are in neither")
-	return a.print(results, rows)
+	out := struct {
+		eval.Results
+		Episodes []shownEpisode `json:"episodes,omitempty"`
+	}{Results: results}
+	for _, e := range shownOfSystems(r.Systems, show) {
+		out.Episodes = append(out.Episodes, shownOf(e))
+	}
+	return a.print(out, rows)
 }

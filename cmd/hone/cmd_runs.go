@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,13 +43,7 @@ func newRuns(a *app) *cobra.Command {
 			Args:    arguments(0, 0, ""),
 			RunE:    func(*cobra.Command, []string) error { return runRunsLs(a, dir) },
 		},
-		&cobra.Command{
-			Use:     "show RUN",
-			Short:   "Show the stages, checkpoints and last metrics of a run",
-			Example: "  hone runs show demo\n  hone runs show ./elsewhere/demo --json",
-			Args:    arguments(1, 1, "the name or the folder of a run"),
-			RunE:    func(_ *cobra.Command, args []string) error { return runRunsShow(a, dir, args[0]) },
-		},
+		newRunsShow(a, &dir),
 	)
 	return group(c)
 }
@@ -84,16 +79,27 @@ func stateOf(s run.Summary) (state, resume string) {
 	if json.Unmarshal(s.Version, &b) != nil {
 		return "idle", ""
 	}
-	last := "report.html" // of a demo
+	last := reportFile // of a demo
 	resume = "hone runs resume " + run.Name(s.Path)
 	switch b.Verb {
 	case "train", "sft":
 		last = filepath.Join("final", render.TemplateFile)
 	case "demo", "demo learn":
+	case "eval":
+		last, resume = "", ""
 	case "collect": // which scenarios it is given is not kept
-		return "idle; its own command runs what is left", ""
+		if !allFinished(s) {
+			return "idle; its own command runs what is left", ""
+		}
+		return "finished", ""
 	default:
 		return "idle", ""
+	}
+	if last == "" && allFinished(s) {
+		return "finished", ""
+	}
+	if last == "" {
+		return "stopped; its own command begins it again, in another directory", ""
 	}
 	if _, err := os.Stat(filepath.Join(s.Path, last)); err == nil {
 		return "finished", ""
@@ -101,12 +107,27 @@ func stateOf(s run.Summary) (state, resume string) {
 	return "stopped; " + resume, resume
 }
 
-func runRunsLs(a *app, dir string) error {
-	dir, err := a.runsDir(dir)
+// allFinished reports whether a run has stages, and has ended them all.
+func allFinished(s run.Summary) bool {
+	return len(s.Stages) > 0 && !slices.ContainsFunc(s.Stages, func(stage run.StageSummary) bool { return stage.Status != run.Finished })
+}
+
+func runRunsLs(a *app, only string) error {
+	dir, err := a.runsDir(only)
 	if err != nil {
 		return err
 	}
-	runs, err := run.List(dir)
+	var elsewhere []string
+	if only == "" {
+		index, err := a.runsIndex()
+		if err == nil {
+			elsewhere, err = index.Paths()
+		}
+		if err != nil {
+			a.say("note: runs that are not in %s are not listed: %v", dir, err)
+		}
+	}
+	runs, err := run.List(dir, elsewhere...)
 	if err != nil {
 		return err
 	}
@@ -124,7 +145,11 @@ func runRunsLs(a *app, dir string) error {
 			state, _, _ = strings.Cut(l.Error, "\n")
 		}
 		list = append(list, l)
-		rows = append(rows, []string{r.Name, r.Created.Format(time.DateTime), strings.Join(steps, ", "), fmt.Sprint(l.Episodes), a.invoked(state)})
+		name := r.Name // as the other verbs take it
+		if filepath.Dir(r.Path) != filepath.Clean(dir) {
+			name = r.Path
+		}
+		rows = append(rows, []string{name, r.Created.Format(time.DateTime), strings.Join(steps, ", "), fmt.Sprint(l.Episodes), a.invoked(state)})
 	}
 	if len(list) == 0 {
 		a.say("no runs in %s", dir)
@@ -139,12 +164,26 @@ func (a *app) runPath(dir, name string) (string, error) {
 	}
 	root, err := a.runsDir(dir)
 	path := filepath.Join(root, name)
-	if _, statErr := os.Stat(path); statErr != nil && dir == "" {
-		if _, hereErr := os.Stat(filepath.Join(name, "version.json")); hereErr == nil {
-			return name, err // begun with --output-dir, in this folder
-		}
+	if _, statErr := os.Stat(path); statErr == nil || dir != "" || err != nil {
+		return path, err
 	}
-	return path, err
+	if _, hereErr := os.Stat(filepath.Join(name, "version.json")); hereErr == nil {
+		return name, nil // begun with --output-dir, in this folder
+	}
+	index, err := a.runsIndex()
+	if err != nil {
+		return path, nil // without a list it is only where runs are
+	}
+	known, err := index.Paths()
+	if err != nil {
+		return path, err
+	}
+	known = slices.DeleteFunc(known, func(p string) bool { return filepath.Base(p) != name })
+	if len(known) > 1 {
+		return "", &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there are %d runs of the name %s", len(known), name), Where: strings.Join(known, ", "),
+			Next: "name one by its folder"}
+	}
+	return append(known, path)[0], nil
 }
 
 func runRunsResume(ctx context.Context, a *app, f serverFlags, dir, name string) error {
@@ -193,30 +232,4 @@ func resumeRun(ctx context.Context, a *app, f serverFlags, path string) error {
 		return bad("hone collect goes on by itself", "give its command again, with the same --output-dir", nil)
 	}
 	return bad(fmt.Sprintf("it was begun by %q, which cannot be resumed", b.Verb), "hone runs ls", nil)
-}
-
-func runRunsShow(a *app, dir, name string) error {
-	path, err := a.runPath(dir, name)
-	if err != nil {
-		return err
-	}
-	s, err := run.Summarize(path)
-	if err != nil {
-		return err
-	}
-	rows := [][]string{{"run", s.Name}, {"path", s.Path}, {"created", s.Created.Format(time.DateTime)}, {"attempts", fmt.Sprint(s.NumAttempts)}}
-	if s.InUseBy != "" {
-		rows = append(rows, []string{"written by", "pid " + s.InUseBy})
-	}
-	for _, st := range s.Stages {
-		row := []string{"stage " + st.Name, fmt.Sprintf("%s %s, %s", st.Status, fault.Count(st.NumSteps, "step"), fault.Count(st.NumTrajectories, "trajectory"))}
-		rows = append(rows, row)
-		if len(st.LastMetric) > 0 {
-			rows = append(rows, []string{"  last metrics", string(st.LastMetric)})
-		}
-	}
-	for _, c := range s.Checkpoints {
-		rows = append(rows, []string{"checkpoint", fmt.Sprintf("%s step %d: %s", c.Stage, c.Step, c.Path)})
-	}
-	return a.print(s, rows)
 }

@@ -297,11 +297,11 @@ func (s study) report(systems []recipe.System) error {
 		r.Systems = append(r.Systems, eval.System{Name: x.Name, Rows: rows, Excluded: excluded})
 	}
 	var err error
-	if r.Curves, err = s.curves(); err != nil {
+	if r.Curves, err = curvesOf(s.dir.Ledger); err != nil {
 		return err
 	}
 	results := r.Results()
-	if err := s.write(r, results); err != nil {
+	if err := writeReport(s.dir.Path, r, results); err != nil {
 		return err
 	}
 	for _, x := range r.Systems {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -52,7 +51,7 @@ func (d demoRun) report(systems []recipe.System, data recipe.Data, l *lab, pipel
 		r.Examples = append(r.Examples, eval.Example{Title: t.ScenarioID, Trajectory: t})
 	}
 	var err error
-	if r.Curves, err = d.curves(); err != nil {
+	if r.Curves, err = curvesOf(d.dir.Ledger); err != nil {
 		return err
 	}
 	sampling, training := l.learner.sampler.Stats(), l.learner.seconds
@@ -60,33 +59,10 @@ func (d demoRun) report(systems []recipe.System, data recipe.Data, l *lab, pipel
 		{Name: "tools and orchestration", Orchestration: true,
 			Seconds: math.Max(0, pipeline.Seconds()-training-sampling.BusySeconds)}}
 	results := r.Results()
-	if err := d.write(r, results); err != nil {
+	if err := writeReport(d.dir.Path, r, results); err != nil {
 		return err
 	}
 	return d.print(results, l.learner, sampling.Decoded, sampling.BusySeconds)
-}
-
-func (d demoRun) write(r eval.Report, results eval.Results) error {
-	text, err := json.MarshalIndent(results, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := writeFile(filepath.Join(d.dir.Path, "results.json"), text); err != nil {
-		return err
-	}
-	path := filepath.Join(d.dir.Path, "report.html")
-	f, err := os.Create(path + ".tmp")
-	if err != nil {
-		return err
-	}
-	if err := r.WriteHTML(f); err != nil {
-		_ = f.Close() // the first error counts
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(path+".tmp", path)
 }
 
 func (d demoRun) print(results eval.Results, l *learner, decoded int, busy float64) error {
@@ -108,31 +84,9 @@ func (d demoRun) print(results eval.Results, l *learner, decoded int, busy float
 	}{{"base", s.Base}, {"sft", s.SFT}, {"grpo", s.GRPO}} {
 		d.a.say("%-5s first call %s  whole episode %s  of %d", x.name, x.s.FirstCallText(), x.s.EpisodeText(), x.s.N)
 	}
-	d.a.say("report: %s", filepath.Join(d.dir.Path, "report.html"))
+	d.a.say("report: %s", filepath.Join(d.dir.Path, reportFile))
 	d.a.say("next: hone serve --model %s", filepath.Join(d.dir.Path, "final"))
 	return json.NewEncoder(d.a.data()).Encode(s)
-}
-
-// curves reads the learning curves from the ledger.
-func (d demoRun) curves() ([]eval.Curve, error) {
-	var curves []eval.Curve
-	for _, x := range []struct{ stage, metric string }{{"sft", "loss"}, {"grpo", "reward"}, {"grpo", "frac_reward_zero_std"},
-		{"grpo", "sampling/mismatch_kl"}} {
-		rows, err := d.dir.Ledger.Metrics(x.stage)
-		if err != nil {
-			return nil, err
-		}
-		c := eval.Curve{Name: x.stage + " " + x.metric}
-		for _, r := range rows {
-			var m map[string]float64
-			if err := json.Unmarshal(r.JSON, &m); err != nil {
-				return nil, err
-			}
-			c.Points = append(c.Points, eval.Point{Step: r.Step, Value: m[x.metric]})
-		}
-		curves = append(curves, c)
-	}
-	return curves, nil
 }
 
 // peakRSS is the most memory the process had resident, in megabytes (getrusage reports kilobytes on Linux).

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,6 +23,9 @@ import (
 var update = flag.Bool("update", false, "rewrite testdata/flags.golden")
 
 func TestMain(m *testing.M) {
+	if os.Getenv("XDG_STATE_HOME") == "" { // a test's runs are not the user's
+		_ = os.Setenv("XDG_STATE_HOME", filepath.Join(os.TempDir(), fmt.Sprintf("hone-test-state-%d", os.Getpid())))
+	}
 	testscript.Main(m, map[string]func(){"hone": main})
 }
 
@@ -30,6 +34,10 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
+			return nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits":   exits,
 			"waitfor": waitFor,

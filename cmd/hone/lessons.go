@@ -156,7 +156,7 @@ func (a *app) warnLearnt(folder string, tasks []scenario.Scenario) []string {
 	if len(ids) > most {
 		shown += fmt.Sprintf(" and %d more", len(ids)-most)
 	}
-	a.say("warning: %d of %s were trained on (%s), as the record of %s says: success on them says little about new tasks", len(ids),
+	a.say("warning: the model was trained on %d of %s (%s), as the record of %s says: success on them says little about new tasks", len(ids),
 		fault.Count(len(tasks), "scenario"), shown, strings.Join(l.records, ", "))
 	return ids
 }

@@ -131,7 +131,7 @@ func TestLessons(t *testing.T) {
 	if got, want := toyApp(&said, nil).warnLearnt("second/final", tasks), []string{"a", "z", "y", "sell"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if !strings.Contains(said.String(), "warning: 4 of 8 scenarios were trained on (a, z, y, sell), as the record of "+here+"/second, "+here+"/first says") {
+	if !strings.Contains(said.String(), "warning: the model was trained on 4 of 8 scenarios (a, z, y, sell), as the record of "+here+"/second, "+here+"/first says") {
 		t.Errorf("said %s", &said)
 	}
 	said.Reset()

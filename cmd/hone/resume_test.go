@@ -258,7 +258,10 @@ func killed(t *testing.T, env map[string]string, args ...string) {
 // A killed run whose ledger was damaged does not go on with less than was paid for: it stops and says what is missing, leaves
 // the files beside the ledger as they are, and goes on to the same result once the ledger is made again from them.
 func TestDamagedLedger(t *testing.T) {
-	command, env, _ := toyRun(t, "sft")
+	url, _ := shop(t) // whose tools are few, so steps take no time
+	workFolder(t, map[string]string{"hone.yaml": toyConfig, "rows.jsonl": splitRows})
+	toyModel(t, "base/toy.gguf")
+	command, env := []string{"train", "--dataset", "rows.jsonl", "--base-model", "base", "--output-dir"}, map[string]string{"MCP_URL": url}
 	var said bytes.Buffer
 	if code := toyApp(&said, env).main(t.Context(), append(command, "whole")); code != 0 {
 		t.Fatalf("exit code %d, %s", code, &said)
@@ -283,8 +286,17 @@ func TestDamagedLedger(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, "it is empty"},
-		"no ledger":        {func(t *testing.T) { removed(t, "broken/ledger.db") }, "it is not there"},
-		"a flipped ledger": {func(t *testing.T) { flipped(t, "broken/ledger.db", 20) }, "the run's ledger is damaged"},
+		"no ledger": {func(t *testing.T) { removed(t, "broken/ledger.db") }, "it is not there"},
+		"a flipped ledger": {func(t *testing.T) {
+			l, err := run.OpenLedger("broken/ledger.db") // which moves the log into it: what the log holds would mend it
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+			flipped(t, "broken/ledger.db", 20)
+		}, "the run's ledger is damaged"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kept, err := filepath.Abs("broken")

@@ -157,5 +157,5 @@ func toolsShown(s trajectory.Shown, catalog *mcp.Catalog, where string) ([]chat.
 
 // Finish implements recipe.Log.
 func (l runLog) Finish(stage string) error {
-	return l.dir.Ledger.PutStage(run.StageRow{Name: stage, Status: "finished"})
+	return l.dir.Ledger.PutStage(run.StageRow{Name: stage, Status: run.Finished})
 }

@@ -17,18 +17,25 @@ import (
 func TestRunsLs(t *testing.T) {
 	workFolder(t, nil)
 	c := config.Default()
-	text, err := c.YAML()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for name, x := range map[string]struct {
 		verb, last string // last is the file that a finished run has
 		open       bool
+		ended      bool // its stage
 	}{"a-train": {verb: "train"}, "b-train": {verb: "train", last: "final/chat_template.jinja"}, "c-demo": {verb: "demo"}, "d-demo": {verb: "demo", last: "report.html"},
-		"e-collect": {verb: "collect"}, "f-sft": {verb: "sft", open: true}, "g-learn": {verb: "demo learn"}} {
-		dir, err := run.Create(filepath.Join("runs", name), text, begun{Verb: x.verb})
+		"e-collect": {verb: "collect"}, "f-sft": {verb: "sft", open: true}, "g-learn": {verb: "demo learn"},
+		"h-eval": {verb: "eval", ended: true}, "i-eval": {verb: "eval"}, "j-collect": {verb: "collect", ended: true}, "elsewhere/k-train": {verb: "train"}} {
+		path := filepath.Join("runs", name)
+		if strings.Contains(name, "/") {
+			path = name
+		}
+		dir, err := toyApp(&bytes.Buffer{}, nil).createRun(path, c, begun{Verb: x.verb})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if x.ended {
+			if err := dir.Ledger.PutStage(run.StageRow{Name: "grpo", Status: run.Finished}); err != nil {
+				t.Fatal(err)
+			}
 		}
 		for _, id := range []string{"one", "two"} {
 			if _, err := dir.PutTrajectory(run.TrajectoryRow{ID: id, Stage: "grpo", JSON: []byte(`{}`)}); err != nil {
@@ -61,7 +68,12 @@ func TestRunsLs(t *testing.T) {
 	if code := a.main(t.Context(), []string{"runs", "ls", "--plain"}); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
-	for name, want := range map[string]string{"a-train": "grpo 1\t2\tstopped; bin/hone runs resume runs/a-train", "b-train": "grpo 1\t2\tfinished",
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"h-eval": "\tfinished\n", "i-eval": "stopped; its own command begins it again", "j-collect": "\tfinished\n",
+		here + "/elsewhere/k-train": "stopped; bin/hone runs resume " + here + "/elsewhere/k-train", "a-train": "grpo 1\t2\tstopped; bin/hone runs resume runs/a-train", "b-train": "grpo 1\t2\tfinished",
 		"c-demo": "stopped; bin/hone runs resume runs/c-demo", "d-demo": "finished", "e-collect": "idle; its own command runs what is left",
 		"f-sft": "running, pid ", "g-learn": "stopped; bin/hone runs resume runs/g-learn"} {
 		found := false
@@ -80,11 +92,11 @@ func TestRunsLs(t *testing.T) {
 		Name, Resume string
 		Episodes     int
 	}
-	if err := json.Unmarshal(stdout.Bytes(), &list); err != nil || len(list) != 7 {
+	if err := json.Unmarshal(stdout.Bytes(), &list); err != nil || len(list) != 11 {
 		t.Fatalf("%v: %s", err, &stdout)
 	}
 	for _, r := range list {
-		if (r.Resume != "") != strings.Contains("a-train c-demo g-learn", r.Name) || r.Episodes != 2 {
+		if (r.Resume != "") != strings.Contains("a-train c-demo g-learn k-train", r.Name) || r.Episodes != 2 {
 			t.Errorf("%+v", r)
 		}
 	}

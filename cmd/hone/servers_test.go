@@ -114,6 +114,7 @@ func workFolder(t *testing.T, files map[string]string) {
 		}
 	}
 	t.Chdir(dir)
+	t.Setenv("XDG_STATE_HOME", filepath.Join(dir, ".state"))
 }
 
 // withEnv sets variables for one app, before those of the test's own environment.

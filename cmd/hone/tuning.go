@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"hone/internal/config"
+	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/mcp"
 	"hone/internal/run"
@@ -198,4 +199,13 @@ func encodeCatalog(c *mcp.Catalog) (run.Input, error) {
 	e.SetIndent("", "  ")
 	err := e.Encode(c)
 	return run.Input{Name: catalogFile, Data: b.Bytes()}, err
+}
+
+// keepScenarios writes what a verb that may be given others each time has run, for hone runs show.
+func (t *tuning) keepScenarios(list []scenario.Scenario) error {
+	text, err := scenario.Encode(list, false)
+	if err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(t.path, scenariosFile), text)
 }

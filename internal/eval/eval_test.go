@@ -316,7 +316,7 @@ func report() Report {
 		Systems: []System{{Name: "base", Rows: base}, {Name: "sft", Rows: sft}, {Name: "grpo", Rows: grpo, Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 3}}},
 		Curves:  []Curve{{"loss", []Point{{1, 2.5}, {2, math.NaN()}, {3, 1.25}}}, {"reward", nil}},
 		Parts:   []Part{{"sample", 60, false}, {"train", 36, false}, {"ledger", 4, true}},
-		Examples: []Example{{"the worst", &trajectory.Trajectory{ID: "s1/9/0", Outcome: trajectory.OK, Messages: []chat.Message{
+		Examples: []Example{{Title: "the worst", Trajectory: &trajectory.Trajectory{ID: "s1/9/0", Outcome: trajectory.OK, Messages: []chat.Message{
 			{Role: chat.User, Content: "<script src=\"http://evil.test/x.js\"></script>"},
 			{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "hash", Arguments: `{"text":"hi"}`}}}},
 			Terms: []trajectory.Term{{Name: "checks", Score: 0.125, Weight: 1, Why: "answer"}}}}},

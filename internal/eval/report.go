@@ -9,7 +9,6 @@ import (
 	"math"
 	"time"
 
-	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 )
 
@@ -50,12 +49,6 @@ type Part struct {
 	Name          string
 	Seconds       float64
 	Orchestration bool
-}
-
-// Example is a trajectory shown whole.
-type Example struct {
-	Title      string
-	Trajectory *trajectory.Trajectory
 }
 
 // Results are the report's numbers, as JSON beside the page.

@@ -13,6 +13,7 @@ type System struct {
 	Name     string
 	Rows     []Row
 	Excluded map[trajectory.Outcome]int // episodes that are in no rate, by outcome
+	Episodes []Example                  // all of them, to be shown
 }
 
 // NumExcluded is how many episodes are in no rate. It belongs beside each rate: leaving many out can flatter a system.

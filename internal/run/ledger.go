@@ -22,6 +22,9 @@ type Ledger struct {
 	path string
 }
 
+// Finished is the status of a stage that has ended.
+const Finished = "finished"
+
 // StageRow is one stage of a run and its state.
 type StageRow struct {
 	Name   string
@@ -156,6 +159,23 @@ func (l *Ledger) ReplaceTrajectory(t TrajectoryRow) error {
 func (l *Ledger) Trajectory(id string) (t TrajectoryRow, ok bool, err error) {
 	rows, err := query(l, scanTrajectory, `SELECT id, stage, step, json FROM trajectories WHERE id = ?`, id)
 	return first(rows, err)
+}
+
+// Find returns the trajectories whose id is the one given, or ends with it after a slash.
+func (l *Ledger) Find(id string) ([]TrajectoryRow, error) {
+	return query(l, scanTrajectory, `SELECT id, stage, step, json FROM trajectories
+		WHERE id = ?1 OR substr(id, -length(?1) - 1) = '/' || ?1 ORDER BY rowid`, id)
+}
+
+// Each yields all trajectories in the order they were put.
+func (l *Ledger) Each(yield func(TrajectoryRow) error) error {
+	return l.each(`SELECT id, stage, step, json FROM trajectories ORDER BY rowid`, func(rows *sql.Rows) error {
+		t, err := scanTrajectory(rows)
+		if err != nil {
+			return err
+		}
+		return yield(t)
+	})
 }
 
 // Trajectories returns the trajectories of one step of a stage, in the order they were put.

@@ -40,19 +40,27 @@ type Listed struct {
 	Err error `json:"-"`
 }
 
-// List summarises the runs under root, newest first. A folder with neither a ledger nor a version.json is not a run. One that cannot be read
-// is listed with its Err, so that one broken run does not hide the others.
-func List(root string) ([]Listed, error) {
+// List summarises the runs under root and those at the other paths, newest first, each once. A folder with neither a ledger
+// nor a version.json is not a run. One that cannot be read is listed with its Err, so that one broken run does not hide the
+// others.
+func List(root string, others ...string) ([]Listed, error) {
 	entries, err := os.ReadDir(root)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, failed("cannot list the runs", root, err)
 	}
-	var out []Listed
+	var paths []string
 	for _, e := range entries {
-		path := filepath.Join(root, e.Name())
+		paths = append(paths, filepath.Join(root, e.Name()))
+	}
+	seen := map[string]bool{}
+	var out []Listed
+	for _, path := range append(paths, others...) {
+		if absolute, err := filepath.Abs(path); err == nil {
+			if seen[absolute] {
+				continue
+			}
+			seen[absolute] = true
+		}
 		if !isRun(path) {
 			continue
 		}

@@ -1,0 +1,77 @@
+//go:build !race
+
+// Left out of -race: these tests compute in pure Go, as those in resume_test.go do.
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+)
+
+// Training and evaluation end with a page that needs nothing else, and an evaluation shows the episodes that failed and says
+// which of its scenarios were trained on.
+func TestReports(t *testing.T) {
+	url, _ := shop(t)
+	workFolder(t, map[string]string{"hone.yaml": strings.Replace(toyConfig, "steps: 4", "steps: 1", 1), "rows.jsonl": splitRows})
+	toyModel(t, "base/toy.gguf")
+	var said, stdout bytes.Buffer
+	a := toyApp(&said, nil)
+	a.stdout = &stdout
+	if code := a.main(t.Context(), []string{"train", "--mcp", url, "--dataset", "rows.jsonl", "--base-model", "base", "--output-dir", "out"}); code != 0 && code != 3 { // 3: nothing was learnt
+		t.Fatalf("train: exit code %d, %s", code, &said)
+	}
+	page := contents(t, "out/report.html")
+	for _, want := range []string{"hone train: out", "grpo reward", "Example trajectories", "grpo/a/0/0", "Buy a hat.", "checks[0]"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page of train lacks %q", want)
+		}
+	}
+	for _, split := range []string{"validation", "train"} {
+		said.Reset()
+		stdout.Reset()
+		if code := a.main(t.Context(), []string{"eval", "--model", "out/final", "--mcp", url, "--dataset", "rows.jsonl", "--split", split, "--compare-base", "--show", "failed", "--output-dir", "eval-" + split}); code != 0 {
+			t.Fatalf("eval: exit code %d, %s", code, &said)
+		}
+		if warned := strings.Contains(said.String(), "warning: the model was trained on 1 of 1 scenario (a)"); warned != (split == "train") {
+			t.Errorf("%s: warned %v: %s", split, warned, &said)
+		}
+		id := map[string]string{"validation": "b", "train": "a"}[split] + "/0/0"
+		for _, want := range []string{"episode base: " + id + "\n", "episode model: " + id + "\n", "\nchecks\n  failed  checks[0] {\"type\":\"call\"", "buy was not called", "SYSTEM"} {
+			if !strings.Contains(stdout.String(), want) {
+				t.Errorf("%s: no %q in\n%s", split, want, &stdout)
+			}
+		}
+		page := contents(t, "eval-"+split+"/report.html")
+		for _, want := range []string{"hone eval: eval-" + split, "Example trajectories", "model: " + id, "buy was not called", "Regressions"} {
+			if !strings.Contains(page, want) {
+				t.Errorf("the page of eval lacks %q", want)
+			}
+		}
+		if strings.Contains(page, "was trained on") != (split == "train") || strings.Contains(page, "<link") || strings.Contains(page, "<script") || strings.Contains(page, "src=") {
+			t.Errorf("the page of %s:\n%s", split, page)
+		}
+		var results struct {
+			Systems   map[string]any
+			TrainedOn []string `json:"trained_on"`
+		}
+		if err := json.Unmarshal([]byte(contents(t, "eval-"+split+"/results.json")), &results); err != nil || len(results.Systems) != 2 || (len(results.TrainedOn) == 1) != (split == "train") {
+			t.Errorf("%v: %+v", err, results)
+		}
+	}
+	stdout.Reset()
+	if code := a.main(t.Context(), []string{"runs", "ls", "--plain"}); code != 0 || strings.Count(stdout.String(), "\tfinished\n") != 3 {
+		t.Errorf("runs ls: %s", &stdout)
+	}
+	// What one attempt saw of the world is in its record.
+	text := contents(t, "out/trajectories.jsonl")
+	if !strings.Contains(text, `"split":"train"`) || !strings.Contains(text, `"attempt":1,"adapter":"`) {
+		t.Errorf("trajectories: %s", text)
+	}
+	if _, err := os.Stat("eval-train/scenarios.json"); err != nil {
+		t.Error(err)
+	}
+}

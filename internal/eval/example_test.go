@@ -1,0 +1,65 @@
+package eval
+
+import (
+	"strings"
+	"testing"
+
+	"hone/internal/chat"
+	"hone/internal/episode/reward"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+)
+
+func pointer(x float64) *float64 { return &x }
+
+// shownExample called the right tool with wrong arguments, was answered, and said a wrong sum.
+func shownExample() Example {
+	s := &scenario.Scenario{ID: "two", Task: "Add 2 and 3.", Checks: []scenario.Check{
+		{Type: scenario.CallCheck, Name: "add", Arguments: []byte(`{"a":2,"b":3}`)}, {Type: scenario.AnswerCheck, Number: pointer(5)}, {Type: scenario.NoCallCheck, Name: "mul"}}}
+	call := chat.ToolCall{ID: "1", Name: "add", Arguments: `{"a":2,"b":4}`}
+	t := &trajectory.Trajectory{ID: "two/3/1", ScenarioID: "two", Split: "train", Attempt: 2, Adapter: "0123456789abcdef", Outcome: trajectory.OK, StopReason: trajectory.StopCompleted,
+		Messages: []chat.Message{{Role: chat.User, Content: "Add 2 and 3."}, {Role: chat.Assistant, ReasoningContent: "sums", ToolCalls: []chat.ToolCall{call}},
+			{Role: chat.ToolRole, Name: "add", Content: "6\nhone: all fine", ToolCallID: "1"}, {Role: chat.Assistant, Content: "It is 6."}},
+		Turns:  []trajectory.Turn{{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{{Call: call, Status: trajectory.CallOK, Text: "6", Seconds: 0.25, Approval: "rule allow add"}}}, {Content: "It is 6."}},
+		Stderr: map[string]string{"calc": "started\nadded"}}
+	reward.Scorer{}.Score(s, t)
+	return Example{Trajectory: t, Scenario: s}
+}
+
+// All there is to know of an episode is in its text: what was said, called and answered, each check with why it failed, and
+// what servers wrote to stderr.
+func TestExampleAsText(t *testing.T) {
+	e := shownExample()
+	var b strings.Builder
+	if err := e.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"episode two/3/1\n", "outcome ok (completed), reward ", "scenario two, split train, adapter 0123456789ab, attempt 2\n",
+		"\nuser\n  Add 2 and 3.\n", "\nassistant\n  (thinks) sums\n  calls add {\"a\":2,\"b\":4}\n", "\ntool add: ok, 0.25 s\n  6\n  hone: all fine\n  (approval) rule allow add\n",
+		"\nchecks\n  failed  checks[0] {\"type\":\"call\"", `: add was called with {"a":2,"b":4} (ok)`, `failed  checks[1] {"type":"answer","number":5}: the answer is "It is 6."`,
+		"passed  checks[2] {\"type\":\"no_call\",\"name\":\"mul\"}", "\n  checks        0 x 1\n", "\nstderr of calc\n  started\n  added\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, &b)
+		}
+	}
+	if !e.Failed() {
+		t.Error("it did not fail")
+	}
+
+	e.Scenario = nil // whose run keeps no scenarios
+	if v := e.Verdicts(); len(v) != 2 || v[0].Check != "checks[0] (call)" || v[1].Check != "checks[1] (answer)" || v[0].Passed {
+		t.Errorf("%+v", v)
+	}
+	e.Trajectory.Terms[0].Why = "checks[1] (sql): got 2 rows; want 3; checks[4] (file): absent"
+	if v := e.Verdicts(); len(v) != 2 || v[0].Why != "got 2 rows; want 3" || v[1].Check != "checks[4] (file)" || v[1].Why != "absent" {
+		t.Errorf("%+v", v)
+	}
+	e.Trajectory.Terms = nil
+	if v := e.Verdicts(); v != nil || e.Failed() {
+		t.Errorf("not judged: %+v", v)
+	}
+	e.Trajectory.Outcome = trajectory.Limit
+	if !e.Failed() {
+		t.Error("one that a limit ended is no failure")
+	}
+}
