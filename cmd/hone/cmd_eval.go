@@ -66,12 +66,8 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if f.split == "" {
 		f.split = c.Eval.Split
 	}
-	if f.split != scenario.Train && f.split != scenario.Validation && f.split != scenario.Test {
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no split %q", f.split), Where: "--split",
-			Next: "give train, validation or test"}
-	}
-	if f.show != showNone && f.show != showFailed && f.show != showAll {
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot show %q", f.show), Where: "--show", Next: "give none, failed or all"}
+	if err := f.check(); err != nil {
+		return err
 	}
 	if f.output != "" {
 		if err := free(f.output); err != nil {
@@ -121,18 +117,34 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 		return err
 	}
 	report.TrainedOn = trainedOn
-	results := report.Results()
+	return t.tell(l, f, report)
+}
+
+// check refuses flags that name what there is not.
+func (f evalFlags) check() error {
+	if f.split != scenario.Train && f.split != scenario.Validation && f.split != scenario.Test {
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no split %q", f.split), Where: "--split",
+			Next: "give train, validation or test"}
+	}
+	if f.show != showNone && f.show != showFailed && f.show != showAll {
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot show %q", f.show), Where: "--show", Next: "give none, failed or all"}
+	}
+	return nil
+}
+
+// tell writes the report of an evaluation that is kept, and prints the episodes that are asked for and the rates.
+func (t *tuning) tell(l *lab, f evalFlags, report eval.Report) error {
 	if t.dir != nil {
-		if err := t.reportEval(l, f, report, results); err != nil {
+		if err := t.reportEval(l, f, report, report.Results()); err != nil {
 			return err
 		}
 	}
-	if f.show != showNone && !a.json {
+	if !t.a.json {
 		for _, e := range shownOfSystems(report.Systems, f.show) {
-			if err := e.WriteText(a.data()); err != nil {
+			if err := e.WriteText(t.a.data()); err != nil {
 				return err
 			}
-			fmt.Fprintln(a.data())
+			fmt.Fprintln(t.a.data())
 		}
 	}
 	for _, s := range report.Systems {
@@ -140,7 +152,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 			return l.unevaluated(s) // there is nothing to print
 		}
 	}
-	if err := a.printEval(report, f.show); err != nil {
+	if err := t.a.printEval(report, f.show); err != nil {
 		return err
 	}
 	for _, s := range report.Systems {

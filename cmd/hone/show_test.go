@@ -33,7 +33,7 @@ func TestShowEpisode(t *testing.T) {
 			t.Fatalf("%s: exit code %d, %s", name, code, said)
 		}
 		for _, want := range []string{"episode collect/read\n", "outcome ok (completed)", "split train, attempt 1\n", "\nuser\n  What does notes.txt say?", "calls read_text_file {\"path\"",
-			"\ntool read_text_file: ok, ", "\n  the code is 4711\n", `failed  checks[0] {"type":"answer","contains":"4712"}: the answer is "`, "\nstderr of ", "running on stdio"} {
+			"\ntool read_text_file: ok, ", "\n  the code is 4711\n", `failed  checks[0] {"type":"answer","contains":"4712"}: "the code is 4711" does not meet "contains"`, "\nstderr of ", "running on stdio"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: no %q in\n%s", name, want, text)
 			}

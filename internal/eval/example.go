@@ -63,44 +63,11 @@ func (e Example) Verdicts() []Verdict {
 	for i, c := range e.Scenario.Checks {
 		v := Verdict{Check: fmt.Sprintf("checks[%d] %s", i, compact(c)), Passed: true}
 		if k, is := failed[i]; is {
-			if v.Passed, v.Why = false, named[k].Why; v.Why == "" {
-				v.Why = e.why(c)
-			}
+			v.Passed, v.Why = false, named[k].Why
 		}
 		out = append(out, v)
 	}
 	return out
-}
-
-// why says what the episode has where a check wants something else.
-func (e Example) why(c scenario.Check) string {
-	t := e.Trajectory
-	var made, named []string
-	for _, turn := range t.Turns {
-		for i, call := range turn.Calls {
-			status := "not sent"
-			if i < len(turn.Results) {
-				status = string(turn.Results[i].Status)
-			}
-			made = append(made, call.Name)
-			if call.Name == c.Name {
-				named = append(named, call.Arguments+" ("+status+")")
-			}
-		}
-	}
-	switch {
-	case c.Type == scenario.CallCheck && len(named) > 0:
-		return c.Name + " was called with " + strings.Join(named, ", ")
-	case c.Type == scenario.CallCheck:
-		return c.Name + " was not called"
-	case t.Outcome != trajectory.OK:
-		return fmt.Sprintf("the episode did not end by itself (outcome %s, %s)", t.Outcome, t.StopReason)
-	case c.Type == scenario.AnswerCheck:
-		return "the answer is " + strconv.Quote(t.Answer())
-	case c.Type == scenario.NoCallCheck:
-		return "called: " + strings.Join(made, ", ")
-	}
-	return ""
 }
 
 func compact(v any) string {
@@ -171,6 +138,15 @@ func (e Example) WriteText(w io.Writer) error {
 				why = ": " + indented(term.Why)
 			}
 			fmt.Fprintf(&b, "  %-8s %6.3g x %.3g%s\n", term.Name, term.Score, term.Weight, why)
+		}
+	}
+	if len(t.Seen) > 0 {
+		b.WriteString("\nseen by checks\n")
+	}
+	for _, o := range t.Seen {
+		fmt.Fprintf(&b, "  %s: %s\n", indented(o.Look), o.Status)
+		if o.Text != "" {
+			b.WriteString("    " + strings.ReplaceAll(indented(o.Text), "\n", "\n  ") + "\n")
 		}
 	}
 	for _, server := range e.Servers() {

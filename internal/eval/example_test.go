@@ -21,6 +21,7 @@ func shownExample() Example {
 		Messages: []chat.Message{{Role: chat.User, Content: "Add 2 and 3."}, {Role: chat.Assistant, ReasoningContent: "sums", ToolCalls: []chat.ToolCall{call}},
 			{Role: chat.ToolRole, Name: "add", Content: "6\nhone: all fine", ToolCallID: "1"}, {Role: chat.Assistant, Content: "It is 6."}},
 		Turns:  []trajectory.Turn{{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{{Call: call, Status: trajectory.CallOK, Text: "6", Seconds: 0.25, Approval: "rule allow add"}}}, {Content: "It is 6."}},
+		Seen:   []trajectory.Observation{{Look: "file out.json", Status: trajectory.Absent}},
 		Stderr: map[string]string{"calc": "started\nadded"}}
 	reward.Scorer{}.Score(s, t)
 	return Example{Trajectory: t, Scenario: s}
@@ -36,8 +37,8 @@ func TestExampleAsText(t *testing.T) {
 	}
 	for _, want := range []string{"episode two/3/1\n", "outcome ok (completed), reward ", "scenario two, split train, adapter 0123456789ab, attempt 2\n",
 		"\nuser\n  Add 2 and 3.\n", "\nassistant\n  (thinks) sums\n  calls add {\"a\":2,\"b\":4}\n", "\ntool add: ok, 0.25 s\n  6\n  hone: all fine\n  (approval) rule allow add\n",
-		"\nchecks\n  failed  checks[0] {\"type\":\"call\"", `: add was called with {"a":2,"b":4} (ok)`, `failed  checks[1] {"type":"answer","number":5}: the answer is "It is 6."`,
-		"passed  checks[2] {\"type\":\"no_call\",\"name\":\"mul\"}", "\n  checks        0 x 1\n", "\nstderr of calc\n  started\n  added\n"} {
+		"\nchecks\n  failed  checks[0] {\"type\":\"call\"", `failed  checks[1] {"type":"answer","number":5}: `,
+		"passed  checks[2] {\"type\":\"no_call\",\"name\":\"mul\"}", "\n  checks        0 x 1\n", "\nseen by checks\n  file out.json: absent\n", "\nstderr of calc\n  started\n  added\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}
