@@ -9,6 +9,7 @@ import (
 
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
+	"hone/internal/recipe"
 	"hone/internal/run"
 )
 
@@ -48,7 +49,8 @@ func writeReport(dir string, r eval.Report, results eval.Results) error {
 func curvesOf(l *run.Ledger) ([]eval.Curve, error) {
 	var curves []eval.Curve
 	for _, x := range []struct{ stage, metric string }{{"sft", "loss"}, {"grpo", "reward"}, {"grpo", "frac_reward_zero_std"}, {"grpo", "completions/mean_length"},
-		{"grpo", "turns/mean"}, {"grpo", "grad_norm"}, {"grpo", "sampling/mismatch_kl"}} {
+		{"grpo", "turns/mean"}, {"grpo", "grad_norm"}, {"grpo", "sampling/mismatch_kl"}, {recipe.ValidationStage, "success"}, {recipe.ValidationStage, "reward"},
+		{recipe.ValidationStage, "loss"}} {
 		rows, err := l.Metrics(x.stage)
 		if err != nil {
 			return nil, err
