@@ -164,7 +164,7 @@ func drawPuzzle(t *rapid.T) puzzle {
 	for place := range rapid.IntRange(1, 4).Draw(t, "places") {
 		// What is known has one candidate; a boolean two; an enumeration more; a tool may be what is not known.
 		n := rapid.SampledFrom([]int{1, 2, 2, 3, 5}).Draw(t, "candidates")
-		if worlds *= n; worlds > 30 {
+		if worlds *= n; worlds > 16 {
 			n, worlds = 1, worlds/n
 		}
 		tools := rapid.Bool().Draw(t, "the tool is unknown")
