@@ -14,6 +14,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/mcp"
 	"hone/internal/mcp/install"
+	"hone/internal/mcp/proxy"
 	"hone/internal/mcp/sandbox"
 )
 
@@ -40,6 +41,7 @@ func newServers(a *app) *cobra.Command {
 	add.Flags().StringVar(&f.dir, "dir", "", "folder to install into (default .hone/servers/NAME beside the file)")
 	add.Flags().StringVar(&f.bin, "bin", "", "which program of the package is the server")
 	add.Flags().StringVar(&f.python, "python", "python3", "interpreter of a PyPI package's environment")
+	add.Flags().StringSliceVar(&f.hosts, "host", nil, "a host that the server may reach, such as api.example.com; others and private addresses stay out")
 	add.Flags().BoolVar(&f.build, "build", false, "run the packages' own install scripts, in the sandbox")
 	add.Flags().StringVar(&a.sandbox, "sandbox", "", "auto, require or off, instead of the configuration's mcp.sandbox.mode")
 	c.AddCommand(add)
@@ -48,6 +50,7 @@ func newServers(a *app) *cobra.Command {
 
 type addFlags struct {
 	name, file, dir, bin, python string
+	hosts                        []string
 	build                        bool
 }
 
@@ -69,6 +72,9 @@ func runServersAdd(ctx context.Context, a *app, f addFlags, what string, args []
 	if f.name == "" {
 		f.name = serverName(what)
 	}
+	if _, err := proxy.Parse(f.hosts); err != nil {
+		return err
+	}
 	if f.name == "" || filepath.Base(f.name) != f.name || strings.HasPrefix(f.name, ".") {
 		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q cannot be a server's name", f.name), Next: "give another --name"}
 	}
@@ -89,7 +95,7 @@ func runServersAdd(ctx context.Context, a *app, f addFlags, what string, args []
 		if out.Installed, err = a.install(ctx, f, what); err != nil {
 			return err
 		}
-		out.Entry = mcp.Server{Command: fromFile(f.file, out.Command), Args: args}
+		out.Entry = mcp.Server{Command: fromFile(f.file, out.Command), Args: args, Hosts: f.hosts}
 	} else if a.dryRun {
 		a.say("would write %s into %s as %s", what, f.file, f.name)
 		return nil

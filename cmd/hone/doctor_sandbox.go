@@ -59,6 +59,9 @@ func (a *app) checkSight(c config.Sandbox, name string, server mcp.Server, seen 
 		check.Status, check.Detail = doctor.Warn, "sandbox: none; it has the network and every file of yours"
 	default:
 		network := "none"
+		if len(server.Hosts) > 0 {
+			network = strings.Join(server.Hosts, ", ") + " through hone's proxy"
+		}
 		if sight.Network {
 			network = "everything, this machine's own services and private networks too"
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/mcp"
+	"hone/internal/mcp/proxy"
 	"hone/internal/mcp/sandbox"
 )
 
@@ -53,6 +55,10 @@ func (a *app) sandboxed(ctx context.Context, c config.Sandbox, servers mcp.Confi
 	if err != nil {
 		return nil, nil, err
 	}
+	held, err := a.proxies(c, servers, s)
+	if err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
 	if slices.ContainsFunc(sortedNames(servers), func(name string) bool { return servers.Servers[name].Command != "" }) {
 		a.say("sandbox of the servers: %s", s)
 		if s.Level() != sandbox.None {
@@ -66,9 +72,38 @@ func (a *app) sandboxed(ctx context.Context, c config.Sandbox, servers mcp.Confi
 		if slices.Contains(c.Exempt, name) {
 			return sandbox.CloseInherited()
 		}
-		return s.Wrap(cmd, a.grants(c, name, servers.Servers[name], folder, cmd.Env))
+		g := a.grants(c, name, servers.Servers[name], folder, cmd.Env)
+		if p := held[name]; p != nil && s.Level() == sandbox.Bubblewrap {
+			g.Proxy = p.Serve
+		}
+		return s.Wrap(cmd, g)
 	}
 	return s, wrap, nil
+}
+
+// proxies are the ways out of servers with hosts, by server. A level that cannot hold a server to one is an error, unless nothing is to be
+// held.
+func (a *app) proxies(c config.Sandbox, servers mcp.Config, s *sandbox.Sandbox) (map[string]*proxy.Proxy, error) {
+	held := map[string]*proxy.Proxy{}
+	for _, name := range sortedNames(servers) {
+		hosts := servers.Servers[name].Hosts
+		if len(hosts) == 0 || slices.Contains(c.Exempt, name) || c.NetworkFor(name) {
+			continue
+		}
+		rules, err := proxy.Parse(hosts)
+		if err != nil {
+			return nil, err
+		}
+		switch s.Level() {
+		case sandbox.Landlock:
+			return nil, &fault.Error{Code: fault.CodeUsage, What: "a server is to reach some hosts, and nothing here can hold it to them", Where: "server " + name,
+				Why: "the sandbox is " + s.String(), Next: "install bubblewrap (apt install bubblewrap), or grant it the whole network: mcp.sandbox.network in hone.yaml"}
+		case sandbox.None:
+			a.say("server %s: no sandbox holds it to its hosts, it has the whole network", name)
+		}
+		held[name] = &proxy.Proxy{Rules: rules}
+	}
+	return held, nil
 }
 
 // grants are what a server may have: what the configuration says, its episode's folder, the file it is reset by, the

@@ -37,6 +37,7 @@ func exampleOf(key string) string {
 	return map[string]string{
 		"":          `{"command": "...", "args": []} or {"url": "https://..."}`,
 		"args":      `"args": ["-y", "package"]`,
+		"hosts":     `"hosts": ["api.example.com"]`,
 		"env":       `"env": {"NAME": "value"}`,
 		"headers":   `"headers": {"Authorization": "Bearer ${TOKEN}"}`,
 		"oauth":     `"oauth": {"client_id": "...", "client_secret": "${SECRET}"}`,
@@ -60,6 +61,8 @@ func (s Server) check() error {
 		return mistake{"url is not an http or https URL", "write it as https://host/mcp"} // it is not shown: a secret may stand in it
 	case s.Timeout < 0:
 		return mistake{fmt.Sprintf("timeout %s is negative", time.Duration(s.Timeout)), `write "30s" or a number of seconds; 0 is mcp.timeout of hone.yaml`}
+	case len(s.Hosts) > 0 && s.URL != "":
+		return mistake{"hosts needs a command: what runs behind a url is not held", "leave hosts out"}
 	case s.OAuth != nil && s.URL == "":
 		return mistake{"oauth needs a url", "leave oauth out, or reach the server by url; a program is given its secrets in env"}
 	}

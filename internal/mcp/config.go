@@ -49,6 +49,8 @@ type Server struct {
 	EnvFile string            `json:"envFile,omitempty"` // lines of NAME=value that are added to Env, which counts where both have one
 	Cwd     string            `json:"cwd,omitempty"`     // where it starts, a folder it may read; may hold EpisodeDir. Default: where hone does
 
+	Hosts []string `json:"hosts,omitempty"` // of a command: the hosts it may reach, through hone's proxy
+
 	URL     string            `json:"url,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"` // sent to the URL's own host only
 	OAuth   *OAuth            `json:"oauth,omitempty"`

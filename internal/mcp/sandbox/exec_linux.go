@@ -32,13 +32,23 @@ func Exec(args, env []string) error {
 	// Privileges, filters and rules belong to a thread until exec, so all of this must happen on one.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := run.Limits.apply(); err != nil {
+	if run.Listen != 0 {
+		var err error
+		if env, err = hand(run.Listen, env); err != nil {
+			return fmt.Errorf("the proxy's socket: %w", err)
+		}
+	} else if err := run.Limits.apply(); err != nil {
 		return err
 	}
 	if err := CloseInherited(); err != nil {
 		return err
 	}
 	program := args[2:]
+	if run.Pass != 0 {
+		if _, err := unix.FcntlInt(uintptr(run.Pass), unix.F_SETFD, 0); err != nil {
+			return fmt.Errorf("the proxy's socket: %w", err)
+		}
+	}
 	switch {
 	case run.Landlock != nil:
 		if err := run.Landlock.apply(run.Network); err != nil {

@@ -5,7 +5,9 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
+	"os/exec"
 	"strconv"
 	"syscall"
 )
@@ -32,3 +34,5 @@ func CloseInherited() error {
 func findBubblewrap(context.Context, string) (string, error) { return "", errOnlyLinux }
 
 func landlockWorks() (string, error) { return "", errOnlyLinux }
+
+func (s *Sandbox) offer(*exec.Cmd, func(net.Listener)) (int, error) { return 0, errOnlyLinux }

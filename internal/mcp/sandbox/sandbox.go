@@ -15,11 +15,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -82,9 +84,12 @@ func (l Limits) withDefaults() Limits {
 // Grants are what one process may have beyond the least.
 type Grants struct {
 	Network bool
-	Write   []string // folders it may read and write; a HOME inside them is kept, any other is private
-	Read    []string // files and folders it may read beside the system's and its own program's
-	Env     []string // names of variables it may see beside PATH, HOME, TMPDIR, LANG and their like
+	// Proxy, which only bubblewrap has, is what the process has in the place of the network: it is called with a socket that listens where
+	// the process's HTTP_PROXY says, and which is closed when the process has ended. It then returns.
+	Proxy func(net.Listener)
+	Write []string // folders it may read and write; a HOME inside them is kept, any other is private
+	Read  []string // files and folders it may read beside the system's and its own program's
+	Env   []string // names of variables it may see beside PATH, HOME, TMPDIR, LANG and their like
 }
 
 // Sandbox wraps commands. It may be used from many goroutines.
@@ -96,6 +101,10 @@ type Sandbox struct {
 
 	scratch string // private homes where mounts cannot make them, by process
 	homes   atomic.Int64
+
+	ctx     context.Context // of proxies whose process is yet to start; done when it is closed
+	cancel  context.CancelFunc
+	proxies sync.WaitGroup
 }
 
 const probeLimit = 5 * time.Second
@@ -104,6 +113,7 @@ const probeLimit = 5 * time.Second
 func New(ctx context.Context, o Options) (*Sandbox, error) {
 	o.Limits = o.Limits.withDefaults()
 	s := &Sandbox{level: None, o: o}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
 	switch o.Mode {
 	case "", Auto, Require:
 		s.choose(ctx)
@@ -162,8 +172,10 @@ func (s *Sandbox) String() string {
 	return fmt.Sprintf("%s (%s)", s.level, strings.Join(s.missing, "; "))
 }
 
-// Close removes the private homes.
+// Close removes the private homes, and returns when the proxies have ended, as they do with their processes.
 func (s *Sandbox) Close() error {
+	s.cancel()
+	s.proxies.Wait()
 	if s.scratch == "" {
 		return nil
 	}
@@ -174,6 +186,9 @@ func (s *Sandbox) Close() error {
 // standard streams and SysProcAttr stay. An Env of nil is an empty one. A grant that does not exist is an error.
 func (s *Sandbox) Wrap(cmd *exec.Cmd, g Grants) error {
 	cmd.Env = allowedEnv(cmd.Env, g.Env)
+	if g.Proxy != nil && s.level != Bubblewrap && !g.Network {
+		return fmt.Errorf("a proxy in the place of the network needs bubblewrap; the sandbox is %s", s)
+	}
 	if s.level == None { // without a helper, which does it to itself
 		return CloseInherited()
 	}
@@ -186,6 +201,17 @@ func (s *Sandbox) Wrap(cmd *exec.Cmd, g Grants) error {
 	if s.level == Bubblewrap {
 		run.Bubblewrap = true
 		cmd.Env = setEnv(cmd.Env, "TMPDIR", "/tmp")
+		if g.Proxy != nil && !g.Network {
+			if run.Pass, err = s.offer(cmd, g.Proxy); err != nil {
+				return err
+			}
+			inside, err := json.Marshal(spec{Listen: run.Pass})
+			if err != nil {
+				return err
+			}
+			p.show(s.o.Helper[0])
+			argv = slices.Concat(s.o.Helper, []string{string(inside), "--"}, argv)
+		}
 		argv = append(append([]string{s.bwrap}, p.bubblewrap(g.Network)...), argv...)
 	} else {
 		home := p.home
@@ -213,6 +239,8 @@ type spec struct {
 	Limits     Limits   `json:"limits"`
 	Network    bool     `json:"network"`
 	Bubblewrap bool     `json:"bubblewrap,omitempty"` // the program is bwrap, which is handed a filter
+	Pass       int      `json:"pass,omitempty"`       // a descriptor that bwrap inherits
+	Listen     int      `json:"listen,omitempty"`     // inside: the same, over which a proxy's socket is sent; nothing else is done
 	Landlock   *ruleset `json:"landlock,omitempty"`
 }
 

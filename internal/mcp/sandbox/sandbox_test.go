@@ -34,6 +34,9 @@ func TestMain(m *testing.M) {
 		case "attack":
 			runAttacks()
 			return
+		case "fetch":
+			runFetches(os.Args[2:])
+			return
 		}
 	}
 	goleak.VerifyTestMain(m)
