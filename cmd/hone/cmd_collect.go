@@ -15,6 +15,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/llm"
+	"hone/internal/mcp/lint"
 	"hone/internal/run"
 )
 
@@ -22,6 +23,7 @@ type collectFlags struct {
 	serverFlags
 	endpoint, model, keyEnv, dataset, split, output string
 	budget                                          int
+	allowFindings                                   lint.Allowed
 }
 
 func newCollect(a *app) *cobra.Command {
@@ -43,6 +45,7 @@ func newCollect(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.dataset, "dataset", "", "scenarios file (default the configuration's)")
 	c.Flags().StringVar(&f.split, "split", scenario.Train, "train, validation, test, or all; hone sft learns from train alone")
 	c.Flags().StringVar(&f.output, "output-dir", "", "run directory for the trajectories")
+	allowFindingsFlag(c.Flags(), &f.allowFindings)
 	c.Flags().IntVar(&f.budget, "token-budget", 0, "stop before this many tokens are used; 0 is no limit")
 	return c
 }
@@ -82,6 +85,9 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	}
 	defer l.close()
 	l.show(a, c)
+	if err := a.refuseFindings(l.catalog.LintTools(), f.allowFindings); err != nil {
+		return err
+	}
 	gate, err := l.approvals(a, c.MCP.Approval, true) // today's rules, also for a run begun under others
 	if err != nil {
 		return err

@@ -14,6 +14,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/fault"
+	"hone/internal/mcp/lint"
 	"hone/internal/run"
 )
 
@@ -21,6 +22,7 @@ type evalFlags struct {
 	serverFlags
 	model, base, dataset, split, judge, output, show string
 	compareBase                                      bool
+	allowFindings                                    lint.Allowed
 }
 
 func newEval(a *app) *cobra.Command {
@@ -44,6 +46,7 @@ func newEval(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.judge, "judge-model", "", "model that scores scenarios without checks, as provider/name")
 	c.Flags().StringVar(&f.output, "output-dir", "", "run directory for the trajectories; without it none are kept")
 	c.Flags().StringVar(&f.show, "show", showNone, "episodes to print, with chat, calls, results and checks: none, failed or all")
+	allowFindingsFlag(c.Flags(), &f.allowFindings)
 	c.Flags().BoolVar(&f.compareBase, "compare-base", false, "evaluate the base model too and report the paired difference")
 	return c
 }
@@ -93,6 +96,9 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 		return err
 	}
 	defer l.close()
+	if err := a.refuseFindings(l.catalog.LintTools(), f.allowFindings); err != nil {
+		return err
+	}
 	if err := l.runnable(c, tasks); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"hone/internal/learn/engine"
 	"hone/internal/learn/train"
 	"hone/internal/mcp"
+	"hone/internal/mcp/lint"
 	"hone/internal/recipe"
 	"hone/internal/run"
 	"hone/internal/text/render"
@@ -29,6 +30,7 @@ type sftFlags struct {
 	lora                                 loraFlags
 	data, catalog, base, adapter, output string
 	resume                               bool
+	allowFindings                        lint.Allowed
 }
 
 func newSFT(a *app) *cobra.Command {
@@ -50,6 +52,7 @@ func newSFT(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.adapter, "adapter", "", "start from this adapter instead of a fresh one")
 	c.Flags().StringVar(&f.output, "output-dir", "", "run directory; the adapter ends up in its folder final")
 	c.Flags().BoolVar(&f.resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
+	allowFindingsFlag(c.Flags(), &f.allowFindings)
 	f.lora.register(c.Flags())
 	return c
 }
@@ -82,10 +85,13 @@ func runSFT(ctx context.Context, a *app, f sftFlags) error {
 		return err
 	}
 	rows, err := d.demonstrations(a)
+	if err == nil {
+		err = a.refuseFindings(d.lintTools(rows), f.allowFindings)
+	}
 	if err != nil {
 		return err
 	}
-	t := &tuning{a: a, verb: "sft", path: f.output, c: c, kept: keptFlags{Adapter: f.adapter}}
+	t := &tuning{a: a, verb: "sft", path: f.output, c: c, kept: keptFlags{Adapter: f.adapter, AllowFindings: f.allowFindings}}
 	defer t.close()
 	if a.dryRun {
 		return t.rehearseSFT(d, rows)
@@ -104,6 +110,9 @@ func resumeSFT(ctx context.Context, a *app, path string, kept keptFlags) error {
 		return err
 	}
 	rows, err := d.demonstrations(a)
+	if err == nil {
+		err = a.refuseFindings(d.lintTools(rows), kept.AllowFindings)
+	}
 	if err != nil {
 		return err
 	}
@@ -135,6 +144,29 @@ func readConversations(path, catalog string) (conversations, error) {
 	}
 	d.catalog, err = mcp.Load(catalog)
 	return d, err
+}
+
+// lintTools are the tools whose texts the rows put before the model, each once: the catalog's, and those that only rows
+// list, whose server is called "data".
+func (d conversations) lintTools(rows []dataset.Row) []lint.Tool {
+	known := map[string]bool{}
+	text := func(t chat.Tool) string { return t.Name + "\x00" + t.Description + "\x00" + string(t.InputSchema) }
+	var out []lint.Tool
+	if d.catalog != nil {
+		out = d.catalog.LintTools()
+		for _, t := range d.catalog.Tools() {
+			known[text(t)] = true
+		}
+	}
+	for _, r := range rows {
+		for _, t := range r.Tools {
+			if !known[text(t)] {
+				known[text(t)] = true
+				out = append(out, lint.Tool{Server: "data", Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
+			}
+		}
+	}
+	return out
 }
 
 // demonstrations are the rows to learn from, each with its tools. A row that calls what it does not list is an error:

@@ -12,6 +12,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
+	"hone/internal/mcp/lint"
 	"hone/internal/recipe"
 	"hone/internal/run"
 )
@@ -22,7 +23,8 @@ type trainFlags struct {
 	lora                                  loraFlags
 	dataset, base, adapter, output, judge string
 	numGPUs                               int
-	resume, allowFindings                 bool
+	resume                                bool
+	allowFindings                         lint.Allowed
 }
 
 func newTrain(a *app) *cobra.Command {
@@ -44,7 +46,7 @@ func newTrain(a *app) *cobra.Command {
 	c.Flags().IntVar(&f.numGPUs, "num-gpus", 0, numGPUsUsage)
 	c.Flags().BoolVar(&f.resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
 	f.lora.register(c.Flags())
-	c.Flags().BoolVar(&f.allowFindings, "allow-findings", false, "train although the tools hold suspicious texts, which discover shows")
+	allowFindingsFlag(c.Flags(), &f.allowFindings)
 	return c
 }
 
@@ -164,7 +166,7 @@ func (t *tuning) openServers(ctx context.Context, list []scenario.Scenario, f se
 		err = t.sameTools(l.catalog)
 	}
 	if err == nil {
-		err = t.a.refuseFindings(l.catalog, t.kept.AllowFindings)
+		err = t.a.refuseFindings(l.catalog.LintTools(), t.kept.AllowFindings)
 	}
 	tasks := scenario.OfSplit(list, scenario.Train)
 	if t.c.Eval.Every > 0 {

@@ -91,7 +91,7 @@ func (h *host) checkServer(ctx context.Context, a *app, c config.Config, r mcp.R
 	}
 	one := &mcp.Catalog{Servers: []mcp.ServerTools{r.Tools}}
 	if found := one.Suspicious(); len(lint.Blocking(found)) > 0 {
-		warn("suspicious texts in its tools: "+lint.Summary(found), "hone discover shows them; hone train refuses them without --allow-findings")
+		warn("suspicious texts in its tools: "+lint.Summary(found), "hone discover shows them; collect, sft, train and eval refuse them without --allow-findings server/tool")
 	}
 	if n := len(r.Tools.Tools); n > c.MCP.MaxTools {
 		warn(fmt.Sprintf("%d tools are more than an episode is shown (mcp.max_tools is %d)", n, c.MCP.MaxTools),

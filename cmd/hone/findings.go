@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 
+	"github.com/spf13/pflag"
+
 	"hone/internal/fault"
 	"hone/internal/mcp"
 	"hone/internal/mcp/lint"
@@ -27,16 +29,27 @@ func (a *app) sayFindings(found []lint.Finding) {
 	}
 }
 
-// refuseFindings keeps a run from training on a catalog with findings that nobody has accepted; allow is
-// --allow-findings. It shows them either way.
-func (a *app) refuseFindings(catalog *mcp.Catalog, allow bool) error {
-	found := findingsOf(catalog)
+// allowFindingsFlag registers --allow-findings of a verb that puts the texts of tools before a model.
+func allowFindingsFlag(flags *pflag.FlagSet, allowed *lint.Allowed) {
+	flags.StringSliceVar((*[]string)(allowed), "allow-findings", nil, "tools whose suspicious texts, which discover shows, are accepted: server/tool or tool, * for any")
+}
+
+// refuseFindings is the one rule of all verbs that put the texts of tools before a model: what blocks, of a tool that
+// nobody has accepted by name, ends the verb before it begins. It shows all findings either way.
+func (a *app) refuseFindings(tools []lint.Tool, allowed lint.Allowed) error {
+	found := lint.Check(tools)
+	lint.Sort(found)
 	a.sayFindings(found)
-	blocking := lint.Blocking(found)
-	if len(blocking) == 0 || allow {
+	const how = "--allow-findings SERVER/TOOL accepts those of one tool, SERVER/* of a server's; it may be given more than once"
+	if p := allowed.Strange(tools); p != "" {
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("no tool is called %q", p), Where: "--allow-findings", Next: how}
+	}
+	refused := allowed.Refused(found)
+	if len(refused) == 0 {
 		return nil
 	}
-	return &fault.Error{Code: fault.CodeUsage, What: "the tools hold texts that could steer the model, and training would teach it to obey them",
-		Where: fmt.Sprintf("%s/%s%s", blocking[0].Server, blocking[0].Tool, blocking[0].Pointer), Why: lint.Summary(blocking),
-		Next: "read them above; leave the server out, or give --allow-findings to train on them as they are"}
+	f := refused[0]
+	return &fault.Error{Code: fault.CodeUsage, What: "the tools hold texts that could steer the model by the back door",
+		Where: fmt.Sprintf("%s/%s%s", f.Server, f.Tool, f.Pointer), Why: lint.Summary(refused),
+		Next: "read them above; leave the server out, or accept this tool's with --allow-findings " + f.Server + "/" + f.Tool + " (" + how + ")"}
 }

@@ -14,6 +14,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/mcp"
+	"hone/internal/mcp/lint"
 	"hone/internal/run"
 )
 
@@ -38,10 +39,10 @@ type begun struct {
 // them: --mcp and MCP_URL may hold one in any place, as an argument or in a path, so that there was one is all that is
 // kept, and a bearer token is read from its variable again.
 type keptFlags struct {
-	MCPGiven      bool   `json:"mcp_given,omitempty"` // by --mcp or MCP_URL
-	MCPConfig     string `json:"mcp_config,omitempty"`
-	Adapter       string `json:"adapter,omitempty"`
-	AllowFindings bool   `json:"allow_findings,omitempty"`
+	MCPGiven      bool         `json:"mcp_given,omitempty"` // by --mcp or MCP_URL
+	MCPConfig     string       `json:"mcp_config,omitempty"`
+	Adapter       string       `json:"adapter,omitempty"`
+	AllowFindings lint.Allowed `json:"allow_findings,omitempty"`
 }
 
 // keep notes which servers a verb works on, the environment's included.

@@ -20,6 +20,9 @@ func flagError(c *cobra.Command, err error) error {
 			e.Why = "did you mean --" + near + "?"
 		}
 	}
+	if strings.HasSuffix(err.Error(), "needs an argument: --allow-findings") {
+		e.Why, e.Next = "findings are accepted tool by tool", "name them as --allow-findings server/tool, or all of a server's as server/*"
+	}
 	return e
 }
 

@@ -2,8 +2,8 @@ package mcp
 
 import "hone/internal/mcp/lint"
 
-// Suspicious returns the texts in the catalog's tools that could steer a model by the back door, the worst first.
-func (c *Catalog) Suspicious() []lint.Finding {
+// LintTools returns the catalog's tools as lint looks at them.
+func (c *Catalog) LintTools() []lint.Tool {
 	var tools []lint.Tool
 	for _, s := range c.Servers {
 		for _, t := range s.Tools {
@@ -11,7 +11,12 @@ func (c *Catalog) Suspicious() []lint.Finding {
 				InputSchema: t.InputSchema, OutputSchema: t.OutputSchema, Annotations: t.Annotations})
 		}
 	}
-	found := lint.Check(tools)
+	return tools
+}
+
+// Suspicious returns the texts in the catalog's tools that could steer a model by the back door, the worst first.
+func (c *Catalog) Suspicious() []lint.Finding {
+	found := lint.Check(c.LintTools())
 	lint.Sort(found)
 	return found
 }
