@@ -82,7 +82,8 @@ func (h *host) checkWrites(ctx context.Context, a *app, c config.Sandbox, name s
 		return nil
 	}
 	var tried []string
-	for _, path := range dataPaths(server) {
+	named := dataPaths(server)
+	for _, path := range slices.Sorted(maps.Keys(named)) {
 		if !covered(path, c.ReadFor(name)) { // else it is meant to be read alone
 			tried = append(tried, path)
 		}
@@ -94,8 +95,8 @@ func (h *host) checkWrites(ctx context.Context, a *app, c config.Sandbox, name s
 	var checks []doctor.Check
 	for _, r := range refused {
 		folder, own := r.Path, mcp.EpisodeDir
-		if info, err := os.Stat(r.Path); err == nil && !info.IsDir() {
-			folder, own = filepath.Dir(r.Path), mcp.EpisodeDir+"/"+filepath.Base(r.Path)
+		if file := named[r.Path]; file != "" {
+			folder, own = filepath.Dir(file), mcp.EpisodeDir+"/"+filepath.Base(file)
 		}
 		checks = append(checks, doctor.Check{Name: "MCP server " + name, Status: doctor.Warn,
 			Detail: fmt.Sprintf("it cannot write to %s, which its configuration names: %s", r.Path, r.Why),
@@ -105,14 +106,14 @@ func (h *host) checkWrites(ctx context.Context, a *app, c config.Sandbox, name s
 	return checks
 }
 
-// dataPaths are the files and folders that a server's arguments and variables name, without programs and the system's; of a file that
-// is yet to be made its folder.
-func dataPaths(server mcp.Server) []string {
+// dataPaths are the files and folders that a server's arguments and variables name, without programs and the system's, as they can be
+// tried: of a file that is yet to be made its folder. The values are the files that are named, "" where a folder is.
+func dataPaths(server mcp.Server) map[string]string {
 	texts := slices.Clone(server.Args)
 	for _, name := range slices.Sorted(maps.Keys(server.Env)) {
 		texts = append(texts, server.Env[name])
 	}
-	var paths []string
+	paths := map[string]string{}
 	for i, text := range texts {
 		if flag, value, ok := strings.Cut(text, "="); ok && strings.HasPrefix(flag, "-") {
 			text = value
@@ -127,13 +128,17 @@ func dataPaths(server mcp.Server) []string {
 			}
 			path, _ = filepath.Abs(filepath.Join(server.Cwd, path))
 		}
+		file := ""
 		info, err := os.Stat(path)
-		if err != nil && filepath.Ext(path) != "" {
-			path = filepath.Dir(path)
+		switch {
+		case err == nil && !info.IsDir():
+			file = path
+		case err != nil && filepath.Ext(path) != "":
+			file, path = path, filepath.Dir(path)
 			info, err = os.Stat(path)
 		}
-		if err == nil && path != "/" && !sandbox.IsProgram(path, info) && !slices.Contains(paths, path) {
-			paths = append(paths, path)
+		if err == nil && path != "/" && !sandbox.IsProgram(path, info) {
+			paths[path] = file
 		}
 	}
 	return paths

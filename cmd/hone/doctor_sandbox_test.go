@@ -66,7 +66,8 @@ func TestDoctorTriesAWrite(t *testing.T) {
 				next       string
 			}{
 				{"a file", here + "/data/old.json", nil, here + "/data/old.json", mcp.EpisodeDir + `/old.json" in its place, and "template": "` + here + `/data"`},
-				{"a file that is not there yet", here + "/data/new.json", nil, here + "/data", "put memory:" + here + "/data into mcp.sandbox.write"},
+				{"a file that is not there yet", here + "/data/new.json", nil, here + "/data", mcp.EpisodeDir + `/new.json" in its place, and "template": "` + here + `/data" where each episode is to begin with a copy (for what it writes where it starts: "cwd": "` +
+					mcp.EpisodeDir + `"); or let all episodes write to one: put memory:` + here + "/data into mcp.sandbox.write"},
 				{"granted", here + "/data/new.json", func(c *config.Sandbox) { c.Write = []string{"memory:" + here + "/data"} }, "", ""},
 				{"meant to be read", here + "/data/old.json", func(c *config.Sandbox) { c.Read = []string{"memory:" + here + "/data"} }, "", ""},
 				{"in the episode's folder", mcp.EpisodeDir + "/new.json", nil, "", ""},
@@ -92,7 +93,7 @@ func TestDoctorTriesAWrite(t *testing.T) {
 					strings.Contains(checks[at].Detail, here+"/data") != (tc.name == "granted" || tc.name == "meant to be read") {
 					t.Errorf("%s: %+v", tc.name, checks)
 				}
-				if left, err := filepath.Glob("data/*"); err != nil || len(left) != 1 {
+				if left, err := filepath.Glob("data/.hone-probe-*"); err != nil || len(left) > 0 {
 					t.Errorf("%s: left behind %q, %v", tc.name, left, err)
 				}
 			}

@@ -155,7 +155,7 @@ func (a *app) sayUngranted(c config.Sandbox, servers mcp.Config) {
 			if absolute, err := filepath.Abs(path); err == nil {
 				path = absolute
 			}
-			a.say("server %s: its sandbox keeps %s from it; to let it write there, put %s:%s into mcp.sandbox.write", name, arg, name, path)
+			a.say("server %s: its sandbox keeps %s from it; to let it write there, put %s:%s into mcp.sandbox.write, to let it read, into mcp.sandbox.read", name, arg, name, path)
 		}
 	}
 }

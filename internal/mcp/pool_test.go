@@ -217,7 +217,7 @@ func TestEnvironmentIsMinimal(t *testing.T) {
 	}
 	delete(got, markerEnv)
 	delete(got, "GORACE")
-	if len(got) != 4 || got["DECLARED"] != "yes" || got["PATH"] != config.Base["PATH"] || !strings.HasPrefix(got["HOME"], config.Base["TMPDIR"]) {
+	if len(got) != 4 || got["DECLARED"] != "yes" || got["PATH"] != config.Base["PATH"]+":"+filepath.Dir(s.Command) || !strings.HasPrefix(got["HOME"], config.Base["TMPDIR"]) {
 		t.Errorf("the process sees %v", got)
 	}
 }

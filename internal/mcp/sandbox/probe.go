@@ -46,7 +46,7 @@ const tries = `n=$1; set -- PATHS
 for p; do
   if [ -d "$p" ]; then e=$( (: > "$p/$n") 2>&1 ) && e=ok
   elif [ -f "$p" ]; then e=$( (: >> "$p") 2>&1 ) && e=ok
-  else e="it is not there"; fi
+  else e="the sandbox hides it"; fi
   printf '%s\n' "$e" | tail -n 1
 done`
 
