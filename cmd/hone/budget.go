@@ -154,6 +154,22 @@ func (a *app) fillStep(c *config.Config, rows int) {
 	}
 }
 
+// settleLengths fills in what the configuration leaves open of model.context and rollout.max_tokens. What is not there yet, a
+// plug-in or a model, is refused where it is used.
+func (a *app) settleLengths(c *config.Config) error {
+	gpu, positions := false, 0
+	if found, err := a.findPlugin(c.Engine); err == nil {
+		gpu = found.isCUDA()
+	}
+	if s, err := a.spec(c.Model.Base); err == nil {
+		positions = s.MaxContext
+	}
+	if err := c.SettleLengths(gpu, positions); err != nil {
+		return &fault.Error{Code: fault.CodeUsage, What: "the configuration is not valid", Err: err, Next: "set both model.context and rollout.max_tokens"}
+	}
+	return nil
+}
+
 const shorterEpisodes = "lower model.context, rollout.max_turns or rollout.max_tokens, or show fewer tools with mcp.max_tools"
 
 // episodeOf is what the configuration says of an episode's length.

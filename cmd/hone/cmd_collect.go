@@ -52,6 +52,9 @@ func newCollect(a *app) *cobra.Command {
 
 func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	c, err := a.config()
+	if err == nil {
+		err = c.SettleLengths(true, 0) // an endpoint may think, whatever this machine is
+	}
 	if err != nil {
 		return err
 	}

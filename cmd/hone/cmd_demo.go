@@ -37,7 +37,7 @@ func newDemo(a *app) *cobra.Command {
 
 // demoConfig is the demo's own choice of settings, made on its train and validation splits (docs/LOG.md).
 func demoConfig(c config.Config, pureGo bool) config.Config {
-	c.MCP.Config = filepath.Join("demo", "mcp.json")
+	c.MCP.Config, c.Model.Context = filepath.Join("demo", "mcp.json"), 2048
 	c.Model.Base, c.Rollout.System = assets.Model().Name, demo.System
 	c.Engine.Slots = 32                                                        // episodes end at different times, and a step costs little less where slots are idle (docs/LOG.md)
 	c.Rollout.MaxTurns, c.Rollout.MaxTokens, c.Rollout.MaxToolCalls = 4, 64, 6 // no turn of a demonstration is longer than 60

@@ -57,6 +57,9 @@ type tokenCost struct {
 
 func runDiscover(ctx context.Context, a *app, f discoverFlags) error {
 	c, err := a.config()
+	if err == nil {
+		err = a.settleLengths(&c)
+	}
 	if err != nil {
 		return err
 	}

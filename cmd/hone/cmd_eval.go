@@ -88,6 +88,9 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if c.Model.Base, err = baseOf(f.model, f.base, c); err != nil {
 		return err
 	}
+	if err := a.settleLengths(&c); err != nil {
+		return err
+	}
 	if err := a.checkDevices(c); err != nil {
 		return err
 	}

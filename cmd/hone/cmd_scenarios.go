@@ -146,6 +146,9 @@ func runScenariosValidate(ctx context.Context, a *app, f serverFlags, path strin
 // cannot be reached.
 func (a *app) execute(ctx context.Context, f serverFlags, list []scenario.Scenario, find func(i int, why string)) error {
 	c, err := a.config()
+	if err == nil {
+		err = a.settleLengths(&c)
+	}
 	if err != nil {
 		return err
 	}

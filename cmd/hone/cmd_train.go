@@ -100,6 +100,9 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 	if c.Model.Base, err = baseOf(f.adapter, f.base, c); err != nil {
 		return err
 	}
+	if err := a.settleLengths(&c); err != nil {
+		return err
+	}
 	if err := f.lora.apply(a, &c, f.adapter); err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ func TestSlotsHaveRoomForResults(t *testing.T) {
 		NumKVHeads: 8, HeadDim: 128, VocabSize: 151936, MaxContext: 40960, Rope: modelfile.Rope{Theta: 1e6}, NormEps: 1e-6, QKNorm: true, TiedHead: true}
 	s := (&machine{file: &modelfile.Model{Config: qwen3}}).specOf()
 	c := config.Default()
+	c.Rollout.MaxTokens = 256
 	lora, err := adapterShape(c, s, "")
 	if err != nil {
 		t.Fatal(err)

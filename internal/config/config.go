@@ -48,7 +48,7 @@ type MCP struct {
 // Model is the base model.
 type Model struct {
 	Base    string `yaml:"base" doc:"a GGUF file, a folder with safetensors, or a name that hone engine list shows"`
-	Context int    `yaml:"context" min:"64" doc:"longest sequence in tokens"`
+	Context int    `yaml:"context" min:"0" doc:"longest sequence in tokens, at least 64; 0 takes 2048, or 16384 on a GPU, and at most three quarters of the model's positions"`
 
 	ChatTemplate string `yaml:"chat_template" doc:"file with the chat template, in place of the model's own"`
 	ToolFormat   string `yaml:"tool_format" doc:"how the model writes tool calls, by the name hone inspect parse --help lists; empty tells it from the chat template"`
@@ -67,7 +67,7 @@ type Rollout struct {
 	System       string        `yaml:"system" doc:"system message of every episode; empty has none but what the chat template writes of its own. An adapter is served, evaluated and merged under the one it was trained with"`
 	Temperature  float64       `yaml:"temperature" min:"0" max:"10" doc:"sampling temperature; 0 is greedy"`
 	MaxTurns     int           `yaml:"max_turns" min:"1" doc:"most completions of one episode"`
-	MaxTokens    int           `yaml:"max_tokens" min:"1" doc:"most tokens of one completion"`
+	MaxTokens    int           `yaml:"max_tokens" min:"0" doc:"most tokens of one completion, thinking included; 0 takes 512, or 4096 on a GPU, and at most a quarter of model.context"`
 	MaxToolCalls int           `yaml:"max_tool_calls" min:"1" doc:"most tool calls of one episode"`
 	MaxResult    int           `yaml:"max_result" min:"16" doc:"most bytes of a tool result shown to the model"`
 	LongResults  string        `yaml:"long_results" enum:"cut,summary" doc:"what is shown of a longer one: its beginning and end (cut), or what the model of rollout.summary makes of it"`
@@ -150,10 +150,10 @@ func Default() Config {
 		RunsDir: "runs",
 		MCP: MCP{Config: ".mcp.json", Only: []string{}, Timeout: 30 * time.Second, MaxTools: 40, Resources: "off",
 			Approval: Approval{Mode: "default", Deny: []string{}, Ask: []string{}, Allow: []string{}}, Sandbox: DefaultSandbox()},
-		Model:     Model{Base: "SmolLM2-135M-Instruct", Context: 2048, TemplateVariables: Variables{}},
+		Model:     Model{Base: "SmolLM2-135M-Instruct", TemplateVariables: Variables{}},
 		Scenarios: Scenarios{File: "scenarios.json"},
 		Rollout: Rollout{
-			Temperature: 1, MaxTurns: 8, MaxTokens: 256, MaxToolCalls: 16, MaxResult: 8000, LongResults: "cut",
+			Temperature: 1, MaxTurns: 8, MaxToolCalls: 16, MaxResult: 8000, LongResults: "cut",
 			Timeout: 5 * time.Minute,
 		},
 		Rewards: Rewards{Checks: 1, Call: 0.5, Tool: 0.2, End: 0.2, Extra: 0.5, Repeat: -0.2, Invalid: -0.2, Parse: -0.2},
@@ -196,8 +196,8 @@ func (c *Config) Validate() error {
 	if c.Rewards.Checks == 0 && c.Rewards.Call == 0 && c.Rewards.Tool == 0 && c.Rewards.End == 0 {
 		return &ValueError{"rewards.checks", "no episode could earn anything: rewards.call, rewards.tool and rewards.end are 0 too"}
 	}
-	if c.Rollout.MaxTokens >= c.Model.Context {
-		return &ValueError{"rollout.max_tokens", "one completion fills the model's context (model.context) and leaves no room for the prompt"}
+	if err := c.checkLengths(); err != nil {
+		return err
 	}
 	if r := c.Rollout; r.LongResults == "summary" && r.MaxResult < 200 {
 		return &ValueError{"rollout.max_result", "a summary needs 200 bytes at least"}

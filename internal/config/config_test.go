@@ -80,7 +80,7 @@ func TestParseErrors(t *testing.T) {
 		{"variable without a name", "model: {template_variables: {no-name: 1}}\n", "f:1:29\n", `"no-name" is no name of a variable`},
 		{"variable not finite", "model: {template_variables: {x: [{y: .inf}]}}\n", "f:1:29\n", `"x": it is not a finite number`},
 		{"variable of another kind", "model: {template_variables: {x: 2026-01-01T00:00:00Z, y: !!binary aGk=}}\n", "f:1:29\n", `"y": a value of type`},
-		{"no room for a prompt", "model: {context: 128}\n", "f", "rollout.max_tokens: one completion fills"},
+		{"no room for a prompt", "model: {context: 64}\nrollout: {max_tokens: 64}\n", "f", "rollout.max_tokens: one completion fills"},
 		{"name with a path", "name: ../x\n", "f:1:7\n", "holds no path"},
 		{"alias", "name: &a x\nruns_dir: *a\n", "f:1:7\n", "aliases"},
 		{"merge key", "sft:\n  <<: {epochs: 2}\n", "f:2:3\n", "merge keys"},
