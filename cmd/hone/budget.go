@@ -161,7 +161,7 @@ func (a *app) settleLengths(c *config.Config) error {
 	if found, err := a.findPlugin(c.Engine); err == nil {
 		gpu = found.isCUDA()
 	}
-	if s, err := a.spec(c.Model.Base); err == nil {
+	if s, err := a.spec(c.Model.Base, c.Model.Context); err == nil {
 		positions = s.MaxContext
 	}
 	if err := c.SettleLengths(gpu, positions); err != nil {

@@ -61,11 +61,11 @@ func (f planFlags) make(a *app) (forecast, error) {
 	if err != nil {
 		return x, err
 	}
-	if x.spec, err = a.spec(f.base, c.Model.Context); err != nil {
-		return x, err
-	}
 	c.Model.Base = f.base
 	if err := a.settleLengths(&c); err != nil {
+		return x, err
+	}
+	if x.spec, err = a.spec(f.base, c.Model.Context); err != nil {
 		return x, err
 	}
 	lora, err := adapterShape(c, x.spec, f.adapter)
