@@ -27,7 +27,7 @@ func (h *host) checkRefusals(ctx context.Context, a *app, c config.Config, found
 	}
 	one := &mcp.Catalog{Servers: []mcp.ServerTools{found}}
 	calls := h.harmless(a, c.MCP.Sandbox, found)
-	if len(calls) == 0 {
+	if len(calls) == 0 || h.servers.Servers[found.Name].Reset != nil { // a session would have to be made as new, at a price
 		return nil
 	}
 	servers, err := h.servers.Only(found.Name)
@@ -67,11 +67,12 @@ func (h *host) checkRefusals(ctx context.Context, a *app, c config.Config, found
 }
 
 // harmless are calls that name nothing that is there, of tools that need to be told what they work on: of all tools where
-// a sandbox without network holds the server and the episode's folder is its own, else of those that only read.
+// a sandbox holds the server without network and without a folder to write to but the episode's own, else of those that
+// only read.
 func (h *host) harmless(a *app, c config.Sandbox, found mcp.ServerTools) []chat.ToolCall {
 	server := h.servers.Servers[found.Name]
 	_, downloaded := a.runnerOf(server.Command)
-	open := downloaded || c.NetworkFor(found.Name) || slices.Contains(c.Exempt, found.Name)
+	open := downloaded || len(server.Hosts) > 0 || c.NetworkFor(found.Name) || len(c.WriteFor(found.Name)) > 0 || slices.Contains(c.Exempt, found.Name)
 	held := server.Command != "" && server.Isolation == mcp.PerProcess && h.sandbox.Level() != sandbox.None && !open
 	var calls []chat.ToolCall
 	for _, t := range found.Tools {
