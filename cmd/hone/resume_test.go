@@ -450,3 +450,30 @@ func TestNumGPUs(t *testing.T) {
 		}
 	}
 }
+
+// A run stopped while it measures itself goes on to the result of an unbroken one, its evaluations included. Its prompts are
+// short, so it takes a second where TestResume takes minutes.
+func TestResumeWithinAnEvaluation(t *testing.T) {
+	url, _ := shop(t)
+	conf := strings.NewReplacer("every: 3", "every: 1", "max_tokens: 8", "max_tokens: 20", "group_size: 2", "group_size: 6").Replace(toyConfig)
+	tasks := `[{"task": "Say a.", "split": "train", "checks": [{"type": "answer", "regex": "[a-m]"}]}, {"task": "Say b.", "split": "train", "checks": [{"type": "answer", "regex": "[a-m]"}]},
+ {"task": "Say c.", "split": "validation", "checks": [{"type": "no_call"}]}, {"task": "Say d.", "split": "validation", "checks": [{"type": "no_call"}]}]`
+	workFolder(t, map[string]string{"hone.yaml": conf, "tasks.json": tasks})
+	toyModel(t, "base/toy.gguf")
+	command := []string{"train", "--mcp", url, "--base-model", "base", "--dataset", "tasks.json", "--output-dir"}
+	if code, _, said := hone(t, "", append(command, "whole")...); code != 0 {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	broken := &once{line: " 1/4", do: stop}
+	if code := toyApp(broken, nil).main(ctx, append(command, "broken")); code != 7 {
+		t.Fatalf("stopped: exit code %d, %s", code, broken)
+	}
+	if code, _, said := hone(t, "", "runs", "resume", "./broken", "--mcp", url); code != 0 {
+		t.Fatalf("resumed: exit code %d, %s", code, said)
+	}
+	got, want := result(t, "broken"), result(t, "whole")
+	if got != want || strings.Count(want, `"stage":"validation"`) != 4 || strings.Count(want, `"grad_norm":0,`) == 4 {
+		t.Errorf("the resumed run learnt something else; metrics\n%s\nwant\n%s", metricsOf(got), metricsOf(want))
+	}
+}
