@@ -24,7 +24,8 @@ func TestStderrOfAnEpisode(t *testing.T) {
 				defer mu.Unlock()
 				told[episode+" "+server] = text
 			}})
-			for episode, says := range map[string]string{"quiet": "", "loud": "one\x1b[2J two geheim99", "endless": strings.Repeat("0123456789abcde\n", 2000)} {
+			for _, x := range [][2]string{{"endless", strings.Repeat("0123456789abcde\n", 2000)}, {"loud", "one\x1b[2J two geheim99"}, {"quiet", ""}} {
+				episode, says := x[0], x[1]
 				e := open(t, p, episode)
 				before := e.heard[0].session.conn.p.stderr.written()
 				if says != "" {

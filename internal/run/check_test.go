@@ -179,10 +179,13 @@ func sortedLines(text string) string {
 
 // A manifest that says nothing is not verified by itself either: a rebuilt ledger knows only checkpoints that are whole.
 func TestRebuildKnowsWholeCheckpointsOnly(t *testing.T) {
-	for name, text := range map[string]string{"empty": "{}", "of another file": `{"files":{"adapter/weights":{"size":2,"sha256":"00"}}}`} {
+	for name, text := range map[string]string{"empty": "{}", "of nothing": "{}", "of another file": `{"files":{"adapter/weights":{"size":2,"sha256":"00"}}}`} {
 		path := killedRun(t)
 		must(t, os.Remove(filepath.Join(path, ledgerFile)))
 		must(t, os.WriteFile(filepath.Join(path, "checkpoints/grpo_step_2", manifestFile), []byte(text), 0o644))
+		if name == "of nothing" {
+			must(t, os.RemoveAll(filepath.Join(path, "checkpoints/grpo_step_2/adapter")))
+		}
 		d, err := Open(path, OpenOptions{RebuildLedger: true})
 		must(t, err)
 		if step, moved := latest(t, d); step != -1 || len(moved) != 1 {
