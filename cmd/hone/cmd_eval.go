@@ -15,6 +15,7 @@ import (
 	"hone/internal/eval"
 	"hone/internal/fault"
 	"hone/internal/mcp/lint"
+	"hone/internal/recipe"
 	"hone/internal/run"
 )
 
@@ -207,7 +208,7 @@ func (t *tuning) evaluate(ctx context.Context, l *lab, f evalFlags, tasks []scen
 		if err := system("base"); err != nil {
 			return report, err
 		}
-		if err := l.learner.Publish(); err != nil {
+		if err := recipe.Publish(l.learner, "eval "+f.model); err != nil {
 			return report, err
 		}
 	}

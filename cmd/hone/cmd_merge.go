@@ -1,11 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -44,6 +48,8 @@ type merging struct {
 	Base   string `json:"base"`
 	Bytes  int64  `json:"bytes"` // of the weights
 	Free   int64  `json:"free"`  // on the disk of Output, before
+	// Kept is the share of what the adapter changes that is left in the weights' type; null of a dry run.
+	Kept *float64 `json:"kept"`
 }
 
 func runMerge(ctx context.Context, a *app, f mergeFlags) error {
@@ -68,7 +74,8 @@ func runMerge(ctx context.Context, a *app, f mergeFlags) error {
 		return err
 	}
 	defer func() { _ = file.Close() }() // read only
-	m := model.Merged{Model: file, DType: dtype}
+	kept := &model.Kept{}
+	m := model.Merged{Model: file, DType: dtype, Kept: kept}
 	if m.LoRA, m.Adapter, err = train.LoadAdapter(f.adapter, model.Spec{Config: file.Config}); err != nil {
 		return err
 	}
@@ -105,11 +112,29 @@ func runMerge(ctx context.Context, a *app, f mergeFlags) error {
 	if err != nil {
 		return f.failed(err)
 	}
+	share := kept.Share()
+	out.Kept = &share
+	a.say("%s", keptText(kept))
 	if !tokenizer {
 		a.say("warning: %s has no tokenizer that could be written: put tokenizer.json and tokenizer_config.json of the original model into %s", base, f.output)
 	}
 	a.say("next: hone eval --base-model %s --dataset SCENARIOS", f.output)
 	return a.print(out, [][]string{{out.Output}})
+}
+
+// keptText says how much of the adapter is left in the merged weights.
+func keptText(k *model.Kept) string {
+	names := map[string]string{"F32": "float32", "BF16": "bfloat16", "F16": "float16"}
+	var types []string
+	for _, t := range k.DTypes {
+		types = append(types, cmp.Or(names[t], t))
+	}
+	percent := math.Floor(k.Share()*1000+0.5) / 10
+	text := fmt.Sprintf("%s keeps %.3g%% of what the adapter changes", strings.Join(types, " and "), percent)
+	if slices.Contains(k.DTypes, "BF16") {
+		text += "; --dtype f32 keeps all"
+	}
+	return text
 }
 
 // check validates the flags and returns the type as safetensors names it.

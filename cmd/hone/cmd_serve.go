@@ -308,7 +308,7 @@ func (o serveOptions) models(a *app, c config.Config, m *machine) ([]serve.Model
 	if err != nil {
 		return nil, stop, err
 	}
-	_, err = add(o.base, r, model.LoRA{Rank: 1, Alpha: 1}) // a shape must be given; no adapter of it is ever set
+	_, err = add(o.base, r, model.LoRA{})
 	return models, stop, err
 }
 
@@ -317,7 +317,7 @@ func setAdapter(e *engine.Engine, s *sample.Sampler, flat []float32) error {
 	if err != nil {
 		return err
 	}
-	defer engine.Free(b) // merged into the sampler's own weights
+	defer engine.Free(b) // it is written into the sampler's own arrays
 	return s.SetAdapter(b, 1)
 }
 

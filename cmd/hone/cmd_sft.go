@@ -392,3 +392,9 @@ func (u unsampled) Save(dir string) error { return saveState(dir, u.Trainer, u.r
 
 // Publish implements recipe.Trainer.
 func (unsampled) Publish() error { return nil }
+
+// Checksums implements recipe.Trainer: there is no sampler that could hold another adapter.
+func (u unsampled) Checksums() (trained, sampled []uint64, err error) {
+	trained, err = u.AdapterChecksums()
+	return trained, trained, err
+}

@@ -17,16 +17,11 @@ import (
 	"hone/internal/learn/samplers"
 	"hone/internal/mcp"
 	"hone/internal/mcp/approval"
+	"hone/internal/recipe"
 )
 
-// maxMismatch bounds the mean mismatch KL of a GRPO step, in nats a token, for a sampler in this process. In bfloat16 the
-// sampler rounds what the adapter adds to a weight to eight bits, which the trainer keeps apart (docs/LOG.md).
-func (m *machine) maxMismatch() float64 {
-	if m.spec.BF16 {
-		return 1e-2
-	}
-	return 1e-5
-}
+// maxMismatch bounds the mean mismatch KL of a GRPO step, in nats a token, for a sampler in this process.
+func (m *machine) maxMismatch() float64 { return samplers.MaxMismatch(m.engine) }
 
 // lab is everything episodes of one model need: servers, model, trainer, sampler.
 type lab struct {
@@ -146,7 +141,7 @@ func (l *lab) openModel(a *app, c *config.Config, folder string, scenarios []sce
 	if folder == "" {
 		return nil
 	}
-	return l.learner.Publish()
+	return recipe.Publish(l.learner, "the adapter "+folder)
 }
 
 // rehearse is an error where openModel would be one before it opens a device, or where the plug-in cannot be used.

@@ -194,6 +194,15 @@ func (l *learner) Publish() (err error) {
 	return err
 }
 
+// Checksums implements recipe.Trainer.
+func (l *learner) Checksums() (trained, sampled []uint64, err error) {
+	if trained, err = l.AdapterChecksums(); err != nil {
+		return nil, nil, err
+	}
+	sampled, err = l.sampler.Checksums()
+	return trained, sampled, err
+}
+
 // withdraw leaves the base model to the sampler.
 func (l *learner) withdraw() error {
 	l.held = ""

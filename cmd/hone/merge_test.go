@@ -38,6 +38,7 @@ func TestMerge(t *testing.T) {
 		if err := json.Unmarshal([]byte(stdout), &out); code != 0 || err != nil || out.Bytes == 0 || !strings.Contains(said, "are free") {
 			t.Fatalf("exit code %d, %s%s", code, stdout, said)
 		}
+		checkKept(t, dtype, out, said)
 	}
 	if left, _ := filepath.Glob("merged/.*"); len(left) > 0 {
 		t.Errorf("left behind: %q", left)
@@ -61,6 +62,19 @@ func TestMerge(t *testing.T) {
 	}
 	if text, err := os.ReadFile("merged/f32/" + render.TemplateFile); err != nil || !strings.Contains(string(text), "trained under this") {
 		t.Errorf("the chat template is %q, %v", text, err)
+	}
+}
+
+// checkKept looks at what merge says that its type keeps of the adapter, which is large in this test.
+func checkKept(t *testing.T, dtype string, out merging, said string) {
+	t.Helper()
+	all := dtype == "f32"
+	if out.Kept == nil || all != (*out.Kept == 1) || math.Abs(*out.Kept-1) > 0.05 {
+		t.Errorf("%s keeps %v", dtype, out.Kept)
+	}
+	if want := map[string]string{"f32": "float32 keeps 100% of what the adapter changes", "bf16": "bfloat16 keeps "}[dtype]; !strings.Contains(said, want) ||
+		strings.Contains(said, "--dtype f32 keeps all") == all {
+		t.Errorf("%s: said %s", dtype, said)
 	}
 }
 

@@ -101,6 +101,13 @@ func (b *bench) measure(name string) (row, error) {
 	n, _ := strconv.Atoi(size) // 0 where the row has no size
 	measure := map[string]func(int) (row, error){"check": b.check, "mismatch": b.mismatch, "startup": b.startup,
 		"train": b.train, "again": b.again, "train_long": b.trainLong, "tree": b.tree, "unshared": b.unshared, "prefill": b.prefill, "chunks": b.chunks,
+		"decode_lora": func(context int) (row, error) { return b.decode(decoding{slots: 64, context: context, adapted: true}) },
+		"decode_shared_lora": func(context int) (row, error) {
+			return b.decode(decoding{slots: 64, prefix: 4096, context: context, adapted: true})
+		},
+		"sample":      func(tokens int) (row, error) { return b.sample(tokens, false) },
+		"sample_lora": func(tokens int) (row, error) { return b.sample(tokens, true) },
+		"slope":       b.slope, "checksum": b.checksum,
 		"decode":   func(context int) (row, error) { return b.decode(decoding{slots: 64, context: context}) },
 		"decode16": func(context int) (row, error) { return b.decode(decoding{slots: 16, context: context}) },
 		"decode_single": func(context int) (row, error) {

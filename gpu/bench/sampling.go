@@ -2,19 +2,54 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
 
+	"hone/internal/learn/engine"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/samplers"
+	"hone/internal/learn/train"
 	"hone/internal/policy"
 )
 
 // sampler starts one of so many slots on each device, with caches of that many columns behind a prefix that the prompts share.
 func (b *bench) sampler(slots, context, prefix, atOnce int) (*samplers.Samplers, error) {
-	return samplers.New(b.engine, b.spec, b.weights, sample.Options{LoRA: b.lora, Slots: slots, Context: context, DecodeSteps: atOnce,
-		Prefix: b.prefix(prefix)})
+	return samplers.New(b.engine, b.spec, b.weights, sample.Options{Slots: slots, Context: context, DecodeSteps: atOnce, Prefix: b.prefix(prefix)})
+}
+
+// adapted is sampler with an adapter.
+func (b *bench) adapted(slots, context, prefix, atOnce int) (*samplers.Samplers, error) {
+	s, err := samplers.New(b.engine, b.spec, b.weights, sample.Options{LoRA: b.lora, Slots: slots, Context: context, DecodeSteps: atOnce, Prefix: b.prefix(prefix)})
+	if err != nil {
+		return nil, err
+	}
+	flat := b.trained(0.005)
+	adapter, err := b.engine.Upload(flat, len(flat))
+	if err == nil {
+		defer engine.Free(adapter)
+		err = s.SetAdapter(adapter, 1)
+	}
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// trained is an adapter as large as a training's: fresh A, and B of about a size.
+func (b *bench) trained(size float64) []float32 {
+	flat := train.NewState(b.spec, b.lora, 1).Adapter
+	pieces, _ := b.lora.Pieces(b.spec)
+	for _, p := range pieces {
+		for i := range p.Rows * p.Cols {
+			if p.B {
+				flat[p.Offset+i] = float32(math.Sin(float64(p.Offset+i)*12.9898) * size)
+			}
+		}
+	}
+	return flat
 }
 
 func (b *bench) prefix(n int) []int32 { return b.tokens(n, 5) }
@@ -55,8 +90,11 @@ func ask(s policy.Sampler, requests []policy.Request, delays []time.Duration) ([
 }
 
 // decoding is a row of decode: slots on each device, tokens of the prefix, tokens that a slot's caches hold at half of the steps
-// that are timed, and how many tokens an execution draws, 0 for what the device's default is.
-type decoding struct{ slots, prefix, context, atOnce int }
+// that are timed, how many tokens an execution draws, 0 for what the device's default is, and whether an adapter is applied.
+type decoding struct {
+	slots, prefix, context, atOnce int
+	adapted                        bool
+}
 
 // decode is one token of each slot behind a shared prefix. It is what long completions take beyond short ones of the same prompts, which
 // the caches then hold, by the steps they take beyond: what happens once is not in it, and how many executions the first requests to
@@ -64,13 +102,17 @@ type decoding struct{ slots, prefix, context, atOnce int }
 func (b *bench) decode(d decoding) (row, error) {
 	short, long := 32, 160
 	if b.toy {
-		short, long, d = 2, 10, decoding{d.slots / 16, d.prefix / 64, d.context / 64, d.atOnce}
+		short, long, d = 2, 10, decoding{d.slots / 16, d.prefix / 64, d.context / 64, d.atOnce, d.adapted}
 	}
 	start, half := time.Now(), (short+long)/2
 	if d.context <= half {
 		return row{}, fmt.Errorf("slots are to hold %d tokens or fewer at half of %d steps", d.context, long-short)
 	}
-	s, err := b.sampler(d.slots, d.context+half, d.prefix, d.atOnce)
+	make := b.sampler
+	if d.adapted {
+		make = b.adapted
+	}
+	s, err := make(d.slots, d.context+half, d.prefix, d.atOnce)
 	if err != nil {
 		return row{}, err
 	}
@@ -110,6 +152,36 @@ func (b *bench) decode(d decoding) (row, error) {
 		return r, fmt.Errorf("the caches are copied")
 	}
 	return r, nil
+}
+
+// sample is a step's episodes of one turn: 64 completions of so many tokens behind 4306 that all prompts share, and 30 of each. No two
+// prompts are the same, of one run or of two.
+func (b *bench) sample(tokens int, adapted bool) (row, error) {
+	slots, prefix, text := 64, 4306, 30
+	if b.toy {
+		slots, prefix, text, tokens = 4, 70, 6, tokens/64
+	}
+	start, make := time.Now(), b.sampler
+	if adapted {
+		make = b.adapted
+	}
+	s, err := make(slots, text+tokens+2, prefix, 0)
+	if err != nil {
+		return row{}, err
+	}
+	defer s.Close()
+	compile, salt := time.Since(start).Seconds(), 0
+	r, err := timed(1, min(3, b.repeat), func() error {
+		var requests []policy.Request
+		for i := range s.NumSlots() {
+			salt++
+			requests = append(requests, b.request(i, prefix, text, salt, tokens))
+		}
+		_, err := ask(s, requests, nil)
+		return err
+	})
+	r.Compile, r.More = compile, map[string]float64{"tokens_per_s": float64(s.NumSlots()*tokens) / r.Ms * 1e3}
+	return r, err
 }
 
 // prefill is 64 prompts of 2048 tokens fed into the slots of a device, and one token drawn behind each. No two prompts, of one run or

@@ -51,6 +51,8 @@ type Request struct {
 	// Slot fixes the row of the batch this request is computed in. An episode keeps one slot over its turns; on the
 	// CPU backend this makes its tokens independent of what else is being sampled. Slots are taken modulo NumSlots.
 	Slot int
+	// Adapter is which adapter the completion is of, where the sampler holds several: the first (0), another, or NoAdapter.
+	Adapter int
 	Sampling
 	Key        Key
 	Constraint Constraint // nil: any token may come
@@ -66,6 +68,9 @@ type Token struct {
 	Top           []TokenLogprob
 	PolicyVersion int
 }
+
+// NoAdapter as Request.Adapter is the base model beside the adapters of a sampler that holds several.
+const NoAdapter = -1
 
 // Completion is what was sampled: the ids that will be trained on, never re-tokenised text.
 type Completion struct {

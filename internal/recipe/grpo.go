@@ -60,7 +60,7 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 	watch := watch{stage: g.Stage, notice: log.Notice, said: map[string]bool{}}
 	clock := clock{began: time.Now()}
 	for step := start; ; step++ {
-		if err := trainer.Publish(); err != nil { // the sampler gets the adapter of this step
+		if err := Publish(trainer, fmt.Sprintf("%s step %d", g.Stage, step)); err != nil { // the sampler gets the adapter of this step
 			return err
 		}
 		if g.Validation.due(step, g.Steps) {

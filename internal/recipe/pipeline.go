@@ -38,6 +38,9 @@ func (p Pipeline) Run(ctx context.Context, d Data, sampled, greedy Runner, score
 		systems = append(systems, System{name, ts})
 		return err
 	}
+	if err := Publish(trainer, "eval_base"); err != nil {
+		return nil, err
+	}
 	if err := evaluate("base"); err != nil { // the adapter is fresh, so it changes nothing yet
 		return nil, err
 	}

@@ -25,6 +25,9 @@ type Trainer interface {
 	ResetOptimizer() error
 	// Publish hands the adapter to the sampler: the only arrow that points back.
 	Publish() error
+	// Checksums are, device by device, those of the adapter as the trainer has it and as the sampler's programs read it. They are
+	// the same exactly where the adapters are. Where nobody samples, the trainer's stand for both.
+	Checksums() (trained, sampled []uint64, err error)
 	// Save writes, and Load reads, all that the next step depends on.
 	Save(dir string) error
 	Load(dir string) error
@@ -70,7 +73,7 @@ func finish(stage string, trainer Trainer, log Log) error {
 	if err := log.Finish(stage); err != nil {
 		return err
 	}
-	return trainer.Publish()
+	return Publish(trainer, stage)
 }
 
 // checkpointDue reports whether one is written after step (from 0) of total: each so many steps, and at the end.

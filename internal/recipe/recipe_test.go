@@ -31,6 +31,7 @@ type fakeTrainer struct {
 	mismatch  float64
 	apart     int // steps whose gradient has no mismatch yet
 	before    func(step int)
+	publish   func(f *fakeTrainer) // what Publish does; nil: what it is to do
 }
 
 func (f *fakeTrainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error) {
@@ -60,7 +61,19 @@ func (f *fakeTrainer) Apply(u batch.Update) (float64, error) {
 }
 
 func (f *fakeTrainer) ResetOptimizer() error { f.resets++; return nil }
-func (f *fakeTrainer) Publish() error        { f.published = len(f.Steps); return nil }
+
+func (f *fakeTrainer) Publish() error {
+	if f.publish != nil {
+		f.publish(f)
+		return nil
+	}
+	f.published = len(f.Steps)
+	return nil
+}
+
+func (f *fakeTrainer) Checksums() (trained, sampled []uint64, err error) {
+	return []uint64{uint64(len(f.Steps))}, []uint64{uint64(f.published)}, nil
+}
 
 func (f *fakeTrainer) Save(dir string) error {
 	text, err := json.Marshal(f.Steps)

@@ -24,7 +24,7 @@ type Rejection struct {
 // Run samples, or reads back what an earlier attempt sampled, then trains, and leaves the adapter published.
 func (r Rejection) Run(ctx context.Context, scenarios []scenario.Scenario, runner Runner, scorer Scorer, trainer Trainer,
 	log Log, progress Progress) error {
-	if err := trainer.Publish(); err != nil {
+	if err := Publish(trainer, r.SFT.Stage); err != nil {
 		return err
 	}
 	groups, err := sample(ctx, r.SFT.Stage+"_rollouts", 0, true, scenarios, r.GroupSize, runner, scorer, log, progress)

@@ -66,14 +66,14 @@ func (d *Decoder) newToken(layer int, r rotation, c *Caches) (engine.NewToken, b
 
 // attendNew is a layer's attention from h [N, H] by the device's kernel for new tokens.
 func (d *Decoder) attendNew(layer int, h *Node, t engine.NewToken, c *Caches) *Node {
-	first := Q
+	targets := []Target{Q, K, V}
 	if d.spec.FusedLinears {
-		first = QKV
+		targets = []Target{QKV}
 	}
 	key, value := &c.KV[2*layer], &c.KV[2*layer+1]
 	own := part{}
 	var turned *Node
-	own.out, turned, own.log, *key, *value = t.Attend(d.product(layer, h, first), *key, *value)
+	own.out, turned, own.log, *key, *value = t.Attend(d.whole(layer, h, targets...), *key, *value)
 	var parts []part
 	for _, seg := range c.prefix(layer) {
 		parts = append(parts, attendPart(d.spec, turned, seg)...)

@@ -17,6 +17,7 @@ type Decoder struct {
 	pieces  []Piece
 	adapter []*Node      // pieces' order; nil without one
 	at      map[site]int // of a linear map's A among pieces; B follows
+	applied applied      // a sampler's adapters; zero without
 	dropout dropout
 	late    late
 	chunk   int // tokens that the MLP takes at one time where layers are computed again; 0 where they are not
@@ -28,7 +29,7 @@ type site struct {
 	target Target
 }
 
-// NewDecoder returns a decoder over plain (or merged) weights, in the order of Spec.Weights.
+// NewDecoder returns a decoder over weights without an adapter, in the order of Spec.Weights.
 func NewDecoder(s Spec, weights []*Node) *Decoder {
 	d := &Decoder{spec: s, weights: map[string]*Node{}}
 	for i, w := range s.Weights() {
@@ -235,6 +236,9 @@ func (d *Decoder) queryKeyValue(layer int, h *Node, n, c int) (q, k, v *Node) {
 
 // mlp is the gated MLP (arXiv 2002.05202) of h [N*C, H].
 func (d *Decoder) mlp(layer int, h *Node) *Node {
+	if product := d.gated(layer, h); product != nil {
+		return d.linear(layer, Down, product)
+	}
 	var gate, up *Node
 	if i := d.spec.Intermediate; d.spec.FusedLinears {
 		both := d.linear(layer, GateUp, h)
@@ -285,6 +289,9 @@ func (d *Decoder) linears(layer int, x *Node, targets ...Target) []*Node {
 	if d.spec.Joined {
 		return d.joined(layer, x, targets)
 	}
+	if r := d.readerOf(layer, targets); r != nil {
+		return d.adapted(r, x)
+	}
 	var down []*Node
 	if d.spec.BF16 && d.dropout.keysM == nil {
 		down = d.downTogether(layer, x, targets)
@@ -305,9 +312,17 @@ func (d *Decoder) linears(layer int, x *Node, targets ...Target) []*Node {
 	return out
 }
 
-// joined is linears where they are one matrix, and have no adapter.
+// whole is the output of linear maps that are one matrix.
+func (d *Decoder) whole(layer int, x *Node, targets ...Target) *Node {
+	if r := d.readerOf(layer, targets); r != nil {
+		return d.adapted(r, x)[0]
+	}
+	return d.product(layer, x, targets[0])
+}
+
+// joined is linears where they are one matrix.
 func (d *Decoder) joined(layer int, x *Node, targets []Target) (out []*Node) {
-	y, from := d.product(layer, x, targets[0]), 0
+	y, from := d.whole(layer, x, targets...), 0
 	for _, t := range targets {
 		_, rows := d.spec.Dims(t)
 		out = append(out, columns(y, from, from+rows))
@@ -318,10 +333,9 @@ func (d *Decoder) joined(layer int, x *Node, targets []Target) (out []*Node) {
 
 // product is W x and its bias for the matrix that a map is, or is the first of in joined weights.
 func (d *Decoder) product(layer int, x *Node, first Target) *Node {
-	path := d.spec.linearName(layer, first)
-	y := transposed(x, d.late.weight(d.weights[path+".weight"]))
-	if d.spec.hasBias(first) {
-		y = Add(y, ConvertDType(ExpandLeftToRank(d.weights[path+".bias"], 2), y.DType()))
+	y := transposed(x, d.late.weight(d.weights[d.spec.linearName(layer, first)+".weight"]))
+	if b := d.bias(layer, first); b != nil {
+		y = Add(y, ConvertDType(ExpandLeftToRank(b, 2), y.DType()))
 	}
 	return y
 }

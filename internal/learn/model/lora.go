@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/gomlx/compute/dtypes"
-	"github.com/gomlx/compute/shapes"
 	. "github.com/gomlx/gomlx/core/graph"
 )
 
@@ -107,59 +105,6 @@ func adapterNodes(pieces []Piece, flat *Node) []*Node {
 		nodes[i] = Reshape(Slice(flat, AxisRange(p.Offset, p.Offset+p.Rows*p.Cols)), p.Rows, p.Cols)
 	}
 	return nodes
-}
-
-// Merge adds the adapter to each linear map it targets: the weights, in the order of Spec.Weights, with W + scale B A in
-// place of W.
-func Merge(s Spec, l LoRA, weights []*Node, flat *Node) []*Node {
-	return merge(s, l, weights, flat, 1, nil)
-}
-
-// MergeParts is Merge of what one device has of sharded weights (Spec.PartParams), given its number, a scalar of int32.
-func MergeParts(s Spec, l LoRA, parts []*Node, flat, device *Node) []*Node {
-	return merge(s, l, parts, flat, 1, device)
-}
-
-// Unmerge takes the adapter out of merged weights: exactly what Merge put in, to the rounding of one addition.
-func Unmerge(s Spec, l LoRA, weights []*Node, flat *Node) []*Node {
-	return merge(s, l, weights, flat, -1, nil)
-}
-
-func merge(s Spec, l LoRA, weights []*Node, flat *Node, sign float64, device *Node) []*Node {
-	pieces, _ := l.Pieces(s)
-	matrices, at := adapterNodes(pieces, flat), sites(pieces)
-	term := func(layer int, t Target, rows int) *Node { // [rows, in], those of the device's part where they are not all
-		j, ok := at[site{layer, t}]
-		in, out := s.Dims(t)
-		if !ok {
-			return Zeros(flat.Graph(), shapes.Make(dtypes.Float32, min(rows, out), in))
-		}
-		b := matrices[j+1]
-		if rows < out {
-			b = DynamicSlice(b, []*Node{MulScalar(device, rows), ZerosLike(device)}, []int{rows, b.Shape().Dimensions[1]})
-		}
-		return MulScalar(product(b, matrices[j]), sign*pieces[j].Scale)
-	}
-	index := map[string]int{}
-	for i, w := range s.Weights() {
-		index[w.Name()] = i
-	}
-	merged := slices.Clone(weights)
-	for layer := range s.NumLayers {
-		for _, targets := range s.maps() {
-			if !slices.ContainsFunc(targets, func(t Target) bool { _, ok := at[site{layer, t}]; return ok }) {
-				continue
-			}
-			i := index[s.linearName(layer, targets[0])+".weight"]
-			w := weights[i]
-			var terms []*Node
-			for _, t := range targets {
-				terms = append(terms, term(layer, t, w.Shape().Dimensions[0]))
-			}
-			merged[i] = ConvertDType(Add(ConvertDType(w, dtypes.Float32), concatenated(terms)), w.DType()) // the sum is rounded once
-		}
-	}
-	return merged
 }
 
 // product is B [out, r] times A [r, in].

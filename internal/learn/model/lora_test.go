@@ -3,6 +3,7 @@ package model_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -120,56 +121,238 @@ func TestPiecesFillTheVector(t *testing.T) {
 	})
 }
 
-// Merged weights give what the adapter gives beside them, and unmerged ones are the base's.
-func TestMergeAndUnmerge(t *testing.T) {
-	for _, name := range []string{"qwen2", "phi3"} {
-		e, err := engine.Open(engine.Options{})
+// Adapters apart in a sampler's arrays give what the trainer's adapter gives, for maps one by one, joined, and fused in the files; the base
+// model where none is written; and where several stand beside each other, each row its own. What is held has the checksum of what was written.
+func TestAdaptersApartEqualTheTrainers(t *testing.T) {
+	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
+		for _, name := range []string{"qwen2", "phi3"} {
+			g := read(t, name)
+			s, weights := g.load(t, e)
+			l, flat := g.lora(t, s)
+			base, want := logits(t, e, s, weights, g.Texts), g.trained(t, e, s, weights, l, flat)
+			if d := distance(base, want); d < 0.1 {
+				t.Errorf("%s: the adapter changes logits by %g only", name, d)
+			}
+			for _, joined := range []bool{false, true} {
+				if joined && e.PureGo() {
+					continue // it has no updates in place
+				}
+				for count := 1; count <= 2; count++ {
+					h := hold(t, e, s, weights, l, count, joined)
+					of := func(which int32) []float32 { return h.logits(t, g.Texts, which) }
+					if d := distance(of(0), base); d > tolerance {
+						t.Errorf("%s, joined %v, of %d: without an adapter logits differ by %g", name, joined, count, d)
+					}
+					h.write(t, count-1, flat)
+					if d := distance(of(int32(count-1)), want); d > tolerance {
+						t.Errorf("%s, joined %v, of %d: logits differ by %g", name, joined, count, d)
+					}
+					if count == 2 {
+						h.write(t, 0, half(flat))
+						for which, want := range map[int32][]float32{-1: base, 0: g.trained(t, e, s, weights, l, half(flat)), 1: want} {
+							if d := distance(of(which), want); d > tolerance {
+								t.Errorf("%s, joined %v: adapter %d of two gives logits that differ by %g", name, joined, which, d)
+							}
+						}
+						if h.checksum(t, 0) != h.checksumOf(t, half(flat)) {
+							t.Errorf("%s, joined %v: the first of two has another checksum", name, joined)
+						}
+					}
+					sum := h.checksum(t, count-1)
+					if want := h.checksumOf(t, flat); sum != want {
+						t.Errorf("%s, joined %v, of %d: the checksum is %x, want %x", name, joined, count, sum, want)
+					}
+					if e.PureGo() && count == 1 {
+						checkSensitive(t, h, flat, sum)
+					}
+				}
+			}
+		}
+	})
+}
+
+func half(x []float32) []float32 {
+	y := slices.Clone(x)
+	for i := range y {
+		y[i] /= 2
+	}
+	return y
+}
+
+// checkSensitive changes the last bit of a number, and exchanges two: other adapters have other checksums.
+func checkSensitive(t *testing.T, h held, flat []float32, sum uint64) {
+	t.Helper()
+	for i := 0; i < len(flat); i += len(flat)/7 - 1 {
+		bit, swapped := slices.Clone(flat), slices.Clone(flat)
+		bit[i] = math.Float32frombits(math.Float32bits(bit[i]) ^ 1)
+		swapped[i], swapped[(i+1)%len(flat)] = swapped[(i+1)%len(flat)], swapped[i]
+		if h.checksumOf(t, bit) == sum || h.checksumOf(t, swapped) == sum {
+			t.Errorf("number %d: another adapter has the same checksum", i)
+		}
+	}
+}
+
+// held are arrays of adapters beside weights on a device.
+type held struct {
+	e      *engine.Engine
+	a      model.Adapters
+	arrays []engine.Buffer // Adapters.Params' order
+	known  map[string]*engine.Program
+}
+
+// compile compiles each program once.
+func (h held) compile(t *testing.T, name string, params []engine.Param, build func(in []*Node) []*Node) *engine.Program {
+	t.Helper()
+	if h.known[name] == nil {
+		p, err := h.e.Compile(name, params, build)
 		must(t, err)
-		defer e.Close()
+		h.known[name] = p
+	}
+	return h.known[name]
+}
+
+func hold(t *testing.T, e *engine.Engine, s model.Spec, weights []engine.Buffer, l model.LoRA, count int, joined bool) held {
+	t.Helper()
+	base := s
+	s.Joined = joined
+	h := held{e, model.NewAdapters(s, l, count), nil, map[string]*engine.Program{}}
+	params := h.a.Params()
+	p, err := e.Compile("hold", base.WeightParams(), func(in []*Node) []*Node {
+		if joined {
+			in = base.Join(in)
+		}
+		var out []*Node
+		for i, p := range params {
+			zeros := Zeros(in[0].Graph(), p.Shape)
+			switch {
+			case i >= len(in):
+				out = append(out, zeros)
+			case p.Shape.Equal(in[i].Shape()):
+				out = append(out, Add(in[i], zeros))
+			default:
+				out = append(out, Concatenate([]*Node{in[i], Slice(zeros, AxisRange(in[i].Shape().Dimensions[0]))}, 0))
+			}
+		}
+		return out
+	})
+	must(t, err)
+	h.arrays, err = p.Run(weights...)
+	must(t, err)
+	return h
+}
+
+func (h held) write(t *testing.T, number int, flat []float32) {
+	t.Helper()
+	places, all := h.a.Arrays(), h.a.Params()
+	var params []engine.Param
+	var in []engine.Buffer
+	for _, i := range places {
+		params, in = append(params, all[i]), append(in, h.arrays[i])
+	}
+	p := h.compile(t, fmt.Sprint("write", number), append(params, engine.Param{Name: "adapter", Shape: engine.F32(len(flat))}), func(in []*Node) []*Node {
+		return h.a.Write(in[:len(places)], number, in[len(places)])
+	})
+	b, err := h.e.Upload(flat, len(flat))
+	must(t, err)
+	out, err := p.Run(append(in, b)...)
+	must(t, err)
+	for j, i := range places {
+		h.arrays[i] = out[j]
+	}
+}
+
+// logits are those of all tokens under one adapter of several, or under none.
+func (h held) logits(t *testing.T, texts [][]int32, which int32) (out []float32) {
+	t.Helper()
+	n, c := len(texts), len(texts[len(texts)-1])
+	params := append(h.a.Params(), engine.Param{Name: "which", Shape: engine.I32(n * c)}, engine.Param{Name: "ids", Shape: engine.I32(n, c)})
+	p := h.compile(t, "logits", params, func(in []*Node) []*Node {
+		ids, adapterM := in[len(in)-1], in[len(in)-2]
+		if h.a.Count == 1 {
+			adapterM = nil
+		}
+		d := model.NewSampling(h.a, in[:len(in)-2], adapterM)
+		return []*Node{d.Logits(Reshape(forward(d, ids), n*c, h.a.Spec.Hidden))}
+	})
+	each, ids := make([]int32, n*c), make([]int32, n*c)
+	for i := range each {
+		each[i] = which
+	}
+	b, err := h.e.Upload(each, n*c)
+	must(t, err)
+	for i, text := range texts {
+		copy(ids[i*c:], text)
+	}
+	flat := run(t, h.e, p, append(slices.Clone(h.arrays), b), ids, n, c)
+	for i, text := range texts {
+		out = append(out, flat[i*c*h.a.Spec.VocabSize:][:len(text)*h.a.Spec.VocabSize]...)
+	}
+	return out
+}
+
+func (h held) checksum(t *testing.T, number int) uint64 {
+	t.Helper()
+	all := h.a.Params()
+	var params []engine.Param
+	var in []engine.Buffer
+	for _, i := range h.a.Arrays() {
+		params, in = append(params, all[i]), append(in, h.arrays[i])
+	}
+	p := h.compile(t, fmt.Sprint("checksum", number), params, func(in []*Node) []*Node { return []*Node{h.a.Checksum(in, number)} })
+	out, err := p.Run(in...)
+	must(t, err)
+	sum, err := model.ReadChecksum(out[0])
+	must(t, err)
+	return sum
+}
+
+func (h held) checksumOf(t *testing.T, flat []float32) uint64 {
+	t.Helper()
+	p := h.compile(t, "checksum", []engine.Param{{Name: "adapter", Shape: engine.F32(len(flat))}}, func(in []*Node) []*Node {
+		return []*Node{h.a.ChecksumOf(in[0])}
+	})
+	b, err := h.e.Upload(flat, len(flat))
+	must(t, err)
+	out, err := p.Run(b)
+	must(t, err)
+	sum, err := model.ReadChecksum(out[0])
+	must(t, err)
+	return sum
+}
+
+// trained are the logits of all tokens under an adapter as the trainer applies it.
+func (g golden) trained(t *testing.T, e *engine.Engine, s model.Spec, weights []engine.Buffer, l model.LoRA, adapter []float32) (out []float32) {
+	t.Helper()
+	n, c := len(g.Texts), len(g.Texts[len(g.Texts)-1])
+	params := append(s.WeightParams(), engine.Param{Name: "adapter", Shape: engine.F32(len(adapter))}, engine.Param{Name: "ids", Shape: engine.I32(n, c)})
+	p, err := e.Compile("trained", params, func(in []*Node) []*Node {
+		d := model.NewAdapted(s, in[:len(in)-2], l, in[len(in)-2])
+		return []*Node{d.Logits(Reshape(forward(d, in[len(in)-1]), n*c, s.Hidden))}
+	})
+	must(t, err)
+	b, err := e.Upload(adapter, len(adapter))
+	must(t, err)
+	ids := make([]int32, n*c)
+	for i, text := range g.Texts {
+		copy(ids[i*c:], text)
+	}
+	flat := run(t, e, p, append(slices.Clone(weights), b), ids, n, c)
+	for i, text := range g.Texts {
+		out = append(out, flat[i*c*s.VocabSize:][:len(text)*s.VocabSize]...)
+	}
+	return out
+}
+
+// A merged model that is written is what the adapter makes of the base.
+func TestSavedMergedModel(t *testing.T) {
+	e, err := engine.Open(engine.Options{})
+	must(t, err)
+	defer e.Close()
+	for _, name := range []string{"qwen2", "phi3"} {
 		g := read(t, name)
 		s, weights := g.load(t, e)
 		l, flat := g.lora(t, s)
-		b, err := e.Upload(flat, len(flat))
-		must(t, err)
-		change := func(how func(model.Spec, model.LoRA, []*Node, *Node) []*Node, weights []engine.Buffer) []engine.Buffer {
-			p, err := e.Compile("merge", append(s.WeightParams(), engine.Param{Name: "adapter", Shape: engine.F32(len(flat))}), func(in []*Node) []*Node {
-				return s.Made(how(s, l, in[:len(in)-1], in[len(in)-1]))
-			})
-			must(t, err)
-			maps, err := p.Run(append(slices.Clone(weights), b)...)
-			must(t, err)
-			return s.WithMade(s, weights, maps)
-		}
-		merged := change(model.Merge, weights)
-		again := change(model.Unmerge, merged)
-		base, with := logits(t, e, s, weights, g.Texts), logits(t, e, s, merged, g.Texts)
-		if d := distance(base, with); d < 0.1 {
-			t.Errorf("%s: the adapter changes logits by %g only", name, d)
-		}
-		if d := distance(base, logits(t, e, s, again, g.Texts)); d > tolerance {
-			t.Errorf("%s: after unmerging logits differ by %g", name, d)
-		}
-		joined := s
-		joined.Joined = true
-		p, err := e.Compile("join", append(s.WeightParams(), engine.Param{Name: "adapter", Shape: engine.F32(len(flat))}), func(in []*Node) []*Node {
-			return joined.Made(s.Join(model.Merge(s, l, in[:len(in)-1], in[len(in)-1])))
-		})
-		must(t, err)
-		made, err := p.Run(append(slices.Clone(weights), b)...)
-		must(t, err)
-		if d := distance(with, logits(t, e, joined, joined.WithMade(s, weights, made), g.Texts)); d > tolerance {
-			t.Errorf("%s: joined, the merged weights differ by %g", name, d)
-		}
-		for i := range weights {
-			x, err := engine.Floats(weights[i])
-			must(t, err)
-			y, err := engine.Floats(again[i])
-			must(t, err)
-			if d := distance(x, y); d > 3e-7 { // one rounding at the size of the merged weights
-				t.Errorf("%s: %s differs by %g after unmerging", name, s.Weights()[i].Name(), d)
-			}
-		}
-		g.saveMerged(t, e, s, l, flat, with)
+		g.saveMerged(t, e, s, l, flat, g.trained(t, e, s, weights, l, flat))
 	}
 }
 

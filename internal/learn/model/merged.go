@@ -5,7 +5,10 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
+	"github.com/gomlx/compute/dtypes/bfloat16"
+	"github.com/gomlx/compute/dtypes/float16"
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/learn/engine"
@@ -21,6 +24,40 @@ type Merged struct {
 	LoRA    LoRA
 	Adapter []float32 // LoRA.Pieces' layout
 	DType   string    // of the weights, "F32" or "BF16"; empty: as they are stored, which out of a GGUF file is F32
+	// Kept adds up what Save keeps of the adapter; nil where nobody asks.
+	Kept *Kept
+}
+
+// Kept is how much of what an adapter changes is left once its sums with weights are rounded to the type that they are stored in.
+type Kept struct {
+	DTypes         []string // of the adapted weights
+	product, whole float64
+}
+
+// Share is the slope of the changes that are left against those that the adapter makes, by least squares over all adapted weights: 1 where nothing is lost.
+func (k *Kept) Share() float64 {
+	if k.whole == 0 {
+		return 1
+	}
+	return k.product / k.whole
+}
+
+// add counts a weight, the sum with its adapter's term, and the type that this is stored in.
+func (k *Kept) add(before, after []float32, dtype string) {
+	if !slices.Contains(k.DTypes, dtype) {
+		k.DTypes = append(k.DTypes, dtype)
+	}
+	for i, w := range before {
+		stored := after[i]
+		switch dtype {
+		case "BF16":
+			stored = bfloat16.FromFloat32(stored).Float32()
+		case "F16":
+			stored = float16.FromFloat32(stored).Float32()
+		}
+		x := float64(after[i]) - float64(w)
+		k.product, k.whole = k.product+x*(float64(stored)-float64(w)), k.whole+x*x
+	}
 }
 
 // Save writes the merged model into a folder that transformers reads: weights, configuration, and the tokenizer where
@@ -59,7 +96,7 @@ func (m Merged) tensors(ctx context.Context, e *engine.Engine) ([]modelfile.NewT
 	if err := s.checkNames(m.Model); err != nil {
 		return nil, err
 	}
-	merger := &merger{engine: e, model: m.Model, flat: m.Adapter, programs: map[[3]int]*engine.Program{}}
+	merger := &merger{engine: e, model: m.Model, flat: m.Adapter, programs: map[[3]int]*engine.Program{}, kept: m.Kept, stored: map[string]string{}}
 	adapted := map[string][]Piece{}
 	for i := 0; i < len(pieces); i += 2 {
 		adapted[s.linearName(pieces[i].Layer, pieces[i].Target)+".weight"] = pieces[i : i+2]
@@ -84,7 +121,9 @@ func (m Merged) tensors(ctx context.Context, e *engine.Engine) ([]modelfile.NewT
 			}
 			return merger.weight(name, dims, adapted[name])
 		}
-		tensors = append(tensors, modelfile.NewTensor{Name: name, DType: cmp.Or(m.DType, m.Model.DType(name)), Dims: dims, Read: read})
+		dtype := cmp.Or(m.DType, m.Model.DType(name))
+		merger.stored[name] = dtype
+		tensors = append(tensors, modelfile.NewTensor{Name: name, DType: dtype, Dims: dims, Read: read})
 	}
 	return tensors, nil
 }
@@ -95,6 +134,8 @@ type merger struct {
 	model    *modelfile.Model
 	flat     []float32
 	programs map[[3]int]*engine.Program
+	kept     *Kept
+	stored   map[string]string // types of weights
 }
 
 // weight reads a weight and adds what the adapter's A and B, if there are any, say.
@@ -132,7 +173,11 @@ func (m *merger) weight(name string, dims []int, pieces []Piece) ([]float32, err
 		return nil, err
 	}
 	defer engine.Free(out...)
-	return engine.Floats(out[0])
+	sum, err := engine.Floats(out[0])
+	if err == nil && m.kept != nil {
+		m.kept.add(w, sum, m.stored[name])
+	}
+	return sum, err
 }
 
 func (m *merger) program(out, in, rank int) (*engine.Program, error) {

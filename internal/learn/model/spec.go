@@ -21,7 +21,7 @@ type Spec struct {
 	// float32, products are accumulated in it, and adapters stay in it.
 	BF16 bool
 	// Joined makes linear maps that read the same x one matrix, their rows below each other: x is read once and a product is
-	// large, which counts where a product is as thin as in decoding. An adapter beside the weights needs them apart.
+	// large, which counts where a product is as thin as in decoding. A trainer's adapter needs them apart; a sampler's (Adapters) does not.
 	Joined bool
 	// Shards, above 1, is the number of devices that hold a part of each linear map (arXiv 2304.11277), where that divides
 	// its rows. A layer's maps are gathered before they are used, in the backward pass once more.

@@ -289,14 +289,14 @@ func mismatch(m *modelfile.Model, name, why string) error {
 		Where: m.Path + ": " + name, Why: why, Next: "fetch the model again, or name another with --base-model"}
 }
 
-// made reports whether merging or joining makes the weight anew; others are the base's.
-func (w Weight) made() bool { return w.Linear || len(w.Tensors) > 1 }
+// IsMade reports whether joining makes the weight anew; others are the base's.
+func (w Weight) IsMade() bool { return w.Linear || len(w.Tensors) > 1 }
 
-// Made returns those of weights, in the order of Weights, that merging or joining makes.
+// Made returns those of weights, in the order of Weights, that joining makes.
 func (s Spec) Made(weights []*Node) []*Node {
 	var made []*Node
 	for i, w := range s.Weights() {
-		if w.made() {
+		if w.IsMade() {
 			made = append(made, weights[i])
 		}
 	}
@@ -310,7 +310,7 @@ func (s Spec) WithMade(base Spec, weights, made []engine.Buffer) (out []engine.B
 		at[w.Name()] = weights[i]
 	}
 	for _, w := range s.Weights() {
-		if w.made() {
+		if w.IsMade() {
 			out, made = append(out, made[0]), made[1:]
 		} else {
 			out = append(out, at[w.Name()])

@@ -52,6 +52,9 @@ func (p Program) Text() string {
 	return b.String() + p.HLO
 }
 
+// HeldBySampler is what a sampler holds of an adapter, and of the weights that it joins on a GPU.
+const HeldBySampler = "sampler's adapter and joined weights"
+
 // Item is memory held from its beginning to the end of a run.
 type Item struct {
 	Name  string `json:"name"`
@@ -126,8 +129,8 @@ func Make(s model.Spec, o Settings) (Plan, error) {
 		if err := sampler.SetAdapter(adapter, 1); err != nil {
 			return p, err
 		}
-		held("keys and values", sampler.MadeBytes())
-		held("merged weights", 0)
+		held("keys and values", sampler.HeldBytes())
+		held(HeldBySampler, 0)
 		if _, err := sampler.Sample(context.Background(), policy.Request{Prompt: make([]int32, o.Prefix+2), Sampling: policy.Sampling{MaxTokens: 1}}); err != nil {
 			return p, err
 		}

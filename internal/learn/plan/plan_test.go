@@ -51,10 +51,10 @@ func TestHeldIsWhatTheShapesSay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	weights, maps := bytesOf(s)
+	weights, _ := bytesOf(s)
 	_, adapter := o.Train.LoRA.Pieces(s)
 	kv := int64(2 * s.NumLayers * s.NumKVHeads * s.HeadDim * (o.Prefix + o.Slots*o.Context) * 4)
-	want := []Item{{"weights", weights}, {"adapter and moments", int64(3 * adapter * 4)}, {"keys and values", kv}, {"merged weights", maps}}
+	want := []Item{{"weights", weights}, {"adapter and moments", int64(3 * adapter * 4)}, {"keys and values", kv}, {HeldBySampler, int64(adapter * 4)}}
 	if !slices.Equal(p.Held, want) {
 		t.Errorf("held %v, want %v", p.Held, want)
 	}
@@ -69,7 +69,7 @@ func TestHeldIsWhatTheShapesSay(t *testing.T) {
 			t.Errorf("%s: peak %d, temporary %d, held %d", x.Name, x.Peak, x.Temporary, held)
 		}
 	}
-	for _, name := range []string{"merge", "prefix", "prefill", "decode", "rows", "prefix_backward", "apply"} {
+	for _, name := range []string{"write", "prefix", "prefill", "decode", "rows", "prefix_backward", "apply"} {
 		if !names[name] {
 			t.Errorf("no program %s among %v", name, names)
 		}
@@ -174,7 +174,7 @@ func TestPlanIsTheCompilersAccount(t *testing.T) {
 		these []string // programs that are compiled; nil: all
 	}{
 		{"tiny", learntest.Spec(), settings(), false, []string{"prefix", "prefill", "rows"}},
-		{"wide", wide(), large, false, []string{"merge", "decode", "rows", "prefix_backward"}},
+		{"wide", wide(), large, false, []string{"write", "decode", "rows", "prefix_backward"}},
 		{"bfloat16", narrow, large, false, []string{"decode", "rows"}},
 		{"SmolLM2-135M", model.Spec{}, Settings{Train: train.Options{LoRA: model.LoRA{Rank: 16, Alpha: 32}, MicroBatch: 2}, Prefix: 500, Row: 320, Slots: 16, Context: 384},
 			true, []string{"prefix", "decode", "rows"}},

@@ -33,23 +33,23 @@ func MakeServing(s model.Spec, o Serving) (Plan, error) {
 			x.Close()
 		}
 	}()
-	serve := func(name string, lora model.LoRA, merged bool) error {
+	serve := func(name string, lora model.LoRA, adapted bool) error {
 		sampler, err := sample.New(d.Engine, s, weights, sample.Options{LoRA: lora, Slots: o.Slots, Context: o.Context})
 		if err != nil {
 			return err
 		}
 		samplers = append(samplers, sampler)
-		if merged {
+		if adapted {
 			_, size := lora.Pieces(s)
 			adapter := d.Blank(engine.F32(size))
 			if err := sampler.SetAdapter(adapter, 1); err != nil {
 				return err
 			}
-			engine.Free(adapter) // merged into the sampler's own weights
+			engine.Free(adapter) // written into the sampler's own arrays
 		}
-		held("keys and values of the "+name, sampler.MadeBytes())
-		if merged {
-			held("merged weights", 0)
+		held("keys and values of the "+name, sampler.HeldBytes())
+		if adapted {
+			held(HeldBySampler, 0)
 		}
 		_, err = sampler.Sample(context.Background(), policy.Request{Prompt: make([]int32, 2), Sampling: policy.Sampling{MaxTokens: 1}})
 		return err
@@ -59,7 +59,7 @@ func MakeServing(s model.Spec, o Serving) (Plan, error) {
 			return p, err
 		}
 	}
-	if err := serve("base model", model.LoRA{Rank: 1, Alpha: 1}, false); err != nil {
+	if err := serve("base model", model.LoRA{}, false); err != nil {
 		return p, err
 	}
 	p.Programs, err = programs(d, len(d.Programs()))

@@ -8,20 +8,22 @@ import (
 	"hone/internal/learn/model"
 )
 
-// What serving holds is what the shapes say: the caches of both samplers at once, and one copy of the adapted maps.
+// What serving holds is what the shapes say: the caches of both samplers at once, and the adapter in its sampler's arrays.
 func TestServingIsWhatTheShapesSay(t *testing.T) {
 	s, o := wide(), Serving{Adapter: &model.LoRA{Rank: 4, Alpha: 4}, Slots: 8, Context: 64}
 	p, err := MakeServing(s, o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	weights, maps := bytesOf(s)
+	weights, _ := bytesOf(s)
+	_, size := o.Adapter.Pieces(s)
+	adapter := int64(size * 4)
 	kv := int64(2 * s.NumLayers * s.NumKVHeads * s.HeadDim * o.Slots * o.Context * 4)
-	want := []Item{{"weights", weights}, {"keys and values of the adapter", kv}, {"merged weights", maps}, {"keys and values of the base model", kv}}
+	want := []Item{{"weights", weights}, {"keys and values of the adapter", kv}, {HeldBySampler, adapter}, {"keys and values of the base model", kv}}
 	if !slices.Equal(p.Held, want) {
 		t.Errorf("held %v, want %v", p.Held, want)
 	}
-	if x := p.Peak(); x.Peak < weights+maps+2*kv || slices.ContainsFunc(p.Programs, func(x Program) bool { return x.Training }) {
+	if x := p.Peak(); x.Peak < weights+adapter+2*kv || slices.ContainsFunc(p.Programs, func(x Program) bool { return x.Training }) {
 		t.Errorf("most is held by %+v", x)
 	}
 	alone := o

@@ -13,12 +13,13 @@ import (
 
 // What decoding is told of each slot are rows of two matrices [rows, B], one of integers,
 const (
-	rowID     = iota // token to feed first
-	rowLength        // tokens in the slot's cache; the new ones are written after them
-	rowShared        // 1 where the slot follows the prefix
-	rowLeft          // tokens to draw; 0: the slot idles
-	rowStep          // how many steps were taken since the host said all this, the same for all slots
-	rowChosen        // 1 where constraint and truncation are asked for, which the rest is for
+	rowID      = iota // token to feed first
+	rowLength         // tokens in the slot's cache; the new ones are written after them
+	rowShared         // 1 where the slot follows the prefix
+	rowLeft           // tokens to draw; 0: the slot idles
+	rowStep           // how many steps were taken since the host said all this, the same for all slots
+	rowAdapter        // which adapter the slot's request has, -1 for none
+	rowChosen         // 1 where constraint and truncation are asked for, which the rest is for
 	rowTopK
 	rowStop // first of numStops ids after which nothing more is drawn; -1 is none
 	numInts = rowStop + numStops
@@ -45,16 +46,20 @@ const numStops = 4
 // What stands in next after a slot's last token means nothing. Slots that idle feed tokens too, into the column after
 // their text, or the last of all: nobody sees it before it is overwritten.
 func (s *Sampler) decodeProgram(choosing bool) (*engine.Program, error) {
-	name, params := "decode", append(s.spec.WeightParams(), s.cacheParams()...)
+	name, params := "decode", append(slices.Clone(s.params), s.cacheParams()...)
 	if choosing {
 		name, params = "decode_chosen", append(params, engine.Param{Name: "allowed", Shape: engine.I32(s.slots, numWords(s.spec.VocabSize))})
 	}
 	params = append(params, engine.Param{Name: "floats", Shape: engine.F32(rowUniform+s.steps, s.slots)},
 		engine.Param{Name: "ints", Shape: engine.I32(numInts, s.slots), Donated: true})
 	return s.engine.Compile(name, params, func(in []*Node) []*Node {
-		w, p, l := len(s.spec.Weights()), s.numPrefix(), 2*s.spec.NumLayers
-		d := decoding{Sampler: s, decoder: model.NewDecoder(s.spec, in[:w]), prefix: in[w : w+p],
-			floats: in[len(in)-2], ints: in[len(in)-1]}
+		w, p, l := len(s.params), s.numPrefix(), 2*s.spec.NumLayers
+		d := decoding{Sampler: s, prefix: in[w : w+p], floats: in[len(in)-2], ints: in[len(in)-1]}
+		var adapterM *Node
+		if s.adapters.Count > 1 {
+			adapterM = d.int(rowAdapter)
+		}
+		d.decoder = model.NewSampling(s.adapters, in[:w], adapterM)
 		if choosing {
 			d.allowed = in[len(in)-3]
 		}

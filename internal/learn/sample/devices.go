@@ -14,19 +14,6 @@ func (s *Sampler) at(rows, row, slot int) int {
 	return (slot/s.slots*rows+row)*s.slots + slot%s.slots
 }
 
-// numbers tells each of several devices its number.
-func (s *Sampler) numbers() ([]engine.Buffer, error) {
-	if s.devices == 1 {
-		return nil, nil
-	}
-	each := make([]int32, s.devices)
-	for i := range each {
-		each[i] = int32(i)
-	}
-	b, err := s.upload(each)
-	return []engine.Buffer{b}, err
-}
-
 // upload copies to each device its share of an array, dims of it.
 func (s *Sampler) upload(flat any, dims ...int) (engine.Buffer, error) {
 	var each []any

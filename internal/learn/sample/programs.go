@@ -4,6 +4,7 @@ package sample
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -15,42 +16,11 @@ import (
 
 // The programs of a sampler. Caches are [K, B, T, D] for each layer, K then V, written in place.
 
-// mergeProgram adds the adapter to the base weights, or takes them as they are, and joins them where the sampler's are:
-// base weights, adapter[A] -> Spec.Made of the sampler's weights. Of sharded weights each device merges its part, which is
-// not gathered for that: the last input is then the device's number.
-func (s *Sampler) mergeProgram(adapter bool) (*engine.Program, error) {
-	name, params := "join", s.baseSpec.WeightParams()
-	n := len(params)
-	if s.devices > 1 {
-		params = s.baseSpec.PartParams()
-	}
-	if adapter {
-		_, size := s.lora.Pieces(s.spec)
-		name, params = "merge", append(params, engine.Param{Name: "adapter", Shape: engine.F32(size)})
-	}
-	if s.devices > 1 {
-		params = append(params, engine.Param{Name: "device", Shape: engine.I32()})
-	}
-	return s.engine.Compile(name, params, func(in []*Node) []*Node {
-		weights := in[:n]
-		switch {
-		case s.devices > 1:
-			weights = model.MergeParts(s.baseSpec, s.lora, weights, in[n], in[n+1])
-		case adapter:
-			weights = model.Merge(s.baseSpec, s.lora, weights, in[n])
-		}
-		if s.spec.Joined {
-			weights = s.baseSpec.Join(weights)
-		}
-		return s.spec.Made(weights)
-	})
-}
-
 // prefixProgram computes a prefix of p tokens: weights, ids[1,p] -> 2*L of [K, P, D], padded.
 func (s *Sampler) prefixProgram(p int) (*engine.Program, error) {
-	params := append(s.spec.WeightParams(), engine.Param{Name: "ids", Shape: engine.I32(1, p)})
+	params := append(slices.Clone(s.params), engine.Param{Name: "ids", Shape: engine.I32(1, p)})
 	return s.engine.Compile("prefix", params, func(in []*Node) []*Node {
-		kv := model.Prefix(model.NewDecoder(s.spec, in[:len(in)-1]), in[len(in)-1])
+		kv := model.Prefix(model.NewSampling(s.adapters, in[:len(in)-1], nil), in[len(in)-1])
 		if more := s.spec.PaddedPrefix(p) - p; more > 0 {
 			for i, x := range kv {
 				kv[i] = Concatenate([]*Node{x, Zeros(x.Graph(), s.spec.Shape(s.spec.NumKVHeads, more, s.spec.HeadDim))}, 1)
@@ -88,22 +58,29 @@ func (s *Sampler) cacheParams() []engine.Param {
 // prefillProgram computes a chunk of C tokens in each of R rows and writes it to the caches of the rows' slots. Chunks
 // start at multiples of their length, and a slot is always in the row that its number has modulo R, so that a token is
 // always computed in the same row of the same shape. Inputs: weights, prefix, caches, ids[R,C], slot[R], start[R] (of the
-// chunk in the slot's cache), shared[R] (1 where the slot follows the prefix), write[R] (0: the row is not used).
+// chunk in the slot's cache), shared[R] (1 where the slot follows the prefix), write[R] (0: the row is not used), of several adapters adapter[R].
 // Outputs: caches. What follows a text's end in its last chunk is written too; nobody sees it before it is overwritten.
 func (s *Sampler) prefillProgram(r, c int) (*engine.Program, error) {
-	params := append(append(s.spec.WeightParams(), s.cacheParams()...),
+	params := append(append(slices.Clone(s.params), s.cacheParams()...),
 		engine.Param{Name: "ids", Shape: engine.I32(r, c)}, engine.Param{Name: "slot", Shape: engine.I32(r)},
 		engine.Param{Name: "start", Shape: engine.I32(r)}, engine.Param{Name: "shared", Shape: engine.I32(r)},
 		engine.Param{Name: "write", Shape: engine.I32(r)})
+	if s.adapters.Count > 1 {
+		params = append(params, engine.Param{Name: "adapter", Shape: engine.I32(r)})
+	}
 	return s.engine.Compile("prefill", params, func(in []*Node) []*Node {
-		w, p, l := len(s.spec.Weights()), s.numPrefix(), 2*s.spec.NumLayers
+		w, p, l := len(s.params), s.numPrefix(), 2*s.spec.NumLayers
 		prefix, caches, rest := in[w:w+p], in[w+p:w+p+l], in[w+p+l:]
 		ids, slot, start, shared, write := rest[0], rest[1], rest[2], rest[3], rest[4]
 		g := ids.Graph()
 		column := Add(BroadcastToDims(Reshape(start, r, 1), r, c), Iota(g, shapes.Make(dtypes.Int32, r, c), 1))
 		positions := Add(column, BroadcastToDims(MulScalar(Reshape(shared, r, 1), len(s.prefix)), r, c))
 		at := window{slot, start, Equal(write, OnesLike(write)), !s.engine.PureGo()}
-		model.NewDecoder(s.spec, in[:w]).Forward(ids, positions, func(layer int, k, v *Node) []model.KeyValues {
+		var adapterM *Node
+		if s.adapters.Count > 1 {
+			adapterM = Reshape(BroadcastToDims(Reshape(rest[5], r, 1), r, c), r*c)
+		}
+		model.NewSampling(s.adapters, in[:w], adapterM).Forward(ids, positions, func(layer int, k, v *Node) []model.KeyValues {
 			i := 2 * layer
 			caches[i], caches[i+1] = at.replace(caches[i], k), at.replace(caches[i+1], v)
 			own := model.KeyValues{K: caches[i], V: caches[i+1], Length: start, Slot: slot, Own: &model.KeyValues{K: k, V: v}}

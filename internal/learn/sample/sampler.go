@@ -2,6 +2,7 @@ package sample
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -16,10 +17,15 @@ import (
 
 // Options shape a sampler. Zero values mean the defaults named.
 type Options struct {
-	LoRA    model.LoRA
-	Slots   int     // sequences sampled at one time (64), on each device
-	Context int     // private tokens of a slot, after the prefix (256); rounded up to whole chunks
-	Prefix  []int32 // what most prompts begin with, held and read once for all slots; may be empty
+	// LoRA is the shape of the adapters that the sampler applies; where its rank is 0 it samples from the base model alone, which
+	// then costs nothing more.
+	LoRA model.LoRA
+	// Adapters is how many adapters the sampler holds at one time (1). Above 1 each request names one, or none, and there is no Prefix, whose
+	// keys and values would be one adapter's.
+	Adapters int
+	Slots    int     // sequences sampled at one time (64), on each device
+	Context  int     // private tokens of a slot, after the prefix (256); rounded up to whole chunks
+	Prefix   []int32 // what most prompts begin with, held and read once for all slots; may be empty
 	// DecodeSteps is how many tokens of each slot the device is told to sample at most before the host tells it more (1; on a GPU,
 	// which would wait for the host after each, 64). What is sampled does not depend on it.
 	DecodeSteps int
@@ -33,17 +39,19 @@ type Options struct {
 type Sampler struct {
 	engine         *engine.Engine
 	baseSpec, spec model.Spec // of the base weights; of those that the programs take: on a GPU joined
-	lora           model.LoRA
+	adapters       model.Adapters
 	base           []engine.Buffer // not owned
-	weights        []engine.Buffer // what the programs take: base, but for those made
-	made           []engine.Buffer // owned: merged or joined; nil where neither is
-	version        int
+	params         []engine.Param  // of weights: the model's and, beside them, the adapters' that are no part of those
+	weights        []engine.Buffer // what the programs take: base, but for those owned
+	owned          []bool          // weights made by joining, and adapters
+	versions       []int           // by adapter
 
 	devices                            int // that it runs on: one, unless weights are sharded over several
 	slots, context, chunk, rows, steps int // slots and rows are those of each device
 	prefix                             []int32
 	prefixKV, caches                   []engine.Buffer
-	merge, join, prefixer              *engine.Program // nil until they are needed: without a prefix, an adapter, or both joined
+	join, prefixer, checksums          *engine.Program         // nil until they are needed: without a prefix, or joining
+	writers                            map[int]*engine.Program // by adapter
 	prefill, decode                    *engine.Program
 	chooser, ranker                    *engine.Program // nil until a request needs them; chooser is a decode program
 	prefillOne, prefillBulk            *engine.Program // nil until prompts are long enough; see advance
@@ -86,12 +94,25 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	if o.Context == 0 {
 		o.Context = 256
 	}
-	s := &Sampler{engine: e, baseSpec: spec, spec: spec, lora: o.LoRA, base: base, weights: base, devices: e.NumDevices(), slots: o.Slots, chunk: 16, rows: 8, steps: 1,
+	if o.LoRA.Rank == 0 {
+		o.Adapters = 0
+	} else if err := o.LoRA.Check(spec); err != nil {
+		return nil, err
+	} else {
+		o.Adapters = max(1, o.Adapters)
+	}
+	if o.Adapters > 1 && len(o.Prefix) > 0 {
+		return nil, errors.New("a prefix is held under one adapter, and a sampler of several has none")
+	}
+	s := &Sampler{engine: e, baseSpec: spec, spec: spec, base: base, devices: e.NumDevices(), slots: o.Slots, chunk: 16, rows: 8, steps: 1,
+		versions: make([]int, max(1, o.Adapters)), writers: map[int]*engine.Program{},
 		prefix: o.Prefix, submit: make(chan *job), control: make(chan func()), quit: make(chan struct{})}
 	if e.IsGPU() {
 		s.chunk, s.rows, s.steps = 128, 8, mostSteps // products of 1024 tokens: larger ones gain little, and decoding waits for them
 		s.spec.Joined, s.gpu, s.ahead = spec.Shards <= 1, true, stepsAhead
 	}
+	s.adapters = model.NewAdapters(s.spec, o.LoRA, o.Adapters)
+	s.params = s.adapters.Params()
 	if o.DecodeSteps > 0 {
 		s.steps = o.DecodeSteps
 	}
@@ -104,7 +125,11 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	if err := s.compile(); err != nil {
 		return nil, err
 	}
-	if err := s.setAdapter(nil, 0); err != nil {
+	err := s.hold()
+	if err == nil {
+		err = s.prepare()
+	}
+	if err != nil {
 		s.release()
 		return nil, err
 	}
@@ -156,67 +181,6 @@ func (s *Sampler) computePrefix() error {
 	return err
 }
 
-// SetAdapter makes the sampler use base + adapter (nil: base alone) as policy version from the next request on. It
-// waits for requests in flight, so that no completion mixes two versions. Where it fails, so does what is asked for later.
-func (s *Sampler) SetAdapter(adapter engine.Buffer, version int) error {
-	done := make(chan error, 1)
-	apply := func() { done <- s.setAdapter(adapter, version) }
-	select {
-	case s.control <- apply:
-		return <-done
-	case <-s.quit:
-		return errClosed
-	}
-}
-
-func (s *Sampler) setAdapter(adapter engine.Buffer, version int) error {
-	s.version = version
-	err := s.setWeights(adapter)
-	if err == nil {
-		err = s.prepare()
-	}
-	if err != nil {
-		s.failed = err // the old weights are gone, as there is no room for two, and the caches are theirs
-	}
-	return err
-}
-
-// setWeights makes the programs' weights of the base's: merged with the adapter where there is one, and joined.
-func (s *Sampler) setWeights(adapter engine.Buffer) (err error) {
-	engine.Free(s.made...)
-	s.made, s.weights = nil, s.base
-	number, err := s.numbers()
-	if err != nil {
-		return err
-	}
-	defer engine.Free(number...)
-	program, in := &s.join, s.base
-	if adapter != nil {
-		program, in = &s.merge, append(append(slices.Clone(s.base), adapter), number...)
-	} else if s.spec.Joined == s.baseSpec.Joined {
-		return nil
-	}
-	if *program == nil {
-		if *program, err = s.mergeProgram(adapter != nil); err != nil {
-			return err
-		}
-	}
-	if s.made, err = (*program).Run(in...); err != nil {
-		return err
-	}
-	s.weights = s.spec.WithMade(s.baseSpec, s.base, s.made)
-	return nil
-}
-
-// MadeBytes returns how large the weights are that the sampler holds beside the base's.
-func (s *Sampler) MadeBytes() (n int64) {
-	for _, b := range s.made {
-		shape, _ := b.Shape() // a buffer that is held has one
-		n += int64(shape.ByteSize())
-	}
-	return n
-}
-
 // NumSlots implements policy.Sampler.
 func (s *Sampler) NumSlots() int { return s.numSlots() }
 
@@ -252,6 +216,8 @@ func (s *Sampler) check(r policy.Request) error {
 		why = fmt.Sprintf("min-p is %v; it lies in [0, 1]", r.MinP)
 	case r.TopLogprobs < 0 || r.TopLogprobs > policy.MaxTopLogprobs:
 		why = fmt.Sprintf("the %d likeliest tokens are asked for; at most %d can be told", r.TopLogprobs, policy.MaxTopLogprobs)
+	case r.Adapter < policy.NoAdapter || r.Adapter >= len(s.versions) || r.Adapter == policy.NoAdapter && s.adapters.Count == 1:
+		why = fmt.Sprintf("adapter %d is asked for, and the sampler holds %d", r.Adapter, s.adapters.Count)
 	case slices.Contains(r.Stop, ""):
 		why = "a stop text is empty"
 	case len(r.Stop) > 0 && s.newDecoder == nil:
@@ -293,7 +259,11 @@ func (s *Sampler) Close() {
 
 // release releases what the sampler has on the device.
 func (s *Sampler) release() {
-	engine.Free(s.made...)
+	for i, b := range s.weights {
+		if s.owned[i] {
+			engine.Free(b)
+		}
+	}
 	engine.Free(s.prefixKV...)
 	engine.Free(s.caches...)
 	s.masks.free()

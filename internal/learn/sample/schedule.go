@@ -25,6 +25,7 @@ type job struct {
 type slot struct {
 	cached  []int32 // private tokens whose keys and values the cache holds
 	shared  bool    // they follow the prefix
+	adapter int     // under which they were computed
 	pending []int32 // tokens still to be fed; the last one's successor is drawn
 	job     *job
 	queue   []*job
@@ -113,11 +114,13 @@ func (s *Sampler) next(i int) {
 			continue
 		}
 		kept := 0
-		if shared == x.shared {
+		if shared == x.shared && j.request.Adapter == x.adapter {
 			kept = min(common(private, x.cached), len(private)-1)
 		}
 		x.cached, x.shared, x.pending, x.job = x.cached[:kept:kept], shared, private[kept:], j
-		j.completion.PolicyVersion = s.version
+		if x.adapter = j.request.Adapter; x.adapter >= 0 {
+			j.completion.PolicyVersion = s.versions[x.adapter]
+		}
 	}
 }
 
@@ -276,6 +279,7 @@ func (s *Sampler) choose() (chosen []int, filled int) {
 func (s *Sampler) feed(program *engine.Program, r, c int, chosen []int) error {
 	n := len(chosen)
 	ids, slot, start, shared, write := make([]int32, n*c), make([]int32, n), make([]int32, n), make([]int32, n), make([]int32, n)
+	adapter := make([]int32, n)
 	for row, i := range chosen {
 		if i < 0 {
 			slot[row] = int32(row % r) // any slot of this row: no two rows may name one
@@ -291,7 +295,7 @@ func (s *Sampler) feed(program *engine.Program, r, c int, chosen []int) error {
 		}
 		at := len(x.cached) / c * c
 		n := min(at+c-len(x.cached), len(x.pending)-1)
-		slot[row], start[row], write[row] = int32(own), int32(at), 1
+		slot[row], start[row], write[row], adapter[row] = int32(own), int32(at), 1, int32(x.adapter)
 		// Tokens of the chunk that are cached already are computed again, beside the new ones.
 		copy(ids[row*c:], x.cached[at:])
 		copy(ids[row*c+len(x.cached)-at:], x.pending[:n])
@@ -300,8 +304,11 @@ func (s *Sampler) feed(program *engine.Program, r, c int, chosen []int) error {
 		s.stats.Prefilled += n
 	}
 	s.stats.PrefillSteps++
-	out, err := s.call(program, s.held(), input{ids, []int{r, c}}, input{slot, []int{r}}, input{start, []int{r}},
-		input{shared, []int{r}}, input{write, []int{r}})
+	inputs := []input{{ids, []int{r, c}}, {slot, []int{r}}, {start, []int{r}}, {shared, []int{r}}, {write, []int{r}}}
+	if s.adapters.Count > 1 {
+		inputs = append(inputs, input{adapter, []int{r}})
+	}
+	out, err := s.call(program, s.held(), inputs...)
 	if err != nil {
 		return err
 	}

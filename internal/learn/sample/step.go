@@ -162,6 +162,7 @@ func (s *Sampler) tell(i, n int, ints []int32, floats []float32) {
 	if x.shared {
 		set(rowShared, 1)
 	}
+	set(rowAdapter, x.adapter)
 	set(rowTopK, s.spec.VocabSize)
 	setFloat(rowTopP, 1)
 	for k := range numStops {

@@ -75,6 +75,17 @@ func (s *Samplers) SetAdapter(adapter engine.Buffer, version int) error {
 	return errors.Join(errs...)
 }
 
+// Checksums are sample.Sampler's, of each device; of sharded weights, one for all.
+func (s *Samplers) Checksums() ([]uint64, error) {
+	sums, errs := make([]uint64, len(s.each)), make([]error, len(s.each))
+	var done sync.WaitGroup
+	for i, x := range s.each {
+		done.Go(func() { sums[i], errs[i] = x.Checksum() })
+	}
+	done.Wait()
+	return sums, errors.Join(errs...)
+}
+
 // NumAliased is sample.Sampler's, of one device: all are alike.
 func (s *Samplers) NumAliased() int64 { return s.each[0].NumAliased() }
 

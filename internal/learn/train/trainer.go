@@ -207,7 +207,7 @@ func (t *Trainer) State() (State, error) {
 	return s, err
 }
 
-// Adapter returns the adapter on the device, for the sampler to merge. It is valid until the next step.
+// Adapter returns the adapter on the device, for the sampler to apply. It is valid until the next step.
 func (t *Trainer) Adapter() engine.Buffer { return t.adapter }
 
 // PolicyVersion counts the optimiser steps taken.

@@ -16,6 +16,7 @@ import (
 var dtypeNames = map[dtypes.DType]string{
 	dtypes.Float32:  "f32",
 	dtypes.BFloat16: "bf16",
+	dtypes.Int16:    "i16",
 	dtypes.Int32:    "i32",
 	dtypes.Int64:    "i64",
 	dtypes.Uint8:    "ui8",

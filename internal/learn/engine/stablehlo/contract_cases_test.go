@@ -97,6 +97,7 @@ func choices() []contract {
 		{op: "Where", name: "scalar branch", in: []tensor{bools(d(2, 2), true, false, false, true), ramp(2, 2), f32(nil, -1e30)}},
 		{op: "Where", name: "scalars", in: []tensor{bools(nil, false), f32(nil, 1), f32(nil, 2)}},
 		{op: "ConvertDType", name: "to integers, towards zero", in: []tensor{f32(d(5), 2.7, -2.7, 0.5, -0.5, 16777216)}, args: as(dtypes.Int32)},
+		{op: "Bitcast", name: "bits", in: []tensor{f32(d(4), -0.5, 0, 1e-40, inf)}, args: as(dtypes.Int32)},
 		{op: "ConvertDType", name: "to floats", in: []tensor{i32(d(3), -3, 0, 16777217)}, args: as(dtypes.Float32)},
 		{op: "ConvertDType", name: "truth to floats", in: []tensor{bools(d(2), true, false)}, args: as(dtypes.Float32)},
 		{op: "ConvertDType", name: "truth to integers", in: []tensor{bools(nil, true)}, args: as(dtypes.Int32)},

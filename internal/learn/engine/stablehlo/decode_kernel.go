@@ -189,7 +189,7 @@ func (k decodeKernel) begin(a *assembler) {
 	a.do("mov.u32 %%r7, %%ctaid.x")
 	a.do("mov.u32 %%r8, %%ctaid.y")
 	a.do("setp.lt.s32 %%p3, %%r0, %d", k.lanes())
-	k.parameter(a, "%a4", "lengths")
+	parameter(a, "%a4", "lengths")
 	a.do("mad.wide.u32 %%a4, %%r7, 4, %%a4")
 	a.do("ld.global.u32 %%r5, [%%a4]")
 	a.do("min.s32 %%r5, %%r5, %d", k.columns-1)
@@ -198,27 +198,27 @@ func (k decodeKernel) begin(a *assembler) {
 	a.do("mad.lo.u32 %%r9, %%r8, %d, %%r7", k.rows)
 	a.do("shl.b32 %%r10, %%r3, 4")
 	a.do("cvt.u64.u32 %%a5, %%r10")
-	k.parameter(a, "%a0", "qkv")
+	parameter(a, "%a0", "qkv")
 	a.do("mad.wide.u32 %%a0, %%r7, %d, %%a0", 2*(k.heads+2*k.kvHeads)*k.dim)
 	a.do("add.u64 %%a0, %%a0, %%a5")
 	a.do("mad.wide.u32 %%a5, %%r9, %d, %%a5", 2*k.columns*k.dim)
-	k.parameter(a, "%a1", "k")
+	parameter(a, "%a1", "k")
 	a.do("add.u64 %%a1, %%a1, %%a5")
-	k.parameter(a, "%a2", "v")
+	parameter(a, "%a2", "v")
 	a.do("add.u64 %%a2, %%a2, %%a5")
 	a.do("mul.lo.u32 %%r11, %%r7, %d", k.heads)
 	a.do("mad.lo.u32 %%r11, %%r8, %d, %%r11", k.groups())
 }
 
 // parameter is where a parameter's array begins.
-func (k decodeKernel) parameter(a *assembler, to, name string) {
+func parameter(a *assembler, to, name string) {
 	a.do("ld.param.u64 %s, [%s_]", to, name)
 	a.do("cvta.to.global.u64 %s, %s", to, to)
 }
 
 // floats reads the lane's eight elements of an array of floats, from row %r7 on where it has rows.
 func (k decodeKernel) floats(a *assembler, to, name string, rows bool) {
-	k.parameter(a, "%a6", name)
+	parameter(a, "%a6", name)
 	a.do("mad.wide.u32 %%a6, %%r3, 32, %%a6")
 	if rows {
 		a.do("mad.wide.u32 %%a6, %%r7, %d, %%a6", 4*k.dim)
@@ -244,7 +244,7 @@ func (k decodeKernel) queries(a *assembler) {
 		k.floats(a, "%w", "qnorm", false)
 	}
 	a.do("mad.wide.u32 %%a6, %%r8, %d, %%a0", 2*k.groups()*k.dim)
-	k.parameter(a, "%a7", "turned")
+	parameter(a, "%a7", "turned")
 	a.do("mad.wide.u32 %%a7, %%r11, %d, %%a7", 2*k.dim)
 	a.do("mad.wide.u32 %%a7, %%r3, 16, %%a7")
 	for g := range k.padded() {
@@ -308,7 +308,7 @@ func (k decodeKernel) own(a *assembler) {
 	key := func(i int) string { return fmt.Sprintf("%%n%d", i) }
 	k.turn(a, key)
 	a.do("mad.wide.u32 %%a5, %%r5, %d, %%a5", 2*k.dim)
-	k.parameter(a, "%a7", "newk")
+	parameter(a, "%a7", "newk")
 	a.do("add.u64 %%a7, %%a7, %%a5")
 	a.do("@%%p3 st.global.v4.b32 [%%a7], {%%r12, %%r13, %%r14, %%r15}")
 	for x := range k.padded() * k.unroll() {
@@ -328,7 +328,7 @@ func (k decodeKernel) own(a *assembler) {
 	a.do("setp.eq.and.s32 %%p1, %%r22, 0, %%p3")
 	a.do("selp.f32 %%f1, %s, %s, %%p1", float(1), float(0))
 	a.do("ld.global.nc.v4.b32 {%%r12, %%r13, %%r14, %%r15}, [%%a6+%d]", 2*(k.heads+k.kvHeads)*k.dim)
-	k.parameter(a, "%a7", "newv")
+	parameter(a, "%a7", "newv")
 	a.do("add.u64 %%a7, %%a7, %%a5")
 	a.do("@%%p3 st.global.v4.b32 [%%a7], {%%r12, %%r13, %%r14, %%r15}")
 	for i := range 8 {
@@ -497,8 +497,8 @@ func (k decodeKernel) mergeLanes(a *assembler) {
 
 // mergeWarps merges the warps' outputs; a thread computes four elements of a head at one time.
 func (k decodeKernel) mergeWarps(a *assembler) {
-	k.parameter(a, "%a1", "out")
-	k.parameter(a, "%a2", "stat")
+	parameter(a, "%a1", "out")
+	parameter(a, "%a2", "stat")
 	a.do("mad.wide.u32 %%a1, %%r11, %d, %%a1", 2*k.dim)
 	a.do("mad.wide.u32 %%a2, %%r11, 4, %%a2")
 	a.do("shl.b32 %%r20, %%r0, 2") // the thread's first element

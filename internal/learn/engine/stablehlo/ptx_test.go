@@ -162,6 +162,10 @@ func (m *machine) taken(w *warp, in instruction) bool {
 
 // lanes executes an instruction in all active lanes; what it reads of other lanes is as before it.
 func (m *machine) lanes(w *warp, in instruction) {
+	if strings.HasPrefix(in.op, "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32") {
+		m.multiply(w, in)
+		return
+	}
 	before := [32]uint64{}
 	if strings.HasPrefix(in.op, "shfl") || strings.HasPrefix(in.op, "vote") {
 		for i := range w.lanes {
@@ -275,6 +279,35 @@ func (m *machine) execute(w *warp, lane int, in instruction, before [32]uint64) 
 		m.compare(in, truth, arg, f)
 	default:
 		m.arithmetic(in, set, setFloat, arg, f)
+	}
+}
+
+// multiply is mma.m16n8k16, D = A B + C of all lanes together, where registers hold the elements that PTX ISA 8.0 (section "Matrix Fragments for
+// mma.m16n8k16 with floating point type") says.
+func (m *machine) multiply(w *warp, in instruction) {
+	var a [16][16]float64
+	var b [16][8]float64
+	var c [16][8]float64
+	half := func(word uint64, i int) float64 { return float64(math.Float32frombits(uint32(word>>(16*i)) << 16)) }
+	for lane := range w.lanes {
+		q, i := lane/4, lane%4
+		for n := range 8 { // two elements a register
+			a[q+8*(n/2%2)][2*i+n%2+8*(n/4)] = half(m.value(w, lane, in.args[4+n/2]), n%2)
+		}
+		for n := range 4 {
+			b[2*i+n%2+8*(n/2)][q] = half(m.value(w, lane, in.args[8+n/2]), n%2)
+			c[q+8*(n/2)][2*i+n%2] = float64(math.Float32frombits(uint32(m.value(w, lane, in.args[10+n]))))
+		}
+	}
+	for lane := range w.lanes {
+		for n := range 4 {
+			row, column := lane/4+8*(n/2), 2*(lane%4)+n%2
+			sum := c[row][column]
+			for k := range 16 {
+				sum += a[row][k] * b[k][column]
+			}
+			w.lanes[lane].registers[in.args[n]] = uint64(math.Float32bits(float32(sum)))
+		}
 	}
 }
 

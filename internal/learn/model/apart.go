@@ -1,0 +1,136 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/gomlx/compute/dtypes"
+	. "github.com/gomlx/gomlx/core/graph"
+
+	"hone/internal/learn/engine"
+)
+
+// applied are adapters that a decoder applies beside its weights.
+type applied struct {
+	readers  map[site]*reader // by the first target of each
+	arrays   map[*reader][]*Node
+	adapterM *Node // [M] int32: which adapter each token has, another number for none; nil where all have the only one
+}
+
+// NewSampling returns a decoder over weights and adapters as Adapters.Params declares them. adapterM [M] int32 says which adapter each of
+// the tokens has, in the order that Forward and Decode compute them in, and another number for none; it is nil where there is one adapter.
+func NewSampling(a Adapters, in []*Node, adapterM *Node) *Decoder {
+	d := NewDecoder(a.Spec, in[:len(a.Spec.Weights())])
+	d.applied = applied{map[site]*reader{}, map[*reader][]*Node{}, adapterM}
+	places := a.Arrays()
+	for i, h := range a.holders() {
+		d.applied.readers[site{h.reader.layer, h.reader.maps[0][0]}] = h.reader
+		d.applied.arrays[h.reader] = append(d.applied.arrays[h.reader], in[places[i]])
+	}
+	return d
+}
+
+// adapted applies the linear maps of a reader, as they are held, with their adapters, to x [M, in]. What adapters add is added before
+// the sum is rounded.
+func (d *Decoder) adapted(r *reader, x *Node) (out []*Node) {
+	arrays := d.applied.arrays[r]
+	if d.spec.Joined {
+		y := d.wide(r.layer, x, r.maps[0][0])
+		if t := d.thin(r, y, false); t.HasKernel(y) {
+			return []*Node{t.Add(y, arrays[1])}
+		}
+		n := r.ups[0].out
+		down := d.own(r, ConvertDType(columns(y, n, n+r.width), x.DType()))
+		return []*Node{d.rounded(r.layer, r.maps[0][0], columns(y, 0, n), down, arrays[1], x.DType())}
+	}
+	down := d.own(r, transposed(x, arrays[0]))
+	arrays = arrays[1:]
+	for i, m := range r.maps {
+		u := r.ups[i]
+		if len(u.blocks) == 0 {
+			out = append(out, d.product(r.layer, x, m[0]))
+			continue
+		}
+		out = append(out, d.rounded(r.layer, m[0], d.wide(r.layer, x, m[0]), columns(down, u.from, u.from+u.width), arrays[0], x.DType()))
+		arrays = arrays[1:]
+	}
+	return out
+}
+
+// rounded is y + B down and the bias of a map, added in float32.
+func (d *Decoder) rounded(layer int, first Target, y, down, up *Node, dtype dtypes.DType) *Node {
+	y = Add(y, contract(down, up, []int{1}, nil, []int{1}, nil, dtypes.Float32))
+	if b := d.bias(layer, first); b != nil {
+		y = Add(y, ExpandLeftToRank(b, 2))
+	}
+	return ConvertDType(y, dtype)
+}
+
+// own leaves of down [M, width] what is each token's adapter's.
+func (d *Decoder) own(r *reader, down *Node) *Node {
+	if d.applied.adapterM == nil {
+		return down
+	}
+	m := down.Shape().Dimensions[0]
+	of := make([]int32, r.width) // the adapter of each column; of those that are zero it does not matter
+	for i, b := range r.downs {
+		end := r.width
+		if i+1 < len(r.downs) {
+			end = r.downs[i+1].row
+		}
+		for j := b.row; j < end; j++ {
+			of[j] = int32(b.adapter)
+		}
+	}
+	columns := BroadcastToDims(Reshape(Const(down.Graph(), of), 1, r.width), m, r.width)
+	tokens := BroadcastToDims(Reshape(d.applied.adapterM, m, 1), m, r.width)
+	return Where(Equal(columns, tokens), down, ZerosLike(down))
+}
+
+// wide is W x [M, out], and what stands below W, in float32.
+func (d *Decoder) wide(layer int, x *Node, first Target) *Node {
+	w := d.late.weight(d.weights[d.spec.linearName(layer, first)+".weight"])
+	return contract(x, w, []int{1}, nil, []int{1}, nil, dtypes.Float32)
+}
+
+// bias is that of the map that a target is, or is the first of; nil where there is none.
+func (d *Decoder) bias(layer int, first Target) *Node {
+	if !d.spec.hasBias(first) {
+		return nil
+	}
+	return d.weights[d.spec.linearName(layer, first)+".bias"]
+}
+
+// thin is what the device's kernel is told that adds adapters to a joined product y. There is none where tokens have adapters of their own.
+func (d *Decoder) thin(r *reader, y *Node, gated bool) engine.Thin {
+	if d.applied.adapterM != nil || !d.spec.BF16 {
+		return engine.Thin{}
+	}
+	return engine.Thin{Out: r.ups[0].out, Width: r.width, Bias: d.bias(r.layer, r.maps[0][0]), Gated: gated}
+}
+
+// gated is SiLU(gate) up of an MLP whose input is h [M, H], where the device has one kernel for it and the adapters; else nil.
+func (d *Decoder) gated(layer int, h *Node) *Node {
+	first := Gate
+	if d.spec.FusedLinears {
+		first = GateUp
+	}
+	r := d.applied.readers[site{layer, first}]
+	if r == nil || !d.spec.Joined || d.spec.GELU {
+		return nil
+	}
+	y := d.wide(layer, h, first)
+	t := d.thin(r, y, true)
+	if !t.HasKernel(y) {
+		return nil
+	}
+	return t.Add(y, d.applied.arrays[r][1])
+}
+
+// readerOf is the reader of maps that begin with a target, nil where they have no adapter.
+func (d *Decoder) readerOf(layer int, targets []Target) *reader {
+	r := d.applied.readers[site{layer, targets[0]}]
+	if r != nil && !slices.Equal(slices.Concat(r.maps...), targets) {
+		panic("linear maps that are not read together")
+	}
+	return r
+}

@@ -1,0 +1,108 @@
+package sample
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/learn/batch"
+	"hone/internal/learn/engine"
+	"hone/internal/learn/learntest"
+	"hone/internal/learn/train"
+	"hone/internal/recipe"
+)
+
+// wired is a trainer and a sampler as a run wires them, with Publish given.
+type wired struct {
+	*train.Trainer
+	sampler *Sampler
+	publish func() error
+}
+
+func (w wired) Publish() error { return w.publish() }
+
+func (w wired) Checksums() (trained, sampled []uint64, err error) {
+	if trained, err = w.AdapterChecksums(); err != nil {
+		return nil, nil, err
+	}
+	sum, err := w.sampler.Checksum()
+	return trained, []uint64{sum}, err
+}
+
+// What the sampler's programs read is the trainer's adapter, at each version and on each backend; where Publish does nothing, hands over the adapter of the step before, or
+// only the version rises, a run is told.
+func TestThePublishedAdapterIsTheTrainers(t *testing.T) {
+	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) { checkIdentity(t, e, false) })
+	if learntest.Plugin() == "" {
+		return
+	}
+	e, err := engine.Open(engine.Options{Plugin: learntest.Plugin(), DType: engine.DTypeBF16})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	checkIdentity(t, e, true)
+}
+
+func checkIdentity(t *testing.T, e *engine.Engine, bf16 bool) {
+	spec, lora := learntest.Spec(), learntest.LoRA()
+	spec.BF16, spec.NumLayers = bf16, 1
+	weights := learntest.Weights(t, e, spec)
+	s, err := New(e, spec, weights, Options{LoRA: lora, Slots: 8, Context: 32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	tr, err := train.New(e, spec, weights, train.NewState(spec, lora, 2), train.Options{LoRA: lora})
+	if err != nil {
+		t.Fatal(err)
+	}
+	right := func() error { return s.SetAdapter(tr.Adapter(), tr.PolicyVersion()) }
+	step := func() {
+		ids := []int32{1, 2, 3, 4, 5}
+		if _, err := tr.Step(context.Background(), batch.Batch{Prefix: ids[:1], Rows: []batch.Sequence{{IDs: ids[1:], Trained: []bool{false, true, true, true}}}}, batch.Objective{},
+			batch.Update{Rate: 1e-5}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var sums []uint64
+	for range 3 {
+		if err := recipe.Publish(wired{tr, s, right}, "a step"); err != nil {
+			t.Fatal(err)
+		}
+		sum, err := s.Checksum()
+		if err != nil || slices.Contains(sums, sum) {
+			t.Fatalf("checksums %x, %x, %v", sums, sum, err)
+		}
+		sums = append(sums, sum)
+		step()
+	}
+	if err := right(); err != nil {
+		t.Fatal(err)
+	}
+	before, err := tr.State()
+	if err != nil {
+		t.Fatal(err)
+	}
+	old, err := e.Upload(before.Adapter, len(before.Adapter))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Free(old)
+	for name, publish := range map[string]func() error{
+		"nothing":                    func() error { return nil },
+		"the adapter before":         func() error { return s.SetAdapter(old, tr.PolicyVersion()) },
+		"the version without arrays": func() error { s.versions[0] = tr.PolicyVersion(); return nil },
+		"the base model":             func() error { return s.SetAdapter(nil, tr.PolicyVersion()) },
+	} {
+		step()
+		err := recipe.Publish(wired{tr, s, publish}, "a step")
+		if err == nil || !strings.Contains(err.Error(), "does not hold the adapter") {
+			t.Errorf("published is %s: %v", name, err)
+		}
+		if err := recipe.Publish(wired{tr, s, right}, "a step"); err != nil {
+			t.Errorf("after %s: %v", name, err)
+		}
+	}
+}
