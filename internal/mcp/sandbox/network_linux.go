@@ -36,13 +36,12 @@ func (s *Sandbox) offer(cmd *exec.Cmd, serve func(net.Listener)) (fd int, err er
 		theirs.Close()
 		return 0, err
 	}
-	cmd.ExtraFiles = append(cmd.ExtraFiles, theirs)
+	cmd.ExtraFiles = append(cmd.ExtraFiles, theirs) // closed when nothing refers to cmd any more: only who starts it knows when it has been read
 	s.proxies.Go(func() {
 		stop := context.AfterFunc(s.ctx, func() { c.Close() })
 		l, process, err := receive(c.(*net.UnixConn))
 		stop()
 		c.Close()
-		theirs.Close()
 		if err != nil {
 			return // the process did not start, which is said elsewhere
 		}
