@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -185,6 +186,9 @@ func TestValidationWithinTraining(t *testing.T) {
 		if m := want.Metric[fmt.Sprint("validation", step)]; m["success"] != 2.0/3 || m["masked_ratio"] != 0 {
 			t.Errorf("after %d steps: %v", step, m)
 		}
+		if _, err := os.Stat(want.dir("grpo", step)); err != nil {
+			t.Errorf("what was measured is not kept: %v", err)
+		}
 		for _, id := range []string{"a", "b", "c"} {
 			e, ok := want.Kept[fmt.Sprintf("validation %d %s/%d/0", step, id, step)]
 			if !ok || e.Turns[0].CompletionIDs[1] != int32(step) { // the policy published then
@@ -209,5 +213,34 @@ func TestValidationWithinTraining(t *testing.T) {
 		if !slices.Equal(again.Steps, trainer.Steps) || !reflect.DeepEqual(log.Metric, want.Metric) || !reflect.DeepEqual(log.Kept, want.Kept) {
 			t.Errorf("%v: the resumed run differs", stop)
 		}
+	}
+}
+
+// An evaluation that was recorded is not run again, not for the episodes either that said nothing of the policy.
+func TestRecordedValidationIsNotRunAgain(t *testing.T) {
+	log, episodes := newLog(t), 0
+	for _, stop := range []int{2, -1} { // before an episode of that step
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		trainer, g := &fakeTrainer{}, grpo()
+		measured := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
+		g.Validation = &Validation{Every: 2, Scenarios: scenarios(3), Passed: func(*trajectory.Trajectory) bool { return true },
+			Runner: shaped{measured, func(_ int, e *trajectory.Trajectory) {
+				if e.ScenarioID == "b" {
+					e.Outcome = trajectory.EnvironmentError
+				}
+			}}}
+		sampled := &fakeRunner{trainer: trainer, outcome: trajectory.OK, before: func(step, _ int) {
+			if step == stop {
+				cancel()
+			}
+		}}
+		if err := g.Run(ctx, scenarios(5), sampled, scoreFunc(byRollout), trainer, log, silent); (err != nil) != (stop >= 0) {
+			t.Fatal(err)
+		}
+		episodes += measured.episodes
+	}
+	if m := log.Metric["validation2"]; episodes != 12 || m["success"] != 1 || m["masked_ratio"] != 1.0/3 {
+		t.Errorf("%d evaluated episodes, want 12: %v", episodes, m)
 	}
 }
