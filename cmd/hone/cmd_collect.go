@@ -117,8 +117,11 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 		return err
 	}
 	if ended.outcomes[trajectory.EnvironmentError]+ended.outcomes[trajectory.InfrastructureError] == len(list) {
-		return &fault.Error{Code: fault.CodeUnavailable, What: "no call was answered by its MCP server", Where: f.output,
+		return &fault.Error{Code: fault.CodeUnavailable, What: "no call was answered by its MCP server", Where: f.output, Why: ended.lost,
 			Next: "hone doctor; then the same command tries these scenarios again"}
+	}
+	if ended.lost != "" {
+		a.say("note: episodes that a server or the way to it spoilt, the first by: %s; the same command tries them again", ended.lost)
 	}
 	a.say("%s", ended.passRate())
 	data := filepath.Join(f.output, "trajectories.jsonl")
@@ -144,12 +147,16 @@ func (f collectFlags) scenarios(a *app) ([]scenario.Scenario, error) {
 
 // tally counts how episodes ended.
 type tally struct {
+	lost                      string // what the first episode that a server or the way to it spoilt says, its last words included
 	outcomes                  map[trajectory.Outcome]int
 	judged, passed, notJudged int // by the scenario's checks
 }
 
 func (t *tally) add(x *trajectory.Trajectory) {
 	t.outcomes[x.Outcome]++
+	if broken := x.Outcome == trajectory.EnvironmentError || x.Outcome == trajectory.InfrastructureError; broken && t.lost == "" {
+		t.lost = x.Error
+	}
 	i := slices.IndexFunc(x.Terms, func(term trajectory.Term) bool { return term.Name == "checks" })
 	if i < 0 {
 		t.notJudged++

@@ -75,3 +75,39 @@ func TestCollectTellsThePassRate(t *testing.T) {
 		}
 	}
 }
+
+// crashing lists one tool twice, with two descriptions, and crashes when it is called.
+const crashing = `
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if "id" not in m:
+        continue
+    answer = {"error": {"code": -32601, "message": "unknown method"}}
+    if m["method"] == "initialize":
+        answer = {"result": {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}}
+    if m["method"] == "tools/list":
+        answer = {"result": {"tools": [{"name": "poll", "description": d, "inputSchema": {"type": "object"}} for d in ("one", "two")]}}
+    if m["method"] == "tools/call":
+        print("the disk is on fire", file=sys.stderr, flush=True)
+        sys.exit(3)
+    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], **answer}), flush=True)
+`
+
+func TestDiscoverTellsOfASecondToolOfAName(t *testing.T) {
+	workFolder(t, map[string]string{"server.py": crashing})
+	code, _, said := hone(t, "", "discover", "--sandbox", "off", "--mcp", "python3 server.py")
+	if code != 0 || !strings.Contains(said, `the tool "poll" is listed more than once, with other texts; the first counts`) {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+}
+
+// What a server that crashed said last is in the error that is printed.
+func TestCollectTellsOfACrash(t *testing.T) {
+	workFolder(t, map[string]string{"tasks.jsonl": `{"id": "a", "task": "Poll."}` + "\n", "server.py": crashing})
+	code, _, said := hone(t, "", "collect", "--yes", "--sandbox", "off", "--mcp", "python3 server.py", "--dataset", "tasks.jsonl", "--split", "all",
+		"--endpoint", buyer(t, chat.ToolCall{Name: "poll", Arguments: "{}"}), "--model", "m", "--output-dir", "out")
+	if code != 5 || !strings.Contains(said, "exit status 3") || !strings.Contains(said, "the disk is on fire") {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+}

@@ -53,12 +53,19 @@ func (p *progress) report() recipe.Progress {
 			line += "  " + note
 		}
 		end := "\n"
+		if p.redraw {
+			end = clearToEnd + end
+		}
 		if p.redraw && done < total {
-			end = "\r"
+			end = clearToEnd + "\r"
 		}
 		fmt.Fprint(p.w.Raw(), screen.Line(line)+end) // a note may hold what a server said
 	}
 }
+
+// clearToEnd takes away what a longer line left behind on a terminal (ECMA-48, EL): a rate's last digits would be read
+// as this one's.
+const clearToEnd = "\x1b[K"
 
 // part shows a part of a step: on a terminal always, in a log where nothing was said for long.
 func (p *progress) part(now time.Time, stage string, done, total int, note string) {
@@ -71,7 +78,7 @@ func (p *progress) part(now time.Time, stage string, done, total int, note strin
 	p.last = now
 	end := "\n"
 	if p.redraw {
-		end = "\r"
+		end = clearToEnd + "\r"
 	}
 	fmt.Fprint(p.w.Raw(), screen.Line(fmt.Sprintf("%-12s %4d/%d  %s", stage, done, total, note))+end)
 }

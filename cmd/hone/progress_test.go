@@ -29,3 +29,20 @@ func TestTimeLeftIsShownOnceItMeansSomething(t *testing.T) {
 		}
 	}
 }
+
+// A line that is drawn over a longer one leaves nothing of it; a log holds no control characters.
+func TestProgressClearsTheLine(t *testing.T) {
+	for _, redraw := range []bool{true, false} {
+		var said bytes.Buffer
+		p := &progress{w: screen.New(&said), redraw: redraw, slots: 1}
+		report := p.report()
+		report("grpo/rollouts", 1, 4, "a long note of what is under way")
+		report("grpo", 1, 2, "a long note of what is under way")
+		report("grpo", 2, 2, "short")
+		for _, line := range strings.FieldsFunc(said.String(), func(r rune) bool { return r == '\r' || r == '\n' }) {
+			if strings.HasSuffix(line, "\x1b[K") != redraw {
+				t.Errorf("redraw %v: %q", redraw, line)
+			}
+		}
+	}
+}

@@ -76,14 +76,23 @@ func (c *Client) attempt(ctx context.Context, body []byte) (Response, advice, er
 	if res.StatusCode != http.StatusOK {
 		return Response{}, adviceOf(res, time.Now()), c.statusError(res.StatusCode, text)
 	}
+	if len(text) > maxResponse { // the next one would be as long, and be fetched as far
+		return Response{}, advice{}, &badAnswer{fmt.Errorf("it is longer than %d MB", maxResponse>>20)}
+	}
 	resp, err := parse(text)
-	return resp, advice{again: err != nil}, err
+	if err != nil {
+		return Response{}, advice{again: true}, &badAnswer{err}
+	}
+	return resp, advice{}, nil
 }
 
+// badAnswer is an answer with status 200 that is no chat completion.
+type badAnswer struct{ why error }
+
+func (e *badAnswer) Error() string { return e.why.Error() }
+func (e *badAnswer) Unwrap() error { return e.why }
+
 func parse(text []byte) (Response, error) {
-	if len(text) > maxResponse {
-		return Response{}, fmt.Errorf("the answer is longer than %d bytes", maxResponse)
-	}
 	var wire struct {
 		Choices []struct {
 			Message      chat.Message `json:"message"`

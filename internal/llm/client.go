@@ -159,6 +159,13 @@ func (c *Client) explain(ctx context.Context, err error) error {
 	f := &fault.Error{Code: fault.CodeUnavailable, What: "the endpoint did not answer", Where: c.url, Err: err,
 		Next: "check that it is running, then resume"}
 	var status *StatusError
+	var bad *badAnswer
+	switch {
+	case errors.As(err, &bad):
+		f.What, f.Next = "the endpoint's answer is of no use", "check that the base URL is that of an OpenAI-compatible API, then resume"
+	case errors.As(err, &status):
+		f.What = "the endpoint answered with errors alone"
+	}
 	if errors.As(err, &status) && !retryable(status.Status) {
 		f.Code, f.What, f.Next = fault.CodeError, "the endpoint refused the request", "change what it objects to: the endpoint, the model, the tools or the limits"
 		switch status.Status {

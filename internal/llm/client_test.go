@@ -290,3 +290,29 @@ func TestNewRefusesBadURLs(t *testing.T) {
 		}
 	}
 }
+
+// What an endpoint that answers badly did is said, and a flood is fetched once.
+func TestBadAnswersAreNotSilence(t *testing.T) {
+	for name, tc := range map[string]struct {
+		answer   answer
+		what     string
+		requests int
+	}{
+		"silence":     {answer{err: errors.New("reset by peer")}, "the endpoint did not answer", 3},
+		"a page":      {answer{status: 200, body: "<html>Welcome</html>"}, "the endpoint's answer is of no use", 3},
+		"a flood":     {answer{status: 200, body: strings.Repeat("x", maxResponse+1)}, "the endpoint's answer is of no use", 1},
+		"errors":      {answer{status: 502, body: "bad gateway"}, "the endpoint answered with errors alone", 3},
+		"a bad model": {answer{status: 400, body: "no such model"}, "the endpoint refused the request", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				e := &endpoint{answers: []answer{tc.answer}}
+				_, err := client(t, e, func(o *Options) { o.MaxRetries = 2 }).Chat(t.Context(), hello)
+				var f *fault.Error
+				if !errors.As(err, &f) || f.What != tc.what || len(e.times) != tc.requests {
+					t.Errorf("%d requests, %v", len(e.times), err)
+				}
+			})
+		})
+	}
+}

@@ -46,7 +46,7 @@ var chaosWants = map[string]wanted{
 	"open-huge":                         unopened("larger than 1048576 bytes"),
 	"open-then-crash":                   unlisted("EOF"),
 	"start-crashes":                     unopened("exit status 4; stderr: no such database"),
-	"start-hangs":                       hanging(unopened("no answer in 1.5s")),
+	"start-hangs":                       hanging(unopened("no answer in 800ms; in the newest protocol: no answer in 700ms")),
 	"open-401":                          unopened(`HTTP 401 Unauthorized: "refused by the gateway"`),
 	"open-403":                          unopened(`HTTP 403 Forbidden: "refused by the gateway"`),
 	"open-404":                          unopened("as HTTP+SSE: "),

@@ -130,6 +130,19 @@ func (l *launcher) connected(ctx context.Context, from start) (*session, error) 
 	return s, nil
 }
 
+// legacyLimit is how long the old way is tried after the new one failed. A server that was silent has used its time: what
+// is left of ConnectTimeout is for a command that is still being downloaded, which no URL is.
+func (l *launcher) legacyLimit(via string, err error) time.Duration {
+	probe := min(l.o.ProbeTimeout, l.o.ConnectTimeout)
+	switch {
+	case !silent(err):
+		return l.o.ConnectTimeout
+	case via == viaHTTP:
+		return probe
+	}
+	return max(probe, l.o.ConnectTimeout-probe)
+}
+
 // probe finds out what a server speaks, the newest first.
 func (l *launcher) probe(ctx context.Context, via string, from start) (*session, error) {
 	if via == viaSSE {
@@ -148,7 +161,7 @@ func (l *launcher) probe(ctx context.Context, via string, from start) (*session,
 	case ctx.Err() != nil || final(err):
 		return nil, err
 	}
-	s, legacyErr := l.try(ctx, l.o.ConnectTimeout, first, legacyEra, from)
+	s, legacyErr := l.try(ctx, l.legacyLimit(first, err), first, legacyEra, from)
 	if legacyErr == nil {
 		return s, nil
 	}

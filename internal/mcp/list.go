@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -72,6 +73,11 @@ func (s *session) paged(ctx context.Context, fetch func(ctx context.Context, cur
 	return append(warnings, fmt.Sprintf("the list has more than %d pages; the rest is not read", maxPages)), nil
 }
 
+const (
+	listedTwice = "listed more than once; the first counts"
+	listedApart = "listed more than once, with other texts; the first counts"
+)
+
 // listTools returns the tools a model can be offered, and in quarantine those it cannot. Of tools with the same name
 // the first counts.
 func listTools(ctx context.Context, s *session) (found ServerTools, err error) {
@@ -105,7 +111,11 @@ func listTools(ctx context.Context, s *session) (found ServerTools, err error) {
 			case reason != "":
 				found.Quarantined = append(found.Quarantined, Quarantined{t.Name, reason})
 			case twice:
-				tools[first].Findings = append(tools[first].Findings, "listed more than once; the first counts")
+				note := listedTwice
+				if tools[first].sha256() != t.sha256() { // else nothing is lost
+					note = listedApart
+				}
+				tools[first].Findings = append(tools[first].Findings, note)
 			default:
 				names[t.Name] = len(tools)
 				tools = append(tools, t)
@@ -115,6 +125,11 @@ func listTools(ctx context.Context, s *session) (found ServerTools, err error) {
 	}
 	found.Warnings, err = s.paged(ctx, fetch, take)
 	found.Tools = tools
+	for _, t := range tools {
+		if slices.Contains(t.Findings, listedApart) {
+			found.Warnings = append(found.Warnings, fmt.Sprintf("the tool %q is %s", t.Name, listedApart))
+		}
+	}
 	return found, err
 }
 

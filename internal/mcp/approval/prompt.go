@@ -42,6 +42,9 @@ type YesToAll struct{}
 
 func (YesToAll) Ask(context.Context, Question) (Answer, error) { return Yes, nil }
 
+// manyLines is how many lines of arguments leave no room for the rest of the question on a small screen.
+const manyLines = 12
+
 // mostTries bounds how often an answer that is none is asked for again.
 const mostTries = 3
 
@@ -79,8 +82,13 @@ func (t *Terminal) Ask(ctx context.Context, q Question) (Answer, error) {
 	if q.Tool.ReadOnly {
 		note = " (annotated as read-only)"
 	}
-	_, err := fmt.Fprintf(t.out, "\nThe model asks to call a tool.\n  server:    %s\n  tool:      %s%s\n  arguments: %s\n",
-		name(q.Tool.Server), name(q.Tool.Name), note, arguments(q.Arguments))
+	whose := fmt.Sprintf("  server:    %s\n  tool:      %s%s\n", name(q.Tool.Server), name(q.Tool.Name), note)
+	shown := arguments(q.Arguments)
+	again := ""
+	if strings.Count(shown, "\n") >= manyLines || len(shown) > manyLines*80 { // which have pushed the head off the screen
+		again = "These arguments are for\n" + whose
+	}
+	_, err := fmt.Fprintf(t.out, "\nThe model asks to call a tool.\n%s  arguments: %s\n%s", whose, shown, again)
 	if err != nil {
 		return No, fmt.Errorf("the question cannot be shown: %w", err) // what nobody has seen nobody can allow
 	}

@@ -99,9 +99,10 @@ func TestTerminalShowsEverything(t *testing.T) {
 		never     []string
 	}{
 		{"plain", Tool{Server: "calc", Name: "add"}, `{"b":1.50,"a":[2]}`,
-			[]string{"server:    calc\r\n", "tool:      add\r\n", "\"b\": 1.50,\r\n", "\"a\": [\r\n"}, []string{"read-only"}},
+			[]string{"server:    calc\r\n", "tool:      add\r\n", "\"b\": 1.50,\r\n", "\"a\": [\r\n"}, []string{"read-only", "These arguments"}},
 		{"read-only", Tool{Server: "f", Name: "get", ReadOnly: true}, `{}`, []string{"get (annotated as read-only)"}, nil},
-		{"long", Tool{Server: "f", Name: "put"}, `{"text":"` + long + `"}`, []string{long}, nil},
+		{"long", Tool{Server: "f", Name: "put"}, `{"text":"` + long + `"}`, []string{long, "These arguments are for\r\n  server:    f\r\n  tool:      put\r\nSend it?"}, nil},
+		{"many lines", Tool{Server: "f", Name: "put"}, `{"a":[` + strings.Repeat("1,", 30) + `1]}`, []string{"tool:      put\r\nSend it?"}, nil},
 		{"escape sequences", Tool{Server: "f", Name: "p\x1b[2Jut\nfake"}, "{\"a\":\"\u202e\u200b\"}",
 			[]string{`p\u001b[2Jut\nfake`, `\u202e\u200b`}, []string{"\x1b", "\u202e", "\u200b"}},
 		{"not JSON", Tool{Server: "f", Name: "put"}, "x\n  tool:      harmless", []string{`"x\n  tool:      harmless"`}, nil},

@@ -1,0 +1,68 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pipes is a listener whose connections are in memory.
+type pipes struct {
+	conns  chan net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error   { p.once.Do(func() { close(p.closed) }); return nil }
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+
+// A body that comes a byte at a time holds its connection for half a minute, no longer.
+func TestSlowBodiesAreCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, err := New(Options{Models: []Model{model(&sampler{says: "x"})}, Grace: time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- server.Serve(ctx, l) }()
+		ours, theirs := net.Pipe()
+		l.conns <- theirs
+		began := time.Now()
+		gone := make(chan time.Duration, 1)
+		go func() {
+			_, _ = io.Copy(io.Discard, ours)
+			gone <- time.Since(began)
+		}()
+		fmt.Fprint(ours, "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n")
+		for range 300 {
+			if _, err := ours.Write([]byte(" ")); err != nil {
+				break
+			}
+			time.Sleep(time.Second)
+		}
+		if held := <-gone; held < readTimeout || held > readTimeout+5*time.Second {
+			t.Errorf("the connection was held for %s", held)
+		}
+		ours.Close()
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
