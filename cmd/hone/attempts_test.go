@@ -42,6 +42,17 @@ func TestEpisodesOfOneAdapter(t *testing.T) {
 		return ids
 	}
 	put("s/5/0", "s/5/1", "s/5/2")
+	if err := (runLog{dir, t.Logf, l}).Metrics("grpo", 5, map[string]float64{"reward": 1}); err != nil {
+		t.Fatal(err)
+	}
+	recorded := func() bool {
+		t.Helper()
+		_, ok, err := runLog{dir, t.Logf, l}.Recorded("grpo", 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ok
+	}
 	if err := dir.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +63,13 @@ func TestEpisodesOfOneAdapter(t *testing.T) {
 	if got := kept(); !slices.Equal(got, []string{"s/5/0", "s/5/1", "s/5/2"}) {
 		t.Errorf("of the same adapter: %q", got)
 	}
+	if !recorded() {
+		t.Error("what the same adapter was measured at is not known")
+	}
 	l.learner.held = "b" // step 4, computed again on a GPU
+	if recorded() {
+		t.Error("what another adapter was measured at is taken for this one's")
+	}
 	if got := kept(); got != nil {
 		t.Errorf("of another adapter: %q", got)
 	}

@@ -80,8 +80,11 @@ func (l runLog) best() (step int, measured map[string]float64, err error) {
 	return step, measured, nil
 }
 
-// Recorded implements recipe.Log.
+// Recorded implements recipe.Log. What was measured of episodes that another adapter made is not recorded of this one.
 func (l runLog) Recorded(stage string, step int) (map[string]float64, bool, error) {
+	if mine, err := l.ofThisAdapter(stage, step); err != nil || !mine {
+		return nil, false, err
+	}
 	rows, err := l.dir.Ledger.Metrics(stage)
 	if err != nil {
 		return nil, false, err
@@ -94,6 +97,27 @@ func (l runLog) Recorded(stage string, step int) (map[string]float64, bool, erro
 		}
 	}
 	return nil, false, nil
+}
+
+// ofThisAdapter reports whether no episode of a step was made by another adapter than the one there is now.
+func (l runLog) ofThisAdapter(stage string, step int) (bool, error) {
+	if l.lab == nil { // no episodes are kept
+		return true, nil
+	}
+	rows, err := l.dir.Ledger.Trajectories(stage, step)
+	if err != nil {
+		return false, err
+	}
+	for _, r := range rows {
+		var t struct{ Adapter string }
+		if err := json.Unmarshal(r.JSON, &t); err != nil {
+			return false, fmt.Errorf("reading trajectory %s of the ledger: %w", r.ID, err)
+		}
+		if t.Adapter != l.lab.held() {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 // Notice implements recipe.Log.
