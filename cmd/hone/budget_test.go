@@ -387,7 +387,7 @@ func TestInspectMemoryAndPlan(t *testing.T) {
 			t.Errorf("%v: exit code %d, %s", args, code, said)
 		}
 	}
-	if r.Programs[0].Name != "prefix" || r.Programs[3].Name != "merge" {
+	if r.Programs[0].Name != "prefix" || r.Programs[3].Name != "write" {
 		t.Errorf("%+v", r.Programs)
 	}
 }

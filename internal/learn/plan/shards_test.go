@@ -68,7 +68,7 @@ func TestGatheredWeightsAreNotKept(t *testing.T) {
 	}
 }
 
-// Weights are sharded where nothing else helps, and only where there are several devices; so are merged ones.
+// Weights are sharded where nothing else helps, and only where there are several devices; a sampler's adapter is not.
 func TestProposeShardsLast(t *testing.T) {
 	s, o := wide(), training()
 	s.NumLayers, s.VocabSize = 8, 100
@@ -93,8 +93,9 @@ func TestProposeShardsLast(t *testing.T) {
 		t.Errorf("one device: %+v, %v", chosen, err)
 	}
 	o.Devices, o.Slots = 2, 2
-	chosen, p, ok, err = Propose(s, o, limit+maps*3/4) // which are more than the sampler's halves, and less than the whole
-	if err != nil || !ok || !chosen.ShardWeights || chosen.Slots != 2 || p.Held[len(p.Held)-1] != (Item{"merged weights", maps / 2}) {
+	_, size := o.Train.LoRA.Pieces(s)
+	chosen, p, ok, err = Propose(s, o, limit) // a sampler's adapter is whole on each device
+	if err != nil || !ok || !chosen.ShardWeights || chosen.Slots != 2 || p.Held[len(p.Held)-1] != (Item{HeldBySampler, int64(size * 4)}) {
 		t.Errorf("beside a sampler: %+v, %+v, %v %v", chosen, p.Held, ok, err)
 	}
 }
