@@ -93,7 +93,7 @@ func everything(t *testing.T, token string) *remote {
 }
 
 // tiny makes everything that takes time small.
-const tiny = `rollout: {max_turns: 2, max_tokens: 24}
+const tiny = `rollout: {system: "Call a tool to get the result, then reply with the result only.", max_turns: 2, max_tokens: 24}
 grpo: {steps: 1, scenarios_per_step: 2, group_size: 2}
 lora: {rank: 2}
 sft: {batch_size: 2, checkpoint_every: 1}
@@ -176,8 +176,8 @@ func TestTrainAndEvalOverHTTP(t *testing.T) {
 		}
 	}
 	lines, err := os.ReadFile("OUT/trajectories.jsonl")
-	if err != nil || bytes.Count(lines, []byte("\n")) != 4 || bytes.Contains(lines, []byte(`"environment_error"`)) {
-		t.Errorf("%v; want 4 whole episodes: %s", err, lines)
+	if err != nil || bytes.Count(lines, []byte("\n")) != 5 || bytes.Contains(lines, []byte(`"environment_error"`)) {
+		t.Errorf("%v; want 4 whole episodes of the step, and one of validation: %s", err, lines)
 	}
 	if metrics, err := os.ReadFile("OUT/metrics.jsonl"); err != nil || !bytes.HasPrefix(metrics, []byte(`{"stage":"grpo","step":0,`)) {
 		t.Errorf("%v; metrics %s", err, metrics)
