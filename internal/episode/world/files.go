@@ -123,6 +123,9 @@ func (l *limited) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
+// errTooMany is a folder with more files than are looked at: its own fault where it was so from the beginning, else the episode's.
+var errTooMany = fmt.Errorf("the folder holds more than %d files", maxFiles)
+
 // files are all that is in the folder, or under the check's path in it, each with a hash of its content, but for what the
 // check ignores.
 func (w *Watch) files(c scenario.Check) (state, error) {
@@ -147,7 +150,7 @@ func (w *Watch) files(c scenario.Check) (state, error) {
 		case ignored(name, c.Ignore):
 			return nil
 		case len(found) == maxFiles:
-			return fmt.Errorf("the folder holds more than %d files", maxFiles)
+			return errTooMany
 		}
 		found[name], err = content(root, name, d, &left)
 		return err

@@ -79,6 +79,12 @@ func copyOut(root *os.Root, name, to string) error {
 // errTooLong is a result with more rows or bytes than are recorded.
 var errTooLong = errors.New("too long")
 
+// ranInto is an error of a query that is sound: of the values it met, as a text that is no JSON in json_extract. Values are the
+// episode's doing.
+type ranInto struct{ error }
+
+func (r ranInto) Unwrap() error { return r.error }
+
 // judged tells what the database is like, which is seen, from what keeps it from being looked at.
 func judged(ctx context.Context, text string, err error) (trajectory.Observation, error) {
 	var failed *sqlite.Error
@@ -92,7 +98,10 @@ func judged(ctx context.Context, text string, err error) (trajectory.Observation
 	case !errors.As(err, &failed):
 		return trajectory.Observation{}, err
 	}
+	_, ran := errors.AsType[ranInto](err)
 	switch code := failed.Code() & 0xff; {
+	case ran && (code == sqlite3.SQLITE_ERROR || code == sqlite3.SQLITE_TOOBIG || code == sqlite3.SQLITE_MISMATCH):
+		return trajectory.Observation{Status: trajectory.Unusable, Text: failed.Error()}, nil
 	case code == sqlite3.SQLITE_NOTADB || code == sqlite3.SQLITE_CORRUPT:
 		return trajectory.Observation{Status: trajectory.Unusable, Text: failed.Error()}, nil
 	case strings.Contains(failed.Error(), "no such table") || strings.Contains(failed.Error(), "no such column"):
@@ -136,12 +145,16 @@ func rowsOf(ctx context.Context, path, query string) (string, error) {
 	for _, name := range columns {
 		values = append(values, `+"`+strings.ReplaceAll(name, `"`, `""`)+`"`)
 	}
-	rows, err := c.QueryContext(ctx, "SELECT "+strings.Join(values, ", ")+" FROM "+inner)
+	rows, err := c.QueryContext(ctx, "SELECT "+strings.Join(values, ", ")+" FROM "+inner) // which takes the first row too
 	if err != nil {
-		return "", err
+		return "", ranInto{err}
 	}
 	defer rows.Close()
-	return encodeRows(rows, columns)
+	text, err := encodeRows(rows, columns)
+	if err != nil {
+		return "", ranInto{err}
+	}
+	return text, nil
 }
 
 // readsOnly lets a query select, and nothing else: no file of another name is opened or written.

@@ -10,6 +10,7 @@ package world
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -107,6 +108,9 @@ func (w *Watch) see(ctx context.Context, c scenario.Check, t *trajectory.Traject
 		return w.command(ctx, c, t)
 	}
 	now, err := w.state(ctx, c)
+	if errors.Is(err, errTooMany) {
+		return trajectory.Observation{Status: trajectory.TooLong, Text: err.Error()}, nil
+	}
 	if err != nil {
 		return trajectory.Observation{}, err
 	}

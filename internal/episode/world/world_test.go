@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -174,6 +175,8 @@ func TestMutatedWorlds(t *testing.T) {
 		{`{"type":"sql","path":"shop.db","query":"SELECT day FROM orders WHERE id = 1","equals":"2026-01-02"}`, worlds{nothing}, worlds{query("UPDATE orders SET day = '2026-01-03'"), query("DELETE FROM orders")}},
 		{`{"type":"sql","path":"shop.db","query":"SELECT name FROM orders ORDER BY price DESC","equals":"bob\nann"}`, worlds{nothing}, worlds{query("UPDATE orders SET price = -price")}},
 		{`{"type":"sql","path":"shop.db","query":"SELECT sum(price) AS s FROM orders","number":6.4,"tolerance":0.2}`, worlds{nothing}, worlds{query("UPDATE orders SET price = 4")}},
+		{`{"type":"sql","path":"shop.db","query":"SELECT json_extract(name, '$') AS n FROM orders WHERE id > 2","equals":"7"}`, worlds{query("INSERT INTO orders (name) VALUES ('7')")},
+			worlds{nothing, query("INSERT INTO orders (name) VALUES ('oops')"), query("INSERT INTO orders (name) VALUES ('7'), ('oops')")}}, // what is no JSON is the episode's doing
 		{`{"type":"state","name":"graph","matches":{"entities":{"$unordered":[{"name":"bob"},{"name":"ann"}]},"relations":[]}}`,
 			worlds{nothing}, worlds{graph(`{"entities":[{"name":"ann"}],"relations":[]}`), graph(`{"entities":[{"name":"ann"},{"name":"bob"}],"relations":[1]}`), graph("gone"),
 				func(_ *testing.T, p *place) { p.answer("graph", trajectory.CallToolError, "broken") }}},
@@ -236,6 +239,20 @@ func TestFolderOfAnEnemy(t *testing.T) {
 		if why, _ := after(t, checkOf(t, `{"type":"unchanged"}`), func(p *place) { put(filepath.Join(p.dir, "x")) }); why != "added x" {
 			t.Errorf("%s: unchanged says %q", name, why)
 		}
+	}
+}
+
+// More files than are looked at do not hide what an episode did.
+func TestFloodOfFiles(t *testing.T) {
+	why, saw := after(t, checkOf(t, `{"type":"unchanged"}`), func(p *place) {
+		for i := range 20001 {
+			if err := os.Link(filepath.Join(p.dir, "out.json"), filepath.Join(p.dir, strconv.Itoa(i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+	if saw.Status != trajectory.TooLong || !strings.Contains(why, "more than 20000 files") {
+		t.Errorf("%q, saw %+v", why, saw)
 	}
 }
 
