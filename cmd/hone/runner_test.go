@@ -39,6 +39,11 @@ func TestRunners(t *testing.T) {
 	}
 	for name, want := range map[string][]string{"npx": {home + "/.npm", "/e"}, "uvx": {home + "/.cache/uv", home + "/data/uv", "/e"}, "node": {"/e"}} {
 		g := a.grants(config.DefaultSandbox(), name, servers.Servers[name], "/e", []string{"HONE_X=1", "OTHER=2"})
+		held := servers.Servers[name]
+		held.Hosts = []string{"a.example"} // who names hosts does not mean all of them
+		if a.grants(config.DefaultSandbox(), name, held, "/e", nil).Network {
+			t.Errorf("%s has the whole network beside its hosts", name)
+		}
 		if !slices.Equal(g.Write, want) || g.Network != (name != "node") || !slices.Contains(g.Env, "HONE_X") || slices.Contains(g.Env, "OTHER") {
 			t.Errorf("%s: %+v", name, g)
 		}

@@ -110,7 +110,7 @@ func (a *app) proxies(c config.Sandbox, servers mcp.Config, s *sandbox.Sandbox) 
 // variables it is given, and what the program that downloads it needs.
 func (a *app) grants(c config.Sandbox, name string, server mcp.Server, folder string, env []string) sandbox.Grants {
 	r, isRunner := a.runnerOf(server.Command)
-	g := sandbox.Grants{Network: c.NetworkFor(name) || isRunner, Write: append(c.WriteFor(name), r.folders...), Read: c.ReadFor(name)}
+	g := sandbox.Grants{Network: c.NetworkFor(name) || isRunner && len(server.Hosts) == 0, Write: append(c.WriteFor(name), r.folders...), Read: c.ReadFor(name)}
 	for _, value := range r.env { // certificates
 		if info, err := os.Stat(value); filepath.IsAbs(value) && err == nil && info.Mode().IsRegular() {
 			g.Read = append(g.Read, value)

@@ -35,6 +35,9 @@ func (p *places) showProgram(path, searchPath string) {
 		if strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
 			continue
 		}
+		if strings.ContainsRune(word, filepath.Separator) { // a package writes its programs' first lines: a name on PATH is all that it may name
+			return
+		}
 		for _, dir := range filepath.SplitList(searchPath) {
 			if _, err := os.Stat(filepath.Join(dir, word)); err == nil {
 				p.showInstalled(filepath.Join(dir, word))
@@ -85,7 +88,8 @@ func chain(path string) []string {
 }
 
 // showEnvironment shows what a virtual environment of Python refers to: the interpreter it was made from (pyvenv.cfg, PEP 405), and
-// packages installed to be edited, which .pth files of its site-packages name.
+// packages installed to be edited, which .pth files of its site-packages name. A package can bring such files of its own. So
+// what they name is shown where there is an interpreter, and where it lies in the project that the environment is a part of.
 func (p *places) showEnvironment(dir string) {
 	settings, err := os.ReadFile(filepath.Join(dir, "pyvenv.cfg"))
 	if err != nil {
@@ -93,7 +97,11 @@ func (p *places) showEnvironment(dir string) {
 	}
 	for line := range strings.Lines(string(settings)) {
 		if key, value, _ := strings.Cut(line, "="); strings.TrimSpace(key) == "home" {
-			for _, file := range chain(filepath.Join(strings.TrimSpace(value), "python3")) {
+			python := filepath.Join(strings.TrimSpace(value), "python3")
+			if !exists(python) {
+				continue
+			}
+			for _, file := range chain(python) {
 				if parent := filepath.Dir(filepath.Dir(file)); filepath.Base(parent) != ".local" {
 					p.show(parent)
 				}
@@ -101,11 +109,15 @@ func (p *places) showEnvironment(dir string) {
 			}
 		}
 	}
+	project := filepath.Dir(dir)
+	if !p.isPackage(project) {
+		return
+	}
 	links, _ := filepath.Glob(filepath.Join(dir, "lib", "python*", "site-packages", "*.pth")) // the pattern is sound
 	for _, file := range links {
 		text, _ := os.ReadFile(file)
 		for line := range strings.Lines(string(text)) {
-			if path := strings.TrimSpace(line); filepath.IsAbs(path) {
+			if path := filepath.Clean(strings.TrimSpace(line)); filepath.IsAbs(path) && within(path, project) {
 				p.show(path)
 			}
 		}
@@ -153,13 +165,17 @@ func isScript(path string) bool {
 // showPackage shows the folder of the package that a script is a part of, which a file of its packager marks.
 func (p *places) showPackage(script string) {
 	for dir := filepath.Dir(script); p.hides(dir) && !slices.Contains(p.hidden, dir); dir = filepath.Dir(dir) {
-		for _, mark := range []string{"package.json", "pyproject.toml", "setup.py", "requirements.txt", "Gemfile"} {
-			if exists(filepath.Join(dir, mark)) {
-				p.show(dir)
-				return
-			}
+		if p.isPackage(dir) {
+			p.show(dir)
+			return
 		}
 	}
+}
+
+// isPackage reports whether a file of a packager marks a folder, other than one that is hidden whole.
+func (p *places) isPackage(dir string) bool {
+	return !slices.Contains(p.hidden, dir) && slices.ContainsFunc([]string{"package.json", "pyproject.toml", "setup.py", "requirements.txt", "Gemfile"},
+		func(mark string) bool { return exists(filepath.Join(dir, mark)) })
 }
 
 func exists(path string) bool {
