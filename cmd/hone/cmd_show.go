@@ -225,7 +225,7 @@ func episodesOf(path string, each func(l *run.Ledger, yield func(run.TrajectoryR
 
 // scenariosOf are the scenarios that a run keeps, none where it keeps none.
 func scenariosOf(path string) map[string]*scenario.Scenario {
-	list, err := scenario.Load(filepath.Join(path, scenariosFile))
+	list, err := scenario.LoadKept(filepath.Join(path, scenariosFile))
 	if err != nil {
 		var t demoTasks
 		if text, err := os.ReadFile(filepath.Join(path, "tasks.json")); err == nil && json.Unmarshal(text, &t) == nil {

@@ -76,7 +76,7 @@ func runOf(folder string) string {
 }
 
 func (l *lessons) scenarios(path string) error {
-	list, err := scenario.Load(path)
+	list, err := scenario.LoadKept(path)
 	for _, s := range scenario.OfSplit(list, scenario.Train) {
 		l.add(s)
 	}

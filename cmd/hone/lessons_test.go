@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -144,5 +145,40 @@ func TestLessons(t *testing.T) {
 	}
 	if got := toyApp(&said, nil).warnLearnt("/elsewhere/adapter", list); got != nil || !strings.Contains(said.String(), "no run's record beside /elsewhere/adapter") {
 		t.Errorf("no record: %q, %s", got, &said)
+	}
+}
+
+// A run keeps scenarios with the paths that their folders and programs had, which lie outside of it: they are read back all the same.
+func TestLessonsWithPaths(t *testing.T) {
+	workFolder(t, map[string]string{"shop/stock.json": "{}", "score.sh": "#!/bin/sh\necho 1\n",
+		"rows.jsonl": `{"id":"a","task":"Sell a hat.","split":"train","template":"shop","checks":[{"type":"command","command":["./score.sh"]}]}` + "\n"})
+	if err := os.Chmod("score.sh", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	list, err := scenario.Load("rows.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := scenario.Encode(list, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := new(config.Config).YAML()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir, err := run.Create("out", text, begun{Verb: "train"}, run.Input{Name: scenariosFile, Data: kept})
+	if err == nil {
+		err = errors.Join(dir.Close(), os.Mkdir("out/final", 0o700))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	if got := toyApp(&said, nil).warnLearnt("out/final", list); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("%q, said %s", got, &said)
+	}
+	if s := scenariosOf("out")["a"]; s == nil || s.Hash() != list[0].Hash() {
+		t.Errorf("the run's scenario is %+v", s)
 	}
 }
