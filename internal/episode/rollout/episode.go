@@ -21,7 +21,6 @@ type episode struct {
 	step     int
 	slot     int
 	prompt   []int32 // all ids so far
-	results  int     // of them, those of tools' results
 	numCalls int
 	again    bool // what ended it may not end another attempt
 	worked   time.Duration
@@ -121,11 +120,7 @@ func (e *episode) converse(ctx context.Context, session Session, watch *world.Wa
 			e.limit(trajectory.StopMaxTurns, "")
 			return nil
 		}
-		if turn > 0 {
-			e.results += len(bridge)
-		}
 		if rewrite != "" {
-			e.results = max(0, e.results-len(e.prompt)) // what is new in the prompt
 			e.prompt = nil
 		}
 		numResults, more := e.turn(ctx, session, turn, bridge, rewrite)
@@ -145,25 +140,45 @@ func (e *episode) limit(reason trajectory.StopReason, why string) {
 	e.end(LimitOutcome(e.t), reason, why)
 }
 
-// overflow ends the episode for want of context. Where it is the results of tools, or the task, that fill it, the policy is
-// not to blame: there is too little room.
-func (e *episode) overflow(numPrompt, maxContext int) {
+// overflow ends the episode for want of context: its next prompt, of the messages so far, has numPrompt ids. Where it is the
+// results of tools, or the task, that fill it, the policy is not to blame: there is too little room.
+func (e *episode) overflow(results, numPrompt, maxContext int) {
 	why := fmt.Sprintf("the context is full: %d of %d ids", numPrompt, maxContext)
-	if !e.filled(numPrompt, maxContext) {
+	if !e.filled(results, numPrompt, maxContext) {
 		e.limit(trajectory.StopContextOverflow, why)
 		return
 	}
 	e.end(trajectory.InfrastructureError, trajectory.StopContextOverflow,
-		fmt.Sprintf("%s, %d of them results of tools; raise model.context, or lower rollout.max_result or rollout.max_turns", why, e.results))
+		fmt.Sprintf("%s, %d of them results of tools; raise model.context, or lower rollout.max_result or rollout.max_turns", why, results))
 }
 
 // filled reports whether the results of tools fill the context, without which there would be room for a completion; or what
 // stands before the first one.
-func (e *episode) filled(numPrompt, maxContext int) bool {
-	if e.results > 0 {
-		return numPrompt-e.results+e.o.MaxTokens <= maxContext
+func (e *episode) filled(results, numPrompt, maxContext int) bool {
+	if results > 0 {
+		return numPrompt-results+e.o.MaxTokens <= maxContext
 	}
 	return len(e.t.Turns) == 0
+}
+
+// results is how many ids of a prompt are results of tools: those that it has beyond one in which the tools returned nothing,
+// whatever the template rewrites.
+func (e *episode) results(messages []chat.Message) int {
+	empty := slices.Clone(messages)
+	for i := range empty {
+		if empty[i].Role == chat.ToolRole {
+			empty[i].Content = ""
+		}
+	}
+	whole, err := e.o.Renderer.Prompt(messages, e.t.Tools)
+	if err != nil {
+		return 0
+	}
+	without, err := e.o.Renderer.Prompt(empty, e.t.Tools)
+	if err != nil {
+		return 0
+	}
+	return max(0, len(whole)-len(without))
 }
 
 // lost ends the episode for a failure of the tools.
@@ -187,7 +202,7 @@ func (e *episode) turn(ctx context.Context, session Session, turn int, bridge []
 	switch {
 	case errors.As(err, &overflow):
 		// The bridge is dropped: a row must not end in ids nobody answered.
-		e.overflow(overflow.NumPrompt, overflow.MaxContext)
+		e.overflow(e.results(e.t.Messages), overflow.NumPrompt, overflow.MaxContext)
 		return 0, false
 	case err != nil:
 		e.end(trajectory.InfrastructureError, trajectory.StopError, "sampling: "+err.Error())
@@ -210,9 +225,13 @@ func (e *episode) turn(ctx context.Context, session Session, turn int, bridge []
 	e.t.Messages = append(e.t.Messages, m)
 
 	cut := c.FinishReason == policy.FinishLength
+	results := 0
+	if cut && len(c.IDs) < e.o.MaxTokens { // by the context
+		results = e.results(e.t.Messages[:len(e.t.Messages)-1])
+	}
 	switch {
-	case cut && len(c.IDs) < e.o.MaxTokens && e.filled(len(e.prompt)-len(c.IDs), len(e.prompt)):
-		e.overflow(len(e.prompt)-len(c.IDs), len(e.prompt))
+	case results > 0 && e.filled(results, len(e.prompt)-len(c.IDs), len(e.prompt)):
+		e.overflow(results, len(e.prompt)-len(c.IDs), len(e.prompt))
 	case cut:
 		// Before the parse error: a call cut by the limit is unterminated because of the limit.
 		e.limit(trajectory.StopMaxTokens, parseError)

@@ -411,6 +411,23 @@ func (s longSession) Call(ctx context.Context, calls []chat.ToolCall) []trajecto
 	return results
 }
 
+// Nor is it where the template drops reasoning that was longer than the results.
+func TestResultsFillWhatReasoningLeft(t *testing.T) {
+	const prompt, call, result = 20, 52, 6 + 200 + 1 + 11
+	r := rollout.New(rollout.Options{Tools: &long{}, Renderer: drops{}, MaxTokens: 400,
+		Sampler: &policytest.Sampler{Reply: script(policytest.Think(strings.Repeat("hm", 150))+add, "done"), MaxContext: prompt + 400 + call}})
+	got := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
+	if got.Outcome != trajectory.OK {
+		t.Fatalf("%s, %s", got.Outcome, got.Error)
+	}
+	r = rollout.New(rollout.Options{Tools: &long{}, Renderer: drops{}, MaxTokens: 400, MaxTurns: 4,
+		Sampler: &policytest.Sampler{Reply: script(policytest.Think(strings.Repeat("hm", 150))+add, add, add, "done"), MaxContext: prompt + 2*(call+result) + 100}})
+	got = r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
+	if got.Outcome != trajectory.InfrastructureError || got.StopReason != trajectory.StopContextOverflow || !strings.Contains(got.Error, "of them results of tools") {
+		t.Errorf("%s, %s: %s", got.Outcome, got.StopReason, got.Error)
+	}
+}
+
 // A result that fills the context is not the policy's doing, whether it leaves no room or too little; the policy's own
 // completions are.
 func TestWhoFillsTheContext(t *testing.T) {
@@ -436,7 +453,7 @@ func TestWhoFillsTheContext(t *testing.T) {
 		if got.Outcome != tc.outcome || got.StopReason != tc.reason || len(got.Turns) != tc.turns {
 			t.Errorf("%s: %s, %s, %d turns (%s)", tc.name, got.Outcome, got.StopReason, len(got.Turns), got.Error)
 		}
-		if tc.outcome == trajectory.InfrastructureError && !strings.Contains(got.Error, "218 of them results of tools; raise model.context") {
+		if tc.outcome == trajectory.InfrastructureError && !strings.Contains(got.Error, "200 of them results of tools; raise model.context") {
 			t.Errorf("%s: %s", tc.name, got.Error)
 		}
 	}
