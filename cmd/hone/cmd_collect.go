@@ -52,6 +52,10 @@ func newCollect(a *app) *cobra.Command {
 
 func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	c, err := a.config()
+	trained := c // tools are shown as train shows them, which goes by its context
+	if err == nil {
+		err = a.settleLengths(&trained)
+	}
 	if err == nil {
 		err = c.SettleLengths(true, 0) // an endpoint may think, whatever this machine is
 	}
@@ -87,7 +91,7 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 		return err
 	}
 	defer l.close()
-	l.show(a, c)
+	l.show(a, trained)
 	if err := a.refuseFindings(l.catalog.LintTools(), f.allowFindings); err != nil {
 		return err
 	}

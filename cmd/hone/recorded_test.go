@@ -101,7 +101,7 @@ func TestShownToolsAreTrainedOn(t *testing.T) {
 func TestSearchedEpisode(t *testing.T) {
 	url, sold := shop(t)
 	endpoint, told := searcher(t)
-	workFolder(t, map[string]string{"hone.yaml": "mcp: {search_share: 0.001}\nengine: {backend: go}\nlora: {rank: 2}\n", "tasks.jsonl": hatTask})
+	workFolder(t, map[string]string{"hone.yaml": "mcp: {search_share: 0.02}\nengine: {backend: go}\nlora: {rank: 2}\n", "tasks.jsonl": hatTask}) // a share of train's context here, not of an endpoint's
 	if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.jsonl", "--output-dir", "out", "--yes"); code != 0 ||
 		!strings.Contains(said, "1 of 1 episode passed all checks") {
 		t.Fatalf("exit code %d, %s", code, said)
