@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/chat"
+	"hone/internal/config"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
@@ -51,14 +52,7 @@ func newCollect(a *app) *cobra.Command {
 }
 
 func runCollect(ctx context.Context, a *app, f collectFlags) error {
-	c, err := a.config()
-	trained := c // tools are shown as train shows them, which goes by its context
-	if err == nil {
-		err = a.settleLengths(&trained)
-	}
-	if err == nil {
-		err = c.SettleLengths(true, 0) // an endpoint may think, whatever this machine is
-	}
+	c, trained, err := a.collectConfig()
 	if err != nil {
 		return err
 	}
@@ -131,6 +125,19 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	data := filepath.Join(f.output, "trajectories.jsonl")
 	a.say("next: hone sft --data %s --base-model %s --output-dir DIR", data, t.c.Model.Base)
 	return a.print(ended.outcomes, [][]string{{"trajectories", data}})
+}
+
+// collectConfig is the configuration for an endpoint, which may think, whatever this machine is; and, for how tools are shown,
+// as train has it.
+func (a *app) collectConfig() (c, trained config.Config, err error) {
+	if c, err = a.config(); err != nil {
+		return c, c, err
+	}
+	trained = c
+	if err = a.settleLengths(&trained); err == nil {
+		err = c.SettleLengths(true, 0)
+	}
+	return c, trained, err
 }
 
 // scenarios are those of the split; how many are not is told.
