@@ -272,9 +272,6 @@ func (t *tuning) sayBest(log runLog, stage string, steps int) error {
 
 // measuredText is what a validation measured, for a person.
 func measuredText(m map[string]float64) string {
-	if loss, ok := m["loss"]; ok {
-		return fmt.Sprintf("loss %.3f", loss)
-	}
 	return fmt.Sprintf("success %.1f%%, reward %.2f", 100*m["success"], m["reward"])
 }
 

@@ -49,8 +49,7 @@ func writeReport(dir string, r eval.Report, results eval.Results) error {
 func curvesOf(l *run.Ledger) ([]eval.Curve, error) {
 	var curves []eval.Curve
 	for _, x := range []struct{ stage, metric string }{{"sft", "loss"}, {"grpo", "reward"}, {"grpo", "frac_reward_zero_std"}, {"grpo", "completions/mean_length"},
-		{"grpo", "turns/mean"}, {"grpo", "grad_norm"}, {"grpo", "sampling/mismatch_kl"}, {recipe.ValidationStage, "success"}, {recipe.ValidationStage, "reward"},
-		{recipe.ValidationStage, "loss"}} {
+		{"grpo", "turns/mean"}, {"grpo", "grad_norm"}, {"grpo", "sampling/mismatch_kl"}, {recipe.ValidationStage, "success"}, {recipe.ValidationStage, "reward"}} {
 		rows, err := l.Metrics(x.stage)
 		if err != nil {
 			return nil, err

@@ -116,7 +116,7 @@ type GRPO struct {
 
 // Eval says what is measured.
 type Eval struct {
-	Every       int     `yaml:"every" min:"0" doc:"steps of train and sft between evaluations on the validation split, which also ends them; 0 evaluates nothing"`
+	Every       int     `yaml:"every" min:"0" doc:"steps of train between evaluations on the validation split, which also ends it; 0 evaluates nothing. sft measures nothing"`
 	Split       string  `yaml:"split" enum:"validation,test" doc:"the scenarios to evaluate on; test is for the final numbers"`
 	Temperature float64 `yaml:"temperature" min:"0" max:"10" doc:"sampling temperature; 0 is greedy"`
 	TopK        int     `yaml:"top_k" min:"0" doc:"samples from this many of the likeliest tokens only; 0 is off. Rollouts have no such key: what is left out could not be learnt from"`

@@ -64,12 +64,8 @@ func (v *Validation) measure(ts []*trajectory.Trajectory) map[string]float64 {
 	return m
 }
 
-// Better reports whether a policy measured as a is better than one measured as b: by loss where that was measured, else by
-// success, then by reward.
+// Better reports whether a policy measured as a is better than one measured as b: by success, then by reward.
 func Better(a, b map[string]float64) bool {
-	if loss, ok := a["loss"]; ok {
-		return loss < b["loss"]
-	}
 	if a["success"] != b["success"] {
 		return a["success"] > b["success"]
 	}
