@@ -78,11 +78,12 @@ func compact(v any) string {
 	return string(text)
 }
 
-// Failed reports whether an episode did not do what it was asked: it did not end by itself, or did not pass its checks.
+// Failed reports whether an episode did not do what it was asked: it did not pass its checks, as rates count it; of one that was
+// not judged, that it did not end by itself.
 func (e Example) Failed() bool {
 	for _, term := range e.Trajectory.Terms {
-		if term.Name == ChecksTerm && term.Score < 1 {
-			return true
+		if term.Name == ChecksTerm {
+			return term.Score < 1
 		}
 	}
 	return e.Trajectory.Outcome != trajectory.OK

@@ -63,4 +63,7 @@ func TestExampleAsText(t *testing.T) {
 	if !e.Failed() {
 		t.Error("one that a limit ended is no failure")
 	}
+	if e.Trajectory.Terms = []trajectory.Term{{Name: ChecksTerm, Score: 1, Weight: 1}}; e.Failed() {
+		t.Error("one that passes its checks is a success in the rates, and a failure here")
+	}
 }
