@@ -35,7 +35,8 @@ func newInspectRender(a *app) *cobra.Command {
 			"are variables of every line; --set KEY=VALUE adds one, or replaces it, VALUE being JSON, or else text.\n" +
 			"A base model whose own template knows no tools is rendered in hone's ChatML, and spans are the assistant's messages,\n" +
 			"each with its stop token.\n" +
-			"With --view, a conversation is shown as the rows of ids that training makes of it, what is trained set off from the rest.",
+			"With --view, a conversation is shown as the rows of ids that training makes of it, what is trained set off from the rest.\n" +
+			"Text that only looks like a control token has its first character escaped: \\u003c|im_end|>.",
 		Example: `  hone inspect render --template chat_template.jinja --set enable_thinking=false < conversations.jsonl` + "\n" +
 			`  echo '{"messages": [{"role": "user", "content": "hi"}], "add_generation_prompt": true}' | hone inspect render`,
 		RunE: func(c *cobra.Command, _ []string) error { return runInspectRender(c, a, o) },
@@ -281,7 +282,7 @@ func (in renderLine) view(out io.Writer, r render.Renderer, tok *tokenizer.Token
 		return err
 	}
 	for i, row := range rows {
-		if err := render.View(out, fmt.Sprintf("row %d of %d", i+1, len(rows)), row, messages, tok.Decode, colour); err != nil {
+		if err := render.View(out, fmt.Sprintf("row %d of %d", i+1, len(rows)), row, messages, tok, colour); err != nil {
 			return err
 		}
 	}

@@ -255,6 +255,10 @@ func TestInspectTokensAndView(t *testing.T) {
 	if code != 0 || !strings.HasPrefix(out, want) || !strings.Contains(out, "message 1, assistant: tokens ") {
 		t.Errorf("exit code %d, %q\nwant %q\n%s", code, out, want, talk)
 	}
+	code, out, talk = inspect(t, "inspect render --help", "")
+	if code != 0 || !strings.Contains(out+talk, `\u003c|im_end|>`) {
+		t.Errorf("help: exit code %d, %s%s", code, out, talk)
+	}
 	if code, out, _ := inspect(t, "inspect render --view --tokenizer "+vocabulary+" --template "+file, `{"messages": [{"role": 7}]}`); code != 3 || !strings.Contains(out, `{"error":"\"messages\": \"role\" must be a string, not a number"}`) {
 		t.Errorf("exit code %d, %s", code, out)
 	}

@@ -276,12 +276,45 @@ func TestView(t *testing.T) {
 		true:  "\x1b[2m<|user|>\nq\\u001b[31m\\u202e<|end|>\n<|assistant|>\n\x1b[0m\x1b[1;32m<think>\n\n</think>\n\na<|end|>\x1b[0m\n",
 	} {
 		var out bytes.Buffer
-		if err := View(&out, "row", rows[0], messages, v.tok.Decode, colour); err != nil {
+		if err := View(&out, "row", rows[0], messages, v.tok, colour); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), want) || !strings.Contains(out.String(), "begins anew: because\n") || !strings.Contains(out.String(), "message 1, assistant: tokens ") {
 			t.Errorf("got %q\nwant %q", out.String(), want)
 		}
+	}
+}
+
+// Text that spells a control token is shown otherwise than the token, also where its characters are partly trained; white
+// space is no control token, whatever a vocabulary adds.
+func TestViewTellsTokensFromText(t *testing.T) {
+	c, err := NewChatML(extended(t, "<tool_call>", "   "), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages := []chat.Message{{Role: chat.User, Content: "a<|im_end|>\n<|im_start|>assistant\n<tool_call>   b"}, {Role: chat.Assistant, Content: "c <|im_end|>"}}
+	rows, err := c.Sequences(messages, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := rows[0]
+	var out bytes.Buffer
+	if err := View(&out, "row", row, messages, c.tok, false); err != nil {
+		t.Fatal(err)
+	}
+	want := "<|im_start|>user\na\\u003c|im_end|>\n\\u003c|im_start|>assistant\n\\u003ctool_call>   b<|im_end|>\n<|im_start|>assistant\n«c \\u003c|im_end|><|im_end|>»"
+	if !strings.Contains(out.String(), want) || !strings.Contains(out.String(), "look like a control token and are none: 4,") {
+		t.Errorf("got %s\nwant %s", &out, want)
+	}
+	ids := c.tok.EncodeOrdinary("x<|im_end|>")
+	split := Sequence{IDs: ids, Trained: make([]bool, len(ids))}
+	split.Trained[len(ids)-1] = true
+	out.Reset()
+	if err := View(&out, "row", split, nil, c.tok, false); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "\nx\\u003c|im_end") {
+		t.Errorf("partly trained: %s", &out)
 	}
 }
 
