@@ -241,8 +241,12 @@ func (l *lab) unevaluated(s eval.System) error {
 	if lost == 0 || lost < len(s.Rows) {
 		return nil
 	}
+	why := fmt.Sprint(s.Excluded)
+	if first := s.FirstLost(); first != "" {
+		why += "; the first: " + first
+	}
 	e := &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d of %d episodes failed for reasons that are not the policy's", lost, lost+len(s.Rows)),
-		Where: "eval " + s.Name, Why: fmt.Sprint(s.Excluded), Next: "hone doctor looks at servers and machine"}
+		Where: "eval " + s.Name, Why: why, Next: "hone doctor looks at servers and machine"}
 	if len(s.Rows) == 0 && l.lost() > 0 {
 		e.Code, e.What = fault.CodeUnavailable, "no episode was answered by its MCP server"
 	}

@@ -25,6 +25,16 @@ func (s System) NumExcluded() int {
 	return n
 }
 
+// FirstLost is the error of the first episode that is in no rate, with what its server said last; "" where there is none.
+func (s System) FirstLost() string {
+	for _, e := range s.Episodes {
+		if !e.Trajectory.Outcome.Trainable() && e.Trajectory.Error != "" {
+			return e.Trajectory.Error
+		}
+	}
+	return ""
+}
+
 // Summary is a system's line in the headline table. Rates are in [0, 1], with Wilson's intervals; the rest are means per
 // episode. What gold calls are needed for is over the scenarios that have some, and nil (null in JSON) where none has.
 type Summary struct {
