@@ -178,13 +178,16 @@ func (a *app) terminalOf(typed *os.File) io.Writer {
 	return screen.New(typed)
 }
 
-// approve is a gate as llm.Collect asks it. The first time that nobody can be asked about a tool, it tells the user
-// how to answer in advance.
-func (a *app) approve(ctx context.Context, gate *approval.Gate) func(chat.ToolCall) (bool, string) {
+// approver decides a call, and says why.
+type approver func(call chat.ToolCall, at approval.Place) (allow bool, why string)
+
+// approve is a gate as episodes of collect ask it. The first time that nobody can be asked about a tool, it tells the user
+// how to answer in advance. Who stops the run at a question has denied nothing, and is told nothing of the kind.
+func (a *app) approve(ctx context.Context, gate *approval.Gate) approver {
 	told := map[string]bool{}
-	return func(call chat.ToolCall) (bool, string) {
-		d := gate.Decide(ctx, call)
-		if d.By == approval.ByNobody && !told[call.Name] {
+	return func(call chat.ToolCall, at approval.Place) (bool, string) {
+		d := gate.Decide(ctx, call, at)
+		if d.By == approval.ByNobody && ctx.Err() == nil && !told[call.Name] {
 			told[call.Name] = true
 			a.say("a call of %s was %s in hone.yaml, or give --yes", call.Name, d.Why)
 		}

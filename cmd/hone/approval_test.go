@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 	"sync"
@@ -137,6 +138,54 @@ func TestCollectAsksOnATerminal(t *testing.T) {
 	}
 	if got := sold(); !slices.Equal(got, []string{"hat"}) {
 		t.Errorf("sold %q", got)
+	}
+}
+
+// Ctrl-C at a question is a stop as any other: it says what is kept and how to go on, and denies nothing. Each question says
+// where in the run it stands.
+func TestCollectStoppedAtAQuestion(t *testing.T) {
+	url, sold := shop(t)
+	endpoint := buyer(t, chat.ToolCall{Name: "buy", Arguments: `{"name": "hat"}`}, chat.ToolCall{Name: "buy", Arguments: `{"name": "boat"}`})
+	workFolder(t, map[string]string{"tasks.jsonl": `{"id": "a", "task": "Buy a hat and a boat."}` + "\n" + `{"id": "b", "task": "Buy them again."}` + "\n"})
+	args := []string{"collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.jsonl", "--split", "all", "--output-dir", "out"}
+	c := exec.CommandContext(t.Context(), honeCommand(t), args...)
+	person, err := pty.Start(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer person.Close()
+	const question = "always this [s]erver: "
+	for _, step := range []struct{ shows, types string }{
+		{"episode:   1 of 2, call 1\r\n  task:      Buy a hat and a boat.\r\n", "y\n"},
+		{"episode:   1 of 2, call 2\r\n  task:      Buy a hat and a boat.\r\n", "n\n"},
+		{"episode:   2 of 2, call 1\r\n  task:      Buy them again.\r\n", "\x03"},
+	} {
+		if screen := shownBefore(t, person, question); !strings.Contains(screen, step.shows) {
+			t.Errorf("%q is not on the screen: %s", step.shows, screen)
+		}
+		if _, err := io.WriteString(person, step.types); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rest, _ := io.ReadAll(person) // ends with EIO, as a terminal does
+	_ = c.Wait()
+	said := string(rest)
+	if code := c.ProcessState.ExitCode(); code != 7 || strings.Contains(said, "denied") || strings.Contains(said, "canceled") {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+	for _, want := range []string{"stopped after 1 of 2 episodes; nothing finished is lost", "where: out", "the same command goes on"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q in %s", want, said)
+		}
+	}
+	if calls := kept(t, "out/trajectories.jsonl"); len(calls) != 2 || !slices.Equal(sold(), []string{"hat"}) {
+		t.Errorf("kept %+v, sold %q", calls, sold())
+	}
+	if code, _, said := hone(t, "", append(args, "--yes")...); code != 0 {
+		t.Fatalf("gone on: exit code %d, %s", code, said)
+	}
+	if got := sold(); !slices.Equal(got[1:], []string{"hat", "boat"}) {
+		t.Errorf("the second episode: %q", got)
 	}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/llm"
+	"hone/internal/mcp/approval"
 	"hone/internal/mcp/lint"
 	"hone/internal/run"
 )
@@ -112,7 +114,7 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	spent := client.Spent()
 	a.say("%s sent and %s received were paid for", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
 	if err != nil {
-		return err
+		return t.stoppedCollect(ctx, ended.total(), len(list), err)
 	}
 	if ended.outcomes[trajectory.EnvironmentError]+ended.outcomes[trajectory.InfrastructureError] == len(list) {
 		return &fault.Error{Code: fault.CodeUnavailable, What: "no call was answered by its MCP server", Where: f.output, Why: ended.lost,
@@ -163,6 +165,15 @@ type tally struct {
 	judged, passed, notJudged int // by the scenario's checks
 }
 
+// total counts the episodes that are kept.
+func (t *tally) total() int {
+	n := 0
+	for _, of := range t.outcomes {
+		n += of
+	}
+	return n
+}
+
 func (t *tally) add(x *trajectory.Trajectory) {
 	t.outcomes[x.Outcome]++
 	if broken := x.Outcome == trajectory.EnvironmentError || x.Outcome == trajectory.InfrastructureError; broken && t.lost == "" {
@@ -191,8 +202,18 @@ func (t *tally) passRate() string {
 	return text
 }
 
+// stoppedCollect is the error of a collect that ended before its last episode. Where the user stopped it, that is said as
+// every verb says it, whatever the stop cut off.
+func (t *tuning) stoppedCollect(ctx context.Context, kept, all int, err error) error {
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &fault.Error{Code: fault.CodeStopped, What: fmt.Sprintf("stopped after %d of %s; nothing finished is lost", kept, fault.Count(all, "episode")),
+		Where: t.path, Next: "the same command goes on"}
+}
+
 // collect runs the scenarios that have not been, and tallies all of them.
-func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approve func(chat.ToolCall) (bool, string), model string,
+func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approve approver, model string,
 	list []scenario.Scenario) (tally, error) {
 	dir, c := t.dir, t.c // c as the run was begun with
 	log, report := runLog{dir, t.a.say, l}, t.a.progress(1).report()
@@ -217,7 +238,9 @@ func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approv
 			Setup: s.SetupCalls(), Checks: s.Checks, Programs: programs,
 			Limits: llm.Limits{MaxTurns: c.Rollout.MaxTurns, MaxTokens: c.Rollout.MaxTokens, MaxToolCalls: c.Rollout.MaxToolCalls,
 				MaxWork: c.Rollout.Timeout},
-			Approve: approve})
+			Approve: func(call chat.ToolCall, nth int) (bool, string) {
+				return approve(call, approval.Place{Task: s.Task, Episode: i + 1, Episodes: len(list), Call: nth})
+			}})
 		if err != nil {
 			return ended, err
 		}

@@ -12,6 +12,7 @@ import (
 	"hone/internal/doctor"
 	"hone/internal/episode/trajectory"
 	"hone/internal/mcp"
+	"hone/internal/mcp/approval"
 	"hone/internal/mcp/sandbox"
 )
 
@@ -52,7 +53,7 @@ func (h *host) checkRefusals(ctx context.Context, a *app, c config.Config, found
 	defer func() { _ = session.Close() }()
 	var checks []doctor.Check
 	for _, call := range calls[:min(len(calls), most)] {
-		if !gate.Decide(ctx, call).Allowed { // nobody is asked
+		if !gate.Decide(ctx, call, approval.Place{}).Allowed { // nobody is asked
 			continue
 		}
 		r := session.Probe(ctx, call)

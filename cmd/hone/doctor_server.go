@@ -16,6 +16,7 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/fault"
 	"hone/internal/mcp"
+	"hone/internal/mcp/approval"
 	"hone/internal/mcp/lint"
 	"hone/internal/mcp/sandbox"
 )
@@ -155,7 +156,7 @@ func (h *host) resetRefused(ctx context.Context, a *app, c config.Approval, foun
 	if err != nil {
 		return "", err
 	}
-	d := gate.Decide(ctx, chat.ToolCall{Name: reset.Tool, Arguments: string(reset.Arguments)})
+	d := gate.Decide(ctx, chat.ToolCall{Name: reset.Tool, Arguments: string(reset.Arguments)}, approval.Place{})
 	if d.Allowed {
 		return "", nil
 	}

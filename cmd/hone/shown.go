@@ -8,6 +8,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
+	"hone/internal/mcp/approval"
 	"hone/internal/mcp/selection"
 )
 
@@ -68,12 +69,12 @@ func (s shown) forScenario(one scenario.Scenario) ([]chat.Tool, error) {
 }
 
 // unasked approves the search, which only hone answers, and asks about the rest.
-func (s shown) unasked(ask func(chat.ToolCall) (bool, string)) func(chat.ToolCall) (bool, string) {
-	return func(call chat.ToolCall) (bool, string) {
+func (s shown) unasked(ask approver) approver {
+	return func(call chat.ToolCall, at approval.Place) (bool, string) {
 		if s.search != "" && call.Name == s.search {
 			return true, "hone's own search"
 		}
-		return ask(call)
+		return ask(call, at)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
+	"hone/internal/mcp/approval"
 )
 
 type noTools struct{ rollout.Tools }
@@ -45,6 +46,7 @@ func TestShowTools(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := config.Default()
+			c.Model.Context = 8192 // 0 is settled by the device before tools are chosen
 			c.MCP.MaxTools, c.MCP.SearchShare = tc.most, tc.share
 			s := showTools(c, noTools{}, manyTools(tc.tools))
 			got, err := s.forScenario(one)
@@ -60,11 +62,11 @@ func TestShowTools(t *testing.T) {
 				}
 			}
 			asked := 0
-			approve := s.unasked(func(chat.ToolCall) (bool, string) { asked++; return false, "" })
-			if ok, _ := approve(chat.ToolCall{Name: "search_tools"}); ok != tc.search {
+			approve := s.unasked(func(chat.ToolCall, approval.Place) (bool, string) { asked++; return false, "" })
+			if ok, _ := approve(chat.ToolCall{Name: "search_tools"}, approval.Place{}); ok != tc.search {
 				t.Error("whether search_tools is asked about")
 			}
-			if ok, _ := approve(chat.ToolCall{Name: "tool1"}); ok || asked == 0 {
+			if ok, _ := approve(chat.ToolCall{Name: "tool1"}, approval.Place{}); ok || asked == 0 {
 				t.Error("a server's tool is not asked about")
 			}
 		})

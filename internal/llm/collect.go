@@ -47,8 +47,8 @@ type Episode struct {
 	Limits      Limits
 
 	// Approve decides each call before it is sent; why names the rule or person, and reaches the model on denial.
-	// Required: that calls need no approval is for the caller to say.
-	Approve func(chat.ToolCall) (allow bool, why string)
+	// nth is the call's number in the episode, from 1. Required: that calls need no approval is for the caller to say.
+	Approve func(call chat.ToolCall, nth int) (allow bool, why string)
 }
 
 // Collect runs one episode with an endpoint as its policy and records it, messages only: the turns hold no token ids,
@@ -158,7 +158,7 @@ func (c *collector) calls(ctx context.Context, calls []chat.ToolCall) (done bool
 	var allowed []chat.ToolCall
 	var places []int
 	for i, call := range calls {
-		allow, why := c.Approve(call)
+		allow, why := c.Approve(call, c.numCalls+i+1)
 		results[i] = trajectory.ToolResult{Call: call, Status: trajectory.CallDenied, Approval: why, Error: why,
 			Text: "The call was denied: " + why}
 		if allow {

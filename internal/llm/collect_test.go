@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -95,8 +96,8 @@ func TestCollectKeepsReasoning(t *testing.T) {
 	}
 }
 
-func approveAllBut(denied string) func(chat.ToolCall) (bool, string) {
-	return func(c chat.ToolCall) (bool, string) {
+func approveAllBut(denied string) func(chat.ToolCall, int) (bool, string) {
+	return func(c chat.ToolCall, _ int) (bool, string) {
 		if c.Name == denied {
 			return false, "rule no-" + denied
 		}
@@ -128,6 +129,16 @@ func TestCollectFeedsDenialBack(t *testing.T) {
 	}
 	if rows := got.Rows(); len(rows[0].IDs) != 0 {
 		t.Error("a collected trajectory has token ids")
+	}
+}
+
+// Calls are counted over the whole episode, the denied ones too.
+func TestCollectNumbersCalls(t *testing.T) {
+	var nths []int
+	approve := func(_ chat.ToolCall, nth int) (bool, string) { nths = append(nths, nth); return nth != 2, "" }
+	s := &script{responses: []Response{calling("a", "b"), calling("c", "d"), answering("done")}}
+	if _, err := Collect(t.Context(), s, tools{}, Episode{Approve: approve}); err != nil || !slices.Equal(nths, []int{1, 2, 3, 4}) {
+		t.Errorf("%v, %v", nths, err)
 	}
 }
 
@@ -214,7 +225,7 @@ func TestCollectMaxWork(t *testing.T) {
 		} {
 			s := &script{responses: []Response{calling("a"), calling("a"), answering("done")}}
 			got, err := Collect(t.Context(), s, e.session, Episode{Limits: Limits{MaxWork: 10 * time.Second},
-				Approve: func(chat.ToolCall) (bool, string) { time.Sleep(e.asked); return true, "" }})
+				Approve: func(chat.ToolCall, int) (bool, string) { time.Sleep(e.asked); return true, "" }})
 			if err != nil || got.Outcome != e.outcome || got.StopReason != e.stop || len(got.Turns) != e.turns {
 				t.Errorf("%s: %v, %s %s, %d turns (%s)", name, err, got.Outcome, got.StopReason, len(got.Turns), got.Error)
 			}

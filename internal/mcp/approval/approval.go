@@ -98,15 +98,16 @@ func New(o Options) (*Gate, error) {
 }
 
 // Decide answers for one call, and asks the person where it has to. A name that is no tool of the catalog is allowed,
-// for the servers' pool answers it as an unknown tool and sends nothing; nobody should be asked about it.
-func (g *Gate) Decide(ctx context.Context, call chat.ToolCall) Decision {
+// for the servers' pool answers it as an unknown tool and sends nothing; nobody should be asked about it. at is what the
+// person is told beside the call.
+func (g *Gate) Decide(ctx context.Context, call chat.ToolCall, at Place) Decision {
 	tool, known := g.tools[call.Name]
 	if !known {
 		return Decision{Allowed: true, By: ByRule, Why: "not sent: no tool has this name"}
 	}
 	d, ask := g.verdict(tool)
 	if ask {
-		return g.askFor(ctx, tool, call, d.Why)
+		return g.askFor(ctx, Question{Tool: tool, Arguments: call.Arguments, Place: at}, d.Why)
 	}
 	return d
 }
@@ -136,7 +137,7 @@ func (g *Gate) verdict(tool Tool) (d Decision, ask bool) {
 }
 
 // askFor asks the person unless they have said always. advice is for the case that nobody can be asked.
-func (g *Gate) askFor(ctx context.Context, tool Tool, call chat.ToolCall, advice string) Decision {
+func (g *Gate) askFor(ctx context.Context, q Question, advice string) Decision {
 	if g.prompter == nil {
 		return Decision{By: ByNobody, Why: "denied because nobody can be asked and " + advice}
 	}
@@ -145,15 +146,18 @@ func (g *Gate) askFor(ctx context.Context, tool Tool, call chat.ToolCall, advice
 	if ctx.Err() != nil { // while another question was asked
 		return Decision{By: ByNobody, Why: "denied because the question was not answered: " + ctx.Err().Error()}
 	}
-	server := Tool{Server: tool.Server}
+	tool, server := q.Tool, Tool{Server: q.Tool.Server}
 	for _, key := range []Tool{tool, server} {
 		if why, ok := g.always[key]; ok {
 			return Decision{Allowed: true, By: ByPerson, Why: why}
 		}
 	}
-	answer, err := g.prompter.Ask(ctx, Question{Tool: tool, Arguments: call.Arguments})
-	if err != nil {
-		return Decision{By: ByNobody, Why: "denied because the question was not answered: " + err.Error()}
+	answer, err := g.prompter.Ask(ctx, q)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return Decision{By: ByNobody, Why: "denied because the question was not answered: " + ctx.Err().Error()}
+	case err != nil:
+		return Decision{By: ByNobody, Why: "denied because the question was not answered (" + err.Error() + ") and " + advice}
 	}
 	d := Decision{Allowed: true, By: ByPerson}
 	switch answer {

@@ -3,6 +3,7 @@ package approval
 import (
 	"context"
 	"errors"
+	"io"
 	"path"
 	"slices"
 	"strings"
@@ -92,7 +93,7 @@ func TestDecide(t *testing.T) {
 		{"unknown tool", Options{Deny: all}, "nonsense", true, ByRule, "not sent"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			d := gate(t, tc.o).Decide(t.Context(), chat.ToolCall{Name: tc.tool, Arguments: "{}"})
+			d := gate(t, tc.o).Decide(t.Context(), chat.ToolCall{Name: tc.tool, Arguments: "{}"}, Place{})
 			if d.Allowed != tc.allowed || d.By != tc.by || !strings.Contains(d.Why, tc.why) {
 				t.Errorf("%+v, want allowed %v by %s with %q", d, tc.allowed, tc.by, tc.why)
 			}
@@ -117,7 +118,7 @@ func TestAlways(t *testing.T) {
 			p := &asked{answers: tc.answers}
 			g := gate(t, Options{Prompter: p})
 			for i, tool := range tc.tools {
-				if d := g.Decide(t.Context(), chat.ToolCall{Name: tool}); d.Allowed != tc.want[i] {
+				if d := g.Decide(t.Context(), chat.ToolCall{Name: tool}, Place{}); d.Allowed != tc.want[i] {
 					t.Errorf("call %d of %s: %+v", i, tool, d)
 				}
 			}
@@ -135,7 +136,7 @@ func TestQuestionsAreAskedOneAtATime(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 16 {
 		wg.Go(func() {
-			if d := g.Decide(t.Context(), chat.ToolCall{Name: "add"}); !d.Allowed {
+			if d := g.Decide(t.Context(), chat.ToolCall{Name: "add"}, Place{}); !d.Allowed {
 				t.Errorf("%+v", d)
 			}
 		})
@@ -287,7 +288,7 @@ func TestAlwaysIsForWhatWasShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"b", "c", "b", "c"} {
-		g.Decide(t.Context(), chat.ToolCall{Name: name})
+		g.Decide(t.Context(), chat.ToolCall{Name: name}, Place{})
 	}
 	if len(asked) != 2 {
 		t.Errorf("asked about %v", asked)
@@ -303,8 +304,27 @@ func TestNobodyIsAskedForAnEpisodeThatEnded(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if d := g.Decide(ctx, chat.ToolCall{Name: "b"}); d.Allowed || d.By != ByNobody {
+	if d := g.Decide(ctx, chat.ToolCall{Name: "b"}, Place{}); d.Allowed || d.By != ByNobody {
 		t.Errorf("%+v", d)
+	}
+}
+
+// Where a question ends without an answer, the reason says how the call is answered in advance; where the run was stopped, it
+// does not.
+func TestUnansweredSaysHowToAnswerInAdvance(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	g, err := New(Options{Tools: map[string]Tool{"b": {Server: "a", Name: "b"}},
+		Prompter: prompt(func(context.Context, Question) (Answer, error) { return No, io.EOF })})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := g.Decide(ctx, chat.ToolCall{Name: "b"}, Place{}); d.By != ByNobody || !strings.HasSuffix(d.Why, `(EOF) and no rule allows it; to send it, add "a/b" to mcp.approval.allow`) {
+		t.Errorf("%+v", d)
+	}
+	stopping := prompt(func(context.Context, Question) (Answer, error) { stop(); return No, context.Canceled })
+	g.prompter = stopping
+	if d := g.Decide(ctx, chat.ToolCall{Name: "b"}, Place{}); d.By != ByNobody || strings.Contains(d.Why, "mcp.approval") {
+		t.Errorf("stopped: %+v", d)
 	}
 }
 

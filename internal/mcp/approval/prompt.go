@@ -20,6 +20,14 @@ import (
 type Question struct {
 	Tool      Tool
 	Arguments string // as the model wrote them
+	Place     Place
+}
+
+// Place is where in a run a call stands, for the person who is asked. The zero Place is not shown.
+type Place struct {
+	Task              string // of the episode
+	Episode, Episodes int    // the episode's number, from 1, and how many the run has
+	Call              int    // the call's number in the episode, from 1
 }
 
 // Answer is what the person said.
@@ -82,7 +90,7 @@ func (t *Terminal) Ask(ctx context.Context, q Question) (Answer, error) {
 	if q.Tool.ReadOnly {
 		note = " (annotated as read-only)"
 	}
-	whose := fmt.Sprintf("  server:    %s\n  tool:      %s%s\n", name(q.Tool.Server), name(q.Tool.Name), note)
+	whose := q.Place.text() + fmt.Sprintf("  server:    %s\n  tool:      %s%s\n", name(q.Tool.Server), name(q.Tool.Name), note)
 	shown := arguments(q.Arguments)
 	again := ""
 	if strings.Count(shown, "\n") >= manyLines || len(shown) > manyLines*80 { // which have pushed the head off the screen
@@ -149,6 +157,21 @@ func (t *Terminal) readLine(ctx context.Context) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
+}
+
+// longestTask is how many characters of a task are shown: two lines of a small screen.
+const longestTask = 140
+
+// text is the place's lines, each of one line of text.
+func (p Place) text() string {
+	if p.Episode == 0 {
+		return ""
+	}
+	task := []rune(name(p.Task))
+	if len(task) > longestTask {
+		task = append(task[:longestTask-3], []rune("...")...)
+	}
+	return fmt.Sprintf("  episode:   %d of %d, call %d\n  task:      %s\n", p.Episode, p.Episodes, p.Call, string(task))
 }
 
 // arguments indents JSON, order and numbers kept; other text is quoted, for its line breaks could look like ours.

@@ -95,24 +95,29 @@ func TestTerminalShowsEverything(t *testing.T) {
 		name      string
 		tool      Tool
 		arguments string
+		place     Place
 		want      []string
 		never     []string
 	}{
-		{"plain", Tool{Server: "calc", Name: "add"}, `{"b":1.50,"a":[2]}`,
-			[]string{"server:    calc\r\n", "tool:      add\r\n", "\"b\": 1.50,\r\n", "\"a\": [\r\n"}, []string{"read-only", "These arguments"}},
-		{"read-only", Tool{Server: "f", Name: "get", ReadOnly: true}, `{}`, []string{"get (annotated as read-only)"}, nil},
-		{"long", Tool{Server: "f", Name: "put"}, `{"text":"` + long + `"}`, []string{long, "These arguments are for\r\n  server:    f\r\n  tool:      put\r\nSend it?"}, nil},
-		{"many lines", Tool{Server: "f", Name: "put"}, `{"a":[` + strings.Repeat("1,", 30) + `1]}`, []string{"tool:      put\r\nSend it?"}, nil},
-		{"escape sequences", Tool{Server: "f", Name: "p\x1b[2Jut\nfake"}, "{\"a\":\"\u202e\u200b\"}",
+		{"plain", Tool{Server: "calc", Name: "add"}, `{"b":1.50,"a":[2]}`, Place{},
+			[]string{"server:    calc\r\n", "tool:      add\r\n", "\"b\": 1.50,\r\n", "\"a\": [\r\n"}, []string{"read-only", "These arguments", "episode", "task"}},
+		{"read-only", Tool{Server: "f", Name: "get", ReadOnly: true}, `{}`, Place{}, []string{"get (annotated as read-only)"}, nil},
+		{"long", Tool{Server: "f", Name: "put"}, `{"text":"` + long + `"}`, Place{}, []string{long, "These arguments are for\r\n  server:    f\r\n  tool:      put\r\nSend it?"}, nil},
+		{"many lines", Tool{Server: "f", Name: "put"}, `{"a":[` + strings.Repeat("1,", 30) + `1]}`, Place{}, []string{"tool:      put\r\nSend it?"}, nil},
+		{"escape sequences", Tool{Server: "f", Name: "p\x1b[2Jut\nfake"}, "{\"a\":\"\u202e\u200b\"}", Place{},
 			[]string{`p\u001b[2Jut\nfake`, `\u202e\u200b`}, []string{"\x1b", "\u202e", "\u200b"}},
-		{"not JSON", Tool{Server: "f", Name: "put"}, "x\n  tool:      harmless", []string{`"x\n  tool:      harmless"`}, nil},
+		{"not JSON", Tool{Server: "f", Name: "put"}, "x\n  tool:      harmless", Place{}, []string{`"x\n  tool:      harmless"`}, nil},
+		{"task and progress", Tool{Server: "f", Name: "put"}, `{}`, Place{Task: "Put it\n  tool:      away.", Episode: 3, Episodes: 60, Call: 2},
+			[]string{"episode:   3 of 60, call 2\r\n  task:      Put it\\n  tool:      away.\r\n  server:    f\r\n  tool:      put\r\n"}, []string{"These arguments"}},
+		{"task and progress beneath", Tool{Server: "f", Name: "put"}, `{"text":"` + long + `"}`, Place{Task: strings.Repeat("é", 3000), Episode: 1, Episodes: 1, Call: 1},
+			[]string{"These arguments are for\r\n  episode:   1 of 1, call 1\r\n  task:      " + strings.Repeat("é", 137) + "...\r\n  server:    f\r\n  tool:      put\r\nSend it?"}, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := newTerminal(t)
 			done := make(chan struct{})
 			go func() {
 				defer close(done)
-				_, _ = p.Ask(t.Context(), Question{Tool: tc.tool, Arguments: tc.arguments})
+				_, _ = p.Ask(t.Context(), Question{Tool: tc.tool, Arguments: tc.arguments, Place: tc.place})
 			}()
 			screen := p.shows(question)
 			p.types("n\n")

@@ -29,8 +29,8 @@ func TestUnansweredIsAllThatIsMissing(t *testing.T) {
 			r.Fatal(err)
 		}
 		for name := range catalog {
-			was := before.Decide(t.Context(), chat.ToolCall{Name: name})
-			is := after.Decide(t.Context(), chat.ToolCall{Name: name})
+			was := before.Decide(t.Context(), chat.ToolCall{Name: name}, Place{})
+			is := after.Decide(t.Context(), chat.ToolCall{Name: name}, Place{})
 			if asked := was.By == ByNobody; is.By == ByNobody || is.Allowed != (was.Allowed || asked) {
 				r.Fatalf("%s: %+v, then %+v, after %q and %q", name, was, is, ask, allow)
 			}

@@ -38,7 +38,7 @@ func (s *session) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.
 	var allowed []chat.ToolCall
 	var places []int
 	for i, call := range calls {
-		decisions[i] = s.gate.Decide(ctx, call)
+		decisions[i] = s.gate.Decide(ctx, call, Place{})
 		if decisions[i].Allowed {
 			allowed, places = append(allowed, call), append(places, i)
 		} else {
@@ -58,7 +58,7 @@ func (s *session) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.
 
 // Probe decides the scenario's calls as it does the model's.
 func (s *session) Probe(ctx context.Context, call chat.ToolCall) trajectory.ToolResult {
-	d := s.gate.Decide(ctx, call)
+	d := s.gate.Decide(ctx, call, Place{})
 	if !d.Allowed {
 		return Denied(call, d)
 	}
