@@ -184,7 +184,9 @@ func TestCollectStoppedAtAQuestion(t *testing.T) {
 	if code, _, said := hone(t, "", append(args, "--yes")...); code != 0 {
 		t.Fatalf("gone on: exit code %d, %s", code, said)
 	}
-	if got := sold(); !slices.Equal(got[1:], []string{"hat", "boat"}) {
+	got := sold()
+	slices.Sort(got[1:]) // calls of one turn are sent together
+	if !slices.Equal(got, []string{"hat", "boat", "hat"}) {
 		t.Errorf("the second episode: %q", got)
 	}
 }
