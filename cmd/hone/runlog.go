@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"math"
 
 	"hone/internal/chat"
 	"hone/internal/episode/trajectory"
@@ -42,8 +44,12 @@ func (l runLog) Trajectory(stage string, step int, t *trajectory.Trajectory) err
 	return l.dir.ReplaceTrajectory(row)
 }
 
+// Metrics implements recipe.Log. A metric that is no number, as the mismatch of a policy that is another one, is left out, for JSON has
+// no such numbers, and the run is to say why it stops and not that.
 func (l runLog) Metrics(stage string, step int, metrics map[string]float64) error {
-	text, err := json.Marshal(metrics)
+	numbers := maps.Clone(metrics)
+	maps.DeleteFunc(numbers, func(_ string, x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
+	text, err := json.Marshal(numbers)
 	if err != nil {
 		return err
 	}

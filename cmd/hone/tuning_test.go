@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -188,5 +190,22 @@ func TestNothingLearnt(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		r.close()
+	}
+}
+
+// A step is refused for numbers that are none, and JSON has no such: what the refusal says must not be lost for them.
+func TestMetricsThatAreNoNumbers(t *testing.T) {
+	workFolder(t, nil)
+	r := &tuning{a: &app{lookupEnv: os.LookupEnv}, verb: "train", path: "out", c: config.Default()}
+	if err := r.begin(); err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	log := runLog{dir: r.dir}
+	if err := log.Metrics("grpo", 2, map[string]float64{"reward": 0.5, "sampling/mismatch_kl": math.NaN(), "sampling/mean_ratio": math.Inf(1)}); err != nil {
+		t.Fatal(err)
+	}
+	if got, ok, err := log.Recorded("grpo", 2); err != nil || !ok || !maps.Equal(got, map[string]float64{"reward": 0.5}) {
+		t.Errorf("%v, %v, %v", got, ok, err)
 	}
 }
