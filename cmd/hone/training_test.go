@@ -177,6 +177,21 @@ func TestEvalKeepsTrajectories(t *testing.T) {
 	}
 }
 
+// What a server that crashed said last is in the error that ends an evaluation, and in the one that ends a training.
+func TestEvalAndTrainTellOfACrash(t *testing.T) {
+	workFolder(t, map[string]string{"hone.yaml": toyConfig, "server.py": crashing,
+		"tasks.json": `[{"id": "a", "task": "Poll.", "split": "train", "setup": [{"name": "poll", "arguments": {}}], "checks": [{"type": "answer", "equals": "42"}]},
+			{"id": "b", "task": "Poll on.", "split": "validation", "setup": [{"name": "poll", "arguments": {}}], "checks": [{"type": "answer", "equals": "42"}]}]`})
+	toyModel(t, "base/toy.gguf")
+	for _, verb := range [][]string{{"eval", "--split", "validation"}, {"train", "--output-dir", "out"}} {
+		code, _, said := hone(t, "", append(verb, "--sandbox", "off", "--mcp", "python3 server.py", "--base-model", "base", "--dataset", "tasks.json")...)
+		_, end, _ := strings.Cut(said, "\nhone: ")
+		if code != 5 || !strings.Contains(end, "exit status 3") || !strings.Contains(end, "the disk is on fire") {
+			t.Errorf("%s: exit code %d, the end is %s\nof %s", verb[0], code, end, said)
+		}
+	}
+}
+
 // An evaluation that is stopped leaves no stage that claims to be finished.
 func TestStoppedEvalIsNotFinished(t *testing.T) {
 	url, _ := shop(t)
