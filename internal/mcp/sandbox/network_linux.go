@@ -6,6 +6,8 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -119,8 +121,17 @@ func hand(fd int, env []string) ([]string, error) {
 	if n, err := unix.Read(fd, make([]byte, 1)); n != 1 {
 		return nil, fmt.Errorf("nobody serves the proxy: %w", err)
 	}
+	return proxied(env, "http://"+l.Addr().String()), nil
+}
+
+// proxied is the environment in which programs ask a proxy, and no other, for all hosts: there is no other way out.
+func proxied(env []string, url string) []string {
+	env = slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return slices.Contains([]string{"no_proxy", "all_proxy", "npm_config_proxy", "npm_config_https_proxy", "npm_config_noproxy"}, strings.ToLower(name))
+	})
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {
-		env = setEnv(env, name, "http://"+l.Addr().String())
+		env = setEnv(env, name, url)
 	}
-	return setEnv(env, "NODE_USE_ENV_PROXY", "1"), nil // of Node 24 and later
+	return setEnv(env, "NODE_USE_ENV_PROXY", "1") // of Node 24 and later
 }

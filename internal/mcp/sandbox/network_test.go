@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -82,5 +83,17 @@ func TestProxyThatIsNotUsed(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// What the user's own way out is, a package manager would ask in vain: the proxy is the only one.
+func TestProxied(t *testing.T) {
+	env := []string{"PATH=/bin", "HTTPS_PROXY=http://corp:1", "NO_PROXY=registry.corp", "no_proxy=*", "ALL_PROXY=socks://corp", "npm_config_proxy=http://corp:1",
+		"npm_config_https_proxy=http://corp:1", "npm_config_registry=https://registry.corp"}
+	got := proxied(env, "http://127.0.0.1:9")
+	want := []string{"PATH=/bin", "npm_config_registry=https://registry.corp", "HTTP_PROXY=http://127.0.0.1:9", "HTTPS_PROXY=http://127.0.0.1:9",
+		"http_proxy=http://127.0.0.1:9", "https_proxy=http://127.0.0.1:9", "NODE_USE_ENV_PROXY=1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }
