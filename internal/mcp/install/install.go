@@ -100,8 +100,10 @@ func (r Request) failed(err error, out []byte) error {
 	return f
 }
 
-// choose picks the program: the one asked for, the only one, or the one named like the package.
+// choose picks the program: the one asked for, the only one, or the one named like the package. The package says what they are
+// called: a name that leads elsewhere is none of its programs.
 func (r Request) choose(pkg string, bins []string) (string, error) {
+	bins = slices.DeleteFunc(bins, func(name string) bool { return name == "" || name == ".." || filepath.Base(name) != name })
 	slices.Sort(bins)
 	base := pkg[strings.LastIndex(pkg, "/")+1:]
 	switch {
