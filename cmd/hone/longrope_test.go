@@ -1,3 +1,7 @@
+//go:build !race
+
+// Left out of -race: these tests compute in pure Go, as those in resume_test.go do.
+
 package main
 
 import (

@@ -212,20 +212,6 @@ func TestUnknownFamily(t *testing.T) {
 	}
 }
 
-// honeCommand is this test binary under the name of the command, which TestMain makes it be.
-func honeCommand(t *testing.T) string {
-	t.Helper()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "hone")
-	if err := os.Symlink(self, path); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
 // killed runs hone in a process of its own and kills it a moment after it has written to the run's ledger.
 func killed(t *testing.T, env map[string]string, args ...string) {
 	t.Helper()
@@ -389,15 +375,6 @@ func TestEditedRun(t *testing.T) {
 	if n := strings.Count(contents(t, "run/metrics.jsonl"), "\n"); n != 2 {
 		t.Errorf("%d steps, want the edited 2", n)
 	}
-}
-
-func contents(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
 }
 
 func removed(t *testing.T, name string) {
