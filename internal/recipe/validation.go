@@ -64,8 +64,12 @@ func (v *Validation) measure(ts []*trajectory.Trajectory) map[string]float64 {
 	return m
 }
 
-// Better reports whether a policy measured as a is better than one measured as b: by success, then by reward.
+// Better reports whether a policy measured as a is better than one measured as b: by success, then by reward. A measurement of
+// which too many episodes say nothing of the policy is no fair one, and worse than any that is.
 func Better(a, b map[string]float64) bool {
+	if fair := a["masked_ratio"] <= mostMask; fair != (b["masked_ratio"] <= mostMask) {
+		return fair
+	}
 	if a["success"] != b["success"] {
 		return a["success"] > b["success"]
 	}
