@@ -94,6 +94,9 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	if o.Context == 0 {
 		o.Context = 256
 	}
+	if want := len(spec.WeightParams()); len(base) != want {
+		return nil, fmt.Errorf("a sampler over %d weights, of %d that the model has", len(base), want)
+	}
 	if o.LoRA.Rank == 0 {
 		o.Adapters = 0
 	} else if err := o.LoRA.Check(spec); err != nil {

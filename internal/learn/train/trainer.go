@@ -90,7 +90,6 @@ type program interface {
 
 // New starts from a state made by NewState or read from a checkpoint.
 func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o Options) (*Trainer, error) {
-	o = o.Filled(e.IsGPU())
 	if err := o.LoRA.Check(s); err != nil {
 		return nil, err
 	}
@@ -98,6 +97,7 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("a dropout of %v leaves nothing to train on", o.Dropout),
 			Next: "give lora.dropout a share from 0 to below 1"}
 	}
+	o = o.Filled(e.IsGPU())
 	if o.Notice == nil {
 		o.Notice = func(string) {}
 	}
