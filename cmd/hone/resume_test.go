@@ -37,7 +37,7 @@ func toyRun(t *testing.T, verb string) (command []string, env map[string]string,
 		return []string{"sft", "--data", "say.jsonl", "--base-model", "base", "--output-dir"}, nil, nil
 	}
 	server = everything(t, "t")
-	workFolder(t, map[string]string{"hone.yaml": toyConfig, "scenarios.json": sums})
+	workFolder(t, map[string]string{"hone.yaml": toyConfig + fewTools, "scenarios.json": sums})
 	toyModel(t, "base/toy.gguf")
 	return []string{"train", "--dataset", "scenarios.json", "--base-model", "base", "--output-dir"},
 		map[string]string{"MCP_URL": server.url, "MCP_BEARER_TOKEN": "t"}, server
@@ -427,7 +427,7 @@ func TestRunWithoutSpread(t *testing.T) {
 func TestNumGPUs(t *testing.T) {
 	server := everything(t, "t")
 	for flag, want := range map[string]bool{"0": false, "1": true, "2": true} {
-		workFolder(t, map[string]string{"hone.yaml": toyConfig, "scenarios.json": sums})
+		workFolder(t, map[string]string{"hone.yaml": toyConfig + fewTools, "scenarios.json": sums})
 		toyModel(t, "base/toy.gguf")
 		var said bytes.Buffer
 		code := toyApp(&said, map[string]string{"MCP_URL": server.url, "MCP_BEARER_TOKEN": "t", "VIRTUAL_ENV": "", "PJRT_PLUGIN_LIBRARY_PATH": ""}).main(t.Context(),

@@ -166,6 +166,9 @@ engine: {slots: 4, backend: go}
 eval: {every: 3}
 `
 
+// fewTools keeps prompts short: pure Go takes half a minute for the gradient of all that a large server offers.
+const fewTools = "mcp: {max_tools: 1, distractors: -1}\n"
+
 func toyApp(stderr interface{ Write([]byte) (int, error) }, env map[string]string) *app {
 	a := &app{stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: stderr, lookupEnv: os.LookupEnv, environ: os.Environ()}
 	a.withEnv(env)

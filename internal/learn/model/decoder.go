@@ -298,16 +298,21 @@ func (d *Decoder) linears(layer int, x *Node, targets ...Target) []*Node {
 	}
 	out := make([]*Node, len(targets))
 	for i, t := range targets {
-		y := d.product(layer, x, t)
-		if j, ok := d.at[site{layer, t}]; ok {
-			a, b := ConvertDType(d.adapter[j], x.DType()), ConvertDType(d.adapter[j+1], x.DType())
-			if down == nil {
-				y = Add(y, transposed(MulScalar(transposed(d.dropout.apply(x, j), a), d.pieces[j].Scale), b))
-			} else {
-				y = Add(y, transposed(down[i], b))
-			}
+		j, ok := d.at[site{layer, t}]
+		if !ok {
+			out[i] = d.product(layer, x, t)
+			continue
 		}
-		out[i] = y
+		a, b := ConvertDType(d.adapter[j], x.DType()), ConvertDType(d.adapter[j+1], x.DType())
+		var thin *Node
+		if down == nil {
+			thin = MulScalar(transposed(d.dropout.apply(x, j), a), d.pieces[j].Scale)
+		} else {
+			thin = down[i]
+		}
+		// Added before they are rounded: what a step changes is small beside W x, and lost where W x is rounded first.
+		term := contract(thin, b, []int{1}, nil, []int{1}, nil, dtypes.Float32)
+		out[i] = ConvertDType(Add(d.productAs(layer, x, t, dtypes.Float32), term), x.DType())
 	}
 	return out
 }
@@ -333,7 +338,12 @@ func (d *Decoder) joined(layer int, x *Node, targets []Target) (out []*Node) {
 
 // product is W x and its bias for the matrix that a map is, or is the first of in joined weights.
 func (d *Decoder) product(layer int, x *Node, first Target) *Node {
-	y := transposed(x, d.late.weight(d.weights[d.spec.linearName(layer, first)+".weight"]))
+	return d.productAs(layer, x, first, x.DType())
+}
+
+// productAs is product in a type of its own.
+func (d *Decoder) productAs(layer int, x *Node, first Target, out dtypes.DType) *Node {
+	y := contract(x, d.late.weight(d.weights[d.spec.linearName(layer, first)+".weight"]), []int{1}, nil, []int{1}, nil, out)
 	if b := d.bias(layer, first); b != nil {
 		y = Add(y, ConvertDType(ExpandLeftToRank(b, 2), y.DType()))
 	}
