@@ -125,7 +125,11 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	}
 	a.say("%s", ended.passRate())
 	data := filepath.Join(f.output, "trajectories.jsonl")
-	a.say("next: hone sft --data %s --base-model %s --output-dir DIR", data, t.c.Model.Base)
+	if ended.judged == 0 || ended.passed > 0 { // sft learns from what passed
+		a.say("next: hone sft --data %s --base-model %s --output-dir DIR", data, t.c.Model.Base)
+	} else {
+		a.say("next: hone runs show %s --episodes; no episode passed, so there is nothing for hone sft to learn from", f.output)
+	}
 	return a.print(ended.outcomes, [][]string{{"trajectories", data}})
 }
 

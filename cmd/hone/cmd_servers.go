@@ -42,6 +42,7 @@ func newServers(a *app) *cobra.Command {
 	add.Flags().StringVar(&f.bin, "bin", "", "which program of the package is the server")
 	add.Flags().StringVar(&f.python, "python", "python3", "interpreter of a PyPI package's environment")
 	add.Flags().StringSliceVar(&f.hosts, "host", nil, "a host that the server may reach, such as api.example.com; others and private addresses stay out")
+	add.Flags().StringArrayVar(&f.constraints, "constraint", nil, "bound of a version that a PyPI package needs, such as 'mcp<2'; may be repeated")
 	add.Flags().BoolVar(&f.build, "build", false, "run the packages' own install scripts, in the sandbox")
 	add.Flags().StringVar(&a.sandbox, "sandbox", "", "auto, require or off, instead of the configuration's mcp.sandbox.mode")
 	c.AddCommand(add)
@@ -50,7 +51,7 @@ func newServers(a *app) *cobra.Command {
 
 type addFlags struct {
 	name, file, dir, bin, python string
-	hosts                        []string
+	hosts, constraints           []string
 	build                        bool
 }
 
@@ -159,7 +160,7 @@ func (a *app) install(ctx context.Context, f addFlags, what string) (*install.In
 	}
 	defer s.Close()
 	a.say("sandbox of the installation: %s", s)
-	in, err := install.Add(ctx, install.Request{Package: what, Bin: f.bin, Dir: f.dir, Build: f.build, Python: f.python, PATH: path},
+	in, err := install.Add(ctx, install.Request{Package: what, Bin: f.bin, Dir: f.dir, Build: f.build, Python: f.python, PATH: path, Constraints: f.constraints},
 		func(ctx context.Context, cmd *exec.Cmd, dir string, read []string, network bool) ([]byte, error) {
 			m := a.managerOf(filepath.Base(cmd.Path))
 			g := sandbox.Grants{Network: network, Write: append([]string{dir}, m.folders...), Read: read}

@@ -151,11 +151,15 @@ func TestServersAddFails(t *testing.T) {
 	workFolder(t, map[string]string{"mcp.json": `{"mcpServers": {"old": {"command": "x"}}}`, "broken.tgz": "no archive", "pkg/package.json": `{"name": "x", "version": "1.0.0", "bin": "m.js"}`, "pkg/m.js": tinyJS})
 	npmPackage(t, "two.tgz", map[string]string{"package.json": `{"name": "pair", "version": "1.0.0", "bin": {"a": "m.js", "b": "m.js"}}`, "m.js": tinyJS})
 	npmPackage(t, "none.tgz", map[string]string{"package.json": `{"name": "none", "version": "1.0.0"}`, "m.js": tinyJS})
+	wheel(t, "tiny_server-1.2-py3-none-any.whl", map[string]string{"tiny.py": tinyPython, "tiny_server-1.2.dist-info/entry_points.txt": "[console_scripts]\ntiny-server = tiny:main\n"})
 	for _, tc := range []struct {
 		args []string
 		code int
 		says string
 	}{
+		{[]string{"pypi:./tiny_server-1.2-py3-none-any.whl", "--constraint", "tiny-server<1"}, 5, "tiny-server<1"},
+		{[]string{"npm:./two.tgz", "--bin", "b", "--constraint", "x<1"}, 2, "bounds no version"},
+		{[]string{"pypi:./tiny_server-1.2-py3-none-any.whl", "--constraint", "--index-url=evil"}, 2, "bounds no version"},
 		{[]string{"npm:./broken.tgz"}, 5, "cannot install the package"},
 		{[]string{"npm:./two.tgz"}, 2, "name one with --bin"},
 		{[]string{"npm:./pkg"}, 2, "a folder cannot be locked"},

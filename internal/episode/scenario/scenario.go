@@ -46,7 +46,7 @@ func (g Gold) validate() error {
 		return fmt.Errorf(`"name" is missing`)
 	}
 	if len(g.Arguments) == 0 {
-		return fmt.Errorf(`"arguments" of %s are missing`, g.Name)
+		return fmt.Errorf(`"arguments" of %s are missing: write {} for none`, g.Name)
 	}
 	v, err := grade.Decode(string(g.Arguments))
 	if err != nil {

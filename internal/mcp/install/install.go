@@ -22,6 +22,8 @@ type Request struct {
 	Build   bool   // run the packages' own install scripts; without it nothing of theirs runs
 	Python  string // interpreter of a PyPI package's environment
 	PATH    string // to find npm and Python on
+	// Constraints bound the versions of what a PyPI package needs, such as "mcp<2" (pip, constraints files).
+	Constraints []string
 }
 
 // Run runs a command of the package manager, kept in: it may write to dir and read the files given, and may use the network where that is
@@ -44,6 +46,11 @@ func Add(ctx context.Context, r Request, run Run) (in Installed, err error) {
 	}
 	if strings.HasPrefix(name, "-") {
 		return in, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q is a flag, not a package", name), Next: "write npm:NAME or pypi:NAME"}
+	}
+	for _, c := range r.Constraints {
+		if kind != "pypi" || c == "" || strings.HasPrefix(c, "-") || strings.ContainsAny(c, "\r\n") {
+			return in, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q bounds no version", c), Where: r.Package, Next: "for a PyPI package write NAME<VERSION, such as mcp<2"}
+		}
 	}
 	if r.Dir, err = filepath.Abs(r.Dir); err != nil {
 		return in, err

@@ -26,6 +26,13 @@ func (r Request) pypi(ctx context.Context, spec string, read []string, run Run) 
 	if !r.Build {
 		args = append(args, "--only-binary=:all:")
 	}
+	if len(r.Constraints) > 0 {
+		file := filepath.Join(r.Dir, "constraints.txt")
+		if err := os.WriteFile(file, []byte(strings.Join(r.Constraints, "\n")+"\n"), 0o644); err != nil {
+			return Installed{}, err
+		}
+		args = append(args, "--constraint", file)
+	}
 	if name, version, ok := strings.Cut(spec, "@"); ok && !filepath.IsAbs(spec) { // as npm writes it
 		spec = name + "==" + version
 	}
