@@ -124,6 +124,9 @@ func trainedPrompt(t *testing.T) []int32 {
 		t.Fatal(err)
 	}
 	c.Model.Base = "toy.gguf"
+	if err := a.settleLengths(&c); err != nil {
+		t.Fatal(err)
+	}
 	d, err := readConversations("rows.jsonl", "")
 	if err != nil {
 		t.Fatal(err)

@@ -311,7 +311,7 @@ func (d *Decoder) linears(layer int, x *Node, targets ...Target) []*Node {
 			thin = down[i]
 		}
 		// Added before they are rounded: what a step changes is small beside W x, and lost where W x is rounded first.
-		term := contract(thin, b, []int{1}, nil, []int{1}, nil, dtypes.Float32)
+		term := ConvertDType(transposed(thin, b), dtypes.Float32)
 		out[i] = ConvertDType(Add(d.productAs(layer, x, t, dtypes.Float32), term), x.DType())
 	}
 	return out
