@@ -66,11 +66,10 @@ func breaches(name string, src []byte) ([]string, error) {
 			if isTest(name) || strings.HasPrefix(name, "internal/mcp/chaos/") || !strings.HasPrefix(name, "internal/") && !strings.HasPrefix(name, "cmd/") {
 				break
 			}
-			field := n.Sel.Name == "stdout" || n.Sel.Name == "stderr"
 			stream := ok && x.Name == "os" && (n.Sel.Name == "Stdout" || n.Sel.Name == "Stderr")
 			print := ok && x.Name == "fmt" && strings.HasPrefix(n.Sel.Name, "Print")
-			if field && strings.HasPrefix(name, "cmd/hone/") && name != "cmd/hone/print.go" || stream && name != "cmd/hone/main.go" || print {
-				at(n, "%s: what is printed goes through app.data or app.talk, for a terminal obeys what servers wrote", n.Sel.Name)
+			if stream && name != "cmd/hone/main.go" || print {
+				at(n, "%s: what is printed goes through host.Data or host.Talk, for a terminal obeys what servers wrote", n.Sel.Name)
 			}
 		}
 		return true
@@ -99,9 +98,9 @@ func TestSourcesFindsPlantedBreaches(t *testing.T) {
 		{"init", "internal/p/p.go", "package p\nfunc init() {}\n", "func init"},
 		{"method called init", "internal/p/p.go", "package p\nfunc (t T) init() {}\n", ""},
 		{"environment", "internal/p/p.go", "package p\nvar x = os.Getenv(\"X\")\n", "os.Getenv"},
-		{"its own way to the terminal", "cmd/hone/x.go", "package main\nvar x = fmt.Fprint(a.stderr, y)\n", "app.data or app.talk"},
-		{"standard stream", "internal/p/p.go", "package p\nvar x = os.Stdout\n", "app.data or app.talk"},
-		{"prints", "internal/p/p.go", "package p\nfunc f() { fmt.Println(x) }\n", "app.data or app.talk"},
+		{"its own way to the terminal", "cmd/hone/x.go", "package main\nvar x = fmt.Fprint(os.Stderr, y)\n", "host.Data or host.Talk"},
+		{"standard stream", "internal/p/p.go", "package p\nvar x = os.Stdout\n", "host.Data or host.Talk"},
+		{"prints", "internal/p/p.go", "package p\nfunc f() { fmt.Println(x) }\n", "host.Data or host.Talk"},
 		{"prints in a test", "internal/p/p_test.go", "package p\nfunc f() { fmt.Println(x) }\n", ""},
 		{"environment in the command", "cmd/hone/main.go", "package main\nvar x = os.Getenv(\"X\")\n", ""},
 	} {

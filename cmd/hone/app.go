@@ -3,44 +3,23 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/assets"
 	"hone/internal/config"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/run"
 )
 
-// app is what every verb shares: the outside world and the global flags.
+// app is what every verb shares: the host, and the global flags that choose a configuration and a run.
 type app struct {
-	stdin     io.Reader
-	stdout    io.Writer // data; written through data()
-	stderr    io.Writer // talk; written through talk()
-	lookupEnv func(string) (string, bool)
-	environ   []string
-	helper    []string // what sandboxed servers begin as; without it there is no sandbox
-	program   string   // as it was invoked: hone, or a path
-	log       string   // of the run directory that a verb opened
-	// keepsPrograms is whether compiled programs are kept for later commands. Tests do not: what they find should not hang on
-	// what was run before.
-	keepsPrograms bool
-
-	handed watcher // nil but in tests
-
+	*host.Host
 	reopen        run.OpenOptions // of a verb that goes on with a run
 	configPath    string
 	sandbox       string // --sandbox
-	cacheDir      string
-	json, plain   bool
-	quiet         bool
-	verbose       bool
-	yes, dryRun   bool
 	seed          uint64
 	seedIsPresent func() bool
 }
@@ -57,30 +36,34 @@ func newRoot(a *app) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.SetIn(a.stdin)
-	root.SetOut(a.data())
-	root.SetErr(a.talk())
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Data)
+	root.SetErr(a.Talk)
 	root.SetFlagErrorFunc(flagError)
 	f := root.PersistentFlags()
 	f.StringVar(&a.configPath, "config", "", "configuration file (default hone.yaml, where there is one)")
-	f.StringVar(&a.cacheDir, "cache", "", "folder for downloads and compiled programs (default hone in the user's cache folder)")
-	f.BoolVar(&a.json, "json", false, "data as JSON on stdout")
-	f.BoolVar(&a.plain, "plain", false, "tables as tab-separated lines, no redrawn output")
-	f.BoolVarP(&a.quiet, "quiet", "q", false, "errors only on stderr")
-	f.BoolVarP(&a.verbose, "verbose", "v", false, "more on stderr")
+	f.StringVar(&a.CacheDir, "cache", "", "folder for downloads and compiled programs (default hone in the user's cache folder)")
+	f.BoolVar(&a.JSON, "json", false, "data as JSON on stdout")
+	f.BoolVar(&a.Plain, "plain", false, "tables as tab-separated lines, no redrawn output")
+	f.BoolVarP(&a.Quiet, "quiet", "q", false, "errors only on stderr")
+	f.BoolVarP(&a.Verbose, "verbose", "v", false, "more on stderr")
 	f.Uint64Var(&a.seed, "seed", 0, "seed of every random stream, instead of the configuration's")
-	f.BoolVar(&a.yes, "yes", false, "take yes for every question")
-	f.BoolVar(&a.dryRun, "dry-run", false, "say what would be done, and do nothing")
+	f.BoolVar(&a.Yes, "yes", false, "take yes for every question")
+	f.BoolVar(&a.DryRun, "dry-run", false, "say what would be done, and do nothing")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error {
-		if a.cacheDir == "" {
+		if a.CacheDir == "" {
 			return nil
 		}
-		_, err := a.store() // a mistake in --cache is one for each verb, also where it has only compiled programs to keep there
+		_, err := a.Store() // a mistake in --cache is one for each verb, also where it has only compiled programs to keep there
 		return err
 	}
 	a.seedIsPresent = func() bool { return f.Changed("seed") }
 	root.AddCommand(newCollect(a), newConformance(a), newConfig(a), newDemo(a), newDiscover(a), newDoctor(a), newEngine(a), newInspect(a), newEval(a), newMerge(a), newRuns(a), newSandboxExec(a), newScenarios(a), newServers(a), newSFT(a), newTrain(a), newServe(a), newVersion(a))
 	group(root)
+	a.Verbs = nil
+	for _, c := range root.Commands() {
+		a.Verbs = append(a.Verbs, c.Name())
+	}
 	return root
 }
 
@@ -144,27 +127,4 @@ func (a *app) config() (config.Config, error) {
 		}
 	}
 	return c, nil
-}
-
-// store is the folder of downloads: --cache, else hone in the user's cache folder as the XDG rules have it.
-func (a *app) store() (assets.Store, error) {
-	dir := a.cacheDir
-	if dir == "" {
-		if base, ok := a.lookupEnv("XDG_CACHE_HOME"); ok && filepath.IsAbs(base) {
-			dir = filepath.Join(base, "hone")
-		} else if home, ok := a.lookupEnv("HOME"); ok && home != "" {
-			dir = filepath.Join(home, ".cache", "hone")
-		} else {
-			return assets.Store{}, &fault.Error{Code: fault.CodeUsage, What: "no cache folder",
-				Why: "neither XDG_CACHE_HOME nor HOME is set", Next: "name one with --cache"}
-		}
-	}
-	if info, err := os.Stat(dir); errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
-		return assets.Store{}, &fault.Error{Code: fault.CodeUsage, What: "the cache folder is a file, or in one", Where: dir, Next: "name a folder with --cache"}
-	}
-	s := assets.Store{Dir: dir, Env: a.environ}
-	if a.verbose && !a.quiet {
-		s.Log = a.talk()
-	}
-	return s, nil
 }

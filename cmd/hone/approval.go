@@ -4,13 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/mattn/go-isatty"
 
 	"hone/internal/chat"
 	"hone/internal/config"
@@ -19,7 +15,6 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/mcp/approval"
 	"hone/internal/mcp/sandbox"
-	"hone/internal/screen"
 )
 
 // attended says whether a person sits beside a verb: hone collect asks one, and what runs by itself asks nobody.
@@ -33,7 +28,7 @@ func (l *lab) approvals(a *app, c config.Approval, by attended) (*approval.Gate,
 		return nil, err
 	}
 	for _, rule := range gate.Unused() {
-		a.say("mcp.approval: the rule %q matches no tool", rule)
+		a.Say("mcp.approval: the rule %q matches no tool", rule)
 	}
 	return gate, l.resettable(gate)
 }
@@ -51,10 +46,10 @@ func (a *app) gateOf(c config.Approval, catalog *mcp.Catalog, by attended) (*app
 			o.Tools[t.ModelName] = approval.Tool{Server: s.Name, Name: t.Name, ReadOnly: hintsOf(t.Annotations).ReadOnlyHint}
 		}
 	}
-	if a.yes {
+	if a.Yes {
 		o.Prompter = approval.YesToAll{}
-	} else if f, ok := a.stdin.(*os.File); ok && bool(by) && isatty.IsTerminal(f.Fd()) {
-		o.Prompter = approval.NewTerminal(f, a.terminalOf(f))
+	} else if f := a.Typed(); f != nil && bool(by) {
+		o.Prompter = approval.NewTerminal(f, a.Asked(f))
 	}
 	return approval.New(o)
 }
@@ -113,7 +108,7 @@ func (l *lab) sayDestructive(a *app, c config.MCP) {
 			}
 		}
 		if len(rules) > 0 {
-			a.say("no sandbox holds server %s, and these tools of it destroy, as it says itself: the model will call them unless mcp.approval.deny names them: %s", s.Name, quoted(rules))
+			a.Say("no sandbox holds server %s, and these tools of it destroy, as it says itself: the model will call them unless mcp.approval.deny names them: %s", s.Name, quoted(rules))
 		}
 	}
 }
@@ -149,7 +144,7 @@ func (a *app) allowed(gate *approval.Gate, list []scenario.Scenario) error {
 			}
 			if why := gate.Refusal(check.Name); check.Type == scenario.CallCheck && why != "" && !told[check.Name] {
 				told[check.Name] = true
-				a.say("scenario %s asks for a call of %s, which is always %s", s.ID, check.Name, why)
+				a.Say("scenario %s asks for a call of %s, which is always %s", s.ID, check.Name, why)
 			}
 		}
 	}
@@ -170,14 +165,6 @@ func (a *app) alsoDeny(c *config.Config) error {
 	return nil
 }
 
-// terminalOf is where questions are seen: stderr, or the terminal that is typed on where stderr goes elsewhere.
-func (a *app) terminalOf(typed *os.File) io.Writer {
-	if talk := a.talk(); talk.Terminal() != nil {
-		return talk
-	}
-	return screen.New(typed)
-}
-
 // approver decides a call, and says why.
 type approver func(call chat.ToolCall, at approval.Place) (allow bool, why string)
 
@@ -189,7 +176,7 @@ func (a *app) approve(ctx context.Context, gate *approval.Gate) approver {
 		d := gate.Decide(ctx, call, at)
 		if d.By == approval.ByNobody && ctx.Err() == nil && !told[call.Name] {
 			told[call.Name] = true
-			a.say("a call of %s was %s in hone.yaml, or give --yes", call.Name, d.Why)
+			a.Say("a call of %s was %s in hone.yaml, or give --yes", call.Name, d.Why)
 		}
 		return d.Allowed, d.Why
 	}

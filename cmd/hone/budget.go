@@ -149,7 +149,7 @@ func settle(c config.Config, s model.Spec, o plan.Settings, limit int64) (plan.S
 // several rows is then computed in several micro-batches.
 func (a *app) fillStep(c *config.Config, rows int) {
 	if n := c.Engine.MicroBatch; n > rows {
-		a.say("engine.micro_batch: %d is more than the %d rows of a step, which are computed at once", n, rows)
+		a.Say("engine.micro_batch: %d is more than the %d rows of a step, which are computed at once", n, rows)
 		c.Engine.MicroBatch = rows
 	}
 }
@@ -207,7 +207,7 @@ func (a *app) fits(c *config.Config, m *machine, adapter string, gpu bool, prefi
 	if err != nil {
 		return 0, err
 	}
-	a.say("%s", room)
+	a.Say("%s", room)
 	return room.tokens, a.refuseTooLarge(c, s, of(room.tokens), false)
 }
 
@@ -344,7 +344,7 @@ func (a *app) refuseTooLarge(c *config.Config, s model.Spec, o plan.Settings, ex
 		if x.layers() {
 			how += ", each layer computed again in the backward pass"
 		}
-		a.say("memory: %s planned%s, %s %s", gib(p.Peak().Peak), how, gib(b.bytes), b.of)
+		a.Say("memory: %s planned%s, %s %s", gib(p.Peak().Peak), how, gib(b.bytes), b.of)
 		return nil
 	}
 	err = a.tooLarge(s, o, b, exact)
@@ -377,7 +377,7 @@ func (a *app) tooLarge(s model.Spec, o plan.Settings, b budget, exact bool) erro
 			return err
 		}
 		if least.Peak().Peak <= b.bytes {
-			a.say("warning: training rows of %d tokens, the longest there can be, would take %s; %s are %s: %s", o.Row, gib(p.Peak().Peak), gib(b.bytes), b.of, next)
+			a.Say("warning: training rows of %d tokens, the longest there can be, would take %s; %s are %s: %s", o.Row, gib(p.Peak().Peak), gib(b.bytes), b.of, next)
 			return nil
 		}
 	}

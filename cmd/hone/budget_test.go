@@ -21,6 +21,7 @@ import (
 	"hone/internal/learn/model"
 	"hone/internal/learn/plan"
 	"hone/internal/modelfile"
+	"hone/internal/screen"
 )
 
 // invoked runs one command line with a toy model beside it, in pure Go unless the configuration says otherwise.
@@ -29,7 +30,7 @@ func invoked(t *testing.T, conf, stdin string, args ...string) (code int, stdout
 	write(t, "hone.yaml", conf)
 	var out, said bytes.Buffer
 	a := toyApp(&said, nil)
-	a.stdin, a.stdout = strings.NewReader(stdin), &out
+	a.Stdin, a.Data = strings.NewReader(stdin), screen.New(&out)
 	code = a.main(t.Context(), args)
 	return code, out.String(), said.String()
 }
@@ -193,7 +194,7 @@ func TestProposalFits(t *testing.T) {
 	}
 	// Where rows are not known yet, only what is sure is refused.
 	var said bytes.Buffer
-	a.stderr = &said
+	a.Talk = screen.New(&said)
 	c.Engine.Memory = float64(p.Peak().Peak*3/4) / (1 << 30)
 	if err := a.refuseTooLarge(&c, s, o, false); err != nil || !strings.Contains(said.String(), "warning: training rows of 200 tokens") {
 		t.Errorf("%v, %s", err, said.String())

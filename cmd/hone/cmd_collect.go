@@ -72,14 +72,14 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	if err != nil {
 		return err
 	}
-	key, _ := a.lookupEnv(f.keyEnv)
+	key, _ := a.LookupEnv(f.keyEnv)
 	client, err := llm.New(llm.Options{BaseURL: f.endpoint, Key: llm.Secret(key), TokenBudget: f.budget,
 		CacheDir: filepath.Join(f.output, "cache")})
 	if err != nil {
 		return err
 	}
-	if a.dryRun {
-		a.say("would run %s with %s at %s", fault.Count(len(list), "scenario"), f.model, f.endpoint)
+	if a.DryRun {
+		a.Say("would run %s with %s at %s", fault.Count(len(list), "scenario"), f.model, f.endpoint)
 		return nil
 	}
 	l, err := a.connect(ctx, c, servers, f.output)
@@ -112,7 +112,7 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	}
 	ended, err := t.collect(ctx, l, client, approve, f.model, list)
 	spent := client.Spent()
-	a.say("%s sent and %s received were paid for", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
+	a.Say("%s sent and %s received were paid for", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
 	if err != nil {
 		return t.stoppedCollect(ctx, ended.total(), len(list), err)
 	}
@@ -121,16 +121,16 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 			Next: "hone doctor; then the same command tries these scenarios again"}
 	}
 	if ended.lost != "" {
-		a.say("note: episodes that a server or the way to it spoilt, the first by: %s; the same command tries them again", ended.lost)
+		a.Say("note: episodes that a server or the way to it spoilt, the first by: %s; the same command tries them again", ended.lost)
 	}
-	a.say("%s", ended.passRate())
+	a.Say("%s", ended.passRate())
 	data := filepath.Join(f.output, "trajectories.jsonl")
 	if ended.judged == 0 || ended.passed > 0 { // sft learns from what passed
-		a.say("next: hone sft --data %s --base-model %s --output-dir DIR", data, t.c.Model.Base)
+		a.Say("next: hone sft --data %s --base-model %s --output-dir DIR", data, t.c.Model.Base)
 	} else {
-		a.say("next: hone runs show %s --episodes; no episode passed, so there is nothing for hone sft to learn from", f.output)
+		a.Say("next: hone runs show %s --episodes; no episode passed, so there is nothing for hone sft to learn from", f.output)
 	}
-	return a.print(ended.outcomes, [][]string{{"trajectories", data}})
+	return a.Print(ended.outcomes, [][]string{{"trajectories", data}})
 }
 
 // collectConfig is the configuration for an endpoint, which may think, whatever this machine is; and, for how tools are shown,
@@ -157,7 +157,7 @@ func (f collectFlags) scenarios(a *app) ([]scenario.Scenario, error) {
 	}
 	kept, err := ofSplit(list, f.split, f.dataset)
 	if other := len(list) - len(kept); err == nil && other > 0 {
-		a.say("%s of the split %s; %d of other splits are left out (--split all runs them too)", fault.Count(len(kept), "scenario"), f.split, other)
+		a.Say("%s of the split %s; %d of other splits are left out (--split all runs them too)", fault.Count(len(kept), "scenario"), f.split, other)
 	}
 	return kept, err
 }
@@ -220,7 +220,7 @@ func (t *tuning) stoppedCollect(ctx context.Context, kept, all int, err error) e
 func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approve approver, model string,
 	list []scenario.Scenario) (tally, error) {
 	dir, c := t.dir, t.c // c as the run was begun with
-	log, report := runLog{dir, t.a.say, l}, t.a.progress(1).report()
+	log, report := runLog{dir, t.a.Say, l}, t.a.Progress(1)
 	l.scorer.Weights = weightsOf(c.Rewards)
 	programs := t.a.programs(c)
 	ended := tally{outcomes: map[trajectory.Outcome]int{}}

@@ -42,14 +42,14 @@ func runConfigShow(a *app) error {
 		return err
 	}
 	write := c.YAML
-	if a.json {
+	if a.JSON {
 		write = c.JSON
 	}
 	text, err := write()
 	if err != nil {
 		return err
 	}
-	_, err = a.data().Write(append(bytes.TrimRight(text, "\n"), '\n'))
+	_, err = a.Data.Write(append(bytes.TrimRight(text, "\n"), '\n'))
 	return err
 }
 
@@ -64,7 +64,7 @@ func runConfigValidate(a *app, args []string) error {
 	if _, err := config.Load(path); err != nil {
 		return err
 	}
-	a.say("%s is valid; hone doctor looks at the machine next", path)
+	a.Say("%s is valid; hone doctor looks at the machine next", path)
 	return nil
 }
 
@@ -73,6 +73,6 @@ func runConfigSchema(a *app) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.data().Write(append(b, '\n'))
+	_, err = a.Data.Write(append(b, '\n'))
 	return err
 }

@@ -18,8 +18,8 @@ func newConformance(a *app) *cobra.Command {
 		Hidden:  true,
 		Args:    arguments(1, 1, "the server's URL"),
 		RunE: func(c *cobra.Command, args []string) error {
-			scenario, _ := a.lookupEnv("MCP_CONFORMANCE_SCENARIO")
-			setting, _ := a.lookupEnv("MCP_CONFORMANCE_CONTEXT")
+			scenario, _ := a.LookupEnv("MCP_CONFORMANCE_SCENARIO")
+			setting, _ := a.LookupEnv("MCP_CONFORMANCE_CONTEXT")
 			if err := conformance.Run(c.Context(), args[0], scenario, []byte(setting)); err != nil {
 				return &fault.Error{Code: fault.CodeError, What: "the scenario could not be played", Where: scenario, Err: err}
 			}

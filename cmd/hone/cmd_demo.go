@@ -106,9 +106,9 @@ func runDemo(ctx context.Context, a *app, resumed string, numGPUs int) error {
 		path = filepath.Join(c.RunsDir, name)
 		c = demoConfig(c, pureGo)
 	}
-	if a.dryRun {
+	if a.DryRun {
 		size := sizeOfDemo(pureGo)
-		a.say("would make %s, then train and evaluate in %s", size, path)
+		a.Say("would make %s, then train and evaluate in %s", size, path)
 		return nil
 	}
 	var dir *run.Dir
@@ -124,7 +124,7 @@ func runDemo(ctx context.Context, a *app, resumed string, numGPUs int) error {
 	if err := a.alsoDeny(&c); err != nil {
 		return err
 	}
-	a.say("run %s", path)
+	a.Say("run %s", path)
 	err = demoRun{a: a, c: c, dir: dir, size: sizeOfDemo(pureGo), began: began}.run(ctx)
 	if ctx.Err() != nil {
 		return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: path, Next: "hone runs resume " + path}
@@ -157,7 +157,7 @@ func (a *app) openRun(path string, c *config.Config) (*run.Dir, error) {
 	}
 	a.logTo(dir)
 	for _, note := range dir.Notes {
-		a.say("%s", note)
+		a.Say("%s", note)
 	}
 	text, err := dir.Config()
 	if err == nil {
@@ -177,15 +177,15 @@ func (a *app) index(path string) {
 		err = index.Add(path)
 	}
 	if err != nil {
-		a.say("note: hone runs ls will not list this run unless it is under runs_dir: %v", err)
+		a.Say("note: hone runs ls will not list this run unless it is under runs_dir: %v", err)
 	}
 }
 
 // runsIndex is in hone's folder in the user's state folder, as the XDG rules have it.
 func (a *app) runsIndex() (run.Index, error) {
-	base, _ := a.lookupEnv("XDG_STATE_HOME")
+	base, _ := a.LookupEnv("XDG_STATE_HOME")
 	if !filepath.IsAbs(base) {
-		home, ok := a.lookupEnv("HOME")
+		home, ok := a.LookupEnv("HOME")
 		if !ok || home == "" {
 			return "", errors.New("neither XDG_STATE_HOME nor HOME is set")
 		}
@@ -197,6 +197,6 @@ func (a *app) runsIndex() (run.Index, error) {
 // logTo has the error that a verb ends with written to a run's log too.
 func (a *app) logTo(dir *run.Dir) {
 	if dir != nil {
-		a.log = dir.Log.Name()
+		a.Log = dir.Log.Name()
 	}
 }

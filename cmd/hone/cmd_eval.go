@@ -110,11 +110,11 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 		return err
 	}
 	trainedOn := a.warnLearnt(f.model, tasks)
-	if a.dryRun {
+	if a.DryRun {
 		if err := l.rehearse(a, c, f.model, list, false); err != nil {
 			return err
 		}
-		a.say("would run %s of the split %s", fault.Count(len(tasks), "scenario"), f.split)
+		a.Say("would run %s of the split %s", fault.Count(len(tasks), "scenario"), f.split)
 		return nil
 	}
 	if err := l.openModel(a, &c, f.model, list, false); err != nil {
@@ -149,12 +149,12 @@ func (t *tuning) tell(l *lab, f evalFlags, report eval.Report) error {
 			return err
 		}
 	}
-	if !t.a.json {
+	if !t.a.JSON {
 		for _, e := range shownOfSystems(report.Systems, f.show) {
-			if err := e.WriteText(t.a.data()); err != nil {
+			if err := e.WriteText(t.a.Data); err != nil {
 				return err
 			}
-			fmt.Fprintln(t.a.data())
+			fmt.Fprintln(t.a.Data)
 		}
 	}
 	for _, s := range report.Systems {
@@ -177,7 +177,7 @@ func (t *tuning) tell(l *lab, f evalFlags, report eval.Report) error {
 // them.
 func (t *tuning) evaluate(ctx context.Context, l *lab, f evalFlags, tasks []scenario.Scenario) (eval.Report, error) {
 	report := eval.Report{Bootstrap: intervalsOf(t.c)}
-	t.a.handed.see(report.Bootstrap)
+	t.a.Opens(report.Bootstrap)
 	var log *runLog
 	if t.path != "" {
 		catalog, err := encodeCatalog(l.catalog)
@@ -191,7 +191,7 @@ func (t *tuning) evaluate(ctx context.Context, l *lab, f evalFlags, tasks []scen
 		if err != nil {
 			return report, err
 		}
-		log = &runLog{t.dir, t.a.say, l}
+		log = &runLog{t.dir, t.a.Say, l}
 	}
 	system := func(name string) error {
 		s, err := l.evaluate(ctx, t.a, name, tasks, t.c.Eval, log)
@@ -216,7 +216,7 @@ func (t *tuning) evaluate(ctx context.Context, l *lab, f evalFlags, tasks []scen
 		return report, err
 	}
 	if log != nil {
-		t.a.say("trajectories: %s", filepath.Join(t.path, "trajectories.jsonl"))
+		t.a.Say("trajectories: %s", filepath.Join(t.path, "trajectories.jsonl"))
 	}
 	return report, nil
 }
@@ -257,7 +257,7 @@ func (l *lab) unevaluated(s eval.System) error {
 // stage.
 func (l *lab) evaluate(ctx context.Context, a *app, name string, tasks []scenario.Scenario, e config.Eval, log *runLog) (eval.System, error) {
 	known, stage := byID(tasks), "eval_"+name
-	report, done := a.progress(l.options.Sampler.NumSlots()).report(), 0
+	report, done := a.Progress(l.options.Sampler.NumSlots()), 0
 	var ts []*trajectory.Trajectory
 	var failed error
 	for _, g := range l.evaluation(e).Each(ctx, tasks, 1, 0, func(t *trajectory.Trajectory) {
@@ -306,13 +306,13 @@ func (a *app) printEval(r eval.Report, show string) error {
 		rows = append(rows, []string{d.New + " - " + d.Old, d.First.PointsText(), d.Episode.PointsText(), "", fmt.Sprint(d.Episode.N),
 			fmt.Sprintf("%d + %d", results.Systems[d.New].NumExcluded, results.Systems[d.Old].NumExcluded)})
 	}
-	a.say("first call: it is the first gold call, arguments and all; whole episode: all checks pass; extra calls: beyond the gold calls, in the mean")
+	a.Say("first call: it is the first gold call, arguments and all; whole episode: all checks pass; extra calls: beyond the gold calls, in the mean")
 	for _, s := range r.Systems {
 		if x := results.Systems[s.Name]; x.NumWithGold < x.N {
-			a.say("%s: first call and extra calls are of the %s with gold calls, of %d", s.Name, fault.Count(x.NumWithGold, "scenario"), x.N)
+			a.Say("%s: first call and extra calls are of the %s with gold calls, of %d", s.Name, fault.Count(x.NumWithGold, "scenario"), x.N)
 		}
 	}
-	a.say("intervals: Wilson's for a rate, paired bootstrap over scenarios for a difference; excluded episodes are in neither")
+	a.Say("intervals: Wilson's for a rate, paired bootstrap over scenarios for a difference; excluded episodes are in neither")
 	out := struct {
 		eval.Results
 		Episodes []shownEpisode `json:"episodes,omitempty"`
@@ -320,5 +320,5 @@ func (a *app) printEval(r eval.Report, show string) error {
 	for _, e := range shownOfSystems(r.Systems, show) {
 		out.Episodes = append(out.Episodes, shownOf(e))
 	}
-	return a.print(out, rows)
+	return a.Print(out, rows)
 }

@@ -92,11 +92,11 @@ func runMerge(ctx context.Context, a *app, f mergeFlags) error {
 		return f.failed(err)
 	}
 	out.Free = int64(disk.Bavail) * int64(disk.Bsize)
-	a.say("%s with %s takes %.2f GB of disk; %.2f GB are free", base, f.adapter, float64(out.Bytes)/1e9, float64(out.Free)/1e9)
+	a.Say("%s with %s takes %.2f GB of disk; %.2f GB are free", base, f.adapter, float64(out.Bytes)/1e9, float64(out.Free)/1e9)
 	if out.Free < out.Bytes+out.Bytes/100 { // and the files beside the weights
 		return f.failed(fmt.Errorf("%d bytes are needed, %d are free: %w", out.Bytes, out.Free, syscall.ENOSPC))
 	}
-	if a.dryRun {
+	if a.DryRun {
 		return nil
 	}
 	plugin, err := a.plugin(c)
@@ -114,12 +114,12 @@ func runMerge(ctx context.Context, a *app, f mergeFlags) error {
 	}
 	share := kept.Share()
 	out.Kept = &share
-	a.say("%s", keptText(kept))
+	a.Say("%s", keptText(kept))
 	if !tokenizer {
-		a.say("warning: %s has no tokenizer that could be written: put tokenizer.json and tokenizer_config.json of the original model into %s", base, f.output)
+		a.Say("warning: %s has no tokenizer that could be written: put tokenizer.json and tokenizer_config.json of the original model into %s", base, f.output)
 	}
-	a.say("next: hone eval --base-model %s --dataset SCENARIOS", f.output)
-	return a.print(out, [][]string{{out.Output}})
+	a.Say("next: hone eval --base-model %s --dataset SCENARIOS", f.output)
+	return a.Print(out, [][]string{{out.Output}})
 }
 
 // keptText says how much of the adapter is left in the merged weights.

@@ -124,7 +124,7 @@ func runRunsLs(a *app, only string) error {
 			elsewhere, err = index.Paths()
 		}
 		if err != nil {
-			a.say("note: runs that are not in %s are not listed: %v", dir, err)
+			a.Say("note: runs that are not in %s are not listed: %v", dir, err)
 		}
 	}
 	runs, err := run.List(dir, elsewhere...)
@@ -149,12 +149,12 @@ func runRunsLs(a *app, only string) error {
 		if filepath.Dir(r.Path) != filepath.Clean(dir) {
 			name = r.Path
 		}
-		rows = append(rows, []string{name, r.Created.Format(time.DateTime), strings.Join(steps, ", "), fmt.Sprint(l.Episodes), a.invoked(state)})
+		rows = append(rows, []string{name, r.Created.Format(time.DateTime), strings.Join(steps, ", "), fmt.Sprint(l.Episodes), a.Invoked(state)})
 	}
 	if len(list) == 0 {
-		a.say("no runs in %s", dir)
+		a.Say("no runs in %s", dir)
 	}
-	return a.print(list, rows)
+	return a.Print(list, rows)
 }
 
 // runPath is the folder of a run given by its name or its path.
@@ -208,10 +208,10 @@ func resumeRun(ctx context.Context, a *app, f serverFlags, path string) error {
 		return bad("its version.json is damaged", "hone runs ls", err)
 	}
 	if here, err := os.Getwd(); err == nil && b.Folder != "" && b.Folder != here {
-		a.say("note: the run was begun in %s; its relative paths are now taken from %s", b.Folder, here)
+		a.Say("note: the run was begun in %s; its relative paths are now taken from %s", b.Folder, here)
 	}
-	if a.dryRun {
-		a.say("would go on with hone %s in %s", b.Verb, path)
+	if a.DryRun {
+		a.Say("would go on with hone %s in %s", b.Verb, path)
 		return nil
 	}
 	switch b.Verb {

@@ -10,6 +10,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/vet"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/mcp"
 )
 
@@ -73,10 +74,10 @@ func runScenariosSplit(a *app, path, out string, reassign bool) error {
 		}
 	}
 	if torn > 0 {
-		a.say("warning: sets of rows that share calls and are in more than one split: %d; --reassign keeps each in one", torn)
+		a.Say("warning: sets of rows that share calls and are in more than one split: %d; --reassign keeps each in one", torn)
 	}
-	a.say("train %d, validation %d, test %d", sizes[scenario.Train], sizes[scenario.Validation], sizes[scenario.Test])
-	if a.dryRun {
+	a.Say("train %d, validation %d, test %d", sizes[scenario.Train], sizes[scenario.Validation], sizes[scenario.Test])
+	if a.DryRun {
 		return nil
 	}
 	if out != "" {
@@ -84,7 +85,7 @@ func runScenariosSplit(a *app, path, out string, reassign bool) error {
 	}
 	text, err := scenario.Encode(list, strings.HasSuffix(path, ".jsonl"))
 	if err == nil {
-		_, err = a.data().Write(text)
+		_, err = a.Data.Write(text)
 	}
 	return err
 }
@@ -116,10 +117,10 @@ func runScenariosValidate(ctx context.Context, a *app, f serverFlags, path strin
 		}
 	}
 	if unscored > 0 {
-		a.say("note: %s without checks: only a judge could score what has none", fault.Count(unscored, "scenario"))
+		a.Say("note: %s without checks: only a judge could score what has none", fault.Count(unscored, "scenario"))
 	}
-	if a.dryRun {
-		a.say("would make %s for %s", fault.Count(numCalls, "call"), fault.Count(len(list), "scenario"))
+	if a.DryRun {
+		a.Say("would make %s for %s", fault.Count(numCalls, "call"), fault.Count(len(list), "scenario"))
 		return nil
 	}
 	if !offline && looks {
@@ -129,16 +130,16 @@ func runScenariosValidate(ctx context.Context, a *app, f serverFlags, path strin
 	}
 	rows := [][]string{}
 	for _, x := range findings {
-		rows = append(rows, []string{fmt.Sprintf("%s:%d", x.File, x.Line), x.ID, oneLine(x.Why)})
+		rows = append(rows, []string{fmt.Sprintf("%s:%d", x.File, x.Line), x.ID, host.OneLine(x.Why)})
 	}
-	if err := a.print(findings, rows); err != nil {
+	if err := a.Print(findings, rows); err != nil {
 		return err
 	}
 	if len(findings) > 0 {
 		return &fault.Error{Code: fault.CodeUsage, What: fault.Count(len(findings), "finding") + " in " + fault.Count(len(list), "scenario"),
 			Where: rows[0][0], Why: findings[0].Why, Next: "correct these rows, or leave them out"}
 	}
-	a.say("nothing is wrong with %s", fault.Count(len(list), "scenario"))
+	a.Say("nothing is wrong with %s", fault.Count(len(list), "scenario"))
 	return nil
 }
 
@@ -165,7 +166,7 @@ func (a *app) execute(ctx context.Context, f serverFlags, list []scenario.Scenar
 		return err
 	}
 	trial := vet.Trial{Tools: l.tools, Defaults: l.scorer.Defaults, Programs: a.programs(c), Refusal: mcp.LooksRefused}
-	report := a.progress(1).report()
+	report := a.Progress(1)
 	for i := range list {
 		why, err := trial.Row(ctx, &list[i])
 		if ctx.Err() != nil {

@@ -92,15 +92,15 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	if err := o.fits(a, c, m, foundPlugin{path: plugin}.isCUDA()); err != nil {
 		return err
 	}
-	if a.dryRun {
-		a.say("would serve %s over %s on %s", o.model, o.base, o.listen)
+	if a.DryRun {
+		a.Say("would serve %s over %s on %s", o.model, o.base, o.listen)
 		return nil
 	}
 	if err := m.load(plugin, o.base, model.LoadToSample); err != nil {
 		return err
 	}
 	if template != "" && template != m.renderer.Template() {
-		a.say("warning: %s differs from hone's own template: the adapter is not prompted as it was trained", filepath.Join(o.model, render.TemplateFile))
+		a.Say("warning: %s differs from hone's own template: the adapter is not prompted as it was trained", filepath.Join(o.model, render.TemplateFile))
 	}
 	models, closeModels, err := o.models(a, c, m)
 	defer closeModels()
@@ -109,7 +109,7 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	}
 	a.sayPrograms(m.engine)
 	level := slog.LevelWarn
-	if a.verbose {
+	if a.Verbose {
 		level = slog.LevelDebug
 	}
 	shorten, err := a.shortener(c.Rollout)
@@ -117,7 +117,7 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 		return err
 	}
 	s, err := serve.New(serve.Options{Models: models, Key: key, MaxTokens: o.context, Shorten: shorten,
-		Logger: slog.New(slog.NewTextHandler(a.talk(), &slog.HandlerOptions{Level: level}))})
+		Logger: slog.New(slog.NewTextHandler(a.Talk, &slog.HandlerOptions{Level: level}))})
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (o serveOptions) check(a *app) (key string, err error) {
 	if o.keyEnv == "" {
 		return "", nil
 	}
-	if key, _ = a.lookupEnv(o.keyEnv); key == "" {
+	if key, _ = a.LookupEnv(o.keyEnv); key == "" {
 		return "", &fault.Error{Code: fault.CodeUsage, What: "there is no key for clients to send", Where: "--key-env " + o.keyEnv,
 			Why: "the variable is not set or empty", Next: "set it, or leave out --key-env"}
 	}
@@ -245,7 +245,7 @@ func (o serveOptions) fits(a *app, c config.Config, m *machine, gpu bool) error 
 	}
 	most := planned.Peak()
 	if most.Peak <= b.bytes {
-		a.say("memory: %s planned, %s %s", gib(most.Peak), gib(b.bytes), b.of)
+		a.Say("memory: %s planned, %s %s", gib(most.Peak), gib(b.bytes), b.of)
 		return nil
 	}
 	next := "lower --context, use a smaller base model, or a machine with more memory"
@@ -272,7 +272,7 @@ func (o serveOptions) models(a *app, c config.Config, m *machine) ([]serve.Model
 	}
 	var models []serve.Model
 	add := func(id string, r render.Renderer, lora model.LoRA) (*sample.Sampler, error) {
-		a.say("loading %s on %s; programs that are not kept yet are compiled", id, m.engine.Description())
+		a.Say("loading %s on %s; programs that are not kept yet are compiled", id, m.engine.Description())
 		s, err := sample.New(m.engine, m.spec, m.weights, sample.Options{LoRA: lora, Slots: o.slots, Context: o.context,
 			NewDecoder: func() sample.Decoder { return m.tok.NewDecoder() }})
 		if err == nil {
@@ -302,7 +302,7 @@ func (o serveOptions) models(a *app, c config.Config, m *machine) ([]serve.Model
 	}
 	r, err := words.renderer("")
 	if err != nil && o.model != baseOnly {
-		a.say("%s alone is not served: %v", o.base, err)
+		a.Say("%s alone is not served: %v", o.base, err)
 		return models, stop, nil
 	}
 	if err != nil {
@@ -326,15 +326,15 @@ func announce(a *app, url string, models []serve.Model, keyEnv string) error {
 	for _, m := range models {
 		s.Models = append(s.Models, m.ID)
 	}
-	if err := a.print(s, [][]string{{s.URL}}); err != nil {
+	if err := a.Print(s, [][]string{{s.URL}}); err != nil {
 		return err
 	}
 	authorization := ""
 	if keyEnv != "" {
 		authorization = ` -H "Authorization: Bearer $` + keyEnv + `"`
 	}
-	a.say("models: %s", strings.Join(s.Models, ", "))
-	a.say("try:  curl %s/chat/completions%s -H 'Content-Type: application/json' \\\n"+
+	a.Say("models: %s", strings.Join(s.Models, ", "))
+	a.Say("try:  curl %s/chat/completions%s -H 'Content-Type: application/json' \\\n"+
 		`        -d '{"model": %q, "messages": [{"role": "user", "content": "Hello"}]}'`, url, authorization, s.Models[0])
 	return nil
 }

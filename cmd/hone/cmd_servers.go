@@ -89,16 +89,16 @@ func runServersAdd(ctx context.Context, a *app, f addFlags, what string, args []
 		if f.dir == "" {
 			f.dir = filepath.Join(filepath.Dir(f.file), ".hone", "servers", f.name)
 		}
-		if a.dryRun {
-			a.say("would install %s into %s and write it into %s as %s", what, f.dir, f.file, f.name)
+		if a.DryRun {
+			a.Say("would install %s into %s and write it into %s as %s", what, f.dir, f.file, f.name)
 			return nil
 		}
 		if out.Installed, err = a.install(ctx, f, what); err != nil {
 			return err
 		}
 		out.Entry = mcp.Server{Command: fromFile(f.file, out.Command), Args: args, Hosts: f.hosts}
-	} else if a.dryRun {
-		a.say("would write %s into %s as %s", what, f.file, f.name)
+	} else if a.DryRun {
+		a.Say("would write %s into %s as %s", what, f.file, f.name)
 		return nil
 	}
 	if err := mcp.AddServer(f.file, f.name, out.Entry); err != nil {
@@ -111,8 +111,8 @@ func runServersAdd(ctx context.Context, a *app, f addFlags, what string, args []
 	if out.Installed != nil {
 		rows = append(rows, []string{"version", out.Version}, []string{"program", out.Command}, []string{"lock", fmt.Sprintf("%s (%s)", out.Lock, fault.Count(out.Packages, "package"))})
 	}
-	a.say("next: hone doctor --mcp-config %s", f.file)
-	return a.print(out, rows)
+	a.Say("next: hone doctor --mcp-config %s", f.file)
+	return a.Print(out, rows)
 }
 
 // serverName is a package's name without kind, scope, version and ending, or a URL's host.
@@ -152,14 +152,14 @@ func (a *app) install(ctx context.Context, f addFlags, what string) (*install.In
 	if err != nil {
 		return nil, err
 	}
-	path, _ := a.lookupEnv("PATH")
-	home, _ := a.lookupEnv("HOME")
-	s, err := sandbox.New(ctx, sandbox.Options{Mode: sandbox.Mode(c.MCP.Sandbox.Mode), Helper: a.helper, Path: path, Home: home})
+	path, _ := a.LookupEnv("PATH")
+	home, _ := a.LookupEnv("HOME")
+	s, err := sandbox.New(ctx, sandbox.Options{Mode: sandbox.Mode(c.MCP.Sandbox.Mode), Helper: a.Helper, Path: path, Home: home})
 	if err != nil {
 		return nil, err
 	}
 	defer s.Close()
-	a.say("sandbox of the installation: %s", s)
+	a.Say("sandbox of the installation: %s", s)
 	in, err := install.Add(ctx, install.Request{Package: what, Bin: f.bin, Dir: f.dir, Build: f.build, Python: f.python, PATH: path, Constraints: f.constraints},
 		func(ctx context.Context, cmd *exec.Cmd, dir string, read []string, network bool) ([]byte, error) {
 			m := a.managerOf(filepath.Base(cmd.Path))
@@ -197,7 +197,7 @@ func (a *app) managerOf(program string) runner {
 	}
 	r := runner{env: map[string]string{}}
 	a.pass(r.env, "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_CERT", "PIP_DEFAULT_TIMEOUT", "PIP_NO_INDEX", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY")
-	home, _ := a.lookupEnv("HOME")
+	home, _ := a.LookupEnv("HOME")
 	for _, file := range []string{".config/pip/pip.conf", ".pip/pip.conf"} {
 		if text, err := os.ReadFile(filepath.Join(home, file)); err == nil && !strings.Contains(string(text), "@") { // a password would stand before it
 			r.env["PIP_CONFIG_FILE"] = filepath.Join(home, file)

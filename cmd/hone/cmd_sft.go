@@ -96,7 +96,7 @@ func runSFT(ctx context.Context, a *app, f sftFlags) error {
 	}
 	t := &tuning{a: a, verb: "sft", path: f.output, c: c, kept: keptFlags{Adapter: f.adapter, AllowFindings: f.allowFindings}}
 	defer t.close()
-	if a.dryRun {
+	if a.DryRun {
 		return t.rehearseSFT(d, rows)
 	}
 	return t.sft(ctx, d, rows)
@@ -187,7 +187,7 @@ func (d conversations) demonstrations(a *app) ([]dataset.Row, error) {
 			continue
 		}
 		if why := r.NotDemonstrated(); why != "" {
-			a.say("left out %s:%d: %s", d.path, r.Line, why)
+			a.Say("left out %s:%d: %s", d.path, r.Line, why)
 			continue
 		}
 		callable := r.Tools
@@ -211,7 +211,7 @@ func (d conversations) demonstrations(a *app) ([]dataset.Row, error) {
 		rows = append(rows, r)
 	}
 	for _, split := range slices.Sorted(maps.Keys(held)) {
-		a.say("left out %s of the split %s: what is learnt from cannot be measured on", fault.Count(held[split], "row"), split)
+		a.Say("left out %s of the split %s: what is learnt from cannot be measured on", fault.Count(held[split], "row"), split)
 	}
 	if len(rows) == 0 {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "no conversation shows how it is done", Where: d.path,
@@ -265,7 +265,7 @@ func (a *app) systemOf(path string, rows []dataset.Row, given string) string {
 			return system
 		}
 	}
-	a.say("the conversations of %s begin with %d different system messages: requests without one are served under %q", path, len(own), given)
+	a.Say("the conversations of %s begin with %d different system messages: requests without one are served under %q", path, len(own), given)
 	return given
 }
 
@@ -288,7 +288,7 @@ func (t *tuning) rehearseSFT(d conversations, rows []dataset.Row) error {
 	for _, s := range l.sequences {
 		longest, trained = max(longest, len(s.IDs)), trained+s.NumTrained()
 	}
-	t.a.say("would take %s over %s of at most %s, %d of them trained, in %s", fault.Count(sftOf(t.c).NumSteps(len(l.sequences)), "step"),
+	t.a.Say("would take %s over %s of at most %s, %d of them trained, in %s", fault.Count(sftOf(t.c).NumSteps(len(l.sequences)), "step"),
 		fault.Count(len(l.sequences), "row"), fault.Count(longest, "token"), trained, t.path)
 	return nil
 }
@@ -310,7 +310,7 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 	if err := m.load(l.plugin, t.c.Model.Base, loader(t.c)); err != nil {
 		return err
 	}
-	t.a.say("model %s on %s", m.spec.Name, m.engine.Description())
+	t.a.Say("model %s on %s", m.spec.Name, m.engine.Description())
 	trainer, _, err := m.trainer(t.c, t.kept.Adapter, l.prefix)
 	if err != nil {
 		return err
@@ -326,10 +326,10 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 	if err := t.begin(inputs...); err != nil {
 		return err
 	}
-	log := runLog{dir: t.dir, say: t.a.say}
+	log := runLog{dir: t.dir, say: t.a.Say}
 	s := sftOf(t.c)
-	t.a.handed.see(s)
-	err = s.Run(ctx, l.sequences, unsampled{trainer, m.renderer}, log, t.a.progress(1).report())
+	t.a.Opens(s)
+	err = s.Run(ctx, l.sequences, unsampled{trainer, m.renderer}, log, t.a.Progress(1))
 	if err := t.ended(ctx, s.Stage, err); err != nil {
 		return err
 	}
@@ -338,8 +338,8 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 		return err
 	}
 	t.a.sayPrograms(m.engine)
-	t.a.say("adapter: %s", final)
-	t.a.say("next: hone train --adapter %s --dataset SCENARIOS --output-dir DIR, or hone serve --model %s", final, final)
+	t.a.Say("adapter: %s", final)
+	t.a.Say("next: hone train --adapter %s --dataset SCENARIOS --output-dir DIR, or hone serve --model %s", final, final)
 	return nil
 }
 
@@ -356,18 +356,18 @@ func (m *machine) sequences(a *app, path string, rows []dataset.Row, context int
 		for _, s := range rendered {
 			if s.Rewrite != "" {
 				if splits++; splits == 1 {
-					a.say("%s:%d is trained as several rows: %s", path, r.Line, s.Rewrite)
+					a.Say("%s:%d is trained as several rows: %s", path, r.Line, s.Rewrite)
 				}
 			}
 			if len(s.IDs) > context {
-				a.say("left out %s:%d: %d tokens, more than model.context", path, r.Line, len(s.IDs))
+				a.Say("left out %s:%d: %d tokens, more than model.context", path, r.Line, len(s.IDs))
 				continue
 			}
 			out = append(out, batch.Sequence{IDs: s.IDs, Trained: s.Trained})
 		}
 	}
 	if splits > 1 {
-		a.say("%d rows in all begin anew within a conversation, because the chat template rewrites what was said before", splits)
+		a.Say("%d rows in all begin anew within a conversation, because the chat template rewrites what was said before", splits)
 	}
 	if len(out) == 0 {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "no conversation fits the model's context", Where: path,

@@ -16,6 +16,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/run"
 )
 
@@ -51,11 +52,11 @@ func runRunsShow(a *app, path string) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		return a.print(s, nil)
+	if a.JSON {
+		return a.Print(s, nil)
 	}
 	state, _ := stateOf(s)
-	rows := [][]string{{"run", s.Name}, {"path", s.Path}, {"created", s.Created.Format(time.DateTime)}, {"attempts", fmt.Sprint(s.NumAttempts)}, {"state", a.invoked(state)}}
+	rows := [][]string{{"run", s.Name}, {"path", s.Path}, {"created", s.Created.Format(time.DateTime)}, {"attempts", fmt.Sprint(s.NumAttempts)}, {"state", a.Invoked(state)}}
 	for _, st := range s.Stages {
 		rows = append(rows, []string{"stage " + st.Name, fmt.Sprintf("%s %s, %s", st.Status, fault.Count(st.NumSteps, "step"), fault.Count(st.NumTrajectories, "trajectory"))})
 	}
@@ -65,7 +66,7 @@ func runRunsShow(a *app, path string) error {
 	if report := filepath.Join(path, reportFile); exists(report) {
 		rows = append(rows, []string{"report", report})
 	}
-	if err := a.print(nil, rows); err != nil {
+	if err := a.Print(nil, rows); err != nil {
 		return err
 	}
 	return withLedger(path, func(l *run.Ledger) error {
@@ -78,7 +79,7 @@ func runRunsShow(a *app, path string) error {
 			if err != nil || table == nil {
 				continue // rows of another form: they are in metrics.jsonl
 			}
-			if err := a.print(nil, append([][]string{{""}}, table...)); err != nil {
+			if err := a.Print(nil, append([][]string{{""}}, table...)); err != nil {
 				return err
 			}
 		}
@@ -175,10 +176,10 @@ func runShowEpisode(a *app, path, id string) error {
 		}
 		return f
 	}
-	if a.json {
-		return a.print(shownOf(found[0]), nil)
+	if a.JSON {
+		return a.Print(shownOf(found[0]), nil)
 	}
-	return found[0].WriteText(a.data())
+	return found[0].WriteText(a.Data)
 }
 
 func runShowEpisodes(a *app, path string) error {
@@ -192,12 +193,12 @@ func runShowEpisodes(a *app, path string) error {
 		var failed []string
 		for _, v := range e.Verdicts() {
 			if !v.Passed {
-				failed = append(failed, oneLine(v.Check))
+				failed = append(failed, host.OneLine(v.Check))
 			}
 		}
 		rows = append(rows, []string{e.Name(), string(e.Trajectory.Outcome), fmt.Sprintf("%.4g", e.Trajectory.Reward), strings.Join(failed, "; ")})
 	}
-	return a.print(list, rows)
+	return a.Print(list, rows)
 }
 
 // episodesOf are those episodes of the run in path that each yields, with the scenarios that the run keeps.

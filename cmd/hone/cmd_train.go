@@ -108,11 +108,11 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 	}
 	t := &tuning{a: a, verb: "train", path: f.output, c: c, kept: keptFlags{Adapter: f.adapter, AllowFindings: f.allowFindings}}
 	t.kept.keep(a, c, f.serverFlags)
-	if a.dryRun {
+	if a.DryRun {
 		if err := t.rehearse(ctx, list, f.serverFlags); err != nil {
 			return err
 		}
-		a.say("would take %s of %d x %d rollouts on %s in %s", fault.Count(c.GRPO.Steps, "step"), c.GRPO.ScenariosPerStep,
+		a.Say("would take %s of %d x %d rollouts on %s in %s", fault.Count(c.GRPO.Steps, "step"), c.GRPO.ScenariosPerStep,
 			c.GRPO.GroupSize, fault.Count(len(tasks), "scenario"), f.output)
 		return nil
 	}
@@ -211,16 +211,16 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 	}
 	c := t.c
 	grpo := grpoOf(c, l.machine.maxMismatch())
-	t.a.handed.see(grpo)
-	log := runLog{t.dir, t.a.say, l}
+	t.a.Opens(grpo)
+	log := runLog{t.dir, t.a.Say, l}
 	grpo.Validation = l.validation(c, list)
 	if grpo.Validation != nil {
-		t.a.handed.see(*grpo.Validation)
+		t.a.Opens(*grpo.Validation)
 	} else if c.Eval.Every > 0 {
-		t.a.say("no scenario is in the split validation, so nothing says which checkpoint is best")
+		t.a.Say("no scenario is in the split validation, so nothing says which checkpoint is best")
 	}
 	err = grpo.Run(ctx, scenario.OfSplit(list, scenario.Train), l.at(c.Rollout.Temperature), l.scorer, l.learner,
-		log, t.a.progress(l.options.Sampler.NumSlots()).report())
+		log, t.a.Progress(l.options.Sampler.NumSlots()))
 	if err := l.unreachable(t.ended(ctx, grpo.Stage, err)); err != nil {
 		return err
 	}
@@ -237,8 +237,8 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 	if err := t.unlearnt(grpo.Stage, final); err != nil {
 		return err
 	}
-	t.a.say("adapter: %s", final)
-	t.a.say("next: hone eval --model %s --dataset %s --split validation", final, c.Scenarios.File)
+	t.a.Say("adapter: %s", final)
+	t.a.Say("next: hone eval --model %s --dataset %s --split validation", final, c.Scenarios.File)
 	return nil
 }
 
@@ -262,10 +262,10 @@ func (t *tuning) sayBest(log runLog, stage string, steps int) error {
 		return err
 	}
 	if step == steps {
-		t.a.say("on validation the last step was best: %s", measuredText(m))
+		t.a.Say("on validation the last step was best: %s", measuredText(m))
 		return nil
 	}
-	t.a.say("on validation step %d was best: %s, the last step's are %s; its adapter is %s", step, measuredText(m), measuredText(last),
+	t.a.Say("on validation step %d was best: %s, the last step's are %s; its adapter is %s", step, measuredText(m), measuredText(last),
 		filepath.Join(t.path, "checkpoints", fmt.Sprintf("%s_step_%d", stage, step), "adapter"))
 	return nil
 }

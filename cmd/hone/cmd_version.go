@@ -24,7 +24,7 @@ func newVersion(a *app) *cobra.Command {
 		Args:    arguments(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			v := readVersion()
-			return a.print(v, [][]string{{"hone " + v.Version, v.Revision, v.Go, v.Platform}})
+			return a.Print(v, [][]string{{"hone " + v.Version, v.Revision, v.Go, v.Platform}})
 		},
 	}
 }

@@ -116,8 +116,8 @@ func runDemoLearn(ctx context.Context, a *app, f learnFlags) error {
 	if f.output == "" {
 		f.output = filepath.Join(c.RunsDir, "learn-"+time.Now().Format("20060102-150405"))
 	}
-	if a.dryRun {
-		a.say("would make %s, then compare %s in %s", sizeOfStudy(c, kept), strings.Join(append([]string{"the start"}, kept.Arms...), ", "), f.output)
+	if a.DryRun {
+		a.Say("would make %s, then compare %s in %s", sizeOfStudy(c, kept), strings.Join(append([]string{"the start"}, kept.Arms...), ", "), f.output)
 		return nil
 	}
 	dir, err := a.createRun(f.output, c, begun{Build: readVersion(), Verb: "demo learn", Study: &kept})
@@ -192,7 +192,7 @@ func (d demoRun) learn(ctx context.Context, kept keptStudy) error {
 	if err := l.openModel(d.a, &d.c, "", slices.Concat(tasks.Train, tasks.Test), true); err != nil {
 		return err
 	}
-	s := study{d, l, tasks, kept.SFTRate, runLog{d.dir, d.a.say, l}, d.a.progress(l.options.Sampler.NumSlots()).report()}
+	s := study{d, l, tasks, kept.SFTRate, runLog{d.dir, d.a.Say, l}, d.a.Progress(l.options.Sampler.NumSlots())}
 	systems, err := s.run(ctx, kept.Arms)
 	if err != nil {
 		return err
@@ -241,7 +241,7 @@ func (s study) run(ctx context.Context, arms []string) ([]recipe.System, error) 
 		if err := s.arm(ctx, arm); err != nil {
 			return nil, err
 		}
-		s.a.say("%s: %s", arm, time.Since(began).Round(time.Second))
+		s.a.Say("%s: %s", arm, time.Since(began).Round(time.Second))
 		if err := evaluate(arm); err != nil {
 			return nil, err
 		}
@@ -306,7 +306,7 @@ func (s study) report(systems []recipe.System) error {
 	}
 	for _, x := range r.Systems {
 		v := results.Systems[x.Name]
-		s.a.say("%-10s first call %s  whole episode %s  of %d", x.Name, v.FirstCallText(), v.EpisodeText(), v.N)
+		s.a.Say("%-10s first call %s  whole episode %s  of %d", x.Name, v.FirstCallText(), v.EpisodeText(), v.N)
 	}
 	summary := learnSummary{Split: s.size.held(), Seed: s.c.Seed, Systems: results.Systems, Seconds: time.Since(s.began).Seconds()}
 	for i, x := range r.Systems {
@@ -317,5 +317,5 @@ func (s study) report(systems []recipe.System) error {
 			summary.Deltas = append(summary.Deltas, eval.Difference(x, r.Systems[1], r.Bootstrap))
 		}
 	}
-	return json.NewEncoder(s.a.data()).Encode(summary)
+	return json.NewEncoder(s.a.Data).Encode(summary)
 }

@@ -82,11 +82,11 @@ func (d demoRun) print(results eval.Results, l *learner, decoded int, busy float
 		name string
 		s    eval.Summary
 	}{{"base", s.Base}, {"sft", s.SFT}, {"grpo", s.GRPO}} {
-		d.a.say("%-5s first call %s  whole episode %s  of %d", x.name, x.s.FirstCallText(), x.s.EpisodeText(), x.s.N)
+		d.a.Say("%-5s first call %s  whole episode %s  of %d", x.name, x.s.FirstCallText(), x.s.EpisodeText(), x.s.N)
 	}
-	d.a.say("report: %s", filepath.Join(d.dir.Path, reportFile))
-	d.a.say("next: hone serve --model %s", filepath.Join(d.dir.Path, "final"))
-	return json.NewEncoder(d.a.data()).Encode(s)
+	d.a.Say("report: %s", filepath.Join(d.dir.Path, reportFile))
+	d.a.Say("next: hone serve --model %s", filepath.Join(d.dir.Path, "final"))
+	return json.NewEncoder(d.a.Data).Encode(s)
 }
 
 // peakRSS is the most memory the process had resident, in megabytes (getrusage reports kilobytes on Linux).

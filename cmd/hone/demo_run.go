@@ -58,7 +58,7 @@ func (d demoRun) run(ctx context.Context) error {
 	}
 	started := time.Now()
 	systems, err := d.pipeline(l.machine.maxMismatch()).Run(ctx, data, l.at(d.c.Rollout.Temperature), l.evaluation(d.c.Eval), l.scorer, l.learner,
-		runLog{d.dir, d.a.say, l}, d.a.progress(l.options.Sampler.NumSlots()).report())
+		runLog{d.dir, d.a.Say, l}, d.a.Progress(l.options.Sampler.NumSlots()))
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (d demoRun) tasks(ctx context.Context, tools rollout.Tools) (demoTasks, err
 			}
 			if err != nil {
 				dropped++
-				d.a.say("dropped %q: %v", draft.Task, err)
+				d.a.Say("dropped %q: %v", draft.Task, err)
 				continue
 			}
 			keep(s, messages)
@@ -135,7 +135,7 @@ func (d demoRun) tasks(ctx context.Context, tools rollout.Tools) (demoTasks, err
 	if err := execute(d.size.held(), d.size.Test, func(s scenario.Scenario, _ []chat.Message) { t.Test = append(t.Test, s) }); err != nil {
 		return t, err
 	}
-	d.a.say("executed on the live server: %d demonstrations, %d training and %d %s scenarios; %d dropped",
+	d.a.Say("executed on the live server: %d demonstrations, %d training and %d %s scenarios; %d dropped",
 		len(t.Demonstrations), len(t.Train), len(t.Test), d.size.held(), dropped)
 	if len(t.Demonstrations) == 0 || len(t.Train) == 0 || len(t.Test) == 0 {
 		return t, &fault.Error{Code: fault.CodeFailures, What: "no scenario could be executed", Where: d.c.MCP.Config, Next: "hone doctor"}

@@ -18,7 +18,7 @@ import (
 
 // checkRefusals asks tools for what is not there, and looks whether the server says no in a way that counts as an error. A
 // server that answers {"status": "error"} as if nothing were wrong would have a model rewarded for calls that did nothing.
-func (h *host) checkRefusals(ctx context.Context, a *app, c config.Config, found mcp.ServerTools) []doctor.Check {
+func (h *housing) checkRefusals(ctx context.Context, a *app, c config.Config, found mcp.ServerTools) []doctor.Check {
 	const most, limit = 8, 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -70,7 +70,7 @@ func (h *host) checkRefusals(ctx context.Context, a *app, c config.Config, found
 // harmless are calls that name nothing that is there, of tools that need to be told what they work on: of all tools where
 // a sandbox holds the server without network and without a folder to write to but the episode's own, else of those that
 // only read.
-func (h *host) harmless(a *app, c config.Sandbox, found mcp.ServerTools) []chat.ToolCall {
+func (h *housing) harmless(a *app, c config.Sandbox, found mcp.ServerTools) []chat.ToolCall {
 	server := h.servers.Servers[found.Name]
 	_, downloaded := a.runnerOf(server.Command)
 	open := downloaded || len(server.Hosts) > 0 || c.NetworkFor(found.Name) || len(c.WriteFor(found.Name)) > 0 || slices.Contains(c.Exempt, found.Name)

@@ -24,7 +24,7 @@ type sights struct {
 }
 
 // watch notes what is left to each server that starts from now on; of an episode's folder its place is not told.
-func (h *host) watch(a *app, c config.Sandbox) *sights {
+func (h *housing) watch(a *app, c config.Sandbox) *sights {
 	s := &sights{of: map[string]sandbox.Sight{}}
 	wrap := h.options.Wrap
 	h.options.Wrap = func(name, folder string, cmd *exec.Cmd) error {
@@ -76,7 +76,7 @@ func (a *app) checkSight(c config.Sandbox, name string, server mcp.Server, seen 
 
 // checkWrites tries to write, as the server, to the data that its configuration names: where that is refused it would start, and
 // then fail call by call.
-func (h *host) checkWrites(ctx context.Context, a *app, c config.Sandbox, name string) []doctor.Check {
+func (h *housing) checkWrites(ctx context.Context, a *app, c config.Sandbox, name string) []doctor.Check {
 	server := h.servers.Servers[name]
 	if server.Command == "" || slices.Contains(c.Exempt, name) {
 		return nil

@@ -23,7 +23,7 @@ func doctored(t *testing.T, level sandbox.Level, server string, set func(c *conf
 	}
 	var said strings.Builder
 	a := toyApp(&said, nil)
-	a.helper = []string{helper, sandboxVerb}
+	a.Helper = []string{helper, sandboxVerb}
 	if level == sandbox.Landlock {
 		a.withEnv(map[string]string{"PATH": t.TempDir()}) // without bubblewrap on it
 	}
@@ -154,7 +154,7 @@ func TestVersionManagersAreNamed(t *testing.T) {
 		"mcp-other": `asdf which mcp-other prints it`, "false": "mcp.sandbox.read, write and network"} {
 		var said strings.Builder
 		a := toyApp(&said, map[string]string{"HOME": here + "/home", "PATH": os.Getenv("PATH") + ":" + here + "/home/.asdf/shims"})
-		a.helper = []string{helper, sandboxVerb}
+		a.Helper = []string{helper, sandboxVerb}
 		if code := a.main(t.Context(), []string{"discover", "--mcp", command}); code != 5 || !strings.Contains(said.String(), want) {
 			t.Errorf("%s: exit code %d, want %s: %s", command, code, want, said.String())
 		}

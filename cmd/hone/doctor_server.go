@@ -46,7 +46,7 @@ func (a *app) checkServers(ctx context.Context, c config.Config, f serverFlags) 
 	return checks
 }
 
-func (h *host) checkSandbox() doctor.Check {
+func (h *housing) checkSandbox() doctor.Check {
 	check := doctor.Check{Name: "sandbox of the servers", Status: doctor.OK, Detail: h.sandbox.String()}
 	if h.sandbox.Level() != sandbox.Bubblewrap {
 		check.Status, check.Next = doctor.Warn, "install bubblewrap (apt install bubblewrap)"
@@ -55,7 +55,7 @@ func (h *host) checkSandbox() doctor.Check {
 }
 
 // checkServer is a line for the server, and one for each thing about it that a person should know.
-func (h *host) checkServer(ctx context.Context, a *app, c config.Config, r mcp.Report) []doctor.Check {
+func (h *housing) checkServer(ctx context.Context, a *app, c config.Config, r mcp.Report) []doctor.Check {
 	name := "MCP server " + r.Tools.Name
 	server := h.servers.Servers[r.Tools.Name]
 	if r.Err != nil {
@@ -104,7 +104,7 @@ func (h *host) checkServer(ctx context.Context, a *app, c config.Config, r mcp.R
 
 // checkIsolation opens two episodes as a run would: at the same time, or one after the other where they take turns. Where
 // that takes a call which the rules keep back, nothing is opened.
-func (h *host) checkIsolation(ctx context.Context, a *app, c config.Config, r mcp.Report) doctor.Check {
+func (h *housing) checkIsolation(ctx context.Context, a *app, c config.Config, r mcp.Report) doctor.Check {
 	mode := string(r.Stats.Isolation)
 	check := doctor.Check{Name: "MCP server " + r.Tools.Name, Status: doctor.OK}
 	switch why, err := h.resetRefused(ctx, a, c.MCP.Approval, r.Tools); {
@@ -143,7 +143,7 @@ func (h *host) checkIsolation(ctx context.Context, a *app, c config.Config, r mc
 }
 
 // resetRefused is why the call that makes a server as new is not sent; "" where it is, or where none is needed.
-func (h *host) resetRefused(ctx context.Context, a *app, c config.Approval, found mcp.ServerTools) (string, error) {
+func (h *housing) resetRefused(ctx context.Context, a *app, c config.Approval, found mcp.ServerTools) (string, error) {
 	reset := h.servers.Servers[found.Name].Reset
 	if reset == nil || reset.Tool == "" {
 		return "", nil

@@ -10,6 +10,8 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
+	"hone/internal/host"
+	"hone/internal/screen"
 )
 
 // Beside each rate stands how many episodes are not in it, and how its interval was made is said.
@@ -23,7 +25,7 @@ func TestPrintEval(t *testing.T) {
 	r := eval.Report{Systems: []eval.System{{Name: "base", Rows: rows(0), Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 3, trajectory.InfrastructureError: 4}},
 		{Name: "model", Rows: rows(10), Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 2}}}}
 	var stdout, stderr bytes.Buffer
-	a := &app{stdout: &stdout, stderr: &stderr, plain: true}
+	a := &app{Host: &host.Host{Data: screen.New(&stdout), Talk: screen.New(&stderr), Plain: true}}
 	if err := a.printEval(r, showNone); err != nil {
 		t.Fatal(err)
 	}

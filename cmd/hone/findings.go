@@ -22,10 +22,10 @@ func findingsOf(catalog *mcp.Catalog) []lint.Finding {
 // sayFindings shows each finding on a line of talk.
 func (a *app) sayFindings(found []lint.Finding) {
 	if len(found) > 0 {
-		a.say("suspicious texts, which a model would learn to obey: %s", lint.Summary(found))
+		a.Say("suspicious texts, which a model would learn to obey: %s", lint.Summary(found))
 	}
 	for _, f := range found {
-		a.say("  %s", f)
+		a.Say("  %s", f)
 	}
 }
 

@@ -13,8 +13,10 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/lint"
+	"hone/internal/screen"
 )
 
 func catalogWith(description string) *mcp.Catalog {
@@ -37,7 +39,7 @@ func TestRefuseFindings(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var said bytes.Buffer
-			err := (&app{stderr: &said}).refuseFindings(catalogWith(tc.description).LintTools(), tc.allow)
+			err := (&app{Host: &host.Host{Talk: screen.New(&said)}}).refuseFindings(catalogWith(tc.description).LintTools(), tc.allow)
 			var f *fault.Error
 			if refused := errors.As(err, &f); refused != tc.refused || refused && (f.Code != fault.CodeUsage || !strings.Contains(f.Next, "--allow-findings")) {
 				t.Errorf("%v", err)

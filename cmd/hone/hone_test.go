@@ -1,15 +1,11 @@
 package main
 
 import (
-	"bytes"
-	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -17,7 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"hone/internal/fault"
+	"hone/internal/host"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/flags.golden")
@@ -75,7 +71,7 @@ func waitFor(ts *testscript.TestScript, neg bool, args []string) {
 
 // The flags are an interface: a change to them shows in a diff.
 func TestFlagsAreFrozen(t *testing.T) {
-	got := flagList(newRoot(&app{}))
+	got := flagList(newRoot(&app{Host: &host.Host{}}))
 	if *update {
 		if err := os.WriteFile("testdata/flags.golden", []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -91,7 +87,7 @@ func TestFlagsAreFrozen(t *testing.T) {
 }
 
 func TestFlagListSeesANewFlag(t *testing.T) {
-	root := newRoot(&app{})
+	root := newRoot(&app{Host: &host.Host{}})
 	before := flagList(root)
 	root.Commands()[0].Flags().Bool("planted", false, "")
 	if after := flagList(root); after == before || !strings.Contains(after, "--planted bool") {
@@ -134,32 +130,7 @@ func TestEveryVerbHasHelpAndExample(t *testing.T) {
 			walk(sub)
 		}
 	}
-	walk(newRoot(&app{}))
-}
-
-func TestReport(t *testing.T) {
-	stopped, cancel := context.WithCancelCause(t.Context())
-	cancel(signalled(syscall.SIGTERM))
-	for _, tc := range []struct {
-		name string
-		ctx  context.Context
-		err  error
-		want int
-	}{
-		{"fine", t.Context(), nil, 0},
-		{"plain error", t.Context(), errors.New("x"), 1},
-		{"usage", t.Context(), &fault.Error{Code: fault.CodeUsage, What: "x"}, 2},
-		{"wrapped", t.Context(), fmt.Errorf("y: %w", &fault.Error{Code: fault.CodeExhausted, What: "x"}), 6},
-		{"stopped by a signal", stopped, context.Canceled, 143},
-		{"stopped, resumable", stopped, &fault.Error{Code: fault.CodeStopped, What: "x"}, 7},
-		{"stopped, and a server blamed for it", stopped, &fault.Error{Code: fault.CodeUnavailable, What: "x", Err: context.Canceled}, 143},
-		{"finished although stopped", stopped, nil, 0},
-	} {
-		var said bytes.Buffer
-		if got := (&app{stderr: &said}).report(tc.ctx, tc.err); got != tc.want || (tc.err == nil) != (said.Len() == 0) {
-			t.Errorf("%s: exit code %d, want %d; said %q", tc.name, got, tc.want, said.String())
-		}
-	}
+	walk(newRoot(&app{Host: &host.Host{}}))
 }
 
 // honeCommand is this test binary under the name of the command, which TestMain makes it be.

@@ -13,6 +13,9 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	"hone/internal/host"
+	"hone/internal/screen"
 )
 
 // owned clears the screen, sets the title, colours by C1, draws over the line, turns the direction of text, and writes what looks
@@ -186,13 +189,13 @@ func TestNoTerminalObeysAServer(t *testing.T) {
 		for _, asJSON := range []bool{false, true} {
 			var out, said bytes.Buffer
 			a := toyApp(&said, nil)
-			a.stdout, a.json, a.configPath = &out, asJSON, ""
+			a.Data, a.JSON, a.configPath = screen.New(&out), asJSON, ""
 			a.seedIsPresent = func() bool { return false }
 			c, err := a.config()
 			if err != nil {
 				t.Fatal(err)
 			}
-			a.report(t.Context(), a.reportChecks(a.checkServers(t.Context(), c, serverFlags{server: url})))
+			a.Report(t.Context(), a.reportChecks(a.checkServers(t.Context(), c, serverFlags{server: url})))
 			tame(t, field+": doctor", out.String(), said.String())
 		}
 	}
@@ -267,8 +270,8 @@ func TestNoTerminalObeysAnEndpoint(t *testing.T) {
 func TestCellsStayInTheirPlace(t *testing.T) {
 	for _, plain := range []bool{false, true} {
 		var out bytes.Buffer
-		a := &app{stdout: &out, plain: plain}
-		if err := a.print(nil, [][]string{{"a" + owned, "x\ty"}, {"b", "c"}}); err != nil {
+		a := &app{Host: &host.Host{Data: screen.New(&out), Plain: plain}}
+		if err := a.Print(nil, [][]string{{"a" + owned, "x\ty"}, {"b", "c"}}); err != nil {
 			t.Fatal(err)
 		}
 		tame(t, "a table", out.String())

@@ -56,7 +56,7 @@ func TestServerWithHosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := toyApp(&bytes.Buffer{}, nil)
-	a.helper = []string{helper, sandboxVerb}
+	a.Helper = []string{helper, sandboxVerb}
 	l, err := a.openServers(t.Context(), config.Default(), servers)
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestServerWithHosts(t *testing.T) {
 	for name, tc := range map[string]struct{ hosts, path, want string }{"landlock": {`"a.example"`, t.TempDir(), "install bubblewrap"}, "no host": {`"https://a.example"`, "", "is no host"}} {
 		servers.Servers["fetcher"] = mcp.Server{Command: "node", Hosts: []string{strings.Trim(tc.hosts, `"`)}, Isolation: mcp.PerProcess}
 		a := toyApp(&bytes.Buffer{}, nil)
-		a.helper = []string{helper, sandboxVerb}
+		a.Helper = []string{helper, sandboxVerb}
 		if tc.path != "" {
 			a.withEnv(map[string]string{"PATH": tc.path})
 		}

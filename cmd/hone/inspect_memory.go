@@ -90,7 +90,7 @@ func (f planFlags) make(a *app) (forecast, error) {
 			return x, err
 		}
 		f.private, f.row = x.room.tokens, row
-		a.say("%s", x.room)
+		a.Say("%s", x.room)
 	}
 	if f.row == 0 {
 		f.row = f.private
@@ -190,24 +190,24 @@ func runInspectMemory(a *app, f planFlags) error {
 	}
 	switch {
 	case o.ShardWeights:
-		a.say("on each of %d devices, which share the weights (engine.shard_weights):", o.Devices)
+		a.Say("on each of %d devices, which share the weights (engine.shard_weights):", o.Devices)
 	case o.Devices > 1:
-		a.say("on each of %d devices:", o.Devices)
+		a.Say("on each of %d devices:", o.Devices)
 	}
-	a.say("%s of %s after a prefix of %d, rows of %s, %d at once, engine.recompute: %s", fault.Count(o.Slots, "slot"), fault.Count(o.Context, "token"), o.Prefix,
+	a.Say("%s of %s after a prefix of %d, rows of %s, %d at once, engine.recompute: %s", fault.Count(o.Slots, "slot"), fault.Count(o.Context, "token"), o.Prefix,
 		fault.Count(o.Row, "token"), o.Train.RowsAtOnce(o.Row), o.Train.Recompute)
-	a.say("the longest sequence has %s, and the model positions for %d", fault.Count(report.Tokens, "token"), report.Positions)
-	if err := a.print(report, rows); err != nil {
+	a.Say("the longest sequence has %s, and the model positions for %d", fault.Count(report.Tokens, "token"), report.Positions)
+	if err := a.Print(report, rows); err != nil {
 		return err
 	}
 	if !report.Fits {
-		a.say("it does not fit: %s MiB are missing", mib(most.Peak-b.bytes))
+		a.Say("it does not fit: %s MiB are missing", mib(most.Peak-b.bytes))
 	}
 	if err := x.refusal(a); err != nil {
 		return err
 	}
 	if report.Fits && b.bytes > 0 {
-		a.say("it fits")
+		a.Say("it fits")
 	}
 	return nil
 }
@@ -237,8 +237,8 @@ func runInspectPlan(a *app, f planFlags, folder string) error {
 	if err != nil {
 		return err
 	}
-	if a.dryRun {
-		a.say("would write %s into %s", fault.Count(len(p.Programs), "program"), folder)
+	if a.DryRun {
+		a.Say("would write %s into %s", fault.Count(len(p.Programs), "program"), folder)
 		return nil
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -255,5 +255,5 @@ func runInspectPlan(a *app, f planFlags, folder string) error {
 		files = append(files, file)
 		rows = append(rows, []string{file, fmt.Sprint(strings.Count(text, "\n"))})
 	}
-	return a.print(map[string][]string{"files": files}, rows)
+	return a.Print(map[string][]string{"files": files}, rows)
 }

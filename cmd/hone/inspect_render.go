@@ -66,9 +66,9 @@ func runInspectRender(c *cobra.Command, a *app, o renderOptions) error {
 		return err
 	}
 	if o.view {
-		colour, out := a.colour(), io.Writer(a.data())
+		colour, out := a.Colour(), io.Writer(a.Data)
 		if colour {
-			out = a.data().Raw() // the view shows control characters itself
+			out = a.Data.Raw() // the view shows control characters itself
 		}
 		return eachLine(c, func(in renderLine) (any, error) { return nil, in.view(out, r, w.tok, colour) })
 	}
@@ -132,12 +132,6 @@ func (w *words) set(pairs []string) error {
 		w.variables.Set(key, value)
 	}
 	return nil
-}
-
-// colour reports whether stdout is a terminal that is to be written to in colour.
-func (a *app) colour() bool {
-	no, _ := a.lookupEnv("NO_COLOR")
-	return !a.plain && no == "" && a.data().Terminal() != nil
 }
 
 type renderLine struct {

@@ -17,7 +17,9 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/trajectory"
+	"hone/internal/host"
 	"hone/internal/mcp"
+	"hone/internal/screen"
 )
 
 // stateful is a real server that keeps what it is told, and what an episode can do with it.
@@ -106,7 +108,7 @@ func TestSixteenEpisodesOnRealServers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := &app{stderr: os.Stderr, lookupEnv: os.LookupEnv, quiet: true, helper: []string{helper, sandboxVerb}}
+			a := &app{Host: &host.Host{Talk: screen.New(os.Stderr), LookupEnv: os.LookupEnv, Quiet: true, Helper: []string{helper, sandboxVerb}}}
 			l, err := a.openServersOf(t.Context(), config.Default(), servers, filepath.Join(dir, "run"))
 			if err != nil {
 				t.Fatal(err)

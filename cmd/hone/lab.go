@@ -29,13 +29,13 @@ type lab struct {
 	pool    *mcp.Pool
 	tools   rollout.Tools  // the pool behind the rules of mcp.approval
 	gate    *approval.Gate // nil where collect asks one of its own
-	host    *host
+	host    *housing
 	shown   shown
 	machine *machine
 	learner *learner
 	options rollout.Options
 	scorer  reward.Scorer
-	handed  watcher
+	opens   func(options any)
 }
 
 // held is the hash of the adapter that episodes are sampled with, "" for a base model or an endpoint.
@@ -123,14 +123,14 @@ func (l *lab) openModel(a *app, c *config.Config, folder string, scenarios []sce
 	if err := m.load(p.plugin, c.Model.Base, loader(*c)); err != nil {
 		return err
 	}
-	a.say("model %s on %s", m.spec.Name, m.engine.Description())
+	a.Say("model %s on %s", m.spec.Name, m.engine.Description())
 	trainer, lora, err := m.trainer(*c, folder, len(p.prefix))
 	if err != nil {
 		return err
 	}
-	a.say("shared prefix of %d tokens; programs that are not kept yet are compiled, which takes a minute or two", len(p.prefix))
+	a.Say("shared prefix of %d tokens; programs that are not kept yet are compiled, which takes a minute or two", len(p.prefix))
 	o := sample.Options{LoRA: lora, Slots: c.Engine.Slots, DecodeSteps: c.Engine.DecodeSteps, Context: p.private, Prefix: p.prefix}
-	a.handed.see(o)
+	a.Opens(o)
 	sampler, err := samplers.New(m.engine, m.spec, m.weights, o)
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (l *lab) at(temperature float64) *rollout.Runner {
 
 // runner hands options to package rollout.
 func (l *lab) runner(o rollout.Options) *rollout.Runner {
-	l.handed.see(o)
+	l.opens(o)
 	return rollout.New(o)
 }
 

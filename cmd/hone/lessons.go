@@ -145,7 +145,7 @@ func (a *app) warnLearnt(folder string, tasks []scenario.Scenario) []string {
 	}
 	l := learnt(folder)
 	for _, folder := range l.unknown {
-		a.say("note: there is no run's record beside %s, so what it was trained on is not known", folder)
+		a.Say("note: there is no run's record beside %s, so what it was trained on is not known", folder)
 	}
 	ids := l.of(tasks)
 	if len(ids) == 0 {
@@ -156,7 +156,7 @@ func (a *app) warnLearnt(folder string, tasks []scenario.Scenario) []string {
 	if len(ids) > most {
 		shown += fmt.Sprintf(" and %d more", len(ids)-most)
 	}
-	a.say("warning: the model was trained on %d of %s (%s), as the record of %s says: success on them says little about new tasks", len(ids),
+	a.Say("warning: the model was trained on %d of %s (%s), as the record of %s says: success on them says little about new tasks", len(ids),
 		fault.Count(len(tasks), "scenario"), shown, strings.Join(l.records, ", "))
 	return ids
 }

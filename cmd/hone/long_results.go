@@ -29,13 +29,13 @@ func (a *app) shortener(r config.Rollout) (func(ctx context.Context, call chat.T
 // summaries asks the model of rollout.summary. Its answers are kept in hone's cache folder, so that a result has the same summary
 // in training, in evaluations and in use.
 func (a *app) summaries(r config.Rollout) (summary.Shortener, error) {
-	store, err := a.store()
+	store, err := a.Store()
 	if err != nil {
 		return summary.Shortener{}, err
 	}
 	key := ""
 	if r.Summary.KeyEnv != "" {
-		key, _ = a.lookupEnv(r.Summary.KeyEnv)
+		key, _ = a.LookupEnv(r.Summary.KeyEnv)
 	}
 	client, err := llm.New(llm.Options{BaseURL: r.Summary.URL, Key: llm.Secret(key), CacheDir: filepath.Join(store.Dir, "summaries")})
 	return summary.Shortener{Max: r.MaxResult, Summarise: llm.Summariser{Client: client, Model: r.Summary.Model, Cut: mcp.Truncate}.Summarise}, err

@@ -13,7 +13,9 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/host"
 	"hone/internal/mcp"
+	"hone/internal/screen"
 )
 
 // What an episode is shown of a long result is what a served model is shown of it: cut, or summarised once and remembered.
@@ -29,9 +31,9 @@ func TestLongResultsAreOneThingEverywhere(t *testing.T) {
 			"message": map[string]string{"role": "assistant", "content": "many words"}, "finish_reason": "stop"}}})
 	}))
 	t.Cleanup(endpoint.Close)
-	a := &app{stderr: io.Discard, quiet: true, lookupEnv: os.LookupEnv, cacheDir: t.TempDir()}
+	a := &app{Host: &host.Host{Talk: screen.New(io.Discard), Quiet: true, LookupEnv: os.LookupEnv, CacheDir: t.TempDir()}}
 	a.withEnv(map[string]string{"SUM_KEY": "sum-key"})
-	servers, err := mcp.FromFlag(server.url, "t", a.lookupEnv)
+	servers, err := mcp.FromFlag(server.url, "t", a.LookupEnv)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
+	"hone/internal/host"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
@@ -33,8 +34,7 @@ type machine struct {
 	weights  []engine.Buffer
 	tok      *tokenizer.Tokenizer
 	renderer render.Renderer
-	say      func(format string, args ...any)
-	handed   watcher
+	host     *host.Host
 }
 
 // openMachine loads the base model (a path, or the name of an installed one) and opens the device. It has no text layer.
@@ -50,7 +50,7 @@ func (a *app) openMachine(c config.Config, base string) (*machine, error) {
 // load opens the devices and copies the weights to each, as one of model's functions does.
 func (m *machine) load(plugin, base string, load func(*engine.Engine, *modelfile.Model) (model.Spec, []engine.Buffer, error)) (err error) {
 	o := engine.Options{Plugin: plugin, DType: m.dtype, Devices: m.devices, Cache: m.cache}
-	m.handed.see(o)
+	m.host.Opens(o)
 	if m.engine, err = engine.Open(o); err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (a *app) findModelFile(c config.Config, base string) (m *machine, plugin st
 	if plugin, err = a.plugin(c); err != nil {
 		return nil, "", err
 	}
-	m = &machine{say: a.say, dtype: engine.DType(c.Engine.DType), devices: c.Engine.Devices, context: c.Model.Context, cache: a.programCache(c.Engine), handed: a.handed}
+	m = &machine{dtype: engine.DType(c.Engine.DType), devices: c.Engine.Devices, context: c.Model.Context, cache: a.programCache(c.Engine), host: a.Host}
 	m.file, err = modelfile.Open(path)
 	return m, plugin, err
 }
@@ -117,7 +117,7 @@ func (a *app) modelPath(base string) (string, error) {
 	if base != assets.Model().Name {
 		return base, nil
 	}
-	s, err := a.store()
+	s, err := a.Store()
 	if err != nil {
 		return "", err
 	}
@@ -168,9 +168,9 @@ func (m *machine) trainer(c config.Config, folder string, prefix int) (*train.Tr
 	}
 	o := train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: recomputeOf(c),
 		RowMultiple: c.Engine.RowMultiple, MaxPrefix: max(1, prefix), EightBitMoments: c.Engine.Moments == "8bit",
-		Dropout: c.LoRA.Dropout, Seed: c.Seed, Notice: func(text string) { m.say("%s", text) }}
-	m.handed.see(o)
-	m.handed.see(state)
+		Dropout: c.LoRA.Dropout, Seed: c.Seed, Notice: func(text string) { m.host.Say("%s", text) }}
+	m.host.Opens(o)
+	m.host.Opens(state)
 	t, err := train.New(m.engine, m.spec, m.weights, state, o)
 	return t, lora, err
 }
@@ -240,10 +240,4 @@ func (l *learner) Apply(u batch.Update) (float64, error) {
 	norm, err := l.Trainer.Apply(u)
 	l.seconds += time.Since(began).Seconds()
 	return norm, err
-}
-
-// progress returns where stages report to; slots is how many episodes run at once.
-func (a *app) progress(slots int) *progress {
-	talk := a.talk()
-	return &progress{w: talk, quiet: a.quiet, redraw: !a.plain && talk.Terminal() != nil, slots: slots}
 }

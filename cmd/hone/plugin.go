@@ -24,7 +24,7 @@ func (p foundPlugin) isCUDA() bool { return strings.Contains(strings.ToLower(p.p
 func (a *app) plugin(c config.Config) (string, error) {
 	p, err := a.findPlugin(c.Engine)
 	if err == nil && p.path == "" && c.Engine.Backend != "go" {
-		a.say("no accelerator plug-in is installed: using pure Go, which is slow (hone engine install cpu)")
+		a.Say("no accelerator plug-in is installed: using pure Go, which is slow (hone engine install cpu)")
 	}
 	return p.path, err
 }
@@ -56,7 +56,7 @@ func (a *app) findPlugin(e config.Engine) (foundPlugin, error) {
 	if e.Backend == "auto" {
 		return foundPlugin{}, nil
 	}
-	venv, _ := a.lookupEnv("VIRTUAL_ENV")
+	venv, _ := a.LookupEnv("VIRTUAL_ENV")
 	f := &fault.Error{Code: fault.CodeExhausted, What: "no " + strings.ToUpper(e.Backend) + " plug-in found", Where: "engine.backend: " + e.Backend,
 		Why:  "looked in PJRT_PLUGIN_LIBRARY_PATH, " + a.dataFolder() + ", hone's downloads and VIRTUAL_ENV=" + venv,
 		Next: "hone engine install cpu, or name one with engine.plugin"}
@@ -68,7 +68,7 @@ func (a *app) findPlugin(e config.Engine) (foundPlugin, error) {
 
 // namedPlugin is that of PJRT_PLUGIN_LIBRARY_PATH, a list of files and folders.
 func (a *app) namedPlugin(kind string) (foundPlugin, error) {
-	list, _ := a.lookupEnv("PJRT_PLUGIN_LIBRARY_PATH")
+	list, _ := a.LookupEnv("PJRT_PLUGIN_LIBRARY_PATH")
 	for _, entry := range filepath.SplitList(list) {
 		if entry == "" {
 			continue
@@ -85,10 +85,10 @@ func (a *app) namedPlugin(kind string) (foundPlugin, error) {
 
 // dataFolder is hone's in the user's data folder, as the XDG rules have it; empty where there is none.
 func (a *app) dataFolder() string {
-	if base, ok := a.lookupEnv("XDG_DATA_HOME"); ok && filepath.IsAbs(base) {
+	if base, ok := a.LookupEnv("XDG_DATA_HOME"); ok && filepath.IsAbs(base) {
 		return filepath.Join(base, "hone")
 	}
-	if home, ok := a.lookupEnv("HOME"); ok && home != "" {
+	if home, ok := a.LookupEnv("HOME"); ok && home != "" {
 		return filepath.Join(home, ".local", "share", "hone")
 	}
 	return ""
@@ -104,7 +104,7 @@ func (a *app) dataPlugin(kind string) (foundPlugin, error) {
 }
 
 func (a *app) installedPlugin(kind string) (foundPlugin, error) {
-	s, err := a.store()
+	s, err := a.Store()
 	if err != nil {
 		return foundPlugin{}, err
 	}
@@ -120,7 +120,7 @@ func (a *app) installedPlugin(kind string) (foundPlugin, error) {
 
 // venvPlugin is jax's for CUDA, or a CPU one, among the packages of the active Python virtual environment.
 func (a *app) venvPlugin(kind string) (foundPlugin, error) {
-	venv, _ := a.lookupEnv("VIRTUAL_ENV")
+	venv, _ := a.LookupEnv("VIRTUAL_ENV")
 	if venv == "" {
 		return foundPlugin{}, nil
 	}

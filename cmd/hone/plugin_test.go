@@ -10,6 +10,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/doctor"
 	"hone/internal/fault"
+	"hone/internal/host"
 )
 
 // Each place is preferred to those after it.
@@ -27,7 +28,7 @@ func TestPlacesOfPlugins(t *testing.T) {
 		return path
 	}
 	env := map[string]string{"HOME": home, "VIRTUAL_ENV": filepath.Join(home, "venv"), "PJRT_PLUGIN_LIBRARY_PATH": ""}
-	a := &app{lookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
+	a := &app{Host: &host.Host{LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}}
 	check := func(e config.Engine, path, by string) {
 		t.Helper()
 		if p, err := a.findPlugin(e); err != nil || p.path != path || p.by != by {
@@ -72,7 +73,7 @@ func TestDoctorLooksAtThePlugin(t *testing.T) {
 		t.Skip(err)
 	}
 	a := toyApp(io.Discard, map[string]string{"PJRT_PLUGIN_LIBRARY_PATH": ""})
-	a.cacheDir = filepath.Join(cache, "hone")
+	a.CacheDir = filepath.Join(cache, "hone")
 	if p, err := a.findPlugin(config.Engine{Backend: "cpu"}); err != nil || p.by != "hone engine install cpu" {
 		t.Skip("no plug-in is installed: hone engine install cpu")
 	}

@@ -18,22 +18,22 @@ import (
 // it so, where there is no folder, and where XLA is told to dump what it compiles, which it would not otherwise.
 func (a *app) programCache(e config.Engine) engine.Cache {
 	flags := a.compilerEnvironment()
-	if !a.keepsPrograms || strings.Contains(flags, "xla_dump") {
+	if !a.KeepsPrograms || strings.Contains(flags, "xla_dump") {
 		return engine.Cache{}
 	}
-	s, err := a.store()
+	s, err := a.Store()
 	if err != nil {
 		return engine.Cache{}
 	}
 	return engine.Cache{Folder: filepath.Join(s.Dir, "programs"), Bytes: int64(e.ProgramCache * (1 << 30)), Environment: flags,
-		Notice: func(text string) { a.say("warning: %s", text) }}
+		Notice: func(text string) { a.Say("warning: %s", text) }}
 }
 
 // compilerEnvironment is what XLA and the libraries it calls read of the environment, sorted. XLA_FLAGS may name a file of
 // flags.
 func (a *app) compilerEnvironment() string {
 	var found []string
-	for _, entry := range a.environ {
+	for _, entry := range a.Environ {
 		name, value, _ := strings.Cut(entry, "=")
 		logs := strings.HasPrefix(name, "TF_CPP_")
 		if logs || !strings.HasPrefix(name, "XLA_") && !strings.HasPrefix(name, "TF_") && name != "NVIDIA_TF32_OVERRIDE" {
@@ -52,7 +52,7 @@ func (a *app) compilerEnvironment() string {
 // sayPrograms says how many programs were compiled and how many needed not be. Of several devices, each counts its own.
 func (a *app) sayPrograms(e *engine.Engine) {
 	if e.NumDevices() == 1 && e.NumCompiled+e.NumLoaded > 0 && !e.PureGo() {
-		a.say("programs: %d compiled, %d that were kept from earlier", e.NumCompiled, e.NumLoaded)
+		a.Say("programs: %d compiled, %d that were kept from earlier", e.NumCompiled, e.NumLoaded)
 	}
 }
 

@@ -11,8 +11,10 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/doctor"
+	"hone/internal/host"
 	"hone/internal/learn/engine/programs"
 	"hone/internal/learn/learntest"
+	"hone/internal/screen"
 )
 
 // Programs are kept beside the downloads, under what the compiler reads of the environment, and not where they are not to be.
@@ -23,29 +25,29 @@ func TestProgramCache(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := config.Default().Engine
-	a := &app{stderr: io.Discard, cacheDir: folder, lookupEnv: func(string) (string, bool) { return "", false },
-		environ: []string{"XLA_FLAGS=--xla_some=1", "HOME=/home", "TF_CPP_MIN_LOG_LEVEL=3", "NVIDIA_TF32_OVERRIDE=0", "TF_CUDNN_DETERMINISTIC=1"}}
+	a := &app{Host: &host.Host{Talk: screen.New(io.Discard), CacheDir: folder, LookupEnv: func(string) (string, bool) { return "", false },
+		Environ: []string{"XLA_FLAGS=--xla_some=1", "HOME=/home", "TF_CPP_MIN_LOG_LEVEL=3", "NVIDIA_TF32_OVERRIDE=0", "TF_CUDNN_DETERMINISTIC=1"}}}
 	if c := a.programCache(e); c.Folder != "" {
 		t.Errorf("a test keeps programs: %+v", c)
 	}
-	a.keepsPrograms = true
+	a.KeepsPrograms = true
 	c := a.programCache(e)
 	if c.Folder != filepath.Join(folder, "programs") || c.Bytes != 4<<30 || c.Environment != "NVIDIA_TF32_OVERRIDE=0\nTF_CUDNN_DETERMINISTIC=1\nXLA_FLAGS=--xla_some=1" {
 		t.Errorf("%+v", c)
 	}
-	a.environ = []string{"XLA_FLAGS=" + flags}
+	a.Environ = []string{"XLA_FLAGS=" + flags}
 	if c := a.programCache(e); !strings.Contains(c.Environment, "--xla_of_the_file=1") {
 		t.Errorf("%+v", c)
 	}
-	a.environ = []string{"XLA_FLAGS=--xla_dump_to=/somewhere"}
+	a.Environ = []string{"XLA_FLAGS=--xla_dump_to=/somewhere"}
 	if c := a.programCache(e); c.Folder != "" {
 		t.Errorf("what is to be dumped is loaded: %+v", c)
 	}
-	a.environ, e.ProgramCache = nil, 0
+	a.Environ, e.ProgramCache = nil, 0
 	if c := a.programCache(e); c.Bytes != 0 {
 		t.Errorf("%+v", c)
 	}
-	a.cacheDir, e.ProgramCache = "", 1
+	a.CacheDir, e.ProgramCache = "", 1
 	if c := a.programCache(e); c.Folder != "" {
 		t.Errorf("without a cache folder: %+v", c)
 	}
@@ -63,7 +65,7 @@ func TestInspectLogprobsKeepsPrograms(t *testing.T) {
 	for _, want := range []string{"programs: 1 compiled, 0 that were kept", "programs: 0 compiled, 1 that were kept"} {
 		var said bytes.Buffer
 		a := toyApp(&said, nil)
-		a.stdin, a.keepsPrograms = strings.NewReader(`{"ids": [1, 2, 3]}`), true
+		a.Stdin, a.KeepsPrograms = strings.NewReader(`{"ids": [1, 2, 3]}`), true
 		if code := a.main(t.Context(), []string{"inspect", "logprobs", "--model", "toy.gguf", "--cache", "cache"}); code != 0 || !strings.Contains(said.String(), want) {
 			t.Errorf("exit code %d, no %q in %s", code, want, &said)
 		}
@@ -77,7 +79,7 @@ func TestDoctorLooksAtThePrograms(t *testing.T) {
 		t.Skip("no plug-in is installed: hone engine install cpu")
 	}
 	a := toyApp(io.Discard, nil)
-	a.cacheDir, a.keepsPrograms = t.TempDir(), true
+	a.CacheDir, a.KeepsPrograms = t.TempDir(), true
 	look := func(cache float64) doctor.Check {
 		t.Helper()
 		checks := a.checkPlugin(config.Engine{Backend: "cpu", Plugin: plugin, ProgramCache: cache})
@@ -86,7 +88,7 @@ func TestDoctorLooksAtThePrograms(t *testing.T) {
 		}
 		return checks[2]
 	}
-	folder := filepath.Join(a.cacheDir, "programs")
+	folder := filepath.Join(a.CacheDir, "programs")
 	if c := look(2); c.Detail != folder+": 0 programs, 0.0 MiB of at most 2.00 GiB" {
 		t.Errorf("%+v", c)
 	}
@@ -102,7 +104,7 @@ func TestDoctorLooksAtThePrograms(t *testing.T) {
 	if c := look(0); !strings.HasPrefix(c.Detail, "none are kept") {
 		t.Errorf("%+v", c)
 	}
-	if a.cacheDir = "/proc/self/hone"; runtime.GOOS != "linux" { // where nobody may make a file
+	if a.CacheDir = "/proc/self/hone"; runtime.GOOS != "linux" { // where nobody may make a file
 		return
 	}
 	checks := a.checkPlugin(config.Engine{Backend: "cpu", Plugin: plugin, ProgramCache: 1})
@@ -117,7 +119,7 @@ func TestUnkeptProgramsAreAWarning(t *testing.T) {
 	write(t, file, "")
 	var said bytes.Buffer
 	a := toyApp(&said, nil)
-	a.cacheDir, a.keepsPrograms = t.TempDir(), true
+	a.CacheDir, a.KeepsPrograms = t.TempDir(), true
 	c := a.programCache(config.Default().Engine)
 	s := programs.Open(filepath.Join(file, "programs"), c.Bytes, c.Notice)
 	s.Put("key", programs.Program{Code: []byte("code"), About: []byte("{}")})

@@ -100,7 +100,7 @@ func (t *tuning) reportEval(l *lab, f evalFlags, r eval.Report, results eval.Res
 	if err := writeReport(t.path, r, results); err != nil {
 		return err
 	}
-	t.a.say("report: %s", filepath.Join(t.path, reportFile))
+	t.a.Say("report: %s", filepath.Join(t.path, reportFile))
 	return nil
 }
 
@@ -126,6 +126,6 @@ func (t *tuning) reportTrain(l *lab, stage string) (err error) {
 	if err := writeReport(t.path, r, r.Results()); err != nil {
 		return err
 	}
-	t.a.say("report: %s", filepath.Join(t.path, reportFile))
+	t.a.Say("report: %s", filepath.Join(t.path, reportFile))
 	return nil
 }

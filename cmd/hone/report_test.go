@@ -61,7 +61,7 @@ func TestErrorInTheLog(t *testing.T) {
 		if err := dir.Close(); err != nil {
 			t.Fatal(err)
 		}
-		a.report(t.Context(), &fault.Error{What: "lost", Why: x.why, Next: "look"})
+		a.Report(t.Context(), &fault.Error{What: "lost", Why: x.why, Next: "look"})
 		log, err := os.ReadFile(filepath.Join(x.name, "logs", "attempt_1"))
 		if err != nil || !strings.Contains(string(log), "lost\n  why:   "+fault.Indented(x.why, "    ")) {
 			t.Errorf("%s: the log: %v, %s", x.name, err, log)

@@ -19,7 +19,7 @@ func (a *app) programs(c config.Config) []string {
 	}
 	environ := []string{}
 	for _, name := range []string{"PATH", "HOME", "LANG", "TMPDIR"} {
-		if value, ok := a.lookupEnv(name); ok {
+		if value, ok := a.LookupEnv(name); ok {
 			environ = append(environ, name+"="+value)
 		}
 	}

@@ -20,10 +20,10 @@ type runner struct {
 
 // runnerOf returns what npx, npm, uvx and uv need, and whether command is one of them.
 func (a *app) runnerOf(command string) (runner, bool) {
-	home, _ := a.lookupEnv("HOME")
+	home, _ := a.LookupEnv("HOME")
 	folder := func(fallback string, variables ...string) string {
 		for _, v := range variables {
-			if set, ok := a.lookupEnv(v); ok && filepath.IsAbs(set) {
+			if set, ok := a.LookupEnv(v); ok && filepath.IsAbs(set) {
 				return set
 			}
 		}
@@ -68,7 +68,7 @@ func (a *app) pass(env map[string]string, names ...string) {
 
 // harmless is a variable's value unless a password stands in it.
 func (a *app) harmless(name string) string {
-	value, _ := a.lookupEnv(name)
+	value, _ := a.LookupEnv(name)
 	if holdsPassword(value) {
 		return ""
 	}

@@ -10,7 +10,9 @@ import (
 	"testing"
 
 	"hone/internal/config"
+	"hone/internal/host"
 	"hone/internal/mcp"
+	"hone/internal/screen"
 )
 
 func TestRunners(t *testing.T) {
@@ -18,10 +20,10 @@ func TestRunners(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(home, ".npmrc"), []byte("registry = https://a.example/npm/\n//a.example/:_authToken=hunter22\nproxy=http://me:hunter22@proxy.example\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := &app{lookupEnv: func(name string) (string, bool) {
+	a := &app{Host: &host.Host{LookupEnv: func(name string) (string, bool) {
 		v, ok := map[string]string{"HOME": home, "UV_DEFAULT_INDEX": "https://u:hunter22@b.example", "SSL_CERT_FILE": "/ca.pem", "XDG_DATA_HOME": home + "/data"}[name]
 		return v, ok
-	}}
+	}}}
 	servers, err := a.withRunners(mcp.Config{Servers: map[string]mcp.Server{
 		"npx": {Command: "npx", Args: []string{"-y", "x"}, Env: map[string]string{"npm_config_update_notifier": "mine"}},
 		"uvx": {Command: "/usr/local/bin/uvx"}, "node": {Command: "node"}, "url": {URL: "http://a"}}})
@@ -53,7 +55,7 @@ func TestRunners(t *testing.T) {
 func TestUngranted(t *testing.T) {
 	dir := t.TempDir()
 	var said strings.Builder
-	a := &app{stderr: &said}
+	a := &app{Host: &host.Host{Talk: screen.New(&said)}}
 	server := mcp.Server{Command: "node", Args: []string{"server.js", dir, "--flag"}}
 	servers := mcp.Config{Servers: map[string]mcp.Server{"files": server}}
 	a.sayUngranted(config.DefaultSandbox(), servers)
@@ -71,7 +73,7 @@ func TestUngranted(t *testing.T) {
 // made it.
 func TestEpisodeFolders(t *testing.T) {
 	tmp := t.TempDir()
-	a := &app{lookupEnv: func(name string) (string, bool) { return tmp, name == "TMPDIR" }}
+	a := &app{Host: &host.Host{LookupEnv: func(name string) (string, bool) { return tmp, name == "TMPDIR" }}}
 	one, err := a.episodeFolders("runs/a")
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +108,7 @@ func TestNpxInASandbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	a := &app{stderr: &said, lookupEnv: os.LookupEnv, helper: []string{helper, sandboxVerb}}
+	a := &app{Host: &host.Host{Talk: screen.New(&said), LookupEnv: os.LookupEnv, Helper: []string{helper, sandboxVerb}}}
 	servers, err := a.withRunners(mcp.Config{Servers: map[string]mcp.Server{"s": {Command: "npx"}}})
 	if err != nil {
 		t.Fatal(err)

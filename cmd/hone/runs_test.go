@@ -11,6 +11,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/run"
+	"hone/internal/screen"
 )
 
 // runs ls says of each run how far it is and by which command it goes on.
@@ -64,7 +65,7 @@ func TestRunsLs(t *testing.T) {
 	}
 	var stdout bytes.Buffer
 	a := toyApp(&bytes.Buffer{}, nil)
-	a.stdout, a.program = &stdout, "bin/hone"
+	a.Data, a.Program = screen.New(&stdout), "bin/hone"
 	if code := a.main(t.Context(), []string{"runs", "ls", "--plain"}); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
@@ -153,15 +154,15 @@ func TestResumeDemoLearn(t *testing.T) {
 func TestHintsAreAsInvoked(t *testing.T) {
 	var said bytes.Buffer
 	a := toyApp(&said, nil)
-	a.program = "bin/hone"
+	a.Program = "bin/hone"
 	if code := a.main(t.Context(), []string{"collect"}); code != 2 || !strings.Contains(said.String(), "next:  bin/hone collect --help") {
 		t.Errorf("exit code %d, %s", code, &said)
 	}
-	if got := a.invoked("hone.yaml; then hone runs resume x, or what hone does"); got != "hone.yaml; then bin/hone runs resume x, or what hone does" {
+	if got := a.Invoked("hone.yaml; then hone runs resume x, or what hone does"); got != "hone.yaml; then bin/hone runs resume x, or what hone does" {
 		t.Errorf("got %q", got)
 	}
-	a.program = "hone"
-	if got := a.invoked("hone doctor"); got != "hone doctor" {
+	a.Program = "hone"
+	if got := a.Invoked("hone doctor"); got != "hone doctor" {
 		t.Errorf("got %q", got)
 	}
 }

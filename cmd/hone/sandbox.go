@@ -29,7 +29,7 @@ func newSandboxExec(a *app) *cobra.Command {
 		Hidden:             true,
 		DisableFlagParsing: true, // the program's flags are not ours
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := sandbox.Exec(args, a.environ); err != nil {
+			if err := sandbox.Exec(args, a.Environ); err != nil {
 				return &fault.Error{Code: fault.CodeError, What: "cannot start the server in its sandbox", Err: err}
 			}
 			return nil
@@ -49,9 +49,9 @@ func sandboxHelper() []string {
 // sandboxed finds out the level, says it, and returns what mcp.Options.Wrap is to be. The caller closes the sandbox once
 // the servers have ended.
 func (a *app) sandboxed(ctx context.Context, c config.Sandbox, servers mcp.Config) (*sandbox.Sandbox, func(server, folder string, cmd *exec.Cmd) error, error) {
-	path, _ := a.lookupEnv("PATH")
-	home, _ := a.lookupEnv("HOME")
-	s, err := sandbox.New(ctx, sandbox.Options{Mode: sandbox.Mode(c.Mode), Helper: a.helper, Path: path, Home: home})
+	path, _ := a.LookupEnv("PATH")
+	home, _ := a.LookupEnv("HOME")
+	s, err := sandbox.New(ctx, sandbox.Options{Mode: sandbox.Mode(c.Mode), Helper: a.Helper, Path: path, Home: home})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -60,11 +60,11 @@ func (a *app) sandboxed(ctx context.Context, c config.Sandbox, servers mcp.Confi
 		return nil, nil, errors.Join(err, s.Close())
 	}
 	if slices.ContainsFunc(sortedNames(servers), func(name string) bool { return servers.Servers[name].Command != "" }) {
-		a.say("sandbox of the servers: %s", s)
+		a.Say("sandbox of the servers: %s", s)
 		if s.Level() != sandbox.None {
 			a.sayUngranted(c, servers)
 			for _, name := range c.Exempt {
-				a.say("server %s runs without it (mcp.sandbox.exempt)", name)
+				a.Say("server %s runs without it (mcp.sandbox.exempt)", name)
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func (a *app) proxies(c config.Sandbox, servers mcp.Config, s *sandbox.Sandbox) 
 			return nil, &fault.Error{Code: fault.CodeUsage, What: "a server is to reach some hosts, and nothing here can hold it to them", Where: "server " + name,
 				Why: "the sandbox is " + s.String(), Next: "install bubblewrap (apt install bubblewrap), or grant it the whole network: mcp.sandbox.network in hone.yaml"}
 		case sandbox.None:
-			a.say("server %s: no sandbox holds it to its hosts, it has the whole network", name)
+			a.Say("server %s: no sandbox holds it to its hosts, it has the whole network", name)
 		}
 		held[name] = &proxy.Proxy{Rules: rules}
 	}
@@ -155,7 +155,7 @@ func (a *app) sayUngranted(c config.Sandbox, servers mcp.Config) {
 			if absolute, err := filepath.Abs(path); err == nil {
 				path = absolute
 			}
-			a.say("server %s: its sandbox keeps %s from it; to let it write there, put %s:%s into mcp.sandbox.write, to let it read, into mcp.sandbox.read", name, arg, name, path)
+			a.Say("server %s: its sandbox keeps %s from it; to let it write there, put %s:%s into mcp.sandbox.write, to let it read, into mcp.sandbox.read", name, arg, name, path)
 		}
 	}
 }

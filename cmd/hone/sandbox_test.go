@@ -16,8 +16,10 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/sandbox"
+	"hone/internal/screen"
 )
 
 // sandboxAt opens a sandbox of one level, or skips and says why it is not to be had here. Its helper is the program hone
@@ -29,7 +31,7 @@ func sandboxAt(t *testing.T, level sandbox.Level, c config.Sandbox, servers mcp.
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	a := &app{stderr: &said, lookupEnv: os.LookupEnv, helper: []string{helper, sandboxVerb}}
+	a := &app{Host: &host.Host{Talk: screen.New(&said), LookupEnv: os.LookupEnv, Helper: []string{helper, sandboxVerb}}}
 	if level == sandbox.Landlock { // without bubblewrap on PATH
 		a.withEnv(map[string]string{"PATH": t.TempDir()})
 	}
@@ -125,7 +127,7 @@ func inSession(t *testing.T, do func(ctx context.Context, calls []chat.ToolCall)
 }
 
 func TestSandboxRequired(t *testing.T) {
-	a := &app{stderr: &bytes.Buffer{}, lookupEnv: func(string) (string, bool) { return "", false }, helper: []string{"hone", sandboxVerb}}
+	a := &app{Host: &host.Host{Talk: screen.New(&bytes.Buffer{}), LookupEnv: func(string) (string, bool) { return "", false }, Helper: []string{"hone", sandboxVerb}}}
 	_, _, err := a.sandboxed(t.Context(), config.Sandbox{Mode: "require"}, mcp.Config{})
 	if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "bwrap is not on PATH") {
 		t.Errorf("%v", err)

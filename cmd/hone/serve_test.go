@@ -14,9 +14,11 @@ import (
 	"testing"
 
 	"hone/internal/assets"
+	"hone/internal/host"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/modelfile"
+	"hone/internal/screen"
 	"hone/internal/text/render"
 )
 
@@ -24,8 +26,8 @@ import (
 func installed(t *testing.T, stdin string) (a *app, stdout, stderr *bytes.Buffer) {
 	t.Helper()
 	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
-	a = &app{stdin: strings.NewReader(stdin), stdout: stdout, stderr: stderr, lookupEnv: os.LookupEnv, environ: os.Environ()}
-	s, err := a.store()
+	a = &app{Host: &host.Host{Stdin: strings.NewReader(stdin), Data: screen.New(stdout), Talk: screen.New(stderr), LookupEnv: os.LookupEnv, Environ: os.Environ()}}
+	s, err := a.Store()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,15 +104,15 @@ func TestServeToTheOpenAIClient(t *testing.T) {
 	saveNoise(t, a, dir)
 
 	const key = "test-key"
-	environment := a.lookupEnv
-	a.lookupEnv = func(name string) (string, bool) {
+	environment := a.LookupEnv
+	a.LookupEnv = func(name string) (string, bool) {
 		if name == "SERVE_KEY" {
 			return key, true
 		}
 		return environment(name)
 	}
 	read, write := io.Pipe()
-	a.stdout = write
+	a.Data = screen.New(write)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	code := make(chan int, 1)
@@ -196,7 +198,7 @@ func TestServeRefuses(t *testing.T) {
 		{"inspect parse --format xml", `unknown tool-call format "xml"`},
 	} {
 		var stderr bytes.Buffer
-		a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: &stderr, lookupEnv: func(string) (string, bool) { return "", false }}
+		a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: screen.New(io.Discard), Talk: screen.New(&stderr), LookupEnv: func(string) (string, bool) { return "", false }}}
 		if code := a.main(t.Context(), strings.Fields(tc.args)); code != 2 || !strings.Contains(stderr.String(), tc.want) {
 			t.Errorf("%s: exit code %d, said %s", tc.args, code, stderr.String())
 		}

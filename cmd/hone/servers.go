@@ -40,21 +40,21 @@ func (a *app) sandboxFlag(flags *pflag.FlagSet) {
 
 // servers reads the configuration of the servers: --mcp, else --mcp-config, else $MCP_URL, else the configuration's file.
 func (a *app) servers(c config.Config, f serverFlags) (mcp.Config, error) {
-	token, _ := a.lookupEnv("MCP_BEARER_TOKEN")
+	token, _ := a.LookupEnv("MCP_BEARER_TOKEN")
 	if f.server == "" && f.file == "" {
-		f.server, _ = a.lookupEnv("MCP_URL")
+		f.server, _ = a.LookupEnv("MCP_URL")
 		if u, err := url.Parse(f.server); f.server != "" && (err != nil || u.Host == "") { // else it would be run as a command
 			return mcp.Config{}, &fault.Error{Code: fault.CodeUsage, What: "MCP_URL is not a URL", Where: "MCP_URL",
 				Why: "its value is not shown, for it may hold a secret", Next: "write it with http:// or https://"}
 		}
 	}
 	if f.server != "" {
-		return mcp.FromFlag(f.server, token, a.lookupEnv)
+		return mcp.FromFlag(f.server, token, a.LookupEnv)
 	}
 	if f.file == "" {
 		f.file = c.MCP.Config
 	}
-	servers, err := mcp.LoadConfig(f.file, a.lookupEnv)
+	servers, err := mcp.LoadConfig(f.file, a.LookupEnv)
 	if err != nil || len(c.MCP.Only) == 0 {
 		return servers, err
 	}
@@ -64,8 +64,8 @@ func (a *app) servers(c config.Config, f serverFlags) (mcp.Config, error) {
 // downloadTime bounds the start of a server that npx or the like may have to download first.
 const downloadTime = 3 * time.Minute
 
-// host is what servers run in: the sandbox, the folder of the episodes' folders, and the limits of calls.
-type host struct {
+// housing is what servers run in: the sandbox, the folder of the episodes' folders, and the limits of calls.
+type housing struct {
 	servers mcp.Config
 	options mcp.Options
 	sandbox *sandbox.Sandbox
@@ -104,13 +104,13 @@ func (s *saidBy) take(episode string) map[string]string {
 }
 
 // openHost prepares servers for the run in the directory runDir, "" where there is none.
-func (a *app) openHost(ctx context.Context, c config.Config, servers mcp.Config, runDir string) (*host, error) {
+func (a *app) openHost(ctx context.Context, c config.Config, servers mcp.Config, runDir string) (*housing, error) {
 	servers, err := a.withRunners(servers)
 	if err != nil {
 		return nil, &fault.Error{Code: fault.CodeExhausted, What: "cannot make a folder for downloads", Err: err,
 			Next: "name a folder that can be written with --cache"}
 	}
-	h := &host{servers: servers, options: mcp.Options{Timeout: c.MCP.Timeout, MaxResult: c.Rollout.MaxResult, ResourceTools: c.MCP.Resources == "tools"}}
+	h := &housing{servers: servers, options: mcp.Options{Timeout: c.MCP.Timeout, MaxResult: c.Rollout.MaxResult, ResourceTools: c.MCP.Resources == "tools"}}
 	h.options.Stderr = h.said.put
 	if c.Rollout.LongResults == "summary" {
 		h.options.MaxResult = wholeResult
@@ -125,7 +125,7 @@ func (a *app) openHost(ctx context.Context, c config.Config, servers mcp.Config,
 	}
 	h.options.Changed = func(server string, changes []mcp.Change) {
 		for _, change := range changes {
-			a.say("server %s changed its tools: %s", server, change)
+			a.Say("server %s changed its tools: %s", server, change)
 		}
 	}
 	if runDir != "" {
@@ -137,7 +137,7 @@ func (a *app) openHost(ctx context.Context, c config.Config, servers mcp.Config,
 	return h, nil
 }
 
-func (h *host) close() {
+func (h *housing) close() {
 	_ = h.sandbox.Close() // its folders are under a temporary one
 	if h.options.Folder != "" {
 		_ = os.RemoveAll(h.options.Folder) // the next run of this directory removes what is left
@@ -152,7 +152,7 @@ func (a *app) episodeFolders(runDir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	parent, ok := a.lookupEnv("TMPDIR")
+	parent, ok := a.LookupEnv("TMPDIR")
 	if !ok || parent == "" {
 		parent = "/tmp"
 	}
@@ -201,8 +201,8 @@ func (a *app) connect(ctx context.Context, c config.Config, servers mcp.Config, 
 	if err != nil {
 		return nil, err
 	}
-	a.handed.see(h.options)
-	l := &lab{host: h, handed: a.handed}
+	a.Opens(h.options)
+	l := &lab{host: h, opens: a.Opens}
 	if l.catalog, err = h.discover(ctx, a); err == nil && len(only) > 0 {
 		l.catalog, err = l.catalog.Only(only...)
 	}
@@ -214,7 +214,7 @@ func (a *app) connect(ctx context.Context, c config.Config, servers mcp.Config, 
 		return nil, err
 	}
 	l.scorer, l.tools = reward.Scorer{Weights: weightsOf(c.Rewards), Defaults: l.catalog.Defaults()}, l.pool
-	a.handed.see(l.scorer)
+	a.Opens(l.scorer)
 	if c.Rollout.LongResults == "summary" {
 		shortener, err := a.summaries(c.Rollout)
 		if err != nil {
@@ -230,12 +230,12 @@ func (a *app) connect(ctx context.Context, c config.Config, servers mcp.Config, 
 func (l *lab) show(a *app, c config.Config) {
 	l.shown = showTools(c, l.tools, l.catalog.Tools())
 	if l.shown.why != "" {
-		a.say("%s", l.shown.why)
+		a.Say("%s", l.shown.why)
 	}
 }
 
 // discover is mcp.Discover, whose error also says what the sandbox may have to do with it.
-func (h *host) discover(ctx context.Context, a *app) (*mcp.Catalog, error) {
+func (h *housing) discover(ctx context.Context, a *app) (*mcp.Catalog, error) {
 	catalog, err := mcp.Discover(ctx, h.servers, h.options)
 	if f, ok := errors.AsType[*fault.Error](err); ok && h.servers.Servers[f.Where].Command != "" && notStarted(err) {
 		f.Next = a.notFound(h.servers.Servers[f.Where])
@@ -253,7 +253,7 @@ func notStarted(err error) bool {
 
 // notFound is what to do where a server's program is not on PATH: often a version manager has it, which only shells know.
 func (a *app) notFound(server mcp.Server) string {
-	home, _ := a.lookupEnv("HOME")
+	home, _ := a.LookupEnv("HOME")
 	here, _ := os.Getwd() // without it: the root
 	if path := sandbox.Elsewhere(home, here, server.Command); path != "" {
 		return fmt.Sprintf(`write "command": %q, for it is there`, path)
@@ -264,7 +264,7 @@ func (a *app) notFound(server mcp.Server) string {
 // keptFrom is what a sandbox may keep from a server that starts without one, with the keys that grant it.
 func (a *app) keptFrom(server mcp.Server) string {
 	path := server.Command
-	if searched, ok := a.lookupEnv("PATH"); ok && !strings.Contains(path, "/") {
+	if searched, ok := a.LookupEnv("PATH"); ok && !strings.Contains(path, "/") {
 		for _, dir := range filepath.SplitList(searched) {
 			if _, err := os.Stat(filepath.Join(dir, path)); err == nil {
 				path = filepath.Join(dir, path)

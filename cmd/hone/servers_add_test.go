@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hone/internal/screen"
 )
 
 // tinyJS and tinyPython are servers without dependencies, so that a package manager needs no registry. Each has one tool.
@@ -105,7 +107,7 @@ func sandboxedHone(t *testing.T, args ...string) (code int, stdout, stderr strin
 	}
 	var out, said bytes.Buffer
 	a := toyApp(&said, nil)
-	a.stdout, a.helper = &out, []string{helper, sandboxVerb}
+	a.Data, a.Helper = screen.New(&out), []string{helper, sandboxVerb}
 	code = a.main(t.Context(), args)
 	return code, out.String(), said.String()
 }

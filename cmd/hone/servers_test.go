@@ -18,6 +18,8 @@ import (
 
 	"hone/internal/assets"
 	"hone/internal/chat"
+	"hone/internal/host"
+	"hone/internal/screen"
 )
 
 // npmServer is the script of a server that make installs from testdata/servers/package-lock.json.
@@ -119,8 +121,8 @@ func workFolder(t *testing.T, files map[string]string) {
 
 // withEnv sets variables for one app, before those of the test's own environment.
 func (a *app) withEnv(env map[string]string) {
-	outer := a.lookupEnv
-	a.lookupEnv = func(name string) (string, bool) {
+	outer := a.LookupEnv
+	a.LookupEnv = func(name string) (string, bool) {
 		if value, ok := env[name]; ok {
 			return value, true
 		}
@@ -210,7 +212,7 @@ func TestWrongTokenAndURL(t *testing.T) {
 	workFolder(t, map[string]string{"scenarios.json": sums})
 	for url, want := range map[string]string{server.url: "Unauthorized", "http://127.0.0.1:1/mcp": "refused"} {
 		var stderr bytes.Buffer
-		a := &app{stdout: &bytes.Buffer{}, stderr: &stderr, lookupEnv: os.LookupEnv}
+		a := &app{Host: &host.Host{Data: screen.New(&bytes.Buffer{}), Talk: screen.New(&stderr), LookupEnv: os.LookupEnv}}
 		a.withEnv(map[string]string{"MCP_URL": url, "MCP_BEARER_TOKEN": "guess"})
 		if code := a.main(t.Context(), []string{"train", "--dataset", "scenarios.json", "--output-dir", "OUT"}); code != 5 || !strings.Contains(stderr.String(), want) {
 			t.Errorf("%s: exit code %d, %s", url, code, &stderr)

@@ -14,6 +14,7 @@ import (
 	"hone/internal/eval"
 	"hone/internal/mcp"
 	"hone/internal/run"
+	"hone/internal/screen"
 )
 
 // An episode of a real server is read with all that belongs to it: chat, calls, results, checks, and the server's stderr.
@@ -61,7 +62,7 @@ func TestShowRun(t *testing.T) {
 	workFolder(t, nil)
 	var said, stdout bytes.Buffer
 	a := toyApp(&said, nil)
-	a.stdout = &stdout
+	a.Data = screen.New(&stdout)
 	dir, err := a.createRun("out", config.Default(), begun{Verb: "train"})
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,9 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/modelfile"
+	"hone/internal/screen"
 	"hone/internal/text/render"
 )
 
@@ -172,7 +174,7 @@ func TestWordsOfAFolder(t *testing.T) {
 func inspect(t *testing.T, args, in string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, talk bytes.Buffer
-	a := &app{stdin: strings.NewReader(in), stdout: &out, stderr: &talk, lookupEnv: func(string) (string, bool) { return "", false }}
+	a := &app{Host: &host.Host{Stdin: strings.NewReader(in), Data: screen.New(&out), Talk: screen.New(&talk), LookupEnv: func(string) (string, bool) { return "", false }}}
 	code = int(a.main(t.Context(), strings.Fields(args)))
 	return code, out.String(), talk.String()
 }

@@ -29,13 +29,13 @@ func (a *app) trainedUnder(c *config.Config, folder string, trains bool) (*rende
 	}
 	if !trains {
 		if len(other) > 0 {
-			a.say("%s: %s was trained under another, which is used", strings.Join(other, ", "), folder)
+			a.Say("%s: %s was trained under another, which is used", strings.Join(other, ", "), folder)
 		}
 		c.Rollout.System, c.Model.ChatTemplate, c.Model.ToolFormat, c.Model.TemplateVariables = p.System, "", "", config.Variables{}
 		return &p, nil
 	}
 	if len(other) > 0 {
-		a.say("%s: %s was trained under another, and goes on under the configuration's", strings.Join(other, ", "), folder)
+		a.Say("%s: %s was trained under another, and goes on under the configuration's", strings.Join(other, ", "), folder)
 	}
 	c.Rollout.System = cmp.Or(c.Rollout.System, p.System)
 	if c.Model.ChatTemplate != "" {

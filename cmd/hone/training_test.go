@@ -18,6 +18,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/learn/plan"
 	"hone/internal/modelfile"
 	"hone/internal/recipe"
@@ -81,7 +82,7 @@ func TestAdapterShapeFlags(t *testing.T) {
 
 // A run that stops for the device's memory says which key helps, and how it goes on; one that stops for the disk's, does not.
 func TestRunStoppedForMemorySaysWhatHelps(t *testing.T) {
-	run := &tuning{a: &app{}, path: "out"}
+	run := &tuning{a: &app{Host: &host.Host{}}, path: "out"}
 	for next, want := range map[string]string{
 		"set engine.micro_batch below 2": "set engine.micro_batch below 2 in out/config.resolved.yaml; then hone runs resume",
 		"free space there":               "make room there; then hone runs resume",

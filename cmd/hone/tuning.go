@@ -49,7 +49,7 @@ type keptFlags struct {
 func (k *keptFlags) keep(a *app, c config.Config, f serverFlags) {
 	k.MCPGiven, k.MCPConfig = f.server != "", f.file
 	if f.server == "" && f.file == "" {
-		url, _ := a.lookupEnv("MCP_URL")
+		url, _ := a.LookupEnv("MCP_URL")
 		k.MCPGiven = url != ""
 	}
 	if !k.MCPGiven && k.MCPConfig == "" {
@@ -65,7 +65,7 @@ func (k keptFlags) again(a *app, f serverFlags, path string) (serverFlags, error
 	if !k.MCPGiven {
 		return serverFlags{file: k.MCPConfig}, nil
 	}
-	if url, _ := a.lookupEnv("MCP_URL"); url != "" {
+	if url, _ := a.LookupEnv("MCP_URL"); url != "" {
 		return serverFlags{}, nil // which app.servers reads
 	}
 	return f, &fault.Error{Code: fault.CodeUsage, What: "name the run's MCP server again", Where: path,
@@ -184,7 +184,7 @@ func (t *tuning) ended(ctx context.Context, stage string, err error) error {
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
 	}
-	_, at, latestErr := runLog{dir: t.dir, say: t.a.say}.Latest(stage)
+	_, at, latestErr := runLog{dir: t.dir, say: t.a.Say}.Latest(stage)
 	if latestErr != nil {
 		return latestErr
 	}

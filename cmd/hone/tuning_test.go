@@ -13,6 +13,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/run"
 )
 
@@ -31,7 +32,7 @@ func TestKeptFlagsHoldNoSecret(t *testing.T) {
 		{url: "", given: false},
 	} {
 		workFolder(t, nil)
-		a := &app{lookupEnv: os.LookupEnv}
+		a := &app{Host: &host.Host{LookupEnv: os.LookupEnv}}
 		a.withEnv(map[string]string{"MCP_URL": x.url})
 		c := config.Default()
 		begun := &tuning{a: a, verb: "train", path: "out", c: c}
@@ -176,7 +177,7 @@ func TestNothingLearnt(t *testing.T) {
 		want   bool
 	}{"no spread": {[]string{`{"reward_std":0}`, `{}`}, true}, "spread in one step": {[]string{`{"reward_std":0}`, `{"reward_std":0.1}`, `{}`}, false}} {
 		workFolder(t, nil)
-		a := &app{lookupEnv: os.LookupEnv}
+		a := &app{Host: &host.Host{LookupEnv: os.LookupEnv}}
 		r := &tuning{a: a, verb: "train", path: "out", c: config.Default()}
 		if err := r.begin(); err != nil {
 			t.Fatal(err)
@@ -196,7 +197,7 @@ func TestNothingLearnt(t *testing.T) {
 // A step is refused for numbers that are none, and JSON has no such: what the refusal says must not be lost for them.
 func TestMetricsThatAreNoNumbers(t *testing.T) {
 	workFolder(t, nil)
-	r := &tuning{a: &app{lookupEnv: os.LookupEnv}, verb: "train", path: "out", c: config.Default()}
+	r := &tuning{a: &app{Host: &host.Host{LookupEnv: os.LookupEnv}}, verb: "train", path: "out", c: config.Default()}
 	if err := r.begin(); err != nil {
 		t.Fatal(err)
 	}

@@ -15,9 +15,11 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/policy"
 	"hone/internal/policy/policytest"
+	"hone/internal/screen"
 )
 
 const hats = `[
@@ -101,7 +103,7 @@ func TestValidateUnderRules(t *testing.T) {
 		url, sold := shop(t)
 		workFolder(t, map[string]string{"tasks.json": hats, "hone.yaml": "mcp: {approval: " + rulesOf(tc.rules) + "}\n"})
 		var stdout, stderr bytes.Buffer
-		a := &app{stdin: strings.NewReader(""), stdout: &stdout, stderr: &stderr, lookupEnv: os.LookupEnv}
+		a := &app{Host: &host.Host{Stdin: strings.NewReader(""), Data: screen.New(&stdout), Talk: screen.New(&stderr), LookupEnv: os.LookupEnv}}
 		code := a.main(t.Context(), []string{"scenarios", "validate", "tasks.json", "--mcp", url})
 		if said := stdout.String() + stderr.String(); code != tc.code || !strings.Contains(said, tc.says) {
 			t.Errorf("%q: exit code %d, %s", tc.rules, code, said)
@@ -186,7 +188,7 @@ func TestDoctorAsksTheRules(t *testing.T) {
 			"mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q, "reset": {"tool": "buy", "arguments": {"name": "all"}}}}}`, url)})
 		a := toyApp(&bytes.Buffer{}, nil)
 		newRoot(a)
-		a.yes = x.yes
+		a.Yes = x.yes
 		c, err := a.config()
 		if err != nil {
 			t.Fatal(err)

@@ -302,7 +302,7 @@ func (w wired) summarised(t *testing.T) (path, key, model, shown string) {
 	}))
 	t.Cleanup(s.Close)
 	a := toyApp(&strings.Builder{}, map[string]string{"OUR_KEY": "sesame"})
-	a.cacheDir = t.TempDir()
+	a.CacheDir = t.TempDir()
 	r := w.c.Rollout
 	r.LongResults, r.Summary = "summary", config.Endpoint{URL: s.URL + "/ours/v1", Model: "short", KeyEnv: "OUR_KEY"}
 	shorten, err := a.shortener(r)

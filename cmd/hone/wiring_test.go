@@ -131,7 +131,7 @@ func wire(t *testing.T) wired {
 	} {
 		var said bytes.Buffer
 		a := toyApp(&said, nil)
-		a.keepsPrograms, a.handed = true, func(x any) { w.handed[args[0]] = append(w.handed[args[0]], x) }
+		a.KeepsPrograms, a.Opening = true, func(x any) { w.handed[args[0]] = append(w.handed[args[0]], x) }
 		// That nothing was learnt says what the toy is.
 		if code := a.main(t.Context(), append(args, "--yes", "--cache", "cache")); code != 0 && code != int(fault.CodeFailures) {
 			t.Fatalf("%v: exit code %d, %s", args, code, &said)

@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"fmt"
@@ -6,11 +6,20 @@ import (
 	"sync"
 	"time"
 
-	"hone/internal/recipe"
 	"hone/internal/screen"
 )
 
-// progress prints where each stage is, with rate and time left: one redrawn line on a terminal, else a line now and then.
+// Progress is told where a stage is: done of total steps or episodes, and a note. A stage "a/b" is part b of a step of a.
+type Progress = func(stage string, done, total int, note string)
+
+// Progress returns where stages report to: it prints them with rate and time left, as one redrawn line on a terminal, else
+// as a line now and then. slots is how many episodes run at once.
+func (h *Host) Progress(slots int) Progress {
+	talk := h.Talk
+	p := &progress{w: talk, quiet: h.Quiet, redraw: !h.Plain && talk.Terminal() != nil, slots: slots}
+	return p.report
+}
+
 type progress struct {
 	w      *screen.Writer
 	redraw bool
@@ -28,39 +37,37 @@ type progress struct {
 // quietTime is how long a log without a terminal stays silent about one stage.
 const quietTime = 15 * time.Second
 
-func (p *progress) report() recipe.Progress {
-	return func(stage string, done, total int, note string) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		now := time.Now()
-		if strings.Contains(stage, "/") {
-			p.part(now, stage, done, total, note)
-			return
-		}
-		if stage != p.stage {
-			p.stage, p.began, p.first, p.printed = stage, now, done-1, time.Time{}
-		}
-		if p.quiet || done < total && !p.redraw && now.Sub(p.printed) < quietTime {
-			return
-		}
-		p.printed, p.last = now, now
-		line := fmt.Sprintf("%-12s %4d/%d", stage, done, total)
-		if elapsed := now.Sub(p.began); done > p.first+p.wave(stage) && elapsed > time.Second {
-			each := elapsed / time.Duration(done-p.first-1)
-			line += fmt.Sprintf("  %.2g/s  %s left", 1/each.Seconds(), (each * time.Duration(total-done)).Round(time.Second))
-		}
-		if note != "" {
-			line += "  " + note
-		}
-		end := "\n"
-		if p.redraw {
-			end = clearToEnd + end
-		}
-		if p.redraw && done < total {
-			end = clearToEnd + "\r"
-		}
-		fmt.Fprint(p.w.Raw(), screen.Line(line)+end) // a note may hold what a server said
+func (p *progress) report(stage string, done, total int, note string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	if strings.Contains(stage, "/") {
+		p.part(now, stage, done, total, note)
+		return
 	}
+	if stage != p.stage {
+		p.stage, p.began, p.first, p.printed = stage, now, done-1, time.Time{}
+	}
+	if p.quiet || done < total && !p.redraw && now.Sub(p.printed) < quietTime {
+		return
+	}
+	p.printed, p.last = now, now
+	line := fmt.Sprintf("%-12s %4d/%d", stage, done, total)
+	if elapsed := now.Sub(p.began); done > p.first+p.wave(stage) && elapsed > time.Second {
+		each := elapsed / time.Duration(done-p.first-1)
+		line += fmt.Sprintf("  %.2g/s  %s left", 1/each.Seconds(), (each * time.Duration(total-done)).Round(time.Second))
+	}
+	if note != "" {
+		line += "  " + note
+	}
+	end := "\n"
+	if p.redraw {
+		end = clearToEnd + end
+	}
+	if p.redraw && done < total {
+		end = clearToEnd + "\r"
+	}
+	fmt.Fprint(p.w.Raw(), screen.Line(line)+end) // a note may hold what a server said
 }
 
 // clearToEnd takes away what a longer line left behind on a terminal (ECMA-48, EL): a rate's last digits would be read

@@ -1,4 +1,4 @@
-package main
+package host
 
 import (
 	"bytes"
@@ -18,10 +18,9 @@ func TestTimeLeftIsShownOnceItMeansSomething(t *testing.T) {
 	}{{"eval base", 4, 5}, {"eval_sft", 4, 5}, {"rejection_rollouts", 4, 5}, {"grpo", 4, 2}, {"collect", 1, 2}} {
 		var said bytes.Buffer
 		p := &progress{w: screen.New(&said), redraw: true, slots: tc.slots}
-		report := p.report()
 		for done := 1; done <= 8; done++ {
 			said.Reset()
-			report(tc.stage, done, 8, "")
+			p.report(tc.stage, done, 8, "")
 			p.began = p.began.Add(-2 * time.Second) // what the next one takes
 			if got := strings.Contains(said.String(), " left"); got != (done >= tc.first) {
 				t.Errorf("%s, %d of 8: %q", tc.stage, done, said.String())
@@ -35,10 +34,9 @@ func TestProgressClearsTheLine(t *testing.T) {
 	for _, redraw := range []bool{true, false} {
 		var said bytes.Buffer
 		p := &progress{w: screen.New(&said), redraw: redraw, slots: 1}
-		report := p.report()
-		report("grpo/rollouts", 1, 4, "a long note of what is under way")
-		report("grpo", 1, 2, "a long note of what is under way")
-		report("grpo", 2, 2, "short")
+		p.report("grpo/rollouts", 1, 4, "a long note of what is under way")
+		p.report("grpo", 1, 2, "a long note of what is under way")
+		p.report("grpo", 2, 2, "short")
 		for _, line := range strings.FieldsFunc(said.String(), func(r rune) bool { return r == '\r' || r == '\n' }) {
 			if strings.HasSuffix(line, "\x1b[K") != redraw {
 				t.Errorf("redraw %v: %q", redraw, line)

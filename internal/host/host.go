@@ -1,0 +1,69 @@
+// Package host is the world around a command: its streams, its environment variables, the folder of downloads, and the global flags that
+// say how it talks.
+package host
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"hone/internal/assets"
+	"hone/internal/fault"
+	"hone/internal/screen"
+)
+
+// Host is the outside world with the global flags. All are plain values, so that a test sees the whole of what a command can see.
+type Host struct {
+	Stdin      io.Reader
+	Data, Talk *screen.Writer // stdout and stderr: there is no way around them, for a terminal obeys what servers and endpoints wrote
+	LookupEnv  func(name string) (value string, set bool)
+	Environ    []string
+	Program    string   // as it was invoked: hone, or a path
+	Verbs      []string // of the program
+	Helper     []string // what sandboxed servers begin as; without it there is no sandbox
+	// KeepsPrograms is whether compiled programs are kept for later commands. Tests do not: what they find should not hang on
+	// what was run before.
+	KeepsPrograms bool
+	// Opening is told the options that a room is opened with, where it is not nil: a value that is dropped on its way from the
+	// configuration to where it acts is missed here.
+	Opening func(options any)
+
+	CacheDir       string // of downloads and compiled programs; "" is the user's
+	JSON, Plain    bool   // how data is printed
+	Quiet, Verbose bool   // how much is said
+	Yes, DryRun    bool
+
+	Log string // of the run directory that a verb opened
+}
+
+// Opens tells h.Opening.
+func (h *Host) Opens(options any) {
+	if h.Opening != nil {
+		h.Opening(options)
+	}
+}
+
+// Store is the folder of downloads: CacheDir, else hone in the user's cache folder as the XDG rules have it.
+func (h *Host) Store() (assets.Store, error) {
+	dir := h.CacheDir
+	if dir == "" {
+		if base, ok := h.LookupEnv("XDG_CACHE_HOME"); ok && filepath.IsAbs(base) {
+			dir = filepath.Join(base, "hone")
+		} else if home, ok := h.LookupEnv("HOME"); ok && home != "" {
+			dir = filepath.Join(home, ".cache", "hone")
+		} else {
+			return assets.Store{}, &fault.Error{Code: fault.CodeUsage, What: "no cache folder",
+				Why: "neither XDG_CACHE_HOME nor HOME is set", Next: "name one with --cache"}
+		}
+	}
+	if info, err := os.Stat(dir); errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
+		return assets.Store{}, &fault.Error{Code: fault.CodeUsage, What: "the cache folder is a file, or in one", Where: dir, Next: "name a folder with --cache"}
+	}
+	s := assets.Store{Dir: dir, Env: h.Environ}
+	if h.Verbose && !h.Quiet {
+		s.Log = h.Talk
+	}
+	return s, nil
+}

@@ -1,0 +1,60 @@
+package host
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"hone/internal/fault"
+	"hone/internal/screen"
+)
+
+// Say prints a line of talk, unless --quiet. Line ends in it are a server's: what follows them is indented, lest it look like hone's.
+func (h *Host) Say(format string, args ...any) {
+	if !h.Quiet {
+		fmt.Fprintln(h.Talk, h.Invoked(fault.Indented(fmt.Sprintf(format, args...), "    ")))
+	}
+}
+
+// Invoked is text whose commands of hone begin as this one did, so that they can be copied.
+func (h *Host) Invoked(text string) string {
+	if h.Program == "" || h.Program == "hone" {
+		return text
+	}
+	var pairs []string
+	for _, verb := range h.Verbs {
+		pairs = append(pairs, "hone "+verb, h.Program+" "+verb)
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// OneLine is a text that may be long as a cell of a table.
+func OneLine(text string) string { return strings.Join(strings.Fields(fault.Short(text)), " ") }
+
+// Print writes data: v as JSON with --json, else the rows as a table, or tab-separated with --plain.
+func (h *Host) Print(v any, rows [][]string) error {
+	if h.JSON {
+		e := json.NewEncoder(h.Data)
+		e.SetIndent("", "  ")
+		e.SetEscapeHTML(false)
+		return e.Encode(v)
+	}
+	var w io.Writer = h.Data
+	if !h.Plain {
+		t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+		defer t.Flush()
+		w = t
+	}
+	for _, r := range rows {
+		cells := make([]string, len(r))
+		for i, text := range r {
+			cells[i] = screen.Line(text)
+		}
+		if _, err := fmt.Fprintln(w, strings.Join(cells, "\t")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
