@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	"hone/internal/basemodel"
 	"hone/internal/config"
-	"hone/internal/doctor"
 	"hone/internal/fault"
+	"hone/internal/hardware"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
@@ -30,14 +31,14 @@ func (a *app) budget(c config.Config, gpu bool) (budget, error) {
 		return budget{int64(c.Engine.Memory * (1 << 30)), "engine.memory"}, nil
 	}
 	if gpu {
-		gpus, err := doctor.GPUs(doctor.CUDADriver)
+		gpus, err := hardware.GPUs(hardware.CUDADriver)
 		if err != nil || len(gpus) == 0 {
 			return budget{}, err // opening the device will say more
 		}
-		least := slices.MinFunc(gpus[:min(len(gpus), max(1, c.Engine.Devices))], func(a, b doctor.GPU) int { return cmp.Compare(a.Free, b.Free) })
+		least := slices.MinFunc(gpus[:min(len(gpus), max(1, c.Engine.Devices))], func(a, b hardware.GPU) int { return cmp.Compare(a.Free, b.Free) })
 		return budget{least.Free, "free on " + least.Name}, nil
 	}
-	n, err := doctor.AvailableMemory()
+	n, err := hardware.AvailableMemory()
 	if err != nil {
 		return budget{}, nil // a system that does not tell: there is nothing to compare with
 	}
@@ -45,25 +46,6 @@ func (a *app) budget(c config.Config, gpu bool) (budget, error) {
 		return budget{n / int64(d), fmt.Sprintf("free on this machine for each of %d devices", d)}, nil
 	}
 	return budget{n, "free on this machine"}, nil
-}
-
-// specOf is the shape of a model that is not loaded, as load makes it.
-func (m *machine) specOf() model.Spec {
-	return model.Spec{Config: m.file.Config}.ForContext(m.context)
-}
-
-// spec is the shape of a base model, by its path or its installed name; no weight is read.
-func (a *app) spec(base string, context int) (model.Spec, error) {
-	path, err := a.modelPath(base)
-	if err != nil {
-		return model.Spec{}, err
-	}
-	m := &machine{context: context}
-	if m.file, err = modelfile.Open(path); err != nil {
-		return model.Spec{}, err
-	}
-	defer func() { _ = m.file.Close() }() // read only
-	return m.specOf(), nil
 }
 
 // adapterShape is that of the adapter in a folder, or the configuration's where that is empty.
@@ -101,6 +83,26 @@ func recomputeOf(c config.Config) train.Recompute {
 // shards reports whether weights are sharded: engine.shard_weights, where there are devices to hold parts. What auto is,
 // settle says before a weight is read.
 func shards(c config.Config) bool { return c.Engine.ShardWeights == "on" && c.Engine.Devices > 1 }
+
+// loader is how a run that trains loads its weights.
+func loader(c config.Config) func(*engine.Engine, *modelfile.Model) (model.Spec, []engine.Buffer, error) {
+	if shards(c) {
+		return model.LoadSharded
+	}
+	return model.Load
+}
+
+// checkDevices refuses devices that there are not, as far as that is known before servers are started.
+func (a *app) checkDevices(c config.Config) error {
+	if err := checkShards(c); err != nil {
+		return err
+	}
+	plugin, err := basemodel.TakePlugin(a.Host, c.Engine)
+	if err != nil {
+		return err
+	}
+	return engine.CheckDevices(plugin.Path, c.Engine.Devices)
+}
 
 // checkShards refuses weights to be shared where there is one device. The configuration's own checks cannot: --num-gpus says
 // after them how many devices there are.
@@ -158,10 +160,10 @@ func (a *app) fillStep(c *config.Config, rows int) {
 // plug-in or a model, is refused where it is used.
 func (a *app) settleLengths(c *config.Config) error {
 	gpu, positions := false, 0
-	if found, err := a.findPlugin(c.Engine); err == nil {
-		gpu = found.isCUDA()
+	if found, err := basemodel.FindPlugin(a.Host, c.Engine); err == nil {
+		gpu = found.IsCUDA()
 	}
-	if s, err := a.spec(c.Model.Base, c.Model.Context); err == nil {
+	if s, err := basemodel.ReadShape(a.Host, c.Model.Base, c.Model.Context); err == nil {
 		positions = s.MaxContext
 	}
 	if err := c.SettleLengths(gpu, positions); err != nil {
@@ -180,8 +182,8 @@ func episodeOf(c config.Config) plan.Episode {
 // fits refuses a run on live rollouts that the model's positions or the memory do not hold, and settles in the configuration
 // what that left to the plan. It returns how many tokens a slot holds after the prefix: room for the results of tools too, as
 // far as there is memory, and how far that goes is said.
-func (a *app) fits(c *config.Config, m *machine, adapter string, gpu bool, prefix int, e plan.Episode, trains bool) (private int, err error) {
-	s := m.specOf()
+func (a *app) fits(c *config.Config, m *basemodel.Model, adapter string, prefix int, e plan.Episode, trains bool) (private int, err error) {
+	s, gpu := m.Shape(), m.Plugin.IsCUDA()
 	if err := refuseTooLong(s, prefix+min(e.Own(), c.Model.Context), shorterEpisodes); err != nil {
 		return 0, err
 	}
@@ -297,12 +299,12 @@ func (x settlement) fits(exact bool) bool {
 }
 
 // fitsRows is the same of training on rows that are known.
-func (a *app) fitsRows(c *config.Config, m *machine, adapter string, gpu bool, prefix int, rows []batch.Sequence) error {
+func (a *app) fitsRows(c *config.Config, m *basemodel.Model, adapter string, prefix int, rows []batch.Sequence) error {
 	longest := 0
 	for _, r := range rows {
 		longest = max(longest, len(r.IDs))
 	}
-	s := m.specOf()
+	s, gpu := m.Shape(), m.Plugin.IsCUDA()
 	if err := refuseTooLong(s, longest, "lower model.context: longer rows are left out"); err != nil {
 		return err
 	}

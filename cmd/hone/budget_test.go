@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/learn/adapter"
@@ -146,7 +147,7 @@ func TestProposalFits(t *testing.T) {
 	t.Chdir(t.TempDir())
 	toyModel(t, "toy.gguf")
 	a := toyApp(io.Discard, nil)
-	s, err := a.spec("toy.gguf", 0)
+	s, err := basemodel.ReadShape(a.Host, "toy.gguf", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,10 +200,10 @@ func TestProposalFits(t *testing.T) {
 	if err := a.refuseTooLarge(&c, s, o, false); err != nil || !strings.Contains(said.String(), "warning: training rows of 200 tokens") {
 		t.Errorf("%v, %s", err, said.String())
 	}
-	m := &machine{file: &modelfile.Model{Config: s.Config}}
+	m := &basemodel.Model{File: &modelfile.Model{Config: s.Config}}
 	long := plan.Episode{MaxTurns: 2, MaxTokens: s.MaxContext}
 	c.Model.Context = 2 * s.MaxContext
-	if _, err := a.fits(&c, m, "", false, 100, long, true); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "positions for 8192") {
+	if _, err := a.fits(&c, m, "", 100, long, true); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "positions for 8192") {
 		t.Errorf("too many tokens: %v", err)
 	}
 }
@@ -214,7 +215,7 @@ func TestRecomputeIsSettled(t *testing.T) {
 	toyModel(t, "toy.gguf")
 	var said bytes.Buffer
 	a := toyApp(&said, nil)
-	s, err := a.spec("toy.gguf", 0)
+	s, err := basemodel.ReadShape(a.Host, "toy.gguf", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -262,7 +263,7 @@ func TestShardingIsSettled(t *testing.T) {
 	toyModel(t, "toy.gguf")
 	var said bytes.Buffer
 	a := toyApp(&said, nil)
-	s, err := a.spec("toy.gguf", 0)
+	s, err := basemodel.ReadShape(a.Host, "toy.gguf", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,11 +312,11 @@ func TestServeIsPlanned(t *testing.T) {
 	a := toyApp(io.Discard, nil)
 	c := config.Default()
 	c.Engine.Backend = "go"
-	m, _, err := a.findMachine(c, "base", nil)
+	m, err := basemodel.Find(a.Host, c, "base", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.close()
+	defer m.Close()
 	o := serveOptions{model: "lora", base: "base", context: 512, slots: 16}
 	for _, x := range []struct {
 		mib  float64
@@ -323,20 +324,20 @@ func TestServeIsPlanned(t *testing.T) {
 		next string
 	}{{100, 0, ""}, {5, fault.CodeExhausted, "give --slots "}, {0.1, fault.CodeExhausted, "lower --context"}} {
 		c.Engine.Memory = x.mib / 1024
-		err := o.fits(a, c, m, false)
+		err := o.fits(a, c, m)
 		f, ok := err.(*fault.Error)
 		if ok != (x.code != 0) || err != nil && (!ok || f.Code != x.code || !strings.Contains(f.Next, x.next) || !strings.Contains(f.Why, "it takes ")) {
 			t.Errorf("%g MiB: %v", x.mib, err)
 		}
 		if n := regexp.MustCompile(`--slots (\d+)`).FindStringSubmatch(fmt.Sprint(err)); n != nil {
 			smaller := o
-			if smaller.slots, err = strconv.Atoi(n[1]); err != nil || smaller.fits(a, c, m, false) != nil {
+			if smaller.slots, err = strconv.Atoi(n[1]); err != nil || smaller.fits(a, c, m) != nil {
 				t.Errorf("%g MiB: %d slots do not fit, %v", x.mib, smaller.slots, err)
 			}
 		}
 	}
 	o.context = 8193
-	if err := o.fits(a, c, m, false); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "it was trained on 8192 tokens") {
+	if err := o.fits(a, c, m); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "it was trained on 8192 tokens") {
 		t.Errorf("too long: %v", err)
 	}
 	code, _, said := invoked(t, "engine: {backend: go, memory: 0.0001}\n", "", "serve", "--model", "lora", "--base-model", "base", "--listen", "127.0.0.1:0")

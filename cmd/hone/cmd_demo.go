@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/assets"
+	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/demo"
 	"hone/internal/episode/scenario"
@@ -89,11 +90,11 @@ func runDemo(ctx context.Context, a *app, resumed string, numGPUs int) error {
 	if err := onGPUs(&c, numGPUs); err != nil {
 		return err
 	}
-	plugin, err := a.plugin(c)
+	plugin, err := basemodel.TakePlugin(a.Host, c.Engine)
 	if err != nil {
 		return err
 	}
-	pureGo := plugin == ""
+	pureGo := plugin.Path == ""
 	path := resumed
 	if path == "" {
 		if c.Seed == 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/fault"
@@ -142,21 +143,21 @@ func (d discovered) rows() [][]string {
 // tokenCost is what the tools add to a prompt as the base model is prompted; nil where that is not installed, or cannot be told
 // of the tools, which is said.
 func (a *app) tokenCost(c config.Config, catalog *mcp.Catalog) *tokenCost {
-	w, err := a.words(c.Model.Base)
+	text, err := basemodel.OpenText(a.Host, c.Model, c.Model.Base)
 	if err != nil {
 		return nil
 	}
 	t := &tokenCost{Model: c.Model.Base}
-	if t.Total, t.ByTool, err = w.tokenCost(c.Rollout.System, catalog); err != nil {
+	if t.Total, t.ByTool, err = tokenCostOf(text, c.Rollout.System, catalog); err != nil {
 		a.Say("what the tools cost in a prompt of %s is not known: %s", c.Model.Base, withoutLabels(err))
 		return nil
 	}
 	return t
 }
 
-// tokenCost renders prompts with and without tools, and counts what they differ by.
-func (w *words) tokenCost(system string, catalog *mcp.Catalog) (total int, byTool map[string]int, err error) {
-	r, err := w.renderer(system)
+// tokenCostOf renders prompts with and without tools, and counts what they differ by.
+func tokenCostOf(text *basemodel.Text, system string, catalog *mcp.Catalog) (total int, byTool map[string]int, err error) {
+	r, err := text.Renderer(system)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/basemodel"
 	"hone/internal/learn/model"
 	"hone/internal/learn/score"
 	"hone/internal/learn/train"
@@ -120,31 +121,35 @@ func runInspectLogprobs(c *cobra.Command, a *app, base, adapter string) error {
 	if base == "" {
 		base = conf.Model.Base
 	}
-	m, err := a.openMachine(conf, base)
+	m, err := basemodel.FindWithoutText(a.Host, conf, base)
 	if err != nil {
 		return err
 	}
-	defer m.close()
+	defer m.Close()
+	m.Options.Devices = 1 // engine.devices are a run's, which trains and samples on all of them
+	if err := m.Load(model.Load); err != nil {
+		return err
+	}
 	var lora model.LoRA
 	var flat []float32
 	if adapter != "" {
-		if lora, flat, err = train.LoadAdapter(adapter, m.spec); err != nil {
+		if lora, flat, err = train.LoadAdapter(adapter, m.Spec); err != nil {
 			return err
 		}
 	}
-	s, err := score.New(m.engine, m.spec, m.weights, lora, flat)
+	s, err := score.New(m.Engine, m.Spec, m.Weights, lora, flat)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	err = eachLine(c, func(in idsLine) (any, error) {
-		if err := in.check(m.spec.VocabSize); err != nil {
+		if err := in.check(m.Spec.VocabSize); err != nil {
 			return nil, err
 		}
-		if len(in.IDs) > m.spec.MaxContext {
-			text := fmt.Sprintf("there are %d ids; the model has positions for %d", len(in.IDs), m.spec.MaxContext)
-			if m.spec.Rope.Kind == "longrope" && !m.spec.Rope.Long {
-				text += fmt.Sprintf("; with model.context above %d it has more", m.spec.Rope.OriginalContext)
+		if len(in.IDs) > m.Spec.MaxContext {
+			text := fmt.Sprintf("there are %d ids; the model has positions for %d", len(in.IDs), m.Spec.MaxContext)
+			if m.Spec.Rope.Kind == "longrope" && !m.Spec.Rope.Long {
+				text += fmt.Sprintf("; with model.context above %d it has more", m.Spec.Rope.OriginalContext)
 			}
 			return nil, errors.New(text)
 		}
@@ -155,15 +160,24 @@ func runInspectLogprobs(c *cobra.Command, a *app, base, adapter string) error {
 		}
 		return map[string]any{"logprobs": out}, err
 	})
-	a.sayPrograms(m.engine)
+	basemodel.SayPrograms(a.Host, m.Engine)
 	return err
 }
 
 // tokenizer builds the tokenizer of a base model; no device is opened.
 func (a *app) tokenizer(base string) (*tokenizer.Tokenizer, error) {
-	w, err := a.words(base)
+	t, err := a.text(base)
 	if err != nil {
 		return nil, err
 	}
-	return w.tok, nil
+	return t.Tokenizer, nil
+}
+
+// text opens a base model's text layer; no device is opened.
+func (a *app) text(base string) (*basemodel.Text, error) {
+	c, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	return basemodel.OpenText(a.Host, c.Model, base)
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/basemodel"
 	"hone/internal/fault"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
@@ -65,7 +66,7 @@ func runMerge(ctx context.Context, a *app, f mergeFlags) error {
 	if err != nil {
 		return err
 	}
-	path, err := a.modelPath(base)
+	path, err := basemodel.Path(a.Host, base)
 	if err != nil {
 		return err
 	}
@@ -99,11 +100,11 @@ func runMerge(ctx context.Context, a *app, f mergeFlags) error {
 	if a.DryRun {
 		return nil
 	}
-	plugin, err := a.plugin(c)
+	plugin, err := basemodel.TakePlugin(a.Host, c.Engine)
 	if err != nil {
 		return err
 	}
-	e, err := engine.Open(engine.Options{Plugin: plugin, Cache: a.programCache(c.Engine)})
+	e, err := engine.Open(engine.Options{Plugin: plugin.Path, Cache: basemodel.ProgramCache(a.Host, c.Engine)})
 	if err != nil {
 		return err
 	}
@@ -169,7 +170,7 @@ func (f mergeFlags) write(ctx context.Context, m model.Merged, e *engine.Engine)
 	if tokenizer, err = m.Save(ctx, tmp, e); err != nil {
 		return false, err
 	}
-	if err := copyPrompting(f.adapter, tmp); err != nil {
+	if err := basemodel.CopyPrompting(f.adapter, tmp); err != nil {
 		return false, err
 	}
 	if err := syncFolder(tmp); err != nil {

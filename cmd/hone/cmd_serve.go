@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/learn/adapter"
@@ -84,22 +85,22 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 		return err
 	}
 	own.Model.Context = o.context
-	m, plugin, err := a.findMachine(own, o.base, trained)
+	m, err := basemodel.Find(a.Host, own, o.base, trained)
 	if err != nil {
 		return err
 	}
-	defer m.close()
-	if err := o.fits(a, c, m, foundPlugin{path: plugin}.isCUDA()); err != nil {
+	defer m.Close()
+	if err := o.fits(a, c, m); err != nil {
 		return err
 	}
 	if a.DryRun {
 		a.Say("would serve %s over %s on %s", o.model, o.base, o.listen)
 		return nil
 	}
-	if err := m.load(plugin, o.base, model.LoadToSample); err != nil {
+	if err := m.Load(model.LoadToSample); err != nil {
 		return err
 	}
-	if template != "" && template != m.renderer.Template() {
+	if template != "" && template != m.Renderer.Template() {
 		a.Say("warning: %s differs from hone's own template: the adapter is not prompted as it was trained", filepath.Join(o.model, render.TemplateFile))
 	}
 	models, closeModels, err := o.models(a, c, m)
@@ -107,7 +108,7 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	if err != nil {
 		return err
 	}
-	a.sayPrograms(m.engine)
+	basemodel.SayPrograms(a.Host, m.Engine)
 	level := slog.LevelWarn
 	if a.Verbose {
 		level = slog.LevelDebug
@@ -187,7 +188,7 @@ func (o serveOptions) prompting(a *app, c config.Config) (trained *render.Prompt
 	if o.model == baseOnly {
 		return nil, "", c, nil
 	}
-	if trained, err = a.trainedUnder(&c, o.model, false); trained != nil || err != nil {
+	if trained, err = basemodel.TrainedUnder(a.Host, &c, o.model, false); trained != nil || err != nil {
 		return trained, "", c, err
 	}
 	c.Rollout.System, template, err = o.template()
@@ -220,8 +221,8 @@ func templateSystem(template string) string {
 
 // fits refuses conversations that are longer than the model's positions, and a memory that does not hold the model with its
 // slots. No weight is read.
-func (o serveOptions) fits(a *app, c config.Config, m *machine, gpu bool) error {
-	s := m.specOf()
+func (o serveOptions) fits(a *app, c config.Config, m *basemodel.Model) error {
+	s, gpu := m.Shape(), m.Plugin.IsCUDA()
 	if o.context > s.MaxContext {
 		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("--context %d is more than the model has", o.context),
 			Why: fmt.Sprintf("it was trained on %d tokens", s.MaxContext), Next: "hone serve --help"}
@@ -263,7 +264,7 @@ func (o serveOptions) fits(a *app, c config.Config, m *machine, gpu bool) error 
 
 // models starts a sampler for the base model and, where there is one, for the adapter. The function returned stops
 // them and is never nil.
-func (o serveOptions) models(a *app, c config.Config, m *machine) ([]serve.Model, func(), error) {
+func (o serveOptions) models(a *app, c config.Config, m *basemodel.Model) ([]serve.Model, func(), error) {
 	var samplers []*sample.Sampler
 	stop := func() {
 		for _, s := range samplers {
@@ -272,35 +273,35 @@ func (o serveOptions) models(a *app, c config.Config, m *machine) ([]serve.Model
 	}
 	var models []serve.Model
 	add := func(id string, r render.Renderer, lora model.LoRA) (*sample.Sampler, error) {
-		a.Say("loading %s on %s; programs that are not kept yet are compiled", id, m.engine.Description())
-		s, err := sample.New(m.engine, m.spec, m.weights, sample.Options{LoRA: lora, Slots: o.slots, Context: o.context,
-			NewDecoder: func() sample.Decoder { return m.tok.NewDecoder() }})
+		a.Say("loading %s on %s; programs that are not kept yet are compiled", id, m.Engine.Description())
+		s, err := sample.New(m.Engine, m.Spec, m.Weights, sample.Options{LoRA: lora, Slots: o.slots, Context: o.context,
+			NewDecoder: func() sample.Decoder { return m.Text.Tokenizer.NewDecoder() }})
 		if err == nil {
 			samplers = append(samplers, s)
-			models = append(models, serve.Model{ID: id, Sampler: s, Renderer: r, Decode: m.tok.Decode,
-				NewDecoder: func() serve.Decoder { return m.tok.NewDecoder() }, Read: func(prompt []int32) serve.Reader { return r.Reader(prompt) },
-				VocabSize: m.spec.VocabSize})
+			models = append(models, serve.Model{ID: id, Sampler: s, Renderer: r, Decode: m.Text.Tokenizer.Decode,
+				NewDecoder: func() serve.Decoder { return m.Text.Tokenizer.NewDecoder() }, Read: func(prompt []int32) serve.Reader { return r.Reader(prompt) },
+				VocabSize: m.Spec.VocabSize})
 		}
 		return s, err
 	}
 	if o.model != baseOnly {
-		lora, flat, err := train.LoadAdapter(o.model, m.spec)
+		lora, flat, err := train.LoadAdapter(o.model, m.Spec)
 		if err != nil {
 			return nil, stop, err
 		}
-		s, err := add(filepath.ToSlash(filepath.Clean(o.model)), m.renderer, lora)
+		s, err := add(filepath.ToSlash(filepath.Clean(o.model)), m.Renderer, lora)
 		if err == nil {
-			err = setAdapter(m.engine, s, flat)
+			err = setAdapter(m.Engine, s, flat)
 		}
 		if err != nil {
 			return nil, stop, err
 		}
 	}
-	words, err := textOf(c.Model, m.file) // the base model is prompted its own way, not the adapter's
+	text, err := basemodel.ReadText(c.Model, m.File) // the base model is prompted its own way, not the adapter's
 	if err != nil {
 		return nil, stop, err
 	}
-	r, err := words.renderer("")
+	r, err := text.Renderer("")
 	if err != nil && o.model != baseOnly {
 		a.Say("%s alone is not served: %v", o.base, err)
 		return models, stop, nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/data/dataset"
@@ -222,8 +223,7 @@ func (d conversations) demonstrations(a *app) ([]dataset.Row, error) {
 
 // lesson is what SFT settles before a device is opened.
 type lesson struct {
-	machine   *machine
-	plugin    string
+	machine   *basemodel.Model
 	sequences []batch.Sequence
 	prefix    int // tokens that all of them begin with
 }
@@ -234,19 +234,19 @@ func (t *tuning) findSFT(d conversations, rows []dataset.Row) (l lesson, err err
 	if err := checkShards(t.c); err != nil {
 		return l, err
 	}
-	trained, err := t.a.trainedUnder(&t.c, t.kept.Adapter, true)
+	trained, err := basemodel.TrainedUnder(t.a.Host, &t.c, t.kept.Adapter, true)
 	if err != nil {
 		return l, err
 	}
 	t.c.Rollout.System = t.a.systemOf(d.path, rows, t.c.Rollout.System)
-	if l.machine, l.plugin, err = t.a.findMachine(t.c, t.c.Model.Base, trained); err != nil {
+	if l.machine, err = basemodel.Find(t.a.Host, t.c, t.c.Model.Base, trained); err != nil {
 		return l, err
 	}
-	if l.sequences, err = l.machine.sequences(t.a, d.path, rows, t.c.Model.Context); err != nil {
+	if l.sequences, err = sequencesOf(t.a, l.machine, d.path, rows, t.c.Model.Context); err != nil {
 		return l, err
 	}
 	l.prefix = len(batch.New(l.sequences).Prefix)
-	return l, t.a.fitsRows(&t.c, l.machine, t.kept.Adapter, foundPlugin{path: l.plugin}.isCUDA(), l.prefix, l.sequences)
+	return l, t.a.fitsRows(&t.c, l.machine, t.kept.Adapter, l.prefix, l.sequences)
 }
 
 // systemOf is the system message that all rows begin with: what is learnt under it is to be served under it. Where they begin
@@ -276,11 +276,11 @@ func (t *tuning) rehearseSFT(d conversations, rows []dataset.Row) error {
 	if err != nil {
 		return err
 	}
-	if err := engine.CheckDevices(l.plugin, t.c.Engine.Devices); err != nil {
+	if err := engine.CheckDevices(l.machine.Plugin.Path, t.c.Engine.Devices); err != nil {
 		return err
 	}
-	if l.plugin != "" {
-		if _, err := engine.Probe(l.plugin); err != nil {
+	if l.machine.Plugin.Path != "" {
+		if _, err := engine.Probe(l.machine.Plugin.Path); err != nil {
 			return err
 		}
 	}
@@ -295,7 +295,7 @@ func (t *tuning) rehearseSFT(d conversations, rows []dataset.Row) error {
 
 func (l lesson) close() {
 	if l.machine != nil {
-		l.machine.close()
+		l.machine.Close()
 	}
 }
 
@@ -307,11 +307,11 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 		return err
 	}
 	m := l.machine
-	if err := m.load(l.plugin, t.c.Model.Base, loader(t.c)); err != nil {
+	if err := m.Load(loader(t.c)); err != nil {
 		return err
 	}
-	t.a.Say("model %s on %s", m.spec.Name, m.engine.Description())
-	trainer, _, err := m.trainer(t.c, t.kept.Adapter, l.prefix)
+	t.a.Say("model %s on %s", m.Spec.Name, m.Engine.Description())
+	trainer, _, err := trainerOf(t.a.Host, m, t.c, t.kept.Adapter, l.prefix)
 	if err != nil {
 		return err
 	}
@@ -329,27 +329,27 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 	log := runLog{dir: t.dir, say: t.a.Say}
 	s := sftOf(t.c)
 	t.a.Opens(s)
-	err = s.Run(ctx, l.sequences, unsampled{trainer, m.renderer}, log, t.a.Progress(1))
+	err = s.Run(ctx, l.sequences, unsampled{trainer, m.Renderer}, log, t.a.Progress(1))
 	if err := t.ended(ctx, s.Stage, err); err != nil {
 		return err
 	}
 	final := filepath.Join(t.path, "final")
-	if err := saveAdapter(final, trainer, m.renderer); err != nil {
+	if err := basemodel.SaveAdapter(final, trainer, m.Renderer); err != nil {
 		return err
 	}
-	t.a.sayPrograms(m.engine)
+	basemodel.SayPrograms(t.a.Host, m.Engine)
 	t.a.Say("adapter: %s", final)
 	t.a.Say("next: hone train --adapter %s --dataset SCENARIOS --output-dir DIR, or hone serve --model %s", final, final)
 	return nil
 }
 
-// sequences renders rows as training rows. One that the context does not hold is left out: cut short, it would teach to
+// sequencesOf renders rows as training rows. One that the context does not hold is left out: cut short, it would teach to
 // stop.
-func (m *machine) sequences(a *app, path string, rows []dataset.Row, context int) ([]batch.Sequence, error) {
+func sequencesOf(a *app, m *basemodel.Model, path string, rows []dataset.Row, context int) ([]batch.Sequence, error) {
 	var out []batch.Sequence
 	splits := 0
 	for _, r := range rows {
-		rendered, err := m.renderer.Sequences(r.Messages, r.Tools)
+		rendered, err := m.Renderer.Sequences(r.Messages, r.Tools)
 		if err != nil {
 			return nil, &fault.Error{Code: fault.CodeUsage, What: "a conversation cannot be rendered", Where: fmt.Sprintf("%s:%d", path, r.Line), Err: err}
 		}
@@ -388,7 +388,7 @@ type unsampled struct {
 }
 
 // Save implements recipe.Trainer.
-func (u unsampled) Save(dir string) error { return saveState(dir, u.Trainer, u.renderer) }
+func (u unsampled) Save(dir string) error { return basemodel.SaveState(dir, u.Trainer, u.renderer) }
 
 // Publish implements recipe.Trainer.
 func (unsampled) Publish() error { return nil }

@@ -210,7 +210,7 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 		return err
 	}
 	c := t.c
-	grpo := grpoOf(c, l.machine.maxMismatch())
+	grpo := grpoOf(c, maxMismatch(l.machine))
 	t.a.Opens(grpo)
 	log := runLog{t.dir, t.a.Say, l}
 	grpo.Validation = l.validation(c, list)

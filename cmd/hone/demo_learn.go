@@ -216,7 +216,7 @@ func (s study) run(ctx context.Context, arms []string) ([]recipe.System, error) 
 	if err != nil {
 		return nil, err
 	}
-	pipeline := s.pipeline(s.lab.machine.maxMismatch())
+	pipeline := s.pipeline(maxMismatch(s.lab.machine))
 	if err := pipeline.SFT.Run(ctx, rows, s.lab.learner, s.log, s.progress); err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func (s study) run(ctx context.Context, arms []string) ([]recipe.System, error) 
 
 // arm trains one arm from the adapter that is loaded.
 func (s study) arm(ctx context.Context, name string) error {
-	sampled, grpo := s.lab.at(s.c.Rollout.Temperature), s.pipeline(s.lab.machine.maxMismatch()).GRPO
+	sampled, grpo := s.lab.at(s.c.Rollout.Temperature), s.pipeline(maxMismatch(s.lab.machine)).GRPO
 	steps := grpo.Steps * grpo.GroupsPerStep * grpo.GroupSize / s.c.SFT.BatchSize // as many rows as GRPO samples rollouts
 	optimizer := optimizerOf(s.c.SFT.Optimizer)
 	optimizer.LearningRate = s.rate
@@ -290,7 +290,7 @@ type learnSummary struct {
 func (s study) report(systems []recipe.System) error {
 	r := eval.Report{Title: "hone demo learn: " + demo.Package, Bootstrap: intervalsOf(s.c),
 		Facts: []eval.Fact{{Name: "model", Value: s.c.Model.Base}, {Name: "seed", Value: fmt.Sprint(s.c.Seed)},
-			{Name: "device", Value: s.lab.machine.engine.Description()}, {Name: "split", Value: s.size.held()}}}
+			{Name: "device", Value: s.lab.machine.Engine.Description()}, {Name: "split", Value: s.size.held()}}}
 	judge := s.lab.judge(byID(s.tasks.Test))
 	for _, x := range systems {
 		rows, excluded := eval.FromTrajectories(x.Trajectories, judge)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/demo"
@@ -57,7 +58,7 @@ func (d demoRun) run(ctx context.Context) error {
 		return err
 	}
 	started := time.Now()
-	systems, err := d.pipeline(l.machine.maxMismatch()).Run(ctx, data, l.at(d.c.Rollout.Temperature), l.evaluation(d.c.Eval), l.scorer, l.learner,
+	systems, err := d.pipeline(maxMismatch(l.machine)).Run(ctx, data, l.at(d.c.Rollout.Temperature), l.evaluation(d.c.Eval), l.scorer, l.learner,
 		runLog{d.dir, d.a.Say, l}, d.a.Progress(l.options.Sampler.NumSlots()))
 	if err != nil {
 		return err
@@ -160,7 +161,7 @@ func (l *lab) rows(conversations [][]chat.Message) ([]batch.Sequence, error) {
 		if messages[0].Role != chat.System {
 			messages = append(rollout.Opening(l.options.System, "")[:1], messages...)
 		}
-		rendered, err := l.machine.renderer.Sequences(messages, l.options.ToolList)
+		rendered, err := l.machine.Renderer.Sequences(messages, l.options.ToolList)
 		if err != nil {
 			return nil, fmt.Errorf("rendering a demonstration: %w", err)
 		}
@@ -173,7 +174,7 @@ func (l *lab) rows(conversations [][]chat.Message) ([]batch.Sequence, error) {
 
 // saveFinal writes the adapter with what it was trained under.
 func (l *lab) saveFinal(dir string) error {
-	return saveAdapter(dir, l.learner.Trainer, l.machine.renderer)
+	return basemodel.SaveAdapter(dir, l.learner.Trainer, l.machine.Renderer)
 }
 
 // writeFile replaces a file whole.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/basemodel"
 	"hone/internal/fault"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
@@ -57,7 +58,7 @@ func (f planFlags) make(a *app) (forecast, error) {
 	if err := checkShards(c); err != nil {
 		return x, err
 	}
-	found, err := a.findPlugin(c.Engine)
+	found, err := basemodel.FindPlugin(a.Host, c.Engine)
 	if err != nil {
 		return x, err
 	}
@@ -65,14 +66,14 @@ func (f planFlags) make(a *app) (forecast, error) {
 	if err := a.settleLengths(&c); err != nil {
 		return x, err
 	}
-	if x.spec, err = a.spec(f.base, c.Model.Context); err != nil {
+	if x.spec, err = basemodel.ReadShape(a.Host, f.base, c.Model.Context); err != nil {
 		return x, err
 	}
 	lora, err := adapterShape(c, x.spec, f.adapter)
 	if err != nil {
 		return x, err
 	}
-	if x.budget, err = a.budget(c, found.isCUDA()); err != nil {
+	if x.budget, err = a.budget(c, found.IsCUDA()); err != nil {
 		return x, err
 	}
 	a.fillStep(&c, max(c.SFT.BatchSize, c.GRPO.GroupSize*c.GRPO.ScenariosPerStep))
@@ -83,7 +84,7 @@ func (f planFlags) make(a *app) (forecast, error) {
 			if f.row = row; row == 0 {
 				f.row = private
 			}
-			return settings(c, lora, found.isCUDA(), f.prefix, private, max(f.row, 0))
+			return settings(c, lora, found.IsCUDA(), f.prefix, private, max(f.row, 0))
 		}
 		e := episodeOf(c)
 		if x.room, err = findRoom(c, x.spec, e, of, max(1, min(c.Model.Context, x.spec.MaxContext-f.prefix)), x.budget); err != nil {
@@ -95,7 +96,7 @@ func (f planFlags) make(a *app) (forecast, error) {
 	if f.row == 0 {
 		f.row = f.private
 	}
-	x.given = settings(c, lora, found.isCUDA(), f.prefix, f.private, max(f.row, 0))
+	x.given = settings(c, lora, found.IsCUDA(), f.prefix, f.private, max(f.row, 0))
 	x.spec.BF16 = engine.DType(c.Engine.DType).IsBF16(x.given.GPU)
 	x.settled, x.Plan, err = settle(c, x.spec, x.given, x.budget.bytes)
 	return x, err

@@ -41,11 +41,11 @@ func (a *app) toolFormat(base, name string) (toolcall.Format, error) {
 	if name != "" {
 		return toolcall.Named(name)
 	}
-	w, err := a.words(base)
+	w, err := a.text(base)
 	if err != nil {
 		return toolcall.Format{}, err
 	}
-	r, err := w.renderer("")
+	r, err := w.Renderer("")
 	if err != nil {
 		return toolcall.Format{}, err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/fault"
 	"hone/internal/text/render"
@@ -50,18 +51,18 @@ func newInspectRender(a *app) *cobra.Command {
 }
 
 func runInspectRender(c *cobra.Command, a *app, o renderOptions) error {
-	w, err := a.renderWords(o)
+	w, err := a.renderTextOf(o)
 	if err != nil {
 		return err
 	}
-	if !o.view && !w.own {
-		t, err := template.Compile(w.name, w.template)
+	if !o.view && !w.Own {
+		t, err := template.Compile(w.Name, w.Template)
 		if err != nil {
 			return err
 		}
 		return eachLine(c, func(in renderLine) (any, error) { return in.render(t, w) })
 	}
-	r, err := w.renderer("")
+	r, err := w.Renderer("")
 	if err != nil {
 		return err
 	}
@@ -70,56 +71,56 @@ func runInspectRender(c *cobra.Command, a *app, o renderOptions) error {
 		if colour {
 			out = a.Data.Raw() // the view shows control characters itself
 		}
-		return eachLine(c, func(in renderLine) (any, error) { return nil, in.view(out, r, w.tok, colour) })
+		return eachLine(c, func(in renderLine) (any, error) { return nil, in.view(out, r, w.Tokenizer, colour) })
 	}
 	if v, ok := r.(*render.Vendor); ok {
-		t, err := template.Compile(w.name, v.Template())
+		t, err := template.Compile(w.Name, v.Template())
 		if err != nil {
 			return err
 		}
 		return eachLine(c, func(in renderLine) (any, error) { return in.render(t, w) })
 	}
-	return eachLine(c, func(in renderLine) (any, error) { return renderText(r, w.tok, in) })
+	return eachLine(c, func(in renderLine) (any, error) { return renderText(r, w.Tokenizer, in) })
 }
 
-// renderWords opens what the flags ask for, and no base model where they name all there is.
-func (a *app) renderWords(o renderOptions) (*words, error) {
-	var w *words
+// renderTextOf opens what the flags ask for, and no base model where they name all there is.
+func (a *app) renderTextOf(o renderOptions) (*basemodel.Text, error) {
+	var w *basemodel.Text
 	var err error
 	switch {
 	case o.tokenizer == "" && (o.template == "" || o.view):
-		w, err = a.words(o.base)
+		w, err = a.text(o.base)
 	case o.tokenizer == "":
-		w, err = a.noWords()
+		w, err = a.noText()
 	case o.base == "" && o.template != "":
-		if w, err = a.noWords(); err == nil {
-			w.tok, err = tokenizer.Load(o.tokenizer)
+		if w, err = a.noText(); err == nil {
+			w.Tokenizer, err = tokenizer.Load(o.tokenizer)
 		}
 	default:
-		if w, err = a.words(o.base); err == nil {
-			w.tok, err = tokenizer.Load(o.tokenizer)
+		if w, err = a.text(o.base); err == nil {
+			w.Tokenizer, err = tokenizer.Load(o.tokenizer)
 		}
 	}
 	if err == nil && o.template != "" {
-		err = w.replaceTemplate(o.template)
+		err = w.ReplaceTemplate(o.template)
 	}
 	if err == nil {
-		err = w.set(o.set)
+		err = setVariables(w, o.set)
 	}
 	return w, err
 }
 
-// noWords are words without a base model; the variables are the configuration's.
-func (a *app) noWords() (*words, error) {
+// noText is text without a base model; the variables are the configuration's.
+func (a *app) noText() (*basemodel.Text, error) {
 	c, err := a.config()
 	if err != nil {
 		return nil, err
 	}
-	return &words{variables: templateVariables(c.Model.TemplateVariables)}, nil
+	return basemodel.WithoutModel(c.Model), nil
 }
 
-// set adds variables of the form key=value.
-func (w *words) set(pairs []string) error {
+// setVariables adds variables of the form key=value.
+func setVariables(w *basemodel.Text, pairs []string) error {
 	for _, pair := range pairs {
 		key, text, ok := strings.Cut(pair, "=")
 		if key == "" || !ok {
@@ -129,7 +130,7 @@ func (w *words) set(pairs []string) error {
 		if v, err := chat.Decode([]byte(text), chat.DecodeOptions{}); err == nil {
 			value = v
 		}
-		w.variables.Set(key, value)
+		w.Variables.Set(key, value)
 	}
 	return nil
 }
@@ -150,18 +151,18 @@ type rendered struct {
 }
 
 // render renders the template as transformers do.
-func (in renderLine) render(t *template.Template, w *words) (any, error) {
+func (in renderLine) render(t *template.Template, w *basemodel.Text) (any, error) {
 	if in.Messages == nil {
 		return nil, errors.New(`"messages" is missing`)
 	}
 	variables := chat.NewObject("messages", nil, "tools", nil, "documents", nil, "add_generation_prompt", in.AddGenerationPrompt)
-	for name, text := range map[string]string{"bos_token": w.bos, "eos_token": w.eos} {
+	for name, text := range map[string]string{"bos_token": w.BOS, "eos_token": w.EOS} {
 		if text != "" {
 			variables.Set(name, text)
 		}
 	}
-	for i := range w.variables.Len() {
-		variables.Set(w.variables.At(i))
+	for i := range w.Variables.Len() {
+		variables.Set(w.Variables.At(i))
 	}
 	for _, f := range []struct {
 		name string

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/episode/reward"
@@ -21,7 +22,7 @@ import (
 )
 
 // maxMismatch bounds the mean mismatch KL of a GRPO step, in nats a token, for a sampler in this process.
-func (m *machine) maxMismatch() float64 { return samplers.MaxMismatch(m.engine) }
+func maxMismatch(m *basemodel.Model) float64 { return samplers.MaxMismatch(m.Engine) }
 
 // lab is everything episodes of one model need: servers, model, trainer, sampler.
 type lab struct {
@@ -31,7 +32,7 @@ type lab struct {
 	gate    *approval.Gate // nil where collect asks one of its own
 	host    *housing
 	shown   shown
-	machine *machine
+	machine *basemodel.Model
 	learner *learner
 	options rollout.Options
 	scorer  reward.Scorer
@@ -59,7 +60,6 @@ func (l *lab) stamp(t *trajectory.Trajectory) {
 
 // planned is what findModel settles before a device is opened.
 type planned struct {
-	plugin  string
 	prefix  []int32 // what all prompts begin with
 	private int     // tokens of a slot after it
 }
@@ -69,16 +69,16 @@ type planned struct {
 // this is refused, and what the configuration leaves to the plan of the memory is settled in it; no device is opened and no
 // weight read.
 func (l *lab) findModel(a *app, c *config.Config, folder string, scenarios []scenario.Scenario, trains bool) (planned, error) {
-	trained, err := a.trainedUnder(c, folder, trains)
+	trained, err := basemodel.TrainedUnder(a.Host, c, folder, trains)
 	if err != nil {
 		return planned{}, err
 	}
-	m, plugin, err := a.findMachine(*c, c.Model.Base, trained)
+	m, err := basemodel.Find(a.Host, *c, c.Model.Base, trained)
 	if err != nil {
 		return planned{}, err
 	}
 	l.machine = m
-	l.options = rollout.Options{Tools: l.shown.tools, Renderer: m.renderer, System: c.Rollout.System, ToolList: l.shown.list, ToolsOf: l.shown.of,
+	l.options = rollout.Options{Tools: l.shown.tools, Renderer: m.Renderer, System: c.Rollout.System, ToolList: l.shown.list, ToolsOf: l.shown.of,
 		MaxTurns: c.Rollout.MaxTurns, MaxTokens: c.Rollout.MaxTokens, MaxToolCalls: c.Rollout.MaxToolCalls,
 		Temperature: c.Rollout.Temperature, MaxWork: c.Rollout.Timeout, Hang: hang(*c), Seed: c.Seed, Retries: 2, Programs: a.programs(*c)}
 	prefix, longest, err := l.sharedPrefix(scenarios)
@@ -86,21 +86,21 @@ func (l *lab) findModel(a *app, c *config.Config, folder string, scenarios []sce
 		return planned{}, err
 	}
 	e := episodeOf(*c)
-	e.Prompt, e.Between = longest-len(prefix), m.between()
-	p := planned{plugin, prefix, 0}
-	p.private, err = a.fits(c, m, folder, foundPlugin{path: plugin}.isCUDA(), len(prefix), e, trains)
+	e.Prompt, e.Between = longest-len(prefix), between(m)
+	p := planned{prefix, 0}
+	p.private, err = a.fits(c, m, folder, len(prefix), e, trains)
 	return p, err
 }
 
 // between is how many tokens the chat template writes around a turn's result.
-func (m *machine) between() int {
+func between(m *basemodel.Model) int {
 	const about = 64
 	call := chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "tool", Arguments: "{}"}}}
-	completion, err := m.renderer.Completion(call)
+	completion, err := m.Renderer.Completion(call)
 	if err != nil {
 		return about
 	}
-	next, rewrite, err := m.renderer.Next([]chat.Message{{Role: chat.User, Content: "task"}, call, {Role: chat.ToolRole, ToolCallID: "call_0", Name: "tool"}}, 1, completion, nil)
+	next, rewrite, err := m.Renderer.Next([]chat.Message{{Role: chat.User, Content: "task"}, call, {Role: chat.ToolRole, ToolCallID: "call_0", Name: "tool"}}, 1, completion, nil)
 	if err != nil || rewrite != "" {
 		return about
 	}
@@ -113,6 +113,13 @@ func hang(c config.Config) time.Duration { return max(c.Rollout.Timeout, 10*c.MC
 // opening is the conversation that an episode of a task begins with.
 func (l *lab) opening(task string) []chat.Message { return rollout.Opening(l.options.System, task) }
 
+func (l *lab) openings(scenarios []scenario.Scenario) (all [][]chat.Message) {
+	for _, s := range scenarios {
+		all = append(all, l.opening(s.Task))
+	}
+	return all
+}
+
 // openModel adds what findModel finds, on a device.
 func (l *lab) openModel(a *app, c *config.Config, folder string, scenarios []scenario.Scenario, trains bool) error {
 	p, err := l.findModel(a, c, folder, scenarios, trains)
@@ -120,24 +127,24 @@ func (l *lab) openModel(a *app, c *config.Config, folder string, scenarios []sce
 		return err
 	}
 	m := l.machine
-	if err := m.load(p.plugin, c.Model.Base, loader(*c)); err != nil {
+	if err := m.Load(loader(*c)); err != nil {
 		return err
 	}
-	a.Say("model %s on %s", m.spec.Name, m.engine.Description())
-	trainer, lora, err := m.trainer(*c, folder, len(p.prefix))
+	a.Say("model %s on %s", m.Spec.Name, m.Engine.Description())
+	trainer, lora, err := trainerOf(a.Host, m, *c, folder, len(p.prefix))
 	if err != nil {
 		return err
 	}
 	a.Say("shared prefix of %d tokens; programs that are not kept yet are compiled, which takes a minute or two", len(p.prefix))
 	o := sample.Options{LoRA: lora, Slots: c.Engine.Slots, DecodeSteps: c.Engine.DecodeSteps, Context: p.private, Prefix: p.prefix}
 	a.Opens(o)
-	sampler, err := samplers.New(m.engine, m.spec, m.weights, o)
+	sampler, err := samplers.New(m.Engine, m.Spec, m.Weights, o)
 	if err != nil {
 		return err
 	}
-	a.sayPrograms(m.engine)
+	basemodel.SayPrograms(a.Host, m.Engine)
 	l.options.Sampler = sampler
-	l.learner = &learner{Trainer: trainer, renderer: m.renderer, sampler: sampler}
+	l.learner = &learner{Trainer: trainer, renderer: m.Renderer, sampler: sampler}
 	if folder == "" {
 		return nil
 	}
@@ -146,11 +153,11 @@ func (l *lab) openModel(a *app, c *config.Config, folder string, scenarios []sce
 
 // rehearse is an error where openModel would be one before it opens a device, or where the plug-in cannot be used.
 func (l *lab) rehearse(a *app, c config.Config, folder string, scenarios []scenario.Scenario, trains bool) error {
-	p, err := l.findModel(a, &c, folder, scenarios, trains)
-	if err != nil || p.plugin == "" {
+	_, err := l.findModel(a, &c, folder, scenarios, trains)
+	if err != nil || l.machine.Plugin.Path == "" {
 		return err
 	}
-	_, err = engine.Probe(p.plugin)
+	_, err = engine.Probe(l.machine.Plugin.Path)
 	return err
 }
 
@@ -191,7 +198,7 @@ func (l *lab) close() {
 		l.learner.sampler.Close()
 	}
 	if l.machine != nil {
-		l.machine.close()
+		l.machine.Close()
 	}
 	_ = l.pool.Close() // the processes are gone either way
 	l.host.close()

@@ -60,7 +60,7 @@ func longropeModel(t *testing.T, dir string) {
 func TestLongropeFollowsTheContext(t *testing.T) {
 	c := modelfile.Config{MaxContext: 131072, Rope: modelfile.Rope{Kind: "longrope", OriginalContext: 4096}}
 	for context, long := range map[int]bool{0: false, 4096: false, 4097: true, 32768: true} {
-		s := (&machine{file: &modelfile.Model{Config: c}, context: context}).specOf()
+		s := model.Spec{Config: c}.ForContext(context)
 		want := 4096
 		if long {
 			want = 131072

@@ -73,7 +73,7 @@ func curvesOf(l *run.Ledger) ([]eval.Curve, error) {
 
 // facts are what every report begins with.
 func (t *tuning) facts(l *lab) []eval.Fact {
-	facts := []eval.Fact{{Name: "run", Value: t.path}, {Name: "base model", Value: t.c.Model.Base}, {Name: "device", Value: l.machine.engine.Description()}}
+	facts := []eval.Fact{{Name: "run", Value: t.path}, {Name: "base model", Value: t.c.Model.Base}, {Name: "device", Value: l.machine.Engine.Description()}}
 	var servers []string
 	for _, s := range l.catalog.Servers {
 		servers = append(servers, s.Name)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hone/internal/config"
+	"hone/internal/learn/model"
 	"hone/internal/learn/plan"
 	"hone/internal/learn/train"
 	"hone/internal/modelfile"
@@ -19,7 +20,7 @@ import (
 func TestSlotsHaveRoomForResults(t *testing.T) {
 	qwen3 := modelfile.Config{Architecture: "qwen3", Name: "Qwen3-4B", NumLayers: 36, Hidden: 2560, Intermediate: 9728, NumHeads: 32,
 		NumKVHeads: 8, HeadDim: 128, VocabSize: 151936, MaxContext: 40960, Rope: modelfile.Rope{Theta: 1e6}, NormEps: 1e-6, QKNorm: true, TiedHead: true}
-	s := (&machine{file: &modelfile.Model{Config: qwen3}}).specOf()
+	s := model.Spec{Config: qwen3}
 	c := config.Default()
 	c.Rollout.MaxTokens = 256
 	lora, err := adapterShape(c, s, "")

@@ -14,12 +14,14 @@ import (
 	"testing"
 
 	"hone/internal/assets"
+	"hone/internal/basemodel"
 	"hone/internal/host"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/modelfile"
 	"hone/internal/screen"
 	"hone/internal/text/render"
+	"hone/internal/text/tokenizer"
 )
 
 // installed returns an app over the real base model, which make setup installs.
@@ -72,7 +74,7 @@ func TestInspect(t *testing.T) {
 }
 
 func TestTemplateSystemReadsWhatTemplateWrote(t *testing.T) {
-	tok, err := openTokenizer(modelfile.Vocabulary{Tokens: []string{"<|im_start|>", "<|im_end|>", "a"}, TokenTypes: []int32{3, 3, 1}})
+	tok, err := tokenizer.New(tokenizer.Options{Tokens: []string{"<|im_start|>", "<|im_end|>", "a"}, Types: []int32{3, 3, 1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +158,7 @@ func TestServeToTheOpenAIClient(t *testing.T) {
 // saveNoise writes an adapter of random matrices that fits the base model.
 func saveNoise(t *testing.T, a *app, dir string) {
 	t.Helper()
-	path, err := a.modelPath(assets.Model().Name)
+	path, err := basemodel.Path(a.Host, assets.Model().Name)
 	if err != nil {
 		t.Fatal(err)
 	}

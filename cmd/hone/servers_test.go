@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"hone/internal/assets"
+	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/host"
 	"hone/internal/screen"
@@ -133,7 +134,7 @@ func (a *app) withEnv(env map[string]string) {
 // folderOfModel is the folder of the installed base model.
 func folderOfModel(t *testing.T, a *app) string {
 	t.Helper()
-	path, err := a.modelPath(assets.Model().Name)
+	path, err := basemodel.Path(a.Host, assets.Model().Name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,14 +81,14 @@ func (s shown) unasked(ask approver) approver {
 // sharedPrefix is what all prompts begin with, and the length of the longest.
 func (l *lab) sharedPrefix(scenarios []scenario.Scenario) (shared []int32, longest int, err error) {
 	if l.options.ToolsOf == nil {
-		return l.machine.sharedPrefix(l.options, scenarios)
+		return l.machine.SharedPrefix(l.options.ToolList, l.openings(scenarios))
 	}
 	for i, s := range scenarios {
-		o := l.options
-		if o.ToolList, err = l.options.ToolsOf(s); err != nil {
+		tools, err := l.options.ToolsOf(s)
+		if err != nil {
 			return nil, 0, err
 		}
-		own, length, err := l.machine.sharedPrefix(o, []scenario.Scenario{s})
+		own, length, err := l.machine.SharedPrefix(tools, l.openings(scenarios[i:i+1]))
 		if err != nil {
 			return nil, 0, err
 		}

@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
-	"hone/internal/text/render"
 )
 
 // An adapter that sft writes is served, evaluated, trained further and merged under what it was trained under, id for id,
@@ -67,14 +67,14 @@ func TestAdaptersArePromptedAsTrained(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				m, _, err := a.findMachine(own, "toy.gguf", p)
+				m, err := basemodel.Find(a.Host, own, "toy.gguf", p)
 				if err != nil {
 					t.Fatal(err)
 				}
-				defer m.close()
+				defer m.Close()
 				checkPrompt(t, "serve", m, user, trained)
-				if !strings.Contains(m.tok.Decode(trained), tc.want) {
-					t.Errorf("trained behind %q", m.tok.Decode(trained))
+				if !strings.Contains(m.Text.Tokenizer.Decode(trained), tc.want) {
+					t.Errorf("trained behind %q", m.Text.Tokenizer.Decode(trained))
 				}
 				if !strings.Contains(said.String(), "model.chat_template: "+folder+" was trained under another, which is used") {
 					t.Errorf("said %q", said.String())
@@ -85,7 +85,7 @@ func TestAdaptersArePromptedAsTrained(t *testing.T) {
 				if _, err := l.findModel(a, &measured, folder, []scenario.Scenario{{ID: "x", Task: "hi"}}, false); err != nil {
 					t.Fatal(err)
 				}
-				defer l.machine.close()
+				defer l.machine.Close()
 				checkPrompt(t, "eval", l.machine, l.opening("hi"), trained)
 			}
 			os.Remove("hone.yaml")
@@ -96,13 +96,13 @@ func TestAdaptersArePromptedAsTrained(t *testing.T) {
 			if _, err := again.findModel(a, &c, "out/final", []scenario.Scenario{{ID: "x", Task: "hi"}}, true); err != nil {
 				t.Fatal(err)
 			}
-			defer again.machine.close()
+			defer again.machine.Close()
 			checkPrompt(t, "train --adapter", again.machine, again.opening("hi"), trained)
-			merged, _, err := a.findMachine(c, "merged", nil)
+			merged, err := basemodel.Find(a.Host, c, "merged", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer merged.close()
+			defer merged.Close()
 			checkPrompt(t, "the merged model", merged, user, trained)
 		})
 	}
@@ -144,31 +144,10 @@ func trainedPrompt(t *testing.T) []int32 {
 	return s.IDs[:slices.Index(s.Trained, true)]
 }
 
-func checkPrompt(t *testing.T, who string, m *machine, messages []chat.Message, want []int32) {
+func checkPrompt(t *testing.T, who string, m *basemodel.Model, messages []chat.Message, want []int32) {
 	t.Helper()
-	got, err := m.renderer.Prompt(messages, nil)
+	got, err := m.Renderer.Prompt(messages, nil)
 	if err != nil || !slices.Equal(got, want) {
-		t.Errorf("%s: prompted with %q (%v), trained behind %q", who, m.tok.Decode(got), err, m.tok.Decode(want))
-	}
-}
-
-// The files of a merged model name no system message of the configuration's, but what the adapter says.
-func TestPromptingFilesAreThere(t *testing.T) {
-	from, to := t.TempDir(), t.TempDir()
-	if err := copyPrompting(from, to); err != nil {
-		t.Error(err)
-	}
-	for _, name := range []string{render.PromptingFile, render.TemplateFile} {
-		if err := os.WriteFile(filepath.Join(from, name), []byte(name), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := copyPrompting(from, to); err != nil {
-		t.Error(err)
-	}
-	for _, name := range []string{render.PromptingFile, render.TemplateFile} {
-		if text, err := os.ReadFile(filepath.Join(to, name)); err != nil || string(text) != name {
-			t.Errorf("%s: %q, %v", name, text, err)
-		}
+		t.Errorf("%s: prompted with %q (%v), trained behind %q", who, m.Text.Tokenizer.Decode(got), err, m.Text.Tokenizer.Decode(want))
 	}
 }

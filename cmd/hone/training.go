@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/pflag"
 
+	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/episode/reward"
 	"hone/internal/fault"
@@ -100,7 +101,7 @@ func (f *loraFlags) apply(a *app, c *config.Config, adapter string) error {
 // checkLoRA refuses an adapter that the base model has no place for, before servers are started and weights are read. A
 // model that cannot be opened is refused where it is used, after what is wrong with the data.
 func (a *app) checkLoRA(c config.Config) error {
-	path, err := a.modelPath(c.Model.Base)
+	path, err := basemodel.Path(a.Host, c.Model.Base)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
@@ -120,11 +121,11 @@ func TestMicroBatchIsWithinAStep(t *testing.T) {
 	var said bytes.Buffer
 	a, c := toyApp(&said, nil), config.Default()
 	c.Engine.MicroBatch, c.LoRA.Rank, c.GRPO.GroupSize, c.GRPO.ScenariosPerStep = 1000, 2, 8, 3
-	s, err := a.spec("toy.gguf", 0)
+	s, err := basemodel.ReadShape(a.Host, "toy.gguf", 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.fits(&c, &machine{file: &modelfile.Model{Config: s.Config}}, "", false, 1, plan.Episode{MaxTurns: 1, MaxTokens: 32}, true); err != nil || c.Engine.MicroBatch != 24 {
+	if _, err := a.fits(&c, &basemodel.Model{File: &modelfile.Model{Config: s.Config}}, "", 1, plan.Episode{MaxTurns: 1, MaxTokens: 32}, true); err != nil || c.Engine.MicroBatch != 24 {
 		t.Errorf("%v, %d rows, %s", err, c.Engine.MicroBatch, &said)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/episode/reward"
@@ -42,7 +43,7 @@ func (w wired) learning() []acting {
 	demo.GRPO.MaxMismatch = g.MaxMismatch
 	lora := model.LoRA{Rank: 3, Alpha: 7, RankStabilized: true, Targets: []string{"q_proj", "up_proj"},
 		RankPattern: []model.Pattern[int]{{Pattern: "up_proj", Value: 5}}, AlphaPattern: []model.Pattern[float64]{{Pattern: "q_proj", Value: 9}}}
-	spec, err := toyApp(nil, nil).spec("toy.gguf", 0)
+	spec, err := basemodel.ReadShape(toyApp(nil, nil).Host, "toy.gguf", 0)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -230,29 +231,29 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 	}
 	sharded := with(func(c *config.Config) { c.Engine.ShardWeights, c.Engine.Devices = "on", 2 })
 	pointer := func(f any) uintptr { return reflect.ValueOf(f).Pointer() }
-	named, err := a.findPlugin(config.Engine{Backend: "auto", Plugin: "ours.so"})
+	named, err := basemodel.FindPlugin(a.Host, config.Engine{Backend: "auto", Plugin: "ours.so"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	prompt := func(m config.Model) string {
 		m.Base = "toy.gguf"
-		found, _, err := a.findMachine(with(func(c *config.Config) { c.Model = m }), m.Base, nil)
+		found, err := basemodel.Find(a.Host, with(func(c *config.Config) { c.Model = m }), m.Base, nil)
 		if err != nil {
 			return err.Error()
 		}
-		defer found.close()
-		ids, err := found.renderer.Prompt([]chat.Message{{Role: chat.User, Content: "hi"}}, nil)
+		defer found.Close()
+		ids, err := found.Renderer.Prompt([]chat.Message{{Role: chat.User, Content: "hi"}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return found.tok.Decode(ids)
+		return found.Text.Tokenizer.Decode(ids)
 	}
 	write(t, "ours.jinja", `{{ x }}!{% for m in messages %}{{ m.content }}{% if m.role == 'assistant' %}<|im_end|>{% endif %}{% endfor %}{% if tools %}{{ tools }}{% endif %}`)
-	dry, _, err := a.findMachine(with(func(c *config.Config) { c.Engine.Devices = 3 }), "toy.gguf", nil)
+	dry, err := basemodel.Find(a.Host, with(func(c *config.Config) { c.Engine.Devices = 3 }), "toy.gguf", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer dry.close()
+	defer dry.Close()
 	searching := with(func(c *config.Config) { c.MCP.SearchShare = 0.001 })
 	cmd := exec.Command("true")
 	_, wrap, err := a.sandboxed(t.Context(), config.Sandbox{Mode: "auto", Exempt: []string{"pub"}}, mcp.Config{})
@@ -273,9 +274,12 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 	for _, r := range []acting{
 		{"rollout.long_results", strings.HasSuffix(shown, "many words"), true}, {"rollout.summary.url", path, "/ours/v1/chat/completions"},
 		{"rollout.summary.key_env", key, "Bearer sesame"}, {"rollout.summary.model", asked, "short"},
-		{"engine.devices", dry.devices, 3}, {"engine.devices", settings(sharded, model.LoRA{}, false, 1, 1, 1).Devices, 2},
+		{"engine.devices", dry.Options.Devices, 3}, {"engine.devices", settings(sharded, model.LoRA{}, false, 1, 1, 1).Devices, 2},
 		{"engine.shard_weights", pointer(loader(sharded)) == pointer(model.LoadSharded), true}, {"engine.shard_weights", pointer(loader(w.c)) == pointer(model.Load), true},
-		{"engine.plugin", named.path, "ours.so"}, {"engine.backend", func() string { p, _ := a.findPlugin(config.Engine{Backend: "go", Plugin: "x"}); return p.path }(), ""},
+		{"engine.plugin", named.Path, "ours.so"}, {"engine.backend", func() string {
+			p, _ := basemodel.FindPlugin(a.Host, config.Engine{Backend: "go", Plugin: "x"})
+			return p.Path
+		}(), ""},
 		{"model.chat_template", prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "hermes", TemplateVariables: config.Variables{"x": "V"}}), "V!Be a shop.hi"},
 		{"model.template_variables", prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "hermes", TemplateVariables: config.Variables{"x": "W"}}), "W!Be a shop.hi"},
 		{"model.tool_format", strings.Contains(prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "morse"}), "morse"), true},

@@ -1,4 +1,4 @@
-package main
+package basemodel
 
 import (
 	"cmp"
@@ -14,51 +14,58 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/modelfile"
 	"hone/internal/text/render"
 	"hone/internal/text/tokenizer"
 	"hone/internal/text/toolcall"
 )
 
-// words are a base model's tokenizer and chat template.
-type words struct {
-	tok      *tokenizer.Tokenizer
-	template string // empty where the model has none
-	name     string // of the template, for errors
-	own      bool   // the template is the model's, not one that the configuration names
-	bos, eos string
-	format   string // of tool calls; empty tells it from the template
+// Text is a base model's tokenizer and chat template: how it is prompted.
+type Text struct {
+	Tokenizer *tokenizer.Tokenizer
+	Template  string // empty where the model has none
+	Name      string // of the template, for errors
+	Own       bool   // the template is the model's, not one that the configuration or a flag names
+	BOS, EOS  string
+	Variables *chat.Object // of the template, beside the conversation
 
-	variables *chat.Object // of the template, beside the conversation
+	format string // of tool calls; empty tells it from the template
 
 	trained *render.Prompting // what the model was trained under, where that is known: it comes before all of the above
 }
 
-// textOf reads them from where the model has them: in a GGUF file, or beside the weights in a folder.
-func textOf(c config.Model, file *modelfile.Model) (*words, error) {
+// ReadText reads it from where the model has it: in a GGUF file, or beside the weights in a folder.
+func ReadText(c config.Model, file *modelfile.Model) (*Text, error) {
 	v := file.Vocabulary
-	w := &words{template: v.ChatTemplate, name: file.Path, own: true, format: c.ToolFormat, variables: templateVariables(c.TemplateVariables)}
+	t := WithoutModel(c)
+	t.Template, t.Name, t.Own = v.ChatTemplate, file.Path, true
 	var err error
 	if len(v.Tokens) > 0 {
-		w.tok, err = openTokenizer(v)
-		w.bos, w.eos = tokenOf(v, v.BOS), tokenOf(v, v.EOS)
-	} else if w.tok, err = tokenizer.Load(filepath.Join(file.Path, "tokenizer.json")); err == nil {
-		err = w.readFolder(file.Path)
+		t.Tokenizer, err = openTokenizer(v)
+		t.BOS, t.EOS = tokenOf(v, v.BOS), tokenOf(v, v.EOS)
+	} else if t.Tokenizer, err = tokenizer.Load(filepath.Join(file.Path, "tokenizer.json")); err == nil {
+		err = t.readFolder(file.Path)
 	}
 	if err != nil {
-		return w, err
+		return t, err
 	}
 	if c.ChatTemplate != "" {
-		return w, w.replaceTemplate(c.ChatTemplate)
+		return t, t.ReplaceTemplate(c.ChatTemplate)
 	}
 	if len(v.Tokens) > 0 {
-		return w, nil
+		return t, nil
 	}
 	p, found, err := render.ReadPrompting(file.Path)
 	if found { // a merged model
-		w.trained = &p
+		t.trained = &p
 	}
-	return w, err
+	return t, err
+}
+
+// WithoutModel has what the configuration says of a chat template, and none.
+func WithoutModel(c config.Model) *Text {
+	return &Text{Variables: templateVariables(c.TemplateVariables), format: c.ToolFormat}
 }
 
 // templateVariables are the configuration's as a template takes them.
@@ -96,37 +103,37 @@ func tokenOf(v modelfile.Vocabulary, id int32) string {
 	return v.Tokens[id]
 }
 
-// replaceTemplate takes the template of a file in place of the model's.
-func (w *words) replaceTemplate(path string) error {
+// ReplaceTemplate takes the template of a file in place of the model's.
+func (t *Text) ReplaceTemplate(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the chat template", Where: path, Err: err,
 			Next: "name a file with Jinja text, as chat_template.jinja beside a model"}
 	}
-	w.template, w.name, w.own, w.trained = string(text), path, false, nil
+	t.Template, t.Name, t.Own, t.trained = string(text), path, false, nil
 	return nil
 }
 
 // readFolder reads tokenizer_config.json, and chat_template.jinja, which comes before a template in it.
-func (w *words) readFolder(dir string) error {
+func (t *Text) readFolder(dir string) error {
 	path := filepath.Join(dir, "tokenizer_config.json")
 	text, err := os.ReadFile(path)
 	if err == nil {
-		err = w.readConfig(text)
+		err = t.readConfig(text)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the tokenizer's configuration", Where: path, Err: err, Next: "fetch the model again"}
 	}
 	path = filepath.Join(dir, render.TemplateFile)
 	if _, err := os.Stat(path); err == nil {
-		err = w.replaceTemplate(path)
-		w.own = true
+		err = t.ReplaceTemplate(path)
+		t.Own = true
 		return err
 	}
 	return nil
 }
 
-func (w *words) readConfig(text []byte) error {
+func (t *Text) readConfig(text []byte) error {
 	var c struct {
 		ChatTemplate json.RawMessage `json:"chat_template"`
 		BOS          specialToken    `json:"bos_token"`
@@ -135,11 +142,11 @@ func (w *words) readConfig(text []byte) error {
 	if err := json.Unmarshal(text, &c); err != nil {
 		return err
 	}
-	w.bos, w.eos = string(c.BOS), string(c.EOS)
+	t.BOS, t.EOS = string(c.BOS), string(c.EOS)
 	if len(c.ChatTemplate) == 0 || string(c.ChatTemplate) == "null" {
 		return nil
 	}
-	if json.Unmarshal(c.ChatTemplate, &w.template) == nil {
+	if json.Unmarshal(c.ChatTemplate, &t.Template) == nil {
 		return nil
 	}
 	var named []struct{ Name, Template string } // of several, transformers take "tool_use" where there are tools
@@ -147,8 +154,8 @@ func (w *words) readConfig(text []byte) error {
 		return fmt.Errorf("chat_template is neither text nor a list of templates: %w", err)
 	}
 	for _, n := range named {
-		if n.Name == "tool_use" || n.Name == "default" && w.template == "" {
-			w.template = n.Template
+		if n.Name == "tool_use" || n.Name == "default" && t.Template == "" {
+			t.Template = n.Template
 		}
 	}
 	return nil
@@ -173,33 +180,33 @@ func (s *specialToken) UnmarshalJSON(raw []byte) error {
 	return err
 }
 
-// renderer returns what the model is prompted with: what it was trained under; else its own template where that knows tools,
+// Renderer returns what the model is prompted with: what it was trained under; else its own template where that knows tools,
 // or whatever the configuration names; else ChatML with hone's way of listing tools. system is for conversations without a
 // system message; empty leaves it to what the model was trained under, or to the template.
-func (w *words) renderer(system string) (render.Renderer, error) {
-	if w.trained != nil {
-		p := *w.trained
-		p.System, p.ToolFormat = cmp.Or(system, p.System), cmp.Or(w.format, p.ToolFormat)
-		if w.variables != nil && w.variables.Len() > 0 {
-			p.Variables = joined(p.Variables, w.variables)
+func (t *Text) Renderer(system string) (render.Renderer, error) {
+	if t.trained != nil {
+		p := *t.trained
+		p.System, p.ToolFormat = cmp.Or(system, p.System), cmp.Or(t.format, p.ToolFormat)
+		if t.Variables != nil && t.Variables.Len() > 0 {
+			p.Variables = joined(p.Variables, t.Variables)
 		}
-		if err := w.noTemplateKeys(p.Template == ""); err != nil {
+		if err := t.noTemplateKeys(p.Template == ""); err != nil {
 			return nil, err
 		}
-		return p.Renderer(w.vocabulary(), w.name)
+		return p.Renderer(t.vocabulary(), t.Name)
 	}
-	if w.own && !render.KnowsTools(w.template) {
-		if err := w.noTemplateKeys(true); err != nil {
+	if t.Own && !render.KnowsTools(t.Template) {
+		if err := t.noTemplateKeys(true); err != nil {
 			return nil, err
 		}
-		return render.NewChatML(w.tok, render.Options{System: cmp.Or(system, render.OwnSystem(w.template))})
+		return render.NewChatML(t.Tokenizer, render.Options{System: cmp.Or(system, render.OwnSystem(t.Template))})
 	}
-	p := render.Prompting{System: system, Template: w.template, Variables: w.variables, ToolFormat: w.format}
-	return p.Renderer(w.vocabulary(), w.name)
+	p := render.Prompting{System: system, Template: t.Template, Variables: t.Variables, ToolFormat: t.format}
+	return p.Renderer(t.vocabulary(), t.Name)
 }
 
-func (w *words) vocabulary() render.Vocabulary {
-	return render.Vocabulary{Tokenizer: w.tok, BOS: w.bos, EOS: w.eos}
+func (t *Text) vocabulary() render.Vocabulary {
+	return render.Vocabulary{Tokenizer: t.Tokenizer, BOS: t.BOS, EOS: t.EOS}
 }
 
 // joined are variables with others over them.
@@ -214,13 +221,13 @@ func joined(variables, over *chat.Object) *chat.Object {
 }
 
 // noTemplateKeys refuses what the configuration says of a template where hone's own form (own) is used.
-func (w *words) noTemplateKeys(own bool) error {
+func (t *Text) noTemplateKeys(own bool) error {
 	if own {
-		if w.format != "" && w.format != toolcall.Hermes().Name() {
-			return &fault.Error{Code: fault.CodeUsage, What: "the model is not told of tools in the form " + w.format, Where: "model.tool_format",
+		if t.format != "" && t.format != toolcall.Hermes().Name() {
+			return &fault.Error{Code: fault.CodeUsage, What: "the model is not told of tools in the form " + t.format, Where: "model.tool_format",
 				Why: "its chat template knows none, and hone's writes " + toolcall.Hermes().Name(), Next: "name a template with model.chat_template, or leave out model.tool_format"}
 		}
-		if w.variables != nil && w.variables.Len() > 0 {
+		if t.Variables != nil && t.Variables.Len() > 0 {
 			return &fault.Error{Code: fault.CodeUsage, What: "the model's prompt has no variables", Where: "model.template_variables",
 				Why: "its chat template knows no tools, so hone's is used", Next: "name a template with model.chat_template, or leave out model.template_variables"}
 		}
@@ -233,23 +240,12 @@ func openTokenizer(v modelfile.Vocabulary) (*tokenizer.Tokenizer, error) {
 		BOS: v.BOS, EOS: v.EOS, AddBOS: v.AddBOS, AddEOS: v.AddEOS, NoSpacePrefix: v.NoSpacePrefix})
 }
 
-// words opens a base model's text layer; no device is opened.
-func (a *app) words(base string) (*words, error) {
-	c, err := a.config()
-	if err != nil {
-		return nil, err
-	}
-	if base == "" {
-		base = c.Model.Base
-	}
-	path, err := a.modelPath(base)
-	if err != nil {
-		return nil, err
-	}
-	file, err := modelfile.Open(path)
+// OpenText opens the text layer of a base model, the configuration's where base is empty; no device is opened.
+func OpenText(h *host.Host, c config.Model, base string) (*Text, error) {
+	file, err := openFile(h, cmp.Or(base, c.Base))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = file.Close() }() // read only
-	return textOf(c.Model, file)
+	return ReadText(c, file)
 }

@@ -1,4 +1,4 @@
-package main
+package basemodel
 
 import (
 	"cmp"
@@ -8,14 +8,15 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/host"
 	"hone/internal/learn/train"
 	"hone/internal/text/render"
 )
 
-// trainedUnder is how the adapter in a folder was prompted; nil without an adapter, and for those that do not say. It is
+// TrainedUnder is how the adapter in a folder was prompted; nil without an adapter, and for those that do not say. It is
 // settled in the configuration too: an adapter that is measured or served is prompted as it was trained, whatever the
 // configuration says; one that is trained further, as the configuration says where it says something.
-func (a *app) trainedUnder(c *config.Config, folder string, trains bool) (*render.Prompting, error) {
+func TrainedUnder(h *host.Host, c *config.Config, folder string, trains bool) (*render.Prompting, error) {
 	if folder == "" {
 		return nil, nil
 	}
@@ -29,13 +30,13 @@ func (a *app) trainedUnder(c *config.Config, folder string, trains bool) (*rende
 	}
 	if !trains {
 		if len(other) > 0 {
-			a.Say("%s: %s was trained under another, which is used", strings.Join(other, ", "), folder)
+			h.Say("%s: %s was trained under another, which is used", strings.Join(other, ", "), folder)
 		}
 		c.Rollout.System, c.Model.ChatTemplate, c.Model.ToolFormat, c.Model.TemplateVariables = p.System, "", "", config.Variables{}
 		return &p, nil
 	}
 	if len(other) > 0 {
-		a.Say("%s: %s was trained under another, and goes on under the configuration's", strings.Join(other, ", "), folder)
+		h.Say("%s: %s was trained under another, and goes on under the configuration's", strings.Join(other, ", "), folder)
 	}
 	c.Rollout.System = cmp.Or(c.Rollout.System, p.System)
 	if c.Model.ChatTemplate != "" {
@@ -50,11 +51,11 @@ func otherPrompting(c config.Config, p render.Prompting) (keys []string, err err
 		keys = append(keys, "rollout.system")
 	}
 	if path := c.Model.ChatTemplate; path != "" {
-		w := &words{}
-		if err := w.replaceTemplate(path); err != nil {
+		t := &Text{}
+		if err := t.ReplaceTemplate(path); err != nil {
 			return nil, err
 		}
-		if w.template != p.Template {
+		if t.Template != p.Template {
 			keys = append(keys, "model.chat_template")
 		}
 	}
@@ -80,24 +81,24 @@ func sameText(x, y chat.Value) bool {
 	return errA == nil && errB == nil && string(a) == string(b)
 }
 
-// saveAdapter writes an adapter with what it was trained under.
-func saveAdapter(dir string, t *train.Trainer, r render.Renderer) error {
+// SaveAdapter writes an adapter with what it was trained under.
+func SaveAdapter(dir string, t *train.Trainer, r render.Renderer) error {
 	if err := t.SaveAdapter(dir); err != nil {
 		return err
 	}
 	return render.Save(dir, r)
 }
 
-// saveState writes a trainer's whole state; its adapter can be served as it is.
-func saveState(dir string, t *train.Trainer, r render.Renderer) error {
+// SaveState writes a trainer's whole state; its adapter can be served as it is.
+func SaveState(dir string, t *train.Trainer, r render.Renderer) error {
 	if err := t.Save(dir); err != nil {
 		return err
 	}
 	return render.Save(filepath.Join(dir, "adapter"), r)
 }
 
-// copyPrompting copies what an adapter was trained under beside a merged model's weights, which are to be prompted so too.
-func copyPrompting(from, to string) error {
+// CopyPrompting copies what an adapter was trained under beside a merged model's weights, which are to be prompted so too.
+func CopyPrompting(from, to string) error {
 	for _, name := range []string{render.PromptingFile, render.TemplateFile} {
 		text, err := os.ReadFile(filepath.Join(from, name))
 		if os.IsNotExist(err) {

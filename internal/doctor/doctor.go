@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"hone/internal/fault"
+	"hone/internal/hardware"
 )
 
 // Status of a check.
@@ -37,10 +38,10 @@ const (
 	minDisk   = 1 << 30
 )
 
-// Memory reports AvailableMemory.
+// Memory reports what memory is available.
 func Memory() Check {
 	c := Check{Name: "memory"}
-	available, err := AvailableMemory()
+	available, err := hardware.AvailableMemory()
 	if err != nil {
 		return c.unknown(err)
 	}

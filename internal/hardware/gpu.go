@@ -1,4 +1,4 @@
-package doctor
+package hardware
 
 /*
 #cgo linux LDFLAGS: -ldl

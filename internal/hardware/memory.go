@@ -1,4 +1,5 @@
-package doctor
+// Package hardware tells what there is of a machine: memory, GPUs, and the libraries they need.
+package hardware
 
 import (
 	"bufio"

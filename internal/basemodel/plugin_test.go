@@ -1,14 +1,11 @@
-package main
+package basemodel
 
 import (
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"hone/internal/config"
-	"hone/internal/doctor"
 	"hone/internal/fault"
 	"hone/internal/host"
 )
@@ -28,15 +25,15 @@ func TestPlacesOfPlugins(t *testing.T) {
 		return path
 	}
 	env := map[string]string{"HOME": home, "VIRTUAL_ENV": filepath.Join(home, "venv"), "PJRT_PLUGIN_LIBRARY_PATH": ""}
-	a := &app{Host: &host.Host{LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}}
+	h := &host.Host{LookupEnv: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}
 	check := func(e config.Engine, path, by string) {
 		t.Helper()
-		if p, err := a.findPlugin(e); err != nil || p.path != path || p.by != by {
+		if p, err := FindPlugin(h, e); err != nil || p.Path != path || p.By != by {
 			t.Errorf("%+v: %+v, %v; want %s by %s", e, p, err, path, by)
 		}
 	}
 	for _, kind := range []string{"cpu", "cuda"} {
-		if p, err := a.findPlugin(config.Engine{Backend: kind}); fault.CodeOf(err) != fault.CodeExhausted {
+		if p, err := FindPlugin(h, config.Engine{Backend: kind}); fault.CodeOf(err) != fault.CodeExhausted {
 			t.Errorf("%s: %+v, %v", kind, p, err)
 		}
 	}
@@ -64,30 +61,4 @@ func TestPlacesOfPlugins(t *testing.T) {
 
 	check(config.Engine{Backend: "cuda", Plugin: "mine.so"}, "mine.so", "engine.plugin")
 	check(config.Engine{Backend: "go", Plugin: "mine.so"}, "", "")
-}
-
-// The doctor names the plug-in a run would use, how it was found, its version and its devices.
-func TestDoctorLooksAtThePlugin(t *testing.T) {
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Skip(err)
-	}
-	a := toyApp(io.Discard, map[string]string{"PJRT_PLUGIN_LIBRARY_PATH": ""})
-	a.CacheDir = filepath.Join(cache, "hone")
-	if p, err := a.findPlugin(config.Engine{Backend: "cpu"}); err != nil || p.by != "hone engine install cpu" {
-		t.Skip("no plug-in is installed: hone engine install cpu")
-	}
-	checks := a.checkPlugin(config.Engine{Backend: "cpu"})
-	if len(checks) != 3 || checks[0].Status != doctor.OK || checks[1].Status != doctor.OK || !strings.Contains(checks[0].Detail, "by hone engine install cpu; PJRT API 0.") ||
-		!strings.Contains(checks[1].Detail, "cpu:0") {
-		t.Errorf("%+v", checks)
-	}
-	for name, e := range map[string]config.Engine{"none": {Backend: "auto", Plugin: "none.so"}, "no library": {Backend: "auto", Plugin: "plugin_test.go"}} {
-		if checks := a.checkPlugin(e); len(checks) != 1 || checks[0].Status != doctor.Fail || checks[0].Next == "" {
-			t.Errorf("%s: %+v", name, checks)
-		}
-	}
-	if checks := a.checkPlugin(config.Engine{Backend: "go"}); len(checks) != 1 || checks[0].Status != doctor.OK {
-		t.Errorf("%+v", checks)
-	}
 }

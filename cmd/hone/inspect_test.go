@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -10,111 +9,19 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/chat"
-	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/modelfile"
+	"hone/internal/learn/learntest"
 	"hone/internal/screen"
-	"hone/internal/text/render"
 )
 
+// Chat templates that know tools, and that do not.
 const withTools = `{% for t in tools or [] %}{{ '<tools>' + t | tojson + '</tools>' }}{% endfor %}
 {%- for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content }}
 {%- for c in m.tool_calls or [] %}{{ '<tool_call>\n{"name": "' + c.function.name + '", "arguments": ' + c.function.arguments | tojson + '}\n</tool_call>' }}{% endfor %}
 {{- '<|im_end|>\n' }}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}`
 
 const withoutTools = `{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}`
-
-// letters is a vocabulary of printable characters and ChatML's tokens.
-func letters(template string) modelfile.Vocabulary {
-	v := modelfile.Vocabulary{Tokens: []string{"<|im_start|>", "<|im_end|>", "Ċ", "Ġ"}, TokenTypes: []int32{3, 3, 1, 1}, EOS: 1, BOS: -1, ChatTemplate: template}
-	for c := '!'; c <= '~'; c++ {
-		v.Tokens, v.TokenTypes = append(v.Tokens, string(c)), append(v.TokenTypes, 1)
-	}
-	return v
-}
-
-func TestTheModelsTemplateIsUsedWhereItKnowsTools(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "mine.jinja")
-	if err := os.WriteFile(file, []byte(withTools), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, tc := range map[string]struct {
-		own    string
-		c      config.Model
-		vendor bool
-		format string
-		wrong  string
-	}{
-		"knows tools":          {own: withTools, vendor: true, format: "hermes"},
-		"knows none":           {own: withoutTools},
-		"has none":             {},
-		"named in the config":  {own: withoutTools, c: config.Model{ChatTemplate: file}, vendor: true, format: "hermes"},
-		"format named too":     {own: withTools, c: config.Model{ToolFormat: "qwen3_coder"}, vendor: true, format: "qwen3_coder"},
-		"format unknown":       {own: withTools, c: config.Model{ToolFormat: "morse"}, wrong: `unknown tool-call format "morse"`},
-		"format without use":   {own: withoutTools, c: config.Model{ToolFormat: "mistral"}, wrong: "its chat template knows none"},
-		"variable":             {own: "{{ x }}" + withTools, c: config.Model{TemplateVariables: config.Variables{"x": 1}}, vendor: true, format: "hermes"},
-		"misspelt variable":    {own: withTools + "{{ x }}", c: config.Model{TemplateVariables: config.Variables{"y": 1}}, wrong: `the chat template has no variable "y"`},
-		"variable without use": {own: withoutTools, c: config.Model{TemplateVariables: config.Variables{"x": 1}}, wrong: "the model's prompt has no variables"},
-		"no such file":         {own: withTools, c: config.Model{ChatTemplate: file + "x"}, wrong: "cannot read the chat template"},
-	} {
-		w, err := textOf(tc.c, &modelfile.Model{Path: "m.gguf", Vocabulary: letters(tc.own)})
-		var r render.Renderer
-		if err == nil {
-			r, err = w.renderer("")
-		}
-		if tc.wrong != "" {
-			if err == nil || !strings.Contains(err.Error(), tc.wrong) {
-				t.Errorf("%s: %v", name, err)
-			}
-			continue
-		}
-		v, vendor := r.(*render.Vendor)
-		if err != nil || vendor != tc.vendor || vendor && v.ToolFormat().Name() != tc.format {
-			t.Errorf("%s: got a %T, %v", name, r, err)
-		}
-	}
-}
-
-// The configuration's variables are in whatever is rendered for a model: prompts, training rows, and the template that is
-// written beside an adapter, for servers that are not given them.
-func TestTemplateVariables(t *testing.T) {
-	const shown = `{{ think }}{{ [effort, n, f, list, nested] }}`
-	c, err := config.Parse("hone.yaml", []byte("model:\n  template_variables: {think: false, effort: \"it's\", n: 3, f: 2.0, list: [a, null], nested: {k: 1.5}}\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := textOf(c.Model, &modelfile.Model{Path: "m.gguf", Vocabulary: letters(shown + withTools)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := w.renderer("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	user := []chat.Message{{Role: chat.User, Content: "q"}}
-	const want = `False["it's", 3, 2.0, ['a', None], {'k': 1.5}]`
-	ids, err := r.Prompt(user, nil)
-	if text := w.tok.Decode(ids); err != nil || !strings.HasPrefix(text, want) {
-		t.Errorf("prompt %q, %v", text, err)
-	}
-	rows, err := r.Sequences(append(user, chat.Message{Role: chat.Assistant, Content: "a"}), nil)
-	if err != nil || !strings.HasPrefix(w.tok.Decode(rows[0].IDs), want) {
-		t.Errorf("row %q, %v", w.tok.Decode(rows[0].IDs), err)
-	}
-	file := filepath.Join(t.TempDir(), "beside.jinja")
-	if err := os.WriteFile(file, []byte(r.Template()), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for args, want := range map[string]string{"": want, " --set think=true --set n=x": `True["it's", 'x', 2.0, ['a', None], {'k': 1.5}]`} {
-		_, out, talk := inspect(t, "inspect render --template "+file+args, `{"messages": [], "add_generation_prompt": true}`)
-		var got rendered
-		if err := json.Unmarshal([]byte(out), &got); err != nil || !strings.HasPrefix(got.Text, want) {
-			t.Errorf("%q: %s%s", args, out, talk)
-		}
-	}
-}
 
 // hone.yaml's variables are those of inspect render too; --set comes before them, and a line's own kwargs before both.
 func TestInspectSetsVariables(t *testing.T) {
@@ -131,43 +38,6 @@ func TestInspectSetsVariables(t *testing.T) {
 	}
 	if code, _, talk := inspect(t, args+" --set =1", ""); code != 2 || !strings.Contains(talk, "write --set key=value") {
 		t.Errorf("exit code %d, %s", code, talk)
-	}
-}
-
-func TestWordsOfAFolder(t *testing.T) {
-	for name, tc := range map[string]struct {
-		files                   map[string]string
-		template, bos, eos, bad string
-	}{
-		"nothing beside the tokenizer": {},
-		"in the configuration":         {files: map[string]string{"tokenizer_config.json": `{"chat_template": "T", "bos_token": {"content": "<s>"}, "eos_token": "</s>"}`}, template: "T", bos: "<s>", eos: "</s>"},
-		"nulls":                        {files: map[string]string{"tokenizer_config.json": `{"chat_template": null, "bos_token": null}`}},
-		"several": {files: map[string]string{"tokenizer_config.json": `{"chat_template": [{"name": "tool_use", "template": "U"}, {"name": "default", "template": "D"}]}`},
-			template: "U"},
-		"a file of its own": {files: map[string]string{"tokenizer_config.json": `{"chat_template": "T"}`, "chat_template.jinja": "F"}, template: "F"},
-		"no JSON":           {files: map[string]string{"tokenizer_config.json": `{`}, bad: "tokenizer_config.json"},
-		"neither":           {files: map[string]string{"tokenizer_config.json": `{"chat_template": 3}`}, bad: "neither text nor a list"},
-	} {
-		dir := t.TempDir()
-		for file, text := range tc.files {
-			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		w := &words{own: true}
-		err := w.readFolder(dir)
-		if tc.bad != "" {
-			if err == nil || !strings.Contains(err.Error(), tc.bad) {
-				t.Errorf("%s: %v", name, err)
-			}
-			continue
-		}
-		if err != nil || w.template != tc.template || w.bos != tc.bos || w.eos != tc.eos || !w.own {
-			t.Errorf("%s: %+v, %v", name, w, err)
-		}
-	}
-	if _, err := textOf(config.Model{}, &modelfile.Model{Path: t.TempDir()}); err == nil {
-		t.Error("a folder without a tokenizer was accepted")
 	}
 }
 
@@ -269,26 +139,6 @@ func TestInspectTokensAndView(t *testing.T) {
 	}
 }
 
-var _ = []render.Renderer{(*render.ChatML)(nil), (*render.Vendor)(nil)}
-
-func TestSequencesAreOneRowInChatML(t *testing.T) {
-	w, err := textOf(config.Model{}, &modelfile.Model{Path: "m.gguf", Vocabulary: letters("")})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := w.renderer("S")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := r.Sequences([]chat.Message{{Role: chat.User, Content: "q"}, {Role: chat.Assistant, Content: "a"}, {Role: chat.User, Content: "r"}}, nil)
-	if err != nil || len(rows) != 1 || len(rows[0].Spans) != 2 || rows[0].Spans[1].Message != 1 {
-		t.Fatalf("%+v, %v", rows, err)
-	}
-	if span := rows[0].Spans[1]; w.tok.Decode(rows[0].IDs[span.Start:span.End]) != "a<|im_end|>" || span.End != len(rows[0].IDs) {
-		t.Errorf("%+v", rows[0])
-	}
-}
-
 // A place and a label are said once, whatever the error of a line is.
 func TestFailedLinesSayPlacesOnce(t *testing.T) {
 	inner := &fault.Error{What: "cannot describe the tool", Where: "tool a", Why: "it is long", Err: io.ErrUnexpectedEOF, Next: "leave it out"}
@@ -311,5 +161,24 @@ func TestFailedLinesSayPlacesOnce(t *testing.T) {
 	}
 	if err := (&failures{lines: 3}).error(); err != nil {
 		t.Error(err)
+	}
+}
+
+// inspect logprobs says how many programs it compiled, none where an earlier one kept them.
+func TestInspectLogprobsKeepsPrograms(t *testing.T) {
+	plugin := learntest.Plugin()
+	if plugin == "" {
+		t.Skip("no plug-in is installed: hone engine install cpu")
+	}
+	t.Chdir(t.TempDir())
+	toyModel(t, "toy.gguf")
+	write(t, "hone.yaml", "engine: {plugin: "+plugin+"}\n")
+	for _, want := range []string{"programs: 1 compiled, 0 that were kept", "programs: 0 compiled, 1 that were kept"} {
+		var said bytes.Buffer
+		a := toyApp(&said, nil)
+		a.Stdin, a.KeepsPrograms = strings.NewReader(`{"ids": [1, 2, 3]}`), true
+		if code := a.main(t.Context(), []string{"inspect", "logprobs", "--model", "toy.gguf", "--cache", "cache"}); code != 0 || !strings.Contains(said.String(), want) {
+			t.Errorf("exit code %d, no %q in %s", code, want, &said)
+		}
 	}
 }

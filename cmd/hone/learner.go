@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"time"
+
+	"hone/internal/basemodel"
+	"hone/internal/config"
+	"hone/internal/host"
+	"hone/internal/learn/batch"
+	"hone/internal/learn/engine"
+	"hone/internal/learn/model"
+	"hone/internal/learn/samplers"
+	"hone/internal/learn/train"
+	"hone/internal/text/render"
+)
+
+// trainerOf has the adapter in folder, or a fresh one where that is empty. prefix is what all rows share: steps that shared
+// more than that by chance would each be compiled anew.
+func trainerOf(h *host.Host, m *basemodel.Model, c config.Config, folder string, prefix int) (*train.Trainer, model.LoRA, error) {
+	lora := loraOf(c.LoRA)
+	state := train.NewState(m.Spec, lora, c.Seed)
+	if folder != "" {
+		var err error
+		if lora, state.Adapter, err = train.LoadAdapter(folder, m.Spec); err != nil {
+			return nil, lora, err
+		}
+		state.M, state.V = make([]float32, len(state.Adapter)), make([]float32, len(state.Adapter))
+	}
+	o := train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: recomputeOf(c),
+		RowMultiple: c.Engine.RowMultiple, MaxPrefix: max(1, prefix), EightBitMoments: c.Engine.Moments == "8bit",
+		Dropout: c.LoRA.Dropout, Seed: c.Seed, Notice: func(text string) { h.Say("%s", text) }}
+	h.Opens(o)
+	h.Opens(state)
+	t, err := train.New(m.Engine, m.Spec, m.Weights, state, o)
+	return t, lora, err
+}
+
+// learner is a trainer whose adapter a sampler follows; it counts what training costs.
+type learner struct {
+	*train.Trainer
+	renderer render.Renderer
+	sampler  *samplers.Samplers
+	seconds  float64
+	tokens   int    // computed, a shared prefix counted once a step
+	held     string // hash of the adapter that the sampler holds, "" for the base model
+}
+
+// Publish gives the adapter to the sampler.
+func (l *learner) Publish() (err error) {
+	if err := l.sampler.SetAdapter(l.Adapter(), l.PolicyVersion()); err != nil {
+		return err
+	}
+	l.held, err = adapterHash(l.Trainer)
+	return err
+}
+
+// Checksums implements recipe.Trainer.
+func (l *learner) Checksums() (trained, sampled []uint64, err error) {
+	if trained, err = l.AdapterChecksums(); err != nil {
+		return nil, nil, err
+	}
+	sampled, err = l.sampler.Checksums()
+	return trained, sampled, err
+}
+
+// withdraw leaves the base model to the sampler.
+func (l *learner) withdraw() error {
+	l.held = ""
+	return l.sampler.SetAdapter(nil, 0)
+}
+
+// adapterHash names a trainer's adapter by its numbers, bit for bit: on a GPU a step that is computed again gives others.
+func adapterHash(t *train.Trainer) (string, error) {
+	numbers, err := engine.Floats(t.Adapter())
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	if err := binary.Write(h, binary.LittleEndian, numbers); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// Save implements recipe.Trainer.
+func (l *learner) Save(dir string) error { return basemodel.SaveState(dir, l.Trainer, l.renderer) }
+
+// Gradient implements recipe.Trainer.
+func (l *learner) Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error) {
+	began := time.Now()
+	stats, err := l.Trainer.Gradient(ctx, b, o)
+	l.seconds += time.Since(began).Seconds()
+	l.tokens += stats.NumTokens
+	return stats, err
+}
+
+// Apply implements recipe.Trainer.
+func (l *learner) Apply(u batch.Update) (float64, error) {
+	began := time.Now()
+	norm, err := l.Trainer.Apply(u)
+	l.seconds += time.Since(began).Seconds()
+	return norm, err
+}
