@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/episode/rollout"
@@ -140,7 +141,7 @@ func (a *app) collectConfig() (c, trained config.Config, err error) {
 		return c, c, err
 	}
 	trained = c
-	if err = a.settleLengths(&trained); err == nil {
+	if trained, err = basemodel.SettleLengths(a.Host, trained); err == nil {
 		err = c.SettleLengths(true, 0)
 	}
 	return c, trained, err

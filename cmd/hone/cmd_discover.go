@@ -59,7 +59,7 @@ type tokenCost struct {
 func runDiscover(ctx context.Context, a *app, f discoverFlags) error {
 	c, err := a.config()
 	if err == nil {
-		err = a.settleLengths(&c)
+		c, err = basemodel.SettleLengths(a.Host, c)
 	}
 	if err != nil {
 		return err

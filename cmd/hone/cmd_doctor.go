@@ -16,6 +16,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/engine/programs"
+	"hone/internal/learn/plan"
 )
 
 func newDoctor(a *app) *cobra.Command {
@@ -119,7 +120,7 @@ func (a *app) checkCUDA(plugin string) []doctor.Check {
 	}
 	checks := []doctor.Check{libraries}
 	for i, g := range gpus {
-		checks = append(checks, doctor.Check{Name: fmt.Sprintf("GPU %d", i), Status: doctor.OK, Detail: fmt.Sprintf("%s, %s free of %s", g.Name, gib(g.Free), gib(g.Total))})
+		checks = append(checks, doctor.Check{Name: fmt.Sprintf("GPU %d", i), Status: doctor.OK, Detail: fmt.Sprintf("%s, %s free of %s", g.Name, plan.GiB(g.Free), plan.GiB(g.Total))})
 	}
 	return checks
 }
@@ -144,7 +145,7 @@ func (a *app) checkPrograms(e config.Engine, opened *engine.Engine) doctor.Check
 	if err != nil {
 		return doctor.FromError(check.Name, err)
 	}
-	check.Detail = fmt.Sprintf("%s: %s, %.1f MiB of at most %s", c.Folder, fault.Count(n, "program"), float64(size)/(1<<20), gib(c.Bytes))
+	check.Detail = fmt.Sprintf("%s: %s, %.1f MiB of at most %s", c.Folder, fault.Count(n, "program"), float64(size)/(1<<20), plan.GiB(c.Bytes))
 	return check
 }
 

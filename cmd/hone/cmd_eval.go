@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
@@ -89,10 +90,10 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if c.Model.Base, err = baseOf(f.model, f.base, c); err != nil {
 		return err
 	}
-	if err := a.settleLengths(&c); err != nil {
+	if c, err = basemodel.SettleLengths(a.Host, c); err != nil {
 		return err
 	}
-	if err := a.checkDevices(c); err != nil {
+	if err := basemodel.CheckDevices(a.Host, c.Engine); err != nil {
 		return err
 	}
 	l, err := a.openServers(ctx, c, servers)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/basemodel"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/vet"
 	"hone/internal/fault"
@@ -148,7 +149,7 @@ func runScenariosValidate(ctx context.Context, a *app, f serverFlags, path strin
 func (a *app) execute(ctx context.Context, f serverFlags, list []scenario.Scenario, find func(i int, why string)) error {
 	c, err := a.config()
 	if err == nil {
-		err = a.settleLengths(&c)
+		c, err = basemodel.SettleLengths(a.Host, c)
 	}
 	if err != nil {
 		return err

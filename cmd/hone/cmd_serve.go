@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"net"
@@ -19,7 +18,6 @@ import (
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
-	"hone/internal/learn/plan"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
 	"hone/internal/serve"
@@ -90,7 +88,11 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 		return err
 	}
 	defer m.Close()
-	if err := o.fits(a, c, m); err != nil {
+	served := o.model
+	if served == baseOnly {
+		served = ""
+	}
+	if err := m.FitServing(c, served, o.context, o.slots); err != nil {
 		return err
 	}
 	if a.DryRun {
@@ -217,49 +219,6 @@ func templateSystem(template string) string {
 		}
 	}
 	return ""
-}
-
-// fits refuses conversations that are longer than the model's positions, and a memory that does not hold the model with its
-// slots. No weight is read.
-func (o serveOptions) fits(a *app, c config.Config, m *basemodel.Model) error {
-	s, gpu := m.Shape(), m.Plugin.IsCUDA()
-	if o.context > s.MaxContext {
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("--context %d is more than the model has", o.context),
-			Why: fmt.Sprintf("it was trained on %d tokens", s.MaxContext), Next: "hone serve --help"}
-	}
-	s.BF16 = engine.DType(c.Engine.DType).IsBF16(gpu)
-	p := plan.Serving{GPU: gpu, Slots: o.slots, Context: o.context}
-	if o.model != baseOnly {
-		lora, err := adapterShape(c, s, o.model)
-		if err != nil {
-			return err
-		}
-		p.Adapter = &lora
-	}
-	b, err := a.budget(c, gpu)
-	if err != nil || b.bytes == 0 {
-		return err
-	}
-	planned, err := plan.MakeServing(s, p)
-	if err != nil {
-		return err
-	}
-	most := planned.Peak()
-	if most.Peak <= b.bytes {
-		a.Say("memory: %s planned, %s %s", gib(most.Peak), gib(b.bytes), b.of)
-		return nil
-	}
-	next := "lower --context, use a smaller base model, or a machine with more memory"
-	smaller, proposed, ok, err := plan.ProposeServing(s, p, b.bytes)
-	if err != nil {
-		return err
-	}
-	if ok {
-		next = fmt.Sprintf("give --slots %d, which takes %s", smaller.Slots, gib(proposed.Peak().Peak))
-	}
-	return &fault.Error{Code: fault.CodeExhausted, What: "the memory does not hold the served model", Where: b.of,
-		Why:  fmt.Sprintf("it takes %s, most of it while the program %s runs; there are %s", gib(most.Peak), most.Name, gib(b.bytes)),
-		Next: next + "; engine.memory overrides what is free"}
 }
 
 // models starts a sampler for the base model and, where there is one, for the adapter. The function returned stops

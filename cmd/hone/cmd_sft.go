@@ -82,7 +82,7 @@ func runSFT(ctx context.Context, a *app, f sftFlags) error {
 	if c.Model.Base, err = baseOf(f.adapter, f.base, c); err != nil {
 		return err
 	}
-	if err := a.settleLengths(&c); err != nil {
+	if c, err = basemodel.SettleLengths(a.Host, c); err != nil {
 		return err
 	}
 	if err := f.lora.apply(a, &c, f.adapter); err != nil {
@@ -231,7 +231,7 @@ type lesson struct {
 // findSFT finds the base model, renders rows for it, and refuses what its positions or the memory do not hold. No device is
 // opened and no weight read. The lesson's machine is to be closed where there is one.
 func (t *tuning) findSFT(d conversations, rows []dataset.Row) (l lesson, err error) {
-	if err := checkShards(t.c); err != nil {
+	if err := basemodel.CheckShards(t.c.Engine); err != nil {
 		return l, err
 	}
 	trained, err := basemodel.TrainedUnder(t.a.Host, &t.c, t.kept.Adapter, true)
@@ -246,7 +246,8 @@ func (t *tuning) findSFT(d conversations, rows []dataset.Row) (l lesson, err err
 		return l, err
 	}
 	l.prefix = len(batch.New(l.sequences).Prefix)
-	return l, t.a.fitsRows(&t.c, l.machine, t.kept.Adapter, l.prefix, l.sequences)
+	t.c.Engine, err = l.machine.FitRows(t.c, t.kept.Adapter, l.prefix, l.sequences)
+	return l, err
 }
 
 // systemOf is the system message that all rows begin with: what is learnt under it is to be served under it. Where they begin
@@ -307,7 +308,7 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 		return err
 	}
 	m := l.machine
-	if err := m.Load(loader(t.c)); err != nil {
+	if err := m.Load(basemodel.Loader(t.c.Engine)); err != nil {
 		return err
 	}
 	t.a.Say("model %s on %s", m.Spec.Name, m.Engine.Description())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
@@ -61,7 +62,7 @@ func onGPUs(c *config.Config, n int) error {
 	if n > 0 {
 		c.Engine.Backend, c.Engine.Devices = "cuda", n
 	}
-	return checkShards(*c)
+	return basemodel.CheckShards(c.Engine)
 }
 
 func runTrain(ctx context.Context, a *app, f trainFlags) error {
@@ -100,7 +101,7 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 	if c.Model.Base, err = baseOf(f.adapter, f.base, c); err != nil {
 		return err
 	}
-	if err := a.settleLengths(&c); err != nil {
+	if c, err = basemodel.SettleLengths(a.Host, c); err != nil {
 		return err
 	}
 	if err := f.lora.apply(a, &c, f.adapter); err != nil {
@@ -158,7 +159,7 @@ func (t *tuning) openServers(ctx context.Context, list []scenario.Scenario, f se
 	if err != nil {
 		return nil, err
 	}
-	if err := t.a.checkDevices(t.c); err != nil {
+	if err := basemodel.CheckDevices(t.a.Host, t.c.Engine); err != nil {
 		return nil, err
 	}
 	l, err := t.a.openServersOf(ctx, t.c, servers, t.path)

@@ -11,6 +11,7 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 	"hone/internal/learn/plan"
@@ -33,12 +34,10 @@ func (f *planFlags) register(c *cobra.Command) {
 
 // forecast is a run of the configuration as far as a plan knows it.
 type forecast struct {
-	plan.Plan
-	spec           model.Spec
-	given, settled plan.Settings // as the configuration says, and with what it leaves to the plan
-	budget         budget
-	room           room
-	exact          bool // the row's length is given: else rows may be shorter
+	plan.Settlement // of what the configuration says, with what it leaves to the plan
+	spec            model.Spec
+	room            plan.Room
+	exact           bool // the row's length is given: else rows may be shorter
 }
 
 // make plans what the configuration says; no device is opened and no weight read.
@@ -55,7 +54,7 @@ func (f planFlags) make(a *app) (forecast, error) {
 		return x, &fault.Error{Code: fault.CodeUsage, What: "lengths are in tokens", Where: "--prefix, --private, --row",
 			Next: "give them as hone inspect memory --help says"}
 	}
-	if err := checkShards(c); err != nil {
+	if err := basemodel.CheckShards(c.Engine); err != nil {
 		return x, err
 	}
 	found, err := basemodel.FindPlugin(a.Host, c.Engine)
@@ -63,55 +62,57 @@ func (f planFlags) make(a *app) (forecast, error) {
 		return x, err
 	}
 	c.Model.Base = f.base
-	if err := a.settleLengths(&c); err != nil {
+	if c, err = basemodel.SettleLengths(a.Host, c); err != nil {
 		return x, err
 	}
 	if x.spec, err = basemodel.ReadShape(a.Host, f.base, c.Model.Context); err != nil {
 		return x, err
 	}
-	lora, err := adapterShape(c, x.spec, f.adapter)
+	lora, err := basemodel.AdapterShape(c, x.spec, f.adapter)
 	if err != nil {
 		return x, err
 	}
-	if x.budget, err = a.budget(c, found.IsCUDA()); err != nil {
+	limit, err := basemodel.LimitOf(c.Engine, found.IsCUDA())
+	if err != nil {
 		return x, err
 	}
-	a.fillStep(&c, max(c.SFT.BatchSize, c.GRPO.GroupSize*c.GRPO.ScenariosPerStep))
-	x.room = room{tokens: f.private}
+	c.Engine = basemodel.FillStep(a.Host, c.Engine, basemodel.RowsOfStep(c))
+	x.spec.BF16 = engine.DType(c.Engine.DType).IsBF16(found.IsCUDA())
+	x.room = plan.Room{Tokens: f.private}
 	if f.private == 0 {
 		row := f.row
 		of := func(private int) plan.Settings {
 			if f.row = row; row == 0 {
 				f.row = private
 			}
-			return settings(c, lora, found.IsCUDA(), f.prefix, private, max(f.row, 0))
+			return basemodel.SettingsOf(c, lora, found.IsCUDA(), f.prefix, private, max(f.row, 0))
 		}
-		e := episodeOf(c)
-		if x.room, err = findRoom(c, x.spec, e, of, max(1, min(c.Model.Context, x.spec.MaxContext-f.prefix)), x.budget); err != nil {
+		e := basemodel.EpisodeOf(c)
+		if x.room, err = plan.FindRoom(x.spec, e, of, basemodel.OpenOf(c.Engine), max(1, min(c.Model.Context, x.spec.MaxContext-f.prefix)), limit); err != nil {
 			return x, err
 		}
-		f.private, f.row = x.room.tokens, row
+		f.private, f.row = x.room.Tokens, row
 		a.Say("%s", x.room)
 	}
 	if f.row == 0 {
 		f.row = f.private
 	}
-	x.given = settings(c, lora, found.IsCUDA(), f.prefix, f.private, max(f.row, 0))
-	x.spec.BF16 = engine.DType(c.Engine.DType).IsBF16(x.given.GPU)
-	x.settled, x.Plan, err = settle(c, x.spec, x.given, x.budget.bytes)
+	x.Settlement, err = plan.Settle(x.spec, basemodel.SettingsOf(c, lora, found.IsCUDA(), f.prefix, f.private, max(f.row, 0)), basemodel.OpenOf(c.Engine), limit)
 	return x, err
 }
 
 // tokens is the length of the longest sequence.
-func (x forecast) tokens() int { return x.given.Prefix + max(x.given.Context, x.given.Row) }
-
-func (x forecast) fits() bool { return x.budget.bytes == 0 || x.Peak().Peak <= x.budget.bytes }
+func (x forecast) tokens() int { return x.Asked.Prefix + max(x.Asked.Context, x.Asked.Row) }
 
 // refusal is an error with all for which the run would be refused.
-func (x forecast) refusal(a *app) error {
-	all := []error{refuseTooLong(x.spec, x.tokens(), shorterEpisodes+"; here --prefix, --private and --row say how long they are")}
-	if !x.fits() {
-		all = append(all, a.tooLarge(x.spec, x.given, x.budget, x.exact))
+func (x forecast) refusal(h *host.Host) error {
+	all := []error{plan.TooLong(x.spec, x.tokens(), basemodel.ShorterEpisodes+"; here --prefix, --private and --row say how long they are")}
+	if !x.Holds() {
+		warning, err := plan.TooLarge(x.spec, x.Asked, x.Limit, x.exact)
+		if warning != "" {
+			h.Say("warning: %s", warning)
+		}
+		all = append(all, err)
 	}
 	var why, next []string
 	for _, err := range all {
@@ -170,15 +171,15 @@ func runInspectMemory(a *app, f planFlags) error {
 	if err != nil {
 		return err
 	}
-	most, o, b := x.Peak(), x.settled, x.budget
-	report := memoryReport{x.Plan, most.Peak, most.Name, b.bytes, b.of, x.fits(), x.given.Context, x.room.results(), x.tokens(), x.spec.MaxContext, o.Train.RowsAtOnce(o.Row), o.Train.Recompute, o.ShardWeights}
+	most, o, b := x.Plan.Peak(), x.Chosen, x.Limit
+	report := memoryReport{x.Plan, most.Peak, most.Name, b.Bytes, b.Of, x.Holds(), x.Asked.Context, x.room.Results(), x.tokens(), x.spec.MaxContext, o.Train.RowsAtOnce(o.Row), o.Train.Recompute, o.ShardWeights}
 	mib := func(n int64) string { return fmt.Sprintf("%.1f", float64(n)/(1<<20)) }
 	rows := [][]string{{"HELD THROUGHOUT", "MiB", ""}}
-	for _, item := range x.Held {
+	for _, item := range x.Plan.Held {
 		rows = append(rows, []string{item.Name, mib(item.Bytes), ""})
 	}
 	rows = append(rows, []string{"PROGRAM", "WHILE IT RUNS", "HELD IN ALL"})
-	for _, program := range x.Programs {
+	for _, program := range x.Plan.Programs {
 		name := program.Name
 		if program.Training { // the trainer and the sampler both have a prefix
 			name += ", training"
@@ -186,8 +187,8 @@ func runInspectMemory(a *app, f planFlags) error {
 		rows = append(rows, []string{name, mib(program.Temporary), mib(program.Peak)})
 	}
 	rows = append(rows, []string{"most, during " + most.Name, "", mib(most.Peak)})
-	if b.bytes > 0 {
-		rows = append(rows, []string{b.of, "", mib(b.bytes)})
+	if b.Bytes > 0 {
+		rows = append(rows, []string{b.Of, "", mib(b.Bytes)})
 	}
 	switch {
 	case o.ShardWeights:
@@ -202,12 +203,12 @@ func runInspectMemory(a *app, f planFlags) error {
 		return err
 	}
 	if !report.Fits {
-		a.Say("it does not fit: %s MiB are missing", mib(most.Peak-b.bytes))
+		a.Say("it does not fit: %s MiB are missing", mib(most.Peak-b.Bytes))
 	}
-	if err := x.refusal(a); err != nil {
+	if err := x.refusal(a.Host); err != nil {
 		return err
 	}
-	if report.Fits && b.bytes > 0 {
+	if report.Fits && b.Bytes > 0 {
 		a.Say("it fits")
 	}
 	return nil
@@ -239,7 +240,7 @@ func runInspectPlan(a *app, f planFlags, folder string) error {
 		return err
 	}
 	if a.DryRun {
-		a.Say("would write %s into %s", fault.Count(len(p.Programs), "program"), folder)
+		a.Say("would write %s into %s", fault.Count(len(p.Plan.Programs), "program"), folder)
 		return nil
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -247,7 +248,7 @@ func runInspectPlan(a *app, f planFlags, folder string) error {
 	}
 	rows := [][]string{{"FILE", "LINES"}}
 	files := []string{}
-	for i, x := range p.Programs {
+	for i, x := range p.Plan.Programs {
 		file := filepath.Join(folder, fmt.Sprintf("%02d_%s.mlir", i+1, x.Name))
 		text := x.Text()
 		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {

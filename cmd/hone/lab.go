@@ -85,10 +85,10 @@ func (l *lab) findModel(a *app, c *config.Config, folder string, scenarios []sce
 	if err != nil {
 		return planned{}, err
 	}
-	e := episodeOf(*c)
+	e := basemodel.EpisodeOf(*c)
 	e.Prompt, e.Between = longest-len(prefix), between(m)
 	p := planned{prefix, 0}
-	p.private, err = a.fits(c, m, folder, len(prefix), e, trains)
+	c.Engine, p.private, err = m.Fit(*c, folder, len(prefix), e, trains)
 	return p, err
 }
 
@@ -127,7 +127,7 @@ func (l *lab) openModel(a *app, c *config.Config, folder string, scenarios []sce
 		return err
 	}
 	m := l.machine
-	if err := m.Load(loader(*c)); err != nil {
+	if err := m.Load(basemodel.Loader(c.Engine)); err != nil {
 		return err
 	}
 	a.Say("model %s on %s", m.Spec.Name, m.Engine.Description())

@@ -21,7 +21,7 @@ import (
 // trainerOf has the adapter in folder, or a fresh one where that is empty. prefix is what all rows share: steps that shared
 // more than that by chance would each be compiled anew.
 func trainerOf(h *host.Host, m *basemodel.Model, c config.Config, folder string, prefix int) (*train.Trainer, model.LoRA, error) {
-	lora := loraOf(c.LoRA)
+	lora := basemodel.LoRAOf(c.LoRA)
 	state := train.NewState(m.Spec, lora, c.Seed)
 	if folder != "" {
 		var err error
@@ -30,7 +30,7 @@ func trainerOf(h *host.Host, m *basemodel.Model, c config.Config, folder string,
 		}
 		state.M, state.V = make([]float32, len(state.Adapter)), make([]float32, len(state.Adapter))
 	}
-	o := train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: recomputeOf(c),
+	o := train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: basemodel.RecomputeOf(c.Engine),
 		RowMultiple: c.Engine.RowMultiple, MaxPrefix: max(1, prefix), EightBitMoments: c.Engine.Moments == "8bit",
 		Dropout: c.LoRA.Dropout, Seed: c.Seed, Notice: func(text string) { h.Say("%s", text) }}
 	h.Opens(o)

@@ -14,6 +14,7 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/learn/model"
+	"hone/internal/learn/plan"
 	"hone/internal/modelfile"
 )
 
@@ -68,7 +69,7 @@ func TestLongropeFollowsTheContext(t *testing.T) {
 		if s.Rope.Long != long || s.MaxContext != want {
 			t.Errorf("model.context %d: long %v, positions for %d", context, s.Rope.Long, s.MaxContext)
 		}
-		if err := refuseTooLong(s, 4097, "lower it"); (err == nil) != long || err != nil && (fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "set model.context above 4096")) {
+		if err := plan.TooLong(s, 4097, "lower it"); (err == nil) != long || err != nil && (fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "set model.context above 4096")) {
 			t.Errorf("model.context %d: %v", context, err)
 		}
 	}

@@ -124,7 +124,7 @@ func trainedPrompt(t *testing.T) []int32 {
 		t.Fatal(err)
 	}
 	c.Model.Base = "toy.gguf"
-	if err := a.settleLengths(&c); err != nil {
+	if c, err = basemodel.SettleLengths(a.Host, c); err != nil {
 		t.Fatal(err)
 	}
 	d, err := readConversations("rows.jsonl", "")

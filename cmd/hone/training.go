@@ -8,27 +8,13 @@ import (
 	"hone/internal/episode/reward"
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/model"
-	"hone/internal/modelfile"
 	"hone/internal/recipe"
 )
 
-// optimizerOf and loraOf turn sections of the configuration into what learns by them.
+// optimizerOf turns a section of the configuration into what learns by it.
 func optimizerOf(c config.Optimizer) recipe.Optimizer {
 	return recipe.Optimizer{LearningRate: c.LearningRate, MaxGradNorm: c.MaxGradNorm, Schedule: recipe.Schedule{Decay: c.Schedule, Warmup: c.Warmup},
 		Adam: batch.Adam{Beta1: c.Beta1, Beta2: c.Beta2, Epsilon: c.Epsilon, WeightDecay: c.WeightDecay}}
-}
-
-func loraOf(c config.LoRA) model.LoRA {
-	l := model.LoRA{Rank: c.Rank, Alpha: c.Alpha, RankStabilized: c.RSLoRA}
-	l.Targets, l.TargetPattern = c.Targets()
-	for _, p := range config.Patterns(c.RankPattern) {
-		l.RankPattern = append(l.RankPattern, model.Pattern[int]{Pattern: p.Pattern, Value: int(p.Value)})
-	}
-	for _, p := range config.Patterns(c.AlphaPattern) {
-		l.AlphaPattern = append(l.AlphaPattern, model.Pattern[float64]{Pattern: p.Pattern, Value: p.Value})
-	}
-	return l
 }
 
 // grpoOf is the stage of GRPO that the configuration describes.
@@ -95,20 +81,5 @@ func (f *loraFlags) apply(a *app, c *config.Config, adapter string) error {
 	if adapter != "" {
 		return nil
 	}
-	return a.checkLoRA(*c)
-}
-
-// checkLoRA refuses an adapter that the base model has no place for, before servers are started and weights are read. A
-// model that cannot be opened is refused where it is used, after what is wrong with the data.
-func (a *app) checkLoRA(c config.Config) error {
-	path, err := basemodel.Path(a.Host, c.Model.Base)
-	if err != nil {
-		return err
-	}
-	file, err := modelfile.Open(path)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = file.Close() }() // read only
-	return loraOf(c.LoRA).Check(model.Spec{Config: file.Config})
+	return basemodel.CheckLoRA(a.Host, *c)
 }

@@ -5,7 +5,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -15,13 +14,9 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/basemodel"
-	"hone/internal/config"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/learn/plan"
-	"hone/internal/modelfile"
 	"hone/internal/recipe"
 	"hone/internal/run"
 )
@@ -117,16 +112,6 @@ func TestMicroBatchIsWithinAStep(t *testing.T) {
 		if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil || r.MicroBatch != want || strings.Contains(said, fmt.Sprintf(lowered, given, want)) != (given != want) {
 			t.Errorf("%d: exit code %d, %v, %d rows, %s", given, code, err, r.MicroBatch, said)
 		}
-	}
-	var said bytes.Buffer
-	a, c := toyApp(&said, nil), config.Default()
-	c.Engine.MicroBatch, c.LoRA.Rank, c.GRPO.GroupSize, c.GRPO.ScenariosPerStep = 1000, 2, 8, 3
-	s, err := basemodel.ReadShape(a.Host, "toy.gguf", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := a.fits(&c, &basemodel.Model{File: &modelfile.Model{Config: s.Config}}, "", 1, plan.Episode{MaxTurns: 1, MaxTokens: 32}, true); err != nil || c.Engine.MicroBatch != 24 {
-		t.Errorf("%v, %d rows, %s", err, c.Engine.MicroBatch, &said)
 	}
 }
 

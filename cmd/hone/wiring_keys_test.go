@@ -137,14 +137,14 @@ func weightOf(t *testing.T, dir, name string) float64 {
 // engines is what devices and samplers were handed.
 func (w wired) engines() []acting {
 	s, e := last[sample.Options](w, "train"), last[engine.Options](w, "train")
-	plan := settings(w.c, model.LoRA{}, false, 1, 1, 1) // what a run is planned with is what it gets
-	budget, err := toyApp(nil, nil).budget(w.c, false)
+	plan := basemodel.SettingsOf(w.c, model.LoRA{}, false, 1, 1, 1) // what a run is planned with is what it gets
+	budget, err := basemodel.LimitOf(w.c.Engine, false)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return []acting{
 		{"engine.slots", s.Slots, 2}, {"engine.decode_steps", s.DecodeSteps, 2}, {"engine.dtype", e.DType, engine.DType("f32")},
-		{"engine.program_cache", e.Cache.Bytes, int64(3 << 30)}, {"engine.backend", e.Plugin, ""}, {"engine.memory", budget.bytes, int64(5 << 30)},
+		{"engine.program_cache", e.Cache.Bytes, int64(3 << 30)}, {"engine.backend", e.Plugin, ""}, {"engine.memory", budget.Bytes, int64(5 << 30)},
 		{"model.context", s.Context, 613}, {"model.base", strings.Contains(readText(w.t, "trained/final/adapter_config.json"), `"toy.gguf"`), true},
 		{"engine.slots", plan.Slots, 2}, {"engine.decode_steps", plan.DecodeSteps, 2}, {"engine.micro_batch", plan.Train.MicroBatch, 2},
 		{"engine.row_multiple", plan.Train.RowMultiple, 48}, {"engine.moments", plan.Train.EightBitMoments, true},
@@ -274,8 +274,8 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 	for _, r := range []acting{
 		{"rollout.long_results", strings.HasSuffix(shown, "many words"), true}, {"rollout.summary.url", path, "/ours/v1/chat/completions"},
 		{"rollout.summary.key_env", key, "Bearer sesame"}, {"rollout.summary.model", asked, "short"},
-		{"engine.devices", dry.Options.Devices, 3}, {"engine.devices", settings(sharded, model.LoRA{}, false, 1, 1, 1).Devices, 2},
-		{"engine.shard_weights", pointer(loader(sharded)) == pointer(model.LoadSharded), true}, {"engine.shard_weights", pointer(loader(w.c)) == pointer(model.Load), true},
+		{"engine.devices", dry.Options.Devices, 3}, {"engine.devices", basemodel.SettingsOf(sharded, model.LoRA{}, false, 1, 1, 1).Devices, 2},
+		{"engine.shard_weights", pointer(basemodel.Loader(sharded.Engine)) == pointer(model.LoadSharded), true}, {"engine.shard_weights", pointer(basemodel.Loader(w.c.Engine)) == pointer(model.Load), true},
 		{"engine.plugin", named.Path, "ours.so"}, {"engine.backend", func() string {
 			p, _ := basemodel.FindPlugin(a.Host, config.Engine{Backend: "go", Plugin: "x"})
 			return p.Path

@@ -1,5 +1,13 @@
 package plan
 
+import (
+	"fmt"
+
+	"hone/internal/fault"
+	"hone/internal/learn/model"
+	"hone/internal/learn/train"
+)
+
 // Episode is what the slot of one episode must hold after the prefix that all prompts share. Tokens all.
 type Episode struct {
 	Prompt    int // of the longest task
@@ -27,3 +35,62 @@ func (e Episode) Rooms(limit int) (least, most int) {
 
 // Results is how many tokens of results a slot holds beside what the policy can fill.
 func (e Episode) Results(room int) int { return max(0, room-e.Own()) }
+
+// Room is what a slot holds of an episode, in tokens after the prefix.
+type Room struct {
+	Tokens   int
+	Episode  Episode
+	ByMemory bool // else the context, or the model's positions, bound it
+}
+
+// String says it, and what to do where results may overflow.
+func (r Room) String() string {
+	e := r.Episode
+	text := fmt.Sprintf("an episode has room for %s after the prefix: %d of its task and completions, %d of tools' results", fault.Count(r.Tokens, "token"),
+		min(r.Tokens, e.Own()), e.Results(r.Tokens))
+	if r.Tokens >= e.Whole() {
+		return text
+	}
+	text += fmt.Sprintf(", of %d that rollout.max_result: %d can be in rollout.max_turns: %d. One that its results overflow is not trained on: ", e.Whole()-e.Own(), e.MaxResult, e.MaxTurns)
+	if r.ByMemory {
+		return text + "the memory bounds it; lower rollout.max_result, rollout.max_turns or engine.slots"
+	}
+	return text + "raise model.context, as far as the model has positions, or lower rollout.max_result or rollout.max_turns"
+}
+
+// Results are the tokens of results that a slot holds; 0 where nothing is known of the episode.
+func (r Room) Results() int {
+	if r.Episode.MaxTurns == 0 {
+		return 0
+	}
+	return r.Episode.Results(r.Tokens)
+}
+
+// FindRoom takes the room for results that the memory holds beside what the policy can fill, within context tokens: half of what
+// is left where training computes one row at once and, if that is open, layers again. The other half lets it compute more. of are
+// the settings with so many tokens in a slot; the spec is of the type that weights have on the device.
+func FindRoom(s model.Spec, e Episode, of func(private int) Settings, open Open, context int, limit Limit) (Room, error) {
+	least, most := e.Rooms(context)
+	if limit.Bytes == 0 || least == most {
+		return Room{most, e, false}, nil
+	}
+	peak := func(private int) (int64, error) {
+		o := of(private)
+		o.Train.MicroBatch = 1
+		if open.Recompute {
+			o.Train.Recompute = train.RecomputeLayer
+		}
+		p, err := Make(s, o)
+		return p.Peak().Peak, err
+	}
+	low, err := peak(least)
+	if err != nil {
+		return Room{}, err
+	}
+	high, err := peak(most)
+	if err != nil || high <= (low+limit.Bytes)/2 {
+		return Room{most, e, false}, err
+	}
+	more := float64(max(0, limit.Bytes-low)) / 2 / float64(high-low) * float64(most-least)
+	return Room{least + int(more)/64*64, e, true}, nil
+}

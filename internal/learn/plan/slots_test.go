@@ -1,16 +1,10 @@
-//go:build !race
-
-// Left out of -race for the reason that resume_test.go gives.
-
-package main
+package plan
 
 import (
 	"strings"
 	"testing"
 
-	"hone/internal/config"
 	"hone/internal/learn/model"
-	"hone/internal/learn/plan"
 	"hone/internal/learn/train"
 	"hone/internal/modelfile"
 )
@@ -21,12 +15,8 @@ func TestSlotsHaveRoomForResults(t *testing.T) {
 	qwen3 := modelfile.Config{Architecture: "qwen3", Name: "Qwen3-4B", NumLayers: 36, Hidden: 2560, Intermediate: 9728, NumHeads: 32,
 		NumKVHeads: 8, HeadDim: 128, VocabSize: 151936, MaxContext: 40960, Rope: modelfile.Rope{Theta: 1e6}, NormEps: 1e-6, QKNorm: true, TiedHead: true}
 	s := model.Spec{Config: qwen3}
-	c := config.Default()
-	c.Rollout.MaxTokens = 256
-	lora, err := adapterShape(c, s, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.BF16 = true
+	lora := model.LoRA{Rank: 16, Alpha: 32}
 	for _, tc := range []struct {
 		name                      string
 		layers                    int // of the model: few are planned sooner
@@ -42,28 +32,25 @@ func TestSlotsHaveRoomForResults(t *testing.T) {
 		{"no results to speak of", 4, 64, 32768, 64, 139, 2736, 2736, "588 of tools' results", "is not trained on"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c.Rollout.MaxResult, s.NumLayers = tc.maxResult, tc.layers
-			e := episodeOf(c)
-			e.Prompt, e.Between = 100, 20
-			of := func(private int) plan.Settings {
-				c.Engine.Slots = tc.slots
-				return settings(c, lora, true, 1500, private, private)
+			s.NumLayers = tc.layers
+			e := Episode{Prompt: 100, MaxTurns: 8, MaxTokens: 256, MaxResult: tc.maxResult, Between: 20}
+			of := func(private int) Settings {
+				return Settings{GPU: true, Devices: 1, Train: train.Options{LoRA: lora}.Filled(true), Prefix: 1500, Row: private, Slots: tc.slots, Context: private}
 			}
-			b := budget{bytes: tc.memory << 30}
-			got, err := findRoom(c, s, e, of, tc.context, b)
-			if err != nil || got.tokens < tc.least || got.tokens > tc.most {
-				t.Fatalf("%d tokens (%v): %s", got.tokens, err, got)
+			limit := Limit{Bytes: tc.memory << 30}
+			got, err := FindRoom(s, e, of, Open{MicroBatch: true, Recompute: true}, tc.context, limit)
+			if err != nil || got.Tokens < tc.least || got.Tokens > tc.most {
+				t.Fatalf("%d tokens (%v): %s", got.Tokens, err, got)
 			}
 			if text := got.String(); !strings.Contains(text, tc.says) || strings.Contains(text, tc.not) || !strings.Contains(text, "an episode has room for") {
 				t.Errorf("says %s", text)
 			}
-			if !got.byMemory || got.tokens == e.Own() {
+			if !got.ByMemory || got.Tokens == e.Own() {
 				return
 			}
-			o := of(got.tokens)
+			o := of(got.Tokens)
 			o.Train.MicroBatch, o.Train.Recompute = 1, train.RecomputeLayer
-			s.BF16 = true
-			if p, err := plan.Make(s, o); err != nil || p.Peak().Peak > b.bytes {
+			if p, err := Make(s, o); err != nil || p.Peak().Peak > limit.Bytes {
 				t.Errorf("%d bytes in %s, %v", p.Peak().Peak, p.Peak().Name, err)
 			}
 		})

@@ -21,7 +21,6 @@ import (
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/learn/plan"
-	"hone/internal/modelfile"
 	"hone/internal/screen"
 )
 
@@ -142,168 +141,6 @@ func TestSFTDryRun(t *testing.T) {
 	}
 }
 
-// A proposal is the numbers to write into the configuration, and with them the run fits.
-func TestProposalFits(t *testing.T) {
-	t.Chdir(t.TempDir())
-	toyModel(t, "toy.gguf")
-	a := toyApp(io.Discard, nil)
-	s, err := basemodel.ReadShape(a.Host, "toy.gguf", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := config.Default()
-	c.Engine.Slots, c.Engine.MicroBatch, c.LoRA.Rank = 64, 16, 2
-	c.Engine.Recompute = "none"
-	lora, err := adapterShape(c, s, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := settings(c, lora, false, 30, 200, 200)
-	p, err := plan.Make(s, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, part := range []int64{2, 8} {
-		c.Engine.Memory = float64(p.Peak().Peak/part) / (1 << 30)
-		f, ok := a.refuseTooLarge(&c, s, o, true).(*fault.Error)
-		if !ok || f.Code != fault.CodeExhausted {
-			t.Fatalf("1/%d of the memory: %v", part, f)
-		}
-		numbers := regexp.MustCompile(`engine\.(slots|micro_batch|recompute): (\w+)`).FindAllStringSubmatch(f.Next, -1)
-		if len(numbers) == 0 {
-			t.Fatalf("no proposal in %q", f.Next)
-		}
-		smaller := c
-		for _, n := range numbers {
-			if n[1] == "recompute" {
-				smaller.Engine.Recompute = n[2]
-				continue
-			}
-			x, err := strconv.Atoi(n[2])
-			if err != nil {
-				t.Fatal(err)
-			}
-			if n[1] == "slots" {
-				smaller.Engine.Slots = x
-			} else {
-				smaller.Engine.MicroBatch = x
-			}
-		}
-		if err := a.refuseTooLarge(&smaller, s, settings(smaller, lora, false, 30, 200, 200), true); err != nil {
-			t.Errorf("with %v: %v", numbers, err)
-		}
-	}
-	// Where rows are not known yet, only what is sure is refused.
-	var said bytes.Buffer
-	a.Talk = screen.New(&said)
-	c.Engine.Memory = float64(p.Peak().Peak*3/4) / (1 << 30)
-	if err := a.refuseTooLarge(&c, s, o, false); err != nil || !strings.Contains(said.String(), "warning: training rows of 200 tokens") {
-		t.Errorf("%v, %s", err, said.String())
-	}
-	m := &basemodel.Model{File: &modelfile.Model{Config: s.Config}}
-	long := plan.Episode{MaxTurns: 2, MaxTokens: s.MaxContext}
-	c.Model.Context = 2 * s.MaxContext
-	if _, err := a.fits(&c, m, "", 100, long, true); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "positions for 8192") {
-		t.Errorf("too many tokens: %v", err)
-	}
-}
-
-// engine.recompute: auto is settled by the plan: layers are computed again where a run fits so and not otherwise, which is
-// said, stands in the configuration, and is shown by inspect memory. What the configuration says outright stays.
-func TestRecomputeIsSettled(t *testing.T) {
-	t.Chdir(t.TempDir())
-	toyModel(t, "toy.gguf")
-	var said bytes.Buffer
-	a := toyApp(&said, nil)
-	s, err := basemodel.ReadShape(a.Host, "toy.gguf", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	auto := config.Default()
-	auto.Engine.MicroBatch = 4
-	lora := model.LoRA{Rank: 2, Alpha: 2}
-	peak := func(recompute string) int64 {
-		c := auto
-		c.Engine.Recompute = recompute
-		p, err := plan.Make(s, settings(c, lora, false, 1, 0, 500))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return p.Peak().Peak
-	}
-	none, layer := peak("none"), peak("layer")
-	for _, c := range []struct {
-		set   string
-		limit int64
-		want  string // empty: refused
-	}{{"auto", none, "none"}, {"auto", none - 1<<10, "layer"}, {"auto", layer - 1<<10, ""}, {"none", none - 1<<10, ""}, {"layer", none, "layer"}} {
-		conf := auto
-		conf.Engine.Recompute, conf.Engine.Memory = c.set, float64(c.limit)/(1<<30)
-		said.Reset()
-		err := a.refuseTooLarge(&conf, s, settings(conf, lora, false, 1, 0, 500), true)
-		if c.want == "" && fault.CodeOf(err) != fault.CodeExhausted || c.want != "" && (err != nil || conf.Engine.Recompute != c.want) {
-			t.Errorf("%s within %d of %d and %d: %s, %v", c.set, c.limit, none, layer, conf.Engine.Recompute, err)
-		}
-		if c.want != "" && strings.Contains(said.String(), "computed again") != (c.want == "layer") {
-			t.Errorf("%s: said %s", c.set, said.String())
-		}
-	}
-	code, stdout, text := invoked(t, fmt.Sprintf("engine: {backend: go, micro_batch: 4, slots: 1, memory: %g}\nlora: {rank: 2}\n", float64(layer+200<<10)/(1<<30)), "",
-		"inspect", "memory", "--json", "--model", "toy.gguf", "--prefix", "1", "--private", "500")
-	var r memoryReport
-	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || r.Recompute != "layer" || !r.Fits || r.MicroBatch != 4 || !strings.Contains(text, "engine.recompute: layer") {
-		t.Errorf("exit code %d, %+v, %s; %v", code, r, text, err)
-	}
-}
-
-// engine.shard_weights: auto is settled too: weights are shared by the devices where no device holds them, for training and
-// for sampling; on and off are what they say.
-func TestShardingIsSettled(t *testing.T) {
-	t.Chdir(t.TempDir())
-	toyModel(t, "toy.gguf")
-	var said bytes.Buffer
-	a := toyApp(&said, nil)
-	s, err := basemodel.ReadShape(a.Host, "toy.gguf", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lora := model.LoRA{Rank: 2, Alpha: 2}
-	for _, private := range []int{0, 16} { // of a slot: without sampling and with it
-		base := config.Default()
-		base.Engine.MicroBatch, base.Engine.Slots, base.Engine.Devices, base.Engine.Recompute = 1, 1, 2, "layer"
-		peak := func(shard string) int64 {
-			c := base
-			c.Engine.ShardWeights = shard
-			p, err := plan.Make(s, settings(c, lora, false, 1, private, 16))
-			if err != nil {
-				t.Fatal(err)
-			}
-			return p.Peak().Peak
-		}
-		whole, parts := peak("off"), peak("on")
-		for _, c := range []struct {
-			set     string
-			devices int
-			limit   int64
-			want    string // empty: refused
-		}{{"auto", 2, whole, "off"}, {"auto", 2, whole - 1<<10, "on"}, {"auto", 2, parts - 1<<10, ""}, {"off", 2, whole - 1<<10, ""}, {"on", 2, whole, "on"}, {"auto", 1, whole - 1<<10, ""}} {
-			conf := base
-			conf.Engine.ShardWeights, conf.Engine.Memory, conf.Engine.Devices = c.set, float64(c.limit)/(1<<30), c.devices
-			said.Reset()
-			err := a.refuseTooLarge(&conf, s, settings(conf, lora, false, 1, private, 16), true)
-			if c.want == "" && fault.CodeOf(err) != fault.CodeExhausted || c.want != "" && (err != nil || conf.Engine.ShardWeights != c.want) {
-				t.Errorf("%s of %d devices within %d of %d and %d: %s, %v", c.set, c.devices, c.limit, whole, parts, conf.Engine.ShardWeights, err)
-			}
-			if strings.Contains(said.String(), "share the weights") != (c.want == "on") || shards(conf) != (c.want == "on") {
-				t.Errorf("%s: said %s", c.set, said.String())
-			}
-			if c.set == "off" && c.want == "" && !strings.Contains(err.Error(), "engine.shard_weights: on") {
-				t.Errorf("no proposal in %v", err)
-			}
-		}
-	}
-}
-
 // A model whose slots the memory does not hold is not served, and is told how many it holds; with those it would be.
 func TestServeIsPlanned(t *testing.T) {
 	workFolder(t, nil)
@@ -324,25 +161,47 @@ func TestServeIsPlanned(t *testing.T) {
 		next string
 	}{{100, 0, ""}, {5, fault.CodeExhausted, "give --slots "}, {0.1, fault.CodeExhausted, "lower --context"}} {
 		c.Engine.Memory = x.mib / 1024
-		err := o.fits(a, c, m)
+		err := m.FitServing(c, "lora", o.context, o.slots)
 		f, ok := err.(*fault.Error)
 		if ok != (x.code != 0) || err != nil && (!ok || f.Code != x.code || !strings.Contains(f.Next, x.next) || !strings.Contains(f.Why, "it takes ")) {
 			t.Errorf("%g MiB: %v", x.mib, err)
 		}
 		if n := regexp.MustCompile(`--slots (\d+)`).FindStringSubmatch(fmt.Sprint(err)); n != nil {
 			smaller := o
-			if smaller.slots, err = strconv.Atoi(n[1]); err != nil || smaller.fits(a, c, m) != nil {
+			if smaller.slots, err = strconv.Atoi(n[1]); err != nil || m.FitServing(c, "lora", o.context, smaller.slots) != nil {
 				t.Errorf("%g MiB: %d slots do not fit, %v", x.mib, smaller.slots, err)
 			}
 		}
 	}
 	o.context = 8193
-	if err := o.fits(a, c, m); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "it was trained on 8192 tokens") {
+	if err := m.FitServing(c, "lora", o.context, o.slots); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "it was trained on 8192 tokens") {
 		t.Errorf("too long: %v", err)
 	}
 	code, _, said := invoked(t, "engine: {backend: go, memory: 0.0001}\n", "", "serve", "--model", "lora", "--base-model", "base", "--listen", "127.0.0.1:0")
 	if code != 6 || !strings.Contains(said, "the memory does not hold the served model") {
 		t.Errorf("exit code %d, %s", code, said)
+	}
+}
+
+// inspect memory shows what the plan settles.
+func TestInspectMemoryShowsWhatIsSettled(t *testing.T) {
+	t.Chdir(t.TempDir())
+	toyModel(t, "toy.gguf")
+	s, err := basemodel.ReadShape(toyApp(io.Discard, nil).Host, "toy.gguf", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := config.Default()
+	c.Engine.MicroBatch, c.Engine.Recompute = 4, "layer"
+	p, err := plan.Make(s, basemodel.SettingsOf(c, model.LoRA{Rank: 2, Alpha: 2}, false, 1, 0, 500))
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, text := invoked(t, fmt.Sprintf("engine: {backend: go, micro_batch: 4, slots: 1, memory: %g}\nlora: {rank: 2}\n", float64(p.Peak().Peak+200<<10)/(1<<30)), "",
+		"inspect", "memory", "--json", "--model", "toy.gguf", "--prefix", "1", "--private", "500")
+	var r memoryReport
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || r.Recompute != "layer" || !r.Fits || r.MicroBatch != 4 || !strings.Contains(text, "engine.recompute: layer") {
+		t.Errorf("exit code %d, %+v, %s; %v", code, r, text, err)
 	}
 }
 
@@ -433,26 +292,5 @@ func TestInspectMemoryRefuses(t *testing.T) {
 				t.Errorf("%s: no %q in %s", name, part, said)
 			}
 		}
-	}
-}
-
-// Devices that share a machine share its memory; what the configuration says is of each.
-func TestMemoryOfEachDevice(t *testing.T) {
-	a, c := toyApp(io.Discard, nil), config.Default()
-	whole, err := a.budget(c, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.Engine.Devices = 4
-	share, err := a.budget(c, false)
-	if err != nil || whole.bytes > 0 && (share.bytes > whole.bytes/2 || !strings.Contains(share.of, "each of 4 devices")) {
-		t.Errorf("%+v of %+v; %v", share, whole, err)
-	}
-	c.Engine.Memory = 2
-	if set, err := a.budget(c, false); err != nil || set.bytes != 2<<30 {
-		t.Errorf("%+v, %v", set, err)
-	}
-	if o := settings(c, model.LoRA{}, true, 1, 1, 1); o.Devices != 4 {
-		t.Errorf("a plan of %d devices", o.Devices)
 	}
 }

@@ -1,0 +1,204 @@
+package basemodel
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+
+	"hone/internal/config"
+	"hone/internal/fault"
+	"hone/internal/hardware"
+	"hone/internal/host"
+	"hone/internal/learn/batch"
+	"hone/internal/learn/engine"
+	"hone/internal/learn/model"
+	"hone/internal/learn/plan"
+)
+
+// LimitOf is engine.memory where it is set, else what is free now.
+func LimitOf(e config.Engine, gpu bool) (plan.Limit, error) {
+	if e.Memory > 0 {
+		return plan.Limit{Bytes: int64(e.Memory * (1 << 30)), Of: "engine.memory"}, nil
+	}
+	if gpu {
+		gpus, err := hardware.GPUs(hardware.CUDADriver)
+		if err != nil || len(gpus) == 0 {
+			return plan.Limit{}, err // opening the device will say more
+		}
+		least := slices.MinFunc(gpus[:min(len(gpus), max(1, e.Devices))], func(a, b hardware.GPU) int { return cmp.Compare(a.Free, b.Free) })
+		return plan.Limit{Bytes: least.Free, Of: "free on " + least.Name}, nil
+	}
+	n, err := hardware.AvailableMemory()
+	if err != nil {
+		return plan.Limit{}, nil // a system that does not tell: there is nothing to compare with
+	}
+	if d := e.Devices; d > 1 {
+		return plan.Limit{Bytes: n / int64(d), Of: fmt.Sprintf("free on this machine for each of %d devices", d)}, nil
+	}
+	return plan.Limit{Bytes: n, Of: "free on this machine"}, nil
+}
+
+// SettleLengths is the configuration with model.context and rollout.max_tokens where it leaves them open, by the device and the
+// model's positions. What is not there yet, a plug-in or a model, is refused where it is used.
+func SettleLengths(h *host.Host, c config.Config) (config.Config, error) {
+	gpu, positions := false, 0
+	if found, err := FindPlugin(h, c.Engine); err == nil {
+		gpu = found.IsCUDA()
+	}
+	if s, err := ReadShape(h, c.Model.Base, c.Model.Context); err == nil {
+		positions = s.MaxContext
+	}
+	if err := c.SettleLengths(gpu, positions); err != nil {
+		return c, &fault.Error{Code: fault.CodeUsage, What: "the configuration is not valid", Err: err, Next: "set both model.context and rollout.max_tokens"}
+	}
+	return c, nil
+}
+
+// ShorterEpisodes is what to do where episodes are too long.
+const ShorterEpisodes = "lower model.context, rollout.max_turns or rollout.max_tokens, or show fewer tools with mcp.max_tools"
+
+// EpisodeOf is what the configuration says of an episode's length.
+func EpisodeOf(c config.Config) plan.Episode {
+	return plan.Episode{MaxTurns: c.Rollout.MaxTurns, MaxTokens: c.Rollout.MaxTokens, MaxResult: c.Rollout.MaxResult}
+}
+
+// FillStep lowers engine.micro_batch to the rows of a step: more would be padding, planned for and computed. A trajectory of
+// several rows is then computed in several micro-batches.
+func FillStep(h *host.Host, e config.Engine, rows int) config.Engine {
+	if n := e.MicroBatch; n > rows {
+		h.Say("engine.micro_batch: %d is more than the %d rows of a step, which are computed at once", n, rows)
+		e.MicroBatch = rows
+	}
+	return e
+}
+
+// RowsOfStep are the most rows that a step of the configuration has. A demo has both stages.
+func RowsOfStep(c config.Config) int {
+	return max(c.SFT.BatchSize, c.GRPO.GroupSize*c.GRPO.ScenariosPerStep)
+}
+
+// Fit refuses a run on live rollouts that the model's positions or the memory do not hold. It returns the settings of the
+// engine with what they left to the plan, and how many tokens a slot holds after the prefix: room for the results of tools too, as far
+// as there is memory. Both are said.
+func (m *Model) Fit(c config.Config, adapter string, prefix int, e plan.Episode, trains bool) (settled config.Engine, private int, err error) {
+	s, gpu := m.Shape(), m.Plugin.IsCUDA()
+	if err := plan.TooLong(s, prefix+min(e.Own(), c.Model.Context), ShorterEpisodes); err != nil {
+		return c.Engine, 0, err
+	}
+	lora, err := AdapterShape(c, s, adapter)
+	if err != nil {
+		return c.Engine, 0, err
+	}
+	if trains {
+		c.Engine = FillStep(m.host, c.Engine, RowsOfStep(c))
+	}
+	of := func(private int) plan.Settings {
+		row := 0
+		if trains {
+			row = private
+		}
+		return SettingsOf(c, lora, gpu, prefix, private, row)
+	}
+	limit, err := LimitOf(c.Engine, gpu)
+	if err != nil {
+		return c.Engine, 0, err
+	}
+	s.BF16 = engine.DType(c.Engine.DType).IsBF16(gpu)
+	room, err := plan.FindRoom(s, e, of, OpenOf(c.Engine), min(c.Model.Context, s.MaxContext-prefix), limit)
+	if err != nil {
+		return c.Engine, 0, err
+	}
+	m.host.Say("%s", room)
+	settled, err = settle(m.host, c.Engine, s, of(room.Tokens), limit, false)
+	return settled, room.Tokens, err
+}
+
+// FitRows is Fit of training on rows that are known.
+func (m *Model) FitRows(c config.Config, adapter string, prefix int, rows []batch.Sequence) (settled config.Engine, err error) {
+	longest := 0
+	for _, r := range rows {
+		longest = max(longest, len(r.IDs))
+	}
+	s, gpu := m.Shape(), m.Plugin.IsCUDA()
+	if err := plan.TooLong(s, longest, "lower model.context: longer rows are left out"); err != nil {
+		return c.Engine, err
+	}
+	lora, err := AdapterShape(c, s, adapter)
+	if err != nil {
+		return c.Engine, err
+	}
+	c.Engine = FillStep(m.host, c.Engine, min(c.SFT.BatchSize, len(rows)))
+	limit, err := LimitOf(c.Engine, gpu)
+	if err != nil {
+		return c.Engine, err
+	}
+	s.BF16 = engine.DType(c.Engine.DType).IsBF16(gpu)
+	return settle(m.host, c.Engine, s, SettingsOf(c, lora, gpu, prefix, 0, longest-prefix), limit, true)
+}
+
+// settle returns the settings of the engine with what they leave to the plan. It is an error where the memory there is cannot
+// hold a run, with settings it could hold. Of a run whose rows are not known yet (exact is false) the shortest must fit; where
+// the longest would not, it is said.
+func settle(h *host.Host, e config.Engine, s model.Spec, o plan.Settings, limit plan.Limit, exact bool) (config.Engine, error) {
+	if limit.Bytes == 0 {
+		return e, nil
+	}
+	x, err := plan.Settle(s, o, OpenOf(e), limit)
+	if err != nil {
+		return e, err
+	}
+	if !x.Fits(exact) {
+		warning, err := plan.TooLarge(s, o, limit, exact)
+		if f, ok := errors.AsType[*fault.Error](err); ok {
+			f.Next += "; hone inspect memory shows what it goes to"
+		}
+		if warning != "" {
+			h.Say("warning: %s", warning)
+		}
+		return e, err
+	}
+	if e.ShardWeights = "off"; x.Chosen.ShardWeights {
+		e.ShardWeights = "on"
+	}
+	if x.Fewer() {
+		e.MicroBatch = x.Chosen.Train.MicroBatch
+	}
+	if o.Row > 0 {
+		e.Recompute = string(x.Chosen.Train.Recompute)
+	}
+	h.Say("%s", x)
+	return e, nil
+}
+
+// FitServing refuses conversations that are longer than the model's positions, and a memory that does not hold the model with its
+// slots, an adapter's beside the base model's own where a folder names one. No weight is read.
+func (m *Model) FitServing(c config.Config, adapter string, context, slots int) error {
+	s, gpu := m.Shape(), m.Plugin.IsCUDA()
+	if context > s.MaxContext {
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("--context %d is more than the model has", context),
+			Why: fmt.Sprintf("it was trained on %d tokens", s.MaxContext), Next: "hone serve --help"}
+	}
+	s.BF16 = engine.DType(c.Engine.DType).IsBF16(gpu)
+	o := plan.Serving{GPU: gpu, Slots: slots, Context: context}
+	if adapter != "" {
+		lora, err := AdapterShape(c, s, adapter)
+		if err != nil {
+			return err
+		}
+		o.Adapter = &lora
+	}
+	limit, err := LimitOf(c.Engine, gpu)
+	if err != nil || limit.Bytes == 0 {
+		return err
+	}
+	p, err := plan.MakeServing(s, o)
+	if err != nil {
+		return err
+	}
+	if most := p.Peak().Peak; most <= limit.Bytes {
+		m.host.Say("memory: %s planned, %s %s", plan.GiB(most), plan.GiB(limit.Bytes), limit.Of)
+		return nil
+	}
+	return plan.ServedTooLarge(s, o, limit)
+}

@@ -1,0 +1,110 @@
+package basemodel
+
+import (
+	"hone/internal/config"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/learn/engine"
+	"hone/internal/learn/model"
+	"hone/internal/learn/plan"
+	"hone/internal/learn/train"
+	"hone/internal/modelfile"
+)
+
+// LoRAOf is the adapter that the configuration describes.
+func LoRAOf(c config.LoRA) model.LoRA {
+	l := model.LoRA{Rank: c.Rank, Alpha: c.Alpha, RankStabilized: c.RSLoRA}
+	l.Targets, l.TargetPattern = c.Targets()
+	for _, p := range config.Patterns(c.RankPattern) {
+		l.RankPattern = append(l.RankPattern, model.Pattern[int]{Pattern: p.Pattern, Value: int(p.Value)})
+	}
+	for _, p := range config.Patterns(c.AlphaPattern) {
+		l.AlphaPattern = append(l.AlphaPattern, model.Pattern[float64]{Pattern: p.Pattern, Value: p.Value})
+	}
+	return l
+}
+
+// CheckLoRA refuses an adapter that the base model has no place for, before servers are started and weights are read. A
+// model that cannot be opened is refused where it is used, after what is wrong with the data.
+func CheckLoRA(h *host.Host, c config.Config) error {
+	if _, err := Path(h, c.Model.Base); err != nil {
+		return err
+	}
+	file, err := openFile(h, c.Model.Base)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = file.Close() }() // read only
+	return LoRAOf(c.LoRA).Check(model.Spec{Config: file.Config})
+}
+
+// AdapterShape is that of the adapter in a folder, or the configuration's where that is empty.
+func AdapterShape(c config.Config, s model.Spec, folder string) (model.LoRA, error) {
+	if folder == "" {
+		lora := LoRAOf(c.LoRA)
+		return lora, lora.Check(s)
+	}
+	lora, _, err := train.LoadAdapter(folder, s)
+	return lora, err
+}
+
+// SettingsOf are what the configuration says of memory; prefix, private (tokens of a slot) and row depend on the tasks.
+func SettingsOf(c config.Config, lora model.LoRA, gpu bool, prefix, private, row int) plan.Settings {
+	o := plan.Settings{GPU: gpu, Devices: c.Engine.Devices, Train: train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: RecomputeOf(c.Engine), RowMultiple: c.Engine.RowMultiple,
+		EightBitMoments: c.Engine.Moments == "8bit", Dropout: c.LoRA.Dropout}, Prefix: prefix, Row: row, Context: private, DecodeSteps: c.Engine.DecodeSteps}
+	if private > 0 {
+		o.Slots = c.Engine.Slots
+	}
+	if o.ShardWeights = Shards(c.Engine); o.ShardWeights {
+		o.Train.Recompute = train.RecomputeLayer
+	}
+	o.Train = o.Train.Filled(gpu) // since a smaller micro-batch may be proposed
+	return o
+}
+
+// OpenOf is what the configuration leaves to the plan.
+func OpenOf(e config.Engine) plan.Open {
+	return plan.Open{MicroBatch: e.MicroBatch == 0, Recompute: e.Recompute == "auto", Shard: e.ShardWeights == "auto"}
+}
+
+// RecomputeOf is engine.recompute. What auto is, Fit settles.
+func RecomputeOf(e config.Engine) train.Recompute {
+	if e.Recompute == string(train.RecomputeLayer) {
+		return train.RecomputeLayer
+	}
+	return train.RecomputeNone
+}
+
+// Shards reports whether weights are sharded: engine.shard_weights, where there are devices to hold parts. What auto is, Fit
+// settles.
+func Shards(e config.Engine) bool { return e.ShardWeights == "on" && e.Devices > 1 }
+
+// Loader is how a run that trains loads its weights.
+func Loader(e config.Engine) func(*engine.Engine, *modelfile.Model) (model.Spec, []engine.Buffer, error) {
+	if Shards(e) {
+		return model.LoadSharded
+	}
+	return model.Load
+}
+
+// CheckShards refuses weights to be shared where there is one device. The configuration's own checks cannot: --num-gpus says
+// after them how many devices there are.
+func CheckShards(e config.Engine) error {
+	if e.ShardWeights != "on" || e.Devices > 1 {
+		return nil
+	}
+	return &fault.Error{Code: fault.CodeUsage, What: "one device has nobody to share the weights with", Where: "engine.shard_weights: on", Why: "engine.devices is 1",
+		Next: "set engine.devices to how many devices are to share them (hone doctor shows those there are), or engine.shard_weights to auto"}
+}
+
+// CheckDevices refuses devices that there are not, as far as that is known before servers are started.
+func CheckDevices(h *host.Host, e config.Engine) error {
+	if err := CheckShards(e); err != nil {
+		return err
+	}
+	plugin, err := TakePlugin(h, e)
+	if err != nil {
+		return err
+	}
+	return engine.CheckDevices(plugin.Path, e.Devices)
+}
