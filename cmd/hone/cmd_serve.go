@@ -190,7 +190,7 @@ func (o serveOptions) prompting(a *app, c config.Config) (trained *render.Prompt
 	if o.model == baseOnly {
 		return nil, "", c, nil
 	}
-	if trained, err = basemodel.TrainedUnder(a.Host, &c, o.model, false); trained != nil || err != nil {
+	if c, trained, err = basemodel.TrainedUnder(a.Host, c, o.model, false); trained != nil || err != nil {
 		return trained, "", c, err
 	}
 	c.Rollout.System, template, err = o.template()

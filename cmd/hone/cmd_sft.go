@@ -234,10 +234,11 @@ func (t *tuning) findSFT(d conversations, rows []dataset.Row) (l lesson, err err
 	if err := basemodel.CheckShards(t.c.Engine); err != nil {
 		return l, err
 	}
-	trained, err := basemodel.TrainedUnder(t.a.Host, &t.c, t.kept.Adapter, true)
+	c, trained, err := basemodel.TrainedUnder(t.a.Host, t.c, t.kept.Adapter, true)
 	if err != nil {
 		return l, err
 	}
+	t.c = c
 	t.c.Rollout.System = t.a.systemOf(d.path, rows, t.c.Rollout.System)
 	if l.machine, err = basemodel.Find(t.a.Host, t.c, t.c.Model.Base, trained); err != nil {
 		return l, err

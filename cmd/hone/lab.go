@@ -69,10 +69,11 @@ type planned struct {
 // this is refused, and what the configuration leaves to the plan of the memory is settled in it; no device is opened and no
 // weight read.
 func (l *lab) findModel(a *app, c *config.Config, folder string, scenarios []scenario.Scenario, trains bool) (planned, error) {
-	trained, err := basemodel.TrainedUnder(a.Host, c, folder, trains)
+	settled, trained, err := basemodel.TrainedUnder(a.Host, *c, folder, trains)
 	if err != nil {
 		return planned{}, err
 	}
+	*c = settled
 	m, err := basemodel.Find(a.Host, *c, c.Model.Base, trained)
 	if err != nil {
 		return planned{}, err

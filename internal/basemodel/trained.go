@@ -13,36 +13,36 @@ import (
 	"hone/internal/text/render"
 )
 
-// TrainedUnder is how the adapter in a folder was prompted; nil without an adapter, and for those that do not say. It is
-// settled in the configuration too: an adapter that is measured or served is prompted as it was trained, whatever the
-// configuration says; one that is trained further, as the configuration says where it says something.
-func TrainedUnder(h *host.Host, c *config.Config, folder string, trains bool) (*render.Prompting, error) {
+// TrainedUnder is how the adapter in a folder was prompted; nil without an adapter, and for those that do not say. It returns the
+// configuration with which the adapter is prompted too: one that is measured or served is prompted as it was trained, whatever
+// the configuration says; one that is trained further, as the configuration says where it says something.
+func TrainedUnder(h *host.Host, c config.Config, folder string, trains bool) (config.Config, *render.Prompting, error) {
 	if folder == "" {
-		return nil, nil
+		return c, nil, nil
 	}
 	p, found, err := render.ReadPrompting(folder)
 	if err != nil || !found {
-		return nil, err
+		return c, nil, err
 	}
-	other, err := otherPrompting(*c, p)
+	other, err := otherPrompting(c, p)
 	if err != nil {
-		return nil, err
+		return c, nil, err
 	}
 	if !trains {
 		if len(other) > 0 {
 			h.Say("%s: %s was trained under another, which is used", strings.Join(other, ", "), folder)
 		}
 		c.Rollout.System, c.Model.ChatTemplate, c.Model.ToolFormat, c.Model.TemplateVariables = p.System, "", "", config.Variables{}
-		return &p, nil
+		return c, &p, nil
 	}
 	if len(other) > 0 {
 		h.Say("%s: %s was trained under another, and goes on under the configuration's", strings.Join(other, ", "), folder)
 	}
 	c.Rollout.System = cmp.Or(c.Rollout.System, p.System)
 	if c.Model.ChatTemplate != "" {
-		return nil, nil
+		return c, nil, nil
 	}
-	return &p, nil
+	return c, &p, nil
 }
 
 // otherPrompting names the keys that the configuration sets to something other than an adapter was trained under.
