@@ -177,6 +177,8 @@ func (in renderLine) render(t *template.Template, w *basemodel.Text) (any, error
 		}
 		more, isObject := v.(*chat.Object)
 		switch {
+		case f.name == "messages":
+			variables.Set(f.name, render.FillReasoning(v))
 		case f.name != "kwargs":
 			variables.Set(f.name, v)
 		case isObject:

@@ -23,6 +23,20 @@ const withTools = `{% for t in tools or [] %}{{ '<tools>' + t | tojson + '</tool
 
 const withoutTools = `{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}`
 
+// A template finds reasoning under the key it reads, whichever one the line has (render.FillReasoning).
+func TestInspectRenderFillsReasoning(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "t.jinja")
+	if err := os.WriteFile(file, []byte("{% for m in messages %}{{ m.thinking }}, {{ m.reasoning_content }}{% endfor %}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"reasoning_content", "thinking", "reasoning"} {
+		code, out, talk := inspect(t, "inspect render --template "+file, `{"messages": [{"role": "assistant", "content": "a", "`+key+`": "Hm."}]}`)
+		if code != 0 || !strings.Contains(out, `"text":"Hm., Hm."`) {
+			t.Errorf("%s: exit code %d, %s%s", key, code, out, talk)
+		}
+	}
+}
+
 // hone.yaml's variables are those of inspect render too; --set comes before them, and a line's own kwargs before both.
 func TestInspectSetsVariables(t *testing.T) {
 	dir := t.TempDir()

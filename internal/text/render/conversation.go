@@ -73,9 +73,11 @@ func (v *Vendor) messageValue(m chat.Message) (chat.Value, error) {
 	}
 	o := chat.NewObject("role", role(m.Role), "content", m.Content)
 	if m.ReasoningContent != "" {
-		for _, key := range v.reasoning.keys {
-			o.Set(key, m.ReasoningContent)
+		o.Set("reasoning_content", m.ReasoningContent)
+		if v.reasoning.third {
+			o.Set("reasoning", m.ReasoningContent)
 		}
+		o = fillReasoning(o)
 	}
 	var calls []chat.Value
 	for _, call := range m.ToolCalls {

@@ -6,9 +6,45 @@ import (
 	"hone/internal/chat"
 )
 
+// FillReasoning gives each message of a list the reasoning it has under the other keys that chat templates read it under.
+// It is what transformers 5 does to messages before it renders them (_alias_reasoning_fields in
+// utils/chat_template_utils.py): reasoning_content becomes the first of reasoning_content, thinking and reasoning that is
+// not null; thinking comes first, and is filled where there is no such key. What is no list of objects is returned as it
+// is.
+func FillReasoning(messages chat.Value) chat.Value {
+	list, ok := messages.([]chat.Value)
+	if !ok {
+		return messages
+	}
+	filled := make([]chat.Value, len(list))
+	for i, m := range list {
+		filled[i] = m
+		if o, ok := m.(*chat.Object); ok {
+			filled[i] = fillReasoning(o)
+		}
+	}
+	return filled
+}
+
+func fillReasoning(m *chat.Object) *chat.Object {
+	for _, key := range []string{"reasoning_content", "thinking", "reasoning"} {
+		reasoning, _ := m.Get(key)
+		if reasoning == nil {
+			continue
+		}
+		filled := chat.NewObject("thinking", reasoning)
+		for i := range m.Len() {
+			filled.Set(m.At(i))
+		}
+		filled.Set("reasoning_content", reasoning)
+		return filled
+	}
+	return m
+}
+
 // reasoning is how a family sets apart what it thinks before it answers. The zero value is a family that does not.
 type reasoning struct {
-	keys        []string // of the message, under which the template takes it
+	third       bool     // the template takes it under the key "reasoning" too, which FillReasoning leaves alone
 	open, close string   // the tags without the white space around them
 	after       string   // what stands between the reasoning and the content, close within
 }
@@ -23,8 +59,8 @@ func reasoningTags() [][2]string {
 // templates take it under a third.
 func (v *Vendor) learnReasoning() error {
 	m := chat.Message{Role: chat.Assistant, Content: probeContent, ReasoningContent: probeReasoning}
-	for _, keys := range [][]string{{"reasoning_content", "thinking"}, {"reasoning_content", "thinking", "reasoning"}} {
-		v.reasoning.keys = keys
+	for _, third := range []bool{false, true} {
+		v.reasoning.third = third
 		c, err := v.conversation(probeTurn(m), v.probeTools)
 		if err != nil {
 			return err
@@ -54,7 +90,7 @@ func (v *Vendor) learnReasoning() error {
 		}
 		return nil
 	}
-	v.reasoning.keys = v.reasoning.keys[:2]
+	v.reasoning.third = false
 	for _, tags := range reasoningTags() {
 		if strings.Contains(v.options.Template, tags[1]) {
 			v.reasoning.open, v.reasoning.close, v.reasoning.after = tags[0], tags[1], "\n"+tags[1]+"\n\n"

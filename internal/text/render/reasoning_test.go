@@ -3,11 +3,13 @@ package render
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
 	"hone/internal/chat"
+	"hone/internal/text/template"
 )
 
 // cached is a vendor's template; the test of it is skipped where nobody has fetched it.
@@ -91,6 +93,49 @@ func TestReasoningIsReadAndRenderedAgain(t *testing.T) {
 				t.Errorf("the next prompt is %q", v.tok.Decode(next))
 			}
 		})
+	}
+}
+
+// What the template finds is what it finds under transformers, which make_reasoning.py asked.
+func TestFillReasoningEqualsTransformers(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join(referenceDir, "render", "reasoning.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := chat.Decode(data, chat.DecodeOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases, _ := file.([]chat.Value)
+	if len(cases) < 30 {
+		t.Fatalf("%d cases", len(cases))
+	}
+	for i, c := range cases {
+		get := func(key string) chat.Value { v, _ := c.(*chat.Object).Get(key); return v }
+		source := []byte("{{ messages | tojson }}")
+		if name := get("template").(string); name != "messages" {
+			if source, err = os.ReadFile(own(name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		compiled, err := template.Compile("", string(source))
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, _ := chat.AppendJSON(nil, get("messages"), chat.Compact())
+		variables := chat.NewObject("messages", FillReasoning(get("messages")), "add_generation_prompt", true)
+		text, _, err := compiled.Render(template.Values{Variables: variables})
+		if err != nil || text != get("text") {
+			t.Errorf("case %d: %v\n got %q\nwant %q", i, err, text, get("text"))
+		}
+		if after, _ := chat.AppendJSON(nil, get("messages"), chat.Compact()); string(after) != string(before) {
+			t.Errorf("case %d: the caller's messages became %s", i, after)
+		}
+	}
+	for _, v := range []chat.Value{nil, "x", []chat.Value{"x", nil}} {
+		if got := FillReasoning(v); !reflect.DeepEqual(got, v) {
+			t.Errorf("%v became %v", v, got)
+		}
 	}
 }
 
