@@ -44,9 +44,9 @@ func fillReasoning(m *chat.Object) *chat.Object {
 
 // reasoning is how a family sets apart what it thinks before it answers. The zero value is a family that does not.
 type reasoning struct {
-	third       bool     // the template takes it under the key "reasoning" too, which FillReasoning leaves alone
-	open, close string   // the tags without the white space around them
-	after       string   // what stands between the reasoning and the content, close within
+	third       bool   // the template takes it under the key "reasoning" too, which FillReasoning leaves alone
+	open, close string // the tags without the white space around them
+	after       string // what stands between the reasoning and the content, close within
 }
 
 // reasoningTags are those in use, for templates that write reasoning only where they prompt for it.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"hone/internal/chat"
+	"hone/internal/text/pyvalue"
 )
 
 // TestCasesRenderAsInJinja runs our own templates, one for each rule of the language.
@@ -27,7 +28,7 @@ func TestCasesRenderAsInJinja(t *testing.T) {
 		class := member[string](c, "error")
 		switch {
 		case address:
-			class = string(Unsupported)
+			class = string(pyvalue.Unsupported)
 		case class == "":
 			if err != nil || text != want {
 				t.Errorf("%q:\n got  %q (%v)\n want %q", source, text, err, want)
@@ -39,7 +40,7 @@ func TestCasesRenderAsInJinja(t *testing.T) {
 		}
 		if e == nil || string(e.Class) != class {
 			t.Errorf("%q: got %q (%v), want %s", source, text, err, class)
-		} else if line := member[chat.Number](c, "line"); !address && line != "0" && plain(line) != int64(e.Line) {
+		} else if line := member[chat.Number](c, "line"); !address && line != "0" && pyvalue.Plain(line) != int64(e.Line) {
 			t.Errorf("%q: line %d, want %s", source, e.Line, line)
 		}
 	}

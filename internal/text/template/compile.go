@@ -167,11 +167,11 @@ func (c *compiler) body(list []statement) action {
 	}
 	if len(actions) == 1 {
 		only := actions[0]
-		return func(r *run) flow { r.step(); return only(r) }
+		return func(r *run) flow { r.Step(); return only(r) }
 	}
 	return func(r *run) flow {
 		for _, run := range actions {
-			r.step()
+			r.Step()
 			if f := run(r); f != onward {
 				return f
 			}

@@ -6,32 +6,22 @@ import (
 	"unicode/utf8"
 
 	"hone/internal/fault"
+	"hone/internal/text/pyvalue"
 )
 
-// Class is the name of the Python exception that jinja2 raises for the same fault, so that a comparison with it can
-// be made by class.
-type Class string
+// Class is the name of the exception that Python or jinja2 raises for the same fault, so that a comparison with it can be
+// made by class.
+type Class = pyvalue.Class
 
-// Classes of errors.
+// Classes of errors that only templates have.
 const (
 	SyntaxFault    Class = "TemplateSyntaxError"
 	AssertionFault Class = "TemplateAssertionError" // a filter or test that does not exist
 	RuntimeFault   Class = "TemplateRuntimeError"
-	UndefinedFault Class = "UndefinedError"
 	RaisedFault    Class = "TemplateError" // the template called raise_exception
 	SecurityFault  Class = "SecurityError"
 	ArgumentFault  Class = "FilterArgumentError"
-	TypeFault      Class = "TypeError"
-	AttributeFault Class = "AttributeError"
 	LoopFault      Class = "SyntaxError" // break or continue outside of a loop: Python's own, not jinja2's
-	ValueFault     Class = "ValueError"
-	KeyFault       Class = "KeyError"
-	IndexFault     Class = "IndexError"
-	DivisionFault  Class = "ZeroDivisionError"
-	OverflowFault  Class = "OverflowError"
-	RecursionFault Class = "RecursionError"
-	LimitFault     Class = "LimitError"       // a cap of Limits; jinja2 has none of them
-	Unsupported    Class = "UnsupportedError" // valid in jinja2, absent here
 )
 
 // Error is a fault in a template or of a template with some values. Compile and Render return it inside a
@@ -68,32 +58,20 @@ func window(line string, column int) (text, indent string) {
 	return string(runes[from:to]), string(indentRunes)
 }
 
-// failure is what the lexer, parser and evaluator panic with; Compile and Render recover it, and nothing else. As in
-// Go's own text/template, it spares every step of the evaluator an error result.
-type failure struct {
-	class   Class
-	message string
-	at      int // byte in the source
-}
-
-func fail(at int, class Class, format string, args ...any) {
-	panic(&failure{class, fmt.Sprintf(format, args...), at})
-}
-
 // recoverFailure turns a failure into the error a user sees.
 func recoverFailure(what, name, source string, err *error) {
 	switch f := recover().(type) {
 	case nil:
-	case *failure:
-		e := &Error{Class: f.class, Message: f.message}
-		at := min(f.at, len(source))
+	case *pyvalue.Failure:
+		e := &Error{Class: f.Class, Message: f.Message}
+		at := min(f.At, len(source))
 		start := strings.LastIndexByte(source[:at], '\n') + 1
 		e.Line = strings.Count(source[:start], "\n") + 1
 		e.Column = utf8.RuneCountInString(source[start:at]) + 1
 		e.Source, _, _ = strings.Cut(source[start:], "\n")
 		*err = &fault.Error{
 			Code: fault.CodeUsage, What: what, Where: fmt.Sprintf("%s:%d:%d", name, e.Line, e.Column), Err: e,
-			Next: next(f.class),
+			Next: next(f.Class),
 		}
 	default:
 		panic(f)
@@ -104,9 +82,9 @@ func next(class Class) string {
 	switch class {
 	case RaisedFault:
 		return "the template refuses this conversation; change the conversation as its message says"
-	case LimitFault, RecursionFault:
+	case pyvalue.LimitFault, pyvalue.RecursionFault:
 		return "correct the template so that it ends, or raise the limit"
-	case Unsupported:
+	case pyvalue.Unsupported:
 		return "write the template without it"
 	}
 	return "correct the template, or give it the values it expects"

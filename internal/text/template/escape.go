@@ -3,6 +3,8 @@ package template
 import (
 	"strconv"
 	"strings"
+
+	"hone/internal/text/pyvalue"
 )
 
 // unescape reads the escapes of a string literal as Python does; an unknown one stays as it is written.
@@ -24,19 +26,19 @@ func unescape(s string, at int) string {
 		case 'x', 'u', 'U':
 			n := map[byte]int{'x': 2, 'u': 4, 'U': 8}[c]
 			if i+1+n > len(s) {
-				fail(at+i, SyntaxFault, "(unicode error) truncated \\%c escape", c)
+				pyvalue.Fail(at+i, SyntaxFault, "(unicode error) truncated \\%c escape", c)
 			}
 			code, err := strconv.ParseUint(s[i+1:i+1+n], 16, 32)
 			if err != nil || code > 0x10ffff {
-				fail(at+i, SyntaxFault, "(unicode error) truncated \\%c escape", c)
+				pyvalue.Fail(at+i, SyntaxFault, "(unicode error) truncated \\%c escape", c)
 			}
 			if code >= 0xd800 && code < 0xe000 {
-				fail(at+i, Unsupported, "half of a surrogate pair in a string")
+				pyvalue.Fail(at+i, pyvalue.Unsupported, "half of a surrogate pair in a string")
 			}
 			b.WriteRune(rune(code))
 			i += n
 		case 'N':
-			fail(at+i, Unsupported, "a character by its name in a string")
+			pyvalue.Fail(at+i, pyvalue.Unsupported, "a character by its name in a string")
 		case '0', '1', '2', '3', '4', '5', '6', '7':
 			n := 1
 			for n < 3 && i+n < len(s) && s[i+n] >= '0' && s[i+n] <= '7' {

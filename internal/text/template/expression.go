@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"hone/internal/chat"
+	"hone/internal/text/pyvalue"
 )
 
 // expression reads one expression; each level below binds tighter, in jinja2's order (its ** is left-associative).
@@ -27,7 +28,7 @@ func (p *parser) expression() expression {
 func (p *parser) operator() {
 	p.operators++
 	if p.operators > maxOperators {
-		fail(p.peek().at, LimitFault, "more than %d operators in one statement", maxOperators)
+		pyvalue.Fail(p.peek().at, pyvalue.LimitFault, "more than %d operators in one statement", maxOperators)
 	}
 }
 
@@ -52,7 +53,7 @@ func (p *parser) tuple(conditional bool) expression {
 		}
 	}
 	if len(items) == 0 {
-		fail(at.at, SyntaxFault, "Expected an expression, got '%s'", at.describe())
+		pyvalue.Fail(at.at, SyntaxFault, "Expected an expression, got '%s'", at.describe())
 	}
 	return &tupleExpression{items}
 }
@@ -193,7 +194,7 @@ func (p *parser) primary() expression {
 			return d.fold()
 		}
 	}
-	fail(t.at, SyntaxFault, "unexpected '%s'", t.describe())
+	pyvalue.Fail(t.at, SyntaxFault, "unexpected '%s'", t.describe())
 	return nil
 }
 
@@ -235,9 +236,9 @@ func integerLiteral(t token) value {
 	}
 	n, ok := new(big.Int).SetString(t.text, 0)
 	if !ok {
-		fail(t.at, SyntaxFault, "invalid number %s", t.text)
+		pyvalue.Fail(t.at, SyntaxFault, "invalid number %s", t.text)
 	}
-	return shrink(n)
+	return pyvalue.Shrink(n)
 }
 
 func (p *parser) postfix(e expression) expression {
@@ -252,7 +253,7 @@ func (p *parser) postfix(e expression) expression {
 			case integer:
 				e = &itemExpression{e, constant{integerLiteral(a)}, t.at}
 			default:
-				fail(a.at, SyntaxFault, "expected name or number")
+				pyvalue.Fail(a.at, SyntaxFault, "expected name or number")
 			}
 		case p.skip(operator, "["):
 			p.operator()
@@ -268,8 +269,8 @@ func (p *parser) postfix(e expression) expression {
 
 func newAttribute(object expression, name string, at int) *attributeExpression {
 	d := &chat.Object{}
-	return &attributeExpression{object: object, name: name, at: at, absent: &undefined{typ: typeName(d), name: name},
-		member: !hasMethod(d, name) && !isForbidden(d, name) && !isLacking(d, name)}
+	return &attributeExpression{object: object, name: name, at: at, absent: &pyvalue.Undefined{Type: pyvalue.TypeName(d), Name: name},
+		member: !pyvalue.HasMethod(d, name) && !isForbidden(d, name) && !isLacking(d, name)}
 }
 
 func (p *parser) subscript(object expression, at int) expression {
@@ -290,7 +291,7 @@ func (p *parser) subscript(object expression, at int) expression {
 	}
 	for _, item := range items {
 		if _, ok := item.(*sliceExpression); ok {
-			fail(at, Unsupported, "a slice among several subscripts")
+			pyvalue.Fail(at, pyvalue.Unsupported, "a slice among several subscripts")
 		}
 	}
 	return &itemExpression{object, &tupleExpression{items}, at}
@@ -318,7 +319,7 @@ func (p *parser) arguments() arguments {
 	var a arguments
 	ensure := func(ok bool) {
 		if !ok {
-			fail(open.at, SyntaxFault, "invalid syntax for function call expression")
+			pyvalue.Fail(open.at, SyntaxFault, "invalid syntax for function call expression")
 		}
 	}
 	p.list(")", func() {
@@ -394,7 +395,7 @@ func (p *parser) test(base expression) expression {
 		e.arguments = p.arguments()
 	case p.is(name, "else", "or", "and"):
 	case p.is(name, "is"):
-		fail(p.peek().at, SyntaxFault, "You cannot chain multiple tests with is")
+		pyvalue.Fail(p.peek().at, SyntaxFault, "You cannot chain multiple tests with is")
 	case p.is(name), p.is(stringLiteral), p.is(integer), p.is(float), p.is(operator, "[", "{"):
 		e.arguments = arguments{positional: []expression{p.postfix(p.primary())}}
 	}

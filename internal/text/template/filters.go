@@ -9,22 +9,23 @@ import (
 	"unicode/utf8"
 
 	"hone/internal/chat"
+	"hone/internal/text/pyvalue"
 )
 
 // filter is what {{ v | name(a) }} runs; the names of a's parameters are jinja2's.
-type filter func(r *run, v value, a *args) value
+type filter func(r *run, v value, a *pyvalue.Args) value
 
 // filterNamed returns nil for a name that jinja2 does not know either.
 func filterNamed(name string) filter {
 	if write := textFilter(name); write != nil {
-		return func(r *run, v value, a *args) value { return r.boxed(write(r, v, a)) }
+		return func(r *run, v value, a *pyvalue.Args) value { return r.Boxed(write(r, v, a)) }
 	}
 	switch name {
 	case "abs":
 		return absFilter
 	case "attr":
-		return func(r *run, v value, a *args) value {
-			return r.attrFilter(v, r.string(a.bind(r, "attr", 1, "name")[0]))
+		return func(r *run, v value, a *pyvalue.Args) value {
+			return r.attrFilter(v, r.Str(r.Bind(a, "attr", 1, "name")[0]))
 		}
 	case "batch":
 		return batchFilter
@@ -35,14 +36,14 @@ func filterNamed(name string) filter {
 	case "dictsort":
 		return dictsortFilter
 	case "e", "escape", "forceescape":
-		return func(r *run, v value, a *args) value {
-			a.bind(r, name, 0)
-			text := r.text(v)
-			r.charge(6 * len(text))
+		return func(r *run, v value, a *pyvalue.Args) value {
+			r.Bind(a, name, 0)
+			text := r.Text(v)
+			r.Charge(6 * len(text))
 			return markup(escapeHTML(text))
 		}
 	case "first", "last":
-		return func(r *run, v value, a *args) value { a.bind(r, name, 0); return r.end(v, name) }
+		return func(r *run, v value, a *pyvalue.Args) value { r.Bind(a, name, 0); return r.end(v, name) }
 	case "float":
 		return floatFilter
 	case "format":
@@ -54,19 +55,19 @@ func filterNamed(name string) filter {
 	case "items":
 		return itemsFilter
 	case "list":
-		return func(r *run, v value, a *args) value { a.bind(r, "list", 0); return r.clone(r.list(v)) }
+		return func(r *run, v value, a *pyvalue.Args) value { r.Bind(a, "list", 0); return r.Clone(r.List(v)) }
 	case "map":
 		return mapFilter
 	case "max", "min":
-		return func(r *run, v value, a *args) value { return r.extreme(v, name, a) }
+		return func(r *run, v value, a *pyvalue.Args) value { return r.extreme(v, name, a) }
 	case "reject", "rejectattr", "select", "selectattr":
-		return func(r *run, v value, a *args) value { return r.selection(v, name, a) }
+		return func(r *run, v value, a *pyvalue.Args) value { return r.selection(v, name, a) }
 	case "reverse":
 		return reverseFilter
 	case "round":
 		return roundFilter
 	case "safe":
-		return func(r *run, v value, a *args) value { a.bind(r, name, 0); return markup(r.text(v)) }
+		return func(r *run, v value, a *pyvalue.Args) value { r.Bind(a, name, 0); return markup(r.Text(v)) }
 	case "slice":
 		return sliceFilter
 	case "sort":
@@ -80,8 +81,8 @@ func filterNamed(name string) filter {
 	case "wordcount":
 		return wordcountFilter
 	case "filesizeformat", "pprint", "random", "striptags", "urlencode", "urlize", "wordwrap", "xmlattr":
-		return func(r *run, _ value, _ *args) value {
-			fail(r.at, Unsupported, "the filter '%s'", name)
+		return func(r *run, _ value, _ *pyvalue.Args) value {
+			pyvalue.Fail(r.At, pyvalue.Unsupported, "the filter '%s'", name)
 			return nil
 		}
 	}
@@ -89,25 +90,25 @@ func filterNamed(name string) filter {
 }
 
 // writer is a filter that makes text.
-type writer func(r *run, v value, a *args) string
+type writer func(r *run, v value, a *pyvalue.Args) string
 
 // textFilter returns those that always make text, and nil for other names.
 func textFilter(name string) writer {
 	switch name {
 	case "capitalize", "lower", "upper":
-		return func(r *run, v value, a *args) string {
-			text := r.text(v)
+		return func(r *run, v value, a *pyvalue.Args) string {
+			text := r.Text(v)
 			if a != &r.noArgs {
-				return r.stringMethod(text, name, a).(string)
+				return r.StringMethod(text, name, a).(string)
 			}
-			r.scan(len(text))
-			r.charge(len(text))
-			return changeCase(text, name)
+			r.Scan(len(text))
+			r.Charge(len(text))
+			return pyvalue.ChangeCase(text, name)
 		}
 	case "center":
-		return func(r *run, v value, a *args) string {
-			width := or(a.bind(r, "center", 0, "width")[0], int64(80))
-			return r.justify(r.text(v), "center", &args{positional: []value{width}}).(string)
+		return func(r *run, v value, a *pyvalue.Args) string {
+			width := pyvalue.Or(r.Bind(a, "center", 0, "width")[0], int64(80))
+			return r.Justify(r.Text(v), "center", &pyvalue.Args{Positional: []value{width}}).(string)
 		}
 	case "indent":
 		return indentFilter
@@ -116,7 +117,7 @@ func textFilter(name string) writer {
 	case "replace":
 		return replaceFilter
 	case "string":
-		return func(r *run, v value, a *args) string { a.bind(r, name, 0); return r.text(v) }
+		return func(r *run, v value, a *pyvalue.Args) string { r.Bind(a, name, 0); return r.Text(v) }
 	case "title":
 		return titleFilter
 	case "tojson":
@@ -127,38 +128,38 @@ func textFilter(name string) writer {
 	return nil
 }
 
-func trimFilter(r *run, v value, a *args) string {
-	text := r.text(v)
-	r.scan(len(text))
+func trimFilter(r *run, v value, a *pyvalue.Args) string {
+	text := r.Text(v)
+	r.Scan(len(text))
 	if a == &r.noArgs {
-		return strings.TrimFunc(text, isSpace)
+		return strings.TrimFunc(text, pyvalue.IsSpace)
 	}
-	return r.strip(text, "strip", or(a.bind(r, "trim", 0, "chars")[0], nil))
+	return r.Strip(text, "strip", pyvalue.Or(r.Bind(a, "trim", 0, "chars")[0], nil))
 }
 
-func absFilter(r *run, v value, a *args) value {
-	a.bind(r, "abs", 0)
-	v = integerOf(v)
-	if !isNumber(v) {
-		fail(r.at, TypeFault, "bad operand type for abs(): '%s'", typeName(v))
+func absFilter(r *run, v value, a *pyvalue.Args) value {
+	r.Bind(a, "abs", 0)
+	v = pyvalue.IntegerOf(v)
+	if !pyvalue.IsNumber(v) {
+		pyvalue.Fail(r.At, pyvalue.TypeFault, "bad operand type for abs(): '%s'", pyvalue.TypeName(v))
 	}
 	if f, ok := v.(float64); ok {
 		return math.Abs(f)
 	}
-	if compareNumbers(v, int64(0)) < 0 {
-		return r.binary("-", int64(0), v)
+	if pyvalue.CompareNumbers(v, int64(0)) < 0 {
+		return r.Binary("-", int64(0), v)
 	}
 	return v
 }
 
 // titleFilter begins words after white space and some brackets alone, unlike str.title.
-func titleFilter(r *run, v value, a *args) string {
-	a.bind(r, "title", 0)
-	s := r.text(v)
-	r.charge(2 * len(s))
+func titleFilter(r *run, v value, a *pyvalue.Args) string {
+	r.Bind(a, "title", 0)
+	s := r.Text(v)
+	r.Charge(2 * len(s))
 	var b strings.Builder
 	for s != "" {
-		inWord := func(c rune) bool { return !isSpace(c) && !strings.ContainsRune("-({[<", c) }
+		inWord := func(c rune) bool { return !pyvalue.IsSpace(c) && !strings.ContainsRune("-({[<", c) }
 		start := strings.IndexFunc(s, inWord)
 		if start < 0 {
 			start = len(s)
@@ -171,203 +172,142 @@ func titleFilter(r *run, v value, a *args) string {
 		}
 		if s != "" {
 			_, size := utf8.DecodeRuneInString(s)
-			b.WriteString(changeCase(s[:size], "upper") + changeCase(s[size:end], "lower"))
+			b.WriteString(pyvalue.ChangeCase(s[:size], "upper") + pyvalue.ChangeCase(s[size:end], "lower"))
 		}
 		s = s[end:]
 	}
 	return b.String()
 }
 
-func lengthFilter(r *run, v value, a *args) value {
-	a.bind(r, "length", 0)
-	n, ok := length(v)
+func lengthFilter(r *run, v value, a *pyvalue.Args) value {
+	r.Bind(a, "length", 0)
+	n, ok := pyvalue.Length(v)
 	if !ok {
-		fail(r.at, TypeFault, "object of type '%s' has no len()", typeName(v))
+		pyvalue.Fail(r.At, pyvalue.TypeFault, "object of type '%s' has no len()", pyvalue.TypeName(v))
 	}
 	if s, ok := v.(string); ok {
-		r.scan(len(s))
+		r.Scan(len(s))
 	}
 	return int64(n)
 }
 
-func defaultFilter(r *run, v value, a *args) value {
-	p := a.bind(r, "default", 0, "default_value", "boolean")
-	if _, missing := v.(*undefined); missing || r.truth(or(p[1], false)) && !r.truth(v) {
-		return or(p[0], "")
+func defaultFilter(r *run, v value, a *pyvalue.Args) value {
+	p := r.Bind(a, "default", 0, "default_value", "boolean")
+	if _, missing := v.(*pyvalue.Undefined); missing || r.Truth(pyvalue.Or(p[1], false)) && !r.Truth(v) {
+		return pyvalue.Or(p[0], "")
 	}
 	return v
 }
 
-func floatFilter(r *run, v value, a *args) value {
-	standard := or(a.bind(r, "float", 0, "default")[0], 0.0)
-	r.must(v)
-	switch v := integerOf(v).(type) {
+func floatFilter(r *run, v value, a *pyvalue.Args) value {
+	standard := pyvalue.Or(r.Bind(a, "float", 0, "default")[0], 0.0)
+	r.Must(v)
+	switch v := pyvalue.IntegerOf(v).(type) {
 	case string:
-		r.scan(len(v))
-		if f, ok := parseFloat(v); ok {
+		r.Scan(len(v))
+		if f, ok := pyvalue.ParseFloat(v); ok {
 			return f
 		}
 	case int64, *big.Int, float64:
-		return r.float(v)
+		return r.ToFloat(v)
 	}
 	return standard
 }
 
-// parseFloat is Python's float(str).
-func parseFloat(s string) (float64, bool) {
-	s = strings.TrimFunc(s, isSpace)
-	word := strings.ToLower(strings.TrimLeft(s, "+-"))
-	if word == "inf" || word == "infinity" || word == "nan" {
-		f, err := strconv.ParseFloat(s, 64)
-		return f, err == nil
-	}
-	text, ok := withoutUnderscores(s)
-	if !ok || strings.ContainsAny(text, "xXpP_iInN") {
-		return 0, false
-	}
-	f, err := strconv.ParseFloat(text, 64)
-	if err != nil && !math.IsInf(f, 0) {
-		return 0, false
-	}
-	return f, true
-}
-
-// withoutUnderscores removes those that stand between digits; false where another is left.
-func withoutUnderscores(s string) (string, bool) {
-	digit := func(i int) bool {
-		return i >= 0 && i < len(s) && strings.IndexByte("0123456789abcdefABCDEF", s[i]) >= 0
-	}
-	for i := range len(s) {
-		if s[i] == '_' && !(digit(i-1) && digit(i+1)) {
-			return "", false
-		}
-	}
-	return strings.ReplaceAll(s, "_", ""), true
-}
-
-func intFilter(r *run, v value, a *args) value {
-	p := a.bind(r, "int", 0, "default", "base")
-	standard := or(p[0], int64(0))
-	r.must(v)
+func intFilter(r *run, v value, a *pyvalue.Args) value {
+	p := r.Bind(a, "int", 0, "default", "base")
+	standard := pyvalue.Or(p[0], int64(0))
+	r.Must(v)
 	s, ok := v.(string)
 	if !ok {
-		if !isNumber(v) {
+		if !pyvalue.IsNumber(v) {
 			return standard
 		}
 		f, ok := v.(float64)
 		if !ok {
-			return integerOf(v)
+			return pyvalue.IntegerOf(v)
 		}
 		if math.IsInf(f, 0) {
-			fail(r.at, OverflowFault, "cannot convert float infinity to integer")
+			pyvalue.Fail(r.At, pyvalue.OverflowFault, "cannot convert float infinity to integer")
 		}
-		return truncated(f, standard)
+		return pyvalue.Truncated(f, standard)
 	}
-	r.scan(len(s) * len(s) / 16)
-	if n, ok := parseInt(s, r.integer(or(p[1], int64(10)))); ok {
+	r.Scan(len(s) * len(s) / 16)
+	if n, ok := pyvalue.ParseInt(s, r.Integer(pyvalue.Or(p[1], int64(10)))); ok {
 		return n
 	}
-	if f, ok := parseFloat(s); ok && !math.IsInf(f, 0) {
-		return truncated(f, standard)
+	if f, ok := pyvalue.ParseFloat(s); ok && !math.IsInf(f, 0) {
+		return pyvalue.Truncated(f, standard)
 	}
 	return standard
 }
 
-func truncated(f float64, standard value) value {
-	if math.IsNaN(f) {
-		return standard
-	}
-	n, _ := big.NewFloat(f).Int(nil)
-	return shrink(n)
-}
-
-// parseInt is Python's int(str, base).
-func parseInt(s string, base int) (value, bool) {
-	s = strings.TrimFunc(s, isSpace)
-	sign, digits := "", s
-	if s != "" && (s[0] == '-' || s[0] == '+') {
-		sign, digits = strings.TrimPrefix(s[:1], "+"), s[1:]
-	}
-	if prefix := map[int]string{2: "0b", 8: "0o", 16: "0x"}[base]; prefix != "" && strings.HasPrefix(strings.ToLower(digits), prefix) {
-		digits = strings.TrimPrefix(digits[2:], "_")
-	}
-	digits, ok := withoutUnderscores(digits)
-	if !ok || digits == "" || strings.ContainsAny(digits, "+-") || base != 0 && (base < 2 || base > 36) {
-		return nil, false
-	}
-	n, ok := new(big.Int).SetString(sign+digits, base)
-	if !ok {
-		return nil, false
-	}
-	return shrink(n), true
-}
-
-func formatFilter(r *run, v value, a *args) value {
-	s := r.text(v)
-	if len(a.names) > 0 {
-		if len(a.positional) > 0 {
-			fail(r.at, ArgumentFault, "can't handle positional and keyword arguments at the same time")
+func formatFilter(r *run, v value, a *pyvalue.Args) value {
+	s := r.Text(v)
+	if len(a.Names) > 0 {
+		if len(a.Positional) > 0 {
+			pyvalue.Fail(r.At, ArgumentFault, "can't handle positional and keyword arguments at the same time")
 		}
-		return r.printf(s, a.rest())
+		return r.Printf(s, a.Rest())
 	}
-	return r.printf(s, tuple(a.positional))
+	return r.Printf(s, pyvalue.Tuple(a.Positional))
 }
 
-func indentFilter(r *run, v value, a *args) string {
-	p := a.bind(r, "indent", 0, "width", "first", "blank")
-	indent, ok := or(p[0], int64(4)).(string)
+func indentFilter(r *run, v value, a *pyvalue.Args) string {
+	p := r.Bind(a, "indent", 0, "width", "first", "blank")
+	indent, ok := pyvalue.Or(p[0], int64(4)).(string)
 	if !ok {
-		n := max(0, r.integer(or(p[0], int64(4))))
-		r.charge(n)
+		n := max(0, r.Integer(pyvalue.Or(p[0], int64(4))))
+		r.Charge(n)
 		indent = strings.Repeat(" ", n)
 	}
-	r.must(v)
+	r.Must(v)
 	if _, isList := v.([]value); isList { // to which Python adds the "\n", before it finds that it has no lines
-		fail(r.at, AttributeFault, "'list' object has no attribute 'splitlines'")
+		pyvalue.Fail(r.At, pyvalue.AttributeFault, "'list' object has no attribute 'splitlines'")
 	}
-	s := r.string(v) + "\n" // as jinja2 does, since splitting lines drops the last end
-	blank := r.truth(or(p[2], false))
-	lines := r.splitLines(s, false).([]value)
+	s := r.Str(v) + "\n" // as jinja2 does, since splitting lines drops the last end
+	blank := r.Truth(pyvalue.Or(p[2], false))
+	lines := r.SplitLines(s, false).([]value)
 	var b strings.Builder
 	for i, line := range lines {
 		text := line.(string)
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		if i > 0 && (blank || text != "") || i == 0 && r.truth(or(p[1], false)) {
-			r.charge(len(indent))
+		if i > 0 && (blank || text != "") || i == 0 && r.Truth(pyvalue.Or(p[1], false)) {
+			r.Charge(len(indent))
 			b.WriteString(indent)
 		}
-		r.charge(len(text))
+		r.Charge(len(text))
 		b.WriteString(text)
 	}
 	return b.String()
 }
 
-func replaceFilter(r *run, v value, a *args) string {
-	p := a.bind(r, "replace", 2, "old", "new", "count")
+func replaceFilter(r *run, v value, a *pyvalue.Args) string {
+	p := r.Bind(a, "replace", 2, "old", "new", "count")
 	count := -1
-	if c := or(p[2], nil); c != nil {
-		count = r.integer(c)
+	if c := pyvalue.Or(p[2], nil); c != nil {
+		count = r.Integer(c)
 	}
-	return r.replace(r.text(v), r.text(p[0]), r.text(p[1]), count)
+	return r.Replace(r.Text(v), r.Text(p[0]), r.Text(p[1]), count)
 }
 
-func roundFilter(r *run, v value, a *args) value {
-	p := a.bind(r, "round", 0, "precision", "method")
-	precision, method := r.integer(or(p[0], int64(0))), or(p[1], "common")
-	if !isNumber(v) {
-		fail(r.at, TypeFault, "type %s doesn't define __round__ method", typeName(v))
+func roundFilter(r *run, v value, a *pyvalue.Args) value {
+	p := r.Bind(a, "round", 0, "precision", "method")
+	precision, method := r.Integer(pyvalue.Or(p[0], int64(0))), pyvalue.Or(p[1], "common")
+	if !pyvalue.IsNumber(v) {
+		pyvalue.Fail(r.At, pyvalue.TypeFault, "type %s doesn't define __round__ method", pyvalue.TypeName(v))
 	}
 	if method != "common" && method != "ceil" && method != "floor" {
-		fail(r.at, ArgumentFault, "method must be common, ceil or floor")
+		pyvalue.Fail(r.At, ArgumentFault, "method must be common, ceil or floor")
 	}
 	f, isFloat := v.(float64)
 	if method == "common" && !isFloat && precision >= 0 {
-		return integerOf(v)
+		return pyvalue.IntegerOf(v)
 	}
 	if !isFloat {
-		f = r.float(integerOf(v))
+		f = r.ToFloat(pyvalue.IntegerOf(v))
 	}
 	if method != "common" {
 		scale := math.Pow(10, float64(precision))
@@ -377,55 +317,55 @@ func roundFilter(r *run, v value, a *args) value {
 		return math.Floor(f*scale) / scale
 	}
 	if precision < 0 {
-		fail(r.at, Unsupported, "rounding to tens")
+		pyvalue.Fail(r.At, pyvalue.Unsupported, "rounding to tens")
 	}
 	rounded, _ := strconv.ParseFloat(strconv.FormatFloat(f, 'f', min(precision, 400), 64), 64)
 	return rounded
 }
 
 // tojsonFilter is transformers', which takes the options of json.dumps.
-func tojsonFilter(r *run, v value, a *args) string {
+func tojsonFilter(r *run, v value, a *pyvalue.Args) string {
 	r.scratch = r.appendJSON(r.scratch[:0], v, r.jsonFormat(a))
 	return string(r.scratch)
 }
 
 func (r *run) appendJSON(dst []byte, v value, f chat.Format) []byte {
-	f.Kind, f.MaxBytes = jsonKind, len(dst)+r.limits.Bytes-r.bytes
-	if r.otherKeys {
-		f.Key = jsonKey
+	f.Kind, f.MaxBytes = jsonKind, len(dst)+r.Limits.Bytes-r.Bytes
+	if r.OtherKeys {
+		f.Key = pyvalue.JSONKey
 	}
 	text, err := chat.AppendJSON(dst, v, f)
 	switch {
 	case errors.Is(err, chat.ErrTooLarge):
-		r.charge(math.MaxInt)
+		r.Charge(math.MaxInt)
 	case err != nil:
-		fail(r.at, TypeFault, "Object of type %s is not JSON serializable", typeName(err.(*chat.KindError).Value))
+		pyvalue.Fail(r.At, pyvalue.TypeFault, "Object of type %s is not JSON serializable", pyvalue.TypeName(err.(*chat.KindError).Value))
 	}
-	r.charge(len(text) - len(dst))
+	r.Charge(len(text) - len(dst))
 	return text
 }
 
-func (r *run) jsonFormat(a *args) chat.Format {
+func (r *run) jsonFormat(a *pyvalue.Args) chat.Format {
 	if a == &r.noArgs {
 		return chat.Format{}
 	}
-	p := a.bind(r, "tojson", 0, "ensure_ascii", "indent", "separators", "sort_keys")
-	f := chat.Format{EnsureASCII: r.truth(or(p[0], false)), SortKeys: r.truth(or(p[3], false))}
-	switch indent := integerOf(or(p[1], nil)).(type) {
+	p := r.Bind(a, "tojson", 0, "ensure_ascii", "indent", "separators", "sort_keys")
+	f := chat.Format{EnsureASCII: r.Truth(pyvalue.Or(p[0], false)), SortKeys: r.Truth(pyvalue.Or(p[3], false))}
+	switch indent := pyvalue.IntegerOf(pyvalue.Or(p[1], nil)).(type) {
 	case nil:
 	case string:
 		f.Indent, f.Lines = indent, true
 	default:
-		f.Indent, f.Lines = spaces(max(0, min(1000, r.integer(indent)))), true
+		f.Indent, f.Lines = spaces(max(0, min(1000, r.Integer(indent)))), true
 	}
-	if separators := or(p[2], nil); separators != nil {
-		pair := r.list(separators)
+	if separators := pyvalue.Or(p[2], nil); separators != nil {
+		pair := r.List(separators)
 		if len(pair) != 2 {
-			fail(r.at, ValueFault, "not two separators")
+			pyvalue.Fail(r.At, pyvalue.ValueFault, "not two separators")
 		}
-		f.ItemSeparator, f.KeySeparator = r.string(pair[0]), r.string(pair[1])
+		f.ItemSeparator, f.KeySeparator = r.Str(pair[0]), r.Str(pair[1])
 		if f.ItemSeparator == "" || f.KeySeparator == "" {
-			fail(r.at, Unsupported, "an empty separator")
+			pyvalue.Fail(r.At, pyvalue.Unsupported, "an empty separator")
 		}
 	}
 	return f
@@ -442,7 +382,7 @@ func spaces(n int) string {
 // jsonKind makes what json.dumps takes besides a chat.Value one.
 func jsonKind(v any) (chat.Value, bool) {
 	switch v := v.(type) {
-	case tuple:
+	case pyvalue.Tuple:
 		return []chat.Value(v), true
 	case *big.Int:
 		return chat.Number(v.String()), true

@@ -1,6 +1,10 @@
 package template
 
-import "slices"
+import (
+	"slices"
+
+	"hone/internal/text/pyvalue"
+)
 
 // In jinja2 a name that a body assigns is the body's own from its beginning: what stands inside (a loop, a macro, the block
 // of a filter) sees it undefined until the assignment is run, even where the template was given a variable of that name.
@@ -10,7 +14,7 @@ import "slices"
 // hideStatement begins a body: the names are undefined in it until they are assigned.
 type hideStatement struct {
 	ids   []int
-	value []*undefined
+	value []*pyvalue.Undefined
 }
 
 // frame is a body with a scope of its own.
@@ -66,7 +70,7 @@ func (f *frame) finish() {
 			around = around.parent
 		}
 		if around == nil {
-			s.ids, s.value = append(s.ids, n.id), append(s.value, &undefined{message: quote(n.name) + " is undefined"})
+			s.ids, s.value = append(s.ids, n.id), append(s.value, &pyvalue.Undefined{Message: pyvalue.Quote(n.name) + " is undefined"})
 		}
 	}
 	if len(s.ids) > 0 {

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"hone/internal/text/pyvalue"
 )
 
 type kind uint8
@@ -120,13 +122,13 @@ func (l *lexer) sign() byte {
 // strip removes what the tag that follows text takes away from it.
 func (l *lexer) strip(text string, sign byte, lstrip bool) string {
 	if sign == '-' {
-		return strings.TrimRightFunc(text, isSpace)
+		return strings.TrimRightFunc(text, pyvalue.IsSpace)
 	}
 	if sign == '+' || !lstrip {
 		return text
 	}
 	line := strings.LastIndexByte(text, '\n') + 1
-	if (line > 0 || l.lineStart) && strings.TrimFunc(text[line:], isSpace) == "" {
+	if (line > 0 || l.lineStart) && strings.TrimFunc(text[line:], pyvalue.IsSpace) == "" {
 		return text[:line]
 	}
 	return text
@@ -143,7 +145,7 @@ func (l *lexer) close(end string, trims bool) bool {
 		}
 	case strings.HasPrefix(rest, "-"+end):
 		rest = rest[1+len(end):]
-		l.at = len(l.source) - len(strings.TrimLeftFunc(rest, isSpace))
+		l.at = len(l.source) - len(strings.TrimLeftFunc(rest, pyvalue.IsSpace))
 	case trims && strings.HasPrefix(rest, "+"+end):
 		l.at += 1 + len(end)
 	default:
@@ -156,7 +158,7 @@ func (l *lexer) close(end string, trims bool) bool {
 func (l *lexer) comment(open int) {
 	i := strings.Index(l.source[l.at:], "#}")
 	if i < 0 {
-		fail(open, SyntaxFault, "Missing end of comment tag")
+		pyvalue.Fail(open, SyntaxFault, "Missing end of comment tag")
 	}
 	if i > 0 && strings.IndexByte("-+", l.source[l.at+i-1]) >= 0 {
 		i--
@@ -176,7 +178,7 @@ func (l *lexer) raw(open int) bool {
 	for {
 		i := strings.Index(l.source[l.at:], "{%")
 		if i < 0 {
-			fail(open, SyntaxFault, "Missing end of raw directive")
+			pyvalue.Fail(open, SyntaxFault, "Missing end of raw directive")
 		}
 		end := l.at + i
 		l.at = end + 2
@@ -194,11 +196,11 @@ func (l *lexer) raw(open int) bool {
 
 // word reads a word and the white space around it.
 func (l *lexer) word(want string) bool {
-	rest := strings.TrimLeftFunc(l.source[l.at:], isSpace)
+	rest := strings.TrimLeftFunc(l.source[l.at:], pyvalue.IsSpace)
 	if !strings.HasPrefix(rest, want) {
 		return false
 	}
-	rest = strings.TrimLeftFunc(rest[len(want):], isSpace)
+	rest = strings.TrimLeftFunc(rest[len(want):], pyvalue.IsSpace)
 	l.at = len(l.source) - len(rest)
 	return true
 }
@@ -210,7 +212,7 @@ func (l *lexer) expression(endKind kind, end string) {
 		r, size := utf8.DecodeRuneInString(l.source[l.at:])
 		start := l.at
 		switch {
-		case isSpace(r):
+		case pyvalue.IsSpace(r):
 			l.at += size
 		case len(l.brackets) == 0 && l.close(end, endKind == blockEnd):
 			l.emit(endKind, "", start)
@@ -238,7 +240,7 @@ func (l *lexer) name() {
 	}
 	text := l.source[start:l.at]
 	if r, _ := utf8.DecodeRuneInString(text); unicode.IsNumber(r) {
-		fail(start, SyntaxFault, "Invalid character in identifier")
+		pyvalue.Fail(start, SyntaxFault, "Invalid character in identifier")
 	}
 	l.emit(name, text, start)
 }
@@ -331,7 +333,7 @@ func (l *lexer) string(quote byte) {
 			return
 		}
 	}
-	fail(start, SyntaxFault, "unexpected char %q: the string does not end", quote)
+	pyvalue.Fail(start, SyntaxFault, "unexpected char %q: the string does not end", quote)
 }
 
 func (l *lexer) operator() {
@@ -345,18 +347,18 @@ func (l *lexer) operator() {
 	text := rest[:length]
 	if length == 1 && !strings.Contains("+-/*%~[](){}><=.:|,;", text) {
 		r, _ := utf8.DecodeRuneInString(rest)
-		fail(l.at, SyntaxFault, "unexpected char %q", r)
+		pyvalue.Fail(l.at, SyntaxFault, "unexpected char %q", r)
 	}
 	switch text {
 	case "(", "[", "{":
 		l.brackets = append(l.brackets, map[string]byte{"(": ')', "[": ']', "{": '}'}[text])
 	case ")", "]", "}":
 		if len(l.brackets) == 0 {
-			fail(l.at, SyntaxFault, "unexpected '%s'", text)
+			pyvalue.Fail(l.at, SyntaxFault, "unexpected '%s'", text)
 		}
 		last := len(l.brackets) - 1
 		if want := l.brackets[last]; text[0] != want {
-			fail(l.at, SyntaxFault, "unexpected '%s', expected '%c'", text, want)
+			pyvalue.Fail(l.at, SyntaxFault, "unexpected '%s', expected '%c'", text, want)
 		}
 		l.brackets = l.brackets[:last]
 	}
@@ -366,6 +368,3 @@ func (l *lexer) operator() {
 
 // isWord is Python's \w.
 func isWord(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) }
-
-// isSpace is Python's str.isspace, which has four control characters more than Go's.
-func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }

@@ -1,6 +1,9 @@
 package template
 
-import "hone/internal/chat"
+import (
+	"hone/internal/chat"
+	"hone/internal/text/pyvalue"
+)
 
 // loop is the variable loop of a for statement. It holds the items it has read, and reads further ones when the body
 // advances or asks ahead, since a filter on the loop may depend on what the body does.
@@ -20,18 +23,18 @@ func (l *loop) start(r *run, sequence value) {
 	switch s := sequence.(type) {
 	case []value:
 		l.items = s
-	case tuple:
+	case pyvalue.Tuple:
 		l.items = s
-	case *view:
-		l.items = s.list()
+	case *pyvalue.View:
+		l.items = s.List()
 	case *chat.Object:
-		l.items = r.newValues(s.Len())
+		l.items = r.NewValues(s.Len())
 		for i, name := range s.Keys() {
-			l.items[i] = r.key(name)
+			l.items[i] = r.Key(name)
 		}
 	default:
 		if l.pairs == nil {
-			l.more = r.each(sequence)
+			l.more = r.Each(sequence)
 		}
 	}
 }
@@ -56,7 +59,7 @@ func (m *memory) giveBackLoop(l *loop) {
 func (l *loop) filter(keep func(value) bool) {
 	next := l.more
 	if next == nil {
-		next = iterate(l.items)
+		next = pyvalue.Iterate(l.items)
 	}
 	l.items = make([]value, 0, 8)
 	l.more = func() (value, bool) {
@@ -96,10 +99,10 @@ func (l *loop) advance() bool {
 // item is one that has been read.
 func (l *loop) item(i int) value {
 	if l.pairs == nil {
-		return plain(l.items[i])
+		return pyvalue.Plain(l.items[i])
 	}
 	name, v := l.pairs.At(i)
-	return tuple{key(name), plain(v)}
+	return pyvalue.Tuple{pyvalue.Key(name), pyvalue.Plain(v)}
 }
 
 func (l *loop) length() int {
@@ -134,12 +137,12 @@ func (l *loop) attribute(name string) (value, bool) {
 		return int64(l.depth), true
 	case "previtem":
 		if l.index == 0 {
-			return &undefined{message: "there is no previous item"}, true
+			return &pyvalue.Undefined{Message: "there is no previous item"}, true
 		}
 		return l.item(l.index - 1), true
 	case "nextitem":
 		if !l.has(l.index + 1) {
-			return &undefined{message: "there is no next item"}, true
+			return &pyvalue.Undefined{Message: "there is no next item"}, true
 		}
 		return l.item(l.index + 1), true
 	case "cycle", "changed":
@@ -148,16 +151,16 @@ func (l *loop) attribute(name string) (value, bool) {
 	return nil, false
 }
 
-func (l *loop) call(r *run, name string, a *args) value {
+func (l *loop) call(r *run, name string, a *pyvalue.Args) value {
 	if name == "cycle" {
-		if len(a.positional) == 0 {
-			fail(r.at, TypeFault, "no items for cycling given")
+		if len(a.Positional) == 0 {
+			pyvalue.Fail(r.At, pyvalue.TypeFault, "no items for cycling given")
 		}
-		return a.positional[l.index%len(a.positional)]
+		return a.Positional[l.index%len(a.Positional)]
 	}
-	if l.seen && r.equal(tuple(l.last), tuple(a.positional)) {
+	if l.seen && r.Equal(pyvalue.Tuple(l.last), pyvalue.Tuple(a.Positional)) {
 		return false
 	}
-	l.seen, l.last = true, a.positional
+	l.seen, l.last = true, a.Positional
 	return true
 }

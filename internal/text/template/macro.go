@@ -3,6 +3,8 @@ package template
 import (
 	"fmt"
 	"slices"
+
+	"hone/internal/text/pyvalue"
 )
 
 // macroCode is a compiled macro.
@@ -26,7 +28,7 @@ func (m *macroStatement) code(c *compiler) *macroCode {
 		l.collect(m.body)
 		for _, q := range m.parameters {
 			if q.value == nil {
-				missing := &undefined{message: fmt.Sprintf("parameter '%s' was not provided", q.name)}
+				missing := &pyvalue.Undefined{Message: fmt.Sprintf("parameter '%s' was not provided", q.name)}
 				k.values = append(k.values, func(*run) value { return missing })
 				continue
 			}
@@ -66,24 +68,24 @@ func (s *callStatement) compile(c *compiler) action {
 	return func(r *run) flow {
 		r.scope.keep()
 		fn := function(r)
-		a := arguments(r).clone()
-		a.names, a.named = append(a.names, "caller"), append(a.named, &macro{body, r.scope})
-		r.at = s.call.at
-		r.write(r.text(r.call(fn, a)))
+		a := arguments(r).Clone()
+		a.Names, a.Named = append(a.Names, "caller"), append(a.Named, &macro{body, r.scope})
+		r.At = s.call.at
+		r.write(r.Text(r.call(fn, a)))
 		return onward
 	}
 }
 
 // callMacro writes what a macro gives, with the arguments in the order jinja2 fills them in.
-func (r *run) callMacro(m *macro, a *args) {
-	k, at := m.code, r.at
-	r.enter(at)
+func (r *run) callMacro(m *macro, a *pyvalue.Args) {
+	k, at := m.code, r.At
+	r.Enter(at)
 	inner := r.borrow(m.scope, k.size)
 	r.passArguments(k, inner, a)
 	outer := r.scope
 	r.scope = inner
 	for i, slot := range k.slots {
-		if inner.slots[slot] == (unset{}) {
+		if inner.slots[slot] == (pyvalue.Unset{}) {
 			inner.slots[slot] = k.values[i](r)
 		}
 	}
@@ -92,55 +94,55 @@ func (r *run) callMacro(m *macro, a *args) {
 	r.captures--
 	r.scope = outer
 	r.giveBack(inner)
-	r.leave()
+	r.Leave()
 }
 
 // passArguments fills the slots of a call; parameters that are not passed are unset.
-func (r *run) passArguments(k *macroCode, inner *scope, a *args) {
+func (r *run) passArguments(k *macroCode, inner *scope, a *pyvalue.Args) {
 	explicitCaller, taken := false, 0
 	for i, q := range k.parameters {
 		explicitCaller = explicitCaller || q.name == "caller"
-		v := value(unset{})
-		if i < len(a.positional) {
-			v = a.positional[i]
-		} else if j := slices.Index(a.names, q.name); j >= 0 {
-			v, taken = a.named[j], taken+1
+		v := value(pyvalue.Unset{})
+		if i < len(a.Positional) {
+			v = a.Positional[i]
+		} else if j := slices.Index(a.Names, q.name); j >= 0 {
+			v, taken = a.Named[j], taken+1
 		}
 		inner.slots[k.slots[i]] = v
 	}
 	if k.usesCaller && !explicitCaller {
 		var caller value
-		if j := slices.Index(a.names, "caller"); j >= 0 {
-			caller, taken = a.named[j], taken+1
+		if j := slices.Index(a.Names, "caller"); j >= 0 {
+			caller, taken = a.Named[j], taken+1
 		}
 		if caller == nil {
-			caller = &undefined{message: "No caller defined"}
+			caller = &pyvalue.Undefined{Message: "No caller defined"}
 		}
 		inner.slots[k.caller] = caller
 	}
-	if k.usesKwargs || taken < len(a.names) {
-		r.passOthers(k, inner, a.clone(), !explicitCaller)
+	if k.usesKwargs || taken < len(a.Names) {
+		r.passOthers(k, inner, a.Clone(), !explicitCaller)
 	}
-	if extra := len(a.positional) - len(k.parameters); k.usesVarargs {
-		inner.slots[k.varargs] = tuple(a.positional[min(len(k.parameters), len(a.positional)):])
+	if extra := len(a.Positional) - len(k.parameters); k.usesVarargs {
+		inner.slots[k.varargs] = pyvalue.Tuple(a.Positional[min(len(k.parameters), len(a.Positional)):])
 	} else if extra > 0 {
-		fail(r.at, TypeFault, "macro '%s' takes not more than %d argument(s)", k.name, len(k.parameters))
+		pyvalue.Fail(r.At, pyvalue.TypeFault, "macro '%s' takes not more than %d argument(s)", k.name, len(k.parameters))
 	}
 }
 
 // passOthers passes the keyword arguments that no parameter takes.
-func (r *run) passOthers(k *macroCode, inner *scope, a *args, takesCaller bool) {
+func (r *run) passOthers(k *macroCode, inner *scope, a *pyvalue.Args, takesCaller bool) {
 	for i, q := range k.parameters {
-		if i >= len(a.positional) {
-			a.take(q.name)
+		if i >= len(a.Positional) {
+			a.Take(q.name)
 		}
 	}
 	if k.usesCaller && takesCaller {
-		a.take("caller")
+		a.Take("caller")
 	}
 	if k.usesKwargs {
-		inner.slots[k.keys] = a.rest()
-	} else if len(a.names) > 0 {
-		fail(r.at, TypeFault, "macro '%s' takes no keyword argument '%s'", k.name, a.names[0])
+		inner.slots[k.keys] = a.Rest()
+	} else if len(a.Names) > 0 {
+		pyvalue.Fail(r.At, pyvalue.TypeFault, "macro '%s' takes no keyword argument '%s'", k.name, a.Names[0])
 	}
 }

@@ -1,6 +1,10 @@
 package template
 
-import "strings"
+import (
+	"strings"
+
+	"hone/internal/text/pyvalue"
+)
 
 // markup is what |safe and |escape give: text that + does not join to other text without escaping that for HTML.
 // Nothing else differs from a string, so that compiler.value makes strings of it.
@@ -58,7 +62,7 @@ func (r *run) joinMarkup(a, b value) (value, bool) {
 		}
 		y = markup(escapeHTML(s))
 	}
-	r.charge(len(x) + len(y))
+	r.Charge(len(x) + len(y))
 	return x + y, true
 }
 
@@ -72,7 +76,7 @@ func (e *filterExpression) remark(result value) value {
 	case "trim", "upper", "lower", "capitalize", "center", "string", "default", "d", "indent":
 		return markup(s)
 	case "format":
-		fail(e.at, Unsupported, "format of what is marked safe")
+		pyvalue.Fail(e.at, pyvalue.Unsupported, "format of what is marked safe")
 	}
 	return result
 }

@@ -3,6 +3,8 @@ package template
 import (
 	"slices"
 	"strings"
+
+	"hone/internal/text/pyvalue"
 )
 
 // Caps of the parser: no template in use comes near, and deeper ones would exhaust the stack later.
@@ -53,7 +55,7 @@ func (p *parser) expect(k kind, text string) token {
 		if want == "" {
 			want = k.String()
 		}
-		fail(t.at, SyntaxFault, "expected token '%s', got '%s'", want, t.describe())
+		pyvalue.Fail(t.at, SyntaxFault, "expected token '%s', got '%s'", want, t.describe())
 	}
 	return p.take()
 }
@@ -61,7 +63,7 @@ func (p *parser) expect(k kind, text string) token {
 func (p *parser) nest() func() {
 	p.nesting++
 	if p.nesting > maxNesting {
-		fail(p.peek().at, LimitFault, "more than %d statements and brackets inside each other", maxNesting)
+		pyvalue.Fail(p.peek().at, pyvalue.LimitFault, "more than %d statements and brackets inside each other", maxNesting)
 	}
 	return func() { p.nesting-- }
 }
@@ -79,10 +81,10 @@ func (p *parser) variable(name string) int {
 func (p *parser) template() []statement {
 	body := p.body()
 	if t := p.peek(); t.kind != endOfFile {
-		fail(t.at, SyntaxFault, "Encountered unknown tag '%s'", t.text)
+		pyvalue.Fail(t.at, SyntaxFault, "Encountered unknown tag '%s'", t.text)
 	}
 	if missing := append(p.surelyMissing, p.missing...); len(missing) > 0 {
-		fail(missing[0].at, AssertionFault, "No filter or test named '%s'.", missing[0].text)
+		pyvalue.Fail(missing[0].at, AssertionFault, "No filter or test named '%s'.", missing[0].text)
 	}
 	return body
 }
@@ -96,7 +98,7 @@ func (p *parser) body(ends ...string) []statement {
 		switch t := p.peek(); t.kind {
 		case endOfFile:
 			if len(ends) > 0 {
-				fail(t.at, SyntaxFault, "Unexpected end of template. The innermost block needs '%s'.", strings.Join(ends, "' or '"))
+				pyvalue.Fail(t.at, SyntaxFault, "Unexpected end of template. The innermost block needs '%s'.", strings.Join(ends, "' or '"))
 			}
 			return list
 		case data:
@@ -152,7 +154,7 @@ func (p *parser) settle(mark int) {
 func (p *parser) statement() statement {
 	t := p.peek()
 	if t.kind != name {
-		fail(t.at, SyntaxFault, "tag name expected")
+		pyvalue.Fail(t.at, SyntaxFault, "tag name expected")
 	}
 	p.at++
 	switch t.text {
@@ -180,13 +182,13 @@ func (p *parser) statement() statement {
 		return s
 	case "break", "continue":
 		if p.loops == 0 {
-			fail(t.at, LoopFault, "'%s' outside loop", t.text)
+			pyvalue.Fail(t.at, LoopFault, "'%s' outside loop", t.text)
 		}
 		return loopStatement(t.text)
 	case "autoescape", "block", "extends", "include", "import", "from", "do", "trans", "debug":
-		fail(t.at, Unsupported, "the tag '%s'", t.text)
+		pyvalue.Fail(t.at, pyvalue.Unsupported, "the tag '%s'", t.text)
 	}
-	fail(t.at, SyntaxFault, "Encountered unknown tag '%s'", t.text)
+	pyvalue.Fail(t.at, SyntaxFault, "Encountered unknown tag '%s'", t.text)
 	return nil
 }
 
@@ -284,7 +286,7 @@ func (p *parser) signature(m *macroStatement) {
 		if p.skip(operator, "=") {
 			q.value = p.expression()
 		} else if n := len(m.parameters); n > 0 && m.parameters[n-1].value != nil {
-			fail(t.at, SyntaxFault, "non-default argument follows default argument")
+			pyvalue.Fail(t.at, SyntaxFault, "non-default argument follows default argument")
 		}
 		m.parameters = append(m.parameters, q)
 	}
@@ -298,7 +300,7 @@ func (p *parser) callStatement(t token) statement {
 	}
 	call, ok := p.expression().(*callExpression)
 	if !ok {
-		fail(t.at, SyntaxFault, "expected call")
+		pyvalue.Fail(t.at, SyntaxFault, "expected call")
 	}
 	p.macroBody(m, "endcall")
 	return &callStatement{call, m}
@@ -355,14 +357,14 @@ func (p *parser) targetItem(attributes bool) expression {
 	}
 	t := p.peek()
 	if t.kind != name || slices.Contains([]string{"true", "false", "none", "True", "False", "None"}, t.text) {
-		fail(t.at, SyntaxFault, "can't assign to '%s'", t.describe())
+		pyvalue.Fail(t.at, SyntaxFault, "can't assign to '%s'", t.describe())
 	}
 	p.at++
 	if attributes && p.skip(operator, ".") {
 		return &namespaceExpression{p.variable(t.text), p.expect(name, "").text, t.at}
 	}
 	if t.text == "loop" && p.loops > 0 {
-		fail(t.at, AssertionFault, "Can't assign to special loop variable in for-loop target")
+		pyvalue.Fail(t.at, AssertionFault, "Can't assign to special loop variable in for-loop target")
 	}
 	return &nameExpression{p.variable(t.text), t.text, t.at}
 }

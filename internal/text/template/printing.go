@@ -55,9 +55,9 @@ func (c *compiler) printed(e expression) func(r *run) {
 	return func(r *run) {
 		if v, written := print(r); !written {
 			if at >= 0 {
-				r.at = at
+				r.At = at
 			}
-			r.write(r.text(unmarked(v)))
+			r.write(r.Text(unmarked(v)))
 		}
 	}
 }
@@ -68,8 +68,8 @@ func (c *compiler) printConcat(e *concatExpression) printer {
 		parts[i] = c.printed(part)
 	}
 	return func(r *run) (value, bool) {
-		r.steps += len(parts)
-		r.step()
+		r.Steps += len(parts)
+		r.Step()
 		for _, part := range parts {
 			part(r)
 		}
@@ -95,7 +95,7 @@ func (c *compiler) printSum(e *binaryExpression) printer {
 	return func(r *run) (value, bool) {
 		start := len(r.out)
 		for i, print := range operands {
-			r.step()
+			r.Step()
 			if v, written := print(r); !written {
 				return r.sum(start, v, i, operands, at), false
 			}
@@ -110,18 +110,18 @@ func (r *run) sum(start int, v value, i int, operands []printer, at []int) value
 	if i > 0 {
 		text := string(r.out[start:])
 		r.out = r.out[:start]
-		r.at = at[i]
+		r.At = at[i]
 		total = r.add(text, v)
 	}
 	for i++; i < len(operands); i++ {
-		r.step()
+		r.Step()
 		start = len(r.out)
 		v, written := operands[i](r)
 		if written {
 			v = string(r.out[start:])
 			r.out = r.out[:start]
 		}
-		r.at = at[i]
+		r.At = at[i]
 		total = r.add(total, v)
 	}
 	return total
@@ -130,10 +130,10 @@ func (r *run) sum(start int, v value, i int, operands []printer, at []int) value
 func (c *compiler) printCall(e *callExpression, name *nameExpression) printer {
 	function, arguments := c.value(name), c.arguments(e.arguments)
 	return func(r *run) (value, bool) {
-		r.step()
+		r.Step()
 		fn := function(r)
 		a := arguments(r)
-		r.at = e.at
+		r.At = e.at
 		if m, ok := fn.(*macro); ok {
 			r.callMacro(m, a)
 			return nil, true
@@ -150,7 +150,7 @@ func (c *compiler) printCall(e *callExpression, name *nameExpression) printer {
 func (c *compiler) printConditional(e *conditionalExpression) printer {
 	test, then, otherwise := c.condition(e.test), c.print(e.then), c.print(e.otherwise)
 	return func(r *run) (value, bool) {
-		r.step()
+		r.Step()
 		if test(r) {
 			return then(r)
 		}
@@ -162,10 +162,10 @@ func (c *compiler) printConditional(e *conditionalExpression) printer {
 func (c *compiler) printJSON(e *filterExpression) printer {
 	base, arguments := c.value(e.base), c.arguments(e.arguments)
 	return func(r *run) (value, bool) {
-		r.step()
+		r.Step()
 		v := base(r)
 		a := arguments(r)
-		r.at = e.at
+		r.At = e.at
 		r.out = r.appendJSON(r.out, v, r.jsonFormat(a))
 		return nil, true
 	}
@@ -175,10 +175,10 @@ func (c *compiler) printJSON(e *filterExpression) printer {
 func (c *compiler) printFilter(e *filterExpression) printer {
 	base, arguments := e.base.compile(c), c.arguments(e.arguments)
 	return func(r *run) (value, bool) {
-		r.step()
+		r.Step()
 		v := base(r)
 		a := arguments(r)
-		r.at = e.at
+		r.At = e.at
 		if _, marked := v.(markup); marked {
 			v = e.apply(r, v, a)
 			if text, ok := v.(string); ok {

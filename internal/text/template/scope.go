@@ -15,7 +15,7 @@ const manyVariables = 32
 
 // unset makes all variables unassigned.
 func (r *run) unset(s *scope) {
-	r.steps += len(s.slots) / manyVariables
+	r.Steps += len(s.slots) / manyVariables
 	for i := range s.slots {
 		s.slots[i] = unassigned{}
 	}

@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"hone/internal/chat"
+	"hone/internal/text/pyvalue"
 )
 
 // getter returns what reads attribute from an item: "a.b.0" goes through items and indices, nil is the item itself.
@@ -15,7 +16,7 @@ func (r *run) getter(attribute, standard value) func(value) value {
 	case nil:
 	case string:
 		for part := range strings.SplitSeq(a, ".") {
-			if n, ok := parseInt(part, 10); ok && stringTest(part, "isdigit") {
+			if n, ok := pyvalue.ParseInt(part, 10); ok && pyvalue.StringTest(part, "isdigit") {
 				path = append(path, n)
 			} else {
 				path = append(path, part)
@@ -27,7 +28,7 @@ func (r *run) getter(attribute, standard value) func(value) value {
 	return func(item value) value {
 		for _, key := range path {
 			item = r.item(item, key)
-			if _, missing := item.(*undefined); missing && standard != nil {
+			if _, missing := item.(*pyvalue.Undefined); missing && standard != nil {
 				item = standard
 			}
 		}
@@ -38,7 +39,7 @@ func (r *run) getter(attribute, standard value) func(value) value {
 // folded is a string in lower case, and every other value as it is.
 func folded(v value) value {
 	if s, ok := v.(string); ok {
-		if lower := changeCase(s, "lower"); lower != s {
+		if lower := pyvalue.ChangeCase(s, "lower"); lower != s {
 			return lower
 		}
 	}
@@ -49,11 +50,11 @@ func folded(v value) value {
 type keyed struct{ item, key value }
 
 func (r *run) keyed(items []value, caseSensitive value, key func(value) value) []keyed {
-	sensitive := r.truth(or(caseSensitive, false))
-	r.charge(2 * itemBytes * len(items))
+	sensitive := r.Truth(pyvalue.Or(caseSensitive, false))
+	r.Charge(2 * pyvalue.ItemBytes * len(items))
 	list := make([]keyed, len(items))
 	for i, item := range items {
-		item = plain(item)
+		item = pyvalue.Plain(item)
 		k := key(item)
 		if !sensitive {
 			k = folded(k)
@@ -64,21 +65,21 @@ func (r *run) keyed(items []value, caseSensitive value, key func(value) value) [
 }
 
 func (r *run) sortKeyed(list []keyed, reverse value) {
-	at, descending := r.at, r.truth(or(reverse, false))
+	at, descending := r.At, r.Truth(pyvalue.Or(reverse, false))
 	slices.SortStableFunc(list, func(a, b keyed) int {
-		r.at = at
+		r.At = at
 		if descending {
 			a, b = b, a
 		}
 		x, ok := a.key.(string)
 		if y, both := b.key.(string); ok && both {
-			r.scan(min(len(x), len(y)))
+			r.Scan(min(len(x), len(y)))
 			return strings.Compare(x, y)
 		}
-		if r.equal(a.key, b.key) { // as Python compares the lists that jinja2 makes of keys, undefined ones too
+		if r.Equal(a.key, b.key) { // as Python compares the lists that jinja2 makes of keys, undefined ones too
 			return 0
 		}
-		return r.order(a.key, b.key, "<") % unordered
+		return r.Order(a.key, b.key, "<") % pyvalue.Unordered
 	})
 }
 
@@ -90,16 +91,16 @@ func itemsOf(list []keyed) []value {
 	return items
 }
 
-func sortFilter(r *run, v value, a *args) value {
-	p := a.bind(r, "sort", 0, "reverse", "case_sensitive", "attribute")
-	attribute := or(p[2], nil)
+func sortFilter(r *run, v value, a *pyvalue.Args) value {
+	p := r.Bind(a, "sort", 0, "reverse", "case_sensitive", "attribute")
+	attribute := pyvalue.Or(p[2], nil)
 	key := r.getter(attribute, nil)
 	if names, ok := attribute.(string); ok && strings.Contains(names, ",") {
 		var getters []func(value) value
 		for name := range strings.SplitSeq(names, ",") {
 			getters = append(getters, r.getter(name, nil))
 		}
-		sensitive := r.truth(or(p[1], false))
+		sensitive := r.Truth(pyvalue.Or(p[1], false))
 		key = func(item value) value {
 			keys := make([]value, len(getters))
 			for i, get := range getters {
@@ -110,74 +111,74 @@ func sortFilter(r *run, v value, a *args) value {
 			return keys
 		}
 	}
-	list := r.keyed(r.list(v), p[1], key)
+	list := r.keyed(r.List(v), p[1], key)
 	r.sortKeyed(list, p[0])
 	return itemsOf(list)
 }
 
-func dictsortFilter(r *run, v value, a *args) value {
-	p := a.bind(r, "dictsort", 0, "case_sensitive", "by", "reverse")
-	r.must(v)
-	by := or(p[1], "key")
+func dictsortFilter(r *run, v value, a *pyvalue.Args) value {
+	p := r.Bind(a, "dictsort", 0, "case_sensitive", "by", "reverse")
+	r.Must(v)
+	by := pyvalue.Or(p[1], "key")
 	if by != "key" && by != "value" {
-		fail(r.at, ArgumentFault, `You can only sort by either "key" or "value"`)
+		pyvalue.Fail(r.At, ArgumentFault, `You can only sort by either "key" or "value"`)
 	}
 	d, ok := v.(*chat.Object)
 	if !ok {
-		fail(r.at, AttributeFault, "'%s' object has no attribute 'items'", typeName(v))
+		pyvalue.Fail(r.At, pyvalue.AttributeFault, "'%s' object has no attribute 'items'", pyvalue.TypeName(v))
 	}
-	r.charge(itemBytes * d.Len())
-	pairs := r.newValues(d.Len())
+	r.Charge(pyvalue.ItemBytes * d.Len())
+	pairs := r.NewValues(d.Len())
 	for i := range pairs {
 		stored, member := d.At(i)
-		pair := r.newValues(2)
-		pair[0], pair[1] = r.key(stored), plain(member)
-		pairs[i] = tuple(pair)
+		pair := r.NewValues(2)
+		pair[0], pair[1] = r.Key(stored), pyvalue.Plain(member)
+		pairs[i] = pyvalue.Tuple(pair)
 	}
 	list := r.keyed(pairs, p[0], func(pair value) value {
 		if by == "key" {
-			return pair.(tuple)[0]
+			return pair.(pyvalue.Tuple)[0]
 		}
-		return pair.(tuple)[1]
+		return pair.(pyvalue.Tuple)[1]
 	})
 	r.sortKeyed(list, p[2])
 	return itemsOf(list)
 }
 
-func groupbyFilter(r *run, v value, a *args) value {
-	p := a.bind(r, "groupby", 1, "attribute", "default", "case_sensitive")
-	get := r.getter(p[0], or(p[1], nil))
-	list := r.keyed(r.list(v), p[2], get)
+func groupbyFilter(r *run, v value, a *pyvalue.Args) value {
+	p := r.Bind(a, "groupby", 1, "attribute", "default", "case_sensitive")
+	get := r.getter(p[0], pyvalue.Or(p[1], nil))
+	list := r.keyed(r.List(v), p[2], get)
 	r.sortKeyed(list, false)
 	var groups []value
 	for len(list) > 0 {
 		n := 1
-		for n < len(list) && r.equal(list[n].key, list[0].key) {
+		for n < len(list) && r.Equal(list[n].key, list[0].key) {
 			n++
 		}
-		groups = append(groups, tuple{get(list[0].item), itemsOf(list[:n])})
+		groups = append(groups, pyvalue.Tuple{get(list[0].item), itemsOf(list[:n])})
 		list = list[n:]
 	}
 	return groups
 }
 
-func uniqueFilter(r *run, v value, a *args) value {
-	p := a.bind(r, "unique", 0, "case_sensitive", "attribute")
+func uniqueFilter(r *run, v value, a *pyvalue.Args) value {
+	p := r.Bind(a, "unique", 0, "case_sensitive", "attribute")
 	seen := map[string]bool{}
 	var others []value // keys that are tuples
-	next := r.each(v)
-	get := r.getter(or(p[1], nil), nil)
-	return &iterator{name: "generator", next: func() (value, bool) {
+	next := r.Each(v)
+	get := r.getter(pyvalue.Or(p[1], nil), nil)
+	return &pyvalue.Iterator{Name: "generator", Next: func() (value, bool) {
 		for {
 			item, ok := next()
 			if !ok {
 				return nil, false
 			}
 			k := r.keyed([]value{item}, p[0], get)[0]
-			r.step()
-			r.hashable(k.key)
-			if stored, ok := storedKey(k.key); !ok {
-				if r.contains(others, k.key) {
+			r.Step()
+			r.Hashable(k.key)
+			if stored, ok := pyvalue.StoredKey(k.key); !ok {
+				if r.Contains(others, k.key) {
 					continue
 				}
 				others = append(others, k.key)
@@ -191,101 +192,101 @@ func uniqueFilter(r *run, v value, a *args) value {
 	}}
 }
 
-func (r *run) extreme(v value, name string, a *args) value {
-	p := a.bind(r, name, 0, "case_sensitive", "attribute")
-	list := r.keyed(r.list(v), p[0], r.getter(or(p[1], nil), nil))
+func (r *run) extreme(v value, name string, a *pyvalue.Args) value {
+	p := r.Bind(a, name, 0, "case_sensitive", "attribute")
+	list := r.keyed(r.List(v), p[0], r.getter(pyvalue.Or(p[1], nil), nil))
 	if len(list) == 0 {
-		return &undefined{message: "No aggregated item, sequence was empty."}
+		return &pyvalue.Undefined{Message: "No aggregated item, sequence was empty."}
 	}
 	best := list[0]
 	for _, k := range list[1:] {
-		if c := r.order(k.key, best.key, map[string]string{"min": "<", "max": ">"}[name]); name == "min" && c == -1 || name == "max" && c == 1 {
+		if c := r.Order(k.key, best.key, map[string]string{"min": "<", "max": ">"}[name]); name == "min" && c == -1 || name == "max" && c == 1 {
 			best = k
 		}
 	}
 	return best.item
 }
 
-func sumFilter(r *run, v value, a *args) value {
-	p := a.bind(r, "sum", 0, "attribute", "start")
-	get, total := r.getter(or(p[0], nil), nil), or(p[1], int64(0))
+func sumFilter(r *run, v value, a *pyvalue.Args) value {
+	p := r.Bind(a, "sum", 0, "attribute", "start")
+	get, total := r.getter(pyvalue.Or(p[0], nil), nil), pyvalue.Or(p[1], int64(0))
 	if _, ok := total.(string); ok {
-		fail(r.at, TypeFault, "sum() can't sum strings [use ''.join(seq) instead]")
+		pyvalue.Fail(r.At, pyvalue.TypeFault, "sum() can't sum strings [use ''.join(seq) instead]")
 	}
-	next := r.each(v)
+	next := r.Each(v)
 	for item, ok := next(); ok; item, ok = next() {
-		r.step()
-		total = r.binary("+", total, get(item))
+		r.Step()
+		total = r.Binary("+", total, get(item))
 	}
 	return total
 }
 
-func joinFilter(r *run, v value, a *args) string {
-	p := a.bind(r, "join", 0, "d", "attribute")
-	get := r.getter(or(p[1], nil), nil)
-	return r.joinAll(r.text(or(p[0], "")), v, func(_ int, item value) string { return r.text(get(item)) })
+func joinFilter(r *run, v value, a *pyvalue.Args) string {
+	p := r.Bind(a, "join", 0, "d", "attribute")
+	get := r.getter(pyvalue.Or(p[1], nil), nil)
+	return r.JoinAll(r.Text(pyvalue.Or(p[0], "")), v, func(_ int, item value) string { return r.Text(get(item)) })
 }
 
 func (r *run) end(v value, name string) value {
 	if name == "first" {
-		if item, ok := r.each(v)(); ok {
+		if item, ok := r.Each(v)(); ok {
 			return item
 		}
 	} else {
-		n, ok := length(v)
+		n, ok := pyvalue.Length(v)
 		if _, lookahead := v.(*loop); !ok || lookahead {
-			fail(r.at, TypeFault, "'%s' object is not reversible", typeName(v))
+			pyvalue.Fail(r.At, pyvalue.TypeFault, "'%s' object is not reversible", pyvalue.TypeName(v))
 		}
 		if n > 0 {
-			items := r.list(v)
-			return plain(items[n-1])
+			items := r.List(v)
+			return pyvalue.Plain(items[n-1])
 		}
 	}
-	return &undefined{message: "No " + name + " item, sequence was empty."}
+	return &pyvalue.Undefined{Message: "No " + name + " item, sequence was empty."}
 }
 
-func reverseFilter(r *run, v value, a *args) value {
-	a.bind(r, "reverse", 0)
+func reverseFilter(r *run, v value, a *pyvalue.Args) value {
+	r.Bind(a, "reverse", 0)
 	if s, ok := v.(string); ok {
-		return r.slice(s, [3]value{nil, nil, int64(-1)})
+		return r.Slice(s, [3]value{nil, nil, int64(-1)})
 	}
-	if iterate(v) == nil {
-		fail(r.at, ArgumentFault, "argument must be iterable")
+	if pyvalue.Iterate(v) == nil {
+		pyvalue.Fail(r.At, ArgumentFault, "argument must be iterable")
 	}
-	items := slices.Clone(r.list(v))
+	items := slices.Clone(r.List(v))
 	slices.Reverse(items)
-	r.charge(itemBytes * len(items))
-	if _, isGenerator := v.(*iterator); isGenerator {
+	r.Charge(pyvalue.ItemBytes * len(items))
+	if _, isGenerator := v.(*pyvalue.Iterator); isGenerator {
 		return items
 	}
-	return &iterator{name: "list_reverseiterator", next: iterate(items)}
+	return &pyvalue.Iterator{Name: "list_reverseiterator", Next: pyvalue.Iterate(items)}
 }
 
-func itemsFilter(r *run, v value, a *args) value {
-	a.bind(r, "items", 0)
+func itemsFilter(r *run, v value, a *pyvalue.Args) value {
+	r.Bind(a, "items", 0)
 	d := dictOf(r, v)
 	i := -1
-	return &iterator{name: "generator", next: func() (value, bool) {
+	return &pyvalue.Iterator{Name: "generator", Next: func() (value, bool) {
 		i++
 		if i >= d.Len() {
 			return nil, false
 		}
 		stored, member := d.At(i)
-		pair := r.newValues(2)
-		pair[0], pair[1] = r.key(stored), plain(member)
-		return tuple(pair), true
+		pair := r.NewValues(2)
+		pair[0], pair[1] = r.Key(stored), pyvalue.Plain(member)
+		return pyvalue.Tuple(pair), true
 	}}
 }
 
 // dictOf is the dict that items are taken from; of what is undefined it is empty.
 func dictOf(r *run, v value) *chat.Object {
 	switch v := v.(type) {
-	case *undefined:
+	case *pyvalue.Undefined:
 		return &chat.Object{}
 	case *chat.Object:
 		return v
 	}
-	fail(r.at, TypeFault, "Can only get item pairs from a mapping.")
+	pyvalue.Fail(r.At, pyvalue.TypeFault, "Can only get item pairs from a mapping.")
 	return nil
 }
 
@@ -294,22 +295,22 @@ func dictOf(r *run, v value) *chat.Object {
 func (r *run) generate(v value, prepare func() func(item value) (value, bool)) value {
 	var next func() (value, bool)
 	var one func(item value) (value, bool)
-	at := r.at
-	return &iterator{name: "generator", next: func() (value, bool) {
-		r.at = at
+	at := r.At
+	return &pyvalue.Iterator{Name: "generator", Next: func() (value, bool) {
+		r.At = at
 		if next == nil {
-			if !r.truth(v) {
+			if !r.Truth(v) {
 				return nil, false
 			}
 			one = prepare()
-			next = r.each(v)
+			next = r.Each(v)
 		}
 		for {
 			item, ok := next()
 			if !ok {
 				return nil, false
 			}
-			r.step()
+			r.Step()
 			if made, keep := one(item); keep {
 				return made, true
 			}
@@ -317,60 +318,55 @@ func (r *run) generate(v value, prepare func() func(item value) (value, bool)) v
 	}}
 }
 
-func mapFilter(r *run, v value, a *args) value {
+func mapFilter(r *run, v value, a *pyvalue.Args) value {
 	return r.generate(v, func() func(value) (value, bool) {
-		if len(a.positional) == 0 {
-			a := a.clone()
-			attribute, ok := a.take("attribute")
-			standard, _ := a.take("default")
+		if len(a.Positional) == 0 {
+			a := a.Clone()
+			attribute, ok := a.Take("attribute")
+			standard, _ := a.Take("default")
 			switch {
 			case !ok:
-				fail(r.at, ArgumentFault, "map requires a filter argument")
-			case len(a.names) > 0:
-				fail(r.at, ArgumentFault, "Unexpected keyword argument '%s'", a.names[0])
+				pyvalue.Fail(r.At, ArgumentFault, "map requires a filter argument")
+			case len(a.Names) > 0:
+				pyvalue.Fail(r.At, ArgumentFault, "Unexpected keyword argument '%s'", a.Names[0])
 			}
 			get := r.getter(attribute, standard)
 			return func(item value) (value, bool) { return get(item), true }
 		}
-		name, rest := r.string(a.positional[0]), *a
-		rest.positional = a.positional[1:]
+		name, rest := r.Str(a.Positional[0]), *a
+		rest.Positional = a.Positional[1:]
 		run := filterNamed(name)
 		return func(item value) (value, bool) {
 			if run == nil {
-				fail(r.at, RuntimeFault, "No filter named '%s'.", name)
+				pyvalue.Fail(r.At, RuntimeFault, "No filter named '%s'.", name)
 			}
-			return unmarked(run(r, item, rest.clone())), true
+			return unmarked(run(r, item, rest.Clone())), true
 		}
 	})
 }
 
-// clone is for calls that take arguments out.
-func (a *args) clone() *args {
-	return &args{a.positional, slices.Clone(a.names), slices.Clone(a.named)}
-}
-
 // selection is select, reject, selectattr and rejectattr.
-func (r *run) selection(v value, name string, a *args) value {
+func (r *run) selection(v value, name string, a *pyvalue.Args) value {
 	return r.generate(v, func() func(value) (value, bool) {
 		get := func(item value) value { return item }
 		rest := *a
 		if strings.HasSuffix(name, "attr") {
-			if len(a.positional) == 0 {
-				fail(r.at, ArgumentFault, "Missing parameter for attribute name")
+			if len(a.Positional) == 0 {
+				pyvalue.Fail(r.At, ArgumentFault, "Missing parameter for attribute name")
 			}
-			get = r.getter(a.positional[0], nil)
-			rest.positional = a.positional[1:]
+			get = r.getter(a.Positional[0], nil)
+			rest.Positional = a.Positional[1:]
 		}
-		keep := r.truth
-		if len(rest.positional) > 0 {
-			testName := r.string(rest.positional[0])
-			rest.positional = rest.positional[1:]
+		keep := r.Truth
+		if len(rest.Positional) > 0 {
+			testName := r.Str(rest.Positional[0])
+			rest.Positional = rest.Positional[1:]
 			run := testNamed(testName)
 			keep = func(item value) bool {
 				if run == nil {
-					fail(r.at, RuntimeFault, "No test named '%s'.", testName)
+					pyvalue.Fail(r.At, RuntimeFault, "No test named '%s'.", testName)
 				}
-				return run(r, item, rest.clone())
+				return run(r, item, rest.Clone())
 			}
 		}
 		want := strings.HasPrefix(name, "select")
@@ -378,34 +374,34 @@ func (r *run) selection(v value, name string, a *args) value {
 	})
 }
 
-func batchFilter(r *run, v value, a *args) value {
-	p := a.bind(r, "batch", 1, "linecount", "fill_with")
-	size, fill := r.integer(p[0]), or(p[1], nil)
+func batchFilter(r *run, v value, a *pyvalue.Args) value {
+	p := r.Bind(a, "batch", 1, "linecount", "fill_with")
+	size, fill := r.Integer(p[0]), pyvalue.Or(p[1], nil)
 	var rows []value
 	var row []value
-	for _, item := range r.list(v) {
+	for _, item := range r.List(v) {
 		if row != nil && len(row) == size {
 			rows, row = append(rows, row), nil
 		}
-		row = append(row, plain(item))
+		row = append(row, pyvalue.Plain(item))
 	}
 	if row != nil {
 		if fill != nil && len(row) < size {
-			r.charge(itemBytes * size)
+			r.Charge(pyvalue.ItemBytes * size)
 			row = append(row, slices.Repeat([]value{fill}, size-len(row))...)
 		}
 		rows = append(rows, row)
 	}
-	return &iterator{name: "generator", next: iterate(rows)}
+	return &pyvalue.Iterator{Name: "generator", Next: pyvalue.Iterate(rows)}
 }
 
-func sliceFilter(r *run, v value, a *args) value {
-	p := a.bind(r, "slice", 1, "slices", "fill_with")
-	n, fill, items := r.integer(p[0]), or(p[1], nil), r.list(v)
+func sliceFilter(r *run, v value, a *pyvalue.Args) value {
+	p := r.Bind(a, "slice", 1, "slices", "fill_with")
+	n, fill, items := r.Integer(p[0]), pyvalue.Or(p[1], nil), r.List(v)
 	if n == 0 {
-		fail(r.at, DivisionFault, "integer division or modulo by zero")
+		pyvalue.Fail(r.At, pyvalue.DivisionFault, "integer division or modulo by zero")
 	}
-	r.charge(2 * itemBytes * max(0, n))
+	r.Charge(2 * pyvalue.ItemBytes * max(0, n))
 	var columns []value
 	start := 0
 	for i := range max(0, n) {
@@ -420,30 +416,30 @@ func sliceFilter(r *run, v value, a *args) value {
 		columns = append(columns, column)
 		start += size
 	}
-	return &iterator{name: "generator", next: iterate(columns)}
+	return &pyvalue.Iterator{Name: "generator", Next: pyvalue.Iterate(columns)}
 }
 
-func truncateFilter(r *run, v value, a *args) value {
-	p := a.bind(r, "truncate", 0, "length", "killwords", "end", "leeway")
-	end := r.string(or(p[2], "..."))
-	size, leeway := r.integer(or(p[0], int64(255))), 5
-	if l := or(p[3], nil); l != nil {
-		leeway = r.integer(l)
+func truncateFilter(r *run, v value, a *pyvalue.Args) value {
+	p := r.Bind(a, "truncate", 0, "length", "killwords", "end", "leeway")
+	end := r.Str(pyvalue.Or(p[2], "..."))
+	size, leeway := r.Integer(pyvalue.Or(p[0], int64(255))), 5
+	if l := pyvalue.Or(p[3], nil); l != nil {
+		leeway = r.Integer(l)
 	}
 	keep := size - len([]rune(end))
 	if keep < 0 || leeway < 0 {
-		fail(r.at, "AssertionError", "expected length >= %d, got %d", len([]rune(end)), size)
+		pyvalue.Fail(r.At, "AssertionError", "expected length >= %d, got %d", len([]rune(end)), size)
 	}
-	if n, ok := length(v); ok && n <= size+leeway { // of whatever has a length
+	if n, ok := pyvalue.Length(v); ok && n <= size+leeway { // of whatever has a length
 		return v
 	}
-	if _, isList := v.([]value); isList && !r.truth(or(p[1], false)) {
-		fail(r.at, AttributeFault, "'list' object has no attribute 'rsplit'")
+	if _, isList := v.([]value); isList && !r.Truth(pyvalue.Or(p[1], false)) {
+		pyvalue.Fail(r.At, pyvalue.AttributeFault, "'list' object has no attribute 'rsplit'")
 	}
-	s := []rune(r.string(v))
-	r.charge(len(s))
+	s := []rune(r.Str(v))
+	r.Charge(len(s))
 	result := string(s[:keep])
-	if !r.truth(or(p[1], false)) {
+	if !r.Truth(pyvalue.Or(p[1], false)) {
 		if i := strings.LastIndexByte(result, ' '); i >= 0 {
 			result = result[:i]
 		}
@@ -451,11 +447,11 @@ func truncateFilter(r *run, v value, a *args) value {
 	return result + end
 }
 
-func wordcountFilter(r *run, v value, a *args) value {
-	a.bind(r, "wordcount", 0)
+func wordcountFilter(r *run, v value, a *pyvalue.Args) value {
+	r.Bind(a, "wordcount", 0)
 	count, inWord := 0, false
-	text := r.text(v)
-	r.scan(len(text))
+	text := r.Text(v)
+	r.Scan(len(text))
 	for _, c := range text {
 		word := c == '_' || unicode.IsLetter(c) || unicode.IsNumber(c)
 		if word && !inWord {
@@ -467,7 +463,7 @@ func wordcountFilter(r *run, v value, a *args) value {
 }
 
 func (r *run) attrFilter(v value, name string) value {
-	if d, ok := v.(*chat.Object); ok && !hasMethod(d, name) {
+	if d, ok := v.(*chat.Object); ok && !pyvalue.HasMethod(d, name) {
 		return r.absent(d, name)
 	}
 	return r.attribute(v, name)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"hone/internal/chat"
+	"hone/internal/text/pyvalue"
 )
 
 // flow tells whether a loop is to be left or gone on with.
@@ -34,7 +35,7 @@ func (s *hideStatement) compile(c *compiler) action {
 		slots[i] = c.layout.slots[id]
 	}
 	return func(r *run) flow {
-		r.steps += len(slots)
+		r.Steps += len(slots)
 		for i, slot := range slots {
 			r.scope.slots[slot] = s.value[i]
 		}
@@ -59,7 +60,7 @@ func (s *ifStatement) compile(c *compiler) action {
 	otherwise := c.body(s.otherwise)
 	return func(r *run) flow {
 		for i, test := range tests {
-			r.step()
+			r.Step()
 			if test(r) {
 				return bodies[i](r)
 			}
@@ -84,9 +85,9 @@ func (c *compiler) binder(target expression, at int) binder {
 		return func(r *run, v value) {
 			n, ok := variable(r).(*namespace)
 			if !ok {
-				fail(t.at, RuntimeFault, "cannot assign attribute on non-namespace object")
+				pyvalue.Fail(t.at, RuntimeFault, "cannot assign attribute on non-namespace object")
 			}
-			r.steps += len(n.names) / manyVariables
+			r.Steps += len(n.names) / manyVariables
 			n.set(t.attribute, v)
 		}
 	}
@@ -96,14 +97,14 @@ func (c *compiler) binder(target expression, at int) binder {
 		binders[i] = c.binder(item, at)
 	}
 	return func(r *run, v value) {
-		r.at = at
-		items := r.list(unmarked(v))
+		r.At = at
+		items := r.List(unmarked(v))
 		if len(items) != len(binders) {
 			few := "too many values to unpack (expected %d)"
 			if len(items) < len(binders) {
 				few = fmt.Sprintf("not enough values to unpack (expected %%d, got %d)", len(items))
 			}
-			fail(at, ValueFault, few, len(binders))
+			pyvalue.Fail(at, pyvalue.ValueFault, few, len(binders))
 		}
 		for i, item := range items {
 			binders[i](r, item)
@@ -136,7 +137,7 @@ func (s *filterStatement) compile(c *compiler) action {
 		start := r.capture()
 		body(r)
 		r.body = r.captured(start)
-		r.write(r.text(filter(r)))
+		r.write(r.Text(filter(r)))
 		return onward
 	}
 }
@@ -174,11 +175,11 @@ func (s *generationStatement) compile(c *compiler) action {
 	body := c.scoped(s.body)
 	return func(r *run) flow {
 		if r.captures > 0 {
-			fail(s.at, Unsupported, "{%% generation %%} inside a macro or block: where its text will stand is not known there")
+			pyvalue.Fail(s.at, pyvalue.Unsupported, "{%% generation %%} inside a macro or block: where its text will stand is not known there")
 		}
 		start := len(r.out)
 		if f := body(r); f != onward {
-			fail(s.at, SyntaxFault, "break or continue leaves {%% generation %%}")
+			pyvalue.Fail(s.at, SyntaxFault, "break or continue leaves {%% generation %%}")
 		}
 		r.spans = append(r.spans, Span{start, len(r.out)})
 		return onward
@@ -262,12 +263,12 @@ func (c *compiler) pair(f *forLoop, s *forStatement, l *layout) {
 func (f *forLoop) dict(r *run) (*chat.Object, value) {
 	if f.pairs != nil {
 		v := f.pairs(r)
-		r.at = f.itemsAt
+		r.At = f.itemsAt
 		return dictOf(r, v), nil
 	}
 	sequence := f.sequence(r)
-	if v, ok := sequence.(*view); ok && f.isPair && v.name == "dict_items" {
-		return v.dict, nil
+	if v, ok := sequence.(*pyvalue.View); ok && f.isPair && v.Name == "dict_items" {
+		return v.Dict, nil
 	}
 	return nil, sequence
 }
@@ -296,17 +297,17 @@ func (f *forLoop) none(r *run) flow {
 
 // recurse renders a recursive loop, or a call of it from its own body.
 func (r *run) recurse(f *forLoop, defined *scope, sequence value, depth int) string {
-	r.enter(f.at)
+	r.Enter(f.at)
 	start, outer := r.capture(), r.scope
 	r.scope = defined
 	f.each(r, sequence, &loop{depth: depth, again: func(inner value) string { return r.recurse(f, defined, inner, depth+1) }})
 	r.scope = outer
-	r.leave()
+	r.Leave()
 	return r.captured(start)
 }
 
 func (f *forLoop) each(r *run, sequence value, l *loop) flow {
-	r.at = f.at
+	r.At = f.at
 	l.start(r, sequence)
 	var test *scope
 	if f.test != nil {
@@ -321,8 +322,8 @@ func (f *forLoop) each(r *run, sequence value, l *loop) flow {
 	r.open(f.slots)
 	inner, fresh, completed := r.scope, true, false
 	for l.advance() {
-		r.step()
-		if f.test != nil && !f.use.reads && !f.holds(r, test, plain(l.items[l.index])) {
+		r.Step()
+		if f.test != nil && !f.use.reads && !f.holds(r, test, pyvalue.Plain(l.items[l.index])) {
 			continue
 		}
 		if !fresh {
@@ -334,9 +335,9 @@ func (f *forLoop) each(r *run, sequence value, l *loop) flow {
 		}
 		if l.pairs != nil {
 			name, v := l.pairs.At(l.index)
-			inner.slots[f.two[0]], inner.slots[f.two[1]] = r.key(name), plain(v)
+			inner.slots[f.two[0]], inner.slots[f.two[1]] = r.Key(name), pyvalue.Plain(v)
 		} else {
-			f.bind(r, plain(l.items[l.index]))
+			f.bind(r, pyvalue.Plain(l.items[l.index]))
 		}
 		flow := f.body(r)
 		if flow == leave {

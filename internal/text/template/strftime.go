@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"hone/internal/text/pyvalue"
 )
 
 // strftime is Python's, in the C locale and without a time zone, as transformers' strftime_now is.
 func (r *run) strftime(format string) string {
-	r.charge(len(format))
+	r.Charge(len(format))
 	t := r.now
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
@@ -24,7 +26,7 @@ func (r *run) strftime(format string) string {
 		}
 		text, ok := directive(format[i], t)
 		if !ok {
-			fail(r.at, Unsupported, "the strftime directive %%%c", format[i])
+			pyvalue.Fail(r.At, pyvalue.Unsupported, "the strftime directive %%%c", format[i])
 		}
 		if !pad {
 			if text = strings.TrimLeft(text, "0 "); text == "" {

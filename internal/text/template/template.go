@@ -1,7 +1,7 @@
 // Package template renders the chat templates that come with models: the Jinja that Hugging Face's transformers set
 // up (jinja2 3.1's sandbox with trim_blocks, lstrip_blocks, break and continue, {% generation %}, their tojson,
-// raise_exception and strftime_now), with Python's rules of truth, comparison, text and numbers. Text and class of
-// error are the same as there for every template the tests know; what is left out fails with Unsupported.
+// raise_exception and strftime_now), over the values of pyvalue. Text and class of error are the same as there for every
+// template the tests know; what is left out fails with Unsupported.
 //
 // A template is compiled once, to functions with variables in numbered slots; rendering calls them.
 package template
@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"hone/internal/chat"
+	"hone/internal/text/pyvalue"
 )
 
 // Limits stop a template that would not end. Zero fields are the defaults.
@@ -62,10 +63,10 @@ func CompileWith(name, source string, o Options) (t *Template, err error) {
 	defer recoverFailure("cannot read the chat template", name, source, &err)
 	o.Limits = o.Limits.withDefaults()
 	if len(source) > o.Limits.Source {
-		fail(0, LimitFault, "the template has %d bytes, more than %d", len(source), o.Limits.Source)
+		pyvalue.Fail(0, pyvalue.LimitFault, "the template has %d bytes, more than %d", len(source), o.Limits.Source)
 	}
 	if !utf8.ValidString(source) {
-		fail(0, SyntaxFault, "the template is not UTF-8")
+		pyvalue.Fail(0, SyntaxFault, "the template is not UTF-8")
 	}
 	source = normalise(source)
 	p := &parser{tokens: lex(source), names: map[string]int{}}
@@ -78,7 +79,7 @@ func CompileWith(name, source string, o Options) (t *Template, err error) {
 	for name, id := range p.names {
 		t.names[id], t.initial[id] = name, globalNamed(name)
 		if t.initial[id] == nil {
-			t.initial[id] = &undefined{message: quote(name) + " is undefined"}
+			t.initial[id] = &pyvalue.Undefined{Message: pyvalue.Quote(name) + " is undefined"}
 		}
 	}
 	return t, nil
@@ -101,7 +102,8 @@ func (t *Template) Render(v Values) (text string, spans []Span, err error) {
 	defer recoverFailure("cannot render the chat template", t.name, t.source, &err)
 	r, ok := t.runs.Get().(*run)
 	if !ok {
-		r = &run{limits: t.limits}
+		r = &run{}
+		r.Meter.Limits = pyvalue.Limits{Steps: t.limits.Steps, Bytes: t.limits.Bytes, Depth: t.limits.Depth}
 	}
 	r.now, r.root = v.Now, append(r.root[:0], t.initial...)
 	for id, name := range t.names {
@@ -109,7 +111,7 @@ func (t *Template) Render(v Values) (text string, spans []Span, err error) {
 			break
 		}
 		if passed, ok := v.Variables.Get(name); ok {
-			r.root[id] = plain(passed)
+			r.root[id] = pyvalue.Plain(passed)
 		}
 	}
 	r.open(t.slots)
@@ -117,33 +119,29 @@ func (t *Template) Render(v Values) (text string, spans []Span, err error) {
 	text, spans = string(r.out), r.spans
 	clear(r.root)
 	r.memory.reset()
-	*r = run{limits: t.limits, root: r.root, out: r.out[:0], scratch: r.scratch, memory: r.memory}
+	r.Meter.Reset()
+	r.out, r.spans, r.captures, r.body, r.scope = r.out[:0], nil, 0, nil, nil
 	t.runs.Put(r)
 	return text, spans, nil
 }
 
 // run is one rendering.
 type run struct {
-	limits    Limits
-	now       time.Time
-	root      []value // of each variable, before assignments
-	scope     *scope
-	out       []byte
-	spans     []Span
-	captures  int   // captures of output inside each other
-	body      value // the text of a block that a filter is applied to
-	at        int   // where in the source an operation that may fail stands
-	steps     int
-	bytes     int
-	depth     int
-	noArgs    args // of calls without any
-	scratch   []byte
-	otherKeys bool // there is a dict with a key that is no string
+	pyvalue.Meter
+	now      time.Time
+	root     []value // of each variable, before assignments
+	scope    *scope
+	out      []byte
+	spans    []Span
+	captures int          // captures of output inside each other
+	body     value        // the text of a block that a filter is applied to
+	noArgs   pyvalue.Args // of calls without any
+	scratch  []byte
 	memory
 }
 
 func (r *run) write(text string) {
-	r.charge(len(text))
+	r.Charge(len(text))
 	r.out = append(r.out, text...)
 }
 
@@ -159,43 +157,4 @@ func (r *run) captured(start int) string {
 	text := string(r.out[start:])
 	r.out = r.out[:start]
 	return text
-}
-
-// enter counts a call that leave ends.
-func (r *run) enter(at int) {
-	r.depth++
-	if r.depth > r.limits.Depth {
-		fail(at, RecursionFault, "more than %d calls inside each other", r.limits.Depth)
-	}
-}
-
-func (r *run) leave() { r.depth-- }
-
-func (r *run) step() {
-	r.steps++
-	if r.steps > r.limits.Steps {
-		r.tooLong() // not here, so that step is inlined
-	}
-}
-
-func (r *run) tooLong() {
-	fail(r.at, LimitFault, "the template did not end within %d steps", r.limits.Steps)
-}
-
-// scan counts the work of reading n bytes of text.
-func (r *run) scan(n int) {
-	r.steps += n / 64
-	r.step()
-}
-
-// charge counts bytes of text or lists that are about to be made.
-func (r *run) charge(n int) {
-	if n < 0 || n > r.limits.Bytes-r.bytes {
-		r.tooMuch()
-	}
-	r.bytes += n
-}
-
-func (r *run) tooMuch() {
-	fail(r.at, LimitFault, "the template made more than %d bytes of text and lists", r.limits.Bytes)
 }

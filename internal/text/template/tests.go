@@ -1,18 +1,17 @@
 package template
 
 import (
-	"math/big"
-
 	"hone/internal/chat"
+	"hone/internal/text/pyvalue"
 )
 
 // test is what {{ v is name(a) }} runs.
-type test func(r *run, v value, a *args) bool
+type test func(r *run, v value, a *pyvalue.Args) bool
 
 // testNamed returns nil for a name that jinja2 does not know either.
 func testNamed(name string) test {
 	if t := typeTest(name); t != nil {
-		return func(r *run, v value, a *args) bool { a.bind(r, name, 0); return t(v) }
+		return func(r *run, v value, a *pyvalue.Args) bool { r.Bind(a, name, 0); return t(v) }
 	}
 	switch name {
 	case "==", "eq", "equalto":
@@ -30,54 +29,56 @@ func testNamed(name string) test {
 	case "in":
 		return comparisonTest("in")
 	case "odd", "even":
-		return func(r *run, v value, a *args) bool {
-			a.bind(r, name, 0)
+		return func(r *run, v value, a *pyvalue.Args) bool {
+			r.Bind(a, name, 0)
 			rest := map[string]int64{"even": 0, "odd": 1}[name]
-			return r.equal(r.binary("%", v, int64(2)), rest)
+			return r.Equal(r.Binary("%", v, int64(2)), rest)
 		}
 	case "divisibleby":
-		return func(r *run, v value, a *args) bool {
-			return r.equal(r.binary("%", v, a.bind(r, name, 1, "num")[0]), int64(0))
+		return func(r *run, v value, a *pyvalue.Args) bool {
+			return r.Equal(r.Binary("%", v, r.Bind(a, name, 1, "num")[0]), int64(0))
 		}
 	case "lower", "upper":
-		return func(r *run, v value, a *args) bool {
-			a.bind(r, name, 0)
-			text := r.text(v)
-			r.scan(len(text))
-			return caseTest(text, "is"+name)
+		return func(r *run, v value, a *pyvalue.Args) bool {
+			r.Bind(a, name, 0)
+			text := r.Text(v)
+			r.Scan(len(text))
+			return pyvalue.CaseTest(text, "is"+name)
 		}
 	case "filter":
-		return func(r *run, v value, a *args) bool {
-			a.bind(r, name, 0)
-			r.hashable(v)
+		return func(r *run, v value, a *pyvalue.Args) bool {
+			r.Bind(a, name, 0)
+			r.Hashable(v)
 			s, ok := v.(string)
 			return ok && filterNamed(s) != nil
 		}
 	case "test":
-		return func(r *run, v value, a *args) bool {
-			a.bind(r, name, 0)
-			r.hashable(v)
+		return func(r *run, v value, a *pyvalue.Args) bool {
+			r.Bind(a, name, 0)
+			r.Hashable(v)
 			s, ok := v.(string)
 			return ok && testNamed(s) != nil
 		}
 	case "sameas":
-		return func(r *run, v value, a *args) bool { return same(v, a.bind(r, name, 1, "other")[0]) }
+		return func(r *run, v value, a *pyvalue.Args) bool { return same(v, r.Bind(a, name, 1, "other")[0]) }
 	}
 	return nil
 }
 
 func comparisonTest(op string) test {
-	compares := comparing(op)
-	return func(r *run, v value, a *args) bool { return compares(r, v, a.bind(r, op, 1, "other")[0]) }
+	compares := pyvalue.Comparing(op)
+	return func(r *run, v value, a *pyvalue.Args) bool {
+		return compares(&r.Meter, v, r.Bind(a, op, 1, "other")[0])
+	}
 }
 
 // typeTest returns the tests that look at the kind of a value alone.
 func typeTest(name string) func(v value) bool {
 	switch name {
 	case "defined":
-		return func(v value) bool { _, missing := v.(*undefined); return !missing }
+		return func(v value) bool { _, missing := v.(*pyvalue.Undefined); return !missing }
 	case "undefined":
-		return func(v value) bool { _, missing := v.(*undefined); return missing }
+		return func(v value) bool { _, missing := v.(*pyvalue.Undefined); return missing }
 	case "none":
 		return func(v value) bool { return v == nil }
 	case "true":
@@ -87,21 +88,21 @@ func typeTest(name string) func(v value) bool {
 	case "boolean":
 		return func(v value) bool { _, ok := v.(bool); return ok }
 	case "integer":
-		return func(v value) bool { _, isBool := v.(bool); return !isBool && isInteger(v) }
+		return func(v value) bool { _, isBool := v.(bool); return !isBool && pyvalue.IsInteger(v) }
 	case "float":
 		return func(v value) bool { _, ok := v.(float64); return ok }
 	case "number":
-		return isNumber
+		return pyvalue.IsNumber
 	case "string":
 		return func(v value) bool { _, ok := v.(string); return ok }
 	case "mapping":
 		return func(v value) bool { _, ok := v.(*chat.Object); return ok }
 	case "iterable":
-		return isIterable
+		return pyvalue.IsIterable
 	case "sequence":
 		return func(v value) bool {
 			switch v.(type) {
-			case string, []value, tuple, *chat.Object, *span, *undefined:
+			case string, []value, pyvalue.Tuple, *chat.Object, *pyvalue.Range, *pyvalue.Undefined:
 				return true
 			}
 			return false
@@ -114,30 +115,22 @@ func typeTest(name string) func(v value) bool {
 	return nil
 }
 
-func isInteger(v value) bool {
-	switch v.(type) {
-	case bool, int64, *big.Int:
-		return true
-	}
-	return false
-}
-
 // same is Python's "is", as far as a template can rely on it: constants, and one object with itself.
 func same(a, b value) bool {
 	switch x := a.(type) {
 	case []value:
 		y, ok := b.([]value)
 		return ok && len(x) == len(y) && len(x) > 0 && &x[0] == &y[0]
-	case tuple:
-		y, ok := b.(tuple)
+	case pyvalue.Tuple:
+		y, ok := b.(pyvalue.Tuple)
 		return ok && len(x) == len(y) && (len(x) == 0 || &x[0] == &y[0])
 	case function:
 		return false
-	case *undefined:
+	case *pyvalue.Undefined:
 		return false
 	}
 	switch b.(type) {
-	case []value, tuple, function:
+	case []value, pyvalue.Tuple, function:
 		return false
 	}
 	return a == b

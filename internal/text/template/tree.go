@@ -1,5 +1,7 @@
 package template
 
+import "hone/internal/text/pyvalue"
+
 // expression is a node of the tree that the parser makes. compile returns what gives its value.
 type expression interface{ compile(c *compiler) code }
 
@@ -30,8 +32,8 @@ type (
 		object expression
 		name   string
 		at     int
-		member bool       // of a dict, the name is a member's and nothing else
-		absent *undefined // what a dict without that member gives
+		member bool               // of a dict, the name is a member's and nothing else
+		absent *pyvalue.Undefined // what a dict without that member gives
 	}
 	itemExpression struct {
 		object, item expression

@@ -1,4 +1,4 @@
-package template
+package pyvalue
 
 import (
 	"fmt"
@@ -19,20 +19,20 @@ type spec struct {
 	verb      byte
 }
 
-// printf is Python's format % values.
-func (r *run) printf(format string, values value) string {
-	list, isTuple := values.(tuple)
+// Printf is Python's format % values.
+func (m *Meter) Printf(format string, values Value) string {
+	list, isTuple := values.(Tuple)
 	if !isTuple {
-		list = tuple{values}
+		list = Tuple{values}
 	}
 	mapping, isMapping := values.(*chat.Object)
 	used := 0
-	next := func() value {
+	next := func() Value {
 		if used >= len(list) {
-			fail(r.at, TypeFault, "not enough arguments for format string")
+			Fail(m.At, TypeFault, "not enough arguments for format string")
 		}
 		used++
-		return plain(list[used-1])
+		return Plain(list[used-1])
 	}
 	var b strings.Builder
 	for i := 0; i < len(format); i++ {
@@ -41,53 +41,53 @@ func (r *run) printf(format string, values value) string {
 			continue
 		}
 		i++
-		var item value = unset{}
+		var item Value = Unset{}
 		if i < len(format) && format[i] == '(' {
 			end := strings.IndexByte(format[i:], ')')
 			switch {
 			case end < 0:
-				fail(r.at, ValueFault, "incomplete format key")
+				Fail(m.At, ValueFault, "incomplete format key")
 			case !isMapping:
-				fail(r.at, TypeFault, "format requires a mapping")
+				Fail(m.At, TypeFault, "format requires a mapping")
 			}
 			member, ok := mapping.Get(format[i+1 : i+end])
 			if !ok {
-				fail(r.at, KeyFault, "%s", quote(format[i+1:i+end]))
+				Fail(m.At, KeyFault, "%s", Quote(format[i+1:i+end]))
 			}
-			item = plain(member)
+			item = Plain(member)
 			i += end + 1
 		}
-		f, n := r.spec(format[i:], next)
+		f, n := m.spec(format[i:], next)
 		i += n
 		if f.verb == '%' {
 			b.WriteByte('%')
 			continue
 		}
-		if item == (unset{}) {
+		if item == (Unset{}) {
 			item = next()
 		}
-		text := r.convert(f, item)
-		r.charge(len(text))
+		text := m.convert(f, item)
+		m.Charge(len(text))
 		b.WriteString(text)
 	}
 	if used < len(list) && (isTuple || !isMapping && !isSubscriptable(values)) {
-		fail(r.at, TypeFault, "not all arguments converted during string formatting")
+		Fail(m.At, TypeFault, "not all arguments converted during string formatting")
 	}
-	r.charge(len(format))
+	m.Charge(len(format))
 	return b.String()
 }
 
 // isSubscriptable reports what Python's % takes for a mapping when no conversion uses it.
-func isSubscriptable(v value) bool {
+func isSubscriptable(v Value) bool {
 	switch v.(type) {
-	case []value, *undefined, *span:
+	case []Value, *Undefined, *Range:
 		return true
 	}
 	return false
 }
 
 // spec reads flags, width, precision and verb, up to the verb.
-func (r *run) spec(s string, next func() value) (spec, int) {
+func (m *Meter) spec(s string, next func() Value) (spec, int) {
 	f := spec{precision: -1}
 	i := 0
 	for i < len(s) && strings.IndexByte("#0- +", s[i]) >= 0 {
@@ -97,12 +97,12 @@ func (r *run) spec(s string, next func() value) (spec, int) {
 	number := func() int {
 		if i < len(s) && s[i] == '*' {
 			i++
-			return r.integer(next())
+			return m.Integer(next())
 		}
 		n := 0
 		for ; i < len(s) && s[i] >= '0' && s[i] <= '9'; i++ {
 			if n = n*10 + int(s[i]-'0'); n > 1<<30 {
-				fail(r.at, ValueFault, "width too big")
+				Fail(m.At, ValueFault, "width too big")
 			}
 		}
 		return n
@@ -118,21 +118,21 @@ func (r *run) spec(s string, next func() value) (spec, int) {
 		i++
 	}
 	if i == len(s) {
-		fail(r.at, ValueFault, "incomplete format")
+		Fail(m.At, ValueFault, "incomplete format")
 	}
 	f.verb = s[i]
 	return f, i
 }
 
-func (r *run) convert(f spec, v value) string {
-	r.charge(f.width)
+func (m *Meter) convert(f spec, v Value) string {
+	m.Charge(f.width)
 	switch f.verb {
 	case 's', 'r', 'a':
-		text := r.text(v)
+		text := m.Text(v)
 		if f.verb == 'r' {
-			text = r.repr(v)
+			text = m.Repr(v)
 		} else if f.verb == 'a' {
-			fail(r.at, Unsupported, "the conversion %%a")
+			Fail(m.At, Unsupported, "the conversion %%a")
 		}
 		if f.precision >= 0 && utf8.RuneCountInString(text) > f.precision {
 			text = string([]rune(text)[:f.precision])
@@ -145,40 +145,40 @@ func (r *run) convert(f spec, v value) string {
 		if n, ok := v.(int64); ok && n >= 0 && n <= 0x10ffff {
 			return padded(string(rune(n)), f)
 		}
-		fail(r.at, TypeFault, "%%c requires int or char")
+		Fail(m.At, TypeFault, "%%c requires int or char")
 	case 'd', 'i', 'u', 'x', 'X', 'o':
-		return padded(r.integerText(f, v), f)
+		return padded(m.integerText(f, v), f)
 	case 'e', 'E', 'f', 'F', 'g', 'G':
-		if r.must(v); !isNumber(v) {
-			fail(r.at, TypeFault, "must be real number, not %s", typeName(v))
+		if m.Must(v); !IsNumber(v) {
+			Fail(m.At, TypeFault, "must be real number, not %s", TypeName(v))
 		}
-		return padded(signed(r.floatText(f, r.float(integerOf(v))), f), f)
+		return padded(signed(m.floatText(f, m.ToFloat(IntegerOf(v))), f), f)
 	}
-	fail(r.at, ValueFault, "unsupported format character '%c'", f.verb)
+	Fail(m.At, ValueFault, "unsupported format character '%c'", f.verb)
 	return ""
 }
 
-func (r *run) integerText(f spec, v value) string {
+func (m *Meter) integerText(f spec, v Value) string {
 	if x, ok := v.(float64); ok && (f.verb == 'd' || f.verb == 'i' || f.verb == 'u') {
 		if math.IsNaN(x) {
-			fail(r.at, ValueFault, "cannot convert float NaN to integer")
+			Fail(m.At, ValueFault, "cannot convert float NaN to integer")
 		}
 		if math.IsInf(x, 0) {
-			fail(r.at, OverflowFault, "cannot convert float infinity to integer")
+			Fail(m.At, OverflowFault, "cannot convert float infinity to integer")
 		}
-		v = truncated(x, nil)
+		v = Truncated(x, nil)
 	}
-	if r.must(v); !isInteger(v) {
-		fail(r.at, TypeFault, "%%%c format: a real number is required, not %s", f.verb, typeName(v))
+	if m.Must(v); !IsInteger(v) {
+		Fail(m.At, TypeFault, "%%%c format: a real number is required, not %s", f.verb, TypeName(v))
 	}
-	n := bigInt(integerOf(v))
+	n := bigInt(IntegerOf(v))
 	base := map[byte]int{'x': 16, 'X': 16, 'o': 8}[f.verb]
 	if base == 0 {
 		base = 10
 	}
 	digits := new(big.Int).Abs(n).Text(base)
 	if missing := f.precision - len(digits); missing > 0 {
-		r.charge(missing)
+		m.Charge(missing)
 		digits = strings.Repeat("0", missing) + digits
 	}
 	if strings.Contains(f.flags, "#") && base != 10 {
@@ -193,7 +193,7 @@ func (r *run) integerText(f spec, v value) string {
 	return signed(digits, f)
 }
 
-func (r *run) floatText(f spec, x float64) string {
+func (m *Meter) floatText(f spec, x float64) string {
 	if math.IsInf(x, 0) || math.IsNaN(x) {
 		text := floatText(x)
 		if f.verb < 'a' {
@@ -205,9 +205,9 @@ func (r *run) floatText(f spec, x float64) string {
 	if precision < 0 {
 		precision = 6
 	}
-	r.charge(precision)
+	m.Charge(precision)
 	if precision > 5000 {
-		fail(r.at, ValueFault, "precision too big")
+		Fail(m.At, ValueFault, "precision too big")
 	}
 	verb := f.verb
 	if verb == 'F' {
@@ -254,8 +254,8 @@ func padded(text string, f spec) string {
 }
 
 // format is str.format with {}, {0}, {name} and items or attributes of those; format specifications are not here.
-func (r *run) format(s string, a *args) string {
-	named := a.rest()
+func (m *Meter) format(s string, a *Args) string {
+	named := a.Rest()
 	count := 0
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -269,36 +269,36 @@ func (r *run) format(s string, a *args) string {
 			i++
 			continue
 		case c == '}':
-			fail(r.at, ValueFault, "Single '}' encountered in format string")
+			Fail(m.At, ValueFault, "Single '}' encountered in format string")
 		}
 		end := strings.IndexByte(s[i:], '}')
 		if end < 0 {
-			fail(r.at, ValueFault, "expected '}' before end of string")
+			Fail(m.At, ValueFault, "expected '}' before end of string")
 		}
 		field := s[i+1 : i+end]
 		i += end
 		if strings.ContainsAny(field, "{:![.") {
-			fail(r.at, Unsupported, "the replacement field {%s}", field)
+			Fail(m.At, Unsupported, "the replacement field {%s}", field)
 		}
 		if field == "" {
 			field = strconv.Itoa(count)
 			count++
 		}
-		var v value
+		var v Value
 		if n, err := strconv.Atoi(field); err == nil {
-			if n < 0 || n >= len(a.positional) {
-				fail(r.at, IndexFault, "Replacement index %d out of range for positional args tuple", n)
+			if n < 0 || n >= len(a.Positional) {
+				Fail(m.At, IndexFault, "Replacement index %d out of range for positional args tuple", n)
 			}
-			v = a.positional[n]
+			v = a.Positional[n]
 		} else if member, ok := named.Get(field); ok {
 			v = member
 		} else {
-			fail(r.at, KeyFault, "%s", quote(field))
+			Fail(m.At, KeyFault, "%s", Quote(field))
 		}
-		text := r.text(v)
-		r.charge(len(text))
+		text := m.Text(v)
+		m.Charge(len(text))
 		b.WriteString(text)
 	}
-	r.charge(len(s))
+	m.Charge(len(s))
 	return b.String()
 }

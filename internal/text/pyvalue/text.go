@@ -1,4 +1,4 @@
-package template
+package pyvalue
 
 import (
 	"fmt"
@@ -11,45 +11,46 @@ import (
 	"hone/internal/chat"
 )
 
-// text is Python's str().
-func (r *run) text(v value) string {
+// Text is Python's str().
+func (m *Meter) Text(v Value) string {
 	switch v := v.(type) {
 	case string:
 		return v
-	case *undefined:
+	case *Undefined:
 		return ""
 	case int64:
 		return strconv.FormatInt(v, 10)
 	}
-	return r.repr(v)
+	return m.Repr(v)
 }
 
 // maxRepr is how deep repr goes: a namespace may hold itself.
 const maxRepr = 1000
 
-// repr is Python's repr().
-func (r *run) repr(v value) string {
+// Repr is Python's repr().
+func (m *Meter) Repr(v Value) string {
 	var b strings.Builder
-	r.appendRepr(&b, v, 0)
-	r.charge(b.Len())
+	m.AppendRepr(&b, v, 0)
+	m.Charge(b.Len())
 	return b.String()
 }
 
-func (r *run) appendRepr(b *strings.Builder, v value, depth int) {
+// AppendRepr writes what Repr gives; depth is how many values v stands within.
+func (m *Meter) AppendRepr(b *strings.Builder, v Value, depth int) {
 	if depth > maxRepr {
-		fail(r.at, RecursionFault, "maximum recursion depth exceeded while getting the repr of an object")
+		Fail(m.At, RecursionFault, "maximum recursion depth exceeded while getting the repr of an object")
 	}
-	r.step()
-	if b.Len() > r.limits.Bytes {
-		r.charge(b.Len())
+	m.Step()
+	if b.Len() > m.Limits.Bytes {
+		m.Charge(b.Len())
 	}
-	items := func(open, end string, list []value) {
+	items := func(open, end string, list []Value) {
 		b.WriteString(open)
 		for i, item := range list {
 			if i > 0 {
 				b.WriteString(", ")
 			}
-			r.appendRepr(b, item, depth+1)
+			m.AppendRepr(b, item, depth+1)
 		}
 		b.WriteString(end)
 	}
@@ -59,7 +60,7 @@ func (r *run) appendRepr(b *strings.Builder, v value, depth int) {
 	case bool:
 		b.WriteString(map[bool]string{true: "True", false: "False"}[v])
 	case string:
-		b.WriteString(quote(v))
+		b.WriteString(Quote(v))
 	case int64:
 		b.WriteString(strconv.FormatInt(v, 10))
 	case *big.Int:
@@ -67,10 +68,10 @@ func (r *run) appendRepr(b *strings.Builder, v value, depth int) {
 	case float64:
 		b.WriteString(floatText(v))
 	case chat.Number:
-		r.appendRepr(b, plain(v), depth)
-	case []value:
+		m.AppendRepr(b, Plain(v), depth)
+	case []Value:
 		items("[", "]", v)
-	case tuple:
+	case Tuple:
 		end := ")"
 		if len(v) == 1 {
 			end = ",)"
@@ -83,32 +84,26 @@ func (r *run) appendRepr(b *strings.Builder, v value, depth int) {
 				b.WriteString(", ")
 			}
 			stored, member := v.At(i)
-			r.appendRepr(b, key(stored), depth+1)
+			m.AppendRepr(b, Key(stored), depth+1)
 			b.WriteString(": ")
-			r.appendRepr(b, member, depth+1)
+			m.AppendRepr(b, member, depth+1)
 		}
 		b.WriteString("}")
-	case *view:
-		items(v.name+"([", "])", v.list())
-	case *span:
+	case *View:
+		items(v.Name+"([", "])", v.List())
+	case *Range:
 		fmt.Fprintf(b, "range(%d, %d", v.start, v.stop)
 		if v.step != 1 {
 			fmt.Fprintf(b, ", %d", v.step)
 		}
 		b.WriteString(")")
-	case *undefined:
+	case *Undefined:
 		b.WriteString("Undefined")
-	case *namespace:
-		b.WriteString("<Namespace ")
-		r.appendRepr(b, (&args{nil, v.names, v.values}).rest(), depth+1)
-		b.WriteString(">")
-	case *macro:
-		b.WriteString("<Macro " + quote(v.code.name) + ">")
-	case *loop:
-		fmt.Fprintf(b, "<LoopContext %d/%d>", v.index+1, v.length())
+	case Shown:
+		v.AppendRepr(m, b, depth)
 	default:
 		// Python shows an address, which no template can mean.
-		fail(r.at, Unsupported, "the text of a %s", typeName(v))
+		Fail(m.At, Unsupported, "the text of a %s", TypeName(v))
 	}
 }
 
@@ -123,8 +118,8 @@ func floatText(f float64) string {
 	return string(chat.AppendFloat(nil, f))
 }
 
-// quote is repr(str): in single quotes, unless the text has those and no double ones.
-func quote(s string) string {
+// Quote is repr(str): in single quotes, unless the text has those and no double ones.
+func Quote(s string) string {
 	mark := byte('\'')
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
 		mark = '"'

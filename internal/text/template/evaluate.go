@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"hone/internal/chat"
+	"hone/internal/text/pyvalue"
 )
 
 func (e constant) compile(*compiler) code { return func(*run) value { return e.value } }
@@ -23,9 +24,9 @@ func (e *namespaceExpression) compile(c *compiler) code {
 }
 
 func (r *run) evalAll(list []code) []value {
-	r.steps += len(list)
-	r.charge(itemBytes * len(list))
-	values := r.newValues(len(list))
+	r.Steps += len(list)
+	r.Charge(pyvalue.ItemBytes * len(list))
+	values := r.NewValues(len(list))
 	for i, item := range list {
 		values[i] = item(r)
 	}
@@ -34,25 +35,25 @@ func (r *run) evalAll(list []code) []value {
 
 func (e *tupleExpression) compile(c *compiler) code {
 	items := c.values(e.items)
-	return func(r *run) value { r.step(); return tuple(r.evalAll(items)) }
+	return func(r *run) value { r.Step(); return pyvalue.Tuple(r.evalAll(items)) }
 }
 
 func (e *listExpression) compile(c *compiler) code {
 	items := c.values(e.items)
-	return func(r *run) value { r.step(); return r.evalAll(items) }
+	return func(r *run) value { r.Step(); return r.evalAll(items) }
 }
 
 func (e *dictExpression) compile(c *compiler) code {
 	keys, values := c.values(e.keys), c.values(e.values)
 	return func(r *run) value {
-		r.step()
+		r.Step()
 		d := &chat.Object{}
 		d.Grow(len(keys))
 		for i, k := range keys {
 			key := k(r)
 			v := values[i](r)
-			r.at = e.at
-			r.set(d, key, v)
+			r.At = e.at
+			r.Set(d, key, v)
 		}
 		return d
 	}
@@ -88,8 +89,8 @@ func (c *compiler) truth(e expression) code {
 func (e *andExpression) compile(c *compiler) code {
 	left, right := c.value(e.left), c.value(e.right)
 	return func(r *run) value {
-		r.step()
-		if v := left(r); !r.truth(v) {
+		r.Step()
+		if v := left(r); !r.Truth(v) {
 			return v
 		}
 		return right(r)
@@ -99,8 +100,8 @@ func (e *andExpression) compile(c *compiler) code {
 func (e *orExpression) compile(c *compiler) code {
 	left, right := c.value(e.left), c.value(e.right)
 	return func(r *run) value {
-		r.step()
-		if v := left(r); r.truth(v) {
+		r.Step()
+		if v := left(r); r.Truth(v) {
 			return v
 		}
 		return right(r)
@@ -109,13 +110,13 @@ func (e *orExpression) compile(c *compiler) code {
 
 func (e *conditionalExpression) compile(c *compiler) code {
 	test, then := c.condition(e.test), e.then.compile(c)
-	missing := &undefined{message: "the inline if-expression evaluated to false and no else section was defined."}
+	missing := &pyvalue.Undefined{Message: "the inline if-expression evaluated to false and no else section was defined."}
 	otherwise := func(*run) value { return missing }
 	if e.otherwise != nil {
 		otherwise = e.otherwise.compile(c)
 	}
 	return func(r *run) value {
-		r.step()
+		r.Step()
 		if test(r) {
 			return then(r)
 		}
@@ -129,14 +130,14 @@ func (e *binaryExpression) compile(c *compiler) code {
 	}
 	left, right := e.left.compile(c), e.right.compile(c)
 	return func(r *run) value {
-		r.step()
+		r.Step()
 		x := left(r)
 		y := right(r)
-		r.at = e.at
+		r.At = e.at
 		if _, ok := x.(markup); ok && e.operator == "%" {
-			fail(e.at, Unsupported, "%% on what is marked safe")
+			pyvalue.Fail(e.at, pyvalue.Unsupported, "%% on what is marked safe")
 		}
-		return r.binary(e.operator, unmarked(x), unmarked(y))
+		return r.Binary(e.operator, unmarked(x), unmarked(y))
 	}
 }
 
@@ -145,23 +146,23 @@ func (r *run) add(a, b value) value {
 	if joined, ok := r.joinMarkup(a, b); ok {
 		return joined
 	}
-	return r.binary("+", unmarked(a), unmarked(b))
+	return r.Binary("+", unmarked(a), unmarked(b))
 }
 
 func (e *signExpression) compile(c *compiler) code {
 	operand := c.value(e.operand)
 	return func(r *run) value {
-		r.step()
+		r.Step()
 		v := operand(r)
-		r.at = e.at
-		r.must(v)
-		if !isNumber(v) {
-			fail(e.at, TypeFault, "bad operand type for unary %s: '%s'", e.sign, typeName(v))
+		r.At = e.at
+		r.Must(v)
+		if !pyvalue.IsNumber(v) {
+			pyvalue.Fail(e.at, pyvalue.TypeFault, "bad operand type for unary %s: '%s'", e.sign, pyvalue.TypeName(v))
 		}
 		if e.sign == "-" {
-			return r.binary("-", negativeZero(v), v)
+			return r.Binary("-", negativeZero(v), v)
 		}
-		return integerOf(v)
+		return pyvalue.IntegerOf(v)
 	}
 }
 
@@ -179,12 +180,12 @@ func (e *attributeExpression) compile(c *compiler) code {
 	}
 	object := e.object.compile(c)
 	return func(r *run) value {
-		r.step()
+		r.Step()
 		o := object(r)
 		if d, ok := o.(*chat.Object); ok && e.member {
 			return e.of(d)
 		}
-		r.at = e.at
+		r.At = e.at
 		return r.attribute(unmarked(o), e.name)
 	}
 }
@@ -192,7 +193,7 @@ func (e *attributeExpression) compile(c *compiler) code {
 // of is the member of a dict.
 func (e *attributeExpression) of(d *chat.Object) value {
 	if v, ok := d.Get(e.name); ok {
-		return plain(v)
+		return pyvalue.Plain(v)
 	}
 	return e.absent
 }
@@ -201,9 +202,9 @@ func (c *compiler) loopAttribute(e *attributeExpression, name *nameExpression) c
 	c.noteLoop(name.id, e.name == "cycle" || e.name == "changed")
 	object := c.variable(name.id)
 	return func(r *run) value {
-		r.step()
+		r.Step()
 		o := unmarked(object(r))
-		r.at = e.at
+		r.At = e.at
 		return r.attribute(o, e.name)
 	}
 }
@@ -220,7 +221,7 @@ func (c *compiler) whole(e expression, at int) code {
 
 func mustBeWhole(object value, at int) {
 	if _, marked := object.(markup); marked {
-		fail(at, Unsupported, "a part or method of what is marked safe")
+		pyvalue.Fail(at, pyvalue.Unsupported, "a part or method of what is marked safe")
 	}
 }
 
@@ -233,10 +234,10 @@ func (e *itemExpression) compile(c *compiler) code {
 	object := c.whole(e.object, e.at)
 	item := c.value(e.item)
 	return func(r *run) value {
-		r.step()
+		r.Step()
 		o := object(r)
 		i := item(r)
-		r.at = e.at
+		r.At = e.at
 		return r.item(o, i)
 	}
 }
@@ -245,18 +246,18 @@ func (e *itemExpression) compile(c *compiler) code {
 func (e *attributeExpression) named(object code) code {
 	var key value = e.name
 	return func(r *run) value {
-		r.step()
+		r.Step()
 		o := object(r)
 		if d, ok := o.(*chat.Object); ok {
 			if v, ok := d.Get(e.name); ok {
-				return plain(v)
+				return pyvalue.Plain(v)
 			}
 			if e.member {
 				return e.absent
 			}
 		}
 		mustBeWhole(o, e.at)
-		r.at = e.at
+		r.At = e.at
 		return r.item(o, key)
 	}
 }
@@ -270,7 +271,7 @@ func (e *sliceExpression) compile(c *compiler) code {
 		}
 	}
 	return func(r *run) value {
-		r.step()
+		r.Step()
 		o := object(r)
 		var values [3]value
 		for i, b := range bounds {
@@ -278,25 +279,25 @@ func (e *sliceExpression) compile(c *compiler) code {
 				values[i] = b(r)
 			}
 		}
-		r.at = e.at
-		return r.slice(o, values)
+		r.At = e.at
+		return r.Slice(o, values)
 	}
 }
 
 func (e *filterExpression) compile(c *compiler) code {
 	base, arguments := e.base.compile(c), c.arguments(e.arguments)
 	return func(r *run) value {
-		r.step()
+		r.Step()
 		v := base(r)
 		a := arguments(r)
-		r.at = e.at
+		r.At = e.at
 		return e.apply(r, v, a)
 	}
 }
 
-func (e *filterExpression) apply(r *run, v value, a *args) value {
+func (e *filterExpression) apply(r *run, v value, a *pyvalue.Args) value {
 	if e.run == nil {
-		fail(e.at, RuntimeFault, "No filter named '%s' found.", e.name)
+		pyvalue.Fail(e.at, RuntimeFault, "No filter named '%s' found.", e.name)
 	}
 	m, marked := v.(markup)
 	if !marked {
@@ -314,54 +315,65 @@ func (e *callExpression) compile(c *compiler) code {
 	if m, ok := e.function.(*attributeExpression); ok {
 		object := c.whole(m.object, m.at)
 		return func(r *run) value {
-			r.step()
+			r.Step()
 			o := object(r)
-			r.at = m.at
-			if hasMethod(o, m.name) {
+			r.At = m.at
+			if pyvalue.HasMethod(o, m.name) {
 				a := arguments(r)
-				r.at = e.at
-				return r.callMethod(o, m.name, a)
+				r.At = e.at
+				return r.callOn(o, m.name, a)
 			}
 			fn := r.attribute(o, m.name)
 			a := arguments(r)
-			r.at = e.at
+			r.At = e.at
 			return r.call(fn, a)
 		}
 	}
 	function := c.value(e.function)
 	return func(r *run) value {
-		r.step()
+		r.Step()
 		fn := function(r)
 		a := arguments(r)
-		r.at = e.at
+		r.At = e.at
 		return r.call(fn, a)
 	}
 }
 
-func (r *run) call(fn value, a *args) value {
+func (r *run) call(fn value, a *pyvalue.Args) value {
 	switch f := fn.(type) {
 	case function:
 		return f(r, a)
 	case *method:
-		return r.callMethod(f.object, f.name, a)
+		return r.callOn(f.object, f.name, a)
 	case *macro:
 		start := r.capture()
 		r.callMacro(f, a)
 		return r.captured(start)
 	case *loop:
 		if f.again == nil {
-			fail(r.at, TypeFault, "The loop must have the 'recursive' marker to be called recursively.")
+			pyvalue.Fail(r.At, pyvalue.TypeFault, "The loop must have the 'recursive' marker to be called recursively.")
 		}
-		return f.again(a.bind(r, "loop", 1, "iterable")[0])
+		return f.again(r.Bind(a, "loop", 1, "iterable")[0])
 	}
-	r.must(fn)
-	fail(r.at, TypeFault, "'%s' object is not callable", typeName(fn))
+	r.Must(fn)
+	pyvalue.Fail(r.At, pyvalue.TypeFault, "'%s' object is not callable", pyvalue.TypeName(fn))
 	return nil
+}
+
+// callOn calls a method of a value.
+func (r *run) callOn(object value, name string, a *pyvalue.Args) value {
+	switch o := object.(type) {
+	case *loop:
+		return o.call(r, name, a)
+	case *cycler:
+		return o.call(r, name, a)
+	}
+	return r.CallMethod(object, name, a)
 }
 
 func isCallable(v value) bool {
 	switch v.(type) {
-	case function, *method, *macro, *loop, *undefined:
+	case function, *method, *macro, *loop, *pyvalue.Undefined:
 		return true
 	}
 	return false

@@ -1,4 +1,4 @@
-package template
+package pyvalue
 
 import (
 	"math"
@@ -12,9 +12,9 @@ import (
 // that no string has, since all strings here are UTF-8.
 const otherKey = "\xff"
 
-// storedKey is what to look a key up by; false for one that cannot be in a dict.
-func storedKey(v value) (string, bool) {
-	switch v := integerOf(v).(type) {
+// StoredKey is what to look a key up by; false for one that cannot be in a dict.
+func StoredKey(v Value) (string, bool) {
+	switch v := IntegerOf(v).(type) {
 	case string:
 		return v, true
 	case nil:
@@ -33,8 +33,8 @@ func storedKey(v value) (string, bool) {
 	return "", false
 }
 
-// key is the value that was stored.
-func key(stored string) value {
+// Key is the value that was stored.
+func Key(stored string) Value {
 	text, other := strings.CutPrefix(stored, otherKey)
 	switch {
 	case !other:
@@ -42,51 +42,51 @@ func key(stored string) value {
 	case text == "none":
 		return nil
 	case strings.ContainsAny(text, ".en"):
-		f, _ := parseFloat(text) // it was written by floatText
+		f, _ := ParseFloat(text) // it was written by floatText
 		return f
 	}
-	n, _ := parseInt(text, 10) // it was written by big.Int
+	n, _ := ParseInt(text, 10) // it was written by big.Int
 	return n
 }
 
-// key is key with the memory of the rendering.
-func (r *run) key(stored string) value {
+// Key is key with the memory of the rendering.
+func (m *Meter) Key(stored string) Value {
 	if strings.HasPrefix(stored, otherKey) {
-		return key(stored)
+		return Key(stored)
 	}
-	return r.boxed(stored)
+	return m.Boxed(stored)
 }
 
-// get is Python's d[k].
-func (r *run) get(d *chat.Object, k value) (value, bool) {
-	stored, ok := storedKey(k)
+// Get is Python's d[k].
+func (m *Meter) Get(d *chat.Object, k Value) (Value, bool) {
+	stored, ok := StoredKey(k)
 	if !ok {
 		return nil, false
 	}
 	v, ok := d.Get(stored)
-	return plain(v), ok
+	return Plain(v), ok
 }
 
-// set is Python's d[k] = v, but for keys that are equal to others and look different: 1, 1.0 and True.
-func (r *run) set(d *chat.Object, k, v value) {
-	r.charge(2 * itemBytes)
-	r.hashable(k)
-	stored, ok := storedKey(k)
+// Set is Python's d[k] = v, but for keys that are equal to others and look different: 1, 1.0 and True.
+func (m *Meter) Set(d *chat.Object, k, v Value) {
+	m.Charge(2 * ItemBytes)
+	m.Hashable(k)
+	stored, ok := StoredKey(k)
 	f, isFloat := k.(float64)
 	_, isBool := k.(bool)
 	if !ok || isBool || isFloat && f == math.Trunc(f) {
-		fail(r.at, Unsupported, "a dict key of type %s", typeName(k))
+		Fail(m.At, Unsupported, "a dict key of type %s", TypeName(k))
 	}
-	r.otherKeys = r.otherKeys || strings.HasPrefix(stored, otherKey)
+	m.OtherKeys = m.OtherKeys || strings.HasPrefix(stored, otherKey)
 	d.Set(stored, v)
 }
 
-// jsonKey is a key as json.dumps writes it.
-func jsonKey(stored string) string {
+// JSONKey is a key as json.dumps writes it.
+func JSONKey(stored string) string {
 	if !strings.HasPrefix(stored, otherKey) {
 		return stored
 	}
-	switch k := key(stored).(type) {
+	switch k := Key(stored).(type) {
 	case nil:
 		return "null"
 	case float64:

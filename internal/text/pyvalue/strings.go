@@ -1,4 +1,4 @@
-package template
+package pyvalue
 
 import (
 	"strings"
@@ -9,55 +9,55 @@ import (
 	"golang.org/x/text/language"
 )
 
-// stringMethod runs one of str's methods; positions count characters.
-func (r *run) stringMethod(s, name string, a *args) value {
-	r.scan(len(s))
+// StringMethod runs one of str's methods; positions count characters.
+func (m *Meter) StringMethod(s, name string, a *Args) Value {
+	m.Scan(len(s))
 	switch name {
 	case "split", "rsplit":
-		return r.split(s, name == "rsplit", a)
+		return m.split(s, name == "rsplit", a)
 	case "format":
-		return r.format(s, a)
+		return m.format(s, a)
 	case "splitlines":
-		v := a.bind(r, name, 0, "keepends")
-		return r.splitLines(s, r.truth(or(v[0], false)))
+		v := m.Bind(a, name, 0, "keepends")
+		return m.SplitLines(s, m.Truth(Or(v[0], false)))
 	case "expandtabs":
-		return r.expandTabs(s, a)
+		return m.expandTabs(s, a)
 	}
-	if len(a.names) > 0 {
-		fail(r.at, TypeFault, "str.%s() takes no keyword arguments", name)
+	if len(a.Names) > 0 {
+		Fail(m.At, TypeFault, "str.%s() takes no keyword arguments", name)
 	}
 	switch name {
 	case "strip", "lstrip", "rstrip":
-		v := a.bind(r, name, 0, "chars")
-		return r.strip(s, name, or(v[0], nil))
+		v := m.Bind(a, name, 0, "chars")
+		return m.Strip(s, name, Or(v[0], nil))
 	case "startswith", "endswith":
-		return r.hasAffix(s, name, a)
+		return m.hasAffix(s, name, a)
 	case "removeprefix":
-		return strings.TrimPrefix(s, r.string(a.bind(r, name, 1, "prefix")[0]))
+		return strings.TrimPrefix(s, m.Str(m.Bind(a, name, 1, "prefix")[0]))
 	case "removesuffix":
-		return strings.TrimSuffix(s, r.string(a.bind(r, name, 1, "suffix")[0]))
+		return strings.TrimSuffix(s, m.Str(m.Bind(a, name, 1, "suffix")[0]))
 	case "replace":
-		v := a.bind(r, name, 2, "old", "new", "count")
-		return r.replace(s, r.string(v[0]), r.string(v[1]), r.integer(or(v[2], int64(-1))))
+		v := m.Bind(a, name, 2, "old", "new", "count")
+		return m.Replace(s, m.Str(v[0]), m.Str(v[1]), m.Integer(Or(v[2], int64(-1))))
 	case "join":
-		return r.joinAll(s, a.bind(r, name, 1, "iterable")[0], r.joinable)
+		return m.JoinAll(s, m.Bind(a, name, 1, "iterable")[0], m.joinable)
 	case "find", "rfind", "index", "rindex", "count":
-		return r.find(s, name, a)
+		return m.find(s, name, a)
 	case "partition", "rpartition":
-		return r.partition(s, name, r.string(a.bind(r, name, 1, "sep")[0]))
+		return m.partition(s, name, m.Str(m.Bind(a, name, 1, "sep")[0]))
 	case "center", "ljust", "rjust", "zfill":
-		return r.justify(s, name, a)
+		return m.Justify(s, name, a)
 	}
-	a.bind(r, name, 0)
+	m.Bind(a, name, 0)
 	if len(name) > 2 && name[:2] == "is" {
-		return stringTest(s, name)
+		return StringTest(s, name)
 	}
-	r.charge(len(s))
-	return changeCase(s, name)
+	m.Charge(len(s))
+	return ChangeCase(s, name)
 }
 
-// changeCase follows Unicode's special rules, where one letter becomes two or a sigma ends a word.
-func changeCase(s, name string) string {
+// ChangeCase follows Unicode's special rules, where one letter becomes two or a sigma ends a word.
+func ChangeCase(s, name string) string {
 	if isASCII(s) {
 		switch name {
 		case "upper":
@@ -75,16 +75,16 @@ func changeCase(s, name string) string {
 		return cases.Fold().String(s)
 	case "capitalize":
 		_, size := utf8.DecodeRuneInString(s)
-		return titleOf(s[:size]) + changeCase(s[size:], "lower")
+		return titleOf(s[:size]) + ChangeCase(s[size:], "lower")
 	case "swapcase":
 		var b strings.Builder
 		for i, c := range s {
 			char := s[i : i+utf8.RuneLen(c)]
 			switch {
 			case unicode.IsUpper(c):
-				char = changeCase(char, "lower")
+				char = ChangeCase(char, "lower")
 			case unicode.IsLower(c):
-				char = changeCase(char, "upper")
+				char = ChangeCase(char, "upper")
 			}
 			b.WriteString(char)
 		}
@@ -106,7 +106,7 @@ func changeCase(s, name string) string {
 			}
 			end += n
 		}
-		b.WriteString(titleOf(s[i:i+size]) + changeCase(s[i+size:end], "lower"))
+		b.WriteString(titleOf(s[i:i+size]) + ChangeCase(s[i+size:end], "lower"))
 		i = end
 	}
 	return b.String()
@@ -126,14 +126,15 @@ func titleOf(char string) string { return cases.Title(language.Und, cases.NoLowe
 
 func isCased(c rune) bool { return unicode.IsUpper(c) || unicode.IsLower(c) || unicode.IsTitle(c) }
 
-func stringTest(s, name string) bool {
+// StringTest runs one of str's methods that begin with is.
+func StringTest(s, name string) bool {
 	if name == "islower" || name == "isupper" || name == "istitle" {
-		return caseTest(s, name)
+		return CaseTest(s, name)
 	}
 	test := map[string]func(rune) bool{
 		"isalnum": func(c rune) bool { return unicode.IsLetter(c) || unicode.IsNumber(c) }, "isalpha": unicode.IsLetter,
 		"isascii": func(c rune) bool { return c < 0x80 }, "isdecimal": unicode.IsDigit, "isdigit": isDigit,
-		"isnumeric": unicode.IsNumber, "isprintable": unicode.IsPrint, "isspace": isSpace,
+		"isnumeric": unicode.IsNumber, "isprintable": unicode.IsPrint, "isspace": IsSpace,
 	}[name]
 	for _, c := range s {
 		if !test(c) {
@@ -148,7 +149,8 @@ func isDigit(c rune) bool {
 	return unicode.IsDigit(c) || strings.ContainsRune("²³¹⁰⁴⁵⁶⁷⁸⁹₀₁₂₃₄₅₆₇₈₉①②③④⑤⑥⑦⑧⑨", c)
 }
 
-func caseTest(s, name string) bool {
+// CaseTest is islower, isupper or istitle.
+func CaseTest(s, name string) bool {
 	cased, previous := false, false
 	for _, c := range s {
 		upper, lower := unicode.IsUpper(c) || unicode.IsTitle(c), unicode.IsLower(c)
@@ -164,11 +166,11 @@ func caseTest(s, name string) bool {
 	return cased
 }
 
-// strip removes characters of a set, white space for None.
-func (r *run) strip(s, name string, chars value) string {
-	in := isSpace
+// Strip removes characters of a set, white space for None.
+func (m *Meter) Strip(s, name string, chars Value) string {
+	in := IsSpace
 	if chars != nil {
-		set := r.string(chars)
+		set := m.Str(chars)
 		in = func(c rune) bool { return strings.ContainsRune(set, c) }
 	}
 	if name != "rstrip" {
@@ -182,29 +184,29 @@ func (r *run) strip(s, name string, chars value) string {
 
 // part cuts s to the characters from start to stop, which may be unset or None, and returns how many characters were
 // cut off before; false where start is behind the end.
-func (r *run) part(s string, start, stop value) (string, int, bool) {
-	start, stop = or(start, nil), or(stop, nil)
+func (m *Meter) part(s string, start, stop Value) (string, int, bool) {
+	start, stop = Or(start, nil), Or(stop, nil)
 	if start == nil && stop == nil {
 		return s, 0, true
 	}
 	runes := []rune(s)
-	if start != nil && r.sliceIndex(start) > len(runes) {
+	if start != nil && m.sliceIndex(start) > len(runes) {
 		return "", 0, false
 	}
-	from, _, count := r.sliceBounds([3]value{start, stop}, len(runes))
+	from, _, count := m.sliceBounds([3]Value{start, stop}, len(runes))
 	return string(runes[from : from+count]), from, true
 }
 
-func (r *run) hasAffix(s, name string, a *args) value {
-	v := a.bind(r, name, 1, "affix", "start", "end")
-	text, _, ok := r.part(s, v[1], v[2])
+func (m *Meter) hasAffix(s, name string, a *Args) Value {
+	v := m.Bind(a, name, 1, "affix", "start", "end")
+	text, _, ok := m.part(s, v[1], v[2])
 	has := strings.HasPrefix
 	if name == "endswith" {
 		has = strings.HasSuffix
 	}
-	if options, isTuple := v[0].(tuple); isTuple {
+	if options, isTuple := v[0].(Tuple); isTuple {
 		for _, option := range options {
-			if ok && has(text, r.string(option)) {
+			if ok && has(text, m.Str(option)) {
 				return true
 			}
 		}
@@ -212,25 +214,26 @@ func (r *run) hasAffix(s, name string, a *args) value {
 	}
 	affix, isString := v[0].(string)
 	if !isString {
-		fail(r.at, TypeFault, "%s first arg must be str or a tuple of str, not %s", name, typeName(v[0]))
+		Fail(m.At, TypeFault, "%s first arg must be str or a tuple of str, not %s", name, TypeName(v[0]))
 	}
 	return ok && has(text, affix)
 }
 
-func (r *run) replace(s, old, replacement string, count int) string {
+// Replace is str.replace; a count below 0 means all.
+func (m *Meter) Replace(s, old, replacement string, count int) string {
 	n := strings.Count(s, old)
 	if count >= 0 {
 		n = min(n, count)
 	}
-	r.charge(len(s))
-	r.charge(n * len(replacement))
+	m.Charge(len(s))
+	m.Charge(n * len(replacement))
 	return strings.Replace(s, old, replacement, count)
 }
 
-// joinAll joins items, each made a string by text.
-func (r *run) joinAll(separator string, items value, text func(i int, item value) string) string {
+// JoinAll joins items, each made a string by text.
+func (m *Meter) JoinAll(separator string, items Value, text func(i int, item Value) string) string {
 	var b strings.Builder
-	next := r.each(items)
+	next := m.Each(items)
 	for i := 0; ; i++ {
 		item, ok := next()
 		if !ok {
@@ -240,24 +243,24 @@ func (r *run) joinAll(separator string, items value, text func(i int, item value
 			b.WriteString(separator)
 		}
 		part := text(i, item)
-		r.step()
-		r.charge(len(separator) + len(part))
+		m.Step()
+		m.Charge(len(separator) + len(part))
 		b.WriteString(part)
 	}
 }
 
-func (r *run) joinable(i int, item value) string {
+func (m *Meter) joinable(i int, item Value) string {
 	s, ok := item.(string)
 	if !ok {
-		fail(r.at, TypeFault, "sequence item %d: expected str instance, %s found", i, typeName(item))
+		Fail(m.At, TypeFault, "sequence item %d: expected str instance, %s found", i, TypeName(item))
 	}
 	return s
 }
 
-func (r *run) find(s, name string, a *args) value {
-	v := a.bind(r, name, 1, "sub", "start", "end")
-	sub := r.string(v[0])
-	text, offset, ok := r.part(s, v[1], v[2])
+func (m *Meter) find(s, name string, a *Args) Value {
+	v := m.Bind(a, name, 1, "sub", "start", "end")
+	sub := m.Str(v[0])
+	text, offset, ok := m.part(s, v[1], v[2])
 	if name == "count" {
 		if !ok {
 			return int64(0)
@@ -276,41 +279,42 @@ func (r *run) find(s, name string, a *args) value {
 	case i >= 0:
 		return int64(offset + utf8.RuneCountInString(text[:i]))
 	case name == "index" || name == "rindex":
-		fail(r.at, ValueFault, "substring not found")
+		Fail(m.At, ValueFault, "substring not found")
 	}
 	return int64(-1)
 }
 
-func (r *run) partition(s, name, separator string) value {
+func (m *Meter) partition(s, name, separator string) Value {
 	if separator == "" {
-		fail(r.at, ValueFault, "empty separator")
+		Fail(m.At, ValueFault, "empty separator")
 	}
 	if name == "rpartition" {
 		if i := strings.LastIndex(s, separator); i >= 0 {
-			return tuple{s[:i], separator, s[i+len(separator):]}
+			return Tuple{s[:i], separator, s[i+len(separator):]}
 		}
-		return tuple{"", "", s}
+		return Tuple{"", "", s}
 	}
 	before, after, ok := strings.Cut(s, separator)
 	if !ok {
 		separator = ""
 	}
-	return tuple{before, separator, after}
+	return Tuple{before, separator, after}
 }
 
-func (r *run) justify(s, name string, a *args) value {
-	v := a.bind(r, name, 1, "width", "fillchar")
-	width := r.integer(v[0])
-	fill := r.string(or(v[1], " "))
+// Justify is str.center, ljust, rjust or zfill.
+func (m *Meter) Justify(s, name string, a *Args) Value {
+	v := m.Bind(a, name, 1, "width", "fillchar")
+	width := m.Integer(v[0])
+	fill := m.Str(Or(v[1], " "))
 	if name == "zfill" {
 		fill = "0"
 	}
 	if utf8.RuneCountInString(fill) != 1 {
-		fail(r.at, TypeFault, "The fill character must be exactly one character long")
+		Fail(m.At, TypeFault, "The fill character must be exactly one character long")
 	}
 	missing := max(0, width-utf8.RuneCountInString(s))
-	r.charge(len(s))
-	r.charge(missing * len(fill))
+	m.Charge(len(s))
+	m.Charge(missing * len(fill))
 	left := 0
 	switch name {
 	case "rjust", "zfill":
@@ -324,15 +328,15 @@ func (r *run) justify(s, name string, a *args) value {
 	return strings.Repeat(fill, left) + s + strings.Repeat(fill, missing-left)
 }
 
-func (r *run) expandTabs(s string, a *args) value {
-	size := r.integer(or(a.bind(r, "expandtabs", 0, "tabsize")[0], int64(8)))
+func (m *Meter) expandTabs(s string, a *Args) Value {
+	size := m.Integer(Or(m.Bind(a, "expandtabs", 0, "tabsize")[0], int64(8)))
 	var b strings.Builder
 	column := 0
 	for _, c := range s {
 		switch {
 		case c == '\t' && size > 0:
 			n := size - column%size
-			r.charge(n)
+			m.Charge(n)
 			b.WriteString(strings.Repeat(" ", n))
 			column += n
 		case c == '\t':
@@ -346,3 +350,6 @@ func (r *run) expandTabs(s string, a *args) value {
 	}
 	return b.String()
 }
+
+// IsSpace is Python's str.isspace, which has four control characters more than Go's.
+func IsSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }

@@ -1,4 +1,4 @@
-package template
+package pyvalue
 
 import (
 	"slices"
@@ -7,22 +7,22 @@ import (
 )
 
 // split is str.split and rsplit: at a separator, or at runs of white space for None.
-func (r *run) split(s string, fromEnd bool, a *args) value {
-	v := a.bind(r, "split", 0, "sep", "maxsplit")
-	most := r.integer(or(v[1], int64(-1)))
+func (m *Meter) split(s string, fromEnd bool, a *Args) Value {
+	v := m.Bind(a, "split", 0, "sep", "maxsplit")
+	most := m.Integer(Or(v[1], int64(-1)))
 	if most < 0 {
 		most = len(s) + 1
 	}
-	separator := or(v[0], nil)
+	separator := Or(v[0], nil)
 	if separator == nil {
-		return r.fields(s, fromEnd, most)
+		return m.fields(s, fromEnd, most)
 	}
-	sep := r.string(separator)
+	sep := m.Str(separator)
 	if sep == "" {
-		fail(r.at, ValueFault, "empty separator")
+		Fail(m.At, ValueFault, "empty separator")
 	}
-	r.charge(itemBytes * min(most+1, strings.Count(s, sep)+1))
-	var parts []value
+	m.Charge(ItemBytes * min(most+1, strings.Count(s, sep)+1))
+	var parts []Value
 	if !fromEnd {
 		for ; most > 0; most-- {
 			before, after, ok := strings.Cut(s, sep)
@@ -46,15 +46,15 @@ func (r *run) split(s string, fromEnd bool, a *args) value {
 }
 
 // fields splits at runs of white space, at most so many times; what is left keeps its inner white space.
-func (r *run) fields(s string, fromEnd bool, most int) value {
-	parts := []value{}
+func (m *Meter) fields(s string, fromEnd bool, most int) Value {
+	parts := []Value{}
 	take := func(part string) {
-		r.charge(itemBytes)
+		m.Charge(ItemBytes)
 		parts = append(parts, part)
 	}
 	if !fromEnd {
-		for s = strings.TrimLeftFunc(s, isSpace); s != ""; s = strings.TrimLeftFunc(s, isSpace) {
-			i := strings.IndexFunc(s, isSpace)
+		for s = strings.TrimLeftFunc(s, IsSpace); s != ""; s = strings.TrimLeftFunc(s, IsSpace) {
+			i := strings.IndexFunc(s, IsSpace)
 			if i < 0 {
 				i = len(s)
 			}
@@ -68,12 +68,12 @@ func (r *run) fields(s string, fromEnd bool, most int) value {
 		}
 		return parts
 	}
-	for s = strings.TrimRightFunc(s, isSpace); s != ""; s = strings.TrimRightFunc(s, isSpace) {
+	for s = strings.TrimRightFunc(s, IsSpace); s != ""; s = strings.TrimRightFunc(s, IsSpace) {
 		if most == 0 {
 			take(s)
 			break
 		}
-		i := strings.LastIndexFunc(s, isSpace)
+		i := strings.LastIndexFunc(s, IsSpace)
 		if i >= 0 {
 			_, size := utf8.DecodeRuneInString(s[i:])
 			i += size
@@ -87,9 +87,9 @@ func (r *run) fields(s string, fromEnd bool, most int) value {
 	return parts
 }
 
-// splitLines knows all of Python's line ends.
-func (r *run) splitLines(s string, keep bool) value {
-	lines := []value{}
+// SplitLines knows all of Python's line ends.
+func (m *Meter) SplitLines(s string, keep bool) Value {
+	lines := []Value{}
 	for s != "" {
 		end := strings.IndexFunc(s, func(c rune) bool { return strings.ContainsRune("\n\r\v\f\x1c\x1d\x1e\u0085\u2028\u2029", c) })
 		if end < 0 {
@@ -107,7 +107,7 @@ func (r *run) splitLines(s string, keep bool) value {
 		if keep {
 			line = s[:next]
 		}
-		r.charge(itemBytes)
+		m.Charge(ItemBytes)
 		lines = append(lines, line)
 		s = s[next:]
 	}

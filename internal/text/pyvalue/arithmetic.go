@@ -1,4 +1,4 @@
-package template
+package pyvalue
 
 import (
 	"math"
@@ -8,104 +8,104 @@ import (
 	"strings"
 )
 
-// binary runs one of + - * / // % ** with Python's types.
-func (r *run) binary(op string, a, b value) value {
+// Binary runs one of + - * / // % ** with Python's types.
+func (m *Meter) Binary(op string, a, b Value) Value {
 	if s, ok := a.(string); ok && op == "%" {
-		return r.printf(s, b)
+		return m.Printf(s, b)
 	}
-	r.must(a)
-	r.must(b)
-	if isNumber(a) && isNumber(b) {
-		return r.calculate(op, integerOf(a), integerOf(b))
+	m.Must(a)
+	m.Must(b)
+	if IsNumber(a) && IsNumber(b) {
+		return m.calculate(op, IntegerOf(a), IntegerOf(b))
 	}
 	switch op {
 	case "+":
-		if v, ok := r.join(a, b); ok {
+		if v, ok := m.join(a, b); ok {
 			return v
 		}
 	case "*":
-		if _, ok := integerOf(a).(int64); ok {
+		if _, ok := IntegerOf(a).(int64); ok {
 			a, b = b, a
 		}
-		if x, ok := a.(*big.Int); ok && !isNumber(b) {
+		if x, ok := a.(*big.Int); ok && !IsNumber(b) {
 			a, b = b, x
 		}
 		if _, tooLarge := b.(*big.Int); tooLarge {
-			if _, ok := r.repeat(a, 0); ok {
-				fail(r.at, OverflowFault, "cannot fit 'int' into an index-sized integer")
+			if _, ok := m.repeat(a, 0); ok {
+				Fail(m.At, OverflowFault, "cannot fit 'int' into an index-sized integer")
 			}
 		}
-		if n, ok := integerOf(b).(int64); ok {
-			if v, ok := r.repeat(a, int(max(0, min(n, 1<<40)))); ok {
+		if n, ok := IntegerOf(b).(int64); ok {
+			if v, ok := m.repeat(a, int(max(0, min(n, 1<<40)))); ok {
 				return v
 			}
 		}
 	}
-	fail(r.at, TypeFault, "unsupported operand type(s) for %s: '%s' and '%s'", op, typeName(a), typeName(b))
+	Fail(m.At, TypeFault, "unsupported operand type(s) for %s: '%s' and '%s'", op, TypeName(a), TypeName(b))
 	return nil
 }
 
-func (r *run) join(a, b value) (value, bool) {
+func (m *Meter) join(a, b Value) (Value, bool) {
 	switch x := a.(type) {
 	case string:
 		if y, ok := b.(string); ok {
-			r.charge(len(x) + len(y))
+			m.Charge(len(x) + len(y))
 			return x + y, true
 		}
-	case []value:
-		if y, ok := b.([]value); ok {
-			r.charge(itemBytes * (len(x) + len(y)))
+	case []Value:
+		if y, ok := b.([]Value); ok {
+			m.Charge(ItemBytes * (len(x) + len(y)))
 			return slices.Concat(x, y), true
 		}
-	case tuple:
-		if y, ok := b.(tuple); ok {
-			r.charge(itemBytes * (len(x) + len(y)))
+	case Tuple:
+		if y, ok := b.(Tuple); ok {
+			m.Charge(ItemBytes * (len(x) + len(y)))
 			return slices.Concat(x, y), true
 		}
 	}
 	return nil, false
 }
 
-func (r *run) repeat(a value, n int) (value, bool) {
+func (m *Meter) repeat(a Value, n int) (Value, bool) {
 	size := func(one int) {
 		if high, low := bits.Mul64(uint64(one), uint64(n)); high > 0 || low > math.MaxInt {
-			r.charge(math.MaxInt)
+			m.Charge(math.MaxInt)
 		}
-		r.charge(one * n)
+		m.Charge(one * n)
 	}
 	switch x := a.(type) {
 	case string:
 		size(len(x))
 		return strings.Repeat(x, n), true
-	case []value:
-		size(itemBytes * len(x))
+	case []Value:
+		size(ItemBytes * len(x))
 		return slices.Repeat(x, n), true
-	case tuple:
-		size(itemBytes * len(x))
+	case Tuple:
+		size(ItemBytes * len(x))
 		return slices.Repeat(x, n), true
 	}
 	return nil, false
 }
 
 // calculate takes int64, *big.Int and float64.
-func (r *run) calculate(op string, a, b value) value {
+func (m *Meter) calculate(op string, a, b Value) Value {
 	x, xIsInt := a.(int64)
 	y, yIsInt := b.(int64)
 	if xIsInt && yIsInt {
-		if v, ok := r.small(op, x, y); ok {
+		if v, ok := m.small(op, x, y); ok {
 			return v
 		}
 	}
 	_, xIsFloat := a.(float64)
 	_, yIsFloat := b.(float64)
 	if xIsFloat || yIsFloat || op == "/" {
-		return r.floats(op, r.float(a), r.float(b))
+		return m.floats(op, m.ToFloat(a), m.ToFloat(b))
 	}
-	return r.large(op, bigInt(a), bigInt(b))
+	return m.large(op, bigInt(a), bigInt(b))
 }
 
 // small computes in int64; false where the result may not fit, or is no int.
-func (r *run) small(op string, x, y int64) (value, bool) {
+func (m *Meter) small(op string, x, y int64) (Value, bool) {
 	switch op {
 	case "+":
 		sum := x + y
@@ -141,7 +141,7 @@ func magnitude(n int64) uint64 {
 	return uint64(n)
 }
 
-func bigInt(v value) *big.Int {
+func bigInt(v Value) *big.Int {
 	if n, ok := v.(int64); ok {
 		return big.NewInt(n)
 	}
@@ -151,7 +151,7 @@ func bigInt(v value) *big.Int {
 // maxBits bounds integers: Python has no bound, and no template needs more.
 const maxBits = 1 << 16
 
-func (r *run) large(op string, x, y *big.Int) value {
+func (m *Meter) large(op string, x, y *big.Int) Value {
 	z := new(big.Int)
 	switch op {
 	case "+":
@@ -162,7 +162,7 @@ func (r *run) large(op string, x, y *big.Int) value {
 		z.Mul(x, y)
 	case "//", "%":
 		if y.Sign() == 0 {
-			fail(r.at, DivisionFault, "integer division or modulo by zero")
+			Fail(m.At, DivisionFault, "integer division or modulo by zero")
 		}
 		rest := new(big.Int)
 		z.QuoRem(x, y, rest)
@@ -175,27 +175,28 @@ func (r *run) large(op string, x, y *big.Int) value {
 		}
 	case "**":
 		if y.Sign() < 0 {
-			return r.floats(op, r.float(x), r.float(y))
+			return m.floats(op, m.ToFloat(x), m.ToFloat(y))
 		}
 		if x.BitLen() > 1 && (!y.IsInt64() || y.Int64() > maxBits) {
-			fail(r.at, LimitFault, "an integer of more than %d bits", maxBits)
+			Fail(m.At, LimitFault, "an integer of more than %d bits", maxBits)
 		}
 		if x.BitLen() <= 1 { // 0, 1 and -1 stay small whatever the exponent
 			y = new(big.Int).And(y, big.NewInt(1)).Add(y, big.NewInt(int64(2*min(1, y.Sign()))))
 		}
 		if int64(x.BitLen())*y.Int64() > maxBits {
-			fail(r.at, LimitFault, "an integer of more than %d bits", maxBits)
+			Fail(m.At, LimitFault, "an integer of more than %d bits", maxBits)
 		}
 		z.Exp(x, y, nil)
 	}
 	if z.BitLen() > maxBits {
-		fail(r.at, LimitFault, "an integer of more than %d bits", maxBits)
+		Fail(m.At, LimitFault, "an integer of more than %d bits", maxBits)
 	}
-	r.charge(z.BitLen() / 8)
-	return shrink(z)
+	m.Charge(z.BitLen() / 8)
+	return Shrink(z)
 }
 
-func (r *run) float(v value) float64 {
+// ToFloat takes int64, *big.Int and float64.
+func (m *Meter) ToFloat(v Value) float64 {
 	switch v := v.(type) {
 	case float64:
 		return v
@@ -204,12 +205,12 @@ func (r *run) float(v value) float64 {
 	}
 	f, _ := new(big.Float).SetInt(v.(*big.Int)).Float64()
 	if math.IsInf(f, 0) {
-		fail(r.at, OverflowFault, "int too large to convert to float")
+		Fail(m.At, OverflowFault, "int too large to convert to float")
 	}
 	return f
 }
 
-func (r *run) floats(op string, x, y float64) value {
+func (m *Meter) floats(op string, x, y float64) Value {
 	switch op {
 	case "+":
 		return x + y
@@ -219,19 +220,19 @@ func (r *run) floats(op string, x, y float64) value {
 		return x * y
 	case "**":
 		if x == 0 && y < 0 {
-			fail(r.at, DivisionFault, "0.0 cannot be raised to a negative power")
+			Fail(m.At, DivisionFault, "0.0 cannot be raised to a negative power")
 		}
 		z := math.Pow(x, y)
 		if math.IsInf(z, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0) {
-			fail(r.at, OverflowFault, "Numerical result out of range")
+			Fail(m.At, OverflowFault, "Numerical result out of range")
 		}
 		if math.IsNaN(z) && !math.IsNaN(x) && !math.IsNaN(y) {
-			fail(r.at, Unsupported, "complex numbers")
+			Fail(m.At, Unsupported, "complex numbers")
 		}
 		return z
 	}
 	if y == 0 {
-		fail(r.at, DivisionFault, "division by zero")
+		Fail(m.At, DivisionFault, "division by zero")
 	}
 	if op == "/" {
 		return x / y
