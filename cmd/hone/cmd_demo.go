@@ -15,6 +15,7 @@ import (
 	"hone/internal/demo"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/run"
 )
 
@@ -116,7 +117,7 @@ func runDemo(ctx context.Context, a *app, resumed string, numGPUs int) error {
 	if resumed != "" {
 		dir, err = a.openRun(path, &c)
 	} else {
-		dir, err = a.createRun(path, c, begun{Build: readVersion(), Verb: "demo"})
+		dir, err = a.createRun(path, c, begun{Build: host.ReadBuild(), Verb: "demo"})
 	}
 	if err != nil {
 		return err

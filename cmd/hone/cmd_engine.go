@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -42,7 +41,7 @@ func runEngineInstall(ctx context.Context, a *app, names []string, python string
 	s.Python = python
 	var wanted []assets.Asset
 	for _, name := range names {
-		asset, err := assetNamed(name)
+		asset, err := assets.Named(name)
 		if err != nil {
 			return err
 		}
@@ -69,18 +68,6 @@ func runEngineInstall(ctx context.Context, a *app, names []string, python string
 		}
 	}
 	return nil
-}
-
-func assetNamed(name string) (assets.Asset, error) {
-	var names []string
-	for _, asset := range assets.All() {
-		if asset.Name == name {
-			return asset, nil
-		}
-		names = append(names, asset.Name)
-	}
-	return assets.Asset{}, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot install %q", name),
-		Why: "there are " + strings.Join(names, ", "), Next: "hone engine list"}
 }
 
 // installedAsset is one row of engine list.

@@ -87,7 +87,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if err != nil {
 		return err
 	}
-	if c.Model.Base, err = baseOf(f.model, f.base, c); err != nil {
+	if c.Model.Base, err = basemodel.BaseOf(f.model, f.base, c); err != nil {
 		return err
 	}
 	if c, err = basemodel.SettleLengths(a.Host, c); err != nil {

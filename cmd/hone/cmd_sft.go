@@ -79,7 +79,7 @@ func runSFT(ctx context.Context, a *app, f sftFlags) error {
 	if err != nil {
 		return err
 	}
-	if c.Model.Base, err = baseOf(f.adapter, f.base, c); err != nil {
+	if c.Model.Base, err = basemodel.BaseOf(f.adapter, f.base, c); err != nil {
 		return err
 	}
 	if c, err = basemodel.SettleLengths(a.Host, c); err != nil {

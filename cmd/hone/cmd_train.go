@@ -98,7 +98,7 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 	if err != nil {
 		return err
 	}
-	if c.Model.Base, err = baseOf(f.adapter, f.base, c); err != nil {
+	if c.Model.Base, err = basemodel.BaseOf(f.adapter, f.base, c); err != nil {
 		return err
 	}
 	if c, err = basemodel.SettleLengths(a.Host, c); err != nil {

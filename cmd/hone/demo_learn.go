@@ -18,6 +18,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/recipe"
 	"hone/internal/run"
 )
@@ -120,7 +121,7 @@ func runDemoLearn(ctx context.Context, a *app, f learnFlags) error {
 		a.Say("would make %s, then compare %s in %s", sizeOfStudy(c, kept), strings.Join(append([]string{"the start"}, kept.Arms...), ", "), f.output)
 		return nil
 	}
-	dir, err := a.createRun(f.output, c, begun{Build: readVersion(), Verb: "demo learn", Study: &kept})
+	dir, err := a.createRun(f.output, c, begun{Build: host.ReadBuild(), Verb: "demo learn", Study: &kept})
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
-	"hone/internal/learn/adapter"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/samplers"
@@ -239,19 +238,4 @@ func ofSplit(list []scenario.Scenario, split, path string) ([]scenario.Scenario,
 			Next: "give rows the key split, or add scenarios; hone scenarios split shows how many each split has"}
 	}
 	return kept, nil
-}
-
-// baseOf returns the base model for an adapter: the one given, else the one the adapter names, else the configuration's.
-func baseOf(folder, given string, c config.Config) (string, error) {
-	if given != "" || folder == "" {
-		if given == "" {
-			given = c.Model.Base
-		}
-		return given, nil
-	}
-	a, _, err := adapter.Load(folder)
-	if err != nil || a.BaseModel != "" {
-		return a.BaseModel, err
-	}
-	return c.Model.Base, nil
 }

@@ -13,6 +13,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/lint"
 	"hone/internal/run"
@@ -28,7 +29,7 @@ const (
 // begun is version.json: what built a run, and how it was begun. Only train and sft have Folder and Flags, and only demo
 // learn a Study.
 type begun struct {
-	Build  version    `json:"build"`
+	Build  host.Build `json:"build"`
 	Verb   string     `json:"verb"`
 	Folder string     `json:"folder,omitempty"` // relative paths in Flags are from here
 	Flags  keptFlags  `json:"flags,omitzero"`
@@ -93,7 +94,7 @@ func (t *tuning) begin(inputs ...run.Input) error {
 	if err != nil {
 		return err
 	}
-	t.dir, err = t.a.createRun(t.path, t.c, begun{Build: readVersion(), Verb: t.verb, Folder: folder, Flags: t.kept}, inputs...)
+	t.dir, err = t.a.createRun(t.path, t.c, begun{Build: host.ReadBuild(), Verb: t.verb, Folder: folder, Flags: t.kept}, inputs...)
 	return err
 }
 

@@ -9,10 +9,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"hone/internal/fault"
 )
@@ -136,3 +138,16 @@ func sha(r io.Reader) (string, error) {
 
 // All returns every asset there is, in the order they are listed to the user.
 func All() []Asset { return []Asset{CPUPlugin(), CUDAPlugin(), Model()} }
+
+// Named is the asset of a name.
+func Named(name string) (Asset, error) {
+	var names []string
+	for _, asset := range All() {
+		if asset.Name == name {
+			return asset, nil
+		}
+		names = append(names, asset.Name)
+	}
+	return Asset{}, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot install %q", name),
+		Why: "there are " + strings.Join(names, ", "), Next: "hone engine list"}
+}

@@ -7,6 +7,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/host"
+	"hone/internal/learn/adapter"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 	"hone/internal/modelfile"
@@ -138,4 +139,19 @@ func (m *Model) SharedPrefix(tools []chat.Tool, conversations [][]chat.Message) 
 		shared = shared[:n]
 	}
 	return shared, longest, nil
+}
+
+// BaseOf returns the base model for an adapter: the one given, else the one the adapter names, else the configuration's.
+func BaseOf(folder, given string, c config.Config) (string, error) {
+	if given != "" || folder == "" {
+		if given == "" {
+			given = c.Model.Base
+		}
+		return given, nil
+	}
+	a, _, err := adapter.Load(folder)
+	if err != nil || a.BaseModel != "" {
+		return a.BaseModel, err
+	}
+	return c.Model.Base, nil
 }
