@@ -8,15 +8,34 @@ import (
 	"testing"
 
 	"hone/internal/episode/trajectory"
+	"hone/internal/learn/publish"
 	"hone/internal/mcp"
 	"hone/internal/run"
 )
+
+// summed is a source of an adapter that has a checksum.
+type summed struct {
+	publish.Source
+	sum uint64
+}
+
+func (s summed) AdapterChecksums() ([]uint64, error) { return []uint64{s.sum}, nil }
+
+// holding is a publisher that has published an adapter of a checksum.
+func holding(t *testing.T, sum uint64) *publish.Publisher {
+	t.Helper()
+	p := publish.New(summed{sum: sum})
+	if err := p.Publish(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
 
 // A step takes the episodes of an earlier attempt only where the same adapter made them; each row says which attempt and which
 // adapter that was.
 func TestEpisodesOfOneAdapter(t *testing.T) {
 	workFolder(t, nil)
-	l := &lab{catalog: &mcp.Catalog{}, learner: &learner{held: "a"}}
+	l := &lab{catalog: &mcp.Catalog{}, policy: holding(t, 0xa)}
 	dir, err := run.Create("out", nil, begun{Verb: "train"})
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +85,7 @@ func TestEpisodesOfOneAdapter(t *testing.T) {
 	if !recorded() {
 		t.Error("what the same adapter was measured at is not known")
 	}
-	l.learner.held = "b" // step 4, computed again on a GPU
+	l.policy = holding(t, 0xb) // step 4, computed again on a GPU
 	if recorded() {
 		t.Error("what another adapter was measured at is taken for this one's")
 	}
@@ -76,6 +95,17 @@ func TestEpisodesOfOneAdapter(t *testing.T) {
 	put("s/5/1")
 	if got := kept(); !slices.Equal(got, []string{"s/5/1"}) {
 		t.Errorf("after one was made again: %q", got)
+	}
+	// Rows of before adapters were named by a checksum have the SHA-256 of their numbers: they are no one's, and their episodes are run anew.
+	old, err := json.Marshal(trajectory.Trajectory{ID: "s/5/3", Adapter: strings.Repeat("0", 63) + "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dir.PutTrajectory(run.TrajectoryRow{ID: "grpo/s/5/3", Stage: "grpo", Step: 5, JSON: old}); err != nil {
+		t.Fatal(err)
+	}
+	if got := kept(); !slices.Equal(got, []string{"s/5/1"}) {
+		t.Errorf("with a row of an older version: %q", got)
 	}
 	if err := dir.Close(); err != nil {
 		t.Fatal(err)
@@ -92,7 +122,7 @@ func TestEpisodesOfOneAdapter(t *testing.T) {
 		}
 		rows[x.ID] = x
 	}
-	for id, want := range map[string]trajectory.Trajectory{"s/5/0": {Attempt: 1, Adapter: "a"}, "s/5/1": {Attempt: 2, Adapter: "b"}, "s/5/2": {Attempt: 1, Adapter: "a"}} {
+	for id, want := range map[string]trajectory.Trajectory{"s/5/0": {Attempt: 1, Adapter: "000000000000000a"}, "s/5/1": {Attempt: 2, Adapter: "000000000000000b"}, "s/5/2": {Attempt: 1, Adapter: "000000000000000a"}} {
 		if x := rows[id]; x.Attempt != want.Attempt || x.Adapter != want.Adapter {
 			t.Errorf("%s is of attempt %d, adapter %q", id, x.Attempt, x.Adapter)
 		}

@@ -203,13 +203,13 @@ func (t *tuning) evaluate(ctx context.Context, l *lab, f evalFlags, tasks []scen
 	if f.model == "" {
 		name = "base"
 	} else if f.compareBase {
-		if err := l.learner.withdraw(); err != nil {
+		if err := l.policy.Withdraw(); err != nil {
 			return report, err
 		}
 		if err := system("base"); err != nil {
 			return report, err
 		}
-		if err := recipe.Publish(l.learner, "eval "+f.model); err != nil {
+		if err := recipe.Publish(l.policy, "eval "+f.model); err != nil {
 			return report, err
 		}
 	}

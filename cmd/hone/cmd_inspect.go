@@ -8,8 +8,8 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/learn/model"
+	"hone/internal/learn/peft"
 	"hone/internal/learn/score"
-	"hone/internal/learn/train"
 	"hone/internal/text/tokenizer"
 )
 
@@ -133,7 +133,7 @@ func runInspectLogprobs(c *cobra.Command, a *app, base, adapter string) error {
 	var lora model.LoRA
 	var flat []float32
 	if adapter != "" {
-		if lora, flat, err = train.LoadAdapter(adapter, m.Spec); err != nil {
+		if lora, flat, err = peft.Load(adapter, m.Spec); err != nil {
 			return err
 		}
 	}

@@ -16,10 +16,11 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/learn/adapter"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
+	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
-	"hone/internal/learn/train"
+	"hone/internal/learn/samplers"
+	"hone/internal/recipe"
 	"hone/internal/serve"
 	"hone/internal/text/render"
 )
@@ -224,19 +225,19 @@ func templateSystem(template string) string {
 // models starts a sampler for the base model and, where there is one, for the adapter. The function returned stops
 // them and is never nil.
 func (o serveOptions) models(a *app, c config.Config, m *basemodel.Model) ([]serve.Model, func(), error) {
-	var samplers []*sample.Sampler
+	var open []*samplers.Samplers
 	stop := func() {
-		for _, s := range samplers {
+		for _, s := range open {
 			s.Close()
 		}
 	}
 	var models []serve.Model
-	add := func(id string, r render.Renderer, lora model.LoRA) (*sample.Sampler, error) {
+	add := func(id string, r render.Renderer, lora model.LoRA) (*samplers.Samplers, error) {
 		a.Say("loading %s on %s; programs that are not kept yet are compiled", id, m.Engine.Description())
-		s, err := sample.New(m.Engine, m.Spec, m.Weights, sample.Options{LoRA: lora, Slots: o.slots, Context: o.context,
+		s, err := samplers.New(m.Engine, m.Spec, m.Weights, sample.Options{LoRA: lora, Slots: o.slots, Context: o.context,
 			NewDecoder: func() sample.Decoder { return m.Text.Tokenizer.NewDecoder() }})
 		if err == nil {
-			samplers = append(samplers, s)
+			open = append(open, s)
 			models = append(models, serve.Model{ID: id, Sampler: s, Renderer: r, Decode: m.Text.Tokenizer.Decode,
 				NewDecoder: func() serve.Decoder { return m.Text.Tokenizer.NewDecoder() }, Read: func(prompt []int32) serve.Reader { return r.Reader(prompt) },
 				VocabSize: m.Spec.VocabSize})
@@ -244,13 +245,14 @@ func (o serveOptions) models(a *app, c config.Config, m *basemodel.Model) ([]ser
 		return s, err
 	}
 	if o.model != baseOnly {
-		lora, flat, err := train.LoadAdapter(o.model, m.Spec)
+		f, err := publish.OpenFolder(m.Engine, m.Spec, o.model, 1) // not 0, which tells the base model in an answer's fingerprint
 		if err != nil {
 			return nil, stop, err
 		}
-		s, err := add(filepath.ToSlash(filepath.Clean(o.model)), m.Renderer, lora)
+		defer f.Close() // it is copied into the sampler's own arrays
+		s, err := add(filepath.ToSlash(filepath.Clean(o.model)), m.Renderer, f.LoRA())
 		if err == nil {
-			err = setAdapter(m.Engine, s, flat)
+			err = recipe.Publish(publish.New(f, publish.InProcess(s)), "the adapter "+o.model)
 		}
 		if err != nil {
 			return nil, stop, err
@@ -270,15 +272,6 @@ func (o serveOptions) models(a *app, c config.Config, m *basemodel.Model) ([]ser
 	}
 	_, err = add(o.base, r, model.LoRA{})
 	return models, stop, err
-}
-
-func setAdapter(e *engine.Engine, s *sample.Sampler, flat []float32) error {
-	b, err := e.Upload(flat, len(flat))
-	if err != nil {
-		return err
-	}
-	defer engine.Free(b) // it is written into the sampler's own arrays
-	return s.SetAdapter(b, 1)
 }
 
 func announce(a *app, url string, models []serve.Model, keyEnv string) error {

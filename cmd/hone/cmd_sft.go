@@ -19,12 +19,10 @@ import (
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
-	"hone/internal/learn/train"
 	"hone/internal/mcp"
 	"hone/internal/mcp/lint"
 	"hone/internal/recipe"
 	"hone/internal/run"
-	"hone/internal/text/render"
 )
 
 type sftFlags struct {
@@ -331,7 +329,7 @@ func (t *tuning) sft(ctx context.Context, d conversations, rows []dataset.Row) e
 	log := runLog{dir: t.dir, say: t.a.Say}
 	s := sftOf(t.c)
 	t.a.Opens(s)
-	err = s.Run(ctx, l.sequences, unsampled{trainer, m.Renderer}, log, t.a.Progress(1))
+	err = s.Run(ctx, l.sequences, &learner{Trainer: trainer, renderer: m.Renderer}, nil, log, t.a.Progress(1))
 	if err := t.ended(ctx, s.Stage, err); err != nil {
 		return err
 	}
@@ -381,22 +379,4 @@ func sequencesOf(a *app, m *basemodel.Model, path string, rows []dataset.Row, co
 func sftOf(c config.Config) recipe.SFT {
 	return recipe.SFT{Stage: "sft", Epochs: c.SFT.Epochs, BatchSize: c.SFT.BatchSize, Optimizer: optimizerOf(c.SFT.Optimizer),
 		CheckpointEvery: c.SFT.CheckpointEvery, Seed: c.Seed}
-}
-
-// unsampled is a trainer whose adapter nobody samples from.
-type unsampled struct {
-	*train.Trainer
-	renderer render.Renderer
-}
-
-// Save implements recipe.Trainer.
-func (u unsampled) Save(dir string) error { return basemodel.SaveState(dir, u.Trainer, u.renderer) }
-
-// Publish implements recipe.Trainer.
-func (unsampled) Publish() error { return nil }
-
-// Checksums implements recipe.Trainer: there is no sampler that could hold another adapter.
-func (u unsampled) Checksums() (trained, sampled []uint64, err error) {
-	trained, err = u.AdapterChecksums()
-	return trained, trained, err
 }

@@ -218,7 +218,7 @@ func (s study) run(ctx context.Context, arms []string) ([]recipe.System, error) 
 		return nil, err
 	}
 	pipeline := s.pipeline(maxMismatch(s.lab.machine))
-	if err := pipeline.SFT.Run(ctx, rows, s.lab.learner, s.log, s.progress); err != nil {
+	if err := pipeline.SFT.Run(ctx, rows, s.lab.learner, s.lab.policy, s.log, s.progress); err != nil {
 		return nil, err
 	}
 	start, _, err := s.log.Latest(pipeline.SFT.Stage)
@@ -262,7 +262,7 @@ func (s study) arm(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		return sft.Run(ctx, rows, s.lab.learner, s.log, s.progress)
+		return sft.Run(ctx, rows, s.lab.learner, s.lab.policy, s.log, s.progress)
 	}
 	switch name {
 	case armContinued:
@@ -272,9 +272,9 @@ func (s study) arm(ctx context.Context, name string) error {
 	case armRejection:
 		judge := s.lab.judge(byID(s.tasks.Train))
 		r := recipe.Rejection{GroupSize: grpo.GroupSize, SFT: sft, Keep: func(t *trajectory.Trajectory) bool { return t.Outcome == trajectory.OK && judge.Episode(t) }}
-		return r.Run(ctx, s.tasks.Train, sampled, s.lab.scorer, s.lab.learner, s.log, s.progress)
+		return r.Run(ctx, s.tasks.Train, sampled, s.lab.scorer, s.lab.learner, s.lab.policy, s.log, s.progress)
 	default:
-		return grpo.Run(ctx, s.tasks.Train, sampled, s.lab.scorer, s.lab.learner, s.log, s.progress)
+		return grpo.Run(ctx, s.tasks.Train, sampled, s.lab.scorer, s.lab.learner, s.lab.policy, s.log, s.progress)
 	}
 }
 

@@ -54,7 +54,7 @@ func (d demoRun) report(systems []recipe.System, data recipe.Data, l *lab, pipel
 	if r.Curves, err = curvesOf(d.dir.Ledger); err != nil {
 		return err
 	}
-	sampling, training := l.learner.sampler.Stats(), l.learner.seconds
+	sampling, training := l.sampler.Stats(), l.learner.seconds
 	r.Parts = []eval.Part{{Name: "training", Seconds: training}, {Name: "sampling", Seconds: sampling.BusySeconds},
 		{Name: "tools and orchestration", Orchestration: true,
 			Seconds: math.Max(0, pipeline.Seconds()-training-sampling.BusySeconds)}}

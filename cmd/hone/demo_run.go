@@ -58,7 +58,7 @@ func (d demoRun) run(ctx context.Context) error {
 		return err
 	}
 	started := time.Now()
-	systems, err := d.pipeline(maxMismatch(l.machine)).Run(ctx, data, l.at(d.c.Rollout.Temperature), l.evaluation(d.c.Eval), l.scorer, l.learner,
+	systems, err := d.pipeline(maxMismatch(l.machine)).Run(ctx, data, l.at(d.c.Rollout.Temperature), l.evaluation(d.c.Eval), l.scorer, l.learner, l.policy,
 		runLog{d.dir, d.a.Say, l}, d.a.Progress(l.options.Sampler.NumSlots()))
 	if err != nil {
 		return err

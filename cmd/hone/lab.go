@@ -13,6 +13,8 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/learn/engine"
+	"hone/internal/learn/model"
+	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/samplers"
 	"hone/internal/mcp"
@@ -32,7 +34,9 @@ type lab struct {
 	host    *housing
 	shown   shown
 	machine *basemodel.Model
-	learner *learner
+	learner *learner // nil where nothing is trained
+	sampler *samplers.Samplers
+	policy  *publish.Publisher // of the trainer's adapter, or of a folder's; nil for an endpoint
 	options rollout.Options
 	scorer  reward.Scorer
 	opens   func(options any)
@@ -40,10 +44,10 @@ type lab struct {
 
 // held is the hash of the adapter that episodes are sampled with, "" for a base model or an endpoint.
 func (l *lab) held() string {
-	if l.learner == nil {
+	if l.policy == nil {
 		return ""
 	}
-	return l.learner.held
+	return l.policy.Held()
 }
 
 // stamp adds to the record of an episode what only the lab knows: the adapter that made it, and what servers wrote to stderr.
@@ -131,24 +135,43 @@ func (l *lab) openModel(a *app, c *config.Config, folder string, scenarios []sce
 		return err
 	}
 	a.Say("model %s on %s", m.Spec.Name, m.Engine.Description())
-	trainer, lora, err := trainerOf(a.Host, m, *c, folder, len(p.prefix))
+	source, lora, err := l.openPolicy(a, *c, folder, len(p.prefix), trains)
 	if err != nil {
 		return err
 	}
 	a.Say("shared prefix of %d tokens; programs that are not kept yet are compiled, which takes a minute or two", len(p.prefix))
 	o := sample.Options{LoRA: lora, Slots: c.Engine.Slots, DecodeSteps: c.Engine.DecodeSteps, Context: p.private, Prefix: p.prefix}
 	a.Opens(o)
-	sampler, err := samplers.New(m.Engine, m.Spec, m.Weights, o)
-	if err != nil {
+	if l.sampler, err = samplers.New(m.Engine, m.Spec, m.Weights, o); err != nil {
 		return err
 	}
 	basemodel.SayPrograms(a.Host, m.Engine)
-	l.options.Sampler = sampler
-	l.learner = &learner{Trainer: trainer, renderer: m.Renderer, sampler: sampler}
+	l.options.Sampler, l.policy = l.sampler, publish.New(source, publish.InProcess(l.sampler))
 	if folder == "" {
 		return nil
 	}
-	return recipe.Publish(l.learner, "the adapter "+folder)
+	return recipe.Publish(l.policy, "the adapter "+folder)
+}
+
+// openPolicy opens what is sampled from: a trainer's adapter, that of a folder, or the base model alone, for which there is no source.
+func (l *lab) openPolicy(a *app, c config.Config, folder string, prefix int, trains bool) (publish.Source, model.LoRA, error) {
+	m := l.machine
+	if trains {
+		trainer, lora, err := trainerOf(a.Host, m, c, folder, prefix)
+		if err != nil {
+			return nil, lora, err
+		}
+		l.learner = &learner{Trainer: trainer, renderer: m.Renderer}
+		return trainer, lora, nil
+	}
+	if folder == "" {
+		return nil, basemodel.LoRAOf(c.LoRA), nil
+	}
+	f, err := publish.OpenFolder(m.Engine, m.Spec, folder, 0)
+	if err != nil {
+		return nil, model.LoRA{}, err
+	}
+	return f, f.LoRA(), nil
 }
 
 // rehearse is an error where openModel would be one before it opens a device, or where the plug-in cannot be used.
@@ -194,8 +217,8 @@ func (l *lab) unreachable(err error) error {
 }
 
 func (l *lab) close() {
-	if l.learner != nil {
-		l.learner.sampler.Close()
+	if l.sampler != nil {
+		l.sampler.Close()
 	}
 	if l.machine != nil {
 		l.machine.Close()

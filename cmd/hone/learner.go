@@ -2,18 +2,14 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"time"
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
-	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
-	"hone/internal/learn/samplers"
+	"hone/internal/learn/peft"
 	"hone/internal/learn/train"
 	"hone/internal/text/render"
 )
@@ -25,7 +21,7 @@ func trainerOf(h *host.Host, m *basemodel.Model, c config.Config, folder string,
 	state := train.NewState(m.Spec, lora, c.Seed)
 	if folder != "" {
 		var err error
-		if lora, state.Adapter, err = train.LoadAdapter(folder, m.Spec); err != nil {
+		if lora, state.Adapter, err = peft.Load(folder, m.Spec); err != nil {
 			return nil, lora, err
 		}
 		state.M, state.V = make([]float32, len(state.Adapter)), make([]float32, len(state.Adapter))
@@ -39,51 +35,12 @@ func trainerOf(h *host.Host, m *basemodel.Model, c config.Config, folder string,
 	return t, lora, err
 }
 
-// learner is a trainer whose adapter a sampler follows; it counts what training costs.
+// learner is a trainer that counts what training costs, and saves what its adapter is prompted with.
 type learner struct {
 	*train.Trainer
 	renderer render.Renderer
-	sampler  *samplers.Samplers
 	seconds  float64
-	tokens   int    // computed, a shared prefix counted once a step
-	held     string // hash of the adapter that the sampler holds, "" for the base model
-}
-
-// Publish gives the adapter to the sampler.
-func (l *learner) Publish() (err error) {
-	if err := l.sampler.SetAdapter(l.Adapter(), l.PolicyVersion()); err != nil {
-		return err
-	}
-	l.held, err = adapterHash(l.Trainer)
-	return err
-}
-
-// Checksums implements recipe.Trainer.
-func (l *learner) Checksums() (trained, sampled []uint64, err error) {
-	if trained, err = l.AdapterChecksums(); err != nil {
-		return nil, nil, err
-	}
-	sampled, err = l.sampler.Checksums()
-	return trained, sampled, err
-}
-
-// withdraw leaves the base model to the sampler.
-func (l *learner) withdraw() error {
-	l.held = ""
-	return l.sampler.SetAdapter(nil, 0)
-}
-
-// adapterHash names a trainer's adapter by its numbers, bit for bit: on a GPU a step that is computed again gives others.
-func adapterHash(t *train.Trainer) (string, error) {
-	numbers, err := engine.Floats(t.Adapter())
-	if err != nil {
-		return "", err
-	}
-	h := sha256.New()
-	if err := binary.Write(h, binary.LittleEndian, numbers); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	tokens   int // computed, a shared prefix counted once a step
 }
 
 // Save implements recipe.Trainer.

@@ -47,7 +47,7 @@ type GRPO struct {
 // Run trains on scenarios, resuming after the newest checkpoint of the stage, and leaves the final adapter published
 // to the sampler.
 func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Runner, scorer Scorer, trainer Trainer,
-	log Log, progress Progress) error {
+	publisher Publisher, log Log, progress Progress) error {
 	if len(scenarios) == 0 || g.GroupsPerStep < 1 || g.GroupSize < 2 {
 		return &fault.Error{Code: fault.CodeUsage, What: "there is nothing to train on", Where: g.Stage,
 			Why:  fmt.Sprintf("%s, %d groups of %d a step: an advantage compares at least two episodes", fault.Count(len(scenarios), "scenario"), g.GroupsPerStep, g.GroupSize),
@@ -60,7 +60,7 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 	watch := watch{stage: g.Stage, notice: log.Notice, said: map[string]bool{}}
 	clock := clock{began: time.Now()}
 	for step := start; ; step++ {
-		if err := Publish(trainer, fmt.Sprintf("%s step %d", g.Stage, step)); err != nil { // the sampler gets the adapter of this step
+		if err := Publish(publisher, fmt.Sprintf("%s step %d", g.Stage, step)); err != nil { // the sampler gets the adapter of this step
 			return err
 		}
 		if g.Validation.due(step, g.Steps) {

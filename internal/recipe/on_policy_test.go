@@ -37,7 +37,7 @@ func TestGRPOStepsAreOnPolicy(t *testing.T) {
 			t.Errorf("step %d samples from the policy of step %d, of %d", step, trainer.published, len(trainer.Steps))
 		}
 	}}
-	if err := grpo().Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, newLog(t), silent); err != nil {
+	if err := grpo().Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, newLog(t), silent); err != nil {
 		t.Fatal(err)
 	}
 	if len(trainer.given) != 7 {
@@ -57,14 +57,14 @@ func TestGRPOStepsAreOnPolicy(t *testing.T) {
 func TestStagesResetTheOptimizer(t *testing.T) {
 	trainer, log := &fakeTrainer{}, newLog(t)
 	r := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
-	if err := grpo().Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, log, silent); err != nil || trainer.resets != 1 {
+	if err := grpo().Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, log, silent); err != nil || trainer.resets != 1 {
 		t.Errorf("%v: reset %d times", err, trainer.resets)
 	}
 	longer := grpo()
 	longer.Steps = 9
 	again := &fakeTrainer{}
 	r.trainer = again
-	if err := longer.Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), again, log, silent); err != nil || again.resets != 0 || len(again.Steps) != 9 {
+	if err := longer.Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), again, again, log, silent); err != nil || again.resets != 0 || len(again.Steps) != 9 {
 		t.Errorf("gone on: %v, reset %d times, %d steps", err, again.resets, len(again.Steps))
 	}
 }
@@ -74,7 +74,7 @@ func TestEpochsAreShuffledAnew(t *testing.T) {
 	trainer := &watched{fakeTrainer: &fakeTrainer{}}
 	s := SFT{Stage: "sft", Epochs: 3, BatchSize: 1, Seed: 3}
 	rows := demonstrations(8)
-	if err := s.Run(t.Context(), rows, trainer, newLog(t), silent); err != nil || len(trainer.given) != 24 {
+	if err := s.Run(t.Context(), rows, trainer, trainer, newLog(t), silent); err != nil || len(trainer.given) != 24 {
 		t.Fatalf("%v: %d steps", err, len(trainer.given))
 	}
 	orders := map[string]bool{}
@@ -110,7 +110,7 @@ func TestCheckpointsAreInTime(t *testing.T) {
 	trainer := &fakeTrainer{}
 	log := &checkpoints{memoryLog: newLog(t)}
 	r := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
-	if err := grpo().Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, log, silent); err != nil || !slices.Equal(log.steps, []int{3, 6, 7}) {
+	if err := grpo().Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, log, silent); err != nil || !slices.Equal(log.steps, []int{3, 6, 7}) {
 		t.Errorf("%v, checkpoints after %v", err, log.steps)
 	}
 }
@@ -124,11 +124,11 @@ func TestUpdatesAreTheOptimizers(t *testing.T) {
 			g := grpo()
 			g.Optimizer = o
 			r := &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}
-			return g.Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, newLog(t), silent)
+			return g.Run(t.Context(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, newLog(t), silent)
 		},
 		"sft": func(trainer *watched) error {
 			s := SFT{Stage: "sft", Steps: 7, BatchSize: 1, Optimizer: o}
-			return s.Run(t.Context(), demonstrations(3), trainer, newLog(t), silent)
+			return s.Run(t.Context(), demonstrations(3), trainer, trainer, newLog(t), silent)
 		},
 	} {
 		trainer := &watched{fakeTrainer: &fakeTrainer{}}

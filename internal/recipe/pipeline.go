@@ -30,27 +30,27 @@ type System struct {
 
 // Run runs what is left of the pipeline and returns all evaluations. sampled runs episodes at the training
 // temperature, greedy those of the evaluations.
-func (p Pipeline) Run(ctx context.Context, d Data, sampled, greedy Runner, scorer Scorer, trainer Trainer, log Log,
-	progress Progress) ([]System, error) {
+func (p Pipeline) Run(ctx context.Context, d Data, sampled, greedy Runner, scorer Scorer, trainer Trainer, publisher Publisher,
+	log Log, progress Progress) ([]System, error) {
 	var systems []System
 	evaluate := func(name string) error {
 		ts, err := Evaluate(ctx, "eval_"+name, 0, d.Test, greedy, scorer, log, progress)
 		systems = append(systems, System{name, ts})
 		return err
 	}
-	if err := Publish(trainer, "eval_base"); err != nil {
+	if err := Publish(publisher, "eval_base"); err != nil {
 		return nil, err
 	}
 	if err := evaluate("base"); err != nil { // the adapter is fresh, so it changes nothing yet
 		return nil, err
 	}
-	if err := p.SFT.Run(ctx, d.Demonstrations, trainer, log, progress); err != nil {
+	if err := p.SFT.Run(ctx, d.Demonstrations, trainer, publisher, log, progress); err != nil {
 		return nil, err
 	}
 	if err := evaluate("sft"); err != nil {
 		return nil, err
 	}
-	if err := p.GRPO.Run(ctx, d.Train, sampled, scorer, trainer, log, progress); err != nil {
+	if err := p.GRPO.Run(ctx, d.Train, sampled, scorer, trainer, publisher, log, progress); err != nil {
 		return nil, err
 	}
 	if err := evaluate("grpo"); err != nil {

@@ -23,11 +23,6 @@ type Trainer interface {
 	Apply(u batch.Update) (norm float64, err error)
 	// ResetOptimizer forgets the optimiser's moments and keeps the adapter.
 	ResetOptimizer() error
-	// Publish hands the adapter to the sampler: the only arrow that points back.
-	Publish() error
-	// Checksums are, device by device, those of the adapter as the trainer has it and as the sampler's programs read it. They are
-	// the same exactly where the adapters are. Where nobody samples, the trainer's stand for both.
-	Checksums() (trained, sampled []uint64, err error)
 	// Save writes, and Load reads, all that the next step depends on.
 	Save(dir string) error
 	Load(dir string) error
@@ -68,12 +63,12 @@ type Log interface {
 // the episodes of a step, or an evaluation between two.
 type Progress func(stage string, done, total int, note string)
 
-// finish ends a training stage: its adapter is the sampler's from now on.
-func finish(stage string, trainer Trainer, log Log) error {
-	if err := log.Finish(stage); err != nil {
+// finish ends a training stage: its adapter is the sampler's from now on, where somebody samples.
+func finish(stage string, publisher Publisher, log Log) error {
+	if err := log.Finish(stage); err != nil || publisher == nil {
 		return err
 	}
-	return Publish(trainer, stage)
+	return Publish(publisher, stage)
 }
 
 // checkpointDue reports whether one is written after step (from 0) of total: each so many steps, and at the end.

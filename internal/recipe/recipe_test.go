@@ -71,8 +71,8 @@ func (f *fakeTrainer) Publish() error {
 	return nil
 }
 
-func (f *fakeTrainer) Checksums() (trained, sampled []uint64, err error) {
-	return []uint64{uint64(len(f.Steps))}, []uint64{uint64(f.published)}, nil
+func (f *fakeTrainer) Policies() (trained string, sampled []string, err error) {
+	return fmt.Sprint(len(f.Steps)), []string{fmt.Sprint(f.published)}, nil
 }
 
 func (f *fakeTrainer) Save(dir string) error {
@@ -250,7 +250,7 @@ func attempt(log *memoryLog, stopStep int, stopEpisode [2]int) (*fakeTrainer, []
 	}}
 	greedy := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
 	d := Data{Demonstrations: demonstrations(5), Train: scenarios(5), Test: scenarios(3)}
-	systems, err := pipeline().Run(ctx, d, sampled, greedy, scoreFunc(byRollout), trainer, log, silent)
+	systems, err := pipeline().Run(ctx, d, sampled, greedy, scoreFunc(byRollout), trainer, trainer, log, silent)
 	return trainer, systems, [2]int{sampled.episodes, greedy.episodes}, err
 }
 
@@ -349,7 +349,7 @@ func TestEditedScenarioIsRunAgain(t *testing.T) {
 func train(t *testing.T, outcome trajectory.Outcome, score scoreFunc, mismatch float64) (*fakeTrainer, *memoryLog, error) {
 	trainer, log := &fakeTrainer{mismatch: mismatch}, newLog(t)
 	r := &fakeRunner{trainer: trainer, outcome: outcome}
-	return trainer, log, grpo().Run(context.Background(), scenarios(5), r, score, trainer, log, silent)
+	return trainer, log, grpo().Run(context.Background(), scenarios(5), r, score, trainer, trainer, log, silent)
 }
 
 func TestGRPOTrainsOnlyWhatTeaches(t *testing.T) {
@@ -453,7 +453,7 @@ func TestNothingRunIsAnError(t *testing.T) {
 	r := &fakeRunner{trainer: trainer, outcome: trajectory.EnvironmentError}
 	for name, run := range map[string]func() error{
 		"grpo": func() error {
-			return grpo().Run(context.Background(), scenarios(5), r, scoreFunc(byRollout), trainer, log, silent)
+			return grpo().Run(context.Background(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, log, silent)
 		},
 		"eval": func() error {
 			_, err := Evaluate(context.Background(), "eval", 0, scenarios(5), r, scoreFunc(byRollout), log, silent)
@@ -492,7 +492,7 @@ func TestMismatchStopsTheRun(t *testing.T) {
 func TestMismatchKeepsTheStepsBefore(t *testing.T) {
 	trainer, log := &fakeTrainer{mismatch: 0.2, apart: 5}, newLog(t)
 	runner := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
-	err := grpo().Run(context.Background(), scenarios(5), runner, scoreFunc(byRollout), trainer, log, silent)
+	err := grpo().Run(context.Background(), scenarios(5), runner, scoreFunc(byRollout), trainer, trainer, log, silent)
 	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Where != "grpo step 5" || len(trainer.Steps) != 5 || log.latest["grpo"] != 5 {
 		t.Fatalf("%v after %d steps, of which %d are kept", err, len(trainer.Steps), log.latest["grpo"])
 	}
@@ -505,7 +505,7 @@ func TestMismatchKeepsTheStepsBefore(t *testing.T) {
 	}
 	again := &fakeTrainer{}
 	runner.trainer = again
-	if err := grpo().Run(context.Background(), scenarios(5), runner, scoreFunc(byRollout), again, log, silent); err != nil || !slices.Equal(again.Steps, want.Steps) {
+	if err := grpo().Run(context.Background(), scenarios(5), runner, scoreFunc(byRollout), again, again, log, silent); err != nil || !slices.Equal(again.Steps, want.Steps) {
 		t.Errorf("%v: resumed to %q, want %q", err, again.Steps, want.Steps)
 	}
 }
@@ -517,7 +517,7 @@ func TestTemperatureOfObjectives(t *testing.T) {
 	trainer := &fakeTrainer{}
 	runner := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
 	if _, err := p.Run(context.Background(), Data{Demonstrations: demonstrations(5), Train: scenarios(5), Test: scenarios(3)}, runner, runner,
-		scoreFunc(byRollout), trainer, newLog(t), silent); err != nil {
+		scoreFunc(byRollout), trainer, trainer, newLog(t), silent); err != nil {
 		t.Fatal(err)
 	}
 	for i, s := range trainer.Steps {
@@ -603,12 +603,12 @@ func TestNothingToTrainOnIsAnError(t *testing.T) {
 	short := pipeline().SFT
 	short.Epochs = 0
 	for name, err := range map[string]error{
-		"no scenarios":  grpo().Run(context.Background(), nil, runner, scoreFunc(byRollout), trainer, newLog(t), silent),
-		"groups of one": alone.Run(context.Background(), scenarios(3), runner, scoreFunc(byRollout), trainer, newLog(t), silent),
-		"no rows":       pipeline().SFT.Run(context.Background(), nil, trainer, newLog(t), silent),
-		"no steps":      short.Run(context.Background(), demonstrations(5), trainer, newLog(t), silent),
+		"no scenarios":  grpo().Run(context.Background(), nil, runner, scoreFunc(byRollout), trainer, trainer, newLog(t), silent),
+		"groups of one": alone.Run(context.Background(), scenarios(3), runner, scoreFunc(byRollout), trainer, trainer, newLog(t), silent),
+		"no rows":       pipeline().SFT.Run(context.Background(), nil, trainer, trainer, newLog(t), silent),
+		"no steps":      short.Run(context.Background(), demonstrations(5), trainer, trainer, newLog(t), silent),
 		"nothing kept": Rejection{GroupSize: 2, SFT: pipeline().SFT, Keep: func(*trajectory.Trajectory) bool { return false }}.Run(
-			context.Background(), scenarios(3), runner, scoreFunc(byRollout), trainer, newLog(t), silent),
+			context.Background(), scenarios(3), runner, scoreFunc(byRollout), trainer, trainer, newLog(t), silent),
 	} {
 		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Next == "" {
 			t.Errorf("%s: %v", name, err)
@@ -632,7 +632,7 @@ func TestRejectionTrainsOnWhatWasKept(t *testing.T) {
 			}
 		}}
 		runner := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
-		return trainer, runner, r.Run(ctx, scenarios(2), runner, scoreFunc(byRollout), trainer, log, silent)
+		return trainer, runner, r.Run(ctx, scenarios(2), runner, scoreFunc(byRollout), trainer, trainer, log, silent)
 	}
 	want, _, err := run(newLog(t), -1)
 	if err != nil || len(want.Steps) != 7 || want.published != 7 {

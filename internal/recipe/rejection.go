@@ -23,8 +23,8 @@ type Rejection struct {
 
 // Run samples, or reads back what an earlier attempt sampled, then trains, and leaves the adapter published.
 func (r Rejection) Run(ctx context.Context, scenarios []scenario.Scenario, runner Runner, scorer Scorer, trainer Trainer,
-	log Log, progress Progress) error {
-	if err := Publish(trainer, r.SFT.Stage); err != nil {
+	publisher Publisher, log Log, progress Progress) error {
+	if err := Publish(publisher, r.SFT.Stage); err != nil {
 		return err
 	}
 	groups, err := sample(ctx, r.SFT.Stage+"_rollouts", 0, true, scenarios, r.GroupSize, runner, scorer, log, progress)
@@ -37,7 +37,7 @@ func (r Rejection) Run(ctx context.Context, scenarios []scenario.Scenario, runne
 			Why:  fmt.Sprintf("%d were made of each of %s", r.GroupSize, fault.Count(len(groups), "scenario")),
 			Next: "begin from a model that passes some: more demonstrations, or more epochs of them"}
 	}
-	return r.SFT.Run(ctx, rows, trainer, log, progress)
+	return r.SFT.Run(ctx, rows, trainer, publisher, log, progress)
 }
 
 // rows are the kept episodes, each wording of a scenario's solution once: an easy task must not outweigh a hard one.

@@ -32,8 +32,9 @@ func (s SFT) NumSteps(n int) int {
 
 func (s SFT) perEpoch(n int) int { return (n + s.BatchSize - 1) / s.BatchSize }
 
-// Run trains on rows, resuming after the newest checkpoint of the stage, and leaves the adapter published.
-func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, log Log, progress Progress) error {
+// Run trains on rows, resuming after the newest checkpoint of the stage, and leaves the adapter published; a nil publisher says that
+// nobody samples.
+func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, publisher Publisher, log Log, progress Progress) error {
 	if len(rows) == 0 || s.BatchSize < 1 || s.NumSteps(len(rows)) < 1 {
 		return &fault.Error{Code: fault.CodeUsage, What: "there is nothing to train on", Where: s.Stage,
 			Why:  fmt.Sprintf("%s in batches of %d, for %d epochs or %s", fault.Count(len(rows), "row"), s.BatchSize, s.Epochs, fault.Count(s.Steps, "step")),
@@ -74,5 +75,5 @@ func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, lo
 		}
 		progress(s.Stage, step+1, total, fmt.Sprintf("loss %.3f", stats.Loss))
 	}
-	return finish(s.Stage, trainer, log)
+	return finish(s.Stage, publisher, log)
 }

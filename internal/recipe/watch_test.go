@@ -35,7 +35,7 @@ func shapedRun(t *testing.T, score scoreFunc, shape func(step int, t *trajectory
 	g.GroupsPerStep = 5
 	trainer, log := &fakeTrainer{}, newLog(t)
 	r := shaped{&fakeRunner{trainer: trainer, outcome: trajectory.OK}, shape}
-	return trainer, log, g.Run(context.Background(), scenarios(5), r, score, trainer, log, silent)
+	return trainer, log, g.Run(context.Background(), scenarios(5), r, score, trainer, trainer, log, silent)
 }
 
 // Of ten episodes two may be lost in each step; three may be twice in a row. A third time the run stops and says why, with
@@ -124,7 +124,7 @@ func TestNothingToLearnIsSaidAfterThreeSteps(t *testing.T) {
 				return 0.25
 			}
 			return float64(rollout)
-		}), trainer, log, func(stage string, done, _ int, _ string) {
+		}), trainer, trainer, log, func(stage string, done, _ int, _ string) {
 			if stage == "grpo" && len(log.said) > 0 && said < 0 {
 				said = done
 			}
@@ -142,7 +142,7 @@ func TestNothingToLearnIsSaidAfterThreeSteps(t *testing.T) {
 func TestProgressWithinAStep(t *testing.T) {
 	trainer := &fakeTrainer{}
 	seen := map[string][]int{}
-	err := grpo().Run(context.Background(), scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, newLog(t),
+	err := grpo().Run(context.Background(), scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, trainer, newLog(t),
 		func(stage string, done, total int, note string) {
 			if stage == "grpo/episodes" && total == 4 {
 				seen[note] = append(seen[note], done)
@@ -170,7 +170,7 @@ func validating(log *memoryLog, stop, stopValidation [2]int) (*fakeTrainer, int,
 	measured := &fakeRunner{trainer: trainer, outcome: trajectory.OK, before: at(stopValidation)}
 	g.Validation = &Validation{Every: 2, Scenarios: scenarios(3), Runner: measured, Passed: func(t *trajectory.Trajectory) bool { return t.ScenarioID != "b" }}
 	sampled := &fakeRunner{trainer: trainer, outcome: trajectory.OK, before: at(stop)}
-	err := g.Run(ctx, scenarios(5), sampled, scoreFunc(byRollout), trainer, log, silent)
+	err := g.Run(ctx, scenarios(5), sampled, scoreFunc(byRollout), trainer, trainer, log, silent)
 	return trainer, measured.episodes, err
 }
 
@@ -235,7 +235,7 @@ func TestRecordedValidationIsNotRunAgain(t *testing.T) {
 				cancel()
 			}
 		}}
-		if err := g.Run(ctx, scenarios(5), sampled, scoreFunc(byRollout), trainer, log, silent); (err != nil) != (stop >= 0) {
+		if err := g.Run(ctx, scenarios(5), sampled, scoreFunc(byRollout), trainer, trainer, log, silent); (err != nil) != (stop >= 0) {
 			t.Fatal(err)
 		}
 		episodes += measured.episodes

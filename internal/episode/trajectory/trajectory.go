@@ -105,7 +105,7 @@ type Trajectory struct {
 	Split       string         `json:"split,omitempty"`         // the scenario's
 	Scenario    string         `json:"scenario_hash,omitempty"` // scenario.Scenario.Hash
 	Attempt     int            `json:"attempt,omitempty"`       // which of the run's processes made it, from 1
-	Adapter     string         `json:"adapter,omitempty"`       // hash of the adapter that was sampled; empty for a base model or an endpoint
+	Adapter     string         `json:"adapter,omitempty"`       // checksum of the adapter that was sampled; empty for a base model or an endpoint
 	Rollout     int            `json:"rollout"`                 // index in its group
 	Retries     int            `json:"retries,omitempty"`       // attempts before this one, which the tools ended
 	Temperature float64        `json:"temperature"`

@@ -1,0 +1,96 @@
+// Package peft writes and reads a model's adapter as a folder in the form of Hugging Face's PEFT.
+package peft
+
+import (
+	"fmt"
+	"os"
+	"slices"
+
+	"hone/internal/fault"
+	"hone/internal/learn/adapter"
+	"hone/internal/learn/model"
+)
+
+// Save writes an adapter, given as a flat vector, into a folder. dropout is what it was trained with, for those who train it on.
+func Save(dir string, s model.Spec, l model.LoRA, dropout float64, flat []float32) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	pieces, _ := l.Pieces(s)
+	tensors := make([]adapter.Tensor, len(pieces))
+	for i, p := range pieces {
+		tensors[i] = adapter.Tensor{Name: adapter.Key(s.Path(p.Layer, p.Target), p.B), Rows: p.Rows, Cols: p.Cols,
+			Data: flat[p.Offset : p.Offset+p.Rows*p.Cols]}
+	}
+	c := adapterConfig(s, l)
+	c.Dropout = dropout
+	return adapter.Save(dir, c, tensors)
+}
+
+// adapterConfig says in PEFT's words what an adapter is. Targets are always listed: PEFT's "all-linear" would take in
+// more of another model.
+func adapterConfig(s model.Spec, l model.LoRA) adapter.Config {
+	l = l.Explicit(s)
+	c := adapter.Config{BaseModel: s.Name, Rank: l.Rank, Alpha: l.Alpha, UseRSLoRA: l.RankStabilized, TargetModules: l.Targets}
+	if l.TargetPattern != "" {
+		c.TargetModules = adapter.TargetPattern(l.TargetPattern)
+	}
+	for _, p := range l.RankPattern {
+		c.RankPattern = append(c.RankPattern, adapter.Pattern[int]{Key: p.Pattern, Value: p.Value})
+	}
+	for _, p := range l.AlphaPattern {
+		c.AlphaPattern = append(c.AlphaPattern, adapter.Pattern[float64]{Key: p.Pattern, Value: p.Value})
+	}
+	return c
+}
+
+// loraOf is the reverse.
+func loraOf(c adapter.Config) model.LoRA {
+	l := model.LoRA{Rank: c.Rank, Alpha: c.Alpha, RankStabilized: c.UseRSLoRA, Targets: c.TargetModules}
+	if p := c.TargetModules.Pattern(); p != "" {
+		l.Targets, l.TargetPattern = nil, p
+	}
+	for _, p := range c.RankPattern {
+		l.RankPattern = append(l.RankPattern, model.Pattern[int]{Pattern: p.Key, Value: p.Value})
+	}
+	for _, p := range c.AlphaPattern {
+		l.AlphaPattern = append(l.AlphaPattern, model.Pattern[float64]{Pattern: p.Key, Value: p.Value})
+	}
+	return l
+}
+
+// Load reads an adapter folder for a model and returns the adapter's shape and flat vector (model.LoRA.Pieces' layout).
+func Load(dir string, s model.Spec) (model.LoRA, []float32, error) {
+	c, tensors, err := adapter.Load(dir)
+	if err != nil {
+		return model.LoRA{}, nil, err
+	}
+	lora := loraOf(c)
+	if err := lora.Check(s); err != nil {
+		return lora, nil, err
+	}
+	pieces, size := lora.Pieces(s)
+	flat := make([]float32, size)
+	bad := func(why string) error {
+		return &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit the base model", Where: dir, Why: why,
+			Next: "give the base model it was trained on with --base-model"}
+	}
+	for _, p := range pieces {
+		key := adapter.Key(s.Path(p.Layer, p.Target), p.B)
+		x, ok := tensors[key]
+		if !ok {
+			return lora, nil, bad("it has no " + key)
+		}
+		if x.Rows != p.Rows || x.Cols != p.Cols {
+			return lora, nil, bad(fmt.Sprintf("%s is %dx%d, the model needs %dx%d", key, x.Rows, x.Cols, p.Rows, p.Cols))
+		}
+		if i := slices.IndexFunc(x.Data, func(x float32) bool { return x-x != 0 }); i >= 0 { // NaN or infinite
+			return lora, nil, bad(fmt.Sprintf("%s holds numbers that are not finite, the first at %d", key, i))
+		}
+		copy(flat[p.Offset:], x.Data)
+	}
+	if len(tensors) != len(pieces) {
+		return lora, nil, bad(fmt.Sprintf("it has %d matrices, the model's linear maps take %d", len(tensors), len(pieces)))
+	}
+	return lora, flat, nil
+}

@@ -1,0 +1,106 @@
+// Package publish hands versions of a policy to the samplers of a run, and tells which one they hold.
+//
+// A version comes from a Source: a trainer, or an adapter folder. It goes to a Sampler in one of two ways: as the array that the source holds, to one on
+// the same engine (InProcess), or as an adapter folder, to any other (ByFolder). So trainer and sampler are opened apart: a
+// run may train without a sampler, sample from a folder without a trainer, or have one trainer and several samplers.
+package publish
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hone/internal/learn/engine"
+)
+
+// Source has the policy that is published.
+type Source interface {
+	// Adapter is [A] on each device of the source's engine. It is valid until the source changes.
+	Adapter() engine.Buffer
+	// PolicyVersion is how many optimiser steps the adapter has seen.
+	PolicyVersion() int
+	// AdapterChecksums are those of the adapter (model.Adapters), of each device.
+	AdapterChecksums() ([]uint64, error)
+	// SaveAdapter writes the adapter into a folder, in PEFT's form.
+	SaveAdapter(dir string) error
+}
+
+// Sampler takes versions of a policy.
+type Sampler interface {
+	// Take makes the sampler sample from a source's policy as it is now, nil: from the base model alone. It returns when no completion
+	// of the version before is under way.
+	Take(s Source) error
+	// Checksums are those of the adapter that the sampler's programs read now, of each device.
+	Checksums() ([]uint64, error)
+}
+
+// Publisher publishes what a source has to samplers. It implements recipe.Publisher.
+type Publisher struct {
+	source   Source // nil: there is the base model alone
+	samplers []Sampler
+	held     string
+}
+
+// New makes a publisher. The samplers hold the base model alone until Publish.
+func New(source Source, samplers ...Sampler) *Publisher {
+	return &Publisher{source: source, samplers: samplers}
+}
+
+// Publish gives the source's policy to all samplers. They get it one after the other; where one fails the others may hold either version, and the
+// run must stop.
+func (p *Publisher) Publish() error {
+	if p.source == nil {
+		return errors.New("there is no adapter to publish")
+	}
+	if err := p.give(p.source); err != nil {
+		return err
+	}
+	sums, err := p.source.AdapterChecksums()
+	p.held = name(sums)
+	return err
+}
+
+// Withdraw leaves the base model alone to all samplers.
+func (p *Publisher) Withdraw() error { return p.give(nil) }
+
+func (p *Publisher) give(s Source) error {
+	p.held = ""
+	var errs []error
+	for _, x := range p.samplers {
+		errs = append(errs, x.Take(s))
+	}
+	return errors.Join(errs...)
+}
+
+// Held names the adapter that was published last by its checksum, 16 hexadecimal digits; "" is the base model alone. On a GPU a step that is
+// computed again gives an adapter of another name.
+func (p *Publisher) Held() string { return p.held }
+
+// Policies implements recipe.Publisher.
+func (p *Publisher) Policies() (trained string, sampled []string, err error) {
+	sums, err := p.source.AdapterChecksums()
+	if err != nil {
+		return "", nil, err
+	}
+	for _, x := range p.samplers {
+		held, err := x.Checksums()
+		if err != nil {
+			return "", nil, err
+		}
+		sampled = append(sampled, name(held))
+	}
+	return name(sums), sampled, nil
+}
+
+// name is one checksum where all devices hold the same adapter, as they should, and else the sums of all.
+func name(sums []uint64) string {
+	var names []string
+	for _, s := range sums {
+		names = append(names, fmt.Sprintf("%016x", s))
+	}
+	if len(slices.Compact(slices.Clone(names))) == 1 {
+		return names[0]
+	}
+	return strings.Join(names, "+")
+}

@@ -1,0 +1,228 @@
+package publish_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/learn/batch"
+	"hone/internal/learn/engine"
+	"hone/internal/learn/learntest"
+	"hone/internal/learn/publish"
+	"hone/internal/learn/sample"
+	"hone/internal/learn/samplers"
+	"hone/internal/learn/train"
+	"hone/internal/policy"
+)
+
+// device is an engine in pure Go with the base's weights.
+type device struct {
+	*engine.Engine
+	weights []engine.Buffer
+}
+
+func open(t *testing.T) device {
+	t.Helper()
+	e, err := engine.Open(engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	return device{e, learntest.Weights(t, e, learntest.Spec())}
+}
+
+func (d device) sampler(t *testing.T) *samplers.Samplers {
+	t.Helper()
+	s, err := samplers.New(d.Engine, learntest.Spec(), d.weights, sample.Options{LoRA: learntest.LoRA(), Slots: 1, Context: 32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// trainer has an adapter that changes what is sampled.
+func (d device) trainer(t *testing.T) *train.Trainer {
+	t.Helper()
+	state := train.NewState(learntest.Spec(), learntest.LoRA(), 2)
+	for i := range state.Adapter {
+		state.Adapter[i] += float32(math.Cos(float64(i)) * 0.1)
+	}
+	tr, err := train.New(d.Engine, learntest.Spec(), d.weights, state, train.Options{LoRA: learntest.LoRA()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+func step(t *testing.T, tr *train.Trainer) {
+	t.Helper()
+	row := batch.Sequence{IDs: []int32{1, 2, 3, 4}, Trained: []bool{false, true, true, true}}
+	if _, err := tr.Step(t.Context(), batch.Batch{Rows: []batch.Sequence{row}}, batch.Objective{}, batch.Update{Rate: 1e-2}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func sampled(t *testing.T, s *samplers.Samplers) policy.Completion {
+	t.Helper()
+	c, err := s.Sample(context.Background(), policy.Request{Prompt: []int32{3, 14, 15}, Sampling: policy.Sampling{MaxTokens: 8, Temperature: 1}, Key: policy.Key{Seed: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func same(a, b policy.Completion) bool {
+	return slices.Equal(a.IDs, b.IDs) && slices.Equal(a.SamplerLogprobs, b.SamplerLogprobs) && a.PolicyVersion == b.PolicyVersion
+}
+
+// takeFolder makes a sampler of its own engine sample from an adapter folder.
+func takeFolder(e device, s *samplers.Samplers) func(folder string, version int) error {
+	return func(folder string, version int) error {
+		if folder == "" {
+			return s.SetAdapter(nil, 0)
+		}
+		f, err := publish.OpenFolder(e.Engine, learntest.Spec(), folder, version)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		return publish.InProcess(s).Take(f)
+	}
+}
+
+// A trainer's policy reaches two samplers of its engine, as an array, and one of another, as a folder: all sample the same, and their
+// names say so. After a step they lag, and the names say that too.
+func TestEverySamplerGetsThePolicy(t *testing.T) {
+	here, there := open(t), open(t)
+	tr, one, two, far := here.trainer(t), here.sampler(t), here.sampler(t), there.sampler(t)
+	base, root := sampled(t, one), t.TempDir()
+	p := publish.New(tr, publish.InProcess(one), publish.InProcess(two), publish.ByFolder(root, takeFolder(there, far), far.Checksums))
+	check := func(want bool) (trained string) {
+		t.Helper()
+		trained, held, err := p.Policies()
+		if err != nil || len(held) != 3 {
+			t.Fatalf("%q, %v", held, err)
+		}
+		for i, h := range held {
+			if (h == trained) != want {
+				t.Errorf("sampler %d holds %s, trained is %s; the same: want %v", i, h, trained, want)
+			}
+		}
+		return trained
+	}
+	check(false)
+	last := ""
+	for version := range 3 {
+		if version > 0 {
+			step(t, tr)
+			check(false)
+		}
+		if err := p.Publish(); err != nil {
+			t.Fatal(err)
+		}
+		name := check(true)
+		if name != p.Held() || name == last || len(name) != 16 {
+			t.Errorf("version %d is %q, held %q, before %q", version, name, p.Held(), last)
+		}
+		last = name
+		want := sampled(t, one)
+		if want.PolicyVersion != version || slices.Equal(want.SamplerLogprobs, base.SamplerLogprobs) {
+			t.Errorf("version %d: %+v, of the base %+v", version, want, base)
+		}
+		if !same(want, sampled(t, two)) || !same(want, sampled(t, far)) {
+			t.Errorf("version %d: the samplers differ: %+v, %+v, %+v", version, want, sampled(t, two), sampled(t, far))
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(root, "*")); err != nil || len(left) != 1 || filepath.Base(left[0]) != "policy_2" {
+		t.Errorf("folders left: %v", left)
+	}
+	if err := p.Withdraw(); err != nil || p.Held() != "" {
+		t.Errorf("%v, held %q", err, p.Held())
+	}
+	for i, s := range []*samplers.Samplers{one, two, far} {
+		if !same(base, sampled(t, s)) {
+			t.Errorf("sampler %d does not sample from the base", i)
+		}
+	}
+	if left, err := os.ReadDir(root); err != nil || len(left) != 0 {
+		t.Errorf("folders left: %v", left)
+	}
+}
+
+// An adapter folder is sampled without a trainer, as the trainer that wrote it is, under the same name; a trainer without samplers
+// publishes to nobody.
+func TestTrainerAndSamplerApart(t *testing.T) {
+	d := open(t)
+	tr, s := d.trainer(t), d.sampler(t)
+	alone := publish.New(tr)
+	if err := alone.Publish(); err != nil {
+		t.Fatal(err)
+	}
+	trained, held, err := alone.Policies()
+	if err != nil || trained == "" || len(held) != 0 {
+		t.Errorf("%q, %q, %v", trained, held, err)
+	}
+	if err := publish.New(tr, publish.InProcess(s)).Publish(); err != nil {
+		t.Fatal(err)
+	}
+	want, dir := sampled(t, s), t.TempDir()
+	if err := tr.SaveAdapter(dir); err != nil {
+		t.Fatal(err)
+	}
+	e := open(t)
+	f, err := publish.OpenFolder(e.Engine, learntest.Spec(), dir, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if !f.LoRA().Equal(learntest.LoRA().Explicit(learntest.Spec())) {
+		t.Errorf("the folder's shape is %+v", f.LoRA())
+	}
+	serving := e.sampler(t)
+	p := publish.New(f, publish.InProcess(serving))
+	if err := p.Publish(); err != nil || p.Held() != trained {
+		t.Errorf("%v: %q is served, %q was trained", err, p.Held(), trained)
+	}
+	if got := sampled(t, serving); !same(got, want) {
+		t.Errorf("served %+v, of the trainer %+v", got, want)
+	}
+}
+
+// fake is a source and a sampler that say what they are told to.
+type fake struct {
+	publish.Source
+	publish.Sampler
+	sums []uint64
+	err  error
+}
+
+func (f fake) AdapterChecksums() ([]uint64, error) { return f.sums, f.err }
+func (f fake) Checksums() ([]uint64, error)        { return f.sums, f.err }
+func (f fake) Take(publish.Source) error           { return f.err }
+
+// Devices that hold other adapters than each other have a name of all their sums; what fails is an error, and nothing is held then.
+func TestDevicesAndFailures(t *testing.T) {
+	source := fake{sums: []uint64{1, 1}}
+	_, held, err := publish.New(source, fake{sums: []uint64{1, 1}}, fake{sums: []uint64{1, 2}}).Policies()
+	if want := []string{"0000000000000001", "0000000000000001+0000000000000002"}; err != nil || !slices.Equal(held, want) {
+		t.Errorf("%q, %v", held, err)
+	}
+	broken := errors.New("broken")
+	for name, p := range map[string]*publish.Publisher{"sampler": publish.New(source, fake{sums: []uint64{1, 1}}, fake{err: broken}), "source": publish.New(fake{err: broken}, fake{})} {
+		if err := p.Publish(); !errors.Is(err, broken) || p.Held() != "" {
+			t.Errorf("%s: %v, held %q", name, err, p.Held())
+		}
+		if _, _, err := p.Policies(); !errors.Is(err, broken) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := publish.New(nil, source).Publish(); err == nil || !strings.Contains(err.Error(), "no adapter") {
+		t.Errorf("nothing was published: %v", err)
+	}
+}
