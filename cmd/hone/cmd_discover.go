@@ -149,7 +149,7 @@ func (a *app) tokenCost(c config.Config, catalog *mcp.Catalog) *tokenCost {
 	}
 	t := &tokenCost{Model: c.Model.Base}
 	if t.Total, t.ByTool, err = tokenCostOf(text, c.Rollout.System, catalog); err != nil {
-		a.Say("what the tools cost in a prompt of %s is not known: %s", c.Model.Base, withoutLabels(err))
+		a.Say("what the tools cost in a prompt of %s is not known: %s", c.Model.Base, fault.Unlabelled(err))
 		return nil
 	}
 	return t

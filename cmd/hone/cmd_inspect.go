@@ -1,16 +1,13 @@
 package main
 
 import (
-	"errors"
-	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/basemodel"
-	"hone/internal/learn/model"
-	"hone/internal/learn/peft"
-	"hone/internal/learn/score"
-	"hone/internal/text/tokenizer"
+	"hone/internal/config"
+	"hone/internal/inspect"
+	"hone/internal/text/toolcall"
 )
 
 func newInspect(a *app) *cobra.Command {
@@ -34,70 +31,27 @@ func tokenizerFlag(c *cobra.Command, file *string) {
 }
 
 func newInspectTokens(a *app) *cobra.Command {
-	base, file, decode, skip := "", "", false, false
+	var o inspect.TokenOptions
 	c := &cobra.Command{
 		Use:     "tokens",
 		Short:   `{"text"} -> {"ids"}, special tokens in the text recognised, none added; or back`,
 		Example: `  echo '{"text": "hello<|im_end|>"}' | hone inspect tokens` + "\n" + `  echo '{"ids": [28120, 2]}' | hone inspect tokens --decode`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			var tok *tokenizer.Tokenizer
-			var err error
-			if file != "" {
-				tok, err = tokenizer.Load(file)
-			} else {
-				tok, err = a.tokenizer(base)
+			if o.Tokenizer != "" { // the configuration has no part in it
+				return inspect.Tokens(c.Context(), a.Host, config.Model{}, o)
 			}
+			conf, err := a.config()
 			if err != nil {
 				return err
 			}
-			if decode {
-				return eachLine(c, func(in idsLine) (any, error) { return decodeLine(tok, in, skip) })
-			}
-			return eachLine(c, func(in struct {
-				Text *string `json:"text"`
-			}) (any, error) {
-				if in.Text == nil {
-					return nil, errors.New(`"text" is missing`)
-				}
-				return idsLine{append([]int32{}, tok.Encode(*in.Text)...)}, nil
-			})
+			return inspect.Tokens(c.Context(), a.Host, conf.Model, o)
 		},
 	}
-	modelFlag(c, &base)
-	tokenizerFlag(c, &file)
-	c.Flags().BoolVar(&decode, "decode", false, `{"ids"} -> {"text"}`)
-	c.Flags().BoolVar(&skip, "skip-special", false, "with --decode: leave special tokens out")
+	modelFlag(c, &o.Base)
+	tokenizerFlag(c, &o.Tokenizer)
+	c.Flags().BoolVar(&o.Decode, "decode", false, `{"ids"} -> {"text"}`)
+	c.Flags().BoolVar(&o.SkipSpecial, "skip-special", false, "with --decode: leave special tokens out")
 	return c
-}
-
-type idsLine struct {
-	IDs []int32 `json:"ids"`
-}
-
-func (l idsLine) check(vocabulary int) error {
-	if l.IDs == nil {
-		return errors.New(`"ids" is missing`)
-	}
-	for i, id := range l.IDs {
-		if id < 0 || int(id) >= vocabulary {
-			return fmt.Errorf("ids[%d] is %d; the vocabulary has %d tokens", i, id, vocabulary)
-		}
-	}
-	return nil
-}
-
-type textLine struct {
-	Text string `json:"text"`
-}
-
-func decodeLine(tok *tokenizer.Tokenizer, in idsLine, skipSpecial bool) (any, error) {
-	if err := in.check(tok.NumTokens()); err != nil {
-		return nil, err
-	}
-	if skipSpecial {
-		return textLine{tok.DecodeOrdinary(in.IDs)}, nil
-	}
-	return textLine{tok.Decode(in.IDs)}, nil
 }
 
 func newInspectLogprobs(a *app) *cobra.Command {
@@ -106,78 +60,129 @@ func newInspectLogprobs(a *app) *cobra.Command {
 		Use:     "logprobs",
 		Short:   `{"ids"} -> {"logprobs"}, natural log; the first is null`,
 		Example: `  echo '{"ids": [1, 4093, 198]}' | hone inspect logprobs --adapter runs/demo-20260102-150405/final`,
-		RunE:    func(c *cobra.Command, _ []string) error { return runInspectLogprobs(c, a, base, adapter) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			conf, err := a.config()
+			if err != nil {
+				return err
+			}
+			if base == "" {
+				base = conf.Model.Base
+			}
+			return inspect.Logprobs(c.Context(), a.Host, conf, base, adapter)
+		},
 	}
 	modelFlag(c, &base)
 	c.Flags().StringVar(&adapter, "adapter", "", "adapter folder (default none: the base model's)")
 	return c
 }
 
-func runInspectLogprobs(c *cobra.Command, a *app, base, adapter string) error {
-	conf, err := a.config()
-	if err != nil {
-		return err
-	}
-	if base == "" {
-		base = conf.Model.Base
-	}
-	m, err := basemodel.FindWithoutText(a.Host, conf, base)
-	if err != nil {
-		return err
-	}
-	defer m.Close()
-	m.Options.Devices = 1 // engine.devices are a run's, which trains and samples on all of them
-	if err := m.Load(model.Load); err != nil {
-		return err
-	}
-	var lora model.LoRA
-	var flat []float32
-	if adapter != "" {
-		if lora, flat, err = peft.Load(adapter, m.Spec); err != nil {
-			return err
-		}
-	}
-	s, err := score.New(m.Engine, m.Spec, m.Weights, lora, flat)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	err = eachLine(c, func(in idsLine) (any, error) {
-		if err := in.check(m.Spec.VocabSize); err != nil {
-			return nil, err
-		}
-		if len(in.IDs) > m.Spec.MaxContext {
-			text := fmt.Sprintf("there are %d ids; the model has positions for %d", len(in.IDs), m.Spec.MaxContext)
-			if m.Spec.Rope.Kind == "longrope" && !m.Spec.Rope.Long {
-				text += fmt.Sprintf("; with model.context above %d it has more", m.Spec.Rope.OriginalContext)
+func newInspectParse(a *app) *cobra.Command {
+	var o inspect.ParseOptions
+	c := &cobra.Command{
+		Use:   "parse",
+		Short: `{"text", "tools"} -> {"content", "reasoning", "tool_calls", "complete", "repairs"}`,
+		Long: "parse reads the tool calls of a model's text. Tools type the values of forms that write all of them as text. Reasoning\n" +
+			"at the beginning, in <think> tags for example, is told apart. What was mended to understand a call is in \"repairs\";\n" +
+			"where a block is no call it stays in content, and \"parse_error\" says why.\n" +
+			"Formats: " + strings.Join(toolcall.Names(), ", ") + ".",
+		Example: `  echo '{"text": "<tool_call>\n{\"name\": \"hash\", \"arguments\": {}}\n</tool_call>"}' | hone inspect parse --format hermes`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			var conf config.Config
+			if o.Format == "" {
+				var err error
+				if conf, err = a.config(); err != nil {
+					return err
+				}
 			}
-			return nil, errors.New(text)
-		}
-		logprobs, err := s.Logprobs(in.IDs)
-		out := make([]*float32, len(in.IDs)) // the first stays null
-		for i := range logprobs {
-			out[i+1] = &logprobs[i]
-		}
-		return map[string]any{"logprobs": out}, err
-	})
-	basemodel.SayPrograms(a.Host, m.Engine)
-	return err
+			return inspect.Parse(c.Context(), a.Host, conf.Model, o)
+		},
+	}
+	modelFlag(c, &o.Base)
+	c.Flags().StringVar(&o.Format, "format", "", "how calls are written (default the base model's way)")
+	c.Flags().BoolVar(&o.Strict, "strict", false, "mend nothing, as training does")
+	return c
 }
 
-// tokenizer builds the tokenizer of a base model; no device is opened.
-func (a *app) tokenizer(base string) (*tokenizer.Tokenizer, error) {
-	t, err := a.text(base)
-	if err != nil {
-		return nil, err
+func newInspectRender(a *app) *cobra.Command {
+	var o inspect.RenderOptions
+	c := &cobra.Command{
+		Use:   "render",
+		Short: `{"messages", "tools", "add_generation_prompt"} -> {"text", "spans"}, spans being what is trained on`,
+		Long: "render writes a conversation as transformers' apply_chat_template does. Spans are byte ranges [from, to) of the text:\n" +
+			"what stands inside {% generation %}. Beside the fields above, a line may hold \"kwargs\" (an object of more variables),\n" +
+			"\"bos_token\", \"eos_token\" and \"now\" (a date and time, for strftime_now). model.template_variables of the configuration\n" +
+			"are variables of every line; --set KEY=VALUE adds one, or replaces it, VALUE being JSON, or else text.\n" +
+			"A base model whose own template knows no tools is rendered in hone's ChatML, and spans are the assistant's messages,\n" +
+			"each with its stop token.\n" +
+			"With --view, a conversation is shown as the rows of ids that training makes of it, what is trained set off from the rest.\n" +
+			"Text that only looks like a control token has its first character escaped: \\u003c|im_end|>.",
+		Example: `  hone inspect render --template chat_template.jinja --set enable_thinking=false < conversations.jsonl` + "\n" +
+			`  echo '{"messages": [{"role": "user", "content": "hi"}], "add_generation_prompt": true}' | hone inspect render`,
+		RunE: func(c *cobra.Command, _ []string) error {
+			conf, err := a.config()
+			if err != nil {
+				return err
+			}
+			return inspect.Render(c.Context(), a.Host, conf.Model, o)
+		},
 	}
-	return t.Tokenizer, nil
+	modelFlag(c, &o.Base)
+	tokenizerFlag(c, &o.Tokenizer)
+	c.Flags().StringVar(&o.Template, "template", "", "file with the chat template to use, in place of the base model's")
+	c.Flags().StringArrayVar(&o.Set, "set", nil, "variable of the template, as KEY=VALUE; may be given several times")
+	c.Flags().BoolVar(&o.View, "view", false, "show the rows that are trained, in colour on a terminal")
+	return c
 }
 
-// text opens a base model's text layer; no device is opened.
-func (a *app) text(base string) (*basemodel.Text, error) {
-	c, err := a.config()
-	if err != nil {
-		return nil, err
+func runFlags(c *cobra.Command, o *inspect.RunOptions) {
+	modelFlag(c, &o.Base)
+	c.Flags().StringVar(&o.Adapter, "adapter", "", "adapter folder whose shape counts (default the configuration's lora)")
+	c.Flags().IntVar(&o.Prefix, "prefix", 512, "tokens all prompts begin with: the system message and the tools; 0 where they share none")
+	c.Flags().IntVar(&o.Private, "private", 0, "tokens of an episode after them (default what rollout.max_turns completions and results of rollout.max_result take, at most model.context, as far as there is memory)")
+	c.Flags().IntVar(&o.Row, "row", 0, "tokens of the longest training row after them (default --private); -1 trains nothing")
+}
+
+func newInspectMemory(a *app) *cobra.Command {
+	var o inspect.RunOptions
+	c := &cobra.Command{
+		Use:   "memory",
+		Short: "Plan the memory of a run of the configuration, before anything is allocated",
+		Long: "memory makes the run's programs without a device and adds up what they and the run hold: exact for weights, caches,\n" +
+			"adapter and moments, estimated for what a program needs while it runs (docs/guide.md says how well). The exit code is 3\n" +
+			"where the run would be refused: for want of memory, or because its sequences outgrow the model's positions.",
+		Example: "  hone inspect memory --prefix 900\n  hone inspect memory --config run.yaml --row 1200 --json",
+		Args:    arguments(0, 0, ""),
+		RunE: func(*cobra.Command, []string) error {
+			c, err := a.config()
+			if err != nil {
+				return err
+			}
+			return inspect.Memory(a.Host, c, o)
+		},
 	}
-	return basemodel.OpenText(a.Host, c.Model, base)
+	runFlags(c, &o)
+	return c
+}
+
+func newInspectPlan(a *app) *cobra.Command {
+	var o inspect.RunOptions
+	folder := ""
+	c := &cobra.Command{
+		Use:   "plan",
+		Short: "Write the programs a run of the configuration compiles, as StableHLO text, without running them",
+		Long: "plan writes one file for each program, in the order a run compiles them: one operation a line, and at the top what\n" +
+			"each input is. An output is written over an input that is donated.",
+		Example: "  hone inspect plan --hlo programs --prefix 900",
+		Args:    arguments(0, 0, ""),
+		RunE: func(*cobra.Command, []string) error {
+			c, err := a.config()
+			if err != nil {
+				return err
+			}
+			return inspect.Programs(a.Host, c, o, folder)
+		},
+	}
+	runFlags(c, &o)
+	c.Flags().StringVar(&folder, "hlo", "", "folder that gets the files; it is made")
+	return c
 }

@@ -80,7 +80,7 @@ func TestDiscoverCountsWhatIsRendered(t *testing.T) {
 	}
 	length := func(tools ...string) int { // a byte is a token of the toy's, and so is a special one
 		code, stdout, said := invoked(t, fmt.Sprintf(conf, ""), `{"messages": [{"role": "user", "content": "?"}], "tools": [`+strings.Join(tools, ", ")+"]}\n", "inspect", "render")
-		var out rendered
+		var out struct{ Text string }
 		if err := json.Unmarshal([]byte(stdout), &out); err != nil || code != 0 {
 			t.Fatalf("exit code %d, %v, %s", code, err, said)
 		}

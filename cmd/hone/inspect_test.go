@@ -2,14 +2,11 @@ package main
 
 import (
 	"bytes"
-	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/learn/learntest"
 	"hone/internal/screen"
@@ -30,7 +27,7 @@ func TestInspectRenderFillsReasoning(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, key := range []string{"reasoning_content", "thinking", "reasoning"} {
-		code, out, talk := inspect(t, "inspect render --template "+file, `{"messages": [{"role": "assistant", "content": "a", "`+key+`": "Hm."}]}`)
+		code, out, talk := inspected(t, "inspect render --template "+file, `{"messages": [{"role": "assistant", "content": "a", "`+key+`": "Hm."}]}`)
 		if code != 0 || !strings.Contains(out, `"text":"Hm., Hm."`) {
 			t.Errorf("%s: exit code %d, %s%s", key, code, out, talk)
 		}
@@ -47,15 +44,15 @@ func TestInspectSetsVariables(t *testing.T) {
 		}
 	}
 	args := "--config " + filepath.Join(dir, "hone.yaml") + " inspect render --template " + filepath.Join(dir, "t.jinja") + " --set y=1.50 --set z=null"
-	if code, out, talk := inspect(t, args, `{"messages": [], "kwargs": {"z": "[d]"}}`); code != 0 || !strings.Contains(out, `"text":"a1.5[d]"`) {
+	if code, out, talk := inspected(t, args, `{"messages": [], "kwargs": {"z": "[d]"}}`); code != 0 || !strings.Contains(out, `"text":"a1.5[d]"`) {
 		t.Errorf("exit code %d, %s%s", code, out, talk)
 	}
-	if code, _, talk := inspect(t, args+" --set =1", ""); code != 2 || !strings.Contains(talk, "write --set key=value") {
+	if code, _, talk := inspected(t, args+" --set =1", ""); code != 2 || !strings.Contains(talk, "write --set key=value") {
 		t.Errorf("exit code %d, %s", code, talk)
 	}
 }
 
-func inspect(t *testing.T, args, in string) (code int, stdout, stderr string) {
+func inspected(t *testing.T, args, in string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, talk bytes.Buffer
 	a := &app{Host: &host.Host{Stdin: strings.NewReader(in), Data: screen.New(&out), Talk: screen.New(&talk), LookupEnv: func(string) (string, bool) { return "", false }}}
@@ -99,7 +96,7 @@ func TestInspectWithoutAModel(t *testing.T) {
 		if strings.Contains(tc.want, "error") || strings.Contains(tc.want, "not JSON") {
 			want = 3
 		}
-		if code, out, talk := inspect(t, tc.args, tc.in); code != want || !strings.Contains(out, tc.want) || strings.Contains(talk, "where: stdin:1") != (want == 3) {
+		if code, out, talk := inspected(t, tc.args, tc.in); code != want || !strings.Contains(out, tc.want) || strings.Contains(talk, "where: stdin:1") != (want == 3) {
 			t.Errorf("%s: exit code %d, %s\ngot  %s\nwant %s", tc.name, code, talk, out, tc.want)
 		}
 	}
@@ -111,7 +108,7 @@ func TestInspectWithoutAModel(t *testing.T) {
 		"inspect parse --model nowhere.gguf":             "cannot open the base model",
 		"inspect render --tokenizer nowhere.json --view": "nowhere",
 	} {
-		if code, _, talk := inspect(t, args+" --cache /nowhere", ""); code == 0 || !strings.Contains(talk, want) {
+		if code, _, talk := inspected(t, args+" --cache /nowhere", ""); code == 0 || !strings.Contains(talk, want) {
 			t.Errorf("%s: exit code %d, said %s", args, code, talk)
 		}
 	}
@@ -131,50 +128,25 @@ func TestInspectTokensAndView(t *testing.T) {
 	if err := os.WriteFile(file, []byte(withTools), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, out, talk := inspect(t, "inspect tokens --tokenizer "+vocabulary, `{"text": "hi<|im_end|>\n"}`)
+	code, out, talk := inspected(t, "inspect tokens --tokenizer "+vocabulary, `{"text": "hi<|im_end|>\n"}`)
 	if code != 0 || out != `{"ids":[2,3,1,4]}`+"\n" {
 		t.Errorf("exit code %d, %s%s", code, out, talk)
 	}
-	code, out, talk = inspect(t, "inspect render --view --tokenizer "+vocabulary+" --template "+file,
+	code, out, talk = inspected(t, "inspect render --view --tokenizer "+vocabulary+" --template "+file,
 		`{"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ss"}]}`)
 	want := "row 1 of 1: 16 tokens, 3 trained\n<|im_start|>s\nhi<|im_end|>\n<|im_start|>ssis\n«ss<|im_end|>»\n" // the vocabulary has no other letters
 	if code != 0 || !strings.HasPrefix(out, want) || !strings.Contains(out, "message 1, assistant: tokens ") {
 		t.Errorf("exit code %d, %q\nwant %q\n%s", code, out, want, talk)
 	}
-	code, out, talk = inspect(t, "inspect render --help", "")
+	code, out, talk = inspected(t, "inspect render --help", "")
 	if code != 0 || !strings.Contains(out+talk, `\u003c|im_end|>`) {
 		t.Errorf("help: exit code %d, %s%s", code, out, talk)
 	}
-	if code, out, _ := inspect(t, "inspect render --view --tokenizer "+vocabulary+" --template "+file, `{"messages": [{"role": 7}]}`); code != 3 || !strings.Contains(out, `{"error":"\"messages\": \"role\" must be a string, not a number"}`) {
+	if code, out, _ := inspected(t, "inspect render --view --tokenizer "+vocabulary+" --template "+file, `{"messages": [{"role": 7}]}`); code != 3 || !strings.Contains(out, `{"error":"\"messages\": \"role\" must be a string, not a number"}`) {
 		t.Errorf("exit code %d, %s", code, out)
 	}
-	if code, out, _ := inspect(t, "inspect render --view --tokenizer "+vocabulary+" --template "+file, `{"messages": [{"role": "user", "content": "hi"}]}`); code != 3 || !strings.Contains(out, `{"error":"the conversation has no assistant message`) {
+	if code, out, _ := inspected(t, "inspect render --view --tokenizer "+vocabulary+" --template "+file, `{"messages": [{"role": "user", "content": "hi"}]}`); code != 3 || !strings.Contains(out, `{"error":"the conversation has no assistant message`) {
 		t.Errorf("exit code %d, %s", code, out)
-	}
-}
-
-// A place and a label are said once, whatever the error of a line is.
-func TestFailedLinesSayPlacesOnce(t *testing.T) {
-	inner := &fault.Error{What: "cannot describe the tool", Where: "tool a", Why: "it is long", Err: io.ErrUnexpectedEOF, Next: "leave it out"}
-	for _, x := range []struct {
-		lines int
-		errs  []error
-		want  string
-	}{
-		{1, []error{io.EOF}, "1 of 1 line failed\n  where: stdin:1\n  why:   EOF\n  next:  correct it"},
-		{2, []error{fmt.Errorf("row: %w", inner)}, "1 of 2 lines failed\n  where: stdin:1\n  why:   row: cannot describe the tool: tool a: it is long: unexpected EOF; leave it out\n  next:  correct it; the others are answered"},
-		{2, []error{inner, io.EOF}, "2 of 2 lines failed\n  where: stdin\n  why:   stdin:1: cannot describe the tool: tool a: it is long: unexpected EOF; leave it out\n    stdin:2: EOF\n  next:  correct them"},
-	} {
-		f := failures{lines: x.lines}
-		for i, err := range x.errs {
-			f.add(i+1, err)
-		}
-		if err := f.error(); fault.CodeOf(err) != fault.CodeFailures || err.Error() != x.want {
-			t.Errorf("got %v\nwant %s", err, x.want)
-		}
-	}
-	if err := (&failures{lines: 3}).error(); err != nil {
-		t.Error(err)
 	}
 }
 

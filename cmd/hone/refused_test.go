@@ -18,6 +18,7 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/fault"
+	"hone/internal/inspect"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/learn/plan"
@@ -199,7 +200,7 @@ func TestInspectMemoryShowsWhatIsSettled(t *testing.T) {
 	}
 	code, stdout, text := invoked(t, fmt.Sprintf("engine: {backend: go, micro_batch: 4, slots: 1, memory: %g}\nlora: {rank: 2}\n", float64(p.Peak().Peak+200<<10)/(1<<30)), "",
 		"inspect", "memory", "--json", "--model", "toy.gguf", "--prefix", "1", "--private", "500")
-	var r memoryReport
+	var r inspect.MemoryReport
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || r.Recompute != "layer" || !r.Fits || r.MicroBatch != 4 || !strings.Contains(text, "engine.recompute: layer") {
 		t.Errorf("exit code %d, %+v, %s; %v", code, r, text, err)
 	}
@@ -211,7 +212,7 @@ func TestInspectMemoryAndPlan(t *testing.T) {
 	conf := "engine: {backend: go, slots: 4, memory: 1}\nlora: {rank: 2}\n"
 	lengths := []string{"--model", "toy.gguf", "--prefix", "20", "--private", "64"}
 	code, stdout, said := invoked(t, conf, "", append([]string{"inspect", "memory", "--json"}, lengths...)...)
-	var r memoryReport
+	var r inspect.MemoryReport
 	if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil {
 		t.Fatalf("exit code %d, %v, %s", code, err, said)
 	}
@@ -263,7 +264,7 @@ func TestInspectMemoryRefuses(t *testing.T) {
 	}
 	const want = "engine: {backend: go, slots: 1, micro_batch: 1, recompute: none, memory: %g}\nlora: {rank: 2}\n"
 	code, stdout, said := invoked(t, fmt.Sprintf(want, 1.0), "", lengths("20", "640")...)
-	var r memoryReport
+	var r inspect.MemoryReport
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 || !r.Fits || r.Tokens != 660 || r.Positions != 8192 || !strings.Contains(said, "it fits") {
 		t.Fatalf("exit code %d, %+v, %v, %s", code, r, err, said)
 	}
@@ -283,7 +284,7 @@ func TestInspectMemoryRefuses(t *testing.T) {
 		"both":                {0.00001, lengths("7600", "600"), 3, []string{"positions for 8192", "the memory does not hold this run", "engine.memory overrides"}, "it fits"},
 	} {
 		code, stdout, said := invoked(t, fmt.Sprintf(want, x.gib), "", x.args...)
-		var r memoryReport
+		var r inspect.MemoryReport
 		if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != x.code || strings.Contains(said, x.refute) || strings.Contains(said, "hone inspect memory shows") {
 			t.Errorf("%s: exit code %d, %v, %s", name, code, err, said)
 		}

@@ -17,6 +17,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/inspect"
 	"hone/internal/recipe"
 	"hone/internal/run"
 )
@@ -108,7 +109,7 @@ func TestMicroBatchIsWithinAStep(t *testing.T) {
 	}
 	for given, want := range map[int]int{1000: 6, 6: 6, 5: 5} { // GRPO's step is the larger one
 		code, stdout, said := invoked(t, fmt.Sprintf(conf, given), "", "inspect", "memory", "--json", "--model", "toy.gguf", "--private", "64")
-		var r memoryReport
+		var r inspect.MemoryReport
 		if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil || r.MicroBatch != want || strings.Contains(said, fmt.Sprintf(lowered, given, want)) != (given != want) {
 			t.Errorf("%d: exit code %d, %v, %d rows, %s", given, code, err, r.MicroBatch, said)
 		}

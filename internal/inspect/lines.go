@@ -1,4 +1,6 @@
-package main
+// Package inspect shows what hone does inside: tokens, prompts, tool calls and logprobs, one JSON object a line in and out; the
+// memory and the programs of a run.
+package inspect
 
 import (
 	"bufio"
@@ -12,30 +14,29 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/suggest"
 )
 
 // eachLine answers each line of stdin with one line on stdout, so that a program may talk to it line by line. Its error says
 // at the end which lines failed.
-func eachLine[In any](c *cobra.Command, answer func(In) (any, error)) error {
-	in := bufio.NewReader(c.InOrStdin())
-	out := json.NewEncoder(c.OutOrStdout())
+func eachLine[In any](ctx context.Context, h *host.Host, answer func(In) (any, error)) error {
+	in := bufio.NewReader(h.Stdin)
+	out := json.NewEncoder(h.Data)
 	out.SetEscapeHTML(false)
 	var failed failures
 	for number := 1; ; number++ {
 		line, readErr := in.ReadBytes('\n')
 		if line = bytes.TrimSpace(line); len(line) > 0 {
-			if err := context.Cause(c.Context()); err != nil {
+			if err := context.Cause(ctx); err != nil {
 				return err
 			}
 			failed.lines++
 			reply, err := answerLine(line, answer)
 			if err != nil {
 				failed.add(number, err)
-				reply = map[string]string{"error": withoutLabels(err)}
+				reply = map[string]string{"error": fault.Unlabelled(err)}
 			}
 			if reply != nil { // else the answer wrote its own
 				if err := out.Encode(reply); err != nil {
@@ -60,7 +61,7 @@ type failures struct {
 
 func (f *failures) add(line int, err error) {
 	f.where = append(f.where, fmt.Sprintf("stdin:%d", line))
-	f.reason = append(f.reason, withoutLabels(err))
+	f.reason = append(f.reason, fault.Unlabelled(err))
 }
 
 // error says each place once: where one line failed, above the reason, else before each.
@@ -81,27 +82,6 @@ func (f *failures) error() error {
 		e.Next += "; the others are answered"
 	}
 	return e
-}
-
-// withoutLabels is an error that stands inside another one, whose labels "where" and "why" are the other's.
-func withoutLabels(err error) string {
-	f, ok := errors.AsType[*fault.Error](err)
-	if !ok {
-		return err.Error()
-	}
-	text := f.What
-	for _, part := range []string{f.Where, f.Why} {
-		if part != "" {
-			text += ": " + part
-		}
-	}
-	if f.Err != nil {
-		text += ": " + withoutLabels(f.Err)
-	}
-	if f.Next != "" {
-		text += "; " + f.Next
-	}
-	return strings.Replace(err.Error(), f.Error(), text, 1)
 }
 
 func answerLine[In any](line []byte, answer func(In) (any, error)) (any, error) {

@@ -1,4 +1,4 @@
-package main
+package inspect
 
 import (
 	"errors"
@@ -7,9 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"hone/internal/basemodel"
+	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/learn/engine"
@@ -18,18 +17,12 @@ import (
 	"hone/internal/learn/train"
 )
 
-// planFlags say what the configuration does not: how long prompts and rows are depends on the tasks.
-type planFlags struct {
-	base, adapter        string
-	prefix, private, row int
-}
-
-func (f *planFlags) register(c *cobra.Command) {
-	modelFlag(c, &f.base)
-	c.Flags().StringVar(&f.adapter, "adapter", "", "adapter folder whose shape counts (default the configuration's lora)")
-	c.Flags().IntVar(&f.prefix, "prefix", 512, "tokens all prompts begin with: the system message and the tools; 0 where they share none")
-	c.Flags().IntVar(&f.private, "private", 0, "tokens of an episode after them (default what rollout.max_turns completions and results of rollout.max_result take, at most model.context, as far as there is memory)")
-	c.Flags().IntVar(&f.row, "row", 0, "tokens of the longest training row after them (default --private); -1 trains nothing")
+// RunOptions say what the configuration does not: how long prompts and rows are depends on the tasks.
+type RunOptions struct {
+	Base, Adapter string
+	Prefix        int // tokens that all prompts begin with
+	Private       int // tokens of an episode after them; 0: as many as there can be, as far as there is memory
+	Row           int // tokens of the longest training row after the prefix; 0: Private, -1: nothing is trained
 }
 
 // forecast is a run of the configuration as far as a plan knows it.
@@ -41,34 +34,30 @@ type forecast struct {
 }
 
 // make plans what the configuration says; no device is opened and no weight read.
-func (f planFlags) make(a *app) (forecast, error) {
-	x := forecast{exact: f.row > 0}
-	c, err := a.config()
-	if err != nil {
-		return x, err
+func (o RunOptions) make(h *host.Host, c config.Config) (x forecast, err error) {
+	x.exact = o.Row > 0
+	if o.Base == "" {
+		o.Base = c.Model.Base
 	}
-	if f.base == "" {
-		f.base = c.Model.Base
-	}
-	if f.prefix < 0 || f.private < 0 || f.row < -1 {
+	if o.Prefix < 0 || o.Private < 0 || o.Row < -1 {
 		return x, &fault.Error{Code: fault.CodeUsage, What: "lengths are in tokens", Where: "--prefix, --private, --row",
 			Next: "give them as hone inspect memory --help says"}
 	}
 	if err := basemodel.CheckShards(c.Engine); err != nil {
 		return x, err
 	}
-	found, err := basemodel.FindPlugin(a.Host, c.Engine)
+	found, err := basemodel.FindPlugin(h, c.Engine)
 	if err != nil {
 		return x, err
 	}
-	c.Model.Base = f.base
-	if c, err = basemodel.SettleLengths(a.Host, c); err != nil {
+	c.Model.Base = o.Base
+	if c, err = basemodel.SettleLengths(h, c); err != nil {
 		return x, err
 	}
-	if x.spec, err = basemodel.ReadShape(a.Host, f.base, c.Model.Context); err != nil {
+	if x.spec, err = basemodel.ReadShape(h, o.Base, c.Model.Context); err != nil {
 		return x, err
 	}
-	lora, err := basemodel.AdapterShape(c, x.spec, f.adapter)
+	lora, err := basemodel.AdapterShape(c, x.spec, o.Adapter)
 	if err != nil {
 		return x, err
 	}
@@ -76,28 +65,28 @@ func (f planFlags) make(a *app) (forecast, error) {
 	if err != nil {
 		return x, err
 	}
-	c.Engine = basemodel.FillStep(a.Host, c.Engine, basemodel.RowsOfStep(c))
+	c.Engine = basemodel.FillStep(h, c.Engine, basemodel.RowsOfStep(c))
 	x.spec.BF16 = engine.DType(c.Engine.DType).IsBF16(found.IsCUDA())
-	x.room = plan.Room{Tokens: f.private}
-	if f.private == 0 {
-		row := f.row
+	x.room = plan.Room{Tokens: o.Private}
+	if o.Private == 0 {
+		row := o.Row
 		of := func(private int) plan.Settings {
-			if f.row = row; row == 0 {
-				f.row = private
+			if o.Row = row; row == 0 {
+				o.Row = private
 			}
-			return basemodel.SettingsOf(c, lora, found.IsCUDA(), f.prefix, private, max(f.row, 0))
+			return basemodel.SettingsOf(c, lora, found.IsCUDA(), o.Prefix, private, max(o.Row, 0))
 		}
 		e := basemodel.EpisodeOf(c)
-		if x.room, err = plan.FindRoom(x.spec, e, of, basemodel.OpenOf(c.Engine), max(1, min(c.Model.Context, x.spec.MaxContext-f.prefix)), limit); err != nil {
+		if x.room, err = plan.FindRoom(x.spec, e, of, basemodel.OpenOf(c.Engine), max(1, min(c.Model.Context, x.spec.MaxContext-o.Prefix)), limit); err != nil {
 			return x, err
 		}
-		f.private, f.row = x.room.Tokens, row
-		a.Say("%s", x.room)
+		o.Private, o.Row = x.room.Tokens, row
+		h.Say("%s", x.room)
 	}
-	if f.row == 0 {
-		f.row = f.private
+	if o.Row == 0 {
+		o.Row = o.Private
 	}
-	x.Settlement, err = plan.Settle(x.spec, basemodel.SettingsOf(c, lora, found.IsCUDA(), f.prefix, f.private, max(f.row, 0)), basemodel.OpenOf(c.Engine), limit)
+	x.Settlement, err = plan.Settle(x.spec, basemodel.SettingsOf(c, lora, found.IsCUDA(), o.Prefix, o.Private, max(o.Row, 0)), basemodel.OpenOf(c.Engine), limit)
 	return x, err
 }
 
@@ -131,24 +120,8 @@ func (x forecast) refusal(h *host.Host) error {
 	return &fault.Error{Code: fault.CodeFailures, What: "this run would be refused", Where: x.spec.Name, Why: strings.Join(why, "\n    "), Next: strings.Join(next, "; ")}
 }
 
-func newInspectMemory(a *app) *cobra.Command {
-	var f planFlags
-	c := &cobra.Command{
-		Use:   "memory",
-		Short: "Plan the memory of a run of the configuration, before anything is allocated",
-		Long: "memory makes the run's programs without a device and adds up what they and the run hold: exact for weights, caches,\n" +
-			"adapter and moments, estimated for what a program needs while it runs (docs/guide.md says how well). The exit code is 3\n" +
-			"where the run would be refused: for want of memory, or because its sequences outgrow the model's positions.",
-		Example: "  hone inspect memory --prefix 900\n  hone inspect memory --config run.yaml --row 1200 --json",
-		Args:    arguments(0, 0, ""),
-		RunE:    func(*cobra.Command, []string) error { return runInspectMemory(a, f) },
-	}
-	f.register(c)
-	return c
-}
-
-// memoryReport is what inspect memory prints as JSON. Bytes all.
-type memoryReport struct {
+// MemoryReport is what Memory prints as JSON. Bytes all.
+type MemoryReport struct {
 	plan.Plan
 	Peak      int64  `json:"peak"`
 	During    string `json:"during"` // the program
@@ -166,13 +139,14 @@ type memoryReport struct {
 	Sharded    bool            `json:"shard_weights"`
 }
 
-func runInspectMemory(a *app, f planFlags) error {
-	x, err := f.make(a)
+// Memory prints what a run of the configuration would hold. It is an error where the run would be refused.
+func Memory(h *host.Host, c config.Config, o RunOptions) error {
+	x, err := o.make(h, c)
 	if err != nil {
 		return err
 	}
-	most, o, b := x.Plan.Peak(), x.Chosen, x.Limit
-	report := memoryReport{x.Plan, most.Peak, most.Name, b.Bytes, b.Of, x.Holds(), x.Asked.Context, x.room.Results(), x.tokens(), x.spec.MaxContext, o.Train.RowsAtOnce(o.Row), o.Train.Recompute, o.ShardWeights}
+	most, chosen, b := x.Plan.Peak(), x.Chosen, x.Limit
+	report := MemoryReport{x.Plan, most.Peak, most.Name, b.Bytes, b.Of, x.Holds(), x.Asked.Context, x.room.Results(), x.tokens(), x.spec.MaxContext, chosen.Train.RowsAtOnce(chosen.Row), chosen.Train.Recompute, chosen.ShardWeights}
 	mib := func(n int64) string { return fmt.Sprintf("%.1f", float64(n)/(1<<20)) }
 	rows := [][]string{{"HELD THROUGHOUT", "MiB", ""}}
 	for _, item := range x.Plan.Held {
@@ -191,56 +165,40 @@ func runInspectMemory(a *app, f planFlags) error {
 		rows = append(rows, []string{b.Of, "", mib(b.Bytes)})
 	}
 	switch {
-	case o.ShardWeights:
-		a.Say("on each of %d devices, which share the weights (engine.shard_weights):", o.Devices)
-	case o.Devices > 1:
-		a.Say("on each of %d devices:", o.Devices)
+	case chosen.ShardWeights:
+		h.Say("on each of %d devices, which share the weights (engine.shard_weights):", chosen.Devices)
+	case chosen.Devices > 1:
+		h.Say("on each of %d devices:", chosen.Devices)
 	}
-	a.Say("%s of %s after a prefix of %d, rows of %s, %d at once, engine.recompute: %s", fault.Count(o.Slots, "slot"), fault.Count(o.Context, "token"), o.Prefix,
-		fault.Count(o.Row, "token"), o.Train.RowsAtOnce(o.Row), o.Train.Recompute)
-	a.Say("the longest sequence has %s, and the model positions for %d", fault.Count(report.Tokens, "token"), report.Positions)
-	if err := a.Print(report, rows); err != nil {
+	h.Say("%s of %s after a prefix of %d, rows of %s, %d at once, engine.recompute: %s", fault.Count(chosen.Slots, "slot"), fault.Count(chosen.Context, "token"), chosen.Prefix,
+		fault.Count(chosen.Row, "token"), chosen.Train.RowsAtOnce(chosen.Row), chosen.Train.Recompute)
+	h.Say("the longest sequence has %s, and the model positions for %d", fault.Count(report.Tokens, "token"), report.Positions)
+	if err := h.Print(report, rows); err != nil {
 		return err
 	}
 	if !report.Fits {
-		a.Say("it does not fit: %s MiB are missing", mib(most.Peak-b.Bytes))
+		h.Say("it does not fit: %s MiB are missing", mib(most.Peak-b.Bytes))
 	}
-	if err := x.refusal(a.Host); err != nil {
+	if err := x.refusal(h); err != nil {
 		return err
 	}
 	if report.Fits && b.Bytes > 0 {
-		a.Say("it fits")
+		h.Say("it fits")
 	}
 	return nil
 }
 
-func newInspectPlan(a *app) *cobra.Command {
-	var f planFlags
-	folder := ""
-	c := &cobra.Command{
-		Use:   "plan",
-		Short: "Write the programs a run of the configuration compiles, as StableHLO text, without running them",
-		Long: "plan writes one file for each program, in the order a run compiles them: one operation a line, and at the top what\n" +
-			"each input is. An output is written over an input that is donated.",
-		Example: "  hone inspect plan --hlo programs --prefix 900",
-		Args:    arguments(0, 0, ""),
-		RunE:    func(*cobra.Command, []string) error { return runInspectPlan(a, f, folder) },
-	}
-	f.register(c)
-	c.Flags().StringVar(&folder, "hlo", "", "folder that gets the files; it is made")
-	return c
-}
-
-func runInspectPlan(a *app, f planFlags, folder string) error {
+// Programs writes the programs that a run of the configuration compiles into a folder, as StableHLO text.
+func Programs(h *host.Host, c config.Config, o RunOptions, folder string) error {
 	if folder == "" {
 		return &fault.Error{Code: fault.CodeUsage, What: "no folder for the programs", Next: "name one with --hlo"}
 	}
-	p, err := f.make(a)
+	p, err := o.make(h, c)
 	if err != nil {
 		return err
 	}
-	if a.DryRun {
-		a.Say("would write %s into %s", fault.Count(len(p.Plan.Programs), "program"), folder)
+	if h.DryRun {
+		h.Say("would write %s into %s", fault.Count(len(p.Plan.Programs), "program"), folder)
 		return nil
 	}
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -257,5 +215,5 @@ func runInspectPlan(a *app, f planFlags, folder string) error {
 		files = append(files, file)
 		rows = append(rows, []string{file, fmt.Sprint(strings.Count(text, "\n"))})
 	}
-	return a.Print(map[string][]string{"files": files}, rows)
+	return h.Print(map[string][]string{"files": files}, rows)
 }

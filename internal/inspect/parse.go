@@ -1,51 +1,43 @@
-package main
+package inspect
 
 import (
+	"context"
 	"errors"
-	"strings"
 
-	"github.com/spf13/cobra"
-
+	"hone/internal/basemodel"
 	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/host"
 	"hone/internal/text/render"
 	"hone/internal/text/toolcall"
 	"hone/internal/text/toolcall/repair"
 )
 
-func newInspectParse(a *app) *cobra.Command {
-	base, format, strict := "", "", false
-	c := &cobra.Command{
-		Use:   "parse",
-		Short: `{"text", "tools"} -> {"content", "reasoning", "tool_calls", "complete", "repairs"}`,
-		Long: "parse reads the tool calls of a model's text. Tools type the values of forms that write all of them as text. Reasoning\n" +
-			"at the beginning, in <think> tags for example, is told apart. What was mended to understand a call is in \"repairs\";\n" +
-			"where a block is no call it stays in content, and \"parse_error\" says why.\n" +
-			"Formats: " + strings.Join(toolcall.Names(), ", ") + ".",
-		Example: `  echo '{"text": "<tool_call>\n{\"name\": \"hash\", \"arguments\": {}}\n</tool_call>"}' | hone inspect parse --format hermes`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			f, err := a.toolFormat(base, format)
-			if err != nil {
-				return err
-			}
-			return eachLine(c, func(in parseInput) (any, error) { return in.parse(f, !strict) })
-		},
+// ParseOptions say how calls are written, in a form that is named or as a base model writes them.
+type ParseOptions struct {
+	Base, Format string
+	Strict       bool // mend nothing, as training does
+}
+
+// Parse answers {"text", "tools"} with the tool calls that the text holds.
+func Parse(ctx context.Context, h *host.Host, c config.Model, o ParseOptions) error {
+	f, err := toolFormat(h, c, o.Base, o.Format)
+	if err != nil {
+		return err
 	}
-	modelFlag(c, &base)
-	c.Flags().StringVar(&format, "format", "", "how calls are written (default the base model's way)")
-	c.Flags().BoolVar(&strict, "strict", false, "mend nothing, as training does")
-	return c
+	return eachLine(ctx, h, func(in parseInput) (any, error) { return in.parse(f, !o.Strict) })
 }
 
 // toolFormat is a named form of calls, or that of a base model.
-func (a *app) toolFormat(base, name string) (toolcall.Format, error) {
+func toolFormat(h *host.Host, c config.Model, base, name string) (toolcall.Format, error) {
 	if name != "" {
 		return toolcall.Named(name)
 	}
-	w, err := a.text(base)
+	t, err := basemodel.OpenText(h, c, base)
 	if err != nil {
 		return toolcall.Format{}, err
 	}
-	r, err := w.Renderer("")
+	r, err := t.Renderer("")
 	if err != nil {
 		return toolcall.Format{}, err
 	}

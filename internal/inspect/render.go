@@ -1,7 +1,8 @@
-package main
+package inspect
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,114 +10,81 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
-
 	"hone/internal/basemodel"
 	"hone/internal/chat"
+	"hone/internal/config"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/text/render"
 	"hone/internal/text/template"
 	"hone/internal/text/tokenizer"
 )
 
-type renderOptions struct {
-	base, template, tokenizer string
-	view                      bool
-	set                       []string // key=value
+// RenderOptions say what conversations are rendered with.
+type RenderOptions struct {
+	Base, Template, Tokenizer string   // a base model, and files that stand in for its own
+	View                      bool     // show the rows that are trained
+	Set                       []string // variables of the template, as key=value
 }
 
-func newInspectRender(a *app) *cobra.Command {
-	var o renderOptions
-	c := &cobra.Command{
-		Use:   "render",
-		Short: `{"messages", "tools", "add_generation_prompt"} -> {"text", "spans"}, spans being what is trained on`,
-		Long: "render writes a conversation as transformers' apply_chat_template does. Spans are byte ranges [from, to) of the text:\n" +
-			"what stands inside {% generation %}. Beside the fields above, a line may hold \"kwargs\" (an object of more variables),\n" +
-			"\"bos_token\", \"eos_token\" and \"now\" (a date and time, for strftime_now). model.template_variables of the configuration\n" +
-			"are variables of every line; --set KEY=VALUE adds one, or replaces it, VALUE being JSON, or else text.\n" +
-			"A base model whose own template knows no tools is rendered in hone's ChatML, and spans are the assistant's messages,\n" +
-			"each with its stop token.\n" +
-			"With --view, a conversation is shown as the rows of ids that training makes of it, what is trained set off from the rest.\n" +
-			"Text that only looks like a control token has its first character escaped: \\u003c|im_end|>.",
-		Example: `  hone inspect render --template chat_template.jinja --set enable_thinking=false < conversations.jsonl` + "\n" +
-			`  echo '{"messages": [{"role": "user", "content": "hi"}], "add_generation_prompt": true}' | hone inspect render`,
-		RunE: func(c *cobra.Command, _ []string) error { return runInspectRender(c, a, o) },
-	}
-	modelFlag(c, &o.base)
-	tokenizerFlag(c, &o.tokenizer)
-	c.Flags().StringVar(&o.template, "template", "", "file with the chat template to use, in place of the base model's")
-	c.Flags().StringArrayVar(&o.set, "set", nil, "variable of the template, as KEY=VALUE; may be given several times")
-	c.Flags().BoolVar(&o.view, "view", false, "show the rows that are trained, in colour on a terminal")
-	return c
-}
-
-func runInspectRender(c *cobra.Command, a *app, o renderOptions) error {
-	w, err := a.renderTextOf(o)
+// Render answers conversations with the text that a template makes of them, and the spans that are trained on.
+func Render(ctx context.Context, h *host.Host, c config.Model, o RenderOptions) error {
+	w, err := textOf(h, c, o)
 	if err != nil {
 		return err
 	}
-	if !o.view && !w.Own {
+	if !o.View && !w.Own {
 		t, err := template.Compile(w.Name, w.Template)
 		if err != nil {
 			return err
 		}
-		return eachLine(c, func(in renderLine) (any, error) { return in.render(t, w) })
+		return eachLine(ctx, h, func(in renderLine) (any, error) { return in.render(t, w) })
 	}
 	r, err := w.Renderer("")
 	if err != nil {
 		return err
 	}
-	if o.view {
-		colour, out := a.Colour(), io.Writer(a.Data)
+	if o.View {
+		colour, out := h.Colour(), io.Writer(h.Data)
 		if colour {
-			out = a.Data.Raw() // the view shows control characters itself
+			out = h.Data.Raw() // the view shows control characters itself
 		}
-		return eachLine(c, func(in renderLine) (any, error) { return nil, in.view(out, r, w.Tokenizer, colour) })
+		return eachLine(ctx, h, func(in renderLine) (any, error) { return nil, in.view(out, r, w.Tokenizer, colour) })
 	}
 	if v, ok := r.(*render.Vendor); ok {
 		t, err := template.Compile(w.Name, v.Template())
 		if err != nil {
 			return err
 		}
-		return eachLine(c, func(in renderLine) (any, error) { return in.render(t, w) })
+		return eachLine(ctx, h, func(in renderLine) (any, error) { return in.render(t, w) })
 	}
-	return eachLine(c, func(in renderLine) (any, error) { return renderText(r, w.Tokenizer, in) })
+	return eachLine(ctx, h, func(in renderLine) (any, error) { return renderText(r, w.Tokenizer, in) })
 }
 
-// renderTextOf opens what the flags ask for, and no base model where they name all there is.
-func (a *app) renderTextOf(o renderOptions) (*basemodel.Text, error) {
+// textOf opens what the flags ask for, and no base model where they name all there is.
+func textOf(h *host.Host, c config.Model, o RenderOptions) (*basemodel.Text, error) {
 	var w *basemodel.Text
 	var err error
 	switch {
-	case o.tokenizer == "" && (o.template == "" || o.view):
-		w, err = a.text(o.base)
-	case o.tokenizer == "":
-		w, err = a.noText()
-	case o.base == "" && o.template != "":
-		if w, err = a.noText(); err == nil {
-			w.Tokenizer, err = tokenizer.Load(o.tokenizer)
-		}
+	case o.Tokenizer == "" && (o.Template == "" || o.View):
+		w, err = basemodel.OpenText(h, c, o.Base)
+	case o.Tokenizer == "":
+		w = basemodel.WithoutModel(c)
+	case o.Base == "" && o.Template != "":
+		w = basemodel.WithoutModel(c)
+		w.Tokenizer, err = tokenizer.Load(o.Tokenizer)
 	default:
-		if w, err = a.text(o.base); err == nil {
-			w.Tokenizer, err = tokenizer.Load(o.tokenizer)
+		if w, err = basemodel.OpenText(h, c, o.Base); err == nil {
+			w.Tokenizer, err = tokenizer.Load(o.Tokenizer)
 		}
 	}
-	if err == nil && o.template != "" {
-		err = w.ReplaceTemplate(o.template)
+	if err == nil && o.Template != "" {
+		err = w.ReplaceTemplate(o.Template)
 	}
 	if err == nil {
-		err = setVariables(w, o.set)
+		err = setVariables(w, o.Set)
 	}
 	return w, err
-}
-
-// noText is text without a base model; the variables are the configuration's.
-func (a *app) noText() (*basemodel.Text, error) {
-	c, err := a.config()
-	if err != nil {
-		return nil, err
-	}
-	return basemodel.WithoutModel(c.Model), nil
 }
 
 // setVariables adds variables of the form key=value.

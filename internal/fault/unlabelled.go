@@ -1,0 +1,27 @@
+package fault
+
+import (
+	"errors"
+	"strings"
+)
+
+// Unlabelled is the text of an error that stands inside another one, whose labels "where" and "why" are the other's.
+func Unlabelled(err error) string {
+	f, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err.Error()
+	}
+	text := f.What
+	for _, part := range []string{f.Where, f.Why} {
+		if part != "" {
+			text += ": " + part
+		}
+	}
+	if f.Err != nil {
+		text += ": " + Unlabelled(f.Err)
+	}
+	if f.Next != "" {
+		text += "; " + f.Next
+	}
+	return strings.Replace(err.Error(), f.Error(), text, 1)
+}
