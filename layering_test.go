@@ -93,8 +93,52 @@ func (r rules) check(g graph) []string {
 			}
 		}
 	}
+	out = append(out, r.unused(g)...)
 	slices.Sort(out)
 	return out
+}
+
+// unused returns what deps.txt grants and nobody takes: a wall with a door that nobody uses is read as one that somebody needs.
+func (r rules) unused(g graph) (out []string) {
+	for pkg, allowed := range r.allow {
+		imports, there := g[pkg]
+		if !there {
+			out = append(out, fmt.Sprintf("deps.txt has a line for %s, which is no package", pkg))
+			continue
+		}
+		for _, a := range allowed {
+			if !slices.Contains(imports, a) {
+				out = append(out, fmt.Sprintf("deps.txt allows %s to import %s, which it does not", pkg, a))
+			}
+		}
+	}
+	for _, l := range r.library {
+		for _, pkg := range l.subjects {
+			for _, target := range l.targets {
+				if !slices.ContainsFunc(g[pkg], func(i string) bool { return matches(target, i) }) {
+					out = append(out, fmt.Sprintf("deps.txt allows %s to import %s, which it does not", pkg, target))
+				}
+			}
+		}
+	}
+	for _, c := range r.closure {
+		for _, name := range slices.Concat(c.subjects, c.targets) {
+			if !g.knows(name) {
+				out = append(out, fmt.Sprintf("a closure of deps.txt names %s, which is no package", name))
+			}
+		}
+	}
+	return out
+}
+
+// knows reports whether a name of deps.txt covers a package, or what one imports.
+func (g graph) knows(name string) bool {
+	for pkg, imports := range g {
+		if matches(name, pkg) || slices.ContainsFunc(imports, func(i string) bool { return matches(name, i) }) {
+			return true
+		}
+	}
+	return false
 }
 
 func (r rules) checkPackage(pkg string, imports []string) (out []string) {
@@ -227,8 +271,8 @@ func TestLayeringFindsPlantedImports(t *testing.T) {
 allow chat:
 allow mcp: chat
 allow episode/rollout: chat
-allow recipe: chat episode/rollout helper
-allow helper: chat mcp
+allow recipe: chat helper
+allow helper: chat
 allow learn/engine: chat
 library github.com/gomlx/: learn/engine   # tensors stay in one place
 closure recipe episode/*: mcp github.com/gomlx/   # tested with fakes
@@ -255,6 +299,26 @@ closure recipe episode/*: mcp github.com/gomlx/   # tested with fakes
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
+	}
+}
+
+// A grant that nobody uses is found in each kind of rule.
+func TestLayeringFindsUnusedGrants(t *testing.T) {
+	for rule, want := range map[string]string{
+		"allow chat: mcp\nallow mcp: chat":                    "deps.txt allows chat to import mcp",
+		"allow chat:\nallow mcp: chat\nallow gone:":           "a line for gone, which is no package",
+		"allow chat:\nallow mcp: chat\nlibrary x.y: chat # r": "deps.txt allows chat to import x.y",
+		"allow chat:\nallow mcp: chat\nlibrary x.z: mcp # r":  "",
+		"allow chat:\nallow mcp: chat\nclosure gone: mcp # r": "a closure of deps.txt names gone",
+	} {
+		r, err := parseRules(rule)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := strings.Join(r.check(graph{"chat": {}, "mcp": {"chat", "x.z/w"}}), "\n")
+		if want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%q: got %q, want %q", rule, got, want)
+		}
 	}
 }
 
