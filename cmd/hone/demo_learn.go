@@ -153,8 +153,8 @@ func learn(ctx context.Context, a *app, c config.Config, dir *run.Dir, kept kept
 }
 
 // sizeOfStudy follows from the configuration a run keeps, so that a resumed one makes the same scenarios.
-func sizeOfStudy(c config.Config, kept keptStudy) demoSize {
-	return demoSize{Demonstrations: kept.Demonstrations, Train: c.GRPO.Steps * c.GRPO.ScenariosPerStep, Test: numHeld, Held: c.Eval.Split}
+func sizeOfStudy(c config.Config, kept keptStudy) demo.Size {
+	return demo.Size{Demonstrations: kept.Demonstrations, Train: c.GRPO.Steps * c.GRPO.ScenariosPerStep, Test: numHeld, Held: c.Eval.Split}
 }
 
 // learnConfig is the demo's, with as many steps as it takes for GRPO to show.
@@ -205,7 +205,7 @@ func (d demoRun) learn(ctx context.Context, kept keptStudy) error {
 type study struct {
 	demoRun
 	lab      *lab
-	tasks    demoTasks
+	tasks    demo.Tasks
 	rate     float64
 	log      runLog
 	progress recipe.Progress
@@ -291,7 +291,7 @@ type learnSummary struct {
 func (s study) report(systems []recipe.System) error {
 	r := eval.Report{Title: "hone demo learn: " + demo.Package, Bootstrap: intervalsOf(s.c),
 		Facts: []eval.Fact{{Name: "model", Value: s.c.Model.Base}, {Name: "seed", Value: fmt.Sprint(s.c.Seed)},
-			{Name: "device", Value: s.lab.machine.Engine.Description()}, {Name: "split", Value: s.size.held()}}}
+			{Name: "device", Value: s.lab.machine.Engine.Description()}, {Name: "split", Value: s.size.HeldOut()}}}
 	judge := s.lab.judge(byID(s.tasks.Test))
 	for _, x := range systems {
 		rows, excluded := eval.FromTrajectories(x.Trajectories, judge)
@@ -309,7 +309,7 @@ func (s study) report(systems []recipe.System) error {
 		v := results.Systems[x.Name]
 		s.a.Say("%-10s first call %s  whole episode %s  of %d", x.Name, v.FirstCallText(), v.EpisodeText(), v.N)
 	}
-	summary := learnSummary{Split: s.size.held(), Seed: s.c.Seed, Systems: results.Systems, Seconds: time.Since(s.began).Seconds()}
+	summary := learnSummary{Split: s.size.HeldOut(), Seed: s.c.Seed, Systems: results.Systems, Seconds: time.Since(s.began).Seconds()}
 	for i, x := range r.Systems {
 		if i > 0 {
 			summary.Deltas = append(summary.Deltas, eval.Difference(r.Systems[0], x, r.Bootstrap))
