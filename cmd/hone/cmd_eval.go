@@ -10,7 +10,6 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
-	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
@@ -144,9 +143,9 @@ func (f evalFlags) check() error {
 }
 
 // tell writes the report of an evaluation that is kept, and prints the episodes that are asked for and the rates.
-func (t *tuning) tell(l *lab, f evalFlags, report eval.Report) error {
+func (t *tuning) tell(l *lab, f evalFlags, report eval.Comparison) error {
 	if t.dir != nil {
-		if err := t.reportEval(l, f, report, report.Results()); err != nil {
+		if err := t.reportEval(l, f, report.TrainedOn); err != nil {
 			return err
 		}
 	}
@@ -176,8 +175,8 @@ func (t *tuning) tell(l *lab, f evalFlags, report eval.Report) error {
 
 // evaluate evaluates the model and, where it is asked for, the base model, and keeps their episodes where there is a folder for
 // them.
-func (t *tuning) evaluate(ctx context.Context, l *lab, f evalFlags, tasks []scenario.Scenario) (eval.Report, error) {
-	report := eval.Report{Bootstrap: intervalsOf(t.c)}
+func (t *tuning) evaluate(ctx context.Context, l *lab, f evalFlags, tasks []scenario.Scenario) (eval.Comparison, error) {
+	report := eval.Comparison{Bootstrap: intervalsOf(t.c)}
 	t.a.Opens(report.Bootstrap)
 	var log *runLog
 	if t.path != "" {
@@ -285,18 +284,11 @@ func (l *lab) evaluate(ctx context.Context, a *app, name string, tasks []scenari
 
 // judge tells success by the scenarios' own checks.
 func (l *lab) judge(byID map[string]*scenario.Scenario) eval.Judge {
-	return eval.Judge{
-		FirstCall:  func(t *trajectory.Trajectory) bool { return reward.FirstCall(byID[t.ScenarioID], t, l.scorer.Defaults) },
-		Episode:    func(t *trajectory.Trajectory) bool { return reward.Episode(byID[t.ScenarioID], t, l.scorer.Defaults) },
-		ExtraCalls: func(t *trajectory.Trajectory) int { return reward.ExtraCalls(byID[t.ScenarioID], t) },
-		NumGold:    func(id string) int { return len(byID[id].Gold) },
-		Kind:       func(id string) string { return kindOf(byID[id].Tags) },
-		Tags:       func(id string) []string { return byID[id].Tags },
-	}
+	return eval.ByChecks(byID, l.scorer.Defaults)
 }
 
 // printEval prints the rates, in JSON with the episodes that show names.
-func (a *app) printEval(r eval.Report, show string) error {
+func (a *app) printEval(r eval.Comparison, show string) error {
 	results := r.Results()
 	rows := [][]string{{"SYSTEM", "FIRST CALL", "WHOLE EPISODE", "EXTRA CALLS", "SCENARIOS", "EXCLUDED"}}
 	for _, s := range r.Systems {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"hone/internal/fault"
+	"hone/internal/report"
 	"hone/internal/run"
 	"hone/internal/text/render"
 )
@@ -44,6 +45,7 @@ func newRuns(a *app) *cobra.Command {
 			RunE:    func(*cobra.Command, []string) error { return runRunsLs(a, dir) },
 		},
 		newRunsShow(a, &dir),
+		newRunsReport(a, &dir),
 	)
 	return group(c)
 }
@@ -79,14 +81,19 @@ func stateOf(s run.Summary) (state, resume string) {
 	if json.Unmarshal(s.Version, &b) != nil {
 		return "idle", ""
 	}
-	last := reportFile // of a demo
 	resume = "hone runs resume " + run.Name(s.Path)
+	done := exists(filepath.Join(s.Path, "final", render.TemplateFile))
 	switch b.Verb {
 	case "train", "sft":
-		last = filepath.Join("final", render.TemplateFile)
-	case "demo", "demo learn":
+	case "demo":
+		done = done && ended(s, report.EvalStage+"grpo")
+	case "demo learn":
+		done = b.Study != nil && !slices.ContainsFunc(append([]string{"start"}, b.Study.Arms...), func(arm string) bool { return !ended(s, report.EvalStage+arm) })
 	case "eval":
-		last, resume = "", ""
+		if allFinished(s) {
+			return "finished", ""
+		}
+		return "stopped; its own command begins it again, in another directory", ""
 	case "collect": // which scenarios it is given is not kept
 		if !allFinished(s) {
 			return "idle; its own command runs what is left", ""
@@ -95,16 +102,15 @@ func stateOf(s run.Summary) (state, resume string) {
 	default:
 		return "idle", ""
 	}
-	if last == "" && allFinished(s) {
-		return "finished", ""
-	}
-	if last == "" {
-		return "stopped; its own command begins it again, in another directory", ""
-	}
-	if _, err := os.Stat(filepath.Join(s.Path, last)); err == nil {
+	if done {
 		return "finished", ""
 	}
 	return "stopped; " + resume, resume
+}
+
+// ended reports whether a stage of a run has ended.
+func ended(s run.Summary, stage string) bool {
+	return slices.ContainsFunc(s.Stages, func(x run.StageSummary) bool { return x.Name == stage && x.Status == run.Finished })
 }
 
 // allFinished reports whether a run has stages, and has ended them all.

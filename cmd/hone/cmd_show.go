@@ -12,12 +12,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/demo"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/report"
 	"hone/internal/run"
 )
 
@@ -64,8 +64,8 @@ func runRunsShow(a *app, path string) error {
 	for _, c := range s.Checkpoints {
 		rows = append(rows, []string{"checkpoint", fmt.Sprintf("%s step %d: %s", c.Stage, c.Step, c.Path)})
 	}
-	if report := filepath.Join(path, reportFile); exists(report) {
-		rows = append(rows, []string{"report", report})
+	if page := filepath.Join(path, report.HTMLFile); exists(page) {
+		rows = append(rows, []string{"report", page})
 	}
 	if err := a.Print(nil, rows); err != nil {
 		return err
@@ -229,7 +229,7 @@ func episodesOf(path string, each func(l *run.Ledger, yield func(run.TrajectoryR
 func scenariosOf(path string) map[string]*scenario.Scenario {
 	list, err := scenario.LoadKept(filepath.Join(path, scenariosFile))
 	if err != nil {
-		var t demo.Tasks
+		var t demoTasks
 		if text, err := os.ReadFile(filepath.Join(path, "tasks.json")); err == nil && json.Unmarshal(text, &t) == nil {
 			list = slices.Concat(t.Train, t.Test)
 		}

@@ -232,7 +232,7 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 	if err := t.sayBest(log, grpo.Stage, grpo.Steps); err != nil {
 		return err
 	}
-	if err := t.reportTrain(l, grpo.Stage); err != nil {
+	if err := t.reportTrain(l); err != nil {
 		return err
 	}
 	if err := t.unlearnt(grpo.Stage, final); err != nil {

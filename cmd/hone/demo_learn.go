@@ -20,6 +20,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/recipe"
+	"hone/internal/report"
 	"hone/internal/run"
 )
 
@@ -153,8 +154,8 @@ func learn(ctx context.Context, a *app, c config.Config, dir *run.Dir, kept kept
 }
 
 // sizeOfStudy follows from the configuration a run keeps, so that a resumed one makes the same scenarios.
-func sizeOfStudy(c config.Config, kept keptStudy) demo.Size {
-	return demo.Size{Demonstrations: kept.Demonstrations, Train: c.GRPO.Steps * c.GRPO.ScenariosPerStep, Test: numHeld, Held: c.Eval.Split}
+func sizeOfStudy(c config.Config, kept keptStudy) demoSize {
+	return demoSize{Demonstrations: kept.Demonstrations, Train: c.GRPO.Steps * c.GRPO.ScenariosPerStep, Test: numHeld, Held: c.Eval.Split}
 }
 
 // learnConfig is the demo's, with as many steps as it takes for GRPO to show.
@@ -205,7 +206,7 @@ func (d demoRun) learn(ctx context.Context, kept keptStudy) error {
 type study struct {
 	demoRun
 	lab      *lab
-	tasks    demo.Tasks
+	tasks    demoTasks
 	rate     float64
 	log      runLog
 	progress recipe.Progress
@@ -289,34 +290,26 @@ type learnSummary struct {
 }
 
 func (s study) report(systems []recipe.System) error {
-	r := eval.Report{Title: "hone demo learn: " + demo.Package, Bootstrap: intervalsOf(s.c),
-		Facts: []eval.Fact{{Name: "model", Value: s.c.Model.Base}, {Name: "seed", Value: fmt.Sprint(s.c.Seed)},
-			{Name: "device", Value: s.lab.machine.Engine.Description()}, {Name: "split", Value: s.size.HeldOut()}}}
-	judge := s.lab.judge(byID(s.tasks.Test))
+	p, err := s.a.writeReport(s.dir.Path, func(p *report.Page) {
+		p.Facts = append(p.Facts, report.Fact{Name: "device", Value: s.lab.machine.Engine.Description()}, report.Fact{Name: "split", Value: s.size.held()})
+		p.Pairs = []eval.Pair{}
+		for i, x := range systems { // each arm to the start, then to the first arm
+			if i > 0 {
+				p.Pairs = append(p.Pairs, eval.Pair{Old: systems[0].Name, New: x.Name})
+			}
+			if i > 1 {
+				p.Pairs = append(p.Pairs, eval.Pair{Old: x.Name, New: systems[1].Name})
+			}
+		}
+	})
+	if err != nil {
+		return err
+	}
+	results := p.Results()
 	for _, x := range systems {
-		rows, excluded := eval.FromTrajectories(x.Trajectories, judge)
-		r.Systems = append(r.Systems, eval.System{Name: x.Name, Rows: rows, Excluded: excluded})
-	}
-	var err error
-	if r.Curves, err = curvesOf(s.dir.Ledger); err != nil {
-		return err
-	}
-	results := r.Results()
-	if err := writeReport(s.dir.Path, r, results); err != nil {
-		return err
-	}
-	for _, x := range r.Systems {
 		v := results.Systems[x.Name]
 		s.a.Say("%-10s first call %s  whole episode %s  of %d", x.Name, v.FirstCallText(), v.EpisodeText(), v.N)
 	}
-	summary := learnSummary{Split: s.size.HeldOut(), Seed: s.c.Seed, Systems: results.Systems, Seconds: time.Since(s.began).Seconds()}
-	for i, x := range r.Systems {
-		if i > 0 {
-			summary.Deltas = append(summary.Deltas, eval.Difference(r.Systems[0], x, r.Bootstrap))
-		}
-		if i > 1 {
-			summary.Deltas = append(summary.Deltas, eval.Difference(x, r.Systems[1], r.Bootstrap))
-		}
-	}
+	summary := learnSummary{Split: s.size.held(), Seed: s.c.Seed, Systems: results.Systems, Deltas: results.Deltas, Seconds: time.Since(s.began).Seconds()}
 	return json.NewEncoder(s.a.Data).Encode(summary)
 }

@@ -8,9 +8,9 @@ import (
 	"syscall"
 	"time"
 
-	"hone/internal/demo"
 	"hone/internal/eval"
 	"hone/internal/recipe"
+	"hone/internal/report"
 )
 
 // demoSummary is the demo's last line on stdout. Success is of the first call; episode_success of the whole episode.
@@ -36,33 +36,19 @@ type demoDelta struct {
 }
 
 // report writes report.html and results.json, and prints the summary.
-func (d demoRun) report(systems []recipe.System, data recipe.Data, l *lab, pipeline time.Duration) error {
-	judge := l.judge(byID(data.Test))
-	r := eval.Report{Title: "hone demo: " + demo.Package, Bootstrap: intervalsOf(d.c),
-		Facts: []eval.Fact{{Name: "model", Value: d.c.Model.Base}, {Name: "server", Value: demo.Package},
-			{Name: "seed", Value: fmt.Sprint(d.c.Seed)},
-			{Name: "demonstrations", Value: fmt.Sprint(len(data.Demonstrations))},
-			{Name: "test scenarios", Value: fmt.Sprint(len(data.Test))}}}
-	for _, s := range systems {
-		rows, excluded := eval.FromTrajectories(s.Trajectories, judge)
-		r.Systems = append(r.Systems, eval.System{Name: s.Name, Rows: rows, Excluded: excluded})
-	}
-	for _, t := range systems[len(systems)-1].Trajectories[:min(5, len(data.Test))] {
-		r.Examples = append(r.Examples, eval.Example{Title: t.ScenarioID, Trajectory: t})
-	}
-	var err error
-	if r.Curves, err = curvesOf(d.dir.Ledger); err != nil {
-		return err
-	}
+func (d demoRun) report(data recipe.Data, l *lab, pipeline time.Duration) error {
 	sampling, training := l.sampler.Stats(), l.learner.seconds
-	r.Parts = []eval.Part{{Name: "training", Seconds: training}, {Name: "sampling", Seconds: sampling.BusySeconds},
-		{Name: "tools and orchestration", Orchestration: true,
-			Seconds: math.Max(0, pipeline.Seconds()-training-sampling.BusySeconds)}}
-	results := r.Results()
-	if err := writeReport(d.dir.Path, r, results); err != nil {
+	p, err := d.a.writeReport(d.dir.Path, func(p *report.Page) {
+		p.Facts = append(p.Facts, report.Fact{Name: "demonstrations", Value: fmt.Sprint(len(data.Demonstrations))},
+			report.Fact{Name: "device", Value: l.machine.Engine.Description()})
+		p.Parts = []eval.Part{{Name: "training", Seconds: training}, {Name: "sampling", Seconds: sampling.BusySeconds},
+			{Name: "tools and orchestration", Orchestration: true,
+				Seconds: math.Max(0, pipeline.Seconds()-training-sampling.BusySeconds)}}
+	})
+	if err != nil {
 		return err
 	}
-	return d.print(results, l.learner, sampling.Decoded, sampling.BusySeconds)
+	return d.print(p.Results(), l.learner, sampling.Decoded, sampling.BusySeconds)
 }
 
 func (d demoRun) print(results eval.Results, l *learner, decoded int, busy float64) error {
@@ -84,7 +70,6 @@ func (d demoRun) print(results eval.Results, l *learner, decoded int, busy float
 	}{{"base", s.Base}, {"sft", s.SFT}, {"grpo", s.GRPO}} {
 		d.a.Say("%-5s first call %s  whole episode %s  of %d", x.name, x.s.FirstCallText(), x.s.EpisodeText(), x.s.N)
 	}
-	d.a.Say("report: %s", filepath.Join(d.dir.Path, reportFile))
 	d.a.Say("next: hone serve --model %s", filepath.Join(d.dir.Path, "final"))
 	return json.NewEncoder(d.a.Data).Encode(s)
 }

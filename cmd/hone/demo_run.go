@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"hone/internal/basemodel"
@@ -29,7 +28,7 @@ type demoRun struct {
 	a     *app
 	c     config.Config
 	dir   *run.Dir
-	size  demo.Size
+	size  demoSize
 	began time.Time
 }
 
@@ -58,7 +57,7 @@ func (d demoRun) run(ctx context.Context) error {
 		return err
 	}
 	started := time.Now()
-	systems, err := d.pipeline(maxMismatch(l.machine)).Run(ctx, data, l.at(d.c.Rollout.Temperature), l.evaluation(d.c.Eval), l.scorer, l.learner, l.policy,
+	_, err = d.pipeline(maxMismatch(l.machine)).Run(ctx, data, l.at(d.c.Rollout.Temperature), l.evaluation(d.c.Eval), l.scorer, l.learner, l.policy,
 		runLog{d.dir, d.a.Say, l}, d.a.Progress(l.options.Sampler.NumSlots()))
 	if err != nil {
 		return err
@@ -66,7 +65,7 @@ func (d demoRun) run(ctx context.Context) error {
 	if err := l.saveFinal(filepath.Join(d.dir.Path, "final")); err != nil {
 		return err
 	}
-	return d.report(systems, data, l, time.Since(started))
+	return d.report(data, l, time.Since(started))
 }
 
 func (d demoRun) pipeline(maxMismatch float64) recipe.Pipeline {
@@ -75,10 +74,18 @@ func (d demoRun) pipeline(maxMismatch float64) recipe.Pipeline {
 	return p
 }
 
+// demoTasks are executed scenarios, and for SFT the conversations of an agent that did them.
+type demoTasks struct {
+	Size           demoSize // what was asked for
+	Demonstrations [][]chat.Message
+	Train, Test    []scenario.Scenario
+	Solutions      [][]chat.Message // of Train
+}
+
 // tasks executes the drafts of all splits on the live server, or reads back what an earlier attempt executed.
-func (d demoRun) tasks(ctx context.Context, tools rollout.Tools) (demo.Tasks, error) {
+func (d demoRun) tasks(ctx context.Context, tools rollout.Tools) (demoTasks, error) {
 	path := filepath.Join(d.dir.Path, "tasks.json")
-	var t demo.Tasks
+	var t demoTasks
 	if text, err := os.ReadFile(path); err == nil {
 		if err := json.Unmarshal(text, &t); err != nil {
 			return t, err
@@ -91,6 +98,7 @@ func (d demoRun) tasks(ctx context.Context, tools rollout.Tools) (demo.Tasks, er
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return t, err
 	}
+	t.Size = d.size
 	session, err := tools.Open(ctx, "gold")
 	if err != nil {
 		return t, err
@@ -100,15 +108,35 @@ func (d demoRun) tasks(ctx context.Context, tools rollout.Tools) (demo.Tasks, er
 		return session.Call(ctx, []chat.ToolCall{c})[0]
 	}
 	dropped := 0
-	t, err = demo.Execute(ctx, d.c.Seed, d.size, call, func(task string, err error) {
-		dropped++
-		d.a.Say("dropped %q: %v", task, err)
-	})
-	if err != nil {
+	execute := func(split string, n int, keep func(scenario.Scenario, []chat.Message)) error {
+		for _, draft := range demo.Generate(d.c.Seed, split, n) {
+			s, messages, err := draft.Execute(ctx, call)
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				dropped++
+				d.a.Say("dropped %q: %v", draft.Task, err)
+				continue
+			}
+			keep(s, messages)
+		}
+		return nil
+	}
+	if err := execute(scenario.Train, d.size.Demonstrations+d.size.Train, func(s scenario.Scenario, m []chat.Message) {
+		if len(t.Demonstrations) < d.size.Demonstrations {
+			t.Demonstrations = append(t.Demonstrations, m)
+		} else {
+			t.Train, t.Solutions = append(t.Train, s), append(t.Solutions, m)
+		}
+	}); err != nil {
+		return t, err
+	}
+	if err := execute(d.size.held(), d.size.Test, func(s scenario.Scenario, _ []chat.Message) { t.Test = append(t.Test, s) }); err != nil {
 		return t, err
 	}
 	d.a.Say("executed on the live server: %d demonstrations, %d training and %d %s scenarios; %d dropped",
-		len(t.Demonstrations), len(t.Train), len(t.Test), d.size.HeldOut(), dropped)
+		len(t.Demonstrations), len(t.Train), len(t.Test), d.size.held(), dropped)
 	if len(t.Demonstrations) == 0 || len(t.Train) == 0 || len(t.Test) == 0 {
 		return t, &fault.Error{Code: fault.CodeFailures, What: "no scenario could be executed", Where: d.c.MCP.Config, Next: "hone doctor"}
 	}
@@ -120,7 +148,7 @@ func (d demoRun) tasks(ctx context.Context, tools rollout.Tools) (demo.Tasks, er
 }
 
 // data renders the demonstrations as training rows.
-func (d demoRun) data(l *lab, t demo.Tasks) (recipe.Data, error) {
+func (d demoRun) data(l *lab, t demoTasks) (recipe.Data, error) {
 	rows, err := l.rows(t.Demonstrations)
 	return recipe.Data{Demonstrations: rows, Train: t.Train, Test: t.Test}, err
 }
@@ -155,13 +183,4 @@ func writeFile(path string, data []byte) error {
 		return err
 	}
 	return os.Rename(tmp, path)
-}
-
-func kindOf(tags []string) string {
-	for _, t := range tags {
-		if kind, ok := strings.CutPrefix(t, "kind:"); ok {
-			return kind
-		}
-	}
-	return ""
 }

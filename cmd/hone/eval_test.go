@@ -22,7 +22,7 @@ func TestPrintEval(t *testing.T) {
 		}
 		return rows
 	}
-	r := eval.Report{Systems: []eval.System{{Name: "base", Rows: rows(0), Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 3, trajectory.InfrastructureError: 4}},
+	r := eval.Comparison{Systems: []eval.System{{Name: "base", Rows: rows(0), Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 3, trajectory.InfrastructureError: 4}},
 		{Name: "model", Rows: rows(10), Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 2}}}}
 	var stdout, stderr bytes.Buffer
 	a := &app{Host: &host.Host{Data: screen.New(&stdout), Talk: screen.New(&stderr), Plain: true}}
@@ -71,7 +71,7 @@ func TestConfidence(t *testing.T) {
 	width := func(confidence float64) (rate, difference float64) {
 		c := config.Default()
 		c.Eval.Confidence = confidence
-		r := eval.Report{Bootstrap: intervalsOf(c), Systems: []eval.System{{Name: "base", Rows: rows(4)}, {Name: "model", Rows: rows(10)}}}.Results()
+		r := eval.Comparison{Bootstrap: intervalsOf(c), Systems: []eval.System{{Name: "base", Rows: rows(4)}, {Name: "model", Rows: rows(10)}}}.Results()
 		return *r.Systems["model"].High - *r.Systems["model"].Low, r.Deltas[0].First.High - r.Deltas[0].First.Low
 	}
 	rate, difference := width(0.5)

@@ -9,7 +9,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
-	"hone/internal/demo"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 )
@@ -111,7 +110,7 @@ func (l *lessons) demo(path string) error {
 	if err != nil {
 		return err
 	}
-	var t demo.Tasks
+	var t demoTasks
 	if err := json.Unmarshal(text, &t); err != nil {
 		return err
 	}

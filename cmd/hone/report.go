@@ -2,130 +2,127 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
-	"hone/internal/episode/trajectory"
-	"hone/internal/eval"
-	"hone/internal/recipe"
+	"github.com/spf13/cobra"
+
+	"hone/internal/config"
+	"hone/internal/fault"
+	"hone/internal/grade"
+	"hone/internal/mcp"
+	"hone/internal/report"
 	"hone/internal/run"
 )
 
-// reportFile is one page that loads nothing from anywhere, in a run's directory.
-const reportFile = "report.html"
-
-// mostExamples is how many episodes a report shows whole.
-const mostExamples = 20
-
-// writeReport writes report.html, and the numbers of what was evaluated to results.json.
-func writeReport(dir string, r eval.Report, results eval.Results) error {
-	if len(r.Systems) > 0 {
-		text, err := json.MarshalIndent(results, "", "  ")
-		if err != nil {
-			return err
-		}
-		if err := writeFile(filepath.Join(dir, "results.json"), text); err != nil {
-			return err
-		}
+func newRunsReport(a *app, dir *string) *cobra.Command {
+	return &cobra.Command{
+		Use:   "report RUN",
+		Short: "Write a run's report.html again, from what the run holds now",
+		Long: "Writes report.html into the run's folder: rates with intervals, what got worse, learning curves, the worst and best groups, and\n" +
+			"the episodes. It works while the run goes on, and on runs of any verb. A browser opens the page without network.",
+		Example: "  hone runs report demo-20260102-150405\n  hone runs report ./out --json",
+		Args:    arguments(1, 1, "the name or the folder of a run"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			path, err := a.runPath(*dir, args[0])
+			if err != nil {
+				return err
+			}
+			return runRunsReport(a, path)
+		},
 	}
-	path := filepath.Join(dir, reportFile)
-	f, err := os.Create(path + ".tmp")
+}
+
+func runRunsReport(a *app, path string) error {
+	p, err := a.pageOf(path)
 	if err != nil {
 		return err
 	}
-	if err := r.WriteHTML(f); err != nil {
-		_ = f.Close() // the first error counts
+	if a.DryRun {
+		a.Say("would write %s", filepath.Join(path, report.HTMLFile))
+		return nil
+	}
+	if err := p.Write(path); err != nil {
 		return err
 	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(path+".tmp", path)
+	file := filepath.Join(path, report.HTMLFile)
+	return a.Print(map[string]string{"report": file}, [][]string{{file}})
 }
 
-// curvesOf reads the learning curves from the ledger; a stage that has none is left out.
-func curvesOf(l *run.Ledger) ([]eval.Curve, error) {
-	var curves []eval.Curve
-	for _, x := range []struct{ stage, metric string }{{"sft", "loss"}, {"grpo", "reward"}, {"grpo", "frac_reward_zero_std"}, {"grpo", "completions/mean_length"},
-		{"grpo", "turns/mean"}, {"grpo", "grad_norm"}, {"grpo", "sampling/mismatch_kl"}, {recipe.ValidationStage, "success"}, {recipe.ValidationStage, "reward"}} {
-		rows, err := l.Metrics(x.stage)
-		if err != nil {
-			return nil, err
-		}
-		c := eval.Curve{Name: x.stage + " " + x.metric}
-		for _, r := range rows {
-			var m map[string]float64
-			if err := json.Unmarshal(r.JSON, &m); err != nil {
-				return nil, err
-			}
-			if y, ok := m[x.metric]; ok {
-				c.Points = append(c.Points, eval.Point{Step: r.Step, Value: y})
-			}
-		}
-		if len(c.Points) > 0 {
-			curves = append(curves, c)
-		}
+// pageOf is the page of the run in path, by what its folder holds.
+func (a *app) pageOf(path string) (report.Page, error) {
+	var c config.Config
+	file := filepath.Join(path, "config.resolved.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return report.Page{}, &fault.Error{Code: fault.CodeUsage, What: "no run there", Where: path, Err: err, Next: "hone runs ls"}
 	}
-	return curves, nil
+	if c, err = config.Parse(file, text); err != nil {
+		return report.Page{}, err
+	}
+	catalog, err := mcp.Load(filepath.Join(path, catalogFile))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return report.Page{}, err
+	}
+	var defaults grade.Defaults
+	facts := []report.Fact{{Name: "base model", Value: c.Model.Base}}
+	if catalog != nil {
+		defaults = catalog.Defaults()
+		var servers []string
+		for _, s := range catalog.Servers {
+			servers = append(servers, s.Name)
+		}
+		facts = append(facts, report.Fact{Name: "servers", Value: strings.Join(servers, ", ")})
+	}
+	p, err := report.Read(path, report.Source{Scenarios: scenariosOf(path), Defaults: defaults, Bootstrap: intervalsOf(c)})
+	if err != nil {
+		return p, err
+	}
+	p.Facts = append(facts, p.Facts...)
+	p.Facts = append(p.Facts, report.Fact{Name: "seed", Value: fmt.Sprint(c.Seed)})
+	var b begun
+	if s, err := run.Summarize(path); err == nil && json.Unmarshal(s.Version, &b) == nil {
+		p.Verb = "hone " + b.Verb
+		p.Facts = append(p.Facts, report.Fact{Name: "begun", Value: s.Created.Format("2006-01-02 15:04")}, report.Fact{Name: "attempts", Value: fmt.Sprint(s.NumAttempts)},
+			report.Fact{Name: "begun from", Value: b.Flags.Adapter}, report.Fact{Name: "hone", Value: b.Build.Version})
+	}
+	return p, nil
 }
 
-// facts are what every report begins with.
-func (t *tuning) facts(l *lab) []eval.Fact {
-	facts := []eval.Fact{{Name: "run", Value: t.path}, {Name: "base model", Value: t.c.Model.Base}, {Name: "device", Value: l.machine.Engine.Description()}}
-	var servers []string
-	for _, s := range l.catalog.Servers {
-		servers = append(servers, s.Name)
+// writeReport writes the page of the run in path. with adds what only this process knows, and may be nil.
+func (a *app) writeReport(path string, with func(*report.Page)) (report.Page, error) {
+	p, err := a.pageOf(path)
+	if err != nil {
+		return p, err
 	}
-	return append(facts, eval.Fact{Name: "servers", Value: strings.Join(servers, ", ")}, eval.Fact{Name: "seed", Value: fmt.Sprint(t.c.Seed)},
-		eval.Fact{Name: "attempts", Value: fmt.Sprint(t.dir.Attempt)})
+	if with != nil {
+		with(&p)
+	}
+	if err := p.Write(path); err != nil {
+		return p, err
+	}
+	a.Say("report: %s", filepath.Join(path, report.HTMLFile))
+	return p, nil
 }
 
 // reportEval writes the report of an evaluation that is kept.
-func (t *tuning) reportEval(l *lab, f evalFlags, r eval.Report, results eval.Results) error {
-	r.Title = "hone eval: " + filepath.Base(t.path)
-	r.Facts = append(t.facts(l), eval.Fact{Name: "adapter", Value: f.model}, eval.Fact{Name: "dataset", Value: f.dataset}, eval.Fact{Name: "split", Value: f.split})
-	r.Examples = nil
-	for _, failed := range []bool{true, false} { // what failed comes first
-		for _, s := range r.Systems {
-			for _, e := range s.Episodes {
-				if e.Failed() == failed && len(r.Examples) < mostExamples {
-					e.Title = s.Name + ": " + e.Name()
-					r.Examples = append(r.Examples, e)
-				}
-			}
-		}
-	}
-	if err := writeReport(t.path, r, results); err != nil {
-		return err
-	}
-	t.a.Say("report: %s", filepath.Join(t.path, reportFile))
-	return nil
+func (t *tuning) reportEval(l *lab, f evalFlags, trainedOn []string) error {
+	_, err := t.a.writeReport(t.path, func(p *report.Page) {
+		p.TrainedOn = trainedOn
+		p.Facts = append(p.Facts, report.Fact{Name: "device", Value: l.machine.Engine.Description()}, report.Fact{Name: "adapter", Value: f.model},
+			report.Fact{Name: "dataset", Value: f.dataset}, report.Fact{Name: "split", Value: f.split})
+	})
+	return err
 }
 
-// reportTrain writes the report of a training run: its curves, and episodes of its last step.
-func (t *tuning) reportTrain(l *lab, stage string) (err error) {
-	r := eval.Report{Title: "hone train: " + filepath.Base(t.path), Facts: append(t.facts(l), eval.Fact{Name: "adapter begun from", Value: t.kept.Adapter},
-		eval.Fact{Name: "steps", Value: fmt.Sprint(t.c.GRPO.Steps)})}
-	if r.Curves, err = curvesOf(t.dir.Ledger); err != nil {
-		return err
-	}
-	known := scenariosOf(t.path)
-	rows, err := t.dir.Ledger.Trajectories(stage, t.c.GRPO.Steps-1)
-	if err != nil {
-		return err
-	}
-	for _, row := range rows[:min(mostExamples, len(rows))] {
-		x := &trajectory.Trajectory{}
-		if err := json.Unmarshal(row.JSON, x); err != nil {
-			return err
-		}
-		r.Examples = append(r.Examples, eval.Example{Title: row.ID, Trajectory: x, Scenario: known[x.ScenarioID]})
-	}
-	if err := writeReport(t.path, r, r.Results()); err != nil {
-		return err
-	}
-	t.a.Say("report: %s", filepath.Join(t.path, reportFile))
-	return nil
+// reportTrain writes the report of a training run.
+func (t *tuning) reportTrain(l *lab) error {
+	_, err := t.a.writeReport(t.path, func(p *report.Page) {
+		p.Facts = append(p.Facts, report.Fact{Name: "device", Value: l.machine.Engine.Description()})
+	})
+	return err
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"hone/internal/config"
-	"hone/internal/demo"
 	"hone/internal/run"
 	"hone/internal/screen"
 )
@@ -22,20 +21,29 @@ func TestRunsLs(t *testing.T) {
 	for name, x := range map[string]struct {
 		verb, last string // last is the file that a finished run has
 		open       bool
-		ended      bool // its stage
-	}{"a-train": {verb: "train"}, "b-train": {verb: "train", last: "final/chat_template.jinja"}, "c-demo": {verb: "demo"}, "d-demo": {verb: "demo", last: "report.html"},
+		ended      bool     // its stage
+		stages     []string // that have ended too
+		arms       []string // of a study
+	}{"a-train": {verb: "train"}, "b-train": {verb: "train", last: "final/chat_template.jinja"}, "c-demo": {verb: "demo"}, "d-demo": {verb: "demo", last: "final/chat_template.jinja", stages: []string{"eval_grpo"}},
+		"l-demo": {verb: "demo", last: "report.html", stages: []string{"eval_base"}}, "m-learn": {verb: "demo learn", arms: []string{"gold"}, stages: []string{"eval_start", "eval_gold"}},
+		"n-learn":   {verb: "demo learn", last: "report.html", arms: []string{"gold"}, stages: []string{"eval_start"}},
 		"e-collect": {verb: "collect"}, "f-sft": {verb: "sft", open: true}, "g-learn": {verb: "demo learn"},
 		"h-eval": {verb: "eval", ended: true}, "i-eval": {verb: "eval"}, "j-collect": {verb: "collect", ended: true}, "elsewhere/k-train": {verb: "train"}} {
 		path := filepath.Join("runs", name)
 		if strings.Contains(name, "/") {
 			path = name
 		}
-		dir, err := toyApp(&bytes.Buffer{}, nil).createRun(path, c, begun{Verb: x.verb})
+		dir, err := toyApp(&bytes.Buffer{}, nil).createRun(path, c, begun{Verb: x.verb, Study: &keptStudy{Arms: x.arms}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if x.ended {
 			if err := dir.Ledger.PutStage(run.StageRow{Name: "grpo", Status: run.Finished}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, stage := range x.stages {
+			if err := dir.Ledger.PutStage(run.StageRow{Name: stage, Status: run.Finished}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -76,7 +84,7 @@ func TestRunsLs(t *testing.T) {
 	}
 	for name, want := range map[string]string{"h-eval": "\tfinished\n", "i-eval": "stopped; its own command begins it again", "j-collect": "\tfinished\n",
 		here + "/elsewhere/k-train": "stopped; bin/hone runs resume " + here + "/elsewhere/k-train", "a-train": "grpo 1\t2\tstopped; bin/hone runs resume runs/a-train", "b-train": "grpo 1\t2\tfinished",
-		"c-demo": "stopped; bin/hone runs resume runs/c-demo", "d-demo": "finished", "e-collect": "idle; its own command runs what is left",
+		"c-demo": "stopped; bin/hone runs resume runs/c-demo", "d-demo": "finished", "l-demo": "stopped; bin/hone runs resume runs/l-demo", "m-learn": "finished", "n-learn": "stopped; bin/hone runs resume runs/n-learn", "e-collect": "idle; its own command runs what is left",
 		"f-sft": "running, pid ", "g-learn": "stopped; bin/hone runs resume runs/g-learn"} {
 		found := false
 		for line := range strings.Lines(stdout.String()) {
@@ -94,11 +102,11 @@ func TestRunsLs(t *testing.T) {
 		Name, Resume string
 		Episodes     int
 	}
-	if err := json.Unmarshal(stdout.Bytes(), &list); err != nil || len(list) != 11 {
+	if err := json.Unmarshal(stdout.Bytes(), &list); err != nil || len(list) != 14 {
 		t.Fatalf("%v: %s", err, &stdout)
 	}
 	for _, r := range list {
-		if (r.Resume != "") != strings.Contains("a-train c-demo g-learn k-train", r.Name) || r.Episodes != 2 {
+		if (r.Resume != "") != strings.Contains("a-train c-demo g-learn k-train l-demo n-learn", r.Name) || r.Episodes != 2 {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -134,7 +142,7 @@ func TestResumeDemoLearn(t *testing.T) {
 	if err := dir.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if size, want := sizeOfStudy(c, *b.Study), (demo.Size{Demonstrations: 7, Train: 15, Test: 320, Held: "validation"}); size != want ||
+	if size, want := sizeOfStudy(c, *b.Study), (demoSize{Demonstrations: 7, Train: 15, Test: 320, Held: "validation"}); size != want ||
 		!slices.Equal(b.Study.Arms, []string{"gold", "grpo"}) || b.Study.SFTRate != 0.001 {
 		t.Errorf("%+v, %+v", size, b.Study)
 	}

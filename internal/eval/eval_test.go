@@ -1,21 +1,15 @@
 package eval
 
 import (
-	"bytes"
 	"encoding/json"
-	"encoding/xml"
-	"errors"
 	"fmt"
-	"io"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
-	"hone/internal/chat"
 	"hone/internal/episode/trajectory"
 )
 
@@ -270,7 +264,7 @@ func TestFromTrajectories(t *testing.T) {
 func TestWithoutGoldCalls(t *testing.T) {
 	none := []Row{{ScenarioID: "a", Episode: true, NumExtraCalls: 7}, {ScenarioID: "b"}}
 	old, new := System{Name: "base", Rows: none}, System{Name: "sft", Rows: append(slices.Clone(none), Row{ScenarioID: "c", NumGold: 1, Episode: true, FirstCall: true, NumExtraCalls: 2})}
-	r := Report{Systems: []System{old, new}}
+	r := Comparison{Systems: []System{old, new}}
 	results := r.Results()
 	text, err := json.Marshal(results)
 	if err != nil {
@@ -288,123 +282,59 @@ func TestWithoutGoldCalls(t *testing.T) {
 	if !strings.Contains(string(text), `"success":null`) || strings.Contains(string(text), `"first_call"`) {
 		t.Errorf("%s", text)
 	}
-	var b bytes.Buffer
-	if err := (Report{Systems: []System{old}}).WriteHTML(&b); err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"<tr><td>base</td><td>-</td><td>-</td><td>50.0%</td>", "<tr><td>(none)</td><td>-</td><td>50.0%", "<code>episode_success</code>", "Extra calls: how many"} {
-		if !strings.Contains(b.String(), want) {
-			t.Errorf("the page lacks %q:\n%s", want, b.String())
-		}
-	}
-	b.Reset()
-	if err := r.WriteHTML(&b); err != nil || !strings.Contains(b.String(), "<tr><td>base, sft</td><td>-</td><td>-</td><td></td><td>&#43;0.0</td>") {
-		t.Errorf("%v, %s", err, b.String())
-	}
 }
 
-func report() Report {
+// What GRPO lost of what SFT could is found, and not only what the base could.
+func TestComparison(t *testing.T) {
 	base, sft, grpo := table("1100000000"), table("1011110000"), table("0111111100")
 	for i := range base {
 		for _, rows := range [][]Row{base, sft, grpo} {
-			rows[i].Kind = []string{"lookup", "chain"}[i%2]
+			rows[i].Kind, rows[i].Tools = []string{"lookup", "chain"}[i%2], []string{"a", "b"}[:1+i%2]
 		}
 	}
-	return Report{
-		Title:   "Expert at <tools>",
-		Facts:   []Fact{{"seed", "7"}},
-		Systems: []System{{Name: "base", Rows: base}, {Name: "sft", Rows: sft}, {Name: "grpo", Rows: grpo, Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 3}}},
-		Curves:  []Curve{{"loss", []Point{{1, 2.5}, {2, math.NaN()}, {3, 1.25}}}, {"reward", nil}},
-		Parts:   []Part{{"sample", 60, false}, {"train", 36, false}, {"ledger", 4, true}},
-		Examples: []Example{{Title: "the worst", Trajectory: &trajectory.Trajectory{ID: "s1/9/0", Outcome: trajectory.OK, Messages: []chat.Message{
-			{Role: chat.User, Content: "<script src=\"http://evil.test/x.js\"></script>"},
-			{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "hash", Arguments: `{"text":"hi"}`}}}},
-			Terms: []trajectory.Term{{Name: "checks", Score: 0.125, Weight: 1, Why: "answer"}}}}},
+	c := Comparison{Systems: []System{{Name: "base", Rows: base}, {Name: "sft", Rows: sft}, {Name: "grpo", Rows: grpo, Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 3}}},
+		Parts: []Part{{"sample", 60, false}, {"train", 36, false}, {"ledger", 4, true}}}
+	results := c.Results()
+	type lost struct {
+		old, new      string
+		worse, better []string
+		wholeDelta    float64
 	}
-}
-
-func TestReport(t *testing.T) {
-	var b bytes.Buffer
-	if err := report().WriteHTML(&b); err != nil {
-		t.Fatal(err)
-	}
-	if err := wellFormed(b.String()); err != nil {
-		t.Fatal(err)
-	}
-	if found := external(b.String()); len(found) > 0 {
-		t.Errorf("the page reaches out: %v", found)
-	}
-	text := b.String()
-	for _, want := range []string{
-		"Expert at &lt;tools&gt;", "<td>20.0%</td>", "<td>50.0%</td>", "<td>70.0%</td>", // success
-		"base, sft", "<td>&#43;30.0</td>", "base, grpo", "<td>&#43;50.0</td>", // differences
-		"1 of 10 scenarios are done less often by grpo than by base", `<tr class="worse"><td>s0</td>`,
-		"lookup", "chain", "grpo: 3 environment_error", "n (3 excluded of all kinds)", // kinds, exclusions
-		"Wilson", "percentile bootstrap", // methods
-		`d="M0.0 0.0 M420.0 160.0"`, "1 values that are not finite", "no values", // curves
-		"Orchestration is 4.0% of the time", "1m0s", "60.0%", // time
-		"&#34;text&#34;: &#34;hi&#34;", "0.125", // an example
-	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the page lacks %q", want)
+	for i, want := range []lost{{"base", "sft", []string{"s1"}, []string{"s2", "s3", "s4", "s5"}, 0.3},
+		{"sft", "grpo", []string{"s0"}, []string{"s1", "s6", "s7"}, 0.2}, {"base", "grpo", []string{"s0"}, []string{"s2", "s3", "s4", "s5", "s6", "s7"}, 0.5}} {
+		d := results.Deltas[i]
+		ids := func(list []Change) (out []string) {
+			for _, c := range list {
+				out = append(out, c.ScenarioID)
+			}
+			return out
 		}
+		if d.Old != want.old || d.New != want.new || !slices.Equal(ids(d.Regressions), want.worse) || !slices.Equal(ids(d.Gains), want.better) {
+			t.Errorf("%+v, want %+v", d, want)
+		}
+		near(t, "difference", d.Episode.Mean, want.wholeDelta, 1e-12)
 	}
-	if strings.Index(text, "<h2>Regressions") > strings.Index(text, "<h2>Success") {
-		t.Error("regressions do not come first")
-	}
-	if strings.Contains(text, "<script") {
-		t.Error("a trajectory's text became markup")
-	}
-	results := report().Results()
-	if d := results.Deltas[0]; d.First.Method != PairedBootstrap || Estimate(table("1"), Episode, Bootstrap{}).Method != Wilson {
+	if d := results.Deltas[0]; len(results.Deltas) != 3 || d.First.Method != PairedBootstrap || Estimate(table("1"), Episode, Bootstrap{}).Method != Wilson {
 		t.Errorf("the methods are not named: %+v", d)
 	}
-	if *results.Systems["sft"].Success != 0.5 || results.OrchestrationShare != 0.04 || len(results.Deltas) != 3 {
+	if *results.Systems["sft"].Success != 0.5 || results.OrchestrationShare != 0.04 || results.Systems["grpo"].NumExcluded != 3 {
 		t.Errorf("results = %+v", results)
 	}
-	b.Reset()
-	if err := (Report{Systems: []System{{Name: "alone"}}}).WriteHTML(&b); err != nil || wellFormed(b.String()) != nil {
-		t.Errorf("an empty report: %v, %v", err, wellFormed(b.String()))
+	c.Pairs = []Pair{{"grpo", "base"}, {"base", "nobody"}}
+	if got := c.Results(); len(got.Deltas) != 1 || got.Deltas[0].New != "base" || len(got.Pairs) != 2 {
+		t.Errorf("pairs of its own: %+v", got.Deltas)
 	}
-}
-
-// The checkers of TestReport find what they are for.
-func TestReportCheckersCanFail(t *testing.T) {
-	for _, page := range []string{"<p><b>x</p></b>", "<table><tr></table>", "<p>"} {
-		if wellFormed(page) == nil {
-			t.Errorf("%s passes as well-formed", page)
-		}
-	}
-	for _, page := range []string{`<img src="//x.test/a.png">`, `<link href='https://x.test'>`, `<style>a{background:url(x)}</style>`, `<style>@import "x"</style>`} {
-		if len(external(page)) == 0 {
-			t.Errorf("%s passes as self-contained", page)
-		}
-	}
-}
-
-var reaching = regexp.MustCompile(`(?i)<[^>]*\s(src|href|srcset|action|data)\s*=\s*["']?[^"'#>]+|url\(|@import`)
-
-func external(page string) []string { return reaching.FindAllString(page, -1) }
-
-// wellFormed reads the page with every element closed in order, which HTML allows and this template keeps to.
-func wellFormed(page string) error {
-	d := xml.NewDecoder(strings.NewReader(page))
-	d.Entity = xml.HTMLEntity
-	for {
-		if _, err := d.Token(); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return err
-		}
+	b := Break("tool", c.Systems, func(r Row) []string { return r.Tools }, Bootstrap{})
+	if len(b.Values) != 2 || b.Values[0].Value != "a" || b.Values[0].Whole[2].N != 10 || b.Values[1].Whole[2].N != 5 || b.Values[1].Whole[2].Mean != 0.8 || b.Values[1].First[0].Mean != 0.2 {
+		t.Errorf("by tool: %+v", b)
 	}
 }
 
 func TestRegressionsWorstFirst(t *testing.T) {
 	old := append(table("111"), table("111")...)
 	new := append(table("101"), table("100")...)
-	got := Regressions([]System{{Rows: old}, {Rows: new}})
-	if len(got) != 2 || got[0] != (Regression{"s1", "", 1, 0}) || got[1] != (Regression{"s2", "", 1, 0.5}) {
+	got := Difference(System{Rows: old}, System{Rows: new}, Bootstrap{NumResamples: 1}).Regressions
+	if len(got) != 2 || got[0] != (Change{"s1", "", 1, 0}) || got[1] != (Change{"s2", "", 1, 0.5}) {
 		t.Errorf("regressions = %+v", got)
 	}
 }

@@ -1,5 +1,5 @@
 // Package eval turns trajectories into numbers a person can trust: success rates with intervals, paired differences
-// of two systems on the same scenarios, and one static report.
+// of two systems on the same scenarios.
 package eval
 
 import (
@@ -11,6 +11,7 @@ type Row struct {
 	ScenarioID string   `json:"scenario_id"`
 	Kind       string   `json:"kind,omitempty"` // the group it is reported in
 	Tags       []string `json:"tags,omitempty"`
+	Tools      []string `json:"tools,omitempty"` // those of the gold calls, each once
 
 	FirstCall bool `json:"first_call"` // the first call was the first gold call
 	Episode   bool `json:"episode"`    // the whole task was done
@@ -24,6 +25,8 @@ type Row struct {
 	NumCompletionTokens int     `json:"num_completion_tokens"` // 0 where the policy gave no token ids
 	Reward              float64 `json:"reward"`
 	Seconds             float64 `json:"seconds"`
+	ModelSeconds        float64 `json:"model_seconds"` // of them, those in which the model wrote
+	ToolSeconds         float64 `json:"tool_seconds"`  // and those in which tools worked
 }
 
 // Judge says what counts as success, and what it is held against. FirstCall and Episode are required, the others may be nil.
@@ -34,6 +37,7 @@ type Judge struct {
 	NumGold    func(scenarioID string) int
 	Kind       func(scenarioID string) string
 	Tags       func(scenarioID string) []string
+	Tools      func(scenarioID string) []string
 }
 
 // FromTrajectories makes one row of each trajectory whose outcome is the policy's doing, in order. The others, such
@@ -53,6 +57,9 @@ func FromTrajectories(ts []*trajectory.Trajectory, j Judge) (rows []Row, exclude
 		if j.Tags != nil {
 			r.Tags = j.Tags(t.ScenarioID)
 		}
+		if j.Tools != nil {
+			r.Tools = j.Tools(t.ScenarioID)
+		}
 		if j.NumGold != nil {
 			r.NumGold = j.NumGold(t.ScenarioID)
 		}
@@ -61,6 +68,7 @@ func FromTrajectories(ts []*trajectory.Trajectory, j Judge) (rows []Row, exclude
 		}
 		for _, c := range t.Calls() {
 			r.NumCalls++
+			r.ToolSeconds += c.Seconds
 			switch c.Status {
 			case trajectory.CallToolError:
 				r.NumToolErrors++
@@ -70,6 +78,7 @@ func FromTrajectories(ts []*trajectory.Trajectory, j Judge) (rows []Row, exclude
 		}
 		for _, turn := range t.Turns {
 			r.NumCompletionTokens += len(turn.CompletionIDs)
+			r.ModelSeconds += turn.SampleSeconds
 		}
 		rows = append(rows, r)
 	}

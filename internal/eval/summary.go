@@ -55,6 +55,8 @@ type Summary struct {
 	CompletionTokens float64  `json:"completion_tokens"`
 	Reward           float64  `json:"reward"`
 	Seconds          float64  `json:"seconds"`
+	ModelSeconds     float64  `json:"model_seconds"` // of them, those in which the model wrote
+	ToolSeconds      float64  `json:"tool_seconds"`  // and those in which tools worked
 }
 
 // Summarize computes a system's line.
@@ -84,8 +86,10 @@ func Summarize(s System, b Bootstrap) Summary {
 		out.CompletionTokens += float64(r.NumCompletionTokens)
 		out.Reward += r.Reward
 		out.Seconds += r.Seconds
+		out.ModelSeconds += r.ModelSeconds
+		out.ToolSeconds += r.ToolSeconds
 	}
-	for _, mean := range []*float64{&out.Turns, &out.ToolErrors, &out.InvalidCalls, &out.CompletionTokens, &out.Reward, &out.Seconds} {
+	for _, mean := range []*float64{&out.Turns, &out.ToolErrors, &out.InvalidCalls, &out.CompletionTokens, &out.Reward, &out.Seconds, &out.ModelSeconds, &out.ToolSeconds} {
 		*mean /= float64(len(s.Rows))
 	}
 	return out
@@ -118,81 +122,21 @@ type Delta struct {
 	New     string   `json:"new"`
 	First   Interval `json:"first_call,omitzero"` // over scenarios with gold calls
 	Episode Interval `json:"episode"`
+	// Regressions and Gains are the scenarios that New does less, and more, often than Old, the largest change first.
+	Regressions []Change `json:"regressions,omitempty"`
+	Gains       []Change `json:"gains,omitempty"`
 }
 
 // Difference compares two systems.
 func Difference(old, new System, b Bootstrap) Delta {
-	return Delta{old.Name, new.Name, Compare(WithGold(old.Rows), WithGold(new.Rows), FirstCall, b), Compare(old.Rows, new.Rows, Episode, b)}
-}
-
-// Deltas compares each system with the one before it, and the last with the first where there are more than two.
-func Deltas(systems []System, b Bootstrap) []Delta {
-	var out []Delta
-	add := func(old, new System) { out = append(out, Difference(old, new, b)) }
-	for i := 1; i < len(systems); i++ {
-		add(systems[i-1], systems[i])
-	}
-	if len(systems) > 2 {
-		add(systems[0], systems[len(systems)-1])
-	}
-	return out
-}
-
-// KindRow is one kind of scenario in the per-kind table.
-type KindRow struct {
-	Kind  string
-	First []Interval // by system, over scenarios with gold calls
-	Whole []Interval // whole-episode success, by system
-}
-
-// Kinds estimates success by kind, the kinds in alphabetic order.
-func Kinds(systems []System, b Bootstrap) []KindRow {
-	byKind := map[string][][]Row{}
-	for i, s := range systems {
-		for _, r := range s.Rows {
-			if byKind[r.Kind] == nil {
-				byKind[r.Kind] = make([][]Row, len(systems))
-			}
-			byKind[r.Kind][i] = append(byKind[r.Kind][i], r)
+	d := Delta{Old: old.Name, New: new.Name, First: Compare(WithGold(old.Rows), WithGold(new.Rows), FirstCall, b), Episode: Compare(old.Rows, new.Rows, Episode, b)}
+	for _, c := range Changes(old.Rows, new.Rows) {
+		if c.New < c.Old {
+			d.Regressions = append(d.Regressions, c)
+		} else {
+			d.Gains = append(d.Gains, c)
 		}
 	}
-	var out []KindRow
-	for kind, rows := range byKind {
-		k := KindRow{Kind: kind}
-		for _, r := range rows {
-			k.First = append(k.First, Estimate(WithGold(r), FirstCall, b))
-			k.Whole = append(k.Whole, Estimate(r, Episode, b))
-		}
-		out = append(out, k)
-	}
-	slices.SortFunc(out, func(a, b KindRow) int { return cmp.Compare(a.Kind, b.Kind) })
-	return out
-}
-
-// Regression is a scenario that the last system does worse than the first.
-type Regression struct {
-	ScenarioID string
-	Kind       string
-	Old, New   float64 // whole-episode success rates
-}
-
-// Regressions lists the scenarios whose whole-episode success fell from the first system to the last, worst first.
-func Regressions(systems []System) []Regression {
-	if len(systems) < 2 {
-		return nil
-	}
-	last := systems[len(systems)-1].Rows
-	old, new := cluster(systems[0].Rows, Episode), cluster(last, Episode)
-	kinds := map[string]string{}
-	for _, r := range last {
-		kinds[r.ScenarioID] = r.Kind
-	}
-	var out []Regression
-	for _, id := range inOrder(new) {
-		if was, both := old[id]; both && new[id].mean() < was.mean() {
-			out = append(out, Regression{id, kinds[id], was.mean(), new[id].mean()})
-		}
-	}
-	slices.SortStableFunc(out, func(a, b Regression) int { return cmp.Compare(a.New-a.Old, b.New-b.Old) })
-	return out
+	slices.SortStableFunc(d.Gains, func(a, b Change) int { return cmp.Compare(b.New-b.Old, a.New-a.Old) })
+	return d
 }

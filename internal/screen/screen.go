@@ -20,6 +20,9 @@ import (
 // widths, tags, and the line ends that are not \n. New lines and tabs stay, and so do the joiners U+200C and U+200D, which
 // Persian and emoji are written with.
 func Hidden(r rune) bool {
+	if ' ' <= r && r <= '~' { // most characters; the tables below take their time
+		return false
+	}
 	switch r {
 	case '\n', '\t', '\u200c', '\u200d':
 		return false

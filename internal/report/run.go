@@ -1,0 +1,258 @@
+package report
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/eval"
+	"hone/internal/fault"
+	"hone/internal/grade"
+	"hone/internal/recipe"
+	"hone/internal/run"
+)
+
+// Files of a run that a page is kept in.
+const (
+	HTMLFile    = "report.html"
+	ResultsFile = "results.json" // the numbers
+)
+
+// EvalStage begins the name of a stage that evaluated a system; the rest is the system's name.
+const EvalStage = "eval_"
+
+// Source is what a run's folder does not say by itself.
+type Source struct {
+	Scenarios map[string]*scenario.Scenario // those that the run kept, by id
+	Defaults  grade.Defaults                // of the tools' arguments, nil for none
+	Bootstrap eval.Bootstrap
+}
+
+// Read makes the page of the run in dir from its ledger, be the run finished or not. What only the process knew that measured,
+// such as how long each part took, it takes from the results that are kept beside the page, where there are any.
+func Read(dir string, from Source) (Page, error) {
+	p := Page{Title: filepath.Base(filepath.Clean(dir)), Show: "hone runs show " + run.Name(dir) + " --episode"}
+	summary, err := run.Summarize(dir)
+	if err != nil {
+		return p, err
+	}
+	if err := p.readResults(dir); err != nil {
+		return p, err
+	}
+	p.Bootstrap = from.Bootstrap
+	l, err := run.ReadLedger(filepath.Join(dir, "ledger.db"))
+	if err != nil {
+		return p, err
+	}
+	defer func() { _ = l.Close() }() // read only
+	r := reader{Source: from, page: &p, systems: map[string][]*trajectory.Trajectory{}, groups: map[groupKey]*Group{}}
+	for _, s := range summary.Stages {
+		if err := r.stage(l, s); err != nil {
+			return p, err
+		}
+	}
+	if err := l.Each(r.row); err != nil {
+		return p, err
+	}
+	r.finish(summary)
+	return p, r.openGroups(l)
+}
+
+// readResults takes over what a former page was made with.
+func (p *Page) readResults(dir string) error {
+	path := filepath.Join(dir, ResultsFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var kept eval.Results
+	if err == nil {
+		err = json.Unmarshal(text, &kept)
+	}
+	if err != nil {
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the run's results", Where: path, Err: err, Next: "move the file away, and give the command again"}
+	}
+	p.Parts, p.TrainedOn, p.Pairs = kept.Parts, kept.TrainedOn, kept.Pairs
+	return nil
+}
+
+// reader gathers a page from a ledger.
+type reader struct {
+	Source
+	page    *Page
+	systems map[string][]*trajectory.Trajectory // by stage
+	groups  map[groupKey]*Group
+	order   []groupKey
+	ids     map[groupKey][]string
+	last    int // step of the last validation
+	singles []eval.Example
+}
+
+type groupKey struct {
+	stage    string
+	step     int
+	scenario string
+}
+
+// stage reads a stage's metrics.
+func (r *reader) stage(l *run.Ledger, s run.StageSummary) error {
+	if s.NumSteps == 0 {
+		return nil
+	}
+	rows, err := l.Metrics(s.Name)
+	if err != nil {
+		return err
+	}
+	stage := Stage{Name: s.Name}
+	for _, row := range rows {
+		step := Step{Number: row.Step}
+		if json.Unmarshal(row.JSON, &step.Values) != nil {
+			return nil // rows of another form: they are in metrics.jsonl
+		}
+		stage.Steps = append(stage.Steps, step)
+		if s.Name == recipe.ValidationStage {
+			r.last = max(r.last, row.Step)
+		}
+	}
+	r.page.Stages = append(r.page.Stages, stage)
+	return nil
+}
+
+// row takes one episode of the ledger: whole where it is shown, else what its group needs of it.
+func (r *reader) row(row run.TrajectoryRow) error {
+	evaluated := strings.HasPrefix(row.Stage, EvalStage)
+	if evaluated || row.Stage == recipe.ValidationStage && row.Step == r.last {
+		t, err := whole(row)
+		if err != nil {
+			return err
+		}
+		if evaluated {
+			r.systems[row.Stage] = append(r.systems[row.Stage], t)
+		} else {
+			r.singles = append(r.singles, r.example(row.ID, t))
+		}
+		return nil
+	}
+	if row.Stage == recipe.ValidationStage {
+		return nil
+	}
+	var t struct {
+		ScenarioID string             `json:"scenario_id"`
+		Outcome    trajectory.Outcome `json:"outcome"`
+		Reward     float64            `json:"reward"`
+	}
+	if err := json.Unmarshal(row.JSON, &t); err != nil {
+		return fmt.Errorf("reading trajectory %s of the ledger: %w", row.ID, err)
+	}
+	key := groupKey{row.Stage, row.Step, t.ScenarioID}
+	if r.groups[key] == nil {
+		r.groups[key] = &Group{Stage: row.Stage, Step: row.Step, ScenarioID: t.ScenarioID}
+		r.order = append(r.order, key)
+		if r.ids == nil {
+			r.ids = map[groupKey][]string{}
+		}
+	}
+	if t.Outcome.Trainable() {
+		r.groups[key].Rewards = append(r.groups[key].Rewards, t.Reward)
+	}
+	r.ids[key] = append(r.ids[key], row.ID)
+	return nil
+}
+
+func whole(row run.TrajectoryRow) (*trajectory.Trajectory, error) {
+	t := &trajectory.Trajectory{}
+	if err := json.Unmarshal(row.JSON, t); err != nil {
+		return nil, fmt.Errorf("reading trajectory %s of the ledger: %w", row.ID, err)
+	}
+	return t, nil
+}
+
+// example has the scenario only where it is still the one that was run.
+func (r *reader) example(id string, t *trajectory.Trajectory) eval.Example {
+	e := eval.Example{Title: id, Trajectory: t}
+	if s := r.Scenarios[t.ScenarioID]; s != nil && (t.Scenario == "" || s.Hash() == t.Scenario) {
+		e.Scenario = s
+	}
+	return e
+}
+
+// finish makes systems of the evaluations, in the order in which the run made them.
+func (r *reader) finish(s run.Summary) {
+	for _, stage := range s.Stages {
+		ts := r.systems[stage.Name]
+		if len(ts) == 0 {
+			continue
+		}
+		name := strings.TrimPrefix(stage.Name, EvalStage)
+		known := slices.DeleteFunc(slices.Clone(ts), func(t *trajectory.Trajectory) bool { return r.Scenarios[t.ScenarioID] == nil })
+		if n := len(ts) - len(known); n > 0 {
+			r.page.Notes = append(r.page.Notes, fmt.Sprintf("%s: %s are left out, for the run does not hold their scenarios", name, fault.Count(n, "episode")))
+		}
+		if stage.Status != run.Finished {
+			r.page.Notes = append(r.page.Notes, fmt.Sprintf("The evaluation of %s is not whole: %s so far.", name, fault.Count(len(ts), "episode")))
+		}
+		system := eval.System{Name: name}
+		system.Rows, system.Excluded = eval.FromTrajectories(known, eval.ByChecks(r.Scenarios, r.Defaults))
+		for _, t := range known {
+			system.Episodes = append(system.Episodes, r.example(stage.Name+"/"+t.ID, t))
+		}
+		r.page.Systems = append(r.page.Systems, system)
+	}
+}
+
+// openGroups reads the episodes of the groups that the page shows: the worst and the best of those with several. A run without
+// any, as of hone collect, shows its episodes each by itself.
+func (r *reader) openGroups(l *run.Ledger) error {
+	for _, key := range r.order {
+		if len(r.ids[key]) > 1 {
+			r.page.Groups = append(r.page.Groups, *r.groups[key])
+		}
+	}
+	open := map[groupKey]bool{}
+	worst, best := Extremes(r.page.Groups)
+	for _, g := range append(worst, best...) {
+		open[groupKey{g.Stage, g.Step, g.ScenarioID}] = true
+	}
+	for _, key := range r.order {
+		if !open[key] && len(r.ids[key]) > 1 {
+			continue
+		}
+		for _, id := range r.ids[key] {
+			row, _, err := l.Trajectory(id)
+			if err != nil {
+				return err
+			}
+			t, err := whole(row)
+			if err != nil {
+				return err
+			}
+			e := r.example(id, t)
+			if !open[key] {
+				r.singles = append(r.singles, e)
+				continue
+			}
+			i := slices.IndexFunc(r.page.Groups, func(g Group) bool { return groupKey{g.Stage, g.Step, g.ScenarioID} == key })
+			r.page.Groups[i].Episodes = append(r.page.Groups[i].Episodes, e)
+		}
+	}
+	r.page.Episodes = r.singles
+	return nil
+}
+
+// outcomes writes how many episodes are in no rate, by system.
+func outcomes(systems []eval.System) (out []string) {
+	for _, s := range systems {
+		for _, o := range slices.Sorted(maps.Keys(s.Excluded)) {
+			out = append(out, fmt.Sprintf("%s: %d %s", s.Name, s.Excluded[o], o))
+		}
+	}
+	return out
+}

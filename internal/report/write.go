@@ -1,0 +1,86 @@
+package report
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"html/template"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hone/internal/fault"
+	"hone/internal/screen"
+)
+
+//go:embed page.html
+var pageHTML string
+
+//go:embed page.css
+var pageCSS string
+
+//go:embed page.js
+var pageJS string
+
+// Write writes the page to dir, and the numbers beside it where something was evaluated; a file is replaced whole.
+func (p Page) Write(dir string) error {
+	var page bytes.Buffer
+	if err := p.WriteHTML(&page); err != nil {
+		return err
+	}
+	if len(p.Systems) > 0 {
+		text, err := json.MarshalIndent(p.Results(), "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := replace(filepath.Join(dir, ResultsFile), text); err != nil {
+			return err
+		}
+	}
+	return replace(filepath.Join(dir, HTMLFile), page.Bytes())
+}
+
+func replace(path string, text []byte) error {
+	err := os.WriteFile(path+".tmp", text, 0o644)
+	if err == nil {
+		err = os.Rename(path+".tmp", path)
+	}
+	if err != nil {
+		return &fault.Error{Code: fault.CodeError, What: "cannot write the report", Where: path, Err: err, Next: "make room there, then hone runs report"}
+	}
+	return nil
+}
+
+// WriteHTML writes the page. It loads nothing, and its policy forbids it to: of scripts and styles it takes only its own, by
+// their hashes. Whatever servers and models wrote is text in it, and
+// nothing of it is hidden.
+func (p Page) WriteHTML(w io.Writer) error {
+	t, err := template.New("page").Funcs(template.FuncMap{"number": number,
+		"count": func(n int) string { return fault.Count(n, "scenario") }}).Parse(pageHTML)
+	if err != nil {
+		return err
+	}
+	var page strings.Builder
+	if err := t.Execute(&page, p.view()); err != nil {
+		return &fault.Error{Code: fault.CodeError, What: "cannot make the report", Err: err}
+	}
+	_, err = io.WriteString(w, screen.Text(page.String()))
+	return err
+}
+
+// policy is the page's content security policy (https://www.w3.org/TR/CSP3/).
+func policy() string {
+	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + source(pageCSS) + "; script-src " + source(pageJS)
+}
+
+func source(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// The files of this package that stand in the page as they are. Their bytes are those that the policy names.
+func style() template.HTML  { return template.HTML("<style>" + pageCSS + "</style>") }
+func script() template.HTML { return template.HTML("<script>" + pageJS + "</script>") }
