@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"time"
 
@@ -56,31 +55,6 @@ func demoConfig(c config.Config, pureGo bool) config.Config {
 	return c
 }
 
-// demoSize is how many scenarios of each split the demo makes. Held is the split evaluated on: test, unless it says
-// validation, on which settings are chosen.
-type demoSize struct {
-	Demonstrations, Train, Test int
-	Held                        string
-}
-
-func (s demoSize) String() string {
-	return fmt.Sprintf("%d demonstrations, %d training and %d %s scenarios", s.Demonstrations, s.Train, s.Test, s.held())
-}
-
-func (s demoSize) held() string {
-	if s.Held == "" {
-		return scenario.Test
-	}
-	return s.Held
-}
-
-func sizeOfDemo(pureGo bool) demoSize {
-	if pureGo {
-		return demoSize{Demonstrations: 16, Train: 8, Test: 8}
-	}
-	return demoSize{Demonstrations: 300, Train: 600, Test: 160}
-}
-
 // runDemo starts a demo, or goes on with the one in the run directory resumed.
 func runDemo(ctx context.Context, a *app, resumed string, numGPUs int) error {
 	began := time.Now()
@@ -109,7 +83,7 @@ func runDemo(ctx context.Context, a *app, resumed string, numGPUs int) error {
 		c = demoConfig(c, pureGo)
 	}
 	if a.DryRun {
-		size := sizeOfDemo(pureGo)
+		size := demo.SizeOf(pureGo)
 		a.Say("would make %s, then train and evaluate in %s", size, path)
 		return nil
 	}
@@ -127,7 +101,7 @@ func runDemo(ctx context.Context, a *app, resumed string, numGPUs int) error {
 		return err
 	}
 	a.Say("run %s", path)
-	err = demoRun{a: a, c: c, dir: dir, size: sizeOfDemo(pureGo), began: began}.run(ctx)
+	err = demoRun{a: a, c: c, dir: dir, size: demo.SizeOf(pureGo), began: began}.run(ctx)
 	if ctx.Err() != nil {
 		return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: path, Next: "hone runs resume " + path}
 	}

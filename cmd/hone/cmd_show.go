@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/demo"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
@@ -229,7 +230,7 @@ func episodesOf(path string, each func(l *run.Ledger, yield func(run.TrajectoryR
 func scenariosOf(path string) map[string]*scenario.Scenario {
 	list, err := scenario.LoadKept(filepath.Join(path, scenariosFile))
 	if err != nil {
-		var t demoTasks
+		var t demo.Tasks
 		if text, err := os.ReadFile(filepath.Join(path, "tasks.json")); err == nil && json.Unmarshal(text, &t) == nil {
 			list = slices.Concat(t.Train, t.Test)
 		}

@@ -154,8 +154,8 @@ func learn(ctx context.Context, a *app, c config.Config, dir *run.Dir, kept kept
 }
 
 // sizeOfStudy follows from the configuration a run keeps, so that a resumed one makes the same scenarios.
-func sizeOfStudy(c config.Config, kept keptStudy) demoSize {
-	return demoSize{Demonstrations: kept.Demonstrations, Train: c.GRPO.Steps * c.GRPO.ScenariosPerStep, Test: numHeld, Held: c.Eval.Split}
+func sizeOfStudy(c config.Config, kept keptStudy) demo.Size {
+	return demo.Size{Demonstrations: kept.Demonstrations, Train: c.GRPO.Steps * c.GRPO.ScenariosPerStep, Test: numHeld, Held: c.Eval.Split}
 }
 
 // learnConfig is the demo's, with as many steps as it takes for GRPO to show.
@@ -206,7 +206,7 @@ func (d demoRun) learn(ctx context.Context, kept keptStudy) error {
 type study struct {
 	demoRun
 	lab      *lab
-	tasks    demoTasks
+	tasks    demo.Tasks
 	rate     float64
 	log      runLog
 	progress recipe.Progress
@@ -291,7 +291,7 @@ type learnSummary struct {
 
 func (s study) report(systems []recipe.System) error {
 	p, err := s.a.writeReport(s.dir.Path, func(p *report.Page) {
-		p.Facts = append(p.Facts, report.Fact{Name: "device", Value: s.lab.machine.Engine.Description()}, report.Fact{Name: "split", Value: s.size.held()})
+		p.Facts = append(p.Facts, report.Fact{Name: "device", Value: s.lab.machine.Engine.Description()}, report.Fact{Name: "split", Value: s.size.HeldOut()})
 		p.Pairs = []eval.Pair{}
 		for i, x := range systems { // each arm to the start, then to the first arm
 			if i > 0 {
@@ -310,6 +310,6 @@ func (s study) report(systems []recipe.System) error {
 		v := results.Systems[x.Name]
 		s.a.Say("%-10s first call %s  whole episode %s  of %d", x.Name, v.FirstCallText(), v.EpisodeText(), v.N)
 	}
-	summary := learnSummary{Split: s.size.held(), Seed: s.c.Seed, Systems: results.Systems, Deltas: results.Deltas, Seconds: time.Since(s.began).Seconds()}
+	summary := learnSummary{Split: s.size.HeldOut(), Seed: s.c.Seed, Systems: results.Systems, Deltas: results.Deltas, Seconds: time.Since(s.began).Seconds()}
 	return json.NewEncoder(s.a.Data).Encode(summary)
 }

@@ -28,7 +28,7 @@ type demoRun struct {
 	a     *app
 	c     config.Config
 	dir   *run.Dir
-	size  demoSize
+	size  demo.Size
 	began time.Time
 }
 
@@ -74,18 +74,10 @@ func (d demoRun) pipeline(maxMismatch float64) recipe.Pipeline {
 	return p
 }
 
-// demoTasks are executed scenarios, and for SFT the conversations of an agent that did them.
-type demoTasks struct {
-	Size           demoSize // what was asked for
-	Demonstrations [][]chat.Message
-	Train, Test    []scenario.Scenario
-	Solutions      [][]chat.Message // of Train
-}
-
 // tasks executes the drafts of all splits on the live server, or reads back what an earlier attempt executed.
-func (d demoRun) tasks(ctx context.Context, tools rollout.Tools) (demoTasks, error) {
+func (d demoRun) tasks(ctx context.Context, tools rollout.Tools) (demo.Tasks, error) {
 	path := filepath.Join(d.dir.Path, "tasks.json")
-	var t demoTasks
+	var t demo.Tasks
 	if text, err := os.ReadFile(path); err == nil {
 		if err := json.Unmarshal(text, &t); err != nil {
 			return t, err
@@ -98,7 +90,6 @@ func (d demoRun) tasks(ctx context.Context, tools rollout.Tools) (demoTasks, err
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return t, err
 	}
-	t.Size = d.size
 	session, err := tools.Open(ctx, "gold")
 	if err != nil {
 		return t, err
@@ -108,35 +99,15 @@ func (d demoRun) tasks(ctx context.Context, tools rollout.Tools) (demoTasks, err
 		return session.Call(ctx, []chat.ToolCall{c})[0]
 	}
 	dropped := 0
-	execute := func(split string, n int, keep func(scenario.Scenario, []chat.Message)) error {
-		for _, draft := range demo.Generate(d.c.Seed, split, n) {
-			s, messages, err := draft.Execute(ctx, call)
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if err != nil {
-				dropped++
-				d.a.Say("dropped %q: %v", draft.Task, err)
-				continue
-			}
-			keep(s, messages)
-		}
-		return nil
-	}
-	if err := execute(scenario.Train, d.size.Demonstrations+d.size.Train, func(s scenario.Scenario, m []chat.Message) {
-		if len(t.Demonstrations) < d.size.Demonstrations {
-			t.Demonstrations = append(t.Demonstrations, m)
-		} else {
-			t.Train, t.Solutions = append(t.Train, s), append(t.Solutions, m)
-		}
-	}); err != nil {
-		return t, err
-	}
-	if err := execute(d.size.held(), d.size.Test, func(s scenario.Scenario, _ []chat.Message) { t.Test = append(t.Test, s) }); err != nil {
+	t, err = demo.Execute(ctx, d.c.Seed, d.size, call, func(task string, err error) {
+		dropped++
+		d.a.Say("dropped %q: %v", task, err)
+	})
+	if err != nil {
 		return t, err
 	}
 	d.a.Say("executed on the live server: %d demonstrations, %d training and %d %s scenarios; %d dropped",
-		len(t.Demonstrations), len(t.Train), len(t.Test), d.size.held(), dropped)
+		len(t.Demonstrations), len(t.Train), len(t.Test), d.size.HeldOut(), dropped)
 	if len(t.Demonstrations) == 0 || len(t.Train) == 0 || len(t.Test) == 0 {
 		return t, &fault.Error{Code: fault.CodeFailures, What: "no scenario could be executed", Where: d.c.MCP.Config, Next: "hone doctor"}
 	}
@@ -148,7 +119,7 @@ func (d demoRun) tasks(ctx context.Context, tools rollout.Tools) (demoTasks, err
 }
 
 // data renders the demonstrations as training rows.
-func (d demoRun) data(l *lab, t demoTasks) (recipe.Data, error) {
+func (d demoRun) data(l *lab, t demo.Tasks) (recipe.Data, error) {
 	rows, err := l.rows(t.Demonstrations)
 	return recipe.Data{Demonstrations: rows, Train: t.Train, Test: t.Test}, err
 }

@@ -14,6 +14,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"hone/internal/doctor"
 	"hone/internal/host"
 	"hone/internal/screen"
 )
@@ -195,7 +196,7 @@ func TestNoTerminalObeysAServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a.Report(t.Context(), a.reportChecks(a.checkServers(t.Context(), c, serverFlags{server: url})))
+			a.Report(t.Context(), doctor.Print(a.Host, a.checkServers(t.Context(), c, serverFlags{server: url})))
 			tame(t, field+": doctor", out.String(), said.String())
 		}
 	}

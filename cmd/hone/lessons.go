@@ -9,6 +9,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
+	"hone/internal/demo"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 )
@@ -110,7 +111,7 @@ func (l *lessons) demo(path string) error {
 	if err != nil {
 		return err
 	}
-	var t demoTasks
+	var t demo.Tasks
 	if err := json.Unmarshal(text, &t); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"hone/internal/config"
+	"hone/internal/demo"
 	"hone/internal/run"
 	"hone/internal/screen"
 )
@@ -142,7 +143,7 @@ func TestResumeDemoLearn(t *testing.T) {
 	if err := dir.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if size, want := sizeOfStudy(c, *b.Study), (demoSize{Demonstrations: 7, Train: 15, Test: 320, Held: "validation"}); size != want ||
+	if size, want := sizeOfStudy(c, *b.Study), (demo.Size{Demonstrations: 7, Train: 15, Test: 320, Held: "validation"}); size != want ||
 		!slices.Equal(b.Study.Arms, []string{"gold", "grpo"}) || b.Study.SFTRate != 0.001 {
 		t.Errorf("%+v, %+v", size, b.Study)
 	}

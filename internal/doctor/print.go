@@ -1,0 +1,31 @@
+package doctor
+
+import (
+	"fmt"
+
+	"hone/internal/fault"
+	"hone/internal/host"
+)
+
+// Print prints checks as a table, each with what helps. It is an error where one failed.
+func Print(h *host.Host, checks []Check) error {
+	rows, failed, next := [][]string{}, 0, ""
+	for _, c := range checks {
+		rows = append(rows, []string{string(c.Status), c.Name, host.OneLine(c.Detail)})
+		if c.Next != "" {
+			rows = append(rows, []string{"", "", "next: " + h.Invoked(c.Next)})
+		}
+		if c.Status == Fail {
+			if failed++; next == "" {
+				next = c.Next
+			}
+		}
+	}
+	if err := h.Print(checks, rows); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return &fault.Error{Code: fault.CodeError, What: fmt.Sprintf("%d of %d checks failed", failed, len(checks)), Next: next}
+	}
+	return nil
+}
