@@ -11,6 +11,7 @@ import (
 	"hone/internal/learn/publish"
 	"hone/internal/mcp"
 	"hone/internal/run"
+	"hone/internal/toolset"
 )
 
 // summed is a source of an adapter that has a checksum.
@@ -35,7 +36,7 @@ func holding(t *testing.T, sum uint64) *publish.Publisher {
 // adapter that was.
 func TestEpisodesOfOneAdapter(t *testing.T) {
 	workFolder(t, nil)
-	l := &lab{catalog: &mcp.Catalog{}, policy: holding(t, 0xa)}
+	l := &lab{Set: &toolset.Set{Catalog: &mcp.Catalog{}}, policy: holding(t, 0xa)}
 	dir, err := run.Create("out", nil, begun{Verb: "train"})
 	if err != nil {
 		t.Fatal(err)

@@ -21,10 +21,11 @@ import (
 	"hone/internal/mcp/approval"
 	"hone/internal/mcp/lint"
 	"hone/internal/run"
+	"hone/internal/toolset"
 )
 
 type collectFlags struct {
-	serverFlags
+	servers                                         toolset.Source
 	endpoint, model, keyEnv, dataset, split, output string
 	budget                                          int
 	allowFindings                                   lint.Allowed
@@ -41,7 +42,7 @@ func newCollect(a *app) *cobra.Command {
 		Args:    arguments(0, 0, ""),
 		RunE:    func(c *cobra.Command, _ []string) error { return runCollect(c.Context(), a, f) },
 	}
-	f.register(a, c.Flags())
+	a.serverFlags(c.Flags(), &f.servers)
 	a.reopenFlags(c.Flags())
 	c.Flags().StringVar(&f.endpoint, "endpoint", "", "base URL of the endpoint, up to and including /v1")
 	c.Flags().StringVar(&f.model, "model", "", "model to ask the endpoint for")
@@ -69,7 +70,7 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	if err != nil {
 		return err
 	}
-	servers, err := a.servers(c, f.serverFlags)
+	servers, err := toolset.Configured(a.Host, c, f.servers)
 	if err != nil {
 		return err
 	}
@@ -83,29 +84,30 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 		a.Say("would run %s with %s at %s", fault.Count(len(list), "scenario"), f.model, f.endpoint)
 		return nil
 	}
-	l, err := a.connect(ctx, c, servers, f.output)
+	set, err := toolset.Connect(ctx, a.Host, c, servers, f.output)
 	if err != nil {
 		return err
 	}
+	l := a.labOf(c, set)
 	defer l.close()
-	l.show(a, trained)
-	if err := a.refuseFindings(l.catalog.LintTools(), f.allowFindings); err != nil {
+	l.Select(trained)
+	if err := toolset.RefuseFindings(a.Host, l.Catalog.LintTools(), f.allowFindings); err != nil {
 		return err
 	}
-	gate, err := l.approvals(a, c.MCP.Approval, true) // today's rules, also for a run begun under others
+	gate, err := l.Approvals(c.MCP.Approval, true) // today's rules, also for a run begun under others
 	if err != nil {
 		return err
 	}
-	if err := l.runnable(c, list); err != nil {
+	if err := l.Runnable(c, list); err != nil {
 		return err
 	}
-	if err := a.allowed(gate, list); err != nil {
+	if err := toolset.Allowed(a.Host, gate, list); err != nil {
 		return err
 	}
-	approve := l.shown.unasked(a.approve(ctx, gate))
+	approve := l.Selection.Unasked(toolset.Approve(ctx, a.Host, gate))
 	t := &tuning{a: a, verb: "collect", path: f.output, c: c}
 	defer t.close()
-	if err := t.beginOrGoOn(l.catalog); err != nil {
+	if err := t.beginOrGoOn(l.Catalog); err != nil {
 		return err
 	}
 	if err := t.keepScenarios(list); err != nil {
@@ -218,12 +220,12 @@ func (t *tuning) stoppedCollect(ctx context.Context, kept, all int, err error) e
 }
 
 // collect runs the scenarios that have not been, and tallies all of them.
-func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approve approver, model string,
+func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approve toolset.Approver, model string,
 	list []scenario.Scenario) (tally, error) {
 	dir, c := t.dir, t.c // c as the run was begun with
 	log, report := runLog{dir, t.a.Say, l}, t.a.Progress(1)
 	l.scorer.Weights = weightsOf(c.Rewards)
-	programs := t.a.programs(c)
+	programs := toolset.Programs(t.a.Host, c)
 	ended := tally{outcomes: map[trajectory.Outcome]int{}}
 	for i, s := range list {
 		kept, done, err := collected(dir, s)
@@ -234,7 +236,7 @@ func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approv
 			ended.add(kept)
 			continue
 		}
-		tools, err := l.shown.forScenario(s)
+		tools, err := l.Selection.ForScenario(s)
 		if err != nil {
 			return ended, err
 		}
@@ -264,7 +266,7 @@ func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approv
 
 // collect runs one episode in a session of its own.
 func (l *lab) collect(ctx context.Context, client llm.Chatter, templates scenario.Templates, e llm.Episode) (*trajectory.Trajectory, error) {
-	session, err := l.shown.tools.Open(ctx, e.ID, rollout.TemplatesOf(templates)...)
+	session, err := l.Selection.Tools.Open(ctx, e.ID, rollout.TemplatesOf(templates)...)
 	if err != nil {
 		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot open a session on the MCP server", Err: err,
 			Next: "hone doctor; then the same command goes on"}

@@ -13,10 +13,11 @@ import (
 	"hone/internal/fault"
 	"hone/internal/mcp"
 	"hone/internal/mcp/lint"
+	"hone/internal/toolset"
 )
 
 type discoverFlags struct {
-	serverFlags
+	servers   toolset.Source
 	out, diff string
 }
 
@@ -33,7 +34,7 @@ func newDiscover(a *app) *cobra.Command {
 		Args: arguments(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error { return runDiscover(c.Context(), a, f) },
 	}
-	f.register(a, c.Flags())
+	a.serverFlags(c.Flags(), &f.servers)
 	c.Flags().StringVar(&f.out, "out", "", "write the catalog to this file")
 	c.Flags().StringVar(&f.diff, "diff", "", "say what differs from this catalog; exit code 3 where something does")
 	return c
@@ -70,16 +71,16 @@ func runDiscover(ctx context.Context, a *app, f discoverFlags) error {
 			return err
 		}
 	}
-	servers, err := a.servers(c, f.serverFlags)
+	servers, err := toolset.Configured(a.Host, c, f.servers)
 	if err != nil {
 		return err
 	}
-	h, err := a.openHost(ctx, c, servers, "")
+	h, err := toolset.House(ctx, a.Host, c, servers, "")
 	if err != nil {
 		return err
 	}
-	defer h.close()
-	catalog, err := h.discover(ctx, a)
+	defer h.Close()
+	catalog, err := h.Discover(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,9 +90,9 @@ func runDiscover(ctx context.Context, a *app, f discoverFlags) error {
 		}
 		a.Say("catalog: %s", f.out)
 	}
-	found := discovered{Catalog: catalog, Suspicious: findingsOf(catalog), Tokens: a.tokenCost(c, catalog)}
+	found := discovered{Catalog: catalog, Suspicious: toolset.Findings(catalog), Tokens: a.tokenCost(c, catalog)}
 	a.sayOffers(catalog)
-	a.sayFindings(found.Suspicious)
+	toolset.SayFindings(a.Host, found.Suspicious)
 	if t := found.Tokens; t != nil {
 		a.Say("the %s cost %s of %s in each prompt, of a context of %d", fault.Count(len(t.ByTool), "tool"), fault.Count(t.Total, "token"), t.Model, c.Model.Context)
 	}

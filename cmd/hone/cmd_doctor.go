@@ -6,10 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/doctor"
+	"hone/internal/toolset"
 )
 
 func newDoctor(a *app) *cobra.Command {
-	var servers serverFlags
+	var servers toolset.Source
 	c := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the plug-in, the model, memory, disk and the MCP servers",
@@ -20,11 +21,11 @@ func newDoctor(a *app) *cobra.Command {
 		Args:    arguments(0, 0, ""),
 		RunE:    func(c *cobra.Command, _ []string) error { return runDoctor(c.Context(), a, servers) },
 	}
-	servers.register(a, c.Flags())
+	a.serverFlags(c.Flags(), &servers)
 	return c
 }
 
-func runDoctor(ctx context.Context, a *app, f serverFlags) error {
+func runDoctor(ctx context.Context, a *app, f toolset.Source) error {
 	c, err := a.config()
 	if err != nil {
 		return err

@@ -17,10 +17,11 @@ import (
 	"hone/internal/mcp/lint"
 	"hone/internal/recipe"
 	"hone/internal/run"
+	"hone/internal/toolset"
 )
 
 type evalFlags struct {
-	serverFlags
+	servers                                          toolset.Source
 	model, base, dataset, split, judge, output, show string
 	compareBase                                      bool
 	allowFindings                                    lint.Allowed
@@ -39,7 +40,7 @@ func newEval(a *app) *cobra.Command {
 		Args: arguments(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error { return runEval(c.Context(), a, f) },
 	}
-	f.register(a, c.Flags())
+	a.serverFlags(c.Flags(), &f.servers)
 	c.Flags().StringVar(&f.model, "model", "", "adapter folder; without it the base model is evaluated")
 	c.Flags().StringVar(&f.base, "base-model", "", "base model, where it is not the one the adapter names")
 	c.Flags().StringVar(&f.dataset, "dataset", "", "scenarios file (default the configuration's)")
@@ -82,7 +83,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if err != nil {
 		return err
 	}
-	servers, err := a.servers(c, f.serverFlags)
+	servers, err := toolset.Configured(a.Host, c, f.servers)
 	if err != nil {
 		return err
 	}
@@ -95,18 +96,18 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if err := basemodel.CheckDevices(a.Host, c.Engine); err != nil {
 		return err
 	}
-	l, err := a.openServers(ctx, c, servers)
+	l, err := a.open(ctx, c, servers, "")
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	if err := a.refuseFindings(l.catalog.LintTools(), f.allowFindings); err != nil {
+	if err := toolset.RefuseFindings(a.Host, l.Catalog.LintTools(), f.allowFindings); err != nil {
 		return err
 	}
-	if err := l.runnable(c, tasks); err != nil {
+	if err := l.Runnable(c, tasks); err != nil {
 		return err
 	}
-	if err := a.allowed(l.gate, tasks); err != nil {
+	if err := toolset.Allowed(a.Host, l.Gate, tasks); err != nil {
 		return err
 	}
 	trainedOn := a.warnLearnt(f.model, tasks)
@@ -180,7 +181,7 @@ func (t *tuning) evaluate(ctx context.Context, l *lab, f evalFlags, tasks []scen
 	t.a.Opens(report.Bootstrap)
 	var log *runLog
 	if t.path != "" {
-		catalog, err := encodeCatalog(l.catalog)
+		catalog, err := encodeCatalog(l.Catalog)
 		if err != nil {
 			return report, err
 		}
@@ -247,7 +248,7 @@ func (l *lab) unevaluated(s eval.System) error {
 	}
 	e := &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d of %d episodes failed for reasons that are not the policy's", lost, lost+len(s.Rows)),
 		Where: "eval " + s.Name, Why: why, Next: "hone doctor looks at servers and machine"}
-	if len(s.Rows) == 0 && l.lost() > 0 {
+	if len(s.Rows) == 0 && l.Lost() > 0 {
 		e.Code, e.What = fault.CodeUnavailable, "no episode was answered by its MCP server"
 	}
 	return e

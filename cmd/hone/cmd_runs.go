@@ -17,13 +17,14 @@ import (
 	"hone/internal/report"
 	"hone/internal/run"
 	"hone/internal/text/render"
+	"hone/internal/toolset"
 )
 
 func newRuns(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "runs", Short: "List runs and look into one"}
 	dir := ""
 	c.PersistentFlags().StringVar(&dir, "dir", "", "folder that holds the runs, instead of the configuration's runs_dir")
-	var servers serverFlags
+	var servers toolset.Source
 	resume := &cobra.Command{
 		Use:     "resume RUN",
 		Short:   "Go on with a stopped run where it was",
@@ -33,7 +34,7 @@ func newRuns(a *app) *cobra.Command {
 			return runRunsResume(c.Context(), a, servers, dir, args[0])
 		},
 	}
-	servers.register(a, resume.Flags())
+	a.serverFlags(resume.Flags(), &servers)
 	a.reopenFlags(resume.Flags())
 	c.AddCommand(
 		resume,
@@ -192,7 +193,7 @@ func (a *app) runPath(dir, name string) (string, error) {
 	return append(known, path)[0], nil
 }
 
-func runRunsResume(ctx context.Context, a *app, f serverFlags, dir, name string) error {
+func runRunsResume(ctx context.Context, a *app, f toolset.Source, dir, name string) error {
 	path, err := a.runPath(dir, name)
 	if err != nil {
 		return err
@@ -201,7 +202,7 @@ func runRunsResume(ctx context.Context, a *app, f serverFlags, dir, name string)
 }
 
 // resumeRun goes on with a run by the verb that began it. The servers of f are asked for where the run cannot know its own.
-func resumeRun(ctx context.Context, a *app, f serverFlags, path string) error {
+func resumeRun(ctx context.Context, a *app, f toolset.Source, path string) error {
 	bad := func(why, next string, err error) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot resume the run", Where: path, Why: why, Err: err, Next: next}
 	}

@@ -13,11 +13,12 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
+	"hone/internal/toolset"
 )
 
 func newScenarios(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "scenarios", Short: "Check and split scenario files"}
-	var servers serverFlags
+	var servers toolset.Source
 	offline := false
 	validate := &cobra.Command{
 		Use:   "validate FILE",
@@ -31,7 +32,7 @@ func newScenarios(a *app) *cobra.Command {
 			return runScenariosValidate(c.Context(), a, servers, args[0], offline)
 		},
 	}
-	servers.register(a, validate.Flags())
+	a.serverFlags(validate.Flags(), &servers)
 	validate.Flags().BoolVar(&offline, "offline", false, "check the rows alone and make no call")
 	out, reassign := "", false
 	split := &cobra.Command{
@@ -99,7 +100,7 @@ type rowFinding struct {
 	Why  string `json:"why"`
 }
 
-func runScenariosValidate(ctx context.Context, a *app, f serverFlags, path string, offline bool) error {
+func runScenariosValidate(ctx context.Context, a *app, f toolset.Source, path string, offline bool) error {
 	list, lines, err := scenario.LoadLines(path)
 	if err != nil {
 		return err
@@ -146,7 +147,7 @@ func runScenariosValidate(ctx context.Context, a *app, f serverFlags, path strin
 
 // execute makes the setup and gold calls of each scenario and reports what does not hold. Its error is a server that
 // cannot be reached.
-func (a *app) execute(ctx context.Context, f serverFlags, list []scenario.Scenario, find func(i int, why string)) error {
+func (a *app) execute(ctx context.Context, f toolset.Source, list []scenario.Scenario, find func(i int, why string)) error {
 	c, err := a.config()
 	if err == nil {
 		c, err = basemodel.SettleLengths(a.Host, c)
@@ -154,19 +155,19 @@ func (a *app) execute(ctx context.Context, f serverFlags, list []scenario.Scenar
 	if err != nil {
 		return err
 	}
-	servers, err := a.servers(c, f)
+	servers, err := toolset.Configured(a.Host, c, f)
 	if err != nil {
 		return err
 	}
-	l, err := a.openServers(ctx, c, servers)
+	l, err := a.open(ctx, c, servers, "")
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	if err := l.runnable(c, list); err != nil {
+	if err := l.Runnable(c, list); err != nil {
 		return err
 	}
-	trial := vet.Trial{Tools: l.tools, Defaults: l.scorer.Defaults, Programs: a.programs(c), Refusal: mcp.LooksRefused}
+	trial := vet.Trial{Tools: l.Tools, Defaults: l.scorer.Defaults, Programs: toolset.Programs(a.Host, c), Refusal: mcp.LooksRefused}
 	report := a.Progress(1)
 	for i := range list {
 		why, err := trial.Row(ctx, &list[i])

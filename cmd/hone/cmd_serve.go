@@ -23,6 +23,7 @@ import (
 	"hone/internal/recipe"
 	"hone/internal/serve"
 	"hone/internal/text/render"
+	"hone/internal/toolset"
 )
 
 // baseOnly is what --model is given where no adapter is to be served.
@@ -116,7 +117,7 @@ func runServe(ctx context.Context, a *app, o serveOptions) error {
 	if a.Verbose {
 		level = slog.LevelDebug
 	}
-	shorten, err := a.shortener(c.Rollout)
+	shorten, err := toolset.Shortener(a.Host, c.Rollout)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 	"hone/internal/mcp/lint"
 	"hone/internal/recipe"
 	"hone/internal/run"
+	"hone/internal/toolset"
 )
 
 type sftFlags struct {
@@ -61,7 +62,7 @@ func runSFT(ctx context.Context, a *app, f sftFlags) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "no output folder", Next: "name one with --output-dir"}
 	}
 	if f.resume {
-		return resumeRun(ctx, a, serverFlags{}, f.output)
+		return resumeRun(ctx, a, toolset.Source{}, f.output)
 	}
 	c, err := a.config()
 	if err != nil {
@@ -88,7 +89,7 @@ func runSFT(ctx context.Context, a *app, f sftFlags) error {
 	}
 	rows, err := d.demonstrations(a)
 	if err == nil {
-		err = a.refuseFindings(d.lintTools(rows), f.allowFindings)
+		err = toolset.RefuseFindings(a.Host, d.lintTools(rows), f.allowFindings)
 	}
 	if err != nil {
 		return err
@@ -113,7 +114,7 @@ func resumeSFT(ctx context.Context, a *app, path string, kept keptFlags) error {
 	}
 	rows, err := d.demonstrations(a)
 	if err == nil {
-		err = a.refuseFindings(d.lintTools(rows), kept.AllowFindings)
+		err = toolset.RefuseFindings(a.Host, d.lintTools(rows), kept.AllowFindings)
 	}
 	if err != nil {
 		return err

@@ -16,11 +16,12 @@ import (
 	"hone/internal/mcp/lint"
 	"hone/internal/recipe"
 	"hone/internal/run"
+	"hone/internal/toolset"
 )
 
 // trainFlags are those of train; the names are the ones users of other trainers know.
 type trainFlags struct {
-	serverFlags
+	servers                               toolset.Source
 	lora                                  loraFlags
 	dataset, base, adapter, output, judge string
 	numGPUs                               int
@@ -38,7 +39,7 @@ func newTrain(a *app) *cobra.Command {
 		Args: arguments(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error { return runTrain(c.Context(), a, f) },
 	}
-	f.register(a, c.Flags())
+	a.serverFlags(c.Flags(), &f.servers)
 	c.Flags().StringVar(&f.dataset, "dataset", "", "scenarios file (default the configuration's)")
 	c.Flags().StringVar(&f.base, "base-model", "", "base model: a .gguf file, its folder, or an installed name")
 	c.Flags().StringVar(&f.adapter, "adapter", "", "start from this adapter instead of a fresh one")
@@ -70,7 +71,7 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "no output folder", Next: "name one with --output-dir"}
 	}
 	if f.resume {
-		return resumeRun(ctx, a, f.serverFlags, f.output)
+		return resumeRun(ctx, a, f.servers, f.output)
 	}
 	c, err := a.config()
 	if err != nil {
@@ -108,9 +109,9 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 		return err
 	}
 	t := &tuning{a: a, verb: "train", path: f.output, c: c, kept: keptFlags{Adapter: f.adapter, AllowFindings: f.allowFindings}}
-	t.kept.keep(a, c, f.serverFlags)
+	t.kept.keep(a, c, f.servers)
 	if a.DryRun {
-		if err := t.rehearse(ctx, list, f.serverFlags); err != nil {
+		if err := t.rehearse(ctx, list, f.servers); err != nil {
 			return err
 		}
 		a.Say("would take %s of %d x %d rollouts on %s in %s", fault.Count(c.GRPO.Steps, "step"), c.GRPO.ScenariosPerStep,
@@ -118,10 +119,10 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 		return nil
 	}
 	defer t.close()
-	return t.train(ctx, list, f.serverFlags)
+	return t.train(ctx, list, f.servers)
 }
 
-func resumeTrain(ctx context.Context, a *app, f serverFlags, path string, kept keptFlags) error {
+func resumeTrain(ctx context.Context, a *app, f toolset.Source, path string, kept keptFlags) error {
 	f, err := kept.again(a, f, path)
 	if err != nil {
 		return err
@@ -143,7 +144,7 @@ func resumeTrain(ctx context.Context, a *app, f serverFlags, path string, kept k
 
 // rehearse looks whether all is there that train needs, memory included. It lists the servers' tools and reads the model's
 // files; it makes no call, opens no device, and leaves no run directory.
-func (t *tuning) rehearse(ctx context.Context, list []scenario.Scenario, f serverFlags) error {
+func (t *tuning) rehearse(ctx context.Context, list []scenario.Scenario, f toolset.Source) error {
 	l, err := t.openServers(ctx, list, f)
 	if err != nil {
 		return err
@@ -154,33 +155,33 @@ func (t *tuning) rehearse(ctx context.Context, list []scenario.Scenario, f serve
 
 // openServers opens the servers of GRPO on the training split of list, and refuses tools and scenarios that cannot be
 // trained on.
-func (t *tuning) openServers(ctx context.Context, list []scenario.Scenario, f serverFlags) (*lab, error) {
-	servers, err := t.a.servers(t.c, f)
+func (t *tuning) openServers(ctx context.Context, list []scenario.Scenario, f toolset.Source) (*lab, error) {
+	servers, err := toolset.Configured(t.a.Host, t.c, f)
 	if err != nil {
 		return nil, err
 	}
 	if err := basemodel.CheckDevices(t.a.Host, t.c.Engine); err != nil {
 		return nil, err
 	}
-	l, err := t.a.openServersOf(ctx, t.c, servers, t.path)
+	l, err := t.a.open(ctx, t.c, servers, t.path)
 	if err != nil {
 		return nil, err
 	}
 	if t.dir != nil {
-		err = t.sameTools(l.catalog)
+		err = t.sameTools(l.Catalog)
 	}
 	if err == nil {
-		err = t.a.refuseFindings(l.catalog.LintTools(), t.kept.AllowFindings)
+		err = toolset.RefuseFindings(t.a.Host, l.Catalog.LintTools(), t.kept.AllowFindings)
 	}
 	tasks := scenario.OfSplit(list, scenario.Train)
 	if t.c.Eval.Every > 0 {
 		tasks = slices.Concat(tasks, scenario.OfSplit(list, scenario.Validation))
 	}
 	if err == nil {
-		err = l.runnable(t.c, tasks)
+		err = l.Runnable(t.c, tasks)
 	}
 	if err == nil {
-		err = t.a.allowed(l.gate, tasks)
+		err = toolset.Allowed(t.a.Host, l.Gate, tasks)
 	}
 	if err != nil {
 		l.close()
@@ -190,7 +191,7 @@ func (t *tuning) openServers(ctx context.Context, list []scenario.Scenario, f se
 }
 
 // train runs what is left of GRPO on the training split of list.
-func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFlags) error {
+func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f toolset.Source) error {
 	l, err := t.openServers(ctx, list, f)
 	if err != nil {
 		return err
@@ -199,7 +200,7 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f serverFl
 	if err := l.openModel(t.a, &t.c, t.kept.Adapter, list, true); err != nil {
 		return err
 	}
-	catalog, err := encodeCatalog(l.catalog)
+	catalog, err := encodeCatalog(l.Catalog)
 	if err != nil {
 		return err
 	}

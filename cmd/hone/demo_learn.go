@@ -22,6 +22,7 @@ import (
 	"hone/internal/recipe"
 	"hone/internal/report"
 	"hone/internal/run"
+	"hone/internal/toolset"
 )
 
 // demo learn asks what GRPO adds: from one adapter, fine-tuned on few demonstrations, it goes on in several ways of
@@ -89,7 +90,7 @@ func runDemoLearn(ctx context.Context, a *app, f learnFlags) error {
 		if f.output == "" {
 			return &fault.Error{Code: fault.CodeUsage, What: "no run to go on with", Where: "--resume", Next: "name its folder with --output-dir; hone runs ls lists them"}
 		}
-		return resumeRun(ctx, a, serverFlags{}, f.output)
+		return resumeRun(ctx, a, toolset.Source{}, f.output)
 	}
 	kept := keptStudy{Arms: []string{}, Demonstrations: f.demonstrations, SFTRate: f.rate}
 	if f.arms != "" {
@@ -175,19 +176,19 @@ func learnConfig(c config.Config, f learnFlags) config.Config {
 }
 
 func (d demoRun) learn(ctx context.Context, kept keptStudy) error {
-	servers, err := d.a.servers(d.c, serverFlags{file: d.c.MCP.Config})
+	servers, err := toolset.Configured(d.a.Host, d.c, toolset.Source{File: d.c.MCP.Config})
 	if err != nil {
 		return err
 	}
-	l, err := d.a.openServers(ctx, d.c, servers, demo.Tools()...)
+	l, err := d.a.open(ctx, d.c, servers, "", demo.Tools()...)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	if err := l.catalog.Save(filepath.Join(d.dir.Path, catalogFile)); err != nil {
+	if err := l.Catalog.Save(filepath.Join(d.dir.Path, catalogFile)); err != nil {
 		return err
 	}
-	tasks, err := d.tasks(ctx, l.tools)
+	tasks, err := d.tasks(ctx, l.Tools)
 	if err != nil {
 		return err
 	}

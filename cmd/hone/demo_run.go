@@ -21,6 +21,7 @@ import (
 	"hone/internal/learn/batch"
 	"hone/internal/recipe"
 	"hone/internal/run"
+	"hone/internal/toolset"
 )
 
 // demoRun is one demo in its run directory.
@@ -33,19 +34,19 @@ type demoRun struct {
 }
 
 func (d demoRun) run(ctx context.Context) error {
-	servers, err := d.a.servers(d.c, serverFlags{file: d.c.MCP.Config})
+	servers, err := toolset.Configured(d.a.Host, d.c, toolset.Source{File: d.c.MCP.Config})
 	if err != nil {
 		return err
 	}
-	l, err := d.a.openServers(ctx, d.c, servers, demo.Tools()...)
+	l, err := d.a.open(ctx, d.c, servers, "", demo.Tools()...)
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	if err := l.catalog.Save(filepath.Join(d.dir.Path, catalogFile)); err != nil {
+	if err := l.Catalog.Save(filepath.Join(d.dir.Path, catalogFile)); err != nil {
 		return err
 	}
-	tasks, err := d.tasks(ctx, l.tools)
+	tasks, err := d.tasks(ctx, l.Tools)
 	if err != nil {
 		return err
 	}

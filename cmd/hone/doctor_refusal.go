@@ -14,11 +14,12 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/mcp/approval"
 	"hone/internal/mcp/sandbox"
+	"hone/internal/toolset"
 )
 
 // checkRefusals asks tools for what is not there, and looks whether the server says no in a way that counts as an error. A
 // server that answers {"status": "error"} as if nothing were wrong would have a model rewarded for calls that did nothing.
-func (h *housing) checkRefusals(ctx context.Context, a *app, c config.Config, found mcp.ServerTools) []doctor.Check {
+func (h inspection) checkRefusals(ctx context.Context, a *app, c config.Config, found mcp.ServerTools) []doctor.Check {
 	const most, limit = 8, 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -28,18 +29,18 @@ func (h *housing) checkRefusals(ctx context.Context, a *app, c config.Config, fo
 	}
 	one := &mcp.Catalog{Servers: []mcp.ServerTools{found}}
 	calls := h.harmless(a, c.MCP.Sandbox, found)
-	if len(calls) == 0 || h.servers.Servers[found.Name].Reset != nil { // a session would have to be made as new, at a price
+	if len(calls) == 0 || h.Servers.Servers[found.Name].Reset != nil { // a session would have to be made as new, at a price
 		return nil
 	}
-	servers, err := h.servers.Only(found.Name)
+	servers, err := h.Servers.Only(found.Name)
 	if err != nil {
 		return nil // what is wrong with it is said elsewhere, as are the next ones
 	}
-	gate, err := a.gateOf(c.MCP.Approval, one, false)
+	gate, err := toolset.Gate(a.Host, c.MCP.Approval, one, false)
 	if err != nil {
 		return nil
 	}
-	o := h.options
+	o := h.Options
 	o.Warm = -1
 	pool, err := mcp.NewPool(ctx, servers, one, o)
 	if err != nil {
@@ -70,17 +71,17 @@ func (h *housing) checkRefusals(ctx context.Context, a *app, c config.Config, fo
 // harmless are calls that name nothing that is there, of tools that need to be told what they work on: of all tools where
 // a sandbox holds the server without network and without a folder to write to but the episode's own, else of those that
 // only read.
-func (h *housing) harmless(a *app, c config.Sandbox, found mcp.ServerTools) []chat.ToolCall {
-	server := h.servers.Servers[found.Name]
-	_, downloaded := a.runnerOf(server.Command)
+func (h inspection) harmless(a *app, c config.Sandbox, found mcp.ServerTools) []chat.ToolCall {
+	server := h.Servers.Servers[found.Name]
+	_, downloaded := toolset.LauncherOf(a.Host, server.Command)
 	open := downloaded || len(server.Hosts) > 0 || c.NetworkFor(found.Name) || len(c.WriteFor(found.Name)) > 0 || slices.Contains(c.Exempt, found.Name)
-	held := server.Command != "" && server.Isolation == mcp.PerProcess && h.sandbox.Level() != sandbox.None && !open
+	held := server.Command != "" && server.Isolation == mcp.PerProcess && h.Sandbox.Level() != sandbox.None && !open
 	var calls []chat.ToolCall
 	for _, t := range found.Tools {
 		var needs struct {
 			Required []string `json:"required"`
 		}
-		if json.Unmarshal(t.InputSchema, &needs) != nil || len(needs.Required) == 0 || !held && !hintsOf(t.Annotations).ReadOnlyHint {
+		if json.Unmarshal(t.InputSchema, &needs) != nil || len(needs.Required) == 0 || !held && !toolset.HintsOf(t.Annotations).ReadOnlyHint {
 			continue
 		}
 		if arguments, ok := mcp.Unlikely(t.InputSchema); ok {

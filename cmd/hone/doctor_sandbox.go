@@ -15,6 +15,7 @@ import (
 	"hone/internal/doctor"
 	"hone/internal/mcp"
 	"hone/internal/mcp/sandbox"
+	"hone/internal/toolset"
 )
 
 // sights are what each server that was started had in its sandbox.
@@ -24,11 +25,11 @@ type sights struct {
 }
 
 // watch notes what is left to each server that starts from now on; of an episode's folder its place is not told.
-func (h *housing) watch(a *app, c config.Sandbox) *sights {
+func (h inspection) watch(a *app, c config.Sandbox) *sights {
 	s := &sights{of: map[string]sandbox.Sight{}}
-	wrap := h.options.Wrap
-	h.options.Wrap = func(name, folder string, cmd *exec.Cmd) error {
-		if sight, err := h.sandbox.Sight(cmd, a.grants(c, name, h.servers.Servers[name], folder, cmd.Env)); err == nil {
+	wrap := h.Options.Wrap
+	h.Options.Wrap = func(name, folder string, cmd *exec.Cmd) error {
+		if sight, err := h.Sandbox.Sight(cmd, toolset.Grants(a.Host, c, name, h.Servers.Servers[name], folder, cmd.Env)); err == nil {
 			own := func(path string) bool {
 				return folder != "" && (path == folder || strings.HasPrefix(path, folder+string(filepath.Separator)))
 			}
@@ -46,7 +47,7 @@ func (h *housing) watch(a *app, c config.Sandbox) *sights {
 func (a *app) checkSight(c config.Sandbox, name string, server mcp.Server, seen *sights) doctor.Check {
 	check := doctor.Check{Name: "MCP server " + name, Status: doctor.OK}
 	sight, started := seen.of[name]
-	_, isRunner := a.runnerOf(server.Command)
+	_, isLauncher := toolset.LauncherOf(a.Host, server.Command)
 	switch {
 	case server.Command == "":
 		check.Detail = "sandbox: none is needed, it runs where its URL is"
@@ -67,7 +68,7 @@ func (a *app) checkSight(c config.Sandbox, name string, server mcp.Server, seen 
 		}
 		check.Detail = fmt.Sprintf("sandbox: %s; network: %s; reads: %s; writes: %s", sight.Level, network,
 			strings.Join(append([]string{"the system"}, sight.Read...), ", "), strings.Join(append([]string{"its episode's folder"}, sight.Write...), ", "))
-		if sight.Network && isRunner {
+		if sight.Network && isLauncher {
 			check.Status, check.Next = doctor.Warn, "hone servers add installs a package once and runs it without network"
 		}
 	}
@@ -76,19 +77,19 @@ func (a *app) checkSight(c config.Sandbox, name string, server mcp.Server, seen 
 
 // checkWrites tries to write, as the server, to the data that its configuration names: where that is refused it would start, and
 // then fail call by call.
-func (h *housing) checkWrites(ctx context.Context, a *app, c config.Sandbox, name string) []doctor.Check {
-	server := h.servers.Servers[name]
+func (h inspection) checkWrites(ctx context.Context, a *app, c config.Sandbox, name string) []doctor.Check {
+	server := h.Servers.Servers[name]
 	if server.Command == "" || slices.Contains(c.Exempt, name) {
 		return nil
 	}
 	var tried []string
 	named := dataPaths(server)
 	for _, path := range slices.Sorted(maps.Keys(named)) {
-		if !covered(path, c.ReadFor(name)) { // else it is meant to be read alone
+		if !toolset.Covered(path, c.ReadFor(name)) { // else it is meant to be read alone
 			tried = append(tried, path)
 		}
 	}
-	refused, err := h.sandbox.Refused(ctx, a.grants(c, name, server, "", nil), tried)
+	refused, err := h.Sandbox.Refused(ctx, toolset.Grants(a.Host, c, name, server, "", nil), tried)
 	if err != nil {
 		return []doctor.Check{doctor.FromError("MCP server "+name, err)}
 	}

@@ -12,6 +12,7 @@ import (
 	"hone/internal/doctor"
 	"hone/internal/mcp"
 	"hone/internal/mcp/sandbox"
+	"hone/internal/toolset"
 )
 
 // doctored are doctor's checks of one server in a sandbox of one level; of a server that is named alone, those of its writes.
@@ -35,22 +36,22 @@ func doctored(t *testing.T, level sandbox.Level, server string, set func(c *conf
 		set(&c.MCP.Sandbox)
 	}
 	if alone == "" {
-		checks := a.checkServers(t.Context(), c, serverFlags{file: "mcp.json"})
+		checks := a.checkServers(t.Context(), c, toolset.Source{File: "mcp.json"})
 		if !strings.HasPrefix(checks[0].Detail, string(level)) {
 			t.Skipf("no %s here: %s", level, checks[0].Detail)
 		}
 		return checks[1:]
 	}
-	servers, err := a.servers(c, serverFlags{file: "mcp.json"})
+	servers, err := toolset.Configured(a.Host, c, toolset.Source{File: "mcp.json"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := a.openHost(t.Context(), c, servers, "")
+	h, err := toolset.House(t.Context(), a.Host, c, servers, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer h.close()
-	return h.checkWrites(t.Context(), a, c.MCP.Sandbox, alone)
+	defer h.Close()
+	return inspection{h}.checkWrites(t.Context(), a, c.MCP.Sandbox, alone)
 }
 
 // A server that starts, and could not write to its data, is found out by a try, with the keys that mend it; and doctor says what keeps it

@@ -19,53 +19,58 @@ import (
 	"hone/internal/mcp/approval"
 	"hone/internal/mcp/lint"
 	"hone/internal/mcp/sandbox"
+	"hone/internal/toolset"
 )
 
+// inspection is servers that doctor looks at.
+type inspection struct{ *toolset.Housing }
+
 // checkServers looks at every server, so that one that fails does not hide the others.
-func (a *app) checkServers(ctx context.Context, c config.Config, f serverFlags) []doctor.Check {
-	servers, err := a.servers(c, f)
-	if errors.Is(err, fs.ErrNotExist) && f == (serverFlags{}) {
+func (a *app) checkServers(ctx context.Context, c config.Config, f toolset.Source) []doctor.Check {
+	servers, err := toolset.Configured(a.Host, c, f)
+	if errors.Is(err, fs.ErrNotExist) && f == (toolset.Source{}) {
 		return []doctor.Check{{Name: "MCP servers", Status: doctor.Warn, Detail: "none is configured: there is no " + c.MCP.Config,
 			Next: "hone doctor --mcp URL"}}
 	}
 	if err != nil {
 		return []doctor.Check{doctor.FromError("MCP servers", err)}
 	}
-	h, err := a.openHost(ctx, c, servers, "")
+	housing, err := toolset.House(ctx, a.Host, c, servers, "")
 	if err != nil {
 		return []doctor.Check{doctor.FromError("sandbox of the servers", err)}
 	}
-	defer h.close()
+	h := inspection{housing}
+	defer h.Close()
 	checks := []doctor.Check{h.checkSandbox()}
 	seen := h.watch(a, c.MCP.Sandbox)
-	for _, r := range mcp.Inspect(ctx, h.servers, h.options) {
+	for _, r := range mcp.Inspect(ctx, h.Servers, h.Options) {
 		name := r.Tools.Name
-		kept := append([]doctor.Check{a.checkSight(c.MCP.Sandbox, name, h.servers.Servers[name], seen)}, h.checkWrites(ctx, a, c.MCP.Sandbox, name)...)
+		kept := append([]doctor.Check{a.checkSight(c.MCP.Sandbox, name, h.Servers.Servers[name], seen)}, h.checkWrites(ctx, a, c.MCP.Sandbox, name)...)
 		checks = append(checks, slices.Insert(h.checkServer(ctx, a, c, r), 1, kept...)...)
 	}
 	return checks
 }
 
-func (h *housing) checkSandbox() doctor.Check {
-	check := doctor.Check{Name: "sandbox of the servers", Status: doctor.OK, Detail: h.sandbox.String()}
-	if h.sandbox.Level() != sandbox.Bubblewrap {
+func (h inspection) checkSandbox() doctor.Check {
+	check := doctor.Check{Name: "sandbox of the servers", Status: doctor.OK, Detail: h.Sandbox.String()}
+	if h.Sandbox.Level() != sandbox.Bubblewrap {
 		check.Status, check.Next = doctor.Warn, "install bubblewrap (apt install bubblewrap)"
 	}
 	return check
 }
 
 // checkServer is a line for the server, and one for each thing about it that a person should know.
-func (h *housing) checkServer(ctx context.Context, a *app, c config.Config, r mcp.Report) []doctor.Check {
+func (h inspection) checkServer(ctx context.Context, a *app, c config.Config, r mcp.Report) []doctor.Check {
 	name := "MCP server " + r.Tools.Name
-	server := h.servers.Servers[r.Tools.Name]
+	server := h.Servers.Servers[r.Tools.Name]
 	if r.Err != nil {
-		check := doctor.Check{Name: name, Status: doctor.Fail, Detail: r.Err.Error(), Next: "run its command by hand: " + commandLine(server)}
+		check := doctor.Check{Name: name, Status: doctor.Fail, Detail: r.Err.Error(), Next: "run its command by hand: " + toolset.CommandLine(server)}
 		if server.URL != "" {
 			check.Next = "look at the server, its URL and its token: " + server.URL
-		} else if notStarted(r.Err) {
-			check.Next = a.notFound(server)
-		} else if h.sandbox.Level() != sandbox.None {
-			check.Next += "; if that works, " + a.keptFrom(server)
+		} else if toolset.NotStarted(r.Err) {
+			check.Next = toolset.NotFound(a.Host, server)
+		} else if h.Sandbox.Level() != sandbox.None {
+			check.Next += "; if that works, " + toolset.KeptFrom(a.Host, server)
 		}
 		return []doctor.Check{check}
 	}
@@ -104,21 +109,21 @@ func (h *housing) checkServer(ctx context.Context, a *app, c config.Config, r mc
 
 // checkIsolation opens two episodes as a run would: at the same time, or one after the other where they take turns. Where
 // that takes a call which the rules keep back, nothing is opened.
-func (h *housing) checkIsolation(ctx context.Context, a *app, c config.Config, r mcp.Report) doctor.Check {
+func (h inspection) checkIsolation(ctx context.Context, a *app, c config.Config, r mcp.Report) doctor.Check {
 	mode := string(r.Stats.Isolation)
 	check := doctor.Check{Name: "MCP server " + r.Tools.Name, Status: doctor.OK}
 	switch why, err := h.resetRefused(ctx, a, c.MCP.Approval, r.Tools); {
 	case err != nil:
 		return doctor.FromError(check.Name, err)
 	case why != "":
-		check.Status, check.Detail = doctor.Fail, "it cannot be made as new between episodes: the call of "+h.servers.Servers[r.Tools.Name].Reset.Tool+" is "+why
+		check.Status, check.Detail = doctor.Fail, "it cannot be made as new between episodes: the call of "+h.Servers.Servers[r.Tools.Name].Reset.Tool+" is "+why
 		check.Next = "allow the call in mcp.approval of hone.yaml, or give the server another isolation"
 		return check
 	}
-	servers, err := h.servers.Only(r.Tools.Name)
+	servers, err := h.Servers.Only(r.Tools.Name)
 	if err == nil {
 		var pool *mcp.Pool
-		o := h.options
+		o := h.Options
 		o.Warm = -1 // so that what is measured is a start
 		if pool, err = mcp.NewPool(ctx, servers, &mcp.Catalog{Servers: []mcp.ServerTools{r.Tools}}, o); err == nil {
 			defer pool.Close()
@@ -143,8 +148,8 @@ func (h *housing) checkIsolation(ctx context.Context, a *app, c config.Config, r
 }
 
 // resetRefused is why the call that makes a server as new is not sent; "" where it is, or where none is needed.
-func (h *housing) resetRefused(ctx context.Context, a *app, c config.Approval, found mcp.ServerTools) (string, error) {
-	reset := h.servers.Servers[found.Name].Reset
+func (h inspection) resetRefused(ctx context.Context, a *app, c config.Approval, found mcp.ServerTools) (string, error) {
+	reset := h.Servers.Servers[found.Name].Reset
 	if reset == nil || reset.Tool == "" {
 		return "", nil
 	}
@@ -152,7 +157,7 @@ func (h *housing) resetRefused(ctx context.Context, a *app, c config.Approval, f
 	for i := range found.Tools {
 		found.Tools[i].ModelName = found.Tools[i].Name // of one server they are all different
 	}
-	gate, err := a.gateOf(c, &mcp.Catalog{Servers: []mcp.ServerTools{found}}, false)
+	gate, err := toolset.Gate(a.Host, c, &mcp.Catalog{Servers: []mcp.ServerTools{found}}, false)
 	if err != nil {
 		return "", err
 	}
@@ -188,10 +193,6 @@ func openTwo(ctx context.Context, pool *mcp.Pool, inTurn bool) error {
 		shut(i)
 	}
 	return errors.Join(errs[:]...)
-}
-
-func commandLine(s mcp.Server) string {
-	return strings.Join(slices.Concat([]string{s.Command}, s.Args), " ")
 }
 
 // short is a duration with two or three digits.

@@ -17,6 +17,7 @@ import (
 	"hone/internal/doctor"
 	"hone/internal/host"
 	"hone/internal/screen"
+	"hone/internal/toolset"
 )
 
 // owned clears the screen, sets the title, colours by C1, draws over the line, turns the direction of text, and writes what looks
@@ -196,7 +197,7 @@ func TestNoTerminalObeysAServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a.Report(t.Context(), doctor.Print(a.Host, a.checkServers(t.Context(), c, serverFlags{server: url})))
+			a.Report(t.Context(), doctor.Print(a.Host, a.checkServers(t.Context(), c, toolset.Source{Server: url})))
 			tame(t, field+": doctor", out.String(), said.String())
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/mcp"
 	"hone/internal/mcp/sandbox"
+	"hone/internal/toolset"
 )
 
 // fetcher is a server whose tool asks for a URL, by the proxy that its environment names or past it.
@@ -57,15 +58,15 @@ func TestServerWithHosts(t *testing.T) {
 	}
 	a := toyApp(&bytes.Buffer{}, nil)
 	a.Helper = []string{helper, sandboxVerb}
-	l, err := a.openServers(t.Context(), config.Default(), servers)
+	l, err := a.open(t.Context(), config.Default(), servers, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.close()
-	if l.host.sandbox.Level() != sandbox.Bubblewrap {
-		t.Skipf("no bubblewrap here: %s", l.host.sandbox)
+	if l.Housing.Sandbox.Level() != sandbox.Bubblewrap {
+		t.Skipf("no bubblewrap here: %s", l.Housing.Sandbox)
 	}
-	session, err := l.shown.tools.Open(t.Context(), "e")
+	session, err := l.Selection.Tools.Open(t.Context(), "e")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +94,7 @@ func TestServerWithHosts(t *testing.T) {
 		if tc.path != "" {
 			a.withEnv(map[string]string{"PATH": tc.path})
 		}
-		if _, _, err := a.sandboxed(t.Context(), config.DefaultSandbox(), servers); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), tc.want) {
+		if _, _, err := toolset.Sandboxed(t.Context(), a.Host, config.DefaultSandbox(), servers); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

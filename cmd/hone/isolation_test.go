@@ -109,16 +109,16 @@ func TestSixteenEpisodesOnRealServers(t *testing.T) {
 				t.Fatal(err)
 			}
 			a := &app{Host: &host.Host{Talk: screen.New(os.Stderr), LookupEnv: os.LookupEnv, Quiet: true, Helper: []string{helper, sandboxVerb}}}
-			l, err := a.openServersOf(t.Context(), config.Default(), servers, filepath.Join(dir, "run"))
+			l, err := a.open(t.Context(), config.Default(), servers, filepath.Join(dir, "run"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			folder := l.host.options.Folder
+			folder := l.Housing.Options.Folder
 			var wg sync.WaitGroup
 			for i := range 16 {
 				wg.Go(func() {
 					id := fmt.Sprintf("scenario/0/%d", i)
-					session, err := l.pool.Open(t.Context(), id)
+					session, err := l.Pool.Open(t.Context(), id)
 					if err != nil {
 						t.Error(err)
 						return

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -18,8 +19,8 @@ import (
 	"hone/internal/learn/sample"
 	"hone/internal/learn/samplers"
 	"hone/internal/mcp"
-	"hone/internal/mcp/approval"
 	"hone/internal/recipe"
+	"hone/internal/toolset"
 )
 
 // maxMismatch bounds the mean mismatch KL of a GRPO step, in nats a token, for a sampler in this process.
@@ -27,12 +28,7 @@ func maxMismatch(m *basemodel.Model) float64 { return samplers.MaxMismatch(m.Eng
 
 // lab is everything episodes of one model need: servers, model, trainer, sampler.
 type lab struct {
-	catalog *mcp.Catalog
-	pool    *mcp.Pool
-	tools   rollout.Tools  // the pool behind the rules of mcp.approval
-	gate    *approval.Gate // nil where collect asks one of its own
-	host    *housing
-	shown   shown
+	*toolset.Set
 	machine *basemodel.Model
 	learner *learner // nil where nothing is trained
 	sampler *samplers.Samplers
@@ -40,6 +36,22 @@ type lab struct {
 	options rollout.Options
 	scorer  reward.Scorer
 	opens   func(options any)
+}
+
+// open opens the servers of a run whose episodes are scored.
+func (a *app) open(ctx context.Context, c config.Config, servers mcp.Config, runDir string, only ...string) (*lab, error) {
+	s, err := toolset.Open(ctx, a.Host, c, servers, runDir, only...)
+	if err != nil {
+		return nil, err
+	}
+	return a.labOf(c, s), nil
+}
+
+// labOf is a lab without a model.
+func (a *app) labOf(c config.Config, s *toolset.Set) *lab {
+	l := &lab{Set: s, opens: a.Opens, scorer: reward.Scorer{Weights: weightsOf(c.Rewards), Defaults: s.Catalog.Defaults()}}
+	a.Opens(l.scorer)
+	return l
 }
 
 // held is the hash of the adapter that episodes are sampled with, "" for a base model or an endpoint.
@@ -53,11 +65,8 @@ func (l *lab) held() string {
 // stamp adds to the record of an episode what only the lab knows: the adapter that made it, and what servers wrote to stderr.
 func (l *lab) stamp(t *trajectory.Trajectory) {
 	t.Adapter = l.held()
-	if l.host == nil {
-		return
-	}
-	if said := l.host.said.take(t.ID); said != nil {
-		t.Stderr = said
+	if l.Set != nil {
+		l.Set.Stamp(t)
 	}
 }
 
@@ -82,9 +91,9 @@ func (l *lab) findModel(a *app, c *config.Config, folder string, scenarios []sce
 		return planned{}, err
 	}
 	l.machine = m
-	l.options = rollout.Options{Tools: l.shown.tools, Renderer: m.Renderer, System: c.Rollout.System, ToolList: l.shown.list, ToolsOf: l.shown.of,
+	l.options = rollout.Options{Tools: l.Selection.Tools, Renderer: m.Renderer, System: c.Rollout.System, ToolList: l.Selection.List, ToolsOf: l.Selection.Of,
 		MaxTurns: c.Rollout.MaxTurns, MaxTokens: c.Rollout.MaxTokens, MaxToolCalls: c.Rollout.MaxToolCalls,
-		Temperature: c.Rollout.Temperature, MaxWork: c.Rollout.Timeout, Hang: hang(*c), Seed: c.Seed, Retries: 2, Programs: a.programs(*c)}
+		Temperature: c.Rollout.Temperature, MaxWork: c.Rollout.Timeout, Hang: hang(*c), Seed: c.Seed, Retries: 2, Programs: toolset.Programs(a.Host, *c)}
 	prefix, longest, err := l.sharedPrefix(scenarios)
 	if err != nil {
 		return planned{}, err
@@ -198,19 +207,10 @@ func (l *lab) runner(o rollout.Options) *rollout.Runner {
 	return rollout.New(o)
 }
 
-// lost counts sessions that could not be opened and calls without an answer.
-func (l *lab) lost() int {
-	n := 0
-	for _, s := range l.pool.Stats() {
-		n += s.OpenErrors + s.Lost + s.Timeouts
-	}
-	return n
-}
-
 // unreachable gives the error of a run that failed for its servers the exit code of that, also where the fault is the
 // way to them.
 func (l *lab) unreachable(err error) error {
-	if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.CodeError && l.lost() > 0 {
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.CodeError && l.Lost() > 0 {
 		f.Code = fault.CodeUnavailable
 	}
 	return err
@@ -223,8 +223,7 @@ func (l *lab) close() {
 	if l.machine != nil {
 		l.machine.Close()
 	}
-	_ = l.pool.Close() // the processes are gone either way
-	l.host.close()
+	l.Set.Close()
 }
 
 func byID(list []scenario.Scenario) map[string]*scenario.Scenario {
@@ -261,4 +260,31 @@ func ofSplit(list []scenario.Scenario, split, path string) ([]scenario.Scenario,
 			Next: "give rows the key split, or add scenarios; hone scenarios split shows how many each split has"}
 	}
 	return kept, nil
+}
+
+// sharedPrefix is what all prompts begin with, and the length of the longest.
+func (l *lab) sharedPrefix(scenarios []scenario.Scenario) (shared []int32, longest int, err error) {
+	if l.options.ToolsOf == nil {
+		return l.machine.SharedPrefix(l.options.ToolList, l.openings(scenarios))
+	}
+	for i, s := range scenarios {
+		tools, err := l.options.ToolsOf(s)
+		if err != nil {
+			return nil, 0, err
+		}
+		own, length, err := l.machine.SharedPrefix(tools, l.openings(scenarios[i:i+1]))
+		if err != nil {
+			return nil, 0, err
+		}
+		longest = max(longest, length)
+		if i == 0 {
+			shared = own
+		}
+		n := 0
+		for n < len(shared) && n < len(own) && shared[n] == own[n] {
+			n++
+		}
+		shared = shared[:n]
+	}
+	return shared, longest, nil
 }

@@ -16,6 +16,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/screen"
+	"hone/internal/toolset"
 )
 
 // What an episode is shown of a long result is what a served model is shown of it: cut, or summarised once and remembered.
@@ -44,16 +45,16 @@ func TestLongResultsAreOneThingEverywhere(t *testing.T) {
 	call := chat.ToolCall{ID: "c", Name: "echo", Arguments: fmt.Sprintf(`{"message": %q}`, text)}
 	for _, tc := range []struct{ long, want string }{{"cut", " bytes omitted ..."}, {"summary", "[summary of 506 bytes]\nmany words"}} {
 		c.Rollout.LongResults = tc.long
-		l, err := a.connect(t.Context(), c, servers, "")
+		l, err := toolset.Connect(t.Context(), a.Host, c, servers, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		session, err := l.tools.Open(t.Context(), "e")
+		session, err := l.Tools.Open(t.Context(), "e")
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := session.Call(t.Context(), []chat.ToolCall{call})[0]
-		shorten, err := a.shortener(c.Rollout)
+		shorten, err := toolset.Shortener(a.Host, c.Rollout)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +65,7 @@ func TestLongResultsAreOneThingEverywhere(t *testing.T) {
 		if err := session.Close(); err != nil {
 			t.Error(err)
 		}
-		l.close()
+		l.Close()
 	}
 	if asked.Load() != 1 {
 		t.Errorf("one result was summarised %d times", asked.Load())

@@ -16,6 +16,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/mcp"
 	"hone/internal/run"
+	"hone/internal/toolset"
 )
 
 func namesOf(tools []chat.Tool) (names []string) {
@@ -160,7 +161,7 @@ func TestLogKeepsShownTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	log := runLog{dir, t.Logf, &lab{catalog: catalog}}
+	log := runLog{dir, t.Logf, &lab{Set: &toolset.Set{Catalog: catalog}}}
 	all := catalog.Tools()
 	for id, tools := range map[string][]chat.Tool{"whole": all, "chosen": all[1:], "searched": {{Name: "search_tools", InputSchema: json.RawMessage(`{}`)}}} {
 		if err := log.Trajectory("grpo", 0, &trajectory.Trajectory{ID: id, Tools: tools}); err != nil {
@@ -177,7 +178,7 @@ func TestLogKeepsShownTools(t *testing.T) {
 			t.Errorf("%s: %+v, want %v", x.ID, x.Tools, want)
 		}
 	}
-	if log.lab.catalog, err = catalog.Only("look"); err != nil {
+	if log.lab.Catalog, err = catalog.Only("look"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := log.Trajectories("grpo", 0); err == nil || !strings.Contains(err.Error(), "another catalog") {

@@ -29,7 +29,7 @@ func (l runLog) Trajectory(stage string, step int, t *trajectory.Trajectory) err
 	l.lab.stamp(t)
 	t.Attempt = l.dir.Attempt
 	lean := *t
-	shown := trajectory.ShownOf(t.Tools, l.lab.catalog.Tools(), l.lab.catalog.Hash)
+	shown := trajectory.ShownOf(t.Tools, l.lab.Catalog.Tools(), l.lab.Catalog.Hash)
 	lean.Tools, lean.Shown = nil, &shown // the run's catalog holds them once
 	text, err := json.Marshal(lean)
 	if err != nil {
@@ -157,7 +157,7 @@ func (l runLog) Trajectories(stage string, step int) ([]*trajectory.Trajectory, 
 			continue
 		}
 		if t.Shown != nil {
-			if t.Tools, err = toolsShown(*t.Shown, l.lab.catalog, "trajectory "+r.ID+" of the ledger"); err != nil {
+			if t.Tools, err = toolsShown(*t.Shown, l.lab.Catalog, "trajectory "+r.ID+" of the ledger"); err != nil {
 				return nil, err
 			}
 		}

@@ -20,6 +20,7 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/mcp/sandbox"
 	"hone/internal/screen"
+	"hone/internal/toolset"
 )
 
 // sandboxAt opens a sandbox of one level, or skips and says why it is not to be had here. Its helper is the program hone
@@ -35,7 +36,7 @@ func sandboxAt(t *testing.T, level sandbox.Level, c config.Sandbox, servers mcp.
 	if level == sandbox.Landlock { // without bubblewrap on PATH
 		a.withEnv(map[string]string{"PATH": t.TempDir()})
 	}
-	s, wrap, err := a.sandboxed(t.Context(), c, servers)
+	s, wrap, err := toolset.Sandboxed(t.Context(), a.Host, c, servers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +129,7 @@ func inSession(t *testing.T, do func(ctx context.Context, calls []chat.ToolCall)
 
 func TestSandboxRequired(t *testing.T) {
 	a := &app{Host: &host.Host{Talk: screen.New(&bytes.Buffer{}), LookupEnv: func(string) (string, bool) { return "", false }, Helper: []string{"hone", sandboxVerb}}}
-	_, _, err := a.sandboxed(t.Context(), config.Sandbox{Mode: "require"}, mcp.Config{})
+	_, _, err := toolset.Sandboxed(t.Context(), a.Host, config.Sandbox{Mode: "require"}, mcp.Config{})
 	if fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "bwrap is not on PATH") {
 		t.Errorf("%v", err)
 	}
@@ -156,5 +157,34 @@ func TestExemptInheritsNoOpenFiles(t *testing.T) {
 	}
 	if out, err := cmd.Output(); string(out) != "0\n1\n2\n3\n" || err != nil {
 		t.Errorf("%q, %v", out, err)
+	}
+}
+
+// A package would need the network, so what is looked at is that npm starts in the sandbox and finds the cache it is given.
+func TestNpxInASandbox(t *testing.T) {
+	helper, err := exec.LookPath("hone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said strings.Builder
+	a := &app{Host: &host.Host{Talk: screen.New(&said), LookupEnv: os.LookupEnv, Helper: []string{helper, sandboxVerb}}}
+	o, err := toolset.House(t.Context(), a.Host, config.Default(), mcp.Config{Servers: map[string]mcp.Server{"s": {Command: "npx"}}}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	npm, err := exec.LookPath("npm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := o.Servers.Servers["s"].Env["npm_config_cache"]
+	cmd := exec.Command(npm, "config", "get", "cache")
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "npm_config_cache=" + cache}
+	if err := o.Options.Wrap("s", "", cmd); err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.Output()
+	if err != nil || strings.TrimSpace(string(out)) != cache {
+		t.Errorf("%v: %s, want %s; %s", err, out, cache, said.String())
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/run"
 	"hone/internal/screen"
+	"hone/internal/toolset"
 )
 
 // An episode of a real server is read with all that belongs to it: chat, calls, results, checks, and the server's stderr.
@@ -67,7 +68,7 @@ func TestShowRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := runLog{dir, t.Logf, &lab{catalog: &mcp.Catalog{}}}
+	log := runLog{dir, t.Logf, &lab{Set: &toolset.Set{Catalog: &mcp.Catalog{}}}}
 	for step := range 30 {
 		metrics := map[string]float64{"loss": 1 / float64(step+1), "reward": float64(step)}
 		if step == 29 {

@@ -103,7 +103,7 @@ func TestTasksOnStatefulServers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := toyApp(&bytes.Buffer{}, nil).openServers(t.Context(), config.Default(), servers)
+		l, err := toyApp(&bytes.Buffer{}, nil).open(t.Context(), config.Default(), servers, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +137,7 @@ func playTasks(t *testing.T, l *lab, list []scenario.Scenario, wrong map[string]
 		}
 		return want[i].turns[strings.Count(prompt, "<assistant>")-1], nil
 	}}
-	runner := rollout.New(rollout.Options{Sampler: sampler, Tools: l.tools, Renderer: policytest.Renderer{}, ToolList: l.catalog.Tools()})
+	runner := rollout.New(rollout.Options{Sampler: sampler, Tools: l.Tools, Renderer: policytest.Renderer{}, ToolList: l.Catalog.Tools()})
 	for i, g := range runner.Groups(t.Context(), rows, 1, 0) {
 		text, err := json.Marshal(g.Trajectories[0])
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/mcp/lint"
 	"hone/internal/run"
+	"hone/internal/toolset"
 )
 
 // Files that a run keeps from its beginning.
@@ -47,9 +48,9 @@ type keptFlags struct {
 }
 
 // keep notes which servers a verb works on, the environment's included.
-func (k *keptFlags) keep(a *app, c config.Config, f serverFlags) {
-	k.MCPGiven, k.MCPConfig = f.server != "", f.file
-	if f.server == "" && f.file == "" {
+func (k *keptFlags) keep(a *app, c config.Config, f toolset.Source) {
+	k.MCPGiven, k.MCPConfig = f.Server != "", f.File
+	if f.Server == "" && f.File == "" {
 		url, _ := a.LookupEnv("MCP_URL")
 		k.MCPGiven = url != ""
 	}
@@ -59,15 +60,15 @@ func (k *keptFlags) keep(a *app, c config.Config, f serverFlags) {
 }
 
 // again returns which servers the run in path goes on with: those named now, else those of the file it was begun with.
-func (k keptFlags) again(a *app, f serverFlags, path string) (serverFlags, error) {
-	if f.server != "" || f.file != "" {
+func (k keptFlags) again(a *app, f toolset.Source, path string) (toolset.Source, error) {
+	if f.Server != "" || f.File != "" {
 		return f, nil
 	}
 	if !k.MCPGiven {
-		return serverFlags{file: k.MCPConfig}, nil
+		return toolset.Source{File: k.MCPConfig}, nil
 	}
 	if url, _ := a.LookupEnv("MCP_URL"); url != "" {
-		return serverFlags{}, nil // which app.servers reads
+		return toolset.Source{}, nil // which app.servers reads
 	}
 	return f, &fault.Error{Code: fault.CodeUsage, What: "name the run's MCP server again", Where: path,
 		Why:  "it was begun with --mcp or MCP_URL, which may hold a secret, so the run directory does not keep it",
@@ -210,4 +211,13 @@ func (t *tuning) keepScenarios(list []scenario.Scenario) error {
 		return err
 	}
 	return writeFile(filepath.Join(t.path, scenariosFile), text)
+}
+
+// alsoDeny adds today's deny rules to those that a run was begun with.
+func (a *app) alsoDeny(c *config.Config) error {
+	today, err := a.config()
+	if err == nil {
+		toolset.AlsoDeny(c, today)
+	}
+	return err
 }

@@ -15,6 +15,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/run"
+	"hone/internal/toolset"
 )
 
 const secret = "sesame-4711"
@@ -36,7 +37,7 @@ func TestKeptFlagsHoldNoSecret(t *testing.T) {
 		a.withEnv(map[string]string{"MCP_URL": x.url})
 		c := config.Default()
 		begun := &tuning{a: a, verb: "train", path: "out", c: c}
-		begun.kept.keep(a, c, serverFlags{server: x.flag})
+		begun.kept.keep(a, c, toolset.Source{Server: x.flag})
 		if err := begun.begin(run.Input{Name: scenariosFile, Data: []byte("[]")}); err != nil {
 			t.Fatal(err)
 		}
@@ -46,15 +47,15 @@ func TestKeptFlagsHoldNoSecret(t *testing.T) {
 
 		a.withEnv(map[string]string{"MCP_URL": ""})
 		kept := begun.kept
-		now, err := kept.again(a, serverFlags{}, "out")
-		if x.given != (err != nil) || err == nil && now.file != c.MCP.Config {
+		now, err := kept.again(a, toolset.Source{}, "out")
+		if x.given != (err != nil) || err == nil && now.File != c.MCP.Config {
 			t.Errorf("%+v: goes on with %+v, %v", x, now, err)
 		}
-		if now, err := kept.again(a, serverFlags{server: "npx again"}, "out"); err != nil || now.server != "npx again" {
+		if now, err := kept.again(a, toolset.Source{Server: "npx again"}, "out"); err != nil || now.Server != "npx again" {
 			t.Errorf("%+v: given again: %+v, %v", x, now, err)
 		}
 		a.withEnv(map[string]string{"MCP_URL": "http://h.test/again"})
-		if _, err := kept.again(a, serverFlags{}, "out"); err != nil {
+		if _, err := kept.again(a, toolset.Source{}, "out"); err != nil {
 			t.Errorf("%+v: MCP_URL set again: %v", x, err)
 		}
 	}

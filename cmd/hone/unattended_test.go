@@ -20,6 +20,7 @@ import (
 	"hone/internal/policy"
 	"hone/internal/policy/policytest"
 	"hone/internal/screen"
+	"hone/internal/toolset"
 )
 
 const hats = `[
@@ -125,11 +126,11 @@ func TestRulesBetweenEpisodesAndServer(t *testing.T) {
 	for _, share := range []float64{0, 0.01} {
 		c := config.Default()
 		c.MCP.Approval.Deny, c.MCP.SearchShare = []string{"files/write_file"}, share
-		l, err := toyApp(&bytes.Buffer{}, nil).openServers(t.Context(), c, servers)
+		l, err := toyApp(&bytes.Buffer{}, nil).open(t.Context(), c, servers, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		session, err := l.shown.tools.Open(t.Context(), "e")
+		session, err := l.Selection.Tools.Open(t.Context(), "e")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,7 +138,7 @@ func TestRulesBetweenEpisodesAndServer(t *testing.T) {
 			{ID: "2", Name: "read_text_file", Arguments: `{"path": "notes.txt"}`}}
 		if share > 0 {
 			for _, query := range []string{"write file overwrite", "read text file"} {
-				session.Call(t.Context(), []chat.ToolCall{{Name: l.shown.search, Arguments: fmt.Sprintf(`{"query": %q}`, query)}})
+				session.Call(t.Context(), []chat.ToolCall{{Name: l.Selection.Search, Arguments: fmt.Sprintf(`{"query": %q}`, query)}})
 			}
 		}
 		r := session.Call(t.Context(), calls)
@@ -193,7 +194,7 @@ func TestDoctorAsksTheRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checks := a.checkServers(t.Context(), c, serverFlags{file: "mcp.json"})
+		checks := a.checkServers(t.Context(), c, toolset.Source{File: "mcp.json"})
 		last := checks[len(checks)-1]
 		if !strings.Contains(last.Detail, x.says) || (last.Status == doctor.OK) != (x.sold > 0) || len(sold()) != x.sold {
 			t.Errorf("%s: %+v; sold %q", name, last, sold())
@@ -266,11 +267,11 @@ func TestDenialInATrajectory(t *testing.T) {
 	c := config.Default()
 	c.MCP.Approval.Deny = []string{"*/buy"}
 	a := toyApp(&bytes.Buffer{}, nil)
-	servers, err := a.servers(c, serverFlags{server: url})
+	servers, err := toolset.Configured(a.Host, c, toolset.Source{Server: url})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := a.openServers(t.Context(), c, servers)
+	l, err := a.open(t.Context(), c, servers, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -289,7 +290,7 @@ func TestDenialInATrajectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := rollout.New(rollout.Options{Tools: l.shown.tools, ToolList: l.shown.list, Sampler: sampler, Renderer: policytest.Renderer{}, MaxTurns: 4, MaxTokens: 100})
+	r := rollout.New(rollout.Options{Tools: l.Selection.Tools, ToolList: l.Selection.List, Sampler: sampler, Renderer: policytest.Renderer{}, MaxTurns: 4, MaxTokens: 100})
 	one := r.Episode(t.Context(), list[0], 0, 0, 0)
 	calls := one.Calls()
 	if one.Outcome != trajectory.OK || len(calls) != 2 || calls[0].Status != trajectory.CallDenied || calls[0].Text != denial ||

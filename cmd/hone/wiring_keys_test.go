@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -31,6 +32,7 @@ import (
 	"hone/internal/mcp/sandbox"
 	"hone/internal/policy"
 	"hone/internal/recipe"
+	"hone/internal/toolset"
 )
 
 // learning is what recipes and the trainer were handed.
@@ -162,7 +164,7 @@ func (w wired) servers() []acting {
 	refused := func(tool string, change func(*config.Approval)) bool {
 		c := w.c.MCP.Approval
 		change(&c)
-		gate, err := toyApp(nil, nil).gateOf(c, catalog, false)
+		gate, err := toolset.Gate(toyApp(nil, nil).Host, c, catalog, false)
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -170,22 +172,22 @@ func (w wired) servers() []acting {
 		return gate.Refusal(tool) != "" || slices.Contains(unanswered, "shop/"+tool)
 	}
 	as := func(*config.Approval) {}
-	g := toyApp(nil, nil).grants(w.c.MCP.Sandbox, "shop", mcp.Server{}, "", nil)
-	other := toyApp(nil, nil).grants(w.c.MCP.Sandbox, "inn", mcp.Server{}, "", nil)
+	g := toolset.Grants(toyApp(nil, nil).Host, w.c.MCP.Sandbox, "shop", mcp.Server{}, "", nil)
+	other := toolset.Grants(toyApp(nil, nil).Host, w.c.MCP.Sandbox, "inn", mcp.Server{}, "", nil)
 	known, err := mcp.Load("trained/catalog.json")
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	s := showTools(w.c, noTools{}, manyTools(30))
+	s := toolset.Select(w.c, noTools{}, manyTools(30))
 	one := byTask("do it to thing7")
-	list, err := s.forScenario(one)
+	list, err := s.ForScenario(one)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	seeded, greedy := w.c, w.c
 	seeded.Seed++
 	greedy.MCP.Distractors = -1
-	reseeded, _ := showTools(seeded, noTools{}, manyTools(30)).forScenario(one)
+	reseeded, _ := toolset.Select(seeded, noTools{}, manyTools(30)).ForScenario(one)
 	searching := w.c
 	searching.MCP.SearchShare = 0.001
 	return []acting{
@@ -200,13 +202,13 @@ func (w wired) servers() []acting {
 		{"mcp.approval.allow", refused("borrow", func(c *config.Approval) { c.Mode, c.Allow = "ask", nil }), true},
 		{"mcp.sandbox.network", []bool{g.Network, other.Network}, []bool{true, false}}, {"mcp.sandbox.write", append(g.Write, other.Write...), []string{"/data/w"}},
 		{"mcp.sandbox.read", append(g.Read, other.Read...), []string{"/data/r"}},
-		{"(search)", showTools(searching, noTools{}, manyTools(30)).search, "search_tools"},
+		{"(search)", toolset.Select(searching, noTools{}, manyTools(30)).Search, "search_tools"},
 	}
 }
 
 // numMatching is how many of the tools shown have a word of the task: the others were drawn.
 func numMatching(t *testing.T, c config.Config) int {
-	list, err := showTools(c, noTools{}, manyTools(30)).forScenario(byTask("thing1 thing2 thing3 thing4 thing5 thing6 thing7 thing8"))
+	list, err := toolset.Select(c, noTools{}, manyTools(30)).ForScenario(byTask("thing1 thing2 thing3 thing4 thing5 thing6 thing7 thing8"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,13 +258,13 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 	defer dry.Close()
 	searching := with(func(c *config.Config) { c.MCP.SearchShare = 0.001 })
 	cmd := exec.Command("true")
-	_, wrap, err := a.sandboxed(t.Context(), config.Sandbox{Mode: "auto", Exempt: []string{"pub"}}, mcp.Config{})
+	_, wrap, err := toolset.Sandboxed(t.Context(), a.Host, config.Sandbox{Mode: "auto", Exempt: []string{"pub"}}, mcp.Config{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = wrap("pub", "", cmd)
 	level := func(mode string) sandbox.Level {
-		s, _, err := a.sandboxed(t.Context(), config.Sandbox{Mode: mode}, mcp.Config{})
+		s, _, err := toolset.Sandboxed(t.Context(), a.Host, config.Sandbox{Mode: mode}, mcp.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -283,7 +285,7 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 		{"model.chat_template", prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "hermes", TemplateVariables: config.Variables{"x": "V"}}), "V!Be a shop.hi"},
 		{"model.template_variables", prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "hermes", TemplateVariables: config.Variables{"x": "W"}}), "W!Be a shop.hi"},
 		{"model.tool_format", strings.Contains(prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "morse"}), "morse"), true},
-		{"mcp.search_share", showTools(searching, noTools{}, manyTools(30)).search, "search_tools"},
+		{"mcp.search_share", toolset.Select(searching, noTools{}, manyTools(30)).Search, "search_tools"},
 		{"mcp.sandbox.mode", level("off"), sandbox.None}, {"mcp.sandbox.exempt", filepath.Base(cmd.Path), "true"},
 	} {
 		rows[r.key] = true
@@ -309,7 +311,7 @@ func (w wired) summarised(t *testing.T) (path, key, model, shown string) {
 	a.CacheDir = t.TempDir()
 	r := w.c.Rollout
 	r.LongResults, r.Summary = "summary", config.Endpoint{URL: s.URL + "/ours/v1", Model: "short", KeyEnv: "OUR_KEY"}
-	shorten, err := a.shortener(r)
+	shorten, err := toolset.Shortener(a.Host, r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -328,4 +330,18 @@ func readText(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+type noTools struct{ rollout.Tools }
+
+func (noTools) Open(context.Context, string, ...rollout.Template) (rollout.Session, error) {
+	return nil, nil
+}
+
+func manyTools(n int) []chat.Tool {
+	var all []chat.Tool
+	for i := range n {
+		all = append(all, chat.Tool{Name: fmt.Sprintf("tool%d", i), Description: fmt.Sprintf("Handles thing%d.", i), InputSchema: json.RawMessage(`{"type":"object"}`)})
+	}
+	return all
 }

@@ -1,4 +1,4 @@
-package main
+package toolset
 
 import (
 	"fmt"
@@ -9,17 +9,18 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/mcp"
 )
 
-// programs is the environment of the programs that checks name, nil where the configuration does not let any run.
-func (a *app) programs(c config.Config) []string {
+// Programs is the environment of the programs that checks name, nil where the configuration does not let any run.
+func Programs(h *host.Host, c config.Config) []string {
 	if !c.Scenarios.Programs {
 		return nil
 	}
 	environ := []string{}
 	for _, name := range []string{"PATH", "HOME", "LANG", "TMPDIR"} {
-		if value, ok := a.LookupEnv(name); ok {
+		if value, ok := h.LookupEnv(name); ok {
 			environ = append(environ, name+"="+value)
 		}
 	}
@@ -38,22 +39,22 @@ func programsAllowed(c config.Config, list []scenario.Scenario) error {
 		Next: "read the programs; then write scenarios: {programs: true} into hone.yaml"}
 }
 
-// runnable refuses scenarios that ask for what the servers cannot give: a folder of the episode's own, a tool, a template.
+// Runnable refuses scenarios that ask for what the servers cannot give: a folder of the episode's own, a tool, a template.
 // Later each of their episodes would fail for it.
-func (l *lab) runnable(c config.Config, list []scenario.Scenario) error {
+func (s *Set) Runnable(c config.Config, list []scenario.Scenario) error {
 	if err := programsAllowed(c, list); err != nil {
 		return err
 	}
-	own, takers := l.pool.Folders()
-	tools := l.catalog.Tools()
-	for _, s := range list {
-		for server := range s.Template {
+	own, takers := s.Pool.Folders()
+	tools := s.Catalog.Tools()
+	for _, x := range list {
+		for server := range x.Template {
 			if _, err := mcp.OneOf(server, takers); err != nil {
-				return unrunnable(s.ID+", template", err, `give that server isolation process, which starts it anew for each episode, or take the template out`)
+				return unrunnable(x.ID+", template", err, `give that server isolation process, which starts it anew for each episode, or take the template out`)
 			}
 		}
-		for i, check := range s.Checks {
-			where := fmt.Sprintf("%s, checks[%d] (%s)", s.ID, i, check.Type)
+		for i, check := range x.Checks {
+			where := fmt.Sprintf("%s, checks[%d] (%s)", x.ID, i, check.Type)
 			if check.Opens() {
 				if _, err := mcp.OneOf(check.Server, own); err != nil {
 					return unrunnable(where, fmt.Errorf("folder of the episode: %w", err),

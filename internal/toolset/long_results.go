@@ -1,4 +1,4 @@
-package main
+package toolset
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/episode/summary"
+	"hone/internal/host"
 	"hone/internal/llm"
 	"hone/internal/mcp"
 )
@@ -14,28 +15,28 @@ import (
 // wholeResult is how many bytes of a result are read where another than the server's client shortens it.
 const wholeResult = 256 << 10
 
-// shortener says what is shown of long results, in episodes and of those that clients send to hone serve: one rule, so that a
+// Shortener says what is shown of long results, in episodes and of those that clients send to hone serve: one rule, so that a
 // model meets in use what it met in training.
-func (a *app) shortener(r config.Rollout) (func(ctx context.Context, call chat.ToolCall, text string) (string, error), error) {
+func Shortener(h *host.Host, r config.Rollout) (func(ctx context.Context, call chat.ToolCall, text string) (string, error), error) {
 	if r.LongResults != "summary" {
 		return func(_ context.Context, _ chat.ToolCall, text string) (string, error) {
 			return mcp.Truncate(text, r.MaxResult), nil
 		}, nil
 	}
-	s, err := a.summaries(r)
+	s, err := summaries(h, r)
 	return s.Shorten, err
 }
 
 // summaries asks the model of rollout.summary. Its answers are kept in hone's cache folder, so that a result has the same summary
 // in training, in evaluations and in use.
-func (a *app) summaries(r config.Rollout) (summary.Shortener, error) {
-	store, err := a.Store()
+func summaries(h *host.Host, r config.Rollout) (summary.Shortener, error) {
+	store, err := h.Store()
 	if err != nil {
 		return summary.Shortener{}, err
 	}
 	key := ""
 	if r.Summary.KeyEnv != "" {
-		key, _ = a.LookupEnv(r.Summary.KeyEnv)
+		key, _ = h.LookupEnv(r.Summary.KeyEnv)
 	}
 	client, err := llm.New(llm.Options{BaseURL: r.Summary.URL, Key: llm.Secret(key), CacheDir: filepath.Join(store.Dir, "summaries")})
 	return summary.Shortener{Max: r.MaxResult, Summarise: llm.Summariser{Client: client, Model: r.Summary.Model, Cut: mcp.Truncate}.Summarise}, err

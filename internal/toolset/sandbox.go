@@ -1,4 +1,4 @@
-package main
+package toolset
 
 import (
 	"context"
@@ -9,62 +9,33 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"hone/internal/config"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/proxy"
 	"hone/internal/mcp/sandbox"
 )
 
-const sandboxVerb = "sandbox-exec"
-
-// newSandboxExec is what a server's process begins as: it restricts itself and becomes the server.
-func newSandboxExec(a *app) *cobra.Command {
-	return &cobra.Command{
-		Use:                sandboxVerb + " SPEC -- PROGRAM [ARGUMENTS]",
-		Short:              "Restrict this process as SPEC says and become the program (hone itself starts servers so)",
-		Example:            `  hone sandbox-exec '{"limits":{"open_files":64,"file_bytes":1048576,"data_bytes":1073741824,"processes":64}}' -- /bin/true`,
-		Hidden:             true,
-		DisableFlagParsing: true, // the program's flags are not ours
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := sandbox.Exec(args, a.Environ); err != nil {
-				return &fault.Error{Code: fault.CodeError, What: "cannot start the server in its sandbox", Err: err}
-			}
-			return nil
-		},
-	}
-}
-
-// sandboxHelper is the command line of newSandboxExec in the program that is running, nil where its file is not known.
-func sandboxHelper() []string {
-	path, err := os.Executable()
-	if err != nil {
-		return nil
-	}
-	return []string{path, sandboxVerb}
-}
-
-// sandboxed finds out the level, says it, and returns what mcp.Options.Wrap is to be. The caller closes the sandbox once
+// Sandboxed finds out the level, says it, and returns what mcp.Options.Wrap is to be. The caller closes the sandbox once
 // the servers have ended.
-func (a *app) sandboxed(ctx context.Context, c config.Sandbox, servers mcp.Config) (*sandbox.Sandbox, func(server, folder string, cmd *exec.Cmd) error, error) {
-	path, _ := a.LookupEnv("PATH")
-	home, _ := a.LookupEnv("HOME")
-	s, err := sandbox.New(ctx, sandbox.Options{Mode: sandbox.Mode(c.Mode), Helper: a.Helper, Path: path, Home: home})
+func Sandboxed(ctx context.Context, h *host.Host, c config.Sandbox, servers mcp.Config) (*sandbox.Sandbox, func(server, folder string, cmd *exec.Cmd) error, error) {
+	path, _ := h.LookupEnv("PATH")
+	home, _ := h.LookupEnv("HOME")
+	s, err := sandbox.New(ctx, sandbox.Options{Mode: sandbox.Mode(c.Mode), Helper: h.Helper, Path: path, Home: home})
 	if err != nil {
 		return nil, nil, err
 	}
-	held, err := a.proxies(c, servers, s)
+	held, err := proxies(h, c, servers, s)
 	if err != nil {
 		return nil, nil, errors.Join(err, s.Close())
 	}
 	if slices.ContainsFunc(sortedNames(servers), func(name string) bool { return servers.Servers[name].Command != "" }) {
-		a.Say("sandbox of the servers: %s", s)
+		h.Say("sandbox of the servers: %s", s)
 		if s.Level() != sandbox.None {
-			a.sayUngranted(c, servers)
+			sayUngranted(h, c, servers)
 			for _, name := range c.Exempt {
-				a.Say("server %s runs without it (mcp.sandbox.exempt)", name)
+				h.Say("server %s runs without it (mcp.sandbox.exempt)", name)
 			}
 		}
 	}
@@ -72,7 +43,7 @@ func (a *app) sandboxed(ctx context.Context, c config.Sandbox, servers mcp.Confi
 		if slices.Contains(c.Exempt, name) {
 			return sandbox.CloseInherited()
 		}
-		g := a.grants(c, name, servers.Servers[name], folder, cmd.Env)
+		g := Grants(h, c, name, servers.Servers[name], folder, cmd.Env)
 		if p := held[name]; p != nil && s.Level() == sandbox.Bubblewrap {
 			g.Proxy = p.Serve
 		}
@@ -83,7 +54,7 @@ func (a *app) sandboxed(ctx context.Context, c config.Sandbox, servers mcp.Confi
 
 // proxies are the ways out of servers with hosts, by server. A level that cannot hold a server to one is an error, unless nothing is to be
 // held.
-func (a *app) proxies(c config.Sandbox, servers mcp.Config, s *sandbox.Sandbox) (map[string]*proxy.Proxy, error) {
+func proxies(h *host.Host, c config.Sandbox, servers mcp.Config, s *sandbox.Sandbox) (map[string]*proxy.Proxy, error) {
 	held := map[string]*proxy.Proxy{}
 	for _, name := range sortedNames(servers) {
 		hosts := servers.Servers[name].Hosts
@@ -99,18 +70,18 @@ func (a *app) proxies(c config.Sandbox, servers mcp.Config, s *sandbox.Sandbox) 
 			return nil, &fault.Error{Code: fault.CodeUsage, What: "a server is to reach some hosts, and nothing here can hold it to them", Where: "server " + name,
 				Why: "the sandbox is " + s.String(), Next: "install bubblewrap (apt install bubblewrap), or grant it the whole network: mcp.sandbox.network in hone.yaml"}
 		case sandbox.None:
-			a.Say("server %s: no sandbox holds it to its hosts, it has the whole network", name)
+			h.Say("server %s: no sandbox holds it to its hosts, it has the whole network", name)
 		}
 		held[name] = &proxy.Proxy{Rules: rules}
 	}
 	return held, nil
 }
 
-// grants are what a server may have: what the configuration says, its episode's folder, the file it is reset by, the
+// Grants are what a server may have: what the configuration says, its episode's folder, the file it is reset by, the
 // variables it is given, and what the program that downloads it needs.
-func (a *app) grants(c config.Sandbox, name string, server mcp.Server, folder string, env []string) sandbox.Grants {
-	r, isRunner := a.runnerOf(server.Command)
-	g := sandbox.Grants{Network: c.NetworkFor(name) || isRunner && len(server.Hosts) == 0, Write: append(c.WriteFor(name), r.folders...), Read: c.ReadFor(name)}
+func Grants(h *host.Host, c config.Sandbox, name string, server mcp.Server, folder string, env []string) sandbox.Grants {
+	r, isLauncher := LauncherOf(h, server.Command)
+	g := sandbox.Grants{Network: c.NetworkFor(name) || isLauncher && len(server.Hosts) == 0, Write: append(c.WriteFor(name), r.folders...), Read: c.ReadFor(name)}
 	for _, value := range r.env { // certificates
 		if info, err := os.Stat(value); filepath.IsAbs(value) && err == nil && info.Mode().IsRegular() {
 			g.Read = append(g.Read, value)
@@ -137,7 +108,7 @@ func (a *app) grants(c config.Sandbox, name string, server mcp.Server, folder st
 
 // sayUngranted tells of folders that a server's command line names and the server cannot write to: it would start, and
 // then fail call by call, which a model would learn.
-func (a *app) sayUngranted(c config.Sandbox, servers mcp.Config) {
+func sayUngranted(h *host.Host, c config.Sandbox, servers mcp.Config) {
 	for _, name := range sortedNames(servers) {
 		server := servers.Servers[name]
 		if slices.Contains(c.Exempt, name) {
@@ -149,19 +120,19 @@ func (a *app) sayUngranted(c config.Sandbox, servers mcp.Config) {
 				path = filepath.Join(server.Cwd, path)
 			}
 			info, err := os.Stat(path)
-			if err != nil || !info.IsDir() || covered(path, append(c.WriteFor(name), c.ReadFor(name)...)) {
+			if err != nil || !info.IsDir() || Covered(path, append(c.WriteFor(name), c.ReadFor(name)...)) {
 				continue
 			}
 			if absolute, err := filepath.Abs(path); err == nil {
 				path = absolute
 			}
-			a.Say("server %s: its sandbox keeps %s from it; to let it write there, put %s:%s into mcp.sandbox.write, to let it read, into mcp.sandbox.read", name, arg, name, path)
+			h.Say("server %s: its sandbox keeps %s from it; to let it write there, put %s:%s into mcp.sandbox.write, to let it read, into mcp.sandbox.read", name, arg, name, path)
 		}
 	}
 }
 
-// covered reports whether path is one of the granted folders or in one.
-func covered(path string, granted []string) bool {
+// Covered reports whether path is one of the granted folders or in one.
+func Covered(path string, granted []string) bool {
 	path, err := filepath.Abs(path)
 	return err == nil && slices.ContainsFunc(granted, func(g string) bool {
 		g, err := filepath.Abs(g)

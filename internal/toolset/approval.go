@@ -1,4 +1,4 @@
-package main
+package toolset
 
 import (
 	"context"
@@ -12,29 +12,30 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/approval"
 	"hone/internal/mcp/sandbox"
 )
 
-// attended says whether a person sits beside a verb: hone collect asks one, and what runs by itself asks nobody.
-type attended bool
+// Attended says whether a person sits beside a verb: hone collect asks one, and what runs by itself asks nobody.
+type Attended bool
 
-// approvals returns the gate for calls on the catalog's tools: the configuration's rules, and a person on the terminal
+// Approvals returns the gate for calls on the catalog's tools: the configuration's rules, and a person on the terminal
 // where the verb is attended, whom --yes answers for. It warns of rules that match no tool.
-func (l *lab) approvals(a *app, c config.Approval, by attended) (*approval.Gate, error) {
-	gate, err := a.gateOf(c, l.catalog, by)
+func (s *Set) Approvals(c config.Approval, by Attended) (*approval.Gate, error) {
+	gate, err := Gate(s.Housing.host, c, s.Catalog, by)
 	if err != nil {
 		return nil, err
 	}
 	for _, rule := range gate.Unused() {
-		a.Say("mcp.approval: the rule %q matches no tool", rule)
+		s.Housing.host.Say("mcp.approval: the rule %q matches no tool", rule)
 	}
-	return gate, l.resettable(gate)
+	return gate, s.resettable(gate)
 }
 
-// gateOf puts the configuration's rules before a catalog's tools.
-func (a *app) gateOf(c config.Approval, catalog *mcp.Catalog, by attended) (*approval.Gate, error) {
+// Gate puts the configuration's rules before a catalog's tools.
+func Gate(h *host.Host, c config.Approval, catalog *mcp.Catalog, by Attended) (*approval.Gate, error) {
 	o := approval.Options{Mode: approval.Mode(c.Mode), Deny: c.Deny, Ask: c.Ask, Allow: c.Allow, Tools: map[string]approval.Tool{}}
 	if c.Mode == "default" {
 		if o.Mode = approval.Auto; by {
@@ -43,27 +44,27 @@ func (a *app) gateOf(c config.Approval, catalog *mcp.Catalog, by attended) (*app
 	}
 	for _, s := range catalog.Servers {
 		for _, t := range s.Tools {
-			o.Tools[t.ModelName] = approval.Tool{Server: s.Name, Name: t.Name, ReadOnly: hintsOf(t.Annotations).ReadOnlyHint}
+			o.Tools[t.ModelName] = approval.Tool{Server: s.Name, Name: t.Name, ReadOnly: HintsOf(t.Annotations).ReadOnlyHint}
 		}
 	}
-	if a.Yes {
+	if h.Yes {
 		o.Prompter = approval.YesToAll{}
-	} else if f := a.Typed(); f != nil && bool(by) {
-		o.Prompter = approval.NewTerminal(f, a.Asked(f))
+	} else if f := h.Typed(); f != nil && bool(by) {
+		o.Prompter = approval.NewTerminal(f, h.Asked(f))
 	}
 	return approval.New(o)
 }
 
 // resettable refuses servers whose episodes are separated by a call that the rules deny.
-func (l *lab) resettable(gate *approval.Gate) error {
-	for _, s := range l.catalog.Servers {
-		for _, t := range s.Tools {
-			reset := l.host.servers.Servers[s.Name].Reset
+func (s *Set) resettable(gate *approval.Gate) error {
+	for _, server := range s.Catalog.Servers {
+		for _, t := range server.Tools {
+			reset := s.Housing.Servers.Servers[server.Name].Reset
 			if reset == nil || reset.Tool != t.Name {
 				continue
 			}
 			if why := gate.Refusal(t.ModelName); why != "" {
-				return &fault.Error{Code: fault.CodeUsage, What: "a server cannot be made as new between episodes", Where: "server " + s.Name + ", reset by " + t.Name,
+				return &fault.Error{Code: fault.CodeUsage, What: "a server cannot be made as new between episodes", Where: "server " + server.Name + ", reset by " + t.Name,
 					Why: "the call is " + why, Next: "allow it in mcp.approval of hone.yaml, or give the server another isolation"}
 			}
 		}
@@ -73,12 +74,12 @@ func (l *lab) resettable(gate *approval.Gate) error {
 
 // decide puts the rules between the episodes and the servers. What a person would have to be asked is an error now,
 // rather than a denial in the midst of a run that nobody watches.
-func (l *lab) decide(a *app, c config.MCP) error {
+func (s *Set) decide(c config.MCP) error {
 	var err error
-	if l.gate, err = l.approvals(a, c.Approval, false); err != nil {
+	if s.Gate, err = s.Approvals(c.Approval, false); err != nil {
 		return err
 	}
-	if ask, allow := l.gate.Unanswered(); len(allow) > 0 {
+	if ask, allow := s.Gate.Unanswered(); len(allow) > 0 {
 		next := fmt.Sprintf("add %s to mcp.approval.allow in hone.yaml, or to deny, which the model is told of; or give --yes", quoted(allow))
 		if len(ask) > 0 {
 			next = fmt.Sprintf("take %s out of mcp.approval.ask; %s", quoted(ask), next)
@@ -86,29 +87,29 @@ func (l *lab) decide(a *app, c config.MCP) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "a person would have to be asked about tool calls, and nobody sits beside this command",
 			Where: "mcp.approval", Why: "the model can call " + quoted(allow), Next: next}
 	}
-	l.tools = l.gate.Wrap(l.pool)
-	l.sayDestructive(a, c)
+	s.Tools = s.Gate.Wrap(s.Pool)
+	s.sayDestructive(c)
 	return nil
 }
 
 // sayDestructive names the tools that say of themselves that they destroy, where no sandbox bounds what, and where the user
 // has not said how calls are decided.
-func (l *lab) sayDestructive(a *app, c config.MCP) {
+func (s *Set) sayDestructive(c config.MCP) {
 	if c.Approval.Mode != "default" {
 		return
 	}
-	for _, s := range l.catalog.Servers {
-		if l.host.servers.Servers[s.Name].Command != "" && l.host.sandbox.Level() != sandbox.None && !slices.Contains(c.Sandbox.Exempt, s.Name) {
+	for _, server := range s.Catalog.Servers {
+		if s.Housing.Servers.Servers[server.Name].Command != "" && s.Housing.Sandbox.Level() != sandbox.None && !slices.Contains(c.Sandbox.Exempt, server.Name) {
 			continue
 		}
 		var rules []string
-		for _, t := range s.Tools {
-			if hintsOf(t.Annotations).DestructiveHint && l.gate.Refusal(t.ModelName) == "" {
-				rules = append(rules, s.Name+"/"+t.Name)
+		for _, t := range server.Tools {
+			if HintsOf(t.Annotations).DestructiveHint && s.Gate.Refusal(t.ModelName) == "" {
+				rules = append(rules, server.Name+"/"+t.Name)
 			}
 		}
 		if len(rules) > 0 {
-			a.Say("no sandbox holds server %s, and these tools of it destroy, as it says itself: the model will call them unless mcp.approval.deny names them: %s", s.Name, quoted(rules))
+			s.Housing.host.Say("no sandbox holds server %s, and these tools of it destroy, as it says itself: the model will call them unless mcp.approval.deny names them: %s", server.Name, quoted(rules))
 		}
 	}
 }
@@ -127,8 +128,8 @@ func quoted(rules []string) string {
 	return text
 }
 
-// allowed refuses scenarios that could not be set up or checked, and tells of those that ask for a call which is always denied.
-func (a *app) allowed(gate *approval.Gate, list []scenario.Scenario) error {
+// Allowed refuses scenarios that could not be set up or checked, and tells of those that ask for a call which is always denied.
+func Allowed(h *host.Host, gate *approval.Gate, list []scenario.Scenario) error {
 	told := map[string]bool{}
 	for _, s := range list {
 		for _, call := range s.Setup {
@@ -144,55 +145,51 @@ func (a *app) allowed(gate *approval.Gate, list []scenario.Scenario) error {
 			}
 			if why := gate.Refusal(check.Name); check.Type == scenario.CallCheck && why != "" && !told[check.Name] {
 				told[check.Name] = true
-				a.Say("scenario %s asks for a call of %s, which is always %s", s.ID, check.Name, why)
+				h.Say("scenario %s asks for a call of %s, which is always %s", s.ID, check.Name, why)
 			}
 		}
 	}
 	return nil
 }
 
-// alsoDeny adds today's deny rules to those that a run was begun with: who stops a run to forbid something means it.
-func (a *app) alsoDeny(c *config.Config) error {
-	today, err := a.config()
-	if err != nil {
-		return err
-	}
+// AlsoDeny adds today's deny rules to those that a run was begun with: who stops a run to forbid something means it.
+func AlsoDeny(c *config.Config, today config.Config) {
 	for _, rule := range today.MCP.Approval.Deny {
 		if !slices.Contains(c.MCP.Approval.Deny, rule) {
 			c.MCP.Approval.Deny = append(c.MCP.Approval.Deny, rule)
 		}
 	}
-	return nil
 }
 
-// approver decides a call, and says why.
-type approver func(call chat.ToolCall, at approval.Place) (allow bool, why string)
+// Approver decides a call, and says why.
+type Approver func(call chat.ToolCall, at approval.Place) (allow bool, why string)
 
-// approve is a gate as episodes of collect ask it. The first time that nobody can be asked about a tool, it tells the user
+// Approve is a gate as episodes of collect ask it. The first time that nobody can be asked about a tool, it tells the user
 // how to answer in advance. Who stops the run at a question has denied nothing, and is told nothing of the kind.
-func (a *app) approve(ctx context.Context, gate *approval.Gate) approver {
+func Approve(ctx context.Context, h *host.Host, gate *approval.Gate) Approver {
 	told := map[string]bool{}
 	return func(call chat.ToolCall, at approval.Place) (bool, string) {
 		d := gate.Decide(ctx, call, at)
 		if d.By == approval.ByNobody && ctx.Err() == nil && !told[call.Name] {
 			told[call.Name] = true
-			a.Say("a call of %s was %s in hone.yaml, or give --yes", call.Name, d.Why)
+			h.Say("a call of %s was %s in hone.yaml, or give --yes", call.Name, d.Why)
 		}
 		return d.Allowed, d.Why
 	}
 }
 
-// hints are a tool's annotations (MCP specification, ToolAnnotations), as far as approval looks at them. What is not given
+// Hints are a tool's annotations (MCP specification, ToolAnnotations), as far as approval looks at them. What is not given
 // counts as false here: of destructiveHint, whose default is true, only what a server says is worth telling.
-type hints struct {
+type Hints struct {
 	ReadOnlyHint    bool `json:"readOnlyHint"`
 	DestructiveHint bool `json:"destructiveHint"`
 }
 
-func hintsOf(annotations json.RawMessage) hints {
-	var h hints
+// HintsOf reads a tool's annotations; what cannot be read says nothing.
+func HintsOf(annotations json.RawMessage) Hints {
+	var h Hints
 	if json.Unmarshal(annotations, &h) != nil {
-		return hints{}
+		return Hints{}
 	}
 	return h
 }

@@ -1,17 +1,16 @@
-package main
+package toolset
 
 import (
 	"fmt"
 
-	"github.com/spf13/pflag"
-
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/lint"
 )
 
-// findingsOf looks for texts in a catalog that could steer a model by the back door.
-func findingsOf(catalog *mcp.Catalog) []lint.Finding {
+// Findings looks for texts in a catalog that could steer a model by the back door.
+func Findings(catalog *mcp.Catalog) []lint.Finding {
 	found := catalog.Suspicious()
 	if found == nil {
 		found = []lint.Finding{} // [] in JSON
@@ -19,27 +18,22 @@ func findingsOf(catalog *mcp.Catalog) []lint.Finding {
 	return found
 }
 
-// sayFindings shows each finding on a line of talk.
-func (a *app) sayFindings(found []lint.Finding) {
+// SayFindings shows each finding on a line of talk.
+func SayFindings(h *host.Host, found []lint.Finding) {
 	if len(found) > 0 {
-		a.Say("suspicious texts, which a model would learn to obey: %s", lint.Summary(found))
+		h.Say("suspicious texts, which a model would learn to obey: %s", lint.Summary(found))
 	}
 	for _, f := range found {
-		a.Say("  %s", f)
+		h.Say("  %s", f)
 	}
 }
 
-// allowFindingsFlag registers --allow-findings of a verb that puts the texts of tools before a model.
-func allowFindingsFlag(flags *pflag.FlagSet, allowed *lint.Allowed) {
-	flags.StringSliceVar((*[]string)(allowed), "allow-findings", nil, "tools whose suspicious texts, which discover shows, are accepted: server/tool or tool, * for any")
-}
-
-// refuseFindings is the one rule of all verbs that put the texts of tools before a model: what blocks, of a tool that
+// RefuseFindings is the one rule of all verbs that put the texts of tools before a model: what blocks, of a tool that
 // nobody has accepted by name, ends the verb before it begins. It shows all findings either way.
-func (a *app) refuseFindings(tools []lint.Tool, allowed lint.Allowed) error {
+func RefuseFindings(h *host.Host, tools []lint.Tool, allowed lint.Allowed) error {
 	found := lint.Check(tools)
 	lint.Sort(found)
-	a.sayFindings(found)
+	SayFindings(h, found)
 	const how = "--allow-findings SERVER/TOOL accepts those of one tool, SERVER/* of a server's; it may be given more than once"
 	if p := allowed.Strange(tools); p != "" {
 		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("no tool is called %q", p), Where: "--allow-findings", Next: how}

@@ -1,9 +1,8 @@
-package main
+package toolset
 
 import (
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,16 +14,16 @@ import (
 	"hone/internal/screen"
 )
 
-func TestRunners(t *testing.T) {
+func TestLaunchers(t *testing.T) {
 	home := t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, ".npmrc"), []byte("registry = https://a.example/npm/\n//a.example/:_authToken=hunter22\nproxy=http://me:hunter22@proxy.example\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := &app{Host: &host.Host{LookupEnv: func(name string) (string, bool) {
+	h := &host.Host{LookupEnv: func(name string) (string, bool) {
 		v, ok := map[string]string{"HOME": home, "UV_DEFAULT_INDEX": "https://u:hunter22@b.example", "SSL_CERT_FILE": "/ca.pem", "XDG_DATA_HOME": home + "/data"}[name]
 		return v, ok
-	}}}
-	servers, err := a.withRunners(mcp.Config{Servers: map[string]mcp.Server{
+	}}
+	servers, err := withLaunchers(h, mcp.Config{Servers: map[string]mcp.Server{
 		"npx": {Command: "npx", Args: []string{"-y", "x"}, Env: map[string]string{"npm_config_update_notifier": "mine"}},
 		"uvx": {Command: "/usr/local/bin/uvx"}, "node": {Command: "node"}, "url": {URL: "http://a"}}})
 	if err != nil {
@@ -40,10 +39,10 @@ func TestRunners(t *testing.T) {
 		}
 	}
 	for name, want := range map[string][]string{"npx": {home + "/.npm", "/e"}, "uvx": {home + "/.cache/uv", home + "/data/uv", "/e"}, "node": {"/e"}} {
-		g := a.grants(config.DefaultSandbox(), name, servers.Servers[name], "/e", []string{"HONE_X=1", "OTHER=2"})
+		g := Grants(h, config.DefaultSandbox(), name, servers.Servers[name], "/e", []string{"HONE_X=1", "OTHER=2"})
 		held := servers.Servers[name]
 		held.Hosts = []string{"a.example"} // who names hosts does not mean all of them
-		if a.grants(config.DefaultSandbox(), name, held, "/e", nil).Network {
+		if Grants(h, config.DefaultSandbox(), name, held, "/e", nil).Network {
 			t.Errorf("%s has the whole network beside its hosts", name)
 		}
 		if !slices.Equal(g.Write, want) || g.Network != (name != "node") || !slices.Contains(g.Env, "HONE_X") || slices.Contains(g.Env, "OTHER") {
@@ -55,15 +54,15 @@ func TestRunners(t *testing.T) {
 func TestUngranted(t *testing.T) {
 	dir := t.TempDir()
 	var said strings.Builder
-	a := &app{Host: &host.Host{Talk: screen.New(&said)}}
+	h := &host.Host{Talk: screen.New(&said)}
 	server := mcp.Server{Command: "node", Args: []string{"server.js", dir, "--flag"}}
 	servers := mcp.Config{Servers: map[string]mcp.Server{"files": server}}
-	a.sayUngranted(config.DefaultSandbox(), servers)
+	sayUngranted(h, config.DefaultSandbox(), servers)
 	if !strings.Contains(said.String(), "put files:"+dir+" into mcp.sandbox.write") || strings.Count(said.String(), "\n") != 1 {
 		t.Errorf("said %q", said.String())
 	}
 	said.Reset()
-	a.sayUngranted(config.Sandbox{Write: []string{"files:" + filepath.Dir(dir)}}, servers)
+	sayUngranted(h, config.Sandbox{Write: []string{"files:" + filepath.Dir(dir)}}, servers)
 	if said.Len() > 0 {
 		t.Errorf("said %q of a folder that is granted", said.String())
 	}
@@ -73,21 +72,21 @@ func TestUngranted(t *testing.T) {
 // made it.
 func TestEpisodeFolders(t *testing.T) {
 	tmp := t.TempDir()
-	a := &app{Host: &host.Host{LookupEnv: func(name string) (string, bool) { return tmp, name == "TMPDIR" }}}
-	one, err := a.episodeFolders("runs/a")
+	h := &host.Host{LookupEnv: func(name string) (string, bool) { return tmp, name == "TMPDIR" }}
+	one, err := episodeFolders(h, "runs/a")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := a.episodeFolders("runs/b/../a"); again != one || err != nil {
+	if again, err := episodeFolders(h, "runs/b/../a"); again != one || err != nil {
 		t.Errorf("%s, then %s, %v", one, again, err)
 	}
-	if other, err := a.episodeFolders("runs/b"); other == one || err != nil {
+	if other, err := episodeFolders(h, "runs/b"); other == one || err != nil {
 		t.Errorf("two runs share %s, %v", other, err)
 	}
 	if err := os.Chmod(one, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.episodeFolders("runs/a"); err == nil {
+	if _, err := episodeFolders(h, "runs/a"); err == nil {
 		t.Error("a folder that all may write to is taken")
 	}
 	if err := os.Remove(one); err != nil {
@@ -96,40 +95,7 @@ func TestEpisodeFolders(t *testing.T) {
 	if err := os.Symlink(tmp, one); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.episodeFolders("runs/a"); err == nil {
+	if _, err := episodeFolders(h, "runs/a"); err == nil {
 		t.Error("a link is taken for a folder")
-	}
-}
-
-// A package would need the network, so what is looked at is that npm starts in the sandbox and finds the cache it is given.
-func TestNpxInASandbox(t *testing.T) {
-	helper, err := exec.LookPath("hone")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var said strings.Builder
-	a := &app{Host: &host.Host{Talk: screen.New(&said), LookupEnv: os.LookupEnv, Helper: []string{helper, sandboxVerb}}}
-	servers, err := a.withRunners(mcp.Config{Servers: map[string]mcp.Server{"s": {Command: "npx"}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, wrap, err := a.sandboxed(t.Context(), config.DefaultSandbox(), servers)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		t.Fatal(err)
-	}
-	cache := servers.Servers["s"].Env["npm_config_cache"]
-	cmd := exec.Command(npm, "config", "get", "cache")
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "npm_config_cache=" + cache}
-	if err := wrap("s", "", cmd); err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.Output()
-	if err != nil || strings.TrimSpace(string(out)) != cache {
-		t.Errorf("%v: %s, want %s; %s", err, out, cache, said.String())
 	}
 }

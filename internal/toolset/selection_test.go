@@ -1,4 +1,4 @@
-package main
+package toolset
 
 import (
 	"context"
@@ -28,7 +28,7 @@ func manyTools(n int) []chat.Tool {
 	return all
 }
 
-func TestShowTools(t *testing.T) {
+func TestSelect(t *testing.T) {
 	one := scenario.Scenario{ID: "a", Task: "do it to thing7", Gold: []scenario.Gold{{Name: "tool3"}},
 		Checks: []scenario.Check{{Type: scenario.NoCallCheck, Name: "tool5"}}}
 	for _, tc := range []struct {
@@ -48,12 +48,12 @@ func TestShowTools(t *testing.T) {
 			c := config.Default()
 			c.Model.Context = 8192 // 0 is settled by the device before tools are chosen
 			c.MCP.MaxTools, c.MCP.SearchShare = tc.most, tc.share
-			s := showTools(c, noTools{}, manyTools(tc.tools))
-			got, err := s.forScenario(one)
-			if err != nil || len(got) != tc.shown || (s.search != "") != tc.search || (s.why != "") != tc.tell {
-				t.Fatalf("%d tools, search %q, why %q, %v", len(got), s.search, s.why, err)
+			s := Select(c, noTools{}, manyTools(tc.tools))
+			got, err := s.ForScenario(one)
+			if err != nil || len(got) != tc.shown || (s.Search != "") != tc.search || (s.Why != "") != tc.tell {
+				t.Fatalf("%d tools, search %q, why %q, %v", len(got), s.Search, s.Why, err)
 			}
-			if tc.tools <= tc.most && (s.of != nil) {
+			if tc.tools <= tc.most && (s.Of != nil) {
 				t.Error("one list for all would do, and is not given")
 			}
 			for _, name := range []string{"tool3", "tool5", "tool7"} {
@@ -62,7 +62,7 @@ func TestShowTools(t *testing.T) {
 				}
 			}
 			asked := 0
-			approve := s.unasked(func(chat.ToolCall, approval.Place) (bool, string) { asked++; return false, "" })
+			approve := s.Unasked(func(chat.ToolCall, approval.Place) (bool, string) { asked++; return false, "" })
 			if ok, _ := approve(chat.ToolCall{Name: "search_tools"}, approval.Place{}); ok != tc.search {
 				t.Error("whether search_tools is asked about")
 			}

@@ -1,0 +1,179 @@
+package toolset
+
+import (
+	"context"
+	"fmt"
+	"hone/internal/config"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/mcp"
+	"hone/internal/mcp/install"
+	"hone/internal/mcp/proxy"
+	"hone/internal/mcp/sandbox"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Addition is a server to install and to write into a configuration.
+type Addition struct {
+	Package         string // npm:NAME or pypi:NAME, or the URL of a server that runs
+	Name, File, Dir string // the server's name, the file that gets its entry, the folder to install into; empty takes the usual
+	Bin, Python     string
+	Args            []string // of the server
+	Hosts           []string // that it may reach
+	Constraints     []string
+	Build           bool
+}
+
+// Added is a server that was written into a configuration.
+type Added struct {
+	Name  string     `json:"name"`
+	Entry mcp.Server `json:"entry"`
+	*install.Installed
+}
+
+// settle fills in what x leaves to the usual, and refuses what cannot be.
+func (x *Addition) settle(c config.Config) error {
+	if x.File == "" {
+		x.File = c.MCP.Config
+	}
+	if x.Name == "" {
+		x.Name = serverName(x.Package)
+	}
+	if x.Dir == "" {
+		x.Dir = filepath.Join(filepath.Dir(x.File), ".hone", "servers", x.Name)
+	}
+	if _, err := proxy.Parse(x.Hosts); err != nil {
+		return err
+	}
+	if x.Name == "" || filepath.Base(x.Name) != x.Name || strings.HasPrefix(x.Name, ".") {
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q cannot be a server's name", x.Name), Next: "give another --name"}
+	}
+	return nil
+}
+
+// Add installs a server and writes its entry. With --dry-run it says what it would do, and adds nothing.
+func Add(ctx context.Context, h *host.Host, c config.Config, x Addition) (*Added, error) {
+	if err := x.settle(c); err != nil {
+		return nil, err
+	}
+	if has, err := mcp.HasServer(x.File, x.Name); err != nil {
+		return nil, err
+	} else if has {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is a server %q already", x.Name), Where: x.File, Next: "give it another --name, or take the entry out"}
+	}
+	out := &Added{Name: x.Name, Entry: mcp.Server{URL: x.Package}}
+	u, err := url.Parse(x.Package)
+	isURL := err == nil && u.Host != ""
+	if h.DryRun {
+		if isURL {
+			h.Say("would write %s into %s as %s", x.Package, x.File, x.Name)
+		} else {
+			h.Say("would install %s into %s and write it into %s as %s", x.Package, x.Dir, x.File, x.Name)
+		}
+		return nil, nil
+	}
+	if !isURL {
+		if out.Installed, err = installed(ctx, h, c.MCP.Sandbox, x); err != nil {
+			return nil, err
+		}
+		out.Entry = mcp.Server{Command: fromFile(x.File, out.Command), Args: x.Args, Hosts: x.Hosts}
+	}
+	if err := mcp.AddServer(x.File, x.Name, out.Entry); err != nil {
+		if out.Installed != nil {
+			_ = os.RemoveAll(x.Dir) // nobody would know of it
+		}
+		return nil, err
+	}
+	return out, nil
+}
+
+// serverName is a package's name without kind, scope, version and ending, or a URL's host.
+func serverName(what string) string {
+	if u, err := url.Parse(what); err == nil && u.Host != "" {
+		return u.Hostname()
+	}
+	_, name, _ := strings.Cut(what, ":")
+	name = name[strings.LastIndex(name, "/")+1:]
+	if before, _, ok := strings.Cut(name, "=="); ok {
+		name = before
+	}
+	if at := strings.LastIndex(name, "@"); at > 0 {
+		name = name[:at]
+	}
+	for _, end := range []string{".tgz", ".tar.gz", ".whl"} {
+		name = strings.TrimSuffix(name, end)
+	}
+	return name
+}
+
+// fromFile is a program as a file's entry names it: from its folder where it is in there, so that both can be moved.
+func fromFile(file, program string) string {
+	dir, err := filepath.Abs(filepath.Dir(file))
+	if err != nil {
+		return program
+	}
+	if relative, err := filepath.Rel(dir, program); err == nil && filepath.IsLocal(relative) {
+		return "./" + relative
+	}
+	return program
+}
+
+// installed runs the package manager in the sandbox of servers, with the network for as long as it takes.
+func installed(ctx context.Context, h *host.Host, c config.Sandbox, x Addition) (*install.Installed, error) {
+	path, _ := h.LookupEnv("PATH")
+	home, _ := h.LookupEnv("HOME")
+	s, err := sandbox.New(ctx, sandbox.Options{Mode: sandbox.Mode(c.Mode), Helper: h.Helper, Path: path, Home: home})
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	h.Say("sandbox of the installation: %s", s)
+	in, err := install.Add(ctx, install.Request{Package: x.Package, Bin: x.Bin, Dir: x.Dir, Build: x.Build, Python: x.Python, PATH: path, Constraints: x.Constraints},
+		func(ctx context.Context, cmd *exec.Cmd, dir string, read []string, network bool) ([]byte, error) {
+			m := managerOf(h, filepath.Base(cmd.Path))
+			g := sandbox.Grants{Network: network, Write: append([]string{dir}, m.folders...), Read: read}
+			cmd.Env = []string{"PATH=" + path, "HOME=" + home}
+			for name, value := range m.env {
+				cmd.Env, g.Env = append(cmd.Env, name+"="+value), append(g.Env, name)
+				if info, err := os.Stat(value); filepath.IsAbs(value) && err == nil && (info.Mode().IsRegular() || name == "PIP_FIND_LINKS") {
+					g.Read = append(g.Read, value)
+				}
+			}
+			for _, folder := range m.folders {
+				if err := os.MkdirAll(folder, 0o755); err != nil {
+					return nil, err
+				}
+			}
+			if cmd.Dir == "" {
+				cmd.Dir = dir
+			}
+			if err := s.Wrap(cmd, g); err != nil {
+				return nil, err
+			}
+			return cmd.CombinedOutput()
+		})
+	if err != nil {
+		return nil, err
+	}
+	return &in, nil
+}
+
+// managerOf is what a package manager needs of the user's: where packages come from, certificates, its cache.
+func managerOf(h *host.Host, program string) Launcher {
+	if r, ok := LauncherOf(h, program); ok {
+		return r
+	}
+	r := Launcher{env: map[string]string{}}
+	pass(h, r.env, "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_CERT", "PIP_DEFAULT_TIMEOUT", "PIP_NO_INDEX", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY")
+	home, _ := h.LookupEnv("HOME")
+	for _, file := range []string{".config/pip/pip.conf", ".pip/pip.conf"} {
+		if text, err := os.ReadFile(filepath.Join(home, file)); err == nil && !strings.Contains(string(text), "@") { // a password would stand before it
+			r.env["PIP_CONFIG_FILE"] = filepath.Join(home, file)
+		}
+	}
+	return r
+}

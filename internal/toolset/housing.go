@@ -1,0 +1,191 @@
+// Package toolset makes MCP servers the tools of episodes: which servers, the sandbox they run in, the rules that calls must pass, and
+// which tools an episode is shown.
+package toolset
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"hone/internal/config"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/mcp"
+	"hone/internal/mcp/sandbox"
+)
+
+// downloadTime bounds the start of a server that npx or the like may have to download first.
+const downloadTime = 3 * time.Minute
+
+// Housing is what servers run in: the sandbox, the folder of the episodes' folders, and the limits of calls.
+type Housing struct {
+	Servers mcp.Config
+	Options mcp.Options
+	Sandbox *sandbox.Sandbox
+	host    *host.Host
+	said    saidBy
+}
+
+// saidBy is what servers wrote to stderr, by episode and server, until the episode's record takes it.
+type saidBy struct {
+	mu   sync.Mutex
+	said map[string]map[string]string
+}
+
+// put replaces what an earlier attempt at the episode left.
+func (s *saidBy) put(episode, server, text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if text == "" {
+		delete(s.said[episode], server)
+		return
+	}
+	if s.said == nil {
+		s.said = map[string]map[string]string{}
+	}
+	if s.said[episode] == nil {
+		s.said[episode] = map[string]string{}
+	}
+	s.said[episode][server] = text
+}
+
+func (s *saidBy) take(episode string) map[string]string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	said := s.said[episode]
+	delete(s.said, episode)
+	return said
+}
+
+// House prepares servers for the run in the directory runDir, "" where there is none.
+func House(ctx context.Context, h *host.Host, c config.Config, servers mcp.Config, runDir string) (*Housing, error) {
+	servers, err := withLaunchers(h, servers)
+	if err != nil {
+		return nil, &fault.Error{Code: fault.CodeExhausted, What: "cannot make a folder for downloads", Err: err,
+			Next: "name a folder that can be written with --cache"}
+	}
+	o := &Housing{host: h, Servers: servers, Options: mcp.Options{Timeout: c.MCP.Timeout, MaxResult: c.Rollout.MaxResult, ResourceTools: c.MCP.Resources == "tools"}}
+	o.Options.Stderr = o.said.put
+	if c.Rollout.LongResults == "summary" {
+		o.Options.MaxResult = wholeResult
+	}
+	if o.Sandbox, o.Options.Wrap, err = Sandboxed(ctx, h, c.MCP.Sandbox, servers); err != nil {
+		return nil, err
+	}
+	for _, server := range servers.Servers {
+		if _, ok := LauncherOf(h, server.Command); ok { // ended in the midst of a download it may leave a cache that never works again
+			o.Options.ProbeTimeout, o.Options.ConnectTimeout = downloadTime, downloadTime
+		}
+	}
+	o.Options.Changed = func(server string, changes []mcp.Change) {
+		for _, change := range changes {
+			h.Say("server %s changed its tools: %s", server, change)
+		}
+	}
+	if runDir != "" {
+		if o.Options.Folder, err = episodeFolders(h, runDir); err != nil {
+			o.Close()
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// Close ends the sandbox, and removes the folders of the episodes.
+func (o *Housing) Close() {
+	_ = o.Sandbox.Close() // its folders are under a temporary one
+	if o.Options.Folder != "" {
+		_ = os.RemoveAll(o.Options.Folder) // the next run of this directory removes what is left
+	}
+}
+
+// episodeFolders makes the folder of a run's episodes. Its path is a function of the run directory's, for servers show
+// their path to the model, and a run that goes on is to go on as it would have. It is in the temporary folder, which
+// others may write to, so it must be ours alone.
+func episodeFolders(h *host.Host, runDir string) (string, error) {
+	absolute, err := filepath.Abs(runDir)
+	if err != nil {
+		return "", err
+	}
+	parent, ok := h.LookupEnv("TMPDIR")
+	if !ok || parent == "" {
+		parent = "/tmp"
+	}
+	hash := sha256.Sum256([]byte(absolute))
+	path := filepath.Join(parent, "hone-"+hex.EncodeToString(hash[:6]))
+	err = os.Mkdir(path, 0o700)
+	if errors.Is(err, fs.ErrExist) {
+		var info fs.FileInfo
+		if info, err = os.Lstat(path); err == nil {
+			stat, ok := info.Sys().(*syscall.Stat_t)
+			if !info.IsDir() || info.Mode().Perm()&0o077 != 0 || ok && int(stat.Uid) != os.Geteuid() {
+				err = errors.New("it exists, and is not a folder of this user alone")
+			}
+		}
+	}
+	if err != nil {
+		return "", &fault.Error{Code: fault.CodeExhausted, What: "cannot make the folder of the episodes", Where: path, Err: err,
+			Next: "remove it, or set TMPDIR to a folder of yours"}
+	}
+	return path, nil
+}
+
+// Discover is mcp.Discover, whose error also says what the sandbox may have to do with it.
+func (o *Housing) Discover(ctx context.Context) (*mcp.Catalog, error) {
+	catalog, err := mcp.Discover(ctx, o.Servers, o.Options)
+	if f, ok := errors.AsType[*fault.Error](err); ok && o.Servers.Servers[f.Where].Command != "" && NotStarted(err) {
+		f.Next = NotFound(o.host, o.Servers.Servers[f.Where])
+	} else if ok && o.Servers.Servers[f.Where].Command != "" && o.Sandbox.Level() != sandbox.None {
+		f.Next = "run its command by hand; if that works, " + KeptFrom(o.host, o.Servers.Servers[f.Where])
+	}
+	return catalog, err
+}
+
+// NotStarted says that a server's program is missing, which has nothing to do with the sandbox.
+func NotStarted(err error) bool {
+	f, ok := errors.AsType[*mcp.Failure](err)
+	return ok && f.Phase == mcp.PhaseStart
+}
+
+// NotFound is what to do where a server's program is not on PATH: often a version manager has it, which only shells know.
+func NotFound(h *host.Host, server mcp.Server) string {
+	home, _ := h.LookupEnv("HOME")
+	here, _ := os.Getwd() // without it: the root
+	if path := sandbox.Elsewhere(home, here, server.Command); path != "" {
+		return fmt.Sprintf(`write "command": %q, for it is there`, path)
+	}
+	return "install the program, or correct the server's command: " + CommandLine(server)
+}
+
+// KeptFrom is what a sandbox may keep from a server that starts without one, with the keys that grant it.
+func KeptFrom(h *host.Host, server mcp.Server) string {
+	path := server.Command
+	if searched, ok := h.LookupEnv("PATH"); ok && !strings.Contains(path, "/") {
+		for _, dir := range filepath.SplitList(searched) {
+			if _, err := os.Stat(filepath.Join(dir, path)); err == nil {
+				path = filepath.Join(dir, path)
+				break
+			}
+		}
+	}
+	if ask := sandbox.Shim(path); ask != "" {
+		return fmt.Sprintf(`write the program itself as its "command": %s prints it; %s is a stand-in that looks for its settings in your home, which the sandbox hides`, ask, path)
+	}
+	return "the sandbox keeps something from it: " +
+		`"cwd" is where it starts and may read; mcp.sandbox.read, write and network of hone.yaml grant more; --sandbox off tells whether that is it`
+}
+
+// CommandLine is how a server is started, as a person would type it.
+func CommandLine(s mcp.Server) string {
+	return strings.Join(slices.Concat([]string{s.Command}, s.Args), " ")
+}

@@ -1,0 +1,80 @@
+package toolset
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/episode/rollout"
+	"hone/internal/episode/scenario"
+	"hone/internal/mcp/approval"
+	"hone/internal/mcp/selection"
+)
+
+// Selection says which tools an episode is shown: all of them; of a large catalog those chosen for its task; or, where even
+// those would fill the context, one tool to search with.
+type Selection struct {
+	Tools  rollout.Tools                                  // what sessions are opened on
+	List   []chat.Tool                                    // shown in all episodes, where Of is nil
+	Of     func(s scenario.Scenario) ([]chat.Tool, error) // nil: List
+	Search string                                         // name of the tool to search with, "" without one
+	Why    string                                         // for the user, "" where all tools are shown
+}
+
+// Select chooses among all tools of a pool as mcp.max_tools and mcp.search_share say.
+func Select(c config.Config, pool rollout.Tools, all []chat.Tool) Selection {
+	const bytesOfToken = 4 // about: collect must decide as train does, and has no tokenizer
+	size := 0
+	for _, t := range all {
+		text, _ := json.Marshal(t) // of a schema that was read as JSON
+		size += len(text)
+	}
+	tokens := size / bytesOfToken
+	if share := c.MCP.SearchShare; share > 0 && selection.Needed(tokens, c.Model.Context, share) {
+		s := selection.NewSearch(pool, all, selection.SearchOptions{})
+		list := s.ToolList()
+		return Selection{Tools: s, List: list, Search: list[0].Name,
+			Why: fmt.Sprintf("the %d tools take about %d tokens, more than %g of the context (mcp.search_share): they are searched with %s",
+				len(all), tokens, share, list[0].Name)}
+	}
+	if len(all) <= c.MCP.MaxTools {
+		return Selection{Tools: pool, List: all}
+	}
+	s := selection.New(all, selection.Options{Max: c.MCP.MaxTools, Distractors: c.MCP.Distractors, Seed: c.Seed})
+	return Selection{Tools: pool, List: all, Of: func(one scenario.Scenario) ([]chat.Tool, error) {
+		return s.Select(one.ID, one.Task, needed(one))
+	}, Why: fmt.Sprintf("of %d tools, each episode is shown %d that fit its task (mcp.max_tools)", len(all), c.MCP.MaxTools)}
+}
+
+// needed are the tools that a scenario speaks of, by which it could not be done, or checked, if they were left out.
+func needed(s scenario.Scenario) []string {
+	var names []string
+	for _, g := range s.Gold {
+		names = append(names, g.Name)
+	}
+	for _, check := range s.Checks {
+		if check.Name != "" && !check.Asks() {
+			names = append(names, check.Name)
+		}
+	}
+	return names
+}
+
+// ForScenario is the tools shown for one scenario.
+func (s Selection) ForScenario(one scenario.Scenario) ([]chat.Tool, error) {
+	if s.Of == nil {
+		return s.List, nil
+	}
+	return s.Of(one)
+}
+
+// Unasked approves the search, which only hone answers, and asks about the rest.
+func (s Selection) Unasked(ask Approver) Approver {
+	return func(call chat.ToolCall, at approval.Place) (bool, string) {
+		if s.Search != "" && call.Name == s.Search {
+			return true, "hone's own search"
+		}
+		return ask(call, at)
+	}
+}

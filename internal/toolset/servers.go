@@ -1,0 +1,38 @@
+package toolset
+
+import (
+	"hone/internal/config"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/mcp"
+	"net/url"
+)
+
+// Source says which servers a command works on.
+type Source struct {
+	Server string // --mcp: a URL, or a command with its arguments
+	File   string // --mcp-config
+}
+
+// Configured reads the configuration of the servers: --mcp, else --mcp-config, else $MCP_URL, else the configuration's file.
+func Configured(h *host.Host, c config.Config, from Source) (mcp.Config, error) {
+	token, _ := h.LookupEnv("MCP_BEARER_TOKEN")
+	if from.Server == "" && from.File == "" {
+		from.Server, _ = h.LookupEnv("MCP_URL")
+		if u, err := url.Parse(from.Server); from.Server != "" && (err != nil || u.Host == "") { // else it would be run as a command
+			return mcp.Config{}, &fault.Error{Code: fault.CodeUsage, What: "MCP_URL is not a URL", Where: "MCP_URL",
+				Why: "its value is not shown, for it may hold a secret", Next: "write it with http:// or https://"}
+		}
+	}
+	if from.Server != "" {
+		return mcp.FromFlag(from.Server, token, h.LookupEnv)
+	}
+	if from.File == "" {
+		from.File = c.MCP.Config
+	}
+	servers, err := mcp.LoadConfig(from.File, h.LookupEnv)
+	if err != nil || len(c.MCP.Only) == 0 {
+		return servers, err
+	}
+	return servers.Only(c.MCP.Only...)
+}
