@@ -149,7 +149,7 @@ func (l *Ledger) compare(path string, files exports, all []Checkpoint) error {
 	if err != nil {
 		return err
 	}
-	if form != ledgerForm {
+	if form != ledgerForm && form != unscoredForm {
 		return l.ofAnotherForm(path, files, all)
 	}
 	damaged, err := l.seen(files)
@@ -225,7 +225,21 @@ func (l *Ledger) seen(files exports) (damaged string, err error) {
 		if t.JSON = json.RawMessage(row); t.sum() != sum && damaged == "" {
 			damaged = fmt.Sprintf("trajectory %q is not as it was written", t.ID)
 		}
-		delete(files.trajectories, t.ID)
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	err = l.each(`SELECT id, json, sum FROM scores`, func(rows *sql.Rows) error {
+		var s ScoreRow
+		var row, sum string
+		if err := rows.Scan(&s.ID, &row, &sum); err != nil {
+			return err
+		}
+		if s.JSON = json.RawMessage(row); s.sum() != sum && row != ownScore && row != noScore && damaged == "" {
+			damaged = fmt.Sprintf("the score of trajectory %q is not as it was written", s.ID)
+		}
+		delete(files.trajectories, s.ID)
 		return nil
 	})
 	if err != nil {

@@ -24,6 +24,7 @@ func killedRun(t *testing.T) string {
 			id := fmt.Sprintf("grpo/s%d/%d/0", i, step)
 			_, err := d.PutTrajectory(TrajectoryRow{ID: id, Stage: "grpo", Step: step, JSON: json.RawMessage(fmt.Sprintf(`{"id":%q,"text":"the answer <&> %d"}`, id, step))})
 			must(t, err)
+			must(t, d.PutScores([]ScoreRow{{id, json.RawMessage(fmt.Sprintf(`{"reward":%d.5,"text":"the answer <&> %d"}`, i, step))}}))
 		}
 		must(t, d.PutMetric("grpo", step, json.RawMessage(fmt.Sprintf(`{"loss":%d}`, step))))
 		if step == 1 {
@@ -94,6 +95,20 @@ func TestLedgerFaults(t *testing.T) {
 			must(t, err)
 			flip(t, filepath.Join(path, ledger), bytes.Index(text, []byte("the answer <&> 1")))
 		}, []string{"the run's ledger is damaged", `trajectory "grpo/s`, "is not as it was written", "moved to"}, true},
+		"a score's text": {func(t *testing.T, path string) {
+			settled(t, path)
+			text, err := os.ReadFile(filepath.Join(path, ledger))
+			must(t, err)
+			flip(t, filepath.Join(path, ledger), bytes.Index(text, []byte(`{"reward":1.5`))+10)
+		}, []string{"the run's ledger is damaged", "the score of trajectory \"grpo/s1/", "is not as it was written"}, true},
+		"a score that is gone": {func(t *testing.T, path string) {
+			settled(t, path)
+			l, err := OpenLedger(filepath.Join(path, ledger))
+			must(t, err)
+			_, err = l.db.Exec("DELETE FROM scores WHERE id = 'grpo/s1/0/0'")
+			must(t, err)
+			must(t, l.Close())
+		}, []string{"trajectories.jsonl has 1 row that it lacks, such as grpo/s1/0/0"}, false},
 		"a metric's text": {func(t *testing.T, path string) {
 			settled(t, path)
 			text, err := os.ReadFile(filepath.Join(path, ledger))

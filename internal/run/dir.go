@@ -245,7 +245,7 @@ func (d *Dir) export() error {
 		lines **lines
 		name  string
 		each  func(yield func(json.RawMessage) error) error
-	}{{&d.metrics, metricsFile, d.Ledger.eachMetric}, {&d.trajectories, trajectoriesFile, d.Ledger.eachTrajectory}} {
+	}{{&d.metrics, metricsFile, d.Ledger.eachMetric}, {&d.trajectories, trajectoriesFile, d.Ledger.eachScored}} {
 		made, err := rebuild(filepath.Join(d.Path, f.name), f.each)
 		if err != nil {
 			return err
@@ -303,20 +303,45 @@ func (d *Dir) PutMetric(stage string, step int, row json.RawMessage) error {
 	return d.metrics.append(metricLine(stage, step, row))
 }
 
-// PutTrajectory stores a trajectory in the ledger and, where its id is new, appends it to trajectories.jsonl.
+// PutTrajectory stores a trajectory in the ledger, unless its id is there.
 func (d *Dir) PutTrajectory(t TrajectoryRow) (added bool, err error) {
-	added, err = d.Ledger.PutTrajectory(t)
-	if err != nil || !added {
-		return added, err
-	}
-	return true, d.trajectories.append(trajectoryLine(t))
+	return d.Ledger.PutTrajectory(t)
 }
 
-// ReplaceTrajectory stores a trajectory in the place of the one with its id; the file is put right when the run is
-// closed, or next opened.
+// ReplaceTrajectory stores a trajectory in the place of the one with its id, and forgets its score; trajectories.jsonl is put
+// right when the run is closed, or next opened.
 func (d *Dir) ReplaceTrajectory(t TrajectoryRow) error {
 	d.stale.Store(true)
 	return d.Ledger.ReplaceTrajectory(t)
+}
+
+// PutScores stores what trajectories of the ledger earned, all or none, then appends them to trajectories.jsonl. One that is
+// scored again replaces the ledger's row; the file is put right when the run is closed, or next opened.
+func (d *Dir) PutScores(scores []ScoreRow) error {
+	again, err := d.Ledger.PutScores(scores)
+	if err != nil {
+		return err
+	}
+	if again {
+		d.stale.Store(true)
+	}
+	for _, s := range scores {
+		t, ok, err := d.Ledger.Trajectory(s.ID)
+		if err == nil && !ok {
+			err = &fault.Error{Code: fault.CodeError, What: "there is no trajectory " + s.ID + " to score", Where: d.Path}
+		}
+		if err != nil {
+			return err
+		}
+		line, err := trajectoryLine(t)
+		if err != nil {
+			return err
+		}
+		if err := d.trajectories.append(line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Name is a run directory as `hone runs` takes it: a bare name would be one of a run in the folder of runs.

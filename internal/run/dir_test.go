@@ -113,12 +113,18 @@ func TestReplacedRowsAreExportedOnClose(t *testing.T) {
 	}
 	_, err := d.PutTrajectory(TrajectoryRow{ID: "a", Stage: "sft", JSON: json.RawMessage(`{"n":1}`)})
 	must(t, err)
+	score := []ScoreRow{{"a", json.RawMessage(`{"reward":1}`)}}
+	must(t, d.PutScores(score))
 	must(t, d.ReplaceTrajectory(TrajectoryRow{ID: "a", Stage: "sft", JSON: json.RawMessage(`{"n":2}`)}))
+	if row, _, err := d.Ledger.Trajectory("a"); err != nil || row.Score != nil {
+		t.Errorf("%v: the score of the episode before is %s", err, row.Score)
+	}
+	must(t, d.PutScores(score))
 	must(t, d.Close())
 	if got := read(t, filepath.Join(d.Path, metricsFile)); got != `{"stage":"sft","step":0,"loss":2}`+"\n" {
 		t.Errorf("metrics %q", got)
 	}
-	if got := read(t, filepath.Join(d.Path, trajectoriesFile)); got != `{"row":"a","stage":"sft","step":0,"n":2}`+"\n" {
+	if got := read(t, filepath.Join(d.Path, trajectoriesFile)); got != `{"row":"a","stage":"sft","step":0,"n":2,"reward":1}`+"\n" {
 		t.Errorf("trajectories %q", got)
 	}
 }
@@ -149,12 +155,17 @@ func TestExportsFollowTheLedger(t *testing.T) {
 	must(t, d.PutMetric("grpo", 2, json.RawMessage(`{}`)))
 	must(t, d.PutMetric("grpo", 1, json.RawMessage(`{"loss": 1.5}`)))
 	for range 2 {
-		_, err := d.PutTrajectory(TrajectoryRow{ID: "s/1/0", Stage: "grpo", Step: 1, JSON: json.RawMessage("{\n \"id\": \"s/1/0\"}")})
+		_, err := d.PutTrajectory(TrajectoryRow{ID: "s/1/0", Stage: "grpo", Step: 1, JSON: json.RawMessage("{\n \"id\": \"s/1/0\", \"outcome\": \"ok\"}")})
 		must(t, err)
 	}
 	metrics, trajectories := filepath.Join(d.Path, metricsFile), filepath.Join(d.Path, trajectoriesFile)
-	if got, want := read(t, trajectories), `{"row":"s/1/0","stage":"grpo","step":1,"id":"s/1/0"}`+"\n"; got != want {
-		t.Errorf("trajectories = %q, want %q", got, want)
+	if got := read(t, trajectories); got != "" {
+		t.Errorf("before it was scored: %q", got)
+	}
+	must(t, d.PutScores([]ScoreRow{{"s/1/0", json.RawMessage(`{"reward": 0.5, "outcome": "judge_error"}`)}}))
+	wantScored := `{"row":"s/1/0","stage":"grpo","step":1,"id":"s/1/0","outcome":"judge_error","reward":0.5}` + "\n"
+	if got := read(t, trajectories); got != wantScored {
+		t.Errorf("trajectories = %q, want %q", got, wantScored)
 	}
 	must(t, d.Close())
 	f, err := os.OpenFile(metrics, os.O_APPEND|os.O_WRONLY, 0)
@@ -167,6 +178,9 @@ func TestExportsFollowTheLedger(t *testing.T) {
 	must(t, err)
 	defer d.Close()
 	want := `{"stage":"grpo","step":1,"loss":1.5}` + "\n" + `{"stage":"grpo","step":2}` + "\n"
+	if got := read(t, trajectories); got != wantScored {
+		t.Errorf("trajectories after reopening = %q", got)
+	}
 	if got := read(t, metrics); got != want {
 		t.Errorf("metrics after reopening = %q, want %q", got, want)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 )
 
@@ -71,8 +72,69 @@ func metricLine(stage string, step int, row json.RawMessage) json.RawMessage {
 	return lineHead{Stage: stage, Step: step}.before(row)
 }
 
-func trajectoryLine(t TrajectoryRow) json.RawMessage {
-	return lineHead{Row: t.ID, Stage: t.Stage, Step: t.Step}.before(t.JSON)
+func trajectoryLine(t TrajectoryRow) (json.RawMessage, error) {
+	row, err := scored(t.JSON, t.Score)
+	if err != nil {
+		return nil, failed("cannot write the score of a trajectory", t.ID, err)
+	}
+	return lineHead{Row: t.ID, Stage: t.Stage, Step: t.Step}.before(row), nil
+}
+
+// scored is a trajectory's object with the keys of its score: in the place of its own, or behind them.
+func scored(row, score json.RawMessage) (json.RawMessage, error) {
+	if string(score) == ownScore {
+		return row, nil
+	}
+	own, err := members(row)
+	if err != nil {
+		return nil, err
+	}
+	more, err := members(score)
+	if err != nil {
+		return nil, err
+	}
+	for _, m := range more {
+		if i := slices.IndexFunc(own, func(o member) bool { return o.key == m.key }); i >= 0 {
+			own[i] = m
+		} else {
+			own = append(own, m)
+		}
+	}
+	out := []byte{'{'}
+	for i, m := range own {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		key, _ := json.Marshal(m.key) // a string always encodes
+		out = append(append(append(out, key...), ':'), m.value...)
+	}
+	return append(out, '}'), nil
+}
+
+// member is one key of a JSON object.
+type member struct {
+	key   string
+	value json.RawMessage
+}
+
+// members are an object's, in its order.
+func members(object json.RawMessage) (all []member, err error) {
+	d := json.NewDecoder(bytes.NewReader(object))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, errors.Join(errors.New("a row is no object"), err)
+	}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		m := member{key: t.(string)} // what else stands before a colon is no JSON
+		if err := d.Decode(&m.value); err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return all, nil
 }
 
 // before returns a row with the head's keys before its own.

@@ -32,13 +32,23 @@ type StageRow struct {
 	JSON   json.RawMessage // may be empty
 }
 
-// TrajectoryRow is one trajectory; ID is unique in the run.
+// TrajectoryRow is one trajectory as it ended; ID is unique in the run.
 type TrajectoryRow struct {
 	ID    string
 	Stage string
 	Step  int
 	JSON  json.RawMessage
+	Score json.RawMessage // of its ScoreRow; nil where it has none. Put takes no notice of it
 }
+
+// ScoreRow is what a trajectory earned: an object whose keys stand in the place of those of the trajectory's own, or are
+// added to them.
+type ScoreRow struct {
+	ID   string // of the trajectory
+	JSON json.RawMessage
+}
+
+func (s ScoreRow) sum() string { return sumOf(s.ID, "", 0, string(s.JSON)) }
 
 func (t TrajectoryRow) sum() string { return sumOf(t.ID, t.Stage, t.Step, string(t.JSON)) }
 
@@ -50,23 +60,32 @@ type MetricRow struct {
 }
 
 // tables are made in one transaction with the form's number. sum is sumOf the row: SQLite does not notice a byte of a text
-// that changed on disk.
+// that changed on disk. A trajectory that is replaced has not been scored yet.
 const tables = `
-BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS stages (
 	name TEXT PRIMARY KEY, status TEXT NOT NULL, json TEXT NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS trajectories (
 	id TEXT PRIMARY KEY, stage TEXT NOT NULL, step INTEGER NOT NULL, json TEXT NOT NULL, sum TEXT NOT NULL) STRICT;
 CREATE INDEX IF NOT EXISTS trajectories_by_step ON trajectories (stage, step);
+CREATE TABLE IF NOT EXISTS scores (
+	id TEXT PRIMARY KEY, json TEXT NOT NULL, sum TEXT NOT NULL) STRICT;
+CREATE TRIGGER IF NOT EXISTS replaced AFTER UPDATE ON trajectories BEGIN
+	UPDATE scores SET json = '` + noScore + `', sum = '' WHERE id = new.id; END;
 CREATE TABLE IF NOT EXISTS metrics (
 	stage TEXT NOT NULL, step INTEGER NOT NULL, json TEXT NOT NULL, sum TEXT NOT NULL, PRIMARY KEY (stage, step)) STRICT;
 CREATE TABLE IF NOT EXISTS checkpoints (
 	stage TEXT NOT NULL, step INTEGER NOT NULL, manifest TEXT NOT NULL, PRIMARY KEY (stage, step)) STRICT;
-PRAGMA user_version = 1;
-COMMIT;`
+PRAGMA user_version = 2;`
 
-// ledgerForm is the number of the tables above, which SQLite keeps in the file's head.
-const ledgerForm = 1
+// ledgerForm is the number of the tables above, which SQLite keeps in the file's head. Ledgers of unscoredForm have no scores:
+// trajectories hold their own. Each is given a score that changes nothing. A trajectory in trajectories.jsonl always has a row of
+// scores, be it noScore, so that a score that was lost is missed.
+const (
+	ledgerForm   = 2
+	unscoredForm = 1
+	ownScore     = "{}"
+	noScore      = "null" // of a trajectory that was replaced since it was scored
+)
 
 // sumOf is the SHA-256 of a row: its names and its JSON.
 func sumOf(id, stage string, step int, row string) string {
@@ -85,12 +104,46 @@ func OpenLedger(path string) (*Ledger, error) {
 	}
 	form, err := l.form()
 	if err == nil && form != ledgerForm {
-		_, err = l.db.Exec(tables)
+		err = l.makeTables(form)
 	}
 	if err != nil {
 		return nil, failed("cannot open the ledger", path, errors.Join(err, l.db.Close()))
 	}
 	return l, nil
+}
+
+// makeTables makes those that are not there. form is the ledger's.
+func (l *Ledger) makeTables(form int) error {
+	var old []TrajectoryRow
+	if form == unscoredForm {
+		var err error
+		if old, err = query(l, scanTrajectory, `SELECT id, stage, step, json, NULL FROM trajectories`); err != nil {
+			return err
+		}
+	}
+	return l.together(func(tx *sql.Tx) error {
+		if _, err := tx.Exec(tables); err != nil {
+			return err
+		}
+		for _, t := range old {
+			if err := putScore(tx, ScoreRow{t.ID, json.RawMessage(ownScore)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// together runs statements as one transaction.
+func (l *Ledger) together(run func(*sql.Tx) error) error {
+	tx, err := l.db.Begin()
+	if err != nil {
+		return err
+	}
+	if err := run(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	return tx.Commit()
 }
 
 // form is the number of the ledger's tables, 0 where they are yet to be made.
@@ -101,7 +154,14 @@ func (l *Ledger) form() (form int, err error) {
 
 // ReadLedger opens the ledger at path for reading, also while a run is writing it.
 func ReadLedger(path string) (*Ledger, error) {
-	return connect(path, "mode=ro&_pragma=busy_timeout(10000)")
+	l, err := connect(path, "mode=ro&_pragma=busy_timeout(10000)")
+	if err != nil {
+		return nil, err
+	}
+	if form, err := l.form(); err == nil && form < ledgerForm { // whoever reads the rows finds what is wrong with others
+		_, _ = l.db.Exec(`CREATE TEMP VIEW scores AS SELECT id, '` + ownScore + `' AS json, '' AS sum FROM trajectories`)
+	}
+	return l, nil
 }
 
 func connect(path, options string) (*Ledger, error) {
@@ -148,28 +208,56 @@ func (l *Ledger) PutTrajectory(t TrajectoryRow) (added bool, err error) {
 	return n == 1, err
 }
 
-// ReplaceTrajectory inserts a trajectory or replaces the one with its id, as rescoring and curation do.
+// ReplaceTrajectory inserts a trajectory or replaces the one with its id, whose score is forgotten.
 func (l *Ledger) ReplaceTrajectory(t TrajectoryRow) error {
 	_, err := l.put(t.JSON, `INSERT INTO trajectories VALUES (?1, ?2, ?3, ?4, ?5)
 		ON CONFLICT (id) DO UPDATE SET stage = ?2, step = ?3, json = ?4, sum = ?5`, t.ID, t.Stage, t.Step, string(t.JSON), t.sum())
 	return err
 }
 
+// PutScores inserts or replaces what trajectories earned, all in one transaction. again tells whether one had been scored before.
+func (l *Ledger) PutScores(scores []ScoreRow) (again bool, err error) {
+	err = l.together(func(tx *sql.Tx) error {
+		for _, s := range scores {
+			if !json.Valid(s.JSON) {
+				return &fault.Error{Code: fault.CodeError, What: "a row for the ledger is not JSON", Where: l.path}
+			}
+			var n int
+			if err := tx.QueryRow(`SELECT count(*) FROM scores WHERE id = ?`, s.ID).Scan(&n); err != nil {
+				return err
+			}
+			again = again || n > 0
+			if err := putScore(tx, s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return again, failed("cannot write to the ledger", l.path, err)
+}
+
+func putScore(tx *sql.Tx, s ScoreRow) error {
+	_, err := tx.Exec(`INSERT INTO scores VALUES (?1, ?2, ?3) ON CONFLICT (id) DO UPDATE SET json = ?2, sum = ?3`, s.ID, string(s.JSON), s.sum())
+	return err
+}
+
+// trajectories selects rows for scanTrajectory.
+const trajectories = `SELECT t.id, t.stage, t.step, t.json, s.json FROM trajectories t LEFT JOIN scores s ON s.id = t.id AND s.json <> '` + noScore + `' `
+
 // Trajectory returns a trajectory; ok is false where there is none.
 func (l *Ledger) Trajectory(id string) (t TrajectoryRow, ok bool, err error) {
-	rows, err := query(l, scanTrajectory, `SELECT id, stage, step, json FROM trajectories WHERE id = ?`, id)
+	rows, err := query(l, scanTrajectory, trajectories+`WHERE t.id = ?`, id)
 	return first(rows, err)
 }
 
 // Find returns the trajectories whose id is the one given, or ends with it after a slash.
 func (l *Ledger) Find(id string) ([]TrajectoryRow, error) {
-	return query(l, scanTrajectory, `SELECT id, stage, step, json FROM trajectories
-		WHERE id = ?1 OR substr(id, -length(?1) - 1) = '/' || ?1 ORDER BY rowid`, id)
+	return query(l, scanTrajectory, trajectories+`WHERE t.id = ?1 OR substr(t.id, -length(?1) - 1) = '/' || ?1 ORDER BY t.rowid`, id)
 }
 
 // Each yields all trajectories in the order they were put.
 func (l *Ledger) Each(yield func(TrajectoryRow) error) error {
-	return l.each(`SELECT id, stage, step, json FROM trajectories ORDER BY rowid`, func(rows *sql.Rows) error {
+	return l.each(trajectories+`ORDER BY t.rowid`, func(rows *sql.Rows) error {
 		t, err := scanTrajectory(rows)
 		if err != nil {
 			return err
@@ -180,8 +268,7 @@ func (l *Ledger) Each(yield func(TrajectoryRow) error) error {
 
 // Trajectories returns the trajectories of one step of a stage, in the order they were put.
 func (l *Ledger) Trajectories(stage string, step int) ([]TrajectoryRow, error) {
-	return query(l, scanTrajectory,
-		`SELECT id, stage, step, json FROM trajectories WHERE stage = ? AND step = ? ORDER BY rowid`, stage, step)
+	return query(l, scanTrajectory, trajectories+`WHERE t.stage = ? AND t.step = ? ORDER BY t.rowid`, stage, step)
 }
 
 // PutMetric inserts or replaces the metrics of one step.
@@ -235,13 +322,17 @@ func (l *Ledger) counts() (c counts, err error) {
 	return c, failed("cannot read the ledger", l.path, err)
 }
 
-func (l *Ledger) eachTrajectory(yield func(json.RawMessage) error) error {
-	return l.each(`SELECT id, stage, step, json FROM trajectories ORDER BY rowid`, func(rows *sql.Rows) error {
-		t, err := scanTrajectory(rows)
+// eachScored yields the lines of trajectories.jsonl: those that were scored.
+func (l *Ledger) eachScored(yield func(json.RawMessage) error) error {
+	return l.Each(func(t TrajectoryRow) error {
+		if t.Score == nil {
+			return nil
+		}
+		line, err := trajectoryLine(t)
 		if err != nil {
 			return err
 		}
-		return yield(trajectoryLine(t))
+		return yield(line)
 	})
 }
 
@@ -298,8 +389,11 @@ func scanStage(rows *sql.Rows) (s StageRow, err error) {
 
 func scanTrajectory(rows *sql.Rows) (t TrajectoryRow, err error) {
 	var row string
-	err = rows.Scan(&t.ID, &t.Stage, &t.Step, &row)
-	t.JSON = json.RawMessage(row)
+	var score sql.NullString
+	err = rows.Scan(&t.ID, &t.Stage, &t.Step, &row, &score)
+	if t.JSON = json.RawMessage(row); score.Valid {
+		t.Score = json.RawMessage(score.String)
+	}
 	return t, err
 }
 

@@ -41,7 +41,7 @@ func TestLedgerIsDurable(t *testing.T) {
 func TestLedgerPutsAreIdempotent(t *testing.T) {
 	l := openLedger(t)
 	rapid.Check(t, func(t *rapid.T) {
-		if _, err := l.db.Exec(`DELETE FROM stages; DELETE FROM trajectories; DELETE FROM metrics`); err != nil {
+		if _, err := l.db.Exec(`DELETE FROM stages; DELETE FROM trajectories; DELETE FROM metrics; DELETE FROM scores`); err != nil {
 			t.Fatal(err)
 		}
 		stages, trajectories, metrics := map[string]string{}, map[string]string{}, map[int]string{}

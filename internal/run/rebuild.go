@@ -96,7 +96,7 @@ func (l *Ledger) takeOld(path string) (notes []string, err error) {
 	defer old.Close()
 	form, _ := old.form() // 0 of one that cannot be read, and of those before rows had sums
 	sums := "''"
-	if form == ledgerForm {
+	if form == ledgerForm || form == unscoredForm {
 		sums = "sum"
 	}
 	var put error
@@ -114,6 +114,16 @@ func (l *Ledger) takeOld(path string) (notes []string, err error) {
 			err := rows.Scan(&t.ID, &t.Stage, &t.Step, &row, &sum)
 			if t.JSON = json.RawMessage(row); err == nil && (sum == "" && json.Valid(t.JSON) || sum == t.sum()) {
 				_, e := l.PutTrajectory(t)
+				put = errors.Join(put, e)
+			}
+			return err
+		},
+		"SELECT id, json, sum FROM scores": func(rows *sql.Rows) error {
+			var s ScoreRow
+			var row, sum string
+			err := rows.Scan(&s.ID, &row, &sum)
+			if s.JSON = json.RawMessage(row); err == nil && (row == ownScore || row == noScore || sum == s.sum()) {
+				_, e := l.PutScores([]ScoreRow{s})
 				put = errors.Join(put, e)
 			}
 			return err
@@ -146,7 +156,14 @@ func (l *Ledger) takeExports(path string) (damaged []damagedFile, err error) {
 		return damaged, err
 	}
 	err = eachLine(filepath.Join(path, trajectoriesFile), &damaged, func(h lineHead, row json.RawMessage) error {
-		_, err := l.PutTrajectory(TrajectoryRow{h.Row, h.Stage, h.Step, row})
+		added, err := l.PutTrajectory(TrajectoryRow{ID: h.Row, Stage: h.Stage, Step: h.Step, JSON: row})
+		s := ScoreRow{h.Row, row} // of a trajectory that is there without it: the line holds both
+		if added {
+			s.JSON = json.RawMessage(ownScore)
+		}
+		if err == nil {
+			_, err = l.put(s.JSON, `INSERT INTO scores VALUES (?, ?, ?) ON CONFLICT (id) DO NOTHING`, s.ID, string(s.JSON), s.sum())
+		}
 		return err
 	})
 	return damaged, err
