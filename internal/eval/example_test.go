@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func shownExample() Example {
 		Turns:  []trajectory.Turn{{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{{Call: call, Status: trajectory.CallOK, Text: "6", Seconds: 0.25, Approval: "rule allow add"}}}, {Content: "It is 6."}},
 		Seen:   []trajectory.Observation{{Look: "file out.json", Status: trajectory.Absent}},
 		Stderr: map[string]string{"calc": "started\nadded"}}
-	reward.Scorer{}.Score(s, t)
+	give(reward.Scorer{}, s, t)
 	return Example{Trajectory: t, Scenario: s}
 }
 
@@ -66,4 +67,14 @@ func TestExampleAsText(t *testing.T) {
 	if e.Trajectory.Terms = []trajectory.Term{{Name: ChecksTerm, Score: 1, Weight: 1}}; e.Failed() {
 		t.Error("one that passes its checks is a success in the rates, and a failure here")
 	}
+}
+
+// give scores one trajectory as a group of its own.
+func give(r reward.Scorer, s *scenario.Scenario, t *trajectory.Trajectory) {
+	g := trajectory.Group{ScenarioID: s.ID, Trajectories: []*trajectory.Trajectory{t}}
+	scores, err := r.Score(context.Background(), s, g)
+	if err != nil {
+		panic(err) // a rule does not fail
+	}
+	g.Take(scores)
 }

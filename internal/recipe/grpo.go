@@ -61,7 +61,7 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 	clock := clock{began: time.Now()}
 	for step := start; ; step++ {
 		if err := Publish(publisher, fmt.Sprintf("%s step %d", g.Stage, step)); err != nil { // the sampler gets the adapter of this step
-			return err
+			return stopped(err, g.Stage, step, trainer, log)
 		}
 		if g.Validation.due(step, g.Steps) {
 			if err := g.Validation.run(ctx, step, step == start, scorer, log, progress); err != nil {
@@ -72,8 +72,9 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 		if step == g.Steps {
 			return log.Finish(g.Stage)
 		}
-		tasks := g.tasks(scenarios, step)
-		groups, err := sample(ctx, g.Stage, step, step == start, tasks, g.GroupSize, runner, scorer, log, g.episodes(step, progress))
+		rollouts := Rollouts{Stage: g.Stage, Step: step, Again: step == start, GroupSize: g.GroupSize, Runner: runner, Scorer: scorer,
+			Log: log, Progress: g.episodes(step, progress)}
+		groups, err := rollouts.sample(ctx, g.tasks(scenarios, step))
 		if err != nil {
 			return stopped(err, g.Stage, step, trainer, log)
 		}

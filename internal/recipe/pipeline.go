@@ -63,13 +63,14 @@ func (p Pipeline) Run(ctx context.Context, d Data, sampled, greedy Runner, score
 // log, and returns them in the order of scenarios. Those that an earlier attempt kept are not run again.
 func Evaluate(ctx context.Context, stage string, step int, scenarios []scenario.Scenario, runner Runner, scorer Scorer, log Log,
 	progress Progress) ([]*trajectory.Trajectory, error) {
-	groups, err := sample(ctx, stage, step, true, scenarios, 1, runner, scorer, log, progress)
+	rollouts := Rollouts{Stage: stage, Step: step, Again: true, GroupSize: 1, Runner: runner, Scorer: scorer, Log: log, Progress: progress}
+	groups, err := rollouts.sample(ctx, scenarios)
+	if err != nil {
+		return nil, err
+	}
 	var ts []*trajectory.Trajectory
 	for _, g := range groups {
 		ts = append(ts, g.Trajectories...)
-	}
-	if err != nil {
-		return nil, err
 	}
 	return ts, log.Finish(stage)
 }

@@ -8,9 +8,9 @@ import (
 	"context"
 	"fmt"
 
+	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/fault"
 	"hone/internal/learn/batch"
 )
 
@@ -28,24 +28,37 @@ type Trainer interface {
 	Load(dir string) error
 }
 
-// Runner runs groupSize episodes of each scenario on live servers, calling each as an episode ends. A failed episode
-// is a record in its group, never an error. Episodes that done returns were run before: they take their places as they
-// are, and each is not called for them.
+// Runner runs the episodes that are asked for on live servers, until requests is closed, and hands over each as it ends. An
+// episode that failed is a record too, never an error. The channel is closed after the last.
 type Runner interface {
-	Complete(ctx context.Context, scenarios []scenario.Scenario, groupSize, step int,
-		done func(scenarioID string, rollout int) *trajectory.Trajectory, each func(*trajectory.Trajectory)) []trajectory.Group
+	Run(ctx context.Context, requests <-chan rollout.Request) <-chan *trajectory.Trajectory
 }
 
-// Scorer sets a trajectory's terms and reward.
+// Scorer says what each episode of a whole group earned, in the group's order. Episodes whose outcome is not the policy's doing
+// earn nothing. It is called for many groups at a time. What an error of it does, masked says.
 type Scorer interface {
-	Score(s *scenario.Scenario, t *trajectory.Trajectory)
+	Score(ctx context.Context, s *scenario.Scenario, g trajectory.Group) ([]trajectory.Score, error)
+}
+
+// Episodes keeps those of a stage. Each method is durable when it returns.
+type Episodes interface {
+	// Trajectory keeps an episode as it ended. A score of an episode with its ID is forgotten.
+	Trajectory(stage string, step int, t *trajectory.Trajectory) error
+	// Scores keeps what the episodes of a group earned, all or none.
+	Scores(stage string, g trajectory.Group, scores []trajectory.Score) error
+	// Trajectories returns those kept of a step that the adapter made which is published now, in any order.
+	Trajectories(stage string, step int) ([]Kept, error)
+}
+
+// Kept is an episode as it ended, and what it earned: nil where that was not kept.
+type Kept struct {
+	*trajectory.Trajectory
+	Score *trajectory.Score
 }
 
 // Log keeps what a stage produces. Each method is durable when it returns.
 type Log interface {
-	Trajectory(stage string, step int, t *trajectory.Trajectory) error
-	// Trajectories returns those kept of a step that the adapter made which is published now, in any order.
-	Trajectories(stage string, step int) ([]*trajectory.Trajectory, error)
+	Episodes
 	Metrics(stage string, step int, metrics map[string]float64) error
 	// Recorded returns the metrics of a step, and whether there are any.
 	Recorded(stage string, step int) (metrics map[string]float64, ok bool, err error)
@@ -74,80 +87,6 @@ func finish(stage string, publisher Publisher, log Log) error {
 // checkpointDue reports whether one is written after step (from 0) of total: each so many steps, and at the end.
 func checkpointDue(step, total, every int) bool {
 	return step+1 == total || every > 0 && (step+1)%every == 0
-}
-
-// sample runs groupSize scored episodes of each scenario and keeps each as it ends. Where again is set, an earlier attempt
-// may have begun the step under the same policy: its episodes are taken from the log. It is an error if not one episode
-// says anything about the policy, as when a server is gone.
-func sample(ctx context.Context, stage string, step int, again bool, scenarios []scenario.Scenario, groupSize int, runner Runner,
-	scorer Scorer, log Log, progress Progress) ([]trajectory.Group, error) {
-	type place struct {
-		scenarioID string
-		rollout    int
-	}
-	byID := map[string]*scenario.Scenario{}
-	for i := range scenarios {
-		byID[scenarios[i].ID] = &scenarios[i]
-	}
-	kept := map[place]*trajectory.Trajectory{}
-	if again {
-		ts, err := log.Trajectories(stage, step)
-		if err != nil {
-			return nil, err
-		}
-		for _, t := range ts {
-			if s := byID[t.ScenarioID]; s != nil && t.Scenario == s.Hash() && t.Outcome.Trainable() { // not of a scenario that was edited since
-				kept[place{t.ScenarioID, t.Rollout}] = t
-			}
-		}
-	}
-	var logErr error
-	done := len(kept)
-	groups := runner.Complete(ctx, scenarios, groupSize, step,
-		func(scenarioID string, rollout int) *trajectory.Trajectory { return kept[place{scenarioID, rollout}] },
-		func(t *trajectory.Trajectory) {
-			if ctx.Err() != nil {
-				return // an episode cut short by the user is not a result: the resumed run has it whole
-			}
-			scorer.Score(byID[t.ScenarioID], t)
-			if err := log.Trajectory(stage, step, t); err != nil && logErr == nil {
-				logErr = err
-			}
-			done++
-			progress(stage, done, len(scenarios)*groupSize, "")
-		})
-	if logErr != nil {
-		return nil, logErr
-	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
-	}
-	return groups, nothingRan(groups)
-}
-
-// nothingRan is the reason why no episode says anything about the policy, nil where one does: the first episode's, or that
-// of the first whose server failed, from which the others' may follow.
-func nothingRan(groups []trajectory.Group) error {
-	var worst *trajectory.Trajectory
-	for _, g := range groups {
-		for _, t := range g.Trajectories {
-			if t.Outcome.Trainable() {
-				return nil
-			}
-			if worst == nil || t.Outcome == trajectory.EnvironmentError && worst.Outcome != trajectory.EnvironmentError {
-				worst = t
-			}
-		}
-	}
-	switch {
-	case worst == nil:
-		return nil
-	case worst.Outcome == trajectory.EnvironmentError:
-		return &fault.Error{Code: fault.CodeUnavailable, What: "the MCP server does not answer any more", Where: "episode " + worst.ID, Why: worst.Error,
-			Next: "look at the server, or run hone doctor"}
-	}
-	return &fault.Error{Code: fault.CodeError, What: "no episode could be run", Where: "episode " + worst.ID, Why: worst.Error,
-		Next: "remove the reason, then go on with hone runs resume; hone doctor checks machine and servers"}
 }
 
 // stopped keeps the whole steps of a stage that cannot go on with the given one, and returns why.

@@ -16,6 +16,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
@@ -100,44 +101,44 @@ type fakeRunner struct {
 	episodes int // run, and not taken from the log
 }
 
-func (f *fakeRunner) Complete(ctx context.Context, scenarios []scenario.Scenario, size, step int,
-	done func(string, int) *trajectory.Trajectory, each func(*trajectory.Trajectory)) []trajectory.Group {
-	var groups []trajectory.Group
-	n := 0
-	for _, s := range scenarios {
-		g := trajectory.Group{ScenarioID: s.ID}
-		for i := range size {
-			if t := done(s.ID, i); t != nil {
-				g.Trajectories = append(g.Trajectories, t)
-				continue
-			}
+func (f *fakeRunner) Run(ctx context.Context, requests <-chan rollout.Request) <-chan *trajectory.Trajectory {
+	ended := make(chan *trajectory.Trajectory)
+	go func() {
+		defer close(ended)
+		n := 0
+		for q := range requests {
 			f.episodes++
 			if f.before != nil {
-				f.before(step, n)
+				f.before(q.Step, n)
 			}
 			n++
-			t := &trajectory.Trajectory{ID: fmt.Sprintf("%s/%d/%d", s.ID, step, i), ScenarioID: s.ID, Scenario: s.Hash(), Rollout: i, Outcome: f.outcome,
+			s := q.Scenario
+			t := &trajectory.Trajectory{ID: fmt.Sprintf("%s/%d/%d", s.ID, q.Step, q.Rollout), ScenarioID: s.ID, Scenario: s.Hash(), Rollout: q.Rollout, Outcome: f.outcome,
 				Turns: []trajectory.Turn{{BridgeIDs: []int32{1, int32(s.ID[0])},
-					CompletionIDs: []int32{int32(100 + i), int32(f.trainer.published)}, SamplerLogprobs: []float32{-1, -2}}}}
+					CompletionIDs: []int32{int32(100 + q.Rollout), int32(f.trainer.published)}, SamplerLogprobs: []float32{-1, -2}}}}
 			if ctx.Err() != nil {
 				t.Outcome = trajectory.InfrastructureError
 			}
-			each(t)
-			g.Trajectories = append(g.Trajectories, t)
+			ended <- t
 		}
-		groups = append(groups, g)
-	}
-	return groups
+	}()
+	return ended
 }
 
 // scoreFunc scores by rollout.
 type scoreFunc func(rollout int) float64
 
-func (f scoreFunc) Score(s *scenario.Scenario, t *trajectory.Trajectory) {
-	if s.ID != t.ScenarioID {
-		panic("scored under another scenario")
+func (f scoreFunc) Score(_ context.Context, s *scenario.Scenario, g trajectory.Group) ([]trajectory.Score, error) {
+	scores := make([]trajectory.Score, len(g.Trajectories))
+	for i, t := range g.Trajectories {
+		if s.ID != t.ScenarioID || t.Rollout != i {
+			panic("scored under another scenario, or in another order")
+		}
+		if t.Outcome.Trainable() {
+			scores[i] = trajectory.Score{Reward: f(i), Terms: []trajectory.Term{{Name: "checks", Score: f(i), Weight: 1}}}
+		}
 	}
-	t.Reward, t.Terms = f(t.Rollout), []trajectory.Term{{Name: "checks", Score: f(t.Rollout), Weight: 1}}
+	return scores, nil
 }
 
 func byRollout(rollout int) float64 { return float64(rollout) }
@@ -145,7 +146,8 @@ func byRollout(rollout int) float64 { return float64(rollout) }
 // memoryLog keeps the last trajectory of an id, as the run directory does.
 type memoryLog struct {
 	root     string
-	Kept     map[string]trajectory.Trajectory // by stage, step and id
+	Kept     map[string]trajectory.Trajectory // by stage, step and id, as they ended
+	Earned   map[string]trajectory.Score      // by stage and id
 	Metric   map[string]map[string]float64    // by stage and step
 	said     []string
 	latest   map[string]int
@@ -153,22 +155,37 @@ type memoryLog struct {
 }
 
 func newLog(t *testing.T) *memoryLog {
-	return &memoryLog{t.TempDir(), map[string]trajectory.Trajectory{}, map[string]map[string]float64{}, nil, map[string]int{}, map[string]bool{}}
+	return &memoryLog{t.TempDir(), map[string]trajectory.Trajectory{}, map[string]trajectory.Score{}, map[string]map[string]float64{}, nil, map[string]int{}, map[string]bool{}}
 }
 
 func (l *memoryLog) Trajectory(stage string, step int, t *trajectory.Trajectory) error {
+	if t.Terms != nil {
+		return errors.New("it was scored before it was kept")
+	}
 	l.Kept[fmt.Sprintf("%s %d %s", stage, step, t.ID)] = *t
+	delete(l.Earned, stage+" "+t.ID)
+	return nil
+}
+
+func (l *memoryLog) Scores(stage string, g trajectory.Group, scores []trajectory.Score) error {
+	for i, s := range scores {
+		l.Earned[stage+" "+g.Trajectories[i].ID] = s
+	}
 	return nil
 }
 
 // Trajectories come in another order than scenarios have, as episodes of a real run do not end in their order.
-func (l *memoryLog) Trajectories(stage string, step int) (ts []*trajectory.Trajectory, err error) {
+func (l *memoryLog) Trajectories(stage string, step int) (all []Kept, err error) {
 	for _, key := range slices.Backward(slices.Sorted(maps.Keys(l.Kept))) {
 		if t := l.Kept[key]; strings.HasPrefix(key, fmt.Sprintf("%s %d ", stage, step)) {
-			ts = append(ts, &t)
+			k := Kept{Trajectory: &t}
+			if score, ok := l.Earned[stage+" "+t.ID]; ok {
+				k.Score = &score
+			}
+			all = append(all, k)
 		}
 	}
-	return ts, nil
+	return all, nil
 }
 
 func (l *memoryLog) Finish(stage string) error { l.Finished[stage] = true; return nil }
@@ -282,7 +299,7 @@ func TestResumedPipelineEqualsUninterrupted(t *testing.T) {
 		if !slices.Equal(got.Steps, want.Steps) {
 			t.Errorf("%v: batches\n%q, want\n%q", s, got.Steps, want.Steps)
 		}
-		if !reflect.DeepEqual(log.Metric, wantLog.Metric) || !reflect.DeepEqual(log.Kept, wantLog.Kept) || !reflect.DeepEqual(log.Finished, wantLog.Finished) {
+		if !reflect.DeepEqual(log.Metric, wantLog.Metric) || !reflect.DeepEqual(log.Kept, wantLog.Kept) || !reflect.DeepEqual(log.Earned, wantLog.Earned) || !reflect.DeepEqual(log.Finished, wantLog.Finished) {
 			t.Errorf("%v: the log differs", s)
 		}
 		if !reflect.DeepEqual(systems, wantSystems) {

@@ -27,7 +27,8 @@ func (r Rejection) Run(ctx context.Context, scenarios []scenario.Scenario, runne
 	if err := Publish(publisher, r.SFT.Stage); err != nil {
 		return err
 	}
-	groups, err := sample(ctx, r.SFT.Stage+"_rollouts", 0, true, scenarios, r.GroupSize, runner, scorer, log, progress)
+	rollouts := Rollouts{Stage: r.SFT.Stage + "_rollouts", Again: true, GroupSize: r.GroupSize, Runner: runner, Scorer: scorer, Log: log, Progress: progress}
+	groups, err := rollouts.sample(ctx, scenarios)
 	if err != nil {
 		return err
 	}

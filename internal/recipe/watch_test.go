@@ -8,9 +8,10 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
-	"hone/internal/episode/scenario"
+	"hone/internal/episode/rollout"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 )
@@ -21,12 +22,18 @@ type shaped struct {
 	shape func(step int, t *trajectory.Trajectory)
 }
 
-func (s shaped) Complete(ctx context.Context, scenarios []scenario.Scenario, size, step int,
-	done func(string, int) *trajectory.Trajectory, each func(*trajectory.Trajectory)) []trajectory.Group {
-	return s.fakeRunner.Complete(ctx, scenarios, size, step, done, func(t *trajectory.Trajectory) {
-		s.shape(step, t)
-		each(t)
-	})
+func (s shaped) Run(ctx context.Context, requests <-chan rollout.Request) <-chan *trajectory.Trajectory {
+	ended := make(chan *trajectory.Trajectory)
+	go func() {
+		defer close(ended)
+		for t := range s.fakeRunner.Run(ctx, requests) {
+			var step int
+			_, _ = fmt.Sscanf(strings.Split(t.ID, "/")[1], "%d", &step)
+			s.shape(step, t)
+			ended <- t
+		}
+	}()
+	return ended
 }
 
 // shapedRun runs GRPO of five groups of two a step on episodes of a shape.
@@ -117,10 +124,10 @@ func TestNothingToLearnIsSaidAfterThreeSteps(t *testing.T) {
 		said := -1
 		g := grpo()
 		trainer, log := &fakeTrainer{}, newLog(t)
-		alike := false
-		r := shaped{&fakeRunner{trainer: trainer, outcome: trajectory.OK, before: func(step, _ int) { alike = c.alike(step) }}, func(int, *trajectory.Trajectory) {}}
+		var alike atomic.Bool // a group is scored while others run
+		r := shaped{&fakeRunner{trainer: trainer, outcome: trajectory.OK, before: func(step, _ int) { alike.Store(c.alike(step)) }}, func(int, *trajectory.Trajectory) {}}
 		err := g.Run(context.Background(), scenarios(5), r, scoreFunc(func(rollout int) float64 {
-			if alike {
+			if alike.Load() {
 				return 0.25
 			}
 			return float64(rollout)

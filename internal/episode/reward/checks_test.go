@@ -75,12 +75,12 @@ func TestRefusedGoldCall(t *testing.T) {
 	wanted := &scenario.Scenario{Gold: gold, Checks: []scenario.Check{{Type: "call", Name: "a", Arguments: gold[0].Arguments, Refused: true}}}
 	episode := episodeOf(resultOf("a", trajectory.CallToolError, "no"))
 	scorer := reward.Scorer{}
-	scorer.Score(wanted, episode)
+	give(scorer, wanted, episode)
 	if episode.Reward != scorer.Max(wanted) {
 		t.Errorf("a right episode earns %v of %v: %+v", episode.Reward, scorer.Max(wanted), episode.Terms)
 	}
 	unwanted := &scenario.Scenario{Gold: gold, Checks: []scenario.Check{{Type: "call", Name: "a", Arguments: gold[0].Arguments}}}
-	if scorer.Score(unwanted, episode); episode.Reward > 0.5 {
+	if give(scorer, unwanted, episode); episode.Reward > 0.5 {
 		t.Errorf("a call that did nothing earns %v: %+v", episode.Reward, episode.Terms)
 	}
 }

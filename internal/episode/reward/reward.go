@@ -1,16 +1,12 @@
-// Package reward scores trajectories by rules: a reward is a sum of named terms, each score x weight.
+// Package reward scores groups of trajectories: a reward is a sum of named terms, each score x weight. The terms are in terms.go.
 package reward
 
 import (
+	"context"
 	"fmt"
-	"math"
-	"slices"
-	"strings"
 
-	"hone/internal/chat"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/fault"
 	"hone/internal/grade"
 )
 
@@ -60,182 +56,38 @@ func (w Weights) Validate() error {
 	return nil
 }
 
-// Scorer scores trajectories. The zero value scores with Default.
+// Scorer scores groups of trajectories. The zero value scores with Default.
 type Scorer struct {
 	Weights *Weights
 	// Defaults gives the schema defaults of a tool's arguments; nil for none.
 	Defaults grade.Defaults
 }
 
-// Score sets t.Terms and t.Reward. An outcome that is not the policy's doing is not scored: no terms, reward 0, and
-// the caller must mask it (Outcome.Trainable). Nor is one whose record lacks what a check looks at (Unseen). Terms that need
-// gold calls are left out where there are none.
-func (r Scorer) Score(s *scenario.Scenario, t *trajectory.Trajectory) {
-	t.Terms, t.Reward = nil, 0
-	if !t.Outcome.Trainable() || len(Unseen(s, t)) > 0 {
-		return
-	}
-	w := Default()
-	if r.Weights != nil {
-		w = *r.Weights
-	}
-	add := func(name string, score, weight float64, why string) {
-		t.Terms = append(t.Terms, trajectory.Term{Name: name, Score: score, Weight: weight, Why: why})
-		t.Reward += score * weight
-	}
-	if len(s.Checks) > 0 {
-		failed := FailedChecks(s, t, r.Defaults)
-		add("checks", truth(len(failed) == 0), w.Checks, strings.Join(failed, "; "))
-	}
-	numCalls, gold := len(t.Calls()), s.GoldCalls()
-	made := 1.0 // the part of gold calls that was made
-	if len(gold) > 0 {
-		missing := missingCalls(s, gold, t, r.Defaults)
-		made = 1 - float64(len(missing))/float64(len(gold))
-		add("call", made, w.Call, strings.Join(missing, "; "))
-		add("tool", toolShare(gold, t), w.Tool, "")
-	}
-	why := r.ended(s, gold, t)
-	add("end", truth(why == "")*made, w.End, why)
-	if len(gold) > 0 {
-		extra, earned := ExtraCalls(s, t), t.Reward
-		add("extra", 1-math.Pow(1-w.Extra, float64(extra)), 0-earned, beyond(extra))
-	}
-	if numCalls > 0 {
-		add("repeat", float64(repeats(t))/float64(numCalls), w.Repeat, "")
-		add("invalid", float64(numCalls-len(sent(t)))/float64(numCalls), w.Invalid, "")
-	}
-	add("parse", truth(parseError(t) != ""), w.Parse, parseError(t))
-}
-
-// ExtraCalls is the number of calls beyond the gold calls, 0 where a scenario has none: nothing says then how many its
-// task takes. Searches of hone's own are no calls of the task.
-func ExtraCalls(s *scenario.Scenario, t *trajectory.Trajectory) int {
-	if len(s.Gold) == 0 {
-		return 0
-	}
-	return max(0, len(t.ServerCalls())-len(s.Gold))
-}
-
-func beyond(extra int) string {
-	if extra == 0 {
-		return ""
-	}
-	return fault.Count(extra, "call") + " beyond the gold calls"
-}
-
-func truth(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
-}
-
-// answered returns the calls that a tool answered as the scenario wants: without error, for a call refused or failed has
-// done nothing; or, where a check asks for a refusal, with one.
-func answered(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defaults) []chat.ToolCall {
-	var calls []chat.ToolCall
-	for _, r := range t.Calls() {
-		refused := r.Status == trajectory.CallToolError && slices.ContainsFunc(s.Checks, func(c scenario.Check) bool {
-			return c.Type == scenario.CallCheck && c.Refused && c.IsCall(r.Call, defaults)
-		})
-		if r.Status == trajectory.CallOK || refused {
-			calls = append(calls, r.Call)
+// Score returns what each member of a group earned, in its order: a sum of the terms that are said of it. An outcome that is not the
+// policy's doing is not scored: no terms, reward 0, and the caller must mask it (Outcome.Trainable). Nor is one whose record
+// lacks what a check looks at (Unseen). Its error is that of a term.
+func (r Scorer) Score(ctx context.Context, s *scenario.Scenario, g trajectory.Group) ([]trajectory.Score, error) {
+	scores := make([]trajectory.Score, len(g.Trajectories))
+	for _, term := range r.terms() {
+		of := group{Scenario: s, Defaults: r.Defaults}
+		var members []*trajectory.Score
+		for i, t := range g.Trajectories {
+			if t.Outcome.Trainable() && len(Unseen(s, t)) == 0 && term.needs(s, t) {
+				of.Trajectories, members = append(of.Trajectories, t), append(members, &scores[i])
+			}
+		}
+		if len(members) == 0 {
+			continue
+		}
+		marks, err := term.score(ctx, of)
+		if err != nil {
+			return nil, fmt.Errorf("the reward term %s of scenario %s: %w", term.name, s.ID, err)
+		}
+		for i, m := range marks {
+			weight := term.weight(members[i].Reward)
+			members[i].Terms = append(members[i].Terms, trajectory.Term{Name: term.name, Score: m.score, Weight: weight, Why: m.why})
+			members[i].Reward += m.score * weight
 		}
 	}
-	return calls
-}
-
-// sent returns the calls that were well-formed, whatever became of them.
-func sent(t *trajectory.Trajectory) []chat.ToolCall {
-	var calls []chat.ToolCall
-	for _, r := range t.Calls() {
-		if r.Status != trajectory.CallInvalid {
-			calls = append(calls, r.Call)
-		}
-	}
-	return calls
-}
-
-func missingCalls(s *scenario.Scenario, gold []chat.ToolCall, t *trajectory.Trajectory, defaults grade.Defaults) []string {
-	var missing []string
-	for i, j := range grade.Match(answered(s, t, defaults), gold, defaults) {
-		if j < 0 {
-			missing = append(missing, fmt.Sprintf("gold[%d] (%s) was not called", i, gold[i].Name))
-		}
-	}
-	return missing
-}
-
-// toolShare is the part of gold calls whose tool was called, each call counting once. Arguments must be strict JSON:
-// a repeated key must not earn what a server's lenient reader forgave.
-func toolShare(gold []chat.ToolCall, t *trajectory.Trajectory) float64 {
-	free := map[string]int{}
-	for _, c := range sent(t) {
-		if _, err := grade.Decode(c.Arguments); err == nil {
-			free[c.Name]++
-		}
-	}
-	found := 0
-	for _, g := range gold {
-		if free[g.Name] > 0 {
-			free[g.Name]--
-			found++
-		}
-	}
-	return float64(found) / float64(len(gold))
-}
-
-// ended says why an episode did not end right, or "". Right is: every completion stopped by itself, turns that call
-// hold nothing but their calls, and an answer followed, or only MaxTurns kept it from following the last gold call.
-// Where gold calls exist one must have been made, or silence would be the cheapest way to this term.
-func (r Scorer) ended(s *scenario.Scenario, gold []chat.ToolCall, t *trajectory.Trajectory) string {
-	for i, turn := range t.Turns {
-		if len(turn.Calls) > 0 && strings.TrimSpace(turn.Content) != "" {
-			return fmt.Sprintf("turn %d holds text around its calls", i)
-		}
-	}
-	matched := len(gold) - len(missingCalls(s, gold, t, r.Defaults))
-	switch {
-	case t.StopReason == trajectory.StopCompleted && strings.TrimSpace(t.Answer()) == "":
-		return "the answer is empty"
-	case t.StopReason == trajectory.StopCompleted && (matched > 0 || len(gold) == 0):
-		return ""
-	case t.StopReason == trajectory.StopMaxTurns && matched > 0 && matched == len(gold) && len(t.ServerCalls()) == matched:
-		return ""
-	case t.StopReason == trajectory.StopCompleted:
-		return "no gold call was made"
-	}
-	return "stopped by " + string(t.StopReason)
-}
-
-// repeats counts calls equal to an earlier one. Calls that are not strict JSON are compared as text.
-func repeats(t *trajectory.Trajectory) int {
-	var seen []chat.ToolCall
-	n := 0
-	for _, result := range t.Calls() {
-		again := false
-		for _, c := range seen {
-			equal, err := grade.EqualCalls(result.Call, c, nil)
-			again = again || err == nil && equal || c.Name == result.Call.Name && c.Arguments == result.Call.Arguments
-		}
-		if again {
-			n++
-		}
-		seen = append(seen, result.Call)
-	}
-	return n
-}
-
-func parseError(t *trajectory.Trajectory) string {
-	// A call cut off by the token limit is the limit's doing, which costs the end term already.
-	if t.StopReason == trajectory.StopMaxTokens {
-		return ""
-	}
-	for _, turn := range t.Turns {
-		if turn.ParseError != "" {
-			return turn.ParseError
-		}
-	}
-	return ""
+	return scores, nil
 }

@@ -1,6 +1,7 @@
 package reward_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -71,7 +72,7 @@ var (
 
 func score(e episode) float64 {
 	t := e.trajectory()
-	reward.Scorer{}.Score(hashScenario(), t)
+	give(reward.Scorer{}, hashScenario(), t)
 	return t.Reward
 }
 
@@ -136,7 +137,7 @@ func TestNoCallNeedsAnEnd(t *testing.T) {
 	s := &scenario.Scenario{ID: "x", Task: "What is 2 + 2?", Checks: []scenario.Check{{Type: scenario.NoCallCheck}}}
 	of := func(e episode) float64 {
 		got := e.trajectory()
-		reward.Scorer{}.Score(s, got)
+		give(reward.Scorer{}, s, got)
 		return got.Reward
 	}
 	honest := of(episode{answer: "4"})
@@ -167,7 +168,7 @@ func TestDefaultWeights(t *testing.T) {
 		}
 		of := func(e episode) float64 {
 			got := e.trajectory()
-			reward.Scorer{}.Score(s, got)
+			give(reward.Scorer{}, s, got)
 			return got.Reward
 		}
 		w := reward.Default()
@@ -197,8 +198,8 @@ func TestCheatsCanWin(t *testing.T) {
 	bad := reward.Scorer{Weights: &reward.Weights{End: 1, Checks: 0.1, Parse: 5}}
 	cheat := episode{outcome: trajectory.PolicyError, reason: trajectory.StopParseError, parse: "x"}.trajectory()
 	honest := episode{calls: many(1, right), answer: "d8932aac"}.trajectory()
-	bad.Score(hashScenario(), cheat)
-	bad.Score(hashScenario(), honest)
+	give(bad, hashScenario(), cheat)
+	give(bad, hashScenario(), honest)
 	if cheat.Reward <= honest.Reward {
 		t.Errorf("cheat %v, honest %v", cheat.Reward, honest.Reward)
 	}
@@ -211,7 +212,7 @@ func TestTerms(t *testing.T) {
 	s := hashScenario()
 	s.Gold = append(s.Gold, scenario.Gold{Name: "count", Arguments: json.RawMessage(`{"text": "a"}`)})
 	got := episode{calls: []chat.ToolCall{right, right, wrong}, answer: "d8932aac"}.trajectory()
-	reward.Scorer{}.Score(s, got)
+	give(reward.Scorer{}, s, got)
 	want := map[string]float64{"checks": 1, "call": 0.5, "tool": 0.5, "end": 0.5, "repeat": 1. / 3, "extra": 0.5, "invalid": 0, "parse": 0}
 	sum := 0.0
 	for _, term := range got.Terms {
@@ -238,7 +239,7 @@ func TestNotScored(t *testing.T) {
 	for _, outcome := range []trajectory.Outcome{trajectory.EnvironmentError, trajectory.InfrastructureError, trajectory.JudgeError} {
 		got := episode{calls: many(1, right), answer: "d8932aac", outcome: outcome, reason: trajectory.StopError}.trajectory()
 		got.Reward = 3
-		reward.Scorer{}.Score(hashScenario(), got)
+		give(reward.Scorer{}, hashScenario(), got)
 		if got.Reward != 0 || got.Terms != nil {
 			t.Errorf("%s: reward %v, %v", outcome, got.Reward, got.Terms)
 		}
@@ -317,8 +318,8 @@ func TestGoldEarnsMax(t *testing.T) {
 		{bad, "d8932aac", 1},
 	} {
 		gold, empty := reward.GoldTrajectory(c.s, c.answer), episode{}.trajectory()
-		reward.Scorer{}.Score(c.s, gold)
-		reward.Scorer{}.Score(c.s, empty)
+		give(reward.Scorer{}, c.s, gold)
+		give(reward.Scorer{}, c.s, empty)
 		most := (reward.Scorer{}).Max(c.s)
 		if failed := reward.FailedChecks(c.s, gold, nil); len(failed) != c.failed || c.failed == 0 && math.Abs(gold.Reward-most) > 1e-9 {
 			t.Errorf("scenario %d: gold earns %v of %v, failed %v", i, gold.Reward, most, failed)
@@ -343,4 +344,14 @@ func TestMaxProperty(t *testing.T) {
 			t.Fatalf("%+v earns %v", e, got)
 		}
 	})
+}
+
+// give scores one trajectory as a group of its own.
+func give(r reward.Scorer, s *scenario.Scenario, t *trajectory.Trajectory) {
+	g := trajectory.Group{ScenarioID: s.ID, Trajectories: []*trajectory.Trajectory{t}}
+	scores, err := r.Score(context.Background(), s, g)
+	if err != nil {
+		panic(err) // a rule does not fail
+	}
+	g.Take(scores)
 }

@@ -54,79 +54,87 @@ func New(o Options) *Runner {
 	return &Runner{o}
 }
 
-// Episode runs one scenario once and returns its record, whatever happened: how it ended is Outcome and StopReason.
-// rollout is the index in the group, step the optimiser step it is for; both choose the random stream. slot is the
-// sampler's. A panic in a tool or sampler is not caught: it is a bug, not data.
-func (r *Runner) Episode(ctx context.Context, s scenario.Scenario, rollout, step, slot int) *trajectory.Trajectory {
-	return r.episode(ctx, s, rollout, step, slot, newWitness())
+// Request asks for one episode.
+type Request struct {
+	Scenario scenario.Scenario
+	Rollout  int // index in its group
+	Step     int // the optimiser step that it is for
+	Attempt  int // of this rollout, from 0; one that is run again goes on from Trajectory.Retries + 1
+	Place    int // among all the episodes of the step, also those that need not be run; the slot is Place modulo NumSlots
 }
 
-// episode is Episode beside others that w sees. Each attempt draws from a random stream of its own: the same tokens would
-// make the same calls.
-func (r *Runner) episode(ctx context.Context, s scenario.Scenario, rollout, step, slot int, w *witness) *trajectory.Trajectory {
+// Run runs the episodes that are asked for until requests is closed, and hands over each as it ends, in the order of ending. An
+// episode that failed is a record too: how it ended is its Outcome and StopReason. After ctx is cancelled those not yet begun are
+// records that say so. Asking never waits for an episode, so more can be asked for as others end. The channel that Run returns
+// is closed after the last episode, and must be read to its end. A panic in a tool or sampler is not caught: it is a bug, not data.
+//
+// The episodes of one slot run one after the other, in the order they were asked for. So which episodes share a slot, and
+// with it every sampled token, does not depend on which ended first.
+func (r *Runner) Run(ctx context.Context, requests <-chan Request) <-chan *trajectory.Trajectory {
+	ended := make(chan *trajectory.Trajectory)
+	go func() {
+		defer close(ended)
+		var episodes sync.WaitGroup
+		seen := newWitness()
+		last := make([]chan struct{}, r.o.Sampler.NumSlots()) // of each slot: closed when its last episode has ended
+		for q := range requests {
+			slot := q.Place % len(last)
+			before, after := last[slot], make(chan struct{})
+			last[slot] = after
+			episodes.Go(func() {
+				defer close(after)
+				if before != nil {
+					<-before
+				}
+				ended <- r.episode(ctx, q, slot, seen)
+			})
+		}
+		episodes.Wait()
+	}()
+	return ended
+}
+
+// Episode runs one scenario once, beside no other, and returns its record. slot is the sampler's.
+func (r *Runner) Episode(ctx context.Context, s scenario.Scenario, rollout, step, slot int) *trajectory.Trajectory {
+	return r.episode(ctx, Request{Scenario: s, Rollout: rollout, Step: step}, slot, newWitness())
+}
+
+// Groups runs groupSize episodes of each scenario and returns them in the order of scenarios and rollouts.
+func (r *Runner) Groups(ctx context.Context, scenarios []scenario.Scenario, groupSize, step int) []trajectory.Group {
+	requests := make(chan Request, len(scenarios)*groupSize)
+	groups := make([]trajectory.Group, len(scenarios))
+	of := map[string]int{}
+	for i, s := range scenarios {
+		of[s.ID], groups[i] = i, trajectory.Group{ScenarioID: s.ID, Trajectories: make([]*trajectory.Trajectory, groupSize)}
+		for j := range groupSize {
+			requests <- Request{Scenario: s, Rollout: j, Step: step, Place: i*groupSize + j}
+		}
+	}
+	close(requests)
+	for t := range r.Run(ctx, requests) {
+		groups[of[t.ScenarioID]].Trajectories[t.Rollout] = t
+	}
+	return groups
+}
+
+// episode runs one beside others that w sees. Each attempt draws from a random stream of its own: the same tokens would make
+// the same calls.
+func (r *Runner) episode(ctx context.Context, q Request, slot int, w *witness) *trajectory.Trajectory {
 	var l losses
-	for attempt := 0; ; attempt++ {
-		e := r.newEpisode(s, rollout, step, slot)
-		e.t.Retries, e.witness = attempt, w
+	for retry := 0; ; retry++ {
+		e := r.newEpisode(q.Scenario, q.Rollout, q.Step, slot)
+		e.t.Retries, e.witness = q.Attempt+retry, w
 		e.run(ctx)
 		if e.again {
 			l.lost(e.lostCall, e.lostAt)
 		}
-		if !e.again || attempt >= r.o.Retries || ctx.Err() != nil {
-			if e.again && ctx.Err() == nil && l.tool != "" && attempt > 0 && w.forItsArguments(e.t.ID, *e.lostCall, l.since) {
+		if !e.again || retry >= r.o.Retries || ctx.Err() != nil {
+			if e.again && ctx.Err() == nil && l.tool != "" && retry > 0 && w.forItsArguments(e.t.ID, *e.lostCall, l.since) {
 				e.end(trajectory.PolicyError, e.t.StopReason, fmt.Sprintf("%s; so it went in all %d attempts, while the tool answered others", e.t.Error, l.n))
 			}
 			return e.t
 		}
 	}
-}
-
-// Groups runs groupSize episodes of each scenario and returns them in the order of scenarios and rollouts.
-func (r *Runner) Groups(ctx context.Context, scenarios []scenario.Scenario, groupSize, step int) []trajectory.Group {
-	return r.Each(ctx, scenarios, groupSize, step, func(*trajectory.Trajectory) {})
-}
-
-// Each is Groups that also hands over every trajectory as it ends, one at a time, in the order of ending. After ctx is
-// cancelled the episodes not yet begun are records that say so.
-//
-// Episode i runs in slot i modulo NumSlots, and the episodes of one slot run one after the other. So which episodes
-// share a slot, and with it every sampled token, does not depend on which ended first.
-func (r *Runner) Each(ctx context.Context, scenarios []scenario.Scenario, groupSize, step int, each func(*trajectory.Trajectory)) []trajectory.Group {
-	return r.Complete(ctx, scenarios, groupSize, step, nil, each)
-}
-
-// Complete is Each where some episodes were run before: those that done returns are taken as they are, in their places,
-// and are not handed over again. The others get what they would have got beside them.
-func (r *Runner) Complete(ctx context.Context, scenarios []scenario.Scenario, groupSize, step int,
-	done func(scenarioID string, rollout int) *trajectory.Trajectory, each func(*trajectory.Trajectory)) []trajectory.Group {
-	groups := make([]trajectory.Group, len(scenarios))
-	for i, s := range scenarios {
-		groups[i] = trajectory.Group{ScenarioID: s.ID, Trajectories: make([]*trajectory.Trajectory, groupSize)}
-	}
-	var workers sync.WaitGroup
-	var ended sync.Mutex
-	seen := newWitness()
-	numSlots := r.o.Sampler.NumSlots()
-	for slot := range numSlots {
-		workers.Go(func() {
-			for i := slot; i < len(scenarios)*groupSize; i += numSlots {
-				s, rollout := scenarios[i/groupSize], i%groupSize
-				place := &groups[i/groupSize].Trajectories[rollout]
-				if done != nil {
-					if *place = done(s.ID, rollout); *place != nil {
-						continue
-					}
-				}
-				t := r.episode(ctx, s, rollout, step, slot, seen)
-				*place = t
-				ended.Lock()
-				each(t)
-				ended.Unlock()
-			}
-		})
-	}
-	workers.Wait()
-	return groups
 }
 
 // streamOf names the random stream of one completion.

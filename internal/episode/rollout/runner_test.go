@@ -281,9 +281,9 @@ func TestCancelled(t *testing.T) {
 	s := &tools{status: func(int32, chat.ToolCall) trajectory.CallStatus { return trajectory.CallTransportError }}
 	r := runner(s, reply, rollout.Options{Retries: 5})
 	ended := 0
-	groups := r.Each(ctx, []scenario.Scenario{{ID: "a"}, {ID: "b"}}, 3, 0, func(*trajectory.Trajectory) { ended++ })
-	for _, g := range groups {
+	for _, g := range r.Groups(ctx, []scenario.Scenario{{ID: "a"}, {ID: "b"}}, 3, 0) {
 		for _, got := range g.Trajectories {
+			ended++
 			if got.Outcome != trajectory.InfrastructureError || got.StopReason != trajectory.StopCancelled {
 				t.Errorf("%s: %s, %s", got.ID, got.Outcome, got.StopReason)
 			}

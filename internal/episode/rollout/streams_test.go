@@ -2,6 +2,7 @@ package rollout_test
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -47,20 +48,43 @@ func TestSamplingIsTheOptions(t *testing.T) {
 	}
 }
 
-// What was run before is taken as it is, and not handed over again.
-func TestCompleteTakesWhatWasRun(t *testing.T) {
-	reply := func(string, policy.Request) (string, error) { return "new", nil }
-	before := &trajectory.Trajectory{ID: "old", ScenarioID: "a", Rollout: 1}
-	var ended []string
-	groups := runner(&tools{}, reply, rollout.Options{}).Complete(context.Background(), []scenario.Scenario{{ID: "a", Task: "one"}}, 3, 0,
-		func(id string, rollout int) *trajectory.Trajectory {
-			if id == "a" && rollout == 1 {
-				return before
-			}
-			return nil
-		}, func(x *trajectory.Trajectory) { ended = append(ended, x.ID) })
-	if g := groups[0].Trajectories; g[1] != before || g[0].Answer() != "new" || g[2].Answer() != "new" || len(ended) != 2 {
-		t.Errorf("%v, handed over %v", g, ended)
+// Requests come as the episodes before them end: each is in the slot of its place, whichever were left out, and draws from
+// the stream of its scenario, rollout and attempt.
+func TestEpisodesAreAskedForAsOthersEnd(t *testing.T) {
+	var mu sync.Mutex
+	slots, streams := map[string]int{}, map[uint64]bool{}
+	reply := func(prompt string, r policy.Request) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		slots[prompt] = r.Slot
+		streams[r.Key.Stream] = true
+		return "done", nil
+	}
+	requests := make(chan rollout.Request)
+	ended := runner(&tools{}, reply, rollout.Options{}).Run(t.Context(), requests) // of three slots
+	ask := func(id string, attempt, place int) rollout.Request {
+		return rollout.Request{Scenario: scenario.Scenario{ID: id, Task: id}, Rollout: 1, Attempt: attempt, Place: place}
+	}
+	for _, q := range []rollout.Request{ask("a", 0, 4), ask("b", 0, 2), ask("c", 0, 7)} { // asking waits for none
+		requests <- q
+	}
+	var again *trajectory.Trajectory
+	for range 3 {
+		if got := <-ended; got.ScenarioID == "a" {
+			requests <- ask("a", got.Retries+1, 3)
+		}
+	}
+	again = <-ended
+	close(requests)
+	if _, more := <-ended; more {
+		t.Error("an episode that nobody asked for")
+	}
+	if again.ID != "a/0/1" || again.Retries != 1 || len(streams) != 4 {
+		t.Errorf("%s, %d retries, %d streams", again.ID, again.Retries, len(streams))
+	}
+	want := map[string]int{"<user>a\x00<assistant>": 0, "<user>b\x00<assistant>": 2, "<user>c\x00<assistant>": 1}
+	if !maps.Equal(slots, want) {
+		t.Errorf("slots %v, want %v", slots, want)
 	}
 }
 

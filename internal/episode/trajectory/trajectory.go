@@ -196,8 +196,26 @@ func (t *Trajectory) Answer() string {
 	return ""
 }
 
+// Score is what an episode earned. Where its terms are not known, its outcome is another than it ended with, and Error says why.
+type Score struct {
+	Reward  float64 `json:"reward"`
+	Terms   []Term  `json:"terms,omitempty"`
+	Outcome Outcome `json:"outcome,omitempty"`
+	Error   string  `json:"error,omitempty"`
+}
+
 // Group is the trajectories of one scenario under one policy version.
 type Group struct {
 	ScenarioID   string
 	Trajectories []*Trajectory
+}
+
+// Take gives each trajectory its score.
+func (g Group) Take(scores []Score) {
+	for i, s := range scores {
+		t := g.Trajectories[i]
+		if t.Reward, t.Terms = s.Reward, s.Terms; s.Outcome != "" {
+			t.Outcome, t.Error = s.Outcome, s.Error
+		}
+	}
 }

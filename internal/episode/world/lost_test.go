@@ -1,6 +1,7 @@
 package world_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -186,8 +187,18 @@ func TestAfterTurn(t *testing.T) {
 	if reward.Unseen(late, episode)[0] != "checks[4] (state)" {
 		t.Error("a check that saw nothing is not named")
 	}
-	reward.Scorer{}.Score(late, episode)
+	give(reward.Scorer{}, late, episode)
 	if episode.Terms != nil || episode.Reward != 0 {
 		t.Errorf("scored %+v", episode.Terms)
 	}
+}
+
+// give scores one trajectory as a group of its own.
+func give(r reward.Scorer, s *scenario.Scenario, t *trajectory.Trajectory) {
+	g := trajectory.Group{ScenarioID: s.ID, Trajectories: []*trajectory.Trajectory{t}}
+	scores, err := r.Score(context.Background(), s, g)
+	if err != nil {
+		panic(err) // a rule does not fail
+	}
+	g.Take(scores)
 }

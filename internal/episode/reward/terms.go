@@ -1,0 +1,147 @@
+package reward
+
+import (
+	"context"
+	"math"
+	"strings"
+
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+	"hone/internal/grade"
+)
+
+// term is one part of a reward. A new one is a row of terms, a weight in Weights, and a key of `rewards:`.
+type term struct {
+	name string
+	// needs says of which trajectories the term is said. The others do not have it, and it does not see them.
+	needs func(s *scenario.Scenario, t *trajectory.Trajectory) bool
+	// score marks each trajectory of a group. It may take long and cost: it ends with ctx. Its error is no low mark: it leaves the
+	// whole group without a reward.
+	score func(ctx context.Context, g group) ([]mark, error)
+	// weight is what a score is multiplied by, given what the terms before it earned.
+	weight func(earned float64) float64
+}
+
+// group is what a term sees: the trajectories that have it, at least one.
+type group struct {
+	Scenario     *scenario.Scenario
+	Trajectories []*trajectory.Trajectory
+	Defaults     grade.Defaults
+}
+
+// episode is one trajectory of a group.
+type episode struct {
+	Scenario   *scenario.Scenario
+	Trajectory *trajectory.Trajectory
+	Defaults   grade.Defaults
+}
+
+// mark is a term's score of one trajectory, 0..1, and where there is something to say, why.
+type mark struct {
+	score float64
+	why   string
+}
+
+// terms are what a reward is the sum of, in this order. What each means, Weights says.
+func (r Scorer) terms() []term {
+	w := Default()
+	if r.Weights != nil {
+		w = *r.Weights
+	}
+	return []term{
+		{"checks", hasChecks, each(checks), times(w.Checks)},
+		{"call", hasGold, each(calls), times(w.Call)},
+		{"tool", hasGold, each(func(e episode) mark { return mark{toolShare(e), ""} }), times(w.Tool)},
+		{"end", always, each(end), times(w.End)},
+		{"extra", hasGold, each(extra(w.Extra)), func(earned float64) float64 { return 0 - earned }},
+		{"repeat", hasCalls, each(repeated), times(w.Repeat)},
+		{"invalid", hasCalls, each(invalid), times(w.Invalid)},
+		{"parse", always, each(parse), times(w.Parse)},
+	}
+}
+
+// each is the score of a term that looks at one episode at a time, by rule.
+func each(rule func(episode) mark) func(context.Context, group) ([]mark, error) {
+	return func(_ context.Context, g group) ([]mark, error) {
+		var marks []mark
+		for _, t := range g.Trajectories {
+			marks = append(marks, rule(episode{g.Scenario, t, g.Defaults}))
+		}
+		return marks, nil
+	}
+}
+
+func times(weight float64) func(earned float64) float64 {
+	return func(float64) float64 { return weight }
+}
+
+func always(*scenario.Scenario, *trajectory.Trajectory) bool        { return true }
+func hasChecks(s *scenario.Scenario, _ *trajectory.Trajectory) bool { return len(s.Checks) > 0 }
+func hasGold(s *scenario.Scenario, _ *trajectory.Trajectory) bool   { return len(s.Gold) > 0 }
+func hasCalls(_ *scenario.Scenario, t *trajectory.Trajectory) bool  { return len(t.Calls()) > 0 }
+
+func checks(e episode) mark {
+	failed := FailedChecks(e.Scenario, e.Trajectory, e.Defaults)
+	return mark{truth(len(failed) == 0), strings.Join(failed, "; ")}
+}
+
+func calls(e episode) mark { return mark{made(e), strings.Join(missingCalls(e), "; ")} }
+
+// made is the part of gold calls that was made: all where there are none.
+func made(e episode) float64 {
+	if len(e.Scenario.Gold) == 0 {
+		return 1
+	}
+	return 1 - float64(len(missingCalls(e)))/float64(len(e.Scenario.Gold))
+}
+
+func end(e episode) mark {
+	why := ended(e)
+	return mark{truth(why == "") * made(e), why}
+}
+
+// extra is the share of what was earned that calls beyond the gold calls take away.
+func extra(share float64) func(episode) mark {
+	return func(e episode) mark {
+		n := ExtraCalls(e.Scenario, e.Trajectory)
+		return mark{1 - math.Pow(1-share, float64(n)), beyond(n)}
+	}
+}
+
+func repeated(e episode) mark {
+	return mark{float64(repeats(e.Trajectory)) / float64(len(e.Trajectory.Calls())), ""}
+}
+
+func invalid(e episode) mark {
+	n := len(e.Trajectory.Calls())
+	return mark{float64(n-len(sent(e.Trajectory))) / float64(n), ""}
+}
+
+func parse(e episode) mark {
+	why := parseError(e.Trajectory)
+	return mark{truth(why != ""), why}
+}
+
+// ExtraCalls is the number of calls beyond the gold calls, 0 where a scenario has none: nothing says then how many its
+// task takes. Searches of hone's own are no calls of the task.
+func ExtraCalls(s *scenario.Scenario, t *trajectory.Trajectory) int {
+	if len(s.Gold) == 0 {
+		return 0
+	}
+	return max(0, len(t.ServerCalls())-len(s.Gold))
+}
+
+func beyond(extra int) string {
+	if extra == 0 {
+		return ""
+	}
+	return fault.Count(extra, "call") + " beyond the gold calls"
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
