@@ -44,7 +44,11 @@ func TestEpisodesOfOneAdapter(t *testing.T) {
 	put := func(ids ...string) {
 		t.Helper()
 		for _, id := range ids {
-			if err := (runLog{dir, t.Logf, l}).Trajectory("grpo", 5, &trajectory.Trajectory{ID: id}); err != nil {
+			x := &trajectory.Trajectory{ID: id}
+			if err := (runLog{dir, t.Logf, l}).Trajectory("grpo", 5, x); err != nil {
+				t.Fatal(err)
+			}
+			if err := (runLog{dir, t.Logf, l}).Scores("grpo", trajectory.Group{Trajectories: []*trajectory.Trajectory{x}}, make([]trajectory.Score, 1)); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -20,6 +19,7 @@ import (
 	"hone/internal/llm"
 	"hone/internal/mcp/approval"
 	"hone/internal/mcp/lint"
+	"hone/internal/recipe"
 	"hone/internal/run"
 	"hone/internal/toolset"
 )
@@ -228,12 +228,15 @@ func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approv
 	programs := toolset.Programs(t.a.Host, c)
 	ended := tally{outcomes: map[trajectory.Outcome]int{}}
 	for i, s := range list {
-		kept, done, err := collected(dir, s)
+		kept, found, err := collected(dir, s)
 		if err != nil {
 			return ended, err
 		}
-		if done {
-			ended.add(kept)
+		if found {
+			if err := l.scored(ctx, log, &list[i], kept); err != nil {
+				return ended, err
+			}
+			ended.add(kept.Trajectory)
 			continue
 		}
 		tools, err := l.Selection.ForScenario(s)
@@ -251,15 +254,17 @@ func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approv
 		if err != nil {
 			return ended, err
 		}
-		l.scorer.Score(&list[i], t)
 		if err := log.Trajectory("collect", 0, t); err != nil {
+			return ended, err
+		}
+		if err := l.scored(ctx, log, &list[i], recipe.Kept{Trajectory: t}); err != nil {
 			return ended, err
 		}
 		ended.add(t)
 		report("collect", i+1, len(list), string(t.Outcome))
 	}
-	if ended.outcomes[trajectory.EnvironmentError]+ended.outcomes[trajectory.InfrastructureError] > 0 {
-		return ended, nil // the same command tries these again
+	if ended.outcomes[trajectory.EnvironmentError]+ended.outcomes[trajectory.InfrastructureError]+ended.outcomes[trajectory.JudgeError] > 0 {
+		return ended, nil // the same command tries these again, or scores them
 	}
 	return ended, log.Finish("collect")
 }
@@ -275,14 +280,28 @@ func (l *lab) collect(ctx context.Context, client llm.Chatter, templates scenari
 	return llm.Collect(ctx, client, session, e)
 }
 
+// scored gives an episode its score: the one that was kept, else a new one, which is.
+func (l *lab) scored(ctx context.Context, log runLog, s *scenario.Scenario, k recipe.Kept) error {
+	alone := trajectory.Group{ScenarioID: s.ID, Trajectories: []*trajectory.Trajectory{k.Trajectory}}
+	if k.Score != nil && k.Score.Outcome == "" {
+		alone.Take([]trajectory.Score{*k.Score})
+		return nil
+	}
+	scores, err := recipe.Score(ctx, l.scorer, s, alone)
+	if err != nil {
+		return err
+	}
+	alone.Take(scores)
+	return log.Scores("collect", alone, scores)
+}
+
 // collected returns the episode of a scenario that an earlier attempt kept, and whether there is one. One whose server failed
 // is run again, and so is one of a scenario that was edited since.
-func collected(dir *run.Dir, s scenario.Scenario) (*trajectory.Trajectory, bool, error) {
+func collected(dir *run.Dir, s scenario.Scenario) (recipe.Kept, bool, error) {
 	row, found, err := dir.Ledger.Trajectory("collect/" + s.ID)
 	if err != nil || !found {
-		return nil, false, err
+		return recipe.Kept{}, false, err
 	}
-	kept := &trajectory.Trajectory{}
-	err = json.Unmarshal(row.JSON, kept)
-	return kept, kept.Outcome.Trainable() && kept.Scenario == s.Hash(), err
+	k, err := keptOf(row)
+	return k, k.Outcome.Trainable() && k.Scenario == s.Hash(), err
 }

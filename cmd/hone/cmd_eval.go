@@ -257,31 +257,41 @@ func (l *lab) unevaluated(s eval.System) error {
 // evaluate runs one episode of each scenario under the sampler's present policy. A log, where there is one, keeps them as a
 // stage.
 func (l *lab) evaluate(ctx context.Context, a *app, name string, tasks []scenario.Scenario, e config.Eval, log *runLog) (eval.System, error) {
-	known, stage := byID(tasks), "eval_"+name
-	report, done := a.Progress(l.options.Sampler.NumSlots()), 0
-	var ts []*trajectory.Trajectory
-	var failed error
-	for _, g := range l.evaluation(e).Each(ctx, tasks, 1, 0, func(t *trajectory.Trajectory) {
-		l.scorer.Score(known[t.ScenarioID], t)
-		l.stamp(t)
-		if log != nil && ctx.Err() == nil && failed == nil {
-			failed = log.Trajectory(stage, 0, t)
-		}
-		done++
-		report("eval "+name, done, len(tasks), "")
-	}) {
-		ts = append(ts, g.Trajectories...)
+	known := byID(tasks)
+	report := a.Progress(l.options.Sampler.NumSlots())
+	rollouts := recipe.Rollouts{Stage: "eval_" + name, GroupSize: 1, Runner: l.evaluation(e), Scorer: l.scorer, Log: stamped{l}, Progress: func(_ string, done, total int, note string) {
+		report("eval "+name, done, total, note)
+	}}
+	if log != nil {
+		rollouts.Log = log
 	}
-	if log != nil && failed == nil && ctx.Err() == nil {
-		failed = log.Finish(stage)
+	groups, err := rollouts.Groups(ctx, tasks)
+	if err == nil && log != nil {
+		err = log.Finish(rollouts.Stage)
+	}
+	var ts []*trajectory.Trajectory
+	for _, g := range groups {
+		ts = append(ts, g.Trajectories...)
 	}
 	rows, excluded := eval.FromTrajectories(ts, l.judge(known))
 	s := eval.System{Name: name, Rows: rows, Excluded: excluded}
 	for _, t := range ts {
 		s.Episodes = append(s.Episodes, eval.Example{Trajectory: t, Scenario: known[t.ScenarioID]})
 	}
-	return s, failed
+	return s, err
 }
+
+// stamped keeps no episodes; their records are stamped as those that are kept.
+type stamped struct{ lab *lab }
+
+func (s stamped) Trajectory(_ string, _ int, t *trajectory.Trajectory) error {
+	s.lab.stamp(t)
+	return nil
+}
+
+func (stamped) Scores(string, trajectory.Group, []trajectory.Score) error { return nil }
+
+func (stamped) Trajectories(string, int) ([]recipe.Kept, error) { return nil, nil }
 
 // judge tells success by the scenarios' own checks.
 func (l *lab) judge(byID map[string]*scenario.Scenario) eval.Judge {

@@ -212,8 +212,8 @@ func episodesOf(path string, each func(l *run.Ledger, yield func(run.TrajectoryR
 	err = withLedger(path, func(l *run.Ledger) error {
 		return each(l, func(r run.TrajectoryRow) error {
 			t := &trajectory.Trajectory{}
-			if err := json.Unmarshal(r.JSON, t); err != nil {
-				return fmt.Errorf("reading trajectory %s of the ledger: %w", r.ID, err)
+			if err := r.Decode(t); err != nil {
+				return err
 			}
 			e := eval.Example{Title: r.ID, Trajectory: t}
 			if s := known[t.ScenarioID]; s != nil && s.Hash() == t.Scenario {

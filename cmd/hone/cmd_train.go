@@ -255,7 +255,7 @@ func (l *lab) validation(c config.Config, list []scenario.Scenario) *recipe.Vali
 
 // sayBest says which step was best on validation, and where its adapter is; the final adapter is the last step's in any case.
 func (t *tuning) sayBest(log runLog, stage string, steps int) error {
-	step, m, err := log.best()
+	step, m, err := log.best(stage, steps+1)
 	if err != nil || step == 0 {
 		return err
 	}

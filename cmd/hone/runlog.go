@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 
 	"hone/internal/chat"
 	"hone/internal/episode/trajectory"
@@ -31,7 +32,7 @@ func (l runLog) Trajectory(stage string, step int, t *trajectory.Trajectory) err
 	lean := *t
 	shown := trajectory.ShownOf(t.Tools, l.lab.Catalog.Tools(), l.lab.Catalog.Hash)
 	lean.Tools, lean.Shown = nil, &shown // the run's catalog holds them once
-	text, err := json.Marshal(lean)
+	text, err := json.Marshal(unscored{Trajectory: lean})
 	if err != nil {
 		return err
 	}
@@ -42,6 +43,43 @@ func (l runLog) Trajectory(stage string, step int, t *trajectory.Trajectory) err
 	}
 	// An attempt that was stopped within this step left the row; what counts is the episode that is trained on now.
 	return l.dir.ReplaceTrajectory(row)
+}
+
+// unscored is a trajectory's JSON without its score, which is a row of its own.
+type unscored struct {
+	trajectory.Trajectory
+	Reward *struct{} `json:"reward,omitempty"`
+	Terms  *struct{} `json:"terms,omitempty"`
+}
+
+// Scores implements recipe.Log.
+func (l runLog) Scores(stage string, g trajectory.Group, scores []trajectory.Score) error {
+	rows := make([]run.ScoreRow, len(scores))
+	for i, s := range scores {
+		text, err := json.Marshal(s)
+		if err != nil {
+			return err
+		}
+		rows[i] = run.ScoreRow{ID: stage + "/" + g.Trajectories[i].ID, JSON: text}
+	}
+	return l.dir.PutScores(rows)
+}
+
+// keptOf reads a row of the ledger.
+func keptOf(r run.TrajectoryRow) (recipe.Kept, error) {
+	k := recipe.Kept{Trajectory: &trajectory.Trajectory{}}
+	if err := json.Unmarshal(r.JSON, k.Trajectory); err != nil {
+		return k, fmt.Errorf("reading trajectory %s of the ledger: %w", r.ID, err)
+	}
+	if r.Score == nil {
+		return k, nil
+	}
+	k.Score = &trajectory.Score{}
+	err := r.Decode(k.Score)
+	if k.Score.Outcome == k.Outcome { // of the episode, and not of its scoring
+		k.Score.Outcome, k.Score.Error = "", ""
+	}
+	return k, err
 }
 
 // Metrics implements recipe.Log. A metric that is no number, as the mismatch of a policy that is another one, is left out, for JSON has
@@ -60,21 +98,29 @@ func (l runLog) Checkpoint(stage string, step int, write func(dir string) error)
 	if _, err := l.dir.PublishCheckpoint(stage, step, write); err != nil {
 		return err
 	}
-	best, _, err := l.best()
+	best, _, err := l.best(stage, step)
 	if err != nil {
 		return err
 	}
 	return run.KeepLast(l.dir.Path, stage, keepCheckpoints, best)
 }
 
-// best is the step after which the policy was best on the validation split, the first of several, and what was measured of
-// it; 0 where nothing was measured.
-func (l runLog) best() (step int, measured map[string]float64, err error) {
+// best is the number of steps after which the policy was best on the validation split, the first of several, of fewer than before
+// and of those whose checkpoint is there; and what was measured of it. It is 0 where nothing was measured. A run that goes
+// on from an earlier checkpoint, since later ones were damaged, measures again what it had measured of those.
+func (l runLog) best(stage string, before int) (step int, measured map[string]float64, err error) {
 	rows, err := l.dir.Ledger.Metrics(recipe.ValidationStage)
 	if err != nil {
 		return 0, nil, err
 	}
+	checkpoints, err := run.Checkpoints(l.dir.Path, stage)
+	if err != nil {
+		return 0, nil, err
+	}
 	for _, r := range rows {
+		if r.Step >= before || !slices.ContainsFunc(checkpoints, func(c run.Checkpoint) bool { return c.Step == r.Step }) {
+			continue
+		}
 		var m map[string]float64
 		if err := json.Unmarshal(r.JSON, &m); err != nil {
 			return 0, nil, fmt.Errorf("reading the metrics of %s step %d: %w", r.Stage, r.Step, err)
@@ -142,28 +188,28 @@ func (l runLog) Latest(stage string) (string, int, error) {
 
 // Trajectories implements recipe.Log. Where a run that goes on computed a step again, on a GPU to other numbers, the log may
 // hold episodes of the step after it that another adapter made: they are no part of a step of the adapter there is now.
-func (l runLog) Trajectories(stage string, step int) ([]*trajectory.Trajectory, error) {
+func (l runLog) Trajectories(stage string, step int) ([]recipe.Kept, error) {
 	rows, err := l.dir.Ledger.Trajectories(stage, step)
 	if err != nil {
 		return nil, err
 	}
-	var ts []*trajectory.Trajectory
+	var all []recipe.Kept
 	for _, r := range rows {
-		t := &trajectory.Trajectory{}
-		if err := json.Unmarshal(r.JSON, t); err != nil {
-			return nil, fmt.Errorf("reading trajectory %s of the ledger: %w", r.ID, err)
+		k, err := keptOf(r)
+		if err != nil {
+			return nil, err
 		}
-		if t.Adapter != l.lab.held() {
+		if k.Adapter != l.lab.held() {
 			continue
 		}
-		if t.Shown != nil {
-			if t.Tools, err = toolsShown(*t.Shown, l.lab.Catalog, "trajectory "+r.ID+" of the ledger"); err != nil {
+		if k.Shown != nil {
+			if k.Tools, err = toolsShown(*k.Shown, l.lab.Catalog, "trajectory "+r.ID+" of the ledger"); err != nil {
 				return nil, err
 			}
 		}
-		ts = append(ts, t)
+		all = append(all, k)
 	}
-	return ts, nil
+	return all, nil
 }
 
 // toolsShown are the tools that the episode at where was shown, which the catalog holds.

@@ -153,7 +153,12 @@ func playTasks(t *testing.T, l *lab, list []scenario.Scenario, wrong map[string]
 				failed = append(failed, c.Type)
 			}
 		}
-		l.scorer.Score(&rows[i], kept)
+		alone := trajectory.Group{ScenarioID: rows[i].ID, Trajectories: []*trajectory.Trajectory{kept}}
+		scores, err := l.scorer.Score(t.Context(), &rows[i], alone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone.Take(scores)
 		passed := len(kept.Terms) > 0 && kept.Terms[0].Name == "checks" && kept.Terms[0].Score == 1
 		if strings.Join(failed, " ") != want[i].failed || passed != (want[i].failed == "") || kept.Outcome != trajectory.OK {
 			t.Errorf("%s: %s %s, failed %q, want %q; %+v", rows[i].ID, kept.Outcome, kept.Error, failed, want[i].failed, kept.Terms)

@@ -224,7 +224,7 @@ func TestTrainKeepsTheBestCheckpoint(t *testing.T) {
 		}
 	}
 	log := runLog{dir: dir, say: func(string, ...any) {}}
-	best, _, err := log.best()
+	best, _, err := log.best("grpo", 5)
 	if err != nil || best == 0 || !strings.Contains(said, "on validation") {
 		t.Errorf("%v: best is %d: %s", err, best, said)
 	}
@@ -233,12 +233,21 @@ func TestTrainKeepsTheBestCheckpoint(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for step, success := range map[int]string{1: "0.5", 2: "0.75", 3: "0.75", 4: "0.25"} {
+	for step := 1; step <= 4; step++ { // of the last two, the third is as good as the fourth; the others are better, and gone
+		success := "0.75"
+		if step < 3 {
+			success = "0.9"
+			if err := os.RemoveAll(fmt.Sprintf("out/checkpoints/grpo_step_%d", step)); err != nil {
+				t.Fatal(err)
+			}
+		}
 		if err := dir.PutMetric(recipe.ValidationStage, step, []byte(`{"success":`+success+`,"reward":1}`)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if best, m, err := log.best(); err != nil || best != 2 || m["success"] != 0.75 {
-		t.Errorf("%v: of two that are as good %d is best: %v", err, best, m)
+	for before, want := range map[int]int{3: 0, 4: 3, 5: 3} {
+		if best, m, err := log.best("grpo", before); err != nil || best != want || want > 0 && m["success"] != 0.75 {
+			t.Errorf("%v: before %d, %d is best, want %d: %v", err, before, best, want, m)
+		}
 	}
 }

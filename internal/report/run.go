@@ -149,8 +149,8 @@ func (r *reader) row(row run.TrajectoryRow) error {
 		Outcome    trajectory.Outcome `json:"outcome"`
 		Reward     float64            `json:"reward"`
 	}
-	if err := json.Unmarshal(row.JSON, &t); err != nil {
-		return fmt.Errorf("reading trajectory %s of the ledger: %w", row.ID, err)
+	if err := row.Decode(&t); err != nil {
+		return err
 	}
 	key := groupKey{row.Stage, row.Step, t.ScenarioID}
 	if r.groups[key] == nil {
@@ -169,10 +169,7 @@ func (r *reader) row(row run.TrajectoryRow) error {
 
 func whole(row run.TrajectoryRow) (*trajectory.Trajectory, error) {
 	t := &trajectory.Trajectory{}
-	if err := json.Unmarshal(row.JSON, t); err != nil {
-		return nil, fmt.Errorf("reading trajectory %s of the ledger: %w", row.ID, err)
-	}
-	return t, nil
+	return t, row.Decode(t)
 }
 
 // example has the scenario only where it is still the one that was run.

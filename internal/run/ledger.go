@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"path/filepath"
@@ -49,6 +50,21 @@ type ScoreRow struct {
 }
 
 func (s ScoreRow) sum() string { return sumOf(s.ID, "", 0, string(s.JSON)) }
+
+// Decode reads the trajectory with what it earned into a struct.
+func (t TrajectoryRow) Decode(into any) error {
+	text, err := t.JSON, error(nil)
+	if t.Score != nil {
+		text, err = scored(t.JSON, t.Score)
+	}
+	if err == nil {
+		err = json.Unmarshal(text, into)
+	}
+	if err != nil {
+		return fmt.Errorf("reading trajectory %s of the ledger: %w", t.ID, err)
+	}
+	return nil
+}
 
 func (t TrajectoryRow) sum() string { return sumOf(t.ID, t.Stage, t.Step, string(t.JSON)) }
 
