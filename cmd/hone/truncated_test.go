@@ -19,7 +19,7 @@ func TestOnlyEvaluationsAreTruncated(t *testing.T) {
 		asked = append(asked, r.Sampling)
 		return "done", nil
 	}}
-	l := &lab{options: rollout.Options{Sampler: s, Tools: toolless{}, Renderer: policytest.Renderer{}}}
+	l := &lab{opens: func(any) {}, options: rollout.Options{Sampler: s, Tools: toolless{}, Renderer: policytest.Renderer{}}}
 	e := config.Default().Eval
 	e.Temperature, e.TopK, e.TopP, e.MinP = 0.8, 40, 0.9, 0.05
 	tasks := []scenario.Scenario{{ID: "a", Task: "say something"}}
