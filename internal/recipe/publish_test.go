@@ -24,8 +24,8 @@ func TestARunStopsWhereAnotherAdapterServes(t *testing.T) {
 		if !ok || f.Where != "grpo step 1" || !strings.Contains(f.What, "does not hold") || f.Next == "" {
 			t.Errorf("%s: %v", name, err)
 		}
-		if len(trainer.Steps) != 1 || len(log.Metric) != 1 {
-			t.Errorf("%s: %d steps were taken, %d recorded", name, len(trainer.Steps), len(log.Metric))
+		if len(trainer.Steps) != 1 || len(log.Metric) != 1 || log.latest["grpo"] != 1 {
+			t.Errorf("%s: %d steps were taken, %d recorded, %d kept", name, len(trainer.Steps), len(log.Metric), log.latest["grpo"])
 		}
 
 		trainer, log = &fakeTrainer{publish: publish, Steps: []string{"an earlier stage's"}}, newLog(t)
