@@ -270,3 +270,22 @@ func TestPlacesDoNotDependOnWhatWasKept(t *testing.T) {
 		t.Errorf("%v: kept %v", err, kept)
 	}
 }
+
+// A group of which one score was lost is scored again, whole; its episodes are not run again.
+func TestAGroupIsScoredWhole(t *testing.T) {
+	log, n := newLog(t), new(atomic.Int32)
+	r := &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}
+	of := Rollouts{Stage: "grpo", Again: true, GroupSize: 2, Runner: r, Log: log, Progress: silent, Scorer: judging(func(context.Context, *scenario.Scenario) error {
+		n.Add(1)
+		return nil
+	})}
+	for _, want := range []int32{2, 3, 3} {
+		groups, err := of.Groups(t.Context(), scenarios(2))
+		if err != nil || r.episodes != 4 || n.Load() != want || groups[0].Trajectories[1].Reward != 1 {
+			t.Errorf("%v: %d episodes, %d groups scored, want 4, %d; %+v", err, r.episodes, n.Load(), want, groups)
+		}
+		if want == 2 {
+			delete(log.Earned, "grpo a/0/1")
+		}
+	}
+}
