@@ -90,7 +90,7 @@ func TestStoppedScoringGoesOn(t *testing.T) {
 				cancel()
 			}
 			return ctx.Err()
-		}), trainer, log, silent)
+		}), trainer, trainer, log, silent)
 		return trainer, r.episodes, err
 	}
 	wantLog := newLog(t)
@@ -127,7 +127,7 @@ func TestAFailedTermMasksItsGroup(t *testing.T) {
 			return errors.New("the judge says nothing")
 		}
 		return nil
-	}), trainer, log, silent)
+	}), trainer, trainer, log, silent)
 	m := log.Metric["grpo0"]
 	if err != nil || m["outcome/judge_error"] != 2 || m["outcome/ok"] != 8 || math.Abs(m["masked_ratio"]-0.2) > 1e-12 || m["frac_groups_empty"] != 0.2 || m["reward"] != 0.5 {
 		t.Errorf("%v: %v", err, m)
@@ -189,7 +189,7 @@ func TestAFailedTermStopsTheRun(t *testing.T) {
 				return fmt.Errorf("the term: %w", &fault.Error{Code: code, What: "spent"})
 			}
 			return nil
-		}), trainer, log, silent)
+		}), trainer, trainer, log, silent)
 		if (err != nil) != stopped || err != nil && fault.CodeOf(err) != code {
 			t.Errorf("code %d: %v", code, err)
 		}
