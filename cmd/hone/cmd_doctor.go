@@ -34,5 +34,5 @@ func runDoctor(ctx context.Context, a *app, f toolset.Source) error {
 	if err != nil {
 		return err
 	}
-	return doctor.Print(a.Host, append(checks, a.checkServers(ctx, c, f)...))
+	return doctor.Print(a.Host, append(checks, doctor.Servers(ctx, a.Host, c, f)...))
 }

@@ -15,8 +15,8 @@ import (
 	"hone/internal/toolset"
 )
 
-// doctored are doctor's checks of one server in a sandbox of one level; of a server that is named alone, those of its writes.
-func doctored(t *testing.T, level sandbox.Level, server string, set func(c *config.Sandbox), alone string) []doctor.Check {
+// doctored are doctor's checks of one server in a sandbox of one level.
+func doctored(t *testing.T, level sandbox.Level, server string, set func(c *config.Sandbox)) []doctor.Check {
 	t.Helper()
 	helper, err := exec.LookPath("hone")
 	if err != nil {
@@ -35,23 +35,11 @@ func doctored(t *testing.T, level sandbox.Level, server string, set func(c *conf
 	if set != nil {
 		set(&c.MCP.Sandbox)
 	}
-	if alone == "" {
-		checks := a.checkServers(t.Context(), c, toolset.Source{File: "mcp.json"})
-		if !strings.HasPrefix(checks[0].Detail, string(level)) {
-			t.Skipf("no %s here: %s", level, checks[0].Detail)
-		}
-		return checks[1:]
+	checks := doctor.Servers(t.Context(), a.Host, c, toolset.Source{File: "mcp.json"})
+	if !strings.HasPrefix(checks[0].Detail, string(level)) {
+		t.Skipf("no %s here: %s", level, checks[0].Detail)
 	}
-	servers, err := toolset.Configured(a.Host, c, toolset.Source{File: "mcp.json"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := toolset.House(t.Context(), a.Host, c, servers, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer h.Close()
-	return inspection{h}.checkWrites(t.Context(), a, c.MCP.Sandbox, alone)
+	return checks[1:]
 }
 
 // A server that starts, and could not write to its data, is found out by a try, with the keys that mend it; and doctor says what keeps it
@@ -69,8 +57,12 @@ func TestDoctorTriesAWrite(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			entry := func(file string) string {
-				return `{"mcpServers": {"memory": {"command": "` + node + `", "args": ["` + memory + `"], "env": {"MEMORY_FILE_PATH": "` + file + `"}}}}`
+			entry := func(file string, starts bool) string {
+				command := node
+				if !starts {
+					command = "false"
+				}
+				return `{"mcpServers": {"memory": {"command": "` + command + `", "args": ["` + memory + `"], "env": {"MEMORY_FILE_PATH": "` + file + `"}}}}`
 			}
 			for _, tc := range []struct {
 				name, file string
@@ -85,11 +77,8 @@ func TestDoctorTriesAWrite(t *testing.T) {
 				{"meant to be read", here + "/data/old.json", func(c *config.Sandbox) { c.Read = []string{"memory:" + here + "/data"} }, "", ""},
 				{"in the episode's folder", mcp.EpisodeDir + "/new.json", nil, "", ""},
 			} {
-				alone := "memory"
-				if tc.name == "a file" { // the whole of what doctor says, once: it starts the server five times
-					alone = ""
-				}
-				checks := doctored(t, level, entry(tc.file), tc.set, alone)
+				starts := tc.name == "a file" // the whole of what doctor says, once: it starts the server five times
+				checks := doctored(t, level, entry(tc.file, starts), tc.set)
 				at := slices.IndexFunc(checks, func(c doctor.Check) bool { return strings.Contains(c.Detail, "it cannot write to ") })
 				if (at >= 0) != (tc.refused != "") {
 					t.Fatalf("%s: %+v", tc.name, checks)
@@ -101,7 +90,7 @@ func TestDoctorTriesAWrite(t *testing.T) {
 				if left, err := filepath.Glob("data/.hone-probe-*"); err != nil || len(left) > 0 {
 					t.Errorf("%s: left behind %q, %v", tc.name, left, err)
 				}
-				if alone != "" {
+				if !starts {
 					continue
 				}
 				if checks[0].Status != doctor.OK || !strings.Contains(checks[0].Detail, "9 tools") {
@@ -129,7 +118,7 @@ func TestDoctorSaysWhatIsNotKeptIn(t *testing.T) {
 		"exempt":  {func(c *config.Sandbox) { c.Exempt = []string{"every"} }, doctor.Warn, "sandbox: none; it has the network and every file of yours"},
 		"network": {func(c *config.Sandbox) { c.Network = []string{"every"} }, doctor.OK, "network: everything, this machine's own services"},
 	} {
-		checks := doctored(t, sandbox.Bubblewrap, server, tc.set, "")
+		checks := doctored(t, sandbox.Bubblewrap, server, tc.set)
 		if !slices.ContainsFunc(checks, func(c doctor.Check) bool { return c.Status == tc.status && strings.Contains(c.Detail, tc.says) }) {
 			t.Errorf("%s: %+v", name, checks)
 		}

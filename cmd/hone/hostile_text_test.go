@@ -197,7 +197,7 @@ func TestNoTerminalObeysAServer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a.Report(t.Context(), doctor.Print(a.Host, a.checkServers(t.Context(), c, toolset.Source{Server: url})))
+			a.Report(t.Context(), doctor.Print(a.Host, doctor.Servers(t.Context(), a.Host, c, toolset.Source{Server: url})))
 			tame(t, field+": doctor", out.String(), said.String())
 		}
 	}

@@ -83,7 +83,7 @@ func TestServerWithHosts(t *testing.T) {
 	if err := session.Close(); err != nil {
 		t.Error(err)
 	}
-	checks := doctored(t, sandbox.Bubblewrap, entry(`"`+host+`"`), nil, "")
+	checks := doctored(t, sandbox.Bubblewrap, entry(`"`+host+`"`), nil)
 	if len(checks) < 2 || !strings.Contains(checks[1].Detail, "network: "+host+" through hone's proxy") {
 		t.Errorf("%+v", checks)
 	}

@@ -194,7 +194,7 @@ func TestDoctorAsksTheRules(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		checks := a.checkServers(t.Context(), c, toolset.Source{File: "mcp.json"})
+		checks := doctor.Servers(t.Context(), a.Host, c, toolset.Source{File: "mcp.json"})
 		last := checks[len(checks)-1]
 		if !strings.Contains(last.Detail, x.says) || (last.Status == doctor.OK) != (x.sold > 0) || len(sold()) != x.sold {
 			t.Errorf("%s: %+v; sold %q", name, last, sold())

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
-	"hone/internal/doctor"
 	"hone/internal/episode/trajectory"
 	"hone/internal/mcp"
 	"hone/internal/mcp/approval"
@@ -19,7 +18,7 @@ import (
 
 // checkRefusals asks tools for what is not there, and looks whether the server says no in a way that counts as an error. A
 // server that answers {"status": "error"} as if nothing were wrong would have a model rewarded for calls that did nothing.
-func (h inspection) checkRefusals(ctx context.Context, a *app, c config.Config, found mcp.ServerTools) []doctor.Check {
+func (x inspection) checkRefusals(ctx context.Context, c config.Config, found mcp.ServerTools) []Check {
 	const most, limit = 8, 10 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -28,19 +27,19 @@ func (h inspection) checkRefusals(ctx context.Context, a *app, c config.Config, 
 		found.Tools[i].ModelName = found.Tools[i].Name // of one server they are all different
 	}
 	one := &mcp.Catalog{Servers: []mcp.ServerTools{found}}
-	calls := h.harmless(a, c.MCP.Sandbox, found)
-	if len(calls) == 0 || h.Servers.Servers[found.Name].Reset != nil { // a session would have to be made as new, at a price
+	calls := x.harmless(c.MCP.Sandbox, found)
+	if len(calls) == 0 || x.Servers.Servers[found.Name].Reset != nil { // a session would have to be made as new, at a price
 		return nil
 	}
-	servers, err := h.Servers.Only(found.Name)
+	servers, err := x.Servers.Only(found.Name)
 	if err != nil {
 		return nil // what is wrong with it is said elsewhere, as are the next ones
 	}
-	gate, err := toolset.Gate(a.Host, c.MCP.Approval, one, false)
+	gate, err := toolset.Gate(x.host, c.MCP.Approval, one, false)
 	if err != nil {
 		return nil
 	}
-	o := h.Options
+	o := x.Options
 	o.Warm = -1
 	pool, err := mcp.NewPool(ctx, servers, one, o)
 	if err != nil {
@@ -52,14 +51,14 @@ func (h inspection) checkRefusals(ctx context.Context, a *app, c config.Config, 
 		return nil
 	}
 	defer func() { _ = session.Close() }()
-	var checks []doctor.Check
+	var checks []Check
 	for _, call := range calls[:min(len(calls), most)] {
 		if !gate.Decide(ctx, call, approval.Place{}).Allowed { // nobody is asked
 			continue
 		}
 		r := session.Probe(ctx, call)
 		if pattern := mcp.LooksRefused(r.Text); r.Status == trajectory.CallOK && pattern != "" {
-			checks = append(checks, doctor.Check{Name: "MCP server " + found.Name, Status: doctor.Warn,
+			checks = append(checks, Check{Name: "MCP server " + found.Name, Status: Warn,
 				Detail: fmt.Sprintf("the tool %s says no without isError, so a call that did nothing counts as answered: %s", call.Name, excerptOf(r.Text)),
 				Next:   fmt.Sprintf(`add "refusal": [%s] to the server in the configuration, or mend it in the server`, pattern)})
 			break // one is enough: a server says no in one way mostly
@@ -71,11 +70,11 @@ func (h inspection) checkRefusals(ctx context.Context, a *app, c config.Config, 
 // harmless are calls that name nothing that is there, of tools that need to be told what they work on: of all tools where
 // a sandbox holds the server without network and without a folder to write to but the episode's own, else of those that
 // only read.
-func (h inspection) harmless(a *app, c config.Sandbox, found mcp.ServerTools) []chat.ToolCall {
-	server := h.Servers.Servers[found.Name]
-	_, downloaded := toolset.LauncherOf(a.Host, server.Command)
+func (x inspection) harmless(c config.Sandbox, found mcp.ServerTools) []chat.ToolCall {
+	server := x.Servers.Servers[found.Name]
+	_, downloaded := toolset.LauncherOf(x.host, server.Command)
 	open := downloaded || len(server.Hosts) > 0 || c.NetworkFor(found.Name) || len(c.WriteFor(found.Name)) > 0 || slices.Contains(c.Exempt, found.Name)
-	held := server.Command != "" && server.Isolation == mcp.PerProcess && h.Sandbox.Level() != sandbox.None && !open
+	held := server.Command != "" && server.Isolation == mcp.PerProcess && x.Sandbox.Level() != sandbox.None && !open
 	var calls []chat.ToolCall
 	for _, t := range found.Tools {
 		var needs struct {

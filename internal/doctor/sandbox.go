@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"sync"
 
 	"hone/internal/config"
-	"hone/internal/doctor"
 	"hone/internal/mcp"
 	"hone/internal/mcp/sandbox"
 	"hone/internal/toolset"
@@ -25,11 +24,11 @@ type sights struct {
 }
 
 // watch notes what is left to each server that starts from now on; of an episode's folder its place is not told.
-func (h inspection) watch(a *app, c config.Sandbox) *sights {
+func (x inspection) watch(c config.Sandbox) *sights {
 	s := &sights{of: map[string]sandbox.Sight{}}
-	wrap := h.Options.Wrap
-	h.Options.Wrap = func(name, folder string, cmd *exec.Cmd) error {
-		if sight, err := h.Sandbox.Sight(cmd, toolset.Grants(a.Host, c, name, h.Servers.Servers[name], folder, cmd.Env)); err == nil {
+	wrap := x.Options.Wrap
+	x.Options.Wrap = func(name, folder string, cmd *exec.Cmd) error {
+		if sight, err := x.Sandbox.Sight(cmd, toolset.Grants(x.host, c, name, x.Servers.Servers[name], folder, cmd.Env)); err == nil {
 			own := func(path string) bool {
 				return folder != "" && (path == folder || strings.HasPrefix(path, folder+string(filepath.Separator)))
 			}
@@ -44,20 +43,20 @@ func (h inspection) watch(a *app, c config.Sandbox) *sights {
 }
 
 // checkSight says what keeps a server in: level, network, folders.
-func (a *app) checkSight(c config.Sandbox, name string, server mcp.Server, seen *sights) doctor.Check {
-	check := doctor.Check{Name: "MCP server " + name, Status: doctor.OK}
+func (x inspection) checkSight(c config.Sandbox, name string, server mcp.Server, seen *sights) Check {
+	check := Check{Name: "MCP server " + name, Status: OK}
 	sight, started := seen.of[name]
-	_, isLauncher := toolset.LauncherOf(a.Host, server.Command)
+	_, isLauncher := toolset.LauncherOf(x.host, server.Command)
 	switch {
 	case server.Command == "":
 		check.Detail = "sandbox: none is needed, it runs where its URL is"
 	case slices.Contains(c.Exempt, name):
-		check.Status, check.Detail = doctor.Warn, "sandbox: none; it has the network and every file of yours"
+		check.Status, check.Detail = Warn, "sandbox: none; it has the network and every file of yours"
 		check.Next = "take it out of mcp.sandbox.exempt; where something is missing then, mcp.sandbox grants network and folders one by one"
 	case !started:
-		check.Status, check.Detail = doctor.Warn, "sandbox: what it would have is not known, for it was not started"
+		check.Status, check.Detail = Warn, "sandbox: what it would have is not known, for it was not started"
 	case sight.Level == sandbox.None:
-		check.Status, check.Detail = doctor.Warn, "sandbox: none; it has the network and every file of yours"
+		check.Status, check.Detail = Warn, "sandbox: none; it has the network and every file of yours"
 	default:
 		network := "none"
 		if len(server.Hosts) > 0 {
@@ -69,7 +68,7 @@ func (a *app) checkSight(c config.Sandbox, name string, server mcp.Server, seen 
 		check.Detail = fmt.Sprintf("sandbox: %s; network: %s; reads: %s; writes: %s", sight.Level, network,
 			strings.Join(append([]string{"the system"}, sight.Read...), ", "), strings.Join(append([]string{"its episode's folder"}, sight.Write...), ", "))
 		if sight.Network && isLauncher {
-			check.Status, check.Next = doctor.Warn, "hone servers add installs a package once and runs it without network"
+			check.Status, check.Next = Warn, "hone servers add installs a package once and runs it without network"
 		}
 	}
 	return check
@@ -77,8 +76,8 @@ func (a *app) checkSight(c config.Sandbox, name string, server mcp.Server, seen 
 
 // checkWrites tries to write, as the server, to the data that its configuration names: where that is refused it would start, and
 // then fail call by call.
-func (h inspection) checkWrites(ctx context.Context, a *app, c config.Sandbox, name string) []doctor.Check {
-	server := h.Servers.Servers[name]
+func (x inspection) checkWrites(ctx context.Context, c config.Sandbox, name string) []Check {
+	server := x.Servers.Servers[name]
 	if server.Command == "" || slices.Contains(c.Exempt, name) {
 		return nil
 	}
@@ -89,17 +88,17 @@ func (h inspection) checkWrites(ctx context.Context, a *app, c config.Sandbox, n
 			tried = append(tried, path)
 		}
 	}
-	refused, err := h.Sandbox.Refused(ctx, toolset.Grants(a.Host, c, name, server, "", nil), tried)
+	refused, err := x.Sandbox.Refused(ctx, toolset.Grants(x.host, c, name, server, "", nil), tried)
 	if err != nil {
-		return []doctor.Check{doctor.FromError("MCP server "+name, err)}
+		return []Check{FromError("MCP server "+name, err)}
 	}
-	var checks []doctor.Check
+	var checks []Check
 	for _, r := range refused {
 		folder, own := r.Path, mcp.EpisodeDir
 		if file := named[r.Path]; file != "" {
 			folder, own = filepath.Dir(file), mcp.EpisodeDir+"/"+filepath.Base(file)
 		}
-		checks = append(checks, doctor.Check{Name: "MCP server " + name, Status: doctor.Warn,
+		checks = append(checks, Check{Name: "MCP server " + name, Status: Warn,
 			Detail: fmt.Sprintf("it cannot write to %s, which its configuration names: %s", r.Path, r.Why),
 			Next: fmt.Sprintf(`write "%s" in its place, and "template": "%s" where each episode is to begin with a copy (for what it writes where it starts: "cwd": "%s"); `+
 				`or let all episodes write to one: put %s:%s into mcp.sandbox.write of hone.yaml, into mcp.sandbox.read if it only reads`, own, folder, mcp.EpisodeDir, name, r.Path)})

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -12,9 +12,9 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
-	"hone/internal/doctor"
 	"hone/internal/episode/rollout"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/approval"
 	"hone/internal/mcp/lint"
@@ -23,62 +23,65 @@ import (
 )
 
 // inspection is servers that doctor looks at.
-type inspection struct{ *toolset.Housing }
+type inspection struct {
+	*toolset.Housing
+	host *host.Host
+}
 
-// checkServers looks at every server, so that one that fails does not hide the others.
-func (a *app) checkServers(ctx context.Context, c config.Config, f toolset.Source) []doctor.Check {
-	servers, err := toolset.Configured(a.Host, c, f)
-	if errors.Is(err, fs.ErrNotExist) && f == (toolset.Source{}) {
-		return []doctor.Check{{Name: "MCP servers", Status: doctor.Warn, Detail: "none is configured: there is no " + c.MCP.Config,
+// Servers looks at every server, so that one that fails does not hide the others.
+func Servers(ctx context.Context, h *host.Host, c config.Config, from toolset.Source) []Check {
+	servers, err := toolset.Configured(h, c, from)
+	if errors.Is(err, fs.ErrNotExist) && from == (toolset.Source{}) {
+		return []Check{{Name: "MCP servers", Status: Warn, Detail: "none is configured: there is no " + c.MCP.Config,
 			Next: "hone doctor --mcp URL"}}
 	}
 	if err != nil {
-		return []doctor.Check{doctor.FromError("MCP servers", err)}
+		return []Check{FromError("MCP servers", err)}
 	}
-	housing, err := toolset.House(ctx, a.Host, c, servers, "")
+	housing, err := toolset.House(ctx, h, c, servers, "")
 	if err != nil {
-		return []doctor.Check{doctor.FromError("sandbox of the servers", err)}
+		return []Check{FromError("sandbox of the servers", err)}
 	}
-	h := inspection{housing}
-	defer h.Close()
-	checks := []doctor.Check{h.checkSandbox()}
-	seen := h.watch(a, c.MCP.Sandbox)
-	for _, r := range mcp.Inspect(ctx, h.Servers, h.Options) {
+	x := inspection{housing, h}
+	defer x.Close()
+	checks := []Check{x.checkSandbox()}
+	seen := x.watch(c.MCP.Sandbox)
+	for _, r := range mcp.Inspect(ctx, x.Servers, x.Options) {
 		name := r.Tools.Name
-		kept := append([]doctor.Check{a.checkSight(c.MCP.Sandbox, name, h.Servers.Servers[name], seen)}, h.checkWrites(ctx, a, c.MCP.Sandbox, name)...)
-		checks = append(checks, slices.Insert(h.checkServer(ctx, a, c, r), 1, kept...)...)
+		kept := append([]Check{x.checkSight(c.MCP.Sandbox, name, x.Servers.Servers[name], seen)}, x.checkWrites(ctx, c.MCP.Sandbox, name)...)
+		checks = append(checks, slices.Insert(x.checkServer(ctx, c, r), 1, kept...)...)
 	}
 	return checks
 }
 
-func (h inspection) checkSandbox() doctor.Check {
-	check := doctor.Check{Name: "sandbox of the servers", Status: doctor.OK, Detail: h.Sandbox.String()}
-	if h.Sandbox.Level() != sandbox.Bubblewrap {
-		check.Status, check.Next = doctor.Warn, "install bubblewrap (apt install bubblewrap)"
+func (x inspection) checkSandbox() Check {
+	check := Check{Name: "sandbox of the servers", Status: OK, Detail: x.Sandbox.String()}
+	if x.Sandbox.Level() != sandbox.Bubblewrap {
+		check.Status, check.Next = Warn, "install bubblewrap (apt install bubblewrap)"
 	}
 	return check
 }
 
 // checkServer is a line for the server, and one for each thing about it that a person should know.
-func (h inspection) checkServer(ctx context.Context, a *app, c config.Config, r mcp.Report) []doctor.Check {
+func (x inspection) checkServer(ctx context.Context, c config.Config, r mcp.Report) []Check {
 	name := "MCP server " + r.Tools.Name
-	server := h.Servers.Servers[r.Tools.Name]
+	server := x.Servers.Servers[r.Tools.Name]
 	if r.Err != nil {
-		check := doctor.Check{Name: name, Status: doctor.Fail, Detail: r.Err.Error(), Next: "run its command by hand: " + toolset.CommandLine(server)}
+		check := Check{Name: name, Status: Fail, Detail: r.Err.Error(), Next: "run its command by hand: " + toolset.CommandLine(server)}
 		if server.URL != "" {
 			check.Next = "look at the server, its URL and its token: " + server.URL
 		} else if toolset.NotStarted(r.Err) {
-			check.Next = toolset.NotFound(a.Host, server)
-		} else if h.Sandbox.Level() != sandbox.None {
-			check.Next += "; if that works, " + toolset.KeptFrom(a.Host, server)
+			check.Next = toolset.NotFound(x.host, server)
+		} else if x.Sandbox.Level() != sandbox.None {
+			check.Next += "; if that works, " + toolset.KeptFrom(x.host, server)
 		}
-		return []doctor.Check{check}
+		return []Check{check}
 	}
-	checks := []doctor.Check{{Name: name, Status: doctor.OK, Detail: fmt.Sprintf("protocol %s over %s; %s, %s, %s; ready in %s, answers in %s (p50) and %s (p95)",
+	checks := []Check{{Name: name, Status: OK, Detail: fmt.Sprintf("protocol %s over %s; %s, %s, %s; ready in %s, answers in %s (p50) and %s (p95)",
 		r.Tools.Era, r.Tools.Transport, fault.Count(len(r.Tools.Tools), "tool"), fault.Count(len(r.Tools.Resources), "resource"), fault.Count(len(r.Tools.Prompts), "prompt"),
 		short(r.Stats.OpenP50), short(r.Stats.CallP50), short(r.Stats.CallP95))}}
 	warn := func(what, next string) {
-		checks = append(checks, doctor.Check{Name: name, Status: doctor.Warn, Detail: what, Next: next})
+		checks = append(checks, Check{Name: name, Status: Warn, Detail: what, Next: next})
 	}
 	for _, q := range r.Tools.Quarantined {
 		warn("the tool "+q.Name+" is left out: "+q.Reason, "mend it in the server; the other tools work")
@@ -103,27 +106,27 @@ func (h inspection) checkServer(ctx context.Context, a *app, c config.Config, r 
 		warn(fmt.Sprintf("%d tools are more than an episode is shown (mcp.max_tools is %d)", n, c.MCP.MaxTools),
 			"nothing need be done: those are chosen that fit the task; mcp.search_share searches instead")
 	}
-	checks = append(checks, h.checkIsolation(ctx, a, c, r))
-	return append(checks, h.checkRefusals(ctx, a, c, r.Tools)...)
+	checks = append(checks, x.checkIsolation(ctx, c, r))
+	return append(checks, x.checkRefusals(ctx, c, r.Tools)...)
 }
 
 // checkIsolation opens two episodes as a run would: at the same time, or one after the other where they take turns. Where
 // that takes a call which the rules keep back, nothing is opened.
-func (h inspection) checkIsolation(ctx context.Context, a *app, c config.Config, r mcp.Report) doctor.Check {
+func (x inspection) checkIsolation(ctx context.Context, c config.Config, r mcp.Report) Check {
 	mode := string(r.Stats.Isolation)
-	check := doctor.Check{Name: "MCP server " + r.Tools.Name, Status: doctor.OK}
-	switch why, err := h.resetRefused(ctx, a, c.MCP.Approval, r.Tools); {
+	check := Check{Name: "MCP server " + r.Tools.Name, Status: OK}
+	switch why, err := x.resetRefused(ctx, c.MCP.Approval, r.Tools); {
 	case err != nil:
-		return doctor.FromError(check.Name, err)
+		return FromError(check.Name, err)
 	case why != "":
-		check.Status, check.Detail = doctor.Fail, "it cannot be made as new between episodes: the call of "+h.Servers.Servers[r.Tools.Name].Reset.Tool+" is "+why
+		check.Status, check.Detail = Fail, "it cannot be made as new between episodes: the call of "+x.Servers.Servers[r.Tools.Name].Reset.Tool+" is "+why
 		check.Next = "allow the call in mcp.approval of hone.yaml, or give the server another isolation"
 		return check
 	}
-	servers, err := h.Servers.Only(r.Tools.Name)
+	servers, err := x.Servers.Only(r.Tools.Name)
 	if err == nil {
 		var pool *mcp.Pool
-		o := h.Options
+		o := x.Options
 		o.Warm = -1 // so that what is measured is a start
 		if pool, err = mcp.NewPool(ctx, servers, &mcp.Catalog{Servers: []mcp.ServerTools{r.Tools}}, o); err == nil {
 			defer pool.Close()
@@ -131,7 +134,7 @@ func (h inspection) checkIsolation(ctx context.Context, a *app, c config.Config,
 		}
 	}
 	if err != nil {
-		check.Status, check.Detail = doctor.Fail, "two episodes cannot be opened with isolation "+mode+": "+err.Error()
+		check.Status, check.Detail = Fail, "two episodes cannot be opened with isolation "+mode+": "+err.Error()
 		check.Next = `give the server another "isolation" in its configuration: session, process, reset or shared`
 		return check
 	}
@@ -148,8 +151,8 @@ func (h inspection) checkIsolation(ctx context.Context, a *app, c config.Config,
 }
 
 // resetRefused is why the call that makes a server as new is not sent; "" where it is, or where none is needed.
-func (h inspection) resetRefused(ctx context.Context, a *app, c config.Approval, found mcp.ServerTools) (string, error) {
-	reset := h.Servers.Servers[found.Name].Reset
+func (x inspection) resetRefused(ctx context.Context, c config.Approval, found mcp.ServerTools) (string, error) {
+	reset := x.Servers.Servers[found.Name].Reset
 	if reset == nil || reset.Tool == "" {
 		return "", nil
 	}
@@ -157,7 +160,7 @@ func (h inspection) resetRefused(ctx context.Context, a *app, c config.Approval,
 	for i := range found.Tools {
 		found.Tools[i].ModelName = found.Tools[i].Name // of one server they are all different
 	}
-	gate, err := toolset.Gate(a.Host, c, &mcp.Catalog{Servers: []mcp.ServerTools{found}}, false)
+	gate, err := toolset.Gate(x.host, c, &mcp.Catalog{Servers: []mcp.ServerTools{found}}, false)
 	if err != nil {
 		return "", err
 	}
