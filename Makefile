@@ -47,7 +47,7 @@ $(SUITE)/node_modules/.package-lock.json: $(SUITE)/package.json $(SUITE)/package
 # Properties draw the same cases each time, so that the verdict is the same; make soak draws fresh ones.
 test: setup .venv/openai-3.54.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json lint race
 	RAPID_SEED=1 go test -timeout 40m $$(go list ./... | grep -E '$(UNRACED)')
-	tests=$$(sh scripts/unraced.sh ./cmd/hone) && RAPID_SEED=1 go test -timeout 40m -run "$$tests" ./cmd/hone
+	for p in $$(sh scripts/unraced.sh); do tests=$$(sh scripts/unraced.sh $$p) && RAPID_SEED=1 go test -timeout 40m -run "$$tests" $$p || exit 1; done
 
 lint:
 	go vet ./...

@@ -1,3 +1,7 @@
+//go:build !race
+
+// Left out of -race: plans are made of many small programs, and with it they take minutes.
+
 package basemodel
 
 import (
