@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/basemodel"
-	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
@@ -90,7 +89,6 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	}
 	l := a.labOf(c, set)
 	defer l.close()
-	l.Select(trained)
 	if err := toolset.RefuseFindings(a.Host, l.Catalog.LintTools(), f.allowFindings); err != nil {
 		return err
 	}
@@ -98,13 +96,14 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	if err != nil {
 		return err
 	}
+	l.Tools = gate.Wrap(l.Tools, placesOf(list))
+	l.Select(trained)
 	if err := l.Runnable(c, list); err != nil {
 		return err
 	}
 	if err := toolset.Allowed(a.Host, gate, list); err != nil {
 		return err
 	}
-	approve := l.Selection.Unasked(toolset.Approve(ctx, a.Host, gate))
 	t := &tuning{a: a, verb: "collect", path: f.output, c: c}
 	defer t.close()
 	if err := t.beginOrGoOn(l.Catalog); err != nil {
@@ -113,7 +112,7 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	if err := t.keepScenarios(list); err != nil {
 		return err
 	}
-	ended, err := t.collect(ctx, l, client, approve, f.model, list)
+	ended, err := t.collect(ctx, l, llm.Policy{Client: client, Model: f.model}, list)
 	spent := client.Spent()
 	a.Say("%s sent and %s received were paid for", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
 	if err != nil {
@@ -219,13 +218,24 @@ func (t *tuning) stoppedCollect(ctx context.Context, kept, all int, err error) e
 		Where: t.path, Next: "the same command goes on"}
 }
 
+// placesOf says where in a run the episode of each scenario stands.
+func placesOf(list []scenario.Scenario) func(episode string) approval.Place {
+	places := map[string]approval.Place{}
+	for i, s := range list {
+		places[s.ID] = approval.Place{Task: s.Task, Episode: i + 1, Episodes: len(list)}
+	}
+	return func(episode string) approval.Place { return places[episode] }
+}
+
 // collect runs the scenarios that have not been, and tallies all of them.
-func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approve toolset.Approver, model string,
-	list []scenario.Scenario) (tally, error) {
+func (t *tuning) collect(ctx context.Context, l *lab, p rollout.Policy, list []scenario.Scenario) (tally, error) {
 	dir, c := t.dir, t.c // c as the run was begun with
 	log, report := runLog{dir, t.a.Say, l}, t.a.Progress(1)
 	l.scorer.Weights = weightsOf(c.Rewards)
-	programs := toolset.Programs(t.a.Host, c)
+	l.world = l.worldOf(t.a, c)
+	// The same command tries again what the servers spoilt, and then the endpoint's answers need not be paid for once more.
+	l.options = rollout.Options{MaxTokens: c.Rollout.MaxTokens, Seed: c.Seed, Name: func(id string, _, _ int) string { return id }}
+	runner := l.runner(p, c.Rollout.Temperature)
 	ended := tally{outcomes: map[trajectory.Outcome]int{}}
 	for i, s := range list {
 		kept, found, err := collected(dir, s)
@@ -239,18 +249,7 @@ func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approv
 			ended.add(kept.Trajectory)
 			continue
 		}
-		tools, err := l.Selection.ForScenario(s)
-		if err != nil {
-			return ended, err
-		}
-		t, err := l.collect(ctx, client, s.Template, llm.Episode{ID: s.ID, ScenarioID: s.ID, Split: s.Split, Scenario: s.Hash(), Model: model,
-			Temperature: c.Rollout.Temperature, Seed: c.Seed, System: c.Rollout.System, Task: s.Task, Tools: tools,
-			Setup: s.SetupCalls(), Checks: s.Checks, Programs: programs,
-			Limits: llm.Limits{MaxTurns: c.Rollout.MaxTurns, MaxTokens: c.Rollout.MaxTokens, MaxToolCalls: c.Rollout.MaxToolCalls,
-				MaxWork: c.Rollout.Timeout},
-			Approve: func(call chat.ToolCall, nth int) (bool, string) {
-				return approve(call, approval.Place{Task: s.Task, Episode: i + 1, Episodes: len(list), Call: nth})
-			}})
+		t, err := runner.Episode(ctx, s, 0, 0, 0)
 		if err != nil {
 			return ended, err
 		}
@@ -267,17 +266,6 @@ func (t *tuning) collect(ctx context.Context, l *lab, client llm.Chatter, approv
 		return ended, nil // the same command tries these again, or scores them
 	}
 	return ended, log.Finish("collect")
-}
-
-// collect runs one episode in a session of its own.
-func (l *lab) collect(ctx context.Context, client llm.Chatter, templates scenario.Templates, e llm.Episode) (*trajectory.Trajectory, error) {
-	session, err := l.Selection.Tools.Open(ctx, e.ID, rollout.TemplatesOf(templates)...)
-	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot open a session on the MCP server", Err: err,
-			Next: "hone doctor; then the same command goes on"}
-	}
-	defer func() { _ = session.Close() }() // the episode is over
-	return llm.Collect(ctx, client, session, e)
 }
 
 // scored gives an episode its score: the one that was kept, else a new one, which is.

@@ -258,7 +258,7 @@ func (l *lab) unevaluated(s eval.System) error {
 // stage.
 func (l *lab) evaluate(ctx context.Context, a *app, name string, tasks []scenario.Scenario, e config.Eval, log *runLog) (eval.System, error) {
 	known := byID(tasks)
-	report := a.Progress(l.options.Sampler.NumSlots())
+	report := a.Progress(l.speaker.NumSlots())
 	rollouts := recipe.Rollouts{Stage: "eval_" + name, GroupSize: 1, Runner: l.evaluation(e), Scorer: l.scorer, Log: stamped{l}, Progress: func(_ string, done, total int, note string) {
 		report("eval "+name, done, total, note)
 	}}

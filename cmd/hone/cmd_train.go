@@ -222,7 +222,7 @@ func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f toolset.
 		t.a.Say("no scenario is in the split validation, so nothing says which checkpoint is best")
 	}
 	err = grpo.Run(ctx, scenario.OfSplit(list, scenario.Train), l.at(c.Rollout.Temperature), l.scorer, l.learner, l.policy,
-		log, t.a.Progress(l.options.Sampler.NumSlots()))
+		log, t.a.Progress(l.speaker.NumSlots()))
 	if err := l.unreachable(t.ended(ctx, grpo.Stage, err)); err != nil {
 		return err
 	}

@@ -195,7 +195,7 @@ func (d demoRun) learn(ctx context.Context, kept keptStudy) error {
 	if err := l.openModel(d.a, &d.c, "", slices.Concat(tasks.Train, tasks.Test), true); err != nil {
 		return err
 	}
-	s := study{d, l, tasks, kept.SFTRate, runLog{d.dir, d.a.Say, l}, d.a.Progress(l.options.Sampler.NumSlots())}
+	s := study{d, l, tasks, kept.SFTRate, runLog{d.dir, d.a.Say, l}, d.a.Progress(l.speaker.NumSlots())}
 	systems, err := s.run(ctx, kept.Arms)
 	if err != nil {
 		return err

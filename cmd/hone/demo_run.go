@@ -14,7 +14,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/demo"
-	"hone/internal/episode/rollout"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
@@ -59,7 +59,7 @@ func (d demoRun) run(ctx context.Context) error {
 	}
 	started := time.Now()
 	_, err = d.pipeline(maxMismatch(l.machine)).Run(ctx, data, l.at(d.c.Rollout.Temperature), l.evaluation(d.c.Eval), l.scorer, l.learner, l.policy,
-		runLog{d.dir, d.a.Say, l}, d.a.Progress(l.options.Sampler.NumSlots()))
+		runLog{d.dir, d.a.Say, l}, d.a.Progress(l.speaker.NumSlots()))
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (d demoRun) pipeline(maxMismatch float64) recipe.Pipeline {
 }
 
 // tasks executes the drafts of all splits on the live server, or reads back what an earlier attempt executed.
-func (d demoRun) tasks(ctx context.Context, tools rollout.Tools) (demo.Tasks, error) {
+func (d demoRun) tasks(ctx context.Context, tools environment.Tools) (demo.Tasks, error) {
 	path := filepath.Join(d.dir.Path, "tasks.json")
 	var t demo.Tasks
 	if text, err := os.ReadFile(path); err == nil {
@@ -129,10 +129,10 @@ func (d demoRun) data(l *lab, t demo.Tasks) (recipe.Data, error) {
 func (l *lab) rows(conversations [][]chat.Message) ([]batch.Sequence, error) {
 	var rows []batch.Sequence
 	for _, messages := range conversations {
-		if messages[0].Role != chat.System {
-			messages = append(rollout.Opening(l.options.System, "")[:1], messages...)
+		if l.world.System != "" && messages[0].Role != chat.System {
+			messages = append([]chat.Message{{Role: chat.System, Content: l.world.System}}, messages...)
 		}
-		rendered, err := l.machine.Renderer.Sequences(messages, l.options.ToolList)
+		rendered, err := l.machine.Renderer.Sequences(messages, l.world.ToolList)
 		if err != nil {
 			return nil, fmt.Errorf("rendering a demonstration: %w", err)
 		}

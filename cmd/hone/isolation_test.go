@@ -15,7 +15,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
-	"hone/internal/episode/rollout"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/trajectory"
 	"hone/internal/host"
 	"hone/internal/mcp"
@@ -142,7 +142,7 @@ func TestSixteenEpisodesOnRealServers(t *testing.T) {
 	}
 }
 
-func playWords(t *testing.T, s stateful, session rollout.Session, i int) {
+func playWords(t *testing.T, s stateful, session environment.Session, i int) {
 	do := func(c chat.ToolCall) string {
 		r := session.Call(context.Background(), []chat.ToolCall{c})[0]
 		if r.Status != trajectory.CallOK {

@@ -8,6 +8,7 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
@@ -32,7 +33,9 @@ type lab struct {
 	machine *basemodel.Model
 	learner *learner // nil where nothing is trained
 	sampler *samplers.Samplers
-	policy  *publish.Publisher // of the trainer's adapter, or of a folder's; nil for an endpoint
+	policy  *publish.Publisher  // of the trainer's adapter, or of a folder's; nil for an endpoint
+	world   environment.Options // of episodes: tools, limits
+	speaker rollout.Sampled     // in them
 	options rollout.Options
 	scorer  reward.Scorer
 	opens   func(options any)
@@ -91,9 +94,10 @@ func (l *lab) findModel(a *app, c *config.Config, folder string, scenarios []sce
 		return planned{}, err
 	}
 	l.machine = m
-	l.options = rollout.Options{Tools: l.Selection.Tools, Renderer: m.Renderer, System: c.Rollout.System, ToolList: l.Selection.List, ToolsOf: l.Selection.Of,
-		MaxTurns: c.Rollout.MaxTurns, MaxTokens: c.Rollout.MaxTokens, MaxToolCalls: c.Rollout.MaxToolCalls,
-		Temperature: c.Rollout.Temperature, MaxWork: c.Rollout.Timeout, Hang: hang(*c), Seed: c.Seed, Retries: 2, Programs: toolset.Programs(a.Host, *c)}
+	l.world = l.worldOf(a, *c)
+	l.world.Hang = hang(*c)
+	l.speaker = rollout.Sampled{Renderer: m.Renderer}
+	l.options = rollout.Options{MaxTokens: c.Rollout.MaxTokens, Temperature: c.Rollout.Temperature, Seed: c.Seed, Retries: 2}
 	prefix, longest, err := l.sharedPrefix(scenarios)
 	if err != nil {
 		return planned{}, err
@@ -103,6 +107,12 @@ func (l *lab) findModel(a *app, c *config.Config, folder string, scenarios []sce
 	p := planned{prefix, 0}
 	c.Engine, p.private, err = m.Fit(*c, folder, len(prefix), e, trains)
 	return p, err
+}
+
+// worldOf is what episodes take place in, as the configuration has it.
+func (l *lab) worldOf(a *app, c config.Config) environment.Options {
+	return environment.Options{Tools: l.Selection.Tools, System: c.Rollout.System, ToolList: l.Selection.List, ToolsOf: l.Selection.ForScenario,
+		MaxTurns: c.Rollout.MaxTurns, MaxToolCalls: c.Rollout.MaxToolCalls, MaxWork: c.Rollout.Timeout, Programs: toolset.Programs(a.Host, c)}
 }
 
 // between is how many tokens the chat template writes around a turn's result.
@@ -123,12 +133,10 @@ func between(m *basemodel.Model) int {
 // hang is when a turn's calls are taken to hang. Each has mcp.timeout, and may be made again.
 func hang(c config.Config) time.Duration { return max(c.Rollout.Timeout, 10*c.MCP.Timeout) }
 
-// opening is the conversation that an episode of a task begins with.
-func (l *lab) opening(task string) []chat.Message { return rollout.Opening(l.options.System, task) }
-
+// openings are the conversations that episodes of scenarios begin with.
 func (l *lab) openings(scenarios []scenario.Scenario) (all [][]chat.Message) {
 	for _, s := range scenarios {
-		all = append(all, l.opening(s.Task))
+		all = append(all, environment.Opening(l.world.System, s))
 	}
 	return all
 }
@@ -155,7 +163,7 @@ func (l *lab) openModel(a *app, c *config.Config, folder string, scenarios []sce
 		return err
 	}
 	basemodel.SayPrograms(a.Host, m.Engine)
-	l.options.Sampler, l.policy = l.sampler, publish.New(source, publish.InProcess(l.sampler))
+	l.speaker.Sampler, l.policy = l.sampler, publish.New(source, publish.InProcess(l.sampler))
 	if folder == "" {
 		return nil
 	}
@@ -195,14 +203,13 @@ func (l *lab) rehearse(a *app, c config.Config, folder string, scenarios []scena
 
 // at returns a runner of rollouts to train on, at a temperature. They are never truncated: what the sampler leaves out,
 // the policy gives a probability.
-func (l *lab) at(temperature float64) *rollout.Runner {
-	o := l.options
-	o.Temperature = temperature
-	return l.runner(o)
-}
+func (l *lab) at(temperature float64) *rollout.Runner { return l.runner(l.speaker, temperature) }
 
-// runner hands options to package rollout.
-func (l *lab) runner(o rollout.Options) *rollout.Runner {
+// runner runs episodes of the lab's servers in which p speaks.
+func (l *lab) runner(p rollout.Policy, temperature float64) *rollout.Runner {
+	o := l.options
+	o.Environment, o.Policy, o.Temperature = environment.New(l.world), p, temperature
+	l.opens(l.world)
 	l.opens(o)
 	return rollout.New(o)
 }
@@ -264,11 +271,11 @@ func ofSplit(list []scenario.Scenario, split, path string) ([]scenario.Scenario,
 
 // sharedPrefix is what all prompts begin with, and the length of the longest.
 func (l *lab) sharedPrefix(scenarios []scenario.Scenario) (shared []int32, longest int, err error) {
-	if l.options.ToolsOf == nil {
-		return l.machine.SharedPrefix(l.options.ToolList, l.openings(scenarios))
+	if l.Selection.Of == nil {
+		return l.machine.SharedPrefix(l.world.ToolList, l.openings(scenarios))
 	}
 	for i, s := range scenarios {
-		tools, err := l.options.ToolsOf(s)
+		tools, err := l.world.ToolsOf(s)
 		if err != nil {
 			return nil, 0, err
 		}

@@ -45,7 +45,7 @@ func TestLongResultsAreOneThingEverywhere(t *testing.T) {
 	call := chat.ToolCall{ID: "c", Name: "echo", Arguments: fmt.Sprintf(`{"message": %q}`, text)}
 	for _, tc := range []struct{ long, want string }{{"cut", " bytes omitted ..."}, {"summary", "[summary of 506 bytes]\nmany words"}} {
 		c.Rollout.LongResults = tc.long
-		l, err := toolset.Connect(t.Context(), a.Host, c, servers, "")
+		l, err := toolset.Open(t.Context(), a.Host, c, servers, "")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"hone/internal/config"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
@@ -137,7 +138,8 @@ func playTasks(t *testing.T, l *lab, list []scenario.Scenario, wrong map[string]
 		}
 		return want[i].turns[strings.Count(prompt, "<assistant>")-1], nil
 	}}
-	runner := rollout.New(rollout.Options{Sampler: sampler, Tools: l.Tools, Renderer: policytest.Renderer{}, ToolList: l.Catalog.Tools()})
+	runner := rollout.New(rollout.Options{Policy: rollout.Sampled{Sampler: sampler, Renderer: policytest.Renderer{}},
+		Environment: environment.New(environment.Options{Tools: l.Tools, ToolList: l.Catalog.Tools()})})
 	for i, g := range runner.Groups(t.Context(), rows, 1, 0) {
 		text, err := json.Marshal(g.Trajectories[0])
 		if err != nil {

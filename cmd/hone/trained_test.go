@@ -86,7 +86,7 @@ func TestAdaptersArePromptedAsTrained(t *testing.T) {
 					t.Fatal(err)
 				}
 				defer l.machine.Close()
-				checkPrompt(t, "eval", l.machine, l.opening("hi"), trained)
+				checkPrompt(t, "eval", l.machine, l.openings([]scenario.Scenario{{Task: "hi"}})[0], trained)
 			}
 			os.Remove("hone.yaml")
 			again := &lab{}
@@ -97,7 +97,7 @@ func TestAdaptersArePromptedAsTrained(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer again.machine.Close()
-			checkPrompt(t, "train --adapter", again.machine, again.opening("hi"), trained)
+			checkPrompt(t, "train --adapter", again.machine, again.openings([]scenario.Scenario{{Task: "hi"}})[0], trained)
 			merged, err := basemodel.Find(a.Host, c, "merged", nil)
 			if err != nil {
 				t.Fatal(err)

@@ -10,9 +10,7 @@ import (
 
 // evaluation returns a runner of episodes that are only measured.
 func (l *lab) evaluation(e config.Eval) *rollout.Runner {
-	o := l.options
-	o.Temperature, o.Sampler = e.Temperature, truncated{o.Sampler, e}
-	return l.runner(o)
+	return l.runner(rollout.Sampled{Sampler: truncated{l.speaker.Sampler, e}, Renderer: l.speaker.Renderer}, e.Temperature)
 }
 
 // truncated is a sampler that leaves out improbable tokens as eval.top_k, eval.top_p and eval.min_p say.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hone/internal/config"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/policy"
@@ -19,7 +20,7 @@ func TestOnlyEvaluationsAreTruncated(t *testing.T) {
 		asked = append(asked, r.Sampling)
 		return "done", nil
 	}}
-	l := &lab{opens: func(any) {}, options: rollout.Options{Sampler: s, Tools: toolless{}, Renderer: policytest.Renderer{}}}
+	l := &lab{opens: func(any) {}, world: environment.Options{Tools: toolless{}}, speaker: rollout.Sampled{Sampler: s, Renderer: policytest.Renderer{}}}
 	e := config.Default().Eval
 	e.Temperature, e.TopK, e.TopP, e.MinP = 0.8, 40, 0.9, 0.05
 	tasks := []scenario.Scenario{{ID: "a", Task: "say something"}}
@@ -39,10 +40,10 @@ func TestOnlyEvaluationsAreTruncated(t *testing.T) {
 // toolless opens sessions in which no call is made.
 type toolless struct{}
 
-func (toolless) Open(context.Context, string, ...rollout.Template) (rollout.Session, error) {
+func (toolless) Open(context.Context, string, ...environment.Template) (environment.Session, error) {
 	return toollessSession{}, nil
 }
 
-type toollessSession struct{ rollout.Session }
+type toollessSession struct{ environment.Session }
 
 func (toollessSession) Close() error { return nil }

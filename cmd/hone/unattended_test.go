@@ -12,6 +12,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/doctor"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
@@ -138,7 +139,7 @@ func TestRulesBetweenEpisodesAndServer(t *testing.T) {
 			{ID: "2", Name: "read_text_file", Arguments: `{"path": "notes.txt"}`}}
 		if share > 0 {
 			for _, query := range []string{"write file overwrite", "read text file"} {
-				session.Call(t.Context(), []chat.ToolCall{{Name: l.Selection.Search, Arguments: fmt.Sprintf(`{"query": %q}`, query)}})
+				session.Call(t.Context(), []chat.ToolCall{{Name: l.Selection.List[0].Name, Arguments: fmt.Sprintf(`{"query": %q}`, query)}})
 			}
 		}
 		r := session.Call(t.Context(), calls)
@@ -290,8 +291,9 @@ func TestDenialInATrajectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := rollout.New(rollout.Options{Tools: l.Selection.Tools, ToolList: l.Selection.List, Sampler: sampler, Renderer: policytest.Renderer{}, MaxTurns: 4, MaxTokens: 100})
-	one := r.Episode(t.Context(), list[0], 0, 0, 0)
+	r := rollout.New(rollout.Options{Policy: rollout.Sampled{Sampler: sampler, Renderer: policytest.Renderer{}}, MaxTokens: 100,
+		Environment: environment.New(environment.Options{Tools: l.Selection.Tools, ToolList: l.Selection.List, MaxTurns: 4})})
+	one, _ := r.Episode(t.Context(), list[0], 0, 0, 0)
 	calls := one.Calls()
 	if one.Outcome != trajectory.OK || len(calls) != 2 || calls[0].Status != trajectory.CallDenied || calls[0].Text != denial ||
 		calls[0].Approval != `denied by the rule "*/buy"` || calls[1].Approval != "allowed by the mode auto" || calls[1].Text != "in stock" {

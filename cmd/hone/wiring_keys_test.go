@@ -20,6 +20,7 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
@@ -81,8 +82,9 @@ func (w wired) learning() []acting {
 // episodes is what rollouts, evaluations, rewards and collect were handed.
 func (w wired) episodes() []acting {
 	o, e, s := last[rollout.Options](w, "train"), last[rollout.Options](w, "eval"), last[reward.Scorer](w, "train")
+	in, measured := last[environment.Options](w, "train"), last[environment.Options](w, "eval")
 	var drawn policy.Request
-	cut := e.Sampler.(truncated)
+	cut := e.Policy.(rollout.Sampled).Sampler.(truncated)
 	cut.Sampler = asking{&drawn}
 	if _, err := cut.Sample(w.t.Context(), policy.Request{}); err != nil {
 		w.t.Fatal(err)
@@ -94,16 +96,16 @@ func (w wired) episodes() []acting {
 	}
 	evaluated := trajectoriesOf(w.t, "evaluated")
 	return []acting{
-		{"rollout.system", o.System, "Be a shop."}, {"rollout.temperature", o.Temperature, 0.71}, {"rollout.max_turns", o.MaxTurns, 3},
-		{"rollout.max_tokens", o.MaxTokens, 311}, {"rollout.max_tool_calls", o.MaxToolCalls, 5}, {"rollout.timeout", o.MaxWork, 91 * time.Second},
+		{"rollout.system", in.System, "Be a shop."}, {"rollout.temperature", o.Temperature, 0.71}, {"rollout.max_turns", in.MaxTurns, 3},
+		{"rollout.max_tokens", o.MaxTokens, 311}, {"rollout.max_tool_calls", in.MaxToolCalls, 5}, {"rollout.timeout", in.MaxWork, 91 * time.Second},
 		{"seed", o.Seed, uint64(7001)}, {"(retries of an episode)", o.Retries, 2},
 		{"rollout.system", first.Messages[0].Content, "Be a shop."}, {"rollout.temperature", first.Temperature, 0.71},
-		{"rollout.max_tokens", first.MaxTokens, 311}, {"seed", first.Seed, uint64(7001)}, {"seed", w.asked[1].Seed, uint64(7002)},
+		{"rollout.max_tokens", first.MaxTokens, 311}, {"seed", first.Seed, uint64(1325106463)}, {"seed", w.asked[1].Seed, uint64(1348888393)},
 
 		{"eval.temperature", e.Temperature, 0.41}, {"eval.top_k", drawn.TopK, 42}, {"eval.top_p", drawn.TopP, 0.43}, {"eval.min_p", drawn.MinP, 0.044},
 		{"eval.split", len(evaluated) == 1 && evaluated[0].ScenarioID == "d", true}, {"(greedy is no training)", o.Temperature == e.Temperature, false},
 		{"eval.confidence", last[eval.Bootstrap](w, "eval").Level, 0.77}, {"seed", last[eval.Bootstrap](w, "eval").Seed, uint64(7001)},
-		{"scenarios.file", w.kept.ScenarioID, "a"}, {"scenarios.programs", len(o.Programs) > 0 && len(e.Programs) > 0, true},
+		{"scenarios.file", w.kept.ScenarioID, "a"}, {"scenarios.programs", len(in.Programs) > 0 && len(measured.Programs) > 0, true},
 		{"(a program of a check, in collect)", len(w.kept.Seen) == 1 && *w.kept.Seen[0].Score == 1, true},
 
 		{"rewards.checks", s.Weights.Checks, weights.Checks}, {"rewards.call", s.Weights.Call, weights.Call}, {"rewards.tool", s.Weights.Tool, weights.Tool},
@@ -202,7 +204,7 @@ func (w wired) servers() []acting {
 		{"mcp.approval.allow", refused("borrow", func(c *config.Approval) { c.Mode, c.Allow = "ask", nil }), true},
 		{"mcp.sandbox.network", []bool{g.Network, other.Network}, []bool{true, false}}, {"mcp.sandbox.write", append(g.Write, other.Write...), []string{"/data/w"}},
 		{"mcp.sandbox.read", append(g.Read, other.Read...), []string{"/data/r"}},
-		{"(search)", toolset.Select(searching, noTools{}, manyTools(30)).Search, "search_tools"},
+		{"(search)", toolset.Select(searching, noTools{}, manyTools(30)).List[0].Name, "search_tools"},
 	}
 }
 
@@ -285,7 +287,7 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 		{"model.chat_template", prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "hermes", TemplateVariables: config.Variables{"x": "V"}}), "V!Be a shop.hi"},
 		{"model.template_variables", prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "hermes", TemplateVariables: config.Variables{"x": "W"}}), "W!Be a shop.hi"},
 		{"model.tool_format", strings.Contains(prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "morse"}), "morse"), true},
-		{"mcp.search_share", toolset.Select(searching, noTools{}, manyTools(30)).Search, "search_tools"},
+		{"mcp.search_share", toolset.Select(searching, noTools{}, manyTools(30)).List[0].Name, "search_tools"},
 		{"mcp.sandbox.mode", level("off"), sandbox.None}, {"mcp.sandbox.exempt", filepath.Base(cmd.Path), "true"},
 	} {
 		rows[r.key] = true
@@ -332,9 +334,9 @@ func readText(t *testing.T, path string) string {
 	return string(text)
 }
 
-type noTools struct{ rollout.Tools }
+type noTools struct{ environment.Tools }
 
-func (noTools) Open(context.Context, string, ...rollout.Template) (rollout.Session, error) {
+func (noTools) Open(context.Context, string, ...environment.Template) (environment.Session, error) {
 	return nil, nil
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
-	"hone/internal/episode/rollout"
+	"hone/internal/episode/environment"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
@@ -172,7 +172,7 @@ func (x inspection) resetRefused(ctx context.Context, c config.Approval, found m
 }
 
 func openTwo(ctx context.Context, pool *mcp.Pool, inTurn bool) error {
-	var sessions [2]rollout.Session
+	var sessions [2]environment.Session
 	var errs [2]error
 	open := func(i int) { sessions[i], errs[i] = pool.Open(ctx, fmt.Sprintf("doctor-%d", i)) }
 	shut := func(i int) {

@@ -1,7 +1,7 @@
 // Package llm is a thin client of OpenAI-compatible chat endpoints: the judge, the teacher, the model that collects.
 //
 // It adds what the endpoints do not give: bounded retries, a budget of tokens, a cache by request digest, so that
-// a resumed run never pays twice for an answer, and errors without secrets. Collect runs one episode with it.
+// a resumed run never pays twice for an answer, and errors without secrets. Policy speaks with it in episodes.
 package llm
 
 import (

@@ -5,7 +5,7 @@ import (
 	"os"
 	"strings"
 
-	"hone/internal/episode/rollout"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/trajectory"
 )
 
@@ -43,7 +43,7 @@ func (p *Pool) Folders() (own, templates []string) {
 }
 
 // templates gives each template its server, where it names none: the only one that takes one.
-func (p *Pool) templates(given []rollout.Template) (map[string]string, error) {
+func (p *Pool) templates(given []environment.Template) (map[string]string, error) {
 	if len(given) == 0 {
 		return nil, nil
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hone/internal/chat"
-	"hone/internal/episode/rollout"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/trajectory"
 )
 
@@ -27,12 +27,12 @@ func TestTemplateOfAnEpisode(t *testing.T) {
 		}
 		p := newPool(t, configOf(t, map[string]Server{"s": s}), o)
 		for i, test := range []struct {
-			templates []rollout.Template
+			templates []environment.Template
 			want      string
 		}{
 			{nil, "the server's"},
-			{[]rollout.Template{{Folder: other}}, "the scenario's"},
-			{[]rollout.Template{{Server: "s", Folder: other}}, "the scenario's"},
+			{[]environment.Template{{Folder: other}}, "the scenario's"},
+			{[]environment.Template{{Server: "s", Folder: other}}, "the scenario's"},
 			{nil, "the server's"},
 		} {
 			opened, err := p.Open(context.Background(), "e", test.templates...)
@@ -58,13 +58,13 @@ func TestTemplateRefused(t *testing.T) {
 		t.Errorf("own folders %v, templates %v", own, templates)
 	}
 	for _, test := range []struct {
-		template rollout.Template
+		template environment.Template
 		want     string
 	}{
-		{rollout.Template{Folder: folder}, "these could be meant: a, b"},
-		{rollout.Template{Server: "c", Folder: folder}, `server "c" is none of those that can have one: a, b`},
-		{rollout.Template{Server: "a", Folder: file}, "is not a folder"},
-		{rollout.Template{Server: "a", Folder: folder + "/none"}, "no such file"},
+		{environment.Template{Folder: folder}, "these could be meant: a, b"},
+		{environment.Template{Server: "c", Folder: folder}, `server "c" is none of those that can have one: a, b`},
+		{environment.Template{Server: "a", Folder: file}, "is not a folder"},
+		{environment.Template{Server: "a", Folder: folder + "/none"}, "no such file"},
 	} {
 		_, err := p.Open(context.Background(), "e", test.template)
 		var f *Failure

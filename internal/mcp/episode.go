@@ -12,7 +12,7 @@ import (
 	"hone/internal/schema"
 )
 
-// Episode is one episode's view of the servers. It implements rollout.Session.
+// Episode is one episode's view of the servers. It implements environment.Session.
 type Episode struct {
 	pool  *Pool
 	id    string

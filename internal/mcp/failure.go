@@ -46,7 +46,7 @@ func (f *Failure) Error() string {
 
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Blame implements rollout.Blamer.
+// Blame implements environment.Blamer.
 func (f *Failure) Blame() trajectory.Outcome { return f.Outcome }
 
 // OutcomeOf returns whom err blames: a *Failure says it, and everything else is ours.

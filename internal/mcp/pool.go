@@ -10,12 +10,12 @@ import (
 	"sync"
 	"time"
 
-	"hone/internal/episode/rollout"
+	"hone/internal/episode/environment"
 	"hone/internal/schema"
 )
 
 // Pool opens sessions on the servers of a catalog, as isolated as each server's Isolation says. It implements
-// rollout.Tools and may be used from many goroutines.
+// environment.Tools and may be used from many goroutines.
 type Pool struct {
 	options Options
 	servers []*poolServer
@@ -177,7 +177,7 @@ func (s *poolServer) common(ctx context.Context) (*session, error) {
 
 // Open gives one episode its sessions. The error, a *Failure inside, says which server failed, and what it wrote to
 // stderr.
-func (p *Pool) Open(ctx context.Context, episode string, templates ...rollout.Template) (rollout.Session, error) {
+func (p *Pool) Open(ctx context.Context, episode string, templates ...environment.Template) (environment.Session, error) {
 	folders, err := p.templates(templates)
 	if err != nil {
 		return nil, fmt.Errorf("episode %s: %w", episode, err)

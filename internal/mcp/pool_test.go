@@ -17,12 +17,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hone/internal/chat"
-	"hone/internal/episode/rollout"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 )
 
-var _ rollout.Tools = (*Pool)(nil)
+var _ environment.Tools = (*Pool)(nil)
 
 func newPool(t *testing.T, config Config, o Options) *Pool {
 	t.Helper()
@@ -48,7 +48,7 @@ func open(t *testing.T, p *Pool, id string) *Episode {
 	return s.(*Episode)
 }
 
-func ask(s rollout.Session, name, args string) trajectory.ToolResult {
+func ask(s environment.Session, name, args string) trajectory.ToolResult {
 	return s.Call(context.Background(), []chat.ToolCall{{ID: "1", Name: name, Arguments: args}})[0]
 }
 

@@ -1,14 +1,12 @@
 package toolset
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
@@ -46,6 +44,9 @@ func Gate(h *host.Host, c config.Approval, catalog *mcp.Catalog, by Attended) (*
 		for _, t := range s.Tools {
 			o.Tools[t.ModelName] = approval.Tool{Server: s.Name, Name: t.Name, ReadOnly: HintsOf(t.Annotations).ReadOnlyHint}
 		}
+	}
+	if by {
+		o.Unasked = func(tool, why string) { h.Say("a call of %s was %s in hone.yaml, or give --yes", tool, why) }
 	}
 	if h.Yes {
 		o.Prompter = approval.YesToAll{}
@@ -87,7 +88,7 @@ func (s *Set) decide(c config.MCP) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "a person would have to be asked about tool calls, and nobody sits beside this command",
 			Where: "mcp.approval", Why: "the model can call " + quoted(allow), Next: next}
 	}
-	s.Tools = s.Gate.Wrap(s.Pool)
+	s.Tools = s.Gate.Wrap(s.Tools, nil)
 	s.sayDestructive(c)
 	return nil
 }
@@ -158,23 +159,6 @@ func AlsoDeny(c *config.Config, today config.Config) {
 		if !slices.Contains(c.MCP.Approval.Deny, rule) {
 			c.MCP.Approval.Deny = append(c.MCP.Approval.Deny, rule)
 		}
-	}
-}
-
-// Approver decides a call, and says why.
-type Approver func(call chat.ToolCall, at approval.Place) (allow bool, why string)
-
-// Approve is a gate as episodes of collect ask it. The first time that nobody can be asked about a tool, it tells the user
-// how to answer in advance. Who stops the run at a question has denied nothing, and is told nothing of the kind.
-func Approve(ctx context.Context, h *host.Host, gate *approval.Gate) Approver {
-	told := map[string]bool{}
-	return func(call chat.ToolCall, at approval.Place) (bool, string) {
-		d := gate.Decide(ctx, call, at)
-		if d.By == approval.ByNobody && ctx.Err() == nil && !told[call.Name] {
-			told[call.Name] = true
-			h.Say("a call of %s was %s in hone.yaml, or give --yes", call.Name, d.Why)
-		}
-		return d.Allowed, d.Why
 	}
 }
 

@@ -6,24 +6,22 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
-	"hone/internal/episode/rollout"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
-	"hone/internal/mcp/approval"
 	"hone/internal/mcp/selection"
 )
 
 // Selection says which tools an episode is shown: all of them; of a large catalog those chosen for its task; or, where even
 // those would fill the context, one tool to search with.
 type Selection struct {
-	Tools  rollout.Tools                                  // what sessions are opened on
-	List   []chat.Tool                                    // shown in all episodes, where Of is nil
-	Of     func(s scenario.Scenario) ([]chat.Tool, error) // nil: List
-	Search string                                         // name of the tool to search with, "" without one
-	Why    string                                         // for the user, "" where all tools are shown
+	Tools environment.Tools                              // what sessions are opened on
+	List  []chat.Tool                                    // shown in all episodes, where Of is nil
+	Of    func(s scenario.Scenario) ([]chat.Tool, error) // nil: List
+	Why   string                                         // for the user, "" where all tools are shown
 }
 
 // Select chooses among all tools of a pool as mcp.max_tools and mcp.search_share say.
-func Select(c config.Config, pool rollout.Tools, all []chat.Tool) Selection {
+func Select(c config.Config, pool environment.Tools, all []chat.Tool) Selection {
 	const bytesOfToken = 4 // about: collect must decide as train does, and has no tokenizer
 	size := 0
 	for _, t := range all {
@@ -34,7 +32,7 @@ func Select(c config.Config, pool rollout.Tools, all []chat.Tool) Selection {
 	if share := c.MCP.SearchShare; share > 0 && selection.Needed(tokens, c.Model.Context, share) {
 		s := selection.NewSearch(pool, all, selection.SearchOptions{})
 		list := s.ToolList()
-		return Selection{Tools: s, List: list, Search: list[0].Name,
+		return Selection{Tools: s, List: list,
 			Why: fmt.Sprintf("the %d tools take about %d tokens, more than %g of the context (mcp.search_share): they are searched with %s",
 				len(all), tokens, share, list[0].Name)}
 	}
@@ -67,14 +65,4 @@ func (s Selection) ForScenario(one scenario.Scenario) ([]chat.Tool, error) {
 		return s.List, nil
 	}
 	return s.Of(one)
-}
-
-// Unasked approves the search, which only hone answers, and asks about the rest.
-func (s Selection) Unasked(ask Approver) Approver {
-	return func(call chat.ToolCall, at approval.Place) (bool, string) {
-		if s.Search != "" && call.Name == s.Search {
-			return true, "hone's own search"
-		}
-		return ask(call, at)
-	}
 }

@@ -9,14 +9,13 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/config"
-	"hone/internal/episode/rollout"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
-	"hone/internal/mcp/approval"
 )
 
-type noTools struct{ rollout.Tools }
+type noTools struct{ environment.Tools }
 
-func (noTools) Open(context.Context, string, ...rollout.Template) (rollout.Session, error) {
+func (noTools) Open(context.Context, string, ...environment.Template) (environment.Session, error) {
 	return nil, nil
 }
 
@@ -50,8 +49,8 @@ func TestSelect(t *testing.T) {
 			c.MCP.MaxTools, c.MCP.SearchShare = tc.most, tc.share
 			s := Select(c, noTools{}, manyTools(tc.tools))
 			got, err := s.ForScenario(one)
-			if err != nil || len(got) != tc.shown || (s.Search != "") != tc.search || (s.Why != "") != tc.tell {
-				t.Fatalf("%d tools, search %q, why %q, %v", len(got), s.Search, s.Why, err)
+			if err != nil || len(got) != tc.shown || (s.List[0].Name == "search_tools") != tc.search || (s.Why != "") != tc.tell {
+				t.Fatalf("%d tools, the first %q, why %q, %v", len(got), s.List[0].Name, s.Why, err)
 			}
 			if tc.tools <= tc.most && (s.Of != nil) {
 				t.Error("one list for all would do, and is not given")
@@ -60,14 +59,6 @@ func TestSelect(t *testing.T) {
 				if !tc.search && !slices.ContainsFunc(got, func(x chat.Tool) bool { return x.Name == name }) {
 					t.Errorf("%s is missing", name)
 				}
-			}
-			asked := 0
-			approve := s.Unasked(func(chat.ToolCall, approval.Place) (bool, string) { asked++; return false, "" })
-			if ok, _ := approve(chat.ToolCall{Name: "search_tools"}, approval.Place{}); ok != tc.search {
-				t.Error("whether search_tools is asked about")
-			}
-			if ok, _ := approve(chat.ToolCall{Name: "tool1"}, approval.Place{}); ok || asked == 0 {
-				t.Error("a server's tool is not asked about")
 			}
 		})
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"hone/internal/config"
-	"hone/internal/episode/rollout"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/summary"
 	"hone/internal/episode/trajectory"
 	"hone/internal/host"
@@ -17,8 +17,8 @@ type Set struct {
 	Housing   *Housing
 	Catalog   *mcp.Catalog
 	Pool      *mcp.Pool
-	Tools     rollout.Tools  // the pool behind the rules of mcp.approval
-	Gate      *approval.Gate // nil where a command asks one of its own
+	Tools     environment.Tools // the pool behind the rules of mcp.approval
+	Gate      *approval.Gate    // nil where a command asks one of its own
 	Selection Selection
 }
 

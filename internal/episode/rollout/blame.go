@@ -87,16 +87,3 @@ func (l *losses) lost(call *chat.ToolCall, at int) {
 	}
 	l.n++
 }
-
-// lostCall is the first call of a turn for whose loss the environment is blamed; nil without one.
-func lostCall(results []trajectory.ToolResult) *chat.ToolCall {
-	for i, r := range results {
-		if outcome := CallOutcome(r); outcome != "" {
-			if outcome != trajectory.EnvironmentError {
-				return nil
-			}
-			return &results[i].Call
-		}
-	}
-	return nil
-}

@@ -2,54 +2,40 @@ package rollout
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"hash/fnv"
 	"sync"
-	"time"
 
-	"hone/internal/chat"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
-	"hone/internal/policy"
 )
 
-// Options are what a Runner needs (the first three) and its limits, where 0 means the default in brackets.
+// Options are what a Runner joins (the first two) and how the policy speaks; 0 means the default in brackets.
 type Options struct {
-	Sampler  policy.Sampler
-	Tools    Tools
-	Renderer Renderer
+	Environment environment.Environment
+	Policy      Policy
 
-	System       string        // system message; empty for none
-	ToolList     []chat.Tool   // the tools shown to the model
-	MaxTurns     int           // completions of one episode [8]
-	MaxTokens    int           // ids of one completion [512]
-	MaxToolCalls int           // calls of one episode [32]
-	Temperature  float64       // 0 is greedy
-	MaxWork      time.Duration // working time of the tools in one episode, see Worked; 0 for no limit
-	Hang         time.Duration // after which, by the clock, a turn's calls are taken to hang; 0 for never
-	Seed         uint64
-	Retries      int      // further attempts, each with a fresh session, after a failure of the tools
-	Programs     []string // environment of the programs that checks name; nil where none may run
+	MaxTokens   int     // ids of one completion [512]
+	Temperature float64 // 0 is greedy
+	Seed        uint64
+	Retries     int // further attempts, each with a fresh session, after a failure of the tools
 
-	// ToolsOf chooses the tools shown in a scenario's episodes, where one list for all would be too long. It must give a
-	// scenario the same each time. Without it ToolList is shown.
-	ToolsOf func(s scenario.Scenario) ([]chat.Tool, error)
+	// Name is the id of an episode, unique in a run [scenario/step/rollout].
+	Name func(scenarioID string, step, rollout int) string
 }
 
 // Runner runs episodes. It is safe for use from many goroutines.
 type Runner struct{ o Options }
 
-// New returns a Runner. Sampler, Tools and Renderer must be set.
+// New returns a Runner. Environment and Policy must be set.
 func New(o Options) *Runner {
-	if o.MaxTurns == 0 {
-		o.MaxTurns = 8
-	}
 	if o.MaxTokens == 0 {
 		o.MaxTokens = 512
 	}
-	if o.MaxToolCalls == 0 {
-		o.MaxToolCalls = 32
+	if o.Name == nil {
+		o.Name = func(scenarioID string, step, rollout int) string {
+			return fmt.Sprintf("%s/%d/%d", scenarioID, step, rollout)
+		}
 	}
 	return &Runner{o}
 }
@@ -66,7 +52,7 @@ type Request struct {
 // Run runs the episodes that are asked for until requests is closed, and hands over each as it ends, in the order of ending. An
 // episode that failed is a record too: how it ended is its Outcome and StopReason. After ctx is cancelled those not yet begun are
 // records that say so. Asking never waits for an episode, so more can be asked for as others end. The channel that Run returns
-// is closed after the last episode, and must be read to its end. A panic in a tool or sampler is not caught: it is a bug, not data.
+// is closed after the last episode, and must be read to its end. A panic in a tool or policy is not caught: it is a bug, not data.
 //
 // The episodes of one slot run one after the other, in the order they were asked for. So which episodes share a slot, and
 // with it every sampled token, does not depend on which ended first.
@@ -76,7 +62,7 @@ func (r *Runner) Run(ctx context.Context, requests <-chan Request) <-chan *traje
 		defer close(ended)
 		var episodes sync.WaitGroup
 		seen := newWitness()
-		last := make([]chan struct{}, r.o.Sampler.NumSlots()) // of each slot: closed when its last episode has ended
+		last := make([]chan struct{}, r.o.Policy.NumSlots()) // of each slot: closed when its last episode has ended
 		for q := range requests {
 			slot := q.Place % len(last)
 			before, after := last[slot], make(chan struct{})
@@ -86,7 +72,8 @@ func (r *Runner) Run(ctx context.Context, requests <-chan Request) <-chan *traje
 				if before != nil {
 					<-before
 				}
-				ended <- r.episode(ctx, q, slot, seen)
+				t, _ := r.episode(ctx, q, slot, seen) // the record says it too
+				ended <- t
 			})
 		}
 		episodes.Wait()
@@ -94,8 +81,10 @@ func (r *Runner) Run(ctx context.Context, requests <-chan Request) <-chan *traje
 	return ended
 }
 
-// Episode runs one scenario once, beside no other, and returns its record. slot is the sampler's.
-func (r *Runner) Episode(ctx context.Context, s scenario.Scenario, rollout, step, slot int) *trajectory.Trajectory {
+// Episode runs one scenario once, beside no other, and returns its record. slot is the policy's. The error is for what would
+// end other episodes too: a policy that cannot speak, as an endpoint that is gone or whose budget is spent, and a ctx that was
+// cancelled.
+func (r *Runner) Episode(ctx context.Context, s scenario.Scenario, rollout, step, slot int) (*trajectory.Trajectory, error) {
 	return r.episode(ctx, Request{Scenario: s, Rollout: rollout, Step: step}, slot, newWitness())
 }
 
@@ -119,34 +108,21 @@ func (r *Runner) Groups(ctx context.Context, scenarios []scenario.Scenario, grou
 
 // episode runs one beside others that w sees. Each attempt draws from a random stream of its own: the same tokens would make
 // the same calls.
-func (r *Runner) episode(ctx context.Context, q Request, slot int, w *witness) *trajectory.Trajectory {
+func (r *Runner) episode(ctx context.Context, q Request, slot int, w *witness) (*trajectory.Trajectory, error) {
 	var l losses
 	for retry := 0; ; retry++ {
-		e := r.newEpisode(q.Scenario, q.Rollout, q.Step, slot)
-		e.t.Retries, e.witness = q.Attempt+retry, w
-		e.run(ctx)
-		if e.again {
-			l.lost(e.lostCall, e.lostAt)
+		p := r.play(ctx, q.Scenario, Attempt{ScenarioID: q.Scenario.ID, Step: q.Step, Rollout: q.Rollout, Retries: q.Attempt + retry, Slot: slot,
+			Temperature: r.o.Temperature, MaxTokens: r.o.MaxTokens, Seed: r.o.Seed}, w)
+		if !p.end.Again || ctx.Err() != nil {
+			return p.t, p.err
 		}
-		if !e.again || retry >= r.o.Retries || ctx.Err() != nil {
-			if e.again && ctx.Err() == nil && l.tool != "" && retry > 0 && w.forItsArguments(e.t.ID, *e.lostCall, l.since) {
-				e.end(trajectory.PolicyError, e.t.StopReason, fmt.Sprintf("%s; so it went in all %d attempts, while the tool answered others", e.t.Error, l.n))
-			}
-			return e.t
+		l.lost(p.end.Lost, p.at)
+		if retry < r.o.Retries {
+			continue
 		}
+		if l.tool != "" && retry > 0 && w.forItsArguments(p.t.ID, *p.end.Lost, l.since) {
+			p.t.Outcome, p.t.Error = trajectory.PolicyError, fmt.Sprintf("%s; so it went in all %d attempts, while the tool answered others", p.t.Error, l.n)
+		}
+		return p.t, p.err
 	}
-}
-
-// streamOf names the random stream of one completion.
-func streamOf(step int, scenarioID string, rollout, turn, attempt int) uint64 {
-	h := fnv.New64a()
-	numbers := []int{step, rollout, turn}
-	if attempt > 0 {
-		numbers = append(numbers, attempt)
-	}
-	for _, n := range numbers {
-		_ = binary.Write(h, binary.LittleEndian, int64(n)) // a hash does not fail
-	}
-	_, _ = h.Write([]byte(scenarioID))
-	return h.Sum64()
 }

@@ -11,10 +11,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"hone/internal/chat"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
@@ -37,7 +39,7 @@ type session struct {
 	n int32
 }
 
-func (s *tools) Open(context.Context, string, ...rollout.Template) (rollout.Session, error) {
+func (s *tools) Open(context.Context, string, ...environment.Template) (environment.Session, error) {
 	n := s.opened.Add(1)
 	if s.openErr != nil {
 		return nil, s.openErr
@@ -73,18 +75,43 @@ func script(lines ...string) func(string, policy.Request) (string, error) {
 
 var add = policytest.Call("add", `{"a": 1}`)
 
-func runner(s *tools, reply func(string, policy.Request) (string, error), o rollout.Options) *rollout.Runner {
+// options are those of an episode's two halves and of the runner that joins them.
+type options struct {
+	Tools    environment.Tools
+	Sampler  policy.Sampler
+	Renderer rollout.Renderer
+
+	System                            string
+	ToolList                          []chat.Tool
+	ToolsOf                           func(s scenario.Scenario) ([]chat.Tool, error)
+	MaxTurns, MaxTokens, MaxToolCalls int
+	MaxWork, Hang                     time.Duration
+	Temperature                       float64
+	Seed                              uint64
+	Retries                           int
+}
+
+func newRunner(o options) *rollout.Runner {
+	return rollout.New(rollout.Options{
+		Environment: environment.New(environment.Options{Tools: o.Tools, System: o.System, ToolList: o.ToolList, ToolsOf: o.ToolsOf,
+			MaxTurns: o.MaxTurns, MaxToolCalls: o.MaxToolCalls, MaxWork: o.MaxWork, Hang: o.Hang}),
+		Policy:    rollout.Sampled{Sampler: o.Sampler, Renderer: o.Renderer},
+		MaxTokens: o.MaxTokens, Temperature: o.Temperature, Seed: o.Seed, Retries: o.Retries,
+	})
+}
+
+func runner(s *tools, reply func(string, policy.Request) (string, error), o options) *rollout.Runner {
 	if o.Sampler == nil {
 		o.Sampler = &policytest.Sampler{Reply: reply, Slots: 3}
 	}
 	o.Tools, o.Renderer = s, policytest.Renderer{}
-	return rollout.New(o)
+	return newRunner(o)
 }
 
 func TestEpisode(t *testing.T) {
 	s := &tools{}
-	r := runner(s, script(add+add, add, "done"), rollout.Options{System: "be short", ToolList: []chat.Tool{{Name: "add"}}, Temperature: 0.7})
-	got := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 2, 5, 0)
+	r := runner(s, script(add+add, add, "done"), options{System: "be short", ToolList: []chat.Tool{{Name: "add"}}, Temperature: 0.7})
+	got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 2, 5, 0)
 	if got.Outcome != trajectory.OK || got.StopReason != trajectory.StopCompleted || got.ID != "x/5/2" || got.Answer() != "done" || got.Temperature != 0.7 {
 		t.Errorf("%+v", got)
 	}
@@ -129,7 +156,7 @@ func TestEpisode(t *testing.T) {
 
 // Reasoning is in the record, apart from the content, and in the ids as it was sampled.
 func TestReasoningIsKept(t *testing.T) {
-	got := runner(&tools{}, script(policytest.Think("hm")+add, policytest.Think("so")+"done"), rollout.Options{}).
+	got, _ := runner(&tools{}, script(policytest.Think("hm")+add, policytest.Think("so")+"done"), options{}).
 		Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 	if got.Outcome != trajectory.OK || got.Answer() != "done" || len(got.Turns) != 2 {
 		t.Fatalf("%+v", got)
@@ -180,8 +207,8 @@ func TestEpisodesSplit(t *testing.T) {
 		prompts = append(prompts, prompt)
 		return []string{policytest.Think("hm") + add, add, "done"}[len(prompts)-1], nil
 	}
-	r := rollout.New(rollout.Options{Tools: &tools{}, Renderer: drops{}, Sampler: &policytest.Sampler{Reply: reply}})
-	got := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
+	r := newRunner(options{Tools: &tools{}, Renderer: drops{}, Sampler: &policytest.Sampler{Reply: reply}})
+	got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 	rows := got.Rows()
 	if got.Outcome != trajectory.OK || len(rows) != 2 || got.NumRewrites() != 1 || got.Turns[1].Rewrite == "" || got.Turns[2].Rewrite != "" {
 		t.Fatalf("%d rows of %+v", len(rows), got)
@@ -227,40 +254,40 @@ func TestEndings(t *testing.T) {
 		name    string
 		tools   *tools
 		reply   func(string, policy.Request) (string, error)
-		o       rollout.Options
+		o       options
 		setup   []scenario.Gold
 		outcome trajectory.Outcome
 		reason  trajectory.StopReason
 		turns   int
 		opened  int32
 	}{
-		{"no call", &tools{}, script("hi"), rollout.Options{}, nil, trajectory.OK, trajectory.StopCompleted, 1, 1},
-		{"parse error", &tools{}, script("<call>{"), rollout.Options{}, nil, trajectory.PolicyError, trajectory.StopParseError, 1, 1},
-		{"turns", &tools{}, forever, rollout.Options{MaxTurns: 3}, nil, trajectory.Limit, trajectory.StopMaxTurns, 3, 1},
-		{"calls", &tools{}, script(add, add+add), rollout.Options{MaxToolCalls: 2}, nil, trajectory.Limit, trajectory.StopMaxToolCalls, 2, 1},
-		{"tokens", &tools{}, script(add), rollout.Options{MaxTokens: 10}, nil, trajectory.Limit, trajectory.StopMaxTokens, 1, 1},
-		{"tokens after the call", &tools{}, script(add), rollout.Options{MaxTokens: len(add)}, nil, trajectory.Limit, trajectory.StopMaxTokens, 1, 1},
-		{"the task fills the context", &tools{}, nil, rollout.Options{Sampler: &policytest.Sampler{Reply: script(add, "x"), MaxContext: 10}}, nil, trajectory.InfrastructureError, trajectory.StopContextOverflow, 0, 1},
-		{"the completion fills it", &tools{}, nil, rollout.Options{MaxTokens: 45, Sampler: &policytest.Sampler{Reply: script("it goes on and on and on and on"), MaxContext: 40}}, nil, trajectory.Limit, trajectory.StopMaxTokens, 1, 1},
-		{"completions fill it", &tools{}, nil, rollout.Options{MaxTokens: 70, Sampler: &policytest.Sampler{Reply: script(add, "x"), MaxContext: 80}}, nil, trajectory.Limit, trajectory.StopContextOverflow, 1, 1},
-		{"sampler", &tools{}, failing, rollout.Options{Retries: 2}, nil, trajectory.InfrastructureError, trajectory.StopError, 0, 1},
-		{"tool error", &tools{status: status(trajectory.CallToolError)}, script(add, "x"), rollout.Options{}, nil, trajectory.OK, trajectory.StopCompleted, 2, 1},
-		{"invalid", &tools{status: status(trajectory.CallInvalid)}, script(add, "x"), rollout.Options{}, nil, trajectory.OK, trajectory.StopCompleted, 2, 1},
-		{"invalid to the end", &tools{status: status(trajectory.CallInvalid)}, forever, rollout.Options{MaxTurns: 3}, nil, trajectory.PolicyError, trajectory.StopMaxTurns, 3, 1},
-		{"transport", &tools{status: status(trajectory.CallTransportError)}, script(add), rollout.Options{}, nil, trajectory.EnvironmentError, trajectory.StopError, 1, 1},
-		{"timeout", &tools{status: status(trajectory.CallTimeout)}, script(add), rollout.Options{Retries: 2}, nil, trajectory.EnvironmentError, trajectory.StopTimeout, 1, 3},
-		{"open", &tools{openErr: errors.New("no such command")}, nil, rollout.Options{Retries: 1}, nil, trajectory.EnvironmentError, trajectory.StopError, 0, 2},
-		{"setup", &tools{status: status(trajectory.CallToolError)}, script("x"), rollout.Options{}, []scenario.Gold{{Name: "reset", Arguments: []byte("{}")}}, trajectory.EnvironmentError, trajectory.StopError, 0, 1},
+		{"no call", &tools{}, script("hi"), options{}, nil, trajectory.OK, trajectory.StopCompleted, 1, 1},
+		{"parse error", &tools{}, script("<call>{"), options{}, nil, trajectory.PolicyError, trajectory.StopParseError, 1, 1},
+		{"turns", &tools{}, forever, options{MaxTurns: 3}, nil, trajectory.Limit, trajectory.StopMaxTurns, 3, 1},
+		{"calls", &tools{}, script(add, add+add), options{MaxToolCalls: 2}, nil, trajectory.Limit, trajectory.StopMaxToolCalls, 2, 1},
+		{"tokens", &tools{}, script(add), options{MaxTokens: 10}, nil, trajectory.Limit, trajectory.StopMaxTokens, 1, 1},
+		{"tokens after the call", &tools{}, script(add), options{MaxTokens: len(add)}, nil, trajectory.Limit, trajectory.StopMaxTokens, 1, 1},
+		{"the task fills the context", &tools{}, nil, options{Sampler: &policytest.Sampler{Reply: script(add, "x"), MaxContext: 10}}, nil, trajectory.InfrastructureError, trajectory.StopContextOverflow, 0, 1},
+		{"the completion fills it", &tools{}, nil, options{MaxTokens: 45, Sampler: &policytest.Sampler{Reply: script("it goes on and on and on and on"), MaxContext: 40}}, nil, trajectory.Limit, trajectory.StopMaxTokens, 1, 1},
+		{"completions fill it", &tools{}, nil, options{MaxTokens: 70, Sampler: &policytest.Sampler{Reply: script(add, "x"), MaxContext: 80}}, nil, trajectory.Limit, trajectory.StopContextOverflow, 1, 1},
+		{"sampler", &tools{}, failing, options{Retries: 2}, nil, trajectory.InfrastructureError, trajectory.StopError, 0, 1},
+		{"tool error", &tools{status: status(trajectory.CallToolError)}, script(add, "x"), options{}, nil, trajectory.OK, trajectory.StopCompleted, 2, 1},
+		{"invalid", &tools{status: status(trajectory.CallInvalid)}, script(add, "x"), options{}, nil, trajectory.OK, trajectory.StopCompleted, 2, 1},
+		{"invalid to the end", &tools{status: status(trajectory.CallInvalid)}, forever, options{MaxTurns: 3}, nil, trajectory.PolicyError, trajectory.StopMaxTurns, 3, 1},
+		{"transport", &tools{status: status(trajectory.CallTransportError)}, script(add), options{}, nil, trajectory.EnvironmentError, trajectory.StopError, 1, 1},
+		{"timeout", &tools{status: status(trajectory.CallTimeout)}, script(add), options{Retries: 2}, nil, trajectory.EnvironmentError, trajectory.StopTimeout, 1, 3},
+		{"open", &tools{openErr: errors.New("no such command")}, nil, options{Retries: 1}, nil, trajectory.EnvironmentError, trajectory.StopError, 0, 2},
+		{"setup", &tools{status: status(trajectory.CallToolError)}, script("x"), options{}, []scenario.Gold{{Name: "reset", Arguments: []byte("{}")}}, trajectory.EnvironmentError, trajectory.StopError, 0, 1},
 		{"crash, then well", &tools{status: func(session int32, _ chat.ToolCall) trajectory.CallStatus {
 			if session == 1 {
 				return trajectory.CallTransportError
 			}
 			return trajectory.CallOK
-		}}, script(add, "x"), rollout.Options{Retries: 1}, nil, trajectory.OK, trajectory.StopCompleted, 2, 2},
+		}}, script(add, "x"), options{Retries: 1}, nil, trajectory.OK, trajectory.StopCompleted, 2, 2},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got := runner(test.tools, test.reply, test.o).Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go", Setup: test.setup}, 0, 0, 0)
+			got, _ := runner(test.tools, test.reply, test.o).Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go", Setup: test.setup}, 0, 0, 0)
 			if got.Outcome != test.outcome || got.StopReason != test.reason || len(got.Turns) != test.turns {
 				t.Errorf("%s, %s, %d turns (%s)", got.Outcome, got.StopReason, len(got.Turns), got.Error)
 			}
@@ -279,7 +306,7 @@ func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	reply := func(string, policy.Request) (string, error) { cancel(); return add, nil }
 	s := &tools{status: func(int32, chat.ToolCall) trajectory.CallStatus { return trajectory.CallTransportError }}
-	r := runner(s, reply, rollout.Options{Retries: 5})
+	r := runner(s, reply, options{Retries: 5})
 	ended := 0
 	for _, g := range r.Groups(ctx, []scenario.Scenario{{ID: "a"}, {ID: "b"}}, 3, 0) {
 		for _, got := range g.Trajectories {
@@ -315,7 +342,7 @@ func TestDeterministic(t *testing.T) {
 	}
 	scenarios := []scenario.Scenario{{ID: "a", Task: "one"}, {ID: "b", Task: "two"}, {ID: "c", Task: "three"}}
 	run := func(seed uint64, step int) string {
-		groups := runner(&tools{}, reply, rollout.Options{Seed: seed, MaxTurns: 5}).Groups(context.Background(), scenarios, 4, step)
+		groups := runner(&tools{}, reply, options{Seed: seed, MaxTurns: 5}).Groups(context.Background(), scenarios, 4, step)
 		for i, g := range groups {
 			for j, got := range g.Trajectories {
 				if g.ScenarioID != scenarios[i].ID || got.ScenarioID != g.ScenarioID || got.Rollout != j || got.Error != "" {
@@ -366,7 +393,7 @@ func TestWhoseFault(t *testing.T) {
 		{"call, theirs", nil, trajectory.EnvironmentError, trajectory.EnvironmentError},
 	} {
 		s := &tools{openErr: tc.err, outcome: tc.said, status: func(int32, chat.ToolCall) trajectory.CallStatus { return trajectory.CallTransportError }}
-		got := runner(s, script(add, "done"), rollout.Options{Retries: 1}).Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
+		got, _ := runner(s, script(add, "done"), options{Retries: 1}).Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 		if got.Outcome != tc.want || s.opened.Load() != 2 {
 			t.Errorf("%s: %s after %d attempts, want %s after 2", tc.name, got.Outcome, s.opened.Load(), tc.want)
 		}
@@ -383,12 +410,12 @@ func TestToolsOf(t *testing.T) {
 		}
 		return []chat.Tool{{Name: "only-" + s.ID}}, nil
 	}
-	r := runner(&tools{}, reply, rollout.Options{ToolList: []chat.Tool{{Name: "all"}}, ToolsOf: of})
-	got := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
+	r := runner(&tools{}, reply, options{ToolList: []chat.Tool{{Name: "all"}}, ToolsOf: of})
+	got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 	if len(got.Tools) != 1 || got.Tools[0].Name != "only-x" || !strings.Contains(prompt, "only-x") || strings.Contains(prompt, "all") {
 		t.Errorf("shown %v in %q", got.Tools, prompt)
 	}
-	if got := r.Episode(context.Background(), scenario.Scenario{ID: "bad", Task: "go"}, 0, 0, 0); got.Outcome != trajectory.InfrastructureError {
+	if got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "bad", Task: "go"}, 0, 0, 0); got.Outcome != trajectory.InfrastructureError {
 		t.Errorf("%s", got.Outcome)
 	}
 }
@@ -396,12 +423,12 @@ func TestToolsOf(t *testing.T) {
 // long answers at length.
 type long struct{ tools }
 
-func (s *long) Open(ctx context.Context, id string, t ...rollout.Template) (rollout.Session, error) {
+func (s *long) Open(ctx context.Context, id string, t ...environment.Template) (environment.Session, error) {
 	inner, err := s.tools.Open(ctx, id, t...)
 	return longSession{inner}, err
 }
 
-type longSession struct{ rollout.Session }
+type longSession struct{ environment.Session }
 
 func (s longSession) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
 	results := s.Session.Call(ctx, calls)
@@ -414,15 +441,15 @@ func (s longSession) Call(ctx context.Context, calls []chat.ToolCall) []trajecto
 // Nor is it where the template drops reasoning that was longer than the results.
 func TestResultsFillWhatReasoningLeft(t *testing.T) {
 	const prompt, call, result = 20, 52, 6 + 200 + 1 + 11
-	r := rollout.New(rollout.Options{Tools: &long{}, Renderer: drops{}, MaxTokens: 400,
+	r := newRunner(options{Tools: &long{}, Renderer: drops{}, MaxTokens: 400,
 		Sampler: &policytest.Sampler{Reply: script(policytest.Think(strings.Repeat("hm", 150))+add, "done"), MaxContext: prompt + 400 + call}})
-	got := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
+	got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 	if got.Outcome != trajectory.OK {
 		t.Fatalf("%s, %s", got.Outcome, got.Error)
 	}
-	r = rollout.New(rollout.Options{Tools: &long{}, Renderer: drops{}, MaxTokens: 400, MaxTurns: 4,
+	r = newRunner(options{Tools: &long{}, Renderer: drops{}, MaxTokens: 400, MaxTurns: 4,
 		Sampler: &policytest.Sampler{Reply: script(policytest.Think(strings.Repeat("hm", 150))+add, add, add, "done"), MaxContext: prompt + 2*(call+result) + 100}})
-	got = r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
+	got, _ = r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 	if got.Outcome != trajectory.InfrastructureError || got.StopReason != trajectory.StopContextOverflow || !strings.Contains(got.Error, "of them results of tools") {
 		t.Errorf("%s, %s: %s", got.Outcome, got.StopReason, got.Error)
 	}
@@ -447,9 +474,9 @@ func TestWhoFillsTheContext(t *testing.T) {
 		{"cut at its own length", 60, prompt + call + result + 60, script(add, strings.Repeat("on ", 30)), trajectory.Limit, trajectory.StopMaxTokens, 2},
 		{"calls fill it before the result does", 120, prompt + call + 100, script(add, "done"), trajectory.Limit, trajectory.StopContextOverflow, 1},
 	} {
-		r := rollout.New(rollout.Options{Tools: &long{}, Renderer: policytest.Renderer{}, MaxTokens: tc.maxTokens,
+		r := newRunner(options{Tools: &long{}, Renderer: policytest.Renderer{}, MaxTokens: tc.maxTokens,
 			Sampler: &policytest.Sampler{Reply: tc.reply, MaxContext: tc.context}})
-		got := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
+		got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 		if got.Outcome != tc.outcome || got.StopReason != tc.reason || len(got.Turns) != tc.turns {
 			t.Errorf("%s: %s, %s, %d turns (%s)", tc.name, got.Outcome, got.StopReason, len(got.Turns), got.Error)
 		}

@@ -27,7 +27,7 @@ func TestStreamsDiffer(t *testing.T) {
 	const turns, rollouts, steps = 3, 4, 2
 	all := []scenario.Scenario{{ID: "a", Task: "one"}, {ID: "b", Task: "two"}}
 	for step := range steps {
-		runner(&tools{}, reply, rollout.Options{MaxTurns: turns}).Groups(context.Background(), all, rollouts, step)
+		runner(&tools{}, reply, options{MaxTurns: turns}).Groups(context.Background(), all, rollouts, step)
 	}
 	if want := turns * rollouts * steps * len(all); len(drawn) != want {
 		t.Errorf("%d streams for %d completions", len(drawn), want)
@@ -42,7 +42,7 @@ func TestSamplingIsTheOptions(t *testing.T) {
 		}
 		return "done", nil
 	}
-	got := runner(&tools{}, reply, rollout.Options{Temperature: 0.37, MaxTokens: 123}).Episode(context.Background(), scenario.Scenario{ID: "a", Task: "one"}, 0, 0, 0)
+	got, _ := runner(&tools{}, reply, options{Temperature: 0.37, MaxTokens: 123}).Episode(context.Background(), scenario.Scenario{ID: "a", Task: "one"}, 0, 0, 0)
 	if got.Outcome != trajectory.OK || got.Temperature != 0.37 {
 		t.Errorf("%s at temperature %v: %s", got.Outcome, got.Temperature, got.Error)
 	}
@@ -61,7 +61,7 @@ func TestEpisodesAreAskedForAsOthersEnd(t *testing.T) {
 		return "done", nil
 	}
 	requests := make(chan rollout.Request)
-	ended := runner(&tools{}, reply, rollout.Options{}).Run(t.Context(), requests) // of three slots
+	ended := runner(&tools{}, reply, options{}).Run(t.Context(), requests) // of three slots
 	ask := func(id string, attempt, place int) rollout.Request {
 		return rollout.Request{Scenario: scenario.Scenario{ID: id, Task: id}, Rollout: 1, Attempt: attempt, Place: place}
 	}
@@ -98,7 +98,7 @@ func TestToolCallsUpToTheLimit(t *testing.T) {
 		return "done", nil
 	}
 	for limit, want := range map[int]trajectory.StopReason{2: trajectory.StopMaxToolCalls, 3: trajectory.StopCompleted} {
-		got := runner(&tools{}, reply, rollout.Options{MaxToolCalls: limit}).Episode(context.Background(), scenario.Scenario{ID: "a", Task: "one"}, 0, 0, 0)
+		got, _ := runner(&tools{}, reply, options{MaxToolCalls: limit}).Episode(context.Background(), scenario.Scenario{ID: "a", Task: "one"}, 0, 0, 0)
 		if got.StopReason != want || len(got.Calls()) != limit {
 			t.Errorf("at most %d calls: %s after %d", limit, got.StopReason, len(got.Calls()))
 		}

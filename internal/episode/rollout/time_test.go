@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"hone/internal/chat"
-	"hone/internal/episode/rollout"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/policy"
@@ -25,14 +25,14 @@ type timed struct {
 	worked float64 // seconds that a call is said to take
 }
 
-func (s *timed) Open(ctx context.Context, id string, t ...rollout.Template) (rollout.Session, error) {
+func (s *timed) Open(ctx context.Context, id string, t ...environment.Template) (environment.Session, error) {
 	time.Sleep(s.open)
 	inner, err := s.tools.Open(ctx, id, t...)
 	return timedSession{inner, s}, err
 }
 
 type timedSession struct {
-	rollout.Session
+	environment.Session
 	of *timed
 }
 
@@ -76,9 +76,9 @@ func TestTimeIsNotBlame(t *testing.T) {
 					time.Sleep(tc.sample)
 					return say(prompt, r)
 				}
-				r := rollout.New(rollout.Options{Tools: tc.tools, Renderer: policytest.Renderer{}, Sampler: &policytest.Sampler{Reply: reply},
+				r := newRunner(options{Tools: tc.tools, Renderer: policytest.Renderer{}, Sampler: &policytest.Sampler{Reply: reply},
 					MaxWork: 10 * time.Second, Hang: time.Minute})
-				got := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
+				got, _ := r.Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 				if got.Outcome != tc.outcome || got.StopReason != tc.reason || len(got.Turns) != tc.turns {
 					t.Errorf("%s, %s, %d turns (%s)", got.Outcome, got.StopReason, len(got.Turns), got.Error)
 				}
@@ -96,13 +96,13 @@ func TestRetriesDrawFromAnotherStream(t *testing.T) {
 	}
 	s := &tools{status: func(int32, chat.ToolCall) trajectory.CallStatus { return trajectory.CallTransportError }}
 	sampler := &policytest.Sampler{Reply: reply}
-	got := runner(s, nil, rollout.Options{Retries: 2, Sampler: sampler}).Episode(context.Background(), scenario.Scenario{ID: "x"}, 0, 0, 0)
+	got, _ := runner(s, nil, options{Retries: 2, Sampler: sampler}).Episode(context.Background(), scenario.Scenario{ID: "x"}, 0, 0, 0)
 	if got.Retries != 2 || len(streams) != 3 || streams[0] == streams[1] || streams[1] == streams[2] || streams[0] == streams[2] {
 		t.Errorf("%d attempts before, streams %v", got.Retries, streams)
 	}
 	first := streams
 	streams = nil
-	runner(s, nil, rollout.Options{Retries: 1, Sampler: sampler}).Episode(context.Background(), scenario.Scenario{ID: "x"}, 0, 0, 0)
+	runner(s, nil, options{Retries: 1, Sampler: sampler}).Episode(context.Background(), scenario.Scenario{ID: "x"}, 0, 0, 0)
 	if fmt.Sprint(streams) != fmt.Sprint(first[:2]) {
 		t.Errorf("the same episode draws from %v, and drew from %v", streams, first)
 	}
@@ -149,7 +149,7 @@ func TestToolsThatDieOfTheirArguments(t *testing.T) {
 					}
 					return tc.victim(int(attempts.Add(1)) - 1), nil
 				}
-				r := runner(s, nil, rollout.Options{Retries: 2, MaxTurns: 9, Sampler: &policytest.Sampler{Reply: reply, Slots: 4}})
+				r := runner(s, nil, options{Retries: 2, MaxTurns: 9, Sampler: &policytest.Sampler{Reply: reply, Slots: 4}})
 				groups := r.Groups(context.Background(), []scenario.Scenario{{ID: "a", Task: "victim"}, {ID: "b", Task: "b"}, {ID: "c", Task: "c"}}, 1, 0)
 				got := groups[0].Trajectories[0]
 				if got.Outcome != tc.want || attempts.Load() != 3 {
@@ -176,7 +176,7 @@ func TestOurFailuresAreNotThePolicys(t *testing.T) {
 		}
 		return policytest.Call("add", `{"a": 2}`), nil
 	}
-	groups := runner(s, reply, rollout.Options{Retries: 2}).Groups(context.Background(), []scenario.Scenario{{ID: "b", Task: "b"}, {ID: "a", Task: "victim"}}, 2, 0)
+	groups := runner(s, reply, options{Retries: 2}).Groups(context.Background(), []scenario.Scenario{{ID: "b", Task: "b"}, {ID: "a", Task: "victim"}}, 2, 0)
 	for _, got := range groups[1].Trajectories {
 		if got.Outcome != trajectory.InfrastructureError {
 			t.Errorf("%s: %s", got.Outcome, got.Error)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"hone/internal/chat"
-	"hone/internal/episode/rollout"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/policy/policytest"
@@ -19,8 +19,8 @@ func TestEpisodeIsLookedAt(t *testing.T) {
 	first := look
 	first.AfterTurn = 1
 	s := scenario.Scenario{ID: "x", Task: "go", Checks: []scenario.Check{{Type: "answer"}, first, look}}
-	for name, o := range map[string]rollout.Options{"ends": {}, "is cut off": {MaxTurns: 1}} {
-		got := runner(&tools{}, script(add, "done"), o).Episode(context.Background(), s, 0, 0, 0)
+	for name, o := range map[string]options{"ends": {}, "is cut off": {MaxTurns: 1}} {
+		got, _ := runner(&tools{}, script(add, "done"), o).Episode(context.Background(), s, 0, 0, 0)
 		if !got.Outcome.Trainable() || len(got.Seen) != 2 || got.Seen[0].Look != first.Look() || got.Seen[1].Text != "result of {}" || len(got.Calls()) != 1 {
 			t.Errorf("an episode that %s: %+v", name, got)
 		}
@@ -53,7 +53,7 @@ func TestLooksThatFail(t *testing.T) {
 			{failing(trajectory.CallTimeout, 9), 3, trajectory.EnvironmentError},
 			{failing(trajectory.CallDenied, 9), 1, trajectory.InfrastructureError},
 		} {
-			got := runner(test.tools, script(add, "done"), rollout.Options{Retries: 2}).Episode(context.Background(), s, 0, 0, 0)
+			got, _ := runner(test.tools, script(add, "done"), options{Retries: 2}).Episode(context.Background(), s, 0, 0, 0)
 			if got.Outcome != test.outcome || test.tools.opened.Load() != test.opened || test.tools.closed.Load() != test.opened {
 				t.Errorf("%+v: %s %s after %d sessions, want %s after %d", check, got.Outcome, got.Error, test.tools.opened.Load(), test.outcome, test.opened)
 			}
@@ -63,7 +63,7 @@ func TestLooksThatFail(t *testing.T) {
 		}
 	}
 	program := scenario.Scenario{ID: "x", Task: "go", Checks: []scenario.Check{{Type: "command", Command: []string{"echo", "1"}}}}
-	got := runner(&tools{}, script("done"), rollout.Options{}).Episode(context.Background(), program, 0, 0, 0)
+	got, _ := runner(&tools{}, script("done"), options{}).Episode(context.Background(), program, 0, 0, 0)
 	if got.Outcome != trajectory.InfrastructureError || !strings.Contains(got.Error, "not allowed") {
 		t.Errorf("a program that nobody allowed: %+v", got)
 	}
@@ -72,22 +72,22 @@ func TestLooksThatFail(t *testing.T) {
 // starting notes what its episodes begin from.
 type starting struct {
 	*tools
-	from *[]rollout.Template
+	from *[]environment.Template
 }
 
-func (s starting) Open(ctx context.Context, id string, templates ...rollout.Template) (rollout.Session, error) {
+func (s starting) Open(ctx context.Context, id string, templates ...environment.Template) (environment.Session, error) {
 	*s.from = append(*s.from, templates...)
 	return s.tools.Open(ctx, id)
 }
 
 func TestEpisodeBeginsFromItsTemplates(t *testing.T) {
-	var from []rollout.Template
+	var from []environment.Template
 	s := scenario.Scenario{ID: "x", Task: "go", Template: scenario.Templates{"b": "/y", "a": "/x"}}
-	o := rollout.Options{Tools: starting{&tools{}, &from}, Sampler: &policytest.Sampler{Reply: script("done")}, Renderer: policytest.Renderer{}}
-	if got := rollout.New(o).Episode(context.Background(), s, 0, 0, 0); got.Outcome != trajectory.OK {
+	o := options{Tools: starting{&tools{}, &from}, Sampler: &policytest.Sampler{Reply: script("done")}, Renderer: policytest.Renderer{}}
+	if got, _ := newRunner(o).Episode(context.Background(), s, 0, 0, 0); got.Outcome != trajectory.OK {
 		t.Errorf("%+v", got)
 	}
-	if len(from) != 2 || from[0] != (rollout.Template{Server: "a", Folder: "/x"}) || from[1] != (rollout.Template{Server: "b", Folder: "/y"}) {
+	if len(from) != 2 || from[0] != (environment.Template{Server: "a", Folder: "/x"}) || from[1] != (environment.Template{Server: "b", Folder: "/y"}) {
 		t.Errorf("began from %+v", from)
 	}
 }

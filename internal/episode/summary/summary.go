@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"hone/internal/chat"
-	"hone/internal/episode/rollout"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/trajectory"
 )
 
@@ -35,12 +35,12 @@ func (s Shortener) Shorten(ctx context.Context, call chat.ToolCall, text string)
 
 // Tools summarises what is longer than a model is to be shown. The inner tools must return results whole.
 type Tools struct {
-	rollout.Tools
+	environment.Tools
 	Shortener
 }
 
-// Open implements rollout.Tools.
-func (t Tools) Open(ctx context.Context, episode string, templates ...rollout.Template) (rollout.Session, error) {
+// Open implements environment.Tools.
+func (t Tools) Open(ctx context.Context, episode string, templates ...environment.Template) (environment.Session, error) {
 	s, err := t.Tools.Open(ctx, episode, templates...)
 	if err != nil {
 		return nil, err
@@ -49,11 +49,11 @@ func (t Tools) Open(ctx context.Context, episode string, templates ...rollout.Te
 }
 
 type session struct {
-	rollout.Session
+	environment.Session
 	tools Tools
 }
 
-// Call implements rollout.Session: long results of one turn are summarised at the same time.
+// Call implements environment.Session: long results of one turn are summarised at the same time.
 func (s session) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
 	results := s.Session.Call(ctx, calls)
 	var all sync.WaitGroup

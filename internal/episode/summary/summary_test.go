@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"hone/internal/chat"
-	"hone/internal/episode/rollout"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/trajectory"
 )
 
 // echo is tools that answer with their arguments.
-type echo struct{ rollout.Session }
+type echo struct{ environment.Session }
 
-func (e echo) Open(context.Context, string, ...rollout.Template) (rollout.Session, error) {
+func (e echo) Open(context.Context, string, ...environment.Template) (environment.Session, error) {
 	return e, nil
 }
 func (echo) Call(_ context.Context, calls []chat.ToolCall) (out []trajectory.ToolResult) {
@@ -46,7 +46,7 @@ func TestLongResultsAreSummarised(t *testing.T) {
 	if r := got[1]; r.Text != whole[:100] || r.Content != nil {
 		t.Errorf("not too long: %+v", r)
 	}
-	if r := got[2]; rollout.CallOutcome(r) != trajectory.InfrastructureError || !strings.Contains(r.Error, "no model") || r.Call.Name != "bad" {
+	if r := got[2]; environment.CallOutcome(r) != trajectory.InfrastructureError || !strings.Contains(r.Error, "no model") || r.Call.Name != "bad" {
 		t.Errorf("no summary: %+v", r)
 	}
 	if r := s.Probe(t.Context(), chat.ToolCall{Arguments: whole}); r.Text != whole {

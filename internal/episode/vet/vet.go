@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"hone/internal/chat"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/reward"
-	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/episode/world"
@@ -19,7 +19,7 @@ import (
 
 // Trial is what episodes are tried with.
 type Trial struct {
-	Tools    rollout.Tools
+	Tools    environment.Tools
 	Defaults grade.Defaults
 	Programs []string // environment of the programs that checks name; nil where none may run
 	Refusal  func(text string) string
@@ -155,8 +155,8 @@ func passesAll(c scenario.Check, ts []*trajectory.Trajectory) bool {
 }
 
 // open opens a session as the scenario has it begin.
-func (v Trial) open(ctx context.Context, s *scenario.Scenario) (rollout.Session, *world.Watch, []string, error) {
-	session, err := v.Tools.Open(ctx, s.ID, rollout.TemplatesOf(s.Template)...)
+func (v Trial) open(ctx context.Context, s *scenario.Scenario) (environment.Session, *world.Watch, []string, error) {
+	session, err := v.Tools.Open(ctx, s.ID, environment.TemplatesOf(s.Template)...)
 	if err != nil {
 		return nil, nil, nil, &fault.Error{Code: fault.CodeUnavailable, What: "cannot open a session on the MCP server", Where: "scenario " + s.ID, Err: err, Next: "hone doctor"}
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"hone/internal/chat"
-	"hone/internal/episode/rollout"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/episode/vet"
@@ -28,7 +28,7 @@ type counting struct {
 	dir string
 }
 
-func (c *counter) Open(_ context.Context, _ string, templates ...rollout.Template) (rollout.Session, error) {
+func (c *counter) Open(_ context.Context, _ string, templates ...environment.Template) (environment.Session, error) {
 	c.opens++
 	s := counting{c, c.t.TempDir()}
 	number := "4"

@@ -20,7 +20,7 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// Session is the part of an episode's session that is looked through: see rollout.Session.
+// Session is the part of an episode's session that is looked through: see environment.Session.
 type Session interface {
 	Probe(ctx context.Context, call chat.ToolCall) trajectory.ToolResult
 	Dir(server string) string

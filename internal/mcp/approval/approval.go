@@ -39,6 +39,8 @@ type Options struct {
 
 	Tools    map[string]Tool // by the name the model uses
 	Prompter Prompter        // nil: nobody can be asked, so what would be asked is denied
+	// Unasked is told, once a tool, of calls that were denied because nobody could be asked; nil: nobody is.
+	Unasked func(tool, why string)
 }
 
 // Source says who decided.
@@ -65,13 +67,16 @@ type Gate struct {
 	tools            map[string]Tool
 	prompter         Prompter
 
+	unasked func(tool, why string)
+	told    sync.Map // by the name the model uses
+
 	asking sync.Mutex
 	always map[Tool]string // of a tool, or of a server where Name is empty: what the person said
 }
 
 // New returns a gate. A rule or mode that cannot be read is a *fault.Error.
 func New(o Options) (*Gate, error) {
-	g := &Gate{mode: o.Mode, tools: o.Tools, prompter: o.Prompter, always: map[Tool]string{}}
+	g := &Gate{mode: o.Mode, tools: o.Tools, prompter: o.Prompter, unasked: o.Unasked, always: map[Tool]string{}}
 	switch g.mode {
 	case "":
 		g.mode = Ask
@@ -107,7 +112,12 @@ func (g *Gate) Decide(ctx context.Context, call chat.ToolCall, at Place) Decisio
 	}
 	d, ask := g.verdict(tool)
 	if ask {
-		return g.askFor(ctx, Question{Tool: tool, Arguments: call.Arguments, Place: at}, d.Why)
+		d = g.askFor(ctx, Question{Tool: tool, Arguments: call.Arguments, Place: at}, d.Why)
+	}
+	if d.By == ByNobody && ctx.Err() == nil && g.unasked != nil { // who stops the run at a question has denied nothing
+		if _, told := g.told.LoadOrStore(call.Name, true); !told {
+			g.unasked(call.Name, d.Why)
+		}
 	}
 	return d
 }

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"hone/internal/chat"
-	"hone/internal/episode/rollout"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 )
@@ -213,7 +213,7 @@ func TestDenyIsNeverOutranked(t *testing.T) {
 			r.Fatal(err)
 		}
 		inner := &fakeTools{}
-		s, err := g.Wrap(inner).Open(t.Context(), "e")
+		s, err := g.Wrap(inner, nil).Open(t.Context(), "e")
 		if err != nil {
 			r.Fatal(err)
 		}
@@ -251,7 +251,7 @@ type fakeTools struct {
 	err  error
 }
 
-func (f *fakeTools) Open(context.Context, string, ...rollout.Template) (rollout.Session, error) {
+func (f *fakeTools) Open(context.Context, string, ...environment.Template) (environment.Session, error) {
 	return f, f.err
 }
 func (f *fakeTools) Close() error      { return nil }
@@ -271,7 +271,7 @@ func (f *fakeTools) Call(_ context.Context, calls []chat.ToolCall) []trajectory.
 
 func TestOpenFails(t *testing.T) {
 	want := errors.New("down")
-	if _, err := gate(t, Options{}).Wrap(&fakeTools{err: want}).Open(t.Context(), "e"); !errors.Is(err, want) {
+	if _, err := gate(t, Options{}).Wrap(&fakeTools{err: want}, nil).Open(t.Context(), "e"); !errors.Is(err, want) {
 		t.Error(err)
 	}
 }

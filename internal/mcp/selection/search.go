@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"hone/internal/chat"
-	"hone/internal/episode/rollout"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 )
@@ -23,7 +23,7 @@ type SearchOptions struct {
 // A result of it holds the definitions of what it found, and from the next turn on those can be called. So the prompt
 // only grows at its end, as prefix caches and the rendering of turns need it.
 type Search struct {
-	inner rollout.Tools
+	inner environment.Tools
 	tools []chat.Tool
 	index *Index
 	o     SearchOptions
@@ -31,7 +31,7 @@ type Search struct {
 }
 
 // NewSearch decorates the sessions of inner, whose catalog's tools these are.
-func NewSearch(inner rollout.Tools, tools []chat.Tool, o SearchOptions) *Search {
+func NewSearch(inner environment.Tools, tools []chat.Tool, o SearchOptions) *Search {
 	if o.Results <= 0 {
 		o.Results = 5
 	}
@@ -62,7 +62,7 @@ func (s *Search) ToolList() []chat.Tool {
 }
 
 // Open opens a session that knows no tools yet but ToolList's. The session is a *SearchSession.
-func (s *Search) Open(ctx context.Context, episode string, templates ...rollout.Template) (rollout.Session, error) {
+func (s *Search) Open(ctx context.Context, episode string, templates ...environment.Template) (environment.Session, error) {
 	inner, err := s.inner.Open(ctx, episode, templates...)
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (s *Search) Open(ctx context.Context, episode string, templates ...rollout.
 
 // SearchSession is one episode's view. Like any session it is used by one goroutine at a time.
 type SearchSession struct {
-	rollout.Session
+	environment.Session
 	search  *Search
 	offered []chat.Tool
 }

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"hone/internal/chat"
-	"hone/internal/episode/rollout"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 )
@@ -205,7 +205,7 @@ type fake struct {
 	err    error
 }
 
-func (f *fake) Open(context.Context, string, ...rollout.Template) (rollout.Session, error) {
+func (f *fake) Open(context.Context, string, ...environment.Template) (environment.Session, error) {
 	return f, f.err
 }
 func (f *fake) Close() error      { f.closed++; return nil }

@@ -1,4 +1,4 @@
-package rollout
+package environment
 
 import (
 	"cmp"
@@ -10,9 +10,6 @@ import (
 	"hone/internal/chat"
 	"hone/internal/episode/trajectory"
 )
-
-// How episodes end, whoever runs them: a Runner with a model of its own, or llm.Collect with an endpoint. What they mean
-// by an outcome must be one thing, since their trajectories are counted, scored and trained on together.
 
 // OpenOutcome is how an episode ends whose session could not be opened.
 func OpenOutcome(err error) trajectory.Outcome {
@@ -34,18 +31,23 @@ func CallOutcome(r trajectory.ToolResult) trajectory.Outcome {
 	return trajectory.EnvironmentError
 }
 
-// LostCall says how an episode ends by the first of a turn's calls that has no answer. The outcome is "" where all have.
-func LostCall(results []trajectory.ToolResult) (outcome trajectory.Outcome, reason trajectory.StopReason, why string) {
-	for _, r := range results {
-		if outcome := CallOutcome(r); outcome != "" {
-			reason := trajectory.StopError
-			if r.Status == trajectory.CallTimeout {
-				reason = trajectory.StopTimeout
-			}
-			return outcome, reason, fmt.Sprintf("%s: %s: %s", r.Call.Name, r.Status, r.Error)
+// LostCall is the end by the first of a turn's calls that has no answer; nil where all have one.
+func LostCall(results []trajectory.ToolResult) *End {
+	for i, r := range results {
+		outcome := CallOutcome(r)
+		if outcome == "" {
+			continue
 		}
+		end := &End{outcome, trajectory.StopError, fmt.Sprintf("%s: %s: %s", r.Call.Name, r.Status, r.Error), true, nil}
+		if r.Status == trajectory.CallTimeout {
+			end.Reason = trajectory.StopTimeout
+		}
+		if outcome == trajectory.EnvironmentError {
+			end.Lost = &results[i].Call
+		}
+		return end
 	}
-	return "", "", ""
+	return nil
 }
 
 // LimitOutcome is how an episode ends that ran out of turns, tokens, calls, context or working time. Where it made calls and not one of
@@ -73,19 +75,19 @@ func Worked(results []trajectory.ToolResult) time.Duration {
 	return time.Duration(longest * float64(time.Second))
 }
 
-// Interrupted says how an episode ends that was cancelled, which says nothing of the policy.
-func Interrupted(ctx context.Context) (trajectory.Outcome, trajectory.StopReason, string) {
-	return trajectory.InfrastructureError, trajectory.StopCancelled, fmt.Sprint(context.Cause(ctx))
+// Interrupted is the end of an episode that was cancelled, which says nothing of the policy.
+func Interrupted(ctx context.Context) *End {
+	return &End{trajectory.InfrastructureError, trajectory.StopCancelled, fmt.Sprint(context.Cause(ctx)), false, nil}
 }
 
-// SetUp makes a scenario's setup calls, one after the other. The outcome is "" where all were answered without error;
-// else the environment is not as the task has it, which is not the policy's doing.
-func SetUp(ctx context.Context, session Session, setup []chat.ToolCall) (outcome trajectory.Outcome, why string) {
+// SetUp makes a scenario's setup calls, one after the other. The end is nil where all were answered without error; else the
+// environment is not as the task has it, which is not the policy's doing.
+func SetUp(ctx context.Context, session Session, setup []chat.ToolCall) *End {
 	for _, call := range setup {
-		if result := session.Probe(ctx, call); result.Status != trajectory.CallOK {
-			return cmp.Or(CallOutcome(result), trajectory.EnvironmentError),
-				fmt.Sprintf("setup call %s: %s: %s%s", call.Name, result.Status, result.Error, result.Text)
+		if r := session.Probe(ctx, call); r.Status != trajectory.CallOK {
+			return &End{cmp.Or(CallOutcome(r), trajectory.EnvironmentError), trajectory.StopError,
+				fmt.Sprintf("setup call %s: %s: %s%s", call.Name, r.Status, r.Error, r.Text), true, nil}
 		}
 	}
-	return "", ""
+	return nil
 }

@@ -1,5 +1,4 @@
-// Package rollout runs episodes: one conversation between a policy and the tools of a live server.
-package rollout
+package environment
 
 import (
 	"context"
@@ -49,20 +48,8 @@ type Session interface {
 	Close() error
 }
 
-// Renderer turns a conversation into ids and ids into messages. internal/text/render implements it.
-type Renderer interface {
-	// Prompt renders a whole conversation up to and including the opening of the next assistant message.
-	Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, error)
-	// Next renders the prompt of the turn that follows a completion, read as messages[at], and its results behind it. ids
-	// are what follows the completion: the end of its message if it is missing, the results, the next opening. Where a
-	// prompt of these messages would write otherwise what was prompted and sampled so far, ids are that prompt whole,
-	// and rewrite says why.
-	Next(messages []chat.Message, at int, completion []int32, tools []chat.Tool) (ids []int32, rewrite string, err error)
-	// Completion renders an assistant message as it would have been sampled, its stop id last (for SFT).
-	Completion(m chat.Message) ([]int32, error)
-	// Parse reads a sampled completion back as the assistant message it is: its reasoning, by the rules of the model's
-	// family, its content, and its calls, numbered from 0. A malformed or unterminated call is parseError, and its text
-	// stays in the content; so is reasoning that does not end.
-	Parse(completion []int32) (m chat.Message, parseError string)
-	StopIDs() []int32
+// Offering is a session whose tools become more as the episode goes on, by a search.
+type Offering interface {
+	Session
+	Offered() []chat.Tool // what can be called now
 }

@@ -1,0 +1,208 @@
+package environment
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"hone/internal/chat"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/episode/world"
+)
+
+// Options of Servers. Only Tools is required; of the limits 0 means the default in brackets.
+type Options struct {
+	Tools Tools
+
+	System       string        // system message; empty for none
+	ToolList     []chat.Tool   // the tools shown to the model
+	MaxTurns     int           // completions of one episode [8]
+	MaxToolCalls int           // calls of one episode [32]
+	MaxWork      time.Duration // working time of the tools in one episode, see Worked; 0 for no limit
+	Hang         time.Duration // after which, by the clock, a turn's calls are taken to hang; 0 for never
+	Programs     []string      // environment of the programs that checks name; nil where none may run
+
+	// ToolsOf chooses the tools shown in a scenario's episodes, where one list for all would be too long. It must give a
+	// scenario the same each time. Without it ToolList is shown.
+	ToolsOf func(s scenario.Scenario) ([]chat.Tool, error)
+}
+
+// Servers is the environment of MCP servers: each episode has a session of its own on them. It may be used from many
+// goroutines.
+type Servers struct{ o Options }
+
+// New returns the environment of some servers.
+func New(o Options) *Servers {
+	if o.MaxTurns == 0 {
+		o.MaxTurns = 8
+	}
+	if o.MaxToolCalls == 0 {
+		o.MaxToolCalls = 32
+	}
+	return &Servers{o}
+}
+
+// Open implements Environment.
+func (v *Servers) Open(ctx context.Context, s scenario.Scenario, t *trajectory.Trajectory) (Episode, *End) {
+	t.Messages, t.Tools = Opening(v.o.System, s), v.o.ToolList
+	e, end := v.open(ctx, s, t)
+	if end != nil {
+		end.Note(t)
+		return nil, end
+	}
+	return e, nil
+}
+
+func (v *Servers) open(ctx context.Context, s scenario.Scenario, t *trajectory.Trajectory) (*episode, *End) {
+	ours := func(err error) *End {
+		return &End{trajectory.InfrastructureError, trajectory.StopError, err.Error(), false, nil}
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, ours(err)
+	}
+	if v.o.ToolsOf != nil {
+		tools, err := v.o.ToolsOf(s)
+		if err != nil {
+			return nil, ours(err)
+		}
+		t.Tools = tools
+	}
+	session, err := v.o.Tools.Open(ctx, t.ID, TemplatesOf(s.Template)...)
+	if err != nil {
+		return nil, &End{OpenOutcome(err), trajectory.StopError, err.Error(), true, nil}
+	}
+	e := &episode{o: v.o, t: t, session: session}
+	end := SetUp(ctx, session, s.SetupCalls())
+	if end == nil {
+		var lost *world.Lost
+		e.watch, lost = world.Open(ctx, session, s.Checks, v.o.Programs)
+		end = unseen(lost)
+	}
+	if end != nil {
+		_ = session.Close() // the episode is over, whatever its servers say to that
+		return nil, end
+	}
+	return e, nil
+}
+
+// episode is one on MCP servers.
+type episode struct {
+	o        Options
+	t        *trajectory.Trajectory
+	session  Session
+	watch    *world.Watch
+	numCalls int
+	worked   time.Duration
+}
+
+// Close implements Episode.
+func (e *episode) Close() error { return e.session.Close() }
+
+// Tools implements Episode.
+func (e *episode) Tools() []chat.Tool {
+	if s, ok := e.session.(Offering); ok {
+		return s.Offered()
+	}
+	return e.t.Tools
+}
+
+// Take implements Episode.
+func (e *episode) Take(ctx context.Context, r Reply) *End {
+	end := e.answer(ctx, r)
+	if end == nil {
+		end = unseen(e.watch.AfterTurn(ctx, e.t))
+	}
+	switch {
+	case end != nil:
+	case len(e.t.Turns) < e.o.MaxTurns:
+		return nil
+	default:
+		end = e.limit(trajectory.StopMaxTurns, "")
+	}
+	end.Note(e.t)
+	if blind := unseen(e.watch.End(ctx, e.t)); blind != nil {
+		blind.Note(e.t)
+		return blind
+	}
+	return end
+}
+
+// answer writes the reply into the record and makes its calls. The end is nil where another turn may follow.
+func (e *episode) answer(ctx context.Context, r Reply) *End {
+	if r.Turn != nil {
+		e.write(*r.Turn)
+	}
+	switch {
+	case r.Crowded:
+		return &End{trajectory.InfrastructureError, r.Stop, r.Why, false, nil}
+	case r.Stop != "":
+		// Before the parse error: a call cut by the limit is unterminated because of the limit.
+		return e.limit(r.Stop, r.Why)
+	case r.Turn.ParseError != "":
+		return &End{trajectory.PolicyError, trajectory.StopParseError, r.Turn.ParseError, false, nil}
+	case len(r.Turn.Calls) == 0:
+		return &End{trajectory.OK, trajectory.StopCompleted, "", false, nil}
+	case e.numCalls+len(r.Turn.Calls) > e.o.MaxToolCalls:
+		return e.limit(trajectory.StopMaxToolCalls, "")
+	}
+	return e.call(ctx, r.Turn.Calls)
+}
+
+// write adds a turn to the record. Calls without an id of their own get one, for results name calls by it: some endpoints
+// give none, or count from 0 in each message.
+func (e *episode) write(turn trajectory.Turn) {
+	used := map[string]bool{}
+	for _, m := range e.t.Messages {
+		for _, c := range m.ToolCalls {
+			used[c.ID] = true
+		}
+	}
+	for i := range turn.Calls {
+		id := turn.Calls[i].ID
+		for n := e.numCalls + i; id == "" || used[id]; n++ {
+			id = fmt.Sprintf("call_%d", n)
+		}
+		turn.Calls[i].ID, used[id] = id, true
+	}
+	e.t.Turns = append(e.t.Turns, turn)
+	e.t.Messages = append(e.t.Messages, chat.Message{Role: chat.Assistant, Content: turn.Content, ReasoningContent: turn.ReasoningContent, ToolCalls: turn.Calls})
+}
+
+// limit is the end at one of the limits.
+func (e *episode) limit(reason trajectory.StopReason, why string) *End {
+	return &End{LimitOutcome(e.t), reason, why, false, nil}
+}
+
+// call makes the calls of the turn just written.
+func (e *episode) call(ctx context.Context, calls []chat.ToolCall) *End {
+	e.numCalls += len(calls)
+	limited, cancel := ctx, context.CancelFunc(func() {})
+	if e.o.Hang > 0 {
+		limited, cancel = context.WithTimeout(ctx, e.o.Hang)
+	}
+	results := e.session.Call(limited, calls)
+	hung := limited.Err() != nil
+	cancel()
+	e.t.Turns[len(e.t.Turns)-1].Results = results
+	for _, r := range results {
+		e.t.Messages = append(e.t.Messages, chat.Message{Role: chat.ToolRole, Content: r.Text, ToolCallID: r.Call.ID, Name: r.Call.Name})
+	}
+	end := LostCall(results)
+	if end != nil && hung {
+		return &End{trajectory.InfrastructureError, trajectory.StopTimeout,
+			fmt.Sprintf("the calls hang: they did not end within %s (%s)", e.o.Hang, end.Why), true, nil}
+	}
+	if e.worked += Worked(results); end == nil && e.o.MaxWork > 0 && e.worked > e.o.MaxWork {
+		return e.limit(trajectory.StopMaxWork, fmt.Sprintf("the tools worked for %s, of %s", e.worked, e.o.MaxWork))
+	}
+	return end
+}
+
+// unseen is the end where what a check looks at could not be seen; nil where it could.
+func unseen(lost *world.Lost) *End {
+	if lost == nil {
+		return nil
+	}
+	return &End{lost.Outcome, lost.Reason, lost.Why, lost.Again, nil}
+}

@@ -1,0 +1,143 @@
+package rollout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"hone/internal/chat"
+	"hone/internal/episode/environment"
+	"hone/internal/episode/trajectory"
+	"hone/internal/policy"
+)
+
+// Renderer turns a conversation into ids and ids into messages. internal/text/render implements it.
+type Renderer interface {
+	// Prompt renders a whole conversation up to and including the opening of the next assistant message.
+	Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, error)
+	// Next renders the prompt of the turn that follows a completion, read as messages[at], and its results behind it. ids
+	// are what follows the completion: the end of its message if it is missing, the results, the next opening. Where a
+	// prompt of these messages would write otherwise what was prompted and sampled so far, ids are that prompt whole,
+	// and rewrite says why.
+	Next(messages []chat.Message, at int, completion []int32, tools []chat.Tool) (ids []int32, rewrite string, err error)
+	// Completion renders an assistant message as it would have been sampled, its stop id last (for SFT).
+	Completion(m chat.Message) ([]int32, error)
+	// Parse reads a sampled completion back as the assistant message it is: its reasoning, by the rules of the model's
+	// family, its content, and its calls, numbered from 0. A malformed or unterminated call is parseError, and its text
+	// stays in the content; so is reasoning that does not end.
+	Parse(completion []int32) (m chat.Message, parseError string)
+	StopIDs() []int32
+}
+
+// Sampled is the policy of a model whose tokens we draw: a sampler behind a renderer.
+type Sampled struct {
+	policy.Sampler
+	Renderer Renderer
+}
+
+// Speaker implements Policy.
+func (p Sampled) Speaker(a Attempt) Speaker { return &sampled{Sampled: p, a: a, said: -1} }
+
+// sampled speaks in one attempt.
+type sampled struct {
+	Sampled
+	a     Attempt
+	tools []chat.Tool // of the beginning: what is found since stands in the results that found it
+	turn  int
+	ids   []int32 // all so far, prompt and completions
+	said  int     // which message was the last completion
+	last  []int32 // its ids
+}
+
+// Say implements Speaker.
+func (s *sampled) Say(ctx context.Context, messages []chat.Message, tools []chat.Tool) (environment.Reply, error) {
+	bridge, rewrite, err := s.next(messages, tools)
+	if err != nil {
+		return environment.Reply{}, fmt.Errorf("rendering: %w", err)
+	}
+	if rewrite != "" {
+		s.ids = nil
+	}
+	s.ids = append(s.ids, bridge...)
+	c, err := s.Sample(ctx, policy.Request{
+		Prompt:   slices.Clone(s.ids), // the sampler may keep it
+		Slot:     s.a.Slot,
+		Sampling: policy.Sampling{Temperature: s.a.Temperature, MaxTokens: s.a.MaxTokens, StopIDs: s.Renderer.StopIDs()},
+		Key:      policy.Key{Seed: s.a.Seed, Stream: s.a.Stream(s.turn)},
+	})
+	s.turn++
+	if full, ok := errors.AsType[*policy.ContextError](err); ok {
+		// The bridge is dropped: a row must not end in ids nobody answered.
+		return s.overflow(nil, s.results(messages), full.NumPrompt, full.MaxContext), nil
+	}
+	if err != nil {
+		return environment.Reply{}, fmt.Errorf("sampling: %w", err)
+	}
+	if len(c.IDs) == 0 || len(c.IDs) != len(c.SamplerLogprobs) {
+		return environment.Reply{}, fmt.Errorf("sampling: %d ids with %d logprobs", len(c.IDs), len(c.SamplerLogprobs))
+	}
+	s.ids, s.said, s.last = append(s.ids, c.IDs...), len(messages), c.IDs
+	m, parseError := s.Renderer.Parse(c.IDs)
+	turn := &trajectory.Turn{BridgeIDs: bridge, Rewrite: rewrite, CompletionIDs: c.IDs, SamplerLogprobs: c.SamplerLogprobs,
+		PolicyVersion: c.PolicyVersion, ReasoningContent: m.ReasoningContent, Content: m.Content, Calls: m.ToolCalls, ParseError: parseError}
+	if c.FinishReason != policy.FinishLength {
+		return environment.Reply{Turn: turn}, nil
+	}
+	if len(c.IDs) < s.a.MaxTokens { // cut by the context
+		if results := s.results(messages); results > 0 && s.crowded(results, len(s.ids)-len(c.IDs), len(s.ids)) {
+			return s.overflow(turn, results, len(s.ids)-len(c.IDs), len(s.ids)), nil
+		}
+	}
+	return environment.Reply{Turn: turn, Stop: trajectory.StopMaxTokens, Why: parseError}, nil
+}
+
+// next is what the prompt of this turn adds to the ids so far.
+func (s *sampled) next(messages []chat.Message, tools []chat.Tool) (bridge []int32, rewrite string, err error) {
+	if s.said < 0 {
+		s.tools = tools
+		bridge, err = s.Renderer.Prompt(messages, tools)
+		return bridge, "", err
+	}
+	return s.Renderer.Next(messages, s.said, s.last, s.tools)
+}
+
+// overflow is the reply for want of context: the prompt has numPrompt ids. Where it is the results of tools, or the task,
+// that fill it, the policy is not to blame: there is too little room.
+func (s *sampled) overflow(turn *trajectory.Turn, results, numPrompt, maxContext int) environment.Reply {
+	r := environment.Reply{Turn: turn, Stop: trajectory.StopContextOverflow, Crowded: s.crowded(results, numPrompt, maxContext),
+		Why: fmt.Sprintf("the context is full: %d of %d ids", numPrompt, maxContext)}
+	if r.Crowded {
+		r.Why = fmt.Sprintf("%s, %d of them results of tools; raise model.context, or lower rollout.max_result or rollout.max_turns", r.Why, results)
+	}
+	return r
+}
+
+// crowded reports whether the results of tools fill the context, without which there would be room for a completion; or what
+// stands before the first one.
+func (s *sampled) crowded(results, numPrompt, maxContext int) bool {
+	if results > 0 {
+		return numPrompt-results+s.a.MaxTokens <= maxContext
+	}
+	return s.said < 0
+}
+
+// results is how many ids of a prompt are results of tools: those that it has beyond one in which the tools returned nothing,
+// whatever the template rewrites.
+func (s *sampled) results(messages []chat.Message) int {
+	empty := slices.Clone(messages)
+	for i := range empty {
+		if empty[i].Role == chat.ToolRole {
+			empty[i].Content = ""
+		}
+	}
+	whole, err := s.Renderer.Prompt(messages, s.tools)
+	if err != nil {
+		return 0
+	}
+	without, err := s.Renderer.Prompt(empty, s.tools)
+	if err != nil {
+		return 0
+	}
+	return max(0, len(whole)-len(without))
+}
