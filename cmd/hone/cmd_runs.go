@@ -47,6 +47,7 @@ func newRuns(a *app) *cobra.Command {
 		},
 		newRunsShow(a, &dir),
 		newRunsReport(a, &dir),
+		newRunsRescore(a, &dir),
 	)
 	return group(c)
 }

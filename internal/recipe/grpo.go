@@ -110,7 +110,7 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 // episodes is the progress within a step.
 func (g GRPO) episodes(step int, progress Progress) Progress {
 	return func(_ string, done, total int, _ string) {
-		progress(g.Stage+"/episodes", done, total, fmt.Sprintf("of step %d", step+1))
+		progress(g.Stage+"/episodes", done, total, fmt.Sprintf("of step %d", step))
 	}
 }
 

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hone/internal/chat"
+	"hone/internal/episode/trajectory"
+	"hone/internal/recipe"
+)
+
+// The episodes of a run are scored by other weights, as a run under those would have scored them, schema defaults included; the
+// run's own scores stay.
+func TestRescore(t *testing.T) {
+	s := mcp.NewServer(&mcp.Implementation{Name: "shop", Version: "1"}, nil)
+	s.AddTool(&mcp.Tool{Name: "paint", InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"colour":{"type":"string","default":"red"}},"required":["name"]}`)},
+		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil
+		})
+	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
+	t.Cleanup(server.Close)
+	endpoint := buyer(t, chat.ToolCall{Name: "paint", Arguments: `{"name":"hat"}`})
+	const other = "rewards: {checks: 2, call: 3, tool: 5, end: 7, extra: 0.25, repeat: -11, invalid: -13, parse: -17}\n"
+	workFolder(t, map[string]string{"hone.yaml": "seed: 1\n", "other.yaml": other,
+		"tasks.jsonl": `{"id": "hat", "task": "Paint a hat.", "gold": [{"name": "paint", "arguments": {"name": "hat", "colour": "red"}}], "checks": [{"type": "call", "name": "paint", "arguments": {"name": "hat"}}]}` + "\n" +
+			`{"id": "cap", "task": "Paint a cap.", "gold": [{"name": "paint", "arguments": {"name": "cap"}}], "checks": [{"type": "call", "name": "paint", "arguments": {"name": "cap"}}]}` + "\n"})
+	run := func(verb ...string) string {
+		t.Helper()
+		code, out, said := hone(t, "", verb...)
+		if code != 0 {
+			t.Fatalf("%q: exit code %d, %s", verb, code, said)
+		}
+		return out
+	}
+	collect := []string{"collect", "--mcp", server.URL, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.jsonl", "--split", "all", "--yes", "--output-dir"}
+	run(append(collect, "out")...)
+	run(append(collect, "out-other", "--config", "other.yaml")...)
+	rewards := func(dir string) map[string]float64 {
+		earned := map[string]float64{}
+		for _, x := range trajectoriesOf(t, dir) {
+			earned[x.ID] = x.Reward
+		}
+		return earned
+	}
+	was, want := rewards("out"), rewards("out-other")
+	if maps.Equal(was, want) || was["hat"] < 1.8 || was["cap"] > 0.3 {
+		t.Fatalf("earned %v, under other weights %v", was, want)
+	}
+	ledger, export := contents(t, "out/ledger.db"), contents(t, "out/trajectories.jsonl")
+
+	rows := run("runs", "rescore", "./out", "--plain")
+	if got := run("runs", "rescore", "./out", "--plain", "--dry-run"); got != rows || !strings.HasPrefix(got, "STAGE\t") || !strings.HasSuffix(got, "\t0\t2\t0\n") {
+		t.Errorf("under the run's own weights: %s, %s", rows, got)
+	}
+	var changes []recipe.Change
+	if err := json.Unmarshal([]byte(run("runs", "rescore", "./out", "--config", "other.yaml", "--json")), &changes); err != nil {
+		t.Fatal(err)
+	}
+	mean := func(earned map[string]float64) float64 { return (earned["hat"] + earned["cap"]) / 2 }
+	if want := (recipe.Change{Stage: "collect", Episodes: 2, Was: mean(was), Now: mean(want), Changed: 2, Groups: 2}); len(changes) != 1 || changes[0] != want {
+		t.Errorf("%+v, want %+v", changes, want)
+	}
+	got := map[string]float64{}
+	for line := range strings.Lines(string(contents(t, "out/rescored-2.jsonl"))) {
+		var x struct {
+			Row      string
+			Was, Now trajectory.Score
+		}
+		if err := json.Unmarshal([]byte(line), &x); err != nil {
+			t.Fatal(err)
+		}
+		id := strings.TrimPrefix(x.Row, "collect/")
+		got[id] = x.Now.Reward
+		if x.Was.Reward != was[id] || !slices.ContainsFunc(x.Now.Terms, func(term trajectory.Term) bool { return term.Name == "call" && term.Weight == 3 }) {
+			t.Errorf("%s", line)
+		}
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("rescored to %v, want %v", got, want)
+	}
+	if string(contents(t, "out/ledger.db")) != string(ledger) || string(contents(t, "out/trajectories.jsonl")) != string(export) {
+		t.Error("the run's own scores were changed")
+	}
+	if _, err := os.Stat("out/rescored-3.jsonl"); err == nil {
+		t.Error("a rehearsal wrote a file")
+	}
+	if code, _, said := hone(t, "", "runs", "rescore", "./nowhere"); code != 2 {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+}
