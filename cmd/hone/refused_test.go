@@ -19,6 +19,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/inspect"
+	"hone/internal/job"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/learn/plan"
@@ -155,27 +156,27 @@ func TestServeIsPlanned(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	o := serveOptions{model: "lora", base: "base", context: 512, slots: 16}
+	o := job.ServeOptions{Context: 512, Slots: 16}
 	for _, x := range []struct {
 		mib  float64
 		code fault.Code
 		next string
 	}{{100, 0, ""}, {5, fault.CodeExhausted, "give --slots "}, {0.1, fault.CodeExhausted, "lower --context"}} {
 		c.Engine.Memory = x.mib / 1024
-		err := m.FitServing(c, "lora", o.context, o.slots)
+		err := m.FitServing(c, "lora", o.Context, o.Slots)
 		f, ok := err.(*fault.Error)
 		if ok != (x.code != 0) || err != nil && (!ok || f.Code != x.code || !strings.Contains(f.Next, x.next) || !strings.Contains(f.Why, "it takes ")) {
 			t.Errorf("%g MiB: %v", x.mib, err)
 		}
 		if n := regexp.MustCompile(`--slots (\d+)`).FindStringSubmatch(fmt.Sprint(err)); n != nil {
 			smaller := o
-			if smaller.slots, err = strconv.Atoi(n[1]); err != nil || m.FitServing(c, "lora", o.context, smaller.slots) != nil {
-				t.Errorf("%g MiB: %d slots do not fit, %v", x.mib, smaller.slots, err)
+			if smaller.Slots, err = strconv.Atoi(n[1]); err != nil || m.FitServing(c, "lora", o.Context, smaller.Slots) != nil {
+				t.Errorf("%g MiB: %d slots do not fit, %v", x.mib, smaller.Slots, err)
 			}
 		}
 	}
-	o.context = 8193
-	if err := m.FitServing(c, "lora", o.context, o.slots); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "it was trained on 8192 tokens") {
+	o.Context = 8193
+	if err := m.FitServing(c, "lora", o.Context, o.Slots); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "it was trained on 8192 tokens") {
 		t.Errorf("too long: %v", err)
 	}
 	code, _, said := invoked(t, "engine: {backend: go, memory: 0.0001}\n", "", "serve", "--model", "lora", "--base-model", "base", "--listen", "127.0.0.1:0")

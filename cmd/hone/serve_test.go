@@ -20,8 +20,6 @@ import (
 	"hone/internal/learn/model"
 	"hone/internal/modelfile"
 	"hone/internal/screen"
-	"hone/internal/text/render"
-	"hone/internal/text/tokenizer"
 )
 
 // installed returns an app over the real base model, which make setup installs.
@@ -73,25 +71,6 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-func TestTemplateSystemReadsWhatTemplateWrote(t *testing.T) {
-	tok, err := tokenizer.New(tokenizer.Options{Tokens: []string{"<|im_start|>", "<|im_end|>", "a"}, Types: []int32{3, 3, 1}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, system := range []string{"Call a tool.", "it's \\ two\nlines", `\n is no newline, ' %} no end`} {
-		r, err := render.NewChatML(tok, render.Options{System: system})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := templateSystem(r.Template()); got != system {
-			t.Errorf("got %q, want %q", got, system)
-		}
-	}
-	if got := templateSystem("{{ messages }}"); got != "" {
-		t.Errorf("found %q in a foreign template", got)
-	}
-}
-
 // The openai client speaks to a server in this process: models, key, tools, streaming. The adapter must change answers.
 func TestServeToTheOpenAIClient(t *testing.T) {
 	python, err := filepath.Abs("../../.venv/bin/python")
@@ -122,7 +101,10 @@ func TestServeToTheOpenAIClient(t *testing.T) {
 		code <- a.main(ctx, []string{"serve", "--model", dir, "--listen", "127.0.0.1:0", "--key-env", "SERVE_KEY", "--context", "512", "--slots", "2", "--json"})
 		write.Close()
 	}()
-	var s served
+	var s struct {
+		URL    string
+		Models []string
+	}
 	if err := json.NewDecoder(read).Decode(&s); err != nil {
 		t.Fatalf("no announcement: %v, exit code %d, %s", err, <-code, stderr)
 	}

@@ -16,6 +16,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
+	"hone/internal/job"
 )
 
 // An adapter that sft writes is served, evaluated, trained further and merged under what it was trained under, id for id,
@@ -62,8 +63,8 @@ func TestAdaptersArePromptedAsTrained(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				o := serveOptions{model: folder, base: "toy.gguf"}
-				p, _, own, err := o.prompting(a, c)
+				o := job.ServeOptions{Model: folder, Base: "toy.gguf"}
+				p, _, own, err := o.Prompting(a.Host, c)
 				if err != nil {
 					t.Fatal(err)
 				}
