@@ -17,6 +17,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/job"
+	"hone/internal/toolset"
 )
 
 // An adapter that sft writes is served, evaluated, trained further and merged under what it was trained under, id for id,
@@ -80,7 +81,7 @@ func TestAdaptersArePromptedAsTrained(t *testing.T) {
 				if !strings.Contains(said.String(), "model.chat_template: "+folder+" was trained under another, which is used") {
 					t.Errorf("said %q", said.String())
 				}
-				l := &lab{}
+				l := &lab{Set: &toolset.Set{}}
 				measured := c
 				measured.Model.Base = "toy.gguf"
 				if _, err := l.findModel(a, &measured, folder, []scenario.Scenario{{ID: "x", Task: "hi"}}, false); err != nil {
@@ -90,7 +91,7 @@ func TestAdaptersArePromptedAsTrained(t *testing.T) {
 				checkPrompt(t, "eval", l.machine, l.openings([]scenario.Scenario{{Task: "hi"}})[0], trained)
 			}
 			os.Remove("hone.yaml")
-			again := &lab{}
+			again := &lab{Set: &toolset.Set{}}
 			a := quietApp(&bytes.Buffer{})
 			c := config.Default()
 			c.Engine.Backend, c.Model.Base = "go", "toy.gguf"
