@@ -20,7 +20,7 @@ func optimizerOf(c config.Optimizer) recipe.Optimizer {
 // grpoOf is the stage of GRPO that the configuration describes.
 func grpoOf(c config.Config, maxMismatch float64) recipe.GRPO {
 	return recipe.GRPO{Stage: "grpo", Steps: c.GRPO.Steps, GroupsPerStep: c.GRPO.ScenariosPerStep, GroupSize: c.GRPO.GroupSize,
-		Optimizer: optimizerOf(c.GRPO.Optimizer), Clip: batch.Clip{Low: c.GRPO.ClipLow, High: c.GRPO.ClipHigh}, Temperature: c.Rollout.Temperature,
+		Optimizer: optimizerOf(c.GRPO.Optimizer), Loss: batch.Loss(c.GRPO.Loss), Iterations: c.GRPO.NumIterations, Clip: batch.Clip{Low: c.GRPO.ClipLow, High: c.GRPO.ClipHigh}, Temperature: c.Rollout.Temperature,
 		CheckpointEvery: c.GRPO.CheckpointEvery, MaxMismatch: maxMismatch, Seed: c.Seed}
 }
 

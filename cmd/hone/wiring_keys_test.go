@@ -25,6 +25,7 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/eval"
+	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 	"hone/internal/learn/sample"
@@ -52,6 +53,7 @@ func (w wired) learning() []acting {
 	}
 	return []acting{
 		{"grpo.steps", g.Steps, 1}, {"grpo.group_size", g.GroupSize, 3}, {"grpo.scenarios_per_step", g.GroupsPerStep, 2},
+		{"grpo.loss", g.Loss, batch.LossCISPO}, {"grpo.num_iterations", g.Iterations, 2},
 		{"grpo.clip_low", g.Clip.Low, 0.031}, {"grpo.clip_high", g.Clip.High, 0.032}, {"grpo.checkpoint_every", g.CheckpointEvery, 33},
 		{"grpo.optimizer.learning_rate", g.Optimizer.LearningRate, 0.021}, {"grpo.optimizer.max_grad_norm", g.Optimizer.MaxGradNorm, 0.22},
 		{"grpo.optimizer.schedule", g.Optimizer.Schedule.Decay, recipe.Constant}, {"grpo.optimizer.warmup", g.Optimizer.Schedule.Warmup, 0.23},

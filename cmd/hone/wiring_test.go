@@ -60,6 +60,8 @@ grpo:
   steps: 1
   group_size: 3
   scenarios_per_step: 2
+  loss: cispo
+  num_iterations: 2
   clip_low: 0.031
   clip_high: 0.032
   checkpoint_every: 33

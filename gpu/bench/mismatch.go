@@ -75,13 +75,13 @@ func (b *bench) divergence(s *sample.Sampler, t *train.Trainer, prefix []int32, 
 		}
 		rows.Rows = append(rows.Rows, x)
 	}
-	scores, err := t.Score(rows, 1)
+	scores, err := t.Score(background, rows, 1)
 	if err != nil {
 		return 0, 0, err
 	}
 	var sum, n float64
 	for i, x := range rows.Rows {
-		for j, logprob := range scores[i] {
+		for j, logprob := range scores[i][4:] {
 			delta := float64(logprob) - float64(x.SamplerLogprobs[4+j])
 			sum, most, n = sum+math.Exp(delta)-1-delta, max(most, math.Abs(delta)), n+1
 		}

@@ -106,9 +106,11 @@ type SFT struct {
 // GRPO is group-relative policy optimisation on fresh trajectories.
 type GRPO struct {
 	Optimizer        Optimizer `yaml:"optimizer" doc:"Adam"`
-	Steps            int       `yaml:"steps" min:"1" doc:"optimiser steps"`
+	Steps            int       `yaml:"steps" min:"1" doc:"steps, each of fresh trajectories and num_iterations optimiser steps"`
 	GroupSize        int       `yaml:"group_size" min:"2" doc:"trajectories of one scenario under one policy version"`
 	ScenariosPerStep int       `yaml:"scenarios_per_step" min:"1" doc:"groups of one step"`
+	Loss             string    `yaml:"loss" enum:"dapo,cispo" doc:"of the policy's tokens: dapo drops the gradient of a token whose ratio is clipped; cispo keeps it, weighed by the clipped ratio, for which clip_low 1 and clip_high 4 are usual"`
+	NumIterations    int       `yaml:"num_iterations" min:"1" max:"64" doc:"optimiser steps on the trajectories of one step, each at its learning rate; above 1 the ratios depart from 1 and the clip bounds them"`
 	ClipLow          float64   `yaml:"clip_low" min:"0" max:"1" doc:"the ratio is clipped below 1 - clip_low"`
 	ClipHigh         float64   `yaml:"clip_high" min:"0" doc:"the ratio is clipped above 1 + clip_high"`
 	CheckpointEvery  int       `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
@@ -165,7 +167,7 @@ func Default() Config {
 		GRPO: GRPO{
 			Optimizer: defaultOptimizer(2e-5),
 			Steps:     100, GroupSize: 8, ScenariosPerStep: 8,
-			ClipLow: 0.2, ClipHigh: 0.28, CheckpointEvery: 10,
+			Loss: "dapo", NumIterations: 1, ClipLow: 0.2, ClipHigh: 0.28, CheckpointEvery: 10,
 		},
 		Eval:   Eval{Every: 20, Split: "validation", TopP: 1, Confidence: 0.95},
 		Engine: Engine{Backend: "auto", Devices: 1, ShardWeights: "auto", DType: "auto", Slots: 16, Recompute: "auto", Moments: "float32", ProgramCache: 4},

@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 )
 
 // GRPO: group-relative policy optimisation (arXiv 2402.03300) with the token-mean, clip-higher loss of DAPO
-// (arXiv 2503.14476). Each step samples a group of episodes per scenario from the current policy on live servers,
+// (arXiv 2503.14476), or another of package objective. Each step samples a group of episodes per scenario from the current policy on live servers,
 // scores them, and raises the log-probability of every sampled token in proportion to how much better than its group
 // its episode did:
 //
@@ -25,17 +26,23 @@ import (
 // of the mean are episodes whose outcome is not the policy's doing (a dead server is not a reward of 0), which leave their
 // group's statistics too. Neither is replaced by others.
 //
-// What is left out: no value network, no KL to a reference model, no dynamic sampling or overlong shaping of DAPO, one
-// step of Adam per batch of episodes. So rho departs from 1 only by the numerical difference of sampler and trainer,
+// What is left out: no value network, no KL to a reference model, no dynamic sampling or overlong shaping of DAPO. With one
+// step of Adam per batch of episodes, rho departs from 1 only by the numerical difference of sampler and trainer,
 // and the clip, which bounds what a second step on the same batch could do, does not bite. The difference is measured
 // each step (mismatch KL) between gradient and update, and a step above a bound is not taken and ends the run: a policy
 // that is not the one sampled from must not be trained silently.
+//
+// Iterations are optimiser steps on one batch (TRL's num_iterations, the mu of the paper). The sampler logprob in rho stays that of the policy
+// which sampled, so from the second on rho says how far the policy has moved, and the clip bounds it. The mismatch is that of the first. All of
+// them are taken at one learning rate, or none: where one cannot be, the trainer is put back to where the step began.
 type GRPO struct {
 	Stage           string // name in the run directory: "grpo"
 	Steps           int
 	GroupsPerStep   int // scenarios of one step
 	GroupSize       int // episodes of one scenario
 	Optimizer       Optimizer
+	Loss            batch.Loss // of the policy's tokens
+	Iterations      int        // optimiser steps on the episodes of one step; 0 is 1
 	Clip            batch.Clip
 	Temperature     float64 // that the runner samples at
 	CheckpointEvery int     // steps; 0: at the end only
@@ -91,6 +98,9 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 
 		metrics := metricsOf(groups, leftOut, stats)
 		metrics["learning_rate"] = update.Rate
+		if g.Iterations > 1 {
+			metrics["clip_ratio/region_mean"] = stats.Clipped
+		}
 		clock.step(metrics, stats)
 		if err := log.Metrics(g.Stage, step, metrics); err != nil {
 			return err
@@ -114,20 +124,49 @@ func (g GRPO) episodes(step int, progress Progress) Progress {
 	}
 }
 
-// update takes the optimiser step, unless the rows teach nothing or refused says why it must not be taken.
+// update takes the optimiser steps on a batch, unless the rows teach nothing or refused says why the first must not be taken.
 func (g GRPO) update(ctx context.Context, rows batch.Batch, u batch.Update, step int, trainer Trainer) (s batch.StepStats, refused, err error) {
 	if rows.NumTrained() == 0 { // the groups are all alike
 		return s, nil, nil
 	}
-	s, err = trainer.Gradient(ctx, rows, batch.Objective{Policy: &batch.PolicyGradient{Clip: g.Clip, Temperature: g.Temperature}})
-	if err != nil {
-		return s, nil, err
+	n := max(1, g.Iterations)
+	restore := func() error { return nil }
+	if n > 1 {
+		if restore, err = trainer.Snapshot(); err != nil {
+			return s, nil, err
+		}
 	}
-	if !(s.Mismatch <= g.MaxMismatch) { // a NaN is refused too
-		return s, g.mismatch(step, s), nil
+	var each []batch.StepStats
+	for i := range n {
+		x, err := trainer.Gradient(ctx, rows, batch.Objective{Loss: g.Loss, Clip: g.Clip, Temperature: g.Temperature})
+		if err == nil && i == 0 && !(x.Mismatch <= g.MaxMismatch) { // a NaN is refused too
+			return x, g.mismatch(step, x), nil
+		}
+		if err == nil {
+			x.GradNorm, err = trainer.Apply(u)
+		}
+		if err != nil {
+			if failed := restore(); failed != nil {
+				err = errors.Join(err, failed)
+			}
+			return x, nil, err
+		}
+		each = append(each, x)
 	}
-	s.GradNorm, err = trainer.Apply(u)
-	return s, nil, err
+	return ofIterations(each), nil, nil
+}
+
+// ofIterations are the statistics of optimiser steps on one batch: what was computed is added up, loss and gradient's norm are means, how far
+// trainer and sampler are apart is the first's, as the policy has not moved yet, and the share of clipped ratios is the last's.
+func ofIterations(each []batch.StepStats) batch.StepStats {
+	s, n := each[0], float64(len(each))
+	for _, x := range each[1:] {
+		s.Loss, s.GradNorm = s.Loss+x.Loss, s.GradNorm+x.GradNorm
+		s.NumTokens, s.NumPadded = s.NumTokens+x.NumTokens, s.NumPadded+x.NumPadded
+		s.NumPrograms, s.CompileSeconds = s.NumPrograms+x.NumPrograms, s.CompileSeconds+x.CompileSeconds
+	}
+	s.Loss, s.GradNorm, s.Clipped = s.Loss/n, s.GradNorm/n, each[len(each)-1].Clipped
+	return s
 }
 
 // tasks returns the scenarios of a step, all different. They are walked through in shuffled passes of as many whole steps

@@ -22,6 +22,7 @@ import (
 //	masked_ratio                share of all episodes that are those
 //	step_tokens                 tokens the trainer computed, a shared prefix once
 //	padding                     share of the positions it computed that hold no token
+//	clip_ratio/region_mean      share of trained tokens whose ratio lies outside of the clip, at the last of several optimiser steps on a batch
 //	sampling/...                sampler against trainer: mean KL in nats a token, largest difference of a logprob, mean ratio
 func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) map[string]float64 {
 	m := map[string]float64{"loss": s.Loss, "grad_norm": s.GradNorm, "step_tokens": float64(s.NumTokens),

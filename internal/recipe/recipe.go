@@ -21,6 +21,8 @@ type Trainer interface {
 	Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error)
 	// Apply takes the optimiser step along the gradient computed last and returns the gradient's norm before clipping.
 	Apply(u batch.Update) (norm float64, err error)
+	// Snapshot returns what puts the trainer back where it is now, in case that steps which belong together cannot all be taken.
+	Snapshot() (restore func() error, err error)
 	// ResetOptimizer forgets the optimiser's moments and keeps the adapter.
 	ResetOptimizer() error
 	// Save writes, and Load reads, all that the next step depends on.

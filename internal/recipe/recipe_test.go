@@ -43,8 +43,8 @@ func (f *fakeTrainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objec
 		return batch.StepStats{}, ctx.Err()
 	}
 	f.gradient = fmt.Sprintf("sft %v", b)
-	if o.Policy != nil {
-		f.gradient = fmt.Sprintf("grpo %v %v", *o.Policy, b)
+	if o.Loss != batch.LossLikelihood {
+		f.gradient = fmt.Sprintf("grpo %v %v", o, b)
 	}
 	s := batch.StepStats{Loss: float64(len(fmt.Sprint(f.Steps, f.gradient))), NumTrained: b.NumTrained()}
 	if len(f.Steps) >= f.apart {
@@ -59,6 +59,11 @@ func (f *fakeTrainer) Apply(u batch.Update) (float64, error) {
 	}
 	f.Steps, f.gradient = append(f.Steps, fmt.Sprintf("%s %v", f.gradient, u)), ""
 	return float64(len(f.Steps)), nil
+}
+
+func (f *fakeTrainer) Snapshot() (func() error, error) {
+	steps := slices.Clone(f.Steps)
+	return func() error { f.Steps = steps; return nil }, nil
 }
 
 func (f *fakeTrainer) ResetOptimizer() error { f.resets++; return nil }
@@ -243,7 +248,7 @@ func demonstrations(n int) []batch.Sequence {
 
 func grpo() GRPO {
 	return GRPO{Stage: "grpo", Steps: 7, GroupsPerStep: 2, GroupSize: 2, Optimizer: Optimizer{LearningRate: 0.5, Schedule: Schedule{Warmup: 0.1}}, Clip: batch.Clip{Low: 0.2, High: 0.28},
-		CheckpointEvery: 3, MaxMismatch: 0.1, Seed: 7}
+		Loss: batch.LossDAPO, CheckpointEvery: 3, MaxMismatch: 0.1, Seed: 7}
 }
 
 func pipeline() Pipeline {
@@ -538,7 +543,7 @@ func TestTemperatureOfObjectives(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, s := range trainer.Steps {
-		if sampled := strings.HasPrefix(s, "grpo {{0.2 0.28} 0.7}"); sampled != (i >= 6) || !sampled && !strings.HasPrefix(s, "sft ") {
+		if sampled := strings.HasPrefix(s, "grpo {dapo {0.2 0.28} 0.7}"); sampled != (i >= 6) || !sampled && !strings.HasPrefix(s, "sft ") {
 			t.Errorf("step %d: %s", i, s)
 		}
 	}

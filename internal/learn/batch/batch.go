@@ -7,7 +7,7 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// Sequence is one training row. The slices have equal length.
+// Sequence is one training row. The slices have equal length, where they are not nil.
 //
 // Example, a demonstration of one turn (p prompt, s completion; Trained marks s):
 //
@@ -16,8 +16,13 @@ import (
 type Sequence struct {
 	IDs             []int32
 	Trained         []bool
-	SamplerLogprobs []float32 // natural log at the sampling temperature; unused in supervised rows
-	Advantage       float64   // of every trained token; unused in supervised rows
+	SamplerLogprobs []float32            // natural log at the sampling temperature; unused in supervised rows
+	Advantages      []float32            // of trained tokens; unused in supervised rows
+	Weights         []float32            // of trained tokens in the loss's sum; nil: 1 each. The normaliser counts tokens, whatever they weigh
+	Columns         map[Column][]float32 // more numbers of each token
+
+	Group   int // of the batch's groups, the one that the row is of
+	Episode int // of the batch's episodes, counted over its groups; it has several rows where its prompts do not go on from each other
 }
 
 // NumTrained counts the trained tokens.
@@ -91,11 +96,9 @@ func New(rows []Sequence) Batch {
 	}
 	b := Batch{Prefix: kept[0].IDs[:shared]}
 	for _, r := range kept {
-		row := Sequence{IDs: r.IDs[shared:], Trained: r.Trained[shared:], Advantage: r.Advantage}
-		if r.SamplerLogprobs != nil {
-			row.SamplerLogprobs = r.SamplerLogprobs[shared:]
-		}
-		b.Rows = append(b.Rows, row)
+		r.IDs, r.Trained = r.IDs[shared:], r.Trained[shared:]
+		r.columns(func(c []float32) []float32 { return c[shared:] })
+		b.Rows = append(b.Rows, r)
 	}
 	return b
 }
@@ -110,9 +113,7 @@ func (b Batch) Shorten(n int) Batch {
 	for _, r := range b.Rows {
 		r.IDs = append(append(make([]int32, 0, len(cut)+len(r.IDs)), cut...), r.IDs...)
 		r.Trained = append(make([]bool, len(cut)), r.Trained...)
-		if r.SamplerLogprobs != nil {
-			r.SamplerLogprobs = append(make([]float32, len(cut)), r.SamplerLogprobs...)
-		}
+		r.columns(func(c []float32) []float32 { return append(make([]float32, len(cut)), c...) })
 		short.Rows = append(short.Rows, r)
 	}
 	return short
@@ -126,17 +127,19 @@ func (b Batch) Shorten(n int) Batch {
 func FromGroups(groups []trajectory.Group, advantage func(rewards []float64) []float64) (Batch, Stats) {
 	var rows []Sequence
 	var stats Stats
-	sampledTokens := 0
-	for _, g := range groups {
+	sampledTokens, episodes := 0, 0
+	for number, g := range groups {
 		var members []*trajectory.Trajectory
 		var rewards []float64
-		for _, t := range g.Trajectories {
+		var at []int // the members' places among all episodes
+		for i, t := range g.Trajectories {
 			if !t.Outcome.Trainable() {
 				stats.Masked++
 				continue
 			}
-			members, rewards = append(members, t), append(rewards, t.Reward)
+			members, rewards, at = append(members, t), append(rewards, t.Reward), append(at, episodes+i)
 		}
+		episodes += len(g.Trajectories)
 		stats.Groups++
 		if len(members) == 0 {
 			stats.Empty++
@@ -151,7 +154,8 @@ func FromGroups(groups []trajectory.Group, advantage func(rewards []float64) []f
 		}
 		for i, a := range advantage(rewards) {
 			for _, r := range members[i].Rows() { // what was sampled in each is the same episode's doing
-				rows = append(rows, Sequence{IDs: r.IDs, Trained: r.Sampled, SamplerLogprobs: r.Logprobs, Advantage: a})
+				rows = append(rows, Sequence{IDs: r.IDs, Trained: r.Sampled, SamplerLogprobs: r.Logprobs,
+					Advantages: Even(len(r.IDs), a), Group: number, Episode: at[i]})
 			}
 		}
 	}

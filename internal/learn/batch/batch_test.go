@@ -18,15 +18,35 @@ func rows(t *rapid.T) []batch.Sequence {
 	for range rapid.IntRange(0, 5).Draw(t, "rows") {
 		n := rapid.IntRange(1, 12).Draw(t, "length")
 		r := batch.Sequence{IDs: rapid.SliceOfN(rapid.Int32Range(0, 1), n, n).Draw(t, "ids"),
-			Trained:   rapid.SliceOfN(rapid.Bool(), n, n).Draw(t, "trained"),
-			Advantage: rapid.Float64().Draw(t, "advantage")}
+			Trained:    rapid.SliceOfN(rapid.Bool(), n, n).Draw(t, "trained"),
+			Advantages: batch.Even(n, rapid.Float64().Draw(t, "advantage")), Group: rapid.Int().Draw(t, "group"), Episode: rapid.Int().Draw(t, "episode")}
 		r.Trained[0] = false
 		if withLogprobs {
 			r.SamplerLogprobs = rapid.SliceOfN(rapid.Float32Range(-9, 0), n, n).Draw(t, "logprobs")
+			r.Columns = map[batch.Column][]float32{"ref_logprobs": rapid.SliceOfN(rapid.Float32Range(-9, 0), n, n).Draw(t, "reference")}
+			r.Weights = rapid.SliceOfN(rapid.Float32Range(0, 2), n, n).Draw(t, "weights")
 		}
 		rows = append(rows, r)
 	}
 	return rows
+}
+
+// columnsOf are all columns of a row.
+func columnsOf(s batch.Sequence) map[string][]float32 {
+	return map[string][]float32{"sampler": s.SamplerLogprobs, "weights": s.Weights, "advantages": s.Column(batch.ColumnAdvantages), "reference": s.Column("ref_logprobs")}
+}
+
+// Old logprobs are a column of the row's own, else the sampler's.
+func TestOldLogprobs(t *testing.T) {
+	own, sampled := []float32{-1}, []float32{-2}
+	r := batch.Sequence{SamplerLogprobs: sampled}
+	if got := r.Column(batch.ColumnOldLogprobs); !slices.Equal(got, sampled) {
+		t.Errorf("got %v, want the sampler's", got)
+	}
+	r.Columns = map[batch.Column][]float32{batch.ColumnOldLogprobs: own}
+	if got := r.Column(batch.ColumnOldLogprobs); !slices.Equal(got, own) || !slices.Equal(r.Column(batch.ColumnSamplerLogprobs), sampled) || r.Column("none") != nil {
+		t.Errorf("got %v, want the row's own", got)
+	}
 }
 
 func TestNewSharesThePrefix(t *testing.T) {
@@ -46,12 +66,13 @@ func TestNewSharesThePrefix(t *testing.T) {
 		for i, got := range b.Rows {
 			w := want[i]
 			if !slices.Equal(slices.Concat(b.Prefix, got.IDs), w.IDs) || !slices.Equal(got.Trained, w.Trained[shared:]) ||
-				slices.Contains(w.Trained[:shared], true) || got.Advantage != w.Advantage {
+				slices.Contains(w.Trained[:shared], true) || got.Group != w.Group || got.Episode != w.Episode {
 				t.Fatalf("row %d: prefix %v and %+v are not %+v", i, b.Prefix, got, w)
 			}
-			if (got.SamplerLogprobs == nil) != (w.SamplerLogprobs == nil) ||
-				w.SamplerLogprobs != nil && !slices.Equal(got.SamplerLogprobs, w.SamplerLogprobs[shared:]) {
-				t.Fatalf("row %d: logprobs %v of %v", i, got.SamplerLogprobs, w.SamplerLogprobs)
+			for name, have := range columnsOf(got) {
+				if want := columnsOf(w)[name]; (have == nil) != (want == nil) || want != nil && !slices.Equal(have, want[shared:]) {
+					t.Fatalf("row %d: %s %v of %v", i, name, have, want)
+				}
 			}
 			if len(got.IDs) == 0 || got.Trained[0] {
 				t.Fatalf("row %d begins with a trained token: %+v", i, got)
@@ -115,14 +136,14 @@ func TestFromGroups(t *testing.T) {
 		t.Errorf("got %+v, want %+v", stats, want)
 	}
 	want := []batch.Sequence{
-		{IDs: []int32{2, 10, 3, 10, 9}, Advantage: 0.5}, // masked members are no part of the mean
-		{IDs: []int32{2, 12, 3, 12, 9}, Advantage: -0.5},
+		{IDs: []int32{2, 10, 3, 10, 9}, Advantages: batch.Even(5, 0.5)}, // masked members are no part of the mean
+		{IDs: []int32{2, 12, 3, 12, 9}, Advantages: batch.Even(5, -0.5), Episode: 2},
 	}
 	if !slices.Equal(b.Prefix, []int32{1}) || len(b.Rows) != len(want) {
 		t.Fatalf("got %+v", b)
 	}
 	for i, r := range b.Rows {
-		if !slices.Equal(r.IDs, want[i].IDs) || r.Advantage != want[i].Advantage ||
+		if !slices.Equal(r.IDs, want[i].IDs) || !slices.Equal(r.Advantages, want[i].Advantages) || r.Group != 0 || r.Episode != want[i].Episode ||
 			!slices.Equal(r.Trained, []bool{false, true, false, true, true}) ||
 			!slices.Equal(r.SamplerLogprobs, []float32{0, -0.5, 0, -1, -2}) {
 			t.Errorf("row %d: got %+v, want %+v", i, r, want[i])
@@ -139,12 +160,12 @@ func TestSplitEpisodes(t *testing.T) {
 	split.Turns[1].BridgeIDs, split.Turns[1].Rewrite = []int32{1, 7, 3}, "dropped"
 	b, _ := batch.FromGroups([]trajectory.Group{{Trajectories: []*trajectory.Trajectory{split, episode(12, trajectory.OK, 0)}}}, batch.Centred)
 	want := []batch.Sequence{
-		{IDs: []int32{2, 10}, Trained: []bool{false, true}, SamplerLogprobs: []float32{0, -0.5}, Advantage: 0.5},
-		{IDs: []int32{7, 3, 10, 9}, Trained: []bool{false, false, true, true}, SamplerLogprobs: []float32{0, 0, -1, -2}, Advantage: 0.5},
-		{IDs: []int32{2, 12, 3, 12, 9}, Trained: []bool{false, true, false, true, true}, SamplerLogprobs: []float32{0, -0.5, 0, -1, -2}, Advantage: -0.5},
+		{IDs: []int32{2, 10}, Trained: []bool{false, true}, SamplerLogprobs: []float32{0, -0.5}, Advantages: batch.Even(2, 0.5)},
+		{IDs: []int32{7, 3, 10, 9}, Trained: []bool{false, false, true, true}, SamplerLogprobs: []float32{0, 0, -1, -2}, Advantages: batch.Even(4, 0.5)},
+		{IDs: []int32{2, 12, 3, 12, 9}, Trained: []bool{false, true, false, true, true}, SamplerLogprobs: []float32{0, -0.5, 0, -1, -2}, Advantages: batch.Even(5, -0.5), Episode: 1},
 	}
 	if !slices.Equal(b.Prefix, []int32{1}) || !slices.EqualFunc(b.Rows, want, func(a, b batch.Sequence) bool {
-		return slices.Equal(a.IDs, b.IDs) && slices.Equal(a.Trained, b.Trained) && slices.Equal(a.SamplerLogprobs, b.SamplerLogprobs) && a.Advantage == b.Advantage
+		return slices.Equal(a.IDs, b.IDs) && slices.Equal(a.Trained, b.Trained) && slices.Equal(a.SamplerLogprobs, b.SamplerLogprobs) && slices.Equal(a.Advantages, b.Advantages) && a.Episode == b.Episode
 	}) {
 		t.Errorf("got %+v", b)
 	}
@@ -184,9 +205,14 @@ func TestShortenKeepsTheRowsWhole(t *testing.T) {
 		for i, r := range short.Rows {
 			w := b.Rows[i]
 			if !slices.Equal(slices.Concat(short.Prefix, r.IDs), slices.Concat(b.Prefix, w.IDs)) || len(r.Trained) != len(r.IDs) ||
-				!slices.Equal(r.Trained[len(r.Trained)-len(w.Trained):], w.Trained) || r.Advantage != w.Advantage ||
-				r.SamplerLogprobs != nil && len(r.SamplerLogprobs) != len(r.IDs) {
+				!slices.Equal(r.Trained[len(r.Trained)-len(w.Trained):], w.Trained) || r.Group != w.Group || r.Episode != w.Episode {
 				t.Fatalf("row %d: %+v became %+v", i, w, r)
+			}
+			for name, have := range columnsOf(r) {
+				want := columnsOf(w)[name]
+				if (have == nil) != (want == nil) || want != nil && (len(have) != len(r.IDs) || !slices.Equal(have[len(have)-len(want):], want)) {
+					t.Fatalf("row %d: %s %v became %v", i, name, want, have)
+				}
 			}
 		}
 	})

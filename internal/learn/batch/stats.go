@@ -1,19 +1,28 @@
 package batch
 
-// Objective is the loss of a step, a mean over its tokens. The zero value is the negative log-likelihood of the trained
-// tokens, whose logits are divided by nothing: demonstrations were not sampled at a temperature.
+// Objective names the loss of a step, a mean over its tokens, and gives its numbers; package learn/objective has the formulas. The zero
+// value is the negative log-likelihood.
 type Objective struct {
-	Policy *PolicyGradient // in place of the likelihood, where it is not nil
+	Loss        Loss
+	Clip        Clip    // of losses that have one
+	Temperature float64 // that the rows were sampled at; the trainer's logits are divided by it too. 0 is 1: demonstrations were not sampled
 }
 
-// PolicyGradient is the clipped policy-gradient loss of DAPO (arXiv 2503.14476, eq. 8).
-type PolicyGradient struct {
-	Clip        Clip
-	Temperature float64 // that SamplerLogprobs were sampled at; the trainer's logits are divided by it too
-}
+// Loss is the name of a loss.
+type Loss string
 
-// Clip bounds the ratio of trainer to sampler probability to [1-Low, 1+High].
+// The losses there are.
+const (
+	LossLikelihood Loss = "" // negative log-likelihood of demonstrations
+	LossDAPO       Loss = "dapo"
+	LossCISPO      Loss = "cispo"
+)
+
+// Clip bounds the ratio of the trainer's probability to the old one to [1-Low, 1+High].
 type Clip struct{ Low, High float64 }
+
+// Cuts reports whether a ratio lies outside of the bounds.
+func (c Clip) Cuts(ratio float64) bool { return ratio < 1-c.Low || ratio > 1+c.High }
 
 // StepStats describe one optimiser step.
 type StepStats struct {
@@ -29,4 +38,5 @@ type StepStats struct {
 	MeanRatio float64 // mean exp(trainer - sampler logprob) of trained tokens; 0 in supervised steps
 	Mismatch  float64 // mean of r - 1 - log r with that ratio: KL(sampler || trainer) by the k3 estimator, in nats
 	MaxDelta  float64 // largest |trainer - sampler logprob|
+	Clipped   float64 // share of trained tokens whose ratio exp(trainer - old logprob) lies outside of the clip
 }

@@ -173,13 +173,13 @@ func steps(t *train.Trainer, o Settings) error {
 // stepsOf takes a step on rows of a length: as many as are computed at once. A GPU takes one more with another row, as a prefix
 // is then not computed with the rows.
 func stepsOf(t *train.Trainer, o Settings, n int) error {
-	row := batch.Sequence{IDs: make([]int32, n), Trained: make([]bool, n), SamplerLogprobs: make([]float32, n), Advantage: 1}
+	row := batch.Sequence{IDs: make([]int32, n), Trained: make([]bool, n), SamplerLogprobs: make([]float32, n), Advantages: make([]float32, n)}
 	for i := 1; i < n; i++ {
 		row.Trained[i] = true
 	}
 	b := batch.Batch{Prefix: make([]int32, o.Prefix), Rows: []batch.Sequence{row}}
 	for range max(1, o.Devices)*o.Train.RowsAtOnce(n) - 1 { // of several devices each is to compute a whole micro-batch, as one does of any row
-		b.Rows = append(b.Rows, batch.Sequence{IDs: row.IDs, Trained: make([]bool, n)})
+		b.Rows = append(b.Rows, batch.Sequence{IDs: row.IDs, Trained: make([]bool, n), SamplerLogprobs: row.SamplerLogprobs, Advantages: row.Advantages})
 	}
 	err := step(t, b, o.Slots > 0)
 	if err == nil && o.GPU && o.Prefix > 0 {
@@ -192,7 +192,7 @@ func stepsOf(t *train.Trainer, o Settings, n int) error {
 func step(t *train.Trainer, b batch.Batch, sampled bool) error {
 	var o batch.Objective // with dropout, where there is any
 	if sampled {
-		o.Policy = &batch.PolicyGradient{Temperature: 1, Clip: batch.Clip{Low: 0.2, High: 0.2}}
+		o = batch.Objective{Loss: batch.LossDAPO, Temperature: 1, Clip: batch.Clip{Low: 0.2, High: 0.2}}
 	}
 	_, err := t.Step(context.Background(), b, o, batch.Update{Rate: 1, MaxGradNorm: 1})
 	return err

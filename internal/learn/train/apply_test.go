@@ -132,7 +132,7 @@ func testStepsThatAreNotFiniteLeaveTheState(t *testing.T, d device) {
 		}},
 		{"a loss of NaN", func() (batch.StepStats, error) {
 			without := batch.New(rows())
-			without.Rows[0].Advantage = math.NaN()
+			without.Rows[0].Advantages = batch.Even(len(without.Rows[0].IDs), math.NaN())
 			return tr.Step(context.Background(), without, policy(), batch.Update{Rate: 1e-2})
 		}},
 	} {
@@ -177,7 +177,7 @@ func testFailuresReleaseBuffers(t *testing.T, d device) {
 		return err
 	}
 	score := func() error {
-		_, err := tr.Score(b, 1)
+		_, err := tr.Score(context.Background(), b, 1)
 		return err
 	}
 	together := func(f func() error) func() error { // a prefix with its rows

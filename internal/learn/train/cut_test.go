@@ -40,7 +40,7 @@ func episodes(r *rand.Rand, draw func(*rand.Rand, float64) float64, done float64
 		teaches := group == 0 || r.Float64() > done*0.8
 		for range 8 {
 			n := 1900 + int(15000*min(1, max(0, draw(r, done))))
-			s := batch.Sequence{IDs: make([]int32, n), Trained: make([]bool, n), SamplerLogprobs: make([]float32, n), Advantage: 1}
+			s := batch.Sequence{IDs: make([]int32, n), Trained: make([]bool, n), SamplerLogprobs: make([]float32, n), Advantages: batch.Even(n, 1)}
 			share := 0.5 + 0.4*r.Float64()
 			for i := 900; i < n; i++ {
 				if s.IDs[i] = group + 1; i >= 940 {

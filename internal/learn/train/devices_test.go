@@ -18,7 +18,9 @@ func uneven() []batch.Sequence {
 	five := append(rows(), rows()[:2]...)
 	for i := range five {
 		five[i].IDs[len(five[i].IDs)-1] = int32(i)
-		five[i].Advantage += float64(i) / 10
+		for j := range five[i].Advantages {
+			five[i].Advantages[j] += float32(i) / 10
+		}
 	}
 	return five
 }
@@ -48,7 +50,7 @@ func twoSteps(t *testing.T, tr *Trainer, b batch.Batch) run {
 	if r.second, err = tr.Step(context.Background(), b, policy(), smooth()); err != nil {
 		t.Fatal(err)
 	}
-	if r.scores, err = tr.Score(b, 1); err != nil {
+	if r.scores, err = tr.Score(context.Background(), b, 1); err != nil {
 		t.Fatal(err)
 	}
 	r.state = stateOf(t, tr)

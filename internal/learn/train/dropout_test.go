@@ -104,14 +104,14 @@ func testDropoutIsDrawnAnewEachStepAndRepeatedByAResume(t *testing.T, d device) 
 		t.Error("the second step draws what the first drew")
 	}
 	plain := d.start(t, 4)
-	want, err := plain.Score(b, 1)
+	want, err := plain.Score(context.Background(), b, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := tr.SetState(start); err != nil {
 		t.Fatal(err)
 	}
-	got, err := tr.Score(b, 1)
+	got, err := tr.Score(context.Background(), b, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,49 +1,92 @@
-// Package train is the optimiser step: losses, exact gradients through a shared prefix, Adam, checkpoints. It never calls
+// Package train is the optimiser step: exact gradients through a shared prefix, Adam, checkpoints. Losses are package objective's. It never calls
 // a tool or a judge.
 package train
 
 import (
-	"github.com/gomlx/compute/dtypes"
+	"cmp"
+	"fmt"
+	"slices"
+
 	. "github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
+	"hone/internal/learn/objective"
 )
 
-// objective is what a step minimises. It is an input of the programs, so that SFT and GRPO share their compilation.
-type objective struct {
-	batch.Objective
-	dropout float64 // a program of its own, as its graph is another
+// goal is what a step minimises. Loss, columns and dropout make a program of its own; the numbers are inputs of it.
+type goal struct {
+	objective.Objective
+	settings batch.Objective
+	columns  []batch.Column
+	dropout  float64
 }
 
-// numObjective is the length of what upload makes.
-const numObjective = 4
-
-// upload gives the objective to the device: [4] of policy as 0 or 1, temperature, low, high.
-func (o objective) upload(e *engine.Engine) (engine.Buffer, error) {
-	flat := make([]float32, numObjective)
-	flat[1] = 1
-	if p := o.Policy; p != nil {
-		flat = []float32{1, float32(p.Temperature), float32(p.Clip.Low), float32(p.Clip.High)}
+// goalOf finds the loss. Steps that compare with the logprobs of a policy leave nothing out, since that policy did not.
+func (t *Trainer) goalOf(o batch.Objective, rows []batch.Sequence) (goal, error) {
+	loss, err := objective.Of(o)
+	if err != nil {
+		return goal{}, err
 	}
-	return e.Upload(flat, len(flat))
+	g := goal{Objective: loss, settings: o, columns: loss.Columns(), dropout: t.dropout}
+	if slices.Contains(g.columns, batch.ColumnOldLogprobs) {
+		g.dropout = 0
+	}
+	for i, r := range rows {
+		for _, c := range g.columns {
+			if n := len(r.Column(c)); n != len(r.IDs) {
+				return g, fmt.Errorf("the loss %s needs the column %s, of which row %d of %d (episode %d of group %d) has %d numbers for %d tokens",
+					o.Loss, c, i+1, len(rows), r.Episode, r.Group, n, len(r.IDs))
+			}
+		}
+		if n := len(r.Weights); n != 0 && n != len(r.IDs) {
+			return g, fmt.Errorf("row %d of %d has %d weights for %d tokens", i+1, len(rows), n, len(r.IDs))
+		}
+	}
+	return g, nil
 }
 
-// of is number i of an objective on the device, a scalar.
-func of(objective *Node, i int) *Node { return Reshape(Slice(objective, AxisRange(i, i+1))) }
-
-// losses maps per-token values to per-token losses, all [M]: the trainer's logprobs, the sampler's, and the advantages,
-// under an objective [4]. The step's loss is their mean over the trained tokens of the whole batch, however it is cut into
-// micro-batches. The negative log-likelihood is -log p of the trainer.
-func losses(objective, trainer, sampler, advantage *Node) *Node {
-	policy := BroadcastToDims(GreaterThan(of(objective, 0), ScalarZero(trainer.Graph(), dtypes.Float32)), trainer.Shape().Dimensions...)
-	return Where(policy, dapo(trainer, sampler, advantage, of(objective, 2), of(objective, 3)), Neg(trainer))
+// key is what a goal adds to a program's key.
+func (g goal) key() string {
+	if g.settings.Loss == batch.LossLikelihood {
+		return dropoutKey(g.dropout)
+	}
+	return "_" + string(g.settings.Loss) + dropoutKey(g.dropout)
 }
 
-// dapo is the clipped policy-gradient loss with clip-higher, averaged over all tokens of the batch (arXiv 2503.14476,
-// eq. 8): -min(r A, clip(r, 1-low, 1+high) A) with r = exp(trainer - sampler).
-func dapo(trainer, sampler, advantage, low, high *Node) *Node {
-	ratio := Exp(Sub(trainer, sampler))
-	clipped := Min(Max(ratio, OneMinus(low)), OnePlus(high))
-	return Neg(Min(Mul(ratio, advantage), Mul(clipped, advantage)))
+// params are a goal's inputs of a program: the temperature, then the loss's numbers [k] if it has any.
+func (g goal) params() []engine.Param {
+	params := []engine.Param{{Name: "temperature", Shape: engine.F32()}}
+	if n := len(g.Numbers()); n > 0 {
+		params = append(params, engine.Param{Name: "numbers", Shape: engine.F32(n)})
+	}
+	return params
+}
+
+// upload gives the devices what params names.
+func (g goal) upload(e *engine.Engine) ([]engine.Buffer, error) {
+	temperature, err := e.Upload([]float32{float32(cmp.Or(g.settings.Temperature, 1))})
+	if err != nil {
+		return nil, err
+	}
+	flat := g.Numbers()
+	if len(flat) == 0 {
+		return []engine.Buffer{temperature}, nil
+	}
+	numbers, err := e.Upload(flat, len(flat))
+	if err != nil {
+		engine.Free(temperature)
+		return nil, err
+	}
+	return []engine.Buffer{temperature, numbers}, nil
+}
+
+// numbers cuts a loss's numbers [k], in a list of one node or none, into scalars.
+func numbers(in []*Node) (each []*Node) {
+	for _, x := range in {
+		for i := range x.Shape().Dimensions[0] {
+			each = append(each, Reshape(Slice(x, AxisRange(i, i+1))))
+		}
+	}
+	return each
 }

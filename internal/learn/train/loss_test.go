@@ -3,74 +3,30 @@ package train
 import (
 	"context"
 	"math"
+	"slices"
+	"strings"
 	"testing"
-
-	"github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 )
 
-// Losses of single tokens with low 0.2 and high 0.28, worked by hand: r is trainer/sampler, the loss is
-// -min(r A, clip(r, 0.8, 1.28) A).
-func testDAPO(t *testing.T, d device) {
-	cases := []struct{ trainer, sampler, advantage, want float64 }{
-		{0.3, 0.3, 2, -2},      // r 1:    min(2, 2)
-		{0.55, 0.5, 1, -1.1},   // r 1.1:  inside both bounds, min(1.1, 1.1)
-		{0.55, 0.5, -1, 1.1},   //         min(-1.1, -1.1)
-		{0.75, 0.5, 1, -1.28},  // r 1.5:  above the bound, min(1.5, 1.28): clipped, no more to gain
-		{0.75, 0.5, -1, 1.5},   //         min(-1.5, -1.28): not clipped
-		{0.1, 0.05, 0.5, -.64}, // r 2:    min(1, 0.64)
-		{0.25, 0.5, 1, -0.5},   // r 0.5:  below the bound, min(0.5, 0.8): not clipped
-		{0.25, 0.5, -1, 0.8},   //         min(-0.5, -0.8): clipped, no more to gain
-		{0.3, 0.4, -3, 2.4},    // r 0.75: min(-2.25, -2.4)
-		{0.9, 0.1, 0, 0},
-	}
-	n := len(cases)
-	in := make([][]float32, 3)
-	for _, c := range cases {
-		for i, x := range []float64{math.Log(c.trainer), math.Log(c.sampler), c.advantage} {
-			in[i] = append(in[i], float32(x))
-		}
-	}
-	params := []engine.Param{{Name: "trainer", Shape: engine.F32(n)}, {Name: "sampler", Shape: engine.F32(n)}, {Name: "advantage", Shape: engine.F32(n)}}
-	p, err := d.Compile("dapo", params, func(in []*graph.Node) []*graph.Node {
-		return []*graph.Node{losses(graph.Const(in[0].Graph(), []float32{1, 1, 0.2, 0.28}), in[0], in[1], in[2])}
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var buffers []engine.Buffer
-	for _, flat := range in {
-		b, err := d.Upload(flat, n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		buffers = append(buffers, b)
-	}
-	out, err := p.Run(buffers...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := take(out[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, c := range cases {
-		if math.Abs(float64(got[i])-c.want) > 1e-5 {
-			t.Errorf("p %g under the trainer, %g under the sampler, advantage %g: loss %g, want %g", c.trainer, c.sampler, c.advantage, got[i], c.want)
-		}
-	}
-}
-
 // One step on tokens whose ratio lies inside the bounds, above and below them, for either sign of the advantage; none so
 // near a bound that a difference crosses it. The ratios are known, so the statistics are too.
 func testPolicyGradientEqualsFiniteDifferences(t *testing.T, d device) {
+	for _, loss := range []batch.Loss{batch.LossDAPO, batch.LossCISPO} {
+		o := policy()
+		o.Loss = loss
+		checkPolicyGradient(t, d, o)
+	}
+}
+
+func checkPolicyGradient(t *testing.T, d device, o batch.Objective) {
 	tr, b := d.start(t, 4), batch.New(rows())
 	before := stateOf(t, tr)
 	for i, a := range []float64{1, 0.3, -0.7} {
-		b.Rows[i].Advantage = a
+		b.Rows[i].Advantages = batch.Even(len(b.Rows[i].IDs), a)
 	}
 	offsets := []float64{0.5, -0.5, 0.05} // log ratios: 1.65, 0.61, 1.05
 	n, ratios, mismatch := 0.0, 0.0, 0.0
@@ -79,11 +35,14 @@ func testPolicyGradientEqualsFiniteDifferences(t *testing.T, d device) {
 		b.Rows[row].SamplerLogprobs[at] = float32(logp - x)
 		n, ratios, mismatch = n+1, ratios+math.Exp(x), mismatch+math.Exp(x)-1-x
 	})
-	m, stats := afterOneStep(t, tr, b, true)
-	checkGradient(t, tr, before, b, m, stats, func(logp, sampler, a float64) float64 {
-		r := math.Exp(logp - sampler)
-		return -min(r*a, min(max(r, 0.8), 1.28)*a)
-	})
+	stats, err := tr.Step(context.Background(), b, o, batch.Update{Rate: 1e-2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkGradient(t, tr, before, b, stateOf(t, tr).M, stats, o)
+	if math.Abs(stats.Clipped-2.0/3) > 0.05 { // of log ratios 0.5, -0.5 and 0.05 in turns
+		t.Errorf("%g of the ratios are clipped", stats.Clipped)
+	}
 	if math.Abs(stats.Mismatch-mismatch/n) > 1e-5 || math.Abs(stats.MeanRatio-ratios/n) > 1e-5 || math.Abs(stats.MaxDelta-0.5) > 1e-5 {
 		t.Errorf("got %+v, want a mismatch of %g, a mean ratio of %g, differences up to 0.5", stats, mismatch/n, ratios/n)
 	}
@@ -109,24 +68,24 @@ func testTemperature(t *testing.T, d device) {
 	if x := one.calls(b.Rows)[0]; x.m <= headChunk {
 		t.Fatalf("%d trained tokens fit into one chunk", x.m)
 	}
-	at1, err := one.Score(b, 1)
+	at1, err := one.Score(context.Background(), b, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at2, err := one.Score(b, 2)
+	at2, err := one.Score(context.Background(), b, 2)
 	if err != nil {
 		t.Fatal(err)
 	}
 	mass, sum := 0.0, 0.0
 	for _, row := range at1 {
-		mass, sum = mass+math.Exp(float64(row[n-2])), sum+math.Exp(float64(row[n-2])/2)
+		mass, sum = mass+math.Exp(float64(row[n-1])), sum+math.Exp(float64(row[n-1])/2)
 	}
 	if math.Abs(mass-1) > 1e-5 {
 		t.Errorf("the probabilities of all tokens sum to %g", mass)
 	}
 	for id := range at1 {
-		if want := float64(at1[id][n-2])/2 - math.Log(sum); math.Abs(float64(at2[id][n-2])-want) > 1e-5 {
-			t.Errorf("token %d: logprob %g at temperature 2, want %g", id, at2[id][n-2], want)
+		if want := float64(at1[id][n-1])/2 - math.Log(sum); math.Abs(float64(at2[id][n-1])-want) > 1e-5 {
+			t.Errorf("token %d: logprob %g at temperature 2, want %g", id, at2[id][n-1], want)
 		}
 	}
 }
@@ -136,16 +95,18 @@ func testTemperature(t *testing.T, d device) {
 func testTemperatureIsTheRolloutsAlone(t *testing.T, d device) {
 	tr, b := d.start(t, 4), batch.New(rows())
 	scores := func(temperature float64) [][]float32 {
-		s, err := tr.Score(b, temperature)
+		s, err := tr.Score(context.Background(), b, temperature)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
 	mean, n := 0.0, 0.0
-	for _, row := range scores(1) {
-		for _, logp := range row {
-			mean, n = mean-float64(logp), n+1
+	for i, row := range scores(1) {
+		for at, logp := range row {
+			if b.Rows[i].Trained[at] {
+				mean, n = mean-float64(logp), n+1
+			}
 		}
 	}
 	stats, err := tr.Gradient(context.Background(), b, batch.Objective{})
@@ -153,16 +114,11 @@ func testTemperatureIsTheRolloutsAlone(t *testing.T, d device) {
 		t.Errorf("%v: demonstrations lose %g, at temperature 1 it is %g", err, stats.Loss, mean/n)
 	}
 	for i, row := range scores(2) {
-		j := 0
-		for at, trained := range b.Rows[i].Trained {
-			if trained {
-				b.Rows[i].SamplerLogprobs[at], j = row[j], j+1
-			}
-		}
+		b.Rows[i].SamplerLogprobs = row
 	}
 	for temperature, same := range map[float64]bool{2: true, 1: false} {
 		o := policy()
-		o.Policy.Temperature = temperature
+		o.Temperature = temperature
 		if stats, err := tr.Gradient(context.Background(), b, o); err != nil || (stats.Mismatch < 1e-9) != same {
 			t.Errorf("%v: a mismatch of %g at temperature %g, of rollouts at 2", err, stats.Mismatch, temperature)
 		}
@@ -221,5 +177,155 @@ func testAGradientIsAppliedOnceOrDropped(t *testing.T, d device) {
 	}
 	if _, err := tr.Apply(u); err == nil || !equal(before, stateOf(t, tr)) {
 		t.Errorf("%v: a gradient outlived the state it was taken at", err)
+	}
+}
+
+// Two steps on one batch: the ratios of the second are against the logprobs that the rows were sampled with, as those of the first, so it has a
+// loss, a gradient and clipped tokens that the float64 reference has under the adapter which the first step left. Where the rows bring old logprobs
+// of their own, ratios are against these.
+func testSeveralStepsOnOneBatch(t *testing.T, d device) {
+	for _, loss := range []batch.Loss{batch.LossDAPO, batch.LossCISPO} {
+		o := policy()
+		o.Loss = loss
+		tr, b := d.start(t, 4), batch.New(rows())
+		scores, err := tr.Score(context.Background(), b, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, row := range scores {
+			b.Rows[i].SamplerLogprobs = row
+		}
+		first, err := tr.Step(context.Background(), b, o, batch.Update{Rate: 8e-3})
+		if err != nil || math.Abs(first.MeanRatio-1) > 1e-5 || first.Clipped != 0 {
+			t.Fatalf("%s: %+v, %v", loss, first, err)
+		}
+		middle := stateOf(t, tr)
+		if err := tr.ResetOptimizer(); err != nil { // so that the first moment is a tenth of the second gradient
+			t.Fatal(err)
+		}
+		second, err := tr.Step(context.Background(), b, o, batch.Update{Rate: 8e-3})
+		if err != nil || math.Abs(second.MeanRatio-1) < 1e-3 || second.Clipped == 0 || second.Clipped == 1 {
+			t.Fatalf("%s: %+v, %v", loss, second, err)
+		}
+		checkGradient(t, tr, middle, b, stateOf(t, tr).M, second, o)
+
+		own := batch.Batch{Prefix: b.Prefix}
+		for _, r := range b.Rows {
+			r.Columns = map[batch.Column][]float32{batch.ColumnOldLogprobs: batch.Even(len(r.IDs), -4)}
+			own.Rows = append(own.Rows, r)
+		}
+		if err := tr.SetState(State{Adapter: middle.Adapter, M: make([]float32, tr.size), V: make([]float32, tr.size)}); err != nil {
+			t.Fatal(err)
+		}
+		third, err := tr.Step(context.Background(), own, o, batch.Update{Rate: 8e-3})
+		if err != nil || math.Abs(third.Loss-second.Loss) < 1e-3 || third.MeanRatio != second.MeanRatio { // which is against the sampler
+			t.Fatalf("%s: %+v, with old logprobs of the rows' own %+v, %v", loss, second, third, err)
+		}
+		checkGradient(t, tr, middle, own, stateOf(t, tr).M, third, o)
+	}
+}
+
+// Scores under another adapter, and under the base model alone, are those of a trainer that holds it; the trainer's own stay. They stand where the
+// tokens do, however much of the prefix is shared.
+func testScoreUnder(t *testing.T, d device) {
+	tr, b := d.start(t, 4), batch.New(rows())
+	before := stateOf(t, tr)
+	scored := func(adapter engine.Buffer) [][]float32 {
+		t.Helper()
+		s, err := tr.ScoreUnder(context.Background(), adapter, b, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	own := scored(tr.Adapter())
+	for name, factor := range map[string]float32{"another": 2, "the base model": 0} {
+		other := before
+		other.Adapter = slices.Clone(before.Adapter)
+		for i := range other.Adapter {
+			other.Adapter[i] *= factor
+		}
+		reference, err := d.Upload(other.Adapter, len(other.Adapter))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer engine.Free(reference)
+		got := scored(reference)
+		if factor == 0 {
+			got = scored(nil)
+		}
+		holder := d.start(t, 4)
+		if err := holder.SetState(other); err != nil {
+			t.Fatal(err)
+		}
+		want, err := holder.Score(context.Background(), b, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range want {
+			if !slices.Equal(got[i], want[i]) || slices.Equal(got[i], own[i]) {
+				t.Errorf("%s, row %d: %v, want %v, the trainer's own are %v", name, i, got[i], want[i], own[i])
+			}
+			for at, trained := range b.Rows[i].Trained {
+				if trained == (got[i][at] == 0) {
+					t.Errorf("%s, row %d, token %d: %g, trained: %v", name, i, at, got[i][at], trained)
+				}
+			}
+		}
+	}
+	if again := scored(tr.Adapter()); !slices.EqualFunc(again, own, slices.Equal) || !equal(before, stateOf(t, tr)) {
+		t.Error("the trainer's own scores changed")
+	}
+	tr.maxPrefix = 5
+	for i, row := range scored(tr.Adapter()) {
+		for at := range row {
+			if math.Abs(float64(row[at]-own[i][at])) > 1e-5 || len(row) != len(b.Rows[i].IDs) {
+				t.Errorf("row %d, with a shorter prefix: %v, want %v", i, row, own[i])
+				break
+			}
+		}
+	}
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := tr.Score(cancelled, b, 1); err == nil {
+		t.Error("scoring goes on after it is cancelled")
+	}
+}
+
+// A token's weight and advantage are its own: tokens of weight 0 count in the normaliser alone. Rows that lack what the loss needs are refused, by
+// their place.
+func testColumns(t *testing.T, d device) {
+	tr, b := d.start(t, 4), batch.New(rows())
+	before := stateOf(t, tr)
+	for i, r := range b.Rows {
+		weights := make([]float32, len(r.IDs))
+		for at := range weights {
+			weights[at] = float32(at%3) / 2
+			r.Advantages[at] *= float32(at%4) - 1
+		}
+		b.Rows[i].Weights = weights
+	}
+	for _, o := range []batch.Objective{{}, policy()} {
+		if err := tr.SetState(before); err != nil {
+			t.Fatal(err)
+		}
+		stats, err := tr.Step(context.Background(), b, o, batch.Update{Rate: 1e-2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkGradient(t, tr, before, b, stateOf(t, tr).M, stats, o)
+	}
+	for name, spoil := range map[string]func(r *batch.Sequence){
+		"advantages": func(r *batch.Sequence) { r.Advantages = nil }, "old_logprobs": func(r *batch.Sequence) { r.SamplerLogprobs = nil },
+		"weights": func(r *batch.Sequence) { r.Weights = r.Weights[:3] }} {
+		spoilt := batch.New(rows())
+		spoilt.Rows[1].Weights = batch.Even(len(spoilt.Rows[1].IDs), 1)
+		spoil(&spoilt.Rows[1])
+		if _, err := tr.Gradient(context.Background(), spoilt, policy()); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "row 2 of 3") {
+			t.Errorf("without %s: %v", name, err)
+		}
+	}
+	if _, err := tr.Gradient(context.Background(), b, batch.Objective{Loss: "none"}); err == nil {
+		t.Error("a loss that there is not is taken")
 	}
 }

@@ -15,25 +15,28 @@ type shape struct{ n, c, m int }
 // padded is a micro-batch in the fixed shapes of a program.
 type padded struct {
 	shape
-	ids                        []int32 // [n, c]
-	index, target              []int32 // [m]
-	weight, sampler, advantage []float32
-	sampled                    bool    // the rows carry sampler logprobs
-	keys                       []int32 // [n, c], of dropout; nil without
+	ids           []int32 // [n, c]
+	index, target []int32 // [m]
+	weight        []float32
+	columns       [][]float32 // each [m]
+	sampler       []float32   // [m], for the statistics
+	sampled       []bool      // [m], whether the row has sampler logprobs
+	used          int         // of m
+	keys          []int32     // [n, c], of dropout; nil without
 }
 
 func roundUp(x, multiple int) int { return (x + multiple - 1) / multiple * multiple }
 
 // pad lays a call's rows of a step out, for each device its own. A device for which there are none gets rows of which
 // nothing is trained.
-func (t *Trainer) pad(x call, rows []batch.Sequence, weight float64, m masks) []padded {
+func (t *Trainer) pad(x call, rows []batch.Sequence, weight float64, columns []batch.Column, m masks) []padded {
 	out := make([]padded, t.engine.NumDevices())
 	for i := range out {
 		var own []batch.Sequence
 		for _, row := range x.of(i) {
 			own = append(own, rows[row])
 		}
-		out[i] = x.pad(own, weight, m)
+		out[i] = x.pad(own, weight, columns, m)
 	}
 	return out
 }
@@ -44,12 +47,15 @@ func (x call) of(device int) []int {
 }
 
 // pad lays rows out: trained token i of a row takes its logprob from position i-1. Trained tokens have the given
-// weight in the loss, unused entries 0.
-func (s shape) pad(rows []batch.Sequence, weight float64, m masks) padded {
+// weight in the loss, times their own, unused entries 0.
+func (s shape) pad(rows []batch.Sequence, weight float64, columns []batch.Column, m masks) padded {
 	x := padded{shape: s}
 	x.ids = make([]int32, x.n*x.c)
 	x.index, x.target = make([]int32, x.m), make([]int32, x.m)
-	x.weight, x.sampler, x.advantage = make([]float32, x.m), make([]float32, x.m), make([]float32, x.m)
+	x.weight, x.sampler, x.sampled = make([]float32, x.m), make([]float32, x.m), make([]bool, x.m)
+	for range columns {
+		x.columns = append(x.columns, make([]float32, x.m))
+	}
 	if m.rate > 0 {
 		x.keys = make([]int32, x.n*x.c)
 	}
@@ -64,30 +70,39 @@ func (s shape) pad(rows []batch.Sequence, weight float64, m masks) padded {
 				continue
 			}
 			x.index[j], x.target[j], x.weight[j] = int32(row*x.c+i-1), r.IDs[i], float32(weight)
-			x.advantage[j] = float32(r.Advantage)
+			if r.Weights != nil {
+				x.weight[j] *= r.Weights[i]
+			}
+			for k, c := range columns {
+				x.columns[k][j] = r.Column(c)[i]
+			}
 			if r.SamplerLogprobs != nil {
-				x.sampler[j], x.sampled = r.SamplerLogprobs[i], true
+				x.sampler[j], x.sampled[j] = r.SamplerLogprobs[i], true
 			}
 			j++
 		}
 	}
+	x.used = j
 	return x
 }
 
-// numInputs are the arrays that upload makes of every micro-batch.
-const numInputs = 6
-
-// upload copies ids, index, target, weight, sampler and advantage to the devices, to each its own, and the keys of dropout
-// if there are any.
+// upload copies ids, index, target, weight and columns to the devices, to each its own, and the keys of dropout if there are any.
 func upload(e *engine.Engine, each []padded) ([]engine.Buffer, error) {
 	s := each[0].shape
-	arrays := []array{{dims: []int{s.n, s.c}}, {dims: []int{s.m}}, {dims: []int{s.m}}, {dims: []int{s.m}}, {dims: []int{s.m}}, {dims: []int{s.m}}}
+	arrays := []array{{dims: []int{s.n, s.c}}, {dims: []int{s.m}}, {dims: []int{s.m}}, {dims: []int{s.m}}}
+	for range each[0].columns {
+		arrays = append(arrays, array{dims: []int{s.m}})
+	}
 	if each[0].keys != nil {
 		arrays = append(arrays, array{dims: []int{s.n, s.c}})
 	}
 	for _, x := range each {
-		for i, flat := range []any{x.ids, x.index, x.target, x.weight, x.sampler, x.advantage, x.keys}[:len(arrays)] {
-			arrays[i].each = append(arrays[i].each, flat)
+		flat := []any{x.ids, x.index, x.target, x.weight}
+		for _, c := range x.columns {
+			flat = append(flat, c)
+		}
+		for i, f := range append(flat, x.keys)[:len(arrays)] {
+			arrays[i].each = append(arrays[i].each, f)
 		}
 	}
 	return uploadAll(e, arrays...)

@@ -10,7 +10,7 @@ import (
 
 func TestPad(t *testing.T) {
 	row := func(ids ...int32) batch.Sequence { // all but the first two are trained
-		s := batch.Sequence{IDs: ids, Trained: make([]bool, len(ids)), SamplerLogprobs: make([]float32, len(ids)), Advantage: float64(ids[0])}
+		s := batch.Sequence{IDs: ids, Trained: make([]bool, len(ids)), SamplerLogprobs: make([]float32, len(ids)), Advantages: batch.Even(len(ids), float64(ids[0])), Weights: batch.Even(len(ids), 2)}
 		for i := range ids[2:] {
 			s.Trained[2+i], s.SamplerLogprobs[2+i] = true, -float32(ids[2+i])
 		}
@@ -28,20 +28,23 @@ func TestPad(t *testing.T) {
 		{4, 4, []batch.Sequence{row(5, 6, 7, 8)}, 4, 8, []int32{1, 2}, []int32{7, 8}},
 	} {
 		tr := &Trainer{engine: &engine.Engine{}, rowMultiple: c.rowMultiple, microBatch: c.microBatch}
-		x := tr.pad(tr.calls(c.rows)[0], c.rows, 0.25, masks{})[0]
+		x := tr.pad(tr.calls(c.rows)[0], c.rows, 0.125, []batch.Column{batch.ColumnOldLogprobs, batch.ColumnAdvantages}, masks{})[0]
 		if x.n != c.microBatch || x.c != c.c || x.m != c.m || len(x.ids) != x.n*x.c || len(x.index) != x.m || len(x.weight) != x.m {
 			t.Errorf("rows of %d, multiple %d: shapes %d %d %d, want %d %d", c.microBatch, c.rowMultiple, x.n, x.c, x.m, c.c, c.m)
 			continue
 		}
 		n := len(c.index)
+		if x.used != n {
+			t.Errorf("%d entries are used, want %d", x.used, n)
+		}
 		if !slices.Equal(x.index[:n], c.index) || !slices.Equal(x.target[:n], c.target) {
 			t.Errorf("index %v and target %v, want %v and %v", x.index, x.target, c.index, c.target)
 		}
 		for i := range x.m {
 			switch trained := i < n; {
-			case trained && (x.weight[i] != 0.25 || x.sampler[i] != -float32(x.target[i]) || x.advantage[i] == 0 || x.ids[x.index[i]+1] != x.target[i]):
-				t.Errorf("entry %d: weight %g, sampler %g, advantage %g", i, x.weight[i], x.sampler[i], x.advantage[i])
-			case !trained && x.weight[i] != 0:
+			case trained && (x.weight[i] != 0.25 || x.sampler[i] != -float32(x.target[i]) || !x.sampled[i] || x.columns[0][i] != x.sampler[i] || x.columns[1][i] != float32(x.ids[int(x.index[i])/x.c*x.c]) || x.ids[x.index[i]+1] != x.target[i]):
+				t.Errorf("entry %d: weight %g, sampler %g, columns %g", i, x.weight[i], x.sampler[i], x.columns)
+			case !trained && (x.weight[i] != 0 || x.sampled[i]):
 				t.Errorf("padding %d has weight %g", i, x.weight[i])
 			}
 		}

@@ -157,35 +157,41 @@ func (t *Trainer) prefixBackwardProgram(p int, dropout float64) (program, error)
 	})
 }
 
-// rowsInputs are what a micro-batch of rows is: ids[n,c], index[m], target[m], weight[m], sampler[m], advantage[m], objective[4],
-// and keys[n,c] where there is dropout. index says which of the n*c positions a trained token's logprob comes from; weight is 0
-// at padding.
-func rowsInputs(s shape, dropout float64) []engine.Param {
-	params := []engine.Param{{Name: "ids", Shape: engine.I32(s.n, s.c)},
-		{Name: "index", Shape: engine.I32(s.m)}, {Name: "target", Shape: engine.I32(s.m)},
-		{Name: "weight", Shape: engine.F32(s.m)}, {Name: "sampler", Shape: engine.F32(s.m)},
-		{Name: "advantage", Shape: engine.F32(s.m)}, {Name: "objective", Shape: engine.F32(numObjective)}}
-	if dropout > 0 {
+// rowsInputs are what a micro-batch of rows is: ids[n,c], index[m], target[m], weight[m], the goal's columns, each [m], its temperature and
+// numbers, and keys[n,c] where there is dropout. index says which of the n*c positions a trained token's logprob comes from;
+// weight is 0 at padding.
+func rowsInputs(s shape, g goal) []engine.Param {
+	params := append(scoreInputs(s), engine.Param{Name: "weight", Shape: engine.F32(s.m)})
+	for _, c := range g.columns {
+		params = append(params, engine.Param{Name: string(c), Shape: engine.F32(s.m)})
+	}
+	params = append(params, g.params()...)
+	if g.dropout > 0 {
 		params = append(params, engine.Param{Name: "keys", Shape: engine.I32(s.n, s.c)})
 	}
 	return params
 }
 
+// numFixed are the inputs of rowsInputs before the columns.
+const numFixed = 4
+
 // loss returns the sum of losses of rowsInputs, given the rows' hidden states [n, c, H], and logprobs[m].
-func (t *Trainer) loss(d *model.Decoder, h *Node, rows []*Node) (total, logp *Node) {
-	index, target, weight, sampler, advantage, objective := rows[1], rows[2], rows[3], rows[4], rows[5], rows[6]
+func (t *Trainer) loss(d *model.Decoder, h *Node, rows []*Node, g goal) (total, logp *Node) {
+	index, target, weight := rows[1], rows[2], rows[3]
+	columns, rest := cut(rows[numFixed:], len(g.columns))
+	settings, _ := cut(rest, len(g.params()))
 	dims := h.Shape().Dimensions
 	trained := Gather(Reshape(h, dims[0]*dims[1], dims[2]), Reshape(index, index.Shape().Size(), 1))
-	logp = t.logprobs(d, trained, target, StopGradient(of(objective, 1)))
-	return ReduceAllSum(Mul(losses(objective, logp, sampler, advantage), weight)), logp
+	logp = t.logprobs(d, trained, target, StopGradient(settings[0]))
+	return ReduceAllSum(Mul(g.Graph(logp, columns, numbers(settings[1:])), weight)), logp
 }
 
 // rowsProgram is forward and backward of one micro-batch of rows after a prefix of p tokens. Inputs: weights, adapter, 2*L of
 // K,V [K, P, D], rowsInputs, gradient[A] (donated), 2*L of dK,dV (donated). Outputs: sum of losses, logprobs[m], gradient[A],
 // dK,dV.
-func (t *Trainer) rowsProgram(s shape, p int, dropout float64) (program, error) {
-	return t.program(fmt.Sprintf("rows_%d_%d_%d_%d", s.n, s.c, s.m, p)+dropoutKey(dropout)+t.recomputeKey(), func() (*engine.Program, error) {
-		inputs := rowsInputs(s, dropout)
+func (t *Trainer) rowsProgram(s shape, p int, g goal) (program, error) {
+	return t.program(fmt.Sprintf("rows_%d_%d_%d_%d", s.n, s.c, s.m, p)+g.key()+t.recomputeKey(), func() (*engine.Program, error) {
+		inputs := rowsInputs(s, g)
 		params := append(t.modelParams(), t.prefixParams("prefix", t.spec.Shape, p, false)...)
 		params = append(append(params, inputs...), engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
 		params = append(params, t.prefixParams("d", engine.F32, p, true)...)
@@ -193,14 +199,14 @@ func (t *Trainer) rowsProgram(s shape, p int, dropout float64) (program, error) 
 			d := t.differentiated(in)
 			kv, rest := cut(in[len(t.weights)+1:], t.numPrefix(p))
 			rows, sums := cut(rest, len(inputs))
-			if dropout > 0 {
-				d.Dropout(dropout, rows[7])
+			if g.dropout > 0 {
+				d.Dropout(g.dropout, rows[len(rows)-1])
 			}
-			total, logp := t.loss(d, t.rowsForward(d, rows[0], kv, p), rows)
+			total, logp := t.loss(d, t.rowsForward(d, rows[0], kv, p), rows, g)
 			flat, dkv := flatGradient(total, d, kv)
 			out := []*Node{total, logp, Add(sums[0], flat)}
-			for i, g := range dkv {
-				out = append(out, Add(sums[1+i], ConvertDType(g, dtypes.Float32)))
+			for i, x := range dkv {
+				out = append(out, Add(sums[1+i], ConvertDType(x, dtypes.Float32)))
 			}
 			return out
 		})
@@ -209,17 +215,17 @@ func (t *Trainer) rowsProgram(s shape, p int, dropout float64) (program, error) 
 
 // treeProgram is forward and backward of a prefix of p tokens and one micro-batch of rows after it, together: weights, adapter,
 // prefixInputs, rowsInputs -> sum of losses, logprobs[m], gradient[A].
-func (t *Trainer) treeProgram(s shape, p int, dropout float64) (program, error) {
-	return t.program(fmt.Sprintf("tree_%d_%d_%d_%d", s.n, s.c, s.m, p)+dropoutKey(dropout)+t.recomputeKey(), func() (*engine.Program, error) {
-		before := t.prefixInputs(p, dropout)
-		params := append(append(t.modelParams(), before...), rowsInputs(s, dropout)...)
+func (t *Trainer) treeProgram(s shape, p int, g goal) (program, error) {
+	return t.program(fmt.Sprintf("tree_%d_%d_%d_%d", s.n, s.c, s.m, p)+g.key()+t.recomputeKey(), func() (*engine.Program, error) {
+		before := t.prefixInputs(p, g.dropout)
+		params := append(append(t.modelParams(), before...), rowsInputs(s, g)...)
 		return t.engine.Compile("tree", params, func(in []*Node) []*Node {
 			d := t.differentiated(in)
 			prefix, rows := cut(in[len(t.weights)+1:], len(before))
-			if dropout > 0 {
-				d.Dropout(dropout, Concatenate([]*Node{prefix[1], Reshape(rows[7], 1, s.n*s.c)}, 1))
+			if g.dropout > 0 {
+				d.Dropout(g.dropout, Concatenate([]*Node{prefix[1], Reshape(rows[len(rows)-1], 1, s.n*s.c)}, 1))
 			}
-			total, logp := t.loss(d, model.Tree(d, prefix[0], rows[0]), rows)
+			total, logp := t.loss(d, model.Tree(d, prefix[0], rows[0]), rows, g)
 			flat, _ := flatGradient(total, d, nil)
 			return []*Node{total, logp, flat}
 		})
@@ -229,12 +235,17 @@ func (t *Trainer) treeProgram(s shape, p int, dropout float64) (program, error) 
 // cut returns the first n nodes, and the others.
 func cut(nodes []*Node, n int) (first, rest []*Node) { return nodes[:n], nodes[n:] }
 
+// scoreInputs are the ids[n,c], index[m] and target[m] of rowsInputs.
+func scoreInputs(s shape) []engine.Param {
+	return []engine.Param{{Name: "ids", Shape: engine.I32(s.n, s.c)}, {Name: "index", Shape: engine.I32(s.m)}, {Name: "target", Shape: engine.I32(s.m)}}
+}
+
 // scoreProgram is the forward pass of rowsProgram without a loss: weights, adapter, K,V, ids, index, target, temperature ->
 // logprobs[m].
 func (t *Trainer) scoreProgram(s shape, p int) (program, error) {
 	return t.program(fmt.Sprintf("score_%d_%d_%d_%d", s.n, s.c, s.m, p), func() (*engine.Program, error) {
 		params := append(t.modelParams(), t.prefixParams("prefix", t.spec.Shape, p, false)...)
-		params = append(append(params, rowsInputs(s, 0)[:3]...), engine.Param{Name: "temperature", Shape: engine.F32()})
+		params = append(append(params, scoreInputs(s)...), engine.Param{Name: "temperature", Shape: engine.F32()})
 		return t.engine.Compile("score", params, func(in []*Node) []*Node {
 			d := t.decoder(in)
 			kv, rows := cut(in[len(t.weights)+1:], t.numPrefix(p))

@@ -1,17 +1,35 @@
 package train
 
 import (
+	"context"
+	"fmt"
+
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
 )
 
-// Score returns the trainer's logprobs of each row's trained tokens at a temperature above 0, in order.
-func (t *Trainer) Score(b batch.Batch, temperature float64) ([][]float32, error) {
-	b = b.Shorten(t.maxPrefix)
-	if err := check(b.Rows); err != nil {
+// Score returns the logprobs of a batch's trained tokens under the trainer's adapter, at a temperature above 0. They are aligned with the
+// rows, one number for each id and 0 where it is not trained, so each is a column of its row as it is.
+func (t *Trainer) Score(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error) {
+	return t.ScoreUnder(ctx, t.adapter, b, temperature)
+}
+
+// ScoreUnder is Score under another adapter, [A] on the trainer's devices, such as that of a publish.Folder: a reference. nil is the base model
+// alone.
+func (t *Trainer) ScoreUnder(ctx context.Context, adapter engine.Buffer, b batch.Batch, temperature float64) ([][]float32, error) {
+	if adapter == nil {
+		none, err := t.engine.Zeros(engine.F32(t.size), 1)
+		if err != nil {
+			return nil, err
+		}
+		defer engine.Free(none...)
+		adapter = none[0]
+	}
+	short := b.Shorten(t.maxPrefix)
+	if err := check(short.Rows); err != nil {
 		return nil, err
 	}
-	kv, prefix, err := t.prefix(b.Prefix, masks{})
+	kv, prefix, err := t.prefixUnder(adapter, short.Prefix, masks{})
 	if err != nil {
 		return nil, err
 	}
@@ -22,31 +40,49 @@ func (t *Trainer) Score(b batch.Batch, temperature float64) ([][]float32, error)
 	}
 	defer engine.Free(divisor)
 	scores := make([][]float32, len(b.Rows))
-	for _, x := range t.calls(b.Rows) {
-		each := t.pad(x, b.Rows, 1, masks{})
-		p, err := t.scoreProgram(each[0].shape, len(b.Prefix))
+	for _, x := range t.calls(short.Rows) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		logp, err := t.scoreCall(x, short, adapter, kv, divisor)
 		if err != nil {
 			return nil, err
 		}
-		inputs, err := upload(t.engine, each)
-		if err != nil {
-			return nil, err
-		}
-		out, err := p.Run(append(append(append(t.modelBuffers(), kv...), inputs[:3]...), divisor)...)
-		engine.Free(inputs...)
-		if err != nil {
-			return nil, err
-		}
-		logp, err := takeEach(out[0], len(each))
-		if err != nil {
-			return nil, err
-		}
-		for i := range each {
+		for i := range logp {
 			for _, row := range x.of(i) {
-				n := b.Rows[row].NumTrained()
-				scores[row], logp[i] = logp[i][:n:n], logp[i][n:]
+				scores[row], logp[i] = aligned(b.Rows[row], logp[i])
 			}
 		}
 	}
 	return scores, nil
+}
+
+// scoreCall returns what each device has of a call's logprobs: those of its rows' trained tokens, one after the other.
+func (t *Trainer) scoreCall(x call, b batch.Batch, adapter engine.Buffer, kv []engine.Buffer, divisor engine.Buffer) ([][]float32, error) {
+	each := t.pad(x, b.Rows, 1, nil, masks{})
+	p, err := t.scoreProgram(each[0].shape, len(b.Prefix))
+	if err != nil {
+		return nil, err
+	}
+	inputs, err := upload(t.engine, each)
+	if err != nil {
+		return nil, err
+	}
+	defer engine.Free(inputs...)
+	out, err := p.Run(append(append(append(t.buffersUnder(adapter), kv...), inputs[:3]...), divisor)...)
+	if err != nil {
+		return nil, fmt.Errorf("scoring %d rows: %w", len(x.rows), err)
+	}
+	return takeEach(out[0], len(each))
+}
+
+// aligned lays the first logprobs out as a row has its trained tokens, and returns the others.
+func aligned(r batch.Sequence, logp []float32) (row, rest []float32) {
+	row = make([]float32, len(r.IDs))
+	for i, trained := range r.Trained {
+		if trained {
+			row[i], logp = logp[0], logp[1:]
+		}
+	}
+	return row, logp
 }

@@ -184,6 +184,12 @@ func (t *Trainer) SetState(s State) error {
 	return nil
 }
 
+// Snapshot returns what puts the trainer back where it is now, from a copy on the host.
+func (t *Trainer) Snapshot() (restore func() error, err error) {
+	state, err := t.State()
+	return func() error { return t.SetState(state) }, err
+}
+
 // ResetOptimizer forgets the moments and keeps the adapter: a stage with another loss begins with its own statistics.
 func (t *Trainer) ResetOptimizer() error {
 	state, err := t.State()
@@ -237,9 +243,9 @@ func (t *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective
 	if err := check(b.Rows); err != nil {
 		return stats, err
 	}
-	goal := objective{Objective: o}
-	if o.Policy == nil {
-		goal.dropout = t.dropout
+	goal, err := t.goalOf(o, b.Rows)
+	if err != nil {
+		return stats, err
 	}
 	gradient, err := t.gradientOf(ctx, b, goal, &stats)
 	if t.lessens(err, b) {
@@ -256,7 +262,7 @@ func (t *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective
 	t.gradient = gradient
 	stats.NumPrograms, stats.CompileSeconds, t.made = t.made.programs, t.made.seconds, made{}
 	n := float64(stats.NumTrained)
-	stats.Mismatch, stats.MeanRatio = stats.Mismatch/n, stats.MeanRatio/n
+	stats.Mismatch, stats.MeanRatio, stats.Clipped = stats.Mismatch/n, stats.MeanRatio/n, stats.Clipped/n
 	return stats, nil
 }
 
@@ -271,7 +277,7 @@ func (t *Trainer) drop() {
 // gradientOf returns the adapter's gradient of the batch's loss, [A], and adds up the statistics. Of several devices each has
 // the gradient of its own micro-batches: the whole is their sum. Where each has one, a GPU computes a prefix with it. Else the prefix
 // is computed before, each adds to the gradient of its keys and values, and it is computed again in its own backward pass.
-func (t *Trainer) gradientOf(ctx context.Context, b batch.Batch, o objective, stats *batch.StepStats) (engine.Buffer, error) {
+func (t *Trainer) gradientOf(ctx context.Context, b batch.Batch, o goal, stats *batch.StepStats) (engine.Buffer, error) {
 	m, calls := t.masks(o.dropout, b.Prefix), t.calls(b.Rows)
 	for _, x := range calls {
 		stats.NumPadded += x.n * x.c * t.engine.NumDevices()
@@ -280,7 +286,7 @@ func (t *Trainer) gradientOf(ctx context.Context, b batch.Batch, o objective, st
 		stats.NumTokens, stats.NumPadded = stats.NumTokens+len(r.IDs), stats.NumPadded-len(r.IDs)
 	}
 	weight := 1 / float64(cmp.Or(b.Normaliser, stats.NumTrained))
-	pad := func(x call) []padded { return t.pad(x, b.Rows, weight, m) }
+	pad := func(x call) []padded { return t.pad(x, b.Rows, weight, o.columns, m) }
 	if t.oneProgram(b, calls) {
 		return t.tree(ctx, b.Prefix, pad(calls[0]), o, m, stats)
 	}
@@ -390,6 +396,11 @@ func (t *Trainer) prefixBackward(p int, m masks, prefix, accumulators []engine.B
 // prefix computes the keys and values of the prefix and keeps its inputs for the backward pass. Without a prefix there is
 // nothing of either.
 func (t *Trainer) prefix(ids []int32, m masks) (kv, inputs []engine.Buffer, err error) {
+	return t.prefixUnder(t.adapter, ids, m)
+}
+
+// prefixUnder is prefix with another adapter.
+func (t *Trainer) prefixUnder(adapter engine.Buffer, ids []int32, m masks) (kv, inputs []engine.Buffer, err error) {
 	if len(ids) == 0 {
 		return nil, nil, nil
 	}
@@ -400,7 +411,7 @@ func (t *Trainer) prefix(ids []int32, m masks) (kv, inputs []engine.Buffer, err 
 	if inputs, err = t.uploadPrefix(ids, m); err != nil {
 		return nil, nil, err
 	}
-	if kv, err = p.Run(append(t.modelBuffers(), inputs...)...); err != nil {
+	if kv, err = p.Run(append(t.buffersUnder(adapter), inputs...)...); err != nil {
 		engine.Free(inputs...)
 		return nil, nil, err
 	}
@@ -417,11 +428,11 @@ func (t *Trainer) uploadPrefix(ids []int32, m masks) ([]engine.Buffer, error) {
 }
 
 // tree returns the gradient of a prefix and one micro-batch of each device.
-func (t *Trainer) tree(ctx context.Context, ids []int32, each []padded, o objective, m masks, stats *batch.StepStats) (engine.Buffer, error) {
+func (t *Trainer) tree(ctx context.Context, ids []int32, each []padded, o goal, m masks, stats *batch.StepStats) (engine.Buffer, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	p, err := t.treeProgram(each[0].shape, len(ids), m.rate)
+	p, err := t.treeProgram(each[0].shape, len(ids), o)
 	if err != nil {
 		return nil, err
 	}
@@ -453,9 +464,9 @@ func (t *Trainer) zeros(p int) ([]engine.Buffer, error) {
 
 // rows runs forward and backward of a micro-batch on each device and returns the new accumulators. It consumes the old
 // ones unless there is an error.
-func (t *Trainer) rows(each []padded, o objective, m masks, kv []engine.Buffer, p int, accumulators []engine.Buffer,
+func (t *Trainer) rows(each []padded, o goal, m masks, kv []engine.Buffer, p int, accumulators []engine.Buffer,
 	stats *batch.StepStats) ([]engine.Buffer, error) {
-	program, err := t.rowsProgram(each[0].shape, p, m.rate)
+	program, err := t.rowsProgram(each[0].shape, p, o)
 	if err != nil {
 		return nil, err
 	}
@@ -464,17 +475,17 @@ func (t *Trainer) rows(each []padded, o objective, m masks, kv []engine.Buffer, 
 
 // run runs a program of rows, given what its inputs have before and behind them, adds to the statistics, and returns what the
 // program returns beside losses and logprobs.
-func (t *Trainer) run(p program, before []engine.Buffer, each []padded, o objective, behind []engine.Buffer, stats *batch.StepStats) ([]engine.Buffer, error) {
+func (t *Trainer) run(p program, before []engine.Buffer, each []padded, o goal, behind []engine.Buffer, stats *batch.StepStats) ([]engine.Buffer, error) {
 	inputs, err := upload(t.engine, each)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { engine.Free(inputs...) }()
-	target, err := o.upload(t.engine)
+	settings, err := o.upload(t.engine)
 	if err != nil {
 		return nil, err
 	}
-	inputs = slices.Insert(inputs, numInputs, target)
+	inputs = slices.Insert(inputs, numFixed+len(o.columns), settings...)
 	out, err := p.Run(slices.Concat(t.modelBuffers(), before, inputs, behind)...)
 	if err != nil {
 		return nil, err
@@ -487,15 +498,19 @@ func (t *Trainer) run(p program, before []engine.Buffer, each []padded, o object
 	}
 	for i, x := range each {
 		stats.Loss += float64(loss[i][0])
-		x.compare(logp[i], stats)
+		x.compare(logp[i], o, stats)
 	}
 	return out[2:], nil
 }
 
-// compare adds to the statistics how far the trainer's logprobs [m] are from the sampler's.
-func (x padded) compare(logp []float32, stats *batch.StepStats) {
-	for i, s := range x.sampler {
-		if x.weight[i] == 0 || !x.sampled {
+// compare adds to the statistics how far the trainer's logprobs [m] are from the sampler's, and from the old ones.
+func (x padded) compare(logp []float32, o goal, stats *batch.StepStats) {
+	old := slices.Index(o.columns, batch.ColumnOldLogprobs)
+	for i, s := range x.sampler[:x.used] {
+		if old >= 0 && o.settings.Clip.Cuts(math.Exp(float64(logp[i])-float64(x.columns[old][i]))) {
+			stats.Clipped++
+		}
+		if !x.sampled[i] {
 			continue
 		}
 		delta := float64(logp[i]) - float64(s)
@@ -532,8 +547,11 @@ func (t *Trainer) modelParams() []engine.Param {
 	return append(t.spec.WeightParams(), engine.Param{Name: "adapter", Shape: engine.F32(t.size)})
 }
 
-func (t *Trainer) modelBuffers() []engine.Buffer {
-	return append(append(make([]engine.Buffer, 0, len(t.weights)*2), t.weights...), t.adapter)
+func (t *Trainer) modelBuffers() []engine.Buffer { return t.buffersUnder(t.adapter) }
+
+// buffersUnder are modelBuffers with another adapter.
+func (t *Trainer) buffersUnder(adapter engine.Buffer) []engine.Buffer {
+	return append(append(make([]engine.Buffer, 0, len(t.weights)*2), t.weights...), adapter)
 }
 
 // numPrefix is the number of arrays that hold keys and values, or their gradients, of a prefix of p tokens.

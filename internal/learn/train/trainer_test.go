@@ -11,6 +11,7 @@ import (
 	"hone/internal/learn/engine"
 	"hone/internal/learn/learntest"
 	"hone/internal/learn/model"
+	"hone/internal/learn/objective"
 	"hone/internal/modelfile"
 )
 
@@ -32,7 +33,9 @@ func TestTrainer(t *testing.T) {
 			{"Clipping", testGradientIsClippedByItsGlobalNorm},
 			{"FiniteDifferences", testSupervisedGradientEqualsFiniteDifferences},
 			{"PolicyFiniteDifferences", testPolicyGradientEqualsFiniteDifferences},
-			{"DAPO", testDAPO},
+			{"SeveralSteps", testSeveralStepsOnOneBatch},
+			{"ScoreUnder", testScoreUnder},
+			{"Columns", testColumns},
 			{"AdamW", testAdamW},
 			{"EightBits", testEightBitCodes},
 			{"EightBitSteps", testEightBitStepsFollowFloat32},
@@ -101,7 +104,7 @@ func rows() []batch.Sequence {
 			s.IDs, s.Trained = append(s.IDs, id), append(s.Trained, i > 11 && i%4 != 0)
 			s.SamplerLogprobs = append(s.SamplerLogprobs, -4-float32(i%3)*0.02)
 		}
-		s.Advantage = []float64{1, -0.7, 0.3}[r]
+		s.Advantages = batch.Even(n, []float64{1, -0.7, 0.3}[r])
 		out = append(out, s)
 	}
 	return out
@@ -109,7 +112,7 @@ func rows() []batch.Sequence {
 
 // policy is the objective of sampled rows.
 func policy() batch.Objective {
-	return batch.Objective{Policy: &batch.PolicyGradient{Clip: batch.Clip{Low: 0.2, High: 0.28}, Temperature: 1}}
+	return batch.Objective{Loss: batch.LossDAPO, Clip: batch.Clip{Low: 0.2, High: 0.28}, Temperature: 1}
 }
 
 func afterOneStep(t *testing.T, tr *Trainer, b batch.Batch, sampled bool) ([]float32, batch.StepStats) {
@@ -227,35 +230,53 @@ func testSupervisedGradientEqualsFiniteDifferences(t *testing.T, d device) {
 	tr, b := d.start(t, 4), batch.New(rows())
 	before := stateOf(t, tr)
 	m, stats := afterOneStep(t, tr, b, false)
-	checkGradient(t, tr, before, b, m, stats, func(logp, _, _ float64) float64 { return -logp })
+	checkGradient(t, tr, before, b, m, stats, batch.Objective{})
 }
 
-// checkGradient compares loss and gradient (ten times the first moment) of one step with the mean of a loss worked here
-// from scores, and with its central differences along one number of each of the adapter's matrices.
-func checkGradient(t *testing.T, tr *Trainer, before State, b batch.Batch, m []float32, stats batch.StepStats,
-	lossOf func(logp, sampler, advantage float64) float64) {
+// checkGradient compares loss and gradient (ten times the first moment) of one step from a state with the objective's float64 reference: the loss
+// with that of the scores, and the gradient with the reference's slope times central differences of the logprobs, along one
+// number of each of the adapter's matrices. A slope is not the loss's difference where no gradient goes through a part of it.
+func checkGradient(t *testing.T, tr *Trainer, before State, b batch.Batch, m []float32, stats batch.StepStats, o batch.Objective) {
 	t.Helper()
-	loss := func(i int, h float32) float64 {
+	reference, err := objective.Of(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scores := func(i int, h float32) (logprobs []float64) {
 		s := before
 		s.Adapter = slices.Clone(before.Adapter)
 		s.Adapter[i] += h
 		if err := tr.SetState(s); err != nil {
 			t.Fatal(err)
 		}
-		sum, n := 0.0, 0
-		eachToken(t, tr, b, func(row, at int, logp float64) {
-			sum, n = sum+lossOf(logp, float64(b.Rows[row].SamplerLogprobs[at]), b.Rows[row].Advantage), n+1
-		})
-		return sum / float64(n)
+		eachToken(t, tr, b, func(_, _ int, logp float64) { logprobs = append(logprobs, logp) })
+		return logprobs
 	}
-	if want := loss(0, 0); math.Abs(want-stats.Loss) > 1e-5 {
+	want, slopes := 0.0, []float64{}
+	scores(0, 0)
+	eachToken(t, tr, b, func(row, at int, logp float64) {
+		r, weight := b.Rows[row], 1/float64(b.NumTrained())
+		if r.Weights != nil {
+			weight *= float64(r.Weights[at])
+		}
+		var columns []float64
+		for _, c := range reference.Columns() {
+			columns = append(columns, float64(r.Column(c)[at]))
+		}
+		loss, slope := reference.Reference(logp, columns)
+		want, slopes = want+weight*loss, append(slopes, weight*slope)
+	})
+	if math.Abs(want-stats.Loss) > 1e-5 {
 		t.Errorf("the step's loss is %g, worked from its logprobs it is %g", stats.Loss, want)
 	}
 	pieces, _ := tr.lora.Pieces(tr.spec)
 	for _, p := range pieces {
 		i := p.Offset + p.Rows*p.Cols/2
-		const h = 0.02
-		numeric := (loss(i, h) - loss(i, -h)) / (2 * h)
+		const h = 0.01
+		numeric, up, down := 0.0, scores(i, h), scores(i, -h)
+		for j, slope := range slopes {
+			numeric += slope * (up[j] - down[j]) / (2 * h)
+		}
 		exact := float64(m[i]) / 0.1
 		if math.Abs(numeric-exact) > 2e-3*math.Max(0.05, math.Abs(exact)) {
 			t.Errorf("layer %d %s B=%v: gradient %g, finite difference %g", p.Layer, p.Target.Name(), p.B, exact, numeric)
@@ -266,15 +287,14 @@ func checkGradient(t *testing.T, tr *Trainer, before State, b batch.Batch, m []f
 // eachToken calls f with the trainer's logprob of each trained token: its row and its place there.
 func eachToken(t *testing.T, tr *Trainer, b batch.Batch, f func(row, at int, logp float64)) {
 	t.Helper()
-	scores, err := tr.Score(b, 1)
+	scores, err := tr.Score(context.Background(), b, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for row, r := range b.Rows {
 		for at, yes := range r.Trained {
 			if yes {
-				f(row, at, float64(scores[row][0]))
-				scores[row] = scores[row][1:]
+				f(row, at, float64(scores[row][at]))
 			}
 		}
 	}
@@ -345,7 +365,7 @@ func testLossFallsAndUnusableStepsAreRefused(t *testing.T, d device) {
 	if _, err := tr.Step(context.Background(), unpredicted, batch.Objective{}, batch.Update{Rate: 1}); err == nil {
 		t.Error("a row's first token was trained, which no position predicts")
 	}
-	if _, err := tr.Score(unpredicted, 1); err == nil {
+	if _, err := tr.Score(context.Background(), unpredicted, 1); err == nil {
 		t.Error("a row's first token was scored, which no position predicts")
 	}
 	before := stateOf(t, tr)
