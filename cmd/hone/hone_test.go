@@ -16,7 +16,7 @@ import (
 	"hone/internal/host"
 )
 
-var update = flag.Bool("update", false, "rewrite testdata/flags.golden")
+var update = flag.Bool("update", false, "rewrite testdata/flags.golden and docs/reference.md")
 
 func TestMain(m *testing.M) {
 	if os.Getenv("XDG_STATE_HOME") == "" { // a test's runs are not the user's
