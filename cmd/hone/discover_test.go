@@ -10,6 +10,7 @@ import (
 
 	"hone/internal/host"
 	"hone/internal/screen"
+	"hone/internal/toolset"
 )
 
 // discover, then --diff against what it wrote, then against a catalog that knows other tools; doctor on the same server.
@@ -88,7 +89,7 @@ func TestDiscoverCountsWhatIsRendered(t *testing.T) {
 	}
 	total := length(tool("buy"), tool("look")) - length()
 	code, stdout, said := invoked(t, fmt.Sprintf(conf, ""), "", "discover", "--mcp", url, "--json")
-	var found discovered
+	var found toolset.Discovered
 	if err := json.Unmarshal([]byte(stdout), &found); err != nil || code != 0 || found.Tokens == nil {
 		t.Fatalf("exit code %d, %v, %s", code, err, said)
 	}

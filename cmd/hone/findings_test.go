@@ -23,7 +23,7 @@ func catalogWith(description string) *mcp.Catalog {
 func TestDiscoveredAsJSON(t *testing.T) {
 	for description, want := range map[string]int{"Adds.": 0, "Adds\u200b.": 1} {
 		c := catalogWith(description)
-		data, err := json.Marshal(discovered{Catalog: c, Suspicious: toolset.Findings(c)})
+		data, err := json.Marshal(toolset.Discovered{Catalog: c, Suspicious: toolset.Findings(c)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -249,3 +249,15 @@ func OpenText(h *host.Host, c config.Model, base string) (*Text, error) {
 	defer func() { _ = file.Close() }() // read only
 	return ReadText(c, file)
 }
+
+// CountPrompt returns how many tokens the prompt of one short message has with some tools, under a system message.
+func (t *Text) CountPrompt(system string) (func(tools []chat.Tool) (int, error), error) {
+	r, err := t.Renderer(system)
+	if err != nil {
+		return nil, err
+	}
+	return func(tools []chat.Tool) (int, error) {
+		ids, err := r.Prompt([]chat.Message{{Role: chat.User, Content: "?"}}, tools)
+		return len(ids), err
+	}, nil
+}

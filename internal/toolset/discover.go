@@ -1,0 +1,147 @@
+package toolset
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/mcp"
+	"hone/internal/mcp/lint"
+)
+
+// Discovered is what was found of servers: the catalog as it is saved, what is suspicious about it, what its tools
+// cost, and what differs from an earlier catalog, where one was named.
+type Discovered struct {
+	*mcp.Catalog
+	Suspicious []lint.Finding `json:"suspicious"`
+	Tokens     *TokenCost     `json:"tokens,omitempty"`
+	Changes    *[]mcp.Change  `json:"changes,omitempty"`
+}
+
+// TokenCost is what the tools add to a prompt, in tokens of a model: all of them with what stands around their list, and each
+// by itself.
+type TokenCost struct {
+	Model  string         `json:"model"`
+	Total  int            `json:"total"`
+	ByTool map[string]int `json:"by_tool"`
+}
+
+// Discover lists what servers offer, and what differs from the catalog of a file where diff names one. The catalog is written to out
+// where that is not empty.
+func Discover(ctx context.Context, h *host.Host, c config.Config, from Source, out, diff string) (d Discovered, err error) {
+	var old *mcp.Catalog
+	if diff != "" {
+		if old, err = mcp.Load(diff); err != nil {
+			return d, err
+		}
+	}
+	servers, err := Configured(h, c, from)
+	if err != nil {
+		return d, err
+	}
+	housing, err := House(ctx, h, c, servers, "")
+	if err != nil {
+		return d, err
+	}
+	defer housing.Close()
+	if d.Catalog, err = housing.Discover(ctx); err != nil {
+		return d, err
+	}
+	if out != "" && !h.DryRun {
+		if err := d.Save(out); err != nil {
+			return d, err
+		}
+		h.Say("catalog: %s", out)
+	}
+	d.Suspicious = Findings(d.Catalog)
+	if diff != "" {
+		changes := append([]mcp.Change{}, mcp.Diff(old, d.Catalog)...)
+		d.Changes = &changes
+	}
+	return d, nil
+}
+
+// Count has d.Tokens say what the tools add to prompts of a model; length is that of the prompt of one message with some tools.
+func (d *Discovered) Count(model string, length func(tools []chat.Tool) (int, error)) error {
+	bare, err := length(nil)
+	if err != nil {
+		return err
+	}
+	t := &TokenCost{Model: model}
+	t.Total, t.ByTool, err = d.TokenCost(func(tools []chat.Tool) (int, error) {
+		n, err := length(tools)
+		return n - bare, err
+	})
+	if err == nil {
+		d.Tokens = t
+	}
+	return err
+}
+
+// Say tells what else the servers offer, what is suspicious, and what the tools cost of a context of so many tokens.
+func (d Discovered) Say(h *host.Host, context int) {
+	sayOffers(h, d.Catalog)
+	SayFindings(h, d.Suspicious)
+	if t := d.Tokens; t != nil {
+		h.Say("the %s cost %s of %s in each prompt, of a context of %d", fault.Count(len(t.ByTool), "tool"), fault.Count(t.Total, "token"), t.Model, context)
+	}
+}
+
+// Rows are the tools or, beside an earlier catalog, what became of them.
+func (d Discovered) Rows() [][]string {
+	if d.Changes != nil {
+		rows := [][]string{{"SERVER", "TOOL", "CHANGE", "PARTS"}}
+		for _, c := range *d.Changes {
+			rows = append(rows, []string{c.Server, c.Tool, c.Kind, fmt.Sprint(c.Fields)})
+		}
+		return rows
+	}
+	cost := "SCHEMA BYTES"
+	if d.Tokens != nil {
+		cost = "TOKENS"
+	}
+	rows := [][]string{{"SERVER", "ERA", "TRANSPORT", "TOOL", "STATUS", cost}}
+	for _, s := range d.Servers {
+		for _, t := range s.Tools {
+			n := len(t.InputSchema)
+			if d.Tokens != nil {
+				n = d.Tokens.ByTool[t.ModelName]
+			}
+			rows = append(rows, []string{s.Name, s.Era, s.Transport, t.ModelName, t.Status, fmt.Sprint(n)})
+		}
+		for _, q := range s.Quarantined {
+			rows = append(rows, []string{s.Name, s.Era, s.Transport, q.Name, "quarantined", "-"})
+		}
+	}
+	return rows
+}
+
+// sayOffers tells what the servers have besides tools, and what is wrong with their lists.
+func sayOffers(h *host.Host, catalog *mcp.Catalog) {
+	for _, s := range catalog.Servers {
+		if n := len(s.Resources); n > 0 && !slices.ContainsFunc(s.Tools, func(t mcp.Tool) bool { return t.Resources != "" }) {
+			h.Say("server %s also offers %s, which no episode reads; mcp.resources: tools offers them to the model", s.Name, fault.Count(n, "resource"))
+		}
+		if n := len(s.Prompts); n > 0 {
+			h.Say("server %s also offers %s, which no episode uses", s.Name, fault.Count(n, "prompt"))
+		}
+		for _, q := range s.Quarantined {
+			h.Say("server %s: the tool %s is left out: %s", s.Name, q.Name, q.Reason)
+		}
+		for _, w := range s.Warnings {
+			h.Say("server %s: %s", s.Name, w)
+		}
+		if s.StrayLines > 0 {
+			h.Say("server %s sent %s what is no message, which is skipped", s.Name, fault.Count(s.StrayLines, "time"))
+		}
+		for _, t := range s.Tools {
+			if t.Status != mcp.StatusOK {
+				h.Say("server %s: calls of %s are sent unchecked: %v", s.Name, t.ModelName, t.Findings)
+			}
+		}
+	}
+}
