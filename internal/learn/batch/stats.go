@@ -18,6 +18,9 @@ const (
 	LossCISPO      Loss = "cispo"
 )
 
+// Losses lists them.
+func Losses() []Loss { return []Loss{LossLikelihood, LossDAPO, LossCISPO} }
+
 // Clip bounds the ratio of the trainer's probability to the old one to [1-Low, 1+High].
 type Clip struct{ Low, High float64 }
 

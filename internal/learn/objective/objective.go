@@ -23,7 +23,7 @@ type Objective interface {
 	Reference(logprob float64, columns []float64) (loss, slope float64)
 }
 
-// Of finds an objective by its name: the one place that lists them.
+// Of finds an objective by its name, one of batch.Losses.
 func Of(o batch.Objective) (Objective, error) {
 	switch o.Loss {
 	case batch.LossLikelihood:
@@ -33,5 +33,5 @@ func Of(o batch.Objective) (Objective, error) {
 	case batch.LossCISPO:
 		return cispo{o.Clip}, nil
 	}
-	return nil, fmt.Errorf("there is no loss %q", o.Loss)
+	return nil, fmt.Errorf("there is no loss %q; there are %q", o.Loss, batch.Losses())
 }

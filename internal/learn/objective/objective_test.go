@@ -15,6 +15,7 @@ import (
 // Losses of single tokens with low 0.2 and high 0.28, worked by hand: p of the token under the trainer and the old policy, the advantage,
 // the loss and its derivative by log p.
 func TestReferencesByHand(t *testing.T) {
+	worked := map[batch.Loss]int{}
 	for _, c := range []struct {
 		loss              batch.Loss
 		p, old, advantage float64
@@ -36,6 +37,7 @@ func TestReferencesByHand(t *testing.T) {
 		{batch.LossCISPO, 0.25, 0.5, 1, 1.6 * math.Ln2, -0.8},   // r 0.5: the weight is 0.8
 		{batch.LossCISPO, 0.25, 0.5, -1, -1.6 * math.Ln2, 0.8},
 	} {
+		worked[c.loss]++
 		o, err := Of(batch.Objective{Loss: c.loss, Clip: batch.Clip{Low: 0.2, High: 0.28}})
 		if err != nil {
 			t.Fatal(err)
@@ -43,6 +45,11 @@ func TestReferencesByHand(t *testing.T) {
 		columns := []float64{math.Log(c.old), c.advantage}[:len(o.Columns())]
 		if loss, slope := o.Reference(math.Log(c.p), columns); math.Abs(loss-c.want) > 1e-12 || math.Abs(slope-c.slope) > 1e-12 {
 			t.Errorf("%s, p %g, before %g, advantage %g: loss %g and slope %g, want %g and %g", c.loss, c.p, c.old, c.advantage, loss, slope, c.want, c.slope)
+		}
+	}
+	for _, loss := range batch.Losses() {
+		if worked[loss] == 0 {
+			t.Errorf("no loss of %q is worked by hand", loss)
 		}
 	}
 	if _, err := Of(batch.Objective{Loss: "none"}); err == nil {
@@ -54,7 +61,7 @@ func TestReferencesByHand(t *testing.T) {
 func TestGraphsAreTheirReferences(t *testing.T) {
 	const m = 64
 	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
-		for _, loss := range []batch.Loss{batch.LossLikelihood, batch.LossDAPO, batch.LossCISPO} {
+		for _, loss := range batch.Losses() {
 			program := compile(t, e, loss, m)
 			rapid.Check(t, func(rt *rapid.T) {
 				o, err := Of(batch.Objective{Loss: loss, Clip: batch.Clip{Low: rapid.Float64Range(0, 1).Draw(rt, "low"), High: rapid.Float64Range(0, 5).Draw(rt, "high")}})

@@ -15,7 +15,7 @@ import (
 // One step on tokens whose ratio lies inside the bounds, above and below them, for either sign of the advantage; none so
 // near a bound that a difference crosses it. The ratios are known, so the statistics are too.
 func testPolicyGradientEqualsFiniteDifferences(t *testing.T, d device) {
-	for _, loss := range []batch.Loss{batch.LossDAPO, batch.LossCISPO} {
+	for _, loss := range batch.Losses()[1:] { // the first is that of demonstrations
 		o := policy()
 		o.Loss = loss
 		checkPolicyGradient(t, d, o)
@@ -184,7 +184,7 @@ func testAGradientIsAppliedOnceOrDropped(t *testing.T, d device) {
 // loss, a gradient and clipped tokens that the float64 reference has under the adapter which the first step left. Where the rows bring old logprobs
 // of their own, ratios are against these.
 func testSeveralStepsOnOneBatch(t *testing.T, d device) {
-	for _, loss := range []batch.Loss{batch.LossDAPO, batch.LossCISPO} {
+	for _, loss := range batch.Losses()[1:] { // the first is that of demonstrations
 		o := policy()
 		o.Loss = loss
 		tr, b := d.start(t, 4), batch.New(rows())
