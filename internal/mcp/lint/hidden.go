@@ -180,8 +180,10 @@ func (c *checker) pushedAway(at, text string) {
 		severity := Medium
 		if comment := i == 0 || i == len(away)-1; comment { // which honest texts have too
 			severity = Low
-			if s, _ := weigh(text[m[0]:m[1]], false, c.own); s != nil && s.weight >= enough-carried {
-				severity = High
+			for _, u := range unitsOf(at, fold(text[m[0]:m[1]]), false) {
+				if learnt().score(u.features()) >= enough-carried {
+					severity = High
+				}
 			}
 		}
 		c.add(HiddenText, severity, at, text, m[0], m[1], a.message)

@@ -10,10 +10,11 @@ import (
 	"testing"
 )
 
-// labelled is one line of testdata/labelled: a tool as a server lists it, and whether it attacks the model. The two
-// halves were written by different people. Who works on the detector does not read held_out.jsonl, so the test prints
-// counts of it and nothing else.
+// labelled is one line of testdata/labelled: a tool as a server lists it, and whether it attacks the model. The weights
+// are learnt from development.jsonl. held_out.jsonl was written by another person, and who works on the detector does not
+// read it, so the test prints counts of it and nothing else.
 type labelled struct {
+	Set         int // of the development half, in the order they were written
 	Label, Kind string
 	Tool        struct {
 		Name, Title, Description               string
@@ -23,10 +24,14 @@ type labelled struct {
 
 func (l labelled) attack() bool { return l.Label == "attack" }
 
+func (l labelled) tool() Tool {
+	return Tool{Server: "s", Name: l.Tool.Name, Title: l.Tool.Title, Description: l.Tool.Description,
+		InputSchema: l.Tool.InputSchema, OutputSchema: l.Tool.OutputSchema, Annotations: l.Tool.Annotations}
+}
+
 // blocks reports whether a run would wait for a person because of this tool, and what is said about it.
 func (l labelled) blocks() (bool, []Finding) {
-	found := Blocking(Check([]Tool{{Server: "s", Name: l.Tool.Name, Title: l.Tool.Title, Description: l.Tool.Description,
-		InputSchema: l.Tool.InputSchema, OutputSchema: l.Tool.OutputSchema, Annotations: l.Tool.Annotations}}))
+	found := Blocking(Check([]Tool{l.tool()}))
 	return len(found) > 0, found
 }
 

@@ -3,10 +3,9 @@
 // trained on such a tool would learn to obey it.
 //
 // It reads what a model reads: names, descriptions, titles, and every key and text of the schemas, and what encoded or
-// disguised parts of them say. Orders are found by signals that add up, not by phrases: words of a lexicon of fifty
-// languages, put together by rules for what they do in a sentence (an order to send, a secret, an address). One signal
-// alone is what honest tools have too; enough of them in neighbouring sentences make a finding. testdata/labelled says
-// how well.
+// disguised parts of them say. Orders are found by a linear classifier (learnt.go) over words, letters, and concepts of a
+// lexicon of fifty languages; it learnt from testdata/labelled/development.jsonl (go test -run TestFit -fit), and
+// TestLabelledSet says how well.
 package lint
 
 import (
@@ -70,24 +69,22 @@ type Tool struct {
 	InputSchema, OutputSchema, Annotations json.RawMessage // empty where there is none
 }
 
-// Check returns the findings on all tools of a catalog, in the order of the tools, then of their texts.
+// Check returns the findings on all tools of a catalog, in the order of the tools, then of their texts; orders to the model come last.
 func Check(tools []Tool) []Finding {
-	byServer, others, own := namesOf(tools), map[string]*mentions{}, map[string]map[string]bool{}
-	for server, list := range byServer {
-		others[server], own[server] = byServer.others(server), map[string]bool{}
-		for _, name := range list {
-			own[server][name] = true
-		}
+	byServer, others := namesOf(tools), map[string]*mentions{}
+	for server := range byServer {
+		others[server] = byServer.others(server)
 	}
 	var out []Finding
 	for _, t := range tools {
-		c := checker{tool: t, others: others[t.Server], own: own[t.Server]}
+		c := checker{tool: t, others: others[t.Server]}
 		c.text("/name", t.Name)
 		c.text("/title", t.Title)
 		c.text("/description", t.Description)
 		c.json("/inputSchema", t.InputSchema)
 		c.json("/outputSchema", t.OutputSchema)
 		c.json("/annotations", t.Annotations)
+		c.orders()
 		out = append(out, c.findings...)
 	}
 	return out
@@ -101,7 +98,6 @@ func Blocking(findings []Finding) []Finding {
 type checker struct {
 	tool     Tool
 	others   *mentions
-	own      map[string]bool // the names of its server's tools
 	findings []Finding
 }
 
@@ -120,9 +116,6 @@ func (c *checker) json(at string, raw json.RawMessage) {
 			return
 		}
 		if token.Kind() == '"' {
-			if kind, n := d.StackIndex(d.StackDepth()); kind == '{' && n%2 == 1 {
-				c.parameterName(at+string(d.StackPointer()), token.String())
-			}
 			c.text(at+string(d.StackPointer()), token.String())
 		}
 	}
@@ -139,7 +132,7 @@ func (c *checker) text(at, text string) {
 	text = strings.ToValidUTF8(text, "\ufffd") // so that places in bytes and in characters agree
 	c.hidden(at, text)
 	c.pushedAway(at, text)
-	c.orders(at, text)
+	c.disguised(at, text)
 	plain := fold(text).String()
 	c.secretPaths(at, plain)
 	c.blobs(at, text)

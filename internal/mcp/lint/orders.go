@@ -2,53 +2,99 @@ package lint
 
 import (
 	"encoding/hex"
+	"fmt"
 	"html"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// reading is a text as one language reads it: the signals in the sentences that weigh most.
-type reading struct {
-	text    folded
-	signals []signal
-	weight  int
+// enough is the score that makes a finding: where weights learnt without a set of the development half find one in
+// thirty of its harmless tools (TestFit).
+const enough = 1.5
+
+// carried is how much less is enough for a text that is encoded or out of sight.
+const carried = 1.5
+
+// orders finds texts that give the model orders about more than how to use the tool.
+func (c *checker) orders() {
+	for _, units := range [][]unit{c.tool.units(), c.tool.inARow()} {
+		found := false
+		for _, u := range units {
+			if learnt().score(u.features()) >= enough {
+				c.order(Instruction, "reads like an order to the model", u)
+				found = true
+			}
+		}
+		if found {
+			return
+		}
+	}
 }
 
-// weigh reads a text in every language whose words it holds, and returns the reading that weighs most; parameter says
-// that the text tells the model what to fill in. No words, no reading.
-func weigh(text string, parameter bool, own map[string]bool) (*reading, folded) {
+// disguised finds such texts that are encoded, or dressed in ways that a model is able to undo.
+func (c *checker) disguised(at, text string) {
+	for _, d := range decoded(text) {
+		for _, u := range unitsOf(at, fold(d), false) {
+			if learnt().score(u.features()) >= enough-carried {
+				c.order(EncodedBlob, "encoded, reads like an order to the model", u)
+				return
+			}
+		}
+	}
 	f := fold(text)
-	return f.weigh(parameter, false, own), f
-}
-
-func (f folded) weigh(parameter, glued bool, own map[string]bool) *reading {
-	if len(f.key) == 0 {
-		return nil
+	if len(f.key) < shortDisguise {
+		return
 	}
-	return f.weighIn(languagesOf(lexicon().find(f.key, glued)), parameter, own)
-}
-
-func (f folded) weighIn(languages map[string]map[string][]hit, parameter bool, own map[string]bool) *reading {
-	if languages["en"] == nil {
-		languages["en"] = map[string][]hit{}
-	}
-	marks, sentences := placesOf(f), sentencesOf(f)
-	var best *reading
-	for language, words := range languages {
-		if language != "en" && spoken(words, language) < fewWords {
+	for name, g := range f.disguises() {
+		english := languagesOf(lexicon().find(g.key, name == "spaced letters"))["en"]
+		if spoken(english, "en") <= fewWords { // no text
 			continue
 		}
-		s := &scene{text: f, language: language, words: words, marks: marks, sentences: sentences, parameter: parameter, own: own}
-		s.read()
-		if list, weight := s.heaviest(); weight > 0 && (best == nil || weight > best.weight) {
-			best = &reading{f, list, weight}
+		for _, u := range unitsOf(at, g, false) {
+			if learnt().score(u.features()) >= enough {
+				c.order(EncodedBlob, name+": reads like an order to the model", u)
+				return
+			}
 		}
 	}
-	return best
+}
+
+// shortDisguise is the length below which a text is not read in disguises: chance would find orders in it.
+const shortDisguise = 20
+
+// order adds a finding at the sentence that weighs most, with the words in it that do.
+func (c *checker) order(code Code, what string, u unit) {
+	w := learnt()
+	bySentence := map[int]float32{}
+	features := slices.DeleteFunc(u.features(), func(f feature) bool { return w.weigh(f) <= 0 })
+	best := u.sentences[0]
+	for _, f := range features {
+		s := u.sentences[f.start]
+		bySentence[s] += w.weigh(f)
+		if bySentence[s] > bySentence[best] {
+			best = s
+		}
+	}
+	start, _ := slices.BinarySearch(u.sentences, best)
+	end, _ := slices.BinarySearch(u.sentences, best+1)
+	slices.SortStableFunc(features, func(a, b feature) int { return int(1e6 * (w.weigh(b) - w.weigh(a))) })
+	var words []string
+	taken := make([]bool, len(u.text.key))
+	for _, f := range features {
+		if f.word && u.sentences[f.start] == best && len(words) < 3 && !slices.Contains(taken[f.start:f.end], true) {
+			words = append(words, strconv.Quote(string(u.text.shown[f.start:f.end])))
+			for i := f.start; i < f.end; i++ {
+				taken[i] = true
+			}
+		}
+	}
+	text, from, to := folded{u.text.shown[u.lead:], u.text.key[u.lead:]}.place(max(0, start-u.lead), max(0, end-u.lead))
+	c.add(code, High, u.at, text, from, to, fmt.Sprintf("%s: %s", what, strings.Join(words, ", ")))
 }
 
 // fewWords is how many words of a language a text of another may hold by chance.
@@ -67,63 +113,6 @@ func spoken(words map[string][]hit, language string) int {
 	return len(places)
 }
 
-// carried is the weight of being encoded, disguised or hidden, for a text that has a weight of its own.
-const carried = 2
-
-// orders finds texts that give the model orders about more than how to use the tool, whatever they are dressed as.
-func (c *checker) orders(at, text string) {
-	parameter := strings.Contains(at, "/properties/") || strings.HasPrefix(at, "/inputSchema/")
-	r, f := weigh(text, parameter, c.own)
-	if r != nil && r.weight >= enough {
-		c.order(at, Instruction, "", r)
-		return
-	}
-	for _, d := range decoded(text) {
-		if r, _ := weigh(d, parameter, c.own); r != nil && r.weight+carried >= enough && r.weight >= carried {
-			c.order(at, EncodedBlob, "an encoded text that ", r)
-			return
-		}
-	}
-	if len(f.key) < shortDisguise {
-		return
-	}
-	for name, g := range f.disguises() {
-		english := languagesOf(lexicon().find(g.key, name == "spaced letters"))["en"]
-		if spoken(english, "en") <= fewWords { // no text, so its marks need no search
-			continue
-		}
-		if r := g.weighIn(map[string]map[string][]hit{"en": english}, parameter, c.own); r != nil && r.weight >= enough {
-			c.order(at, EncodedBlob, name+": ", r)
-			return
-		}
-	}
-}
-
-// shortDisguise is the length below which a text is not read in disguises: chance would find orders in it.
-const shortDisguise = 20
-
-// order adds what was read as one finding, with all signals in its message.
-func (c *checker) order(at string, code Code, before string, r *reading) {
-	start, end := r.signals[0].start, r.signals[0].end
-	names := []string{}
-	for _, g := range r.signals {
-		names = append(names, g.name)
-	}
-	text, from, to := r.text.place(start, end)
-	c.add(code, High, at, text, from, to, before+strings.Join(names, ", "))
-}
-
-// parameterName reads the name of a parameter as the text that it is to a model.
-func (c *checker) parameterName(at, name string) {
-	words := splitName(name)
-	if len(words) < 3 {
-		return
-	}
-	if r, _ := weigh(strings.Join(words, " "), true, c.own); r != nil && r.weight >= enough-1 {
-		c.order(at, Instruction, "a name that ", r)
-	}
-}
-
 // splitName cuts a name at _, - and capitals.
 func splitName(name string) []string {
 	return strings.FieldsFunc(camel.ReplaceAllString(name, "$1 $2"), func(r rune) bool {
@@ -132,10 +121,6 @@ func splitName(name string) []string {
 }
 
 var camel = regexp.MustCompile(`([a-z])([A-Z])`)
-
-func splitWords(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return !inWord(r) })
-}
 
 var (
 	hexText      = regexp.MustCompile(`(?i)(?:0x)?((?:[0-9a-f]{2}[ :]?){12,})`)
