@@ -20,6 +20,7 @@ import (
 	"hone/internal/learn/sample"
 	"hone/internal/learn/samplers"
 	"hone/internal/mcp"
+	"hone/internal/prefix"
 	"hone/internal/recipe"
 	"hone/internal/toolset"
 )
@@ -287,11 +288,7 @@ func (l *lab) sharedPrefix(scenarios []scenario.Scenario) (shared []int32, longe
 		if i == 0 {
 			shared = own
 		}
-		n := 0
-		for n < len(shared) && n < len(own) && shared[n] == own[n] {
-			n++
-		}
-		shared = shared[:n]
+		shared = shared[:prefix.Common(shared, own)]
 	}
 	return shared, longest, nil
 }

@@ -6,8 +6,6 @@
 package assets
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hone/internal/digest"
 	"hone/internal/fault"
 )
 
@@ -113,12 +112,12 @@ func (s Store) Verify(a Asset) error {
 		return e
 	}
 	defer f.Close()
-	sum, err := sha(f)
+	sum, _, err := digest.Read(f)
 	if err != nil {
 		return &fault.Error{Code: fault.CodeError, What: "cannot read " + a.Name, Where: path, Err: err}
 	}
-	if sum != a.MemberSHA256 {
-		return mismatch(a, path, sum, a.MemberSHA256, "hone engine install "+a.Name+" (it replaces the file)")
+	if got := sum.String(); got != a.MemberSHA256 {
+		return mismatch(a, path, got, a.MemberSHA256, "hone engine install "+a.Name+" (it replaces the file)")
 	}
 	return nil
 }
@@ -126,14 +125,6 @@ func (s Store) Verify(a Asset) error {
 func mismatch(a Asset, where, got, want, next string) error {
 	return &fault.Error{Code: fault.CodeError, What: "cannot trust " + a.Name, Where: where,
 		Why: "SHA-256 " + got + " instead of " + want, Err: HashMismatch, Next: next}
-}
-
-func sha(r io.Reader) (string, error) {
-	h := sha256.New()
-	if _, err := io.Copy(h, r); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // All returns every asset there is, in the order they are listed to the user.

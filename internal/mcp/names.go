@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+
+	"hone/internal/digest"
 )
 
 var allowedName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
@@ -41,7 +43,7 @@ func nameTools(servers []ServerTools) {
 	for _, s := range servers {
 		for j := range s.Tools {
 			if t := &s.Tools[j]; t.ModelName == "" {
-				left[digest(s.Name, t.Name)] = t
+				left[digest.Parts(s.Name, t.Name).String()] = t
 				t.ModelName = s.Name + "__" + t.Name // what is hashed below
 			} else {
 				taken[t.ModelName] = true
@@ -52,7 +54,7 @@ func nameTools(servers []ServerTools) {
 		t := left[hash]
 		plain := t.ModelName
 		for t.ModelName = hashed(plain, hash); taken[t.ModelName]; t.ModelName = hashed(plain, hash) {
-			hash = digest(hash)
+			hash = digest.Parts(hash).String()
 		}
 		taken[t.ModelName] = true
 	}
@@ -63,7 +65,7 @@ func sanitize(name string) string {
 	if allowedName.MatchString(name) {
 		return name
 	}
-	return hashed(name, digest(name))
+	return hashed(name, digest.Parts(name).String())
 }
 
 func hashed(name, hash string) string {

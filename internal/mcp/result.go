@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hone/internal/digest"
 )
 
 // Truncate cuts text to at most max bytes: its beginning and its end, with a marker between that says how much is
@@ -125,7 +127,7 @@ func cutMembers(part map[string]json.RawMessage, max int) {
 		if json.Unmarshal(part[key], &value) != nil || len(value) <= max {
 			continue
 		}
-		short := fmt.Sprintf("sha256:%s, %d characters", digest(value), len(value))
+		short := fmt.Sprintf("sha256:%s, %d characters", digest.Of(value), len(value))
 		if key == "text" {
 			short = Truncate(value, max)
 		}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"hone/internal/digest"
 	"hone/internal/fault"
 )
 
@@ -91,7 +92,7 @@ func (d *Dir) publish(tmp string, c Checkpoint, write func(string) error) error 
 	if err := writeFileSync(filepath.Join(tmp, manifestFile), text); err != nil {
 		return err
 	}
-	if err := d.Ledger.putCheckpoint(c.Stage, c.Step, hashOf(text)); err != nil {
+	if err := d.Ledger.putCheckpoint(c.Stage, c.Step, digest.Of(text).String()); err != nil {
 		return err
 	}
 	if err := os.Rename(tmp, c.Path); err != nil {

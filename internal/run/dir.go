@@ -27,6 +27,7 @@ import (
 	"syscall"
 	"time"
 
+	"hone/internal/digest"
 	"hone/internal/fault"
 )
 
@@ -74,9 +75,9 @@ func Create(path string, config []byte, version any, inputs ...Input) (*Dir, err
 	if err != nil {
 		return nil, err
 	}
-	sums := map[string]string{configFile: hashOf(config)}
+	sums := map[string]string{configFile: digest.Of(config).String()}
 	for _, in := range inputs {
-		sums[in.Name] = hashOf(in.Data)
+		sums[in.Name] = digest.Of(in.Data).String()
 	}
 	versionJSON, err := versionText(version, sums)
 	if err == nil {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"hone/internal/digest"
 )
 
 // Index is a folder that knows where runs are, wherever their folders lie: a file for each, which holds its path. Processes
@@ -40,7 +42,9 @@ func (i Index) Add(path string) error {
 	return nil
 }
 
-func (i Index) file(path string) string { return filepath.Join(string(i), hashOf([]byte(path))[:16]) }
+func (i Index) file(path string) string {
+	return filepath.Join(string(i), digest.Of(path).String()[:16])
+}
 
 // Paths are the directories of the runs that are still there, sorted. Those that are gone are forgotten.
 func (i Index) Paths() ([]string, error) {

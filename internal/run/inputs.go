@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"hone/internal/digest"
 	"hone/internal/fault"
 )
 
@@ -83,7 +84,7 @@ func checkInputs(path string, accept bool) (notes []string, err error) {
 		if err != nil && (!errors.Is(err, fs.ErrNotExist) || accept) {
 			return nil, failed("cannot read what the run began with", filepath.Join(path, file), err)
 		}
-		if now := hashOf(data); err != nil || now != sums[file] {
+		if now := digest.Of(data).String(); err != nil || now != sums[file] {
 			changed = append(changed, edit{File: file, From: sums[file], To: now, Accepted: time.Now().UTC().Truncate(time.Second)})
 			sums[file] = now
 		}

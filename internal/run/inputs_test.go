@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/digest"
 	"hone/internal/fault"
 )
 
@@ -38,7 +39,7 @@ func TestEditedInputs(t *testing.T) {
 				Edits []edit
 			}
 			must(t, json.Unmarshal([]byte(read(t, filepath.Join(path, versionFile))), &v))
-			if v.Verb != "train" || len(v.Edits) != 1 || v.Edits[0].File != file || v.Edits[0].To != hashOf([]byte("seed: 8\n")) {
+			if v.Verb != "train" || len(v.Edits) != 1 || v.Edits[0].File != file || v.Edits[0].To != digest.Of("seed: 8\n").String() {
 				t.Errorf("version.json: %+v", v)
 			}
 			d, err = Open(path, OpenOptions{})

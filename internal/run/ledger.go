@@ -1,17 +1,15 @@
 package run
 
 import (
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/url"
 	"path/filepath"
 	"strconv"
 
+	"hone/internal/digest"
 	"hone/internal/fault"
 )
 
@@ -105,11 +103,7 @@ const (
 
 // sumOf is the SHA-256 of a row: its names and its JSON.
 func sumOf(id, stage string, step int, row string) string {
-	h := sha256.New()
-	for _, part := range []string{id, stage, strconv.Itoa(step), row} {
-		_, _ = io.WriteString(h, strconv.Itoa(len(part))+":"+part) // a hash does not fail
-	}
-	return hex.EncodeToString(h.Sum(nil))
+	return digest.Parts(id, stage, strconv.Itoa(step), row).String()
 }
 
 // OpenLedger opens or creates the ledger at path for reading and writing.

@@ -1,8 +1,6 @@
 package run
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"hone/internal/digest"
 	"hone/internal/fault"
 )
 
@@ -80,14 +79,8 @@ func sumAndSync(dir string) (map[string]fileSum, error) {
 }
 
 func sum(r io.Reader) (fileSum, error) {
-	h := sha256.New()
-	n, err := io.Copy(h, r)
-	return fileSum{n, hex.EncodeToString(h.Sum(nil))}, err
-}
-
-func hashOf(text []byte) string {
-	h := sha256.Sum256(text)
-	return hex.EncodeToString(h[:])
+	s, n, err := digest.Read(r)
+	return fileSum{n, s.String()}, err
 }
 
 // verify reports why a checkpoint is not whole: its manifest is missing or is not the one that the ledger knows; a file
@@ -101,7 +94,7 @@ func (d *Dir) verify(c Checkpoint) error {
 	if err != nil {
 		return err
 	}
-	if got := hashOf(text); got != want {
+	if got := digest.Of(text).String(); got != want {
 		return fmt.Errorf("%s has SHA-256 %.12s, but the ledger says %.12s", manifestFile, got, want)
 	}
 	_, err = verifyFiles(c.Path, text)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hone/internal/digest"
 	"hone/internal/fault"
 )
 
@@ -192,7 +193,7 @@ func (l *Ledger) takeCheckpoints(path string, have counts) (known int, lost []st
 						return known, lost, err
 					}
 				}
-				hash = hashOf(text)
+				hash = digest.Of(text).String()
 			}
 		}
 		if err := l.putCheckpoint(c.Stage, c.Step, hash); err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"sync"
+
+	"hone/internal/prefix"
 )
 
 var errBusy = errors.New("all slots are taken and the queue is full")
@@ -91,19 +93,11 @@ func (s *slots) leave(w *waiter) {
 func (s *slots) take(prompt []int32) int {
 	best, length := 0, -1
 	for i, slot := range s.free {
-		if n := sharedPrefix(s.held[slot], prompt); n > length {
+		if n := prefix.Common(s.held[slot], prompt); n > length {
 			best, length = i, n
 		}
 	}
 	slot := s.free[best]
 	s.free = append(s.free[:best:best], s.free[best+1:]...)
 	return slot
-}
-
-func sharedPrefix(a, b []int32) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
 }

@@ -1,14 +1,14 @@
 package scenario
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"path/filepath"
 	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"hone/internal/digest"
 )
 
 // Hash names what a scenario asks, from which state, and how it is judged: the SHA-256 of all but its id, split, tags and
@@ -32,6 +32,5 @@ func (s *Scenario) Hash() string {
 	if form := jsontext.Value(text); form.Canonicalize() == nil {
 		text = form
 	}
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
+	return digest.Of(text).String()
 }

@@ -2,8 +2,6 @@ package scenario
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"hone/internal/digest"
 	"hone/internal/fault"
 )
 
@@ -135,8 +134,7 @@ func parse(data []byte, jsonl bool) (scenarios []Scenario, at []int, broken []br
 
 // taskID names a scenario by its task: the same file gives the same ids whatever else it holds.
 func taskID(task string) string {
-	sum := sha256.Sum256([]byte(task))
-	return "s-" + hex.EncodeToString(sum[:6])
+	return "s-" + digest.Of(task).String()[:12]
 }
 
 func lineRows(data []byte) (rows []row, cut *brokenRow) {

@@ -2,12 +2,13 @@ package scenario
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"encoding/binary"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"hone/internal/digest"
 )
 
 // AssignSplits fills in Split where it is empty: 80% train, 10% validation, 10% test. Scenarios that ask for a same call,
@@ -103,7 +104,7 @@ func callsOf(s Scenario) []string {
 }
 
 func hashOf(key string) string {
-	sum := sha256.Sum256([]byte(key))
+	sum := digest.Of(key)
 	return string(sum[:])
 }
 

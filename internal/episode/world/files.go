@@ -2,8 +2,6 @@ package world
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +14,7 @@ import (
 	"syscall"
 	"unicode/utf8"
 
+	"hone/internal/digest"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 )
@@ -83,8 +82,7 @@ func (w *Watch) file(c scenario.Check) (trajectory.Observation, error) {
 	}
 	defer f.Close()
 	kept := &strings.Builder{}
-	hash := sha256.New()
-	size, err := io.Copy(hash, io.TeeReader(io.LimitReader(f, maxFile), &limited{kept, maxText + 1}))
+	sum, size, err := digest.Read(io.TeeReader(io.LimitReader(f, maxFile), &limited{kept, maxText + 1}))
 	if err != nil {
 		return trajectory.Observation{}, err
 	}
@@ -95,7 +93,7 @@ func (w *Watch) file(c scenario.Check) (trajectory.Observation, error) {
 	case !utf8.ValidString(saw.Text):
 		saw.Status, saw.Text = trajectory.Unusable, "its content is not text"
 	}
-	saw.SHA256 = hex.EncodeToString(hash.Sum(nil))
+	saw.SHA256 = sum.String()
 	return saw, nil
 }
 
@@ -190,8 +188,7 @@ func content(root *os.Root, name string, d fs.DirEntry, left *int64) (string, er
 		return "", err
 	}
 	defer f.Close()
-	hash := sha256.New()
-	n, err := io.Copy(hash, io.LimitReader(f, *left))
+	sum, n, err := digest.Read(io.LimitReader(f, *left))
 	*left -= n
-	return hex.EncodeToString(hash.Sum(nil)), err
+	return sum.String(), err
 }

@@ -16,12 +16,12 @@ import (
 	"hone/internal/policy"
 )
 
-var prefix = []int32{3, 14, 15, 9, 26, 5}
+var sharedIDs = []int32{3, 14, 15, 9, 26, 5}
 
 // sampler starts one that runs so many decode steps at once.
 func sampler(t *testing.T, e *engine.Engine, weights []engine.Buffer, steps int) *Sampler {
 	t.Helper()
-	return samplerAfter(t, e, weights, steps, prefix)
+	return samplerAfter(t, e, weights, steps, sharedIDs)
 }
 
 func samplerAfter(t *testing.T, e *engine.Engine, weights []engine.Buffer, steps int, prefix []int32) *Sampler {
@@ -105,7 +105,7 @@ func testStalls(t *testing.T, e *engine.Engine, s *Sampler, tr *train.Trainer) {
 func prompt(shared bool, n, salt int) []int32 {
 	var p []int32
 	if shared {
-		p = append(p, prefix...)
+		p = append(p, sharedIDs...)
 	}
 	for i := range n {
 		p = append(p, int32((i*17+salt*5+1)%60))
@@ -180,7 +180,7 @@ func TestLongPrompts(t *testing.T) {
 	weights := learntest.Weights(t, e, learntest.Spec())
 	var want []policy.Completion
 	for _, gpu := range []bool{false, true} {
-		s, err := New(e, learntest.Spec(), weights, Options{LoRA: learntest.LoRA(), Slots: 8, Context: 300, Prefix: prefix})
+		s, err := New(e, learntest.Spec(), weights, Options{LoRA: learntest.LoRA(), Slots: 8, Context: 300, Prefix: sharedIDs})
 		if err != nil {
 			t.Fatal(err)
 		}

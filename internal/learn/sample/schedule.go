@@ -7,6 +7,7 @@ import (
 
 	"hone/internal/learn/engine"
 	"hone/internal/policy"
+	"hone/internal/prefix"
 )
 
 var errClosed = errors.New("the sampler is closed")
@@ -103,7 +104,7 @@ func (s *Sampler) next(i int) {
 		j := x.queue[0]
 		x.queue = x.queue[1:]
 		prompt := j.request.Prompt
-		shared := len(prompt) > len(s.prefix) && common(prompt, s.prefix) == len(s.prefix)
+		shared := len(prompt) > len(s.prefix) && prefix.Common(prompt, s.prefix) == len(s.prefix)
 		private := prompt
 		if shared {
 			private = prompt[len(s.prefix):]
@@ -115,21 +116,13 @@ func (s *Sampler) next(i int) {
 		}
 		kept := 0
 		if shared == x.shared && j.request.Adapter == x.adapter {
-			kept = min(common(private, x.cached), len(private)-1)
+			kept = min(prefix.Common(private, x.cached), len(private)-1)
 		}
 		x.cached, x.shared, x.pending, x.job = x.cached[:kept:kept], shared, private[kept:], j
 		if x.adapter = j.request.Adapter; x.adapter >= 0 {
 			j.completion.PolicyVersion = s.versions[x.adapter]
 		}
 	}
-}
-
-func common(a, b []int32) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
 }
 
 func (s *Sampler) failAll(err error) {

@@ -93,7 +93,7 @@ func TestSeveralAdaptersAreRefused(t *testing.T) {
 	}
 	defer e.Close()
 	weights := learntest.Weights(t, e, learntest.Spec())
-	if s, err := New(e, learntest.Spec(), weights, Options{LoRA: learntest.LoRA(), Adapters: 2, Slots: 2, Prefix: prefix}); err == nil {
+	if s, err := New(e, learntest.Spec(), weights, Options{LoRA: learntest.LoRA(), Adapters: 2, Slots: 2, Prefix: sharedIDs}); err == nil {
 		s.Close()
 		t.Error("several adapters have one prefix")
 	}

@@ -8,6 +8,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/fault"
+	"hone/internal/prefix"
 	"hone/internal/text/template"
 	"hone/internal/text/toolcall"
 )
@@ -243,10 +244,7 @@ func divergence(a, b, sentinel string) string {
 
 // common is the length of the longest common beginning, in whole characters.
 func common(a, b string) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
+	n := prefix.Common([]byte(a), []byte(b))
 	for n > 0 && n < len(a) && a[n]&0xC0 == 0x80 {
 		n--
 	}

@@ -8,7 +8,6 @@ package programs
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -19,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"hone/internal/digest"
 	"hone/internal/fault"
 )
 
@@ -46,12 +46,12 @@ func Open(folder string, limit int64, notice func(string)) *Store {
 
 // Key is the name of what depends on all the parts, in their order.
 func Key(parts ...string) string {
-	h := sha256.New()
+	var sums []byte
 	for _, p := range parts {
-		sum := sha256.Sum256([]byte(p)) // of fixed length, so that no two lists of parts read the same
-		h.Write(sum[:])
+		sum := digest.Of(p) // of fixed length, so that no two lists of parts read the same
+		sums = append(sums, sum[:]...)
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return digest.Of(sums).String()
 }
 
 // Program is a compiled program as a plug-in serialised it, with what its compiler said of it as JSON.
@@ -91,7 +91,7 @@ func parse(file []byte, key string) (p Program, ok bool) {
 		return p, false
 	}
 	sum, file := file[:sha256.Size], file[sha256.Size:]
-	if got := sha256.Sum256(file); !bytes.Equal(sum, got[:]) {
+	if got := digest.Of(file); !bytes.Equal(sum, got[:]) {
 		return p, false
 	}
 	line, code, _ := bytes.Cut(file, []byte("\n"))
@@ -130,7 +130,7 @@ func (s *Store) put(key string, p Program) (err error) {
 		return err
 	}
 	body := slices.Concat(line, []byte("\n"), p.Code)
-	sum := sha256.Sum256(body)
+	sum := digest.Of(body)
 	if int64(len(magic)+len(sum)+len(body)) > s.limit {
 		return nil
 	}

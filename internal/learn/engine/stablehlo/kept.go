@@ -2,10 +2,8 @@ package stablehlo
 
 import (
 	"bufio"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,6 +13,7 @@ import (
 
 	"github.com/gomlx/go-xla/pjrt"
 
+	"hone/internal/digest"
 	"hone/internal/learn/engine/programs"
 )
 
@@ -188,9 +187,8 @@ func hashFile(path string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	h := sha256.New()
-	_, err = io.Copy(h, f)
-	return string(h.Sum(nil)), err
+	sum, _, err := digest.Read(f)
+	return string(sum[:]), err
 }
 
 // readProcessor returns what /proc/cpuinfo says of the first processor that decides which instructions a compiler writes,

@@ -1,0 +1,11 @@
+// Package prefix compares how lists begin.
+package prefix
+
+// Common is how many items a and b begin with alike.
+func Common[T comparable](a, b []T) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
