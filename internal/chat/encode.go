@@ -34,9 +34,6 @@ type KindError struct{ Value any }
 
 func (e *KindError) Error() string { return fmt.Sprintf("a %T has no JSON form", e.Value) }
 
-// Compact is the shortest form, numbers as they were written: what is stored and compared.
-func Compact() Format { return Format{ItemSeparator: ",", KeySeparator: ":", KeepNumbers: true} }
-
 // AppendJSON appends the value to dst. Besides the kinds of Value it takes int64 and float64, where NaN and the
 // infinities are written as Python does, outside of JSON. The error is ErrTooLarge or a *KindError.
 func AppendJSON(dst []byte, v Value, f Format) ([]byte, error) {

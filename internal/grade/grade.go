@@ -104,19 +104,6 @@ func canonical(text string) number {
 	return number(sign + trimmed + "e" + strconv.FormatInt(power, 10))
 }
 
-// Equal compares two JSON texts. Its error says which text is not strict JSON.
-func Equal(got, want string) (bool, error) {
-	a, err := Decode(got)
-	if err != nil {
-		return false, fmt.Errorf("left value: %w", err)
-	}
-	b, err := Decode(want)
-	if err != nil {
-		return false, fmt.Errorf("right value: %w", err)
-	}
-	return reflect.DeepEqual(a, b), nil
-}
-
 // arguments decodes a call's arguments and fills in what the schema defaults.
 func arguments(c chat.ToolCall, defaults Defaults) (map[string]any, error) {
 	v, err := Decode(c.Arguments)

@@ -205,11 +205,6 @@ func (l *Ledger) PutStage(s StageRow) error {
 	return err
 }
 
-// Stages returns all stages in the order they were first put.
-func (l *Ledger) Stages() ([]StageRow, error) {
-	return query(l, scanStage, `SELECT name, status, json FROM stages ORDER BY rowid`)
-}
-
 // PutTrajectory inserts a trajectory. An id already there keeps its first row (added is false): a result once paid
 // for is never overwritten by its repetition. ReplaceTrajectory is the deliberate way.
 func (l *Ledger) PutTrajectory(t TrajectoryRow) (added bool, err error) {

@@ -81,7 +81,7 @@ func TestLedgerPutsAreIdempotent(t *testing.T) {
 }
 
 func checkLedger(t *rapid.T, l *Ledger, stages, trajectories map[string]string, metrics map[int]string) {
-	ss, err1 := l.Stages()
+	ss, err1 := query(l, scanStage, `SELECT name, status, json FROM stages ORDER BY rowid`)
 	ts, err2 := l.Trajectories("s", 0)
 	ms, err3 := l.Metrics("s")
 	if err := errors.Join(err1, err2, err3); err != nil {

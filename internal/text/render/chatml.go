@@ -153,18 +153,9 @@ func (c *ChatML) Parse(completion []int32) (m chat.Message, parseError string) {
 	return chat.Message{Role: chat.Assistant, Content: result.Content, ToolCalls: result.Calls}, result.Err
 }
 
-// RenderTraining renders a conversation as one training row that ends with its last assistant message. trained has
-// the length of ids and is true exactly on assistant messages with their <|im_end|>: what serving would sample. The
-// rest is what serving would prompt.
-func (c *ChatML) RenderTraining(messages []chat.Message, tools []chat.Tool) (ids []int32, trained []bool, err error) {
-	var r row
-	if err := c.conversation(&r, messages, tools, c.Completion); err != nil {
-		return nil, nil, err
-	}
-	return r.training()
-}
-
-// Sequences is RenderTraining with the spans of the messages, and always one row: ChatML rewrites nothing.
+// Sequences renders a conversation as one training row, since ChatML rewrites nothing. It ends with the last assistant
+// message. Trained are exactly the assistant messages with their <|im_end|>: what serving would sample. The rest is what
+// serving would prompt.
 func (c *ChatML) Sequences(messages []chat.Message, tools []chat.Tool) ([]Sequence, error) {
 	var r row
 	if err := c.conversation(&r, messages, tools, c.Completion); err != nil {

@@ -59,7 +59,7 @@ func TestTurnsExtend(t *testing.T) {
 			messages = append(messages, m)
 
 			// What SFT trains on is what was prompted and sampled.
-			ids, mask, err := c.RenderTraining(messages, tools)
+			ids, mask, err := trainingRow(c, messages, tools)
 			if err != nil || !slices.Equal(ids, row) || !slices.Equal(mask, trained) {
 				t.Fatalf("training row\n got  %q %v (%v)\n want %q %v", c.tok.Decode(ids), mask, err, c.tok.Decode(row), trained)
 			}
@@ -160,9 +160,18 @@ func TestParseKeepsBadCalls(t *testing.T) {
 	if _, err := c.Prompt([]chat.Message{m}, nil); err != nil {
 		t.Error(err)
 	}
-	if _, _, err := c.RenderTraining([]chat.Message{m}, nil); err == nil {
+	if _, err := c.Sequences([]chat.Message{m}, nil); err == nil {
 		t.Error("a malformed call is trained on")
 	}
+}
+
+// trainingRow is the one row of a conversation.
+func trainingRow(c *ChatML, messages []chat.Message, tools []chat.Tool) (ids []int32, trained []bool, err error) {
+	rows, err := c.Sequences(messages, tools)
+	if err != nil {
+		return nil, nil, err
+	}
+	return rows[0].IDs, rows[0].Trained, nil
 }
 
 func TestRefused(t *testing.T) {
@@ -184,8 +193,8 @@ func TestRefused(t *testing.T) {
 	if _, _, err := c.Next([]chat.Message{{Role: chat.Assistant}, {Role: chat.Assistant}}, 0, nil, nil); err == nil {
 		t.Error("Next took an assistant message")
 	}
-	if _, _, err := c.RenderTraining([]chat.Message{{Role: chat.User}}, nil); err == nil {
-		t.Error("RenderTraining took a conversation without a completion")
+	if _, err := c.Sequences([]chat.Message{{Role: chat.User}}, nil); err == nil {
+		t.Error("Sequences took a conversation without a completion")
 	}
 	if _, err := NewChatML(c.tok, Options{ToolFormat: "xml"}); err == nil {
 		t.Error("NewChatML took an unknown tool format")

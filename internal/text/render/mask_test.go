@@ -73,7 +73,7 @@ func readConversations(t *testing.T, raw json.RawMessage) []namedConversation {
 
 func encode(t *testing.T, v chat.Value) []byte {
 	t.Helper()
-	text, err := chat.AppendJSON(nil, v, chat.Compact())
+	text, err := chat.AppendJSON(nil, v, chat.Format{KeepNumbers: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -326,10 +326,7 @@ func TestSpansOfChatML(t *testing.T) {
 	if err != nil || len(rows) != 1 {
 		t.Fatal(err)
 	}
-	ids, trained, err := c.RenderTraining(messages, nil)
-	if err != nil || !slices.Equal(ids, rows[0].IDs) || !slices.Equal(trained, rows[0].Trained) {
-		t.Fatal("Sequences is not RenderTraining")
-	}
+	ids := rows[0].IDs
 	want := map[int]string{0: "<|im_start|>system\ns<|im_end|>\n", 1: "<|im_start|>user\nq<|im_end|>\n", 2: "<tool_call>\n{\"name\": \"hash\", \"arguments\": {}}\n</tool_call><|im_end|>",
 		4: "<|im_start|>user\n<tool_response>\n1\n</tool_response>\n<tool_response>\n2\n</tool_response><|im_end|>\n", 5: "a<|im_end|>"}
 	for _, s := range rows[0].Spans {

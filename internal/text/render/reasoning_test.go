@@ -122,13 +122,13 @@ func TestFillReasoningEqualsTransformers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		before, _ := chat.AppendJSON(nil, get("messages"), chat.Compact())
+		before, _ := chat.AppendJSON(nil, get("messages"), chat.Format{})
 		variables := chat.NewObject("messages", FillReasoning(get("messages")), "add_generation_prompt", true)
 		text, _, err := compiled.Render(template.Values{Variables: variables})
 		if err != nil || text != get("text") {
 			t.Errorf("case %d: %v\n got %q\nwant %q", i, err, text, get("text"))
 		}
-		if after, _ := chat.AppendJSON(nil, get("messages"), chat.Compact()); string(after) != string(before) {
+		if after, _ := chat.AppendJSON(nil, get("messages"), chat.Format{}); string(after) != string(before) {
 			t.Errorf("case %d: the caller's messages became %s", i, after)
 		}
 	}
