@@ -61,20 +61,7 @@ func runScenariosSplit(a *app, path, out string, reassign bool) error {
 		}
 	}
 	scenario.AssignSplits(list)
-	together := scenario.Together(list)
-	splits := map[string]map[string]bool{} // of scenarios that share a call
-	sizes := map[string]int{}
-	torn := 0
-	for i, s := range list {
-		sizes[s.Split]++
-		key := together[i]
-		if splits[key] == nil {
-			splits[key] = map[string]bool{}
-		}
-		if splits[key][s.Split] = true; len(splits[key]) == 2 {
-			torn++
-		}
-	}
+	sizes, torn := scenario.SplitSizes(list)
 	if torn > 0 {
 		a.Say("warning: sets of rows that share calls and are in more than one split: %d; --reassign keeps each in one", torn)
 	}

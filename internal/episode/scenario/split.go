@@ -166,3 +166,23 @@ func fillEmpty(assigned map[string][]string, sizes map[string]int) {
 		}
 	}
 }
+
+// SplitSizes are how many scenarios each split has, and how many sets that share calls are in more than one.
+func SplitSizes(list []Scenario) (sizes map[string]int, torn int) {
+	sizes, splits := map[string]int{}, map[string]map[string]bool{} // by set
+	together := Together(list)
+	for i, s := range list {
+		sizes[s.Split]++
+		key := together[i]
+		if splits[key] == nil {
+			splits[key] = map[string]bool{}
+		}
+		if splits[key][s.Split] {
+			continue
+		}
+		if splits[key][s.Split] = true; len(splits[key]) == 2 {
+			torn++
+		}
+	}
+	return sizes, torn
+}
