@@ -127,7 +127,7 @@ func runCollect(ctx context.Context, a *app, f collectFlags) error {
 	}
 	a.Say("%s", ended.passRate())
 	data := filepath.Join(f.output, "trajectories.jsonl")
-	if ended.judged == 0 || ended.passed > 0 { // sft learns from what passed
+	if ended.scored == 0 || ended.passed > 0 { // sft learns from what passed
 		a.Say("next: hone sft --data %s --base-model %s --output-dir DIR", data, t.c.Model.Base)
 	} else {
 		a.Say("next: hone runs show %s --episodes; no episode passed, so there is nothing for hone sft to learn from", f.output)
@@ -168,7 +168,7 @@ func (f collectFlags) scenarios(a *app) ([]scenario.Scenario, error) {
 type tally struct {
 	lost                      string // what the first episode that a server or the way to it spoilt says, its last words included
 	outcomes                  map[trajectory.Outcome]int
-	judged, passed, notJudged int // by the scenario's checks
+	scored, passed, notScored int // by the scenario's checks
 }
 
 // total counts the episodes that are kept.
@@ -187,10 +187,10 @@ func (t *tally) add(x *trajectory.Trajectory) {
 	}
 	i := slices.IndexFunc(x.Terms, func(term trajectory.Term) bool { return term.Name == "checks" })
 	if i < 0 {
-		t.notJudged++
+		t.notScored++
 		return
 	}
-	if t.judged++; x.Terms[i].Score == 1 {
+	if t.scored++; x.Terms[i].Score == 1 {
 		t.passed++
 	}
 }
@@ -198,12 +198,12 @@ func (t *tally) add(x *trajectory.Trajectory) {
 // passRate says how many episodes passed their checks. One without checks, or without an outcome that is the model's, is in no
 // rate.
 func (t *tally) passRate() string {
-	text := "no episode was judged by checks"
-	if t.judged > 0 {
-		text = fmt.Sprintf("%d of %s passed all checks (%.1f%%)", t.passed, fault.Count(t.judged, "episode"), 100*float64(t.passed)/float64(t.judged))
+	text := "no episode was scored by checks"
+	if t.scored > 0 {
+		text = fmt.Sprintf("%d of %s passed all checks (%.1f%%)", t.passed, fault.Count(t.scored, "episode"), 100*float64(t.passed)/float64(t.scored))
 	}
-	if t.notJudged > 0 {
-		text += fmt.Sprintf("; not judged, for want of checks or because a server failed: %d", t.notJudged)
+	if t.notScored > 0 {
+		text += fmt.Sprintf("; not scored, for want of checks or because a server failed: %d", t.notScored)
 	}
 	return text
 }

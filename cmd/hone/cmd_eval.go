@@ -273,7 +273,7 @@ func (l *lab) evaluate(ctx context.Context, a *app, name string, tasks []scenari
 	for _, g := range groups {
 		ts = append(ts, g.Trajectories...)
 	}
-	rows, excluded := eval.FromTrajectories(ts, l.judge(known))
+	rows, excluded := eval.FromTrajectories(ts, l.criteria(known))
 	s := eval.System{Name: name, Rows: rows, Excluded: excluded}
 	for _, t := range ts {
 		s.Episodes = append(s.Episodes, eval.Example{Trajectory: t, Scenario: known[t.ScenarioID]})
@@ -293,8 +293,8 @@ func (stamped) Scores(string, trajectory.Group, []trajectory.Score) error { retu
 
 func (stamped) Trajectories(string, int) ([]recipe.Kept, error) { return nil, nil }
 
-// judge tells success by the scenarios' own checks.
-func (l *lab) judge(byID map[string]*scenario.Scenario) eval.Judge {
+// criteria tell success by the scenarios' own checks.
+func (l *lab) criteria(byID map[string]*scenario.Scenario) eval.Criteria {
 	return eval.ByChecks(byID, l.scorer.Defaults)
 }
 

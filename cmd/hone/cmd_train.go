@@ -250,7 +250,7 @@ func (l *lab) validation(c config.Config, list []scenario.Scenario) *recipe.Vali
 	if c.Eval.Every == 0 || len(held) == 0 {
 		return nil
 	}
-	return &recipe.Validation{Every: c.Eval.Every, Scenarios: held, Runner: l.evaluation(c.Eval), Passed: l.judge(byID(held)).Episode}
+	return &recipe.Validation{Every: c.Eval.Every, Scenarios: held, Runner: l.evaluation(c.Eval), Passed: l.criteria(byID(held)).Episode}
 }
 
 // sayBest says which step was best on validation, and where its adapter is; the final adapter is the last step's in any case.

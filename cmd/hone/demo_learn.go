@@ -272,8 +272,8 @@ func (s study) arm(ctx context.Context, name string) error {
 	case armGold:
 		return supervised(s.tasks.Solutions)
 	case armRejection:
-		judge := s.lab.judge(byID(s.tasks.Train))
-		r := recipe.Rejection{GroupSize: grpo.GroupSize, SFT: sft, Keep: func(t *trajectory.Trajectory) bool { return t.Outcome == trajectory.OK && judge.Episode(t) }}
+		success := s.lab.criteria(byID(s.tasks.Train))
+		r := recipe.Rejection{GroupSize: grpo.GroupSize, SFT: sft, Keep: func(t *trajectory.Trajectory) bool { return t.Outcome == trajectory.OK && success.Episode(t) }}
 		return r.Run(ctx, s.tasks.Train, sampled, s.lab.scorer, s.lab.learner, s.lab.policy, s.log, s.progress)
 	default:
 		return grpo.Run(ctx, s.tasks.Train, sampled, s.lab.scorer, s.lab.learner, s.lab.policy, s.log, s.progress)

@@ -126,12 +126,12 @@ func TestSearchedEpisode(t *testing.T) {
 	if code, _, said := hone(t, "", "sft", "--dry-run", "--data", "out/trajectories.jsonl", "--base-model", "toy.gguf", "--output-dir", "trained"); code != 0 {
 		t.Errorf("sft: exit code %d, %s", code, said)
 	}
-	// Its judge is that of evaluations.
+	// Success is what it is in evaluations.
 	list, err := scenario.Load("tasks.jsonl")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if judge := (&lab{}).judge(byID(list)); !judge.FirstCall(&got) || !judge.Episode(&got) || judge.ExtraCalls(&got) != 0 || judge.NumGold("hat") != 1 {
+	if success := (&lab{}).criteria(byID(list)); !success.FirstCall(&got) || !success.Episode(&got) || success.ExtraCalls(&got) != 0 || success.NumGold("hat") != 1 {
 		t.Error("an evaluation counts the search as a call")
 	}
 	// A call of what neither the search could find nor the row shows is refused as before.

@@ -45,7 +45,7 @@ func Memory() Check {
 	if err != nil {
 		return c.unknown(err)
 	}
-	return c.judge(available, minMemory, "close other programs, or lower model.context and engine.slots")
+	return c.compare(available, minMemory, "close other programs, or lower model.context and engine.slots")
 }
 
 // Disk reports the free bytes of the disk that holds dir, or would hold it once it is made, and whether dir can be written.
@@ -64,7 +64,7 @@ func Disk(name, dir string) Check {
 	if err != nil {
 		return c.unknown(err)
 	}
-	return c.judge(int64(disk.Bavail)*int64(disk.Bsize), minDisk, "free some space on the disk of "+dir)
+	return c.compare(int64(disk.Bavail)*int64(disk.Bsize), minDisk, "free some space on the disk of "+dir)
 }
 
 // Writable is an error where no file can be made in dir or, where it is not there, in the folder that it would be made in.
@@ -84,7 +84,7 @@ func Writable(dir string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-func (c Check) judge(have, want int64, next string) Check {
+func (c Check) compare(have, want int64, next string) Check {
 	c.Detail = fmt.Sprintf("%.1f GiB free", float64(have)/(1<<30))
 	c.Status = OK
 	if have < want {

@@ -10,14 +10,14 @@ import (
 	"hone/internal/fault"
 )
 
-func TestJudge(t *testing.T) {
+func TestCompare(t *testing.T) {
 	for _, tc := range []struct {
 		have   int64
 		status Status
 		detail string
 		next   string
 	}{{3 << 30, OK, "3.0 GiB free", ""}, {1 << 30, Warn, "1.0 GiB free, 2.0 GiB wanted", "less"}} {
-		c := Check{}.judge(tc.have, 2<<30, "less")
+		c := Check{}.compare(tc.have, 2<<30, "less")
 		if c.Status != tc.status || c.Detail != tc.detail || c.Next != tc.next {
 			t.Errorf("%+v", c)
 		}

@@ -11,9 +11,9 @@ import (
 )
 
 // ByChecks tells success by the scenarios' own checks and gold calls. Defaults gives the schema defaults of a tool's arguments;
-// nil for none. byID must hold the scenario of each trajectory that is judged.
-func ByChecks(byID map[string]*scenario.Scenario, defaults grade.Defaults) Judge {
-	return Judge{
+// nil for none. byID must hold the scenario of each trajectory that is scored.
+func ByChecks(byID map[string]*scenario.Scenario, defaults grade.Defaults) Criteria {
+	return Criteria{
 		FirstCall:  func(t *trajectory.Trajectory) bool { return reward.FirstCall(byID[t.ScenarioID], t, defaults) },
 		Episode:    func(t *trajectory.Trajectory) bool { return reward.Episode(byID[t.ScenarioID], t, defaults) },
 		ExtraCalls: func(t *trajectory.Trajectory) int { return reward.ExtraCalls(byID[t.ScenarioID], t) },

@@ -239,7 +239,7 @@ func TestFromTrajectories(t *testing.T) {
 		{ScenarioID: "c", Outcome: trajectory.EnvironmentError},
 		{ScenarioID: "d", Outcome: trajectory.EnvironmentError},
 	}
-	rows, excluded := FromTrajectories(ts, Judge{
+	rows, excluded := FromTrajectories(ts, Criteria{
 		FirstCall:  func(t *trajectory.Trajectory) bool { return t.ScenarioID == "a" },
 		Episode:    func(t *trajectory.Trajectory) bool { return t.ScenarioID == "b" },
 		Kind:       func(id string) string { return "kind of " + id },

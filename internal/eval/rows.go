@@ -6,7 +6,7 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// Row is one judged episode.
+// Row is one scored episode.
 type Row struct {
 	ScenarioID string   `json:"scenario_id"`
 	Kind       string   `json:"kind,omitempty"` // the group it is reported in
@@ -29,8 +29,8 @@ type Row struct {
 	ToolSeconds         float64 `json:"tool_seconds"`  // and those in which tools worked
 }
 
-// Judge says what counts as success, and what it is held against. FirstCall and Episode are required, the others may be nil.
-type Judge struct {
+// Criteria say what counts as success, and what that is held against. FirstCall and Episode are required, the others may be nil.
+type Criteria struct {
 	FirstCall  func(*trajectory.Trajectory) bool
 	Episode    func(*trajectory.Trajectory) bool
 	ExtraCalls func(*trajectory.Trajectory) int // calls beyond the gold calls
@@ -42,29 +42,29 @@ type Judge struct {
 
 // FromTrajectories makes one row of each trajectory whose outcome is the policy's doing, in order. The others, such
 // as a server's crash, are counted by outcome and are in no rate: they say nothing about the policy.
-func FromTrajectories(ts []*trajectory.Trajectory, j Judge) (rows []Row, excluded map[trajectory.Outcome]int) {
+func FromTrajectories(ts []*trajectory.Trajectory, c Criteria) (rows []Row, excluded map[trajectory.Outcome]int) {
 	excluded = map[trajectory.Outcome]int{}
 	for _, t := range ts {
 		if !t.Outcome.Trainable() {
 			excluded[t.Outcome]++
 			continue
 		}
-		r := Row{ScenarioID: t.ScenarioID, FirstCall: j.FirstCall(t), Episode: j.Episode(t),
+		r := Row{ScenarioID: t.ScenarioID, FirstCall: c.FirstCall(t), Episode: c.Episode(t),
 			NumTurns: len(t.Turns), Reward: t.Reward, Seconds: t.Seconds}
-		if j.Kind != nil {
-			r.Kind = j.Kind(t.ScenarioID)
+		if c.Kind != nil {
+			r.Kind = c.Kind(t.ScenarioID)
 		}
-		if j.Tags != nil {
-			r.Tags = j.Tags(t.ScenarioID)
+		if c.Tags != nil {
+			r.Tags = c.Tags(t.ScenarioID)
 		}
-		if j.Tools != nil {
-			r.Tools = j.Tools(t.ScenarioID)
+		if c.Tools != nil {
+			r.Tools = c.Tools(t.ScenarioID)
 		}
-		if j.NumGold != nil {
-			r.NumGold = j.NumGold(t.ScenarioID)
+		if c.NumGold != nil {
+			r.NumGold = c.NumGold(t.ScenarioID)
 		}
-		if j.ExtraCalls != nil {
-			r.NumExtraCalls = j.ExtraCalls(t)
+		if c.ExtraCalls != nil {
+			r.NumExtraCalls = c.ExtraCalls(t)
 		}
 		for _, c := range t.Calls() {
 			r.NumCalls++

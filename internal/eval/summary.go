@@ -8,7 +8,7 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// System is one model under evaluation: its name ("base", "sft", "grpo") and its judged episodes.
+// System is one model under evaluation: its name ("base", "sft", "grpo") and its scored episodes.
 type System struct {
 	Name     string
 	Rows     []Row

@@ -14,7 +14,7 @@ import (
 func (e *Episode) Dir(server string) string {
 	found := ""
 	for i, s := range e.pool.servers {
-		if e.own[i] == nil || e.own[i].dir == "" || server != "" && s.launcher.name != server {
+		if e.own[i] == nil || e.own[i].dir == "" || server != "" && s.opener.name != server {
 			continue
 		}
 		if found != "" {
@@ -29,7 +29,7 @@ func (e *Episode) Dir(server string) string {
 // template than the server's: a process must start in it.
 func (p *Pool) Folders() (own, templates []string) {
 	for _, s := range p.servers {
-		l := s.launcher
+		l := s.opener
 		alone := l.server.Isolation == PerProcess || l.server.Isolation == PerReset || l.server.Isolation == PerSession && l.usesDir()
 		if l.server.URL != "" || !alone {
 			continue

@@ -75,7 +75,7 @@ func TestDiscoverSkipsStrayLines(t *testing.T) {
 func TestProbeFallback(t *testing.T) {
 	for _, mode := range []string{"dies-when-probed", "hangs-when-probed"} {
 		config := configOf(t, nil)
-		l, err := newLauncher(mode, self(t, mode), config.Base, Options{ConnectTimeout: 30 * time.Second, ProbeTimeout: 500 * time.Millisecond}.withDefaults())
+		l, err := newOpener(mode, self(t, mode), config.Base, Options{ConnectTimeout: 30 * time.Second, ProbeTimeout: 500 * time.Millisecond}.withDefaults())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -78,7 +78,7 @@ func TestChangeIsNotForgotten(t *testing.T) {
 	s.Isolation = Shared
 	p := newPool(t, configOf(t, map[string]Server{"s": s}), Options{})
 	open(t, p, "1")
-	m := p.servers[0].launcher.meter
+	m := p.servers[0].opener.meter
 	m.listChanged()
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

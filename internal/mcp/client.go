@@ -14,13 +14,13 @@ import (
 
 // Client is one session on one server, for hosts that need no pool. It may be used from many goroutines.
 type Client struct {
-	launcher *launcher
-	session  *session
+	opener  *opener
+	session *session
 }
 
 // Dial opens a session on s; name stands in errors. base is the environment its process starts from.
 func Dial(ctx context.Context, name string, s Server, base map[string]string, o Options) (*Client, error) {
-	l, err := newLauncher(name, s, base, o.withDefaults())
+	l, err := newOpener(name, s, base, o.withDefaults())
 	if err != nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func Dial(ctx context.Context, name string, s Server, base map[string]string, o 
 	if err != nil {
 		return nil, err
 	}
-	return &Client{launcher: l, session: opened}, nil
+	return &Client{opener: l, session: opened}, nil
 }
 
 // Close ends the session.
@@ -39,12 +39,12 @@ func (c *Client) Close() error {
 
 // List asks the server what it offers. The error is a *Failure.
 func (c *Client) List(ctx context.Context) (ServerTools, error) {
-	return c.launcher.list(ctx, c.session)
+	return c.opener.list(ctx, c.session)
 }
 
 // Call calls a tool List returned, with JSON text for arguments. Those that break its inputSchema are not sent.
 func (c *Client) Call(ctx context.Context, t Tool, arguments string) trajectory.ToolResult {
-	o := &c.launcher.o
+	o := &c.opener.o
 	b := bind(t, 0)
 	if verdict, why := b.input.Validate(arguments); verdict == schema.Invalid {
 		return o.failed(trajectory.CallInvalid, fmt.Sprintf("invalid arguments for %s: %s", t.Name, joined(why)))
@@ -55,7 +55,7 @@ func (c *Client) Call(ctx context.Context, t Tool, arguments string) trajectory.
 
 // Resource reads a resource: its text parts, and a placeholder for each part that is not text.
 func (c *Client) Resource(ctx context.Context, uri string) (string, error) {
-	limited, cancel := context.WithTimeout(ctx, c.launcher.o.Timeout)
+	limited, cancel := context.WithTimeout(ctx, c.opener.o.Timeout)
 	defer cancel()
 	r, err := c.session.client.ReadResource(limited, &mcp.ReadResourceParams{URI: uri})
 	if err != nil {
@@ -65,12 +65,12 @@ func (c *Client) Resource(ctx context.Context, uri string) (string, error) {
 	for _, contents := range r.Contents {
 		parts = append(parts, &mcp.EmbeddedResource{Resource: contents})
 	}
-	return Render(parts, nil, c.launcher.o.MaxResult), nil
+	return Render(parts, nil, c.opener.o.MaxResult), nil
 }
 
 // Prompt returns the messages of a prompt, each its role, a colon and its text.
 func (c *Client) Prompt(ctx context.Context, name string, arguments map[string]string) (string, error) {
-	limited, cancel := context.WithTimeout(ctx, c.launcher.o.Timeout)
+	limited, cancel := context.WithTimeout(ctx, c.opener.o.Timeout)
 	defer cancel()
 	r, err := c.session.client.GetPrompt(limited, &mcp.GetPromptParams{Name: name, Arguments: arguments})
 	if err != nil {
@@ -78,9 +78,9 @@ func (c *Client) Prompt(ctx context.Context, name string, arguments map[string]s
 	}
 	var texts []string
 	for _, m := range r.Messages {
-		texts = append(texts, string(m.Role)+": "+Render([]mcp.Content{m.Content}, nil, c.launcher.o.MaxResult))
+		texts = append(texts, string(m.Role)+": "+Render([]mcp.Content{m.Content}, nil, c.opener.o.MaxResult))
 	}
-	return Truncate(strings.Join(texts, "\n"), c.launcher.o.MaxResult), nil
+	return Truncate(strings.Join(texts, "\n"), c.opener.o.MaxResult), nil
 }
 
 // Unlisted is a tool to Call without List: nothing is known of it.

@@ -37,8 +37,8 @@ const (
 	viaSSE   = "sse"  // HTTP+SSE, of 2024-11-05
 )
 
-// launcher opens sessions on one server.
-type launcher struct {
+// opener opens sessions on one server.
+type opener struct {
 	name    string
 	server  Server
 	base    map[string]string
@@ -54,12 +54,12 @@ type launcher struct {
 	taken map[string]bool // folders of Options.Folder that sessions have
 }
 
-func newLauncher(name string, s Server, base map[string]string, o Options) (*launcher, error) {
+func newOpener(name string, s Server, base map[string]string, o Options) (*opener, error) {
 	s = s.withDefaults()
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	l := &launcher{name: name, server: s, base: base, o: o, via: s.transport(), meter: &meter{}, taken: map[string]bool{}}
+	l := &opener{name: name, server: s, base: base, o: o, via: s.transport(), meter: &meter{}, taken: map[string]bool{}}
 	l.meter.stats.Server, l.meter.stats.Isolation = name, s.Isolation
 	if l.via == viaHTTP {
 		l.via = "" // hosts that read "http" in their files also fall back to HTTP+SSE
@@ -102,18 +102,18 @@ type start struct {
 
 // open connects, for one episode or, where that is "", for any. Which era and transport a server speaks is found out once
 // and then known.
-func (l *launcher) open(ctx context.Context, episode string) (*session, error) {
+func (l *opener) open(ctx context.Context, episode string) (*session, error) {
 	return l.openFrom(ctx, start{episode: episode})
 }
 
-func (l *launcher) openFrom(ctx context.Context, from start) (*session, error) {
+func (l *opener) openFrom(ctx context.Context, from start) (*session, error) {
 	began := time.Now()
 	s, err := l.connected(ctx, from)
 	l.meter.opened(s, time.Since(began), err)
 	return s, err
 }
 
-func (l *launcher) connected(ctx context.Context, from start) (*session, error) {
+func (l *opener) connected(ctx context.Context, from start) (*session, error) {
 	l.mu.Lock()
 	era, via := l.era, l.via
 	l.mu.Unlock()
@@ -132,7 +132,7 @@ func (l *launcher) connected(ctx context.Context, from start) (*session, error) 
 
 // legacyLimit is how long the old way is tried after the new one failed. A server that was silent has used its time: what
 // is left of ConnectTimeout is for a command that is still being downloaded, which no URL is.
-func (l *launcher) legacyLimit(via string, err error) time.Duration {
+func (l *opener) legacyLimit(via string, err error) time.Duration {
 	probe := min(l.o.ProbeTimeout, l.o.ConnectTimeout)
 	switch {
 	case !silent(err):
@@ -144,7 +144,7 @@ func (l *launcher) legacyLimit(via string, err error) time.Duration {
 }
 
 // probe finds out what a server speaks, the newest first.
-func (l *launcher) probe(ctx context.Context, via string, from start) (*session, error) {
+func (l *opener) probe(ctx context.Context, via string, from start) (*session, error) {
 	if via == viaSSE {
 		return l.try(ctx, l.o.ConnectTimeout, viaSSE, legacyEra, from)
 	}
@@ -236,7 +236,7 @@ type refusedError struct {
 
 func (r refusedError) Unwrap() error { return r.error }
 
-func (l *launcher) try(ctx context.Context, limit time.Duration, via, version string, from start) (*session, error) {
+func (l *opener) try(ctx context.Context, limit time.Duration, via, version string, from start) (*session, error) {
 	parent := ctx
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -294,7 +294,7 @@ func silent(err error) bool {
 	return errors.As(err, &limit)
 }
 
-func (l *launcher) connect(ctx context.Context, s *session, transport mcp.Transport, version string) (*mcp.ClientSession, error) {
+func (l *opener) connect(ctx context.Context, s *session, transport mcp.Transport, version string) (*mcp.ClientSession, error) {
 	// The SDK does not end a connect that hangs on a write, so the process is ended at the deadline.
 	stop := context.AfterFunc(ctx, func() {
 		if s.conn != nil {
@@ -329,7 +329,7 @@ func (l *launcher) connect(ctx context.Context, s *session, transport mcp.Transp
 }
 
 // start makes the transport, and everything under it that the session has to release.
-func (l *launcher) start(s *session, from start) (mcp.Transport, error) {
+func (l *opener) start(s *session, from start) (mcp.Transport, error) {
 	if l.server.URL != "" {
 		t, closeIdle, err := httpTransport(l.server, s.via, s.wire, l.oauth, l.o.Elicit != nil)
 		if err == nil {

@@ -36,7 +36,7 @@ func (e *Episode) hear(i int, s *session) {
 		return
 	}
 	e.heard[i].session = s
-	if isolation := e.pool.servers[i].launcher.server.Isolation; isolation == Shared || isolation == PerReset {
+	if isolation := e.pool.servers[i].opener.server.Isolation; isolation == Shared || isolation == PerReset {
 		e.heard[i].from = s.conn.p.stderr.written()
 	}
 }
@@ -45,7 +45,7 @@ func (e *Episode) hear(i int, s *session) {
 func (e *Episode) tell(i int) {
 	h := e.heard[i]
 	if e.pool.options.Stderr != nil && h.session != nil {
-		e.pool.options.Stderr(e.id, e.pool.servers[i].launcher.name, h.session.redact.Replace(h.session.conn.p.stderr.since(h.from)))
+		e.pool.options.Stderr(e.id, e.pool.servers[i].opener.name, h.session.redact.Replace(h.session.conn.p.stderr.since(h.from)))
 	}
 }
 
@@ -107,12 +107,12 @@ func (e *Episode) call(ctx context.Context, call chat.ToolCall, o *Options) traj
 		}
 		began := time.Now()
 		r, again := s.call(ctx, tool, call.Arguments, server.timeout, o)
-		server.launcher.meter.called(r, time.Since(began))
+		server.opener.meter.called(r, time.Since(began))
 		// An own session that died took the episode's state with it: another one would answer from a different world.
 		if !again || attempt >= o.Retries || e.own[tool.server] != nil && s.dead() || !pause(ctx, attempt) {
 			return r
 		}
-		server.launcher.meter.count(func(stats *Stats) { stats.Repeated++ })
+		server.opener.meter.count(func(stats *Stats) { stats.Repeated++ })
 	}
 }
 
@@ -151,14 +151,14 @@ func (e *Episode) Close() error {
 	e.closing.Do(func() {
 		var wg sync.WaitGroup
 		for i := range e.own { // before others use them
-			if e.own[i] == nil || e.pool.servers[i].launcher.server.Isolation == PerReset {
+			if e.own[i] == nil || e.pool.servers[i].opener.server.Isolation == PerReset {
 				e.tell(i)
 			}
 		}
 		for i, s := range e.own {
 			switch {
 			case s == nil:
-			case e.pool.servers[i].launcher.server.Isolation == PerReset:
+			case e.pool.servers[i].opener.server.Isolation == PerReset:
 				wg.Go(func() { e.pool.servers[i].giveBack(s) })
 			default:
 				wg.Go(func() {

@@ -14,7 +14,7 @@ import (
 
 // makeDir makes root, with root/home and root/work, the latter a copy of the template. What it returns as root is to be
 // given to removeDir, also with an error.
-func (l *launcher) makeDir(from start) (root, work string, err error) {
+func (l *opener) makeDir(from start) (root, work string, err error) {
 	if root, err = l.makeRoot(from.episode); err != nil {
 		return "", "", err
 	}
@@ -40,7 +40,7 @@ func (l *launcher) makeDir(from start) (root, work string, err error) {
 
 // makeRoot makes an empty folder of its own for a session: one that the episode's id names, or for a session that any
 // episode may get the first that is free of a numbered row. So a path is the same whenever the episode is run again.
-func (l *launcher) makeRoot(episode string) (string, error) {
+func (l *opener) makeRoot(episode string) (string, error) {
 	if l.o.Folder == "" {
 		return os.MkdirTemp(l.base["TMPDIR"], "hone-episode-*")
 	}
@@ -57,7 +57,7 @@ func (l *launcher) makeRoot(episode string) (string, error) {
 	return root, nil
 }
 
-func (l *launcher) takeRoot(parent, episode string) string {
+func (l *opener) takeRoot(parent, episode string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for n := 0; ; n++ {
@@ -75,12 +75,12 @@ func (l *launcher) takeRoot(parent, episode string) string {
 	}
 }
 
-func (l *launcher) removeDir(root string) {
+func (l *opener) removeDir(root string) {
 	removeAll(root)
 	l.freeRoot(root)
 }
 
-func (l *launcher) freeRoot(root string) {
+func (l *opener) freeRoot(root string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.taken, root)
@@ -89,11 +89,11 @@ func (l *launcher) freeRoot(root string) {
 // showsDir reports whether the path of an episode's folder is the episode's own, so that no session can be ready before
 // the episode is known. Its server is told the path, and servers repeat it in what the model reads: a warm process would
 // make the text of a result depend on which process was free.
-func (l *launcher) showsDir() bool {
+func (l *opener) showsDir() bool {
 	return l.o.Folder != "" && l.server.Isolation != PerReset && l.usesDir()
 }
 
-func (l *launcher) usesDir() bool {
+func (l *opener) usesDir() bool {
 	texts := append([]string{l.server.Command, l.server.Cwd}, l.server.Args...)
 	for _, value := range l.server.Env {
 		texts = append(texts, value)

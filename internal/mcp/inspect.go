@@ -35,7 +35,7 @@ func inspect(ctx context.Context, c Config, o Options, rounds int) []Report {
 	for i, name := range names {
 		wg.Go(func() {
 			reports[i].Tools.Name = name
-			l, err := newLauncher(name, c.Servers[name], c.Base, o)
+			l, err := newOpener(name, c.Servers[name], c.Base, o)
 			if err != nil {
 				reports[i].Err = err
 				return
@@ -50,7 +50,7 @@ func inspect(ctx context.Context, c Config, o Options, rounds int) []Report {
 }
 
 // list asks a server for all it offers. The error is a *Failure.
-func (l *launcher) list(ctx context.Context, s *session) (ServerTools, error) {
+func (l *opener) list(ctx context.Context, s *session) (ServerTools, error) {
 	found, err := l.tools(ctx, s)
 	if err != nil {
 		return ServerTools{}, err
@@ -62,7 +62,7 @@ func (l *launcher) list(ctx context.Context, s *session) (ServerTools, error) {
 	return found, nil
 }
 
-func (l *launcher) tools(ctx context.Context, s *session) (ServerTools, error) {
+func (l *opener) tools(ctx context.Context, s *session) (ServerTools, error) {
 	limited, cancel := context.WithTimeout(ctx, l.o.ConnectTimeout)
 	defer cancel()
 	found, err := listTools(limited, s)
@@ -78,7 +78,7 @@ func (l *launcher) tools(ctx context.Context, s *session) (ServerTools, error) {
 	return ServerTools{}, s.failed(ctx, PhaseList, err)
 }
 
-func look(ctx context.Context, l *launcher, rounds int) (ServerTools, error) {
+func look(ctx context.Context, l *opener, rounds int) (ServerTools, error) {
 	nothing := ServerTools{Name: l.name}
 	s, err := l.open(ctx, "")
 	if err != nil {

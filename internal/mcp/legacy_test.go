@@ -9,7 +9,7 @@ import (
 // A server that is silent at the handshake costs ConnectTimeout in all, and one at a URL, where nothing is downloaded,
 // two probes.
 func TestSilenceIsWaitedForOnce(t *testing.T) {
-	l := &launcher{o: Options{ConnectTimeout: 60 * time.Second, ProbeTimeout: 10 * time.Second}}
+	l := &opener{o: Options{ConnectTimeout: 60 * time.Second, ProbeTimeout: 10 * time.Second}}
 	for _, tc := range []struct {
 		via  string
 		err  error

@@ -36,12 +36,12 @@ type toolTable struct {
 
 // poolServer is one server of a pool.
 type poolServer struct {
-	launcher *launcher
-	timeout  time.Duration
-	tools    []Tool        // of the catalog
-	warm     chan *session // unbuffered: each filler stands ready to hand over one
-	opened   chan struct{} // holds one where an episode found none ready and opened a session
-	turn     chan struct{} // holds one while an episode has its turn (takesTurns)
+	opener  *opener
+	timeout time.Duration
+	tools   []Tool        // of the catalog
+	warm    chan *session // unbuffered: each filler stands ready to hand over one
+	opened  chan struct{} // holds one where an episode found none ready and opened a session
+	turn    chan struct{} // holds one while an episode has its turn (takesTurns)
 
 	mu     sync.Mutex
 	shared *session
@@ -70,7 +70,7 @@ func NewPool(ctx context.Context, config Config, catalog *Catalog, options Optio
 	p.tools.names = sortedKeys(p.tools.bound)
 	ctx, p.stop = context.WithCancel(ctx)
 	for _, s := range p.servers {
-		if s.launcher.server.Isolation == Shared || s.launcher.server.URL != "" || s.launcher.showsDir() {
+		if s.opener.server.Isolation == Shared || s.opener.server.URL != "" || s.opener.showsDir() {
 			continue
 		}
 		for range p.options.Warm {
@@ -87,7 +87,7 @@ func newPoolServer(from ServerTools, s Server, base map[string]string, o Options
 			r.To, s.Reset = to, &r
 		}
 	}
-	l, err := newLauncher(from.Name, s, base, o)
+	l, err := newOpener(from.Name, s, base, o)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func newPoolServer(from ServerTools, s Server, base map[string]string, o Options
 	if s.URL != "" && from.Transport != "" {
 		l.via = from.Transport
 	}
-	one := &poolServer{launcher: l, timeout: o.Timeout, tools: from.Tools, warm: make(chan *session), opened: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
+	one := &poolServer{opener: l, timeout: o.Timeout, tools: from.Tools, warm: make(chan *session), opened: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
 	if s.Timeout > 0 {
 		one.timeout = time.Duration(s.Timeout)
 	}
@@ -111,7 +111,7 @@ func newPoolServer(from ServerTools, s Server, base map[string]string, o Options
 // until an episode has opened one itself: a server that does not start is not started in a circle.
 func (s *poolServer) fill(ctx context.Context) {
 	for {
-		ready, err := s.launcher.open(ctx, "")
+		ready, err := s.opener.open(ctx, "")
 		if err == nil {
 			select {
 			case s.warm <- ready:
@@ -141,10 +141,10 @@ func (s *poolServer) fresh(ctx context.Context, from start) (*session, error) {
 		default:
 		}
 	}
-	if !s.launcher.showsDir() {
+	if !s.opener.showsDir() {
 		from.episode = ""
 	}
-	own, err := s.launcher.openFrom(ctx, from)
+	own, err := s.opener.openFrom(ctx, from)
 	if err == nil {
 		select {
 		case s.opened <- struct{}{}:
@@ -159,14 +159,14 @@ func (s *poolServer) common(ctx context.Context) (*session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, fmt.Errorf("server %s: the pool is closed", s.launcher.name)
+		return nil, fmt.Errorf("server %s: the pool is closed", s.opener.name)
 	}
 	if s.shared != nil && s.shared.dead() {
 		s.shared.close()
 		s.shared = nil
 	}
 	if s.shared == nil {
-		opened, err := s.launcher.open(ctx, "")
+		opened, err := s.opener.open(ctx, "")
 		if err != nil {
 			return nil, err
 		}
@@ -197,18 +197,18 @@ func (p *Pool) Open(ctx context.Context, episode string, templates ...environmen
 	for i, s := range p.servers {
 		wg.Go(func() {
 			var got *session
-			switch s.launcher.server.Isolation {
+			switch s.opener.server.Isolation {
 			case Shared:
 				got, errs[i] = s.common(ctx)
 			case PerReset:
 				got, errs[i] = s.borrow(ctx)
 				e.own[i] = got
 			default:
-				got, errs[i] = s.fresh(ctx, start{episode, folders[s.launcher.name]})
+				got, errs[i] = s.fresh(ctx, start{episode, folders[s.opener.name]})
 				e.own[i] = got
 			}
 			e.hear(i, got)
-			if errs[i] == nil && s.launcher.meter.takeChanged() {
+			if errs[i] == nil && s.opener.meter.takeChanged() {
 				errs[i] = p.reread(ctx, i, got)
 			}
 		})
@@ -228,7 +228,7 @@ func (p *Pool) Open(ctx context.Context, episode string, templates ...environmen
 func (p *Pool) Stats() []Stats {
 	var all []Stats
 	for _, s := range p.servers {
-		all = append(all, s.launcher.meter.read())
+		all = append(all, s.opener.meter.read())
 	}
 	return all
 }

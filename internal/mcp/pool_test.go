@@ -260,7 +260,7 @@ func TestNoOrphans(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			pids := t.TempDir()
 			config := configOf(t, map[string]Server{"s": self(t, mode, pids, "parent")})
-			l, err := newLauncher("s", config.Servers["s"], config.Base, Options{ProbeTimeout: 30 * time.Second}.withDefaults())
+			l, err := newOpener("s", config.Servers["s"], config.Base, Options{ProbeTimeout: 30 * time.Second}.withDefaults())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,9 +10,9 @@ import (
 // tool that is gone is refused here. Episodes already open are left as they are.
 func (p *Pool) reread(ctx context.Context, server int, s *session) error {
 	one := p.servers[server]
-	found, err := one.launcher.tools(ctx, s)
+	found, err := one.opener.tools(ctx, s)
 	if err != nil {
-		one.launcher.meter.changedStill()
+		one.opener.meter.changedStill()
 		return err
 	}
 	now := map[string]Tool{}
@@ -33,8 +33,8 @@ func (p *Pool) reread(ctx context.Context, server int, s *session) error {
 	}
 	p.tools = next
 	p.mu.Unlock()
-	if changes := diffTools(one.launcher.name, one.tools, found.Tools); len(changes) > 0 && p.options.Changed != nil {
-		p.options.Changed(one.launcher.name, changes)
+	if changes := diffTools(one.opener.name, one.tools, found.Tools); len(changes) > 0 && p.options.Changed != nil {
+		p.options.Changed(one.opener.name, changes)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 // takesTurns reports whether one episode at a time may have the server, for there is one state for all sessions: behind a
 // URL, or in a place that is not the episode's own.
 func (s *poolServer) takesTurns() bool {
-	server := s.launcher.server
+	server := s.opener.server
 	return server.Isolation == PerReset &&
 		(server.URL != "" || server.Reset.From != "" && !strings.Contains(server.Reset.To, EpisodeDir))
 }
@@ -25,7 +25,7 @@ func (s *poolServer) takeTurn(ctx context.Context) error {
 	case s.turn <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return &Failure{Server: s.launcher.name, Phase: PhaseReset, Outcome: trajectory.InfrastructureError,
+		return &Failure{Server: s.opener.name, Phase: PhaseReset, Outcome: trajectory.InfrastructureError,
 			Err: fmt.Errorf("waiting for the episode before: %w", ctx.Err())}
 	}
 }
@@ -79,8 +79,8 @@ func (s *poolServer) giveBack(used *session) {
 }
 
 func (s *poolServer) reset(ctx context.Context, used *session) error {
-	s.launcher.meter.count(func(stats *Stats) { stats.Resets++ })
-	r := s.launcher.server.Reset
+	s.opener.meter.count(func(stats *Stats) { stats.Resets++ })
+	r := s.opener.server.Reset
 	if r.From != "" {
 		return restoreFor(r, used.dir)
 	}
@@ -88,7 +88,7 @@ func (s *poolServer) reset(ctx context.Context, used *session) error {
 	if args == "" {
 		args = "{}"
 	}
-	result, _ := used.call(ctx, &boundTool{name: r.Tool}, args, s.timeout, &s.launcher.o)
+	result, _ := used.call(ctx, &boundTool{name: r.Tool}, args, s.timeout, &s.opener.o)
 	if result.Status != trajectory.CallOK {
 		return errors.New("the tool " + r.Tool + ": " + result.Text)
 	}

@@ -39,7 +39,7 @@ func TestSecretsDoNotComeBack(t *testing.T) {
 
 	s = self(t, "broken")
 	s.Env = map[string]string{"DB_PASSWORD": "such database"}
-	l, err := newLauncher("s", s, configOf(t, nil).Base, Options{}.withDefaults())
+	l, err := newOpener("s", s, configOf(t, nil).Base, Options{}.withDefaults())
 	if err != nil {
 		t.Fatal(err)
 	}

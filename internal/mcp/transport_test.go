@@ -131,7 +131,7 @@ func TestWrapMayChangeOrRefuseTheCommand(t *testing.T) {
 
 func TestEraIsProbedOnce(t *testing.T) {
 	dir := t.TempDir()
-	l, err := newLauncher("s", self(t, "chaos", "sound", string(chaos.Legacy), dir), configOf(t, nil).Base, Options{}.withDefaults())
+	l, err := newOpener("s", self(t, "chaos", "sound", string(chaos.Legacy), dir), configOf(t, nil).Base, Options{}.withDefaults())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestEraIsProbedOnce(t *testing.T) {
 
 // A server that is slow to start, as one that is downloaded first, and knows only the newest protocol.
 func TestSlowStartOfAModernServer(t *testing.T) {
-	l, err := newLauncher("s", self(t, "slow-modern", t.TempDir()), configOf(t, nil).Base, Options{ProbeTimeout: 500 * time.Millisecond}.withDefaults())
+	l, err := newOpener("s", self(t, "slow-modern", t.TempDir()), configOf(t, nil).Base, Options{ProbeTimeout: 500 * time.Millisecond}.withDefaults())
 	if err != nil {
 		t.Fatal(err)
 	}
