@@ -222,7 +222,7 @@ func (t *tuning) stoppedCollect(ctx context.Context, kept, all int, err error) e
 func placesOf(list []scenario.Scenario) func(episode string) approval.Place {
 	places := map[string]approval.Place{}
 	for i, s := range list {
-		places[s.ID] = approval.Place{Task: s.Task, Episode: i + 1, Episodes: len(list)}
+		places[s.ID] = approval.Place{Task: s.Asks(), Episode: i + 1, Episodes: len(list)}
 	}
 	return func(episode string) approval.Place { return places[episode] }
 }

@@ -350,7 +350,7 @@ func sequencesOf(a *app, m *basemodel.Model, path string, rows []dataset.Row, co
 	var out []batch.Sequence
 	splits := 0
 	for _, r := range rows {
-		rendered, err := m.Renderer.Sequences(r.Messages, r.Tools)
+		rendered, err := m.Renderer.Sequences(r.Messages, r.Opening, r.Tools)
 		if err != nil {
 			return nil, &fault.Error{Code: fault.CodeUsage, What: "a conversation cannot be rendered", Where: fmt.Sprintf("%s:%d", path, r.Line), Err: err}
 		}

@@ -132,7 +132,7 @@ func (l *lab) rows(conversations [][]chat.Message) ([]batch.Sequence, error) {
 		if l.world.System != "" && messages[0].Role != chat.System {
 			messages = append([]chat.Message{{Role: chat.System, Content: l.world.System}}, messages...)
 		}
-		rendered, err := l.machine.Renderer.Sequences(messages, l.world.ToolList)
+		rendered, err := l.machine.Renderer.Sequences(messages, 0, l.world.ToolList)
 		if err != nil {
 			return nil, fmt.Errorf("rendering a demonstration: %w", err)
 		}

@@ -85,7 +85,10 @@ func (l *lessons) scenarios(path string) error {
 }
 
 func (l *lessons) add(s scenario.Scenario) {
-	l.hashes[s.Hash()], l.tasks[s.Task] = true, true
+	l.hashes[s.Hash()] = true
+	if s.Task != "" { // the last words of a conversation say little alone
+		l.tasks[s.Task] = true
+	}
 }
 
 func (l *lessons) conversations(path string) error {
@@ -132,7 +135,7 @@ func (l *lessons) demo(path string) error {
 // now is, or the same task.
 func (l lessons) of(tasks []scenario.Scenario) (ids []string) {
 	for _, s := range tasks {
-		if l.hashes[s.Hash()] || l.tasks[s.Task] {
+		if l.hashes[s.Hash()] || s.Task != "" && l.tasks[s.Task] {
 			ids = append(ids, s.ID)
 		}
 	}

@@ -93,7 +93,7 @@ func TestTemplateVariables(t *testing.T) {
 	if text := w.Tokenizer.Decode(ids); err != nil || !strings.HasPrefix(text, want) {
 		t.Errorf("prompt %q, %v", text, err)
 	}
-	rows, err := r.Sequences(append(user, chat.Message{Role: chat.Assistant, Content: "a"}), nil)
+	rows, err := r.Sequences(append(user, chat.Message{Role: chat.Assistant, Content: "a"}), 0, nil)
 	if err != nil || !strings.HasPrefix(w.Tokenizer.Decode(rows[0].IDs), want) {
 		t.Errorf("row %q, %v", w.Tokenizer.Decode(rows[0].IDs), err)
 	}
@@ -160,7 +160,7 @@ func TestSequencesAreOneRowInChatML(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := r.Sequences([]chat.Message{{Role: chat.User, Content: "q"}, {Role: chat.Assistant, Content: "a"}, {Role: chat.User, Content: "r"}}, nil)
+	rows, err := r.Sequences([]chat.Message{{Role: chat.User, Content: "q"}, {Role: chat.Assistant, Content: "a"}, {Role: chat.User, Content: "r"}}, 0, nil)
 	if err != nil || len(rows) != 1 || len(rows[0].Spans) != 2 || rows[0].Spans[1].Message != 1 {
 		t.Fatalf("%+v, %v", rows, err)
 	}

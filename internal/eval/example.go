@@ -119,7 +119,11 @@ func (e Example) WriteText(w io.Writer) error {
 		b.WriteString("error: " + indented(t.Error) + "\n")
 	}
 	results := t.Calls()
-	for _, m := range t.Messages {
+	for i, m := range t.Messages {
+		if i < t.Opening {
+			writeMessage(&b, m, &[]trajectory.ToolResult{}) // its results were given
+			continue
+		}
 		writeMessage(&b, m, &results)
 	}
 	if verdicts := e.Verdicts(); verdicts != nil {

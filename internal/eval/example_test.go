@@ -78,3 +78,18 @@ func give(r reward.Scorer, s *scenario.Scenario, t *trajectory.Trajectory) {
 	}
 	g.Take(scores)
 }
+
+// The results of an opening were given: those of the episode stand at its own calls.
+func TestExampleWithAnOpening(t *testing.T) {
+	e := shownExample()
+	given := []chat.Message{{Role: chat.User, Content: "Earlier."}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "0", Name: "old", Arguments: "{}"}}},
+		{Role: chat.ToolRole, Name: "old", ToolCallID: "0", Content: "then"}}
+	e.Trajectory.Messages, e.Trajectory.Opening = append(given, e.Trajectory.Messages...), 4
+	var b strings.Builder
+	if err := e.WriteText(&b); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), "\ntool old\n  then\n") || !strings.Contains(b.String(), "\ntool add: ok, 0.25 s\n") {
+		t.Errorf("%s", &b)
+	}
+}

@@ -218,7 +218,7 @@ func renderText(r render.Renderer, tok *tokenizer.Tokenizer, in renderLine) (any
 	if !said {
 		return out, nil
 	}
-	rows, err := r.Sequences(messages, tools)
+	rows, err := r.Sequences(messages, 0, tools)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (in renderLine) view(out io.Writer, r render.Renderer, tok *tokenizer.Token
 	if err != nil {
 		return err
 	}
-	rows, err := r.Sequences(messages, tools)
+	rows, err := r.Sequences(messages, 0, tools)
 	if err != nil {
 		return err
 	}

@@ -137,8 +137,8 @@ func (x pending) draw(r *room) drawnCase {
 
 // task is the beginning of what the user asked, on one line.
 func task(t *trajectory.Trajectory) string {
-	for _, m := range t.Messages {
-		if m.Role == chat.User {
+	for i, m := range slices.Backward(t.Messages) {
+		if m.Role == chat.User && (i < t.Opening || t.Opening == 0) {
 			line := []rune(screen.Line(m.Content))
 			if len(line) > 110 {
 				return string(line[:110]) + "…"

@@ -128,8 +128,12 @@ func (r *room) draw(label, class string, e eval.Example) drawnEpisode {
 	}
 	d.Error = r.take(t.Error)
 	results := t.Calls()
-	for _, m := range t.Messages {
-		d.Lines = append(d.Lines, r.message(m, &results))
+	for i, m := range t.Messages {
+		of := &results
+		if i < t.Opening {
+			of = &[]trajectory.ToolResult{} // its results were given
+		}
+		d.Lines = append(d.Lines, r.message(m, of))
 	}
 	d.Checks = e.Verdicts()
 	for i := range d.Checks {

@@ -278,3 +278,20 @@ func BenchmarkPage(b *testing.B) {
 		b.ReportMetric(float64(page.Len()), "bytes")
 	}
 }
+
+// The results of an opening were given: statuses stand at the episode's own calls.
+func TestResultsStandAtTheirCalls(t *testing.T) {
+	e := episode("x", "count words", true, 0, rand.New(rand.NewPCG(1, 1)))
+	given := []chat.Message{e.Messages[0], {Role: chat.User, Content: "earlier"}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "0", Name: "old", Arguments: "{}"}}},
+		{Role: chat.ToolRole, Name: "old", Content: "then"}, {Role: chat.Assistant, Content: "so"}, {Role: chat.User, Content: "and now?"}}
+	e.Messages, e.Opening = append(given, e.Messages[2:]...), len(given)
+	page := html(t, report.Page{Episodes: []eval.Example{{Title: "x", Trajectory: e}}})
+	if !strings.Contains(page, `tool <b>old</b></span>`) || !strings.Contains(page, `tool <b>count</b> <em class="status ok">ok</em>`) {
+		t.Error("the status of a result is at another call")
+	}
+	page = html(t, report.Page{Groups: []report.Group{{Stage: "grpo", ScenarioID: "x", Rewards: []float64{1, 0},
+		Episodes: []eval.Example{{Title: "x", Trajectory: e}, {Title: "y", Trajectory: e}}}}})
+	if !strings.Contains(page, "and now?") {
+		t.Error("the task is not on the page")
+	}
+}

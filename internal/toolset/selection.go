@@ -41,13 +41,18 @@ func Select(c config.Config, pool environment.Tools, all []chat.Tool) Selection 
 	}
 	s := selection.New(all, selection.Options{Max: c.MCP.MaxTools, Distractors: c.MCP.Distractors, Seed: c.Seed})
 	return Selection{Tools: pool, List: all, Of: func(one scenario.Scenario) ([]chat.Tool, error) {
-		return s.Select(one.ID, one.Task, needed(one))
+		return s.Select(one.ID, one.Asks(), needed(one))
 	}, Why: fmt.Sprintf("of %d tools, each episode is shown %d that fit its task (mcp.max_tools)", len(all), c.MCP.MaxTools)}
 }
 
-// needed are the tools that a scenario speaks of, by which it could not be done, or checked, if they were left out.
+// needed are the tools that a scenario speaks of: it could not be told, done or checked if they were left out.
 func needed(s scenario.Scenario) []string {
 	var names []string
+	for _, m := range s.Messages {
+		for _, c := range m.ToolCalls {
+			names = append(names, c.Name)
+		}
+	}
 	for _, g := range s.Gold {
 		names = append(names, g.Name)
 	}

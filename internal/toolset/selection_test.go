@@ -28,8 +28,9 @@ func manyTools(n int) []chat.Tool {
 }
 
 func TestSelect(t *testing.T) {
-	one := scenario.Scenario{ID: "a", Task: "do it to thing7", Gold: []scenario.Gold{{Name: "tool3"}},
-		Checks: []scenario.Check{{Type: scenario.NoCallCheck, Name: "tool5"}}}
+	one := scenario.Scenario{ID: "a", Gold: []scenario.Gold{{Name: "tool3"}},
+		Messages: []chat.Message{{Role: chat.User, Content: "earlier"}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "tool9"}}}, {Role: chat.User, Content: "do it to thing7"}},
+		Checks:   []scenario.Check{{Type: scenario.NoCallCheck, Name: "tool5"}}}
 	for _, tc := range []struct {
 		name         string
 		tools, most  int
@@ -39,7 +40,7 @@ func TestSelect(t *testing.T) {
 	}{
 		{"few", 40, 40, 0, 40, false, false},
 		{"many", 41, 40, 0, 40, false, true},
-		{"fewer wanted", 30, 4, 0, 4, false, true},
+		{"fewer wanted", 30, 6, 0, 6, false, true},
 		{"a small share", 40, 40, 0.9, 40, false, false},
 		{"a large share", 40, 40, 0.1, 1, true, true},
 	} {
@@ -55,7 +56,7 @@ func TestSelect(t *testing.T) {
 			if tc.tools <= tc.most && (s.Of != nil) {
 				t.Error("one list for all would do, and is not given")
 			}
-			for _, name := range []string{"tool3", "tool5", "tool7"} {
+			for _, name := range []string{"tool3", "tool5", "tool7", "tool9"} {
 				if !tc.search && !slices.ContainsFunc(got, func(x chat.Tool) bool { return x.Name == name }) {
 					t.Errorf("%s is missing", name)
 				}

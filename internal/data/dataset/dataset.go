@@ -17,6 +17,7 @@ import (
 type Row struct {
 	Line     int                `json:"-"` // in its file, from 1
 	Messages []chat.Message     `json:"messages"`
+	Opening  int                `json:"opening"`       // of a trajectory: how many of the messages were given, and are not to be learnt
 	Tools    []chat.Tool        `json:"tools"`         // of the row itself; none where the line has none
 	Shown    *trajectory.Shown  `json:"shown"`         // of a trajectory, in their place
 	Split    string             `json:"split"`         // of a trajectory's scenario; none of a plain conversation
@@ -70,6 +71,9 @@ func (r Row) validate() error {
 	if len(r.Messages) == 0 {
 		return fmt.Errorf(`"messages" is missing or empty`)
 	}
+	if r.Opening < 0 || r.Opening > len(r.Messages) {
+		return fmt.Errorf(`"opening" is %d of %d messages`, r.Opening, len(r.Messages))
+	}
 	for i, m := range r.Messages {
 		switch m.Role {
 		case chat.System, chat.User, chat.Assistant, chat.ToolRole:
@@ -91,7 +95,7 @@ func (r Row) NotDemonstrated() string {
 			return "failed " + t.Why
 		}
 	}
-	for _, m := range r.Messages {
+	for _, m := range r.Messages[r.Opening:] {
 		if m.Role == chat.Assistant {
 			return ""
 		}

@@ -15,7 +15,7 @@ const plain = `{"messages":[{"role":"user","content":"hi"},{"role":"assistant","
 func TestParse(t *testing.T) {
 	kept := trajectory.Trajectory{ID: "a", Messages: []chat.Message{{Role: chat.User, Content: "add"},
 		{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "1", Name: "add", Arguments: `{"a": 1.0}`}}}},
-		Tools: []chat.Tool{{Name: "add", InputSchema: json.RawMessage(`{}`)}}, Outcome: trajectory.Limit}
+		Tools: []chat.Tool{{Name: "add", InputSchema: json.RawMessage(`{}`)}}, Outcome: trajectory.Limit, Opening: 1}
 	line, err := json.Marshal(kept)
 	if err != nil {
 		t.Fatal(err)
@@ -27,18 +27,18 @@ func TestParse(t *testing.T) {
 	if r := rows[0]; r.Line != 1 || len(r.Messages) != 2 || r.NotDemonstrated() != "" || r.Tools != nil {
 		t.Errorf("%+v", r)
 	}
-	if r := rows[1]; r.Line != 3 || r.Messages[1].ToolCalls[0].Arguments != `{"a": 1.0}` || r.Outcome != trajectory.Limit || len(r.Tools) != 1 {
+	if r := rows[1]; r.Line != 3 || r.Messages[1].ToolCalls[0].Arguments != `{"a": 1.0}` || r.Outcome != trajectory.Limit || len(r.Tools) != 1 || r.Opening != 1 {
 		t.Errorf("%+v", r)
 	}
 }
 
 func TestParseNamesBrokenRows(t *testing.T) {
-	_, err := Parse("f.jsonl", []byte(plain+"\n{\"messages\":[]}\n{\n"+plain+"\n{\"messages\":[{\"role\":\"bot\"}]}\n[]\n{\"messages\":{}}\n{\"messages\":[{\"role\":\"user\",\"content\":[1]}]}\n"))
+	_, err := Parse("f.jsonl", []byte(plain+"\n{\"messages\":[]}\n{\n"+plain+"\n{\"messages\":[{\"role\":\"bot\"}]}\n[]\n{\"messages\":{}}\n{\"messages\":[{\"role\":\"user\",\"content\":[1]}]}\n{\"messages\":[{\"role\":\"user\"}],\"opening\":2}\n"))
 	if fault.CodeOf(err) != fault.CodeUsage {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"6 broken rows", "where: f.jsonl:2", `f.jsonl:2: "messages" is missing`, "f.jsonl:3: ", `f.jsonl:5: messages[0]: role "bot"`, "f.jsonl:6: it must be an object, not an array",
-		`f.jsonl:7: "messages" must be an array, not an object`, `f.jsonl:8: message with role "user": content is neither text nor a list of parts`} {
+	for _, want := range []string{"7 broken rows", "where: f.jsonl:2", `f.jsonl:2: "messages" is missing`, "f.jsonl:3: ", `f.jsonl:5: messages[0]: role "bot"`, "f.jsonl:6: it must be an object, not an array",
+		`f.jsonl:7: "messages" must be an array, not an object`, `f.jsonl:8: message with role "user": content is neither text nor a list of parts`, `f.jsonl:9: "opening" is 2 of 1 messages`} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in %v", want, err)
 		}
@@ -65,6 +65,7 @@ func TestNotDemonstrated(t *testing.T) {
 		{Row{Messages: said, Outcome: trajectory.OK, Terms: []trajectory.Term{{Name: "checks", Why: "checks[0] (call)"}}}, "failed checks[0] (call)"},
 		{Row{Messages: said, Outcome: trajectory.EnvironmentError}, "outcome environment_error"},
 		{Row{Messages: []chat.Message{{Role: chat.User}}}, "no assistant message"},
+		{Row{Messages: said, Opening: 1}, "no assistant message"},
 	} {
 		if got := tc.row.NotDemonstrated(); got != tc.want {
 			t.Errorf("%+v: %q, want %q", tc.row, got, tc.want)

@@ -15,7 +15,8 @@ import (
 // The record of an episode is its environment's: it writes the opening, each reply with its results, what is seen of the
 // world, and the end. Who speaks reads it.
 type Environment interface {
-	// Open begins an episode of a scenario. It writes the messages and tools that the policy is shown into t. Where an end
+	// Open begins an episode of a scenario. It writes the messages and tools that the policy is shown into t, and how many
+	// messages these are. Where an end
 	// is returned the episode is over before a word was said, and there is nothing to close.
 	Open(ctx context.Context, s scenario.Scenario, t *trajectory.Trajectory) (Episode, *End)
 }
@@ -55,10 +56,11 @@ func (e *End) Note(t *trajectory.Trajectory) {
 	t.Outcome, t.StopReason, t.Error = e.Outcome, e.Reason, e.Why
 }
 
-// Opening is the conversation that an episode begins with: the system message, where there is one, and the task.
+// Opening is the conversation that an episode begins with: the scenario's, behind the system message where it has none of
+// its own.
 func Opening(system string, s scenario.Scenario) []chat.Message {
-	messages := []chat.Message{{Role: chat.User, Content: s.Task}}
-	if system != "" {
+	messages := s.Opening()
+	if system != "" && messages[0].Role != chat.System {
 		messages = append([]chat.Message{{Role: chat.System, Content: system}}, messages...)
 	}
 	return messages

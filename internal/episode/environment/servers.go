@@ -46,6 +46,7 @@ func New(o Options) *Servers {
 // Open implements Environment.
 func (v *Servers) Open(ctx context.Context, s scenario.Scenario, t *trajectory.Trajectory) (Episode, *End) {
 	t.Messages, t.Tools = Opening(v.o.System, s), v.o.ToolList
+	t.Opening = len(t.Messages)
 	e, end := v.open(ctx, s, t)
 	if end != nil {
 		end.Note(t)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/policy/policytest"
 )
 
 // calling is a message that calls tools by name; an argument tells the turns apart.
@@ -61,6 +63,12 @@ func contract(t interface{ Errorf(string, ...any) }, s scenario.Scenario, got *t
 		if m.Role != chat.Assistant {
 			continue
 		}
+		if i < got.Opening { // somebody else's
+			for _, call := range m.ToolCalls {
+				ids[call.ID] = true
+			}
+			continue
+		}
 		turn := got.Turns[turns]
 		turns++
 		if m.Content != turn.Content || len(m.ToolCalls) != len(turn.Calls) || len(turn.Results) > 0 && len(turn.Results) != len(turn.Calls) {
@@ -79,6 +87,9 @@ func contract(t interface{ Errorf(string, ...any) }, s scenario.Scenario, got *t
 				t.Errorf("message %d, call %d: %+v is answered by %+v, %+v", i, k, call, r, answer)
 			}
 		}
+	}
+	if !reflect.DeepEqual(got.Messages[max(0, got.Opening-len(s.Opening())):got.Opening], s.Opening()) {
+		t.Errorf("it begins with %+v", got.Messages[:got.Opening])
 	}
 	if turns != len(got.Turns) {
 		t.Errorf("%d assistant messages, %d turns", turns, len(got.Turns))
@@ -160,6 +171,48 @@ func TestOutcomesOfEverySpeaker(t *testing.T) {
 	}
 }
 
+// A scenario may begin in the midst of a conversation, whoever speaks then. Its calls keep their ids, and no token of it is the
+// policy's.
+func TestEverySpeakerGoesOnWithAConversation(t *testing.T) {
+	say := said{given: 2, turns: []chat.Message{calling("ok"), answering("done")}}
+	say.turns[0].ToolCalls[0].ID = "call_0" // an endpoint that begins to count anew
+	s := scenario.Scenario{ID: "x", Messages: []chat.Message{{Role: chat.User, Content: "go"},
+		{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "ok", Arguments: `{"given": 1}`}}},
+		{Role: chat.ToolRole, ToolCallID: "call_0", Name: "ok", Content: "gone"}, {Role: chat.Assistant, Content: "went"}, {Role: chat.User, Content: "again"}}}
+	for _, system := range []string{"", "be short"} {
+		records := map[string]bool{}
+		for kind, p := range say.speakers(t) {
+			got, err := play(t, p, environment.New(environment.Options{Tools: byName(), System: system}), s, rollout.Options{})
+			if err != nil || got.Outcome != trajectory.OK || len(got.Turns) != 2 || len(got.Calls()) != 1 || got.Calls()[0].Call.ID != "call_1" {
+				t.Errorf("%s: %+v, %v", kind, got, err)
+			}
+			if (got.Messages[0].Content == "be short") != (system != "") {
+				t.Errorf("%s: under %q it begins with %+v", kind, system, got.Messages[0])
+			}
+			if row := got.Rows()[0]; kind == "sampler" {
+				var own []int32
+				for i, id := range row.IDs {
+					if row.Sampled[i] {
+						own = append(own, id)
+					}
+				}
+				if want := policytest.Call("ok", `{"i": 0}`) + "\x00done\x00"; policytest.Text(own) != want || !strings.Contains(policytest.Text(row.IDs), `{"given": 1}`) {
+					t.Errorf("trained is %q, want %q", policytest.Text(own), want)
+				}
+			}
+			records[unspoken(got)] = true
+		}
+		if len(records) != 1 {
+			t.Errorf("who speaks makes another record: %v", records)
+		}
+	}
+	s.Messages = append([]chat.Message{{Role: chat.System, Content: "its own"}}, s.Messages...)
+	got, _ := play(t, scripted{say}, environment.New(environment.Options{Tools: byName(), System: "be short"}), s, rollout.Options{})
+	if got.Messages[0].Content != "its own" || got.Messages[1].Role != chat.User || got.Opening != 6 {
+		t.Errorf("%+v", got.Messages)
+	}
+}
+
 // What ends an episode before or beside the conversation ends it for every speaker.
 func TestNoSpeakerIsToBlame(t *testing.T) {
 	cancelled, cancel := context.WithCancel(context.Background())
@@ -226,6 +279,7 @@ type interview struct{}
 
 func (interview) Open(_ context.Context, s scenario.Scenario, t *trajectory.Trajectory) (environment.Episode, *environment.End) {
 	t.Messages = environment.Opening("", s)
+	t.Opening = len(t.Messages)
 	return &interviewed{t}, nil
 }
 

@@ -20,6 +20,7 @@ import (
 // said is what one policy says in an episode, whichever kind of policy it is.
 type said struct {
 	turns []chat.Message // one a turn; a turn more is a failure of the policy
+	given int            // assistant messages of the opening, which somebody else said
 	room  int            // bytes of content and arguments that a conversation may have before a turn; 0 is no limit
 }
 
@@ -33,6 +34,7 @@ func (s said) speakers(t *testing.T) map[string]rollout.Policy {
 // at is the turn that a conversation is at, and whether it leaves room for it.
 func (s said) at(messages []chat.Message) (turn int, fits bool) {
 	size := 0
+	turn = -s.given
 	for _, m := range messages {
 		if m.Role == chat.Assistant {
 			turn++
@@ -132,7 +134,7 @@ func (s drawn) Sample(ctx context.Context, r policy.Request) (policy.Completion,
 	if ctx.Err() != nil {
 		return policy.Completion{}, ctx.Err()
 	}
-	turn := -1
+	turn := -1 - s.given
 	for i, id := range r.Prompt { // "<assistant>" is written by nobody else here
 		if rest := policytest.Text(r.Prompt[i:min(i+11, len(r.Prompt))]); id == '<' && rest == "<assistant>" {
 			turn++

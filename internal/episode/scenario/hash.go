@@ -27,7 +27,7 @@ func (s *Scenario) Hash() string {
 	}
 	text, err := json.Marshal(same)
 	if err != nil { // arguments that are no JSON, which Validate refuses
-		text = []byte(s.Task)
+		text = []byte(s.wording())
 	}
 	if form := jsontext.Value(text); form.Canonicalize() == nil {
 		text = form

@@ -24,11 +24,12 @@ func checkKeys(raw []byte) error {
 	if err := known(row, keysOf(reflect.TypeFor[Scenario]())...); err != nil {
 		return err
 	}
+	message := []string{"role", "content", "reasoning_content", "reasoning", "thinking", "tool_calls", "tool_call_id", "name"} // see chat.Message
 	call, check := keysOf(reflect.TypeFor[Gold]()), keysOf(reflect.TypeFor[Check]())
 	for _, list := range []struct {
 		key  string
 		keys []string
-	}{{"setup", call}, {"checks", check}, {"gold", call}} {
+	}{{"setup", call}, {"checks", check}, {"gold", call}, {"messages", message}} {
 		var entries []json.RawMessage
 		if len(row[list.key]) > 0 && json.Unmarshal(row[list.key], &entries) != nil {
 			return fmt.Errorf("%q is not a list", list.key)

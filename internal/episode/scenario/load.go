@@ -24,7 +24,7 @@ type row struct {
 }
 
 // Load reads a .json array or a .jsonl file of scenarios; [{"task": "..."}] is enough. Missing ids are made from a hash
-// of the task, missing splits as AssignSplits says, and paths are made absolute. Its error is a *fault.Error with exit code 2
+// of the opening, missing splits as AssignSplits says, and paths are made absolute. Its error is a *fault.Error with exit code 2
 // that lists every broken row as file:line.
 func Load(path string) ([]Scenario, error) {
 	scenarios, _, err := LoadLines(path)
@@ -119,7 +119,7 @@ func parse(data []byte, jsonl bool) (scenarios []Scenario, at []int, broken []br
 	}
 	// Given ids come first, so that a made one never takes the name of a row further down.
 	for _, i := range unnamed {
-		base := taskID(scenarios[i].Task)
+		base := nameOf(scenarios[i].wording())
 		id := base
 		for n := 2; first[id] != 0; n++ {
 			id = fmt.Sprintf("%s-%d", base, n)
@@ -132,9 +132,9 @@ func parse(data []byte, jsonl bool) (scenarios []Scenario, at []int, broken []br
 	return scenarios, at, broken
 }
 
-// taskID names a scenario by its task: the same file gives the same ids whatever else it holds.
-func taskID(task string) string {
-	return "s-" + digest.Of(task).String()[:12]
+// nameOf names a scenario by its wording: the same file gives the same ids whatever else it holds.
+func nameOf(wording string) string {
+	return "s-" + digest.Of(wording).String()[:12]
 }
 
 func lineRows(data []byte) (rows []row, cut *brokenRow) {

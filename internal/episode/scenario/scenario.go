@@ -16,18 +16,20 @@ const (
 	Test       = "test"
 )
 
-// Scenario is one task. Only Task is required of a file's row; Load fills in ID and Split.
+// Scenario is one task. Of a file's row only Task is required, or Messages in its place; Load fills in ID and Split.
 type Scenario struct {
-	ID         string    `json:"id"`
-	Task       string    `json:"task"`               // what the user says
-	Template   Templates `json:"template,omitempty"` // what the episode's folders begin as
-	Setup      []Gold    `json:"setup,omitempty"`    // calls made on the episode's session before it starts; the model does not see them
-	Checks     []Check   `json:"checks,omitempty"`
-	Gold       []Gold    `json:"gold,omitempty"`        // the calls of a known good solution, in order
-	GoldAnswer string    `json:"gold_answer,omitempty"` // the answer of that solution
-	Difficulty string    `json:"difficulty,omitempty"`
-	Tags       []string  `json:"tags,omitempty"`
-	Split      string    `json:"split"`
+	ID   string `json:"id"`
+	Task string `json:"task,omitempty"` // what the user says
+	// Messages are the conversation so far, in OpenAI's form: earlier turns, which nothing is trained on, and what the user says now.
+	Messages   []chat.Message `json:"messages,omitempty"`
+	Template   Templates      `json:"template,omitempty"` // what the episode's folders begin as
+	Setup      []Gold         `json:"setup,omitempty"`    // calls made on the episode's session before it starts; the model does not see them
+	Checks     []Check        `json:"checks,omitempty"`
+	Gold       []Gold         `json:"gold,omitempty"`        // the calls of a known good solution, in order
+	GoldAnswer string         `json:"gold_answer,omitempty"` // the answer of that solution
+	Difficulty string         `json:"difficulty,omitempty"`
+	Tags       []string       `json:"tags,omitempty"`
+	Split      string         `json:"split"`
 }
 
 // Gold is a tool call as a scenario file writes it: {"name": "hash", "arguments": {"text": "hi"}}.
@@ -79,8 +81,8 @@ func (s *Scenario) SetupCalls() []chat.ToolCall {
 
 // Validate says what keeps a scenario from being run and checked, or nil.
 func (s *Scenario) Validate() error {
-	if s.Task == "" {
-		return fmt.Errorf(`"task" is missing or empty`)
+	if err := s.validateOpening(); err != nil {
+		return err
 	}
 	switch s.Split {
 	case "", Train, Validation, Test:

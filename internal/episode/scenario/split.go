@@ -14,7 +14,7 @@ import (
 // AssignSplits fills in Split where it is empty: 80% train, 10% validation, 10% test. Scenarios that ask for a same call,
 // be it their first, are in one split, and so are those joined by a third: then no call of a test scenario is asked for in
 // training, however it is worded. The calls of a scenario are its gold calls and those its checks want; a scenario without
-// any goes by its task. Calls are the same whatever the order of their arguments and the form of their numbers. A call
+// any goes by its opening. Calls are the same whatever the order of their arguments and the form of their numbers. A call
 // without arguments says nothing of the task and joins only scenarios that have no other.
 //
 // What joins scenarios are calls written in the file. So it does not hold for calls that only the agent will build, for
@@ -100,7 +100,7 @@ func callsOf(s Scenario) []string {
 	case len(bare) > 0:
 		return []string{strings.Join(bare, "\x00")}
 	}
-	return []string{s.Task}
+	return []string{s.wording()}
 }
 
 func hashOf(key string) string {

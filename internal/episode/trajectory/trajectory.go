@@ -109,8 +109,9 @@ type Trajectory struct {
 	Rollout     int            `json:"rollout"`                 // index in its group
 	Retries     int            `json:"retries,omitempty"`       // attempts before this one, which the tools ended
 	Temperature float64        `json:"temperature"`
-	Messages    []chat.Message `json:"messages"`        // the whole conversation, OpenAI's form
-	Tools       []chat.Tool    `json:"tools,omitempty"` // shown from the beginning; a run's log keeps Shown in their place
+	Messages    []chat.Message `json:"messages"`          // the whole conversation, OpenAI's form
+	Opening     int            `json:"opening,omitempty"` // messages that it began with: no assistant message of them is the policy's
+	Tools       []chat.Tool    `json:"tools,omitempty"`   // shown from the beginning; a run's log keeps Shown in their place
 	Shown       *Shown         `json:"shown,omitempty"`
 	Turns       []Turn         `json:"turns"`
 	Seen        []Observation  `json:"seen,omitempty"` // of the world, by the checks that look at it

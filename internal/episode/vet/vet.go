@@ -49,7 +49,7 @@ func Alone(s *scenario.Scenario) []string {
 		}
 	}
 	if !looks {
-		found = append(found, cheats(s, nothing(""), nothing(s.Task))...)
+		found = append(found, cheats(s, nothing(""), nothing(s.Asks()))...)
 	}
 	return found
 }
@@ -209,7 +209,7 @@ func (v Trial) silent(ctx context.Context, s *scenario.Scenario) (ts []*trajecto
 		return nil, found, err
 	}
 	defer func() { _ = session.Close() }()
-	for _, answer := range []string{"", s.Task, wrongText} {
+	for _, answer := range []string{"", s.Asks(), wrongText} {
 		t := nothing(answer)
 		if found, err := judged(s, watch.End(ctx, t)); found != nil || err != nil {
 			return nil, found, err

@@ -134,21 +134,23 @@ func TestRows(t *testing.T) {
 		{`"checks":[{"type":"unchanged"},{"type":"answer","contains":"task"}]`, "repeating the task passes the checks"},
 		{`"template":"` + template + `","checks":[{"type":"file","path":"number","equals":"7"}]`, "an episode without calls and answer passes the checks"},
 	} {
-		s := rowOf(t, `{"task":"the task",`+test.row+`}`)
-		found := vet.Alone(s)
-		trial := vet.Trial{Tools: &counter{t: t}, Programs: []string{"PATH=" + os.Getenv("PATH")}, Refusal: func(text string) string {
-			if strings.Contains(text, "error") {
-				return "error"
+		for _, opening := range []string{`"task":"the task"`, `"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"7"},{"role":"user","content":"the task"}]`} {
+			s := rowOf(t, `{`+opening+`,`+test.row+`}`)
+			found := vet.Alone(s)
+			trial := vet.Trial{Tools: &counter{t: t}, Programs: []string{"PATH=" + os.Getenv("PATH")}, Refusal: func(text string) string {
+				if strings.Contains(text, "error") {
+					return "error"
+				}
+				return ""
+			}}
+			more, err := trial.Row(t.Context(), s)
+			if err != nil {
+				t.Errorf("%s: %v", test.row, err)
 			}
-			return ""
-		}}
-		more, err := trial.Row(t.Context(), s)
-		if err != nil {
-			t.Errorf("%s: %v", test.row, err)
-		}
-		found = append(found, more...)
-		if all := strings.Join(found, "\n"); test.want == "" && all != "" || !strings.Contains(all, test.want) || len(found) > 2 {
-			t.Errorf("%s: %q; want %q", test.row, found, test.want)
+			found = append(found, more...)
+			if all := strings.Join(found, "\n"); test.want == "" && all != "" || !strings.Contains(all, test.want) || len(found) > 2 {
+				t.Errorf("%s: %q; want %q", test.row, found, test.want)
+			}
 		}
 	}
 }

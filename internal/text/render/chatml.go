@@ -154,12 +154,17 @@ func (c *ChatML) Parse(completion []int32) (m chat.Message, parseError string) {
 }
 
 // Sequences renders a conversation as one training row, since ChatML rewrites nothing. It ends with the last assistant
-// message. Trained are exactly the assistant messages with their <|im_end|>: what serving would sample. The rest is what
-// serving would prompt.
-func (c *ChatML) Sequences(messages []chat.Message, tools []chat.Tool) ([]Sequence, error) {
+// message. Trained are exactly the assistant messages from first on, with their <|im_end|>: what serving would sample. The
+// rest is what serving would prompt.
+func (c *ChatML) Sequences(messages []chat.Message, first int, tools []chat.Tool) ([]Sequence, error) {
 	var r row
 	if err := c.conversation(&r, messages, tools, c.Completion); err != nil {
 		return nil, err
+	}
+	for _, s := range r.spans {
+		if s.Message < first {
+			clear(r.trained[s.Start:s.End])
+		}
 	}
 	ids, trained, err := r.training()
 	if err != nil {

@@ -160,14 +160,14 @@ func TestParseKeepsBadCalls(t *testing.T) {
 	if _, err := c.Prompt([]chat.Message{m}, nil); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.Sequences([]chat.Message{m}, nil); err == nil {
+	if _, err := c.Sequences([]chat.Message{m}, 0, nil); err == nil {
 		t.Error("a malformed call is trained on")
 	}
 }
 
 // trainingRow is the one row of a conversation.
 func trainingRow(c *ChatML, messages []chat.Message, tools []chat.Tool) (ids []int32, trained []bool, err error) {
-	rows, err := c.Sequences(messages, tools)
+	rows, err := c.Sequences(messages, 0, tools)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -193,7 +193,7 @@ func TestRefused(t *testing.T) {
 	if _, _, err := c.Next([]chat.Message{{Role: chat.Assistant}, {Role: chat.Assistant}}, 0, nil, nil); err == nil {
 		t.Error("Next took an assistant message")
 	}
-	if _, err := c.Sequences([]chat.Message{{Role: chat.User}}, nil); err == nil {
+	if _, err := c.Sequences([]chat.Message{{Role: chat.User}}, 0, nil); err == nil {
 		t.Error("Sequences took a conversation without a completion")
 	}
 	if _, err := NewChatML(c.tok, Options{ToolFormat: "xml"}); err == nil {

@@ -107,7 +107,7 @@ func BenchmarkPrompt(b *testing.B) {
 func BenchmarkSequences(b *testing.B) {
 	v, messages, tools := benchmarkConversation(b)
 	for b.Loop() {
-		if _, err := v.Sequences(messages, tools); err != nil {
+		if _, err := v.Sequences(messages, 0, tools); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -148,7 +148,7 @@ func TestSentencePiece(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := v.Sequences([]chat.Message{{Role: chat.User, Content: "a<0x0A></s>"}, {Role: chat.Assistant, Content: "b"}, {Role: chat.User, Content: "c"}, {Role: chat.Assistant, Content: "d"}}, nil)
+	rows, err := v.Sequences([]chat.Message{{Role: chat.User, Content: "a<0x0A></s>"}, {Role: chat.Assistant, Content: "b"}, {Role: chat.User, Content: "c"}, {Role: chat.Assistant, Content: "d"}}, 0, nil)
 	if err != nil || len(rows) != 1 {
 		t.Fatal(rows, err)
 	}

@@ -13,7 +13,7 @@ import (
 func TestCallsThatAreReadOtherwiseAreRefused(t *testing.T) {
 	v := newVendor(t, own("opens"), nil)
 	for arguments, refused := range map[string]bool{`{"text": "3"}`: false, `{"text": 3}`: true, `{"text": "a"}`: false} {
-		_, err := v.Sequences([]chat.Message{{Role: chat.User, Content: "Hash."}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "hash", Arguments: arguments}}}}, tools)
+		_, err := v.Sequences([]chat.Message{{Role: chat.User, Content: "Hash."}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "hash", Arguments: arguments}}}}, 0, tools)
 		if (err != nil) != refused || refused && !strings.Contains(err.Error(), "is read as hash(") {
 			t.Errorf("%s: %v", arguments, err)
 		}
@@ -36,7 +36,7 @@ func TestCompletionsEndWithWhatFollows(t *testing.T) {
 		"<|tool|>": {Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "hash", Arguments: `{"text":"a"}`}}},
 		"<|user|>": {Role: chat.Assistant, Content: "Done."},
 	} {
-		rows, err := v.Sequences([]chat.Message{user, m}, tools)
+		rows, err := v.Sequences([]chat.Message{user, m}, 0, tools)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -170,7 +170,7 @@ func TestMasksEqualTransformers(t *testing.T) {
 			if len(c.tools) > 0 && !tools {
 				continue
 			}
-			rows, err := v.Sequences(c.messages, c.tools)
+			rows, err := v.Sequences(c.messages, 0, c.tools)
 			switch {
 			case g.Rows[i] == nil || err != nil:
 				refused++

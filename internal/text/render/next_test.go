@@ -97,7 +97,7 @@ func TestEpisodesSplitWhereDemonstrationsDo(t *testing.T) {
 			{Role: chat.Assistant, ReasoningContent: "Hm.", ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "hash", Arguments: `{"text": "a"}`}}},
 			{Role: chat.ToolRole, ToolCallID: "call_0", Name: "hash", Content: "r"},
 			{Role: chat.Assistant, ReasoningContent: "So.", Content: "x"}, {Role: chat.User, Content: "b"}, {Role: chat.Assistant, ReasoningContent: "Hm.", Content: "y"}}
-		rows, err := v.Sequences(messages, twoTools)
+		rows, err := v.Sequences(messages, 0, twoTools)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,6 +135,41 @@ func TestEpisodesSplitWhereDemonstrationsDo(t *testing.T) {
 			if !slices.Equal(rolled[i], row.IDs) {
 				t.Errorf("%s: row %d\nepisode       %q\ndemonstration %q", path, i, v.tok.Decode(rolled[i]), v.tok.Decode(row.IDs))
 			}
+		}
+	}
+}
+
+// Of a conversation that was given in part, the rest alone is trained, behind what serving would prompt of the whole.
+func TestRowsFromAMessage(t *testing.T) {
+	messages := []chat.Message{{Role: chat.User, Content: "a"},
+		{Role: chat.Assistant, ReasoningContent: "Hm.", ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "hash", Arguments: `{"text": "a"}`}}},
+		{Role: chat.ToolRole, ToolCallID: "call_0", Name: "hash", Content: "r"},
+		{Role: chat.Assistant, Content: "x"}, {Role: chat.User, Content: "b"}, {Role: chat.Assistant, Content: "y"}}
+	c := newChatML(t, Options{})
+	for name, r := range map[string]Renderer{"thinker": newVendor(t, own("thinker"), nil), "opens": newVendor(t, own("opens"), nil), "forgets": newVendor(t, own("forgets"), nil), "chatml": c} {
+		for first, last := range map[int]int{2: 3, 3: 3, 4: 5, 5: 5} { // the first message that is trained
+			rows, err := r.Sequences(messages, first, twoTools)
+			if err != nil {
+				t.Fatalf("%s from %d: %v", name, first, err)
+			}
+			trained := ""
+			for _, row := range rows {
+				for i, id := range row.IDs {
+					if row.Trained[i] {
+						trained += c.tok.Decode([]int32{id})
+					}
+				}
+			}
+			if strings.Contains(trained, "hash") || strings.Contains(trained, "x") != (last == 3) || !strings.Contains(trained, "y") {
+				t.Errorf("%s from %d: trained is %q", name, first, trained)
+			}
+			prompt, err := r.Prompt(messages[:last], twoTools)
+			if err != nil || !slices.Equal(rows[0].IDs[:len(prompt)], prompt) || rows[0].Rewrite != "" || slices.Contains(rows[0].Trained[:len(prompt)], true) {
+				t.Errorf("%s from %d: the first row is not behind its prompt: %v", name, first, err)
+			}
+		}
+		if _, err := r.Sequences(messages, 6, twoTools); !isUsage(err) {
+			t.Errorf("%s: nothing is left to train, %v", name, err)
 		}
 	}
 }

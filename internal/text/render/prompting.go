@@ -19,8 +19,8 @@ type Renderer interface {
 	rollout.Renderer
 	// Reader reads a completion's text as it grows; prompt is what it was sampled behind.
 	Reader(prompt []int32) *Reader
-	// Sequences renders a conversation as training rows.
-	Sequences(messages []chat.Message, tools []chat.Tool) ([]Sequence, error)
+	// Sequences renders a conversation as training rows, in which its assistant messages from first on are trained.
+	Sequences(messages []chat.Message, first int, tools []chat.Tool) ([]Sequence, error)
 	// Template is Jinja text with which another server prompts the same, given neither a system message nor variables.
 	Template() string
 	// Prompting is all that makes the renderer, but for the vocabulary.

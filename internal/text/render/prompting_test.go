@@ -76,7 +76,7 @@ func TestServedAsTrained(t *testing.T) {
 			compared := 0
 			for seed := range 12 {
 				messages := spaced(draw.Example(seed))
-				rows, err := trained.Sequences(messages, twoTools)
+				rows, err := trained.Sequences(messages, 0, twoTools)
 				if err != nil {
 					continue // some templates refuse content beside calls, or reasoning beside content
 				}

@@ -95,7 +95,7 @@ func TestSplitsAreReported(t *testing.T) {
 	call := chat.Message{Role: chat.Assistant, ReasoningContent: "Hm.", ToolCalls: []chat.ToolCall{{ID: "c", Name: "f", Arguments: "{}"}}}
 	messages := []chat.Message{{Role: chat.User, Content: "a"}, call, {Role: chat.ToolRole, ToolCallID: "c", Content: "r"},
 		{Role: chat.Assistant, Content: "x", ReasoningContent: "So."}, {Role: chat.User, Content: "b"}, {Role: chat.Assistant, Content: "y"}}
-	rows, err := v.Sequences(messages, nil)
+	rows, err := v.Sequences(messages, 0, nil)
 	if err != nil || len(rows) != 2 {
 		t.Fatalf("%d rows, %v", len(rows), err)
 	}
@@ -110,7 +110,7 @@ func TestSplitsAreReported(t *testing.T) {
 	}
 	// A default system message is none of the caller's.
 	v = newVendor(t, own("thinker"), func(o *VendorOptions) { o.System = "Be good." })
-	if rows, err = v.Sequences(messages, nil); err != nil || len(rows) != 2 || rows[0].Spans[0].Message != 0 ||
+	if rows, err = v.Sequences(messages, 0, nil); err != nil || len(rows) != 2 || rows[0].Spans[0].Message != 0 ||
 		!strings.Contains(rows[1].Rewrite, "before message 5") || !strings.HasPrefix(v.tok.Decode(rows[0].IDs), "[system]Be good.") {
 		t.Errorf("%+v, %v", rows, err)
 	}
@@ -119,7 +119,7 @@ func TestSplitsAreReported(t *testing.T) {
 func TestThinkingTurnedOff(t *testing.T) {
 	v := newVendor(t, own("thinker"), func(o *VendorOptions) { o.Variables = chat.NewObject("enable_thinking", false) })
 	messages := []chat.Message{{Role: chat.User, Content: "a"}, {Role: chat.Assistant, Content: "<think>\nHm.\n</think>\n\nx"}}
-	rows, err := v.Sequences(messages, nil)
+	rows, err := v.Sequences(messages, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func TestThinkingTurnedOff(t *testing.T) {
 	}
 	// Thinking on: reasoning that stands in the content is reasoning.
 	v = newVendor(t, own("thinker"), nil)
-	if rows, err = v.Sequences(messages, nil); err != nil || !strings.HasSuffix(v.tok.Decode(rows[0].IDs), "<|assistant|>\n<think>\nHm.\n</think>\n\nx<|end|>") {
+	if rows, err = v.Sequences(messages, 0, nil); err != nil || !strings.HasSuffix(v.tok.Decode(rows[0].IDs), "<|assistant|>\n<think>\nHm.\n</think>\n\nx<|end|>") {
 		t.Errorf("got %+v, %v", rows, err)
 	}
 }
@@ -211,7 +211,7 @@ func TestVendorRefuses(t *testing.T) {
 		"call written as text": {user, {Role: chat.Assistant, Content: "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>"}},
 		"unterminated":         {user, {Role: chat.Assistant, Content: "<tool_call>\n"}},
 	} {
-		if rows, err := v.Sequences(messages, nil); !isUsage(err) {
+		if rows, err := v.Sequences(messages, 0, nil); !isUsage(err) {
 			t.Errorf("%s: %d rows, %v", name, len(rows), err)
 		}
 		if last := messages[len(messages)-1]; last.Role == chat.Assistant {
@@ -266,7 +266,7 @@ func TestIDsInTheTemplatesForm(t *testing.T) {
 func TestView(t *testing.T) {
 	v := newVendor(t, own("thinker"), nil)
 	messages := []chat.Message{{Role: chat.User, Content: "q\x1b[31m\u202e"}, {Role: chat.Assistant, Content: "a"}}
-	rows, err := v.Sequences(messages, nil)
+	rows, err := v.Sequences(messages, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +293,7 @@ func TestViewTellsTokensFromText(t *testing.T) {
 		t.Fatal(err)
 	}
 	messages := []chat.Message{{Role: chat.User, Content: "a<|im_end|>\n<|im_start|>assistant\n<tool_call>   b"}, {Role: chat.Assistant, Content: "c <|im_end|>"}}
-	rows, err := c.Sequences(messages, nil)
+	rows, err := c.Sequences(messages, 0, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -322,7 +322,7 @@ func TestSpansOfChatML(t *testing.T) {
 	c := newChatML(t, Options{})
 	messages := []chat.Message{{Role: chat.System, Content: "s"}, {Role: chat.User, Content: "q"},
 		{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "hash", Arguments: "{}"}}}, {Role: chat.ToolRole, Content: "1"}, {Role: chat.ToolRole, Content: "2"}, {Role: chat.Assistant, Content: "a"}, {Role: chat.User, Content: "t"}}
-	rows, err := c.Sequences(messages, nil)
+	rows, err := c.Sequences(messages, 0, nil)
 	if err != nil || len(rows) != 1 {
 		t.Fatal(err)
 	}
@@ -338,10 +338,10 @@ func TestSpansOfChatML(t *testing.T) {
 	if len(want) > 0 {
 		t.Errorf("no spans of %v", want)
 	}
-	if _, err := c.Sequences(messages[:2], nil); !isUsage(err) {
+	if _, err := c.Sequences(messages[:2], 0, nil); !isUsage(err) {
 		t.Error("nothing to train on")
 	}
-	if _, err := c.Sequences([]chat.Message{{Role: "critic"}}, nil); !isUsage(err) {
+	if _, err := c.Sequences([]chat.Message{{Role: "critic"}}, 0, nil); !isUsage(err) {
 		t.Error("an unknown role")
 	}
 }

@@ -195,10 +195,10 @@ func (s *sequence) ids() []int32 {
 }
 
 // Sequences renders a conversation as training rows that end with its last assistant message: one where each prompt
-// extends the one before it, as ids; else a new row begins where one does not, and says so. Every assistant message is
-// trained in exactly one row. Trained are the ids that serving would sample, stop ids among them, or what stands inside
+// extends the one before it, as ids; else a new row begins where one does not, and says so. Every assistant message from
+// first on is trained in exactly one row, those before it are prompted. Trained are the ids that serving would sample, stop ids among them, or what stands inside
 // {% generation %} where the template has it; the rest is what serving would prompt.
-func (v *Vendor) Sequences(messages []chat.Message, tools []chat.Tool) ([]Sequence, error) {
+func (v *Vendor) Sequences(messages []chat.Message, first int, tools []chat.Tool) ([]Sequence, error) {
 	c, err := v.conversation(messages, tools)
 	if err != nil {
 		return nil, err
@@ -206,7 +206,7 @@ func (v *Vendor) Sequences(messages []chat.Message, tools []chat.Tool) ([]Sequen
 	var out []Sequence
 	var s *sequence
 	for i, m := range c.messages {
-		if m.Role != chat.Assistant {
+		if m.Role != chat.Assistant || i-c.shift < first {
 			continue
 		}
 		t, err := c.turn(i)

@@ -118,7 +118,7 @@ var twoTools = append(tools, chat.Tool{Name: "now_2", Description: "Tells the <|
 // checkSequences is what holds of every conversation. It returns the number of rows.
 func checkSequences(t failer, v *Vendor, messages []chat.Message, tools []chat.Tool) int {
 	t.Helper()
-	rows, err := v.Sequences(messages, tools)
+	rows, err := v.Sequences(messages, 0, tools)
 	if err != nil {
 		t.Fatalf("%+v\n%v", messages, err)
 	}
@@ -255,7 +255,7 @@ func TestRealTemplates(t *testing.T) {
 			v := newVendor(t, path, nil)
 			for seed := range 5 {
 				messages := draw.Example(seed)
-				if _, err := v.Sequences(messages, twoTools); err != nil {
+				if _, err := v.Sequences(messages, 0, twoTools); err != nil {
 					continue // some templates refuse content beside calls, or reasoning beside content
 				}
 				rendered++
