@@ -65,6 +65,10 @@ func (s Server) check() error {
 		return mistake{"hosts needs a command: what runs behind a url is not held", "leave hosts out"}
 	case s.OAuth != nil && s.URL == "":
 		return mistake{"oauth needs a url", "leave oauth out, or reach the server by url; a program is given its secrets in env"}
+	case s.OAuth != nil && s.OAuth.byMachine() && s.OAuth.ClientID == "":
+		return mistake{"oauth needs client_id beside a file", "write the id that the authorization server knows hone by"}
+	case s.OAuth != nil && s.OAuth.IDTokenFile != "" && (!isHTTP(s.OAuth.IDPTokenURL) || s.OAuth.IDPClientID == ""):
+		return mistake{"oauth: id_token_file needs idp_token_url and idp_client_id", "write the URL where the identity provider exchanges tokens, and hone's id there"}
 	}
 	if err := s.checkIsolation(); err != nil {
 		return err

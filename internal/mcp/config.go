@@ -161,6 +161,13 @@ func parseServer(entry json.RawMessage, dir string, lookupEnv func(string) (stri
 		s.Template = filepath.Join(dir, s.Template)
 	}
 	s.resolve(workspaceOf(dir))
+	if s.OAuth != nil {
+		for _, file := range []*string{&s.OAuth.PrivateKeyFile, &s.OAuth.AssertionFile, &s.OAuth.IDTokenFile} {
+			if *file != "" && !filepath.IsAbs(*file) {
+				*file = filepath.Join(dir, *file)
+			}
+		}
+	}
 	if s.Reset != nil && s.Reset.From != "" && !filepath.IsAbs(s.Reset.From) {
 		s.Reset.From = filepath.Join(dir, s.Reset.From)
 	}

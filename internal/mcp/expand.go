@@ -21,7 +21,8 @@ func (s *Server) expand(lookup func(string) (string, bool)) error {
 		texts = append(texts, &s.Reset.From, &s.Reset.To)
 	}
 	if s.OAuth != nil {
-		texts = append(texts, &s.OAuth.ClientID, &s.OAuth.ClientSecret, &s.OAuth.MetadataURL, &s.OAuth.RedirectURL)
+		texts = append(texts, &s.OAuth.ClientID, &s.OAuth.ClientSecret, &s.OAuth.MetadataURL, &s.OAuth.RedirectURL,
+			&s.OAuth.PrivateKeyFile, &s.OAuth.AssertionFile, &s.OAuth.IDTokenFile, &s.OAuth.IDPTokenURL, &s.OAuth.IDPClientID)
 	}
 	for i := range s.Args {
 		texts = append(texts, &s.Args[i])

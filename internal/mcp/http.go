@@ -27,7 +27,7 @@ const (
 type httpTripper struct {
 	origin  string // scheme and host, which get the headers
 	headers map[string]string
-	base    *http.Transport
+	base    http.RoundTripper
 	wire    *wire
 	oauth   bool // the SDK asks for a token on 401 and 403, so these must reach it
 	events  bool // HTTP+SSE: answers come on the one long stream, not with the POST
@@ -247,8 +247,12 @@ func httpTransport(s Server, via string, w *wire, oauth auth.OAuthHandler, asked
 		return nil, nil, err
 	}
 	base := http.DefaultTransport.(*http.Transport).Clone()
+	tripper := http.RoundTripper(base)
+	if l, ok := oauth.(*lockedOAuth); ok && l.bound != nil {
+		tripper = dpopTripper{l.bound, base}
+	}
 	client := &http.Client{
-		Transport: &httpTripper{origin: originOf(u), headers: s.Headers, base: base, wire: w, oauth: oauth != nil, events: via == viaSSE},
+		Transport: &httpTripper{origin: originOf(u), headers: s.Headers, base: tripper, wire: w, oauth: oauth != nil, events: via == viaSSE},
 		CheckRedirect: func(req *http.Request, earlier []*http.Request) error {
 			if originOf(req.URL) != originOf(u) || len(earlier) >= 5 {
 				return fmt.Errorf("the server redirects to %s; configure that URL if you trust it", originOf(req.URL))

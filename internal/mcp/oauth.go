@@ -15,12 +15,20 @@ import (
 )
 
 // OAuth is how to get a token for a server that answers 401 (MCP, basic/authorization). With an id and a secret and
-// nobody to ask, the client credentials grant is used; else a person authorizes (Options.Authorize).
+// nobody to ask, the client credentials grant is used; with one of the files, a machine's grant (oauth_machine.go); else
+// a person authorizes (Options.Authorize).
 type OAuth struct {
 	ClientID     string `json:"client_id,omitempty"`
 	ClientSecret string `json:"client_secret,omitempty"`
 	MetadataURL  string `json:"client_metadata_url,omitempty"` // of a client id metadata document
 	RedirectURL  string `json:"redirect_url,omitempty"`        // default http://localhost:3000/callback
+
+	PrivateKeyFile string `json:"private_key_file,omitempty"` // PEM, P-256: the client signs who it is (RFC 7523 2.2)
+	AssertionFile  string `json:"assertion_file,omitempty"`   // a workload's JWT, read for each token (RFC 7523 2.1)
+	IDTokenFile    string `json:"id_token_file,omitempty"`    // a person's token of the company's identity provider (SEP-990)
+	IDPTokenURL    string `json:"idp_token_url,omitempty"`    // where that provider exchanges tokens (RFC 8693)
+	IDPClientID    string `json:"idp_client_id,omitempty"`    // who hone is to it
+	DPoP           bool   `json:"dpop,omitempty"`             // tokens are bound to a key of this process (RFC 9449)
 }
 
 const defaultRedirect = "http://localhost:3000/callback"
@@ -44,12 +52,23 @@ func oauthHandler(s Server, o Options) (auth.OAuthHandler, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.DisableKeepAlives = true // one exchange in an hour: nothing to keep open
 	client := &http.Client{Transport: transport, Timeout: 30 * time.Second}
+	var bound *dpop
+	if config.DPoP {
+		var err error
+		if bound, err = newDPoP(); err != nil {
+			return nil, fmt.Errorf("oauth: %w", err)
+		}
+		client.Transport = dpopTripper{bound, transport}
+	}
+	if config.byMachine() {
+		return &lockedOAuth{handler: &machine{config: config, client: client}, bound: bound}, nil
+	}
 	if o.Authorize == nil {
 		h, err := extauth.NewClientCredentialsHandler(&extauth.ClientCredentialsHandlerConfig{Credentials: registered, HTTPClient: client})
 		if err != nil {
 			return nil, fmt.Errorf("oauth: %w", err)
 		}
-		return &lockedOAuth{handler: h}, nil
+		return &lockedOAuth{handler: h, bound: bound}, nil
 	}
 	if config.RedirectURL == "" {
 		config.RedirectURL = defaultRedirect
@@ -69,7 +88,7 @@ func oauthHandler(s Server, o Options) (auth.OAuthHandler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("oauth: %w", err)
 	}
-	return &lockedOAuth{handler: h}, nil
+	return &lockedOAuth{handler: h, bound: bound}, nil
 }
 
 // authorize has a person open the URL, and reads the answer from where the browser was sent.
@@ -93,6 +112,7 @@ func authorize(ctx context.Context, ask func(ctx context.Context, url string) (s
 type lockedOAuth struct {
 	mu      sync.Mutex
 	handler auth.OAuthHandler
+	bound   *dpop // nil where tokens are bearers'
 }
 
 func (l *lockedOAuth) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {

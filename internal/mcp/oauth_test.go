@@ -21,7 +21,8 @@ import (
 type protected struct {
 	url    string
 	issued atomic.Int64
-	seen   sync.Map // what was asked for a token, as its form's text
+	short  atomic.Int64 // seconds less that tokens live
+	seen   sync.Map     // what was asked for a token, as its form's text
 }
 
 func protect(t *testing.T) *protected {
@@ -45,7 +46,8 @@ func protect(t *testing.T) *protected {
 		r.ParseForm()
 		id, secret, _ := r.BasicAuth()
 		p.seen.Store(r.Form.Get("grant_type"), id+" "+secret+" "+r.Form.Get("code"))
-		answer(w, map[string]any{"access_token": fmt.Sprintf("issued-%d", p.issued.Add(1)), "token_type": "Bearer", "expires_in": 3600})
+		p.seen.Store("form", r.Form)
+		answer(w, map[string]any{"access_token": fmt.Sprintf("issued-%d", p.issued.Add(1)), "token_type": "Bearer", "expires_in": max(1, 3600-p.short.Load())})
 	})
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) {
 		if !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer issued-") {

@@ -181,7 +181,7 @@ func TestRedirectOutOfTLS(t *testing.T) {
 	}
 	defer closeIdle()
 	client := transport.(*mcp.StreamableClientTransport).HTTPClient
-	base := client.Transport.(*httpTripper).base
+	base := client.Transport.(*httpTripper).base.(*http.Transport)
 	base.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
 	base.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		to := map[string]string{"shop.test:80": plain.Listener.Addr().String(), "shop.test:443": secure.Listener.Addr().String()}[address]

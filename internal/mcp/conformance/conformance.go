@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -39,8 +41,15 @@ func Run(ctx context.Context, url, scenario string, setting []byte) error {
 		}
 	}
 	if strings.HasPrefix(scenario, "auth/") {
-		server.OAuth = &mcp.OAuth{ClientID: s.ClientID, ClientSecret: s.ClientSecret,
-			MetadataURL: "https://conformance-test.local/client-metadata.json"}
+		held, err := os.MkdirTemp("", "hone-conformance-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(held)
+		if server.OAuth, err = s.oauth(held); err != nil {
+			return err
+		}
+		server.OAuth.DPoP = strings.HasPrefix(scenario, "auth/dpop")
 		if !strings.HasPrefix(scenario, "auth/client-credentials") {
 			o.Authorize = authorize
 		}
@@ -67,10 +76,34 @@ func Run(ctx context.Context, url, scenario string, setting []byte) error {
 type setup struct {
 	ClientID     string `json:"client_id"`
 	ClientSecret string `json:"client_secret"`
+	PrivateKey   string `json:"private_key_pem"`
+	Assertion    string `json:"valid_jwt"`
+	IDToken      string `json:"idp_id_token"`
+	IDPTokenURL  string `json:"idp_token_endpoint"`
+	IDPClientID  string `json:"idp_client_id"`
 	ToolCalls    []struct {
 		Name      string          `json:"name"`
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"toolCalls"`
+}
+
+// oauth is the configuration that a user would write; what the suite hands over as text is put into files of a folder.
+func (s setup) oauth(held string) (*mcp.OAuth, error) {
+	out := &mcp.OAuth{ClientID: s.ClientID, ClientSecret: s.ClientSecret, IDPTokenURL: s.IDPTokenURL, IDPClientID: s.IDPClientID,
+		MetadataURL: "https://conformance-test.local/client-metadata.json"}
+	for _, file := range []struct {
+		name, text string
+		key        *string
+	}{{"key.pem", s.PrivateKey, &out.PrivateKeyFile}, {"assertion", s.Assertion, &out.AssertionFile}, {"id", s.IDToken, &out.IDTokenFile}} {
+		if file.text == "" {
+			continue
+		}
+		*file.key = filepath.Join(held, file.name)
+		if err := os.WriteFile(*file.key, []byte(file.text), 0o600); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 type play func(ctx context.Context, c *mcp.Client, found mcp.ServerTools, s setup) error
