@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hone/internal/episode/trajectory"
+	"hone/internal/job"
 	"hone/internal/learn/publish"
 	"hone/internal/mcp"
 	"hone/internal/run"
@@ -36,8 +37,8 @@ func holding(t *testing.T, sum uint64) *publish.Publisher {
 // adapter that was.
 func TestEpisodesOfOneAdapter(t *testing.T) {
 	workFolder(t, nil)
-	l := &lab{Set: &toolset.Set{Catalog: &mcp.Catalog{}}, policy: holding(t, 0xa)}
-	dir, err := run.Create("out", nil, begun{Verb: "train"})
+	l := &job.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}, Policy: holding(t, 0xa)}
+	dir, err := run.Create("out", nil, job.Begun{Verb: "train"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,17 +46,17 @@ func TestEpisodesOfOneAdapter(t *testing.T) {
 		t.Helper()
 		for _, id := range ids {
 			x := &trajectory.Trajectory{ID: id}
-			if err := (runLog{dir, t.Logf, l}).Trajectory("grpo", 5, x); err != nil {
+			if err := (job.Journal{Dir: dir, Say: t.Logf, Episodes: l}).Trajectory("grpo", 5, x); err != nil {
 				t.Fatal(err)
 			}
-			if err := (runLog{dir, t.Logf, l}).Scores("grpo", trajectory.Group{Trajectories: []*trajectory.Trajectory{x}}, make([]trajectory.Score, 1)); err != nil {
+			if err := (job.Journal{Dir: dir, Say: t.Logf, Episodes: l}).Scores("grpo", trajectory.Group{Trajectories: []*trajectory.Trajectory{x}}, make([]trajectory.Score, 1)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	kept := func() (ids []string) {
 		t.Helper()
-		ts, err := runLog{dir, t.Logf, l}.Trajectories("grpo", 5)
+		ts, err := job.Journal{Dir: dir, Say: t.Logf, Episodes: l}.Trajectories("grpo", 5)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -66,12 +67,12 @@ func TestEpisodesOfOneAdapter(t *testing.T) {
 		return ids
 	}
 	put("s/5/0", "s/5/1", "s/5/2")
-	if err := (runLog{dir, t.Logf, l}).Metrics("grpo", 5, map[string]float64{"reward": 1}); err != nil {
+	if err := (job.Journal{Dir: dir, Say: t.Logf, Episodes: l}).Metrics("grpo", 5, map[string]float64{"reward": 1}); err != nil {
 		t.Fatal(err)
 	}
 	recorded := func() bool {
 		t.Helper()
-		_, ok, err := runLog{dir, t.Logf, l}.Recorded("grpo", 5)
+		_, ok, err := job.Journal{Dir: dir, Say: t.Logf, Episodes: l}.Recorded("grpo", 5)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -90,7 +91,7 @@ func TestEpisodesOfOneAdapter(t *testing.T) {
 	if !recorded() {
 		t.Error("what the same adapter was measured at is not known")
 	}
-	l.policy = holding(t, 0xb) // step 4, computed again on a GPU
+	l.Policy = holding(t, 0xb) // step 4, computed again on a GPU
 	if recorded() {
 		t.Error("what another adapter was measured at is taken for this one's")
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
 	"time"
 
@@ -15,7 +14,10 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/job"
+	"hone/internal/report"
 	"hone/internal/run"
+	"hone/internal/toolset"
 )
 
 func newDemo(a *app) *cobra.Command {
@@ -89,17 +91,14 @@ func runDemo(ctx context.Context, a *app, resumed string, numGPUs int) error {
 	}
 	var dir *run.Dir
 	if resumed != "" {
-		dir, err = a.openRun(path, &c)
+		dir, err = a.jobs(c).Open(path, &c)
 	} else {
-		dir, err = a.createRun(path, c, begun{Build: host.ReadBuild(), Verb: "demo"})
+		dir, err = a.jobs(c).Create(path, c, job.Begun{Build: host.ReadBuild(), Verb: "demo"})
 	}
 	if err != nil {
 		return err
 	}
 	defer func() { _ = dir.Close() }() // the ledger is durable row by row
-	if err := a.alsoDeny(&c); err != nil {
-		return err
-	}
 	a.Say("run %s", path)
 	err = demoRun{a: a, c: c, dir: dir, size: demo.SizeOf(pureGo), began: began}.run(ctx)
 	if ctx.Err() != nil {
@@ -108,71 +107,12 @@ func runDemo(ctx context.Context, a *app, resumed string, numGPUs int) error {
 	return err
 }
 
-// createRun makes the run directory of a verb.
-func (a *app) createRun(path string, c config.Config, b begun, inputs ...run.Input) (*run.Dir, error) {
-	text, err := c.YAML()
-	if err == nil {
-		err = free(path)
-	}
-	if err != nil {
-		return nil, err
-	}
-	dir, err := run.Create(path, text, b, inputs...)
-	a.logTo(dir)
-	if err == nil {
-		a.index(path)
-	}
-	return dir, err
+// resumeDemo goes on with a stopped demo.
+func (a *app) resumeDemo(ctx context.Context, _ job.Env, path string, _ job.Begun, _ toolset.Source) error {
+	return runDemo(ctx, a, path, 0)
 }
 
-// openRun opens a run directory and reads its configuration into c.
-func (a *app) openRun(path string, c *config.Config) (*run.Dir, error) {
-	dir, err := run.Open(path, a.reopen)
-	if err != nil {
-		return nil, err
-	}
-	a.logTo(dir)
-	for _, note := range dir.Notes {
-		a.Say("%s", note)
-	}
-	text, err := dir.Config()
-	if err == nil {
-		*c, err = config.Parse(filepath.Join(path, "config.resolved.yaml"), text)
-	}
-	if err != nil {
-		_ = dir.Close() // nothing was written
-		return nil, err
-	}
-	return dir, nil
-}
-
-// index has a run's directory known to hone runs ls, wherever it lies.
-func (a *app) index(path string) {
-	index, err := a.runsIndex()
-	if err == nil {
-		err = index.Add(path)
-	}
-	if err != nil {
-		a.Say("note: hone runs ls will not list this run unless it is under runs_dir: %v", err)
-	}
-}
-
-// runsIndex is in hone's folder in the user's state folder, as the XDG rules have it.
-func (a *app) runsIndex() (run.Index, error) {
-	base, _ := a.LookupEnv("XDG_STATE_HOME")
-	if !filepath.IsAbs(base) {
-		home, ok := a.LookupEnv("HOME")
-		if !ok || home == "" {
-			return "", errors.New("neither XDG_STATE_HOME nor HOME is set")
-		}
-		base = filepath.Join(home, ".local", "state")
-	}
-	return run.Index(filepath.Join(base, "hone", "runs")), nil
-}
-
-// logTo has the error that a verb ends with written to a run's log too.
-func (a *app) logTo(dir *run.Dir) {
-	if dir != nil {
-		a.Log = dir.Log.Name()
-	}
+// demoEnded reports whether a demo has ended.
+func demoEnded(s run.Summary, b job.Begun) bool {
+	return job.HasAdapter(s, b) && job.Ended(s, report.EvalStage+armGRPO)
 }

@@ -4,19 +4,15 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"hone/internal/basemodel"
-	"hone/internal/config"
 	"hone/internal/episode/scenario"
-	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/fault"
+	"hone/internal/job"
 	"hone/internal/mcp/lint"
-	"hone/internal/recipe"
-	"hone/internal/run"
 	"hone/internal/toolset"
 )
 
@@ -75,15 +71,11 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 		return err
 	}
 	if f.output != "" {
-		if err := free(f.output); err != nil {
+		if err := a.jobs(c).Free(f.output); err != nil {
 			return err
 		}
 	}
-	list, tasks, err := f.scenarios()
-	if err != nil {
-		return err
-	}
-	servers, err := toolset.Configured(a.Host, c, f.servers)
+	tasks, err := f.scenarios()
 	if err != nil {
 		return err
 	}
@@ -93,42 +85,15 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if c, err = basemodel.SettleLengths(a.Host, c); err != nil {
 		return err
 	}
-	if err := basemodel.CheckDevices(a.Host, c.Engine); err != nil {
+	j := &job.Job{Env: a.jobs(c), Verb: "eval", Path: f.output, Config: c, Kept: job.Kept{Adapter: f.model, AllowFindings: f.allowFindings,
+		Evaluation: &job.Evaluation{Dataset: f.dataset, Split: f.split, CompareBase: f.compareBase}}}
+	defer j.Close()
+	j.Kept.Keep(a.Host, c, f.servers)
+	measured, err := j.Evaluate(ctx, tasks, f.servers)
+	if err != nil || measured == nil {
 		return err
 	}
-	l, err := a.open(ctx, c, servers, "")
-	if err != nil {
-		return err
-	}
-	defer l.close()
-	if err := toolset.RefuseFindings(a.Host, l.Catalog.LintTools(), f.allowFindings); err != nil {
-		return err
-	}
-	if err := l.Runnable(c, tasks); err != nil {
-		return err
-	}
-	if err := toolset.Allowed(a.Host, l.Gate, tasks); err != nil {
-		return err
-	}
-	trainedOn := a.warnLearnt(f.model, tasks)
-	if a.DryRun {
-		if err := l.rehearse(a, c, f.model, list, false); err != nil {
-			return err
-		}
-		a.Say("would run %s of the split %s", fault.Count(len(tasks), "scenario"), f.split)
-		return nil
-	}
-	if err := l.openModel(a, &c, f.model, list, false); err != nil {
-		return err
-	}
-	t := &tuning{a: a, verb: "eval", path: f.output, c: c}
-	defer t.close()
-	report, err := t.evaluate(ctx, l, f, tasks)
-	if err != nil {
-		return err
-	}
-	report.TrainedOn = trainedOn
-	return t.tell(l, f, report)
+	return a.tell(measured, f.show)
 }
 
 // check refuses flags that name what there is not.
@@ -143,159 +108,34 @@ func (f evalFlags) check() error {
 	return nil
 }
 
-// tell writes the report of an evaluation that is kept, and prints the episodes that are asked for and the rates.
-func (t *tuning) tell(l *lab, f evalFlags, report eval.Comparison) error {
-	if t.dir != nil {
-		if err := t.reportEval(l, f, report.TrainedOn); err != nil {
-			return err
-		}
-	}
-	if !t.a.JSON {
-		for _, e := range shownOfSystems(report.Systems, f.show) {
-			if err := e.WriteText(t.a.Data); err != nil {
+// tell prints the episodes that show names and the rates.
+func (a *app) tell(measured *job.Evaluated, show string) error {
+	if !a.JSON {
+		for _, e := range shownOfSystems(measured.Systems, show) {
+			if err := e.WriteText(a.Data); err != nil {
 				return err
 			}
-			fmt.Fprintln(t.a.Data)
+			fmt.Fprintln(a.Data)
 		}
 	}
-	for _, s := range report.Systems {
+	for i, s := range measured.Systems {
 		if len(s.Rows) == 0 {
-			return l.unevaluated(s) // there is nothing to print
+			return measured.Failed[i] // there is nothing to print
 		}
 	}
-	if err := t.a.printEval(report, f.show); err != nil {
+	if err := a.printEval(measured.Comparison, show); err != nil {
 		return err
 	}
-	for _, s := range report.Systems {
-		if err := l.unevaluated(s); err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(measured.Failed...)
 }
 
-// evaluate evaluates the model and, where it is asked for, the base model, and keeps their episodes where there is a folder for
-// them.
-func (t *tuning) evaluate(ctx context.Context, l *lab, f evalFlags, tasks []scenario.Scenario) (eval.Comparison, error) {
-	report := eval.Comparison{Bootstrap: intervalsOf(t.c)}
-	t.a.Opens(report.Bootstrap)
-	var log *runLog
-	if t.path != "" {
-		catalog, err := encodeCatalog(l.Catalog)
-		if err != nil {
-			return report, err
-		}
-		text, err := scenario.Encode(tasks, false)
-		if err == nil {
-			err = t.begin(run.Input{Name: scenariosFile, Data: text}, catalog)
-		}
-		if err != nil {
-			return report, err
-		}
-		log = &runLog{t.dir, t.a.Say, l}
+// scenarios are those of the split.
+func (f evalFlags) scenarios() ([]scenario.Scenario, error) {
+	list, err := job.Scenarios(f.dataset, f.judge)
+	if err != nil {
+		return nil, err
 	}
-	system := func(name string) error {
-		s, err := l.evaluate(ctx, t.a, name, tasks, t.c.Eval, log)
-		report.Systems = append(report.Systems, s)
-		return cmp.Or(ctx.Err(), err)
-	}
-	name := "model"
-	if f.model == "" {
-		name = "base"
-	} else if f.compareBase {
-		if err := l.policy.Withdraw(); err != nil {
-			return report, err
-		}
-		if err := system("base"); err != nil {
-			return report, err
-		}
-		if err := recipe.Publish(l.policy, "eval "+f.model); err != nil {
-			return report, err
-		}
-	}
-	if err := system(name); err != nil {
-		return report, err
-	}
-	if log != nil {
-		t.a.Say("trajectories: %s", filepath.Join(t.path, "trajectories.jsonl"))
-	}
-	return report, nil
-}
-
-// scenarios are all of the file's, and those of the split.
-func (f evalFlags) scenarios() (list, tasks []scenario.Scenario, err error) {
-	if list, err = scenarios(f.dataset, f.judge); err != nil {
-		return nil, nil, err
-	}
-	tasks, err = ofSplit(list, f.split, f.dataset)
-	return list, tasks, err
-}
-
-// intervalsOf says how the intervals of a report are computed.
-func intervalsOf(c config.Config) eval.Bootstrap {
-	return eval.Bootstrap{Level: c.Eval.Confidence, Seed: c.Seed}
-}
-
-// unevaluated is an error where no more than half of the episodes say anything about the policy.
-func (l *lab) unevaluated(s eval.System) error {
-	lost := s.NumExcluded()
-	if lost == 0 || lost < len(s.Rows) {
-		return nil
-	}
-	why := fmt.Sprint(s.Excluded)
-	if first := s.FirstLost(); first != "" {
-		why += "; the first: " + first
-	}
-	e := &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d of %d episodes failed for reasons that are not the policy's", lost, lost+len(s.Rows)),
-		Where: "eval " + s.Name, Why: why, Next: "hone doctor looks at servers and machine"}
-	if len(s.Rows) == 0 && l.Lost() > 0 {
-		e.Code, e.What = fault.CodeUnavailable, "no episode was answered by its MCP server"
-	}
-	return e
-}
-
-// evaluate runs one episode of each scenario under the sampler's present policy. A log, where there is one, keeps them as a
-// stage.
-func (l *lab) evaluate(ctx context.Context, a *app, name string, tasks []scenario.Scenario, e config.Eval, log *runLog) (eval.System, error) {
-	known := byID(tasks)
-	report := a.Progress(l.speaker.NumSlots())
-	rollouts := recipe.Rollouts{Stage: "eval_" + name, GroupSize: 1, Runner: l.evaluation(e), Scorer: l.scorer, Log: stamped{l}, Progress: func(_ string, done, total int, note string) {
-		report("eval "+name, done, total, note)
-	}}
-	if log != nil {
-		rollouts.Log = log
-	}
-	groups, err := rollouts.Groups(ctx, tasks)
-	if err == nil && log != nil {
-		err = log.Finish(rollouts.Stage)
-	}
-	var ts []*trajectory.Trajectory
-	for _, g := range groups {
-		ts = append(ts, g.Trajectories...)
-	}
-	rows, excluded := eval.FromTrajectories(ts, l.criteria(known))
-	s := eval.System{Name: name, Rows: rows, Excluded: excluded}
-	for _, t := range ts {
-		s.Episodes = append(s.Episodes, eval.Example{Trajectory: t, Scenario: known[t.ScenarioID]})
-	}
-	return s, err
-}
-
-// stamped keeps no episodes; their records are stamped as those that are kept.
-type stamped struct{ lab *lab }
-
-func (s stamped) Trajectory(_ string, _ int, t *trajectory.Trajectory) error {
-	s.lab.stamp(t)
-	return nil
-}
-
-func (stamped) Scores(string, trajectory.Group, []trajectory.Score) error { return nil }
-
-func (stamped) Trajectories(string, int) ([]recipe.Kept, error) { return nil, nil }
-
-// criteria tell success by the scenarios' own checks.
-func (l *lab) criteria(byID map[string]*scenario.Scenario) eval.Criteria {
-	return eval.ByChecks(byID, l.scorer.Defaults)
+	return job.OfSplit(list, f.split, f.dataset)
 }
 
 // printEval prints the rates, in JSON with the episodes that show names.
@@ -325,4 +165,13 @@ func (a *app) printEval(r eval.Comparison, show string) error {
 		out.Episodes = append(out.Episodes, shownOf(e))
 	}
 	return a.Print(out, rows)
+}
+
+// resumeEval goes on with a stopped evaluation.
+func (a *app) resumeEval(ctx context.Context, e job.Env, path string, b job.Begun, from toolset.Source) error {
+	measured, err := job.ResumeEvaluation(ctx, e, path, b, from)
+	if err != nil || measured == nil {
+		return err
+	}
+	return a.tell(measured, showNone)
 }

@@ -16,6 +16,7 @@ import (
 	"hone/internal/episode/reward"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
+	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
 	"hone/internal/run"
@@ -52,14 +53,14 @@ func runRescore(ctx context.Context, a *app, path string) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "the run keeps no episode that can be scored again", Where: path,
 			Why: fmt.Sprintf("%s of scenarios that it does not keep, or that ended for reasons that are not the policy's", fault.Count(skipped, "episode")), Next: "hone runs show " + run.Name(path) + " --episodes"}
 	}
-	scorer := reward.Scorer{Weights: weightsOf(c.Rewards)}
-	catalog, err := mcp.Load(filepath.Join(path, catalogFile))
+	scorer := reward.Scorer{Weights: job.WeightsOf(c.Rewards)}
+	catalog, err := mcp.Load(filepath.Join(path, job.CatalogFile))
 	if err == nil {
 		scorer.Defaults = catalog.Defaults()
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := recipe.Rescore(ctx, groups, scenariosOf(path), scorer); err != nil {
+	if err := recipe.Rescore(ctx, groups, job.ScenariosOf(path), scorer); err != nil {
 		return err
 	}
 	changes := recipe.Changes(groups)
@@ -86,7 +87,7 @@ func groupsOf(path string) (groups []recipe.Rescored, skipped int, err error) {
 	if _, err := run.Summarize(path); err != nil { // for its errors
 		return nil, 0, err
 	}
-	known := scenariosOf(path)
+	known := job.ScenariosOf(path)
 	type key struct {
 		stage, scenarioID string
 		step              int
@@ -94,7 +95,7 @@ func groupsOf(path string) (groups []recipe.Rescored, skipped int, err error) {
 	at := map[key]int{}
 	err = withLedger(path, func(l *run.Ledger) error {
 		return l.Each(func(r run.TrajectoryRow) error {
-			k, err := keptOf(r)
+			k, err := job.KeptOf(r)
 			if err != nil {
 				return err
 			}
@@ -143,6 +144,6 @@ func writeRescored(path string, groups []recipe.Rescored) (string, error) {
 		if _, err := os.Lstat(name); err == nil {
 			continue
 		}
-		return name, writeFile(name, text.Bytes())
+		return name, job.WriteFile(name, text.Bytes())
 	}
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,10 +12,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"hone/internal/config"
 	"hone/internal/fault"
-	"hone/internal/report"
 	"hone/internal/run"
-	"hone/internal/text/render"
 	"hone/internal/toolset"
 )
 
@@ -74,52 +72,6 @@ type listedRun struct {
 	Error    string `json:"error,omitempty"`
 }
 
-// stateOf says where a run is, and by which command it goes on; "" where nothing is left to do or nobody can tell.
-func stateOf(s run.Summary) (state, resume string) {
-	var b begun
-	if s.InUseBy != "" {
-		return "running, pid " + s.InUseBy, ""
-	}
-	if json.Unmarshal(s.Version, &b) != nil {
-		return "idle", ""
-	}
-	resume = "hone runs resume " + run.Name(s.Path)
-	done := exists(filepath.Join(s.Path, "final", render.TemplateFile))
-	switch b.Verb {
-	case "train", "sft":
-	case "demo":
-		done = done && ended(s, report.EvalStage+"grpo")
-	case "demo learn":
-		done = b.Study != nil && !slices.ContainsFunc(append([]string{"start"}, b.Study.Arms...), func(arm string) bool { return !ended(s, report.EvalStage+arm) })
-	case "eval":
-		if allFinished(s) {
-			return "finished", ""
-		}
-		return "stopped; its own command begins it again, in another directory", ""
-	case "collect": // which scenarios it is given is not kept
-		if !allFinished(s) {
-			return "idle; its own command runs what is left", ""
-		}
-		return "finished", ""
-	default:
-		return "idle", ""
-	}
-	if done {
-		return "finished", ""
-	}
-	return "stopped; " + resume, resume
-}
-
-// ended reports whether a stage of a run has ended.
-func ended(s run.Summary, stage string) bool {
-	return slices.ContainsFunc(s.Stages, func(x run.StageSummary) bool { return x.Name == stage && x.Status == run.Finished })
-}
-
-// allFinished reports whether a run has stages, and has ended them all.
-func allFinished(s run.Summary) bool {
-	return len(s.Stages) > 0 && !slices.ContainsFunc(s.Stages, func(stage run.StageSummary) bool { return stage.Status != run.Finished })
-}
-
 func runRunsLs(a *app, only string) error {
 	dir, err := a.runsDir(only)
 	if err != nil {
@@ -127,7 +79,7 @@ func runRunsLs(a *app, only string) error {
 	}
 	var elsewhere []string
 	if only == "" {
-		index, err := a.runsIndex()
+		index, err := a.jobs(config.Config{}).Index()
 		if err == nil {
 			elsewhere, err = index.Paths()
 		}
@@ -148,7 +100,7 @@ func runRunsLs(a *app, only string) error {
 				steps = append(steps, fmt.Sprintf("%s %d", s.Name, s.NumSteps))
 			}
 		}
-		if state, l.Resume = stateOf(r.Summary); r.Err != nil {
+		if state, l.Resume = a.verbs().State(r.Summary); r.Err != nil {
 			l.Error, l.Resume = r.Err.Error(), ""
 			state, _, _ = strings.Cut(l.Error, "\n")
 		}
@@ -178,7 +130,7 @@ func (a *app) runPath(dir, name string) (string, error) {
 	if _, hereErr := os.Stat(filepath.Join(name, "version.json")); hereErr == nil {
 		return name, nil // begun with --output-dir, in this folder
 	}
-	index, err := a.runsIndex()
+	index, err := a.jobs(config.Config{}).Index()
 	if err != nil {
 		return path, nil // without a list it is only where runs are
 	}
@@ -199,45 +151,5 @@ func runRunsResume(ctx context.Context, a *app, f toolset.Source, dir, name stri
 	if err != nil {
 		return err
 	}
-	return resumeRun(ctx, a, f, path)
-}
-
-// resumeRun goes on with a run by the verb that began it. The servers of f are asked for where the run cannot know its own.
-func resumeRun(ctx context.Context, a *app, f toolset.Source, path string) error {
-	bad := func(why, next string, err error) error {
-		return &fault.Error{Code: fault.CodeUsage, What: "cannot resume the run", Where: path, Why: why, Err: err, Next: next}
-	}
-	text, err := os.ReadFile(filepath.Join(path, "version.json"))
-	if err != nil {
-		return bad("", "hone runs ls lists the runs; one that was stopped before it began is begun again by its own command", err)
-	}
-	var b begun
-	if err := json.Unmarshal(text, &b); err != nil {
-		return bad("its version.json is damaged", "hone runs ls", err)
-	}
-	if here, err := os.Getwd(); err == nil && b.Folder != "" && b.Folder != here {
-		a.Say("note: the run was begun in %s; its relative paths are now taken from %s", b.Folder, here)
-	}
-	if a.DryRun {
-		a.Say("would go on with hone %s in %s", b.Verb, path)
-		return nil
-	}
-	switch b.Verb {
-	case "demo":
-		return runDemo(ctx, a, path, 0)
-	case "demo learn":
-		if b.Study == nil {
-			return bad("its arms were not kept by the hone that began it", "begin it again with hone demo learn", nil)
-		}
-		return resumeDemoLearn(ctx, a, path, *b.Study)
-	case "train":
-		return resumeTrain(ctx, a, f, path, b.Flags)
-	case "sft":
-		return resumeSFT(ctx, a, path, b.Flags)
-	case "eval":
-		return bad("an evaluation cannot be resumed", "give hone eval another --output-dir, such as "+run.Beside(path)+"; hone runs show "+run.Name(path)+" shows what this one holds", nil)
-	case "collect":
-		return bad("hone collect goes on by itself", "give its command again, with the same --output-dir", nil)
-	}
-	return bad(fmt.Sprintf("it was begun by %q, which cannot be resumed", b.Verb), "hone runs ls", nil)
+	return a.resume(ctx, f, path)
 }

@@ -12,6 +12,7 @@ import (
 	"hone/internal/episode/vet"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/toolset"
 )
@@ -146,15 +147,15 @@ func (a *app) execute(ctx context.Context, f toolset.Source, list []scenario.Sce
 	if err != nil {
 		return err
 	}
-	l, err := a.open(ctx, c, servers, "")
+	l, err := job.Open(ctx, a.Host, c, servers, "")
 	if err != nil {
 		return err
 	}
-	defer l.close()
+	defer l.Close()
 	if err := l.Runnable(c, list); err != nil {
 		return err
 	}
-	trial := vet.Trial{Tools: l.Tools, Defaults: l.scorer.Defaults, Programs: toolset.Programs(a.Host, c), Refusal: mcp.LooksRefused}
+	trial := vet.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(a.Host, c), Refusal: mcp.LooksRefused}
 	report := a.Progress(1)
 	for i := range list {
 		why, err := trial.Row(ctx, &list[i])

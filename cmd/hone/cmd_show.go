@@ -12,12 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/demo"
-	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/job"
 	"hone/internal/report"
 	"hone/internal/run"
 )
@@ -57,7 +56,7 @@ func runRunsShow(a *app, path string) error {
 	if a.JSON {
 		return a.Print(s, nil)
 	}
-	state, _ := stateOf(s)
+	state, _ := a.verbs().State(s)
 	rows := [][]string{{"run", s.Name}, {"path", s.Path}, {"created", s.Created.Format(time.DateTime)}, {"attempts", fmt.Sprint(s.NumAttempts)}, {"state", a.Invoked(state)}}
 	for _, st := range s.Stages {
 		rows = append(rows, []string{"stage " + st.Name, fmt.Sprintf("%s %s, %s", st.Status, fault.Count(st.NumSteps, "step"), fault.Count(st.NumTrajectories, "trajectory"))})
@@ -208,7 +207,7 @@ func episodesOf(path string, each func(l *run.Ledger, yield func(run.TrajectoryR
 	if _, err := run.Summarize(path); err != nil { // for its errors
 		return nil, err
 	}
-	known := scenariosOf(path)
+	known := job.ScenariosOf(path)
 	err = withLedger(path, func(l *run.Ledger) error {
 		return each(l, func(r run.TrajectoryRow) error {
 			t := &trajectory.Trajectory{}
@@ -224,18 +223,6 @@ func episodesOf(path string, each func(l *run.Ledger, yield func(run.TrajectoryR
 		})
 	})
 	return found, err
-}
-
-// scenariosOf are the scenarios that a run keeps, none where it keeps none.
-func scenariosOf(path string) map[string]*scenario.Scenario {
-	list, err := scenario.LoadKept(filepath.Join(path, scenariosFile))
-	if err != nil {
-		var t demo.Tasks
-		if text, err := os.ReadFile(filepath.Join(path, "tasks.json")); err == nil && json.Unmarshal(text, &t) == nil {
-			list = slices.Concat(t.Train, t.Test)
-		}
-	}
-	return byID(list)
 }
 
 // shownOfSystems are the episodes of systems that show names: none, failed or all.

@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -13,9 +10,8 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
+	"hone/internal/job"
 	"hone/internal/mcp/lint"
-	"hone/internal/recipe"
-	"hone/internal/run"
 	"hone/internal/toolset"
 )
 
@@ -71,7 +67,7 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "no output folder", Next: "name one with --output-dir"}
 	}
 	if f.resume {
-		return resumeRun(ctx, a, f.servers, f.output)
+		return a.resume(ctx, f.servers, f.output)
 	}
 	c, err := a.config()
 	if err != nil {
@@ -88,14 +84,14 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 			Why:  "at 0 all episodes of a group are the same, so there is nothing to compare",
 			Next: "set rollout.temperature above 0, such as 1; eval.temperature is that of evaluations"}
 	}
-	if err := free(f.output); err != nil {
+	if err := a.jobs(c).Free(f.output); err != nil {
 		return err
 	}
-	list, err := scenarios(c.Scenarios.File, f.judge)
+	list, err := job.Scenarios(c.Scenarios.File, f.judge)
 	if err != nil {
 		return err
 	}
-	tasks, err := ofSplit(list, scenario.Train, c.Scenarios.File)
+	tasks, err := job.OfSplit(list, scenario.Train, c.Scenarios.File)
 	if err != nil {
 		return err
 	}
@@ -108,193 +104,16 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 	if err := f.lora.apply(a, &c, f.adapter); err != nil {
 		return err
 	}
-	t := &tuning{a: a, verb: "train", path: f.output, c: c, kept: keptFlags{Adapter: f.adapter, AllowFindings: f.allowFindings}}
-	t.kept.keep(a, c, f.servers)
+	j := &job.Job{Env: a.jobs(c), Verb: "train", Path: f.output, Config: c, Kept: job.Kept{Adapter: f.adapter, AllowFindings: f.allowFindings}}
+	j.Kept.Keep(a.Host, c, f.servers)
 	if a.DryRun {
-		if err := t.rehearse(ctx, list, f.servers); err != nil {
+		if err := j.RehearseTrain(ctx, list, f.servers); err != nil {
 			return err
 		}
 		a.Say("would take %s of %d x %d rollouts on %s in %s", fault.Count(c.GRPO.Steps, "step"), c.GRPO.ScenariosPerStep,
 			c.GRPO.GroupSize, fault.Count(len(tasks), "scenario"), f.output)
 		return nil
 	}
-	defer t.close()
-	return t.train(ctx, list, f.servers)
-}
-
-func resumeTrain(ctx context.Context, a *app, f toolset.Source, path string, kept keptFlags) error {
-	f, err := kept.again(a, f, path)
-	if err != nil {
-		return err
-	}
-	t := &tuning{a: a, verb: "train", path: path, kept: kept}
-	defer t.close()
-	if err := t.reopen(); err != nil {
-		return err
-	}
-	if err := a.alsoDeny(&t.c); err != nil {
-		return err
-	}
-	list, err := scenario.LoadKept(filepath.Join(path, scenariosFile))
-	if err != nil {
-		return err
-	}
-	return t.train(ctx, list, f)
-}
-
-// rehearse looks whether all is there that train needs, memory included. It lists the servers' tools and reads the model's
-// files; it makes no call, opens no device, and leaves no run directory.
-func (t *tuning) rehearse(ctx context.Context, list []scenario.Scenario, f toolset.Source) error {
-	l, err := t.openServers(ctx, list, f)
-	if err != nil {
-		return err
-	}
-	defer l.close()
-	return l.rehearse(t.a, t.c, t.kept.Adapter, list, true)
-}
-
-// openServers opens the servers of GRPO on the training split of list, and refuses tools and scenarios that cannot be
-// trained on.
-func (t *tuning) openServers(ctx context.Context, list []scenario.Scenario, f toolset.Source) (*lab, error) {
-	servers, err := toolset.Configured(t.a.Host, t.c, f)
-	if err != nil {
-		return nil, err
-	}
-	if err := basemodel.CheckDevices(t.a.Host, t.c.Engine); err != nil {
-		return nil, err
-	}
-	l, err := t.a.open(ctx, t.c, servers, t.path)
-	if err != nil {
-		return nil, err
-	}
-	if t.dir != nil {
-		err = t.sameTools(l.Catalog)
-	}
-	if err == nil {
-		err = toolset.RefuseFindings(t.a.Host, l.Catalog.LintTools(), t.kept.AllowFindings)
-	}
-	tasks := scenario.OfSplit(list, scenario.Train)
-	if t.c.Eval.Every > 0 {
-		tasks = slices.Concat(tasks, scenario.OfSplit(list, scenario.Validation))
-	}
-	if err == nil {
-		err = l.Runnable(t.c, tasks)
-	}
-	if err == nil {
-		err = toolset.Allowed(t.a.Host, l.Gate, tasks)
-	}
-	if err != nil {
-		l.close()
-		return nil, err
-	}
-	return l, nil
-}
-
-// train runs what is left of GRPO on the training split of list.
-func (t *tuning) train(ctx context.Context, list []scenario.Scenario, f toolset.Source) error {
-	l, err := t.openServers(ctx, list, f)
-	if err != nil {
-		return err
-	}
-	defer l.close()
-	if err := l.openModel(t.a, &t.c, t.kept.Adapter, list, true); err != nil {
-		return err
-	}
-	catalog, err := encodeCatalog(l.Catalog)
-	if err != nil {
-		return err
-	}
-	text, err := scenario.Encode(list, false)
-	if err != nil {
-		return err
-	}
-	if err := t.begin(run.Input{Name: scenariosFile, Data: text}, catalog); err != nil {
-		return err
-	}
-	c := t.c
-	grpo := grpoOf(c, maxMismatch(l.machine))
-	t.a.Opens(grpo)
-	log := runLog{t.dir, t.a.Say, l}
-	grpo.Validation = l.validation(c, list)
-	if grpo.Validation != nil {
-		t.a.Opens(*grpo.Validation)
-	} else if c.Eval.Every > 0 {
-		t.a.Say("no scenario is in the split validation, so nothing says which checkpoint is best")
-	}
-	err = grpo.Run(ctx, scenario.OfSplit(list, scenario.Train), l.at(c.Rollout.Temperature), l.scorer, l.learner, l.policy,
-		log, t.a.Progress(l.speaker.NumSlots()))
-	if err := l.unreachable(t.ended(ctx, grpo.Stage, err)); err != nil {
-		return err
-	}
-	final := filepath.Join(t.path, "final")
-	if err := l.saveFinal(final); err != nil {
-		return err
-	}
-	if err := t.sayBest(log, grpo.Stage, grpo.Steps); err != nil {
-		return err
-	}
-	if err := t.reportTrain(l); err != nil {
-		return err
-	}
-	if err := t.unlearnt(grpo.Stage, final); err != nil {
-		return err
-	}
-	t.a.Say("adapter: %s", final)
-	t.a.Say("next: hone eval --model %s --dataset %s --split validation", final, c.Scenarios.File)
-	return nil
-}
-
-// validation is how train measures the policy on the way; nil where it does not.
-func (l *lab) validation(c config.Config, list []scenario.Scenario) *recipe.Validation {
-	held := scenario.OfSplit(list, scenario.Validation)
-	if c.Eval.Every == 0 || len(held) == 0 {
-		return nil
-	}
-	return &recipe.Validation{Every: c.Eval.Every, Scenarios: held, Runner: l.evaluation(c.Eval), Passed: l.criteria(byID(held)).Episode}
-}
-
-// sayBest says which step was best on validation, and where its adapter is; the final adapter is the last step's in any case.
-func (t *tuning) sayBest(log runLog, stage string, steps int) error {
-	step, m, err := log.best(stage, steps+1)
-	if err != nil || step == 0 {
-		return err
-	}
-	last, _, err := log.Recorded(recipe.ValidationStage, steps)
-	if err != nil {
-		return err
-	}
-	if step == steps {
-		t.a.Say("on validation the last step was best: %s", measuredText(m))
-		return nil
-	}
-	t.a.Say("on validation step %d was best: %s, the last step's are %s; its adapter is %s", step, measuredText(m), measuredText(last),
-		filepath.Join(t.path, "checkpoints", fmt.Sprintf("%s_step_%d", stage, step), "adapter"))
-	return nil
-}
-
-// measuredText is what a validation measured, for a person.
-func measuredText(m map[string]float64) string {
-	return fmt.Sprintf("success %.1f%%, reward %.2f", 100*m["success"], m["reward"])
-}
-
-// unlearnt is an error where no group of any step of a stage had two rewards that differ.
-func (t *tuning) unlearnt(stage, final string) error {
-	rows, err := t.dir.Ledger.Metrics(stage)
-	if err != nil {
-		return err
-	}
-	for _, r := range rows {
-		var m struct {
-			RewardStd float64 `json:"reward_std"`
-		}
-		if err := json.Unmarshal(r.JSON, &m); err != nil {
-			return fmt.Errorf("reading the metrics of %s step %d: %w", stage, r.Step, err)
-		}
-		if m.RewardStd > 0 {
-			return nil
-		}
-	}
-	return &fault.Error{Code: fault.CodeFailures, What: "nothing was learnt: in no step did two episodes of one scenario earn different rewards",
-		Where: t.path, Why: "GRPO learns from such differences alone; the adapter in " + final + " is the one it began with",
-		Next: "see the rewards in trajectories.jsonl; where all fail, hone sft first or easier scenarios; where none do, harder ones"}
+	defer j.Close()
+	return j.Train(ctx, list, f.servers)
 }

@@ -19,6 +19,7 @@ import (
 	"hone/internal/eval"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/job"
 	"hone/internal/recipe"
 	"hone/internal/report"
 	"hone/internal/run"
@@ -90,7 +91,7 @@ func runDemoLearn(ctx context.Context, a *app, f learnFlags) error {
 		if f.output == "" {
 			return &fault.Error{Code: fault.CodeUsage, What: "no run to go on with", Where: "--resume", Next: "name its folder with --output-dir; hone runs ls lists them"}
 		}
-		return resumeRun(ctx, a, toolset.Source{}, f.output)
+		return a.resume(ctx, toolset.Source{}, f.output)
 	}
 	kept := keptStudy{Arms: []string{}, Demonstrations: f.demonstrations, SFTRate: f.rate}
 	if f.arms != "" {
@@ -123,7 +124,11 @@ func runDemoLearn(ctx context.Context, a *app, f learnFlags) error {
 		a.Say("would make %s, then compare %s in %s", sizeOfStudy(c, kept), strings.Join(append([]string{"the start"}, kept.Arms...), ", "), f.output)
 		return nil
 	}
-	dir, err := a.createRun(f.output, c, begun{Build: host.ReadBuild(), Verb: "demo learn", Study: &kept})
+	study, err := json.Marshal(kept)
+	if err != nil {
+		return err
+	}
+	dir, err := a.jobs(c).Create(f.output, c, job.Begun{Build: host.ReadBuild(), Verb: "demo learn", Study: study})
 	if err != nil {
 		return err
 	}
@@ -131,14 +136,18 @@ func runDemoLearn(ctx context.Context, a *app, f learnFlags) error {
 }
 
 // resumeDemoLearn goes on with the comparison in path.
-func resumeDemoLearn(ctx context.Context, a *app, path string, kept keptStudy) error {
-	var c config.Config
-	dir, err := a.openRun(path, &c)
-	if err != nil {
-		return err
+func (a *app) resumeDemoLearn(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.Source) error {
+	var kept keptStudy
+	if b.Study == nil {
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot resume the run", Where: path, Why: "its arms were not kept by the hone that began it",
+			Next: "begin it again with hone demo learn"}
 	}
-	if err := a.alsoDeny(&c); err != nil {
-		_ = dir.Close() // nothing was written
+	if err := json.Unmarshal(b.Study, &kept); err != nil {
+		return fmt.Errorf("reading how %s was begun: %w", path, err)
+	}
+	var c config.Config
+	dir, err := e.Open(path, &c)
+	if err != nil {
 		return err
 	}
 	return learn(ctx, a, c, dir, kept)
@@ -180,22 +189,22 @@ func (d demoRun) learn(ctx context.Context, kept keptStudy) error {
 	if err != nil {
 		return err
 	}
-	l, err := d.a.open(ctx, d.c, servers, "", demo.Tools()...)
+	l, err := job.Open(ctx, d.a.Host, d.c, servers, "", demo.Tools()...)
 	if err != nil {
 		return err
 	}
-	defer l.close()
-	if err := l.Catalog.Save(filepath.Join(d.dir.Path, catalogFile)); err != nil {
+	defer l.Close()
+	if err := l.Catalog.Save(filepath.Join(d.dir.Path, job.CatalogFile)); err != nil {
 		return err
 	}
 	tasks, err := d.tasks(ctx, l.Tools)
 	if err != nil {
 		return err
 	}
-	if err := l.openModel(d.a, &d.c, "", slices.Concat(tasks.Train, tasks.Test), true); err != nil {
+	if err := l.OpenModel(d.a.Host, &d.c, "", slices.Concat(tasks.Train, tasks.Test), true); err != nil {
 		return err
 	}
-	s := study{d, l, tasks, kept.SFTRate, runLog{d.dir, d.a.Say, l}, d.a.Progress(l.speaker.NumSlots())}
+	s := study{d, l, tasks, kept.SFTRate, job.Journal{Dir: d.dir, Say: d.a.Say, Episodes: l}, d.a.Progress(l.Speaker.NumSlots())}
 	systems, err := s.run(ctx, kept.Arms)
 	if err != nil {
 		return err
@@ -206,21 +215,21 @@ func (d demoRun) learn(ctx context.Context, kept keptStudy) error {
 // study is one comparison on an open lab.
 type study struct {
 	demoRun
-	lab      *lab
+	lab      *job.Episodes
 	tasks    demo.Tasks
 	rate     float64
-	log      runLog
+	log      job.Journal
 	progress recipe.Progress
 }
 
 // run makes the start, then each arm from it, and evaluates them.
 func (s study) run(ctx context.Context, arms []string) ([]recipe.System, error) {
-	rows, err := s.lab.rows(s.tasks.Demonstrations)
+	rows, err := s.lab.Rows(s.tasks.Demonstrations)
 	if err != nil {
 		return nil, err
 	}
-	pipeline := s.pipeline(maxMismatch(s.lab.machine))
-	if err := pipeline.SFT.Run(ctx, rows, s.lab.learner, s.lab.policy, s.log, s.progress); err != nil {
+	pipeline := s.pipeline(job.MaxMismatch(s.lab.Model))
+	if err := pipeline.SFT.Run(ctx, rows, s.lab.Trainer, s.lab.Policy, s.log, s.progress); err != nil {
 		return nil, err
 	}
 	start, _, err := s.log.Latest(pipeline.SFT.Stage)
@@ -229,7 +238,7 @@ func (s study) run(ctx context.Context, arms []string) ([]recipe.System, error) 
 	}
 	var systems []recipe.System
 	evaluate := func(name string) error {
-		ts, err := recipe.Evaluate(ctx, "eval_"+name, 0, s.tasks.Test, s.lab.evaluation(s.c.Eval), s.lab.scorer, s.log, s.progress)
+		ts, err := recipe.Evaluate(ctx, "eval_"+name, 0, s.tasks.Test, s.lab.Evaluation(s.c.Eval), s.lab.Scorer, s.log, s.progress)
 		systems = append(systems, recipe.System{Name: name, Trajectories: ts})
 		return err
 	}
@@ -238,7 +247,7 @@ func (s study) run(ctx context.Context, arms []string) ([]recipe.System, error) 
 	}
 	for _, arm := range arms {
 		began := time.Now()
-		if err := s.lab.learner.Load(start); err != nil {
+		if err := s.lab.Trainer.Load(start); err != nil {
 			return nil, err
 		}
 		if err := s.arm(ctx, arm); err != nil {
@@ -254,17 +263,17 @@ func (s study) run(ctx context.Context, arms []string) ([]recipe.System, error) 
 
 // arm trains one arm from the adapter that is loaded.
 func (s study) arm(ctx context.Context, name string) error {
-	sampled, grpo := s.lab.at(s.c.Rollout.Temperature), s.pipeline(maxMismatch(s.lab.machine)).GRPO
+	sampled, grpo := s.lab.Rollouts(s.c.Rollout.Temperature), s.pipeline(job.MaxMismatch(s.lab.Model)).GRPO
 	steps := grpo.Steps * grpo.GroupsPerStep * grpo.GroupSize / s.c.SFT.BatchSize // as many rows as GRPO samples rollouts
-	optimizer := optimizerOf(s.c.SFT.Optimizer)
+	optimizer := job.OptimizerOf(s.c.SFT.Optimizer)
 	optimizer.LearningRate = s.rate
 	sft := recipe.SFT{Stage: name, BatchSize: s.c.SFT.BatchSize, Optimizer: optimizer, Steps: steps, CheckpointEvery: 100, Seed: s.c.Seed}
 	supervised := func(conversations [][]chat.Message) error {
-		rows, err := s.lab.rows(conversations)
+		rows, err := s.lab.Rows(conversations)
 		if err != nil {
 			return err
 		}
-		return sft.Run(ctx, rows, s.lab.learner, s.lab.policy, s.log, s.progress)
+		return sft.Run(ctx, rows, s.lab.Trainer, s.lab.Policy, s.log, s.progress)
 	}
 	switch name {
 	case armContinued:
@@ -272,11 +281,11 @@ func (s study) arm(ctx context.Context, name string) error {
 	case armGold:
 		return supervised(s.tasks.Solutions)
 	case armRejection:
-		success := s.lab.criteria(byID(s.tasks.Train))
+		success := s.lab.Criteria(job.ByID(s.tasks.Train))
 		r := recipe.Rejection{GroupSize: grpo.GroupSize, SFT: sft, Keep: func(t *trajectory.Trajectory) bool { return t.Outcome == trajectory.OK && success.Episode(t) }}
-		return r.Run(ctx, s.tasks.Train, sampled, s.lab.scorer, s.lab.learner, s.lab.policy, s.log, s.progress)
+		return r.Run(ctx, s.tasks.Train, sampled, s.lab.Scorer, s.lab.Trainer, s.lab.Policy, s.log, s.progress)
 	default:
-		return grpo.Run(ctx, s.tasks.Train, sampled, s.lab.scorer, s.lab.learner, s.lab.policy, s.log, s.progress)
+		return grpo.Run(ctx, s.tasks.Train, sampled, s.lab.Scorer, s.lab.Trainer, s.lab.Policy, s.log, s.progress)
 	}
 }
 
@@ -291,8 +300,8 @@ type learnSummary struct {
 }
 
 func (s study) report(systems []recipe.System) error {
-	p, err := s.a.writeReport(s.dir.Path, func(p *report.Page) {
-		p.Facts = append(p.Facts, report.Fact{Name: "device", Value: s.lab.machine.Engine.Description()}, report.Fact{Name: "split", Value: s.size.HeldOut()})
+	p, err := job.WritePage(s.a.Host, s.dir.Path, func(p *report.Page) {
+		p.Facts = append(p.Facts, report.Fact{Name: "device", Value: s.lab.Model.Engine.Description()}, report.Fact{Name: "split", Value: s.size.HeldOut()})
 		p.Pairs = []eval.Pair{}
 		for i, x := range systems { // each arm to the start, then to the first arm
 			if i > 0 {
@@ -313,4 +322,13 @@ func (s study) report(systems []recipe.System) error {
 	}
 	summary := learnSummary{Split: s.size.HeldOut(), Seed: s.c.Seed, Systems: results.Systems, Deltas: results.Deltas, Seconds: time.Since(s.began).Seconds()}
 	return json.NewEncoder(s.a.Data).Encode(summary)
+}
+
+// studyEnded reports whether a comparison has ended.
+func studyEnded(s run.Summary, b job.Begun) bool {
+	var kept keptStudy
+	if b.Study == nil || json.Unmarshal(b.Study, &kept) != nil {
+		return false
+	}
+	return !slices.ContainsFunc(append([]string{"start"}, kept.Arms...), func(arm string) bool { return !job.Ended(s, report.EvalStage+arm) })
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hone/internal/eval"
+	"hone/internal/job"
 	"hone/internal/recipe"
 	"hone/internal/report"
 )
@@ -36,11 +37,11 @@ type demoDelta struct {
 }
 
 // report writes report.html and results.json, and prints the summary.
-func (d demoRun) report(data recipe.Data, l *lab, pipeline time.Duration) error {
-	sampling, training := l.sampler.Stats(), l.learner.seconds
-	p, err := d.a.writeReport(d.dir.Path, func(p *report.Page) {
+func (d demoRun) report(data recipe.Data, l *job.Episodes, pipeline time.Duration) error {
+	sampling, training := l.Sampler.Stats(), l.Trainer.Seconds
+	p, err := job.WritePage(d.a.Host, d.dir.Path, func(p *report.Page) {
 		p.Facts = append(p.Facts, report.Fact{Name: "demonstrations", Value: fmt.Sprint(len(data.Demonstrations))},
-			report.Fact{Name: "device", Value: l.machine.Engine.Description()})
+			report.Fact{Name: "device", Value: l.Model.Engine.Description()})
 		p.Parts = []eval.Part{{Name: "training", Seconds: training}, {Name: "sampling", Seconds: sampling.BusySeconds},
 			{Name: "tools and orchestration", Orchestration: true,
 				Seconds: math.Max(0, pipeline.Seconds()-training-sampling.BusySeconds)}}
@@ -48,15 +49,15 @@ func (d demoRun) report(data recipe.Data, l *lab, pipeline time.Duration) error 
 	if err != nil {
 		return err
 	}
-	return d.print(p.Results(), l.learner, sampling.Decoded, sampling.BusySeconds)
+	return d.print(p.Results(), l.Trainer, sampling.Decoded, sampling.BusySeconds)
 }
 
-func (d demoRun) print(results eval.Results, l *learner, decoded int, busy float64) error {
+func (d demoRun) print(results eval.Results, l *job.Trainer, decoded int, busy float64) error {
 	s := demoSummary{Base: results.Systems["base"], SFT: results.Systems["sft"], GRPO: results.Systems["grpo"],
 		Deltas: map[string]demoDelta{}, Seconds: time.Since(d.began).Seconds(), Seed: d.c.Seed,
 		Orchestration: results.OrchestrationShare, PeakRSSMB: peakRSS()}
-	if l.seconds > 0 {
-		s.TokensPerS = float64(l.tokens) / l.seconds
+	if l.Seconds > 0 {
+		s.TokensPerS = float64(l.Tokens) / l.Seconds
 	}
 	if busy > 0 {
 		s.SampledPerS = float64(decoded) / busy

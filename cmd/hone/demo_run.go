@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/demo"
@@ -18,7 +17,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
-	"hone/internal/learn/batch"
+	"hone/internal/job"
 	"hone/internal/recipe"
 	"hone/internal/run"
 	"hone/internal/toolset"
@@ -38,19 +37,19 @@ func (d demoRun) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l, err := d.a.open(ctx, d.c, servers, "", demo.Tools()...)
+	l, err := job.Open(ctx, d.a.Host, d.c, servers, "", demo.Tools()...)
 	if err != nil {
 		return err
 	}
-	defer l.close()
-	if err := l.Catalog.Save(filepath.Join(d.dir.Path, catalogFile)); err != nil {
+	defer l.Close()
+	if err := l.Catalog.Save(filepath.Join(d.dir.Path, job.CatalogFile)); err != nil {
 		return err
 	}
 	tasks, err := d.tasks(ctx, l.Tools)
 	if err != nil {
 		return err
 	}
-	if err := l.openModel(d.a, &d.c, "", append(append([]scenario.Scenario{}, tasks.Train...), tasks.Test...), true); err != nil {
+	if err := l.OpenModel(d.a.Host, &d.c, "", append(append([]scenario.Scenario{}, tasks.Train...), tasks.Test...), true); err != nil {
 		return err
 	}
 	data, err := d.data(l, tasks)
@@ -58,19 +57,19 @@ func (d demoRun) run(ctx context.Context) error {
 		return err
 	}
 	started := time.Now()
-	_, err = d.pipeline(maxMismatch(l.machine)).Run(ctx, data, l.at(d.c.Rollout.Temperature), l.evaluation(d.c.Eval), l.scorer, l.learner, l.policy,
-		runLog{d.dir, d.a.Say, l}, d.a.Progress(l.speaker.NumSlots()))
+	_, err = d.pipeline(job.MaxMismatch(l.Model)).Run(ctx, data, l.Rollouts(d.c.Rollout.Temperature), l.Evaluation(d.c.Eval), l.Scorer, l.Trainer, l.Policy,
+		job.Journal{Dir: d.dir, Say: d.a.Say, Episodes: l}, d.a.Progress(l.Speaker.NumSlots()))
 	if err != nil {
 		return err
 	}
-	if err := l.saveFinal(filepath.Join(d.dir.Path, "final")); err != nil {
+	if err := l.SaveFinal(filepath.Join(d.dir.Path, "final")); err != nil {
 		return err
 	}
 	return d.report(data, l, time.Since(started))
 }
 
 func (d demoRun) pipeline(maxMismatch float64) recipe.Pipeline {
-	p := recipe.Pipeline{SFT: sftOf(d.c), GRPO: grpoOf(d.c, maxMismatch)}
+	p := recipe.Pipeline{SFT: job.SFTOf(d.c), GRPO: job.GRPOOf(d.c, maxMismatch)}
 	p.SFT.CheckpointEvery = 5
 	return p
 }
@@ -116,43 +115,11 @@ func (d demoRun) tasks(ctx context.Context, tools environment.Tools) (demo.Tasks
 	if err != nil {
 		return t, err
 	}
-	return t, writeFile(path, text)
+	return t, job.WriteFile(path, text)
 }
 
 // data renders the demonstrations as training rows.
-func (d demoRun) data(l *lab, t demo.Tasks) (recipe.Data, error) {
-	rows, err := l.rows(t.Demonstrations)
+func (d demoRun) data(l *job.Episodes, t demo.Tasks) (recipe.Data, error) {
+	rows, err := l.Rows(t.Demonstrations)
 	return recipe.Data{Demonstrations: rows, Train: t.Train, Test: t.Test}, err
-}
-
-// rows renders conversations as training rows.
-func (l *lab) rows(conversations [][]chat.Message) ([]batch.Sequence, error) {
-	var rows []batch.Sequence
-	for _, messages := range conversations {
-		if l.world.System != "" && messages[0].Role != chat.System {
-			messages = append([]chat.Message{{Role: chat.System, Content: l.world.System}}, messages...)
-		}
-		rendered, err := l.machine.Renderer.Sequences(messages, 0, l.world.ToolList)
-		if err != nil {
-			return nil, fmt.Errorf("rendering a demonstration: %w", err)
-		}
-		for _, s := range rendered {
-			rows = append(rows, batch.Sequence{IDs: s.IDs, Trained: s.Trained})
-		}
-	}
-	return rows, nil
-}
-
-// saveFinal writes the adapter with what it was trained under.
-func (l *lab) saveFinal(dir string) error {
-	return basemodel.SaveAdapter(dir, l.learner.Trainer, l.machine.Renderer)
-}
-
-// writeFile replaces a file whole.
-func writeFile(path string, data []byte) error {
-	tmp := path + ".tmp"
-	if err := os.WriteFile(tmp, data, 0o644); err != nil {
-		return err
-	}
-	return os.Rename(tmp, path)
 }

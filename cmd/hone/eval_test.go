@@ -11,6 +11,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/host"
+	"hone/internal/job"
 	"hone/internal/screen"
 )
 
@@ -71,7 +72,7 @@ func TestConfidence(t *testing.T) {
 	width := func(confidence float64) (rate, difference float64) {
 		c := config.Default()
 		c.Eval.Confidence = confidence
-		r := eval.Comparison{Bootstrap: intervalsOf(c), Systems: []eval.System{{Name: "base", Rows: rows(4)}, {Name: "model", Rows: rows(10)}}}.Results()
+		r := eval.Comparison{Bootstrap: job.IntervalsOf(c), Systems: []eval.System{{Name: "base", Rows: rows(4)}, {Name: "model", Rows: rows(10)}}}.Results()
 		return *r.Systems["model"].High - *r.Systems["model"].Low, r.Deltas[0].First.High - r.Deltas[0].First.Low
 	}
 	rate, difference := width(0.5)

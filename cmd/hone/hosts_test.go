@@ -14,6 +14,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/fault"
+	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/mcp/sandbox"
 	"hone/internal/toolset"
@@ -58,11 +59,11 @@ func TestServerWithHosts(t *testing.T) {
 	}
 	a := toyApp(&bytes.Buffer{}, nil)
 	a.Helper = []string{helper, sandboxVerb}
-	l, err := a.open(t.Context(), config.Default(), servers, "")
+	l, err := job.Open(t.Context(), a.Host, config.Default(), servers, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.close()
+	defer l.Close()
 	if l.Housing.Sandbox.Level() != sandbox.Bubblewrap {
 		t.Skipf("no bubblewrap here: %s", l.Housing.Sandbox)
 	}

@@ -18,6 +18,7 @@ import (
 	"hone/internal/episode/environment"
 	"hone/internal/episode/trajectory"
 	"hone/internal/host"
+	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/screen"
 )
@@ -109,7 +110,7 @@ func TestSixteenEpisodesOnRealServers(t *testing.T) {
 				t.Fatal(err)
 			}
 			a := &app{Host: &host.Host{Talk: screen.New(os.Stderr), LookupEnv: os.LookupEnv, Quiet: true, Helper: []string{helper, sandboxVerb}}}
-			l, err := a.open(t.Context(), config.Default(), servers, filepath.Join(dir, "run"))
+			l, err := job.Open(t.Context(), a.Host, config.Default(), servers, filepath.Join(dir, "run"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +135,7 @@ func TestSixteenEpisodesOnRealServers(t *testing.T) {
 			if left, err := os.ReadDir(filepath.Join(folder, "state")); err != nil || len(left) > 0 {
 				t.Errorf("%v; left behind: %v", err, left)
 			}
-			l.close()
+			l.Close()
 			if _, err := os.Stat(folder); err == nil {
 				t.Errorf("%s is left behind", folder)
 			}

@@ -14,6 +14,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/run"
 	"hone/internal/toolset"
@@ -63,11 +64,11 @@ func TestShownToolsAreTrainedOn(t *testing.T) {
 		if err != nil || bytes.Contains(text, []byte(`"tools"`)) || bytes.Contains(text, []byte(`"properties"`)) {
 			t.Errorf("the catalog is written again: %v, %s", err, text)
 		}
-		d, err := readConversations("out/trajectories.jsonl", "")
+		d, err := job.ReadConversations("out/trajectories.jsonl", "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		rows, err := d.demonstrations(toyApp(&bytes.Buffer{}, nil))
+		rows, err := d.Demonstrations(toyApp(&bytes.Buffer{}, nil).Host)
 		if err != nil || len(rows) != 1 {
 			t.Fatalf("%d rows, %v", len(rows), err)
 		}
@@ -114,11 +115,11 @@ func TestSearchedEpisode(t *testing.T) {
 	if got.Reward != 1.9 || got.Shown == nil || len(got.Shown.Own) != 1 || got.Shown.Own[0].Name != "search_tools" || len(got.Shown.Names) != 0 || got.Shown.All {
 		t.Errorf("earned %g of 1.9, shown %+v, terms %+v", got.Reward, got.Shown, got.Terms)
 	}
-	d, err := readConversations("out/trajectories.jsonl", "")
+	d, err := job.ReadConversations("out/trajectories.jsonl", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := d.demonstrations(toyApp(&bytes.Buffer{}, nil))
+	rows, err := d.Demonstrations(toyApp(&bytes.Buffer{}, nil).Host)
 	if err != nil || len(rows) != 1 || !slices.Equal(namesOf(rows[0].Tools), []string{"search_tools"}) {
 		t.Fatalf("%+v, %v", rows, err)
 	}
@@ -131,7 +132,7 @@ func TestSearchedEpisode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if success := (&lab{}).criteria(byID(list)); !success.FirstCall(&got) || !success.Episode(&got) || success.ExtraCalls(&got) != 0 || success.NumGold("hat") != 1 {
+	if success := (&job.Episodes{}).Criteria(job.ByID(list)); !success.FirstCall(&got) || !success.Episode(&got) || success.ExtraCalls(&got) != 0 || success.NumGold("hat") != 1 {
 		t.Error("an evaluation counts the search as a call")
 	}
 	// A call of what neither the search could find nor the row shows is refused as before.
@@ -156,12 +157,12 @@ func TestLogKeepsShownTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := run.Create("out", nil, begun{Verb: "train"})
+	dir, err := run.Create("out", nil, job.Begun{Verb: "train"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer dir.Close()
-	log := runLog{dir, t.Logf, &lab{Set: &toolset.Set{Catalog: catalog}}}
+	log := job.Journal{Dir: dir, Say: t.Logf, Episodes: &job.Episodes{Set: &toolset.Set{Catalog: catalog}}}
 	all := catalog.Tools()
 	for id, tools := range map[string][]chat.Tool{"whole": all, "chosen": all[1:], "searched": {{Name: "search_tools", InputSchema: json.RawMessage(`{}`)}}} {
 		if err := log.Trajectory("grpo", 0, &trajectory.Trajectory{ID: id, Tools: tools}); err != nil {
@@ -178,7 +179,7 @@ func TestLogKeepsShownTools(t *testing.T) {
 			t.Errorf("%s: %+v, want %v", x.ID, x.Tools, want)
 		}
 	}
-	if log.lab.Catalog, err = catalog.Only("look"); err != nil {
+	if log.Episodes.Catalog, err = catalog.Only("look"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := log.Trajectories("grpo", 0); err == nil || !strings.Contains(err.Error(), "another catalog") {

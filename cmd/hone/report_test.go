@@ -16,6 +16,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/fault"
+	"hone/internal/job"
 )
 
 // startUp is the log of a program that a server starts and that fails.
@@ -54,7 +55,7 @@ func TestErrorInTheLog(t *testing.T) {
 		var said bytes.Buffer
 		a := toyApp(&said, nil)
 		c := config.Default()
-		dir, err := a.createRun(x.name, c, begun{Verb: "demo"})
+		dir, err := a.jobs(config.Config{}).Create(x.name, c, job.Begun{Verb: "demo"})
 		if err != nil {
 			t.Fatal(err)
 		}

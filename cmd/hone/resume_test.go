@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"hone/internal/config"
+	"hone/internal/job"
 	"hone/internal/run"
 )
 
@@ -345,7 +346,7 @@ func TestEditedRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	grpo, err := run.Create("grpo", settings, begun{Verb: "train"}, run.Input{Name: scenariosFile, Data: []byte(sums)})
+	grpo, err := run.Create("grpo", settings, job.Begun{Verb: "train"}, run.Input{Name: job.ScenariosFile, Data: []byte(sums)})
 	if err != nil {
 		t.Fatal(err)
 	}

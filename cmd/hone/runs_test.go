@@ -11,6 +11,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/demo"
+	"hone/internal/job"
 	"hone/internal/run"
 	"hone/internal/screen"
 )
@@ -34,7 +35,7 @@ func TestRunsLs(t *testing.T) {
 		if strings.Contains(name, "/") {
 			path = name
 		}
-		dir, err := toyApp(&bytes.Buffer{}, nil).createRun(path, c, begun{Verb: x.verb, Study: &keptStudy{Arms: x.arms}})
+		dir, err := toyApp(&bytes.Buffer{}, nil).jobs(config.Config{}).Create(path, c, job.Begun{Verb: x.verb, Study: studyOf(t, keptStudy{Arms: x.arms})})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +84,7 @@ func TestRunsLs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"h-eval": "\tfinished\n", "i-eval": "stopped; its own command begins it again", "j-collect": "\tfinished\n",
+	for name, want := range map[string]string{"h-eval": "\tfinished\n", "i-eval": "stopped; bin/hone runs resume runs/i-eval", "j-collect": "\tfinished\n",
 		here + "/elsewhere/k-train": "stopped; bin/hone runs resume " + here + "/elsewhere/k-train", "a-train": "grpo 1\t2\tstopped; bin/hone runs resume runs/a-train", "b-train": "grpo 1\t2\tfinished",
 		"c-demo": "stopped; bin/hone runs resume runs/c-demo", "d-demo": "finished", "l-demo": "stopped; bin/hone runs resume runs/l-demo", "m-learn": "finished", "n-learn": "stopped; bin/hone runs resume runs/n-learn", "e-collect": "idle; its own command runs what is left",
 		"f-sft": "running, pid ", "g-learn": "stopped; bin/hone runs resume runs/g-learn"} {
@@ -107,7 +108,7 @@ func TestRunsLs(t *testing.T) {
 		t.Fatalf("%v: %s", err, &stdout)
 	}
 	for _, r := range list {
-		if (r.Resume != "") != strings.Contains("a-train c-demo g-learn k-train l-demo n-learn", r.Name) || r.Episodes != 2 {
+		if (r.Resume != "") != strings.Contains("a-train c-demo g-learn i-eval k-train l-demo n-learn", r.Name) || r.Episodes != 2 {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -131,20 +132,21 @@ func TestResumeDemoLearn(t *testing.T) {
 	if text, err := os.ReadFile("runs/study/config.resolved.yaml"); err != nil || !strings.Contains(string(text), "split: validation") {
 		t.Errorf("%v, %s", err, text)
 	}
-	var b begun
-	if text, err := os.ReadFile("runs/study/version.json"); err != nil || json.Unmarshal(text, &b) != nil || b.Study == nil {
+	var b job.Begun
+	var kept keptStudy
+	if text, err := os.ReadFile("runs/study/version.json"); err != nil || json.Unmarshal(text, &b) != nil || json.Unmarshal(b.Study, &kept) != nil {
 		t.Fatalf("%v, %s", err, text)
 	}
 	var c config.Config
-	dir, err := toyApp(&bytes.Buffer{}, nil).openRun("runs/study", &c)
+	dir, err := toyApp(&bytes.Buffer{}, nil).jobs(config.Config{}).Open("runs/study", &c)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := dir.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if size, want := sizeOfStudy(c, *b.Study), (demo.Size{Demonstrations: 7, Train: 15, Test: 320, Held: "validation"}); size != want ||
-		!slices.Equal(b.Study.Arms, []string{"gold", "grpo"}) || b.Study.SFTRate != 0.001 {
+	if size, want := sizeOfStudy(c, kept), (demo.Size{Demonstrations: 7, Train: 15, Test: 320, Held: "validation"}); size != want ||
+		!slices.Equal(kept.Arms, []string{"gold", "grpo"}) || kept.SFTRate != 0.001 {
 		t.Errorf("%+v, %+v", size, b.Study)
 	}
 	for _, args := range [][]string{{"runs", "resume", "study"}, {"demo", "learn", "--resume", "--output-dir", "runs/study"}} {
@@ -175,4 +177,13 @@ func TestHintsAreAsInvoked(t *testing.T) {
 	if got := a.Invoked("hone doctor"); got != "hone doctor" {
 		t.Errorf("got %q", got)
 	}
+}
+
+func studyOf(t *testing.T, kept keptStudy) json.RawMessage {
+	t.Helper()
+	text, err := json.Marshal(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
 }

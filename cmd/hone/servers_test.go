@@ -20,6 +20,7 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/host"
+	"hone/internal/job"
 	"hone/internal/screen"
 )
 
@@ -302,11 +303,11 @@ func TestFilesystemServer(t *testing.T) {
 		t.Errorf("outcomes %s", stdout)
 	}
 	// What the first episode wrote, the second did not read: it answered the template's text, and passed its check.
-	d, err := readConversations("traces/trajectories.jsonl", "")
+	d, err := job.ReadConversations("traces/trajectories.jsonl", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rows, err := d.demonstrations(a); err != nil || len(rows) != 2 || len(rows[0].Tools) != 14 {
+	if rows, err := d.Demonstrations(a.Host); err != nil || len(rows) != 2 || len(rows[0].Tools) != 14 {
 		t.Errorf("%d demonstrations, %v, %s", len(rows), err, stderr)
 	}
 	verb(0, "collect", "--endpoint", "http://127.0.0.1:1/v1", "--model", "clerk", "--dataset", "notes.jsonl", "--output-dir", "traces", "--yes") // nothing is left to ask

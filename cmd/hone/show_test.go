@@ -12,6 +12,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
+	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/run"
 	"hone/internal/screen"
@@ -64,11 +65,11 @@ func TestShowRun(t *testing.T) {
 	var said, stdout bytes.Buffer
 	a := toyApp(&said, nil)
 	a.Data = screen.New(&stdout)
-	dir, err := a.createRun("out", config.Default(), begun{Verb: "train"})
+	dir, err := a.jobs(config.Config{}).Create("out", config.Default(), job.Begun{Verb: "train"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	log := runLog{dir, t.Logf, &lab{Set: &toolset.Set{Catalog: &mcp.Catalog{}}}}
+	log := job.Journal{Dir: dir, Say: t.Logf, Episodes: &job.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}}}
 	for step := range 30 {
 		metrics := map[string]float64{"loss": 1 / float64(step+1), "reward": float64(step)}
 		if step == 29 {
@@ -132,7 +133,7 @@ func TestNoStateFolder(t *testing.T) {
 	}
 	var said bytes.Buffer
 	a := toyApp(&said, map[string]string{"XDG_STATE_HOME": here + "/file"})
-	dir, err := a.createRun("out", config.Default(), begun{Verb: "train"})
+	dir, err := a.jobs(config.Config{}).Create("out", config.Default(), job.Begun{Verb: "train"})
 	if err != nil || !strings.Contains(said.String(), "hone runs ls will not list this run") {
 		t.Fatalf("%v, %s", err, &said)
 	}

@@ -17,6 +17,7 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/policy"
 	"hone/internal/policy/policytest"
@@ -104,12 +105,12 @@ func TestTasksOnStatefulServers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l, err := toyApp(&bytes.Buffer{}, nil).open(t.Context(), config.Default(), servers, "")
+		l, err := job.Open(t.Context(), toyApp(&bytes.Buffer{}, nil).Host, config.Default(), servers, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		playTasks(t, l, list, left)
-		l.close()
+		l.Close()
 	}
 	if len(left) > 0 {
 		t.Errorf("not played: %v", slices.Sorted(maps.Keys(left)))
@@ -117,7 +118,7 @@ func TestTasksOnStatefulServers(t *testing.T) {
 }
 
 // playTasks plays each scenario's right episode and its wrong ones, and takes those off the list.
-func playTasks(t *testing.T, l *lab, list []scenario.Scenario, wrong map[string][]wrongEpisode) {
+func playTasks(t *testing.T, l *job.Episodes, list []scenario.Scenario, wrong map[string][]wrongEpisode) {
 	var rows []scenario.Scenario // each episode is a row of its own
 	var want []wrongEpisode
 	for _, s := range list {
@@ -151,12 +152,12 @@ func playTasks(t *testing.T, l *lab, list []scenario.Scenario, wrong map[string]
 		}
 		var failed []string
 		for _, c := range rows[i].Checks {
-			if reward.Unmet(c, kept, l.scorer.Defaults) != "" {
+			if reward.Unmet(c, kept, l.Scorer.Defaults) != "" {
 				failed = append(failed, c.Type)
 			}
 		}
 		alone := trajectory.Group{ScenarioID: rows[i].ID, Trajectories: []*trajectory.Trajectory{kept}}
-		scores, err := l.scorer.Score(t.Context(), &rows[i], alone)
+		scores, err := l.Scorer.Score(t.Context(), &rows[i], alone)
 		if err != nil {
 			t.Fatal(err)
 		}

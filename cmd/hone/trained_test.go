@@ -81,25 +81,25 @@ func TestAdaptersArePromptedAsTrained(t *testing.T) {
 				if !strings.Contains(said.String(), "model.chat_template: "+folder+" was trained under another, which is used") {
 					t.Errorf("said %q", said.String())
 				}
-				l := &lab{Set: &toolset.Set{}}
+				l := &job.Episodes{Set: &toolset.Set{}}
 				measured := c
 				measured.Model.Base = "toy.gguf"
-				if _, err := l.findModel(a, &measured, folder, []scenario.Scenario{{ID: "x", Task: "hi"}}, false); err != nil {
+				if _, err := l.FindModel(a.Host, &measured, folder, []scenario.Scenario{{ID: "x", Task: "hi"}}, false); err != nil {
 					t.Fatal(err)
 				}
-				defer l.machine.Close()
-				checkPrompt(t, "eval", l.machine, l.openings([]scenario.Scenario{{Task: "hi"}})[0], trained)
+				defer l.Model.Close()
+				checkPrompt(t, "eval", l.Model, l.Openings([]scenario.Scenario{{Task: "hi"}})[0], trained)
 			}
 			os.Remove("hone.yaml")
-			again := &lab{Set: &toolset.Set{}}
+			again := &job.Episodes{Set: &toolset.Set{}}
 			a := quietApp(&bytes.Buffer{})
 			c := config.Default()
 			c.Engine.Backend, c.Model.Base = "go", "toy.gguf"
-			if _, err := again.findModel(a, &c, "out/final", []scenario.Scenario{{ID: "x", Task: "hi"}}, true); err != nil {
+			if _, err := again.FindModel(a.Host, &c, "out/final", []scenario.Scenario{{ID: "x", Task: "hi"}}, true); err != nil {
 				t.Fatal(err)
 			}
-			defer again.machine.Close()
-			checkPrompt(t, "train --adapter", again.machine, again.openings([]scenario.Scenario{{Task: "hi"}})[0], trained)
+			defer again.Model.Close()
+			checkPrompt(t, "train --adapter", again.Model, again.Openings([]scenario.Scenario{{Task: "hi"}})[0], trained)
 			merged, err := basemodel.Find(a.Host, c, "merged", nil)
 			if err != nil {
 				t.Fatal(err)
@@ -129,20 +129,20 @@ func trainedPrompt(t *testing.T) []int32 {
 	if c, err = basemodel.SettleLengths(a.Host, c); err != nil {
 		t.Fatal(err)
 	}
-	d, err := readConversations("rows.jsonl", "")
+	d, err := job.ReadConversations("rows.jsonl", "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := d.demonstrations(a)
+	rows, err := d.Demonstrations(a.Host)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := (&tuning{a: a, c: c}).findSFT(d, rows)
-	defer l.close()
+	l, err := (&job.Job{Env: a.jobs(c), Config: c}).PlanSFT(d, rows)
+	defer l.Close()
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := l.sequences[0]
+	s := l.Sequences[0]
 	return s.IDs[:slices.Index(s.Trained, true)]
 }
 

@@ -5,30 +5,8 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
-	"hone/internal/episode/reward"
 	"hone/internal/fault"
-	"hone/internal/learn/batch"
-	"hone/internal/recipe"
 )
-
-// optimizerOf turns a section of the configuration into what learns by it.
-func optimizerOf(c config.Optimizer) recipe.Optimizer {
-	return recipe.Optimizer{LearningRate: c.LearningRate, MaxGradNorm: c.MaxGradNorm, Schedule: recipe.Schedule{Decay: c.Schedule, Warmup: c.Warmup},
-		Adam: batch.Adam{Beta1: c.Beta1, Beta2: c.Beta2, Epsilon: c.Epsilon, WeightDecay: c.WeightDecay}}
-}
-
-// grpoOf is the stage of GRPO that the configuration describes.
-func grpoOf(c config.Config, maxMismatch float64) recipe.GRPO {
-	return recipe.GRPO{Stage: "grpo", Steps: c.GRPO.Steps, GroupsPerStep: c.GRPO.ScenariosPerStep, GroupSize: c.GRPO.GroupSize,
-		Optimizer: optimizerOf(c.GRPO.Optimizer), Loss: batch.Loss(c.GRPO.Loss), Iterations: c.GRPO.NumIterations, Clip: batch.Clip{Low: c.GRPO.ClipLow, High: c.GRPO.ClipHigh}, Temperature: c.Rollout.Temperature,
-		CheckpointEvery: c.GRPO.CheckpointEvery, MaxMismatch: maxMismatch, Seed: c.Seed}
-}
-
-// weightsOf turns a section of the configuration into what episodes are scored by.
-func weightsOf(c config.Rewards) *reward.Weights {
-	return &reward.Weights{Checks: c.Checks, Call: c.Call, Tool: c.Tool, End: c.End, Extra: c.Extra, Repeat: c.Repeat,
-		Invalid: c.Invalid, Parse: c.Parse}
-}
 
 // loraFlags are lora's on the command line of the verbs that begin an adapter.
 type loraFlags struct {

@@ -18,6 +18,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/inspect"
+	"hone/internal/job"
 	"hone/internal/recipe"
 	"hone/internal/run"
 )
@@ -79,12 +80,12 @@ func TestAdapterShapeFlags(t *testing.T) {
 
 // A run that stops for the device's memory says which key helps, and how it goes on; one that stops for the disk's, does not.
 func TestRunStoppedForMemorySaysWhatHelps(t *testing.T) {
-	run := &tuning{a: &app{Host: &host.Host{}}, path: "out"}
+	run := &job.Job{Env: job.Env{Host: &host.Host{}}, Path: "out"}
 	for next, want := range map[string]string{
 		"set engine.micro_batch below 2": "set engine.micro_batch below 2 in out/config.resolved.yaml; then hone runs resume",
 		"free space there":               "make room there; then hone runs resume",
 	} {
-		err := run.ended(context.Background(), "sft", &fault.Error{Code: fault.CodeExhausted, What: "full", Next: next})
+		err := run.Ended(context.Background(), "sft", &fault.Error{Code: fault.CodeExhausted, What: "full", Next: next})
 		if fault.CodeOf(err) != fault.CodeExhausted || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", next, err)
 		}
@@ -223,8 +224,8 @@ func TestTrainKeepsTheBestCheckpoint(t *testing.T) {
 			t.Errorf("%v: %d episodes were kept of the evaluation after step %d", err, len(ts), step)
 		}
 	}
-	log := runLog{dir: dir, say: func(string, ...any) {}}
-	best, _, err := log.best("grpo", 5)
+	log := job.Journal{Dir: dir, Say: func(string, ...any) {}}
+	best, _, err := log.Best("grpo", 5)
 	if err != nil || best == 0 || !strings.Contains(said, "on validation") {
 		t.Errorf("%v: best is %d: %s", err, best, said)
 	}
@@ -246,7 +247,7 @@ func TestTrainKeepsTheBestCheckpoint(t *testing.T) {
 		}
 	}
 	for before, want := range map[int]int{3: 0, 4: 3, 5: 3} {
-		if best, m, err := log.best("grpo", before); err != nil || best != want || want > 0 && m["success"] != 0.75 {
+		if best, m, err := log.Best("grpo", before); err != nil || best != want || want > 0 && m["success"] != 0.75 {
 			t.Errorf("%v: before %d, %d is best, want %d: %v", err, before, best, want, m)
 		}
 	}

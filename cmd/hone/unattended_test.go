@@ -17,6 +17,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/host"
+	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/policy"
 	"hone/internal/policy/policytest"
@@ -127,7 +128,7 @@ func TestRulesBetweenEpisodesAndServer(t *testing.T) {
 	for _, share := range []float64{0, 0.01} {
 		c := config.Default()
 		c.MCP.Approval.Deny, c.MCP.SearchShare = []string{"files/write_file"}, share
-		l, err := toyApp(&bytes.Buffer{}, nil).open(t.Context(), c, servers, "")
+		l, err := job.Open(t.Context(), toyApp(&bytes.Buffer{}, nil).Host, c, servers, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -152,7 +153,7 @@ func TestRulesBetweenEpisodesAndServer(t *testing.T) {
 		if err := session.Close(); err != nil {
 			t.Error(err)
 		}
-		l.close()
+		l.Close()
 	}
 }
 
@@ -200,21 +201,6 @@ func TestDoctorAsksTheRules(t *testing.T) {
 		if !strings.Contains(last.Detail, x.says) || (last.Status == doctor.OK) != (x.sold > 0) || len(sold()) != x.sold {
 			t.Errorf("%s: %+v; sold %q", name, last, sold())
 		}
-	}
-}
-
-// A deny rule that is added while a run is stopped holds once it goes on.
-func TestAlsoDeny(t *testing.T) {
-	workFolder(t, map[string]string{"hone.yaml": "mcp: {approval: {mode: auto, deny: [a, b/c]}}\n"})
-	a := toyApp(&bytes.Buffer{}, nil)
-	newRoot(a)
-	c := config.Default()
-	c.MCP.Approval.Deny = []string{"b/c", "d"}
-	if err := a.alsoDeny(&c); err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{"b/c", "d", "a"}; !slices.Equal(c.MCP.Approval.Deny, want) || c.MCP.Approval.Mode != "default" {
-		t.Errorf("%+v, want %q", c.MCP.Approval, want)
 	}
 }
 
@@ -272,11 +258,11 @@ func TestDenialInATrajectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := a.open(t.Context(), c, servers, "")
+	l, err := job.Open(t.Context(), a.Host, c, servers, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.close()
+	defer l.Close()
 	const denial = `The call was denied: denied by the rule "*/buy"`
 	sampler := &policytest.Sampler{Reply: func(prompt string, _ policy.Request) (string, error) {
 		switch {

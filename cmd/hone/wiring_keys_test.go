@@ -25,6 +25,7 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/eval"
+	"hone/internal/job"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
@@ -86,7 +87,7 @@ func (w wired) episodes() []acting {
 	o, e, s := last[rollout.Options](w, "train"), last[rollout.Options](w, "eval"), last[reward.Scorer](w, "train")
 	in, measured := last[environment.Options](w, "train"), last[environment.Options](w, "eval")
 	var drawn policy.Request
-	cut := e.Policy.(rollout.Sampled).Sampler.(truncated)
+	cut := e.Policy.(rollout.Sampled).Sampler.(job.Truncated)
 	cut.Sampler = asking{&drawn}
 	if _, err := cut.Sample(w.t.Context(), policy.Request{}); err != nil {
 		w.t.Fatal(err)

@@ -60,17 +60,23 @@ func (p Pipeline) Run(ctx context.Context, d Data, sampled, greedy Runner, score
 }
 
 // Evaluate runs one episode of each scenario under the published policy, keeps the trajectories as a step of a stage of the
-// log, and returns them in the order of scenarios. Those that an earlier attempt kept are not run again.
-func Evaluate(ctx context.Context, stage string, step int, scenarios []scenario.Scenario, runner Runner, scorer Scorer, log Log,
-	progress Progress) ([]*trajectory.Trajectory, error) {
+// log, and returns them in the order of scenarios. Those that an earlier attempt kept are not run again. Where none of them says
+// anything about the policy, they come with an error that says why, and the stage is not finished.
+func Evaluate(ctx context.Context, stage string, step int, scenarios []scenario.Scenario, runner Runner, scorer Scorer, log interface {
+	Episodes
+	Finish(stage string) error
+}, progress Progress) ([]*trajectory.Trajectory, error) {
 	rollouts := Rollouts{Stage: stage, Step: step, Again: true, GroupSize: 1, Runner: runner, Scorer: scorer, Log: log, Progress: progress}
-	groups, err := rollouts.sample(ctx, scenarios)
+	groups, err := rollouts.Groups(ctx, scenarios)
 	if err != nil {
 		return nil, err
 	}
 	var ts []*trajectory.Trajectory
 	for _, g := range groups {
 		ts = append(ts, g.Trajectories...)
+	}
+	if err := nothingRan(groups); err != nil {
+		return ts, err
 	}
 	return ts, log.Finish(stage)
 }

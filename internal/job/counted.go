@@ -1,4 +1,4 @@
-package main
+package job
 
 import (
 	"context"
@@ -35,30 +35,30 @@ func trainerOf(h *host.Host, m *basemodel.Model, c config.Config, folder string,
 	return t, lora, err
 }
 
-// learner is a trainer that counts what training costs, and saves what its adapter is prompted with.
-type learner struct {
+// Trainer is one that counts what training costs, and saves what its adapter is prompted with.
+type Trainer struct {
 	*train.Trainer
 	renderer render.Renderer
-	seconds  float64
-	tokens   int // computed, a shared prefix counted once a step
+	Seconds  float64
+	Tokens   int // computed, a shared prefix counted once a step
 }
 
 // Save implements recipe.Trainer.
-func (l *learner) Save(dir string) error { return basemodel.SaveState(dir, l.Trainer, l.renderer) }
+func (l *Trainer) Save(dir string) error { return basemodel.SaveState(dir, l.Trainer, l.renderer) }
 
 // Gradient implements recipe.Trainer.
-func (l *learner) Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error) {
+func (l *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error) {
 	began := time.Now()
 	stats, err := l.Trainer.Gradient(ctx, b, o)
-	l.seconds += time.Since(began).Seconds()
-	l.tokens += stats.NumTokens
+	l.Seconds += time.Since(began).Seconds()
+	l.Tokens += stats.NumTokens
 	return stats, err
 }
 
 // Apply implements recipe.Trainer.
-func (l *learner) Apply(u batch.Update) (float64, error) {
+func (l *Trainer) Apply(u batch.Update) (float64, error) {
 	began := time.Now()
 	norm, err := l.Trainer.Apply(u)
-	l.seconds += time.Since(began).Seconds()
+	l.Seconds += time.Since(began).Seconds()
 	return norm, err
 }

@@ -1,4 +1,4 @@
-package main
+package job
 
 import (
 	"encoding/json"
@@ -12,20 +12,21 @@ import (
 	"hone/internal/demo"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
+	"hone/internal/host"
 )
 
-// lessons are what an adapter learnt from, by the records of the runs that made it: its own, and those of the adapters it was
+// Learnt is what an adapter learnt from, by the records of the runs that made it: its own, and those of the adapters it was
 // begun from.
-type lessons struct {
+type Learnt struct {
 	hashes  map[string]bool // of scenarios
 	tasks   map[string]bool // what the user said
 	records []string        // the run directories
 	unknown []string        // where no record is found
 }
 
-// learnt reads the lessons of the adapter in a folder of its run directory.
-func learnt(folder string) lessons {
-	l := lessons{hashes: map[string]bool{}, tasks: map[string]bool{}}
+// LearntBy reads the records of the adapter in a folder of its run directory.
+func LearntBy(folder string) Learnt {
+	l := Learnt{hashes: map[string]bool{}, tasks: map[string]bool{}}
 	for seen := map[string]bool{}; folder != "" && !seen[folder]; {
 		seen[folder] = true
 		folder = l.read(folder)
@@ -33,10 +34,10 @@ func learnt(folder string) lessons {
 	return l
 }
 
-// read adds the lessons of one run, and returns the adapter it was begun from, "" where it was begun from a fresh one.
-func (l *lessons) read(folder string) (earlier string) {
+// read adds what one run learnt from, and returns the adapter it was begun from, "" where it was begun from a fresh one.
+func (l *Learnt) read(folder string) (earlier string) {
 	dir := runOf(folder)
-	var b begun
+	var b Begun
 	text, err := os.ReadFile(filepath.Join(dir, "version.json"))
 	if dir == "" || err != nil || json.Unmarshal(text, &b) != nil {
 		l.unknown = append(l.unknown, folder)
@@ -44,9 +45,9 @@ func (l *lessons) read(folder string) (earlier string) {
 	}
 	switch b.Verb {
 	case "train":
-		err = l.scenarios(filepath.Join(dir, scenariosFile))
+		err = l.scenarios(filepath.Join(dir, ScenariosFile))
 	case "sft":
-		err = l.conversations(filepath.Join(dir, conversationsFile))
+		err = l.conversations(filepath.Join(dir, ConversationsFile))
 	case "demo":
 		err = l.demo(filepath.Join(dir, "tasks.json"))
 	}
@@ -76,7 +77,7 @@ func runOf(folder string) string {
 	return ""
 }
 
-func (l *lessons) scenarios(path string) error {
+func (l *Learnt) scenarios(path string) error {
 	list, err := scenario.LoadKept(path)
 	for _, s := range scenario.OfSplit(list, scenario.Train) {
 		l.add(s)
@@ -84,14 +85,14 @@ func (l *lessons) scenarios(path string) error {
 	return err
 }
 
-func (l *lessons) add(s scenario.Scenario) {
+func (l *Learnt) add(s scenario.Scenario) {
 	l.hashes[s.Hash()] = true
 	if s.Task != "" { // the last words of a conversation say little alone
 		l.tasks[s.Task] = true
 	}
 }
 
-func (l *lessons) conversations(path string) error {
+func (l *Learnt) conversations(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -109,7 +110,7 @@ func (l *lessons) conversations(path string) error {
 	return err
 }
 
-func (l *lessons) demo(path string) error {
+func (l *Learnt) demo(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -131,9 +132,9 @@ func (l *lessons) demo(path string) error {
 	return nil
 }
 
-// of are the ids of the scenarios that were learnt from: the same scenario, whatever it is called and in whichever split it
+// Of are the ids of the scenarios that were learnt from: the same scenario, whatever it is called and in whichever split it
 // now is, or the same task.
-func (l lessons) of(tasks []scenario.Scenario) (ids []string) {
+func (l Learnt) Of(tasks []scenario.Scenario) (ids []string) {
 	for _, s := range tasks {
 		if l.hashes[s.Hash()] || s.Task != "" && l.tasks[s.Task] {
 			ids = append(ids, s.ID)
@@ -142,16 +143,16 @@ func (l lessons) of(tasks []scenario.Scenario) (ids []string) {
 	return ids
 }
 
-// warnLearnt tells which of the scenarios to evaluate on the adapter in folder was trained on, and returns them.
-func (a *app) warnLearnt(folder string, tasks []scenario.Scenario) []string {
+// WarnLearnt tells which of the scenarios to evaluate on the adapter in folder was trained on, and returns them.
+func WarnLearnt(h *host.Host, folder string, tasks []scenario.Scenario) []string {
 	if folder == "" {
 		return nil
 	}
-	l := learnt(folder)
+	l := LearntBy(folder)
 	for _, folder := range l.unknown {
-		a.Say("note: there is no run's record beside %s, so what it was trained on is not known", folder)
+		h.Say("note: there is no run's record beside %s, so what it was trained on is not known", folder)
 	}
-	ids := l.of(tasks)
+	ids := l.Of(tasks)
 	if len(ids) == 0 {
 		return nil
 	}
@@ -160,7 +161,7 @@ func (a *app) warnLearnt(folder string, tasks []scenario.Scenario) []string {
 	if len(ids) > most {
 		shown += fmt.Sprintf(" and %d more", len(ids)-most)
 	}
-	a.Say("warning: the model was trained on %d of %s (%s), as the record of %s says: success on them says little about new tasks", len(ids),
+	h.Say("warning: the model was trained on %d of %s (%s), as the record of %s says: success on them says little about new tasks", len(ids),
 		fault.Count(len(tasks), "scenario"), shown, strings.Join(l.records, ", "))
 	return ids
 }

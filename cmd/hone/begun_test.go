@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +12,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/job"
 	"hone/internal/run"
 	"hone/internal/toolset"
 )
@@ -36,26 +35,26 @@ func TestKeptFlagsHoldNoSecret(t *testing.T) {
 		a := &app{Host: &host.Host{LookupEnv: os.LookupEnv}}
 		a.withEnv(map[string]string{"MCP_URL": x.url})
 		c := config.Default()
-		begun := &tuning{a: a, verb: "train", path: "out", c: c}
-		begun.kept.keep(a, c, toolset.Source{Server: x.flag})
-		if err := begun.begin(run.Input{Name: scenariosFile, Data: []byte("[]")}); err != nil {
+		begun := &job.Job{Env: a.jobs(c), Verb: "train", Path: "out", Config: c}
+		begun.Kept.Keep(a.Host, c, toolset.Source{Server: x.flag})
+		if err := begun.Begin(run.Input{Name: job.ScenariosFile, Data: []byte("[]")}); err != nil {
 			t.Fatal(err)
 		}
-		begun.close()
+		begun.Close()
 		private(t, "out")
 		holdNo(t, "out", secret)
 
 		a.withEnv(map[string]string{"MCP_URL": ""})
-		kept := begun.kept
-		now, err := kept.again(a, toolset.Source{}, "out")
+		kept := begun.Kept
+		now, err := kept.Again(a.Host, toolset.Source{}, "out")
 		if x.given != (err != nil) || err == nil && now.File != c.MCP.Config {
 			t.Errorf("%+v: goes on with %+v, %v", x, now, err)
 		}
-		if now, err := kept.again(a, toolset.Source{Server: "npx again"}, "out"); err != nil || now.Server != "npx again" {
+		if now, err := kept.Again(a.Host, toolset.Source{Server: "npx again"}, "out"); err != nil || now.Server != "npx again" {
 			t.Errorf("%+v: given again: %+v, %v", x, now, err)
 		}
 		a.withEnv(map[string]string{"MCP_URL": "http://h.test/again"})
-		if _, err := kept.again(a, toolset.Source{}, "out"); err != nil {
+		if _, err := kept.Again(a.Host, toolset.Source{}, "out"); err != nil {
 			t.Errorf("%+v: MCP_URL set again: %v", x, err)
 		}
 	}
@@ -65,7 +64,7 @@ func TestKeptFlagsHoldNoSecret(t *testing.T) {
 func TestFreeSaysWhatIsThere(t *testing.T) {
 	workFolder(t, map[string]string{"thesis/thesis.tex": "x", "note": "x", "note-2": "x"})
 	for _, verb := range []string{"eval", "train", "sft", "collect", "demo"} {
-		dir, err := run.Create(verb, nil, begun{Verb: verb})
+		dir, err := run.Create(verb, nil, job.Begun{Verb: verb})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +75,7 @@ func TestFreeSaysWhatIsThere(t *testing.T) {
 		}
 	}
 	for path, want := range map[string][]string{
-		"eval":    {"a run of hone eval\n", "next:  name another directory, such as eval-2; hone runs show ./eval shows"},
+		"eval":    {"a run of hone eval\n", "next:  hone runs resume ./eval goes on with it; or name another directory, such as eval-2"},
 		"collect": {"a run of hone collect\n", "such as collect-2; hone runs show ./collect shows"},
 		"train":   {"a run of hone train\n", "next:  hone runs resume ./train goes on with it; or name another directory, such as train-2"},
 		"demo":    {"a run of hone demo\n", "next:  hone runs resume ./demo goes on"},
@@ -85,7 +84,7 @@ func TestFreeSaysWhatIsThere(t *testing.T) {
 		"note":    {"not a directory", "such as note-3"},
 		".":       {"holds no run", "such as run-2"},
 	} {
-		err := free(path)
+		err := toyApp(&bytes.Buffer{}, nil).jobs(config.Config{}).Free(path)
 		f, ok := errors.AsType[*fault.Error](err)
 		if !ok || f.Code != fault.CodeUsage || f.Where != path {
 			t.Errorf("%s: %v", path, err)
@@ -96,7 +95,7 @@ func TestFreeSaysWhatIsThere(t *testing.T) {
 			}
 		}
 	}
-	if err := free("new"); err != nil {
+	if err := toyApp(&bytes.Buffer{}, nil).jobs(config.Config{}).Free("new"); err != nil {
 		t.Error(err)
 	}
 }
@@ -107,7 +106,7 @@ func private(t *testing.T, dir string) {
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	for _, name := range []string{"version.json", "config.resolved.yaml", scenariosFile, "trajectories.jsonl", "metrics.jsonl", "logs/attempt_1"} {
+	for _, name := range []string{"version.json", "config.resolved.yaml", job.ScenariosFile, "trajectories.jsonl", "metrics.jsonl", "logs/attempt_1"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode().Perm() != 0o600 {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
@@ -169,45 +168,5 @@ func TestTrainRefuses(t *testing.T) {
 		if code != x.code || !strings.Contains(said.String(), x.want) {
 			t.Errorf("%s: exit code %d, %s", name, code, &said)
 		}
-	}
-}
-
-func TestNothingLearnt(t *testing.T) {
-	for name, x := range map[string]struct {
-		spread []string
-		want   bool
-	}{"no spread": {[]string{`{"reward_std":0}`, `{}`}, true}, "spread in one step": {[]string{`{"reward_std":0}`, `{"reward_std":0.1}`, `{}`}, false}} {
-		workFolder(t, nil)
-		a := &app{Host: &host.Host{LookupEnv: os.LookupEnv}}
-		r := &tuning{a: a, verb: "train", path: "out", c: config.Default()}
-		if err := r.begin(); err != nil {
-			t.Fatal(err)
-		}
-		for step, row := range x.spread {
-			if err := r.dir.PutMetric("grpo", step, []byte(row)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := r.unlearnt("grpo", "out/final"); (err != nil) != x.want || err != nil && !strings.Contains(err.Error(), "nothing was learnt") {
-			t.Errorf("%s: %v", name, err)
-		}
-		r.close()
-	}
-}
-
-// A step is refused for numbers that are none, and JSON has no such: what the refusal says must not be lost for them.
-func TestMetricsThatAreNoNumbers(t *testing.T) {
-	workFolder(t, nil)
-	r := &tuning{a: &app{Host: &host.Host{LookupEnv: os.LookupEnv}}, verb: "train", path: "out", c: config.Default()}
-	if err := r.begin(); err != nil {
-		t.Fatal(err)
-	}
-	defer r.close()
-	log := runLog{dir: r.dir}
-	if err := log.Metrics("grpo", 2, map[string]float64{"reward": 0.5, "sampling/mismatch_kl": math.NaN(), "sampling/mean_ratio": math.Inf(1)}); err != nil {
-		t.Fatal(err)
-	}
-	if got, ok, err := log.Recorded("grpo", 2); err != nil || !ok || !maps.Equal(got, map[string]float64{"reward": 0.5}) {
-		t.Errorf("%v, %v, %v", got, ok, err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package job
 
 import (
 	"encoding/json"
@@ -18,31 +18,31 @@ import (
 // keepCheckpoints is how many of a stage stay on disk, beside the best.
 const keepCheckpoints = 2
 
-// runLog keeps what recipes produce in a run directory.
-type runLog struct {
-	dir *run.Dir
-	say func(format string, args ...any)
-	lab *lab // where episodes are run; nil where no trajectory is kept
+// Journal keeps what recipes produce in a run directory.
+type Journal struct {
+	Dir      *run.Dir
+	Say      func(format string, args ...any)
+	Episodes *Episodes // where episodes are run; nil where no trajectory is kept
 }
 
 // Trajectory implements recipe.Log.
-func (l runLog) Trajectory(stage string, step int, t *trajectory.Trajectory) error {
-	l.lab.stamp(t)
-	t.Attempt = l.dir.Attempt
+func (l Journal) Trajectory(stage string, step int, t *trajectory.Trajectory) error {
+	l.Episodes.Stamp(t)
+	t.Attempt = l.Dir.Attempt
 	lean := *t
-	shown := trajectory.ShownOf(t.Tools, l.lab.Catalog.Tools(), l.lab.Catalog.Hash)
+	shown := trajectory.ShownOf(t.Tools, l.Episodes.Catalog.Tools(), l.Episodes.Catalog.Hash)
 	lean.Tools, lean.Shown = nil, &shown // the run's catalog holds them once
 	text, err := json.Marshal(unscored{Trajectory: lean})
 	if err != nil {
 		return err
 	}
 	row := run.TrajectoryRow{ID: stage + "/" + t.ID, Stage: stage, Step: step, JSON: text}
-	added, err := l.dir.PutTrajectory(row)
+	added, err := l.Dir.PutTrajectory(row)
 	if err != nil || added {
 		return err
 	}
 	// An attempt that was stopped within this step left the row; what counts is the episode that is trained on now.
-	return l.dir.ReplaceTrajectory(row)
+	return l.Dir.ReplaceTrajectory(row)
 }
 
 // unscored is a trajectory's JSON without its score, which is a row of its own.
@@ -53,7 +53,7 @@ type unscored struct {
 }
 
 // Scores implements recipe.Log.
-func (l runLog) Scores(stage string, g trajectory.Group, scores []trajectory.Score) error {
+func (l Journal) Scores(stage string, g trajectory.Group, scores []trajectory.Score) error {
 	rows := make([]run.ScoreRow, len(scores))
 	for i, s := range scores {
 		text, err := json.Marshal(s)
@@ -62,11 +62,11 @@ func (l runLog) Scores(stage string, g trajectory.Group, scores []trajectory.Sco
 		}
 		rows[i] = run.ScoreRow{ID: stage + "/" + g.Trajectories[i].ID, JSON: text}
 	}
-	return l.dir.PutScores(rows)
+	return l.Dir.PutScores(rows)
 }
 
-// keptOf reads a row of the ledger.
-func keptOf(r run.TrajectoryRow) (recipe.Kept, error) {
+// KeptOf reads a row of the ledger.
+func KeptOf(r run.TrajectoryRow) (recipe.Kept, error) {
 	k := recipe.Kept{Trajectory: &trajectory.Trajectory{}}
 	if err := json.Unmarshal(r.JSON, k.Trajectory); err != nil {
 		return k, fmt.Errorf("reading trajectory %s of the ledger: %w", r.ID, err)
@@ -84,36 +84,36 @@ func keptOf(r run.TrajectoryRow) (recipe.Kept, error) {
 
 // Metrics implements recipe.Log. A metric that is no number, as the mismatch of a policy that is another one, is left out, for JSON has
 // no such numbers, and the run is to say why it stops and not that.
-func (l runLog) Metrics(stage string, step int, metrics map[string]float64) error {
+func (l Journal) Metrics(stage string, step int, metrics map[string]float64) error {
 	numbers := maps.Clone(metrics)
 	maps.DeleteFunc(numbers, func(_ string, x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 	text, err := json.Marshal(numbers)
 	if err != nil {
 		return err
 	}
-	return l.dir.PutMetric(stage, step, text)
+	return l.Dir.PutMetric(stage, step, text)
 }
 
-func (l runLog) Checkpoint(stage string, step int, write func(dir string) error) error {
-	if _, err := l.dir.PublishCheckpoint(stage, step, write); err != nil {
+func (l Journal) Checkpoint(stage string, step int, write func(dir string) error) error {
+	if _, err := l.Dir.PublishCheckpoint(stage, step, write); err != nil {
 		return err
 	}
-	best, _, err := l.best(stage, step)
+	best, _, err := l.Best(stage, step)
 	if err != nil {
 		return err
 	}
-	return run.KeepLast(l.dir.Path, stage, keepCheckpoints, best)
+	return run.KeepLast(l.Dir.Path, stage, keepCheckpoints, best)
 }
 
-// best is the number of steps after which the policy was best on the validation split, the first of several, of fewer than before
+// Best is the number of steps after which the policy was best on the validation split, the first of several, of fewer than before
 // and of those whose checkpoint is there; and what was measured of it. It is 0 where nothing was measured. A run that goes
 // on from an earlier checkpoint, since later ones were damaged, measures again what it had measured of those.
-func (l runLog) best(stage string, before int) (step int, measured map[string]float64, err error) {
-	rows, err := l.dir.Ledger.Metrics(recipe.ValidationStage)
+func (l Journal) Best(stage string, before int) (step int, measured map[string]float64, err error) {
+	rows, err := l.Dir.Ledger.Metrics(recipe.ValidationStage)
 	if err != nil {
 		return 0, nil, err
 	}
-	checkpoints, err := run.Checkpoints(l.dir.Path, stage)
+	checkpoints, err := run.Checkpoints(l.Dir.Path, stage)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -133,11 +133,11 @@ func (l runLog) best(stage string, before int) (step int, measured map[string]fl
 }
 
 // Recorded implements recipe.Log. What was measured of episodes that another adapter made is not recorded of this one.
-func (l runLog) Recorded(stage string, step int) (map[string]float64, bool, error) {
+func (l Journal) Recorded(stage string, step int) (map[string]float64, bool, error) {
 	if mine, err := l.ofThisAdapter(stage, step); err != nil || !mine {
 		return nil, false, err
 	}
-	rows, err := l.dir.Ledger.Metrics(stage)
+	rows, err := l.Dir.Ledger.Metrics(stage)
 	if err != nil {
 		return nil, false, err
 	}
@@ -152,11 +152,11 @@ func (l runLog) Recorded(stage string, step int) (map[string]float64, bool, erro
 }
 
 // ofThisAdapter reports whether no episode of a step was made by another adapter than the one there is now.
-func (l runLog) ofThisAdapter(stage string, step int) (bool, error) {
-	if l.lab == nil { // no episodes are kept
+func (l Journal) ofThisAdapter(stage string, step int) (bool, error) {
+	if l.Episodes == nil { // no episodes are kept
 		return true, nil
 	}
-	rows, err := l.dir.Ledger.Trajectories(stage, step)
+	rows, err := l.Dir.Ledger.Trajectories(stage, step)
 	if err != nil {
 		return false, err
 	}
@@ -165,7 +165,7 @@ func (l runLog) ofThisAdapter(stage string, step int) (bool, error) {
 		if err := json.Unmarshal(r.JSON, &t); err != nil {
 			return false, fmt.Errorf("reading trajectory %s of the ledger: %w", r.ID, err)
 		}
-		if t.Adapter != l.lab.held() {
+		if t.Adapter != l.Episodes.held() {
 			return false, nil
 		}
 	}
@@ -173,12 +173,12 @@ func (l runLog) ofThisAdapter(stage string, step int) (bool, error) {
 }
 
 // Notice implements recipe.Log.
-func (l runLog) Notice(text string) { l.say("note: %s", text) }
+func (l Journal) Notice(text string) { l.Say("note: %s", text) }
 
-func (l runLog) Latest(stage string) (string, int, error) {
-	c, ok, moved, err := l.dir.LatestCheckpoint(stage)
+func (l Journal) Latest(stage string) (string, int, error) {
+	c, ok, moved, err := l.Dir.LatestCheckpoint(stage)
 	for _, q := range moved {
-		l.say("checkpoint %s does not verify (%s); moved to %s", q.From, q.Why, q.To)
+		l.Say("checkpoint %s does not verify (%s); moved to %s", q.From, q.Why, q.To)
 	}
 	if err != nil || !ok {
 		return "", 0, err
@@ -188,22 +188,22 @@ func (l runLog) Latest(stage string) (string, int, error) {
 
 // Trajectories implements recipe.Log. Where a run that goes on computed a step again, on a GPU to other numbers, the log may
 // hold episodes of the step after it that another adapter made: they are no part of a step of the adapter there is now.
-func (l runLog) Trajectories(stage string, step int) ([]recipe.Kept, error) {
-	rows, err := l.dir.Ledger.Trajectories(stage, step)
+func (l Journal) Trajectories(stage string, step int) ([]recipe.Kept, error) {
+	rows, err := l.Dir.Ledger.Trajectories(stage, step)
 	if err != nil {
 		return nil, err
 	}
 	var all []recipe.Kept
 	for _, r := range rows {
-		k, err := keptOf(r)
+		k, err := KeptOf(r)
 		if err != nil {
 			return nil, err
 		}
-		if k.Adapter != l.lab.held() {
+		if k.Adapter != l.Episodes.held() {
 			continue
 		}
 		if k.Shown != nil {
-			if k.Tools, err = toolsShown(*k.Shown, l.lab.Catalog, "trajectory "+r.ID+" of the ledger"); err != nil {
+			if k.Tools, err = ToolsShown(*k.Shown, l.Episodes.Catalog, "trajectory "+r.ID+" of the ledger"); err != nil {
 				return nil, err
 			}
 		}
@@ -212,8 +212,8 @@ func (l runLog) Trajectories(stage string, step int) ([]recipe.Kept, error) {
 	return all, nil
 }
 
-// toolsShown are the tools that the episode at where was shown, which the catalog holds.
-func toolsShown(s trajectory.Shown, catalog *mcp.Catalog, where string) ([]chat.Tool, error) {
+// ToolsShown are the tools that the episode at where was shown, which the catalog holds.
+func ToolsShown(s trajectory.Shown, catalog *mcp.Catalog, where string) ([]chat.Tool, error) {
 	wrong := &fault.Error{Code: fault.CodeUsage, What: "an episode was shown the tools of a catalog that is not there", Where: where,
 		Next: "name the catalog.json of the run that it comes from with --catalog"}
 	if catalog == nil {
@@ -232,6 +232,6 @@ func toolsShown(s trajectory.Shown, catalog *mcp.Catalog, where string) ([]chat.
 }
 
 // Finish implements recipe.Log.
-func (l runLog) Finish(stage string) error {
-	return l.dir.Ledger.PutStage(run.StageRow{Name: stage, Status: run.Finished})
+func (l Journal) Finish(stage string) error {
+	return l.Dir.Ledger.PutStage(run.StageRow{Name: stage, Status: run.Finished})
 }

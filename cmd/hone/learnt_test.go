@@ -12,6 +12,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
+	"hone/internal/job"
 	"hone/internal/run"
 )
 
@@ -66,12 +67,12 @@ func TestSplitsAreKeptApart(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 
-	d, err := readConversations("out-all/trajectories.jsonl", "")
+	d, err := job.ReadConversations("out-all/trajectories.jsonl", "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	rows, err := d.demonstrations(toyApp(&said, nil))
+	rows, err := d.Demonstrations(toyApp(&said, nil).Host)
 	if err != nil || len(rows) != 1 || rows[0].Split != "train" {
 		t.Errorf("learnt from %+v, %v", rows, err)
 	}
@@ -80,10 +81,10 @@ func TestSplitsAreKeptApart(t *testing.T) {
 			t.Errorf("no %q in %s", want, &said)
 		}
 	}
-	if d, err = readConversations("out-test/trajectories.jsonl", ""); err != nil {
+	if d, err = job.ReadConversations("out-test/trajectories.jsonl", ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err = d.demonstrations(toyApp(&said, nil)); err == nil || !strings.Contains(err.Error(), "all were left out") {
+	if _, err = d.Demonstrations(toyApp(&said, nil).Host); err == nil || !strings.Contains(err.Error(), "all were left out") {
 		t.Errorf("test rows alone: %v", err)
 	}
 }
@@ -95,7 +96,7 @@ func TestLessons(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	begin := func(name string, b begun, input run.Input) {
+	begin := func(name string, b job.Begun, input run.Input) {
 		t.Helper()
 		dir, err := run.Create(name, text, b, input)
 		if err == nil {
@@ -116,8 +117,8 @@ func TestLessons(t *testing.T) {
 {"split":"test","messages":[{"role":"user","content":"Lend a hat."},{"role":"assistant","content":"lent"}]}
 {"outcome":"limit","messages":[{"role":"user","content":"Rent a hat."},{"role":"assistant","content":"rented"}]}
 `
-	begin("first", begun{Verb: "sft", Folder: here}, run.Input{Name: conversationsFile, Data: []byte(conversations)})
-	begin("second", begun{Verb: "train", Folder: here, Flags: keptFlags{Adapter: "first/final"}}, run.Input{Name: scenariosFile, Data: []byte("[" + strings.Join(strings.Split(strings.TrimSpace(splitRows), "\n"), ",") + "]")})
+	begin("first", job.Begun{Verb: "sft", Folder: here}, run.Input{Name: job.ConversationsFile, Data: []byte(conversations)})
+	begin("second", job.Begun{Verb: "train", Folder: here, Flags: job.Kept{Adapter: "first/final"}}, run.Input{Name: job.ScenariosFile, Data: []byte("[" + strings.Join(strings.Split(strings.TrimSpace(splitRows), "\n"), ",") + "]")})
 
 	list, err := scenario.Load("rows.jsonl")
 	if err != nil {
@@ -129,21 +130,21 @@ func TestLessons(t *testing.T) {
 	judged.ID, judged.Checks = "y", nil
 	tasks := append(list, renamed, judged, scenario.Scenario{ID: "sell", Task: "Sell a hat."}, scenario.Scenario{ID: "lend", Task: "Lend a hat."}, scenario.Scenario{ID: "rent", Task: "Rent a hat."})
 	var said bytes.Buffer
-	if got, want := toyApp(&said, nil).warnLearnt("second/final", tasks), []string{"a", "z", "y", "sell"}; !slices.Equal(got, want) {
+	if got, want := job.WarnLearnt(toyApp(&said, nil).Host, "second/final", tasks), []string{"a", "z", "y", "sell"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if !strings.Contains(said.String(), "warning: the model was trained on 4 of 8 scenarios (a, z, y, sell), as the record of "+here+"/second, "+here+"/first says") {
 		t.Errorf("said %s", &said)
 	}
 	said.Reset()
-	if got := toyApp(&said, nil).warnLearnt("first/final", tasks); !slices.Equal(got, []string{"sell"}) {
+	if got := job.WarnLearnt(toyApp(&said, nil).Host, "first/final", tasks); !slices.Equal(got, []string{"sell"}) {
 		t.Errorf("the first: %q, %s", got, &said)
 	}
 	said.Reset()
-	if got := toyApp(&said, nil).warnLearnt("second/final", list[1:]); got != nil || said.Len() > 0 {
+	if got := job.WarnLearnt(toyApp(&said, nil).Host, "second/final", list[1:]); got != nil || said.Len() > 0 {
 		t.Errorf("held out: %q, %s", got, &said)
 	}
-	if got := toyApp(&said, nil).warnLearnt("/elsewhere/adapter", list); got != nil || !strings.Contains(said.String(), "no run's record beside /elsewhere/adapter") {
+	if got := job.WarnLearnt(toyApp(&said, nil).Host, "/elsewhere/adapter", list); got != nil || !strings.Contains(said.String(), "no run's record beside /elsewhere/adapter") {
 		t.Errorf("no record: %q, %s", got, &said)
 	}
 }
@@ -167,7 +168,7 @@ func TestLessonsWithPaths(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := run.Create("out", text, begun{Verb: "train"}, run.Input{Name: scenariosFile, Data: kept})
+	dir, err := run.Create("out", text, job.Begun{Verb: "train"}, run.Input{Name: job.ScenariosFile, Data: kept})
 	if err == nil {
 		err = errors.Join(dir.Close(), os.Mkdir("out/final", 0o700))
 	}
@@ -175,10 +176,10 @@ func TestLessonsWithPaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	if got := toyApp(&said, nil).warnLearnt("out/final", list); !slices.Equal(got, []string{"a"}) {
+	if got := job.WarnLearnt(toyApp(&said, nil).Host, "out/final", list); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("%q, said %s", got, &said)
 	}
-	if s := scenariosOf("out")["a"]; s == nil || s.Hash() != list[0].Hash() {
+	if s := job.ScenariosOf("out")["a"]; s == nil || s.Hash() != list[0].Hash() {
 		t.Errorf("the run's scenario is %+v", s)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package job
 
 import (
 	"context"
@@ -20,12 +20,12 @@ func TestOnlyEvaluationsAreTruncated(t *testing.T) {
 		asked = append(asked, r.Sampling)
 		return "done", nil
 	}}
-	l := &lab{opens: func(any) {}, world: environment.Options{Tools: toolless{}}, speaker: rollout.Sampled{Sampler: s, Renderer: policytest.Renderer{}}}
+	l := &Episodes{opens: func(any) {}, World: environment.Options{Tools: toolless{}}, Speaker: rollout.Sampled{Sampler: s, Renderer: policytest.Renderer{}}}
 	e := config.Default().Eval
 	e.Temperature, e.TopK, e.TopP, e.MinP = 0.8, 40, 0.9, 0.05
 	tasks := []scenario.Scenario{{ID: "a", Task: "say something"}}
-	l.evaluation(e).Groups(t.Context(), tasks, 1, 0)
-	l.at(0.8).Groups(t.Context(), tasks, 1, 0)
+	l.Evaluation(e).Groups(t.Context(), tasks, 1, 0)
+	l.Rollouts(0.8).Groups(t.Context(), tasks, 1, 0)
 	want := policy.Sampling{Temperature: 0.8, MaxTokens: 512, StopIDs: []int32{policytest.Stop}}
 	truncated := want
 	truncated.TopK, truncated.TopP, truncated.MinP = 40, 0.9, 0.05

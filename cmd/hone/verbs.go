@@ -1,0 +1,35 @@
+package main
+
+import (
+	"context"
+
+	"hone/internal/config"
+	"hone/internal/job"
+	"hone/internal/toolset"
+)
+
+// verbs are all that begin runs.
+func (a *app) verbs() job.Verbs {
+	return job.Verbs{
+		{Name: "collect", Finished: job.AllFinished}, // which scenarios it is given is not kept
+		{Name: "sft", Finished: job.HasAdapter, Resume: job.ResumeSFT},
+		{Name: "train", Finished: job.HasAdapter, Resume: job.ResumeTrain},
+		{Name: "eval", Finished: job.EvaluationEnded, Resume: a.resumeEval},
+		{Name: "demo", Finished: demoEnded, Resume: a.resumeDemo},
+		{Name: "demo learn", Finished: studyEnded, Resume: a.resumeDemoLearn},
+	}
+}
+
+// jobs is what verbs begin runs in; today is the configuration as it is now.
+func (a *app) jobs(today config.Config) job.Env {
+	return job.Env{Host: a.Host, Table: a.verbs(), Reopen: a.reopen, Today: today}
+}
+
+// resume goes on with the run in path by the verb that began it. from names its servers, where the run cannot know its own.
+func (a *app) resume(ctx context.Context, from toolset.Source, path string) error {
+	today, err := a.config()
+	if err != nil {
+		return err
+	}
+	return a.jobs(today).Resume(ctx, path, from)
+}

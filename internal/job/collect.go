@@ -1,0 +1,211 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hone/internal/config"
+	"hone/internal/episode/rollout"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+	"hone/internal/llm"
+	"hone/internal/mcp/approval"
+	"hone/internal/recipe"
+	"hone/internal/run"
+	"hone/internal/toolset"
+	"slices"
+)
+
+// Tally counts how episodes ended.
+type Tally struct {
+	lost                      string // what the first episode that a server or the way to it spoilt says, its last words included
+	Outcomes                  map[trajectory.Outcome]int
+	scored, passed, notScored int // by the scenario's checks
+}
+
+// total counts the episodes that are kept.
+func (t *Tally) total() int {
+	n := 0
+	for _, of := range t.Outcomes {
+		n += of
+	}
+	return n
+}
+
+func (t *Tally) add(x *trajectory.Trajectory) {
+	t.Outcomes[x.Outcome]++
+	if broken := x.Outcome == trajectory.EnvironmentError || x.Outcome == trajectory.InfrastructureError; broken && t.lost == "" {
+		t.lost = x.Error
+	}
+	i := slices.IndexFunc(x.Terms, func(term trajectory.Term) bool { return term.Name == "checks" })
+	if i < 0 {
+		t.notScored++
+		return
+	}
+	if t.scored++; x.Terms[i].Score == 1 {
+		t.passed++
+	}
+}
+
+// passRate says how many episodes passed their checks. One without checks, or without an outcome that is the model's, is in no
+// rate.
+func (t *Tally) passRate() string {
+	text := "no episode was scored by checks"
+	if t.scored > 0 {
+		text = fmt.Sprintf("%d of %s passed all checks (%.1f%%)", t.passed, fault.Count(t.scored, "episode"), 100*float64(t.passed)/float64(t.scored))
+	}
+	if t.notScored > 0 {
+		text += fmt.Sprintf("; not scored, for want of checks or because a server failed: %d", t.notScored)
+	}
+	return text
+}
+
+// stoppedCollect is the error of a collect that ended before its last episode. Where the user stopped it, that is said as
+// every verb says it, whatever the stop cut off.
+func (j *Job) stoppedCollect(ctx context.Context, kept, all int, err error) error {
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &fault.Error{Code: fault.CodeStopped, What: fmt.Sprintf("stopped after %d of %s; nothing finished is lost", kept, fault.Count(all, "episode")),
+		Where: j.Path, Next: "the same command goes on"}
+}
+
+// Collection says what hone collect runs scenarios with.
+type Collection struct {
+	Client *llm.Client
+	Model  string
+	// Trained is the configuration as train has it, by which tools are shown: what is collected is to be learnt from.
+	Trained config.Config
+}
+
+// Collect runs the scenarios that an earlier attempt has not, tallies all of them, and says what came of it.
+func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenario, from toolset.Source) (*Tally, error) {
+	servers, err := toolset.Configured(j.Host, j.Config, from)
+	if err != nil {
+		return nil, err
+	}
+	set, err := toolset.Connect(ctx, j.Host, j.Config, servers, j.Path)
+	if err != nil {
+		return nil, err
+	}
+	l := Of(j.Host, j.Config, set)
+	defer l.Close()
+	if err := toolset.RefuseFindings(j.Host, l.Catalog.LintTools(), j.Kept.AllowFindings); err != nil {
+		return nil, err
+	}
+	gate, err := l.Approvals(j.Config.MCP.Approval, true) // today's rules, also for a run begun under others
+	if err != nil {
+		return nil, err
+	}
+	l.Tools = gate.Wrap(l.Tools, placesOf(list))
+	l.Select(x.Trained)
+	if err := l.Runnable(j.Config, list); err != nil {
+		return nil, err
+	}
+	if err := toolset.Allowed(j.Host, gate, list); err != nil {
+		return nil, err
+	}
+	if err := j.BeginOrGoOn(l.Catalog); err != nil {
+		return nil, err
+	}
+	if err := j.KeepScenarios(list); err != nil {
+		return nil, err
+	}
+	ended, err := j.collect(ctx, l, llm.Policy{Client: x.Client, Model: x.Model}, list)
+	spent := x.Client.Spent()
+	j.Say("%s sent and %s received were paid for", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
+	if err != nil {
+		return nil, j.stoppedCollect(ctx, ended.total(), len(list), err)
+	}
+	if ended.Outcomes[trajectory.EnvironmentError]+ended.Outcomes[trajectory.InfrastructureError] == len(list) {
+		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "no call was answered by its MCP server", Where: j.Path, Why: ended.lost,
+			Next: "hone doctor; then the same command tries these scenarios again"}
+	}
+	if ended.lost != "" {
+		j.Say("note: episodes that a server or the way to it spoilt, the first by: %s; the same command tries them again", ended.lost)
+	}
+	j.Say("%s", ended.passRate())
+	if ended.scored == 0 || ended.passed > 0 { // sft learns from what passed
+		j.Say("next: hone sft --data %s --base-model %s --output-dir DIR", j.Trajectories(), j.Config.Model.Base)
+	} else {
+		j.Say("next: hone runs show %s --episodes; no episode passed, so there is nothing for hone sft to learn from", j.Path)
+	}
+	return &ended, nil
+}
+
+// placesOf says where in a run the episode of each scenario stands.
+func placesOf(list []scenario.Scenario) func(episode string) approval.Place {
+	places := map[string]approval.Place{}
+	for i, s := range list {
+		places[s.ID] = approval.Place{Task: s.Asks(), Episode: i + 1, Episodes: len(list)}
+	}
+	return func(episode string) approval.Place { return places[episode] }
+}
+
+// collect runs the scenarios that have not been, and tallies all of them.
+func (j *Job) collect(ctx context.Context, l *Episodes, p rollout.Policy, list []scenario.Scenario) (Tally, error) {
+	dir, c := j.Dir, j.Config // c as the run was begun with
+	log, report := Journal{Dir: dir, Say: j.Say, Episodes: l}, j.Progress(1)
+	l.Scorer.Weights = WeightsOf(c.Rewards)
+	l.World = l.worldOf(j.Host, c)
+	// The same command tries again what the servers spoilt, and then the endpoint's answers need not be paid for once more.
+	l.Options = rollout.Options{MaxTokens: c.Rollout.MaxTokens, Seed: c.Seed, Name: func(id string, _, _ int) string { return id }}
+	runner := l.runner(p, c.Rollout.Temperature)
+	ended := Tally{Outcomes: map[trajectory.Outcome]int{}}
+	for i, s := range list {
+		kept, found, err := collected(dir, s)
+		if err != nil {
+			return ended, err
+		}
+		if found {
+			if err := l.scored(ctx, log, &list[i], kept); err != nil {
+				return ended, err
+			}
+			ended.add(kept.Trajectory)
+			continue
+		}
+		t, err := runner.Episode(ctx, s, 0, 0, 0)
+		if err != nil {
+			return ended, err
+		}
+		if err := log.Trajectory("collect", 0, t); err != nil {
+			return ended, err
+		}
+		if err := l.scored(ctx, log, &list[i], recipe.Kept{Trajectory: t}); err != nil {
+			return ended, err
+		}
+		ended.add(t)
+		report("collect", i+1, len(list), string(t.Outcome))
+	}
+	if ended.Outcomes[trajectory.EnvironmentError]+ended.Outcomes[trajectory.InfrastructureError]+ended.Outcomes[trajectory.JudgeError] > 0 {
+		return ended, nil // the same command tries these again, or scores them
+	}
+	return ended, log.Finish("collect")
+}
+
+// scored gives an episode its score: the one that was kept, else a new one, which is.
+func (l *Episodes) scored(ctx context.Context, log Journal, s *scenario.Scenario, k recipe.Kept) error {
+	alone := trajectory.Group{ScenarioID: s.ID, Trajectories: []*trajectory.Trajectory{k.Trajectory}}
+	if k.Score != nil && k.Score.Outcome == "" {
+		alone.Take([]trajectory.Score{*k.Score})
+		return nil
+	}
+	scores, err := recipe.Score(ctx, l.Scorer, s, alone)
+	if err != nil {
+		return err
+	}
+	alone.Take(scores)
+	return log.Scores("collect", alone, scores)
+}
+
+// collected returns the episode of a scenario that an earlier attempt kept, and whether there is one. One whose server failed
+// is run again, and so is one of a scenario that was edited since.
+func collected(dir *run.Dir, s scenario.Scenario) (recipe.Kept, bool, error) {
+	row, found, err := dir.Ledger.Trajectory("collect/" + s.ID)
+	if err != nil || !found {
+		return recipe.Kept{}, false, err
+	}
+	k, err := KeptOf(row)
+	return k, k.Outcome.Trainable() && k.Scenario == s.Hash(), err
+}

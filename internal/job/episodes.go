@@ -1,0 +1,322 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"hone/internal/basemodel"
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/episode/environment"
+	"hone/internal/episode/reward"
+	"hone/internal/episode/rollout"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/learn/batch"
+	"hone/internal/learn/engine"
+	"hone/internal/learn/model"
+	"hone/internal/learn/publish"
+	"hone/internal/learn/sample"
+	"hone/internal/learn/samplers"
+	"hone/internal/mcp"
+	"hone/internal/prefix"
+	"hone/internal/recipe"
+	"hone/internal/toolset"
+)
+
+// MaxMismatch bounds the mean mismatch KL of a GRPO step, in nats a token, for a sampler in this process.
+func MaxMismatch(m *basemodel.Model) float64 { return samplers.MaxMismatch(m.Engine) }
+
+// Episodes is everything that episodes of one model need: servers, model, sampler, trainer.
+type Episodes struct {
+	*toolset.Set
+	Model   *basemodel.Model
+	Trainer *Trainer // nil where nothing is trained
+	Sampler *samplers.Samplers
+	Policy  *publish.Publisher  // of the trainer's adapter, or of a folder's; nil for an endpoint
+	World   environment.Options // of episodes: tools, limits
+	Speaker rollout.Sampled     // in them
+	Options rollout.Options
+	Scorer  reward.Scorer
+	opens   func(options any)
+}
+
+// Open opens the servers of a run whose episodes are scored.
+func Open(ctx context.Context, h *host.Host, c config.Config, servers mcp.Config, runDir string, only ...string) (*Episodes, error) {
+	s, err := toolset.Open(ctx, h, c, servers, runDir, only...)
+	if err != nil {
+		return nil, err
+	}
+	return Of(h, c, s), nil
+}
+
+// Of are the episodes of a tool set, without a model.
+func Of(h *host.Host, c config.Config, s *toolset.Set) *Episodes {
+	l := &Episodes{Set: s, opens: h.Opens, Scorer: reward.Scorer{Weights: WeightsOf(c.Rewards), Defaults: s.Catalog.Defaults()}}
+	h.Opens(l.Scorer)
+	return l
+}
+
+// held is the hash of the adapter that episodes are sampled with, "" for a base model or an endpoint.
+func (l *Episodes) held() string {
+	if l.Policy == nil {
+		return ""
+	}
+	return l.Policy.Held()
+}
+
+// Stamp adds to the record of an episode what only it knows: the adapter that made it, and what servers wrote to stderr.
+func (l *Episodes) Stamp(t *trajectory.Trajectory) {
+	t.Adapter = l.held()
+	if l.Set != nil {
+		l.Set.Stamp(t)
+	}
+}
+
+// planned is what findModel settles before a device is opened.
+type planned struct {
+	prefix  []int32 // what all prompts begin with
+	private int     // tokens of a slot after it
+}
+
+// FindModel finds the base model for an adapter: the one in folder, or a fresh one where that is empty. scenarios tell what
+// all prompts will begin with; trains says whether training steps follow. A model or a memory that is too small for all
+// this is refused, and what the configuration leaves to the plan of the memory is settled in it; no device is opened and no
+// weight read.
+func (l *Episodes) FindModel(h *host.Host, c *config.Config, folder string, scenarios []scenario.Scenario, trains bool) (planned, error) {
+	settled, trained, err := basemodel.TrainedUnder(h, *c, folder, trains)
+	if err != nil {
+		return planned{}, err
+	}
+	*c = settled
+	m, err := basemodel.Find(h, *c, c.Model.Base, trained)
+	if err != nil {
+		return planned{}, err
+	}
+	l.Model = m
+	l.World = l.worldOf(h, *c)
+	l.World.Hang = hang(*c)
+	l.Speaker = rollout.Sampled{Renderer: m.Renderer}
+	l.Options = rollout.Options{MaxTokens: c.Rollout.MaxTokens, Temperature: c.Rollout.Temperature, Seed: c.Seed, Retries: 2}
+	prefix, longest, err := l.sharedPrefix(scenarios)
+	if err != nil {
+		return planned{}, err
+	}
+	e := basemodel.EpisodeOf(*c)
+	e.Prompt, e.Between = longest-len(prefix), between(m)
+	p := planned{prefix, 0}
+	c.Engine, p.private, err = m.Fit(*c, folder, len(prefix), e, trains)
+	return p, err
+}
+
+// worldOf is what episodes take place in, as the configuration has it.
+func (l *Episodes) worldOf(h *host.Host, c config.Config) environment.Options {
+	return environment.Options{Tools: l.Selection.Tools, System: c.Rollout.System, ToolList: l.Selection.List, ToolsOf: l.Selection.ForScenario,
+		MaxTurns: c.Rollout.MaxTurns, MaxToolCalls: c.Rollout.MaxToolCalls, MaxWork: c.Rollout.Timeout, Programs: toolset.Programs(h, c)}
+}
+
+// between is how many tokens the chat template writes around a turn's result.
+func between(m *basemodel.Model) int {
+	const about = 64
+	call := chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "tool", Arguments: "{}"}}}
+	completion, err := m.Renderer.Completion(call)
+	if err != nil {
+		return about
+	}
+	next, rewrite, err := m.Renderer.Next([]chat.Message{{Role: chat.User, Content: "task"}, call, {Role: chat.ToolRole, ToolCallID: "call_0", Name: "tool"}}, 1, completion, nil)
+	if err != nil || rewrite != "" {
+		return about
+	}
+	return len(next)
+}
+
+// hang is when a turn's calls are taken to hang. Each has mcp.timeout, and may be made again.
+func hang(c config.Config) time.Duration { return max(c.Rollout.Timeout, 10*c.MCP.Timeout) }
+
+// Openings are the conversations that episodes of scenarios begin with.
+func (l *Episodes) Openings(scenarios []scenario.Scenario) (all [][]chat.Message) {
+	for _, s := range scenarios {
+		all = append(all, environment.Opening(l.World.System, s))
+	}
+	return all
+}
+
+// OpenModel adds what FindModel finds, on a device.
+func (l *Episodes) OpenModel(h *host.Host, c *config.Config, folder string, scenarios []scenario.Scenario, trains bool) error {
+	p, err := l.FindModel(h, c, folder, scenarios, trains)
+	if err != nil {
+		return err
+	}
+	m := l.Model
+	if err := m.Load(basemodel.Loader(c.Engine)); err != nil {
+		return err
+	}
+	h.Say("model %s on %s", m.Spec.Name, m.Engine.Description())
+	source, lora, err := l.openPolicy(h, *c, folder, len(p.prefix), trains)
+	if err != nil {
+		return err
+	}
+	h.Say("shared prefix of %d tokens; programs that are not kept yet are compiled, which takes a minute or two", len(p.prefix))
+	o := sample.Options{LoRA: lora, Slots: c.Engine.Slots, DecodeSteps: c.Engine.DecodeSteps, Context: p.private, Prefix: p.prefix}
+	h.Opens(o)
+	if l.Sampler, err = samplers.New(m.Engine, m.Spec, m.Weights, o); err != nil {
+		return err
+	}
+	basemodel.SayPrograms(h, m.Engine)
+	l.Speaker.Sampler, l.Policy = l.Sampler, publish.New(source, publish.InProcess(l.Sampler))
+	if folder == "" {
+		return nil
+	}
+	return recipe.Publish(l.Policy, "the adapter "+folder)
+}
+
+// openPolicy opens what is sampled from: a trainer's adapter, that of a folder, or the base model alone, for which there is no source.
+func (l *Episodes) openPolicy(h *host.Host, c config.Config, folder string, prefix int, trains bool) (publish.Source, model.LoRA, error) {
+	m := l.Model
+	if trains {
+		trainer, lora, err := trainerOf(h, m, c, folder, prefix)
+		if err != nil {
+			return nil, lora, err
+		}
+		l.Trainer = &Trainer{Trainer: trainer, renderer: m.Renderer}
+		return trainer, lora, nil
+	}
+	if folder == "" {
+		return nil, basemodel.LoRAOf(c.LoRA), nil
+	}
+	f, err := publish.OpenFolder(m.Engine, m.Spec, folder, 0)
+	if err != nil {
+		return nil, model.LoRA{}, err
+	}
+	return f, f.LoRA(), nil
+}
+
+// Rehearse is an error where openModel would be one before it opens a device, or where the plug-in cannot be used.
+func (l *Episodes) Rehearse(h *host.Host, c config.Config, folder string, scenarios []scenario.Scenario, trains bool) error {
+	_, err := l.FindModel(h, &c, folder, scenarios, trains)
+	if err != nil || l.Model.Plugin.Path == "" {
+		return err
+	}
+	_, err = engine.Probe(l.Model.Plugin.Path)
+	return err
+}
+
+// Rollouts returns a runner of rollouts to train on, at a temperature. They are never truncated: what the sampler leaves out,
+// the policy gives a probability.
+func (l *Episodes) Rollouts(temperature float64) *rollout.Runner {
+	return l.runner(l.Speaker, temperature)
+}
+
+// runner runs episodes of the set's servers in which p speaks.
+func (l *Episodes) runner(p rollout.Policy, temperature float64) *rollout.Runner {
+	o := l.Options
+	o.Environment, o.Policy, o.Temperature = environment.New(l.World), p, temperature
+	l.opens(l.World)
+	l.opens(o)
+	return rollout.New(o)
+}
+
+// Unreachable gives the error of a run that failed for its servers the exit code of that, also where the fault is the
+// way to them.
+func (l *Episodes) Unreachable(err error) error {
+	if f, ok := errors.AsType[*fault.Error](err); ok && f.Code == fault.CodeError && l.Lost() > 0 {
+		f.Code = fault.CodeUnavailable
+	}
+	return err
+}
+
+func (l *Episodes) Close() {
+	if l.Sampler != nil {
+		l.Sampler.Close()
+	}
+	if l.Model != nil {
+		l.Model.Close()
+	}
+	l.Set.Close()
+}
+
+func ByID(list []scenario.Scenario) map[string]*scenario.Scenario {
+	m := map[string]*scenario.Scenario{}
+	for i := range list {
+		m[list[i].ID] = &list[i]
+	}
+	return m
+}
+
+// Scenarios loads a file for a verb that scores by rules; without checks and without a judge there is nothing to score.
+func Scenarios(path, judge string) ([]scenario.Scenario, error) {
+	list, err := scenario.Load(path)
+	if err != nil {
+		return nil, err
+	}
+	if judge != "" {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "this build scores by checks only", Where: "--judge-model " + judge,
+			Next: `leave --judge-model out and give each scenario "checks"`}
+	}
+	if scenario.NeedsJudge(list) {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "some scenarios have no checks, so nothing can score them", Where: path,
+			Next: `give each scenario "checks", or name a judge with --judge-model`}
+	}
+	return list, nil
+}
+
+// OfSplit returns the scenarios of a split, which must not be empty.
+func OfSplit(list []scenario.Scenario, split, path string) ([]scenario.Scenario, error) {
+	kept := scenario.OfSplit(list, split)
+	if len(kept) == 0 {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "no scenario is in the split " + split, Where: path,
+			Why:  "there are too few scenarios, too many share a call, by which they are kept in one split, or the rows give others",
+			Next: "give rows the key split, or add scenarios; hone scenarios split shows how many each split has"}
+	}
+	return kept, nil
+}
+
+// sharedPrefix is what all prompts begin with, and the length of the longest.
+func (l *Episodes) sharedPrefix(scenarios []scenario.Scenario) (shared []int32, longest int, err error) {
+	if l.Selection.Of == nil {
+		return l.Model.SharedPrefix(l.World.ToolList, l.Openings(scenarios))
+	}
+	for i, s := range scenarios {
+		tools, err := l.World.ToolsOf(s)
+		if err != nil {
+			return nil, 0, err
+		}
+		own, length, err := l.Model.SharedPrefix(tools, l.Openings(scenarios[i:i+1]))
+		if err != nil {
+			return nil, 0, err
+		}
+		longest = max(longest, length)
+		if i == 0 {
+			shared = own
+		}
+		shared = shared[:prefix.Common(shared, own)]
+	}
+	return shared, longest, nil
+}
+
+// Rows renders conversations as training rows.
+func (l *Episodes) Rows(conversations [][]chat.Message) ([]batch.Sequence, error) {
+	var rows []batch.Sequence
+	for _, messages := range conversations {
+		if l.World.System != "" && messages[0].Role != chat.System {
+			messages = append([]chat.Message{{Role: chat.System, Content: l.World.System}}, messages...)
+		}
+		rendered, err := l.Model.Renderer.Sequences(messages, 0, l.World.ToolList)
+		if err != nil {
+			return nil, fmt.Errorf("rendering a demonstration: %w", err)
+		}
+		for _, s := range rendered {
+			rows = append(rows, batch.Sequence{IDs: s.IDs, Trained: s.Trained})
+		}
+	}
+	return rows, nil
+}
+
+// SaveFinal writes the adapter with what it was trained under.
+func (l *Episodes) SaveFinal(dir string) error {
+	return basemodel.SaveAdapter(dir, l.Trainer.Trainer, l.Model.Renderer)
+}

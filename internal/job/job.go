@@ -1,0 +1,316 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hone/internal/config"
+	"hone/internal/episode/scenario"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/mcp"
+	"hone/internal/mcp/lint"
+	"hone/internal/run"
+	"hone/internal/toolset"
+)
+
+// Files that a run keeps from its beginning.
+const (
+	ScenariosFile     = "scenarios.json"
+	ConversationsFile = "conversations.jsonl"
+	CatalogFile       = "catalog.json"
+)
+
+// Begun is version.json: what built a run, and how it was begun. Only train, sft and eval have Folder and Flags, and only
+// demo learn a Study.
+type Begun struct {
+	Build  host.Build      `json:"build"`
+	Verb   string          `json:"verb"`
+	Folder string          `json:"folder,omitempty"` // relative paths in Flags are from here
+	Flags  Kept            `json:"flags,omitzero"`
+	Study  json.RawMessage `json:"study,omitempty"` // of demo learn, which reads it itself
+}
+
+// Kept are the flags of train, sft and eval that hone runs resume needs, beside the configuration. No secret is one of
+// them: --mcp and MCP_URL may hold one in any place, as an argument or in a path, so that there was one is all that is
+// kept, and a bearer token is read from its variable again.
+type Kept struct {
+	MCPGiven      bool         `json:"mcp_given,omitempty"` // by --mcp or MCP_URL
+	MCPConfig     string       `json:"mcp_config,omitempty"`
+	Adapter       string       `json:"adapter,omitempty"`
+	AllowFindings lint.Allowed `json:"allow_findings,omitempty"`
+	Evaluation    *Evaluation  `json:"evaluation,omitempty"` // of eval
+}
+
+// Keep notes which servers a verb works on, the environment's included.
+func (k *Kept) Keep(h *host.Host, c config.Config, f toolset.Source) {
+	k.MCPGiven, k.MCPConfig = f.Server != "", f.File
+	if f.Server == "" && f.File == "" {
+		url, _ := h.LookupEnv("MCP_URL")
+		k.MCPGiven = url != ""
+	}
+	if !k.MCPGiven && k.MCPConfig == "" {
+		k.MCPConfig = c.MCP.Config
+	}
+}
+
+// Again returns which servers the run in path goes on with: those named now, else those of the file it was begun with.
+func (k Kept) Again(h *host.Host, f toolset.Source, path string) (toolset.Source, error) {
+	if f.Server != "" || f.File != "" {
+		return f, nil
+	}
+	if !k.MCPGiven {
+		return toolset.Source{File: k.MCPConfig}, nil
+	}
+	if url, _ := h.LookupEnv("MCP_URL"); url != "" {
+		return toolset.Source{}, nil // which app.servers reads
+	}
+	return f, &fault.Error{Code: fault.CodeUsage, What: "name the run's MCP server again", Where: path,
+		Why:  "it was begun with --mcp or MCP_URL, which may hold a secret, so the run directory does not keep it",
+		Next: "set MCP_URL, or hone runs resume " + run.Name(path) + " --mcp with the same URL or command"}
+}
+
+// Env is what jobs are begun and resumed in.
+type Env struct {
+	*host.Host
+	Table  Verbs           // of all that begin runs
+	Reopen run.OpenOptions // of a verb that goes on with a run
+	Today  config.Config   // as it is now, whatever a run was begun with
+}
+
+// Job is one run of a verb in its run directory.
+type Job struct {
+	Env
+	Verb   string
+	Path   string // the run directory
+	Config config.Config
+	Kept   Kept
+	Dir    *run.Dir // nil until it has begun
+}
+
+// Begin creates the run directory, unless the run is resumed. It comes after all that can be wrong with what the user
+// gave, so that a second try finds no half-begun run in its way.
+func (j *Job) Begin(inputs ...run.Input) error {
+	if j.Dir != nil {
+		return nil
+	}
+	folder, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	j.Dir, err = j.Create(j.Path, j.Config, Begun{Build: host.ReadBuild(), Verb: j.Verb, Folder: folder, Flags: j.Kept}, inputs...)
+	return err
+}
+
+// Free is run.Free, whose error also says what can be done with a run that is there.
+func (e Env) Free(path string) error {
+	err := run.Free(path)
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Code != fault.CodeUsage {
+		return err
+	}
+	s, notRun := run.Summarize(path)
+	var b Begun
+	if notRun != nil || json.Unmarshal(s.Version, &b) != nil {
+		return err
+	}
+	f.Why = "it already holds a run of hone " + b.Verb
+	if s.InUseBy != "" {
+		f.Why += ", which pid " + s.InUseBy + " is writing"
+	}
+	if _, resume := e.Table.State(s); resume != "" {
+		f.Next = resume + " goes on with it; or " + f.Next
+	} else {
+		f.Next += "; hone runs show " + run.Name(path) + " shows what this one holds"
+	}
+	return err
+}
+
+// GoOn opens the run directory of a stopped run.
+func (j *Job) GoOn() error {
+	var err error
+	j.Dir, err = j.Open(j.Path, &j.Config)
+	return err
+}
+
+// BeginOrGoOn begins a run, or goes on with the one that the same command began.
+func (j *Job) BeginOrGoOn(found *mcp.Catalog) error {
+	if _, err := os.Stat(filepath.Join(j.Path, "version.json")); err == nil {
+		if err := j.GoOn(); err != nil {
+			if f, ok := errors.AsType[*fault.Error](err); ok { // the verb itself goes on
+				f.Next = strings.ReplaceAll(f.Next, "hone runs resume "+run.Name(j.Path), "the same command with")
+			}
+			return err
+		}
+		return j.sameTools(found)
+	}
+	catalog, err := EncodeCatalog(found)
+	if err != nil {
+		return err
+	}
+	return j.Begin(catalog)
+}
+
+// Close closes the run directory.
+func (j *Job) Close() {
+	if j.Dir != nil {
+		_ = j.Dir.Close() // the ledger is durable row by row
+	}
+}
+
+// sameTools refuses to go on with a run whose servers now have other tools than those it was begun with.
+func (j *Job) sameTools(found *mcp.Catalog) error {
+	kept, err := mcp.Load(filepath.Join(j.Path, CatalogFile))
+	if err != nil || kept.Hash == found.Hash {
+		return err
+	}
+	return &fault.Error{Code: fault.CodeUsage, What: "the servers' tools are not those the run was begun with", Where: filepath.Join(j.Path, CatalogFile),
+		Why: "what was learnt on other tools would be mixed up", Next: "hone discover lists the present ones; start the old server again, or begin a new run"}
+}
+
+// again is the command that goes on with a run.
+func (j *Job) again() string {
+	next := "hone runs resume " + run.Name(j.Path)
+	if j.Kept.MCPGiven {
+		next += " with the same MCP_URL or --mcp"
+	}
+	return next
+}
+
+// Ended turns the end of a recipe into what the user sees; the recipe has kept its whole steps.
+func (j *Job) Ended(ctx context.Context, stage string, err error) error {
+	next, server := "hone runs resume "+run.Name(j.Path), ""
+	if j.Kept.MCPGiven {
+		server = " with the same MCP_URL or --mcp"
+	}
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		switch f.Code {
+		case fault.CodeExhausted:
+			help := "make room there"
+			if strings.Contains(f.Next, "engine.") { // not the disk is full, but the device
+				help = f.Next + " in " + filepath.Join(j.Path, "config.resolved.yaml")
+				next += " --accept-edits"
+			}
+			f.Next = help + "; then " + next + server
+		case fault.CodeUnavailable:
+			f.Next += "; then " + next + server
+		}
+	}
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		return err
+	}
+	_, at, latestErr := Journal{Dir: j.Dir, Say: j.Say}.Latest(stage)
+	if latestErr != nil {
+		return latestErr
+	}
+	return &fault.Error{Code: fault.CodeStopped, What: fmt.Sprintf("stopped after step %d; nothing finished is lost", at),
+		Where: j.Path, Next: next + server}
+}
+
+// EncodeCatalog is Catalog.Save's text.
+func EncodeCatalog(c *mcp.Catalog) (run.Input, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // escapes inside schemas would change the prompt
+	e.SetIndent("", "  ")
+	err := e.Encode(c)
+	return run.Input{Name: CatalogFile, Data: b.Bytes()}, err
+}
+
+// Trajectories is the file that holds the episodes of a run.
+func (j *Job) Trajectories() string { return filepath.Join(j.Path, "trajectories.jsonl") }
+
+// KeepScenarios writes what a verb that may be given others each time has run, for hone runs show.
+func (j *Job) KeepScenarios(list []scenario.Scenario) error {
+	text, err := scenario.Encode(list, false)
+	if err != nil {
+		return err
+	}
+	return WriteFile(filepath.Join(j.Path, ScenariosFile), text)
+}
+
+// Create makes the run directory of a verb.
+func (e Env) Create(path string, c config.Config, b Begun, inputs ...run.Input) (*run.Dir, error) {
+	text, err := c.YAML()
+	if err == nil {
+		err = e.Free(path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	dir, err := run.Create(path, text, b, inputs...)
+	e.logTo(dir)
+	if err == nil {
+		e.index(path)
+	}
+	return dir, err
+}
+
+// Open opens the run directory of a stopped run, reads its configuration into c, and adds today's deny rules to those that it was begun
+// with.
+func (e Env) Open(path string, c *config.Config) (*run.Dir, error) {
+	dir, err := run.Open(path, e.Reopen)
+	if err != nil {
+		return nil, err
+	}
+	e.logTo(dir)
+	for _, note := range dir.Notes {
+		e.Say("%s", note)
+	}
+	text, err := dir.Config()
+	if err == nil {
+		*c, err = config.Parse(filepath.Join(path, "config.resolved.yaml"), text)
+		toolset.AlsoDeny(c, e.Today)
+	}
+	if err != nil {
+		_ = dir.Close() // nothing was written
+		return nil, err
+	}
+	return dir, nil
+}
+
+// index has a run's directory known to hone runs ls, wherever it lies.
+func (e Env) index(path string) {
+	index, err := e.Index()
+	if err == nil {
+		err = index.Add(path)
+	}
+	if err != nil {
+		e.Say("note: hone runs ls will not list this run unless it is under runs_dir: %v", err)
+	}
+}
+
+// Index is in hone's folder in the user's state folder, as the XDG rules have it.
+func (e Env) Index() (run.Index, error) {
+	base, _ := e.LookupEnv("XDG_STATE_HOME")
+	if !filepath.IsAbs(base) {
+		home, ok := e.LookupEnv("HOME")
+		if !ok || home == "" {
+			return "", errors.New("neither XDG_STATE_HOME nor HOME is set")
+		}
+		base = filepath.Join(home, ".local", "state")
+	}
+	return run.Index(filepath.Join(base, "hone", "runs")), nil
+}
+
+// logTo has the error that a verb ends with written to a run's log too.
+func (e Env) logTo(dir *run.Dir) {
+	if dir != nil {
+		e.Log = dir.Log.Name()
+	}
+}
+
+// WriteFile replaces a file whole.
+func WriteFile(path string, data []byte) error {
+	tmp := path + ".tmp"
+	if err := os.WriteFile(tmp, data, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(tmp, path)
+}

@@ -1,0 +1,57 @@
+package job
+
+import (
+	"hone/internal/config"
+	"hone/internal/host"
+	"hone/internal/screen"
+	"io"
+	"maps"
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestNothingLearnt(t *testing.T) {
+	for name, x := range map[string]struct {
+		spread []string
+		want   bool
+	}{"no spread": {[]string{`{"reward_std":0}`, `{}`}, true}, "spread in one step": {[]string{`{"reward_std":0}`, `{"reward_std":0.1}`, `{}`}, false}} {
+		t.Chdir(t.TempDir())
+		r := &Job{Env: Env{Host: quiet(t)}, Verb: "train", Path: "out", Config: config.Default()}
+		if err := r.Begin(); err != nil {
+			t.Fatal(err)
+		}
+		for step, row := range x.spread {
+			if err := r.Dir.PutMetric("grpo", step, []byte(row)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.unlearnt("grpo", "out/final"); (err != nil) != x.want || err != nil && !strings.Contains(err.Error(), "nothing was learnt") {
+			t.Errorf("%s: %v", name, err)
+		}
+		r.Close()
+	}
+}
+
+// A step is refused for numbers that are none, and JSON has no such: what the refusal says must not be lost for them.
+func TestMetricsThatAreNoNumbers(t *testing.T) {
+	t.Chdir(t.TempDir())
+	r := &Job{Env: Env{Host: quiet(t)}, Verb: "train", Path: "out", Config: config.Default()}
+	if err := r.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	log := Journal{Dir: r.Dir}
+	if err := log.Metrics("grpo", 2, map[string]float64{"reward": 0.5, "sampling/mismatch_kl": math.NaN(), "sampling/mean_ratio": math.Inf(1)}); err != nil {
+		t.Fatal(err)
+	}
+	if got, ok, err := log.Recorded("grpo", 2); err != nil || !ok || !maps.Equal(got, map[string]float64{"reward": 0.5}) {
+		t.Errorf("%v, %v, %v", got, ok, err)
+	}
+}
+
+// quiet is a host whose runs are listed in a folder of the test's.
+func quiet(t *testing.T) *host.Host {
+	state := t.TempDir()
+	return &host.Host{Talk: screen.New(io.Discard), LookupEnv: func(name string) (string, bool) { return state, name == "XDG_STATE_HOME" }}
+}

@@ -1,0 +1,39 @@
+package job
+
+import (
+	"hone/internal/config"
+	"hone/internal/episode/reward"
+	"hone/internal/eval"
+	"hone/internal/learn/batch"
+	"hone/internal/recipe"
+)
+
+// OptimizerOf turns a section of the configuration into what learns by it.
+func OptimizerOf(c config.Optimizer) recipe.Optimizer {
+	return recipe.Optimizer{LearningRate: c.LearningRate, MaxGradNorm: c.MaxGradNorm, Schedule: recipe.Schedule{Decay: c.Schedule, Warmup: c.Warmup},
+		Adam: batch.Adam{Beta1: c.Beta1, Beta2: c.Beta2, Epsilon: c.Epsilon, WeightDecay: c.WeightDecay}}
+}
+
+// GRPOOf is the stage of GRPO that the configuration describes.
+func GRPOOf(c config.Config, maxMismatch float64) recipe.GRPO {
+	return recipe.GRPO{Stage: "grpo", Steps: c.GRPO.Steps, GroupsPerStep: c.GRPO.ScenariosPerStep, GroupSize: c.GRPO.GroupSize,
+		Optimizer: OptimizerOf(c.GRPO.Optimizer), Loss: batch.Loss(c.GRPO.Loss), Iterations: c.GRPO.NumIterations, Clip: batch.Clip{Low: c.GRPO.ClipLow, High: c.GRPO.ClipHigh}, Temperature: c.Rollout.Temperature,
+		CheckpointEvery: c.GRPO.CheckpointEvery, MaxMismatch: maxMismatch, Seed: c.Seed}
+}
+
+// WeightsOf turns a section of the configuration into what episodes are scored by.
+func WeightsOf(c config.Rewards) *reward.Weights {
+	return &reward.Weights{Checks: c.Checks, Call: c.Call, Tool: c.Tool, End: c.End, Extra: c.Extra, Repeat: c.Repeat,
+		Invalid: c.Invalid, Parse: c.Parse}
+}
+
+// SFTOf is the stage of SFT that the configuration describes.
+func SFTOf(c config.Config) recipe.SFT {
+	return recipe.SFT{Stage: "sft", Epochs: c.SFT.Epochs, BatchSize: c.SFT.BatchSize, Optimizer: OptimizerOf(c.SFT.Optimizer),
+		CheckpointEvery: c.SFT.CheckpointEvery, Seed: c.Seed}
+}
+
+// IntervalsOf says how the intervals of a report are computed.
+func IntervalsOf(c config.Config) eval.Bootstrap {
+	return eval.Bootstrap{Level: c.Eval.Confidence, Seed: c.Seed}
+}

@@ -1,0 +1,301 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hone/internal/basemodel"
+	"hone/internal/chat"
+	"hone/internal/data/dataset"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/learn/batch"
+	"hone/internal/learn/engine"
+	"hone/internal/mcp"
+	"hone/internal/mcp/lint"
+	"hone/internal/run"
+	"hone/internal/toolset"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// ResumeSFT goes on with a stopped run of hone sft.
+func ResumeSFT(ctx context.Context, e Env, path string, b Begun, _ toolset.Source) error {
+	j := &Job{Env: e, Verb: "sft", Path: path, Kept: b.Flags}
+	defer j.Close()
+	if err := j.GoOn(); err != nil {
+		return err
+	}
+	d, err := ReadConversations(filepath.Join(path, ConversationsFile), "")
+	if err != nil {
+		return err
+	}
+	rows, err := d.Demonstrations(j.Host)
+	if err == nil {
+		err = toolset.RefuseFindings(j.Host, d.LintTools(rows), j.Kept.AllowFindings)
+	}
+	if err != nil {
+		return err
+	}
+	return j.SFT(ctx, d, rows)
+}
+
+// Conversations is a data file with the tools of its rows.
+type Conversations struct {
+	path    string
+	text    []byte
+	rows    []dataset.Row
+	catalog *mcp.Catalog // nil where there is none
+}
+
+// ReadConversations reads a data file, and the catalog that is named, or lies beside it.
+func ReadConversations(path, catalog string) (Conversations, error) {
+	d := Conversations{path: path}
+	var err error
+	if d.text, err = os.ReadFile(path); err != nil {
+		return d, &fault.Error{Code: fault.CodeUsage, What: "cannot read the conversations", Where: path, Err: err, Next: "name a file with --data; hone collect makes one"}
+	}
+	if d.rows, err = dataset.Parse(path, d.text); err != nil {
+		return d, err
+	}
+	if catalog == "" {
+		catalog = filepath.Join(filepath.Dir(path), CatalogFile)
+		if _, err := os.Stat(catalog); errors.Is(err, fs.ErrNotExist) {
+			return d, nil
+		}
+	}
+	d.catalog, err = mcp.Load(catalog)
+	return d, err
+}
+
+// LintTools are the tools whose texts the rows put before the model, each once: the catalog's, and those that only rows
+// list, whose server is called "data".
+func (d Conversations) LintTools(rows []dataset.Row) []lint.Tool {
+	known := map[string]bool{}
+	text := func(t chat.Tool) string { return t.Name + "\x00" + t.Description + "\x00" + string(t.InputSchema) }
+	var out []lint.Tool
+	if d.catalog != nil {
+		out = d.catalog.LintTools()
+		for _, t := range d.catalog.Tools() {
+			known[text(t)] = true
+		}
+	}
+	for _, r := range rows {
+		for _, t := range r.Tools {
+			if !known[text(t)] {
+				known[text(t)] = true
+				out = append(out, lint.Tool{Server: "data", Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
+			}
+		}
+	}
+	return out
+}
+
+// Demonstrations are the rows to learn from, each with its tools. A row that calls what it does not list is an error:
+// the model would learn to invent tools.
+func (d Conversations) Demonstrations(h *host.Host) ([]dataset.Row, error) {
+	var tools []chat.Tool
+	if d.catalog != nil {
+		tools = d.catalog.Tools()
+	}
+	var rows []dataset.Row
+	held := map[string]int{} // rows by split
+	for _, r := range d.rows {
+		if !r.ToLearnFrom() {
+			held[r.Split]++
+			continue
+		}
+		if why := r.NotDemonstrated(); why != "" {
+			h.Say("left out %s:%d: %s", d.path, r.Line, why)
+			continue
+		}
+		callable := r.Tools
+		switch {
+		case len(r.Tools) > 0:
+		case r.Shown != nil:
+			var err error
+			if r.Tools, err = ToolsShown(*r.Shown, d.catalog, fmt.Sprintf("%s:%d", d.path, r.Line)); err != nil {
+				return nil, err
+			}
+			if callable = r.Tools; len(r.Shown.Own) > 0 { // by which it found others
+				callable = slices.Concat(r.Shown.Own, tools)
+			}
+		default:
+			r.Tools, callable = tools, tools
+		}
+		if name := r.UnknownTool(callable); name != "" {
+			return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("a conversation calls the tool %q, which it does not list", name),
+				Where: fmt.Sprintf("%s:%d", d.path, r.Line), Next: `give the row its "tools", or name the catalog of its server with --catalog`}
+		}
+		rows = append(rows, r)
+	}
+	for _, split := range slices.Sorted(maps.Keys(held)) {
+		h.Say("left out %s of the split %s: what is learnt from cannot be measured on", fault.Count(held[split], "row"), split)
+	}
+	if len(rows) == 0 {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "no conversation shows how it is done", Where: d.path,
+			Why: "all were left out", Next: "collect more: hone collect --split train, with a model that can do the tasks"}
+	}
+	return rows, nil
+}
+
+// SFTPlan is what SFT settles before a device is opened.
+type SFTPlan struct {
+	Model     *basemodel.Model
+	Sequences []batch.Sequence
+	prefix    int // tokens that all of them begin with
+}
+
+// PlanSFT finds the base model, renders rows for it, and refuses what its positions or the memory do not hold. No device is
+// opened and no weight read. The plan's model is to be closed where there is one.
+func (j *Job) PlanSFT(d Conversations, rows []dataset.Row) (l SFTPlan, err error) {
+	if err := basemodel.CheckShards(j.Config.Engine); err != nil {
+		return l, err
+	}
+	c, trained, err := basemodel.TrainedUnder(j.Host, j.Config, j.Kept.Adapter, true)
+	if err != nil {
+		return l, err
+	}
+	j.Config = c
+	j.Config.Rollout.System = systemOf(j.Host, d.path, rows, j.Config.Rollout.System)
+	if l.Model, err = basemodel.Find(j.Host, j.Config, j.Config.Model.Base, trained); err != nil {
+		return l, err
+	}
+	if l.Sequences, err = SequencesOf(j.Host, l.Model, d.path, rows, j.Config.Model.Context); err != nil {
+		return l, err
+	}
+	l.prefix = len(batch.New(l.Sequences).Prefix)
+	j.Config.Engine, err = l.Model.FitRows(j.Config, j.Kept.Adapter, l.prefix, l.Sequences)
+	return l, err
+}
+
+// systemOf is the system message that all rows begin with: what is learnt under it is to be served under it. Where they begin
+// with several, or some with none, it is the one given, which those without one take.
+func systemOf(h *host.Host, path string, rows []dataset.Row, given string) string {
+	own := map[string]int{}
+	for _, r := range rows {
+		system := given
+		if len(r.Messages) > 0 && r.Messages[0].Role == chat.System {
+			system = r.Messages[0].Content
+		}
+		own[system]++
+	}
+	if len(own) == 1 {
+		for system := range own {
+			return system
+		}
+	}
+	h.Say("the conversations of %s begin with %d different system messages: requests without one are served under %q", path, len(own), given)
+	return given
+}
+
+// RehearseSFT is an error where sft would be one before it opens a device, or where the plug-in cannot be used.
+func (j *Job) RehearseSFT(d Conversations, rows []dataset.Row) error {
+	l, err := j.PlanSFT(d, rows)
+	defer l.Close()
+	if err != nil {
+		return err
+	}
+	if err := engine.CheckDevices(l.Model.Plugin.Path, j.Config.Engine.Devices); err != nil {
+		return err
+	}
+	if l.Model.Plugin.Path != "" {
+		if _, err := engine.Probe(l.Model.Plugin.Path); err != nil {
+			return err
+		}
+	}
+	longest, trained := 0, 0
+	for _, s := range l.Sequences {
+		longest, trained = max(longest, len(s.IDs)), trained+s.NumTrained()
+	}
+	j.Say("would take %s over %s of at most %s, %d of them trained, in %s", fault.Count(SFTOf(j.Config).NumSteps(len(l.Sequences)), "step"),
+		fault.Count(len(l.Sequences), "row"), fault.Count(longest, "token"), trained, j.Path)
+	return nil
+}
+
+// Close gives the model back, where there is one.
+func (l SFTPlan) Close() {
+	if l.Model != nil {
+		l.Model.Close()
+	}
+}
+
+// SFT runs what is left of SFT on rows.
+func (j *Job) SFT(ctx context.Context, d Conversations, rows []dataset.Row) error {
+	l, err := j.PlanSFT(d, rows)
+	defer l.Close()
+	if err != nil {
+		return err
+	}
+	m := l.Model
+	if err := m.Load(basemodel.Loader(j.Config.Engine)); err != nil {
+		return err
+	}
+	j.Say("model %s on %s", m.Spec.Name, m.Engine.Description())
+	trainer, _, err := trainerOf(j.Host, m, j.Config, j.Kept.Adapter, l.prefix)
+	if err != nil {
+		return err
+	}
+	inputs := []run.Input{{Name: ConversationsFile, Data: d.text}}
+	if d.catalog != nil {
+		catalog, err := EncodeCatalog(d.catalog)
+		if err != nil {
+			return err
+		}
+		inputs = append(inputs, catalog)
+	}
+	if err := j.Begin(inputs...); err != nil {
+		return err
+	}
+	log := Journal{Dir: j.Dir, Say: j.Say}
+	s := SFTOf(j.Config)
+	j.Opens(s)
+	err = s.Run(ctx, l.Sequences, &Trainer{Trainer: trainer, renderer: m.Renderer}, nil, log, j.Progress(1))
+	if err := j.Ended(ctx, s.Stage, err); err != nil {
+		return err
+	}
+	final := filepath.Join(j.Path, "final")
+	if err := basemodel.SaveAdapter(final, trainer, m.Renderer); err != nil {
+		return err
+	}
+	basemodel.SayPrograms(j.Host, m.Engine)
+	j.Say("adapter: %s", final)
+	j.Say("next: hone train --adapter %s --dataset SCENARIOS --output-dir DIR, or hone serve --model %s", final, final)
+	return nil
+}
+
+// SequencesOf renders rows as training rows. One that the context does not hold is left out: cut short, it would teach to
+// stop.
+func SequencesOf(h *host.Host, m *basemodel.Model, path string, rows []dataset.Row, context int) ([]batch.Sequence, error) {
+	var out []batch.Sequence
+	splits := 0
+	for _, r := range rows {
+		rendered, err := m.Renderer.Sequences(r.Messages, r.Opening, r.Tools)
+		if err != nil {
+			return nil, &fault.Error{Code: fault.CodeUsage, What: "a conversation cannot be rendered", Where: fmt.Sprintf("%s:%d", path, r.Line), Err: err}
+		}
+		for _, s := range rendered {
+			if s.Rewrite != "" {
+				if splits++; splits == 1 {
+					h.Say("%s:%d is trained as several rows: %s", path, r.Line, s.Rewrite)
+				}
+			}
+			if len(s.IDs) > context {
+				h.Say("left out %s:%d: %d tokens, more than model.context", path, r.Line, len(s.IDs))
+				continue
+			}
+			out = append(out, batch.Sequence{IDs: s.IDs, Trained: s.Trained})
+		}
+	}
+	if splits > 1 {
+		h.Say("%d rows in all begin anew within a conversation, because the chat template rewrites what was said before", splits)
+	}
+	if len(out) == 0 {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "no conversation fits the model's context", Where: path,
+			Why: "each has more than " + fault.Count(context, "token"), Next: "raise model.context, or list fewer tools"}
+	}
+	return out, nil
+}

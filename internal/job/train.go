@@ -1,0 +1,191 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hone/internal/basemodel"
+	"hone/internal/config"
+	"hone/internal/episode/scenario"
+	"hone/internal/fault"
+	"hone/internal/recipe"
+	"hone/internal/run"
+	"hone/internal/toolset"
+	"path/filepath"
+	"slices"
+)
+
+// ResumeTrain goes on with a stopped run of hone train.
+func ResumeTrain(ctx context.Context, e Env, path string, b Begun, from toolset.Source) error {
+	from, err := b.Flags.Again(e.Host, from, path)
+	if err != nil {
+		return err
+	}
+	j := &Job{Env: e, Verb: "train", Path: path, Kept: b.Flags}
+	defer j.Close()
+	if err := j.GoOn(); err != nil {
+		return err
+	}
+	list, err := scenario.LoadKept(filepath.Join(path, ScenariosFile))
+	if err != nil {
+		return err
+	}
+	return j.Train(ctx, list, from)
+}
+
+// RehearseTrain looks whether all is there that train needs, memory included. It lists the servers' tools and reads the model's
+// files; it makes no call, opens no device, and leaves no run directory.
+func (j *Job) RehearseTrain(ctx context.Context, list []scenario.Scenario, from toolset.Source) error {
+	l, err := j.openServers(ctx, list, from)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	return l.Rehearse(j.Host, j.Config, j.Kept.Adapter, list, true)
+}
+
+// openServers opens the servers of GRPO on the training split of list, and refuses tools and scenarios that cannot be
+// trained on.
+func (j *Job) openServers(ctx context.Context, list []scenario.Scenario, from toolset.Source) (*Episodes, error) {
+	servers, err := toolset.Configured(j.Host, j.Config, from)
+	if err != nil {
+		return nil, err
+	}
+	if err := basemodel.CheckDevices(j.Host, j.Config.Engine); err != nil {
+		return nil, err
+	}
+	l, err := Open(ctx, j.Host, j.Config, servers, j.Path)
+	if err != nil {
+		return nil, err
+	}
+	if j.Dir != nil {
+		err = j.sameTools(l.Catalog)
+	}
+	if err == nil {
+		err = toolset.RefuseFindings(j.Host, l.Catalog.LintTools(), j.Kept.AllowFindings)
+	}
+	tasks := scenario.OfSplit(list, scenario.Train)
+	if j.Config.Eval.Every > 0 {
+		tasks = slices.Concat(tasks, scenario.OfSplit(list, scenario.Validation))
+	}
+	if err == nil {
+		err = l.Runnable(j.Config, tasks)
+	}
+	if err == nil {
+		err = toolset.Allowed(j.Host, l.Gate, tasks)
+	}
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// Train runs what is left of GRPO on the training split of list.
+func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.Source) error {
+	l, err := j.openServers(ctx, list, from)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if err := l.OpenModel(j.Host, &j.Config, j.Kept.Adapter, list, true); err != nil {
+		return err
+	}
+	catalog, err := EncodeCatalog(l.Catalog)
+	if err != nil {
+		return err
+	}
+	text, err := scenario.Encode(list, false)
+	if err != nil {
+		return err
+	}
+	if err := j.Begin(run.Input{Name: ScenariosFile, Data: text}, catalog); err != nil {
+		return err
+	}
+	c := j.Config
+	grpo := GRPOOf(c, MaxMismatch(l.Model))
+	j.Opens(grpo)
+	log := Journal{Dir: j.Dir, Say: j.Say, Episodes: l}
+	grpo.Validation = l.validation(c, list)
+	if grpo.Validation != nil {
+		j.Opens(*grpo.Validation)
+	} else if c.Eval.Every > 0 {
+		j.Say("no scenario is in the split validation, so nothing says which checkpoint is best")
+	}
+	err = grpo.Run(ctx, scenario.OfSplit(list, scenario.Train), l.Rollouts(c.Rollout.Temperature), l.Scorer, l.Trainer, l.Policy,
+		log, j.Progress(l.Speaker.NumSlots()))
+	if err := l.Unreachable(j.Ended(ctx, grpo.Stage, err)); err != nil {
+		return err
+	}
+	final := filepath.Join(j.Path, "final")
+	if err := l.SaveFinal(final); err != nil {
+		return err
+	}
+	if err := j.sayBest(log, grpo.Stage, grpo.Steps); err != nil {
+		return err
+	}
+	if err := j.reportTrain(l); err != nil {
+		return err
+	}
+	if err := j.unlearnt(grpo.Stage, final); err != nil {
+		return err
+	}
+	j.Say("adapter: %s", final)
+	j.Say("next: hone eval --model %s --dataset %s --split validation", final, c.Scenarios.File)
+	return nil
+}
+
+// validation is how train measures the policy on the way; nil where it does not.
+func (l *Episodes) validation(c config.Config, list []scenario.Scenario) *recipe.Validation {
+	held := scenario.OfSplit(list, scenario.Validation)
+	if c.Eval.Every == 0 || len(held) == 0 {
+		return nil
+	}
+	return &recipe.Validation{Every: c.Eval.Every, Scenarios: held, Runner: l.Evaluation(c.Eval), Passed: l.Criteria(ByID(held)).Episode}
+}
+
+// sayBest says which step was best on validation, and where its adapter is; the final adapter is the last step's in any case.
+func (j *Job) sayBest(log Journal, stage string, steps int) error {
+	step, m, err := log.Best(stage, steps+1)
+	if err != nil || step == 0 {
+		return err
+	}
+	last, _, err := log.Recorded(recipe.ValidationStage, steps)
+	if err != nil {
+		return err
+	}
+	if step == steps {
+		j.Say("on validation the last step was best: %s", measuredText(m))
+		return nil
+	}
+	j.Say("on validation step %d was best: %s, the last step's are %s; its adapter is %s", step, measuredText(m), measuredText(last),
+		filepath.Join(j.Path, "checkpoints", fmt.Sprintf("%s_step_%d", stage, step), "adapter"))
+	return nil
+}
+
+// measuredText is what a validation measured, for a person.
+func measuredText(m map[string]float64) string {
+	return fmt.Sprintf("success %.1f%%, reward %.2f", 100*m["success"], m["reward"])
+}
+
+// unlearnt is an error where no group of any step of a stage had two rewards that differ.
+func (j *Job) unlearnt(stage, final string) error {
+	rows, err := j.Dir.Ledger.Metrics(stage)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		var m struct {
+			RewardStd float64 `json:"reward_std"`
+		}
+		if err := json.Unmarshal(r.JSON, &m); err != nil {
+			return fmt.Errorf("reading the metrics of %s step %d: %w", stage, r.Step, err)
+		}
+		if m.RewardStd > 0 {
+			return nil
+		}
+	}
+	return &fault.Error{Code: fault.CodeFailures, What: "nothing was learnt: in no step did two episodes of one scenario earn different rewards",
+		Where: j.Path, Why: "GRPO learns from such differences alone; the adapter in " + final + " is the one it began with",
+		Next: "see the rewards in trajectories.jsonl; where all fail, hone sft first or easier scenarios; where none do, harder ones"}
+}

@@ -1,0 +1,26 @@
+package job
+
+import (
+	"context"
+
+	"hone/internal/config"
+	"hone/internal/episode/rollout"
+	"hone/internal/policy"
+)
+
+// Evaluation returns a runner of episodes that are only measured.
+func (l *Episodes) Evaluation(e config.Eval) *rollout.Runner {
+	return l.runner(rollout.Sampled{Sampler: Truncated{l.Speaker.Sampler, e}, Renderer: l.Speaker.Renderer}, e.Temperature)
+}
+
+// Truncated is a sampler that leaves out improbable tokens as eval.top_k, eval.top_p and eval.min_p say.
+type Truncated struct {
+	policy.Sampler
+	eval config.Eval
+}
+
+// Sample implements policy.Sampler.
+func (t Truncated) Sample(ctx context.Context, r policy.Request) (policy.Completion, error) {
+	r.TopK, r.TopP, r.MinP = t.eval.TopK, t.eval.TopP, t.eval.MinP
+	return t.Sampler.Sample(ctx, r)
+}
