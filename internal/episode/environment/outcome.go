@@ -11,8 +11,8 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// OpenOutcome is how an episode ends whose session could not be opened.
-func OpenOutcome(err error) trajectory.Outcome {
+// openOutcome is how an episode ends whose session could not be opened.
+func openOutcome(err error) trajectory.Outcome {
 	if b, ok := errors.AsType[Blamer](err); ok {
 		return b.Blame()
 	}
@@ -31,8 +31,8 @@ func CallOutcome(r trajectory.ToolResult) trajectory.Outcome {
 	return trajectory.EnvironmentError
 }
 
-// LostCall is the end by the first of a turn's calls that has no answer; nil where all have one.
-func LostCall(results []trajectory.ToolResult) *End {
+// lostCall is the end by the first of a turn's calls that has no answer; nil where all have one.
+func lostCall(results []trajectory.ToolResult) *End {
 	for i, r := range results {
 		outcome := CallOutcome(r)
 		if outcome == "" {
@@ -50,9 +50,9 @@ func LostCall(results []trajectory.ToolResult) *End {
 	return nil
 }
 
-// LimitOutcome is how an episode ends that ran out of turns, tokens, calls, context or working time. Where it made calls and not one of
+// limitOutcome is how an episode ends that ran out of turns, tokens, calls, context or working time. Where it made calls and not one of
 // them was valid, that is the policy's error: it was no nearer to an end.
-func LimitOutcome(t *trajectory.Trajectory) trajectory.Outcome {
+func limitOutcome(t *trajectory.Trajectory) trajectory.Outcome {
 	results := t.Calls()
 	for _, r := range results {
 		if r.Status != trajectory.CallInvalid {
@@ -65,9 +65,9 @@ func LimitOutcome(t *trajectory.Trajectory) trajectory.Outcome {
 	return trajectory.Limit
 }
 
-// Worked is how long the tools worked in a turn: as long as its longest call, since they run at once. It is what an
+// worked is how long the tools worked in a turn: as long as its longest call, since they run at once. It is what an
 // episode's time is counted by. How long the sampler takes, or other episodes, is nobody's doing in it.
-func Worked(results []trajectory.ToolResult) time.Duration {
+func worked(results []trajectory.ToolResult) time.Duration {
 	longest := 0.0
 	for _, r := range results {
 		longest = max(longest, r.Seconds)
@@ -80,9 +80,9 @@ func Interrupted(ctx context.Context) *End {
 	return &End{trajectory.InfrastructureError, trajectory.StopCancelled, fmt.Sprint(context.Cause(ctx)), false, nil}
 }
 
-// SetUp makes a scenario's setup calls, one after the other. The end is nil where all were answered without error; else the
+// setUp makes a scenario's setup calls, one after the other. The end is nil where all were answered without error; else the
 // environment is not as the task has it, which is not the policy's doing.
-func SetUp(ctx context.Context, session Session, setup []chat.ToolCall) *End {
+func setUp(ctx context.Context, session Session, setup []chat.ToolCall) *End {
 	for _, call := range setup {
 		if r := session.Probe(ctx, call); r.Status != trajectory.CallOK {
 			return &End{cmp.Or(CallOutcome(r), trajectory.EnvironmentError), trajectory.StopError,

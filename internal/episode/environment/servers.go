@@ -19,7 +19,7 @@ type Options struct {
 	ToolList     []chat.Tool   // the tools shown to the model
 	MaxTurns     int           // completions of one episode [8]
 	MaxToolCalls int           // calls of one episode [32]
-	MaxWork      time.Duration // working time of the tools in one episode, see Worked; 0 for no limit
+	MaxWork      time.Duration // working time of the tools in one episode: of each turn its longest call; 0 for no limit
 	Hang         time.Duration // after which, by the clock, a turn's calls are taken to hang; 0 for never
 	Programs     []string      // environment of the programs that checks name; nil where none may run
 
@@ -71,10 +71,10 @@ func (v *Servers) open(ctx context.Context, s scenario.Scenario, t *trajectory.T
 	}
 	session, err := v.o.Tools.Open(ctx, t.ID, TemplatesOf(s.Template)...)
 	if err != nil {
-		return nil, &End{OpenOutcome(err), trajectory.StopError, err.Error(), true, nil}
+		return nil, &End{openOutcome(err), trajectory.StopError, err.Error(), true, nil}
 	}
 	e := &episode{o: v.o, t: t, session: session}
-	end := SetUp(ctx, session, s.SetupCalls())
+	end := setUp(ctx, session, s.SetupCalls())
 	if end == nil {
 		var lost *world.Lost
 		e.watch, lost = world.Open(ctx, session, s.Checks, v.o.Programs)
@@ -172,7 +172,7 @@ func (e *episode) write(turn trajectory.Turn) {
 
 // limit is the end at one of the limits.
 func (e *episode) limit(reason trajectory.StopReason, why string) *End {
-	return &End{LimitOutcome(e.t), reason, why, false, nil}
+	return &End{limitOutcome(e.t), reason, why, false, nil}
 }
 
 // call makes the calls of the turn just written.
@@ -189,12 +189,12 @@ func (e *episode) call(ctx context.Context, calls []chat.ToolCall) *End {
 	for _, r := range results {
 		e.t.Messages = append(e.t.Messages, chat.Message{Role: chat.ToolRole, Content: r.Text, ToolCallID: r.Call.ID, Name: r.Call.Name})
 	}
-	end := LostCall(results)
+	end := lostCall(results)
 	if end != nil && hung {
 		return &End{trajectory.InfrastructureError, trajectory.StopTimeout,
 			fmt.Sprintf("the calls hang: they did not end within %s (%s)", e.o.Hang, end.Why), true, nil}
 	}
-	if e.worked += Worked(results); end == nil && e.o.MaxWork > 0 && e.worked > e.o.MaxWork {
+	if e.worked += worked(results); end == nil && e.o.MaxWork > 0 && e.worked > e.o.MaxWork {
 		return e.limit(trajectory.StopMaxWork, fmt.Sprintf("the tools worked for %s, of %s", e.worked, e.o.MaxWork))
 	}
 	return end

@@ -31,7 +31,7 @@ const (
 	StopMaxTurns        StopReason = "max_turns"
 	StopMaxTokens       StopReason = "max_tokens"
 	StopMaxToolCalls    StopReason = "max_tool_calls"
-	StopMaxWork         StopReason = "max_work" // the tools' working time, see rollout.Worked
+	StopMaxWork         StopReason = "max_work" // the tools' working time, see environment.Options
 	StopContextOverflow StopReason = "context_overflow"
 	StopParseError      StopReason = "parse_error"
 	StopTimeout         StopReason = "timeout"
