@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -86,6 +88,8 @@ type rowFinding struct {
 	Line int    `json:"line"`
 	ID   string `json:"id"`
 	Why  string `json:"why"`
+
+	Stderr map[string]string `json:"stderr,omitempty"` // what servers wrote meanwhile, by server
 }
 
 func runScenariosValidate(ctx context.Context, a *app, f toolset.Source, path string, offline bool) error {
@@ -94,7 +98,9 @@ func runScenariosValidate(ctx context.Context, a *app, f toolset.Source, path st
 		return err
 	}
 	findings := []rowFinding{}
-	find := func(i int, why string) { findings = append(findings, rowFinding{path, lines[i], list[i].ID, why}) }
+	find := func(i int, why string, said map[string]string) {
+		findings = append(findings, rowFinding{path, lines[i], list[i].ID, why, said})
+	}
 	numCalls, unscored, looks := 0, 0, false
 	for i := range list {
 		numCalls += len(list[i].Setup) + len(list[i].Gold)
@@ -103,7 +109,7 @@ func runScenariosValidate(ctx context.Context, a *app, f toolset.Source, path st
 			unscored++
 		}
 		for _, why := range vet.Alone(&list[i]) {
-			find(i, why)
+			find(i, why, nil)
 		}
 	}
 	if unscored > 0 {
@@ -125,6 +131,11 @@ func runScenariosValidate(ctx context.Context, a *app, f toolset.Source, path st
 	if err := a.Print(findings, rows); err != nil {
 		return err
 	}
+	for _, x := range findings {
+		for _, server := range slices.Sorted(maps.Keys(x.Stderr)) {
+			a.Say("%s:%d: server %s wrote to stderr:\n  %s", x.File, x.Line, server, fault.Indented(strings.TrimSpace(x.Stderr[server]), "  "))
+		}
+	}
 	if len(findings) > 0 {
 		return &fault.Error{Code: fault.CodeUsage, What: fault.Count(len(findings), "finding") + " in " + fault.Count(len(list), "scenario"),
 			Where: rows[0][0], Why: findings[0].Why, Next: "correct these rows, or leave them out"}
@@ -135,7 +146,7 @@ func runScenariosValidate(ctx context.Context, a *app, f toolset.Source, path st
 
 // execute makes the setup and gold calls of each scenario and reports what does not hold. Its error is a server that
 // cannot be reached.
-func (a *app) execute(ctx context.Context, f toolset.Source, list []scenario.Scenario, find func(i int, why string)) error {
+func (a *app) execute(ctx context.Context, f toolset.Source, list []scenario.Scenario, find func(i int, why string, said map[string]string)) error {
 	c, err := a.config()
 	if err == nil {
 		c, err = basemodel.SettleLengths(a.Host, c)
@@ -165,8 +176,10 @@ func (a *app) execute(ctx context.Context, f toolset.Source, list []scenario.Sce
 		if err != nil {
 			return err
 		}
+		said := l.Said(list[i].ID)
 		for _, w := range why {
-			find(i, w)
+			find(i, w, said)
+			said = nil // once is enough
 		}
 		report("validate", i+1, len(list), "")
 	}

@@ -19,6 +19,21 @@ import (
 	"hone/internal/toolset"
 )
 
+// Where a server does not answer as a row wants, what it wrote to stderr is shown beneath what is wrong.
+func TestValidateShowsStderr(t *testing.T) {
+	workFolder(t, map[string]string{"mcp.json": files(t), "template/notes.txt": "n", "tasks.jsonl": `{"id": "gone", "task": "Read it.", "gold": [` +
+		`{"name": "read_text_file", "arguments": {"path": "gone.txt"}}], "checks": [{"type": "answer", "contains": "4711"}], "gold_answer": "4711"}`})
+	code, out, said := hone(t, "", "scenarios", "validate", "tasks.jsonl", "--mcp-config", "mcp.json")
+	if code != 2 || !strings.Contains(out, "read_text_file") || !strings.Contains(said, "tasks.jsonl:1: server files wrote to stderr:\n  ") || !strings.Contains(said, "running on stdio") {
+		t.Errorf("exit code %d\n%s%s", code, out, said)
+	}
+	var findings []rowFinding
+	_, out, _ = hone(t, "", "scenarios", "validate", "tasks.jsonl", "--mcp-config", "mcp.json", "--json")
+	if err := json.Unmarshal([]byte(out), &findings); err != nil || len(findings) != 1 || !strings.Contains(findings[0].Stderr["files"], "running on stdio") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
 // An episode of a real server is read with all that belongs to it: chat, calls, results, checks, and the server's stderr.
 func TestShowEpisode(t *testing.T) {
 	workFolder(t, map[string]string{"mcp.json": files(t), "template/notes.txt": "the code is 4711",

@@ -67,15 +67,7 @@ func (x inspection) checkServer(ctx context.Context, c config.Config, r mcp.Repo
 	name := "MCP server " + r.Tools.Name
 	server := x.Servers.Servers[r.Tools.Name]
 	if r.Err != nil {
-		check := Check{Name: name, Status: Fail, Detail: r.Err.Error(), Next: "run its command by hand: " + toolset.CommandLine(server)}
-		if server.URL != "" {
-			check.Next = "look at the server, its URL and its token: " + server.URL
-		} else if toolset.NotStarted(r.Err) {
-			check.Next = toolset.NotFound(x.host, server)
-		} else if x.Sandbox.Level() != sandbox.None {
-			check.Next += "; if that works, " + toolset.KeptFrom(x.host, server)
-		}
-		return []Check{check}
+		return []Check{{Name: name, Status: Fail, Detail: r.Err.Error(), Next: x.NextForServer(server, r.Err)}}
 	}
 	checks := []Check{{Name: name, Status: OK, Detail: fmt.Sprintf("protocol %s over %s; %s, %s, %s; ready in %s, answers in %s (p50) and %s (p95)",
 		r.Tools.Era, r.Tools.Transport, fault.Count(len(r.Tools.Tools), "tool"), fault.Count(len(r.Tools.Resources), "resource"), fault.Count(len(r.Tools.Prompts), "prompt"),

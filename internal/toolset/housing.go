@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -143,10 +142,8 @@ func episodeFolders(h *host.Host, runDir string) (string, error) {
 // Discover is mcp.Discover, whose error also says what the sandbox may have to do with it.
 func (o *Housing) Discover(ctx context.Context) (*mcp.Catalog, error) {
 	catalog, err := mcp.Discover(ctx, o.Servers, o.Options)
-	if f, ok := errors.AsType[*fault.Error](err); ok && o.Servers.Servers[f.Where].Command != "" && NotStarted(err) {
-		f.Next = NotFound(o.host, o.Servers.Servers[f.Where])
-	} else if ok && o.Servers.Servers[f.Where].Command != "" && o.Sandbox.Level() != sandbox.None {
-		f.Next = "run its command by hand; if that works, " + KeptFrom(o.host, o.Servers.Servers[f.Where])
+	if f, ok := errors.AsType[*fault.Error](err); ok && o.Servers.Servers[f.Where].Command != "" {
+		f.Next = o.NextForServer(o.Servers.Servers[f.Where], err)
 	}
 	return catalog, err
 }
@@ -183,9 +180,4 @@ func KeptFrom(h *host.Host, server mcp.Server) string {
 	}
 	return "the sandbox keeps something from it: " +
 		`"cwd" is where it starts and may read; mcp.sandbox.read, write and network of hone.yaml grant more; --sandbox off tells whether that is it`
-}
-
-// CommandLine is how a server is started, as a person would type it.
-func CommandLine(s mcp.Server) string {
-	return strings.Join(slices.Concat([]string{s.Command}, s.Args), " ")
 }

@@ -84,6 +84,9 @@ func (s *Set) Lost() int {
 	return n
 }
 
+// Said is what servers wrote to stderr in an episode, by server; it is forgotten then.
+func (s *Set) Said(episode string) map[string]string { return s.Housing.said.take(episode) }
+
 // Stamp adds to the record of an episode what servers wrote to stderr in it.
 func (s *Set) Stamp(t *trajectory.Trajectory) {
 	if s.Housing == nil { // a catalog that is read back has no servers

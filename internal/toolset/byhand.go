@@ -1,0 +1,73 @@
+package toolset
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"hone/internal/host"
+	"hone/internal/mcp"
+	"hone/internal/mcp/sandbox"
+)
+
+// NextForServer is what to do about a server that failed with err: mend what it said itself, run it by hand, and only then
+// ask whether the sandbox is to blame.
+func (o *Housing) NextForServer(server mcp.Server, err error) string {
+	return nextFor(o.host, server, err, o.Sandbox.Level() != sandbox.None)
+}
+
+func nextFor(h *host.Host, server mcp.Server, err error, boxed bool) string {
+	switch {
+	case server.URL != "":
+		return "look at the server, its URL and its token: " + server.URL
+	case NotStarted(err):
+		return NotFound(h, server)
+	}
+	next := "run it by hand: " + CommandLine(server)
+	if f, ok := errors.AsType[*mcp.Failure](err); ok && f.Said != "" {
+		next = "mend what it says; by hand it is run so: " + CommandLine(server)
+	}
+	if boxed {
+		next += "; if that works, " + KeptFrom(h, server)
+	}
+	return next
+}
+
+// CommandLine is a line for a shell that starts a server as hone does, but for the sandbox: with a fresh folder where it
+// has one of its own, in its folder, and with those of its variables that name the fresh one. Others may hold secrets.
+func CommandLine(s mcp.Server) string {
+	var words, before []string
+	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
+		if strings.Contains(s.Env[name], mcp.EpisodeDir) {
+			words = append(words, name+"="+shellWord(s.Env[name]))
+		}
+	}
+	for _, word := range slices.Concat([]string{s.Command}, s.Args) {
+		words = append(words, shellWord(word))
+	}
+	line := strings.Join(words, " ")
+	if s.Cwd != "" {
+		line = "cd " + shellWord(s.Cwd) + " && " + line
+	}
+	if strings.Contains(line, `"$d"`) {
+		if before = append(before, "d=$(mktemp -d)"); s.Template != "" {
+			before = append(before, "cp -r "+shellWord(s.Template+"/.")+` "$d"`)
+		}
+	}
+	return strings.Join(append(before, line), " && ")
+}
+
+// shellWord is a word of a shell, in which $d is the episode's folder.
+func shellWord(word string) string {
+	parts := strings.Split(word, mcp.EpisodeDir)
+	for i, part := range parts {
+		harmless := func(r rune) bool {
+			return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:=@%+,", r)
+		}
+		if strings.TrimFunc(part, harmless) != "" || word == "" {
+			parts[i] = "'" + strings.ReplaceAll(part, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(parts, `"$d"`)
+}

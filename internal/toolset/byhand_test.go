@@ -1,0 +1,76 @@
+package toolset
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hone/internal/host"
+	"hone/internal/mcp"
+)
+
+// What a person is told to type starts the server: a shell is given it, and must see what hone's process would.
+func TestCommandLineCanBeTyped(t *testing.T) {
+	dir := t.TempDir()
+	template := filepath.Join(dir, "a template's")
+	if err := os.Mkdir(template, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(template, "shop.db"), []byte("hats"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		server mcp.Server
+		want   string
+	}{
+		{mcp.Server{Command: "echo", Args: []string{"a b", "it's", "$HOME", "", "--x=1"}}, "a b it's $HOME  --x=1\n"},
+		{mcp.Server{Command: "cat", Args: []string{mcp.EpisodeDir + "/shop.db"}, Template: template}, "hats"},
+		{mcp.Server{Command: "sh", Args: []string{"-c", `cat "$DB"`}, Env: map[string]string{"DB": mcp.EpisodeDir + "/shop.db", "TOKEN": "secret-token"}, Template: template}, "hats"},
+		{mcp.Server{Command: "pwd", Cwd: template}, template + "\n"},
+		{mcp.Server{Command: "ls", Args: []string{"-A", mcp.EpisodeDir}}, ""},
+	} {
+		line := CommandLine(c.server)
+		out, err := exec.Command("sh", "-c", line).CombinedOutput()
+		if err != nil || string(out) != c.want {
+			t.Errorf("%s\nprints %q, want %q, %v", line, out, c.want, err)
+		}
+		if strings.Contains(line, "HONE_EPISODE_DIR") || strings.Contains(line, "secret") {
+			t.Errorf("the line is %s", line)
+		}
+	}
+}
+
+// A server that says why it ended is mended first; the sandbox is the last to be asked.
+func TestNextForServerAsksTheServerFirst(t *testing.T) {
+	h := &host.Host{LookupEnv: func(string) (string, bool) { return "", false }}
+	server := mcp.Server{Command: "python3", Args: []string{"server.py", "--db", mcp.EpisodeDir + "/shop.db"}}
+	ended := &mcp.Failure{Server: "shop", Phase: mcp.PhaseConnect, Said: "stderr: ModuleNotFoundError: No module named 'mcp'", Err: errors.New("it ended")}
+	for _, c := range []struct {
+		name   string
+		boxed  bool
+		server mcp.Server
+		err    error
+		want   []string // in this order
+		never  string
+	}{
+		{"it says why", true, server, ended, []string{"mend what it says", `d=$(mktemp -d) && python3 server.py --db "$d"/shop.db`, "if that works"}, "HONE_EPISODE_DIR"},
+		{"it says nothing", true, server, errors.New("no answer"), []string{"run it by hand: d=", "if that works", "--sandbox off"}, "mend"},
+		{"no sandbox", false, server, errors.New("no answer"), []string{"run it by hand: d="}, "sandbox"},
+		{"no program", true, server, &mcp.Failure{Phase: mcp.PhaseStart, Err: errors.New("not found")}, []string{"install the program", "python3 server.py"}, "sandbox"},
+		{"URL", true, mcp.Server{URL: "http://localhost/mcp"}, ended, []string{"its URL and its token: http://localhost/mcp"}, "sandbox"},
+	} {
+		next := nextFor(h, c.server, c.err, c.boxed)
+		rest, ok := next, true
+		for _, want := range c.want {
+			if _, rest, ok = strings.Cut(rest, want); !ok {
+				t.Errorf("%s: %q is not there, or not in its place, in\n%s", c.name, want, next)
+			}
+		}
+		if strings.Contains(next, c.never) {
+			t.Errorf("%s: %q is in\n%s", c.name, c.never, next)
+		}
+	}
+}
