@@ -71,7 +71,7 @@ func TestCollectTellsThePassRate(t *testing.T) {
 	workFolder(t, map[string]string{"none.jsonl": none, "two.jsonl": hat + none,
 		"four.jsonl": hat + none + strings.ReplaceAll(hat, "hat", "cap") + strings.ReplaceAll(hat, "hat", "tie")})
 	for _, c := range []struct{ file, want string }{{"none.jsonl", "no episode was scored by checks; not scored, for want of checks or because a server failed: 1\n"},
-		{"two.jsonl", "1 of 1 episode passed all checks (100.0%); not scored, for want of checks or because a server failed: 1\n"}, {"four.jsonl", "1 of 3 episodes passed all checks (33.3%); not judged"}} {
+		{"two.jsonl", "1 of 1 episode passed all checks (100.0%); not scored, for want of checks or because a server failed: 1\n"}, {"four.jsonl", "1 of 3 episodes passed all checks (33.3%); not scored"}} {
 		if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", c.file, "--split", "all", "--output-dir", "out", "--yes"); code != 0 || !strings.Contains(said, c.want) {
 			t.Errorf("%s: exit code %d, no %q in %s", c.file, code, c.want, said)
 		}
