@@ -2,21 +2,14 @@ package main
 
 import (
 	"context"
-	"path/filepath"
-	"time"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/assets"
-	"hone/internal/basemodel"
-	"hone/internal/config"
 	"hone/internal/demo"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
-	"hone/internal/host"
-	"hone/internal/job"
-	"hone/internal/report"
-	"hone/internal/run"
+	"hone/internal/study"
 	"hone/internal/toolset"
 )
 
@@ -30,7 +23,16 @@ func newDemo(a *app) *cobra.Command {
 			"evaluation on the test split, report.html, and one line of JSON. A stopped demo goes on with hone runs resume.",
 		Example: "  hone demo\n  hone demo --json --seed 7",
 		Args:    arguments(0, 0, ""),
-		RunE:    func(c *cobra.Command, _ []string) error { return runDemo(c.Context(), a, "", numGPUs) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.config()
+			if err != nil {
+				return err
+			}
+			if err := onGPUs(&c, numGPUs); err != nil {
+				return err
+			}
+			return study.Demo(cmd.Context(), a.jobs(c), c)
+		},
 	}
 	c.Flags().IntVar(&numGPUs, "num-gpus", 0, numGPUsUsage)
 	a.sandboxFlag(c.PersistentFlags())
@@ -38,28 +40,45 @@ func newDemo(a *app) *cobra.Command {
 	return c
 }
 
-// demoConfig is the demo's own choice of settings, made on its train and validation splits (docs/LOG.md).
-func demoConfig(c config.Config, pureGo bool) config.Config {
-	c.MCP.Config, c.Model.Context = filepath.Join("demo", "mcp.json"), 2048
-	c.Model.Base, c.Rollout.System = assets.Model().Name, demo.System
-	c.Engine.Slots = 32                                                        // episodes end at different times, and a step costs little less where slots are idle (docs/LOG.md)
-	c.Rollout.MaxTurns, c.Rollout.MaxTokens, c.Rollout.MaxToolCalls = 4, 64, 6 // no turn of a demonstration is longer than 60
-	c.Rollout.MaxResult = 128                                                  // no answer of the demo's tools has more than 90 bytes, and caches are made for this many tokens a turn
-	c.Eval.Split = scenario.Test
-	c.SFT.Epochs, c.SFT.BatchSize, c.SFT.Optimizer.LearningRate = 2, 16, 1e-3
-	c.GRPO.Steps, c.GRPO.ScenariosPerStep, c.GRPO.GroupSize = 6, 16, 4
-	c.GRPO.Optimizer.LearningRate, c.GRPO.CheckpointEvery = 2e-5, 1
-	if pureGo {
-		c.Engine.Slots = 8
-		c.GRPO.Steps, c.GRPO.ScenariosPerStep = 1, 2
-		c.SFT.Epochs = 1
+func newDemoLearn(a *app) *cobra.Command {
+	var o study.Options
+	numGPUs, arms, resume := 0, "", false
+	c := &cobra.Command{
+		Use:   "learn",
+		Short: "Compare GRPO with SFT of equal size, from one start on few demonstrations; for a GPU, or hours of CPU",
+		Long: "learn fine-tunes on few demonstrations of the demo's tasks, then goes on from that adapter in several ways that\n" +
+			"are of about equal size: " + study.ArmGRPO + " (live rollouts, rule rewards), " + study.ArmRejection + " (SFT on the start's own rollouts\n" +
+			"that passed), " + study.ArmContinued + " (SFT on the same demonstrations) and " + study.ArmGold + " (SFT on executed solutions of GRPO's tasks).\n" +
+			"Each is evaluated on the same held-out scenarios, and the paired differences are printed.",
+		Example: "  hone demo learn --backend cuda --seed 1\n  hone demo learn --arms grpo --split validation",
+		Args:    arguments(0, 0, ""),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return runDemoLearn(c.Context(), a, o, arms, numGPUs, resume)
+		},
 	}
+	c.Flags().StringVar(&o.Backend, "backend", "auto", "auto, cuda, cpu or go")
+	c.Flags().IntVar(&numGPUs, "num-gpus", 0, numGPUsUsage)
+	c.Flags().StringVar(&o.Split, "split", scenario.Test, "what to evaluate on: validation, to choose settings, or test")
+	c.Flags().StringVar(&arms, "arms", strings.Join(study.Arms(), ","), "what to run, separated by commas; empty is the start alone")
+	c.Flags().IntVar(&o.Demonstrations, "demonstrations", 150, "rows of the start")
+	c.Flags().IntVar(&o.Epochs, "epochs", 2, "passes of the start over them")
+	c.Flags().IntVar(&o.Steps, "steps", 100, "GRPO steps")
+	c.Flags().IntVar(&o.Groups, "groups", 32, "scenarios of a step")
+	c.Flags().IntVar(&o.GroupSize, "group-size", 4, "rollouts of a scenario in a step")
+	c.Flags().Float64Var(&o.GRPORate, "grpo-rate", 3e-4, "peak learning rate of "+study.ArmGRPO)
+	c.Flags().Float64Var(&o.SFTRate, "sft-rate", 3e-4, "peak learning rate of the arms that are SFT")
+	c.Flags().StringVar(&o.Output, "output-dir", "", "run directory (default one under the configuration's runs_dir)")
+	c.Flags().BoolVar(&resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
 	return c
 }
 
-// runDemo starts a demo, or goes on with the one in the run directory resumed.
-func runDemo(ctx context.Context, a *app, resumed string, numGPUs int) error {
-	began := time.Now()
+func runDemoLearn(ctx context.Context, a *app, o study.Options, arms string, numGPUs int, resume bool) error {
+	if resume {
+		if o.Output == "" {
+			return &fault.Error{Code: fault.CodeUsage, What: "no run to go on with", Where: "--resume", Next: "name its folder with --output-dir; hone runs ls lists them"}
+		}
+		return a.resume(ctx, toolset.Source{}, o.Output)
+	}
 	c, err := a.config()
 	if err != nil {
 		return err
@@ -67,52 +86,11 @@ func runDemo(ctx context.Context, a *app, resumed string, numGPUs int) error {
 	if err := onGPUs(&c, numGPUs); err != nil {
 		return err
 	}
-	plugin, err := basemodel.TakePlugin(a.Host, c.Engine)
-	if err != nil {
-		return err
+	if numGPUs > 0 {
+		o.Backend = c.Engine.Backend
 	}
-	pureGo := plugin.Path == ""
-	path := resumed
-	if path == "" {
-		if c.Seed == 0 {
-			c.Seed = 1
-		}
-		name := c.Name
-		if name == "" {
-			name = "demo-" + began.Format("20060102-150405")
-		}
-		path = filepath.Join(c.RunsDir, name)
-		c = demoConfig(c, pureGo)
+	if o.Arms = []string{}; arms != "" {
+		o.Arms = strings.Split(arms, ",")
 	}
-	if a.DryRun {
-		size := demo.SizeOf(pureGo)
-		a.Say("would make %s, then train and evaluate in %s", size, path)
-		return nil
-	}
-	var dir *run.Dir
-	if resumed != "" {
-		dir, err = a.jobs(c).Open(path, &c)
-	} else {
-		dir, err = a.jobs(c).Create(path, c, job.Begun{Build: host.ReadBuild(), Verb: "demo"})
-	}
-	if err != nil {
-		return err
-	}
-	defer func() { _ = dir.Close() }() // the ledger is durable row by row
-	a.Say("run %s", path)
-	err = demoRun{a: a, c: c, dir: dir, size: demo.SizeOf(pureGo), began: began}.run(ctx)
-	if ctx.Err() != nil {
-		return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: path, Next: "hone runs resume " + path}
-	}
-	return err
-}
-
-// resumeDemo goes on with a stopped demo.
-func (a *app) resumeDemo(ctx context.Context, _ job.Env, path string, _ job.Begun, _ toolset.Source) error {
-	return runDemo(ctx, a, path, 0)
-}
-
-// demoEnded reports whether a demo has ended.
-func demoEnded(s run.Summary, b job.Begun) bool {
-	return job.HasAdapter(s, b) && job.Ended(s, report.EvalStage+armGRPO)
+	return study.Compare(ctx, a.jobs(c), c, o)
 }

@@ -5,6 +5,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/job"
+	"hone/internal/study"
 	"hone/internal/toolset"
 )
 
@@ -15,8 +16,8 @@ func (a *app) verbs() job.Verbs {
 		{Name: "sft", Finished: job.HasAdapter, Resume: job.ResumeSFT},
 		{Name: "train", Finished: job.HasAdapter, Resume: job.ResumeTrain},
 		{Name: "eval", Finished: job.EvaluationEnded, Resume: a.resumeEval},
-		{Name: "demo", Finished: demoEnded, Resume: a.resumeDemo},
-		{Name: "demo learn", Finished: studyEnded, Resume: a.resumeDemoLearn},
+		{Name: "demo", Finished: study.DemoEnded, Resume: study.ResumeDemo},
+		{Name: "demo learn", Finished: study.ComparisonEnded, Resume: study.ResumeComparison},
 	}
 }
 

@@ -1,4 +1,4 @@
-package main
+package study
 
 import (
 	"context"
@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/spf13/cobra"
 
 	"hone/internal/chat"
 	"hone/internal/config"
@@ -29,120 +27,79 @@ import (
 // demo learn asks what GRPO adds: from one adapter, fine-tuned on few demonstrations, it goes on in several ways of
 // equal size, and measures each on the same held-out scenarios.
 
-// learnFlags are those of demo learn.
-type learnFlags struct {
-	backend, split, arms, output string
-	numGPUs                      int
-	steps, groups, groupSize     int
-	demonstrations, epochs       int
-	rate, grpoRate               float64
-	resume                       bool
+// Options are the flags of a comparison.
+type Options struct {
+	Backend        string // auto, cuda, cpu or go
+	Split          string // evaluated on
+	Arms           []string
+	Output         string // run directory; "" is a new one of runs_dir
+	Demonstrations int    // rows of the start
+	Epochs         int    // of the start over them
+	Steps, Groups  int    // of GRPO, and scenarios of a step
+	GroupSize      int
+	SFTRate        float64 // peak learning rate of the arms that are SFT
+	GRPORate       float64
 }
 
 // The arms, in the order they are run. An SFT arm takes as many rows as GRPO samples rollouts.
 const (
-	armGRPO      = "grpo"
-	armRejection = "rejection" // SFT on those of the start's own rollouts that passed, as many as GRPO samples
-	armContinued = "continued" // SFT on the start's demonstrations, further
-	armGold      = "gold"      // SFT on executed solutions of the very tasks GRPO is only told to try
+	ArmGRPO      = "grpo"
+	ArmRejection = "rejection" // SFT on those of the start's own rollouts that passed, as many as GRPO samples
+	ArmContinued = "continued" // SFT on the start's demonstrations, further
+	ArmGold      = "gold"      // SFT on executed solutions of the very tasks GRPO is only told to try
 )
-
-func newDemoLearn(a *app) *cobra.Command {
-	var f learnFlags
-	c := &cobra.Command{
-		Use:   "learn",
-		Short: "Compare GRPO with SFT of equal size, from one start on few demonstrations; for a GPU, or hours of CPU",
-		Long: "learn fine-tunes on few demonstrations of the demo's tasks, then goes on from that adapter in several ways that\n" +
-			"are of about equal size: " + armGRPO + " (live rollouts, rule rewards), " + armRejection + " (SFT on the start's own rollouts\n" +
-			"that passed), " + armContinued + " (SFT on the same demonstrations) and " + armGold + " (SFT on executed solutions of GRPO's tasks).\n" +
-			"Each is evaluated on the same held-out scenarios, and the paired differences are printed.",
-		Example: "  hone demo learn --backend cuda --seed 1\n  hone demo learn --arms grpo --split validation",
-		Args:    arguments(0, 0, ""),
-		RunE:    func(c *cobra.Command, _ []string) error { return runDemoLearn(c.Context(), a, f) },
-	}
-	c.Flags().StringVar(&f.backend, "backend", "auto", "auto, cuda, cpu or go")
-	c.Flags().IntVar(&f.numGPUs, "num-gpus", 0, numGPUsUsage)
-	c.Flags().StringVar(&f.split, "split", scenario.Test, "what to evaluate on: validation, to choose settings, or test")
-	c.Flags().StringVar(&f.arms, "arms", strings.Join([]string{armGRPO, armRejection, armContinued, armGold}, ","), "what to run, separated by commas; empty is the start alone")
-	c.Flags().IntVar(&f.demonstrations, "demonstrations", 150, "rows of the start")
-	c.Flags().IntVar(&f.epochs, "epochs", 2, "passes of the start over them")
-	c.Flags().IntVar(&f.steps, "steps", 100, "GRPO steps")
-	c.Flags().IntVar(&f.groups, "groups", 32, "scenarios of a step")
-	c.Flags().IntVar(&f.groupSize, "group-size", 4, "rollouts of a scenario in a step")
-	c.Flags().Float64Var(&f.grpoRate, "grpo-rate", 3e-4, "peak learning rate of "+armGRPO)
-	c.Flags().Float64Var(&f.rate, "sft-rate", 3e-4, "peak learning rate of the arms that are SFT")
-	c.Flags().StringVar(&f.output, "output-dir", "", "run directory (default one under the configuration's runs_dir)")
-	c.Flags().BoolVar(&f.resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
-	return c
-}
 
 // numHeld is how many scenarios are held out.
 const numHeld = 320
 
-// keptStudy are the flags that hone runs resume needs of a comparison, beside the configuration.
-type keptStudy struct {
+// kept are the flags that hone runs resume needs of a comparison, beside the configuration.
+type kept struct {
 	Arms           []string `json:"arms"`
 	Demonstrations int      `json:"demonstrations"`
 	SFTRate        float64  `json:"sft_rate"`
 }
 
-func runDemoLearn(ctx context.Context, a *app, f learnFlags) error {
-	if f.resume {
-		if f.output == "" {
-			return &fault.Error{Code: fault.CodeUsage, What: "no run to go on with", Where: "--resume", Next: "name its folder with --output-dir; hone runs ls lists them"}
-		}
-		return a.resume(ctx, toolset.Source{}, f.output)
-	}
-	kept := keptStudy{Arms: []string{}, Demonstrations: f.demonstrations, SFTRate: f.rate}
-	if f.arms != "" {
-		kept.Arms = strings.Split(f.arms, ",")
-	}
-	for _, arm := range kept.Arms {
-		if !slices.Contains([]string{armGRPO, armRejection, armContinued, armGold}, arm) {
-			return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown arm %q", arm), Where: "--arms",
-				Next: strings.Join([]string{armGRPO, armRejection, armContinued, armGold}, ", ") + " are known"}
+// Arms are the ways to go on that there are, in the order they are run.
+func Arms() []string { return []string{ArmGRPO, ArmRejection, ArmContinued, ArmGold} }
+
+// Compare fine-tunes on few demonstrations and goes on from there in several ways, in a new run directory.
+func Compare(ctx context.Context, e job.Env, c config.Config, o Options) error {
+	k := kept{Arms: o.Arms, Demonstrations: o.Demonstrations, SFTRate: o.SFTRate}
+	for _, arm := range k.Arms {
+		if !slices.Contains(Arms(), arm) {
+			return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown arm %q", arm), Where: "--arms", Next: strings.Join(Arms(), ", ") + " are known"}
 		}
 	}
-	if f.split != scenario.Test && f.split != scenario.Validation {
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot evaluate on %q", f.split), Where: "--split", Next: "give validation or test"}
+	if o.Split != scenario.Test && o.Split != scenario.Validation {
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot evaluate on %q", o.Split), Where: "--split", Next: "give validation or test"}
 	}
-	c, err := a.config()
-	if err != nil {
-		return err
+	c = settingsOf(c, o)
+	if o.Output == "" {
+		o.Output = filepath.Join(c.RunsDir, "learn-"+time.Now().Format("20060102-150405"))
 	}
-	if err := onGPUs(&c, f.numGPUs); err != nil {
-		return err
-	}
-	if f.numGPUs > 0 {
-		f.backend = c.Engine.Backend
-	}
-	c = learnConfig(c, f)
-	if f.output == "" {
-		f.output = filepath.Join(c.RunsDir, "learn-"+time.Now().Format("20060102-150405"))
-	}
-	if a.DryRun {
-		a.Say("would make %s, then compare %s in %s", sizeOfStudy(c, kept), strings.Join(append([]string{"the start"}, kept.Arms...), ", "), f.output)
+	if e.DryRun {
+		e.Say("would make %s, then compare %s in %s", sizeOf(c, k), strings.Join(append([]string{"the start"}, k.Arms...), ", "), o.Output)
 		return nil
 	}
-	study, err := json.Marshal(kept)
+	text, err := json.Marshal(k)
 	if err != nil {
 		return err
 	}
-	dir, err := a.jobs(c).Create(f.output, c, job.Begun{Build: host.ReadBuild(), Verb: "demo learn", Study: study})
+	dir, err := e.Create(o.Output, c, job.Begun{Build: host.ReadBuild(), Verb: "demo learn", Study: text})
 	if err != nil {
 		return err
 	}
-	return learn(ctx, a, c, dir, kept)
+	return compare(ctx, e, c, dir, k)
 }
 
-// resumeDemoLearn goes on with the comparison in path.
-func (a *app) resumeDemoLearn(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.Source) error {
-	var kept keptStudy
+// ResumeComparison goes on with the comparison in path.
+func ResumeComparison(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.Source) error {
+	var k kept
 	if b.Study == nil {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot resume the run", Where: path, Why: "its arms were not kept by the hone that began it",
 			Next: "begin it again with hone demo learn"}
 	}
-	if err := json.Unmarshal(b.Study, &kept); err != nil {
+	if err := json.Unmarshal(b.Study, &k); err != nil {
 		return fmt.Errorf("reading how %s was begun: %w", path, err)
 	}
 	var c config.Config
@@ -150,46 +107,46 @@ func (a *app) resumeDemoLearn(ctx context.Context, e job.Env, path string, b job
 	if err != nil {
 		return err
 	}
-	return learn(ctx, a, c, dir, kept)
+	return compare(ctx, e, c, dir, k)
 }
 
-// learn makes what is missing of a comparison, and closes its directory.
-func learn(ctx context.Context, a *app, c config.Config, dir *run.Dir, kept keptStudy) error {
+// compare makes what is missing of a comparison, and closes its directory.
+func compare(ctx context.Context, e job.Env, c config.Config, dir *run.Dir, k kept) error {
 	defer func() { _ = dir.Close() }() // the ledger is durable row by row
-	err := demoRun{a: a, c: c, dir: dir, began: time.Now(), size: sizeOfStudy(c, kept)}.learn(ctx, kept)
+	err := experiment{Env: e, c: c, dir: dir, began: time.Now(), size: sizeOf(c, k)}.compare(ctx, k)
 	if ctx.Err() != nil {
 		return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: dir.Path, Next: "hone runs resume " + run.Name(dir.Path)}
 	}
 	return err
 }
 
-// sizeOfStudy follows from the configuration a run keeps, so that a resumed one makes the same scenarios.
-func sizeOfStudy(c config.Config, kept keptStudy) demo.Size {
-	return demo.Size{Demonstrations: kept.Demonstrations, Train: c.GRPO.Steps * c.GRPO.ScenariosPerStep, Test: numHeld, Held: c.Eval.Split}
+// sizeOf follows from the configuration a run keeps, so that a resumed one makes the same scenarios.
+func sizeOf(c config.Config, k kept) demo.Size {
+	return demo.Size{Demonstrations: k.Demonstrations, Train: c.GRPO.Steps * c.GRPO.ScenariosPerStep, Test: numHeld, Held: c.Eval.Split}
 }
 
-// learnConfig is the demo's, with as many steps as it takes for GRPO to show.
-func learnConfig(c config.Config, f learnFlags) config.Config {
-	c = demoConfig(c, false)
+// settingsOf is the demo's, with as many steps as it takes for GRPO to show.
+func settingsOf(c config.Config, o Options) config.Config {
+	c = settings(c, false)
 	if c.Seed == 0 {
 		c.Seed = 1
 	}
-	c.Engine.Backend, c.Eval.Split = f.backend, f.split
-	c.GRPO.Steps, c.GRPO.ScenariosPerStep, c.GRPO.GroupSize = f.steps, f.groups, f.groupSize
-	c.GRPO.CheckpointEvery, c.SFT.Epochs = 10, f.epochs
-	c.GRPO.Optimizer.LearningRate = f.grpoRate
-	if f.backend == "cuda" {
+	c.Engine.Backend, c.Eval.Split = o.Backend, o.Split
+	c.GRPO.Steps, c.GRPO.ScenariosPerStep, c.GRPO.GroupSize = o.Steps, o.Groups, o.GroupSize
+	c.GRPO.CheckpointEvery, c.SFT.Epochs = 10, o.Epochs
+	c.GRPO.Optimizer.LearningRate = o.GRPORate
+	if o.Backend == "cuda" {
 		c.Engine.Slots, c.Engine.RowMultiple = 128, 128
 	}
 	return c
 }
 
-func (d demoRun) learn(ctx context.Context, kept keptStudy) error {
-	servers, err := toolset.Configured(d.a.Host, d.c, toolset.Source{File: d.c.MCP.Config})
+func (d experiment) compare(ctx context.Context, k kept) error {
+	servers, err := toolset.Configured(d.Host, d.c, toolset.Source{File: d.c.MCP.Config})
 	if err != nil {
 		return err
 	}
-	l, err := job.Open(ctx, d.a.Host, d.c, servers, "", demo.Tools()...)
+	l, err := job.Open(ctx, d.Host, d.c, servers, "", demo.Tools()...)
 	if err != nil {
 		return err
 	}
@@ -201,21 +158,21 @@ func (d demoRun) learn(ctx context.Context, kept keptStudy) error {
 	if err != nil {
 		return err
 	}
-	if err := l.OpenModel(d.a.Host, &d.c, "", slices.Concat(tasks.Train, tasks.Test), true); err != nil {
+	if err := l.OpenModel(d.Host, &d.c, "", slices.Concat(tasks.Train, tasks.Test), true); err != nil {
 		return err
 	}
-	s := study{d, l, tasks, kept.SFTRate, job.Journal{Dir: d.dir, Say: d.a.Say, Episodes: l}, d.a.Progress(l.Speaker.NumSlots())}
-	systems, err := s.run(ctx, kept.Arms)
+	s := comparison{d, l, tasks, k.SFTRate, job.Journal{Dir: d.dir, Say: d.Say, Episodes: l}, d.Progress(l.Speaker.NumSlots())}
+	systems, err := s.run(ctx, k.Arms)
 	if err != nil {
 		return err
 	}
 	return s.report(systems)
 }
 
-// study is one comparison on an open lab.
-type study struct {
-	demoRun
-	lab      *job.Episodes
+// comparison is one in an open environment.
+type comparison struct {
+	experiment
+	episodes *job.Episodes
 	tasks    demo.Tasks
 	rate     float64
 	log      job.Journal
@@ -223,13 +180,13 @@ type study struct {
 }
 
 // run makes the start, then each arm from it, and evaluates them.
-func (s study) run(ctx context.Context, arms []string) ([]recipe.System, error) {
-	rows, err := s.lab.Rows(s.tasks.Demonstrations)
+func (s comparison) run(ctx context.Context, arms []string) ([]recipe.System, error) {
+	rows, err := s.episodes.Rows(s.tasks.Demonstrations)
 	if err != nil {
 		return nil, err
 	}
-	pipeline := s.pipeline(job.MaxMismatch(s.lab.Model))
-	if err := pipeline.SFT.Run(ctx, rows, s.lab.Trainer, s.lab.Policy, s.log, s.progress); err != nil {
+	pipeline := s.pipeline(job.MaxMismatch(s.episodes.Model))
+	if err := pipeline.SFT.Run(ctx, rows, s.episodes.Trainer, s.episodes.Policy, s.log, s.progress); err != nil {
 		return nil, err
 	}
 	start, _, err := s.log.Latest(pipeline.SFT.Stage)
@@ -238,7 +195,7 @@ func (s study) run(ctx context.Context, arms []string) ([]recipe.System, error) 
 	}
 	var systems []recipe.System
 	evaluate := func(name string) error {
-		ts, err := recipe.Evaluate(ctx, "eval_"+name, 0, s.tasks.Test, s.lab.Evaluation(s.c.Eval), s.lab.Scorer, s.log, s.progress)
+		ts, err := recipe.Evaluate(ctx, "eval_"+name, 0, s.tasks.Test, s.episodes.Evaluation(s.c.Eval), s.episodes.Scorer, s.log, s.progress)
 		systems = append(systems, recipe.System{Name: name, Trajectories: ts})
 		return err
 	}
@@ -247,13 +204,13 @@ func (s study) run(ctx context.Context, arms []string) ([]recipe.System, error) 
 	}
 	for _, arm := range arms {
 		began := time.Now()
-		if err := s.lab.Trainer.Load(start); err != nil {
+		if err := s.episodes.Trainer.Load(start); err != nil {
 			return nil, err
 		}
 		if err := s.arm(ctx, arm); err != nil {
 			return nil, err
 		}
-		s.a.Say("%s: %s", arm, time.Since(began).Round(time.Second))
+		s.Say("%s: %s", arm, time.Since(began).Round(time.Second))
 		if err := evaluate(arm); err != nil {
 			return nil, err
 		}
@@ -262,36 +219,36 @@ func (s study) run(ctx context.Context, arms []string) ([]recipe.System, error) 
 }
 
 // arm trains one arm from the adapter that is loaded.
-func (s study) arm(ctx context.Context, name string) error {
-	sampled, grpo := s.lab.Rollouts(s.c.Rollout.Temperature), s.pipeline(job.MaxMismatch(s.lab.Model)).GRPO
+func (s comparison) arm(ctx context.Context, name string) error {
+	sampled, grpo := s.episodes.Rollouts(s.c.Rollout.Temperature), s.pipeline(job.MaxMismatch(s.episodes.Model)).GRPO
 	steps := grpo.Steps * grpo.GroupsPerStep * grpo.GroupSize / s.c.SFT.BatchSize // as many rows as GRPO samples rollouts
 	optimizer := job.OptimizerOf(s.c.SFT.Optimizer)
 	optimizer.LearningRate = s.rate
 	sft := recipe.SFT{Stage: name, BatchSize: s.c.SFT.BatchSize, Optimizer: optimizer, Steps: steps, CheckpointEvery: 100, Seed: s.c.Seed}
 	supervised := func(conversations [][]chat.Message) error {
-		rows, err := s.lab.Rows(conversations)
+		rows, err := s.episodes.Rows(conversations)
 		if err != nil {
 			return err
 		}
-		return sft.Run(ctx, rows, s.lab.Trainer, s.lab.Policy, s.log, s.progress)
+		return sft.Run(ctx, rows, s.episodes.Trainer, s.episodes.Policy, s.log, s.progress)
 	}
 	switch name {
-	case armContinued:
+	case ArmContinued:
 		return supervised(s.tasks.Demonstrations)
-	case armGold:
+	case ArmGold:
 		return supervised(s.tasks.Solutions)
-	case armRejection:
-		success := s.lab.Criteria(job.ByID(s.tasks.Train))
+	case ArmRejection:
+		success := s.episodes.Criteria(job.ByID(s.tasks.Train))
 		r := recipe.Rejection{GroupSize: grpo.GroupSize, SFT: sft, Keep: func(t *trajectory.Trajectory) bool { return t.Outcome == trajectory.OK && success.Episode(t) }}
-		return r.Run(ctx, s.tasks.Train, sampled, s.lab.Scorer, s.lab.Trainer, s.lab.Policy, s.log, s.progress)
+		return r.Run(ctx, s.tasks.Train, sampled, s.episodes.Scorer, s.episodes.Trainer, s.episodes.Policy, s.log, s.progress)
 	default:
-		return grpo.Run(ctx, s.tasks.Train, sampled, s.lab.Scorer, s.lab.Trainer, s.lab.Policy, s.log, s.progress)
+		return grpo.Run(ctx, s.tasks.Train, sampled, s.episodes.Scorer, s.episodes.Trainer, s.episodes.Policy, s.log, s.progress)
 	}
 }
 
-// learnSummary is the last line on stdout. Deltas are paired differences of each arm to the start, then of the first
+// comparisonSummary is the last line on stdout. Deltas are paired differences of each arm to the start, then of the first
 // arm to each other one.
-type learnSummary struct {
+type comparisonSummary struct {
 	Split   string                  `json:"split"`
 	Seed    uint64                  `json:"seed"`
 	Systems map[string]eval.Summary `json:"systems"`
@@ -299,9 +256,9 @@ type learnSummary struct {
 	Seconds float64                 `json:"seconds"`
 }
 
-func (s study) report(systems []recipe.System) error {
-	p, err := job.WritePage(s.a.Host, s.dir.Path, func(p *report.Page) {
-		p.Facts = append(p.Facts, report.Fact{Name: "device", Value: s.lab.Model.Engine.Description()}, report.Fact{Name: "split", Value: s.size.HeldOut()})
+func (s comparison) report(systems []recipe.System) error {
+	p, err := job.WritePage(s.Host, s.dir.Path, func(p *report.Page) {
+		p.Facts = append(p.Facts, report.Fact{Name: "device", Value: s.episodes.Model.Engine.Description()}, report.Fact{Name: "split", Value: s.size.HeldOut()})
 		p.Pairs = []eval.Pair{}
 		for i, x := range systems { // each arm to the start, then to the first arm
 			if i > 0 {
@@ -318,17 +275,17 @@ func (s study) report(systems []recipe.System) error {
 	results := p.Results()
 	for _, x := range systems {
 		v := results.Systems[x.Name]
-		s.a.Say("%-10s first call %s  whole episode %s  of %d", x.Name, v.FirstCallText(), v.EpisodeText(), v.N)
+		s.Say("%-10s first call %s  whole episode %s  of %d", x.Name, v.FirstCallText(), v.EpisodeText(), v.N)
 	}
-	summary := learnSummary{Split: s.size.HeldOut(), Seed: s.c.Seed, Systems: results.Systems, Deltas: results.Deltas, Seconds: time.Since(s.began).Seconds()}
-	return json.NewEncoder(s.a.Data).Encode(summary)
+	summary := comparisonSummary{Split: s.size.HeldOut(), Seed: s.c.Seed, Systems: results.Systems, Deltas: results.Deltas, Seconds: time.Since(s.began).Seconds()}
+	return json.NewEncoder(s.Data).Encode(summary)
 }
 
-// studyEnded reports whether a comparison has ended.
-func studyEnded(s run.Summary, b job.Begun) bool {
-	var kept keptStudy
-	if b.Study == nil || json.Unmarshal(b.Study, &kept) != nil {
+// ComparisonEnded reports whether a comparison has ended.
+func ComparisonEnded(s run.Summary, b job.Begun) bool {
+	var k kept
+	if b.Study == nil || json.Unmarshal(b.Study, &k) != nil {
 		return false
 	}
-	return !slices.ContainsFunc(append([]string{"start"}, kept.Arms...), func(arm string) bool { return !job.Ended(s, report.EvalStage+arm) })
+	return !slices.ContainsFunc(append([]string{"start"}, k.Arms...), func(arm string) bool { return !job.Ended(s, report.EvalStage+arm) })
 }

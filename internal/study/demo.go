@@ -1,4 +1,5 @@
-package main
+// Package study trains and measures on the demo's tasks: the demo itself, and a comparison of ways to go on from one start.
+package study
 
 import (
 	"context"
@@ -10,6 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"hone/internal/assets"
+	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/demo"
@@ -17,27 +20,102 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
+	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/recipe"
+	"hone/internal/report"
 	"hone/internal/run"
 	"hone/internal/toolset"
 )
 
-// demoRun is one demo in its run directory.
-type demoRun struct {
-	a     *app
+// settings is the demo's own choice, made on its train and validation splits (docs/LOG.md).
+func settings(c config.Config, pureGo bool) config.Config {
+	c.MCP.Config, c.Model.Context = filepath.Join("demo", "mcp.json"), 2048
+	c.Model.Base, c.Rollout.System = assets.Model().Name, demo.System
+	c.Engine.Slots = 32                                                        // episodes end at different times, and a step costs little less where slots are idle (docs/LOG.md)
+	c.Rollout.MaxTurns, c.Rollout.MaxTokens, c.Rollout.MaxToolCalls = 4, 64, 6 // no turn of a experiment is longer than 60
+	c.Rollout.MaxResult = 128                                                  // no answer of the demo's tools has more than 90 bytes, and caches are made for this many tokens a turn
+	c.Eval.Split = scenario.Test
+	c.SFT.Epochs, c.SFT.BatchSize, c.SFT.Optimizer.LearningRate = 2, 16, 1e-3
+	c.GRPO.Steps, c.GRPO.ScenariosPerStep, c.GRPO.GroupSize = 6, 16, 4
+	c.GRPO.Optimizer.LearningRate, c.GRPO.CheckpointEvery = 2e-5, 1
+	if pureGo {
+		c.Engine.Slots = 8
+		c.GRPO.Steps, c.GRPO.ScenariosPerStep = 1, 2
+		c.SFT.Epochs = 1
+	}
+	return c
+}
+
+// experiment is one demo, or one comparison, in its run directory.
+type experiment struct {
+	job.Env
 	c     config.Config
 	dir   *run.Dir
 	size  demo.Size
 	began time.Time
 }
 
-func (d demoRun) run(ctx context.Context) error {
-	servers, err := toolset.Configured(d.a.Host, d.c, toolset.Source{File: d.c.MCP.Config})
+// Demo runs the whole loop, small, in a new run directory.
+func Demo(ctx context.Context, e job.Env, c config.Config) error {
+	began := time.Now()
+	plugin, err := basemodel.TakePlugin(e.Host, c.Engine)
 	if err != nil {
 		return err
 	}
-	l, err := job.Open(ctx, d.a.Host, d.c, servers, "", demo.Tools()...)
+	size := demo.SizeOf(plugin.Path == "")
+	if c.Seed == 0 {
+		c.Seed = 1
+	}
+	name := c.Name
+	if name == "" {
+		name = "demo-" + began.Format("20060102-150405")
+	}
+	path := filepath.Join(c.RunsDir, name)
+	c = settings(c, plugin.Path == "")
+	if e.DryRun {
+		e.Say("would make %s, then train and evaluate in %s", size, path)
+		return nil
+	}
+	dir, err := e.Create(path, c, job.Begun{Build: host.ReadBuild(), Verb: "demo"})
+	if err != nil {
+		return err
+	}
+	return experiment{Env: e, c: c, dir: dir, size: size, began: began}.finish(ctx)
+}
+
+// ResumeDemo goes on with the demo in path.
+func ResumeDemo(ctx context.Context, e job.Env, path string, _ job.Begun, _ toolset.Source) error {
+	began := time.Now()
+	plugin, err := basemodel.TakePlugin(e.Host, e.Today.Engine)
+	if err != nil {
+		return err
+	}
+	var c config.Config
+	dir, err := e.Open(path, &c)
+	if err != nil {
+		return err
+	}
+	return experiment{Env: e, c: c, dir: dir, size: demo.SizeOf(plugin.Path == ""), began: began}.finish(ctx)
+}
+
+// finish runs what is left of a demo, and closes its directory.
+func (d experiment) finish(ctx context.Context) error {
+	defer func() { _ = d.dir.Close() }() // the ledger is durable row by row
+	d.Say("run %s", d.dir.Path)
+	err := d.run(ctx)
+	if ctx.Err() != nil {
+		return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: d.dir.Path, Next: "hone runs resume " + d.dir.Path}
+	}
+	return err
+}
+
+func (d experiment) run(ctx context.Context) error {
+	servers, err := toolset.Configured(d.Host, d.c, toolset.Source{File: d.c.MCP.Config})
+	if err != nil {
+		return err
+	}
+	l, err := job.Open(ctx, d.Host, d.c, servers, "", demo.Tools()...)
 	if err != nil {
 		return err
 	}
@@ -49,7 +127,7 @@ func (d demoRun) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := l.OpenModel(d.a.Host, &d.c, "", append(append([]scenario.Scenario{}, tasks.Train...), tasks.Test...), true); err != nil {
+	if err := l.OpenModel(d.Host, &d.c, "", append(append([]scenario.Scenario{}, tasks.Train...), tasks.Test...), true); err != nil {
 		return err
 	}
 	data, err := d.data(l, tasks)
@@ -58,7 +136,7 @@ func (d demoRun) run(ctx context.Context) error {
 	}
 	started := time.Now()
 	_, err = d.pipeline(job.MaxMismatch(l.Model)).Run(ctx, data, l.Rollouts(d.c.Rollout.Temperature), l.Evaluation(d.c.Eval), l.Scorer, l.Trainer, l.Policy,
-		job.Journal{Dir: d.dir, Say: d.a.Say, Episodes: l}, d.a.Progress(l.Speaker.NumSlots()))
+		job.Journal{Dir: d.dir, Say: d.Say, Episodes: l}, d.Progress(l.Speaker.NumSlots()))
 	if err != nil {
 		return err
 	}
@@ -68,14 +146,14 @@ func (d demoRun) run(ctx context.Context) error {
 	return d.report(data, l, time.Since(started))
 }
 
-func (d demoRun) pipeline(maxMismatch float64) recipe.Pipeline {
+func (d experiment) pipeline(maxMismatch float64) recipe.Pipeline {
 	p := recipe.Pipeline{SFT: job.SFTOf(d.c), GRPO: job.GRPOOf(d.c, maxMismatch)}
 	p.SFT.CheckpointEvery = 5
 	return p
 }
 
 // tasks executes the drafts of all splits on the live server, or reads back what an earlier attempt executed.
-func (d demoRun) tasks(ctx context.Context, tools environment.Tools) (demo.Tasks, error) {
+func (d experiment) tasks(ctx context.Context, tools environment.Tools) (demo.Tasks, error) {
 	path := filepath.Join(d.dir.Path, "tasks.json")
 	var t demo.Tasks
 	if text, err := os.ReadFile(path); err == nil {
@@ -101,12 +179,12 @@ func (d demoRun) tasks(ctx context.Context, tools environment.Tools) (demo.Tasks
 	dropped := 0
 	t, err = demo.Execute(ctx, d.c.Seed, d.size, call, func(task string, err error) {
 		dropped++
-		d.a.Say("dropped %q: %v", task, err)
+		d.Say("dropped %q: %v", task, err)
 	})
 	if err != nil {
 		return t, err
 	}
-	d.a.Say("executed on the live server: %d demonstrations, %d training and %d %s scenarios; %d dropped",
+	d.Say("executed on the live server: %d demonstrations, %d training and %d %s scenarios; %d dropped",
 		len(t.Demonstrations), len(t.Train), len(t.Test), d.size.HeldOut(), dropped)
 	if len(t.Demonstrations) == 0 || len(t.Train) == 0 || len(t.Test) == 0 {
 		return t, &fault.Error{Code: fault.CodeFailures, What: "no scenario could be executed", Where: d.c.MCP.Config, Next: "hone doctor"}
@@ -119,7 +197,12 @@ func (d demoRun) tasks(ctx context.Context, tools environment.Tools) (demo.Tasks
 }
 
 // data renders the demonstrations as training rows.
-func (d demoRun) data(l *job.Episodes, t demo.Tasks) (recipe.Data, error) {
+func (d experiment) data(l *job.Episodes, t demo.Tasks) (recipe.Data, error) {
 	rows, err := l.Rows(t.Demonstrations)
 	return recipe.Data{Demonstrations: rows, Train: t.Train, Test: t.Test}, err
+}
+
+// DemoEnded reports whether a demo has ended.
+func DemoEnded(s run.Summary, b job.Begun) bool {
+	return job.HasAdapter(s, b) && job.Ended(s, report.EvalStage+ArmGRPO)
 }

@@ -1,4 +1,4 @@
-package main
+package study
 
 import (
 	"encoding/json"
@@ -37,9 +37,9 @@ type demoDelta struct {
 }
 
 // report writes report.html and results.json, and prints the summary.
-func (d demoRun) report(data recipe.Data, l *job.Episodes, pipeline time.Duration) error {
+func (d experiment) report(data recipe.Data, l *job.Episodes, pipeline time.Duration) error {
 	sampling, training := l.Sampler.Stats(), l.Trainer.Seconds
-	p, err := job.WritePage(d.a.Host, d.dir.Path, func(p *report.Page) {
+	p, err := job.WritePage(d.Host, d.dir.Path, func(p *report.Page) {
 		p.Facts = append(p.Facts, report.Fact{Name: "demonstrations", Value: fmt.Sprint(len(data.Demonstrations))},
 			report.Fact{Name: "device", Value: l.Model.Engine.Description()})
 		p.Parts = []eval.Part{{Name: "training", Seconds: training}, {Name: "sampling", Seconds: sampling.BusySeconds},
@@ -52,7 +52,7 @@ func (d demoRun) report(data recipe.Data, l *job.Episodes, pipeline time.Duratio
 	return d.print(p.Results(), l.Trainer, sampling.Decoded, sampling.BusySeconds)
 }
 
-func (d demoRun) print(results eval.Results, l *job.Trainer, decoded int, busy float64) error {
+func (d experiment) print(results eval.Results, l *job.Trainer, decoded int, busy float64) error {
 	s := demoSummary{Base: results.Systems["base"], SFT: results.Systems["sft"], GRPO: results.Systems["grpo"],
 		Deltas: map[string]demoDelta{}, Seconds: time.Since(d.began).Seconds(), Seed: d.c.Seed,
 		Orchestration: results.OrchestrationShare, PeakRSSMB: peakRSS()}
@@ -69,10 +69,10 @@ func (d demoRun) print(results eval.Results, l *job.Trainer, decoded int, busy f
 		name string
 		s    eval.Summary
 	}{{"base", s.Base}, {"sft", s.SFT}, {"grpo", s.GRPO}} {
-		d.a.Say("%-5s first call %s  whole episode %s  of %d", x.name, x.s.FirstCallText(), x.s.EpisodeText(), x.s.N)
+		d.Say("%-5s first call %s  whole episode %s  of %d", x.name, x.s.FirstCallText(), x.s.EpisodeText(), x.s.N)
 	}
-	d.a.Say("next: hone serve --model %s", filepath.Join(d.dir.Path, "final"))
-	return json.NewEncoder(d.a.Data).Encode(s)
+	d.Say("next: hone serve --model %s", filepath.Join(d.dir.Path, "final"))
+	return json.NewEncoder(d.Data).Encode(s)
 }
 
 // peakRSS is the most memory the process had resident, in megabytes (getrusage reports kilobytes on Linux).

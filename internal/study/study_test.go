@@ -1,0 +1,35 @@
+package study
+
+import (
+	"reflect"
+	"testing"
+
+	"hone/internal/config"
+	"hone/internal/demo"
+	"hone/internal/job"
+)
+
+// The stages of a demo are those of other verbs with the same configuration, but for SFT's checkpoints.
+func TestPipeline(t *testing.T) {
+	c := config.Default()
+	c.Seed, c.SFT.Epochs, c.GRPO.Steps, c.GRPO.ClipHigh, c.GRPO.Optimizer.Epsilon, c.Rollout.Temperature = 7, 5, 11, 0.31, 0.0017, 0.71
+	got := experiment{c: c}.pipeline(0.5)
+	sft := job.SFTOf(c)
+	if sft.CheckpointEvery = got.SFT.CheckpointEvery; !reflect.DeepEqual(got.SFT, sft) || got.SFT.CheckpointEvery != 5 {
+		t.Errorf("%+v, want %+v", got.SFT, sft)
+	}
+	if want := job.GRPOOf(c, 0.5); !reflect.DeepEqual(got.GRPO, want) || got.GRPO.MaxMismatch != 0.5 {
+		t.Errorf("%+v, want %+v", got.GRPO, want)
+	}
+}
+
+// A resumed comparison makes the scenarios it was begun with: their number follows from what is kept.
+func TestSizeOfAComparison(t *testing.T) {
+	c := settingsOf(config.Default(), Options{Backend: "cuda", Split: "validation", Steps: 3, Groups: 5, GroupSize: 4, Epochs: 9, GRPORate: 0.125})
+	if size, want := sizeOf(c, kept{Demonstrations: 7}), (demo.Size{Demonstrations: 7, Train: 15, Test: 320, Held: "validation"}); size != want {
+		t.Errorf("%+v, want %+v", size, want)
+	}
+	if c.Seed != 1 || c.SFT.Epochs != 9 || c.GRPO.GroupSize != 4 || c.GRPO.Optimizer.LearningRate != 0.125 || c.Engine.Slots != 128 || c.Engine.Backend != "cuda" {
+		t.Errorf("%+v, %+v, %+v", c.GRPO, c.SFT, c.Engine)
+	}
+}
