@@ -289,13 +289,18 @@ func (*interviewed) Tools() []chat.Tool { return nil }
 func (*interviewed) Close() error       { return nil }
 
 func (e *interviewed) Take(_ context.Context, r environment.Reply) *environment.End {
-	e.t.Turns = append(e.t.Turns, *r.Turn)
-	e.t.Messages = append(e.t.Messages, chat.Message{Role: chat.Assistant, Content: r.Turn.Content})
-	if len(e.t.Turns) < 3 {
+	if r.Turn != nil {
+		e.t.Turns = append(e.t.Turns, *r.Turn)
+		e.t.Messages = append(e.t.Messages, chat.Message{Role: chat.Assistant, Content: r.Turn.Content})
+	}
+	if r.Stop == "" && len(e.t.Turns) < 3 {
 		e.t.Messages = append(e.t.Messages, chat.Message{Role: chat.User, Content: "and then?"})
 		return nil
 	}
 	end := &environment.End{Outcome: trajectory.OK, Reason: trajectory.StopCompleted}
+	if r.Stop != "" {
+		end.Outcome, end.Reason = trajectory.Limit, r.Stop
+	}
 	end.Note(e.t)
 	return end
 }
@@ -313,6 +318,13 @@ func TestEverySpeakerInAnotherEnvironment(t *testing.T) {
 			t.Errorf("%s: %s %+v, %v", kind, roles, got, err)
 		}
 		records[unspoken(got)] = true
+		for stop, o := range map[trajectory.StopReason]rollout.Options{trajectory.StopMaxTokens: {MaxTokens: 2}, trajectory.StopContextOverflow: {}} {
+			full := said{turns: []chat.Message{answering("one")}, room: 4} // "go" and "one" are more
+			got, err := play(t, full.speakers(t)[kind], interview{}, scenario.Scenario{ID: "x", Task: "go"}, o)
+			if err != nil || got.Outcome != trajectory.Limit || got.StopReason != stop || len(got.Turns) != 1 {
+				t.Errorf("%s: %+v, %v", kind, got, err)
+			}
+		}
 	}
 	if len(records) != 1 {
 		t.Errorf("who speaks makes another record: %v", records)
