@@ -69,18 +69,20 @@ func TestEpisodesAreAskedForAsOthersEnd(t *testing.T) {
 		requests <- q
 	}
 	var again *trajectory.Trajectory
-	for range 3 {
-		if got := <-ended; got.ScenarioID == "a" {
-			requests <- ask("a", got.Retries+1, 3)
+	for range 4 { // in whichever order they end
+		switch got := <-ended; {
+		case got.ScenarioID == "a" && got.Retries == 0:
+			requests <- ask("a", 1, 3)
+		case got.ScenarioID == "a":
+			again = got
 		}
 	}
-	again = <-ended
 	close(requests)
 	if _, more := <-ended; more {
 		t.Error("an episode that nobody asked for")
 	}
-	if again.ID != "a/0/1" || again.Retries != 1 || len(streams) != 4 {
-		t.Errorf("%s, %d retries, %d streams", again.ID, again.Retries, len(streams))
+	if again == nil || again.ID != "a/0/1" || again.Retries != 1 || len(streams) != 4 {
+		t.Errorf("%+v, %d streams", again, len(streams))
 	}
 	want := map[string]int{"<user>a\x00<assistant>": 0, "<user>b\x00<assistant>": 2, "<user>c\x00<assistant>": 1}
 	if !maps.Equal(slots, want) {
