@@ -13,9 +13,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/episode/reward"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
+	"hone/internal/grade"
 	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
@@ -53,11 +53,15 @@ func runRescore(ctx context.Context, a *app, path string) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "the run keeps no episode that can be scored again", Where: path,
 			Why: fmt.Sprintf("%s of scenarios that it does not keep, or that ended for reasons that are not the policy's", fault.Count(skipped, "episode")), Next: "hone runs show " + run.Name(path) + " --episodes"}
 	}
-	scorer := reward.Scorer{Weights: job.WeightsOf(c.Rewards)}
+	var defaults grade.Defaults
 	catalog, err := mcp.Load(filepath.Join(path, job.CatalogFile))
 	if err == nil {
-		scorer.Defaults = catalog.Defaults()
+		defaults = catalog.Defaults()
 	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	scorer, err := job.ScorerOf(a.Host, c.Rewards, defaults)
+	if err != nil {
 		return err
 	}
 	if err := recipe.Rescore(ctx, groups, job.ScenariosOf(path), scorer); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -77,4 +78,47 @@ func trajectoriesOf(t *testing.T, dir string) (out []trajectory.Trajectory) {
 		out = append(out, x)
 	}
 	return out
+}
+
+// An episode whose program of the rewards fails is kept, is not scored, and is no success; the same command scores it, and asks
+// the endpoint for nothing.
+func TestEpisodesThatCouldNotBeScoredAreScoredLater(t *testing.T) {
+	url, _ := shop(t)
+	endpoint := buyer(t, chat.ToolCall{Name: "buy", Arguments: `{"name":"hat"}`})
+	const task = `{"id": %q, "task": "Buy a %s.", "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}]}` + "\n"
+	const fails = "#!/bin/sh\ngrep -q 'Buy a %s' && { echo no money >&2; exit 3; }\necho '[0.5]'\n"
+	workFolder(t, map[string]string{"hone.yaml": "rewards: {program: {command: [./judge.sh], weight: 8}}\n", "tasks.jsonl": fmt.Sprintf(task+task, "hat", "hat", "cap", "cap")})
+	judge := func(text string) {
+		t.Helper()
+		if err := os.WriteFile("judge.sh", []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	collect := []string{"collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.jsonl", "--split", "all", "--output-dir", "out", "--yes"}
+	judge(fmt.Sprintf(fails, ""))
+	code, _, said := hone(t, "", collect...)
+	if code != 3 || !strings.Contains(said, "no episode could be scored") || !strings.Contains(said, "exit status 3: no money") || !strings.Contains(said, "2 tokens sent") && !strings.Contains(said, "4 tokens sent") {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	judge(fmt.Sprintf(fails, "cap"))
+	code, out, said := hone(t, "", append(collect, "--json")...)
+	if code != 0 || !strings.Contains(said, "0 tokens sent") || !strings.Contains(said, "1 episode could not be scored, the first by: the reward term program of scenario cap") ||
+		!strings.Contains(said, "1 of 1 episode passed") || !strings.Contains(out, `"judge_error": 1`) && !strings.Contains(out, `"judge_error":1`) {
+		t.Fatalf("exit code %d, %s%s", code, out, said)
+	}
+	judge("#!/bin/sh\necho '[0.5]'\n")
+	if code, _, said = hone(t, "", collect...); code != 0 || !strings.Contains(said, "0 tokens sent") || strings.Contains(said, "could not be scored") {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+	for _, x := range trajectoriesOf(t, "out") {
+		if last := x.Terms[len(x.Terms)-1]; x.Outcome != trajectory.OK || x.Error != "" || last.Name != "program" || last.Score*last.Weight != 4 {
+			t.Errorf("%s: %s %s, %+v", x.ID, x.Outcome, x.Error, x.Terms)
+		}
+	}
+	if err := os.Remove("judge.sh"); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, said = hone(t, "", append(collect[:len(collect)-2], "new", "--yes")...); code != 2 || !strings.Contains(said, "rewards.program.command") {
+		t.Errorf("without its program: exit code %d, %s", code, said)
+	}
 }

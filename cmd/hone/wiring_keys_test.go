@@ -109,10 +109,12 @@ func (w wired) episodes() []acting {
 		{"rewards.checks", s.Weights.Checks, weights.Checks}, {"rewards.call", s.Weights.Call, weights.Call}, {"rewards.tool", s.Weights.Tool, weights.Tool},
 		{"rewards.end", s.Weights.End, weights.End}, {"rewards.extra", s.Weights.Extra, weights.Extra}, {"rewards.repeat", s.Weights.Repeat, weights.Repeat},
 		{"rewards.invalid", s.Weights.Invalid, weights.Invalid}, {"rewards.parse", s.Weights.Parse, weights.Parse},
+		{"rewards.program.command", filepath.Base(s.Program.Program.Command[0]), "judge.sh"}, {"rewards.program.timeout", s.Program.Program.Timeout, 92 * time.Second},
+		{"rewards.program.weight", s.Program.Weight, 19.0}, {"(a program of the rewards, in collect)", terms["program"], 19.0},
 		{"(scorer of evaluations)", *last[reward.Scorer](w, "eval").Weights, weights},
 		{"(schema defaults of a gold call)", string(s.Defaults("paint")["colour"]), `"red"`},
-		{"(reward with the schema's defaults)", w.kept.Reward, 17.0}, // colour, which the gold call names, was left to its default
-		{"(weights of what was kept)", terms, map[string]float64{"checks": 2, "call": 3, "tool": 5, "end": 7, "extra": -17, "repeat": -11, "invalid": -13, "parse": -17}},
+		{"(reward with the schema's defaults)", w.kept.Reward, 17.0 + 19.0/4}, // colour, which the gold call names, was left to its default
+		{"(weights of what was kept)", terms, map[string]float64{"checks": 2, "call": 3, "tool": 5, "end": 7, "extra": -17, "repeat": -11, "invalid": -13, "parse": -17, "program": 19}},
 		{"(weights of what was trained on)", weightOf(w.t, "trained", "parse"), -17.0},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -48,7 +49,7 @@ rollout:
   max_tool_calls: 5
   max_result: 1237
   timeout: 91s
-rewards: {checks: 2, call: 3, tool: 5, end: 7, extra: 0.25, repeat: -11, invalid: -13, parse: -17}
+rewards: {checks: 2, call: 3, tool: 5, end: 7, extra: 0.25, repeat: -11, invalid: -13, parse: -17, program: {command: [./judge.sh], weight: 19, timeout: 92s}}
 lora: {rank: 3, alpha: 7, rslora: true, dropout: 0.27, target_modules: [q_proj, up_proj], rank_pattern: ["up_proj=5"], alpha_pattern: ["q_proj=9"]}
 sft:
   optimizer: {learning_rate: 0.011, max_grad_norm: 0.12, schedule: cosine, warmup: 0.13, beta1: 0.14, beta2: 0.15, epsilon: 0.0016, weight_decay: 0.17}
@@ -75,6 +76,14 @@ const oursJSON = `[
  {"id": "c", "task": "Paint a tie.", "split": "validation", "checks": [{"type": "call", "name": "paint", "arguments": {"name": "tie"}}]},
  {"id": "d", "task": "Paint a bow.", "split": "test", "checks": [{"type": "call", "name": "paint", "arguments": {"name": "bow"}}]}
 ]`
+
+// judgeSh gives each trajectory a quarter.
+const judgeSh = `#!/bin/sh
+n=$(grep -o '"scenario_hash"' | wc -l)
+printf '[0.25'
+while [ $((n = n - 1)) -gt 0 ]; do printf ', 0.25'; done
+echo ']'
+`
 
 // wired is what the rooms were handed by verbs under the unusual configuration.
 type wired struct {
@@ -120,8 +129,11 @@ func wire(t *testing.T) wired {
 		})
 	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
 	t.Cleanup(server.Close)
-	workFolder(t, map[string]string{"hone.yaml": unusual, "ours.json": oursJSON, "say.jsonl": sayings,
+	workFolder(t, map[string]string{"hone.yaml": unusual, "ours.json": oursJSON, "say.jsonl": sayings, "judge.sh": judgeSh,
 		"servers.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}, "pub": {"url": "http://127.0.0.1:1/"}}}`, server.URL)})
+	if err := os.Chmod("judge.sh", 0o700); err != nil {
+		t.Fatal(err)
+	}
 	toyModel(t, "toy.gguf")
 	var err error
 	if w.c, err = config.Load("hone.yaml"); err != nil {

@@ -1,13 +1,23 @@
 package config
 
+import "time"
+
 // Rewards are what an episode earns. Those that it earns are at least 0; penalties are written as negative numbers.
 type Rewards struct {
-	Checks  float64 `yaml:"checks" min:"0" max:"1000" doc:"for passing every check of the scenario"`
-	Call    float64 `yaml:"call" min:"0" max:"1000" doc:"for all gold calls made, arguments and all; of some, their share"`
-	Tool    float64 `yaml:"tool" min:"0" max:"1000" doc:"for calling the tools of all gold calls, whatever the arguments; of some, their share"`
-	End     float64 `yaml:"end" min:"0" max:"1000" doc:"for ending by itself with an answer, and no text around calls; where there are gold calls, the share that was made of it"`
-	Extra   float64 `yaml:"extra" min:"0" max:"1" doc:"share of what the four above earned that each call beyond the gold calls takes away; below 0.5 guessing may pay"`
-	Repeat  float64 `yaml:"repeat" min:"-1000" max:"0" doc:"where all calls repeat an earlier one; of some, their share"`
-	Invalid float64 `yaml:"invalid" min:"-1000" max:"0" doc:"where all calls are of unknown tools or against a tool's schema; of some, their share"`
-	Parse   float64 `yaml:"parse" min:"-1000" max:"0" doc:"for a malformed call"`
+	Checks  float64       `yaml:"checks" min:"0" max:"1000" doc:"for passing every check of the scenario"`
+	Call    float64       `yaml:"call" min:"0" max:"1000" doc:"for all gold calls made, arguments and all; of some, their share"`
+	Tool    float64       `yaml:"tool" min:"0" max:"1000" doc:"for calling the tools of all gold calls, whatever the arguments; of some, their share"`
+	End     float64       `yaml:"end" min:"0" max:"1000" doc:"for ending by itself with an answer, and no text around calls; where there are gold calls, the share that was made of it"`
+	Extra   float64       `yaml:"extra" min:"0" max:"1" doc:"share of what the four above earned that each call beyond the gold calls takes away; below 0.5 guessing may pay"`
+	Repeat  float64       `yaml:"repeat" min:"-1000" max:"0" doc:"where all calls repeat an earlier one; of some, their share"`
+	Invalid float64       `yaml:"invalid" min:"-1000" max:"0" doc:"where all calls are of unknown tools or against a tool's schema; of some, their share"`
+	Parse   float64       `yaml:"parse" min:"-1000" max:"0" doc:"for a malformed call"`
+	Program RewardProgram `yaml:"program" doc:"a program of yours that scores the episodes of a scenario together"`
+}
+
+// RewardProgram is the term that a user's program scores. Without a command there is none.
+type RewardProgram struct {
+	Command []string      `yaml:"command" doc:"the program, on PATH or with its path, and its arguments; empty for none. It reads {\"scenario\", \"trajectories\"} as JSON and writes a JSON list of scores, 0 to 1, one for each trajectory"`
+	Weight  float64       `yaml:"weight" min:"0" max:"1000" doc:"what a score of 1 earns; calls beyond the gold calls take nothing of it away"`
+	Timeout time.Duration `yaml:"timeout" min:"0.001" max:"3600" doc:"time for one group"`
 }

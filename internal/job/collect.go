@@ -21,7 +21,32 @@ import (
 type Tally struct {
 	lost                      string // what the first episode that a server or the way to it spoilt says, its last words included
 	Outcomes                  map[trajectory.Outcome]int
-	scored, passed, notScored int // by the scenario's checks
+	unscored                  string // why the first episode that could not be scored was not
+	scored, passed, notScored int    // by the scenario's checks
+}
+
+// nothing is an error where none of n episodes came to anything.
+func (t *Tally) nothing(n int, where string) error {
+	switch n {
+	case t.Outcomes[trajectory.EnvironmentError] + t.Outcomes[trajectory.InfrastructureError]:
+		return &fault.Error{Code: fault.CodeUnavailable, What: "no call was answered by its MCP server", Where: where, Why: t.lost,
+			Next: "hone doctor; then the same command tries these scenarios again"}
+	case t.Outcomes[trajectory.JudgeError]:
+		return &fault.Error{Code: fault.CodeFailures, What: "no episode could be scored", Where: where, Why: t.unscored,
+			Next: "remove the reason; then the same command scores them, and runs none again"}
+	}
+	return nil
+}
+
+// say tells how the episodes went, and what the same command will try again.
+func (t *Tally) say(j *Job) {
+	if t.lost != "" {
+		j.Say("note: episodes that a server or the way to it spoilt, the first by: %s; the same command tries them again", t.lost)
+	}
+	if t.unscored != "" {
+		j.Say("note: %s could not be scored, the first by: %s; the same command scores them again", fault.Count(t.Outcomes[trajectory.JudgeError], "episode"), t.unscored)
+	}
+	j.Say("%s", t.passRate())
 }
 
 // total counts the episodes that are kept.
@@ -37,6 +62,9 @@ func (t *Tally) add(x *trajectory.Trajectory) {
 	t.Outcomes[x.Outcome]++
 	if broken := x.Outcome == trajectory.EnvironmentError || x.Outcome == trajectory.InfrastructureError; broken && t.lost == "" {
 		t.lost = x.Error
+	}
+	if x.Outcome == trajectory.JudgeError && t.unscored == "" {
+		t.unscored = x.Error
 	}
 	i := slices.IndexFunc(x.Terms, func(term trajectory.Term) bool { return term.Name == "checks" })
 	if i < 0 {
@@ -89,7 +117,10 @@ func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenari
 	if err != nil {
 		return nil, err
 	}
-	l := Of(j.Host, j.Config, set)
+	l, err := Of(j.Host, j.Config, set)
+	if err != nil {
+		return nil, err
+	}
 	defer l.Close()
 	if err := toolset.RefuseFindings(j.Host, l.Catalog.LintTools(), j.Kept.AllowFindings); err != nil {
 		return nil, err
@@ -118,14 +149,10 @@ func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenari
 	if err != nil {
 		return nil, j.stoppedCollect(ctx, ended.total(), len(list), err)
 	}
-	if ended.Outcomes[trajectory.EnvironmentError]+ended.Outcomes[trajectory.InfrastructureError] == len(list) {
-		return nil, &fault.Error{Code: fault.CodeUnavailable, What: "no call was answered by its MCP server", Where: j.Path, Why: ended.lost,
-			Next: "hone doctor; then the same command tries these scenarios again"}
+	if err := ended.nothing(len(list), j.Path); err != nil {
+		return nil, err
 	}
-	if ended.lost != "" {
-		j.Say("note: episodes that a server or the way to it spoilt, the first by: %s; the same command tries them again", ended.lost)
-	}
-	j.Say("%s", ended.passRate())
+	ended.say(j)
 	if ended.scored == 0 || ended.passed > 0 { // sft learns from what passed
 		j.Say("next: hone sft --data %s --base-model %s --output-dir DIR", j.Trajectories(), j.Config.Model.Base)
 	} else {
@@ -147,7 +174,10 @@ func placesOf(list []scenario.Scenario) func(episode string) approval.Place {
 func (j *Job) collect(ctx context.Context, l *Episodes, p rollout.Policy, list []scenario.Scenario) (Tally, error) {
 	dir, c := j.Dir, j.Config // c as the run was begun with
 	log, report := Journal{Dir: dir, Say: j.Say, Episodes: l}, j.Progress(1)
-	l.Scorer.Weights = WeightsOf(c.Rewards)
+	var err error
+	if l.Scorer, err = ScorerOf(j.Host, c.Rewards, l.Scorer.Defaults); err != nil {
+		return Tally{}, err
+	}
 	l.World = l.worldOf(j.Host, c)
 	// The same command tries again what the servers spoilt, and then the endpoint's answers need not be paid for once more.
 	l.Options = rollout.Options{MaxTokens: c.Rollout.MaxTokens, Seed: c.Seed, Name: func(id string, _, _ int) string { return id }}

@@ -51,14 +51,18 @@ func Open(ctx context.Context, h *host.Host, c config.Config, servers mcp.Config
 	if err != nil {
 		return nil, err
 	}
-	return Of(h, c, s), nil
+	return Of(h, c, s)
 }
 
-// Of are the episodes of a tool set, without a model.
-func Of(h *host.Host, c config.Config, s *toolset.Set) *Episodes {
-	l := &Episodes{Set: s, opens: h.Opens, Scorer: reward.Scorer{Weights: WeightsOf(c.Rewards), Defaults: s.Catalog.Defaults()}}
-	h.Opens(l.Scorer)
-	return l
+// Of are the episodes of a tool set, which they take over, without a model.
+func Of(h *host.Host, c config.Config, s *toolset.Set) (*Episodes, error) {
+	scorer, err := ScorerOf(h, c.Rewards, s.Catalog.Defaults())
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	h.Opens(scorer)
+	return &Episodes{Set: s, opens: h.Opens, Scorer: scorer}, nil
 }
 
 // held is the hash of the adapter that episodes are sampled with, "" for a base model or an endpoint.

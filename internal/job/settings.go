@@ -1,11 +1,19 @@
 package job
 
 import (
+	"path/filepath"
+	"slices"
+	"strings"
+
 	"hone/internal/config"
 	"hone/internal/episode/reward"
 	"hone/internal/eval"
+	"hone/internal/grade"
+	"hone/internal/host"
 	"hone/internal/learn/batch"
 	"hone/internal/recipe"
+	"hone/internal/toolset"
+	"hone/internal/userprogram"
 )
 
 // OptimizerOf turns a section of the configuration into what learns by it.
@@ -25,6 +33,25 @@ func GRPOOf(c config.Config, maxMismatch float64) recipe.GRPO {
 func WeightsOf(c config.Rewards) *reward.Weights {
 	return &reward.Weights{Checks: c.Checks, Call: c.Call, Tool: c.Tool, End: c.End, Extra: c.Extra, Repeat: c.Repeat,
 		Invalid: c.Invalid, Parse: c.Parse}
+}
+
+// ScorerOf is what episodes are scored by. defaults are those of the tools' schemas.
+func ScorerOf(h *host.Host, c config.Rewards, defaults grade.Defaults) (reward.Scorer, error) {
+	s := reward.Scorer{Weights: WeightsOf(c), Defaults: defaults}
+	if len(c.Program.Command) == 0 {
+		return s, nil
+	}
+	p := userprogram.Program{Command: slices.Clone(c.Program.Command), Environ: toolset.ProgramEnviron(h), Timeout: c.Program.Timeout}
+	if strings.ContainsRune(p.Command[0], filepath.Separator) {
+		file, err := filepath.Abs(p.Command[0])
+		if err != nil {
+			return s, err
+		}
+		p.Command[0] = file
+	}
+	var err error
+	s.Program, err = reward.NewProgram(p, c.Program.Weight)
+	return s, err
 }
 
 // SFTOf is the stage of SFT that the configuration describes.

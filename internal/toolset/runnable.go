@@ -18,6 +18,11 @@ func Programs(h *host.Host, c config.Config) []string {
 	if !c.Scenarios.Programs {
 		return nil
 	}
+	return ProgramEnviron(h)
+}
+
+// ProgramEnviron is the whole environment of users' programs.
+func ProgramEnviron(h *host.Host) []string {
 	environ := []string{}
 	for _, name := range []string{"PATH", "HOME", "LANG", "TMPDIR"} {
 		if value, ok := h.LookupEnv(name); ok {

@@ -71,6 +71,9 @@ func (r Scorer) Max(s *scenario.Scenario) float64 {
 	if len(s.Gold) > 0 {
 		most += w.Call + w.Tool
 	}
+	if r.Program != nil {
+		most += r.Program.Weight
+	}
 	return most
 }
 

@@ -49,7 +49,7 @@ func (r Scorer) terms() []term {
 	if r.Weights != nil {
 		w = *r.Weights
 	}
-	return []term{
+	list := []term{
 		{"checks", hasChecks, each(checks), times(w.Checks)},
 		{"call", hasGold, each(calls), times(w.Call)},
 		{"tool", hasGold, each(func(e episode) mark { return mark{toolShare(e), ""} }), times(w.Tool)},
@@ -59,6 +59,10 @@ func (r Scorer) terms() []term {
 		{"invalid", hasCalls, each(invalid), times(w.Invalid)},
 		{"parse", always, each(parse), times(w.Parse)},
 	}
+	if r.Program != nil {
+		list = append(list, term{"program", always, r.Program.score, times(r.Program.Weight)})
+	}
+	return list
 }
 
 // each is the score of a term that looks at one episode at a time, by rule.
