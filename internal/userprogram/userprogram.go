@@ -33,8 +33,8 @@ type Program struct {
 func (p Program) Find() (string, error) {
 	name := p.Command[0]
 	if filepath.IsAbs(name) {
-		if !runs(name) {
-			return "", fmt.Errorf("%s is no file that can be run", name)
+		if err := runs(name); err != nil {
+			return "", fmt.Errorf("the program %s: %w", name, err)
 		}
 		return name, nil
 	}
@@ -47,7 +47,7 @@ func (p Program) Find() (string, error) {
 			continue
 		}
 		for _, dir := range filepath.SplitList(list) {
-			if file := filepath.Join(dir, name); runs(file) {
+			if file := filepath.Join(dir, name); runs(file) == nil {
 				return file, nil
 			}
 		}
@@ -55,9 +55,13 @@ func (p Program) Find() (string, error) {
 	return "", errors.New("the program " + name + " is not on PATH")
 }
 
-func runs(file string) bool {
+// runs says why a file cannot be run.
+func runs(file string) error {
 	info, err := os.Stat(file)
-	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+	if err == nil && !(info.Mode().IsRegular() && info.Mode()&0o111 != 0) {
+		err = errors.New("it is no file that can be executed")
+	}
+	return err
 }
 
 // Run gives the program an input and returns what it wrote to stdout and stderr, without the space around. A program with a path runs in
