@@ -33,11 +33,11 @@ func settings(c config.Config, pureGo bool) config.Config {
 	c.MCP.Config, c.Model.Context = filepath.Join("demo", "mcp.json"), 2048
 	c.Model.Base, c.Rollout.System = assets.Model().Name, demo.System
 	c.Engine.Slots = 32                                                        // episodes end at different times, and a step costs little less where slots are idle (docs/LOG.md)
-	c.Rollout.MaxTurns, c.Rollout.MaxTokens, c.Rollout.MaxToolCalls = 4, 64, 6 // no turn of a experiment is longer than 60
+	c.Rollout.MaxTurns, c.Rollout.MaxTokens, c.Rollout.MaxToolCalls = 4, 64, 6 // no turn of a demonstration is longer than 60
 	c.Rollout.MaxResult = 128                                                  // no answer of the demo's tools has more than 90 bytes, and caches are made for this many tokens a turn
 	c.Eval.Split = scenario.Test
 	c.SFT.Epochs, c.SFT.BatchSize, c.SFT.Optimizer.LearningRate = 2, 16, 1e-3
-	c.GRPO.Steps, c.GRPO.ScenariosPerStep, c.GRPO.GroupSize = 6, 16, 4
+	c.GRPO.Steps, c.GRPO.ScenariosPerStep, c.GRPO.GroupSize = 4, 16, 4
 	c.GRPO.Optimizer.LearningRate, c.GRPO.CheckpointEvery = 2e-5, 1
 	if pureGo {
 		c.Engine.Slots = 8

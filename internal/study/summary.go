@@ -49,6 +49,9 @@ func (d experiment) report(data recipe.Data, l *job.Episodes, pipeline time.Dura
 	if err != nil {
 		return err
 	}
+	for _, line := range beforeAfter(p.Comparison) {
+		d.Say("%s", line)
+	}
 	return d.print(p.Results(), l.Trainer, sampling.Decoded, sampling.BusySeconds)
 }
 
@@ -71,6 +74,10 @@ func (d experiment) print(results eval.Results, l *job.Trainer, decoded int, bus
 	}{{"base", s.Base}, {"sft", s.SFT}, {"grpo", s.GRPO}} {
 		d.Say("%-5s first call %s  whole episode %s  of %d", x.name, x.s.FirstCallText(), x.s.EpisodeText(), x.s.N)
 	}
+	for _, x := range results.Deltas {
+		d.Say("%s against %s: %s points of whole episodes", x.New, x.Old, x.Episode.PointsText())
+	}
+	d.Say("GRPO's %d steps show that the loop runs, and are too few to measure; docs/LEARNING.md has what it adds where it has the steps", d.c.GRPO.Steps)
 	d.Say("next: hone serve --model %s", filepath.Join(d.dir.Path, "final"))
 	return json.NewEncoder(d.Data).Encode(s)
 }
