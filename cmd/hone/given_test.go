@@ -1,6 +1,10 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"testing"
 
@@ -57,5 +61,51 @@ func TestOpeningsAreTheScenarios(t *testing.T) {
 	list := []scenario.Scenario{{Task: "a"}, {Messages: []chat.Message{{Role: chat.User, Content: "a"}, {Role: chat.Assistant, Content: "b"}, {Role: chat.User, Content: "c"}}}}
 	if all := l.Openings(list); len(all) != 2 || len(all[0]) != 2 || len(all[1]) != 4 || all[1][0].Content != "Be a shop." || all[1][3].Content != "c" {
 		t.Errorf("%+v", all)
+	}
+}
+
+// Two scenarios of one wording are asked for with seeds of their own, and get answers of their own. A run that the endpoint broke
+// off goes on, and pays for no answer twice.
+func TestCollectAsksOnceForEachTurn(t *testing.T) {
+	url, _ := shop(t)
+	asked, fails := map[uint64]int{}, uint64(0)
+	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q struct {
+			Messages []chat.Message
+			Seed     uint64
+		}
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
+			t.Error(err)
+		}
+		if asked[q.Seed]++; len(asked) == 4 && fails == 0 {
+			fails = q.Seed
+			http.Error(w, "no", http.StatusBadRequest)
+			return
+		}
+		reply := chat.Message{Role: chat.Assistant, Content: fmt.Sprint(q.Seed)}
+		if q.Messages[len(q.Messages)-1].Role == chat.User {
+			reply = chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "look", Arguments: `{"name": "hat"}`}}}
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": reply, "finish_reason": "stop"}}})
+	}))
+	t.Cleanup(endpoint.Close)
+	workFolder(t, map[string]string{"two.jsonl": `{"id": "a", "task": "Is there a hat?"}` + "\n" + `{"id": "b", "task": "Is there a hat?"}` + "\n"})
+	for _, want := range []int{1, 0} {
+		code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint.URL+"/v1", "--model", "m", "--dataset", "two.jsonl", "--split", "all", "--output-dir", "out", "--yes")
+		if code != want {
+			t.Fatalf("exit code %d: %s", code, said)
+		}
+	}
+	kept := trajectoriesOf(t, "out")
+	if len(kept) != 2 || kept[0].Answer() == kept[1].Answer() || kept[0].ID != "a" || kept[1].ID != "b" {
+		t.Errorf("kept %+v", kept)
+	}
+	for seed, n := range asked {
+		if want := map[bool]int{true: 2, false: 1}[seed == fails]; n != want {
+			t.Errorf("the turn of seed %d was asked for %d times, want %d", seed, n, want)
+		}
+	}
+	if len(asked) != 4 {
+		t.Errorf("%d seeds of 4 turns", len(asked))
 	}
 }
