@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -138,6 +139,7 @@ func alive(d device) func() int64 {
 	if d.PureGo() {
 		return func() int64 { return 0 }
 	}
+	runtime.GC() // what tests before have left may go
 	before := pjrt.BuffersAlive()
 	return func() int64 { return pjrt.BuffersAlive() - before }
 }

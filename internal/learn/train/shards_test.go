@@ -39,14 +39,14 @@ func TestShardedWeightsTakeTheSameSteps(t *testing.T) {
 			}
 			return tr
 		}
-		want := twoSteps(t, start(whole, learntest.Weights(t, e, whole)), b)
+		want := twoSteps(t, start(whole, learntest.Weights(t, e, whole)), b, batch.Objective{})
 		again := func() *Trainer {
 			tr := start(sharded, parts)
 			tr.programs = programs
 			return tr
 		}
 		tr := again()
-		got := twoSteps(t, tr, b)
+		got := twoSteps(t, tr, b, batch.Objective{})
 		if delta := maxDelta(want.gradient, got.gradient); delta > 1e-6 || maxDelta(want.gradient, make([]float32, tr.size)) < 1e-3 {
 			t.Errorf("on %d devices the gradient differs by %g", n, delta)
 		}
@@ -59,8 +59,8 @@ func TestShardedWeightsTakeTheSameSteps(t *testing.T) {
 			}
 		}
 		checkAlike(t, tr, n)
-		testSeveralDevicesResume(t, again, b)
-		checkInPlace(t, again(), b)
+		testSeveralDevicesResume(t, again, b, batch.Objective{})
+		checkInPlace(t, again(), b, batch.Objective{})
 	}
 }
 
