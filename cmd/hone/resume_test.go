@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -463,5 +464,66 @@ func TestResumeWithinAnEvaluation(t *testing.T) {
 	got, want := result(t, "broken"), result(t, "whole")
 	if got != want || strings.Count(want, `"stage":"validation"`) != 4 || strings.Count(want, `"grad_norm":0,`) == 4 {
 		t.Errorf("the resumed run learnt something else; metrics\n%s\nwant\n%s", metricsOf(got), metricsOf(want))
+	}
+}
+
+// An evaluation stopped after its first episodes goes on to the episodes and the numbers of an unbroken one; those that it had are not run
+// again.
+func TestResumeEvaluation(t *testing.T) {
+	url, _ := shop(t)
+	var tasks []string
+	for _, letter := range "abcdefgh" {
+		tasks = append(tasks, fmt.Sprintf(`{"id": "%c", "task": "Say %c.", "split": "test", "checks": [{"type": "answer", "regex": "[a-m]"}]}`, letter, letter))
+	}
+	workFolder(t, map[string]string{"hone.yaml": toyConfig, "tasks.json": "[" + strings.Join(tasks, ",") + "]"})
+	toyModel(t, "base/toy.gguf")
+	command := []string{"eval", "--mcp", url, "--base-model", "base", "--dataset", "tasks.json", "--split", "test", "--json", "--output-dir"}
+	code, want, said := hone(t, "", append(command, "whole")...)
+	if code != 0 {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	broken := &once{line: " 1/8", do: stop}
+	if code := toyApp(broken, nil).main(ctx, append(command, "broken")); code != 7 || !strings.Contains(broken.String(), "next:  hone runs resume ./broken") {
+		t.Fatalf("stopped: exit code %d, %s", code, broken)
+	}
+	if code, state, _ := hone(t, "", "runs", "show", "./broken"); code != 0 || !strings.Contains(state, "stopped; ") {
+		t.Errorf("while it is stopped: %s", state)
+	}
+	_ = os.Remove("tasks.json")
+	code, got, said := hone(t, "", "runs", "resume", "./broken", "--mcp", url, "--json")
+	clock := regexp.MustCompile(`"[a-z_]*seconds": [-+.0-9e]+`)
+	if got, want = clock.ReplaceAllString(got, ""), clock.ReplaceAllString(want, ""); code != 0 || got != want {
+		t.Fatalf("resumed: exit code %d, %s\n%s\nwant\n%s", code, said, got, want)
+	}
+	attempts := map[string]map[int]int{}
+	episodes := func(dir string) map[string]string {
+		of := map[string]string{}
+		attempts[dir] = map[int]int{}
+		for line := range strings.Lines(contents(t, dir+"/trajectories.jsonl")) {
+			var row struct {
+				ID      string
+				Attempt int
+				Turns   []struct {
+					CompletionIDs   json.RawMessage `json:"completion_ids"`
+					SamplerLogprobs json.RawMessage `json:"sampler_logprobs"`
+				}
+			}
+			if err := json.Unmarshal([]byte(line), &row); err != nil {
+				t.Fatal(err)
+			}
+			of[row.ID] = fmt.Sprintf("%s", row.Turns)
+			attempts[dir][row.Attempt]++
+		}
+		return of
+	}
+	if got, want := episodes("broken"), episodes("whole"); !maps.Equal(got, want) || len(want) != 8 || strings.Contains(want["a/0/0"], "[]") {
+		t.Errorf("episodes\n%v\nwant\n%v", got, want)
+	}
+	if n := attempts["broken"]; n[1] == 0 || n[1]+n[2] != 8 || n[2] == 0 {
+		t.Errorf("episodes of each attempt: %v", n)
+	}
+	if code, state, _ := hone(t, "", "runs", "show", "./broken"); code != 0 || !strings.Contains(state, "finished") {
+		t.Errorf("in the end: %s", state)
 	}
 }
