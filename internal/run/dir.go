@@ -25,7 +25,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"hone/internal/digest"
 	"hone/internal/fault"
@@ -351,47 +350,6 @@ func Name(path string) string {
 		return "." + string(filepath.Separator) + path
 	}
 	return path
-}
-
-// acquire takes the directory's lock. flock rather than a bare pid file: a killed process lets go of it by itself.
-func acquire(path string) (*os.File, error) {
-	name := filepath.Join(path, lockFile)
-	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, failed("cannot lock the run", path, err)
-	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	for range 5 { // `runs ls` holds the lock for a moment to ask whether it is free
-		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	}
-	if err != nil {
-		f.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: "the run is in use", Where: path,
-				Why: "process " + lockHolder(path) + " holds it", Next: "wait for that process, or stop it"}
-		}
-		return nil, failed("cannot lock the run", path, err)
-	}
-	if err = f.Truncate(0); err == nil {
-		_, err = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
-	}
-	if err != nil {
-		f.Close()
-		return nil, failed("cannot lock the run", path, err)
-	}
-	return f, nil
-}
-
-func lockHolder(path string) string {
-	pid, err := os.ReadFile(filepath.Join(path, lockFile))
-	if err != nil || len(pid) == 0 {
-		return "(unknown)"
-	}
-	return strings.TrimSpace(string(pid))
 }
 
 // nextLog opens logs/attempt_N for the first N not taken.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"time"
 
 	"hone/internal/fault"
@@ -114,22 +113,6 @@ func Summarize(path string) (Summary, error) {
 	defer l.Close()
 	s.Stages, err = l.summarize()
 	return s, err
-}
-
-// inUse returns the pid of the process that holds the run, "" where none does.
-func inUse(path string) (string, error) {
-	f, err := os.Open(filepath.Join(path, lockFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB); errors.Is(err, syscall.EWOULDBLOCK) {
-		return lockHolder(path), nil
-	}
-	return "", nil
 }
 
 // summarize returns the stages that were put, then those that only trajectories or metrics name.
