@@ -139,9 +139,13 @@ func (j *Job) GoOn() error {
 	return err
 }
 
-// BeginOrGoOn begins a run, or goes on with the one that the same command began.
+// BeginOrGoOn begins a run, or goes on with the one that the same command began. A run of another verb is none of its.
 func (j *Job) BeginOrGoOn(found *mcp.Catalog) error {
-	if _, err := os.Stat(filepath.Join(j.Path, "version.json")); err == nil {
+	if text, err := os.ReadFile(filepath.Join(j.Path, "version.json")); err == nil {
+		var b Begun
+		if json.Unmarshal(text, &b) == nil && b.Verb != j.Verb {
+			return j.Free(j.Path)
+		}
 		if err := j.GoOn(); err != nil {
 			if f, ok := errors.AsType[*fault.Error](err); ok { // the verb itself goes on
 				f.Next = strings.ReplaceAll(f.Next, "hone runs resume "+run.Name(j.Path), "the same command with")

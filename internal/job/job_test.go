@@ -1,8 +1,11 @@
 package job
 
 import (
+	"fmt"
 	"hone/internal/config"
+	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/mcp"
 	"hone/internal/screen"
 	"io"
 	"maps"
@@ -47,6 +50,25 @@ func TestMetricsThatAreNoNumbers(t *testing.T) {
 	}
 	if got, ok, err := log.Recorded("grpo", 2); err != nil || !ok || !maps.Equal(got, map[string]float64{"reward": 0.5}) {
 		t.Errorf("%v, %v, %v", got, ok, err)
+	}
+}
+
+// What goes on by its own command goes on with its own run alone: the episodes of another verb's are of another policy.
+func TestOnlyItsOwnRunGoesOn(t *testing.T) {
+	t.Chdir(t.TempDir())
+	e := Env{Host: quiet(t), Table: Verbs{{Name: "train", Finished: HasAdapter, Resume: ResumeTrain}, {Name: "collect", Finished: AllFinished}}}
+	for _, verb := range []string{"train", "collect"} {
+		j := &Job{Env: e, Verb: verb, Path: verb, Config: config.Default()}
+		if err := j.BeginOrGoOn(&mcp.Catalog{}); err != nil {
+			t.Fatal(err)
+		}
+		j.Close()
+		again := &Job{Env: e, Verb: "collect", Path: verb}
+		err := again.BeginOrGoOn(&mcp.Catalog{})
+		again.Close()
+		if refused := fault.CodeOf(err) == fault.CodeUsage && strings.Contains(fmt.Sprint(err), "it already holds a run of hone train"); refused != (verb == "train") {
+			t.Errorf("collect into a run of %s: %v", verb, err)
+		}
 	}
 }
 
