@@ -223,7 +223,7 @@ func TestTrainDryRun(t *testing.T) {
 		"no server":       {"", []string{"--mcp", "http://127.0.0.1:1/mcp"}, 5, "refused"},
 		"no program":      {"", []string{"--mcp", "./nowhere"}, 5, "install the program"},
 		"no model":        {"", []string{"--base-model", "nowhere"}, 2, "nowhere"},
-		"no plug-in":      {"engine: {backend: cpu, plugin: " + gone + "}\n", nil, 6, "where: " + gone},
+		"no plug-in":      {"engine: {backend: cpu, plugin: " + gone + "}\n", nil, 2, "where: " + gone},
 		"no CUDA plug-in": {"", []string{"--num-gpus", "1"}, 6, "no CUDA plug-in found"},
 		"several of one":  {"engine: {backend: go, devices: 2}\n", []string{"--mcp", "./nowhere"}, 2, "there are not 2 devices but 1"}, // before a server is started
 	} {

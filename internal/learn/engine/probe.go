@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"hone/internal/fault"
@@ -25,6 +26,9 @@ func Probe(path string) (Library, error) {
 	}
 	f := &fault.Error{Code: fault.CodeExhausted, What: "cannot use the accelerator plug-in", Where: path, Err: err,
 		Next: "hone engine install cpu, or name another with engine.plugin; hone doctor looks at it"}
+	if info, statErr := os.Stat(whole); statErr != nil || info.IsDir() {
+		f.Code = fault.CodeUsage // whoever named it was mistaken
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		f.What = "the accelerator plug-in is not there"
 	}
