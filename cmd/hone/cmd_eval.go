@@ -111,7 +111,7 @@ func (f evalFlags) check() error {
 // tell prints the episodes that show names and the rates.
 func (a *app) tell(measured *job.Evaluated, show string) error {
 	if !a.JSON {
-		for _, e := range shownOfSystems(measured.Systems, show) {
+		for _, e := range episodesToPrint(measured.Systems, show) {
 			if err := e.WriteText(a.Data); err != nil {
 				return err
 			}
@@ -159,10 +159,10 @@ func (a *app) printEval(r eval.Comparison, show string) error {
 	a.Say("intervals: Wilson's for a rate, paired bootstrap over scenarios for a difference; excluded episodes are in neither")
 	out := struct {
 		eval.Results
-		Episodes []shownEpisode `json:"episodes,omitempty"`
+		Episodes []printedEpisode `json:"episodes,omitempty"`
 	}{Results: results}
-	for _, e := range shownOfSystems(r.Systems, show) {
-		out.Episodes = append(out.Episodes, shownOf(e))
+	for _, e := range episodesToPrint(r.Systems, show) {
+		out.Episodes = append(out.Episodes, episodeOf(e))
 	}
 	return a.Print(out, rows)
 }

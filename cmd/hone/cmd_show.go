@@ -1,12 +1,9 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -70,13 +67,13 @@ func runRunsShow(a *app, path string) error {
 	if err := a.Print(nil, rows); err != nil {
 		return err
 	}
-	return withLedger(path, func(l *run.Ledger) error {
+	return job.ReadLedger(path, func(l *run.Ledger) error {
 		for _, st := range s.Stages {
 			metrics, err := l.Metrics(st.Name)
 			if err != nil {
 				return err
 			}
-			table, err := metricTable(st.Name, metrics)
+			table, err := run.MetricTable(st.Name, metrics)
 			if err != nil || table == nil {
 				continue // rows of another form: they are in metrics.jsonl
 			}
@@ -93,104 +90,36 @@ func exists(path string) bool {
 	return err == nil
 }
 
-func withLedger(path string, f func(*run.Ledger) error) error {
-	l, err := run.ReadLedger(filepath.Join(path, "ledger.db"))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = l.Close() }() // read only
-	return f(l)
-}
-
-// mostColumns is how many steps a table of metrics shows: the first, the last, and some between.
-const mostColumns = 7
-
-// metricTable has a row for each metric of a stage, and a column for each of some steps. It is nil where there are none.
-func metricTable(stage string, rows []run.MetricRow) ([][]string, error) {
-	if len(rows) == 0 {
-		return nil, nil
-	}
-	var picked []run.MetricRow
-	for i := range min(mostColumns, len(rows)) {
-		picked = append(picked, rows[i*(len(rows)-1)/max(1, min(mostColumns, len(rows))-1)])
-	}
-	head, names := []string{stage + " step"}, map[string]bool{}
-	var values []map[string]float64
-	for _, r := range picked {
-		m := map[string]float64{}
-		if err := json.Unmarshal(r.JSON, &m); err != nil {
-			return nil, fmt.Errorf("reading the metrics of %s step %d: %w", stage, r.Step, err)
-		}
-		for name := range m {
-			names[name] = true
-		}
-		head, values = append(head, fmt.Sprint(r.Step)), append(values, m)
-	}
-	table := [][]string{head}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		line := []string{"  " + name}
-		for _, m := range values {
-			cell := "-"
-			if x, ok := m[name]; ok {
-				cell = fmt.Sprintf("%.4g", x)
-			}
-			line = append(line, cell)
-		}
-		table = append(table, line)
-	}
-	return table, nil
-}
-
-// shownEpisode is an episode in JSON.
-type shownEpisode struct {
+// printedEpisode is an episode in JSON.
+type printedEpisode struct {
 	Row string `json:"row"` // its name in the run
 	*trajectory.Trajectory
 	Checks []eval.Verdict `json:"checks"`
 }
 
-func shownOf(e eval.Example) shownEpisode {
-	return shownEpisode{e.Name(), e.Trajectory, e.Verdicts()}
+func episodeOf(e eval.Example) printedEpisode {
+	return printedEpisode{e.Name(), e.Trajectory, e.Verdicts()}
 }
 
 func runShowEpisode(a *app, path, id string) error {
-	found, err := episodesOf(path, func(l *run.Ledger, yield func(run.TrajectoryRow) error) error {
-		rows, err := l.Find(id)
-		for _, r := range rows {
-			if err == nil {
-				err = yield(r)
-			}
-		}
-		return err
-	})
+	found, err := job.FindEpisode(path, id)
 	if err != nil {
 		return err
 	}
-	if len(found) != 1 {
-		f := &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no episode %q", id), Where: path, Next: "hone runs show " + run.Name(path) + " --episodes lists them"}
-		if len(found) > 1 {
-			var names []string
-			for _, e := range found {
-				names = append(names, e.Name())
-			}
-			f.What, f.Why = fmt.Sprintf("%q is the name of %d episodes", id, len(found)), strings.Join(names, ", ")
-			f.Next = "give one of these names"
-		}
-		return f
-	}
 	if a.JSON {
-		return a.Print(shownOf(found[0]), nil)
+		return a.Print(episodeOf(found), nil)
 	}
-	return found[0].WriteText(a.Data)
+	return found.WriteText(a.Data)
 }
 
 func runShowEpisodes(a *app, path string) error {
-	found, err := episodesOf(path, (*run.Ledger).Each)
+	found, err := job.EpisodesOf(path)
 	if err != nil {
 		return err
 	}
-	list, rows := []shownEpisode{}, [][]string{{"EPISODE", "OUTCOME", "REWARD", "FAILED CHECKS"}}
+	list, rows := []printedEpisode{}, [][]string{{"EPISODE", "OUTCOME", "REWARD", "FAILED CHECKS"}}
 	for _, e := range found {
-		list = append(list, shownOf(e))
+		list = append(list, episodeOf(e))
 		var failed []string
 		for _, v := range e.Verdicts() {
 			if !v.Passed {
@@ -202,31 +131,8 @@ func runShowEpisodes(a *app, path string) error {
 	return a.Print(list, rows)
 }
 
-// episodesOf are those episodes of the run in path that each yields, with the scenarios that the run keeps.
-func episodesOf(path string, each func(l *run.Ledger, yield func(run.TrajectoryRow) error) error) (found []eval.Example, err error) {
-	if _, err := run.Summarize(path); err != nil { // for its errors
-		return nil, err
-	}
-	known := job.ScenariosOf(path)
-	err = withLedger(path, func(l *run.Ledger) error {
-		return each(l, func(r run.TrajectoryRow) error {
-			t := &trajectory.Trajectory{}
-			if err := r.Decode(t); err != nil {
-				return err
-			}
-			e := eval.Example{Title: r.ID, Trajectory: t}
-			if s := known[t.ScenarioID]; s != nil && s.Hash() == t.Scenario {
-				e.Scenario = s
-			}
-			found = append(found, e)
-			return nil
-		})
-	})
-	return found, err
-}
-
-// shownOfSystems are the episodes of systems that show names: none, failed or all.
-func shownOfSystems(systems []eval.System, show string) (shown []eval.Example) {
+// episodesToPrint are the episodes of systems that show names: none, failed or all.
+func episodesToPrint(systems []eval.System, show string) (shown []eval.Example) {
 	for _, s := range systems {
 		for _, e := range s.Episodes {
 			if show == showAll || show == showFailed && e.Failed() {

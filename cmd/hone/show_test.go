@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -14,7 +13,6 @@ import (
 	"hone/internal/eval"
 	"hone/internal/job"
 	"hone/internal/mcp"
-	"hone/internal/run"
 	"hone/internal/screen"
 	"hone/internal/toolset"
 )
@@ -118,24 +116,6 @@ func TestShowRun(t *testing.T) {
 	}
 	if code := a.main(t.Context(), []string{"runs", "show", "./out", "--episode", "s/0/0"}); code != 2 || !strings.Contains(said.String(), "eval_base/s/0/0, eval_model/s/0/0") {
 		t.Errorf("two episodes: exit code %d, %s", code, &said)
-	}
-}
-
-// Some steps stand for all: the first, the last, and none twice.
-func TestMetricTable(t *testing.T) {
-	for n, want := range map[int]string{0: "[]", 1: "[s step 0]", 2: "[s step 0 1]", 7: "[s step 0 1 2 3 4 5 6]", 8: "[s step 0 1 2 3 4 5 7]", 100: "[s step 0 16 33 49 66 82 99]"} {
-		var rows []run.MetricRow
-		for step := range n {
-			rows = append(rows, run.MetricRow{Stage: "s", Step: step, JSON: []byte(`{"loss":1}`)})
-		}
-		table, err := metricTable("s", rows)
-		head := []string{}
-		if len(table) > 0 {
-			head = table[0]
-		}
-		if err != nil || fmt.Sprint(head) != want {
-			t.Errorf("%d: %v, %v, want %s", n, head, err, want)
-		}
 	}
 }
 

@@ -1,0 +1,77 @@
+package job
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"hone/internal/episode/trajectory"
+	"hone/internal/eval"
+	"hone/internal/fault"
+	"hone/internal/run"
+)
+
+// ReadLedger opens the ledger of the run in path for f, which only reads.
+func ReadLedger(path string, f func(*run.Ledger) error) error {
+	l, err := run.ReadLedger(filepath.Join(path, "ledger.db"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = l.Close() }() // read only
+	return f(l)
+}
+
+// EpisodesOf are the episodes of the run in path, with the scenarios that the run keeps.
+func EpisodesOf(path string) ([]eval.Example, error) { return episodesOf(path, (*run.Ledger).Each) }
+
+// FindEpisode is the episode of a name, whole or without its stage, in the run in path.
+func FindEpisode(path, id string) (eval.Example, error) {
+	found, err := episodesOf(path, func(l *run.Ledger, yield func(run.TrajectoryRow) error) error {
+		rows, err := l.Find(id)
+		for _, r := range rows {
+			if err == nil {
+				err = yield(r)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return eval.Example{}, err
+	}
+	if len(found) != 1 {
+		f := &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no episode %q", id), Where: path, Next: "hone runs show " + run.Name(path) + " --episodes lists them"}
+		if len(found) > 1 {
+			var names []string
+			for _, e := range found {
+				names = append(names, e.Name())
+			}
+			f.What, f.Why = fmt.Sprintf("%q is the name of %d episodes", id, len(found)), strings.Join(names, ", ")
+			f.Next = "give one of these names"
+		}
+		return eval.Example{}, f
+	}
+	return found[0], nil
+}
+
+// episodesOf are those episodes of the run in path that each yields, with the scenarios that the run keeps.
+func episodesOf(path string, each func(l *run.Ledger, yield func(run.TrajectoryRow) error) error) (found []eval.Example, err error) {
+	if _, err := run.Summarize(path); err != nil { // for its errors
+		return nil, err
+	}
+	known := ScenariosOf(path)
+	err = ReadLedger(path, func(l *run.Ledger) error {
+		return each(l, func(r run.TrajectoryRow) error {
+			t := &trajectory.Trajectory{}
+			if err := r.Decode(t); err != nil {
+				return err
+			}
+			e := eval.Example{Title: r.ID, Trajectory: t}
+			if s := known[t.ScenarioID]; s != nil && s.Hash() == t.Scenario {
+				e.Scenario = s
+			}
+			found = append(found, e)
+			return nil
+		})
+	})
+	return found, err
+}

@@ -1,0 +1,126 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"hone/internal/config"
+	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+	"hone/internal/grade"
+	"hone/internal/host"
+	"hone/internal/mcp"
+	"hone/internal/recipe"
+	"hone/internal/run"
+)
+
+// Rescore scores the episodes of the run in path by other rewards and returns what changes. The scores go to a new file of the run's
+// folder; of a dry run they go nowhere.
+func Rescore(ctx context.Context, h *host.Host, path string, c config.Rewards) ([]recipe.Change, error) {
+	groups, skipped, err := groupsOf(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(groups) == 0 {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the run keeps no episode that can be scored again", Where: path,
+			Why: fmt.Sprintf("%s of scenarios that it does not keep, or that ended for reasons that are not the policy's", fault.Count(skipped, "episode")), Next: "hone runs show " + run.Name(path) + " --episodes"}
+	}
+	var defaults grade.Defaults
+	catalog, err := mcp.Load(filepath.Join(path, CatalogFile))
+	if err == nil {
+		defaults = catalog.Defaults()
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	scorer, err := ScorerOf(h, c, defaults)
+	if err != nil {
+		return nil, err
+	}
+	if err := recipe.Rescore(ctx, groups, ScenariosOf(path), scorer); err != nil {
+		return nil, err
+	}
+	if skipped > 0 {
+		h.Say("note: %s left out: of scenarios that the run does not keep, or never scored", fault.Count(skipped, "episode"))
+	}
+	if !h.DryRun {
+		file, err := writeRescored(path, groups)
+		if err != nil {
+			return nil, err
+		}
+		h.Say("scores: %s; the run's own are as they were", file)
+	}
+	return recipe.Changes(groups), nil
+}
+
+// groupsOf are the groups of a run that can be scored again, in the order they were begun, and how many episodes are in none.
+func groupsOf(path string) (groups []recipe.Rescored, skipped int, err error) {
+	if _, err := run.Summarize(path); err != nil { // for its errors
+		return nil, 0, err
+	}
+	known := ScenariosOf(path)
+	type key struct {
+		stage, scenarioID string
+		step              int
+	}
+	at := map[key]int{}
+	err = ReadLedger(path, func(l *run.Ledger) error {
+		return l.Each(func(r run.TrajectoryRow) error {
+			k, err := KeptOf(r)
+			if err != nil {
+				return err
+			}
+			s := known[k.ScenarioID]
+			if s == nil || s.Hash() != k.Scenario || k.Score == nil {
+				skipped++
+				return nil
+			}
+			of := key{r.Stage, k.ScenarioID, r.Step}
+			i, ok := at[of]
+			if !ok {
+				i = len(groups)
+				at[of], groups = i, append(groups, recipe.Rescored{Stage: r.Stage, Step: r.Step, Group: trajectory.Group{ScenarioID: k.ScenarioID}})
+			}
+			g := &groups[i]
+			place, _ := slices.BinarySearchFunc(g.Group.Trajectories, k.Rollout, func(t *trajectory.Trajectory, rollout int) int { return t.Rollout - rollout })
+			g.Group.Trajectories = slices.Insert(g.Group.Trajectories, place, k.Trajectory)
+			g.Was = slices.Insert(g.Was, place, *k.Score)
+			return nil
+		})
+	})
+	return groups, skipped, err
+}
+
+// rescoredLine is an episode in rescored-N.jsonl.
+type rescoredLine struct {
+	Row       string           `json:"row"` // its name in the run
+	Was       trajectory.Score `json:"was"`
+	Now       trajectory.Score `json:"now"`
+	Reordered bool             `json:"reordered"` // its group
+}
+
+// writeRescored writes the scores to the first file of the run's folder that is not there.
+func writeRescored(path string, groups []recipe.Rescored) (string, error) {
+	var text bytes.Buffer
+	out := json.NewEncoder(&text)
+	for _, g := range groups {
+		for i, t := range g.Group.Trajectories {
+			if err := out.Encode(rescoredLine{g.Stage + "/" + t.ID, g.Was[i], g.Now[i], g.Reordered()}); err != nil {
+				return "", err
+			}
+		}
+	}
+	for n := 1; ; n++ {
+		name := filepath.Join(path, fmt.Sprintf("rescored-%d.jsonl", n))
+		if _, err := os.Lstat(name); err == nil {
+			continue
+		}
+		return name, WriteFile(name, text.Bytes())
+	}
+}
