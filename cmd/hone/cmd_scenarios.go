@@ -9,13 +9,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/basemodel"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/vet"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
-	"hone/internal/mcp"
 	"hone/internal/toolset"
 )
 
@@ -120,7 +118,11 @@ func runScenariosValidate(ctx context.Context, a *app, f toolset.Source, path st
 		return nil
 	}
 	if !offline && looks {
-		if err := a.execute(ctx, f, list, find); err != nil {
+		c, err := a.config()
+		if err != nil {
+			return err
+		}
+		if err := job.TryScenarios(ctx, a.Host, c, f, list, find); err != nil {
 			return err
 		}
 	}
@@ -141,47 +143,5 @@ func runScenariosValidate(ctx context.Context, a *app, f toolset.Source, path st
 			Where: rows[0][0], Why: findings[0].Why, Next: "correct these rows, or leave them out"}
 	}
 	a.Say("nothing is wrong with %s", fault.Count(len(list), "scenario"))
-	return nil
-}
-
-// execute makes the setup and gold calls of each scenario and reports what does not hold. Its error is a server that
-// cannot be reached.
-func (a *app) execute(ctx context.Context, f toolset.Source, list []scenario.Scenario, find func(i int, why string, said map[string]string)) error {
-	c, err := a.config()
-	if err == nil {
-		c, err = basemodel.SettleLengths(a.Host, c)
-	}
-	if err != nil {
-		return err
-	}
-	servers, err := toolset.Configured(a.Host, c, f)
-	if err != nil {
-		return err
-	}
-	l, err := job.Open(ctx, a.Host, c, servers, "")
-	if err != nil {
-		return err
-	}
-	defer l.Close()
-	if err := l.Runnable(c, list); err != nil {
-		return err
-	}
-	trial := vet.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(a.Host, c), Refusal: mcp.LooksRefused}
-	report := a.Progress(1)
-	for i := range list {
-		why, err := trial.Row(ctx, &list[i])
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		if err != nil {
-			return err
-		}
-		said := l.Said(list[i].ID)
-		for _, w := range why {
-			find(i, w, said)
-			said = nil // once is enough
-		}
-		report("validate", i+1, len(list), "")
-	}
 	return nil
 }
