@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,11 +60,21 @@ func Read(dir string, from Source) (Page, error) {
 			return p, err
 		}
 	}
+	slices.SortStableFunc(p.Stages, func(a, b Stage) int { // what is measured on the way stands below what it is the way of
+		return cmp.Compare(rank(a), rank(b))
+	})
 	if err := l.Each(r.row); err != nil {
 		return p, err
 	}
 	r.finish(summary)
 	return p, r.openGroups(l)
+}
+
+func rank(s Stage) int {
+	if s.Name == recipe.ValidationStage {
+		return 1
+	}
+	return 0
 }
 
 // readResults takes over what a former page was made with.

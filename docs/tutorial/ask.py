@@ -1,0 +1,8 @@
+# Asks the served model a question, with the tools of catalog.json, and prints its answer.
+import json, sys, urllib.request
+
+tools = [{"type": "function", "function": {"name": t["model_name"], "description": t["description"], "parameters": t["inputSchema"]}}
+         for s in json.load(open("catalog.json"))["servers"] for t in s["tools"]]
+body = {"model": sys.argv[1], "temperature": 0, "tools": tools, "messages": [{"role": "user", "content": sys.argv[2]}]}
+request = urllib.request.Request("http://127.0.0.1:8000/v1/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"})
+print(json.dumps(json.load(urllib.request.urlopen(request))["choices"][0]["message"], indent=1))
