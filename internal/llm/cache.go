@@ -1,24 +1,19 @@
 package llm
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 
+	"hone/internal/digest"
 	"hone/internal/fault"
 )
 
 // cachePath names a request by the digest of where it goes and what it says. The key is no part of it.
 func (c *Client) cachePath(body []byte) string {
-	h := sha256.New()
-	h.Write([]byte(c.url))
-	h.Write([]byte{0})
-	h.Write(body)
-	return filepath.Join(c.o.CacheDir, hex.EncodeToString(h.Sum(nil))+".json")
+	return filepath.Join(c.o.CacheDir, digest.Of(c.url+"\x00"+string(body)).String()+".json")
 }
 
 func (c *Client) lookup(body []byte) (Response, bool, error) {
