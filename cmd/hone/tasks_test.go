@@ -141,8 +141,12 @@ func playTasks(t *testing.T, l *job.Episodes, list []scenario.Scenario, wrong ma
 	}}
 	runner := rollout.New(rollout.Options{Policy: rollout.Sampled{Sampler: sampler, Renderer: policytest.Renderer{}},
 		Environment: environment.New(environment.Options{Tools: l.Tools, ToolList: l.Catalog.Tools()})})
-	for i, g := range runner.Groups(t.Context(), rows, 1, 0) {
-		text, err := json.Marshal(g.Trajectories[0])
+	for i, row := range rows {
+		ran, err := runner.Episode(t.Context(), row, 0, 0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(ran)
 		if err != nil {
 			t.Fatal(err)
 		}

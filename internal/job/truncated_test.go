@@ -24,8 +24,11 @@ func TestOnlyEvaluationsAreTruncated(t *testing.T) {
 	e := config.Default().Eval
 	e.Temperature, e.TopK, e.TopP, e.MinP = 0.8, 40, 0.9, 0.05
 	tasks := []scenario.Scenario{{ID: "a", Task: "say something"}}
-	l.Evaluation(e).Groups(t.Context(), tasks, 1, 0)
-	l.Rollouts(0.8).Groups(t.Context(), tasks, 1, 0)
+	for _, runner := range []*rollout.Runner{l.Evaluation(e), l.Rollouts(0.8)} {
+		if _, err := runner.Episode(t.Context(), tasks[0], 0, 0, 0); err != nil {
+			t.Error(err)
+		}
+	}
 	want := policy.Sampling{Temperature: 0.8, MaxTokens: 512, StopIDs: []int32{policytest.Stop}}
 	truncated := want
 	truncated.TopK, truncated.TopP, truncated.MinP = 40, 0.9, 0.05

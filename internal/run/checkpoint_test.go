@@ -150,6 +150,8 @@ func crashChild(path string) {
 	for step := 0; ; step++ {
 		_, err1 := d.PutTrajectory(TrajectoryRow{ID: fmt.Sprint(step), Stage: "grpo", Step: step, JSON: json.RawMessage(`{"step":1}`)})
 		fmt.Println("row", step)
+		err3 := d.PutScores([]ScoreRow{{fmt.Sprint(step), json.RawMessage(`{"reward":1}`)}})
+		fmt.Println("scored", step)
 		_, err2 := d.PublishCheckpoint("grpo", step, func(tmp string) error {
 			for i := range 20 {
 				if err := os.WriteFile(filepath.Join(tmp, fmt.Sprint(i)), make([]byte, 50_000), 0o644); err != nil {
@@ -159,7 +161,7 @@ func crashChild(path string) {
 			return nil
 		})
 		fmt.Println("published", step)
-		if err := errors.Join(err1, err2); err != nil {
+		if err := errors.Join(err1, err2, err3); err != nil {
 			fmt.Println("error", err)
 			return
 		}
@@ -167,7 +169,7 @@ func crashChild(path string) {
 }
 
 func TestKilled(t *testing.T) {
-	for _, numLines := range []int{1, 2, 5, 8} {
+	for _, numLines := range []int{1, 2, 3, 5, 8} {
 		path := filepath.Join(t.TempDir(), "run")
 		self, err := os.Executable()
 		must(t, err)
@@ -175,12 +177,14 @@ func TestKilled(t *testing.T) {
 		out, err := cmd.StdoutPipe()
 		must(t, err)
 		must(t, cmd.Start())
-		rows, published := -1, -1
+		rows, scored, published := -1, -1, -1
 		for scan, n := bufio.NewScanner(out), 0; n < numLines && scan.Scan(); n++ {
 			what, step, _ := strings.Cut(scan.Text(), " ")
 			switch what {
 			case "row":
 				fmt.Sscan(step, &rows)
+			case "scored":
+				fmt.Sscan(step, &scored)
 			case "published":
 				fmt.Sscan(step, &published)
 			default:
@@ -193,8 +197,12 @@ func TestKilled(t *testing.T) {
 		d, err := Open(path, OpenOptions{}) // the kernel let go of the lock
 		must(t, err)
 		for step := range rows + 1 {
-			if _, ok, err := d.Ledger.Trajectory(fmt.Sprint(step)); !ok || err != nil {
+			row, ok, err := d.Ledger.Trajectory(fmt.Sprint(step))
+			if !ok || err != nil {
 				t.Errorf("row %d was acknowledged and is gone: %v", step, err)
+			}
+			if step <= scored && string(row.Score) != `{"reward":1}` {
+				t.Errorf("the score of row %d was acknowledged and is %s", step, row.Score)
 			}
 		}
 		c, ok, moved, err := d.LatestCheckpoint("grpo")

@@ -88,24 +88,6 @@ func (r *Runner) Episode(ctx context.Context, s scenario.Scenario, rollout, step
 	return r.episode(ctx, Request{Scenario: s, Rollout: rollout, Step: step}, slot, newWitness())
 }
 
-// Groups runs groupSize episodes of each scenario and returns them in the order of scenarios and rollouts.
-func (r *Runner) Groups(ctx context.Context, scenarios []scenario.Scenario, groupSize, step int) []trajectory.Group {
-	requests := make(chan Request, len(scenarios)*groupSize)
-	groups := make([]trajectory.Group, len(scenarios))
-	of := map[string]int{}
-	for i, s := range scenarios {
-		of[s.ID], groups[i] = i, trajectory.Group{ScenarioID: s.ID, Trajectories: make([]*trajectory.Trajectory, groupSize)}
-		for j := range groupSize {
-			requests <- Request{Scenario: s, Rollout: j, Step: step, Place: i*groupSize + j}
-		}
-	}
-	close(requests)
-	for t := range r.Run(ctx, requests) {
-		groups[of[t.ScenarioID]].Trajectories[t.Rollout] = t
-	}
-	return groups
-}
-
 // episode runs one beside others that w sees. Each attempt draws from a random stream of its own: the same tokens would make
 // the same calls.
 func (r *Runner) episode(ctx context.Context, q Request, slot int, w *witness) (*trajectory.Trajectory, error) {

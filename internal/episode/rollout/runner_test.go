@@ -308,7 +308,7 @@ func TestCancelled(t *testing.T) {
 	s := &tools{status: func(int32, chat.ToolCall) trajectory.CallStatus { return trajectory.CallTransportError }}
 	r := runner(s, reply, options{Retries: 5})
 	ended := 0
-	for _, g := range r.Groups(ctx, []scenario.Scenario{{ID: "a"}, {ID: "b"}}, 3, 0) {
+	for _, g := range groups(ctx, r, []scenario.Scenario{{ID: "a"}, {ID: "b"}}, 3, 0) {
 		for _, got := range g.Trajectories {
 			ended++
 			if got.Outcome != trajectory.InfrastructureError || got.StopReason != trajectory.StopCancelled {
@@ -342,7 +342,7 @@ func TestDeterministic(t *testing.T) {
 	}
 	scenarios := []scenario.Scenario{{ID: "a", Task: "one"}, {ID: "b", Task: "two"}, {ID: "c", Task: "three"}}
 	run := func(seed uint64, step int) string {
-		groups := runner(&tools{}, reply, options{Seed: seed, MaxTurns: 5}).Groups(context.Background(), scenarios, 4, step)
+		groups := groups(context.Background(), runner(&tools{}, reply, options{Seed: seed, MaxTurns: 5}), scenarios, 4, step)
 		for i, g := range groups {
 			for j, got := range g.Trajectories {
 				if g.ScenarioID != scenarios[i].ID || got.ScenarioID != g.ScenarioID || got.Rollout != j || got.Error != "" {
@@ -484,4 +484,22 @@ func TestWhoFillsTheContext(t *testing.T) {
 			t.Errorf("%s: %s", tc.name, got.Error)
 		}
 	}
+}
+
+// groups runs groupSize episodes of each scenario and returns them in the order of scenarios and rollouts.
+func groups(ctx context.Context, r *rollout.Runner, scenarios []scenario.Scenario, groupSize, step int) []trajectory.Group {
+	requests := make(chan rollout.Request, len(scenarios)*groupSize)
+	all := make([]trajectory.Group, len(scenarios))
+	of := map[string]int{}
+	for i, s := range scenarios {
+		of[s.ID], all[i] = i, trajectory.Group{ScenarioID: s.ID, Trajectories: make([]*trajectory.Trajectory, groupSize)}
+		for j := range groupSize {
+			requests <- rollout.Request{Scenario: s, Rollout: j, Step: step, Place: i*groupSize + j}
+		}
+	}
+	close(requests)
+	for t := range r.Run(ctx, requests) {
+		all[of[t.ScenarioID]].Trajectories[t.Rollout] = t
+	}
+	return all
 }

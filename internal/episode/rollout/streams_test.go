@@ -27,7 +27,7 @@ func TestStreamsDiffer(t *testing.T) {
 	const turns, rollouts, steps = 3, 4, 2
 	all := []scenario.Scenario{{ID: "a", Task: "one"}, {ID: "b", Task: "two"}}
 	for step := range steps {
-		runner(&tools{}, reply, options{MaxTurns: turns}).Groups(context.Background(), all, rollouts, step)
+		groups(context.Background(), runner(&tools{}, reply, options{MaxTurns: turns}), all, rollouts, step)
 	}
 	if want := turns * rollouts * steps * len(all); len(drawn) != want {
 		t.Errorf("%d streams for %d completions", len(drawn), want)

@@ -150,7 +150,7 @@ func TestToolsThatDieOfTheirArguments(t *testing.T) {
 					return tc.victim(int(attempts.Add(1)) - 1), nil
 				}
 				r := runner(s, nil, options{Retries: 2, MaxTurns: 9, Sampler: &policytest.Sampler{Reply: reply, Slots: 4}})
-				groups := r.Groups(context.Background(), []scenario.Scenario{{ID: "a", Task: "victim"}, {ID: "b", Task: "b"}, {ID: "c", Task: "c"}}, 1, 0)
+				groups := groups(context.Background(), r, []scenario.Scenario{{ID: "a", Task: "victim"}, {ID: "b", Task: "b"}, {ID: "c", Task: "c"}}, 1, 0)
 				got := groups[0].Trajectories[0]
 				if got.Outcome != tc.want || attempts.Load() != 3 {
 					t.Errorf("%s after %d attempts: %s", got.Outcome, attempts.Load(), got.Error)
@@ -176,7 +176,7 @@ func TestOurFailuresAreNotThePolicys(t *testing.T) {
 		}
 		return policytest.Call("add", `{"a": 2}`), nil
 	}
-	groups := runner(s, reply, options{Retries: 2}).Groups(context.Background(), []scenario.Scenario{{ID: "b", Task: "b"}, {ID: "a", Task: "victim"}}, 2, 0)
+	groups := groups(context.Background(), runner(s, reply, options{Retries: 2}), []scenario.Scenario{{ID: "b", Task: "b"}, {ID: "a", Task: "victim"}}, 2, 0)
 	for _, got := range groups[1].Trajectories {
 		if got.Outcome != trajectory.InfrastructureError {
 			t.Errorf("%s: %s", got.Outcome, got.Error)
