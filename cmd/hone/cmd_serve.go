@@ -29,7 +29,7 @@ func newServe(a *app) *cobra.Command {
 	f.StringVar(&o.Base, "base-model", "", "base model: a path, or the name of an installed one (default the configuration's)")
 	f.StringVar(&o.Listen, "listen", "127.0.0.1:8000", "address; port 0 takes a free one")
 	f.StringVar(&o.KeyEnv, "key-env", "", "environment variable that holds the key clients must send")
-	f.IntVar(&o.Context, "context", 1024, "tokens of one conversation")
+	f.IntVar(&o.Context, "context", 0, "tokens of one conversation (default model.context of the adapter's run, else 1024)")
 	f.IntVar(&o.Slots, "slots", 8, "completions sampled at once, for each model")
 	return c
 }

@@ -174,7 +174,7 @@ func TestServeRefuses(t *testing.T) {
 	for _, tc := range []struct{ args, want string }{
 		{"serve", "--model is missing"},
 		{"serve --model base --slots 0", "--slots must be at least 1"},
-		{"serve --model base --context 0", "--context must be at least 1"},
+		{"serve --model base --context -1", "--context must not be negative"},
 		{"serve --model base --key-env HONE_NO_SUCH_KEY", "not set or empty"},
 		{"serve --model base --listen nowhere:x", "cannot listen"},
 		{"serve --model base --listen 0.0.0.0:0", "will not serve without a key"},

@@ -25,6 +25,7 @@ const (
 	ScenariosFile     = "scenarios.json"
 	ConversationsFile = "conversations.jsonl"
 	CatalogFile       = "catalog.json"
+	configFile        = "config.resolved.yaml"
 )
 
 // Begun is version.json: what built a run, and how it was begun. Only train, sft and eval have Folder and Flags, and only
@@ -198,7 +199,7 @@ func (j *Job) Ended(ctx context.Context, stage string, err error) error {
 		case fault.CodeExhausted:
 			help := "make room there"
 			if strings.Contains(f.Next, "engine.") { // not the disk is full, but the device
-				help = f.Next + " in " + filepath.Join(j.Path, "config.resolved.yaml")
+				help = f.Next + " in " + filepath.Join(j.Path, configFile)
 				next += " --accept-edits"
 			}
 			f.Next = help + "; then " + next + server
@@ -269,7 +270,7 @@ func (e Env) Open(path string, c *config.Config) (*run.Dir, error) {
 	}
 	text, err := dir.Config()
 	if err == nil {
-		*c, err = config.Parse(filepath.Join(path, "config.resolved.yaml"), text)
+		*c, err = config.Parse(filepath.Join(path, configFile), text)
 		toolset.AlsoDeny(c, e.Today)
 	}
 	if err != nil {

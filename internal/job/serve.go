@@ -35,7 +35,7 @@ type ServeOptions struct {
 	Base    string // base model; "" is the configuration's
 	Listen  string // address
 	KeyEnv  string // variable that holds the key clients must send; "": none
-	Context int    // tokens of one conversation
+	Context int    // tokens of one conversation; 0: as many as the adapter was trained at, where its run says so
 	Slots   int    // completions sampled at once, for each model
 }
 
@@ -53,6 +53,9 @@ func Serve(ctx context.Context, h *host.Host, c config.Config, o ServeOptions) e
 	key, err := o.check(h)
 	if err != nil {
 		return err
+	}
+	if o.Context == 0 {
+		o.Context = o.trainedAt()
 	}
 	listener, err := o.listener(key)
 	if err != nil {
@@ -112,6 +115,25 @@ func Serve(ctx context.Context, h *host.Host, c config.Config, o ServeOptions) e
 	return s.Serve(ctx, listener)
 }
 
+// trainedAt is model.context of the run that the adapter lies in: in longer conversations it was never trained. Where no run says it, it
+// is 1024.
+func (o ServeOptions) trainedAt() int {
+	const usual = 1024
+	if o.Model == BaseOnly {
+		return usual
+	}
+	dir := runOf(o.Model)
+	text, err := os.ReadFile(filepath.Join(dir, configFile))
+	if dir == "" || err != nil {
+		return usual
+	}
+	c, err := config.Parse(configFile, text)
+	if err != nil || c.Model.Context == 0 {
+		return usual
+	}
+	return c.Model.Context
+}
+
 // listener listens where it is to, before the model takes its time to load, and refuses what others can reach without a key.
 func (o ServeOptions) listener(key string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", o.Listen)
@@ -134,8 +156,8 @@ func (o ServeOptions) check(h *host.Host) (key string, err error) {
 		wrong = "--model is missing: give an adapter folder, or base"
 	case o.Slots < 1:
 		wrong = "--slots must be at least 1"
-	case o.Context < 1:
-		wrong = "--context must be at least 1"
+	case o.Context < 0:
+		wrong = "--context must not be negative"
 	}
 	if wrong != "" {
 		return "", &fault.Error{Code: fault.CodeUsage, What: wrong, Next: "hone serve --help"}
