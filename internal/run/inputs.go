@@ -60,15 +60,14 @@ func encodeVersion(keys map[string]json.RawMessage, sums map[string]string, edit
 	return append(text, '\n'), err
 }
 
-// checkInputs refuses a run whose configuration or inputs are not those it began with. Where accept is set it takes them,
-// keeps their new sums in version.json, and says so.
-func checkInputs(path string, accept bool) (notes []string, err error) {
+// readVersion reads version.json: its keys, the sums among them, and the edits that were accepted.
+func readVersion(path string) (keys map[string]json.RawMessage, sums map[string]string, edits []edit, err error) {
 	name := filepath.Join(path, versionFile)
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return nil, failed("cannot open the run", path, err)
+		return nil, nil, nil, failed("cannot open the run", path, err)
 	}
-	keys, sums, edits := map[string]json.RawMessage{}, map[string]string{}, []edit(nil)
+	keys, sums = map[string]json.RawMessage{}, map[string]string{}
 	err = json.Unmarshal(text, &keys)
 	for key, value := range map[string]any{sumsKey: &sums, editsKey: &edits} {
 		if raw := keys[key]; err == nil && raw != nil {
@@ -76,7 +75,40 @@ func checkInputs(path string, accept bool) (notes []string, err error) {
 		}
 	}
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "the run's version.json is damaged", Where: name, Err: fault.JSON(err), Next: "put it back as it was"}
+		return nil, nil, nil, &fault.Error{Code: fault.CodeUsage, What: "the run's version.json is damaged", Where: name, Err: fault.JSON(err), Next: "put it back as it was"}
+	}
+	return keys, sums, edits, nil
+}
+
+// AddInput keeps an input that is made once the run has begun, as those of its beginning are kept: a run whose input was edited since does
+// not go on. The same input given again changes nothing.
+func (d *Dir) AddInput(in Input) error {
+	keys, sums, edits, err := readVersion(d.Path)
+	if err != nil {
+		return err
+	}
+	sum := digest.Of(in.Data).String()
+	if sums[in.Name] == sum {
+		return nil
+	}
+	sums[in.Name] = sum
+	text, err := encodeVersion(keys, sums, edits)
+	if err == nil {
+		err = writeFileSync(filepath.Join(d.Path, in.Name), in.Data) // before its sum: a run without it makes it again
+	}
+	if err == nil {
+		err = writeFileSync(filepath.Join(d.Path, versionFile), text)
+	}
+	return failed("cannot keep an input of the run", filepath.Join(d.Path, in.Name), err)
+}
+
+// checkInputs refuses a run whose configuration or inputs are not those it began with. Where accept is set it takes them,
+// keeps their new sums in version.json, and says so.
+func checkInputs(path string, accept bool) (notes []string, err error) {
+	name := filepath.Join(path, versionFile)
+	keys, sums, edits, err := readVersion(path)
+	if err != nil {
+		return nil, err
 	}
 	var changed []edit
 	for _, file := range slices.Sorted(maps.Keys(sums)) {
@@ -95,7 +127,8 @@ func checkInputs(path string, accept bool) (notes []string, err error) {
 	if !accept {
 		return nil, edited(path, changed)
 	}
-	if text, err = encodeVersion(keys, sums, append(edits, changed...)); err == nil {
+	text, err := encodeVersion(keys, sums, append(edits, changed...))
+	if err == nil {
 		err = writeFileSync(name, text)
 	}
 	for _, e := range changed {

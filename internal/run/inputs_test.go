@@ -2,6 +2,7 @@ package run
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,5 +58,21 @@ func TestEditedInputs(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// An input that is made later is kept as those of the beginning are: who edits it is told of.
+func TestInputMadeLater(t *testing.T) {
+	d := create(t)
+	for range 2 {
+		must(t, d.AddInput(Input{Name: "tasks.json", Data: []byte("[]")}))
+	}
+	must(t, d.Close())
+	again, err := Open(d.Path, OpenOptions{})
+	must(t, err)
+	must(t, again.Close())
+	must(t, os.WriteFile(filepath.Join(d.Path, "tasks.json"), []byte("[1]"), 0o600))
+	if _, err := Open(d.Path, OpenOptions{}); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(fmt.Sprint(err), "tasks.json had SHA-256 ") {
+		t.Errorf("edited: %v", err)
 	}
 }

@@ -164,7 +164,7 @@ func (d experiment) tasks(ctx context.Context, tools environment.Tools) (demo.Ta
 			return t, &fault.Error{Code: fault.CodeUsage, What: "the run was begun with other tasks", Where: path,
 				Why: fmt.Sprintf("it holds %s, asked for are %s", t.Size, d.size), Next: "give the flags it was begun with, or another --output-dir"}
 		}
-		return t, nil
+		return t, d.dir.AddInput(run.Input{Name: "tasks.json", Data: text}) // a kill may have come before its sum
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return t, err
 	}
@@ -193,7 +193,7 @@ func (d experiment) tasks(ctx context.Context, tools environment.Tools) (demo.Ta
 	if err != nil {
 		return t, err
 	}
-	return t, job.WriteFile(path, text)
+	return t, d.dir.AddInput(run.Input{Name: "tasks.json", Data: text})
 }
 
 // data renders the demonstrations as training rows.

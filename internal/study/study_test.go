@@ -1,12 +1,19 @@
 package study
 
 import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"hone/internal/config"
 	"hone/internal/demo"
+	"hone/internal/fault"
 	"hone/internal/job"
+	"hone/internal/run"
 )
 
 // The stages of a demo are those of other verbs with the same configuration, but for SFT's checkpoints.
@@ -31,5 +38,34 @@ func TestSizeOfAComparison(t *testing.T) {
 	}
 	if c.Seed != 1 || c.SFT.Epochs != 9 || c.GRPO.GroupSize != 4 || c.GRPO.Optimizer.LearningRate != 0.125 || c.Engine.Slots != 128 || c.Engine.Backend != "cuda" {
 		t.Errorf("%+v, %+v, %+v", c.GRPO, c.SFT, c.Engine)
+	}
+}
+
+// The tasks of a comparison are among the sums of its run, also where a kill came between the two: one that was edited does not go on.
+func TestTasksAreSummed(t *testing.T) {
+	dir, err := run.Create(filepath.Join(t.TempDir(), "out"), nil, job.Begun{Verb: "demo"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := demo.Tasks{Size: demo.Size{Demonstrations: 1, Train: 2, Test: 3}}
+	text, err := json.Marshal(made)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir.Path, "tasks.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := (experiment{dir: dir, size: made.Size}).tasks(t.Context(), nil); err != nil || got.Size != made.Size {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if err := dir.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(text, '\n'), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := run.Open(dir.Path, run.OpenOptions{}); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(fmt.Sprint(err), "tasks.json had SHA-256 ") {
+		t.Errorf("edited: %v", err)
 	}
 }
