@@ -1,6 +1,6 @@
 // Command hone turns an MCP server and a base model into a model that is expert at those tools.
 //
-// Each cmd_<verb>.go holds one verb: its flags, and run<Verb>, which wires the rooms together and is what tests call.
+// Each cmd_<verb>.go holds one verb: its flags, and what it prints. What it does is a room under internal/.
 package main
 
 import (
