@@ -81,6 +81,10 @@ func House(ctx context.Context, h *host.Host, c config.Config, servers mcp.Confi
 	if o.Sandbox, o.Options.Wrap, err = Sandboxed(ctx, h, c.MCP.Sandbox, servers); err != nil {
 		return nil, err
 	}
+	if err := o.download(ctx, c.MCP.Sandbox); err != nil {
+		o.Close()
+		return nil, err
+	}
 	for _, server := range servers.Servers {
 		if _, ok := LauncherOf(h, server.Command); ok { // ended in the midst of a download it may leave a cache that never works again
 			o.Options.ProbeTimeout, o.Options.ConnectTimeout = downloadTime, downloadTime

@@ -12,8 +12,8 @@ import (
 	"hone/internal/mcp"
 )
 
-// Launcher is a program that downloads a server and starts it. Without its cache and the network it starts nothing, so a
-// sandbox grants it both; with a HOME of its own, as each episode has, it would download the server for each episode.
+// Launcher is a program that downloads a server and starts it. It downloads before the server is started (download.go), into
+// its cache, which a sandbox grants it; with a HOME of its own, as each episode has, it would download the server for each episode.
 type Launcher struct {
 	env     map[string]string
 	folders []string // it writes to

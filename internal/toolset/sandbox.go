@@ -80,8 +80,8 @@ func proxies(h *host.Host, c config.Sandbox, servers mcp.Config, s *sandbox.Sand
 // Grants are what a server may have: what the configuration says, its episode's folder, the file it is reset by, the
 // variables it is given, and what the program that downloads it needs.
 func Grants(h *host.Host, c config.Sandbox, name string, server mcp.Server, folder string, env []string) sandbox.Grants {
-	r, isLauncher := LauncherOf(h, server.Command)
-	g := sandbox.Grants{Network: c.NetworkFor(name) || isLauncher && len(server.Hosts) == 0, Write: append(c.WriteFor(name), r.folders...), Read: c.ReadFor(name)}
+	r, _ := LauncherOf(h, server.Command)
+	g := sandbox.Grants{Network: c.NetworkFor(name), Write: append(c.WriteFor(name), r.folders...), Read: c.ReadFor(name)}
 	for _, value := range r.env { // certificates
 		if info, err := os.Stat(value); filepath.IsAbs(value) && err == nil && info.Mode().IsRegular() {
 			g.Read = append(g.Read, value)

@@ -9,12 +9,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 )
 
 var refit = flag.Bool("fit", false, "learn weights.bin.gz from testdata/labelled/development.jsonl anew")
 
-// TestFit writes weights.bin.gz with -fit. First it learns from all sets but one and measures on that one, for each: sets
+// TestFit writes weights.bin.gz with -fit. First, unless -short is given, it learns from all sets but one and measures on that one, for each: sets
 // were written one after the other, each before the detector was measured on it.
 func TestFit(t *testing.T) {
 	if !*refit {
@@ -28,7 +29,9 @@ func TestFit(t *testing.T) {
 		}
 		examples = append(examples, e)
 	}
-	for set := 1; set <= examples[len(examples)-1].Set; set++ {
+	examples = append(examples, long(examples)...)
+	slices.SortStableFunc(examples, func(a, b example) int { return a.Set - b.Set })
+	for set := 1; !testing.Short() && set <= examples[len(examples)-1].Set; set++ {
 		w, bias := fit(slices.DeleteFunc(slices.Clone(examples), func(e example) bool { return e.Set == set }))
 		for _, threshold := range []float32{0, 0.5, 1, 1.25, 1.5, 1.75, 2, 2.5} {
 			var found, of [2]float32
@@ -48,6 +51,40 @@ func TestFit(t *testing.T) {
 	if err := os.WriteFile("weights.bin.gz", packed(w, bias), 0o644); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// long makes tools of long descriptions: some honest ones in a row, and the same with an attack between them. All but a
+// few of those that were written are short.
+func long(examples []example) []example {
+	bySet := map[int][2][]string{}
+	for _, e := range examples {
+		texts := bySet[e.Set]
+		texts[e.y()] = append(texts[e.y()], e.Tool.Description)
+		bySet[e.Set] = texts
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	var out []example
+	for set := 1; set <= len(bySet); set++ {
+		texts := bySet[set]
+		for i := range len(texts[0]) {
+			var parts []string
+			for range 3 + r.IntN(4) {
+				parts = append(parts, texts[0][r.IntN(len(texts[0]))])
+			}
+			l := labelled{Set: set, Label: "harmless", Kind: "long"}
+			if i%3 == 0 {
+				l.Label = "attack"
+				parts = slices.Insert(parts, 1+r.IntN(len(parts)), texts[1][r.IntN(len(texts[1]))])
+			}
+			l.Tool.Description = strings.Join(parts, " ")
+			e := example{labelled: l}
+			for _, u := range l.tool().units() {
+				e.units = append(e.units, u.features())
+			}
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // packed is the file that learnt reads.

@@ -4,7 +4,7 @@
 //
 // It reads what a model reads: names, descriptions, titles, and every key and text of the schemas, and what encoded or
 // disguised parts of them say. Orders are found by a linear classifier (learnt.go) over words, letters, and concepts of a
-// lexicon of fifty languages; it learnt from testdata/labelled/development.jsonl (go test -run TestFit -fit), and
+// lexicon of fifty languages; it learnt from testdata/labelled/development.jsonl (go test -run TestFit -args -fit), and
 // TestLabelledSet says how well.
 package lint
 

@@ -31,7 +31,7 @@ func (t Tool) units() []unit {
 				if name != "" {
 					lead = strings.Join(words, " ") + ": "
 				}
-				units := unitsOf(part.at+pointer, fold(lead+text), name != "")
+				units := unitsOf(part.at+pointer, fold(lead+text), name != "" && part.at == "/inputSchema")
 				if len(units) > 0 {
 					units[0].lead = min(len([]rune(lead)), len(units[0].text.key)-1)
 				}
@@ -47,8 +47,8 @@ func (t Tool) units() []unit {
 func (t Tool) inARow() []unit {
 	row := t.Title + "\n" + t.Description
 	for _, raw := range []json.RawMessage{t.InputSchema, t.OutputSchema, t.Annotations} {
-		texts(raw, func(_, text string, key bool) {
-			if !key && !isWord(text) {
+		texts(raw, func(pointer, text string, key bool) {
+			if !key && !isWord(text) && !strings.HasSuffix(pointer, "/$schema") {
 				row += "\n" + text
 			}
 		})
