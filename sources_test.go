@@ -37,6 +37,22 @@ func TestFileSizes(t *testing.T) {
 		len(lines), lines[len(lines)/2], lines[len(lines)*9/10], lines[len(lines)-1])
 }
 
+// maxCommandLines is what flags and printing take. What a verb does is a room's, where it can be tested without a command line.
+const maxCommandLines = 2500
+
+func TestCommandIsFlagsAndPrinting(t *testing.T) {
+	lines := 0
+	for name, src := range goFiles(t) {
+		if strings.HasPrefix(name, "cmd/hone/") && !isTest(name) {
+			lines += bytes.Count(src, []byte("\n"))
+		}
+	}
+	if lines == 0 || lines > maxCommandLines {
+		t.Errorf("cmd/hone has %d lines, more than %d: move what a verb does into a room under internal/", lines, maxCommandLines)
+	}
+	t.Logf("cmd/hone has %d lines", lines)
+}
+
 // breaches returns what one file does against the rules of the house.
 func breaches(name string, src []byte) ([]string, error) {
 	fset := token.NewFileSet()

@@ -98,7 +98,7 @@ func TestRefusedBeforeCompute(t *testing.T) {
 		{"a configuration that lies", "backend: go", "", sft("row.jsonl", "lie.gguf"), 2, []string{"lie.gguf: model.layers.0.mlp", "the configuration says [48 24]"}},
 		{"NaN in an adapter", "backend: go", "", append(slices.Clone(logprobs), "--adapter", "nan"), 2, []string{"where: nan", "lora_", "not finite"}},
 		{"half an adapter", "backend: go", "", append(slices.Clone(logprobs), "--adapter", "half"), 2, []string{"half/adapter_model.safetensors", "tensor base_model"}},
-		{"no plug-in", "plugin: none.so", "", logprobs, 6, []string{"the accelerator plug-in is not there", "none.so", "hone engine install cpu"}},
+		{"no plug-in", "plugin: none.so", "", logprobs, 2, []string{"the accelerator plug-in is not there", "none.so", "hone engine install cpu"}},
 		{"a plug-in that is none", "plugin: notes.so", "", logprobs, 6, []string{"cannot use the accelerator plug-in", "it cannot be loaded as a shared library"}},
 		{"a plug-in that is none, to train on", "plugin: notes.so", "", sft("row.jsonl", "toy.gguf"), 6, []string{"cannot use the accelerator plug-in", "notes.so"}},
 		{"NaN in an adapter to go on with", "backend: go", "", append(sft("row.jsonl", "toy.gguf"), "--adapter", "nan"), 2, []string{"where: nan", "lora_", "not finite"}},

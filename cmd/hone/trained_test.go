@@ -138,10 +138,10 @@ func trainedPrompt(t *testing.T) []int32 {
 		t.Fatal(err)
 	}
 	l, err := (&job.Job{Env: a.jobs(c), Config: c}).PlanSFT(d, rows)
-	defer l.Close()
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer l.Close()
 	s := l.Sequences[0]
 	return s.IDs[:slices.Index(s.Trained, true)]
 }

@@ -150,8 +150,13 @@ type SFTPlan struct {
 }
 
 // PlanSFT finds the base model, renders rows for it, and refuses what its positions or the memory do not hold. No device is
-// opened and no weight read. The plan's model is to be closed where there is one.
+// opened and no weight read. The plan is to be closed, unless there is an error.
 func (j *Job) PlanSFT(d Conversations, rows []dataset.Row) (l SFTPlan, err error) {
+	defer func() {
+		if err != nil {
+			l.Close()
+		}
+	}()
 	if err := basemodel.CheckShards(j.Config.Engine); err != nil {
 		return l, err
 	}
@@ -195,10 +200,10 @@ func systemOf(h *host.Host, path string, rows []dataset.Row, given string) strin
 // RehearseSFT is an error where sft would be one before it opens a device, or where the plug-in cannot be used.
 func (j *Job) RehearseSFT(d Conversations, rows []dataset.Row) error {
 	l, err := j.PlanSFT(d, rows)
-	defer l.Close()
 	if err != nil {
 		return err
 	}
+	defer l.Close()
 	if err := engine.CheckDevices(l.Model.Plugin.Path, j.Config.Engine.Devices); err != nil {
 		return err
 	}
@@ -226,10 +231,10 @@ func (l SFTPlan) Close() {
 // SFT runs what is left of SFT on rows.
 func (j *Job) SFT(ctx context.Context, d Conversations, rows []dataset.Row) error {
 	l, err := j.PlanSFT(d, rows)
-	defer l.Close()
 	if err != nil {
 		return err
 	}
+	defer l.Close()
 	m := l.Model
 	if err := m.Load(basemodel.Loader(j.Config.Engine)); err != nil {
 		return err
