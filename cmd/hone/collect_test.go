@@ -3,14 +3,17 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"hone/internal/chat"
 	"hone/internal/host"
+	"hone/internal/job"
 	"hone/internal/screen"
 )
 
@@ -111,5 +114,44 @@ func TestCollectTellsOfACrash(t *testing.T) {
 		"--endpoint", buyer(t, chat.ToolCall{Name: "poll", Arguments: "{}"}), "--model", "m", "--output-dir", "out")
 	if code != 5 || !strings.Contains(said, "exit status 3") || !strings.Contains(said, "the disk is on fire") {
 		t.Errorf("exit code %d, %s", code, said)
+	}
+}
+
+// Gold calls are made on the server as an episode of any policy, scored, and learnt from where they pass; a scenario that has nothing to
+// show is left out.
+func TestCollectGold(t *testing.T) {
+	url, sold := shop(t)
+	workFolder(t, map[string]string{"hone.yaml": strings.Replace(toyConfig, "max_turns: 2", "max_turns: 3", 1) + "scenarios: {file: tasks.jsonl}\n", "tasks.jsonl": `{"id": "hat", "task": "Buy a hat.", "split": "train", "gold": [{"name": "look", "arguments": {"name": "hat"}}, {"name": "buy", "arguments": {"name": "hat"}}], "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}, {"type": "answer", "regex": "^sold$"}]}
+{"id": "cap", "task": "Buy a cap.", "split": "train", "gold": [{"name": "buy", "arguments": {"name": "cap"}}], "checks": [{"type": "answer", "equals": "A cap."}]}
+{"id": "bad", "task": "Buy a bow.", "split": "train", "gold": [{"name": "buy", "arguments": {"name": "bow"}}], "checks": [{"type": "answer", "regex": "^lent$"}]}
+{"id": "none", "task": "Buy a fez.", "split": "train", "checks": [{"type": "answer", "regex": "^sold$"}]}
+`})
+	toyModel(t, "base/toy.gguf")
+	code, _, said := hone(t, "", "collect", "--gold", "--yes", "--mcp", url, "--split", "all", "--output-dir", "shown")
+	if code != 0 || !strings.Contains(said, "1 scenario with neither gold calls nor an answer") || !strings.Contains(said, "2 of 3 episodes passed all checks") || strings.Contains(said, "paid for") {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	if got := sold(); !slices.Equal(got, []string{"hat", "cap", "bow"}) {
+		t.Errorf("sold %q", got)
+	}
+	d, err := job.ReadConversations("shown/trajectories.jsonl", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := d.Demonstrations(toyApp(io.Discard, nil).Host)
+	if err != nil || len(rows) != 2 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	for i, want := range []string{"sold", "A cap."} {
+		m := rows[i].Messages
+		if last := m[len(m)-1]; last.Role != chat.Assistant || last.Content != want || len(m) != []int{6, 4}[i] {
+			t.Errorf("%d messages, the last %+v, want %q", len(m), last, want)
+		}
+	}
+	if code, _, said := hone(t, "", "sft", "--dry-run", "--data", "shown/trajectories.jsonl", "--base-model", "base", "--output-dir", "tuned"); code != 0 {
+		t.Errorf("sft: exit code %d, %s", code, said)
+	}
+	if code, _, said := hone(t, "", "collect", "--gold", "--model", "m", "--mcp", url, "--output-dir", "other"); code != 2 || !strings.Contains(said, "ask no endpoint") {
+		t.Errorf("with a model: exit code %d, %s", code, said)
 	}
 }

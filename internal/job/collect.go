@@ -99,7 +99,7 @@ func (j *Job) stoppedCollect(ctx context.Context, kept, all int, err error) erro
 		Where: j.Path, Next: "the same command goes on"}
 }
 
-// Collection says what hone collect runs scenarios with.
+// Collection says what hone collect runs scenarios with: a model of an endpoint or, where there is no client, the scenarios' gold calls.
 type Collection struct {
 	Client *llm.Client
 	Model  string
@@ -109,6 +109,12 @@ type Collection struct {
 
 // Collect runs the scenarios that an earlier attempt has not, tallies all of them, and says what came of it.
 func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenario, from toolset.Source) (*Tally, error) {
+	if x.Client == nil {
+		var err error
+		if list, err = j.withGold(list); err != nil {
+			return nil, err
+		}
+	}
 	servers, err := toolset.Configured(j.Host, j.Config, from)
 	if err != nil {
 		return nil, err
@@ -143,9 +149,15 @@ func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenari
 	if err := j.KeepScenarios(list); err != nil {
 		return nil, err
 	}
-	ended, err := j.collect(ctx, l, llm.Policy{Client: x.Client, Model: x.Model}, list)
-	spent := x.Client.Spent()
-	j.Say("%s sent and %s received were paid for", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
+	var p rollout.Policy = gold(ByID(list))
+	if x.Client != nil {
+		p = llm.Policy{Client: x.Client, Model: x.Model}
+	}
+	ended, err := j.collect(ctx, l, p, list)
+	if x.Client != nil {
+		spent := x.Client.Spent()
+		j.Say("%s sent and %s received were paid for", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
+	}
 	if err != nil {
 		return nil, j.stoppedCollect(ctx, ended.total(), len(list), err)
 	}
@@ -159,6 +171,22 @@ func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenari
 		j.Say("next: hone runs show %s --episodes; no episode passed, so there is nothing for hone sft to learn from", j.Path)
 	}
 	return &ended, nil
+}
+
+// withGold are the scenarios of which gold calls or an answer can be shown.
+func (j *Job) withGold(list []scenario.Scenario) (kept []scenario.Scenario, err error) {
+	for _, s := range list {
+		if (gold{}).shows(&s) {
+			kept = append(kept, s)
+		}
+	}
+	if other := len(list) - len(kept); other > 0 {
+		j.Say("%s with neither gold calls nor an answer that a check names: left out", fault.Count(other, "scenario"))
+	}
+	if len(kept) == 0 {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "no scenario has gold calls", Where: "--gold", Next: `give the scenarios "gold", or name an --endpoint`}
+	}
+	return kept, nil
 }
 
 // placesOf says where in a run the episode of each scenario stands.

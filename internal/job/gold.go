@@ -1,0 +1,71 @@
+package job
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"hone/internal/chat"
+	"hone/internal/episode/environment"
+	"hone/internal/episode/rollout"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+)
+
+// gold is a policy that makes each scenario's gold calls, one a turn, and then says what its checks of the answer want; where they name no
+// text, the last call's result. Whether that passes is for the checks to tell, as of any policy.
+type gold map[string]*scenario.Scenario
+
+// shows reports whether there is anything to show of a scenario: a call, or an answer that a check names.
+func (gold) shows(s *scenario.Scenario) bool {
+	_, named := answerOf(s)
+	return named || len(s.Gold) > 0
+}
+
+// NumSlots implements rollout.Policy: a person may be asked about each call.
+func (gold) NumSlots() int { return 1 }
+
+// Speaker implements rollout.Policy.
+func (g gold) Speaker(a rollout.Attempt) rollout.Speaker { return &goldSpeaker{of: g[a.ScenarioID]} }
+
+type goldSpeaker struct {
+	of   *scenario.Scenario
+	turn int
+}
+
+// Say implements rollout.Speaker.
+func (s *goldSpeaker) Say(_ context.Context, messages []chat.Message, _ []chat.Tool) (environment.Reply, error) {
+	calls := s.of.GoldCalls()
+	if s.turn < len(calls) {
+		call := calls[s.turn]
+		call.ID = "call_" + strconv.Itoa(s.turn)
+		var compact bytes.Buffer // a file's own line ends are nothing to learn
+		if err := json.Compact(&compact, []byte(call.Arguments)); err != nil {
+			return environment.Reply{}, err
+		}
+		call.Arguments = compact.String()
+		s.turn++
+		return environment.Reply{Turn: &trajectory.Turn{Calls: []chat.ToolCall{call}}}, nil
+	}
+	answer, named := answerOf(s.of)
+	if last := messages[len(messages)-1]; !named && last.Role == chat.ToolRole {
+		answer = strings.TrimSpace(last.Content)
+	}
+	return environment.Reply{Turn: &trajectory.Turn{Content: answer}}, nil
+}
+
+// answerOf is the text that the first check of a scenario's answer wants, and whether one names a text: what an expression may match is no
+// answer to learn.
+func answerOf(s *scenario.Scenario) (text string, named bool) {
+	for _, c := range s.Checks {
+		if c.Type != scenario.AnswerCheck || c.Regex != nil {
+			continue
+		}
+		if texts, ok := c.Examples(); ok && len(texts) > 0 {
+			return texts[0], true
+		}
+	}
+	return "", false
+}
