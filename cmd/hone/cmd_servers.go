@@ -11,7 +11,7 @@ import (
 )
 
 func newServers(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "servers", Short: "Install MCP servers"}
+	c := &cobra.Command{Use: "servers", Short: "Install MCP servers, and take them out again"}
 	var x toolset.Addition
 	add := &cobra.Command{
 		Use:   "add PACKAGE|URL [-- ARGUMENTS]",
@@ -37,9 +37,38 @@ func newServers(a *app) *cobra.Command {
 	add.Flags().StringSliceVar(&x.Hosts, "host", nil, "a host that the server may reach, such as api.example.com; others and private addresses stay out")
 	add.Flags().StringArrayVar(&x.Constraints, "constraint", nil, "bound of a version that a PyPI package needs, such as 'mcp<2'; may be repeated")
 	add.Flags().BoolVar(&x.Build, "build", false, "run the packages' own install scripts, in the sandbox")
+	add.Flags().BoolVar(&x.Force, "force", false, "put it in the place of the server that has the name")
 	a.sandboxFlag(add.Flags())
-	c.AddCommand(add)
+	file := ""
+	rm := &cobra.Command{
+		Use:     "rm NAME",
+		Short:   "Take a server out of the MCP configuration, with what servers add installed for it",
+		Example: "  hone servers rm time",
+		Args:    arguments(1, 1, "a server's name"),
+		RunE:    func(_ *cobra.Command, args []string) error { return runServersRm(a, file, args[0]) },
+	}
+	rm.Flags().StringVar(&file, "mcp-config", "", "file to take it out of (default mcp.config of the configuration)")
+	c.AddCommand(add, rm)
 	return group(c)
+}
+
+func runServersRm(a *app, file, name string) error {
+	c, err := a.config()
+	if err != nil {
+		return err
+	}
+	if file == "" {
+		file = c.MCP.Config
+	}
+	dir, err := toolset.Remove(a.Host, file, name)
+	if err != nil || a.DryRun {
+		return err
+	}
+	rows := [][]string{{"server", name}, {"entry", file}}
+	if dir != "" {
+		rows = append(rows, []string{"removed", dir})
+	}
+	return a.Print(map[string]string{"name": name, "file": file, "removed": dir}, rows)
 }
 
 func runServersAdd(ctx context.Context, a *app, x toolset.Addition) error {

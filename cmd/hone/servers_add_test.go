@@ -137,6 +137,15 @@ func TestServersAdd(t *testing.T) {
 		if code, _, stderr := sandboxedHone(t, "servers", "add", tc.pkg, "--name", tc.name, "--mcp-config", "sub/mcp.json"); code != 2 || !strings.Contains(stderr, "already") {
 			t.Errorf("%s, a second time: exit code %d, %s", tc.pkg, code, stderr)
 		}
+		if code, _, stderr := sandboxedHone(t, "servers", "add", tc.pkg, "--name", tc.name, "--mcp-config", "sub/mcp.json", "--force", "--", "--flag", "${HONE_EPISODE_DIR}"); code != 0 {
+			t.Errorf("%s, in its own place: exit code %d, %s", tc.pkg, code, stderr)
+		}
+		if code, _, _ := sandboxedHone(t, "servers", "add", tc.pkg, "--name", tc.name, "--mcp-config", "sub/mcp.json", "--force", "--bin", "none"); code == 0 {
+			t.Errorf("%s: there is no such program, and yet it is installed", tc.pkg)
+		}
+		if old, _ := filepath.Glob("sub/.hone/servers/*.old"); len(old) > 0 {
+			t.Errorf("left behind %q", old)
+		}
 	}
 	text, err := os.ReadFile("sub/mcp.json")
 	if err != nil || !strings.Contains(string(text), `"command":"./.hone/servers/js/node_modules/.bin/tiny","args":["--flag","${HONE_EPISODE_DIR}"]`) || !strings.Contains(string(text), "// ours") {
@@ -145,6 +154,17 @@ func TestServersAdd(t *testing.T) {
 	code, stdout, stderr := sandboxedHone(t, "discover", "--mcp-config", "sub/mcp.json")
 	if code != 0 || !strings.Contains(stdout, "js_tool") || !strings.Contains(stdout, "py_tool") {
 		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
+	}
+	for _, name := range []string{"js", "py"} {
+		if code, _, stderr := sandboxedHone(t, "servers", "rm", name, "--mcp-config", "sub/mcp.json"); code != 0 {
+			t.Errorf("rm %s: exit code %d, %s", name, code, stderr)
+		}
+	}
+	if left, _ := filepath.Glob("sub/.hone/servers/*"); len(left) > 0 || contents(t, "sub/mcp.json") != "{\"mcpServers\": {\n  // ours\n}}\n" {
+		t.Errorf("left behind %q, %q", left, contents(t, "sub/mcp.json"))
+	}
+	if code, _, stderr := sandboxedHone(t, "servers", "rm", "js", "--mcp-config", "sub/mcp.json"); code != 2 || !strings.Contains(stderr, "there is no server") {
+		t.Errorf("rm a second time: exit code %d, %s", code, stderr)
 	}
 }
 

@@ -53,6 +53,82 @@ func AddServer(path, name string, entry Server) error {
 	return replaceFile(path, bytes.Join([][]byte{data[:at], line, data[at:]}, nil))
 }
 
+// ReplaceServer is AddServer in the place of the entry that has the name, if there is one.
+func ReplaceServer(path, name string, entry Server) error {
+	data, servers, err := serversIn(path)
+	if _, has := servers[name]; err == nil && has {
+		if data, err = without(data, name); err == nil {
+			err = replaceFile(path, data)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return AddServer(path, name, entry)
+}
+
+// RemoveServer takes an entry out of a configuration's file, and touches nothing else in it. A name that is not there is an error.
+func RemoveServer(path, name string) error {
+	data, servers, err := serversIn(path)
+	if err != nil {
+		return err
+	}
+	if _, has := servers[name]; !has {
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no server %q", name), Where: path, Next: "give one of the names in the file"}
+	}
+	if data, err = without(data, name); err != nil {
+		return err
+	}
+	return replaceFile(path, data)
+}
+
+// without is a configuration's text without an entry and the comma that parts it from the others.
+func without(data []byte, name string) ([]byte, error) {
+	plain := plainJSON(data)
+	at, err := insideServers(plain)
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(plain[at-1:]))
+	if _, err := d.Token(); err != nil { // {
+		return nil, err
+	}
+	for end, before := at, -1; d.More(); { // end of the entry before, and the comma behind it
+		key, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, err
+		}
+		last := at - 1 + int(d.InputOffset())
+		behind := last + len(plain[last:]) - len(bytes.TrimLeft(plain[last:], " \t\r\n"))
+		if plain[behind] != ',' { // a last entry may have one too, which is no JSON
+			behind = last + len(data[last:]) - len(bytes.TrimLeft(data[last:], " \t\r\n"))
+		}
+		if key != name {
+			end, before = last, behind
+			continue
+		}
+		first := end + bytes.IndexByte(plain[end:], '"')
+		if line := bytes.TrimRight(data[:first], " \t"); bytes.HasSuffix(line, []byte("\n")) {
+			first = len(line) - 1
+		}
+		out := bytes.Clone(data)
+		switch {
+		case out[behind] == ',':
+			out = append(out[:behind], out[behind+1:]...)
+			return append(out[:first], out[last:]...), nil
+		case before >= 0 && out[before] == ',':
+			out = append(out[:first], out[last:]...)
+			return append(out[:before], out[before+1:]...), nil
+		}
+		return append(out[:first], out[last:]...), nil
+	}
+	return nil, fmt.Errorf("there is no server %q", name)
+}
+
 func serversIn(path string) ([]byte, map[string]json.RawMessage, error) {
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -62,3 +62,40 @@ func TestAddServer(t *testing.T) {
 		}
 	}
 }
+
+// An entry is taken out with its comma; all else of the file, comments too, stays byte for byte.
+func TestRemoveServer(t *testing.T) {
+	for name, tc := range map[string]struct{ before, after string }{
+		"alone":                 {"{\"mcpServers\": { // ours\n  \"a\": {\"command\": \"x\"}\n}}", "{\"mcpServers\": { // ours\n}}"},
+		"first":                 {"{\"mcpServers\": {\n  // one, two\n  \"a\": {\"command\": \"x\"}, // three, four\n  \"b\": {\"command\": \"y\"}\n}}", "{\"mcpServers\": {\n  // one, two // three, four\n  \"b\": {\"command\": \"y\"}\n}}"},
+		"last":                  {`{"servers": {"b": {"command": "y"}, "a": {"command": "x"}}, "inputs": []}`, `{"servers": {"b": {"command": "y"} }, "inputs": []}`},
+		"middle":                {"{\"mcpServers\": {\n  \"b\": {\"command\": \"y\"},\n  \"a\": {\"command\": \"x\"},\n  \"c\": {\"command\": \"z\"}\n}}", "{\"mcpServers\": {\n  \"b\": {\"command\": \"y\"},\n  \"c\": {\"command\": \"z\"}\n}}"},
+		"with a comma too many": {"{\"mcpServers\": {\n  \"b\": {\"command\": \"y\"},\n  \"a\": {\"command\": \"x\"},\n}}", "{\"mcpServers\": {\n  \"b\": {\"command\": \"y\"},\n}}"},
+	} {
+		path := filepath.Join(t.TempDir(), "mcp.json")
+		if err := os.WriteFile(path, []byte(tc.before), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := RemoveServer(path, "a"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got, err := os.ReadFile(path); string(got) != tc.after || err != nil {
+			t.Errorf("%s: %q, want %q", name, got, tc.after)
+		}
+		if has, err := HasServer(path, "a"); has || err != nil {
+			t.Errorf("%s: it is still there: %v", name, err)
+		}
+		if err := RemoveServer(path, "a"); fault.CodeOf(err) != fault.CodeUsage {
+			t.Errorf("%s: a second time: %v", name, err)
+		}
+		if err := ReplaceServer(path, "a", Server{Command: "z"}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := ReplaceServer(path, "a", Server{Command: "w"}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if c, err := LoadConfig(path, os.LookupEnv); err != nil || c.Servers["a"].Command != "w" {
+			t.Errorf("%s: %+v, %v", name, c, err)
+		}
+	}
+}

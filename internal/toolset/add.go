@@ -2,6 +2,7 @@ package toolset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hone/internal/config"
 	"hone/internal/fault"
@@ -26,6 +27,7 @@ type Addition struct {
 	Hosts           []string // that it may reach
 	Constraints     []string
 	Build           bool
+	Force           bool // in the place of the server that has the name
 }
 
 // Added is a server that was written into a configuration.
@@ -62,8 +64,8 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Addition) (*Added
 	}
 	if has, err := mcp.HasServer(x.File, x.Name); err != nil {
 		return nil, err
-	} else if has {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is a server %q already", x.Name), Where: x.File, Next: "give it another --name, or take the entry out"}
+	} else if has && !x.Force {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is a server %q already", x.Name), Where: x.File, Next: "give it another --name, or --force to put it in that one's place; hone servers rm takes that one out"}
 	}
 	out := &Added{Name: x.Name, Entry: mcp.Server{URL: x.Package}}
 	u, err := url.Parse(x.Package)
@@ -76,19 +78,67 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Addition) (*Added
 		}
 		return nil, nil
 	}
+	keep, restore := func() {}, func() error { return nil }
 	if !isURL {
-		if out.Installed, err = installed(ctx, h, c.MCP.Sandbox, x); err != nil {
-			return nil, err
+		if keep, restore, err = aside(x.Dir, x.Force); err == nil {
+			out.Installed, err = installed(ctx, h, c.MCP.Sandbox, x)
+		}
+		if err != nil {
+			return nil, errors.Join(err, restore())
 		}
 		out.Entry = mcp.Server{Command: fromFile(x.File, out.Command), Args: x.Args, Hosts: x.Hosts}
 	}
-	if err := mcp.AddServer(x.File, x.Name, out.Entry); err != nil {
+	write := mcp.AddServer
+	if x.Force {
+		write = mcp.ReplaceServer
+	}
+	if err := write(x.File, x.Name, out.Entry); err != nil {
 		if out.Installed != nil {
 			_ = os.RemoveAll(x.Dir) // nobody would know of it
 		}
-		return nil, err
+		return nil, errors.Join(err, restore())
 	}
+	keep()
 	return out, nil
+}
+
+// aside moves what is installed in a folder out of the way, where there is something and force allows it: keep forgets it, restore puts it
+// back.
+func aside(dir string, force bool) (keep func(), restore func() error, err error) {
+	keep, restore = func() {}, func() error { return nil }
+	if _, err := os.Lstat(dir); !force || err != nil {
+		return keep, restore, nil
+	}
+	old := dir + ".old"
+	if err := os.Rename(dir, old); err != nil {
+		return keep, restore, err
+	}
+	return func() { _ = os.RemoveAll(old) }, func() error { return os.Rename(old, dir) }, nil
+}
+
+// Remove takes a server's entry out of a file, and removes what hone servers add installed for it in the usual folder. It returns that
+// folder, "" where there is none.
+func Remove(h *host.Host, file, name string) (dir string, err error) {
+	if has, err := mcp.HasServer(file, name); err != nil {
+		return "", err
+	} else if has && filepath.Base(name) == name && !strings.HasPrefix(name, ".") {
+		if dir = filepath.Join(filepath.Dir(file), ".hone", "servers", name); !isFolder(dir) {
+			dir = ""
+		}
+	}
+	if h.DryRun {
+		h.Say("would take %s out of %s", name, file)
+		return "", nil
+	}
+	if err := mcp.RemoveServer(file, name); err != nil || dir == "" {
+		return "", err
+	}
+	return dir, os.RemoveAll(dir)
+}
+
+func isFolder(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
 }
 
 // serverName is a package's name without kind, scope, version and ending, or a URL's host.
