@@ -122,7 +122,7 @@ func TestCollectTellsOfACrash(t *testing.T) {
 func TestCollectGold(t *testing.T) {
 	url, sold := shop(t)
 	workFolder(t, map[string]string{"hone.yaml": strings.Replace(toyConfig, "max_turns: 2", "max_turns: 3", 1) + "scenarios: {file: tasks.jsonl}\n", "tasks.jsonl": `{"id": "hat", "task": "Buy a hat.", "split": "train", "gold": [{"name": "look", "arguments": {"name": "hat"}}, {"name": "buy", "arguments": {"name": "hat"}}], "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}, {"type": "answer", "regex": "^sold$"}]}
-{"id": "cap", "task": "Buy a cap.", "split": "train", "gold": [{"name": "buy", "arguments": {"name": "cap"}}], "checks": [{"type": "answer", "equals": "A cap."}]}
+{"id": "cap", "task": "Buy a cap.", "split": "train", "gold": [{"name": "buy", "arguments": {"name": "cap"}}], "gold_answer": "A cap.", "checks": [{"type": "answer", "contains": "cap"}]}
 {"id": "bad", "task": "Buy a bow.", "split": "train", "gold": [{"name": "buy", "arguments": {"name": "bow"}}], "checks": [{"type": "answer", "regex": "^lent$"}]}
 {"id": "none", "task": "Buy a fez.", "split": "train", "checks": [{"type": "answer", "regex": "^sold$"}]}
 `})

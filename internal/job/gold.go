@@ -14,8 +14,8 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// gold is a policy that makes each scenario's gold calls, one a turn, and then says what its checks of the answer want; where they name no
-// text, the last call's result. Whether that passes is for the checks to tell, as of any policy.
+// gold is a policy that makes each scenario's gold calls, one a turn, and then says its gold answer, or what its checks of the answer want;
+// where there is neither, the last call's result. Whether that passes is for the checks to tell, as of any policy.
 type gold map[string]*scenario.Scenario
 
 // shows reports whether there is anything to show of a scenario: a call, or an answer that a check names.
@@ -56,9 +56,12 @@ func (s *goldSpeaker) Say(_ context.Context, messages []chat.Message, _ []chat.T
 	return environment.Reply{Turn: &trajectory.Turn{Content: answer}}, nil
 }
 
-// answerOf is the text that the first check of a scenario's answer wants, and whether one names a text: what an expression may match is no
-// answer to learn.
+// answerOf is a scenario's gold answer, else the text that the first check of its answer wants; and whether there is one: what an expression
+// may match is no answer to learn.
 func answerOf(s *scenario.Scenario) (text string, named bool) {
+	if s.GoldAnswer != "" {
+		return s.GoldAnswer, true
+	}
 	for _, c := range s.Checks {
 		if c.Type != scenario.AnswerCheck || c.Regex != nil {
 			continue
