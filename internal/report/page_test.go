@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -125,7 +126,7 @@ func TestHostileText(t *testing.T) {
 		if !slices.Equal(got, plain) {
 			t.Errorf("%q changed the page's elements", s)
 		}
-		if strings.Count(text, s) < 20 && !strings.ContainsAny(s, "\x00\x1b\xff\xfe\u202E") {
+		if strings.Count(text, s) < 20 && !strings.ContainsAny(s, "\x00\x1b\u202E") && utf8.ValidString(s) {
 			t.Errorf("%q is shown %d times", s, strings.Count(text, s))
 		}
 		if strings.ContainsAny(text, "\u202E\x00\x1b") {

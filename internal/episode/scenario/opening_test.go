@@ -40,7 +40,7 @@ func TestOpeningOfMessages(t *testing.T) {
 	if len(first) != 5 || first[1].ToolCalls[0].Arguments != `{"item": "hat"}` || first[2].Name != "add" || first[4].Content != "And a boat." {
 		t.Errorf("%+v", first)
 	}
-	if first = append(first[:4], chat.Message{}); list[0].Messages[4].Content == "" {
+	if _ = append(first[:4], chat.Message{}); list[0].Messages[4].Content == "" {
 		t.Error("the opening is not the caller's own")
 	}
 	path := filepath.Join(t.TempDir(), "again.json")

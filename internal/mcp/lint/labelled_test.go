@@ -29,10 +29,9 @@ func (l labelled) tool() Tool {
 		InputSchema: l.Tool.InputSchema, OutputSchema: l.Tool.OutputSchema, Annotations: l.Tool.Annotations}
 }
 
-// blocks reports whether a run would wait for a person because of this tool, and what is said about it.
-func (l labelled) blocks() (bool, []Finding) {
-	found := Blocking(Check([]Tool{l.tool()}))
-	return len(found) > 0, found
+// findings are what a person is told of this tool, without what is only worth knowing, such as its length.
+func (l labelled) findings() []Finding {
+	return slices.DeleteFunc(Check([]Tool{l.tool()}), func(f Finding) bool { return !f.Blocks() && f.Code != Instruction })
 }
 
 func readLabelled(t *testing.T, half string) []labelled {
@@ -52,8 +51,8 @@ func readLabelled(t *testing.T, half string) []labelled {
 	return out
 }
 
-// TestLabelledSet measures the detector: recall is the share of attacks that are found, precision the share of attacks
-// among what is found.
+// TestLabelledSet measures the detector: recall is the share of attacks that a person is told of, precision the share of attacks
+// among the tools that a person is told of. Beside it stands what keeps a run from training.
 func TestLabelledSet(t *testing.T) {
 	for _, tc := range []struct {
 		half              string
@@ -64,8 +63,13 @@ func TestLabelledSet(t *testing.T) {
 			type count struct{ found, of int }
 			kinds := map[string]*count{}
 			var attacks, harmless count
+			blocked := map[string]int{}
 			for _, l := range readLabelled(t, tc.half) {
-				found, why := l.blocks()
+				why := l.findings()
+				found := len(why) > 0
+				if len(Blocking(why)) > 0 {
+					blocked[l.Label]++
+				}
 				all, kind := &harmless, l.Label+" "+l.Kind
 				if l.attack() {
 					all = &attacks
@@ -87,6 +91,7 @@ func TestLabelledSet(t *testing.T) {
 			precision := float64(attacks.found) / float64(max(1, attacks.found+harmless.found))
 			t.Logf("%s: recall %.1f%% (%d of %d attacks), precision %.1f%% (%d of %d harmless tools found)", tc.half,
 				100*recall, attacks.found, attacks.of, 100*precision, harmless.found, harmless.of)
+			t.Logf("%s: a run waits for %d attacks and %d harmless tools", tc.half, blocked["attack"], blocked["harmless"])
 			for _, kind := range slices.SortedFunc(maps.Keys(kinds), cmp.Compare[string]) {
 				t.Logf("  %s: %d of %d found", kind, kinds[kind].found, kinds[kind].of)
 			}

@@ -17,6 +17,10 @@ import (
 // thirty of its harmless tools (TestFit).
 const enough = 1.5
 
+// certain is the score from which a finding keeps a run from training. Below it a person is told, and nothing waits: of 98 tools of nine
+// servers that many use, 5 reach enough and one certain (docs/LOG.md), and a server of twenty tools must not stop each run by chance.
+const certain = 2.6
+
 // carried is how much less is enough for a text that is encoded or out of sight.
 const carried = 1.5
 
@@ -25,10 +29,7 @@ func (c *checker) orders() {
 	for _, units := range [][]unit{c.tool.units(), c.tool.inARow()} {
 		found := false
 		for _, u := range units {
-			if learnt().score(u.features()) >= enough {
-				c.order(Instruction, "reads like an order to the model", u)
-				found = true
-			}
+			found = c.instruction(u) || found
 		}
 		if found {
 			return
@@ -36,12 +37,35 @@ func (c *checker) orders() {
 	}
 }
 
+// instruction adds a finding where a unit reads like an order, as sure as its score is, and reports whether it does.
+func (c *checker) instruction(u unit) bool {
+	switch score := learnt().score(u.features()); {
+	case score >= certain:
+		c.order(Instruction, High, "reads like an order to the model", u)
+	case score >= enough:
+		c.order(Instruction, Low, "may be an order to the model", u)
+	default:
+		return false
+	}
+	return true
+}
+
+// tags are marks that part a text from what is around it, in the form of HTML, of chat templates, or of prompts.
+var tags = regexp.MustCompile(`<[/|]?[A-Za-z_][A-Za-z_ -]*[|/]?>|\[/?[A-Z]+\]`)
+
 // disguised finds such texts that are encoded, or dressed in ways that a model is able to undo.
 func (c *checker) disguised(at, text string) {
 	for _, d := range decoded(text) {
 		for _, u := range unitsOf(at, fold(d), false) {
 			if learnt().score(u.features()) >= enough-carried {
-				c.order(EncodedBlob, "encoded, reads like an order to the model", u)
+				c.order(EncodedBlob, High, "encoded, reads like an order to the model", u)
+				return
+			}
+		}
+	}
+	if plain := tags.ReplaceAllString(text, " "); plain != text { // an order is one without the tags around it too
+		for _, u := range unitsOf(at, fold(plain), false) {
+			if c.instruction(u) {
 				return
 			}
 		}
@@ -57,7 +81,7 @@ func (c *checker) disguised(at, text string) {
 		}
 		for _, u := range unitsOf(at, g, false) {
 			if learnt().score(u.features()) >= enough {
-				c.order(EncodedBlob, name+": reads like an order to the model", u)
+				c.order(EncodedBlob, High, name+": reads like an order to the model", u)
 				return
 			}
 		}
@@ -68,16 +92,16 @@ func (c *checker) disguised(at, text string) {
 const shortDisguise = 20
 
 // order adds a finding at the sentence that weighs most, with the words in it that do.
-func (c *checker) order(code Code, what string, u unit) {
+func (c *checker) order(code Code, s Severity, what string, u unit) {
 	w := learnt()
 	bySentence := map[int]float32{}
 	features := slices.DeleteFunc(u.features(), func(f feature) bool { return w.weigh(f) <= 0 })
 	best := u.sentences[0]
 	for _, f := range features {
-		s := u.sentences[f.start]
-		bySentence[s] += w.weigh(f)
-		if bySentence[s] > bySentence[best] {
-			best = s
+		i := u.sentences[f.start]
+		bySentence[i] += w.weigh(f)
+		if bySentence[i] > bySentence[best] {
+			best = i
 		}
 	}
 	start, _ := slices.BinarySearch(u.sentences, best)
@@ -94,7 +118,7 @@ func (c *checker) order(code Code, what string, u unit) {
 		}
 	}
 	text, from, to := folded{u.text.shown[u.lead:], u.text.key[u.lead:]}.place(max(0, start-u.lead), max(0, end-u.lead))
-	c.add(code, High, u.at, text, from, to, fmt.Sprintf("%s: %s", what, strings.Join(words, ", ")))
+	c.add(code, s, u.at, text, from, to, fmt.Sprintf("%s: %s", what, strings.Join(words, ", ")))
 }
 
 // fewWords is how many words of a language a text of another may hold by chance.
