@@ -128,14 +128,7 @@ func TestWhatIsExportedIsUsed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	excused := []string{
-		"internal/learn/publish/samplers.go: publish.ByFolder",      // for samplers of other processes, of which there is none yet
-		"internal/episode/reward/metrics.go: reward.GoldTrajectory", // two rooms' tests make a right episode so
-	}
 	for _, f := range found {
-		if slices.Contains(excused, f) {
-			continue
-		}
 		t.Errorf("%s is used by tests alone, or by nothing: let them have it in a test file, or in a package that helps tests", f)
 	}
 	planted, err := onlyTested(map[string][]byte{

@@ -11,6 +11,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/demo"
 	"hone/internal/episode/reward"
+	"hone/internal/episode/reward/rewardtest"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 )
@@ -52,8 +53,8 @@ func TestExecute(t *testing.T) {
 		answer := messages[len(messages)-1].Content
 		done[d.Kind] = answer
 		scorer := reward.Scorer{}
-		got := reward.GoldTrajectory(&s, answer)
-		if give(scorer, &s, got); got.Reward < scorer.Max(&s) || !reward.Episode(&s, got, nil) {
+		got := rewardtest.Gold(&s, answer)
+		if rewardtest.Give(scorer, &s, got); got.Reward < scorer.Max(&s) || !reward.Episode(&s, got, nil) {
 			t.Errorf("%s: gold earns %v of %v: %+v", d.Kind, got.Reward, scorer.Max(&s), got.Terms)
 		}
 		if len(messages) != 3+2*len(s.Gold) || messages[0].Role != chat.System || messages[1].Content != d.Task || len(s.Checks) != len(s.Gold)+1 {
@@ -79,15 +80,15 @@ func TestAnswerAlone(t *testing.T) {
 		}
 		answer := messages[len(messages)-1].Content
 		for _, alone := range []string{answer + ".", "\"" + answer + "\"", " " + answer + "\n"} {
-			got := reward.GoldTrajectory(&s, alone)
-			if give(scorer, &s, got); got.Reward < scorer.Max(&s) || !reward.Episode(&s, got, nil) {
+			got := rewardtest.Gold(&s, alone)
+			if rewardtest.Give(scorer, &s, got); got.Reward < scorer.Max(&s) || !reward.Episode(&s, got, nil) {
 				t.Errorf("%s: %q earns %v of %v", d.Kind, alone, got.Reward, scorer.Max(&s))
 			}
 		}
 		enumeration := "Sunday Monday Tuesday Wednesday Thursday Friday Saturday 1 2 3 4 5 6 7 8 9 "
 		for _, more := range []string{enumeration + answer, answer + " " + enumeration, "The result is " + answer, answer + answer} {
-			got := reward.GoldTrajectory(&s, more)
-			if give(scorer, &s, got); got.Reward >= scorer.Max(&s) || reward.Episode(&s, got, nil) {
+			got := rewardtest.Gold(&s, more)
+			if rewardtest.Give(scorer, &s, got); got.Reward >= scorer.Max(&s) || reward.Episode(&s, got, nil) {
 				t.Errorf("%s: %q earns all of %v", d.Kind, more, got.Reward)
 			}
 		}
@@ -175,14 +176,4 @@ func TestGenerate(t *testing.T) {
 	if a, b := demo.Generate(1, scenario.Test, 1), demo.Generate(2, scenario.Test, 1); a[0].Task == b[0].Task {
 		t.Error("the seed changes nothing")
 	}
-}
-
-// give scores one trajectory as a group of its own.
-func give(r reward.Scorer, s *scenario.Scenario, t *trajectory.Trajectory) {
-	g := trajectory.Group{ScenarioID: s.ID, Trajectories: []*trajectory.Trajectory{t}}
-	scores, err := r.Score(context.Background(), s, g)
-	if err != nil {
-		panic(err) // a rule does not fail
-	}
-	g.Take(scores)
 }

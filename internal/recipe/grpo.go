@@ -91,8 +91,8 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 		refused := watch.look(step, groups, metricsOf(groups, leftOut, batch.StepStats{}))
 		var stats batch.StepStats
 		if refused == nil {
-			if stats, refused, err = g.update(ctx, rows, update, step, trainer); err != nil {
-				return stopped(err, g.Stage, step, trainer, log)
+			if stats, refused, err = g.update(ctx, rows, update, step, trainer, log); err != nil {
+				return err
 			}
 		}
 
@@ -102,11 +102,12 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 			metrics["clip_ratio/region_mean"] = stats.Clipped
 		}
 		clock.step(metrics, stats)
-		if err := log.Metrics(g.Stage, step, metrics); err != nil {
-			return err
-		}
+		err = log.Metrics(g.Stage, step, metrics)
 		if refused != nil {
-			return stopped(refused, g.Stage, step, trainer, log)
+			return stopped(errors.Join(refused, err), g.Stage, step, trainer, log)
+		}
+		if err != nil {
+			return stopped(err, g.Stage, step+1, trainer, log) // the step is taken, whatever is known of it
 		}
 		if checkpointDue(step, g.Steps, g.CheckpointEvery) || g.Validation.due(step+1, g.Steps) { // the best is to be kept
 			if err := log.Checkpoint(g.Stage, step+1, trainer.Save); err != nil {
@@ -124,8 +125,9 @@ func (g GRPO) episodes(step int, progress Progress) Progress {
 	}
 }
 
-// update takes the optimiser steps on a batch, unless the rows teach nothing or refused says why the first must not be taken.
-func (g GRPO) update(ctx context.Context, rows batch.Batch, u batch.Update, step int, trainer Trainer) (s batch.StepStats, refused, err error) {
+// update takes the optimiser steps on a batch, unless the rows teach nothing or refused says why the first must not be taken. Where it
+// fails, the steps before this one are kept, unless the trainer cannot be put back to where they left it.
+func (g GRPO) update(ctx context.Context, rows batch.Batch, u batch.Update, step int, trainer Trainer, log Log) (s batch.StepStats, refused, err error) {
 	if rows.NumTrained() == 0 { // the groups are all alike
 		return s, nil, nil
 	}
@@ -133,7 +135,7 @@ func (g GRPO) update(ctx context.Context, rows batch.Batch, u batch.Update, step
 	restore := func() error { return nil }
 	if n > 1 {
 		if restore, err = trainer.Snapshot(); err != nil {
-			return s, nil, err
+			return s, nil, stopped(err, g.Stage, step, trainer, log)
 		}
 	}
 	var each []batch.StepStats
@@ -147,9 +149,9 @@ func (g GRPO) update(ctx context.Context, rows batch.Batch, u batch.Update, step
 		}
 		if err != nil {
 			if failed := restore(); failed != nil {
-				err = errors.Join(err, failed)
+				return x, nil, errors.Join(err, failed)
 			}
-			return x, nil, err
+			return x, nil, stopped(err, g.Stage, step, trainer, log)
 		}
 		each = append(each, x)
 	}

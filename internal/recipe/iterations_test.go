@@ -103,3 +103,31 @@ func TestIterationsAreTakenWholeOrNotAtAll(t *testing.T) {
 		cancel()
 	}
 }
+
+// stuck cannot be put back.
+type stuck struct{ *fakeTrainer }
+
+var errStuck = errors.New("out of memory")
+
+func (stuck) Snapshot() (func() error, error) { return func() error { return errStuck }, nil }
+
+// A trainer that cannot be put back between two optimiser steps on one batch is kept as no step: its adapter is none's.
+func TestHalfAStepIsNeverKept(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	trainer, log := stuck{&fakeTrainer{before: func(step int) {
+		if step == 5 {
+			cancel()
+		}
+	}}}, newLog(t)
+	err := twice().Run(ctx, scenarios(5), &fakeRunner{trainer: trainer.fakeTrainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, trainer, log, silent)
+	if !errors.Is(err, context.Canceled) || !errors.Is(err, errStuck) || len(trainer.Steps) != 5 {
+		t.Errorf("%v; %d optimiser steps", err, len(trainer.Steps))
+	}
+	again := &fakeTrainer{}
+	if dir, step, _ := log.Latest("grpo"); step > 0 {
+		if err := again.Load(dir); err != nil || len(again.Steps) != 2*step {
+			t.Errorf("%v: the checkpoint of step %d has %d optimiser steps", err, step, len(again.Steps))
+		}
+	}
+}

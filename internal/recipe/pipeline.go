@@ -78,5 +78,8 @@ func Evaluate(ctx context.Context, stage string, step int, scenarios []scenario.
 	if err := nothingRan(groups); err != nil {
 		return ts, err
 	}
-	return ts, log.Finish(stage)
+	if err := log.Finish(stage); err != nil {
+		return nil, err
+	}
+	return ts, nil
 }

@@ -17,6 +17,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
+	"hone/internal/learn/batch"
 )
 
 // judging is a scorer that does something before it scores by rollout.
@@ -214,6 +215,20 @@ func (f full) Trajectory(stage string, step int, t *trajectory.Trajectory) error
 	return f.memoryLog.Trajectory(stage, step, t)
 }
 
+func (f full) Metrics(stage string, step int, m map[string]float64) error {
+	if f.of == fmt.Sprintf("%s metrics %d", stage, step) {
+		return errFull
+	}
+	return f.memoryLog.Metrics(stage, step, m)
+}
+
+func (f full) Finish(stage string) error {
+	if f.of == "stages" {
+		return errFull
+	}
+	return f.memoryLog.Finish(stage)
+}
+
 func (f full) Scores(stage string, g trajectory.Group, scores []trajectory.Score) error {
 	if f.of == "scores" {
 		return errFull
@@ -233,6 +248,39 @@ func TestWhatCannotBeKeptEndsTheStage(t *testing.T) {
 	r := &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}
 	if _, err := Evaluate(t.Context(), "eval", 0, scenarios(3), r, forgetful{}, newLog(t), silent); err == nil || !strings.Contains(err.Error(), "0 scores to 1 episodes") {
 		t.Errorf("a scorer without scores: %v", err)
+	}
+}
+
+// An evaluation whose end cannot be kept has no result: who reads only that would take it for one that ended.
+func TestAnEvaluationWhoseEndIsNotKeptHasNoResult(t *testing.T) {
+	r := &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}
+	if ts, err := Evaluate(t.Context(), "eval", 0, scenarios(3), r, scoreFunc(byRollout), full{newLog(t), "stages"}, silent); !errors.Is(err, errFull) || ts != nil {
+		t.Errorf("%v, with %d episodes", err, len(ts))
+	}
+}
+
+// A step that was taken is kept although its metrics are not, and the run goes on after it.
+func TestAStepWithoutMetricsIsKept(t *testing.T) {
+	for stage, train := range map[string]func(*fakeTrainer, Log) error{
+		"grpo": func(f *fakeTrainer, log Log) error {
+			return grpo().Run(t.Context(), scenarios(5), &fakeRunner{trainer: f, outcome: trajectory.OK}, scoreFunc(byRollout), f, f, log, silent)
+		},
+		"sft": func(f *fakeTrainer, log Log) error {
+			rows := []batch.Sequence{{IDs: []int32{1, 2}, Trained: []bool{false, true}}}
+			return SFT{Stage: "sft", Steps: 5, BatchSize: 1}.Run(t.Context(), rows, f, nil, log, silent)
+		},
+	} {
+		whole, f, log, again := &fakeTrainer{}, &fakeTrainer{}, newLog(t), &fakeTrainer{}
+		if err := train(whole, newLog(t)); err != nil {
+			t.Fatal(err)
+		}
+		err := train(f, full{log, stage + " metrics 2"})
+		if !errors.Is(err, errFull) || len(f.Steps) != 3 || log.latest[stage] != 3 {
+			t.Errorf("%s: %v; of %d steps %d are kept", stage, err, len(f.Steps), log.latest[stage])
+		}
+		if err := train(again, log); err != nil || !slices.Equal(again.Steps, whole.Steps) {
+			t.Errorf("%s: %v, resumed to %d steps that differ", stage, err, len(again.Steps))
+		}
 	}
 }
 

@@ -66,7 +66,7 @@ func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, pu
 			"num_tokens": float64(stats.NumTokens), "padding": padding(stats)}
 		clock.step(metrics, stats)
 		if err := log.Metrics(s.Stage, step, metrics); err != nil {
-			return err
+			return stopped(err, s.Stage, step+1, trainer, log) // the step is taken, whatever is known of it
 		}
 		if checkpointDue(step, total, s.CheckpointEvery) {
 			if err := log.Checkpoint(s.Stage, step+1, trainer.Save); err != nil {

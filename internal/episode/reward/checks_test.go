@@ -7,6 +7,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/reward"
+	"hone/internal/episode/reward/rewardtest"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 )
@@ -75,12 +76,12 @@ func TestRefusedGoldCall(t *testing.T) {
 	wanted := &scenario.Scenario{Gold: gold, Checks: []scenario.Check{{Type: "call", Name: "a", Arguments: gold[0].Arguments, Refused: true}}}
 	episode := episodeOf(resultOf("a", trajectory.CallToolError, "no"))
 	scorer := reward.Scorer{}
-	give(scorer, wanted, episode)
+	rewardtest.Give(scorer, wanted, episode)
 	if episode.Reward != scorer.Max(wanted) {
 		t.Errorf("a right episode earns %v of %v: %+v", episode.Reward, scorer.Max(wanted), episode.Terms)
 	}
 	unwanted := &scenario.Scenario{Gold: gold, Checks: []scenario.Check{{Type: "call", Name: "a", Arguments: gold[0].Arguments}}}
-	if give(scorer, unwanted, episode); episode.Reward > 0.5 {
+	if rewardtest.Give(scorer, unwanted, episode); episode.Reward > 0.5 {
 		t.Errorf("a call that did nothing earns %v: %+v", episode.Reward, episode.Terms)
 	}
 }

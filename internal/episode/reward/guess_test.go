@@ -12,6 +12,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/reward"
+	"hone/internal/episode/reward/rewardtest"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 )
@@ -74,7 +75,7 @@ func (p puzzle) mean(of play, s reward.Scorer) float64 {
 	sum, worlds := 0.0, p.worlds()
 	for _, gold := range worlds {
 		t := p.run(of, gold)
-		give(s, p.scenario(gold), t)
+		rewardtest.Give(s, p.scenario(gold), t)
 		sum += t.Reward
 	}
 	return sum / float64(len(worlds))
@@ -285,7 +286,7 @@ func TestShotgun(t *testing.T) {
 	p := puzzle{checks: "both", places: [][]chat.ToolCall{gold}}
 	earned := func(calls []chat.ToolCall) float64 {
 		got := p.run(play{turns: [][]chat.ToolCall{calls}, answer: tellAll}, gold)
-		give(reward.Scorer{}, p.scenario(gold), got)
+		rewardtest.Give(reward.Scorer{}, p.scenario(gold), got)
 		return got.Reward
 	}
 	before := earned(gold)
@@ -309,7 +310,7 @@ func TestSearchIsNoCall(t *testing.T) {
 	got := e.trajectory()
 	got.Turns = append([]trajectory.Turn{search}, got.Turns...)
 	s := hashScenario()
-	give(reward.Scorer{}, s, got)
+	rewardtest.Give(reward.Scorer{}, s, got)
 	if most := (reward.Scorer{}).Max(s); math.Abs(got.Reward-most) > 1e-9 || !reward.Episode(s, got, nil) || !reward.FirstCall(s, got, nil) {
 		t.Errorf("earns %v of %v, terms %+v", got.Reward, most, got.Terms)
 	}
@@ -336,7 +337,7 @@ func TestOneCallIsOneFoothold(t *testing.T) {
 		{Name: "hash", Arguments: json.RawMessage(`{"input":"2"}`)}, {Name: "hash", Arguments: json.RawMessage(`{"input":"3"}`)}}}
 	for made, want := range []float64{0, 1. / 3, 2. / 3, 1, 1} {
 		got := episode{calls: many(made, wrong), answer: "no"}.trajectory()
-		give(reward.Scorer{}, s, got)
+		rewardtest.Give(reward.Scorer{}, s, got)
 		i := slices.IndexFunc(got.Terms, func(term trajectory.Term) bool { return term.Name == "tool" })
 		if math.Abs(got.Terms[i].Score-want) > 1e-9 {
 			t.Errorf("%d calls of the tool of 3 gold calls: %v, want %v", made, got.Terms[i].Score, want)
@@ -363,7 +364,7 @@ func TestTermsOfFaults(t *testing.T) {
 		"no tool by what is not":    {episode{calls: many(1, right), status: trajectory.CallInvalid, answer: "d8932aac"}, "tool", 0},
 	} {
 		got := c.e.trajectory()
-		give(reward.Scorer{}, hashScenario(), got)
+		rewardtest.Give(reward.Scorer{}, hashScenario(), got)
 		i := slices.IndexFunc(got.Terms, func(term trajectory.Term) bool { return term.Name == c.term })
 		if i < 0 || math.Abs(got.Terms[i].Score-c.want) > 1e-9 {
 			t.Errorf("%s: %+v, want %s to be %v", name, got.Terms, c.term, c.want)

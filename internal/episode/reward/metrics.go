@@ -1,9 +1,6 @@
 package reward
 
 import (
-	"fmt"
-
-	"hone/internal/chat"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/grade"
@@ -75,22 +72,4 @@ func (r Scorer) Max(s *scenario.Scenario) float64 {
 		most += r.Program.Weight
 	}
 	return most
-}
-
-// GoldTrajectory is an episode that makes the gold calls, one a turn and each answered without error, and ends with
-// answer.
-func GoldTrajectory(s *scenario.Scenario, answer string) *trajectory.Trajectory {
-	t := &trajectory.Trajectory{ScenarioID: s.ID, Outcome: trajectory.OK, StopReason: trajectory.StopCompleted}
-	for i, call := range s.GoldCalls() {
-		call.ID = fmt.Sprintf("call_%d", i)
-		t.Turns = append(t.Turns, trajectory.Turn{
-			Calls:   []chat.ToolCall{call},
-			Results: []trajectory.ToolResult{{Call: call, Status: trajectory.CallOK}},
-		})
-		t.Messages = append(t.Messages, chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{call}},
-			chat.Message{Role: chat.ToolRole, ToolCallID: call.ID, Name: call.Name})
-	}
-	t.Turns = append(t.Turns, trajectory.Turn{Content: answer})
-	t.Messages = append(t.Messages, chat.Message{Role: chat.Assistant, Content: answer})
-	return t
 }

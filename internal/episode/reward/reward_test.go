@@ -1,7 +1,6 @@
 package reward_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -12,6 +11,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/episode/reward"
+	"hone/internal/episode/reward/rewardtest"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 )
@@ -72,7 +72,7 @@ var (
 
 func score(e episode) float64 {
 	t := e.trajectory()
-	give(reward.Scorer{}, hashScenario(), t)
+	rewardtest.Give(reward.Scorer{}, hashScenario(), t)
 	return t.Reward
 }
 
@@ -137,7 +137,7 @@ func TestNoCallNeedsAnEnd(t *testing.T) {
 	s := &scenario.Scenario{ID: "x", Task: "What is 2 + 2?", Checks: []scenario.Check{{Type: scenario.NoCallCheck}}}
 	of := func(e episode) float64 {
 		got := e.trajectory()
-		give(reward.Scorer{}, s, got)
+		rewardtest.Give(reward.Scorer{}, s, got)
 		return got.Reward
 	}
 	honest := of(episode{answer: "4"})
@@ -168,7 +168,7 @@ func TestDefaultWeights(t *testing.T) {
 		}
 		of := func(e episode) float64 {
 			got := e.trajectory()
-			give(reward.Scorer{}, s, got)
+			rewardtest.Give(reward.Scorer{}, s, got)
 			return got.Reward
 		}
 		w := reward.Default()
@@ -198,8 +198,8 @@ func TestCheatsCanWin(t *testing.T) {
 	bad := reward.Scorer{Weights: &reward.Weights{End: 1, Checks: 0.1, Parse: 5}}
 	cheat := episode{outcome: trajectory.PolicyError, reason: trajectory.StopParseError, parse: "x"}.trajectory()
 	honest := episode{calls: many(1, right), answer: "d8932aac"}.trajectory()
-	give(bad, hashScenario(), cheat)
-	give(bad, hashScenario(), honest)
+	rewardtest.Give(bad, hashScenario(), cheat)
+	rewardtest.Give(bad, hashScenario(), honest)
 	if cheat.Reward <= honest.Reward {
 		t.Errorf("cheat %v, honest %v", cheat.Reward, honest.Reward)
 	}
@@ -212,7 +212,7 @@ func TestTerms(t *testing.T) {
 	s := hashScenario()
 	s.Gold = append(s.Gold, scenario.Gold{Name: "count", Arguments: json.RawMessage(`{"text": "a"}`)})
 	got := episode{calls: []chat.ToolCall{right, right, wrong}, answer: "d8932aac"}.trajectory()
-	give(reward.Scorer{}, s, got)
+	rewardtest.Give(reward.Scorer{}, s, got)
 	want := map[string]float64{"checks": 1, "call": 0.5, "tool": 0.5, "end": 0.5, "repeat": 1. / 3, "extra": 0.5, "invalid": 0, "parse": 0}
 	sum := 0.0
 	for _, term := range got.Terms {
@@ -239,7 +239,7 @@ func TestNotScored(t *testing.T) {
 	for _, outcome := range []trajectory.Outcome{trajectory.EnvironmentError, trajectory.InfrastructureError, trajectory.JudgeError} {
 		got := episode{calls: many(1, right), answer: "d8932aac", outcome: outcome, reason: trajectory.StopError}.trajectory()
 		got.Reward = 3
-		give(reward.Scorer{}, hashScenario(), got)
+		rewardtest.Give(reward.Scorer{}, hashScenario(), got)
 		if got.Reward != 0 || got.Terms != nil {
 			t.Errorf("%s: reward %v, %v", outcome, got.Reward, got.Terms)
 		}
@@ -317,9 +317,9 @@ func TestGoldEarnsMax(t *testing.T) {
 		{&scenario.Scenario{Checks: []scenario.Check{{Type: "answer", Equals: ptr("ok")}}}, "ok", 0},
 		{bad, "d8932aac", 1},
 	} {
-		gold, empty := reward.GoldTrajectory(c.s, c.answer), episode{}.trajectory()
-		give(reward.Scorer{}, c.s, gold)
-		give(reward.Scorer{}, c.s, empty)
+		gold, empty := rewardtest.Gold(c.s, c.answer), episode{}.trajectory()
+		rewardtest.Give(reward.Scorer{}, c.s, gold)
+		rewardtest.Give(reward.Scorer{}, c.s, empty)
 		most := (reward.Scorer{}).Max(c.s)
 		if failed := reward.FailedChecks(c.s, gold, nil); len(failed) != c.failed || c.failed == 0 && math.Abs(gold.Reward-most) > 1e-9 {
 			t.Errorf("scenario %d: gold earns %v of %v, failed %v", i, gold.Reward, most, failed)
@@ -344,14 +344,4 @@ func TestMaxProperty(t *testing.T) {
 			t.Fatalf("%+v earns %v", e, got)
 		}
 	})
-}
-
-// give scores one trajectory as a group of its own.
-func give(r reward.Scorer, s *scenario.Scenario, t *trajectory.Trajectory) {
-	g := trajectory.Group{ScenarioID: s.ID, Trajectories: []*trajectory.Trajectory{t}}
-	scores, err := r.Score(context.Background(), s, g)
-	if err != nil {
-		panic(err) // a rule does not fail
-	}
-	g.Take(scores)
 }

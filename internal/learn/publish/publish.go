@@ -1,7 +1,7 @@
 // Package publish hands versions of a policy to the samplers of a run, and tells which one they hold.
 //
 // A version comes from a Source: a trainer, or an adapter folder. It goes to a Sampler in one of two ways: as the array that the source holds, to one on
-// the same engine (InProcess), or as an adapter folder, to any other (ByFolder). So trainer and sampler are opened apart: a
+// the same engine (InProcess), or as an adapter folder (Source.SaveAdapter), to any other, of which hone has none yet. So trainer and sampler are opened apart: a
 // run may train without a sampler, sample from a folder without a trainer, or have one trainer and several samplers.
 package publish
 
@@ -22,7 +22,7 @@ type Source interface {
 	PolicyVersion() int
 	// AdapterChecksums are those of the adapter (model.Adapters), of each device.
 	AdapterChecksums() ([]uint64, error)
-	// SaveAdapter writes the adapter into a folder, in PEFT's form.
+	// SaveAdapter writes the adapter into a folder, in PEFT's form: for a Sampler that does not share the source's engine.
 	SaveAdapter(dir string) error
 }
 

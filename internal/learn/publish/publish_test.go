@@ -3,6 +3,7 @@ package publish_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -96,13 +97,46 @@ func takeFolder(e device, s *samplers.Samplers) func(folder string, version int)
 	}
 }
 
+// byFolder is a sampler on another engine, as one of another process would be. Each version goes to it as an adapter folder, root/policy_N after N
+// optimiser steps, from which take makes it sample ("": from the base model alone); the folder of the version before is then removed.
+type byFolder struct {
+	root      string
+	take      func(folder string, version int) error
+	checksums func() ([]uint64, error)
+	last      string // folder that is sampled from
+}
+
+// Take implements publish.Sampler.
+func (x *byFolder) Take(s publish.Source) error {
+	folder, version := "", 0
+	if s != nil {
+		version = s.PolicyVersion()
+		folder = filepath.Join(x.root, fmt.Sprintf("policy_%d", version))
+		if err := s.SaveAdapter(folder); err != nil {
+			return err
+		}
+	}
+	if err := x.take(folder, version); err != nil {
+		return err
+	}
+	before := x.last
+	x.last = folder
+	if before == "" || before == folder {
+		return nil
+	}
+	return os.RemoveAll(before)
+}
+
+// Checksums implements publish.Sampler.
+func (x *byFolder) Checksums() ([]uint64, error) { return x.checksums() }
+
 // A trainer's policy reaches two samplers of its engine, as an array, and one of another, as a folder: all sample the same, and their
 // names say so. After a step they lag, and the names say that too.
 func TestEverySamplerGetsThePolicy(t *testing.T) {
 	here, there := open(t), open(t)
 	tr, one, two, far := here.trainer(t), here.sampler(t), here.sampler(t), there.sampler(t)
 	base, root := sampled(t, one), t.TempDir()
-	p := publish.New(tr, publish.InProcess(one), publish.InProcess(two), publish.ByFolder(root, takeFolder(there, far), far.Checksums))
+	p := publish.New(tr, publish.InProcess(one), publish.InProcess(two), &byFolder{root: root, take: takeFolder(there, far), checksums: far.Checksums})
 	check := func(want bool) (trained string) {
 		t.Helper()
 		trained, held, err := p.Policies()
@@ -206,6 +240,14 @@ func (f fake) AdapterChecksums() ([]uint64, error) { return f.sums, f.err }
 func (f fake) Checksums() ([]uint64, error)        { return f.sums, f.err }
 func (f fake) Take(publish.Source) error           { return f.err }
 
+// fakeLater fails from a time on.
+type fakeLater struct {
+	fake
+	err *error
+}
+
+func (f fakeLater) Take(publish.Source) error { return *f.err }
+
 // Devices that hold other adapters than each other have a name of all their sums; what fails is an error, and nothing is held then.
 func TestDevicesAndFailures(t *testing.T) {
 	source := fake{sums: []uint64{1, 1}}
@@ -214,6 +256,14 @@ func TestDevicesAndFailures(t *testing.T) {
 		t.Errorf("%q, %v", held, err)
 	}
 	broken := errors.New("broken")
+	var later error
+	p := publish.New(source, fakeLater{fake{sums: []uint64{1, 1}}, &later})
+	if err := p.Publish(); err != nil || p.Held() == "" {
+		t.Fatalf("%v, held %q", err, p.Held())
+	}
+	if later = broken; !errors.Is(p.Publish(), broken) || p.Held() != "" {
+		t.Errorf("after a failure %q is held, which nobody may hold", p.Held())
+	}
 	for name, p := range map[string]*publish.Publisher{"sampler": publish.New(source, fake{sums: []uint64{1, 1}}, fake{err: broken}), "source": publish.New(fake{err: broken}, fake{})} {
 		if err := p.Publish(); !errors.Is(err, broken) || p.Held() != "" {
 			t.Errorf("%s: %v, held %q", name, err, p.Held())
