@@ -53,6 +53,18 @@ func TestCommandIsFlagsAndPrinting(t *testing.T) {
 	t.Logf("cmd/hone has %d lines", lines)
 }
 
+// importKind is whose package is imported: this module's, a library's, which has a host's name in its path, or the standard library's.
+func importKind(i *ast.ImportSpec) string {
+	first, _, _ := strings.Cut(strings.Trim(i.Path.Value, `"`), "/")
+	switch {
+	case first == "hone":
+		return "module"
+	case strings.Contains(first, "."):
+		return "library"
+	}
+	return "standard"
+}
+
 // breaches returns what one file does against the rules of the house.
 func breaches(name string, src []byte) ([]string, error) {
 	fset := token.NewFileSet()
@@ -63,6 +75,12 @@ func breaches(name string, src []byte) ([]string, error) {
 	var out []string
 	at := func(n ast.Node, format string, args ...any) {
 		out = append(out, fset.Position(n.Pos()).String()+": "+fmt.Sprintf(format, args...))
+	}
+	for i, line := 1, fset.Position; i < len(f.Imports); i++ {
+		a, b := f.Imports[i-1], f.Imports[i]
+		if line(b.Pos()).Line == line(a.Pos()).Line+1 && importKind(a) != importKind(b) {
+			at(b, "import of %s: the standard library, libraries and this module stand apart", b.Path.Value)
+		}
 	}
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -109,6 +127,9 @@ func TestSourcesFindsPlantedBreaches(t *testing.T) {
 	long := "package p\nfunc f() {\n" + strings.Repeat("\tg()\n", maxFunctionLines) + "}\n"
 	for _, tc := range []struct{ name, file, src, want string }{
 		{"sound", "internal/p/p.go", "package p\nfunc f() {}\n", ""},
+		{"imports in groups", "internal/p/p.go", "package p\nimport (\n\t\"os\"\n\n\t\"a.org/b\"\n\n\t\"hone/internal/q\"\n)\n", ""},
+		{"imports mixed", "internal/p/p_test.go", "package p\nimport (\n\t\"errors\"\n\t\"hone/internal/q\"\n\t\"os\"\n)\n", `p_test.go:4:2: import of "hone/internal/q"`},
+		{"library mixed", "internal/p/p.go", "package p\nimport (\n\t\"a.org/b\"\n\t\"hone/internal/q\"\n)\n", `import of "hone/internal/q"`},
 		{"long function", "internal/p/p.go", long, "internal/p/p.go:2:1: f has 82 lines"},
 		{"long test", "internal/p/p_test.go", long, ""},
 		{"init", "internal/p/p.go", "package p\nfunc init() {}\n", "func init"},

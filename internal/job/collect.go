@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+
 	"hone/internal/config"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
@@ -14,7 +16,6 @@ import (
 	"hone/internal/recipe"
 	"hone/internal/run"
 	"hone/internal/toolset"
-	"slices"
 )
 
 // Tally counts how episodes ended.

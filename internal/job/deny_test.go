@@ -1,9 +1,10 @@
 package job
 
 import (
-	"hone/internal/config"
 	"slices"
 	"testing"
+
+	"hone/internal/config"
 )
 
 // A deny rule that is added while a run is stopped holds once it goes on.

@@ -81,7 +81,7 @@ func (l *Episodes) Stamp(t *trajectory.Trajectory) {
 	}
 }
 
-// planned is what findModel settles before a device is opened.
+// planned is what FindModel settles before a device is opened.
 type planned struct {
 	prefix  []int32 // what all prompts begin with
 	private int     // tokens of a slot after it
@@ -199,7 +199,7 @@ func (l *Episodes) openPolicy(h *host.Host, c config.Config, folder string, pref
 	return f, f.LoRA(), nil
 }
 
-// Rehearse is an error where openModel would be one before it opens a device, or where the plug-in cannot be used.
+// Rehearse is an error where OpenModel would be one before it opens a device, or where the plug-in cannot be used.
 func (l *Episodes) Rehearse(h *host.Host, c config.Config, folder string, scenarios []scenario.Scenario, trains bool) error {
 	_, err := l.FindModel(h, &c, folder, scenarios, trains)
 	if err != nil || l.Model.Plugin.Path == "" {

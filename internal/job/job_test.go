@@ -2,16 +2,17 @@ package job
 
 import (
 	"fmt"
-	"hone/internal/config"
-	"hone/internal/fault"
-	"hone/internal/host"
-	"hone/internal/mcp"
-	"hone/internal/screen"
 	"io"
 	"maps"
 	"math"
 	"strings"
 	"testing"
+
+	"hone/internal/config"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/mcp"
+	"hone/internal/screen"
 )
 
 func TestNothingLearnt(t *testing.T) {

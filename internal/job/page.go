@@ -4,6 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
 	"hone/internal/config"
 	"hone/internal/demo"
 	"hone/internal/episode/scenario"
@@ -13,17 +19,12 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/report"
 	"hone/internal/run"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"slices"
-	"strings"
 )
 
 // PageOf is the page of the run in path, by what its folder holds.
 func PageOf(path string) (report.Page, error) {
 	var c config.Config
-	file := filepath.Join(path, "config.resolved.yaml")
+	file := filepath.Join(path, configFile)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return report.Page{}, &fault.Error{Code: fault.CodeUsage, What: "no run there", Where: path, Err: err, Next: "hone runs ls"}

@@ -4,6 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
 	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
@@ -15,11 +21,6 @@ import (
 	"hone/internal/mcp/lint"
 	"hone/internal/run"
 	"hone/internal/toolset"
-	"io/fs"
-	"maps"
-	"os"
-	"path/filepath"
-	"slices"
 )
 
 // ResumeSFT goes on with a stopped run of hone sft.

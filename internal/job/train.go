@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
+	"slices"
+
 	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
@@ -11,8 +14,6 @@ import (
 	"hone/internal/recipe"
 	"hone/internal/run"
 	"hone/internal/toolset"
-	"path/filepath"
-	"slices"
 )
 
 // ResumeTrain goes on with a stopped run of hone train.

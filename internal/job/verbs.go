@@ -4,14 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
 	"hone/internal/fault"
 	"hone/internal/report"
 	"hone/internal/run"
 	"hone/internal/text/render"
 	"hone/internal/toolset"
-	"os"
-	"path/filepath"
-	"slices"
 )
 
 // Verb is what the program knows of a verb that begins runs: how it is told that one has ended, and how a stopped one goes on.

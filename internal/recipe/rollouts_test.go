@@ -284,6 +284,28 @@ func TestAStepWithoutMetricsIsKept(t *testing.T) {
 	}
 }
 
+// Once the run is stopped nothing more is scored, though whole groups still come: a judge costs.
+func TestNothingIsScoredAfterAStop(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	log, asked := newLog(t), new(atomic.Int32)
+	r := deaf{before: cancel}
+	_, err := Rollouts{Stage: "grpo", GroupSize: 2, Runner: r, Log: log, Progress: silent, Scorer: judging(func(context.Context, *scenario.Scenario) error {
+		asked.Add(1)
+		return nil
+	})}.Groups(ctx, scenarios(3))
+	if !errors.Is(err, context.Canceled) || asked.Load() != 0 || len(log.Kept) != 6 {
+		t.Errorf("%v: %d groups scored, %d episodes kept", err, asked.Load(), len(log.Kept))
+	}
+}
+
+// deaf is a runner whose episodes end by themselves after a stop.
+type deaf struct{ before func() }
+
+func (d deaf) Run(_ context.Context, requests <-chan rollout.Request) <-chan *trajectory.Trajectory {
+	d.before()
+	return (&fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}).Run(context.Background(), requests)
+}
+
 type forgetful struct{}
 
 func (forgetful) Score(context.Context, *scenario.Scenario, trajectory.Group) ([]trajectory.Score, error) {

@@ -4,6 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
@@ -11,11 +17,6 @@ import (
 	"hone/internal/mcp/install"
 	"hone/internal/mcp/proxy"
 	"hone/internal/mcp/sandbox"
-	"net/url"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 )
 
 // Addition is a server to install and to write into a configuration.

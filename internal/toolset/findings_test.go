@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
+	"testing"
+
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/lint"
 	"hone/internal/screen"
-	"strings"
-	"testing"
 )
 
 func catalogWith(description string) *mcp.Catalog {

@@ -1,11 +1,12 @@
 package toolset
 
 import (
+	"net/url"
+
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
-	"net/url"
 )
 
 // Source says which servers a command works on.

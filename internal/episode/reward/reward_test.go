@@ -345,3 +345,16 @@ func TestMaxProperty(t *testing.T) {
 		}
 	})
 }
+
+// An episode whose record lacks what a check looks at earns nothing, no penalty either: its checks are not said of it.
+func TestWhatWasNotSeenIsNotScored(t *testing.T) {
+	s := &scenario.Scenario{ID: "s", Checks: []scenario.Check{{Type: scenario.StateCheck, Name: "list"}}}
+	blind := rewardtest.Gold(s, "x")
+	saw := rewardtest.Gold(s, "x")
+	saw.Seen = []trajectory.Observation{{Look: s.Checks[0].Look(), Status: trajectory.Seen}}
+	rewardtest.Give(reward.Scorer{}, s, blind)
+	rewardtest.Give(reward.Scorer{}, s, saw)
+	if len(blind.Terms) != 0 || blind.Reward != 0 || len(saw.Terms) == 0 {
+		t.Errorf("blind earns %+v, who saw %+v", blind.Terms, saw.Terms)
+	}
+}

@@ -50,3 +50,16 @@ func TestPad(t *testing.T) {
 		}
 	}
 }
+
+// The share of clipped ratios is taken against the old logprobs, the mismatch against the sampler's, where a row has both.
+func TestCompareWithOldAndSampler(t *testing.T) {
+	r := batch.Sequence{IDs: []int32{1, 2, 3}, Trained: []bool{false, true, true}, SamplerLogprobs: []float32{0, -1, -1},
+		Columns: map[batch.Column][]float32{batch.ColumnOldLogprobs: {0, -1, -3}}}
+	columns := []batch.Column{batch.ColumnOldLogprobs}
+	x := shape{1, 4, 4}.pad([]batch.Sequence{r}, 1, columns, masks{})
+	var stats batch.StepStats
+	x.compare([]float32{-1, -1, 0, 0}, goal{columns: columns, settings: batch.Objective{Clip: batch.Clip{Low: 0.2, High: 0.2}}}, &stats)
+	if stats.Clipped != 1 || stats.MeanRatio != 2 || stats.Mismatch != 0 || stats.MaxDelta != 0 {
+		t.Errorf("%+v", stats)
+	}
+}

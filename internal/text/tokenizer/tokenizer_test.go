@@ -6,8 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"hone/internal/fault"
 	"pgregory.net/rapid"
+
+	"hone/internal/fault"
 )
 
 // byteTokenizer has all 256 bytes (ids 0 to 255), a few merges, and the specials <|end|> and <|end|><|end|>.
