@@ -105,12 +105,14 @@ func TestParseConfigOfPublishedModels(t *testing.T) {
 	}
 }
 
-// The files that transformers 5 writes today, with their new keys, are read too.
+// The files that transformers 5 writes today, with their new keys, are read too, and each family has one: without it nothing
+// says that what was read is acted on.
 func TestParseConfigOfTransformers(t *testing.T) {
 	paths, _ := filepath.Glob("../../testdata/reference/families/*.json.gz")
 	if len(paths) < 10 {
 		t.Fatalf("%d goldens", len(paths))
 	}
+	without := families()
 	for _, path := range paths {
 		f, err := os.Open(path)
 		if err != nil {
@@ -131,6 +133,11 @@ func TestParseConfigOfTransformers(t *testing.T) {
 		if err != nil || c.MaxContext != 128 || c.Rope.Theta != 100 && c.Rope.Theta != 1000 {
 			t.Errorf("%s: %+v, %v", path, c, err)
 		}
+		delete(without, c.Architecture)
+	}
+	delete(without, "gemma3") // what it says of texts is gemma3_text
+	for name := range without {
+		t.Errorf("%s has no golden: add a tiny model to make_families.py", name)
 	}
 }
 
