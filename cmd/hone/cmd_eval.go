@@ -131,7 +131,7 @@ func (a *app) tell(measured *job.Evaluated, show string) error {
 
 // scenarios are those of the split.
 func (f evalFlags) scenarios() ([]scenario.Scenario, error) {
-	list, err := job.Scenarios(f.dataset, f.judge)
+	list, err := job.Scenarios(f.dataset, f.judge, false) // success is by checks, whatever earns
 	if err != nil {
 		return nil, err
 	}

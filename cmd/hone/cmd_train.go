@@ -87,7 +87,7 @@ func runTrain(ctx context.Context, a *app, f trainFlags) error {
 	if err := a.jobs(c).Free(f.output); err != nil {
 		return err
 	}
-	list, err := job.Scenarios(c.Scenarios.File, f.judge)
+	list, err := job.Scenarios(c.Scenarios.File, f.judge, len(c.Rewards.Program.Command) > 0)
 	if err != nil {
 		return err
 	}

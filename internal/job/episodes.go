@@ -251,8 +251,8 @@ func ByID(list []scenario.Scenario) map[string]*scenario.Scenario {
 	return m
 }
 
-// Scenarios loads a file for a verb that scores by rules; without checks and without a judge there is nothing to score.
-func Scenarios(path, judge string) ([]scenario.Scenario, error) {
+// Scenarios loads a file for a verb that scores by rules; without checks and without a judge there is nothing to score, unless by a program.
+func Scenarios(path, judge string, byProgram bool) ([]scenario.Scenario, error) {
 	list, err := scenario.Load(path)
 	if err != nil {
 		return nil, err
@@ -261,7 +261,7 @@ func Scenarios(path, judge string) ([]scenario.Scenario, error) {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "this build scores by checks only", Where: "--judge-model " + judge,
 			Next: `leave --judge-model out and give each scenario "checks"`}
 	}
-	if scenario.NeedsJudge(list) {
+	if scenario.NeedsJudge(list) && !byProgram {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "some scenarios have no checks, so nothing can score them", Where: path,
 			Next: `give each scenario "checks", or name a judge with --judge-model`}
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"hone/internal/config"
 	"hone/internal/fault"
@@ -62,7 +63,7 @@ func (o *Housing) launch(ctx context.Context, c config.Sandbox, name string, arg
 	ctx, cancel := context.WithTimeout(ctx, downloadTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, server.Command, args...)
-	cmd.Dir = server.Cwd
+	cmd.Dir, cmd.WaitDelay = server.Cwd, time.Second // what it started may hold its output
 	for variable, value := range env {
 		cmd.Env = append(cmd.Env, variable+"="+value)
 	}
