@@ -241,9 +241,10 @@ func (s comparison) arm(ctx context.Context, name string) error {
 		success := s.episodes.Criteria(job.ByID(s.tasks.Train))
 		r := recipe.Rejection{GroupSize: grpo.GroupSize, SFT: sft, Keep: func(t *trajectory.Trajectory) bool { return t.Outcome == trajectory.OK && success.Episode(t) }}
 		return r.Run(ctx, s.tasks.Train, sampled, s.episodes.Scorer, s.episodes.Trainer, s.episodes.Policy, s.log, s.progress)
-	default:
+	case ArmGRPO:
 		return grpo.Run(ctx, s.tasks.Train, sampled, s.episodes.Scorer, s.episodes.Trainer, s.episodes.Policy, s.log, s.progress)
 	}
+	return &fault.Error{Code: fault.CodeError, What: "nothing runs this arm", Where: name, Next: "report it: study.Arms names what its switch does not know"}
 }
 
 // comparisonSummary is the last line on stdout. Deltas are paired differences of each arm to the start, then of the first
