@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -14,7 +16,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"hone/internal/chat"
+	"hone/internal/config"
 	"hone/internal/episode/trajectory"
+	"hone/internal/job"
 	"hone/internal/recipe"
 )
 
@@ -92,6 +96,17 @@ func TestRescore(t *testing.T) {
 	}
 	if _, err := os.Stat("out/rescored-3.jsonl"); err == nil {
 		t.Error("a rehearsal wrote a file")
+	}
+	d, err := job.Env{Host: toyApp(io.Discard, nil).Host}.Open("out", &config.Config{}) // a kill came between a trajectory and its score
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, _, err := d.Ledger.Trajectory("collect/cap")
+	if err = errors.Join(err, d.ReplaceTrajectory(row), d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if code, out, said := hone(t, "", "runs", "rescore", "./out", "--plain", "--dry-run"); code != 0 || !strings.Contains(said, "1 episode left out") || !strings.HasPrefix(out[strings.Index(out, "\n")+1:], "collect\t1\t") {
+		t.Errorf("exit code %d, %s%s", code, out, said)
 	}
 	if code, _, said := hone(t, "", "runs", "rescore", "./nowhere"); code != 2 {
 		t.Errorf("exit code %d, %s", code, said)

@@ -243,6 +243,7 @@ func (l *Episodes) Close() {
 	l.Set.Close()
 }
 
+// ByID maps scenarios by their ids.
 func ByID(list []scenario.Scenario) map[string]*scenario.Scenario {
 	m := map[string]*scenario.Scenario{}
 	for i := range list {

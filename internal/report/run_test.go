@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/report"
 	"hone/internal/run"
@@ -24,10 +25,8 @@ func ledger(t *testing.T) (dir string, from report.Source) {
 	}
 	r := rand.New(rand.NewPCG(3, 3))
 	from.Scenarios = map[string]*scenario.Scenario{}
-	put := func(stage string, step, rollout int, id string, passed bool) {
-		x := episode(id, "count", passed, 0, r)
-		x.ID = fmt.Sprintf("%s/%d/%d", id, step, rollout)
-		x.Rollout = rollout
+	keep := func(stage string, step, rollout int, x *trajectory.Trajectory) {
+		x.ID, x.Rollout = fmt.Sprintf("%s/%d/%d", x.ScenarioID, step, rollout), rollout
 		text, err := json.Marshal(x)
 		if err != nil {
 			t.Fatal(err)
@@ -35,6 +34,9 @@ func ledger(t *testing.T) (dir string, from report.Source) {
 		if _, err := d.PutTrajectory(run.TrajectoryRow{ID: stage + "/" + x.ID, Stage: stage, Step: step, JSON: text}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	put := func(stage string, step, rollout int, id string, passed bool) {
+		keep(stage, step, rollout, episode(id, "count", passed, 0, r))
 	}
 	for i := range 3 {
 		id := fmt.Sprint("s", i)
@@ -49,6 +51,9 @@ func ledger(t *testing.T) (dir string, from report.Source) {
 		}
 	}
 	put("eval_sft", 0, 0, "gone", true)
+	lost := episode("s1", "count", false, 0, r)
+	lost.Outcome = trajectory.EnvironmentError
+	keep("grpo", 1, 2, lost)
 	for step := range 3 {
 		if err := d.PutMetric("grpo", step, json.RawMessage(fmt.Sprintf(`{"reward": %d}`, step))); err != nil {
 			t.Fatal(err)
@@ -89,7 +94,7 @@ func TestRead(t *testing.T) {
 	if len(p.Stages) != 2 || len(p.Stages[0].Steps) != 3 || p.Stages[0].Steps[2].Values["reward"] != 2 {
 		t.Errorf("stages: %+v", p.Stages)
 	}
-	if len(p.Groups) != 3 || p.Groups[1].ScenarioID != "s1" || len(p.Groups[1].Rewards) != 2 || len(p.Groups[1].Episodes) != 2 || p.Groups[1].Episodes[0].Title != "grpo/s1/1/0" {
+	if len(p.Groups) != 3 || p.Groups[1].ScenarioID != "s1" || len(p.Groups[1].Rewards) != 2 || len(p.Groups[1].Episodes) != 3 || p.Groups[1].Episodes[0].Title != "grpo/s1/1/0" {
 		t.Errorf("groups: %+v", p.Groups)
 	}
 	if len(p.Episodes) != 3 || !strings.HasPrefix(p.Episodes[0].Title, "validation/s0/4") {

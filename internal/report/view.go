@@ -2,11 +2,10 @@ package report
 
 import (
 	"fmt"
+	"html/template"
 	"maps"
 	"slices"
 	"strings"
-
-	"html/template"
 
 	"hone/internal/chat"
 	"hone/internal/eval"
@@ -178,7 +177,7 @@ func reachesLast(deltas []eval.Delta, p Page) bool {
 	return true
 }
 
-// properties are what success is broken down by: kind, difficulty and other tags of the form name:value, and tools.
+// breakdowns are of success by properties: kind, difficulty and other tags of the form name:value, and tools.
 func (p Page) breakdowns() []drawnBreakdown {
 	names := map[string]bool{}
 	for _, s := range p.Systems {

@@ -146,7 +146,8 @@ func TestRowsFromAMessage(t *testing.T) {
 		{Role: chat.ToolRole, ToolCallID: "call_0", Name: "hash", Content: "r"},
 		{Role: chat.Assistant, Content: "x"}, {Role: chat.User, Content: "b"}, {Role: chat.Assistant, Content: "y"}}
 	c := newChatML(t, Options{})
-	for name, r := range map[string]Renderer{"thinker": newVendor(t, own("thinker"), nil), "opens": newVendor(t, own("opens"), nil), "forgets": newVendor(t, own("forgets"), nil), "chatml": c} {
+	for name, r := range map[string]Renderer{"thinker": newVendor(t, own("thinker"), nil), "opens": newVendor(t, own("opens"), nil), "forgets": newVendor(t, own("forgets"), nil), "chatml": c,
+		"told": newVendor(t, own("thinker"), func(o *VendorOptions) { o.System = "Be brief." }), "chatml told": newChatML(t, Options{System: "Be brief."})} {
 		for first, last := range map[int]int{2: 3, 3: 3, 4: 5, 5: 5} { // the first message that is trained
 			rows, err := r.Sequences(messages, first, twoTools)
 			if err != nil {
