@@ -1,0 +1,54 @@
+package job
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"hone/internal/config"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/run"
+)
+
+// The episodes of a group stand in the order of their rollouts, each with its score, in whichever order they ended: who compares them is to see
+// what it saw in the run.
+func TestRescoredGroupsAreInOrder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	j := &Job{Env: Env{Host: quiet(t)}, Verb: "train", Path: "out", Config: config.Default()}
+	if err := j.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	s := scenario.Scenario{ID: "s", Task: "Say a."}
+	text, err := scenario.Encode([]scenario.Scenario{s}, false)
+	if err == nil {
+		err = WriteFile(filepath.Join(j.Path, ScenariosFile), text)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rollout := range []int{2, 0, 3, 1} {
+		x := &trajectory.Trajectory{ID: fmt.Sprint("s/0/", rollout), ScenarioID: "s", Scenario: s.Hash(), Rollout: rollout, Outcome: trajectory.OK}
+		text, err := json.Marshal(x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Dir.PutTrajectory(run.TrajectoryRow{ID: "grpo/" + x.ID, Stage: "grpo", JSON: text}); err != nil {
+			t.Fatal(err)
+		}
+		if err := (Journal{Dir: j.Dir}).Scores("grpo", trajectory.Group{Trajectories: []*trajectory.Trajectory{x}}, []trajectory.Score{{Reward: float64(rollout)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j.Close()
+	groups, skipped, err := groupsOf("out")
+	if err != nil || skipped != 0 || len(groups) != 1 || len(groups[0].Group.Trajectories) != 4 {
+		t.Fatalf("%v: %d skipped, %+v", err, skipped, groups)
+	}
+	for i, x := range groups[0].Group.Trajectories {
+		if x.Rollout != i || groups[0].Was[i].Reward != float64(i) {
+			t.Errorf("place %d: rollout %d, reward %g", i, x.Rollout, groups[0].Was[i].Reward)
+		}
+	}
+}
