@@ -107,14 +107,28 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Addition) (*Added
 // back.
 func aside(dir string, force bool) (keep func(), restore func() error, err error) {
 	keep, restore = func() {}, func() error { return nil }
-	if _, err := os.Lstat(dir); !force || err != nil {
-		return keep, restore, nil
-	}
 	old := dir + ".old"
-	if err := os.Rename(dir, old); err != nil {
+	switch {
+	case !force:
+		return keep, restore, nil
+	case isFolder(old): // of a try that was killed: what it left in the place is not whole
+		err = os.RemoveAll(dir)
+	default:
+		if _, missing := os.Lstat(dir); missing != nil {
+			return keep, restore, nil
+		}
+		err = os.Rename(dir, old)
+	}
+	if err != nil {
 		return keep, restore, err
 	}
-	return func() { _ = os.RemoveAll(old) }, func() error { return os.Rename(old, dir) }, nil
+	keep = func() { // under its own name it is always whole
+		gone := dir + ".gone"
+		_ = os.RemoveAll(gone)
+		_ = os.Rename(old, gone)
+		_ = os.RemoveAll(gone)
+	}
+	return keep, func() error { return os.Rename(old, dir) }, nil
 }
 
 // Remove takes a server's entry out of a file, and removes what hone servers add installed for it in the usual folder. It returns that
