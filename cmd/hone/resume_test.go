@@ -125,7 +125,7 @@ func adaptersOfSteps(t *testing.T, dir string) {
 		if err := json.Unmarshal([]byte(line), &row); err != nil {
 			t.Fatal(err)
 		}
-		if was, seen := adapters[row.Step]; seen && was != row.Adapter || len(row.Adapter) != 64 {
+		if was, seen := adapters[row.Step]; seen && was != row.Adapter || len(row.Adapter) != 16 {
 			t.Errorf("step %d is of the adapters %q and %q", row.Step, was, row.Adapter)
 		}
 		adapters[row.Step], attempts[row.Attempt] = row.Adapter, true

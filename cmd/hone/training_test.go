@@ -158,8 +158,11 @@ func TestEvalKeepsTrajectories(t *testing.T) {
 	if code, _, said := hone(t, "", eval...); code != 2 || !strings.Contains(said, "it already holds a run of hone eval") {
 		t.Errorf("a second time: exit code %d, %s", code, said)
 	}
-	if code, _, said := hone(t, "", "runs", "resume", "./out"); code != 2 || !strings.Contains(said, "give hone eval another --output-dir, such as out-2; hone runs show ./out shows") {
+	if code, _, said := hone(t, "", "runs", "resume", "./out", "--mcp", url); code != 0 {
 		t.Errorf("resumed: exit code %d, %s", code, said)
+	}
+	if again, err := os.ReadFile("out/trajectories.jsonl"); err != nil || string(again) != string(text) {
+		t.Errorf("an evaluation that had ended was run again: %v\n%s", err, again)
 	}
 	if code, _, said := hone(t, "", "runs", "show", "./out"); code != 0 {
 		t.Errorf("shown: exit code %d, %s", code, said)
