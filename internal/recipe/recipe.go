@@ -6,11 +6,13 @@ package recipe
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
 	"hone/internal/learn/batch"
 )
 
@@ -97,10 +99,16 @@ func stopped(err error, stage string, step int, trainer Trainer, log Log) error 
 	if saveErr == nil && step > kept {
 		saveErr = log.Checkpoint(stage, step, trainer.Save)
 	}
-	if saveErr != nil {
-		return fmt.Errorf("%w; and the steps before it are not kept: %w", err, saveErr)
+	if saveErr == nil {
+		return err
 	}
-	return err
+	saveErr = fmt.Errorf("the steps before it are not kept: %w", saveErr)
+	if f, ok := errors.AsType[*fault.Error](err); ok { // stays one, which who knows the run can tell how to go on
+		both := *f
+		both.Err = errors.Join(f.Err, saveErr)
+		return &both
+	}
+	return errors.Join(err, saveErr)
 }
 
 // resume puts the trainer where the newest checkpoint of a stage left it and returns the step to go on with. A stage
