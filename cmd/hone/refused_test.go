@@ -255,6 +255,39 @@ func TestInspectMemoryAndPlan(t *testing.T) {
 	}
 }
 
+// A program's row is a sum: what is held throughout, what programs leave to each other, what it needs while it runs.
+func TestInspectMemoryAddsUp(t *testing.T) {
+	t.Chdir(t.TempDir())
+	toyModel(t, "toy.gguf")
+	code, stdout, said := invoked(t, "engine: {backend: go, slots: 4, memory: 1}\nlora: {rank: 2}\n", "",
+		"inspect", "memory", "--plain", "--model", "toy.gguf", "--prefix", "2000", "--private", "640")
+	if code != 0 {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	held, programs, left := 0.0, 0, false
+	for line := range strings.Lines(stdout) {
+		var numbers []float64
+		for _, cell := range strings.Split(strings.TrimSuffix(line, "\n"), "\t")[1:] {
+			if x, err := strconv.ParseFloat(cell, 64); err == nil {
+				numbers = append(numbers, x)
+			}
+		}
+		switch {
+		case len(numbers) == 1 && programs == 0:
+			held += numbers[0]
+		case len(numbers) == 4:
+			programs++
+			left = left || numbers[1] > 0
+			if math.Abs(numbers[0]-held) > 0.21 || numbers[1] < 0 || math.Abs(numbers[0]+numbers[1]+numbers[2]-numbers[3]) > 0.16 { // each is rounded to a tenth
+				t.Errorf("%q: %.1f are held", line, held)
+			}
+		}
+	}
+	if programs < 6 || !left {
+		t.Errorf("%d programs, something is left from one to another: %v\n%s", programs, left, stdout)
+	}
+}
+
 // inspect memory ends as the run would: with 3 where its memory or its positions do not suffice, and says both. Rows whose
 // length is only the longest there can be are a warning, as for a run.
 func TestInspectMemoryRefuses(t *testing.T) {

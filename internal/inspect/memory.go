@@ -139,7 +139,8 @@ type MemoryReport struct {
 	Sharded    bool            `json:"shard_weights"`
 }
 
-// Memory prints what a run of the configuration would hold. It is an error where the run would be refused.
+// Memory prints what a run of the configuration would hold. It is an error where the run would be refused. A program's row adds up:
+// what is held throughout, what programs take from and leave to each other, and what it needs while it runs.
 func Memory(h *host.Host, c config.Config, o RunOptions) error {
 	x, err := o.make(h, c)
 	if err != nil {
@@ -148,21 +149,21 @@ func Memory(h *host.Host, c config.Config, o RunOptions) error {
 	most, chosen, b := x.Plan.Peak(), x.Chosen, x.Limit
 	report := MemoryReport{x.Plan, most.Peak, most.Name, b.Bytes, b.Of, x.Holds(), x.Asked.Context, x.room.Results(), x.tokens(), x.spec.MaxContext, chosen.Train.RowsAtOnce(chosen.Row), chosen.Train.Recompute, chosen.ShardWeights}
 	mib := func(n int64) string { return fmt.Sprintf("%.1f", float64(n)/(1<<20)) }
-	rows := [][]string{{"HELD THROUGHOUT", "MiB", ""}}
+	rows := [][]string{{"MiB", "THROUGHOUT", "OF PROGRAMS", "WHILE IT RUNS", "IN ALL"}}
 	for _, item := range x.Plan.Held {
-		rows = append(rows, []string{item.Name, mib(item.Bytes), ""})
+		rows = append(rows, []string{item.Name, mib(item.Bytes), "", "", ""})
 	}
-	rows = append(rows, []string{"PROGRAM", "WHILE IT RUNS", "HELD IN ALL"})
+	throughout := x.Plan.Throughout()
 	for _, program := range x.Plan.Programs {
 		name := program.Name
 		if program.Training { // the trainer and the sampler both have a prefix
 			name += ", training"
 		}
-		rows = append(rows, []string{name, mib(program.Temporary), mib(program.Peak)})
+		rows = append(rows, []string{name, mib(throughout), mib(program.Peak - throughout - program.Temporary), mib(program.Temporary), mib(program.Peak)})
 	}
-	rows = append(rows, []string{"most, during " + most.Name, "", mib(most.Peak)})
+	rows = append(rows, []string{"most, during " + most.Name, "", "", "", mib(most.Peak)})
 	if b.Bytes > 0 {
-		rows = append(rows, []string{b.Of, "", mib(b.Bytes)})
+		rows = append(rows, []string{b.Of, "", "", "", mib(b.Bytes)})
 	}
 	switch {
 	case chosen.ShardWeights:

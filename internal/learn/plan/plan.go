@@ -67,6 +67,15 @@ type Plan struct {
 	Programs []Program `json:"programs"`
 }
 
+// Throughout is how many bytes are held whatever runs.
+func (p Plan) Throughout() int64 {
+	n := int64(0)
+	for _, x := range p.Held {
+		n += x.Bytes
+	}
+	return n
+}
+
 // Peak is the program during which most is held.
 func (p Plan) Peak() Program {
 	var most Program
