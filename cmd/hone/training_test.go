@@ -255,3 +255,25 @@ func TestTrainKeepsTheBestCheckpoint(t *testing.T) {
 		}
 	}
 }
+
+// What a program scores needs no checks to be trained on; a program tells no success, so an evaluation wants them.
+func TestTrainingByAProgramNeedsNoChecks(t *testing.T) {
+	url, _ := shop(t)
+	workFolder(t, map[string]string{"hone.yaml": toyConfig + "rewards: {program: {command: [./judge.sh]}}\n", "tasks.jsonl": `{"task": "Buy a hat.", "split": "train"}` + "\n"})
+	toyModel(t, "base/toy.gguf")
+	if err := os.WriteFile("judge.sh", []byte("#!/bin/sh\necho '[0, 1]'\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	code, _, said := hone(t, "", "train", "--mcp", url, "--dataset", "tasks.jsonl", "--output-dir", "out", "--base-model", "base")
+	if code != 0 {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	for _, x := range trajectoriesOf(t, "out") {
+		if last := x.Terms[len(x.Terms)-1]; last.Name != "program" || last.Score != float64(x.Rollout) {
+			t.Errorf("%s: %+v", x.ID, x.Terms)
+		}
+	}
+	if code, _, said := hone(t, "", "eval", "--mcp", url, "--dataset", "tasks.jsonl", "--split", "train", "--model", "out/final"); code != 2 || !strings.Contains(said, "nothing can score them") {
+		t.Errorf("eval: exit code %d, %s", code, said)
+	}
+}
