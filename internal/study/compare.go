@@ -142,25 +142,11 @@ func settingsOf(c config.Config, o Options) config.Config {
 }
 
 func (d experiment) compare(ctx context.Context, k kept) error {
-	servers, err := toolset.Configured(d.Host, d.c, toolset.Source{File: d.c.MCP.Config})
-	if err != nil {
-		return err
-	}
-	l, err := job.Open(ctx, d.Host, d.c, servers, "", demo.Tools()...)
+	l, tasks, err := d.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	if err := l.Catalog.Save(filepath.Join(d.dir.Path, job.CatalogFile)); err != nil {
-		return err
-	}
-	tasks, err := d.tasks(ctx, l.Tools)
-	if err != nil {
-		return err
-	}
-	if err := l.OpenModel(d.Host, &d.c, "", slices.Concat(tasks.Train, tasks.Test), true); err != nil {
-		return err
-	}
 	s := comparison{d, l, tasks, k.SFTRate, job.Journal{Dir: d.dir, Say: d.Say, Episodes: l}, d.Progress(l.Speaker.NumSlots())}
 	systems, err := s.run(ctx, k.Arms)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"hone/internal/assets"
@@ -110,26 +111,34 @@ func (d experiment) finish(ctx context.Context) error {
 	return err
 }
 
-func (d experiment) run(ctx context.Context) error {
+// open opens servers and model, on tasks that are executed, or read back. Its episodes must be closed.
+func (d *experiment) open(ctx context.Context) (l *job.Episodes, tasks demo.Tasks, err error) {
 	servers, err := toolset.Configured(d.Host, d.c, toolset.Source{File: d.c.MCP.Config})
 	if err != nil {
-		return err
+		return nil, tasks, err
 	}
-	l, err := job.Open(ctx, d.Host, d.c, servers, "", demo.Tools()...)
+	if l, err = job.Open(ctx, d.Host, d.c, servers, "", demo.Tools()...); err != nil {
+		return nil, tasks, err
+	}
+	if err = l.Catalog.Save(filepath.Join(d.dir.Path, job.CatalogFile)); err == nil {
+		tasks, err = d.tasks(ctx, l.Tools)
+	}
+	if err == nil { // what the memory leaves to the plan is settled in d.c
+		err = l.OpenModel(d.Host, &d.c, "", slices.Concat(tasks.Train, tasks.Test), true)
+	}
+	if err != nil {
+		l.Close()
+		return nil, tasks, err
+	}
+	return l, tasks, nil
+}
+
+func (d experiment) run(ctx context.Context) error {
+	l, tasks, err := d.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	if err := l.Catalog.Save(filepath.Join(d.dir.Path, job.CatalogFile)); err != nil {
-		return err
-	}
-	tasks, err := d.tasks(ctx, l.Tools)
-	if err != nil {
-		return err
-	}
-	if err := l.OpenModel(d.Host, &d.c, "", append(append([]scenario.Scenario{}, tasks.Train...), tasks.Test...), true); err != nil {
-		return err
-	}
 	data, err := d.data(l, tasks)
 	if err != nil {
 		return err
