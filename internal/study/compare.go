@@ -188,20 +188,28 @@ func (s comparison) run(ctx context.Context, arms []string) ([]recipe.System, er
 	if err := evaluate("start"); err != nil {
 		return nil, err
 	}
-	for _, arm := range arms {
+	err = fromStart(s.episodes.Trainer, start, arms, func(arm string) error {
 		began := time.Now()
-		if err := s.episodes.Trainer.Load(start); err != nil {
-			return nil, err
-		}
 		if err := s.arm(ctx, arm); err != nil {
-			return nil, err
+			return err
 		}
 		s.Say("%s: %s", arm, time.Since(began).Round(time.Second))
-		if err := evaluate(arm); err != nil {
-			return nil, err
+		return evaluate(arm)
+	})
+	return systems, err
+}
+
+// fromStart puts the trainer back to the start before each arm, so that none goes on from where another ended.
+func fromStart(trainer interface{ Load(dir string) error }, start string, arms []string, do func(arm string) error) error {
+	for _, arm := range arms {
+		if err := trainer.Load(start); err != nil {
+			return err
+		}
+		if err := do(arm); err != nil {
+			return err
 		}
 	}
-	return systems, nil
+	return nil
 }
 
 // arm trains one arm from the adapter that is loaded.

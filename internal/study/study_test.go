@@ -69,3 +69,24 @@ func TestTasksAreSummed(t *testing.T) {
 		t.Errorf("edited: %v", err)
 	}
 }
+
+// loaded is a trainer that notes where it was put.
+type loaded struct{ at string }
+
+func (l *loaded) Load(dir string) error { l.at = dir; return nil }
+
+// Each arm goes on from the start, and not from where the arm before it ended.
+func TestArmsBeginAtTheStart(t *testing.T) {
+	var trainer loaded
+	var done []string
+	err := fromStart(&trainer, "sft/step_38", []string{ArmGRPO, ArmContinued}, func(arm string) error {
+		if trainer.at != "sft/step_38" {
+			t.Errorf("%s begins at %q", arm, trainer.at)
+		}
+		trainer.at, done = arm, append(done, arm)
+		return nil
+	})
+	if err != nil || len(done) != 2 {
+		t.Errorf("%q, %v", done, err)
+	}
+}
