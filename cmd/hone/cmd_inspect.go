@@ -171,7 +171,7 @@ func newInspectPlan(a *app) *cobra.Command {
 		Use:   "plan",
 		Short: "Write the programs a run of the configuration compiles, as StableHLO text, without running them",
 		Long: "plan writes one file for each program, in the order a run compiles them: one operation a line, and at the top what\n" +
-			"each input is. An output is written over an input that is donated.",
+			"each input and result is, with a comment where another layer begins. An output is written over an input that is donated.",
 		Example: "  hone inspect plan --hlo programs --prefix 900",
 		Args:    arguments(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"unsafe"
@@ -148,6 +149,24 @@ type Param struct {
 	Donated bool
 }
 
+// Numbered are n names of inputs or results that are one list: "cache0", "cache1" and so on.
+func Numbered(name string, n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = name + strconv.Itoa(i)
+	}
+	return names
+}
+
+// NamesOf are what inputs are called, of results that take their places.
+func NamesOf(params []Param) []string {
+	names := make([]string, len(params))
+	for i, p := range params {
+		names[i] = p.Name
+	}
+	return names
+}
+
 // F32 is the shape of an array of float32.
 func F32(dims ...int) shapes.Shape { return shapes.Make(dtypes.Float32, dims...) }
 
@@ -157,6 +176,7 @@ func I32(dims ...int) shapes.Shape { return shapes.Make(dtypes.Int32, dims...) }
 // Program is a compiled graph.
 type Program struct {
 	name       string
+	results    []string
 	backend    compute.Backend
 	executable compute.Executable
 	donate     []bool
@@ -166,8 +186,8 @@ type Program struct {
 }
 
 // Compile builds and compiles a program. build gets the parameters as nodes, in order, and returns the outputs; it
-// may panic, as GoMLX's graph functions do, which becomes the error.
-func (e *Engine) Compile(name string, params []Param, build func(in []*graph.Node) []*graph.Node) (p *Program, err error) {
+// may panic, as GoMLX's graph functions do, which becomes the error. results are what a person calls the outputs: all of them, or none.
+func (e *Engine) Compile(name string, params []Param, build func(in []*graph.Node) []*graph.Node, results ...string) (p *Program, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("building the program %s: %v", name, r)
@@ -178,7 +198,7 @@ func (e *Engine) Compile(name string, params []Param, build func(in []*graph.Nod
 	if err != nil {
 		return nil, err
 	}
-	p = &Program{name: name, backend: e.backend, numParams: len(params), isGPU: e.isGPU, account: e.account}
+	p = &Program{name: name, results: results, backend: e.backend, numParams: len(params), isGPU: e.isGPU, account: e.account}
 	in := make([]*graph.Node, len(params))
 	for i, q := range params {
 		label := q.Name
@@ -188,7 +208,11 @@ func (e *Engine) Compile(name string, params []Param, build func(in []*graph.Nod
 		in[i] = graph.ShardedParameter(g, label, q.Shape, shardedOver(mesh, q))
 		p.donate = append(p.donate, q.Donated)
 	}
-	if err := g.Compile(build(in)...); err != nil {
+	out := build(in)
+	if len(results) > 0 && len(results) != len(out) {
+		return nil, fmt.Errorf("building the program %s: %d results have %d names", name, len(out), len(results))
+	}
+	if err := g.Compile(out...); err != nil {
 		return nil, err
 	}
 	p.executable = g.Executable()
@@ -324,7 +348,7 @@ func (e *Engine) runZeros(shape shapes.Shape, n int) ([]Buffer, error) {
 				out[i] = graph.Zeros(in[0].Graph(), shape)
 			}
 			return out
-		})
+		}, Numbered("zeros", n)...)
 		if err != nil {
 			return nil, err
 		}

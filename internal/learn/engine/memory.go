@@ -22,6 +22,9 @@ func (p *Program) InputNames() []string {
 	return names
 }
 
+// ResultNames returns what the outputs are called; nil where they have no names.
+func (p *Program) ResultNames() []string { return p.results }
+
 // HLO returns the StableHLO text the program was compiled from; empty on the pure-Go backend.
 func (p *Program) HLO() string {
 	if x, ok := p.executable.(*stablehlo.Executable); ok {

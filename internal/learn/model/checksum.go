@@ -11,7 +11,7 @@ func CompileChecksum(e *engine.Engine, s Spec, l LoRA) (*engine.Program, error) 
 	a := NewAdapters(s, l, 1)
 	return e.Compile("checksum", []engine.Param{{Name: "adapter", Shape: engine.F32(a.Size())}}, func(in []*Node) []*Node {
 		return []*Node{a.ChecksumOf(in[0])}
-	})
+	}, "checksum")
 }
 
 // ReadChecksums reads, and releases, what CompileChecksum's program returned, as each device holds it: of sharded weights, whose

@@ -189,7 +189,7 @@ func (m *merger) program(out, in, rank int) (*engine.Program, error) {
 		{Name: "b", Shape: engine.F32(out, rank)}, {Name: "scale", Shape: engine.F32()}}
 	p, err := m.engine.Compile("merge_weight", params, func(in []*Node) []*Node {
 		return []*Node{Add(in[0], Mul(product(in[2], in[1]), in[3]))}
-	})
+	}, "merged")
 	if err == nil {
 		m.programs[key] = p
 	}

@@ -303,6 +303,16 @@ func (s Spec) Made(weights []*Node) []*Node {
 	return made
 }
 
+// MadeNames are the names of the weights that Made returns.
+func (s Spec) MadeNames() (names []string) {
+	for _, w := range s.Weights() {
+		if w.IsMade() {
+			names = append(names, w.Name())
+		}
+	}
+	return names
+}
+
 // WithMade returns the weights of s: those made, and for the others those of the base's spec.
 func (s Spec) WithMade(base Spec, weights, made []engine.Buffer) (out []engine.Buffer) {
 	at := map[string]engine.Buffer{}

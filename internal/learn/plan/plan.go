@@ -5,7 +5,6 @@ package plan
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
@@ -34,22 +33,10 @@ type Program struct {
 	Name      string `json:"name"`
 	HLO       string `json:"-"`
 	inputs    []string
+	results   []string
 	Temporary int64 `json:"temporary"` // estimated bytes while it runs, beside inputs and outputs
 	Peak      int64 `json:"peak"`      // bytes of all buffers while it runs, temporary ones included
 	Training  bool  `json:"training"`  // it is the trainer's, else the sampler's
-}
-
-// Text is the program in StableHLO for a person: what each input is, then one operation a line.
-func (p Program) Text() string {
-	var b strings.Builder
-	for i, name := range p.inputs {
-		name, donated := strings.CutSuffix(name, engine.DonatedSuffix)
-		if donated {
-			name += ", donated"
-		}
-		fmt.Fprintf(&b, "// %%p%d: %s\n", i, name)
-	}
-	return b.String() + p.HLO
 }
 
 // HeldBySampler is what a sampler holds of an adapter, and of the weights that it joins on a GPU.
@@ -162,7 +149,7 @@ func programs(d *engine.Dry, numSampling int) ([]Program, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", x.Name(), err)
 		}
-		out = append(out, Program{x.Name(), x.HLO(), x.InputNames(), temporary, d.MostLive(x) + temporary, i >= numSampling})
+		out = append(out, Program{x.Name(), x.HLO(), x.InputNames(), x.ResultNames(), temporary, d.MostLive(x) + temporary, i >= numSampling})
 	}
 	return out, nil
 }

@@ -51,7 +51,7 @@ func (s *Sampler) joinWeights() (err error) {
 				}
 			}
 			return s.spec.Made(weights)
-		}); err != nil {
+		}, s.spec.MadeNames()...); err != nil {
 			return err
 		}
 	}
@@ -132,7 +132,7 @@ func (s *Sampler) write(number int, adapter engine.Buffer) (err error) {
 		params = append(params, engine.Param{Name: "adapter", Shape: engine.F32(s.adapters.Size())})
 		if s.writers[number], err = s.engine.Compile("write", params, func(in []*Node) []*Node {
 			return s.adapters.Write(in[:len(places)], number, in[len(places)])
-		}); err != nil {
+		}, engine.NamesOf(params[:len(places)])...); err != nil {
 			return err
 		}
 	}
@@ -174,7 +174,7 @@ func (s *Sampler) checksum() (sum uint64, err error) {
 		}
 		if s.checksums, err = s.engine.Compile("checksum", params, func(in []*Node) []*Node {
 			return []*Node{s.adapters.Checksum(in, 0)}
-		}); err != nil {
+		}, "checksum"); err != nil {
 			return 0, err
 		}
 	}

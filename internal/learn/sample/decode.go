@@ -64,7 +64,7 @@ func (s *Sampler) decodeProgram(choosing bool) (*engine.Program, error) {
 			d.allowed = in[len(in)-3]
 		}
 		return d.step(in[w+p : w+p+l])
-	})
+	}, slices.Concat([]string{"next", "logprob", "logits"}, engine.Numbered("cache", 2*s.spec.NumLayers), []string{"ints"})...)
 }
 
 // decoding is what a decode program is built of.

@@ -3,7 +3,6 @@
 package sample
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/gomlx/compute/dtypes"
@@ -27,7 +26,7 @@ func (s *Sampler) prefixProgram(p int) (*engine.Program, error) {
 			}
 		}
 		return kv
-	})
+	}, engine.Numbered("prefix", 2*s.spec.NumLayers)...)
 }
 
 func (s *Sampler) cacheShape() shapes.Shape {
@@ -44,12 +43,12 @@ func (s *Sampler) numPrefix() int {
 
 func (s *Sampler) cacheParams() []engine.Param {
 	var params []engine.Param
-	for i := range s.numPrefix() {
-		params = append(params, engine.Param{Name: fmt.Sprintf("prefix%d", i),
+	for _, name := range engine.Numbered("prefix", s.numPrefix()) {
+		params = append(params, engine.Param{Name: name,
 			Shape: s.spec.Shape(s.spec.NumKVHeads, s.spec.PaddedPrefix(len(s.prefix)), s.spec.HeadDim)})
 	}
-	for i := range 2 * s.spec.NumLayers {
-		params = append(params, engine.Param{Name: fmt.Sprintf("cache%d", i), Donated: true,
+	for _, name := range engine.Numbered("cache", 2*s.spec.NumLayers) {
+		params = append(params, engine.Param{Name: name, Donated: true,
 			Shape: s.cacheShape()})
 	}
 	return params
@@ -87,7 +86,7 @@ func (s *Sampler) prefillProgram(r, c int) (*engine.Program, error) {
 			return s.withPrefix(prefix, layer, shared, own)
 		})
 		return caches
-	})
+	}, engine.Numbered("cache", 2*s.spec.NumLayers)...)
 }
 
 // withPrefix is what a slot's queries attend to: the prefix, where there is one and the slot follows it, and its own text.

@@ -22,7 +22,7 @@ func (s *Sampler) rankProgram() (*engine.Program, error) {
 	return s.engine.Compile("rank", params, func(in []*Node) []*Node {
 		ids, logprobs := rank(in[0], in[1], policy.MaxTopLogprobs)
 		return []*Node{ids, logprobs}
-	})
+	}, "ids", "logprobs")
 }
 
 func numWords(v int) int { return (v + wordBits - 1) / wordBits }

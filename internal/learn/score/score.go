@@ -119,7 +119,7 @@ func (s *Scorer) program(c int) (*engine.Program, error) {
 			return parts
 		}
 		return []*Node{Concatenate(parts, 0)}
-	})
+	}, "logprobs")
 	if err == nil {
 		s.programs[c] = p
 	}

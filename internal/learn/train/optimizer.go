@@ -97,6 +97,6 @@ func (t *Trainer) applyProgram(adam batch.Adam) (program, error) {
 			}
 			out := []*Node{Where(taken, Sub(kept, Mul(update, rate)), a)}
 			return append(append(out, t.store.write(taken, newM, newV, stored)...), norm)
-		})
+		}, append(engine.NamesOf(params[:len(params)-5]), "norm")...)
 	})
 }

@@ -90,7 +90,7 @@ func (t *Trainer) prefixProgram(p int, dropout float64) (program, error) {
 				d.Dropout(dropout, rest[1])
 			}
 			return model.Prefix(d, rest[0])
-		})
+		}, engine.Numbered("prefix", 2*t.spec.NumLayers)...)
 	})
 }
 
@@ -153,7 +153,7 @@ func (t *Trainer) prefixBackwardProgram(p int, dropout float64) (program, error)
 			}
 			flat, _ := flatGradient(loss, d, nil)
 			return []*Node{Add(in[len(in)-1], flat)}
-		})
+		}, "gradient")
 	})
 }
 
@@ -209,7 +209,7 @@ func (t *Trainer) rowsProgram(s shape, p int, g goal) (program, error) {
 				out = append(out, Add(sums[1+i], ConvertDType(x, dtypes.Float32)))
 			}
 			return out
-		})
+		}, append([]string{"loss", "logprobs", "gradient"}, engine.Numbered("d", t.numPrefix(p))...)...)
 	})
 }
 
@@ -228,7 +228,7 @@ func (t *Trainer) treeProgram(s shape, p int, g goal) (program, error) {
 			total, logp := t.loss(d, model.Tree(d, prefix[0], rows[0]), rows, g)
 			flat, _ := flatGradient(total, d, nil)
 			return []*Node{total, logp, flat}
-		})
+		}, "loss", "logprobs", "gradient")
 	})
 }
 
@@ -251,7 +251,7 @@ func (t *Trainer) scoreProgram(s shape, p int) (program, error) {
 			kv, rows := cut(in[len(t.weights)+1:], t.numPrefix(p))
 			h := t.rowsForward(d, rows[0], kv, p)
 			return []*Node{t.logprobs(d, Gather(Reshape(h, s.n*s.c, t.spec.Hidden), Reshape(rows[1], s.m, 1)), rows[2], rows[3])}
-		})
+		}, "logprobs")
 	})
 }
 

@@ -564,8 +564,8 @@ func (t *Trainer) numPrefix(p int) int {
 
 func (t *Trainer) prefixParams(name string, shape func(dims ...int) shapes.Shape, p int, donated bool) []engine.Param {
 	var params []engine.Param
-	for i := range t.numPrefix(p) {
-		params = append(params, engine.Param{Name: fmt.Sprintf("%s%d", name, i),
+	for _, name := range engine.Numbered(name, t.numPrefix(p)) {
+		params = append(params, engine.Param{Name: name,
 			Shape: shape(t.spec.NumKVHeads, p, t.spec.HeadDim), Donated: donated})
 	}
 	return params
