@@ -18,7 +18,7 @@ import (
 )
 
 func newScenarios(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "scenarios", Short: "Check and split scenario files"}
+	c := &cobra.Command{Use: "scenarios", Short: "Check, show and split scenario files"}
 	var servers toolset.Source
 	offline := false
 	validate := &cobra.Command{
@@ -47,7 +47,14 @@ func newScenarios(a *app) *cobra.Command {
 	}
 	split.Flags().StringVar(&out, "out", "", "write the scenarios to this file (default stdout)")
 	split.Flags().BoolVar(&reassign, "reassign", false, "forget the splits that the rows have")
-	c.AddCommand(validate, split)
+	show := &cobra.Command{
+		Use:     "show FILE [ID]...",
+		Short:   "Show the scenarios of a file as hone reads them: openings, users, gold calls and checks",
+		Example: "  hone scenarios show scenarios.json\n  hone scenarios show scenarios.jsonl cancel-1 --json",
+		Args:    arguments(1, -1, "a scenarios file, and perhaps the ids of some"),
+		RunE:    func(_ *cobra.Command, args []string) error { return runScenariosShow(a, args[0], args[1:]) },
+	}
+	c.AddCommand(validate, split, show)
 	return group(c)
 }
 
@@ -78,6 +85,26 @@ func runScenariosSplit(a *app, path, out string, reassign bool) error {
 		_, err = a.Data.Write(text)
 	}
 	return err
+}
+
+// runScenariosShow shows scenarios; ids are those to show, none for all.
+func runScenariosShow(a *app, path string, ids []string) error {
+	list, err := scenario.Load(path)
+	if err == nil {
+		list, err = scenario.WithIDs(list, ids, path)
+	}
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		return a.Print(list, nil)
+	}
+	for _, s := range list {
+		if err := s.WriteText(a.Data); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // rowFinding is one reason why a row does not hold.

@@ -445,8 +445,8 @@ func TestNumGPUs(t *testing.T) {
 func TestResumeWithinAnEvaluation(t *testing.T) {
 	url, _ := shop(t)
 	conf := strings.NewReplacer("every: 3", "every: 1", "max_tokens: 8", "max_tokens: 20", "group_size: 2", "group_size: 6").Replace(toyConfig)
-	tasks := `[{"task": "Say a.", "split": "train", "checks": [{"type": "answer", "regex": "[a-m]"}]}, {"task": "Say b.", "split": "train", "checks": [{"type": "answer", "regex": "[a-m]"}]},
- {"task": "Say c.", "split": "validation", "checks": [{"type": "no_call"}]}, {"task": "Say d.", "split": "validation", "checks": [{"type": "no_call"}]}]`
+	tasks := `[{"user": {"says": ["Say a.", "More.", "And more."]}, "split": "train", "checks": [{"type": "answer", "regex": "[a-m]", "any_turn": true}]}, {"task": "Say b.", "split": "train", "checks": [{"type": "answer", "regex": "[a-m]"}]},
+ {"task": "Say c.", "split": "validation", "checks": [{"type": "no_call"}]}, {"user": {"says": ["Say d.", "More."]}, "split": "validation", "checks": [{"type": "no_call"}]}]`
 	workFolder(t, map[string]string{"hone.yaml": conf, "tasks.json": tasks})
 	toyModel(t, "base/toy.gguf")
 	command := []string{"train", "--mcp", url, "--base-model", "base", "--dataset", "tasks.json", "--output-dir"}
@@ -461,6 +461,11 @@ func TestResumeWithinAnEvaluation(t *testing.T) {
 	if code, _, said := hone(t, "", "runs", "resume", "./broken", "--mcp", url); code != 0 {
 		t.Fatalf("resumed: exit code %d, %s", code, said)
 	}
+	for _, dir := range []string{"broken", "whole"} { // a user spoke, and its words are where a resume finds them
+		if text := contents(t, dir+"/trajectories.jsonl"); !strings.Contains(text, `"content":"More."`) {
+			t.Errorf("%s: no user spoke again", dir)
+		}
+	}
 	got, want := result(t, "broken"), result(t, "whole")
 	if got != want || strings.Count(want, `"stage":"validation"`) != 4 || strings.Count(want, `"grad_norm":0,`) == 4 {
 		t.Errorf("the resumed run learnt something else; metrics\n%s\nwant\n%s", metricsOf(got), metricsOf(want))
@@ -473,7 +478,11 @@ func TestResumeEvaluation(t *testing.T) {
 	url, _ := shop(t)
 	var tasks []string
 	for _, letter := range "abcdefgh" {
-		tasks = append(tasks, fmt.Sprintf(`{"id": "%c", "task": "Say %c.", "split": "test", "checks": [{"type": "answer", "regex": "[a-m]"}]}`, letter, letter))
+		opening := fmt.Sprintf(`"task": "Say %c."`, letter)
+		if letter%2 == 0 {
+			opening = fmt.Sprintf(`"user": {"says": ["Say %c.", "More.", "Bye. ###STOP###"]}`, letter)
+		}
+		tasks = append(tasks, fmt.Sprintf(`{"id": "%c", %s, "split": "test", "checks": [{"type": "answer", "regex": "[a-m]"}]}`, letter, opening))
 	}
 	workFolder(t, map[string]string{"hone.yaml": toyConfig, "tasks.json": "[" + strings.Join(tasks, ",") + "]"})
 	toyModel(t, "base/toy.gguf")
@@ -492,7 +501,7 @@ func TestResumeEvaluation(t *testing.T) {
 	}
 	_ = os.Remove("tasks.json")
 	code, got, said := hone(t, "", "runs", "resume", "./broken", "--mcp", url, "--json")
-	clock := regexp.MustCompile(`"[a-z_]*seconds": [-+.0-9e]+`)
+	clock := regexp.MustCompile(`"[a-z_]*seconds": *[-+.0-9e]+`)
 	if got, want = clock.ReplaceAllString(got, ""), clock.ReplaceAllString(want, ""); code != 0 || got != want {
 		t.Fatalf("resumed: exit code %d, %s\n%s\nwant\n%s", code, said, got, want)
 	}
@@ -504,6 +513,7 @@ func TestResumeEvaluation(t *testing.T) {
 			var row struct {
 				ID      string
 				Attempt int
+				User    json.RawMessage
 				Turns   []struct {
 					CompletionIDs   json.RawMessage `json:"completion_ids"`
 					SamplerLogprobs json.RawMessage `json:"sampler_logprobs"`
@@ -512,7 +522,7 @@ func TestResumeEvaluation(t *testing.T) {
 			if err := json.Unmarshal([]byte(line), &row); err != nil {
 				t.Fatal(err)
 			}
-			of[row.ID] = fmt.Sprintf("%s", row.Turns)
+			of[row.ID] = fmt.Sprintf("%s %s", row.Turns, clock.ReplaceAll(row.User, nil))
 			attempts[dir][row.Attempt]++
 		}
 		return of

@@ -24,13 +24,16 @@ import (
 	"hone/internal/episode/reward"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
+	"hone/internal/episode/user"
 	"hone/internal/eval"
+	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/train"
+	"hone/internal/llm"
 	"hone/internal/mcp"
 	"hone/internal/mcp/sandbox"
 	"hone/internal/policy"
@@ -93,10 +96,14 @@ func (w wired) episodes() []acting {
 		terms[term.Name] = term.Weight
 	}
 	evaluated := trajectoriesOf(w.t, "evaluated")
+	players := in.User.(user.Players)
+	anyone := players.Model.(llm.User)
 	return []acting{
 		{"rollout.system", in.System, "Be a shop."}, {"rollout.temperature", o.Temperature, 0.71}, {"rollout.max_turns", in.MaxTurns, 3},
 		{"rollout.max_tokens", o.MaxTokens, 311}, {"rollout.max_tool_calls", in.MaxToolCalls, 5}, {"rollout.timeout", in.MaxWork, 91 * time.Second},
 		{"seed", o.Seed, uint64(7001)}, {"(retries of an episode)", o.Retries, 2},
+		{"rollout.user.model", anyone.Model, "anyone"}, {"rollout.user.temperature", anyone.Temperature, 0.51}, {"rollout.user.max_tokens", anyone.MaxTokens, 77}, {"seed", players.Seed, uint64(7001)},
+		{"(the users of an evaluation are those of training)", measured.User.(user.Players).Seed == players.Seed && measured.User.(user.Players).Model.(llm.User).Model == "anyone", true},
 		{"rollout.system", first.Messages[0].Content, "Be a shop."}, {"rollout.temperature", first.Temperature, 0.71},
 		{"rollout.max_tokens", first.MaxTokens, 311}, {"seed", first.Seed, uint64(1325106463)}, {"seed", w.asked[1].Seed, uint64(1348888393)},
 
@@ -274,10 +281,13 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 		return s.Level()
 	}
 	path, key, asked, shown := w.summarised(t)
+	userPath, userKey, paid, unpaid := w.played(t)
 	rows := map[string]bool{}
 	for _, r := range []acting{
 		{"rollout.long_results", strings.HasSuffix(shown, "many words"), true}, {"rollout.summary.url", path, "/ours/v1/chat/completions"},
 		{"rollout.summary.key_env", key, "Bearer sesame"}, {"rollout.summary.model", asked, "short"},
+		{"rollout.user.url", userPath, "/ours/v1/chat/completions"}, {"rollout.user.key_env", userKey, "Bearer sesame"},
+		{"rollout.user.token_budget", []int{paid, unpaid}, []int{0, int(fault.CodeBudget)}},
 		{"engine.devices", dry.Options.Devices, 3}, {"engine.devices", basemodel.SettingsOf(sharded, model.LoRA{}, false, 1, 1, 1).Devices, 2},
 		{"engine.shard_weights", pointer(basemodel.Loader(sharded.Engine)) == pointer(model.LoadSharded), true}, {"engine.shard_weights", pointer(basemodel.Loader(w.c.Engine)) == pointer(model.Load), true},
 		{"engine.plugin", named.Path, "ours.so"}, {"engine.backend", func() string {
@@ -321,6 +331,24 @@ func (w wired) summarised(t *testing.T) (path, key, model, shown string) {
 		t.Fatal(err)
 	}
 	return path, key, model, shown
+}
+
+// played is what an endpoint is asked that plays users, and how collect ends with a budget of tokens that is enough, and with one
+// that is not.
+func (w wired) played(t *testing.T) (path, key string, paid, unpaid int) {
+	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		path, key = r.URL.Path, r.Header.Get("Authorization")
+		_ = json.NewEncoder(rw).Encode(map[string]any{"choices": []any{map[string]any{"message": map[string]string{"role": "assistant", "content": "Red. ###STOP###"}, "finish_reason": "stop"}}})
+	}))
+	t.Cleanup(s.Close)
+	write(t, "talk.jsonl", `{"id": "a", "user": {"goal": "A red hat.", "first": "Paint a hat."}, "gold": [{"name": "paint", "arguments": {"name": "hat"}, "asks": "Which colour?"}]}`+"\n")
+	for i, budget := range []int{0, 100} {
+		write(t, "talk.yaml", fmt.Sprintf("mcp: {config: servers.json, only: [shop]}\nrollout: {user: {url: %q, model: m, key_env: OUR_KEY, token_budget: %d}}\n", s.URL+"/ours/v1", budget))
+		a := toyApp(&strings.Builder{}, map[string]string{"OUR_KEY": "sesame"})
+		code := a.main(t.Context(), []string{"collect", "--cache", t.TempDir(), "--config", "talk.yaml", "--gold", "--yes", "--dataset", "talk.jsonl", "--split", "all", "--output-dir", fmt.Sprint("talk", i)})
+		paid, unpaid = unpaid, code
+	}
+	return path, key, paid, unpaid
 }
 
 func byTask(task string) scenario.Scenario { return scenario.Scenario{ID: task, Task: task} }

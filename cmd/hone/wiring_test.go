@@ -49,6 +49,7 @@ rollout:
   max_tool_calls: 5
   max_result: 1237
   timeout: 91s
+  user: {url: "http://127.0.0.1:1/v1", model: anyone, key_env: OUR_KEY, temperature: 0.51, max_tokens: 77, token_budget: 4001}
 rewards: {checks: 2, call: 3, tool: 5, end: 7, extra: 0.25, repeat: -11, invalid: -13, parse: -17, program: {command: [./judge.sh], weight: 19, timeout: 92s}}
 lora: {rank: 3, alpha: 7, rslora: true, dropout: 0.27, target_modules: [q_proj, up_proj], rank_pattern: ["up_proj=5"], alpha_pattern: ["q_proj=9"]}
 sft:

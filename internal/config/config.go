@@ -72,6 +72,7 @@ type Rollout struct {
 	MaxResult    int           `yaml:"max_result" min:"16" doc:"most bytes of a tool result shown to the model"`
 	LongResults  string        `yaml:"long_results" enum:"cut,summary" doc:"what is shown of a longer one: its beginning and end (cut), or what the model of rollout.summary makes of it"`
 	Summary      Endpoint      `yaml:"summary" doc:"the model that summarises, for rollout.long_results: summary"`
+	User         UserModel     `yaml:"user" doc:"the model that plays the users of scenarios that give them a goal"`
 	Timeout      time.Duration `yaml:"timeout" min:"1" doc:"most time that the tools may work in one episode, of each turn its longest call; what is sampled, and waiting for other episodes, does not count. One that needs more ends there (outcome limit). A call that hangs is bounded by mcp.timeout"`
 }
 
@@ -80,6 +81,16 @@ type Endpoint struct {
 	URL    string `yaml:"url" doc:"base URL, up to and including /v1"`
 	Model  string `yaml:"model" doc:"name of the model there"`
 	KeyEnv string `yaml:"key_env" doc:"variable that holds the key; empty sends none"`
+}
+
+// UserModel is a model behind an OpenAI-compatible server that plays users.
+type UserModel struct {
+	URL         string  `yaml:"url" doc:"base URL, up to and including /v1"`
+	Model       string  `yaml:"model" doc:"name of the model there"`
+	KeyEnv      string  `yaml:"key_env" doc:"variable that holds the key; empty sends none"`
+	Temperature float64 `yaml:"temperature" min:"0" max:"2" doc:"sampling temperature of what the user says; 0 is greedy. The seed follows from seed, scenario, rollout and turn"`
+	MaxTokens   int     `yaml:"max_tokens" min:"1" max:"65536" doc:"most tokens of one message of the user, thinking included"`
+	TokenBudget int     `yaml:"token_budget" min:"0" doc:"most tokens, read and written, that a command may pay for; 0 is no limit"`
 }
 
 // Optimizer is AdamW; the rate rises over a share of the steps and falls, the gradient's global norm is clipped.
@@ -156,7 +167,7 @@ func Default() Config {
 		Scenarios: Scenarios{File: "scenarios.json"},
 		Rollout: Rollout{
 			Temperature: 1, MaxTurns: 8, MaxToolCalls: 16, MaxResult: 8000, LongResults: "cut",
-			Timeout: 5 * time.Minute,
+			Timeout: 5 * time.Minute, User: UserModel{MaxTokens: 512},
 		},
 		Rewards: Rewards{Checks: 1, Call: 0.5, Tool: 0.2, End: 0.2, Extra: 0.5, Repeat: -0.2, Invalid: -0.2, Parse: -0.2, Program: RewardProgram{Command: []string{}, Weight: 1, Timeout: time.Minute}},
 		LoRA:    LoRA{Rank: 16, Alpha: 32, TargetModules: []string{AllLinear}, RankPattern: []string{}, AlphaPattern: []string{}},
@@ -206,6 +217,9 @@ func (c *Config) Validate() error {
 	}
 	if r := c.Rollout; r.LongResults == "summary" && (r.Summary.URL == "" || r.Summary.Model == "") {
 		return &ValueError{"rollout.summary", "rollout.long_results: summary needs the url and the model that summarises"}
+	}
+	if u := c.Rollout.User; (u.URL == "") != (u.Model == "") {
+		return &ValueError{"rollout.user", "it needs both the url and the model that plays the user"}
 	}
 	if err := c.Eval.check(); err != nil {
 		return err

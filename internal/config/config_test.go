@@ -56,6 +56,7 @@ func TestParseErrors(t *testing.T) {
 		{"no number", "engine: {program_cache: abc}\n", "f:1:25\n", `engine.program_cache takes a number, not "abc"`},
 		{"no truth", "lora: {rslora: 3}\n", "f:1:16\n", "lora.rslora takes true or false, not 3"},
 		{"moved", "sft:\n  lora: {rank: 8}\n", "f:2:3\n     2 |   lora: {rank: 8}\n           ^", "sft.lora is lora now"},
+		{"a user without a server", "rollout:\n  user: {model: m}\n", "f:2:9\n", "rollout.user: it needs both the url and the model"},
 		{"no duration", "rollout: {timeout: soon}\n", "f:1:20\n", `rollout.timeout takes a duration such as 90s or 5m, not "soon"`},
 		{"a list for a text", "name: [a]\n", "f:1:7\n", "name takes a text, not a list"},
 		{"a mapping for a number", "seed: {a: 1}\n", "f:1:", "seed takes a whole number from 0 on, not a mapping"},

@@ -159,6 +159,7 @@ func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenari
 		spent := x.Client.Spent()
 		j.Say("%s sent and %s received were paid for", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
 	}
+	l.users.say(j.Host)
 	if err != nil {
 		return nil, j.stoppedCollect(ctx, ended.total(), len(list), err)
 	}
@@ -205,6 +206,9 @@ func (j *Job) collect(ctx context.Context, l *Episodes, p rollout.Policy, list [
 	log, report := Journal{Dir: dir, Say: j.Say, Episodes: l}, j.Progress(1)
 	var err error
 	if l.Scorer, err = ScorerOf(j.Host, c.Rewards, l.Scorer.Defaults); err != nil {
+		return Tally{}, err
+	}
+	if l.users, err = playersOf(j.Host, c); err != nil {
 		return Tally{}, err
 	}
 	l.World = l.worldOf(j.Host, c)

@@ -14,6 +14,7 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/episode/user"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
@@ -39,7 +40,8 @@ type Episodes struct {
 	Sampler *samplers.Samplers
 	Policy  *publish.Publisher  // of the trainer's adapter, or of a folder's; nil for an endpoint
 	World   environment.Options // of episodes: tools, limits
-	Speaker rollout.Sampled     // in them
+	users   *players
+	Speaker rollout.Sampled // in them
 	Options rollout.Options
 	Scorer  reward.Scorer
 	opens   func(options any)
@@ -62,7 +64,12 @@ func Of(h *host.Host, c config.Config, s *toolset.Set) (*Episodes, error) {
 		return nil, err
 	}
 	h.Opens(scorer)
-	return &Episodes{Set: s, opens: h.Opens, Scorer: scorer}, nil
+	users, err := playersOf(h, c)
+	if err != nil {
+		s.Close()
+		return nil, err
+	}
+	return &Episodes{Set: s, opens: h.Opens, Scorer: scorer, users: users}, nil
 }
 
 // held is the hash of the adapter that episodes are sampled with, "" for a base model or an endpoint.
@@ -120,7 +127,8 @@ func (l *Episodes) FindModel(h *host.Host, c *config.Config, folder string, scen
 // worldOf is what episodes take place in, as the configuration has it.
 func (l *Episodes) worldOf(h *host.Host, c config.Config) environment.Options {
 	return environment.Options{Tools: l.Selection.Tools, System: c.Rollout.System, ToolList: l.Selection.List, ToolsOf: l.Selection.ForScenario,
-		MaxTurns: c.Rollout.MaxTurns, MaxToolCalls: c.Rollout.MaxToolCalls, MaxWork: c.Rollout.Timeout, Programs: toolset.Programs(h, c)}
+		MaxTurns: c.Rollout.MaxTurns, MaxToolCalls: c.Rollout.MaxToolCalls, MaxWork: c.Rollout.Timeout, Programs: toolset.Programs(h, c),
+		User: user.Players{Model: l.users.model(), Seed: c.Seed}}
 }
 
 // between is how many tokens the chat template writes around a turn's result.
@@ -144,7 +152,7 @@ func hang(c config.Config) time.Duration { return max(c.Rollout.Timeout, 10*c.MC
 // Openings are the conversations that episodes of scenarios begin with.
 func (l *Episodes) Openings(scenarios []scenario.Scenario) (all [][]chat.Message) {
 	for _, s := range scenarios {
-		all = append(all, environment.Opening(l.World.System, s))
+		all = append(all, environment.Openings(l.World.System, s)...)
 	}
 	return all
 }

@@ -71,6 +71,7 @@ func (j *Job) Evaluate(ctx context.Context, tasks []scenario.Scenario, from tool
 		return nil, err
 	}
 	measured, err := j.measure(ctx, l, tasks)
+	l.users.say(j.Host)
 	if err != nil {
 		return nil, j.stoppedEvaluation(ctx, err)
 	}

@@ -14,7 +14,7 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// gold is a policy that makes each scenario's gold calls, one a turn, and then says its gold answer, or what its checks of the answer want;
+// gold is a policy that makes each scenario's gold calls, one a turn, each behind what it asks the user first, and then says its gold answer, or what its checks of the answer want;
 // where there is neither, the last call's result. Whether that passes is for the checks to tell, as of any policy.
 type gold map[string]*scenario.Scenario
 
@@ -31,14 +31,19 @@ func (gold) NumSlots() int { return 1 }
 func (g gold) Speaker(a rollout.Attempt) rollout.Speaker { return &goldSpeaker{of: g[a.ScenarioID]} }
 
 type goldSpeaker struct {
-	of   *scenario.Scenario
-	turn int
+	of    *scenario.Scenario
+	turn  int
+	asked bool // before the call of this turn
 }
 
 // Say implements rollout.Speaker.
 func (s *goldSpeaker) Say(_ context.Context, messages []chat.Message, _ []chat.Tool) (environment.Reply, error) {
 	calls := s.of.GoldCalls()
 	if s.turn < len(calls) {
+		if asks := s.of.Gold[s.turn].Asks; asks != "" && !s.asked {
+			s.asked = true
+			return environment.Reply{Turn: &trajectory.Turn{Content: asks}}, nil
+		}
 		call := calls[s.turn]
 		call.ID = "call_" + strconv.Itoa(s.turn)
 		var compact bytes.Buffer // a file's own line ends are nothing to learn
@@ -46,7 +51,7 @@ func (s *goldSpeaker) Say(_ context.Context, messages []chat.Message, _ []chat.T
 			return environment.Reply{}, err
 		}
 		call.Arguments = compact.String()
-		s.turn++
+		s.turn, s.asked = s.turn+1, false
 		return environment.Reply{Turn: &trajectory.Turn{Calls: []chat.ToolCall{call}}}, nil
 	}
 	answer, named := answerOf(s.of)

@@ -115,6 +115,7 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	}
 	err = grpo.Run(ctx, scenario.OfSplit(list, scenario.Train), l.Rollouts(c.Rollout.Temperature), l.Scorer, l.Trainer, l.Policy,
 		log, j.Progress(l.Speaker.NumSlots()))
+	l.users.say(j.Host)
 	if err := l.Unreachable(j.Ended(ctx, grpo.Stage, err)); err != nil {
 		return err
 	}

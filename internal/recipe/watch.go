@@ -64,7 +64,7 @@ func (w *watch) say(text string) {
 // raise names the key of what cut an episode.
 var raise = map[trajectory.StopReason]string{
 	trajectory.StopMaxTokens: "rollout.max_tokens", trajectory.StopContextOverflow: "model.context", trajectory.StopMaxTurns: "rollout.max_turns",
-	trajectory.StopMaxToolCalls: "rollout.max_tool_calls", trajectory.StopMaxWork: "rollout.timeout",
+	trajectory.StopMaxToolCalls: "rollout.max_tool_calls", trajectory.StopMaxWork: "rollout.timeout", trajectory.StopMaxUserTurns: "max_turns of the scenarios' users",
 }
 
 // mostFrequent is what most episodes have of what is asked of each, with the first episode that has it.

@@ -50,8 +50,15 @@ func (s *Set) Runnable(c config.Config, list []scenario.Scenario) error {
 	if err := programsAllowed(c, list); err != nil {
 		return err
 	}
+	if scenario.PlayedByModel(list) && c.Rollout.User.Model == "" {
+		return &fault.Error{Code: fault.CodeUsage, What: "users of the scenarios are to be played by a model, and none is named", Where: "rollout.user",
+			Next: `name one in hone.yaml, as rollout: {user: {url: "http://127.0.0.1:8000/v1", model: NAME}} (hone serve is such a server), or give these users "says" in place of a goal`}
+	}
 	own, takers := s.Pool.Folders()
 	tools := s.Catalog.Tools()
+	known := func(name string) bool {
+		return slices.ContainsFunc(tools, func(t chat.Tool) bool { return t.Name == name })
+	}
 	for _, x := range list {
 		for server := range x.Template {
 			if _, err := mcp.OneOf(server, takers); err != nil {
@@ -66,8 +73,16 @@ func (s *Set) Runnable(c config.Config, list []scenario.Scenario) error {
 						`give the check the key "server", or that server isolation process and ${HONE_EPISODE_DIR}; of a server behind a URL, use a state check`)
 				}
 			}
-			if known := slices.ContainsFunc(tools, func(t chat.Tool) bool { return t.Name == check.Name }); check.Asks() && !known {
+			if check.Asks() && !known(check.Name) {
 				return unrunnable(where, fmt.Errorf("there is no tool %q", check.Name), "hone discover lists the tools")
+			}
+		}
+		if x.User == nil {
+			continue
+		}
+		for _, name := range x.User.EndsOn {
+			if !known(name) {
+				return unrunnable(x.ID+", ends_on of the user", fmt.Errorf("there is no tool %q", name), "hone discover lists the tools")
 			}
 		}
 	}

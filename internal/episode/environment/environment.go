@@ -4,6 +4,8 @@ package environment
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"hone/internal/chat"
 	"hone/internal/episode/scenario"
@@ -49,6 +51,7 @@ type End struct {
 	Why     string
 	Again   bool           // the tools ended it: another attempt, with servers of its own, may do better
 	Lost    *chat.ToolCall // the call without an answer that ended it, where the environment is to blame for that
+	Err     error          // what would end other episodes too, as a simulated user whose endpoint is gone
 }
 
 // Note writes the end into the record.
@@ -57,11 +60,26 @@ func (e *End) Note(t *trajectory.Trajectory) {
 }
 
 // Opening is the conversation that an episode begins with: the scenario's, behind the system message where it has none of
-// its own.
+// its own. Where a model is to find the user's first words, they are missing.
 func Opening(system string, s scenario.Scenario) []chat.Message {
 	messages := s.Opening()
-	if system != "" && messages[0].Role != chat.System {
+	if system != "" && (len(messages) == 0 || messages[0].Role != chat.System) {
 		messages = append([]chat.Message{{Role: chat.System, Content: system}}, messages...)
 	}
 	return messages
+}
+
+// Openings are what an episode may begin with, for those who plan for its prompts: its opening or, where the user's first
+// words are not known, two that have no word of the user in common.
+func Openings(system string, s scenario.Scenario) [][]chat.Message {
+	opening := Opening(system, s)
+	if !s.UserBegins() {
+		return [][]chat.Message{opening}
+	}
+	const words = 100 // more than a person writes to begin with
+	var all [][]chat.Message
+	for _, text := range []string{"Hi.", strings.Repeat("please ", words)} {
+		all = append(all, append(slices.Clone(opening), chat.Message{Role: chat.User, Content: text}))
+	}
+	return all
 }

@@ -38,7 +38,7 @@ func lostCall(results []trajectory.ToolResult) *End {
 		if outcome == "" {
 			continue
 		}
-		end := &End{outcome, trajectory.StopError, fmt.Sprintf("%s: %s: %s", r.Call.Name, r.Status, r.Error), true, nil}
+		end := &End{Outcome: outcome, Reason: trajectory.StopError, Why: fmt.Sprintf("%s: %s: %s", r.Call.Name, r.Status, r.Error), Again: true}
 		if r.Status == trajectory.CallTimeout {
 			end.Reason = trajectory.StopTimeout
 		}
@@ -77,7 +77,7 @@ func worked(results []trajectory.ToolResult) time.Duration {
 
 // Interrupted is the end of an episode that was cancelled, which says nothing of the policy.
 func Interrupted(ctx context.Context) *End {
-	return &End{trajectory.InfrastructureError, trajectory.StopCancelled, fmt.Sprint(context.Cause(ctx)), false, nil}
+	return &End{Outcome: trajectory.InfrastructureError, Reason: trajectory.StopCancelled, Why: fmt.Sprint(context.Cause(ctx))}
 }
 
 // setUp makes a scenario's setup calls, one after the other. The end is nil where all were answered without error; else the
@@ -85,8 +85,7 @@ func Interrupted(ctx context.Context) *End {
 func setUp(ctx context.Context, session Session, setup []chat.ToolCall) *End {
 	for _, call := range setup {
 		if r := session.Probe(ctx, call); r.Status != trajectory.CallOK {
-			return &End{cmp.Or(CallOutcome(r), trajectory.EnvironmentError), trajectory.StopError,
-				fmt.Sprintf("setup call %s: %s: %s%s", call.Name, r.Status, r.Error, r.Text), true, nil}
+			return &End{Outcome: cmp.Or(CallOutcome(r), trajectory.EnvironmentError), Reason: trajectory.StopError, Why: fmt.Sprintf("setup call %s: %s: %s%s", call.Name, r.Status, r.Error, r.Text), Again: true}
 		}
 	}
 	return nil

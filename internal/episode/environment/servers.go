@@ -22,6 +22,7 @@ type Options struct {
 	MaxWork      time.Duration // working time of the tools in one episode: of each turn its longest call; 0 for no limit
 	Hang         time.Duration // after which, by the clock, a turn's calls are taken to hang; 0 for never
 	Programs     []string      // environment of the programs that checks name; nil where none may run
+	User         User          // plays the users of scenarios that have one; nil where none has
 
 	// ToolsOf chooses the tools shown in a scenario's episodes, where one list for all would be too long. It must give a
 	// scenario the same each time. Without it ToolList is shown.
@@ -57,7 +58,7 @@ func (v *Servers) Open(ctx context.Context, s scenario.Scenario, t *trajectory.T
 
 func (v *Servers) open(ctx context.Context, s scenario.Scenario, t *trajectory.Trajectory) (*episode, *End) {
 	ours := func(err error) *End {
-		return &End{trajectory.InfrastructureError, trajectory.StopError, err.Error(), false, nil}
+		return &End{Outcome: trajectory.InfrastructureError, Reason: trajectory.StopError, Why: err.Error()}
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, ours(err)
@@ -71,7 +72,7 @@ func (v *Servers) open(ctx context.Context, s scenario.Scenario, t *trajectory.T
 	}
 	session, err := v.o.Tools.Open(ctx, t.ID, TemplatesOf(s.Template)...)
 	if err != nil {
-		return nil, &End{openOutcome(err), trajectory.StopError, err.Error(), true, nil}
+		return nil, &End{Outcome: openOutcome(err), Reason: trajectory.StopError, Why: err.Error(), Again: true}
 	}
 	e := &episode{o: v.o, t: t, session: session}
 	end := setUp(ctx, session, s.SetupCalls())
@@ -79,6 +80,9 @@ func (v *Servers) open(ctx context.Context, s scenario.Scenario, t *trajectory.T
 		var lost *world.Lost
 		e.watch, lost = world.Open(ctx, session, s.Checks, v.o.Programs)
 		end = unseen(lost)
+	}
+	if end == nil {
+		end = e.meet(ctx, s)
 	}
 	if end != nil {
 		_ = session.Close() // the episode is over, whatever its servers say to that
@@ -95,6 +99,7 @@ type episode struct {
 	watch    *world.Watch
 	numCalls int
 	worked   time.Duration
+	conversation
 }
 
 // Close implements Episode.
@@ -136,14 +141,14 @@ func (e *episode) answer(ctx context.Context, r Reply) *End {
 	}
 	switch {
 	case r.Crowded:
-		return &End{trajectory.InfrastructureError, r.Stop, r.Why, false, nil}
+		return &End{Outcome: trajectory.InfrastructureError, Reason: r.Stop, Why: r.Why}
 	case r.Stop != "":
 		// Before the parse error: a call cut by the limit is unterminated because of the limit.
 		return e.limit(r.Stop, r.Why)
 	case r.Turn.ParseError != "":
-		return &End{trajectory.PolicyError, trajectory.StopParseError, r.Turn.ParseError, false, nil}
+		return &End{Outcome: trajectory.PolicyError, Reason: trajectory.StopParseError, Why: r.Turn.ParseError}
 	case len(r.Turn.Calls) == 0:
-		return &End{trajectory.OK, trajectory.StopCompleted, "", false, nil}
+		return e.answerWords(ctx, r.Turn.Content)
 	case e.numCalls+len(r.Turn.Calls) > e.o.MaxToolCalls:
 		return e.limit(trajectory.StopMaxToolCalls, "")
 	}
@@ -172,7 +177,7 @@ func (e *episode) write(turn trajectory.Turn) {
 
 // limit is the end at one of the limits.
 func (e *episode) limit(reason trajectory.StopReason, why string) *End {
-	return &End{limitOutcome(e.t), reason, why, false, nil}
+	return &End{Outcome: limitOutcome(e.t), Reason: reason, Why: why}
 }
 
 // call makes the calls of the turn just written.
@@ -191,11 +196,13 @@ func (e *episode) call(ctx context.Context, calls []chat.ToolCall) *End {
 	}
 	end := lostCall(results)
 	if end != nil && hung {
-		return &End{trajectory.InfrastructureError, trajectory.StopTimeout,
-			fmt.Sprintf("the calls hang: they did not end within %s (%s)", e.o.Hang, end.Why), true, nil}
+		return &End{Outcome: trajectory.InfrastructureError, Reason: trajectory.StopTimeout, Why: fmt.Sprintf("the calls hang: they did not end within %s (%s)", e.o.Hang, end.Why), Again: true}
 	}
 	if e.worked += worked(results); end == nil && e.o.MaxWork > 0 && e.worked > e.o.MaxWork {
 		return e.limit(trajectory.StopMaxWork, fmt.Sprintf("the tools worked for %s, of %s", e.worked, e.o.MaxWork))
+	}
+	if end == nil && e.endsOn(results) {
+		return e.over(trajectory.EndedByTool)
 	}
 	return end
 }
@@ -205,5 +212,5 @@ func unseen(lost *world.Lost) *End {
 	if lost == nil {
 		return nil
 	}
-	return &End{lost.Outcome, lost.Reason, lost.Why, lost.Again, nil}
+	return &End{Outcome: lost.Outcome, Reason: lost.Reason, Why: lost.Why, Again: lost.Again}
 }

@@ -80,7 +80,7 @@ func ended(e episode) string {
 	}
 	matched := len(gold) - len(missingCalls(e))
 	switch {
-	case t.StopReason == trajectory.StopCompleted && strings.TrimSpace(t.Answer()) == "":
+	case t.StopReason == trajectory.StopCompleted && strings.TrimSpace(t.Answer()) == "" && !endedByTool(t):
 		return "the answer is empty"
 	case t.StopReason == trajectory.StopCompleted && (matched > 0 || len(gold) == 0):
 		return ""
@@ -90,6 +90,11 @@ func ended(e episode) string {
 		return "no gold call was made"
 	}
 	return "stopped by " + string(t.StopReason)
+}
+
+// endedByTool reports whether a call ended the conversation, behind which no answer is to follow.
+func endedByTool(t *trajectory.Trajectory) bool {
+	return t.User != nil && t.User.Ended == trajectory.EndedByTool
 }
 
 // repeats counts calls equal to an earlier one. Calls that are not strict JSON are compared as text.

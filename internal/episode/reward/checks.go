@@ -9,6 +9,7 @@ import (
 
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
 	"hone/internal/grade"
 )
 
@@ -44,7 +45,7 @@ func Unmet(c scenario.Check, t *trajectory.Trajectory, defaults grade.Defaults) 
 		if t.Outcome != trajectory.OK {
 			return "the episode did not end by itself"
 		}
-		return c.AnswerUnmet(t.Answer())
+		return unmetAnswer(c, t)
 	case scenario.CallCheck:
 		return unmetCall(c, t, defaults)
 	case scenario.NoCallCheck:
@@ -69,6 +70,20 @@ func Unmet(c scenario.Check, t *trajectory.Trajectory, defaults grade.Defaults) 
 		return "the record does not say what was there"
 	}
 	return unmetSight(c, saw)
+}
+
+// unmetAnswer looks at the last message of the policy or, where the check wants that, at each of them.
+func unmetAnswer(c scenario.Check, t *trajectory.Trajectory) string {
+	why := c.AnswerUnmet(t.Answer())
+	if !c.AnyTurn || why == "" {
+		return why
+	}
+	for _, text := range t.Said() {
+		if c.AnswerUnmet(text) == "" {
+			return ""
+		}
+	}
+	return fmt.Sprintf("none of %s to the user meets %q", fault.Count(len(t.Said()), "message"), c.Condition())
 }
 
 // numCalls counts the calls that were made, whatever became of them, but for searches of tools.

@@ -85,3 +85,50 @@ func TestRefusedGoldCall(t *testing.T) {
 		t.Errorf("a call that did nothing earns %v: %+v", episode.Reward, episode.Terms)
 	}
 }
+
+// The answer of a conversation is the policy's last message, whatever the user says behind it; any_turn looks at all of its messages
+// to the user, and at no other.
+func TestAnswersOfConversations(t *testing.T) {
+	call := chat.ToolCall{ID: "c", Name: "a", Arguments: "{}"}
+	talk := &trajectory.Trajectory{Outcome: trajectory.OK, StopReason: trajectory.StopCompleted, Opening: 3, User: &trajectory.User{Ended: trajectory.EndedByUser},
+		Messages: []chat.Message{{Role: chat.User, Content: "uno"}, {Role: chat.Assistant, Content: "two"}, {Role: chat.User, Content: "three"},
+			{Role: chat.Assistant, Content: "It is four."}, {Role: chat.User, Content: "five"}, {Role: chat.Assistant, Content: "six", ToolCalls: []chat.ToolCall{call}},
+			{Role: chat.ToolRole, ToolCallID: "c", Content: "seven"}, {Role: chat.Assistant, Content: "Done."}, {Role: chat.User, Content: "eight"}}}
+	for text, where := range map[string]string{"uno": "", "two": "", "three": "", "four": "any", "five": "", "six": "", "seven": "", "Done": "last any", "eight": ""} {
+		for _, any := range []bool{false, true} {
+			c := scenario.Check{Type: scenario.AnswerCheck, Contains: &text, AnyTurn: any}
+			name := "last"
+			if any {
+				name = "any"
+			}
+			if why := reward.Unmet(c, talk, nil); (why == "") != strings.Contains(where, name) {
+				t.Errorf("%q in the %s message: %q", text, name, why)
+			}
+		}
+	}
+	cut := *talk
+	cut.Outcome, cut.StopReason = trajectory.Limit, trajectory.StopMaxUserTurns
+	four := "four"
+	if why := reward.Unmet(scenario.Check{Type: scenario.AnswerCheck, Contains: &four, AnyTurn: true}, &cut, nil); why == "" {
+		t.Error("a conversation that was cut off has an answer")
+	}
+}
+
+// A call that ends the conversation needs no answer behind it; any other end does.
+func TestEndOfAConversation(t *testing.T) {
+	s := &scenario.Scenario{Task: "x", Gold: []scenario.Gold{{Name: "a", Arguments: []byte(`{"n":1}`)}}, Checks: []scenario.Check{{Type: scenario.CallCheck, Name: "a", Arguments: []byte(`{"n":1}`)}}}
+	for ended, want := range map[string]float64{trajectory.EndedByTool: 1, trajectory.EndedByPolicy: 0} {
+		one := episodeOf(resultOf("a", trajectory.CallOK, "x"))
+		one.Turns, one.Messages = one.Turns[:1], []chat.Message{{Role: chat.Assistant, ToolCalls: []chat.ToolCall{one.Turns[0].Calls[0]}}, {Role: chat.ToolRole, Content: "x"}}
+		one.User = &trajectory.User{Ended: ended}
+		scores, err := reward.Scorer{}.Score(t.Context(), s, trajectory.Group{Trajectories: []*trajectory.Trajectory{one}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, term := range scores[0].Terms {
+			if term.Name == "end" && term.Score != want {
+				t.Errorf("ended by %s: %+v", ended, term)
+			}
+		}
+	}
+}

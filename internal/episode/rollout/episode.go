@@ -15,7 +15,7 @@ type played struct {
 	t   *trajectory.Trajectory
 	end *environment.End
 	at  int
-	err error // of the policy, or of ctx
+	err error // of the policy, of who plays the user, or of ctx
 }
 
 // play joins the environment and the policy in one attempt.
@@ -31,6 +31,9 @@ func (r *Runner) play(ctx context.Context, s scenario.Scenario, a Attempt, w *wi
 		Temperature: a.Temperature,
 	}}
 	r.converse(ctx, s, a, w, &p)
+	if p.err == nil {
+		p.err = p.end.Err
+	}
 	// Whatever a cancelled policy or server reported, the cause is the cancellation.
 	if ctx.Err() != nil && p.end.Outcome != trajectory.OK {
 		p.end, p.err = environment.Interrupted(ctx), ctx.Err()

@@ -24,7 +24,7 @@ const (
 
 // Check is one condition on a finished episode. Type decides what is looked at:
 //
-//	{"type": "answer", ...}                                the final answer
+//	{"type": "answer", ...}                                the final answer: the policy's last message; with "any_turn": true, one of its messages
 //	{"type": "call", "name": "hash", "arguments": {...}}   this call was made and answered without error; with "refused": true, with one
 //	{"type": "no_call"}                                    no tool was called; with "name": not this tool
 //	{"type": "max_calls", "max": 3}                        at most so many calls were made; with "name": of this tool
@@ -48,6 +48,8 @@ type Check struct {
 	OneOf     []string        `json:"one_of,omitempty"`  // names exactly one of these, as whole words
 	Set       []string        `json:"set,omitempty"`     // lists exactly these, in any order
 	Matches   json.RawMessage `json:"matches,omitempty"` // is JSON that meets this grade.Pattern
+
+	AnyTurn bool `json:"any_turn,omitempty"` // of an answer: one of the messages to the user meets it, not the last alone (tau2-bench, communicate_info)
 
 	Name           string          `json:"name,omitempty"`
 	Arguments      json.RawMessage `json:"arguments,omitempty"`       // taken as they are

@@ -44,6 +44,14 @@ func (c Check) conditions() []string {
 	return names
 }
 
+// Condition is the name of the condition that the check has, "" for none.
+func (c Check) Condition() string {
+	if names := c.conditions(); len(names) > 0 {
+		return names[0]
+	}
+	return ""
+}
+
 // Answer reports whether a final answer meets an answer check. An empty answer, which is what an episode without a
 // final message has, meets none.
 func (c Check) Answer(text string) bool { return c.AnswerUnmet(text) == "" }

@@ -24,6 +24,15 @@ func checkKeys(raw []byte) error {
 	if err := known(row, keysOf(reflect.TypeFor[Scenario]())...); err != nil {
 		return err
 	}
+	if len(row["user"]) > 0 {
+		var user map[string]json.RawMessage
+		if json.Unmarshal(row["user"], &user) != nil || user == nil {
+			return fmt.Errorf(`"user" is not a JSON object`)
+		}
+		if err := known(user, keysOf(reflect.TypeFor[User]())...); err != nil {
+			return fmt.Errorf("user: %w", err)
+		}
+	}
 	message := []string{"role", "content", "reasoning_content", "reasoning", "thinking", "tool_calls", "tool_call_id", "name"} // see chat.Message
 	call, check := keysOf(reflect.TypeFor[Gold]()), keysOf(reflect.TypeFor[Check]())
 	for _, list := range []struct {

@@ -11,38 +11,51 @@ import (
 )
 
 // Opening is the conversation that an episode begins with, and that the policy is to go on with: the messages, or the task
-// as the only one. It is the caller's to append to.
+// as the only one, or the user's first words. It is empty where a model is to find those. It is the caller's to append to.
 func (s *Scenario) Opening() []chat.Message {
-	if len(s.Messages) == 0 {
-		return []chat.Message{{Role: chat.User, Content: s.Task}}
+	switch {
+	case len(s.Messages) > 0:
+		return slices.Clone(s.Messages)
+	case s.Task == "" && s.User != nil:
+		return spoken(s.User.first())
 	}
-	return slices.Clone(s.Messages)
+	return spoken(s.Task)
 }
 
-// Asks is what the user says last before the policy's first turn: the task.
+// Asks is what the user says last before the policy's first turn: the task. Of a user whose first words are not known, it is
+// the goal.
 func (s *Scenario) Asks() string {
-	for _, m := range slices.Backward(s.Messages) {
+	for _, m := range slices.Backward(s.Opening()) {
 		if m.Role == chat.User {
 			return m.Content
 		}
+	}
+	if s.UserBegins() {
+		return s.User.Goal
 	}
 	return s.Task
 }
 
 // wording is all that the opening says, by which a scenario is named, and split where it asks for no call.
 func (s *Scenario) wording() string {
-	if len(s.Messages) == 0 {
+	if len(s.Messages) == 0 && s.User == nil {
 		return s.Task
 	}
-	text, _ := json.Marshal(s.Messages) // of texts
+	said := any(s.Messages)
+	if s.User != nil {
+		said = []any{s.Task, s.Messages, s.User}
+	}
+	text, _ := json.Marshal(said) // of texts, and of JSON that was read
 	return string(text)
 }
 
 // validateOpening refuses what no chat template would write: turns out of order, and calls without a result.
 func (s *Scenario) validateOpening() error {
 	switch {
+	case s.Task == "" && len(s.Messages) == 0 && s.User != nil:
+		return nil
 	case s.Task == "" && len(s.Messages) == 0:
-		return errors.New(`"task" is missing or empty; "messages" can be in its place`)
+		return errors.New(`"task" is missing or empty; "messages" or "user" can be in its place`)
 	case s.Task != "" && len(s.Messages) > 0:
 		return errors.New(`"task" and "messages" are both there; a task is short for one message of the user`)
 	case s.Task != "":

@@ -16,12 +16,13 @@ const (
 	Test       = "test"
 )
 
-// Scenario is one task. Of a file's row only Task is required, or Messages in its place; Load fills in ID and Split.
+// Scenario is one task. Of a file's row only Task is required, or Messages or User in its place; Load fills in ID and Split.
 type Scenario struct {
 	ID   string `json:"id"`
 	Task string `json:"task,omitempty"` // what the user says
 	// Messages are the conversation so far, in OpenAI's form: earlier turns, which nothing is trained on, and what the user says now.
 	Messages   []chat.Message `json:"messages,omitempty"`
+	User       *User          `json:"user,omitempty"`     // with whom the policy speaks; without one its first message without a call ends the episode
 	Template   Templates      `json:"template,omitempty"` // what the episode's folders begin as
 	Setup      []Gold         `json:"setup,omitempty"`    // calls made on the episode's session before it starts; the model does not see them
 	Checks     []Check        `json:"checks,omitempty"`
@@ -35,7 +36,8 @@ type Scenario struct {
 // Gold is a tool call as a scenario file writes it: {"name": "hash", "arguments": {"text": "hi"}}.
 type Gold struct {
 	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"` // a JSON object
+	Arguments json.RawMessage `json:"arguments"`      // a JSON object
+	Asks      string          `json:"asks,omitempty"` // what is said to the scenario's user before this gold call, such as "Shall I?"
 }
 
 // Call returns the same call in the conversation's form, without an id.
@@ -92,9 +94,17 @@ func (s *Scenario) Validate() error {
 	if err := s.Template.validate(); err != nil {
 		return err
 	}
+	if s.User != nil {
+		if err := s.User.validate(s.Task != "" || len(s.Messages) > 0); err != nil {
+			return err
+		}
+	}
 	for i, g := range s.Setup {
 		if err := g.validate(); err != nil {
 			return fmt.Errorf("setup[%d]: %w", i, err)
+		}
+		if g.Asks != "" {
+			return fmt.Errorf(`setup[%d]: "asks" is for gold calls: setup calls are made before the conversation`, i)
 		}
 	}
 	for i, c := range s.Checks {
@@ -105,6 +115,9 @@ func (s *Scenario) Validate() error {
 	for i, g := range s.Gold {
 		if err := g.validate(); err != nil {
 			return fmt.Errorf("gold[%d]: %w", i, err)
+		}
+		if g.Asks != "" && s.User == nil {
+			return fmt.Errorf(`gold[%d]: "asks" has nobody to answer it: the scenario has no "user"`, i)
 		}
 	}
 	return nil

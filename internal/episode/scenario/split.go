@@ -78,7 +78,7 @@ func callsOf(s Scenario) []string {
 	calls := s.Gold
 	for _, c := range s.Checks {
 		if c.Type == CallCheck {
-			calls = append(calls[:len(calls):len(calls)], Gold{c.Name, slices.Concat(c.Arguments, c.ArgumentsMatch)})
+			calls = append(calls[:len(calls):len(calls)], Gold{Name: c.Name, Arguments: slices.Concat(c.Arguments, c.ArgumentsMatch)})
 		}
 	}
 	var bare, out []string

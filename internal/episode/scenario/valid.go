@@ -26,7 +26,7 @@ type kind struct {
 
 func kinds() []kind {
 	return []kind{
-		{AnswerCheck, "", "", "one"},
+		{AnswerCheck, "", "any_turn", "one"},
 		{CallCheck, "name", "arguments arguments_match refused", "may"},
 		{NoCallCheck, "", "name", ""},
 		{MaxCallsCheck, "max", "name", ""},

@@ -31,7 +31,8 @@ const (
 	StopMaxTurns        StopReason = "max_turns"
 	StopMaxTokens       StopReason = "max_tokens"
 	StopMaxToolCalls    StopReason = "max_tool_calls"
-	StopMaxWork         StopReason = "max_work" // the tools' working time, see environment.Options
+	StopMaxWork         StopReason = "max_work"       // the tools' working time, see environment.Options
+	StopMaxUserTurns    StopReason = "max_user_turns" // messages of the simulated user, see scenario.User
 	StopContextOverflow StopReason = "context_overflow"
 	StopParseError      StopReason = "parse_error"
 	StopTimeout         StopReason = "timeout"
@@ -111,6 +112,7 @@ type Trajectory struct {
 	Temperature float64        `json:"temperature"`
 	Messages    []chat.Message `json:"messages"`          // the whole conversation, OpenAI's form
 	Opening     int            `json:"opening,omitempty"` // messages that it began with: no assistant message of them is the policy's
+	User        *User          `json:"user,omitempty"`    // who wrote the messages of the role user, where that was a simulated user
 	Tools       []chat.Tool    `json:"tools,omitempty"`   // shown from the beginning; a run's log keeps Shown in their place
 	Shown       *Shown         `json:"shown,omitempty"`
 	Turns       []Turn         `json:"turns"`
@@ -189,9 +191,14 @@ func (t *Trajectory) ServerCalls() []ToolResult {
 	return calls
 }
 
-// Answer is the text of the last assistant message, empty where the episode ended otherwise.
+// Answer is the text of the last assistant message, empty where the episode ended otherwise. A simulated user's last words may
+// stand behind it.
 func (t *Trajectory) Answer() string {
-	if n := len(t.Messages); n > 0 && t.Messages[n-1].Role == chat.Assistant && len(t.Messages[n-1].ToolCalls) == 0 {
+	n := len(t.Messages)
+	for n > t.Opening && t.Messages[n-1].Role == chat.User {
+		n--
+	}
+	if n > 0 && t.Messages[n-1].Role == chat.Assistant && len(t.Messages[n-1].ToolCalls) == 0 {
 		return t.Messages[n-1].Content
 	}
 	return ""

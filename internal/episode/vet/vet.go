@@ -97,7 +97,11 @@ func unpassable(s *scenario.Scenario, c scenario.Check) string {
 		return ""
 	}
 	if s.GoldAnswer != "" {
-		return c.AnswerUnmet(s.GoldAnswer)
+		said := nothing(s.GoldAnswer)
+		for _, g := range s.Gold {
+			said.Messages = append([]chat.Message{{Role: chat.Assistant, Content: g.Asks}}, said.Messages...)
+		}
+		return reward.Unmet(c, said, nil)
 	}
 	texts, ok := c.Examples()
 	for _, text := range texts {
@@ -184,6 +188,13 @@ func (v Trial) gold(ctx context.Context, s *scenario.Scenario) (*trajectory.Traj
 	defer func() { _ = session.Close() }()
 	t := &trajectory.Trajectory{ID: s.ID, ScenarioID: s.ID, Outcome: trajectory.OK, StopReason: trajectory.StopCompleted}
 	for i, call := range s.GoldCalls() {
+		if asks := s.Gold[i].Asks; asks != "" {
+			t.Turns = append(t.Turns, trajectory.Turn{Content: asks})
+			t.Messages = append(t.Messages, chat.Message{Role: chat.Assistant, Content: asks}, chat.Message{Role: chat.User, Content: "..."})
+			if found, err := judged(s, watch.AfterTurn(ctx, t)); found != nil || err != nil {
+				return nil, found, err
+			}
+		}
 		call.ID = fmt.Sprintf("gold_%d", i)
 		r := session.Call(ctx, []chat.ToolCall{call})[0]
 		if found, err := v.answered(s, fmt.Sprintf("gold[%d]", i), r, refused(s, call, v.Defaults)); err != nil || found != nil {

@@ -134,7 +134,7 @@ func TestRows(t *testing.T) {
 		{`"checks":[{"type":"unchanged"},{"type":"answer","contains":"task"}]`, "repeating the task passes the checks"},
 		{`"template":"` + template + `","checks":[{"type":"file","path":"number","equals":"7"}]`, "an episode without calls and answer passes the checks"},
 	} {
-		for _, opening := range []string{`"task":"the task"`, `"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"7"},{"role":"user","content":"the task"}]`} {
+		for _, opening := range []string{`"task":"the task"`, `"user":{"says":["the task"]}`, `"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"7"},{"role":"user","content":"the task"}]`} {
 			s := rowOf(t, `{`+opening+`,`+test.row+`}`)
 			found := vet.Alone(s)
 			trial := vet.Trial{Tools: &counter{t: t}, Programs: []string{"PATH=" + os.Getenv("PATH")}, Refusal: func(text string) string {
@@ -176,6 +176,29 @@ func TestLooks(t *testing.T) {
 	} {
 		if vet.Looks(rowOf(t, row)) != want {
 			t.Errorf("%s: not %v", row, want)
+		}
+	}
+}
+
+// A conversation's gold solution has what it asks the user in it: checks may be met by that, and turns count it.
+func TestRowsWithAUser(t *testing.T) {
+	const row = `{"user":{"says":["the task","yes"]},"gold":[{"name":"add","arguments":{},"asks":"It costs 12 dollars. Shall I?"}],"gold_answer":"Done.","checks":[%s]}`
+	for check, want := range map[string]string{
+		`{"type":"answer","contains":"12 dollars","any_turn":true}`:             "",
+		`{"type":"answer","contains":"13 dollars","any_turn":true}`:             `checks[0] (answer) cannot pass: none of 2 messages to the user meets "contains"`,
+		`{"type":"answer","contains":"12 dollars"}`:                             `checks[0] (answer) cannot pass: "Done." does not meet "contains"`,
+		`{"type":"state","name":"show","after_turn":1,"matches":{"number":4}}`:  "an episode without calls and answer passes the checks",
+		`{"type":"state","name":"show","after_turn":2,"matches":{"number":41}}`: "",
+		`{"type":"answer","regex":".","any_turn":true}`:                         "checks[0] (answer) cannot fail",
+	} {
+		s := rowOf(t, strings.Replace(row, "%s", check, 1))
+		found := vet.Alone(s)
+		more, err := vet.Trial{Tools: &counter{t: t}}.Row(t.Context(), s)
+		if err != nil {
+			t.Errorf("%s: %v", check, err)
+		}
+		if all := strings.Join(append(found, more...), "\n"); want == "" && all != "" || !strings.Contains(all, want) {
+			t.Errorf("%s: %q; want %q", check, all, want)
 		}
 	}
 }

@@ -1,0 +1,54 @@
+package job
+
+import (
+	"path/filepath"
+
+	"hone/internal/config"
+	"hone/internal/episode/user"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/llm"
+)
+
+// players are the endpoint that plays users, and what it cost.
+type players struct {
+	client *llm.Client // nil where the configuration names none
+	c      config.UserModel
+}
+
+// playersOf opens the endpoint of rollout.user. Its answers are kept in hone's cache folder: systems that say the same to a user
+// are told the same, in whichever run, and a resumed run pays for nothing twice.
+func playersOf(h *host.Host, c config.Config) (*players, error) {
+	u := c.Rollout.User
+	if u.URL == "" {
+		return &players{}, nil
+	}
+	store, err := h.Store()
+	if err != nil {
+		return nil, err
+	}
+	key := ""
+	if u.KeyEnv != "" {
+		key, _ = h.LookupEnv(u.KeyEnv)
+	}
+	client, err := llm.New(llm.Options{BaseURL: u.URL, Key: llm.Secret(key), TokenBudget: u.TokenBudget, CacheDir: filepath.Join(store.Dir, "users")})
+	return &players{client, u}, err
+}
+
+// model plays users; nil where there is none.
+func (p *players) model() user.Model {
+	if p == nil || p.client == nil {
+		return nil
+	}
+	return llm.User{Client: p.client, Model: p.c.Model, Temperature: p.c.Temperature, MaxTokens: p.c.MaxTokens}
+}
+
+// say tells what the users cost, apart from what the policy did.
+func (p *players) say(h *host.Host) {
+	if p == nil || p.client == nil {
+		return
+	}
+	if spent := p.client.Spent(); spent.Total() > 0 {
+		h.Say("simulated users: %s sent and %s received were paid for", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
+	}
+}
