@@ -14,6 +14,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/eval"
 	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/run"
@@ -132,7 +133,8 @@ func TestSearchedEpisode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if success := (&job.Episodes{}).Criteria(job.ByID(list)); !success.FirstCall(&got) || !success.Episode(&got) || success.ExtraCalls(&got) != 0 || success.NumGold("hat") != 1 {
+	success := (&job.Episodes{Set: &toolset.Set{}}).Criteria(job.ByID(list))
+	if rows := eval.NewSystem("", []*trajectory.Trajectory{&got}, success).Rows; !rows[0].FirstCall || !rows[0].Episode || rows[0].NumExtraCalls != 0 || rows[0].NumGold != 1 {
 		t.Error("an evaluation counts the search as a call")
 	}
 	// A call of what neither the search could find nor the row shows is refused as before.

@@ -1,7 +1,6 @@
 package eval
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 )
@@ -9,7 +8,7 @@ import (
 // Comparison is systems that were evaluated on the same scenarios. Only Systems is required.
 type Comparison struct {
 	Systems []System // in the order they arose: base, sft, grpo
-	// Pairs are the systems to compare; nil: each with the one before it, and with the first.
+	// Pairs are the systems to compare; nil: each with all before it, the nearest first.
 	Pairs []Pair
 	Parts []Part
 	// TrainedOn are ids of scenarios that the model learnt from.
@@ -36,9 +35,18 @@ type Results struct {
 	Systems            map[string]Summary `json:"systems"`
 	Deltas             []Delta            `json:"deltas"`
 	OrchestrationShare float64            `json:"orchestration_share"` // of all parts' seconds
-	Pairs              []Pair             `json:"pairs,omitempty"`     // where they are not each with the one before it, and with the first
+	Pairs              []Pair             `json:"pairs,omitempty"`     // where they are not each with all before it
 	Parts              []Part             `json:"parts,omitempty"`
 	TrainedOn          []string           `json:"trained_on,omitempty"` // ids of scenarios that the model learnt from
+
+	Order           []string         `json:"order,omitempty"`            // names of the systems, in the order in which they arose
+	Regressions     []Regression     `json:"regressions,omitempty"`      // scenarios, the largest fall first
+	PartRegressions []PartRegression `json:"part_regressions,omitempty"` // tools, servers, kinds, the largest fall first
+	Breakdowns      []Breakdown      `json:"breakdowns,omitempty"`
+	NeverDone       []string         `json:"never_done,omitempty"`  // ids of scenarios that no system did in any episode
+	AlwaysDone      []string         `json:"always_done,omitempty"` // and of those that every system did in each
+	Unmeasured      []string         `json:"unmeasured,omitempty"`  // and of those of which no system has an episode in its rates
+	Unreliable      []string         `json:"unreliable,omitempty"`  // systems of which half of the episodes or more are in no rate
 }
 
 // Results computes the numbers.
@@ -46,7 +54,14 @@ func (c Comparison) Results() Results {
 	out := Results{Systems: map[string]Summary{}, Deltas: c.deltas(), Pairs: c.Pairs, Parts: c.Parts, TrainedOn: c.TrainedOn}
 	for _, s := range c.Systems {
 		out.Systems[s.Name] = Summarize(s, c.Bootstrap)
+		out.Order = append(out.Order, s.Name)
+		if s.Unreliable() {
+			out.Unreliable = append(out.Unreliable, s.Name)
+		}
 	}
+	out.Breakdowns, out.Regressions = c.Breakdowns(), c.Regressions()
+	out.PartRegressions = partRegressions(out.Breakdowns, c.pairs())
+	out.NeverDone, out.AlwaysDone, out.Unmeasured = c.extremes()
 	var all, ours float64
 	for _, p := range c.Parts {
 		all += p.Seconds
@@ -66,100 +81,28 @@ func (c Comparison) Confidence() float64 { return c.level() }
 func (c Comparison) deltas() []Delta {
 	var out []Delta
 	for _, p := range c.pairs() {
-		old, isOld := c.system(p.Old)
-		new, isNew := c.system(p.New)
-		if isOld && isNew {
-			out = append(out, Difference(old, new, c.Bootstrap))
-		}
+		out = append(out, Difference(c.Systems[c.place(p.Old)], c.Systems[c.place(p.New)], c.Bootstrap))
 	}
 	return out
 }
 
+// pairs are those of systems that are there.
 func (c Comparison) pairs() []Pair {
 	if c.Pairs != nil {
-		return c.Pairs
+		return slices.DeleteFunc(slices.Clone(c.Pairs), func(p Pair) bool { return c.place(p.Old) < 0 || c.place(p.New) < 0 })
 	}
 	var out []Pair
-	for i := 1; i < len(c.Systems); i++ {
-		out = append(out, Pair{c.Systems[i-1].Name, c.Systems[i].Name})
-		if i > 1 {
-			out = append(out, Pair{c.Systems[0].Name, c.Systems[i].Name})
+	for i := range c.Systems {
+		for j := i - 1; j >= 0; j-- {
+			out = append(out, Pair{c.Systems[j].Name, c.Systems[i].Name})
 		}
 	}
 	return out
 }
 
-func (c Comparison) system(name string) (System, bool) {
-	i := slices.IndexFunc(c.Systems, func(s System) bool { return s.Name == name })
-	if i < 0 {
-		return System{}, false
-	}
-	return c.Systems[i], true
-}
-
-// Change is a scenario that one system does more or less often than another.
-type Change struct {
-	ScenarioID string  `json:"scenario_id"`
-	Kind       string  `json:"kind,omitempty"`
-	Old        float64 `json:"old"` // rates of the whole episode, in [0, 1]
-	New        float64 `json:"new"`
-}
-
-// Changes lists the scenarios whose whole-episode success differs between two systems, the largest fall first, ties by id.
-func Changes(old, new []Row) []Change {
-	was, is := cluster(old, Episode), cluster(new, Episode)
-	kinds := map[string]string{}
-	for _, r := range new {
-		kinds[r.ScenarioID] = r.Kind
-	}
-	var out []Change
-	for _, id := range inOrder(is) {
-		if before, both := was[id]; both && is[id].mean() != before.mean() {
-			out = append(out, Change{id, kinds[id], before.mean(), is[id].mean()})
-		}
-	}
-	slices.SortStableFunc(out, func(a, b Change) int { return cmp.Compare(a.New-a.Old, b.New-b.Old) })
-	return out
-}
-
-// Breakdown is success by the values of one property of scenarios, such as their kind.
-type Breakdown struct {
-	Name   string // "kind"
-	Values []BreakdownRow
-}
-
-// BreakdownRow is the scenarios of one value.
-type BreakdownRow struct {
-	Value string
-	First []Interval // by system, over scenarios with gold calls
-	Whole []Interval // whole-episode success, by system
-}
-
-// Break estimates success by the values that of gives a row, in alphabetic order. A row may have several values, or none, with
-// which it is in no line.
-func Break(name string, systems []System, of func(Row) []string, b Bootstrap) Breakdown {
-	by := map[string][][]Row{}
-	for i, s := range systems {
-		for _, r := range s.Rows {
-			for _, v := range of(r) {
-				if by[v] == nil {
-					by[v] = make([][]Row, len(systems))
-				}
-				by[v][i] = append(by[v][i], r)
-			}
-		}
-	}
-	out := Breakdown{Name: name}
-	for v, rows := range by {
-		k := BreakdownRow{Value: v}
-		for _, r := range rows {
-			k.First = append(k.First, Estimate(WithGold(r), FirstCall, b))
-			k.Whole = append(k.Whole, Estimate(r, Episode, b))
-		}
-		out.Values = append(out.Values, k)
-	}
-	slices.SortFunc(out.Values, func(a, b BreakdownRow) int { return cmp.Compare(a.Value, b.Value) })
-	return out
+// place is where a system stands among all, -1 of one that is not there.
+func (c Comparison) place(name string) int {
+	return slices.IndexFunc(c.Systems, func(s System) bool { return s.Name == name })
 }
 
 func number(x float64) string { return fmt.Sprintf("%.4g", x) }

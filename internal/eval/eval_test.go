@@ -58,7 +58,7 @@ func TestBootstrapAgainstAllResamples(t *testing.T) {
 		for i, v := range values {
 			rows[i] = Row{ScenarioID: fmt.Sprint(i), Reward: v}
 		}
-		got := Compare(failed(rows), rows, func(r Row) float64 { return r.Reward }, Bootstrap{NumResamples: 100_000, Seed: 3, Level: 0.8})
+		got := Compare(failed(rows), rows, Metric{Of: func(r Row) (float64, float64) { return r.Reward, 1 }}, Bootstrap{NumResamples: 100_000, Seed: 3, Level: 0.8})
 		spread := slices.Max(values) - slices.Min(values)
 		near(t, fmt.Sprint("low of ", values), got.Low, exact(values, 0.1), 0.02*spread)
 		near(t, fmt.Sprint("high of ", values), got.High, exact(values, 0.9), 0.02*spread)
@@ -78,15 +78,15 @@ func TestWilson(t *testing.T) {
 		low, high, accuracy float64
 	}{{81, 263, 0.2553, 0.3662, 5e-5}, {15, 148, 0.0624, 0.1605, 5e-5}, {0, 20, 0, 0.1611, 5e-5}, {1, 29, 0.0061, 0.1718, 5e-5},
 		{0, 160, 0, 3.841458821 / 163.841458821, 1e-9}, {160, 160, 160 / 163.841458821, 1, 1e-9}} {
-		got := Estimate(table(strings.Repeat("1", x.ones)+strings.Repeat("0", x.n-x.ones)), Episode, Bootstrap{})
+		got := Estimate(table(strings.Repeat("1", x.ones)+strings.Repeat("0", x.n-x.ones)), Completion(), Bootstrap{})
 		what := fmt.Sprintf(" of %d of %d", x.ones, x.n)
 		near(t, "low"+what, got.Low, x.low, x.accuracy)
 		near(t, "high"+what, got.High, x.high, x.accuracy)
 	}
-	if got := Estimate(nil, Episode, Bootstrap{}); got != (Interval{}) {
+	if got := Estimate(nil, Completion(), Bootstrap{}); got != (Interval{}) {
 		t.Errorf("nothing: %+v", got)
 	}
-	wide, narrow := Estimate(table("0011"), Episode, Bootstrap{Level: 0.99}), Estimate(table("0011"), Episode, Bootstrap{Level: 0.8})
+	wide, narrow := Estimate(table("0011"), Completion(), Bootstrap{Level: 0.99}), Estimate(table("0011"), Completion(), Bootstrap{Level: 0.8})
 	if wide.Low >= narrow.Low || wide.High <= narrow.High {
 		t.Errorf("level 0.99 %+v, 0.8 %+v", wide, narrow)
 	}
@@ -98,8 +98,8 @@ func TestEstimateClustersByScenario(t *testing.T) {
 	for range 100 {
 		rows = append(rows, table("01")...)
 	}
-	two := Estimate(table("01"), Episode, Bootstrap{})
-	got := Estimate(rows, Episode, Bootstrap{})
+	two := Estimate(table("01"), Completion(), Bootstrap{})
+	got := Estimate(rows, Completion(), Bootstrap{})
 	if got.Mean != 0.5 || got.N != 2 {
 		t.Errorf("clustered = %+v", got)
 	}
@@ -108,7 +108,7 @@ func TestEstimateClustersByScenario(t *testing.T) {
 	for i := range rows {
 		rows[i].ScenarioID = fmt.Sprint(i)
 	}
-	if got := Estimate(rows, Episode, Bootstrap{}); got.High-got.Low > 0.2 || got.N != 200 {
+	if got := Estimate(rows, Completion(), Bootstrap{}); got.High-got.Low > 0.2 || got.N != 200 {
 		t.Errorf("as 200 scenarios = %+v", got)
 	}
 	// One scenario with nearly all rows is nearly all the evidence.
@@ -116,7 +116,7 @@ func TestEstimateClustersByScenario(t *testing.T) {
 	for range 98 {
 		skewed = append(skewed, Row{ScenarioID: "s1", Episode: true})
 	}
-	if got := Estimate(skewed, Episode, Bootstrap{}); got.High-got.Low < 0.7 || got.N != 2 {
+	if got := Estimate(skewed, Completion(), Bootstrap{}); got.High-got.Low < 0.7 || got.N != 2 {
 		t.Errorf("99 rows of one and 1 of another scenario = %+v", got)
 	}
 }
@@ -125,17 +125,17 @@ func TestEstimateClustersByScenario(t *testing.T) {
 func TestOrderOfRows(t *testing.T) {
 	old, new := table("0010110100101101"), table("1010010111101001")
 	b := Bootstrap{NumResamples: 300, Seed: 5}
-	first, whole := Estimate(new, Episode, b), Compare(old, new, Episode, b)
+	first, whole := Estimate(new, Completion(), b), Compare(old, new, Completion(), b)
 	if whole.Low >= whole.High {
 		t.Fatalf("no interval: %+v", whole)
 	}
 	for shift := range old {
 		o, n := slices.Concat(old[shift:], old[:shift]), slices.Concat(new[shift:], new[:shift])
 		slices.Reverse(n)
-		if got := Compare(o, n, Episode, b); got != whole {
+		if got := Compare(o, n, Completion(), b); got != whole {
 			t.Errorf("shifted by %d: %+v, want %+v", shift, got, whole)
 		}
-		if got := Estimate(n, Episode, b); got != first {
+		if got := Estimate(n, Completion(), b); got != first {
 			t.Errorf("shifted by %d: %+v, want %+v", shift, got, first)
 		}
 	}
@@ -143,18 +143,18 @@ func TestOrderOfRows(t *testing.T) {
 
 func TestCompareIsPaired(t *testing.T) {
 	old, new := table("0000011111"), table("0000111111")
-	got := Compare(old, new, Episode, Bootstrap{})
+	got := Compare(old, new, Completion(), Bootstrap{})
 	near(t, "mean", got.Mean, 0.1, 1e-12)
 	near(t, "low", got.Low, 0, 1e-12) // never negative: no scenario got worse
 	near(t, "high", got.High, 0.3, 1e-12)
 	slices.Reverse(new) // pairs by scenario, not by place
-	if again := Compare(old, new, Episode, Bootstrap{}); again != got {
+	if again := Compare(old, new, Completion(), Bootstrap{}); again != got {
 		t.Errorf("reordered: %+v, want %+v", again, got)
 	}
-	if got := Compare(old, append(new, Row{ScenarioID: "only new", Episode: true}), Episode, Bootstrap{}); got.N != 10 {
+	if got := Compare(old, append(new, Row{ScenarioID: "only new", Episode: true}), Completion(), Bootstrap{}); got.N != 10 {
 		t.Errorf("a scenario that one side lacks was counted: %+v", got)
 	}
-	if got := Compare(old, nil, Episode, Bootstrap{}); got != (Interval{}) {
+	if got := Compare(old, nil, Completion(), Bootstrap{}); got != (Interval{}) {
 		t.Errorf("nothing in common: %+v", got)
 	}
 }
@@ -164,8 +164,8 @@ func TestBootstrapProperties(t *testing.T) {
 		wins := rapid.StringMatching(`[01]{1,30}`).Draw(t, "wins")
 		b := Bootstrap{NumResamples: 200, Seed: rapid.Uint64().Draw(t, "seed")}
 		rows := table(wins)
-		got := Estimate(rows, Episode, b)
-		if got != Estimate(rows, Episode, b) {
+		got := Estimate(rows, Completion(), b)
+		if got != Estimate(rows, Completion(), b) {
 			t.Fatal("the same seed gave another interval")
 		}
 		if mean := float64(strings.Count(wins, "1")) / float64(len(wins)); math.Abs(got.Mean-mean) > 1e-12 {
@@ -174,7 +174,7 @@ func TestBootstrapProperties(t *testing.T) {
 		if got.Low >= got.High || got.Low > got.Mean || got.High < got.Mean || got.Low < 0 || got.High > 1 {
 			t.Fatalf("interval %+v", got)
 		}
-		if d := Compare(rows, rows, Episode, b); d.Mean != 0 || d.Low != 0 || d.High != 0 {
+		if d := Compare(rows, rows, Completion(), b); d.Mean != 0 || d.Low != 0 || d.High != 0 {
 			t.Fatalf("a system differs from itself: %+v", d)
 		}
 	})
@@ -192,7 +192,7 @@ func wilson(p float64, n int) (low, high float64) {
 func TestBootstrapNearWilson(t *testing.T) {
 	for _, ones := range []int{60, 150, 240} {
 		rows := table(strings.Repeat("1", ones) + strings.Repeat("0", 300-ones))
-		got := Compare(failed(rows), rows, Episode, Bootstrap{Seed: 1})
+		got := Compare(failed(rows), rows, Completion(), Bootstrap{Seed: 1})
 		low, high := wilson(got.Mean, 300)
 		near(t, "low", got.Low, low, 0.012)
 		near(t, "high", got.High, high, 0.012)
@@ -204,8 +204,8 @@ func TestBootstrapNearWilson(t *testing.T) {
 func TestCoverage(t *testing.T) {
 	const experiments, n = 400, 80
 	for name, interval := range map[string]func([]Row, Bootstrap) Interval{
-		"wilson":    func(rows []Row, b Bootstrap) Interval { return Estimate(rows, Episode, b) },
-		"bootstrap": func(rows []Row, b Bootstrap) Interval { return Compare(failed(rows), rows, Episode, b) },
+		"wilson":    func(rows []Row, b Bootstrap) Interval { return Estimate(rows, Completion(), b) },
+		"bootstrap": func(rows []Row, b Bootstrap) Interval { return Compare(failed(rows), rows, Completion(), b) },
 	} {
 		for _, truth := range []float64{0.3, 0.5, 0.8} {
 			above, below := 0, 0
@@ -229,7 +229,7 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-func TestFromTrajectories(t *testing.T) {
+func TestNewSystem(t *testing.T) {
 	call := func(s trajectory.CallStatus) trajectory.ToolResult { return trajectory.ToolResult{Status: s} }
 	ts := []*trajectory.Trajectory{
 		{ScenarioID: "a", Outcome: trajectory.OK, Reward: 0.5, Seconds: 2, Turns: []trajectory.Turn{
@@ -239,13 +239,15 @@ func TestFromTrajectories(t *testing.T) {
 		{ScenarioID: "c", Outcome: trajectory.EnvironmentError},
 		{ScenarioID: "d", Outcome: trajectory.EnvironmentError},
 	}
-	rows, excluded := FromTrajectories(ts, Criteria{
-		FirstCall:  func(t *trajectory.Trajectory) bool { return t.ScenarioID == "a" },
-		Episode:    func(t *trajectory.Trajectory) bool { return t.ScenarioID == "b" },
-		Kind:       func(id string) string { return "kind of " + id },
-		NumGold:    func(id string) int { return map[string]int{"a": 2}[id] },
+	system := NewSystem("x", ts, Criteria{
+		FirstCall: func(t *trajectory.Trajectory) bool { return t.ScenarioID == "a" },
+		Episode:   func(t *trajectory.Trajectory) bool { return t.ScenarioID == "b" },
+		Describe: func(r *Row) {
+			r.Kind, r.NumGold = "kind of "+r.ScenarioID, map[string]int{"a": 2}[r.ScenarioID]
+		},
 		ExtraCalls: func(t *trajectory.Trajectory) int { return len(t.Turns) - 1 },
 	})
+	rows, excluded := system.Rows, system.Excluded
 	if len(rows) != 2 || excluded[trajectory.EnvironmentError] != 2 {
 		t.Fatalf("rows %+v, excluded %v", rows, excluded)
 	}
@@ -254,7 +256,7 @@ func TestFromTrajectories(t *testing.T) {
 		a.NumCompletionTokens != 3 || a.NumGold != 2 || a.NumExtraCalls != 1 || rows[1].NumGold != 0 || a.Kind != "kind of a" || a.Reward != 0.5 || !rows[1].Episode {
 		t.Errorf("row = %+v", a)
 	}
-	s := Summarize(System{Rows: rows, Excluded: excluded}, Bootstrap{})
+	s := Summarize(system, Bootstrap{})
 	if *s.Success != 1 || s.NumWithGold != 1 || *s.ExtraCalls != 1 || s.EpisodeSuccess != 0.5 || s.N != 2 || s.NumExcluded != 2 || s.Turns != 1 || s.CompletionTokens != 1.5 {
 		t.Errorf("summary = %+v", s)
 	}
@@ -266,6 +268,7 @@ func TestWithoutGoldCalls(t *testing.T) {
 	old, new := System{Name: "base", Rows: none}, System{Name: "sft", Rows: append(slices.Clone(none), Row{ScenarioID: "c", NumGold: 1, Episode: true, FirstCall: true, NumExtraCalls: 2})}
 	r := Comparison{Systems: []System{old, new}}
 	results := r.Results()
+	deltas, _ := json.Marshal(results.Deltas)
 	text, err := json.Marshal(results)
 	if err != nil {
 		t.Fatal(err)
@@ -279,7 +282,7 @@ func TestWithoutGoldCalls(t *testing.T) {
 	if d := results.Deltas[0]; d.First.N != 0 || d.First.PointsText() != "-" || d.Episode.N != 2 || d.Episode.PointsText() != "+0.0 [+0.0, +0.0]" {
 		t.Errorf("%+v", d)
 	}
-	if !strings.Contains(string(text), `"success":null`) || strings.Contains(string(text), `"first_call"`) {
+	if !strings.Contains(string(text), `"success":null`) || strings.Contains(string(deltas), `"first_call"`) {
 		t.Errorf("%s", text)
 	}
 }
@@ -314,7 +317,7 @@ func TestComparison(t *testing.T) {
 		}
 		near(t, "difference", d.Episode.Mean, want.wholeDelta, 1e-12)
 	}
-	if d := results.Deltas[0]; len(results.Deltas) != 3 || d.First.Method != PairedBootstrap || Estimate(table("1"), Episode, Bootstrap{}).Method != Wilson {
+	if d := results.Deltas[0]; len(results.Deltas) != 3 || d.First.Method != PairedBootstrap || Estimate(table("1"), Completion(), Bootstrap{}).Method != Wilson {
 		t.Errorf("the methods are not named: %+v", d)
 	}
 	if *results.Systems["sft"].Success != 0.5 || results.OrchestrationShare != 0.04 || results.Systems["grpo"].NumExcluded != 3 {

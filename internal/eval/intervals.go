@@ -2,7 +2,6 @@ package eval
 
 import (
 	"fmt"
-	"maps"
 	"math"
 	"math/bits"
 	"slices"
@@ -11,7 +10,7 @@ import (
 // Bootstrap sets how intervals are computed. The zero value takes the defaults.
 type Bootstrap struct {
 	NumResamples int     // of a difference; 0: 10,000
-	Level        float64 // coverage of both methods; 0: 0.95
+	Level        float64 // coverage of all methods; 0: 0.95
 	Seed         uint64  // of the resamples
 }
 
@@ -19,17 +18,18 @@ type Bootstrap struct {
 const (
 	Wilson          = "wilson"           // of one proportion
 	PairedBootstrap = "paired bootstrap" // of a difference: percentiles
+	Student         = "clustered t"      // of a mean
+	Woodruff        = "woodruff"         // of a quantile
 )
 
 // Interval is an estimate with an interval around it.
-//
-// A bootstrap's is of zero width where all scenarios agree, for it knows no outcome it has not seen; Wilson's is not.
 type Interval struct {
-	Mean   float64 `json:"mean"`
-	Low    float64 `json:"low"`
-	High   float64 `json:"high"`
-	N      int     `json:"n"` // scenarios
-	Method string  `json:"method,omitempty"`
+	Mean     float64 `json:"mean"`
+	Low      float64 `json:"low"`
+	High     float64 `json:"high"`
+	N        int     `json:"n"`                  // scenarios
+	Clusters int     `json:"clusters,omitempty"` // pieces of evidence they are: families count once; 0 where each scenario is one
+	Method   string  `json:"method,omitempty"`
 }
 
 // PointsText is a difference of rates with its interval, in percentage points, or "-" where nothing was compared.
@@ -40,48 +40,59 @@ func (i Interval) PointsText() string {
 	return fmt.Sprintf("%+.1f [%+.1f, %+.1f]", 100*i.Mean, 100*i.Low, 100*i.High)
 }
 
-// Estimate returns the mean of a metric that is 0 or 1, with Wilson's score interval (Wilson 1927, without continuity
-// correction). The rows of one scenario are no independent evidence, so they count as one observation; where scenarios
+func (b Bootstrap) level() float64 {
+	if b.Level == 0 {
+		return 0.95
+	}
+	return b.Level
+}
+
+// Estimate returns a metric of some rows. An interval of a share is Wilson's score interval (Wilson 1927, without continuity
+// correction). The rows of one cluster are no independent evidence, so they count as one observation; where clusters
 // have unequally many rows, there are Kish's effective number of observations: (sum m)^2 / (sum m^2). That is exact
-// where the rows of a scenario always agree, and too wide where they do not. An empty table gives zeros.
-func Estimate(rows []Row, metric func(Row) float64, b Bootstrap) Interval {
-	clusters := cluster(rows, metric)
-	if len(clusters) == 0 {
+// where the rows of a cluster always agree, and too wide where they do not. No rows give zeros.
+func Estimate(rows []Row, m Metric, b Bootstrap) Interval {
+	return estimate(gather(rows, m), m.Scale, b)
+}
+
+func estimate(units map[string]*unit, scale Scale, b Bootstrap) Interval {
+	if len(units) == 0 {
 		return Interval{}
 	}
+	cells, n := merge(units)
 	var all sums
 	squares := 0.0
-	for _, id := range inOrder(clusters) {
-		all.add(clusters[id])
-		squares += clusters[id].num * clusters[id].num
+	for _, c := range cells {
+		all.add(c)
+		squares += c.count * c.count
 	}
-	out := Interval{Mean: all.mean(), N: len(clusters), Method: Wilson}
-	n := all.num * all.num / squares
+	out := Interval{Mean: all.mean(), N: n, Method: Wilson}
+	if len(cells) < n {
+		out.Clusters = len(cells)
+	}
+	if scale == Amount {
+		return clustered(cells, out, b)
+	}
+	k := all.count * all.count / squares
 	z := math.Sqrt2 * math.Erfinv(b.level())
-	centre := (out.Mean + z*z/(2*n)) / (1 + z*z/n)
-	half := z / (1 + z*z/n) * math.Sqrt(out.Mean*(1-out.Mean)/n+z*z/(4*n*n))
+	centre := (out.Mean + z*z/(2*k)) / (1 + z*z/k)
+	half := z / (1 + z*z/k) * math.Sqrt(out.Mean*(1-out.Mean)/k+z*z/(4*k*k))
 	// In exact arithmetic both hold: the interval lies in [0, 1], and its ends are 0 and 1 where all failed and succeeded.
 	out.Low, out.High = max(0, centre-half), min(1, centre+half)
 	if all.total == 0 {
 		out.Low = 0
 	}
-	if all.total == all.num {
+	if all.total == all.count {
 		out.High = 1
 	}
 	return out
 }
 
-// Compare returns the mean of a metric on new minus that on old, over the scenarios both have, resampled in pairs: a
+// Compare returns a metric of new minus that of old, over the scenarios that both have it of, resampled in pairs: a
 // scenario that is hard for both then does not blur the difference. The order of rows does not matter.
-func Compare(old, new []Row, metric func(Row) float64, b Bootstrap) Interval {
-	was, is := cluster(old, metric), cluster(new, metric)
-	var pairs [][2]sums
-	for _, id := range inOrder(was) { // a draw picks by place, so the places must not depend on which episode ended first
-		if _, both := is[id]; both {
-			pairs = append(pairs, [2]sums{was[id], is[id]})
-		}
-	}
-	return b.interval(len(pairs), func(pick func() int) float64 {
+func Compare(old, new []Row, m Metric, b Bootstrap) Interval {
+	pairs, n := paired(gather(old, m), gather(new, m))
+	out := b.interval(len(pairs), func(pick func() int) float64 {
 		var was, is sums
 		for range pairs {
 			p := pairs[pick()]
@@ -90,32 +101,10 @@ func Compare(old, new []Row, metric func(Row) float64, b Bootstrap) Interval {
 		}
 		return is.mean() - was.mean()
 	})
-}
-
-// sums are the total and number of one scenario's rows.
-type sums struct{ total, num float64 }
-
-func (s *sums) add(o sums)   { s.total += o.total; s.num += o.num }
-func (s sums) mean() float64 { return s.total / s.num }
-
-// cluster sums rows by scenario id.
-func cluster(rows []Row, metric func(Row) float64) map[string]sums {
-	out := map[string]sums{}
-	for _, r := range rows {
-		s := out[r.ScenarioID]
-		s.add(sums{metric(r), 1})
-		out[r.ScenarioID] = s
+	if out.N = n; len(pairs) < n {
+		out.Clusters = len(pairs)
 	}
 	return out
-}
-
-func inOrder(clusters map[string]sums) []string { return slices.Sorted(maps.Keys(clusters)) }
-
-func (b Bootstrap) level() float64 {
-	if b.Level == 0 {
-		return 0.95
-	}
-	return b.Level
 }
 
 // interval computes a statistic of n units as they are, and its percentiles over resamples of n units drawn with

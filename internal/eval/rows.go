@@ -1,111 +1,139 @@
-// Package eval turns trajectories into numbers a person can trust: success rates with intervals, paired differences
-// of two systems on the same scenarios.
+// Package eval turns trajectories into numbers a person can trust: rates and means with intervals, paired differences
+// of systems on the same scenarios, what a comparison can find, and when it may stop.
 package eval
 
-import (
-	"hone/internal/episode/trajectory"
-)
+import "hone/internal/episode/trajectory"
 
 // Row is one scored episode.
 type Row struct {
-	ScenarioID string   `json:"scenario_id"`
-	Kind       string   `json:"kind,omitempty"` // the group it is reported in
-	Tags       []string `json:"tags,omitempty"`
-	Tools      []string `json:"tools,omitempty"` // those of the gold calls, each once
+	ScenarioID string             `json:"scenario_id"`
+	Repeat     int                `json:"repeat,omitempty"`  // which of the scenario's repeats, from 0
+	Outcome    trajectory.Outcome `json:"outcome,omitempty"` // how it ended
 
-	FirstCall bool `json:"first_call"` // the first call was the first gold call
-	Episode   bool `json:"episode"`    // the whole task was done
-	NumGold   int  `json:"num_gold"`   // gold calls of the scenario; without any FirstCall and NumExtraCalls say nothing
+	Family      string   `json:"family,omitempty"` // of tasks made alike, from the tag family:VALUE; their rows are one piece of evidence
+	Kind        string   `json:"kind,omitempty"`   // the group it is reported in, from the tag kind:VALUE
+	Difficulty  string   `json:"difficulty,omitempty"`
+	Tags        []string `json:"tags,omitempty"`
+	Tools       []string `json:"tools,omitempty"`        // those of the gold calls, each once
+	Servers     []string `json:"servers,omitempty"`      // of those tools, each once
+	SeenTools   *bool    `json:"seen_tools,omitempty"`   // all of those tools were trained on; nil where that is not known
+	SeenServers *bool    `json:"seen_servers,omitempty"` // and all of those servers
+	NoTool      bool     `json:"no_tool,omitempty"`      // the right thing is to call nothing: a no_call check, and no gold calls
+	MissingTool bool     `json:"missing_tool,omitempty"` // the tool it takes is missing, from the tag missing_tool
+
+	FirstCall bool `json:"first_call"`          // the first call was the first gold call
+	Episode   bool `json:"episode"`             // the whole task was done
+	Abstained bool `json:"abstained,omitempty"` // of a NoTool or MissingTool scenario: it did without, see abstained
+	NumGold   int  `json:"num_gold"`            // gold calls of the scenario; without any FirstCall and NumExtraCalls say nothing
 
 	NumTurns            int     `json:"num_turns"`
 	NumCalls            int     `json:"num_calls"`
-	NumToolErrors       int     `json:"num_tool_errors"`       // calls the tool answered with an error
-	NumInvalidCalls     int     `json:"num_invalid_calls"`     // unknown tool or arguments against the schema
-	NumExtraCalls       int     `json:"num_extra_calls"`       // calls beyond the number of gold calls
-	NumCompletionTokens int     `json:"num_completion_tokens"` // 0 where the policy gave no token ids
+	NumToolErrors       int     `json:"num_tool_errors"`           // calls the tool answered with an error
+	NumInvalidCalls     int     `json:"num_invalid_calls"`         // unknown tool or arguments against the schema
+	NumMalformed        int     `json:"num_malformed,omitempty"`   // turns whose text held a broken call: they are not among the calls
+	NumExtraCalls       int     `json:"num_extra_calls"`           // calls beyond the number of gold calls
+	NumRecoverable      int     `json:"num_recoverable,omitempty"` // intents that failed, see recovery
+	NumRecovered        int     `json:"num_recovered,omitempty"`   // and of them, those that succeeded after all
+	NumPromptTokens     int     `json:"num_prompt_tokens"`         // read, of each turn the whole prompt; 0 where nothing counted them
+	NumCompletionTokens int     `json:"num_completion_tokens"`     // written; 0 where nothing counted them
 	Reward              float64 `json:"reward"`
 	Seconds             float64 `json:"seconds"`
 	ModelSeconds        float64 `json:"model_seconds"` // of them, those in which the model wrote
 	ToolSeconds         float64 `json:"tool_seconds"`  // and those in which tools worked
+
+	Cost *float64 `json:"cost,omitempty"` // US dollars; nil where not known
+	// ChecksFailedToRun names the checks that gave no verdict, as "checks[0] (sql)". Such an episode is in no rate.
+	ChecksFailedToRun []string `json:"checks_failed_to_run,omitempty"`
 }
+
+// Unjudged is the outcome of an episode that ended, and whose checks cannot be evaluated: its record lacks what they look at.
+const Unjudged trajectory.Outcome = "unjudged"
 
 // Criteria say what counts as success, and what that is held against. FirstCall and Episode are required, the others may be nil.
 type Criteria struct {
 	FirstCall  func(*trajectory.Trajectory) bool
 	Episode    func(*trajectory.Trajectory) bool
-	ExtraCalls func(*trajectory.Trajectory) int // calls beyond the gold calls
-	NumGold    func(scenarioID string) int
-	Kind       func(scenarioID string) string
-	Tags       func(scenarioID string) []string
-	Tools      func(scenarioID string) []string
+	ExtraCalls func(*trajectory.Trajectory) int      // calls beyond the gold calls
+	Unjudged   func(*trajectory.Trajectory) []string // names of the checks that its record says too little for
+	Wanted     func(trajectory.ToolResult, string) bool
+	Cost       func(*trajectory.Trajectory) *float64 // US dollars
+	Describe   func(*Row)                            // fills in what its scenario says, by ScenarioID
 }
 
-// FromTrajectories makes one row of each trajectory whose outcome is the policy's doing, in order. The others, such
-// as a server's crash, are counted by outcome and are in no rate: they say nothing about the policy.
-func FromTrajectories(ts []*trajectory.Trajectory, c Criteria) (rows []Row, excluded map[trajectory.Outcome]int) {
-	excluded = map[trajectory.Outcome]int{}
+// NewSystem makes one row of each trajectory, in order. Those whose outcome is not the policy's doing, such as a server's crash,
+// and those that cannot be judged, are Lost: counted by outcome and in no rate, for they say nothing about the policy.
+func NewSystem(name string, ts []*trajectory.Trajectory, c Criteria) System {
+	s := System{Name: name, Excluded: map[trajectory.Outcome]int{}}
 	for _, t := range ts {
+		r := row(t, c)
 		if !t.Outcome.Trainable() {
-			excluded[t.Outcome]++
-			continue
-		}
-		r := Row{ScenarioID: t.ScenarioID, FirstCall: c.FirstCall(t), Episode: c.Episode(t),
-			NumTurns: len(t.Turns), Reward: t.Reward, Seconds: t.Seconds}
-		if c.Kind != nil {
-			r.Kind = c.Kind(t.ScenarioID)
-		}
-		if c.Tags != nil {
-			r.Tags = c.Tags(t.ScenarioID)
-		}
-		if c.Tools != nil {
-			r.Tools = c.Tools(t.ScenarioID)
-		}
-		if c.NumGold != nil {
-			r.NumGold = c.NumGold(t.ScenarioID)
-		}
-		if c.ExtraCalls != nil {
-			r.NumExtraCalls = c.ExtraCalls(t)
-		}
-		for _, c := range t.Calls() {
-			r.NumCalls++
-			r.ToolSeconds += c.Seconds
-			switch c.Status {
-			case trajectory.CallToolError:
-				r.NumToolErrors++
-			case trajectory.CallInvalid:
-				r.NumInvalidCalls++
+			r.ChecksFailedToRun = blind(t)
+		} else if c.Unjudged != nil {
+			if r.ChecksFailedToRun = c.Unjudged(t); len(r.ChecksFailedToRun) > 0 {
+				r.Outcome = Unjudged
 			}
 		}
-		for _, turn := range t.Turns {
-			r.NumCompletionTokens += len(turn.CompletionIDs)
-			r.ModelSeconds += turn.SampleSeconds
+		if !r.Outcome.Trainable() {
+			s.Excluded[r.Outcome]++
+			s.Lost = append(s.Lost, r)
+			continue
 		}
-		rows = append(rows, r)
+		r.FirstCall, r.Episode = c.FirstCall(t), c.Episode(t)
+		r.Abstained = abstained(r, t)
+		s.Rows = append(s.Rows, r)
 	}
-	return rows, excluded
+	return s
 }
 
-// FirstCall is 1 where the first call was the right one. It and Episode are metrics for Estimate and Compare; FirstCall is
-// one of the rows that WithGold returns.
-func FirstCall(r Row) float64 { return oneIf(r.FirstCall) }
-
-// WithGold returns the rows whose scenarios have gold calls: of the others, no call is the right one.
-func WithGold(rows []Row) []Row {
-	var out []Row
-	for _, r := range rows {
-		if r.NumGold > 0 {
-			out = append(out, r)
+// row is all of a trajectory but its success.
+func row(t *trajectory.Trajectory, c Criteria) Row {
+	r := Row{ScenarioID: t.ScenarioID, Repeat: t.Rollout, Outcome: t.Outcome, NumTurns: len(t.Turns), Reward: t.Reward, Seconds: t.Seconds}
+	if c.Describe != nil {
+		c.Describe(&r)
+	}
+	if c.ExtraCalls != nil {
+		r.NumExtraCalls = c.ExtraCalls(t)
+	}
+	if c.Cost != nil {
+		r.Cost = c.Cost(t)
+	}
+	for _, c := range t.Calls() {
+		r.NumCalls++
+		r.ToolSeconds += c.Seconds
+		switch c.Status {
+		case trajectory.CallToolError:
+			r.NumToolErrors++
+		case trajectory.CallInvalid:
+			r.NumInvalidCalls++
 		}
 	}
-	return out
+	for _, turn := range t.Turns {
+		if turn.ParseError != "" && t.StopReason != trajectory.StopMaxTokens { // what the limit cut is not malformed
+			r.NumMalformed++
+		}
+		r.ModelSeconds += turn.SampleSeconds
+	}
+	r.NumPromptTokens, r.NumCompletionTokens = t.NumTokens()
+	r.NumRecoverable, r.NumRecovered = recovery(t, func(x trajectory.ToolResult) bool { return c.Wanted != nil && c.Wanted(x, t.ScenarioID) })
+	return r
 }
 
-// Episode is 1 where the whole task was done.
-func Episode(r Row) float64 { return oneIf(r.Episode) }
-
-func oneIf(b bool) float64 {
-	if b {
-		return 1
+// abstained reports whether an episode did without a tool where it should: it ended by itself and called none of a server's.
+// Where the tool is missing and no check forbids calls, its checks say what the right end is: a look around is no fault then.
+func abstained(r Row, t *trajectory.Trajectory) bool {
+	switch {
+	case r.NoTool:
+		return t.Outcome == trajectory.OK && len(t.ServerCalls()) == 0
+	case r.MissingTool:
+		return r.Episode
 	}
-	return 0
+	return false
+}
+
+// blind names the check that ended an episode because it could not be evaluated, nil where another thing did.
+func blind(t *trajectory.Trajectory) []string {
+	if name := t.Unevaluated(); name != "" {
+		return []string{name}
+	}
+	return nil
 }

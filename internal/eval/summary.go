@@ -8,34 +8,7 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// System is one model under evaluation: its name ("base", "sft", "grpo") and its scored episodes.
-type System struct {
-	Name     string
-	Rows     []Row
-	Excluded map[trajectory.Outcome]int // episodes that are in no rate, by outcome
-	Episodes []Example                  // all of them, to be shown
-}
-
-// NumExcluded is how many episodes are in no rate. It belongs beside each rate: leaving many out can flatter a system.
-func (s System) NumExcluded() int {
-	n := 0
-	for _, k := range s.Excluded {
-		n += k
-	}
-	return n
-}
-
-// FirstLost is the error of the first episode that is in no rate, with what its server said last; "" where there is none.
-func (s System) FirstLost() string {
-	for _, e := range s.Episodes {
-		if !e.Trajectory.Outcome.Trainable() && e.Trajectory.Error != "" {
-			return e.Trajectory.Error
-		}
-	}
-	return ""
-}
-
-// Summary is a system's line in the headline table. Rates are in [0, 1], with Wilson's intervals; the rest are means per
+// Summary is a system's line in the headline table. Rates are in [0, 1]; the rest are means per
 // episode. What gold calls are needed for is over the scenarios that have some, and nil (null in JSON) where none has.
 type Summary struct {
 	Success          *float64 `json:"success"` // of the first call: it is the first gold call, arguments and all
@@ -57,42 +30,66 @@ type Summary struct {
 	Seconds          float64  `json:"seconds"`
 	ModelSeconds     float64  `json:"model_seconds"` // of them, those in which the model wrote
 	ToolSeconds      float64  `json:"tool_seconds"`  // and those in which tools worked
+
+	Model         Model                      `json:"model,omitzero"`
+	Metrics       map[string]Interval        `json:"metrics,omitempty"` // by Metric.Name, those that some row counts in
+	Passes        []Pass                     `json:"passes,omitempty"`
+	SecondsP50    Interval                   `json:"seconds_p50,omitzero"` // half of the episodes take no longer
+	SecondsP95    Interval                   `json:"seconds_p95,omitzero"`
+	NumRepeats    int                        `json:"num_repeats,omitempty"` // the most episodes of one scenario
+	TotalCost     *float64                   `json:"total_cost,omitempty"`  // US dollars, of the episodes whose cost is known; nil where none is
+	Excluded      map[trajectory.Outcome]int `json:"excluded,omitempty"`
+	ExcludedShare float64                    `json:"excluded_share"`       // of all episodes
+	Unreliable    bool                       `json:"unreliable,omitempty"` // half of the episodes or more are excluded
+	WorstCase     Interval                   `json:"worst_case,omitzero"`  // completion, were all excluded episodes failures
+	NotRun        []FailedToRun              `json:"checks_failed_to_run,omitempty"`
 }
 
 // Summarize computes a system's line.
 func Summarize(s System, b Bootstrap) Summary {
-	asked := WithGold(s.Rows)
-	first, episode := Estimate(asked, FirstCall, b), Estimate(s.Rows, Episode, b)
-	out := Summary{
-		N: episode.N, NumWithGold: first.N,
-		EpisodeSuccess: episode.Mean, EpisodeLow: episode.Low, EpisodeHigh: episode.High,
-		NumEpisodes: len(s.Rows),
+	out := Summary{NumEpisodes: len(s.Rows), NumExcluded: s.NumExcluded(), Model: s.Model, Metrics: map[string]Interval{}, Passes: Passes(s.Rows, b),
+		NumRepeats: s.NumRepeats(), Excluded: s.Excluded, Unreliable: s.Unreliable(), NotRun: s.ChecksFailedToRun()}
+	if all := out.NumEpisodes + out.NumExcluded; all > 0 {
+		out.ExcludedShare = float64(out.NumExcluded) / float64(all)
 	}
-	if first.N > 0 {
-		extra := 0.0
-		for _, r := range asked {
-			extra += float64(r.NumExtraCalls) / float64(len(asked))
+	for _, m := range Metrics() {
+		if i := Estimate(s.Rows, m, b); i.N > 0 {
+			out.Metrics[m.Name] = i
 		}
-		out.Success, out.Low, out.High, out.ExtraCalls = &first.Mean, &first.Low, &first.High, &extra
 	}
-	out.NumExcluded = s.NumExcluded()
-	if len(s.Rows) == 0 {
-		return out
+	whole := out.Metrics[Completion().Name]
+	out.N, out.EpisodeSuccess, out.EpisodeLow, out.EpisodeHigh = whole.N, whole.Mean, whole.Low, whole.High
+	if first, ok := out.Metrics[FirstCall().Name]; ok {
+		extra := out.Metrics["extra_calls"].Mean
+		out.NumWithGold, out.Success, out.Low, out.High, out.ExtraCalls = first.N, &first.Mean, &first.Low, &first.High, &extra
 	}
-	for _, r := range s.Rows {
-		out.Turns += float64(r.NumTurns)
-		out.ToolErrors += float64(r.NumToolErrors)
-		out.InvalidCalls += float64(r.NumInvalidCalls)
-		out.CompletionTokens += float64(r.NumCompletionTokens)
-		out.Reward += r.Reward
-		out.Seconds += r.Seconds
-		out.ModelSeconds += r.ModelSeconds
-		out.ToolSeconds += r.ToolSeconds
+	for name, mean := range map[string]*float64{"turns": &out.Turns, "tool_errors": &out.ToolErrors, "invalid_calls": &out.InvalidCalls,
+		"completion_tokens": &out.CompletionTokens, "reward": &out.Reward, "seconds": &out.Seconds, "model_seconds": &out.ModelSeconds, "tool_seconds": &out.ToolSeconds} {
+		*mean = out.Metrics[name].Mean
 	}
-	for _, mean := range []*float64{&out.Turns, &out.ToolErrors, &out.InvalidCalls, &out.CompletionTokens, &out.Reward, &out.Seconds, &out.ModelSeconds, &out.ToolSeconds} {
-		*mean /= float64(len(s.Rows))
-	}
+	out.SecondsP50, out.SecondsP95 = Quantile(s.Rows, 0.5, b), Quantile(s.Rows, 0.95, b)
+	out.WorstCase = Estimate(s.WorstCase(), Completion(), b)
+	out.TotalCost = totalCost(slices.Concat(s.Rows, s.Lost))
 	return out
+}
+
+// totalCost is what some episodes cost, nil where that is known of none. What a lost episode cost was paid too.
+func totalCost(rows []Row) *float64 {
+	var costs []float64
+	for _, r := range rows {
+		if r.Cost != nil {
+			costs = append(costs, *r.Cost)
+		}
+	}
+	if costs == nil {
+		return nil
+	}
+	slices.Sort(costs)
+	total := 0.0
+	for _, c := range costs {
+		total += c
+	}
+	return &total
 }
 
 // FirstCallText is the rate of the first call with its interval, in percent, or "-" where there is none.
@@ -118,10 +115,11 @@ func (s Summary) ExtraCallsText() string {
 
 // Delta compares a system with an earlier one on the scenarios both have.
 type Delta struct {
-	Old     string   `json:"old"`
-	New     string   `json:"new"`
-	First   Interval `json:"first_call,omitzero"` // over scenarios with gold calls
-	Episode Interval `json:"episode"`
+	Old     string              `json:"old"`
+	New     string              `json:"new"`
+	First   Interval            `json:"first_call,omitzero"` // over scenarios with gold calls
+	Episode Interval            `json:"episode"`
+	Metrics map[string]Interval `json:"metrics,omitempty"` // by Metric.Name: those of New minus those of Old
 	// Regressions and Gains are the scenarios that New does less, and more, often than Old, the largest change first.
 	Regressions []Change `json:"regressions,omitempty"`
 	Gains       []Change `json:"gains,omitempty"`
@@ -129,7 +127,13 @@ type Delta struct {
 
 // Difference compares two systems.
 func Difference(old, new System, b Bootstrap) Delta {
-	d := Delta{Old: old.Name, New: new.Name, First: Compare(WithGold(old.Rows), WithGold(new.Rows), FirstCall, b), Episode: Compare(old.Rows, new.Rows, Episode, b)}
+	d := Delta{Old: old.Name, New: new.Name, Metrics: map[string]Interval{}}
+	for _, m := range Metrics() {
+		if i := Compare(old.Rows, new.Rows, m, b); i.N > 0 {
+			d.Metrics[m.Name] = i
+		}
+	}
+	d.First, d.Episode = d.Metrics[FirstCall().Name], d.Metrics[Completion().Name]
 	for _, c := range Changes(old.Rows, new.Rows) {
 		if c.New < c.Old {
 			d.Regressions = append(d.Regressions, c)

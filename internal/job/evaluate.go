@@ -188,8 +188,7 @@ func (l *Episodes) evaluate(ctx context.Context, j *Job, name string, tasks []sc
 		return eval.System{}, err
 	}
 	known := ByID(tasks)
-	rows, excluded := eval.FromTrajectories(ts, l.Criteria(known))
-	s := eval.System{Name: name, Rows: rows, Excluded: excluded}
+	s := eval.NewSystem(name, ts, l.Criteria(known))
 	for _, t := range ts {
 		s.Episodes = append(s.Episodes, eval.Example{Trajectory: t, Scenario: known[t.ScenarioID]})
 	}
@@ -218,5 +217,5 @@ func (unkept) Finish(string) error { return nil }
 
 // Criteria tell success by the scenarios' own checks.
 func (l *Episodes) Criteria(byID map[string]*scenario.Scenario) eval.Criteria {
-	return eval.ByChecks(byID, l.Scorer.Defaults)
+	return eval.ByChecks(byID, l.Scorer.Defaults, eval.Known{Server: ServerOf(l.Catalog)})
 }

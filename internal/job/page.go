@@ -13,6 +13,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/demo"
 	"hone/internal/episode/scenario"
+	"hone/internal/eval"
 	"hone/internal/fault"
 	"hone/internal/grade"
 	"hone/internal/host"
@@ -46,7 +47,7 @@ func PageOf(path string) (report.Page, error) {
 		}
 		facts = append(facts, report.Fact{Name: "servers", Value: strings.Join(servers, ", ")})
 	}
-	p, err := report.Read(path, report.Source{Scenarios: ScenariosOf(path), Defaults: defaults, Bootstrap: IntervalsOf(c)})
+	p, err := report.Read(path, report.Source{Scenarios: ScenariosOf(path), Defaults: defaults, Bootstrap: IntervalsOf(c), Known: eval.Known{Server: ServerOf(catalog)}})
 	if err != nil {
 		return p, err
 	}
@@ -59,6 +60,21 @@ func PageOf(path string) (report.Page, error) {
 			report.Fact{Name: "begun from", Value: b.Flags.Adapter}, report.Fact{Name: "hone", Value: b.Build.Version})
 	}
 	return p, nil
+}
+
+// ServerOf tells the server of a tool by the name the model calls it by; "" of one that the catalog does not have. It is nil
+// without a catalog.
+func ServerOf(c *mcp.Catalog) func(tool string) string {
+	if c == nil {
+		return nil
+	}
+	servers := map[string]string{}
+	for _, s := range c.Servers {
+		for _, t := range s.Tools {
+			servers[t.ModelName] = s.Name
+		}
+	}
+	return func(tool string) string { return servers[tool] }
 }
 
 // WritePage writes the page of the run in path. with adds what only this process knows, and may be nil.

@@ -76,6 +76,7 @@ var tidy = scenario.Scenario{ID: "s", Task: "tidy up"}
 // Call ids that it leaves out, or gives again, become ids of their own.
 func TestEndpointIsAskedWithTheWhole(t *testing.T) {
 	s := &script{responses: []Response{calling("call_7", ""), calling("call_7"), answering("done")}}
+	s.responses[1].Usage, s.responses[2].Usage = Usage{PromptTokens: 30, CompletionTokens: 4}, Usage{PromptTokens: 50, CompletionTokens: 6}
 	got, err := run(t, s, tidy, 0, rollout.Options{MaxTokens: 7, Temperature: 0.4})
 	if err != nil || got.Outcome != trajectory.OK || got.Answer() != "done" || got.Temperature != 0.4 || len(got.Tools) != 1 || len(got.Rows()[0].IDs) != 0 {
 		t.Fatalf("%+v, %v", got, err)
@@ -87,6 +88,9 @@ func TestEndpointIsAskedWithTheWhole(t *testing.T) {
 	}
 	if m := s.asked[1].Messages; m[0].Content != "be good" || m[1].Content != "tidy up" || m[2].ReasoningContent != "hm" || m[4].Content != "did" {
 		t.Errorf("sent %+v", m)
+	}
+	if prompt, completion := got.NumTokens(); prompt != 80 || completion != 10 || got.Turns[0].Usage != nil {
+		t.Errorf("%d tokens read, %d written", prompt, completion)
 	}
 	ids := ""
 	for _, r := range got.Calls() {

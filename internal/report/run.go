@@ -35,6 +35,7 @@ type Source struct {
 	Scenarios map[string]*scenario.Scenario // those that the run kept, by id
 	Defaults  grade.Defaults                // of the tools' arguments, nil for none
 	Bootstrap eval.Bootstrap
+	Known     eval.Known // of the tools
 }
 
 // Read makes the page of the run in dir from its ledger, be the run finished or not. What only the process knew that measured,
@@ -207,8 +208,7 @@ func (r *reader) finish(s run.Summary) {
 		if stage.Status != run.Finished {
 			r.page.Notes = append(r.page.Notes, fmt.Sprintf("The evaluation of %s is not whole: %s so far.", name, fault.Count(len(ts), "episode")))
 		}
-		system := eval.System{Name: name}
-		system.Rows, system.Excluded = eval.FromTrajectories(known, eval.ByChecks(r.Scenarios, r.Defaults))
+		system := eval.NewSystem(name, known, eval.ByChecks(r.Scenarios, r.Defaults, r.Known))
 		for _, t := range known {
 			system.Episodes = append(system.Episodes, r.example(stage.Name+"/"+t.ID, t))
 		}

@@ -89,6 +89,7 @@ type Turn struct {
 	ParseError       string          `json:"parse_error,omitempty"` // why the text held no complete well-formed call where it began one
 	Results          []ToolResult    `json:"results,omitempty"`     // in call order
 	SampleSeconds    float64         `json:"sample_seconds"`
+	Usage            *Usage          `json:"usage,omitempty"` // as an endpoint counts it; nil where the ids are here
 }
 
 // Term is one named part of a reward; it adds Score x Weight.

@@ -159,7 +159,7 @@ func (l callLost) Error() string {
 // lost is how an error of check i ends the episode.
 func (w *Watch) lost(ctx context.Context, i int, err error) *Lost {
 	l := &Lost{Outcome: trajectory.InfrastructureError, Reason: trajectory.StopError,
-		Why: fmt.Sprintf("checks[%d] (%s) cannot be evaluated: %v", i, w.checks[i].Type, err)}
+		Why: fmt.Sprintf("checks[%d] (%s)%s%v", i, w.checks[i].Type, trajectory.CannotEvaluate, err)}
 	if call, ok := err.(callLost); ok && ctx.Err() == nil {
 		switch call.result.Status {
 		case trajectory.CallTimeout:

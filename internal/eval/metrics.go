@@ -1,0 +1,87 @@
+package eval
+
+// Metric is one number of a system: the total of Of over its rows, divided by the total of what they count. Of a share of calls, for
+// example, a row's total is its valid calls and its count is all its calls. A row that counts 0 is not in the metric.
+type Metric struct {
+	Name  string // its key in JSON
+	Text  string // what it is, in a few words
+	Scale Scale
+	Unit  string // "s", "tokens", "$"; empty for shares and plain counts
+	Good  int    // 1: more is better; -1: less is better; 0: neither
+	Of    func(Row) (total, count float64)
+}
+
+// Scale says what values a metric takes, and thereby which interval fits it.
+type Scale int
+
+const (
+	Amount Scale = iota // 0 or more, or a reward
+	Share               // in [0, 1]
+	Rate                // 0 or 1 for each that is counted
+)
+
+// Completion is the share of episodes in which the whole task was done.
+func Completion() Metric {
+	return Metric{"completion", "episodes in which the whole task was done", Rate, "", 1, func(r Row) (float64, float64) { return oneIf(r.Episode), 1 }}
+}
+
+// FirstCall is the share of episodes whose first call is the first gold call, over those whose scenarios have gold calls.
+func FirstCall() Metric {
+	return Metric{"first_call", "episodes whose first call is the first gold call", Rate, "", 1, func(r Row) (float64, float64) {
+		return oneIf(r.FirstCall && r.NumGold > 0), oneIf(r.NumGold > 0)
+	}}
+}
+
+// Metrics are all there are, in the order in which they are shown.
+func Metrics() []Metric {
+	perEpisode := func(value func(Row) float64) func(Row) (float64, float64) {
+		return func(r Row) (float64, float64) { return value(r), 1 }
+	}
+	return []Metric{
+		Completion(),
+		FirstCall(),
+		{"validity", "calls that could be sent: well-formed, of a known tool, with arguments that fit its schema", Rate, "", 1, func(r Row) (float64, float64) {
+			return float64(r.NumCalls - r.NumInvalidCalls), float64(r.NumCalls + r.NumMalformed)
+		}},
+		{"tool_efficiency", "gold calls for each call made, at most 1, in episodes that did the task", Share, "", 1, func(r Row) (float64, float64) {
+			done := oneIf(r.Episode && r.NumGold > 0)
+			return done * float64(r.NumGold) / float64(max(1, r.NumGold+r.NumExtraCalls)), done
+		}},
+		{"turn_efficiency", "turns that the gold calls take one after the other, and the answer, for each turn taken, at most 1, in episodes that did the task", Share, "", 1,
+			func(r Row) (float64, float64) {
+				done := oneIf(r.Episode && r.NumGold > 0)
+				return done * min(1, float64(r.NumGold+1)/float64(max(1, r.NumTurns))), done
+			}},
+		{"recovery", "failed intents that succeeded after all", Rate, "", 1, func(r Row) (float64, float64) { return float64(r.NumRecovered), float64(r.NumRecoverable) }},
+		{"abstention", "episodes that did without a tool where none fits or it is missing", Rate, "", 1, func(r Row) (float64, float64) {
+			asked := oneIf(r.NoTool || r.MissingTool)
+			return asked * oneIf(r.Abstained), asked
+		}},
+		{"extra_calls", "calls beyond the gold calls", Amount, "", -1, func(r Row) (float64, float64) {
+			return oneIf(r.NumGold > 0) * float64(r.NumExtraCalls), oneIf(r.NumGold > 0)
+		}},
+		{"turns", "turns", Amount, "", 0, perEpisode(func(r Row) float64 { return float64(r.NumTurns) })},
+		{"calls", "calls", Amount, "", 0, perEpisode(func(r Row) float64 { return float64(r.NumCalls) })},
+		{"tool_errors", "calls that a tool answered with an error", Amount, "", -1, perEpisode(func(r Row) float64 { return float64(r.NumToolErrors) })},
+		{"invalid_calls", "calls that could not be sent", Amount, "", -1, perEpisode(func(r Row) float64 { return float64(r.NumInvalidCalls) })},
+		{"prompt_tokens", "tokens read, of each turn the whole prompt", Amount, "tokens", -1, perEpisode(func(r Row) float64 { return float64(r.NumPromptTokens) })},
+		{"completion_tokens", "tokens written", Amount, "tokens", -1, perEpisode(func(r Row) float64 { return float64(r.NumCompletionTokens) })},
+		{"reward", "reward", Amount, "", 1, perEpisode(func(r Row) float64 { return r.Reward })},
+		{"seconds", "time", Amount, "s", -1, perEpisode(func(r Row) float64 { return r.Seconds })},
+		{"model_seconds", "time in which the model wrote", Amount, "s", -1, perEpisode(func(r Row) float64 { return r.ModelSeconds })},
+		{"tool_seconds", "time in which tools worked", Amount, "s", -1, perEpisode(func(r Row) float64 { return r.ToolSeconds })},
+		{"cost", "cost", Amount, "$", -1, func(r Row) (float64, float64) {
+			if r.Cost == nil {
+				return 0, 0
+			}
+			return *r.Cost, 1
+		}},
+	}
+}
+
+func oneIf(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
