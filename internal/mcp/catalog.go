@@ -38,8 +38,9 @@ type Tool struct {
 // ServerTools is one server and its tools, in the server's order.
 type ServerTools struct {
 	Name      string `json:"name"`
-	Era       string `json:"era"`       // the negotiated protocol version
-	Transport string `json:"transport"` // stdio, http or sse
+	Era       string `json:"era"`               // the negotiated protocol version
+	Version   string `json:"version,omitempty"` // of the server, as it says itself
+	Transport string `json:"transport"`         // stdio, http or sse
 	Tools     []Tool `json:"tools"`
 
 	Quarantined []Quarantined `json:"quarantined,omitempty"` // tools no model can be offered

@@ -58,7 +58,7 @@ func (l *opener) list(ctx context.Context, s *session) (ServerTools, error) {
 	limited, cancel := context.WithTimeout(ctx, l.o.ProbeTimeout)
 	defer cancel()
 	listOffers(limited, s, &found)
-	found.Name, found.Era, found.Transport = l.name, s.era(), s.via
+	found.Name, found.Era, found.Version, found.Transport = l.name, s.era(), s.version(), s.via
 	return found, nil
 }
 

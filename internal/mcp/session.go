@@ -20,6 +20,14 @@ func (s *session) era() string {
 	return ""
 }
 
+// version is what the server says of its own version.
+func (s *session) version() string {
+	if r := s.client.InitializeResult(); r != nil && r.ServerInfo != nil {
+		return r.ServerInfo.Version
+	}
+	return ""
+}
+
 // failure is err with what the server last said.
 func (s *session) failure(phase Phase, err error) *Failure {
 	outcome := trajectory.EnvironmentError

@@ -11,11 +11,11 @@ import (
 	"hone/internal/digest"
 )
 
-// Hash names what a scenario asks, from which state, and how it is judged: the SHA-256 of all but its id, split, tags and
-// difficulty, in RFC 8785's form. The same scenario in another file, or moved to another split, has the same hash.
+// Hash names what a scenario asks, from which state, and how it is judged: the SHA-256 of all but its id, split, tags,
+// difficulty and provenance, in RFC 8785's form. The same scenario in another file, or moved to another split, has the same hash.
 func (s *Scenario) Hash() string {
 	same := *s
-	same.ID, same.Split, same.Tags, same.Difficulty = "", "", nil, ""
+	same.ID, same.Split, same.Tags, same.Difficulty, same.Provenance = "", "", nil, "", nil
 	same.Template, same.Checks = maps.Clone(s.Template), slices.Clone(s.Checks)
 	for server, folder := range same.Template { // wherever the file is
 		same.Template[server] = filepath.Base(folder)

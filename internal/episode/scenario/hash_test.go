@@ -22,6 +22,7 @@ func TestHash(t *testing.T) {
 		same bool
 	}{
 		"renamed, moved, tagged": {`{"id": "z", "tags": ["x"], "difficulty": "hard", "split": "test", "task": "Add.", "gold": [{"name": "add", "arguments": {"b": 2, "a": 1.0}}], "checks": [{"number": 3, "type": "answer"}]}`, true},
+		"made by another":        {`{"provenance": {"by": "hone synth", "seed": 3}, "task": "Add.", "gold": [{"name": "add", "arguments": {"a": 1, "b": 2}}], "checks": [{"type": "answer", "number": 3}]}`, true},
 		"another task":           {`{"task": "Sum.", "gold": [{"name": "add", "arguments": {"a": 1, "b": 2}}], "checks": [{"type": "answer", "number": 3}]}`, false},
 		"another check":          {`{"task": "Add.", "gold": [{"name": "add", "arguments": {"a": 1, "b": 2}}], "checks": [{"type": "answer", "number": 4}]}`, false},
 		"another call":           {`{"task": "Add.", "gold": [{"name": "add", "arguments": {"a": 2, "b": 2}}], "checks": [{"type": "answer", "number": 3}]}`, false},

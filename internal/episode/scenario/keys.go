@@ -24,13 +24,16 @@ func checkKeys(raw []byte) error {
 	if err := known(row, keysOf(reflect.TypeFor[Scenario]())...); err != nil {
 		return err
 	}
-	if len(row["user"]) > 0 {
-		var user map[string]json.RawMessage
-		if json.Unmarshal(row["user"], &user) != nil || user == nil {
-			return fmt.Errorf(`"user" is not a JSON object`)
+	for key, of := range map[string]reflect.Type{"user": reflect.TypeFor[User](), "provenance": reflect.TypeFor[Provenance]()} {
+		if len(row[key]) == 0 {
+			continue
 		}
-		if err := known(user, keysOf(reflect.TypeFor[User]())...); err != nil {
-			return fmt.Errorf("user: %w", err)
+		var object map[string]json.RawMessage
+		if json.Unmarshal(row[key], &object) != nil || object == nil {
+			return fmt.Errorf("%q is not a JSON object", key)
+		}
+		if err := known(object, keysOf(of)...); err != nil {
+			return fmt.Errorf("%s: %w", key, err)
 		}
 	}
 	message := []string{"role", "content", "reasoning_content", "reasoning", "thinking", "tool_calls", "tool_call_id", "name"} // see chat.Message

@@ -31,6 +31,22 @@ type Scenario struct {
 	Difficulty string         `json:"difficulty,omitempty"`
 	Tags       []string       `json:"tags,omitempty"`
 	Split      string         `json:"split"`
+	Provenance *Provenance    `json:"provenance,omitempty"` // where a made scenario comes from; no part of what it asks
+}
+
+// Provenance says where a scenario comes from that nobody wrote by hand.
+type Provenance struct {
+	By      string `json:"by"`                // what made it, as hone synth
+	Version string `json:"version,omitempty"` // of that
+	Kind    string `json:"kind,omitempty"`    // what it was made as: single, chain, ...
+	Wording string `json:"wording,omitempty"` // the family of templates that worded it
+	Teacher string `json:"teacher,omitempty"` // the model that did, where one did
+	Prompt  string `json:"prompt,omitempty"`  // SHA-256 of what that was asked
+	Seed    uint64 `json:"seed,omitempty"`
+	// Servers are the versions that they state of themselves, Tools the SHA-256 that the catalog has of each tool it calls.
+	Servers map[string]string `json:"servers,omitempty"`
+	Tools   map[string]string `json:"tools,omitempty"`
+	Proof   []string          `json:"proof,omitempty"` // the calls that proved it, by their names in the maker's ledger
 }
 
 // Gold is a tool call as a scenario file writes it: {"name": "hash", "arguments": {"text": "hi"}}.

@@ -1,0 +1,115 @@
+package synth
+
+import (
+	"cmp"
+	"slices"
+)
+
+// choose takes N candidates of those that hold: the share without calls, the share of several, and every usable tool as
+// often as the others, those first that have been taken least.
+func (m *maker) choose(list []*Candidate) []*Candidate {
+	m.hold()
+	var singles, several []*Candidate
+	mixed := 0
+	for _, c := range list {
+		switch {
+		case c.Why != "":
+		case m.isMixed(c):
+			mixed++
+		case c.Kind == single:
+			singles = append(singles, c)
+		default:
+			several = append(several, c)
+		}
+	}
+	without := m.abstentions(int(m.Abstain * float64(m.N)))
+	want := min(int(m.Several*float64(m.N)+0.5), m.N-len(without))
+	t := &taking{count: map[string]int{}, kinds: map[string]int{}}
+	t.take(several, want)
+	t.take(singles, m.N-len(without)-len(t.list))
+	t.take(several, m.N-len(without)-len(t.list)) // where there are too few of one call
+	if len(t.list) == 0 {
+		without = nil // of servers that answer nothing, there is nothing to learn
+	}
+	most := int(0.3 * float64(len(t.list)+len(without))) // where few calls held
+	for len(without) > 0 && len(without) > most {
+		without = without[:len(without)-1]
+		most = int(0.3 * float64(len(t.list)+len(without)))
+	}
+	rest := len(singles) + len(several) - len(t.list)
+	kept := append(t.list, without...)
+	reasons := map[string]int{}
+	if rest > 0 {
+		reasons["not needed"] = rest
+	}
+	if mixed > 0 {
+		reasons["some of its tools are held out, others not"] = mixed
+	}
+	m.report.stage("choose", len(singles)+len(several)+mixed+len(without), len(kept), reasons)
+	return kept
+}
+
+// taking is a choice under way.
+type taking struct {
+	list  []*Candidate
+	taken []bool
+	count map[string]int // scenarios by tool
+	kinds map[string]int
+}
+
+// take takes n of a list, each time the first of those whose rarest tool, and then whose kind, was taken least.
+func (t *taking) take(list []*Candidate, n int) {
+	left := slices.DeleteFunc(slices.Clone(list), func(c *Candidate) bool { return slices.Contains(t.list, c) })
+	for range n {
+		if len(left) == 0 {
+			return
+		}
+		best := 0
+		for i := range left {
+			if t.before(left[i], left[best]) < 0 {
+				best = i
+			}
+		}
+		c := left[best]
+		left = slices.Delete(left, best, best+1)
+		t.list = append(t.list, c)
+		t.kinds[c.Kind]++
+		for _, name := range c.tools() {
+			t.count[name]++
+		}
+	}
+}
+
+func (t *taking) before(a, b *Candidate) int {
+	return cmp.Or(cmp.Compare(t.rarest(a), t.rarest(b)), cmp.Compare(t.kinds[a.Kind], t.kinds[b.Kind]), cmp.Compare(t.total(a), t.total(b)))
+}
+
+func (t *taking) rarest(c *Candidate) int {
+	least := -1
+	for _, name := range c.tools() {
+		if n := t.count[name]; least < 0 || n < least {
+			least = n
+		}
+	}
+	return least
+}
+
+func (t *taking) total(c *Candidate) (n int) {
+	for _, name := range c.tools() {
+		n += t.count[name]
+	}
+	return n
+}
+
+// tools are the tools that a candidate calls, each once.
+func (c *Candidate) tools() (names []string) {
+	if c.abstains() {
+		return nil
+	}
+	for _, x := range c.Calls {
+		if !slices.Contains(names, x.Tool) {
+			names = append(names, x.Tool)
+		}
+	}
+	return names
+}

@@ -1,0 +1,269 @@
+package synth
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// filler makes up arguments for a tool.
+type filler struct {
+	r     *rand.Rand
+	tool  *subject
+	known *values
+}
+
+// arguments are values for all required parameters, and for some others where optional says so; ok is false where one has
+// none that fits its schema.
+func (f filler) arguments(optional bool) (json.RawMessage, bool) {
+	return f.object(f.tool.schema, nil, optional)
+}
+
+// missing are arguments that name what is not there, so that the call may be refused: a first step of tasks that have a second.
+func (f filler) missing() (json.RawMessage, bool) {
+	arguments, ok := f.arguments(false)
+	for _, p := range f.tool.schema.fields {
+		raw := quote("missing-" + word(f.r))
+		switch {
+		case !p.required || len(p.choices) > 0 || !ok:
+			continue
+		case p.kind == "integer" && p.max == nil:
+			raw = json.RawMessage(strconv.Itoa(7000 + f.r.IntN(2000)))
+		case p.kind != "string":
+			continue
+		}
+		return withMember(arguments, p.name, raw)
+	}
+	return nil, false
+}
+
+// mostOptional bounds the optional parameters of one call: a task that names ten is no task.
+const mostOptional = 2
+
+func (f filler) object(p param, around []string, optional bool) (json.RawMessage, bool) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	more := 0
+	for _, field := range p.fields {
+		if !field.required {
+			if !optional || more == mostOptional || f.r.IntN(3) > 0 {
+				continue
+			}
+			more++
+		}
+		raw, ok := f.value(field, around)
+		for try := 0; try < 3 && ok && raw[0] == '"' && bytes.Contains(b.Bytes(), raw); try++ { // nothing is related to itself
+			raw, ok = f.value(field, around)
+		}
+		if !ok && !field.required {
+			continue
+		}
+		if !ok {
+			return nil, false
+		}
+		if b.Len() > 1 {
+			b.WriteByte(',')
+		}
+		b.Write(quote(field.name))
+		b.WriteByte(':')
+		b.Write(raw)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), true
+}
+
+func (f filler) value(p param, around []string) (json.RawMessage, bool) {
+	if len(p.choices) > 0 {
+		return pick(f.r, p.choices), true
+	}
+	switch p.kind {
+	case "boolean":
+		return json.RawMessage(strconv.FormatBool(f.r.IntN(2) == 0)), true
+	case "object":
+		return f.object(p, append(slices.Clone(around), words(p.name)...), true)
+	case "array":
+		return f.array(p, around)
+	case "integer", "number":
+		return f.number(p, around)
+	case "string", "":
+		return f.text(p, around)
+	}
+	return nil, false
+}
+
+func (f filler) array(p param, around []string) (json.RawMessage, bool) {
+	item := param{name: p.name, kind: "string"}
+	if p.items != nil {
+		item = *p.items
+		item.name = p.name
+	}
+	var parts []json.RawMessage
+	for range max(1, p.minItems, 1+f.r.IntN(2)) {
+		raw, ok := f.value(item, append(slices.Clone(around), words(p.name)...))
+		if !ok {
+			return nil, false
+		}
+		if !slices.ContainsFunc(parts, func(o json.RawMessage) bool { return bytes.Equal(o, raw) }) {
+			parts = append(parts, raw)
+		}
+	}
+	return slices.Concat(json.RawMessage("["), bytes.Join(toBytes(parts), []byte(",")), json.RawMessage("]")), true
+}
+
+func toBytes(list []json.RawMessage) (out [][]byte) {
+	for _, raw := range list {
+		out = append(out, raw)
+	}
+	return out
+}
+
+func (f filler) labelOf(p param, around []string) label {
+	return label{words(p.name), append(slices.Clone(around), nouns(f.tool.Name)...)}
+}
+
+func (f filler) number(p param, around []string) (json.RawMessage, bool) {
+	fits := func(raw json.RawMessage) bool {
+		n, err := strconv.ParseFloat(string(raw), 64)
+		return err == nil && (p.min == nil || n >= *p.min) && (p.max == nil || n <= *p.max) && (p.kind == "number" || n == math.Trunc(n))
+	}
+	if known, score := f.known.best(f.labelOf(p, around), fits); score > 0 && f.r.IntN(4) > 0 && !f.tool.creates() {
+		return pick(f.r, known), true
+	}
+	if len(p.examples) > 0 && f.r.IntN(3) == 0 {
+		if raw := pick(f.r, p.examples); fits(raw) {
+			return raw, true
+		}
+	}
+	low, high := rangeOf(p.name)
+	if p.min != nil {
+		low = *p.min
+		high = max(high, low+20)
+	}
+	if p.max != nil {
+		high = *p.max
+		low = min(low, high)
+	}
+	n := low + math.Floor(f.r.Float64()*(math.Floor(high)-math.Ceil(low)+1))
+	if p.kind == "number" && high-low > 1 && f.r.IntN(3) == 0 {
+		n = min(n+float64(f.r.IntN(9)+1)/10, high)
+	}
+	return json.RawMessage(strconv.FormatFloat(n, 'f', -1, 64)), true
+}
+
+// rangeOf is where numbers of a name lie.
+func rangeOf(name string) (low, high float64) {
+	for _, w := range words(name) {
+		switch w {
+		case "year":
+			return 1990, 2030
+		case "month":
+			return 1, 12
+		case "day":
+			return 1, 28
+		case "hour":
+			return 0, 23
+		case "minute", "second":
+			return 0, 59
+		case "limit", "count", "size", "depth", "page", "max", "top", "head", "tail", "line":
+			return 1, 10
+		case "latitude", "lat":
+			return -60, 60
+		case "longitude", "lon", "lng":
+			return -170, 170
+		case "percent", "percentage":
+			return 1, 100
+		case "id", "index":
+			return 1, 3
+		case "duration", "delay", "timeout", "step":
+			return 1, 3
+		}
+	}
+	return 2, 99
+}
+
+func (f filler) text(p param, around []string) (json.RawMessage, bool) {
+	fits := func(raw json.RawMessage) bool { return raw[0] == '"' && matches(p.pattern, textOf(raw)) }
+	if len(p.examples) > 0 && f.r.IntN(5) > 1 && fits(p.examples[0]) {
+		return pick(f.r, p.examples), true
+	}
+	made, known := f.madeUp(p, around), []json.RawMessage(nil)
+	switch {
+	case f.of(p, "table") && len(f.known.tables) > 0 && !f.tool.creates():
+		for _, t := range f.known.tables {
+			known = append(known, quote(t.name))
+		}
+	case f.of(p, "old") || f.of(p, "existing"): // what is replaced is there
+		known, _ = f.known.best(label{[]string{"content", "text"}, nil}, fits)
+	case !f.composes(p):
+		found, score := f.known.best(f.labelOf(p, around), fits)
+		if score == 0 && made == "" {
+			about := nouns(f.tool.Name)
+			if f.tool.named("file", "directory", "folder") {
+				about = append(about, "path")
+			}
+			found, _ = f.known.best(label{about, nil}, fits)
+		}
+		if score == 0 && made == "" && len(found) == 0 {
+			found = f.known.names()
+		}
+		if score > 1 || made == "" || score == 1 && !f.tool.creates() {
+			known = found
+		}
+	}
+	if f.of(p, "path") && !f.tool.creates() && f.r.IntN(4) == 0 {
+		return quote("."), true // the session's own folder
+	}
+	if len(known) > 0 && (made == "" || f.r.IntN(6) > 0) {
+		return pick(f.r, known), true
+	}
+	if made == "" {
+		made = phrase(f.r)
+	}
+	if !matches(p.pattern, made) {
+		return nil, false
+	}
+	return quote(made), true
+}
+
+// of reports whether a parameter's name has a word.
+func (f filler) of(p param, word string) bool { return slices.Contains(words(p.name), word) }
+
+// composes reports whether a text is written for the call, and none that was seen will do: SQL, content, a new name.
+func (f filler) composes(p param) bool {
+	own := words(p.name)
+	if f.tool.destroys() && !f.sql(p) && !f.of(p, "destination") && !f.of(p, "new") { // what is there is taken away
+		return false
+	}
+	if f.sql(p) || slices.ContainsFunc(own, func(w string) bool {
+		return slices.Contains([]string{"content", "text", "message", "body", "description", "note", "comment", "thought", "insight", "expression", "formula", "observation"}, w)
+	}) {
+		return true
+	}
+	if f.of(p, "destination") || f.of(p, "target") || f.of(p, "new") {
+		return true
+	}
+	return f.tool.creates() && len(own) == 1 && (own[0] == "name" || own[0] == "title" || own[0] == "path")
+}
+
+func matches(pattern, text string) bool {
+	if pattern == "" {
+		return true
+	}
+	ok, err := regexp.MatchString(pattern, text)
+	return err != nil || ok // a pattern of another dialect is the schema's to judge
+}
+
+func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
+
+// sql reports whether a parameter takes SQL.
+func (f filler) sql(p param) bool {
+	all := strings.ToLower(p.name + " " + p.description + " " + f.tool.Description)
+	own := words(p.name)
+	return (slices.Contains(own, "sql") || slices.Contains(own, "query") || slices.Contains(own, "statement")) &&
+		(strings.Contains(all, "sql") || strings.Contains(all, "select ") || strings.Contains(all, "create table"))
+}

@@ -1,0 +1,131 @@
+package synth
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestReadParam(t *testing.T) {
+	p := readParam(json.RawMessage(`{"type":"object","$defs":{"Zone":{"type":"string","description":"a zone (e.g., 'Asia/Tokyo', 'Europe/Paris')"}},
+		"properties":{"zone":{"$ref":"#/$defs/Zone"},"n":{"anyOf":[{"type":"null"},{"type":"integer","exclusiveMinimum":0,"maximum":5}],"description":"how many"},
+		"mode":{"enum":["a","b"]},"list":{"type":["array","null"],"items":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}},"required":["zone","list"]}`))
+	var names []string
+	for _, f := range p.fields {
+		names = append(names, fmt.Sprint(f.name, " ", f.kind, " ", f.required))
+	}
+	if want := []string{"zone string true", "n integer false", "mode  false", "list array true"}; !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
+	if e := p.fields[0].examples; len(e) != 2 || textOf(e[1]) != "Europe/Paris" {
+		t.Errorf("examples %s", e)
+	}
+	if n := p.fields[1]; *n.min != 1 || *n.max != 5 || n.description != "how many" {
+		t.Errorf("%+v", n)
+	}
+	if len(p.fields[2].choices) != 2 || len(p.fields[3].items.fields) != 1 || !p.fields[3].items.fields[0].required {
+		t.Errorf("%+v", p.fields)
+	}
+	loop := readParam(json.RawMessage(`{"$defs":{"n":{"type":"object","properties":{"next":{"$ref":"#/$defs/n"}},"required":["next"]}},"properties":{"next":{"$ref":"#/$defs/n"}}}`))
+	if len(loop.fields) != 1 {
+		t.Errorf("%+v", loop)
+	}
+}
+
+func TestRequests(t *testing.T) {
+	for _, tc := range []struct{ name, description, seen, held string }{
+		{"get_current_time", "Get current time in a specific timezones", "get current time in a specific timezones", "fetch the current time"},
+		{"list_items", "Lists all items of the shop (with prices). Use it first.", "list all items of the shop", "show me the items"},
+		{"queryTable", "This tool allows you to query a table - fast", "query a table", "query the table"},
+		{"echo", "The echo of a text", "use echo", "make use of echo"},
+		{"read", "", "read something", "open something"},
+		{"shop_search_all", "Searches everything;\nquickly", "search everything", "go through the all"},
+	} {
+		s := &subject{Tool: tool(tc.name, tc.description, none)}
+		if got := byDescription(s); got != tc.seen {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.seen)
+		}
+		if got := otherwise(byName(s)); got != tc.held {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.held)
+		}
+	}
+}
+
+func TestSaid(t *testing.T) {
+	for raw, want := range map[string]string{
+		`"Paris"`: "Paris", `"two words"`: `"two words"`, `""`: `""`, `12.5`: "12.5", `true`: "true", `["a1","b1","c1"]`: "a1, b1 and c1",
+		`[{"name":"Ada L","entityType":"person"},{"name":"Bo"}]`: `name "Ada L" and entity type person; and name Bo`,
+	} {
+		if got := said(json.RawMessage(raw)); got != want {
+			t.Errorf("%s: %s, want %s", raw, got, want)
+		}
+	}
+}
+
+// What differs, or says the time, is left out of what a check holds to.
+func TestStable(t *testing.T) {
+	at := time.Date(2026, 11, 22, 21, 40, 7, 0, time.UTC)
+	same := `{"id": 7, "name": "lamp"}`
+	for _, tc := range []struct {
+		name, a, b string
+		equal      bool
+		leaves     string
+	}{
+		{"the same", same, same, true, "id=7 name=lamp"},
+		{"a random id", `{"id": 7, "name": "lamp"}`, `{"id": 9, "name": "lamp"}`, false, "name=lamp"},
+		{"another number of entries", `[1, 2]`, `[1]`, false, ""},
+		{"today", `{"day": "2026-11-22", "weekday": "Sunday", "title": "the meeting of all gardeners"}`, `{"day": "2026-11-22", "weekday": "Sunday", "title": "the meeting of all gardeners"}`, false, "title=the meeting of all gardeners"},
+		{"tomorrow's zone", `{"at": "2026-11-23T06:40:07+09:00"}`, `{"at": "2026-11-23T06:40:07+09:00"}`, false, ""},
+		{"seconds since 1970", fmt.Sprintf(`{"at": %d}`, at.Unix()+3), fmt.Sprintf(`{"at": %d}`, at.Unix()+3), false, ""},
+		{"its own folder", `{"path": "` + dirMark + `/a.txt", "size": 12}`, `{"path": "` + dirMark + `/a.txt", "size": 12}`, false, "size=12"},
+		{"lines", "Sum: 12\nMean of all: 4.5", "Sum: 12\nMean of all: 4.5", true, "Sum=12 Mean of all=4.5"},
+		{"an old date", `{"day": "1999-04-01"}`, `{"day": "1999-04-01"}`, true, "day=1999-04-01"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			s := stableOf(tc.a, tc.b, at.Unix(), at.Unix()+2)
+			var leaves []string
+			for _, l := range s.leaves {
+				leaves = append(leaves, l.pointer()+"="+l.text())
+			}
+			if s.equal != tc.equal || strings.Join(leaves, " ") != tc.leaves {
+				t.Errorf("equal %v, leaves %q", s.equal, leaves)
+			}
+			if !s.same(tc.b) {
+				t.Error("the second answer does not have what stays")
+			}
+		})
+	}
+	if stableOf(same, strings.Replace(same, "7", "9", 1), at.Unix()).same(`{"id": 1, "name": "chair"}`) {
+		t.Error("an answer with another name is taken for the same")
+	}
+}
+
+// Values are told apart by what they are of.
+func TestValuesByLabel(t *testing.T) {
+	var v values
+	v.gave(Call{Tool: "list_tables"}, `[{"name": "planets", "rows": 8}]`)
+	v.gave(Call{Tool: "list_users"}, `[{"name": "ada", "id": 12}]`)
+	v.took("create_entities", json.RawMessage(`{"entities": [{"name": "Red Lamp", "entityType": "tool"}]}`))
+	v.took("create_table", json.RawMessage(`{"query": "CREATE TABLE birds (id INTEGER PRIMARY KEY, name TEXT, year INTEGER)"}`))
+	v.gave(Call{Tool: "list_directory"}, "[FILE] a/notes.txt\n[DIR] archive")
+	any := func(json.RawMessage) bool { return true }
+	for param, tc := range map[string]struct{ tool, want string }{
+		"table_name": {"describe_table", `"planets" "birds"`}, "userId": {"get_user", "12"}, "entityName": {"add_observations", `"Red Lamp"`},
+		"path": {"read_file", `"a/notes.txt"`}, "directory": {"search_files", `"archive"`}, "flavour": {"taste", ""},
+	} {
+		found, _ := v.best(label{words(param), nouns(tc.tool)}, any)
+		var texts []string
+		for _, raw := range found {
+			texts = append(texts, string(raw))
+		}
+		if got := strings.Join(texts, " "); got != tc.want {
+			t.Errorf("%s of %s: %s, want %s", param, tc.tool, got, tc.want)
+		}
+	}
+	if len(v.tables) != 2 || !slices.Equal(v.tables[1].columns, []string{"id", "name", "year"}) {
+		t.Errorf("tables %+v", v.tables)
+	}
+}

@@ -1,0 +1,165 @@
+package synth
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"hone/internal/episode/scenario"
+)
+
+// Report says what became of the candidates.
+type Report struct {
+	Stages    []Stage        `json:"stages"`
+	Tools     []ToolRow      `json:"tools"`
+	Kinds     map[string]int `json:"kinds"`
+	Splits    map[string]int `json:"splits"`
+	Checks    map[string]int `json:"checks"`        // scenarios by the types of their checks
+	Played    int            `json:"played"`        // sessions or calls that this command played
+	Kept      int            `json:"kept"`          // plays that an earlier command left
+	Several   float64        `json:"several"`       // share of scenarios with several calls
+	Abstain   float64        `json:"abstain"`       // share of those to be answered without a call
+	SharedN   float64        `json:"shared_ngrams"` // share of the held-out tasks' word triples that training tasks have
+	Words     float64        `json:"words"`         // mean length of a task
+	Lies      []string       `json:"lies,omitempty"`
+	Untouched []string       `json:"untouched,omitempty"` // tools that were not called, since a call might do harm
+}
+
+// Stage is one step: how many candidates it got, how many it handed on, and why the others fell.
+type Stage struct {
+	Name    string         `json:"name"`
+	In      int            `json:"in"`
+	Out     int            `json:"out"`
+	Reasons map[string]int `json:"reasons,omitempty"`
+}
+
+// ToolRow is what became of a tool.
+type ToolRow struct {
+	Server    string `json:"server"`
+	Tool      string `json:"tool"`
+	Tried     int    `json:"tried"`    // calls of the exploration
+	Answered  int    `json:"answered"` // of them, without error
+	Changes   bool   `json:"changes"`  // a call of it changed something
+	Scenarios int    `json:"scenarios"`
+	Several   int    `json:"several"`       // of them with several calls
+	Why       string `json:"why,omitempty"` // it is not usable: what it answers
+}
+
+// stage counts what a stage did; one that is there already did more.
+func (r *Report) stage(name string, in, out int, reasons map[string]int) {
+	for i := range r.Stages {
+		if s := &r.Stages[i]; s.Name == name {
+			s.In, s.Out = s.In+in, s.Out+out
+			for why, n := range reasons {
+				s.Reasons[why] += n
+			}
+			return
+		}
+	}
+	r.Stages = append(r.Stages, Stage{name, in, out, reasons})
+}
+
+// finish counts what the scenarios are.
+func (r *Report) finish(m *maker, list []scenario.Scenario) {
+	r.Kinds, r.Splits, r.Checks = map[string]int{}, map[string]int{}, map[string]int{}
+	rows := map[string]*ToolRow{}
+	for _, s := range m.tools {
+		row := &ToolRow{Server: s.Server, Tool: s.Name, Tried: s.tried, Answered: s.answered, Changes: s.writes}
+		switch {
+		case !s.mayTry():
+			r.Untouched = append(r.Untouched, s.Server+"/"+s.Name)
+		case !s.usable():
+			row.Why = cmp.Or(s.why, "no arguments were found that fit its schema")
+		}
+		if s.lies != "" {
+			r.Lies = append(r.Lies, fmt.Sprintf("%s/%s says that it changes nothing, and changed %s", s.Server, s.Name, s.lies))
+		}
+		rows[s.Name] = row
+		r.Tools = append(r.Tools, ToolRow{})
+	}
+	several, without, length := 0, 0, 0
+	for _, s := range list {
+		r.Kinds[s.Difficulty]++
+		r.Splits[s.Split]++
+		r.Checks[describe(s.Checks)]++
+		length += len(strings.Fields(s.Task))
+		if len(s.Gold) > 1 {
+			several++
+		}
+		if len(s.Gold) == 0 {
+			without++
+		}
+		counted := map[string]bool{}
+		for _, g := range s.Gold {
+			if !counted[g.Name] {
+				counted[g.Name] = true
+				rows[g.Name].Scenarios++
+				if len(s.Gold) > 1 {
+					rows[g.Name].Several++
+				}
+			}
+		}
+	}
+	for i, s := range m.tools {
+		r.Tools[i] = *rows[s.Name]
+	}
+	if n := float64(len(list)); n > 0 {
+		r.Several, r.Abstain, r.Words = float64(several)/n, float64(without)/n, float64(length)/n
+	}
+	r.SharedN = sharedTriples(list)
+	r.Kept = m.ledger.Kept()
+	r.Played = m.ledger.fresh()
+}
+
+// sharedTriples is the share of word triples of test tasks that stand in training tasks too: how near the wordings are.
+func sharedTriples(list []scenario.Scenario) float64 {
+	train, test := map[string]bool{}, map[string]bool{}
+	for _, s := range list {
+		into := train
+		if s.Split != scenario.Train {
+			into = test
+		}
+		if len(s.Gold) == 0 {
+			continue // of what needs no tool there is one wording
+		}
+		w := strings.Fields(normal(s.Task))
+		for i := 0; i+3 <= len(w); i++ {
+			into[strings.Join(w[i:i+3], " ")] = true
+		}
+	}
+	shared := 0
+	for triple := range test {
+		if train[triple] {
+			shared++
+		}
+	}
+	if len(test) == 0 {
+		return 0
+	}
+	return float64(shared) / float64(len(test))
+}
+
+// Rows are the stages as a table, each with its reasons, the most frequent first.
+func (r *Report) Rows() [][]string {
+	rows := [][]string{{"STAGE", "IN", "OUT", "REASON", "FELL"}}
+	for _, s := range r.Stages {
+		rows = append(rows, []string{s.Name, fmt.Sprint(s.In), fmt.Sprint(s.Out), "", ""})
+		for _, why := range slices.SortedFunc(maps.Keys(s.Reasons), func(a, b string) int {
+			return cmp.Or(cmp.Compare(s.Reasons[b], s.Reasons[a]), cmp.Compare(a, b))
+		}) {
+			rows = append(rows, []string{"", "", "", why, fmt.Sprint(s.Reasons[why])})
+		}
+	}
+	return rows
+}
+
+// ToolRows are the tools as a table.
+func (r *Report) ToolRows() [][]string {
+	rows := [][]string{{"SERVER", "TOOL", "TRIED", "ANSWERED", "SCENARIOS", "OF SEVERAL CALLS", "WHY NOT"}}
+	for _, t := range r.Tools {
+		rows = append(rows, []string{t.Server, t.Tool, fmt.Sprint(t.Tried), fmt.Sprint(t.Answered), fmt.Sprint(t.Scenarios), fmt.Sprint(t.Several), t.Why})
+	}
+	return rows
+}

@@ -1,0 +1,69 @@
+package synth
+
+import (
+	"slices"
+
+	"hone/internal/schema"
+)
+
+// subject is a tool, and what was found out of it.
+type subject struct {
+	Tool
+	schema param
+	checks *schema.Schema
+
+	tried, answered, refused int
+	pure                     bool     // no call of it changed anything
+	writes                   bool     // some call did
+	lies                     string   // what a call changed though the tool says that it changes nothing
+	why                      string   // the first answer that was no success
+	failing                  []failed // calls that are refused, whatever the attempt
+}
+
+// failed is a call that was refused in a realm.
+type failed struct {
+	realm int
+	call  Call
+}
+
+// usable reports whether some call of the tool was answered without error.
+func (s *subject) usable() bool { return s.answered > 0 }
+
+// mayTry reports whether calls of the tool can do no harm.
+func (s *subject) mayTry() bool { return s.Safe || s.ReadOnly }
+
+// creates reports whether the tool is called after making something new.
+func (s *subject) creates() bool {
+	return s.named("create", "add", "new", "make", "insert", "write", "put", "append", "save", "set", "store", "register", "init")
+}
+
+// destroys reports whether the tool is called after taking something away, so that nothing is left to speak of.
+func (s *subject) destroys() bool {
+	return s.named("delete", "remove", "drop", "clear", "reset", "purge", "destroy", "kill", "move", "rename", "wipe", "uninstall")
+}
+
+func (s *subject) named(verbs ...string) bool {
+	return slices.ContainsFunc(words(s.Name), func(w string) bool { return slices.Contains(verbs, w) })
+}
+
+// needs reports whether the tool has required parameters.
+func (s *subject) needs() bool {
+	return slices.ContainsFunc(s.schema.fields, func(p param) bool { return p.required })
+}
+
+func (s *subject) field(name string) (param, bool) {
+	i := slices.IndexFunc(s.schema.fields, func(p param) bool { return p.name == name })
+	if i < 0 {
+		return param{}, false
+	}
+	return s.schema.fields[i], true
+}
+
+// takes reports whether arguments fit the tool's schema.
+func (s *subject) takes(arguments string) bool {
+	if s.checks == nil {
+		s.checks = schema.Compile(s.InputSchema)
+	}
+	verdict, _ := s.checks.Validate(arguments)
+	return verdict != schema.Invalid
+}

@@ -1,0 +1,174 @@
+// Package synth makes scenarios from nothing but servers: it looks at what they hold, drafts calls from schemas and live
+// values, makes every call on a copy of its own, and words a task for those that proved good. It asks no model.
+//
+// What the servers answered is in the Ledger; all else is a function of that, of the tools and of the seed. So a stopped
+// synthesis goes on where it was, and gives what it would have given.
+//
+// The stages are those of PROVE (arXiv 2606.03892: dependency graph, sampled live state, replay) and of MCP-Flow
+// (arXiv 2510.24284: slots filled with real values), with each call executed.
+package synth
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+
+	"hone/internal/chat"
+	"hone/internal/episode/environment"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/vet"
+)
+
+// Tool is a tool that tasks are made for.
+type Tool struct {
+	chat.Tool
+	Server   string
+	SHA256   string // of the catalog, over all that its server says of it
+	ReadOnly bool   // its server says that it changes nothing
+	// Safe says that a call stays in a copy of the server which is the session's own. Of other tools only those are called
+	// that say they change nothing.
+	Safe bool
+}
+
+// Options of a synthesis.
+type Options struct {
+	N       int     // scenarios wanted
+	Seed    uint64  // of every draw
+	SplitBy string  // Task, ByTool or ByServer
+	Abstain float64 // share of scenarios that are to be answered without a call [0.2]
+	Several float64 // share of scenarios with several calls [0.4]
+	Workers int     // sessions at once [4]
+	Version string  // of the program, for the provenance
+	Trial   vet.Trial
+	// Progress is told how many of a stage's sessions or rows are done.
+	Progress func(stage string, done, total int, note string)
+}
+
+// What a split keeps apart: tasks that share a call, tools, or servers.
+const (
+	ByTask   = "task"
+	ByTool   = "tool"
+	ByServer = "server"
+)
+
+// Kinds of candidates.
+const (
+	single      = "single"       // one call
+	chain       = "chain"        // the second call takes a value of the first one's result
+	readBack    = "read_back"    // a call that changes something, and one that sees it
+	pair        = "pair"         // two calls that have nothing to do with each other
+	recovery    = "recovery"     // a call that is refused, then one that is not
+	noTool      = "no_tool"      // nothing is to be called
+	missingTool = "missing_tool" // what is asked for, no tool does
+	askBack     = "ask_back"     // a required value is missing: the answer is a question
+)
+
+// Call is a gold call of a candidate. Fed names the argument that took a value of the result before, and Field what that
+// result calls it; both are empty where nothing is taken.
+type Call struct {
+	Tool      string          `json:"tool"`
+	Arguments json.RawMessage `json:"arguments"`
+	Fed       string          `json:"fed,omitempty"`
+	Field     string          `json:"field,omitempty"`
+}
+
+func (c Call) gold() scenario.Gold { return scenario.Gold{Name: c.Tool, Arguments: c.Arguments} }
+
+func (c Call) key() string { return c.Tool + string(c.Arguments) }
+
+// Candidate is the record that goes through the stages.
+type Candidate struct {
+	Kind    string
+	Variant int // of several wordings of one call
+	World   int // index of what its session begins with
+	Calls   []Call
+	Checks  []scenario.Check
+	Answer  answer
+	Subject string   // of those without calls: what is asked
+	Proof   []string // names of the plays in the ledger that proved it
+	Why     string   // it was dropped for; "" while it is not
+}
+
+func (c *Candidate) abstains() bool {
+	return c.Kind == noTool || c.Kind == missingTool || c.Kind == askBack
+}
+
+func (c *Candidate) drop(format string, args ...any) { c.Why = fmt.Sprintf(format, args...) }
+
+// Result is what a synthesis came to.
+type Result struct {
+	Scenarios []scenario.Scenario
+	Report    Report
+}
+
+// maker is a synthesis under way.
+type maker struct {
+	Options
+	player
+	tools  []*subject
+	byName map[string]*subject
+	worlds []*realm
+	held   map[string]bool // tools or servers that training does not see
+	report Report
+}
+
+// Run makes scenarios for tools whose sessions from opens. l keeps what the servers answer. The error is a server that is
+// gone, or ctx's.
+func Run(ctx context.Context, from environment.Tools, tools []Tool, l *Ledger, o Options) (*Result, error) {
+	m := &maker{Options: o.withDefaults(), byName: map[string]*subject{}}
+	m.player = player{from: from, ledger: l, workers: m.Workers}
+	defer m.player.close()
+	for _, t := range tools {
+		s := &subject{Tool: t, schema: readParam(t.InputSchema)}
+		m.tools, m.byName[t.Name] = append(m.tools, s), s
+	}
+	m.player.tool = m.byName
+	if err := m.explore(ctx); err != nil {
+		return nil, err
+	}
+	d := &drafts{maker: m, seen: map[string]bool{}, count: map[string]int{}}
+	drafted := d.first()
+	for round := 1; len(drafted) > 0; round++ {
+		if err := m.prove(ctx, drafted); err != nil {
+			return nil, err
+		}
+		drafted = d.more(round)
+	}
+	list, err := m.vet(ctx, m.write(m.choose(d.list)))
+	if err != nil {
+		return nil, err
+	}
+	m.report.finish(m, list)
+	return &Result{Scenarios: list, Report: m.report}, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.N <= 0 {
+		o.N = 60
+	}
+	if o.SplitBy == "" {
+		o.SplitBy = ByTask
+	}
+	if o.Abstain == 0 {
+		o.Abstain = 0.2
+	}
+	if o.Several == 0 {
+		o.Several = 0.4
+	}
+	if o.Workers <= 0 {
+		o.Workers = 4
+	}
+	if o.Progress == nil {
+		o.Progress = func(string, int, int, string) {}
+	}
+	return o
+}
+
+// random is a stream of its own for each name: what one stage draws changes nothing in another.
+func (o Options) random(names ...any) *rand.Rand {
+	h := fnv.New64a()
+	_, _ = fmt.Fprint(h, names...) // a hash does not fail
+	return rand.New(rand.NewPCG(o.Seed, h.Sum64()))
+}

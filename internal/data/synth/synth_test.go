@@ -1,0 +1,303 @@
+package synth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/vet"
+	"hone/internal/fault"
+)
+
+func text(t *testing.T, list []scenario.Scenario) string {
+	t.Helper()
+	data, err := scenario.Encode(list, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// What comes out can be run: each scenario passes what hone scenarios validate asks, every tool that answers is in two at
+// least, three in ten take several calls, one to three in ten none.
+func TestScenariosOfAShop(t *testing.T) {
+	s := newShop(t)
+	made := run(t, s, shopTools(), optionsOf(s))
+	if n := len(made.Scenarios); n < 50 || n > 60 {
+		t.Fatalf("%d scenarios, of 60 wanted\n%v", n, made.Report.Rows())
+	}
+	trial := vet.Trial{Tools: newShop(t)}
+	tasks, ids := map[string]bool{}, map[string]bool{}
+	families := map[string]string{}
+	for i := range made.Scenarios {
+		x := &made.Scenarios[i]
+		if err := x.Validate(); err != nil {
+			t.Errorf("%s: %v", x.ID, err)
+		}
+		found, err := trial.Row(t.Context(), x)
+		if found = append(found, vet.Alone(x)...); err != nil || len(found) > 0 {
+			t.Errorf("%s (%s): %v %v", x.ID, x.Task, found, err)
+		}
+		if tasks[normal(x.Task)] || ids[x.ID] {
+			t.Errorf("%s stands twice: %s", x.ID, x.Task)
+		}
+		tasks[normal(x.Task)], ids[x.ID] = true, true
+		p := x.Provenance
+		if p == nil || p.By != "hone synth" || p.Version != "test" || len(x.Gold) > 0 && (p.Tools[x.Gold[0].Name] != "hash of "+x.Gold[0].Name || len(p.Proof) != attempts) {
+			t.Errorf("%s: provenance %+v", x.ID, p)
+		}
+		if p.Wording != "" {
+			if was, ok := families[p.Wording]; ok && was != splitKind(x) {
+				t.Errorf("the wordings %s are of training and held-out tasks", p.Wording)
+			}
+			families[p.Wording] = splitKind(x)
+		}
+	}
+	r := made.Report
+	if r.Several < 0.3 || r.Abstain < 0.1 || r.Abstain > 0.3 {
+		t.Errorf("%.2f of several calls, %.2f without one", r.Several, r.Abstain)
+	}
+	for _, row := range r.Tools {
+		if row.Scenarios < 2 {
+			t.Errorf("%s is in %d scenarios: %+v", row.Tool, row.Scenarios, row)
+		}
+	}
+	if sizes, torn := scenario.SplitSizes(made.Scenarios); torn > 0 || sizes[scenario.Test] < 5 || sizes[scenario.Validation] < 2 || sizes[scenario.Train] < 30 {
+		t.Errorf("splits %v, torn %d", sizes, torn)
+	}
+	for _, kind := range []string{single, chain, readBack, pair, recovery, noTool, missingTool, askBack} {
+		if r.Kinds[kind] == 0 {
+			t.Errorf("no scenario of the kind %s: %v", kind, r.Kinds)
+		}
+	}
+	if r.SharedN > 0.5 || len(r.Stages) != 4 {
+		t.Errorf("shared %.2f, stages %v", r.SharedN, r.Stages)
+	}
+}
+
+func splitKind(x *scenario.Scenario) string {
+	if x.Split == scenario.Train {
+		return "train"
+	}
+	return "held out"
+}
+
+// The same seed gives the same file, another seed another one.
+func TestSeed(t *testing.T) {
+	s := newShop(t)
+	o := optionsOf(s)
+	first := text(t, run(t, s, steadyTools(), o).Scenarios)
+	if again := text(t, run(t, s, steadyTools(), o).Scenarios); again != first {
+		t.Error("the same seed gives other scenarios")
+	}
+	o.Seed++
+	if text(t, run(t, s, steadyTools(), o).Scenarios) == first {
+		t.Error("another seed gives the same scenarios")
+	}
+}
+
+// A synthesis that is stopped anywhere goes on, plays nothing twice that was played, and gives what it would have given.
+func TestStoppedGoesOn(t *testing.T) {
+	o := optionsOf(nil)
+	o.N, o.Workers = 20, 1
+	whole := newShop(t)
+	o.Trial.Tools = whole
+	want := text(t, run(t, whole, steadyTools(), o).Scenarios)
+	for _, after := range []int{1, 25, 150, whole.total / 2, whole.total - 10} {
+		path := filepath.Join(t.TempDir(), "work.jsonl")
+		ctx, cancel := context.WithCancel(t.Context())
+		s := newShop(t)
+		s.after, s.stop = after, cancel
+		o.Trial.Tools = s
+		l := ledgerIn(t, path)
+		if _, err := Run(ctx, s, steadyTools(), l, o); !errors.Is(err, context.Canceled) {
+			t.Fatalf("after %d calls: %v", after, err)
+		}
+		_ = l.Close()
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = f.WriteString(`{"play": "cut o`) // as a kill may leave it
+		_ = f.Close()
+		rest := newShop(t)
+		o.Trial.Tools = rest
+		made, err := Run(t.Context(), rest, steadyTools(), ledgerIn(t, path), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := text(t, made.Scenarios); got != want {
+			t.Errorf("after %d calls: the scenarios are others", after)
+		}
+		if rest.total > whole.total-after+60 {
+			t.Errorf("after %d calls of %d, %d more were made", after, whole.total, rest.total)
+		}
+	}
+}
+
+// A ledger of other tools is begun anew.
+func TestLedgerOfOthers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "work.jsonl")
+	l := ledgerIn(t, path)
+	if err := l.put("a", &Played{Lost: "x"}); err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	if again := ledgerIn(t, path); again.get("a") == nil || again.Kept() != 1 {
+		t.Error("what was kept is gone")
+	}
+	other, err := OpenLedger(path, "of another shop")
+	if err != nil || other.get("a") != nil || other.Kept() != 0 {
+		t.Errorf("plays of other tools are taken for these: %v", err)
+	}
+	_ = other.Close()
+}
+
+// A tool that says it changes nothing and does is named, and its calls do not share a session.
+func TestLyingTool(t *testing.T) {
+	s := newShop(t)
+	s.tools["peek"] = func(s *stock, args map[string]any) (string, error) {
+		return "seen", os.WriteFile(filepath.Join(s.dir, "peeked.txt"), []byte("x"), 0o600)
+	}
+	lying := tool("peek", "Look at a shelf.", `{"type":"object","properties":{"shelf":{"type":"string"}},"required":["shelf"]}`)
+	lying.ReadOnly = true
+	made := run(t, s, append(shopTools(), lying), optionsOf(s))
+	if len(made.Report.Lies) != 1 || !strings.Contains(made.Report.Lies[0], "shop/peek") || !strings.Contains(made.Report.Lies[0], "peeked.txt") {
+		t.Errorf("lies %q", made.Report.Lies)
+	}
+}
+
+// What is never the same twice, or says the time, is no answer to ask for; the calls are.
+func TestNeverTheSame(t *testing.T) {
+	s := newShop(t)
+	made := run(t, s, shopTools(), optionsOf(s))
+	seen := 0
+	for _, x := range made.Scenarios {
+		if len(x.Gold) != 1 || x.Gold[0].Name != "roll" && x.Gold[0].Name != "get_time" {
+			continue
+		}
+		seen++
+		for _, c := range x.Checks {
+			if c.Type != scenario.CallCheck {
+				t.Errorf("%s: a check of %s", x.Task, c.Type)
+			}
+		}
+	}
+	if seen < 3 {
+		t.Errorf("%d scenarios of one such call", seen)
+	}
+}
+
+// A server that no session can be opened on ends the synthesis with its error, and so does one that dies of each call.
+func TestGone(t *testing.T) {
+	s := newShop(t)
+	s.gone = true
+	_, err := Run(t.Context(), s, shopTools(), ledgerIn(t, filepath.Join(t.TempDir(), "w")), optionsOf(s))
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.CodeUnavailable || !strings.Contains(f.Why, "refused") {
+		t.Errorf("%v", err)
+	}
+	// One tool that kills its server costs that tool alone.
+	s = newShop(t)
+	s.tools["roll"] = func(*stock, map[string]any) (string, error) { return "", errDied }
+	made := run(t, s, shopTools(), optionsOf(s))
+	for _, row := range made.Report.Tools {
+		if (row.Tool == "roll") != (row.Scenarios == 0) || row.Tool == "roll" && !strings.Contains(row.Why, "died") {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
+// A server that wants a key answers nothing: there is no scenario, and the report says what it answers.
+func TestNeedsAKey(t *testing.T) {
+	s := newShop(t)
+	for name := range s.tools {
+		s.tools[name] = func(*stock, map[string]any) (string, error) { return "", errors.New("API key missing") }
+	}
+	made := run(t, s, shopTools(), optionsOf(s))
+	if len(made.Scenarios) != 0 {
+		t.Errorf("%d scenarios", len(made.Scenarios))
+	}
+	for _, row := range made.Report.Tools {
+		if row.Why != "API key missing" {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
+// Where nothing bounds what a call changes, only tools that say they change nothing are called.
+func TestUnboundTools(t *testing.T) {
+	s := newShop(t)
+	tools := shopTools()
+	for i := range tools {
+		tools[i].Safe, tools[i].ReadOnly = false, slices.Contains([]string{"list_items", "get_item", "count_words"}, tools[i].Name)
+	}
+	made := run(t, s, tools, optionsOf(s))
+	for name := range s.calls {
+		if !slices.Contains([]string{"list_items", "get_item", "count_words"}, name) {
+			t.Errorf("%s was called", name)
+		}
+	}
+	if len(made.Report.Untouched) != 5 || len(made.Scenarios) < 10 {
+		t.Errorf("%d scenarios; not called: %v", len(made.Scenarios), made.Report.Untouched)
+	}
+}
+
+// By tool, no tool of a held-out scenario is in a training scenario.
+func TestSplitByTool(t *testing.T) {
+	s := newShop(t)
+	o := optionsOf(s)
+	o.SplitBy = ByTool
+	split := map[string]string{}
+	made := run(t, s, shopTools(), o)
+	for _, x := range made.Scenarios {
+		for _, g := range x.Gold {
+			where := splitKind(&x)
+			if x.Split == scenario.Validation {
+				where = "train" // what is chosen by may have seen tools
+			}
+			if was, ok := split[g.Name]; ok && was != where {
+				t.Errorf("%s is in %s and %s", g.Name, was, where)
+			}
+			split[g.Name] = where
+		}
+	}
+	held := 0
+	for _, where := range split {
+		if where != "train" {
+			held++
+		}
+	}
+	if held == 0 {
+		t.Errorf("no tool is tested alone: %v", split)
+	}
+}
+
+// The answers are those of the calls: another answer does not pass.
+func TestAnswersAreResults(t *testing.T) {
+	s := newShop(t)
+	answers := 0
+	for _, x := range run(t, s, shopTools(), optionsOf(s)).Scenarios {
+		for _, c := range x.Checks {
+			if c.Type != scenario.AnswerCheck || c.Equals == nil {
+				continue
+			}
+			answers++
+			if x.GoldAnswer != *c.Equals || strings.Contains(x.Task, *c.Equals) && len(*c.Equals) > 1 || c.Answer("no idea") {
+				t.Errorf("%s: answer %q", x.Task, *c.Equals)
+			}
+			var args map[string]any
+			if err := json.Unmarshal(x.Gold[len(x.Gold)-1].Arguments, &args); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if answers < 8 {
+		t.Errorf("%d answers are asked for", answers)
+	}
+}

@@ -1,0 +1,236 @@
+package synth
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"hone/internal/digest"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/vet"
+)
+
+// draftOf is a scenario with the candidate that it is of.
+type draftOf struct {
+	scenario.Scenario
+	of *Candidate
+}
+
+// write makes scenarios of candidates: split first, then worded by a family of that split.
+func (m *maker) write(list []*Candidate) []draftOf {
+	out := make([]draftOf, len(list))
+	for i, c := range list {
+		s := scenario.Scenario{Checks: slices.Clone(c.Checks), Setup: m.setupOf(c), Difficulty: c.Kind, Tags: []string{"kind:" + c.Kind}}
+		if !c.abstains() {
+			for _, x := range c.Calls {
+				s.Gold = append(s.Gold, x.gold())
+			}
+			s.GoldAnswer = m.goldAnswer(c)
+		}
+		out[i] = draftOf{s, c}
+	}
+	m.split(out)
+	reasons := map[string]int{}
+	said := map[string]bool{}
+	kept := out[:0]
+	for i := range out {
+		d := &out[i]
+		if why := m.word(d, said); why != "" {
+			reasons[why]++
+			continue
+		}
+		kept = append(kept, *d)
+	}
+	m.report.stage("word", len(list), len(kept), reasons)
+	return kept
+}
+
+func (m *maker) setupOf(c *Candidate) (setup []scenario.Gold) {
+	for _, x := range m.worlds[c.World].setup {
+		setup = append(setup, x.gold())
+	}
+	return setup
+}
+
+// goldAnswer is what a demonstration ends with; "" for the last result itself, which then is short enough to be said.
+func (m *maker) goldAnswer(c *Candidate) string {
+	if c.Answer.text != "" {
+		return c.Answer.text
+	}
+	if last := m.ledger.get(c.Proof[0]); last != nil {
+		if text := last.Results[len(last.Results)-1].Text; len(text) <= 400 && !strings.Contains(text, dirMark) {
+			return ""
+		}
+	}
+	return "Done."
+}
+
+// rewordings is how often a task that another scenario has is worded anew.
+const rewordings = 6
+
+// word gives a scenario its task, id and provenance, or says why there is none.
+func (m *maker) word(d *draftOf, said map[string]bool) string {
+	families, kind := seen(), "wording:seen"
+	if d.Split != scenario.Train {
+		families, kind = held(), "wording:held"
+	}
+	c := d.of
+	key := fmt.Sprint(c.Kind, c.Subject, c.Variant, c.World)
+	for _, x := range c.Calls {
+		key += x.key()
+	}
+	random := m.random("word", key)
+	for range rewordings {
+		f := pick(random, families)
+		if c.abstains() {
+			m.abstain(&d.Scenario, c, f, random)
+		} else {
+			d.Task = m.text(c, f, random)
+		}
+		if plain := normal(d.Task); !said[plain] {
+			said[plain] = true
+			d.ID = fmt.Sprintf("%s-%s", strings.ReplaceAll(c.Kind, "_", "-"), digest.Of(key + d.Task).String()[:10])
+			d.Tags = append(d.Tags, kind)
+			d.Provenance = m.provenance(c, f)
+			d.unsaid()
+			if len(d.Checks) == 0 {
+				return "the task says its answer"
+			}
+			return ""
+		}
+	}
+	return "another task reads the same"
+}
+
+// normal is a text but for case, white space and punctuation.
+func normal(text string) string { return strings.Join(words(strings.ToLower(text)), " ") }
+
+// unsaid takes out a check of an answer that repeating the task would pass.
+func (d *draftOf) unsaid() {
+	if d.of.Answer.text == "" {
+		return
+	}
+	d.Checks = slices.DeleteFunc(d.Checks, func(c scenario.Check) bool {
+		return c.Type == scenario.AnswerCheck && c.Equals != nil && len(*c.Equals) > 1 && strings.Contains(d.Task, *c.Equals)
+	})
+}
+
+func (m *maker) provenance(c *Candidate, f family) *scenario.Provenance {
+	p := &scenario.Provenance{By: "hone synth", Version: m.Version, Kind: c.Kind, Wording: f.name, Seed: m.Seed, Proof: c.Proof}
+	if c.Kind == noTool {
+		p.Wording = ""
+	}
+	names := c.tools()
+	for _, x := range m.worlds[c.World].setup {
+		names = append(names, x.Tool)
+	}
+	for _, name := range names {
+		if p.Tools == nil {
+			p.Tools = map[string]string{}
+		}
+		p.Tools[name] = m.byName[name].SHA256
+	}
+	return p
+}
+
+// vet tries each scenario as hone scenarios validate does, and plays those that ask for an answer once more: by then the
+// time is another. Those that do not hold are left out.
+func (m *maker) vet(ctx context.Context, list []draftOf) ([]scenario.Scenario, error) {
+	why := make([]string, len(list))
+	var plays []play
+	var at []int
+	for i, d := range list {
+		if d.of.Answer.text != "" {
+			plays = append(plays, play{Setup: m.worlds[d.of.World].setup, Calls: d.of.Calls, Attempt: attempts})
+			at = append(at, i)
+		}
+	}
+	got, err := m.all(ctx, plays, func(done int) { m.Progress("replay", done, len(plays), "") })
+	if err != nil {
+		return nil, err
+	}
+	for k, p := range got {
+		if i := at[k]; !answers(p, list[i].of) {
+			why[i] = "a later call is answered otherwise"
+		}
+	}
+	if err := m.validate(ctx, list, why); err != nil {
+		return nil, err
+	}
+	reasons := map[string]int{}
+	var out []scenario.Scenario
+	for i, d := range list {
+		if why[i] == "" {
+			out = append(out, d.Scenario)
+		} else {
+			reasons[why[i]]++
+		}
+	}
+	m.report.stage("validate", len(list), len(out), reasons)
+	return out, nil
+}
+
+// answers reports whether a play still ends with a candidate's answer.
+func answers(p *Played, c *Candidate) bool {
+	if p.Lost != "" || len(p.Results) != len(c.Calls) {
+		return false
+	}
+	text := p.Results[len(p.Results)-1].Text
+	if c.Answer.field == "" {
+		return strings.TrimSpace(text) == c.Answer.text
+	}
+	return slices.ContainsFunc(leavesOf(text), func(l leaf) bool {
+		return l.name() == c.Answer.field && strings.TrimSpace(l.text()) == c.Answer.text
+	})
+}
+
+// validate tries each scenario that has no reason against it yet.
+func (m *maker) validate(ctx context.Context, list []draftOf, why []string) error {
+	var done atomic.Int64
+	return atOnce(m.workers, len(list), func(i int) error {
+		defer func() { m.Progress("validate", int(done.Add(1)), len(list), "") }()
+		if why[i] != "" {
+			return nil
+		}
+		found := vet.Alone(&list[i].Scenario)
+		if len(found) == 0 && vet.Looks(&list[i].Scenario) {
+			said, err := m.vetted(ctx, &list[i].Scenario)
+			if err != nil {
+				return err
+			}
+			found = said
+		}
+		if len(found) > 0 {
+			why[i] = general(found[0])
+		}
+		return nil
+	})
+}
+
+// general is a finding without what differs from row to row: the first parts of "gold[0] (tool): tool_error: text".
+func general(finding string) string {
+	if parts := strings.SplitN(finding, ": ", 3); len(parts) == 3 {
+		return parts[0] + ": " + parts[1]
+	}
+	return finding
+}
+
+// vetted is what vet finds wrong on the servers; the ledger has it, where it was tried before.
+func (m *maker) vetted(ctx context.Context, s *scenario.Scenario) ([]string, error) {
+	text, _ := json.Marshal(s) // of texts and JSON
+	key := "vet " + digest.Of(text).String()[:24]
+	if got := m.ledger.get(key); got != nil {
+		return got.Changed, nil
+	}
+	found, err := m.Trial.Row(ctx, s)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return found, m.ledger.put(key, &Played{Changed: found})
+}

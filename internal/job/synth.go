@@ -1,0 +1,154 @@
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hone/internal/basemodel"
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/data/synth"
+	"hone/internal/digest"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/vet"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/mcp"
+	"hone/internal/mcp/lint"
+	"hone/internal/mcp/sandbox"
+	"hone/internal/toolset"
+)
+
+// Synthesis says what hone synth is to make, and where.
+type Synthesis struct {
+	Out     string // the scenarios
+	Work    string // what the servers answered; "" is beside Out
+	N       int
+	SplitBy string
+	CallAll bool // also tools whose calls nothing bounds
+	Workers int
+
+	AllowFindings lint.Allowed
+}
+
+// Synth makes scenarios for servers by calls on copies of them, and writes them. What they answered is kept as it comes: the
+// same command goes on with it.
+func Synth(ctx context.Context, h *host.Host, c config.Config, from toolset.Source, x Synthesis) (*synth.Result, error) {
+	c, err := basemodel.SettleLengths(h, c)
+	if err != nil {
+		return nil, err
+	}
+	servers, err := toolset.Configured(h, c, from)
+	if err != nil {
+		return nil, err
+	}
+	l, err := Open(ctx, h, c, servers, "")
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	if err := toolset.RefuseFindings(h, l.Catalog.LintTools(), x.AllowFindings); err != nil {
+		return nil, err
+	}
+	if x.Work == "" {
+		x.Work = strings.TrimSuffix(strings.TrimSuffix(x.Out, ".jsonl"), ".json") + ".synth.jsonl"
+	}
+	of, err := json.Marshal([]any{l.Catalog.Hash, servers.Servers, c.Rollout.MaxResult})
+	if err != nil {
+		return nil, err
+	}
+	ledger, err := synth.OpenLedger(x.Work, digest.Of(of).String())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = ledger.Close() }() // each line is written
+	if n := ledger.Kept(); n > 0 {
+		h.Say("%s of an earlier command in %s", fault.Count(n, "answer"), x.Work)
+	}
+	made, err := synth.Run(ctx, l.Tools, subjects(c, l, x.CallAll), ledger, synth.Options{N: x.N, Seed: c.Seed, SplitBy: x.SplitBy, Workers: x.Workers, Version: host.ReadBuild().Version,
+		Progress: h.Progress(1), Trial: vet.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Refusal: mcp.LooksRefused}})
+	if err != nil {
+		return nil, stoppedSynth(ctx, x, err)
+	}
+	sayMade(h, made)
+	if len(made.Scenarios) == 0 {
+		return made, nothingMade(made)
+	}
+	stampServers(l.Catalog, made.Scenarios)
+	if err := l.Runnable(c, made.Scenarios); err != nil {
+		return made, err
+	}
+	return made, scenario.Save(x.Out, made.Scenarios)
+}
+
+// subjects are the tools of a catalog as synth has them: which of them may be called without a word of theirs that they
+// change nothing.
+func subjects(c config.Config, l *Episodes, all bool) (tools []synth.Tool) {
+	for _, s := range l.Catalog.Servers {
+		server := l.Housing.Servers.Servers[s.Name]
+		held := server.Command != "" && l.Housing.Sandbox.Level() != sandbox.None && !slices.Contains(c.MCP.Sandbox.Exempt, s.Name) &&
+			!c.MCP.Sandbox.NetworkFor(s.Name) && len(server.Hosts) == 0 && len(c.MCP.Sandbox.WriteFor(s.Name)) == 0
+		own := server.Isolation == mcp.PerReset || held && server.Isolation != mcp.PerSession
+		for _, t := range s.Tools {
+			tools = append(tools, synth.Tool{Tool: chat.Tool{Name: t.ModelName, Description: t.Description, InputSchema: t.InputSchema},
+				Server: s.Name, SHA256: t.SHA256, ReadOnly: toolset.HintsOf(t.Annotations).ReadOnlyHint, Safe: own || all})
+		}
+	}
+	return tools
+}
+
+// stampServers notes the versions of the servers that scenarios call.
+func stampServers(catalog *mcp.Catalog, list []scenario.Scenario) {
+	version := map[string]string{}
+	for _, s := range catalog.Servers {
+		version[s.Name] = s.Version
+	}
+	for i := range list {
+		for tool := range list[i].Provenance.Tools {
+			if server, _, ok := catalog.Resolve(tool); ok {
+				if list[i].Provenance.Servers == nil {
+					list[i].Provenance.Servers = map[string]string{}
+				}
+				list[i].Provenance.Servers[server] = version[server]
+			}
+		}
+	}
+}
+
+func sayMade(h *host.Host, made *synth.Result) {
+	r := made.Report
+	for _, lie := range r.Lies {
+		h.Say("warning: %s", lie)
+	}
+	if len(r.Untouched) > 0 {
+		h.Say("not called, since nothing bounds what they change and they do not say that they change nothing: %s; --call-all calls them too", strings.Join(r.Untouched, ", "))
+	}
+	h.Say("%s: %.0f%% of several calls, %.0f%% without one; %.0f words a task; %.0f%% of the held-out tasks' word triples stand in training tasks",
+		fault.Count(len(made.Scenarios), "scenario"), 100*r.Several, 100*r.Abstain, r.Words, 100*r.SharedN)
+}
+
+// nothingMade says why there is no scenario: what the first tool answers.
+func nothingMade(made *synth.Result) error {
+	why := "the servers have no tools"
+	for _, t := range made.Report.Tools {
+		if t.Why != "" {
+			why = fmt.Sprintf("%s/%s answers: %s", t.Server, t.Tool, fault.Short(t.Why))
+			break
+		}
+	}
+	if len(made.Report.Untouched) > 0 {
+		why = "no tool says that it changes nothing, and nothing bounds what a call would change"
+	}
+	return &fault.Error{Code: fault.CodeFailures, What: "no scenario could be made", Why: why,
+		Next: "give the server what it asks for in its entry (a key in env, hosts, a template folder); hone doctor tries it"}
+}
+
+func stoppedSynth(ctx context.Context, x Synthesis, err error) error {
+	if ctx.Err() == nil {
+		return err
+	}
+	return &fault.Error{Code: fault.CodeStopped, What: "stopped; what the servers answered is kept", Where: x.Work, Next: "the same command goes on"}
+}
