@@ -52,7 +52,6 @@ func (m *maker) choose(list []*Candidate) []*Candidate {
 // taking is a choice under way.
 type taking struct {
 	list  []*Candidate
-	taken []bool
 	count map[string]int // scenarios by tool
 	kinds map[string]int
 }

@@ -39,7 +39,6 @@ type stock struct {
 	mu    sync.Mutex
 	dir   string
 	items []item
-	asked int
 }
 
 type item struct {

@@ -51,14 +51,6 @@ func (s *subject) needs() bool {
 	return slices.ContainsFunc(s.schema.fields, func(p param) bool { return p.required })
 }
 
-func (s *subject) field(name string) (param, bool) {
-	i := slices.IndexFunc(s.schema.fields, func(p param) bool { return p.name == name })
-	if i < 0 {
-		return param{}, false
-	}
-	return s.schema.fields[i], true
-}
-
 // takes reports whether arguments fit the tool's schema.
 func (s *subject) takes(arguments string) bool {
 	if s.checks == nil {
