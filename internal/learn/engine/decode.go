@@ -30,13 +30,13 @@ func (t NewToken) Attend(qkv, key, value *graph.Node) (out, turned, log, newKey,
 	values := func(nodes [2]*graph.Node) (all []compute.Value) {
 		for _, n := range nodes {
 			if n != nil {
-				all = append(all, graph.InternalBackendOutputs(n)[0])
+				all = append(all, valueOf(n))
 			}
 		}
 		return all
 	}
 	token := stablehlo.NewToken{NumHeads: t.NumHeads, NumKVHeads: t.NumKVHeads, Scale: t.Scale, Eps: t.Eps,
-		Lengths: graph.InternalBackendOutputs(t.Length)[0], Norms: values(t.Norms), Rotation: values(t.Rotation)}
+		Lengths: valueOf(t.Length), Norms: values(t.Norms), Rotation: values(t.Rotation)}
 	o, s := graph.BackendFusedScaledDotProductAttention(qkv, key, value, compute.AttentionAxesLayoutBSHD, &compute.ScaledDotProductAttentionConfig{
 		Bias: token})
 	return o, s[0], s[1], s[2], s[3]

@@ -7,24 +7,55 @@ import (
 	"hone/internal/learn/engine/stablehlo"
 )
 
-// Thin is what an adapter adds to a product of joined weights, [W; A] x: with y = W x and d = A x it is y + B d, rounded once.
+// Thin is what an adapter adds to a product of joined weights, [W; A] x: with y = W x and d = A x it is y + B d, rounded once. Bands of y's columns take columns of
+// d of their own, as many each: the first band the first, and so on.
 type Thin struct {
-	Out, Width int         // rows of W and of A
+	Out, Width int         // rows of W; columns of d that a band takes
+	Bands      []int       // the first column of each, from 0 on
 	Bias       *graph.Node // [Out] f32; nil where there is none
 	Gated      bool        // the first half of the sum is a gate: the result is SiLU(first half) second half (arXiv 2002.05202)
 }
 
-// HasKernel reports whether the device has one kernel for all of it: for y [M, Out + Width] in float32.
+// HasKernel reports whether the device has one kernel for all of it: for y [M, Out + all of d] in float32.
 func (t Thin) HasKernel(y *graph.Node) bool {
 	b, ok := y.Graph().Backend().(*stablehlo.Backend)
-	return ok && b.HasThin(y.Shape().Dimensions[0], t.Out, t.Width, t.Gated)
+	return ok && b.HasThin(y.Shape().Dimensions[0], t.Out, t.Width, stablehlo.Thin{Bands: t.Bands, Gated: t.Gated})
 }
 
-// Add returns the sum in bfloat16, [M, Out] or, gated, [M, Out/2], of y [M, Out + Width] f32 and b [Out, Width] bf16.
+// Add returns the sum in bfloat16, [M, Out] or, gated, [M, Out/2], of y [M, Out + all of d] f32 and b [Out, Width] bf16.
 func (t Thin) Add(y, b *graph.Node) *graph.Node {
-	config := compute.DenseConfig{WeightLayout: compute.DenseLayoutOutputsInput}
-	if t.Gated {
-		config.Activation = compute.ActivationSilu
+	sum, _ := add(y, b, y, stablehlo.Thin{Bands: t.Bands, Gated: t.Gated, Bias: valueOf(t.Bias)})
+	return sum
+}
+
+// ThinNorm is Thin whose sum is added to x and then normed: h = RMSNorm(x + sum) (arXiv 1910.07467).
+type ThinNorm struct {
+	Thin
+	Weight *graph.Node // [Out] f32
+	Eps    float64
+}
+
+// HasKernel is Thin's.
+func (t ThinNorm) HasKernel(y *graph.Node) bool {
+	b, ok := y.Graph().Backend().(*stablehlo.Backend)
+	return ok && b.HasThin(y.Shape().Dimensions[0], t.Out, t.Width, stablehlo.Thin{Bands: t.Bands, Norms: true})
+}
+
+// Add returns x + sum and that normed, each [M, Out] in bfloat16, of y and b as Thin's and x [M, Out] bf16.
+func (t ThinNorm) Add(y, b, x *graph.Node) (sum, normed *graph.Node) {
+	normed, states := add(y, b, x, stablehlo.Thin{Bands: t.Bands, Bias: valueOf(t.Bias), Norms: true, Weight: valueOf(t.Weight), Eps: t.Eps})
+	return states[0], normed
+}
+
+// add has the backend's kernel add, which it takes for attention.
+func add(y, b, x *graph.Node, t stablehlo.Thin) (*graph.Node, []*graph.Node) {
+	return graph.BackendFusedScaledDotProductAttention(y, b, x, compute.AttentionAxesLayoutBSHD, &compute.ScaledDotProductAttentionConfig{Bias: t})
+}
+
+// valueOf is the backend's value of a node, nil of none.
+func valueOf(n *graph.Node) compute.Value {
+	if n == nil {
+		return nil
 	}
-	return graph.BackendFusedDense(y, b, t.Bias, config)
+	return graph.InternalBackendOutputs(n)[0]
 }

@@ -12,8 +12,9 @@ import (
 // weights' type. The sum is taken in float32 and rounded once, so a small adapter is not lost beside a large weight, as it is where W + s B A is.
 //
 // The A of linear maps that read one x are one matrix [width, in], and d = A x is one product. Where maps are joined (Spec.Joined)
-// its rows stand below theirs, so that W x and d are one product too. Each map as it is held has a matrix B [out, columns of d]: of joined maps it is zero
-// but for blocks, as are the rows that make their width a multiple of what a kernel takes.
+// its rows stand below theirs, so that W x and d are one product too. Each map as it is held has a matrix B [out, width of a band]: the rows of each
+// of its targets, which are a band, take the columns of d that are that target's. Their number is a multiple of what a kernel takes, those that are
+// nobody's are zero.
 //
 // Several adapters stand beside each other in the same matrices; of d what is another adapter's is then put to zero, token by token.
 type Adapters struct {
@@ -37,16 +38,20 @@ type reader struct {
 
 // up is the B of one map as it is held.
 type up struct {
-	out, from, width int // rows; the first column of d that it takes, and how many
-	blocks           []block
+	out, width int    // rows; columns of d that a band takes
+	bands      []band // of the targets that are adapted
+	blocks     []block
 }
+
+// band is rows of a map, from one on, that take columns of d, from one on. Rows above the first are zero.
+type band struct{ row, from int }
 
 // block is a matrix of one adapter inside of another, at a row and a column.
 type block struct {
 	adapter, piece, row, column int
 }
 
-// widthMultiple is what the kernel that adds B d takes at one time of a joined product's width.
+// widthMultiple is what the kernel that adds B d takes at one time of a band's width.
 const widthMultiple = 32
 
 // NewAdapters lays out count adapters of a shape, which Check has found no fault with.
@@ -80,23 +85,28 @@ func (s Spec) mapsByInput() (all [][][]Target) {
 func newReader(s Spec, layer int, maps [][]Target, pieces []Piece, at map[site]int, count int) reader {
 	r := reader{layer: layer, maps: maps}
 	for _, targets := range maps {
-		u := up{from: r.width}
+		var u up
+		for _, t := range targets {
+			if j, ok := at[site{layer, t}]; ok {
+				u.width = max(u.width, count*pieces[j].Rows)
+			}
+		}
+		if s.Joined {
+			u.width = (u.width + widthMultiple - 1) / widthMultiple * widthMultiple
+		}
 		for _, t := range targets {
 			in, out := s.Dims(t)
 			r.in = in
 			if j, ok := at[site{layer, t}]; ok {
+				u.bands = append(u.bands, band{u.out, r.width})
 				for i := range count {
-					r.downs = append(r.downs, block{i, j, r.width, 0})
-					u.blocks = append(u.blocks, block{i, j + 1, u.out, r.width - u.from})
-					r.width += pieces[j].Rows
+					r.downs = append(r.downs, block{i, j, r.width + i*pieces[j].Rows, 0})
+					u.blocks = append(u.blocks, block{i, j + 1, u.out, i * pieces[j].Rows})
 				}
+				r.width += u.width
 			}
 			u.out += out
 		}
-		if s.Joined {
-			r.width = (r.width + widthMultiple - 1) / widthMultiple * widthMultiple
-		}
-		u.width = r.width - u.from
 		r.ups = append(r.ups, u)
 	}
 	return r
@@ -230,13 +240,16 @@ func zeros(like *Node, rows, columns int) *Node {
 	return Zeros(like.Graph(), shapes.Make(like.DType(), rows, columns))
 }
 
-// assemble puts the A below each other.
+// assemble puts the A below each other, and zeros between.
 func (r *reader) assemble(of func(block) *Node, pieces []Piece, like *Node) *Node {
 	var parts []*Node
 	rows := 0
 	for _, b := range r.downs {
+		if b.row > rows {
+			parts = append(parts, zeros(like, b.row-rows, r.in))
+		}
 		parts = append(parts, of(b))
-		rows += pieces[b.piece].Rows
+		rows = b.row + pieces[b.piece].Rows
 	}
 	if rows < r.width {
 		parts = append(parts, zeros(like, r.width-rows, r.in))
@@ -244,7 +257,7 @@ func (r *reader) assemble(of func(block) *Node, pieces []Piece, like *Node) *Nod
 	return concatenated(parts)
 }
 
-// assemble puts the B where they belong: those of a target beside each other, and zeros around.
+// assemble puts the B where they belong: those of a target beside each other, and zeros where there are none.
 func (u *up) assemble(of func(block) *Node, pieces []Piece, like *Node) *Node {
 	var rows []*Node
 	done := 0
@@ -254,10 +267,7 @@ func (u *up) assemble(of func(block) *Node, pieces []Piece, like *Node) *Node {
 			rows = append(rows, zeros(like, first.row-done, u.width))
 		}
 		var beside []*Node
-		if first.column > 0 {
-			beside = append(beside, zeros(like, height, first.column))
-		}
-		end := first.column
+		end := 0
 		for ; i < len(u.blocks) && u.blocks[i].piece == first.piece; i++ {
 			beside = append(beside, of(u.blocks[i]))
 			end += pieces[first.piece].Cols

@@ -35,12 +35,12 @@ func (d *Decoder) adapted(r *reader, x *Node) (out []*Node) {
 	arrays := d.applied.arrays[r]
 	if d.spec.Joined {
 		y := d.wide(r.layer, x, r.maps[0][0])
-		if t := d.thin(r, y, false); t.HasKernel(y) {
+		if t := d.thin(r); t.HasKernel(y) {
 			return []*Node{t.Add(y, arrays[1])}
 		}
 		n := r.ups[0].out
 		down := d.own(r, ConvertDType(columns(y, n, n+r.width), x.DType()))
-		return []*Node{d.rounded(r.layer, r.maps[0][0], columns(y, 0, n), down, arrays[1], x.DType())}
+		return []*Node{d.rounded(r.layer, r.maps[0][0], columns(y, 0, n), lifted(r.ups[0], down, arrays[1]), x.DType())}
 	}
 	down := d.own(r, transposed(x, arrays[0]))
 	arrays = arrays[1:]
@@ -50,15 +50,34 @@ func (d *Decoder) adapted(r *reader, x *Node) (out []*Node) {
 			out = append(out, d.product(r.layer, x, m[0]))
 			continue
 		}
-		out = append(out, d.rounded(r.layer, m[0], d.wide(r.layer, x, m[0]), columns(down, u.from, u.from+u.width), arrays[0], x.DType()))
+		out = append(out, d.rounded(r.layer, m[0], d.wide(r.layer, x, m[0]), lifted(u, down, arrays[0]), x.DType()))
 		arrays = arrays[1:]
 	}
 	return out
 }
 
-// rounded is y + B down and the bias of a map, added in float32.
-func (d *Decoder) rounded(layer int, first Target, y, down, up *Node, dtype dtypes.DType) *Node {
-	y = Add(y, contract(down, up, []int{1}, nil, []int{1}, nil, dtypes.Float32))
+// lifted is B d of a map as it is held [M, out], in float32, of d [M, width of the reader].
+func lifted(u up, d, b *Node) *Node {
+	var parts []*Node
+	for i, of := range u.bands {
+		from, to := of.row, u.out
+		if i == 0 {
+			from = 0 // the rows above it are zero
+		}
+		if i+1 < len(u.bands) {
+			to = u.bands[i+1].row
+		}
+		parts = append(parts, contract(columns(d, of.from, of.from+u.width), Slice(b, AxisRange(from, to)), []int{1}, nil, []int{1}, nil, dtypes.Float32))
+	}
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	return Concatenate(parts, 1)
+}
+
+// rounded is the sum of what a map and its adapter give, and its bias, in float32.
+func (d *Decoder) rounded(layer int, first Target, y, term *Node, dtype dtypes.DType) *Node {
+	y = Add(y, term)
 	if b := d.bias(layer, first); b != nil {
 		y = Add(y, ExpandLeftToRank(b, 2))
 	}
@@ -100,12 +119,17 @@ func (d *Decoder) bias(layer int, first Target) *Node {
 	return d.weights[d.spec.linearName(layer, first)+".bias"]
 }
 
-// thin is what the device's kernel is told that adds adapters to a joined product y. There is none where tokens have adapters of their own.
-func (d *Decoder) thin(r *reader, y *Node, gated bool) engine.Thin {
+// thin is what the device's kernel is told that adds adapters to a joined product. There is none where tokens have adapters of their own.
+func (d *Decoder) thin(r *reader) engine.Thin {
 	if d.applied.adapterM != nil || !d.spec.BF16 {
 		return engine.Thin{}
 	}
-	return engine.Thin{Out: r.ups[0].out, Width: r.width, Bias: d.bias(r.layer, r.maps[0][0]), Gated: gated}
+	t := engine.Thin{Out: r.ups[0].out, Width: r.ups[0].width, Bias: d.bias(r.layer, r.maps[0][0])}
+	for _, b := range r.ups[0].bands {
+		t.Bands = append(t.Bands, b.row)
+	}
+	t.Bands[0] = 0 // the rows above it are zero
+	return t
 }
 
 // gated is SiLU(gate) up of an MLP whose input is h [M, H], where the device has one kernel for it and the adapters; else nil.
@@ -118,12 +142,26 @@ func (d *Decoder) gated(layer int, h *Node) *Node {
 	if r == nil || !d.spec.Joined || d.spec.GELU {
 		return nil
 	}
-	y := d.wide(layer, h, first)
-	t := d.thin(r, y, true)
-	if !t.HasKernel(y) {
+	y, t := d.wide(layer, h, first), d.thin(r)
+	if t.Gated = true; !t.HasKernel(y) {
 		return nil
 	}
 	return t.Add(y, d.applied.arrays[r][1])
+}
+
+// plus is x and what a map gives of its input, added; and, where the device has one kernel for all of it, the sum normed by the weight of that
+// name, else nil. post is the name of the norm that stands between, in families that have one.
+func (d *Decoder) plus(layer int, t Target, input, x *Node, post, norm string) (sum, normed *Node) {
+	r := d.readerOf(layer, []Target{t})
+	weight := d.weights[norm]
+	if r == nil || weight == nil || !d.spec.Joined || d.spec.PostNorms {
+		return Add(x, d.postNorm(layer, post, d.linear(layer, t, input))), nil
+	}
+	y, n := d.wide(layer, input, t), engine.ThinNorm{Thin: d.thin(r), Weight: offset(weight, d.spec), Eps: d.spec.NormEps}
+	if !n.HasKernel(y) {
+		return Add(x, d.linear(layer, t, input)), nil
+	}
+	return n.Add(y, d.applied.arrays[r][1], x)
 }
 
 // readerOf is the reader of maps that begin with a target, nil where they have no adapter.

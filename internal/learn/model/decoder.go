@@ -80,6 +80,7 @@ func (d *Decoder) layers(idsNC, positionsNC *Node, attention func(layer int, h *
 	if s.EmbeddingScale != 0 {
 		x = MulScalar(x, s.EmbeddingScale)
 	}
+	var h *Node // x normed for the attention that comes, where that was computed with x
 	for layer := range s.NumLayers {
 		l := s.Layer(layer)
 		if _, ok := rotations[l.LocalRope]; !ok {
@@ -89,9 +90,11 @@ func (d *Decoder) layers(idsNC, positionsNC *Node, attention func(layer int, h *
 			x = x.Checkpoint()
 		}
 		d.late = newLate(s, x)
-		o := attention(layer, d.norm(layer, attentionNorm, x), rotations[l.LocalRope])
-		x = Add(x, d.postNorm(layer, s.attentionPostNorm(), d.linear(layer, O, o)))
-		x = d.feedForward(layer, x)
+		if h == nil {
+			h = d.norm(layer, attentionNorm, x)
+		}
+		x, h = d.plus(layer, O, attention(layer, h, rotations[l.LocalRope]), x, s.attentionPostNorm(), s.layer(layer)+s.mlpNorm()+".weight")
+		x, h = d.feedForward(layer, x, h)
 	}
 	if d.recomputesLayers() {
 		x = x.StopCheckpoint()
@@ -115,16 +118,21 @@ func (d *Decoder) rotated(layer int, h, positionsNC *Node, r rotation) (q, k, v 
 	return q, k, v
 }
 
-// feedForward adds the MLP's part to x [M, H].
-func (d *Decoder) feedForward(layer int, x *Node) *Node {
+// feedForward adds the MLP's part to x [M, H], which normed for it is h, where that is known. It returns the sum normed for the next layer's attention too,
+// where one kernel gives both; else nil.
+func (d *Decoder) feedForward(layer int, x, h *Node) (sum, normed *Node) {
 	if d.recomputesLayers() && x.Shape().Dimensions[0] > d.chunk {
 		return InChunks(x, d.chunk, func(start, end int, x *Node) *Node {
 			part := *d
 			part.dropout = d.dropout.tokens(start, end)
-			return part.feedForward(layer, x)
-		})
+			sum, _ := part.feedForward(layer, x, nil)
+			return sum
+		}), nil
 	}
-	return Add(x, d.postNorm(layer, d.spec.mlpPostNorm(), d.mlp(layer, d.norm(layer, d.spec.mlpNorm(), x))))
+	if h == nil {
+		h = d.norm(layer, d.spec.mlpNorm(), x)
+	}
+	return d.plus(layer, Down, d.mlp(layer, h), x, d.spec.mlpPostNorm(), d.spec.layer(layer+1)+attentionNorm+".weight")
 }
 
 // InChunks applies f to chunks of x's rows [M, ...], of a checkpoint that has begun; f is given which rows they are. Each is
@@ -234,10 +242,10 @@ func (d *Decoder) queryKeyValue(layer int, h *Node, n, c int) (q, k, v *Node) {
 	return q, k, v
 }
 
-// mlp is the gated MLP (arXiv 2002.05202) of h [N*C, H].
+// mlp is what the down map of the gated MLP (arXiv 2002.05202) reads, of h [N*C, H].
 func (d *Decoder) mlp(layer int, h *Node) *Node {
 	if product := d.gated(layer, h); product != nil {
-		return d.linear(layer, Down, product)
+		return product
 	}
 	var gate, up *Node
 	if i := d.spec.Intermediate; d.spec.FusedLinears {
@@ -254,7 +262,7 @@ func (d *Decoder) mlp(layer int, h *Node) *Node {
 		gate = Mul(gate, Sigmoid(gate))
 	}
 	product := ConvertDType(Mul(gate, ConvertDType(up, dtypes.Float32)), h.DType())
-	return d.linear(layer, Down, d.until(product))
+	return d.until(product)
 }
 
 // Logits applies the final norm and the head to hidden states [M, H] and returns [M, V].
@@ -405,11 +413,16 @@ func heads(x *Node, n, c, numHeads, headDim int) *Node {
 func rmsNorm(x, w *Node, s Spec) *Node {
 	dtype := x.DType()
 	x = ConvertDType(x, dtypes.Float32)
-	if s.NormOffset {
-		w = AddScalar(w, 1)
-	}
 	mean := ReduceAndKeep(Square(x), ReduceMean, -1)
-	return ConvertDType(Mul(Div(x, Sqrt(AddScalar(mean, s.NormEps))), ExpandLeftToRank(w, x.Rank())), dtype)
+	return ConvertDType(Mul(Div(x, Sqrt(AddScalar(mean, s.NormEps))), ExpandLeftToRank(offset(w, s), x.Rank())), dtype)
+}
+
+// offset is what a norm's weights are factors of.
+func offset(w *Node, s Spec) *Node {
+	if s.NormOffset {
+		return AddScalar(w, 1)
+	}
+	return w
 }
 
 // gelu is the approximation by tanh of x times the normal distribution function of x (arXiv 1606.08415):

@@ -27,6 +27,7 @@ func TestDecodeEqualsOperations(t *testing.T) {
 		"norms from 1 on":           func(s *model.Spec) { s.QKNorm, s.NormOffset = true, true },
 		"heads of 128":              func(s *model.Spec) { s.HeadDim, s.NumHeads = 128, 8 },
 		"after a prefix":            func(s *model.Spec) { s.QKNorm, s.NumHeads = true, 14 },
+		"an adapter":                func(s *model.Spec) { s.QKNorm, s.QKVBias, s.Hidden, s.NumLayers = true, true, 128, 3 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := learntest.Spec()
@@ -47,9 +48,12 @@ func TestDecodeEqualsOperations(t *testing.T) {
 						wide[i] = ConvertDType(x, dtypes.Float32)
 					}
 				}
-				prefixed := name == "after a prefix"
-				return slices.Concat(decodeOnce(joined, s.Join(in[:w]), in[w:], prefixed), decodeOnce(s, in[:w], in[w:], prefixed),
-					decodeOnce(exact, wide[:w], wide[w:], prefixed))
+				prefixed, decoder := name == "after a prefix", model.NewDecoder
+				if name == "an adapter" {
+					decoder = adapted
+				}
+				return slices.Concat(decodeOnce(joined, decoder(joined, s.Join(in[:w])), in[w:], prefixed), decodeOnce(s, decoder(s, in[:w]), in[w:], prefixed),
+					decodeOnce(exact, decoder(exact, wide[:w]), wide[w:], prefixed))
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -100,7 +104,7 @@ func TestLayersThatTakeTheKernel(t *testing.T) {
 					engine.Param{Name: fmt.Sprint("prefix", i), Shape: s.Shape(s.NumKVHeads, 1, s.HeadDim)})
 			}
 			params = append(params, engine.Param{Name: "ids", Shape: engine.I32(rows, 1)}, engine.Param{Name: "length", Shape: engine.I32(rows)})
-			p, err := d.Compile("decode", params, func(in []*Node) []*Node { return decodeOnce(s, in[:w], in[w:], false) })
+			p, err := d.Compile("decode", params, func(in []*Node) []*Node { return decodeOnce(s, model.NewDecoder(s, in[:w]), in[w:], false) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -122,9 +126,72 @@ func TestLayersThatTakeTheKernel(t *testing.T) {
 	}
 }
 
+// adapted is a sampler's decoder under an adapter of ranks that are no kernel's, and not all the same, with B as large as A.
+func adapted(s model.Spec, weights []*Node) *model.Decoder {
+	g := weights[0].Graph()
+	a := model.NewAdapters(s, model.LoRA{Rank: 5, Alpha: 10, RankPattern: []model.Pattern[int]{{Pattern: "(v|o)_proj", Value: 9}}}, 1)
+	var in, arrays []*Node
+	for i, p := range a.Params() {
+		x := Zeros(g, p.Shape)
+		if i < len(weights) && p.Shape.Equal(weights[i].Shape()) {
+			x = weights[i]
+		} else if i < len(weights) {
+			x = Concatenate([]*Node{weights[i], Slice(x, AxisRange(weights[i].Shape().Dimensions[0]))}, 0)
+		}
+		in = append(in, x)
+	}
+	for _, i := range a.Arrays() {
+		arrays = append(arrays, in[i])
+	}
+	for i, x := range a.Write(arrays, 0, MulScalar(Sin(MulScalar(Iota(g, engine.F32(a.Size()), 0), 12.9898)), 0.1)) {
+		in[a.Arrays()[i]] = x
+	}
+	return model.NewSampling(a, in, nil)
+}
+
+// Of a joined layer with an adapter each map takes a kernel: that of gate and up the activation with it, those that end in the residual stream the next norm, but
+// for the last, which is not a layer's.
+func TestAdaptersTakeTheKernels(t *testing.T) {
+	for name, c := range map[string]struct {
+		thin, norms int // of three layers
+		change      func(*model.Spec)
+	}{
+		"plain":                   {7, 5, func(*model.Spec) {}},
+		"biases":                  {7, 5, func(s *model.Spec) { s.QKVBias, s.OBias = true, true }},
+		"fused maps":              {7, 5, func(s *model.Spec) { s.FusedLinears = true }},
+		"norms before the stream": {12, 0, func(s *model.Spec) { s.PostNorms = true }},
+		"a width for no cluster":  {12, 0, func(s *model.Spec) { s.Hidden = 96 }},
+		"not rounded":             {0, 0, func(s *model.Spec) { s.BF16 = false }},
+		"maps apart":              {0, 0, func(s *model.Spec) { s.Joined = false }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := learntest.Spec()
+			s.BF16, s.Joined, s.HeadDim, s.Hidden, s.NumLayers = true, true, 64, 128, 3
+			c.change(&s)
+			d := engine.OpenDry(true, 1)
+			defer d.Close()
+			params := append(s.WeightParams(), engine.Param{Name: "ids", Shape: engine.I32(16, 8)})
+			p, err := d.Compile("forward", params, func(in []*Node) []*Node {
+				w, ids := in[:len(in)-1], in[len(in)-1]
+				return []*Node{adapted(s, w).Forward(ids, Iota(ids.Graph(), ids.Shape(), 1), func(_ int, k, v *Node) []model.KeyValues {
+					return []model.KeyValues{{K: k, V: v, Causal: true}}
+				})}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for call, want := range map[string]int{`@add_thin\d`: c.thin, `@add_thin_norm\d`: c.norms} {
+				if n := len(regexp.MustCompile("call "+call).FindAllString(p.HLO(), -1)); n != want {
+					t.Errorf("%s is called %d times, want %d", call, n, want)
+				}
+			}
+		})
+	}
+}
+
 // decodeOnce returns hidden states and caches after one token of each row, of which the rest of a program's inputs tells: of each layer a cache
 // and a prefix for keys, and for values, then ids and lengths.
-func decodeOnce(s model.Spec, weights, rest []*Node, prefixed bool) []*Node {
+func decodeOnce(s model.Spec, d *model.Decoder, rest []*Node, prefixed bool) []*Node {
 	n := 2 * s.NumLayers
 	ids, length := rest[2*n], rest[2*n+1]
 	c := &model.Caches{Length: length, Write: func(cache, fresh *Node) *Node {
@@ -140,7 +207,7 @@ func decodeOnce(s model.Spec, weights, rest []*Node, prefixed bool) []*Node {
 			return []model.KeyValues{{K: rest[4*layer+1], V: rest[4*layer+3], Mask: follows}}
 		}
 	}
-	h := model.NewDecoder(s, weights).Decode(ids, AddScalar(Reshape(length, -1, 1), 3), c)
+	h := d.Decode(ids, AddScalar(Reshape(length, -1, 1), 3), c)
 	out := []*Node{ConvertDType(h, dtypes.Float32)}
 	for _, x := range c.KV {
 		out = append(out, ConvertDType(x, dtypes.Float32))

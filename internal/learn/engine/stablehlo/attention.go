@@ -73,8 +73,11 @@ func (f *function) FusedScaledDotProductAttention(query, key, val compute.Value,
 
 func (f *function) attend(query, key, val compute.Value, layout compute.AttentionAxesLayout,
 	options *compute.ScaledDotProductAttentionConfig) (compute.Value, []compute.Value, error) {
-	if token, ok := options.Bias.(NewToken); ok {
-		return f.attendNew(query, key, val, token)
+	switch other := options.Bias.(type) {
+	case NewToken:
+		return f.attendNew(query, key, val, other)
+	case Thin:
+		return f.addThin(query, key, val, other)
 	}
 	if options.KeyValueSeqLen != nil {
 		return f.attendCache(query, key, val, options)

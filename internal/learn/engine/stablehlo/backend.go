@@ -9,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strconv"
+	"strings"
 
 	"github.com/gomlx/compute"
 	"github.com/gomlx/compute/dtypes"
@@ -31,6 +33,7 @@ type Backend struct {
 	compiled  *compiled // where there are several
 	kept      *kept     // on disk; nil: nowhere
 	precision string    // of matrix products of float32
+	clusters  bool      // a GPU's blocks can share memory in clusters
 	dry       *dry      // in place of plug-in and client; nil where there is a device
 	borrowed  bool      // the client is another's, who finalizes it
 	finalized bool
@@ -57,6 +60,7 @@ func New(path string, numDevices int) (*Backend, error) {
 		return nil, err
 	}
 	b := &Backend{plugin: plugin, client: client, options: fmt.Sprint(options), precision: precision, devices: first(numDevices)}
+	b.clusters = plugin.IsCUDA() && hasClusters(plugin.attribute(client, "compute_capability"))
 	if numDevices > 1 {
 		b.compiled = &compiled{programs: map[string]program{}}
 	}
@@ -73,6 +77,13 @@ func (b *Backend) IsGPU() bool {
 		return b.dry.gpu
 	}
 	return b.plugin.IsCUDA()
+}
+
+// hasClusters reports whether a GPU of a compute capability, "9.0", has clusters of blocks.
+func hasClusters(capability string) bool {
+	major, _, _ := strings.Cut(capability, ".")
+	n, err := strconv.Atoi(major)
+	return err == nil && n >= 9
 }
 
 // Name implements compute.Backend.

@@ -264,7 +264,6 @@ var structure = []string{"Name", "Builder", "Parent", "Shape", "Parameter", "Ret
 // elsewhere are operations whose contracts need more than a case here, by the test that holds them.
 var elsewhere = map[string]string{
 	"FusedScaledDotProductAttention": "attention_test.go", "FusedScaledDotProductAttentionVJP": "attention_test.go",
-	"FusedDense": "thin_test.go",
 }
 
 // An operation without a contract is a gap in the suite.

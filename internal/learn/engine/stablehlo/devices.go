@@ -33,7 +33,7 @@ func (b *Backend) On(i int) *Backend {
 	if len(b.devices) == 1 {
 		return b
 	}
-	return &Backend{plugin: b.plugin, client: b.client, precision: b.precision, dry: b.dry, devices: b.devices[i : i+1],
+	return &Backend{plugin: b.plugin, client: b.client, precision: b.precision, clusters: b.clusters, dry: b.dry, devices: b.devices[i : i+1],
 		compiled: b.compiled, kept: b.kept, borrowed: true}
 }
 

@@ -13,7 +13,7 @@ import (
 // hold is found out so without any of it. gpu says whether the programs are those for one. Of several devices it is one that
 // is accounted for: all hold as much.
 func NewDry(gpu bool, numDevices int) *Backend {
-	return &Backend{dry: &dry{gpu: gpu}, precision: "DEFAULT", devices: first(numDevices)}
+	return &Backend{dry: &dry{gpu: gpu}, precision: "DEFAULT", clusters: gpu, devices: first(numDevices)}
 }
 
 // dry is the account of a backend without a device.

@@ -18,9 +18,10 @@ type machine struct {
 	t      testing.TB
 	memory []byte
 	spans  [][2]uint64 // of the buffers in memory
-	shared []byte
+	shared []byte      // of the blocks of a cluster, one behind the other
+	size   int         // of a block's
 	params map[string]uint64
-	block  [2]uint64
+	blocks int // of a cluster, beside each other
 	code   []instruction
 	labels map[string]int
 }
@@ -35,6 +36,9 @@ type instruction struct {
 // warp is 32 lanes' registers.
 type warp struct {
 	first int // thread of its first lane
+	block [2]uint64
+	rank  int // of the block in its cluster
+	began int // arrivals at the cluster's barrier for which it has not waited
 	at    int // in the code
 	lanes [32]struct {
 		registers map[string]uint64
@@ -46,7 +50,10 @@ var instructionText = regexp.MustCompile(`^(?:@(!?)(%p\d+) )?([a-zL0-9_.:]+)(?: 
 
 // newMachine reads a kernel, and gives its parameters the buffers of their names, or those of the names that same has.
 func newMachine(t testing.TB, text string, buffers map[string][]byte, same map[string]string) (*machine, map[string]uint64) {
-	m := &machine{t: t, params: map[string]uint64{}, labels: map[string]int{}, memory: make([]byte, 256)}
+	m := &machine{t: t, params: map[string]uint64{}, labels: map[string]int{}, memory: make([]byte, 256), blocks: 1}
+	if blocks := regexp.MustCompile(`\.reqnctapercluster (\d+)`).FindStringSubmatch(text); blocks != nil {
+		m.blocks, _ = strconv.Atoi(blocks[1])
+	}
 	for _, p := range regexp.MustCompile(`\.param \.u64 (\w+)`).FindAllStringSubmatch(text, -1) {
 		if name := same[p[1]]; name != "" {
 			m.params[p[1]] = m.params[name]
@@ -62,7 +69,8 @@ func newMachine(t testing.TB, text string, buffers map[string][]byte, same map[s
 		line = strings.TrimSpace(line)
 		if size := regexp.MustCompile(`^\.shared .*\.f32 partial\[(\d+)\];`).FindStringSubmatch(line); size != nil {
 			n, _ := strconv.Atoi(size[1])
-			m.shared = make([]byte, 4*n)
+			m.size = 4 * n
+			m.shared = make([]byte, m.size*m.blocks)
 			continue
 		}
 		if strings.HasPrefix(line, ".reg") || line == "" || line == "}" {
@@ -86,19 +94,21 @@ func operandsOf(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune("{}, ", r) })
 }
 
-// run runs the kernel's blocks.
+// run runs the kernel's blocks, those of a cluster beside each other.
 func (m *machine) run(gridX, gridY, threads int) {
 	for y := range gridY {
-		for x := range gridX {
-			m.block = [2]uint64{uint64(x), uint64(y)}
+		for x := 0; x < gridX; x += m.blocks {
 			for i := range m.shared {
 				m.shared[i] = 0xff // not a number, for what is read before it is written
 			}
-			warps := make([]*warp, threads/32)
-			for i := range warps {
-				warps[i] = &warp{first: 32 * i}
-				for j := range warps[i].lanes {
-					warps[i].lanes[j].registers = map[string]uint64{}
+			var warps []*warp
+			for rank := range m.blocks {
+				for i := range threads / 32 {
+					w := &warp{first: 32 * i, block: [2]uint64{uint64(x + rank), uint64(y)}, rank: rank}
+					for j := range w.lanes {
+						w.lanes[j].registers = map[string]uint64{}
+					}
+					warps = append(warps, w)
 				}
 			}
 			for running := true; running; {
@@ -121,6 +131,13 @@ func (m *machine) toBarrier(w *warp) bool {
 		w.at++
 		switch {
 		case in.op == "bar.sync":
+			return true
+		case strings.HasPrefix(in.op, "barrier.cluster.arrive"):
+			w.began++
+		case strings.HasPrefix(in.op, "barrier.cluster.wait"):
+			if w.began--; w.began != 0 {
+				m.t.Fatal("a warp waits for the cluster and has not arrived")
+			}
 			return true
 		case in.op == "bra":
 			if m.taken(w, in) {
@@ -184,11 +201,13 @@ func (m *machine) value(w *warp, lane int, arg string) uint64 {
 	case arg == "%tid.x":
 		return uint64(w.first + lane)
 	case arg == "%ctaid.x":
-		return m.block[0]
+		return w.block[0]
 	case arg == "%ctaid.y":
-		return m.block[1]
+		return w.block[1]
+	case arg == "%cluster_ctarank":
+		return uint64(w.rank)
 	case arg == "partial":
-		return 0
+		return uint64(w.rank * m.size)
 	case strings.HasPrefix(arg, "%"):
 		x, ok := w.lanes[lane].registers[arg]
 		if !ok {
@@ -211,7 +230,11 @@ func (m *machine) address(w *warp, lane int, in instruction, arg string, bytes i
 	base, offset, _ := strings.Cut(strings.Trim(arg, "[]"), "+")
 	memory, spans, at := m.memory, m.spans, m.value(w, lane, base)
 	if strings.Contains(in.op, ".shared") {
-		memory, spans, at = m.shared, [][2]uint64{{0, uint64(len(m.shared))}}, uint64(uint32(at))
+		own := uint64(w.rank * m.size)
+		memory, spans, at = m.shared, [][2]uint64{{own, own + uint64(m.size)}}, uint64(uint32(at))
+		if strings.Contains(in.op, ".shared::cluster") {
+			spans = [][2]uint64{{0, uint64(len(m.shared))}}
+		}
 	}
 	if offset != "" {
 		n, _ := strconv.Atoi(offset)
@@ -252,6 +275,8 @@ func (m *machine) execute(w *warp, lane int, in instruction, before [32]uint64) 
 		} else {
 			set(uint64(bf16Of(f(1)))<<16 | uint64(bf16Of(f(2))))
 		}
+	case "mapa":
+		set(arg(1) + (arg(2)-uint64(w.rank))*uint64(m.size))
 	case "shl":
 		set(uint64(word(1) << arg(2)))
 	case "shr":

@@ -20,8 +20,8 @@ typedef struct {
 } hone_table;
 
 enum { // places in the table
-	ERROR_DESTROY = 0, ERROR_MESSAGE = 1, CLIENT_ADDRESSABLE_DEVICES = 16, CLIENT_COMPILE = 20, DEVICE_DESCRIPTION_KIND = 26,
-	DEVICE_GET_DESCRIPTION = 29, EXECUTABLE_DESTROY = 40, EXECUTABLE_SERIALIZE = 49, LOADED_EXECUTABLE_GET_EXECUTABLE = 51,
+	ERROR_DESTROY = 0, ERROR_MESSAGE = 1, CLIENT_ADDRESSABLE_DEVICES = 16, CLIENT_COMPILE = 20, DEVICE_DESCRIPTION_ATTRIBUTES = 25,
+	DEVICE_DESCRIPTION_KIND = 26, DEVICE_GET_DESCRIPTION = 29, EXECUTABLE_DESTROY = 40, EXECUTABLE_SERIALIZE = 49, LOADED_EXECUTABLE_GET_EXECUTABLE = 51,
 	LOADED_EXECUTABLE_EXECUTE = 55, EXECUTABLE_DESERIALIZE_AND_LOAD = 56,
 };
 
@@ -30,6 +30,11 @@ typedef struct { size_t size; void *extensions, *error; const char *message; siz
 typedef struct { size_t size; void *extensions, *client, **devices; size_t num_devices; } hone_client_devices;
 typedef struct { size_t size; void *extensions, *device, *description; } hone_device_description;
 typedef struct { size_t size; void *extensions, *description; const char *kind; size_t kind_size; } hone_device_kind;
+typedef struct {
+	size_t size; void *extensions;
+	const char *name; size_t name_size; int type; const char *text; size_t value_size; // text, where the type is 0
+} hone_named_value;
+typedef struct { size_t size; void *extensions, *description; size_t num; const hone_named_value *all; } hone_device_attributes;
 typedef struct { size_t size; void *extensions; const char *code; size_t code_size; const char *format; size_t format_size; } hone_program;
 typedef struct { size_t size; void *extensions, *client; hone_program *program; const char *options; size_t options_size; void *executable; } hone_compile;
 typedef struct { size_t size; void *extensions, *loaded, *executable; } hone_get_executable;
@@ -143,12 +148,8 @@ static void hone_release(hone_call *c) {
 	free(c);
 }
 
-// hone_kind returns what the i-th device of a client is, to be freed; NULL behind the last. *error is set where it fails.
-static char *hone_kind(const hone_table *t, void *client, size_t i, char **error) {
-	if (t->functions[DEVICE_DESCRIPTION_KIND] == NULL) {
-		*error = strdup("it does not say what its devices are");
-		return NULL;
-	}
+// hone_describe finds the description of the i-th device of a client; NULL behind the last. *error is set where it fails.
+static void *hone_describe(const hone_table *t, void *client, size_t i, char **error) {
 	hone_client_devices all = {sizeof all, NULL, client};
 	void *failed = t->functions[CLIENT_ADDRESSABLE_DEVICES](&all);
 	if (failed == NULL && i >= all.num_devices) return NULL;
@@ -157,10 +158,38 @@ static char *hone_kind(const hone_table *t, void *client, size_t i, char **error
 		of.device = all.devices[i];
 		failed = t->functions[DEVICE_GET_DESCRIPTION](&of);
 	}
-	hone_device_kind kind = {sizeof kind, NULL, of.description};
-	if (failed == NULL) failed = t->functions[DEVICE_DESCRIPTION_KIND](&kind);
+	if (failed == NULL) return of.description;
+	*error = hone_why(t, failed);
+	return NULL;
+}
+
+// hone_kind returns what the i-th device of a client is, to be freed; NULL behind the last. *error is set where it fails.
+static char *hone_kind(const hone_table *t, void *client, size_t i, char **error) {
+	if (t->functions[DEVICE_DESCRIPTION_KIND] == NULL) {
+		*error = strdup("it does not say what its devices are");
+		return NULL;
+	}
+	hone_device_kind kind = {sizeof kind, NULL, hone_describe(t, client, i, error)};
+	if (kind.description == NULL) return NULL;
+	void *failed = t->functions[DEVICE_DESCRIPTION_KIND](&kind);
 	if (failed == NULL) return strndup(kind.kind, kind.kind_size);
 	*error = hone_why(t, failed);
+	return NULL;
+}
+
+// hone_attribute returns a text that the first device of a client says of itself, to be freed; NULL where it does not, for whatever reason.
+static char *hone_attribute(const hone_table *t, void *client, const char *name) {
+	char *error = NULL;
+	hone_device_attributes of = {sizeof of, NULL, hone_describe(t, client, 0, &error)};
+	if (of.description != NULL && t->functions[DEVICE_DESCRIPTION_ATTRIBUTES] != NULL) {
+		void *failed = t->functions[DEVICE_DESCRIPTION_ATTRIBUTES](&of);
+		if (failed != NULL) error = hone_why(t, failed);
+	}
+	for (size_t i = 0; error == NULL && i < of.num; i++) {
+		const hone_named_value *v = &of.all[i];
+		if (v->type == 0 && v->name_size == strlen(name) && memcmp(v->name, name, v->name_size) == 0) return strndup(v->text, v->value_size);
+	}
+	free(error);
 	return NULL;
 }
 */
@@ -285,13 +314,21 @@ func (k *translation) release() {
 	k.pin.Unpin()
 }
 
-// kinds returns what the devices of a client are, such as "NVIDIA H200".
-func (p *plugin) kinds(client *pjrt.Client) (kinds []string, err error) {
-	handle := reflect.Indirect(reflect.ValueOf(client)).FieldByName("client") // a pointer to a struct of the C pointer; go-xla has no method
-	if !handle.IsValid() || handle.Kind() != reflect.Pointer || !handle.Elem().FieldByName("c").IsValid() {
+// handle is the C client of go-xla's, which has no method for it.
+func handle(client *pjrt.Client) (unsafe.Pointer, error) {
+	h := reflect.Indirect(reflect.ValueOf(client)).FieldByName("client") // a pointer to a struct of the C pointer
+	if !h.IsValid() || h.Kind() != reflect.Pointer || !h.Elem().FieldByName("c").IsValid() {
 		return nil, errors.New("this version of go-xla does not show its client")
 	}
-	c := handle.Elem().FieldByName("c").UnsafePointer()
+	return h.Elem().FieldByName("c").UnsafePointer(), nil
+}
+
+// kinds returns what the devices of a client are, such as "NVIDIA H200".
+func (p *plugin) kinds(client *pjrt.Client) (kinds []string, err error) {
+	c, err := handle(client)
+	if err != nil {
+		return nil, err
+	}
 	for {
 		var why *C.char
 		kind := C.hone_kind(p.table, c, C.size_t(len(kinds)), &why)
@@ -305,4 +342,20 @@ func (p *plugin) kinds(client *pjrt.Client) (kinds []string, err error) {
 		kinds = append(kinds, C.GoString(kind))
 		C.free(unsafe.Pointer(kind))
 	}
+}
+
+// attribute returns what the first device of a client says of itself under a name, "" where it says nothing.
+func (p *plugin) attribute(client *pjrt.Client, name string) string {
+	c, err := handle(client)
+	if err != nil {
+		return ""
+	}
+	key := C.CString(name)
+	defer C.free(unsafe.Pointer(key))
+	text := C.hone_attribute(p.table, c, key)
+	if text == nil {
+		return ""
+	}
+	defer C.free(unsafe.Pointer(text))
+	return C.GoString(text)
 }

@@ -38,6 +38,8 @@ func TestTableIsThatOfTheHeader(t *testing.T) {
 		"hone_client_devices":     "PJRT_Client_AddressableDevices_Args: client devices/addressable_devices num_devices/num_addressable_devices",
 		"hone_device_description": "PJRT_Device_GetDescription_Args: device description/device_description",
 		"hone_device_kind":        "PJRT_DeviceDescription_Kind_Args: description/device_description kind/device_kind kind_size/device_kind_size",
+		"hone_device_attributes":  "PJRT_DeviceDescription_Attributes_Args: description/device_description num/num_attributes all/attributes",
+		"hone_named_value":        "PJRT_NamedValue: name name_size type text/string_value value_size",
 		"hone_program":            "PJRT_Program: code code_size format format_size",
 		"hone_compile":            "PJRT_Client_Compile_Args: client program options/compile_options options_size/compile_options_size executable",
 		"hone_get_executable":     "PJRT_LoadedExecutable_GetExecutable_Args: loaded/loaded_executable executable",
@@ -76,7 +78,7 @@ func TestTableIsThatOfTheHeader(t *testing.T) {
 	if out, err := exec.Command(compiler, args...).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if n := strings.Count(checks.String(), "PLACE("); n != 11 {
+	if n := strings.Count(checks.String(), "PLACE("); n != 12 {
 		t.Errorf("%d functions are compared", n)
 	}
 }
