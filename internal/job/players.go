@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 
 	"hone/internal/config"
+	"hone/internal/episode/scenario"
 	"hone/internal/episode/user"
 	"hone/internal/fault"
 	"hone/internal/host"
@@ -33,6 +34,15 @@ func playersOf(h *host.Host, c config.Config) (*players, error) {
 	}
 	client, err := llm.New(llm.Options{BaseURL: u.URL, Key: llm.Secret(key), TokenBudget: u.TokenBudget, CacheDir: filepath.Join(store.Dir, "users")})
 	return &players{client, u}, err
+}
+
+// Runnable refuses scenarios whose episodes could not be run: for what the servers lack, or for want of a model that plays users.
+func (l *Episodes) Runnable(c config.Config, list []scenario.Scenario) error {
+	if scenario.PlayedByModel(list) && c.Rollout.User.Model == "" {
+		return &fault.Error{Code: fault.CodeUsage, What: "users of the scenarios are to be played by a model, and none is named", Where: "rollout.user",
+			Next: `name one in hone.yaml, as rollout: {user: {url: "http://127.0.0.1:8000/v1", model: NAME}} (hone serve is such a server), or give these users "says" in place of a goal`}
+	}
+	return l.Set.Runnable(c, list)
 }
 
 // model plays users; nil where there is none.

@@ -28,7 +28,7 @@ func TryScenarios(ctx context.Context, h *host.Host, c config.Config, from tools
 		return err
 	}
 	defer l.Close()
-	if err := l.Runnable(c, list); err != nil {
+	if err := l.Set.Runnable(c, list); err != nil { // no user is played
 		return err
 	}
 	trial := vet.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c), Refusal: mcp.LooksRefused}

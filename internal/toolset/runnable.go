@@ -50,10 +50,6 @@ func (s *Set) Runnable(c config.Config, list []scenario.Scenario) error {
 	if err := programsAllowed(c, list); err != nil {
 		return err
 	}
-	if scenario.PlayedByModel(list) && c.Rollout.User.Model == "" {
-		return &fault.Error{Code: fault.CodeUsage, What: "users of the scenarios are to be played by a model, and none is named", Where: "rollout.user",
-			Next: `name one in hone.yaml, as rollout: {user: {url: "http://127.0.0.1:8000/v1", model: NAME}} (hone serve is such a server), or give these users "says" in place of a goal`}
-	}
 	own, takers := s.Pool.Folders()
 	tools := s.Catalog.Tools()
 	known := func(name string) bool {

@@ -82,7 +82,9 @@ func abstains(s *scenario.Scenario) bool {
 		switch c.Type {
 		case scenario.NoCallCheck:
 			without = without || c.Name == ""
-		case scenario.MaxCallsCheck, scenario.UnchangedCheck:
+		case scenario.MaxCallsCheck:
+			without = without || c.Name == "" && *c.Max == 0
+		case scenario.UnchangedCheck:
 		default:
 			return false
 		}

@@ -106,6 +106,7 @@ func TestRows(t *testing.T) {
 		{`"gold":[{"name":"odd","arguments":{}}],"gold_answer":"No.","checks":[{"type":"call","name":"odd","arguments":{},"refused":true},{"type":"unchanged"},{"type":"answer","equals":"No"}]`, ""},
 		{`"checks":[{"type":"no_call"}]`, ""},
 		{`"checks":[{"type":"no_call"},{"type":"unchanged"},{"type":"max_calls","max":0}]`, ""},
+		{`"checks":[{"type":"max_calls","max":0}]`, ""},
 		{add + `"checks":[{"type":"file","path":"number","exists":true},{"type":"call","name":"add","arguments":{}}]`, ""},
 		{add + `"checks":[{"type":"command","command":["` + program(`grep -q '"name":"add"' && echo 1 || echo 0`) + `"]}]`, ""},
 		{add + `"checks":[{"type":"state","name":"show","after_turn":1,"matches":{"number":41}}]`, ""},
@@ -130,6 +131,8 @@ func TestRows(t *testing.T) {
 		{add + `"checks":[{"type":"command","command":["` + program(`echo 1`) + `"]},{"type":"call","name":"add","arguments":{}}]`, "checks[0] (command) cannot fail"},
 		// silence and echo
 		{`"checks":[{"type":"unchanged"}]`, "an episode without calls and answer passes the checks"},
+		{`"checks":[{"type":"max_calls","max":1}]`, "an episode without calls and answer passes the checks"},
+		{`"checks":[{"type":"max_calls","name":"odd","max":0}]`, "an episode without calls and answer passes the checks"},
 		{`"checks":[{"type":"no_call","name":"odd"}]`, "an episode without calls and answer passes the checks"},
 		{`"checks":[{"type":"unchanged"},{"type":"answer","contains":"task"}]`, "repeating the task passes the checks"},
 		{`"template":"` + template + `","checks":[{"type":"file","path":"number","equals":"7"}]`, "an episode without calls and answer passes the checks"},
