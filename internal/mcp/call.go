@@ -137,7 +137,7 @@ func (s *session) refused(answer *mcp.CallToolResult, r trajectory.ToolResult, o
 	whole := r
 	whole.Text = Render(answer.Content, r.StructuredContent, max(o.MaxRecord, o.MaxResult))
 	if pattern := s.refusal.fits(whole); pattern != "" {
-		r.Status, r.Error = trajectory.CallToolError, "a refusal, by the server's configuration: "+pattern
+		r.Status, r.Error = trajectory.CallToolError, trajectory.RefusedByConfiguration+pattern
 	}
 	return r
 }

@@ -52,6 +52,9 @@ const (
 	CallTransportError CallStatus = "transport_error"
 )
 
+// RefusedByConfiguration begins ToolResult.Error where the server sent no error, and a pattern of the configuration tells one.
+const RefusedByConfiguration = "a refusal, by the server's configuration: "
+
 // ToolResult is the answer to one call: Text is what the model is shown, the rest is kept as the server sent it.
 type ToolResult struct {
 	Call              chat.ToolCall   `json:"call"`

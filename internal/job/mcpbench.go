@@ -1,0 +1,65 @@
+package job
+
+import (
+	"path/filepath"
+	"strings"
+
+	"hone/internal/episode/trajectory"
+	"hone/internal/eval/mcpbench"
+	"hone/internal/fault"
+	"hone/internal/mcp"
+	"hone/internal/run"
+)
+
+// RuleMetrics are MCP-Bench's of one stage of a run: of the episodes that the policy had a hand in the end of.
+type RuleMetrics struct {
+	Stage string `json:"stage"`
+	mcpbench.Summary
+	NumExcluded int `json:"num_excluded"` // episodes that ended for other reasons
+}
+
+// RuleMetricsOf computes MCP-Bench's rule metrics of each stage of the run in path, by the catalog that it keeps.
+func RuleMetricsOf(path string) ([]RuleMetrics, error) {
+	catalog, err := mcp.Load(filepath.Join(path, CatalogFile))
+	if err != nil {
+		return nil, err
+	}
+	var list []mcpbench.Tool
+	for _, s := range catalog.Servers {
+		for _, t := range s.Tools {
+			list = append(list, mcpbench.Tool{Name: t.ModelName, Server: s.Name, InputSchema: t.InputSchema})
+		}
+	}
+	tools := mcpbench.NewTools(list)
+	known := ScenariosOf(path)
+	logs, excluded, order := map[string][]mcpbench.Log{}, map[string]int{}, []string{}
+	err = ReadLedger(path, func(l *run.Ledger) error {
+		return l.Each(func(r run.TrajectoryRow) error {
+			t := &trajectory.Trajectory{}
+			if err := r.Decode(t); err != nil {
+				return err
+			}
+			if logs[r.Stage] == nil && excluded[r.Stage] == 0 {
+				order = append(order, r.Stage)
+			}
+			if !t.Outcome.Trainable() {
+				excluded[r.Stage]++
+				return nil
+			}
+			s := known[t.ScenarioID]
+			if s != nil && s.Hash() != t.Scenario {
+				s = nil
+			}
+			logs[r.Stage] = append(logs[r.Stage], mcpbench.LogOf(t, s, mcp.LooksRefused))
+			return nil
+		})
+	})
+	if err == nil && len(order) == 0 {
+		err = &fault.Error{Code: fault.CodeUsage, What: "the run has no episodes", Where: path, Next: "hone runs ls"}
+	}
+	var out []RuleMetrics
+	for _, stage := range order {
+		out = append(out, RuleMetrics{strings.TrimPrefix(stage, "eval_"), tools.Summarize(logs[stage]), excluded[stage]})
+	}
+	return out, err
+}
