@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hone/internal/data/tasks"
+	"hone/internal/fault"
+)
+
+func newScenariosImport(a *app) *cobra.Command {
+	var o tasks.Options
+	out := ""
+	c := &cobra.Command{
+		Use:   "import PATH",
+		Short: "Make scenarios of the task files of MCP-Bench, MCPMark, Toolathlon-GYM or Agent World Model",
+		Long: "import reads task files that you have, and writes them as scenarios:\n\n" +
+			"  mcpbench    a *_runner_format.json of MCP-Bench, or the folder of them\n" +
+			"  mcpmark     the folder tasks of MCPMark, or one below it: description.md, meta.json, verify.py\n" +
+			"  toolathlon  the folder tasks/finalpool of Toolathlon-GYM, or one task of it\n" +
+			"  awm         the folder with Agent World Model's gen_tasks.jsonl, gen_db.jsonl, gen_sample.jsonl and\n" +
+			"              gen_verifier.pure_code.jsonl\n\n" +
+			"Checks that are programs become command checks, and databases start states; both go into a folder beside the scenarios.\n" +
+			"No program is run by import. What cannot be run as a scenario is named with the reason, and so is each unknown field.",
+		Example: "  hone scenarios import --from mcpbench mcp-bench/tasks --out bench.json\n" +
+			"  hone scenarios import --from mcpmark mcpmark/tasks/filesystem --states test_environments --out mark.json\n" +
+			"  hone scenarios import --from awm AgentWorldModel-1K --only 'e_commerce_33/*' --out shop.json",
+		Args: arguments(1, 1, "a file or a folder of tasks"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			o.From = args[0]
+			return runScenariosImport(a, o, out)
+		},
+	}
+	c.Flags().StringVar(&o.Form, "from", "", "what form the tasks have: "+strings.Join(tasks.Forms(), ", "))
+	c.Flags().StringVar(&out, "out", "scenarios.json", "write the scenarios to this file")
+	c.Flags().StringVar(&o.Only, "only", "", "take the tasks alone whose id fits this pattern, as 'shop_*/0'")
+	c.Flags().StringVar(&o.States, "states", "", "of mcpmark: the folder with its unpacked start states, one folder for each category")
+	c.Flags().BoolVar(&o.Unchecked, "unchecked", false, "take tasks too whose own check cannot be made here, without checks")
+	return c
+}
+
+func runScenariosImport(a *app, o tasks.Options, out string) error {
+	if a.DryRun {
+		a.Say("would read %s as %s, and write %s", o.From, o.Form, out)
+		return nil
+	}
+	found, err := tasks.Import(o, out)
+	if len(found.Refused) > 0 {
+		reasons, of := found.ByReason()
+		for _, why := range reasons {
+			a.Say("refused %s, the first %s: %s", fault.Count(len(of[why]), "task"), of[why][0].Where, why)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(found.Unknown)) {
+		a.Say("unknown field %s: %s; it says nothing in a scenario", name, fault.Count(found.Unknown[name], "time"))
+	}
+	for _, name := range slices.Sorted(maps.Keys(found.LeftOut)) {
+		a.Say("left out, for scenarios have no place for it: %s: %s", name, fault.Count(found.LeftOut[name], "time"))
+	}
+	if err != nil {
+		return err
+	}
+	var servers []string
+	for _, name := range slices.Sorted(maps.Keys(found.Servers)) {
+		servers = append(servers, fmt.Sprintf("%s (%d)", name, found.Servers[name]))
+	}
+	a.Say("servers that the tasks need, by their names there: %s", strings.Join(servers, ", "))
+	rows := [][]string{{"scenarios", fmt.Sprint(found.Scenarios)}, {"refused", fmt.Sprint(len(found.Refused))}, {"not asked for", fmt.Sprint(found.Others)}, {"written to", out}}
+	if found.Files != "" {
+		rows = append(rows, []string{"files beside them", found.Files})
+	}
+	return a.Print(found, rows)
+}

@@ -1,0 +1,2 @@
+import shutil
+shutil.copytree("a", "b")
