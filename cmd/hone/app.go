@@ -58,7 +58,9 @@ func newRoot(a *app) *cobra.Command {
 		return err
 	}
 	a.seedIsPresent = func() bool { return f.Changed("seed") }
-	root.AddCommand(newCollect(a), newConformance(a), newConfig(a), newDemo(a), newDiscover(a), newDoctor(a), newEngine(a), newInspect(a), newEval(a), newMerge(a), newRuns(a), newSandboxExec(a), newScenarios(a), newServers(a), newSFT(a), newSynth(a), newTrain(a), newServe(a), newVersion(a))
+	evaluate := newEval(a)
+	evaluate.AddCommand(newEvalMCPBench(a))
+	root.AddCommand(newCollect(a), newConformance(a), newConfig(a), newDemo(a), newDiscover(a), newDoctor(a), newEngine(a), newInspect(a), evaluate, newMerge(a), newRuns(a), newSandboxExec(a), newScenarios(a), newServers(a), newSFT(a), newSynth(a), newTrain(a), newServe(a), newVersion(a))
 	group(root)
 	a.Verbs = nil
 	for _, c := range root.Commands() {

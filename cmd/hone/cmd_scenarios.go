@@ -18,7 +18,7 @@ import (
 )
 
 func newScenarios(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "scenarios", Short: "Check, show and split scenario files"}
+	c := &cobra.Command{Use: "scenarios", Short: "Check, show, split and import scenario files"}
 	var servers toolset.Source
 	offline := false
 	validate := &cobra.Command{
@@ -54,7 +54,7 @@ func newScenarios(a *app) *cobra.Command {
 		Args:    arguments(1, -1, "a scenarios file, and perhaps the ids of some"),
 		RunE:    func(_ *cobra.Command, args []string) error { return runScenariosShow(a, args[0], args[1:]) },
 	}
-	c.AddCommand(validate, split, show)
+	c.AddCommand(validate, split, show, newScenariosCheck(a), newScenariosImport(a))
 	return group(c)
 }
 

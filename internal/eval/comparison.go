@@ -3,6 +3,8 @@ package eval
 import (
 	"fmt"
 	"slices"
+
+	"hone/internal/data/overlap"
 )
 
 // Comparison is systems that were evaluated on the same scenarios. Only Systems is required.
@@ -13,6 +15,8 @@ type Comparison struct {
 	Parts []Part
 	// TrainedOn are ids of scenarios that the model learnt from.
 	TrainedOn []string
+	// NearTrained are scenarios near to what the model learnt from, without those.
+	NearTrained []overlap.Near
 	Bootstrap
 }
 
@@ -37,7 +41,8 @@ type Results struct {
 	OrchestrationShare float64            `json:"orchestration_share"` // of all parts' seconds
 	Pairs              []Pair             `json:"pairs,omitempty"`     // where they are not each with all before it
 	Parts              []Part             `json:"parts,omitempty"`
-	TrainedOn          []string           `json:"trained_on,omitempty"` // ids of scenarios that the model learnt from
+	TrainedOn          []string           `json:"trained_on,omitempty"`   // ids of scenarios that the model learnt from
+	NearTrained        []overlap.Near     `json:"near_trained,omitempty"` // scenarios near to what it learnt from, without those
 
 	Order           []string         `json:"order,omitempty"`            // names of the systems, in the order in which they arose
 	Regressions     []Regression     `json:"regressions,omitempty"`      // scenarios, the largest fall first
@@ -51,7 +56,7 @@ type Results struct {
 
 // Results computes the numbers.
 func (c Comparison) Results() Results {
-	out := Results{Systems: map[string]Summary{}, Deltas: c.deltas(), Pairs: c.Pairs, Parts: c.Parts, TrainedOn: c.TrainedOn}
+	out := Results{Systems: map[string]Summary{}, Deltas: c.deltas(), Pairs: c.Pairs, Parts: c.Parts, TrainedOn: c.TrainedOn, NearTrained: c.NearTrained}
 	for _, s := range c.Systems {
 		out.Systems[s.Name] = Summarize(s, c.Bootstrap)
 		out.Order = append(out.Order, s.Name)

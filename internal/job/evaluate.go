@@ -59,7 +59,7 @@ func (j *Job) Evaluate(ctx context.Context, tasks []scenario.Scenario, from tool
 	if err := toolset.Allowed(j.Host, l.Gate, tasks); err != nil {
 		return nil, err
 	}
-	trainedOn := WarnLearnt(j.Host, j.Kept.Adapter, tasks)
+	trainedOn, near := WarnLearnt(j.Host, j.Kept.Adapter, tasks), WarnNear(j.Host, j.Kept.Adapter, tasks)
 	if j.DryRun {
 		if err := l.Rehearse(j.Host, j.Config, j.Kept.Adapter, tasks, false); err != nil {
 			return nil, err
@@ -75,9 +75,9 @@ func (j *Job) Evaluate(ctx context.Context, tasks []scenario.Scenario, from tool
 	if err != nil {
 		return nil, j.stoppedEvaluation(ctx, err)
 	}
-	measured.TrainedOn = trainedOn
+	measured.TrainedOn, measured.NearTrained = trainedOn, near
 	if j.Dir != nil {
-		err = j.reportEvaluation(l, trainedOn)
+		err = j.reportEvaluation(l, trainedOn, near)
 	}
 	return measured, err
 }

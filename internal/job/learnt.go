@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
+	"hone/internal/data/near"
+	"hone/internal/data/overlap"
 	"hone/internal/demo"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
@@ -18,10 +21,11 @@ import (
 // Learnt is what an adapter learnt from, by the records of the runs that made it: its own, and those of the adapters it was
 // begun from.
 type Learnt struct {
-	hashes  map[string]bool // of scenarios
-	tasks   map[string]bool // what the user said
-	records []string        // the run directories
-	unknown []string        // where no record is found
+	hashes  map[string]bool  // of scenarios
+	tasks   map[string]bool  // what the user said
+	sources []overlap.Source // all that users said
+	records []string         // the run directories
+	unknown []string         // where no record is found
 }
 
 // LearntBy reads the records of the adapter in a folder of its run directory.
@@ -45,11 +49,11 @@ func (l *Learnt) read(folder string) (earlier string) {
 	}
 	switch b.Verb {
 	case "train":
-		err = l.scenarios(filepath.Join(dir, ScenariosFile))
+		err = l.scenarios(dir)
 	case "sft":
-		err = l.conversations(filepath.Join(dir, ConversationsFile))
+		err = l.conversations(dir)
 	case "demo":
-		err = l.demo(filepath.Join(dir, "tasks.json"))
+		err = l.demo(dir)
 	}
 	if err != nil {
 		l.unknown = append(l.unknown, folder)
@@ -77,22 +81,24 @@ func runOf(folder string) string {
 	return ""
 }
 
-func (l *Learnt) scenarios(path string) error {
-	list, err := scenario.LoadKept(path)
+func (l *Learnt) scenarios(dir string) error {
+	list, err := scenario.LoadKept(filepath.Join(dir, ScenariosFile))
 	for _, s := range scenario.OfSplit(list, scenario.Train) {
-		l.add(s)
+		l.add(s, dir)
 	}
 	return err
 }
 
-func (l *Learnt) add(s scenario.Scenario) {
+func (l *Learnt) add(s scenario.Scenario, dir string) {
 	l.hashes[s.Hash()] = true
+	l.sources = append(l.sources, overlap.Source{Name: s.ID, Where: dir, Text: overlap.Said(s.Opening())})
 	if s.Task != "" { // the last words of a conversation say little alone
 		l.tasks[s.Task] = true
 	}
 }
 
-func (l *Learnt) conversations(path string) error {
+func (l *Learnt) conversations(dir string) error {
+	path := filepath.Join(dir, ConversationsFile)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -107,11 +113,12 @@ func (l *Learnt) conversations(path string) error {
 		}
 		l.tasks[r.Task()] = true
 	}
+	l.sources = append(l.sources, saidIn(rows, dir)...)
 	return err
 }
 
-func (l *Learnt) demo(path string) error {
-	text, err := os.ReadFile(path)
+func (l *Learnt) demo(dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, "tasks.json"))
 	if err != nil {
 		return err
 	}
@@ -120,9 +127,10 @@ func (l *Learnt) demo(path string) error {
 		return err
 	}
 	for _, s := range t.Train {
-		l.add(s)
+		l.add(s, dir)
 	}
-	for _, messages := range t.Demonstrations {
+	for i, messages := range t.Demonstrations {
+		l.sources = append(l.sources, overlap.Source{Name: fmt.Sprintf("demonstration %d", i), Where: dir, Text: overlap.Said(messages)})
 		for _, m := range messages {
 			if m.Role == chat.User {
 				l.tasks[m.Content] = true
@@ -156,12 +164,44 @@ func WarnLearnt(h *host.Host, folder string, tasks []scenario.Scenario) []string
 	if len(ids) == 0 {
 		return nil
 	}
-	const most = 5
-	shown := strings.Join(ids[:min(most, len(ids))], ", ")
-	if len(ids) > most {
-		shown += fmt.Sprintf(" and %d more", len(ids)-most)
-	}
 	h.Say("warning: the model was trained on %d of %s (%s), as the record of %s says: success on them says little about new tasks", len(ids),
-		fault.Count(len(tasks), "scenario"), shown, strings.Join(l.records, ", "))
+		fault.Count(len(tasks), "scenario"), some(ids), strings.Join(l.records, ", "))
 	return ids
+}
+
+// WarnNear tells which of the scenarios to evaluate are near copies of what the adapter in folder was trained on, and returns them:
+// those that Of does not know already. Where only values differ, as a number, the two may be one template filled in twice.
+func WarnNear(h *host.Host, folder string, tasks []scenario.Scenario) []overlap.Near {
+	if folder == "" {
+		return nil
+	}
+	l := LearntBy(folder)
+	same := l.Of(tasks)
+	found := slices.DeleteFunc(overlap.FindNear(tasks, l.sources, near.Threshold), func(n overlap.Near) bool { return slices.Contains(same, n.ScenarioID) })
+	var copies, filled []string
+	for _, n := range found {
+		text := fmt.Sprintf("%s is near to %s of %s (%.2f)", n.ScenarioID, n.Source.Name, n.Source.Where, n.Similarity)
+		if n.SameValues {
+			copies = append(copies, text)
+		} else {
+			filled = append(filled, text)
+		}
+	}
+	if len(copies) > 0 {
+		h.Say("warning: %s of %d near to what the model was trained on: %s; success on them says little about new tasks", fault.Count(len(copies), "scenario"), len(tasks), some(copies))
+	}
+	if len(filled) > 0 {
+		h.Say("note: %s of %d near to what the model was trained on but for values, such as numbers: %s", fault.Count(len(filled), "scenario"), len(tasks), some(filled))
+	}
+	return found
+}
+
+// some are the first of a list, and how many more there are.
+func some(list []string) string {
+	const most = 5
+	text := strings.Join(list[:min(most, len(list))], ", ")
+	if len(list) > most {
+		text += fmt.Sprintf(" and %d more", len(list)-most)
+	}
+	return text
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"hone/internal/config"
+	"hone/internal/data/overlap"
 	"hone/internal/demo"
 	"hone/internal/episode/scenario"
 	"hone/internal/eval"
@@ -94,9 +95,9 @@ func WritePage(h *host.Host, path string, with func(*report.Page)) (report.Page,
 }
 
 // reportEvaluation writes the report of an evaluation that is kept.
-func (j *Job) reportEvaluation(l *Episodes, trainedOn []string) error {
+func (j *Job) reportEvaluation(l *Episodes, trainedOn []string, near []overlap.Near) error {
 	_, err := WritePage(j.Host, j.Path, func(p *report.Page) {
-		p.TrainedOn = trainedOn
+		p.TrainedOn, p.NearTrained = trainedOn, near
 		p.Facts = append(p.Facts, report.Fact{Name: "device", Value: l.Model.Engine.Description()}, report.Fact{Name: "adapter", Value: j.Kept.Adapter},
 			report.Fact{Name: "dataset", Value: j.Kept.Evaluation.Dataset}, report.Fact{Name: "split", Value: j.Kept.Evaluation.Split})
 	})

@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"hone/internal/chat"
+	"hone/internal/data/overlap"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/report"
@@ -104,6 +105,7 @@ func writtenBy(s string) report.Page {
 	p.Systems = []eval.System{{Name: "old", Rows: []eval.Row{was}, Episodes: []eval.Example{{Title: s, Trajectory: t(1)}}},
 		{Name: "new", Rows: []eval.Row{is}, Episodes: []eval.Example{{Title: s, Trajectory: t(0)}}, Excluded: map[trajectory.Outcome]int{trajectory.Outcome("o" + s): 1}}}
 	p.TrainedOn, p.NumResamples = []string{s}, 10
+	p.NearTrained = []overlap.Near{{ScenarioID: s, Source: overlap.Source{Name: s, Where: s, Text: s}}}
 	p.Parts = []eval.Part{{Name: "p" + s, Seconds: 1}}
 	p.Stages = []report.Stage{{Name: s, Steps: []report.Step{{Number: 1, Values: map[string]float64{"loss": 1, "m" + s: 2}}}}}
 	p.Groups = []report.Group{{Stage: s, ScenarioID: s, Rewards: []float64{1, 0}, Episodes: []eval.Example{{Title: s, Trajectory: t(0)}, {Title: s, Trajectory: t(1)}}}}

@@ -92,7 +92,7 @@ func (p *Page) readResults(dir string) error {
 	if err != nil {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the run's results", Where: path, Err: err, Next: "move the file away, and give the command again"}
 	}
-	p.Parts, p.TrainedOn, p.Pairs = kept.Parts, kept.TrainedOn, kept.Pairs
+	p.Parts, p.TrainedOn, p.NearTrained, p.Pairs = kept.Parts, kept.TrainedOn, kept.NearTrained, kept.Pairs
 	return nil
 }
 

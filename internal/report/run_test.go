@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"hone/internal/data/overlap"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
@@ -101,6 +104,7 @@ func TestRead(t *testing.T) {
 		t.Errorf("episodes: %+v", p.Episodes)
 	}
 	// What only the process knew that measured is kept beside the page.
+	p.NearTrained = []overlap.Near{{ScenarioID: "s2", Similarity: 0.8, SameValues: true, Source: overlap.Source{Name: "line 7", Where: "sft"}}, {ScenarioID: "s3", Similarity: 0.6}}
 	p.Parts, p.TrainedOn, p.Pairs = []eval.Part{{Name: "training", Seconds: 3}}, []string{"s1"}, []eval.Pair{{Old: "sft", New: "base"}}
 	if err := p.Write(dir); err != nil {
 		t.Fatal(err)
@@ -109,8 +113,12 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(again.Parts) != 1 || again.Parts[0] != p.Parts[0] || len(again.TrainedOn) != 1 || len(again.Results().Deltas) != 1 || again.Results().Deltas[0].New != "base" {
+	if len(again.Parts) != 1 || again.Parts[0] != p.Parts[0] || len(again.TrainedOn) != 1 || !slices.Equal(again.NearTrained, p.NearTrained) || len(again.Results().Deltas) != 1 || again.Results().Deltas[0].New != "base" {
 		t.Errorf("read again: %+v", again.Comparison)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, report.HTMLFile))
+	if err != nil || !strings.Contains(string(text), "s2, of line 7 (a near copy, similarity 0.80); s3, of  (but for values, such as numbers, similarity 0.60).") {
+		t.Errorf("the page does not tell near copies: %v", err)
 	}
 	if _, err := report.Read(filepath.Join(dir, "nowhere"), from); err == nil {
 		t.Error("a run that is not there was read")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hone/internal/chat"
+	"hone/internal/data/overlap"
 	"hone/internal/eval"
 	"hone/internal/fault"
 )
@@ -29,6 +30,7 @@ type view struct {
 	Reach       string // of the axis of differences, in points
 	NumShared   int
 	TrainedOn   []string
+	NearTrained []string
 	Breakdowns  []drawnBreakdown
 	Costs       []costRow
 	Terms       []termRow
@@ -102,7 +104,7 @@ func (p Page) view() view {
 	results := p.Results()
 	r := &room{left: mostOfAll, show: p.Show, system: p.systemMessage()}
 	v := view{Title: p.Title, Verb: p.Verb, Facts: p.Facts, Notes: p.Notes, Policy: policy(), Style: style(), Script: script(), Level: percent(p.Confidence()),
-		TrainedOn: p.TrainedOn, Excluded: outcomes(p.Systems), NumGroups: len(p.Groups), Costs: p.costs(results), Terms: p.terms()}
+		TrainedOn: p.TrainedOn, NearTrained: nearTrained(p.NearTrained), Excluded: outcomes(p.Systems), NumGroups: len(p.Groups), Costs: p.costs(results), Terms: p.terms()}
 	if r.system != "" {
 		v.System = (&room{}).take(r.system)
 	}
@@ -368,4 +370,20 @@ func (v view) Lead() string {
 		sep = ", "
 	}
 	return text + "."
+}
+
+// nearTrained says of each scenario near to what was learnt from what that is; of many only the first.
+func nearTrained(near []overlap.Near) (out []string) {
+	const most = 20
+	for i, n := range near {
+		if i == most {
+			return append(out, fmt.Sprintf("%d more", len(near)-most))
+		}
+		values := "but for values, such as numbers"
+		if n.SameValues {
+			values = "a near copy"
+		}
+		out = append(out, fmt.Sprintf("%s, of %s (%s, similarity %.2f)", n.ScenarioID, n.Source.Name, values, n.Similarity))
+	}
+	return out
 }

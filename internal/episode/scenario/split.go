@@ -73,16 +73,44 @@ func Together(scenarios []Scenario) []string {
 	return keys
 }
 
-// callsOf are the calls a scenario asks for, each written in one form; at least one text.
-func callsOf(s Scenario) []string {
+// asked are the calls of a scenario: its gold calls, and those that its checks want.
+func (s *Scenario) asked() []Gold {
 	calls := s.Gold
 	for _, c := range s.Checks {
 		if c.Type == CallCheck {
 			calls = append(calls[:len(calls):len(calls)], Gold{Name: c.Name, Arguments: slices.Concat(c.Arguments, c.ArgumentsMatch)})
 		}
 	}
+	return calls
+}
+
+// Tools are the names of the tools that a scenario asks for, each once, in order.
+func (s *Scenario) Tools() []string {
+	var names []string
+	for _, c := range s.asked() {
+		if !slices.Contains(names, c.Name) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// Calls are the calls by which a scenario is split, each written in one form, such as add {"a":1}; none where it asks for none.
+func (s *Scenario) Calls() []string {
+	if len(s.asked()) == 0 {
+		return nil
+	}
+	calls := callsOf(*s)
+	for i := range calls {
+		calls[i] = strings.ReplaceAll(calls[i], "\x00", " ")
+	}
+	return calls
+}
+
+// callsOf are the calls a scenario asks for, each written in one form; at least one text.
+func callsOf(s Scenario) []string {
 	var bare, out []string
-	for _, c := range calls {
+	for _, c := range s.asked() {
 		arguments := jsontext.Value(bytes.Clone(c.Arguments))
 		if err := arguments.Canonicalize(); err != nil { // Validate refuses such arguments
 			arguments = jsontext.Value(c.Arguments)

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hone/internal/data/near"
+	"hone/internal/data/overlap"
+	"hone/internal/episode/scenario"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/job"
+)
+
+func newScenariosCheck(a *app) *cobra.Command {
+	var c job.OverlapCheck
+	cmd := &cobra.Command{
+		Use:   "check FILE",
+		Short: "Say what of the test split stands in what is learnt from: tasks, calls, tools, servers, and near copies",
+		Long: "check holds the scenarios of one split against what is learnt from: the split train of the file and of each --train, the\n" +
+			"conversations of each --data, and what the record of the adapter --model names. It counts how many of the split's tasks,\n" +
+			"calls, tools and servers stand there too, and lists scenarios whose task is a near copy. --by says by which of these the\n" +
+			"splits are meant to be apart: where they are not, and where there are near copies with the same values, the exit code is 2.",
+		Example: "  hone scenarios check scenarios.json\n  hone scenarios check bench.json --data traces/trajectories.jsonl --model out/final\n" +
+			"  hone scenarios check scenarios.json --by tool --json",
+		Args: arguments(1, 1, "a scenarios file"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			c.File = args[0]
+			return runScenariosCheck(a, c)
+		},
+	}
+	cmd.Flags().StringVar(&c.Split, "split", scenario.Test, "the split that is measured on")
+	cmd.Flags().StringArrayVar(&c.Train, "train", nil, "another file of scenarios, whose split train is learnt from")
+	cmd.Flags().StringArrayVar(&c.Data, "data", nil, "a file of conversations that hone sft learns from")
+	cmd.Flags().StringVar(&c.Model, "model", "", "an adapter, whose runs say what it learnt from")
+	cmd.Flags().StringVar(&c.By, "by", overlap.Call, "by what the splits are to be apart: task, call, tool or server")
+	cmd.Flags().StringVar(&c.Catalog, "catalog", "", "a catalog of hone discover, which says whose each tool is")
+	cmd.Flags().Float64Var(&c.Threshold, "threshold", near.Threshold, "from which similarity on two tasks are near copies, above 0 and at most 1")
+	return cmd
+}
+
+func runScenariosCheck(a *app, c job.OverlapCheck) error {
+	found, err := c.Overlap(a.Host)
+	if err != nil {
+		return err
+	}
+	a.Say("%s of the split %s; learnt from: %s and %s", fault.Count(found.NumTest, "scenario"), found.Split, fault.Count(found.NumTrain, "scenario"), fault.Count(found.NumTexts, "other text"))
+	for _, u := range found.Units {
+		a.Say("%ss of the split: %d; of these also in what is learnt from: %d (%.0f%%)", u.Unit, u.Num, len(u.Shared), 100*u.Share())
+	}
+	rows := [][]string{}
+	for _, n := range found.Near {
+		values := "other values"
+		if n.SameValues {
+			values = "same values"
+		}
+		rows = append(rows, []string{n.ScenarioID, fmt.Sprintf("%.2f", n.Similarity), values, n.Source.Name, n.Source.Where, host.OneLine(n.Source.Text)})
+	}
+	if err := a.Print(found, rows); err != nil {
+		return err
+	}
+	if why := found.Findings(); len(why) > 0 {
+		return &fault.Error{Code: fault.CodeUsage, What: "what is measured on is learnt from too", Where: c.File, Why: strings.Join(why, "; "),
+			Next: "hone scenarios split --reassign keeps rows together that share a call; leave near copies out of one side"}
+	}
+	return nil
+}
