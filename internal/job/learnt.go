@@ -91,7 +91,7 @@ func (l *Learnt) scenarios(dir string) error {
 
 func (l *Learnt) add(s scenario.Scenario, dir string) {
 	l.hashes[s.Hash()] = true
-	l.sources = append(l.sources, overlap.Source{Name: s.ID, Where: dir, Text: overlap.Said(s.Opening())})
+	l.sources = append(l.sources, overlap.Source{Name: s.ID, Where: dir, Text: overlap.TextOf(&s)})
 	if s.Task != "" { // the last words of a conversation say little alone
 		l.tasks[s.Task] = true
 	}

@@ -110,7 +110,7 @@ func (c OverlapCheck) read() (test, train []scenario.Scenario, sources []overlap
 				break // it is held against the others
 			}
 			train = append(train, s)
-			sources = append(sources, overlap.Source{Name: s.ID, Where: file, Text: overlap.Said(s.Opening())})
+			sources = append(sources, overlap.Source{Name: s.ID, Where: file, Text: overlap.TextOf(&s)})
 		}
 	}
 	for _, file := range c.Data {

@@ -48,6 +48,19 @@ func Said(messages []chat.Message) string {
 	return strings.Join(out, "\n")
 }
 
+// TextOf is what a scenario is compared by: what its user says, and, of a simulated one, wants and knows.
+func TextOf(s *scenario.Scenario) string {
+	parts := []string{Said(s.Opening())}
+	if u := s.User; u != nil {
+		parts = append(parts, u.Goal, string(u.Knows))
+		if u.Scripted() {
+			parts = append(parts, s.Replies()...)
+		}
+	}
+	parts = slices.DeleteFunc(parts, func(p string) bool { return p == "" })
+	return strings.Join(parts, "\n")
+}
+
 // FindNear returns the scenarios that are near to a source, in order, each with the nearest source. threshold is that of
 // near.NewIndex.
 func FindNear(tasks []scenario.Scenario, sources []Source, threshold float64) []Near {
@@ -66,7 +79,7 @@ func FindNear(tasks []scenario.Scenario, sources []Source, threshold float64) []
 	}
 	var asked []string
 	for _, s := range tasks {
-		asked = append(asked, Said(s.Opening()))
+		asked = append(asked, TextOf(&s))
 	}
 	var out []Near
 	for i, matches := range x.NearEach(near.Read(asked...)) {
@@ -113,7 +126,7 @@ func unitsOf(list []scenario.Scenario, unit string, serverOf func(string) string
 	out := map[string]bool{}
 	for _, s := range list {
 		if unit == Task {
-			out[strings.TrimSpace(Said(s.Opening()))] = true
+			out[strings.TrimSpace(TextOf(&s))] = true
 			continue
 		}
 		if unit == Call {

@@ -19,6 +19,19 @@ func TestSaid(t *testing.T) {
 	}
 }
 
+func TestTextOf(t *testing.T) {
+	for want, s := range map[string]scenario.Scenario{
+		"Sing.":                                           {Task: "Sing."},
+		"Cancel order 12.\n{\"zip\": 19122}":              {User: &scenario.User{Goal: "Cancel order 12.", Persona: "hasty", Knows: []byte(`{"zip": 19122}`)}},
+		"I want to cancel.\nNumber 12.\nYes.":             {User: &scenario.User{Says: []string{"I want to cancel.", "Number 12.", "Yes."}}},
+		"Cancel an order.\nCancel order 12 for a friend.": {Task: "Cancel an order.", User: &scenario.User{Goal: "Cancel order 12 for a friend."}},
+	} {
+		if got := TextOf(&s); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // The nearest source is named, one with the same values first; the same text in two sources is named once, by the first.
 func TestFindNear(t *testing.T) {
 	sources := []Source{{"one", "f", "Move 3 boxes of apples from shelf 4 to shelf 7, and count them."}, {"two", "f", "Please move 3 boxes of apples from shelf 4 to shelf 9, and count them all."},
