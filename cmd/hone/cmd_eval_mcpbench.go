@@ -1,12 +1,9 @@
 package main
 
 import (
-	"fmt"
-
 	"github.com/spf13/cobra"
 
 	"hone/internal/eval/mcpbench"
-	"hone/internal/fault"
 	"hone/internal/job"
 )
 
@@ -29,40 +26,23 @@ func newEvalMCPBench(a *app) *cobra.Command {
 	}
 	c.RunE = func(_ *cobra.Command, args []string) error {
 		if define {
-			rows := [][]string{{"METRIC", "", ""}}
-			for _, d := range mcpbench.Definitions() {
-				rows = append(rows, []string{d.Name, "published", d.Published}, []string{"", "closed", d.Closed}, []string{"", "hole", d.Hole})
-			}
-			return a.Print(mcpbench.Definitions(), rows)
+			return a.Print(mcpbench.Definitions(), mcpbench.DefinitionRows())
 		}
 		path, err := a.runPath(dir, args[0])
 		if err != nil {
 			return err
 		}
-		return printRuleMetrics(a, path)
+		stages, err := job.RuleMetricsOf(path)
+		if err != nil {
+			return err
+		}
+		for _, s := range stages {
+			a.Say("%s", s)
+		}
+		a.Say("hone eval mcpbench --definitions says what each number counts")
+		return a.Print(stages, job.RuleMetricRows(stages))
 	}
 	c.Flags().BoolVar(&define, "definitions", false, "say what each number counts, and which hole is closed")
 	c.Flags().StringVar(&dir, "dir", "", "folder of the runs (default runs)")
 	return c
-}
-
-func printRuleMetrics(a *app, path string) error {
-	stages, err := job.RuleMetricsOf(path)
-	if err != nil {
-		return err
-	}
-	rows := [][]string{{"STAGE", "METRIC", "PUBLISHED", "CLOSED"}}
-	for _, s := range stages {
-		for i, d := range mcpbench.Definitions() {
-			name := s.Stage
-			if i > 0 {
-				name = ""
-			}
-			rows = append(rows, []string{name, d.Name, fmt.Sprintf("%.3f", d.Of(s.Published)), fmt.Sprintf("%.3f", d.Of(s.Closed))})
-		}
-		a.Say("%s: %s, %d without calls, which the published means leave out; %.1f calls and %.1f servers a task; %s excluded", s.Stage,
-			fault.Count(s.NumTasks, "task"), s.NumWithoutCalls, s.Calls, s.Servers, fault.Count(s.NumExcluded, "episode"))
-	}
-	a.Say("hone eval mcpbench --definitions says what each number counts")
-	return a.Print(stages, rows)
 }

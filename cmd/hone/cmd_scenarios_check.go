@@ -1,16 +1,11 @@
 package main
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"hone/internal/data/near"
 	"hone/internal/data/overlap"
 	"hone/internal/episode/scenario"
-	"hone/internal/fault"
-	"hone/internal/host"
 	"hone/internal/job"
 )
 
@@ -46,24 +41,9 @@ func runScenariosCheck(a *app, c job.OverlapCheck) error {
 	if err != nil {
 		return err
 	}
-	a.Say("%s of the split %s; learnt from: %s and %s", fault.Count(found.NumTest, "scenario"), found.Split, fault.Count(found.NumTrain, "scenario"), fault.Count(found.NumTexts, "other text"))
-	for _, u := range found.Units {
-		a.Say("%ss of the split: %d; of these also in what is learnt from: %d (%.0f%%)", u.Unit, u.Num, len(u.Shared), 100*u.Share())
-	}
-	rows := [][]string{}
-	for _, n := range found.Near {
-		values := "other values"
-		if n.SameValues {
-			values = "same values"
-		}
-		rows = append(rows, []string{n.ScenarioID, fmt.Sprintf("%.2f", n.Similarity), values, n.Source.Name, n.Source.Where, host.OneLine(n.Source.Text)})
-	}
-	if err := a.Print(found, rows); err != nil {
+	found.Tell(a.Say)
+	if err := a.Print(found, found.Rows()); err != nil {
 		return err
 	}
-	if why := found.Findings(); len(why) > 0 {
-		return &fault.Error{Code: fault.CodeUsage, What: "what is measured on is learnt from too", Where: c.File, Why: strings.Join(why, "; "),
-			Next: "hone scenarios split --reassign keeps rows together that share a call; leave near copies out of one side"}
-	}
-	return nil
+	return found.Err(c.File)
 }

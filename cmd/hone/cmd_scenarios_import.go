@@ -1,15 +1,11 @@
 package main
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"hone/internal/data/tasks"
-	"hone/internal/fault"
 )
 
 func newScenariosImport(a *app) *cobra.Command {
@@ -49,29 +45,9 @@ func runScenariosImport(a *app, o tasks.Options, out string) error {
 		return nil
 	}
 	found, err := tasks.Import(o, out)
-	if len(found.Refused) > 0 {
-		reasons, of := found.ByReason()
-		for _, why := range reasons {
-			a.Say("refused %s, the first %s: %s", fault.Count(len(of[why]), "task"), of[why][0].Where, why)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(found.Unknown)) {
-		a.Say("unknown field %s: %s; it says nothing in a scenario", name, fault.Count(found.Unknown[name], "time"))
-	}
-	for _, name := range slices.Sorted(maps.Keys(found.LeftOut)) {
-		a.Say("left out, for scenarios have no place for it: %s: %s", name, fault.Count(found.LeftOut[name], "time"))
-	}
+	found.Tell(a.Say)
 	if err != nil {
 		return err
 	}
-	var servers []string
-	for _, name := range slices.Sorted(maps.Keys(found.Servers)) {
-		servers = append(servers, fmt.Sprintf("%s (%d)", name, found.Servers[name]))
-	}
-	a.Say("servers that the tasks need, by their names there: %s", strings.Join(servers, ", "))
-	rows := [][]string{{"scenarios", fmt.Sprint(found.Scenarios)}, {"refused", fmt.Sprint(len(found.Refused))}, {"not asked for", fmt.Sprint(found.Others)}, {"written to", out}}
-	if found.Files != "" {
-		rows = append(rows, []string{"files beside them", found.Files})
-	}
-	return a.Print(found, rows)
+	return a.Print(found, found.Rows(out))
 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -62,4 +63,25 @@ func RuleMetricsOf(path string) ([]RuleMetrics, error) {
 		out = append(out, RuleMetrics{strings.TrimPrefix(stage, "eval_"), tools.Summarize(logs[stage]), excluded[stage]})
 	}
 	return out, err
+}
+
+// String says what the numbers are of.
+func (m RuleMetrics) String() string {
+	return fmt.Sprintf("%s: %s, %d without calls, which the published means leave out; %.1f calls and %.1f servers a task; %s excluded", m.Stage,
+		fault.Count(m.NumTasks, "task"), m.NumWithoutCalls, m.Calls, m.Servers, fault.Count(m.NumExcluded, "episode"))
+}
+
+// RuleMetricRows are the numbers as a table.
+func RuleMetricRows(stages []RuleMetrics) [][]string {
+	rows := [][]string{{"STAGE", "METRIC", "PUBLISHED", "CLOSED"}}
+	for _, s := range stages {
+		for i, d := range mcpbench.Definitions() {
+			name := s.Stage
+			if i > 0 {
+				name = ""
+			}
+			rows = append(rows, []string{name, d.Name, fmt.Sprintf("%.3f", d.Of(s.Published)), fmt.Sprintf("%.3f", d.Of(s.Closed))})
+		}
+	}
+	return rows
 }

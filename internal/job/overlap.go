@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"hone/internal/data/dataset"
 	"hone/internal/data/overlap"
@@ -38,8 +39,38 @@ type Overlaps struct {
 	Near      []overlap.Near  `json:"near"`
 }
 
-// Findings are what keeps the splits from being apart: shared units of the kind By, shared tasks, and near copies with the same values.
-func (o Overlaps) Findings() (why []string) {
+// Tell says how much is shared.
+func (o Overlaps) Tell(say func(format string, args ...any)) {
+	say("%s of the split %s; learnt from: %s and %s", fault.Count(o.NumTest, "scenario"), o.Split, fault.Count(o.NumTrain, "scenario"), fault.Count(o.NumTexts, "other text"))
+	for _, u := range o.Units {
+		say("%ss of the split: %d; of these also in what is learnt from: %d (%.0f%%)", u.Unit, u.Num, len(u.Shared), 100*u.Share())
+	}
+}
+
+// Rows are the near copies.
+func (o Overlaps) Rows() [][]string {
+	rows := [][]string{}
+	for _, n := range o.Near {
+		values := "other values"
+		if n.SameValues {
+			values = "same values"
+		}
+		rows = append(rows, []string{n.ScenarioID, fmt.Sprintf("%.2f", n.Similarity), values, n.Source.Name, n.Source.Where, host.OneLine(n.Source.Text)})
+	}
+	return rows
+}
+
+// Err is what keeps the splits from being apart: shared units of the kind By, shared tasks, and near copies with the same values.
+func (o Overlaps) Err(file string) error {
+	why := o.findings()
+	if len(why) == 0 {
+		return nil
+	}
+	return &fault.Error{Code: fault.CodeUsage, What: "what is measured on is learnt from too", Where: file, Why: strings.Join(why, "; "),
+		Next: "hone scenarios split --reassign keeps rows together that share a call; leave near copies out of one side"}
+}
+
+func (o Overlaps) findings() (why []string) {
 	for _, c := range o.Units {
 		if n := len(c.Shared); n > 0 && (c.Unit == o.By || c.Unit == overlap.Task) {
 			why = append(why, fmt.Sprintf("%s of the split %s also stand in what is learnt from; the first: %s", fault.Count(n, c.Unit), o.Split, c.Shared[0]))

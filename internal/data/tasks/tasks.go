@@ -6,11 +6,9 @@
 package tasks
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -199,15 +197,4 @@ func (r *reader) need(servers ...string) {
 	for _, s := range servers {
 		r.Servers[s]++
 	}
-}
-
-// ByReason are the refused tasks by why they are, the most frequent first.
-func (i Imported) ByReason() (reasons []string, of map[string][]Refused) {
-	of = map[string][]Refused{}
-	for _, x := range i.Refused {
-		of[x.Why] = append(of[x.Why], x)
-	}
-	reasons = slices.Sorted(maps.Keys(of))
-	slices.SortStableFunc(reasons, func(a, b string) int { return cmp.Compare(len(of[b]), len(of[a])) })
-	return reasons, of
 }

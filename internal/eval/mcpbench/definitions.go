@@ -33,3 +33,12 @@ func Definitions() []Definition {
 			"the same, of the closed rates", "those of the three", func(m Means) float64 { return m.Rules }},
 	}
 }
+
+// DefinitionRows are the definitions as a table.
+func DefinitionRows() [][]string {
+	rows := [][]string{{"METRIC", "", ""}}
+	for _, d := range Definitions() {
+		rows = append(rows, []string{d.Name, "published", d.Published}, []string{"", "closed", d.Closed}, []string{"", "hole", d.Hole})
+	}
+	return rows
+}
