@@ -1,5 +1,7 @@
 package eval
 
+import "hone/internal/episode/trajectory"
+
 // Metric is one number of a system: the total of Of over its rows, divided by the total of what they count. Of a share of calls, for
 // example, a row's total is its valid calls and its count is all its calls. A row that counts 0 is not in the metric.
 type Metric struct {
@@ -31,6 +33,9 @@ func FirstCall() Metric {
 		return oneIf(r.FirstCall && r.NumGold > 0), oneIf(r.NumGold > 0)
 	}}
 }
+
+// withUser is 1 for an episode that had a simulated user.
+func withUser(r Row) float64 { return oneIf(r.NumUserTurns > 0) }
 
 // Metrics are all there are, in the order in which they are shown.
 func Metrics() []Metric {
@@ -66,6 +71,13 @@ func Metrics() []Metric {
 		{"invalid_calls", "calls that could not be sent", Amount, "", -1, perEpisode(func(r Row) float64 { return float64(r.NumInvalidCalls) })},
 		{"prompt_tokens", "tokens read, of each turn the whole prompt", Amount, "tokens", -1, perEpisode(func(r Row) float64 { return float64(r.NumPromptTokens) })},
 		{"completion_tokens", "tokens written", Amount, "tokens", -1, perEpisode(func(r Row) float64 { return float64(r.NumCompletionTokens) })},
+		{"user_turns", "messages of the simulated user", Amount, "", 0, func(r Row) (float64, float64) { return float64(r.NumUserTurns), withUser(r) }},
+		{"user_tokens", "tokens that the model read and wrote that played the user", Amount, "tokens", 0, func(r Row) (float64, float64) {
+			return float64(r.NumUserTokens), withUser(r)
+		}},
+		{"user_out_of_scope", "conversations that ended because the user was not told how to go on", Rate, "", 0, func(r Row) (float64, float64) {
+			return oneIf(r.UserEnded == trajectory.EndedByOutOfScope), withUser(r)
+		}},
 		{"reward", "reward", Amount, "", 1, perEpisode(func(r Row) float64 { return r.Reward })},
 		{"seconds", "time", Amount, "s", -1, perEpisode(func(r Row) float64 { return r.Seconds })},
 		{"model_seconds", "time in which the model wrote", Amount, "s", -1, perEpisode(func(r Row) float64 { return r.ModelSeconds })},

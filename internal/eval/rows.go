@@ -41,6 +41,11 @@ type Row struct {
 	ModelSeconds        float64 `json:"model_seconds"` // of them, those in which the model wrote
 	ToolSeconds         float64 `json:"tool_seconds"`  // and those in which tools worked
 
+	NumUserTurns  int     `json:"num_user_turns,omitempty"`  // messages of a simulated user; 0 where there was none
+	NumUserTokens int     `json:"num_user_tokens,omitempty"` // that the model read and wrote that played it: no other count has them
+	UserSeconds   float64 `json:"user_seconds,omitempty"`    // of Seconds, those in which it did
+	UserEnded     string  `json:"user_ended,omitempty"`      // who ended the conversation, see trajectory.User
+
 	Cost *float64 `json:"cost,omitempty"` // US dollars; nil where not known
 	// ChecksFailedToRun names the checks that gave no verdict, as "checks[0] (sql)". Such an episode is in no rate.
 	ChecksFailedToRun []string `json:"checks_failed_to_run,omitempty"`
@@ -112,6 +117,9 @@ func row(t *trajectory.Trajectory, c Criteria) Row {
 			r.NumMalformed++
 		}
 		r.ModelSeconds += turn.SampleSeconds
+	}
+	if u := t.User; u != nil {
+		r.NumUserTurns, r.NumUserTokens, r.UserSeconds, r.UserEnded = u.Turns, u.PromptTokens+u.CompletionTokens, u.Seconds, u.Ended
 	}
 	r.NumPromptTokens, r.NumCompletionTokens = t.NumTokens()
 	r.NumRecoverable, r.NumRecovered = recovery(t, func(x trajectory.ToolResult) bool { return c.Wanted != nil && c.Wanted(x, t.ScenarioID) })

@@ -144,8 +144,8 @@ func TestMetrics(t *testing.T) {
 	price := func(x float64) *float64 { return &x }
 	s := System{Rows: []Row{
 		{ScenarioID: "a", NumGold: 2, FirstCall: true, Episode: true, NumTurns: 6, NumCalls: 4, NumExtraCalls: 2, NumInvalidCalls: 1, NumToolErrors: 1, NumRecoverable: 2, NumRecovered: 1,
-			NumPromptTokens: 100, NumCompletionTokens: 10, Reward: 1, Seconds: 4, ModelSeconds: 3, ToolSeconds: 1, Cost: price(0.5)},
-		{ScenarioID: "b", NumGold: 1, NumTurns: 1, NumCalls: 1, NumMalformed: 1, NumRecoverable: 1, NumRecovered: 1, Seconds: 2},
+			NumPromptTokens: 100, NumCompletionTokens: 10, Reward: 1, Seconds: 4, ModelSeconds: 3, ToolSeconds: 1, Cost: price(0.5), NumUserTurns: 3, NumUserTokens: 48, UserEnded: trajectory.EndedByOutOfScope},
+		{ScenarioID: "b", NumGold: 1, NumTurns: 1, NumCalls: 1, NumMalformed: 1, NumRecoverable: 1, NumRecovered: 1, Seconds: 2, NumUserTurns: 1},
 		{ScenarioID: "c", NumGold: 1, Episode: true, NumTurns: 1, NumCalls: 1, Seconds: 1},
 		{ScenarioID: "d", NoTool: true, Episode: true, Abstained: true, NumTurns: 1, Cost: price(0.1)},
 		{ScenarioID: "e", NoTool: true, NumTurns: 2, NumCalls: 2, NumExtraCalls: 9},
@@ -160,6 +160,7 @@ func TestMetrics(t *testing.T) {
 		"recovery": {2. / 3, 2}, "abstention": {1. / 3, 3}, "extra_calls": {2. / 3, 3}, "turns": {13. / 6, 6}, "calls": {8. / 6, 6}, "tool_errors": {1. / 6, 6},
 		"invalid_calls": {1. / 6, 6}, "prompt_tokens": {100. / 6, 6}, "completion_tokens": {10. / 6, 6}, "reward": {1. / 6, 6}, "seconds": {7. / 6, 6},
 		"model_seconds": {3. / 6, 6}, "tool_seconds": {1. / 6, 6}, "cost": {0.3, 2},
+		"user_turns": {2, 2}, "user_tokens": {24, 2}, "user_out_of_scope": {1. / 2, 2},
 	} {
 		i := got.Metrics[name]
 		near(t, name, i.Mean, want.mean, 1e-12)
