@@ -52,16 +52,16 @@ func exact(values []float64, q float64) float64 {
 	return means[int(q*float64(total))]
 }
 
-func TestBootstrapAgainstAllResamples(t *testing.T) {
+func TestResamplesAgainstAllThereAre(t *testing.T) {
 	for _, values := range [][]float64{{3}, {0, 1}, {0, 0, 1}, {1, 2, 4, 8}, {0, 1, 1, 1, 5}, {1, 3, 9, 27, 81, 243}} {
-		rows := make([]Row, len(values))
-		for i, v := range values {
-			rows[i] = Row{ScenarioID: fmt.Sprint(i), Reward: v}
+		var pairs [][2]sums
+		for _, v := range values {
+			pairs = append(pairs, [2]sums{{0, 1}, {v, 1}})
 		}
-		got := Compare(failed(rows), rows, Metric{Of: func(r Row) (float64, float64) { return r.Reward, 1 }}, Bootstrap{NumResamples: 100_000, Seed: 3, Level: 0.8})
+		got := Bootstrap{NumResamples: 100_000, Seed: 3}.resample(pairs)
 		spread := slices.Max(values) - slices.Min(values)
-		near(t, fmt.Sprint("low of ", values), got.Low, exact(values, 0.1), 0.02*spread)
-		near(t, fmt.Sprint("high of ", values), got.High, exact(values, 0.9), 0.02*spread)
+		near(t, fmt.Sprint("low of ", values), quantile(got, 0.1), exact(values, 0.1), 0.02*spread)
+		near(t, fmt.Sprint("high of ", values), quantile(got, 0.9), exact(values, 0.9), 0.02*spread)
 	}
 }
 
@@ -142,21 +142,74 @@ func TestOrderOfRows(t *testing.T) {
 }
 
 func TestCompareIsPaired(t *testing.T) {
-	old, new := table("0000011111"), table("0000111111")
+	old, new := table(strings.Repeat("0000011111", 3)), table(strings.Repeat("0000111111", 3))
 	got := Compare(old, new, Completion(), Bootstrap{})
 	near(t, "mean", got.Mean, 0.1, 1e-12)
-	near(t, "low", got.Low, 0, 1e-12) // never negative: no scenario got worse
-	near(t, "high", got.High, 0.3, 1e-12)
+	if got.Method != PairedBootstrap || got.N != 30 || got.Low < 0 || got.High > 0.27 { // no scenario got worse, so it is never negative
+		t.Errorf("%+v", got)
+	}
 	slices.Reverse(new) // pairs by scenario, not by place
 	if again := Compare(old, new, Completion(), Bootstrap{}); again != got {
 		t.Errorf("reordered: %+v, want %+v", again, got)
 	}
-	if got := Compare(old, append(new, Row{ScenarioID: "only new", Episode: true}), Completion(), Bootstrap{}); got.N != 10 {
+	if got := Compare(old, append(new, Row{ScenarioID: "only new", Episode: true}), Completion(), Bootstrap{}); got.N != 30 {
 		t.Errorf("a scenario that one side lacks was counted: %+v", got)
 	}
 	if got := Compare(old, nil, Completion(), Bootstrap{}); got != (Interval{}) {
 		t.Errorf("nothing in common: %+v", got)
 	}
+}
+
+// Where there is no variance to go by, or few clusters, the interval is by formula.
+func TestCompareOfFewOrAlike(t *testing.T) {
+	// Bonett and Price: 20 pairs, none of which differ, are (0 +- t(21) sqrt((2/22) / 22)).
+	alike := Compare(table(strings.Repeat("01", 10)), table(strings.Repeat("01", 10)), Completion(), Bootstrap{})
+	half := studentQuantile(0.975, 21) * math.Sqrt(2./22/22)
+	near(t, "low", alike.Low, -half, 1e-12)
+	near(t, "high", alike.High, half, 1e-12)
+	if alike.Mean != 0 || alike.Method != PairedStudent {
+		t.Errorf("%+v", alike)
+	}
+	all := Compare(table(strings.Repeat("0", 20)), table(strings.Repeat("1", 20)), Completion(), Bootstrap{})
+	if all.Mean != 1 || all.High != 1 || all.Low > 0.97 || all.Low < 0.7 {
+		t.Errorf("all were gained: %+v", all)
+	}
+	// The paired t-test's interval, by hand: differences 1, 0, 0, 1 have mean 1/2 and variance 1/3.
+	few := Compare(table("0010"), table("1011"), Completion(), Bootstrap{})
+	near(t, "few low", few.Low, 0.5-3.182446*math.Sqrt(1./12), 1e-6)
+	if few.High != 1 || few.Method != PairedStudent {
+		t.Errorf("%+v", few)
+	}
+	if one := Compare(table("0"), table("1"), Completion(), Bootstrap{}); one.Low != -1 || one.High != 1 || one.Mean != 1 {
+		t.Errorf("one scenario: %+v", one)
+	}
+	seconds := Metric{Of: func(r Row) (float64, float64) { return r.Seconds, 1 }}
+	if one := Compare([]Row{{ScenarioID: "a", Seconds: 1}}, []Row{{ScenarioID: "a", Seconds: 9}}, seconds, Bootstrap{}); one.Mean != 8 || one.Low != 8 || one.High != 8 {
+		t.Errorf("one time: %+v", one)
+	}
+}
+
+// A family is one piece of evidence: of 40 scenarios in 4 families, each of which is all won or all lost, 4 count.
+func TestFamiliesAreClusters(t *testing.T) {
+	var old, new, four []Row
+	for i := range 40 {
+		r := Row{ScenarioID: fmt.Sprint("s", i), Family: fmt.Sprint("f", i%4)}
+		old = append(old, r)
+		r.Episode = i%4 < 3
+		new = append(new, r)
+	}
+	for i := range 4 {
+		four = append(four, Row{ScenarioID: fmt.Sprint(i), Episode: i < 3})
+	}
+	got, want := Compare(old, new, Completion(), Bootstrap{}), Compare(failed(four), four, Completion(), Bootstrap{})
+	near(t, "low", got.Low, want.Low, 1e-9)
+	near(t, "high", got.High, want.High, 1e-9)
+	if got.N != 40 || got.Clusters != 4 || want.Clusters != 0 {
+		t.Errorf("%+v, %+v", got, want)
+	}
+	one, few := Estimate(new, Completion(), Bootstrap{}), Estimate(four, Completion(), Bootstrap{})
+	near(t, "low of a rate", one.Low, few.Low, 1e-9)
+	near(t, "high of a rate", one.High, few.High, 1e-9)
 }
 
 func TestBootstrapProperties(t *testing.T) {
@@ -174,58 +227,20 @@ func TestBootstrapProperties(t *testing.T) {
 		if got.Low >= got.High || got.Low > got.Mean || got.High < got.Mean || got.Low < 0 || got.High > 1 {
 			t.Fatalf("interval %+v", got)
 		}
-		if d := Compare(rows, rows, Completion(), b); d.Mean != 0 || d.Low != 0 || d.High != 0 {
+		if d := Compare(rows, rows, Completion(), b); d.Mean != 0 || d.Low >= 0 || d.High <= 0 {
 			t.Fatalf("a system differs from itself: %+v", d)
 		}
 	})
 }
 
-// wilson is the score interval of a proportion.
-func wilson(p float64, n int) (low, high float64) {
-	const z = 1.959963984540054
-	m := float64(n)
-	centre := (p + z*z/(2*m)) / (1 + z*z/m)
-	half := z / (1 + z*z/m) * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
-	return centre - half, centre + half
-}
-
+// Of many equal pairs the expanded percentiles are those of the normal distribution.
 func TestBootstrapNearWilson(t *testing.T) {
 	for _, ones := range []int{60, 150, 240} {
 		rows := table(strings.Repeat("1", ones) + strings.Repeat("0", 300-ones))
 		got := Compare(failed(rows), rows, Completion(), Bootstrap{Seed: 1})
-		low, high := wilson(got.Mean, 300)
+		low, high := wilson(got.Mean, 300, normalQuantile(0.975))
 		near(t, "low", got.Low, low, 0.012)
 		near(t, "high", got.High, high, 0.012)
-	}
-}
-
-// Of experiments whose truth is known, about 2.5% miss it on each side. The draws are fixed, so this is no game of
-// chance; an interval of half the width misses some 16% on each side, a one-sided one nothing on the other.
-func TestCoverage(t *testing.T) {
-	const experiments, n = 400, 80
-	for name, interval := range map[string]func([]Row, Bootstrap) Interval{
-		"wilson":    func(rows []Row, b Bootstrap) Interval { return Estimate(rows, Completion(), b) },
-		"bootstrap": func(rows []Row, b Bootstrap) Interval { return Compare(failed(rows), rows, Completion(), b) },
-	} {
-		for _, truth := range []float64{0.3, 0.5, 0.8} {
-			above, below := 0, 0
-			for e := range experiments {
-				rows := make([]Row, n)
-				for i := range rows {
-					u := float64(random(99, uint64(e), uint64(i))>>11) / (1 << 53)
-					rows[i] = Row{ScenarioID: fmt.Sprint(i), Episode: u < truth}
-				}
-				got := interval(rows, Bootstrap{NumResamples: 400, Seed: uint64(e)})
-				if got.Low > truth {
-					above++
-				}
-				if got.High < truth {
-					below++
-				}
-			}
-			near(t, fmt.Sprint(name, ": intervals above ", truth), float64(above)/experiments, 0.0275, 0.0225)
-			near(t, fmt.Sprint(name, ": intervals below ", truth), float64(below)/experiments, 0.0275, 0.0225)
-		}
 	}
 }
 
@@ -279,7 +294,7 @@ func TestWithoutGoldCalls(t *testing.T) {
 	if s := results.Systems["sft"]; *s.Success != 1 || *s.ExtraCalls != 2 || s.N != 3 || s.NumWithGold != 1 || s.ExtraCallsText() != "2" || !strings.HasPrefix(s.FirstCallText(), "100.0% [") {
 		t.Errorf("%+v", s)
 	}
-	if d := results.Deltas[0]; d.First.N != 0 || d.First.PointsText() != "-" || d.Episode.N != 2 || d.Episode.PointsText() != "+0.0 [+0.0, +0.0]" {
+	if d := results.Deltas[0]; d.First.N != 0 || d.First.PointsText() != "-" || d.Episode.N != 2 || d.Episode.PointsText() != "+0.0 [-100.0, +100.0]" {
 		t.Errorf("%+v", d)
 	}
 	if !strings.Contains(string(text), `"success":null`) || strings.Contains(string(deltas), `"first_call"`) {
@@ -317,7 +332,7 @@ func TestComparison(t *testing.T) {
 		}
 		near(t, "difference", d.Episode.Mean, want.wholeDelta, 1e-12)
 	}
-	if d := results.Deltas[0]; len(results.Deltas) != 3 || d.First.Method != PairedBootstrap || Estimate(table("1"), Completion(), Bootstrap{}).Method != Wilson {
+	if d := results.Deltas[0]; len(results.Deltas) != 3 || d.First.Method != PairedStudent || Estimate(table("1"), Completion(), Bootstrap{}).Method != Wilson {
 		t.Errorf("the methods are not named: %+v", d)
 	}
 	if *results.Systems["sft"].Success != 0.5 || results.OrchestrationShare != 0.04 || results.Systems["grpo"].NumExcluded != 3 {
