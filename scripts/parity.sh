@@ -1,6 +1,7 @@
 #!/bin/sh
 # Makes every golden file anew from the implementations it stands for, and fails if one differs from what is committed;
-# then compares logprobs with transformers and peft. $1 is a Python with testdata/reference/requirements.txt.
+# then compares logprobs with transformers and peft, and verdicts of calls with
+# BFCL. $1 is a Python with testdata/reference/requirements.txt.
 #
 # A golden's script is called make_*.py, lies in a testdata folder or below, writes into it, needs no argument
 # (make_tokenizer.py alone takes the model's file), and names its requirements.txt in its docstring's line "Needs:".
@@ -12,6 +13,7 @@ model=$(bin/hone engine list --json | "$peer" -c '
 import json, sys
 print(next(a["path"] for a in json.load(sys.stdin) if a["name"] == "SmolLM2-135M-Instruct"))')
 
+# A requirements.txt may ask for more of pip in a line that begins with "# pip:".
 # python_for SCRIPT prints a Python that has what the script needs, making a virtual environment for each requirements.txt.
 python_for() {
 	needs=$(sed -n 's|.*Needs:.* \([a-z_/]*requirements\.txt\).*|\1|p' "$1" | head -n 1)
@@ -26,7 +28,7 @@ python_for() {
 	fi
 	venv=$PWD/.venv-peer/$(sha256sum "$needs" | cut -c 1-12)
 	if [ ! -e "$venv/ready" ]; then
-		python3 -m venv --clear "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$needs" >&2
+		python3 -m venv --clear "$venv" && "$venv/bin/pip" install --quiet --disable-pip-version-check $(sed -n 's/^# pip: //p' "$needs") -r "$needs" >&2
 		touch "$venv/ready"
 	fi
 	echo "$venv/bin/python"
@@ -57,3 +59,7 @@ echo "all golden files are what their scripts make"
 
 echo "== testdata/reference/parity.py"
 "$peer" testdata/reference/parity.py bin/hone
+
+script=internal/grade/bfcl/testdata/parity.py
+echo "== $script"
+"$(python_for $script)" $script bin/hone

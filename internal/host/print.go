@@ -34,14 +34,23 @@ func (h *Host) Invoked(text string) string {
 func OneLine(text string) string { return strings.Join(strings.Fields(fault.Short(text)), " ") }
 
 // Print writes data: v as JSON with --json, else the rows as a table, or tab-separated with --plain.
-func (h *Host) Print(v any, rows [][]string) error {
+func (h *Host) Print(v any, rows [][]string) error { return h.print(h.Data, v, rows) }
+
+// SayData writes what Print does where it is talk: beside data that has stdout to itself. --quiet leaves a table out.
+func (h *Host) SayData(v any, rows [][]string) error {
+	if h.Quiet && !h.JSON {
+		return nil
+	}
+	return h.print(h.Talk, v, rows)
+}
+
+func (h *Host) print(w io.Writer, v any, rows [][]string) error {
 	if h.JSON {
-		e := json.NewEncoder(h.Data)
+		e := json.NewEncoder(w)
 		e.SetIndent("", "  ")
 		e.SetEscapeHTML(false)
 		return e.Encode(v)
 	}
-	var w io.Writer = h.Data
 	if !h.Plain {
 		t := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 		defer t.Flush()

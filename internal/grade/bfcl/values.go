@@ -1,0 +1,160 @@
+package bfcl
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"hone/internal/chat"
+	"hone/internal/text/pyvalue"
+)
+
+// unmarked drops the marks that do not count in a text.
+var unmarked = strings.NewReplacer(" ", "", ",", "", ".", "", "/", "", "-", "", "_", "", "*", "", "^", "")
+
+// standard is a text as it is compared: without spaces and , . / - _ * ^, in small letters, all quotes double.
+func standard(s string) string {
+	return strings.ReplaceAll(lower(unmarked.Replace(s)), "'", `"`)
+}
+
+// lower is str.lower. Halves of surrogate pairs, which no Go text has, stay: they end a word, as in Python.
+func lower(s string) string {
+	if utf8.ValidString(s) {
+		return pyvalue.ChangeCase(s, "lower")
+	}
+	var b strings.Builder
+	from := 0
+	for i := 0; i < len(s); {
+		n := sizeOfFirst(s[i:])
+		if isSurrogate(s[i:]) {
+			b.WriteString(pyvalue.ChangeCase(s[from:i], "lower"))
+			b.WriteString(s[i : i+n])
+			from = i + n
+		}
+		i += n
+	}
+	b.WriteString(pyvalue.ChangeCase(s[from:], "lower"))
+	return b.String()
+}
+
+// standardItem is an item of a list as it is compared.
+func standardItem(v any) any {
+	if s, ok := v.(string); ok {
+		return standard(s)
+	}
+	return v
+}
+
+func standardItems(list []any) []any {
+	out := make([]any, len(list))
+	for i, v := range list {
+		out[i] = standardItem(v)
+	}
+	return out
+}
+
+// The checks of values return what is wrong, or "".
+
+func checkString(name, value string, accepted any) string {
+	want := standard(value)
+	for _, answer := range listed(accepted) {
+		if s, ok := answer.(string); ok && standard(s) == want {
+			return ""
+		}
+	}
+	return notAccepted("string", name, value)
+}
+
+func checkList(name string, value []any, accepted any) string {
+	var answers []any
+	for _, answer := range listed(accepted) {
+		answers = append(answers, standardItems(listed(answer)))
+	}
+	if contains(answers, standardItems(value)) {
+		return ""
+	}
+	return notAccepted("list/tuple", name, value)
+}
+
+func checkDict(name string, value, accepted any) string {
+	why := "dict_checker:unclear: " + name + " has no accepted values"
+	for _, answer := range listed(accepted) {
+		if equal(answer, "") {
+			continue
+		}
+		if why = unlikeDict(name, value, answer); why == "" {
+			return ""
+		}
+	}
+	return why
+}
+
+// unlikeDict says where an object is not what an answer, {key: [accepted values]}, accepts.
+func unlikeDict(name string, value, answer any) string {
+	why := ""
+	given := dict(value)
+	for i := range given.Len() {
+		key, v := given.At(i)
+		if !contains(answer, key) {
+			why = fmt.Sprintf("value_error:dict_key: %s has the unexpected key %q", name, key)
+			break
+		}
+		if !contains(standardItems(listed(member(answer, key))), standardItem(v)) {
+			why = notAccepted("dict_value", name+"."+key, v)
+			break
+		}
+	}
+	want := dict(answer)
+	for i := range want.Len() {
+		key, accepted := want.At(i)
+		if _, ok := given.Get(key); !ok && !contains(accepted, "") {
+			return fmt.Sprintf("value_error:dict_key: %s has no key %q", name, key)
+		}
+	}
+	return why
+}
+
+func checkDicts(name string, value []any, accepted any) string {
+	why := "list_dict_checker:unclear: " + name + " has no accepted values"
+	for _, answer := range listed(accepted) {
+		if length(answer) != len(value) {
+			why = fmt.Sprintf("value_error:list_dict_count: %s has %d objects, not %d", name, len(value), length(answer))
+			continue
+		}
+		if why = unlikeDicts(name, value, answer); why == "" {
+			return ""
+		}
+	}
+	return why
+}
+
+func unlikeDicts(name string, value []any, answer any) string {
+	if len(value) == 0 {
+		return ""
+	}
+	answers := listed(answer)
+	for i, item := range value {
+		if why := checkDict(fmt.Sprintf("%s[%d]", name, i), item, []any{answers[i]}); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+func notAccepted(what, name string, value any) string {
+	return fmt.Sprintf("value_error:%s: %s is %s, which is none of the accepted values", what, name, brief(value))
+}
+
+// brief is a value as JSON, cut to a length that a person reads.
+func brief(v any) string {
+	const most = 80
+	b, err := chat.AppendJSON(nil, v, chat.Format{Kind: func(v any) (any, bool) { return chat.Number(fmt.Sprint(v)), true }})
+	if err != nil {
+		return "a " + pyvalue.TypeName(v)
+	}
+	text := string(b)
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return text
+}

@@ -1,0 +1,125 @@
+// Package lines answers a stream of lines line by line, in order: what fails becomes an error on its line, and the others are
+// answered all the same.
+package lines
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"hone/internal/fault"
+)
+
+// DefaultMaxBytes of a line where Options leave it out.
+const DefaultMaxBytes = 64 << 20
+
+// Options of Each. The zero value reads what it calls stdin.
+type Options struct {
+	Name     string // of the stream, for errors
+	MaxBytes int    // of a line; a longer one fails, and is never held whole. 0 is DefaultMaxBytes
+}
+
+// Count is how many lines there were, and how many of them failed.
+type Count struct{ Lines, Failed int }
+
+// Each answers each line of in that is not blank with one line of JSON on out, so that a program may talk to it line by line. A
+// line whose answer is an error becomes {"error": ...}; an answer of nil writes nothing. The error at the end
+// names the lines that failed, with exit code 3.
+func Each(ctx context.Context, in io.Reader, out io.Writer, o Options, answer func(line []byte) (any, error)) (Count, error) {
+	if o.Name == "" {
+		o.Name = "stdin"
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = DefaultMaxBytes
+	}
+	r := bufio.NewReaderSize(in, 64<<10)
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	failed := failures{name: o.Name}
+	for number := 1; ; number++ {
+		line, size, readErr := readLine(r, o.MaxBytes)
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			if err := context.Cause(ctx); err != nil {
+				return failed.Count, err
+			}
+			failed.Lines++
+			var reply any
+			err := fmt.Errorf("%d bytes are more than %d", size, o.MaxBytes)
+			if size <= o.MaxBytes {
+				reply, err = answer(line)
+			}
+			if err != nil {
+				failed.add(number, err)
+				reply = map[string]string{"error": strings.ToValidUTF8(fault.Unlabelled(err), "\ufffd")}
+			}
+			if reply != nil { // else the answer wrote its own
+				if err := e.Encode(reply); err != nil {
+					return failed.Count, err
+				}
+			}
+		}
+		if readErr == io.EOF {
+			return failed.Count, failed.error()
+		} else if readErr != nil {
+			return failed.Count, readErr
+		}
+	}
+}
+
+// readLine reads to the end of a line, of which it keeps most bytes at most. size is that of the whole line.
+func readLine(r *bufio.Reader, most int) (line []byte, size int, err error) {
+	for {
+		part, err := r.ReadSlice('\n')
+		size += len(bytes.TrimSuffix(part, []byte("\n")))
+		line = append(line, part[:min(len(part), max(0, most+1-len(line)))]...)
+		if err != bufio.ErrBufferFull {
+			return line, size, err
+		}
+	}
+}
+
+// mostNamed is how many failed lines an error names.
+const mostNamed = 20
+
+// failures are those of the lines of a stream.
+type failures struct {
+	Count
+	name   string
+	where  []string
+	reason []string
+}
+
+func (f *failures) add(line int, err error) {
+	if f.Failed++; f.Failed > mostNamed {
+		return
+	}
+	f.where = append(f.where, fmt.Sprintf("%s:%d", f.name, line))
+	f.reason = append(f.reason, fault.Unlabelled(err))
+}
+
+// error says each place once: where one line failed, above the reason, else before each.
+func (f *failures) error() error {
+	if f.Failed == 0 {
+		return nil
+	}
+	e := &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d of %s failed", f.Failed, fault.Count(f.Lines, "line")), Where: f.where[0],
+		Why: f.reason[0], Next: "correct it"}
+	if f.Failed > 1 {
+		var lines []string
+		for i, where := range f.where {
+			lines = append(lines, where+": "+f.reason[i])
+		}
+		if more := f.Failed - len(f.where); more > 0 {
+			lines = append(lines, fmt.Sprintf("and %d more", more))
+		}
+		e.Where, e.Why, e.Next = f.name, strings.Join(lines, "\n    "), "correct them"
+	}
+	if f.Lines > f.Failed {
+		e.Next += "; the others are answered"
+	}
+	return e
+}
