@@ -1,44 +1,35 @@
 package main
 
 import (
-	"path/filepath"
-
 	"github.com/spf13/cobra"
 
 	"hone/internal/job"
-	"hone/internal/report"
 )
 
 func newRunsReport(a *app, dir *string) *cobra.Command {
-	return &cobra.Command{
+	logs := ""
+	c := &cobra.Command{
 		Use:   "report RUN",
 		Short: "Write a run's report.html again, from what the run holds now",
 		Long: "Writes report.html into the run's folder: rates with intervals, what got worse, learning curves, the worst and best groups, and\n" +
-			"the episodes. It works while the run goes on, and on runs of any verb. A browser opens the page without network.",
-		Example: "  hone runs report demo-20260102-150405\n  hone runs report ./out --json",
+			"the episodes. It works while the run goes on, and on runs of any verb. A browser opens the page without network. All numbers of the\n" +
+			"page are in results.json beside it. With --inspect the evaluations are written as logs of Inspect too, one a system.",
+		Example: "  hone runs report demo-20260102-150405\n  hone runs report ./out --json\n  hone runs report ./out --inspect logs && inspect view --log-dir logs",
 		Args:    arguments(1, 1, "the name or the folder of a run"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			path, err := a.runPath(*dir, args[0])
 			if err != nil {
 				return err
 			}
-			return runRunsReport(a, path)
+			written, err := job.Report(path, logs, a.DryRun)
+			if err == nil && a.DryRun {
+				a.Say("would write %s", written.Report)
+			} else if err == nil {
+				err = a.Print(written, written.Rows())
+			}
+			return err
 		},
 	}
-}
-
-func runRunsReport(a *app, path string) error {
-	p, err := job.PageOf(path)
-	if err != nil {
-		return err
-	}
-	if a.DryRun {
-		a.Say("would write %s", filepath.Join(path, report.HTMLFile))
-		return nil
-	}
-	if err := p.Write(path); err != nil {
-		return err
-	}
-	file := filepath.Join(path, report.HTMLFile)
-	return a.Print(map[string]string{"report": file}, [][]string{{file}})
+	c.Flags().StringVar(&logs, "inspect", "", "folder that gets a log of each evaluated system in Inspect's format, for inspect view --log-dir")
+	return c
 }

@@ -74,6 +74,38 @@ func TestReports(t *testing.T) {
 	if page := contents(t, "eval-train/report.html"); !strings.Contains(page, "model against base") || !strings.Contains(page, "was trained on") || !strings.Contains(page, "hone eval") {
 		t.Errorf("made again: %s", page)
 	}
+	stdout.Reset()
+	if code := a.main(t.Context(), []string{"runs", "report", "./eval-train", "--inspect", "logs", "--json"}); code != 0 {
+		t.Fatalf("runs report --inspect: exit code %d, %s", code, &said)
+	}
+	var made struct {
+		Report, Results string
+		Logs            []string
+	}
+	if err := json.Unmarshal(stdout.Bytes(), &made); err != nil || len(made.Logs) != 2 || made.Report == "" || made.Results == "" {
+		t.Fatalf("%v: %s", err, &stdout)
+	}
+	for i, model := range []string{"hone/base", "hone/model"} {
+		var log struct {
+			Version int
+			Status  string
+			Eval    struct {
+				Model   string
+				Dataset struct{ Location string }
+			}
+			Samples []struct{ ID string }
+		}
+		if err := json.Unmarshal([]byte(contents(t, made.Logs[i])), &log); err != nil || log.Version != 2 || log.Status != "success" || log.Eval.Model != model || len(log.Samples) != 1 ||
+			log.Samples[0].ID != "a" || log.Eval.Dataset.Location != "rows.jsonl" {
+			t.Errorf("%v: %+v", err, log)
+		}
+	}
+	if page := contents(t, "eval-train/report.html"); strings.Count(page, "<dt>device</dt>") != 1 || strings.Count(page, "<dt>split</dt>") != 1 {
+		t.Error("what only the process knew that measured is lost, or there twice")
+	}
+	if code := a.main(t.Context(), []string{"runs", "report", "out", "--inspect", "logs"}); code != 2 || !strings.Contains(said.String(), "no evaluation to write as a log") {
+		t.Errorf("a log of no evaluation: exit code %d, %s", code, &said)
+	}
 	if code := a.main(t.Context(), []string{"runs", "report", "nowhere"}); code != 2 {
 		t.Errorf("of no run: exit code %d", code)
 	}

@@ -18,15 +18,11 @@ type BreakdownRow struct {
 	Value  string     `json:"value"`
 	First  []Interval `json:"first_call"`       // by system, over scenarios with gold calls
 	Whole  []Interval `json:"completion"`       // whole-episode success, by system
-	Deltas []Interval `json:"deltas,omitempty"` // of whole-episode success, by pair; those of Break are empty
+	Deltas []Interval `json:"deltas,omitempty"` // of whole-episode success, by pair
 }
 
-// Break estimates success by the values that of gives a row, in alphabetic order. A row may have several values, or none, with
+// breakdown estimates success by the values that of gives a row, in alphabetic order. A row may have several values, or none, with
 // which it is in no line.
-func Break(name string, systems []System, of func(Row) []string, b Bootstrap) Breakdown {
-	return Comparison{Systems: systems, Pairs: []Pair{}, Bootstrap: b}.breakdown(name, of)
-}
-
 func (c Comparison) breakdown(name string, of func(Row) []string) Breakdown {
 	by := map[string][]System{}
 	for i, s := range c.Systems {

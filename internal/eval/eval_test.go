@@ -342,7 +342,7 @@ func TestComparison(t *testing.T) {
 	if got := c.Results(); len(got.Deltas) != 1 || got.Deltas[0].New != "base" || len(got.Pairs) != 2 {
 		t.Errorf("pairs of its own: %+v", got.Deltas)
 	}
-	b := Break("tool", c.Systems, func(r Row) []string { return r.Tools }, Bootstrap{})
+	b := Comparison{Systems: c.Systems}.breakdown("tool", func(r Row) []string { return r.Tools })
 	if len(b.Values) != 2 || b.Values[0].Value != "a" || b.Values[0].Whole[2].N != 10 || b.Values[1].Whole[2].N != 5 || b.Values[1].Whole[2].Mean != 0.8 || b.Values[1].First[0].Mean != 0.2 {
 		t.Errorf("by tool: %+v", b)
 	}

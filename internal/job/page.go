@@ -20,6 +20,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/report"
+	"hone/internal/report/evallog"
 	"hone/internal/run"
 )
 
@@ -39,26 +40,32 @@ func PageOf(path string) (report.Page, error) {
 		return report.Page{}, err
 	}
 	var defaults grade.Defaults
-	facts := []report.Fact{{Name: "base model", Value: c.Model.Base}}
+	var servers []string
 	if catalog != nil {
 		defaults = catalog.Defaults()
-		var servers []string
 		for _, s := range catalog.Servers {
 			servers = append(servers, s.Name)
 		}
-		facts = append(facts, report.Fact{Name: "servers", Value: strings.Join(servers, ", ")})
 	}
 	p, err := report.Read(path, report.Source{Scenarios: ScenariosOf(path), Defaults: defaults, Bootstrap: IntervalsOf(c), Known: eval.Known{Server: ServerOf(catalog)}})
 	if err != nil {
 		return p, err
 	}
-	p.Facts = append(facts, p.Facts...)
-	p.Facts = append(p.Facts, report.Fact{Name: "seed", Value: fmt.Sprint(c.Seed)})
+	p.Say("base model", c.Model.Base)
+	p.Say("servers", strings.Join(servers, ", "))
+	p.Say("seed", fmt.Sprint(c.Seed))
 	var b Begun
 	if s, err := run.Summarize(path); err == nil && json.Unmarshal(s.Version, &b) == nil {
 		p.Verb = "hone " + b.Verb
-		p.Facts = append(p.Facts, report.Fact{Name: "begun", Value: s.Created.Format("2006-01-02 15:04")}, report.Fact{Name: "attempts", Value: fmt.Sprint(s.NumAttempts)},
-			report.Fact{Name: "begun from", Value: b.Flags.Adapter}, report.Fact{Name: "hone", Value: b.Build.Version})
+		p.Say("begun", s.Created.Format("2006-01-02 15:04"))
+		p.Say("attempts", fmt.Sprint(s.NumAttempts))
+		p.Say("begun from", b.Flags.Adapter)
+		p.Say("hone", b.Build.Version)
+		if e := b.Flags.Evaluation; e != nil {
+			p.Say("adapter", b.Flags.Adapter)
+			p.Say("dataset", e.Dataset)
+			p.Say("split", e.Split)
+		}
 	}
 	return p, nil
 }
@@ -76,6 +83,53 @@ func ServerOf(c *mcp.Catalog) func(tool string) string {
 		}
 	}
 	return func(tool string) string { return servers[tool] }
+}
+
+// Written names the files of a report.
+type Written struct {
+	Report  string   `json:"report"`
+	Results string   `json:"results"`
+	Logs    []string `json:"logs,omitempty"`
+}
+
+// Rows are the files for a terminal.
+func (w Written) Rows() [][]string {
+	out := [][]string{{w.Report}, {w.Results}}
+	for _, log := range w.Logs {
+		out = append(out, []string{log})
+	}
+	return out
+}
+
+// Report writes the page of the run in path and its numbers anew, and where logs names a folder, into it a log of each system in
+// Inspect's format. A rehearsal reads the run and writes nothing.
+func Report(path, logs string, rehearsal bool) (Written, error) {
+	out := Written{Report: filepath.Join(path, report.HTMLFile), Results: filepath.Join(path, report.ResultsFile)}
+	p, err := PageOf(path)
+	if err != nil || rehearsal {
+		return out, err
+	}
+	if err = p.Write(path); err == nil && logs != "" {
+		out.Logs, err = writeLogs(path, p, logs)
+	}
+	return out, err
+}
+
+func writeLogs(path string, p report.Page, dir string) ([]string, error) {
+	s, err := run.Summarize(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Systems) == 0 {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the run has no evaluation to write as a log", Where: path, Next: "hone eval --output-dir " + run.Beside(path)}
+	}
+	about := evallog.Run{Name: p.Title, Verb: p.Verb, Created: s.Created, Facts: map[string]string{}, Unfinished: p.Unfinished}
+	for _, f := range p.Facts {
+		about.Facts[f.Name] = f.Value
+	}
+	about.Base, about.Dataset, about.Version = about.Facts["base model"], about.Facts["dataset"], about.Facts["hone"]
+	results := p.Results()
+	return evallog.Write(dir, about, p.Comparison, func(system string) any { return results.Systems[system] })
 }
 
 // WritePage writes the page of the run in path. with adds what only this process knows, and may be nil.
@@ -98,8 +152,7 @@ func WritePage(h *host.Host, path string, with func(*report.Page)) (report.Page,
 func (j *Job) reportEvaluation(l *Episodes, trainedOn []string, near []overlap.Near) error {
 	_, err := WritePage(j.Host, j.Path, func(p *report.Page) {
 		p.TrainedOn, p.NearTrained = trainedOn, near
-		p.Facts = append(p.Facts, report.Fact{Name: "device", Value: l.Model.Engine.Description()}, report.Fact{Name: "adapter", Value: j.Kept.Adapter},
-			report.Fact{Name: "dataset", Value: j.Kept.Evaluation.Dataset}, report.Fact{Name: "split", Value: j.Kept.Evaluation.Split})
+		p.Say("device", l.Model.Engine.Description())
 	})
 	return err
 }
@@ -107,7 +160,7 @@ func (j *Job) reportEvaluation(l *Episodes, trainedOn []string, near []overlap.N
 // reportTrain writes the report of a training run.
 func (j *Job) reportTrain(l *Episodes) error {
 	_, err := WritePage(j.Host, j.Path, func(p *report.Page) {
-		p.Facts = append(p.Facts, report.Fact{Name: "device", Value: l.Model.Engine.Description()})
+		p.Say("device", l.Model.Engine.Description())
 	})
 	return err
 }

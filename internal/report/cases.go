@@ -22,21 +22,26 @@ type drawnCase struct {
 	Class    string // worse, better, ""
 	Marks    []drawnMark
 	Find     string // what a filter looks in
+	Pick     string // of more than two episodes, the places of the two that are looked at first
 	Episodes []drawnEpisode
 }
 
 // tell is what there is to know of a case in a few words: "grpo below sft".
-type tell struct{ Text, Class string }
+type tell struct {
+	Text, Class string
+	old, new    string  // the systems
+	by          float64 // the difference of their rates
+}
 
 // drawnMark is how often one system did the scenario.
 type drawnMark struct {
-	Label string
-	Mark  mark
+	Label, Class string
+	Mark         mark
 }
 
 // scenarios puts the systems' episodes side by side: those that got worse, the largest fall first; those that got better; and
 // the others, those that the last system fails first.
-func (p Page) scenarios(deltas []eval.Delta) (worse, better, others []pending) {
+func (p Page) scenarios(n Numbers) (worse, better, others []pending) {
 	byID := map[string]*pending{}
 	var order []string
 	for i, s := range p.Systems {
@@ -54,19 +59,24 @@ func (p Page) scenarios(deltas []eval.Delta) (worse, better, others []pending) {
 			}
 		}
 	}
-	for _, d := range deltas {
-		for _, c := range d.Regressions {
+	deltas := n.Deltas
+	if len(deltas) > 0 { // those of the headline are told of first
+		deltas = slices.Concat(headlines(n), deltas)
+	}
+	for i, d := range deltas {
+		if slices.ContainsFunc(deltas[:i], func(e eval.Delta) bool { return e.Old == d.Old && e.New == d.New }) {
+			continue
+		}
+		for _, c := range slices.Concat(d.Regressions, d.Gains) {
 			if x := byID[c.ScenarioID]; x != nil {
-				x.tells = append(x.tells, tell{fmt.Sprintf("%s below %s", d.New, d.Old), "worse"})
-				x.fall += c.Old - c.New
+				x.tell(d, c)
 			}
 		}
-		for _, c := range d.Gains {
-			if x := byID[c.ScenarioID]; x != nil {
-				x.tells = append(x.tells, tell{fmt.Sprintf("%s above %s", d.New, d.Old), "better"})
-				x.rise += c.New - c.Old
-			}
-		}
+	}
+	// The regressions stand in the order that the numbers have.
+	place := map[string]int{}
+	for i, r := range slices.Backward(n.Regressions) {
+		place[r.ScenarioID] = i
 	}
 	slices.Sort(order)
 	for _, id := range order {
@@ -80,7 +90,7 @@ func (p Page) scenarios(deltas []eval.Delta) (worse, better, others []pending) {
 			others = append(others, *x)
 		}
 	}
-	slices.SortStableFunc(worse, func(a, b pending) int { return cmp.Compare(b.fall, a.fall) })
+	slices.SortStableFunc(worse, func(a, b pending) int { return cmp.Compare(place[a.id], place[b.id]) })
 	slices.SortStableFunc(better, func(a, b pending) int { return cmp.Compare(b.rise, a.rise) })
 	slices.SortStableFunc(others, func(a, b pending) int { return cmp.Compare(a.passes(), b.passes()) })
 	return worse, better, others
@@ -89,9 +99,21 @@ func (p Page) scenarios(deltas []eval.Delta) (worse, better, others []pending) {
 // pending is a case before its episodes take room.
 type pending struct {
 	id, kind   string
-	fall, rise float64 // sums over the pairs of systems
+	fall, rise float64 // the largest between two systems
 	tells      []tell
 	episodes   []labelled
+}
+
+// tell notes that a scenario is done more or less often by one system than by another.
+func (x *pending) tell(d eval.Delta, c eval.Change) {
+	t := tell{fmt.Sprintf("%s above %s", d.New, d.Old), "better", d.Old, d.New, c.New - c.Old}
+	if c.New < c.Old {
+		t = tell{fmt.Sprintf("%s below %s", d.New, d.Old), "worse", d.Old, d.New, c.Old - c.New}
+		x.fall = max(x.fall, t.by)
+	} else {
+		x.rise = max(x.rise, t.by)
+	}
+	x.tells = append(x.tells, t)
 }
 
 type labelled struct {
@@ -113,26 +135,94 @@ func (x pending) passes() int {
 
 // draw lays out a case.
 func (x pending) draw(r *room) drawnCase {
-	c := drawnCase{ID: screen.Line(x.id), Kind: screen.Line(x.kind), Tells: x.tells}
+	c := drawnCase{ID: screen.Line(x.id), Kind: screen.Line(x.kind)}
 	switch {
 	case x.fall > 0:
 		c.Class = "worse"
 	case x.rise > 0:
 		c.Class = "better"
 	}
+	slices.SortStableFunc(x.tells, func(a, b tell) int { return cmp.Compare(b.by, a.by) })
+	passed, all := map[string]int{}, map[string]int{}
+	for _, e := range x.episodes {
+		if all[e.label]++; markOf(e.example).Class == "passed" {
+			passed[e.label]++
+		}
+	}
 	for _, e := range x.episodes {
 		if c.Task == "" {
 			c.Task = task(e.example.Trajectory)
 		}
-		c.Marks = append(c.Marks, drawnMark{e.label, markOf(e.example)})
-		c.Episodes = append(c.Episodes, r.draw(e.label, e.class, e.example))
+		label := e.label
+		if all[e.label] > 1 {
+			label = fmt.Sprintf("%s, repeat %d", e.label, e.example.Trajectory.Rollout+1)
+		}
+		c.Episodes = append(c.Episodes, r.draw(label, e.class, e.example))
+		if len(c.Marks) == 0 || c.Marks[len(c.Marks)-1].Label != e.label {
+			c.Marks = append(c.Marks, drawnMark{e.label, e.class, marksOf(e.example, passed[e.label], all[e.label])})
+		}
+	}
+	if len(x.episodes) > 2 {
+		c.Pick = x.pick(c.Class)
 	}
 	find := []string{c.ID, c.Kind, c.Task}
-	for _, t := range c.Tells {
+	for _, t := range x.tells {
 		find = append(find, t.Text)
 	}
+	c.Tells = c.most(x.tells)
 	c.Find = strings.ToLower(strings.Join(find, " "))
 	return c
+}
+
+// mostTells is how many changes of a scenario are named; those of its class, which the marks beside it show too.
+const mostTells = 2
+
+func (c drawnCase) most(tells []tell) (out []tell) {
+	mine := slices.DeleteFunc(slices.Clone(tells), func(t tell) bool { return c.Class != "" && t.Class != c.Class })
+	if len(mine) <= mostTells {
+		return mine
+	}
+	return append(mine[:mostTells:mostTells], tell{Text: fmt.Sprintf("and %d more", len(mine)-mostTells), Class: c.Class})
+}
+
+// marksOf is the mark of a system's only episode, or how many of them passed.
+func marksOf(e eval.Example, passed, all int) mark {
+	if all == 1 {
+		return markOf(e)
+	}
+	m := mark{fmt.Sprintf("%d/%d", passed, all), "passed", "mixed"}
+	switch passed {
+	case 0:
+		m.Class = "failed"
+	case all:
+		m.Class = "passed"
+	}
+	return m
+}
+
+// pick is the places of the two episodes that show the change best: one of the old system that the change is told of, and one of the
+// new, which of a fall passed and failed, of a rise the other way round. Where nothing changed they are of the first and the last
+// system.
+func (x pending) pick(class string) string {
+	systems := [2]string{x.episodes[0].label, x.episodes[len(x.episodes)-1].label}
+	if i := slices.IndexFunc(x.tells, func(t tell) bool { return t.Class == class }); i >= 0 {
+		systems = [2]string{x.tells[i].old, x.tells[i].new}
+	}
+	wanted := [2]string{"passed", "failed"}
+	if class == "better" {
+		wanted = [2]string{"failed", "passed"}
+	}
+	places := [2]int{0, len(x.episodes) - 1}
+	for side := range places {
+		of := func(e labelled) bool { return e.label == systems[side] }
+		if i := slices.IndexFunc(x.episodes, of); i >= 0 {
+			places[side] = i
+		}
+		if i := slices.IndexFunc(x.episodes, func(e labelled) bool { return of(e) && markOf(e.example).Class == wanted[side] }); i >= 0 && class != "" {
+			places[side] = i
+		}
+	}
+	return fmt.Sprintf("%d %d", places[0], places[1])
 }
 
 // task is the beginning of what the user asked, on one line.
@@ -181,10 +271,11 @@ func Extremes(groups []Group) (worst, best []Group) {
 
 func spread(g Group) float64 { return slices.Max(g.Rewards) - slices.Min(g.Rewards) }
 
-// drawGroups lays out groups whose rewards lie between low and high.
-func drawGroups(groups []Group, low, high float64, r *room) []drawnGroup {
+// drawGroups lays out groups whose rewards lie between low and high. Their episodes are the page's.
+func (p Page) drawGroups(groups []Group, low, high float64, r *room) []drawnGroup {
 	var out []drawnGroup
 	for _, g := range groups {
+		g.Episodes = p.episodesOf(g)
 		x := pending{id: g.ScenarioID, tells: []tell{{Text: fmt.Sprintf("%s, step %d", g.Stage, g.Step)}}}
 		for _, e := range g.Episodes {
 			x.add(fmt.Sprintf("rollout %d", e.Trajectory.Rollout), "", e)
@@ -197,4 +288,12 @@ func drawGroups(groups []Group, low, high float64, r *room) []drawnGroup {
 		out = append(out, d)
 	}
 	return out
+}
+
+func (p Page) episodesOf(g Group) []eval.Example {
+	i := slices.IndexFunc(p.Groups, func(x Group) bool { return x.Stage == g.Stage && x.Step == g.Step && x.ScenarioID == g.ScenarioID })
+	if i < 0 {
+		return nil
+	}
+	return p.Groups[i].Episodes
 }

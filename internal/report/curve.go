@@ -31,6 +31,7 @@ const (
 	fromZero             // numbers from 0 up
 	share                // of 1, as percent
 	seconds
+	dollars
 )
 
 // shown are the metrics that a page shows at once, in order. Others are folded away under the names they have.
@@ -206,6 +207,8 @@ func (f form) text(x float64) string {
 		return percent(x)
 	case seconds:
 		return duration(x)
+	case dollars:
+		return "$" + number(x)
 	}
 	return number(x)
 }
@@ -216,6 +219,8 @@ func (f form) tick(x, step float64) string {
 		return tickText(100*x, 100*step) + "%"
 	case seconds:
 		return tickText(x, step) + " s"
+	case dollars:
+		return "$" + tickText(x, step)
 	}
 	return tickText(x, step)
 }

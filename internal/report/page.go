@@ -3,6 +3,8 @@
 package report
 
 import (
+	"slices"
+
 	"hone/internal/eval"
 )
 
@@ -16,33 +18,47 @@ type Page struct {
 	Stages   []Stage
 	Groups   []Group // of training; the page shows the worst and the best
 	Episodes []eval.Example
+	// Unfinished are the systems whose evaluation is not whole.
+	Unfinished []string
 	// Show is the command that shows an episode whole, but for its name: "hone runs show demo --episode".
 	Show string
 }
 
 // Fact is one line of the page's head.
-type Fact struct{ Name, Value string }
+type Fact struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Say puts a fact into the head, in the place of one of that name.
+func (p *Page) Say(name, value string) {
+	i := slices.IndexFunc(p.Facts, func(f Fact) bool { return f.Name == name })
+	if i < 0 {
+		i, p.Facts = len(p.Facts), append(p.Facts, Fact{})
+	}
+	p.Facts[i] = Fact{name, value}
+}
 
 // Stage is the metrics of one stage of training, by step.
 type Stage struct {
-	Name  string
-	Steps []Step
+	Name  string `json:"name"`
+	Steps []Step `json:"steps"`
 }
 
 // Step is the metrics of one step, by their names in the ledger.
 type Step struct {
-	Number int
-	Values map[string]float64
+	Number int                `json:"number"`
+	Values map[string]float64 `json:"values"`
 }
 
 // Group is the episodes of one scenario under one policy. Rewards holds those of all, masked ones left out; Episodes may be
 // empty, which says that the page has no room for them.
 type Group struct {
-	Stage      string
-	Step       int
-	ScenarioID string
-	Rewards    []float64
-	Episodes   []eval.Example
+	Stage      string         `json:"stage"`
+	Step       int            `json:"step"`
+	ScenarioID string         `json:"scenario_id"`
+	Rewards    []float64      `json:"rewards"`
+	Episodes   []eval.Example `json:"-"`
 }
 
 // Mean is the group's mean reward, 0 of none.

@@ -188,7 +188,7 @@ func TestSampleShows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"grpo against sft", "grpo against base", "sft − base", "grpo below sft", "base: 2 environment_error", "By kind", "By wording", "By tool", "Terms of the reward",
+	for _, want := range []string{"grpo against sft", "grpo against base", "sft − base", "grpo below sft", "Episodes in no rate", "environment error", "By kind", "By wording", "By tool", "Terms of the reward",
 		"Loss", "bold: mean of the last 4 steps", "2 more metrics", "Success", "Worst", "Best", "grpo, step 0", "rollout 3", "6 min 52 s", "eval_grpo/demo-test-00003/0/0", "the answer holds no \"5\""} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
@@ -196,6 +196,9 @@ func TestSampleShows(t *testing.T) {
 	}
 	results := sample(60).Results()
 	for _, d := range results.Deltas {
+		if d.New != "grpo" || len(d.Regressions) == 0 {
+			continue
+		}
 		if want := fmt.Sprintf("%s does %d of 60 less often than %s", d.New, len(d.Regressions), d.Old); !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
 		}

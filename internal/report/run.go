@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -85,14 +84,14 @@ func (p *Page) readResults(dir string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var kept eval.Results
+	var kept Numbers
 	if err == nil {
 		err = json.Unmarshal(text, &kept)
 	}
 	if err != nil {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the run's results", Where: path, Err: err, Next: "move the file away, and give the command again"}
 	}
-	p.Parts, p.TrainedOn, p.NearTrained, p.Pairs = kept.Parts, kept.TrainedOn, kept.NearTrained, kept.Pairs
+	p.Parts, p.TrainedOn, p.NearTrained, p.Pairs, p.Facts = kept.Parts, kept.TrainedOn, kept.NearTrained, kept.Pairs, kept.Facts
 	return nil
 }
 
@@ -206,6 +205,7 @@ func (r *reader) finish(s run.Summary) {
 			r.page.Notes = append(r.page.Notes, fmt.Sprintf("%s: %s are left out, for the run does not hold their scenarios", name, fault.Count(n, "episode")))
 		}
 		if stage.Status != run.Finished {
+			r.page.Unfinished = append(r.page.Unfinished, name)
 			r.page.Notes = append(r.page.Notes, fmt.Sprintf("The evaluation of %s is not whole: %s so far.", name, fault.Count(len(ts), "episode")))
 		}
 		system := eval.NewSystem(name, known, eval.ByChecks(r.Scenarios, r.Defaults, r.Known))
@@ -253,14 +253,4 @@ func (r *reader) openGroups(l *run.Ledger) error {
 	}
 	r.page.Episodes = r.singles
 	return nil
-}
-
-// outcomes writes how many episodes are in no rate, by system.
-func outcomes(systems []eval.System) (out []string) {
-	for _, s := range systems {
-		for _, o := range slices.Sorted(maps.Keys(s.Excluded)) {
-			out = append(out, fmt.Sprintf("%s: %d %s", s.Name, s.Excluded[o], o))
-		}
-	}
-	return out
 }

@@ -21,112 +21,78 @@ type view struct {
 	Policy        string
 	Style, Script template.HTML
 	Level         string
+	System        text // message that most episodes begin with
 
-	Systems     []drawnSystem
-	Headline    []headline
-	NumTasks    int
-	Excluded    []string
-	Pairs       []pairRows
-	Reach       string // of the axis of differences, in points
-	NumShared   int
+	Lead        string
+	Systems     []named
+	Full        []string // names of systems that are too long for a page
+	Cards       []card
+	Lost        []lostRow
+	Outcomes    []string // columns of Lost
+	NotRun      []notRun
+	NeverDone   []string
+	AlwaysDone  int
+	Unmeasured  []string
 	TrainedOn   []string
 	NearTrained []string
-	Breakdowns  []drawnBreakdown
-	Costs       []costRow
-	Terms       []termRow
-	Stages      []drawnStage
-	Worst, Best []drawnGroup
-	NumGroups   int
-	Parts       []drawnPart
-	Share       string // of orchestration
 
-	Worse, Better, Others []drawnCase
-	Episodes              []drawnEpisode
-	NumFolded             int
-	System                text // message that most episodes begin with
+	Rates     []panel
+	Repeats   []chart
+	Forest    []panel // of the last system against the others
+	OtherDiff []panel // of the other pairs
+	Parts     []panel // parts of the scenarios that a system does less often
+	Breaks    []drawnBreakdown
+	Amounts   []panel
+	None      []string // metrics that are 0 for all
+	Terms     []panel
+	Table     []tableRow
+
+	Stages              []drawnStage
+	WorstGroups, Best   []drawnGroup
+	NumGroups           int
+	Time                []drawnPart
+	Share               string // of orchestration
+	Worse               []drawnCase
+	Lower               []string // "grpo does 3 of 60 less often than sft"
+	Better, Others      []drawnCase
+	Episodes            []drawnEpisode
+	NumFolded, NumTasks int
 }
 
-// drawnSystem is one system's rates.
-type drawnSystem struct {
-	Name, Class  string
-	Whole, First track
-	N, Excluded  int
-}
+// named is a system with its colour.
+type named struct{ Name, Class string }
 
-// headline is one difference of the system that the page is about.
-type headline struct {
-	Old, New, Text, Interval, Verdict, Class string
-	Whole                                    track
-	Better, Worse                            int
-	N                                        int
-}
-
-// pairRows is one pair of systems in the plot of differences.
-type pairRows struct {
-	Old, New     string
-	Whole, First track
-	Better       int
-	Worse        int
-	N            int
-}
-
-type drawnBreakdown struct {
-	Name string
-	Rows []breakdownRow
-}
-
-type breakdownRow struct {
-	Value  string
-	N      int
-	Height int
-	Whole  []track // by system
-	First  []track
-}
-
-type costRow struct {
-	Name  string
-	Cells []string
-}
-
-type termRow struct {
-	Name   string
-	Weight string
-	Cells  []string
-}
-
-type drawnPart struct {
-	Name, Class, Text, Share string
-	From, Width              string
-	Orchestration            bool
-}
-
-func (p Page) view() view {
-	results := p.Results()
+// draw makes the view: each number of it from n, each text of an episode from p.
+func (p Page) draw(n Numbers) view {
+	p, n, full := p.shortened(n)
 	r := &room{left: mostOfAll, show: p.Show, system: p.systemMessage()}
-	v := view{Title: p.Title, Verb: p.Verb, Facts: p.Facts, Notes: p.Notes, Policy: policy(), Style: style(), Script: script(), Level: percent(p.Confidence()),
-		TrainedOn: p.TrainedOn, NearTrained: nearTrained(p.NearTrained), Excluded: outcomes(p.Systems), NumGroups: len(p.Groups), Costs: p.costs(results), Terms: p.terms()}
+	v := view{Title: n.Title, Verb: n.Verb, Facts: n.Facts, Notes: n.Notes, Policy: policy(), Style: style(), Script: script(), Level: percent(n.Confidence),
+		TrainedOn: n.TrainedOn, NearTrained: nearTrained(n.NearTrained), NeverDone: n.NeverDone, AlwaysDone: len(n.AlwaysDone), Unmeasured: n.Unmeasured, NumGroups: n.NumGroups, Full: full}
 	if r.system != "" {
 		v.System = (&room{}).take(r.system)
 	}
-	for i, s := range p.Systems {
-		x := results.Systems[s.Name]
-		d := drawnSystem{Name: s.Name, Class: colour(i), N: x.N, Excluded: x.NumExcluded,
-			Whole: rate("whole episode", colour(i), x.EpisodeSuccess, x.EpisodeLow, x.EpisodeHigh, x.N), First: track{Name: "first call", Empty: true, Text: "-"}}
-		if x.Success != nil {
-			d.First = rate("first call", colour(i), *x.Success, *x.Low, *x.High, x.NumWithGold)
-		}
-		v.Systems, v.NumTasks = append(v.Systems, d), max(v.NumTasks, x.N)
+	for i, name := range n.Order {
+		v.Systems = append(v.Systems, named{name, colour(i)})
+		v.NumTasks = max(v.NumTasks, n.Systems[name].N)
 	}
-	v.pairs(p, results.Deltas)
-	v.Breakdowns = p.breakdowns()
-	for _, s := range p.Stages {
+	if len(v.Systems) > 0 {
+		v.headline(n)
+		v.lost(n)
+		v.Rates, v.Amounts, v.None = metricPanels(n)
+		v.Table = metricTable(n)
+		v.Repeats = repeatCharts(n)
+		v.differences(n)
+		v.Breaks = breakdowns(n)
+		v.Terms = termPanels(n)
+	}
+	for _, s := range n.Stages {
 		v.Stages = append(v.Stages, drawStage(s))
 	}
-	v.parts(results)
+	v.parts(n)
 	// What got worse takes its room first.
-	worse, better, others := p.scenarios(results.Deltas)
+	worse, better, others := p.scenarios(n)
 	v.Worse = drawAll(worse, r)
-	v.groups(p, r)
+	v.groups(p, n, r)
 	v.Better, v.Others = drawAll(better, r), drawAll(others, r)
 	for _, e := range p.Episodes {
 		v.Episodes = append(v.Episodes, r.draw("", "", e))
@@ -151,162 +117,31 @@ func (v view) WorseFirst() []drawnCase { return v.Worse[:min(mostOpen, len(v.Wor
 // WorseRest are the regressions after them.
 func (v view) WorseRest() []drawnCase { return v.Worse[min(mostOpen, len(v.Worse)):] }
 
-// Last is the system that the page is about: the last.
-func (v view) Last() drawnSystem { return v.Systems[len(v.Systems)-1] }
-
-// pairs lays out the differences. Those of the last system are the headline; of a comparison with pairs of its own, all are.
-func (v *view) pairs(p Page, deltas []eval.Delta) {
-	far := reach(deltas)
-	v.Reach = tickText(100*far, 100*far)
-	for _, d := range deltas {
-		whole, first := difference("whole episode", d.Episode, far), difference("first call", d.First, far)
-		row := pairRows{Old: d.Old, New: d.New, Whole: whole, First: first, Better: len(d.Gains), Worse: len(d.Regressions), N: d.Episode.N}
-		v.Pairs, v.NumShared = append(v.Pairs, row), max(v.NumShared, d.Episode.N)
-		if d.New == p.Systems[len(p.Systems)-1].Name || !reachesLast(deltas, p) {
-			v.Headline = append(v.Headline, headline{Old: d.Old, New: d.New, Text: whole.Text, Interval: whole.Interval, Verdict: whole.Verdict,
-				Class: whole.Class, Whole: whole, Better: row.Better, Worse: row.Worse, N: row.N})
-		}
-	}
+type drawnPart struct {
+	Name, Class, Text, Share string
+	From, Width              string
 }
 
-// reachesLast reports whether every system before the last is compared with a later one, so that the last tells the whole story.
-func reachesLast(deltas []eval.Delta, p Page) bool {
-	for _, s := range p.Systems[:len(p.Systems)-1] {
-		if !slices.ContainsFunc(deltas, func(d eval.Delta) bool { return d.Old == s.Name }) {
-			return false
-		}
-	}
-	return true
-}
-
-// breakdowns are of success by properties: kind, difficulty and other tags of the form name:value, and tools.
-func (p Page) breakdowns() []drawnBreakdown {
-	names := map[string]bool{}
-	for _, s := range p.Systems {
-		for _, r := range s.Rows {
-			for _, tag := range r.Tags {
-				if name, _, ok := strings.Cut(tag, ":"); ok && name != "kind" {
-					names[name] = true
-				}
-			}
-		}
-	}
-	all := []eval.Breakdown{eval.Break("kind", p.Systems, func(r eval.Row) []string {
-		if r.Kind == "" {
-			return nil
-		}
-		return []string{r.Kind}
-	}, p.Bootstrap), eval.Break("tool", p.Systems, func(r eval.Row) []string { return r.Tools }, p.Bootstrap)}
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		all = append(all, eval.Break(name, p.Systems, func(r eval.Row) (values []string) {
-			for _, tag := range r.Tags {
-				if value, ok := strings.CutPrefix(tag, name+":"); ok {
-					values = append(values, value)
-				}
-			}
-			return values
-		}, p.Bootstrap))
-	}
-	var out []drawnBreakdown
-	for _, b := range all {
-		if len(b.Values) < 2 { // it tells nothing that the whole does not
-			continue
-		}
-		d := drawnBreakdown{Name: b.Name}
-		for _, x := range b.Values {
-			row := breakdownRow{Value: x.Value, Height: 8*len(x.Whole) + 4}
-			for i := range x.Whole {
-				row.N = max(row.N, x.Whole[i].N)
-				row.Whole = append(row.Whole, rate(p.Systems[i].Name, colour(i), x.Whole[i].Mean, x.Whole[i].Low, x.Whole[i].High, x.Whole[i].N))
-				row.First = append(row.First, rate(p.Systems[i].Name, colour(i), x.First[i].Mean, x.First[i].Low, x.First[i].High, x.First[i].N))
-			}
-			d.Rows = append(d.Rows, row)
-		}
-		out = append(out, d)
-	}
-	return out
-}
-
-// Y is where the i-th system's line lies in a breakdown's row.
-func (breakdownRow) Y(i int) int { return 8*i + 6 }
-
-// costs is what an episode costs in the mean, by system.
-func (p Page) costs(results eval.Results) []costRow {
-	var out []costRow
-	row := func(name string, of func(eval.Summary) string) {
-		r := costRow{Name: name}
-		for _, s := range p.Systems {
-			r.Cells = append(r.Cells, of(results.Systems[s.Name]))
-		}
-		out = append(out, r)
-	}
-	row("turns", func(s eval.Summary) string { return number(s.Turns) })
-	row("tool errors", func(s eval.Summary) string { return number(s.ToolErrors) })
-	row("invalid calls", func(s eval.Summary) string { return number(s.InvalidCalls) })
-	row("calls beyond the gold calls", eval.Summary.ExtraCallsText)
-	row("tokens written", func(s eval.Summary) string { return number(s.CompletionTokens) })
-	row("reward", func(s eval.Summary) string { return number(s.Reward) })
-	row("time", func(s eval.Summary) string { return duration(s.Seconds) })
-	row("of it, the model", func(s eval.Summary) string { return duration(s.ModelSeconds) })
-	row("of it, tools", func(s eval.Summary) string { return duration(s.ToolSeconds) })
-	return out
-}
-
-// terms is the mean score of each term of the reward over the episodes that have it, by system.
-func (p Page) terms() []termRow {
-	type sums struct{ total, n float64 }
-	scores := map[string][]sums{}
-	weights := map[string]float64{}
-	var order []string
-	for i, s := range p.Systems {
-		for _, e := range s.Episodes {
-			for _, t := range e.Trajectory.Terms {
-				if scores[t.Name] == nil {
-					scores[t.Name] = make([]sums, len(p.Systems))
-					order = append(order, t.Name)
-				}
-				weights[t.Name] = t.Weight
-				scores[t.Name][i].total += t.Score
-				scores[t.Name][i].n++
-			}
-		}
-	}
-	var out []termRow
-	for _, name := range order {
-		row := termRow{Name: name, Weight: number(weights[name])}
-		for _, s := range scores[name] {
-			cell := "-"
-			if s.n > 0 {
-				cell = fmt.Sprintf("%.3f", s.total/s.n)
-			}
-			row.Cells = append(row.Cells, cell)
-		}
-		out = append(out, row)
-	}
-	return out
-}
-
-func (v *view) parts(results eval.Results) {
+// parts lays out the time of each part of the run, one behind the other.
+func (v *view) parts(n Numbers) {
 	all := 0.0
-	for _, part := range results.Parts {
+	for _, part := range n.Parts {
 		all += part.Seconds
 	}
 	if all == 0 {
 		return
 	}
 	from := 0.0
-	for i, part := range results.Parts {
-		d := drawnPart{Name: part.Name, Class: colour(i + 1), Text: duration(part.Seconds), Share: percent(part.Seconds / all),
-			From: place(from / all), Width: place(part.Seconds / all), Orchestration: part.Orchestration}
+	for i, part := range n.Parts {
+		v.Time = append(v.Time, drawnPart{Name: part.Name, Class: colour(i + 1), Text: duration(part.Seconds), Share: percent(part.Seconds / all),
+			From: place(from / all), Width: place(part.Seconds / all)})
 		from += part.Seconds
-		v.Parts = append(v.Parts, d)
 	}
-	v.Share = percent(results.OrchestrationShare)
+	v.Share = percent(n.OrchestrationShare)
 }
 
-func (v *view) groups(p Page, r *room) {
-	worst, best := Extremes(p.Groups)
-	both := append(slices.Clone(worst), best...)
+func (v *view) groups(p Page, n Numbers, r *room) {
+	both := slices.Concat(n.Worst, n.Best)
 	if len(both) == 0 {
 		return
 	}
@@ -314,30 +149,26 @@ func (v *view) groups(p Page, r *room) {
 	for _, g := range both {
 		low, high = min(low, slices.Min(g.Rewards)), max(high, slices.Max(g.Rewards))
 	}
-	v.Worst, v.Best = drawGroups(worst, low, high, r), drawGroups(best, low, high, r)
+	v.WorstGroups, v.Best = p.drawGroups(n.Worst, low, high, r), p.drawGroups(n.Best, low, high, r)
 }
 
 // systemMessage is the system message that most episodes begin with, "" where no two share one.
 func (p Page) systemMessage() string {
 	seen := map[string]int{}
-	count := func(e eval.Example) {
-		if m := e.Trajectory.Messages; len(m) > 0 && m[0].Role == chat.System {
-			seen[m[0].Content]++
+	count := func(list []eval.Example) {
+		for _, e := range list {
+			if m := e.Trajectory.Messages; len(m) > 0 && m[0].Role == chat.System {
+				seen[m[0].Content]++
+			}
 		}
 	}
 	for _, s := range p.Systems {
-		for _, e := range s.Episodes {
-			count(e)
-		}
+		count(s.Episodes)
 	}
 	for _, g := range p.Groups {
-		for _, e := range g.Episodes {
-			count(e)
-		}
+		count(g.Episodes)
 	}
-	for _, e := range p.Episodes {
-		count(e)
-	}
+	count(p.Episodes)
 	most, n := "", 1
 	for _, text := range slices.Sorted(maps.Keys(seen)) {
 		if seen[text] > n {
@@ -347,25 +178,82 @@ func (p Page) systemMessage() string {
 	return most
 }
 
-// Lead is the page in one sentence.
-func (v view) Lead() string {
-	if len(v.Systems) == 0 {
-		return ""
+// card is one number of the headline.
+type card struct {
+	Title, Text, Unit, Class string
+	Interval, Verdict        string
+	Lane                     lane
+	Counts                   string
+	Main                     bool
+}
+
+// mostCards is how many differences stand in the headline; the plot of differences has all.
+const mostCards = 3
+
+// headline is the last system's rate, and its differences from the others: the system before it and the first come first. Where it
+// is compared with none, as among arms that begin at one start, all differences are the headline.
+func (v *view) headline(n Numbers) {
+	last := v.Systems[len(v.Systems)-1]
+	whole := n.Systems[last.Name].Metrics[eval.Completion().Name]
+	axis := shares()
+	main := axis.rate(last.Name, last.Class, whole)
+	v.Cards = []card{{Title: "whole episode, " + last.Name, Text: main.Text, Interval: main.Interval, Lane: lane{main, axis.grid(), ""}, Main: true,
+		Counts: fault.Count(whole.N, "scenario")}}
+	if n.Systems[last.Name].NumEpisodes > whole.N {
+		v.Cards[0].Counts += ", " + fault.Count(n.Systems[last.Name].NumEpisodes, "episode")
 	}
-	s := v.Last()
-	if s.Whole.Empty {
-		return fmt.Sprintf("No episode of %s says anything about the model.", s.Name)
+	deltas := headlines(n)
+	var all []eval.Interval
+	for _, d := range deltas {
+		all = append(all, d.Episode)
 	}
-	text := fmt.Sprintf("%s does %s of %s", s.Name, s.Whole.Text, fault.Count(s.N, "scenario"))
+	around := around(all)
+	for _, d := range deltas[:min(mostCards, len(deltas))] {
+		t := around.difference(d.New+" against "+d.Old, d.Episode)
+		unit := "points"
+		if t.Empty {
+			unit = ""
+		}
+		v.Cards = append(v.Cards, card{Title: t.Name, Text: t.Text, Unit: unit, Class: t.Class, Interval: t.Interval, Verdict: t.Verdict, Lane: lane{t, around.grid(), around.zero},
+			Counts: fmt.Sprintf("%d better · %d worse · of %d", len(d.Gains), len(d.Regressions), d.Episode.N)})
+	}
+	v.Lead = lead(last.Name, main, whole.N, deltas)
+}
+
+// headlines are the differences that a page begins with.
+func headlines(n Numbers) []eval.Delta {
+	last := n.Order[len(n.Order)-1]
+	var mine []eval.Delta
+	for _, d := range n.Deltas {
+		if d.New == last {
+			mine = append(mine, d)
+		}
+	}
+	if len(mine) == 0 || len(n.Pairs) > 0 && len(mine) < len(n.Order)-1 {
+		return n.Deltas
+	}
+	if i := slices.IndexFunc(mine, func(d eval.Delta) bool { return d.Old == n.Order[0] }); i > 1 { // behind the nearest
+		first := mine[i]
+		mine = slices.Insert(slices.Delete(mine, i, i+1), 1, first)
+	}
+	return mine
+}
+
+// lead is the page in one sentence.
+func lead(name string, whole track, numTasks int, deltas []eval.Delta) string {
+	if whole.Empty {
+		return fmt.Sprintf("No episode of %s says anything about the model.", name)
+	}
+	text := fmt.Sprintf("%s does %s of %s", name, whole.Text, fault.Count(numTasks, "scenario"))
 	sep := ": "
-	for _, h := range v.Headline {
-		switch {
-		case h.New != s.Name:
+	for _, d := range deltas[:min(mostCards, len(deltas))] {
+		if d.New != name {
 			continue
-		case h.Class == "same":
-			text += fmt.Sprintf("%s%s from %s", sep, h.Verdict, h.Old)
-		default:
-			text += fmt.Sprintf("%s%s points %s than %s", sep, strings.TrimLeft(h.Text, "+\u2212"), h.Verdict, h.Old)
+		}
+		if v := verdict(d.Episode); classOf(d.Episode) == "same" {
+			text += fmt.Sprintf("%s%s from %s", sep, v, d.Old)
+		} else {
+			text += fmt.Sprintf("%s%s points %s than %s", sep, strings.TrimLeft(points(d.Episode.Mean), "+\u2212"), v, d.Old)
 		}
 		sep = ", "
 	}

@@ -25,20 +25,19 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
-// Write writes the page to dir, and the numbers beside it where something was evaluated; a file is replaced whole.
+// Write writes the page to dir, and its numbers beside it; a file is replaced whole.
 func (p Page) Write(dir string) error {
+	n := p.Numbers()
 	var page bytes.Buffer
-	if err := p.WriteHTML(&page); err != nil {
+	if err := p.writeHTML(&page, n); err != nil {
 		return err
 	}
-	if len(p.Systems) > 0 {
-		text, err := json.MarshalIndent(p.Results(), "", "  ")
-		if err != nil {
-			return err
-		}
-		if err := replace(filepath.Join(dir, ResultsFile), text); err != nil {
-			return err
-		}
+	text, err := json.MarshalIndent(n, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := replace(filepath.Join(dir, ResultsFile), text); err != nil {
+		return err
 	}
 	return replace(filepath.Join(dir, HTMLFile), page.Bytes())
 }
@@ -57,14 +56,16 @@ func replace(path string, text []byte) error {
 // WriteHTML writes the page. It loads nothing, and its policy forbids it to: of scripts and styles it takes only its own, by
 // their hashes. Whatever servers and models wrote is text in it, and
 // nothing of it is hidden.
-func (p Page) WriteHTML(w io.Writer) error {
+func (p Page) WriteHTML(w io.Writer) error { return p.writeHTML(w, p.Numbers()) }
+
+func (p Page) writeHTML(w io.Writer, n Numbers) error {
 	t, err := template.New("page").Funcs(template.FuncMap{"number": number,
 		"count": func(n int) string { return fault.Count(n, "scenario") }}).Parse(pageHTML)
 	if err != nil {
 		return err
 	}
 	var page strings.Builder
-	if err := t.Execute(&page, p.view()); err != nil {
+	if err := t.Execute(&page, p.draw(n)); err != nil {
 		return &fault.Error{Code: fault.CodeError, What: "cannot make the report", Err: err}
 	}
 	_, err = io.WriteString(w, screen.Text(page.String()))

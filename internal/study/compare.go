@@ -253,7 +253,8 @@ type comparisonSummary struct {
 
 func (s comparison) report(systems []recipe.System) error {
 	p, err := job.WritePage(s.Host, s.dir.Path, func(p *report.Page) {
-		p.Facts = append(p.Facts, report.Fact{Name: "device", Value: s.episodes.Model.Engine.Description()}, report.Fact{Name: "split", Value: s.size.HeldOut()})
+		p.Say("device", s.episodes.Model.Engine.Description())
+		p.Say("split", s.size.HeldOut())
 		p.Pairs = []eval.Pair{}
 		for i, x := range systems { // each arm to the start, then to the first arm
 			if i > 0 {

@@ -40,8 +40,8 @@ type demoDelta struct {
 func (d experiment) report(data recipe.Data, l *job.Episodes, pipeline time.Duration) error {
 	sampling, training := l.Sampler.Stats(), l.Trainer.Seconds
 	p, err := job.WritePage(d.Host, d.dir.Path, func(p *report.Page) {
-		p.Facts = append(p.Facts, report.Fact{Name: "demonstrations", Value: fmt.Sprint(len(data.Demonstrations))},
-			report.Fact{Name: "device", Value: l.Model.Engine.Description()})
+		p.Say("demonstrations", fmt.Sprint(len(data.Demonstrations)))
+		p.Say("device", l.Model.Engine.Description())
 		p.Parts = []eval.Part{{Name: "training", Seconds: training}, {Name: "sampling", Seconds: sampling.BusySeconds},
 			{Name: "tools and orchestration", Orchestration: true,
 				Seconds: math.Max(0, pipeline.Seconds()-training-sampling.BusySeconds)}}

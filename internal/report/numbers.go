@@ -1,0 +1,77 @@
+package report
+
+import (
+	"maps"
+	"slices"
+
+	"hone/internal/episode/trajectory"
+	"hone/internal/eval"
+)
+
+// Numbers are all numbers of a page, which results.json has: the page is drawn from them, and from what the episodes say.
+type Numbers struct {
+	eval.Results
+	Confidence float64  `json:"confidence"` // coverage of the intervals
+	Title      string   `json:"title"`
+	Verb       string   `json:"verb,omitempty"`
+	Facts      []Fact   `json:"facts,omitempty"`
+	Notes      []string `json:"notes,omitempty"`
+	Terms      []Term   `json:"terms,omitempty"`
+	Stages     []Stage  `json:"stages,omitempty"`
+	NumGroups  int      `json:"num_groups,omitempty"`
+	Worst      []Group  `json:"worst_groups,omitempty"` // of NumGroups those with the least mean reward
+	Best       []Group  `json:"best_groups,omitempty"`
+}
+
+// Term is one term of the reward: its weight, and by system the mean score of the episodes that have it, before the weight.
+type Term struct {
+	Name   string                   `json:"name"`
+	Weight float64                  `json:"weight"`
+	Scores map[string]eval.Interval `json:"scores"`
+}
+
+// Numbers computes the numbers of the page.
+func (p Page) Numbers() Numbers {
+	n := Numbers{Results: p.Results(), Title: p.Title, Verb: p.Verb, Facts: p.Facts, Notes: p.Notes, Confidence: p.Confidence(), Terms: p.terms(), Stages: p.Stages, NumGroups: len(p.Groups)}
+	n.Stages = slices.Clone(n.Stages)
+	for i, s := range n.Stages { // JSON has no numbers that are not finite
+		n.Stages[i].Steps = nil
+		for _, step := range s.Steps {
+			values := maps.Clone(step.Values)
+			maps.DeleteFunc(values, func(_ string, x float64) bool { return !finite(x) })
+			n.Stages[i].Steps = append(n.Stages[i].Steps, Step{step.Number, values})
+		}
+	}
+	n.Worst, n.Best = Extremes(p.Groups)
+	return n
+}
+
+// terms are in the order in which the episodes have them.
+func (p Page) terms() (out []Term) {
+	rows := map[string]map[string][]eval.Row{} // by term and system
+	for _, s := range p.Systems {
+		for _, e := range s.Episodes {
+			if !e.Trajectory.Outcome.Trainable() {
+				continue
+			}
+			for _, t := range e.Trajectory.Terms {
+				if rows[t.Name] == nil {
+					rows[t.Name] = map[string][]eval.Row{}
+					out = append(out, Term{Name: t.Name, Weight: t.Weight, Scores: map[string]eval.Interval{}})
+				}
+				rows[t.Name][s.Name] = append(rows[t.Name][s.Name], scored(e.Trajectory, t))
+			}
+		}
+	}
+	for _, t := range out {
+		for system, list := range rows[t.Name] {
+			t.Scores[system] = eval.Estimate(list, eval.Metric{Of: func(r eval.Row) (float64, float64) { return r.Reward, 1 }}, p.Bootstrap)
+		}
+	}
+	return out
+}
+
+// scored is a row that holds one term's score alone.
+func scored(t *trajectory.Trajectory, term trajectory.Term) eval.Row {
+	return eval.Row{ScenarioID: t.ScenarioID, Repeat: t.Rollout, Reward: term.Score}
+}
