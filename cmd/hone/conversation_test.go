@@ -131,6 +131,9 @@ func TestConversationsOnTau2sShop(t *testing.T) {
 			}
 		}
 	}
+	if code, said := collect("hone.yaml", "again", true); code != 0 || strings.Contains(said, "simulated users") { // the same words are answered by the cache
+		t.Errorf("a user is paid for twice: exit code %d, %s", code, said)
+	}
 	if !strings.Contains(strings.Join(told, "\n"), "You are short.") {
 		t.Error("the user is not told who it is")
 	}

@@ -101,6 +101,9 @@ func (e Example) Facts() string {
 			parts = append(parts, x.name+" "+x.value)
 		}
 	}
+	if u := t.User; u != nil {
+		parts = append(parts, fmt.Sprintf("user played by %s, ended by %s", cmp.Or(u.Played, "nobody"), cmp.Or(u.Ended, "no one")))
+	}
 	if t.Attempt > 0 {
 		parts = append(parts, fmt.Sprintf("attempt %d", t.Attempt))
 	}

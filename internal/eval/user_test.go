@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"strings"
 	"testing"
 
 	"hone/internal/episode/trajectory"
@@ -22,6 +23,9 @@ func TestUsersAreCountedApart(t *testing.T) {
 	}
 	if s.Rows[1].UserSeconds != 2 || s.Rows[1].UserEnded != trajectory.EndedByUser {
 		t.Errorf("%+v", s.Rows[1])
+	}
+	if facts := (Example{Trajectory: ended(&trajectory.User{Played: "m", Ended: trajectory.EndedByUser})}).Facts(); !strings.Contains(facts, "user played by m, ended by user") {
+		t.Error(facts)
 	}
 	alone := NewSystem("b", []*trajectory.Trajectory{ended(nil)}, Criteria{FirstCall: yes, Episode: yes})
 	if m, found := Summarize(alone, Bootstrap{}).Metrics["user_turns"]; found {

@@ -16,6 +16,7 @@ import (
 //	rewards/TERM/mean           mean score of a reward term, before its weight, over the episodes that have it
 //	completions/mean_length     sampled tokens of an episode
 //	turns/mean                  completions of an episode
+//	user/turns, user/tokens     messages of a simulated user, and tokens of the model that played it: means over the episodes with one
 //	rewrites/mean                 of them, those that begin a training row anew: the chat template rewrites what came before
 //	completions/clipped_ratio   share of episodes that a limit cut: of tokens, context, turns, calls or working time
 //	outcome/NAME                episodes that ended so; those that are not the policy's doing count nowhere else
@@ -29,7 +30,7 @@ func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) ma
 		"sampling/mismatch_kl": s.Mismatch, "sampling/max_logp_delta": s.MaxDelta, "sampling/mean_ratio": s.MeanRatio,
 		"frac_groups_empty": float64(out.Empty) / math.Max(1, float64(out.Groups)), "padding": padding(s)}
 	var n float64
-	scored := map[string]float64{} // episodes that have a term
+	scored := map[string]float64{} // episodes that have a term, or a user
 	for _, g := range groups {
 		var rewards []float64
 		for _, t := range g.Trajectories {
@@ -47,6 +48,12 @@ func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) ma
 			}
 			for _, turn := range t.Turns {
 				m["completions/mean_length"] += float64(len(turn.CompletionIDs))
+			}
+			if u := t.User; u != nil {
+				m["user/turns"] += float64(u.Turns)
+				m["user/tokens"] += float64(u.PromptTokens + u.CompletionTokens)
+				scored["user/turns"]++
+				scored["user/tokens"]++
 			}
 			for _, term := range t.Terms {
 				m["rewards/"+term.Name+"/mean"] += term.Score

@@ -426,12 +426,13 @@ func TestMetricsOfEqualRewardsAndAbsentTerms(t *testing.T) {
 		e := &trajectory.Trajectory{Outcome: trajectory.OK, Reward: 1.55, Terms: []trajectory.Term{{Name: "end", Score: 1}}}
 		if i < 2 {
 			e.Terms = append(e.Terms, trajectory.Term{Name: "repeat", Score: float64(i)})
+			e.User = &trajectory.User{Turns: 1 + 2*i, PromptTokens: 10 * i, CompletionTokens: i}
 		}
 		g.Trajectories = append(g.Trajectories, e)
 	}
 	_, leftOut := batch.FromGroups([]trajectory.Group{g}, batch.GroupNormalized)
 	m := metricsOf([]trajectory.Group{g}, leftOut, batch.StepStats{})
-	for name, want := range map[string]float64{"frac_reward_zero_std": 1, "reward": 1.55, "rewards/end/mean": 1, "rewards/repeat/mean": 0.5} {
+	for name, want := range map[string]float64{"frac_reward_zero_std": 1, "reward": 1.55, "rewards/end/mean": 1, "rewards/repeat/mean": 0.5, "user/turns": 2, "user/tokens": 5.5} {
 		if math.Abs(m[name]-want) > 1e-12 {
 			t.Errorf("%s is %v, want %v", name, m[name], want)
 		}
