@@ -120,7 +120,7 @@ func (m *maker) look(ctx context.Context, r *realm, calls []Call) error {
 			continue
 		}
 		r.looks, r.before = append(r.looks, c), append(r.before, s)
-		r.known.gave(c, a.Seen[0].Text)
+		r.known.gave(c, a.Seen[0].Text, a.At)
 	}
 	return nil
 }
@@ -171,6 +171,7 @@ func (m *maker) learn(r *realm, c Call, got *Played) {
 	case !got.Results[0].ok():
 		s.refused++
 		s.why = orFirst(s.why, got.Results[0].Text)
+		s.note(c, false)
 		if got.Results[0].Status == "tool_error" && len(s.failing) < 12 {
 			s.failing = append(s.failing, failed{r.index, c})
 		}
@@ -181,6 +182,7 @@ func (m *maker) learn(r *realm, c Call, got *Played) {
 		s.why = orFirst(s.why, got.Results[0].Text)
 		return
 	}
+	s.note(c, true)
 	s.answered++
 	effect := m.effect(r, got)
 	if effect != "" {
@@ -191,7 +193,7 @@ func (m *maker) learn(r *realm, c Call, got *Played) {
 	}
 	r.good = append(r.good, trial{c, got, effect != ""})
 	if effect == "" { // what is gone when the session ends is nothing to speak of
-		r.known.gave(c, got.Results[0].Text)
+		r.known.gave(c, got.Results[0].Text, got.At)
 	}
 }
 
@@ -250,7 +252,7 @@ func (m *maker) build(ctx context.Context, index int) (*realm, error) {
 		s.writes, s.answered = true, s.answered+1
 		r.setup = append(r.setup, c)
 		r.known.took(c.Tool, c.Arguments)
-		r.known.gave(c, got.Results[0].Text)
+		r.known.gave(c, got.Results[0].Text, got.At)
 		used[s.Name] += 2 // others first
 	}
 	if len(r.setup) == 0 {

@@ -22,9 +22,9 @@ import (
 
 // shop is a server as the tests have it: a session has its own state and its own folder.
 type shop struct {
-	t     *testing.T
-	gone  bool // no session can be opened
-	after int  // calls that are answered before the context of the test is cancelled; 0 is all
+	base  string // of the sessions' folders
+	gone  bool   // no session can be opened
+	after int    // calls that are answered before the context of the test is cancelled; 0 is all
 	stop  context.CancelFunc
 	tools map[string]func(s *stock, args map[string]any) (string, error)
 
@@ -51,11 +51,14 @@ func (s *shop) Open(_ context.Context, _ string, _ ...environment.Template) (env
 	if s.gone {
 		return nil, errors.New("server shop: connection refused")
 	}
-	dir := s.t.TempDir()
+	dir, err := os.MkdirTemp(s.base, "")
+	if err != nil {
+		return nil, err
+	}
 	return &stock{shop: s, dir: dir, items: []item{{1, "garden lamp", 19.5}, {2, "iron kettle", 42}, {3, "paper basket", 8.25}}}, nil
 }
 
-func (s *stock) Close() error { return nil }
+func (s *stock) Close() error { return os.RemoveAll(s.dir) }
 func (s *stock) Dir(server string) string {
 	if server == "shop" || server == "" {
 		return s.dir
@@ -106,7 +109,7 @@ func asJSON(v any) (string, error) {
 }
 
 func newShop(t *testing.T) *shop {
-	s := &shop{t: t, calls: map[string]int{}}
+	s := &shop{base: t.TempDir(), calls: map[string]int{}}
 	s.tools = map[string]func(*stock, map[string]any) (string, error){
 		"list_items": func(s *stock, _ map[string]any) (string, error) { return asJSON(s.items) },
 		"get_item": func(s *stock, args map[string]any) (string, error) {

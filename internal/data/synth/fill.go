@@ -187,9 +187,13 @@ func rangeOf(name string) (low, high float64) {
 }
 
 func (f filler) text(p param, around []string) (json.RawMessage, bool) {
-	fits := func(raw json.RawMessage) bool { return raw[0] == '"' && matches(p.pattern, textOf(raw)) }
+	fits := func(raw json.RawMessage) bool {
+		return raw[0] == '"' && matches(p.pattern, textOf(raw)) && !f.tool.spoils(p.name, raw)
+	}
 	if len(p.examples) > 0 && f.r.IntN(5) > 1 && fits(p.examples[0]) {
-		return pick(f.r, p.examples), true
+		if raw := pick(f.r, p.examples); fits(raw) {
+			return raw, true
+		}
 	}
 	made, known := f.madeUp(p, around), []json.RawMessage(nil)
 	switch {
@@ -211,7 +215,8 @@ func (f filler) text(p param, around []string) (json.RawMessage, bool) {
 		if score == 0 && made == "" && len(found) == 0 {
 			found = f.known.names()
 		}
-		if score > 1 || made == "" || score == 1 && !f.tool.creates() {
+		general := !slices.ContainsFunc(words(p.name), func(w string) bool { return !vague(w) })
+		if score >= 4 || made == "" || general && !f.tool.creates() {
 			known = found
 		}
 	}

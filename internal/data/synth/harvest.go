@@ -104,15 +104,16 @@ func columnsOf(text string) (columns []string) {
 	return columns
 }
 
-// gave remembers what is in the result of a call, but for what the call itself said.
-func (v *values) gave(c Call, text string) {
+// gave remembers what is in the result of a call made at a time in Unix seconds, but for what the call itself said, and for
+// the time.
+func (v *values) gave(c Call, text string, at int64) {
 	about := nouns(c.Tool)
 	echoed := func(found string) bool { return bytes.Contains(c.Arguments, quote(found)[1:len(quote(found))-1]) }
 	for i, l := range leavesOf(text) {
 		if i == mostOfOne {
 			break
 		}
-		if len(l.text()) > 0 && echoed(l.text()) {
+		if len(l.text()) > 0 && (echoed(l.text()) || saysNow(l.text(), []int64{at})) {
 			continue
 		}
 		own := l.own()

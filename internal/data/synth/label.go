@@ -71,20 +71,25 @@ type label struct{ own, around []string }
 
 // about is how well a value's label fits what is asked for: 0 where it does not.
 func (l label) about(want label) int {
-	score := 0
+	score, own := 0, false
 	bare := !slices.ContainsFunc(l.own, func(w string) bool { return !vague(w) }) // the name of a table, under "name"
 	for _, w := range want.own {
 		switch {
 		case slices.Contains(l.own, w) && vague(w):
-			score++
+			score, own = score+1, true
 		case slices.Contains(l.own, w), bare && slices.Contains(l.around, w) && !vague(w):
-			score += 4
+			score, own = score+4, true
 		case slices.Contains(l.around, w) && !vague(w):
 			score += 2
 		}
 	}
-	if score == 0 {
+	if !own { // another thing of the same
 		return 0
+	}
+	for _, w := range l.own { // the difference of two times is no time
+		if !vague(w) && !slices.Contains(want.own, w) && !slices.Contains(want.around, w) && score > 1 {
+			score--
+		}
 	}
 	for _, w := range want.around {
 		if !vague(w) && (slices.Contains(l.own, w) || slices.Contains(l.around, w)) {

@@ -106,11 +106,11 @@ func TestStable(t *testing.T) {
 // Values are told apart by what they are of.
 func TestValuesByLabel(t *testing.T) {
 	var v values
-	v.gave(Call{Tool: "list_tables"}, `[{"name": "planets", "rows": 8}]`)
-	v.gave(Call{Tool: "list_users"}, `[{"name": "ada", "id": 12}]`)
+	v.gave(Call{Tool: "list_tables"}, `[{"name": "planets", "rows": 8}]`, 0)
+	v.gave(Call{Tool: "list_users"}, `[{"name": "ada", "id": 12}]`, 0)
 	v.took("create_entities", json.RawMessage(`{"entities": [{"name": "Red Lamp", "entityType": "tool"}]}`))
 	v.took("create_table", json.RawMessage(`{"query": "CREATE TABLE birds (id INTEGER PRIMARY KEY, name TEXT, year INTEGER)"}`))
-	v.gave(Call{Tool: "list_directory"}, "[FILE] a/notes.txt\n[DIR] archive")
+	v.gave(Call{Tool: "list_directory"}, "[FILE] a/notes.txt\n[DIR] archive", 0)
 	any := func(json.RawMessage) bool { return true }
 	for param, tc := range map[string]struct{ tool, want string }{
 		"table_name": {"describe_table", `"planets" "birds"`}, "userId": {"get_user", "12"}, "entityName": {"add_observations", `"Red Lamp"`},

@@ -33,7 +33,7 @@ func byDescription(s *subject) string {
 		text = text[:at[0]]
 	}
 	first, rest, _ := strings.Cut(text, " ")
-	verb := strings.ToLower(strings.Trim(first, ",:"))
+	verb, _, _ := strings.Cut(strings.ToLower(strings.Trim(first, ",:")), "/") // calculates/evaluates
 	for _, form := range []string{verb, strings.TrimSuffix(verb, "s"), strings.TrimSuffix(verb, "es"), strings.TrimSuffix(verb, "ies") + "y"} {
 		if isVerb(form) && len(rest) > 0 && len(text) <= 150 {
 			return form + " " + strings.TrimSpace(rest)

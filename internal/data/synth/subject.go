@@ -13,17 +13,38 @@ type subject struct {
 	checks *schema.Schema
 
 	tried, answered, refused int
-	pure                     bool     // no call of it changed anything
-	writes                   bool     // some call did
-	lies                     string   // what a call changed though the tool says that it changes nothing
-	why                      string   // the first answer that was no success
-	failing                  []failed // calls that are refused, whatever the attempt
+	pure                     bool            // no call of it changed anything
+	writes                   bool            // some call did
+	lies                     string          // what a call changed though the tool says that it changes nothing
+	why                      string          // the first answer that was no success
+	took, spoilt             map[string]bool // arguments, as name and value, of calls that were answered, and of those that were refused
+	failing                  []failed        // calls that are refused, whatever the attempt
 }
 
 // failed is a call that was refused in a realm.
 type failed struct {
 	realm int
 	call  Call
+}
+
+// note remembers which arguments a call had that was answered, or refused.
+func (s *subject) note(c Call, answered bool) {
+	if s.took == nil {
+		s.took, s.spoilt = map[string]bool{}, map[string]bool{}
+	}
+	into := s.spoilt
+	if answered {
+		into = s.took
+	}
+	for _, m := range argumentsOf(c) {
+		into[m.name+"\x00"+string(m.raw)] = true
+	}
+}
+
+// spoils reports whether a value of a parameter was only ever in calls that were refused.
+func (s *subject) spoils(name string, raw []byte) bool {
+	key := name + "\x00" + string(raw)
+	return s.spoilt[key] && !s.took[key]
 }
 
 // usable reports whether some call of the tool was answered without error.
