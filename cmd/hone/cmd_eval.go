@@ -4,23 +4,20 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/basemodel"
-	"hone/internal/episode/scenario"
 	"hone/internal/eval"
 	"hone/internal/fault"
 	"hone/internal/job"
-	"hone/internal/mcp/lint"
 	"hone/internal/toolset"
 )
 
 type evalFlags struct {
-	servers                                          toolset.Source
-	model, base, dataset, split, judge, output, show string
-	compareBase                                      bool
-	allowFindings                                    lint.Allowed
+	job.Asked
+	servers toolset.Source
+	show    string
 }
 
 func newEval(a *app) *cobra.Command {
@@ -28,24 +25,31 @@ func newEval(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "eval",
 		Short: "Run held-out scenarios on live servers and report success with intervals",
-		Long: "Runs each scenario of a split on its servers with the model, and reports how many succeed, with intervals. With --output-dir\n" +
-			"the episodes are kept, scored, in trajectories.jsonl of a new run directory: the stage eval_model, and with --compare-base eval_base.",
+		Long: "Runs each scenario of a split on its servers with the model, and reports how many succeed, with intervals. --compare names\n" +
+			"others that do the same scenarios from the same seeds: base, adapter folders, PROVIDER/MODEL of the configuration's providers,\n" +
+			"and http://HOST/v1/MODEL. With --output-dir the episodes are kept, scored, in trajectories.jsonl of a new run directory, each\n" +
+			"system's as a stage eval_NAME. An evaluation that was stopped goes on with hone runs resume.",
 		Example: "  hone eval --model out/final --dataset scenarios.json --split validation\n" +
-			"  hone eval --model out/final --dataset scenarios.json --split test --compare-base --json\n" +
-			"  hone eval --base-model base --dataset scenarios.json --split test --output-dir evaluated",
+			"  hone eval --model out/final --dataset scenarios.json --split test --compare base,other/final,openai/gpt-4o-mini --repeats 4 --output-dir evaluated\n" +
+			"  hone eval --model out/final --split test --compare-base --reuse evaluated --json",
 		Args: arguments(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error { return runEval(c.Context(), a, f) },
 	}
 	a.serverFlags(c.Flags(), &f.servers)
-	c.Flags().StringVar(&f.model, "model", "", "adapter folder; without it the base model is evaluated")
-	c.Flags().StringVar(&f.base, "base-model", "", "base model, where it is not the one the adapter names")
-	c.Flags().StringVar(&f.dataset, "dataset", "", "scenarios file (default the configuration's)")
-	c.Flags().StringVar(&f.split, "split", "", "train, validation or test (default the configuration's)")
-	c.Flags().StringVar(&f.judge, "judge-model", "", "model that scores scenarios without checks, as provider/name")
-	c.Flags().StringVar(&f.output, "output-dir", "", "run directory for the trajectories; without it none are kept")
+	c.Flags().StringVar(&f.Model, "model", "", "adapter folder; without it the base model is evaluated")
+	c.Flags().StringVar(&f.Base, "base-model", "", "base model, where it is not the one the adapter names")
+	c.Flags().StringVar(&f.Dataset, "dataset", "", "scenarios file (default the configuration's)")
+	c.Flags().StringVar(&f.Split, "split", "", "train, validation or test (default the configuration's)")
+	c.Flags().StringVar(&f.Judge, "judge-model", "", "model that scores scenarios without checks, as provider/name")
+	c.Flags().StringVar(&f.Output, "output-dir", "", "run directory for the trajectories; without it none are kept")
 	c.Flags().StringVar(&f.show, "show", showNone, "episodes to print, with chat, calls, results and checks: none, failed or all")
-	allowFindingsFlag(c.Flags(), &f.allowFindings)
-	c.Flags().BoolVar(&f.compareBase, "compare-base", false, "evaluate the base model too and report the paired difference")
+	allowFindingsFlag(c.Flags(), &f.AllowFindings)
+	c.Flags().BoolVar(&f.CompareBase, "compare-base", false, "evaluate the base model too and report the paired difference: --compare base")
+	c.Flags().StringSliceVar(&f.Compare, "compare", nil, "systems to hold the model against, with commas: base, adapter folders, PROVIDER/MODEL, http://HOST/v1/MODEL")
+	c.Flags().IntVar(&f.Repeats, "repeats", 0, "episodes of each scenario (default the configuration's eval.repeats)")
+	c.Flags().StringSliceVar(&f.Reuse, "reuse", nil, "run directories of earlier evaluations, whose episodes of the same content are not run again; may be repeated")
+	c.Flags().StringVar(&f.FailOnError, "fail-on-error", "", "give a system up at the first failed episode (true), never (false), at a share (0.1) or a number (5) of them (default eval.fail_on_error)")
+	c.Flags().IntVar(&f.TokenBudget, "token-budget", 0, "stop before an endpoint is asked for more than this many tokens; 0 is no limit")
 	return c
 }
 
@@ -57,55 +61,23 @@ const (
 )
 
 func runEval(ctx context.Context, a *app, f evalFlags) error {
+	if f.show != showNone && f.show != showFailed && f.show != showAll {
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot show %q", f.show), Where: "--show", Next: "give none, failed or all"}
+	}
 	c, err := a.config()
 	if err != nil {
 		return err
 	}
-	if f.dataset == "" {
-		f.dataset = c.Scenarios.File
-	}
-	if f.split == "" {
-		f.split = c.Eval.Split
-	}
-	if err := f.check(); err != nil {
-		return err
-	}
-	if f.output != "" {
-		if err := a.jobs(c).Free(f.output); err != nil {
-			return err
-		}
-	}
-	tasks, err := f.scenarios()
+	j, tasks, err := a.jobs(c).Evaluation(c, f.Asked, f.servers)
 	if err != nil {
 		return err
 	}
-	if c.Model.Base, err = basemodel.BaseOf(f.model, f.base, c); err != nil {
-		return err
-	}
-	if c, err = basemodel.SettleLengths(a.Host, c); err != nil {
-		return err
-	}
-	j := &job.Job{Env: a.jobs(c), Verb: "eval", Path: f.output, Config: c, Kept: job.Kept{Adapter: f.model, AllowFindings: f.allowFindings,
-		Evaluation: &job.Evaluation{Dataset: f.dataset, Split: f.split, CompareBase: f.compareBase}}}
 	defer j.Close()
-	j.Kept.Keep(a.Host, c, f.servers)
 	measured, err := j.Evaluate(ctx, tasks, f.servers)
 	if err != nil || measured == nil {
 		return err
 	}
 	return a.tell(measured, f.show)
-}
-
-// check refuses flags that name what there is not.
-func (f evalFlags) check() error {
-	if f.split != scenario.Train && f.split != scenario.Validation && f.split != scenario.Test {
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no split %q", f.split), Where: "--split",
-			Next: "give train, validation or test"}
-	}
-	if f.show != showNone && f.show != showFailed && f.show != showAll {
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot show %q", f.show), Where: "--show", Next: "give none, failed or all"}
-	}
-	return nil
 }
 
 // tell prints the episodes that show names and the rates.
@@ -118,53 +90,34 @@ func (a *app) tell(measured *job.Evaluated, show string) error {
 			fmt.Fprintln(a.Data)
 		}
 	}
-	for i, s := range measured.Systems {
-		if len(s.Rows) == 0 {
-			return measured.Failed[i] // there is nothing to print
-		}
+	if !slices.ContainsFunc(measured.Systems, func(s eval.System) bool { return len(s.Rows) > 0 }) {
+		return cmp.Or(measured.Failed...) // there is nothing to print
 	}
-	if err := a.printEval(measured.Comparison, show); err != nil {
+	if err := a.printEval(*measured, show); err != nil {
 		return err
 	}
 	return cmp.Or(measured.Failed...)
 }
 
-// scenarios are those of the split.
-func (f evalFlags) scenarios() ([]scenario.Scenario, error) {
-	list, err := job.Scenarios(f.dataset, f.judge, false) // success is by checks, whatever earns
-	if err != nil {
-		return nil, err
-	}
-	return job.OfSplit(list, f.split, f.dataset)
-}
-
 // printEval prints the rates, in JSON with the episodes that show names.
-func (a *app) printEval(r eval.Comparison, show string) error {
+func (a *app) printEval(r job.Evaluated, show string) error {
 	results := r.Results()
-	rows := [][]string{{"SYSTEM", "FIRST CALL", "WHOLE EPISODE", "EXTRA CALLS", "SCENARIOS", "EXCLUDED"}}
-	for _, s := range r.Systems {
-		x := results.Systems[s.Name]
-		rows = append(rows, []string{s.Name, x.FirstCallText(), x.EpisodeText(), x.ExtraCallsText(), fmt.Sprint(x.N), fmt.Sprint(x.NumExcluded)})
+	for _, note := range r.Notes(results) {
+		a.Say("%s", note)
 	}
-	for _, d := range results.Deltas {
-		rows = append(rows, []string{d.New + " - " + d.Old, d.First.PointsText(), d.Episode.PointsText(), "", fmt.Sprint(d.Episode.N),
-			fmt.Sprintf("%d + %d", results.Systems[d.New].NumExcluded, results.Systems[d.Old].NumExcluded)})
-	}
-	a.Say("first call: it is the first gold call, arguments and all; whole episode: all checks pass; extra calls: beyond the gold calls, in the mean")
-	for _, s := range r.Systems {
-		if x := results.Systems[s.Name]; x.NumWithGold < x.N {
-			a.Say("%s: first call and extra calls are of the %s with gold calls, of %d", s.Name, fault.Count(x.NumWithGold, "scenario"), x.N)
-		}
-	}
-	a.Say("intervals: Wilson's for a rate, paired bootstrap over scenarios for a difference; excluded episodes are in neither")
 	out := struct {
 		eval.Results
+		Reused   map[string]int   `json:"reused,omitempty"` // episodes of each system that earlier evaluations had run
+		Failed   []string         `json:"failed,omitempty"`
 		Episodes []printedEpisode `json:"episodes,omitempty"`
-	}{Results: results}
+	}{Results: results, Reused: r.Reused}
+	for _, err := range r.Failed {
+		out.Failed = append(out.Failed, err.Error())
+	}
 	for _, e := range episodesToPrint(r.Systems, show) {
 		out.Episodes = append(out.Episodes, episodeOf(e))
 	}
-	return a.Print(out, rows)
+	return a.Print(out, r.Table(results))
 }
 
 // resumeEval goes on with a stopped evaluation.

@@ -24,6 +24,7 @@ import (
 	"hone/internal/episode/reward"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
 	"hone/internal/episode/user"
 	"hone/internal/eval"
 	"hone/internal/fault"
@@ -108,7 +109,11 @@ func (w wired) episodes() []acting {
 		{"rollout.max_tokens", first.MaxTokens, 311}, {"seed", first.Seed, uint64(1325106463)}, {"seed", w.asked[1].Seed, uint64(1348888393)},
 
 		{"eval.temperature", e.Temperature, 0.41}, {"eval.top_k", drawn.TopK, 42}, {"eval.top_p", drawn.TopP, 0.43}, {"eval.min_p", drawn.MinP, 0.044},
-		{"eval.split", len(evaluated) == 1 && evaluated[0].ScenarioID == "d", true}, {"(greedy is no training)", o.Temperature == e.Temperature, false},
+		{"eval.split", slices.ContainsFunc(evaluated, func(t trajectory.Trajectory) bool { return t.ScenarioID != "d" }), false},
+		{"eval.repeats", len(evaluated), 2 * 2}, {"eval.fail_on_error", givenUpAfter(last[recipe.Evaluation](w, "eval")), 2},
+		{"providers", *evaluated[0].Turns[0].Usage.Cost, 1000*3e-6 + 100*5e-6}, {"providers", len(w.rival.asked) >= 2 && w.rival.asked[0].Model == "m" && w.rival.asked[0].Temperature == 0.41, true},
+		{"providers", w.atOnce("eval"), 3}, {"seed", w.rival.asked[0].Seed != w.rival.asked[1].Seed, true},
+		{"(greedy is no training)", o.Temperature == e.Temperature, false},
 		{"eval.confidence", last[eval.Bootstrap](w, "eval").Level, 0.77}, {"seed", last[eval.Bootstrap](w, "eval").Seed, uint64(7001)},
 		{"scenarios.file", w.kept.ScenarioID, "a"}, {"scenarios.programs", len(in.Programs) > 0 && len(measured.Programs) > 0, true},
 		{"(a program of a check, in collect)", len(w.kept.Seen) == 1 && *w.kept.Seen[0].Score == 1, true},
@@ -124,6 +129,28 @@ func (w wired) episodes() []acting {
 		{"(weights of what was kept)", terms, map[string]float64{"checks": 2, "call": 3, "tool": 5, "end": 7, "extra": -17, "repeat": -11, "invalid": -13, "parse": -17, "program": 19}},
 		{"(weights of what was trained on)", weightOf(w.t, "trained", "parse"), -17.0},
 	}
+}
+
+// givenUpAfter is how many episodes of an evaluation may be lost, and one.
+func givenUpAfter(e recipe.Evaluation) int {
+	for n := 1; n < 100; n++ {
+		if e.Lost(nil) != nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// atOnce is in how many episodes the endpoint speaks at once that a verb asks.
+func (w wired) atOnce(verb string) int {
+	for _, x := range w.handed[verb] {
+		if o, ok := x.(rollout.Options); ok {
+			if _, local := o.Policy.(rollout.Sampled); !local {
+				return o.Policy.NumSlots()
+			}
+		}
+	}
+	return 0
 }
 
 // asking notes what it is asked to sample.

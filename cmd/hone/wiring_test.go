@@ -15,6 +15,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -67,7 +68,7 @@ grpo:
   clip_low: 0.031
   clip_high: 0.032
   checkpoint_every: 33
-eval: {every: 1, split: test, temperature: 0.41, top_k: 42, top_p: 0.43, min_p: 0.044, confidence: 0.77}
+eval: {every: 1, split: test, repeats: 2, temperature: 0.41, top_k: 42, top_p: 0.43, min_p: 0.044, confidence: 0.77, fail_on_error: 0.9}
 engine: {backend: go, dtype: f32, slots: 2, decode_steps: 2, micro_batch: 2, recompute: layer, row_multiple: 48, moments: 8bit, program_cache: 3, memory: 5}
 `
 
@@ -92,6 +93,8 @@ type wired struct {
 	c      config.Config
 	handed map[string][]any // by verb
 	asked  []chatRequest    // of the endpoint of collect
+	rival  *wired           // of the endpoint that eval compares
+	said   map[string]string
 	kept   trajectory.Trajectory
 	demo   string // where it would run
 }
@@ -102,6 +105,7 @@ type chatRequest struct {
 	Temperature float64
 	MaxTokens   int `json:"max_tokens"`
 	Seed        uint64
+	Model       string
 }
 
 // last is the last options of a type that a verb handed over.
@@ -122,7 +126,7 @@ func last[T any](w wired, verb string) (found T) {
 // wire runs the verbs that learn, sample and score, in pure Go on a toy.
 func wire(t *testing.T) wired {
 	t.Helper()
-	w := wired{t: t, handed: map[string][]any{}}
+	w := wired{t: t, handed: map[string][]any{}, rival: &wired{t: t}, said: map[string]string{}}
 	s := mcp.NewServer(&mcp.Implementation{Name: "shop", Version: "1"}, nil)
 	s.AddTool(&mcp.Tool{Name: "paint", InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"},"colour":{"type":"string","default":"red"}},"required":["name"]}`)},
 		func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -130,7 +134,7 @@ func wire(t *testing.T) wired {
 		})
 	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
 	t.Cleanup(server.Close)
-	workFolder(t, map[string]string{"hone.yaml": unusual, "ours.json": oursJSON, "say.jsonl": sayings, "judge.sh": judgeSh,
+	workFolder(t, map[string]string{"hone.yaml": unusual + fmt.Sprintf("providers: {rival: {url: %q, episodes: 3, prices: {m: {prompt: 3, completion: 5}}}}\n", w.rival.painter()), "ours.json": oursJSON, "say.jsonl": sayings, "judge.sh": judgeSh,
 		"servers.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}, "pub": {"url": "http://127.0.0.1:1/"}}}`, server.URL)})
 	if err := os.Chmod("judge.sh", 0o700); err != nil {
 		t.Fatal(err)
@@ -141,7 +145,7 @@ func wire(t *testing.T) wired {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"train", "--output-dir", "trained"}, {"sft", "--data", "say.jsonl", "--output-dir", "tuned"}, {"eval", "--output-dir", "evaluated"},
+		{"train", "--output-dir", "trained"}, {"sft", "--data", "say.jsonl", "--output-dir", "tuned"}, {"eval", "--compare", "rival/m,base", "--output-dir", "evaluated"},
 		{"collect", "--endpoint", w.painter(), "--model", "m", "--output-dir", "collected"}, {"demo", "--dry-run"},
 	} {
 		var said bytes.Buffer
@@ -151,7 +155,7 @@ func wire(t *testing.T) wired {
 		if code := a.main(t.Context(), append(args, "--yes", "--cache", "cache")); code != 0 && code != int(fault.CodeFailures) {
 			t.Fatalf("%v: exit code %d, %s", args, code, &said)
 		}
-		w.demo = said.String()
+		w.demo, w.said[args[0]] = said.String(), said.String()
 	}
 	w.kept = trajectoriesOf(t, "collected")[0]
 	return w
@@ -159,17 +163,20 @@ func wire(t *testing.T) wired {
 
 // painter is an endpoint that paints a hat without saying how, and answers.
 func (w *wired) painter() string {
+	var mu sync.Mutex // episodes of an evaluation ask at once
 	s := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		var q chatRequest
 		if err := json.NewDecoder(r.Body).Decode(&q); err != nil {
 			w.t.Error(err)
 		}
-		w.asked = append(w.asked, q) // one at a time
+		mu.Lock()
+		w.asked = append(w.asked, q)
+		mu.Unlock()
 		reply := chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "1", Name: "paint", Arguments: `{"name":"hat"}`}}}
 		if q.Messages[len(q.Messages)-1].Role == chat.ToolRole {
 			reply = chat.Message{Role: chat.Assistant, Content: "done"}
 		}
-		_ = json.NewEncoder(rw).Encode(map[string]any{"choices": []any{map[string]any{"message": reply, "finish_reason": "stop"}}, "usage": map[string]int{}})
+		_ = json.NewEncoder(rw).Encode(map[string]any{"choices": []any{map[string]any{"message": reply, "finish_reason": "stop"}}, "usage": map[string]int{"prompt_tokens": 1000, "completion_tokens": 100}})
 	}))
 	w.t.Cleanup(s.Close)
 	return s.URL + "/v1"
@@ -222,7 +229,7 @@ func keysOf(t *testing.T, c config.Config) map[string]string {
 	var walk func(prefix string, text json.RawMessage)
 	walk = func(prefix string, text json.RawMessage) {
 		var section map[string]json.RawMessage
-		if json.Unmarshal(text, &section) != nil || prefix == "model.template_variables." {
+		if json.Unmarshal(text, &section) != nil || prefix == "model.template_variables." || prefix == "providers." {
 			out[strings.TrimSuffix(prefix, ".")] = string(text)
 			return
 		}

@@ -27,6 +27,8 @@ type Config struct {
 	GRPO      GRPO      `yaml:"grpo" doc:"reinforcement learning on groups of trajectories"`
 	Eval      Eval      `yaml:"eval" doc:"evaluation"`
 	Engine    Engine    `yaml:"engine" doc:"what the tensors run on"`
+
+	Providers map[string]Provider `yaml:"providers" doc:"endpoints that hone eval --compare takes models of, by name: NAME/MODEL. openai, anthropic and openrouter are known"`
 }
 
 // MCP names the servers and bounds what is asked of them.
@@ -127,17 +129,6 @@ type GRPO struct {
 	CheckpointEvery  int       `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
 }
 
-// Eval says what is measured.
-type Eval struct {
-	Every       int     `yaml:"every" min:"0" doc:"steps of train between evaluations on the validation split, which also ends it; 0 evaluates nothing. sft measures nothing"`
-	Split       string  `yaml:"split" enum:"validation,test" doc:"the scenarios to evaluate on; test is for the final numbers"`
-	Temperature float64 `yaml:"temperature" min:"0" max:"10" doc:"sampling temperature; 0 is greedy"`
-	TopK        int     `yaml:"top_k" min:"0" doc:"samples from this many of the likeliest tokens only; 0 is off. Rollouts have no such key: what is left out could not be learnt from"`
-	TopP        float64 `yaml:"top_p" min:"0.0001" max:"1" doc:"samples from the likeliest tokens only, as many as have this much of the probability; 1 is off"`
-	MinP        float64 `yaml:"min_p" min:"0" max:"1" doc:"samples from tokens only that are at least this share as likely as the likeliest; 0 is off"`
-	Confidence  float64 `yaml:"confidence" min:"0.5" max:"0.999" doc:"coverage of the intervals: of a rate Wilson's score interval, of a difference the percentiles of a paired bootstrap over scenarios"`
-}
-
 // Engine says what the tensors run on.
 type Engine struct {
 	Backend      string `yaml:"backend" enum:"auto,cuda,cpu,go" doc:"cuda and cpu are XLA plug-ins, go needs none and is slow, auto takes the named or installed plug-in"`
@@ -180,8 +171,9 @@ func Default() Config {
 			Steps:     100, GroupSize: 8, ScenariosPerStep: 8,
 			Loss: "dapo", NumIterations: 1, ClipLow: 0.2, ClipHigh: 0.28, CheckpointEvery: 10,
 		},
-		Eval:   Eval{Every: 20, Split: "validation", TopP: 1, Confidence: 0.95},
-		Engine: Engine{Backend: "auto", Devices: 1, ShardWeights: "auto", DType: "auto", Slots: 16, Recompute: "auto", Moments: "float32", ProgramCache: 4},
+		Eval:      Eval{Every: 20, Split: "validation", Repeats: 1, TopP: 1, Confidence: 0.95, FailOnError: "0.5"},
+		Engine:    Engine{Backend: "auto", Devices: 1, ShardWeights: "auto", DType: "auto", Slots: 16, Recompute: "auto", Moments: "float32", ProgramCache: 4},
+		Providers: map[string]Provider{},
 	}
 }
 
@@ -224,27 +216,14 @@ func (c *Config) Validate() error {
 	if err := c.Eval.check(); err != nil {
 		return err
 	}
+	if err := checkProviders(c.Providers); err != nil {
+		return err
+	}
 	if strings.ContainsAny(c.Name, `/\`) || c.Name == ".." || c.Name == "." {
 		return &ValueError{"name", "the name of a run is the name of a folder, so it holds no path"}
 	}
 	if c.RunsDir == "" {
 		return &ValueError{"runs_dir", "it is empty"}
-	}
-	return nil
-}
-
-// check refuses a truncation that would not be done.
-func (e *Eval) check() error {
-	if e.Temperature > 0 {
-		return nil
-	}
-	for _, key := range []struct {
-		name string
-		on   bool
-	}{{"top_k", e.TopK > 0}, {"top_p", e.TopP < 1}, {"min_p", e.MinP > 0}} {
-		if key.on {
-			return &ValueError{"eval." + key.name, "greedy sampling takes the likeliest token in any case; set eval.temperature above 0"}
-		}
 	}
 	return nil
 }

@@ -161,10 +161,8 @@ next:
 			if f.key != key.Value {
 				continue
 			}
-			if f.typ.Kind() == reflect.Struct {
-				if err := s.checkKeys(it.Value(), f.typ, prefix+f.key+"."); err != nil {
-					return err
-				}
+			if err := s.checkSections(it.Value(), f.typ, prefix+f.key+"."); err != nil {
+				return err
 			}
 			continue next
 		}
@@ -173,6 +171,23 @@ next:
 		}
 		return s.at(key, fmt.Sprintf("unknown key %q", prefix+key.Value)+didYouMean(key.Value, keys),
 			"hone config schema lists the keys")
+	}
+	return nil
+}
+
+// checkSections is checkKeys of a key's value where that is a section, or several by names.
+func (s source) checkSections(n ast.Node, t reflect.Type, prefix string) error {
+	if t.Kind() == reflect.Struct {
+		return s.checkKeys(n, t, prefix)
+	}
+	m, ok := n.(ast.MapNode)
+	if !ok || !isMapOfSections(t) {
+		return nil
+	}
+	for it := m.MapRange(); it.Next(); {
+		if err := s.checkSections(it.Value(), t.Elem(), prefix+it.Key().GetToken().Value+"."); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -37,6 +37,10 @@ func (f field) valueSchema(value reflect.Value) map[string]any {
 		p["type"], p["pattern"] = "string", `^([0-9]+(\.[0-9]+)?(ns|us|µs|ms|s|m|h))+$`
 		p["default"] = value.Interface().(interface{ String() string }).String()
 		return p
+	case isMapOfSections(f.typ):
+		p["type"], p["additionalProperties"] = "object", objectSchema(reflect.Zero(f.typ.Elem()))
+	case f.typ == reflect.TypeFor[FailOnError]():
+		p["type"] = []string{"boolean", "number", "string"}
 	case f.typ.Kind() == reflect.Map:
 		p["type"], p["propertyNames"] = "object", map[string]any{"pattern": `^[A-Za-z_][A-Za-z0-9_]*$`}
 	case f.typ.Kind() == reflect.Slice:

@@ -60,6 +60,14 @@ func checkSection(v reflect.Value, prefix string) error {
 			}
 			continue
 		}
+		if isMapOfSections(f.typ) {
+			for _, name := range sortedKeys(value) {
+				if err := checkSection(value.MapIndex(name), path+"."+name.String()+"."); err != nil {
+					return err
+				}
+			}
+			continue
+		}
 		if f.enum != nil && !slices.Contains(f.enum, value.String()) {
 			why := fmt.Sprintf("%q is none of %s", value.String(), strings.Join(f.enum, ", "))
 			return &ValueError{path, why + didYouMean(value.String(), f.enum)}
@@ -71,6 +79,15 @@ func checkSection(v reflect.Value, prefix string) error {
 		}
 	}
 	return nil
+}
+
+// isMapOfSections reports whether a key has sections by names that the user chooses.
+func isMapOfSections(t reflect.Type) bool {
+	return t.Kind() == reflect.Map && t.Elem().Kind() == reflect.Struct
+}
+
+func sortedKeys(m reflect.Value) []reflect.Value {
+	return slices.SortedFunc(slices.Values(m.MapKeys()), func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 }
 
 func numberOf(v reflect.Value) (float64, bool) {

@@ -44,7 +44,10 @@ type Episodes struct {
 	Speaker rollout.Sampled // in them
 	Options rollout.Options
 	Scorer  reward.Scorer
+	clock   *clock // of an evaluation, else nil
+	room    int    // tokens of an episode; 0 where it is not ours to say
 	opens   func(options any)
+	keyOf   func(*trajectory.Trajectory) string // content key of an episode, see keyed; nil where none is made
 }
 
 // Open opens the servers of a run whose episodes are scored.
@@ -83,6 +86,9 @@ func (l *Episodes) held() string {
 // Stamp adds to the record of an episode what only it knows: the adapter that made it, and what servers wrote to stderr.
 func (l *Episodes) Stamp(t *trajectory.Trajectory) {
 	t.Adapter = l.held()
+	if l.keyOf != nil {
+		t.ContentKey = l.keyOf(t)
+	}
 	if l.Set != nil {
 		l.Set.Stamp(t)
 	}
@@ -180,6 +186,7 @@ func (l *Episodes) OpenModel(h *host.Host, c *config.Config, folder string, scen
 	}
 	basemodel.SayPrograms(h, m.Engine)
 	l.Speaker.Sampler, l.Policy = l.Sampler, publish.New(source, publish.InProcess(l.Sampler))
+	l.room = len(p.prefix) + p.private
 	if folder == "" {
 		return nil
 	}
@@ -225,9 +232,12 @@ func (l *Episodes) Rollouts(temperature float64) *rollout.Runner {
 
 // runner runs episodes of the set's servers in which p speaks.
 func (l *Episodes) runner(p rollout.Policy, temperature float64) *rollout.Runner {
-	o := l.Options
-	o.Environment, o.Policy, o.Temperature = environment.New(l.World), p, temperature
-	l.opens(l.World)
+	o, world := l.Options, l.World
+	l.opens(world)
+	if l.clock != nil {
+		l.clock.watch(&world)
+	}
+	o.Environment, o.Policy, o.Temperature = environment.New(world), p, temperature
 	l.opens(o)
 	return rollout.New(o)
 }
@@ -242,13 +252,19 @@ func (l *Episodes) Unreachable(err error) error {
 }
 
 func (l *Episodes) Close() {
+	l.closeModel()
+	l.Set.Close()
+}
+
+// closeModel leaves the servers alone.
+func (l *Episodes) closeModel() {
 	if l.Sampler != nil {
 		l.Sampler.Close()
 	}
 	if l.Model != nil {
 		l.Model.Close()
 	}
-	l.Set.Close()
+	l.Sampler, l.Model, l.Policy = nil, nil, nil
 }
 
 // ByID maps scenarios by their ids.

@@ -11,9 +11,9 @@ import (
 	"strings"
 
 	"hone/internal/config"
-	"hone/internal/data/overlap"
 	"hone/internal/demo"
 	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/fault"
 	"hone/internal/grade"
@@ -47,7 +47,7 @@ func PageOf(path string) (report.Page, error) {
 			servers = append(servers, s.Name)
 		}
 	}
-	p, err := report.Read(path, report.Source{Scenarios: ScenariosOf(path), Defaults: defaults, Bootstrap: IntervalsOf(c), Known: eval.Known{Server: ServerOf(catalog)}})
+	p, err := report.Read(path, report.Source{Scenarios: ScenariosOf(path), Defaults: defaults, Bootstrap: IntervalsOf(c), Known: knownOf(catalog)})
 	if err != nil {
 		return p, err
 	}
@@ -65,9 +65,28 @@ func PageOf(path string) (report.Page, error) {
 			p.Say("adapter", b.Flags.Adapter)
 			p.Say("dataset", e.Dataset)
 			p.Say("split", e.Split)
+			b.Flags.settle()
+			sayModels(&p, c.Model.Base, e.Systems)
 		}
 	}
 	return p, nil
+}
+
+// sayModels says what each system of an evaluation is.
+func sayModels(p *report.Page, base string, systems []System) {
+	for _, s := range systems {
+		p.Say(s.Name, s.where())
+		for i := range p.Systems {
+			if p.Systems[i].Name == s.Name {
+				p.Systems[i].Model = s.model(base)
+			}
+		}
+	}
+}
+
+// knownOf is what scenarios do not say: the servers of tools, and what an episode cost.
+func knownOf(c *mcp.Catalog) eval.Known {
+	return eval.Known{Server: ServerOf(c), Cost: (*trajectory.Trajectory).Cost}
 }
 
 // ServerOf tells the server of a tool by the name the model calls it by; "" of one that the catalog does not have. It is nil
@@ -148,11 +167,13 @@ func WritePage(h *host.Host, path string, with func(*report.Page)) (report.Page,
 	return p, nil
 }
 
-// reportEvaluation writes the report of an evaluation that is kept.
-func (j *Job) reportEvaluation(l *Episodes, trainedOn []string, near []overlap.Near) error {
-	_, err := WritePage(j.Host, j.Path, func(p *report.Page) {
-		p.TrainedOn, p.NearTrained = trainedOn, near
-		p.Say("device", l.Model.Engine.Description())
+// report writes the report of an evaluation that is kept.
+func (b *bench) report(measured *Evaluated) error {
+	_, err := WritePage(b.Host, b.Path, func(p *report.Page) {
+		p.TrainedOn, p.NearTrained, p.Parts = measured.TrainedOn, measured.NearTrained, measured.Parts
+		if b.local.Model != nil {
+			p.Say("device", b.local.Model.Engine.Description())
+		}
 	})
 	return err
 }

@@ -10,7 +10,12 @@ import (
 
 // Evaluation returns a runner of episodes that are only measured.
 func (l *Episodes) Evaluation(e config.Eval) *rollout.Runner {
-	return l.runner(rollout.Sampled{Sampler: Truncated{l.Speaker.Sampler, e}, Renderer: l.Speaker.Renderer}, e.Temperature)
+	return l.runner(l.evaluated(e), e.Temperature)
+}
+
+// evaluated is the policy that an evaluation measures: the sampler's, truncated as the configuration says.
+func (l *Episodes) evaluated(e config.Eval) rollout.Policy {
+	return rollout.Sampled{Sampler: Truncated{l.Speaker.Sampler, e}, Renderer: l.Speaker.Renderer}
 }
 
 // Truncated is a sampler that leaves out improbable tokens as eval.top_k, eval.top_p and eval.min_p say.

@@ -77,13 +77,11 @@ func Ended(s run.Summary, stage string) bool {
 
 // EvaluationEnded reports whether an evaluation has measured all that it is to.
 func EvaluationEnded(s run.Summary, b Begun) bool {
-	switch {
-	case b.Flags.Evaluation == nil: // of a hone that kept no flags of evaluations
+	if b.Flags.Evaluation == nil { // of a hone that kept no flags of evaluations
 		return AllFinished(s, b)
-	case b.Flags.Adapter == "":
-		return Ended(s, report.EvalStage+"base")
 	}
-	return Ended(s, report.EvalStage+"model")
+	b.Flags.settle()
+	return !slices.ContainsFunc(b.Flags.Evaluation.Systems, func(x System) bool { return !Ended(s, report.EvalStage+x.Name) })
 }
 
 // Resume goes on with the run in path by the verb that began it. from names its servers, where the run cannot know its own.

@@ -90,6 +90,9 @@ type Request struct {
 	Temperature float64        `json:"temperature"`
 	MaxTokens   int            `json:"max_tokens,omitempty"` // 0: the endpoint's default
 	Seed        uint64         `json:"seed,omitempty"`
+	TopP        float64        `json:"top_p,omitempty"` // this and the next two leave out improbable tokens; 0 is off
+	TopK        int            `json:"top_k,omitempty"`
+	MinP        float64        `json:"min_p,omitempty"`
 }
 
 // Usage counts tokens.

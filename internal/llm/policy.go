@@ -20,10 +20,15 @@ type Chatter interface {
 type Policy struct {
 	Client Chatter
 	Model  string
+	Slots  int // episodes at once; 0: 1, since a person may be asked about each call
+
+	TopK       int // these three as policy.Sampling has them; an endpoint is asked for those that truncate
+	TopP, MinP float64
+	Cost       func(promptTokens, completionTokens int) float64 // of a request, in US dollars; nil where it is not known
 }
 
-// NumSlots implements rollout.Policy: a person may be asked about each call, so one episode follows the other.
-func (p Policy) NumSlots() int { return 1 }
+// NumSlots implements rollout.Policy.
+func (p Policy) NumSlots() int { return max(1, p.Slots) }
 
 // Speaker implements rollout.Policy.
 func (p Policy) Speaker(a rollout.Attempt) rollout.Speaker { return &speaker{p, a, 0} }
@@ -36,8 +41,12 @@ type speaker struct {
 
 // Say implements rollout.Speaker.
 func (s *speaker) Say(ctx context.Context, messages []chat.Message, tools []chat.Tool) (environment.Reply, error) {
-	resp, err := s.Client.Chat(ctx, Request{Model: s.Model, Messages: messages, Tools: tools, Temperature: s.a.Temperature,
-		MaxTokens: s.a.MaxTokens, Seed: seed(s.a, s.turn)})
+	q := Request{Model: s.Model, Messages: messages, Tools: tools, Temperature: s.a.Temperature, MaxTokens: s.a.MaxTokens, Seed: seed(s.a, s.turn),
+		TopK: s.TopK, MinP: s.MinP}
+	if s.TopP < 1 {
+		q.TopP = s.TopP
+	}
+	resp, err := s.Client.Chat(ctx, q)
 	s.turn++
 	if refused, ok := errors.AsType[*StatusError](err); ok && refused.Code == "context_length_exceeded" {
 		return environment.Reply{Stop: trajectory.StopContextOverflow, Why: refused.Message}, nil
@@ -49,6 +58,10 @@ func (s *speaker) Say(ctx context.Context, messages []chat.Message, tools []chat
 	r := environment.Reply{Turn: &trajectory.Turn{ReasoningContent: m.ReasoningContent, Content: m.Content, Calls: m.ToolCalls}}
 	if resp.Usage.Total() > 0 {
 		r.Turn.Usage = &trajectory.Usage{PromptTokens: resp.Usage.PromptTokens, CompletionTokens: resp.Usage.CompletionTokens}
+		if s.Cost != nil {
+			cost := s.Cost(resp.Usage.PromptTokens, resp.Usage.CompletionTokens)
+			r.Turn.Usage.Cost = &cost
+		}
 	}
 	if resp.FinishReason == "length" {
 		r.Stop = trajectory.StopMaxTokens

@@ -34,7 +34,7 @@ func (p Pipeline) Run(ctx context.Context, d Data, sampled, greedy Runner, score
 	log Log, progress Progress) ([]System, error) {
 	var systems []System
 	evaluate := func(name string) error {
-		ts, err := Evaluate(ctx, "eval_"+name, 0, d.Test, greedy, scorer, log, progress)
+		ts, err := Evaluation{Stage: "eval_" + name, Runner: greedy, Scorer: scorer, Log: log, Progress: progress}.Run(ctx, d.Test)
 		systems = append(systems, System{name, ts})
 		return err
 	}
@@ -57,29 +57,4 @@ func (p Pipeline) Run(ctx context.Context, d Data, sampled, greedy Runner, score
 		return nil, err
 	}
 	return systems, nil
-}
-
-// Evaluate runs one episode of each scenario under the published policy, keeps the trajectories as a step of a stage of the
-// log, and returns them in the order of scenarios. Those that an earlier attempt kept are not run again. Where none of them says
-// anything about the policy, they come with an error that says why, and the stage is not finished.
-func Evaluate(ctx context.Context, stage string, step int, scenarios []scenario.Scenario, runner Runner, scorer Scorer, log interface {
-	Episodes
-	Finish(stage string) error
-}, progress Progress) ([]*trajectory.Trajectory, error) {
-	rollouts := Rollouts{Stage: stage, Step: step, Again: true, GroupSize: 1, Runner: runner, Scorer: scorer, Log: log, Progress: progress}
-	groups, err := rollouts.Groups(ctx, scenarios)
-	if err != nil {
-		return nil, err
-	}
-	var ts []*trajectory.Trajectory
-	for _, g := range groups {
-		ts = append(ts, g.Trajectories...)
-	}
-	if err := nothingRan(groups); err != nil {
-		return ts, err
-	}
-	if err := log.Finish(stage); err != nil {
-		return nil, err
-	}
-	return ts, nil
 }

@@ -327,8 +327,7 @@ func TestPipelineSkipsFinishedStages(t *testing.T) {
 
 // A stopped evaluation keeps the episodes it had and later runs only the others.
 func TestStoppedEvaluationGoesOn(t *testing.T) {
-	whole, err := Evaluate(context.Background(), "eval_base", 0, scenarios(3), &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK},
-		scoreFunc(byRollout), newLog(t), silent)
+	whole, err := Evaluation{Stage: "eval_base", Runner: &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}, Scorer: scoreFunc(byRollout), Log: newLog(t), Progress: silent}.Run(context.Background(), scenarios(3))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -341,13 +340,13 @@ func TestStoppedEvaluationGoesOn(t *testing.T) {
 				cancel()
 			}
 		}}
-		_, err := Evaluate(ctx, "eval_base", 0, scenarios(3), r, scoreFunc(byRollout), log, silent)
+		_, err := Evaluation{Stage: "eval_base", Runner: r, Scorer: scoreFunc(byRollout), Log: log, Progress: silent}.Run(ctx, scenarios(3))
 		if !errors.Is(err, context.Canceled) || len(log.Kept) != episode || log.Finished["eval_base"] {
 			t.Errorf("%v, %d trajectories", err, len(log.Kept))
 		}
 		r.before = nil
 		r.episodes = 0
-		got, err := Evaluate(context.Background(), "eval_base", 0, scenarios(3), r, scoreFunc(byRollout), log, silent)
+		got, err := Evaluation{Stage: "eval_base", Runner: r, Scorer: scoreFunc(byRollout), Log: log, Progress: silent}.Run(context.Background(), scenarios(3))
 		if err != nil || r.episodes != 3-episode || !reflect.DeepEqual(got, whole) {
 			t.Errorf("%v, %d more episodes gave %v, want %v", err, r.episodes, got, whole)
 		}
@@ -361,7 +360,7 @@ func TestEditedScenarioIsRunAgain(t *testing.T) {
 		if r.episodes = 0; i == 2 {
 			list[1].Task += " Now."
 		}
-		if _, err := Evaluate(context.Background(), "eval_base", 0, list, r, scoreFunc(byRollout), log, silent); err != nil || r.episodes != want {
+		if _, err := (Evaluation{Stage: "eval_base", Runner: r, Scorer: scoreFunc(byRollout), Log: log, Progress: silent}).Run(context.Background(), list); err != nil || r.episodes != want {
 			t.Errorf("%d: %v, %d episodes, want %d", i, err, r.episodes, want)
 		}
 	}
@@ -479,7 +478,7 @@ func TestNothingRunIsAnError(t *testing.T) {
 			return grpo().Run(context.Background(), scenarios(5), r, scoreFunc(byRollout), trainer, trainer, log, silent)
 		},
 		"eval": func() error {
-			_, err := Evaluate(context.Background(), "eval", 0, scenarios(5), r, scoreFunc(byRollout), log, silent)
+			_, err := Evaluation{Stage: "eval", Runner: r, Scorer: scoreFunc(byRollout), Log: log, Progress: silent}.Run(context.Background(), scenarios(5))
 			return err
 		},
 	} {
@@ -492,7 +491,7 @@ func TestNothingRunIsAnError(t *testing.T) {
 		t.Errorf("steps %v, metrics %v", trainer.Steps, log.Metric)
 	}
 	r.outcome = trajectory.OK
-	ts, err := Evaluate(context.Background(), "eval", 0, scenarios(5), r, scoreFunc(byRollout), log, silent)
+	ts, err := Evaluation{Stage: "eval", Runner: r, Scorer: scoreFunc(byRollout), Log: log, Progress: silent}.Run(context.Background(), scenarios(5))
 	if err != nil || len(ts) != 5 || ts[0].Outcome != trajectory.OK {
 		t.Errorf("%v: %d trajectories", err, len(ts))
 	}

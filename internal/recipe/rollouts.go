@@ -24,6 +24,8 @@ type Rollouts struct {
 	Scorer    Scorer
 	Log       Episodes
 	Progress  Progress // of the episodes
+	// Lost is told of each episode whose outcome is not the policy's doing, after it was kept; its error ends the step. nil: nobody is.
+	Lost func(*trajectory.Trajectory) error
 }
 
 // Groups returns the groups of scenarios, all scored, in their order. An episode that ended by itself is kept although the run
@@ -55,7 +57,11 @@ func (r Rollouts) Groups(ctx context.Context, scenarios []scenario.Scenario) ([]
 			if running.Err() != nil && !t.Outcome.Trainable() {
 				continue // cut short by the stop, it is no result: the resumed run has it whole
 			}
-			if err := r.Log.Trajectory(r.Stage, r.Step, t); err != nil {
+			err := r.Log.Trajectory(r.Stage, r.Step, t)
+			if err == nil {
+				err = r.lost(t)
+			}
+			if err != nil {
 				stop(err)
 			}
 			if i, whole := plan.add(t); whole && running.Err() == nil {
@@ -65,7 +71,13 @@ func (r Rollouts) Groups(ctx context.Context, scenarios []scenario.Scenario) ([]
 			r.Progress(r.Stage, done, all, "")
 		case s := <-scored:
 			scoring--
-			if err := r.take(plan.groups[s.group], s); err != nil {
+			err := r.take(plan.groups[s.group], s)
+			for _, t := range plan.groups[s.group].Trajectories {
+				if err == nil && t.Outcome == trajectory.JudgeError {
+					err = r.lost(t)
+				}
+			}
+			if err != nil {
 				stop(err)
 			}
 		}
@@ -74,6 +86,14 @@ func (r Rollouts) Groups(ctx context.Context, scenarios []scenario.Scenario) ([]
 		return nil, ctx.Err()
 	}
 	return plan.groups, context.Cause(running)
+}
+
+// lost tells of an episode that says nothing about the policy.
+func (r Rollouts) lost(t *trajectory.Trajectory) error {
+	if r.Lost == nil || t.Outcome.Trainable() {
+		return nil
+	}
+	return r.Lost(t)
 }
 
 // sample is Groups, and an error where not one episode says anything about the policy, as when a server is gone.

@@ -167,12 +167,12 @@ func TestMaskedGroupsAreScoredAgain(t *testing.T) {
 		}
 		return nil
 	})
-	_, err := Evaluate(t.Context(), "eval", 0, scenarios(3), r, scorer, log, silent)
+	_, err := Evaluation{Stage: "eval", Runner: r, Scorer: scorer, Log: log, Progress: silent}.Run(t.Context(), scenarios(3))
 	if f, ok := errors.AsType[*fault.Error](err); !ok || f.What != "no episode could be scored" || !strings.Contains(f.Why, "the judge is gone") || r.episodes != 3 {
 		t.Fatalf("%v after %d episodes", err, r.episodes)
 	}
 	down = false
-	ts, err := Evaluate(t.Context(), "eval", 0, scenarios(3), r, scorer, log, silent)
+	ts, err := Evaluation{Stage: "eval", Runner: r, Scorer: scorer, Log: log, Progress: silent}.Run(t.Context(), scenarios(3))
 	if err != nil || r.episodes != 3 || len(ts) != 3 || ts[2].Outcome != trajectory.OK || len(ts[2].Terms) != 1 {
 		t.Errorf("%v: %d episodes in all, %+v", err, r.episodes, ts)
 	}
@@ -241,12 +241,12 @@ func TestWhatCannotBeKeptEndsTheStage(t *testing.T) {
 	for _, of := range []string{"trajectories", "scores"} {
 		log := full{newLog(t), of}
 		r := &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}
-		if _, err := Evaluate(t.Context(), "eval", 0, scenarios(3), r, scoreFunc(byRollout), log, silent); !errors.Is(err, errFull) || log.Finished["eval"] {
+		if _, err := (Evaluation{Stage: "eval", Runner: r, Scorer: scoreFunc(byRollout), Log: log, Progress: silent}).Run(t.Context(), scenarios(3)); !errors.Is(err, errFull) || log.Finished["eval"] {
 			t.Errorf("no room for %s: %v", of, err)
 		}
 	}
 	r := &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}
-	if _, err := Evaluate(t.Context(), "eval", 0, scenarios(3), r, forgetful{}, newLog(t), silent); err == nil || !strings.Contains(err.Error(), "0 scores to 1 episodes") {
+	if _, err := (Evaluation{Stage: "eval", Runner: r, Scorer: forgetful{}, Log: newLog(t), Progress: silent}).Run(t.Context(), scenarios(3)); err == nil || !strings.Contains(err.Error(), "0 scores to 1 episodes") {
 		t.Errorf("a scorer without scores: %v", err)
 	}
 }
@@ -254,7 +254,7 @@ func TestWhatCannotBeKeptEndsTheStage(t *testing.T) {
 // An evaluation whose end cannot be kept has no result: who reads only that would take it for one that ended.
 func TestAnEvaluationWhoseEndIsNotKeptHasNoResult(t *testing.T) {
 	r := &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}
-	if ts, err := Evaluate(t.Context(), "eval", 0, scenarios(3), r, scoreFunc(byRollout), full{newLog(t), "stages"}, silent); !errors.Is(err, errFull) || ts != nil {
+	if ts, err := (Evaluation{Stage: "eval", Runner: r, Scorer: scoreFunc(byRollout), Log: full{newLog(t), "stages"}, Progress: silent}).Run(t.Context(), scenarios(3)); !errors.Is(err, errFull) || ts != nil {
 		t.Errorf("%v, with %d episodes", err, len(ts))
 	}
 }

@@ -33,9 +33,9 @@ func (v *Validation) run(ctx context.Context, steps int, again bool, scorer Scor
 			return err
 		}
 	}
-	ts, err := Evaluate(ctx, ValidationStage, steps, v.Scenarios, v.Runner, scorer, log, func(_ string, done, total int, note string) {
+	ts, err := Evaluation{Stage: ValidationStage, Step: steps, Runner: v.Runner, Scorer: scorer, Log: log, Progress: func(_ string, done, total int, note string) {
 		progress(fmt.Sprintf("%s/%d", ValidationStage, steps), done, total, note)
-	})
+	}}.Run(ctx, v.Scenarios)
 	if err != nil {
 		return err
 	}

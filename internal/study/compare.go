@@ -165,25 +165,31 @@ type comparison struct {
 	progress recipe.Progress
 }
 
-// run makes the start, then each arm from it, and evaluates them.
+// run makes the start, then each arm from it, and evaluates them and the base model.
 func (s comparison) run(ctx context.Context, arms []string) ([]recipe.System, error) {
 	rows, err := s.episodes.Rows(s.tasks.Demonstrations)
 	if err != nil {
 		return nil, err
 	}
 	pipeline := s.pipeline(job.MaxMismatch(s.episodes.Model))
+	var systems []recipe.System
+	evaluate := func(name string) error {
+		ts, err := recipe.Evaluation{Stage: report.EvalStage + name, Runner: s.episodes.Evaluation(s.c.Eval), Scorer: s.episodes.Scorer, Log: s.log, Progress: s.progress}.Run(ctx, s.tasks.Test)
+		systems = append(systems, recipe.System{Name: name, Trajectories: ts})
+		return err
+	}
+	if err := recipe.Publish(s.episodes.Policy, report.EvalStage+job.BaseOnly); err != nil {
+		return nil, err
+	}
+	if err := evaluate(job.BaseOnly); err != nil { // the adapter is fresh, so it changes nothing yet
+		return nil, err
+	}
 	if err := pipeline.SFT.Run(ctx, rows, s.episodes.Trainer, s.episodes.Policy, s.log, s.progress); err != nil {
 		return nil, err
 	}
 	start, _, err := s.log.Latest(pipeline.SFT.Stage)
 	if err != nil {
 		return nil, err
-	}
-	var systems []recipe.System
-	evaluate := func(name string) error {
-		ts, err := recipe.Evaluate(ctx, "eval_"+name, 0, s.tasks.Test, s.episodes.Evaluation(s.c.Eval), s.episodes.Scorer, s.log, s.progress)
-		systems = append(systems, recipe.System{Name: name, Trajectories: ts})
-		return err
 	}
 	if err := evaluate("start"); err != nil {
 		return nil, err
@@ -241,8 +247,8 @@ func (s comparison) arm(ctx context.Context, name string) error {
 	return &fault.Error{Code: fault.CodeError, What: "nothing runs this arm", Where: name, Next: "report it: study.Arms names what its switch does not know"}
 }
 
-// comparisonSummary is the last line on stdout. Deltas are paired differences of each arm to the start, then of the first
-// arm to each other one.
+// comparisonSummary is the last line on stdout. Deltas are paired differences of the start and each arm to the base model, of each arm
+// to the start, and of the first arm to each other one.
 type comparisonSummary struct {
 	Split   string                  `json:"split"`
 	Seed    uint64                  `json:"seed"`
@@ -255,15 +261,7 @@ func (s comparison) report(systems []recipe.System) error {
 	p, err := job.WritePage(s.Host, s.dir.Path, func(p *report.Page) {
 		p.Say("device", s.episodes.Model.Engine.Description())
 		p.Say("split", s.size.HeldOut())
-		p.Pairs = []eval.Pair{}
-		for i, x := range systems { // each arm to the start, then to the first arm
-			if i > 0 {
-				p.Pairs = append(p.Pairs, eval.Pair{Old: systems[0].Name, New: x.Name})
-			}
-			if i > 1 {
-				p.Pairs = append(p.Pairs, eval.Pair{Old: x.Name, New: systems[1].Name})
-			}
-		}
+		p.Pairs = pairsOf(systems)
 	})
 	if err != nil {
 		return err
@@ -275,6 +273,20 @@ func (s comparison) report(systems []recipe.System) error {
 	}
 	summary := comparisonSummary{Split: s.size.HeldOut(), Seed: s.c.Seed, Systems: results.Systems, Deltas: results.Deltas, Seconds: time.Since(s.began).Seconds()}
 	return json.NewEncoder(s.Data).Encode(summary)
+}
+
+// pairsOf holds the start and each arm against those before them: the base model, the start, and of the arms the first.
+func pairsOf(systems []recipe.System) []eval.Pair {
+	pairs := []eval.Pair{}
+	for i, x := range systems { // the base model, the start, the arms
+		for k := range min(i, 2) {
+			pairs = append(pairs, eval.Pair{Old: systems[k].Name, New: x.Name})
+		}
+		if i > 2 {
+			pairs = append(pairs, eval.Pair{Old: x.Name, New: systems[2].Name})
+		}
+	}
+	return pairs
 }
 
 // ComparisonEnded reports whether a comparison has ended.

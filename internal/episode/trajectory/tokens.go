@@ -6,6 +6,23 @@ import "regexp"
 type Usage struct {
 	PromptTokens     int `json:"prompt_tokens"` // of the whole prompt, what earlier turns read among it
 	CompletionTokens int `json:"completion_tokens"`
+
+	Cost *float64 `json:"cost,omitempty"` // in US dollars, by the price when it was asked; nil where that is not known
+}
+
+// Cost is what an episode cost in US dollars; nil where that is not known of a turn.
+func (t *Trajectory) Cost() *float64 {
+	total := 0.0
+	for _, turn := range t.Turns {
+		if turn.Usage == nil || turn.Usage.Cost == nil {
+			return nil
+		}
+		total += *turn.Usage.Cost
+	}
+	if len(t.Turns) == 0 {
+		return nil
+	}
+	return &total
 }
 
 // NumTokens is how many tokens were read and written in an episode: by its ids, or where a turn has none by what the endpoint

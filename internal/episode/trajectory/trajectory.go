@@ -111,6 +111,8 @@ type Trajectory struct {
 	Scenario    string         `json:"scenario_hash,omitempty"` // scenario.Scenario.Hash
 	Attempt     int            `json:"attempt,omitempty"`       // which of the run's processes made it, from 1
 	Adapter     string         `json:"adapter,omitempty"`       // checksum of the adapter that was sampled; empty for a base model or an endpoint
+	ContentKey  string         `json:"content_key,omitempty"`   // in an evaluation: SHA-256 of all that the episode depends on
+	Reused      string         `json:"reused,omitempty"`        // the run directory that it was taken from, in place of running it
 	Rollout     int            `json:"rollout"`                 // index in its group
 	Retries     int            `json:"retries,omitempty"`       // attempts before this one, which the tools ended
 	Temperature float64        `json:"temperature"`

@@ -1,0 +1,66 @@
+package job
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"hone/internal/config"
+	"hone/internal/episode/scenario"
+	"hone/internal/fault"
+	"hone/internal/mcp/lint"
+	"hone/internal/toolset"
+)
+
+// Asked is what the user asks of hone eval. What is empty or 0 is the configuration's.
+type Asked struct {
+	Model, Base    string // adapter folder; base model
+	Dataset, Split string
+	Judge          string
+	Output         string // run directory; "" keeps nothing
+	Compare        []string
+	CompareBase    bool
+	Repeats        int
+	FailOnError    string
+	Reuse          []string
+	TokenBudget    int
+	AllowFindings  lint.Allowed
+}
+
+// Evaluation is the job that is asked for, and its scenarios. Nothing is begun yet.
+func (e Env) Evaluation(c config.Config, a Asked, from toolset.Source) (*Job, []scenario.Scenario, error) {
+	a.Dataset, a.Split = cmp.Or(a.Dataset, c.Scenarios.File), cmp.Or(a.Split, c.Eval.Split)
+	if a.Split != scenario.Train && a.Split != scenario.Validation && a.Split != scenario.Test {
+		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no split %q", a.Split), Where: "--split", Next: "give train, validation or test"}
+	}
+	c.Eval.Repeats, c.Eval.FailOnError = cmp.Or(a.Repeats, c.Eval.Repeats), cmp.Or(config.FailOnError(a.FailOnError), c.Eval.FailOnError)
+	if err := c.Validate(); err != nil {
+		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "a flag has a value that cannot be used", Err: err, Next: "hone eval --help"}
+	}
+	if a.Output != "" {
+		if err := e.Free(a.Output); err != nil {
+			return nil, nil, err
+		}
+	}
+	tasks, err := Scenarios(a.Dataset, a.Judge, false) // success is by checks, whatever earns
+	if err != nil {
+		return nil, nil, err
+	}
+	if tasks, err = OfSplit(tasks, a.Split, a.Dataset); err != nil {
+		return nil, nil, err
+	}
+	if a.CompareBase && a.Model != "" && !slices.Contains(a.Compare, BaseOnly) {
+		a.Compare = slices.Concat([]string{BaseOnly}, a.Compare)
+	}
+	systems, err := SystemsOf(c, a.Model, a.Compare)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c, err = settleEvaluation(e.Host, c, systems, a.Base); err != nil {
+		return nil, nil, err
+	}
+	j := &Job{Env: e, Verb: "eval", Path: a.Output, Config: c, Kept: Kept{Adapter: a.Model, AllowFindings: a.AllowFindings,
+		Evaluation: &Evaluation{Dataset: a.Dataset, Split: a.Split, Systems: systems, Reuse: a.Reuse, TokenBudget: a.TokenBudget}}}
+	j.Kept.Keep(e.Host, c, from)
+	return j, tasks, nil
+}

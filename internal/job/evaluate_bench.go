@@ -1,0 +1,200 @@
+package job
+
+import (
+	"context"
+	"path/filepath"
+	"reflect"
+
+	"hone/internal/basemodel"
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/episode/environment"
+	"hone/internal/episode/rollout"
+	"hone/internal/episode/scenario"
+	"hone/internal/fault"
+	"hone/internal/learn/model"
+	"hone/internal/learn/publish"
+	"hone/internal/llm"
+	"hone/internal/recipe"
+	"hone/internal/text/render"
+)
+
+// bench opens the systems of an evaluation, one after the other, on one set of servers.
+type bench struct {
+	*Job
+	tasks []scenario.Scenario
+	local *Episodes // the servers, and the base model once it is needed
+	given config.Config
+	under string // the adapter folder that the model was opened for
+	held  string // and the one that is published, "" for the base model alone
+	clock clock
+	base  string                 // its fingerprint, once it is known
+	paid  map[string]*llm.Client // of endpoints, by system
+
+	servers string // serversSum
+	earlier earlier
+	fatal   func(error) // ends what is under way: an endpoint refuses all that it is asked
+}
+
+// stand is a system that speaks in episodes.
+type stand struct {
+	*Episodes
+	rollout.Policy
+	who speaker // for the key of an episode
+}
+
+// openLocal opens the base model for the first system on this machine, of which there may be none.
+func (b *bench) openLocal() error {
+	b.given = b.Config
+	for _, s := range b.Kept.Evaluation.Systems {
+		if s.isLocal() {
+			return b.openModel(b.promptedAs(s), &b.Config)
+		}
+	}
+	b.local.World = b.local.worldOf(b.Host, b.Config)
+	return nil
+}
+
+// promptedAs is the adapter folder as whose a system is prompted. The base model is prompted as the adapter that it is compared with.
+func (b *bench) promptedAs(s System) string {
+	if s.Adapter == "" && b.Kept.Adapter != "" {
+		return b.Kept.Adapter
+	}
+	for _, other := range b.Kept.Evaluation.Systems {
+		if s.Adapter == "" {
+			s.Adapter = other.Adapter
+		}
+	}
+	return s.Adapter
+}
+
+// openModel opens the base model for an adapter's shape and prompting; c is settled.
+func (b *bench) openModel(folder string, c *config.Config) error {
+	b.local.closeModel()
+	if err := b.local.OpenModel(b.Host, c, folder, b.tasks, false); err != nil {
+		return err
+	}
+	b.under, b.held = folder, folder
+	b.local.Speaker.Sampler = timedSampler{b.local.Sampler, &b.clock}
+	b.local.clock = &b.clock
+	return nil
+}
+
+// turnTo makes a system the one that speaks.
+func (b *bench) turnTo(s System) (stand, error) {
+	if s.Endpoint != nil {
+		return b.remote(s)
+	}
+	l, folder := b.local, b.promptedAs(s)
+	if same, err := b.alike(folder, b.under); err != nil {
+		return stand{}, err
+	} else if !same {
+		c := b.given
+		if err := b.openModel(folder, &c); err != nil {
+			return stand{}, err
+		}
+	}
+	if err := b.publish(s.Adapter); err != nil {
+		return stand{}, err
+	}
+	who, err := b.onThisMachine()
+	return stand{l, l.evaluated(b.Config.Eval), who}, err
+}
+
+// alike reports whether two adapters have one shape and are prompted alike, so that one sampler serves both.
+func (b *bench) alike(x, y string) (bool, error) {
+	if x == y {
+		return true, nil
+	}
+	var shapes [2]model.LoRA
+	var prompts [2]render.Prompting
+	var said [2]bool
+	for i, folder := range []string{x, y} {
+		var err error
+		if shapes[i], err = basemodel.AdapterShape(b.given, b.local.Model.Spec, folder); err == nil && folder != "" {
+			prompts[i], said[i], err = render.ReadPrompting(folder)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return said[0] == said[1] && reflect.DeepEqual(shapes[0], shapes[1]) && reflect.DeepEqual(prompts[0], prompts[1]), nil
+}
+
+// publish makes the sampler hold the adapter in a folder, or the base model alone.
+func (b *bench) publish(folder string) error {
+	l := b.local
+	if folder == b.held {
+		return nil
+	}
+	b.held = folder
+	if folder == "" {
+		return l.Policy.Withdraw()
+	}
+	f, err := publish.OpenFolder(l.Model.Engine, l.Model.Spec, folder, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // it is copied into the sampler's own arrays
+	l.Policy = publish.New(f, publish.InProcess(l.Sampler))
+	return recipe.Publish(l.Policy, "eval "+folder)
+}
+
+// remote is a model of an endpoint, in episodes that are as those on this machine.
+func (b *bench) remote(s System) (stand, error) {
+	r := s.Endpoint
+	client := b.paid[s.Name]
+	if client == nil {
+		key, ok := b.LookupEnv(r.KeyEnv)
+		if r.KeyEnv != "" && (!ok || key == "") {
+			return stand{}, &fault.Error{Code: fault.CodeUsage, What: "there is no key for the endpoint", Where: r.URL, Why: "the variable " + r.KeyEnv + " is not set or empty",
+				Next: "set it, or set key_env of the provider to another"}
+		}
+		o := llm.Options{BaseURL: r.URL, Key: llm.Secret(key), TokenBudget: b.Kept.Evaluation.TokenBudget}
+		if b.Path != "" {
+			o.CacheDir = filepath.Join(b.Path, "cache")
+		}
+		var err error
+		if client, err = llm.New(o); err != nil {
+			return stand{}, err
+		}
+		b.paid[s.Name] = client
+	}
+	e := b.Config.Eval
+	l := &Episodes{Set: b.local.Set, Scorer: b.local.Scorer, users: b.local.users, opens: b.local.opens, clock: &b.clock}
+	l.World = l.worldOf(b.Host, b.Config)
+	l.World.Hang = hang(b.Config)
+	l.Options = rollout.Options{MaxTokens: b.Config.Rollout.MaxTokens, Seed: b.Config.Seed, Retries: 2}
+	p := llm.Policy{Client: client, Model: r.Model, Slots: r.Episodes, TopK: e.TopK, TopP: e.TopP, MinP: e.MinP}
+	if r.Price != nil {
+		p.Cost = r.Price.Of
+	}
+	return stand{l, watched{p, b}, speaker{URL: r.URL, Model: r.Model}}, nil
+}
+
+// watched books what an endpoint takes, and tells of what it will answer to whatever it is asked.
+type watched struct {
+	rollout.Policy
+	b *bench
+}
+
+// Speaker implements rollout.Policy.
+func (p watched) Speaker(a rollout.Attempt) rollout.Speaker {
+	return watchedSpeaker{p.Policy.Speaker(a), p.b}
+}
+
+type watchedSpeaker struct {
+	rollout.Speaker
+	b *bench
+}
+
+// Say implements rollout.Speaker.
+func (s watchedSpeaker) Say(ctx context.Context, messages []chat.Message, tools []chat.Tool) (environment.Reply, error) {
+	s.b.clock.speak(1)
+	defer s.b.clock.speak(-1)
+	reply, err := s.Speaker.Say(ctx, messages, tools)
+	if code := fault.CodeOf(err); err != nil && (code == fault.CodeUsage || code == fault.CodeBudget || code == fault.CodeExhausted) {
+		s.b.fatal(err)
+	}
+	return reply, err
+}

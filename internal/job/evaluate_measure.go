@@ -1,0 +1,235 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"hone/internal/data/overlap"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/eval"
+	"hone/internal/fault"
+	"hone/internal/recipe"
+	"hone/internal/report"
+	"hone/internal/run"
+)
+
+// measuring is a system that is measured, and what came of it so far.
+type measuring struct {
+	System
+	episodes []*trajectory.Trajectory
+	lost     int
+	gaveUp   bool
+	report   recipe.Progress
+}
+
+func (b *bench) repeats() int { return max(1, b.Config.Eval.Repeats) }
+
+// planned is how many episodes a system has.
+func (b *bench) planned() int { return len(b.tasks) * b.repeats() }
+
+// measure runs each system's episodes, on the same scenarios and from the same random streams.
+func (b *bench) measure(ctx context.Context) (*Evaluated, error) {
+	if err := b.begin(); err != nil {
+		return nil, err
+	}
+	out := &Evaluated{Comparison: eval.Comparison{Bootstrap: IntervalsOf(b.Config)}, Reused: map[string]int{}}
+	b.Opens(out.Bootstrap)
+	var systems []*measuring
+	for _, s := range b.Kept.Evaluation.Systems {
+		systems = append(systems, &measuring{System: s})
+	}
+	b.sayTemperature()
+	for _, m := range systems {
+		if err := b.part(ctx, m); err != nil {
+			return nil, err
+		}
+	}
+	return out, b.conclude(out, systems)
+}
+
+// begin makes the run directory, where there is to be one.
+func (b *bench) begin() error {
+	if b.Path == "" {
+		return nil
+	}
+	catalog, err := EncodeCatalog(b.local.Catalog)
+	if err != nil {
+		return err
+	}
+	text, err := scenario.Encode(b.tasks, false)
+	if err != nil {
+		return err
+	}
+	return b.Begin(run.Input{Name: ScenariosFile, Data: text}, catalog)
+}
+
+// part runs the episodes of a system. That none of them says anything about the policy is no error here: it is one of
+// the system, which is given up.
+func (b *bench) part(ctx context.Context, m *measuring) error {
+	s, err := b.turnTo(m.System)
+	if err != nil {
+		return err
+	}
+	if s.Episodes.keyOf, err = b.keys(s.who); err != nil {
+		return err
+	}
+	stage, log := report.EvalStage+m.Name, b.log(s.Episodes)
+	if err := b.reuse(s, stage, b.tasks, log); err != nil {
+		return err
+	}
+	if m.report == nil {
+		m.report = b.Progress(s.NumSlots())
+	}
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	b.fatal = stop
+	before := len(m.episodes)
+	e := recipe.Evaluation{Stage: stage, Repeats: b.repeats(), Runner: s.runner(s.Policy, b.Config.Eval.Temperature), Scorer: s.Scorer, Log: log,
+		Progress: func(_ string, done, _ int, note string) { m.report("eval "+m.Name, before+done, b.planned(), note) },
+		Lost: func(*trajectory.Trajectory) error {
+			if m.lost++; b.Config.Eval.FailOnError.Reached(m.lost, b.planned()) {
+				return recipe.ErrGivenUp
+			}
+			return nil
+		}}
+	b.Opens(e)
+	b.clock.run()
+	ts, err := e.Run(running, b.tasks)
+	b.clock.pause()
+	m.episodes = append(m.episodes, ts...)
+	switch cause := context.Cause(running); {
+	case err != nil && ctx.Err() == nil && cause != nil: // an endpoint refuses all that it is asked
+		return cause
+	case err != nil && ts != nil:
+		m.gaveUp = true
+		return nil
+	case err != nil:
+		return err
+	}
+	return nil
+}
+
+// keys are the content keys of episodes in which who speaks.
+func (b *bench) keys(who speaker) (func(*trajectory.Trajectory) string, error) {
+	key, err := b.circumstancesOf(who).keyed(b.tasks)
+	return func(t *trajectory.Trajectory) string { return key(t.ScenarioID, t.Rollout) }, err
+}
+
+// sayTemperature says what repeats measure where nothing is drawn.
+func (b *bench) sayTemperature() {
+	if b.repeats() > 1 && b.Config.Eval.Temperature == 0 {
+		b.Say("note: eval.temperature is 0, so the %d repeats of a scenario differ only by what the servers, and endpoints, answer; set it above 0 to measure the model's own spread",
+			b.repeats())
+	}
+}
+
+// conclude makes the systems' rows. One of which no episode says anything is in no table: it is among those that failed.
+func (b *bench) conclude(out *Evaluated, systems []*measuring) error {
+	known := ByID(b.tasks)
+	for _, m := range systems {
+		s := eval.NewSystem(m.Name, m.episodes, b.local.Criteria(known))
+		s.Model = m.model(b.Config.Model.Base)
+		for _, t := range m.episodes {
+			s.Episodes = append(s.Episodes, eval.Example{Trajectory: t, Scenario: known[t.ScenarioID]})
+			if t.Reused != "" {
+				out.Reused[m.Name]++
+			}
+		}
+		if err := b.unevaluated(m, s); err != nil {
+			out.Failed = append(out.Failed, err)
+		}
+		out.Systems = append(out.Systems, s)
+	}
+	out.Parts = b.clock.parts()
+	if b.Dir != nil {
+		b.Say("trajectories: %s", b.Trajectories())
+	}
+	return nil
+}
+
+// unevaluated is an error where too few episodes say anything about the policy.
+func (b *bench) unevaluated(m *measuring, s eval.System) error {
+	lost := s.NumExcluded()
+	if lost == 0 || !m.gaveUp && len(s.Rows) > 0 {
+		return nil
+	}
+	why := fmt.Sprint(s.Excluded)
+	if first := s.FirstLost(); first != "" {
+		why += "; the first: " + first
+	}
+	e := &fault.Error{Code: fault.CodeFailures, What: fmt.Sprintf("%d of %d episodes failed for reasons that are not the policy's", lost, lost+len(s.Rows)),
+		Where: "eval " + s.Name, Why: why, Next: "hone doctor looks at servers and machine"}
+	if left := b.planned() - lost - len(s.Rows); left > 0 {
+		e.What += fmt.Sprintf("; %d were not run (eval.fail_on_error: %s)", left, b.Config.Eval.FailOnError)
+		if b.Dir != nil {
+			e.Next += "; " + b.again() + " runs what is left"
+		}
+	}
+	if len(s.Rows) == 0 && m.isLocal() && b.local.Lost() > 0 {
+		e.Code, e.What = fault.CodeUnavailable, "no episode was answered by its MCP server"
+	}
+	return e
+}
+
+// log is what the episodes of a stand are kept in.
+func (b *bench) log(l *Episodes) recipe.EvaluationLog {
+	if b.Dir != nil {
+		return Journal{Dir: b.Dir, Say: b.Say, Episodes: l}
+	}
+	return &unkept{episodes: l, reused: map[string][]recipe.Kept{}}
+}
+
+// unkept keeps no episodes but those that are reused, in memory; all are stamped as those that are kept.
+type unkept struct {
+	episodes *Episodes
+	reused   map[string][]recipe.Kept
+}
+
+// Trajectory implements recipe.Episodes.
+func (u *unkept) Trajectory(stage string, _ int, t *trajectory.Trajectory) error {
+	u.episodes.Stamp(t)
+	if t.Reused != "" {
+		u.reused[stage] = append(u.reused[stage], recipe.Kept{Trajectory: t})
+	}
+	return nil
+}
+
+// Scores implements recipe.Episodes.
+func (*unkept) Scores(string, trajectory.Group, []trajectory.Score) error { return nil }
+
+// Trajectories implements recipe.Episodes.
+func (u *unkept) Trajectories(stage string, _ int) ([]recipe.Kept, error) {
+	return u.reused[stage], nil
+}
+
+// Finish implements recipe.EvaluationLog.
+func (*unkept) Finish(string) error { return nil }
+
+// warnLearnt tells which scenarios the adapters were trained on, and on which others that are nearly the same.
+func (b *bench) warnLearnt() (ids []string, near []overlap.Near) {
+	for _, s := range b.Kept.Evaluation.Systems {
+		ids = append(ids, WarnLearnt(b.Host, s.Adapter, b.tasks)...)
+		near = append(near, WarnNear(b.Host, s.Adapter, b.tasks)...)
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), near
+}
+
+// rehearse looks whether what is on this machine could be opened.
+func (b *bench) rehearse() error {
+	for _, s := range b.Kept.Evaluation.Systems {
+		if !s.isLocal() {
+			b.Say("would ask %s at %s", s.Endpoint.Model, s.Endpoint.URL)
+		} else if err := b.local.Rehearse(b.Host, b.Config, b.promptedAs(s), b.tasks, false); err != nil {
+			return err
+		}
+	}
+	each := ""
+	if n := b.repeats(); n > 1 {
+		each = fmt.Sprintf(", %d times each", n)
+	}
+	b.Say("would run %s of the split %s%s", fault.Count(len(b.tasks), "scenario"), b.Kept.Evaluation.Split, each)
+	return nil
+}

@@ -1,0 +1,283 @@
+package job
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/config"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/learn/adapter"
+	"hone/internal/learn/model"
+	"hone/internal/mcp"
+)
+
+// Systems have the shortest names that tell them apart, and a name that fits nothing is refused with what there is.
+func TestSystemsOf(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, folder := range []string{"out/final", "other/final", "other/checkpoints/grpo_step_10/adapter", "deep/out/final", "local/m"} {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, adapter.ConfigFile), []byte("{}"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := config.Default()
+	c.Providers = map[string]config.Provider{"local": {URL: "http://127.0.0.1:1/v1", Prices: map[string]config.Price{"priced": {Prompt: 2}}}, "spare": {URL: "http://127.0.0.1:2/v1", Episodes: 3}}
+	for _, row := range []struct{ model, compare, names, wrong string }{
+		{"", "", "base", ""}, {"out/final", "", "model", ""}, {"out/final", "base", "base model", ""},
+		{"", "base,out/final,other/final", "base out other", ""},
+		{"out/final", "other/final,other/checkpoints/grpo_step_10/adapter", "other grpo_step_10 model", ""},
+		{"", "out/final,deep/out/final", "TEMP-out deep-out", ""},
+		{"out/final", "openai/gpt-4o-mini,local/priced,http://10.0.0.1:8/v1/out/final", "gpt-4o-mini priced final model", ""},
+		{"", "local/qwen/q,spare/qwen/q", "local-qwen-q spare-qwen-q", ""}, {"", "local/a b,local/a-b", "local-a-b local-a-b-2", ""},
+		{"", "./local/m,base", "m base", ""},
+		{"", "local/m", "", "name of a model and of a folder"}, {"", "base,base", "", "named twice"}, {"out/final", "out/final/", "", "named twice"},
+		{"", "spare/x,http://127.0.0.1:2/v1/x", "", "named twice"}, {"", "nowhere", "", "provider: anthropic, local, openai, openrouter, spare"}, {"", "local/", "", "no such system"},
+		{"", "http://10.0.0.1:8/v1", "", "no model"}, {"", "http://10.0.0.1:8/models/x", "", "no model"},
+	} {
+		var compare []string
+		if row.compare != "" {
+			compare = strings.Split(row.compare, ",")
+		}
+		systems, err := SystemsOf(c, row.model, compare)
+		var names []string
+		for _, s := range systems {
+			names = append(names, s.Name)
+		}
+		got := strings.Join(names, " ")
+		got = strings.Replace(got, filepath.Base(filepath.Dir(mustAbs(t, "x"))), "TEMP", 1)
+		if row.wrong == "" && (err != nil || got != row.names) || row.wrong != "" && (err == nil || !strings.Contains(fmt.Sprint(err), row.wrong)) {
+			t.Errorf("--model %q --compare %q: %q, %v", row.model, row.compare, got, err)
+		}
+	}
+	systems, err := SystemsOf(c, "", []string{"local/priced", "local/other", "spare/x", "openai/x", "http://10.0.0.1:8/api/v1/a/b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []Remote{{URL: "http://127.0.0.1:1/v1", Model: "priced", Episodes: config.EpisodesAtOnce, Price: &config.Price{Prompt: 2}}, {URL: "http://127.0.0.1:1/v1", Model: "other", Episodes: config.EpisodesAtOnce},
+		{URL: "http://127.0.0.1:2/v1", Model: "x", Episodes: 3}, {URL: "https://api.openai.com/v1", Model: "x", KeyEnv: "OPENAI_API_KEY", Episodes: config.EpisodesAtOnce},
+		{URL: "http://10.0.0.1:8/api/v1", Model: "a/b", Episodes: config.EpisodesAtOnce}} {
+		if !reflect.DeepEqual(*systems[i].Endpoint, want) {
+			t.Errorf("%+v, want %+v", *systems[i].Endpoint, want)
+		}
+	}
+}
+
+func mustAbs(t *testing.T, path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return abs
+}
+
+// Everything that an episode depends on is in its content key, and nothing that it does not depend on: any key of the configuration
+// counts, unless it is named here.
+func TestContentKey(t *testing.T) {
+	task := scenario.Scenario{ID: "a", Task: "Buy a hat.", Split: "test", Checks: []scenario.Check{{Type: scenario.NoCallCheck}}}
+	lora := &model.LoRA{Rank: 2}
+	who := speaker{Base: "b", Adapter: "x", Prompting: "p", LoRA: lora, Device: "cpu", DType: "f32"}
+	key := func(c circumstances, s scenario.Scenario, repeat int) string {
+		t.Helper()
+		of, err := c.keyed([]scenario.Scenario{s})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return of(s.ID, repeat)
+	}
+	of := func(c config.Config, who speaker) circumstances {
+		return circumstances{Form: episodeForm, Hone: "v1", Settings: settingsOfEpisodes(c, who.URL == ""), Servers: "s", Tools: "t", Speaker: who}
+	}
+	was := of(config.Default(), who)
+	seen := map[string]string{key(was, task, 0): "as it was"}
+	differs := func(what string, c circumstances, s scenario.Scenario, repeat int) {
+		t.Helper()
+		k := key(c, s, repeat)
+		if other, twice := seen[k]; twice {
+			t.Errorf("%s has the key of: %s", what, other)
+		}
+		seen[k] = what
+	}
+	for what, change := range map[string]func(*circumstances){
+		"form": func(c *circumstances) { c.Form++ }, "hone": func(c *circumstances) { c.Hone = "v2" }, "servers": func(c *circumstances) { c.Servers = "" },
+		"tools": func(c *circumstances) { c.Tools = "u" }, "base": func(c *circumstances) { c.Speaker.Base = "" }, "adapter": func(c *circumstances) { c.Speaker.Adapter = "" },
+		"prompting": func(c *circumstances) { c.Speaker.Prompting = "" }, "lora": func(c *circumstances) { c.Speaker.LoRA = &model.LoRA{Rank: 3} },
+		"device": func(c *circumstances) { c.Speaker.Device = "gpu" }, "dtype": func(c *circumstances) { c.Speaker.DType = "bf16" },
+		"endpoint": func(c *circumstances) { c.Speaker = speaker{URL: "http://x/v1", Model: "m"} },
+		"its URL":  func(c *circumstances) { c.Speaker = speaker{URL: "http://y/v1", Model: "m"} }, "its model": func(c *circumstances) { c.Speaker = speaker{URL: "http://x/v1", Model: "n"} },
+	} {
+		c := was
+		change(&c)
+		differs(what, c, task, 0)
+	}
+	differs("repeat", was, task, 1)
+	for what, change := range map[string]func(*scenario.Scenario){"id": func(s *scenario.Scenario) { s.ID = "b" }, "task": func(s *scenario.Scenario) { s.Task = "Buy a cap." },
+		"checks": func(s *scenario.Scenario) { s.Checks = nil }} {
+		s := task
+		change(&s)
+		differs(what, was, s, 0)
+	}
+	moved := task
+	moved.Split, moved.Tags, moved.Difficulty = "train", []string{"x"}, "hard"
+	if key(was, moved, 0) != key(was, task, 0) {
+		t.Error("a scenario that is only filed elsewhere has another key")
+	}
+
+	irrelevant := []string{"name", "runs_dir", "mcp.config", "mcp.only", "model.base", "model.chat_template", "model.tool_format", "model.template_variables", "scenarios.", "rewards.", "lora.", "sft.", "grpo.",
+		"providers", "rollout.temperature", "eval.every", "eval.split", "eval.repeats", "eval.confidence", "eval.fail_on_error",
+		"engine.backend", "engine.plugin", "engine.dtype", "engine.decode_steps", "engine.micro_batch", "engine.recompute", "engine.row_multiple", "engine.moments", "engine.program_cache", "engine.memory"}
+	for _, path := range leaves(reflect.TypeFor[config.Config](), "") {
+		c := config.Default()
+		alter(reflect.ValueOf(&c).Elem(), path)
+		matters := !slices.ContainsFunc(irrelevant, func(p string) bool { return strings.HasPrefix(path, p) })
+		if changed := key(of(c, who), task, 0) != key(was, task, 0); changed != matters {
+			t.Errorf("%s: changes the key %v, want %v", path, changed, matters)
+		}
+	}
+}
+
+// leaves are the keys of a section.
+func leaves(section reflect.Type, prefix string) (all []string) {
+	for i := range section.NumField() {
+		f := section.Field(i)
+		if f.Type.Kind() == reflect.Struct {
+			all = append(all, leaves(f.Type, prefix+f.Tag.Get("yaml")+".")...)
+		} else {
+			all = append(all, prefix+f.Tag.Get("yaml"))
+		}
+	}
+	return all
+}
+
+// alter gives the key at path another value.
+func alter(section reflect.Value, path string) {
+	head, rest, nested := strings.Cut(path, ".")
+	for i := range section.NumField() {
+		if section.Type().Field(i).Tag.Get("yaml") != head {
+			continue
+		}
+		v := section.Field(i)
+		switch {
+		case nested:
+			alter(v, rest)
+		case v.CanInt():
+			v.SetInt(v.Int() + 1)
+		case v.CanUint():
+			v.SetUint(v.Uint() + 1)
+		case v.CanFloat():
+			v.SetFloat(v.Float() + 0.125)
+		case v.Kind() == reflect.Bool:
+			v.SetBool(!v.Bool())
+		case v.Kind() == reflect.String:
+			v.SetString(v.String() + "x")
+		case v.Kind() == reflect.Slice:
+			v.Set(reflect.ValueOf([]string{"x"}).Convert(v.Type()))
+		case v.Type() == reflect.TypeFor[config.Variables]():
+			v.Set(reflect.ValueOf(config.Variables{"x": 1}))
+		default:
+			v.Set(reflect.ValueOf(map[string]config.Provider{"x": {}}))
+		}
+	}
+}
+
+// What servers are started with, and what folders and programs of a scenario hold, changes the key.
+func TestContentKeyOfFiles(t *testing.T) {
+	t.Chdir(t.TempDir())
+	put := func(path, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("start/a", "1")
+	put("check.sh", "1")
+	put("server/b", "1")
+	put("env", "X=1")
+	servers := mcp.Config{Servers: map[string]mcp.Server{"shop": {Command: "shop", Args: []string{"-x"}, Template: "server", EnvFile: "env"}}}
+	task := scenario.Scenario{ID: "a", Template: scenario.Templates{"shop": "start"}, Checks: []scenario.Check{{Type: scenario.CommandCheck, Command: []string{"check.sh"}}, {Type: scenario.CommandCheck, Command: []string{"true"}}}}
+	seen := map[string]string{}
+	look := func(what string) {
+		t.Helper()
+		start, err := startOf(&task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		how, err := serversSum(servers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := serversSum(servers); err != nil || again != how {
+			t.Errorf("%s: the same servers have two sums", what)
+		}
+		if other, twice := seen[start+how]; twice {
+			t.Errorf("%s is as %s", what, other)
+		}
+		seen[start+how] = what
+	}
+	look("the beginning")
+	for _, path := range []string{"start/a", "start/deep/c", "check.sh", "server/b", "env"} {
+		put(path, "2")
+		look(path)
+	}
+	for what, change := range map[string]func(*mcp.Server){"args": func(s *mcp.Server) { s.Args = nil }, "command": func(s *mcp.Server) { s.Command = "inn" }, "env": func(s *mcp.Server) { s.Env = map[string]string{"A": "b"} },
+		"url": func(s *mcp.Server) { s.URL = "http://x" }, "isolation": func(s *mcp.Server) { s.Isolation = "shared" }} {
+		was := servers.Servers["shop"]
+		s := was
+		change(&s)
+		servers.Servers["shop"] = s
+		look(what)
+		servers.Servers["shop"] = was
+	}
+}
+
+// An episode that the context ended, or that the context now would, is not reused.
+func TestEnters(t *testing.T) {
+	turn := func(n int) []trajectory.Turn {
+		return []trajectory.Turn{{BridgeIDs: make([]int32, 4), CompletionIDs: make([]int32, n)}}
+	}
+	s := stand{Episodes: &Episodes{room: 10}}
+	s.Options.MaxTokens = 5
+	for _, row := range []struct {
+		t    trajectory.Trajectory
+		want bool
+	}{{trajectory.Trajectory{Turns: turn(5), StopReason: trajectory.StopCompleted}, true}, {trajectory.Trajectory{Turns: turn(6), StopReason: trajectory.StopCompleted}, false},
+		{trajectory.Trajectory{Turns: turn(2), StopReason: trajectory.StopContextOverflow}, false}, {trajectory.Trajectory{Turns: turn(5), StopReason: trajectory.StopMaxTokens}, true},
+		{trajectory.Trajectory{Turns: turn(3), StopReason: trajectory.StopMaxTokens}, false}, {trajectory.Trajectory{StopReason: trajectory.StopMaxTokens}, false}} {
+		if got := s.enters(&row.t); got != row.want {
+			t.Errorf("%s after %d tokens: %v", row.t.StopReason, row.t.NumSampled(), got)
+		}
+	}
+	if s.room = 0; !s.enters(&trajectory.Trajectory{StopReason: trajectory.StopContextOverflow}) {
+		t.Error("an endpoint has its own context")
+	}
+}
+
+// Flags of a run of before there were Systems are read as what they meant.
+func TestEvaluationOfBefore(t *testing.T) {
+	for text, want := range map[string]string{`{"evaluation": {"split": "test"}}`: "base", `{"adapter": "x", "evaluation": {}}`: "model", `{"adapter": "x", "evaluation": {"compare_base": true}}`: "base model"} {
+		var k Kept
+		if err := json.Unmarshal([]byte(text), &k); err != nil {
+			t.Fatal(err)
+		}
+		k.settle()
+		k.settle()
+		var names []string
+		for _, s := range k.Evaluation.Systems {
+			names = append(names, s.Name)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}

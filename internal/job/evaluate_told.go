@@ -1,0 +1,62 @@
+package job
+
+import (
+	"errors"
+	"fmt"
+
+	"hone/internal/eval"
+	"hone/internal/fault"
+)
+
+// Table is the rates of the systems and their differences, as they are printed.
+func (m *Evaluated) Table(results eval.Results) [][]string {
+	rows := [][]string{{"SYSTEM", "FIRST CALL", "WHOLE EPISODE", "EXTRA CALLS", "SCENARIOS", "EXCLUDED"}}
+	for _, s := range m.Systems {
+		x := results.Systems[s.Name]
+		whole := x.EpisodeText()
+		if x.NumEpisodes == 0 {
+			whole = "-"
+		}
+		rows = append(rows, []string{s.Name, x.FirstCallText(), whole, x.ExtraCallsText(), fmt.Sprint(x.N), fmt.Sprint(x.NumExcluded)})
+	}
+	for _, d := range results.Deltas {
+		rows = append(rows, []string{d.New + " - " + d.Old, d.First.PointsText(), d.Episode.PointsText(), "", fmt.Sprint(d.Episode.N),
+			fmt.Sprintf("%d + %d", results.Systems[d.New].NumExcluded, results.Systems[d.Old].NumExcluded)})
+	}
+	return rows
+}
+
+// Notes are what there is to say beside the table: what its columns are, and for each system what they have no room for.
+func (m *Evaluated) Notes(results eval.Results) []string {
+	notes := []string{"first call: it is the first gold call, arguments and all; whole episode: all checks pass; extra calls: beyond the gold calls, in the mean"}
+	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	for i, err := range m.Failed { // the first is the error that the verb ends with
+		if f, ok := errors.AsType[*fault.Error](err); ok && i > 0 {
+			add("%s: %s: %s", f.Where, f.What, f.Why)
+		}
+	}
+	for _, s := range m.Systems {
+		x := results.Systems[s.Name]
+		if x.NumWithGold < x.N {
+			add("%s: first call and extra calls are of the %s with gold calls, of %d", s.Name, fault.Count(x.NumWithGold, "scenario"), x.N)
+		}
+		if n := m.Reused[s.Name]; n > 0 {
+			add("%s: %d of %s are taken from earlier evaluations", s.Name, n, fault.Count(len(s.Episodes), "episode"))
+		}
+		if x.NumRepeats > 1 && len(x.Passes) > 0 {
+			all := x.Passes[len(x.Passes)-1]
+			add("%s: pass@1 %.1f%%, pass^%d %.1f%%: all %d repeats of a scenario", s.Name, 100*x.EpisodeSuccess, all.K, 100*all.All.Mean, all.K)
+		}
+		if x.TotalCost != nil {
+			add("%s: %.4f dollars", s.Name, *x.TotalCost)
+		}
+		for i, c := range x.NotRun {
+			if i == 3 {
+				add("%s: and %d other checks; --json names them all", s.Name, len(x.NotRun)-i)
+				break
+			}
+			add("%s: %s of scenario %s gave no verdict in %s", s.Name, c.Check, c.ScenarioID, fault.Count(c.Num, "episode"))
+		}
+	}
+	return append(notes, "intervals: Wilson's for a rate, paired bootstrap over scenarios for a difference; excluded episodes are in neither")
+}
