@@ -2,19 +2,13 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"os"
 	"path/filepath"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"hone/internal/config"
-	"hone/internal/fault"
-	"hone/internal/run"
+	"hone/internal/job"
 	"hone/internal/toolset"
 )
 
@@ -64,57 +58,19 @@ func (a *app) runsDir(dir string) (string, error) {
 	return c.RunsDir, err
 }
 
-// listedRun is a run's summary and what can be done with it, or its name and why it cannot be read.
-type listedRun struct {
-	run.Summary
-	Episodes int    `json:"episodes"` // kept, of all stages
-	Resume   string `json:"resume"`   // the command that goes on with it, "" without one
-	Error    string `json:"error,omitempty"`
-}
-
 func runRunsLs(a *app, only string) error {
 	dir, err := a.runsDir(only)
 	if err != nil {
 		return err
 	}
-	var elsewhere []string
-	if only == "" {
-		index, err := a.jobs(config.Config{}).Index()
-		if err == nil {
-			elsewhere, err = index.Paths()
-		}
-		if err != nil {
-			a.Say("note: runs that are not in %s are not listed: %v", dir, err)
-		}
-	}
-	runs, err := run.List(dir, elsewhere...)
+	list, err := a.jobs(config.Config{}).ListRuns(dir, only == "")
 	if err != nil {
 		return err
-	}
-	list := []listedRun{}
-	rows := [][]string{{"NAME", "CREATED", "STEPS", "EPISODES", "STATE"}}
-	for _, r := range runs {
-		l, steps, state := listedRun{Summary: r.Summary}, []string{}, ""
-		for _, s := range r.Stages {
-			if l.Episodes += s.NumTrajectories; s.NumSteps > 0 {
-				steps = append(steps, fmt.Sprintf("%s %d", s.Name, s.NumSteps))
-			}
-		}
-		if state, l.Resume = a.verbs().State(r.Summary); r.Err != nil {
-			l.Error, l.Resume = r.Err.Error(), ""
-			state, _, _ = strings.Cut(l.Error, "\n")
-		}
-		list = append(list, l)
-		name := r.Name // as the other verbs take it
-		if filepath.Dir(r.Path) != filepath.Clean(dir) {
-			name = r.Path
-		}
-		rows = append(rows, []string{name, r.Created.Format(time.DateTime), strings.Join(steps, ", "), fmt.Sprint(l.Episodes), a.Invoked(state)})
 	}
 	if len(list) == 0 {
 		a.Say("no runs in %s", dir)
 	}
-	return a.Print(list, rows)
+	return a.Print(list, job.RunRows(list, dir, a.Invoked))
 }
 
 // runPath is the folder of a run given by its name or its path.
@@ -123,27 +79,10 @@ func (a *app) runPath(dir, name string) (string, error) {
 		return name, nil
 	}
 	root, err := a.runsDir(dir)
-	path := filepath.Join(root, name)
-	if _, statErr := os.Stat(path); statErr == nil || dir != "" || err != nil {
-		return path, err
-	}
-	if _, hereErr := os.Stat(filepath.Join(name, "version.json")); hereErr == nil {
-		return name, nil // begun with --output-dir, in this folder
-	}
-	index, err := a.jobs(config.Config{}).Index()
 	if err != nil {
-		return path, nil // without a list it is only where runs are
+		return "", err
 	}
-	known, err := index.Paths()
-	if err != nil {
-		return path, err
-	}
-	known = slices.DeleteFunc(known, func(p string) bool { return filepath.Base(p) != name })
-	if len(known) > 1 {
-		return "", &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there are %d runs of the name %s", len(known), name), Where: strings.Join(known, ", "),
-			Next: "name one by its folder"}
-	}
-	return append(known, path)[0], nil
+	return a.jobs(config.Config{}).RunOf(root, name, dir == "")
 }
 
 func runRunsResume(ctx context.Context, a *app, f toolset.Source, dir, name string) error {

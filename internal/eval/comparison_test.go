@@ -79,24 +79,21 @@ func TestPlantedRegressionIsFirst(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		systems := []System{{Name: "base"}, {Name: "sft"}, {Name: "grpo"}}
-		const scenarios, tools, repeats = 160, 8, 4
+		const scenarios, tools, repeats = 96, 8, 6
 		broken := rapid.IntRange(0, tools-1).Draw(t, "tool")
 		for i := range systems {
 			for s := range scenarios {
 				for k := range repeats {
-					rate := 0.5 + 0.4*float64(s%3-1)
+					rate := []float64{0.1, 0.9}[s%2]
 					if s%tools == broken {
-						rate = 0.95
-						if i == 2 {
-							rate = 0.05
-						}
+						rate = []float64{0.99, 0.99, 0.01}[i]
 					}
 					systems[i].Rows = append(systems[i].Rows, Row{ScenarioID: fmt.Sprintf("s%03d", s), Repeat: k, Tools: []string{fmt.Sprint("t", s%tools)}, Episode: r.Float64() < rate})
 				}
 			}
 		}
-		got := Comparison{Systems: systems, Bootstrap: Bootstrap{NumResamples: 50}}.Results()
-		first := got.Regressions[0]
+		c := Comparison{Systems: systems, Bootstrap: Bootstrap{NumResamples: 50}}
+		first, parts := c.Regressions()[0], partRegressions(c.Breakdowns(), c.pairs())
 		if first.System != "grpo" || !first.Every {
 			t.Fatalf("%+v", first)
 		}
@@ -105,7 +102,7 @@ func TestPlantedRegressionIsFirst(t *testing.T) {
 			t.Fatalf("%+v is first, and tool %d is broken", first, broken)
 		}
 		for i := range 2 {
-			if p := got.PartRegressions[i]; p.Property != "tool" || p.Value != fmt.Sprint("t", broken) || p.New != "grpo" || p.Delta.Mean > -0.7 {
+			if p := parts[i]; p.Property != "tool" || p.Value != fmt.Sprint("t", broken) || p.New != "grpo" || p.Delta.Mean > -0.7 {
 				t.Fatalf("%d: %+v, and tool %d is broken", i, p, broken)
 			}
 		}

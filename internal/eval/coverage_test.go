@@ -115,7 +115,7 @@ func TestCoverage(t *testing.T) {
 			what := fmt.Sprintf("%s, shifted %v: ", name, shifted)
 			near(t, what+"coverage", all.covered(), 0.95, 0.015)
 			near(t, what+"above less below", (all.above-all.below)/all.n, 0, 0.015)
-			near(t, what+"coverage of the rate", all.rateCovered(), 0.955, 0.02)
+			near(t, what+"coverage of the rate", all.rateCovered(), 0.965, 0.025)
 		}
 	}
 }

@@ -1,0 +1,118 @@
+package eval
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// simulated draws two systems of a design: each scenario's rate is of a beta distribution with the rate's mean and the correlation
+// Within; a scenario's place in it is the same for both systems, or with a chance of 1 - Across / Within another.
+func simulated(r *rand.Rand, d Design, difference float64) func(scenarios, repeats int) (old, new []Row) {
+	was, is := hard(d.Rate, d.Within), hard(d.Rate+difference, d.Within)
+	return func(scenarios, repeats int) (old, new []Row) {
+		for s := range scenarios {
+			u := r.IntN(len(was))
+			v := u
+			if d.Within > 0 && r.Float64() > d.Across/d.Within {
+				v = r.IntN(len(is))
+			}
+			for k := range repeats {
+				id := fmt.Sprint(s)
+				old = append(old, Row{ScenarioID: id, Repeat: k, Episode: r.Float64() < was[u]})
+				new = append(new, Row{ScenarioID: id, Repeat: k, Episode: r.Float64() < is[v]})
+			}
+		}
+		return old, new
+	}
+}
+
+// hard are quantiles of a beta distribution with a mean and an intraclass correlation, evenly spaced.
+func hard(mean, correlation float64) []float64 {
+	out := make([]float64, 500)
+	total := 1/correlation - 1
+	for i := range out {
+		u := (float64(i) + 0.5) / float64(len(out))
+		low, high := 0.0, 1.0
+		for range 40 {
+			if mid := (low + high) / 2; correlation > 0 && incompleteBeta(mean*total, (1-mean)*total, mid) < u || correlation == 0 && mid < mean {
+				low = mid
+			} else {
+				high = mid
+			}
+		}
+		out[i] = (low + high) / 2
+	}
+	return out
+}
+
+// With as many scenarios as the table says, the interval of the difference lies beyond 0 as often as the table says.
+func TestPowerBySimulation(t *testing.T) {
+	const experiments = 400
+	for _, x := range []struct {
+		design     Design
+		difference float64
+		repeats    int
+		power      float64
+	}{
+		{Design{Rate: 0.5, Within: 0.4, Across: 0.4}, 0.15, 1, 0.8},
+		{Design{Rate: 0.5, Within: 0.4, Across: 0.4}, 0.15, 4, 0.9},
+		{Design{Rate: 0.2, Within: 0.6, Across: 0.3}, 0.2, 2, 0.8},
+		{Design{Rate: 0.8, Within: 0.3, Across: 0.3}, -0.15, 2, 0.9},
+		{Design{Rate: 0.6, Within: 0, Across: 0}, 0.2, 1, 0.8},
+	} {
+		n := x.design.Scenarios(x.difference, x.power, x.repeats)
+		found, draw := 0, simulated(rand.New(rand.NewPCG(3, 8)), x.design, x.difference)
+		for e := range experiments {
+			old, new := draw(n, x.repeats)
+			if i := Compare(old, new, Completion(), Bootstrap{Seed: uint64(e), NumResamples: 500}); i.Low > 0 && x.difference > 0 || i.High < 0 && x.difference < 0 {
+				found++
+			}
+		}
+		near(t, fmt.Sprintf("power of %+v with %d scenarios", x, n), float64(found)/experiments, x.power, 0.06)
+	}
+}
+
+// The textbook's numbers: with independent attempts (1.96 + 0.84)^2 (p q + p' q') / d^2, Fleiss 2003, section 4.2; and what
+// the table is made of agrees with itself.
+func TestPowerTable(t *testing.T) {
+	d := Design{Rate: 0.5}
+	if n := d.Scenarios(0.1, 0.8, 1); math.Abs(float64(n)-math.Pow(1.959964+0.841621, 2)*(0.25+0.24)/0.01) > 3 {
+		t.Errorf("%d scenarios", n)
+	}
+	d = Design{Rate: 0.5, Within: 0.5, Across: 0.5}
+	rows := PowerTable(d, []float64{0.05, 0.2, 0.6}, []int{1, 4}, []float64{0.8, 0.9})
+	if len(rows) != 12 || rows[0].Scenarios < 300 || rows[1].Scenarios <= rows[0].Scenarios || rows[2].Scenarios >= rows[0].Scenarios || rows[4].Scenarios >= rows[0].Scenarios || rows[8].Scenarios != 0 {
+		t.Errorf("%+v", rows)
+	}
+	for _, r := range rows[:8] {
+		x, found := d.Detectable(r.Scenarios, r.Power, r.Repeats)
+		if near(t, fmt.Sprintf("what %+v finds", r), x, r.Difference, 0.05*r.Difference); !found || x > r.Difference {
+			t.Errorf("%+v: %v, %v", r, x, found)
+		}
+	}
+	if _, found := d.Detectable(3, 0.9, 1); found {
+		t.Error("three scenarios find something")
+	}
+}
+
+func TestObserve(t *testing.T) {
+	for _, want := range []Design{{Rate: 0.3, Within: 0.6, Across: 0.6}, {Rate: 0.7, Within: 0.5, Across: 0.25}, {Rate: 0.5}} {
+		old, new := simulated(rand.New(rand.NewPCG(1, 9)), want, 0.1)(3000, 3)
+		got, repeated := Observe(old, new, Bootstrap{})
+		near(t, "rate", got.Rate, want.Rate, 0.02)
+		near(t, "within", got.Within, want.Within, 0.03)
+		near(t, "across", got.Across, want.Across, 0.04)
+		if !repeated {
+			t.Error("three repeats are none")
+		}
+	}
+	old, new := simulated(rand.New(rand.NewPCG(1, 9)), Design{Rate: 0.5, Within: 0.5, Across: 0.5}, 0)(2000, 1)
+	if got, repeated := Observe(old, new, Bootstrap{}); repeated || got.Within != got.Across || math.Abs(got.Across-0.5) > 0.05 {
+		t.Errorf("one repeat: %+v, %v", got, repeated)
+	}
+	if got, repeated := Observe(nil, new, Bootstrap{}); repeated || got != (Design{}) {
+		t.Errorf("nothing in common: %+v", got)
+	}
+}

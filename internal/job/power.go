@@ -1,0 +1,161 @@
+package job
+
+import (
+	"fmt"
+
+	"hone/internal/eval"
+	"hone/internal/fault"
+)
+
+// Power is a question about an evaluation that is to come. Rate and Correlation may be nil: a run says them, or they are 0.5.
+type Power struct {
+	Rate        *float64 // of the old system, in (0, 1)
+	Correlation *float64 // of two attempts at one scenario, in [0, 1], of one system and of two
+	Differences []float64
+	Repeats     []int
+	Scenarios   []int // whose smallest gain that is found is to be told
+	Powers      []float64
+}
+
+// PowerTold is the answer.
+type PowerTold struct {
+	Design     eval.Design     `json:"design"`
+	Rows       []eval.PowerRow `json:"rows"`
+	Detectable []Detectable    `json:"detectable,omitempty"`
+	Note       string          `json:"note,omitempty"` // what was assumed, for the run cannot say it
+}
+
+// Detectable is the smallest gain that some scenarios find; nil where they find none.
+type Detectable struct {
+	Scenarios  int      `json:"scenarios"`
+	Repeats    int      `json:"repeats"`
+	Power      float64  `json:"power"`
+	Difference *float64 `json:"difference"`
+}
+
+// assumed is the rate, and the correlation, where nothing says them.
+const assumed = 0.5
+
+// Tell answers. path is the folder of an evaluation whose rate and spread are taken, "" for none; level is the coverage of intervals.
+func (p Power) Tell(path string, level float64) (PowerTold, error) {
+	if err := p.check(); err != nil {
+		return PowerTold{}, err
+	}
+	out := PowerTold{Design: eval.Design{Rate: assumed, Within: assumed, Across: assumed, Level: level}}
+	if path != "" {
+		var err error
+		if out.Design, out.Note, err = observedDesign(path); err != nil {
+			return out, err
+		}
+	}
+	if p.Rate != nil {
+		out.Design.Rate = *p.Rate
+	}
+	if p.Correlation != nil {
+		out.Design.Within, out.Design.Across, out.Note = *p.Correlation, *p.Correlation, ""
+	}
+	if r := out.Design.Rate; r <= 0 || r >= 1 {
+		return out, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the first system does %g of its episodes, from which no spread can be told", r), Where: path,
+			Next: "give --rate and --correlation"}
+	}
+	out.Rows = eval.PowerTable(out.Design, p.Differences, p.Repeats, p.Powers)
+	for _, n := range p.Scenarios {
+		for _, k := range p.Repeats {
+			for _, power := range p.Powers {
+				row := Detectable{Scenarios: n, Repeats: k, Power: power}
+				if x, found := out.Design.Detectable(n, power, k); found {
+					row.Difference = &x
+				}
+				out.Detectable = append(out.Detectable, row)
+			}
+		}
+	}
+	return out, nil
+}
+
+// String is what the numbers are based on.
+func (p PowerTold) String() string {
+	text := fmt.Sprintf("the old system does %.3g of the episodes; two attempts at one scenario have a correlation of %.2g, of one system, and %.2g, of two",
+		p.Design.Rate, p.Design.Within, p.Design.Across)
+	if p.Note != "" {
+		text += "\nnote: " + p.Note
+	}
+	return text
+}
+
+// Table lays it out for a person.
+func (p PowerTold) Table() [][]string {
+	rows := [][]string{{"DIFFERENCE", "REPEATS", "POWER", "SCENARIOS"}}
+	add := func(difference string, repeats int, power float64, scenarios string) {
+		rows = append(rows, []string{difference, fmt.Sprint(repeats), fmt.Sprintf("%.0f%%", 100*power), scenarios})
+	}
+	for _, r := range p.Rows {
+		n := "-" // there is no such rate
+		if r.Scenarios > 0 {
+			n = fmt.Sprint(r.Scenarios)
+		}
+		add(fmt.Sprintf("%+.3g", r.Difference), r.Repeats, r.Power, n)
+	}
+	for _, d := range p.Detectable {
+		text := "none"
+		if d.Difference != nil {
+			text = fmt.Sprintf("%+.3g", *d.Difference)
+		}
+		add(text, d.Repeats, d.Power, fmt.Sprint(d.Scenarios))
+	}
+	return rows
+}
+
+// check refuses numbers that no evaluation has.
+func (p Power) check() error {
+	wrong := func(flag, why string) error {
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot tell the power of that", Where: flag, Why: why, Next: "hone eval power --help"}
+	}
+	if p.Rate != nil && !(*p.Rate > 0 && *p.Rate < 1) {
+		return wrong("--rate", "it must be above 0 and below 1")
+	}
+	if p.Correlation != nil && !(*p.Correlation >= 0 && *p.Correlation <= 1) {
+		return wrong("--correlation", "it must be 0 to 1")
+	}
+	for _, x := range p.Differences {
+		if !(x >= -1 && x <= 1) || x == 0 {
+			return wrong("--differences", "each must be -1 to 1, and not 0")
+		}
+	}
+	for _, x := range p.Powers {
+		if !(x >= 0.5 && x < 1) {
+			return wrong("--power", "each must be at least 0.5 and below 1")
+		}
+	}
+	for _, k := range append(append([]int{}, p.Repeats...), p.Scenarios...) {
+		if k < 1 {
+			return wrong("--repeats, --scenarios", "each must be at least 1")
+		}
+	}
+	return nil
+}
+
+// observedDesign is what the evaluation in a run's folder says about the power of the next one: the rate of its first system, and how
+// alike attempts at one scenario are. It comes with a note where the run cannot say all of that.
+func observedDesign(path string) (d eval.Design, note string, err error) {
+	p, err := PageOf(path)
+	if err != nil {
+		return d, "", err
+	}
+	if len(p.Systems) == 0 {
+		return d, "", &fault.Error{Code: fault.CodeUsage, What: "the run holds no evaluation", Where: path,
+			Next: "name a run of hone eval, or leave the run out and give --rate and --correlation"}
+	}
+	d, repeated := eval.Observe(p.Systems[0].Rows, p.Systems[len(p.Systems)-1].Rows, p.Bootstrap)
+	switch {
+	case len(p.Systems) == 1 && !repeated:
+		d.Within, d.Across = assumed, assumed
+		note = fmt.Sprintf("the run has one system and one episode of each scenario: a correlation of %g is assumed", assumed)
+	case len(p.Systems) == 1:
+		d.Across = d.Within
+		note = "the run has one system: another is taken to find the same scenarios hard"
+	case !repeated:
+		note = "the run has one episode of each scenario: two of one system are taken to be as alike as those of two systems"
+	}
+	return d, note, nil
+}
