@@ -132,7 +132,7 @@ func sayMade(h *host.Host, made *synth.Result) {
 
 // nothingMade says why there is no scenario: what the first tool answers.
 func nothingMade(made *synth.Result) error {
-	why := "the servers have no tools"
+	why, next := "the servers have no tools", "give the server what it asks for in its entry (a key in env, hosts, a template folder); hone doctor tries it"
 	for _, t := range made.Report.Tools {
 		if t.Why != "" {
 			why = fmt.Sprintf("%s/%s answers: %s", t.Server, t.Tool, fault.Short(t.Why))
@@ -141,9 +141,9 @@ func nothingMade(made *synth.Result) error {
 	}
 	if len(made.Report.Untouched) > 0 {
 		why = "no tool says that it changes nothing, and nothing bounds what a call would change"
+		next = "let the sandbox hold the server, or give --call-all where calls can do no harm"
 	}
-	return &fault.Error{Code: fault.CodeFailures, What: "no scenario could be made", Why: why,
-		Next: "give the server what it asks for in its entry (a key in env, hosts, a template folder); hone doctor tries it"}
+	return &fault.Error{Code: fault.CodeFailures, What: "no scenario could be made", Why: why, Next: next}
 }
 
 func stoppedSynth(ctx context.Context, x Synthesis, err error) error {

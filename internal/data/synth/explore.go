@@ -172,6 +172,7 @@ func (m *maker) learn(r *realm, c Call, got *Played) {
 		s.refused++
 		s.why = orFirst(s.why, got.Results[0].Text)
 		s.note(c, false)
+		s.hint(c, got.Results[0].Text)
 		if got.Results[0].Status == "tool_error" && len(s.failing) < 12 {
 			s.failing = append(s.failing, failed{r.index, c})
 		}
@@ -179,6 +180,8 @@ func (m *maker) learn(r *realm, c Call, got *Played) {
 	}
 	if looksRefused := m.Trial.Refusal; looksRefused != nil && looksRefused(got.Results[0].Text) != "" {
 		s.refused++
+		s.note(c, false)
+		s.hint(c, got.Results[0].Text)
 		s.why = orFirst(s.why, got.Results[0].Text)
 		return
 	}

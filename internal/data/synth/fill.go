@@ -195,6 +195,11 @@ func (f filler) text(p param, around []string) (json.RawMessage, bool) {
 			return raw, true
 		}
 	}
+	if hints := f.tool.hints[p.name]; len(hints) > 0 && len(around) == 0 {
+		if raw := pick(f.r, hints); fits(raw) {
+			return raw, true
+		}
+	}
 	made, known := f.madeUp(p, around), []json.RawMessage(nil)
 	switch {
 	case f.of(p, "table") && len(f.known.tables) > 0 && !f.tool.creates():

@@ -129,3 +129,20 @@ func TestValuesByLabel(t *testing.T) {
 		t.Errorf("tables %+v", v.tables)
 	}
 }
+
+// What a refusal offers is drawn for the parameter whose value it refuses.
+func TestHints(t *testing.T) {
+	s := &subject{Tool: tool("convert", "Convert a length.", `{"type":"object","properties":{"value":{"type":"number"},"from":{"type":"string"},"to":{"type":"string"}},"required":["value","from","to"]}`)}
+	s.schema = readParam(s.InputSchema)
+	s.hint(Call{Tool: "convert", Arguments: json.RawMessage(`{"value":2,"from":"office lemon","to":"cm"}`)}, "Unknown unit: office lemon. Supported units: m, km, cm or mm.")
+	if got := fmt.Sprintf("%s", s.hints); got != `map[from:["m" "km" "cm" "mm"]]` {
+		t.Errorf("%s", got)
+	}
+	f := filler{Options{Seed: 1}.random("hints"), s, &values{}}
+	for range 20 {
+		arguments, ok := f.arguments(false)
+		if from := textOf(find(arguments, "from")); !ok || !slices.Contains([]string{"m", "km", "cm", "mm"}, from) {
+			t.Fatalf("%s", arguments)
+		}
+	}
+}

@@ -1,7 +1,10 @@
 package synth
 
 import (
+	"encoding/json"
+	"regexp"
 	"slices"
+	"strings"
 
 	"hone/internal/schema"
 )
@@ -13,12 +16,13 @@ type subject struct {
 	checks *schema.Schema
 
 	tried, answered, refused int
-	pure                     bool            // no call of it changed anything
-	writes                   bool            // some call did
-	lies                     string          // what a call changed though the tool says that it changes nothing
-	why                      string          // the first answer that was no success
-	took, spoilt             map[string]bool // arguments, as name and value, of calls that were answered, and of those that were refused
-	failing                  []failed        // calls that are refused, whatever the attempt
+	pure                     bool                         // no call of it changed anything
+	writes                   bool                         // some call did
+	lies                     string                       // what a call changed though the tool says that it changes nothing
+	why                      string                       // the first answer that was no success
+	took, spoilt             map[string]bool              // arguments, as name and value, of calls that were answered, and of those that were refused
+	hints                    map[string][]json.RawMessage // values that a refusal named, by parameter
+	failing                  []failed                     // calls that are refused, whatever the attempt
 }
 
 // failed is a call that was refused in a realm.
@@ -38,6 +42,34 @@ func (s *subject) note(c Call, answered bool) {
 	}
 	for _, m := range argumentsOf(c) {
 		into[m.name+"\x00"+string(m.raw)] = true
+	}
+}
+
+var offered = regexp.MustCompile(`(?i)\b(?:supported|valid|allowed|available|expected|one of|options|must be|choose)\b[^:\n]{0,40}:\s*([^\n]+)`)
+
+// mostHints bounds how many values one refusal may name.
+const mostHints = 40
+
+// hint takes the values that a refusal offers in place of one of the call's: "Unknown unit: x. Supported units: m, km".
+func (s *subject) hint(c Call, refusal string) {
+	at := offered.FindStringSubmatchIndex(refusal)
+	if at == nil {
+		return
+	}
+	before, after := refusal[:at[0]], refusal[at[2]:at[3]]
+	var list []json.RawMessage
+	for _, part := range strings.FieldsFunc(after, func(r rune) bool { return strings.ContainsRune(",;|[](){}'\"` ", r) }) {
+		if part = strings.Trim(part, "."); part != "" && part != "or" && part != "and" && len(part) < 30 && len(list) < mostHints {
+			list = append(list, quote(part))
+		}
+	}
+	for _, m := range argumentsOf(c) {
+		if text := textOf(m.raw); len(text) > 1 && strings.Contains(before, text) && len(list) > 1 && len(s.hints[m.name]) == 0 {
+			if s.hints == nil {
+				s.hints = map[string][]json.RawMessage{}
+			}
+			s.hints[m.name] = list
+		}
 	}
 }
 
