@@ -3,7 +3,6 @@ package bfcl
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"hone/internal/chat"
 	"hone/internal/text/pyvalue"
@@ -14,27 +13,7 @@ var unmarked = strings.NewReplacer(" ", "", ",", "", ".", "", "/", "", "-", "", 
 
 // standard is a text as it is compared: without spaces and , . / - _ * ^, in small letters, all quotes double.
 func standard(s string) string {
-	return strings.ReplaceAll(lower(unmarked.Replace(s)), "'", `"`)
-}
-
-// lower is str.lower. Halves of surrogate pairs, which no Go text has, stay: they end a word, as in Python.
-func lower(s string) string {
-	if utf8.ValidString(s) {
-		return pyvalue.ChangeCase(s, "lower")
-	}
-	var b strings.Builder
-	from := 0
-	for i := 0; i < len(s); {
-		n := sizeOfFirst(s[i:])
-		if isSurrogate(s[i:]) {
-			b.WriteString(pyvalue.ChangeCase(s[from:i], "lower"))
-			b.WriteString(s[i : i+n])
-			from = i + n
-		}
-		i += n
-	}
-	b.WriteString(pyvalue.ChangeCase(s[from:], "lower"))
-	return b.String()
+	return strings.ReplaceAll(pyvalue.ChangeCase(unmarked.Replace(s), "lower"), "'", `"`)
 }
 
 // standardItem is an item of a list as it is compared.

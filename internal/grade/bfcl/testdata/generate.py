@@ -425,3 +425,94 @@ class Generator:
         if language == "python":
             return self.python(self.r.choice(CATEGORIES["python"]))
         return self.coded(language, converters[language])
+
+
+def one(schema, accepted, text, language="python", name="f", called=None, **more):
+    """A question with one parameter, a, and one call of it."""
+    tool = {"name": name, "description": "d", "parameters": {"type": "dict", "properties": {"a": schema}, "required": []}}
+    return {"category": CATEGORIES[language][0], "language": language, "tools": [tool], "gold": [{name: {"a": accepted}}],
+            "output": [{"name": called or name, "arguments": text}]} | more
+
+
+def parallel(accepted, calls, tools=("f",), category="parallel"):
+    """A question with calls of tools that take an integer, a."""
+    return {"category": category, "language": "python", "output": [{"name": n, "arguments": json.dumps({"a": v})} for n, v in calls],
+            "gold": [{n: {"a": v}} for n, v in accepted],
+            "tools": [{"name": n, "parameters": {"type": "dict", "properties": {"a": {"type": "integer"}}, "required": ["a"]}} for n in tools]}
+
+
+def directed():
+    """What chance meets too seldom."""
+    text, integer, number = {"type": "string"}, {"type": "integer"}, {"type": "float"}
+    for a, b in [("it's", 'it\\"s'), ("it's", "it`s"), ("a'b", "A'B"), ("x", "X "), ("ΣΑΣ", "σας"), ("ΣΑΣ", "σασ"), ("İ", "i"), ("İ", "i\u0307"), ("ẞ", "ß"), ("ß", "ss"),
+                 ("😀", "\\ud83d\\ude00"), ("😀", "\\ud83d \\ude00"), ("\ud83dÉ", "\\ud83dé"), ("AΣ\ud83d", "aς\\ud83d"), ("AΣ\ud83dB", "aς\\ud83db"),
+                 ("aΣ.b", "aσb"), ("\u00a0x", "x"), ("\tx", "\\tx"), ("a_b-c*d^e/f,g.h i", "abcdefghi"), ("a;b", "ab"), ("", " "), ("-", "")]:
+        yield one(text, [a], '{"a": "%s"}' % b)
+    for want, got in [(1, "01"), (1, "1.0"), (1, "1e0"), (1, "true"), (0, "-0"), (0, "false"), (2**53 + 1, str(2**53)), (int("9" * 4300), "9" * 4300),
+                      (int("9" * 400), "9" * 400), (1, '"1"'), (1, "null"), (1, "[1]"), (True, "1"), (1.0, "1"), (1.5, "1.5"), ("n", '"N"'), ("n", '"n"')]:
+        for kind in (integer, number, {"type": "boolean"}, {"type": "any"}):
+            yield one(kind, [want], '{"a": %s}' % got)
+            yield one(kind, ["", want], '{"a": %s}' % got)
+    yield one(number, [2**53 + 1], '{"a": %s}' % float(2**53))
+    yield one(number, [2**53 + 1], '{"a": %d}' % (2**53 + 1))
+    yield one(number, [float("nan")], '{"a": NaN}')
+    yield one(number, [float("inf")], '{"a": 1e999}')
+    yield one(number, [1.5], '{"a": %s}' % ("9" * 400))
+    for got in ["{}", '{"a": 1, "a": 2}', '{"a": 2, "a": 1}', "[]", "null", '"{}"', "", " {}", "\ufeff{}", "{}x", '{"a": 1,}', "{'a': 1}", '{"b": 1}', '{"a": 1.}']:
+        yield one(integer, [1], got)
+        yield one(integer, [1, ""], got)
+        for category in ("irrelevance", "live_relevance"):
+            yield one(integer, [1], got) | {"category": category, "gold": []}
+    dicts = {"type": "array", "items": {"type": "dict"}}
+    for accepted in [[[{"k": ["V", ""]}, {"n": [1]}]], [""], [], ["", [{"k": ["v"]}, {"n": [1, ""]}]], [[]], [[""]], ["xy"]]:
+        for got in ['[{"k": "v"}, {"n": 1}]', '[{"n": 1}, {"k": "v"}]', '[{"k": "v"}]', "[]", '[{}, {"n": 1}]', '[{"k": "v"}, {}]', '[{"k": "v", "x": 1}, {"n": 1}]', '["x", "y"]', '[{"k": "v"}, 5]']:
+            yield one(dicts, accepted, '{"a": %s}' % got)
+    for items in PYTHON:
+        for accepted in [[["A b", 1, 1.5, True, None]], [[1, 2]], [[1.0, 2]], [[True, 1]], ["", [1]], [""], ["x"], [["", 1]], [[["a"]]], [[{"a": [1]}]]]:
+            for got in ['["ab", 1, 1.5, true, null]', "[1, 2]", "[1.0, 2]", "[1, 2.0]", "[true, 1]", "[1]", "[]", '"X"', '[["a"]]', '[["A"]]', '[{"a": 1}]', '["", 1]']:
+                yield one({"type": "array", "items": {"type": items}}, accepted, '{"a": %s}' % got)
+    for accepted in [[{"k": ["A b"], "n": [1, 2.5, ""]}], [{}], [""], ["", {"k": [True]}], [{"k": [["A"]]}], [{"k": "ab"}], [{"k": 5}], [["k"]], [5], [{"k": {"x": [1]}}], [{"k": [{"x": 1}]}]]:
+        for got in ["{}", '{"k": "ab"}', '{"k": "AB", "n": 1}', '{"n": 1}', '{"k": "ab", "n": 3}', '{"k": "ab", "x": 1}', '{"k": 1}', '{"k": true}', '{"k": ["A"]}', '{"k": ["a"]}', '{"k": {"x": 1}}', '"ab"', "[]"]:
+            yield one({"type": "dict"}, accepted, '{"a": %s}' % got)
+    yield parallel([("f", [1]), ("f", [1, 2])], [("f", 2), ("f", 1)])
+    yield parallel([("f", [1, 2]), ("f", [1])], [("f", 1), ("f", 2)])  # the first call that fits is taken, and none is left
+    yield parallel([("f", [1, 2]), ("f", [1])], [("f", 2), ("f", 1)])
+    yield parallel([("f", [1]), ("g", [1])], [("g", 1), ("f", 1)], ("f", "g"), "parallel_multiple")
+    yield parallel([("f", [1]), ("g", [1])], [("f", 1), ("f", 1)], ("f", "g"), "parallel_multiple")
+    yield parallel([("f", [1]), ("h", [1])], [("f", 1), ("h", 1)], ("f", "g"), "parallel_multiple")
+    yield parallel([("h", [1]), ("f", [1])], [("f", 1), ("h", 1)], ("f", "g"), "parallel_multiple")
+    yield parallel([("f", 5), ("f", [1])], [("f", 1), ("f", 1)])
+    yield parallel([("f", [1])], [("f", 1), ("f", 1)])
+    yield parallel([("f", [1]), ("f", [1])], [("f", 1)])
+    yield parallel([("h", [1])], [("h", 1)], ("f", "g"), "multiple")
+    yield parallel([("f", [1])], [], ("f", "g"), "multiple")
+    yield parallel([("g", [1])], [("g", 1)], ("f", "g"), "simple_python")
+    for name, called in [("a.b", "a_b"), ("a.b", "a.b"), ("a_b", "a.b"), ("a.b.c", "a_b_c"), ("a.b.c", "a_b.c")]:
+        for underscores in (False, True):
+            yield one(integer, [1], '{"a": 1}', name=name, called=called, underscore_to_dot=underscores)
+    yield from literals()
+
+
+def literals():
+    array, listed = {"type": "array", "items": {"type": "Bigint"}}, {"type": "ArrayList", "items": {"type": "long"}}
+    for schema, accepted, got in [
+            ({"type": "float"}, [float("nan")], "nan"), (array, ["[n]"], "[n]"), (array, ["[3n\\n]"], "[3n\\n]"), (array, [[3]], "[3n]"), (array, [[3]], "new Array(3n)"),
+            (array, ["[" + "9" * 4301 + "n]"], "[" + "9" * 4301 + "n]"), (array, [[3, "x"]], "[3n, 'x']"), ({"type": "Bigint"}, [3], "3n\\n"), ({"type": "Bigint"}, [3], "3n"),
+            ({"type": "Boolean"}, [True], "true"), ({"type": "Boolean"}, ["True"], "True"), ({"type": "String"}, ["x"], "'x'"), ({"type": "String"}, ["x"], "'x\\\""),
+            ({"type": "integer"}, [12], "12\\n"), ({"type": "integer"}, [12], "１２"), ({"type": "integer"}, ["+12"], "+12"),
+            ({"type": "dict"}, [{"a": [1], "b": ["x, y"]}], "{a: 1, b: 'x, y'}"), ({"type": "dict"}, [{"a": [["x", "y: z"]]}], "{a: ['x', 'y: z']}"),
+            ({"type": "dict"}, [{"a": ["b"], ":c": ["d"]}], "{a: b,  :c: d}"), ({"type": "dict"}, [{"a": ["b"], "c": ["d"]}], "{a: b,  :c: d}"),
+            ({"type": "array", "items": {"type": "float"}}, [[float("nan")]], "[nan]"), ({"type": "dict"}, [{"a": [float("nan")]}], "{a: nan}"),
+            ({"type": "dict"}, [{"a": [1000]}], "{a: 1_000}"), ({"type": "dict"}, [{"a": ["1_e5"]}], "{a: 1_e5}"), ({"type": "dict"}, [{"a": [float("inf")]}], "{a: Infinity}"),
+            ({"type": "array", "items": {"type": "array"}}, [[[1, "a"], ["b"]]], "[[1, 'a'], [b]]"), ({"type": "array", "items": {"type": "integer"}}, [[]], "[ ]")]:
+        yield one(schema, accepted, '{"a": "%s"}' % got, "javascript")
+    for schema, accepted, got in [
+            ({"type": "float"}, [1.5], "1.5"), ({"type": "float"}, [1.5], "1.5f"), ({"type": "float"}, [3.0], "3f\\n"), ({"type": "long"}, [5], "5L\\n"), ({"type": "long"}, ["5"], "5"),
+            ({"type": "double"}, [float("inf")], "1e999"), ({"type": "HashMap"}, [{"a": [float("nan")]}], 'new HashMap<>() {{ put(\\"a\\", nan); }}'),
+            ({"type": "HashMap"}, [{"a": [12], "b": ["x"]}], 'new HashMap<>() {{ put(\\"a\\", 12L); put(\\"b\\", \\"x\\"); }}'), ({"type": "HashMap"}, [{}], "new HashMap<>()"),
+            ({"type": "char"}, ["'c'"], "'c'"), ({"type": "char"}, ["c"], "'c'"), ({"type": "Set"}, ["x"], "x"), ({"type": "Queue"}, ["x"], "x"), ({"type": "integer"}, [5], "5\\u00a0"),
+            (listed, [[1, "2"]], "new ArrayList<Long>(Arrays.asList(1L, 2))"), (listed, [[1]], "new ArrayList<>()\\u00a0{{ add(1L); }}"), (listed, [[]], "new ArrayList<>()"),
+            ({"type": "ArrayList", "items": {"type": "String"}}, [["😀", ""]], 'new ArrayList<>(Arrays.asList(\\"😀\\", x))'),
+            ({"type": "Array", "items": {"type": "String"}}, [['"a"', '"b"']], 'new String[]{\\"a\\",, \\"b\\"}'), ({"type": "Array", "items": {"type": "byte"}}, [[1, 2]], "new byte[]{1, 2}"),
+            ({"type": "Array", "items": {"type": "Array"}}, [[[1], "x"]], "new int[]{new int[]{1}, x}"), ({"type": "Array", "items": {"type": "integer"}}, [[1]], "new Über[] {1}")]:
+        yield one(schema, accepted, '{"a": "%s"}' % got, "java")

@@ -5,17 +5,19 @@ Each line is one of hone eval calls with "want" beside it: true, false, or the n
 """
 
 import bz2
+import itertools
 import json
 import pathlib
 
-from generate import Generator
+from generate import Generator, directed
 from real import CONVERTERS, verdict
 
-NUM_CASES = 8000
+NUM_CASES = 4000
 
 generator = Generator(20261122)
 lines = []
-for _ in range(NUM_CASES):
-    case = json.loads(json.dumps(generator.case(CONVERTERS)))  # as BFCL reads it: all NaN of its reader are one object
+cases = itertools.chain(directed(), (generator.case(CONVERTERS) for _ in range(NUM_CASES)))
+for case in cases:
+    case = json.loads(json.dumps(case))  # as BFCL reads it: all NaN of its reader are one object
     lines.append(json.dumps(case | {"want": verdict(case)}) + "\n")
 pathlib.Path(__file__).with_name("verdicts.jsonl.bz2").write_bytes(bz2.compress("".join(lines).encode()))

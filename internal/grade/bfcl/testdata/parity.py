@@ -13,7 +13,7 @@ import random
 import subprocess
 import sys
 
-from generate import Generator
+from generate import Generator, directed
 from real import CONVERTERS, POSSIBLE_ANSWER_PATH, PROMPT_PATH, verdict
 
 CHANGES = 6  # of each row of BFCL's data
@@ -102,6 +102,7 @@ def main(hone, num_cases="20000", seed=None):
     print("seed", seed)
     g = Generator(seed)
     different = compare(hone, "generated", (g.case(CONVERTERS) for _ in range(int(num_cases))))
+    different += compare(hone, "directed", directed())
     different += compare(hone, "BFCL's data", official(g))
     sys.exit(different > 0)
 
