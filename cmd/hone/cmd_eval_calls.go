@@ -17,7 +17,7 @@ func newEvalCalls(a *app) *cobra.Command {
 			"An accepted value of \"\" says that the argument may be left out; a gold of [] that no call is right. A line may also have\n" +
 			"id, category (BFCL's name, else what follows from the numbers of gold calls and tools), language (python, java or\n" +
 			"javascript), server, and underscore_to_dot. A line that fails becomes {\"error\": ...}, and the exit code is 3.",
-		Example: "  hone eval calls < answers.jsonl > verdicts.jsonl\n  hone eval calls answers.jsonl --seen catalog.json --json > verdicts.jsonl 2> totals.json",
+		Example: "  hone eval calls < answers.jsonl > verdicts.jsonl\n  hone eval calls answers.jsonl --seen catalog.json --json > verdicts.jsonl 2> totals.json\n  hone eval calls --run evaluated --stage eval_model",
 		Args:    arguments(0, 1, "one file at most"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) > 0 {
@@ -27,6 +27,8 @@ func newEvalCalls(a *app) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&o.Seen, "seen", "", "what training had: its catalog, scenarios, rows or trajectories; sets seen from unseen tools and servers")
+	c.Flags().StringVar(&o.Run, "run", "", "folder of a run: grades the calls of an evaluation that it keeps, in place of lines")
+	c.Flags().StringVar(&o.Stage, "stage", "", "with --run: which evaluation, where it keeps several, as eval_base")
 	c.Flags().BoolVar(&o.Underscores, "underscore-to-dot", false, "tools with a dot in their name were shown, and are called, with underscores")
 	return c
 }
