@@ -118,7 +118,12 @@ func TestNearCopiesOfWhatWasLearntAreTold(t *testing.T) {
 {"outcome":"limit","messages":[{"role":"user","content":"Rename the file \"draft.md\" to \"minutes.md\" and move it into the folder for the spring meeting."},{"role":"assistant","content":"no"}]}
 `)})
 	begin("grpo", job.Begun{Verb: "train", Folder: here, Flags: job.Kept{Adapter: "sft/final"}}, run.Input{Name: job.ScenariosFile, Data: []byte("[" + strings.Join(strings.Split(strings.TrimSpace(overlapRows), "\n"), ",") + "]")})
-	begin("demo", job.Begun{Verb: "demo", Folder: here}, run.Input{Name: "tasks.json", Data: []byte(`{"Demonstrations": [[{"role":"user","content":"So which customers have not paid yet?"},{"role":"assistant","content":"None."}]], "Train": [{"id":"x","task":"What do we now have in stock?"}]}`)})
+	begin("odd", job.Begun{Verb: "other", Folder: here}, run.Input{Name: "tasks.json", Data: []byte("{}")})
+	var odd strings.Builder
+	if got := job.WarnLearnt(toyApp(&odd, nil).Host, "odd/final", []scenario.Scenario{{ID: "z", Task: "z"}}); got != nil || !strings.Contains(odd.String(), "what it was trained on is not known") {
+		t.Errorf("a verb that nobody knows: %v, %s", got, odd.String())
+	}
+	begin("demo", job.Begun{Verb: "demo learn", Folder: here}, run.Input{Name: "tasks.json", Data: []byte(`{"Demonstrations": [[{"role":"user","content":"So which customers have not paid yet?"},{"role":"assistant","content":"None."}]], "Train": [{"id":"x","task":"What do we now have in stock?"}]}`)})
 	list, err := scenario.Load("rows.jsonl")
 	if err != nil {
 		t.Fatal(err)

@@ -2,6 +2,7 @@ package job
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -52,8 +53,10 @@ func (l *Learnt) read(folder string) (earlier string) {
 		err = l.scenarios(dir)
 	case "sft":
 		err = l.conversations(dir)
-	case "demo":
+	case "demo", "demo learn":
 		err = l.demo(dir)
+	default:
+		err = errors.New("a verb that trains no adapter, or one of another hone")
 	}
 	if err != nil {
 		l.unknown = append(l.unknown, folder)

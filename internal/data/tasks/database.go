@@ -14,6 +14,9 @@ import (
 // pipeline they come from, it leaves a table out at the first of its statements that SQLite refuses, and of the rows each that it
 // refuses; refused counts both.
 func makeDatabase(file string, tables []table, inserts []string) (refused int, err error) {
+	if file, err = filepath.Abs(file); err != nil { // in a URL, what stands first would be a host
+		return 0, err
+	}
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", Path: filepath.ToSlash(file)}).String())
 	if err != nil {
 		return 0, err

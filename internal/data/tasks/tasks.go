@@ -58,11 +58,12 @@ func Forms() []string {
 type Imported struct {
 	Scenarios int            `json:"scenarios"`
 	Refused   []Refused      `json:"refused"`
-	Others    int            `json:"others"`   // tasks that Options.Only leaves out
-	Unknown   map[string]int `json:"unknown"`  // fields that the form is not known to have: path -> how often
-	LeftOut   map[string]int `json:"left_out"` // known ones that a scenario has no place for
-	Servers   map[string]int `json:"servers"`  // that tasks need, by their names there -> how many tasks
-	Files     string         `json:"files"`    // the folder beside the scenarios, "" where nothing was needed
+	Unchecked []Refused      `json:"unchecked,omitempty"` // scenarios without the task's own check, and why
+	Others    int            `json:"others"`              // tasks that Options.Only leaves out
+	Unknown   map[string]int `json:"unknown"`             // fields that the form is not known to have: path -> how often
+	LeftOut   map[string]int `json:"left_out"`            // known ones that a scenario has no place for
+	Servers   map[string]int `json:"servers"`             // that tasks need, by their names there -> how many tasks
+	Files     string         `json:"files"`               // the folder beside the scenarios, "" where nothing was needed
 }
 
 // Refused is a task that is no scenario.
@@ -126,7 +127,7 @@ func (r *reader) nothing() error {
 	e := &fault.Error{Code: fault.CodeUsage, What: "no task of the form " + r.Form + " is there", Where: r.From, Next: "hone scenarios import --help says what each form is"}
 	if len(r.Refused) > 0 {
 		e.What, e.Where, e.Why = fault.Count(len(r.Refused), "task")+" read, and none is a scenario", r.Refused[0].Where, r.Refused[0].Why
-		if !r.Unchecked {
+		if !r.Options.Unchecked {
 			e.Next = "--unchecked takes tasks whose own check cannot be made here"
 		}
 	}
@@ -174,7 +175,7 @@ func (r *reader) take(where string, s scenario.Scenario, why string) {
 	case r.ids[s.ID]:
 		r.refuse(where, fmt.Sprintf("the id %q is another task's", s.ID))
 		return
-	case why != "" && !r.Unchecked:
+	case why != "" && !r.Options.Unchecked:
 		r.refuse(where, why)
 		return
 	case why != "":
@@ -185,6 +186,9 @@ func (r *reader) take(where string, s scenario.Scenario, why string) {
 	if err := s.Validate(); err != nil {
 		r.refuse(where, err.Error())
 		return
+	}
+	if why != "" {
+		r.Imported.Unchecked = append(r.Imported.Unchecked, Refused{where, why})
 	}
 	r.ids[s.ID] = true
 	r.scenarios = append(r.scenarios, s)

@@ -169,7 +169,7 @@ func TestMCPMark(t *testing.T) {
 
 	o.Unchecked = true
 	found, by = imported(t, o)
-	if s := by["postgres/easy/shop/raise_price"]; found.Scenarios != 4 || len(s.Checks) != 0 || !slices.Contains(s.Tags, "unchecked") {
+	if s := by["postgres/easy/shop/raise_price"]; found.Scenarios != 4 || len(s.Checks) != 0 || !slices.Contains(s.Tags, "unchecked") || len(found.Unchecked) != 3 || len(found.Refused) != 0 {
 		t.Errorf("unchecked: %+v, %+v", found, s)
 	}
 	o.Only = "postgres/*/*/*"
@@ -200,7 +200,12 @@ func TestToolathlon(t *testing.T) {
 }
 
 func TestAWM(t *testing.T) {
-	found, by := imported(t, Options{Form: "awm", From: "testdata/awm"})
+	from, err := filepath.Abs("testdata/awm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir()) // where a statement that attaches a file would make it
+	found, by := imported(t, Options{Form: "awm", From: from})
 	wantRefusals(t, found, "0: gen_db.jsonl has no tables", "2: gen_verifier.pure_code.jsonl has code for another task")
 	wantCounts(t, "unknown", found.Unknown, map[string]int{"gen_tasks.jsonl: season": 1, "gen_db.jsonl: db_schema.tables.engine": 1, "gen_verifier.pure_code.jsonl: verification.model": 1})
 	// The table that is no SQL, two rows against a key, and three statements that reach beyond the database.
@@ -242,9 +247,23 @@ func TestAWM(t *testing.T) {
 	wantScore(t, s, "another price", "0", func(string) string { return "It is 4." })
 	wantScore(t, s, "a verifier that fails", "KeyError", func(string) string { return "crash" })
 
-	found, by = imported(t, Options{Form: "awm", From: "testdata/awm", Only: "tea_shop/1"})
+	// Without verifiers the tasks can still be had, in their start states.
+	bare := t.TempDir()
+	for _, name := range []string{awmTasks, awmSchemas, awmSamples} {
+		if err := copyFile(filepath.Join(from, name), filepath.Join(bare, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, by = imported(t, Options{Form: "awm", From: bare, Unchecked: true})
+	if s := by["tea_shop/0"]; found.Scenarios != 4 || len(s.Checks) > 0 || s.Template[""] == "" || by["bare/0"].Template != nil {
+		t.Errorf("without verifiers: %+v, %+v", found, s)
+	}
+	found, by = imported(t, Options{Form: "awm", From: from, Only: "tea_shop/1"})
 	if len(by) != 1 || found.Others != 3 {
 		t.Errorf("only: %+v", found)
+	}
+	if found, err := Import(Options{Form: "awm", From: from}, "50% of it?.json"); err != nil || found.Files != "50% of it?.files" {
+		t.Errorf("by a relative path: %+v, %v", found, err)
 	}
 }
 

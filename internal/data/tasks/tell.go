@@ -10,10 +10,10 @@ import (
 	"hone/internal/fault"
 )
 
-// byReason are the refused tasks by why they are, the most frequent first.
-func (i Imported) byReason() (reasons []string, of map[string][]Refused) {
+// byReason are tasks by why they are in a list, the most frequent reason first.
+func byReason(list []Refused) (reasons []string, of map[string][]Refused) {
 	of = map[string][]Refused{}
-	for _, x := range i.Refused {
+	for _, x := range list {
 		of[x.Why] = append(of[x.Why], x)
 	}
 	reasons = slices.Sorted(maps.Keys(of))
@@ -23,9 +23,14 @@ func (i Imported) byReason() (reasons []string, of map[string][]Refused) {
 
 // Tell says what did not become a scenario, and which servers the others need.
 func (i Imported) Tell(say func(format string, args ...any)) {
-	reasons, of := i.byReason()
-	for _, why := range reasons {
-		say("refused %s, the first %s: %s", fault.Count(len(of[why]), "task"), of[why][0].Where, why)
+	for _, kind := range []struct {
+		what string
+		list []Refused
+	}{{"refused", i.Refused}, {"without checks:", i.Unchecked}} {
+		reasons, of := byReason(kind.list)
+		for _, why := range reasons {
+			say("%s %s, the first %s: %s", kind.what, fault.Count(len(of[why]), "task"), of[why][0].Where, why)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(i.Unknown)) {
 		say("unknown field %s: %s; it says nothing in a scenario", name, fault.Count(i.Unknown[name], "time"))
