@@ -49,6 +49,7 @@ func newEval(a *app) *cobra.Command {
 	c.Flags().IntVar(&f.Repeats, "repeats", 0, "episodes of each scenario (default the configuration's eval.repeats)")
 	c.Flags().StringSliceVar(&f.Reuse, "reuse", nil, "run directories of earlier evaluations, whose episodes of the same content are not run again; may be repeated")
 	c.Flags().StringVar(&f.FailOnError, "fail-on-error", "", "give a system up at the first failed episode (true), never (false), at a share (0.1) or a number (5) of them (default eval.fail_on_error)")
+	c.Flags().Float64Var(&f.StopEarly, "stop-early", 0, "end where each difference is known: it leaves out 0, or is known to so many percentage points (default eval.stop_early)")
 	c.Flags().IntVar(&f.TokenBudget, "token-budget", 0, "stop before an endpoint is asked for more than this many tokens; 0 is no limit")
 	return c
 }
@@ -107,10 +108,12 @@ func (a *app) printEval(r job.Evaluated, show string) error {
 	}
 	out := struct {
 		eval.Results
-		Reused   map[string]int   `json:"reused,omitempty"` // episodes of each system that earlier evaluations had run
+		Reused   map[string]int   `json:"reused,omitempty"`    // episodes of each system that earlier evaluations had run
+		NotRun   int              `json:"not_run,omitempty"`   // scenarios that were left out by eval.stop_early
+		Known    []job.Known      `json:"sequences,omitempty"` // differences that hold whenever it stops
 		Failed   []string         `json:"failed,omitempty"`
 		Episodes []printedEpisode `json:"episodes,omitempty"`
-	}{Results: results, Reused: r.Reused}
+	}{Results: results, Reused: r.Reused, NotRun: r.NotRun, Known: r.Known}
 	for _, err := range r.Failed {
 		out.Failed = append(out.Failed, err.Error())
 	}

@@ -139,7 +139,13 @@ func evaluating(t *testing.T, tasks int, eval string) (a *adder, env map[string]
 // evaluated is what hone eval --json prints.
 type evaluated struct {
 	eval.Results
-	Reused map[string]int
+	Reused    map[string]int
+	NotRun    int `json:"not_run"`
+	Sequences []struct {
+		Old, New        string
+		Mean, Low, High float64
+		N               int
+	}
 	Failed []string
 }
 
@@ -427,5 +433,45 @@ func TestFailOnError(t *testing.T) {
 	a.fail = nil
 	if code, _, _, said := run("--compare", "local/solver", "--token-budget", "300"); code != 4 {
 		t.Errorf("a spent budget: exit code %d, %s", code, said)
+	}
+}
+
+// An evaluation that may stop early does so where its confidence sequence is clear, says what it did not run, and is the same when it was
+// stopped on the way.
+func TestStopEarly(t *testing.T) {
+	a, env, run := evaluating(t, 60, "stop_early: 20")
+	flags := []string{"--compare", "local/fool,local/solver", "--output-dir"}
+	code, e, want, said := run(append(flags, "whole")...)
+	if code != 0 || len(e.Sequences) != 1 || e.NotRun == 0 || e.NotRun > 55 || !strings.Contains(said, fmt.Sprintf("stopped early: %d scenarios were not run", e.NotRun)) {
+		t.Fatalf("exit code %d, %+v, %s", code, e.Sequences, said)
+	}
+	if s := e.Sequences[0]; s.Old != "fool" || s.New != "solver" || s.Low <= 0 || s.N != 60-e.NotRun || e.Systems["fool"].NumEpisodes != s.N || e.Systems["solver"].NumEpisodes != s.N {
+		t.Errorf("%+v of %d and %d episodes", s, e.Systems["fool"].NumEpisodes, e.Systems["solver"].NumEpisodes)
+	}
+	if code, state, _ := hone(t, "", "runs", "show", "./whole"); code != 0 || !strings.Contains(state, "finished") {
+		t.Errorf("in the end: %s", state)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	before := len(a.requests())
+	a.on = func(n int) {
+		if n == before+10 {
+			stop()
+		}
+	}
+	var broken strings.Builder
+	if code := toyApp(&broken, env).main(ctx, append(evalCommand, append(flags, "broken")...)); code != 7 {
+		t.Fatalf("stopped: exit code %d, %s", code, broken.String())
+	}
+	a.on = nil
+	code, _, got, said := run("runs", "resume", "./broken", "--json")
+	if got, want := secondsIn.ReplaceAllString(got, ""), secondsIn.ReplaceAllString(want, ""); code != 0 || got != want {
+		t.Errorf("resumed: exit code %d, %s\n%s\nwant\n%s", code, said, got, want)
+	}
+	write(t, "hone.yaml", strings.Replace(contents(t, "hone.yaml"), "stop_early: 20", "stop_early: 0", 1))
+	if code, e, _, said := run("--compare", "local/fool,local/solver"); code != 0 || e.NotRun != 0 || e.Sequences != nil || e.Systems["fool"].NumEpisodes != 60 {
+		t.Errorf("to the end: exit code %d, %d not run, %s", code, e.NotRun, said)
+	}
+	if code, _, _, said := run("--compare", "local/fool", "--stop-early", "3"); code != 2 || !strings.Contains(said, "one system has no difference") {
+		t.Errorf("of one system: exit code %d, %s", code, said)
 	}
 }

@@ -111,6 +111,7 @@ func (w wired) episodes() []acting {
 		{"eval.temperature", e.Temperature, 0.41}, {"eval.top_k", drawn.TopK, 42}, {"eval.top_p", drawn.TopP, 0.43}, {"eval.min_p", drawn.MinP, 0.044},
 		{"eval.split", slices.ContainsFunc(evaluated, func(t trajectory.Trajectory) bool { return t.ScenarioID != "d" }), false},
 		{"eval.repeats", len(evaluated), 2 * 2}, {"eval.fail_on_error", givenUpAfter(last[recipe.Evaluation](w, "eval")), 2},
+		{"eval.stop_early", strings.Contains(w.said["eval"], "by a confidence sequence"), true},
 		{"providers", *evaluated[0].Turns[0].Usage.Cost, 1000*3e-6 + 100*5e-6}, {"providers", len(w.rival.asked) >= 2 && w.rival.asked[0].Model == "m" && w.rival.asked[0].Temperature == 0.41, true},
 		{"providers", w.atOnce("eval"), 3}, {"seed", w.rival.asked[0].Seed != w.rival.asked[1].Seed, true},
 		{"(greedy is no training)", o.Temperature == e.Temperature, false},

@@ -18,6 +18,7 @@ type Eval struct {
 	Confidence  float64 `yaml:"confidence" min:"0.5" max:"0.999" doc:"coverage of the intervals: of a rate Wilson's score interval, of a difference the percentiles of a paired bootstrap over scenarios"`
 
 	FailOnError FailOnError `yaml:"fail_on_error" doc:"when a system of hone eval is given up, for episodes that fail for reasons that are not the policy's: true at the first, false never, below 1 at this share of its episodes, from 1 on at this number of them"`
+	StopEarly   float64     `yaml:"stop_early" min:"0" max:"100" doc:"hone eval ends before its last scenario where the difference of two systems is known: its confidence sequence leaves out 0, or is at most this many percentage points wide; 0 runs all"`
 }
 
 // check refuses a truncation that would not be done.

@@ -45,6 +45,8 @@ type Evaluated struct {
 	eval.Comparison
 	Failed []error        // of the systems whose numbers say little, why
 	Reused map[string]int // episodes of each system that earlier evaluations had run
+	NotRun int            // scenarios that were left out, since the differences were known before
+	Known  []Known        // these, where the evaluation may stop early
 }
 
 // Evaluate runs what is left of an evaluation on tasks, and keeps the episodes where j has a folder. A host that only rehearses is told
@@ -52,6 +54,9 @@ type Evaluated struct {
 func (j *Job) Evaluate(ctx context.Context, tasks []scenario.Scenario, from toolset.Source) (*Evaluated, error) {
 	servers, err := toolset.Configured(j.Host, j.Config, from)
 	if err != nil {
+		return nil, err
+	}
+	if err := j.checkEarly(); err != nil {
 		return nil, err
 	}
 	systems := j.Kept.Evaluation.Systems

@@ -22,6 +22,7 @@ type Asked struct {
 	CompareBase    bool
 	Repeats        int
 	FailOnError    string
+	StopEarly      float64 // percentage points
 	Reuse          []string
 	TokenBudget    int
 	AllowFindings  lint.Allowed
@@ -34,6 +35,7 @@ func (e Env) Evaluation(c config.Config, a Asked, from toolset.Source) (*Job, []
 		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no split %q", a.Split), Where: "--split", Next: "give train, validation or test"}
 	}
 	c.Eval.Repeats, c.Eval.FailOnError = cmp.Or(a.Repeats, c.Eval.Repeats), cmp.Or(config.FailOnError(a.FailOnError), c.Eval.FailOnError)
+	c.Eval.StopEarly = cmp.Or(a.StopEarly, c.Eval.StopEarly)
 	if err := c.Validate(); err != nil {
 		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "a flag has a value that cannot be used", Err: err, Next: "hone eval --help"}
 	}

@@ -41,12 +41,37 @@ func (b *bench) measure(ctx context.Context) (*Evaluated, error) {
 		systems = append(systems, &measuring{System: s})
 	}
 	b.sayTemperature()
-	for _, m := range systems {
-		if err := b.part(ctx, m); err != nil {
-			return nil, err
+	blocks := b.blocks()
+	for i, tasks := range blocks {
+		last := i+1 == len(blocks)
+		for _, m := range systems {
+			if err := b.part(ctx, m, tasks, last); err != nil {
+				return nil, err
+			}
+		}
+		var enough bool
+		if out.Known, enough = b.known(systems); enough && !last {
+			out.NotRun = len(slices.Concat(blocks[i+1:]...))
+			if err := b.finish(systems); err != nil {
+				return nil, err
+			}
+			break
 		}
 	}
 	return out, b.conclude(out, systems)
+}
+
+// finish notes that the systems are measured.
+func (b *bench) finish(systems []*measuring) error {
+	for _, m := range systems {
+		if m.gaveUp {
+			continue
+		}
+		if err := b.log(b.local).Finish(report.EvalStage + m.Name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // begin makes the run directory, where there is to be one.
@@ -65,9 +90,12 @@ func (b *bench) begin() error {
 	return b.Begin(run.Input{Name: ScenariosFile, Data: text}, catalog)
 }
 
-// part runs the episodes of a system. That none of them says anything about the policy is no error here: it is one of
+// part runs the episodes of a system on some scenarios. That none of them says anything about the policy is no error here: it is one of
 // the system, which is given up.
-func (b *bench) part(ctx context.Context, m *measuring) error {
+func (b *bench) part(ctx context.Context, m *measuring, tasks []scenario.Scenario, last bool) error {
+	if m.gaveUp {
+		return nil
+	}
 	s, err := b.turnTo(m.System)
 	if err != nil {
 		return err
@@ -76,7 +104,7 @@ func (b *bench) part(ctx context.Context, m *measuring) error {
 		return err
 	}
 	stage, log := report.EvalStage+m.Name, b.log(s.Episodes)
-	if err := b.reuse(s, stage, b.tasks, log); err != nil {
+	if err := b.reuse(s, stage, tasks, log); err != nil {
 		return err
 	}
 	if m.report == nil {
@@ -96,7 +124,7 @@ func (b *bench) part(ctx context.Context, m *measuring) error {
 		}}
 	b.Opens(e)
 	b.clock.run()
-	ts, err := e.Run(running, b.tasks)
+	ts, err := e.Part(running, tasks)
 	b.clock.pause()
 	m.episodes = append(m.episodes, ts...)
 	switch cause := context.Cause(running); {
@@ -107,6 +135,8 @@ func (b *bench) part(ctx context.Context, m *measuring) error {
 		return nil
 	case err != nil:
 		return err
+	case last:
+		return log.Finish(stage)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/eval"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/mcp"
@@ -132,7 +133,7 @@ func TestContentKey(t *testing.T) {
 	}
 
 	irrelevant := []string{"name", "runs_dir", "mcp.config", "mcp.only", "model.base", "model.chat_template", "model.tool_format", "model.template_variables", "scenarios.", "rewards.", "lora.", "sft.", "grpo.",
-		"providers", "rollout.temperature", "eval.every", "eval.split", "eval.repeats", "eval.confidence", "eval.fail_on_error",
+		"providers", "rollout.temperature", "eval.every", "eval.split", "eval.repeats", "eval.confidence", "eval.fail_on_error", "eval.stop_early",
 		"engine.backend", "engine.plugin", "engine.dtype", "engine.decode_steps", "engine.micro_batch", "engine.recompute", "engine.row_multiple", "engine.moments", "engine.program_cache", "engine.memory"}
 	for _, path := range leaves(reflect.TypeFor[config.Config](), "") {
 		c := config.Default()
@@ -260,6 +261,69 @@ func TestEnters(t *testing.T) {
 	}
 	if s.room = 0; !s.enters(&trajectory.Trajectory{StopReason: trajectory.StopContextOverflow}) {
 		t.Error("an endpoint has its own context")
+	}
+}
+
+// Scenarios are run in an order that depends on the seed and their families alone, and a family is never split between two looks.
+func TestOrderOfAnEarlyStop(t *testing.T) {
+	var tasks []scenario.Scenario
+	for i := range 100 {
+		s := scenario.Scenario{ID: fmt.Sprint(i)}
+		if i < 30 {
+			s.Tags = []string{fmt.Sprintf("%s%d", eval.FamilyTag, i%3)}
+		}
+		tasks = append(tasks, s)
+	}
+	order := func(seed uint64, points float64, tasks []scenario.Scenario) string {
+		b := &bench{Job: &Job{Config: config.Default()}, tasks: tasks}
+		b.Config.Seed, b.Config.Eval.StopEarly = seed, points
+		var out []string
+		n := 0
+		for _, block := range b.blocks() {
+			var ids []string
+			families := map[string]int{}
+			for _, s := range block {
+				ids = append(ids, s.ID)
+				families[familyOf(s)]++
+				n++
+			}
+			for name, k := range families {
+				if strings.HasPrefix(name, eval.FamilyTag) && k != 10 {
+					t.Errorf("%d of the family %s are in a block", k, name)
+				}
+			}
+			out = append(out, strings.Join(ids, " "))
+		}
+		if n != len(tasks) || points > 0 && (len(out) < numLooks/2 || len(out) > numLooks) {
+			t.Errorf("%d scenarios in %d blocks", n, len(out))
+		}
+		return strings.Join(out, "\n")
+	}
+	if got := order(1, 0, tasks); strings.Contains(got, "\n") || !strings.HasPrefix(got, "0 1 2 3") {
+		t.Errorf("without an early stop: %s", got)
+	}
+	one := order(1, 5, tasks)
+	if one != order(1, 5, tasks) || one == order(2, 5, tasks) {
+		t.Error("the order is not that of the seed")
+	}
+	reversed := slices.Clone(tasks)
+	slices.Reverse(reversed)
+	first := func(order string) string { return strings.Fields(order)[len(strings.Fields(order))-1] }
+	if first(one) != first(order(1, 5, reversed)) && !strings.Contains(one, "29") {
+		t.Error("the order depends on the file's")
+	}
+}
+
+// Differences that were known before the last block are those of a confidence sequence, over units in which both systems have episodes.
+func TestKnownDifferences(t *testing.T) {
+	unit := []scenario.Scenario{{ID: "a"}, {ID: "b"}, {ID: "c"}}
+	old := completion([]eval.Row{{ScenarioID: "a", Episode: true}, {ScenarioID: "a"}, {ScenarioID: "b"}})
+	new := completion([]eval.Row{{ScenarioID: "a", Episode: true}, {ScenarioID: "b", Episode: true}, {ScenarioID: "c", Episode: true}})
+	if d, both := difference(old, new, unit); !both || d != 0.75 {
+		t.Errorf("%g, %v", d, both)
+	}
+	if d, both := difference(old, new, unit[2:]); both || d != 0 {
+		t.Errorf("of no common scenario: %g, %v", d, both)
 	}
 }
 

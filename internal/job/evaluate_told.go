@@ -58,5 +58,11 @@ func (m *Evaluated) Notes(results eval.Results) []string {
 			add("%s: %s of scenario %s gave no verdict in %s", s.Name, c.Check, c.ScenarioID, fault.Count(c.Num, "episode"))
 		}
 	}
+	for _, k := range m.Known {
+		add("%s - %s: %s points of whole episodes, by a confidence sequence, which holds although the evaluation may stop early", k.New, k.Old, k.PointsText())
+	}
+	if m.NotRun > 0 {
+		add("stopped early: %s were not run, for these differences are known; the intervals of the table are for a fixed number of scenarios", fault.Count(m.NotRun, "scenario"))
+	}
 	return append(notes, "intervals: Wilson's for a rate, paired bootstrap over scenarios for a difference; excluded episodes are in neither")
 }

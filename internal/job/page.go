@@ -174,6 +174,10 @@ func (b *bench) report(measured *Evaluated) error {
 		if b.local.Model != nil {
 			p.Say("device", b.local.Model.Engine.Description())
 		}
+		if measured.NotRun > 0 {
+			p.Notes = append(p.Notes, fmt.Sprintf("Stopped early: %s were not run. The intervals of this page are for a fixed number of scenarios; those that hold are in the run's log.",
+				fault.Count(measured.NotRun, "scenario")))
+		}
 	})
 	return err
 }
