@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/data/overlap"
 	"hone/internal/screen"
 )
 
@@ -64,6 +65,23 @@ func TestReports(t *testing.T) {
 			t.Errorf("%v: %+v", err, results)
 		}
 	}
+	// A near copy of what was trained on is told, in the words of the page and of the JSON.
+	if err := os.WriteFile("near.jsonl", []byte(`{"id": "n", "task": "Now buy a hat!", "split": "validation", "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said.Reset()
+	if code := a.main(t.Context(), []string{"eval", "--model", "out/final", "--mcp", url, "--dataset", "near.jsonl", "--split", "validation", "--output-dir", "eval-near"}); code != 0 {
+		t.Fatalf("eval: exit code %d, %s", code, &said)
+	}
+	var near struct {
+		Near []overlap.Near `json:"near_trained"`
+	}
+	if err := json.Unmarshal([]byte(contents(t, "eval-near/results.json")), &near); err != nil || len(near.Near) != 1 || near.Near[0].ScenarioID != "n" || near.Near[0].Source.Name != "a" || !near.Near[0].SameValues {
+		t.Errorf("near copies: %+v, %v", near, err)
+	}
+	if !strings.Contains(said.String(), "warning: 1 scenario of 1 near to what the model was trained on: n is near to a of ") || !strings.Contains(contents(t, "eval-near/report.html"), "n, of a (a near copy, similarity 0.64)") {
+		t.Errorf("near copies are not told: %s", &said)
+	}
 	// The page is made again from the run alone, as it was but for what only the process knew that made it.
 	if err := os.Remove("eval-train/report.html"); err != nil {
 		t.Fatal(err)
@@ -110,7 +128,7 @@ func TestReports(t *testing.T) {
 		t.Errorf("of no run: exit code %d", code)
 	}
 	stdout.Reset()
-	if code := a.main(t.Context(), []string{"runs", "ls", "--plain"}); code != 0 || strings.Count(stdout.String(), "\tfinished\n") != 3 {
+	if code := a.main(t.Context(), []string{"runs", "ls", "--plain"}); code != 0 || strings.Count(stdout.String(), "\tfinished\n") != 4 {
 		t.Errorf("runs ls: %s", &stdout)
 	}
 	// What one attempt saw of the world is in its record.
