@@ -2,7 +2,9 @@ package eval
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
+	"sync"
 
 	"hone/internal/data/overlap"
 )
@@ -83,10 +85,22 @@ func (c Comparison) Results() Results {
 // Confidence is the coverage of the intervals.
 func (c Comparison) Confidence() float64 { return c.level() }
 
+// deltas takes the resamples of several pairs at once; what a pair gives depends on it alone.
 func (c Comparison) deltas() []Delta {
-	var out []Delta
-	for _, p := range c.pairs() {
-		out = append(out, Difference(c.Systems[c.place(p.Old)], c.Systems[c.place(p.New)], c.Bootstrap))
+	pairs := c.pairs()
+	out := make([]Delta, len(pairs))
+	free := make(chan struct{}, runtime.GOMAXPROCS(0))
+	var all sync.WaitGroup
+	for i, p := range pairs {
+		free <- struct{}{}
+		all.Go(func() {
+			out[i] = Difference(c.Systems[c.place(p.Old)], c.Systems[c.place(p.New)], c.Bootstrap)
+			<-free
+		})
+	}
+	all.Wait()
+	if len(out) == 0 {
+		return nil
 	}
 	return out
 }

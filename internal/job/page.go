@@ -128,13 +128,14 @@ func Report(path, logs string, rehearsal bool) (Written, error) {
 	if err != nil || rehearsal {
 		return out, err
 	}
-	if err = p.Write(path); err == nil && logs != "" {
-		out.Logs, err = writeLogs(path, p, logs)
+	n, err := p.Write(path)
+	if err == nil && logs != "" {
+		out.Logs, err = writeLogs(path, p, n, logs)
 	}
 	return out, err
 }
 
-func writeLogs(path string, p report.Page, dir string) ([]string, error) {
+func writeLogs(path string, p report.Page, n report.Numbers, dir string) ([]string, error) {
 	s, err := run.Summarize(path)
 	if err != nil {
 		return nil, err
@@ -147,8 +148,7 @@ func writeLogs(path string, p report.Page, dir string) ([]string, error) {
 		about.Facts[f.Name] = f.Value
 	}
 	about.Base, about.Dataset, about.Version = about.Facts["base model"], about.Facts["dataset"], about.Facts["hone"]
-	results := p.Results()
-	return evallog.Write(dir, about, p.Comparison, func(system string) any { return results.Systems[system] })
+	return evallog.Write(dir, about, p.Comparison, func(system string) any { return n.Systems[system] })
 }
 
 // WritePage writes the page of the run in path. with adds what only this process knows, and may be nil.
@@ -160,7 +160,7 @@ func WritePage(h *host.Host, path string, with func(*report.Page)) (report.Page,
 	if with != nil {
 		with(&p)
 	}
-	if err := p.Write(path); err != nil {
+	if _, err := p.Write(path); err != nil {
 		return p, err
 	}
 	h.Say("report: %s", filepath.Join(path, report.HTMLFile))

@@ -119,7 +119,7 @@ func (s span) track(name, class string, i eval.Interval, text, end func(float64)
 	}
 	t := track{Name: name, Class: class, Low: s.at(i.Low), High: s.at(i.High), Mid: s.at(i.Mean), Text: text(i.Mean)}
 	t.Says = fmt.Sprintf("%s: %s", name, t.Text)
-	if i.Method != "" {
+	if i.Method != "" && i.Low < i.High { // all are alike: nothing to show
 		t.Interval = end(i.Low) + " to " + end(i.High)
 		t.Says += ", interval " + t.Interval
 	}

@@ -106,7 +106,7 @@ func TestRead(t *testing.T) {
 	// What only the process knew that measured is kept beside the page.
 	p.NearTrained = []overlap.Near{{ScenarioID: "s2", Similarity: 0.8, SameValues: true, Source: overlap.Source{Name: "line 7", Where: "sft"}}, {ScenarioID: "s3", Similarity: 0.6}}
 	p.Parts, p.TrainedOn, p.Pairs = []eval.Part{{Name: "training", Seconds: 3}}, []string{"s1"}, []eval.Pair{{Old: "sft", New: "base"}}
-	if err := p.Write(dir); err != nil {
+	if _, err := p.Write(dir); err != nil {
 		t.Fatal(err)
 	}
 	again, err := report.Read(dir, from)

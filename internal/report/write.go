@@ -25,21 +25,21 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
-// Write writes the page to dir, and its numbers beside it; a file is replaced whole.
-func (p Page) Write(dir string) error {
+// Write writes the page to dir, and its numbers, which it returns, beside it; a file is replaced whole.
+func (p Page) Write(dir string) (Numbers, error) {
 	n := p.Numbers()
 	var page bytes.Buffer
 	if err := p.writeHTML(&page, n); err != nil {
-		return err
+		return n, err
 	}
 	text, err := json.MarshalIndent(n, "", "  ")
 	if err != nil {
-		return err
+		return n, err
 	}
 	if err := replace(filepath.Join(dir, ResultsFile), text); err != nil {
-		return err
+		return n, err
 	}
-	return replace(filepath.Join(dir, HTMLFile), page.Bytes())
+	return n, replace(filepath.Join(dir, HTMLFile), page.Bytes())
 }
 
 func replace(path string, text []byte) error {
