@@ -133,6 +133,10 @@ func newShop(t *testing.T) *shop {
 			}
 			return "deleted", nil
 		},
+		"retire_item": func(s *stock, args map[string]any) (string, error) { // of what is not there it says the same
+			s.items = slices.DeleteFunc(s.items, func(i item) bool { return float64(i.ID) == args["item_id"] })
+			return "done", nil
+		},
 		"count_words": func(_ *stock, args map[string]any) (string, error) {
 			return asJSON(map[string]int{"characters": len(fmt.Sprint(args["text"])), "vowels": vowels(fmt.Sprint(args["text"]))})
 		},
@@ -171,6 +175,7 @@ func shopTools() []Tool {
 		tool("get_item", "Get one item by its id.", `{"type":"object","properties":{"item_id":{"type":"integer"}},"required":["item_id"]}`),
 		tool("add_item", "Add an item to the shop.", `{"type":"object","properties":{"name":{"type":"string"},"price":{"type":"number","minimum":1,"maximum":500}},"required":["name","price"]}`),
 		tool("delete_item", "Delete an item.", `{"type":"object","properties":{"item_id":{"type":"integer"}},"required":["item_id"]}`),
+		tool("retire_item", "Take an item off the shelf.", `{"type":"object","properties":{"item_id":{"type":"integer"}},"required":["item_id"]}`),
 		tool("count_words", "Count the characters of a text.", `{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`),
 		tool("write_note", "Write a note to a file.", `{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}`),
 		tool("get_time", "Get the present time.", none),

@@ -52,6 +52,12 @@ func TestScenariosOfAShop(t *testing.T) {
 		if p == nil || p.By != "hone synth" || p.Version != "test" || len(x.Gold) > 0 && (p.Tools[x.Gold[0].Name] != "hash of "+x.Gold[0].Name || len(p.Proof) != attempts) {
 			t.Errorf("%s: provenance %+v", x.ID, p)
 		}
+		for _, g := range x.Gold { // what is to change something is seen in what it leaves
+			if changes := slices.Contains([]string{"add_item", "delete_item", "retire_item", "write_note"}, g.Name); changes && x.Difficulty != recovery &&
+				!slices.ContainsFunc(x.Checks, func(c scenario.Check) bool { return c.Type == scenario.StateCheck || c.Type == scenario.FileCheck }) {
+				t.Errorf("%s: no check of what %s leaves", x.Task, g.Name)
+			}
+		}
 		if p.Wording != "" {
 			if was, ok := families[p.Wording]; ok && was != splitKind(x) {
 				t.Errorf("the wordings %s are of training and held-out tasks", p.Wording)
@@ -243,7 +249,7 @@ func TestUnboundTools(t *testing.T) {
 			t.Errorf("%s was called", name)
 		}
 	}
-	if len(made.Report.Untouched) != 5 || len(made.Scenarios) < 10 {
+	if len(made.Report.Untouched) != 6 || len(made.Scenarios) < 10 {
 		t.Errorf("%d scenarios; not called: %v", len(made.Scenarios), made.Report.Untouched)
 	}
 }
