@@ -48,6 +48,11 @@ func (p Page) shortened(n Numbers) (_ Page, _ Numbers, full []string) {
 	n.PartRegressions = each(n.PartRegressions, func(d *eval.PartRegression) { d.Old, d.New = to[d.Old], to[d.New] })
 	n.Regressions = each(n.Regressions, func(r *eval.Regression) { r.System, r.Others = to[r.System], rename(r.Others, to) })
 	n.Terms = each(n.Terms, func(t *Term) { t.Scores = rename(t.Scores, to) })
+	if n.Power != nil {
+		power := *n.Power
+		power.Old, power.New = to[power.Old], to[power.New]
+		n.Power = &power
+	}
 	return p, n, full
 }
 

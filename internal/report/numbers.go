@@ -16,6 +16,7 @@ type Numbers struct {
 	Verb       string   `json:"verb,omitempty"`
 	Facts      []Fact   `json:"facts,omitempty"`
 	Notes      []string `json:"notes,omitempty"`
+	Power      *Power   `json:"power,omitempty"` // nil with fewer than two systems
 	Terms      []Term   `json:"terms,omitempty"`
 	Stages     []Stage  `json:"stages,omitempty"`
 	NumGroups  int      `json:"num_groups,omitempty"`
@@ -32,7 +33,7 @@ type Term struct {
 
 // Numbers computes the numbers of the page.
 func (p Page) Numbers() Numbers {
-	n := Numbers{Results: p.Results(), Title: p.Title, Verb: p.Verb, Facts: p.Facts, Notes: p.Notes, Confidence: p.Confidence(), Terms: p.terms(), Stages: p.Stages, NumGroups: len(p.Groups)}
+	n := Numbers{Results: p.Results(), Title: p.Title, Verb: p.Verb, Facts: p.Facts, Notes: p.Notes, Confidence: p.Confidence(), Power: p.power(), Terms: p.terms(), Stages: p.Stages, NumGroups: len(p.Groups)}
 	n.Stages = slices.Clone(n.Stages)
 	for i, s := range n.Stages { // JSON has no numbers that are not finite
 		n.Stages[i].Steps = nil

@@ -119,7 +119,7 @@ func TestAnyEvaluation(t *testing.T) {
 		"no episode":     {none, []string{"No episode of base says anything about the model."}},
 		"no scenarios":   {empty, []string{"No episode of system-01 says anything"}},
 		"one system":     {many(1, 12, 1, 0), []string{"system-00 does", "Cost and time of an episode"}},
-		"twelve systems": {many(12, 8, 2, 0), []string{"system-11 against system-10", "system-11 against system-00", "The other pairs", "pass^k", "By server", "By tools in training", "Abstention"}},
+		"twelve systems": {many(12, 8, 2, 0), []string{"system-11 against system-10", "system-11 against system-00", "The other pairs", "pass^k", "By server", "By tools in training", "Abstention", "What the evaluation can find", "in 80% of evaluations like this one"}},
 		"long names":     {many(3, 6, 1, 900), []string{strings.Repeat("-long", 100), "system-02-long-long-…ong-long-long-long-", "Names in full"}},
 		"lost": {lost(), []string{"Episodes in no rate", "24 of 24, 100%", "half or more are lost", "Checks that gave no verdict", "checks[0] (sql)", "Scenarios that no system does",
 			"task-0003", "No episode of system-02 says anything about the model.", "unjudged"}},

@@ -46,6 +46,7 @@ type view struct {
 	None      []string // metrics that are 0 for all
 	Terms     []panel
 	Table     []tableRow
+	Detect    *drawnPower
 
 	Stages              []drawnStage
 	WorstGroups, Best   []drawnGroup
@@ -84,6 +85,7 @@ func (p Page) draw(n Numbers) view {
 		v.differences(n)
 		v.Breaks = breakdowns(n)
 		v.Terms = termPanels(n)
+		v.Detect = drawPower(n)
 	}
 	for _, s := range n.Stages {
 		v.Stages = append(v.Stages, drawStage(s))
