@@ -53,6 +53,12 @@ func (p Page) scenarios(n Numbers) (worse, better, others []pending) {
 			}
 			byID[id].add(s.Name, colour(i), e)
 		}
+		for _, x := range byID { // a ledger has them as they ended
+			mine := x.episodes[len(x.episodes)-x.of(s.Name):]
+			slices.SortStableFunc(mine, func(a, b labelled) int {
+				return cmp.Compare(a.example.Trajectory.Rollout, b.example.Trajectory.Rollout)
+			})
+		}
 		for _, r := range s.Rows {
 			if x := byID[r.ScenarioID]; x != nil {
 				x.kind = r.Kind
@@ -123,6 +129,16 @@ type labelled struct {
 
 func (x *pending) add(label, class string, e eval.Example) {
 	x.episodes = append(x.episodes, labelled{label, class, e})
+}
+
+// of is how many episodes are a system's.
+func (x pending) of(system string) (n int) {
+	for _, e := range x.episodes {
+		if e.label == system {
+			n++
+		}
+	}
+	return n
 }
 
 // passes is 1 where the last system's last episode passed.

@@ -152,7 +152,7 @@ func TestPick(t *testing.T) {
 			e := episode("x", "count", end == '1', 0, r)
 			e.Rollout = k
 			s.Rows = append(s.Rows, eval.Row{ScenarioID: "x", Repeat: k, Episode: end == '1' && (name == "a" || k == 0)})
-			s.Episodes = append(s.Episodes, eval.Example{Title: fmt.Sprint(name, k), Trajectory: e})
+			s.Episodes = append([]eval.Example{{Title: fmt.Sprint(name, k), Trajectory: e}}, s.Episodes...) // a ledger has them as they ended
 		}
 		p.Systems = append(p.Systems, s)
 	}

@@ -31,7 +31,7 @@ type Run struct {
 func Of(run Run, s eval.System, summary any) Log {
 	m := sampler{run: run, model: "hone/" + s.Name}
 	runID, taskID := digest(run.Name, stamp(run.Created)), digest(run.Name, run.Dataset)
-	l := Log{Version: Version, Status: "success", Samples: []Sample{}, Reductions: []Reductions{}, Plan: Plan{Name: "plan", Steps: []PlanStep{{Solver: cmp.Or(run.Verb, "hone"), Params: map[string]any{}}},
+	l := Log{Version: Version, Status: "success", Samples: []Sample{}, Plan: Plan{Name: "plan", Steps: []PlanStep{{Solver: cmp.Or(run.Verb, "hone"), Params: map[string]any{}}},
 		Config: Generate{run.Temperature}}, Stats: Stats{ModelUsage: map[string]Usage{}}}
 	if slices.Contains(run.Unfinished, s.Name) {
 		l.Status = "cancelled"
@@ -42,7 +42,7 @@ func Of(run Run, s eval.System, summary any) Log {
 		l.Samples = append(l.Samples, m.sample(e, scored[which], lost[which]))
 	}
 	slices.SortStableFunc(l.Samples, func(a, b Sample) int { return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), cmp.Compare(a.ID, b.ID)) }) // as Inspect does
-	l.Eval = Spec{EvalID: digest(runID, s.Name), RunID: runID, Created: stamp(run.Created), Task: run.Name, TaskID: taskID, TaskArgs: map[string]any{},
+	l.Eval = Spec{Scorers: []Scorer{}, EvalID: digest(runID, s.Name), RunID: runID, Created: stamp(run.Created), Task: run.Name, TaskID: taskID, TaskArgs: map[string]any{},
 		Dataset: dataset(run.Dataset, l.Samples), Model: m.model, Args: map[string]any{}, Config: Config{Epochs: 1, Reducers: []string{"mean"}, LogSamples: true},
 		Packages: map[string]string{"hone": run.Version}, Metadata: map[string]any{"facts": run.Facts}}
 	for name, value := range map[string]string{"base": cmp.Or(s.Model.Base, run.Base), "adapter": s.Model.Adapter, "endpoint": s.Model.Endpoint} {

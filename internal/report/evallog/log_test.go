@@ -233,3 +233,35 @@ func TestFileName(t *testing.T) {
 		t.Error("a file was taken for a folder")
 	}
 }
+
+// Whatever an episode lacks or holds, its log is JSON, and its sample is there.
+func TestMissingPieces(t *testing.T) {
+	call := chat.ToolCall{Name: "\xff\x00</script>", Arguments: "{\"a\":1}{"}
+	for name, x := range map[string]*trajectory.Trajectory{
+		"nothing":               {},
+		"opening beyond":        {Opening: 9, Messages: []chat.Message{{Role: chat.User}}},
+		"results without calls": {Messages: []chat.Message{{Role: chat.Assistant, ToolCalls: []chat.ToolCall{call}}, {Role: chat.ToolRole}, {Role: chat.ToolRole}, {Role: "\x1b[2J"}}},
+		"turns without messages": {Turns: []trajectory.Turn{{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{{Call: call}}}},
+			Outcome: trajectory.Limit, StopReason: "attachment://x", Error: "\xff"},
+		"a reference of its own": {Messages: []chat.Message{{Role: chat.User, Content: "attachment://" + strings.Repeat("f", 200)}}},
+	} {
+		s := eval.System{Name: "s\xff", Episodes: []eval.Example{{Trajectory: x}}, Rows: []eval.Row{{ScenarioID: "another"}, {NumGold: 1}}}
+		text, err := json.Marshal(evallog.Of(evallog.Run{}, s, nil))
+		var log struct {
+			Samples []struct {
+				Messages []any
+				Events   []any
+			}
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &log)
+		}
+		if err != nil || len(log.Samples) != 1 || len(log.Samples[0].Messages) != len(x.Messages) || len(log.Samples[0].Events) == 0 {
+			t.Errorf("%s: %v: %s", name, err, text)
+		}
+	}
+	text, err := json.Marshal(evallog.Of(evallog.Run{Unfinished: []string{"none"}}, eval.System{Name: "none"}, nil))
+	if err != nil || !strings.Contains(string(text), `"samples":[],"reductions":[]`) || !strings.Contains(string(text), `"scores":[]`) || !strings.Contains(string(text), `"status":"cancelled"`) {
+		t.Errorf("a system without episodes: %v: %s", err, text)
+	}
+}

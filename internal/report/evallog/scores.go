@@ -55,6 +55,7 @@ func letter(passed bool) string {
 // summarize computes what each scorer's values come to, as Inspect does: the values of a scenario's epochs are reduced to their mean,
 // then the mean over scenarios and its standard error.
 func summarize(samples []Sample) (scores []EvalScore, reductions []Reductions) {
+	scores, reductions = []EvalScore{}, []Reductions{} // Inspect takes no null
 	for _, s := range scorers {
 		values := map[string][]float64{}
 		for _, x := range samples {
