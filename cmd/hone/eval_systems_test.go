@@ -475,3 +475,39 @@ func TestStopEarly(t *testing.T) {
 		t.Errorf("of one system: exit code %d, %s", code, said)
 	}
 }
+
+// Each adapter of an evaluation says what it says alone, be it published to a sampler that is open or, with another prompting, to one of
+// its own; the base model is prompted as the adapter it is compared with.
+func TestAdaptersOfAnEvaluation(t *testing.T) {
+	_, _, run := evaluating(t, 2, "temperature: 1")
+	const weights = "adapter_model.safetensors"
+	for _, dir := range []string{"twisted/final", "prompted/final"} {
+		toyAdapter(t, "base", dir)
+	}
+	text := []byte(contents(t, "adapter/"+weights))
+	for i := range 200 {
+		text[len(text)-1-4*i] ^= 0x80 // the sign of a number
+	}
+	write(t, "twisted/final/"+weights, string(text))
+	write(t, "prompted/final/hone.json", `{"prompt": {"system": "Be a clerk.", "tool_list": "compact"}}`)
+	code, e, _, said := run("--model", "adapter", "--compare", "twisted/final,prompted/final,base", "--output-dir", "together")
+	if code != 0 || !slices.Equal(e.Order, []string{"twisted", "prompted", "base", "model"}) {
+		t.Fatalf("exit code %d, %q, %s", code, e.Order, said)
+	}
+	together := episodesIn(t, "together")
+	for _, name := range []string{"twisted", "prompted"} {
+		if code, _, _, said := run("--model", name+"/final", "--output-dir", name+"-alone"); code != 0 {
+			t.Fatalf("%s alone: exit code %d, %s", name, code, said)
+		}
+		for id, alone := range episodesIn(t, name+"-alone") {
+			if got := together[strings.Replace(id, "eval_model", "eval_"+name, 1)]; got != alone || got == together[id] {
+				t.Errorf("%s of %s among others:\n%s\nalone\n%s\nof the model\n%s", id, name, got, alone, together[id])
+			}
+		}
+	}
+	for id, episode := range together {
+		if strings.Contains(episode, "Be a clerk.") != strings.HasPrefix(id, "eval_prompted/") {
+			t.Errorf("%s: %s", id, episode)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"hone/internal/demo"
 	"hone/internal/fault"
 	"hone/internal/job"
+	"hone/internal/recipe"
 	"hone/internal/run"
 )
 
@@ -88,5 +89,16 @@ func TestArmsBeginAtTheStart(t *testing.T) {
 	})
 	if err != nil || len(done) != 2 {
 		t.Errorf("%q, %v", done, err)
+	}
+}
+
+// The base model, the start and all arms are compared: each with the base model and the start, and the first arm with each other.
+func TestPairsOfAComparison(t *testing.T) {
+	var got []string
+	for _, p := range pairsOf([]recipe.System{{Name: "base"}, {Name: "start"}, {Name: "grpo"}, {Name: "gold"}}) {
+		got = append(got, p.New+"-"+p.Old)
+	}
+	if want := "start-base grpo-base grpo-start gold-base gold-start grpo-gold"; strings.Join(got, " ") != want {
+		t.Errorf("%q, want %s", got, want)
 	}
 }
