@@ -261,7 +261,7 @@ func (d *drafts) edge(r *realm, a trial, b *subject, p param, l leaf) (edge, boo
 		return edge{}, false
 	}
 	from := label{l.own(), append(l.above(), nouns(a.call.Tool)...)}
-	named := from.about(label{words(p.name), nouns(b.Name)}) >= 4
+	named := from.about(label{words(p.name), nouns(b.Name)}) >= surely
 	shared := slices.ContainsFunc(r.good, func(t trial) bool {
 		return t.call.Tool == b.Name && bytes.Equal(find(t.call.Arguments, p.name), l.raw)
 	})

@@ -221,7 +221,7 @@ func (f filler) text(p param, around []string) (json.RawMessage, bool) {
 			found = f.known.names()
 		}
 		general := !slices.ContainsFunc(words(p.name), func(w string) bool { return !vague(w) })
-		if score >= 4 || made == "" || general && !f.tool.creates() {
+		if score >= surely || made == "" || general && !f.tool.creates() {
 			known = found
 		}
 	}

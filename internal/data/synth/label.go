@@ -69,6 +69,9 @@ func vague(word string) bool {
 // label says what a value is: the words of its own name, and those around it: of the object or the tool that it is of.
 type label struct{ own, around []string }
 
+// surely is a score from which a value is taken for what is asked for.
+const surely = 4
+
 // about is how well a value's label fits what is asked for: 0 where it does not.
 func (l label) about(want label) int {
 	score, own := 0, false
@@ -78,7 +81,7 @@ func (l label) about(want label) int {
 		case slices.Contains(l.own, w) && vague(w):
 			score, own = score+1, true
 		case slices.Contains(l.own, w), bare && slices.Contains(l.around, w) && !vague(w):
-			score, own = score+4, true
+			score, own = score+surely, true
 		case slices.Contains(l.around, w) && !vague(w):
 			score += 2
 		}
@@ -92,7 +95,7 @@ func (l label) about(want label) int {
 		}
 	}
 	for _, w := range want.around {
-		if !vague(w) && (slices.Contains(l.own, w) || slices.Contains(l.around, w)) {
+		if !vague(w) && !slices.Contains(want.own, w) && (slices.Contains(l.own, w) || slices.Contains(l.around, w)) {
 			score++
 		}
 	}

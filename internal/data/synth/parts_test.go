@@ -125,6 +125,10 @@ func TestValuesByLabel(t *testing.T) {
 			t.Errorf("%s of %s: %s, want %s", param, tc.tool, got, tc.want)
 		}
 	}
+	difference := label{[]string{"time", "difference"}, []string{"time"}}
+	if of := difference.about(label{[]string{"time"}, nouns("convert_time")}); of >= surely {
+		t.Errorf("the difference of times is a time: %d", of)
+	}
 	if len(v.tables) != 2 || !slices.Equal(v.tables[1].columns, []string{"id", "name", "year"}) {
 		t.Errorf("tables %+v", v.tables)
 	}
