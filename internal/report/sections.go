@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,13 +11,18 @@ import (
 	"hone/internal/fault"
 )
 
-// titles are the headings of the metrics; one without has its name.
+// titles are the headings of the metrics; one without has its name in words.
 var titles = map[string]string{"completion": "Whole episode", "first_call": "First call", "validity": "Valid calls", "tool_efficiency": "Tool efficiency",
 	"turn_efficiency": "Turn efficiency", "recovery": "Recovery", "abstention": "Abstention", "extra_calls": "Extra calls", "turns": "Turns", "calls": "Calls",
 	"tool_errors": "Tool errors", "invalid_calls": "Invalid calls", "prompt_tokens": "Tokens read", "completion_tokens": "Tokens written", "reward": "Reward",
 	"seconds": "Time", "model_seconds": "Time of the model", "tool_seconds": "Time of tools", "cost": "Cost"}
 
-func title(metric string) string { return cmp.Or(titles[metric], metric) }
+func title(metric string) string {
+	if t := titles[metric]; t != "" {
+		return t
+	}
+	return strings.ToUpper(metric[:1]) + strings.ReplaceAll(metric[1:], "_", " ")
+}
 
 // metricPanels are the rates, and what an episode takes in the mean; none names what no episode had.
 func metricPanels(n Numbers) (rates, amounts []panel, none []string) {
