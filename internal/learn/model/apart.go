@@ -34,11 +34,10 @@ func NewSampling(a Adapters, in []*Node, adapterM *Node) *Decoder {
 func (d *Decoder) adapted(r *reader, x *Node) (out []*Node) {
 	arrays := d.applied.arrays[r]
 	if d.spec.Joined {
-		y := d.wide(r.layer, x, r.maps[0][0])
-		if t := d.thin(r); t.HasKernel(y) {
-			return []*Node{t.Add(y, arrays[1])}
+		if t := d.thin(r); t.HasKernel(x.Graph(), x.Shape().Dimensions[0]) {
+			return []*Node{t.Add(d.wide(r.layer, x, r.maps[0][0]), arrays[1])}
 		}
-		n := r.ups[0].out
+		y, n := d.wide(r.layer, x, r.maps[0][0]), r.ups[0].out
 		down := d.own(r, ConvertDType(columns(y, n, n+r.width), x.DType()))
 		return []*Node{d.rounded(r.layer, r.maps[0][0], columns(y, 0, n), lifted(r.ups[0], down, arrays[1]), x.DType())}
 	}
@@ -111,6 +110,28 @@ func (d *Decoder) wide(layer int, x *Node, first Target) *Node {
 	return contract(x, w, []int{1}, nil, []int{1}, nil, dtypes.Float32)
 }
 
+// inParts is wide of several parts of x's columns, [parts, M, out], which are to be added up.
+func (d *Decoder) inParts(layer int, x *Node, first Target, parts int) *Node {
+	if parts == 1 {
+		return d.wide(layer, x, first)
+	}
+	cut := func(x *Node) *Node {
+		dims := x.Shape().Dimensions
+		return Reshape(x, dims[0], parts, dims[1]/parts)
+	}
+	w := d.late.weight(d.weights[d.spec.linearName(layer, first)+".weight"])
+	return contract(cut(x), cut(w), []int{2}, []int{1}, []int{2}, []int{1}, dtypes.Float32)
+}
+
+// partsOf is in how many parts a GPU is to compute a product of so many rows and columns in and out whose sum a kernel takes: in one, few rows and columns out
+// keep few of its cores busy, or they are cut by the library, whose sum is another kernel (docs/PERFORMANCE.md).
+func partsOf(rows, in, out int) int {
+	if rows <= 128 && out <= 4096 && in >= 1024 && in%128 == 0 {
+		return 2
+	}
+	return 1
+}
+
 // bias is that of the map that a target is, or is the first of; nil where there is none.
 func (d *Decoder) bias(layer int, first Target) *Node {
 	if !d.spec.hasBias(first) {
@@ -124,7 +145,7 @@ func (d *Decoder) thin(r *reader) engine.Thin {
 	if d.applied.adapterM != nil || !d.spec.BF16 {
 		return engine.Thin{}
 	}
-	t := engine.Thin{Out: r.ups[0].out, Width: r.ups[0].width, Bias: d.bias(r.layer, r.maps[0][0])}
+	t := engine.Thin{Parts: 1, Out: r.ups[0].out, Width: r.ups[0].width, Bias: d.bias(r.layer, r.maps[0][0])}
 	for _, b := range r.ups[0].bands {
 		t.Bands = append(t.Bands, b.row)
 	}
@@ -142,11 +163,11 @@ func (d *Decoder) gated(layer int, h *Node) *Node {
 	if r == nil || !d.spec.Joined || d.spec.GELU {
 		return nil
 	}
-	y, t := d.wide(layer, h, first), d.thin(r)
-	if t.Gated = true; !t.HasKernel(y) {
+	t := d.thin(r)
+	if t.Gated = true; !t.HasKernel(h.Graph(), h.Shape().Dimensions[0]) {
 		return nil
 	}
-	return t.Add(y, d.applied.arrays[r][1])
+	return t.Add(d.wide(layer, h, first), d.applied.arrays[r][1])
 }
 
 // plus is x and what a map gives of its input, added; and, where the device has one kernel for all of it, the sum normed by the weight of that
@@ -157,11 +178,13 @@ func (d *Decoder) plus(layer int, t Target, input, x *Node, post, norm string) (
 	if r == nil || weight == nil || !d.spec.Joined || d.spec.PostNorms {
 		return Add(x, d.postNorm(layer, post, d.linear(layer, t, input))), nil
 	}
-	y, n := d.wide(layer, input, t), engine.ThinNorm{Thin: d.thin(r), Weight: offset(weight, d.spec), Eps: d.spec.NormEps}
-	if !n.HasKernel(y) {
+	dims := input.Shape().Dimensions
+	n := engine.ThinNorm{Thin: d.thin(r), Weight: offset(weight, d.spec), Eps: d.spec.NormEps}
+	n.Parts = partsOf(dims[0], dims[1], n.Out)
+	if !n.HasKernel(x.Graph(), dims[0]) {
 		return Add(x, d.linear(layer, t, input)), nil
 	}
-	return n.Add(y, d.applied.arrays[r][1], x)
+	return n.Add(d.inParts(layer, input, t, n.Parts), d.applied.arrays[r][1], x)
 }
 
 // readerOf is the reader of maps that begin with a target, nil where they have no adapter.

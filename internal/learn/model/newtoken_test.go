@@ -27,7 +27,9 @@ func TestDecodeEqualsOperations(t *testing.T) {
 		"norms from 1 on":           func(s *model.Spec) { s.QKNorm, s.NormOffset = true, true },
 		"heads of 128":              func(s *model.Spec) { s.HeadDim, s.NumHeads = 128, 8 },
 		"after a prefix":            func(s *model.Spec) { s.QKNorm, s.NumHeads = true, 14 },
-		"an adapter":                func(s *model.Spec) { s.QKNorm, s.QKVBias, s.Hidden, s.NumLayers = true, true, 128, 3 },
+		"an adapter": func(s *model.Spec) {
+			s.QKNorm, s.QKVBias, s.Hidden, s.Intermediate, s.NumLayers = true, true, 128, 1024, 3
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := learntest.Spec()
@@ -150,19 +152,22 @@ func adapted(s model.Spec, weights []*Node) *model.Decoder {
 }
 
 // Of a joined layer with an adapter each map takes a kernel: that of gate and up the activation with it, those that end in the residual stream the next norm, but
-// for the last, which is not a layer's.
+// for the last, which is not a layer's. Of long rows of x their products are in two parts, for few rows.
 func TestAdaptersTakeTheKernels(t *testing.T) {
 	for name, c := range map[string]struct {
-		thin, norms int // of three layers
-		change      func(*model.Spec)
+		rows, thin, norms, parts int // of three layers
+		change                   func(*model.Spec)
 	}{
-		"plain":                   {7, 5, func(*model.Spec) {}},
-		"biases":                  {7, 5, func(s *model.Spec) { s.QKVBias, s.OBias = true, true }},
-		"fused maps":              {7, 5, func(s *model.Spec) { s.FusedLinears = true }},
-		"norms before the stream": {12, 0, func(s *model.Spec) { s.PostNorms = true }},
-		"a width for no cluster":  {12, 0, func(s *model.Spec) { s.Hidden = 96 }},
-		"not rounded":             {0, 0, func(s *model.Spec) { s.BF16 = false }},
-		"maps apart":              {0, 0, func(s *model.Spec) { s.Joined = false }},
+		"plain":                   {16, 7, 5, 0, func(*model.Spec) {}},
+		"biases":                  {16, 7, 5, 0, func(s *model.Spec) { s.QKVBias, s.OBias = true, true }},
+		"fused maps":              {16, 7, 5, 0, func(s *model.Spec) { s.FusedLinears = true }},
+		"a wide MLP":              {16, 7, 5, 2, func(s *model.Spec) { s.Intermediate = 1024 }},
+		"a wide MLP of many rows": {18, 7, 5, 0, func(s *model.Spec) { s.Intermediate = 1024 }},
+		"halves that are odd":     {16, 7, 5, 0, func(s *model.Spec) { s.Intermediate = 1024 + 64 }},
+		"norms before the stream": {16, 12, 0, 0, func(s *model.Spec) { s.PostNorms = true }},
+		"a width for no cluster":  {16, 12, 0, 0, func(s *model.Spec) { s.Hidden = 96 }},
+		"not rounded":             {16, 0, 0, 0, func(s *model.Spec) { s.BF16 = false }},
+		"maps apart":              {16, 0, 0, 0, func(s *model.Spec) { s.Joined = false }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := learntest.Spec()
@@ -170,7 +175,7 @@ func TestAdaptersTakeTheKernels(t *testing.T) {
 			c.change(&s)
 			d := engine.OpenDry(true, 1)
 			defer d.Close()
-			params := append(s.WeightParams(), engine.Param{Name: "ids", Shape: engine.I32(16, 8)})
+			params := append(s.WeightParams(), engine.Param{Name: "ids", Shape: engine.I32(c.rows, 8)})
 			p, err := d.Compile("forward", params, func(in []*Node) []*Node {
 				w, ids := in[:len(in)-1], in[len(in)-1]
 				return []*Node{adapted(s, w).Forward(ids, Iota(ids.Graph(), ids.Shape(), 1), func(_ int, k, v *Node) []model.KeyValues {
@@ -180,7 +185,7 @@ func TestAdaptersTakeTheKernels(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for call, want := range map[string]int{`@add_thin\d`: c.thin, `@add_thin_norm\d`: c.norms} {
+			for call, want := range map[string]int{`@add_thin\d`: c.thin, `@add_thin_norm\d`: c.norms, `@add_thin_norm\d.*: .tensor<2x`: c.parts} {
 				if n := len(regexp.MustCompile("call "+call).FindAllString(p.HLO(), -1)); n != want {
 					t.Errorf("%s is called %d times, want %d", call, n, want)
 				}

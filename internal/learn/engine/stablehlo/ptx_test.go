@@ -21,7 +21,8 @@ type machine struct {
 	shared []byte      // of the blocks of a cluster, one behind the other
 	size   int         // of a block's
 	params map[string]uint64
-	blocks int // of a cluster, beside each other
+	blocks int            // of a cluster, beside each other
+	told   map[uint64]int // by a barrier in shared memory: bytes that it is still to be told of
 	code   []instruction
 	labels map[string]int
 }
@@ -39,6 +40,7 @@ type warp struct {
 	block [2]uint64
 	rank  int // of the block in its cluster
 	began int // arrivals at the cluster's barrier for which it has not waited
+	waits int
 	at    int // in the code
 	lanes [32]struct {
 		registers map[string]uint64
@@ -101,6 +103,7 @@ func (m *machine) run(gridX, gridY, threads int) {
 			for i := range m.shared {
 				m.shared[i] = 0xff // not a number, for what is read before it is written
 			}
+			m.told = map[uint64]int{}
 			var warps []*warp
 			for rank := range m.blocks {
 				for i := range threads / 32 {
@@ -139,6 +142,14 @@ func (m *machine) toBarrier(w *warp) bool {
 				m.t.Fatal("a warp waits for the cluster and has not arrived")
 			}
 			return true
+		case strings.HasPrefix(in.op, "mbarrier.try_wait"):
+			m.lanes(w, in)
+			if w.lanes[0].registers[in.args[0]] == 0 {
+				if w.waits++; w.waits > 1000 {
+					m.t.Fatal("a warp waits for what nobody tells it")
+				}
+				return true
+			}
 		case in.op == "bra":
 			if m.taken(w, in) {
 				w.at = m.labels[in.args[0]]
@@ -267,6 +278,9 @@ func (m *machine) execute(w *warp, lane int, in instruction, before [32]uint64) 
 		m.address(w, lane, in, in.args[0], 1)
 	case "ld", "st":
 		m.move(w, lane, in)
+	case "mbarrier":
+		m.barrier(w, lane, in, truth)
+	case "fence":
 	case "mov", "cvta":
 		set(arg(1))
 	case "cvt":
@@ -336,6 +350,28 @@ func (m *machine) multiply(w *warp, in instruction) {
 	}
 }
 
+// barrier is what is done with a barrier in the block's own shared memory, of one arrival.
+func (m *machine) barrier(w *warp, lane int, in instruction, truth func(bool)) {
+	arg := in.args[0]
+	if !strings.Contains(in.op, "init") {
+		arg = in.args[1]
+	}
+	m.address(w, lane, in, arg, 8)
+	at := m.value(w, lane, strings.Trim(arg, "[]"))
+	left, known := m.told[at]
+	switch {
+	case strings.Contains(in.op, ".init"):
+		m.told[at] = 1 << 40 // it is not complete before the one arrives
+		return
+	case !known:
+		m.t.Fatalf("%q: there is no barrier", in.text)
+	case strings.Contains(in.op, ".expect_tx"):
+		m.told[at] = left - 1<<40 + int(m.value(w, lane, in.args[2]))
+		return
+	}
+	truth(left == 0)
+}
+
 // move is a load or a store of one word or several.
 func (m *machine) move(w *warp, lane int, in instruction) {
 	r := w.lanes[lane].registers
@@ -344,6 +380,14 @@ func (m *machine) move(w *warp, lane int, in instruction) {
 		return
 	}
 	n := len(in.args) - 1
+	if strings.HasPrefix(in.op, "st.async") {
+		barrier := m.value(w, lane, strings.Trim(in.args[n], "[]"))
+		if _, known := m.told[barrier]; !known {
+			m.t.Fatalf("%q: there is no barrier", in.text)
+		}
+		m.told[barrier] -= 4
+		n--
+	}
 	if in.op[:2] == "ld" {
 		from := m.address(w, lane, in, in.args[n], 4*n)
 		for i := range n {

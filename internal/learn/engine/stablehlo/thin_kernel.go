@@ -17,12 +17,13 @@ import (
 // y's columns has columns of d of its own. Gated, the result is
 // SiLU(first half) second half (arXiv 2002.05202), of halves that are rounded as they would be in memory. Normed, see thin_norm.go.
 //
-//	y     [rows, out + bands width] f32
+//	y     [rows, out + bands width] f32; of a product in parts [parts, rows, out + bands width], which are added up
 //	b     [out, width] bf16
 //	bias  [out] f32, where there is one
 //	z     [rows, out] bf16, gated [rows, out/2]
 type thinKernel struct {
-	rows, out, width   int
+	parts, rows        int
+	out, width         int
 	bands              []int // the first column of each
 	bias, gated, norms bool
 	eps                float64 // of the norm
@@ -34,6 +35,7 @@ const thinName = "add_thin"
 // Thin stands in the options of fused attention, as Bias, where one kernel is to add what an adapter says: fused attention's query is then y, key is b, and
 // value is what is added to the sum before it is normed, where it is; then there is one state, the sum that was normed.
 type Thin struct {
+	Parts        int   // of y, which has that axis first where there are several
 	Bands        []int // the first column of each, from 0 on
 	Gated, Norms bool
 	Bias         compute.Value // nil where there is none
@@ -43,18 +45,22 @@ type Thin struct {
 
 // HasThin reports whether there is a kernel for Thin of so many rows and columns of y, where a band has width columns of d.
 func (b *Backend) HasThin(rows, out, width int, t Thin) bool {
-	k := thinKernel{rows: rows, out: out, width: width, bands: t.Bands, gated: t.Gated, norms: t.Norms, clusters: b.clusters}
+	k := thinKernel{parts: t.Parts, rows: rows, out: out, width: width, bands: t.Bands, gated: t.Gated, norms: t.Norms, clusters: b.clusters}
 	return b.IsGPU() && k.fits()
 }
 
 // addThin is fused attention of Thin.
 func (f *function) addThin(y, b, x compute.Value, t Thin) (compute.Value, []compute.Value, error) {
 	ys, bs := y.(*value).shape, b.(*value).shape
-	k := thinKernel{bands: t.Bands, bias: t.Bias != nil, gated: t.Gated, norms: t.Norms, eps: t.Eps, clusters: f.builder.backend.clusters}
-	if ys.Rank() == 2 && bs.Rank() == 2 {
-		k.rows, k.out, k.width = ys.Dimensions[0], bs.Dimensions[0], bs.Dimensions[1]
+	k := thinKernel{parts: t.Parts, bands: t.Bands, bias: t.Bias != nil, gated: t.Gated, norms: t.Norms, eps: t.Eps, clusters: f.builder.backend.clusters}
+	want := []int{}
+	if bs.Rank() == 2 && ys.Rank() >= 2 {
+		k.rows, k.out, k.width = ys.Dimensions[ys.Rank()-2], bs.Dimensions[0], bs.Dimensions[1]
+		if want = []int{k.rows, k.stride()}; k.parts > 1 {
+			want = append([]int{k.parts}, want...)
+		}
 	}
-	if !f.builder.backend.HasThin(k.rows, k.out, k.width, t) || ys.DType != dtypes.Float32 || bs.DType != dtypes.BFloat16 || ys.Dimensions[1] != k.stride() {
+	if !slices.Equal(ys.Dimensions, want) || ys.DType != dtypes.Float32 || bs.DType != dtypes.BFloat16 || !f.builder.backend.HasThin(k.rows, k.out, k.width, t) {
 		return nil, nil, fmt.Errorf("stablehlo backend: what an adapter adds, of %s and %s: %w", ys, bs, compute.ErrNotImplemented)
 	}
 	operands := []compute.Value{y, b}
@@ -82,7 +88,7 @@ func (k thinKernel) stride() int { return k.out + len(k.bands)*k.width }
 
 // fits reports whether rows, columns and width are whole pieces of what the instruction computes.
 func (k thinKernel) fits() bool {
-	if k.rows <= 0 || k.rows%16 != 0 || k.width <= 0 || k.width%32 != 0 || k.width > 512 || k.columns()%8 != 0 || len(k.bands) == 0 || k.bands[0] != 0 {
+	if k.parts < 1 || k.parts > 4 || k.rows <= 0 || k.rows%16 != 0 || k.width <= 0 || k.width%32 != 0 || k.width > 512 || k.columns()%8 != 0 || len(k.bands) == 0 || k.bands[0] != 0 {
 		return false
 	}
 	switch {
@@ -175,7 +181,7 @@ func (k thinKernel) text() string {
 	if k.clusters {
 		target = 90
 	}
-	fmt.Fprintf(a, ".version 8.0\n.target sm_%d\n.address_size 64\n.visible .entry %s(", target, name)
+	fmt.Fprintf(a, ".version 8.1\n.target sm_%d\n.address_size 64\n.visible .entry %s(", target, name)
 	for i, name := range k.params() {
 		if i > 0 {
 			a.WriteString(", ")
@@ -188,14 +194,14 @@ func (k thinKernel) text() string {
 	}
 	a.WriteString("{\n")
 	if k.norms {
-		fmt.Fprintf(a, "\t.shared .align 16 .f32 partial[%d];\n", 16*k.pitch())
+		fmt.Fprintf(a, "\t.shared .align 16 .f32 partial[%d];\n", k.given()/4+16*givenPitch)
 	}
 	a.do(".reg .pred %%p<4>")
 	a.do(".reg .b64 %%a<12>")
 	a.do(".reg .b32 %%r<32>, %%b<%d>, %%x<%d>", k.width/8*k.numTiles(), 2*k.tiles())
-	a.do(".reg .f32 %%f<20>, %%c<%d>, %%d<%d>, %%w<%d>", 4*k.numTiles(), k.sets()*k.width/2, 2*k.tiles())
+	a.do(".reg .f32 %%f<20>, %%c<%d>, %%d<%d>, %%w<%d>, %%e<%d>", k.parts*4*k.numTiles(), k.parts*k.sets()*k.width/2, 2*k.tiles(), 2*k.numTiles())
 	k.begin(a)
-	k.sums(a)
+	k.product(a)
 	for pair := range k.width / 32 {
 		k.load(a, pair, 8*pair)
 	}
@@ -208,6 +214,7 @@ func (k thinKernel) text() string {
 		a.do("barrier.cluster.arrive.relaxed.aligned")
 		a.do("barrier.cluster.wait.aligned")
 	}
+	k.addUp(a)
 	for pair := range k.width / 32 {
 		k.multiply(a, pair)
 	}
@@ -269,24 +276,39 @@ func (k thinKernel) begin(a *assembler) {
 	}
 }
 
-// sums has %c begin with y and its bias, four for each tile, of the gate's tiles and then of the others.
-func (k thinKernel) sums(a *assembler) {
+// product reads y, four elements for each tile and part, of the gate's tiles and then of the others, and the bias.
+func (k thinKernel) product(a *assembler) {
 	for h, column := range k.halves() {
 		for tile := 0; tile < k.tiles(); tile += k.span() {
-			at := 4 * (column + 8*tile)
-			for row, from := range []string{"%a1", "%a2"} {
-				a.do("ld.global.nc%s, [%s+%d]", k.vector("f32", 2, func(s, i int) string { return k.sum(h*k.tiles()+tile+s, row, i) }), from, at)
-			}
-			if k.bias {
-				a.do("ld.global.nc%s, [%%a6+%d]", k.vector("f32", 2, func(s, i int) string { return fmt.Sprintf("%%f%d", 8+2*s+i) }), at)
-				for s := range k.span() {
-					for i := range 4 {
-						c := k.sum(h*k.tiles()+tile+s, i/2, i%2)
-						a.do("add.f32 %s, %s, %%f%d", c, c, 8+2*s+i%2)
-					}
+			at, number := 4*(column+8*tile), h*k.tiles()+tile
+			for part := range k.parts {
+				for row, from := range []string{"%a1", "%a2"} {
+					a.do("ld.global.nc%s, [%s+%d]", k.vector("f32", 2, func(s, i int) string { return k.sum(part*k.numTiles()+number+s, row, i) }), from, at+part*k.part())
 				}
 			}
+			if k.bias {
+				a.do("ld.global.nc%s, [%%a6+%d]", k.vector("f32", 2, func(s, i int) string { return fmt.Sprintf("%%e%d", 2*(number+s)+i) }), at)
+			}
 		}
+	}
+}
+
+// part is how many bytes a part of y has.
+func (k thinKernel) part() int { return 4 * k.rows * k.stride() }
+
+// addUp makes of all parts of y and of d the first, and adds the bias.
+func (k thinKernel) addUp(a *assembler) {
+	n, d := 4*k.numTiles(), k.sets()*k.width/2
+	for part := 1; part < k.parts; part++ {
+		for i := range n {
+			a.do("add.f32 %%c%d, %%c%d, %%c%d", i, i, part*n+i)
+		}
+		for i := range d {
+			a.do("add.f32 %%d%d, %%d%d, %%d%d", i, i, part*d+i)
+		}
+	}
+	for i := 0; k.bias && i < n; i++ {
+		a.do("add.f32 %%c%d, %%c%d, %%e%d", i, i, i/4*2+i%2)
 	}
 }
 
@@ -309,11 +331,12 @@ func (k thinKernel) vector(kind string, each int, register func(s, i int) string
 
 // load reads what the lane multiplies in two steps, the eight columns of its quarter of d from one on: of d in its rows, and of B.
 func (k thinKernel) load(a *assembler, pair, from int) {
-	for set := range k.sets() {
+	for set := range k.sets() * k.parts {
+		part, column := set/k.sets(), set%k.sets()*k.width
 		for row, at := range []string{"%a3", "%a4"} {
 			for i := range 2 {
 				d := k.at(set, pair, row, i)
-				a.do("ld.global.nc.v4.f32 {%%d%d, %%d%d, %%d%d, %%d%d}, [%s+%d]", d, d+1, d+2, d+3, at, 4*(set*k.width+from+4*i))
+				a.do("ld.global.nc.v4.f32 {%%d%d, %%d%d, %%d%d, %%d%d}, [%s+%d]", d, d+1, d+2, d+3, at, 4*(column+from+4*i)+part*k.part())
 			}
 		}
 	}

@@ -20,16 +20,19 @@ func TestThinKernelIsTheSum(t *testing.T) {
 		{rows: 16, out: 96, width: 32, bands: []int{0, 48, 72}}, {rows: 16, out: 4096, width: 32, bands: []int{0, 4096 - 24}},
 		{rows: 32, out: 64, width: 32, gated: true, bands: []int{0, 32}}, {rows: 16, out: 2 * 4096, width: 64, gated: true, bands: []int{0, 4096}},
 		{rows: 16, out: 64, width: 32, norms: true}, {rows: 48, out: 5 * 64, width: 32, norms: true, bias: true}, {rows: 16, out: 12 * 64, width: 64, norms: true},
-		{rows: 16, out: 21 * 64, width: 32, norms: true}, {rows: 16, out: 2560, width: 32, norms: true}} {
+		{rows: 16, out: 21 * 64, width: 32, norms: true}, {rows: 16, out: 2560, width: 32, norms: true},
+		{parts: 2, rows: 32, out: 128, width: 32, norms: true, bias: true}, {parts: 4, rows: 32, out: 24, width: 64, bands: []int{0, 8}},
+		{parts: 3, rows: 16, out: 64, width: 32, gated: true, bias: true, bands: []int{0, 32}}} {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {
 			k.clusters = k.norms || k.bands != nil
+			k.parts = max(1, k.parts)
 			if k.eps = 0.25; k.bands == nil {
 				k.bands = []int{0}
 			}
 			if !k.fits() {
 				t.Fatal("it does not fit")
 			}
-			c := thinCase{thinKernel: k, y: floats32(k.rows*k.stride(), 1), b: bf16s(k.out*k.width, 2), addend: floats32(k.out, 3), x: bf16s(k.rows*k.out, 4), weight: floats32(k.out, 5)}
+			c := thinCase{thinKernel: k, y: floats32(k.parts*k.rows*k.stride(), 1), b: bf16s(k.out*k.width, 2), addend: floats32(k.out, 3), x: bf16s(k.rows*k.out, 4), weight: floats32(k.out, 5)}
 			z := make([]byte, 2*k.rows*k.columns())
 			m, at := newMachine(t, k.text(), map[string][]byte{"y_": c.y, "b_": c.b, "bias_": c.addend, "z_": z, "x_": c.x, "weight_": c.weight, "sum_": z}, nil)
 			call := k.ptx()
@@ -56,8 +59,14 @@ type thinCase struct {
 
 // row is what the kernel is to write, and of what it norms the sums.
 func (c thinCase) row(row int) (z, sums []float64) {
+	y := func(column int) (x float64) { // of all parts
+		for part := range c.parts {
+			x += float32Of(c.y, (part*c.rows+row)*c.stride()+column)
+		}
+		return x
+	}
 	sum := func(column int) float64 {
-		x := float32Of(c.y, row*c.stride()+column)
+		x := y(column)
 		if c.bias {
 			x += float32Of(c.addend, column)
 		}
@@ -68,7 +77,7 @@ func (c thinCase) row(row int) (z, sums []float64) {
 			}
 		}
 		for j := range c.width {
-			d := math.Float32frombits(uint32(bf16Of(float32(float32Of(c.y, row*c.stride()+c.out+of*c.width+j)))) << 16)
+			d := math.Float32frombits(uint32(bf16Of(float32(y(c.out+of*c.width+j)))) << 16)
 			x += floatOf(c.b, column*c.width+j) * float64(d)
 		}
 		return x
@@ -99,7 +108,7 @@ func TestThinKernelFits(t *testing.T) {
 		{rows: 16, out: 64, width: 32}, {rows: 16, out: 64, width: 32, bands: []int{8}}, {rows: 16, out: 64, width: 32, bands: []int{0, 20}},
 		{rows: 16, out: 64, width: 32, bands: []int{0, 24}, gated: true}, {rows: 16, out: 96, width: 32, bands: []int{0}, norms: true},
 		{rows: 16, out: 64, width: 32, bands: []int{0, 32}, norms: true}, {rows: 16, out: 64 * 17, width: 32, bands: []int{0}, norms: true}} {
-		k.clusters = true
+		k.parts, k.clusters = 1, true
 		if k.fits() {
 			t.Errorf("%+v fits", k)
 		}
@@ -113,7 +122,7 @@ func TestThinKernelFits(t *testing.T) {
 
 // A sum that is far smaller than what it is added to reaches the result as often as its size says: it is not rounded away.
 func TestThinKernelRoundsOnce(t *testing.T) {
-	k := thinKernel{rows: 16, out: 1024, width: 32, bands: []int{0}}
+	k := thinKernel{parts: 1, rows: 16, out: 1024, width: 32, bands: []int{0}}
 	y, b := floats32(k.rows*(k.out+k.width), 1), bf16s(k.out*k.width, 2)
 	small := func(scale float32) []byte {
 		x := append([]byte{}, y...)
@@ -161,17 +170,17 @@ func TestThinIsForThinProducts(t *testing.T) {
 				&compute.ScaledDotProductAttentionConfig{Bias: thin})
 			return len(states), err
 		}
-		for states, thin := range []Thin{{Bands: []int{0}}, {Bands: []int{0}, Norms: true, Weight: weight}} {
+		for states, thin := range []Thin{{Parts: 1, Bands: []int{0}}, {Parts: 1, Bands: []int{0}, Norms: true, Weight: weight}} {
 			if n, err := add(y, thin); (err == nil) != want || want && n != states {
 				t.Errorf("on a GPU %v: %d states, %v", gpu, n, err)
 			}
 		}
-		if b.clusters = false; b.HasThin(16, 64, 32, Thin{Bands: []int{0}, Norms: true}) {
+		if b.clusters = false; b.HasThin(16, 64, 32, Thin{Parts: 1, Bands: []int{0}, Norms: true}) {
 			t.Error("there is a kernel of clusters without clusters")
 		}
 		for name, y := range map[string]compute.Value{"as narrow as the weight": param("n", dtypes.Float32, 16, 64), "of other rows": param("r", dtypes.Float32, 15, 96),
 			"rounded": param("b", dtypes.BFloat16, 16, 96)} {
-			if _, err := add(y, Thin{Bands: []int{0}}); !errors.Is(err, compute.ErrNotImplemented) {
+			if _, err := add(y, Thin{Parts: 1, Bands: []int{0}}); !errors.Is(err, compute.ErrNotImplemented) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
