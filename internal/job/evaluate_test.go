@@ -17,6 +17,7 @@ import (
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/mcp"
+	"hone/internal/toolset"
 )
 
 // Systems have the shortest names that tell them apart, and a name that fits nothing is refused with what there is.
@@ -343,5 +344,19 @@ func TestEvaluationOfBefore(t *testing.T) {
 		if got := strings.Join(names, " "); got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
+	}
+}
+
+// What the key is made of is what the bench has.
+func TestCircumstances(t *testing.T) {
+	b := &bench{Job: &Job{Config: config.Default()}, servers: "s", local: &Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{Hash: "t"}}}}
+	b.Config.Seed = 7
+	who := speaker{URL: "http://x/v1", Model: "m"}
+	got := b.circumstancesOf(who)
+	if got.Form != episodeForm || got.Hone == "" || got.Servers != "s" || got.Tools != "t" || got.Speaker != who || got.Settings.Seed != 7 || got.Settings.Engine.Slots != 0 {
+		t.Errorf("%+v", got)
+	}
+	if got := b.circumstancesOf(speaker{Base: "b"}); got.Settings.Engine.Slots == 0 {
+		t.Error("the slots of a sampler here do not count")
 	}
 }
