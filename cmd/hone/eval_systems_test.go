@@ -490,17 +490,17 @@ func TestAdaptersOfAnEvaluation(t *testing.T) {
 	}
 	write(t, "twisted/final/"+weights, string(text))
 	write(t, "prompted/final/hone.json", `{"prompt": {"system": "Be a clerk.", "tool_list": "compact"}}`)
-	code, e, _, said := run("--model", "adapter", "--compare", "twisted/final,prompted/final,base", "--output-dir", "together")
-	if code != 0 || !slices.Equal(e.Order, []string{"twisted", "prompted", "base", "model"}) {
+	code, e, _, said := run("--model", "adapter", "--compare", "prompted/final,base,twisted/final", "--output-dir", "together")
+	if code != 0 || !slices.Equal(e.Order, []string{"prompted", "base", "twisted", "model"}) {
 		t.Fatalf("exit code %d, %q, %s", code, e.Order, said)
 	}
 	together := episodesIn(t, "together")
-	for _, name := range []string{"twisted", "prompted"} {
-		if code, _, _, said := run("--model", name+"/final", "--output-dir", name+"-alone"); code != 0 {
+	for name, folder := range map[string]string{"twisted": "twisted/final", "prompted": "prompted/final", "model": "adapter"} {
+		if code, _, _, said := run("--model", folder, "--output-dir", name+"-alone"); code != 0 {
 			t.Fatalf("%s alone: exit code %d, %s", name, code, said)
 		}
 		for id, alone := range episodesIn(t, name+"-alone") {
-			if got := together[strings.Replace(id, "eval_model", "eval_"+name, 1)]; got != alone || got == together[id] {
+			if got := together[strings.Replace(id, "eval_model", "eval_"+name, 1)]; got != alone || got == together[strings.Replace(id, "eval_model", "eval_base", 1)] || name != "model" && got == together[id] {
 				t.Errorf("%s of %s among others:\n%s\nalone\n%s\nof the model\n%s", id, name, got, alone, together[id])
 			}
 		}
