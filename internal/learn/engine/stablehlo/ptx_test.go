@@ -36,13 +36,14 @@ type instruction struct {
 
 // warp is 32 lanes' registers.
 type warp struct {
-	first int // thread of its first lane
-	block [2]uint64
-	rank  int // of the block in its cluster
-	began int // arrivals at the cluster's barrier for which it has not waited
-	waits int
-	at    int // in the code
-	lanes [32]struct {
+	first  int // thread of its first lane
+	block  [2]uint64
+	rank   int  // of the block in its cluster
+	began  int  // arrivals at the cluster's barrier for which it has not waited
+	untold bool // what it asked a barrier for last was not complete
+	waits  int
+	at     int // in the code
+	lanes  [32]struct {
 		registers map[string]uint64
 		done      bool
 	}
@@ -142,17 +143,17 @@ func (m *machine) toBarrier(w *warp) bool {
 				m.t.Fatal("a warp waits for the cluster and has not arrived")
 			}
 			return true
-		case strings.HasPrefix(in.op, "mbarrier.try_wait"):
-			m.lanes(w, in)
-			if w.lanes[0].registers[in.args[0]] == 0 {
+		case in.op == "bra":
+			if !m.taken(w, in) {
+				break
+			}
+			back := m.labels[in.args[0]] < w.at
+			if w.at = m.labels[in.args[0]]; back && w.untold { // it asks again once others have gone on
 				if w.waits++; w.waits > 1000 {
 					m.t.Fatal("a warp waits for what nobody tells it")
 				}
+				w.untold = false
 				return true
-			}
-		case in.op == "bra":
-			if m.taken(w, in) {
-				w.at = m.labels[in.args[0]]
 			}
 		default:
 			m.lanes(w, in)
@@ -369,6 +370,7 @@ func (m *machine) barrier(w *warp, lane int, in instruction, truth func(bool)) {
 		m.told[at] = left - 1<<40 + int(m.value(w, lane, in.args[2]))
 		return
 	}
+	w.untold = left != 0
 	truth(left == 0)
 }
 
