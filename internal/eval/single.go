@@ -12,7 +12,7 @@ import "math"
 // scenario, and scenarios of a family, are less evidence the more alike they are. It is at least Kish's number for
 // clusters that always agree, (sum m)^2 / (sum m^2): no rows are less evidence than that. Where successes are rare, few clusters show how
 // alike their rows are, and v alone covers down to 86% of families; so two more clusters that always agree are added to it, and
-// it covers 93 to 99% in our simulations. An amount has mean +- t sqrt(v); of one cluster nothing is known, and both ends are the mean.
+// it covers 96% in the mean of our simulations, and at least 90%. An amount has mean +- t sqrt(v); of one cluster nothing is known, and both ends are the mean.
 func Estimate(rows []Row, m Metric, b Bootstrap) Interval {
 	return estimate(gather(rows, m), m.Scale, b)
 }
