@@ -110,6 +110,12 @@ func (q Question) tool(name string) *Tool {
 	return nil
 }
 
+// isRenamed reports whether the tool is as the model was told of it, and gold has its own name. A call by either will do then, for
+// the line does not say which of them the model knew.
+func (t *Tool) isRenamed(gold string) bool {
+	return t.Name != gold && t.Name == strings.ReplaceAll(gold, ".", "_")
+}
+
 // Judge judges a list of {"name", "arguments": JSON text}, as Loads returns it. What is no such list is a failure to decode.
 func (q Question) Judge(output any) (v Verdict) {
 	calls, decodeErr := decode(output)

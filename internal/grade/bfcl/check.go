@@ -81,8 +81,8 @@ func goldCall(gold any) (name string, accepted any) {
 
 // one checks one call: simple_function_checker.
 func (q Question) one(t *Tool, c call, gold any) string {
-	_, accepted := goldCall(gold)
-	if name := q.named(t.Name); c.name != name {
+	wanted, accepted := goldCall(gold)
+	if name := q.named(t.Name); c.name != name && !(c.name == wanted && t.isRenamed(wanted)) {
 		return fmt.Sprintf("simple_function_checker:wrong_func_name: %q is called, not %q", c.name, name)
 	}
 	for name := range items(t.required) {
@@ -181,7 +181,15 @@ func (q Question) sameNames(output any) bool {
 		if !ok {
 			return false
 		}
-		called, wanted = append(called, name), append(wanted, q.toldAs(gold.Keys()[0]))
+		called, wanted = append(called, name), append(wanted, gold.Keys()[0])
+	}
+	for i, name := range called {
+		if t := q.tool(name); t != nil && t.isRenamed(name) && slices.Contains(wanted, name) {
+			called[i] = q.named(t.Name)
+		}
+	}
+	for i, name := range wanted {
+		wanted[i] = q.toldAs(name)
 	}
 	slices.Sort(called)
 	slices.Sort(wanted)
@@ -194,6 +202,12 @@ func (q Question) toldAs(gold string) string {
 		return q.named(t.Name)
 	}
 	return q.named(gold)
+}
+
+// calls reports whether a call of a name is one of the tool that gold names.
+func (q Question) calls(name, gold string) bool {
+	t := q.tool(gold)
+	return name == q.toldAs(gold) || name == gold && t != nil && t.isRenamed(gold)
 }
 
 // sameArguments reports whether calls and gold calls pair up by name and arguments: all that gold has but for what may
@@ -215,7 +229,7 @@ func (q Question) sameArguments(calls []call) bool {
 func (q Question) pair(i int, calls []call, owner []int, tried []bool) bool {
 	name, accepted := q.Gold[i].(*chat.Object).At(0)
 	for j, c := range calls {
-		if tried[j] || c.name != q.toldAs(name) || !argumentsFit(c.arguments, accepted) {
+		if tried[j] || !q.calls(c.name, name) || !argumentsFit(c.arguments, accepted) {
 			continue
 		}
 		tried[j] = true
