@@ -24,7 +24,7 @@ setup: system build demo/node_modules/.package-lock.json
 demo/node_modules/.package-lock.json: demo/package.json demo/package-lock.json
 	cd demo && npm ci --no-audit --no-fund
 
-# The whole loop, small: about 20 minutes on two quiet cores. Everything it makes is under runs/.
+# The whole loop, small: about half an hour on two quiet cores. Everything it makes is under runs/.
 demo: setup
 	bin/hone demo
 

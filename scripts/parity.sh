@@ -58,6 +58,9 @@ if [ -n "$failed" ]; then
 fi
 echo "all golden files are what their scripts make"
 
+echo "== tests over the vendors' templates"
+go test -count=1 ./internal/text/render ./internal/text/template -reference "${HONE_REFERENCE_CACHE:-$HOME/.cache/hone/reference}/templates"
+
 echo "== testdata/reference/parity.py"
 "$peer" testdata/reference/parity.py bin/hone
 

@@ -137,20 +137,13 @@ func TestMasksEqualTransformers(t *testing.T) {
 	for name, g := range golden.Templates {
 		path := filepath.Join(referenceDir, "template", name)
 		if filepath.Base(name) != name {
-			home, err := os.UserHomeDir()
-			if err != nil {
-				t.Fatal(err)
+			if *reference == "" {
+				skipped++
+				continue
 			}
-			path = filepath.Join(home, ".cache", "hone", "reference", "templates", name)
-			if *reference != "" {
-				path = filepath.Join(*reference, name)
-			}
+			path = filepath.Join(*reference, name)
 		}
 		source, err := os.ReadFile(path)
-		if os.IsNotExist(err) && *reference == "" {
-			skipped++
-			continue
-		}
 		if sum := sha256.Sum256(source); hex.EncodeToString(sum[:]) != g.SHA256 {
 			t.Fatalf("%s is not what the golden file was made from (%v)", name, err)
 		}

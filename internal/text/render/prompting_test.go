@@ -32,8 +32,19 @@ func trainedRenderers(t *testing.T) map[string]Renderer {
 		with(o)
 		o.Template = "{{ strftime_now('%d %b %Y') + strftime_now(\"%H'\") }}" + o.Template
 	})
-	files, _ := filepath.Glob(filepath.Join(fetched(), "*", "*.jinja"))
+	if *reference == "" {
+		return all
+	}
+	files, err := filepath.Glob(filepath.Join(*reference, "*", "*.jinja"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no templates in %s: %v", *reference, err)
+	}
 	for _, path := range files {
+		// Mistral Nemo's writes the system message before the last user message only, so that what was sampled is no part of
+		// what it writes later. It is refused.
+		if strings.Contains(path, "Mistral-Nemo-Instruct-2407") {
+			continue
+		}
 		source, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
