@@ -61,6 +61,7 @@ func newDemoLearn(a *app) *cobra.Command {
 	c.Flags().StringVar(&o.Split, "split", scenario.Test, "what to evaluate on: validation, to choose settings, or test")
 	c.Flags().StringVar(&arms, "arms", strings.Join(study.Arms(), ","), "what to run, separated by commas; empty is the start alone")
 	c.Flags().IntVar(&o.Demonstrations, "demonstrations", 150, "rows of the start")
+	c.Flags().IntVar(&o.ShownKinds, "shown-kinds", 0, "kinds of task that the start's rows are of, drawn by the seed; 0 is all 16")
 	c.Flags().IntVar(&o.Epochs, "epochs", 2, "passes of the start over them")
 	c.Flags().IntVar(&o.Steps, "steps", 100, "GRPO steps")
 	c.Flags().IntVar(&o.Groups, "groups", 32, "scenarios of a step")

@@ -33,6 +33,12 @@ const (
 	UnseenWording = "wording:unseen" // in no training scenario
 )
 
+// Tags that tell, where demonstrations are of some kinds only, whether a scenario's kind is one of them.
+const (
+	ShownKind   = "demonstrated:yes"
+	UnshownKind = "demonstrated:no"
+)
+
 // Tools returns the names of the server's tools that the demo uses; it has 21, whose list alone is 14,000 tokens.
 func Tools() []string {
 	return []string{"hash", "base64", "encode", "count", "math", "date", "base", "color"}

@@ -177,3 +177,53 @@ func TestGenerate(t *testing.T) {
 		t.Error("the seed changes nothing")
 	}
 }
+
+// Demonstrations of some kinds are of no other, the scenarios of training and test are of all, and each says which its kind is.
+// Without that choice everything is as it was.
+func TestShownKinds(t *testing.T) {
+	answer := func(_ context.Context, c chat.ToolCall) trajectory.ToolResult {
+		return trajectory.ToolResult{Call: c, Status: trajectory.CallOK, Text: `{"result":"7"}`}
+	}
+	execute := func(shown int) demo.Tasks {
+		tasks, err := demo.Execute(t.Context(), 3, demo.Size{Demonstrations: 40, Train: 64, Test: 32, ShownKinds: shown}, answer, func(string, error) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tasks
+	}
+	all, half := execute(0), execute(8)
+	if len(all.Train) == 0 || slices.Contains(all.Train[0].Tags, demo.ShownKind) {
+		t.Errorf("all kinds: %d scenarios, %v", len(all.Train), all.Train[0].Tags)
+	}
+	kinds := map[bool]map[string]bool{true: {}, false: {}}
+	for _, s := range slices.Concat(half.Train, half.Test) {
+		kinds[slices.Contains(s.Tags, demo.ShownKind)][s.Tags[0]] = true
+		if slices.Contains(s.Tags, demo.ShownKind) == slices.Contains(s.Tags, demo.UnshownKind) {
+			t.Fatalf("%v", s.Tags)
+		}
+	}
+	for kind := range kinds[true] {
+		if kinds[false][kind] {
+			t.Errorf("%s is both", kind)
+		}
+	}
+	if len(kinds[true]) == 0 || len(kinds[false]) == 0 {
+		t.Fatalf("%v", kinds)
+	}
+	demonstrated := map[string]bool{}
+	for _, d := range demo.Generate(3, scenario.Train, 40*16) {
+		for _, m := range half.Demonstrations {
+			if m[1].Content == d.Task {
+				demonstrated["kind:"+d.Kind] = true
+			}
+		}
+	}
+	for kind := range demonstrated {
+		if kinds[false][kind] {
+			t.Errorf("%s is demonstrated", kind)
+		}
+	}
+	if len(demonstrated) == 0 || len(half.Demonstrations) == 0 {
+		t.Error("nothing is demonstrated")
+	}
+}

@@ -3,6 +3,8 @@ package demo
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
+	"slices"
 
 	"hone/internal/chat"
 	"hone/internal/episode/scenario"
@@ -10,10 +12,11 @@ import (
 )
 
 // Size is how many scenarios of each split are made. Held is the split evaluated on: test, unless it says validation, on which
-// settings are chosen.
+// settings are chosen. ShownKinds is how many kinds of task the demonstrations are of, drawn by the seed; 0 is all of them.
 type Size struct {
 	Demonstrations, Train, Test int
 	Held                        string
+	ShownKinds                  int `json:",omitempty"`
 }
 
 // SizeOf is what a machine has time for.
@@ -26,7 +29,11 @@ func SizeOf(pureGo bool) Size {
 
 // String says it.
 func (s Size) String() string {
-	return fmt.Sprintf("%d demonstrations, %d training and %d %s scenarios", s.Demonstrations, s.Train, s.Test, s.HeldOut())
+	of := ""
+	if s.ShownKinds > 0 {
+		of = fmt.Sprintf(" of %d kinds", s.ShownKinds)
+	}
+	return fmt.Sprintf("%d demonstrations%s, %d training and %d %s scenarios", s.Demonstrations, of, s.Train, s.Test, s.HeldOut())
 }
 
 // HeldOut is the split evaluated on.
@@ -48,8 +55,12 @@ type Tasks struct {
 // Execute executes the drafts of all splits on a live server. dropped is told of each that fails there.
 func Execute(ctx context.Context, seed uint64, size Size, call func(context.Context, chat.ToolCall) trajectory.ToolResult, dropped func(task string, err error)) (Tasks, error) {
 	t := Tasks{Size: size}
-	execute := func(split string, n int, keep func(scenario.Scenario, []chat.Message)) error {
-		for _, draft := range Generate(seed, split, n) {
+	shown := shownKinds(seed, size.ShownKinds)
+	execute := func(drafts []Draft, keep func(scenario.Scenario, []chat.Message)) error {
+		for _, draft := range drafts {
+			if shown != nil {
+				draft.Tags = append(draft.Tags, tagOf(shown[draft.Kind]))
+			}
 			s, messages, err := draft.Execute(ctx, call)
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -62,8 +73,8 @@ func Execute(ctx context.Context, seed uint64, size Size, call func(context.Cont
 		}
 		return nil
 	}
-	if err := execute(scenario.Train, size.Demonstrations+size.Train, func(s scenario.Scenario, m []chat.Message) {
-		if len(t.Demonstrations) < size.Demonstrations {
+	if err := execute(trainDrafts(seed, size, shown), func(s scenario.Scenario, m []chat.Message) {
+		if len(t.Demonstrations) < size.Demonstrations && !slices.Contains(s.Tags, UnshownKind) {
 			t.Demonstrations = append(t.Demonstrations, m)
 		} else {
 			t.Train, t.Solutions = append(t.Train, s), append(t.Solutions, m)
@@ -71,5 +82,44 @@ func Execute(ctx context.Context, seed uint64, size Size, call func(context.Cont
 	}); err != nil {
 		return t, err
 	}
-	return t, execute(size.HeldOut(), size.Test, func(s scenario.Scenario, _ []chat.Message) { t.Test = append(t.Test, s) })
+	return t, execute(Generate(seed, size.HeldOut(), size.Test), func(s scenario.Scenario, _ []chat.Message) { t.Test = append(t.Test, s) })
+}
+
+// shownKinds are n kinds drawn by the seed, or nil for all.
+func shownKinds(seed uint64, n int) map[string]bool {
+	if n <= 0 {
+		return nil
+	}
+	all, shown := kinds(), map[string]bool{}
+	for _, i := range rand.New(rand.NewPCG(seed, streamOf("shown kinds"))).Perm(len(all))[:min(n, len(all))] {
+		shown[all[i].name] = true
+	}
+	return shown
+}
+
+func tagOf(shown bool) string {
+	if shown {
+		return ShownKind
+	}
+	return UnshownKind
+}
+
+// trainDrafts are those of demonstrations, of shown kinds alone, and behind them those of training scenarios, of all kinds.
+func trainDrafts(seed uint64, size Size, shown map[string]bool) []Draft {
+	if shown == nil {
+		return Generate(seed, scenario.Train, size.Demonstrations+size.Train)
+	}
+	// Kinds come in rounds of all of them, so this many rounds hold enough of the shown ones.
+	rounds := (size.Demonstrations + len(shown) - 1) / len(shown)
+	all := Generate(seed, scenario.Train, rounds*len(kinds())+size.Train)
+	drafts := make([]Draft, 0, len(all))
+	for i, d := range all {
+		if len(drafts) == size.Demonstrations {
+			return append(drafts, all[i:min(i+size.Train, len(all))]...)
+		}
+		if shown[d.Kind] {
+			drafts = append(drafts, d)
+		}
+	}
+	return drafts
 }

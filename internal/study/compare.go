@@ -34,6 +34,7 @@ type Options struct {
 	Arms           []string
 	Output         string // run directory; "" is a new one of runs_dir
 	Demonstrations int    // rows of the start
+	ShownKinds     int    // of which kinds of task they are; 0 is all
 	Epochs         int    // of the start over them
 	Steps, Groups  int    // of GRPO, and scenarios of a step
 	GroupSize      int
@@ -56,6 +57,7 @@ const numHeld = 320
 type kept struct {
 	Arms           []string `json:"arms"`
 	Demonstrations int      `json:"demonstrations"`
+	ShownKinds     int      `json:"shown_kinds,omitempty"`
 	SFTRate        float64  `json:"sft_rate"`
 }
 
@@ -64,7 +66,7 @@ func Arms() []string { return []string{ArmGRPO, ArmRejection, ArmContinued, ArmG
 
 // Compare fine-tunes on few demonstrations and goes on from there in several ways, in a new run directory.
 func Compare(ctx context.Context, e job.Env, c config.Config, o Options) error {
-	k := kept{Arms: o.Arms, Demonstrations: o.Demonstrations, SFTRate: o.SFTRate}
+	k := kept{Arms: o.Arms, Demonstrations: o.Demonstrations, ShownKinds: o.ShownKinds, SFTRate: o.SFTRate}
 	for _, arm := range k.Arms {
 		if !slices.Contains(Arms(), arm) {
 			return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown arm %q", arm), Where: "--arms", Next: strings.Join(Arms(), ", ") + " are known"}
@@ -122,7 +124,8 @@ func compare(ctx context.Context, e job.Env, c config.Config, dir *run.Dir, k ke
 
 // sizeOf follows from the configuration a run keeps, so that a resumed one makes the same scenarios.
 func sizeOf(c config.Config, k kept) demo.Size {
-	return demo.Size{Demonstrations: k.Demonstrations, Train: c.GRPO.Steps * c.GRPO.ScenariosPerStep, Test: numHeld, Held: c.Eval.Split}
+	return demo.Size{Demonstrations: k.Demonstrations, Train: c.GRPO.Steps * c.GRPO.ScenariosPerStep, Test: numHeld, Held: c.Eval.Split,
+		ShownKinds: k.ShownKinds}
 }
 
 // settingsOf is the demo's, with as many steps as it takes for GRPO to show.
