@@ -14,36 +14,38 @@ func (s sums) mean() float64 { return s.total / s.count }
 
 // unit is the rows of one scenario.
 type unit struct {
-	family string
-	values []sums // of rows
+	family  string
+	numRows int    // those that the metric does not count among them
+	values  []sums // of rows
 }
 
 // gather sorts the rows that a metric counts by scenario.
 func gather(rows []Row, m Metric) map[string]*unit {
 	out := map[string]*unit{}
 	for _, r := range rows {
-		total, count := m.Of(r)
-		if count == 0 {
-			continue
-		}
 		u := out[r.ScenarioID]
 		if u == nil {
 			u = &unit{family: r.Family}
 			out[r.ScenarioID] = u
 		}
-		u.values = append(u.values, sums{total, count})
+		u.numRows++
+		if total, count := m.Of(r); count != 0 {
+			u.values = append(u.values, sums{total, count})
+		}
 	}
+	maps.DeleteFunc(out, func(_ string, u *unit) bool { return len(u.values) == 0 })
 	return out
 }
 
-// sum adds up a scenario's rows. Episodes end in any order, and floating-point sums depend on it, so they are sorted first.
+// sum is what an episode of the scenario adds in the mean, see Estimate: how many of its episodes were lost does not change its weight.
+// Episodes end in any order, and floating-point sums depend on it, so they are sorted first.
 func (u *unit) sum() sums {
 	slices.SortFunc(u.values, func(a, b sums) int { return cmp.Or(cmp.Compare(a.total, b.total), cmp.Compare(a.count, b.count)) })
 	var s sums
 	for _, v := range u.values {
 		s.add(v)
 	}
-	return s
+	return sums{s.total / float64(u.numRows), s.count / float64(u.numRows)}
 }
 
 // cluster names the piece of evidence that a scenario belongs to: its family, or itself.

@@ -111,12 +111,12 @@ func TestEstimateClustersByScenario(t *testing.T) {
 	if got := Estimate(rows, Completion(), Bootstrap{}); got.High-got.Low > 0.2 || got.N != 200 {
 		t.Errorf("as 200 scenarios = %+v", got)
 	}
-	// One scenario with nearly all rows is nearly all the evidence.
+	// Nor are 98 more episodes of one of them, and they do not give it more weight.
 	skewed := table("01")
 	for range 98 {
 		skewed = append(skewed, Row{ScenarioID: "s1", Episode: true})
 	}
-	if got := Estimate(skewed, Completion(), Bootstrap{}); got.High-got.Low < 0.7 || got.N != 2 {
+	if got := Estimate(skewed, Completion(), Bootstrap{}); got.Mean != 0.5 || math.Abs(got.High-two.High) > 1e-12 || got.N != 2 {
 		t.Errorf("99 rows of one and 1 of another scenario = %+v", got)
 	}
 }

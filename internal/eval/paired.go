@@ -9,7 +9,8 @@ import (
 const fewClusters = 12
 
 // Compare returns a metric of new minus that of old, over the scenarios that both have it of: a scenario that is hard for both then
-// does not blur the difference. The order of rows does not matter.
+// does not blur the difference. The order of rows does not matter. Each scenario counts alike, as in Estimate, however many of its
+// episodes either system lost. Episodes are not paired by their repeats: one that the other system lacks still tells of its scenario.
 //
 // The interval is of the paired bootstrap: clusters (a family of scenarios, or a scenario that is in none) are drawn with replacement,
 // each with the rows of both systems, and the percentiles of the differences are taken. Percentiles at 2.5 and 97.5 cover too

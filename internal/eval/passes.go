@@ -33,8 +33,8 @@ func Passes(rows []Row, b Bootstrap) []Pass {
 		one, all := map[string]*unit{}, map[string]*unit{}
 		for id, a := range by {
 			if a.n >= k {
-				one[id] = &unit{a.family, []sums{{1 - subsets(a.n-a.c, a.n, k), 1}}}
-				all[id] = &unit{a.family, []sums{{subsets(a.c, a.n, k), 1}}}
+				one[id] = &unit{a.family, 1, []sums{{1 - subsets(a.n-a.c, a.n, k), 1}}}
+				all[id] = &unit{a.family, 1, []sums{{subsets(a.c, a.n, k), 1}}}
 			}
 		}
 		out = append(out, Pass{k, estimate(one, Share, b), estimate(all, Share, b)})

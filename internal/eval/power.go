@@ -120,8 +120,8 @@ func Observe(old, new []Row, b Bootstrap) (d Design, repeated bool) {
 			s := u.sum()
 			rates[i] = append(rates[i], s.mean())
 			all[i].add(s)
-			if s.count > 1 {
-				inside, numInside = inside+s.count/(s.count-1)*s.mean()*(1-s.mean()), numInside+1
+			if k := float64(u.numRows); k > 1 {
+				inside, numInside = inside+k/(k-1)*s.mean()*(1-s.mean()), numInside+1
 			}
 		}
 	}

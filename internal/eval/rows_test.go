@@ -131,7 +131,7 @@ func TestChecksThatFailToRun(t *testing.T) {
 	if want := []FailedToRun{{"file", "checks[0] (file)", 3}}; !slices.Equal(got.NotRun, want) {
 		t.Errorf("%+v", got.NotRun)
 	}
-	if got.EpisodeSuccess != 1 || got.ExcludedShare != 0.8 || !got.Unreliable || got.WorstCase.Mean != 0.2 || got.WorstCase.N != 2 || got.Excluded[Unjudged] != 2 {
+	if got.EpisodeSuccess != 1 || got.ExcludedShare != 0.8 || !got.Unreliable || got.WorstCase.Mean != 0.25 || got.WorstCase.N != 2 || got.Excluded[Unjudged] != 2 {
 		t.Errorf("%+v", got)
 	}
 	if r := (Comparison{Systems: []System{s}}).Results(); !slices.Equal(r.Unreliable, []string{"x"}) || !slices.Equal(r.Unmeasured, []string{"file"}) || !slices.Equal(r.AlwaysDone, []string{"gold"}) {

@@ -4,6 +4,11 @@ import "math"
 
 // Estimate returns a metric of some rows with an interval. No rows give zeros.
 //
+// Each scenario counts alike: its total and its count are divided by how many episodes it has. A sum over all episodes would give a
+// scenario that kept four episodes four times the weight of one that lost three of them to a server. A system whose servers fail in hard
+// scenarios would seem better than it is. That an episode is lost must be no matter of what the model did, else nothing mends it:
+// see System.WorstCase. Of a share of calls it stays a share of calls: two calls an episode weigh twice as much as one.
+//
 // That of a share is Wilson's score interval (Wilson 1927, without continuity correction) for the effective number of observations
 //
 //	n = mean (1 - mean) / v (z / t)^2,  v: variance among clusters, t: of its freedom, see Compare

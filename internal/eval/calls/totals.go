@@ -48,14 +48,18 @@ type graded struct {
 	seen             string // "" where nothing is to be seen
 }
 
-// rates of lines. Those with one id are one observation, as repeats of one question are.
+// rates are shares of lines. Those with one id are one observation, as repeats of one question are.
 func rates(of []graded) Rates {
 	estimate := func(metric func(graded) bool) eval.Interval {
 		rows := make([]eval.Row, len(of))
 		for i, g := range of {
-			rows[i] = eval.Row{ScenarioID: g.scenario, Episode: metric(g)}
+			rows[i] = eval.Row{ScenarioID: strconv.Itoa(i), Family: g.scenario, Episode: metric(g)}
 		}
-		return eval.Estimate(rows, eval.Completion(), eval.Bootstrap{})
+		share := eval.Estimate(rows, eval.Completion(), eval.Bootstrap{})
+		if share.Clusters > 0 {
+			share.N, share.Clusters = share.Clusters, 0
+		}
+		return share
 	}
 	return Rates{Tool: estimate(func(g graded) bool { return g.tool }), Param: estimate(func(g graded) bool { return g.param }),
 		AST: estimate(func(g graded) bool { return g.ast })}
