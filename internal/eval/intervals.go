@@ -40,6 +40,16 @@ func (i Interval) PointsText() string {
 	return fmt.Sprintf("%+.1f [%+.1f, %+.1f]", 100*i.Mean, 100*i.Low, 100*i.High)
 }
 
+// Decided reports whether it leaves out 0: whether a difference is known to be above it, or below.
+func (i Interval) Decided() bool { return i.N > 0 && (i.Low > 0 || i.High < 0) }
+
+// Jointly is b for each of n intervals that are to hold together: all of them with the probability b.Level. The chance to miss is split
+// evenly (Bonferroni's inequality), whatever the intervals have in common.
+func (b Bootstrap) Jointly(n int) Bootstrap {
+	b.Level = 1 - (1-b.level())/float64(max(1, n))
+	return b
+}
+
 func (b Bootstrap) level() float64 {
 	if b.Level == 0 {
 		return 0.95

@@ -45,7 +45,9 @@ func TestLossesDoNotBiasEstimates(t *testing.T) {
 // An episode that a metric does not count is an episode of its scenario all the same: of the efficiency of episodes that did the task, a
 // scenario that is done once in four has a quarter of the weight of one that is always done, whoever lost some of its episodes.
 func TestWeightOfWhatIsNotCounted(t *testing.T) {
-	row := func(id string, done bool, extra int) Row { return Row{ScenarioID: id, NumGold: 1, Episode: done, NumExtraCalls: extra} }
+	row := func(id string, done bool, extra int) Row {
+		return Row{ScenarioID: id, NumGold: 1, Episode: done, NumExtraCalls: extra}
+	}
 	rows := []Row{row("a", true, 1), row("a", false, 0), row("a", false, 0), row("a", false, 0), row("b", true, 0)} // b lost three of four
 	near(t, "tool efficiency", Estimate(rows, Metrics()[3], Bootstrap{}).Mean, (0.25*0.5+1)/1.25, 1e-12)
 }

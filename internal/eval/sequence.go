@@ -77,29 +77,29 @@ func (s *Sequence) Interval() Interval {
 	return out
 }
 
-// Decided reports whether the difference is known to be above 0, or below: an evaluation may stop.
-func (s *Sequence) Decided() bool {
-	i := s.Interval()
-	return i.N > 0 && (i.Low > 0 || i.High < 0)
-}
-
-// Anytime is the sequence's interval of what new does more than old, in whole episodes, after all scenarios that both have: in a random
-// order that no result changes, each cluster's mean as one difference. It is wider than that of Compare, and holds although
-// one may have looked before, and taken more scenarios for it.
-func Anytime(old, new []Row, b Bootstrap) Interval {
-	pairs, n := paired(gather(old, Completion()), gather(new, Completion()))
-	if n == 0 {
-		return Interval{}
-	}
-	s, state := NewSequence(b), mix(b.Seed)
-	for i := range pairs {
-		k := i + place(&state, len(pairs)-i)
-		pairs[i], pairs[k] = pairs[k], pairs[i]
-		s.Add(pairs[i][1].mean() - pairs[i][0].mean())
+// Sequential is the sequence's interval of what new does more than old, in whole episodes, by the episodes so far. order are the ids of
+// the scenarios in the order in which they are run, those of one family together: fixed before the first episode, at random, and never by
+// a result. What is run later is added behind what was there, so the intervals hold however often one looks. A unit of order is one
+// difference, of the scenarios in it that both systems have: a family counts as much as a scenario in none. Compare instead gives it the
+// weight of its scenarios.
+func Sequential(order [][]string, old, new []Row, b Bootstrap) Interval {
+	was, is := gather(old, Completion()), gather(new, Completion())
+	s, n := NewSequence(b), 0
+	for _, unit := range order {
+		difference, both := 0.0, 0
+		for _, id := range unit {
+			if was[id] != nil && is[id] != nil {
+				difference, both = difference+is[id].sum().mean()-was[id].sum().mean(), both+1
+			}
+		}
+		if both > 0 {
+			s.Add(difference / float64(both))
+			n += both
+		}
 	}
 	out := s.Interval()
-	if out.N = n; len(pairs) < n {
-		out.Clusters = len(pairs)
+	if out.N = n; s.n < n {
+		out.Clusters = s.n
 	}
 	return out
 }

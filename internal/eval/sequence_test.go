@@ -103,7 +103,7 @@ func TestSequenceDecides(t *testing.T) {
 				u := r.Float64()
 				s.Add(oneIf(u > 1-x.better) - oneIf(u < x.worse))
 			}
-			if i := s.Interval(); s.Decided() && (i.Low > 0) == (x.better > x.worse) {
+			if i := s.Interval(); i.Decided() && (i.Low > 0) == (x.better > x.worse) {
 				decided++
 			}
 		}
@@ -111,7 +111,7 @@ func TestSequenceDecides(t *testing.T) {
 			t.Errorf("%+v: %d of 200 are decided", x, decided)
 		}
 	}
-	if s := NewSequence(Bootstrap{}); s.Decided() || s.Interval() != (Interval{Low: -1, High: 1, Method: BettingSequence}) {
+	if s := NewSequence(Bootstrap{}); s.Interval().Decided() || s.Interval() != (Interval{Low: -1, High: 1, Method: BettingSequence}) {
 		t.Errorf("nothing was added: %+v", s.Interval())
 	}
 }
@@ -162,25 +162,66 @@ func TestSequenceIsWhatBetsLeave(t *testing.T) {
 	})
 }
 
-// Anytime adds clusters in an order that neither the rows' order nor what was done changes.
-func TestAnytime(t *testing.T) {
-	old, new := failed(table("0101101101011011010110110101")), table("0101101101011011010110110101")
-	got := Anytime(old, new, Bootstrap{})
-	if got.N != 28 || got.Low <= 0 || got.High >= 1 || got.Method != BettingSequence {
-		t.Errorf("%+v", got)
+// Sequential adds what is run later behind what was there: whatever comes, no interval gets wider, and each is that of the differences by
+// hand. A unit is one difference, of the scenarios that both systems have.
+func TestSequential(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var order [][]string
+		var old, new []Row
+		by := NewSequence(Bootstrap{})
+		last := Interval{Low: -1, High: 1}
+		scenarios := 0
+		for u := range rapid.IntRange(1, 40).Draw(t, "units") {
+			var unit []string
+			var sum, both float64
+			for s := range rapid.IntRange(1, 3).Draw(t, "scenarios") {
+				id := fmt.Sprint((u*7)%41, "/", s) // names in no order
+				unit = append(unit, id)
+				was, is := rapid.SliceOfN(rapid.Bool(), 0, 3).Draw(t, "old"), rapid.SliceOfN(rapid.Bool(), 0, 3).Draw(t, "new")
+				mean := func(rows *[]Row, done []bool) (m float64) {
+					for k, d := range done {
+						*rows = append(*rows, Row{ScenarioID: id, Repeat: k, Episode: d})
+						m += oneIf(d) / float64(len(done))
+					}
+					return m
+				}
+				a, b := mean(&old, was), mean(&new, is)
+				if len(was) > 0 && len(is) > 0 {
+					sum, both = sum+b-a, both+1
+				}
+			}
+			order = append(order, unit)
+			if both > 0 {
+				by.Add(sum / both)
+				scenarios += int(both)
+			}
+			got, want := Sequential(order, old, new, Bootstrap{}), by.Interval()
+			if got.N != scenarios || got.Low != want.Low || got.High != want.High || math.Abs(got.Mean-want.Mean) > 1e-12 || got.Low < last.Low || got.High > last.High {
+				t.Fatalf("%+v after %+v, by hand %+v", got, last, want)
+			}
+			if got.Clusters > 0 != (want.N < scenarios) {
+				t.Fatalf("%+v of %d units", got, want.N)
+			}
+			last = got
+			// What is still to come changes nothing.
+			if whole := Sequential(append(order[:len(order):len(order)], []string{"later"}), old, new, Bootstrap{}); whole != got {
+				t.Fatalf("%+v, with what is still to come %+v", got, whole)
+			}
+		}
+	})
+}
+
+// Intervals that hold together have the chance to miss split among them, and are wider than one alone.
+func TestJointly(t *testing.T) {
+	near(t, "level of six", Bootstrap{Level: 0.9}.Jointly(6).Level, 1-0.1/6, 1e-15)
+	near(t, "level of none", Bootstrap{}.Jointly(0).Level, 0.95, 1e-15)
+	wide, narrow := NewSequence(Bootstrap{}.Jointly(6)), NewSequence(Bootstrap{})
+	for range 9 {
+		wide.Add(1)
+		narrow.Add(1)
 	}
-	if same := Compare(old, new, Completion(), Bootstrap{}); math.Abs(same.Mean-got.Mean) > 1e-9 || got.Low > same.Low || got.High < same.High {
-		t.Errorf("%+v is no wider than %+v", got, same)
-	}
-	for i := range new {
-		new[i].Family = "one"
-		old[i].Family = "one"
-	}
-	if got := Anytime(old, new, Bootstrap{}); got.Clusters != 1 || got.Low > 0 {
-		t.Errorf("one family: %+v", got)
-	}
-	if got := Anytime(old, nil, Bootstrap{}); got != (Interval{}) {
-		t.Errorf("nothing in common: %+v", got)
+	if wide.Interval().Low >= narrow.Interval().Low {
+		t.Errorf("%+v is no wider than %+v", wide.Interval(), narrow.Interval())
 	}
 }
 
@@ -191,6 +232,6 @@ func ExampleSequence() {
 		s.Add(0)
 	}
 	i := s.Interval()
-	fmt.Printf("%.2f [%.2f, %.2f] after %d, decided: %v\n", i.Mean, i.Low, i.High, i.N, s.Decided())
+	fmt.Printf("%.2f [%.2f, %.2f] after %d, decided: %v\n", i.Mean, i.Low, i.High, i.N, i.Decided())
 	// Output: 0.50 [0.18, 0.81] after 24, decided: true
 }

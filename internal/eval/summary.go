@@ -120,7 +120,6 @@ type Delta struct {
 	First   Interval            `json:"first_call,omitzero"` // over scenarios with gold calls
 	Episode Interval            `json:"episode"`
 	Metrics map[string]Interval `json:"metrics,omitempty"` // by Metric.Name: those of New minus those of Old
-	Anytime Interval            `json:"anytime,omitzero"`  // of Episode, for who looks more than once
 	// Regressions and Gains are the scenarios that New does less, and more, often than Old, the largest change first.
 	Regressions []Change `json:"regressions,omitempty"`
 	Gains       []Change `json:"gains,omitempty"`
@@ -128,7 +127,7 @@ type Delta struct {
 
 // Difference compares two systems.
 func Difference(old, new System, b Bootstrap) Delta {
-	d := Delta{Old: old.Name, New: new.Name, Metrics: map[string]Interval{}, Anytime: Anytime(old.Rows, new.Rows, b)}
+	d := Delta{Old: old.Name, New: new.Name, Metrics: map[string]Interval{}}
 	for _, m := range Metrics() {
 		if i := Compare(old.Rows, new.Rows, m, b); i.N > 0 {
 			d.Metrics[m.Name] = i

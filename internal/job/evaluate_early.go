@@ -14,7 +14,7 @@ import (
 )
 
 // Known is a difference that an evaluation stopped early on, by its confidence sequence. The intervals for a fixed number of scenarios do
-// not hold then.
+// not hold then. All differences of an evaluation hold together with eval.confidence.
 type Known struct {
 	eval.Pair
 	eval.Interval // of completion
@@ -40,6 +40,18 @@ func (b *bench) units() (units [][]scenario.Scenario) {
 	}
 	slices.SortFunc(units, func(x, y []scenario.Scenario) int { return cmp.Compare(place[familyOf(x[0])], place[familyOf(y[0])]) })
 	return units
+}
+
+// order are the ids of the units.
+func (b *bench) order() (order [][]string) {
+	for _, unit := range b.units() {
+		var ids []string
+		for _, s := range unit {
+			ids = append(ids, s.ID)
+		}
+		order = append(order, ids)
+	}
+	return order
 }
 
 // familyOf is what a scenario shares with those that are made alike; its own id where there are none.
@@ -68,57 +80,26 @@ func (b *bench) known(systems []*measuring) (all []Known, enough bool) {
 	if points == 0 {
 		return nil, false
 	}
-	criteria, rates := b.local.Criteria(ByID(b.tasks)), make([]map[string]float64, len(systems))
+	criteria, order, n := b.local.Criteria(ByID(b.tasks)), b.order(), len(systems)
+	rows := make([][]eval.Row, n)
 	for i, m := range systems {
-		rates[i] = completion(eval.NewSystem(m.Name, m.episodes, criteria).Rows)
+		rows[i] = eval.NewSystem(m.Name, m.episodes, criteria).Rows
 	}
-	units, bootstrap := b.units(), IntervalsOf(b.Config)
+	// All pairs of the evaluation share the chance to miss, also those of a system that is given up on the way: how it went must not
+	// change what the others are held to.
+	intervals := IntervalsOf(b.Config).Jointly(n * (n - 1) / 2)
 	enough = true
 	for i := range systems {
 		for k := range i {
 			if systems[i].gaveUp || systems[k].gaveUp {
 				continue
 			}
-			seq := eval.NewSequence(bootstrap)
-			for _, unit := range units {
-				if d, both := difference(rates[k], rates[i], unit); both {
-					seq.Add(d)
-				}
-			}
-			interval := seq.Interval()
-			all = append(all, Known{eval.Pair{Old: systems[k].Name, New: systems[i].Name}, interval})
-			enough = enough && (seq.Decided() || interval.High-interval.Low <= points/100)
+			d := eval.Sequential(order, rows[k], rows[i], intervals)
+			all = append(all, Known{eval.Pair{Old: systems[k].Name, New: systems[i].Name}, d})
+			enough = enough && (d.Decided() || d.High-d.Low <= points/100)
 		}
 	}
 	return all, enough
-}
-
-// completion is the share of each scenario's episodes in which the task was done.
-func completion(rows []eval.Row) map[string]float64 {
-	done, n := map[string]float64{}, map[string]float64{}
-	for _, r := range rows {
-		n[r.ScenarioID]++
-		if r.Episode {
-			done[r.ScenarioID]++
-		}
-	}
-	for id := range n {
-		done[id] /= n[id]
-	}
-	return done
-}
-
-// difference is the mean difference over the scenarios of a unit that both systems have, and whether there is one.
-func difference(old, new map[string]float64, unit []scenario.Scenario) (d float64, both bool) {
-	n := 0.0
-	for _, s := range unit {
-		was, isOld := old[s.ID]
-		is, isNew := new[s.ID]
-		if isOld && isNew {
-			d, n = d+is-was, n+1
-		}
-	}
-	return d / max(1, n), n > 0
 }
 
 // checkEarly refuses to stop early where there is nothing to compare.

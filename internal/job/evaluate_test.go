@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
@@ -315,16 +316,68 @@ func TestOrderOfAnEarlyStop(t *testing.T) {
 	}
 }
 
-// Differences that were known before the last block are those of a confidence sequence, over units in which both systems have episodes.
+// Differences that were known before the last block are those of confidence sequences in the order in which the scenarios are run, and hold
+// together: of three systems each has a third of the chance to miss, also where one system was given up.
 func TestKnownDifferences(t *testing.T) {
-	unit := []scenario.Scenario{{ID: "a"}, {ID: "b"}, {ID: "c"}}
-	old := completion([]eval.Row{{ScenarioID: "a", Episode: true}, {ScenarioID: "a"}, {ScenarioID: "b"}})
-	new := completion([]eval.Row{{ScenarioID: "a", Episode: true}, {ScenarioID: "b", Episode: true}, {ScenarioID: "c", Episode: true}})
-	if d, both := difference(old, new, unit); !both || d != 0.75 {
-		t.Errorf("%g, %v", d, both)
+	b := &bench{Job: &Job{Config: config.Default()}, local: &Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}}}
+	b.Config.Eval.StopEarly = 1
+	var systems []*measuring
+	var rows [3][]eval.Row
+	for i := range rows {
+		systems = append(systems, &measuring{System: System{Name: fmt.Sprint(i)}})
 	}
-	if d, both := difference(old, new, unit[2:]); both || d != 0 {
-		t.Errorf("of no common scenario: %g, %v", d, both)
+	for n := range 60 {
+		s := scenario.Scenario{ID: fmt.Sprint(n), Checks: []scenario.Check{{Type: scenario.NoCallCheck}}}
+		if n < 20 {
+			s.Tags = []string{fmt.Sprintf("%s%d", eval.FamilyTag, n%4)}
+		}
+		b.tasks = append(b.tasks, s)
+		for i, m := range systems {
+			episode := &trajectory.Trajectory{ScenarioID: s.ID, Outcome: trajectory.OK}
+			done := n%3 < i
+			if !done {
+				call := chat.ToolCall{Name: "x", Arguments: "{}"}
+				episode.Turns = []trajectory.Turn{{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{{Call: call, Status: trajectory.CallOK}}}}
+			}
+			m.episodes = append(m.episodes, episode)
+			rows[i] = append(rows[i], eval.Row{ScenarioID: s.ID, Episode: done})
+		}
+	}
+	var order [][]string
+	for _, unit := range b.units() {
+		order = append(order, nil)
+		for _, s := range unit {
+			order[len(order)-1] = append(order[len(order)-1], s.ID)
+		}
+	}
+	if len(order) != 44 {
+		t.Fatalf("%d units", len(order))
+	}
+	for _, gaveUp := range []bool{false, true} {
+		systems[1].gaveUp = gaveUp
+		known, enough := b.known(systems)
+		if want := map[bool]int{false: 3, true: 1}[gaveUp]; len(known) != want || !enough {
+			t.Fatalf("%+v, enough %v", known, enough)
+		}
+		for _, k := range known {
+			var old, new int
+			fmt.Sscan(k.Old, &old)
+			fmt.Sscan(k.New, &new)
+			if want := eval.Sequential(order, rows[old], rows[new], eval.Bootstrap{Level: 1 - 0.05/3}); k.Interval != want || !want.Decided() || want.Clusters != 44 {
+				t.Errorf("%+v, want %+v", k, want)
+			}
+		}
+	}
+	systems[2].episodes = systems[0].episodes
+	for points, want := range map[float64]bool{1: false, 50: true} {
+		b.Config.Eval.StopEarly = points
+		if known, enough := b.known(systems); enough != want {
+			t.Errorf("to %g points: %+v, enough %v", points, known, enough)
+		}
+	}
+	b.Config.Eval.StopEarly = 0
+	if known, enough := b.known(systems); known != nil || enough {
+		t.Errorf("%+v without eval.stop_early", known)
 	}
 }
 

@@ -61,6 +61,11 @@ func (m *Evaluated) Notes(results eval.Results) []string {
 	for _, k := range m.Known {
 		add("%s - %s: %s points of whole episodes, by a confidence sequence, which holds although the evaluation may stop early", k.New, k.Old, k.PointsText())
 	}
+	if len(m.Known) > 1 {
+		add("these %d differences hold together with a confidence of %g%%; a family of scenarios counts once in them", len(m.Known), 100*m.Confidence())
+	} else if len(m.Known) == 1 {
+		add("a family of scenarios counts once in this difference; in the table it counts as many times as it has scenarios")
+	}
 	if m.NotRun > 0 {
 		add("stopped early: %s were not run, for these differences are known; the intervals of the table are for a fixed number of scenarios", fault.Count(m.NotRun, "scenario"))
 	}
