@@ -1,10 +1,8 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
-	"io/fs"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -23,8 +21,6 @@ type app struct {
 	seed          uint64
 	seedIsPresent func() bool
 }
-
-const defaultConfigPath = "hone.yaml"
 
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
@@ -102,21 +98,22 @@ func arguments(least, most int, names string) cobra.PositionalArgs {
 	}
 }
 
+// configured is a verb without arguments that needs the configuration.
+func (a *app) configured(run func(ctx context.Context, c config.Config) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		c, err := a.config()
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), c)
+	}
+}
+
 // config reads the configuration: the file named, or hone.yaml where there is one, or the defaults; then the flags.
 func (a *app) config() (config.Config, error) {
-	path := a.configPath
-	if path == "" {
-		path = defaultConfigPath
-		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			path = ""
-		}
-	}
-	c := config.Default()
-	if path != "" {
-		var err error
-		if c, err = config.Load(path); err != nil {
-			return c, err
-		}
+	c, err := config.Given(a.configPath)
+	if err != nil {
+		return c, err
 	}
 	if a.seedIsPresent() {
 		c.Seed = a.seed

@@ -59,7 +59,7 @@ func runConfigValidate(a *app, args []string) error {
 		path = args[0]
 	}
 	if path == "" {
-		path = defaultConfigPath
+		path = config.DefaultFile
 	}
 	if _, err := config.Load(path); err != nil {
 		return err

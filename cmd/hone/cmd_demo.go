@@ -6,6 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/basemodel"
+	"hone/internal/config"
 	"hone/internal/demo"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
@@ -23,16 +25,12 @@ func newDemo(a *app) *cobra.Command {
 			"evaluation on the test split, report.html, and one line of JSON. A stopped demo goes on with hone runs resume.",
 		Example: "  hone demo\n  hone demo --json --seed 7",
 		Args:    arguments(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.config()
-			if err != nil {
+		RunE: a.configured(func(ctx context.Context, c config.Config) error {
+			if err := basemodel.OnGPUs(&c, numGPUs); err != nil {
 				return err
 			}
-			if err := onGPUs(&c, numGPUs); err != nil {
-				return err
-			}
-			return study.Demo(cmd.Context(), a.jobs(c), c)
-		},
+			return study.Demo(ctx, a.jobs(c), c)
+		}),
 	}
 	c.Flags().IntVar(&numGPUs, "num-gpus", 0, numGPUsUsage)
 	a.sandboxFlag(c.PersistentFlags())
@@ -84,7 +82,7 @@ func runDemoLearn(ctx context.Context, a *app, o study.Options, arms string, num
 	if err != nil {
 		return err
 	}
-	if err := onGPUs(&c, numGPUs); err != nil {
+	if err := basemodel.OnGPUs(&c, numGPUs); err != nil {
 		return err
 	}
 	if numGPUs > 0 {

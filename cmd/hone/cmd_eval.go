@@ -1,23 +1,19 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/eval"
-	"hone/internal/fault"
 	"hone/internal/job"
+	"hone/internal/show"
 	"hone/internal/toolset"
 )
 
 type evalFlags struct {
 	job.Asked
 	servers toolset.Source
-	show    string
+	show    show.Which
 }
 
 func newEval(a *app) *cobra.Command {
@@ -42,7 +38,7 @@ func newEval(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.Split, "split", "", "train, validation or test (default the configuration's)")
 	c.Flags().StringVar(&f.Judge, "judge-model", "", "model that scores scenarios without checks, as provider/name")
 	c.Flags().StringVar(&f.Output, "output-dir", "", "run directory for the trajectories; without it none are kept")
-	c.Flags().StringVar(&f.show, "show", showNone, "episodes to print, with chat, calls, results and checks: none, failed or all")
+	c.Flags().StringVar((*string)(&f.show), "show", string(show.None), "episodes to print, with chat, calls, results and checks: none, failed or all")
 	allowFindingsFlag(c.Flags(), &f.AllowFindings)
 	c.Flags().BoolVar(&f.CompareBase, "compare-base", false, "evaluate the base model too and report the paired difference: --compare base")
 	c.Flags().StringSliceVar(&f.Compare, "compare", nil, "systems to hold the model against, with commas: base, adapter folders, PROVIDER/MODEL, http://HOST/v1/MODEL")
@@ -54,16 +50,9 @@ func newEval(a *app) *cobra.Command {
 	return c
 }
 
-// What --show may be.
-const (
-	showNone   = "none"
-	showFailed = "failed"
-	showAll    = "all"
-)
-
 func runEval(ctx context.Context, a *app, f evalFlags) error {
-	if f.show != showNone && f.show != showFailed && f.show != showAll {
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot show %q", f.show), Where: "--show", Next: "give none, failed or all"}
+	if err := f.show.Check(); err != nil {
+		return err
 	}
 	c, err := a.config()
 	if err != nil {
@@ -78,49 +67,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if err != nil || measured == nil {
 		return err
 	}
-	return a.tell(measured, f.show)
-}
-
-// tell prints the episodes that show names and the rates.
-func (a *app) tell(measured *job.Evaluated, show string) error {
-	if !a.JSON {
-		for _, e := range episodesToPrint(measured.Systems, show) {
-			if err := e.WriteText(a.Data); err != nil {
-				return err
-			}
-			fmt.Fprintln(a.Data)
-		}
-	}
-	if !slices.ContainsFunc(measured.Systems, func(s eval.System) bool { return len(s.Rows) > 0 }) {
-		return cmp.Or(measured.Failed...) // there is nothing to print
-	}
-	if err := a.printEval(*measured, show); err != nil {
-		return err
-	}
-	return cmp.Or(measured.Failed...)
-}
-
-// printEval prints the rates, in JSON with the episodes that show names.
-func (a *app) printEval(r job.Evaluated, show string) error {
-	results := r.Results()
-	for _, note := range r.Notes(results) {
-		a.Say("%s", note)
-	}
-	out := struct {
-		eval.Results
-		Reused   map[string]int   `json:"reused,omitempty"`    // episodes of each system that earlier evaluations had run
-		NotRun   int              `json:"not_run,omitempty"`   // scenarios that were left out by eval.stop_early
-		Known    []job.Known      `json:"sequences,omitempty"` // differences that hold whenever it stops
-		Failed   []string         `json:"failed,omitempty"`
-		Episodes []printedEpisode `json:"episodes,omitempty"`
-	}{Results: results, Reused: r.Reused, NotRun: r.NotRun, Known: r.Known}
-	for _, err := range r.Failed {
-		out.Failed = append(out.Failed, err.Error())
-	}
-	for _, e := range episodesToPrint(r.Systems, show) {
-		out.Episodes = append(out.Episodes, episodeOf(e))
-	}
-	return a.Print(out, r.Table(results))
+	return show.Evaluated(a.Host, measured, f.show)
 }
 
 // resumeEval goes on with a stopped evaluation.
@@ -129,5 +76,5 @@ func (a *app) resumeEval(ctx context.Context, e job.Env, path string, b job.Begu
 	if err != nil || measured == nil {
 		return err
 	}
-	return a.tell(measured, showNone)
+	return show.Evaluated(a.Host, measured, show.None)
 }

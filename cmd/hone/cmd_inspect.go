@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,15 +38,12 @@ func newInspectTokens(a *app) *cobra.Command {
 		Use:     "tokens",
 		Short:   `{"text"} -> {"ids"}, special tokens in the text recognised, none added; or back`,
 		Example: `  echo '{"text": "hello<|im_end|>"}' | hone inspect tokens` + "\n" + `  echo '{"ids": [28120, 2]}' | hone inspect tokens --decode`,
-		RunE: func(c *cobra.Command, _ []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
+			tell := func(ctx context.Context, c config.Config) error { return inspect.Tokens(ctx, a.Host, c.Model, o) }
 			if o.Tokenizer != "" { // the configuration has no part in it
-				return inspect.Tokens(c.Context(), a.Host, config.Model{}, o)
+				return tell(c.Context(), config.Config{})
 			}
-			conf, err := a.config()
-			if err != nil {
-				return err
-			}
-			return inspect.Tokens(c.Context(), a.Host, conf.Model, o)
+			return a.configured(tell)(c, args)
 		},
 	}
 	modelFlag(c, &o.Base)
@@ -60,16 +59,9 @@ func newInspectLogprobs(a *app) *cobra.Command {
 		Use:     "logprobs",
 		Short:   `{"ids"} -> {"logprobs"}, natural log; the first is null`,
 		Example: `  echo '{"ids": [1, 4093, 198]}' | hone inspect logprobs --adapter runs/demo-20260102-150405/final`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			conf, err := a.config()
-			if err != nil {
-				return err
-			}
-			if base == "" {
-				base = conf.Model.Base
-			}
-			return inspect.Logprobs(c.Context(), a.Host, conf, base, adapter)
-		},
+		RunE: a.configured(func(ctx context.Context, c config.Config) error {
+			return inspect.Logprobs(ctx, a.Host, c, cmp.Or(base, c.Model.Base), adapter)
+		}),
 	}
 	modelFlag(c, &base)
 	c.Flags().StringVar(&adapter, "adapter", "", "adapter folder (default none: the base model's)")
@@ -86,15 +78,12 @@ func newInspectParse(a *app) *cobra.Command {
 			"where a block is no call it stays in content, and \"parse_error\" says why.\n" +
 			"Formats: " + strings.Join(toolcall.Names(), ", ") + ".",
 		Example: `  echo '{"text": "<tool_call>\n{\"name\": \"hash\", \"arguments\": {}}\n</tool_call>"}' | hone inspect parse --format hermes`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			var conf config.Config
-			if o.Format == "" {
-				var err error
-				if conf, err = a.config(); err != nil {
-					return err
-				}
+		RunE: func(c *cobra.Command, args []string) error {
+			tell := func(ctx context.Context, c config.Config) error { return inspect.Parse(ctx, a.Host, c.Model, o) }
+			if o.Format != "" { // the configuration has no part in it
+				return tell(c.Context(), config.Config{})
 			}
-			return inspect.Parse(c.Context(), a.Host, conf.Model, o)
+			return a.configured(tell)(c, args)
 		},
 	}
 	modelFlag(c, &o.Base)
@@ -118,13 +107,7 @@ func newInspectRender(a *app) *cobra.Command {
 			"Text that only looks like a control token has its first character escaped: \\u003c|im_end|>.",
 		Example: `  hone inspect render --template chat_template.jinja --set enable_thinking=false < conversations.jsonl` + "\n" +
 			`  echo '{"messages": [{"role": "user", "content": "hi"}], "add_generation_prompt": true}' | hone inspect render`,
-		RunE: func(c *cobra.Command, _ []string) error {
-			conf, err := a.config()
-			if err != nil {
-				return err
-			}
-			return inspect.Render(c.Context(), a.Host, conf.Model, o)
-		},
+		RunE: a.configured(func(ctx context.Context, c config.Config) error { return inspect.Render(ctx, a.Host, c.Model, o) }),
 	}
 	modelFlag(c, &o.Base)
 	tokenizerFlag(c, &o.Tokenizer)
@@ -152,13 +135,7 @@ func newInspectMemory(a *app) *cobra.Command {
 			"where the run would be refused: for want of memory, or because its sequences outgrow the model's positions.",
 		Example: "  hone inspect memory --prefix 900\n  hone inspect memory --config run.yaml --row 1200 --json",
 		Args:    arguments(0, 0, ""),
-		RunE: func(*cobra.Command, []string) error {
-			c, err := a.config()
-			if err != nil {
-				return err
-			}
-			return inspect.Memory(a.Host, c, o)
-		},
+		RunE:    a.configured(func(_ context.Context, c config.Config) error { return inspect.Memory(a.Host, c, o) }),
 	}
 	runFlags(c, &o)
 	return c
@@ -174,13 +151,7 @@ func newInspectPlan(a *app) *cobra.Command {
 			"each input and result is, with a comment where another layer begins. An output is written over an input that is donated.",
 		Example: "  hone inspect plan --hlo programs --prefix 900",
 		Args:    arguments(0, 0, ""),
-		RunE: func(*cobra.Command, []string) error {
-			c, err := a.config()
-			if err != nil {
-				return err
-			}
-			return inspect.Programs(a.Host, c, o, folder)
-		},
+		RunE:    a.configured(func(_ context.Context, c config.Config) error { return inspect.Programs(a.Host, c, o, folder) }),
 	}
 	runFlags(c, &o)
 	c.Flags().StringVar(&folder, "hlo", "", "folder that gets the files; it is made")

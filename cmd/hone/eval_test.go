@@ -13,6 +13,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/screen"
+	"hone/internal/show"
 )
 
 // Beside each rate stands how many episodes are not in it, and how its interval was made is said.
@@ -27,7 +28,7 @@ func TestPrintEval(t *testing.T) {
 		{Name: "model", Rows: rows(10), Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 2}}}}
 	var stdout, stderr bytes.Buffer
 	a := &app{Host: &host.Host{Data: screen.New(&stdout), Talk: screen.New(&stderr), Plain: true}}
-	if err := a.printEval(job.Evaluated{Comparison: r}, showNone); err != nil {
+	if err := show.Rates(a.Host, &job.Evaluated{Comparison: r}, show.None); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"base\t0.0% [0.0, 16.1]\t0.0% [0.0, 16.1]\t0.5\t20\t7\n", "\t20\t2\n", "model - base\t+50.0 [", "]\t\t20\t2 + 7\n"} {
@@ -43,7 +44,7 @@ func TestPrintEval(t *testing.T) {
 		r.Systems[1].Rows[i].NumGold = 0
 	}
 	stdout.Reset()
-	if err := a.printEval(job.Evaluated{Comparison: r}, showNone); err != nil {
+	if err := show.Rates(a.Host, &job.Evaluated{Comparison: r}, show.None); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"model\t-\t50.0% [", "]\t-\t20\t2\n", "model - base\t-\t+50.0 ["} {

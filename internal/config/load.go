@@ -24,6 +24,20 @@ import (
 // MaxFileBytes is the size above which a configuration file is refused.
 const MaxFileBytes = 1 << 20
 
+// DefaultFile is the configuration where no other is named.
+const DefaultFile = "hone.yaml"
+
+// Given is the configuration of the file at path; where path is "", that of DefaultFile, and the defaults where there is none.
+func Given(path string) (Config, error) {
+	if path == "" {
+		if _, err := os.Stat(DefaultFile); errors.Is(err, fs.ErrNotExist) {
+			return Default(), nil
+		}
+		path = DefaultFile
+	}
+	return Load(path)
+}
+
 // Load reads a configuration file over the defaults and validates it. Its errors name file, line and column and show
 // the line with a caret under the place.
 func Load(path string) (Config, error) {

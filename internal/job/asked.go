@@ -1,0 +1,192 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"hone/internal/basemodel"
+	"hone/internal/config"
+	"hone/internal/episode/scenario"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/llm"
+	"hone/internal/mcp/lint"
+	"hone/internal/toolset"
+)
+
+// CollectAsked is what the user asks of hone collect. What is empty or 0 is the configuration's.
+type CollectAsked struct {
+	Endpoint, Model, KeyEnv string // the endpoint's base URL, its model, and the variable that holds its key
+	Gold                    bool   // gold calls instead
+	Dataset, Split          string // Split may be "all"
+	Output                  string // run directory
+	TokenBudget             int    // 0: no limit
+	AllowFindings           lint.Allowed
+}
+
+func (a CollectAsked) check() error {
+	if a.Gold && (a.Endpoint != "" || a.Model != "") {
+		return &fault.Error{Code: fault.CodeUsage, What: "gold calls ask no endpoint", Where: "--gold", Next: "leave out --endpoint and --model, or --gold"}
+	}
+	if !a.Gold && (a.Endpoint == "" || a.Model == "") || a.Output == "" {
+		return &fault.Error{Code: fault.CodeUsage, What: "collect needs --endpoint, --model and --output-dir", Why: "with --gold it needs --output-dir alone", Next: "hone collect --help"}
+	}
+	return nil
+}
+
+// scenarios are those of the split; how many are not is told.
+func (a CollectAsked) scenarios(h *host.Host) ([]scenario.Scenario, error) {
+	if !slices.Contains([]string{scenario.Train, scenario.Validation, scenario.Test, "all"}, a.Split) {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no split %q", a.Split), Where: "--split", Next: "give train, validation, test or all"}
+	}
+	list, err := scenario.Load(a.Dataset)
+	if err != nil || a.Split == "all" {
+		return list, err
+	}
+	kept, err := OfSplit(list, a.Split, a.Dataset)
+	if other := len(list) - len(kept); err == nil && other > 0 {
+		h.Say("%s of the split %s; %d of other splits are left out (--split all runs them too)", fault.Count(len(kept), "scenario"), a.Split, other)
+	}
+	return kept, err
+}
+
+// Collect is what hone collect does. It prints how many episodes ended how.
+func (e Env) Collect(ctx context.Context, c config.Config, a CollectAsked, from toolset.Source) error {
+	trained, err := basemodel.SettleLengths(e.Host, c) // tools are shown as train shows them
+	if err == nil {
+		err = c.SettleLengths(true, 0) // an endpoint may think, whatever this machine is
+	}
+	if err == nil {
+		err = a.check()
+	}
+	if err != nil {
+		return err
+	}
+	a.Dataset = cmp.Or(a.Dataset, c.Scenarios.File)
+	list, err := a.scenarios(e.Host)
+	if err != nil {
+		return err
+	}
+	x, how := Collection{Model: a.Model, Trained: trained}, "their gold calls"
+	if !a.Gold {
+		how = a.Model + " at " + a.Endpoint
+		key, _ := e.LookupEnv(a.KeyEnv)
+		if x.Client, err = llm.New(llm.Options{BaseURL: a.Endpoint, Key: llm.Secret(key), TokenBudget: a.TokenBudget, CacheDir: filepath.Join(a.Output, "cache")}); err != nil {
+			return err
+		}
+	}
+	if e.DryRun {
+		e.Say("would run %s with %s", fault.Count(len(list), "scenario"), how)
+		return nil
+	}
+	j := &Job{Env: e, Verb: "collect", Path: a.Output, Config: c, Kept: Kept{AllowFindings: a.AllowFindings}}
+	defer j.Close()
+	ended, err := j.Collect(ctx, x, list, from)
+	if err != nil {
+		return err
+	}
+	return e.Print(ended.Outcomes, [][]string{{"trajectories", j.Trajectories()}})
+}
+
+// TrainAsked is what the user asks of hone train. What is empty or 0 is the configuration's.
+type TrainAsked struct {
+	LoRA          basemodel.GivenLoRA
+	Base, Adapter string // base model; adapter to start from, "" for a fresh one
+	Dataset       string
+	Judge         string
+	Output        string // run directory
+	NumGPUs       int
+	AllowFindings lint.Allowed
+}
+
+// Train is what hone train does.
+func (e Env) Train(ctx context.Context, c config.Config, a TrainAsked, from toolset.Source) error {
+	c.Scenarios.File = cmp.Or(a.Dataset, c.Scenarios.File)
+	if err := basemodel.OnGPUs(&c, a.NumGPUs); err != nil {
+		return err
+	}
+	if c.Rollout.Temperature == 0 {
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot train on greedy rollouts", Where: "rollout.temperature",
+			Why:  "at 0 all episodes of a group are the same, so there is nothing to compare",
+			Next: "set rollout.temperature above 0, such as 1; eval.temperature is that of evaluations"}
+	}
+	if err := e.Free(a.Output); err != nil {
+		return err
+	}
+	list, err := Scenarios(c.Scenarios.File, a.Judge, len(c.Rewards.Program.Command) > 0)
+	if err != nil {
+		return err
+	}
+	tasks, err := OfSplit(list, scenario.Train, c.Scenarios.File)
+	if err != nil {
+		return err
+	}
+	if c, err = e.startFrom(c, a.LoRA, a.Adapter, a.Base); err != nil {
+		return err
+	}
+	j := &Job{Env: e, Verb: "train", Path: a.Output, Config: c, Kept: Kept{Adapter: a.Adapter, AllowFindings: a.AllowFindings}}
+	j.Kept.Keep(e.Host, c, from)
+	if e.DryRun {
+		if err := j.RehearseTrain(ctx, list, from); err != nil {
+			return err
+		}
+		e.Say("would take %s of %d x %d rollouts on %s in %s", fault.Count(c.GRPO.Steps, "step"), c.GRPO.ScenariosPerStep,
+			c.GRPO.GroupSize, fault.Count(len(tasks), "scenario"), a.Output)
+		return nil
+	}
+	defer j.Close()
+	return j.Train(ctx, list, from)
+}
+
+// startFrom is c with the base model and the adapter that training starts from, and with lengths for them.
+func (e Env) startFrom(c config.Config, lora basemodel.GivenLoRA, adapter, base string) (config.Config, error) {
+	var err error
+	if c.Model.Base, err = basemodel.BaseOf(adapter, base, c); err == nil {
+		if c, err = basemodel.SettleLengths(e.Host, c); err == nil {
+			err = lora.Apply(e.Host, &c, adapter)
+		}
+	}
+	return c, err
+}
+
+// SFTAsked is what the user asks of hone sft. What is empty is the configuration's.
+type SFTAsked struct {
+	LoRA          basemodel.GivenLoRA
+	Base, Adapter string // base model; adapter to start from, "" for a fresh one
+	Data, Catalog string // conversations; tools of rows that name none
+	Output        string // run directory
+	AllowFindings lint.Allowed
+}
+
+// SFT is what hone sft does.
+func (e Env) SFT(ctx context.Context, c config.Config, a SFTAsked) error {
+	if a.Data == "" {
+		return &fault.Error{Code: fault.CodeUsage, What: "no conversations to learn from", Next: "name a file with --data; hone collect makes one"}
+	}
+	if err := e.Free(a.Output); err != nil {
+		return err
+	}
+	d, err := ReadConversations(a.Data, a.Catalog)
+	if err != nil {
+		return err
+	}
+	if c, err = e.startFrom(c, a.LoRA, a.Adapter, a.Base); err != nil {
+		return err
+	}
+	rows, err := d.Demonstrations(e.Host)
+	if err == nil {
+		err = toolset.RefuseFindings(e.Host, d.LintTools(rows), a.AllowFindings)
+	}
+	if err != nil {
+		return err
+	}
+	j := &Job{Env: e, Verb: "sft", Path: a.Output, Config: c, Kept: Kept{Adapter: a.Adapter, AllowFindings: a.AllowFindings}}
+	defer j.Close()
+	if e.DryRun {
+		return j.RehearseSFT(d, rows)
+	}
+	return j.SFT(ctx, d, rows)
+}

@@ -1,0 +1,84 @@
+package show
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"hone/internal/eval"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/job"
+)
+
+// Which is the episodes of an evaluation that are printed.
+type Which string
+
+// What Which may be.
+const (
+	None   Which = "none"
+	Failed Which = "failed"
+	All    Which = "all"
+)
+
+// Check is an error where there is no such choice.
+func (w Which) Check() error {
+	if w != None && w != Failed && w != All {
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot show %q", string(w)), Where: "--show", Next: "give none, failed or all"}
+	}
+	return nil
+}
+
+// of are the episodes of systems that w names.
+func (w Which) of(systems []eval.System) (shown []eval.Example) {
+	for _, s := range systems {
+		for _, e := range s.Episodes {
+			if w == All || w == Failed && e.Failed() {
+				e.Title = s.Name + ": " + e.Name()
+				shown = append(shown, e)
+			}
+		}
+	}
+	return shown
+}
+
+// Evaluated prints what was measured: the episodes that w names, and the rates. Its error is why the numbers of a system say little.
+func Evaluated(h *host.Host, measured *job.Evaluated, w Which) error {
+	if !h.JSON {
+		for _, e := range w.of(measured.Systems) {
+			if err := e.WriteText(h.Data); err != nil {
+				return err
+			}
+			fmt.Fprintln(h.Data)
+		}
+	}
+	if slices.ContainsFunc(measured.Systems, func(s eval.System) bool { return len(s.Rows) > 0 }) { // else there is nothing to print
+		if err := Rates(h, measured, w); err != nil {
+			return err
+		}
+	}
+	return cmp.Or(measured.Failed...)
+}
+
+// Rates prints the rates, in JSON with the episodes that w names.
+func Rates(h *host.Host, r *job.Evaluated, w Which) error {
+	results := r.Results()
+	for _, note := range r.Notes(results) {
+		h.Say("%s", note)
+	}
+	out := struct {
+		eval.Results
+		Reused   map[string]int `json:"reused,omitempty"`    // episodes of each system that earlier evaluations had run
+		NotRun   int            `json:"not_run,omitempty"`   // scenarios that were left out by eval.stop_early
+		Known    []job.Known    `json:"sequences,omitempty"` // differences that hold whenever it stops
+		Failed   []string       `json:"failed,omitempty"`
+		Episodes []Printed      `json:"episodes,omitempty"`
+	}{Results: results, Reused: r.Reused, NotRun: r.NotRun, Known: r.Known}
+	for _, err := range r.Failed {
+		out.Failed = append(out.Failed, err.Error())
+	}
+	for _, e := range w.of(r.Systems) {
+		out.Episodes = append(out.Episodes, Of(e))
+	}
+	return h.Print(out, r.Table(results))
+}

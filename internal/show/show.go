@@ -1,0 +1,102 @@
+// Package show prints what a run holds: its stages, checkpoints and metrics, its episodes, or one of them.
+package show
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"hone/internal/episode/trajectory"
+	"hone/internal/eval"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/job"
+	"hone/internal/report"
+	"hone/internal/run"
+)
+
+// Run prints the run in path.
+func Run(e job.Env, path string) error {
+	s, err := run.Summarize(path)
+	if err != nil {
+		return err
+	}
+	if e.JSON {
+		return e.Print(s, nil)
+	}
+	state, _ := e.Table.State(s)
+	rows := [][]string{{"run", s.Name}, {"path", s.Path}, {"created", s.Created.Format(time.DateTime)}, {"attempts", fmt.Sprint(s.NumAttempts)}, {"state", e.Invoked(state)}}
+	for _, st := range s.Stages {
+		rows = append(rows, []string{"stage " + st.Name, fmt.Sprintf("%s %s, %s", st.Status, fault.Count(st.NumSteps, "step"), fault.Count(st.NumTrajectories, "trajectory"))})
+	}
+	for _, c := range s.Checkpoints {
+		rows = append(rows, []string{"checkpoint", fmt.Sprintf("%s step %d: %s", c.Stage, c.Step, c.Path)})
+	}
+	page := filepath.Join(path, report.HTMLFile)
+	if _, err := os.Stat(page); err == nil {
+		rows = append(rows, []string{"report", page})
+	}
+	if err := e.Print(nil, rows); err != nil {
+		return err
+	}
+	return job.ReadLedger(path, func(l *run.Ledger) error {
+		for _, st := range s.Stages {
+			metrics, err := l.Metrics(st.Name)
+			if err != nil {
+				return err
+			}
+			table, err := run.MetricTable(st.Name, metrics)
+			if err != nil || table == nil {
+				continue // rows of another form: they are in metrics.jsonl
+			}
+			if err := e.Print(nil, append([][]string{{""}}, table...)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Printed is an episode in JSON.
+type Printed struct {
+	Row string `json:"row"` // its name in the run
+	*trajectory.Trajectory
+	Checks []eval.Verdict `json:"checks"`
+}
+
+// Of is an episode as it is printed in JSON.
+func Of(e eval.Example) Printed { return Printed{e.Name(), e.Trajectory, e.Verdicts()} }
+
+// Episode prints the episode of a name in the run in path.
+func Episode(h *host.Host, path, id string) error {
+	found, err := job.FindEpisode(path, id)
+	if err != nil {
+		return err
+	}
+	if h.JSON {
+		return h.Print(Of(found), nil)
+	}
+	return found.WriteText(h.Data)
+}
+
+// Episodes lists the episodes of the run in path, with the checks that each failed.
+func Episodes(h *host.Host, path string) error {
+	found, err := job.EpisodesOf(path)
+	if err != nil {
+		return err
+	}
+	list, rows := []Printed{}, [][]string{{"EPISODE", "OUTCOME", "REWARD", "FAILED CHECKS"}}
+	for _, e := range found {
+		list = append(list, Of(e))
+		var failed []string
+		for _, v := range e.Verdicts() {
+			if !v.Passed {
+				failed = append(failed, host.OneLine(v.Check))
+			}
+		}
+		rows = append(rows, []string{e.Name(), string(e.Trajectory.Outcome), fmt.Sprintf("%.4g", e.Trajectory.Reward), strings.Join(failed, "; ")})
+	}
+	return h.Print(list, rows)
+}
