@@ -31,7 +31,7 @@ func TestPrintEval(t *testing.T) {
 	if err := show.Rates(a.Host, &job.Evaluated{Comparison: r}, show.None); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"base\t0.0% [0.0, 16.1]\t0.0% [0.0, 16.1]\t0.5\t20\t7\n", "\t20\t2\n", "model - base\t+50.0 [", "]\t\t20\t2 + 7\n"} {
+	for _, want := range []string{"base\t0.0% [0.0, 16.1] too few\t0.0% [0.0, 16.1] too few\t0.5\t20\t7\n", "\t20\t2\n", "model - base\t+50.0 [", "]\t\t20\t2 + 7\n"} {
 		if !strings.Contains(stdout.String(), want) {
 			t.Errorf("stdout lacks %q: %s", want, &stdout)
 		}
@@ -52,12 +52,12 @@ func TestPrintEval(t *testing.T) {
 			t.Errorf("without gold calls stdout lacks %q: %s", want, &stdout)
 		}
 	}
-	for _, want := range []string{"base: first call and extra calls are of the 17 scenarios with gold calls, of 20\n", "model: first call and extra calls are of the 0 scenarios", "whole episode: all checks pass"} {
+	for _, want := range []string{"base: first call and extra calls are of the 17 scenarios with gold calls, of 20\n", "model: first call and extra calls are of the 0 scenarios", "whole episode: all checks pass", "too few: fewer than 5 pieces of evidence"} {
 		if !strings.Contains(stderr.String(), want) {
 			t.Errorf("stderr lacks %q: %s", want, &stderr)
 		}
 	}
-	if !strings.Contains(stderr.String(), "Wilson's for a rate, paired bootstrap") {
+	if !strings.Contains(stderr.String(), "Wilson's for a rate; of a difference the paired bootstrap, and Student's t below 12") {
 		t.Errorf("the method is not named: %s", &stderr)
 	}
 }

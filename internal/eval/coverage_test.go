@@ -3,6 +3,7 @@ package eval
 import (
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -48,14 +49,16 @@ func (w world) draw(r *rand.Rand) (pairs [][2]sums) {
 	return pairs
 }
 
-// miss is the share of intervals of a difference, and of the new system's rate, that lie above and below the truth.
-type miss struct{ above, below, rateAbove, rateBelow, n float64 }
+// miss counts intervals of a difference, and of the new system's rate, that lie above and below the truth, and those that say that outcomes
+// are too few.
+type miss struct{ above, below, rateAbove, rateBelow, few, rateFew, n float64 }
 
 func (m miss) covered() float64     { return 1 - (m.above+m.below)/m.n }
 func (m miss) rateCovered() float64 { return 1 - (m.rateAbove+m.rateBelow)/m.n }
 
 func (m *miss) add(o miss) {
-	m.above, m.below, m.rateAbove, m.rateBelow, m.n = m.above+o.above, m.below+o.below, m.rateAbove+o.rateAbove, m.rateBelow+o.rateBelow, m.n+o.n
+	m.above, m.below, m.rateAbove, m.rateBelow = m.above+o.above, m.below+o.below, m.rateAbove+o.rateAbove, m.rateBelow+o.rateBelow
+	m.few, m.rateFew, m.n = m.few+o.few, m.rateFew+o.rateFew, m.n+o.n
 }
 
 // missed simulates evaluations.
@@ -71,7 +74,8 @@ func (w world) missed(num int, seed uint64, resamples int) (m miss) {
 		rate := around(cells, w.scenarios, Rate, Bootstrap{})
 		const rounding = 1e-9
 		truth := w.rate + w.shift
-		m.add(miss{oneIf(i.Low > w.shift+rounding), oneIf(i.High < w.shift-rounding), oneIf(rate.Low > truth+rounding), oneIf(rate.High < truth-rounding), 1})
+		m.add(miss{oneIf(i.Low > w.shift+rounding), oneIf(i.High < w.shift-rounding), oneIf(rate.Low > truth+rounding), oneIf(rate.High < truth-rounding),
+			oneIf(i.TooFew), oneIf(rate.TooFew), 1})
 	}
 	return m
 }
@@ -117,5 +121,60 @@ func TestCoverage(t *testing.T) {
 			near(t, what+"above less below", (all.above-all.below)/all.n, 0, 0.015)
 			near(t, what+"coverage of the rate", all.rateCovered(), 0.965, 0.025)
 		}
+	}
+}
+
+// Of rare successes and failures in families with repeats, where few clusters show how alike their rows are, the interval of a rate
+// covers as often too. By the variance of the clusters as they are it covers 85%, and with two more that always agree 90%.
+func TestCoverageOfRareRates(t *testing.T) {
+	for i, w := range []world{{120, 4, true, 0.03, 0}, {200, 4, true, 0.03, 0}, {120, 4, true, 0.97, 0}, {200, 4, true, 0.97, 0}} {
+		if m := w.missed(1000, uint64(i), 1); m.rateCovered() < 0.935 {
+			t.Errorf("%s: coverage of the rate %v", w, m.rateCovered())
+		}
+	}
+}
+
+// Where outcomes are too few an interval says so: fewer than 5 pieces of evidence with a success, or with a failure; and of a difference fewer
+// than 6 in which the systems differ, so that they cannot be told apart even if all favour one.
+func TestTooFew(t *testing.T) {
+	ones := func(n, of int) []Row { return table(strings.Repeat("1", n) + strings.Repeat("0", of-n)) }
+	family := func(rows []Row, size int) []Row {
+		for i := range rows {
+			rows[i].Family = fmt.Sprint(i / size)
+		}
+		return rows
+	}
+	seconds := Metric{Of: func(r Row) (float64, float64) { return r.Seconds, 1 }}
+	for name, x := range map[string]struct {
+		got  Interval
+		want bool
+	}{
+		"no success":                 {Estimate(ones(0, 100), Completion(), Bootstrap{}), true},
+		"4 successes":                {Estimate(ones(4, 100), Completion(), Bootstrap{}), true},
+		"5 successes":                {Estimate(ones(5, 100), Completion(), Bootstrap{}), false},
+		"4 failures":                 {Estimate(ones(96, 100), Completion(), Bootstrap{}), true},
+		"5 failures":                 {Estimate(ones(95, 100), Completion(), Bootstrap{}), false},
+		"10 successes in 4 families": {Estimate(family(ones(10, 60), 3), Completion(), Bootstrap{}), true},
+		"15 successes in 5 families": {Estimate(family(ones(15, 60), 3), Completion(), Bootstrap{}), false},
+		"times":                      {Estimate(ones(0, 100), seconds, Bootstrap{}), false},
+		"one time":                   {Estimate(ones(0, 1), seconds, Bootstrap{}), true},
+		"5 differ":                   {Compare(ones(0, 100), ones(5, 100), Completion(), Bootstrap{}), true},
+		"6 differ":                   {Compare(ones(0, 100), ones(6, 100), Completion(), Bootstrap{}), false},
+		"6 differ, at 99%":           {Compare(ones(0, 100), ones(6, 100), Completion(), Bootstrap{Level: 0.99}), true},
+		"18 differ, in 6 families":   {Compare(family(ones(0, 60), 3), family(ones(18, 60), 3), Completion(), Bootstrap{}), false},
+		"15 differ, in 5 families":   {Compare(family(ones(0, 60), 3), family(ones(15, 60), 3), Completion(), Bootstrap{}), true},
+		"all alike":                  {Compare(ones(50, 100), ones(50, 100), Completion(), Bootstrap{}), true},
+		"differences of times":       {Compare(ones(0, 100), ones(0, 100), seconds, Bootstrap{}), false},
+	} {
+		if x.got.TooFew != x.want {
+			t.Errorf("%s: %+v", name, x.got)
+		}
+		if text := x.got.RateText() + x.got.PointsText(); strings.Count(text, "] too few") != 2*int(oneIf(x.want)) {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+	s := Summarize(System{Rows: ones(2, 100)}, Bootstrap{})
+	if got := s.EpisodeText(); got != "2.0% [0.6, 7.0] too few" || s.FirstCallText() != got {
+		t.Errorf("%s, %s", got, s.FirstCallText())
 	}
 }

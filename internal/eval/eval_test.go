@@ -294,7 +294,7 @@ func TestWithoutGoldCalls(t *testing.T) {
 	if s := results.Systems["sft"]; *s.Success != 1 || *s.ExtraCalls != 2 || s.N != 3 || s.NumWithGold != 1 || s.ExtraCallsText() != "2" || !strings.HasPrefix(s.FirstCallText(), "100.0% [") {
 		t.Errorf("%+v", s)
 	}
-	if d := results.Deltas[0]; d.First.N != 0 || d.First.PointsText() != "-" || d.Episode.N != 2 || d.Episode.PointsText() != "+0.0 [-100.0, +100.0]" {
+	if d := results.Deltas[0]; d.First.N != 0 || d.First.PointsText() != "-" || d.Episode.N != 2 || d.Episode.PointsText() != "+0.0 [-100.0, +100.0] too few" {
 		t.Errorf("%+v", d)
 	}
 	if !strings.Contains(string(text), `"success":null`) || strings.Contains(string(deltas), `"first_call"`) {

@@ -30,6 +30,13 @@ type Interval struct {
 	N        int     `json:"n"`                  // scenarios
 	Clusters int     `json:"clusters,omitempty"` // pieces of evidence they are: families count once; 0 where each scenario is one
 	Method   string  `json:"method,omitempty"`
+	// TooFew: the outcomes are too few for an interval that covers as often as it says, see Estimate and Compare. It covers more.
+	TooFew bool `json:"too_few,omitempty"`
+}
+
+// RateText is a share with its interval, in percent.
+func (i Interval) RateText() string {
+	return fmt.Sprintf("%.1f%% [%.1f, %.1f]%s", 100*i.Mean, 100*i.Low, 100*i.High, i.doubt())
 }
 
 // PointsText is a difference of rates with its interval, in percentage points, or "-" where nothing was compared.
@@ -37,7 +44,14 @@ func (i Interval) PointsText() string {
 	if i.N == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%+.1f [%+.1f, %+.1f]", 100*i.Mean, 100*i.Low, 100*i.High)
+	return fmt.Sprintf("%+.1f [%+.1f, %+.1f]%s", 100*i.Mean, 100*i.Low, 100*i.High, i.doubt())
+}
+
+func (i Interval) doubt() string {
+	if i.TooFew {
+		return " too few"
+	}
+	return ""
 }
 
 // Decided reports whether it leaves out 0: whether a difference is known to be above it, or below.

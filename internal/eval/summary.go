@@ -2,7 +2,6 @@ package eval
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"hone/internal/episode/trajectory"
@@ -97,12 +96,12 @@ func (s Summary) FirstCallText() string {
 	if s.Success == nil {
 		return "-"
 	}
-	return fmt.Sprintf("%.1f%% [%.1f, %.1f]", 100**s.Success, 100**s.Low, 100**s.High)
+	return s.Metrics[FirstCall().Name].RateText()
 }
 
 // EpisodeText is the rate of the whole episode with its interval, in percent.
 func (s Summary) EpisodeText() string {
-	return fmt.Sprintf("%.1f%% [%.1f, %.1f]", 100*s.EpisodeSuccess, 100*s.EpisodeLow, 100*s.EpisodeHigh)
+	return s.Metrics[Completion().Name].RateText()
 }
 
 // ExtraCallsText is the mean number of calls beyond the gold calls, or "-" where there are none.

@@ -3,6 +3,8 @@ package job
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"hone/internal/eval"
 	"hone/internal/fault"
@@ -69,5 +71,17 @@ func (m *Evaluated) Notes(results eval.Results) []string {
 	if m.NotRun > 0 {
 		add("stopped early: %s were not run, for these differences are known; the intervals of the table are for a fixed number of scenarios", fault.Count(m.NotRun, "scenario"))
 	}
-	return append(notes, "intervals: Wilson's for a rate, paired bootstrap over scenarios for a difference; excluded episodes are in neither")
+	add("intervals: Wilson's for a rate; of a difference the paired bootstrap, and Student's t below 12 pieces of evidence; excluded episodes are in neither")
+	add("a piece of evidence is a scenario, or a family of scenarios")
+	if tooFew(results) {
+		add("too few: fewer than 5 pieces of evidence hold a success, or a failure, or fewer than 6 tell two systems apart; such an interval is wider than it need be")
+	}
+	return notes
+}
+
+// tooFew reports whether an interval of the table says so.
+func tooFew(results eval.Results) bool {
+	return slices.ContainsFunc(slices.Collect(maps.Values(results.Systems)), func(s eval.Summary) bool {
+		return s.Metrics[eval.Completion().Name].TooFew || s.Metrics[eval.FirstCall().Name].TooFew
+	}) || slices.ContainsFunc(results.Deltas, func(d eval.Delta) bool { return d.Episode.TooFew || d.First.TooFew })
 }

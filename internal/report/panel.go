@@ -121,6 +121,9 @@ func (s span) track(name, class string, i eval.Interval, text, end func(float64)
 	t.Says = fmt.Sprintf("%s: %s", name, t.Text)
 	if i.Method != "" && i.Low < i.High { // all are alike: nothing to show
 		t.Interval = end(i.Low) + " to " + end(i.High)
+		if i.TooFew {
+			t.Interval += ", too few"
+		}
 		t.Says += ", interval " + t.Interval
 	}
 	return t
