@@ -5,13 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/evaluate"
 	"hone/internal/job"
 	"hone/internal/show"
 	"hone/internal/toolset"
 )
 
 type evalFlags struct {
-	job.Asked
+	evaluate.Asked
 	servers toolset.Source
 	show    show.Which
 }
@@ -58,12 +59,12 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if err != nil {
 		return err
 	}
-	j, tasks, err := a.jobs(c).Evaluation(c, f.Asked, f.servers)
+	j, tasks, err := f.Job(a.jobs(c), c, f.servers)
 	if err != nil {
 		return err
 	}
 	defer j.Close()
-	measured, err := j.Evaluate(ctx, tasks, f.servers)
+	measured, err := evaluate.Run(ctx, j, tasks, f.servers)
 	if err != nil || measured == nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 
 // resumeEval goes on with a stopped evaluation.
 func (a *app) resumeEval(ctx context.Context, e job.Env, path string, b job.Begun, from toolset.Source) error {
-	measured, err := job.ResumeEvaluation(ctx, e, path, b, from)
+	measured, err := evaluate.Resume(ctx, e, path, b, from)
 	if err != nil || measured == nil {
 		return err
 	}

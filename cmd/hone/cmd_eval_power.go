@@ -3,11 +3,12 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"hone/internal/evaluate"
 	"hone/internal/job"
 )
 
 func newEvalPower(a *app) *cobra.Command {
-	var p job.Power
+	var p evaluate.Power
 	rate, correlation := 0.0, 0.0
 	c := &cobra.Command{
 		Use:   "power [RUN]",

@@ -159,7 +159,7 @@ func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenari
 		spent := x.Client.Spent()
 		j.Say("%s sent and %s received were paid for", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
 	}
-	l.users.say(j.Host)
+	l.SayUsers(j.Host)
 	if err != nil {
 		return nil, j.stoppedCollect(ctx, ended.total(), len(list), err)
 	}
@@ -211,10 +211,10 @@ func (j *Job) collect(ctx context.Context, l *Episodes, p rollout.Policy, list [
 	if l.users, err = playersOf(j.Host, c); err != nil {
 		return Tally{}, err
 	}
-	l.World = l.worldOf(j.Host, c)
+	l.World = l.WorldOf(j.Host, c)
 	// The same command tries again what the servers spoilt, and then the endpoint's answers need not be paid for once more.
 	l.Options = rollout.Options{MaxTokens: c.Rollout.MaxTokens, Seed: c.Seed, Name: func(id string, _, _ int) string { return id }}
-	runner := l.runner(p, c.Rollout.Temperature)
+	runner := l.Runner(p, c.Rollout.Temperature)
 	ended := Tally{Outcomes: map[trajectory.Outcome]int{}}
 	for i, s := range list {
 		kept, found, err := collected(dir, s)

@@ -15,6 +15,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/episode/user"
+	"hone/internal/eval"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
@@ -44,10 +45,10 @@ type Episodes struct {
 	Speaker rollout.Sampled // in them
 	Options rollout.Options
 	Scorer  reward.Scorer
-	clock   *clock // of an evaluation, else nil
-	room    int    // tokens of an episode; 0 where it is not ours to say
+	Watch   func(*environment.Options) // of an evaluation, which books what episodes take; else nil
+	Room    int                        // tokens of an episode; 0 where it is not ours to say
 	opens   func(options any)
-	keyOf   func(*trajectory.Trajectory) string // content key of an episode, see keyed; nil where none is made
+	KeyOf   func(*trajectory.Trajectory) string // content key of an episode, nil where none is made
 }
 
 // Open opens the servers of a run whose episodes are scored.
@@ -75,8 +76,17 @@ func Of(h *host.Host, c config.Config, s *toolset.Set) (*Episodes, error) {
 	return &Episodes{Set: s, opens: h.Opens, Scorer: scorer, users: users}, nil
 }
 
-// held is the hash of the adapter that episodes are sampled with, "" for a base model or an endpoint.
-func (l *Episodes) held() string {
+// Remote are episodes on the same servers in which a model of an endpoint speaks.
+func (l *Episodes) Remote(h *host.Host, c config.Config) *Episodes {
+	r := &Episodes{Set: l.Set, Scorer: l.Scorer, users: l.users, opens: l.opens, Watch: l.Watch}
+	r.World = r.WorldOf(h, c)
+	r.World.Hang = hang(c)
+	r.Options = optionsOf(c)
+	return r
+}
+
+// Held is the hash of the adapter that episodes are sampled with, "" for a base model or an endpoint.
+func (l *Episodes) Held() string {
 	if l.Policy == nil {
 		return ""
 	}
@@ -85,9 +95,9 @@ func (l *Episodes) held() string {
 
 // Stamp adds to the record of an episode what only it knows: the adapter that made it, and what servers wrote to stderr.
 func (l *Episodes) Stamp(t *trajectory.Trajectory) {
-	t.Adapter = l.held()
-	if l.keyOf != nil {
-		t.ContentKey = l.keyOf(t)
+	t.Adapter = l.Held()
+	if l.KeyOf != nil {
+		t.ContentKey = l.KeyOf(t)
 	}
 	if l.Set != nil {
 		l.Set.Stamp(t)
@@ -115,10 +125,10 @@ func (l *Episodes) FindModel(h *host.Host, c *config.Config, folder string, scen
 		return planned{}, err
 	}
 	l.Model = m
-	l.World = l.worldOf(h, *c)
+	l.World = l.WorldOf(h, *c)
 	l.World.Hang = hang(*c)
 	l.Speaker = rollout.Sampled{Renderer: m.Renderer}
-	l.Options = rollout.Options{MaxTokens: c.Rollout.MaxTokens, Temperature: c.Rollout.Temperature, Seed: c.Seed, Retries: 2}
+	l.Options = optionsOf(*c)
 	prefix, longest, err := l.sharedPrefix(scenarios)
 	if err != nil {
 		return planned{}, err
@@ -130,11 +140,16 @@ func (l *Episodes) FindModel(h *host.Host, c *config.Config, folder string, scen
 	return p, err
 }
 
-// worldOf is what episodes take place in, as the configuration has it.
-func (l *Episodes) worldOf(h *host.Host, c config.Config) environment.Options {
+// WorldOf is what episodes take place in, as the configuration has it.
+func (l *Episodes) WorldOf(h *host.Host, c config.Config) environment.Options {
 	return environment.Options{Tools: l.Selection.Tools, System: c.Rollout.System, ToolList: l.Selection.List, ToolsOf: l.Selection.ForScenario,
 		MaxTurns: c.Rollout.MaxTurns, MaxToolCalls: c.Rollout.MaxToolCalls, MaxWork: c.Rollout.Timeout, Programs: toolset.Programs(h, c),
 		User: user.Players{Model: l.users.model(), Seed: c.Seed}}
+}
+
+// optionsOf are those of episodes, but for who speaks and where.
+func optionsOf(c config.Config) rollout.Options {
+	return rollout.Options{MaxTokens: c.Rollout.MaxTokens, Temperature: c.Rollout.Temperature, Seed: c.Seed, Retries: 2}
 }
 
 // between is how many tokens the chat template writes around a turn's result.
@@ -186,7 +201,7 @@ func (l *Episodes) OpenModel(h *host.Host, c *config.Config, folder string, scen
 	}
 	basemodel.SayPrograms(h, m.Engine)
 	l.Speaker.Sampler, l.Policy = l.Sampler, publish.New(source, publish.InProcess(l.Sampler))
-	l.room = len(p.prefix) + p.private
+	l.Room = len(p.prefix) + p.private
 	if folder == "" {
 		return nil
 	}
@@ -227,15 +242,15 @@ func (l *Episodes) Rehearse(h *host.Host, c config.Config, folder string, scenar
 // Rollouts returns a runner of rollouts to train on, at a temperature. They are never truncated: what the sampler leaves out,
 // the policy gives a probability.
 func (l *Episodes) Rollouts(temperature float64) *rollout.Runner {
-	return l.runner(l.Speaker, temperature)
+	return l.Runner(l.Speaker, temperature)
 }
 
-// runner runs episodes of the set's servers in which p speaks.
-func (l *Episodes) runner(p rollout.Policy, temperature float64) *rollout.Runner {
+// Runner runs episodes of the set's servers in which p speaks.
+func (l *Episodes) Runner(p rollout.Policy, temperature float64) *rollout.Runner {
 	o, world := l.Options, l.World
 	l.opens(world)
-	if l.clock != nil {
-		l.clock.watch(&world)
+	if l.Watch != nil {
+		l.Watch(&world)
 	}
 	o.Environment, o.Policy, o.Temperature = environment.New(world), p, temperature
 	l.opens(o)
@@ -252,12 +267,12 @@ func (l *Episodes) Unreachable(err error) error {
 }
 
 func (l *Episodes) Close() {
-	l.closeModel()
+	l.CloseModel()
 	l.Set.Close()
 }
 
-// closeModel leaves the servers alone.
-func (l *Episodes) closeModel() {
+// CloseModel leaves the servers alone.
+func (l *Episodes) CloseModel() {
 	if l.Sampler != nil {
 		l.Sampler.Close()
 	}
@@ -274,6 +289,11 @@ func ByID(list []scenario.Scenario) map[string]*scenario.Scenario {
 		m[list[i].ID] = &list[i]
 	}
 	return m
+}
+
+// Criteria tell success by the scenarios' own checks.
+func (l *Episodes) Criteria(byID map[string]*scenario.Scenario) eval.Criteria {
+	return eval.ByChecks(byID, l.Scorer.Defaults, knownOf(l.Catalog))
 }
 
 // Scenarios loads a file for a verb that scores by rules; without checks and without a judge there is nothing to score, unless by a program.

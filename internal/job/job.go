@@ -153,7 +153,7 @@ func (j *Job) BeginOrGoOn(found *mcp.Catalog) error {
 			}
 			return err
 		}
-		return j.sameTools(found)
+		return j.SameTools(found)
 	}
 	catalog, err := EncodeCatalog(found)
 	if err != nil {
@@ -169,8 +169,8 @@ func (j *Job) Close() {
 	}
 }
 
-// sameTools refuses to go on with a run whose servers now have other tools than those it was begun with.
-func (j *Job) sameTools(found *mcp.Catalog) error {
+// SameTools refuses to go on with a run whose servers now have other tools than those it was begun with.
+func (j *Job) SameTools(found *mcp.Catalog) error {
 	kept, err := mcp.Load(filepath.Join(j.Path, CatalogFile))
 	if err != nil || kept.Hash == found.Hash {
 		return err
@@ -179,8 +179,8 @@ func (j *Job) sameTools(found *mcp.Catalog) error {
 		Why: "what was learnt on other tools would be mixed up", Next: "hone discover lists the present ones; start the old server again, or begin a new run"}
 }
 
-// again is the command that goes on with a run.
-func (j *Job) again() string {
+// Onward is the command that goes on with a run.
+func (j *Job) Onward() string {
 	next := "hone runs resume " + run.Name(j.Path)
 	if j.Kept.MCPGiven {
 		next += " with the same MCP_URL or --mcp"

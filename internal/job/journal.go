@@ -165,7 +165,7 @@ func (l Journal) ofThisAdapter(stage string, step int) (bool, error) {
 		if err := json.Unmarshal(r.JSON, &t); err != nil {
 			return false, fmt.Errorf("reading trajectory %s of the ledger: %w", r.ID, err)
 		}
-		if t.Adapter != l.Episodes.held() {
+		if t.Adapter != l.Episodes.Held() {
 			return false, nil
 		}
 	}
@@ -199,7 +199,7 @@ func (l Journal) Trajectories(stage string, step int) ([]recipe.Kept, error) {
 		if err != nil {
 			return nil, err
 		}
-		if k.Adapter != l.Episodes.held() {
+		if k.Adapter != l.Episodes.Held() {
 			continue
 		}
 		if k.Shown != nil {

@@ -65,7 +65,7 @@ func PageOf(path string) (report.Page, error) {
 			p.Say("adapter", b.Flags.Adapter)
 			p.Say("dataset", e.Dataset)
 			p.Say("split", e.Split)
-			b.Flags.settle()
+			b.Flags.Settle()
 			sayModels(&p, c.Model.Base, e.Systems)
 		}
 	}
@@ -75,10 +75,10 @@ func PageOf(path string) (report.Page, error) {
 // sayModels says what each system of an evaluation is.
 func sayModels(p *report.Page, base string, systems []System) {
 	for _, s := range systems {
-		p.Say(s.Name, s.where())
+		p.Say(s.Name, s.Where())
 		for i := range p.Systems {
 			if p.Systems[i].Name == s.Name {
-				p.Systems[i].Model = s.model(base)
+				p.Systems[i].Model = s.Model(base)
 			}
 		}
 	}
@@ -165,21 +165,6 @@ func WritePage(h *host.Host, path string, with func(*report.Page)) (report.Page,
 	}
 	h.Say("report: %s", filepath.Join(path, report.HTMLFile))
 	return p, nil
-}
-
-// report writes the report of an evaluation that is kept.
-func (b *bench) report(measured *Evaluated) error {
-	_, err := WritePage(b.Host, b.Path, func(p *report.Page) {
-		p.TrainedOn, p.NearTrained, p.Parts = measured.TrainedOn, measured.NearTrained, measured.Parts
-		if b.local.Model != nil {
-			p.Say("device", b.local.Model.Engine.Description())
-		}
-		if measured.NotRun > 0 {
-			p.Notes = append(p.Notes, fmt.Sprintf("Stopped early: %s were not run. The intervals of this page are for a fixed number of scenarios; those that hold are in the run's log.",
-				fault.Count(measured.NotRun, "scenario")))
-		}
-	})
-	return err
 }
 
 // reportTrain writes the report of a training run.

@@ -53,12 +53,12 @@ func (p *players) model() user.Model {
 	return llm.User{Client: p.client, Model: p.c.Model, Temperature: p.c.Temperature, MaxTokens: p.c.MaxTokens}
 }
 
-// say tells what the users cost, apart from what the policy did.
-func (p *players) say(h *host.Host) {
-	if p == nil || p.client == nil {
+// SayUsers tells what the users cost, apart from what the policy did.
+func (l *Episodes) SayUsers(h *host.Host) {
+	if l.users == nil || l.users.client == nil {
 		return
 	}
-	if spent := p.client.Spent(); spent.Total() > 0 {
+	if spent := l.users.client.Spent(); spent.Total() > 0 {
 		h.Say("simulated users: %s sent and %s received were paid for", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
 	}
 }

@@ -60,7 +60,7 @@ func (j *Job) openServers(ctx context.Context, list []scenario.Scenario, from to
 		return nil, err
 	}
 	if j.Dir != nil {
-		err = j.sameTools(l.Catalog)
+		err = j.SameTools(l.Catalog)
 	}
 	if err == nil {
 		err = toolset.RefuseFindings(j.Host, l.Catalog.LintTools(), j.Kept.AllowFindings)
@@ -115,7 +115,7 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	}
 	err = grpo.Run(ctx, scenario.OfSplit(list, scenario.Train), l.Rollouts(c.Rollout.Temperature), l.Scorer, l.Trainer, l.Policy,
 		log, j.Progress(l.Speaker.NumSlots()))
-	l.users.say(j.Host)
+	l.SayUsers(j.Host)
 	if err := l.Unreachable(j.Ended(ctx, grpo.Stage, err)); err != nil {
 		return err
 	}

@@ -10,11 +10,11 @@ import (
 
 // Evaluation returns a runner of episodes that are only measured.
 func (l *Episodes) Evaluation(e config.Eval) *rollout.Runner {
-	return l.runner(l.evaluated(e), e.Temperature)
+	return l.Runner(l.Measured(e), e.Temperature)
 }
 
-// evaluated is the policy that an evaluation measures: the sampler's, truncated as the configuration says.
-func (l *Episodes) evaluated(e config.Eval) rollout.Policy {
+// Measured is the policy that an evaluation measures: the sampler's, truncated as the configuration says.
+func (l *Episodes) Measured(e config.Eval) rollout.Policy {
 	return rollout.Sampled{Sampler: Truncated{l.Speaker.Sampler, e}, Renderer: l.Speaker.Renderer}
 }
 

@@ -80,7 +80,7 @@ func EvaluationEnded(s run.Summary, b Begun) bool {
 	if b.Flags.Evaluation == nil { // of a hone that kept no flags of evaluations
 		return AllFinished(s, b)
 	}
-	b.Flags.settle()
+	b.Flags.Settle()
 	return !slices.ContainsFunc(b.Flags.Evaluation.Systems, func(x System) bool { return !Ended(s, report.EvalStage+x.Name) })
 }
 

@@ -6,9 +6,9 @@ import (
 	"slices"
 
 	"hone/internal/eval"
+	"hone/internal/evaluate"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/job"
 )
 
 // Which is the episodes of an evaluation that are printed.
@@ -43,7 +43,7 @@ func (w Which) of(systems []eval.System) (shown []eval.Example) {
 }
 
 // Evaluated prints what was measured: the episodes that w names, and the rates. Its error is why the numbers of a system say little.
-func Evaluated(h *host.Host, measured *job.Evaluated, w Which) error {
+func Evaluated(h *host.Host, measured *evaluate.Evaluated, w Which) error {
 	if !h.JSON {
 		for _, e := range w.of(measured.Systems) {
 			if err := e.WriteText(h.Data); err != nil {
@@ -61,18 +61,18 @@ func Evaluated(h *host.Host, measured *job.Evaluated, w Which) error {
 }
 
 // Rates prints the rates, in JSON with the episodes that w names.
-func Rates(h *host.Host, r *job.Evaluated, w Which) error {
+func Rates(h *host.Host, r *evaluate.Evaluated, w Which) error {
 	results := r.Results()
 	for _, note := range r.Notes(results) {
 		h.Say("%s", note)
 	}
 	out := struct {
 		eval.Results
-		Reused   map[string]int `json:"reused,omitempty"`    // episodes of each system that earlier evaluations had run
-		NotRun   int            `json:"not_run,omitempty"`   // scenarios that were left out by eval.stop_early
-		Known    []job.Known    `json:"sequences,omitempty"` // differences that hold whenever it stops
-		Failed   []string       `json:"failed,omitempty"`
-		Episodes []Printed      `json:"episodes,omitempty"`
+		Reused   map[string]int   `json:"reused,omitempty"`    // episodes of each system that earlier evaluations had run
+		NotRun   int              `json:"not_run,omitempty"`   // scenarios that were left out by eval.stop_early
+		Known    []evaluate.Known `json:"sequences,omitempty"` // differences that hold whenever it stops
+		Failed   []string         `json:"failed,omitempty"`
+		Episodes []Printed        `json:"episodes,omitempty"`
 	}{Results: results, Reused: r.Reused, NotRun: r.NotRun, Known: r.Known}
 	for _, err := range r.Failed {
 		out.Failed = append(out.Failed, err.Error())

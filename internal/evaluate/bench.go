@@ -1,4 +1,4 @@
-package job
+package evaluate
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
+	"hone/internal/job"
 	"hone/internal/learn/model"
 	"hone/internal/learn/publish"
 	"hone/internal/llm"
@@ -21,9 +22,9 @@ import (
 
 // bench opens the systems of an evaluation, one after the other, on one set of servers.
 type bench struct {
-	*Job
+	*job.Job
 	tasks []scenario.Scenario
-	local *Episodes // the servers, and the base model once it is needed
+	local *job.Episodes // the servers, and the base model once it is needed
 	given config.Config
 	under string // the adapter folder that the model was opened for
 	held  string // and the one that is published, "" for the base model alone
@@ -38,7 +39,7 @@ type bench struct {
 
 // stand is a system that speaks in episodes.
 type stand struct {
-	*Episodes
+	*job.Episodes
 	rollout.Policy
 	who speaker // for the key of an episode
 }
@@ -47,16 +48,16 @@ type stand struct {
 func (b *bench) openLocal() error {
 	b.given = b.Config
 	for _, s := range b.Kept.Evaluation.Systems {
-		if s.isLocal() {
+		if s.IsLocal() {
 			return b.openModel(b.promptedAs(s), &b.Config)
 		}
 	}
-	b.local.World = b.local.worldOf(b.Host, b.Config)
+	b.local.World = b.local.WorldOf(b.Host, b.Config)
 	return nil
 }
 
 // promptedAs is the adapter folder as whose a system is prompted. The base model is prompted as the adapter that it is compared with.
-func (b *bench) promptedAs(s System) string {
+func (b *bench) promptedAs(s job.System) string {
 	if s.Adapter == "" && b.Kept.Adapter != "" {
 		return b.Kept.Adapter
 	}
@@ -70,18 +71,18 @@ func (b *bench) promptedAs(s System) string {
 
 // openModel opens the base model for an adapter's shape and prompting; c is settled.
 func (b *bench) openModel(folder string, c *config.Config) error {
-	b.local.closeModel()
+	b.local.CloseModel()
 	if err := b.local.OpenModel(b.Host, c, folder, b.tasks, false); err != nil {
 		return err
 	}
 	b.under, b.held = folder, folder
 	b.local.Speaker.Sampler = timedSampler{b.local.Sampler, &b.clock}
-	b.local.clock = &b.clock
+	b.local.Watch = b.clock.watch
 	return nil
 }
 
 // turnTo makes a system the one that speaks.
-func (b *bench) turnTo(s System) (stand, error) {
+func (b *bench) turnTo(s job.System) (stand, error) {
 	if s.Endpoint != nil {
 		return b.remote(s)
 	}
@@ -98,7 +99,7 @@ func (b *bench) turnTo(s System) (stand, error) {
 		return stand{}, err
 	}
 	who, err := b.onThisMachine()
-	return stand{l, l.evaluated(b.Config.Eval), who}, err
+	return stand{l, l.Measured(b.Config.Eval), who}, err
 }
 
 // alike reports whether two adapters have one shape and are prompted alike, so that one sampler serves both.
@@ -141,7 +142,7 @@ func (b *bench) publish(folder string) error {
 }
 
 // remote is a model of an endpoint, in episodes that are as those on this machine.
-func (b *bench) remote(s System) (stand, error) {
+func (b *bench) remote(s job.System) (stand, error) {
 	r := s.Endpoint
 	client := b.paid[s.Name]
 	if client == nil {
@@ -161,10 +162,8 @@ func (b *bench) remote(s System) (stand, error) {
 		b.paid[s.Name] = client
 	}
 	e := b.Config.Eval
-	l := &Episodes{Set: b.local.Set, Scorer: b.local.Scorer, users: b.local.users, opens: b.local.opens, clock: &b.clock}
-	l.World = l.worldOf(b.Host, b.Config)
-	l.World.Hang = hang(b.Config)
-	l.Options = rollout.Options{MaxTokens: b.Config.Rollout.MaxTokens, Seed: b.Config.Seed, Retries: 2}
+	l := b.local.Remote(b.Host, b.Config)
+	l.Watch = b.clock.watch
 	p := llm.Policy{Client: client, Model: r.Model, Slots: r.Episodes, TopK: e.TopK, TopP: e.TopP, MinP: e.MinP}
 	if r.Price != nil {
 		p.Cost = r.Price.Of

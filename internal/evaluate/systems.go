@@ -1,7 +1,6 @@
-package job
+package evaluate
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"net/url"
@@ -12,81 +11,32 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
-	"hone/internal/eval"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/job"
 	"hone/internal/learn/adapter"
 )
 
-// System is what an evaluation measures: the base model, an adapter over it, or a model of an endpoint.
-type System struct {
-	Name     string  `json:"name"`               // its episodes are the stage eval_NAME
-	Adapter  string  `json:"adapter,omitempty"`  // folder
-	Endpoint *Remote `json:"endpoint,omitempty"` // nil where it is on this machine
-}
-
-// Remote is a model of an endpoint.
-type Remote struct {
-	URL      string        `json:"url"`
-	Model    string        `json:"model"`
-	KeyEnv   string        `json:"key_env,omitempty"`
-	Episodes int           `json:"episodes"`        // at once
-	Price    *config.Price `json:"price,omitempty"` // nil where it is not known
-}
-
-// modelName is the system that hone eval --model names.
-const modelName = "model"
-
-// isLocal reports whether a system is on this machine.
-func (s System) isLocal() bool { return s.Endpoint == nil }
-
-// where is what speaks, for a person.
-func (s System) where() string {
-	if s.Endpoint != nil {
-		return s.Endpoint.Model + " at " + s.Endpoint.URL
-	}
-	return cmp.Or(s.Adapter, "the base model")
-}
-
-// model is what a system is, over a base model where it is on this machine.
-func (s System) model(base string) eval.Model {
-	if s.Endpoint != nil {
-		return eval.Model{Endpoint: s.where()}
-	}
-	return eval.Model{Base: base, Adapter: s.Adapter}
-}
-
-// is reports whether two are the same system, whatever they are called.
-func (s System) is(other System) bool {
-	if s.isLocal() != other.isLocal() {
-		return false
-	}
-	if !s.isLocal() {
-		return s.Endpoint.URL == other.Endpoint.URL && s.Endpoint.Model == other.Endpoint.Model
-	}
-	return s.Adapter == other.Adapter || s.Adapter != "" && other.Adapter != "" && filepath.Clean(s.Adapter) == filepath.Clean(other.Adapter)
-}
-
 // SystemsOf are the systems of hone eval: those that compare names, in order, then the adapter in the folder model. Without any it is
 // the base model. Each of compare is base, an adapter's folder, PROVIDER/MODEL, or the base URL of an endpoint followed by /MODEL.
-func SystemsOf(c config.Config, model string, compare []string) ([]System, error) {
-	var all []System
+func SystemsOf(c config.Config, model string, compare []string) ([]job.System, error) {
+	var all []job.System
 	var short [][]string // names of each, the shortest first
 	for _, given := range compare {
 		s, names, err := parseSystem(c, given)
 		if err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(all, s.is) || s.is(System{Adapter: model}) && model != "" {
+		if slices.ContainsFunc(all, s.Is) || s.Is(job.System{Adapter: model}) && model != "" {
 			return nil, &fault.Error{Code: fault.CodeUsage, What: "a system is named twice", Where: "--compare " + given, Next: "name each once"}
 		}
 		all, short = append(all, s), append(short, names)
 	}
 	if model != "" { // the last, which is held against the others
-		all, short = append(all, System{Adapter: model}), append(short, []string{modelName})
+		all, short = append(all, job.System{Adapter: model}), append(short, []string{job.ModelName})
 	}
 	if len(all) == 0 {
-		all, short = []System{{}}, [][]string{{BaseOnly}}
+		all, short = []job.System{{}}, [][]string{{job.BaseName}}
 	}
 	for i, name := range distinct(short) {
 		all[i].Name = name
@@ -94,12 +44,12 @@ func SystemsOf(c config.Config, model string, compare []string) ([]System, error
 	return all, nil
 }
 
-func parseSystem(c config.Config, given string) (s System, names []string, err error) {
-	bad := func(what, why, next string) (System, []string, error) {
-		return System{}, nil, &fault.Error{Code: fault.CodeUsage, What: what, Where: "--compare " + given, Why: why, Next: next}
+func parseSystem(c config.Config, given string) (s job.System, names []string, err error) {
+	bad := func(what, why, next string) (job.System, []string, error) {
+		return job.System{}, nil, &fault.Error{Code: fault.CodeUsage, What: what, Where: "--compare " + given, Why: why, Next: next}
 	}
-	if given == BaseOnly {
-		return System{}, []string{BaseOnly}, nil
+	if given == job.BaseName {
+		return job.System{}, []string{job.BaseName}, nil
 	}
 	providers := c.AllProviders()
 	if u, err := url.Parse(given); err == nil && (u.Scheme == "http" || u.Scheme == "https") {
@@ -107,7 +57,7 @@ func parseSystem(c config.Config, given string) (s System, names []string, err e
 		if !found || model == "" {
 			return bad("no model of the endpoint is named", "", "write its base URL and the model, as http://127.0.0.1:8000/v1/MODEL")
 		}
-		return System{Endpoint: &Remote{URL: at + "/v1", Model: model, Episodes: config.EpisodesAtOnce}}, endings(append([]string{u.Host}, strings.Split(model, "/")...)), nil
+		return job.System{Endpoint: &job.Remote{URL: at + "/v1", Model: model, Episodes: config.EpisodesAtOnce}}, endings(append([]string{u.Host}, strings.Split(model, "/")...)), nil
 	}
 	_, notAdapter := os.Stat(filepath.Join(given, adapter.ConfigFile))
 	name, model, _ := strings.Cut(given, "/")
@@ -116,17 +66,17 @@ func parseSystem(c config.Config, given string) (s System, names []string, err e
 	case known && model != "" && notAdapter == nil:
 		return bad("it is the name of a model and of a folder", "there is a provider "+name+", and an adapter in that folder", "write ./"+given+" for the folder")
 	case known && model != "":
-		r := &Remote{URL: p.URL, Model: model, KeyEnv: p.KeyEnv, Episodes: p.Episodes}
+		r := &job.Remote{URL: p.URL, Model: model, KeyEnv: p.KeyEnv, Episodes: p.Episodes}
 		if price, ok := p.Prices[model]; ok {
 			r.Price = &price
 		}
-		return System{Endpoint: r}, endings(strings.Split(given, "/")), nil
+		return job.System{Endpoint: r}, endings(strings.Split(given, "/")), nil
 	case notAdapter != nil:
 		return bad("there is no such system", "it is neither base, nor an adapter's folder, nor a model of a provider: "+strings.Join(slices.Sorted(maps.Keys(providers)), ", "),
 			"name a folder with "+adapter.ConfigFile+", PROVIDER/MODEL, or http://HOST/v1/MODEL")
 	}
 	folder, err := filepath.Abs(given)
-	return System{Adapter: given}, endings(telling(folder)), err
+	return job.System{Adapter: given}, endings(telling(folder)), err
 }
 
 // telling are the parts of an adapter's path that tell it from another.
@@ -180,19 +130,19 @@ func distinct(short [][]string) []string {
 
 // settleEvaluation is the configuration of an evaluation: the base model of its systems, and lengths for what it runs on. base is the
 // model that the user names, "" for none.
-func settleEvaluation(h *host.Host, c config.Config, systems []System, base string) (config.Config, error) {
+func settleEvaluation(h *host.Host, c config.Config, systems []job.System, base string) (config.Config, error) {
 	var err error
 	if c.Model.Base, err = baseOf(c, systems, base); err != nil {
 		return c, err
 	}
-	if slices.ContainsFunc(systems, System.isLocal) {
+	if slices.ContainsFunc(systems, job.System.IsLocal) {
 		return basemodel.SettleLengths(h, c)
 	}
 	return c, c.SettleLengths(true, 0) // an endpoint may think, whatever this machine is
 }
 
 // baseOf is the base model of all systems on this machine. given is the one that the user names, "" for none.
-func baseOf(c config.Config, systems []System, given string) (base string, err error) {
+func baseOf(c config.Config, systems []job.System, given string) (base string, err error) {
 	first := ""
 	for _, s := range systems {
 		if s.Adapter == "" {

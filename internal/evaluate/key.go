@@ -1,4 +1,4 @@
-package job
+package evaluate
 
 import (
 	"bytes"
@@ -63,7 +63,7 @@ func (b *bench) onThisMachine() (speaker, error) {
 		return speaker{}, err
 	}
 	p, err := promptingSum(l.Model.Renderer.Prompting())
-	return speaker{Base: b.base, Adapter: l.held(), Prompting: p, LoRA: &lora, Device: l.Model.Engine.Description(), DType: string(l.Model.Options.DType)}, err
+	return speaker{Base: b.base, Adapter: l.Held(), Prompting: p, LoRA: &lora, Device: l.Model.Engine.Description(), DType: string(l.Model.Options.DType)}, err
 }
 
 func promptingSum(p render.Prompting) (string, error) {
@@ -172,14 +172,14 @@ func folderSum(folder string) (string, error) {
 
 // enters tells whether a kept episode would have gone the same way on this stand: the context did not end it, and holds it.
 func (s stand) enters(t *trajectory.Trajectory) bool {
-	if s.Episodes.room == 0 { // an endpoint keeps its own
+	if s.Episodes.Room == 0 { // an endpoint keeps its own
 		return true
 	}
 	if t.StopReason == trajectory.StopContextOverflow {
 		return false
 	}
 	for _, row := range t.Rows() {
-		if len(row.IDs) >= s.Episodes.room {
+		if len(row.IDs) >= s.Episodes.Room {
 			return false
 		}
 	}

@@ -1,4 +1,7 @@
-package job
+// Package evaluate is hone eval: systems run the same scenarios on live servers, from the same random streams, and what came of it is
+// rated. asked.go says what is wanted, systems.go who speaks, measure.go runs the episodes, told.go says what came of them; calls.go,
+// power.go and mcpbench.go are the verbs below it, which run nothing.
+package evaluate
 
 import (
 	"context"
@@ -10,35 +13,11 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/eval"
 	"hone/internal/fault"
+	"hone/internal/job"
 	"hone/internal/llm"
 	"hone/internal/run"
 	"hone/internal/toolset"
 )
-
-// Evaluation says what hone eval measures, and on what: systems, on a split of a file of scenarios.
-type Evaluation struct {
-	Dataset     string   `json:"dataset"`
-	Split       string   `json:"split"`
-	Systems     []System `json:"systems,omitempty"`
-	Reuse       []string `json:"reuse,omitempty"`        // run directories of earlier evaluations, whose episodes are not run again
-	TokenBudget int      `json:"token_budget,omitempty"` // of each endpoint; 0: no limit
-
-	CompareBase bool `json:"compare_base,omitempty"` // of a run of before there were Systems
-}
-
-// settle gives an evaluation of before its systems.
-func (k *Kept) settle() {
-	e := k.Evaluation
-	if len(e.Systems) > 0 {
-		return
-	}
-	if k.Adapter == "" || e.CompareBase {
-		e.Systems = append(e.Systems, System{Name: BaseOnly})
-	}
-	if k.Adapter != "" {
-		e.Systems = append(e.Systems, System{Name: modelName, Adapter: k.Adapter})
-	}
-}
 
 // Evaluated is what was measured.
 type Evaluated struct {
@@ -49,29 +28,29 @@ type Evaluated struct {
 	Known  []Known        // these, where the evaluation may stop early
 }
 
-// Evaluate runs what is left of an evaluation on tasks, and keeps the episodes where j has a folder. A host that only rehearses is told
+// Run runs what is left of an evaluation on tasks, and keeps the episodes where j has a folder. A host that only rehearses is told
 // what would be done, and gets nil.
-func (j *Job) Evaluate(ctx context.Context, tasks []scenario.Scenario, from toolset.Source) (*Evaluated, error) {
+func Run(ctx context.Context, j *job.Job, tasks []scenario.Scenario, from toolset.Source) (*Evaluated, error) {
 	servers, err := toolset.Configured(j.Host, j.Config, from)
 	if err != nil {
 		return nil, err
 	}
-	if err := j.checkEarly(); err != nil {
+	if err := checkEarly(j); err != nil {
 		return nil, err
 	}
 	systems := j.Kept.Evaluation.Systems
-	if slices.ContainsFunc(systems, System.isLocal) {
+	if slices.ContainsFunc(systems, job.System.IsLocal) {
 		if err := basemodel.CheckDevices(j.Host, j.Config.Engine); err != nil {
 			return nil, err
 		}
 	}
-	l, err := Open(ctx, j.Host, j.Config, servers, j.Path)
+	l, err := job.Open(ctx, j.Host, j.Config, servers, j.Path)
 	if err != nil {
 		return nil, err
 	}
 	defer l.Close()
 	if j.Dir != nil {
-		if err := j.sameTools(l.Catalog); err != nil {
+		if err := j.SameTools(l.Catalog); err != nil {
 			return nil, err
 		}
 	}
@@ -92,7 +71,7 @@ func (j *Job) Evaluate(ctx context.Context, tasks []scenario.Scenario, from tool
 	if b.servers, err = serversSum(servers); err != nil {
 		return nil, err
 	}
-	b.earlier, err = j.earlierEpisodes(j.Kept.Evaluation.Reuse)
+	b.earlier, err = earlierEpisodes(j, j.Kept.Evaluation.Reuse)
 	defer b.earlier.close()
 	if err != nil {
 		return nil, err
@@ -101,9 +80,9 @@ func (j *Job) Evaluate(ctx context.Context, tasks []scenario.Scenario, from tool
 		return nil, err
 	}
 	measured, err := b.measure(ctx)
-	l.users.say(j.Host)
+	l.SayUsers(j.Host)
 	if err != nil {
-		return nil, j.stoppedEvaluation(ctx, err)
+		return nil, stopped(ctx, j, err)
 	}
 	measured.TrainedOn, measured.NearTrained = trainedOn, near
 	if j.Dir != nil {
@@ -112,38 +91,33 @@ func (j *Job) Evaluate(ctx context.Context, tasks []scenario.Scenario, from tool
 	return measured, err
 }
 
-// ResumeEvaluation goes on with a stopped run of hone eval.
-func ResumeEvaluation(ctx context.Context, e Env, path string, b Begun, from toolset.Source) (*Evaluated, error) {
+// Resume goes on with a stopped run of hone eval.
+func Resume(ctx context.Context, e job.Env, path string, b job.Begun, from toolset.Source) (*Evaluated, error) {
 	if b.Flags.Evaluation == nil {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot resume the run", Where: path, Why: "the hone that began it did not keep how",
 			Next: "give hone eval another --output-dir, such as " + run.Beside(path)}
 	}
-	b.Flags.settle()
+	b.Flags.Settle()
 	from, err := b.Flags.Again(e.Host, from, path)
 	if err != nil {
 		return nil, err
 	}
-	j := &Job{Env: e, Verb: "eval", Path: path, Kept: b.Flags}
+	j := &job.Job{Env: e, Verb: "eval", Path: path, Kept: b.Flags}
 	defer j.Close()
 	if err := j.GoOn(); err != nil {
 		return nil, err
 	}
-	tasks, err := scenario.LoadKept(filepath.Join(path, ScenariosFile))
+	tasks, err := scenario.LoadKept(filepath.Join(path, job.ScenariosFile))
 	if err != nil {
 		return nil, err
 	}
-	return j.Evaluate(ctx, tasks, from)
+	return Run(ctx, j, tasks, from)
 }
 
-// stoppedEvaluation is the error of an evaluation that ended before its last episode.
-func (j *Job) stoppedEvaluation(ctx context.Context, err error) error {
+// stopped is the error of an evaluation that ended before its last episode.
+func stopped(ctx context.Context, j *job.Job, err error) error {
 	if j.Dir == nil || ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &fault.Error{Code: fault.CodeStopped, What: "stopped; no episode that ended is lost", Where: j.Path, Next: j.again()}
-}
-
-// Criteria tell success by the scenarios' own checks.
-func (l *Episodes) Criteria(byID map[string]*scenario.Scenario) eval.Criteria {
-	return eval.ByChecks(byID, l.Scorer.Defaults, knownOf(l.Catalog))
+	return &fault.Error{Code: fault.CodeStopped, What: "stopped; no episode that ended is lost", Where: j.Path, Next: j.Onward()}
 }

@@ -1,4 +1,4 @@
-package job
+package evaluate
 
 import (
 	"encoding/json"
@@ -9,6 +9,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
+	"hone/internal/job"
 	"hone/internal/recipe"
 	"hone/internal/report"
 	"hone/internal/run"
@@ -30,7 +31,7 @@ func (e earlier) close() {
 }
 
 // earlierEpisodes looks through the run directories that the user names. An episode that says nothing about the policy is left there.
-func (j *Job) earlierEpisodes(dirs []string) (earlier, error) {
+func earlierEpisodes(j *job.Job, dirs []string) (earlier, error) {
 	found := earlier{map[string]keptIn{}, map[string]*run.Ledger{}}
 	for _, dir := range dirs {
 		if _, err := run.Summarize(dir); err != nil {
@@ -84,7 +85,7 @@ func (b *bench) reuse(s stand, stage string, tasks []scenario.Scenario, log reci
 	}
 	for _, task := range tasks {
 		for repeat := range b.repeats() {
-			key := s.Episodes.keyOf(&trajectory.Trajectory{ScenarioID: task.ID, Rollout: repeat})
+			key := s.Episodes.KeyOf(&trajectory.Trajectory{ScenarioID: task.ID, Rollout: repeat})
 			from, found := b.earlier.episodes[key]
 			if !found || here[key] {
 				continue
@@ -116,12 +117,12 @@ func (b *bench) take(from keptIn) (*trajectory.Trajectory, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := KeptOf(row)
+	k, err := job.KeptOf(row)
 	if err != nil {
 		return nil, err
 	}
 	if k.Shown != nil {
-		k.Tools, err = ToolsShown(*k.Shown, b.local.Catalog, from.dir+": "+from.row)
+		k.Tools, err = job.ToolsShown(*k.Shown, b.local.Catalog, from.dir+": "+from.row)
 		k.Shown = nil
 	}
 	return k.Trajectory, err

@@ -1,4 +1,4 @@
-package job
+package evaluate
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 
 	"hone/internal/eval"
 	"hone/internal/fault"
+	"hone/internal/job"
+	"hone/internal/report"
 )
 
 // Table is the rates of the systems and their differences, as they are printed.
@@ -84,4 +86,19 @@ func tooFew(results eval.Results) bool {
 	return slices.ContainsFunc(slices.Collect(maps.Values(results.Systems)), func(s eval.Summary) bool {
 		return s.Metrics[eval.Completion().Name].TooFew || s.Metrics[eval.FirstCall().Name].TooFew
 	}) || slices.ContainsFunc(results.Deltas, func(d eval.Delta) bool { return d.Episode.TooFew || d.First.TooFew })
+}
+
+// report writes the report of an evaluation that is kept.
+func (b *bench) report(measured *Evaluated) error {
+	_, err := job.WritePage(b.Host, b.Path, func(p *report.Page) {
+		p.TrainedOn, p.NearTrained, p.Parts = measured.TrainedOn, measured.NearTrained, measured.Parts
+		if b.local.Model != nil {
+			p.Say("device", b.local.Model.Engine.Description())
+		}
+		if measured.NotRun > 0 {
+			p.Notes = append(p.Notes, fmt.Sprintf("Stopped early: %s were not run. The intervals of this page are for a fixed number of scenarios; those that hold are in the run's log.",
+				fault.Count(measured.NotRun, "scenario")))
+		}
+	})
+	return err
 }

@@ -1,4 +1,4 @@
-package job
+package evaluate
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/fault"
+	"hone/internal/job"
 	"hone/internal/recipe"
 	"hone/internal/report"
 	"hone/internal/run"
@@ -17,7 +18,7 @@ import (
 
 // measuring is a system that is measured, and what came of it so far.
 type measuring struct {
-	System
+	job.System
 	episodes []*trajectory.Trajectory
 	lost     int
 	gaveUp   bool
@@ -34,7 +35,7 @@ func (b *bench) measure(ctx context.Context) (*Evaluated, error) {
 	if err := b.begin(); err != nil {
 		return nil, err
 	}
-	out := &Evaluated{Comparison: eval.Comparison{Bootstrap: IntervalsOf(b.Config)}, Reused: map[string]int{}}
+	out := &Evaluated{Comparison: eval.Comparison{Bootstrap: job.IntervalsOf(b.Config)}, Reused: map[string]int{}}
 	b.Opens(out.Bootstrap)
 	var systems []*measuring
 	for _, s := range b.Kept.Evaluation.Systems {
@@ -79,7 +80,7 @@ func (b *bench) begin() error {
 	if b.Path == "" {
 		return nil
 	}
-	catalog, err := EncodeCatalog(b.local.Catalog)
+	catalog, err := job.EncodeCatalog(b.local.Catalog)
 	if err != nil {
 		return err
 	}
@@ -87,7 +88,7 @@ func (b *bench) begin() error {
 	if err != nil {
 		return err
 	}
-	return b.Begin(run.Input{Name: ScenariosFile, Data: text}, catalog)
+	return b.Begin(run.Input{Name: job.ScenariosFile, Data: text}, catalog)
 }
 
 // part runs the episodes of a system on some scenarios. That none of them says anything about the policy is no error here: it is one of
@@ -100,7 +101,7 @@ func (b *bench) part(ctx context.Context, m *measuring, tasks []scenario.Scenari
 	if err != nil {
 		return err
 	}
-	if s.Episodes.keyOf, err = b.keys(s.who); err != nil {
+	if s.Episodes.KeyOf, err = b.keys(s.who); err != nil {
 		return err
 	}
 	stage, log := report.EvalStage+m.Name, b.log(s.Episodes)
@@ -114,7 +115,7 @@ func (b *bench) part(ctx context.Context, m *measuring, tasks []scenario.Scenari
 	defer stop(nil)
 	b.fatal = stop
 	before := len(m.episodes)
-	e := recipe.Evaluation{Stage: stage, Repeats: b.repeats(), Runner: s.runner(s.Policy, b.Config.Eval.Temperature), Scorer: s.Scorer, Log: log,
+	e := recipe.Evaluation{Stage: stage, Repeats: b.repeats(), Runner: s.Runner(s.Policy, b.Config.Eval.Temperature), Scorer: s.Scorer, Log: log,
 		Progress: func(_ string, done, _ int, note string) { m.report("eval "+m.Name, before+done, b.planned(), note) },
 		Lost: func(*trajectory.Trajectory) error {
 			if m.lost++; b.Config.Eval.FailOnError.Reached(m.lost, b.planned()) {
@@ -157,10 +158,10 @@ func (b *bench) sayTemperature() {
 
 // conclude makes the systems' rows. One of which no episode says anything is in no table: it is among those that failed.
 func (b *bench) conclude(out *Evaluated, systems []*measuring) error {
-	known := ByID(b.tasks)
+	known := job.ByID(b.tasks)
 	for _, m := range systems {
 		s := eval.NewSystem(m.Name, m.episodes, b.local.Criteria(known))
-		s.Model = m.model(b.Config.Model.Base)
+		s.Model = m.Model(b.Config.Model.Base)
 		for _, t := range m.episodes {
 			s.Episodes = append(s.Episodes, eval.Example{Trajectory: t, Scenario: known[t.ScenarioID]})
 			if t.Reused != "" {
@@ -194,26 +195,26 @@ func (b *bench) unevaluated(m *measuring, s eval.System) error {
 	if left := b.planned() - lost - len(s.Rows); left > 0 {
 		e.What += fmt.Sprintf("; %d were not run (eval.fail_on_error: %s)", left, b.Config.Eval.FailOnError)
 		if b.Dir != nil {
-			e.Next += "; " + b.again() + " runs what is left"
+			e.Next += "; " + b.Onward() + " runs what is left"
 		}
 	}
-	if len(s.Rows) == 0 && m.isLocal() && b.local.Lost() > 0 {
+	if len(s.Rows) == 0 && m.IsLocal() && b.local.Lost() > 0 {
 		e.Code, e.What = fault.CodeUnavailable, "no episode was answered by its MCP server"
 	}
 	return e
 }
 
 // log is what the episodes of a stand are kept in.
-func (b *bench) log(l *Episodes) recipe.EvaluationLog {
+func (b *bench) log(l *job.Episodes) recipe.EvaluationLog {
 	if b.Dir != nil {
-		return Journal{Dir: b.Dir, Say: b.Say, Episodes: l}
+		return job.Journal{Dir: b.Dir, Say: b.Say, Episodes: l}
 	}
 	return &unkept{episodes: l, reused: map[string][]recipe.Kept{}}
 }
 
 // unkept keeps no episodes but those that are reused, in memory; all are stamped as those that are kept.
 type unkept struct {
-	episodes *Episodes
+	episodes *job.Episodes
 	reused   map[string][]recipe.Kept
 }
 
@@ -240,8 +241,8 @@ func (*unkept) Finish(string) error { return nil }
 // warnLearnt tells which scenarios the adapters were trained on, and on which others that are nearly the same.
 func (b *bench) warnLearnt() (ids []string, near []overlap.Near) {
 	for _, s := range b.Kept.Evaluation.Systems {
-		ids = append(ids, WarnLearnt(b.Host, s.Adapter, b.tasks)...)
-		near = append(near, WarnNear(b.Host, s.Adapter, b.tasks)...)
+		ids = append(ids, job.WarnLearnt(b.Host, s.Adapter, b.tasks)...)
+		near = append(near, job.WarnNear(b.Host, s.Adapter, b.tasks)...)
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids), near
@@ -250,7 +251,7 @@ func (b *bench) warnLearnt() (ids []string, near []overlap.Near) {
 // rehearse looks whether what is on this machine could be opened.
 func (b *bench) rehearse() error {
 	for _, s := range b.Kept.Evaluation.Systems {
-		if !s.isLocal() {
+		if !s.IsLocal() {
 			b.Say("would ask %s at %s", s.Endpoint.Model, s.Endpoint.URL)
 		} else if err := b.local.Rehearse(b.Host, b.Config, b.promptedAs(s), b.tasks, false); err != nil {
 			return err

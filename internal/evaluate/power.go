@@ -1,10 +1,11 @@
-package job
+package evaluate
 
 import (
 	"fmt"
 
 	"hone/internal/eval"
 	"hone/internal/fault"
+	"hone/internal/job"
 )
 
 // Power is a question about an evaluation that is to come. Rate and Correlation may be nil: a run says them, or they are 0.5.
@@ -138,7 +139,7 @@ func (p Power) check() error {
 // observedDesign is what the evaluation in a run's folder says about the power of the next one: the rate of its first system, and how
 // alike attempts at one scenario are. It comes with a note where the run cannot say all of that.
 func observedDesign(path string) (d eval.Design, note string, err error) {
-	p, err := PageOf(path)
+	p, err := job.PageOf(path)
 	if err != nil {
 		return d, "", err
 	}

@@ -1,4 +1,4 @@
-package job
+package evaluate
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
+	"hone/internal/job"
 	"hone/internal/mcp/lint"
 	"hone/internal/toolset"
 )
@@ -28,8 +29,8 @@ type Asked struct {
 	AllowFindings  lint.Allowed
 }
 
-// Evaluation is the job that is asked for, and its scenarios. Nothing is begun yet.
-func (e Env) Evaluation(c config.Config, a Asked, from toolset.Source) (*Job, []scenario.Scenario, error) {
+// Job is the job that is asked for, and its scenarios. Nothing is begun yet.
+func (a Asked) Job(e job.Env, c config.Config, from toolset.Source) (*job.Job, []scenario.Scenario, error) {
 	a.Dataset, a.Split = cmp.Or(a.Dataset, c.Scenarios.File), cmp.Or(a.Split, c.Eval.Split)
 	if a.Split != scenario.Train && a.Split != scenario.Validation && a.Split != scenario.Test {
 		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no split %q", a.Split), Where: "--split", Next: "give train, validation or test"}
@@ -44,15 +45,15 @@ func (e Env) Evaluation(c config.Config, a Asked, from toolset.Source) (*Job, []
 			return nil, nil, err
 		}
 	}
-	tasks, err := Scenarios(a.Dataset, a.Judge, false) // success is by checks, whatever earns
+	tasks, err := job.Scenarios(a.Dataset, a.Judge, false) // success is by checks, whatever earns
 	if err != nil {
 		return nil, nil, err
 	}
-	if tasks, err = OfSplit(tasks, a.Split, a.Dataset); err != nil {
+	if tasks, err = job.OfSplit(tasks, a.Split, a.Dataset); err != nil {
 		return nil, nil, err
 	}
-	if a.CompareBase && a.Model != "" && !slices.Contains(a.Compare, BaseOnly) {
-		a.Compare = slices.Concat([]string{BaseOnly}, a.Compare)
+	if a.CompareBase && a.Model != "" && !slices.Contains(a.Compare, job.BaseName) {
+		a.Compare = slices.Concat([]string{job.BaseName}, a.Compare)
 	}
 	systems, err := SystemsOf(c, a.Model, a.Compare)
 	if err != nil {
@@ -61,8 +62,8 @@ func (e Env) Evaluation(c config.Config, a Asked, from toolset.Source) (*Job, []
 	if c, err = settleEvaluation(e.Host, c, systems, a.Base); err != nil {
 		return nil, nil, err
 	}
-	j := &Job{Env: e, Verb: "eval", Path: a.Output, Config: c, Kept: Kept{Adapter: a.Model, AllowFindings: a.AllowFindings,
-		Evaluation: &Evaluation{Dataset: a.Dataset, Split: a.Split, Systems: systems, Reuse: a.Reuse, TokenBudget: a.TokenBudget}}}
+	j := &job.Job{Env: e, Verb: "eval", Path: a.Output, Config: c, Kept: job.Kept{Adapter: a.Model, AllowFindings: a.AllowFindings,
+		Evaluation: &job.Evaluation{Dataset: a.Dataset, Split: a.Split, Systems: systems, Reuse: a.Reuse, TokenBudget: a.TokenBudget}}}
 	j.Kept.Keep(e.Host, c, from)
 	return j, tasks, nil
 }

@@ -1,4 +1,4 @@
-package job
+package evaluate
 
 import (
 	"encoding/json"
@@ -15,6 +15,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
+	"hone/internal/job"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/mcp"
@@ -65,7 +66,7 @@ func TestSystemsOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, want := range []Remote{{URL: "http://127.0.0.1:1/v1", Model: "priced", Episodes: config.EpisodesAtOnce, Price: &config.Price{Prompt: 2}}, {URL: "http://127.0.0.1:1/v1", Model: "other", Episodes: config.EpisodesAtOnce},
+	for i, want := range []job.Remote{{URL: "http://127.0.0.1:1/v1", Model: "priced", Episodes: config.EpisodesAtOnce, Price: &config.Price{Prompt: 2}}, {URL: "http://127.0.0.1:1/v1", Model: "other", Episodes: config.EpisodesAtOnce},
 		{URL: "http://127.0.0.1:2/v1", Model: "x", Episodes: 3}, {URL: "https://api.openai.com/v1", Model: "x", KeyEnv: "OPENAI_API_KEY", Episodes: config.EpisodesAtOnce},
 		{URL: "http://10.0.0.1:8/api/v1", Model: "a/b", Episodes: config.EpisodesAtOnce}} {
 		if !reflect.DeepEqual(*systems[i].Endpoint, want) {
@@ -249,7 +250,7 @@ func TestEnters(t *testing.T) {
 	turn := func(n int) []trajectory.Turn {
 		return []trajectory.Turn{{BridgeIDs: make([]int32, 4), CompletionIDs: make([]int32, n)}}
 	}
-	s := stand{Episodes: &Episodes{room: 10}}
+	s := stand{Episodes: &job.Episodes{Room: 10}}
 	s.Options.MaxTokens = 5
 	for _, row := range []struct {
 		t    trajectory.Trajectory
@@ -261,7 +262,7 @@ func TestEnters(t *testing.T) {
 			t.Errorf("%s after %d tokens: %v", row.t.StopReason, row.t.NumSampled(), got)
 		}
 	}
-	if s.room = 0; !s.enters(&trajectory.Trajectory{StopReason: trajectory.StopContextOverflow}) {
+	if s.Room = 0; !s.enters(&trajectory.Trajectory{StopReason: trajectory.StopContextOverflow}) {
 		t.Error("an endpoint has its own context")
 	}
 }
@@ -277,7 +278,7 @@ func TestOrderOfAnEarlyStop(t *testing.T) {
 		tasks = append(tasks, s)
 	}
 	order := func(seed uint64, points float64, tasks []scenario.Scenario) string {
-		b := &bench{Job: &Job{Config: config.Default()}, tasks: tasks}
+		b := &bench{Job: &job.Job{Config: config.Default()}, tasks: tasks}
 		b.Config.Seed, b.Config.Eval.StopEarly = seed, points
 		var out []string
 		n := 0
@@ -319,12 +320,12 @@ func TestOrderOfAnEarlyStop(t *testing.T) {
 // Differences that were known before the last block are those of confidence sequences in the order in which the scenarios are run, and hold
 // together: of three systems each has a third of the chance to miss, also where one system was given up.
 func TestKnownDifferences(t *testing.T) {
-	b := &bench{Job: &Job{Config: config.Default()}, local: &Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}}}
+	b := &bench{Job: &job.Job{Config: config.Default()}, local: &job.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{}}}}
 	b.Config.Eval.StopEarly = 1
 	var systems []*measuring
 	var rows [3][]eval.Row
 	for i := range rows {
-		systems = append(systems, &measuring{System: System{Name: fmt.Sprint(i)}})
+		systems = append(systems, &measuring{System: job.System{Name: fmt.Sprint(i)}})
 	}
 	for n := range 60 {
 		s := scenario.Scenario{ID: fmt.Sprint(n), Checks: []scenario.Check{{Type: scenario.NoCallCheck}}}
@@ -384,12 +385,12 @@ func TestKnownDifferences(t *testing.T) {
 // Flags of a run of before there were Systems are read as what they meant.
 func TestEvaluationOfBefore(t *testing.T) {
 	for text, want := range map[string]string{`{"evaluation": {"split": "test"}}`: "base", `{"adapter": "x", "evaluation": {}}`: "model", `{"adapter": "x", "evaluation": {"compare_base": true}}`: "base model"} {
-		var k Kept
+		var k job.Kept
 		if err := json.Unmarshal([]byte(text), &k); err != nil {
 			t.Fatal(err)
 		}
-		k.settle()
-		k.settle()
+		k.Settle()
+		k.Settle()
 		var names []string
 		for _, s := range k.Evaluation.Systems {
 			names = append(names, s.Name)
@@ -402,7 +403,7 @@ func TestEvaluationOfBefore(t *testing.T) {
 
 // What the key is made of is what the bench has.
 func TestCircumstances(t *testing.T) {
-	b := &bench{Job: &Job{Config: config.Default()}, servers: "s", local: &Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{Hash: "t"}}}}
+	b := &bench{Job: &job.Job{Config: config.Default()}, servers: "s", local: &job.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{Hash: "t"}}}}
 	b.Config.Seed = 7
 	who := speaker{URL: "http://x/v1", Model: "m"}
 	got := b.circumstancesOf(who)

@@ -1,4 +1,4 @@
-package job
+package evaluate
 
 import (
 	"encoding/json"

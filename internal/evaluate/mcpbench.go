@@ -1,4 +1,4 @@
-package job
+package evaluate
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/mcpbench"
 	"hone/internal/fault"
+	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/run"
 )
@@ -21,7 +22,7 @@ type RuleMetrics struct {
 
 // RuleMetricsOf computes MCP-Bench's rule metrics of each stage of the run in path, by the catalog that it keeps.
 func RuleMetricsOf(path string) ([]RuleMetrics, error) {
-	catalog, err := mcp.Load(filepath.Join(path, CatalogFile))
+	catalog, err := mcp.Load(filepath.Join(path, job.CatalogFile))
 	if err != nil {
 		return nil, err
 	}
@@ -32,9 +33,9 @@ func RuleMetricsOf(path string) ([]RuleMetrics, error) {
 		}
 	}
 	tools := mcpbench.NewTools(list)
-	known := ScenariosOf(path)
+	known := job.ScenariosOf(path)
 	logs, excluded, order := map[string][]mcpbench.Log{}, map[string]int{}, []string{}
-	err = ReadLedger(path, func(l *run.Ledger) error {
+	err = job.ReadLedger(path, func(l *run.Ledger) error {
 		return l.Each(func(r run.TrajectoryRow) error {
 			t := &trajectory.Trajectory{}
 			if err := r.Decode(t); err != nil {

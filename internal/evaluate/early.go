@@ -1,4 +1,4 @@
-package job
+package evaluate
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/eval"
 	"hone/internal/fault"
+	"hone/internal/job"
 )
 
 // Known is a difference that an evaluation stopped early on, by its confidence sequence. The intervals for a fixed number of scenarios do
@@ -80,14 +81,14 @@ func (b *bench) known(systems []*measuring) (all []Known, enough bool) {
 	if points == 0 {
 		return nil, false
 	}
-	criteria, order, n := b.local.Criteria(ByID(b.tasks)), b.order(), len(systems)
+	criteria, order, n := b.local.Criteria(job.ByID(b.tasks)), b.order(), len(systems)
 	rows := make([][]eval.Row, n)
 	for i, m := range systems {
 		rows[i] = eval.NewSystem(m.Name, m.episodes, criteria).Rows
 	}
 	// All pairs of the evaluation share the chance to miss, also those of a system that is given up on the way: how it went must not
 	// change what the others are held to.
-	intervals := IntervalsOf(b.Config).Jointly(n * (n - 1) / 2)
+	intervals := job.IntervalsOf(b.Config).Jointly(n * (n - 1) / 2)
 	enough = true
 	for i := range systems {
 		for k := range i {
@@ -103,7 +104,7 @@ func (b *bench) known(systems []*measuring) (all []Known, enough bool) {
 }
 
 // checkEarly refuses to stop early where there is nothing to compare.
-func (j *Job) checkEarly() error {
+func checkEarly(j *job.Job) error {
 	if j.Config.Eval.StopEarly > 0 && len(j.Kept.Evaluation.Systems) < 2 {
 		return &fault.Error{Code: fault.CodeUsage, What: "one system has no difference that could be known early", Where: fmt.Sprintf("eval.stop_early: %g", j.Config.Eval.StopEarly),
 			Next: "name another system with --compare, or leave it out"}

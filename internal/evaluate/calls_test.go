@@ -1,9 +1,10 @@
-package job
+package evaluate
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,8 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/run"
 	"hone/internal/screen"
@@ -24,7 +27,7 @@ import (
 func keepEvaluation(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	j := &Job{Env: Env{Host: quiet(t)}, Verb: "eval", Path: "out", Config: config.Default()}
+	j := &job.Job{Env: job.Env{Host: quiet(t)}, Verb: "eval", Path: "out", Config: config.Default()}
 	if err := j.Begin(); err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +36,7 @@ func keepEvaluation(t *testing.T) {
 	list := []scenario.Scenario{{ID: "both", Task: "Add.", Gold: gold}, {ID: "none", Task: "Hi.", Checks: []scenario.Check{{Type: scenario.NoCallCheck}}}, {ID: "free", Task: "Talk."}}
 	text, err := scenario.Encode(list, false)
 	if err == nil {
-		err = WriteFile(filepath.Join(j.Path, ScenariosFile), text)
+		err = job.WriteFile(filepath.Join(j.Path, job.ScenariosFile), text)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +93,7 @@ func TestGradeCallsOfARun(t *testing.T) {
 			t.Errorf("%+v: %v", both, err)
 		}
 	}
-	if err := os.Remove("out/" + ScenariosFile); err != nil {
+	if err := os.Remove("out/" + job.ScenariosFile); err != nil {
 		t.Fatal(err)
 	}
 	if err := GradeCalls(context.Background(), quiet(t), StoredCalls{Run: "out", Stage: "eval_base"}); err != nil {
@@ -106,7 +109,13 @@ func saveCatalog(t *testing.T, path string) {
 	tool.SHA256 = digest.Parts(tool.Name, "", string(tool.InputSchema), "", "").String()
 	c := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "sums", Tools: []mcp.Tool{tool}}}}
 	c.Hash = digest.Parts("sums", "1", "add", tool.SHA256).String()
-	if err := c.Save(filepath.Join(path, CatalogFile)); err != nil {
+	if err := c.Save(filepath.Join(path, job.CatalogFile)); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// quiet is a host whose runs are listed in a folder of the test's.
+func quiet(t *testing.T) *host.Host {
+	state := t.TempDir()
+	return &host.Host{Talk: screen.New(io.Discard), LookupEnv: func(name string) (string, bool) { return state, name == "XDG_STATE_HOME" }}
 }
