@@ -2,25 +2,27 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"hone/internal/fault"
+	"hone/internal/servers"
 	"hone/internal/toolset"
 )
 
 func newServers(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "servers", Short: "Install MCP servers, and take them out again"}
-	var x toolset.Addition
+	c := &cobra.Command{Use: "servers", Short: "Find MCP servers, try them, install them, and take them out again"}
+	var x servers.Wanted
 	add := &cobra.Command{
-		Use:   "add PACKAGE|URL [-- ARGUMENTS]",
+		Use:   "add PACKAGE|URL|ENTRY [-- ARGUMENTS]",
 		Short: "Install a server's package once, locked, and write it into the MCP configuration",
 		Long: "add installs npm:NAME or pypi:NAME, with a version if you want (npm:NAME@1.2.3, pypi:NAME==1.2.3), or a packed file in the place of\n" +
 			"NAME. The network is used now, in the sandbox, and never by the server. Its folder holds a lock file with versions and hashes.\n" +
-			"What follows -- are the server's arguments. A URL is written as it is.",
-		Example: "  hone servers add npm:@modelcontextprotocol/server-filesystem -- '${HONE_EPISODE_DIR}'\n  hone servers add pypi:mcp-server-time --name time",
-		Args:    arguments(1, -1, "a package or a URL"),
+			"What follows -- are the server's arguments. A URL is written as it is. The name of an entry of a registry, as servers search\n" +
+			"shows it, is installed from the package that it names; what it asks for is taken from the environment, or asked once.",
+		Example: "  hone servers add npm:@modelcontextprotocol/server-filesystem -- '${HONE_EPISODE_DIR}'\n  hone servers add pypi:mcp-server-time --name time\n" +
+			"  BRAVE_API_KEY=... hone servers add io.github.brave/brave-search-mcp-server --host api.search.brave.com",
+		Args: arguments(1, -1, "a package or a URL"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if n := c.ArgsLenAtDash(); n >= 0 && n != 1 || n < 0 && len(args) != 1 {
 				return arguments(1, 1, "one package, and arguments of the server behind --")(c, args)
@@ -36,6 +38,8 @@ func newServers(a *app) *cobra.Command {
 	add.Flags().StringVar(&x.Python, "python", "python3", "interpreter of a PyPI package's environment")
 	add.Flags().StringSliceVar(&x.Hosts, "host", nil, "a host that the server may reach, such as api.example.com; others and private addresses stay out")
 	add.Flags().StringArrayVar(&x.Constraints, "constraint", nil, "bound of a version that a PyPI package needs, such as 'mcp<2'; may be repeated")
+	add.Flags().StringVar(&x.Registry, "registry", "", registryUsage)
+	add.Flags().StringArrayVar(&x.Set, "set", nil, "NAME=VALUE that the entry asks for, but no secret; may be repeated")
 	add.Flags().BoolVar(&x.Build, "build", false, "run the packages' own install scripts, in the sandbox")
 	add.Flags().BoolVar(&x.Force, "force", false, "put it in the place of the server that has the name")
 	a.sandboxFlag(add.Flags())
@@ -48,7 +52,7 @@ func newServers(a *app) *cobra.Command {
 		RunE:    func(_ *cobra.Command, args []string) error { return runServersRm(a, file, args[0]) },
 	}
 	rm.Flags().StringVar(&file, "mcp-config", "", "file to take it out of (default mcp.config of the configuration)")
-	c.AddCommand(add, rm)
+	c.AddCommand(newServersSearch(a), add, rm)
 	return group(c)
 }
 
@@ -71,23 +75,44 @@ func runServersRm(a *app, file, name string) error {
 	return a.Print(map[string]string{"name": name, "file": file, "removed": dir}, rows)
 }
 
-func runServersAdd(ctx context.Context, a *app, x toolset.Addition) error {
+func runServersAdd(ctx context.Context, a *app, x servers.Wanted) error {
 	c, err := a.config()
 	if err != nil {
 		return err
 	}
-	out, err := toolset.Add(ctx, a.Host, c, x)
+	if x.File == "" {
+		x.File = c.MCP.Config
+	}
+	out, err := servers.Add(ctx, a.Host, c, x)
 	if err != nil || out == nil {
 		return err
 	}
-	file := x.File
-	if file == "" {
-		file = c.MCP.Config
+	a.Say("next: hone doctor --mcp-config %s", x.File)
+	return a.Print(out, out.Rows(x.File))
+}
+
+const registryUsage = "official, smithery, glama, URL, or a file or folder of entries; smithery=URL is another place of the same API"
+
+func newServersSearch(a *app) *cobra.Command {
+	var x servers.Lookup
+	c := &cobra.Command{
+		Use:   "search [WORDS]",
+		Short: "Find servers in a registry",
+		Long: "search lists the entries that have all WORDS in name, title or description, what each comes as, and which values it asks\n" +
+			"for (* where it must be given one). Nothing of what is found is run. --save keeps the entries for use without the network.",
+		Example: "  hone servers search sqlite\n  hone servers search --registry entries/ --json\n  hone servers search --since 2026-11-01 --limit 0 --save servers.json",
+		RunE: func(c *cobra.Command, args []string) error {
+			x.Text = strings.Join(args, " ")
+			found, err := servers.Search(c.Context(), a.Host, x)
+			if err != nil {
+				return err
+			}
+			return a.Print(found, found.Rows())
+		},
 	}
-	rows := [][]string{{"server", out.Name}, {"entry", file}}
-	if out.Installed != nil {
-		rows = append(rows, []string{"version", out.Version}, []string{"program", out.Command}, []string{"lock", fmt.Sprintf("%s (%s)", out.Lock, fault.Count(out.Packages, "package"))})
-	}
-	a.Say("next: hone doctor --mcp-config %s", file)
-	return a.Print(out, rows)
+	c.Flags().StringVar(&x.Registry, "registry", "", registryUsage)
+	c.Flags().StringVar(&x.Since, "since", "", "only what was updated since this day or time")
+	c.Flags().IntVar(&x.Limit, "limit", 50, "entries at most; 0 is all")
+	c.Flags().StringVar(&x.Save, "save", "", "write the entries to this file")
+	return c
 }

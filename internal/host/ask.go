@@ -2,6 +2,8 @@ package host
 
 import (
 	"bufio"
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -44,4 +46,54 @@ func (h *Host) Confirm(plan string) bool {
 func (h *Host) Colour() bool {
 	no, _ := h.LookupEnv("NO_COLOR")
 	return !h.Plain && no == "" && h.Data.Terminal() != nil
+}
+
+// Ask asks a person who types for one line. Of a secret nothing is shown. The error is ctx's, or a terminal's.
+func (h *Host) Ask(ctx context.Context, question string, secret bool) (string, error) {
+	typed := h.Typed()
+	if typed == nil {
+		return "", errors.New("nobody types here")
+	}
+	if secret {
+		show, err := unseen(typed)
+		if err != nil {
+			return "", err
+		}
+		defer show()
+	}
+	to := h.Asked(typed)
+	fmt.Fprint(to, question)
+	type line struct {
+		text string
+		err  error
+	}
+	read := make(chan line, 1)
+	go func() {
+		text, err := oneLine(typed)
+		read <- line{text, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case l := <-read:
+		if secret {
+			fmt.Fprintln(to)
+		}
+		return strings.TrimSpace(l.text), l.err
+	}
+}
+
+// oneLine reads up to a line's end and no further: the next question's answer may be typed already.
+func oneLine(r io.Reader) (string, error) {
+	var text []byte
+	for one := make([]byte, 1); len(text) < 1<<16; {
+		n, err := r.Read(one)
+		if n == 1 && one[0] == '\n' {
+			break
+		}
+		if text = append(text, one[:n]...); err != nil {
+			return string(text), err
+		}
+	}
+	return string(text), nil
 }

@@ -46,7 +46,7 @@ type Server struct {
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty"`
 	Env     map[string]string `json:"env,omitempty"`     // all the process sees beside PATH, HOME, LANG and TMPDIR
-	EnvFile string            `json:"envFile,omitempty"` // lines of NAME=value that are added to Env, which counts where both have one
+	EnvFile string            `json:"envFile,omitempty"` // lines of NAME=value that are added to Env, which counts where both have one, and that ${NAME} in this server may name
 	Cwd     string            `json:"cwd,omitempty"`     // where it starts, a folder it may read; may hold EpisodeDir. Default: where hone does
 
 	Hosts []string `json:"hosts,omitempty"` // of a command: the hosts it may reach, through hone's proxy
@@ -151,11 +151,16 @@ func parseServer(entry json.RawMessage, dir string, lookupEnv func(string) (stri
 	if err := checkKeys(entry); err != nil {
 		return s, err
 	}
-	if err := s.expand(editorVariables(lookupEnv, dir)); err != nil {
+	variables := editorVariables(lookupEnv, dir)
+	file, err := s.readEnvFile(dir, variables)
+	if err == nil {
+		err = s.expand(variables, file)
+	}
+	if err != nil {
 		return s, err
 	}
-	if err := s.readEnvFile(dir); err != nil {
-		return s, err
+	if s.Command != "" { // behind a URL there is no environment to add them to
+		s.addEnvFile(file)
 	}
 	if s.Template != "" && !filepath.IsAbs(s.Template) {
 		s.Template = filepath.Join(dir, s.Template)

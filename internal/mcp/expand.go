@@ -7,16 +7,21 @@ import (
 	"strings"
 )
 
-// expand replaces the variables in every string of a server, and notes which of the values are secret.
-func (s *Server) expand(lookup func(string) (string, bool)) error {
+// expand replaces the variables in every string of a server, and notes which of the values are secret: all that only the
+// server's own file sets are.
+func (s *Server) expand(lookup func(string) (string, bool), file map[string]string) error {
 	lookupEnv := func(name string) (string, bool) {
 		value, set := lookup(name)
+		if kept, own := file[name]; own && !set {
+			s.secrets = append(s.secrets, kept)
+			return kept, true
+		}
 		if isSecretName(name) || strings.HasPrefix(name, inputPrefix) {
 			s.secrets = append(s.secrets, value)
 		}
 		return value, set
 	}
-	texts := []*string{&s.Command, &s.Cwd, &s.EnvFile, &s.URL, &s.Template}
+	texts := []*string{&s.Command, &s.Cwd, &s.URL, &s.Template}
 	if s.Reset != nil {
 		texts = append(texts, &s.Reset.From, &s.Reset.To)
 	}
@@ -118,20 +123,25 @@ func workspaceOf(dir string) string {
 	return dir
 }
 
-// readEnvFile adds the variables of EnvFile to Env. A line is NAME=value, perhaps after "export"; quotes around a value
-// are dropped, and lines that begin with # are comments. No error shows a line, for a secret may stand in it.
-func (s *Server) readEnvFile(dir string) error {
+// readEnvFile reads the variables of EnvFile. A line is NAME=value, perhaps after "export"; quotes around a value are
+// dropped, and lines that begin with # are comments. No error shows a line, for a secret may stand in it.
+func (s *Server) readEnvFile(dir string, lookup func(string) (string, bool)) (map[string]string, error) {
 	if s.EnvFile == "" {
-		return nil
+		return nil, nil
 	}
-	path := s.EnvFile
+	path, err := expand(s.EnvFile, lookup)
+	if err != nil {
+		return nil, err
+	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
+	s.EnvFile = path
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return mistake{"envFile: " + err.Error(), "correct the path (relative ones are from the configuration's folder), or leave envFile out"}
+		return nil, mistake{"envFile: " + err.Error(), "correct the path (relative ones are from the configuration's folder), or leave envFile out"}
 	}
+	file := map[string]string{}
 	n := 0
 	for line := range strings.Lines(string(data)) {
 		n++
@@ -141,20 +151,29 @@ func (s *Server) readEnvFile(dir string) error {
 		}
 		name, value, found := strings.Cut(strings.TrimPrefix(line, "export "), "=")
 		if name = strings.TrimSpace(name); !found || name == "" {
-			return mistake{fmt.Sprintf("envFile: %s:%d is not NAME=value", path, n), "correct that line, or begin it with # as a comment"}
+			return nil, mistake{fmt.Sprintf("envFile: %s:%d is not NAME=value", path, n), "correct that line, or begin it with # as a comment"}
 		}
 		value = strings.TrimSpace(value)
 		if last := len(value) - 1; last > 0 && (value[0] == '"' || value[0] == '\'') && value[last] == value[0] {
 			value = value[1:last]
 		}
+		if _, twice := file[name]; !twice {
+			file[name] = value
+		}
+	}
+	return file, nil
+}
+
+// addEnvFile adds to Env what EnvFile sets and it does not.
+func (s *Server) addEnvFile(file map[string]string) {
+	if len(file) > 0 && s.Env == nil {
+		s.Env = map[string]string{}
+	}
+	for name, value := range file {
 		if _, set := s.Env[name]; !set {
-			if s.Env == nil {
-				s.Env = map[string]string{}
-			}
 			s.Env[name] = value
 		}
 	}
-	return nil
 }
 
 // splitWords splits a command line at spaces; single and double quotes group, and nothing else is special, because no

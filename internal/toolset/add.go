@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
@@ -21,7 +22,7 @@ import (
 
 // Addition is a server to install and to write into a configuration.
 type Addition struct {
-	Package         string // npm:NAME or pypi:NAME, or the URL of a server that runs
+	Package         string // npm:NAME, pypi:NAME or mcpb:FILE, or the URL of a server that runs
 	Name, File, Dir string // the server's name, the file that gets its entry, the folder to install into; empty takes the usual
 	Bin, Python     string
 	Args            []string // of the server
@@ -29,6 +30,9 @@ type Addition struct {
 	Constraints     []string
 	Build           bool
 	Force           bool // in the place of the server that has the name
+
+	Env, Headers, Secrets map[string]string // of the entry; secrets are kept in a file of their own, which only the user can read
+	SSE                   bool              // a URL that speaks HTTP+SSE
 }
 
 // Added is a server that was written into a configuration.
@@ -36,6 +40,18 @@ type Added struct {
 	Name  string     `json:"name"`
 	Entry mcp.Server `json:"entry"`
 	*install.Installed
+}
+
+// Rows are an addition as a table; file is what it was written into.
+func (a Added) Rows(file string) [][]string {
+	rows := [][]string{{"server", a.Name}, {"entry", file}}
+	if a.Installed != nil {
+		rows = append(rows, []string{"version", a.Version}, []string{"program", a.Command}, []string{"lock", fmt.Sprintf("%s (%s)", a.Lock, fault.Count(a.Packages, "package"))})
+	}
+	if a.Entry.EnvFile != "" {
+		rows = append(rows, []string{"secrets", a.Entry.EnvFile})
+	}
+	return rows
 }
 
 // settle fills in what x leaves to the usual, and refuses what cannot be.
@@ -68,7 +84,10 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Addition) (*Added
 	} else if has && !x.Force {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is a server %q already", x.Name), Where: x.File, Next: "give it another --name, or --force to put it in that one's place; hone servers rm takes that one out"}
 	}
-	out := &Added{Name: x.Name, Entry: mcp.Server{URL: x.Package}}
+	out := &Added{Name: x.Name, Entry: mcp.Server{URL: x.Package, Headers: x.Headers}}
+	if x.SSE {
+		out.Entry.Type = "sse"
+	}
 	u, err := url.Parse(x.Package)
 	isURL := err == nil && u.Host != ""
 	if h.DryRun {
@@ -87,7 +106,10 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Addition) (*Added
 		if err != nil {
 			return nil, errors.Join(err, restore())
 		}
-		out.Entry = mcp.Server{Command: fromFile(x.File, out.Command), Args: x.Args, Hosts: x.Hosts}
+		out.Entry = mcp.Server{Command: fromFile(x.File, out.Command), Args: append(out.Args, x.Args...), Env: merged(out.Env, x.Env), Hosts: x.Hosts}
+	}
+	if out.Entry.EnvFile, err = keepSecrets(x.File, x.Name, x.Secrets); err != nil {
+		return nil, errors.Join(err, restore())
 	}
 	write := mcp.AddServer
 	if x.Force {
@@ -101,6 +123,16 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Addition) (*Added
 	}
 	keep()
 	return out, nil
+}
+
+// merged are the variables of two, the second's where both have one; nil without any.
+func merged(a, b map[string]string) map[string]string {
+	out := maps.Clone(a)
+	if out == nil {
+		return b
+	}
+	maps.Copy(out, b)
+	return out
 }
 
 // aside moves what is installed in a folder out of the way, where there is something and force allows it: keep forgets it, restore puts it
@@ -145,8 +177,14 @@ func Remove(h *host.Host, file, name string) (dir string, err error) {
 		h.Say("would take %s out of %s", name, file)
 		return "", nil
 	}
-	if err := mcp.RemoveServer(file, name); err != nil || dir == "" {
+	if err := mcp.RemoveServer(file, name); err != nil {
 		return "", err
+	}
+	if filepath.Base(name) == name {
+		_ = os.Remove(filepath.Join(filepath.Dir(file), secretsFile(name))) // most have none
+	}
+	if dir == "" {
+		return "", nil
 	}
 	return dir, os.RemoveAll(dir)
 }
@@ -162,6 +200,7 @@ func serverName(what string) string {
 		return u.Hostname()
 	}
 	_, name, _ := strings.Cut(what, ":")
+	name, _, _ = strings.Cut(name, "#")
 	name = name[strings.LastIndex(name, "/")+1:]
 	if before, _, ok := strings.Cut(name, "=="); ok {
 		name = before
@@ -169,7 +208,7 @@ func serverName(what string) string {
 	if at := strings.LastIndex(name, "@"); at > 0 {
 		name = name[:at]
 	}
-	for _, end := range []string{".tgz", ".tar.gz", ".whl"} {
+	for _, end := range []string{".tgz", ".tar.gz", ".whl", ".mcpb"} {
 		name = strings.TrimSuffix(name, end)
 	}
 	return name

@@ -1,0 +1,294 @@
+package registry
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Page is what one document of a list holds.
+type Page struct {
+	Entries []Entry
+	Skipped []string // entries that are left out, each with the reason
+	next    string   // what asks for the page behind it; "" where there is none
+}
+
+// official is the key of what the official registry itself says of an entry.
+const official = "io.modelcontextprotocol.registry/official"
+
+// wire has the keys of all forms of lists; each document has those of one.
+type wire struct {
+	Servers    json.RawMessage `json:"servers"`
+	MCPServers json.RawMessage `json:"mcpServers"`
+	Server     json.RawMessage `json:"server"`
+	Metadata   struct {
+		NextCursor string `json:"nextCursor"`
+	} `json:"metadata"`
+	Pagination struct {
+		CurrentPage int `json:"currentPage"`
+		TotalPages  int `json:"totalPages"`
+	} `json:"pagination"`
+	PageInfo struct {
+		EndCursor   string `json:"endCursor"`
+		HasNextPage bool   `json:"hasNextPage"`
+	} `json:"pageInfo"`
+}
+
+// Decode reads one document: a page of any of the lists, one server.json, one entry of a list, or an mcp.json file. An
+// entry that cannot be used does not spoil the others. from is what Entry.From is to say. The error is a document that is
+// none of these.
+func Decode(data []byte, from string) (Page, error) {
+	var p Page
+	var w wire
+	data = bytes.TrimSpace(data)
+	if len(data) > 0 && data[0] == '[' {
+		data = slices.Concat([]byte(`{"servers":`), data, []byte("}"))
+	}
+	if err := json.Unmarshal(data, &w); err != nil {
+		return p, err
+	}
+	switch {
+	case w.MCPServers != nil:
+		return p, p.written(w.MCPServers, from)
+	case w.Servers != nil && bytes.HasPrefix(bytes.TrimSpace(w.Servers), []byte("{")): // VS Code's mcp.json
+		return p, p.written(w.Servers, from)
+	case w.Servers != nil:
+		var list []json.RawMessage
+		if err := json.Unmarshal(w.Servers, &list); err != nil {
+			return p, err
+		}
+		for i, one := range list {
+			p.add(one, from, fmt.Sprintf("entry %d", i))
+		}
+	default:
+		var keys map[string]json.RawMessage
+		if err := json.Unmarshal(data, &keys); err != nil {
+			return p, err
+		}
+		if w.Server == nil && keys["name"] == nil && keys["qualifiedName"] == nil {
+			return p, errors.New("it names no servers: neither a list, nor a server.json, nor mcpServers")
+		}
+		p.add(data, from, "the entry")
+	}
+	p.next = w.Metadata.NextCursor
+	if n := w.Pagination.CurrentPage; n > 0 && n < w.Pagination.TotalPages {
+		p.next = fmt.Sprint(n + 1)
+	}
+	if w.PageInfo.HasNextPage {
+		p.next = w.PageInfo.EndCursor
+	}
+	return p, nil
+}
+
+func (p *Page) add(raw json.RawMessage, from, what string) {
+	e, err := entryOf(raw)
+	if err == nil {
+		if why := e.wrong(); why != "" {
+			err = errors.New(why)
+		}
+	}
+	if err != nil {
+		if len(e.Name) <= mostName && namePattern.MatchString(e.Name) {
+			what = e.Name
+		}
+		p.Skipped = append(p.Skipped, fmt.Sprintf("%s: %v", what, err))
+		return
+	}
+	e.From = from
+	p.Entries = append(p.Entries, e)
+}
+
+// entryOf reads an entry of any list by the keys that it has.
+func entryOf(raw json.RawMessage) (Entry, error) {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &keys); err != nil {
+		return Entry{}, err
+	}
+	switch {
+	case keys["server"] != nil:
+		return officialEntry(raw)
+	case keys["qualifiedName"] != nil:
+		return smitheryEntry(raw)
+	case keys["slug"] != nil:
+		return glamaEntry(raw)
+	}
+	e := Entry{Status: "active"}
+	err := json.Unmarshal(raw, &e)
+	e.Written = nil // that is for files of this machine
+	return e, err
+}
+
+// officialEntry reads a ServerResponse of the registry's API: server.json, and beside it what the registry keeps.
+func officialEntry(raw json.RawMessage) (Entry, error) {
+	var r struct {
+		Server Entry                      `json:"server"`
+		Meta   map[string]json.RawMessage `json:"_meta"`
+	}
+	if err := json.Unmarshal(raw, &r); err != nil {
+		return r.Server, err
+	}
+	var kept struct {
+		Status    string    `json:"status"`
+		UpdatedAt time.Time `json:"updatedAt"`
+	}
+	if text := r.Meta[official]; text != nil {
+		if err := json.Unmarshal(text, &kept); err != nil {
+			return r.Server, err
+		}
+	}
+	r.Server.Written, r.Server.Status, r.Server.Updated = nil, kept.Status, kept.UpdatedAt
+	return r.Server, nil
+}
+
+// smitheryEntry reads an entry of Smithery's list, or its page of one server, which has connections.
+func smitheryEntry(raw json.RawMessage) (Entry, error) {
+	var s struct {
+		QualifiedName, DisplayName, Description, Homepage string
+		UseCount                                          int
+		Connections                                       []struct {
+			Type, DeploymentURL string
+			ConfigSchema        json.RawMessage
+		}
+	}
+	if err := json.Unmarshal(raw, &s); err != nil {
+		return Entry{}, err
+	}
+	e := Entry{Name: s.QualifiedName, Title: s.DisplayName, Description: s.Description, Repository: Repository{s.Homepage}, Status: "active", Uses: s.UseCount}
+	for _, c := range s.Connections {
+		if c.Type != "http" || c.DeploymentURL == "" {
+			continue
+		}
+		r := Remote{Type: streamable, URL: c.DeploymentURL, Variables: map[string]Input{}}
+		glue := "?"
+		if strings.Contains(r.URL, "?") {
+			glue = "&"
+		}
+		for _, v := range fromSchema(c.ConfigSchema) {
+			if v.IsRequired {
+				r.URL += glue + v.Name + "={" + v.Name + "}"
+				r.Variables[v.Name], glue = v.Input, "&"
+			}
+		}
+		e.Remotes = append(e.Remotes, r)
+	}
+	return e, nil
+}
+
+// glamaEntry reads an entry of Glama's list. It names no package, but says which variables the server needs.
+func glamaEntry(raw json.RawMessage) (Entry, error) {
+	var g struct {
+		Namespace, Slug, Name, Description string
+		Repository                         *Repository
+		EnvironmentVariablesJSONSchema     json.RawMessage
+	}
+	if err := json.Unmarshal(raw, &g); err != nil {
+		return Entry{}, err
+	}
+	e := Entry{Name: g.Namespace + "/" + g.Slug, Title: g.Name, Description: g.Description, Status: "active", Asks: fromSchema(g.EnvironmentVariablesJSONSchema)}
+	if g.Repository != nil {
+		e.Repository = *g.Repository
+	}
+	return e, nil
+}
+
+// fromSchema are the values that a JSON Schema of an object asks for, by name. One whose name says so is a secret.
+func fromSchema(schema json.RawMessage) (out []KeyValue) {
+	var s struct {
+		Properties map[string]struct {
+			Description string
+			Default     any
+			Format      string
+		}
+		Required []string
+	}
+	if json.Unmarshal(schema, &s) != nil {
+		return nil
+	}
+	for name, p := range s.Properties {
+		v := KeyValue{Name: name, Input: Input{Description: p.Description, IsRequired: slices.Contains(s.Required, name), IsSecret: p.Format == "password" || secretName(name)}}
+		if p.Default != nil {
+			v.Default = fmt.Sprint(p.Default)
+		}
+		out = append(out, v)
+	}
+	slices.SortFunc(out, func(a, b KeyValue) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
+
+func secretName(name string) bool {
+	name = strings.ToUpper(name)
+	return slices.ContainsFunc([]string{"TOKEN", "SECRET", "PASSWORD", "KEY", "CREDENTIAL"}, func(part string) bool { return strings.Contains(name, part) })
+}
+
+// written reads the servers of an mcp.json file. One that npx or uvx starts is one of a package.
+func (p *Page) written(servers json.RawMessage, from string) error {
+	var list map[string]json.RawMessage
+	if err := json.Unmarshal(servers, &list); err != nil {
+		return err
+	}
+	var names []string
+	for name := range list {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		var s struct {
+			Command, URL, Type string
+			Args               []string
+			Env, Headers       map[string]string
+		}
+		if err := json.Unmarshal(list[name], &s); err != nil {
+			p.Skipped = append(p.Skipped, fmt.Sprintf("%s: %v", name, err))
+			continue
+		}
+		e := Entry{Name: name, Status: "active", From: from, Written: list[name]}
+		if pkg, ok := launched(s.Command, s.Args); ok && pkg.wrong() == "" && len(s.Env) == 0 {
+			e.Packages, e.Written = []Package{pkg}, nil
+		} else if s.URL != "" && len(s.Headers) == 0 && badURL(s.URL) == "" {
+			e.Remotes, e.Written = []Remote{{Type: map[bool]string{true: sse, false: streamable}[s.Type == sse], URL: s.URL}}, nil
+		}
+		if why := e.wrong(); why != "" {
+			p.Skipped = append(p.Skipped, fmt.Sprintf("%s: %s", name, why))
+			continue
+		}
+		p.Entries = append(p.Entries, e)
+	}
+	return nil
+}
+
+// launched is the package that npx or uvx would download for a command, where nothing but its name and arguments are given.
+func launched(command string, args []string) (p Package, ok bool) {
+	switch command {
+	case "npx":
+		p.RegistryType = NPM
+	case "uvx":
+		p.RegistryType = PyPI
+	default:
+		return p, false
+	}
+	for len(args) > 0 && (args[0] == "-y" || args[0] == "--yes") {
+		args = args[1:]
+	}
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return p, false
+	}
+	p.Identifier = args[0]
+	cut := "@"
+	if at := strings.LastIndex(args[0], cut); at > 0 {
+		p.Identifier, p.Version = args[0][:at], args[0][at+1:]
+	} else if before, after, found := strings.Cut(args[0], "=="); found {
+		p.Identifier, p.Version = before, after
+	}
+	if p.Version == "latest" {
+		p.Version = ""
+	}
+	p.Transport.Type = stdio
+	for _, text := range args[1:] {
+		p.PackageArguments = append(p.PackageArguments, Argument{Type: "positional", Input: Input{Value: text}})
+	}
+	return p, true
+}

@@ -1,0 +1,114 @@
+// Package registry reads lists of MCP servers: the official registry's API and its server.json (schema 2025-12-11), the
+// lists of Smithery and Glama, mcp.json files, and folders of such files. Reading a list runs nothing of what is in it.
+//
+// Lists are written by strangers. An entry that could be taken for something else is left out, with the reason: a package
+// name that npm or pip would read as a path or a flag, a text that asks for the user's variables.
+package registry
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Where an entry's package comes from: the values of Package.RegistryType that are told apart.
+const (
+	NPM  = "npm"
+	PyPI = "pypi"
+	OCI  = "oci"
+	MCPB = "mcpb"
+)
+
+// Transports of packages and remotes.
+const (
+	stdio      = "stdio"
+	streamable = "streamable-http"
+	sse        = "sse"
+)
+
+// Entry is one server of a list, in the words of server.json.
+type Entry struct {
+	Name        string     `json:"name"` // namespace/name
+	Title       string     `json:"title,omitempty"`
+	Description string     `json:"description,omitempty"`
+	Version     string     `json:"version,omitempty"`
+	Repository  Repository `json:"repository,omitzero"`
+	Packages    []Package  `json:"packages,omitempty"`
+	Remotes     []Remote   `json:"remotes,omitempty"`
+
+	From    string    `json:"from,omitempty"`   // the list it was found in
+	Status  string    `json:"status,omitempty"` // active, deprecated or deleted, as the official registry has it
+	Updated time.Time `json:"updated,omitzero"`
+	Uses    int       `json:"uses,omitempty"` // as Smithery counts them
+
+	// Asks are values that a list names for a server of which it names no package.
+	Asks []KeyValue `json:"asks,omitempty"`
+	// Written is the entry of an mcp.json file, as it stands there.
+	Written json.RawMessage `json:"written,omitempty"`
+}
+
+// Repository is where a server's source is.
+type Repository struct {
+	URL string `json:"url,omitempty"`
+}
+
+// Package is a package that holds the server.
+type Package struct {
+	RegistryType         string     `json:"registryType"`
+	RegistryBaseURL      string     `json:"registryBaseUrl,omitempty"`
+	Identifier           string     `json:"identifier"` // a name; an image with its tag (oci); a URL (mcpb)
+	Version              string     `json:"version,omitempty"`
+	FileSHA256           string     `json:"fileSha256,omitempty"`
+	RuntimeHint          string     `json:"runtimeHint,omitempty"`
+	Transport            Remote     `json:"transport,omitzero"`
+	PackageArguments     []Argument `json:"packageArguments,omitempty"`
+	EnvironmentVariables []KeyValue `json:"environmentVariables,omitempty"`
+}
+
+// Remote is a server that runs elsewhere, or the transport of a package.
+type Remote struct {
+	Type      string           `json:"type"`
+	URL       string           `json:"url,omitempty"` // may hold {variable}
+	Headers   []KeyValue       `json:"headers,omitempty"`
+	Variables map[string]Input `json:"variables,omitempty"`
+}
+
+// Input is a value that is given, or asked for.
+type Input struct {
+	Description string           `json:"description,omitempty"`
+	IsRequired  bool             `json:"isRequired,omitempty"`
+	IsSecret    bool             `json:"isSecret,omitempty"`
+	Format      string           `json:"format,omitempty"` // string, number, boolean or filepath
+	Value       string           `json:"value,omitempty"`  // fixed; may hold {variable}
+	Default     string           `json:"default,omitempty"`
+	Choices     []string         `json:"choices,omitempty"`
+	Variables   map[string]Input `json:"variables,omitempty"`
+}
+
+// Argument is one of a package's program.
+type Argument struct {
+	Input
+	Type      string `json:"type"` // positional or named
+	Name      string `json:"name,omitempty"`
+	ValueHint string `json:"valueHint,omitempty"`
+}
+
+// KeyValue is an environment variable or a header.
+type KeyValue struct {
+	Input
+	Name string `json:"name"`
+}
+
+// Kinds are what a server comes as: npm, pypi, oci, mcpb, another type of package, url, or command for what an mcp.json
+// file says.
+func (e Entry) Kinds() (kinds []string) {
+	for _, p := range e.Packages {
+		kinds = append(kinds, p.RegistryType)
+	}
+	if len(e.Remotes) > 0 {
+		kinds = append(kinds, "url")
+	}
+	if e.Written != nil && len(kinds) == 0 {
+		kinds = append(kinds, "command")
+	}
+	return kinds
+}

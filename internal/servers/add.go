@@ -1,0 +1,157 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"hone/internal/config"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/mcp/registry"
+	"hone/internal/toolset"
+)
+
+// Wanted is a server to add: a package or URL as toolset.Addition has it, or an entry of a registry.
+type Wanted struct {
+	toolset.Addition
+	Registry string   // whose entry Package names
+	Set      []string // NAME=VALUE: what the entry asks for
+}
+
+// Add installs a server and writes its entry into a configuration. Of an entry of a registry it asks for the values that
+// are missing: first the environment's variable of that name, then a person who types.
+func Add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*toolset.Added, error) {
+	if !ofRegistry(x.Package) {
+		if len(x.Set) > 0 || x.Registry != "" {
+			return nil, &fault.Error{Code: fault.CodeUsage, What: "--set and --registry are for entries of a registry", Where: x.Package, Next: "name the entry, such as io.github.user/server"}
+		}
+		return toolset.Add(ctx, h, c, x.Addition)
+	}
+	source, err := registry.ParseSource(x.Registry)
+	if err != nil {
+		return nil, err
+	}
+	e, err := client(h).Get(ctx, source, x.Package)
+	if err != nil {
+		return nil, err
+	}
+	if e.Status == "deleted" {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the registry says that the server was deleted", Where: e.Name, Next: "use another one: hone servers search"}
+	}
+	if e.Status == "deprecated" {
+		h.Say("warning: the registry says that %s is deprecated", e.Name)
+	}
+	choice, err := e.Choose()
+	if err != nil {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "hone cannot install that server", Where: e.Name, Err: err, Next: "see its manual, and write it into the MCP configuration by hand"}
+	}
+	values, err := given(x.Set, choice.Needs)
+	if err == nil && !h.DryRun {
+		err = ask(ctx, h, choice.Needs, values)
+	}
+	if err != nil {
+		return nil, err
+	}
+	launch, err := choice.Fill(values)
+	if err != nil && !h.DryRun {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the server lacks a value", Where: e.Name, Err: err, Next: "give it with --set NAME=VALUE; a secret in the environment variable of its name"}
+	}
+	settle(&x.Addition, e, choice, launch)
+	h.Say("%s %s is %s", e.Name, e.Version, x.Package)
+	if choice.Base != "" {
+		h.Say("the entry says that the package is in %s; it is taken from where the package manager is set to", choice.Base)
+	}
+	return toolset.Add(ctx, h, c, x.Addition)
+}
+
+// settle makes an addition of how an entry's server is started.
+func settle(a *toolset.Addition, e registry.Entry, choice registry.Choice, l registry.Launch) {
+	if a.Name == "" {
+		a.Name = e.Name[strings.LastIndex(e.Name, "/")+1:]
+	}
+	a.Package = choice.Package
+	if a.Package == "" {
+		a.Package, a.SSE, a.Headers = l.URL, l.SSE, l.Headers
+	}
+	a.Args, a.Env, a.Secrets = append(l.Args, a.Args...), l.Env, l.Secrets
+}
+
+// ofRegistry reports whether a name is an entry's, rather than a package's or a URL.
+func ofRegistry(name string) bool {
+	kind, _, found := strings.Cut(name, ":")
+	if found && (kind == "npm" || kind == "pypi" || kind == "mcpb") {
+		return false
+	}
+	u, err := url.Parse(name)
+	return !found && (err != nil || u.Host == "")
+}
+
+// given reads NAME=VALUE, and refuses a name that the entry does not ask for. A secret on the command line would stay in the
+// shell's history.
+func given(set []string, needs []registry.Need) (map[string]string, error) {
+	values := map[string]string{}
+	for _, text := range set {
+		name, value, found := strings.Cut(text, "=")
+		var known []string
+		secret := false
+		for _, n := range needs {
+			known = append(known, n.Name)
+			secret = secret || n.Name == name && n.Secret
+			found = found && name != ""
+		}
+		bad := func(what, next string) error {
+			return &fault.Error{Code: fault.CodeUsage, What: what, Where: "--set " + name, Next: next}
+		}
+		switch {
+		case !found:
+			return nil, bad("--set takes NAME=VALUE", "write --set NAME=VALUE")
+		case secret:
+			return nil, bad(name+" is a secret, which the shell's history would keep", "set the environment variable "+registry.Variable(name)+", or be asked for it on a terminal")
+		case !slices.Contains(known, name):
+			return nil, bad(fmt.Sprintf("the server asks for no value %q", name), "it asks for: "+strings.Join(known, ", "))
+		}
+		values[name] = value
+	}
+	return values, nil
+}
+
+// ask adds the values that are missing: the environment's, then a person's where one types. Of what need not be given only
+// the environment is asked.
+func ask(ctx context.Context, h *host.Host, needs []registry.Need, values map[string]string) error {
+	found := map[string]string{}
+	for _, n := range needs {
+		if _, set := values[n.Name]; set {
+			continue
+		}
+		if value, set := h.LookupEnv(registry.Variable(n.Name)); set && value != "" && (n.Secret || n.Required) {
+			found[n.Name] = value
+			continue
+		}
+		if !n.Required || h.Typed() == nil {
+			continue
+		}
+		value, err := h.Ask(ctx, question(n), n.Secret)
+		if err != nil {
+			return errors.Join(&fault.Error{Code: fault.CodeStopped, What: "nothing was added", Next: "the same command asks again"}, err)
+		}
+		found[n.Name] = value
+	}
+	maps.Copy(values, found)
+	return nil
+}
+
+func question(n registry.Need) string {
+	text := n.Name
+	if n.Description != "" {
+		text += " (" + host.OneLine(n.Description) + ")"
+	}
+	if len(n.Choices) > 0 {
+		text += ", one of " + strings.Join(n.Choices, ", ")
+	}
+	return text + ": "
+}
