@@ -10,19 +10,34 @@ import (
 	"hone/internal/learn/objective"
 )
 
-// grpo.loss may be each loss there is but that of demonstrations, and each is found.
+// enum is what the configuration takes for a field.
+func enum[T any](field string) string {
+	f, _ := reflect.TypeFor[T]().FieldByName(field)
+	return f.Tag.Get("enum")
+}
+
+func joined[S ~string](names []S) string {
+	var list []string
+	for _, n := range names {
+		list = append(list, string(n))
+	}
+	return strings.Join(list, ",")
+}
+
+// The configuration may name each loss but that of demonstrations, each advantage, and so on; each loss is found.
 func TestLossesOfTheConfiguration(t *testing.T) {
-	field, _ := reflect.TypeFor[config.GRPO]().FieldByName("Loss")
-	var names []string
 	for _, loss := range batch.Losses() {
 		if _, err := objective.Of(batch.Objective{Loss: loss}); err != nil {
 			t.Error(err)
 		}
-		if loss != batch.LossLikelihood {
-			names = append(names, string(loss))
-		}
 	}
-	if got, want := field.Tag.Get("enum"), strings.Join(names, ","); got != want {
-		t.Errorf("the configuration has %q, there are %q", got, want)
+	for _, c := range []struct{ key, got, want string }{
+		{"loss", enum[config.GRPO]("Loss"), joined(batch.Losses()[1:])}, {"advantage", enum[config.GRPO]("Advantage"), joined(batch.Advantages())},
+		{"kl.estimator", enum[config.KL]("Estimator"), joined(batch.Estimators())}, {"kl.gradient", enum[config.KL]("Gradient"), joined(batch.Gradients())},
+		{"correction.level", enum[config.Correction]("Level"), joined(batch.Levels())}, {"correction.mode", enum[config.Correction]("Mode"), joined(batch.Modes())},
+	} {
+		if c.got != c.want {
+			t.Errorf("grpo.%s may be %q, there are %q", c.key, c.got, c.want)
+		}
 	}
 }

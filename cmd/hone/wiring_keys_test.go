@@ -54,7 +54,12 @@ func (w wired) learning() []acting {
 	}
 	return []acting{
 		{"grpo.steps", g.Steps, 1}, {"grpo.group_size", g.GroupSize, 3}, {"grpo.scenarios_per_step", g.GroupsPerStep, 2},
-		{"grpo.loss", g.Loss, batch.LossCISPO}, {"grpo.num_iterations", g.Iterations, 2},
+		{"grpo.loss", g.Loss, batch.LossGRPO}, {"grpo.num_iterations", g.Iterations, 2},
+		{"grpo.advantage", g.Advantage, batch.AdvantageCentred}, {"grpo.length", g.Length, 17}, {"grpo.mask_truncated", g.MaskTruncated, true},
+		{"grpo.clip_dual", g.Clip.Dual, 1.5}, {"grpo.off_policy", g.OffPolicy, 0.35},
+		{"grpo.kl.beta", g.KL.Beta, 0.034}, {"grpo.kl.estimator", g.KL.Estimator, batch.K1}, {"grpo.kl.gradient", g.KL.Gradient, batch.GradientRatio},
+		{"grpo.correction.level", g.Correction.Level, batch.LevelSequence}, {"grpo.correction.mode", g.Correction.Mode, batch.ModeMask},
+		{"grpo.correction.low", g.Correction.Low, 0.36}, {"grpo.correction.high", g.Correction.High, 3.7},
 		{"grpo.clip_low", g.Clip.Low, 0.031}, {"grpo.clip_high", g.Clip.High, 0.032}, {"grpo.checkpoint_every", g.CheckpointEvery, 33},
 		{"grpo.optimizer.learning_rate", g.Optimizer.LearningRate, 0.021}, {"grpo.optimizer.max_grad_norm", g.Optimizer.MaxGradNorm, 0.22},
 		{"grpo.optimizer.schedule", g.Optimizer.Schedule.Decay, recipe.Constant}, {"grpo.optimizer.warmup", g.Optimizer.Schedule.Warmup, 0.23},

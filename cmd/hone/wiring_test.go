@@ -63,8 +63,15 @@ grpo:
   steps: 1
   group_size: 3
   scenarios_per_step: 2
-  loss: cispo
+  advantage: centred
+  loss: grpo
+  length: 17
+  mask_truncated: true
   num_iterations: 2
+  clip_dual: 1.5
+  kl: {beta: 0.034, estimator: k1, gradient: ratio}
+  off_policy: 0.35
+  correction: {level: sequence, mode: mask, low: 0.36, high: 3.7}
   clip_low: 0.031
   clip_high: 0.032
   checkpoint_every: 33

@@ -116,19 +116,6 @@ type SFT struct {
 	CheckpointEvery int `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
 }
 
-// GRPO is group-relative policy optimisation on fresh trajectories.
-type GRPO struct {
-	Optimizer        Optimizer `yaml:"optimizer" doc:"Adam"`
-	Steps            int       `yaml:"steps" min:"1" doc:"steps, each of fresh trajectories and num_iterations optimiser steps"`
-	GroupSize        int       `yaml:"group_size" min:"2" doc:"trajectories of one scenario under one policy version"`
-	ScenariosPerStep int       `yaml:"scenarios_per_step" min:"1" doc:"groups of one step"`
-	Loss             string    `yaml:"loss" enum:"dapo,cispo" doc:"of the policy's tokens: dapo drops the gradient of a token whose ratio is clipped; cispo keeps it, weighed by the clipped ratio, for which clip_low 1 and clip_high 4 are usual"`
-	NumIterations    int       `yaml:"num_iterations" min:"1" max:"64" doc:"optimiser steps on the trajectories of one step, each at its learning rate; above 1 the ratios depart from 1 and the clip bounds them"`
-	ClipLow          float64   `yaml:"clip_low" min:"0" max:"1" doc:"the ratio is clipped below 1 - clip_low"`
-	ClipHigh         float64   `yaml:"clip_high" min:"0" doc:"the ratio is clipped above 1 + clip_high"`
-	CheckpointEvery  int       `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
-}
-
 // Engine says what the tensors run on.
 type Engine struct {
 	Backend      string `yaml:"backend" enum:"auto,cuda,cpu,go" doc:"cuda and cpu are XLA plug-ins, go needs none and is slow, auto takes the named or installed plug-in"`
@@ -169,7 +156,8 @@ func Default() Config {
 		GRPO: GRPO{
 			Optimizer: defaultOptimizer(2e-5),
 			Steps:     100, GroupSize: 8, ScenariosPerStep: 8,
-			Loss: "dapo", NumIterations: 1, ClipLow: 0.2, ClipHigh: 0.28, CheckpointEvery: 10,
+			Advantage: "group", Loss: "dapo", NumIterations: 1, ClipLow: 0.2, ClipHigh: 0.28,
+			KL: KL{Estimator: "k3", Gradient: "own"}, Correction: Correction{Level: "none", Mode: "truncate", High: 2}, CheckpointEvery: 10,
 		},
 		Eval:      Eval{Every: 20, Split: "validation", Repeats: 1, TopP: 1, Confidence: 0.95, FailOnError: "0.5"},
 		Engine:    Engine{Backend: "auto", Devices: 1, ShardWeights: "auto", DType: "auto", Slots: 16, Recompute: "auto", Moments: "float32", ProgramCache: 4},
@@ -200,6 +188,9 @@ func (c *Config) Validate() error {
 	}
 	if r := c.Rewards; r.Checks == 0 && r.Call == 0 && r.Tool == 0 && r.End == 0 && (len(r.Program.Command) == 0 || r.Program.Weight == 0) {
 		return &ValueError{"rewards.checks", "no episode could earn anything: rewards.call, rewards.tool and rewards.end are 0 too"}
+	}
+	if err := c.GRPO.check(); err != nil {
+		return err
 	}
 	if err := c.checkLengths(); err != nil {
 		return err

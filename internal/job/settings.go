@@ -24,9 +24,17 @@ func OptimizerOf(c config.Optimizer) recipe.Optimizer {
 
 // GRPOOf is the stage of GRPO that the configuration describes.
 func GRPOOf(c config.Config, maxMismatch float64) recipe.GRPO {
-	return recipe.GRPO{Stage: "grpo", Steps: c.GRPO.Steps, GroupsPerStep: c.GRPO.ScenariosPerStep, GroupSize: c.GRPO.GroupSize,
-		Optimizer: OptimizerOf(c.GRPO.Optimizer), Loss: batch.Loss(c.GRPO.Loss), Iterations: c.GRPO.NumIterations, Clip: batch.Clip{Low: c.GRPO.ClipLow, High: c.GRPO.ClipHigh}, Temperature: c.Rollout.Temperature,
-		CheckpointEvery: c.GRPO.CheckpointEvery, MaxMismatch: maxMismatch, Seed: c.Seed}
+	g := c.GRPO
+	length := g.Length
+	if length == 0 {
+		length = min(c.Rollout.MaxTurns*c.Rollout.MaxTokens, c.Model.Context)
+	}
+	return recipe.GRPO{Stage: "grpo", Steps: g.Steps, GroupsPerStep: g.ScenariosPerStep, GroupSize: g.GroupSize, Optimizer: OptimizerOf(g.Optimizer),
+		Advantage: batch.Advantage(g.Advantage), Loss: batch.Loss(g.Loss), Length: length, MaskTruncated: g.MaskTruncated, Iterations: g.NumIterations,
+		Clip: batch.Clip{Low: g.ClipLow, High: g.ClipHigh, Dual: g.ClipDual}, OffPolicy: g.OffPolicy,
+		KL:          batch.KL{Beta: g.KL.Beta, Estimator: batch.Estimator(g.KL.Estimator), Gradient: batch.Gradient(g.KL.Gradient)},
+		Correction:  batch.Correction{Level: batch.Level(g.Correction.Level), Mode: batch.Mode(g.Correction.Mode), Low: g.Correction.Low, High: g.Correction.High},
+		Temperature: c.Rollout.Temperature, CheckpointEvery: g.CheckpointEvery, MaxMismatch: maxMismatch, Seed: c.Seed}
 }
 
 // WeightsOf turns a section of the configuration into what episodes are scored by.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"hone/internal/episode/scenario"
@@ -41,12 +42,18 @@ type GRPO struct {
 	GroupsPerStep   int // scenarios of one step
 	GroupSize       int // episodes of one scenario
 	Optimizer       Optimizer
+	Advantage       batch.Advantage
 	Loss            batch.Loss // of the policy's tokens
+	Length          int        // tokens that a loss with a constant normaliser divides by for each episode
+	MaskTruncated   bool       // episodes that a limit cut have no loss
 	Iterations      int        // optimiser steps on the episodes of one step; 0 is 1
 	Clip            batch.Clip
-	Temperature     float64 // that the runner samples at
-	CheckpointEvery int     // steps; 0: at the end only
-	MaxMismatch     float64 // bound on the mean mismatch KL of a step, in nats a token
+	KL              batch.KL         // from the policy that the stage began with
+	OffPolicy       float64          // bound of batch.Objective's
+	Correction      batch.Correction // of the sampler's difference
+	Temperature     float64          // that the runner samples at
+	CheckpointEvery int              // steps; 0: at the end only
+	MaxMismatch     float64          // bound on the mean mismatch KL of a step, in nats a token
 	Seed            uint64
 	Validation      *Validation // while it trains; nil: none
 }
@@ -61,6 +68,9 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 			Next: "give at least one scenario, one group a step, and two episodes a group"}
 	}
 	start, err := resume(g.Stage, trainer, log)
+	if err == nil && start == 0 && g.KL.Beta > 0 {
+		err = trainer.HoldReference()
+	}
 	if err != nil {
 		return err
 	}
@@ -86,20 +96,25 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 			return stopped(err, g.Stage, step, trainer, log)
 		}
 
-		rows, leftOut := batch.FromGroups(groups, batch.GroupNormalized) // one row an episode, with its A
+		rows, leftOut := g.rows(groups) // one row an episode, with its A
 		update := g.Optimizer.Update(step, g.Steps)
 		refused := watch.look(step, groups, metricsOf(groups, leftOut, batch.StepStats{}))
 		var stats batch.StepStats
+		var compared map[string]float64
 		if refused == nil {
-			if stats, refused, err = g.update(ctx, rows, update, step, trainer, log); err != nil {
+			if stats, compared, refused, err = g.update(ctx, rows, update, step, trainer, log); err != nil {
 				return err
 			}
 		}
 
 		metrics := metricsOf(groups, leftOut, stats)
+		maps.Copy(metrics, compared)
 		metrics["learning_rate"] = update.Rate
 		if g.Iterations > 1 {
 			metrics["clip_ratio/region_mean"] = stats.Clipped
+		}
+		if g.KL.Beta > 0 {
+			metrics["kl"] = stats.KL
 		}
 		clock.step(metrics, stats)
 		err = log.Metrics(g.Stage, step, metrics)
@@ -125,52 +140,6 @@ func (g GRPO) episodes(step int, progress Progress) Progress {
 	}
 }
 
-// update takes the optimiser steps on a batch, unless the rows teach nothing or refused says why the first must not be taken. Where it
-// fails, the steps before this one are kept, unless the trainer cannot be put back to where they left it.
-func (g GRPO) update(ctx context.Context, rows batch.Batch, u batch.Update, step int, trainer Trainer, log Log) (s batch.StepStats, refused, err error) {
-	if rows.NumTrained() == 0 { // the groups are all alike
-		return s, nil, nil
-	}
-	n := max(1, g.Iterations)
-	restore := func() error { return nil }
-	if n > 1 {
-		if restore, err = trainer.Snapshot(); err != nil {
-			return s, nil, stopped(err, g.Stage, step, trainer, log)
-		}
-	}
-	var each []batch.StepStats
-	for i := range n {
-		x, err := trainer.Gradient(ctx, rows, batch.Objective{Loss: g.Loss, Clip: g.Clip, Temperature: g.Temperature})
-		if err == nil && i == 0 && !(x.Mismatch <= g.MaxMismatch) { // a NaN is refused too
-			return x, g.mismatch(step, x), nil
-		}
-		if err == nil {
-			x.GradNorm, err = trainer.Apply(u)
-		}
-		if err != nil {
-			if failed := restore(); failed != nil {
-				return x, nil, errors.Join(err, failed)
-			}
-			return x, nil, stopped(err, g.Stage, step, trainer, log)
-		}
-		each = append(each, x)
-	}
-	return ofIterations(each), nil, nil
-}
-
-// ofIterations are the statistics of optimiser steps on one batch: what was computed is added up, loss and gradient's norm are means, how far
-// trainer and sampler are apart is the first's, as the policy has not moved yet, and the share of clipped ratios is the last's.
-func ofIterations(each []batch.StepStats) batch.StepStats {
-	s, n := each[0], float64(len(each))
-	for _, x := range each[1:] {
-		s.Loss, s.GradNorm = s.Loss+x.Loss, s.GradNorm+x.GradNorm
-		s.NumTokens, s.NumPadded = s.NumTokens+x.NumTokens, s.NumPadded+x.NumPadded
-		s.NumPrograms, s.CompileSeconds = s.NumPrograms+x.NumPrograms, s.CompileSeconds+x.CompileSeconds
-	}
-	s.Loss, s.GradNorm, s.Clipped = s.Loss/n, s.GradNorm/n, each[len(each)-1].Clipped
-	return s
-}
-
 // tasks returns the scenarios of a step, all different. They are walked through in shuffled passes of as many whole steps
 // as they fill; what is over sits the pass out, others each time.
 func (g GRPO) tasks(scenarios []scenario.Scenario, step int) []scenario.Scenario {
@@ -182,12 +151,4 @@ func (g GRPO) tasks(scenarios []scenario.Scenario, step int) []scenario.Scenario
 		picked[i] = scenarios[order[step%perPass*n+i]]
 	}
 	return picked
-}
-
-func (g GRPO) mismatch(step int, s batch.StepStats) error {
-	return &fault.Error{Code: fault.CodeError, What: "the trainer does not see the policy that was sampled from",
-		Where: fmt.Sprintf("%s step %d", g.Stage, step),
-		Why: fmt.Sprintf("the mean mismatch KL is %.2g nats a token, the bound is %.2g; the largest difference of a logprob is %.2g",
-			s.Mismatch, g.MaxMismatch, s.MaxDelta),
-		Next: "the steps before are kept, and hone runs show names their checkpoint; engine.dtype: f32 has sampler and trainer round alike"}
 }

@@ -2,7 +2,6 @@ package recipe
 
 import (
 	"math"
-	"slices"
 
 	"hone/internal/episode/trajectory"
 	"hone/internal/learn/batch"
@@ -11,7 +10,7 @@ import (
 // metricsOf describes one step of GRPO, under TRL's names where it measures the same:
 //
 //	reward, reward_std          mean reward; mean over groups of the standard deviation within (ddof 1)
-//	frac_groups_empty           share of groups in which no episode's outcome was the policy's doing
+//	frac_groups_empty           share of groups with fewer than two episodes whose outcome was the policy's doing: nothing is compared
 //	frac_reward_zero_std        share of the others that teach nothing because all their rewards are equal
 //	rewards/TERM/mean           mean score of a reward term, before its weight, over the episodes that have it
 //	completions/mean_length     sampled tokens of an episode
@@ -24,6 +23,9 @@ import (
 //	step_tokens                 tokens the trainer computed, a shared prefix once
 //	padding                     share of the positions it computed that hold no token
 //	clip_ratio/region_mean      share of trained tokens whose ratio lies outside of the clip, at the last of several optimiser steps on a batch
+//	kl                          mean divergence from the reference policy in nats a token, where there is one
+//	sampling/importance_sampling_ratio/min, mean, max  weights by which the sampler's difference is corrected, where it is
+//	sampling/importance_sampling_masked  share of trained tokens whose weight is 0
 //	sampling/...                sampler against trainer: mean KL in nats a token, largest difference of a logprob, mean ratio
 func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) map[string]float64 {
 	m := map[string]float64{"loss": s.Loss, "grad_norm": s.GradNorm, "step_tokens": float64(s.NumTokens),
@@ -60,7 +62,7 @@ func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) ma
 				scored["rewards/"+term.Name+"/mean"]++
 			}
 		}
-		m["reward_std"] += deviation(rewards)
+		m["reward_std"] += batch.Deviation(rewards)
 	}
 	m["masked_ratio"] = float64(out.Masked) / math.Max(1, n+float64(out.Masked))
 	if n == 0 {
@@ -72,20 +74,8 @@ func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) ma
 	for name, episodes := range scored {
 		m[name] /= episodes
 	}
-	numGroups := float64(out.Groups - out.Empty)
+	numGroups := math.Max(1, float64(out.Groups-out.Empty))
 	m["reward_std"] /= numGroups
 	m["frac_reward_zero_std"] = float64(out.ZeroSpread) / numGroups
 	return m
-}
-
-// deviation is the sample standard deviation: exactly 0 of equal numbers, whatever their mean rounds to, of one and of none.
-func deviation(x []float64) float64 {
-	if len(x) < 2 || slices.Min(x) == slices.Max(x) {
-		return 0
-	}
-	sum := 0.0
-	for _, c := range batch.Centred(x) {
-		sum += c * c
-	}
-	return math.Sqrt(sum / float64(len(x)-1))
 }

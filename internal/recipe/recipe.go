@@ -23,6 +23,12 @@ type Trainer interface {
 	Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error)
 	// Apply takes the optimiser step along the gradient computed last and returns the gradient's norm before clipping.
 	Apply(u batch.Update) (norm float64, err error)
+	// Score returns the logprobs of a batch's trained tokens under the policy as it is, and ScoreReference under the one that HoldReference
+	// kept, at a temperature above 0: a list for each row, a number for each of its ids, 0 where it is not trained.
+	Score(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error)
+	ScoreReference(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error)
+	// HoldReference keeps the policy as it is now, in checkpoints too.
+	HoldReference() error
 	// Snapshot returns what puts the trainer back where it is now, in case that steps which belong together cannot all be taken.
 	Snapshot() (restore func() error, err error)
 	// ResetOptimizer forgets the optimiser's moments and keeps the adapter.

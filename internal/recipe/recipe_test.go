@@ -33,6 +33,7 @@ type fakeTrainer struct {
 	apart     int // steps whose gradient has no mismatch yet
 	before    func(step int)
 	publish   func(f *fakeTrainer) // what Publish does; nil: what it is to do
+	Reference int                  // steps of the policy that is held for comparison, and one
 }
 
 func (f *fakeTrainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective) (batch.StepStats, error) {
@@ -66,6 +67,27 @@ func (f *fakeTrainer) Snapshot() (func() error, error) {
 	return func() error { f.Steps = steps; return nil }, nil
 }
 
+// Score says of each token how many steps were taken.
+func (f *fakeTrainer) Score(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error) {
+	return f.scores(ctx, b, len(f.Steps))
+}
+
+func (f *fakeTrainer) ScoreReference(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error) {
+	if f.Reference == 0 {
+		return nil, errors.New("no reference")
+	}
+	return f.scores(ctx, b, 100+f.Reference-1)
+}
+
+func (f *fakeTrainer) scores(ctx context.Context, b batch.Batch, steps int) (all [][]float32, err error) {
+	for _, r := range b.Rows {
+		all = append(all, batch.Even(len(r.IDs), -float64(steps)/8))
+	}
+	return all, ctx.Err()
+}
+
+func (f *fakeTrainer) HoldReference() error { f.Reference = 1 + len(f.Steps); return nil }
+
 func (f *fakeTrainer) ResetOptimizer() error { f.resets++; return nil }
 
 func (f *fakeTrainer) Publish() error {
@@ -82,7 +104,7 @@ func (f *fakeTrainer) Policies() (trained string, sampled []string, err error) {
 }
 
 func (f *fakeTrainer) Save(dir string) error {
-	text, err := json.Marshal(f.Steps)
+	text, err := json.Marshal(append([]string{fmt.Sprint(f.Reference)}, f.Steps...))
 	if err != nil {
 		return err
 	}
@@ -95,7 +117,12 @@ func (f *fakeTrainer) Load(dir string) error {
 		return err
 	}
 	f.Steps = nil
-	return json.Unmarshal(text, &f.Steps)
+	if err := json.Unmarshal(text, &f.Steps); err != nil {
+		return err
+	}
+	_, err = fmt.Sscan(f.Steps[0], &f.Reference)
+	f.Steps = f.Steps[1:]
+	return err
 }
 
 // fakeRunner's episodes depend on the published policy. Once ctx ends, so do they, as infrastructure errors.
@@ -408,7 +435,7 @@ func TestEmptyGroupsAreReported(t *testing.T) {
 		return g
 	}
 	groups := []trajectory.Group{group(trajectory.OK, 0, 1), group(trajectory.EnvironmentError, 0, 1), group(trajectory.OK, 1, 1)}
-	_, leftOut := batch.FromGroups(groups, batch.GroupNormalized)
+	_, leftOut := batch.FromGroups(groups, batch.Options{})
 	m := metricsOf(groups, leftOut, batch.StepStats{})
 	for name, want := range map[string]float64{"frac_groups_empty": 1.0 / 3, "frac_reward_zero_std": 1.0 / 2, "reward": 3.0 / 4, "outcome/environment_error": 2} {
 		if math.Abs(m[name]-want) > 1e-12 {
@@ -429,7 +456,7 @@ func TestMetricsOfEqualRewardsAndAbsentTerms(t *testing.T) {
 		}
 		g.Trajectories = append(g.Trajectories, e)
 	}
-	_, leftOut := batch.FromGroups([]trajectory.Group{g}, batch.GroupNormalized)
+	_, leftOut := batch.FromGroups([]trajectory.Group{g}, batch.Options{})
 	m := metricsOf([]trajectory.Group{g}, leftOut, batch.StepStats{})
 	for name, want := range map[string]float64{"frac_reward_zero_std": 1, "reward": 1.55, "rewards/end/mean": 1, "rewards/repeat/mean": 0.5, "user/turns": 2, "user/tokens": 5.5} {
 		if math.Abs(m[name]-want) > 1e-12 {
@@ -543,7 +570,7 @@ func TestTemperatureOfObjectives(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, s := range trainer.Steps {
-		if sampled := strings.HasPrefix(s, "grpo {dapo {0.2 0.28} 0.7}"); sampled != (i >= 6) || !sampled && !strings.HasPrefix(s, "sft ") {
+		if sampled := strings.HasPrefix(s, "grpo {dapo {0.2 0.28 0} {0  } 0 0.7}"); sampled != (i >= 6) || !sampled && !strings.HasPrefix(s, "sft ") {
 			t.Errorf("step %d: %s", i, s)
 		}
 	}

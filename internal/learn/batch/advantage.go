@@ -1,6 +1,101 @@
 package batch
 
-import "math"
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"hone/internal/episode/trajectory"
+)
+
+// Advantage is how much better than its group an episode did.
+type Advantage string
+
+// The advantages there are; AdvantagesOf has their formulas.
+const (
+	AdvantageGroup       Advantage = "group"
+	AdvantageCentred     Advantage = "centred"
+	AdvantageLeaveOneOut Advantage = "leave_one_out"
+	AdvantageBatch       Advantage = "batch"
+	AdvantagePerTerm     Advantage = "per_term"
+)
+
+// Advantages lists them.
+func Advantages() []Advantage {
+	return []Advantage{AdvantageGroup, AdvantageCentred, AdvantageLeaveOneOut, AdvantageBatch, AdvantagePerTerm}
+}
+
+// Earned is what the members of a group earned, at least two of them. Terms are as long as Rewards, or nil where only the sum is known.
+type Earned struct {
+	Rewards []float64
+	Terms   [][]trajectory.Term // of each member
+}
+
+// epsilon is added to a standard deviation before it divides, as TRL does.
+const epsilon = 1e-4
+
+// Of returns the advantages of the members of each group of a step, with std the sample standard deviation (ddof 1), as in TRL:
+//
+//	group          (r - mean) / (std + 1e-4), both over the group     GRPO, arXiv 2402.03300, section 4.1.2
+//	centred        r - mean over the group                            Dr. GRPO, arXiv 2503.20783, section 3.2
+//	leave_one_out  r - mean over the others of the group              RLOO, arXiv 2402.14740
+//	batch          (r - mean over the group) / (std over all episodes of the step + 1e-4)  REINFORCE++, arXiv 2501.03262; TRL's scale_rewards: batch
+//	per_term       (s - mean) / (std + 1e-4) over all episodes of the step, where s is the sum over terms k of
+//	               weight_k (score_k - mean_k) / (std_k + 1e-4) over the group             GDPO, arXiv 2601.05242
+//
+// Members of a group in which nothing differs have 0.
+func (a Advantage) Of(groups []Earned) [][]float64 {
+	out := make([][]float64, len(groups))
+	std := 0.0
+	for i, g := range groups {
+		switch a {
+		case AdvantageCentred, AdvantageBatch:
+			out[i] = Centred(g.Rewards)
+		case AdvantageLeaveOneOut:
+			out[i] = LeaveOneOut(g.Rewards)
+		case AdvantagePerTerm:
+			out[i] = PerTerm(g.Terms)
+		default:
+			out[i] = GroupNormalized(g.Rewards)
+		}
+	}
+	switch a {
+	case AdvantageBatch:
+		var all []float64
+		for _, g := range groups {
+			all = append(all, g.Rewards...)
+		}
+		std = Deviation(all)
+	case AdvantagePerTerm:
+		out, std = centredOver(out)
+	}
+	for i, g := range groups {
+		for j := range out[i] {
+			switch {
+			case !a.spread(g):
+				out[i][j] = 0 // a mean of equal numbers may differ from them by rounding
+			case a == AdvantageBatch || a == AdvantagePerTerm:
+				out[i][j] /= std + epsilon
+			}
+		}
+	}
+	return out
+}
+
+// spread reports whether an advantage tells members of a group apart.
+func (a Advantage) spread(g Earned) bool {
+	if a != AdvantagePerTerm {
+		return spread(g.Rewards)
+	}
+	for _, scores := range scoresOf(g.Terms) {
+		if x := slices.DeleteFunc(slices.Clone(scores), math.IsNaN); len(x) > 0 && spread(x) {
+			return true
+		}
+	}
+	return false
+}
+
+func spread(x []float64) bool { return slices.Min(x) != slices.Max(x) }
 
 // GroupNormalized is GRPO's advantage (arXiv 2402.03300): (r - mean) / (std + 1e-4) over the group, with the sample
 // standard deviation (ddof 1), as TRL computes it.
@@ -15,7 +110,7 @@ func GroupNormalized(rewards []float64) []float64 {
 		std = math.Sqrt(sum / float64(len(rewards)-1))
 	}
 	for i := range centred {
-		centred[i] /= std + 1e-4
+		centred[i] /= std + epsilon
 	}
 	return centred
 }
@@ -31,4 +126,84 @@ func Centred(rewards []float64) []float64 {
 		out[i] = r - mean
 	}
 	return out
+}
+
+// LeaveOneOut is r - mean of the others' (RLOO, arXiv 2402.14740): a baseline that does not depend on the episode itself.
+func LeaveOneOut(rewards []float64) []float64 {
+	out := Centred(rewards)
+	for i := range out {
+		out[i] *= float64(len(out)) / float64(len(out)-1)
+	}
+	return out
+}
+
+// PerTerm is the sum of a group's terms, each normalised by itself and then multiplied by its weight (GDPO, arXiv 2601.05242): terms of
+// another scale do not hide each other, and two ways to the same sum are told apart. A term's weight is its mean over the members that have
+// it; who lacks a term is no part of its mean.
+func PerTerm(terms [][]trajectory.Term) []float64 {
+	out := make([]float64, len(terms))
+	scores := scoresOf(terms)
+	for _, name := range slices.Sorted(maps.Keys(scores)) {
+		var has []int
+		var x []float64
+		weight := 0.0
+		for i, s := range scores[name] {
+			if !math.IsNaN(s) {
+				has, x = append(has, i), append(x, s)
+				weight += weightOf(terms[i], name)
+			}
+		}
+		for k, z := range GroupNormalized(x) {
+			if spread(x) {
+				out[has[k]] += weight / float64(len(has)) * z
+			}
+		}
+	}
+	return out
+}
+
+// scoresOf are the members' scores of each term; NaN of those that lack it.
+func scoresOf(terms [][]trajectory.Term) map[string][]float64 {
+	out := map[string][]float64{}
+	for i, of := range terms {
+		for _, t := range of {
+			if out[t.Name] == nil {
+				out[t.Name] = slices.Repeat([]float64{math.NaN()}, len(terms))
+			}
+			out[t.Name][i] = t.Score
+		}
+	}
+	return out
+}
+
+func weightOf(terms []trajectory.Term, name string) float64 {
+	for _, t := range terms {
+		if t.Name == name {
+			return t.Weight
+		}
+	}
+	return 0
+}
+
+// centredOver takes the mean over all groups away, and returns the deviation over all.
+func centredOver(groups [][]float64) (centred [][]float64, std float64) {
+	all := slices.Concat(groups...)
+	std = Deviation(all)
+	all = Centred(all)
+	for _, g := range groups {
+		centred, all = append(centred, all[:len(g)]), all[len(g):]
+	}
+	return centred, std
+}
+
+// Deviation is the sample standard deviation (ddof 1): exactly 0 of equal numbers, whatever their mean rounds to, of one and of none.
+func Deviation(x []float64) float64 {
+	if len(x) < 2 || !spread(x) {
+		return 0
+	}
+	sum := 0.0
+	for _, c := range Centred(x) {
+		sum += c * c
+	}
+	return math.Sqrt(sum / float64(len(x)-1))
 }

@@ -119,64 +119,94 @@ func (b Batch) Shorten(n int) Batch {
 	return short
 }
 
+// Options say how the rows of a GRPO step are made. The zero value is GroupNormalized and the mean over tokens.
+type Options struct {
+	Advantage Advantage
+	Reduction Reduction
+	Length    int // L of the reduction Constant, in tokens
+	// MaskTruncated leaves the tokens of episodes that a limit cut out of the loss; their rewards stay in their group's statistics.
+	MaskTruncated bool
+	// KeepAlike keeps the rows of groups without spread, whose loss has a gradient too where there is a divergence from a reference.
+	KeepAlike bool
+}
+
 // FromGroups makes the rows of a GRPO step. Members whose outcome may not be trained on are left out of their group's
-// statistics and of the batch; groups that are empty then carry no signal and are dropped. So are groups without spread,
-// whose advantages are 0: their rows need not be computed, but their sampled tokens count in the Normaliser, as in TRL and
+// statistics and of the batch. A group of fewer than two others compares nothing, and is dropped with all it has. Groups without spread,
+// whose advantages are 0, need not be computed, but their sampled tokens and episodes count in the Normaliser, as in TRL and
 // DAPO (arXiv 2503.14476, eq. 8). Stats says how many were dropped.
 // A trajectory is as many rows as it has prompts that do not go on from the one before, all with its advantage.
-func FromGroups(groups []trajectory.Group, advantage func(rewards []float64) []float64) (Batch, Stats) {
-	var rows []Sequence
+func FromGroups(groups []trajectory.Group, o Options) (Batch, Stats) {
 	var stats Stats
-	sampledTokens, episodes := 0, 0
+	var earned []Earned
+	var members [][]member
+	episodes := 0
 	for number, g := range groups {
-		var members []*trajectory.Trajectory
-		var rewards []float64
-		var at []int // the members' places among all episodes
+		var own []member
+		var e Earned
 		for i, t := range g.Trajectories {
 			if !t.Outcome.Trainable() {
 				stats.Masked++
 				continue
 			}
-			members, rewards, at = append(members, t), append(rewards, t.Reward), append(at, episodes+i)
+			own = append(own, member{t, number, episodes + i})
+			e.Rewards, e.Terms = append(e.Rewards, t.Reward), append(e.Terms, t.Terms)
 		}
 		episodes += len(g.Trajectories)
 		stats.Groups++
-		if len(members) == 0 {
+		if len(own) < 2 {
 			stats.Empty++
 			continue
 		}
-		for _, t := range members {
-			sampledTokens += t.NumSampled()
-		}
-		if !spread(rewards) {
+		if !o.Advantage.spread(e) {
 			stats.ZeroSpread++
-			continue
 		}
-		for i, a := range advantage(rewards) {
-			for _, r := range members[i].Rows() { // what was sampled in each is the same episode's doing
-				rows = append(rows, Sequence{IDs: r.IDs, Trained: r.Sampled, SamplerLogprobs: r.Logprobs,
-					Advantages: Even(len(r.IDs), a), Group: number, Episode: at[i]})
+		earned, members = append(earned, e), append(members, own)
+	}
+	var rows []Sequence
+	numEpisodes, numTokens := 0, 0
+	advantages := o.Advantage.Of(earned)
+	for i, own := range members {
+		for j, m := range own {
+			numEpisodes++
+			if o.MaskTruncated && m.Outcome == trajectory.Limit {
+				stats.Truncated++
+				continue
+			}
+			numTokens += m.NumSampled()
+			if o.KeepAlike || o.Advantage.spread(earned[i]) {
+				rows = append(rows, m.rows(advantages[i][j], o.Reduction)...)
 			}
 		}
 	}
 	b := New(rows)
-	b.Normaliser = sampledTokens
+	b.Normaliser = o.Reduction.normaliser(numEpisodes, numTokens, o.Length)
 	return b, stats
+}
+
+// member is an episode that may be trained on.
+type member struct {
+	*trajectory.Trajectory
+	group, episode int
+}
+
+// rows are those of an episode: what was sampled in each is the same episode's doing.
+func (m member) rows(advantage float64, reduction Reduction) []Sequence {
+	var rows []Sequence
+	for _, r := range m.Rows() {
+		row := Sequence{IDs: r.IDs, Trained: r.Sampled, SamplerLogprobs: r.Logprobs, Advantages: Even(len(r.IDs), advantage), Group: m.group, Episode: m.episode}
+		if w := reduction.weight(m.NumSampled()); w != 1 {
+			row.Weights = Even(len(r.IDs), w)
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 // Stats counts what FromGroups left out.
 type Stats struct {
 	Groups     int // all groups
-	Empty      int // groups without a member that may be trained on: their servers failed, or our side did
-	ZeroSpread int // other groups, whose rewards are all equal: the scenario is solved, or out of reach
+	Empty      int // groups with fewer than two members that may be trained on: their servers failed, or our side did
+	ZeroSpread int // other groups, in which nothing that the advantage looks at differs: the scenario is solved, or out of reach
 	Masked     int // trajectories whose outcome may not be trained on
-}
-
-func spread(rewards []float64) bool {
-	for _, r := range rewards {
-		if r != rewards[0] {
-			return true
-		}
-	}
-	return false
+	Truncated  int // trajectories whose tokens are masked, because a limit cut them
 }

@@ -14,6 +14,8 @@ const (
 	ColumnOldLogprobs Column = "old_logprobs"
 	// ColumnSamplerLogprobs is Sequence.SamplerLogprobs.
 	ColumnSamplerLogprobs Column = "sampler_logprobs"
+	// ColumnReferenceLogprobs are those of the policy that a divergence is taken from, at the sampling temperature.
+	ColumnReferenceLogprobs Column = "reference_logprobs"
 )
 
 // Column returns a column, as long as the row; nil where the row has none of that name.

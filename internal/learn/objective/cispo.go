@@ -17,20 +17,25 @@ import (
 // from above alone, which is low = 1; ScaleRL (arXiv 2510.13786) takes high = 4.
 type cispo struct{ clip batch.Clip }
 
-func (cispo) Columns() []batch.Column {
-	return []batch.Column{batch.ColumnOldLogprobs, batch.ColumnAdvantages}
-}
+func (cispo) Name() string { return "cispo" }
+
+func (cispo) Columns() []batch.Column { return clipped{}.Columns() }
 
 func (c cispo) Numbers() []float32 { return []float32{float32(c.clip.Low), float32(c.clip.High)} }
 
-func (cispo) Graph(logprobs *Node, columns, numbers []*Node) *Node {
-	old, advantage, low, high := columns[0], columns[1], numbers[0], numbers[1]
-	weight := StopGradient(Min(Max(Exp(Sub(logprobs, old)), OneMinus(low)), OnePlus(high)))
-	return Neg(Mul(Mul(weight, advantage), logprobs))
+func (cispo) ByRow() bool { return false }
+
+func (c cispo) Graph(t Tokens) *Node {
+	old, advantage, low, high := t.Columns[0], t.Columns[1], t.Numbers[0], t.Numbers[1]
+	weight := StopGradient(Min(Max(Exp(Sub(t.Logprobs, old)), OneMinus(low)), OnePlus(high)))
+	return Neg(Mul(Mul(weight, advantage), t.Logprobs))
 }
 
-func (c cispo) Reference(logprob float64, columns []float64) (loss, slope float64) {
-	old, advantage := columns[0], columns[1]
-	weight := min(max(math.Exp(logprob-old), 1-c.clip.Low), 1+c.clip.High)
-	return -weight * advantage * logprob, -weight * advantage
+func (c cispo) Reference(r Row) (loss float64, slopes []float64) {
+	for i, logprob := range r.Logprobs {
+		old, advantage := r.Columns[0][i], r.Columns[1][i]
+		slope := -r.Weights[i] * min(max(math.Exp(logprob-old), 1-c.clip.Low), 1+c.clip.High) * advantage
+		loss, slopes = loss+slope*logprob, append(slopes, slope)
+	}
+	return loss, slopes
 }

@@ -11,10 +11,19 @@ import (
 //	loss = -log p
 type likelihood struct{}
 
+func (likelihood) Name() string { return "" }
+
 func (likelihood) Columns() []batch.Column { return nil }
 
 func (likelihood) Numbers() []float32 { return nil }
 
-func (likelihood) Graph(logprobs *Node, _, _ []*Node) *Node { return Neg(logprobs) }
+func (likelihood) ByRow() bool { return false }
 
-func (likelihood) Reference(logprob float64, _ []float64) (loss, slope float64) { return -logprob, -1 }
+func (likelihood) Graph(t Tokens) *Node { return Neg(t.Logprobs) }
+
+func (likelihood) Reference(r Row) (loss float64, slopes []float64) {
+	for i, logprob := range r.Logprobs {
+		loss, slopes = loss-r.Weights[i]*logprob, append(slopes, -r.Weights[i])
+	}
+	return loss, slopes
+}

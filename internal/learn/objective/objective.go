@@ -10,28 +10,60 @@ import (
 	"hone/internal/learn/batch"
 )
 
-// Objective is the loss of a token as a function of the trainer's logprob of it, at the step's temperature, and of its columns. The step's
-// loss is the weighted sum over the trained tokens of the whole batch by its normaliser, however it is cut into micro-batches.
+// Objective is the loss of each token as a function of the trainer's logprobs of its row, at the step's temperature, and of their columns. The
+// step's loss is the weighted sum over the trained tokens of the whole batch by its normaliser, however it is cut into micro-batches: rows
+// are never cut.
 type Objective interface {
+	// Name tells objectives apart whose graphs differ.
+	Name() string
 	// Columns are those that each row must have, in the order in which the other methods get them.
 	Columns() []batch.Column
 	// Numbers are given to the graph as an input, so that other numbers are no other program.
 	Numbers() []float32
-	// Graph maps logprobs [M] and columns, each [M], under numbers, each a scalar, to losses [M].
-	Graph(logprobs *Node, columns, numbers []*Node) *Node
-	// Reference is the loss of one token and its derivative by the logprob, as a step takes it, in float64.
-	Reference(logprob float64, columns []float64) (loss, slope float64)
+	// ByRow reports whether a token's loss depends on others of its row, so that the graph needs Tokens.Rows.
+	ByRow() bool
+	// Graph maps the tokens of a micro-batch to their losses [M].
+	Graph(t Tokens) *Node
+	// Reference is what a row's tokens add to a step's sum of losses, and its derivative by each logprob, as a step takes it, in float64.
+	Reference(r Row) (loss float64, slopes []float64)
 }
 
-// Of finds an objective by its name, one of batch.Losses.
+// Tokens are the M trained tokens of a micro-batch, as a graph sees them.
+type Tokens struct {
+	Logprobs *Node   // [M]
+	Columns  []*Node // each [M]
+	Numbers  []*Node // each a scalar
+	Rows     *Node   // [M] int32: which of NumRows rows a token is of, -1 where there is none; nil unless ByRow
+	NumRows  int
+}
+
+// Row is the same of one row, on the host. The lists are of its trained tokens.
+type Row struct {
+	Logprobs []float64
+	Columns  [][]float64
+	Weights  []float64 // in the step's sum
+}
+
+// Of finds an objective by the name of its loss, one of batch.Losses.
 func Of(o batch.Objective) (Objective, error) {
+	var of Objective
 	switch o.Loss {
 	case batch.LossLikelihood:
 		return likelihood{}, nil
-	case batch.LossDAPO:
-		return dapo{o.Clip}, nil
+	case batch.LossDAPO, batch.LossGRPO, batch.LossBNPO, batch.LossDrGRPO: // they differ by their reduction
+		of = clipped{o.Clip}
+	case batch.LossGSPO:
+		of = gspo{o.Clip}
 	case batch.LossCISPO:
-		return cispo{o.Clip}, nil
+		of = cispo{o.Clip}
+	default:
+		return nil, fmt.Errorf("there is no loss %q; there are %q", o.Loss, batch.Losses())
 	}
-	return nil, fmt.Errorf("there is no loss %q; there are %q", o.Loss, batch.Losses())
+	if o.OffPolicy > 0 {
+		of = offPolicy{of, o.OffPolicy}
+	}
+	if o.KL.Beta > 0 {
+		of = divergence{of, o.KL}
+	}
+	return of, nil
 }

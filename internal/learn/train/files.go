@@ -2,18 +2,24 @@ package train
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
 	"hone/internal/fault"
 	"hone/internal/learn/adapter"
+	"hone/internal/learn/engine"
+	"hone/internal/learn/model"
 	"hone/internal/learn/peft"
 )
 
 const (
 	optimizerFile = "optimizer.safetensors"
 	trainerFile   = "trainer.json"
+	adapterDir    = "adapter"
+	referenceDir  = "reference" // an adapter too; not there where none is held
 )
 
 // counters is trainer.json.
@@ -22,13 +28,16 @@ type counters struct {
 	MomentSteps int `json:"moment_steps"`
 }
 
-// Save writes the trainer's whole state into a folder: adapter/ in PEFT's form, the optimiser's moments, the step.
+// Save writes the trainer's whole state into a folder: adapter/ and reference/ in PEFT's form, the optimiser's moments, the step.
 func (t *Trainer) Save(dir string) error {
 	state, err := t.State()
 	if err != nil {
 		return err
 	}
-	if err := peft.Save(filepath.Join(dir, "adapter"), t.spec, t.lora, t.dropout, state.Adapter); err != nil {
+	if err := peft.Save(filepath.Join(dir, adapterDir), t.spec, t.lora, t.dropout, state.Adapter); err != nil {
+		return err
+	}
+	if err := t.saveReference(filepath.Join(dir, referenceDir)); err != nil {
 		return err
 	}
 	moments := []adapter.Tensor{{Name: "m", Rows: 1, Cols: t.size, Data: state.M}, {Name: "v", Rows: 1, Cols: t.size, Data: state.V}}
@@ -42,6 +51,32 @@ func (t *Trainer) Save(dir string) error {
 	return os.WriteFile(filepath.Join(dir, trainerFile), append(text, '\n'), 0o644)
 }
 
+func (t *Trainer) saveReference(dir string) error {
+	if t.reference == nil {
+		return nil
+	}
+	flat, err := engine.Floats(t.reference)
+	if err != nil {
+		return err
+	}
+	return peft.Save(dir, t.spec, t.lora, t.dropout, flat)
+}
+
+// loadReference holds the reference in a folder, and none where that is not there.
+func (t *Trainer) loadReference(dir string) error {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return t.setReference(nil)
+	}
+	lora, flat, err := peft.Load(dir, t.spec)
+	if err == nil && !lora.Equal(t.lora.Explicit(t.spec)) {
+		err = t.misfit(dir, lora)
+	}
+	if err != nil {
+		return err
+	}
+	return t.setReference(flat)
+}
+
 // SaveAdapter writes the adapter alone, in PEFT's form, into a folder.
 func (t *Trainer) SaveAdapter(dir string) error {
 	state, err := t.State()
@@ -53,13 +88,15 @@ func (t *Trainer) SaveAdapter(dir string) error {
 
 // Load replaces the trainer's state by one that Save wrote.
 func (t *Trainer) Load(dir string) error {
-	lora, flat, err := peft.Load(filepath.Join(dir, "adapter"), t.spec)
+	lora, flat, err := peft.Load(filepath.Join(dir, adapterDir), t.spec)
 	if err != nil {
 		return err
 	}
 	if !lora.Equal(t.lora.Explicit(t.spec)) {
-		return &fault.Error{Code: fault.CodeUsage, What: "the checkpoint's adapter has another shape", Where: dir,
-			Why: fmt.Sprintf("it is %+v, the run's is %+v", lora, t.lora)}
+		return t.misfit(dir, lora)
+	}
+	if err := t.loadReference(filepath.Join(dir, referenceDir)); err != nil {
+		return err
 	}
 	moments, err := adapter.ReadSafetensors(filepath.Join(dir, optimizerFile))
 	if err != nil {
@@ -74,4 +111,10 @@ func (t *Trainer) Load(dir string) error {
 		return fmt.Errorf("reading %s of %s: %w", trainerFile, dir, err)
 	}
 	return t.SetState(State{Adapter: flat, M: moments["m"].Data, V: moments["v"].Data, Steps: c.Steps, MomentSteps: c.MomentSteps})
+}
+
+// misfit is the error of a checkpoint whose adapter has another shape.
+func (t *Trainer) misfit(dir string, lora model.LoRA) error {
+	return &fault.Error{Code: fault.CodeUsage, What: "the checkpoint's adapter has another shape", Where: dir,
+		Why: fmt.Sprintf("it is %+v, the run's is %+v", lora, t.lora)}
 }

@@ -14,7 +14,7 @@ import (
 	"hone/internal/learn/objective"
 )
 
-// goal is what a step minimises. Loss, columns and dropout make a program of its own; the numbers are inputs of it.
+// goal is what a step minimises. Its name, columns and dropout make a program of its own; the numbers are inputs of it.
 type goal struct {
 	objective.Objective
 	settings batch.Objective
@@ -51,7 +51,7 @@ func (g goal) key() string {
 	if g.settings.Loss == batch.LossLikelihood {
 		return dropoutKey(g.dropout)
 	}
-	return "_" + string(g.settings.Loss) + dropoutKey(g.dropout)
+	return "_" + g.Name() + dropoutKey(g.dropout)
 }
 
 // params are a goal's inputs of a program: the temperature, then the loss's numbers [k] if it has any.

@@ -13,27 +13,46 @@ import (
 	"hone/internal/learn/objective"
 )
 
-// policyLosses are those that take rollouts. A plug-in compiles a program for each, so one stands for all there: package objective holds the
-// graphs of all of them to their references on it.
-func policyLosses(d device) []batch.Loss {
-	if d.PureGo() {
-		return batch.Losses()[1:] // the first is that of demonstrations
+// policies are objectives of rollouts with all kinds of graphs. A plug-in compiles a program for each, so one stands for all there: package
+// objective holds the graphs of all of them to their references on it. Where the loss is one of a whole row, the rows of a micro-batch have
+// numbers of their own.
+func policies(d device) []batch.Objective {
+	list := []batch.Objective{policy()}
+	if !d.PureGo() {
+		return list
 	}
-	return []batch.Loss{batch.LossDAPO}
+	for _, change := range []func(*batch.Objective){
+		func(o *batch.Objective) { o.Loss = batch.LossCISPO }, func(o *batch.Objective) { o.Loss = batch.LossGSPO },
+		func(o *batch.Objective) {
+			o.Loss, o.OffPolicy, o.KL = batch.LossGSPO, 0.01, batch.KL{Beta: 0.3, Estimator: batch.K3, Gradient: batch.GradientRatio}
+		},
+	} {
+		o := policy()
+		change(&o)
+		list = append(list, o)
+	}
+	return list
+}
+
+// referenced gives rows the logprobs of a reference policy.
+func referenced(b batch.Batch) batch.Batch {
+	var lists [][]float32
+	for i, r := range b.Rows {
+		lists = append(lists, batch.Even(len(r.IDs), -4-0.1*float64(i)))
+	}
+	return b.With(batch.ColumnReferenceLogprobs, lists)
 }
 
 // One step on tokens whose ratio lies inside the bounds, above and below them, for either sign of the advantage; none so
 // near a bound that a difference crosses it. The ratios are known, so the statistics are too.
 func testPolicyGradientEqualsFiniteDifferences(t *testing.T, d device) {
-	for _, loss := range policyLosses(d) {
-		o := policy()
-		o.Loss = loss
+	for _, o := range policies(d) {
 		checkPolicyGradient(t, d, o)
 	}
 }
 
 func checkPolicyGradient(t *testing.T, d device, o batch.Objective) {
-	tr, b := d.start(t, 4), batch.New(rows())
+	tr, b := d.start(t, 4), referenced(batch.New(rows()))
 	before := stateOf(t, tr)
 	for i, a := range []float64{1, 0.3, -0.7} {
 		b.Rows[i].Advantages = batch.Even(len(b.Rows[i].IDs), a)
@@ -50,8 +69,14 @@ func checkPolicyGradient(t *testing.T, d device, o batch.Objective) {
 		t.Fatal(err)
 	}
 	checkGradient(t, tr, before, b, stateOf(t, tr).M, stats, o)
-	if math.Abs(stats.Clipped-2.0/3) > 0.05 { // of log ratios 0.5, -0.5 and 0.05 in turns
-		t.Errorf("%g of the ratios are clipped", stats.Clipped)
+	if clipped := 2.0 / 3; o.Loss != batch.LossGSPO && math.Abs(stats.Clipped-clipped) > 0.05 { // of log ratios 0.5, -0.5 and 0.05 in turns
+		t.Errorf("%s: %g of the ratios are clipped", o.Loss, stats.Clipped)
+	}
+	if o.Loss == batch.LossGSPO && stats.Clipped != 0 { // their means are near 0
+		t.Errorf("%g of the rows' ratios are clipped", stats.Clipped)
+	}
+	if (stats.KL > 0) != (o.KL.Beta > 0) {
+		t.Errorf("%s: a divergence of %g, times %g", o.Loss, stats.KL, o.KL.Beta)
 	}
 	if math.Abs(stats.Mismatch-mismatch/n) > 1e-5 || math.Abs(stats.MeanRatio-ratios/n) > 1e-5 || math.Abs(stats.MaxDelta-0.5) > 1e-5 {
 		t.Errorf("got %+v, want a mismatch of %g, a mean ratio of %g, differences up to 0.5", stats, mismatch/n, ratios/n)
@@ -194,10 +219,12 @@ func testAGradientIsAppliedOnceOrDropped(t *testing.T, d device) {
 // loss, a gradient and clipped tokens that the float64 reference has under the adapter which the first step left. Where the rows bring old logprobs
 // of their own, ratios are against these.
 func testSeveralStepsOnOneBatch(t *testing.T, d device) {
-	for _, loss := range policyLosses(d) {
-		o := policy()
-		o.Loss = loss
-		tr, b := d.start(t, 4), batch.New(rows())
+	for _, o := range policies(d) {
+		loss := o.Loss
+		if loss == batch.LossGSPO {
+			o.Clip = batch.Clip{Low: 0.01, High: 0.01}
+		}
+		tr, b := d.start(t, 4), referenced(batch.New(rows()))
 		scores, err := tr.Score(context.Background(), b, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -242,9 +269,11 @@ func hasRatio(t *testing.T, o batch.Objective) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	near, _ := loss.Reference(-1, []float64{-1, 1})
-	far, _ := loss.Reference(-1, []float64{-1.1, 1})
-	return near != far
+	of := func(old float64) float64 {
+		x, _ := loss.Reference(objective.Row{Logprobs: []float64{-1}, Columns: [][]float64{{old}, {1}, {-2}, {-2}}[:len(loss.Columns())], Weights: []float64{1}})
+		return x
+	}
+	return of(-1) != of(-1.1)
 }
 
 // Scores under another adapter, and under the base model alone, are those of a trainer that holds it; the trainer's own stay. They stand where the

@@ -1,6 +1,8 @@
 package train
 
 import (
+	"slices"
+
 	"github.com/gomlx/gomlx/core/graph"
 
 	"hone/internal/learn/batch"
@@ -19,6 +21,7 @@ type padded struct {
 	index, target []int32 // [m]
 	weight        []float32
 	columns       [][]float32 // each [m]
+	row           []int32     // [m], which of the n rows, -1 in unused entries
 	sampler       []float32   // [m], for the statistics
 	sampled       []bool      // [m], whether the row has sampler logprobs
 	used          int         // of m
@@ -53,6 +56,7 @@ func (s shape) pad(rows []batch.Sequence, weight float64, columns []batch.Column
 	x.ids = make([]int32, x.n*x.c)
 	x.index, x.target = make([]int32, x.m), make([]int32, x.m)
 	x.weight, x.sampler, x.sampled = make([]float32, x.m), make([]float32, x.m), make([]bool, x.m)
+	x.row = slices.Repeat([]int32{-1}, x.m)
 	for range columns {
 		x.columns = append(x.columns, make([]float32, x.m))
 	}
@@ -70,6 +74,7 @@ func (s shape) pad(rows []batch.Sequence, weight float64, columns []batch.Column
 				continue
 			}
 			x.index[j], x.target[j], x.weight[j] = int32(row*x.c+i-1), r.IDs[i], float32(weight)
+			x.row[j] = int32(row)
 			if r.Weights != nil {
 				x.weight[j] *= r.Weights[i]
 			}
@@ -86,11 +91,15 @@ func (s shape) pad(rows []batch.Sequence, weight float64, columns []batch.Column
 	return x
 }
 
-// upload copies ids, index, target, weight and columns to the devices, to each its own, and the keys of dropout if there are any.
-func upload(e *engine.Engine, each []padded) ([]engine.Buffer, error) {
+// upload copies ids, index, target, weight and columns to the devices, to each its own, and where they are asked for the numbers of the
+// tokens' rows, and the keys of dropout if there are any.
+func upload(e *engine.Engine, each []padded, byRow bool) ([]engine.Buffer, error) {
 	s := each[0].shape
 	arrays := []array{{dims: []int{s.n, s.c}}, {dims: []int{s.m}}, {dims: []int{s.m}}, {dims: []int{s.m}}}
 	for range each[0].columns {
+		arrays = append(arrays, array{dims: []int{s.m}})
+	}
+	if byRow {
 		arrays = append(arrays, array{dims: []int{s.m}})
 	}
 	if each[0].keys != nil {
@@ -100,6 +109,9 @@ func upload(e *engine.Engine, each []padded) ([]engine.Buffer, error) {
 		flat := []any{x.ids, x.index, x.target, x.weight}
 		for _, c := range x.columns {
 			flat = append(flat, c)
+		}
+		if byRow {
+			flat = append(flat, x.row)
 		}
 		for i, f := range append(flat, x.keys)[:len(arrays)] {
 			arrays[i].each = append(arrays[i].each, f)

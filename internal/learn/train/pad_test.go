@@ -41,6 +41,9 @@ func TestPad(t *testing.T) {
 			t.Errorf("index %v and target %v, want %v and %v", x.index, x.target, c.index, c.target)
 		}
 		for i := range x.m {
+			if i < n && x.row[i] != x.index[i]/int32(x.c) || i >= n && x.row[i] != -1 {
+				t.Errorf("entry %d of %d is of row %d", i, n, x.row[i])
+			}
 			switch trained := i < n; {
 			case trained && (x.weight[i] != 0.25 || x.sampler[i] != -float32(x.target[i]) || !x.sampled[i] || x.columns[0][i] != x.sampler[i] || x.columns[1][i] != float32(x.ids[int(x.index[i])/x.c*x.c]) || x.ids[x.index[i]+1] != x.target[i]):
 				t.Errorf("entry %d: weight %g, sampler %g, columns %g", i, x.weight[i], x.sampler[i], x.columns)
@@ -61,5 +64,15 @@ func TestCompareWithOldAndSampler(t *testing.T) {
 	x.compare([]float32{-1, -1, 0, 0}, goal{columns: columns, settings: batch.Objective{Clip: batch.Clip{Low: 0.2, High: 0.2}}}, &stats)
 	if stats.Clipped != 1 || stats.MeanRatio != 2 || stats.Mismatch != 0 || stats.MaxDelta != 0 {
 		t.Errorf("%+v", stats)
+	}
+	// The mean of the log ratios 0 and 2 is outside of the clip too, that of 0 and 0.3 is not, nor is one of them a row's.
+	for old, want := range map[float32]float64{-3: 2, -1.3: 0} {
+		r.Columns = map[batch.Column][]float32{batch.ColumnOldLogprobs: {0, -1, old}, batch.ColumnReferenceLogprobs: {0, -2, -1}}
+		columns = []batch.Column{batch.ColumnOldLogprobs, batch.ColumnReferenceLogprobs}
+		x, stats = shape{1, 4, 4}.pad([]batch.Sequence{r}, 1, columns, masks{}), batch.StepStats{}
+		x.compare([]float32{-1, -1, 0, 0}, goal{columns: columns, settings: batch.Objective{Loss: batch.LossGSPO, Clip: batch.Clip{Low: 0.2, High: 0.2}, KL: batch.KL{Estimator: batch.K1}}}, &stats)
+		if stats.Clipped != want || stats.KL != 1 {
+			t.Errorf("%+v, want %g tokens of clipped rows, and a divergence of 1", stats, want)
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"hone/internal/learn/engine"
 	"hone/internal/learn/model"
+	"hone/internal/learn/objective"
 )
 
 // headChunk is the number of tokens whose logits exist at one time; headChunkGPU is that on a GPU, where a small product
@@ -157,13 +158,16 @@ func (t *Trainer) prefixBackwardProgram(p int, dropout float64) (program, error)
 	})
 }
 
-// rowsInputs are what a micro-batch of rows is: ids[n,c], index[m], target[m], weight[m], the goal's columns, each [m], its temperature and
-// numbers, and keys[n,c] where there is dropout. index says which of the n*c positions a trained token's logprob comes from;
-// weight is 0 at padding.
+// rowsInputs are what a micro-batch of rows is: ids[n,c], index[m], target[m], weight[m], the goal's columns, each [m], row[m] where its loss
+// is by row, its temperature and numbers, and keys[n,c] where there is dropout. index says which of the n*c positions a trained token's
+// logprob comes from, and row which of the n rows it is of; at padding weight is 0 and row -1.
 func rowsInputs(s shape, g goal) []engine.Param {
 	params := append(scoreInputs(s), engine.Param{Name: "weight", Shape: engine.F32(s.m)})
 	for _, c := range g.columns {
 		params = append(params, engine.Param{Name: string(c), Shape: engine.F32(s.m)})
+	}
+	if g.ByRow() {
+		params = append(params, engine.Param{Name: "row", Shape: engine.I32(s.m)})
 	}
 	params = append(params, g.params()...)
 	if g.dropout > 0 {
@@ -175,15 +179,27 @@ func rowsInputs(s shape, g goal) []engine.Param {
 // numFixed are the inputs of rowsInputs before the columns.
 const numFixed = 4
 
+// numByToken are the inputs of rowsInputs before the goal's own.
+func (g goal) numByToken() int {
+	if g.ByRow() {
+		return numFixed + len(g.columns) + 1
+	}
+	return numFixed + len(g.columns)
+}
+
 // loss returns the sum of losses of rowsInputs, given the rows' hidden states [n, c, H], and logprobs[m].
 func (t *Trainer) loss(d *model.Decoder, h *Node, rows []*Node, g goal) (total, logp *Node) {
 	index, target, weight := rows[1], rows[2], rows[3]
-	columns, rest := cut(rows[numFixed:], len(g.columns))
+	byToken, rest := cut(rows, g.numByToken())
 	settings, _ := cut(rest, len(g.params()))
 	dims := h.Shape().Dimensions
 	trained := Gather(Reshape(h, dims[0]*dims[1], dims[2]), Reshape(index, index.Shape().Size(), 1))
 	logp = t.logprobs(d, trained, target, StopGradient(settings[0]))
-	return ReduceAllSum(Mul(g.Graph(logp, columns, numbers(settings[1:])), weight)), logp
+	of := objective.Tokens{Logprobs: logp, Columns: byToken[numFixed:][:len(g.columns)], Numbers: numbers(settings[1:]), NumRows: dims[0]}
+	if g.ByRow() {
+		of.Rows = byToken[len(byToken)-1]
+	}
+	return ReduceAllSum(Mul(g.Graph(of), weight)), logp
 }
 
 // rowsProgram is forward and backward of one micro-batch of rows after a prefix of p tokens. Inputs: weights, adapter, 2*L of

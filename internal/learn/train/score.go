@@ -2,6 +2,7 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"hone/internal/learn/batch"
@@ -12,6 +13,39 @@ import (
 // rows, one number for each id and 0 where it is not trained, so each is a column of its row as it is.
 func (t *Trainer) Score(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error) {
 	return t.ScoreUnder(ctx, t.adapter, b, temperature)
+}
+
+// HoldReference keeps a copy of the adapter as it is now, for ScoreReference. Save writes it too.
+func (t *Trainer) HoldReference() error {
+	flat, err := engine.Floats(t.adapter)
+	if err != nil {
+		return err
+	}
+	return t.setReference(flat)
+}
+
+// setReference replaces the reference; nil is none.
+func (t *Trainer) setReference(flat []float32) error {
+	var held engine.Buffer
+	if flat != nil {
+		var err error
+		if held, err = t.engine.Upload(flat, t.size); err != nil {
+			return err
+		}
+	}
+	if t.reference != nil {
+		engine.Free(t.reference)
+	}
+	t.reference = held
+	return nil
+}
+
+// ScoreReference is Score under the adapter that HoldReference kept.
+func (t *Trainer) ScoreReference(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error) {
+	if t.reference == nil {
+		return nil, errors.New("no reference is held")
+	}
+	return t.ScoreUnder(ctx, t.reference, b, temperature)
 }
 
 // ScoreUnder is Score under another adapter, [A] on the trainer's devices, such as that of a publish.Folder: a reference. nil is the base model
@@ -64,7 +98,7 @@ func (t *Trainer) scoreCall(x call, b batch.Batch, adapter engine.Buffer, kv []e
 	if err != nil {
 		return nil, err
 	}
-	inputs, err := upload(t.engine, each)
+	inputs, err := upload(t.engine, each, false)
 	if err != nil {
 		return nil, err
 	}

@@ -75,6 +75,7 @@ type Trainer struct {
 	steps       int             // optimiser steps taken: the policy version
 	momentSteps int             // of those, how many the moments have seen
 	gradient    engine.Buffer   // [A], to be applied; nil where there is none
+	reference   engine.Buffer   // [A], an adapter that is held for comparison; nil where there is none
 }
 
 // made counts programs, and what they took.
@@ -262,7 +263,7 @@ func (t *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective
 	t.gradient = gradient
 	stats.NumPrograms, stats.CompileSeconds, t.made = t.made.programs, t.made.seconds, made{}
 	n := float64(stats.NumTrained)
-	stats.Mismatch, stats.MeanRatio, stats.Clipped = stats.Mismatch/n, stats.MeanRatio/n, stats.Clipped/n
+	stats.Mismatch, stats.MeanRatio, stats.Clipped, stats.KL = stats.Mismatch/n, stats.MeanRatio/n, stats.Clipped/n, stats.KL/n
 	return stats, nil
 }
 
@@ -476,7 +477,7 @@ func (t *Trainer) rows(each []padded, o goal, m masks, kv []engine.Buffer, p int
 // run runs a program of rows, given what its inputs have before and behind them, adds to the statistics, and returns what the
 // program returns beside losses and logprobs.
 func (t *Trainer) run(p program, before []engine.Buffer, each []padded, o goal, behind []engine.Buffer, stats *batch.StepStats) ([]engine.Buffer, error) {
-	inputs, err := upload(t.engine, each)
+	inputs, err := upload(t.engine, each, o.ByRow())
 	if err != nil {
 		return nil, err
 	}
@@ -485,7 +486,7 @@ func (t *Trainer) run(p program, before []engine.Buffer, each []padded, o goal, 
 	if err != nil {
 		return nil, err
 	}
-	inputs = slices.Insert(inputs, numFixed+len(o.columns), settings...)
+	inputs = slices.Insert(inputs, o.numByToken(), settings...)
 	out, err := p.Run(slices.Concat(t.modelBuffers(), before, inputs, behind)...)
 	if err != nil {
 		return nil, err
@@ -501,23 +502,6 @@ func (t *Trainer) run(p program, before []engine.Buffer, each []padded, o goal, 
 		x.compare(logp[i], o, stats)
 	}
 	return out[2:], nil
-}
-
-// compare adds to the statistics how far the trainer's logprobs [m] are from the sampler's, and from the old ones.
-func (x padded) compare(logp []float32, o goal, stats *batch.StepStats) {
-	old := slices.Index(o.columns, batch.ColumnOldLogprobs)
-	for i, s := range x.sampler[:x.used] {
-		if old >= 0 && o.settings.Clip.Cuts(math.Exp(float64(logp[i])-float64(x.columns[old][i]))) {
-			stats.Clipped++
-		}
-		if !x.sampled[i] {
-			continue
-		}
-		delta := float64(logp[i]) - float64(s)
-		stats.MeanRatio += math.Exp(delta)
-		stats.Mismatch += math.Exp(delta) - 1 - delta
-		stats.MaxDelta = max(stats.MaxDelta, math.Abs(delta))
-	}
 }
 
 // take copies a buffer of float32 to the host and releases it.

@@ -252,20 +252,27 @@ func checkGradient(t *testing.T, tr *Trainer, before State, b batch.Batch, m []f
 		eachToken(t, tr, b, func(_, _ int, logp float64) { logprobs = append(logprobs, logp) })
 		return logprobs
 	}
-	want, slopes := 0.0, []float64{}
 	scores(0, 0)
+	of := make([]objective.Row, len(b.Rows))
 	eachToken(t, tr, b, func(row, at int, logp float64) {
 		r, weight := b.Rows[row], 1/float64(b.NumTrained())
 		if r.Weights != nil {
 			weight *= float64(r.Weights[at])
 		}
-		var columns []float64
-		for _, c := range reference.Columns() {
-			columns = append(columns, float64(r.Column(c)[at]))
+		x := &of[row]
+		x.Logprobs, x.Weights = append(x.Logprobs, logp), append(x.Weights, weight)
+		for i, c := range reference.Columns() {
+			if len(x.Columns) == i {
+				x.Columns = append(x.Columns, nil)
+			}
+			x.Columns[i] = append(x.Columns[i], float64(r.Column(c)[at]))
 		}
-		loss, slope := reference.Reference(logp, columns)
-		want, slopes = want+weight*loss, append(slopes, weight*slope)
 	})
+	want, slopes := 0.0, []float64{}
+	for _, row := range of {
+		loss, derivatives := reference.Reference(row)
+		want, slopes = want+loss, append(slopes, derivatives...)
+	}
 	if math.Abs(want-stats.Loss) > 1e-5 {
 		t.Errorf("the step's loss is %g, worked from its logprobs it is %g", stats.Loss, want)
 	}

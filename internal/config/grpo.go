@@ -1,0 +1,53 @@
+package config
+
+import "fmt"
+
+// GRPO is group-relative policy optimisation on fresh trajectories. docs/OBJECTIVES.md has the formulas of what its keys name.
+type GRPO struct {
+	Optimizer        Optimizer  `yaml:"optimizer" doc:"Adam"`
+	Steps            int        `yaml:"steps" min:"1" doc:"steps, each of fresh trajectories and num_iterations optimiser steps"`
+	GroupSize        int        `yaml:"group_size" min:"2" doc:"trajectories of one scenario under one policy version"`
+	ScenariosPerStep int        `yaml:"scenarios_per_step" min:"1" doc:"groups of one step"`
+	Advantage        string     `yaml:"advantage" enum:"group,centred,leave_one_out,batch,per_term" doc:"how much better than its group an episode did: group divides by the group's standard deviation, centred by nothing (for dr_grpo), batch by that of the whole step; leave_one_out compares with the others alone; per_term normalises each reward term by itself (GDPO)"`
+	Loss             string     `yaml:"loss" enum:"dapo,grpo,bnpo,dr_grpo,gspo,cispo" doc:"of the policy's tokens. dapo counts each token alike, grpo each episode, dr_grpo divides by a constant, bnpo is dapo here; these drop the gradient of a token whose ratio is clipped. gspo has one ratio for each row, for which clip_low 0.0003 and clip_high 0.0004 are usual. cispo keeps the gradient, weighed by the clipped ratio, for which clip_low 1 and clip_high 4 are usual"`
+	Length           int        `yaml:"length" min:"0" doc:"tokens that dr_grpo divides by for each episode; 0 takes as many as an episode may sample: max_turns times max_tokens, at most model.context"`
+	MaskTruncated    bool       `yaml:"mask_truncated" doc:"leave the tokens of episodes that a limit cut out of the loss (DAPO's overlong filtering); their rewards stay in their group's mean"`
+	NumIterations    int        `yaml:"num_iterations" min:"1" max:"64" doc:"optimiser steps on the trajectories of one step, each at its learning rate; above 1 the ratios depart from 1 and the clip bounds them"`
+	ClipLow          float64    `yaml:"clip_low" min:"0" max:"1" doc:"the ratio is clipped below 1 - clip_low"`
+	ClipHigh         float64    `yaml:"clip_high" min:"0" doc:"the ratio is clipped above 1 + clip_high"`
+	ClipDual         float64    `yaml:"clip_dual" min:"0" doc:"bound of the ratio where the advantage is negative, above 1 + clip_high, such as 3 (dual clip); 0 has none"`
+	KL               KL         `yaml:"kl" doc:"the divergence from the policy that the stage began with, added to the loss"`
+	OffPolicy        float64    `yaml:"off_policy" min:"0" doc:"mask rows of episodes worse than their group whose mean log(sampler's / trainer's probability) is above this, such as 0.1 (DeepSeek-V3.2); 0 masks none"`
+	Correction       Correction `yaml:"correction" doc:"of the difference between sampler and trainer: TIS, IcePop, MIS"`
+	CheckpointEvery  int        `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
+}
+
+// KL is the divergence from a reference policy.
+type KL struct {
+	Beta      float64 `yaml:"beta" min:"0" max:"100" doc:"what it is multiplied by, such as 0.001; 0 has none, and needs no second pass over the episodes"`
+	Estimator string  `yaml:"estimator" enum:"k1,k2,k3" doc:"how it is estimated from the sampled tokens"`
+	Gradient  string  `yaml:"gradient" enum:"own,k2,ratio" doc:"own is the estimator's; k2 is that of k2, which is the divergence's on the average; ratio is that of the estimator times the ratio to the old policy (DeepSeek-V3.2)"`
+}
+
+// Correction weighs tokens by how much likelier they are to the trainer than they were to the sampler.
+type Correction struct {
+	Level string  `yaml:"level" enum:"none,token,sequence,geometric" doc:"the ratio of each token, or of all tokens of a row: their product or geometric mean. It costs a second pass over the episodes; the clip then bounds what the updates move alone"`
+	Mode  string  `yaml:"mode" enum:"truncate,mask" doc:"a ratio beyond a bound is cut to it, or weighs nothing"`
+	Low   float64 `yaml:"low" min:"0" doc:"lower bound of the ratio"`
+	High  float64 `yaml:"high" min:"0" doc:"upper bound of the ratio"`
+}
+
+// check refuses bounds that contradict each other, and one that would act nowhere.
+func (g *GRPO) check() error {
+	switch {
+	case g.ClipDual != 0 && g.Loss == "cispo":
+		return &ValueError{"grpo.clip_dual", "the loss cispo has no such bound; set it to 0"}
+	case g.ClipDual != 0 && g.ClipDual <= 1+g.ClipHigh:
+		return &ValueError{"grpo.clip_dual", fmt.Sprintf("%g is not above 1 + grpo.clip_high, which is %g", g.ClipDual, 1+g.ClipHigh)}
+	case g.Correction.Low > g.Correction.High:
+		return &ValueError{"grpo.correction.low", fmt.Sprintf("%g is above grpo.correction.high, which is %g", g.Correction.Low, g.Correction.High)}
+	case g.Correction.High == 0:
+		return &ValueError{"grpo.correction.high", "no token would have a weight"}
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package batch
+
+// Objective names the loss of a step and gives its numbers; package learn/objective has the losses of a token, and Loss.Reduction says how
+// these become the step's. The zero value is the mean negative log-likelihood.
+type Objective struct {
+	Loss        Loss
+	Clip        Clip    // of losses that have one
+	KL          KL      // to a reference policy, added to the loss of each token
+	OffPolicy   float64 // bound above which a row that moved away from its sampler is masked (objective.offPolicy); 0: none is
+	Temperature float64 // that the rows were sampled at; the trainer's logits are divided by it too. 0 is 1: demonstrations were not sampled
+}
+
+// Loss is the name of a loss.
+type Loss string
+
+// The losses there are.
+const (
+	LossLikelihood Loss = "" // negative log-likelihood of demonstrations
+	LossDAPO       Loss = "dapo"
+	LossGRPO       Loss = "grpo"
+	LossBNPO       Loss = "bnpo"
+	LossDrGRPO     Loss = "dr_grpo"
+	LossGSPO       Loss = "gspo"
+	LossCISPO      Loss = "cispo"
+)
+
+// Losses lists them.
+func Losses() []Loss {
+	return []Loss{LossLikelihood, LossDAPO, LossGRPO, LossBNPO, LossDrGRPO, LossGSPO, LossCISPO}
+}
+
+// Clip bounds the ratio of the trainer's probability to the old one to [1-Low, 1+High].
+type Clip struct {
+	Low, High float64
+	Dual      float64 // bounds the ratio where the advantage is negative too, above 1+High; 0: nothing does
+}
+
+// Cuts reports whether a ratio lies outside of the bounds.
+func (c Clip) Cuts(ratio float64) bool { return ratio < 1-c.Low || ratio > 1+c.High }
+
+// KL is the divergence from a reference policy, estimated from the sampled tokens; objective.divergence has the formulas.
+type KL struct {
+	Beta      float64 // what it is multiplied by; 0: there is none, and no reference is needed
+	Estimator Estimator
+	Gradient  Gradient
+}
+
+// Estimator is a function of a token's two logprobs whose mean over samples is, or is near, the divergence.
+type Estimator string
+
+// The estimators there are.
+const (
+	K1 Estimator = "k1"
+	K2 Estimator = "k2"
+	K3 Estimator = "k3"
+)
+
+// Estimators lists them.
+func Estimators() []Estimator { return []Estimator{K1, K2, K3} }
+
+// Gradient says what the gradient of a divergence is that of: the estimator's mean may be the divergence while its gradient is not.
+type Gradient string
+
+// The gradients there are.
+const (
+	GradientOwn   Gradient = "own"   // the estimator's own
+	GradientK2    Gradient = "k2"    // that of k2, whatever the value is
+	GradientRatio Gradient = "ratio" // that of the estimator times the ratio to the old policy
+)
+
+// Gradients lists them.
+func Gradients() []Gradient { return []Gradient{GradientOwn, GradientK2, GradientRatio} }
+
+// StepStats describe one optimiser step.
+type StepStats struct {
+	Loss       float64 // weighted sum over trained tokens by the batch's normaliser
+	GradNorm   float64 // before clipping; 0 until the gradient is applied
+	NumTokens  int     // computed, the prefix counted once
+	NumPadded  int     // positions computed that hold no token
+	NumTrained int
+	// NumPrograms were made since the last gradient, in so many seconds: compiled, or read from the disk.
+	NumPrograms    int
+	CompileSeconds float64
+
+	MeanRatio float64 // mean exp(trainer - sampler logprob) of trained tokens; 0 in supervised steps
+	Mismatch  float64 // mean of r - 1 - log r with that ratio: KL(sampler || trainer) by the k3 estimator, in nats
+	MaxDelta  float64 // largest |trainer - sampler logprob|
+	Clipped   float64 // share of trained tokens whose ratio to the old policy, by token or by row as the loss has it, lies outside of the clip
+	KL        float64 // mean over trained tokens of the estimated divergence from the reference, in nats; 0 where there is none
+}
