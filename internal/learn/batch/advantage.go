@@ -36,12 +36,12 @@ const epsilon = 1e-4
 
 // Of returns the advantages of the members of each group of a step, with std the sample standard deviation (ddof 1), as in TRL:
 //
-//	group          (r - mean) / (std + 1e-4), both over the group     GRPO, arXiv 2402.03300, section 4.1.2
-//	centred        r - mean over the group                            Dr. GRPO, arXiv 2503.20783, section 3.2
-//	leave_one_out  r - mean over the others of the group              RLOO, arXiv 2402.14740
-//	batch          (r - mean over the group) / (std over all episodes of the step + 1e-4)  REINFORCE++, arXiv 2501.03262; TRL's scale_rewards: batch
+//	group          (r - mean) / (std + 1e-4), both over the group    GRPO, arXiv 2402.03300, section 4.1.2
+//	centred        r - mean over the group    Dr. GRPO, arXiv 2503.20783, section 3.2
+//	leave_one_out  r - mean over the others of the group    RLOO, arXiv 2402.14740
+//	batch          (r - mean over the group) / (std over all episodes of the step + 1e-4)    TRL's scale_rewards: batch
 //	per_term       (s - mean) / (std + 1e-4) over all episodes of the step, where s is the sum over terms k of
-//	               weight_k (score_k - mean_k) / (std_k + 1e-4) over the group             GDPO, arXiv 2601.05242
+//	               weight_k (score_k - mean_k) / (std_k + 1e-4) over the group    GDPO, arXiv 2601.05242
 //
 // Members of a group in which nothing differs have 0.
 func (a Advantage) Of(groups []Earned) [][]float64 {

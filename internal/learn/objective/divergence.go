@@ -20,8 +20,8 @@ import (
 //
 //	own    d k
 //	k2     x dx, whatever the value is (verl's k1+ and k3+)
-//	ratio  d (r k), and the value is r k, with r the ratio to the old policy (DeepSeek-V3.2, arXiv 2512.02556, section 3.1; TRL's
-//	       use_bias_correction_kl). The ratio of gspo is a row's
+//	ratio  d (r k), and the value is r k, with r the ratio to the old policy, a row's in gspo
+//	       (DeepSeek-V3.2, arXiv 2512.02556, section 3.1; TRL's use_bias_correction_kl)
 type divergence struct {
 	Objective
 	kl batch.KL
