@@ -20,11 +20,6 @@ const (
 	AdvantagePerTerm     Advantage = "per_term"
 )
 
-// Advantages lists them.
-func Advantages() []Advantage {
-	return []Advantage{AdvantageGroup, AdvantageCentred, AdvantageLeaveOneOut, AdvantageBatch, AdvantagePerTerm}
-}
-
 // Earned is what the members of a group earned, at least two of them. Terms are as long as Rewards, or nil where only the sum is known.
 type Earned struct {
 	Rewards []float64

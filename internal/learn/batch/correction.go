@@ -43,12 +43,6 @@ const (
 	ModeMask     Mode = "mask"
 )
 
-// Levels and Modes list them.
-func Levels() []Level { return []Level{LevelNone, LevelToken, LevelSequence, LevelGeometric} }
-
-// Modes lists the modes.
-func Modes() []Mode { return []Mode{ModeTruncate, ModeMask} }
-
 // On reports whether anything is corrected.
 func (c Correction) On() bool { return c.Level != "" && c.Level != LevelNone }
 

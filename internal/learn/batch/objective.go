@@ -55,9 +55,6 @@ const (
 	K3 Estimator = "k3"
 )
 
-// Estimators lists them.
-func Estimators() []Estimator { return []Estimator{K1, K2, K3} }
-
 // Gradient says what the gradient of a divergence is that of: the estimator's mean may be the divergence while its gradient is not.
 type Gradient string
 
@@ -67,9 +64,6 @@ const (
 	GradientK2    Gradient = "k2"    // that of k2, whatever the value is
 	GradientRatio Gradient = "ratio" // that of the estimator times the ratio to the old policy
 )
-
-// Gradients lists them.
-func Gradients() []Gradient { return []Gradient{GradientOwn, GradientK2, GradientRatio} }
 
 // StepStats describe one optimiser step.
 type StepStats struct {

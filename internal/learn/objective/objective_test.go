@@ -129,8 +129,8 @@ func all() (list []batch.Objective) {
 	for _, loss := range []batch.Loss{batch.LossDAPO, batch.LossGSPO} {
 		list = append(list, batch.Objective{Loss: loss, Clip: batch.Clip{Dual: 1}}, batch.Objective{Loss: loss, OffPolicy: 1})
 	}
-	for _, e := range batch.Estimators() {
-		for _, g := range batch.Gradients() {
+	for _, e := range []batch.Estimator{batch.K1, batch.K2, batch.K3} {
+		for _, g := range []batch.Gradient{batch.GradientOwn, batch.GradientK2, batch.GradientRatio} {
 			list = append(list, batch.Objective{KL: batch.KL{Estimator: e, Gradient: g, Beta: 1}, Loss: batch.LossDAPO})
 		}
 	}

@@ -113,7 +113,7 @@ func TestAdvantagesAreTRLs(t *testing.T) {
 			}
 			earned = append(earned, e)
 		}
-		for _, a := range batch.Advantages() {
+		for _, a := range []batch.Advantage{batch.AdvantageGroup, batch.AdvantageCentred, batch.AdvantageLeaveOneOut, batch.AdvantageBatch, batch.AdvantagePerTerm} {
 			if len(b.Advantages[a]) != len(b.Mask) {
 				t.Fatalf("TRL has no advantages %s", a)
 			}
