@@ -9,8 +9,9 @@ import (
 
 // Breakdown is success by the values of one property of scenarios, such as their kind.
 type Breakdown struct {
-	Name   string         `json:"name"` // "kind"
-	Values []BreakdownRow `json:"values"`
+	Name    string         `json:"name"` // "kind"
+	Values  []BreakdownRow `json:"values"`
+	LeftOut int            `json:"left_out,omitempty"` // how many other values there are, of fewer scenarios
 }
 
 // BreakdownRow is the scenarios of one value.
@@ -36,18 +37,44 @@ func (c Comparison) breakdown(name string, of func(Row) []string) Breakdown {
 		}
 	}
 	out := Breakdown{Name: name}
-	for _, v := range slices.Sorted(maps.Keys(by)) {
-		k := BreakdownRow{Value: v}
-		for i := range c.Systems {
-			k.First = append(k.First, Estimate(by[v][i].Rows, FirstCall(), c.Bootstrap))
-			k.Whole = append(k.Whole, Estimate(by[v][i].Rows, Completion(), c.Bootstrap))
+	values := slices.Sorted(maps.Keys(by))
+	if len(values) > mostValues {
+		scenarios := map[string]int{}
+		for v, systems := range by {
+			ids := map[string]bool{}
+			for _, s := range systems {
+				for _, r := range s.Rows {
+					ids[r.ScenarioID] = true
+				}
+			}
+			scenarios[v] = len(ids)
 		}
-		for _, p := range c.pairs() {
-			k.Deltas = append(k.Deltas, Compare(by[v][c.place(p.Old)].Rows, by[v][c.place(p.New)].Rows, Completion(), c.Bootstrap))
-		}
-		out.Values = append(out.Values, k)
+		slices.SortStableFunc(values, func(a, b string) int { return cmp.Compare(scenarios[b], scenarios[a]) })
+		values, out.LeftOut = values[:mostValues], len(values)-mostValues
+		slices.Sort(values)
 	}
+	if len(values) == 0 {
+		return out
+	}
+	out.Values = make([]BreakdownRow, len(values))
+	atOnce(len(values), func(i int) { out.Values[i] = c.breakdownRow(values[i], by[values[i]]) })
 	return out
+}
+
+// mostValues is how many values a breakdown has at most: those of the most scenarios, of which there is most to know. A tag that nearly
+// each scenario has a value of its own of, such as a date, would make a report of nothing else, and take hours.
+const mostValues = 50
+
+func (c Comparison) breakdownRow(value string, systems []System) BreakdownRow {
+	k := BreakdownRow{Value: value}
+	for _, s := range systems {
+		k.First = append(k.First, Estimate(s.Rows, FirstCall(), c.Bootstrap))
+		k.Whole = append(k.Whole, Estimate(s.Rows, Completion(), c.Bootstrap))
+	}
+	for _, p := range c.pairs() {
+		k.Deltas = append(k.Deltas, Compare(systems[c.place(p.Old)].Rows, systems[c.place(p.New)].Rows, Completion(), c.Bootstrap))
+	}
+	return k
 }
 
 // Breakdowns are success by kind, tool, server, difficulty, whether tools and servers were trained on, whether a tool fits, and

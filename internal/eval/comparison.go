@@ -59,8 +59,10 @@ type Results struct {
 // Results computes the numbers.
 func (c Comparison) Results() Results {
 	out := Results{Systems: map[string]Summary{}, Deltas: c.deltas(), Pairs: c.Pairs, Parts: c.Parts, TrainedOn: c.TrainedOn, NearTrained: c.NearTrained}
-	for _, s := range c.Systems {
-		out.Systems[s.Name] = Summarize(s, c.Bootstrap)
+	summaries := make([]Summary, len(c.Systems))
+	atOnce(len(summaries), func(i int) { summaries[i] = Summarize(c.Systems[i], c.Bootstrap) })
+	for i, s := range c.Systems {
+		out.Systems[s.Name] = summaries[i]
 		out.Order = append(out.Order, s.Name)
 		if s.Unreliable() {
 			out.Unreliable = append(out.Unreliable, s.Name)
@@ -85,24 +87,31 @@ func (c Comparison) Results() Results {
 // Confidence is the coverage of the intervals.
 func (c Comparison) Confidence() float64 { return c.level() }
 
-// deltas takes the resamples of several pairs at once; what a pair gives depends on it alone.
+// deltas are the differences of the pairs.
 func (c Comparison) deltas() []Delta {
 	pairs := c.pairs()
+	if len(pairs) == 0 {
+		return nil
+	}
 	out := make([]Delta, len(pairs))
+	atOnce(len(out), func(i int) {
+		out[i] = Difference(c.Systems[c.place(pairs[i].Old)], c.Systems[c.place(pairs[i].New)], c.Bootstrap)
+	})
+	return out
+}
+
+// atOnce does n things, as many at a time as there are cores. What one gives must depend on it alone.
+func atOnce(n int, do func(i int)) {
 	free := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var all sync.WaitGroup
-	for i, p := range pairs {
+	for i := range n {
 		free <- struct{}{}
 		all.Go(func() {
-			out[i] = Difference(c.Systems[c.place(p.Old)], c.Systems[c.place(p.New)], c.Bootstrap)
+			do(i)
 			<-free
 		})
 	}
 	all.Wait()
-	if len(out) == 0 {
-		return nil
-	}
-	return out
 }
 
 // pairs are those of systems that are there.

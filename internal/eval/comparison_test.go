@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -42,8 +43,10 @@ func TestResultsDoNotDependOnTheOrderOfRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if again, _ := json.Marshal(c.Results()); string(again) != string(want) {
-			t.Fatalf("a second look: %s\n%s", again, want)
+		was := runtime.GOMAXPROCS(1)
+		again, _ := json.Marshal(c.Results())
+		if runtime.GOMAXPROCS(was); string(again) != string(want) {
+			t.Fatalf("on one core: %s\n%s", again, want)
 		}
 		for i, s := range c.Systems {
 			c.Systems[i].Rows, c.Systems[i].Lost = rapid.Permutation(s.Rows).Draw(t, "rows"), rapid.Permutation(s.Lost).Draw(t, "lost rows")
@@ -155,6 +158,31 @@ func TestBreakdowns(t *testing.T) {
 	}
 }
 
+// Of a tag that has a value for nearly each scenario, the 50 of the most scenarios are told, and how many others there are.
+func TestBreakdownOfManyValues(t *testing.T) {
+	var rows []Row
+	for i := range 80 {
+		for k := range 1 + i%3 {
+			rows = append(rows, Row{ScenarioID: fmt.Sprint(i, "/", k), Tags: []string{fmt.Sprintf("day:%02d", i)}})
+			rows = append(rows, Row{ScenarioID: fmt.Sprint(79-i, "/0"), Repeat: 1, Tags: []string{fmt.Sprintf("day:%02d", 79-i)}})
+		}
+	}
+	b := Comparison{Systems: []System{{Name: "a", Rows: rows}}}.Breakdowns()
+	if len(b) != 1 || b[0].Name != "day" || len(b[0].Values) != 50 || b[0].LeftOut != 30 {
+		t.Fatalf("%d breakdowns, %d values, %d left out", len(b), len(b[len(b)-1].Values), b[len(b)-1].LeftOut)
+	}
+	threes, ones := 0, 0
+	for i, v := range b[0].Values {
+		if i > 0 && v.Value <= b[0].Values[i-1].Value {
+			t.Fatalf("%s after %s", v.Value, b[0].Values[i-1].Value)
+		}
+		threes, ones = threes+int(oneIf(v.Whole[0].N == 3)), ones+int(oneIf(v.Whole[0].N == 1))
+	}
+	if threes != 26 || ones != 0 {
+		t.Errorf("%d values of three scenarios, %d of one", threes, ones)
+	}
+}
+
 func TestQuantile(t *testing.T) {
 	var rows []Row
 	for i := range 100 {
@@ -175,5 +203,22 @@ func TestQuantile(t *testing.T) {
 	}
 	if got := Quantile(nil, 0.5, Bootstrap{}); got != (Interval{}) {
 		t.Errorf("of nothing: %+v", got)
+	}
+}
+
+// What a person waits for: twelve systems of 167 scenarios each, each held against all before it.
+func BenchmarkResults(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 1))
+	c := Comparison{}
+	for i := range 12 {
+		s := System{Name: fmt.Sprint(i)}
+		for k := range 167 {
+			s.Rows = append(s.Rows, Row{ScenarioID: fmt.Sprint(k), Kind: fmt.Sprint(k % 4), Tools: []string{fmt.Sprint("t", k%7)}, Difficulty: fmt.Sprint(k % 3), NumGold: 1 + k%2, Episode: r.Float64() < 0.5,
+				FirstCall: r.Float64() < 0.6, NumCalls: 1 + r.IntN(4), NumTurns: 2, NumPromptTokens: r.IntN(999), NumCompletionTokens: r.IntN(99), Reward: r.Float64(), Seconds: r.Float64(), ModelSeconds: r.Float64()})
+		}
+		c.Systems = append(c.Systems, s)
+	}
+	for b.Loop() {
+		c.Results()
 	}
 }

@@ -59,6 +59,16 @@ func TestResamplesAgainstAllThereAre(t *testing.T) {
 			pairs = append(pairs, [2]sums{{0, 1}, {v, 1}})
 		}
 		got := Bootstrap{NumResamples: 100_000, Seed: 3}.resample(pairs)
+		// Where clusters do not count evenly the way is a longer one, of the same draws.
+		few := Bootstrap{NumResamples: 1000, Seed: 3}
+		short := few.resample(pairs)
+		pairs[0][0].count = math.Nextafter(1, 2)
+		if evenly(pairs) != nil {
+			t.Error("they count evenly")
+		}
+		for i, long := range few.resample(pairs) {
+			near(t, fmt.Sprintf("resample %d of %v", i, values), short[i], long, 1e-9)
+		}
 		spread := slices.Max(values) - slices.Min(values)
 		near(t, fmt.Sprint("low of ", values), quantile(got, 0.1), exact(values, 0.1), 0.02*spread)
 		near(t, fmt.Sprint("high of ", values), quantile(got, 0.9), exact(values, 0.9), 0.02*spread)

@@ -3,7 +3,6 @@ package eval
 import (
 	"fmt"
 	"math"
-	"math/bits"
 )
 
 // Bootstrap sets how intervals are computed. The zero value takes the defaults.
@@ -71,11 +70,11 @@ func (b Bootstrap) level() float64 {
 	return b.Level
 }
 
-// place draws one of n places: multiplying into the high word maps 64 random bits to them with a bias below n / 2^64.
-func place(state *uint64, n int) int {
+// places draws two of n places: multiplying 32 random bits by n leaves a place in the high word, with a bias below n / 2^32.
+func places(state *uint64, n int) (i, j int) {
 	*state += 0x9e3779b97f4a7c15
-	high, _ := bits.Mul64(mix(*state), uint64(n))
-	return int(high)
+	x := mix(*state)
+	return int(x >> 32 * uint64(n) >> 32), int(x & 0xffffffff * uint64(n) >> 32)
 }
 
 // mix is the finaliser of SplitMix64 (Steele, Lea and Flood 2014).

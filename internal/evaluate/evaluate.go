@@ -26,6 +26,17 @@ type Evaluated struct {
 	Reused map[string]int // episodes of each system that earlier evaluations had run
 	NotRun int            // scenarios that were left out, since the differences were known before
 	Known  []Known        // these, where the evaluation may stop early
+
+	results *eval.Results // those of the report, where one was written
+}
+
+// Results are the numbers: those of the report, where one was written, for they take seconds of many systems.
+func (m *Evaluated) Results() eval.Results {
+	if m.results == nil {
+		computed := m.Comparison.Results()
+		m.results = &computed
+	}
+	return *m.results
 }
 
 // Run runs what is left of an evaluation on tasks, and keeps the episodes where j has a folder. A host that only rehearses is told

@@ -414,3 +414,17 @@ func TestCircumstances(t *testing.T) {
 		t.Error("the slots of a sampler here do not count")
 	}
 }
+
+// The numbers are computed once, and not at all where the report has them.
+func TestResultsAreComputedOnce(t *testing.T) {
+	m := Evaluated{Comparison: eval.Comparison{Systems: []eval.System{{Name: "a", Rows: []eval.Row{{ScenarioID: "x", Episode: true}}}}}}
+	first := m.Results()
+	m.Systems = nil
+	if again := m.Results(); first.Systems["a"].N != 1 || !reflect.DeepEqual(again, first) {
+		t.Errorf("%+v, then %+v", first, again)
+	}
+	m.results = &eval.Results{NeverDone: []string{"of the report"}}
+	if got := m.Results(); len(got.NeverDone) != 1 {
+		t.Errorf("%+v", got)
+	}
+}

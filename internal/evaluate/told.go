@@ -90,7 +90,7 @@ func tooFew(results eval.Results) bool {
 
 // report writes the report of an evaluation that is kept.
 func (b *bench) report(measured *Evaluated) error {
-	_, err := job.WritePage(b.Host, b.Path, func(p *report.Page) {
+	_, numbers, err := job.WritePage(b.Host, b.Path, func(p *report.Page) {
 		p.TrainedOn, p.NearTrained, p.Parts = measured.TrainedOn, measured.NearTrained, measured.Parts
 		if b.local.Model != nil {
 			p.Say("device", b.local.Model.Engine.Description())
@@ -100,5 +100,8 @@ func (b *bench) report(measured *Evaluated) error {
 				fault.Count(measured.NotRun, "scenario")))
 		}
 	})
+	if err == nil {
+		measured.results = &numbers.Results
+	}
 	return err
 }

@@ -151,25 +151,27 @@ func writeLogs(path string, p report.Page, n report.Numbers, dir string) ([]stri
 	return evallog.Write(dir, about, p.Comparison, func(system string) any { return n.Systems[system] })
 }
 
-// WritePage writes the page of the run in path. with adds what only this process knows, and may be nil.
-func WritePage(h *host.Host, path string, with func(*report.Page)) (report.Page, error) {
+// WritePage writes the page of the run in path, and returns it with its numbers, which take seconds of many systems: who wants them takes
+// these. with adds what only this process knows, and may be nil.
+func WritePage(h *host.Host, path string, with func(*report.Page)) (report.Page, report.Numbers, error) {
 	p, err := PageOf(path)
 	if err != nil {
-		return p, err
+		return p, report.Numbers{}, err
 	}
 	if with != nil {
 		with(&p)
 	}
-	if _, err := p.Write(path); err != nil {
-		return p, err
+	n, err := p.Write(path)
+	if err != nil {
+		return p, n, err
 	}
 	h.Say("report: %s", filepath.Join(path, report.HTMLFile))
-	return p, nil
+	return p, n, nil
 }
 
 // reportTrain writes the report of a training run.
 func (j *Job) reportTrain(l *Episodes) error {
-	_, err := WritePage(j.Host, j.Path, func(p *report.Page) {
+	_, _, err := WritePage(j.Host, j.Path, func(p *report.Page) {
 		p.Say("device", l.Model.Engine.Description())
 	})
 	return err

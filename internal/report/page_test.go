@@ -257,6 +257,20 @@ func TestRoom(t *testing.T) {
 	}
 }
 
+// Of a property with very many values those of the most scenarios are shown, and the page says how many are not.
+func TestManyValues(t *testing.T) {
+	p := sample(60)
+	for i, s := range p.Systems {
+		for k := range s.Rows {
+			p.Systems[i].Rows[k].Tags = append(s.Rows[k].Tags, fmt.Sprint("day:", k))
+		}
+	}
+	text := html(t, p)
+	if !strings.Contains(text, "The 50 values of the most scenarios are shown. Left out: 10.") || strings.Count(text, "Left out:") != 1 {
+		t.Error("the page does not say what it leaves out")
+	}
+}
+
 // big is a page of n episodes, each with a result of 30 kB that markup makes longer.
 func big(n int) report.Page {
 	r := rand.New(rand.NewPCG(1, 1))

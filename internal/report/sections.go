@@ -213,6 +213,7 @@ type drawnBreakdown struct {
 	Panels []panel
 	Rest   []panel // of the values with the fewest scenarios, where there are many
 	Rows   []breakdownRow
+	Says   string // what is left out
 }
 
 type breakdownRow struct {
@@ -228,6 +229,9 @@ func breakdowns(n Numbers) (out []drawnBreakdown) {
 	axis := shares()
 	for _, b := range n.Breakdowns {
 		d := drawnBreakdown{Name: b.Name}
+		if b.LeftOut > 0 {
+			d.Says = fmt.Sprintf("The %d values of the most scenarios are shown. Left out: %d.", len(b.Values), b.LeftOut)
+		}
 		for _, x := range b.Values {
 			row := breakdownRow{Value: x.Value}
 			p := axis.panel(x.Value, "")

@@ -261,7 +261,7 @@ type comparisonSummary struct {
 }
 
 func (s comparison) report(systems []recipe.System) error {
-	p, err := job.WritePage(s.Host, s.dir.Path, func(p *report.Page) {
+	_, n, err := job.WritePage(s.Host, s.dir.Path, func(p *report.Page) {
 		p.Say("device", s.episodes.Model.Engine.Description())
 		p.Say("split", s.size.HeldOut())
 		p.Pairs = pairsOf(systems)
@@ -269,7 +269,7 @@ func (s comparison) report(systems []recipe.System) error {
 	if err != nil {
 		return err
 	}
-	results := p.Results()
+	results := n.Results
 	for _, x := range systems {
 		v := results.Systems[x.Name]
 		s.Say("%-10s first call %s  whole episode %s  of %d", x.Name, v.FirstCallText(), v.EpisodeText(), v.N)

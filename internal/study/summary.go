@@ -39,7 +39,7 @@ type demoDelta struct {
 // report writes report.html and results.json, and prints the summary.
 func (d experiment) report(data recipe.Data, l *job.Episodes, pipeline time.Duration) error {
 	sampling, training := l.Sampler.Stats(), l.Trainer.Seconds
-	p, err := job.WritePage(d.Host, d.dir.Path, func(p *report.Page) {
+	p, n, err := job.WritePage(d.Host, d.dir.Path, func(p *report.Page) {
 		p.Say("demonstrations", fmt.Sprint(len(data.Demonstrations)))
 		p.Say("device", l.Model.Engine.Description())
 		p.Parts = []eval.Part{{Name: "training", Seconds: training}, {Name: "sampling", Seconds: sampling.BusySeconds},
@@ -52,7 +52,7 @@ func (d experiment) report(data recipe.Data, l *job.Episodes, pipeline time.Dura
 	for _, line := range beforeAfter(p.Comparison) {
 		d.Say("%s", line)
 	}
-	return d.print(p.Results(), l.Trainer, sampling.Decoded, sampling.BusySeconds)
+	return d.print(n.Results, l.Trainer, sampling.Decoded, sampling.BusySeconds)
 }
 
 func (d experiment) print(results eval.Results, l *job.Trainer, decoded int, busy float64) error {
