@@ -101,6 +101,8 @@ type Term struct {
 	Score  float64 `json:"score"`
 	Weight float64 `json:"weight"`
 	Why    string  `json:"why,omitempty"`
+
+	Judgement *Judgement `json:"judgement,omitempty"` // of a term that a judge gave
 }
 
 // Trajectory is the record of one episode.
