@@ -12,6 +12,17 @@ type budget struct {
 	limit    int // tokens; 0: none
 	used     Usage
 	reserved int
+
+	limitUSD             float64 // US dollars; 0: none
+	cost                 func(promptTokens, completionTokens int) float64
+	usedUSD, reservedUSD float64
+}
+
+func (b *budget) price(u Usage) float64 {
+	if b.cost == nil {
+		return 0
+	}
+	return b.cost(u.PromptTokens, u.CompletionTokens)
 }
 
 func (b *budget) spent() Usage {
@@ -20,14 +31,19 @@ func (b *budget) spent() Usage {
 	return b.used
 }
 
-func (b *budget) reserve(tokens int) error {
+func (b *budget) reserve(u Usage) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	tokens, usd := u.Total(), b.price(u)
+	if b.limitUSD > 0 && b.usedUSD+b.reservedUSD+usd > b.limitUSD {
+		return fmt.Errorf("$%.4f of $%.4f are used, $%.4f reserved by calls in flight, and this one may cost $%.4f", b.usedUSD, b.limitUSD, b.reservedUSD, usd)
+	}
 	if b.limit > 0 && b.used.Total()+b.reserved+tokens > b.limit {
 		return fmt.Errorf("%d of %d tokens are used, %d reserved by calls in flight, and this one may need %d",
 			b.used.Total(), b.limit, b.reserved, tokens)
 	}
 	b.reserved += tokens
+	b.reservedUSD += usd
 	return nil
 }
 
@@ -36,6 +52,7 @@ func (b *budget) settle(reserved, used Usage, answered bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.reserved -= reserved.Total()
+	b.reservedUSD -= b.price(reserved)
 	if !answered {
 		return
 	}
@@ -44,4 +61,5 @@ func (b *budget) settle(reserved, used Usage, answered bool) {
 	}
 	b.used.PromptTokens += used.PromptTokens
 	b.used.CompletionTokens += used.CompletionTokens
+	b.usedUSD += b.price(used)
 }

@@ -24,11 +24,14 @@ const assumedCompletion = 4096
 
 // Options of a Client. Only BaseURL is required.
 type Options struct {
-	BaseURL     string // up to and including the version: "http://127.0.0.1:8000/v1"
-	Key         Secret // sent as a bearer token where not empty
-	TokenBudget int    // tokens, prompt and completion, of all answers; 0: no limit. What an attempt without an answer cost is not known, so not counted
-	CacheDir    string // answers are kept here by request digest; empty: no cache
-	MaxRetries  int    // attempts after the first; 0: 5, negative: none
+	BaseURL     string  // up to and including the version: "http://127.0.0.1:8000/v1"
+	Key         Secret  // sent as a bearer token where not empty
+	TokenBudget int     // tokens, prompt and completion, of all answers; 0: no limit. What an attempt without an answer cost is not known, so not counted
+	BudgetUSD   float64 // US dollars of all answers, by Cost; 0: no limit
+	// Cost is what a request of so many tokens costs, in US dollars; nil where it is not known.
+	Cost       func(promptTokens, completionTokens int) float64
+	CacheDir   string // answers are kept here by request digest; empty: no cache
+	MaxRetries int    // attempts after the first; 0: 5, negative: none
 
 	Timeout   time.Duration     // of one attempt; 0: 5 minutes
 	BackOff   time.Duration     // upper bound of the first wait, doubled each time; 0: 500 ms
@@ -53,11 +56,15 @@ func New(o Options) (*Client, error) {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot use the endpoint's base URL",
 			Why: "it must be http(s)://host[:port]/path, without a user name or a query", Next: "put the key into its own setting"}
 	}
+	if o.BudgetUSD > 0 && o.Cost == nil {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "a budget in dollars cannot be held", Where: o.BaseURL, Why: "what the model costs is not known",
+			Next: "give its prices in hone.yaml, as providers: {NAME: {prices: {MODEL: {prompt: 0.15, completion: 0.6}}}}, or a budget of tokens"}
+	}
 	defaults(&o)
 	return &Client{
 		o:      o,
 		url:    strings.TrimRight(o.BaseURL, "/") + "/chat/completions",
-		budget: budget{limit: o.TokenBudget},
+		budget: budget{limit: o.TokenBudget, limitUSD: o.BudgetUSD, cost: o.Cost},
 		http: &http.Client{Transport: o.Transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // a redirected POST loses its body, and may carry the key elsewhere
 		}},
@@ -126,6 +133,13 @@ func (e *StatusError) Error() string {
 // Spent returns the tokens used so far, cache hits not counted.
 func (c *Client) Spent() Usage { return c.budget.spent() }
 
+// SpentUSD is what they cost in US dollars, 0 where Options has no Cost.
+func (c *Client) SpentUSD() float64 {
+	c.budget.mu.Lock()
+	defer c.budget.mu.Unlock()
+	return c.budget.usedUSD
+}
+
 // Chat asks for one completion, from the cache where it is there. Errors are *fault.Error: CodeBudget where the
 // tokens left do not cover the request, CodeUnavailable where the endpoint failed after all retries, CodeUsage where
 // it refused the key or the model, CodeError where it refused this request; or ctx's error.
@@ -143,8 +157,8 @@ func (c *Client) Chat(ctx context.Context, r Request) (Response, error) {
 	if r.MaxTokens == 0 {
 		reserved.CompletionTokens = assumedCompletion
 	}
-	if err := c.budget.reserve(reserved.Total()); err != nil {
-		return Response{}, &fault.Error{Code: fault.CodeBudget, What: "the token budget is spent", Where: c.url, Err: err,
+	if err := c.budget.reserve(reserved); err != nil {
+		return Response{}, &fault.Error{Code: fault.CodeBudget, What: "the budget is spent", Where: c.url, Err: err,
 			Next: "raise the budget and resume: answers already paid for are kept"}
 	}
 	resp, err := c.retry(ctx, body)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -192,19 +193,47 @@ func TestBudgetStopsBeforeTheCall(t *testing.T) {
 func TestBudgetHoldsForCallsInFlight(t *testing.T) {
 	var b budget
 	b.limit = 100
-	if err := b.reserve(60); err != nil {
+	tokens := func(n int) Usage { return Usage{PromptTokens: n} }
+	if err := b.reserve(tokens(60)); err != nil {
 		t.Fatal(err)
 	}
-	if b.reserve(60) == nil {
+	if b.reserve(tokens(60)) == nil {
 		t.Fatal("two calls of 60 were let into a budget of 100")
 	}
 	b.settle(Usage{PromptTokens: 20, CompletionTokens: 40}, Usage{}, true) // no usage in the answer: all counts
-	if b.spent().Total() != 60 || b.reserve(41) == nil || b.reserve(40) != nil {
+	if b.spent().Total() != 60 || b.reserve(tokens(41)) == nil || b.reserve(tokens(40)) != nil {
 		t.Errorf("after settling: %+v", b.spent())
 	}
 	b.settle(Usage{PromptTokens: 40}, Usage{}, false)
-	if b.spent().Total() != 60 || b.reserve(40) != nil {
+	if b.spent().Total() != 60 || b.reserve(tokens(40)) != nil {
 		t.Error("a failed call was charged")
+	}
+}
+
+// Dollars are reserved as tokens are: the third call is not sent, since its worst case is above what is left. Without a price
+// there is no such budget.
+func TestBudgetInDollars(t *testing.T) {
+	e := &endpoint{answers: []answer{said("hi")}}
+	body, _ := json.Marshal(hello)
+	price := func(prompt, completion int) float64 { return (float64(prompt) + 2*float64(completion)) / 1000 }
+	one := price(len(body)/2+1, hello.MaxTokens)
+	used := client(t, e, nil)
+	first, err := used.Chat(t.Context(), hello)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cost := price(first.Usage.PromptTokens, first.Usage.CompletionTokens)
+	c := client(t, e, func(o *Options) { o.BudgetUSD, o.Cost = one+1.5*cost, price })
+	for i, want := range []fault.Code{fault.CodeOK, fault.CodeOK, fault.CodeBudget} {
+		if _, err := c.Chat(t.Context(), hello); fault.CodeOf(err) != want {
+			t.Errorf("call %d: %v", i, err)
+		}
+	}
+	if got := c.SpentUSD(); math.Abs(got-2*cost) > 1e-9 || len(e.bodies) != 3 {
+		t.Errorf("$%v spent in %d requests, want $%v", got, len(e.bodies), 2*cost)
+	}
+	if _, err := New(Options{BaseURL: "http://127.0.0.1/v1", BudgetUSD: 1}); fault.CodeOf(err) != fault.CodeUsage {
+		t.Errorf("a budget in dollars without a price: %v", err)
 	}
 }
 
