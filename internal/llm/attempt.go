@@ -25,14 +25,18 @@ func retryable(status int) bool {
 		status == http.StatusTooManyRequests || status >= 500
 }
 
-// retry sends the request until it is answered, refused for good, or out of attempts. Waits are drawn uniformly from
+// retry sends the request until it is answered, refused for good, or out of attempts and of patience. Waits are drawn uniformly from
 // [0, bound) (full jitter), so that many clients turned away together do not come back together; where the endpoint
 // says how long to wait, that is the lower end.
-func (c *Client) retry(ctx context.Context, body []byte) (Response, error) {
-	bound := min(c.o.BackOff, c.o.MaxWait)
+func (c *Client) retry(ctx context.Context, r Request) (Response, error) {
+	bound, began := min(c.o.BackOff, c.o.MaxWait), time.Now()
 	for attempt := 0; ; attempt++ {
-		resp, advice, err := c.attempt(ctx, body)
-		if err == nil || !advice.again || attempt >= c.o.MaxRetries || ctx.Err() != nil {
+		resp, advice, err := c.paced(ctx, r)
+		if refused, ok := errors.AsType[*StatusError](err); ok && c.dialect.learn(refused) {
+			attempt--
+			continue
+		}
+		if err == nil || !advice.again || ctx.Err() != nil || attempt >= c.o.MaxRetries && time.Since(began) >= c.o.Patience {
 			return resp, err
 		}
 		wait := min(advice.after, c.o.MaxWait) + time.Duration(c.o.Rand()*float64(bound))
@@ -45,6 +49,28 @@ func (c *Client) retry(ctx context.Context, body []byte) (Response, error) {
 		}
 		bound = min(2*bound, c.o.MaxWait)
 	}
+}
+
+// paced is one attempt, when there is a place for it.
+func (c *Client) paced(ctx context.Context, r Request) (Response, advice, error) {
+	body, err := c.encode(r)
+	if err != nil {
+		return Response{}, advice{}, err
+	}
+	epoch, err := c.pace.begin(ctx)
+	if err != nil {
+		return Response{}, advice{}, err
+	}
+	resp, advice, err := c.attempt(ctx, body)
+	_, bad := errors.AsType[*badAnswer](err)
+	c.pace.end(epoch, err == nil, advice.again && !bad)
+	return resp, advice, err
+}
+
+// again reports whether an error of a call may be gone at another time.
+func again(err error) bool {
+	status, refused := errors.AsType[*StatusError](err)
+	return !refused || retryable(status.Status)
 }
 
 // advice is what a failed attempt says about the next one.
@@ -61,7 +87,14 @@ func (c *Client) attempt(ctx context.Context, body []byte) (Response, advice, er
 		return Response{}, advice{}, err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	if c.o.Key != "" {
+	if c.o.API == Anthropic {
+		req.Header.Set("Anthropic-Version", anthropicVersion)
+	}
+	switch {
+	case c.o.Key == "":
+	case c.o.API == Anthropic:
+		req.Header.Set("X-Api-Key", string(c.o.Key))
+	default:
 		req.Header.Set("Authorization", "Bearer "+string(c.o.Key))
 	}
 	res, err := c.http.Do(req)
@@ -79,7 +112,11 @@ func (c *Client) attempt(ctx context.Context, body []byte) (Response, advice, er
 	if len(text) > maxResponse { // the next one would be as long, and be fetched as far
 		return Response{}, advice{}, &badAnswer{fmt.Errorf("it is longer than %d MB", maxResponse>>20)}
 	}
-	resp, err := parse(text)
+	read := parse
+	if c.o.API == Anthropic {
+		read = parseAnthropic
+	}
+	resp, err := read(text)
 	if err != nil {
 		return Response{}, advice{again: true}, &badAnswer{err}
 	}
@@ -116,12 +153,14 @@ func (c *Client) statusError(status int, text []byte) error {
 		Error struct {
 			Message string `json:"message"`
 			Code    any    `json:"code"` // text, a number or null, by vendor
+			Param   any    `json:"param"`
 		} `json:"error"`
 	}
 	e := &StatusError{Status: status}
 	if json.Unmarshal(text, &wire) == nil && wire.Error.Message != "" {
 		e.Message = wire.Error.Message
 		e.Code, _ = wire.Error.Code.(string)
+		e.Param, _ = wire.Error.Param.(string)
 	} else {
 		e.Message = string(text)
 	}

@@ -32,6 +32,14 @@ type Options struct {
 	Cost       func(promptTokens, completionTokens int) float64
 	CacheDir   string // answers are kept here by request digest; empty: no cache
 	MaxRetries int    // attempts after the first; 0: 5, negative: none
+	// Patience is how long a call is tried again beyond MaxRetries; 0: not at all. An endpoint that turns calls away for an hour is
+	// waited for, where that is what the caller can afford.
+	Patience time.Duration
+
+	API         string        // OpenAI or Anthropic; empty: OpenAI
+	Concurrency int           // most attempts at once, fewer while the endpoint is overloaded; 0: no bound
+	GiveUpAfter int           // calls in a row that fail until the endpoint is left alone for Rest; 0: it never is
+	Rest        time.Duration // 0: 1 minute
 
 	Timeout   time.Duration     // of one attempt; 0: 5 minutes
 	BackOff   time.Duration     // upper bound of the first wait, doubled each time; 0: 500 ms
@@ -46,6 +54,10 @@ type Client struct {
 	url    string
 	http   *http.Client
 	budget budget
+
+	pace    *pace
+	breaker breaker
+	dialect dialect
 }
 
 // New checks the options and returns a client. It sends nothing.
@@ -61,10 +73,16 @@ func New(o Options) (*Client, error) {
 			Next: "give its prices in hone.yaml, as providers: {NAME: {prices: {MODEL: {prompt: 0.15, completion: 0.6}}}}, or a budget of tokens"}
 	}
 	defaults(&o)
+	path := "/chat/completions"
+	if o.API == Anthropic {
+		path = "/messages"
+	}
 	return &Client{
-		o:      o,
-		url:    strings.TrimRight(o.BaseURL, "/") + "/chat/completions",
-		budget: budget{limit: o.TokenBudget, limitUSD: o.BudgetUSD, cost: o.Cost},
+		o:       o,
+		url:     strings.TrimRight(o.BaseURL, "/") + path,
+		pace:    newPace(o.Concurrency),
+		breaker: breaker{most: o.GiveUpAfter, rest: o.Rest},
+		budget:  budget{limit: o.TokenBudget, limitUSD: o.BudgetUSD, cost: o.Cost},
 		http: &http.Client{Transport: o.Transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // a redirected POST loses its body, and may carry the key elsewhere
 		}},
@@ -83,6 +101,9 @@ func defaults(o *Options) {
 	}
 	if o.MaxWait == 0 {
 		o.MaxWait = time.Minute
+	}
+	if o.Rest == 0 {
+		o.Rest = time.Minute
 	}
 	if o.Rand == nil {
 		o.Rand = rand.Float64
@@ -124,6 +145,7 @@ type StatusError struct {
 	Status  int
 	Code    string // the endpoint's own, such as "context_length_exceeded"; may be empty
 	Message string // what the endpoint said, shortened, without our key
+	Param   string // the parameter it objects to; may be empty
 }
 
 func (e *StatusError) Error() string {
@@ -161,7 +183,12 @@ func (c *Client) Chat(ctx context.Context, r Request) (Response, error) {
 		return Response{}, &fault.Error{Code: fault.CodeBudget, What: "the budget is spent", Where: c.url, Err: err,
 			Next: "raise the budget and resume: answers already paid for are kept"}
 	}
-	resp, err := c.retry(ctx, body)
+	if err := c.breaker.allow(time.Now()); err != nil {
+		c.budget.settle(reserved, Usage{}, false)
+		return Response{}, &fault.Error{Code: fault.CodeUnavailable, What: "the endpoint is not asked", Where: c.url, Err: err, Next: "check that it is running, then resume"}
+	}
+	resp, err := c.retry(ctx, r)
+	c.breaker.end(time.Now(), err != nil && again(err), ctx.Err() != nil)
 	c.budget.settle(reserved, resp.Usage, err == nil)
 	if err != nil {
 		return Response{}, c.explain(ctx, err)
