@@ -28,7 +28,7 @@ func newTrain(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.Base, "base-model", "", "base model: a .gguf file, its folder, or an installed name")
 	c.Flags().StringVar(&f.Adapter, "adapter", "", "start from this adapter instead of a fresh one")
 	c.Flags().StringVar(&f.Output, "output-dir", "", "run directory; the adapter ends up in its folder final")
-	c.Flags().StringVar(&f.Judge, "judge-model", "", "model that scores scenarios without checks, as provider/name")
+	judgeFlags(c.Flags(), &f.Judge)
 	c.Flags().IntVar(&f.NumGPUs, "num-gpus", 0, numGPUsUsage)
 	c.Flags().BoolVar(&resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
 	loraFlags(c.Flags(), &f.LoRA)

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/pflag"
 
+	"hone/internal/job"
 	"hone/internal/mcp/lint"
 	"hone/internal/toolset"
 )
@@ -21,4 +22,10 @@ func (a *app) sandboxFlag(flags *pflag.FlagSet) {
 // allowFindingsFlag registers --allow-findings of a verb that puts the texts of tools before a model.
 func allowFindingsFlag(flags *pflag.FlagSet, allowed *lint.Allowed) {
 	flags.StringSliceVar((*[]string)(allowed), "allow-findings", nil, "tools whose suspicious texts, which discover shows, are accepted: server/tool or tool, * for any")
+}
+
+// judgeFlags registers the flags of a verb that has a judge.
+func judgeFlags(flags *pflag.FlagSet, given *job.GivenJudge) {
+	flags.StringVar(&given.Model, "judge-model", "", "model that judges scenarios without checks: PROVIDER/MODEL, http://HOST/v1/MODEL, base, or an adapter's folder (default judge.model)")
+	flags.Float64Var(&given.BudgetUSD, "budget-usd", 0, "US dollars that the judge may cost, reserved before a question is sent (default judge.budget_usd)")
 }

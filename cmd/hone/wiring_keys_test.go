@@ -316,7 +316,7 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 	path, key, asked, shown := w.summarised(t)
 	userPath, userKey, paid, unpaid := w.played(t)
 	rows := map[string]bool{}
-	for _, r := range []acting{
+	for _, r := range append(w.judged(t), []acting{
 		{"rollout.long_results", strings.HasSuffix(shown, "many words"), true}, {"rollout.summary.url", path, "/ours/v1/chat/completions"},
 		{"rollout.summary.key_env", key, "Bearer sesame"}, {"rollout.summary.model", asked, "short"},
 		{"rollout.user.url", userPath, "/ours/v1/chat/completions"}, {"rollout.user.key_env", userKey, "Bearer sesame"},
@@ -332,13 +332,63 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 		{"model.tool_format", strings.Contains(prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "morse"}), "morse"), true},
 		{"mcp.search_share", toolset.Select(searching, noTools{}, manyTools(30)).List[0].Name, "search_tools"},
 		{"mcp.sandbox.mode", level("off"), sandbox.None}, {"mcp.sandbox.exempt", filepath.Base(cmd.Path), "true"},
-	} {
+	}...) {
 		rows[r.key] = true
 		if !reflect.DeepEqual(r.got, r.want) {
 			t.Errorf("%s is %v where it acts, not %v", r.key, r.got, r.want)
 		}
 	}
 	return rows
+}
+
+// judged follows the keys of the judge to where they act.
+func (w wired) judged(t *testing.T) []acting {
+	court := newArbiter(t)
+	write(t, "rubric.yaml", "name: ours\ncriteria: [be good]\nshown: [reference.secret]\n")
+	write(t, "reference.jsonl", `{"id": "a", "secret": "red"}`+"\n")
+	write(t, "judge.yaml", court.provider()+fmt.Sprintf(`
+seed: 7001
+rewards: {judge: 23}
+judge: {model: court/m, fallback: %q, rubric: rubric.yaml, reference: reference.jsonl, scenarios: all, samples: 3, temperature: 0.61, max_tokens: 777, context: 9001, tie: 0.03,
+  cap: 0.35, budget_usd: 4.5, token_budget: 40001, concurrency: 5, timeout: 93s, patience: 94s, on_failure: stop}
+`, court.URL+"/v1/second"))
+	c, err := config.Load("judge.yaml")
+	if err == nil {
+		c.Judge.BudgetUSD = 0 // the fallback has no price
+		_, err = job.JudgeOf(toyApp(&strings.Builder{}, nil).Host, c)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Judge.BudgetUSD, c.Judge.Fallback = 4.5, ""
+	var asked []llm.Options
+	a := toyApp(&strings.Builder{}, nil)
+	a.CacheDir, a.Opening = t.TempDir(), func(x any) {
+		if o, ok := x.(llm.Options); ok {
+			asked = append(asked, o)
+		}
+	}
+	x, err := job.JudgeOf(a.Host, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Judge.Fallback, c.Judge.BudgetUSD = court.URL+"/v1/second", 0
+	both, err := job.JudgeOf(a.Host, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, e, term := x.Options, asked[0], x.Term(c)
+	unpriced := c
+	unpriced.Judge.BudgetUSD = 1
+	_, err = job.JudgeOf(a.Host, unpriced)
+	return []acting{
+		{"judge.model", o.Model.Name(), "court/m"}, {"judge.fallback", both.Options.Fallback.Name(), court.URL + "/v1/second"}, {"judge.rubric", o.Rubric.Name, "ours"},
+		{"judge.reference", o.Reference("a")["secret"], "red"}, {"judge.scenarios", term.All, true}, {"rewards.judge", term.Weight, 23.0}, {"judge.samples", o.Samples, 3},
+		{"judge.temperature", o.Temperature, 0.61}, {"judge.max_tokens", o.MaxTokens, 777}, {"judge.context", o.Context, 9001}, {"judge.tie", o.Tie, 0.03}, {"judge.cap", o.Cap, 0.35},
+		{"seed", o.Seed, uint64(7001)}, {"judge.on_failure", o.Stop, true}, {"judge.budget_usd", e.BudgetUSD, 4.5}, {"judge.budget_usd", fault.CodeOf(err), fault.CodeUsage},
+		{"judge.token_budget", e.TokenBudget, 40001}, {"judge.concurrency", e.Concurrency, 5}, {"judge.timeout", e.Timeout, 93 * time.Second}, {"judge.patience", e.Patience, 94 * time.Second},
+		{"providers", e.Cost(1000, 100), 1000*3e-6 + 100*5e-6},
+	}
 }
 
 // summarised is what an endpoint is asked where long results are summarised, and what is shown then.

@@ -22,13 +22,14 @@ type Config struct {
 	Scenarios Scenarios `yaml:"scenarios" doc:"the tasks"`
 	Rollout   Rollout   `yaml:"rollout" doc:"how one episode is run"`
 	Rewards   Rewards   `yaml:"rewards" doc:"what an episode earns: a sum of terms"`
+	Judge     Judge     `yaml:"judge" doc:"a model that scores what no rule can"`
 	LoRA      LoRA      `yaml:"lora" doc:"shape of the adapter that sft and train begin with"`
 	SFT       SFT       `yaml:"sft" doc:"supervised fine-tuning"`
 	GRPO      GRPO      `yaml:"grpo" doc:"reinforcement learning on groups of trajectories"`
 	Eval      Eval      `yaml:"eval" doc:"evaluation"`
 	Engine    Engine    `yaml:"engine" doc:"what the tensors run on"`
 
-	Providers map[string]Provider `yaml:"providers" doc:"endpoints that hone eval --compare takes models of, by name: NAME/MODEL. openai, anthropic and openrouter are known"`
+	Providers map[string]Provider `yaml:"providers" doc:"endpoints that hone eval --compare and judge.model take models of, by name: NAME/MODEL. openai, anthropic and openrouter are known"`
 }
 
 // MCP names the servers and bounds what is asked of them.
@@ -147,7 +148,8 @@ func Default() Config {
 			Temperature: 1, MaxTurns: 8, MaxToolCalls: 16, MaxResult: 8000, LongResults: "cut",
 			Timeout: 5 * time.Minute, User: UserModel{MaxTokens: 512},
 		},
-		Rewards: Rewards{Checks: 1, Call: 0.5, Tool: 0.2, End: 0.2, Extra: 0.5, Repeat: -0.2, Invalid: -0.2, Parse: -0.2, Program: RewardProgram{Command: []string{}, Weight: 1, Timeout: time.Minute}},
+		Rewards: Rewards{Checks: 1, Call: 0.5, Tool: 0.2, End: 0.2, Extra: 0.5, Repeat: -0.2, Invalid: -0.2, Parse: -0.2, Program: RewardProgram{Command: []string{}, Weight: 1, Timeout: time.Minute}, Judge: 1},
+		Judge:   defaultJudge(),
 		LoRA:    LoRA{Rank: 16, Alpha: 32, TargetModules: []string{AllLinear}, RankPattern: []string{}, AlphaPattern: []string{}},
 		SFT: SFT{
 			Optimizer: defaultOptimizer(2e-4),
@@ -186,7 +188,7 @@ func (c *Config) Validate() error {
 	if err := c.LoRA.check("lora."); err != nil {
 		return err
 	}
-	if r := c.Rewards; r.Checks == 0 && r.Call == 0 && r.Tool == 0 && r.End == 0 && (len(r.Program.Command) == 0 || r.Program.Weight == 0) {
+	if r := c.Rewards; r.Checks == 0 && r.Call == 0 && r.Tool == 0 && r.End == 0 && (len(r.Program.Command) == 0 || r.Program.Weight == 0) && (c.Judge.Model == "" || r.Judge == 0) {
 		return &ValueError{"rewards.checks", "no episode could earn anything: rewards.call, rewards.tool and rewards.end are 0 too"}
 	}
 	if err := c.GRPO.check(); err != nil {
@@ -205,6 +207,9 @@ func (c *Config) Validate() error {
 		return &ValueError{"rollout.user", "it needs both the url and the model that plays the user"}
 	}
 	if err := c.Eval.check(); err != nil {
+		return err
+	}
+	if err := c.Judge.check(); err != nil {
 		return err
 	}
 	if err := checkProviders(c.Providers); err != nil {

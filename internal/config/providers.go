@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// Provider is an OpenAI-compatible API that has several models, which are named PROVIDER/MODEL.
+// Provider is an endpoint that has several models, which are named PROVIDER/MODEL.
 type Provider struct {
 	URL      string           `yaml:"url" doc:"base URL, up to and including /v1"`
 	KeyEnv   string           `yaml:"key_env" doc:"variable that holds the key; empty sends none"`
+	API      string           `yaml:"api" doc:"openai for chat completions, anthropic for Anthropic's messages; empty is openai"`
 	Episodes int              `yaml:"episodes" min:"0" max:"1024" doc:"episodes that ask it at once; 0 takes 8"`
 	Prices   map[string]Price `yaml:"prices" doc:"what its models cost, by name; of another the cost is not known"`
 }
@@ -32,7 +33,7 @@ const EpisodesAtOnce = 8
 func (c *Config) AllProviders() map[string]Provider {
 	all := map[string]Provider{
 		"openai":     {URL: "https://api.openai.com/v1", KeyEnv: "OPENAI_API_KEY"},
-		"anthropic":  {URL: "https://api.anthropic.com/v1", KeyEnv: "ANTHROPIC_API_KEY"},
+		"anthropic":  {URL: "https://api.anthropic.com/v1", KeyEnv: "ANTHROPIC_API_KEY", API: "anthropic"},
 		"openrouter": {URL: "https://openrouter.ai/api/v1", KeyEnv: "OPENROUTER_API_KEY"},
 	}
 	maps.Copy(all, c.Providers)
@@ -45,6 +46,35 @@ func (c *Config) AllProviders() map[string]Provider {
 	return all
 }
 
+// NamedModel is a model of an endpoint.
+type NamedModel struct {
+	URL    string // base URL
+	Model  string
+	KeyEnv string
+	API    string // openai or anthropic
+	AtOnce int    // episodes that ask it
+	Price  *Price // nil where it is not known
+}
+
+// ModelOf is the model that a name means: PROVIDER/MODEL, or the base URL of an endpoint followed by /MODEL, as
+// http://127.0.0.1:8000/v1/MODEL. ok is false where it is neither.
+func (c *Config) ModelOf(name string) (e NamedModel, ok bool) {
+	if strings.HasPrefix(name, "http://") || strings.HasPrefix(name, "https://") {
+		at, model, found := strings.Cut(name, "/v1/")
+		return NamedModel{URL: at + "/v1", Model: model, API: "openai", AtOnce: EpisodesAtOnce}, found && model != ""
+	}
+	provider, model, _ := strings.Cut(name, "/")
+	p, known := c.AllProviders()[provider]
+	if !known || model == "" {
+		return NamedModel{}, false
+	}
+	e = NamedModel{URL: p.URL, Model: model, KeyEnv: p.KeyEnv, API: p.API, AtOnce: p.Episodes}
+	if price, has := p.Prices[model]; has {
+		e.Price = &price
+	}
+	return e, true
+}
+
 // checkProviders refuses names that are no part of PROVIDER/MODEL, and providers that are nowhere.
 func checkProviders(all map[string]Provider) error {
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -53,6 +83,9 @@ func checkProviders(all map[string]Provider) error {
 		}
 		if all[name].URL == "" {
 			return &ValueError{"providers." + name, "it has no url"}
+		}
+		if api := all[name].API; api != "" && api != "openai" && api != "anthropic" {
+			return &ValueError{"providers." + name + ".api", "\"" + api + "\" is neither openai nor anthropic"}
 		}
 	}
 	return nil

@@ -12,6 +12,7 @@ type Rewards struct {
 	Repeat  float64       `yaml:"repeat" min:"-1000" max:"0" doc:"where all calls repeat an earlier one; of some, their share"`
 	Invalid float64       `yaml:"invalid" min:"-1000" max:"0" doc:"where all calls are of unknown tools or against a tool's schema; of some, their share"`
 	Parse   float64       `yaml:"parse" min:"-1000" max:"0" doc:"for a malformed call"`
+	Judge   float64       `yaml:"judge" min:"0" max:"1000" doc:"what a judge's score of 1 earns, see judge; calls beyond the gold calls take nothing of it away"`
 	Program RewardProgram `yaml:"program" doc:"a program of yours that scores the episodes of a scenario together"`
 }
 

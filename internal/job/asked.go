@@ -96,7 +96,7 @@ type TrainAsked struct {
 	LoRA          basemodel.GivenLoRA
 	Base, Adapter string // base model; adapter to start from, "" for a fresh one
 	Dataset       string
-	Judge         string
+	Judge         GivenJudge
 	Output        string // run directory
 	NumGPUs       int
 	AllowFindings lint.Allowed
@@ -116,7 +116,10 @@ func (e Env) Train(ctx context.Context, c config.Config, a TrainAsked, from tool
 	if err := e.Free(a.Output); err != nil {
 		return err
 	}
-	list, err := Scenarios(c.Scenarios.File, a.Judge, len(c.Rewards.Program.Command) > 0)
+	if err := a.Judge.Apply(&c); err != nil {
+		return err
+	}
+	list, err := Scenarios(c.Scenarios.File, c.Judge.Model, len(c.Rewards.Program.Command) > 0)
 	if err != nil {
 		return err
 	}

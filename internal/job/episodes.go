@@ -42,6 +42,7 @@ type Episodes struct {
 	Policy  *publish.Publisher  // of the trainer's adapter, or of a folder's; nil for an endpoint
 	World   environment.Options // of episodes: tools, limits
 	users   *players
+	judge   *Judging        // nil for none
 	Speaker rollout.Sampled // in them
 	Options rollout.Options
 	Scorer  reward.Scorer
@@ -266,7 +267,20 @@ func (l *Episodes) Unreachable(err error) error {
 	return err
 }
 
+// OpenJudge has the episodes judged by the configuration's judge, where it names one.
+func (l *Episodes) OpenJudge(h *host.Host, c config.Config) (err error) {
+	if l.judge, err = JudgeOf(h, c); err == nil {
+		l.Scorer.Judge = l.judge.Term(c)
+		h.Opens(l.Scorer)
+	}
+	return err
+}
+
+// SayJudge tells what the judge cost.
+func (l *Episodes) SayJudge(h *host.Host) { l.judge.Say(h) }
+
 func (l *Episodes) Close() {
+	l.judge.Close()
 	l.CloseModel()
 	l.Set.Close()
 }
@@ -296,17 +310,13 @@ func (l *Episodes) Criteria(byID map[string]*scenario.Scenario) eval.Criteria {
 	return eval.ByChecks(byID, l.Scorer.Defaults, knownOf(l.Catalog))
 }
 
-// Scenarios loads a file for a verb that scores by rules; without checks and without a judge there is nothing to score, unless by a program.
+// Scenarios loads a file for a verb that scores; without checks and without a judge there is nothing to score, unless by a program.
 func Scenarios(path, judge string, byProgram bool) ([]scenario.Scenario, error) {
 	list, err := scenario.Load(path)
 	if err != nil {
 		return nil, err
 	}
-	if judge != "" {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "this build scores by checks only", Where: "--judge-model " + judge,
-			Next: `leave --judge-model out and give each scenario "checks"`}
-	}
-	if scenario.NeedsJudge(list) && !byProgram {
+	if scenario.NeedsJudge(list) && judge == "" && !byProgram {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "some scenarios have no checks, so nothing can score them", Where: path,
 			Next: `give each scenario "checks", or name a judge with --judge-model`}
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"hone/internal/config"
 	"hone/internal/episode/trajectory"
@@ -18,12 +19,16 @@ import (
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
+	"hone/internal/report"
 	"hone/internal/run"
 )
 
 // Rescore scores the episodes of the run in path by other rewards and returns what changes. The scores go to a new file of the run's
-// folder; of a dry run they go nowhere.
-func Rescore(ctx context.Context, h *host.Host, path string, c config.Rewards) ([]recipe.Change, error) {
+// folder; of a dry run they go nowhere. A judge scores the groups of training against each other, and each episode of an evaluation alone.
+func Rescore(ctx context.Context, h *host.Host, path string, c config.Config, given GivenJudge) ([]recipe.Change, error) {
+	if err := given.Apply(&c); err != nil {
+		return nil, err
+	}
 	groups, skipped, err := groupsOf(path)
 	if err != nil {
 		return nil, err
@@ -39,11 +44,27 @@ func Rescore(ctx context.Context, h *host.Host, path string, c config.Rewards) (
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	scorer, err := ScorerOf(h, c, defaults)
+	if err := showTools(groups, catalog); err != nil && c.Judge.Model != "" {
+		return nil, err
+	}
+	scorer, err := ScorerOf(h, c.Rewards, defaults)
 	if err != nil {
 		return nil, err
 	}
-	if err := recipe.Rescore(ctx, groups, ScenariosOf(path), scorer); err != nil {
+	x, err := JudgeOf(h, c)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	scorer.Judge = x.Term(c)
+	err = recipe.Rescore(ctx, groups, ScenariosOf(path), func(stage string) recipe.Scorer {
+		if stage == recipe.ValidationStage || strings.HasPrefix(stage, report.EvalStage) {
+			return scorer.Alone()
+		}
+		return scorer
+	})
+	x.Say(h)
+	if err != nil {
 		return nil, err
 	}
 	if skipped > 0 {
@@ -57,6 +78,21 @@ func Rescore(ctx context.Context, h *host.Host, path string, c config.Rewards) (
 		h.Say("scores: %s; the run's own are as they were", file)
 	}
 	return recipe.Changes(groups), nil
+}
+
+// showTools gives episodes the tools that they were shown, which a run's catalog holds.
+func showTools(groups []recipe.Rescored, catalog *mcp.Catalog) (err error) {
+	for _, g := range groups {
+		for _, t := range g.Group.Trajectories {
+			if t.Shown == nil {
+				continue
+			}
+			if t.Tools, err = ToolsShown(*t.Shown, catalog, "episode "+g.Stage+"/"+t.ID); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // groupsOf are the groups of a run that can be scored again, in the order they were begun, and how many episodes are in none.

@@ -75,6 +75,9 @@ func (j *Job) openServers(ctx context.Context, list []scenario.Scenario, from to
 	if err == nil {
 		err = toolset.Allowed(j.Host, l.Gate, tasks)
 	}
+	if err == nil {
+		err = l.OpenJudge(j.Host, j.Config)
+	}
 	if err != nil {
 		l.Close()
 		return nil, err
@@ -116,6 +119,7 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	err = grpo.Run(ctx, scenario.OfSplit(list, scenario.Train), l.Rollouts(c.Rollout.Temperature), l.Scorer, l.Trainer, l.Policy,
 		log, j.Progress(l.Speaker.NumSlots()))
 	l.SayUsers(j.Host)
+	l.SayJudge(j.Host)
 	if err := l.Unreachable(j.Ended(ctx, grpo.Stage, err)); err != nil {
 		return err
 	}
@@ -143,7 +147,7 @@ func (l *Episodes) validation(c config.Config, list []scenario.Scenario) *recipe
 	if c.Eval.Every == 0 || len(held) == 0 {
 		return nil
 	}
-	return &recipe.Validation{Every: c.Eval.Every, Scenarios: held, Runner: l.Evaluation(c.Eval), Passed: l.Criteria(ByID(held)).Episode}
+	return &recipe.Validation{Every: c.Eval.Every, Scenarios: held, Runner: l.Evaluation(c.Eval), Scorer: l.Scorer.Alone(), Passed: l.Criteria(ByID(held)).Episode}
 }
 
 // sayBest says which step was best on validation, and where its adapter is; the final adapter is the last step's in any case.

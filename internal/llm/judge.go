@@ -30,7 +30,7 @@ func (j Judge) Ask(ctx context.Context, q judge.Question) (judge.Reply, error) {
 	if err != nil {
 		return judge.Reply{}, err
 	}
-	r := judge.Reply{Text: resp.Message.Content, PromptTokens: resp.Usage.PromptTokens, CompletionTokens: resp.Usage.CompletionTokens}
+	r := judge.Reply{Text: resp.Message.Content, PromptTokens: resp.Usage.PromptTokens, CompletionTokens: resp.Usage.CompletionTokens, Cached: resp.Cached}
 	if j.Cost != nil {
 		cost := j.Cost(r.PromptTokens, r.CompletionTokens)
 		r.Cost = &cost

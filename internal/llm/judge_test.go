@@ -155,6 +155,18 @@ func TestJudgePaysOnce(t *testing.T) {
 	}
 }
 
+// Replies of no use that were paid for are not asked for again, nor do they end a later run: it asks on, in other words.
+func TestJudgeRecoversFromCachedProse(t *testing.T) {
+	dir, e := t.TempDir(), &endpoint{answers: []answer{said("prose"), said("prose"), said("prose"), said(twoScores)}}
+	with := func(o *Options) { o.CacheDir = dir }
+	if _, err := judging(t, e, with).Judge(t.Context(), &scenario.Scenario{}, twoAttempts()); err == nil || len(e.times) != 3 {
+		t.Fatalf("%v after %d requests", err, len(e.times))
+	}
+	if _, err := judging(t, e, with).Judge(t.Context(), &scenario.Scenario{}, twoAttempts()); err != nil || len(e.times) != 4 {
+		t.Errorf("%v after %d requests", err, len(e.times))
+	}
+}
+
 func must(text []byte, err error) string {
 	if err != nil {
 		panic(err)

@@ -13,6 +13,9 @@ import (
 //	frac_groups_empty           share of groups with fewer than two episodes whose outcome was the policy's doing: nothing is compared
 //	frac_reward_zero_std        share of the others that teach nothing because all their rewards are equal
 //	rewards/TERM/mean           mean score of a reward term, before its weight, over the episodes that have it
+//	judge/tokens, judge/cost    what a judge read and wrote for the step's episodes, and US dollars where its price is known: totals,
+//	                            what a cache answered among them
+//	judge/fallback_ratio        share of the judged episodes that another judge scored, since the first failed
 //	completions/mean_length     sampled tokens of an episode
 //	turns/mean                  completions of an episode
 //	user/turns, user/tokens     messages of a simulated user, and tokens of the model that played it: means over the episodes with one
@@ -60,6 +63,15 @@ func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) ma
 			for _, term := range t.Terms {
 				m["rewards/"+term.Name+"/mean"] += term.Score
 				scored["rewards/"+term.Name+"/mean"]++
+				if j := term.Judgement; j != nil {
+					m["judge/tokens"] += float64(j.PromptTokens + j.CompletionTokens)
+					if j.Cost != nil {
+						m["judge/cost"] += *j.Cost
+					}
+					if scored["judge/fallback_ratio"]++; j.Fallback {
+						m["judge/fallback_ratio"]++
+					}
+				}
 			}
 		}
 		m["reward_std"] += batch.Deviation(rewards)

@@ -18,15 +18,15 @@ type Rescored struct {
 	Was, Now []trajectory.Score
 }
 
-// Rescore scores kept groups again, many at a time, and sets their Now. What a run keeps stays as it is. The error is one that
-// stops a run too.
-func Rescore(ctx context.Context, groups []Rescored, scenarios map[string]*scenario.Scenario, scorer Scorer) error {
+// Rescore scores kept groups again, many at a time, each by the scorer of its stage, and sets their Now. What a run keeps stays as it is.
+// The error is one that stops a run too.
+func Rescore(ctx context.Context, groups []Rescored, scenarios map[string]*scenario.Scenario, scorer func(stage string) Scorer) error {
 	errs := make([]error, len(groups))
 	var all sync.WaitGroup
 	for i := range groups {
 		all.Go(func() {
 			g := &groups[i]
-			g.Now, errs[i] = Score(ctx, scorer, scenarios[g.Group.ScenarioID], g.Group)
+			g.Now, errs[i] = Score(ctx, scorer(g.Stage), scenarios[g.Group.ScenarioID], g.Group)
 		})
 	}
 	all.Wait()

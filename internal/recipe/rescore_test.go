@@ -74,12 +74,13 @@ func TestRescoreFollowsTheRuleOfFailures(t *testing.T) {
 	spent := &fault.Error{Code: fault.CodeBudget, What: "spent"}
 	for _, failure := range []error{errors.New("no judge"), spent} {
 		all := groups()
-		err := Rescore(t.Context(), all, known, judging(func(_ context.Context, s *scenario.Scenario) error {
+		scorer := judging(func(_ context.Context, s *scenario.Scenario) error {
 			if s.ID == "b" {
 				return failure
 			}
 			return nil
-		}))
+		})
+		err := Rescore(t.Context(), all, known, func(string) Scorer { return scorer })
 		if errors.Is(err, spent) != (failure == error(spent)) || err == nil && (all[0].Now[0].Outcome != "" || all[1].Now[0].Outcome != trajectory.JudgeError) {
 			t.Errorf("%v: %v, %+v", failure, err, all)
 		}

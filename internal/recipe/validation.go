@@ -17,6 +17,7 @@ type Validation struct {
 	Every     int // steps between two evaluations; there is one at the end of the stage too
 	Scenarios []scenario.Scenario
 	Runner    Runner
+	Scorer    Scorer                            // nil: the stage's
 	Passed    func(*trajectory.Trajectory) bool // of an episode: every check
 }
 
@@ -32,6 +33,9 @@ func (v *Validation) run(ctx context.Context, steps int, again bool, scorer Scor
 		if _, ok, err := log.Recorded(ValidationStage, steps); ok || err != nil {
 			return err
 		}
+	}
+	if v.Scorer != nil {
+		scorer = v.Scorer
 	}
 	ts, err := Evaluation{Stage: ValidationStage, Step: steps, Runner: v.Runner, Scorer: scorer, Log: log, Progress: func(_ string, done, total int, note string) {
 		progress(fmt.Sprintf("%s/%d", ValidationStage, steps), done, total, note)

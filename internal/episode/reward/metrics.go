@@ -28,15 +28,18 @@ func FirstCall(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.De
 	return false
 }
 
-// Episode reports success: every check passes. Where a scenario has gold calls alone, they were made in order, each
-// answered without error, and the episode ended by itself. Calls beyond them fail no episode: ExtraCalls counts them.
-// False where the scenario has neither.
+// Episode reports success: every check passes. Where a scenario has no checks it is what a judge decided of the episode alone. Where
+// none did, and there are gold calls, they were made in order, each answered without error, and the episode ended by itself.
+// Calls beyond them fail no episode: ExtraCalls counts them. False where there is none of the three.
 func Episode(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defaults) bool {
 	switch {
 	case !t.Outcome.Trainable():
 		return false
 	case len(s.Checks) > 0:
 		return len(FailedChecks(s, t, defaults)) == 0
+	}
+	if passed := Passed(t); passed != nil {
+		return *passed
 	}
 	return len(s.Gold) > 0 && t.StopReason == trajectory.StopCompleted && madeInOrder(s, t, defaults)
 }
@@ -70,6 +73,9 @@ func (r Scorer) Max(s *scenario.Scenario) float64 {
 	}
 	if r.Program != nil {
 		most += r.Program.Weight
+	}
+	if r.Judge != nil && (r.Judge.All || len(s.Checks) == 0) {
+		most += r.Judge.Weight
 	}
 	return most
 }

@@ -62,6 +62,7 @@ type Scorer struct {
 	// Defaults gives the schema defaults of a tool's arguments; nil for none.
 	Defaults grade.Defaults
 	Program  *Program // of the user's; nil for none
+	Judge    *Judged  // nil for none
 }
 
 // Score returns what each member of a group earned, in its order: a sum of the terms that are said of it. An outcome that is not the
@@ -86,7 +87,7 @@ func (r Scorer) Score(ctx context.Context, s *scenario.Scenario, g trajectory.Gr
 		}
 		for i, m := range marks {
 			weight := term.weight(members[i].Reward)
-			members[i].Terms = append(members[i].Terms, trajectory.Term{Name: term.name, Score: m.score, Weight: weight, Why: m.why})
+			members[i].Terms = append(members[i].Terms, trajectory.Term{Name: term.name, Score: m.score, Weight: weight, Why: m.why, Judgement: m.judged})
 			members[i].Reward += m.score * weight
 		}
 	}

@@ -39,8 +39,9 @@ type episode struct {
 
 // mark is a term's score of one trajectory, 0..1, and where there is something to say, why.
 type mark struct {
-	score float64
-	why   string
+	score  float64
+	why    string
+	judged *trajectory.Judgement // by a judge
 }
 
 // terms are what a reward is the sum of, in this order. What each means, Weights says.
@@ -52,7 +53,7 @@ func (r Scorer) terms() []term {
 	list := []term{
 		{"checks", hasChecks, each(checks), times(w.Checks)},
 		{"call", hasGold, each(calls), times(w.Call)},
-		{"tool", hasGold, each(func(e episode) mark { return mark{toolShare(e), ""} }), times(w.Tool)},
+		{"tool", hasGold, each(func(e episode) mark { return mark{score: toolShare(e)} }), times(w.Tool)},
 		{"end", always, each(end), times(w.End)},
 		{"extra", hasGold, each(extra(w.Extra)), func(earned float64) float64 { return 0 - earned }},
 		{"repeat", hasCalls, each(repeated), times(w.Repeat)},
@@ -61,6 +62,9 @@ func (r Scorer) terms() []term {
 	}
 	if r.Program != nil {
 		list = append(list, term{"program", always, r.Program.score, times(r.Program.Weight)})
+	}
+	if r.Judge != nil {
+		list = append(list, term{JudgeTerm, r.Judge.needs, r.Judge.score, times(r.Judge.Weight)})
 	}
 	return list
 }
@@ -87,10 +91,10 @@ func hasCalls(_ *scenario.Scenario, t *trajectory.Trajectory) bool  { return len
 
 func checks(e episode) mark {
 	failed := FailedChecks(e.Scenario, e.Trajectory, e.Defaults)
-	return mark{truth(len(failed) == 0), strings.Join(failed, "; ")}
+	return mark{score: truth(len(failed) == 0), why: strings.Join(failed, "; ")}
 }
 
-func calls(e episode) mark { return mark{made(e), strings.Join(missingCalls(e), "; ")} }
+func calls(e episode) mark { return mark{score: made(e), why: strings.Join(missingCalls(e), "; ")} }
 
 // made is the part of gold calls that was made: all where there are none.
 func made(e episode) float64 {
@@ -102,29 +106,29 @@ func made(e episode) float64 {
 
 func end(e episode) mark {
 	why := ended(e)
-	return mark{truth(why == "") * made(e), why}
+	return mark{score: truth(why == "") * made(e), why: why}
 }
 
 // extra is the share of what was earned that calls beyond the gold calls take away.
 func extra(share float64) func(episode) mark {
 	return func(e episode) mark {
 		n := ExtraCalls(e.Scenario, e.Trajectory)
-		return mark{1 - math.Pow(1-share, float64(n)), beyond(n)}
+		return mark{score: 1 - math.Pow(1-share, float64(n)), why: beyond(n)}
 	}
 }
 
 func repeated(e episode) mark {
-	return mark{float64(repeats(e.Trajectory)) / float64(len(e.Trajectory.Calls())), ""}
+	return mark{score: float64(repeats(e.Trajectory)) / float64(len(e.Trajectory.Calls()))}
 }
 
 func invalid(e episode) mark {
 	n := len(e.Trajectory.Calls())
-	return mark{float64(n-len(sent(e.Trajectory))) / float64(n), ""}
+	return mark{score: float64(n-len(sent(e.Trajectory))) / float64(n)}
 }
 
 func parse(e episode) mark {
 	why := parseError(e.Trajectory)
-	return mark{truth(why != ""), why}
+	return mark{score: truth(why != ""), why: why}
 }
 
 // ExtraCalls is the number of calls beyond the gold calls, 0 where a scenario has none: nothing says then how many its

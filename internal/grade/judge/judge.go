@@ -29,6 +29,7 @@ type Reply struct {
 	Text                           string
 	PromptTokens, CompletionTokens int
 	Cost                           *float64 // US dollars; nil where the price is not known
+	Cached                         bool     // a cache had it
 }
 
 // Options of a Judge. Model, Context and MaxTokens are required.
@@ -213,10 +214,11 @@ func (j *Judge) samples(ctx context.Context, m Model, s *scenario.Scenario, a at
 	return terms, nil
 }
 
-// sample asks one question until its reply can be read, or too often.
+// sample asks one question until its reply can be read, or too often. What a cache has of an earlier run that failed is no try of this one:
+// else a judge that failed once would fail for ever.
 func (j *Judge) sample(ctx context.Context, m Model, a attempts, reference string, order []int, n int, alone bool, total *Reply) ([]Opinion, error) {
 	var last error
-	for try := range tries {
+	for try, fresh := 0, 0; fresh < tries; try++ {
 		q, err := j.ask(a, reference, order, n, try, alone)
 		if err != nil {
 			return nil, err
@@ -231,6 +233,9 @@ func (j *Judge) sample(ctx context.Context, m Model, a attempts, reference strin
 			return opinions, nil
 		}
 		last = &badReply{err, reply.Text}
+		if !reply.Cached {
+			fresh++
+		}
 	}
 	return nil, fmt.Errorf("in %d tries no reply could be used: %w", tries, last)
 }

@@ -1,0 +1,204 @@
+//go:build !race
+
+// Left out of -race for the reason that resume_test.go gives.
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+
+	"hone/internal/fault"
+	"hone/internal/job"
+)
+
+// arbiter is an endpoint that judges: it gives the ids of a question falling scores, so that places decide, and passes an attempt
+// alone where its text has the word hat. fails is what it answers in place of that, where it is not "".
+type arbiter struct {
+	*httptest.Server
+	mu        sync.Mutex
+	fails     string
+	questions []arbiterQuestion
+}
+
+type arbiterQuestion struct {
+	Model       string
+	Temperature float64
+	MaxTokens   int `json:"max_tokens"`
+	Messages    []struct{ Role, Content string }
+}
+
+var askedIDs = regexp.MustCompile(`Give each of these ids once, and no other: ([0-9, ]+)\.`)
+
+func newArbiter(t *testing.T) *arbiter {
+	a := &arbiter{}
+	a.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		var q arbiterQuestion
+		if err := json.NewDecoder(r.Body).Decode(&q); err != nil || len(q.Messages) != 2 {
+			t.Errorf("%v: %+v", err, q)
+			return
+		}
+		a.mu.Lock()
+		a.questions = append(a.questions, q)
+		text := a.fails
+		a.mu.Unlock()
+		if ids := askedIDs.FindStringSubmatch(q.Messages[0].Content); text == "" && ids != nil {
+			var scores []string
+			for i, id := range strings.Split(ids[1], ", ") {
+				scores = append(scores, fmt.Sprintf(`{"trajectory_id": %q, "explanation": "by its place", "score": %.2f}`, id, 0.9-0.25*float64(i)))
+			}
+			text = `{"scores": [` + strings.Join(scores, ", ") + `]}`
+		} else if text == "" {
+			text = fmt.Sprintf(`{"reason": "it is so", "passed": %v}`, strings.Contains(q.Messages[1].Content, "hat"))
+		}
+		_ = json.NewEncoder(rw).Encode(map[string]any{"choices": []any{map[string]any{"message": map[string]string{"role": "assistant", "content": text}, "finish_reason": "stop"}},
+			"usage": map[string]int{"prompt_tokens": 1000, "completion_tokens": 100}})
+	}))
+	t.Cleanup(a.Close)
+	return a
+}
+
+func (a *arbiter) provider() string {
+	return fmt.Sprintf("providers: {court: {url: %q, prices: {m: {prompt: 3, completion: 5}}}}\n", a.URL+"/v1")
+}
+
+func (a *arbiter) asked() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.questions)
+}
+
+// The form of the write-ups: scenarios that are tasks alone, and a judge. Groups are scored against each other, validation passes or
+// fails, what it costs is in the metrics, and doing it again costs nothing.
+func TestTrainWithAJudge(t *testing.T) {
+	url, _ := shop(t)
+	court := newArbiter(t)
+	workFolder(t, map[string]string{"hone.yaml": toyConfig + fewTools + court.provider(), "tasks.json": `[{"task": "Buy a hat.", "split": "train"}, {"task": "Buy a new hat.", "split": "validation"}]`})
+	toyModel(t, "base/toy.gguf")
+	train := func(out string) (int, string) {
+		code, _, said := hone(t, "", "train", "--cache", "cache", "--mcp", url, "--dataset", "tasks.json", "--output-dir", out, "--base-model", "base", "--judge-model", "court/m", "--budget-usd", "1")
+		return code, said
+	}
+	code, said := train("out")
+	if code != 0 || !strings.Contains(said, "judge: ") || !strings.Contains(said, "dollars") {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	cost, judged, validated := 0.0, 0, 0
+	for _, x := range trajectoriesOf(t, "out") {
+		last := x.Terms[len(x.Terms)-1]
+		j := last.Judgement
+		if last.Name != "judge" || last.Weight != 1 || j == nil || j.Model != "court/m" || j.Fallback {
+			t.Fatalf("%s: %+v", x.ID, x.Terms)
+		}
+		cost += *j.Cost
+		if j.Passed != nil {
+			if validated++; !*j.Passed || last.Score != 1 || last.Why != "it is so" {
+				t.Errorf("%s: %+v %+v", x.ID, last, j)
+			}
+			continue
+		}
+		if judged++; len(j.Samples) != 2 {
+			t.Errorf("%s: %+v", x.ID, j)
+		}
+	}
+	paid := float64(court.asked()) * (1000*3e-6 + 100*5e-6)
+	if judged == 0 || validated == 0 || cost < paid-1e-9 || cost > 1.5*paid { // two evaluations of one policy are asked about once
+		t.Errorf("%d judged, %d validated; %v dollars in the records, %v paid", judged, validated, cost, paid)
+	}
+	if m := readText(t, "out/metrics.jsonl"); !strings.Contains(m, `"judge/cost"`) || !strings.Contains(m, `"rewards/judge/mean"`) || !strings.Contains(m, `"success":1`) {
+		t.Errorf("%s", m)
+	}
+	if c := readText(t, "out/config.resolved.yaml"); !strings.Contains(c, "model: court/m") || !strings.Contains(c, "budget_usd: 1") {
+		t.Errorf("the judge is not remembered: %s", c)
+	}
+	before := court.asked()
+	if code, said := train("again"); code != 0 || court.asked() != before {
+		t.Errorf("the same run asks %d questions more: exit code %d, %s", court.asked()-before, code, said)
+	}
+	if code, _, said := hone(t, "", "runs", "rescore", "out", "--cache", "cache", "--judge-model", "court/m", "--json"); code != 0 || court.asked() != before {
+		t.Errorf("rescored: exit code %d, %d questions more, %s", code, court.asked()-before, said)
+	}
+	if code, out, said := hone(t, "", "runs", "rescore", "out", "--cache", "cache", "--judge-model", "court/other"); code != 0 || court.asked() == before || !strings.Contains(out, "grpo") ||
+		!strings.Contains(readText(t, "out/rescored-2.jsonl"), `"model":"court/other"`) {
+		t.Errorf("rescored by another: exit code %d, %s%s", code, out, said)
+	}
+	for _, q := range court.questions {
+		if !strings.Contains(q.Messages[1].Content, `"name":"buy"`) {
+			t.Fatalf("the judge is not shown the tools: %s", q.Messages[1].Content)
+		}
+	}
+}
+
+// A judge that fails masks its groups, and nothing of the episodes is lost; with on_failure: stop, a spent budget or a wrong key the run
+// stops and can be resumed, with the episodes that it has.
+func TestJudgeThatFails(t *testing.T) {
+	url, _ := shop(t)
+	court, other := newArbiter(t), newArbiter(t)
+	court.fails = "I like the first."
+	workFolder(t, map[string]string{"tasks.json": `[{"task": "Buy a hat.", "split": "train"}]`})
+	toyModel(t, "base/toy.gguf")
+	config := func(judge string) {
+		write(t, "hone.yaml", strings.Replace(toyConfig, "eval: {every: 3}", "eval: {every: 0}", 1)+fewTools+court.provider()+"judge: {model: court/m, "+judge+"}\n")
+	}
+	train := func(out string, more ...string) (int, string) {
+		code, _, said := hone(t, "", append([]string{"train", "--cache", out + "cache", "--mcp", url, "--dataset", "tasks.json", "--output-dir", out, "--base-model", "base"}, more...)...)
+		return code, said
+	}
+	config("samples: 1")
+	if code, said := train("masked"); code != 1 || court.asked() != 3 || !strings.Contains(said, "no episode could be scored") || !strings.Contains(said, "in 3 tries no reply could be used") {
+		t.Errorf("masked: exit code %d, %s", code, said)
+	}
+	lost := trajectoriesOf(t, "masked")
+	for _, x := range lost {
+		if len(lost) != 2 || x.Outcome != "judge_error" || !strings.Contains(x.Error, "in 3 tries no reply could be used") || len(x.Turns) == 0 {
+			t.Errorf("%s: %s %s", x.ID, x.Outcome, x.Error)
+		}
+	}
+	config("samples: 1, on_failure: stop")
+	code, said := train("stopped")
+	if code != int(fault.CodeStopped) || !strings.Contains(said, "judge.on_failure is stop") {
+		t.Errorf("stopped: exit code %d, %s", code, said)
+	}
+	kept, err := job.EpisodesOf("stopped")
+	if err != nil || len(kept) != 2 {
+		t.Errorf("%d episodes are kept: %v", len(kept), err)
+	}
+	court.mu.Lock()
+	court.fails = ""
+	court.mu.Unlock()
+	if code, _, said := hone(t, "", "runs", "resume", "stopped", "--cache", "stoppedcache", "--mcp", url); code != 0 {
+		t.Errorf("resumed: exit code %d, %s", code, said)
+	}
+	config("samples: 1, budget_usd: 0.000001")
+	if code, said := train("poor"); code != int(fault.CodeBudget) || !strings.Contains(said, "the budget is spent") {
+		t.Errorf("without money: exit code %d, %s", code, said)
+	}
+	config("samples: 1")
+	write(t, "hone.yaml", strings.Replace(readText(t, "hone.yaml"), "prices:", "key_env: OUR_MISSING_KEY, prices:", 1))
+	if code, said := train("keyless"); code != 2 || !strings.Contains(said, "OUR_MISSING_KEY") {
+		t.Errorf("without a key: exit code %d, %s", code, said)
+	}
+	config("samples: 1")
+	if code, said := train("unknown", "--judge-model", "nobody/m"); code != 2 || !strings.Contains(said, "there is no such judge") {
+		t.Errorf("an unknown judge: exit code %d, %s", code, said)
+	}
+	court.fails = "I like the first."
+	config(fmt.Sprintf("samples: 1, fallback: %q", other.URL+"/v1/second"))
+	if code, said := train("fallen"); code != 0 || other.asked() == 0 {
+		t.Errorf("with a fallback: exit code %d, %s", code, said)
+	}
+	for _, x := range trajectoriesOf(t, "fallen") {
+		if j := x.Terms[len(x.Terms)-1].Judgement; !j.Fallback || j.Model != other.URL+"/v1/second" || !strings.Contains(j.Failed, "no reply could be used") {
+			t.Errorf("%s: %+v", x.ID, j)
+		}
+	}
+	if m := readText(t, "fallen/metrics.jsonl"); !strings.Contains(m, `"judge/fallback_ratio":1`) {
+		t.Errorf("%s", m)
+	}
+}
