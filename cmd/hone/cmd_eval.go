@@ -37,7 +37,7 @@ func newEval(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.Base, "base-model", "", "base model, where it is not the one the adapter names")
 	c.Flags().StringVar(&f.Dataset, "dataset", "", "scenarios file (default the configuration's)")
 	c.Flags().StringVar(&f.Split, "split", "", "train, validation or test (default the configuration's)")
-	c.Flags().StringVar(&f.Judge, "judge-model", "", "model that scores scenarios without checks, as provider/name")
+	judgeFlags(c.Flags(), &f.Judge)
 	c.Flags().StringVar(&f.Output, "output-dir", "", "run directory for the trajectories; without it none are kept")
 	c.Flags().StringVar((*string)(&f.show), "show", string(show.None), "episodes to print, with chat, calls, results and checks: none, failed or all")
 	allowFindingsFlag(c.Flags(), &f.AllowFindings)

@@ -19,7 +19,7 @@ import (
 )
 
 // arbiter is an endpoint that judges: it gives the ids of a question falling scores, so that places decide, and passes an attempt
-// alone where its text has the word hat. fails is what it answers in place of that, where it is not "".
+// alone whose text has "new hat". fails is what it answers in place of that, where it is not "".
 type arbiter struct {
 	*httptest.Server
 	mu        sync.Mutex
@@ -55,7 +55,7 @@ func newArbiter(t *testing.T) *arbiter {
 			}
 			text = `{"scores": [` + strings.Join(scores, ", ") + `]}`
 		} else if text == "" {
-			text = fmt.Sprintf(`{"reason": "it is so", "passed": %v}`, strings.Contains(q.Messages[1].Content, "hat"))
+			text = fmt.Sprintf(`{"reason": "it is so", "passed": %v}`, strings.Contains(q.Messages[1].Content, "new hat"))
 		}
 		_ = json.NewEncoder(rw).Encode(map[string]any{"choices": []any{map[string]any{"message": map[string]string{"role": "assistant", "content": text}, "finish_reason": "stop"}},
 			"usage": map[string]int{"prompt_tokens": 1000, "completion_tokens": 100}})
@@ -201,4 +201,55 @@ func TestJudgeThatFails(t *testing.T) {
 	if m := readText(t, "fallen/metrics.jsonl"); !strings.Contains(m, `"judge/fallback_ratio":1`) {
 		t.Errorf("%s", m)
 	}
+}
+
+// An evaluation of scenarios without checks has a rate by the judge, each episode alone, with its reason; without a judge it is refused, and
+// an adapter whose run had one needs it not named again.
+func TestEvalByAJudge(t *testing.T) {
+	url, _ := shop(t)
+	court := newArbiter(t)
+	workFolder(t, map[string]string{"hone.yaml": strings.Replace(toyConfig, "eval: {every: 3}", "eval: {every: 0}", 1) + fewTools + court.provider(),
+		"tasks.json": `[{"task": "Buy a hat.", "split": "train"}, {"task": "Buy a new hat.", "split": "validation"}, {"task": "Buy a coat.", "split": "validation"},
+			{"task": "Buy one.", "split": "validation", "checks": [{"type": "call", "name": "buy", "arguments": {}}]}]`})
+	toyModel(t, "base/toy.gguf")
+	eval := []string{"eval", "--cache", "cache", "--mcp", url, "--dataset", "tasks.json", "--split", "validation", "--json", "--show", "all"}
+	if code, _, said := hone(t, "", append(eval, "--base-model", "base")...); code != 2 || !strings.Contains(said, "--judge-model") {
+		t.Errorf("without a judge: exit code %d, %s", code, said)
+	}
+	rate := func(args ...string) {
+		t.Helper()
+		before := court.asked()
+		code, out, said := hone(t, "", append(eval, args...)...)
+		var printed struct {
+			Systems map[string]struct {
+				EpisodeSuccess float64 `json:"episode_success"`
+				N              int     `json:"n"`
+			}
+		}
+		if err := json.Unmarshal([]byte(out), &printed); code != 0 || err != nil {
+			t.Fatalf("exit code %d, %v: %s%s", code, err, said, out)
+		}
+		for name, s := range printed.Systems {
+			if s.N != 3 || s.EpisodeSuccess < 0.333 || s.EpisodeSuccess > 0.334 { // of the two without checks one is of a new hat; the toy passes no check
+				t.Errorf("%s: %+v", name, s)
+			}
+		}
+		if !strings.Contains(said, "court/m passes it") || !strings.Contains(out, "it is so") || court.asked()-before > 4 {
+			t.Errorf("%d questions: %s", court.asked()-before, said)
+		}
+	}
+	rate("--base-model", "base", "--judge-model", "court/m", "--output-dir", "rated")
+	for _, x := range trajectoriesOf(t, "rated") {
+		judged := false
+		for _, term := range x.Terms {
+			judged = judged || term.Name == "judge" && term.Judgement.Passed != nil
+		}
+		if checked := x.Terms[0].Name == "checks"; judged == checked {
+			t.Errorf("%s: %+v", x.ID, x.Terms)
+		}
+	}
+	if code, _, said := hone(t, "", "train", "--cache", "cache", "--mcp", url, "--dataset", "tasks.json", "--output-dir", "out", "--base-model", "base", "--judge-model", "court/m"); code != 0 {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	rate("--model", "out/final")
 }

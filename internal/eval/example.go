@@ -82,8 +82,11 @@ func compact(v any) string {
 // not judged, that it did not end by itself.
 func (e Example) Failed() bool {
 	for _, term := range e.Trajectory.Terms {
-		if term.Name == ChecksTerm {
+		switch {
+		case term.Name == ChecksTerm:
 			return term.Score < 1
+		case term.Judgement != nil && term.Judgement.Passed != nil:
+			return !*term.Judgement.Passed
 		}
 	}
 	return e.Trajectory.Outcome != trajectory.OK

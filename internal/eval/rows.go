@@ -21,10 +21,11 @@ type Row struct {
 	NoTool      bool     `json:"no_tool,omitempty"`      // the right thing is to call nothing: a no_call check, and no gold calls
 	MissingTool bool     `json:"missing_tool,omitempty"` // the tool it takes is missing, from the tag missing_tool
 
-	FirstCall bool `json:"first_call"`          // the first call was the first gold call
-	Episode   bool `json:"episode"`             // the whole task was done
-	Abstained bool `json:"abstained,omitempty"` // of a NoTool or MissingTool scenario: it did without, see abstained
-	NumGold   int  `json:"num_gold"`            // gold calls of the scenario; without any FirstCall and NumExtraCalls say nothing
+	FirstCall bool   `json:"first_call"`          // the first call was the first gold call
+	Episode   bool   `json:"episode"`             // the whole task was done
+	Verdict   string `json:"verdict,omitempty"`   // a judge's reason, where it decided and not checks
+	Abstained bool   `json:"abstained,omitempty"` // of a NoTool or MissingTool scenario: it did without, see abstained
+	NumGold   int    `json:"num_gold"`            // gold calls of the scenario; without any FirstCall and NumExtraCalls say nothing
 
 	NumTurns            int     `json:"num_turns"`
 	NumCalls            int     `json:"num_calls"`
@@ -95,6 +96,11 @@ func row(t *trajectory.Trajectory, c Criteria) Row {
 	r := Row{ScenarioID: t.ScenarioID, Repeat: t.Rollout, Outcome: t.Outcome, NumTurns: len(t.Turns), Reward: t.Reward, Seconds: t.Seconds}
 	if c.Describe != nil {
 		c.Describe(&r)
+	}
+	for _, term := range t.Terms {
+		if term.Judgement != nil && term.Judgement.Passed != nil {
+			r.Verdict = term.Why
+		}
 	}
 	if c.ExtraCalls != nil {
 		r.NumExtraCalls = c.ExtraCalls(t)

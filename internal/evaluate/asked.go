@@ -17,8 +17,8 @@ import (
 type Asked struct {
 	Model, Base    string // adapter folder; base model
 	Dataset, Split string
-	Judge          string
-	Output         string // run directory; "" keeps nothing
+	Judge          job.GivenJudge // of scenarios without checks
+	Output         string         // run directory; "" keeps nothing
 	Compare        []string
 	CompareBase    bool
 	Repeats        int
@@ -45,9 +45,16 @@ func (a Asked) Job(e job.Env, c config.Config, from toolset.Source) (*job.Job, [
 			return nil, nil, err
 		}
 	}
-	tasks, err := job.Scenarios(a.Dataset, a.Judge, false) // success is by checks, whatever earns
+	if err := a.Judge.Apply(&c); err != nil {
+		return nil, nil, err
+	}
+	asRemembered := c.Judge.Model == "" && job.RememberJudge(&c, a.Model)
+	tasks, err := job.Scenarios(a.Dataset, c.Judge.Model, false) // success is by checks, or a judge, whatever earns
 	if err != nil {
 		return nil, nil, err
+	}
+	if asRemembered && scenario.NeedsJudge(tasks) {
+		e.Say("scenarios without checks are judged by %s, as in the run of %s", c.Judge.Model, a.Model)
 	}
 	if tasks, err = job.OfSplit(tasks, a.Split, a.Dataset); err != nil {
 		return nil, nil, err

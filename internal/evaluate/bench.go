@@ -151,7 +151,7 @@ func (b *bench) remote(s job.System) (stand, error) {
 			return stand{}, &fault.Error{Code: fault.CodeUsage, What: "there is no key for the endpoint", Where: r.URL, Why: "the variable " + r.KeyEnv + " is not set or empty",
 				Next: "set it, or set key_env of the provider to another"}
 		}
-		o := llm.Options{BaseURL: r.URL, Key: llm.Secret(key), TokenBudget: b.Kept.Evaluation.TokenBudget}
+		o := llm.Options{BaseURL: r.URL, API: r.API, Key: llm.Secret(key), TokenBudget: b.Kept.Evaluation.TokenBudget}
 		if b.Path != "" {
 			o.CacheDir = filepath.Join(b.Path, "cache")
 		}

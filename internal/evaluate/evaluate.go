@@ -74,6 +74,12 @@ func Run(ctx context.Context, j *job.Job, tasks []scenario.Scenario, from toolse
 	if err := toolset.Allowed(j.Host, l.Gate, tasks); err != nil {
 		return nil, err
 	}
+	if scenario.NeedsJudge(tasks) {
+		if err := l.OpenJudge(j.Host, j.Config); err != nil {
+			return nil, err
+		}
+		l.Scorer = l.Scorer.Alone()
+	}
 	b := &bench{Job: j, tasks: tasks, local: l, paid: map[string]*llm.Client{}}
 	trainedOn, near := b.warnLearnt()
 	if j.DryRun {
@@ -92,6 +98,7 @@ func Run(ctx context.Context, j *job.Job, tasks []scenario.Scenario, from toolse
 	}
 	measured, err := b.measure(ctx)
 	l.SayUsers(j.Host)
+	l.SayJudge(j.Host)
 	if err != nil {
 		return nil, stopped(ctx, j, err)
 	}

@@ -66,7 +66,7 @@ func parseSystem(c config.Config, given string) (s job.System, names []string, e
 	case known && model != "" && notAdapter == nil:
 		return bad("it is the name of a model and of a folder", "there is a provider "+name+", and an adapter in that folder", "write ./"+given+" for the folder")
 	case known && model != "":
-		r := &job.Remote{URL: p.URL, Model: model, KeyEnv: p.KeyEnv, Episodes: p.Episodes}
+		r := &job.Remote{URL: p.URL, Model: model, KeyEnv: p.KeyEnv, API: p.API, Episodes: p.Episodes}
 		if price, ok := p.Prices[model]; ok {
 			r.Price = &price
 		}

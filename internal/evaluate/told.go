@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"hone/internal/eval"
 	"hone/internal/fault"
@@ -30,10 +31,28 @@ func (m *Evaluated) Table(results eval.Results) [][]string {
 	return rows
 }
 
+// judges are the models that decided of episodes, by name.
+func (m *Evaluated) judges() (names []string) {
+	for _, s := range m.Systems {
+		for _, e := range s.Episodes {
+			for _, term := range e.Trajectory.Terms {
+				if j := term.Judgement; j != nil && j.Passed != nil && !slices.Contains(names, j.Model) {
+					names = append(names, j.Model)
+				}
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 // Notes are what there is to say beside the table: what its columns are, and for each system what they have no room for.
 func (m *Evaluated) Notes(results eval.Results) []string {
 	notes := []string{"first call: it is the first gold call, arguments and all; whole episode: all checks pass; extra calls: beyond the gold calls, in the mean"}
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if by := m.judges(); len(by) > 0 {
+		add("of scenarios without checks, whole episode: %s passes it; the reasons are in the episodes", strings.Join(by, " or "))
+	}
 	for i, err := range m.Failed { // the first is the error that the verb ends with
 		if f, ok := errors.AsType[*fault.Error](err); ok && i > 0 {
 			add("%s: %s: %s", f.Where, f.What, f.Why)

@@ -74,6 +74,34 @@ func (g GivenJudge) Apply(c *config.Config) error {
 	return nil
 }
 
+// RememberJudge takes over the judge of the run that the adapter in a folder lies in, and reports whether it has one.
+func RememberJudge(c *config.Config, folder string) bool {
+	dir := runOf(folder)
+	text, err := os.ReadFile(filepath.Join(dir, configFile))
+	if folder == "" || dir == "" || err != nil {
+		return false
+	}
+	was, err := config.Parse(configFile, text)
+	if err != nil || was.Judge.Model == "" {
+		return false
+	}
+	var b Begun
+	if text, err := os.ReadFile(filepath.Join(dir, "version.json")); err == nil && json.Unmarshal(text, &b) == nil {
+		for _, file := range []*string{&was.Judge.Rubric, &was.Judge.Reference} {
+			if *file != "" && !filepath.IsAbs(*file) {
+				*file = filepath.Join(b.Folder, *file)
+			}
+		}
+	}
+	budget := c.Judge.BudgetUSD
+	c.Judge = was.Judge
+	c.Judge.BudgetUSD = cmp.Or(budget, c.Judge.BudgetUSD)
+	providers := maps.Clone(was.Providers)
+	maps.Copy(providers, c.Providers)
+	c.Providers = providers
+	return true
+}
+
 // Close gives back what a model on this machine holds.
 func (x *Judging) Close() {
 	if x == nil {

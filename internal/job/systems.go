@@ -48,6 +48,7 @@ type Remote struct {
 	URL      string        `json:"url"`
 	Model    string        `json:"model"`
 	KeyEnv   string        `json:"key_env,omitempty"`
+	API      string        `json:"api,omitempty"`   // llm.OpenAI or llm.Anthropic; empty: the first
 	Episodes int           `json:"episodes"`        // at once
 	Price    *config.Price `json:"price,omitempty"` // nil where it is not known
 }

@@ -77,7 +77,9 @@ func TestJudge429ForAnHour(t *testing.T) {
 				t.Errorf("%v after %v", err, took)
 			}
 			for range 2 {
-				_, err = j.Judge(t.Context(), &scenario.Scenario{}, twoAttempts())
+				if _, err := j.Judge(t.Context(), &scenario.Scenario{}, twoAttempts()); err == nil {
+					t.Error("it answers")
+				}
 			}
 			asked := len(e.times)
 			if _, err = j.Judge(t.Context(), &scenario.Scenario{}, twoAttempts()); !strings.Contains(err.Error(), "left alone") || len(e.times) != asked {
