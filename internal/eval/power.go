@@ -14,7 +14,17 @@ type Design struct {
 	Within float64 `json:"within"`          // in [0, 1]
 	Across float64 `json:"across"`          // in [0, Within]
 	Level  float64 `json:"level,omitempty"` // of the interval; 0: 0.95
+
+	// Families of scenarios are one piece of evidence, the more the alike their differences are: a gain that one scenario of a template
+	// shows, the others show too. FamilySize is how many scenarios a scenario's family has in the mean, itself among them: of families of m
+	// scenarios sum m^2 / sum m; 0 and 1 are no families. Family is the correlation of the differences of two scenarios of one family, each
+	// of one episode of both systems.
+	FamilySize float64 `json:"family_size,omitempty"`
+	Family     float64 `json:"family,omitempty"` // in [0, 1]
 }
+
+// MinDifference is the least difference that is asked for: a smaller one takes hundreds of millions of scenarios.
+const MinDifference = 1e-4
 
 // PowerRow is how many scenarios find a difference.
 type PowerRow struct {
@@ -37,16 +47,26 @@ func (d Design) Variance(difference float64, repeats int) float64 {
 	return max((v0+v1)*within-2*d.Across*math.Sqrt(v0*v1), size*(1-size)/k)
 }
 
-// Scenarios is how many scenarios find a difference other than 0 with a probability of power: the smallest n with
+// clustered is Variance times the design effect of families (Kish 1965, "Survey Sampling": 1 + (size - 1) correlation). What scenarios of a
+// family have in common is not made less by repeats, so the correlation is the greater the more repeats there are, up to 1.
+func (d Design) clustered(difference float64, repeats int) float64 {
+	v := d.Variance(difference, repeats)
+	return v + (d.familySize()-1)*min(v, d.Family*d.Variance(difference, 1))
+}
+
+func (d Design) familySize() float64 { return max(1, d.FamilySize) }
+
+// Scenarios is how many scenarios find a difference of MinDifference or more with a probability of power: the smallest n with
 //
-//	|difference| >= (t(1 - alpha/2) + t(power)) sqrt(variance / n),  t of n - 1 degrees of freedom
+//	|difference| >= (t(1 - alpha/2) + t(power)) sqrt(variance / n),  t of n / FamilySize - 1 degrees of freedom
 //
-// 0 where the new rate would lie outside [0, 1].
+// where variance is that of a scenario's difference times the design effect of families. 0 where the new rate would lie outside [0, 1], and
+// for a smaller difference.
 func (d Design) Scenarios(difference, power float64, repeats int) int {
-	if p := d.Rate + difference; difference == 0 || p < 0 || p > 1 {
+	if p := d.Rate + difference; math.Abs(difference) < MinDifference || p < 0 || p > 1 {
 		return 0
 	}
-	variance := d.Variance(difference, repeats)
+	variance := d.clustered(difference, repeats)
 	enough := func(n int) bool { return d.reach(n, power)*math.Sqrt(variance/float64(n)) <= math.Abs(difference) }
 	high := 2
 	for !enough(high) {
@@ -65,7 +85,7 @@ func (d Design) Scenarios(difference, power float64, repeats int) int {
 
 // reach is how many standard errors a difference must be away from 0.
 func (d Design) reach(n int, power float64) float64 {
-	df := float64(max(1, n-1))
+	df := max(1, float64(n)/d.familySize()-1)
 	return studentQuantile((1+Bootstrap{Level: d.Level}.level())/2, df) + studentQuantile(power, df)
 }
 
@@ -75,7 +95,7 @@ func (d Design) Detectable(n int, power float64, repeats int) (difference float6
 	found = false
 	low, high := 0.0, 1-d.Rate
 	enough := func(x float64) bool {
-		return n > 1 && d.reach(n, power)*math.Sqrt(d.Variance(x, repeats)/float64(n)) <= x
+		return n > 1 && d.reach(n, power)*math.Sqrt(d.clustered(x, repeats)/float64(n)) <= x
 	}
 	if !enough(high) {
 		return high, false
@@ -106,16 +126,19 @@ func PowerTable(d Design, differences []float64, repeats []int, powers []float64
 // Observe estimates a design from two systems' episodes: Rate is that of old, over the scenarios that both have. Within is
 // 1 minus the mean variance among the repeats of a scenario, unbiased, over that of all (one-way analysis of variance); it is
 // false where no scenario has two repeats, and then Across stands for it. Across is the covariance of the scenarios'
-// rates over the geometric mean of the variances. Both are brought into [0, 1].
+// rates over the geometric mean of the variances. Family is the covariance of the differences of two scenarios of one family over Variance
+// at one repeat. All three are brought into [0, 1].
 func Observe(old, new []Row, b Bootstrap) (d Design, repeated bool) {
 	was, is := gather(old, Completion()), gather(new, Completion())
 	var rates [2][]float64
+	var families []string // of the scenarios, by their clusters' names
 	var all [2]sums
 	inside, numInside := 0.0, 0.0
 	for _, id := range slices.Sorted(maps.Keys(was)) {
 		if is[id] == nil {
 			continue
 		}
+		families = append(families, was[id].cluster(id))
 		for i, u := range []*unit{was[id], is[id]} {
 			s := u.sum()
 			rates[i] = append(rates[i], s.mean())
@@ -140,7 +163,36 @@ func Observe(old, new []Row, b Bootstrap) (d Design, repeated bool) {
 		d.Within = d.Across
 	}
 	d.Within = max(d.Within, d.Across)
+	d.observeFamilies(families, rates)
 	return d, repeated
+}
+
+// observeFamilies sets FamilySize and Family by the rates of scenarios in both systems. Differences are taken from their mean, of which
+// each is a part: two that have nothing in common would have the covariance -variance / n, which is added.
+func (d *Design) observeFamilies(families []string, rates [2][]float64) {
+	type family struct{ sum, size float64 }
+	by := map[string]family{}
+	n, mean, squares, sizes := float64(len(families)), 0.0, 0.0, 0.0
+	for i := range families {
+		mean += (rates[1][i] - rates[0][i]) / n
+	}
+	for i, name := range families {
+		x := rates[1][i] - rates[0][i] - mean
+		by[name] = family{by[name].sum + x, by[name].size + 1}
+		squares += x * x
+	}
+	products := -squares // of two scenarios of a family, each pair twice
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		products += by[name].sum * by[name].sum
+		sizes += by[name].size * by[name].size
+	}
+	if sizes == n {
+		return
+	}
+	d.FamilySize = sizes / n
+	if v := d.Variance(mean, 1); v > 0 {
+		d.Family = inUnit((products/(sizes-n) + squares/(n*n)) / v)
+	}
 }
 
 func inUnit(x float64) float64 { return max(0, min(1, x)) }

@@ -74,7 +74,85 @@ func TestPowerBySimulation(t *testing.T) {
 	}
 }
 
-// The textbook's numbers: with independent attempts (1.96 + 0.84)^2 (p q + p' q') / d^2, Fleiss 2003, section 4.2; and what
+// familial draws two systems of scenarios in families of size: the new system does a family's scenarios with a rate of 0.6 in half of the
+// families, and else, as the old one does, with 0.2.
+func familial(r *rand.Rand, size int) func(scenarios, repeats int) (old, new []Row) {
+	return func(scenarios, repeats int) (old, new []Row) {
+		rate := 0.0
+		for s := range scenarios {
+			if s%size == 0 {
+				if rate = 0.2; r.Float64() < 0.5 {
+					rate = 0.6
+				}
+			}
+			for k := range repeats {
+				row := Row{ScenarioID: fmt.Sprint(s), Family: fmt.Sprint(s / size), Repeat: k}
+				row.Episode = r.Float64() < 0.2
+				old = append(old, row)
+				row.Episode = r.Float64() < rate
+				new = append(new, row)
+			}
+		}
+		return old, new
+	}
+}
+
+// A gain that whole families of scenarios share takes more scenarios, and the more the larger families are: an evaluation says how many, and
+// that many find it as often as the table says.
+func TestPowerOfFamilies(t *testing.T) {
+	const size, gain, experiments = 6, 0.2, 400
+	old, new := familial(rand.New(rand.NewPCG(2, 8)), size)(6000, 3)
+	d, _ := Observe(old, new, Bootstrap{})
+	near(t, "family size", d.FamilySize, size, 1e-9)
+	near(t, "correlation in families", d.Family, 0.2*0.2/(0.16+0.5*0.16+0.5*0.24+0.2*0.2), 0.02)
+	for _, repeats := range []int{1, 2} {
+		n := d.Scenarios(gain, 0.8, repeats)
+		alone := d
+		alone.FamilySize, alone.Family = 0, 0
+		if least := alone.Scenarios(gain, 0.8, repeats); float64(n) < 1.4*float64(least) {
+			t.Errorf("%d scenarios of families, and %d others, find as much", n, least)
+		}
+		n = (n + size - 1) / size * size
+		found, draw := 0, familial(rand.New(rand.NewPCG(3, 8)), size)
+		for e := range experiments {
+			old, new := draw(n, repeats)
+			if Compare(old, new, Completion(), Bootstrap{Seed: uint64(e), NumResamples: 500}).Low > 0 {
+				found++
+			}
+		}
+		near(t, fmt.Sprintf("power of %d scenarios, %d repeats", n, repeats), float64(found)/experiments, 0.8, 0.07)
+		if x, _ := d.Detectable(n, 0.8, repeats); x > gain {
+			t.Errorf("%d scenarios find a gain of %v, not %v", n, x, gain)
+		}
+	}
+}
+
+// Scenarios of families that have nothing in common are as those in none; and what is too small to be found ends at once.
+func TestPowerAtTheEnds(t *testing.T) {
+	old, new := simulated(rand.New(rand.NewPCG(1, 9)), Design{Rate: 0.5, Within: 0.5, Across: 0.25}, 0.1)(3000, 2)
+	for i := range old {
+		old[i].Family, new[i].Family = fmt.Sprint(i/2%600), fmt.Sprint(i/2%600)
+	}
+	if d, _ := Observe(old, new, Bootstrap{}); d.FamilySize != 5 || d.Family > 0.02 {
+		t.Errorf("%+v", d)
+	}
+	d := Design{Rate: 0.5, Within: 0.5, Across: 0.5}
+	for _, x := range []float64{0, 1e-12, -1e-12, 9e-5} {
+		if n := d.Scenarios(x, 0.8, 1); n != 0 {
+			t.Errorf("%v: %d scenarios", x, n)
+		}
+	}
+	if n := d.Scenarios(MinDifference, 0.9, 1); n < 1e8 {
+		t.Errorf("%d scenarios", n)
+	}
+	one := d
+	one.FamilySize, one.Family = 1, 0.9
+	if one.Scenarios(0.1, 0.8, 1) != d.Scenarios(0.1, 0.8, 1) {
+		t.Error("a family of one is a family")
+	}
+}
+
+// The textbook's numbers: with independent attempts (1.96 + 0.84)^2 (p q + p' q') / d^2, Fleiss, Levin and Paik 2003; and what
 // the table is made of agrees with itself.
 func TestPowerTable(t *testing.T) {
 	d := Design{Rate: 0.5}

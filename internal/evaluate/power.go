@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"fmt"
+	"math"
 
 	"hone/internal/eval"
 	"hone/internal/fault"
@@ -12,6 +13,8 @@ import (
 type Power struct {
 	Rate        *float64 // of the old system, in (0, 1)
 	Correlation *float64 // of two attempts at one scenario, in [0, 1], of one system and of two
+	FamilySize  *float64 // scenarios of a family, at least 1; nil: those of the run, or 1
+	Family      *float64 // correlation of the differences of two scenarios of one family, in [0, 1]; nil: that of the run, or 0.5
 	Differences []float64
 	Repeats     []int
 	Scenarios   []int // whose smallest gain that is found is to be told
@@ -55,6 +58,7 @@ func (p Power) Tell(path string, level float64) (PowerTold, error) {
 	if p.Correlation != nil {
 		out.Design.Within, out.Design.Across, out.Note = *p.Correlation, *p.Correlation, ""
 	}
+	p.families(&out.Design)
 	if r := out.Design.Rate; r <= 0 || r >= 1 {
 		return out, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the first system does %g of its episodes, from which no spread can be told", r), Where: path,
 			Next: "give --rate and --correlation"}
@@ -74,10 +78,27 @@ func (p Power) Tell(path string, level float64) (PowerTold, error) {
 	return out, nil
 }
 
+// families sets what the user says of families. Whose sizes are given, and were not seen, are taken to be as alike as attempts are.
+func (p Power) families(d *eval.Design) {
+	seen := d.FamilySize > 1
+	if p.FamilySize != nil {
+		d.FamilySize = *p.FamilySize
+	}
+	switch {
+	case p.Family != nil:
+		d.Family = *p.Family
+	case !seen && d.FamilySize > 1:
+		d.Family = assumed
+	}
+}
+
 // String is what the numbers are based on.
 func (p PowerTold) String() string {
 	text := fmt.Sprintf("the old system does %.3g of the episodes; two attempts at one scenario have a correlation of %.2g, of one system, and %.2g, of two",
 		p.Design.Rate, p.Design.Within, p.Design.Across)
+	if p.Design.FamilySize > 1 {
+		text += fmt.Sprintf("\na family has %.3g scenarios; the differences of two of them have a correlation of %.2g", p.Design.FamilySize, p.Design.Family)
+	}
 	if p.Note != "" {
 		text += "\nnote: " + p.Note
 	}
@@ -118,9 +139,15 @@ func (p Power) check() error {
 	if p.Correlation != nil && !(*p.Correlation >= 0 && *p.Correlation <= 1) {
 		return wrong("--correlation", "it must be 0 to 1")
 	}
+	if p.FamilySize != nil && !(*p.FamilySize >= 1 && *p.FamilySize <= 1e6) {
+		return wrong("--family-size", "it must be 1 to 1000000")
+	}
+	if p.Family != nil && !(*p.Family >= 0 && *p.Family <= 1) {
+		return wrong("--family-correlation", "it must be 0 to 1")
+	}
 	for _, x := range p.Differences {
-		if !(x >= -1 && x <= 1) || x == 0 {
-			return wrong("--differences", "each must be -1 to 1, and not 0")
+		if !(math.Abs(x) <= 1 && math.Abs(x) >= eval.MinDifference) {
+			return wrong(fmt.Sprintf("--differences %g", x), fmt.Sprintf("each must be -1 to 1, and %g or more away from 0: a smaller one takes hundreds of millions of scenarios", eval.MinDifference))
 		}
 	}
 	for _, x := range p.Powers {

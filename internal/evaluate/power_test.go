@@ -33,8 +33,22 @@ func TestPowerIsTold(t *testing.T) {
 	if half, err := (Power{Differences: []float64{0.1}, Repeats: []int{1}, Powers: []float64{0.8}}).Tell("", 0.95); err != nil || half.Design.Rate != 0.5 || half.Design.Within != 0.5 {
 		t.Errorf("%+v, %v", half, err)
 	}
+	// Scenarios of families take more; how alike they are is said, or assumed.
+	most := 0
+	for _, x := range []struct {
+		size, family *float64
+		want         float64
+	}{{new(1.0), nil, 0}, {new(5.0), new(0.1), 0.1}, {new(5.0), nil, 0.5}} {
+		p := Power{FamilySize: x.size, Family: x.family, Differences: []float64{0.1}, Repeats: []int{1}, Powers: []float64{0.8}, Scenarios: []int{200}}
+		got, err := p.Tell("", 0.95)
+		if err != nil || got.Design.Family != x.want || got.Rows[0].Scenarios <= most || strings.Contains(got.String(), "a family has 5 scenarios") != (*x.size > 1) {
+			t.Errorf("%+v: %+v, %v", x, got, err)
+		}
+		most = got.Rows[0].Scenarios
+	}
 	nought, two := 0.0, 2.0
-	for where, p := range map[string]Power{"--rate": {Rate: &nought}, "--correlation": {Correlation: &two}, "--differences": {Differences: []float64{0}},
+	for where, p := range map[string]Power{"--rate": {Rate: &nought}, "--correlation": {Correlation: &two}, "--differences 0\n": {Differences: []float64{0}}, "--differences 1e-12": {Differences: []float64{0.1, 1e-12}}, "--differences -1e-05": {Differences: []float64{-1e-5}},
+		"--differences 1.5": {Differences: []float64{1.5}}, "--family-size": {FamilySize: &nought}, "--family-correlation": {Family: &two},
 		"--power": {Powers: []float64{1}}, "--repeats": {Repeats: []int{0}}, "--scenarios": {Scenarios: []int{-1}}} {
 		if _, err := p.Tell("", 0); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), where) {
 			t.Errorf("%s: %v", where, err)

@@ -263,11 +263,18 @@ func TestManyValues(t *testing.T) {
 	for i, s := range p.Systems {
 		for k := range s.Rows {
 			p.Systems[i].Rows[k].Tags = append(s.Rows[k].Tags, fmt.Sprint("day:", k))
+			p.Systems[i].Rows[k].Family = fmt.Sprint(k / 4)
 		}
 	}
 	text := html(t, p)
 	if !strings.Contains(text, "The 50 values of the most scenarios are shown. Left out: 10.") || strings.Count(text, "Left out:") != 1 {
 		t.Error("the page does not say what it leaves out")
+	}
+	if !strings.Contains(text, "A family of scenarios has 4 of them, whose differences correlate by 0.") {
+		t.Error("the power does not know of families")
+	}
+	if !strings.Contains(text, ", too few") {
+		t.Error("the page does not say where outcomes are too few")
 	}
 }
 

@@ -16,9 +16,11 @@ const power = 0.8
 type Power struct {
 	Old        string          `json:"old"`
 	New        string          `json:"new"`
-	Rate       float64         `json:"rate"`   // of Old, see eval.Design
-	Within     float64         `json:"within"` // correlation of two attempts of one system at a scenario
-	Across     float64         `json:"across"` // and of two systems
+	Rate       float64         `json:"rate"`                  // of Old, see eval.Design
+	Within     float64         `json:"within"`                // correlation of two attempts of one system at a scenario
+	Across     float64         `json:"across"`                // and of two systems
+	FamilySize float64         `json:"family_size,omitempty"` // scenarios of a family, see eval.Design; 0 without families
+	Family     float64         `json:"family,omitempty"`      // correlation of the differences of two of them
 	Repeated   bool            `json:"repeated"`
 	Scenarios  int             `json:"scenarios"`  // that both have
 	Repeats    int             `json:"repeats"`    // of each
@@ -38,7 +40,7 @@ func (p Page) power() *Power {
 	if d.Rate <= 0 || d.Rate >= 1 || n == 0 {
 		return nil
 	}
-	out := Power{Old: old.Name, New: new.Name, Rate: d.Rate, Within: d.Within, Across: d.Across, Repeated: repeated, Scenarios: n, Repeats: max(1, new.NumRepeats())}
+	out := Power{Old: old.Name, New: new.Name, Rate: d.Rate, Within: d.Within, Across: d.Across, FamilySize: d.FamilySize, Family: d.Family, Repeated: repeated, Scenarios: n, Repeats: max(1, new.NumRepeats())}
 	out.Detectable, out.Found = d.Detectable(n, power, out.Repeats)
 	repeats := []int{1, 2, 4, out.Repeats}
 	slices.Sort(repeats)
@@ -73,6 +75,9 @@ func drawPower(n Numbers) *drawnPower {
 	d.Assumes = fmt.Sprintf("By what was seen of %s and %s: %s does %s, attempts of one system at a scenario correlate by %.2f, those of both by %.2f.", p.Old, p.New, p.Old, percent(p.Rate), p.Within, p.Across)
 	if !p.Repeated {
 		d.Assumes += " Without repeats the one is taken to be the other."
+	}
+	if p.FamilySize > 1 {
+		d.Assumes += fmt.Sprintf(" A family of scenarios has %.3g of them, whose differences correlate by %.2f.", p.FamilySize, p.Family)
 	}
 	for _, r := range p.Rows {
 		if text := points(r.Difference); len(d.Rows) == 0 || d.Rows[len(d.Rows)-1].Difference != text {
