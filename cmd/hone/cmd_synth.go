@@ -1,14 +1,11 @@
 package main
 
 import (
-	"context"
-	"fmt"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"hone/internal/data/synth"
-	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/toolset"
 )
@@ -20,48 +17,51 @@ func newSynth(a *app) *cobra.Command {
 		Use:   "synth",
 		Short: "Make scenarios for MCP servers from nothing, each executed",
 		Long: "synth looks at what the servers hold, drafts calls from their schemas and from values that it saw, and makes each call\n" +
-			"on a copy of the server. What stays the same in a second session becomes the check. No model is asked: templates\n" +
-			"word the tasks. Each scenario passes hone scenarios validate. A stopped command goes on where it was.",
+			"on a copy of the server. What stays the same in a second session becomes the check. Templates word the tasks, or a\n" +
+			"--teacher: a model that also thinks of tasks. Models are named as hone eval --compare names them: base, an adapter's\n" +
+			"folder, PROVIDER/MODEL, or http://HOST/v1/MODEL. Each scenario passes hone scenarios validate. A stopped command goes\n" +
+			"on where it was, and pays for no answer twice.",
 		Example: "  hone synth --mcp-config .mcp.json --out scenarios.json -n 60\n" +
+			"  hone synth --mcp-config .mcp.json --out scenarios.json -n 300 --teacher openai/gpt-4o-mini --budget-usd 2\n" +
 			"  hone synth --mcp-config .mcp.json --out scenarios.jsonl -n 500 --split-by tool --json > report.json",
 		Args: arguments(0, 0, ""),
-		RunE: func(c *cobra.Command, _ []string) error { return runSynth(c.Context(), a, servers, x) },
+		RunE: func(c *cobra.Command, _ []string) error { return a.synth(c, servers, x) },
 	}
-	a.serverFlags(c.Flags(), &servers)
-	c.Flags().StringVar(&x.Out, "out", "", "write the scenarios to this file")
-	c.Flags().StringVar(&x.Work, "work", "", "keep what the servers answer in this file (default beside --out)")
-	c.Flags().IntVarP(&x.N, "number", "n", 60, "scenarios wanted")
-	c.Flags().StringVar(&x.SplitBy, "split-by", synth.ByTask, "what training and test do not share: task, tool or server")
-	c.Flags().IntVar(&x.Workers, "workers", 4, "sessions at once")
-	c.Flags().BoolVar(&x.CallAll, "call-all", false, "also call tools whose changes no sandbox bounds and that do not say they change nothing")
-	allowFindingsFlag(c.Flags(), &x.AllowFindings)
+	f := c.Flags()
+	a.serverFlags(f, &servers)
+	f.StringVar(&x.Out, "out", "", "write the scenarios to this file")
+	f.StringVar(&x.Work, "work", "", "keep what the servers answer in this file (default beside --out)")
+	f.IntVarP(&x.N, "number", "n", 60, "scenarios wanted")
+	f.StringVar(&x.SplitBy, "split-by", synth.ByTask, "what training and test do not share: task, tool or server")
+	f.IntVar(&x.Workers, "workers", 4, "sessions, or requests to a model, at once")
+	f.BoolVar(&x.CallAll, "call-all", false, "also call tools whose changes no sandbox bounds and that do not say they change nothing")
+	f.StringVar(&x.Teacher, "teacher", "", "a model that thinks of tasks and words them")
+	f.StringVar(&x.Held, "held-teacher", "", "another one, which words the tasks that training does not see")
+	f.StringVar(&x.Judge, "judge", "", "a model that picks tools and scores tasks (default the teacher)")
+	f.StringVar(&x.Reference, "reference", "", "a model that tries each scenario; those it never solves are left out")
+	f.IntVar(&x.ReferenceRuns, "reference-runs", 4, "its runs of each scenario")
+	f.BoolVar(&x.KeepUnsolved, "keep-unsolved", false, "keep what the reference never solves")
+	f.Float64Var(&x.BudgetUSD, "budget-usd", 0, "most US dollars for all models, by the prices of their providers; 0 is no limit")
+	f.IntVar(&x.BudgetTokens, "token-budget", 0, "most tokens for all models, sent and received; 0 is no limit")
+	allowFindingsFlag(f, &x.AllowFindings)
 	return c
 }
 
-func runSynth(ctx context.Context, a *app, f toolset.Source, x job.Synthesis) error {
-	c, err := a.config()
+func (a *app) synth(c *cobra.Command, servers toolset.Source, x job.Synthesis) error {
+	given, err := a.config()
 	if err != nil {
 		return err
 	}
-	usage := func(what, where string) error {
-		return &fault.Error{Code: fault.CodeUsage, What: what, Where: where, Next: "hone synth --help"}
+	if err := x.Check(); err != nil {
+		return err
 	}
-	switch {
-	case x.Out == "":
-		return usage("synth needs --out", "--out")
-	case x.N < 1 || x.N > 100_000:
-		return usage("the number of scenarios must be 1 to 100000", fmt.Sprintf("--number %d", x.N))
-	case x.Workers < 1 || x.Workers > 64:
-		return usage("the number of sessions at once must be 1 to 64", fmt.Sprintf("--workers %d", x.Workers))
-	case !slices.Contains([]string{synth.ByTask, synth.ByTool, synth.ByServer}, x.SplitBy):
-		return usage(fmt.Sprintf("there is no split by %q", x.SplitBy), "--split-by")
-	case a.DryRun:
-		a.Say("would make %s and write them to %s", fault.Count(x.N, "scenario"), x.Out)
+	if a.DryRun {
+		a.Say("would make %d scenarios and write them to %s", x.N, x.Out)
 		return nil
 	}
-	made, err := job.Synth(ctx, a.Host, c, f, x)
+	made, err := job.Synth(c.Context(), a.Host, given, servers, x)
 	if made != nil {
-		if printErr := a.Print(made.Report, slices.Concat(made.Report.Rows(), [][]string{{}}, made.Report.ToolRows())); printErr != nil {
+		if printErr := a.Print(made.Report, slices.Concat(made.Report.Tables()...)); printErr != nil {
 			return printErr
 		}
 	}

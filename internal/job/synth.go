@@ -31,7 +31,39 @@ type Synthesis struct {
 	CallAll bool // also tools whose calls nothing bounds
 	Workers int
 
+	// Models that are asked, each named as hone eval --compare names systems; "" is nobody. Held words the tasks that training
+	// does not see, Judge picks tools and scores, Reference tries what was made.
+	Teacher, Held, Judge, Reference string
+	ReferenceRuns                   int
+	KeepUnsolved                    bool
+	BudgetUSD                       float64 // of all models together; 0: no limit
+	BudgetTokens                    int
+
 	AllowFindings lint.Allowed
+}
+
+// Check is an error where x asks for what cannot be.
+func (x Synthesis) Check() error {
+	usage := func(what, where string) error {
+		return &fault.Error{Code: fault.CodeUsage, What: what, Where: where, Next: "hone synth --help"}
+	}
+	switch {
+	case x.Out == "":
+		return usage("synth needs --out", "--out")
+	case x.N < 1 || x.N > 100_000:
+		return usage("the number of scenarios must be 1 to 100000", fmt.Sprintf("--number %d", x.N))
+	case x.Workers < 1 || x.Workers > 64:
+		return usage("the number of sessions at once must be 1 to 64", fmt.Sprintf("--workers %d", x.Workers))
+	case !slices.Contains([]string{synth.ByTask, synth.ByTool, synth.ByServer}, x.SplitBy):
+		return usage(fmt.Sprintf("there is no split by %q", x.SplitBy), "--split-by")
+	case x.Teacher == "" && (x.Held != "" || x.Judge != ""):
+		return usage("without a teacher nobody words, picks or scores", "--held-teacher, --judge")
+	case x.ReferenceRuns < 1 || x.ReferenceRuns > 100:
+		return usage("the runs of the reference must be 1 to 100", fmt.Sprintf("--reference-runs %d", x.ReferenceRuns))
+	case x.BudgetUSD < 0 || x.BudgetTokens < 0:
+		return usage("a budget is not negative", "--budget-usd, --token-budget")
+	}
+	return nil
 }
 
 // Synth makes scenarios for servers by calls on copies of them, and writes them. What they answered is kept as it comes: the
@@ -68,20 +100,45 @@ func Synth(ctx context.Context, h *host.Host, c config.Config, from toolset.Sour
 	if n := ledger.Kept(); n > 0 {
 		h.Say("%s of an earlier command in %s", fault.Count(n, "answer"), x.Work)
 	}
-	made, err := synth.Run(ctx, l.Tools, subjects(c, l, x.CallAll), ledger, synth.Options{N: x.N, Seed: c.Seed, SplitBy: x.SplitBy, Workers: x.Workers, Version: host.ReadBuild().Version,
-		Progress: h.Progress(1), Trial: vet.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Refusal: mcp.LooksRefused}})
+	o := synth.Options{N: x.N, Seed: c.Seed, SplitBy: x.SplitBy, Workers: x.Workers, Version: host.ReadBuild().Version, ReferenceRuns: x.ReferenceRuns, KeepUnsolved: x.KeepUnsolved,
+		Progress: h.Progress(1), Trial: vet.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Refusal: mcp.LooksRefused}}
+	models, err := newAskedModels(h, c, x)
+	if err != nil {
+		return nil, err
+	}
+	defer models.Close()
+	if err := models.into(&o, l, x); err != nil {
+		return nil, err
+	}
+	made, err := synth.Run(ctx, l.Tools, subjects(c, l, x.CallAll), ledger, o)
+	models.say()
 	if err != nil {
 		return nil, stoppedSynth(ctx, x, err)
 	}
+	return made, saveMade(h, c, l, made, x)
+}
+
+// saveMade writes the scenarios, and says what they are. Where a budget ended it before its time, that is the error.
+func saveMade(h *host.Host, c config.Config, l *Episodes, made *synth.Result, x Synthesis) error {
 	sayMade(h, made)
-	if len(made.Scenarios) == 0 {
-		return made, nothingMade(made)
+	spent := made.Report.BudgetSpent()
+	if len(made.Scenarios) > 0 {
+		stampServers(l.Catalog, made.Scenarios)
+		if err := l.Runnable(c, made.Scenarios); err != nil {
+			return err
+		}
+		if err := scenario.Save(x.Out, made.Scenarios); err != nil {
+			return err
+		}
 	}
-	stampServers(l.Catalog, made.Scenarios)
-	if err := l.Runnable(c, made.Scenarios); err != nil {
-		return made, err
+	switch {
+	case spent:
+		return &fault.Error{Code: fault.CodeBudget, What: "the budget is spent", Where: x.Out, Why: fmt.Sprintf("%s of %d were made with it", fault.Count(len(made.Scenarios), "scenario"), x.N),
+			Next: "the same command with a higher --budget-usd or --token-budget goes on; what was answered is kept"}
+	case len(made.Scenarios) == 0:
+		return nothingMade(made)
 	}
-	return made, scenario.Save(x.Out, made.Scenarios)
+	return nil
 }
 
 // subjects are the tools of a catalog as synth has them: which of them may be called without a word of theirs that they
@@ -130,8 +187,14 @@ func sayMade(h *host.Host, made *synth.Result) {
 		fault.Count(len(made.Scenarios), "scenario"), 100*r.Several, 100*r.Abstain, r.Words, 100*r.SharedN)
 }
 
-// nothingMade says why there is no scenario: what the first tool answers.
+// nothingMade says why there is no scenario: what the first tool answers, or at which stage all fell.
 func nothingMade(made *synth.Result) error {
+	for i, s := range slices.Backward(made.Report.Stages) { // the last that was handed something
+		if s.In > 0 && s.Out == 0 && i > 0 && made.Report.Asked != nil {
+			return &fault.Error{Code: fault.CodeFailures, What: "no scenario could be made", Where: "stage " + s.Name, Why: fmt.Sprintf("all %d tasks that came so far fell there", s.In),
+				Next: "take an abler --teacher, --judge or --reference; without a --teacher templates word the tasks"}
+		}
+	}
 	why, next := "the servers have no tools", "give the server what it asks for in its entry (a key in env, hosts, a template folder); hone doctor tries it"
 	for _, t := range made.Report.Tools {
 		if t.Why != "" {

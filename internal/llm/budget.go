@@ -5,61 +5,62 @@ import (
 	"sync"
 )
 
-// budget stops calls before they are sent: one reserves its worst case before it is sent, and settles what it used afterwards, so
-// calls in flight together cannot overspend together.
-type budget struct {
-	mu       sync.Mutex
-	limit    int // tokens; 0: none
-	used     Usage
-	reserved int
+// Budget stops calls before they are sent: one reserves its worst case before it is sent, and settles what it used afterwards, so
+// calls in flight together cannot overspend together. Several clients may share one.
+type Budget struct {
+	tokens int     // 0: no limit
+	usd    float64 // 0: no limit
 
-	limitUSD             float64 // US dollars; 0: none
-	cost                 func(promptTokens, completionTokens int) float64
-	usedUSD, reservedUSD float64
+	mu             sync.Mutex
+	used, reserved sum
 }
 
-func (b *budget) price(u Usage) float64 {
-	if b.cost == nil {
-		return 0
-	}
-	return b.cost(u.PromptTokens, u.CompletionTokens)
+// sum is what calls use: tokens, and US dollars where what they cost is known.
+type sum struct {
+	Usage
+	usd float64
 }
 
-func (b *budget) spent() Usage {
+// NewBudget returns one of so many tokens, prompt and completion, and US dollars; 0 is no limit.
+func NewBudget(tokens int, usd float64) *Budget { return &Budget{tokens: tokens, usd: usd} }
+
+func (s *sum) add(o sum, sign int) {
+	s.PromptTokens += sign * o.PromptTokens
+	s.CompletionTokens += sign * o.CompletionTokens
+	s.usd += float64(sign) * o.usd
+}
+
+// Spent is what has been used, in tokens and in US dollars.
+func (b *Budget) Spent() (Usage, float64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.used
+	return b.used.Usage, b.used.usd
 }
 
-func (b *budget) reserve(u Usage) error {
+func (b *Budget) reserve(s sum) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	tokens, usd := u.Total(), b.price(u)
-	if b.limitUSD > 0 && b.usedUSD+b.reservedUSD+usd > b.limitUSD {
-		return fmt.Errorf("$%.4f of $%.4f are used, $%.4f reserved by calls in flight, and this one may cost $%.4f", b.usedUSD, b.limitUSD, b.reservedUSD, usd)
+	if b.usd > 0 && b.used.usd+b.reserved.usd+s.usd > b.usd {
+		return fmt.Errorf("$%.4f of $%.4f are used, $%.4f reserved by calls in flight, and this one may cost $%.4f", b.used.usd, b.usd, b.reserved.usd, s.usd)
 	}
-	if b.limit > 0 && b.used.Total()+b.reserved+tokens > b.limit {
+	if b.tokens > 0 && b.used.Total()+b.reserved.Total()+s.Total() > b.tokens {
 		return fmt.Errorf("%d of %d tokens are used, %d reserved by calls in flight, and this one may need %d",
-			b.used.Total(), b.limit, b.reserved, tokens)
+			b.used.Total(), b.tokens, b.reserved.Total(), s.Total())
 	}
-	b.reserved += tokens
-	b.reservedUSD += usd
+	b.reserved.add(s, 1)
 	return nil
 }
 
 // settle ends a reservation. An answer without usage counts as all that was reserved for it.
-func (b *budget) settle(reserved, used Usage, answered bool) {
+func (b *Budget) settle(reserved, used sum, answered bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.reserved -= reserved.Total()
-	b.reservedUSD -= b.price(reserved)
+	b.reserved.add(reserved, -1)
 	if !answered {
 		return
 	}
 	if used.Total() <= 0 {
 		used = reserved
 	}
-	b.used.PromptTokens += used.PromptTokens
-	b.used.CompletionTokens += used.CompletionTokens
-	b.usedUSD += b.price(used)
+	b.used.add(used, 1)
 }

@@ -1,11 +1,13 @@
 package llm
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"hone/internal/digest"
 	"hone/internal/fault"
@@ -14,6 +16,44 @@ import (
 // cachePath names a request by the digest of where it goes and what it says. The key is no part of it.
 func (c *Client) cachePath(body []byte) string {
 	return filepath.Join(c.o.CacheDir, digest.Of(c.url+"\x00"+string(body)).String()+".json")
+}
+
+// turns are the requests under way.
+type turns struct {
+	mu  sync.Mutex
+	now map[string]chan struct{} // closed when one has ended
+}
+
+// turn waits until no equal request is under way, so that what is asked twice at once is paid for once. The caller ends it.
+// Without a cache there is nothing to wait for.
+func (c *Client) turn(ctx context.Context, body []byte) (end func(), err error) {
+	if c.o.CacheDir == "" {
+		return func() {}, nil
+	}
+	key, mine := string(body), make(chan struct{})
+	for {
+		c.turns.mu.Lock()
+		other, busy := c.turns.now[key]
+		if !busy {
+			if c.turns.now == nil {
+				c.turns.now = map[string]chan struct{}{}
+			}
+			c.turns.now[key] = mine
+			c.turns.mu.Unlock()
+			return func() {
+				c.turns.mu.Lock()
+				delete(c.turns.now, key)
+				c.turns.mu.Unlock()
+				close(mine)
+			}, nil
+		}
+		c.turns.mu.Unlock()
+		select {
+		case <-other:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
 }
 
 func (c *Client) lookup(body []byte) (Response, bool, error) {

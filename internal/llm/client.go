@@ -28,6 +28,7 @@ type Options struct {
 	Key         Secret  // sent as a bearer token where not empty
 	TokenBudget int     // tokens, prompt and completion, of all answers; 0: no limit. What an attempt without an answer cost is not known, so not counted
 	BudgetUSD   float64 // US dollars of all answers, by Cost; 0: no limit
+	Budget      *Budget // shared with other clients, in place of TokenBudget and BudgetUSD; nil: none
 	// Cost is what a request of so many tokens costs, in US dollars; nil where it is not known.
 	Cost       func(promptTokens, completionTokens int) float64
 	CacheDir   string // answers are kept here by request digest; empty: no cache
@@ -53,7 +54,9 @@ type Client struct {
 	o      Options
 	url    string
 	http   *http.Client
-	budget budget
+	budget *Budget
+	mine   Budget // what this client has used
+	turns  turns
 
 	pace    *pace
 	breaker breaker
@@ -68,7 +71,10 @@ func New(o Options) (*Client, error) {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot use the endpoint's base URL",
 			Why: "it must be http(s)://host[:port]/path, without a user name or a query", Next: "put the key into its own setting"}
 	}
-	if o.BudgetUSD > 0 && o.Cost == nil {
+	if o.Budget == nil {
+		o.Budget = NewBudget(o.TokenBudget, o.BudgetUSD)
+	}
+	if o.Budget.usd > 0 && o.Cost == nil {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "a budget in dollars cannot be held", Where: o.BaseURL, Why: "what the model costs is not known",
 			Next: "give its prices in hone.yaml, as providers: {NAME: {prices: {MODEL: {prompt: 0.15, completion: 0.6}}}}, or a budget of tokens"}
 	}
@@ -82,7 +88,7 @@ func New(o Options) (*Client, error) {
 		url:     strings.TrimRight(o.BaseURL, "/") + path,
 		pace:    newPace(o.Concurrency),
 		breaker: breaker{most: o.GiveUpAfter, rest: o.Rest},
-		budget:  budget{limit: o.TokenBudget, limitUSD: o.BudgetUSD, cost: o.Cost},
+		budget:  o.Budget,
 		http: &http.Client{Transport: o.Transport, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // a redirected POST loses its body, and may carry the key elsewhere
 		}},
@@ -153,13 +159,24 @@ func (e *StatusError) Error() string {
 }
 
 // Spent returns the tokens used so far, cache hits not counted.
-func (c *Client) Spent() Usage { return c.budget.spent() }
+func (c *Client) Spent() Usage {
+	used, _ := c.mine.Spent()
+	return used
+}
+
+// priced are tokens with what they cost.
+func (c *Client) priced(u Usage) sum {
+	s := sum{Usage: u}
+	if c.o.Cost != nil {
+		s.usd = c.o.Cost(u.PromptTokens, u.CompletionTokens)
+	}
+	return s
+}
 
 // SpentUSD is what they cost in US dollars, 0 where Options has no Cost.
 func (c *Client) SpentUSD() float64 {
-	c.budget.mu.Lock()
-	defer c.budget.mu.Unlock()
-	return c.budget.usedUSD
+	_, usd := c.mine.Spent()
+	return usd
 }
 
 // Chat asks for one completion, from the cache where it is there. Errors are *fault.Error: CodeBudget where the
@@ -170,30 +187,45 @@ func (c *Client) Chat(ctx context.Context, r Request) (Response, error) {
 	if err != nil {
 		return Response{}, &fault.Error{What: "cannot encode the request", Where: c.url, Err: err}
 	}
+	end, err := c.turn(ctx, body)
+	if err != nil {
+		return Response{}, err
+	}
+	defer end()
 	cached, ok, err := c.lookup(body)
 	if ok || err != nil {
 		return cached, err
 	}
 	// An upper estimate: no tokeniser in use makes more than one token of a byte, and few more than one of two.
-	reserved := Usage{PromptTokens: len(body)/2 + 1, CompletionTokens: r.MaxTokens}
+	worst := Usage{PromptTokens: len(body)/2 + 1, CompletionTokens: r.MaxTokens}
 	if r.MaxTokens == 0 {
-		reserved.CompletionTokens = assumedCompletion
+		worst.CompletionTokens = assumedCompletion
 	}
+	reserved := c.priced(worst)
 	if err := c.budget.reserve(reserved); err != nil {
 		return Response{}, &fault.Error{Code: fault.CodeBudget, What: "the budget is spent", Where: c.url, Err: err,
 			Next: "raise the budget and resume: answers already paid for are kept"}
 	}
 	if err := c.breaker.allow(time.Now()); err != nil {
-		c.budget.settle(reserved, Usage{}, false)
+		c.budget.settle(reserved, sum{}, false)
 		return Response{}, &fault.Error{Code: fault.CodeUnavailable, What: "the endpoint is not asked", Where: c.url, Err: err, Next: "check that it is running, then resume"}
 	}
 	resp, err := c.retry(ctx, r)
 	c.breaker.end(time.Now(), err != nil && again(err), ctx.Err() != nil)
-	c.budget.settle(reserved, resp.Usage, err == nil)
+	c.budget.settle(reserved, c.priced(resp.Usage), err == nil)
+	c.mine.settle(sum{}, c.priced(orAll(resp.Usage, worst)), err == nil)
 	if err != nil {
 		return Response{}, c.explain(ctx, err)
 	}
 	return resp, c.store(body, resp)
+}
+
+// orAll is what was used, or where an answer does not say it, what it may have been.
+func orAll(used, worst Usage) Usage {
+	if used.Total() <= 0 {
+		return worst
+	}
+	return used
 }
 
 func (c *Client) explain(ctx context.Context, err error) error {

@@ -191,21 +191,21 @@ func TestBudgetStopsBeforeTheCall(t *testing.T) {
 }
 
 func TestBudgetHoldsForCallsInFlight(t *testing.T) {
-	var b budget
-	b.limit = 100
-	tokens := func(n int) Usage { return Usage{PromptTokens: n} }
+	b := NewBudget(100, 0)
+	tokens := func(n int) sum { return sum{Usage: Usage{PromptTokens: n}} }
+	spent := func() int { used, _ := b.Spent(); return used.Total() }
 	if err := b.reserve(tokens(60)); err != nil {
 		t.Fatal(err)
 	}
 	if b.reserve(tokens(60)) == nil {
 		t.Fatal("two calls of 60 were let into a budget of 100")
 	}
-	b.settle(Usage{PromptTokens: 20, CompletionTokens: 40}, Usage{}, true) // no usage in the answer: all counts
-	if b.spent().Total() != 60 || b.reserve(tokens(41)) == nil || b.reserve(tokens(40)) != nil {
-		t.Errorf("after settling: %+v", b.spent())
+	b.settle(sum{Usage: Usage{PromptTokens: 20, CompletionTokens: 40}}, sum{}, true) // no usage in the answer: all counts
+	if spent() != 60 || b.reserve(tokens(41)) == nil || b.reserve(tokens(40)) != nil {
+		t.Errorf("after settling: %d", spent())
 	}
-	b.settle(Usage{PromptTokens: 40}, Usage{}, false)
-	if b.spent().Total() != 60 || b.reserve(tokens(40)) != nil {
+	b.settle(tokens(40), sum{}, false)
+	if spent() != 60 || b.reserve(tokens(40)) != nil {
 		t.Error("a failed call was charged")
 	}
 }
@@ -223,19 +223,68 @@ func TestBudgetInDollars(t *testing.T) {
 		t.Fatal(err)
 	}
 	cost := price(first.Usage.PromptTokens, first.Usage.CompletionTokens)
-	c := client(t, e, func(o *Options) { o.BudgetUSD, o.Cost = one+1.5*cost, price })
+	shared := NewBudget(0, one+1.5*cost)
+	dollars := func(o *Options) { o.Budget, o.Cost = shared, price }
+	clients := []*Client{client(t, e, dollars), client(t, e, dollars)} // two that share it
 	for i, want := range []fault.Code{fault.CodeOK, fault.CodeOK, fault.CodeBudget} {
-		if _, err := c.Chat(t.Context(), hello); fault.CodeOf(err) != want {
+		if _, err := clients[i%2].Chat(t.Context(), hello); fault.CodeOf(err) != want {
 			t.Errorf("call %d: %v", i, err)
 		}
 	}
-	if got := c.SpentUSD(); math.Abs(got-2*cost) > 1e-9 || len(e.bodies) != 3 {
+	if _, got := shared.Spent(); math.Abs(got-2*cost) > 1e-9 || len(e.bodies) != 3 || clients[0].Spent() != first.Usage {
 		t.Errorf("$%v spent in %d requests, want $%v", got, len(e.bodies), 2*cost)
 	}
-	if _, err := New(Options{BaseURL: "http://127.0.0.1/v1", BudgetUSD: 1}); fault.CodeOf(err) != fault.CodeUsage {
+	if _, err := New(Options{BaseURL: "http://127.0.0.1/v1", Budget: NewBudget(0, 1)}); fault.CodeOf(err) != fault.CodeUsage {
 		t.Errorf("a budget in dollars without a price: %v", err)
 	}
 }
+
+// What is asked several times at once is paid for once, also by who waits while its first asker fails or gives up.
+func TestEqualRequestsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sent := 0
+		c := client(t, nil, func(o *Options) {
+			o.CacheDir, o.MaxRetries = t.TempDir(), -1
+			o.Transport = transport(func(r *http.Request) (*http.Response, error) {
+				sent++
+				time.Sleep(time.Second)
+				if sent == 1 {
+					return nil, errors.New("cut off")
+				}
+				return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(`{"choices": [{"message": {"content": "hi"}, "finish_reason": "stop"}]}`))}, nil
+			})
+		})
+		answered, failed := 0, 0
+		var mu sync.Mutex
+		for range 5 {
+			go func() {
+				_, err := c.Chat(t.Context(), hello)
+				mu.Lock()
+				defer mu.Unlock()
+				if err == nil {
+					answered++
+				} else {
+					failed++
+				}
+			}()
+		}
+		gone, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		synctest.Wait()
+		if _, err := c.Chat(gone, hello); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("who gave up got %v", err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if sent != 2 || answered != 4 || failed != 1 {
+			t.Errorf("%d requests, %d answered, %d failed", sent, answered, failed)
+		}
+	})
+}
+
+type transport func(r *http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestCache(t *testing.T) {
 	e := &endpoint{answers: []answer{said("one"), said("two"), said("three")}}

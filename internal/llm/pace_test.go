@@ -115,7 +115,7 @@ func TestBreaker(t *testing.T) {
 		if err := errors.Join(ask(), ask()); err != nil || len(e.times) != 5 {
 			t.Errorf("%v", err)
 		}
-		if spent := c.budget.reserved; spent != 0 {
+		if spent := c.budget.reserved.Total(); spent != 0 {
 			t.Errorf("%d tokens are reserved by calls that are not sent", spent)
 		}
 	})

@@ -5,9 +5,26 @@ import (
 	"slices"
 )
 
-// choose takes N candidates of those that hold: the share without calls, the share of several, and every usable tool as
+// falling is how many tasks are worded for one that is wanted: of a teacher's, or where a reference tries them, more fall.
+const (
+	falling     = 1.6
+	fallingLess = 1.1
+)
+
+// wanted is how many candidates are worded.
+func (m *maker) wanted() int {
+	if m.Teacher == nil && m.Reference == nil {
+		return int(fallingLess*float64(m.N) + 0.5)
+	}
+	return int(falling*float64(m.N) + 0.5)
+}
+
+// mostWithout is the share of scenarios without calls that is not passed where few calls held.
+const mostWithout = 0.3
+
+// choose takes n candidates of those that hold: the share without calls, the share of several, and every usable tool as
 // often as the others, those first that have been taken least.
-func (m *maker) choose(list []*Candidate) []*Candidate {
+func (m *maker) choose(list []*Candidate, n int) []*Candidate {
 	m.hold()
 	var singles, several []*Candidate
 	mixed := 0
@@ -22,19 +39,19 @@ func (m *maker) choose(list []*Candidate) []*Candidate {
 			several = append(several, c)
 		}
 	}
-	without := m.abstentions(int(m.Abstain * float64(m.N)))
-	want := min(int(m.Several*float64(m.N)+0.5), m.N-len(without))
+	without := m.abstentions(int(m.Abstain * float64(n)))
+	want := min(int(m.Several*float64(n)+0.5), n-len(without))
 	t := &taking{count: map[string]int{}, kinds: map[string]int{}}
 	t.take(several, want)
-	t.take(singles, m.N-len(without)-len(t.list))
-	t.take(several, m.N-len(without)-len(t.list)) // where there are too few of one call
+	t.take(singles, n-len(without)-len(t.list))
+	t.take(several, n-len(without)-len(t.list)) // where there are too few of one call
 	if len(t.list) == 0 {
 		without = nil // of servers that answer nothing, there is nothing to learn
 	}
-	most := int(0.3 * float64(len(t.list)+len(without))) // where few calls held
+	most := int(mostWithout * float64(len(t.list)+len(without))) // where few calls held
 	for len(without) > 0 && len(without) > most {
 		without = without[:len(without)-1]
-		most = int(0.3 * float64(len(t.list)+len(without)))
+		most = int(mostWithout * float64(len(t.list)+len(without)))
 	}
 	rest := len(singles) + len(several) - len(t.list)
 	kept := append(t.list, without...)
@@ -46,6 +63,33 @@ func (m *maker) choose(list []*Candidate) []*Candidate {
 		reasons["some of its tools are held out, others not"] = mixed
 	}
 	m.report.stage("choose", len(singles)+len(several)+mixed+len(without), len(kept), reasons)
+	return kept
+}
+
+// trim takes N of the scenarios that are left, with the shares of choose.
+func (m *maker) trim(list []draftOf) []draftOf {
+	var without, singles, several []*Candidate
+	for _, d := range list {
+		switch {
+		case d.of.abstains():
+			without = append(without, d.of)
+		case d.of.Kind == single:
+			singles = append(singles, d.of)
+		default:
+			several = append(several, d.of)
+		}
+	}
+	without = without[:min(len(without), max(int(m.Abstain*float64(m.N)), m.N-len(singles)-len(several)), int(mostWithout/(1-mostWithout)*float64(len(singles)+len(several))))]
+	t := &taking{count: map[string]int{}, kinds: map[string]int{}}
+	t.take(several, min(int(m.Several*float64(m.N)+0.5), m.N-len(without)))
+	t.take(singles, m.N-len(without)-len(t.list))
+	t.take(several, m.N-len(without)-len(t.list))
+	kept := slices.DeleteFunc(slices.Clone(list), func(d draftOf) bool { return !slices.Contains(t.list, d.of) && !slices.Contains(without, d.of) })
+	reasons := map[string]int{}
+	if n := len(list) - len(kept); n > 0 {
+		reasons["not needed"] = n
+	}
+	m.report.stage("trim", len(list), len(kept), reasons)
 	return kept
 }
 

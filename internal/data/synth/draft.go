@@ -14,17 +14,24 @@ const drafting = 2.2
 
 // first makes candidates of all kinds that make calls, no two with the same calls.
 func (d *drafts) first() []*Candidate {
-	singles := int(drafting * float64(d.N) * (1 - d.Abstain - d.Several))
+	singles := d.wantedSingles()
 	several := int(drafting * float64(d.N) * d.Several)
 	tools := d.usable()
 	for _, s := range tools {
-		d.singles(s, max(4, (singles+len(tools)-1)/len(tools)), 0)
+		if d.Teacher == nil { // who thinks of better ones
+			d.singles(s, max(4, (singles+len(tools)-1)/len(tools)), 0)
+		}
 	}
 	d.chains(several / 2)
 	d.readBacks(several / 3)
 	d.recoveries(several / 5)
 	d.pairs(max(several-d.count[chain]-d.count[readBack]-d.count[recovery], several/4))
 	return d.list
+}
+
+// wantedSingles is how many candidates of one call are drafted.
+func (d *drafts) wantedSingles() int {
+	return int(drafting * float64(d.N) * (1 - d.Abstain - d.Several))
 }
 
 const (

@@ -24,7 +24,11 @@ type Report struct {
 	SharedN   float64        `json:"shared_ngrams"` // share of the held-out tasks' word triples that training tasks have
 	Words     float64        `json:"words"`         // mean length of a task
 	Lies      []string       `json:"lies,omitempty"`
-	Untouched []string       `json:"untouched,omitempty"` // tools that were not called, since a call might do harm
+	Quality   float64        `json:"quality,omitempty"`    // mean of the judge's scores
+	Asked     []Asked        `json:"asked,omitempty"`      // what models were asked
+	Levels    map[string]int `json:"difficulties"`         // scenarios by difficulty
+	PassRates map[string]int `json:"pass_rates,omitempty"` // scenarios by how many of the reference's runs passed, as 3/4
+	Untouched []string       `json:"untouched,omitempty"`  // tools that were not called, since a call might do harm
 }
 
 // Stage is one step: how many candidates it got, how many it handed on, and why the others fell.
@@ -63,7 +67,8 @@ func (r *Report) stage(name string, in, out int, reasons map[string]int) {
 
 // finish counts what the scenarios are.
 func (r *Report) finish(m *maker, list []scenario.Scenario) {
-	r.Kinds, r.Splits, r.Checks = map[string]int{}, map[string]int{}, map[string]int{}
+	r.Kinds, r.Splits, r.Checks, r.Levels, r.PassRates = map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
+	r.Asked = m.asking.all()
 	rows := map[string]*ToolRow{}
 	for _, s := range m.tools {
 		row := &ToolRow{Server: s.Server, Tool: s.Name, Tried: s.tried, Answered: s.answered, Changes: s.writes}
@@ -81,7 +86,12 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 	}
 	several, without, length := 0, 0, 0
 	for _, s := range list {
-		r.Kinds[s.Difficulty]++
+		r.Kinds[s.Provenance.Kind]++
+		r.Levels[s.Difficulty]++
+		r.Quality += s.Provenance.Quality / float64(len(list))
+		if tried := s.Provenance.Reference; tried != nil {
+			r.PassRates[fmt.Sprintf("%d/%d", tried.Passed, tried.Runs)]++
+		}
 		r.Splits[s.Split]++
 		r.Checks[describe(s.Checks)]++
 		length += len(strings.Fields(s.Task))
@@ -155,6 +165,29 @@ func (r *Report) Rows() [][]string {
 	return rows
 }
 
+// Tables are the stages, what models were asked, and the tools, with an empty row between them.
+func (r *Report) Tables() (tables [][][]string) {
+	for _, rows := range [][][]string{r.Rows(), r.AskedRows(), r.ToolRows()} {
+		if len(rows) > 0 && len(tables) > 0 {
+			tables = append(tables, [][]string{{}})
+		}
+		tables = append(tables, rows)
+	}
+	return tables
+}
+
+// AskedRows are what models were asked, as a table; none where nobody was.
+func (r *Report) AskedRows() [][]string {
+	if len(r.Asked) == 0 {
+		return nil
+	}
+	rows := [][]string{{"PROMPT", "MODEL", "ASKED", "PAID BEFORE", "NONSENSE", "REFUSED", "NOT ASKED", "TOKENS SENT", "RECEIVED"}}
+	for _, a := range r.Asked {
+		rows = append(rows, []string{a.Prompt, a.Model, fmt.Sprint(a.Asked), fmt.Sprint(a.Kept), fmt.Sprint(a.Nonsense), fmt.Sprint(a.Refused), fmt.Sprint(a.Unasked), fmt.Sprint(a.Prompted), fmt.Sprint(a.Completion)})
+	}
+	return rows
+}
+
 // ToolRows are the tools as a table.
 func (r *Report) ToolRows() [][]string {
 	rows := [][]string{{"SERVER", "TOOL", "TRIED", "ANSWERED", "SCENARIOS", "OF SEVERAL CALLS", "WHY NOT"}}
@@ -162,4 +195,9 @@ func (r *Report) ToolRows() [][]string {
 		rows = append(rows, []string{t.Server, t.Tool, fmt.Sprint(t.Tried), fmt.Sprint(t.Answered), fmt.Sprint(t.Scenarios), fmt.Sprint(t.Several), t.Why})
 	}
 	return rows
+}
+
+// BudgetSpent reports whether something was not asked for want of budget.
+func (r *Report) BudgetSpent() bool {
+	return slices.ContainsFunc(r.Asked, func(a Asked) bool { return a.Unasked > 0 })
 }

@@ -1,8 +1,8 @@
 // Package synth makes scenarios from nothing but servers: it looks at what they hold, drafts calls from schemas and live
-// values, makes every call on a copy of its own, and words a task for those that proved good. It asks no model.
+// values, makes every call on a copy of its own, and words a task for those that proved good. Templates word it, or a teacher: a model that also thinks of tasks.
 //
-// What the servers answered is in the Ledger; all else is a function of that, of the tools and of the seed. So a stopped
-// synthesis goes on where it was, and gives what it would have given.
+// What the servers answered is in the Ledger, and what models answered is kept by whoever asks them. All else is a function
+// of that, of the tools and of the seed. So a stopped synthesis goes on where it was, and gives what it would have given.
 //
 // The stages are those of PROVE (arXiv 2606.03892: dependency graph, sampled live state, replay) and of MCP-Flow
 // (arXiv 2510.24284: slots filled with real values), with each call executed.
@@ -42,6 +42,10 @@ type Options struct {
 	Workers int     // sessions at once [4]
 	Version string  // of the program, for the provenance
 	Trial   vet.Trial
+	Models
+	Reference     Reference // runs what was made; nil: nobody does
+	ReferenceRuns int       // of each scenario [4]
+	KeepUnsolved  bool      // also scenarios that the reference never passes
 	// Progress is told how many of a stage's sessions or rows are done.
 	Progress func(stage string, done, total int, note string)
 }
@@ -89,6 +93,15 @@ type Candidate struct {
 	Subject string   // of those without calls: what is asked
 	Proof   []string // names of the plays in the ledger that proved it
 	Why     string   // it was dropped for; "" while it is not
+
+	Task     string            // once it is worded
+	Taught   bool              // the teacher thought of it
+	Split    string            // once it has one
+	Teacher  string            // who worded it; "" for templates
+	Prompts  map[string]string // that had a hand in it, by name; their hashes
+	Quality  float64           // the judge's score, 0 to 10; 0 where there is none
+	Runs     int               // of a reference
+	PassRate float64           // of these
 }
 
 func (c *Candidate) abstains() bool {
@@ -111,6 +124,7 @@ type maker struct {
 	byName map[string]*subject
 	worlds []*realm
 	held   map[string]bool // tools or servers that training does not see
+	asking asking
 	report Report
 }
 
@@ -130,18 +144,39 @@ func Run(ctx context.Context, from environment.Tools, tools []Tool, l *Ledger, o
 	}
 	d := &drafts{maker: m, seen: map[string]bool{}, count: map[string]int{}}
 	drafted := d.first()
+	if m.Teacher != nil {
+		taught, err := d.teach(ctx, d.wantedSingles())
+		if err != nil {
+			return nil, err
+		}
+		drafted = append(taught, drafted...)
+	}
 	for round := 1; len(drafted) > 0; round++ {
 		if err := m.prove(ctx, drafted); err != nil {
 			return nil, err
 		}
 		drafted = d.more(round)
 	}
-	list, err := m.vet(ctx, m.write(m.choose(d.list)))
+	worded, err := m.write(ctx, m.choose(d.list, m.wanted()))
 	if err != nil {
 		return nil, err
 	}
-	m.report.finish(m, list)
-	return &Result{Scenarios: list, Report: m.report}, nil
+	held, err := m.vet(ctx, worded)
+	if err != nil {
+		return nil, err
+	}
+	list, err := m.refer(ctx, held)
+	if err != nil {
+		return nil, err
+	}
+	list = m.trim(list)
+	out := make([]scenario.Scenario, len(list))
+	for i := range list {
+		list[i].finish(m)
+		out[i] = list[i].Scenario
+	}
+	m.report.finish(m, out)
+	return &Result{Scenarios: out, Report: m.report}, nil
 }
 
 func (o Options) withDefaults() Options {
@@ -159,6 +194,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Workers <= 0 {
 		o.Workers = 4
+	}
+	if o.ReferenceRuns <= 0 {
+		o.ReferenceRuns = 4
 	}
 	if o.Progress == nil {
 		o.Progress = func(string, int, int, string) {}

@@ -83,14 +83,18 @@ func (m *maker) text(c *Candidate, f family, r *rand.Rand) string {
 	default:
 		text = m.joined(c, pick(r, f.both), f)
 	}
+	return text + f.reply(c.Answer, r)
+}
+
+// reply says what the answer is to be, after a space; "" where nothing is asked.
+func (f family) reply(a answer, r *rand.Rand) string {
 	switch {
-	case c.Answer.text == "":
-	case c.Answer.field == "":
-		text += " " + pick(r, f.whole)
-	default:
-		text += " " + strings.ReplaceAll(pick(r, f.field), "{field}", spoken(c.Answer.field))
+	case a.text == "":
+		return ""
+	case a.field == "":
+		return " " + pick(r, f.whole)
 	}
-	return text
+	return " " + strings.ReplaceAll(pick(r, f.field), "{field}", spoken(a.field))
 }
 
 // alone words one call as a sentence.

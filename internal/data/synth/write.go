@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -19,33 +20,64 @@ type draftOf struct {
 	of *Candidate
 }
 
-// write makes scenarios of candidates: split first, then worded by a family of that split.
-func (m *maker) write(list []*Candidate) []draftOf {
+// write makes scenarios of candidates: split first, then worded by a family, or a prompt, of that split. What reads as it
+// should not is left out.
+func (m *maker) write(ctx context.Context, list []*Candidate) ([]draftOf, error) {
 	out := make([]draftOf, len(list))
 	for i, c := range list {
-		s := scenario.Scenario{Checks: slices.Clone(c.Checks), Setup: m.setupOf(c), Difficulty: c.Kind, Tags: []string{"kind:" + c.Kind}}
+		s := scenario.Scenario{Checks: slices.Clone(c.Checks), Setup: m.setupOf(c), Tags: []string{"kind:" + c.Kind}}
 		if !c.abstains() {
 			for _, x := range c.Calls {
 				s.Gold = append(s.Gold, x.gold())
 			}
 			s.GoldAnswer = m.goldAnswer(c)
 		}
-		out[i] = draftOf{s, c}
+		out[i] = draftOf{Scenario: s, of: c}
 	}
 	m.split(out)
-	reasons := map[string]int{}
+	for i := range out {
+		out[i].of.Split = out[i].Split
+	}
+	if err := m.reword(ctx, out); err != nil {
+		return nil, err
+	}
+	reasons, in := map[string]int{}, 0
 	said := map[string]bool{}
 	kept := out[:0]
 	for i := range out {
 		d := &out[i]
+		if d.of.Why != "" { // it fell before
+			continue
+		}
+		in++
 		if why := m.word(d, said); why != "" {
+			d.of.drop("%s", why)
 			reasons[why]++
 			continue
 		}
+		d.of.Task = d.Task
 		kept = append(kept, *d)
 	}
-	m.report.stage("word", len(list), len(kept), reasons)
-	return kept
+	m.report.stage("word", in, len(kept), reasons)
+	return m.gate(ctx, m.alike(kept))
+}
+
+// gate leaves out tasks whose tool cannot be told from them, and poor ones, where there is a model to say so.
+func (m *maker) gate(ctx context.Context, list []draftOf) ([]draftOf, error) {
+	if m.Teacher == nil {
+		return list, nil
+	}
+	records := make([]*Candidate, len(list))
+	for i := range list {
+		records[i] = list[i].of
+	}
+	if err := m.through(ctx, "pick", records, m.pickTool); err != nil {
+		return nil, err
+	}
+	if err := m.through(ctx, "quality", records, m.score); err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(list, func(d draftOf) bool { return d.of.Why != "" }), nil
 }
 
 func (m *maker) setupOf(c *Candidate) (setup []scenario.Gold) {
@@ -78,19 +110,20 @@ func (m *maker) word(d *draftOf, said map[string]bool) string {
 		families, kind = held(), "wording:held"
 	}
 	c := d.of
-	key := fmt.Sprint(c.Kind, c.Subject, c.Variant, c.World)
-	for _, x := range c.Calls {
-		key += x.key()
-	}
+	key := c.key()
 	random := m.random("word", key)
-	for range rewordings {
+	for try := range rewordings {
 		f := pick(random, families)
-		if c.abstains() {
-			m.abstain(&d.Scenario, c, f, random)
-		} else {
-			d.Task = m.text(c, f, random)
+		switch {
+		case c.Teacher != "": // a model has worded it
+			d.Task, f.name = c.Task, "teacher"
+		case try >= rewordings/2: // its description may be all that there is to say
+			f.request = plainly(f.request)
+			fallthrough
+		default:
+			m.byTemplate(d, f, random)
 		}
-		if plain := normal(d.Task); !said[plain] {
+		if plain := normal(d.Task); !said[plain] && (try == rewordings-1 || c.Teacher != "" || !m.describes(d)) {
 			said[plain] = true
 			d.ID = fmt.Sprintf("%s-%s", strings.ReplaceAll(c.Kind, "_", "-"), digest.Of(key + d.Task).String()[:10])
 			d.Tags = append(d.Tags, kind)
@@ -103,6 +136,33 @@ func (m *maker) word(d *draftOf, said map[string]bool) string {
 		}
 	}
 	return "another task reads the same"
+}
+
+// plainly is a family's request by the tool's name alone.
+func plainly(request func(*subject) string) func(*subject) string {
+	return func(s *subject) string {
+		bare := *s
+		bare.Description = ""
+		return request(&bare)
+	}
+}
+
+// byTemplate words a scenario by a family.
+func (m *maker) byTemplate(d *draftOf, f family, r *rand.Rand) {
+	if d.of.abstains() {
+		m.abstain(&d.Scenario, d.of, f, r)
+	} else {
+		d.Task = m.text(d.of, f, r)
+	}
+}
+
+// key names a candidate among all.
+func (c *Candidate) key() string {
+	key := fmt.Sprint(c.Kind, c.Subject, c.Variant, c.World)
+	for _, x := range c.Calls {
+		key += x.key()
+	}
+	return key
 }
 
 // normal is a text but for case, white space and punctuation.
@@ -119,8 +179,11 @@ func (d *draftOf) unsaid() {
 }
 
 func (m *maker) provenance(c *Candidate, f family) *scenario.Provenance {
-	p := &scenario.Provenance{By: "hone synth", Version: m.Version, Kind: c.Kind, Wording: f.name, Seed: m.Seed, Proof: c.Proof}
-	if c.Kind == noTool {
+	p := &scenario.Provenance{By: "hone synth", Version: m.Version, Kind: c.Kind, Wording: f.name, Teacher: c.Teacher, Prompts: c.Prompts, Seed: m.Seed, Proof: c.Proof}
+	if c.Teacher != "" && c.Split != scenario.Train {
+		p.Wording += " held"
+	}
+	if c.Kind == noTool && c.Teacher == "" {
 		p.Wording = ""
 	}
 	names := c.tools()
@@ -138,7 +201,7 @@ func (m *maker) provenance(c *Candidate, f family) *scenario.Provenance {
 
 // vet tries each scenario as hone scenarios validate does, and plays those that ask for an answer once more: by then the
 // time is another. Those that do not hold are left out.
-func (m *maker) vet(ctx context.Context, list []draftOf) ([]scenario.Scenario, error) {
+func (m *maker) vet(ctx context.Context, list []draftOf) ([]draftOf, error) {
 	why := make([]string, len(list))
 	var plays []play
 	var at []int
@@ -160,11 +223,14 @@ func (m *maker) vet(ctx context.Context, list []draftOf) ([]scenario.Scenario, e
 	if err := m.validate(ctx, list, why); err != nil {
 		return nil, err
 	}
+	if err := m.blind(ctx, list, why); err != nil {
+		return nil, err
+	}
 	reasons := map[string]int{}
-	var out []scenario.Scenario
+	var out []draftOf
 	for i, d := range list {
 		if why[i] == "" {
-			out = append(out, d.Scenario)
+			out = append(out, d)
 		} else {
 			reasons[why[i]]++
 		}

@@ -41,12 +41,31 @@ type Provenance struct {
 	Kind    string `json:"kind,omitempty"`    // what it was made as: single, chain, ...
 	Wording string `json:"wording,omitempty"` // the family of templates that worded it
 	Teacher string `json:"teacher,omitempty"` // the model that did, where one did
-	Prompt  string `json:"prompt,omitempty"`  // SHA-256 of what that was asked
-	Seed    uint64 `json:"seed,omitempty"`
+	// Prompts are those that models were asked with, by name: the SHA-256 of their texts.
+	Prompts map[string]string `json:"prompts,omitempty"`
+	Quality float64           `json:"quality,omitempty"` // a model's score of task and calls, 0 to 10
+	Seed    uint64            `json:"seed,omitempty"`
 	// Servers are the versions that they state of themselves, Tools the SHA-256 that the catalog has of each tool it calls.
 	Servers map[string]string `json:"servers,omitempty"`
 	Tools   map[string]string `json:"tools,omitempty"`
 	Proof   []string          `json:"proof,omitempty"` // the calls that proved it, by their names in the maker's ledger
+	// Reference is how an agent did on it, where one has tried.
+	Reference *Reference `json:"reference,omitempty"`
+}
+
+// Reference is what came of an agent's tries at a scenario.
+type Reference struct {
+	By     string `json:"by"`     // the agent's model
+	Runs   int    `json:"runs"`   // episodes that say something of it
+	Passed int    `json:"passed"` // of them, with all checks
+}
+
+// PassRate is the share of the runs that passed, 0 of none.
+func (r Reference) PassRate() float64 {
+	if r.Runs == 0 {
+		return 0
+	}
+	return float64(r.Passed) / float64(r.Runs)
 }
 
 // Gold is a tool call as a scenario file writes it: {"name": "hash", "arguments": {"text": "hi"}}.

@@ -232,6 +232,32 @@ func (v Trial) silent(ctx context.Context, s *scenario.Scenario) (ts []*trajecto
 	return ts, nil, nil
 }
 
+// Blind reports whether an episode passes a scenario's checks that makes one call, whatever the task says, and ends with no
+// answer, or with what the call answered. The error is a server that cannot be reached.
+func (v Trial) Blind(ctx context.Context, s *scenario.Scenario, call chat.ToolCall) (passes bool, err error) {
+	session, watch, found, err := v.open(ctx, s)
+	if session == nil || len(found) > 0 {
+		return false, err
+	}
+	defer func() { _ = session.Close() }()
+	call.ID = "blind"
+	r := session.Call(ctx, []chat.ToolCall{call})[0]
+	if r.Status == trajectory.CallTransportError {
+		return false, &fault.Error{Code: fault.CodeUnavailable, What: "the MCP server was lost", Where: "scenario " + s.ID, Why: r.Error, Next: "hone doctor"}
+	}
+	for _, answer := range []string{"", r.Text} {
+		t := nothing(answer)
+		t.Turns = append([]trajectory.Turn{{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{r}}}, t.Turns...)
+		if _, err := judged(s, watch.End(ctx, t)); err != nil {
+			return false, err
+		}
+		if len(s.Checks) > 0 && len(reward.FailedChecks(s, t, v.Defaults)) == 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // answered says why a call of the scenario did not do what it is there for.
 func (v Trial) answered(s *scenario.Scenario, what string, r trajectory.ToolResult, refused bool) ([]string, error) {
 	switch {

@@ -1,0 +1,230 @@
+package job
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+
+	"hone/internal/basemodel"
+	"hone/internal/config"
+	"hone/internal/data/synth"
+	"hone/internal/digest"
+	"hone/internal/episode/reward"
+	"hone/internal/episode/rollout"
+	"hone/internal/episode/scenario"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/learn/adapter"
+	"hone/internal/learn/model"
+	"hone/internal/llm"
+	"hone/internal/serve"
+)
+
+// askedModels are the models that a synthesis asks. Their answers are kept in hone's cache folder, so a command that goes on, or is
+// given again, pays for none twice. All share one budget.
+type askedModels struct {
+	h      *host.Host
+	c      config.Config
+	slots  int
+	cache  string
+	budget *llm.Budget
+	byName map[string]*synth.Model // as a flag names them
+	close  []func()
+}
+
+func newAskedModels(h *host.Host, c config.Config, x Synthesis) (*askedModels, error) {
+	store, err := h.Store()
+	if err != nil {
+		return nil, err
+	}
+	return &askedModels{h: h, c: c, slots: x.Workers, cache: filepath.Join(store.Dir, "synth"), budget: llm.NewBudget(x.BudgetTokens, x.BudgetUSD), byName: map[string]*synth.Model{}}, nil
+}
+
+// Close ends the models on this machine.
+func (a *askedModels) Close() {
+	for _, f := range a.close {
+		f()
+	}
+}
+
+// into opens the models that a synthesis names, for its options.
+func (a *askedModels) into(o *synth.Options, l *Episodes, x Synthesis) (err error) {
+	for _, one := range []struct {
+		flag, given string
+		into        **synth.Model
+	}{{"--teacher", x.Teacher, &o.Teacher}, {"--held-teacher", x.Held, &o.Held}, {"--judge", x.Judge, &o.Judge}} {
+		if *one.into, err = a.model(one.flag, one.given); err != nil {
+			return err
+		}
+	}
+	reference, err := a.model("--reference", x.Reference)
+	if err != nil {
+		return err
+	}
+	o.Reference = a.agentOf(l, reference)
+	return nil
+}
+
+// say tells what was paid for.
+func (a *askedModels) say() {
+	if used, usd := a.budget.Spent(); used.Total() > 0 {
+		a.h.Say("models: %s sent and %s received; $%.4f where a price is known", fault.Count(used.PromptTokens, "token"), fault.Count(used.CompletionTokens, "token"), usd)
+	}
+}
+
+// model opens the model that a flag names as hone eval --compare does; nil where it names none.
+func (a *askedModels) model(flag, given string) (*synth.Model, error) {
+	if given == "" || a.byName[given] != nil {
+		return a.byName[given], nil
+	}
+	systems, err := SystemsOf(a.c, "", []string{given})
+	if err != nil {
+		if f, ok := errors.AsType[*fault.Error](err); ok {
+			f.Where = flag + " " + given
+		}
+		return nil, err
+	}
+	if systems[0].isLocal() {
+		a.byName[given], err = a.local(systems[0].Adapter)
+	} else {
+		a.byName[given], err = a.endpoint(flag+" "+given, *systems[0].Endpoint)
+	}
+	return a.byName[given], err
+}
+
+func (a *askedModels) endpoint(where string, r Remote) (*synth.Model, error) {
+	key, ok := a.h.LookupEnv(r.KeyEnv)
+	if r.KeyEnv != "" && (!ok || key == "") {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "there is no key for the endpoint", Where: where, Why: "the variable " + r.KeyEnv + " is not set or empty",
+			Next: "set it, or set key_env of the provider to another"}
+	}
+	o := llm.Options{BaseURL: r.URL, Key: llm.Secret(key), Budget: a.budget, CacheDir: a.cache}
+	if r.Price != nil {
+		o.Cost = r.Price.Of
+	}
+	client, err := llm.New(o)
+	if err != nil {
+		return nil, err
+	}
+	return &synth.Model{Chatter: client, Name: r.Model}, nil
+}
+
+// local opens the base model, or an adapter over it, as hone serve does, and asks it in this process.
+func (a *askedModels) local(folder string) (*synth.Model, error) {
+	base, err := basemodel.BaseOf(folder, "", a.c)
+	if err != nil {
+		return nil, err
+	}
+	o := ServeOptions{Model: cmp.Or(folder, BaseOnly), Base: base, Context: a.c.Model.Context, Slots: a.slots}
+	c := a.c
+	c.Engine.Devices = 1
+	trained, _, own, err := o.Prompting(a.h, c)
+	if err != nil {
+		return nil, err
+	}
+	own.Model.Context = o.Context
+	m, err := basemodel.Find(a.h, own, base, trained)
+	if err != nil {
+		return nil, err
+	}
+	a.close = append(a.close, m.Close)
+	if err := m.FitServing(c, folder, o.Context, o.Slots); err != nil {
+		return nil, err
+	}
+	if err := m.Load(model.LoadToSample); err != nil {
+		return nil, err
+	}
+	models, stop, err := o.models(a.h, c, m)
+	a.close = append([]func(){stop}, a.close...)
+	if err != nil {
+		return nil, err
+	}
+	s, err := serve.New(serve.Options{Models: models, MaxTokens: o.Context, MaxQueue: 1024, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return nil, err
+	}
+	is, err := fingerprintOf(a.h, base, folder)
+	if err != nil {
+		return nil, err
+	}
+	client, err := llm.New(llm.Options{BaseURL: "http://127.0.0.1/" + is + "/v1", Budget: a.budget, CacheDir: a.cache, Transport: inProcess{http.StripPrefix("/"+is, s.Handler())},
+		Cost: func(int, int) float64 { return 0 }})
+	return &synth.Model{Chatter: client, Name: models[0].ID}, err
+}
+
+// fingerprintOf tells a model on this machine from others, for the answers that are kept.
+func fingerprintOf(h *host.Host, base, folder string) (string, error) {
+	of, err := basemodel.Fingerprint(h, base)
+	if err != nil || folder == "" {
+		return digest.Of(of).String()[:16], err
+	}
+	weights, err := os.ReadFile(filepath.Join(folder, adapter.WeightsFile))
+	return digest.Parts(of, string(weights)).String()[:16], err
+}
+
+// inProcess answers requests by a handler in this process.
+type inProcess struct{ http.Handler }
+
+// RoundTrip implements http.RoundTripper.
+func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	a := &answer{status: http.StatusOK, header: http.Header{}}
+	r = r.Clone(r.Context())
+	r.RequestURI, r.RemoteAddr = r.URL.RequestURI(), "127.0.0.1:0"
+	p.ServeHTTP(a, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	return &http.Response{StatusCode: a.status, Header: a.header, Body: io.NopCloser(&a.body), Request: r, ContentLength: int64(a.body.Len())}, nil
+}
+
+// answer is what a handler writes.
+type answer struct {
+	status int
+	header http.Header
+	body   bytes.Buffer
+}
+
+// Header implements http.ResponseWriter.
+func (a *answer) Header() http.Header { return a.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (a *answer) WriteHeader(status int) { a.status = status }
+
+// Write implements http.ResponseWriter.
+func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
+
+// agent runs scenarios in episodes in which a model speaks; it implements synth.Reference.
+type agent struct {
+	model  *synth.Model
+	runner *rollout.Runner
+	l      *Episodes
+}
+
+// agentOf is the agent in whose episodes m speaks, as hone eval has them; nil where there is no model.
+func (a *askedModels) agentOf(l *Episodes, m *synth.Model) synth.Reference {
+	if m == nil {
+		return nil
+	}
+	l.World = l.worldOf(a.h, a.c)
+	l.World.Hang = hang(a.c)
+	l.Options = rollout.Options{MaxTokens: a.c.Rollout.MaxTokens, Seed: a.c.Seed, Retries: 2}
+	return agent{m, l.runner(llm.Policy{Client: m.Chatter, Model: m.Name, Slots: a.slots}, a.c.Rollout.Temperature), l}
+}
+
+// Name implements synth.Reference.
+func (a agent) Name() string { return a.model.Name }
+
+// Try implements synth.Reference.
+func (a agent) Try(ctx context.Context, s scenario.Scenario, run int) (passed, says bool, err error) {
+	t, err := a.runner.Episode(ctx, s, run, 0, 0)
+	if err != nil || !t.Outcome.Trainable() {
+		return false, false, err
+	}
+	return reward.Episode(&s, t, a.l.Scorer.Defaults), true, nil
+}
