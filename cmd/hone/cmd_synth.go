@@ -6,13 +6,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/data/synth"
-	"hone/internal/job"
+	"hone/internal/synthesis"
 	"hone/internal/toolset"
 )
 
 func newSynth(a *app) *cobra.Command {
 	var servers toolset.Source
-	var x job.Synthesis
+	var x synthesis.Options
 	c := &cobra.Command{
 		Use:   "synth",
 		Short: "Make scenarios for MCP servers from nothing, each executed",
@@ -47,7 +47,7 @@ func newSynth(a *app) *cobra.Command {
 	return c
 }
 
-func (a *app) synth(c *cobra.Command, servers toolset.Source, x job.Synthesis) error {
+func (a *app) synth(c *cobra.Command, servers toolset.Source, x synthesis.Options) error {
 	given, err := a.config()
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (a *app) synth(c *cobra.Command, servers toolset.Source, x job.Synthesis) e
 		a.Say("would make %d scenarios and write them to %s", x.N, x.Out)
 		return nil
 	}
-	made, err := job.Synth(c.Context(), a.Host, given, servers, x)
+	made, err := synthesis.Run(c.Context(), a.Host, given, servers, x)
 	if made != nil {
 		if printErr := a.Print(made.Report, slices.Concat(made.Report.Tables()...)); printErr != nil {
 			return printErr

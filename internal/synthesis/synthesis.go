@@ -1,4 +1,5 @@
-package job
+// Package synthesis is hone synth: it opens servers and models, has package synth make scenarios, and writes them.
+package synthesis
 
 import (
 	"context"
@@ -16,14 +17,15 @@ import (
 	"hone/internal/episode/vet"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/mcp/lint"
 	"hone/internal/mcp/sandbox"
 	"hone/internal/toolset"
 )
 
-// Synthesis says what hone synth is to make, and where.
-type Synthesis struct {
+// Options say what hone synth is to make, and where.
+type Options struct {
 	Out     string // the scenarios
 	Work    string // what the servers answered; "" is beside Out
 	N       int
@@ -43,7 +45,7 @@ type Synthesis struct {
 }
 
 // Check is an error where x asks for what cannot be.
-func (x Synthesis) Check() error {
+func (x Options) Check() error {
 	usage := func(what, where string) error {
 		return &fault.Error{Code: fault.CodeUsage, What: what, Where: where, Next: "hone synth --help"}
 	}
@@ -66,9 +68,9 @@ func (x Synthesis) Check() error {
 	return nil
 }
 
-// Synth makes scenarios for servers by calls on copies of them, and writes them. What they answered is kept as it comes: the
+// Run makes scenarios for servers by calls on copies of them, and writes them. What they answered is kept as it comes: the
 // same command goes on with it.
-func Synth(ctx context.Context, h *host.Host, c config.Config, from toolset.Source, x Synthesis) (*synth.Result, error) {
+func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source, x Options) (*synth.Result, error) {
 	c, err := basemodel.SettleLengths(h, c)
 	if err != nil {
 		return nil, err
@@ -77,7 +79,7 @@ func Synth(ctx context.Context, h *host.Host, c config.Config, from toolset.Sour
 	if err != nil {
 		return nil, err
 	}
-	l, err := Open(ctx, h, c, servers, "")
+	l, err := job.Open(ctx, h, c, servers, "")
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +121,7 @@ func Synth(ctx context.Context, h *host.Host, c config.Config, from toolset.Sour
 }
 
 // saveMade writes the scenarios, and says what they are. Where a budget ended it before its time, that is the error.
-func saveMade(h *host.Host, c config.Config, l *Episodes, made *synth.Result, x Synthesis) error {
+func saveMade(h *host.Host, c config.Config, l *job.Episodes, made *synth.Result, x Options) error {
 	sayMade(h, made)
 	spent := made.Report.BudgetSpent()
 	if len(made.Scenarios) > 0 {
@@ -143,7 +145,7 @@ func saveMade(h *host.Host, c config.Config, l *Episodes, made *synth.Result, x 
 
 // subjects are the tools of a catalog as synth has them: which of them may be called without a word of theirs that they
 // change nothing.
-func subjects(c config.Config, l *Episodes, all bool) (tools []synth.Tool) {
+func subjects(c config.Config, l *job.Episodes, all bool) (tools []synth.Tool) {
 	for _, s := range l.Catalog.Servers {
 		server := l.Housing.Servers.Servers[s.Name]
 		held := server.Command != "" && l.Housing.Sandbox.Level() != sandbox.None && !slices.Contains(c.MCP.Sandbox.Exempt, s.Name) &&
@@ -209,7 +211,7 @@ func nothingMade(made *synth.Result) error {
 	return &fault.Error{Code: fault.CodeFailures, What: "no scenario could be made", Why: why, Next: next}
 }
 
-func stoppedSynth(ctx context.Context, x Synthesis, err error) error {
+func stoppedSynth(ctx context.Context, x Options, err error) error {
 	if ctx.Err() == nil {
 		return err
 	}

@@ -1,29 +1,23 @@
-package job
+package synthesis
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
-	"os"
 	"path/filepath"
 
-	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/data/synth"
-	"hone/internal/digest"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
+	"hone/internal/evaluate"
 	"hone/internal/fault"
 	"hone/internal/host"
-	"hone/internal/learn/adapter"
-	"hone/internal/learn/model"
+	"hone/internal/job"
 	"hone/internal/llm"
-	"hone/internal/serve"
 )
 
 // askedModels are the models that a synthesis asks. Their answers are kept in hone's cache folder, so a command that goes on, or is
@@ -38,7 +32,7 @@ type askedModels struct {
 	close  []func()
 }
 
-func newAskedModels(h *host.Host, c config.Config, x Synthesis) (*askedModels, error) {
+func newAskedModels(h *host.Host, c config.Config, x Options) (*askedModels, error) {
 	store, err := h.Store()
 	if err != nil {
 		return nil, err
@@ -54,7 +48,7 @@ func (a *askedModels) Close() {
 }
 
 // into opens the models that a synthesis names, for its options.
-func (a *askedModels) into(o *synth.Options, l *Episodes, x Synthesis) (err error) {
+func (a *askedModels) into(o *synth.Options, l *job.Episodes, x Options) (err error) {
 	for _, one := range []struct {
 		flag, given string
 		into        **synth.Model
@@ -83,14 +77,14 @@ func (a *askedModels) model(flag, given string) (*synth.Model, error) {
 	if given == "" || a.byName[given] != nil {
 		return a.byName[given], nil
 	}
-	systems, err := SystemsOf(a.c, "", []string{given})
+	systems, err := evaluate.SystemsOf(a.c, "", []string{given})
 	if err != nil {
 		if f, ok := errors.AsType[*fault.Error](err); ok {
 			f.Where = flag + " " + given
 		}
 		return nil, err
 	}
-	if systems[0].isLocal() {
+	if systems[0].IsLocal() {
 		a.byName[given], err = a.local(systems[0].Adapter)
 	} else {
 		a.byName[given], err = a.endpoint(flag+" "+given, *systems[0].Endpoint)
@@ -98,13 +92,13 @@ func (a *askedModels) model(flag, given string) (*synth.Model, error) {
 	return a.byName[given], err
 }
 
-func (a *askedModels) endpoint(where string, r Remote) (*synth.Model, error) {
+func (a *askedModels) endpoint(where string, r job.Remote) (*synth.Model, error) {
 	key, ok := a.h.LookupEnv(r.KeyEnv)
 	if r.KeyEnv != "" && (!ok || key == "") {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "there is no key for the endpoint", Where: where, Why: "the variable " + r.KeyEnv + " is not set or empty",
 			Next: "set it, or set key_env of the provider to another"}
 	}
-	o := llm.Options{BaseURL: r.URL, Key: llm.Secret(key), Budget: a.budget, CacheDir: a.cache}
+	o := llm.Options{BaseURL: r.URL, API: r.API, Key: llm.Secret(key), Budget: a.budget, CacheDir: a.cache}
 	if r.Price != nil {
 		o.Cost = r.Price.Of
 	}
@@ -115,57 +109,16 @@ func (a *askedModels) endpoint(where string, r Remote) (*synth.Model, error) {
 	return &synth.Model{Chatter: client, Name: r.Model}, nil
 }
 
-// local opens the base model, or an adapter over it, as hone serve does, and asks it in this process.
+// local opens the base model, or an adapter over it, and asks it in this process.
 func (a *askedModels) local(folder string) (*synth.Model, error) {
-	base, err := basemodel.BaseOf(folder, "", a.c)
-	if err != nil {
-		return nil, err
-	}
-	o := ServeOptions{Model: cmp.Or(folder, BaseOnly), Base: base, Context: a.c.Model.Context, Slots: a.slots}
-	c := a.c
-	c.Engine.Devices = 1
-	trained, _, own, err := o.Prompting(a.h, c)
-	if err != nil {
-		return nil, err
-	}
-	own.Model.Context = o.Context
-	m, err := basemodel.Find(a.h, own, base, trained)
+	m, err := job.OpenServed(a.h, a.c, folder, a.slots)
 	if err != nil {
 		return nil, err
 	}
 	a.close = append(a.close, m.Close)
-	if err := m.FitServing(c, folder, o.Context, o.Slots); err != nil {
-		return nil, err
-	}
-	if err := m.Load(model.LoadToSample); err != nil {
-		return nil, err
-	}
-	models, stop, err := o.models(a.h, c, m)
-	a.close = append([]func(){stop}, a.close...)
-	if err != nil {
-		return nil, err
-	}
-	s, err := serve.New(serve.Options{Models: models, MaxTokens: o.Context, MaxQueue: 1024, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		return nil, err
-	}
-	is, err := fingerprintOf(a.h, base, folder)
-	if err != nil {
-		return nil, err
-	}
-	client, err := llm.New(llm.Options{BaseURL: "http://127.0.0.1/" + is + "/v1", Budget: a.budget, CacheDir: a.cache, Transport: inProcess{http.StripPrefix("/"+is, s.Handler())},
-		Cost: func(int, int) float64 { return 0 }})
-	return &synth.Model{Chatter: client, Name: models[0].ID}, err
-}
-
-// fingerprintOf tells a model on this machine from others, for the answers that are kept.
-func fingerprintOf(h *host.Host, base, folder string) (string, error) {
-	of, err := basemodel.Fingerprint(h, base)
-	if err != nil || folder == "" {
-		return digest.Of(of).String()[:16], err
-	}
-	weights, err := os.ReadFile(filepath.Join(folder, adapter.WeightsFile))
-	return digest.Parts(of, string(weights)).String()[:16], err
+	client, err := llm.New(llm.Options{BaseURL: "http://127.0.0.1/" + m.Fingerprint + "/v1", Budget: a.budget, CacheDir: a.cache,
+		Transport: inProcess{http.StripPrefix("/"+m.Fingerprint, m.Handler)}, Cost: func(int, int) float64 { return 0 }})
+	return &synth.Model{Chatter: client, Name: m.ID}, err
 }
 
 // inProcess answers requests by a handler in this process.
@@ -203,18 +156,18 @@ func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
 type agent struct {
 	model  *synth.Model
 	runner *rollout.Runner
-	l      *Episodes
+	l      *job.Episodes
 }
 
 // agentOf is the agent in whose episodes m speaks, as hone eval has them; nil where there is no model.
-func (a *askedModels) agentOf(l *Episodes, m *synth.Model) synth.Reference {
+func (a *askedModels) agentOf(l *job.Episodes, m *synth.Model) synth.Reference {
 	if m == nil {
 		return nil
 	}
-	l.World = l.worldOf(a.h, a.c)
-	l.World.Hang = hang(a.c)
+	l.World = l.WorldOf(a.h, a.c)
+	l.World.Hang = max(a.c.Rollout.Timeout, 10*a.c.MCP.Timeout)
 	l.Options = rollout.Options{MaxTokens: a.c.Rollout.MaxTokens, Seed: a.c.Seed, Retries: 2}
-	return agent{m, l.runner(llm.Policy{Client: m.Chatter, Model: m.Name, Slots: a.slots}, a.c.Rollout.Temperature), l}
+	return agent{m, l.Runner(llm.Policy{Client: m.Chatter, Model: m.Name, Slots: a.slots}, a.c.Rollout.Temperature), l}
 }
 
 // Name implements synth.Reference.
