@@ -44,6 +44,7 @@ func newSynth(a *app) *cobra.Command {
 	f.Float64Var(&x.BudgetUSD, "budget-usd", 0, "most US dollars for all models, by the prices of their providers; 0 is no limit")
 	f.IntVar(&x.BudgetTokens, "token-budget", 0, "most tokens for all models, sent and received; 0 is no limit")
 	allowFindingsFlag(f, &x.AllowFindings)
+	c.AddCommand(newSynthReport(a))
 	return c
 }
 

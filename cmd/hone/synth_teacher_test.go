@@ -13,6 +13,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/data/synth"
 	"hone/internal/episode/scenario"
+	"hone/internal/synthesis"
 )
 
 // teachingEndpoint serves models by name: "wise" thinks of tasks of the shop, "strict" picks and scores, "pupil" buys what a task
@@ -103,6 +104,16 @@ func TestSynthTeacher(t *testing.T) {
 		if want := map[bool]string{true: "wise", false: "other"}[x.Split == scenario.Train]; p.Teacher != want || p.Quality != 9 || p.Reference == nil || p.Reference.By != "pupil" || p.Reference.Runs != 2 || p.Reference.Passed == 0 {
 			t.Errorf("%s: %s %+v %+v", x.Task, x.Split, p, p.Reference)
 		}
+	}
+	var gap synthesis.Compared
+	write(t, "said.jsonl", `{"messages": [{"role": "user", "content": "Get me a hat."}, {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "type": "function", "function": {"name": "buy", "arguments": "{}"}}]}, {"role": "tool", "tool_call_id": "c", "content": "sold"}, {"role": "assistant", "content": "Done."}]}`)
+	write(t, "hand.jsonl", `{"task": "Look for a tie.", "gold": [{"name": "look", "arguments": {"name": "tie"}}]}`)
+	if code, printed, said = hone(t, "", "synth", "report", "made.json", "--scenarios", "hand.jsonl", "--data", "said.jsonl", "--json"); code != 0 || json.Unmarshal([]byte(printed), &gap) != nil ||
+		gap.Distance == nil || len(gap.Distance.Shapes) != 3 || gap.Distance.Shapes[0].Tasks != len(list) || gap.Distance.Shapes[1].Words != 4 || gap.Distance.Shapes[2].Calls != 1 || gap.Gap.Overlaps[0] != r.Gap.Overlaps[0] {
+		t.Errorf("%d %+v\n%s%s", code, gap, printed, said)
+	}
+	if code, _, said = hone(t, "", "synth", "report", "none.json"); code != 2 || !strings.Contains(said, "none.json") {
+		t.Errorf("%d %s", code, said)
 	}
 	before := asked["wise"].Load()
 	if code, _, said = hone(t, "", args...); code != 0 || asked["wise"].Load() != before {

@@ -186,7 +186,7 @@ func sayMade(h *host.Host, made *synth.Result) {
 		h.Say("not called, since nothing bounds what they change and they do not say that they change nothing: %s; --call-all calls them too", strings.Join(r.Untouched, ", "))
 	}
 	h.Say("%s: %.0f%% of several calls, %.0f%% without one; %.0f words a task; %.0f%% of the held-out tasks' word triples stand in training tasks",
-		fault.Count(len(made.Scenarios), "scenario"), 100*r.Several, 100*r.Abstain, r.Words, 100*r.SharedN)
+		fault.Count(len(made.Scenarios), "scenario"), 100*r.Several, 100*r.Abstain, r.Words, 100*r.Gap.Overlaps[0].Grams[2])
 }
 
 // nothingMade says why there is no scenario: what the first tool answers, or at which stage all fell.

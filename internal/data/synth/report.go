@@ -16,13 +16,13 @@ type Report struct {
 	Tools     []ToolRow      `json:"tools"`
 	Kinds     map[string]int `json:"kinds"`
 	Splits    map[string]int `json:"splits"`
-	Checks    map[string]int `json:"checks"`        // scenarios by the types of their checks
-	Played    int            `json:"played"`        // sessions or calls that this command played
-	Kept      int            `json:"kept"`          // plays that an earlier command left
-	Several   float64        `json:"several"`       // share of scenarios with several calls
-	Abstain   float64        `json:"abstain"`       // share of those to be answered without a call
-	SharedN   float64        `json:"shared_ngrams"` // share of the held-out tasks' word triples that training tasks have
-	Words     float64        `json:"words"`         // mean length of a task
+	Checks    map[string]int `json:"checks"`  // scenarios by the types of their checks
+	Played    int            `json:"played"`  // sessions or calls that this command played
+	Kept      int            `json:"kept"`    // plays that an earlier command left
+	Several   float64        `json:"several"` // share of scenarios with several calls
+	Abstain   float64        `json:"abstain"` // share of those to be answered without a call
+	Gap       Distance       `json:"gap"`     // of the held-out tasks to the training tasks
+	Words     float64        `json:"words"`   // mean length of a task
 	Lies      []string       `json:"lies,omitempty"`
 	Quality   float64        `json:"quality,omitempty"`    // mean of the judge's scores
 	Asked     []Asked        `json:"asked,omitempty"`      // what models were asked
@@ -118,37 +118,9 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 	if n := float64(len(list)); n > 0 {
 		r.Several, r.Abstain, r.Words = float64(several)/n, float64(without)/n, float64(length)/n
 	}
-	r.SharedN = sharedTriples(list)
+	r.Gap = GapOf(list, (*scenario.Scenario).Asks)
 	r.Kept = m.ledger.Kept()
 	r.Played = m.ledger.fresh()
-}
-
-// sharedTriples is the share of word triples of test tasks that stand in training tasks too: how near the wordings are.
-func sharedTriples(list []scenario.Scenario) float64 {
-	train, test := map[string]bool{}, map[string]bool{}
-	for _, s := range list {
-		into := train
-		if s.Split != scenario.Train {
-			into = test
-		}
-		if len(s.Gold) == 0 {
-			continue // of what needs no tool there is one wording
-		}
-		w := strings.Fields(normal(s.Task))
-		for i := 0; i+3 <= len(w); i++ {
-			into[strings.Join(w[i:i+3], " ")] = true
-		}
-	}
-	shared := 0
-	for triple := range test {
-		if train[triple] {
-			shared++
-		}
-	}
-	if len(test) == 0 {
-		return 0
-	}
-	return float64(shared) / float64(len(test))
 }
 
 // Rows are the stages as a table, each with its reasons, the most frequent first.
@@ -165,9 +137,9 @@ func (r *Report) Rows() [][]string {
 	return rows
 }
 
-// Tables are the stages, what models were asked, and the tools, with an empty row between them.
+// Tables are the stages, what models were asked, the tools, and how far held-out tasks are from training tasks, with an empty row between them.
 func (r *Report) Tables() (tables [][][]string) {
-	for _, rows := range [][][]string{r.Rows(), r.AskedRows(), r.ToolRows()} {
+	for _, rows := range [][][]string{r.Rows(), r.AskedRows(), r.ToolRows(), r.Gap.Rows()} {
 		if len(rows) > 0 && len(tables) > 0 {
 			tables = append(tables, [][]string{{}})
 		}

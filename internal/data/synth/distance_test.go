@@ -1,0 +1,61 @@
+package synth
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"hone/internal/episode/scenario"
+)
+
+// Worked by hand.
+func TestDistance(t *testing.T) {
+	a := []Task{{"Add a hat, please.", []string{"add"}}, {"Add a hat to the list and count the list.", []string{"add", "count"}}}
+	b := []Task{{"Please add a hat.", []string{"add"}}, {"Sing!", nil}}
+	s := ShapeOf(a)
+	if want := (Shape{Tasks: 2, Words: 7, WordsLow: 4, WordsHigh: 10, Calls: 1.5, Several: 0.5, Tools: 2, Chains: 1, Distinct: 9. / 12}); s != want {
+		t.Errorf("%+v", s) // the pairs "add a", "a hat" and "the list" stand twice
+	}
+	o := OverlapOf(b, a)
+	// Of please, add, a, hat, sing four are there; of "please add", "add a", "a hat" two; of the triples "add a hat"; no four words.
+	if want := [mostGram]float64{4. / 5, 2. / 3, 1. / 2, 0}; o.Grams != want || o.Tools != 1 || o.Chains != 0 {
+		t.Errorf("%+v", o)
+	}
+	if fmt.Sprintf("%.3f", o.Usage) != "0.333" { // 1 and 2/3 of the calls are add
+		t.Errorf("%v", o.Usage)
+	}
+	rows := DistanceOf([]Set{{"theirs", a}, {"ours", b}}).Rows()
+	if text := fmt.Sprint(rows); !strings.Contains(text, "[3-grams also in theirs  50%]") || !strings.Contains(text, "[calls, mean 1.50 0.50]") {
+		t.Error(text)
+	}
+}
+
+// A set is no way from itself, and all the way from one with other words and tools.
+func TestDistanceExtremes(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		words := rapid.SliceOfN(rapid.SampledFrom(strings.Fields(vocabulary)), 6, 12)
+		draw := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) Task {
+			return Task{strings.Join(words.Draw(r, "words"), " "), rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c"}), 1, 3).Draw(r, "tools")}
+		}), 1, 6).Draw(r, "tasks")
+		o := OverlapOf(draw, draw)
+		if o.Grams != [mostGram]float64{1, 1, 1, 1} || o.Near < 0.999 || o.Tools != 1 || o.Usage > 1e-9 {
+			r.Fatalf("with itself: %+v", o)
+		}
+		other := OverlapOf(draw, []Task{{"zz yy xx ww vv uu", []string{"z"}}})
+		if other.Grams != [mostGram]float64{} || other.Near != 0 || other.Tools != 0 || other.Usage < 0.999 {
+			r.Fatalf("with others: %+v", other)
+		}
+	})
+}
+
+// The gap is that of scenarios with calls.
+func TestGap(t *testing.T) {
+	gold := []scenario.Gold{{Name: "add", Arguments: []byte(`{}`)}}
+	d := GapOf([]scenario.Scenario{{Task: "Add a hat now.", Gold: gold, Split: "train"}, {Task: "Add a hat soon.", Gold: gold, Split: "test"}, {Task: "Add a hat now.", Split: "test"},
+		{Task: "Buy it.", Gold: gold, Split: "validation"}}, (*scenario.Scenario).Asks)
+	if d.Shapes[0].Tasks != 1 || d.Shapes[1].Tasks != 2 || d.Overlaps[0].Grams[2] != 1./2 {
+		t.Errorf("%+v", d)
+	}
+}
