@@ -81,7 +81,7 @@ func TestQuantileAsNumpy(t *testing.T) {
 	}
 }
 
-// The examples of table I in Newcombe, Statistics in Medicine 17 (1998), 857-872, and the limit z^2 / (n + z^2) of none.
+// The examples of Newcombe, Statistics in Medicine 17 (1998), 857-872, and the limit z^2 / (n + z^2) of none.
 func TestWilson(t *testing.T) {
 	for _, x := range []struct {
 		ones, n             int

@@ -34,6 +34,12 @@ func FirstCall() Metric {
 	}}
 }
 
+// calls are those that the model made, or tried to: of a turn with a broken call nobody can tell how many, and it counts as one.
+func (r Row) calls() float64 { return float64(r.NumCalls + r.NumMalformed) }
+
+// invalidCalls are those that could not be sent: broken, of no known tool, or with arguments against the schema.
+func (r Row) invalidCalls() float64 { return float64(r.NumInvalidCalls + r.NumMalformed) }
+
 // withUser is 1 for an episode that had a simulated user.
 func withUser(r Row) float64 { return oneIf(r.NumUserTurns > 0) }
 
@@ -46,7 +52,7 @@ func Metrics() []Metric {
 		Completion(),
 		FirstCall(),
 		{"validity", "calls that could be sent: well-formed, of a known tool, with arguments that fit its schema", Rate, "", 1, func(r Row) (float64, float64) {
-			return float64(r.NumCalls - r.NumInvalidCalls), float64(r.NumCalls + r.NumMalformed)
+			return r.calls() - r.invalidCalls(), r.calls()
 		}},
 		{"tool_efficiency", "gold calls for each call made, at most 1, in episodes that did the task", Share, "", 1, func(r Row) (float64, float64) {
 			done := oneIf(r.Episode && r.NumGold > 0)
@@ -66,9 +72,9 @@ func Metrics() []Metric {
 			return oneIf(r.NumGold > 0) * float64(r.NumExtraCalls), oneIf(r.NumGold > 0)
 		}},
 		{"turns", "turns", Amount, "", 0, perEpisode(func(r Row) float64 { return float64(r.NumTurns) })},
-		{"calls", "calls", Amount, "", 0, perEpisode(func(r Row) float64 { return float64(r.NumCalls) })},
+		{"calls", "calls, broken ones too", Amount, "", 0, perEpisode(Row.calls)},
 		{"tool_errors", "calls that a tool answered with an error", Amount, "", -1, perEpisode(func(r Row) float64 { return float64(r.NumToolErrors) })},
-		{"invalid_calls", "calls that could not be sent", Amount, "", -1, perEpisode(func(r Row) float64 { return float64(r.NumInvalidCalls) })},
+		{"invalid_calls", "calls that could not be sent", Amount, "", -1, perEpisode(Row.invalidCalls)},
 		{"prompt_tokens", "tokens read, of each turn the whole prompt", Amount, "tokens", -1, perEpisode(func(r Row) float64 { return float64(r.NumPromptTokens) })},
 		{"completion_tokens", "tokens written", Amount, "tokens", -1, perEpisode(func(r Row) float64 { return float64(r.NumCompletionTokens) })},
 		{"user_turns", "messages of the simulated user", Amount, "", 0, func(r Row) (float64, float64) { return float64(r.NumUserTurns), withUser(r) }},

@@ -18,7 +18,7 @@ const fewClusters = 12
 //
 //	Phi(-t sqrt(v / w)) and 1 minus that,  t: quantile of Student's t with the clusters' freedom, v and w: variances below
 //
-// the expanded percentiles of Hesterberg 2015 ("What Teachers Should Know About the Bootstrap", section 5.3) with freedom and variance
+// the expanded percentiles of Hesterberg 2015 ("What Teachers Should Know about the Bootstrap", arXiv 1411.5279) with freedom and variance
 // for clusters of unequal size in the place of n - 1 and n / (n - 1). They cover 95 to 96%, for rates near 0, 0.5 and 1, with several
 // repeats and with families; more where outcomes are so rare that hardly a scenario differs. BCa intervals cover 91 to 95%, bootstrap-t
 // 89 to 95%.

@@ -47,7 +47,8 @@ type Row struct {
 	UserSeconds   float64 `json:"user_seconds,omitempty"`    // of Seconds, those in which it did
 	UserEnded     string  `json:"user_ended,omitempty"`      // who ended the conversation, see trajectory.User
 
-	Cost *float64 `json:"cost,omitempty"` // US dollars; nil where not known
+	Cost   *float64 `json:"cost,omitempty"`   // US dollars; nil where not known
+	Reused bool     `json:"reused,omitempty"` // an earlier evaluation ran the episode, and paid for it
 	// ChecksFailedToRun names the checks that gave no verdict, as "checks[0] (sql)". Such an episode is in no rate.
 	ChecksFailedToRun []string `json:"checks_failed_to_run,omitempty"`
 }
@@ -93,7 +94,7 @@ func NewSystem(name string, ts []*trajectory.Trajectory, c Criteria) System {
 
 // row is all of a trajectory but its success.
 func row(t *trajectory.Trajectory, c Criteria) Row {
-	r := Row{ScenarioID: t.ScenarioID, Repeat: t.Rollout, Outcome: t.Outcome, NumTurns: len(t.Turns), Reward: t.Reward, Seconds: t.Seconds}
+	r := Row{ScenarioID: t.ScenarioID, Repeat: t.Rollout, Outcome: t.Outcome, NumTurns: len(t.Turns), Reward: t.Reward, Seconds: t.Seconds, Reused: t.Reused != ""}
 	if c.Describe != nil {
 		c.Describe(&r)
 	}
@@ -119,7 +120,7 @@ func row(t *trajectory.Trajectory, c Criteria) Row {
 		}
 	}
 	for _, turn := range t.Turns {
-		if turn.ParseError != "" && t.StopReason != trajectory.StopMaxTokens { // what the limit cut is not malformed
+		if malformed(t, turn) {
 			r.NumMalformed++
 		}
 		r.ModelSeconds += turn.SampleSeconds
@@ -130,6 +131,11 @@ func row(t *trajectory.Trajectory, c Criteria) Row {
 	r.NumPromptTokens, r.NumCompletionTokens = t.NumTokens()
 	r.NumRecoverable, r.NumRecovered = recovery(t, func(x trajectory.ToolResult) bool { return c.Wanted != nil && c.Wanted(x, t.ScenarioID) })
 	return r
+}
+
+// malformed reports whether a turn's text held a broken call. What the limit of tokens cut is not broken.
+func malformed(t *trajectory.Trajectory, turn trajectory.Turn) bool {
+	return turn.ParseError != "" && t.StopReason != trajectory.StopMaxTokens
 }
 
 // abstained reports whether an episode did without a tool where it should: it ended by itself and called none of a server's.

@@ -24,24 +24,31 @@ func turnOf(calls ...[3]string) trajectory.Turn {
 }
 
 func TestRecovery(t *testing.T) {
+	broken := trajectory.Turn{ParseError: "it ends early"}
 	for name, x := range map[string]struct {
 		turns             []trajectory.Turn
 		failed, recovered int
+		stop              trajectory.StopReason
 	}{
-		"nothing failed":               {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "ok"})}, 0, 0},
-		"again with other arguments":   {[]trajectory.Turn{turnOf([3]string{"a", `{"x":1}`, "tool_error"}), turnOf([3]string{"a", `{"x":2}`, "ok"})}, 1, 1},
-		"never again":                  {[]trajectory.Turn{turnOf([3]string{"a", `{"x":1}`, "tool_error"}), turnOf([3]string{"b", `{"x":2}`, "ok"})}, 1, 0},
-		"failed twice, one intent":     {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "invalid"}), turnOf([3]string{"a", `{}`, "tool_error"}), turnOf([3]string{"a", `{}`, "ok"})}, 1, 1},
-		"again after it succeeded":     {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "invalid"}), turnOf([3]string{"a", `{}`, "ok"}), turnOf([3]string{"a", `{}`, "invalid"})}, 2, 1},
-		"in the same turn is no cure":  {[]trajectory.Turn{turnOf([3]string{"a", `{"x":1}`, "tool_error"}, [3]string{"a", `{"x":2}`, "ok"})}, 1, 0},
-		"a name that does not exist":   {[]trajectory.Turn{turnOf([3]string{"serch", `{"q":"x"}`, "invalid"}), turnOf([3]string{"search", `{"q": "x"}`, "ok"})}, 1, 1},
-		"no arguments, another tool":   {[]trajectory.Turn{turnOf([3]string{"lst", `{}`, "invalid"}), turnOf([3]string{"time", `{}`, "ok"})}, 1, 0},
-		"denied is not failed":         {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "denied"}), turnOf([3]string{"a", `{}`, "ok"})}, 0, 0},
-		"lost calls are not failed":    {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "timeout"}, [3]string{"b", `{}`, "transport_error"})}, 0, 0},
-		"an error that was asked for":  {[]trajectory.Turn{turnOf([3]string{"wanted", `{}`, "tool_error"})}, 0, 0},
-		"two intents, one comes right": {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "invalid"}, [3]string{"b", `{"x":1}`, "invalid"}), turnOf([3]string{"b", `{"x":3}`, "ok"})}, 2, 1},
+		"a broken call":                {[]trajectory.Turn{broken, turnOf([3]string{"a", `{}`, "ok"})}, 1, 1, ""},
+		"broken twice, one intent":     {[]trajectory.Turn{broken, broken, turnOf([3]string{"a", `{}`, "ok"}, [3]string{"b", `{}`, "ok"})}, 1, 1, ""},
+		"broken to the end":            {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "ok"}), broken}, 1, 0, ""},
+		"broken, then another error":   {[]trajectory.Turn{broken, turnOf([3]string{"a", `{}`, "tool_error"})}, 2, 0, ""},
+		"cut by the limit":             {[]trajectory.Turn{broken}, 0, 0, trajectory.StopMaxTokens},
+		"nothing failed":               {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "ok"})}, 0, 0, ""},
+		"again with other arguments":   {[]trajectory.Turn{turnOf([3]string{"a", `{"x":1}`, "tool_error"}), turnOf([3]string{"a", `{"x":2}`, "ok"})}, 1, 1, ""},
+		"never again":                  {[]trajectory.Turn{turnOf([3]string{"a", `{"x":1}`, "tool_error"}), turnOf([3]string{"b", `{"x":2}`, "ok"})}, 1, 0, ""},
+		"failed twice, one intent":     {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "invalid"}), turnOf([3]string{"a", `{}`, "tool_error"}), turnOf([3]string{"a", `{}`, "ok"})}, 1, 1, ""},
+		"again after it succeeded":     {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "invalid"}), turnOf([3]string{"a", `{}`, "ok"}), turnOf([3]string{"a", `{}`, "invalid"})}, 2, 1, ""},
+		"in the same turn is no cure":  {[]trajectory.Turn{turnOf([3]string{"a", `{"x":1}`, "tool_error"}, [3]string{"a", `{"x":2}`, "ok"})}, 1, 0, ""},
+		"a name that does not exist":   {[]trajectory.Turn{turnOf([3]string{"serch", `{"q":"x"}`, "invalid"}), turnOf([3]string{"search", `{"q": "x"}`, "ok"})}, 1, 1, ""},
+		"no arguments, another tool":   {[]trajectory.Turn{turnOf([3]string{"lst", `{}`, "invalid"}), turnOf([3]string{"time", `{}`, "ok"})}, 1, 0, ""},
+		"denied is not failed":         {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "denied"}), turnOf([3]string{"a", `{}`, "ok"})}, 0, 0, ""},
+		"lost calls are not failed":    {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "timeout"}, [3]string{"b", `{}`, "transport_error"})}, 0, 0, ""},
+		"an error that was asked for":  {[]trajectory.Turn{turnOf([3]string{"wanted", `{}`, "tool_error"})}, 0, 0, ""},
+		"two intents, one comes right": {[]trajectory.Turn{turnOf([3]string{"a", `{}`, "invalid"}, [3]string{"b", `{"x":1}`, "invalid"}), turnOf([3]string{"b", `{"x":3}`, "ok"})}, 2, 1, ""},
 	} {
-		failed, recovered := recovery(&trajectory.Trajectory{Turns: x.turns}, func(r trajectory.ToolResult) bool { return r.Call.Name == "wanted" })
+		failed, recovered := recovery(&trajectory.Trajectory{Turns: x.turns, StopReason: x.stop}, func(r trajectory.ToolResult) bool { return r.Call.Name == "wanted" })
 		if failed != x.failed || recovered != x.recovered {
 			t.Errorf("%s: %d of %d, want %d of %d", name, recovered, failed, x.recovered, x.failed)
 		}
@@ -73,19 +80,19 @@ func TestRowsSayWhatTheirScenariosSay(t *testing.T) {
 		Learnt: &Learnt{Tools: map[string]bool{"add": true, "mail": true}, Servers: map[string]bool{"calc": true}},
 		Cost:   func(*trajectory.Trajectory) *float64 { return &cost }})
 	again := said("gold", "7", turnOf([3]string{"add", `{"a":1}`, "tool_error"}), turnOf([3]string{"add", `{"a":1}`, "ok"}))
-	again.Rollout = 3
+	again.Rollout, again.Reused = 3, "runs/earlier"
 	again.Turns[0].Usage = &trajectory.Usage{PromptTokens: 100, CompletionTokens: 10}
 	again.Turns[1].BridgeIDs, again.Turns[1].CompletionIDs = make([]int32, 5), make([]int32, 2)
 	again.Turns[2].BridgeIDs, again.Turns[2].CompletionIDs = make([]int32, 3), make([]int32, 1)
 	s := NewSystem("x", []*trajectory.Trajectory{again, said("none", "no"), said("not add", "no"), said("missing", "7")}, c)
 	want := Row{ScenarioID: "gold", Repeat: 3, Outcome: trajectory.OK, Family: "f1", Kind: "sums", Difficulty: "hard", Tags: []string{"kind:sums", "family:f1"},
 		Tools: []string{"add", "mail"}, Servers: []string{"calc", "post"}, SeenTools: &yes, SeenServers: &no, FirstCall: true, Episode: true, NumGold: 3, NumTurns: 3, NumCalls: 2,
-		NumToolErrors: 1, NumRecoverable: 1, NumRecovered: 1, NumPromptTokens: 100 + 5 + 10, NumCompletionTokens: 10 + 2 + 1, Cost: &cost}
+		NumToolErrors: 1, NumRecoverable: 1, NumRecovered: 1, NumPromptTokens: 100 + 5 + 10, NumCompletionTokens: 10 + 2 + 1, Cost: &cost, Reused: true}
 	if !reflect.DeepEqual(s.Rows[0], want) {
 		t.Errorf("%+v\nwant %+v", s.Rows[0], want)
 	}
 	none, notAdd, missing := s.Rows[1], s.Rows[2], s.Rows[3]
-	if !none.NoTool || none.MissingTool || !none.Abstained || none.SeenTools != nil || none.Difficulty != "easy" || notAdd.NoTool || !missing.MissingTool || !missing.Abstained {
+	if none.Reused || !none.NoTool || none.MissingTool || !none.Abstained || none.SeenTools != nil || none.Difficulty != "easy" || notAdd.NoTool || !missing.MissingTool || !missing.Abstained {
 		t.Errorf("%+v\n%+v\n%+v", none, notAdd, missing)
 	}
 	if unknown := NewSystem("x", []*trajectory.Trajectory{again}, ByChecks(scenarios(), nil, Known{})).Rows[0]; unknown.SeenTools != nil || unknown.Servers != nil || unknown.Cost != nil {
@@ -150,15 +157,15 @@ func TestMetrics(t *testing.T) {
 		{ScenarioID: "d", NoTool: true, Episode: true, Abstained: true, NumTurns: 1, Cost: price(0.1)},
 		{ScenarioID: "e", NoTool: true, NumTurns: 2, NumCalls: 2, NumExtraCalls: 9},
 		{ScenarioID: "f", MissingTool: true, NumTurns: 2},
-	}, Lost: []Row{{ScenarioID: "a", Cost: price(1)}}, Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 1}}
+	}, Lost: []Row{{ScenarioID: "a", Cost: price(1)}, {ScenarioID: "f", Cost: price(4), Reused: true}}, Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 1}}
 	got := Summarize(s, Bootstrap{})
 	for name, want := range map[string]struct {
 		mean float64
 		n    int
 	}{
 		"completion": {3. / 6, 6}, "first_call": {1. / 3, 3}, "validity": {7. / 9, 4}, "tool_efficiency": {(0.5 + 1) / 2, 2}, "turn_efficiency": {(0.5 + 1) / 2, 2},
-		"recovery": {2. / 3, 2}, "abstention": {1. / 3, 3}, "extra_calls": {2. / 3, 3}, "turns": {13. / 6, 6}, "calls": {8. / 6, 6}, "tool_errors": {1. / 6, 6},
-		"invalid_calls": {1. / 6, 6}, "prompt_tokens": {100. / 6, 6}, "completion_tokens": {10. / 6, 6}, "reward": {1. / 6, 6}, "seconds": {7. / 6, 6},
+		"recovery": {2. / 3, 2}, "abstention": {1. / 3, 3}, "extra_calls": {2. / 3, 3}, "turns": {13. / 6, 6}, "calls": {9. / 6, 6}, "tool_errors": {1. / 6, 6},
+		"invalid_calls": {2. / 6, 6}, "prompt_tokens": {100. / 6, 6}, "completion_tokens": {10. / 6, 6}, "reward": {1. / 6, 6}, "seconds": {7. / 6, 6},
 		"model_seconds": {3. / 6, 6}, "tool_seconds": {1. / 6, 6}, "cost": {0.3, 2},
 		"user_turns": {2, 2}, "user_tokens": {24, 2}, "user_out_of_scope": {1. / 2, 2},
 	} {
@@ -172,7 +179,8 @@ func TestMetrics(t *testing.T) {
 		t.Errorf("%d metrics are measured, of %d", len(got.Metrics), len(Metrics()))
 	}
 	near(t, "total cost", *got.TotalCost, 1.6, 1e-12)
-	if empty := Summarize(System{}, Bootstrap{}); len(empty.Metrics) != 0 || empty.TotalCost != nil || empty.Unreliable {
+	near(t, "cost of what is reused", *got.ReusedCost, 4, 1e-12)
+	if empty := Summarize(System{}, Bootstrap{}); len(empty.Metrics) != 0 || empty.TotalCost != nil || empty.ReusedCost != nil || empty.Unreliable {
 		t.Errorf("%+v", empty)
 	}
 }

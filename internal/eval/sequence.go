@@ -7,8 +7,8 @@ import "math"
 // An interval for a fixed number of scenarios does not allow that: who looks after each scenario, and stops at the first interval
 // without 0, finds a difference in far more than 5% of A/A comparisons.
 //
-// It is the hedged capital process of Waudby-Smith and Ramdas 2024 ("Estimating means of bounded random variables by betting",
-// theorem 3): for each mean m one bets that the next difference is above m, and another that it is below, with stakes
+// It is the hedged capital process of Waudby-Smith and Ramdas 2024 ("Estimating means of bounded random variables by betting"):
+// for each mean m one bets that the next difference is above m, and another that it is below, with stakes
 // that depend on the past alone. Were m the truth, the capital would stay below 2 / (1 - level) for ever with a probability of
 // 1 - (1 - level) / 2; so what has earned more is no longer in the interval. One bet earns less the greater m is and the other more,
 // so what is left is an interval.
@@ -45,7 +45,7 @@ func (s *Sequence) Add(difference float64) {
 	x := (max(-1, min(1, difference)) + 1) / 2
 	t := float64(s.n + 1)
 	alpha := 1 - s.level
-	// The stakes of the paper's equation 26: those of an empirical-Bernstein bound, predictable by the past, with the
+	// The paper's predictable plug-in stakes: those of an empirical-Bernstein bound, predictable by the past, with the
 	// truncation c / m that keeps capital positive.
 	const c = 0.75
 	stake := math.Sqrt(2 * math.Log(2/alpha) / (s.spread * math.Log(1+t)))

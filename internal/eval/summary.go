@@ -36,7 +36,8 @@ type Summary struct {
 	SecondsP50    Interval                   `json:"seconds_p50,omitzero"` // half of the episodes take no longer
 	SecondsP95    Interval                   `json:"seconds_p95,omitzero"`
 	NumRepeats    int                        `json:"num_repeats,omitempty"` // the most episodes of one scenario
-	TotalCost     *float64                   `json:"total_cost,omitempty"`  // US dollars, of the episodes whose cost is known; nil where none is
+	TotalCost     *float64                   `json:"total_cost,omitempty"`  // US dollars that this evaluation paid, of the episodes whose cost is known; nil where none is
+	ReusedCost    *float64                   `json:"reused_cost,omitempty"` // and what earlier evaluations paid for the episodes that are reused
 	Excluded      map[trajectory.Outcome]int `json:"excluded,omitempty"`
 	ExcludedShare float64                    `json:"excluded_share"`       // of all episodes
 	Unreliable    bool                       `json:"unreliable,omitempty"` // half of the episodes or more are excluded
@@ -68,15 +69,17 @@ func Summarize(s System, b Bootstrap) Summary {
 	}
 	out.SecondsP50, out.SecondsP95 = Quantile(s.Rows, 0.5, b), Quantile(s.Rows, 0.95, b)
 	out.WorstCase = Estimate(s.WorstCase(), Completion(), b)
-	out.TotalCost = totalCost(slices.Concat(s.Rows, s.Lost))
+	out.TotalCost = totalCost(slices.Concat(s.Rows, s.Lost), false)
+	out.ReusedCost = totalCost(slices.Concat(s.Rows, s.Lost), true)
 	return out
 }
 
-// totalCost is what some episodes cost, nil where that is known of none. What a lost episode cost was paid too.
-func totalCost(rows []Row) *float64 {
+// totalCost is what the episodes cost that are reused, or those that are not; nil where that is known of none. What a lost episode cost was
+// paid too.
+func totalCost(rows []Row, reused bool) *float64 {
 	var costs []float64
 	for _, r := range rows {
-		if r.Cost != nil {
+		if r.Cost != nil && r.Reused == reused {
 			costs = append(costs, *r.Cost)
 		}
 	}

@@ -73,6 +73,9 @@ func (m *Evaluated) Notes(results eval.Results) []string {
 		if x.TotalCost != nil {
 			add("%s: %.4f dollars", s.Name, *x.TotalCost)
 		}
+		if x.ReusedCost != nil {
+			add("%s: earlier evaluations paid %.4f dollars for the episodes that are reused", s.Name, *x.ReusedCost)
+		}
 		for i, c := range x.NotRun {
 			if i == 3 {
 				add("%s: and %d other checks; --json names them all", s.Name, len(x.NotRun)-i)
