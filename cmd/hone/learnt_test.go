@@ -130,21 +130,21 @@ func TestLessons(t *testing.T) {
 	judged.ID, judged.Checks = "y", nil
 	tasks := append(list, renamed, judged, scenario.Scenario{ID: "sell", Task: "Sell a hat."}, scenario.Scenario{ID: "lend", Task: "Lend a hat."}, scenario.Scenario{ID: "rent", Task: "Rent a hat."})
 	var said bytes.Buffer
-	if got, want := job.WarnLearnt(toyApp(&said, nil).Host, "second/final", tasks), []string{"a", "z", "y", "sell"}; !slices.Equal(got, want) {
+	if got, want := job.LearntBy("second/final").WarnSame(toyApp(&said, nil).Host, tasks), []string{"a", "z", "y", "sell"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if !strings.Contains(said.String(), "warning: the model was trained on 4 of 8 scenarios (a, z, y, sell), as the record of "+here+"/second, "+here+"/first says") {
 		t.Errorf("said %s", &said)
 	}
 	said.Reset()
-	if got := job.WarnLearnt(toyApp(&said, nil).Host, "first/final", tasks); !slices.Equal(got, []string{"sell"}) {
+	if got := job.LearntBy("first/final").WarnSame(toyApp(&said, nil).Host, tasks); !slices.Equal(got, []string{"sell"}) {
 		t.Errorf("the first: %q, %s", got, &said)
 	}
 	said.Reset()
-	if got := job.WarnLearnt(toyApp(&said, nil).Host, "second/final", list[1:]); got != nil || said.Len() > 0 {
+	if got := job.LearntBy("second/final").WarnSame(toyApp(&said, nil).Host, list[1:]); got != nil || said.Len() > 0 {
 		t.Errorf("held out: %q, %s", got, &said)
 	}
-	if got := job.WarnLearnt(toyApp(&said, nil).Host, "/elsewhere/adapter", list); got != nil || !strings.Contains(said.String(), "no run's record beside /elsewhere/adapter") {
+	if got := job.LearntBy("/elsewhere/adapter").WarnSame(toyApp(&said, nil).Host, list); got != nil || !strings.Contains(said.String(), "no run's record beside /elsewhere/adapter") {
 		t.Errorf("no record: %q, %s", got, &said)
 	}
 }
@@ -176,7 +176,7 @@ func TestLessonsWithPaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	if got := job.WarnLearnt(toyApp(&said, nil).Host, "out/final", list); !slices.Equal(got, []string{"a"}) {
+	if got := job.LearntBy("out/final").WarnSame(toyApp(&said, nil).Host, list); !slices.Equal(got, []string{"a"}) {
 		t.Errorf("%q, said %s", got, &said)
 	}
 	if s := job.ScenariosOf("out")["a"]; s == nil || s.Hash() != list[0].Hash() {

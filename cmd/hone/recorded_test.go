@@ -133,7 +133,7 @@ func TestSearchedEpisode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	success := (&job.Episodes{Set: &toolset.Set{}}).Criteria(job.ByID(list))
+	success := (&job.Episodes{Set: &toolset.Set{}}).Criteria(job.ByID(list), nil)
 	if rows := eval.NewSystem("", []*trajectory.Trajectory{&got}, success).Rows; !rows[0].FirstCall || !rows[0].Episode || rows[0].NumExtraCalls != 0 || rows[0].NumGold != 1 {
 		t.Error("an evaluation counts the search as a call")
 	}

@@ -19,8 +19,8 @@ const (
 
 // Learnt are the tools, by the names the model calls them by, and the servers that a system was trained on.
 type Learnt struct {
-	Tools   map[string]bool
-	Servers map[string]bool
+	Tools   map[string]bool `json:"tools"`
+	Servers map[string]bool `json:"servers"`
 }
 
 // Known is what the scenarios do not say themselves. The zero value knows nothing.

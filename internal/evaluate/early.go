@@ -81,7 +81,7 @@ func (b *bench) known(systems []*measuring) (all []Known, enough bool) {
 	if points == 0 {
 		return nil, false
 	}
-	criteria, order, n := b.local.Criteria(job.ByID(b.tasks)), b.order(), len(systems)
+	criteria, order, n := b.local.Criteria(job.ByID(b.tasks), nil), b.order(), len(systems)
 	rows := make([][]eval.Row, n)
 	for i, m := range systems {
 		rows[i] = eval.NewSystem(m.Name, m.episodes, criteria).Rows

@@ -158,9 +158,9 @@ func (b *bench) sayTemperature() {
 
 // conclude makes the systems' rows. One of which no episode says anything is in no table: it is among those that failed.
 func (b *bench) conclude(out *Evaluated, systems []*measuring) error {
-	known := job.ByID(b.tasks)
+	known, learnt := job.ByID(b.tasks), job.LearntOf(b.Kept.Evaluation.Systems, "", b.local.Catalog)
 	for _, m := range systems {
-		s := eval.NewSystem(m.Name, m.episodes, b.local.Criteria(known))
+		s := eval.NewSystem(m.Name, m.episodes, b.local.Criteria(known, learnt[m.Name]))
 		s.Model = m.Model(b.Config.Model.Base)
 		for _, t := range m.episodes {
 			s.Episodes = append(s.Episodes, eval.Example{Trajectory: t, Scenario: known[t.ScenarioID]})
@@ -241,11 +241,26 @@ func (*unkept) Finish(string) error { return nil }
 // warnLearnt tells which scenarios the adapters were trained on, and on which others that are nearly the same.
 func (b *bench) warnLearnt() (ids []string, near []overlap.Near) {
 	for _, s := range b.Kept.Evaluation.Systems {
-		ids = append(ids, job.WarnLearnt(b.Host, s.Adapter, b.tasks)...)
-		near = append(near, job.WarnNear(b.Host, s.Adapter, b.tasks)...)
+		l := job.LearntBy(s.Adapter)
+		ids = append(ids, l.WarnSame(b.Host, b.tasks)...)
+		near = append(near, l.WarnNear(b.Host, b.tasks)...)
 	}
 	slices.Sort(ids)
-	return slices.Compact(ids), near
+	return slices.Compact(ids), nearest(near)
+}
+
+// nearest keeps of each scenario the copy that is nearest.
+func nearest(all []overlap.Near) (out []overlap.Near) {
+	for _, n := range all {
+		i := slices.IndexFunc(out, func(o overlap.Near) bool { return o.ScenarioID == n.ScenarioID })
+		switch {
+		case i < 0:
+			out = append(out, n)
+		case n.SameValues && !out[i].SameValues, n.SameValues == out[i].SameValues && n.Similarity > out[i].Similarity:
+			out[i] = n
+		}
+	}
+	return out
 }
 
 // rehearse looks whether what is on this machine could be opened.

@@ -305,9 +305,11 @@ func ByID(list []scenario.Scenario) map[string]*scenario.Scenario {
 	return m
 }
 
-// Criteria tell success by the scenarios' own checks.
-func (l *Episodes) Criteria(byID map[string]*scenario.Scenario) eval.Criteria {
-	return eval.ByChecks(byID, l.Scorer.Defaults, knownOf(l.Catalog))
+// Criteria tell success by the scenarios' own checks. learnt is what the policy was trained with, nil where that is not known.
+func (l *Episodes) Criteria(byID map[string]*scenario.Scenario, learnt *eval.Learnt) eval.Criteria {
+	known := knownOf(l.Catalog)
+	known.Learnt = learnt
+	return eval.ByChecks(byID, l.Scorer.Defaults, known)
 }
 
 // Scenarios loads a file for a verb that scores; without checks and without a judge there is nothing to score, unless by a program.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,23 +16,26 @@ import (
 	"hone/internal/data/overlap"
 	"hone/internal/demo"
 	"hone/internal/episode/scenario"
+	"hone/internal/eval"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/mcp"
 )
 
 // Learnt is what an adapter learnt from, by the records of the runs that made it: its own, and those of the adapters it was
 // begun from.
 type Learnt struct {
-	hashes  map[string]bool  // of scenarios
-	tasks   map[string]bool  // what the user said
-	sources []overlap.Source // all that users said
-	records []string         // the run directories
-	unknown []string         // where no record is found
+	hashes  map[string]bool   // of scenarios
+	tasks   map[string]bool   // what the user said
+	sources []overlap.Source  // all that users said
+	tools   map[string]string // that tasks ask for or conversations call, by the names the model calls them by -> their servers, "" where no catalog says it
+	records []string          // the run directories
+	unknown []string          // where no record is found
 }
 
 // LearntBy reads the records of the adapter in a folder of its run directory.
 func LearntBy(folder string) Learnt {
-	l := Learnt{hashes: map[string]bool{}, tasks: map[string]bool{}}
+	l := Learnt{hashes: map[string]bool{}, tasks: map[string]bool{}, tools: map[string]string{}}
 	for seen := map[string]bool{}; folder != "" && !seen[folder]; {
 		seen[folder] = true
 		folder = l.read(folder)
@@ -63,6 +67,9 @@ func (l *Learnt) read(folder string) (earlier string) {
 	} else {
 		l.records = append(l.records, dir)
 	}
+	if catalog, err := mcp.Load(filepath.Join(dir, CatalogFile)); err == nil {
+		l.place(catalog)
+	}
 	if earlier = b.Flags.Adapter; earlier != "" && !filepath.IsAbs(earlier) {
 		earlier = filepath.Join(b.Folder, earlier)
 	}
@@ -92,11 +99,39 @@ func (l *Learnt) scenarios(dir string) error {
 	return err
 }
 
+// called notes a tool that is learnt from.
+func (l *Learnt) called(tool string) {
+	if _, known := l.tools[tool]; !known {
+		l.tools[tool] = ""
+	}
+}
+
+func (l *Learnt) calledIn(messages []chat.Message) {
+	for _, m := range messages {
+		for _, c := range m.ToolCalls {
+			l.called(c.Name)
+		}
+	}
+}
+
+// place notes whose the tools are, as a catalog says.
+func (l *Learnt) place(catalog *mcp.Catalog) {
+	serverOf := ServerOf(catalog)
+	for tool, server := range l.tools {
+		if server == "" && serverOf != nil {
+			l.tools[tool] = serverOf(tool)
+		}
+	}
+}
+
 func (l *Learnt) add(s scenario.Scenario, dir string) {
 	l.hashes[s.Hash()] = true
 	l.sources = append(l.sources, overlap.Source{Name: s.ID, Where: dir, Text: overlap.TextOf(&s)})
 	if s.Task != "" { // the last words of a conversation say little alone
 		l.tasks[s.Task] = true
+	}
+	for _, tool := range s.Tools() {
+		l.called(tool)
 	}
 }
 
@@ -115,6 +150,7 @@ func (l *Learnt) conversations(dir string) error {
 			l.hashes[r.Scenario] = true
 		}
 		l.tasks[r.Task()] = true
+		l.calledIn(r.Messages)
 	}
 	l.sources = append(l.sources, saidIn(rows, dir)...)
 	return err
@@ -134,6 +170,7 @@ func (l *Learnt) demo(dir string) error {
 	}
 	for i, messages := range t.Demonstrations {
 		l.sources = append(l.sources, overlap.Source{Name: fmt.Sprintf("demonstration %d", i), Where: dir, Text: overlap.Said(messages)})
+		l.calledIn(messages)
 		for _, m := range messages {
 			if m.Role == chat.User {
 				l.tasks[m.Content] = true
@@ -154,12 +191,46 @@ func (l Learnt) Of(tasks []scenario.Scenario) (ids []string) {
 	return ids
 }
 
-// WarnLearnt tells which of the scenarios to evaluate on the adapter in folder was trained on, and returns them.
-func WarnLearnt(h *host.Host, folder string, tasks []scenario.Scenario) []string {
-	if folder == "" {
-		return nil
+// LearntOf says for each system of an evaluation with which tools and servers it was trained, by the records of its adapter. A system
+// without an adapter is held against what any other learnt, so that it has the same parts as those it is compared with. A system whose
+// record is not whole has none. folder is where relative paths are from, "" for here; catalog says the servers that no record does.
+func LearntOf(systems []System, folder string, catalog *mcp.Catalog) map[string]*eval.Learnt {
+	out, any := map[string]*eval.Learnt{}, &eval.Learnt{Tools: map[string]bool{}, Servers: map[string]bool{}}
+	for _, s := range systems {
+		if s.Adapter == "" {
+			continue
+		}
+		path := s.Adapter
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(folder, path)
+		}
+		if l := LearntBy(path); len(l.unknown) == 0 {
+			out[s.Name] = l.names(catalog)
+			maps.Copy(any.Tools, out[s.Name].Tools)
+			maps.Copy(any.Servers, out[s.Name].Servers)
+		}
 	}
-	l := LearntBy(folder)
+	for _, s := range systems {
+		if s.Adapter == "" && len(out) > 0 {
+			out[s.Name] = any
+		}
+	}
+	return out
+}
+
+func (l Learnt) names(catalog *mcp.Catalog) *eval.Learnt {
+	l.place(catalog)
+	out := &eval.Learnt{Tools: map[string]bool{}, Servers: map[string]bool{}}
+	for tool, server := range l.tools {
+		if out.Tools[tool] = true; server != "" {
+			out.Servers[server] = true
+		}
+	}
+	return out
+}
+
+// WarnSame tells which of the scenarios to evaluate on the adapter it was trained on, and returns them.
+func (l Learnt) WarnSame(h *host.Host, tasks []scenario.Scenario) []string {
 	for _, folder := range l.unknown {
 		h.Say("note: there is no run's record beside %s, so what it was trained on is not known", folder)
 	}
@@ -172,13 +243,9 @@ func WarnLearnt(h *host.Host, folder string, tasks []scenario.Scenario) []string
 	return ids
 }
 
-// WarnNear tells which of the scenarios to evaluate are near copies of what the adapter in folder was trained on, and returns them:
+// WarnNear tells which of the scenarios to evaluate are near copies of what the adapter was trained on, and returns them:
 // those that Of does not know already. Where only values differ, as a number, the two may be one template filled in twice.
-func WarnNear(h *host.Host, folder string, tasks []scenario.Scenario) []overlap.Near {
-	if folder == "" {
-		return nil
-	}
-	l := LearntBy(folder)
+func (l Learnt) WarnNear(h *host.Host, tasks []scenario.Scenario) []overlap.Near {
 	same := l.Of(tasks)
 	found := slices.DeleteFunc(overlap.FindNear(tasks, l.sources, near.Threshold), func(n overlap.Near) bool { return slices.Contains(same, n.ScenarioID) })
 	var copies, filled []string

@@ -47,15 +47,21 @@ func PageOf(path string) (report.Page, error) {
 			servers = append(servers, s.Name)
 		}
 	}
-	p, err := report.Read(path, report.Source{Scenarios: ScenariosOf(path), Defaults: defaults, Bootstrap: IntervalsOf(c), Known: knownOf(catalog)})
+	from := report.Source{Scenarios: ScenariosOf(path), Defaults: defaults, Bootstrap: IntervalsOf(c), Known: knownOf(catalog)}
+	var b Begun
+	s, notRun := run.Summarize(path)
+	if notRun == nil && json.Unmarshal(s.Version, &b) == nil && b.Flags.Evaluation != nil {
+		b.Flags.Settle()
+		from.Learnt = LearntOf(b.Flags.Evaluation.Systems, b.Folder, catalog)
+	}
+	p, err := report.Read(path, from)
 	if err != nil {
 		return p, err
 	}
 	p.Say("base model", c.Model.Base)
 	p.Say("servers", strings.Join(servers, ", "))
 	p.Say("seed", fmt.Sprint(c.Seed))
-	var b Begun
-	if s, err := run.Summarize(path); err == nil && json.Unmarshal(s.Version, &b) == nil {
+	if b.Verb != "" {
 		p.Verb = "hone " + b.Verb
 		p.Say("begun", s.Created.Format("2006-01-02 15:04"))
 		p.Say("attempts", fmt.Sprint(s.NumAttempts))
@@ -65,7 +71,6 @@ func PageOf(path string) (report.Page, error) {
 			p.Say("adapter", b.Flags.Adapter)
 			p.Say("dataset", e.Dataset)
 			p.Say("split", e.Split)
-			b.Flags.Settle()
 			sayModels(&p, c.Model.Base, e.Systems)
 		}
 	}

@@ -147,7 +147,7 @@ func (l *Episodes) validation(c config.Config, list []scenario.Scenario) *recipe
 	if c.Eval.Every == 0 || len(held) == 0 {
 		return nil
 	}
-	return &recipe.Validation{Every: c.Eval.Every, Scenarios: held, Runner: l.Evaluation(c.Eval), Scorer: l.Scorer.Alone(), Passed: l.Criteria(ByID(held)).Episode}
+	return &recipe.Validation{Every: c.Eval.Every, Scenarios: held, Runner: l.Evaluation(c.Eval), Scorer: l.Scorer.Alone(), Passed: l.Criteria(ByID(held), nil).Episode}
 }
 
 // sayBest says which step was best on validation, and where its adapter is; the final adapter is the last step's in any case.

@@ -11,17 +11,18 @@ import (
 // Numbers are all numbers of a page, which results.json has: the page is drawn from them, and from what the episodes say.
 type Numbers struct {
 	eval.Results
-	Confidence float64  `json:"confidence"` // coverage of the intervals
-	Title      string   `json:"title"`
-	Verb       string   `json:"verb,omitempty"`
-	Facts      []Fact   `json:"facts,omitempty"`
-	Notes      []string `json:"notes,omitempty"`
-	Power      *Power   `json:"power,omitempty"` // nil with fewer than two systems
-	Terms      []Term   `json:"terms,omitempty"`
-	Stages     []Stage  `json:"stages,omitempty"`
-	NumGroups  int      `json:"num_groups,omitempty"`
-	Worst      []Group  `json:"worst_groups,omitempty"` // of NumGroups those with the least mean reward
-	Best       []Group  `json:"best_groups,omitempty"`
+	Confidence float64                 `json:"confidence"` // coverage of the intervals
+	Title      string                  `json:"title"`
+	Verb       string                  `json:"verb,omitempty"`
+	Facts      []Fact                  `json:"facts,omitempty"`
+	Notes      []string                `json:"notes,omitempty"`
+	Power      *Power                  `json:"power,omitempty"`  // nil with fewer than two systems
+	Learnt     map[string]*eval.Learnt `json:"learnt,omitempty"` // what each system was trained with
+	Terms      []Term                  `json:"terms,omitempty"`
+	Stages     []Stage                 `json:"stages,omitempty"`
+	NumGroups  int                     `json:"num_groups,omitempty"`
+	Worst      []Group                 `json:"worst_groups,omitempty"` // of NumGroups those with the least mean reward
+	Best       []Group                 `json:"best_groups,omitempty"`
 }
 
 // Term is one term of the reward: its weight, and by system the mean score of the episodes that have it, before the weight.
@@ -33,7 +34,7 @@ type Term struct {
 
 // Numbers computes the numbers of the page.
 func (p Page) Numbers() Numbers {
-	n := Numbers{Results: p.Results(), Title: p.Title, Verb: p.Verb, Facts: p.Facts, Notes: p.Notes, Confidence: p.Confidence(), Power: p.power(), Terms: p.terms(), Stages: p.Stages, NumGroups: len(p.Groups)}
+	n := Numbers{Results: p.Results(), Title: p.Title, Verb: p.Verb, Facts: p.Facts, Notes: p.Notes, Confidence: p.Confidence(), Power: p.power(), Learnt: p.Learnt, Terms: p.terms(), Stages: p.Stages, NumGroups: len(p.Groups)}
 	n.Stages = slices.Clone(n.Stages)
 	for i, s := range n.Stages { // JSON has no numbers that are not finite
 		n.Stages[i].Steps = nil

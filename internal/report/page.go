@@ -20,6 +20,8 @@ type Page struct {
 	Episodes []eval.Example
 	// Unfinished are the systems whose evaluation is not whole.
 	Unfinished []string
+	// Learnt is with which tools and servers each system was trained, where that is known.
+	Learnt map[string]*eval.Learnt
 	// Show is the command that shows an episode whole, but for its name: "hone runs show demo --episode".
 	Show string
 }

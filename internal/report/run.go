@@ -35,6 +35,8 @@ type Source struct {
 	Defaults  grade.Defaults                // of the tools' arguments, nil for none
 	Bootstrap eval.Bootstrap
 	Known     eval.Known // of the tools
+	// Learnt is by system what it was trained with; one that a former page was made with stands.
+	Learnt map[string]*eval.Learnt
 }
 
 // Read makes the page of the run in dir from its ledger, be the run finished or not. What only the process knew that measured,
@@ -49,6 +51,9 @@ func Read(dir string, from Source) (Page, error) {
 		return p, err
 	}
 	p.Bootstrap = from.Bootstrap
+	if p.Learnt == nil {
+		p.Learnt = from.Learnt
+	}
 	l, err := run.ReadLedger(filepath.Join(dir, "ledger.db"))
 	if err != nil {
 		return p, err
@@ -91,7 +96,7 @@ func (p *Page) readResults(dir string) error {
 	if err != nil {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the run's results", Where: path, Err: err, Next: "move the file away, and give the command again"}
 	}
-	p.Parts, p.TrainedOn, p.NearTrained, p.Pairs, p.Facts = kept.Parts, kept.TrainedOn, kept.NearTrained, kept.Pairs, kept.Facts
+	p.Parts, p.TrainedOn, p.NearTrained, p.Pairs, p.Facts, p.Learnt = kept.Parts, kept.TrainedOn, kept.NearTrained, kept.Pairs, kept.Facts, kept.Learnt
 	return nil
 }
 
@@ -208,7 +213,9 @@ func (r *reader) finish(s run.Summary) {
 			r.page.Unfinished = append(r.page.Unfinished, name)
 			r.page.Notes = append(r.page.Notes, fmt.Sprintf("The evaluation of %s is not whole: %s so far.", name, fault.Count(len(ts), "episode")))
 		}
-		system := eval.NewSystem(name, known, eval.ByChecks(r.Scenarios, r.Defaults, r.Known))
+		about := r.Known
+		about.Learnt = r.page.Learnt[name]
+		system := eval.NewSystem(name, known, eval.ByChecks(r.Scenarios, r.Defaults, about))
 		for _, t := range known {
 			system.Episodes = append(system.Episodes, r.example(stage.Name+"/"+t.ID, t))
 		}

@@ -241,7 +241,7 @@ func (s comparison) arm(ctx context.Context, name string) error {
 	case ArmGold:
 		return supervised(s.tasks.Solutions)
 	case ArmRejection:
-		success := s.episodes.Criteria(job.ByID(s.tasks.Train))
+		success := s.episodes.Criteria(job.ByID(s.tasks.Train), nil)
 		r := recipe.Rejection{GroupSize: grpo.GroupSize, SFT: sft, Keep: func(t *trajectory.Trajectory) bool { return t.Outcome == trajectory.OK && success.Episode(t) }}
 		return r.Run(ctx, s.tasks.Train, sampled, s.episodes.Scorer, s.episodes.Trainer, s.episodes.Policy, s.log, s.progress)
 	case ArmGRPO:
