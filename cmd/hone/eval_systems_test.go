@@ -451,6 +451,15 @@ func TestStopEarly(t *testing.T) {
 	if code, state, _ := hone(t, "", "runs", "show", "./whole"); code != 0 || !strings.Contains(state, "finished") {
 		t.Errorf("in the end: %s", state)
 	}
+	note := fmt.Sprintf("Stopped early: %d scenarios were not run.", e.NotRun)
+	for _, again := range []bool{false, true} {
+		if page := contents(t, "whole/report.html"); !strings.Contains(page, note) || !strings.Contains(page, "by a confidence sequence") {
+			t.Errorf("made again %v: the page does not say that it was stopped", again)
+		}
+		if code, _, said := hone(t, "", "runs", "report", "./whole"); code != 0 {
+			t.Fatalf("exit code %d, %s", code, said)
+		}
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	before := len(a.requests())
 	a.on = func(n int) {
@@ -467,6 +476,22 @@ func TestStopEarly(t *testing.T) {
 	if got, want := secondsIn.ReplaceAllString(got, ""), secondsIn.ReplaceAllString(want, ""); code != 0 || got != want {
 		t.Errorf("resumed: exit code %d, %s\n%s\nwant\n%s", code, said, got, want)
 	}
+	failed := map[string]bool{} // the solver's first scenarios, which are all of its first part
+	a.fail = func(model, task string) int {
+		if model == "solver" && (failed[task] || len(failed) < 3) {
+			failed[task] = true
+			return http.StatusTeapot
+		}
+		return 0
+	}
+	code, e, _, said = run("--compare", "local/fool,local/solver", "--fail-on-error", "false", "--output-dir", "bad")
+	if s := e.Systems["solver"]; code != 0 || len(e.Failed) > 0 || s.NumExcluded != 3 || s.NumEpisodes < 9 || len(e.Sequences) != 1 || e.Sequences[0].N != s.NumEpisodes {
+		t.Errorf("a part that fails whole: exit code %d, %+v, %+v, %s", code, s, e.Sequences, said)
+	}
+	if code, state, _ := hone(t, "", "runs", "show", "./bad"); code != 0 || !strings.Contains(state, "finished") {
+		t.Errorf("a part that fails whole: %s", state)
+	}
+	a.fail = nil
 	write(t, "hone.yaml", strings.Replace(contents(t, "hone.yaml"), "stop_early: 20", "stop_early: 0", 1))
 	if code, e, _, said := run("--compare", "local/fool,local/solver"); code != 0 || e.NotRun != 0 || e.Sequences != nil || e.Systems["fool"].NumEpisodes != 60 {
 		t.Errorf("to the end: exit code %d, %d not run, %s", code, e.NotRun, said)

@@ -81,11 +81,7 @@ func (b *bench) known(systems []*measuring) (all []Known, enough bool) {
 	if points == 0 {
 		return nil, false
 	}
-	criteria, order, n := b.local.Criteria(job.ByID(b.tasks), nil), b.order(), len(systems)
-	rows := make([][]eval.Row, n)
-	for i, m := range systems {
-		rows[i] = eval.NewSystem(m.Name, m.episodes, criteria).Rows
-	}
+	order, n := b.order(), len(systems)
 	// All pairs of the evaluation share the chance to miss, also those of a system that is given up on the way: how it went must not
 	// change what the others are held to.
 	intervals := job.IntervalsOf(b.Config).Jointly(n * (n - 1) / 2)
@@ -95,12 +91,12 @@ func (b *bench) known(systems []*measuring) (all []Known, enough bool) {
 			if systems[i].gaveUp || systems[k].gaveUp {
 				continue
 			}
-			d := eval.Sequential(order, rows[k], rows[i], intervals)
+			d := eval.Sequential(order, systems[k].found.Rows, systems[i].found.Rows, intervals)
 			all = append(all, Known{eval.Pair{Old: systems[k].Name, New: systems[i].Name}, d})
 			enough = enough && (d.Decided() || d.High-d.Low <= points/100)
 		}
 	}
-	return all, enough
+	return all, enough && len(all) > 0 // of systems that were all given up nothing is known
 }
 
 // checkEarly refuses to stop early where there is nothing to compare.

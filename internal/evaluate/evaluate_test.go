@@ -19,6 +19,7 @@ import (
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/mcp"
+	"hone/internal/recipe"
 	"hone/internal/toolset"
 )
 
@@ -324,8 +325,9 @@ func TestKnownDifferences(t *testing.T) {
 	b.Config.Eval.StopEarly = 1
 	var systems []*measuring
 	var rows [3][]eval.Row
+	var episodes [3][]*trajectory.Trajectory
 	for i := range rows {
-		systems = append(systems, &measuring{System: job.System{Name: fmt.Sprint(i)}})
+		systems = append(systems, &measuring{System: job.System{Name: fmt.Sprint(i)}, found: eval.System{Excluded: map[trajectory.Outcome]int{}}})
 	}
 	for n := range 60 {
 		s := scenario.Scenario{ID: fmt.Sprint(n), Checks: []scenario.Check{{Type: scenario.NoCallCheck}}}
@@ -333,15 +335,23 @@ func TestKnownDifferences(t *testing.T) {
 			s.Tags = []string{fmt.Sprintf("%s%d", eval.FamilyTag, n%4)}
 		}
 		b.tasks = append(b.tasks, s)
-		for i, m := range systems {
+		for i := range systems {
 			episode := &trajectory.Trajectory{ScenarioID: s.ID, Outcome: trajectory.OK}
 			done := n%3 < i
 			if !done {
 				call := chat.ToolCall{Name: "x", Arguments: "{}"}
 				episode.Turns = []trajectory.Turn{{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{{Call: call, Status: trajectory.CallOK}}}}
 			}
-			m.episodes = append(m.episodes, episode)
+			episodes[i] = append(episodes[i], episode)
 			rows[i] = append(rows[i], eval.Row{ScenarioID: s.ID, Episode: done})
+		}
+	}
+	for i, m := range systems { // in two parts
+		m.criteria = b.local.Criteria(job.ByID(b.tasks), nil)
+		m.add(episodes[i][:7], b.tasks[:7])
+		m.add(episodes[i][7:], b.tasks[7:])
+		if len(m.found.Rows) != 60 || len(m.found.Episodes) != 60 || m.found.Episodes[9].Scenario.ID != "9" {
+			t.Fatalf("%d: %+v", i, m.found)
 		}
 	}
 	var order [][]string
@@ -369,11 +379,19 @@ func TestKnownDifferences(t *testing.T) {
 			}
 		}
 	}
-	systems[2].episodes = systems[0].episodes
+	systems[2].found.Rows = systems[0].found.Rows
 	for points, want := range map[float64]bool{1: false, 50: true} {
 		b.Config.Eval.StopEarly = points
 		if known, enough := b.known(systems); enough != want {
 			t.Errorf("to %g points: %+v, enough %v", points, known, enough)
+		}
+	}
+	for _, gaveUp := range [][3]bool{{true, true, false}, {true, true, true}} {
+		for i, m := range systems {
+			m.gaveUp = gaveUp[i]
+		}
+		if known, enough := b.known(systems); len(known) > 0 || enough {
+			t.Errorf("given up %v: %+v, enough %v", gaveUp, known, enough)
 		}
 	}
 	b.Config.Eval.StopEarly = 0
@@ -426,5 +444,50 @@ func TestResultsAreComputedOnce(t *testing.T) {
 	m.results = &eval.Results{NeverDone: []string{"of the report"}}
 	if got := m.Results(); len(got.NeverDone) != 1 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// pass@1 is the mean over scenarios, and beside each pass^k stands how many scenarios have k attempts.
+func TestPassesAreTold(t *testing.T) {
+	rows := []eval.Row{{ScenarioID: "a", Episode: true}, {ScenarioID: "a", Episode: true, Repeat: 1}, {ScenarioID: "a", Episode: true, Repeat: 2}, {ScenarioID: "b"}}
+	m := Evaluated{Comparison: eval.Comparison{Systems: []eval.System{{Name: "model", Rows: rows}}, Bootstrap: eval.Bootstrap{Level: 0.95}}}
+	results := m.Results()
+	x := results.Systems["model"]
+	x.EpisodeSuccess = 0.75 // of episodes
+	results.Systems["model"] = x
+	said := strings.Join(m.Notes(results), "\n")
+	if want := "model: pass@1 50.0% of 2 scenarios, pass^3 100.0%: all 3 repeats of a scenario, of the 1 scenario with so many"; !strings.Contains(said, want) {
+		t.Errorf("no %q in %s", want, said)
+	}
+}
+
+// counted counts how often what was kept is read.
+type counted struct {
+	unkept
+	reads int
+}
+
+func (c *counted) Trajectories(stage string, step int) ([]recipe.Kept, error) {
+	c.reads++
+	return c.unkept.Trajectories(stage, step)
+}
+
+// What an earlier attempt kept of a system is read once, and not again for each part; what is taken from elsewhere is among it.
+func TestKeptEpisodesAreReadOnce(t *testing.T) {
+	log := &counted{unkept: unkept{episodes: &job.Episodes{}, reused: map[string][]recipe.Kept{"eval_x": {{Trajectory: &trajectory.Trajectory{ID: "a"}}}}}}
+	r := &remembered{EvaluationLog: log}
+	for i := range 3 {
+		kept, err := r.Trajectories("eval_x", 0)
+		if err != nil || len(kept) != 1+i {
+			t.Fatalf("%d: %v, %v", i, kept, err)
+		}
+		for _, x := range []trajectory.Trajectory{{ID: "b", Reused: "earlier"}, {ID: "c"}} {
+			if err := r.Trajectory("eval_x", 0, &x); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if log.reads != 1 || len(log.reused["eval_x"]) != 4 {
+		t.Errorf("read %d times, %d kept", log.reads, len(log.reused["eval_x"]))
 	}
 }

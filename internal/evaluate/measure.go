@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -19,7 +20,9 @@ import (
 // measuring is a system that is measured, and what came of it so far.
 type measuring struct {
 	job.System
-	episodes []*trajectory.Trajectory
+	criteria eval.Criteria
+	found    eval.System // of the episodes so far
+	log      remembered
 	lost     int
 	gaveUp   bool
 	report   recipe.Progress
@@ -38,41 +41,34 @@ func (b *bench) measure(ctx context.Context) (*Evaluated, error) {
 	out := &Evaluated{Comparison: eval.Comparison{Bootstrap: job.IntervalsOf(b.Config)}, Reused: map[string]int{}}
 	b.Opens(out.Bootstrap)
 	var systems []*measuring
+	learnt := job.LearntOf(b.Kept.Evaluation.Systems, "", b.local.Catalog)
 	for _, s := range b.Kept.Evaluation.Systems {
-		systems = append(systems, &measuring{System: s})
+		systems = append(systems, &measuring{System: s, criteria: b.local.Criteria(job.ByID(b.tasks), learnt[s.Name]),
+			found: eval.System{Name: s.Name, Model: s.Model(b.Config.Model.Base), Excluded: map[trajectory.Outcome]int{}}})
 	}
 	b.sayTemperature()
 	blocks := b.blocks()
 	for i, tasks := range blocks {
-		last := i+1 == len(blocks)
 		for _, m := range systems {
-			if err := b.part(ctx, m, tasks, last); err != nil {
+			if err := b.part(ctx, m, tasks); err != nil {
 				return nil, err
 			}
 		}
 		var enough bool
-		if out.Known, enough = b.known(systems); enough && !last {
+		if out.Known, enough = b.known(systems); enough && i+1 < len(blocks) {
 			out.NotRun = len(slices.Concat(blocks[i+1:]...))
-			if err := b.finish(systems); err != nil {
-				return nil, err
-			}
 			break
 		}
 	}
-	return out, b.conclude(out, systems)
-}
-
-// finish notes that the systems are measured.
-func (b *bench) finish(systems []*measuring) error {
 	for _, m := range systems {
-		if m.gaveUp {
-			continue
+		if m.gaveUp = m.gaveUp || !slices.ContainsFunc(m.found.Episodes, func(e eval.Example) bool { return e.Trajectory.Outcome.Trainable() }); m.gaveUp {
+			continue // it is not measured: a resumed run goes on with it
 		}
-		if err := b.log(b.local).Finish(report.EvalStage + m.Name); err != nil {
-			return err
+		if err := m.log.Finish(report.EvalStage + m.Name); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return out, b.conclude(out, systems)
 }
 
 // begin makes the run directory, where there is to be one.
@@ -91,9 +87,9 @@ func (b *bench) begin() error {
 	return b.Begin(run.Input{Name: job.ScenariosFile, Data: text}, catalog)
 }
 
-// part runs the episodes of a system on some scenarios. That none of them says anything about the policy is no error here: it is one of
-// the system, which is given up.
-func (b *bench) part(ctx context.Context, m *measuring, tasks []scenario.Scenario, last bool) error {
+// part runs the episodes of a system on some scenarios. That too many say nothing about the policy is no error here: it is one of the
+// system, which is given up.
+func (b *bench) part(ctx context.Context, m *measuring, tasks []scenario.Scenario) error {
 	if m.gaveUp {
 		return nil
 	}
@@ -101,11 +97,12 @@ func (b *bench) part(ctx context.Context, m *measuring, tasks []scenario.Scenari
 	if err != nil {
 		return err
 	}
-	if s.Episodes.KeyOf, err = b.keys(s.who); err != nil {
+	if s.Episodes.KeyOf, err = b.keys(s.who, tasks); err != nil {
 		return err
 	}
-	stage, log := report.EvalStage+m.Name, b.log(s.Episodes)
-	if err := b.reuse(s, stage, tasks, log); err != nil {
+	stage := report.EvalStage + m.Name
+	m.log.EvaluationLog = b.log(s.Episodes)
+	if err := b.reuse(s, stage, tasks, &m.log); err != nil {
 		return err
 	}
 	if m.report == nil {
@@ -114,8 +111,8 @@ func (b *bench) part(ctx context.Context, m *measuring, tasks []scenario.Scenari
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	b.fatal = stop
-	before := len(m.episodes)
-	e := recipe.Evaluation{Stage: stage, Repeats: b.repeats(), Runner: s.Runner(s.Policy, b.Config.Eval.Temperature), Scorer: s.Scorer, Log: log,
+	before := len(m.found.Episodes)
+	e := recipe.Evaluation{Stage: stage, Repeats: b.repeats(), Runner: s.Runner(s.Policy, b.Config.Eval.Temperature), Scorer: s.Scorer, Log: &m.log,
 		Progress: func(_ string, done, _ int, note string) { m.report("eval "+m.Name, before+done, b.planned(), note) },
 		Lost: func(*trajectory.Trajectory) error {
 			if m.lost++; b.Config.Eval.FailOnError.Reached(m.lost, b.planned()) {
@@ -127,24 +124,32 @@ func (b *bench) part(ctx context.Context, m *measuring, tasks []scenario.Scenari
 	b.clock.run()
 	ts, err := e.Part(running, tasks)
 	b.clock.pause()
-	m.episodes = append(m.episodes, ts...)
+	m.add(ts, tasks)
 	switch cause := context.Cause(running); {
 	case err != nil && ctx.Err() == nil && cause != nil: // an endpoint refuses all that it is asked
 		return cause
-	case err != nil && ts != nil:
+	case errors.Is(err, recipe.ErrGivenUp):
 		m.gaveUp = true
 		return nil
-	case err != nil:
-		return err
-	case last:
-		return log.Finish(stage)
 	}
-	return nil
+	return err
 }
 
-// keys are the content keys of episodes in which who speaks.
-func (b *bench) keys(who speaker) (func(*trajectory.Trajectory) string, error) {
-	key, err := b.circumstancesOf(who).keyed(b.tasks)
+// add rates episodes that are new.
+func (m *measuring) add(ts []*trajectory.Trajectory, tasks []scenario.Scenario) {
+	known, x := job.ByID(tasks), eval.NewSystem(m.Name, ts, m.criteria)
+	m.found.Rows, m.found.Lost = append(m.found.Rows, x.Rows...), append(m.found.Lost, x.Lost...)
+	for outcome, n := range x.Excluded {
+		m.found.Excluded[outcome] += n
+	}
+	for _, t := range ts {
+		m.found.Episodes = append(m.found.Episodes, eval.Example{Trajectory: t, Scenario: known[t.ScenarioID]})
+	}
+}
+
+// keys are the content keys of episodes on tasks in which who speaks.
+func (b *bench) keys(who speaker, tasks []scenario.Scenario) (func(*trajectory.Trajectory) string, error) {
+	key, err := b.circumstancesOf(who).keyed(tasks)
 	return func(t *trajectory.Trajectory) string { return key(t.ScenarioID, t.Rollout) }, err
 }
 
@@ -158,20 +163,16 @@ func (b *bench) sayTemperature() {
 
 // conclude makes the systems' rows. One of which no episode says anything is in no table: it is among those that failed.
 func (b *bench) conclude(out *Evaluated, systems []*measuring) error {
-	known, learnt := job.ByID(b.tasks), job.LearntOf(b.Kept.Evaluation.Systems, "", b.local.Catalog)
 	for _, m := range systems {
-		s := eval.NewSystem(m.Name, m.episodes, b.local.Criteria(known, learnt[m.Name]))
-		s.Model = m.Model(b.Config.Model.Base)
-		for _, t := range m.episodes {
-			s.Episodes = append(s.Episodes, eval.Example{Trajectory: t, Scenario: known[t.ScenarioID]})
-			if t.Reused != "" {
+		for _, e := range m.found.Episodes {
+			if e.Trajectory.Reused != "" {
 				out.Reused[m.Name]++
 			}
 		}
-		if err := b.unevaluated(m, s); err != nil {
+		if err := b.unevaluated(m, m.found); err != nil {
 			out.Failed = append(out.Failed, err)
 		}
-		out.Systems = append(out.Systems, s)
+		out.Systems = append(out.Systems, m.found)
 	}
 	out.Parts = b.clock.parts()
 	if b.Dir != nil {
@@ -210,6 +211,33 @@ func (b *bench) log(l *job.Episodes) recipe.EvaluationLog {
 		return job.Journal{Dir: b.Dir, Say: b.Say, Episodes: l}
 	}
 	return &unkept{episodes: l, reused: map[string][]recipe.Kept{}}
+}
+
+// remembered reads the episodes that an earlier attempt kept of a system once, and not for each part.
+type remembered struct {
+	recipe.EvaluationLog
+	read bool
+	kept []recipe.Kept
+}
+
+// Trajectories implements recipe.Episodes.
+func (r *remembered) Trajectories(stage string, step int) ([]recipe.Kept, error) {
+	if r.read {
+		return r.kept, nil
+	}
+	var err error
+	r.kept, err = r.EvaluationLog.Trajectories(stage, step)
+	r.read = err == nil
+	return r.kept, err
+}
+
+// Trajectory implements recipe.Episodes.
+func (r *remembered) Trajectory(stage string, step int, t *trajectory.Trajectory) error {
+	err := r.EvaluationLog.Trajectory(stage, step, t)
+	if err == nil && r.read && t.Reused != "" {
+		r.kept = append(r.kept, recipe.Kept{Trajectory: t})
+	}
+	return err
 }
 
 // unkept keeps no episodes but those that are reused, in memory; all are stamped as those that are kept.

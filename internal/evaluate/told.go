@@ -67,8 +67,9 @@ func (m *Evaluated) Notes(results eval.Results) []string {
 			add("%s: %d of %s are taken from earlier evaluations", s.Name, n, fault.Count(len(s.Episodes), "episode"))
 		}
 		if x.NumRepeats > 1 && len(x.Passes) > 0 {
-			all := x.Passes[len(x.Passes)-1]
-			add("%s: pass@1 %.1f%%, pass^%d %.1f%%: all %d repeats of a scenario", s.Name, 100*x.EpisodeSuccess, all.K, 100*all.All.Mean, all.K)
+			one, all := x.Passes[0], x.Passes[len(x.Passes)-1]
+			add("%s: pass@1 %.1f%% of %s, pass^%d %.1f%%: all %d repeats of a scenario, of the %s with so many", s.Name, 100*one.Any.Mean,
+				fault.Count(one.Any.N, "scenario"), all.K, 100*all.All.Mean, all.K, fault.Count(all.All.N, "scenario"))
 		}
 		if x.TotalCost != nil {
 			add("%s: %.4f dollars", s.Name, *x.TotalCost)
@@ -117,13 +118,21 @@ func (b *bench) report(measured *Evaluated) error {
 		if b.local.Model != nil {
 			p.Say("device", b.local.Model.Engine.Description())
 		}
-		if measured.NotRun > 0 {
-			p.Notes = append(p.Notes, fmt.Sprintf("Stopped early: %s were not run. The intervals of this page are for a fixed number of scenarios; those that hold are in the run's log.",
-				fault.Count(measured.NotRun, "scenario")))
-		}
+		p.Remarks = measured.remarks()
 	})
 	if err == nil {
 		measured.results = &numbers.Results
 	}
 	return err
+}
+
+// remarks are what the page says of an evaluation that may stop early, in the place of what its record cannot say again.
+func (m *Evaluated) remarks() (out []string) {
+	if m.NotRun > 0 {
+		out = append(out, fmt.Sprintf("Stopped early: %s were not run. The intervals of this page are for a fixed number of scenarios; those that hold are these.", fault.Count(m.NotRun, "scenario")))
+	}
+	for _, k := range m.Known {
+		out = append(out, fmt.Sprintf("%s - %s: %s points of whole episodes, by a confidence sequence.", k.New, k.Old, k.PointsText()))
+	}
+	return out
 }

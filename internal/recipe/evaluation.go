@@ -36,6 +36,9 @@ var ErrGivenUp = errors.New("too many episodes failed for reasons that are not t
 // Lost gave it up, those there are come with an error that says why, and the stage is not finished.
 func (e Evaluation) Run(ctx context.Context, scenarios []scenario.Scenario) ([]*trajectory.Trajectory, error) {
 	ts, err := e.Part(ctx, scenarios)
+	if err == nil {
+		err = NothingRan(ts)
+	}
 	if err != nil {
 		return ts, err
 	}
@@ -45,7 +48,8 @@ func (e Evaluation) Run(ctx context.Context, scenarios []scenario.Scenario) ([]*
 	return ts, nil
 }
 
-// Part is Run of some scenarios of the stage, which it does not finish.
+// Part is Run of some scenarios of the stage, which it does not finish. That none of its episodes says anything about the policy is no
+// error: others of the stage may, see NothingRan.
 func (e Evaluation) Part(ctx context.Context, scenarios []scenario.Scenario) ([]*trajectory.Trajectory, error) {
 	rollouts := Rollouts{Stage: e.Stage, Step: e.Step, Again: true, GroupSize: max(1, e.Repeats), Runner: e.Runner, Scorer: e.Scorer, Log: e.Log,
 		Progress: e.Progress, Lost: e.Lost}
@@ -60,9 +64,6 @@ func (e Evaluation) Part(ctx context.Context, scenarios []scenario.Scenario) ([]
 				ts = append(ts, t)
 			}
 		}
-	}
-	if err == nil {
-		err = nothingRan(groups)
 	}
 	return ts, err
 }

@@ -84,6 +84,18 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
+// A part of which no episode says anything about the policy is no error, a whole stage is, and is not finished.
+func TestNothingOfAPart(t *testing.T) {
+	log, r := newLog(t), &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.EnvironmentError}
+	e := Evaluation{Stage: "eval", Runner: r, Scorer: scoreFunc(byRollout), Log: log, Progress: silent}
+	if ts, err := e.Part(t.Context(), scenarios(2)); err != nil || len(ts) != 2 {
+		t.Errorf("a part: %v, %d trajectories", err, len(ts))
+	}
+	if ts, err := e.Run(t.Context(), scenarios(4)); fault.CodeOf(err) != fault.CodeUnavailable || len(ts) != 4 || log.Finished["eval"] {
+		t.Errorf("the whole: %v, %d trajectories", err, len(ts))
+	}
+}
+
 // An episode whose check cannot be scored is lost too.
 func TestLostByTheScorer(t *testing.T) {
 	log, r, lost := newLog(t), &fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}, 0

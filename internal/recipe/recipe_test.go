@@ -483,15 +483,15 @@ func TestNothingRanNamesOneEpisode(t *testing.T) {
 		{"a server's, then ours", []*trajectory.Trajectory{episode("a", trajectory.EnvironmentError), episode("b", trajectory.InfrastructureError)}, fault.CodeUnavailable, "episode a"},
 		{"ours, then a server's", []*trajectory.Trajectory{episode("a", trajectory.InfrastructureError), episode("b", trajectory.EnvironmentError)}, fault.CodeUnavailable, "episode b"},
 	} {
-		err, ok := errors.AsType[*fault.Error](nothingRan([]trajectory.Group{{Trajectories: c.episodes}}))
+		err, ok := errors.AsType[*fault.Error](NothingRan(c.episodes))
 		if !ok || err.Code != c.code || err.Where != c.where || "episode "+strings.TrimPrefix(err.Why, "why ") != c.where || !strings.Contains(err.Next, "hone ") {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	if err := nothingRan([]trajectory.Group{{Trajectories: []*trajectory.Trajectory{episode("a", trajectory.EnvironmentError), episode("b", trajectory.Limit)}}}); err != nil {
+	if err := NothingRan([]*trajectory.Trajectory{episode("a", trajectory.EnvironmentError), episode("b", trajectory.Limit)}); err != nil {
 		t.Errorf("one episode ran: %v", err)
 	}
-	if err := nothingRan(nil); err != nil {
+	if err := NothingRan(nil); err != nil {
 		t.Errorf("there was none to run: %v", err)
 	}
 }

@@ -102,7 +102,11 @@ func (r Rollouts) sample(ctx context.Context, scenarios []scenario.Scenario) ([]
 	if err != nil {
 		return nil, err
 	}
-	return groups, nothingRan(groups)
+	var ts []*trajectory.Trajectory
+	for _, g := range groups {
+		ts = append(ts, g.Trajectories...)
+	}
+	return groups, NothingRan(ts)
 }
 
 // place is one episode's among those of a step.
@@ -176,18 +180,16 @@ func (p plan) add(t *trajectory.Trajectory) (group int, whole bool) {
 	return i, p.missing[i] == 0
 }
 
-// nothingRan is the reason why no episode says anything about the policy, nil where one does: the first episode's, or that
+// NothingRan is the reason why no episode says anything about the policy, nil where one does: the first episode's, or that
 // of the first whose server failed, from which the others' may follow.
-func nothingRan(groups []trajectory.Group) error {
+func NothingRan(ts []*trajectory.Trajectory) error {
 	var worst *trajectory.Trajectory
-	for _, g := range groups {
-		for _, t := range g.Trajectories {
-			if t.Outcome.Trainable() {
-				return nil
-			}
-			if worst == nil || t.Outcome == trajectory.EnvironmentError && worst.Outcome != trajectory.EnvironmentError {
-				worst = t
-			}
+	for _, t := range ts {
+		if t.Outcome.Trainable() {
+			return nil
+		}
+		if worst == nil || t.Outcome == trajectory.EnvironmentError && worst.Outcome != trajectory.EnvironmentError {
+			worst = t
 		}
 	}
 	if worst == nil {

@@ -14,6 +14,8 @@ type Page struct {
 	Verb  string   // "hone eval": what made the run
 	Facts []Fact   // what ran: model, servers, data, seed; shown in order
 	Notes []string // what a reader must know before the numbers, such as that an evaluation is not whole
+	// Remarks stand before the notes. They are what only the process knew that measured: a page that is made again has them too.
+	Remarks []string
 	eval.Comparison
 	Stages   []Stage
 	Groups   []Group // of training; the page shows the worst and the best

@@ -96,7 +96,7 @@ func (p *Page) readResults(dir string) error {
 	if err != nil {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the run's results", Where: path, Err: err, Next: "move the file away, and give the command again"}
 	}
-	p.Parts, p.TrainedOn, p.NearTrained, p.Pairs, p.Facts, p.Learnt = kept.Parts, kept.TrainedOn, kept.NearTrained, kept.Pairs, kept.Facts, kept.Learnt
+	p.Parts, p.TrainedOn, p.NearTrained, p.Pairs, p.Facts, p.Learnt, p.Remarks = kept.Parts, kept.TrainedOn, kept.NearTrained, kept.Pairs, kept.Facts, kept.Learnt, kept.Remarks
 	return nil
 }
 
