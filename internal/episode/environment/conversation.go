@@ -41,7 +41,7 @@ type conversation struct {
 }
 
 // meet brings in the scenario's user, who finds the first words where the scenario has none. The end is nil where the policy may
-// speak.
+// speak: not where these words are the last ones too.
 func (e *episode) meet(ctx context.Context, s scenario.Scenario) *End {
 	if s.User == nil {
 		return nil
@@ -63,6 +63,9 @@ func (e *episode) meet(ctx context.Context, s scenario.Scenario) *End {
 	}
 	e.t.Messages = append(e.t.Messages, chat.Message{Role: chat.User, Content: words.Text})
 	e.t.Opening = len(e.t.Messages)
+	if words.Ended != "" {
+		return e.over(words.Ended)
+	}
 	return nil
 }
 

@@ -19,7 +19,7 @@ import (
 type Environment interface {
 	// Open begins an episode of a scenario. It writes the messages and tools that the policy is shown into t, and how many
 	// messages these are. Where an end
-	// is returned the episode is over before a word was said, and there is nothing to close.
+	// is returned the episode is over before the policy said a word, and there is nothing to close.
 	Open(ctx context.Context, s scenario.Scenario, t *trajectory.Trajectory) (Episode, *End)
 }
 

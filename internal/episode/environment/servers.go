@@ -82,7 +82,12 @@ func (v *Servers) open(ctx context.Context, s scenario.Scenario, t *trajectory.T
 		end = unseen(lost)
 	}
 	if end == nil {
-		end = e.meet(ctx, s)
+		if end = e.meet(ctx, s); end != nil && end.Outcome == trajectory.OK {
+			end.Note(e.t)
+			if blind := unseen(e.watch.End(ctx, e.t)); blind != nil {
+				end = blind
+			}
+		}
 	}
 	if end != nil {
 		_ = session.Close() // the episode is over, whatever its servers say to that

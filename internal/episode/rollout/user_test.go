@@ -64,13 +64,14 @@ func TestConversations(t *testing.T) {
 		"a tool ends it":           {said: talk, user: &scenario.User{Says: []string{"Cancel.", "#W1", "Yes.", "More?"}, EndsOn: []string{"bye"}}, outcome: trajectory.OK, reason: trajectory.StopCompleted, turns: 4, ended: "tool", roles: "uauatauatt", userTurns: 3},
 		"a failed call does not": {said: said{turns: []chat.Message{calling("tool_error"), answering("Done.")}}, user: &scenario.User{Says: []string{"Cancel."}, EndsOn: []string{"tool_error"}},
 			outcome: trajectory.OK, reason: trajectory.StopCompleted, turns: 2, ended: "script", roles: "uata", userTurns: 1},
-		"the policy ends it":         {said: said{turns: []chat.Message{answering("Bye. ###STOP###")}}, user: script("Cancel.", "#W1"), outcome: trajectory.OK, reason: trajectory.StopCompleted, turns: 1, ended: "policy", roles: "ua", userTurns: 1},
-		"it says nothing":            {said: said{turns: []chat.Message{answering("")}}, user: script("Cancel.", "#W1"), outcome: trajectory.OK, reason: trajectory.StopCompleted, turns: 1, ended: "policy", roles: "ua", userTurns: 1},
-		"turns":                      {said: talk, user: script("Cancel.", "#W1", "Yes."), in: environment.Options{MaxTurns: 3}, outcome: trajectory.Limit, reason: trajectory.StopMaxTurns, turns: 3, roles: "uauatau", userTurns: 3},
-		"the user is gone":           {said: talk, user: &scenario.User{Goal: "g", First: "Cancel."}, lines: []string{"", "#W1"}, outcome: trajectory.InfrastructureError, reason: trajectory.StopError, turns: 3, roles: "uauata", userTurns: 2, tokens: 3, fails: true},
-		"gone before it began":       {said: talk, user: &scenario.User{Goal: "g"}, outcome: trajectory.InfrastructureError, reason: trajectory.StopError, roles: "", userTurns: 1, fails: true},
-		"it ends before it began":    {said: talk, user: &scenario.User{Goal: "g"}, lines: []string{"###STOP###"}, outcome: trajectory.InfrastructureError, reason: trajectory.StopError, roles: "", userTurns: 1, tokens: 3, fails: true},
-		"a server crashes meanwhile": {said: said{turns: []chat.Message{answering("Which?"), calling("transport_error")}}, user: script("Cancel.", "#W1"), outcome: trajectory.EnvironmentError, reason: trajectory.StopError, turns: 2, roles: "uauat", userTurns: 2},
+		"the policy ends it":           {said: said{turns: []chat.Message{answering("Bye. ###STOP###")}}, user: script("Cancel.", "#W1"), outcome: trajectory.OK, reason: trajectory.StopCompleted, turns: 1, ended: "policy", roles: "ua", userTurns: 1},
+		"it says nothing":              {said: said{turns: []chat.Message{answering("")}}, user: script("Cancel.", "#W1"), outcome: trajectory.OK, reason: trajectory.StopCompleted, turns: 1, ended: "policy", roles: "ua", userTurns: 1},
+		"turns":                        {said: talk, user: script("Cancel.", "#W1", "Yes."), in: environment.Options{MaxTurns: 3}, outcome: trajectory.Limit, reason: trajectory.StopMaxTurns, turns: 3, roles: "uauatau", userTurns: 3},
+		"the user is gone":             {said: talk, user: &scenario.User{Goal: "g", First: "Cancel."}, lines: []string{"", "#W1"}, outcome: trajectory.InfrastructureError, reason: trajectory.StopError, turns: 3, roles: "uauata", userTurns: 2, tokens: 3, fails: true},
+		"gone before it began":         {said: talk, user: &scenario.User{Goal: "g"}, outcome: trajectory.InfrastructureError, reason: trajectory.StopError, roles: "", userTurns: 1, fails: true},
+		"it ends before it began":      {said: talk, user: &scenario.User{Goal: "g"}, lines: []string{"###STOP###"}, outcome: trajectory.InfrastructureError, reason: trajectory.StopError, roles: "", userTurns: 1, tokens: 3, fails: true},
+		"its first words are its last": {said: talk, user: &scenario.User{Goal: "g"}, lines: []string{"Never mind. ###STOP###", "More."}, outcome: trajectory.OK, reason: trajectory.StopCompleted, ended: "user", roles: "u", userTurns: 1, tokens: 3},
+		"a server crashes meanwhile":   {said: said{turns: []chat.Message{answering("Which?"), calling("transport_error")}}, user: script("Cancel.", "#W1"), outcome: trajectory.EnvironmentError, reason: trajectory.StopError, turns: 2, roles: "uauat", userTurns: 2},
 	} {
 		records := map[string]bool{}
 		for kind, p := range c.said.speakers(t) {
