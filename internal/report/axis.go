@@ -17,11 +17,16 @@ func ticks(low, high float64, n int) []float64 {
 		}
 		low, high = low-pad, high+pad
 	}
-	step := roundUp((high - low) / float64(n))
+	r := roundUp((high - low) / float64(n))
+	step := r.times(1)
 	first, last := math.Floor(low/step+1e-9), math.Ceil(high/step-1e-9)
+	for ; r.times(first) > low+step/1e6; first-- { // where low has few digits below the step
+	}
+	for ; r.times(last) < high-step/1e6; last++ {
+	}
 	var out []float64
 	for i := first; i <= last; i++ {
-		out = append(out, i*step)
+		out = append(out, r.times(i))
 	}
 	return out
 }
@@ -31,7 +36,7 @@ func wholeTicks(low, high, n int) []float64 {
 	if low == high {
 		return []float64{float64(low)}
 	}
-	step := roundUp(max(1, float64(high-low)/float64(n)))
+	step := roundUp(max(1, float64(high-low)/float64(n))).times(1)
 	if step != math.Round(step) { // 2.5
 		step *= 2
 	}
@@ -42,15 +47,29 @@ func wholeTicks(low, high, n int) []float64 {
 	return out
 }
 
-// roundUp is the smallest of 1, 2, 2.5, 5 times a power of ten that is not below x, which is above 0.
-func roundUp(x float64) float64 {
-	power := math.Pow(10, math.Floor(math.Log10(x)))
+// round is a round number: 1, 2, 2.5 or 5 times a power of ten.
+type round struct {
+	mantissa float64
+	exponent int
+}
+
+// times is i times r. A negative power of ten is no float64: dividing by the positive one rounds once, and whole numbers stay whole.
+func (r round) times(i float64) float64 {
+	if r.exponent < 0 {
+		return i * r.mantissa / math.Pow10(-r.exponent)
+	}
+	return i * r.mantissa * math.Pow10(r.exponent)
+}
+
+// roundUp is the smallest round number that is not below x, which is above 0.
+func roundUp(x float64) round {
+	exponent := int(math.Floor(math.Log10(x)))
 	for _, m := range []float64{1, 2, 2.5, 5} {
-		if x <= m*power*(1+1e-9) {
-			return m * power
+		if r := (round{m, exponent}); x <= r.times(1)*(1+1e-9) {
+			return r
 		}
 	}
-	return 10 * power
+	return round{1, exponent + 1}
 }
 
 // tickText writes a tick as short as it can be told from its neighbours, step apart.

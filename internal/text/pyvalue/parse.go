@@ -15,7 +15,7 @@ func ParseFloat(s string) (float64, bool) {
 		f, err := strconv.ParseFloat(s, 64)
 		return f, err == nil
 	}
-	text, ok := withoutUnderscores(s)
+	text, ok := withoutUnderscores(s, "0123456789")
 	if !ok || strings.ContainsAny(text, "xXpP_iInN") {
 		return 0, false
 	}
@@ -27,10 +27,8 @@ func ParseFloat(s string) (float64, bool) {
 }
 
 // withoutUnderscores removes those that stand between digits; false where another is left.
-func withoutUnderscores(s string) (string, bool) {
-	digit := func(i int) bool {
-		return i >= 0 && i < len(s) && strings.IndexByte("0123456789abcdefABCDEF", s[i]) >= 0
-	}
+func withoutUnderscores(s, digits string) (string, bool) {
+	digit := func(i int) bool { return i >= 0 && i < len(s) && strings.IndexByte(digits, s[i]) >= 0 }
 	for i := range len(s) {
 		if s[i] == '_' && !(digit(i-1) && digit(i+1)) {
 			return "", false
@@ -49,7 +47,7 @@ func ParseInt(s string, base int) (Value, bool) {
 	if prefix := map[int]string{2: "0b", 8: "0o", 16: "0x"}[base]; prefix != "" && strings.HasPrefix(strings.ToLower(digits), prefix) {
 		digits = strings.TrimPrefix(digits[2:], "_")
 	}
-	digits, ok := withoutUnderscores(digits)
+	digits, ok := withoutUnderscores(digits, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 	if !ok || digits == "" || strings.ContainsAny(digits, "+-") || base != 0 && (base < 2 || base > 36) {
 		return nil, false
 	}

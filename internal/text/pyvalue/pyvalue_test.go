@@ -76,6 +76,10 @@ func TestValuesAreThoseOfPython(t *testing.T) {
 		{"list.index", call(list, "index", 1.0), "0"},
 		{"format", call("{} {0}", "format", "a"), "'a a'"},
 		{"int('0x_ff', 16)", func(*Meter) Value { n, _ := ParseInt("0x_ff", 16); return n }, "255"},
+		{"float('1_e5')", func(*Meter) Value { _, ok := ParseFloat("1_e5"); return ok }, "False"},
+		{"float('1e_5')", func(*Meter) Value { _, ok := ParseFloat("1e_5"); return ok }, "False"},
+		{"float('1_0e1_0')", func(*Meter) Value { f, _ := ParseFloat("1_0e1_0"); return f }, "100000000000.0"},
+		{"int('z_1', 36)", func(*Meter) Value { n, _ := ParseInt("z_1", 36); return n }, "1261"},
 		{"float('1_0.5')", func(*Meter) Value { f, _ := ParseFloat(" 1_0.5 "); return f }, "10.5"},
 		{"range", func(m *Meter) Value {
 			return m.List(m.NewRange(&Args{Positional: []Value{int64(5), int64(0), int64(-2)}}))
