@@ -5,12 +5,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"testing"
 
 	"hone/internal/basemodel"
 	"hone/internal/chat"
-	"hone/internal/data/dataset"
+	"hone/internal/data/formats"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/job"
@@ -41,11 +40,7 @@ func TestCollectGoesOnWithAConversation(t *testing.T) {
 	if code != 0 || len(sold()) != 1 || sold()[0] != "boat" {
 		t.Fatalf("exit code %d, sold %v: %s", code, sold(), said)
 	}
-	text, err := os.ReadFile("out/trajectories.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows, err := dataset.Parse("out", text)
+	rows, _, err := formats.Load([]string{"out/trajectories.jsonl"}, formats.Options{})
 	if err != nil || len(rows) != 1 || rows[0].NotDemonstrated() != "" || len(rows[0].Messages) != 9 || rows[0].Messages[0].Content != "Be a shop." {
 		t.Fatalf("%+v, %v", rows, err)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"hone/internal/chat"
-	"hone/internal/data/dataset"
+	"hone/internal/data/formats"
 	"hone/internal/data/near"
 	"hone/internal/data/overlap"
 	"hone/internal/demo"
@@ -136,12 +136,7 @@ func (l *Learnt) add(s scenario.Scenario, dir string) {
 }
 
 func (l *Learnt) conversations(dir string) error {
-	path := filepath.Join(dir, ConversationsFile)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	rows, err := dataset.Parse(path, text)
+	rows, _, err := formats.Load([]string{filepath.Join(dir, ConversationsFile)}, formats.Options{})
 	for _, r := range rows {
 		if !r.ToLearnFrom() || r.NotDemonstrated() != "" {
 			continue

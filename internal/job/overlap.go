@@ -2,12 +2,12 @@ package job
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"hone/internal/data/dataset"
+	"hone/internal/data/formats"
 	"hone/internal/data/overlap"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
@@ -93,7 +93,7 @@ func (c OverlapCheck) Overlap(h *host.Host) (Overlaps, error) {
 	if !(c.Threshold > 0 && c.Threshold <= 1) {
 		return out, &fault.Error{Code: fault.CodeUsage, What: "the threshold of a near copy must be above 0 and at most 1", Where: "--threshold", Next: "leave it out"}
 	}
-	test, train, sources, err := c.read()
+	test, train, sources, err := c.read(h)
 	if err != nil {
 		return out, err
 	}
@@ -124,7 +124,7 @@ func (c OverlapCheck) Overlap(h *host.Host) (Overlaps, error) {
 }
 
 // read returns the scenarios of the split, those to learn from, and the texts of those and of the conversations.
-func (c OverlapCheck) read() (test, train []scenario.Scenario, sources []overlap.Source, err error) {
+func (c OverlapCheck) read(h *host.Host) (test, train []scenario.Scenario, sources []overlap.Source, err error) {
 	for i, file := range append([]string{c.File}, c.Train...) {
 		list, err := scenario.LoadRows(file)
 		if err != nil {
@@ -145,13 +145,12 @@ func (c OverlapCheck) read() (test, train []scenario.Scenario, sources []overlap
 		}
 	}
 	for _, file := range c.Data {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, nil, nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the conversations", Where: file, Err: err, Next: "name a file that hone sft takes"}
-		}
-		rows, err := dataset.Parse(file, text)
+		rows, report, err := formats.Load([]string{file}, formats.Options{})
 		if err != nil {
 			return nil, nil, nil, err
+		}
+		if report.NumRefused() > 0 {
+			report.Tell(h.Say)
 		}
 		sources = append(sources, saidIn(rows, filepath.Base(file))...)
 	}

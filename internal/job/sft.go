@@ -13,6 +13,7 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
+	"hone/internal/data/formats"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
@@ -44,26 +45,27 @@ func ResumeSFT(ctx context.Context, e Env, path string, b Begun, _ toolset.Sourc
 	return j.SFT(ctx, d, rows)
 }
 
-// Conversations is a data file with the tools of its rows.
+// Conversations are the rows of a data file or folder, with the tools of those that name none.
 type Conversations struct {
 	path    string
-	text    []byte
 	rows    []dataset.Row
+	report  formats.Report
 	catalog *mcp.Catalog // nil where there is none
 }
 
-// ReadConversations reads a data file, and the catalog that is named, or lies beside it.
+// ReadConversations reads a data file or a folder of them, in any form that package formats knows, and the catalog that is named, or
+// lies beside it. Rows that cannot be read are in the report.
 func ReadConversations(path, catalog string) (Conversations, error) {
 	d := Conversations{path: path}
 	var err error
-	if d.text, err = os.ReadFile(path); err != nil {
-		return d, &fault.Error{Code: fault.CodeUsage, What: "cannot read the conversations", Where: path, Err: err, Next: "name a file with --data; hone collect makes one"}
-	}
-	if d.rows, err = dataset.Parse(path, d.text); err != nil {
+	if d.rows, d.report, err = formats.Load([]string{path}, formats.Options{}); err != nil {
 		return d, err
 	}
 	if catalog == "" {
-		catalog = filepath.Join(filepath.Dir(path), CatalogFile)
+		catalog = filepath.Join(path, CatalogFile)
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			catalog = filepath.Join(filepath.Dir(path), CatalogFile)
+		}
 		if _, err := os.Stat(catalog); errors.Is(err, fs.ErrNotExist) {
 			return d, nil
 		}
@@ -71,6 +73,20 @@ func ReadConversations(path, catalog string) (Conversations, error) {
 	d.catalog, err = mcp.Load(catalog)
 	return d, err
 }
+
+// lines are the rows as hone writes them, whatever form they were read from.
+func (d Conversations) lines() (text []byte, err error) {
+	for i := range d.rows {
+		if text, err = d.rows[i].AppendJSON(text); err != nil {
+			return nil, err
+		}
+		text = append(text, '\n')
+	}
+	return text, nil
+}
+
+// where is a row's place, for errors.
+func where(r *dataset.Row) string { return fmt.Sprintf("%s:%d", r.File, r.Line) }
 
 // LintTools are the tools whose texts the rows put before the model, each once: the catalog's, and those that only rows
 // list, whose server is called "data".
@@ -98,6 +114,9 @@ func (d Conversations) LintTools(rows []dataset.Row) []lint.Tool {
 // Demonstrations are the rows to learn from, each with its tools. A row that calls what it does not list is an error:
 // the model would learn to invent tools.
 func (d Conversations) Demonstrations(h *host.Host) ([]dataset.Row, error) {
+	if d.report.NumRefused() > 0 {
+		d.report.Tell(h.Say)
+	}
 	var tools []chat.Tool
 	if d.catalog != nil {
 		tools = d.catalog.Tools()
@@ -110,7 +129,7 @@ func (d Conversations) Demonstrations(h *host.Host) ([]dataset.Row, error) {
 			continue
 		}
 		if why := r.NotDemonstrated(); why != "" {
-			h.Say("left out %s:%d: %s", d.path, r.Line, why)
+			h.Say("left out %s: %s", where(&r), why)
 			continue
 		}
 		callable := r.Tools
@@ -118,7 +137,7 @@ func (d Conversations) Demonstrations(h *host.Host) ([]dataset.Row, error) {
 		case len(r.Tools) > 0:
 		case r.Shown != nil:
 			var err error
-			if r.Tools, err = ToolsShown(*r.Shown, d.catalog, fmt.Sprintf("%s:%d", d.path, r.Line)); err != nil {
+			if r.Tools, err = ToolsShown(*r.Shown, d.catalog, where(&r)); err != nil {
 				return nil, err
 			}
 			if callable = r.Tools; len(r.Shown.Own) > 0 { // by which it found others
@@ -129,7 +148,7 @@ func (d Conversations) Demonstrations(h *host.Host) ([]dataset.Row, error) {
 		}
 		if name := r.UnknownTool(callable); name != "" {
 			return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("a conversation calls the tool %q, which it does not list", name),
-				Where: fmt.Sprintf("%s:%d", d.path, r.Line), Next: `give the row its "tools", or name the catalog of its server with --catalog`}
+				Where: where(&r), Next: `give the row its "tools", or name the catalog of its server with --catalog`}
 		}
 		rows = append(rows, r)
 	}
@@ -245,7 +264,11 @@ func (j *Job) SFT(ctx context.Context, d Conversations, rows []dataset.Row) erro
 	if err != nil {
 		return err
 	}
-	inputs := []run.Input{{Name: ConversationsFile, Data: d.text}}
+	text, err := d.lines()
+	if err != nil {
+		return err
+	}
+	inputs := []run.Input{{Name: ConversationsFile, Data: text}}
 	if d.catalog != nil {
 		catalog, err := EncodeCatalog(d.catalog)
 		if err != nil {
@@ -281,16 +304,16 @@ func SequencesOf(h *host.Host, m *basemodel.Model, path string, rows []dataset.R
 	for _, r := range rows {
 		rendered, err := m.Renderer.Sequences(r.Messages, r.Opening, r.Tools)
 		if err != nil {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: "a conversation cannot be rendered", Where: fmt.Sprintf("%s:%d", path, r.Line), Err: err}
+			return nil, &fault.Error{Code: fault.CodeUsage, What: "a conversation cannot be rendered", Where: where(&r), Err: err}
 		}
 		for _, s := range rendered {
 			if s.Rewrite != "" {
 				if splits++; splits == 1 {
-					h.Say("%s:%d is trained as several rows: %s", path, r.Line, s.Rewrite)
+					h.Say("%s is trained as several rows: %s", where(&r), s.Rewrite)
 				}
 			}
 			if len(s.IDs) > context {
-				h.Say("left out %s:%d: %d tokens, more than model.context", path, r.Line, len(s.IDs))
+				h.Say("left out %s: %d tokens, more than model.context", where(&r), len(s.IDs))
 				continue
 			}
 			out = append(out, batch.Sequence{IDs: s.IDs, Trained: s.Trained})

@@ -2,86 +2,37 @@
 package dataset
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-	"strings"
-
 	"hone/internal/chat"
 	"hone/internal/episode/trajectory"
-	"hone/internal/fault"
 )
 
-// Row is one conversation: a line {"messages": [...], "tools": [...]} in OpenAI's form, or a trajectory, which is such
-// a line with more keys.
+// Row is one conversation with its tools: a trace. Package formats reads it from the forms that others keep it in, and a
+// trajectory of hone is one with more members.
 type Row struct {
-	Line     int                `json:"-"` // in its file, from 1
-	Messages []chat.Message     `json:"messages"`
-	Opening  int                `json:"opening"`       // of a trajectory: how many of the messages were given, and are not to be learnt
-	Tools    []chat.Tool        `json:"tools"`         // of the row itself; none where the line has none
-	Shown    *trajectory.Shown  `json:"shown"`         // of a trajectory, in their place
-	Split    string             `json:"split"`         // of a trajectory's scenario; none of a plain conversation
-	Scenario string             `json:"scenario_hash"` // of a trajectory
-	Outcome  trajectory.Outcome `json:"outcome"`       // empty for a plain conversation
-	Terms    []trajectory.Term  `json:"terms"`         // of a scored trajectory
+	File string // it was read from
+	Line int    // in its file, from 1; of parquet the row
+
+	ID         string // its own, where it has one
+	Messages   []chat.Message
+	Opening    int                // how many of the messages were given, and are not to be learnt
+	Tools      []chat.Tool        // of the row itself; none where it has none
+	Shown      *trajectory.Shown  // of a trajectory, in their place
+	Split      string             // of a trajectory's scenario, or of the data set's file; "" where none is known
+	ScenarioID string             // of a trajectory
+	Scenario   string             // of a trajectory: its scenario's hash
+	Outcome    trajectory.Outcome // empty for a plain conversation
+	Terms      []trajectory.Term  // of a scored trajectory
+	Results    []Result           // of a trajectory's calls, in order
+
+	TraceID  string // of an unrolled row: the trace it is a part of
+	Turn     int    // of an unrolled row: which of the user's turns it ends with, from 1
+	NumTurns int    // of an unrolled row: how many its trace has
 }
 
-// Parse reads JSON lines; keys it does not know are left alone. name is used in errors only. Its error is a
-// *fault.Error with exit code 2 that lists every broken row as file:line.
-func Parse(name string, data []byte) ([]Row, error) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("[")) {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the conversations", Where: name,
-			Why: "it is a JSON array", Next: "write one JSON object a line, without the brackets and commas around them"}
-	}
-	var rows []Row
-	var broken []string
-	first := 0
-	for i, line := range bytes.Split(data, []byte("\n")) {
-		if line = bytes.TrimSpace(line); len(line) == 0 {
-			continue
-		}
-		row := Row{Line: i + 1}
-		err := fault.JSON(json.Unmarshal(line, &row))
-		if err == nil {
-			err = row.validate()
-		}
-		if err != nil {
-			if first == 0 {
-				first = row.Line
-			}
-			broken = append(broken, fmt.Sprintf("%s:%d: %v", name, i+1, err))
-			continue
-		}
-		rows = append(rows, row)
-	}
-	if len(broken) > 0 {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: fault.Count(len(broken), "broken row") + " in the conversations",
-			Where: fmt.Sprintf("%s:%d", name, first), Why: strings.Join(broken, "\n    "),
-			Next: `each line is one JSON object: {"messages": [{"role": "user", "content": "..."}, ...]}`}
-	}
-	if len(rows) == 0 {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "there is no conversation", Where: name,
-			Next: `add at least one line: {"messages": [...]}`}
-	}
-	return rows, nil
-}
-
-func (r Row) validate() error {
-	if len(r.Messages) == 0 {
-		return fmt.Errorf(`"messages" is missing or empty`)
-	}
-	if r.Opening < 0 || r.Opening > len(r.Messages) {
-		return fmt.Errorf(`"opening" is %d of %d messages`, r.Opening, len(r.Messages))
-	}
-	for i, m := range r.Messages {
-		switch m.Role {
-		case chat.System, chat.User, chat.Assistant, chat.ToolRole:
-		default:
-			return fmt.Errorf("messages[%d]: role %q is none of system, user, assistant and tool", i, m.Role)
-		}
-	}
-	return nil
+// Result is how one call of a trajectory went.
+type Result struct {
+	Status trajectory.CallStatus `json:"status"`
+	Error  string                `json:"error,omitempty"`
 }
 
 // NotDemonstrated says why a row shows nothing to imitate, or "": an episode that did not end by itself, or whose

@@ -1,0 +1,119 @@
+package dataset
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"hone/internal/chat"
+)
+
+// AppendJSON appends a row as one line that package formats reads back as the same row: OpenAI's messages and tools, and the members
+// of a trajectory that it has.
+func (r *Row) AppendJSON(dst []byte) ([]byte, error) {
+	dst = append(dst, '{')
+	member := func(name string, value any) error {
+		text, err := json.Marshal(value)
+		if err == nil {
+			dst = append(append(append(append(dst, '"'), name...), `":`...), text...)
+			dst = append(dst, ',')
+		}
+		return err
+	}
+	for _, m := range []struct {
+		name  string
+		value any
+		there bool
+	}{{"id", r.ID, r.ID != ""}, {"trace_id", r.TraceID, r.TraceID != ""}, {"turn", r.Turn, r.Turn != 0}, {"n_turns", r.NumTurns, r.NumTurns != 0},
+		{"scenario_id", r.ScenarioID, r.ScenarioID != ""}, {"split", r.Split, r.Split != ""}, {"scenario_hash", r.Scenario, r.Scenario != ""},
+		{"outcome", r.Outcome, r.Outcome != ""}, {"opening", r.Opening, r.Opening != 0}, {"shown", r.Shown, r.Shown != nil},
+		{"terms", r.Terms, r.Terms != nil}, {"turns", []map[string][]Result{{"results": r.Results}}, r.Results != nil}} {
+		if m.there {
+			if err := member(m.name, m.value); err != nil {
+				return dst, err
+			}
+		}
+	}
+	dst = append(dst, `"messages":`...)
+	dst = AppendMessages(dst, r.Messages)
+	if r.Tools != nil {
+		dst = append(dst, `,"tools":`...)
+		dst = AppendTools(dst, r.Tools)
+	}
+	return append(dst, '}'), nil
+}
+
+// AppendMessages appends messages in OpenAI's form, as chat.Message writes itself, but leaves <, > and & as they are.
+func AppendMessages(dst []byte, messages []chat.Message) []byte {
+	dst = append(dst, '[')
+	for i := range messages {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendMessage(dst, &messages[i])
+	}
+	return append(dst, ']')
+}
+
+func appendMessage(dst []byte, m *chat.Message) []byte {
+	text := func(name, value string) {
+		dst = append(append(append(dst, `,"`...), name...), `":`...)
+		dst = chat.AppendString(dst, value, false)
+	}
+	dst = chat.AppendString(append(dst, `{"role":`...), m.Role, false)
+	if m.Content != "" || len(m.ToolCalls) == 0 {
+		text("content", m.Content)
+	} else {
+		dst = append(dst, `,"content":null`...)
+	}
+	if m.ReasoningContent != "" {
+		text("reasoning_content", m.ReasoningContent)
+	}
+	for i, c := range m.ToolCalls {
+		if i == 0 {
+			dst = append(dst, `,"tool_calls":[`...)
+		} else {
+			dst = append(dst, ',')
+		}
+		dst = chat.AppendString(append(dst, `{"id":`...), c.ID, false)
+		dst = chat.AppendString(append(dst, `,"type":"function","function":{"name":`...), c.Name, false)
+		dst = chat.AppendString(append(dst, `,"arguments":`...), c.Arguments, false)
+		dst = append(dst, '}', '}')
+	}
+	if len(m.ToolCalls) > 0 {
+		dst = append(dst, ']')
+	}
+	if m.ToolCallID != "" {
+		text("tool_call_id", m.ToolCallID)
+	}
+	if m.Name != "" {
+		text("name", m.Name)
+	}
+	return append(dst, '}')
+}
+
+// AppendTools appends tools in OpenAI's form, their schemas byte for byte.
+func AppendTools(dst []byte, tools []chat.Tool) []byte {
+	dst = append(dst, '[')
+	for i, t := range tools {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = chat.AppendString(append(dst, `{"type":"function","function":{"name":`...), t.Name, false)
+		if t.Description != "" {
+			dst = chat.AppendString(append(dst, `,"description":`...), t.Description, false)
+		}
+		if len(t.InputSchema) > 0 {
+			dst = append(append(dst, `,"parameters":`...), t.InputSchema...)
+		}
+		dst = append(dst, '}', '}')
+	}
+	return append(dst, ']')
+}
+
+// Name is how a row is called where it has no id: by its place.
+func (r *Row) Name() string {
+	if r.ID != "" {
+		return r.ID
+	}
+	return "line " + strconv.Itoa(r.Line)
+}

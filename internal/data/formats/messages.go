@@ -1,0 +1,348 @@
+package formats
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"hone/internal/chat"
+	"hone/internal/text/toolcall/repair"
+)
+
+// message is an entry of a conversation under all names that formats have for its parts.
+type message struct {
+	Role             string         `json:"role"`
+	From             string         `json:"from"`
+	Content          jsontext.Value `json:"content"`
+	Value            jsontext.Value `json:"value"`
+	ReasoningContent jsontext.Value `json:"reasoning_content"`
+	Reasoning        jsontext.Value `json:"reasoning"`
+	Thinking         jsontext.Value `json:"thinking"`
+	STSReasoning     jsontext.Value `json:"reasoningContent"`
+	ToolCalls        jsontext.Value `json:"tool_calls"`
+	STSToolCalls     jsontext.Value `json:"toolCalls"`
+	FunctionCall     jsontext.Value `json:"function_call"`
+	ToolCallID       jsontext.Value `json:"tool_call_id"`
+	STSToolCallID    jsontext.Value `json:"toolCallId"`
+	Name             jsontext.Value `json:"name"`
+}
+
+// roles are what formats call the four, and what they call a call that is a message of its own.
+func roleOf(m *message) string {
+	role := m.Role
+	if role == "" {
+		role = m.From
+	}
+	switch role {
+	case "system", "developer":
+		return chat.System
+	case "user", "human":
+		return chat.User
+	case "assistant", "gpt", "model", "bot", "chatgpt":
+		return chat.Assistant
+	case "tool", "function", "observation", "tool_response", "function_response", "ipython":
+		return chat.ToolRole
+	case "function_call", "tool_call":
+		return "call"
+	}
+	return ""
+}
+
+// conversation grows by messages, and gives each call an id and each result its call.
+type conversation struct {
+	messages []chat.Message
+	open     []chat.ToolCall // calls without a result yet
+	ours     bool            // their ids are ours
+	calls    int
+	lenient  bool // keep what was recorded as it is
+}
+
+// add takes a list of messages.
+func (c *conversation) add(list jsontext.Value) error {
+	list, err := unwrapped(list)
+	if err != nil {
+		return err
+	}
+	var messages []jsontext.Value
+	if err := decode(list, &messages); err != nil {
+		return refuse(badShape, "messages are not a list")
+	}
+	for i, raw := range messages {
+		if err := c.addOne(raw); err != nil {
+			return within(err, fmt.Sprintf("messages[%d]", i))
+		}
+	}
+	return nil
+}
+
+// within says where in a row a refusal arose.
+func within(err error, where string) error {
+	if r, ok := err.(*refusal); ok {
+		if r.detail == "" {
+			return &refusal{r.reason, where}
+		}
+		return &refusal{r.reason, where + ": " + r.detail}
+	}
+	return err
+}
+
+func (c *conversation) addOne(raw jsontext.Value) error {
+	var m message
+	if err := decode(raw, &m); err != nil {
+		return refuse(badShape, "a message that is not an object of texts")
+	}
+	said, err := contentOf(first(m.Content, m.Value))
+	if err != nil {
+		return err
+	}
+	switch role := roleOf(&m); role {
+	case chat.System, chat.User:
+		if err := c.answered(); err != nil {
+			return err
+		}
+		c.messages = append(c.messages, chat.Message{Role: role, Content: said})
+	case chat.Assistant:
+		return c.assistant(&m, said)
+	case chat.ToolRole:
+		return c.result(said, text(first(m.ToolCallID, m.STSToolCallID)), text(m.Name))
+	case "call":
+		calls, err := callsIn(said)
+		if err != nil {
+			return err
+		}
+		return c.call(chat.Message{}, calls)
+	default:
+		return refuse(badRole, "%q", m.Role+m.From)
+	}
+	return nil
+}
+
+// assistant adds what an assistant said and called.
+func (c *conversation) assistant(m *message, said string) error {
+	out := chat.Message{Role: chat.Assistant, Content: said}
+	for _, v := range []jsontext.Value{m.ReasoningContent, m.Reasoning, m.Thinking, m.STSReasoning} {
+		if v.Kind() == '"' && out.ReasoningContent == "" {
+			out.ReasoningContent = text(v)
+		}
+	}
+	if legacy := first(m.FunctionCall); legacy != nil {
+		calls, err := c.callList(legacy)
+		if err != nil {
+			return err
+		}
+		return c.call(out, calls)
+	}
+	var err error
+	if out.ToolCalls, err = c.callList(first(m.ToolCalls, m.STSToolCalls)); err != nil {
+		return err
+	}
+	return c.say(out)
+}
+
+// say adds an assistant message, and opens its calls.
+func (c *conversation) say(m chat.Message) error {
+	if err := c.answered(); err != nil {
+		return err
+	}
+	m.Role = chat.Assistant
+	c.messages = append(c.messages, m)
+	c.opened(len(c.messages)-1, 0)
+	return nil
+}
+
+// call adds calls that stand apart: to the assistant message just before them, where there is one, since a model says both in one.
+func (c *conversation) call(m chat.Message, calls []chat.ToolCall) error {
+	last := len(c.messages) - 1
+	if last < 0 || c.messages[last].Role != chat.Assistant {
+		m.ToolCalls = calls
+		return c.say(m)
+	}
+	before := &c.messages[last]
+	from := len(before.ToolCalls)
+	before.ToolCalls = append(before.ToolCalls, calls...)
+	before.Content, before.ReasoningContent = joined(before.Content, m.Content), joined(before.ReasoningContent, m.ReasoningContent)
+	c.opened(last, from)
+	return nil
+}
+
+func joined(a, b string) string {
+	switch {
+	case a == "" || a == b:
+		return b
+	case b == "":
+		return a
+	}
+	return a + "\n" + b
+}
+
+// opened gives the calls of a message from one on their ids, and waits for their results.
+func (c *conversation) opened(message, from int) {
+	calls := c.messages[message].ToolCalls
+	if from == 0 {
+		c.open, c.ours = nil, false
+	}
+	for i := from; i < len(calls); i++ {
+		if calls[i].ID == "" && !c.lenient {
+			calls[i].ID, c.ours = fmt.Sprintf("call_%d", c.calls), true
+		}
+		c.calls++
+		c.open = append(c.open, calls[i])
+	}
+}
+
+// result adds the answer to a call: the one it names, else the first that is open, of its tool where it says which.
+func (c *conversation) result(said, id, name string) error {
+	m := chat.Message{Role: chat.ToolRole, Content: said, ToolCallID: id, Name: name}
+	i := slices.IndexFunc(c.open, func(call chat.ToolCall) bool { return id != "" && call.ID == id })
+	if i < 0 && (id == "" || c.ours) {
+		if i = slices.IndexFunc(c.open, func(call chat.ToolCall) bool { return call.Name == name }); i < 0 && len(c.open) > 0 {
+			i = 0
+		}
+	}
+	switch {
+	case i >= 0:
+		m.ToolCallID = c.open[i].ID
+		if m.Name == "" {
+			m.Name = c.open[i].Name
+		}
+		c.open = slices.Delete(c.open, i, i+1)
+	case !c.lenient:
+		return refuse(noCall, "%.60q", said)
+	}
+	c.messages = append(c.messages, m)
+	return nil
+}
+
+// answered is an error where a call waits for its result.
+func (c *conversation) answered() error {
+	if len(c.open) > 0 && !c.lenient {
+		return refuse(unanswered, "%q", c.open[0].Name)
+	}
+	c.open = nil
+	return nil
+}
+
+// contentOf is the text of a content: a string, null, a list of texts, or what a tool gave as JSON.
+func contentOf(v jsontext.Value) (string, error) {
+	if v.Kind() != '[' {
+		return text(v), nil
+	}
+	var parts []jsontext.Value
+	if err := decode(v, &parts); err != nil {
+		return "", refuse(badContent, "")
+	}
+	var b strings.Builder
+	for _, part := range parts {
+		var p struct {
+			Type jsontext.Value `json:"type"`
+			Text jsontext.Value `json:"text"`
+		}
+		switch {
+		case part.Kind() == '"':
+			b.WriteString(text(part))
+		case part.Kind() != '{' || decode(part, &p) != nil || p.Type == nil:
+			return string(v), nil // a tool's list, not a list of parts
+		case text(p.Type) != "text" || p.Text.Kind() != '"':
+			return "", refuse(badContent, "a part of type %q", text(p.Type))
+		default:
+			b.WriteString(text(p.Text))
+		}
+	}
+	return b.String(), nil
+}
+
+// callList reads calls: a list, one object, or either as a string; each as {"function": {...}} or bare.
+func (c *conversation) callList(v jsontext.Value) ([]chat.ToolCall, error) {
+	v, err := unwrapped(v)
+	if err != nil || len(v) == 0 || v.Kind() == 'n' {
+		return nil, err
+	}
+	list := []jsontext.Value{v}
+	if v.Kind() == '[' {
+		if err := decode(v, &list); err != nil {
+			return nil, refuse(badCall, "")
+		}
+	}
+	var calls []chat.ToolCall
+	for _, item := range list {
+		call, err := callOf(item, c.lenient)
+		if err != nil {
+			return nil, err
+		}
+		calls = append(calls, call)
+	}
+	return calls, nil
+}
+
+// callsIn reads the calls that a text is: JSON, or what Python writes for it.
+func callsIn(said string) ([]chat.ToolCall, error) {
+	v := jsontext.Value(strings.TrimSpace(said))
+	if !v.IsValid(jsontext.AllowDuplicateNames(true)) {
+		object, _, err := repair.Object(said)
+		if err != nil {
+			return nil, refuse(badCall, "%.60q", said)
+		}
+		v = jsontext.Value(object)
+	}
+	var none conversation
+	calls, err := none.callList(v)
+	if err == nil && len(calls) == 0 {
+		return nil, refuse(badCall, "no call")
+	}
+	return calls, err
+}
+
+type functionOf struct {
+	Name       jsontext.Value `json:"name"`
+	Arguments  jsontext.Value `json:"arguments"`
+	Parameters jsontext.Value `json:"parameters"`
+	Input      jsontext.Value `json:"input"`
+	Args       jsontext.Value `json:"args"`
+}
+
+func callOf(v jsontext.Value, lenient bool) (chat.ToolCall, error) {
+	var w struct {
+		ID       jsontext.Value `json:"id"`
+		Function jsontext.Value `json:"function"`
+		functionOf
+	}
+	if v, err := unwrapped(v); err != nil || decode(v, &w) != nil {
+		return chat.ToolCall{}, refuse(badCall, "%.60q", string(v))
+	}
+	f := w.functionOf
+	if w.Function.Kind() == '{' {
+		if err := decode(w.Function, &f); err != nil {
+			return chat.ToolCall{}, refuse(badCall, "")
+		}
+	}
+	call := chat.ToolCall{ID: text(w.ID), Name: text(f.Name)}
+	if call.Name == "" && !lenient {
+		return call, refuse(badCall, "it has no name")
+	}
+	given := first(f.Arguments, f.Parameters, f.Input, f.Args)
+	if lenient {
+		call.Arguments = text(given)
+		return call, nil
+	}
+	object := given.Kind() == '{'
+	for range 3 { // some write JSON into a string, and that into a string again
+		if given.Kind() != '"' {
+			break
+		}
+		given = jsontext.Value(strings.TrimSpace(text(given)))
+	}
+	switch {
+	case len(given) == 0 || string(given) == "null":
+		call.Arguments = "{}"
+	case given.Kind() == '{' && given.IsValid():
+		call.Arguments = string(given)
+		if object {
+			call.Arguments = string(withoutNulls(given))
+		}
+	default:
+		return call, refuse(badArguments, "of %q: %.60q", call.Name, string(given))
+	}
+	return call, nil
+}

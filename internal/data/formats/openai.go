@@ -1,0 +1,115 @@
+package formats
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"hone/internal/chat"
+	"hone/internal/data/dataset"
+	"hone/internal/episode/trajectory"
+)
+
+// own are the members that a trajectory of hone has beside those of a conversation.
+type own struct {
+	Opening    jsontext.Value `json:"opening"`
+	Shown      jsontext.Value `json:"shown"`
+	Split      jsontext.Value `json:"split"`
+	ScenarioID jsontext.Value `json:"scenario_id"`
+	Scenario   jsontext.Value `json:"scenario_hash"`
+	Outcome    jsontext.Value `json:"outcome"`
+	Terms      jsontext.Value `json:"terms"`
+	Turns      jsontext.Value `json:"turns"`
+	TraceID    jsontext.Value `json:"trace_id"`
+	Turn       jsontext.Value `json:"turn"`
+	NumTurns   jsontext.Value `json:"n_turns"`
+}
+
+// take copies them into a row. What has another type, or a value that hone never writes, is another's member of the same name.
+func (o *own) take(row *dataset.Row) error {
+	switch split := text(o.Split); split {
+	case "train", "validation", "test":
+		row.Split = split
+	}
+	row.Outcome = outcomeOf(o.Outcome)
+	for _, m := range []struct {
+		from jsontext.Value
+		to   any
+		kind jsontext.Kind
+		name string
+	}{{o.Opening, &row.Opening, '0', "opening"}, {o.Shown, &row.Shown, '{', "shown"}, {o.Terms, &row.Terms, '[', "terms"}, {o.Turn, &row.Turn, '0', "turn"}, {o.NumTurns, &row.NumTurns, '0', "n_turns"}} {
+		if m.from.Kind() == m.kind {
+			if err := decode(m.from, m.to); err != nil {
+				return refuse(badShape, "%q", m.name)
+			}
+		}
+	}
+	if row.Opening < 0 || row.Opening > len(row.Messages) {
+		return refuse(badShape, `"opening" is %d of %d messages`, row.Opening, len(row.Messages))
+	}
+	row.ScenarioID, row.Scenario, row.TraceID = text(o.ScenarioID), text(o.Scenario), text(o.TraceID)
+	var turns []struct {
+		Results []dataset.Result `json:"results"`
+	}
+	if o.Turns.Kind() == '[' && row.Outcome != "" {
+		if err := decode(o.Turns, &turns); err != nil {
+			return refuse(badShape, `"turns"`)
+		}
+	}
+	for _, turn := range turns {
+		row.Results = append(row.Results, turn.Results...)
+	}
+	return nil
+}
+
+// outcomeOf is one of hone's outcomes, or "".
+func outcomeOf(v jsontext.Value) trajectory.Outcome {
+	switch outcome := trajectory.Outcome(text(v)); outcome {
+	case trajectory.OK, trajectory.PolicyError, trajectory.Limit, trajectory.EnvironmentError, trajectory.JudgeError, trajectory.InfrastructureError:
+		return outcome
+	}
+	return ""
+}
+
+// readOpenAI reads messages and tools, either as a list or as a string of one. function_call and functions are their older form.
+func readOpenAI(r *record) (dataset.Row, error) {
+	c := conversation{lenient: outcomeOf(r.Outcome) != ""} // hone's own record: wrong calls and all
+	if err := c.add(r.Messages); err != nil {
+		return dataset.Row{}, err
+	}
+	row := dataset.Row{Messages: c.messages}
+	if err := r.take(&row); err != nil {
+		return row, err
+	}
+	var err error
+	row.Tools, err = toolsOf(first(r.Tools, r.Functions))
+	return row, err
+}
+
+// declared is how Toucan's system messages list the tools that the teacher saw.
+var declared = regexp.MustCompile(`(?s)<\|im_system\|>tool_declare<\|im_middle\|>(.*?)<\|im_end\|>`)
+
+// readToucan reads rows of Toucan-1.5M. The tools are those that the teacher was shown in the system message, which in many rows are
+// others than available_tools; the list itself is taken out of the message, since a chat template writes it.
+func readToucan(r *record) (dataset.Row, error) {
+	var c conversation
+	if err := c.add(r.Messages); err != nil {
+		return dataset.Row{}, err
+	}
+	listed := first(r.AvailableTools, r.Tools)
+	if len(c.messages) > 0 && c.messages[0].Role == chat.System {
+		system := c.messages[0].Content
+		if found := declared.FindStringSubmatch(system); found != nil {
+			if v := jsontext.Value(strings.TrimSpace(found[1])); v.IsValid(jsontext.AllowDuplicateNames(true)) && v.Kind() == '[' {
+				listed = v
+			}
+			c.messages[0].Content = strings.TrimSpace(declared.ReplaceAllString(system, ""))
+		}
+		if c.messages[0].Content == "" {
+			c.messages = c.messages[1:]
+		}
+	}
+	tools, err := toolsOf(listed)
+	return dataset.Row{Messages: c.messages, Tools: tools}, err
+}

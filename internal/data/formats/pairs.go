@@ -1,0 +1,84 @@
+package formats
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"hone/internal/chat"
+	"hone/internal/data/dataset"
+)
+
+// readXLAM reads a query and the calls that answer it. What the calls gave is not in such a row.
+func readXLAM(r *record) (dataset.Row, error) {
+	tools, err := toolsOf(r.Tools)
+	if err != nil {
+		return dataset.Row{}, err
+	}
+	var c conversation
+	calls, err := c.callList(r.Answers)
+	if err != nil {
+		return dataset.Row{}, err
+	}
+	messages, err := asked(text(r.Query), calls)
+	return dataset.Row{Messages: messages, Tools: tools}, err
+}
+
+// readPair reads MCP-Flow's instruction and the one call that follows. Its tools are in files of their own: name them with --catalog.
+func readPair(r *record) (dataset.Row, error) {
+	var c conversation
+	calls, err := c.callList(r.FunctionCall)
+	if err != nil {
+		return dataset.Row{}, err
+	}
+	tools, err := toolsOf(r.Tools)
+	if err != nil {
+		return dataset.Row{}, err
+	}
+	messages, err := asked(text(r.SourceInstruction), calls)
+	return dataset.Row{Messages: messages, Tools: tools}, err
+}
+
+// asked is a conversation of one question and the calls for it.
+func asked(task string, calls []chat.ToolCall) ([]chat.Message, error) {
+	c := conversation{messages: []chat.Message{{Role: chat.User, Content: task}}}
+	if task == "" || len(calls) == 0 {
+		return nil, refuse(noMessages, "no question, or no call")
+	}
+	err := c.say(chat.Message{ToolCalls: calls})
+	return c.messages, err
+}
+
+// readTrajectory reads MCP-Flow's list of messages, whose calls are objects without an id.
+func readTrajectory(r *record) (dataset.Row, error) {
+	var c conversation
+	if err := c.add(r.Trajectory); err != nil {
+		return dataset.Row{}, err
+	}
+	tools, err := toolsOf(first(r.Tools, r.Functions))
+	return dataset.Row{Messages: c.messages, Tools: tools}, err
+}
+
+// readSTS reads a session header and its message lines.
+func readSTS(r *record) (dataset.Row, error) {
+	var c conversation
+	for i, line := range r.rest {
+		var envelope struct {
+			Type    jsontext.Value `json:"type"`
+			Message jsontext.Value `json:"message"`
+		}
+		if err := decode(line, &envelope); err != nil {
+			return dataset.Row{}, refuse(badShape, "line %d of the session", i+2)
+		}
+		if text(envelope.Type) != "message" || envelope.Message == nil {
+			continue // the format allows other lines
+		}
+		if err := c.addOne(envelope.Message); err != nil {
+			return dataset.Row{}, within(err, "a message of the session")
+		}
+	}
+	tools, err := toolsOf(r.Tools)
+	row := dataset.Row{Messages: c.messages, Tools: tools}
+	if err == nil {
+		err = r.take(&row)
+	}
+	return row, err
+}

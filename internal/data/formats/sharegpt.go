@@ -1,0 +1,154 @@
+package formats
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"hone/internal/chat"
+	"hone/internal/data/dataset"
+	"hone/internal/text/toolcall"
+)
+
+// turns are the conversation under either name.
+func (r *record) turns() jsontext.Value { return first(r.Conversations, r.Conversation) }
+
+func fitsAPIGen(r *record) bool {
+	turns := r.turns()
+	return turns != nil && r.System != nil && r.Tools != nil && bytes.Contains(turns, []byte(`function_call`))
+}
+
+// readShareGPT reads turns of from and value: human, gpt, function_call, observation and their other names. A system column is the
+// first message.
+func readShareGPT(r *record) (dataset.Row, error) {
+	var c conversation
+	if err := c.add(first(r.turns(), r.Messages)); err != nil {
+		return dataset.Row{}, err
+	}
+	tools, err := toolsOf(first(r.Tools, r.Functions))
+	return dataset.Row{Messages: withSystem(c.messages, text(r.System)), Tools: tools}, err
+}
+
+func withSystem(messages []chat.Message, system string) []chat.Message {
+	if system == "" || len(messages) > 0 && messages[0].Role == chat.System {
+		return messages
+	}
+	return append([]chat.Message{{Role: chat.System, Content: system}}, messages...)
+}
+
+// Tags of the Hermes form.
+const (
+	callTag, toolsTag, toolsEnd = "<tool_call>", "<tools>", "</tools>"
+	responseTag, responseEnd    = "<tool_response>", "</tool_response>"
+)
+
+func fitsHermes(r *record) bool {
+	turns := r.turns()
+	return turns != nil && (bytes.Contains(turns, []byte(callTag)) || bytes.Contains(turns, []byte(toolsTag)) ||
+		bytes.Contains(turns, []byte(`\u003ctool_call\u003e`)) || bytes.Contains(turns, []byte(`\u003ctools\u003e`)))
+}
+
+// readHermes reads turns whose calls, results and tools stand in their text. The system message that explains the form to the model
+// goes, since the chat template of the model to be trained writes its own.
+func readHermes(r *record) (dataset.Row, error) {
+	list, err := unwrapped(r.turns())
+	if err != nil {
+		return dataset.Row{}, err
+	}
+	var turns []message
+	if err := decode(list, &turns); err != nil {
+		return dataset.Row{}, refuse(badShape, "conversations are not a list of turns")
+	}
+	var c conversation
+	listed := first(r.Tools)
+	for i := range turns {
+		m := &turns[i]
+		said, err := contentOf(first(m.Content, m.Value))
+		if err != nil {
+			return dataset.Row{}, err
+		}
+		switch roleOf(m) {
+		case chat.System:
+			if _, behind, ok := strings.Cut(said, toolsTag); ok {
+				if inner, _, ended := strings.Cut(behind, toolsEnd); ended && listed == nil {
+					listed = jsontext.Value(strings.TrimSpace(inner))
+				}
+				continue
+			}
+			c.messages = append(c.messages, chat.Message{Role: chat.System, Content: said})
+		case chat.User:
+			if err := c.answered(); err != nil {
+				return dataset.Row{}, err
+			}
+			c.messages = append(c.messages, chat.Message{Role: chat.User, Content: said})
+		case chat.Assistant:
+			found := toolcall.Hermes().Parse(said, toolcall.Options{Repair: true})
+			if found.Err != "" {
+				return dataset.Row{}, refuse(badCall, "%s", found.Err)
+			}
+			for j := range found.Calls {
+				found.Calls[j].ID = ""
+			}
+			if err := c.say(chat.Message{Content: strings.TrimSpace(found.Content), ToolCalls: found.Calls}); err != nil {
+				return dataset.Row{}, err
+			}
+		case chat.ToolRole:
+			for _, one := range responses(said) {
+				if err := c.result(one, "", ""); err != nil {
+					return dataset.Row{}, err
+				}
+			}
+		default:
+			return dataset.Row{}, refuse(badRole, "%q", m.Role+m.From)
+		}
+	}
+	tools, err := toolLines(listed)
+	return dataset.Row{Messages: c.messages, Tools: tools}, err
+}
+
+// toolLines reads a list of tools, or tools one a line.
+func toolLines(v jsontext.Value) ([]chat.Tool, error) {
+	if v.Kind() != '{' || v.IsValid(jsontext.AllowDuplicateNames(true)) {
+		if len(v) > 0 && !v.IsValid(jsontext.AllowDuplicateNames(true)) {
+			return nil, refuse(badTools, "%.60q", string(v))
+		}
+		return toolsOf(v)
+	}
+	var tools []chat.Tool
+	for line := range strings.Lines(string(v)) {
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		if !jsontext.Value(line).IsValid(jsontext.AllowDuplicateNames(true)) {
+			return nil, refuse(badTools, "%.60q", line)
+		}
+		tool, err := toolOf(jsontext.Value(line))
+		if err != nil {
+			return nil, err
+		}
+		tools = append(tools, tool)
+	}
+	return tools, nil
+}
+
+// responses are the results in a tool's turn.
+func responses(said string) []string {
+	var out []string
+	for rest := said; ; {
+		_, behind, ok := strings.Cut(rest, responseTag)
+		if !ok {
+			break
+		}
+		inner, after, ended := strings.Cut(behind, responseEnd)
+		out = append(out, strings.TrimSpace(inner))
+		if !ended {
+			break
+		}
+		rest = after
+	}
+	if out == nil {
+		return []string{said}
+	}
+	return out
+}
