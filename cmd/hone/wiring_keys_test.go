@@ -314,11 +314,13 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 		return s.Level()
 	}
 	path, key, asked, shown := w.summarised(t)
+	unrolled := w.unrolled(t)
 	userPath, userKey, paid, unpaid := w.played(t)
 	rows := map[string]bool{}
 	for _, r := range append(w.judged(t), []acting{
 		{"rollout.long_results", strings.HasSuffix(shown, "many words"), true}, {"rollout.summary.url", path, "/ours/v1/chat/completions"},
 		{"rollout.summary.key_env", key, "Bearer sesame"}, {"rollout.summary.model", asked, "short"},
+		{"sft.unroll", unrolled, []string{"1 row of", "2 rows of", "2 rows of"}},
 		{"rollout.user.url", userPath, "/ours/v1/chat/completions"}, {"rollout.user.key_env", userKey, "Bearer sesame"},
 		{"rollout.user.token_budget", []int{paid, unpaid}, []int{0, int(fault.CodeBudget)}},
 		{"engine.devices", dry.Options.Devices, 3}, {"engine.devices", basemodel.SettingsOf(sharded, model.LoRA{}, false, 1, 1, 1).Devices, 2},
@@ -414,6 +416,23 @@ func (w wired) summarised(t *testing.T) (path, key, model, shown string) {
 		t.Fatal(err)
 	}
 	return path, key, model, shown
+}
+
+// unrolled is how many rows sft says that it would learn from of a conversation of two turns, by each scheme.
+func (w wired) unrolled(t *testing.T) (said []string) {
+	write(t, "turns.jsonl", `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"user","content":"c"},{"role":"assistant","content":"d"}]}`)
+	for i, scheme := range []string{"whole", "turns", "prefixes"} {
+		write(t, "turns.yaml", "sft: {unroll: "+scheme+"}\n")
+		var talk strings.Builder
+		a := toyApp(&talk, nil)
+		if code := a.main(t.Context(), []string{"sft", "--dry-run", "--config", "turns.yaml", "--base-model", "toy.gguf", "--data", "turns.jsonl", "--output-dir", fmt.Sprint("turns", i)}); code != 0 {
+			t.Fatal(talk.String())
+		}
+		_, rows, _ := strings.Cut(talk.String(), " over ")
+		rows, _, _ = strings.Cut(rows, " at most")
+		said = append(said, rows)
+	}
+	return said
 }
 
 // played is what an endpoint is asked that plays users, and how collect ends with a budget of tokens that is enough, and with one

@@ -113,6 +113,7 @@ type SFT struct {
 	Optimizer Optimizer `yaml:"optimizer" doc:"Adam"`
 	Epochs    int       `yaml:"epochs" min:"1" doc:"passes over the demonstrations"`
 	BatchSize int       `yaml:"batch_size" min:"1" doc:"trajectories of one step"`
+	Unroll    string    `yaml:"unroll" enum:"whole,turns,prefixes" doc:"rows of one conversation: whole is one, or as many as the chat template's rewrites need; turns is one for each user turn, which alone is trained; prefixes is one for each user turn, of which all is trained, so early turns several times"`
 
 	CheckpointEvery int `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
 }
@@ -153,7 +154,7 @@ func Default() Config {
 		LoRA:    LoRA{Rank: 16, Alpha: 32, TargetModules: []string{AllLinear}, RankPattern: []string{}, AlphaPattern: []string{}},
 		SFT: SFT{
 			Optimizer: defaultOptimizer(2e-4),
-			Epochs:    1, BatchSize: 16, CheckpointEvery: 10,
+			Epochs:    1, BatchSize: 16, Unroll: "whole", CheckpointEvery: 10,
 		},
 		GRPO: GRPO{
 			Optimizer: defaultOptimizer(2e-5),

@@ -14,6 +14,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
 	"hone/internal/data/formats"
+	"hone/internal/data/unroll"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
@@ -61,17 +62,22 @@ func ReadConversations(path, catalog string) (Conversations, error) {
 	if d.rows, d.report, err = formats.Load([]string{path}, formats.Options{}); err != nil {
 		return d, err
 	}
-	if catalog == "" {
-		catalog = filepath.Join(path, CatalogFile)
+	d.catalog, err = catalogBeside(path, catalog)
+	return d, err
+}
+
+// catalogBeside reads the catalog that is named, or lies beside a file or in a folder; nil where neither is.
+func catalogBeside(path, named string) (*mcp.Catalog, error) {
+	if named == "" {
+		named = filepath.Join(path, CatalogFile)
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
-			catalog = filepath.Join(filepath.Dir(path), CatalogFile)
+			named = filepath.Join(filepath.Dir(path), CatalogFile)
 		}
-		if _, err := os.Stat(catalog); errors.Is(err, fs.ErrNotExist) {
-			return d, nil
+		if _, err := os.Stat(named); errors.Is(err, fs.ErrNotExist) {
+			return nil, nil
 		}
 	}
-	d.catalog, err = mcp.Load(catalog)
-	return d, err
+	return mcp.Load(named)
 }
 
 // lines are the rows as hone writes them, whatever form they were read from.
@@ -189,7 +195,7 @@ func (j *Job) PlanSFT(d Conversations, rows []dataset.Row) (l SFTPlan, err error
 	if l.Model, err = basemodel.Find(j.Host, j.Config, j.Config.Model.Base, trained); err != nil {
 		return l, err
 	}
-	if l.Sequences, err = SequencesOf(j.Host, l.Model, d.path, rows, j.Config.Model.Context); err != nil {
+	if l.Sequences, err = SequencesOf(j.Host, l.Model, d.path, unroll.All(j.Config.SFT.Unroll, rows), j.Config.Model.Context); err != nil {
 		return l, err
 	}
 	l.prefix = len(batch.New(l.Sequences).Prefix)

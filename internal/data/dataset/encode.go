@@ -10,15 +10,15 @@ import (
 // AppendJSON appends a row as one line that package formats reads back as the same row: OpenAI's messages and tools, and the members
 // of a trajectory that it has.
 func (r *Row) AppendJSON(dst []byte) ([]byte, error) {
-	dst = append(dst, '{')
-	member := func(name string, value any) error {
-		text, err := json.Marshal(value)
-		if err == nil {
-			dst = append(append(append(append(dst, '"'), name...), `":`...), text...)
-			dst = append(dst, ',')
-		}
-		return err
+	dst, err := r.AppendMembers(append(dst, '{'))
+	if err != nil {
+		return dst, err
 	}
+	return append(AppendMessages(append(dst, `"messages":`...), r.Messages), '}'), nil
+}
+
+// AppendMembers appends all members of that line but the messages, a comma behind each.
+func (r *Row) AppendMembers(dst []byte) ([]byte, error) {
 	for _, m := range []struct {
 		name  string
 		value any
@@ -27,19 +27,20 @@ func (r *Row) AppendJSON(dst []byte) ([]byte, error) {
 		{"scenario_id", r.ScenarioID, r.ScenarioID != ""}, {"split", r.Split, r.Split != ""}, {"scenario_hash", r.Scenario, r.Scenario != ""},
 		{"outcome", r.Outcome, r.Outcome != ""}, {"opening", r.Opening, r.Opening != 0}, {"shown", r.Shown, r.Shown != nil},
 		{"terms", r.Terms, r.Terms != nil}, {"turns", []map[string][]Result{{"results": r.Results}}, r.Results != nil}} {
-		if m.there {
-			if err := member(m.name, m.value); err != nil {
-				return dst, err
-			}
+		if !m.there {
+			continue
 		}
+		text, err := json.Marshal(m.value)
+		if err != nil {
+			return dst, err
+		}
+		dst = append(append(append(dst, '"'), m.name...), `":`...)
+		dst = append(append(dst, text...), ',')
 	}
-	dst = append(dst, `"messages":`...)
-	dst = AppendMessages(dst, r.Messages)
 	if r.Tools != nil {
-		dst = append(dst, `,"tools":`...)
-		dst = AppendTools(dst, r.Tools)
+		dst = append(AppendTools(append(dst, `"tools":`...), r.Tools), ',')
 	}
-	return append(dst, '}'), nil
+	return dst, nil
 }
 
 // AppendMessages appends messages in OpenAI's form, as chat.Message writes itself, but leaves <, > and & as they are.

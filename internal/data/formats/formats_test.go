@@ -138,7 +138,7 @@ func TestReasoningIsKept(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	good := `{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a"}]}`
 	for _, tc := range []struct{ row, reason, detail string }{
-		{`{"messages":[{"role":"user"`, "the file ends inside it", ""},
+		{`{"messages":[{"role":"user"`, "JSON that breaks off", ""},
 		{`{"messages":[}]}`, "not JSON", "at byte"},
 		{"{\"messages\":[{\"role\":\"user\",\"content\":\"\xff\"}]}", "not UTF-8", "at byte"},
 		{`{"foo":1}`, noFormat, "--from"},

@@ -32,7 +32,7 @@ const (
 	NotJSON   = "not JSON"
 	NotUTF8   = "not UTF-8"
 	Unread    = "parquet: cannot be read"
-	Cut       = "the file ends inside it"
+	Cut       = "JSON that breaks off"
 	mostBytes = 64 << 20
 )
 

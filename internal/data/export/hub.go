@@ -1,0 +1,259 @@
+package export
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/compress/zstd"
+
+	"hone/internal/data/dataset"
+	"hone/internal/fault"
+)
+
+// shardRows is how many rows a file of a data set folder has at most.
+const shardRows = 50_000
+
+// hub writes a data set folder as the Hub's library datasets reads it: data/SPLIT-00000-of-00001.parquet, and README.md, whose front
+// matter says which files are which split.
+type hub struct {
+	o      Options
+	dir    string
+	ending string
+	table  func(path string) (writer, error)
+	splits map[string]*split
+	calls  map[string]int // by tool
+	noTool int            // rows without tools
+	turns  int            // rows that are a part of a trace
+	traces map[string]bool
+}
+
+type split struct {
+	rows, shards, inShard int
+	w                     writer
+}
+
+func openHub(kind func() (ending string, table func(string) (writer, error))) func(Options, string) (writer, error) {
+	return func(o Options, dir string) (writer, error) {
+		ending, table := kind()
+		h := &hub{o: o, dir: dir, ending: ending, table: table, splits: map[string]*split{}, calls: map[string]int{}, traces: map[string]bool{}}
+		return h, os.Mkdir(filepath.Join(dir, "data"), 0o755)
+	}
+}
+
+func (h *hub) add(r *dataset.Row) error {
+	name := r.Split
+	if name == "" {
+		name = "train"
+	}
+	s := h.splits[name]
+	if s == nil {
+		s = &split{}
+		h.splits[name] = s
+	}
+	if s.w == nil || s.inShard == shardRows {
+		if err := s.close(); err != nil {
+			return err
+		}
+		var err error
+		if s.w, err = h.table(h.shard(name, s.shards, 0)); err != nil {
+			return err
+		}
+		s.shards, s.inShard = s.shards+1, 0
+	}
+	s.rows, s.inShard = s.rows+1, s.inShard+1
+	h.count(r)
+	return s.w.add(r)
+}
+
+// shard is the path of a split's file; of is how many there are, 0 while that is not known.
+func (h *hub) shard(name string, i, of int) string {
+	if of == 0 {
+		return filepath.Join(h.dir, "data", fmt.Sprintf("%s-%05d%s", name, i, h.ending))
+	}
+	return filepath.Join(h.dir, "data", fmt.Sprintf("%s-%05d-of-%05d%s", name, i, of, h.ending))
+}
+
+func (s *split) close() error {
+	if s.w == nil {
+		return nil
+	}
+	err := s.w.finish(nil)
+	s.w = nil
+	return err
+}
+
+func (h *hub) count(r *dataset.Row) {
+	for i := range r.Messages {
+		for _, c := range r.Messages[i].ToolCalls {
+			h.calls[c.Name]++
+		}
+	}
+	if len(r.Tools) == 0 {
+		h.noTool++
+	}
+	if r.TraceID != "" {
+		h.turns++
+		h.traces[r.TraceID] = true
+	}
+}
+
+func (h *hub) finish(w *Written) error {
+	w.Splits = map[string]int{}
+	var all []error
+	for name, s := range h.splits {
+		all = append(all, s.close())
+		for i := range s.shards {
+			all = append(all, os.Rename(h.shard(name, i, 0), h.shard(name, i, s.shards)))
+		}
+		w.Splits[name] = s.rows
+	}
+	all = append(all, os.WriteFile(filepath.Join(h.dir, "README.md"), []byte(h.card(w)), 0o644))
+	return errors.Join(all...)
+}
+
+// card is the data set's page: its front matter says what is where, the rest what a reader wants to know.
+func (h *hub) card(w *Written) string {
+	var b strings.Builder
+	b.WriteString("---\nconfigs:\n- config_name: default\n  data_files:\n")
+	names := slices.SortedFunc(maps.Keys(w.Splits), func(a, b string) int { return strings.Compare(order(a), order(b)) })
+	for _, name := range names {
+		fmt.Fprintf(&b, "  - split: %s\n    path: data/%s-*%s\n", name, name, h.ending)
+	}
+	b.WriteString("tags:\n- agent-traces\n- tool-use\n- hone\n---\n\n# Conversations with tools\n\n")
+	b.WriteString("| split | rows |\n|---|---|\n")
+	for _, name := range names {
+		fmt.Fprintf(&b, "| %s | %d |\n", name, w.Splits[name])
+	}
+	if h.turns > 0 {
+		fmt.Fprintf(&b, "\n%s of %s: each ends with one turn of its trace (`trace_id`, `turn`, `n_turns`).\n", fault.Count(h.turns, "row"), fault.Count(len(h.traces), "trace"))
+	}
+	b.WriteString("\nColumns: `messages` in OpenAI's form (`reasoning_content`, `tool_calls`; arguments are JSON text), `tools` as JSON text\n" +
+		"(`json.loads` makes the list that a chat template takes), and `opening`: how many of the messages were given and are not\nto be learnt.\n")
+	for _, name := range slices.Sorted(maps.Keys(h.o.Card)) {
+		fmt.Fprintf(&b, "\n- %s: %s", name, h.o.Card[name])
+	}
+	if len(h.calls) > 0 {
+		b.WriteString("\n\n| tool | calls |\n|---|---|\n")
+		tools := slices.SortedFunc(maps.Keys(h.calls), func(x, y string) int {
+			if h.calls[x] != h.calls[y] {
+				return h.calls[y] - h.calls[x]
+			}
+			return strings.Compare(x, y)
+		})
+		const shown = 50
+		for i, name := range tools {
+			if i == shown {
+				fmt.Fprintf(&b, "\n%s more\n", fault.Count(len(tools)-shown, "tool"))
+				break
+			}
+			fmt.Fprintf(&b, "| %s | %d |\n", cell(name), h.calls[name])
+		}
+	}
+	if h.noTool > 0 {
+		fmt.Fprintf(&b, "\n%s without tools.\n", fault.Count(h.noTool, "row"))
+	}
+	return b.String()
+}
+
+// cell is a text that does not end a table's cell.
+func cell(text string) string {
+	return strings.NewReplacer("|", "\\|", "\n", " ", "\r", " ").Replace(text)
+}
+
+// order puts train before validation before test, and what else there is behind.
+func order(split string) string {
+	if i := slices.Index([]string{"train", "validation", "test"}, split); i >= 0 {
+		return fmt.Sprint(i)
+	}
+	return "3" + split
+}
+
+func jsonTable() (string, func(string) (writer, error)) {
+	return ".jsonl", func(path string) (writer, error) {
+		return newLines(path, func(dst []byte, r *dataset.Row) ([]byte, error) {
+			dst = dataset.AppendMessages(append(dst, `{"messages":`...), r.Messages)
+			dst = texts(append(dst, `,"tools":`...), r.Tools)
+			return append(origin(fmt.Appendf(dst, `,"opening":%d`, r.Opening), r), '}'), nil
+		})
+	}
+}
+
+func parquetTable() (string, func(string) (writer, error)) {
+	return ".parquet", func(path string) (writer, error) {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if err != nil {
+			return nil, err
+		}
+		return &columns{f: f, w: parquet.NewGenericWriter[columnRow](f, parquet.Compression(&zstd.Codec{}), parquet.MaxRowsPerRowGroup(1000))}, nil
+	}
+}
+
+// columnRow is a row of parquet.
+type columnRow struct {
+	Messages   []columnMessage `parquet:"messages,list"`
+	Tools      string          `parquet:"tools"`
+	Opening    int64           `parquet:"opening"`
+	ID         *string         `parquet:"id,optional"`
+	TraceID    *string         `parquet:"trace_id,optional"`
+	Turn       *int64          `parquet:"turn,optional"`
+	NumTurns   *int64          `parquet:"n_turns,optional"`
+	ScenarioID *string         `parquet:"scenario_id,optional"`
+}
+
+type columnMessage struct {
+	Role       string       `parquet:"role"`
+	Content    string       `parquet:"content"`
+	Reasoning  *string      `parquet:"reasoning_content,optional"`
+	ToolCalls  []columnCall `parquet:"tool_calls,list,optional"`
+	ToolCallID *string      `parquet:"tool_call_id,optional"`
+	Name       *string      `parquet:"name,optional"`
+}
+
+type columnCall struct {
+	ID       string         `parquet:"id"`
+	Type     string         `parquet:"type"`
+	Function columnFunction `parquet:"function"`
+}
+
+type columnFunction struct {
+	Name      string `parquet:"name"`
+	Arguments string `parquet:"arguments"`
+}
+
+type columns struct {
+	f *os.File
+	w *parquet.GenericWriter[columnRow]
+}
+
+// optional is a text, or null where there is none.
+func optional(text string) *string {
+	if text == "" {
+		return nil
+	}
+	return &text
+}
+
+func (c *columns) add(r *dataset.Row) error {
+	row := columnRow{Tools: string(dataset.AppendTools(nil, r.Tools)), Opening: int64(r.Opening), ID: optional(r.ID), TraceID: optional(r.TraceID), ScenarioID: optional(r.ScenarioID)}
+	if r.NumTurns > 0 {
+		turn, of := int64(r.Turn), int64(r.NumTurns)
+		row.Turn, row.NumTurns = &turn, &of
+	}
+	for _, m := range r.Messages {
+		out := columnMessage{Role: m.Role, Content: m.Content, Reasoning: optional(m.ReasoningContent), ToolCallID: optional(m.ToolCallID), Name: optional(m.Name)}
+		for _, call := range m.ToolCalls {
+			out.ToolCalls = append(out.ToolCalls, columnCall{call.ID, "function", columnFunction{call.Name, call.Arguments}})
+		}
+		row.Messages = append(row.Messages, out)
+	}
+	_, err := c.w.Write([]columnRow{row})
+	return err
+}
+
+func (c *columns) finish(*Written) error { return errors.Join(c.w.Close(), c.f.Sync(), c.f.Close()) }

@@ -1,0 +1,103 @@
+package export
+
+import (
+	"reflect"
+
+	"hone/internal/chat"
+	"hone/internal/data/dataset"
+)
+
+// Why a trace is in no pair.
+const (
+	noScenario  = "of no scenario, or not scored by checks"
+	noRival     = "its scenario has traces that passed alone, or that failed alone"
+	notTheModel = "it failed for a reason that is not the model's"
+	otherPrompt = "it begins otherwise than those that passed"
+)
+
+// pairs joins traces of one scenario that failed with those that passed.
+type pairs struct {
+	out     *lines
+	order   []string
+	passed  map[string][]*dataset.Row
+	failed  map[string][]*dataset.Row
+	leftOut map[string]int
+}
+
+func openPairs(_ Options, path string) (writer, error) {
+	out, err := newLines(path, nil)
+	return &pairs{out: out, passed: map[string][]*dataset.Row{}, failed: map[string][]*dataset.Row{}, leftOut: map[string]int{}}, err
+}
+
+func (p *pairs) add(r *dataset.Row) error {
+	key := r.Scenario
+	if key == "" {
+		key = r.ScenarioID
+	}
+	scored := false
+	for _, t := range r.Terms {
+		scored = scored || t.Name == "checks"
+	}
+	switch {
+	case key == "" || r.Outcome == "" || r.Outcome.Trainable() && !scored:
+		p.leftOut[noScenario]++
+		return nil
+	case !r.Outcome.Trainable():
+		p.leftOut[notTheModel]++
+		return nil
+	}
+	if p.passed[key] == nil && p.failed[key] == nil {
+		p.order = append(p.order, key)
+	}
+	if r.NotDemonstrated() == "" {
+		p.passed[key] = append(p.passed[key], r)
+	} else {
+		p.failed[key] = append(p.failed[key], r)
+	}
+	return nil
+}
+
+// finish writes each failed trace with one that passed, in turn, so that no passed one stands for all.
+func (p *pairs) finish(w *Written) error {
+	w.Rows = 0
+	for _, key := range p.order {
+		passed, failed := p.passed[key], p.failed[key]
+		if len(passed) == 0 || len(failed) == 0 {
+			p.leftOut[noRival] += len(passed) + len(failed)
+			continue
+		}
+		for i, bad := range failed {
+			good := passed[i%len(passed)]
+			if !sameOpening(good, bad) || learnt(bad) == len(bad.Messages) {
+				p.leftOut[otherPrompt]++
+				continue
+			}
+			if err := p.write(good, bad); err != nil {
+				return err
+			}
+			w.Rows++
+		}
+	}
+	w.LeftOut = p.leftOut
+	return p.out.finish(w)
+}
+
+func sameOpening(a, b *dataset.Row) bool {
+	n, m := learnt(a), learnt(b)
+	return n == m && reflect.DeepEqual(a.Messages[:n], b.Messages[:m])
+}
+
+// write writes a pair in TRL's conversational preference form.
+func (p *pairs) write(good, bad *dataset.Row) error {
+	cut := learnt(good)
+	dst := dataset.AppendMessages([]byte(`{"prompt":`), good.Messages[:cut])
+	dst = dataset.AppendMessages(append(dst, `,"chosen":`...), good.Messages[cut:])
+	dst = dataset.AppendMessages(append(dst, `,"rejected":`...), bad.Messages[cut:])
+	dst = texts(append(dst, `,"tools":`...), good.Tools)
+	for _, m := range [][2]string{{"scenario_id", good.ScenarioID}, {"chosen_id", good.ID}, {"rejected_id", bad.ID}, {"rejected_why", bad.NotDemonstrated()}} {
+		dst = append(append(append(dst, `,"`...), m[0]...), `":`...)
+		dst = chat.AppendString(dst, m[1], false)
+	}
+	_, err := p.out.out.Write(append(dst, "}\n"...))
+	return err
+}

@@ -1,0 +1,62 @@
+package export
+
+import (
+	"encoding/json"
+
+	"hone/internal/chat"
+	"hone/internal/data/dataset"
+)
+
+// texts appends tools as a string of JSON: the libraries that read it need one type for the column, and the schemas of two tools are
+// of two types.
+func texts(dst []byte, tools []chat.Tool) []byte {
+	return chat.AppendString(dst, string(dataset.AppendTools(nil, tools)), false)
+}
+
+// origin appends where a row comes from.
+func origin(dst []byte, r *dataset.Row) []byte {
+	for _, m := range []struct {
+		name, text string
+	}{{"id", r.ID}, {"trace_id", r.TraceID}, {"scenario_id", r.ScenarioID}} {
+		if m.text != "" {
+			dst = append(append(append(dst, `,"`...), m.name...), `":`...)
+			dst = chat.AppendString(dst, m.text, false)
+		}
+	}
+	if r.NumTurns > 0 {
+		text, _ := json.Marshal(map[string]int{"turn": r.Turn, "n_turns": r.NumTurns}) // two numbers
+		dst = append(append(dst, ','), text[1:len(text)-1]...)
+	}
+	return dst
+}
+
+// trlLine is a row of TRL's conversational prompt-completion form: https://huggingface.co/docs/trl/dataset_formats. The loss is on the
+// completion, and with assistant_only_loss on what the assistant says of it.
+func trlLine(dst []byte, r *dataset.Row) ([]byte, error) {
+	cut := learnt(r)
+	dst = dataset.AppendMessages(append(dst, `{"prompt":`...), r.Messages[:cut])
+	dst = dataset.AppendMessages(append(dst, `,"completion":`...), r.Messages[cut:])
+	dst = texts(append(dst, `,"tools":`...), r.Tools)
+	return append(origin(dst, r), '}'), nil
+}
+
+// axolotlLine is a row of Axolotl's type chat_template. Each message says whether it is trained, for
+//
+//	datasets: [{path: rows.jsonl, type: chat_template, roles_to_train: [], message_field_training: training}]
+func axolotlLine(dst []byte, r *dataset.Row) ([]byte, error) {
+	dst = append(dst, `{"messages":[`...)
+	for i := range r.Messages {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		one := dataset.AppendMessages(nil, r.Messages[i:i+1])
+		dst = append(dst, one[1:len(one)-2]...)
+		if i >= r.Opening && r.Messages[i].Role == chat.Assistant {
+			dst = append(dst, `,"training":true}`...)
+		} else {
+			dst = append(dst, `,"training":false}`...)
+		}
+	}
+	dst = texts(append(dst, `],"tools":`...), r.Tools)
+	return append(origin(dst, r), '}'), nil
+}

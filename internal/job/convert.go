@@ -1,0 +1,157 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hone/internal/data/dataset"
+	"hone/internal/data/export"
+	"hone/internal/data/formats"
+	"hone/internal/data/unroll"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/mcp"
+)
+
+// Conversion says how conversations of files become others.
+type Conversion struct {
+	From     []string // files and folders
+	Format   string   // of them, "" to tell it
+	To, Out  string   // a form of package export, and where it goes
+	Unroll   string   // a scheme of package unroll
+	Catalog  string   // of rows that name no tools; "" is the catalog.json beside each file
+	Failed   bool     // keep traces too that show nothing to imitate
+	MaxBytes int      // of a row; 0 is the default
+}
+
+// Converted is what came of a conversion.
+type Converted struct {
+	formats.Report
+	LeftOut map[string]int `json:"left_out"` // rows that were read, and are in nothing that was written, by reason
+	Written export.Written `json:"written"`
+}
+
+// catalogs finds the tools of rows that name none.
+type catalogs struct {
+	named string
+	found map[string]*mcp.Catalog // by folder
+}
+
+// of is the catalog for a row, nil where there is none.
+func (c *catalogs) of(r *dataset.Row) (*mcp.Catalog, error) {
+	dir := filepath.Dir(r.File)
+	if c.named != "" {
+		dir = ""
+	}
+	if known, ok := c.found[dir]; ok {
+		return known, nil
+	}
+	found, err := catalogBeside(r.File, c.named)
+	if err == nil {
+		c.found[dir] = found
+	}
+	return found, err
+}
+
+// toolsFor gives a row the tools that its episode was shown, or those of its catalog.
+func (c *catalogs) toolsFor(r *dataset.Row) error {
+	if len(r.Tools) > 0 {
+		return nil
+	}
+	catalog, err := c.of(r)
+	if err != nil || catalog == nil && r.Shown == nil {
+		return err
+	}
+	if r.Shown != nil {
+		r.Tools, err = ToolsShown(*r.Shown, catalog, where(r))
+		r.Shown = nil // its tools stand in the row itself now
+		return err
+	}
+	r.Tools = catalog.Tools()
+	return nil
+}
+
+// Convert reads conversations and writes them in a form. The error says why nothing was written; what was read is reported all the same.
+func (x Conversion) Convert(ctx context.Context, h *host.Host) (Converted, error) {
+	var out Converted
+	if !slices.Contains(unroll.Schemes(), x.Unroll) {
+		return out, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no scheme %q", x.Unroll), Where: "--unroll", Next: "the schemes are " + strings.Join(unroll.Schemes(), ", ")}
+	}
+	sink, err := export.Open(export.Options{Form: x.To, Out: x.Out, Card: map[string]string{"made by": "hone data convert", "rows of one conversation": x.Unroll}})
+	if err != nil {
+		return out, err
+	}
+	defer sink.Abort()
+	out.LeftOut = map[string]int{}
+	tools := catalogs{x.Catalog, map[string]*mcp.Catalog{}}
+	out.Report, err = formats.Read(x.From, formats.Options{Format: x.Format, MaxBytes: x.MaxBytes}, func(r dataset.Row) error {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if why := x.leavesOut(&r); why != "" {
+			out.LeftOut[why]++
+			return nil
+		}
+		if err := tools.toolsFor(&r); err != nil {
+			return err
+		}
+		for _, row := range unroll.Rows(x.Unroll, r) {
+			if err := sink.Add(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return out, err
+	}
+	out.Written, err = sink.Close()
+	if err == nil {
+		maps.Copy(out.LeftOut, out.Written.LeftOut)
+	}
+	return out, err
+}
+
+// leavesOut says why a row is not written, or "". Forms that a trainer reads hold what is to be imitated alone.
+func (x Conversion) leavesOut(r *dataset.Row) string {
+	trainer := x.To == "trl" || x.To == "axolotl"
+	if trainer && !r.ToLearnFrom() {
+		return "of the split " + r.Split + ", which is to be measured on"
+	}
+	if (trainer || x.To == "hf" || x.To == "hf-jsonl") && !x.Failed {
+		why, _, _ := strings.Cut(r.NotDemonstrated(), " ") // without the check's name, so that a few reasons count all
+		switch why {
+		case "":
+		case "outcome", "failed":
+			return "traces that failed; --failed keeps them"
+		default:
+			return "no assistant message"
+		}
+	}
+	return ""
+}
+
+// Tell says what came of it.
+func (c Converted) Tell(say func(format string, args ...any)) {
+	c.Report.Tell(say)
+	for _, why := range slices.Sorted(maps.Keys(c.LeftOut)) {
+		say("left out %s: %s", fault.Count(c.LeftOut[why], "row"), why)
+	}
+	if c.Written.Rows > 0 {
+		say("%s written to %s", fault.Count(c.Written.Rows, "row"), c.Written.Path)
+	}
+}
+
+// ValidateData reads conversations and says which rows are none. The error, with exit code 2, says that there are such.
+func ValidateData(h *host.Host, paths []string, format string) (formats.Report, error) {
+	report, err := formats.Read(paths, formats.Options{Format: format}, func(dataset.Row) error { return nil })
+	if n := report.NumRefused(); err == nil && n > 0 {
+		err = &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%d of %s are no conversation", n, fault.Count(report.Read, "row")), Where: strings.Join(paths, ", "),
+			Next: "correct them; hone data convert and hone sft leave them out"}
+	}
+	return report, err
+}
