@@ -1,7 +1,6 @@
 package formats
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -87,8 +86,8 @@ func readOpenAI(r *record) (dataset.Row, error) {
 	return row, err
 }
 
-// declared is how Toucan's system messages list the tools that the teacher saw.
-var declared = regexp.MustCompile(`(?s)<\|im_system\|>tool_declare<\|im_middle\|>(.*?)<\|im_end\|>`)
+// How Toucan's system messages list the tools that the teacher saw.
+const declareStart, declareEnd = "<|im_system|>tool_declare<|im_middle|>", "<|im_end|>"
 
 // readToucan reads rows of Toucan-1.5M. The tools are those that the teacher was shown in the system message, which in many rows are
 // others than available_tools; the list itself is taken out of the message, since a chat template writes it.
@@ -99,12 +98,12 @@ func readToucan(r *record) (dataset.Row, error) {
 	}
 	listed := first(r.AvailableTools, r.Tools)
 	if len(c.messages) > 0 && c.messages[0].Role == chat.System {
-		system := c.messages[0].Content
-		if found := declared.FindStringSubmatch(system); found != nil {
-			if v := jsontext.Value(strings.TrimSpace(found[1])); v.IsValid(jsontext.AllowDuplicateNames(true)) && v.Kind() == '[' {
+		before, rest, found := strings.Cut(c.messages[0].Content, declareStart)
+		if list, after, ended := strings.Cut(rest, declareEnd); found && ended {
+			if v := jsontext.Value(strings.TrimSpace(list)); v.Kind() == '[' && v.IsValid(jsontext.AllowDuplicateNames(true)) {
 				listed = v
 			}
-			c.messages[0].Content = strings.TrimSpace(declared.ReplaceAllString(system, ""))
+			c.messages[0].Content = strings.TrimSpace(before + after)
 		}
 		if c.messages[0].Content == "" {
 			c.messages = c.messages[1:]
