@@ -1,14 +1,12 @@
 package synthesis
 
 import (
-	"os"
 	"path/filepath"
 
-	"hone/internal/data/dataset"
+	"hone/internal/data/formats"
 	"hone/internal/data/overlap"
 	"hone/internal/data/synth"
 	"hone/internal/episode/scenario"
-	"hone/internal/fault"
 )
 
 // Comparison says what hone synth report compares: made scenarios, with other scenarios and conversations.
@@ -65,11 +63,7 @@ func (c Comparison) Run() (out Compared, err error) {
 
 // conversations are the tasks of a file that hone sft takes: what the user says, and the calls that were made.
 func conversations(file string) (tasks []synth.Task, err error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the conversations", Where: file, Err: err, Next: "name a file that hone sft takes"}
-	}
-	rows, err := dataset.Parse(file, text)
+	rows, _, err := formats.Load([]string{file}, formats.Options{})
 	if err != nil {
 		return nil, err
 	}
