@@ -102,6 +102,23 @@ func TestWilson(t *testing.T) {
 	}
 }
 
+// The interval of four families of two scenarios, by hand. With one that won and one that lost there are six of 2, with 2, 1, 1, 0, 2, 0
+// successes: mean 1/2, variance 4 / 144 x 6 / 5 = 1/30, 5 degrees of freedom. So n is 7.5 (z / t)^2, and more than Kish's 4.
+func TestEffectiveNumber(t *testing.T) {
+	rows := table("11100100")
+	for i := range rows {
+		rows[i].Family = fmt.Sprint(i / 2)
+	}
+	got := Estimate(rows, Completion(), Bootstrap{})
+	n := 7.5 * math.Pow(1.959964/2.570582, 2)
+	half := 1.959964 / (1 + 3.841459/n) * math.Sqrt(0.25/n+3.841459/(4*n*n))
+	near(t, "low", got.Low, 0.5-half, 1e-6)
+	near(t, "high", got.High, 0.5+half, 1e-6)
+	if got.N != 8 || got.Clusters != 4 || n < 4 {
+		t.Errorf("%+v, n %v", got, n)
+	}
+}
+
 func TestEstimateClustersByScenario(t *testing.T) {
 	// 100 copies of each episode are no new evidence: the interval stays that of the two scenarios.
 	var rows []Row

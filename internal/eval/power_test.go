@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
@@ -127,6 +128,29 @@ func TestPowerOfFamilies(t *testing.T) {
 	}
 }
 
+// By hand: of two families of four, three and one scenario are gained. From the mean of 1/2 the products of two of a family add up to 0,
+// and two scenarios that have nothing in common would have -2/64, where the variance is 1/4.
+func TestObserveFamilies(t *testing.T) {
+	rows := func(wins string, family func(i int) int) (old, new []Row) {
+		old, new = table(strings.Repeat("0", len(wins))), table(wins)
+		for i := range old {
+			old[i].Family, new[i].Family = fmt.Sprint(family(i)), fmt.Sprint(family(i))
+		}
+		return old, new
+	}
+	old, new := rows("11100001", func(i int) int { return i / 4 })
+	d, _ := Observe(old, new, Bootstrap{})
+	near(t, "correlation", d.Family, 2./64*4, 1e-12)
+	near(t, "size", d.FamilySize, 4, 1e-12)
+	old, new = rows("1100", func(i int) int { return min(i, 1) })
+	d, _ = Observe(old, new, Bootstrap{})
+	near(t, "size of one and three", d.FamilySize, (1+9)/4., 1e-12)
+	old, new = rows("1100", func(i int) int { return i })
+	if d, _ = Observe(old, new, Bootstrap{}); d.FamilySize != 0 || d.Family != 0 {
+		t.Errorf("no families: %+v", d)
+	}
+}
+
 // Scenarios of families that have nothing in common are as those in none; and what is too small to be found ends at once.
 func TestPowerAtTheEnds(t *testing.T) {
 	old, new := simulated(rand.New(rand.NewPCG(1, 9)), Design{Rate: 0.5, Within: 0.5, Across: 0.25}, 0.1)(3000, 2)
@@ -144,6 +168,11 @@ func TestPowerAtTheEnds(t *testing.T) {
 	}
 	if n := d.Scenarios(MinDifference, 0.9, 1); n < 1e8 {
 		t.Errorf("%d scenarios", n)
+	}
+	// Few families leave few degrees of freedom, even where their scenarios have nothing in common.
+	few := Design{Rate: 0.5, FamilySize: 10}
+	if n := few.Scenarios(0.4, 0.8, 1); n < 2*(Design{Rate: 0.5}).Scenarios(0.4, 0.8, 1) {
+		t.Errorf("%d scenarios of few families", n)
 	}
 	one := d
 	one.FamilySize, one.Family = 1, 0.9

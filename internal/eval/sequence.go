@@ -79,7 +79,8 @@ func (s *Sequence) Interval() Interval {
 
 // Sequential is the sequence's interval of what new does more than old, in whole episodes, by the episodes so far. order are the ids of
 // the scenarios in the order in which they are run, those of one family together: fixed before the first episode, at random, and never by
-// a result. What is run later is added behind what was there, so the intervals hold however often one looks. A unit of order is one
+// a result. What is run later is added behind what was there, so the intervals hold however often one looks. (A run that is resumed may fill
+// in a unit that was lost, in its place: that it was lost is no result.) A unit of order is one
 // difference, of the scenarios in it that both systems have: a family counts as much as a scenario in none. Compare instead gives it the
 // weight of its scenarios.
 func Sequential(order [][]string, old, new []Row, b Bootstrap) Interval {
