@@ -59,6 +59,8 @@ func (w wired) learning() []acting {
 		{"grpo.clip_dual", g.Clip.Dual, 1.5}, {"grpo.off_policy", g.OffPolicy, 0.35},
 		{"grpo.kl.beta", g.KL.Beta, 0.034}, {"grpo.kl.estimator", g.KL.Estimator, batch.K1}, {"grpo.kl.gradient", g.KL.Gradient, batch.GradientRatio},
 		{"grpo.correction.level", g.Correction.Level, batch.LevelSequence}, {"grpo.correction.mode", g.Correction.Mode, batch.ModeMask},
+		{"grpo.resample", g.Resample, 3}, {"grpo.pools.skip_solved", g.Pools.SkipSolved, 0.38}, {"grpo.pools.skip_failed", g.Pools.SkipFailed, 0.39},
+		{"(which episodes of the pools passed)", g.Pools.Passed(&trajectory.Trajectory{ScenarioID: "a"}), false},
 		{"grpo.correction.low", g.Correction.Low, 0.36}, {"grpo.correction.high", g.Correction.High, 3.7},
 		{"grpo.clip_low", g.Clip.Low, 0.031}, {"grpo.clip_high", g.Clip.High, 0.032}, {"grpo.checkpoint_every", g.CheckpointEvery, 33},
 		{"grpo.optimizer.learning_rate", g.Optimizer.LearningRate, 0.021}, {"grpo.optimizer.max_grad_norm", g.Optimizer.MaxGradNorm, 0.22},
@@ -127,12 +129,13 @@ func (w wired) episodes() []acting {
 		{"rewards.checks", s.Weights.Checks, weights.Checks}, {"rewards.call", s.Weights.Call, weights.Call}, {"rewards.tool", s.Weights.Tool, weights.Tool},
 		{"rewards.end", s.Weights.End, weights.End}, {"rewards.extra", s.Weights.Extra, weights.Extra}, {"rewards.repeat", s.Weights.Repeat, weights.Repeat},
 		{"rewards.invalid", s.Weights.Invalid, weights.Invalid}, {"rewards.parse", s.Weights.Parse, weights.Parse},
+		{"rewards.overlong.weight", s.Overlong.Weight, -23.0}, {"rewards.overlong.limit", s.Overlong.Limit, 3001}, {"rewards.overlong.buffer", s.Overlong.Buffer, 299},
 		{"rewards.program.command", filepath.Base(s.Program.Program.Command[0]), "judge.sh"}, {"rewards.program.timeout", s.Program.Program.Timeout, 92 * time.Second},
 		{"rewards.program.weight", s.Program.Weight, 19.0}, {"(a program of the rewards, in collect)", terms["program"], 19.0},
 		{"(scorer of evaluations)", *last[reward.Scorer](w, "eval").Weights, weights},
 		{"(schema defaults of a gold call)", string(s.Defaults("paint")["colour"]), `"red"`},
 		{"(reward with the schema's defaults)", w.kept.Reward, 17.0 + 19.0/4}, // colour, which the gold call names, was left to its default
-		{"(weights of what was kept)", terms, map[string]float64{"checks": 2, "call": 3, "tool": 5, "end": 7, "extra": -17, "repeat": -11, "invalid": -13, "parse": -17, "program": 19}},
+		{"(weights of what was kept)", terms, map[string]float64{"checks": 2, "call": 3, "tool": 5, "end": 7, "extra": -17, "repeat": -11, "invalid": -13, "parse": -17, "overlong": -23, "program": 19}},
 		{"(weights of what was trained on)", weightOf(w.t, "trained", "parse"), -17.0},
 	}
 }

@@ -192,6 +192,9 @@ func (c *Config) Validate() error {
 	if r := c.Rewards; r.Checks == 0 && r.Call == 0 && r.Tool == 0 && r.End == 0 && (len(r.Program.Command) == 0 || r.Program.Weight == 0) && (c.Judge.Model == "" || r.Judge == 0) {
 		return &ValueError{"rewards.checks", "no episode could earn anything: rewards.call, rewards.tool and rewards.end are 0 too"}
 	}
+	if err := c.Rewards.Overlong.check(); err != nil {
+		return err
+	}
 	if err := c.GRPO.check(); err != nil {
 		return err
 	}

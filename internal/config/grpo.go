@@ -19,6 +19,8 @@ type GRPO struct {
 	KL               KL         `yaml:"kl" doc:"the divergence from the policy that the stage began with, added to the loss"`
 	OffPolicy        float64    `yaml:"off_policy" min:"0" doc:"mask rows of episodes worse than their group whose mean log(sampler's / trainer's probability) is above this, such as 0.1 (DeepSeek-V3.2); 0 masks none"`
 	Correction       Correction `yaml:"correction" doc:"of the difference between sampler and trainer: TIS, IcePop, MIS"`
+	Resample         int        `yaml:"resample" min:"0" max:"64" doc:"dynamic sampling: most scenarios tried, one after the other, in the place of one whose group teaches nothing because all its rewards are equal, or fewer than two of its episodes count; 0 replaces none"`
+	Pools            Pools      `yaml:"pools" doc:"which scenarios come less often, by the share of their last group's episodes that passed"`
 	CheckpointEvery  int        `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
 }
 
@@ -35,6 +37,12 @@ type Correction struct {
 	Mode  string  `yaml:"mode" enum:"truncate,mask" doc:"a ratio beyond a bound is cut to it, or weighs nothing"`
 	Low   float64 `yaml:"low" min:"0" doc:"lower bound of the ratio"`
 	High  float64 `yaml:"high" min:"0" doc:"upper bound of the ratio"`
+}
+
+// Pools let scenarios rest.
+type Pools struct {
+	SkipSolved float64 `yaml:"skip_solved" min:"0" max:"1" doc:"chance that a pass over the scenarios leaves out one whose last group passed in all of its episodes"`
+	SkipFailed float64 `yaml:"skip_failed" min:"0" max:"1" doc:"the same of one whose last group passed in none"`
 }
 
 // check refuses bounds that contradict each other, and one that would act nowhere.

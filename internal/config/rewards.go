@@ -1,19 +1,41 @@
 package config
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Rewards are what an episode earns. Those that it earns are at least 0; penalties are written as negative numbers.
 type Rewards struct {
-	Checks  float64       `yaml:"checks" min:"0" max:"1000" doc:"for passing every check of the scenario"`
-	Call    float64       `yaml:"call" min:"0" max:"1000" doc:"for all gold calls made, arguments and all; of some, their share"`
-	Tool    float64       `yaml:"tool" min:"0" max:"1000" doc:"for calling the tools of all gold calls, whatever the arguments; of some, their share"`
-	End     float64       `yaml:"end" min:"0" max:"1000" doc:"for ending by itself with an answer, and no text around calls; where there are gold calls, the share that was made of it"`
-	Extra   float64       `yaml:"extra" min:"0" max:"1" doc:"share of what the four above earned that each call beyond the gold calls takes away; below 0.5 guessing may pay"`
-	Repeat  float64       `yaml:"repeat" min:"-1000" max:"0" doc:"where all calls repeat an earlier one; of some, their share"`
-	Invalid float64       `yaml:"invalid" min:"-1000" max:"0" doc:"where all calls are of unknown tools or against a tool's schema; of some, their share"`
-	Parse   float64       `yaml:"parse" min:"-1000" max:"0" doc:"for a malformed call"`
-	Judge   float64       `yaml:"judge" min:"0" max:"1000" doc:"what a judge's score of 1 earns, see judge; calls beyond the gold calls take nothing of it away"`
-	Program RewardProgram `yaml:"program" doc:"a program of yours that scores the episodes of a scenario together"`
+	Checks   float64       `yaml:"checks" min:"0" max:"1000" doc:"for passing every check of the scenario"`
+	Call     float64       `yaml:"call" min:"0" max:"1000" doc:"for all gold calls made, arguments and all; of some, their share"`
+	Tool     float64       `yaml:"tool" min:"0" max:"1000" doc:"for calling the tools of all gold calls, whatever the arguments; of some, their share"`
+	End      float64       `yaml:"end" min:"0" max:"1000" doc:"for ending by itself with an answer, and no text around calls; where there are gold calls, the share that was made of it"`
+	Extra    float64       `yaml:"extra" min:"0" max:"1" doc:"share of what the four above earned that each call beyond the gold calls takes away; below 0.5 guessing may pay"`
+	Repeat   float64       `yaml:"repeat" min:"-1000" max:"0" doc:"where all calls repeat an earlier one; of some, their share"`
+	Invalid  float64       `yaml:"invalid" min:"-1000" max:"0" doc:"where all calls are of unknown tools or against a tool's schema; of some, their share"`
+	Parse    float64       `yaml:"parse" min:"-1000" max:"0" doc:"for a malformed call"`
+	Judge    float64       `yaml:"judge" min:"0" max:"1000" doc:"what a judge's score of 1 earns, see judge; calls beyond the gold calls take nothing of it away"`
+	Overlong Overlong      `yaml:"overlong" doc:"for a completion that comes near its limit (DAPO's overlong shaping)"`
+	Program  RewardProgram `yaml:"program" doc:"a program of yours that scores the episodes of a scenario together"`
+}
+
+// Overlong is the term that long completions lose by.
+type Overlong struct {
+	Weight float64 `yaml:"weight" min:"-1000" max:"0" doc:"for a completion of limit tokens, of shorter ones in the buffer their share of it; 0 has no such term"`
+	Limit  int     `yaml:"limit" min:"0" doc:"tokens of the longest completion there is to be: rollout.max_tokens, unless you want shorter ones"`
+	Buffer int     `yaml:"buffer" min:"0" doc:"tokens before the limit over which the term grows from nothing to its weight, such as a fifth of the limit"`
+}
+
+// check refuses a term without lengths.
+func (o Overlong) check() error {
+	switch {
+	case o.Weight != 0 && o.Limit == 0:
+		return &ValueError{"rewards.overlong.limit", "rewards.overlong.weight needs it: set it to rollout.max_tokens"}
+	case o.Weight != 0 && (o.Buffer == 0 || o.Buffer > o.Limit):
+		return &ValueError{"rewards.overlong.buffer", fmt.Sprintf("%d is not from 1 to rewards.overlong.limit, which is %d", o.Buffer, o.Limit)}
+	}
+	return nil
 }
 
 // RewardProgram is the term that a user's program scores. Without a command there is none.

@@ -32,8 +32,9 @@ func GRPOOf(c config.Config, maxMismatch float64) recipe.GRPO {
 	return recipe.GRPO{Stage: "grpo", Steps: g.Steps, GroupsPerStep: g.ScenariosPerStep, GroupSize: g.GroupSize, Optimizer: OptimizerOf(g.Optimizer),
 		Advantage: batch.Advantage(g.Advantage), Loss: batch.Loss(g.Loss), Length: length, MaskTruncated: g.MaskTruncated, Iterations: g.NumIterations,
 		Clip: batch.Clip{Low: g.ClipLow, High: g.ClipHigh, Dual: g.ClipDual}, OffPolicy: g.OffPolicy,
-		KL:          batch.KL{Beta: g.KL.Beta, Estimator: batch.Estimator(g.KL.Estimator), Gradient: batch.Gradient(g.KL.Gradient)},
-		Correction:  batch.Correction{Level: batch.Level(g.Correction.Level), Mode: batch.Mode(g.Correction.Mode), Low: g.Correction.Low, High: g.Correction.High},
+		KL:         batch.KL{Beta: g.KL.Beta, Estimator: batch.Estimator(g.KL.Estimator), Gradient: batch.Gradient(g.KL.Gradient)},
+		Correction: batch.Correction{Level: batch.Level(g.Correction.Level), Mode: batch.Mode(g.Correction.Mode), Low: g.Correction.Low, High: g.Correction.High},
+		Resample:   g.Resample, Pools: recipe.Pools{SkipSolved: g.Pools.SkipSolved, SkipFailed: g.Pools.SkipFailed},
 		Temperature: c.Rollout.Temperature, CheckpointEvery: g.CheckpointEvery, MaxMismatch: maxMismatch, Seed: c.Seed}
 }
 
@@ -46,6 +47,9 @@ func WeightsOf(c config.Rewards) *reward.Weights {
 // ScorerOf is what episodes are scored by. defaults are those of the tools' schemas.
 func ScorerOf(h *host.Host, c config.Rewards, defaults grade.Defaults) (reward.Scorer, error) {
 	s := reward.Scorer{Weights: WeightsOf(c), Defaults: defaults}
+	if o := c.Overlong; o.Weight != 0 {
+		s.Overlong = &reward.Overlong{Weight: o.Weight, Limit: o.Limit, Buffer: o.Buffer}
+	}
 	if len(c.Program.Command) == 0 {
 		return s, nil
 	}

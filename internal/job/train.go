@@ -107,7 +107,9 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 		return err
 	}
 	c := j.Config
+	tasks := scenario.OfSplit(list, scenario.Train)
 	grpo := GRPOOf(c, MaxMismatch(l.Model))
+	grpo.Pools.Passed = l.Criteria(ByID(tasks)).Episode
 	j.Opens(grpo)
 	log := Journal{Dir: j.Dir, Say: j.Say, Episodes: l}
 	grpo.Validation = l.validation(c, list)
@@ -116,7 +118,7 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	} else if c.Eval.Every > 0 {
 		j.Say("no scenario is in the split validation, so nothing says which checkpoint is best")
 	}
-	err = grpo.Run(ctx, scenario.OfSplit(list, scenario.Train), l.Rollouts(c.Rollout.Temperature), l.Scorer, l.Trainer, l.Policy,
+	err = grpo.Run(ctx, tasks, l.Rollouts(c.Rollout.Temperature), l.Scorer, l.Trainer, l.Policy,
 		log, j.Progress(l.Speaker.NumSlots()))
 	l.SayUsers(j.Host)
 	l.SayJudge(j.Host)

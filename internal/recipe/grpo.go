@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"hone/internal/episode/scenario"
@@ -25,10 +26,10 @@ import (
 // the sampled tokens of the whole step, those of groups in which all rewards are equal too: their A is 0, so they are not
 // computed, but they count, as in TRL and DAPO. Else a step with one group left would move as far as a full one. No part
 // of the mean are episodes whose outcome is not the policy's doing (a dead server is not a reward of 0), which leave their
-// group's statistics too. Neither is replaced by others.
+// group's statistics too. Neither is replaced by others, unless Resample says so (DAPO's dynamic sampling).
 //
-// What is left out: no value network, no KL to a reference model, no dynamic sampling or overlong shaping of DAPO. With one
-// step of Adam per batch of episodes, rho departs from 1 only by the numerical difference of sampler and trainer,
+// What is left out: no value network. Options of DAPO and others (a divergence from a reference, corrections, dynamic sampling, masks) are off
+// in the zero value; package batch and docs/OBJECTIVES.md have their formulas. With one step of Adam per batch of episodes, rho departs from 1 only by the numerical difference of sampler and trainer,
 // and the clip, which bounds what a second step on the same batch could do, does not bite. The difference is measured
 // each step (mismatch KL) between gradient and update, and a step above a bound is not taken and ends the run: a policy
 // that is not the one sampled from must not be trained silently.
@@ -41,6 +42,8 @@ type GRPO struct {
 	Steps           int
 	GroupsPerStep   int // scenarios of one step
 	GroupSize       int // episodes of one scenario
+	Resample        int // scenarios tried in the place of one whose group teaches nothing, at most
+	Pools           Pools
 	Optimizer       Optimizer
 	Advantage       batch.Advantage
 	Loss            batch.Loss // of the policy's tokens
@@ -67,6 +70,11 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 			Why:  fmt.Sprintf("%s, %d groups of %d a step: an advantage compares at least two episodes", fault.Count(len(scenarios), "scenario"), g.GroupsPerStep, g.GroupSize),
 			Next: "give at least one scenario, one group a step, and two episodes a group"}
 	}
+	var pools *syllabus
+	if g.Pools.On() {
+		pools = g.syllabus(scenarios, trainer)
+		trainer = pools
+	}
 	start, err := resume(g.Stage, trainer, log)
 	if err == nil && start == 0 && g.KL.Beta > 0 {
 		err = trainer.HoldReference()
@@ -89,16 +97,24 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 		if step == g.Steps {
 			return log.Finish(g.Stage)
 		}
+		picked := g.tasks(scenarios, step)
+		if pools != nil {
+			picked = pools.next()
+		}
 		rollouts := Rollouts{Stage: g.Stage, Step: step, Again: step == start, GroupSize: g.GroupSize, Runner: runner, Scorer: scorer,
-			Log: log, Progress: g.episodes(step, progress)}
-		groups, err := rollouts.sample(ctx, g.tasks(scenarios, step))
+			Log: log, Progress: g.episodes(step, progress), Others: g.others(scenarios, picked, step), Keep: g.teaches}
+		groups, replaced, err := rollouts.sample(ctx, picked)
 		if err != nil {
 			return stopped(err, g.Stage, step, trainer, log)
 		}
 
 		rows, leftOut := g.rows(groups) // one row an episode, with its A
 		update := g.Optimizer.Update(step, g.Steps)
-		refused := watch.look(step, groups, metricsOf(groups, leftOut, batch.StepStats{}))
+		sampled := slices.Concat(groups, replaced)
+		if len(replaced) > 0 {
+			_, leftOut = g.rows(sampled) // metrics are of all episodes: what is kept of them is no fair sample
+		}
+		refused := watch.look(step, sampled, metricsOf(sampled, leftOut, batch.StepStats{}))
 		var stats batch.StepStats
 		var compared map[string]float64
 		if refused == nil {
@@ -107,14 +123,10 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 			}
 		}
 
-		metrics := metricsOf(groups, leftOut, stats)
-		maps.Copy(metrics, compared)
-		metrics["learning_rate"] = update.Rate
-		if g.Iterations > 1 {
-			metrics["clip_ratio/region_mean"] = stats.Clipped
-		}
-		if g.KL.Beta > 0 {
-			metrics["kl"] = stats.KL
+		metrics := metricsOf(sampled, leftOut, stats)
+		g.more(metrics, compared, stats, update, len(replaced))
+		if pools != nil && refused == nil {
+			pools.took(sampled, metrics)
 		}
 		clock.step(metrics, stats)
 		err = log.Metrics(g.Stage, step, metrics)
@@ -133,22 +145,24 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 	}
 }
 
+// more adds metrics of what is switched on.
+func (g GRPO) more(metrics, compared map[string]float64, s batch.StepStats, u batch.Update, numReplaced int) {
+	maps.Copy(metrics, compared)
+	metrics["learning_rate"] = u.Rate
+	if g.Iterations > 1 {
+		metrics["clip_ratio/region_mean"] = s.Clipped
+	}
+	if g.KL.Beta > 0 {
+		metrics["kl"] = s.KL
+	}
+	if g.Resample > 0 {
+		metrics["groups_replaced"] = float64(numReplaced)
+	}
+}
+
 // episodes is the progress within a step.
 func (g GRPO) episodes(step int, progress Progress) Progress {
 	return func(_ string, done, total int, _ string) {
 		progress(g.Stage+"/episodes", done, total, fmt.Sprintf("of step %d", step))
 	}
-}
-
-// tasks returns the scenarios of a step, all different. They are walked through in shuffled passes of as many whole steps
-// as they fill; what is over sits the pass out, others each time.
-func (g GRPO) tasks(scenarios []scenario.Scenario, step int) []scenario.Scenario {
-	n := min(g.GroupsPerStep, len(scenarios))
-	perPass := len(scenarios) / n
-	order := shuffled(len(scenarios), g.Seed, step/perPass)
-	picked := make([]scenario.Scenario, n)
-	for i := range picked {
-		picked[i] = scenarios[order[step%perPass*n+i]]
-	}
-	return picked
 }

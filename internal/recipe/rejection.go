@@ -28,7 +28,7 @@ func (r Rejection) Run(ctx context.Context, scenarios []scenario.Scenario, runne
 		return err
 	}
 	rollouts := Rollouts{Stage: r.SFT.Stage + "_rollouts", Again: true, GroupSize: r.GroupSize, Runner: runner, Scorer: scorer, Log: log, Progress: progress}
-	groups, err := rollouts.sample(ctx, scenarios)
+	groups, _, err := rollouts.sample(ctx, scenarios)
 	if err != nil {
 		return err
 	}

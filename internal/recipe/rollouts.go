@@ -2,8 +2,8 @@ package recipe
 
 import (
 	"context"
+	"slices"
 
-	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
@@ -26,29 +26,34 @@ type Rollouts struct {
 	Progress  Progress // of the episodes
 	// Lost is told of each episode whose outcome is not the policy's doing, after it was kept; its error ends the step. nil: nobody is.
 	Lost func(*trajectory.Trajectory) error
+
+	// Others are for each scenario those that take its place, one after the other, while its scored group is not to Keep. They depend on
+	// nothing that happens in the step, so which scenarios are run does not depend on which group is scored first. nil: each group is kept.
+	Others [][]scenario.Scenario
+	Keep   func(trajectory.Group) bool
 }
 
 // Groups returns the groups of scenarios, all scored, in their order. An episode that ended by itself is kept although the run
 // is stopped; the next attempt takes it, and scores what was not scored.
 func (r Rollouts) Groups(ctx context.Context, scenarios []scenario.Scenario) ([]trajectory.Group, error) {
-	kept, err := r.kept(scenarios)
-	if err != nil {
-		return nil, err
-	}
+	groups, _, err := r.groups(ctx, scenarios)
+	return groups, err
+}
+
+// groups is Groups, and returns those too in whose place others came.
+func (r Rollouts) groups(ctx context.Context, scenarios []scenario.Scenario) (groups, replaced []trajectory.Group, err error) {
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	plan := r.plan(scenarios, kept)
-	scored, scoring := make(chan scores), 0
-	score := func(i int) {
-		scoring++
-		go func() { scored <- r.score(running, i, &scenarios[i], plan.groups[i]) }()
+	plan, err := r.plan(running, scenarios)
+	if err != nil {
+		return nil, nil, err
 	}
-	for _, i := range plan.unscored {
-		score(i)
-	}
-	done, all := len(kept), len(scenarios)*r.GroupSize
-	for ended := r.Runner.Run(running, plan.requests); ended != nil || scoring > 0; {
+	stopped := running.Done()
+	for ended := r.Runner.Run(running, plan.requests); ended != nil || plan.scoring > 0; {
 		select {
+		case <-stopped:
+			stopped = nil
+			plan.close()
 		case t, more := <-ended:
 			if !more {
 				ended = nil
@@ -65,12 +70,12 @@ func (r Rollouts) Groups(ctx context.Context, scenarios []scenario.Scenario) ([]
 				stop(err)
 			}
 			if i, whole := plan.add(t); whole && running.Err() == nil {
-				score(i)
+				plan.score(i)
 			}
-			done++
-			r.Progress(r.Stage, done, all, "")
-		case s := <-scored:
-			scoring--
+			plan.done++
+			r.Progress(r.Stage, plan.done, plan.all, "")
+		case s := <-plan.scored:
+			plan.scoring--
 			err := r.take(plan.groups[s.group], s)
 			for _, t := range plan.groups[s.group].Trajectories {
 				if err == nil && t.Outcome == trajectory.JudgeError {
@@ -80,12 +85,15 @@ func (r Rollouts) Groups(ctx context.Context, scenarios []scenario.Scenario) ([]
 			if err != nil {
 				stop(err)
 			}
+			if running.Err() == nil {
+				plan.settle(s.group)
+			}
 		}
 	}
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	}
-	return plan.groups, context.Cause(running)
+	return plan.groups, plan.replaced(), context.Cause(running)
 }
 
 // lost tells of an episode that says nothing about the policy.
@@ -96,17 +104,16 @@ func (r Rollouts) lost(t *trajectory.Trajectory) error {
 	return r.Lost(t)
 }
 
-// sample is Groups, and an error where not one episode says anything about the policy, as when a server is gone.
-func (r Rollouts) sample(ctx context.Context, scenarios []scenario.Scenario) ([]trajectory.Group, error) {
-	groups, err := r.Groups(ctx, scenarios)
-	if err != nil {
-		return nil, err
+// sample is groups, and an error where not one episode says anything about the policy, as when a server is gone.
+func (r Rollouts) sample(ctx context.Context, scenarios []scenario.Scenario) (groups, replaced []trajectory.Group, err error) {
+	if groups, replaced, err = r.groups(ctx, scenarios); err != nil {
+		return nil, nil, err
 	}
 	var ts []*trajectory.Trajectory
-	for _, g := range groups {
+	for _, g := range slices.Concat(groups, replaced) {
 		ts = append(ts, g.Trajectories...)
 	}
-	return groups, NothingRan(ts)
+	return groups, replaced, NothingRan(ts)
 }
 
 // place is one episode's among those of a step.
@@ -132,52 +139,6 @@ func (r Rollouts) kept(scenarios []scenario.Scenario) (map[place]Kept, error) {
 		}
 	}
 	return kept, err
-}
-
-// plan is what is left to do for a step.
-type plan struct {
-	groups   []trajectory.Group
-	missing  []int // episodes of each
-	byID     map[string]int
-	unscored []int                // groups whose episodes were all kept, and not all of their scores
-	requests chan rollout.Request // of the other episodes
-}
-
-func (r Rollouts) plan(scenarios []scenario.Scenario, kept map[place]Kept) plan {
-	p := plan{make([]trajectory.Group, len(scenarios)), make([]int, len(scenarios)), map[string]int{}, nil,
-		make(chan rollout.Request, len(scenarios)*r.GroupSize)}
-	defer close(p.requests)
-	for i, s := range scenarios {
-		p.byID[s.ID] = i
-		p.groups[i] = trajectory.Group{ScenarioID: s.ID, Trajectories: make([]*trajectory.Trajectory, r.GroupSize)}
-		var earned []trajectory.Score
-		for j := range r.GroupSize {
-			k, ok := kept[place{s.ID, j}]
-			if !ok {
-				p.missing[i]++
-				p.requests <- rollout.Request{Scenario: s, Rollout: j, Step: r.Step, Place: i*r.GroupSize + j}
-				continue
-			}
-			if p.groups[i].Trajectories[j] = k.Trajectory; k.Score != nil && k.Score.Outcome == "" {
-				earned = append(earned, *k.Score)
-			}
-		}
-		switch {
-		case len(earned) == r.GroupSize:
-			p.groups[i].Take(earned)
-		case p.missing[i] == 0:
-			p.unscored = append(p.unscored, i)
-		}
-	}
-	return p
-}
-
-// add puts an episode into its group, and tells whether it was the last of it.
-func (p plan) add(t *trajectory.Trajectory) (group int, whole bool) {
-	i := p.byID[t.ScenarioID]
-	p.groups[i].Trajectories[t.Rollout] = t
-	p.missing[i]--
-	return i, p.missing[i] == 0
 }
 
 // NothingRan is the reason why no episode says anything about the policy, nil where one does: the first episode's, or that

@@ -61,8 +61,9 @@ type Scorer struct {
 	Weights *Weights
 	// Defaults gives the schema defaults of a tool's arguments; nil for none.
 	Defaults grade.Defaults
-	Program  *Program // of the user's; nil for none
-	Judge    *Judged  // nil for none
+	Overlong *Overlong // nil for none
+	Program  *Program  // of the user's; nil for none
+	Judge    *Judged   // nil for none
 }
 
 // Score returns what each member of a group earned, in its order: a sum of the terms that are said of it. An outcome that is not the

@@ -60,6 +60,9 @@ func (r Scorer) terms() []term {
 		{"invalid", hasCalls, each(invalid), times(w.Invalid)},
 		{"parse", always, each(parse), times(w.Parse)},
 	}
+	if r.Overlong != nil {
+		list = append(list, term{"overlong", always, each(r.Overlong.mark), times(r.Overlong.Weight)})
+	}
 	if r.Program != nil {
 		list = append(list, term{"program", always, r.Program.score, times(r.Program.Weight)})
 	}

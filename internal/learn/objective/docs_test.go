@@ -28,6 +28,8 @@ var sections = []struct {
 	{"Demonstrations", []string{"learn/objective/likelihood.go likelihood"}},
 	{"From tokens to a step", []string{"learn/batch/reduction.go Reduction", "learn/batch/reduction.go TokenMean", "learn/batch/reduction.go EpisodeMean", "learn/batch/reduction.go Constant"}},
 	{"Advantages: `grpo.advantage`", []string{"learn/batch/advantage.go Of", "learn/batch/advantage.go PerTerm"}},
+	{"Long completions: `rewards.overlong`", []string{"episode/reward/overlong.go Overlong"}},
+	{"Dynamic sampling and pools: `grpo.resample`, `grpo.pools`", []string{"recipe/tasks.go others", "recipe/tasks.go Pools"}},
 	{"Divergence from a reference: `grpo.kl`", []string{"learn/objective/divergence.go divergence"}},
 	{"Difference of sampler and trainer: `grpo.correction`", []string{"learn/batch/correction.go Correction"}},
 	{"Rows that the policy has left: `grpo.off_policy`", []string{"learn/objective/offpolicy.go offPolicy"}},
