@@ -65,10 +65,8 @@ type GRPO struct {
 // to the sampler.
 func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Runner, scorer Scorer, trainer Trainer,
 	publisher Publisher, log Log, progress Progress) error {
-	if len(scenarios) == 0 || g.GroupsPerStep < 1 || g.GroupSize < 2 {
-		return &fault.Error{Code: fault.CodeUsage, What: "there is nothing to train on", Where: g.Stage,
-			Why:  fmt.Sprintf("%s, %d groups of %d a step: an advantage compares at least two episodes", fault.Count(len(scenarios), "scenario"), g.GroupsPerStep, g.GroupSize),
-			Next: "give at least one scenario, one group a step, and two episodes a group"}
+	if err := g.usable(scenarios); err != nil {
+		return err
 	}
 	var pools *syllabus
 	if g.Pools.On() {
@@ -143,6 +141,16 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 		}
 		progress(g.Stage, step+1, g.Steps, fmt.Sprintf("reward %.2f", metrics["reward"]))
 	}
+}
+
+// usable refuses what nothing can be learnt from.
+func (g GRPO) usable(scenarios []scenario.Scenario) error {
+	if len(scenarios) == 0 || g.GroupsPerStep < 1 || g.GroupSize < 2 {
+		return &fault.Error{Code: fault.CodeUsage, What: "there is nothing to train on", Where: g.Stage,
+			Why:  fmt.Sprintf("%s, %d groups of %d a step: an advantage compares at least two episodes", fault.Count(len(scenarios), "scenario"), g.GroupsPerStep, g.GroupSize),
+			Next: "give at least one scenario, one group a step, and two episodes a group"}
+	}
+	return nil
 }
 
 // more adds metrics of what is switched on.
