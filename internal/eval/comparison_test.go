@@ -195,6 +195,12 @@ func TestQuantile(t *testing.T) {
 	if got := Quantile(rows, 0.95, Bootstrap{}); got.Mean != 95 || got.Low >= 95 || got.High <= 95 || got.High > 100 {
 		t.Errorf("95%%: %+v", got)
 	}
+	for i := range rows { // 60 take as long as the median: the interval of their share lies around 0.6, and the median is 0.5
+		rows[i].Seconds = float64(1 + i/60)
+	}
+	if got := Quantile(rows, 0.5, Bootstrap{}); got.Mean != 1 || got.Low != 1 || got.High != 1 {
+		t.Errorf("with ties: %+v", got)
+	}
 	for i := range rows {
 		rows[i].Seconds = 3
 	}

@@ -433,6 +433,23 @@ func TestCircumstances(t *testing.T) {
 	}
 }
 
+// The notes explain what is too few wherever the table says it, and nowhere else.
+func TestTooFewIsExplained(t *testing.T) {
+	few, enough := eval.Interval{N: 9, TooFew: true}, eval.Interval{N: 9}
+	results := func(whole, first, differs, firstDiffers eval.Interval) eval.Results {
+		return eval.Results{Systems: map[string]eval.Summary{"a": {Metrics: map[string]eval.Interval{eval.Completion().Name: whole, eval.FirstCall().Name: first}}},
+			Deltas: []eval.Delta{{Episode: differs, First: firstDiffers}}}
+	}
+	for i, x := range []eval.Results{results(few, enough, enough, enough), results(enough, few, enough, enough), results(enough, enough, few, enough), results(enough, enough, enough, few)} {
+		if !tooFew(x) {
+			t.Errorf("%d is not explained", i)
+		}
+	}
+	if tooFew(results(enough, enough, enough, enough)) {
+		t.Error("nothing is too few")
+	}
+}
+
 // The numbers are computed once, and not at all where the report has them.
 func TestResultsAreComputedOnce(t *testing.T) {
 	m := Evaluated{Comparison: eval.Comparison{Systems: []eval.System{{Name: "a", Rows: []eval.Row{{ScenarioID: "x", Episode: true}}}}}}
