@@ -19,11 +19,11 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/inspect"
-	"hone/internal/job"
 	"hone/internal/learn/adapter"
 	"hone/internal/learn/model"
 	"hone/internal/learn/plan"
 	"hone/internal/screen"
+	"hone/internal/serve/local"
 )
 
 // invoked runs one command line with a toy model beside it, in pure Go unless the configuration says otherwise.
@@ -156,27 +156,31 @@ func TestServeIsPlanned(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	o := job.ServeOptions{Context: 512, Slots: 16}
+	o := local.Options{Context: 512, Slots: 16}
+	lora, err := basemodel.AdapterShape(c, m.Shape(), "lora")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, x := range []struct {
 		mib  float64
 		code fault.Code
 		next string
-	}{{100, 0, ""}, {5, fault.CodeExhausted, "give --slots "}, {0.1, fault.CodeExhausted, "lower --context"}} {
+	}{{100, 0, ""}, {3, fault.CodeExhausted, "give --slots "}, {0.1, fault.CodeExhausted, "lower --context"}} {
 		c.Engine.Memory = x.mib / 1024
-		err := m.FitServing(c, "lora", o.Context, o.Slots)
+		err := m.FitServing(c, &lora, 2, o.Context, o.Slots)
 		f, ok := err.(*fault.Error)
 		if ok != (x.code != 0) || err != nil && (!ok || f.Code != x.code || !strings.Contains(f.Next, x.next) || !strings.Contains(f.Why, "it takes ")) {
 			t.Errorf("%g MiB: %v", x.mib, err)
 		}
 		if n := regexp.MustCompile(`--slots (\d+)`).FindStringSubmatch(fmt.Sprint(err)); n != nil {
 			smaller := o
-			if smaller.Slots, err = strconv.Atoi(n[1]); err != nil || m.FitServing(c, "lora", o.Context, smaller.Slots) != nil {
+			if smaller.Slots, err = strconv.Atoi(n[1]); err != nil || m.FitServing(c, &lora, 2, o.Context, smaller.Slots) != nil {
 				t.Errorf("%g MiB: %d slots do not fit, %v", x.mib, smaller.Slots, err)
 			}
 		}
 	}
 	o.Context = 8193
-	if err := m.FitServing(c, "lora", o.Context, o.Slots); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "it was trained on 8192 tokens") {
+	if err := m.FitServing(c, &lora, 2, o.Context, o.Slots); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "it was trained on 8192 tokens") {
 		t.Errorf("too long: %v", err)
 	}
 	code, _, said := invoked(t, "engine: {backend: go, memory: 0.0001}\n", "", "serve", "--model", "lora", "--base-model", "base", "--listen", "127.0.0.1:0")

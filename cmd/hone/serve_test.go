@@ -98,7 +98,7 @@ func TestServeToTheOpenAIClient(t *testing.T) {
 	defer stop()
 	code := make(chan int, 1)
 	go func() {
-		code <- a.main(ctx, []string{"serve", "--model", dir, "--listen", "127.0.0.1:0", "--key-env", "SERVE_KEY", "--context", "512", "--slots", "2", "--json"})
+		code <- a.main(ctx, []string{"serve", "--model", dir, "--listen", "127.0.0.1:0", "--key-env", "SERVE_KEY", "--context", "512", "--slots", "2", "--max-adapters", "2", "--json"})
 		write.Close()
 	}()
 	var s struct {
@@ -109,7 +109,7 @@ func TestServeToTheOpenAIClient(t *testing.T) {
 		t.Fatalf("no announcement: %v, exit code %d, %s", err, <-code, stderr)
 	}
 	go func() { _, _ = io.Copy(io.Discard, read) }() // ends with the pipe
-	out, err := exec.CommandContext(ctx, python, "testdata/openai_client.py", s.URL, key, s.Models[0], s.Models[1]).CombinedOutput()
+	out, err := exec.CommandContext(ctx, python, "testdata/openai_client.py", s.URL, key, s.Models[0], s.Models[1], dir).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -17,6 +17,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/job"
+	"hone/internal/serve/local"
 	"hone/internal/toolset"
 )
 
@@ -64,8 +65,7 @@ func TestAdaptersArePromptedAsTrained(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				o := job.ServeOptions{Model: folder, Base: "toy.gguf"}
-				p, _, own, err := o.Prompting(a.Host, c)
+				p, _, own, err := local.Prompting(a.Host, c, folder)
 				if err != nil {
 					t.Fatal(err)
 				}

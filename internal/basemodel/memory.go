@@ -173,21 +173,14 @@ func settle(h *host.Host, e config.Engine, s model.Spec, o plan.Settings, limit 
 
 // FitServing refuses conversations that are longer than the model's positions, and a memory that does not hold the model with its
 // slots, an adapter's beside the base model's own where a folder names one. No weight is read.
-func (m *Model) FitServing(c config.Config, adapter string, context, slots int) error {
+func (m *Model) FitServing(c config.Config, adapter *model.LoRA, adapters, context, slots int) error {
 	s, gpu := m.Shape(), m.Plugin.IsCUDA()
 	if context > s.MaxContext {
 		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("--context %d is more than the model has", context),
 			Why: fmt.Sprintf("it was trained on %d tokens", s.MaxContext), Next: "hone serve --help"}
 	}
 	s.BF16 = engine.DType(c.Engine.DType).IsBF16(gpu)
-	o := plan.Serving{GPU: gpu, Slots: slots, Context: context}
-	if adapter != "" {
-		lora, err := AdapterShape(c, s, adapter)
-		if err != nil {
-			return err
-		}
-		o.Adapter = &lora
-	}
+	o := plan.Serving{GPU: gpu, Adapter: adapter, Adapters: adapters, Slots: slots, Context: context}
 	limit, err := LimitOf(c.Engine, gpu)
 	if err != nil || limit.Bytes == 0 {
 		return err

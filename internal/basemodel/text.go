@@ -63,6 +63,12 @@ func ReadText(c config.Model, file *modelfile.Model) (*Text, error) {
 	return t, err
 }
 
+// Under is the same model prompted as an adapter was trained; nil is as the model itself is.
+func (t *Text) Under(trained *render.Prompting) *Text {
+	t.trained = trained
+	return t
+}
+
 // WithoutModel has what the configuration says of a chat template, and none.
 func WithoutModel(c config.Model) *Text {
 	return &Text{Variables: templateVariables(c.TemplateVariables), format: c.ToolFormat}

@@ -1,3 +1,4 @@
+// Package job does what the verbs of hone do, in a run directory where they have one.
 package job
 
 import (
@@ -25,8 +26,11 @@ const (
 	ScenariosFile     = "scenarios.json"
 	ConversationsFile = "conversations.jsonl"
 	CatalogFile       = "catalog.json"
-	configFile        = "config.resolved.yaml"
+	configFile        = run.ConfigFile
 )
+
+// BaseOnly is what a model's flag is given where no adapter is meant.
+const BaseOnly = "base"
 
 // Begun is version.json: what built a run, and how it was begun. Only train, sft and eval have Folder and Flags, and only
 // demo learn a Study.

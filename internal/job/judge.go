@@ -17,6 +17,7 @@ import (
 	"hone/internal/grade/judge"
 	"hone/internal/host"
 	"hone/internal/llm"
+	"hone/internal/run"
 )
 
 // Judging is who judges, and what it costs. Close it.
@@ -76,7 +77,7 @@ func (g GivenJudge) Apply(c *config.Config) error {
 
 // RememberJudge takes over the judge of the run that the adapter in a folder lies in, and reports whether it has one.
 func RememberJudge(c *config.Config, folder string) bool {
-	dir := runOf(folder)
+	dir := run.Around(folder)
 	text, err := os.ReadFile(filepath.Join(dir, configFile))
 	if folder == "" || dir == "" || err != nil {
 		return false

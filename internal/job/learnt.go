@@ -20,6 +20,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
+	"hone/internal/run"
 )
 
 // Learnt is what an adapter learnt from, by the records of the runs that made it: its own, and those of the adapters it was
@@ -45,7 +46,7 @@ func LearntBy(folder string) Learnt {
 
 // read adds what one run learnt from, and returns the adapter it was begun from, "" where it was begun from a fresh one.
 func (l *Learnt) read(folder string) (earlier string) {
-	dir := runOf(folder)
+	dir := run.Around(folder)
 	var b Begun
 	text, err := os.ReadFile(filepath.Join(dir, "version.json"))
 	if dir == "" || err != nil || json.Unmarshal(text, &b) != nil {
@@ -74,21 +75,6 @@ func (l *Learnt) read(folder string) (earlier string) {
 		earlier = filepath.Join(b.Folder, earlier)
 	}
 	return earlier
-}
-
-// runOf is the run directory that a folder is in: RUN/final, or RUN/checkpoints/NAME/adapter. "" where there is none.
-func runOf(folder string) string {
-	folder, err := filepath.Abs(folder)
-	for range 4 {
-		if err != nil {
-			return ""
-		}
-		if _, err := os.Stat(filepath.Join(folder, "version.json")); err == nil {
-			return folder
-		}
-		folder = filepath.Dir(folder)
-	}
-	return ""
 }
 
 func (l *Learnt) scenarios(dir string) error {

@@ -85,3 +85,14 @@ func (s *IDSet) Len() int {
 func (s *IDSet) Bits(i int) uint16 { return uint16(s.words[i/4] >> (i % 4 * 16)) }
 
 func (s *IDSet) inside(id int32) bool { return id >= 0 && int(id) < s.size }
+
+// Keep removes all ids that another set of the same vocabulary does not have.
+func (s *IDSet) Keep(other *IDSet) {
+	for i := range s.words {
+		w := uint64(0)
+		if i < len(other.words) {
+			w = other.words[i]
+		}
+		s.words[i] &= w
+	}
+}

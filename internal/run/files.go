@@ -191,3 +191,21 @@ func syncDir(dir string) error {
 	}
 	return errors.Join(f.Sync(), f.Close())
 }
+
+// ConfigFile is the configuration that a run was begun with.
+const ConfigFile = "config.resolved.yaml"
+
+// Around is the run directory that a folder is in: RUN/final, or RUN/checkpoints/NAME/adapter. "" where there is none.
+func Around(folder string) string {
+	folder, err := filepath.Abs(folder)
+	for range 4 {
+		if err != nil {
+			return ""
+		}
+		if _, err := os.Stat(filepath.Join(folder, "version.json")); err == nil {
+			return folder
+		}
+		folder = filepath.Dir(folder)
+	}
+	return ""
+}

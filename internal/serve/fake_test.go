@@ -119,7 +119,7 @@ type sampler struct {
 	err      error
 	numSlots int
 	gate     chan struct{}
-	seen     chan struct{} // where not nil, a streamed completion waits for it behind its first token
+	seen     chan struct{} // where not nil, the first completion waits for it behind its first token
 	late     error         // and fails then, where not nil
 
 	mu        sync.Mutex
@@ -133,6 +133,7 @@ func (s *sampler) NumSlots() int { return max(1, s.numSlots) }
 func (s *sampler) Sample(ctx context.Context, r policy.Request) (policy.Completion, error) {
 	s.mu.Lock()
 	s.asked = append(s.asked, r)
+	waits := s.seen != nil && len(s.asked) == 1
 	s.mu.Unlock()
 	if s.started != nil {
 		s.started <- struct{}{}
@@ -174,7 +175,7 @@ func (s *sampler) Sample(ctx context.Context, r policy.Request) (policy.Completi
 			token.Top = c.TopLogprobs[i]
 		}
 		r.Each(token)
-		if s.seen != nil && i == 0 { // sampling goes on only once the client has seen the first token
+		if waits && i == 0 { // sampling goes on only once the client has seen the first token
 			select {
 			case <-s.seen:
 			case <-ctx.Done():

@@ -2,159 +2,225 @@ package serve
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"maps"
-	"net/http"
-	"reflect"
 	"slices"
-	"strings"
+	"strconv"
 
 	"hone/internal/chat"
-	"hone/internal/fault"
+	"hone/internal/policy"
 )
 
-// request is the part of OpenAI's request that is understood. Pointers tell "absent" from zero.
+// request is what a client asks for, in whatever dialect it was said.
 type request struct {
-	Model               string         `json:"model"`
-	Messages            []chat.Message `json:"messages"`
-	Tools               []chat.Tool    `json:"tools"`
-	Temperature         *float64       `json:"temperature"` // absent: 1, as OpenAI has it
-	TopP                *float64       `json:"top_p"`
-	TopK                *int           `json:"top_k"` // this and the next are vLLM's
-	MinP                *float64       `json:"min_p"`
-	MaxTokens           *int           `json:"max_tokens"`
-	MaxCompletionTokens *int           `json:"max_completion_tokens"`
-	Seed                *int64         `json:"seed"`
-	Stop                texts          `json:"stop"`
-	StopTokenIDs        []int32        `json:"stop_token_ids"` // beside the renderer's own
-	Stream              bool           `json:"stream"`
-	StreamOptions       struct {
-		IncludeUsage bool `json:"include_usage"`
-	} `json:"stream_options"`
-	ToolChoice     json.RawMessage    `json:"tool_choice"` // "auto" or "none"
-	Logprobs       bool               `json:"logprobs"`
-	TopLogprobs    *int               `json:"top_logprobs"`
-	LogitBias      map[string]float64 `json:"logit_bias"` // bans only
-	ReturnTokenIDs bool               `json:"return_token_ids"`
+	model    string
+	messages []chat.Message
+	prompts  [][]int32 // in place of messages: texts to go on with, of which nothing is read back but text
+	raw      []string  // the same before they are encoded, where they are texts
+	tools    []chat.Tool
+	strict   map[string]bool // tools whose arguments are held to their schema where the model calls them by itself
+	choice   toolChoice
+	oneCall  bool
+	answer   *answerForm // nil: any text
 
-	// Knobs that would change the answer and that this server does not have; accepted only at the value that changes nothing.
-	N                 *int           `json:"n"`
-	PresencePenalty   float64        `json:"presence_penalty"`
-	FrequencyPenalty  float64        `json:"frequency_penalty"`
-	ParallelToolCalls *bool          `json:"parallel_tool_calls"`
-	TemplateKwargs    map[string]any `json:"chat_template_kwargs"`
-	ResponseFormat    struct {
-		Type string `json:"type"`
-	} `json:"response_format"`
+	sampling policy.Sampling // MaxTokens 0: the server's default; StopIDs beside the renderer's own
+	seed     *int64
+	n        int // completions of each prompt
+	banned   policy.Banned
+
+	stream   bool
+	usage    bool // a stream ends with what was used
+	logprobs bool
+	ids      bool // token ids are told
+	echo     bool // a completion begins with its prompt
+}
+
+// toolChoice is which tools must be called. Named is a name with "required".
+type toolChoice struct{ mode, name string }
+
+const (
+	choiceAuto     = "auto"
+	choiceNone     = "none"
+	choiceRequired = "required"
+)
+
+// answerForm is the form of an answer: a JSON Schema, or where that is nil any JSON object.
+type answerForm struct {
+	schema json.RawMessage
+	strict bool
+	param  string // what it was asked with
 }
 
 // developer is OpenAI's newer name of the role system; chat templates know the older one.
 const developer = "developer"
 
-func decode(w http.ResponseWriter, r *http.Request) (request, *apiError) {
-	var q request
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var tooLong *http.MaxBytesError
-	if errors.As(err, &tooLong) {
-		return q, &apiError{http.StatusRequestEntityTooLarge, "invalid_request_error", "", "request_too_large", fmt.Sprintf("the body is longer than %d bytes", maxBody)}
+// maxStops is OpenAI's bound.
+const maxStops = 4
+
+// check refuses what no model can be asked.
+func (q *request) check() *apiError {
+	if q.n == 0 {
+		q.n = 1
 	}
-	if err == nil {
-		err = json.Unmarshal(body, &q)
+	if q.choice.mode == "" {
+		q.choice.mode = choiceAuto
 	}
-	if err != nil {
-		return q, invalid("", "the body is not a chat completion request: "+fault.JSON(err).Error())
-	}
-	if refused := knownOnly(body); refused != nil {
-		return q, refused
-	}
-	for i := range q.Messages {
-		if q.Messages[i].Role == developer {
-			q.Messages[i].Role = chat.System
+	if q.prompts == nil && q.raw == nil {
+		if refused := checkMessages(q.messages); refused != nil {
+			return refused
 		}
 	}
-	return q, q.check()
+	names := map[string]bool{}
+	for _, t := range q.tools {
+		if names[t.Name] {
+			return invalid("tools", fmt.Sprintf("two tools are called %q", t.Name))
+		}
+		names[t.Name] = true
+	}
+	switch {
+	case q.choice.mode == choiceRequired && len(q.tools) == 0:
+		return invalid("tool_choice", "a call is required, and there are no tools")
+	case q.choice.name != "" && !names[q.choice.name]:
+		return invalid("tool_choice", fmt.Sprintf("the tool %q is to be called, and is not among the tools", q.choice.name))
+	}
+	return q.checkSampling()
 }
 
-// idle are parameters of OpenAI's that change no answer: they are accepted, and nothing is done about them.
-func idle() []string {
-	return []string{"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "prediction"}
-}
-
-// knownOnly refuses a parameter that is neither one of request's nor idle: it was sent to change the answer, and would not.
-func knownOnly(body []byte) *apiError {
-	var given map[string]json.RawMessage
-	if err := json.Unmarshal(body, &given); err != nil {
-		return invalid("", "the body is not a chat completion request: "+err.Error())
+func checkMessages(messages []chat.Message) *apiError {
+	if len(messages) == 0 {
+		return invalid("messages", "messages is empty")
 	}
-	known := idle()
-	for _, f := range reflect.VisibleFields(reflect.TypeFor[request]()) {
-		known = append(known, f.Tag.Get("json"))
-	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		same := func(k string) bool { return strings.EqualFold(k, name) } // as json.Unmarshal compares them
-		if string(given[name]) != "null" && !slices.ContainsFunc(known, same) {
-			return &apiError{http.StatusBadRequest, "invalid_request_error", name, "unsupported_parameter", name + " is not supported"}
+	calls := map[string]bool{}
+	for i := range messages {
+		m := &messages[i]
+		if m.Role == developer {
+			m.Role = chat.System
+		}
+		switch m.Role {
+		case chat.System, chat.User, chat.Assistant:
+		case chat.ToolRole:
+			if !calls[m.ToolCallID] {
+				return invalid("messages", fmt.Sprintf("messages[%d] is the result of a call %q that no message before it makes", i, m.ToolCallID))
+			}
+		default:
+			return invalid("messages", fmt.Sprintf("messages[%d] has role %q; known are system, developer, user, assistant and tool", i, m.Role))
+		}
+		for _, c := range m.ToolCalls {
+			if m.Role != chat.Assistant {
+				return invalid("messages", fmt.Sprintf("messages[%d] makes calls, and its role is %s", i, m.Role))
+			}
+			calls[c.ID] = true
 		}
 	}
 	return nil
 }
 
-func (q *request) check() *apiError {
-	if len(q.Messages) == 0 {
-		return invalid("messages", "messages is empty")
-	}
-	for i, m := range q.Messages {
-		switch m.Role {
-		case chat.System, chat.User, chat.Assistant, chat.ToolRole:
-		default:
-			return invalid("messages", fmt.Sprintf("messages[%d] has role %q; known are system, developer, user, assistant and tool", i, m.Role))
-		}
-	}
-	if t := q.Temperature; t != nil && !(*t >= 0 && *t <= 2) {
+func (q *request) checkSampling() *apiError {
+	s := &q.sampling
+	switch {
+	case !(s.Temperature >= 0 && s.Temperature <= 2):
 		return invalid("temperature", "temperature must lie in [0, 2]")
+	case !(s.MinP >= 0 && s.MinP <= 1):
+		return invalid("min_p", "min_p must lie in [0, 1]")
+	case len(s.Stop) > maxStops:
+		return invalid("stop", fmt.Sprintf("stop has %d texts; at most %d can be looked for", len(s.Stop), maxStops))
+	case slices.Contains(s.Stop, ""):
+		return invalid("stop", "stop holds an empty text")
+	case s.TopLogprobs < 0 || s.TopLogprobs > policy.MaxTopLogprobs:
+		return invalid("top_logprobs", fmt.Sprintf("top_logprobs must lie in [0, %d]", policy.MaxTopLogprobs))
+	case s.TopLogprobs > 0 && !q.logprobs:
+		return invalid("top_logprobs", "top_logprobs goes with logprobs: true")
 	}
-	for name, n := range map[string]*int{"max_tokens": q.MaxTokens, "max_completion_tokens": q.MaxCompletionTokens} {
-		if n != nil && *n < 1 {
-			return invalid(name, name+" must be positive")
-		}
-	}
-	switch string(q.ToolChoice) {
-	case "", "null", `"auto"`, `"none"`:
-	default:
-		return invalid("tool_choice", `tool_choice may be "auto" or "none": a call cannot be forced here`)
-	}
-	if refused := q.checkSampling(); refused != nil {
-		return refused
-	}
-	return q.unsupported()
+	return nil
 }
 
-func (q *request) unsupported() *apiError {
-	for _, knob := range []struct {
-		name  string
-		wrong bool
-		may   string
-	}{
-		{"n", q.N != nil && *q.N != 1, "only 1 is supported: send the request several times, with several seeds"},
-		{"presence_penalty", q.PresencePenalty != 0, "only 0 is supported"},
-		{"frequency_penalty", q.FrequencyPenalty != 0, "only 0 is supported"},
-		{"parallel_tool_calls", q.ParallelToolCalls != nil && !*q.ParallelToolCalls, "only true is supported: how many calls a turn makes is the model's choice"},
-		{"chat_template_kwargs", len(q.TemplateKwargs) > 0, "the template has the values it was trained with: model.template_variables of hone.yaml"},
-		{"response_format", q.ResponseFormat.Type != "" && q.ResponseFormat.Type != "text", "only text is supported"},
-	} {
-		if knob.wrong {
-			return &apiError{http.StatusBadRequest, "invalid_request_error", knob.name, "unsupported_value", knob.name + ": " + knob.may}
+// knobs are the parameters of sampling that dialects have alike. Pointers tell "absent" from zero.
+type knobs struct {
+	Temperature  *float64           `json:"temperature"` // absent: 1, as OpenAI and Anthropic have it
+	TopP         *float64           `json:"top_p"`
+	TopK         *int               `json:"top_k"` // this and the next are vLLM's
+	MinP         *float64           `json:"min_p"`
+	Seed         *int64             `json:"seed"`
+	StopTokenIDs []int32            `json:"stop_token_ids"` // beside the renderer's own
+	LogitBias    map[string]float64 `json:"logit_bias"`     // bans only
+}
+
+// into gives a request the knobs; what lies outside of their bounds is refused.
+func (k *knobs) into(q *request) *apiError {
+	q.sampling.Temperature, q.seed = 1, k.Seed
+	q.sampling.StopIDs = k.StopTokenIDs
+	if k.Temperature != nil {
+		q.sampling.Temperature = *k.Temperature
+	}
+	if k.TopP != nil {
+		if q.sampling.TopP = *k.TopP; !(*k.TopP > 0 && *k.TopP <= 1) {
+			return invalid("top_p", "top_p must lie in (0, 1]")
 		}
 	}
+	if k.TopK != nil {
+		if *k.TopK < -1 {
+			return invalid("top_k", "top_k must be positive, or 0 or -1 for off")
+		}
+		q.sampling.TopK = max(*k.TopK, 0)
+	}
+	if k.MinP != nil {
+		q.sampling.MinP = *k.MinP
+	}
+	for key, bias := range k.LogitBias {
+		id, err := strconv.ParseInt(key, 10, 32)
+		switch {
+		case err != nil || id < 0:
+			return invalid("logit_bias", fmt.Sprintf("%q is not a token id", key))
+		case bias == banBias:
+			q.banned = append(q.banned, int32(id))
+		case bias != 0:
+			return unsupported("logit_bias", fmt.Sprintf("that of token %s is %v; only %d, which bans a token, is supported", key, bias, banBias))
+		}
+	}
+	slices.Sort(q.banned)
+	return nil
+}
+
+// banBias is the least of OpenAI's biases, which it says bans the token.
+const banBias = -100
+
+// limit takes the bound of a completion's length; nil is none.
+func (q *request) limit(name string, n *int) *apiError {
+	if n == nil {
+		return nil
+	}
+	if *n < 1 {
+		return invalid(name, name+" must be positive")
+	}
+	q.sampling.MaxTokens = *n
 	return nil
 }
 
 // shownTools are the tools the prompt lists: none where the client wants none called.
 func (q *request) shownTools() []chat.Tool {
-	if string(q.ToolChoice) == `"none"` {
+	if q.choice.mode == choiceNone {
 		return nil
 	}
-	return q.Tools
+	return q.tools
+}
+
+// readChoice reads OpenAI's tool_choice: a word, or the name of a function, which chat completions and responses put in other places.
+func readChoice(raw json.RawMessage) (c toolChoice, refused *apiError) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return toolChoice{mode: choiceAuto}, nil
+	}
+	if json.Unmarshal(raw, &c.mode) == nil {
+		switch c.mode {
+		case choiceAuto, choiceNone, choiceRequired:
+			return c, nil
+		}
+		return c, invalid("tool_choice", fmt.Sprintf(`tool_choice is %q; known are "auto", "none", "required", and a function by name`, c.mode))
+	}
+	var named struct {
+		Type, Name string
+		Function   struct{ Name string }
+	}
+	if err := json.Unmarshal(raw, &named); err != nil || named.Type != "function" || named.Name+named.Function.Name == "" {
+		return c, invalid("tool_choice", `tool_choice names no function: its form is {"type": "function", "function": {"name": ...}}`)
+	}
+	return toolChoice{choiceRequired, named.Name + named.Function.Name}, nil
 }

@@ -23,7 +23,7 @@ import (
 
 func model(s *sampler) Model {
 	return Model{ID: "m", Sampler: s, Renderer: runes{}, Decode: text, VocabSize: 0x110000,
-		NewDecoder: func() Decoder { return decoder{} }, Read: func([]int32) Reader { return &reader{} }}
+		NewDecoder: func() Decoder { return decoder{} }, Read: func([]int32) Reader { return &reader{} }, Encode: ids}
 }
 
 func start(t *testing.T, s *sampler, change func(*Options)) *httptest.Server {
@@ -374,10 +374,18 @@ func TestRefusals(t *testing.T) {
 		body, param, code string
 		status            int
 	}{
-		"n":               {hi + `,"n":2}`, "n", "unsupported_value", 400},
+		"n":               {hi + `,"n":2}`, "n", "invalid_value", 400},
+		"n of none":       {hi + `,"n":0}`, "n", "invalid_value", 400},
 		"response format": {hi + `,"response_format":{"type":"json_object"}}`, "response_format", "unsupported_value", 400},
 		"template":        {hi + `,"chat_template_kwargs":{"enable_thinking":false}}`, "chat_template_kwargs", "unsupported_value", 400},
 		"forced tool":     {hi + `,"tool_choice":"required"}`, "tool_choice", "invalid_value", 400},
+		"unknown tool":    {hi + `,"tools":[{"type":"function","function":{"name":"a"}}],"tool_choice":{"type":"function","function":{"name":"b"}}}`, "tool_choice", "invalid_value", 400},
+		"other choice":    {hi + `,"tool_choice":"any"}`, "tool_choice", "invalid_value", 400},
+		"two tools":       {hi + `,"tools":[{"type":"function","function":{"name":"a"}},{"type":"function","function":{"name":"a"}}]}`, "tools", "invalid_value", 400},
+		"a nameless tool": {hi + `,"tools":[{"type":"function","function":{}}]}`, "", "invalid_value", 400},
+		"a result alone":  {`{"model":"m","messages":[{"role":"user","content":"x"},{"role":"tool","tool_call_id":"call_0","content":"y"}]}`, "messages", "invalid_value", 400},
+		"a user's call":   {`{"model":"m","messages":[{"role":"user","content":"x","tool_calls":[{"id":"c","type":"function","function":{"name":"a","arguments":"{}"}}]}]}`, "messages", "invalid_value", 400},
+		"deep":            {`{"model":"m","messages":` + strings.Repeat("[", 200000) + strings.Repeat("]", 200000) + `}`, "", "invalid_value", 400},
 		"temperature":     {hi + `,"temperature":-1}`, "temperature", "invalid_value", 400},
 		"max_tokens":      {hi + `,"max_tokens":0}`, "max_tokens", "invalid_value", 400},
 		"role":            {`{"model":"m","messages":[{"role":"wizard"}]}`, "messages", "invalid_value", 400},
@@ -430,7 +438,7 @@ func TestSamplerErrors(t *testing.T) {
 
 func TestRoutesAndKeys(t *testing.T) {
 	open := start(t, &sampler{says: "x"}, nil)
-	locked := start(t, &sampler{says: "x"}, func(o *Options) { o.Key = "sk-right" })
+	locked := start(t, &sampler{says: "x"}, func(o *Options) { o.Keys = []string{"sk-other", "sk-right"} })
 	for _, tc := range []struct {
 		server       *httptest.Server
 		method, path string
@@ -440,7 +448,7 @@ func TestRoutesAndKeys(t *testing.T) {
 		{open, "GET", "/health", nil, 200},
 		{open, "GET", "/v1/models", nil, 200},
 		{open, "GET", "/v1/chat/completions", nil, 404},
-		{open, "POST", "/v1/load_lora_adapter", nil, 404},
+		{open, "POST", "/v1/fine_tuning/jobs", nil, 404},
 		{open, "GET", "/", nil, 404},
 		{open, "GET", "/v1/models", []string{"Host", "rebound.test"}, 403},
 		{open, "GET", "/v1/models", []string{"Origin", "https://elsewhere.test"}, 403},
@@ -452,6 +460,8 @@ func TestRoutesAndKeys(t *testing.T) {
 		{locked, "GET", "/v1/models", []string{"Authorization", "sk-right"}, 401},
 		{locked, "GET", "/v1/models", []string{"Authorization", "Bearer "}, 401},
 		{locked, "GET", "/v1/models", []string{"Authorization", "Bearer sk-right", "Host", "any.test"}, 200},
+		{locked, "GET", "/v1/models", []string{"X-Api-Key", "sk-other"}, 200},
+		{locked, "GET", "/v1/models", []string{"X-Api-Key", "sk-wrong"}, 401},
 	} {
 		status, body := send(t, tc.method, tc.server.URL+tc.path, "", tc.header...)
 		if status != tc.status || (status >= 400 && !strings.Contains(body, `{"error":{`)) {
@@ -460,6 +470,34 @@ func TestRoutesAndKeys(t *testing.T) {
 	}
 	if _, body := send(t, "GET", open.URL+"/v1/models", ""); !strings.Contains(body, `"id":"m"`) {
 		t.Errorf("models = %s", body)
+	}
+}
+
+// Whatever is routed, it is closed to who has no key, and to web pages elsewhere, unless it is known to be open to all.
+func TestEveryRouteIsGuarded(t *testing.T) {
+	server, err := New(Options{Models: []Model{model(&sampler{})}, Keys: []string{"sk-right"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	locked := start(t, &sampler{}, func(o *Options) { o.Keys = []string{"sk-right"} })
+	open := start(t, &sampler{}, nil)
+	for _, r := range server.routes() {
+		if r.open {
+			if r.path != "/health" {
+				t.Errorf("%s is open to all", r.path)
+			}
+			continue
+		}
+		path := strings.NewReplacer("{id}", "x").Replace(r.path)
+		if status, body := send(t, r.method, locked.URL+path, "{}"); status != 401 {
+			t.Errorf("%s %s without a key: status %d: %s", r.method, path, status, body)
+		}
+		if status, body := send(t, r.method, open.URL+path, "{}", "Origin", "https://elsewhere.test"); status != 403 {
+			t.Errorf("%s %s from a web page: status %d: %s", r.method, path, status, body)
+		}
+		if status, body := send(t, r.method, open.URL+path, "{}", "Host", "rebound.test"); status != 403 {
+			t.Errorf("%s %s by another name: status %d: %s", r.method, path, status, body)
+		}
 	}
 }
 

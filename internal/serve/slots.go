@@ -14,17 +14,23 @@ var errBusy = errors.New("all slots are taken and the queue is full")
 // preferred, the longest: what a slot already holds is not computed again, so a conversation's turns find their cache.
 type slots struct {
 	mu       sync.Mutex
-	held     [][]int32 // by slot: the ids it last held
+	held     []held
 	free     []int
 	waiting  []*waiter // first come, first served
 	maxQueue int
+}
+
+// held is what a slot last held: ids, of an adapter.
+type held struct {
+	adapter int
+	ids     []int32
 }
 
 // waiter is a request in the queue; the slot it is given arrives on ready (one place, so that giving never blocks).
 type waiter struct{ ready chan int }
 
 func newSlots(n, maxQueue int) *slots {
-	s := &slots{held: make([][]int32, n), maxQueue: maxQueue}
+	s := &slots{held: make([]held, n), maxQueue: maxQueue}
 	for i := range n {
 		s.free = append(s.free, i)
 	}
@@ -33,11 +39,11 @@ func newSlots(n, maxQueue int) *slots {
 
 // acquire returns a slot for the prompt, waiting for one where all are taken. It fails with errBusy where the queue is
 // full, or with ctx's error.
-func (s *slots) acquire(ctx context.Context, prompt []int32) (int, error) {
+func (s *slots) acquire(ctx context.Context, adapter int, prompt []int32) (int, error) {
 	s.mu.Lock()
 	if len(s.free) > 0 {
 		defer s.mu.Unlock()
-		return s.take(prompt), nil
+		return s.take(adapter, prompt), nil
 	}
 	if len(s.waiting) >= s.maxQueue {
 		s.mu.Unlock()
@@ -63,10 +69,10 @@ func (s *slots) acquire(ctx context.Context, prompt []int32) (int, error) {
 }
 
 // release gives a slot back, noting what it holds now.
-func (s *slots) release(slot int, held []int32) {
+func (s *slots) release(slot, adapter int, ids []int32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.held[slot] = held
+	s.held[slot] = held{adapter, ids}
 	s.give(slot)
 }
 
@@ -90,14 +96,25 @@ func (s *slots) leave(w *waiter) {
 }
 
 // take removes the best free slot: the longest shared prefix, then the one that was freed first.
-func (s *slots) take(prompt []int32) int {
+func (s *slots) take(adapter int, prompt []int32) int {
 	best, length := 0, -1
 	for i, slot := range s.free {
-		if n := prefix.Common(s.held[slot], prompt); n > length {
+		n := 0
+		if s.held[slot].adapter == adapter {
+			n = prefix.Common(s.held[slot].ids, prompt)
+		}
+		if n > length {
 			best, length = i, n
 		}
 	}
 	slot := s.free[best]
 	s.free = append(s.free[:best:best], s.free[best+1:]...)
 	return slot
+}
+
+// busy returns how many slots are taken, and how many requests wait for one.
+func (s *slots) busy() (taken, waiting int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.held) - len(s.free), len(s.waiting)
 }

@@ -3,28 +3,33 @@ package serve
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"sync"
+	"time"
 
-	"hone/internal/chat"
 	"hone/internal/policy"
 )
+
+// news is a token that was drawn for an answer, or with nil that the answer has ended.
+type news struct {
+	answer *answer
+	token  *policy.Token
+}
 
 // feed hands tokens from the sampler, which must not wait, to a client, which may be slow. A completion's tokens are bounded, so
 // the feed is.
 type feed struct {
-	mu     sync.Mutex
-	tokens []policy.Token
-	more   chan struct{} // one place: there is something new
-	done   chan struct{} // closed once no token follows
+	mu   sync.Mutex
+	news []news
+	more chan struct{} // one place: there is something new
+	done chan struct{} // closed once nothing follows
 }
 
 func newFeed() *feed { return &feed{more: make(chan struct{}, 1), done: make(chan struct{})} }
 
-func (f *feed) add(t policy.Token) {
+func (f *feed) add(a *answer, t *policy.Token) {
 	f.mu.Lock()
-	f.tokens = append(f.tokens, t)
+	f.news = append(f.news, news{a, t})
 	f.mu.Unlock()
 	select {
 	case f.more <- struct{}{}:
@@ -32,8 +37,8 @@ func (f *feed) add(t policy.Token) {
 	}
 }
 
-// take waits for tokens and returns those that have come; none once all were taken.
-func (f *feed) take() []policy.Token {
+// take waits for news and returns what has come; none once all was taken.
+func (f *feed) take() []news {
 	for {
 		ended := false
 		select {
@@ -42,164 +47,139 @@ func (f *feed) take() []policy.Token {
 			ended = true
 		}
 		f.mu.Lock()
-		tokens := f.tokens
-		f.tokens = nil
+		come := f.news
+		f.news = nil
 		f.mu.Unlock()
-		if ended || tokens != nil { // a signal may come for what an earlier one brought
-			return tokens
+		if ended || come != nil { // a signal may come for what an earlier one brought
+			return come
 		}
 	}
 }
 
-// stream samples a completion and sends it as server-sent events while it grows. An error is returned where nothing was sent
-// yet; else it is told in the stream, which then has no [DONE].
-func (s *Server) stream(ctx context.Context, w http.ResponseWriter, r *result, q *request) error {
+// stream samples an exchange and sends it as server-sent events while it grows. An error is returned where nothing was sent
+// yet; else it is told in the stream, which then has no end of the usual kind.
+func (s *Server) stream(ctx context.Context, w http.ResponseWriter, x *exchange, d dialect) error {
 	ctx, cancel := context.WithCancel(ctx)
-	tokens := newFeed()
-	var c policy.Completion
+	f := newFeed()
 	var err error
 	go func() {
-		defer close(tokens.done)
-		c, err = s.sample(ctx, r, q, tokens.add)
+		defer close(f.done)
+		err = s.sampleAll(ctx, x, f.add)
 	}()
 	defer func() {
 		cancel() // where the client is gone
-		<-tokens.done
+		<-f.done
 	}()
-	out := events{w: w, result: r, request: q}
-	text := r.reading(q)
-	for batch := tokens.take(); batch != nil; batch = tokens.take() {
-		if !out.begin(batch[0].PolicyVersion) {
+	e := &events{w: w, patience: s.o.Patience}
+	t := d.teller(x, e)
+	for come := f.take(); come != nil; come = f.take() {
+		for _, n := range come {
+			s.tell(x, n, t, e)
+		}
+		if e.gone {
 			return nil
 		}
-		for _, t := range batch {
-			if out.note(t); !out.send(text.next(t.ID)) {
-				return nil
-			}
-		}
 	}
-	<-tokens.done
+	<-f.done
 	switch {
-	case err != nil && !out.begun:
+	case err != nil && !e.begun:
 		return err
 	case err != nil:
 		if ctx.Err() == nil {
-			out.fail(s.refusal(r, err))
+			t.fail(s.refusal(x, err))
 		}
-		return nil
+	default:
+		t.end()
 	}
-	deltas := text.close(&c)
-	r.Completion, r.message = c, text.message
-	_ = out.begin(r.PolicyVersion) && out.send(deltas) && out.end()
 	return nil
 }
 
-// events writes a completion as server-sent events. Each of its functions is false where the client is gone.
-type events struct {
-	w       http.ResponseWriter
-	result  *result
-	request *request
-	begun   bool
-	noted   policy.Completion // tokens that no chunk has told of
+// tell tells of one piece of news.
+func (s *Server) tell(x *exchange, n news, t teller, e *events) {
+	a := n.answer
+	if !e.begun {
+		if x.version = a.PolicyVersion; n.token != nil {
+			x.version = n.token.PolicyVersion
+		}
+		e.begin()
+		t.begin()
+	}
+	if n.token == nil {
+		for _, d := range a.grow(a.close(&a.Completion)) {
+			t.delta(a, d)
+		}
+		t.finish(a)
+		return
+	}
+	a.note(n.token, x.request)
+	for _, d := range a.grow(a.next(n.token.ID)) {
+		t.delta(a, d)
+	}
 }
 
-// begin sends the headers and the role, once.
-func (e *events) begin(policyVersion int) bool {
-	if e.begun {
-		return true
+// note remembers a token for the next event: logprobs and ids go with what they settled, which may be several tokens' text.
+func (a *answer) note(t *policy.Token, q *request) {
+	if !q.logprobs && !q.ids {
+		return
 	}
-	e.begun, e.result.PolicyVersion = true, policyVersion
+	a.noted.IDs, a.noted.SamplerLogprobs = append(a.noted.IDs, t.ID), append(a.noted.SamplerLogprobs, t.Logprob)
+	if q.sampling.TopLogprobs > 0 {
+		a.noted.TopLogprobs = append(a.noted.TopLogprobs, t.Top)
+	}
+}
+
+// takeNoted returns what was noted; nil where that is nothing.
+func (a *answer) takeNoted() *policy.Completion {
+	if len(a.noted.IDs) == 0 {
+		return nil
+	}
+	c := a.noted
+	a.noted = policy.Completion{}
+	return &c
+}
+
+// events writes server-sent events.
+type events struct {
+	w        http.ResponseWriter
+	patience time.Duration // how long a client may take no event
+	begun    bool
+	gone     bool // the client is: nothing is written any more
+}
+
+func (e *events) begin() {
+	e.begun = true
 	e.w.Header().Set("Content-Type", "text/event-stream")
 	e.w.Header().Set("Cache-Control", "no-store")
 	e.w.WriteHeader(http.StatusOK)
-	first := e.chunk(choice{Delta: &delta{Role: chat.Assistant}})
-	if e.request.ReturnTokenIDs {
-		first.PromptTokenIDs = e.result.prompt
-	}
-	return e.write(first)
 }
 
-// note remembers a token for the next chunk: logprobs and ids go with what they settled, which may be several tokens' text.
-func (e *events) note(t policy.Token) {
-	if !e.request.Logprobs && !e.request.ReturnTokenIDs {
+// data sends an event without a name.
+func (e *events) data(v any) { e.send("", v) }
+
+// send sends an event.
+func (e *events) send(name string, v any) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		e.gone = true
 		return
 	}
-	e.noted.IDs, e.noted.SamplerLogprobs = append(e.noted.IDs, t.ID), append(e.noted.SamplerLogprobs, t.Logprob)
-	if e.request.Logprobs && e.request.TopLogprobs != nil && *e.request.TopLogprobs > 0 {
-		e.noted.TopLogprobs = append(e.noted.TopLogprobs, t.Top)
+	if name != "" {
+		e.line("event: " + name + "\ndata: " + string(text))
+		return
 	}
+	e.line("data: " + string(text))
 }
 
-// told gives a choice what was noted.
-func (e *events) told(c choice) choice {
-	if len(e.noted.IDs) == 0 {
-		return c
+// line sends an event as it is written. A client that takes nothing for as long as there is patience is gone.
+func (e *events) line(text string) {
+	if e.gone {
+		return
 	}
-	if e.request.Logprobs {
-		c.Logprobs = e.result.model.logprobs(&e.noted)
-	}
-	if e.request.ReturnTokenIDs {
-		c.TokenIDs = e.noted.IDs
-	}
-	e.noted = policy.Completion{}
-	return c
-}
-
-func (e *events) send(deltas []chat.Delta) bool {
-	for _, d := range deltas {
-		if !e.write(e.chunk(e.told(choice{Delta: e.delta(d)}))) {
-			return false
-		}
-	}
-	return true
-}
-
-func (e *events) delta(d chat.Delta) *delta {
-	switch {
-	case d.Call != nil:
-		call := deltaCall{Index: e.result.numCalls, ID: d.Call.ID, Type: "function"}
-		call.Function.Name, call.Function.Arguments = d.Call.Name, d.Call.Arguments
-		e.result.numCalls++
-		return &delta{ToolCalls: []deltaCall{call}}
-	case d.Reasoning != "":
-		return &delta{Reasoning: d.Reasoning}
-	}
-	return &delta{Content: &d.Content}
-}
-
-// end sends why the completion ended, the usage where it is asked for, and the last line.
-func (e *events) end() bool {
-	last := e.chunk(e.told(choice{Delta: &delta{}, FinishReason: e.result.finish()}))
-	if !e.write(last) {
-		return false
-	}
-	if e.request.StreamOptions.IncludeUsage {
-		counted := e.result.head("chat.completion.chunk")
-		counted.Usage = e.result.usage()
-		if !e.write(counted) {
-			return false
-		}
-	}
-	_, err := fmt.Fprint(e.w, "data: [DONE]\n\n") // the server flushes at the end
-	return err == nil
-}
-
-// fail tells of an error in the stream, as OpenAI's clients expect it.
-func (e *events) fail(refused *apiError) { e.write(refused.body()) }
-
-func (e *events) chunk(c choice) completion {
-	out := e.result.head("chat.completion.chunk")
-	out.Choices = append(out.Choices, c)
-	return out
-}
-
-func (e *events) write(event any) bool {
-	b, err := json.Marshal(event)
+	c := http.NewResponseController(e.w)
+	_ = c.SetWriteDeadline(time.Now().Add(e.patience)) // a writer without deadlines is a test's
+	_, err := e.w.Write([]byte(text + "\n\n"))
 	if err == nil {
-		_, err = fmt.Fprintf(e.w, "data: %s\n\n", b)
+		err = c.Flush()
 	}
-	if err == nil {
-		err = http.NewResponseController(e.w).Flush()
-	}
-	return err == nil
+	e.gone = err != nil
 }

@@ -18,6 +18,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/llm"
+	"hone/internal/serve/local"
 )
 
 // askedModels are the models that a synthesis asks. Their answers are kept in hone's cache folder, so a command that goes on, or is
@@ -111,7 +112,7 @@ func (a *askedModels) endpoint(where string, r job.Remote) (*synth.Model, error)
 
 // local opens the base model, or an adapter over it, and asks it in this process.
 func (a *askedModels) local(folder string) (*synth.Model, error) {
-	m, err := job.OpenServed(a.h, a.c, folder, a.slots)
+	m, err := local.OpenServed(a.h, a.c, folder, a.slots)
 	if err != nil {
 		return nil, err
 	}

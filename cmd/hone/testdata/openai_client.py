@@ -1,13 +1,15 @@
-"""Drives a running `hone serve` with the openai client. Arguments: URL, key, adapter's name, base's name.
+"""Drives a running `hone serve` with the openai client. Arguments: URL, key, adapter's name, base's name, adapter's folder.
 
 The last line on stdout is what the Go test compares: {"adapter": text, "base": text, "calls": [...]}.
 """
 import json
 import sys
+import threading
+import urllib.request
 
 import openai
 
-url, key, adapter, base = sys.argv[1:]
+url, key, adapter, base, folder = sys.argv[1:]
 client = openai.OpenAI(base_url=url, api_key=key, max_retries=0)
 
 assert [m.id for m in client.models.list()] == [adapter, base]
@@ -85,6 +87,95 @@ try:
     sys.exit("an unknown parameter was ignored")
 except openai.BadRequestError as e:
     assert e.param == "repetition_penalty", e
+
+
+# A call can be required, of any tool or of one; its arguments then fit the schema, in streams too.
+clock = {"type": "function", "function": {"name": "clock", "parameters": {"type": "object", "properties": {
+    "zone": {"enum": ["UTC", "CET"]}, "hour": {"type": "integer", "minimum": 0, "maximum": 23}, "labels": {"type": "array", "items": {"type": "boolean"}, "maxItems": 2}},
+    "required": ["zone", "hour"]}}}
+
+
+def fits(arguments):
+    a = json.loads(arguments)
+    assert a["zone"] in ("UTC", "CET") and type(a["hour"]) is int and 0 <= a["hour"] <= 23 and set(a) <= {"zone", "hour", "labels"}, a
+    assert len(a.get("labels", [])) <= 2 and all(type(x) is bool for x in a.get("labels", [])), a
+
+
+hot = {"model": base, "messages": [{"role": "user", "content": "Tell me a story."}], "tools": tools + [clock], "temperature": 1.2, "max_tokens": 200}
+for seed in range(4):
+    named = client.chat.completions.create(seed=seed, tool_choice={"type": "function", "function": {"name": "clock"}}, **hot).choices[0]
+    assert [c.function.name for c in named.message.tool_calls] == ["clock"] and not named.message.content, named
+    fits(named.message.tool_calls[0].function.arguments)
+    got = {}
+    for chunk in client.chat.completions.create(seed=seed, stream=True, tool_choice="required", parallel_tool_calls=False, **hot):
+        for c in chunk.choices[0].delta.tool_calls or []:
+            assert c.index == 0, "two calls where one was asked for"
+            got.setdefault("name", c.function.name)
+            got["arguments"] = got.get("arguments", "") + c.function.arguments
+    assert got["name"] in ("hash", "clock"), got
+    if got["name"] == "clock":
+        fits(got["arguments"])
+
+# An answer has the form that is asked for, several answers at once too.
+schema = {"type": "object", "properties": {"colour": {"enum": ["red", "green"]}, "count": {"type": "integer", "minimum": 1, "maximum": 9}},
+          "required": ["colour", "count"], "additionalProperties": False}
+formed = client.chat.completions.create(model=base, messages=[{"role": "user", "content": "Colours?"}], n=2, seed=1, temperature=1.5, max_tokens=60, response_format={
+    "type": "json_schema", "json_schema": {"name": "c", "schema": schema, "strict": True}})
+assert [c.index for c in formed.choices] == [0, 1], formed
+for c in formed.choices:
+    a = json.loads(c.message.content)
+    assert set(a) == {"colour", "count"} and a["colour"] in ("red", "green") and 1 <= a["count"] <= 9, a
+
+# The older protocol goes on with a text, or with ids.
+greedy_text = client.completions.create(model=base, prompt="One, two, three,", temperature=0, max_tokens=8, logprobs=2)
+choice = greedy_text.choices[0]
+assert " four" in choice.text and len(choice.logprobs.tokens) == greedy_text.usage.completion_tokens == 8, greedy_text
+
+
+def post(path, body, root=url.removesuffix("/v1")):
+    r = urllib.request.Request(root + path, json.dumps(body).encode(), {"Authorization": "Bearer " + key, "Content-Type": "application/json"})
+    with urllib.request.urlopen(r) as answer:
+        return answer.read().decode()
+
+
+tokens = json.loads(post("/tokenize", {"model": base, "prompt": "One, two, three,"}))
+assert tokens["count"] == len(tokens["tokens"]) == greedy_text.usage.prompt_tokens, tokens
+again = client.completions.create(model=base, prompt=tokens["tokens"], temperature=0, max_tokens=8)
+assert again.choices[0].text == choice.text, again
+parts = [c for c in client.completions.create(model=base, prompt="One, two, three,", temperature=0, max_tokens=8, stream=True)]
+assert "".join(p.choices[0].text for p in parts) == choice.text, parts
+assert json.loads(post("/detokenize", {"model": base, "tokens": tokens["tokens"]}))["prompt"] == "One, two, three,"
+
+# An adapter comes and goes while others are asked; under another name it answers alike.
+stop = threading.Event()
+
+
+def busy():
+    while not stop.is_set():
+        first(temperature=0, max_tokens=16)
+
+
+thread = threading.Thread(target=busy)
+thread.start()
+try:
+    said = post("/v1/load_lora_adapter", {"lora_name": "late", "lora_path": folder})
+    assert "late" in said and [m.id for m in client.models.list()] == [adapter, base, "late"], said
+    late = whole("late")
+    assert late == whole(adapter), f"loaded late {late}"
+    post("/v1/load_lora_adapter", {"lora_name": "late", "lora_path": folder, "load_inplace": True})
+    assert whole("late") == late
+    post("/v1/unload_lora_adapter", {"lora_name": "late"})
+    try:
+        client.chat.completions.create(model="late", messages=[{"role": "user", "content": "hi"}])
+        sys.exit("an adapter that is unloaded answered")
+    except openai.NotFoundError:
+        pass
+finally:
+    stop.set()
+    thread.join()
+request = urllib.request.Request(url.removesuffix("/v1") + "/metrics", headers={"Authorization": "Bearer " + key})
+metrics = urllib.request.urlopen(request).read().decode()
+assert f'vllm:generation_tokens_total{{model_name="{base}"}}' in metrics and "vllm:time_to_first_token_seconds_bucket" in metrics, metrics
 
 answers = {}
 for name in adapter, base:

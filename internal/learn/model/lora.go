@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -109,3 +110,38 @@ func adapterNodes(pieces []Piece, flat *Node) []*Node {
 
 // product is B [out, r] times A [r, in].
 func product(b, a *Node) *Node { return Dot(b, a).General([]int{1}, nil, []int{0}, nil) }
+
+// Within lays an adapter out in another shape, which must have its targets at its rank or a larger one: rows and columns beyond its
+// own are zero, and B takes the ratio of the scales, so that it changes what it did.
+func (l LoRA) Within(s Spec, flat []float32, other LoRA) ([]float32, error) {
+	if l.Equal(other) {
+		return flat, nil
+	}
+	own, _ := l.Pieces(s)
+	pieces, size := other.Pieces(s)
+	type place struct {
+		site
+		b bool
+	}
+	at := map[place]Piece{}
+	for _, p := range pieces {
+		at[place{site{p.Layer, p.Target}, p.B}] = p
+	}
+	out := make([]float32, size)
+	for _, p := range own {
+		to, ok := at[place{site{p.Layer, p.Target}, p.B}]
+		if !ok || to.Rows < p.Rows || to.Cols < p.Cols {
+			return nil, fmt.Errorf("%s of rank %d, where there is room for rank %d", s.Path(p.Layer, p.Target), min(p.Rows, p.Cols), min(to.Rows, to.Cols))
+		}
+		scale := float32(1)
+		if p.B {
+			scale = float32(p.Scale / to.Scale)
+		}
+		for row := range p.Rows {
+			for col := range p.Cols {
+				out[to.Offset+row*to.Cols+col] = flat[p.Offset+row*p.Cols+col] * scale
+			}
+		}
+	}
+	return out, nil
+}

@@ -11,13 +11,14 @@ import (
 
 // Serving is what the memory of a served model depends on, beside the model.
 type Serving struct {
-	GPU     bool
-	Adapter *model.LoRA // served beside the base model; nil: the base model alone
-	Slots   int         // completions of each of the two sampled at once
-	Context int         // tokens of a slot
+	GPU      bool
+	Adapter  *model.LoRA // the shape of adapters beside the base model; nil: the base model alone
+	Adapters int         // how many of them there is room for
+	Slots    int         // completions sampled at once
+	Context  int         // tokens of a slot
 }
 
-// MakeServing plans the serving of a model: the samplers of the adapter and of the base model, in the order they are made.
+// MakeServing plans the serving of a model: one sampler of the base model and of its adapters.
 func MakeServing(s model.Spec, o Serving) (Plan, error) {
 	d := engine.OpenDry(o.GPU, 1)
 	defer d.Close()
@@ -27,39 +28,28 @@ func MakeServing(s model.Spec, o Serving) (Plan, error) {
 	if err != nil {
 		return p, err
 	}
-	var samplers []*sample.Sampler
-	defer func() {
-		for _, x := range samplers {
-			x.Close()
-		}
-	}()
-	serve := func(name string, lora model.LoRA, adapted bool) error {
-		sampler, err := sample.New(d.Engine, s, weights, sample.Options{LoRA: lora, Slots: o.Slots, Context: o.Context})
-		if err != nil {
-			return err
-		}
-		samplers = append(samplers, sampler)
-		if adapted {
-			_, size := lora.Pieces(s)
-			adapter := d.Blank(engine.F32(size))
-			if err := sampler.SetAdapter(adapter, 1); err != nil {
-				return err
-			}
-			engine.Free(adapter) // written into the sampler's own arrays
-		}
-		held("keys and values of the "+name, sampler.HeldBytes())
-		if adapted {
-			held(HeldBySampler, 0)
-		}
-		_, err = sampler.Sample(context.Background(), policy.Request{Prompt: make([]int32, 2), Sampling: policy.Sampling{MaxTokens: 1}})
-		return err
-	}
+	options := sample.Options{Slots: o.Slots, Context: o.Context}
 	if o.Adapter != nil {
-		if err := serve("adapter", *o.Adapter, true); err != nil {
+		options.LoRA, options.Adapters = *o.Adapter, o.Adapters
+	}
+	sampler, err := sample.New(d.Engine, s, weights, options)
+	if err != nil {
+		return p, err
+	}
+	defer sampler.Close()
+	if o.Adapter != nil {
+		_, size := o.Adapter.Pieces(s)
+		adapter := d.Blank(engine.F32(size))
+		if err := sampler.SetAdapterOf(0, adapter, 1); err != nil {
 			return p, err
 		}
+		engine.Free(adapter) // written into the sampler's own arrays
 	}
-	if err := serve("base model", model.LoRA{}, false); err != nil {
+	held("keys and values", sampler.HeldBytes())
+	if o.Adapter != nil {
+		held(HeldBySampler, 0)
+	}
+	if _, err = sampler.Sample(context.Background(), policy.Request{Prompt: make([]int32, 2), Sampling: policy.Sampling{MaxTokens: 1}}); err != nil {
 		return p, err
 	}
 	p.Programs, err = programs(d, len(d.Programs()))

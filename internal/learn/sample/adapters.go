@@ -2,6 +2,7 @@ package sample
 
 import (
 	"fmt"
+	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
@@ -74,16 +75,38 @@ func (s *Sampler) SetAdapter(adapter engine.Buffer, version int) error {
 	return s.SetAdapterOf(0, adapter, version)
 }
 
-// SetAdapterOf is SetAdapter for one of several adapters.
+// SetAdapterOf is SetAdapter for one of several adapters. It waits for no request: those of the others go on, and one of this adapter
+// that is under way is an error.
 func (s *Sampler) SetAdapterOf(number int, adapter engine.Buffer, version int) error {
-	return s.between(func() error { return s.setAdapter(number, adapter, version) })
+	if s.adapters.Count <= 1 {
+		return s.between(func() error { return s.setAdapter(number, adapter, version) })
+	}
+	return s.runOn(s.swap, func() error {
+		if s.inUse(number) {
+			return fmt.Errorf("adapter %d is set while a request of it is under way", number)
+		}
+		return s.setAdapter(number, adapter, version)
+	})
+}
+
+// inUse reports whether a request of an adapter is under way, or waits.
+func (s *Sampler) inUse(number int) bool {
+	for i := range s.state {
+		x := &s.state[i]
+		if x.job != nil && x.job.request.Adapter == number || slices.ContainsFunc(x.queue, func(j *job) bool { return j.request.Adapter == number }) {
+			return true
+		}
+	}
+	return false
 }
 
 // between runs f between requests.
-func (s *Sampler) between(f func() error) error {
+func (s *Sampler) between(f func() error) error { return s.runOn(s.control, f) }
+
+func (s *Sampler) runOn(control chan func(), f func() error) error {
 	done := make(chan error, 1)
 	select {
-	case s.control <- func() { done <- f() }:
+	case control <- func() { done <- f() }:
 		return <-done
 	case <-s.quit:
 		return errClosed
@@ -96,13 +119,24 @@ func (s *Sampler) setAdapter(number int, adapter engine.Buffer, version int) err
 	}
 	s.versions[number] = version
 	err := s.write(number, adapter)
-	if err == nil {
+	if err == nil && s.adapters.Count > 1 {
+		s.forget(number)
+	} else if err == nil {
 		err = s.prepare()
 	}
 	if err != nil {
 		s.failed = err // the old adapter may be gone, and the caches are its
 	}
 	return err
+}
+
+// forget empties the slots that hold what an adapter computed.
+func (s *Sampler) forget(number int) {
+	for i := range s.state {
+		if x := &s.state[i]; x.job == nil && x.adapter == number {
+			x.cached = nil
+		}
+	}
 }
 
 // write writes an adapter into the arrays that the programs take.

@@ -59,7 +59,8 @@ type Sampler struct {
 	newDecoder                         func() Decoder
 
 	submit  chan *job
-	control chan func()
+	control chan func() // between requests
+	swap    chan func() // between steps
 	quit    chan struct{}
 	stopped sync.WaitGroup
 	closing sync.Once
@@ -109,7 +110,7 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	}
 	s := &Sampler{engine: e, baseSpec: spec, spec: spec, base: base, devices: e.NumDevices(), slots: o.Slots, chunk: 16, rows: 8, steps: 1,
 		versions: make([]int, max(1, o.Adapters)), writers: map[int]*engine.Program{},
-		prefix: o.Prefix, submit: make(chan *job), control: make(chan func()), quit: make(chan struct{})}
+		prefix: o.Prefix, submit: make(chan *job), control: make(chan func()), swap: make(chan func()), quit: make(chan struct{})}
 	if e.IsGPU() {
 		s.chunk, s.rows, s.steps = 128, 8, mostSteps // products of 1024 tokens: larger ones gain little, and decoding waits for them
 		s.spec.Joined, s.gpu, s.ahead = spec.Shards <= 1, true, stepsAhead

@@ -74,6 +74,9 @@ func (s *Sampler) admit() bool {
 			case j := <-s.submit:
 				s.enqueue(j)
 				continue
+			case f := <-s.swap:
+				f()
+				continue
 			case <-s.quit:
 				return false
 			default:
@@ -84,6 +87,8 @@ func (s *Sampler) admit() bool {
 		case j := <-s.submit:
 			s.enqueue(j)
 		case f := <-control:
+			f()
+		case f := <-s.swap:
 			f()
 		case <-s.quit:
 			return false

@@ -85,6 +85,61 @@ func TestSeveralAdaptersInOneBatch(t *testing.T) {
 	})
 }
 
+// An adapter is set while a request of another goes on, which is not changed by it; one that is in use is not set.
+func TestAdapterIsSetBesideRequests(t *testing.T) {
+	e, err := engine.Open(engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	spec, lora := learntest.Spec(), learntest.LoRA()
+	spec.NumLayers = 1
+	s, err := New(e, spec, learntest.Weights(t, e, spec), Options{LoRA: lora, Adapters: 2, Slots: 2, Context: 48})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	flat := train.NewState(spec, lora, 2).Adapter
+	for j := range flat {
+		flat[j] += float32(math.Cos(float64(j)) * 0.1)
+	}
+	b, err := e.Upload(flat, len(flat))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Free(b)
+	r := request(0, 20, false)
+	alone := must(t, s, r)
+	errs := make(chan error, 2)
+	once := false
+	r.Each = func(policy.Token) { // called where all slots are sampled, so the rest of the request comes behind what is set
+		if !once {
+			once = true
+			go func() { errs <- s.SetAdapterOf(0, b, 1) }()
+			go func() { errs <- s.SetAdapterOf(1, b, 7) }()
+			for range 2 {
+				f := <-s.swap
+				f()
+			}
+		}
+	}
+	beside := must(t, s, r)
+	failed := 0
+	for range 2 {
+		if err := <-errs; err != nil {
+			failed++
+		}
+	}
+	if failed != 1 || !slices.Equal(beside.IDs, alone.IDs) {
+		t.Errorf("%d were refused; %v, without %v", failed, beside.IDs, alone.IDs)
+	}
+	r = request(1, 20, false)
+	r.Adapter = 1
+	if c := must(t, s, r); c.PolicyVersion != 7 {
+		t.Errorf("version %d", c.PolicyVersion)
+	}
+}
+
 // A prefix is held under one adapter, and what is not there cannot be set.
 func TestSeveralAdaptersAreRefused(t *testing.T) {
 	e, err := engine.Open(engine.Options{})

@@ -60,6 +60,15 @@ func (s *Samplers) NumSlots() int { return len(s.each) * s.each[0].NumSlots() }
 
 // SetAdapter is sample.Sampler's, on all devices: adapter holds the same on each.
 func (s *Samplers) SetAdapter(adapter engine.Buffer, version int) error {
+	return s.set(adapter, func(x *sample.Sampler, part engine.Buffer) error { return x.SetAdapter(part, version) })
+}
+
+// SetAdapterOf is SetAdapter for one of several adapters.
+func (s *Samplers) SetAdapterOf(number int, adapter engine.Buffer, version int) error {
+	return s.set(adapter, func(x *sample.Sampler, part engine.Buffer) error { return x.SetAdapterOf(number, part, version) })
+}
+
+func (s *Samplers) set(adapter engine.Buffer, set func(x *sample.Sampler, part engine.Buffer) error) error {
 	errs := make([]error, len(s.each))
 	var done sync.WaitGroup
 	for i, x := range s.each {
@@ -68,7 +77,7 @@ func (s *Samplers) SetAdapter(adapter engine.Buffer, version int) error {
 			if adapter != nil && len(s.each) > 1 {
 				part = engine.Part(adapter, i)
 			}
-			errs[i] = x.SetAdapter(part, version)
+			errs[i] = set(x, part)
 		})
 	}
 	done.Wait()

@@ -25,11 +25,12 @@ func (r reasoning) reader(f toolcall.Format, opened bool, o toolcall.Options) *R
 	return x
 }
 
+// openingTail is more tokens than any template writes behind the tag that opens reasoning.
+const openingTail = 64
+
 // Reader returns a reader of the completion of a prompt, without options: strict, as Parse.
 func (v *Vendor) Reader(prompt []int32) *Reader {
-	const tail = 64 // tokens: more than any template writes behind the tag that opens reasoning
-	_, opened, closed := v.reasoning.opening(v.tok.Decode(prompt[max(0, len(prompt)-tail):]))
-	return v.reasoning.reader(v.format, opened && !closed, toolcall.Options{})
+	return v.reasoning.reader(v.format, v.Opens(prompt) != "", toolcall.Options{})
 }
 
 // Reader returns a reader of a completion, whatever the prompt.
@@ -193,4 +194,12 @@ func begins(text, tag string) int {
 		}
 	}
 	return 0
+}
+
+// Opens returns the tag that ends the reasoning where a prompt has begun it, and "" where it has not.
+func (v *Vendor) Opens(prompt []int32) string {
+	if _, opened, closed := v.reasoning.opening(v.tok.Decode(prompt[max(0, len(prompt)-openingTail):])); opened && !closed {
+		return v.reasoning.close
+	}
+	return ""
 }

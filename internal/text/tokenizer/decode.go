@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -176,4 +177,24 @@ func isASCII(text string) bool {
 		}
 	}
 	return true
+}
+
+// Bytes returns the bytes that a token stands for behind others: of a character cut in half, its half. It is false for an id outside
+// of the vocabulary, and where a token writes nothing.
+func (t *Tokenizer) Bytes(id int32) (string, bool) {
+	if !t.valid(id) || t.tokens[id] == "" {
+		return "", false
+	}
+	if t.decoder == nil {
+		return t.texts[id], t.texts[id] != ""
+	}
+	if b, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimPrefix(t.tokens[id], "<0x"), ">"), 16, 8); err == nil && len(t.tokens[id]) == len("<0x00>") && !t.added[id] {
+		return string([]byte{byte(b)}), true
+	}
+	anchor, known := t.ids["a"]
+	if !known {
+		return "", false
+	}
+	text, behind := strings.CutPrefix(t.Decode([]int32{anchor, id}), t.Decode([]int32{anchor}))
+	return text, behind && text != ""
 }

@@ -1,7 +1,7 @@
-package job
+package local
 
 import (
-	"cmp"
+	"context"
 	"log/slog"
 	"net/http"
 	"os"
@@ -12,7 +12,6 @@ import (
 	"hone/internal/digest"
 	"hone/internal/host"
 	"hone/internal/learn/adapter"
-	"hone/internal/learn/model"
 	"hone/internal/serve"
 )
 
@@ -33,41 +32,33 @@ func OpenServed(h *host.Host, c config.Config, folder string, slots int) (*Serve
 	if err != nil {
 		return nil, err
 	}
-	o := ServeOptions{Model: cmp.Or(folder, BaseOnly), Base: base, Context: c.Model.Context, Slots: slots}
+	o := Options{Base: base, Context: c.Model.Context, Slots: slots}
+	if folder != "" {
+		o.adapters = []adapterFolder{{folder, folder}}
+	}
 	c.Engine.Devices = 1
-	trained, _, own, err := o.Prompting(h, c)
+	p, err := open(h, c, o)
 	if err != nil {
 		return nil, err
 	}
-	m, err := basemodel.Find(h, own, base, trained)
-	if err != nil {
-		return nil, err
-	}
-	out := &Served{Close: m.Close}
-	if err := out.open(h, c, o, m, folder); err != nil {
+	out := &Served{Close: p.close}
+	if err := out.open(p); err != nil {
 		out.Close()
 		return nil, err
 	}
-	out.Fingerprint, err = fingerprintOf(h, base, folder)
-	return out, err
+	if out.Fingerprint, err = fingerprintOf(h, base, folder); err != nil {
+		out.Close()
+		return nil, err
+	}
+	return out, nil
 }
 
-func (out *Served) open(h *host.Host, c config.Config, o ServeOptions, m *basemodel.Model, folder string) error {
-	if err := m.FitServing(c, folder, o.Context, o.Slots); err != nil {
-		return err
-	}
-	if err := m.Load(model.LoadToSample); err != nil {
-		return err
-	}
-	models, stop, err := o.models(h, c, m)
-	out.Close = func() {
-		stop()
-		m.Close()
-	}
+func (out *Served) open(p *places) error {
+	models, err := p.load(context.Background())
 	if err != nil {
 		return err
 	}
-	s, err := serve.New(serve.Options{Models: models, MaxTokens: o.Context, MaxQueue: mostWaiting, Logger: slog.New(slog.DiscardHandler)})
+	s, err := serve.New(serve.Options{Models: models, MaxTokens: p.options.Context, MaxQueue: mostWaiting, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}

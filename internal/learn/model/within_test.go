@@ -1,0 +1,52 @@
+package model_test
+
+import (
+	"testing"
+
+	"hone/internal/learn/learntest"
+	"hone/internal/learn/model"
+)
+
+// An adapter in a larger place changes what it did: of each target, scale B A is the same matrix.
+func TestAdapterWithinALargerPlace(t *testing.T) {
+	s := learntest.Spec()
+	own := model.LoRA{Rank: 2, Alpha: 6, Targets: []string{"q_proj", "down_proj"}}
+	place := model.LoRA{Rank: 5, Alpha: 5}
+	pieces, size := own.Pieces(s)
+	flat := make([]float32, size)
+	for i := range flat {
+		flat[i] = float32(i%7) - 3
+	}
+	out, err := own.Within(s, flat, place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[[2]int]model.Piece{}
+	larger, total := place.Pieces(s)
+	for i := 0; i < len(larger); i += 2 {
+		at[[2]int{larger[i].Layer, int(larger[i].Target)}] = larger[i]
+	}
+	if len(out) != total {
+		t.Fatalf("%d numbers, want %d", len(out), total)
+	}
+	entry := func(x []float32, a model.Piece, row, col int) float64 {
+		in := a.Cols
+		b := x[a.Offset+a.Rows*in:]
+		sum := 0.0
+		for k := range a.Rows {
+			sum += float64(b[row*a.Rows+k]) * float64(x[a.Offset+k*in+col])
+		}
+		return a.Scale * sum
+	}
+	for i := 0; i < len(pieces); i += 2 {
+		a := pieces[i]
+		for _, place := range [][2]int{{0, 0}, {1, 3}, {2, 1}} {
+			if got, want := entry(out, at[[2]int{a.Layer, int(a.Target)}], place[0], place[1]), entry(flat, a, place[0], place[1]); got != want {
+				t.Errorf("layer %d, target %v, %v: %v, want %v", a.Layer, a.Target, place, got, want)
+			}
+		}
+	}
+	if _, err := place.Within(s, out, own); err == nil {
+		t.Error("a larger adapter is put into a smaller place")
+	}
+}

@@ -1,0 +1,80 @@
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"hone/internal/policy"
+)
+
+// apiError is why a request is refused. In OpenAI's form it is {"error": {"message", "type", "param", "code"}}; a dialect may write it
+// in another.
+type apiError struct {
+	Status  int    `json:"-"`
+	Type    string `json:"type"`
+	Param   string `json:"-"`
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+func (e *apiError) Error() string { return e.Message }
+
+// invalid is the usual refusal: status 400, naming the parameter.
+func invalid(param, message string) *apiError {
+	return &apiError{http.StatusBadRequest, "invalid_request_error", param, "invalid_value", message}
+}
+
+// unsupported is the refusal of what would change the answer and is not there.
+func unsupported(param, message string) *apiError {
+	return &apiError{http.StatusBadRequest, "invalid_request_error", param, "unsupported_value", param + ": " + message}
+}
+
+// body is the error in OpenAI's form.
+func (e *apiError) body() any {
+	body := struct {
+		apiError
+		Param *string `json:"param"` // null where no parameter is to blame
+	}{apiError: *e}
+	if e.Param != "" {
+		body.Param = &e.Param
+	}
+	return map[string]any{"error": body}
+}
+
+// refuse answers with an error in OpenAI's form.
+func refuse(w http.ResponseWriter, e *apiError) { refuseAs(w, e, e.body()) }
+
+func refuseAs(w http.ResponseWriter, e *apiError, body any) {
+	if e.Status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "1")
+	}
+	writeJSON(w, e.Status, body)
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // fails only where the client is gone
+}
+
+// asRefusal is what a client is told of an error.
+func asRefusal(err error) *apiError {
+	var refused *apiError
+	var long *policy.ContextError
+	var none *policy.ConstraintError
+	switch {
+	case errors.As(err, &refused):
+		return refused
+	case errors.As(err, &long):
+		return &apiError{http.StatusBadRequest, "invalid_request_error", "messages", "context_length_exceeded",
+			fmt.Sprintf("the prompt has %d tokens and the context holds %d", long.NumPrompt, long.MaxContext)}
+	case errors.As(err, &none):
+		return invalid("logit_bias", "nothing may be sampled: logit_bias bans every token, or every one that the asked form leaves")
+	case errors.Is(err, errBusy):
+		return &apiError{http.StatusTooManyRequests, "rate_limit_error", "", "queue_full", err.Error()}
+	}
+	// The cause is in the log: it may name paths and addresses that are no client's business.
+	return &apiError{http.StatusInternalServerError, "server_error", "", "server_error", "sampling failed; the server's log says why"}
+}

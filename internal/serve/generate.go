@@ -1,0 +1,327 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"hone/internal/chat"
+	"hone/internal/policy"
+)
+
+// dialect is a protocol in which completions are asked for and told. It translates, and does nothing else: all dialects are answered
+// by generate.
+type dialect interface {
+	// read reads what a client asks for.
+	read(w http.ResponseWriter, r *http.Request) (*request, *apiError)
+	// name begins the ids of answers.
+	name() string
+	// whole is the answer to x where it is not streamed.
+	whole(x *exchange) any
+	// teller tells of x as a stream.
+	teller(x *exchange, e *events) teller
+	// failure is an error in the dialect's form.
+	failure(e *apiError) any
+}
+
+// teller tells of an exchange as it grows. What it writes once the client is gone is lost.
+type teller interface {
+	begin()                  // before all else, once the policy version is known
+	delta(a *answer, d told) // something was added to the message of one of the answers
+	finish(a *answer)        // one of the answers has ended
+	end()                    // all have
+	fail(e *apiError)        // in place of the end
+}
+
+// exchange is one request on its way: what was asked, and what came.
+type exchange struct {
+	id      string
+	created time.Time
+	model   *served
+	request *request
+	answers []*answer
+	version int // policy version of all of it, once begun
+}
+
+// answer is one completion of an exchange.
+type answer struct {
+	index  int
+	prompt []int32
+	policy.Completion
+	*reading
+	blocks []block
+	noted  policy.Completion // tokens that a stream has not told of
+	first  time.Time         // when its first token was drawn
+}
+
+// block is a part of an answer's message, in the order in which the model wrote it: text, reasoning, or a call.
+type block struct {
+	text, reasoning string
+	call            *chat.ToolCall
+}
+
+// told is what a stream tells of at one time: what was added to a block, and whether it is a new one.
+type told struct {
+	chat.Delta
+	at  int // number of the block
+	new bool
+}
+
+// grow adds what was settled to the blocks.
+func (a *answer) grow(deltas []chat.Delta) (out []told) {
+	for _, d := range deltas {
+		last := len(a.blocks) - 1
+		fresh := last < 0 || d.Call != nil || a.blocks[last].call != nil || (d.Reasoning != "") != (a.blocks[last].reasoning != "")
+		if fresh {
+			a.blocks = append(a.blocks, block{})
+			last++
+		}
+		b := &a.blocks[last]
+		b.text += d.Content
+		b.reasoning += d.Reasoning
+		b.call = d.Call
+		out = append(out, told{d, last, fresh})
+	}
+	return out
+}
+
+// cut reports whether the answer ended for want of room.
+func (a *answer) cut() bool { return a.FinishReason != policy.FinishStop }
+
+// finish is why an answer ended, in OpenAI's words.
+func (a *answer) finish() *string {
+	reason := "length"
+	if !a.cut() {
+		reason = "stop"
+		if len(a.message.ToolCalls) > 0 {
+			reason = "tool_calls"
+		}
+	}
+	return &reason
+}
+
+// counts are the tokens of an exchange: a prompt counts once, however many completions it has.
+func (x *exchange) counts() (prompt, completion int) {
+	for i, a := range x.answers {
+		if i%x.request.n == 0 {
+			prompt += len(a.prompt)
+		}
+		completion += len(a.IDs)
+	}
+	return prompt, completion
+}
+
+// generating answers a route of completions.
+func (s *Server) generating(d dialect) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		q, refused := d.read(w, r)
+		if refused == nil {
+			refused = q.check()
+		}
+		if refused != nil {
+			s.count(refused)
+			refuseAs(w, refused, d.failure(refused))
+			return
+		}
+		x := &exchange{id: newID(d.name()), created: time.Now(), request: q}
+		if x.model, refused = s.models.take(q.model); refused != nil {
+			s.count(refused)
+			refuseAs(w, refused, d.failure(refused))
+			return
+		}
+		defer s.models.leave(x.model)
+		err := s.generate(r.Context(), w, x, d)
+		s.measure(x, err, r.Context().Err() != nil)
+		if err != nil && r.Context().Err() == nil { // else nobody is there to be told
+			refused = s.refusal(x, err)
+			refuseAs(w, refused, d.failure(refused))
+		}
+		numPrompt, numCompletion := x.counts()
+		s.o.Logger.Info("completion", "id", x.id, "request", w.Header().Get(requestID), "model", x.model.ID, "prompt_tokens", numPrompt,
+			"completion_tokens", numCompletion, "policy_version", x.version, "seconds", time.Since(x.created).Seconds(), "failed", err != nil)
+	}
+}
+
+// refusal is what the client is told of an error; what is the server's own fault is in the log.
+func (s *Server) refusal(x *exchange, err error) *apiError {
+	refused := asRefusal(err)
+	if refused.Status >= 500 {
+		s.o.Logger.Error("a completion failed", "id", x.id, "model", x.model.ID, "error", err)
+	}
+	return refused
+}
+
+// generate samples and writes an exchange, as a stream where that is asked for. An error is returned where nothing was written;
+// behind the first event it is told in the stream.
+func (s *Server) generate(ctx context.Context, w http.ResponseWriter, x *exchange, d dialect) error {
+	if err := s.prepare(ctx, x); err != nil {
+		return err
+	}
+	if x.request.stream {
+		return s.stream(ctx, w, x, d)
+	}
+	if err := s.sampleAll(ctx, x, func(*answer, *policy.Token) {}); err != nil {
+		return err
+	}
+	for _, a := range x.answers {
+		for _, id := range a.IDs {
+			a.grow(a.next(id))
+		}
+		a.grow(a.close(&a.Completion))
+	}
+	x.version = x.answers[0].PolicyVersion
+	writeJSON(w, http.StatusOK, d.whole(x))
+	return nil
+}
+
+// prepare renders the prompts, and makes a reading for each completion.
+func (s *Server) prepare(ctx context.Context, x *exchange) error {
+	q, m := x.request, x.model
+	prompts := q.prompts
+	for _, text := range q.raw {
+		prompts = append(prompts, m.Encode(text))
+	}
+	plain := prompts != nil
+	if !plain {
+		if err := s.shorten(ctx, q.messages); err != nil {
+			return err
+		}
+		prompt, err := m.Renderer.Prompt(q.messages, q.shownTools())
+		if err != nil {
+			return invalid("messages", "the conversation cannot be rendered: "+err.Error())
+		}
+		prompts = [][]int32{prompt}
+	}
+	if most := m.Sampler.NumSlots(); len(prompts)*q.n > most {
+		return invalid("n", strconv.Itoa(len(prompts)*q.n)+" completions are asked for at once; the server samples "+strconv.Itoa(most))
+	}
+	for _, prompt := range prompts {
+		if len(prompt) == 0 {
+			return invalid("prompt", "a prompt has no tokens")
+		}
+		for range q.n {
+			r := &reading{decoder: m.NewDecoder(), ends: m.Renderer.StopIDs(), stops: q.sampling.Stop,
+				first: nextCall(q.messages), message: chat.Message{Role: chat.Assistant}}
+			if r.reader = (&plainReader{}); !plain {
+				r.reader = m.Read(prompt)
+			}
+			x.answers = append(x.answers, &answer{index: len(x.answers), prompt: prompt, reading: r})
+		}
+	}
+	return nil
+}
+
+// plainReader reads nothing but text.
+type plainReader struct{}
+
+func (plainReader) Feed(text string) []chat.Delta {
+	if text == "" {
+		return nil
+	}
+	return []chat.Delta{{Content: text}}
+}
+func (plainReader) Close() []chat.Delta { return nil }
+
+// shorten puts in place of tools' results what the model is shown of them, as it was in training.
+func (s *Server) shorten(ctx context.Context, messages []chat.Message) (err error) {
+	if s.o.Shorten == nil {
+		return nil
+	}
+	calls := map[string]chat.ToolCall{}
+	for i := range messages {
+		m := &messages[i]
+		for _, c := range m.ToolCalls {
+			calls[c.ID] = c
+		}
+		if m.Role != chat.ToolRole {
+			continue
+		}
+		if m.Content, err = s.o.Shorten(ctx, calls[m.ToolCallID], m.Content); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sampleAll samples the completions of an exchange beside each other. each is told of a token as soon as it is drawn, and with nil of
+// an answer's end; it must not block.
+func (s *Server) sampleAll(ctx context.Context, x *exchange, each func(a *answer, t *policy.Token)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	errs := make([]error, len(x.answers))
+	var all sync.WaitGroup
+	seed := rand.Uint64()
+	if x.request.seed != nil {
+		seed = uint64(*x.request.seed)
+	}
+	for i, a := range x.answers {
+		all.Go(func() {
+			if errs[i] = s.sample(ctx, x, a, policy.Key{Seed: seed, Stream: uint64(i)}, each); errs[i] != nil {
+				cancel()
+				return
+			}
+			each(a, nil)
+		})
+	}
+	all.Wait()
+	var failed error
+	for _, err := range errs { // the one that made the others stop comes first
+		if err != nil && (failed == nil || errors.Is(failed, context.Canceled)) {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// sample samples one completion in a slot of its own.
+func (s *Server) sample(ctx context.Context, x *exchange, a *answer, key policy.Key, each func(*answer, *policy.Token)) error {
+	m, q := x.model, x.request
+	form, refused := m.constraint(q, a.prompt) // one for each completion: it keeps where that is
+	if refused != nil {
+		return refused
+	}
+	slot, err := m.slots.acquire(ctx, m.Adapter, a.prompt)
+	if err != nil {
+		return err
+	}
+	s.metrics.waited(m.ID, time.Since(x.created))
+	held := a.prompt
+	defer func() { m.slots.release(slot, m.Adapter, held) }()
+	sampling := q.sampling
+	sampling.StopIDs = append(m.Renderer.StopIDs(), q.sampling.StopIDs...)
+	if sampling.MaxTokens == 0 {
+		sampling.MaxTokens = s.o.MaxTokens
+	}
+	request := policy.Request{Prompt: a.prompt, Slot: slot, Adapter: m.Adapter, Key: key, Sampling: sampling, Constraint: form}
+	request.Each = func(t policy.Token) {
+		if a.first.IsZero() {
+			a.first = time.Now()
+		}
+		each(a, &t)
+	}
+	if a.Completion, err = m.Sampler.Sample(ctx, request); err != nil {
+		held = nil // what the slot holds now is not known
+		return err
+	}
+	held = append(a.prompt[:len(a.prompt):len(a.prompt)], a.IDs...)
+	return nil
+}
+
+// nextCall numbers calls through a conversation from 0, as an episode of training does: some templates write the numbers, so
+// they are in what the model is trained on. One that a conversation has is not given again.
+func nextCall(messages []chat.Message) int {
+	next := 0
+	for _, m := range messages {
+		for _, call := range m.ToolCalls {
+			if n, err := strconv.Atoi(strings.TrimPrefix(call.ID, "call_")); err == nil && n < 1<<30 {
+				next = max(next, n+1)
+			}
+		}
+	}
+	return next
+}

@@ -1,0 +1,225 @@
+package local
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"hone/internal/basemodel"
+	"hone/internal/config"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/learn/engine"
+	"hone/internal/learn/model"
+	"hone/internal/learn/peft"
+	"hone/internal/learn/sample"
+	"hone/internal/learn/samplers"
+	"hone/internal/policy"
+	"hone/internal/serve"
+	"hone/internal/text/grammar"
+	"hone/internal/text/render"
+	"hone/internal/text/tokenizer"
+	"hone/internal/text/toolcall"
+)
+
+// places are where adapters stand in a sampler: beside the base model, each in a place of one shape. One place more than are served at
+// one time is there, so that an adapter can be replaced while requests of the old one go on.
+type places struct {
+	host    *host.Host
+	config  config.Config
+	options Options
+	base    *basemodel.Model
+	lora    *model.LoRA // the shape; nil: the base model alone
+	count   int
+
+	sampler *samplers.Samplers
+	words   *grammar.Vocabulary
+
+	mu      sync.Mutex
+	taken   []bool
+	version int // policy version of the last adapter set
+}
+
+// usualRank is the rank that adapters loaded at run time may have, as vLLM has it.
+const usualRank = 16
+
+// shape finds the shape that holds all adapters: that of them where they are alike, else one of all linear maps and the largest rank.
+func (p *places) shape() error {
+	spec := p.base.Shape()
+	alike, rank := true, 0
+	for i, a := range p.options.adapters {
+		lora, err := basemodel.AdapterShape(p.config, spec, a.dir)
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			p.lora = &lora
+		}
+		alike = alike && p.lora.Equal(lora)
+		pieces, _ := lora.Pieces(spec)
+		for _, x := range pieces {
+			if !x.B {
+				rank = max(rank, x.Rows)
+			}
+		}
+	}
+	if most := p.options.MaxAdapters; most > 0 {
+		alike, rank = false, max(rank, p.options.MaxRank)
+		if p.options.MaxRank == 0 {
+			rank = max(rank, usualRank)
+		}
+		p.count = most + 1
+	} else {
+		p.count = max(2, len(p.options.adapters)) // a sampler of one adapter has no base model beside it
+	}
+	if !alike {
+		p.lora = &model.LoRA{Rank: rank, Alpha: float64(rank)}
+	}
+	if p.lora == nil {
+		p.count = 0
+	}
+	return nil
+}
+
+// load puts the weights on the device and starts the sampler, with the adapters in it.
+func (p *places) load(ctx context.Context) (models []serve.Model, err error) {
+	if err := p.base.Load(model.LoadToSample); err != nil {
+		return nil, err
+	}
+	o := p.options
+	tok := p.base.Text.Tokenizer
+	sampling := sample.Options{Slots: o.Slots, Context: o.Context, NewDecoder: func() sample.Decoder { return tok.NewDecoder() }}
+	if p.lora != nil {
+		sampling.LoRA, sampling.Adapters = *p.lora, p.count
+	}
+	p.host.Say("loading %s on %s; programs that are not kept yet are compiled", o.Base, p.base.Engine.Description())
+	if p.sampler, err = samplers.New(p.base.Engine, p.base.Spec, p.base.Weights, sampling); err != nil {
+		return nil, err
+	}
+	p.taken = make([]bool, p.count)
+	p.words = vocabulary(tok, p.base.Spec.VocabSize)
+	for _, a := range o.adapters {
+		m, err := p.Load(ctx, a.name, a.dir)
+		if err != nil {
+			return nil, err
+		}
+		models = append(models, m)
+	}
+	text, err := basemodel.ReadText(p.config.Model, p.base.File) // the base model is prompted its own way, not an adapter's
+	if err != nil {
+		return nil, err
+	}
+	r, err := text.Renderer("")
+	if err != nil && len(models) > 0 {
+		p.host.Say("%s alone is not served: %v", o.Base, err)
+		return models, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	m := p.model(o.Base, r)
+	if p.count > 0 {
+		m.Adapter = policy.NoAdapter
+	}
+	return append(models, m), nil
+}
+
+func vocabulary(tok *tokenizer.Tokenizer, size int) *grammar.Vocabulary {
+	return grammar.NewVocabulary(size, func(id int32) grammar.Token {
+		text, _ := tok.Bytes(id)
+		return grammar.Token{Text: text, Added: tok.IsAdded(id)}
+	})
+}
+
+// model is what is served under a name with a renderer.
+func (p *places) model(name string, r render.Renderer) serve.Model {
+	tok := p.base.Text.Tokenizer
+	m := serve.Model{ID: name, Sampler: p.sampler, Renderer: r, Decode: tok.Decode, Encode: tok.Encode, Token: tok.Token, MaxContext: p.options.Context,
+		NewDecoder: func() serve.Decoder { return tok.NewDecoder() }, Read: func(prompt []int32) serve.Reader { return r.Reader(prompt) },
+		VocabSize: p.base.Spec.VocabSize, Shape: &serve.Shape{Words: p.words}}
+	if v, ok := r.(*render.Vendor); ok {
+		m.Shape.Opens = v.Opens
+	}
+	format := r.Prompting().ToolFormat
+	if format == "" { // hone's own form
+		format = toolcall.Hermes().Name()
+	}
+	if f, err := toolcall.Named(format); err == nil {
+		if frame, ok := f.Frame(); ok {
+			m.Shape.Frame = &grammar.Frame{Open: frame.Open, Middle: frame.Middle, Close: frame.Close, Between: frame.Between}
+		}
+	}
+	return m
+}
+
+// Load implements serve.Adapters.
+func (p *places) Load(_ context.Context, name, dir string) (serve.Model, error) {
+	trained, template, own, err := Prompting(p.host, p.config, dir)
+	if err != nil {
+		return serve.Model{}, err
+	}
+	text, err := basemodel.ReadText(own.Model, p.base.File)
+	if err != nil {
+		return serve.Model{}, err
+	}
+	r, err := text.Under(trained).Renderer(own.Rollout.System)
+	if err != nil {
+		return serve.Model{}, err
+	}
+	if template != "" && template != r.Template() {
+		p.host.Say("warning: %s differs from hone's own template: the adapter is not prompted as it was trained", filepath.Join(dir, render.TemplateFile))
+	}
+	lora, flat, err := peft.Load(dir, p.base.Spec)
+	if err != nil {
+		return serve.Model{}, err
+	}
+	if flat, err = lora.Within(p.base.Spec, flat, *p.lora); err != nil {
+		return serve.Model{}, &fault.Error{Code: fault.CodeUsage, What: "the adapter does not fit its place", Where: dir, Err: err, Next: "start hone serve with a larger --max-rank"}
+	}
+	place, err := p.set(flat)
+	if err != nil {
+		return serve.Model{}, err
+	}
+	m := p.model(name, r)
+	m.Adapter, m.Root, m.Parent = place, dir, p.options.Base
+	return m, nil
+}
+
+// set writes an adapter into a free place.
+func (p *places) set(flat []float32) (place int, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for place < len(p.taken) && p.taken[place] {
+		place++
+	}
+	if place == len(p.taken) {
+		return 0, &fault.Error{Code: fault.CodeExhausted, What: "all places for adapters are taken", Why: fmt.Sprintf("there are %d", p.count-1),
+			Next: "unload one, or start hone serve with a larger --max-adapters"}
+	}
+	b, err := p.base.Engine.Upload(flat, len(flat))
+	if err != nil {
+		return 0, err
+	}
+	defer engine.Free(b) // it is copied into the sampler's own arrays
+	p.version++
+	if err := p.sampler.SetAdapterOf(place, b, p.version); err != nil { // not 0, which tells the base model in an answer's fingerprint
+		return 0, err
+	}
+	p.taken[place] = true
+	return place, nil
+}
+
+// Unload implements serve.Adapters.
+func (p *places) Unload(m serve.Model) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.taken[m.Adapter] = false
+}
+
+func (p *places) close() {
+	if p.sampler != nil {
+		p.sampler.Close()
+	}
+	p.base.Close()
+}

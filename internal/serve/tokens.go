@@ -1,0 +1,93 @@
+package serve
+
+import (
+	"net/http"
+
+	"hone/internal/chat"
+)
+
+// tokenizeRequest is vLLM's /tokenize: of a text, or of a conversation as it is prompted.
+type tokenizeRequest struct {
+	Model             string         `json:"model"`
+	Prompt            *string        `json:"prompt"`
+	Messages          []chat.Message `json:"messages"`
+	Tools             []tool         `json:"tools"`
+	ReturnTokenStrs   bool           `json:"return_token_strs"`
+	AddGenerationTurn *bool          `json:"add_generation_prompt"`
+}
+
+func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
+	var q tokenizeRequest
+	refused := readBody(w, r, &q, "add_special_tokens")
+	if refused != nil {
+		refuse(w, refused)
+		return
+	}
+	m, refused := s.models.take(q.Model)
+	if refused != nil {
+		refuse(w, refused)
+		return
+	}
+	defer s.models.leave(m)
+	var ids []int32
+	switch {
+	case q.AddGenerationTurn != nil && !*q.AddGenerationTurn:
+		refused = unsupported("add_generation_prompt", "prompts end with the opening of the model's turn")
+	case (q.Prompt == nil) == (q.Messages == nil):
+		refused = invalid("prompt", "either prompt or messages is needed")
+	case q.Prompt != nil:
+		ids = m.Encode(*q.Prompt)
+	default:
+		ids, refused = m.prompted(r, s, q.Messages, q.Tools)
+	}
+	if refused != nil {
+		refuse(w, refused)
+		return
+	}
+	out := map[string]any{"count": len(ids), "max_model_len": m.MaxContext, "tokens": append([]int32{}, ids...)}
+	if q.ReturnTokenStrs && m.Token != nil {
+		texts := []string{}
+		for _, id := range ids {
+			text, _ := m.Token(id)
+			texts = append(texts, text)
+		}
+		out["token_strs"] = texts
+	}
+	writeJSON(w, http.StatusOK, out)
+}
+
+// prompted are the ids that a conversation is sampled behind.
+func (m *served) prompted(r *http.Request, s *Server, messages []chat.Message, tools []tool) ([]int32, *apiError) {
+	q := &request{messages: messages}
+	q.setTools(tools)
+	if refused := q.check(); refused != nil {
+		return nil, refused
+	}
+	if err := s.shorten(r.Context(), q.messages); err != nil {
+		return nil, asRefusal(err)
+	}
+	ids, err := m.Renderer.Prompt(q.messages, q.tools)
+	if err != nil {
+		return nil, invalid("messages", "the conversation cannot be rendered: "+err.Error())
+	}
+	return ids, nil
+}
+
+// detokenize is vLLM's /detokenize.
+func (s *Server) detokenize(w http.ResponseWriter, r *http.Request) {
+	var q struct {
+		Model  string  `json:"model"`
+		Tokens []int32 `json:"tokens"`
+	}
+	if refused := readBody(w, r, &q); refused != nil {
+		refuse(w, refused)
+		return
+	}
+	m, refused := s.models.take(q.Model)
+	if refused != nil {
+		refuse(w, refused)
+		return
+	}
+	defer s.models.leave(m)
+	writeJSON(w, http.StatusOK, map[string]string{"prompt": m.Decode(q.Tokens)})
+}

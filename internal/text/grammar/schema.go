@@ -1,0 +1,419 @@
+package grammar
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hone/internal/chat"
+)
+
+// maxDepth bounds schemas inside each other, maxCount the numbers of minItems, maxLength and their like.
+const maxDepth, maxCount = 64, 2048
+
+// schema adds the rules of a JSON Schema. root is the document that references point into.
+func (b *builder) schema(root, s chat.Value, at string, depth int) (symbol, error) {
+	o, isObject := s.(*chat.Object)
+	if s == true || isObject && o.Len() == 0 {
+		return b.value(), nil
+	}
+	if !isObject {
+		return symbol{}, fmt.Errorf("the schema at %s is no object", at)
+	}
+	if depth > maxDepth {
+		return symbol{}, fmt.Errorf("the schema at %s lies too deep", at)
+	}
+	b.note(o, at)
+	if ref, ok := o.Get("$ref"); ok {
+		return b.reference(root, ref, at, depth)
+	}
+	if v, ok := o.Get("const"); ok {
+		return b.constants([]chat.Value{v})
+	}
+	if v, ok := o.Get("enum"); ok {
+		list, ok := v.([]chat.Value)
+		if !ok || len(list) == 0 {
+			return symbol{}, fmt.Errorf("enum at %s is no list", at)
+		}
+		return b.constants(list)
+	}
+	for _, key := range []string{"anyOf", "oneOf"} {
+		if v, ok := o.Get(key); ok {
+			return b.anyOf(root, v, at+"/"+key, depth)
+		}
+	}
+	if v, ok := o.Get("allOf"); ok {
+		merged, err := merge(root, o, v, at)
+		if err != nil {
+			return symbol{}, err
+		}
+		return b.schema(root, merged, at, depth+1)
+	}
+	types, err := typesOf(o, at)
+	if err != nil {
+		return symbol{}, err
+	}
+	var alternatives []sequence
+	for _, t := range types {
+		x, err := b.typed(root, o, t, at, depth)
+		if err != nil {
+			return symbol{}, err
+		}
+		alternatives = append(alternatives, one(x))
+	}
+	return b.rule(alternatives...), nil
+}
+
+// note notes the keywords of a schema that the rules do not hold. Those that hold nothing by themselves are not among them.
+func (b *builder) note(o *chat.Object, at string) {
+	for _, key := range []string{"pattern", "patternProperties", "propertyNames", "multipleOf", "uniqueItems", "contains", "minContains", "maxContains",
+		"minProperties", "maxProperties", "not", "if", "then", "else", "dependentRequired", "dependentSchemas", "dependencies", "$dynamicRef", "unevaluatedProperties"} {
+		if v, ok := o.Get(key); ok && v != false {
+			b.unheld[key+" at "+at] = true
+		}
+	}
+	for _, key := range []string{"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"} {
+		if _, ok := o.Get(key); ok {
+			b.unheld[key+" at "+at] = true
+		}
+	}
+}
+
+func typesOf(o *chat.Object, at string) ([]string, error) {
+	all := []string{"object", "array", "string", "number", "boolean", "null"}
+	v, ok := o.Get("type")
+	if !ok { // told from what else is said
+		for kind, keys := range map[string][]string{"object": {"properties", "required", "additionalProperties"}, "array": {"items", "prefixItems"}} {
+			if slices.ContainsFunc(keys, func(k string) bool { _, ok := o.Get(k); return ok }) {
+				return []string{kind}, nil
+			}
+		}
+		return all, nil
+	}
+	var types []string
+	switch v := v.(type) {
+	case string:
+		types = []string{v}
+	case []chat.Value:
+		for _, t := range v {
+			name, _ := t.(string)
+			types = append(types, name)
+		}
+	}
+	for _, t := range types {
+		if t != "integer" && !slices.Contains(all, t) {
+			return nil, fmt.Errorf("type at %s is %q, which is none of JSON Schema's", at, t)
+		}
+	}
+	if len(types) == 0 {
+		return nil, fmt.Errorf("type at %s names no type", at)
+	}
+	return types, nil
+}
+
+func (b *builder) typed(root chat.Value, o *chat.Object, kind, at string, depth int) (symbol, error) {
+	switch kind {
+	case "null":
+		return b.rule(bytes("null")), nil
+	case "boolean":
+		return b.rule(bytes("true"), bytes("false")), nil
+	case "integer":
+		return b.bounded(o, at), nil
+	case "number":
+		return b.number(), nil
+	case "string":
+		least, most := b.counts(o, "minLength", "maxLength", at)
+		return b.text(least, most), nil
+	case "array":
+		return b.arrayOf(root, o, at, depth)
+	}
+	return b.object(root, o, at, depth)
+}
+
+// counts are bounds of a length; one too large to be counted is not held.
+func (b *builder) counts(o *chat.Object, least, most, at string) (from, to int) {
+	to = -1
+	for key, n := range map[string]*int{least: &from, most: &to} {
+		v, ok := o.Get(key)
+		if !ok {
+			continue
+		}
+		number, isNumber := v.(chat.Number)
+		if x := number.Float(); isNumber && x >= 0 && x <= maxCount && x == float64(int(x)) {
+			*n = int(x)
+		} else {
+			b.unheld[key+" at "+at] = true
+		}
+	}
+	if to >= 0 && to < from {
+		to = from
+		b.unheld[most+" at "+at] = true
+	}
+	return from, to
+}
+
+func (b *builder) arrayOf(root chat.Value, o *chat.Object, at string, depth int) (symbol, error) {
+	least, most := b.counts(o, "minItems", "maxItems", at)
+	items, hasItems := o.Get("items")
+	prefix, _ := o.Get("prefixItems")
+	if list, ok := prefix.([]chat.Value); ok && len(list) > 0 {
+		out, sp := bytes("["), one(b.space())
+		for i, p := range list {
+			x, err := b.schema(root, p, fmt.Sprintf("%s/prefixItems/%d", at, i), depth+1)
+			if err != nil {
+				return symbol{}, err
+			}
+			if i > 0 {
+				out = append(out, bytes(",")...)
+			}
+			out = join(out, sp, one(x))
+		}
+		if least > len(list) {
+			b.unheld["minItems at "+at] = true
+		}
+		return b.rule(join(out, sp, bytes("]"))), nil
+	}
+	item := b.value()
+	if hasItems && items != true {
+		var err error
+		if item, err = b.schema(root, items, at+"/items", depth+1); err != nil {
+			return symbol{}, err
+		}
+	}
+	return b.array(func() symbol { return item }, least, most), nil
+}
+
+// object is one whose properties come in the schema's order, those that are not required or not. Others are written only where the
+// schema names none.
+func (b *builder) object(root chat.Value, o *chat.Object, at string, depth int) (symbol, error) {
+	properties, _ := o.Get("properties")
+	named, _ := properties.(*chat.Object)
+	if named == nil {
+		named = &chat.Object{}
+	}
+	required := map[string]bool{}
+	list, _ := o.Get("required")
+	names, _ := list.([]chat.Value)
+	keys := slices.Clone(named.Keys())
+	for _, n := range names {
+		name, ok := n.(string)
+		if !ok {
+			return symbol{}, fmt.Errorf("required at %s holds what is no name", at)
+		}
+		required[name] = true
+		if !slices.Contains(keys, name) {
+			keys = append(keys, name)
+		}
+	}
+	if len(keys) == 0 {
+		return b.free(root, o, at, depth)
+	}
+	sp := one(b.space())
+	// rest[written] is what may stand from a property on, by whether one was written before it.
+	var rest [2]symbol
+	for i := range rest {
+		rest[i] = b.rule(join(sp, bytes("}")))
+	}
+	for i := len(keys) - 1; i >= 0; i-- {
+		x := b.value()
+		if property, ok := named.Get(keys[i]); ok {
+			var err error
+			if x, err = b.schema(root, property, at+"/properties/"+keys[i], depth+1); err != nil {
+				return symbol{}, err
+			}
+		}
+		member := join(sp, quoted(keys[i]), bytes(":"), sp, one(x), one(rest[1]))
+		next := [2][]sequence{{member}, {join(bytes(","), member)}}
+		for written := range next {
+			if !required[keys[i]] {
+				next[written] = append(next[written], one(rest[written]))
+			}
+		}
+		rest = [2]symbol{b.rule(next[0]...), b.rule(next[1]...)}
+	}
+	return b.rule(join(bytes("{"), one(rest[0]))), nil
+}
+
+// free is an object of which no property is named.
+func (b *builder) free(root chat.Value, o *chat.Object, at string, depth int) (symbol, error) {
+	more, ok := o.Get("additionalProperties")
+	if _, named := o.Get("properties"); more == false || named && !ok {
+		return b.rule(join(bytes("{"), one(b.space()), bytes("}"))), nil
+	}
+	if !ok || more == true {
+		return b.anyObject(), nil
+	}
+	x, err := b.schema(root, more, at+"/additionalProperties", depth+1)
+	if err != nil {
+		return symbol{}, err
+	}
+	return b.rule(b.members(one(b.text(0, -1)), x)...), nil
+}
+
+func (b *builder) anyOf(root, v chat.Value, at string, depth int) (symbol, error) {
+	list, ok := v.([]chat.Value)
+	if !ok || len(list) == 0 {
+		return symbol{}, fmt.Errorf("%s is no list", at)
+	}
+	var alternatives []sequence
+	for i, s := range list {
+		x, err := b.schema(root, s, fmt.Sprintf("%s/%d", at, i), depth+1)
+		if err != nil {
+			return symbol{}, err
+		}
+		alternatives = append(alternatives, one(x))
+	}
+	return b.rule(alternatives...), nil
+}
+
+// constants is one of several values. Their numbers are written as the schema writes them.
+func (b *builder) constants(values []chat.Value) (symbol, error) {
+	var alternatives []sequence
+	for _, v := range values {
+		alternatives = append(alternatives, b.constant(v))
+	}
+	return b.rule(alternatives...), nil
+}
+
+func (b *builder) constant(v chat.Value) (out sequence) {
+	sp := one(b.space())
+	switch v := v.(type) {
+	case string:
+		return quoted(v)
+	case []chat.Value:
+		out = bytes("[")
+		for i, x := range v {
+			if i > 0 {
+				out = append(out, bytes(",")...)
+			}
+			out = join(out, sp, b.constant(x))
+		}
+		return join(out, sp, bytes("]"))
+	case *chat.Object:
+		out = bytes("{")
+		for i := range v.Len() {
+			key, x := v.At(i)
+			if i > 0 {
+				out = append(out, bytes(",")...)
+			}
+			out = join(out, sp, quoted(key), bytes(":"), sp, b.constant(x))
+		}
+		return join(out, sp, bytes("}"))
+	case nil:
+		return bytes("null")
+	}
+	return bytes(fmt.Sprint(v)) // a number as it was written, or a truth value
+}
+
+// reference is the rule of another part of the document, made once, so that a schema may hold itself.
+func (b *builder) reference(root, ref chat.Value, at string, depth int) (symbol, error) {
+	pointer, _ := ref.(string)
+	if r, ok := b.named[pointer]; ok {
+		return symbol{rule: r}, nil
+	}
+	target, err := resolve(root, pointer, at)
+	if err != nil {
+		return symbol{}, err
+	}
+	r := b.promise()
+	b.named[pointer] = r
+	x, err := b.schema(root, target, pointer, depth+1)
+	if err != nil {
+		return symbol{}, err
+	}
+	b.define(r, one(x))
+	return symbol{rule: r}, nil
+}
+
+func resolve(root chat.Value, pointer, at string) (chat.Value, error) {
+	path, local := strings.CutPrefix(pointer, "#")
+	if !local {
+		return nil, fmt.Errorf("$ref at %s points to %q, which is in another document", at, pointer)
+	}
+	v := root
+	for _, step := range strings.Split(path, "/")[1:] {
+		o, ok := v.(*chat.Object)
+		if !ok {
+			return nil, fmt.Errorf("$ref at %s points to %q, where nothing is", at, pointer)
+		}
+		if v, ok = o.Get(strings.NewReplacer("~1", "/", "~0", "~").Replace(step)); !ok {
+			return nil, fmt.Errorf("$ref at %s points to %q, where nothing is", at, pointer)
+		}
+	}
+	return v, nil
+}
+
+// merge puts the members of allOf into one schema: properties and what is required add up; of the rest a later one counts.
+func merge(root chat.Value, o *chat.Object, all chat.Value, at string) (*chat.Object, error) {
+	list, ok := all.([]chat.Value)
+	if !ok {
+		return nil, fmt.Errorf("allOf at %s is no list", at)
+	}
+	out, properties := &chat.Object{}, &chat.Object{}
+	var required []chat.Value
+	add := func(s *chat.Object) {
+		for i := range s.Len() {
+			key, v := s.At(i)
+			switch x := v.(type) {
+			case *chat.Object:
+				if key == "properties" {
+					for j := range x.Len() {
+						properties.Set(x.At(j))
+					}
+					continue
+				}
+			case []chat.Value:
+				if key == "required" {
+					required = append(required, x...)
+					continue
+				}
+			}
+			if key != "allOf" {
+				out.Set(key, v)
+			}
+		}
+	}
+	add(o)
+	for i, v := range list {
+		for range maxDepth {
+			s, isObject := v.(*chat.Object)
+			if !isObject {
+				return nil, fmt.Errorf("allOf at %s holds what is no schema", at)
+			}
+			ref, ok := s.Get("$ref")
+			if !ok {
+				add(s)
+				break
+			}
+			pointer, _ := ref.(string)
+			var err error
+			if v, err = resolve(root, pointer, fmt.Sprintf("%s/allOf/%d", at, i)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if properties.Len() > 0 {
+		out.Set("properties", properties)
+	}
+	if len(required) > 0 {
+		out.Set("required", required)
+	}
+	return out, nil
+}
+
+// decode reads a schema with the order of its keys.
+func decode(schema json.RawMessage) (chat.Value, error) {
+	if text := strings.TrimSpace(string(schema)); text == "" || text == "null" {
+		return chat.NewObject("type", "object"), nil
+	}
+	v, err := chat.Decode(schema, chat.DecodeOptions{MaxDepth: 2 * maxDepth})
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := v.(*chat.Object); !ok {
+		return nil, errors.New("the schema is no object")
+	}
+	return v, nil
+}

@@ -1,0 +1,40 @@
+package toolcall
+
+import (
+	"testing"
+
+	"hone/internal/chat"
+)
+
+// What a frame writes is read back as the call; two of them, where something stands between, as two.
+func TestFrameIsReadBack(t *testing.T) {
+	framed := map[string]bool{}
+	for _, f := range All() {
+		frame, ok := f.Frame()
+		if !ok {
+			continue
+		}
+		framed[f.Name()] = true
+		call := func(arguments string) string { return frame.Open + "now" + frame.Middle + arguments + frame.Close }
+		text, want := call(`{"zone": "UTC"}`), []string{`{"zone": "UTC"}`}
+		if frame.Between != "" {
+			text, want = text+frame.Between+call(`{}`), append(want, `{}`)
+		}
+		r := f.Parse(text, Options{Tools: []chat.Tool{{Name: "now"}}})
+		if len(r.Calls) != len(want) || r.Err != "" || r.Content != "" {
+			t.Errorf("%s: %q is read as %+v", f.Name(), text, r)
+			continue
+		}
+		for i, c := range r.Calls {
+			if c.Name != "now" || c.Arguments != want[i] {
+				t.Errorf("%s: call %d of %q is %+v", f.Name(), i, text, c)
+			}
+		}
+	}
+	for _, name := range []string{"hermes", "llama3_json", "mistral", "phi4_mini", "deepseek_v31"} {
+		if !framed[name] {
+			t.Errorf("%s writes arguments as JSON, and has no frame", name)
+		}
+	}
+	t.Log(framed)
+}
