@@ -377,6 +377,14 @@ func TestReuseEpisodes(t *testing.T) {
 		}
 		undo()
 	}
+	toyAdapter(t, "base", "prompted/final") // the second on this machine, under a prompting of its own
+	write(t, "prompted/final/hone.json", `{"prompt": {"system": "Be a clerk.", "tool_list": "compact"}}`)
+	if code, _, _, said := run("--model", "prompted/final", "--compare", "adapter", "--output-dir", "two"); code != 0 {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	if code, e, _, said := run("--model", "prompted/final", "--reuse", "two"); code != 0 || !maps.Equal(e.Reused, map[string]int{"model": 4}) {
+		t.Errorf("of a second system: exit code %d, reused %v: %s", code, e.Reused, said)
+	}
 	if code, _, _, said := run("--reuse", "adapter"); code != 2 {
 		t.Errorf("of no run: exit code %d, %s", code, said)
 	}
@@ -424,6 +432,9 @@ func TestFailOnError(t *testing.T) {
 	a.fail = nil
 	if code, e, _, said := run("runs", "resume", "./out", "--json"); code != 0 || e.Systems["solver"].NumEpisodes != 8 || e.Systems["solver"].NumExcluded != 0 {
 		t.Errorf("resumed: exit code %d, %s", code, said)
+	}
+	if code, e, _, said := run("--model", "local/solver", "--compare", "local/fool"); code != 0 || !slices.Equal(e.Order, []string{"fool", "model"}) || e.Systems["model"].EpisodeSuccess == 0 {
+		t.Errorf("an endpoint as the model: exit code %d, %q, %s", code, e.Order, said)
 	}
 	a.fail = func(string, string) int { return http.StatusUnauthorized }
 	before := len(a.requests())

@@ -15,7 +15,7 @@ import (
 
 // Asked is what the user asks of hone eval. What is empty or 0 is the configuration's.
 type Asked struct {
-	Model, Base    string // adapter folder; base model
+	Model, Base    string // as SystemsOf has it; base model
 	Dataset, Split string
 	Judge          job.GivenJudge // of scenarios without checks
 	Output         string         // run directory; "" keeps nothing
@@ -59,7 +59,7 @@ func (a Asked) Job(e job.Env, c config.Config, from toolset.Source) (*job.Job, [
 	if tasks, err = job.OfSplit(tasks, a.Split, a.Dataset); err != nil {
 		return nil, nil, err
 	}
-	if a.CompareBase && a.Model != "" && !slices.Contains(a.Compare, job.BaseName) {
+	if a.CompareBase && a.Model != "" && a.Model != job.BaseName && !slices.Contains(a.Compare, job.BaseName) {
 		a.Compare = slices.Concat([]string{job.BaseName}, a.Compare)
 	}
 	systems, err := SystemsOf(c, a.Model, a.Compare)
@@ -69,7 +69,11 @@ func (a Asked) Job(e job.Env, c config.Config, from toolset.Source) (*job.Job, [
 	if c, err = settleEvaluation(e.Host, c, systems, a.Base); err != nil {
 		return nil, nil, err
 	}
-	j := &job.Job{Env: e, Verb: "eval", Path: a.Output, Config: c, Kept: job.Kept{Adapter: a.Model, AllowFindings: a.AllowFindings,
+	adapter := "" // as which the base model is prompted too
+	if a.Model != "" {
+		adapter = systems[len(systems)-1].Adapter
+	}
+	j := &job.Job{Env: e, Verb: "eval", Path: a.Output, Config: c, Kept: job.Kept{Adapter: adapter, AllowFindings: a.AllowFindings,
 		Evaluation: &job.Evaluation{Dataset: a.Dataset, Split: a.Split, Systems: systems, Reuse: a.Reuse, TokenBudget: a.TokenBudget}}}
 	j.Kept.Keep(e.Host, c, from)
 	return j, tasks, nil

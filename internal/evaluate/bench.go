@@ -26,8 +26,9 @@ type bench struct {
 	tasks []scenario.Scenario
 	local *job.Episodes // the servers, and the base model once it is needed
 	given config.Config
-	under string // the adapter folder that the model was opened for
-	held  string // and the one that is published, "" for the base model alone
+	under string        // the adapter folder that the model was opened for
+	now   config.Config // and given as that settles it
+	held  string        // and the one that is published, "" for the base model alone
 	clock clock
 	base  string                 // its fingerprint, once it is known
 	paid  map[string]*llm.Client // of endpoints, by system
@@ -41,12 +42,13 @@ type bench struct {
 type stand struct {
 	*job.Episodes
 	rollout.Policy
-	who speaker // for the key of an episode
+	who      speaker       // for the key of an episode
+	settings config.Config // under which it speaks
 }
 
 // openLocal opens the base model for the first system on this machine, of which there may be none.
 func (b *bench) openLocal() error {
-	b.given = b.Config
+	b.given, b.now = b.Config, b.Config
 	for _, s := range b.Kept.Evaluation.Systems {
 		if s.IsLocal() {
 			return b.openModel(b.promptedAs(s), &b.Config)
@@ -75,7 +77,7 @@ func (b *bench) openModel(folder string, c *config.Config) error {
 	if err := b.local.OpenModel(b.Host, c, folder, b.tasks, false); err != nil {
 		return err
 	}
-	b.under, b.held = folder, folder
+	b.under, b.held, b.now = folder, folder, *c
 	b.local.Speaker.Sampler = timedSampler{b.local.Sampler, &b.clock}
 	b.local.Watch = b.clock.watch
 	return nil
@@ -99,7 +101,7 @@ func (b *bench) turnTo(s job.System) (stand, error) {
 		return stand{}, err
 	}
 	who, err := b.onThisMachine()
-	return stand{l, l.Measured(b.Config.Eval), who}, err
+	return stand{l, l.Measured(b.Config.Eval), who, b.now}, err
 }
 
 // alike reports whether two adapters have one shape and are prompted alike, so that one sampler serves both.
@@ -168,7 +170,7 @@ func (b *bench) remote(s job.System) (stand, error) {
 	if r.Price != nil {
 		p.Cost = r.Price.Of
 	}
-	return stand{l, watched{p, b}, speaker{URL: r.URL, Model: r.Model}}, nil
+	return stand{l, watched{p, b}, speaker{URL: r.URL, Model: r.Model}, b.Config}, nil
 }
 
 // watched books what an endpoint takes, and tells of what it will answer to whatever it is asked.

@@ -20,6 +20,7 @@ import (
 	"hone/internal/learn/model"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
+	"hone/internal/run"
 	"hone/internal/toolset"
 )
 
@@ -37,7 +38,9 @@ func TestSystemsOf(t *testing.T) {
 	c := config.Default()
 	c.Providers = map[string]config.Provider{"local": {URL: "http://127.0.0.1:1/v1", Prices: map[string]config.Price{"priced": {Prompt: 2}}}, "spare": {URL: "http://127.0.0.1:2/v1", Episodes: 3}}
 	for _, row := range []struct{ model, compare, names, wrong string }{
-		{"", "", "base", ""}, {"out/final", "", "model", ""}, {"out/final", "base", "base model", ""},
+		{"", "", "base", ""}, {"out/final", "", "model", ""}, {"local/priced", "base,out/final", "base out model", ""}, {"http://127.0.0.1:9/v1/m", "local/m2", "m2 model", ""}, {"base", "out/final", "out base", ""},
+		{"nowhere", "", "", "no such system"}, {"local/priced", "http://127.0.0.1:1/v1/priced", "", "named twice"}, {"base", "base", "", "named twice"},
+		{"out/final", "base", "base model", ""},
 		{"", "base,out/final,other/final", "base out other", ""},
 		{"out/final", "other/final,other/checkpoints/grpo_step_10/adapter", "other grpo_step_10 model", ""},
 		{"", "out/final,deep/out/final", "TEMP-out deep-out", ""},
@@ -424,11 +427,11 @@ func TestCircumstances(t *testing.T) {
 	b := &bench{Job: &job.Job{Config: config.Default()}, servers: "s", local: &job.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{Hash: "t"}}}}
 	b.Config.Seed = 7
 	who := speaker{URL: "http://x/v1", Model: "m"}
-	got := b.circumstancesOf(who)
+	got := b.circumstancesOf(who, b.Config)
 	if got.Form != episodeForm || got.Hone == "" || got.Servers != "s" || got.Tools != "t" || got.Speaker != who || got.Settings.Seed != 7 || got.Settings.Engine.Slots != 0 {
 		t.Errorf("%+v", got)
 	}
-	if got := b.circumstancesOf(speaker{Base: "b"}); got.Settings.Engine.Slots == 0 {
+	if got := b.circumstancesOf(speaker{Base: "b"}, b.Config); got.Settings.Engine.Slots == 0 {
 		t.Error("the slots of a sampler here do not count")
 	}
 }
@@ -506,5 +509,44 @@ func TestKeptEpisodesAreReadOnce(t *testing.T) {
 	}
 	if log.reads != 1 || len(log.reused["eval_x"]) != 4 {
 		t.Errorf("read %d times, %d kept", log.reads, len(log.reused["eval_x"]))
+	}
+}
+
+// Of the episodes that an earlier evaluation kept, those are not taken that the context of now would have ended.
+func TestReuseTakesWhatEnters(t *testing.T) {
+	t.Chdir(t.TempDir())
+	j := &job.Job{Env: job.Env{Host: quiet(t)}, Verb: "eval", Path: "earlier", Config: config.Default()}
+	if err := j.Begin(); err != nil {
+		t.Fatal(err)
+	}
+	for id, tokens := range map[string]int{"short": 4, "long": 40} {
+		text, err := json.Marshal(&trajectory.Trajectory{ID: id, ScenarioID: id, Outcome: trajectory.OK, StopReason: trajectory.StopCompleted, ContentKey: id,
+			Turns: []trajectory.Turn{{BridgeIDs: make([]int32, 2), CompletionIDs: make([]int32, tokens)}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Dir.PutTrajectory(run.TrajectoryRow{ID: "eval_model/" + id, Stage: "eval_model", JSON: text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j.Close()
+	for room, want := range map[int][]string{20: {"short"}, 100: {"long", "short"}} {
+		b := &bench{Job: &job.Job{Env: j.Env, Config: config.Default()}}
+		var err error
+		if b.earlier, err = earlierEpisodes(b.Job, []string{"earlier"}); err != nil {
+			t.Fatal(err)
+		}
+		s := stand{Episodes: &job.Episodes{Room: room, KeyOf: func(t *trajectory.Trajectory) string { return t.ScenarioID }}}
+		log := &unkept{episodes: s.Episodes, reused: map[string][]recipe.Kept{}}
+		if err := b.reuse(s, "eval_model", []scenario.Scenario{{ID: "long"}, {ID: "short"}, {ID: "other"}}, log); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, k := range log.reused["eval_model"] {
+			got = append(got, k.ID)
+		}
+		if b.earlier.close(); !slices.Equal(got, want) {
+			t.Errorf("with room for %d tokens %q is taken, want %q", room, got, want)
+		}
 	}
 }

@@ -92,9 +92,9 @@ func settingsOfEpisodes(c config.Config, local bool) config.Config {
 	return c
 }
 
-// circumstancesOf are those of a system that speaks on the bench.
-func (b *bench) circumstancesOf(who speaker) circumstances {
-	return circumstances{Form: episodeForm, Hone: host.ReadBuild().Version, Settings: settingsOfEpisodes(b.Config, who.URL == ""), Servers: b.servers, Tools: b.local.Catalog.Hash, Speaker: who}
+// circumstancesOf are those of a system that speaks on the bench under settings of its own.
+func (b *bench) circumstancesOf(who speaker, settings config.Config) circumstances {
+	return circumstances{Form: episodeForm, Hone: host.ReadBuild().Version, Settings: settingsOfEpisodes(settings, who.URL == ""), Servers: b.servers, Tools: b.local.Catalog.Hash, Speaker: who}
 }
 
 // keyed gives an episode its content key: the SHA-256 of its circumstances, its scenario and its repeat.

@@ -97,7 +97,7 @@ func (b *bench) part(ctx context.Context, m *measuring, tasks []scenario.Scenari
 	if err != nil {
 		return err
 	}
-	if s.Episodes.KeyOf, err = b.keys(s.who, tasks); err != nil {
+	if s.Episodes.KeyOf, err = b.keys(s, tasks); err != nil {
 		return err
 	}
 	stage := report.EvalStage + m.Name
@@ -147,9 +147,9 @@ func (m *measuring) add(ts []*trajectory.Trajectory, tasks []scenario.Scenario) 
 	}
 }
 
-// keys are the content keys of episodes on tasks in which who speaks.
-func (b *bench) keys(who speaker, tasks []scenario.Scenario) (func(*trajectory.Trajectory) string, error) {
-	key, err := b.circumstancesOf(who).keyed(tasks)
+// keys are the content keys of episodes on tasks of a stand.
+func (b *bench) keys(s stand, tasks []scenario.Scenario) (func(*trajectory.Trajectory) string, error) {
+	key, err := b.circumstancesOf(s.who, s.settings).keyed(tasks)
 	return func(t *trajectory.Trajectory) string { return key(t.ScenarioID, t.Rollout) }, err
 }
 

@@ -17,23 +17,34 @@ import (
 	"hone/internal/learn/adapter"
 )
 
-// SystemsOf are the systems of hone eval: those that compare names, in order, then the adapter in the folder model. Without any it is
-// the base model. Each of compare is base, an adapter's folder, PROVIDER/MODEL, or the base URL of an endpoint followed by /MODEL.
+// SystemsOf are the systems of hone eval: those that compare names, in order, then model, which is held against them. Without any it is
+// the base model. Each is base, an adapter's folder, PROVIDER/MODEL, or the base URL of an endpoint followed by /MODEL.
 func SystemsOf(c config.Config, model string, compare []string) ([]job.System, error) {
 	var all []job.System
 	var short [][]string // names of each, the shortest first
-	for _, given := range compare {
-		s, names, err := parseSystem(c, given)
+	add := func(flag, given string) error {
+		s, names, err := parseSystem(c, flag, given)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		if slices.ContainsFunc(all, s.Is) || s.Is(job.System{Adapter: model}) && model != "" {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: "a system is named twice", Where: "--compare " + given, Next: "name each once"}
+		if slices.ContainsFunc(all, s.Is) {
+			return &fault.Error{Code: fault.CodeUsage, What: "a system is named twice", Where: flag + " " + given, Next: "name each once"}
+		}
+		if flag == "--model" && given != job.BaseName {
+			names = []string{job.ModelName}
 		}
 		all, short = append(all, s), append(short, names)
+		return nil
 	}
-	if model != "" { // the last, which is held against the others
-		all, short = append(all, job.System{Adapter: model}), append(short, []string{job.ModelName})
+	for _, given := range compare {
+		if err := add("--compare", given); err != nil {
+			return nil, err
+		}
+	}
+	if model != "" {
+		if err := add("--model", model); err != nil {
+			return nil, err
+		}
 	}
 	if len(all) == 0 {
 		all, short = []job.System{{}}, [][]string{{job.BaseName}}
@@ -44,9 +55,9 @@ func SystemsOf(c config.Config, model string, compare []string) ([]job.System, e
 	return all, nil
 }
 
-func parseSystem(c config.Config, given string) (s job.System, names []string, err error) {
+func parseSystem(c config.Config, flag, given string) (s job.System, names []string, err error) {
 	bad := func(what, why, next string) (job.System, []string, error) {
-		return job.System{}, nil, &fault.Error{Code: fault.CodeUsage, What: what, Where: "--compare " + given, Why: why, Next: next}
+		return job.System{}, nil, &fault.Error{Code: fault.CodeUsage, What: what, Where: flag + " " + given, Why: why, Next: next}
 	}
 	if given == job.BaseName {
 		return job.System{}, []string{job.BaseName}, nil

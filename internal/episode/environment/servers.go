@@ -83,10 +83,7 @@ func (v *Servers) open(ctx context.Context, s scenario.Scenario, t *trajectory.T
 	}
 	if end == nil {
 		if end = e.meet(ctx, s); end != nil && end.Outcome == trajectory.OK {
-			end.Note(e.t)
-			if blind := unseen(e.watch.End(ctx, e.t)); blind != nil {
-				end = blind
-			}
+			end = e.finish(ctx, end)
 		}
 	}
 	if end != nil {
@@ -131,6 +128,11 @@ func (e *episode) Take(ctx context.Context, r Reply) *End {
 	default:
 		end = e.limit(trajectory.StopMaxTurns, "")
 	}
+	return e.finish(ctx, end)
+}
+
+// finish notes an end, and what the world looks like then, which may be another end.
+func (e *episode) finish(ctx context.Context, end *End) *End {
 	end.Note(e.t)
 	if blind := unseen(e.watch.End(ctx, e.t)); blind != nil {
 		blind.Note(e.t)
