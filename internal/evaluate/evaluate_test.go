@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -116,7 +117,7 @@ func TestContentKey(t *testing.T) {
 	}
 	for what, change := range map[string]func(*circumstances){
 		"form": func(c *circumstances) { c.Form++ }, "hone": func(c *circumstances) { c.Hone = "v2" }, "servers": func(c *circumstances) { c.Servers = "" },
-		"tools": func(c *circumstances) { c.Tools = "u" }, "base": func(c *circumstances) { c.Speaker.Base = "" }, "adapter": func(c *circumstances) { c.Speaker.Adapter = "" },
+		"tools": func(c *circumstances) { c.Tools = "u" }, "versions": func(c *circumstances) { c.Versions = []string{"s 2"} }, "base": func(c *circumstances) { c.Speaker.Base = "" }, "adapter": func(c *circumstances) { c.Speaker.Adapter = "" },
 		"prompting": func(c *circumstances) { c.Speaker.Prompting = "" }, "lora": func(c *circumstances) { c.Speaker.LoRA = &model.LoRA{Rank: 3} },
 		"device": func(c *circumstances) { c.Speaker.Device = "gpu" }, "dtype": func(c *circumstances) { c.Speaker.DType = "bf16" },
 		"endpoint": func(c *circumstances) { c.Speaker = speaker{URL: "http://x/v1", Model: "m"} },
@@ -212,12 +213,18 @@ func TestContentKeyOfFiles(t *testing.T) {
 	put("check.sh", "1")
 	put("server/b", "1")
 	put("env", "X=1")
-	servers := mcp.Config{Servers: map[string]mcp.Server{"shop": {Command: "shop", Args: []string{"-x"}, Template: "server", EnvFile: "env"}}}
-	task := scenario.Scenario{ID: "a", Template: scenario.Templates{"shop": "start"}, Checks: []scenario.Check{{Type: scenario.CommandCheck, Command: []string{"check.sh"}}, {Type: scenario.CommandCheck, Command: []string{"true"}}}}
+	put("lib/server.js", "1")
+	put("lib/setup.json", "1")
+	put("helper.py", "1")
+	put("venv/bin/inn", "1")
+	put("venv/pyvenv.cfg", "")
+	servers := mcp.Config{Servers: map[string]mcp.Server{"shop": {Command: "shop", Args: []string{"-x", "lib/server.js", "--setup=lib/setup.json", "no/such/path"}, Template: "server", EnvFile: "env"},
+		"inn": {Command: "venv/bin/inn"}, "far": {URL: "http://127.0.0.1:1/mcp"}}}
+	task := scenario.Scenario{ID: "a", Template: scenario.Templates{"shop": "start"}, Checks: []scenario.Check{{Type: scenario.CommandCheck, Command: []string{"check.sh", "helper.py"}}, {Type: scenario.CommandCheck, Command: []string{"true"}}}}
 	seen := map[string]string{}
 	look := func(what string) {
 		t.Helper()
-		start, err := startOf(&task)
+		start, err := startOf(&task, commandSums{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,6 +245,27 @@ func TestContentKeyOfFiles(t *testing.T) {
 		put(path, "2")
 		look(path)
 	}
+	put("start/runs", "1")
+	for what, do := range map[string]func() error{
+		"an argument that is a file":  func() error { return os.WriteFile("lib/server.js", []byte("2"), 0o755) },
+		"a file of a flag":            func() error { return os.WriteFile("lib/setup.json", []byte("2"), 0o755) },
+		"an argument of a check":      func() error { return os.WriteFile("helper.py", []byte("2"), 0o755) },
+		"a program in an environment": func() error { return os.WriteFile("venv/bin/inn", []byte("2"), 0o755) },
+		"npm's lock":                  func() error { return os.WriteFile("package-lock.json", []byte("{}"), 0o644) },
+		"an installed package":        func() error { return os.MkdirAll("venv/lib/python3.12/site-packages/inn-1.2.dist-info", 0o755) },
+		"a link":                      func() error { return os.Symlink("nowhere", "start/link") },
+		"a mode":                      func() error { return os.Chmod("start/a", 0o600) },
+		"an empty folder":             func() error { return os.Mkdir("start/empty", 0o755) },
+	} {
+		if err := do(); err != nil {
+			t.Fatal(err)
+		}
+		look(what)
+	}
+	if err := errors.Join(os.Remove("start/link"), os.Symlink("../helper.py", "start/link")); err != nil {
+		t.Fatal(err)
+	}
+	look("another target")
 	for what, change := range map[string]func(*mcp.Server){"args": func(s *mcp.Server) { s.Args = nil }, "command": func(s *mcp.Server) { s.Command = "inn" }, "env": func(s *mcp.Server) { s.Env = map[string]string{"A": "b"} },
 		"url": func(s *mcp.Server) { s.URL = "http://x" }, "isolation": func(s *mcp.Server) { s.Isolation = "shared" }} {
 		was := servers.Servers["shop"]
@@ -424,11 +452,11 @@ func TestEvaluationOfBefore(t *testing.T) {
 
 // What the key is made of is what the bench has.
 func TestCircumstances(t *testing.T) {
-	b := &bench{Job: &job.Job{Config: config.Default()}, servers: "s", local: &job.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{Hash: "t"}}}}
+	b := &bench{Job: &job.Job{Config: config.Default()}, servers: "s", local: &job.Episodes{Set: &toolset.Set{Catalog: &mcp.Catalog{Hash: "t", Servers: []mcp.ServerTools{{Name: "shop", Version: "1.2"}}}}}}
 	b.Config.Seed = 7
 	who := speaker{URL: "http://x/v1", Model: "m"}
 	got := b.circumstancesOf(who, b.Config)
-	if got.Form != episodeForm || got.Hone == "" || got.Servers != "s" || got.Tools != "t" || got.Speaker != who || got.Settings.Seed != 7 || got.Settings.Engine.Slots != 0 {
+	if got.Form != episodeForm || got.Hone == "" || got.Servers != "s" || got.Tools != "t" || got.Speaker != who || got.Settings.Seed != 7 || !slices.Equal(got.Versions, []string{"shop 1.2"}) || got.Settings.Engine.Slots != 0 {
 		t.Errorf("%+v", got)
 	}
 	if got := b.circumstancesOf(speaker{Base: "b"}, b.Config); got.Settings.Engine.Slots == 0 {

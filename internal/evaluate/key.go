@@ -1,12 +1,8 @@
 package evaluate
 
 import (
-	"bytes"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,6 +30,7 @@ type circumstances struct {
 	Settings config.Config // those of its keys that matter to an episode
 	Servers  string        // how they are started, and with what
 	Tools    string        // the catalog's hash
+	Versions []string      // of the servers, as they say themselves
 	Speaker  speaker
 }
 
@@ -94,7 +91,11 @@ func settingsOfEpisodes(c config.Config, local bool) config.Config {
 
 // circumstancesOf are those of a system that speaks on the bench under settings of its own.
 func (b *bench) circumstancesOf(who speaker, settings config.Config) circumstances {
-	return circumstances{Form: episodeForm, Hone: host.ReadBuild().Version, Settings: settingsOfEpisodes(settings, who.URL == ""), Servers: b.servers, Tools: b.local.Catalog.Hash, Speaker: who}
+	var versions []string
+	for _, s := range b.local.Catalog.Servers {
+		versions = append(versions, s.Name+" "+s.Version)
+	}
+	return circumstances{Versions: versions, Form: episodeForm, Hone: host.ReadBuild().Version, Settings: settingsOfEpisodes(settings, who.URL == ""), Servers: b.servers, Tools: b.local.Catalog.Hash, Speaker: who}
 }
 
 // keyed gives an episode its content key: the SHA-256 of its circumstances, its scenario and its repeat.
@@ -103,9 +104,9 @@ func (c circumstances) keyed(tasks []scenario.Scenario) (func(scenarioID string,
 	if err != nil {
 		return nil, err
 	}
-	of := map[string]string{}
+	of, programs := map[string]string{}, commandSums{}
 	for i, s := range tasks {
-		start, err := startOf(&tasks[i])
+		start, err := startOf(&tasks[i], programs)
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +116,7 @@ func (c circumstances) keyed(tasks []scenario.Scenario) (func(scenarioID string,
 }
 
 // startOf is what the files of a scenario hold: the folders that its servers begin with, and the programs that its checks run.
-func startOf(s *scenario.Scenario) (string, error) {
+func startOf(s *scenario.Scenario, programs commandSums) (string, error) {
 	var parts []string
 	for server, folder := range s.Template {
 		sum, err := folderSum(folder)
@@ -126,22 +127,26 @@ func startOf(s *scenario.Scenario) (string, error) {
 	}
 	for _, c := range s.Checks {
 		if c.Type == scenario.CommandCheck && len(c.Command) > 0 {
-			text, err := os.ReadFile(c.Command[0])
-			if err == nil {
-				parts = append(parts, digest.Of(text).String())
-			} else if !errors.Is(err, fs.ErrNotExist) { // one of PATH is known by its name
+			sum, err := programs.of("", c.Command)
+			if err != nil {
 				return "", err
 			}
+			parts = append(parts, sum)
 		}
 	}
 	return strings.Join(slices.Sorted(slices.Values(parts)), "\n"), nil
 }
 
-// serversSum is how the servers are started, and what they begin with.
+// serversSum is how the servers are started, with which programs and packages, and what they begin with.
 func serversSum(servers mcp.Config) (string, error) {
 	text, err := json.Marshal(servers)
-	parts := []string{string(text)}
+	parts, programs := []string{string(text)}, commandSums{}
 	for name, s := range servers.Servers {
+		if err == nil && s.Command != "" {
+			var sum string
+			sum, err = programs.of(s.Cwd, append([]string{s.Command}, s.Args...))
+			parts = append(parts, name+"="+sum)
+		}
 		if err == nil && s.Template != "" {
 			var sum string
 			sum, err = folderSum(s.Template)
@@ -154,21 +159,6 @@ func serversSum(servers mcp.Config) (string, error) {
 		}
 	}
 	return digest.Of(strings.Join(slices.Sorted(slices.Values(parts)), "\n")).String(), err
-}
-
-// folderSum is the SHA-256 of what a folder holds: the files' names and contents.
-func folderSum(folder string) (string, error) {
-	var all bytes.Buffer
-	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.Type().IsRegular() {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		name, relErr := filepath.Rel(folder, path)
-		all.WriteString(digest.Parts(name, string(text)).String())
-		return errors.Join(err, relErr)
-	})
-	return digest.Of(all.Bytes()).String(), err
 }
 
 // enters tells whether a kept episode would have gone the same way on this stand: the context did not end it, and holds it.
