@@ -223,7 +223,7 @@ func (w wired) servers() []acting {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	s := toolset.Select(w.c, noTools{}, manyTools(30))
+	s := toolset.Select(w.c, noTools{}, manyTools(30), nil)
 	one := byTask("do it to thing7")
 	list, err := s.ForScenario(one)
 	if err != nil {
@@ -232,7 +232,7 @@ func (w wired) servers() []acting {
 	seeded, greedy := w.c, w.c
 	seeded.Seed++
 	greedy.MCP.Distractors = -1
-	reseeded, _ := toolset.Select(seeded, noTools{}, manyTools(30)).ForScenario(one)
+	reseeded, _ := toolset.Select(seeded, noTools{}, manyTools(30), nil).ForScenario(one)
 	searching := w.c
 	searching.MCP.SearchShare = 0.001
 	return []acting{
@@ -247,13 +247,13 @@ func (w wired) servers() []acting {
 		{"mcp.approval.allow", refused("borrow", func(c *config.Approval) { c.Mode, c.Allow = "ask", nil }), true},
 		{"mcp.sandbox.network", []bool{g.Network, other.Network}, []bool{true, false}}, {"mcp.sandbox.write", append(g.Write, other.Write...), []string{"/data/w"}},
 		{"mcp.sandbox.read", append(g.Read, other.Read...), []string{"/data/r"}},
-		{"(search)", toolset.Select(searching, noTools{}, manyTools(30)).List[0].Name, "search_tools"},
+		{"(search)", toolset.Select(searching, noTools{}, manyTools(30), nil).List[0].Name, "search_tools"},
 	}
 }
 
 // numMatching is how many of the tools shown have a word of the task: the others were drawn.
 func numMatching(t *testing.T, c config.Config) int {
-	list, err := toolset.Select(c, noTools{}, manyTools(30)).ForScenario(byTask("thing1 thing2 thing3 thing4 thing5 thing6 thing7 thing8"))
+	list, err := toolset.Select(c, noTools{}, manyTools(30), nil).ForScenario(byTask("thing1 thing2 thing3 thing4 thing5 thing6 thing7 thing8"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +335,7 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 		{"model.chat_template", prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "hermes", TemplateVariables: config.Variables{"x": "V"}}), "V!Be a shop.hi"},
 		{"model.template_variables", prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "hermes", TemplateVariables: config.Variables{"x": "W"}}), "W!Be a shop.hi"},
 		{"model.tool_format", strings.Contains(prompt(config.Model{ChatTemplate: "ours.jinja", ToolFormat: "morse"}), "morse"), true},
-		{"mcp.search_share", toolset.Select(searching, noTools{}, manyTools(30)).List[0].Name, "search_tools"},
+		{"mcp.search_share", toolset.Select(searching, noTools{}, manyTools(30), nil).List[0].Name, "search_tools"},
 		{"mcp.sandbox.mode", level("off"), sandbox.None}, {"mcp.sandbox.exempt", filepath.Base(cmd.Path), "true"},
 	}...) {
 		rows[r.key] = true

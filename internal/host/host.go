@@ -45,6 +45,19 @@ func (h *Host) Opens(options any) {
 	}
 }
 
+// State is hone's folder in the user's state folder, as the XDG rules have it.
+func (h *Host) State() (string, error) {
+	base, _ := h.LookupEnv("XDG_STATE_HOME")
+	if !filepath.IsAbs(base) {
+		home, ok := h.LookupEnv("HOME")
+		if !ok || home == "" {
+			return "", errors.New("neither XDG_STATE_HOME nor HOME is set")
+		}
+		base = filepath.Join(home, ".local", "state")
+	}
+	return filepath.Join(base, "hone"), nil
+}
+
 // Store is the folder of downloads: CacheDir, else hone in the user's cache folder as the XDG rules have it.
 func (h *Host) Store() (assets.Store, error) {
 	dir := h.CacheDir

@@ -297,15 +297,11 @@ func (e Env) index(path string) {
 
 // Index is in hone's folder in the user's state folder, as the XDG rules have it.
 func (e Env) Index() (run.Index, error) {
-	base, _ := e.LookupEnv("XDG_STATE_HOME")
-	if !filepath.IsAbs(base) {
-		home, ok := e.LookupEnv("HOME")
-		if !ok || home == "" {
-			return "", errors.New("neither XDG_STATE_HOME nor HOME is set")
-		}
-		base = filepath.Join(home, ".local", "state")
+	dir, err := e.State()
+	if err != nil {
+		return "", err
 	}
-	return run.Index(filepath.Join(base, "hone", "runs")), nil
+	return run.Index(filepath.Join(dir, "runs")), nil
 }
 
 // logTo has the error that a verb ends with written to a run's log too.

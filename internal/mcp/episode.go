@@ -107,7 +107,7 @@ func (e *Episode) call(ctx context.Context, call chat.ToolCall, o *Options) traj
 		}
 		began := time.Now()
 		r, again := s.call(ctx, tool, call.Arguments, server.timeout, o)
-		server.opener.meter.called(r, time.Since(began))
+		server.opener.meter.called(tool.name, r, time.Since(began))
 		// An own session that died took the episode's state with it: another one would answer from a different world.
 		if !again || attempt >= o.Retries || e.own[tool.server] != nil && s.dead() || !pause(ctx, attempt) {
 			return r

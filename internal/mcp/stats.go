@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -30,6 +31,15 @@ type Stats struct {
 	Repeated     int // calls that were made again
 	Resets       int
 	ListsChanged int
+
+	Tools map[string]ToolStats // by the server's name of the tool; those that were called
+}
+
+// ToolStats is how a tool answered.
+type ToolStats struct {
+	Calls  int           // repetitions included; those that never reached the server are not
+	Failed int           // of them: answered with an error, or not at all
+	Took   time.Duration // all together
 }
 
 const samplesKept = 1024
@@ -84,9 +94,20 @@ func (m *meter) opened(s *session, took time.Duration, err error) {
 	m.opens.add(took)
 }
 
-func (m *meter) called(r trajectory.ToolResult, took time.Duration) {
+func (m *meter) called(tool string, r trajectory.ToolResult, took time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if r.Outcome != trajectory.InfrastructureError {
+		t := m.stats.Tools[tool]
+		t.Calls, t.Took = t.Calls+1, t.Took+took
+		if r.Status != trajectory.CallOK {
+			t.Failed++
+		}
+		if m.stats.Tools == nil {
+			m.stats.Tools = map[string]ToolStats{}
+		}
+		m.stats.Tools[tool] = t
+	}
 	m.stats.Calls++
 	m.calls.add(took)
 	switch r.Status {
@@ -140,6 +161,7 @@ func (m *meter) read() Stats {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := m.stats
+	s.Tools = maps.Clone(s.Tools)
 	s.OpenP50, s.OpenP95 = m.opens.quantiles()
 	s.CallP50, s.CallP95 = m.calls.quantiles()
 	return s

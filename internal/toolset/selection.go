@@ -8,6 +8,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
+	"hone/internal/fault"
 	"hone/internal/mcp/selection"
 )
 
@@ -20,8 +21,9 @@ type Selection struct {
 	Why   string                                         // for the user, "" where all tools are shown
 }
 
-// Select chooses among all tools of a pool as mcp.max_tools and mcp.search_share say.
-func Select(c config.Config, pool environment.Tools, all []chat.Tool) Selection {
+// Select chooses among all tools of a pool as mcp.max_tools and mcp.search_share say. twins says, where there are too many to
+// show, which of them do the same as another (selection.Options.Twins); it may be nil.
+func Select(c config.Config, pool environment.Tools, all []chat.Tool, twins func() map[string]string) Selection {
 	const bytesOfToken = 4 // about: collect must decide as train does, and has no tokenizer
 	size := 0
 	for _, t := range all {
@@ -39,10 +41,21 @@ func Select(c config.Config, pool environment.Tools, all []chat.Tool) Selection 
 	if len(all) <= c.MCP.MaxTools {
 		return Selection{Tools: pool, List: all}
 	}
-	s := selection.New(all, selection.Options{Max: c.MCP.MaxTools, Distractors: c.MCP.Distractors, Seed: c.Seed})
+	var hidden map[string]string
+	if twins != nil {
+		hidden = twins()
+	}
+	s := selection.New(all, selection.Options{Max: c.MCP.MaxTools, Distractors: c.MCP.Distractors, Seed: c.Seed, Twins: hidden})
 	return Selection{Tools: pool, List: all, Of: func(one scenario.Scenario) ([]chat.Tool, error) {
 		return s.Select(one.ID, one.Asks(), needed(one))
-	}, Why: fmt.Sprintf("of %d tools, each episode is shown %d that fit its task (mcp.max_tools)", len(all), c.MCP.MaxTools)}
+	}, Why: fmt.Sprintf("of %d tools, each episode is shown %d that fit its task (mcp.max_tools)%s", len(all), c.MCP.MaxTools, sayTwins(hidden))}
+}
+
+func sayTwins(hidden map[string]string) string {
+	if len(hidden) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s do what a tool of another server does, which is shown instead", fault.Count(len(hidden), "tool"))
 }
 
 // needed are the tools that a scenario speaks of: it could not be told, done or checked if they were left out.

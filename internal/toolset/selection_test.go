@@ -48,7 +48,7 @@ func TestSelect(t *testing.T) {
 			c := config.Default()
 			c.Model.Context = 8192 // 0 is settled by the device before tools are chosen
 			c.MCP.MaxTools, c.MCP.SearchShare = tc.most, tc.share
-			s := Select(c, noTools{}, manyTools(tc.tools))
+			s := Select(c, noTools{}, manyTools(tc.tools), nil)
 			got, err := s.ForScenario(one)
 			if err != nil || len(got) != tc.shown || (s.List[0].Name == "search_tools") != tc.search || (s.Why != "") != tc.tell {
 				t.Fatalf("%d tools, the first %q, why %q, %v", len(got), s.List[0].Name, s.Why, err)

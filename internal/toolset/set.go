@@ -20,6 +20,8 @@ type Set struct {
 	Tools     environment.Tools // the pool behind the rules of mcp.approval
 	Gate      *approval.Gate    // nil where a command asks one of its own
 	Selection Selection
+
+	runDir string
 }
 
 // Open connects to the servers for the run in the directory runDir ("" where there is none), freezes their tools, and puts the rules of
@@ -44,7 +46,7 @@ func Connect(ctx context.Context, h *host.Host, c config.Config, servers mcp.Con
 		return nil, err
 	}
 	h.Opens(housing.Options)
-	s := &Set{Housing: housing}
+	s := &Set{Housing: housing, runDir: runDir}
 	if s.Catalog, err = housing.Discover(ctx); err == nil && len(only) > 0 {
 		s.Catalog, err = s.Catalog.Only(only...)
 	}
@@ -69,7 +71,7 @@ func Connect(ctx context.Context, h *host.Host, c config.Config, servers mcp.Con
 
 // Select chooses which tools episodes are shown, and says so.
 func (s *Set) Select(c config.Config) {
-	s.Selection = Select(c, s.Tools, s.Catalog.Tools())
+	s.Selection = Select(c, s.Tools, s.Catalog.Tools(), s.twins)
 	if s.Selection.Why != "" {
 		s.Housing.host.Say("%s", s.Selection.Why)
 	}
@@ -100,5 +102,6 @@ func (s *Set) Stamp(t *trajectory.Trajectory) {
 // Close ends the servers, and what they ran in.
 func (s *Set) Close() {
 	_ = s.Pool.Close() // the processes are gone either way
+	s.keepSeen()
 	s.Housing.Close()
 }

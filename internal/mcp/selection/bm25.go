@@ -22,16 +22,22 @@ const nameWeight = 3
 
 // Index ranks tools by how well their words match a text.
 type Index struct {
-	counts []map[string]int // of each tool's words
-	length []float64        // words of each tool
-	mean   float64          // of length
+	having map[string][]posting // the tools that have a word, in the catalog's order
+	norm   []float64            // of each tool, by its length
 	idf    map[string]float64
+}
+
+// posting is how often a tool has a word.
+type posting struct {
+	tool int32
+	tf   float64
 }
 
 // NewIndex reads name, description, and the names and descriptions of all parameters.
 func NewIndex(tools []chat.Tool) *Index {
-	x := &Index{idf: map[string]float64{}}
-	for _, t := range tools {
+	x := &Index{idf: map[string]float64{}, having: map[string][]posting{}}
+	mean := 0.0
+	for i, t := range tools {
 		counts := map[string]int{}
 		total := 0
 		add := func(text string, weight int) {
@@ -46,14 +52,18 @@ func NewIndex(tools []chat.Tool) *Index {
 		if json.Unmarshal(t.InputSchema, &schema) == nil {
 			parameters(schema, func(text string) { add(text, 1) })
 		}
-		x.counts, x.length = append(x.counts, counts), append(x.length, float64(total))
-		x.mean += float64(total) / float64(len(tools))
-		for w := range counts {
-			x.idf[w]++
+		x.norm = append(x.norm, float64(total))
+		mean += float64(total) / float64(len(tools))
+		for w, n := range counts {
+			x.having[w] = append(x.having[w], posting{int32(i), float64(n)})
 		}
 	}
+	for i, length := range x.norm {
+		x.norm[i] = saturation * (1 - lengthNorm + lengthNorm*length/mean)
+	}
 	n := float64(len(tools))
-	for w, having := range x.idf {
+	for w, list := range x.having {
+		having := float64(len(list))
 		x.idf[w] = math.Log(1 + (n-having+0.5)/(having+0.5)) // never negative, unlike the original
 	}
 	return x
@@ -64,20 +74,17 @@ func (x *Index) Rank(query string) []int {
 	asked := words(query)
 	slices.Sort(asked) // sums of the same numbers in the same order
 	asked = slices.Compact(asked)
-	scores := make([]float64, len(x.counts))
+	scores := make([]float64, len(x.norm))
 	var found []int
-	for i, counts := range x.counts {
-		norm := saturation * (1 - lengthNorm + lengthNorm*x.length[i]/x.mean)
-		for _, w := range asked {
-			if tf := float64(counts[w]); tf > 0 {
-				scores[i] += x.idf[w] * tf * (saturation + 1) / (tf + norm)
+	for _, w := range asked {
+		for _, p := range x.having[w] {
+			if scores[p.tool] == 0 {
+				found = append(found, int(p.tool))
 			}
-		}
-		if scores[i] > 0 {
-			found = append(found, i)
+			scores[p.tool] += x.idf[w] * p.tf * (saturation + 1) / (p.tf + x.norm[p.tool])
 		}
 	}
-	slices.SortStableFunc(found, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
+	slices.SortFunc(found, func(a, b int) int { return cmp.Or(cmp.Compare(scores[b], scores[a]), cmp.Compare(a, b)) })
 	return found
 }
 

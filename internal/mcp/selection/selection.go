@@ -3,6 +3,7 @@
 package selection
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
@@ -22,12 +23,16 @@ type Options struct {
 	Max         int    // tools shown [DefaultMax]
 	Distractors int    // of them, those drawn at random from what does not fit the task [a quarter of Max]; negative for none
 	Seed        uint64 // of the draw
+	// Twins are tools that do the same as another, by name, and that one's name: they are shown only where a scenario needs
+	// them, and the other one then is not.
+	Twins map[string]string
 }
 
 // Selector chooses tools of one catalog. It may be used from many goroutines.
 type Selector struct {
 	tools []chat.Tool
 	index *Index
+	place map[string]int // by name
 	o     Options
 }
 
@@ -40,7 +45,11 @@ func New(tools []chat.Tool, o Options) *Selector {
 		o.Distractors = o.Max / 4
 	}
 	o.Distractors = min(max(o.Distractors, 0), o.Max)
-	return &Selector{tools: tools, index: NewIndex(tools), o: o}
+	s := &Selector{tools: tools, index: NewIndex(tools), place: map[string]int{}, o: o}
+	for i, t := range tools {
+		s.place[t.Name] = i
+	}
+	return s
 }
 
 // Select returns the tools for one scenario, in the catalog's order so that their place tells nothing: all of them where
@@ -56,51 +65,89 @@ func (s *Selector) Select(scenarioID, task string, gold []string) ([]chat.Tool, 
 			left--
 		}
 	}
+	hidden := make([]bool, len(s.tools))
+	for name := range s.o.Twins {
+		if i, known := s.place[name]; known {
+			hidden[i] = true
+		}
+	}
 	for _, name := range gold {
-		i := slices.IndexFunc(s.tools, func(t chat.Tool) bool { return t.Name == name })
-		if i < 0 {
+		i, known := s.place[name]
+		if !known {
 			return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the tool %q of a scenario is not in the catalog", name),
 				Where: "scenario " + scenarioID, Next: "hone discover lists the tools"}
 		}
 		take(i)
+		if other, twin := s.o.Twins[name]; twin && !slices.Contains(gold, other) {
+			if j, known := s.place[other]; known {
+				hidden[j] = true
+			}
+		}
 	}
 	if len(s.tools) <= s.o.Max {
-		return s.tools, nil
+		return s.shown(func(i int) bool { return chosen[i] || !hidden[i] }), nil
 	}
 	ranked := s.index.Rank(task)
 	for _, i := range ranked {
 		if left <= s.o.Distractors {
 			break
 		}
-		take(i)
-	}
-	for _, i := range s.shuffled(scenarioID) { // also where fewer match than there is room
-		if left <= 0 {
-			break
+		if !hidden[i] {
+			take(i)
 		}
+	}
+	for _, i := range s.drawn(scenarioID, left, func(i int) bool { return !chosen[i] && !hidden[i] }) { // also where fewer match than there is room
 		take(i)
 	}
+	return s.shown(func(i int) bool { return chosen[i] }), nil
+}
+
+// shown are the tools that keep says, in the catalog's order.
+func (s *Selector) shown(keep func(i int) bool) []chat.Tool {
 	var out []chat.Tool
 	for i, t := range s.tools {
-		if chosen[i] {
+		if keep(i) {
 			out = append(out, t)
 		}
 	}
-	return out, nil
+	return out
 }
 
-// shuffled orders the tools by a hash of seed, scenario and name, so that a tool added to the catalog displaces at most
-// one other.
-func (s *Selector) shuffled(scenarioID string) []int {
-	keys := make([][sha256.Size]byte, len(s.tools))
-	order := make([]int, len(s.tools))
-	for i, t := range s.tools {
-		b := binary.LittleEndian.AppendUint64(nil, s.o.Seed)
-		b = binary.LittleEndian.AppendUint64(b, uint64(len(scenarioID)))
-		keys[i], order[i] = sha256.Sum256(append(append(b, scenarioID...), t.Name...)), i
+// drawn are n tools of those that may be: the first ones by a hash of seed, scenario and name, so that a tool added to the
+// catalog displaces at most one other.
+func (s *Selector) drawn(scenarioID string, n int, may func(i int) bool) []int {
+	if n <= 0 {
+		return nil
 	}
-	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(slices.Compare(keys[a][:], keys[b][:]), strings.Compare(s.tools[a].Name, s.tools[b].Name))
-	})
-	return order
+	type one struct {
+		key  [sha256.Size]byte
+		tool int
+	}
+	order := func(a, b one) int {
+		return cmp.Or(bytes.Compare(a.key[:], b.key[:]), strings.Compare(s.tools[a.tool].Name, s.tools[b.tool].Name))
+	}
+	prefix := binary.LittleEndian.AppendUint64(nil, s.o.Seed)
+	prefix = binary.LittleEndian.AppendUint64(prefix, uint64(len(scenarioID)))
+	prefix = append(prefix, scenarioID...)
+	text := make([]byte, 0, 256)
+	first := make([]one, 0, n+1) // sorted
+	for i, t := range s.tools {
+		if !may(i) {
+			continue
+		}
+		text = append(append(text[:0], prefix...), t.Name...)
+		x := one{sha256.Sum256(text), i}
+		if len(first) == n && order(x, first[n-1]) > 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(first, x, order)
+		if first = slices.Insert(first, at, x); len(first) > n {
+			first = first[:n]
+		}
+	}
+	out := make([]int, len(first))
+	for k, x := range first {
+		out[k] = x.tool
+	}
+	return out
 }

@@ -1,0 +1,126 @@
+package toolset
+
+import (
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"hone/internal/digest"
+	"hone/internal/host"
+	"hone/internal/mcp"
+	"hone/internal/mcp/reliability"
+	"hone/internal/mcp/selection"
+)
+
+// SeenFile is where hone keeps how servers answered, over all projects of the user.
+func SeenFile(h *host.Host) (string, error) {
+	dir, err := h.State()
+	return filepath.Join(dir, "servers.json"), err
+}
+
+// seenOfRun is a run's own copy: a run that goes on shows the tools that it began with.
+const seenOfRun = "servers.json"
+
+// SeenKey is what a server's tool is kept under: the server's name, and a hash of its program or address. Arguments are left
+// out, for a secret may stand in them.
+func SeenKey(name string, s mcp.Server, tool string) string {
+	where := s.Command
+	if u, err := url.Parse(s.URL); err == nil && s.URL != "" {
+		where = u.Host + u.Path
+	}
+	return reliability.Key(name+"@"+digest.Parts(where).String()[:8], tool)
+}
+
+// keepSeen adds what the servers did in this session to what was seen of them.
+func (s *Set) keepSeen() {
+	h := s.Housing.host
+	if h.DryRun {
+		return
+	}
+	called := map[string]mcp.Stats{}
+	for _, x := range s.Pool.Stats() {
+		if len(x.Tools) > 0 {
+			called[x.Server] = x
+		}
+	}
+	if len(called) == 0 {
+		return
+	}
+	path, err := SeenFile(h)
+	if err == nil {
+		err = reliability.Update(path, func(f *reliability.File) { s.addSeen(f, called) })
+	}
+	if err != nil {
+		h.Say("note: how the servers answered is not kept: %v", err)
+	}
+}
+
+func (s *Set) addSeen(f *reliability.File, called map[string]mcp.Stats) {
+	for _, server := range s.Catalog.Servers {
+		for _, t := range server.Tools {
+			if n, ok := called[server.Name].Tools[t.Name]; ok {
+				f.Add(SeenKey(server.Name, s.Housing.Servers.Servers[server.Name], t.Name), reliability.Seen{Server: server.Name, Tool: t.Name, SHA256: t.SHA256,
+					Calls: float64(n.Calls), Failed: float64(n.Failed), Millis: float64(n.Took.Microseconds()) / 1000})
+			}
+		}
+	}
+}
+
+// twins are the tools that do the same as another one which answered better: by their names, with that one's.
+func (s *Set) twins() map[string]string {
+	var served []selection.Served
+	var names []string
+	var seen []reliability.Seen
+	f := s.seen()
+	for _, server := range s.Catalog.Servers {
+		for _, t := range server.Tools {
+			served = append(served, selection.Served{Server: server.Name, Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
+			names = append(names, t.ModelName)
+			one := f.Tools[SeenKey(server.Name, s.Housing.Servers.Servers[server.Name], t.Name)]
+			if one.SHA256 != t.SHA256 { // of what it was before
+				one = reliability.Seen{Drifts: one.Drifts + min(1, int(one.Calls))}
+			}
+			seen = append(seen, one)
+		}
+	}
+	hidden := map[string]string{}
+	for _, group := range selection.Twins(served) {
+		best := group[0]
+		for _, i := range group[1:] {
+			if seen[i].Better(seen[best]) {
+				best = i
+			}
+		}
+		for _, i := range group {
+			if i != best {
+				hidden[names[i]] = names[best]
+			}
+		}
+	}
+	return hidden
+}
+
+// seen is what was seen of servers: in a run, what was when it began.
+func (s *Set) seen() reliability.File {
+	h := s.Housing.host
+	path, err := SeenFile(h)
+	if own := filepath.Join(s.runDir, seenOfRun); s.runDir != "" && isFile(own) {
+		path, err = own, nil
+	}
+	var f reliability.File
+	if err == nil {
+		f, err = reliability.Load(path)
+	}
+	if own := filepath.Join(s.runDir, seenOfRun); err == nil && s.runDir != "" && path != own && !h.DryRun && isFolder(s.runDir) {
+		err = f.Save(own)
+	}
+	if err != nil {
+		h.Say("note: how the servers answered before is not known: %v", err)
+	}
+	return f
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
