@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -52,7 +54,7 @@ func newServers(a *app) *cobra.Command {
 		RunE:    func(_ *cobra.Command, args []string) error { return runServersRm(a, file, args[0]) },
 	}
 	rm.Flags().StringVar(&file, "mcp-config", "", "file to take it out of (default mcp.config of the configuration)")
-	c.AddCommand(newServersSearch(a), add, rm)
+	c.AddCommand(newServersSearch(a), newServersTry(a), add, newServersLs(a), rm)
 	return group(c)
 }
 
@@ -114,5 +116,60 @@ func newServersSearch(a *app) *cobra.Command {
 	c.Flags().StringVar(&x.Since, "since", "", "only what was updated since this day or time")
 	c.Flags().IntVar(&x.Limit, "limit", 50, "entries at most; 0 is all")
 	c.Flags().StringVar(&x.Save, "save", "", "write the entries to this file")
+	return c
+}
+
+func newServersTry(a *app) *cobra.Command {
+	var x servers.Trial
+	words := ""
+	c := &cobra.Command{
+		Use:   "try [ENTRY...]",
+		Short: "Install, start and ask servers of a registry, and say which answer",
+		Long: "try installs each entry's package into hone's cache, starts it in the sandbox without the network, and asks for its tools:\n" +
+			"protocol, tools, suspicious texts, times, or the reason why not. No configuration is written. Keys are taken from the environment.",
+		Example: "  hone servers try --registry entries/\n  hone servers try io.github.coo-quack/calc-mcp --json",
+		RunE: func(c *cobra.Command, args []string) error {
+			x.Names, x.Text = args, words
+			config, err := a.config()
+			if err != nil {
+				return err
+			}
+			r, err := servers.Try(c.Context(), a.Host, config, x)
+			if err != nil || a.DryRun {
+				return err
+			}
+			return a.Print(r, slices.Concat(r.Rows(), [][]string{{}}, r.YieldRows()))
+		},
+	}
+	c.Flags().StringVar(&x.Registry, "registry", "", registryUsage)
+	c.Flags().StringVar(&words, "match", "", "where no entry is named: those with all of these words")
+	c.Flags().StringVar(&x.Since, "since", "", "where no entry is named: those updated since this day or time")
+	c.Flags().IntVar(&x.Limit, "limit", 20, "where no entry is named: how many at most; 0 is all")
+	c.Flags().IntVar(&x.Workers, "workers", 2, "servers at once")
+	c.Flags().DurationVar(&x.Timeout, "timeout", time.Minute, "how long a server may take to start, and to list its tools")
+	c.Flags().StringArrayVar(&x.Constraints, "constraint", nil, "bound of a version that PyPI packages need, such as 'mcp<2'; may be repeated")
+	a.sandboxFlag(c.Flags())
+	return c
+}
+
+func newServersLs(a *app) *cobra.Command {
+	file := ""
+	c := &cobra.Command{
+		Use:   "ls",
+		Short: "List the servers that are configured and those that were tried, and tools of theirs that do the same",
+		Args:  arguments(0, 0, ""),
+		RunE: func(*cobra.Command, []string) error {
+			config, err := a.config()
+			if err != nil {
+				return err
+			}
+			k, err := servers.Ls(a.Host, config, file)
+			if err != nil {
+				return err
+			}
+			return a.Print(k, slices.Concat(k.Rows(), k.TwinRows()))
+		},
+	}
+	c.Flags().StringVar(&file, "mcp-config", "", "file with the configured servers (default mcp.config of the configuration)")
 	return c
 }

@@ -84,10 +84,7 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Addition) (*Added
 	} else if has && !x.Force {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is a server %q already", x.Name), Where: x.File, Next: "give it another --name, or --force to put it in that one's place; hone servers rm takes that one out"}
 	}
-	out := &Added{Name: x.Name, Entry: mcp.Server{URL: x.Package, Headers: x.Headers}}
-	if x.SSE {
-		out.Entry.Type = "sse"
-	}
+	out := &Added{Name: x.Name}
 	u, err := url.Parse(x.Package)
 	isURL := err == nil && u.Host != ""
 	if h.DryRun {
@@ -101,21 +98,13 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Addition) (*Added
 	keep, restore := func() {}, func() error { return nil }
 	if !isURL {
 		if keep, restore, err = aside(x.Dir, x.Force); err == nil {
-			out.Installed, err = installed(ctx, h, c.MCP.Sandbox, x)
+			out.Installed, err = Install(ctx, h, c.MCP.Sandbox, x)
 		}
 		if err != nil {
 			return nil, errors.Join(err, restore())
 		}
-		out.Entry = mcp.Server{Command: fromFile(x.File, out.Command), Args: append(out.Args, x.Args...), Env: merged(out.Env, x.Env), Hosts: x.Hosts}
 	}
-	if out.Entry.EnvFile, err = keepSecrets(x.File, x.Name, x.Secrets); err != nil {
-		return nil, errors.Join(err, restore())
-	}
-	write := mcp.AddServer
-	if x.Force {
-		write = mcp.ReplaceServer
-	}
-	if err := write(x.File, x.Name, out.Entry); err != nil {
+	if out.Entry, err = x.Write(out.Installed); err != nil {
 		if out.Installed != nil {
 			_ = os.RemoveAll(x.Dir) // nobody would know of it
 		}
@@ -123,6 +112,24 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Addition) (*Added
 	}
 	keep()
 	return out, nil
+}
+
+// Write writes the entry of a server into x.File, and its secrets beside it. in is what was installed for it, nil for a URL.
+func (x Addition) Write(in *install.Installed) (e mcp.Server, err error) {
+	e = mcp.Server{URL: x.Package, Headers: x.Headers}
+	if x.SSE {
+		e.Type = "sse"
+	}
+	if in != nil {
+		e = mcp.Server{Command: fromFile(x.File, in.Command), Args: append(in.Args, x.Args...), Env: merged(in.Env, x.Env), Hosts: x.Hosts}
+	}
+	if e.EnvFile, err = keepSecrets(x.File, x.Name, x.Secrets); err != nil {
+		return e, err
+	}
+	if x.Force {
+		return e, mcp.ReplaceServer(x.File, x.Name, e)
+	}
+	return e, mcp.AddServer(x.File, x.Name, e)
 }
 
 // merged are the variables of two, the second's where both have one; nil without any.
@@ -226,8 +233,8 @@ func fromFile(file, program string) string {
 	return program
 }
 
-// installed runs the package manager in the sandbox of servers, with the network for as long as it takes.
-func installed(ctx context.Context, h *host.Host, c config.Sandbox, x Addition) (*install.Installed, error) {
+// Install installs a package into x.Dir, in the sandbox of servers, with the network for as long as it takes.
+func Install(ctx context.Context, h *host.Host, c config.Sandbox, x Addition) (*install.Installed, error) {
 	path, _ := h.LookupEnv("PATH")
 	home, _ := h.LookupEnv("HOME")
 	s, err := sandbox.New(ctx, sandbox.Options{Mode: sandbox.Mode(c.Mode), Helper: h.Helper, Path: path, Home: home})

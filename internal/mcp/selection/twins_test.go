@@ -54,7 +54,9 @@ func TestTwinsInSelect(t *testing.T) {
 	} {
 		s := New(tools, Options{Max: tc.max, Distractors: tc.distractors, Twins: map[string]string{"again42": "tool42"}})
 		got, err := s.Select("a", tc.task, tc.gold)
-		has := func(name string) bool { return slices.ContainsFunc(got, func(x chat.Tool) bool { return x.Name == name }) }
+		has := func(name string) bool {
+			return slices.ContainsFunc(got, func(x chat.Tool) bool { return x.Name == name })
+		}
 		if err != nil || has("tool42") != tc.first || has("again42") != tc.other || len(got) != min(tc.max, 99)+map[bool]int{true: 1}[tc.first && tc.other && tc.max > 99] {
 			t.Errorf("%s: %d tools, the first %v, its twin %v, %v", tc.name, len(got), has("tool42"), has("again42"), err)
 		}

@@ -1,0 +1,109 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hone/internal/mcp"
+	"hone/internal/servers"
+)
+
+// Each server of a list comes as far as it can, its reason is told, and no one keeps another from being tried. The second time
+// nothing is installed; ls knows what was found without starting any.
+func TestServersTry(t *testing.T) {
+	pkg := func(name, identifier, rest string) string {
+		return fmt.Sprintf(`{"name": "io.example/%s", "packages": [{"registryType": "pypi", "identifier": "%s", "version": "1.2", "transport": {"type": "stdio"}%s}]}`, name, identifier, rest)
+	}
+	entries := `{"servers": [` + strings.Join([]string{
+		pkg("good", "tiny-server", ""),
+		pkg("again", "tiny-server", `, "packageArguments": [{"type": "named", "name": "--root", "format": "filepath", "isRequired": true}]`),
+		pkg("keyed", "tiny-server", `, "environmentVariables": [{"name": "SOME_KEY", "isRequired": true, "isSecret": true}]`),
+		pkg("missing", "tiny-server-that-is-not-there", ""),
+		pkg("dies", "tiny-server", `, "packageArguments": [{"type": "positional", "value": "--die"}]`),
+		pkg("mute", "tiny-server", `, "packageArguments": [{"type": "positional", "value": "--mute"}]`),
+		`{"name": "io.example/image", "packages": [{"registryType": "oci", "identifier": "ghcr.io/x/y:1", "transport": {"type": "stdio"}}]}`,
+	}, ",") + `]}`
+	workFolder(t, map[string]string{"entries.json": entries})
+	moody := strings.NewReplacer("def main():", "def main():\n    if '--die' in sys.argv: sys.exit('no mood today')",
+		`if q["method"] == "tools/list": r =`, `if q["method"] == "tools/list" and '--mute' in sys.argv: continue
+        if q["method"] == "tools/list": r =`).Replace(tinyPython)
+	wheel(t, "tiny_server-1.2-py3-none-any.whl", map[string]string{"tiny.py": moody, "tiny_server-1.2.dist-info/entry_points.txt": "[console_scripts]\ntiny-server = tiny:main\n"})
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PIP_NO_INDEX", "1")
+	t.Setenv("PIP_FIND_LINKS", here)
+	args := []string{"servers", "try", "--registry", "entries.json", "--cache", "cache", "--json", "--timeout", "5s"}
+	code, stdout, said := sandboxedHone(t, args...)
+	var r servers.Report
+	if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil {
+		t.Fatalf("%d %v\n%s%s", code, err, stdout, said)
+	}
+	want := map[string][2]string{"good": {servers.Answered, ""}, "again": {servers.Answered, ""}, "keyed": {servers.Lacking, "SOME_KEY"}, "missing": {servers.NotInstalled, "tiny-server-that-is-not-there"},
+		"dies": {servers.NotStarted, "no mood today"}, "mute": {servers.NoAnswer, "no answer in"}, "image": {servers.Unsupported, "Docker"}}
+	installs := 0
+	for _, x := range r.Tried {
+		w := want[strings.TrimPrefix(x.Name, "io.example/")]
+		if x.Outcome != w[0] || !strings.Contains(x.Why, w[1]) || w[1] == "" && x.Why != "" {
+			t.Errorf("%s: %s: %s", x.Name, x.Outcome, x.Why)
+		}
+		if x.InstallSeconds > 0 {
+			installs++
+		}
+	}
+	if len(r.Tried) != 7 || installs != 1 || r.Tried[0].Server == nil || r.Tried[0].Server.Era != "2025-11-25" || r.Tried[0].ReadySeconds <= 0 {
+		t.Errorf("%d installations of one package, %+v", installs, r.Tried[0])
+	}
+	if len(r.Yields) != 2 || r.Yields[0] != (servers.Yield{From: "entries.json", Kind: "pypi", Entries: 6, Installed: 4, Started: 3, Answered: 2}) || r.Yields[1].Kind != "oci" || r.Yields[1].Installed != 0 {
+		t.Errorf("%+v", r.Yields)
+	}
+	code, stdout, said = sandboxedHone(t, append(args, "io.example/good")...)
+	if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil || len(r.Tried) != 1 || r.Tried[0].Outcome != servers.Answered || r.Tried[0].InstallSeconds != 0 {
+		t.Errorf("a second time: %d %v\n%s%s", code, err, stdout, said)
+	}
+	code, stdout, said = hone(t, "", "servers", "ls", "--cache", "cache", "--json")
+	var k servers.Known
+	if err := json.Unmarshal([]byte(stdout), &k); code != 0 || err != nil || len(k.Tried) != 7 || len(k.Twins) != 1 || strings.Join(k.Twins[0], " ") != "io.example/again/py_tool io.example/good/py_tool" {
+		t.Errorf("%d %v\n%s%s", code, err, stdout, said)
+	}
+	if _, err := os.Stat("mcp.json"); err == nil {
+		t.Error("a trial wrote a configuration")
+	}
+}
+
+// BenchmarkServersLs lists 500 servers of 12 tools each from what is kept of them, looks at all texts, and groups the tools.
+func BenchmarkServersLs(b *testing.B) {
+	dir := b.TempDir()
+	tried := filepath.Join(dir, "servers", "tried")
+	if err := os.MkdirAll(tried, 0o755); err != nil {
+		b.Fatal(err)
+	}
+	verbs := []string{"read", "write", "list", "search", "update", "delete", "create", "send", "convert", "export", "count", "check"}
+	for i := range 500 {
+		from := mcp.ServerTools{Name: fmt.Sprintf("io.example/s%d", i), Era: "2025-11-25"}
+		for _, verb := range verbs {
+			from.Tools = append(from.Tools, mcp.Tool{Name: verb + "_thing", Description: fmt.Sprintf("Use this tool to %s the things of workspace %d. It takes an identifier, and returns the thing as JSON with its name, its owner and when it was changed. Give limit to bound how many are returned.", verb, i),
+				InputSchema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"thing_%d_id":{"type":"string","description":"Identifier of the thing, as list_thing gives it"},"limit":{"type":"integer","description":"How many at most","default":20}},"required":["thing_%d_id"]}`, i/3, i/3))})
+		}
+		text, err := json.Marshal(servers.Tried{Name: from.Name, From: "list", Kind: "npm", Outcome: servers.Answered, Server: &from})
+		if err == nil {
+			err = os.WriteFile(filepath.Join(tried, fmt.Sprintf("%d.json", i)), text, 0o644)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ResetTimer()
+	for b.Loop() {
+		var said strings.Builder
+		a := toyApp(&said, map[string]string{"XDG_STATE_HOME": dir})
+		if code := a.main(b.Context(), []string{"servers", "ls", "--cache", dir, "--mcp-config", dir + "/none"}); code != 0 {
+			b.Fatal(said.String())
+		}
+	}
+}

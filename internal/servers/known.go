@@ -1,0 +1,179 @@
+package servers
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"hone/internal/config"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/mcp"
+	"hone/internal/mcp/lint"
+	"hone/internal/mcp/reliability"
+	"hone/internal/mcp/selection"
+	"hone/internal/toolset"
+)
+
+// Known is what hone knows of servers without asking any: those of the configuration with how they answered, those that were
+// tried, and which of their tools do the same.
+type Known struct {
+	Configured []Configured `json:"configured"`
+	Tried      []Tried      `json:"tried"`
+	Twins      [][]string   `json:"twins"` // groups of tools, as SERVER/TOOL
+}
+
+// Configured is a server of the configuration.
+type Configured struct {
+	Name   string  `json:"name"`
+	Calls  float64 `json:"calls"` // the newest count most
+	Failed float64 `json:"failed"`
+	Millis float64 `json:"millis"` // of a call, mean
+	Drifts int     `json:"drifts"` // how often one of its tools changed
+}
+
+// Ls reads what is known. The texts of all tools are looked at for what could steer a model, across servers too.
+func Ls(h *host.Host, c config.Config, file string) (Known, error) {
+	k := Known{Configured: []Configured{}, Tried: []Tried{}, Twins: [][]string{}}
+	store, err := h.Store()
+	if err != nil {
+		return k, err
+	}
+	if file == "" {
+		file = c.MCP.Config
+	}
+	if err := k.configured(h, file); err != nil {
+		return k, err
+	}
+	if k.Tried, err = readTried(filepath.Join(store.Dir, "servers", "tried")); err != nil {
+		return k, err
+	}
+	catalog := &mcp.Catalog{}
+	var served []selection.Served
+	for _, t := range k.Tried {
+		if t.Server == nil {
+			continue
+		}
+		catalog.Servers = append(catalog.Servers, *t.Server)
+		for _, tool := range t.Server.Tools {
+			served = append(served, selection.Served{Server: t.Name, Name: tool.Name, Description: tool.Description, InputSchema: tool.InputSchema})
+		}
+	}
+	found := map[string][]lint.Finding{}
+	for _, f := range catalog.Suspicious() {
+		found[f.Server] = append(found[f.Server], f)
+	}
+	for i := range k.Tried {
+		k.Tried[i].Findings = found[k.Tried[i].Name]
+	}
+	for _, group := range selection.Twins(served) {
+		var names []string
+		for _, i := range group {
+			names = append(names, served[i].Server+"/"+served[i].Name)
+		}
+		k.Twins = append(k.Twins, names)
+	}
+	return k, nil
+}
+
+// configured adds the servers of a configuration, with what was seen of them; a file that is not there has none.
+func (k *Known) configured(h *host.Host, file string) error {
+	if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	servers, err := mcp.LoadConfig(file, h.LookupEnv)
+	if err != nil {
+		return err
+	}
+	path, err := toolset.SeenFile(h)
+	if err != nil {
+		return err
+	}
+	seen, err := reliability.Load(path)
+	if err != nil {
+		return err
+	}
+	for name, s := range servers.Servers {
+		one, prefix := Configured{Name: name}, toolset.SeenKey(name, s, "")
+		for key, x := range seen.Tools {
+			if strings.HasPrefix(key, prefix) {
+				one.Calls, one.Failed, one.Millis, one.Drifts = one.Calls+x.Calls, one.Failed+x.Failed, one.Millis+x.Millis, one.Drifts+x.Drifts
+			}
+		}
+		if one.Calls > 0 {
+			one.Millis /= one.Calls
+		}
+		k.Configured = append(k.Configured, one)
+	}
+	slices.SortFunc(k.Configured, func(a, b Configured) int { return cmp.Compare(a.Name, b.Name) })
+	return nil
+}
+
+// readTried reads what came of trials, by name. A file that is broken is as if it had not been tried.
+func readTried(dir string) ([]Tried, error) {
+	files, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return []Tried{}, nil
+	}
+	if err != nil {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "what was tried cannot be read", Where: dir, Err: err, Next: "name another folder with --cache"}
+	}
+	out := make([]Tried, len(files))
+	var all sync.WaitGroup
+	slots := make(chan struct{}, 8)
+	for i, f := range files {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			text, err := os.ReadFile(filepath.Join(dir, f.Name()))
+			if err != nil || json.Unmarshal(text, &out[i]) != nil {
+				out[i] = Tried{}
+			}
+		})
+	}
+	all.Wait()
+	out = slices.DeleteFunc(out, func(t Tried) bool { return t.Name == "" })
+	slices.SortFunc(out, func(a, b Tried) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.From, b.From)) })
+	return slices.CompactFunc(out, func(a, b Tried) bool {
+		return a.Name == b.Name && a.Server != nil && b.Server != nil && len(a.Server.Tools) == len(b.Server.Tools)
+	}), nil
+}
+
+// Rows are the servers as a table, those of the configuration first.
+func (k Known) Rows() [][]string {
+	rows := [][]string{{"SERVER", "FROM", "STATE", "TOOLS", "FINDINGS", "CALLS", "ANSWERED", "MS A CALL", "CHANGES"}}
+	for _, s := range k.Configured {
+		row := []string{s.Name, "configuration", "configured", "", "", fmt.Sprintf("%.0f", s.Calls), "", "", fmt.Sprint(s.Drifts)}
+		if s.Calls > 0 {
+			row[6], row[7] = fmt.Sprintf("%.0f%%", 100*(1-s.Failed/s.Calls)), fmt.Sprintf("%.1f", s.Millis)
+		}
+		rows = append(rows, row)
+	}
+	for _, t := range k.Tried {
+		row := []string{t.Name, t.From, t.Outcome, "", "", "", "", "", ""}
+		if t.Server != nil {
+			row[3], row[4] = fmt.Sprint(len(t.Server.Tools)), fmt.Sprint(len(lint.Blocking(t.Findings)))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// TwinRows are the groups of tools that do the same, as a table.
+func (k Known) TwinRows() [][]string {
+	var rows [][]string
+	if len(k.Twins) > 0 {
+		rows = append(rows, []string{}, []string{"TOOLS THAT DO THE SAME"})
+	}
+	for _, group := range k.Twins {
+		rows = append(rows, []string{strings.Join(group, "  ")})
+	}
+	return rows
+}

@@ -1,0 +1,371 @@
+package servers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"hone/internal/config"
+	"hone/internal/digest"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/mcp"
+	"hone/internal/mcp/install"
+	"hone/internal/mcp/lint"
+	"hone/internal/mcp/registry"
+	"hone/internal/toolset"
+)
+
+// Trial says which entries of a registry are tried.
+type Trial struct {
+	Lookup
+	Names       []string      // entries by name; none: those that Lookup finds
+	Constraints []string      // of PyPI packages
+	Workers     int           // at once
+	Timeout     time.Duration // of a start, and of a list of tools
+}
+
+// How far a server came.
+const (
+	Unsupported  = "unsupported"   // hone has no way to run it
+	Lacking      = "lacks a value" // it asks for a key, or for what nobody gave
+	NotInstalled = "not installed"
+	NotStarted   = "not started" // its process ended, or did not shake hands
+	NoAnswer     = "no answer"   // it started, and did not list its tools
+	Answered     = "answered"
+)
+
+// Tried is what came of one entry.
+type Tried struct {
+	Name    string    `json:"name"`
+	From    string    `json:"from"`
+	Kind    string    `json:"kind"`              // npm, pypi, mcpb, url or command
+	Package string    `json:"package,omitempty"` // as it was installed
+	At      time.Time `json:"at"`
+	Outcome string    `json:"outcome"`
+	Why     string    `json:"why,omitempty"`
+
+	InstallSeconds float64 `json:"install_seconds,omitempty"` // 0 where it was installed already
+	ReadySeconds   float64 `json:"ready_seconds,omitempty"`   // from the start until the hands were shaken, median
+	ListSeconds    float64 `json:"list_seconds,omitempty"`    // of a list of its tools, median
+
+	Server   *mcp.ServerTools `json:"server,omitempty"` // what it offers, where it answered
+	Findings []lint.Finding   `json:"findings,omitempty"`
+}
+
+// Yield is what came of the entries of one list and kind.
+type Yield struct {
+	From      string `json:"from"`
+	Kind      string `json:"kind"`
+	Entries   int    `json:"entries"`
+	Installed int    `json:"installed"` // URLs and commands need no installation, and count as installed
+	Started   int    `json:"started"`
+	Answered  int    `json:"answered"`
+}
+
+// Report is what came of a trial.
+type Report struct {
+	Tried  []Tried  `json:"tried"`
+	Yields []Yield  `json:"yields"`
+	Left   []string `json:"skipped,omitempty"` // entries that cannot be used
+}
+
+// Try installs entries of a registry into hone's cache, starts each in the sandbox, and asks for its tools. What is installed
+// stays for the next time. A server that fails keeps no other from being tried.
+func Try(ctx context.Context, h *host.Host, c config.Config, x Trial) (Report, error) {
+	var r Report
+	store, err := h.Store()
+	if err != nil {
+		return r, err
+	}
+	list, left, err := entries(ctx, h, x)
+	if err != nil {
+		return r, err
+	}
+	r.Left = left
+	if h.DryRun {
+		h.Say("would install, start and ask %s", fault.Count(len(list), "server"))
+		return r, nil
+	}
+	cache := filepath.Join(store.Dir, "servers")
+	if err := os.MkdirAll(filepath.Join(cache, "tried"), 0o755); err != nil {
+		return r, &fault.Error{Code: fault.CodeExhausted, What: "cannot keep what is tried", Where: cache, Err: err, Next: "name another folder with --cache"}
+	}
+	r.Tried = make([]Tried, len(list))
+	slots := make(chan struct{}, max(x.Workers, 1))
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for i, e := range list {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			r.Tried[i] = one(ctx, h, c, x, e, cache)
+			mu.Lock()
+			defer mu.Unlock()
+			done++
+			h.Say("%d of %d: %s: %s", done, len(list), e.Name, r.Tried[i].said())
+		})
+	}
+	all.Wait()
+	if err := ctx.Err(); err != nil {
+		return r, &fault.Error{Code: fault.CodeStopped, What: "stopped; what was installed is kept", Where: cache, Err: err, Next: "the same command goes on"}
+	}
+	r.Yields = yields(r.Tried)
+	return r, nil
+}
+
+func entries(ctx context.Context, h *host.Host, x Trial) ([]registry.Entry, []string, error) {
+	if len(x.Names) == 0 {
+		found, err := Search(ctx, h, x.Lookup)
+		return found.Servers, found.Skipped, err
+	}
+	source, err := registry.ParseSource(x.Registry)
+	if err != nil {
+		return nil, nil, err
+	}
+	var list []registry.Entry
+	for _, name := range x.Names {
+		e, err := client(h).Get(ctx, source, name)
+		if err != nil {
+			return nil, nil, err
+		}
+		list = append(list, e)
+	}
+	return list, nil, nil
+}
+
+// one tries one entry, and keeps what came of it.
+func one(ctx context.Context, h *host.Host, c config.Config, x Trial, e registry.Entry, cache string) Tried {
+	t := Tried{Name: e.Name, From: e.From, Kind: strings.Join(e.Kinds(), ","), At: time.Now().UTC().Truncate(time.Second)}
+	quiet := *h
+	quiet.Quiet = true // a line for each server is enough
+	if err := t.try(ctx, &quiet, c, x, e, cache); err != nil && t.Why == "" {
+		t.Why = fault.Whole(err)
+	}
+	if ctx.Err() != nil { // what was cut off says nothing
+		return t
+	}
+	text, err := json.Marshal(t)
+	if err == nil {
+		err = writeWhole(filepath.Join(cache, "tried", digest.Parts(e.From, e.Name).String()[:24]+".json"), text)
+	}
+	if err != nil {
+		h.Say("note: what came of %s is not kept: %v", e.Name, err)
+	}
+	return t
+}
+
+func writeWhole(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the error is why
+	}
+	return err
+}
+
+// try takes an entry as far as it comes; t.Outcome says where that is.
+func (t *Tried) try(ctx context.Context, h *host.Host, c config.Config, x Trial, e registry.Entry, cache string) error {
+	dir, err := os.MkdirTemp("", "hone-try-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "mcp.json")
+	const name = "server"
+	if raw, ok := e.Commanded(); ok && len(e.Packages)+len(e.Remotes) == 0 {
+		err = os.WriteFile(file, []byte(`{"mcpServers":{"`+name+`":`+string(raw)+`}}`), 0o600)
+	} else {
+		err = t.prepare(ctx, h, c, x, e, cache, toolset.Addition{Name: name, File: file, Python: "python3", Constraints: x.Constraints})
+	}
+	if err != nil {
+		return err
+	}
+	t.Outcome = NotStarted
+	servers, err := mcp.LoadConfig(file, h.LookupEnv)
+	if err != nil {
+		return err
+	}
+	housing, err := toolset.House(ctx, h, c, servers, "")
+	if err != nil {
+		return err
+	}
+	defer housing.Close()
+	o := housing.Options
+	o.ConnectTimeout, o.ProbeTimeout = x.Timeout, min(x.Timeout, 10*time.Second)
+	found := mcp.Inspect(ctx, housing.Servers, o)[0]
+	if f, failed := errors.AsType[*mcp.Failure](found.Err); failed && f.Phase == mcp.PhaseList {
+		t.Outcome = NoAnswer
+	}
+	if found.Err != nil {
+		return found.Err
+	}
+	found.Tools.Name = e.Name
+	t.Outcome, t.Server = Answered, &found.Tools
+	t.ReadySeconds, t.ListSeconds = found.Stats.OpenP50.Seconds(), found.Stats.CallP50.Seconds()
+	t.Findings = (&mcp.Catalog{Servers: []mcp.ServerTools{found.Tools}}).Suspicious()
+	return nil
+}
+
+// prepare installs an entry's package, where it has one, and writes how it is started.
+func (t *Tried) prepare(ctx context.Context, h *host.Host, c config.Config, x Trial, e registry.Entry, cache string, a toolset.Addition) error {
+	t.Outcome = Unsupported
+	choice, err := e.Choose()
+	if err != nil {
+		return err
+	}
+	t.Kind = "url"
+	if choice.Package != "" {
+		t.Kind, _, _ = strings.Cut(choice.Package, ":")
+	}
+	t.Outcome, t.Package = Lacking, choice.Package
+	values := map[string]string{}
+	if err := ask(ctx, unattended(h), choice.Needs, values); err != nil {
+		return err
+	}
+	for _, n := range choice.Needs {
+		if _, given := values[n.Name]; !given && n.Required && !n.Secret && n.File {
+			values[n.Name] = ownPath(n)
+		}
+	}
+	launch, err := choice.Fill(values)
+	if err != nil {
+		return err
+	}
+	in := a
+	settle(&in, e, choice, launch)
+	in.Name = a.Name
+	var installed *install.Installed
+	if choice.Package != "" {
+		t.Outcome = NotInstalled
+		if installed, err = t.install(ctx, h, c, in, cache); err != nil {
+			return err
+		}
+	}
+	_, err = in.Write(installed)
+	return err
+}
+
+// unattended is a host on which nobody types: a trial of many servers asks nobody for keys.
+func unattended(h *host.Host) *host.Host {
+	out := *h
+	out.Stdin = strings.NewReader("")
+	return &out
+}
+
+// ownPath is a path in the episode's own folder for what must be given a path: the folder itself, or a file in it.
+func ownPath(n registry.Need) string {
+	text := strings.ToLower(n.Name + " " + n.Description)
+	if strings.Contains(text, "file") || strings.Contains(text, "database") || strings.Contains(text, "db") {
+		return mcp.EpisodeDir + "/data.db"
+	}
+	return mcp.EpisodeDir
+}
+
+// install installs a package into the cache, where it is not there yet.
+func (t *Tried) install(ctx context.Context, h *host.Host, c config.Config, a toolset.Addition, cache string) (*install.Installed, error) {
+	a.Dir = filepath.Join(cache, "installed", digest.Parts(append([]string{a.Package}, a.Constraints...)...).String()[:24])
+	if err := os.MkdirAll(filepath.Dir(a.Dir), 0o755); err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(a.Dir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err == nil {
+		defer lock.Close()                                   // which lets go of it
+		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX) // of another entry, or another command, with the same package
+	}
+	if err != nil {
+		return nil, err
+	}
+	note := filepath.Join(a.Dir, "hone.json") // written last: without it the folder is not whole
+	if text, err := os.ReadFile(note); err == nil {
+		var in install.Installed
+		if err := json.Unmarshal(text, &in); err == nil {
+			return &in, nil
+		}
+	}
+	if err := os.RemoveAll(a.Dir); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	in, err := toolset.Install(ctx, h, c.MCP.Sandbox, a)
+	if err != nil {
+		return nil, err
+	}
+	t.InstallSeconds = time.Since(began).Seconds()
+	text, err := json.Marshal(in)
+	if err == nil {
+		err = writeWhole(note, text)
+	}
+	return in, err
+}
+
+func (t Tried) said() string {
+	if t.Outcome == Answered {
+		return fmt.Sprintf("answered: %s, protocol %s", fault.Count(len(t.Server.Tools), "tool"), t.Server.Era)
+	}
+	return t.Outcome + ": " + fault.Short(t.Why)
+}
+
+// yields counts by list and kind, in the order in which they come first.
+func yields(list []Tried) (out []Yield) {
+	at := map[[2]string]int{}
+	for _, t := range list {
+		key := [2]string{t.From, t.Kind}
+		i, known := at[key]
+		if !known {
+			i = len(out)
+			at[key], out = i, append(out, Yield{From: t.From, Kind: t.Kind})
+		}
+		y := &out[i]
+		y.Entries++
+		switch t.Outcome {
+		case Answered:
+			y.Answered++
+			fallthrough
+		case NoAnswer:
+			y.Started++
+			fallthrough
+		case NotStarted:
+			y.Installed++
+		}
+	}
+	return out
+}
+
+// Rows are the servers as a table.
+func (r Report) Rows() [][]string {
+	rows := [][]string{{"SERVER", "KIND", "OUTCOME", "ERA", "TOOLS", "FINDINGS", "READY S", "LIST S", "WHY"}}
+	for _, t := range r.Tried {
+		row := []string{t.Name, t.Kind, t.Outcome, "", "", "", "", "", host.OneLine(t.Why)}
+		if t.Server != nil {
+			row[3], row[4], row[5] = t.Server.Era, fmt.Sprint(len(t.Server.Tools)), fmt.Sprint(len(lint.Blocking(t.Findings)))
+			row[6], row[7] = fmt.Sprintf("%.2f", t.ReadySeconds), fmt.Sprintf("%.4f", t.ListSeconds)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// YieldRows are the yields as a table, each with its share of the entries.
+func (r Report) YieldRows() [][]string {
+	rows := [][]string{{"LIST", "KIND", "ENTRIES", "INSTALL", "START", "ANSWER"}}
+	for _, y := range r.Yields {
+		share := func(n int) string { return fmt.Sprintf("%d (%.0f%%)", n, 100*float64(n)/float64(y.Entries)) }
+		rows = append(rows, []string{y.From, y.Kind, fmt.Sprint(y.Entries), share(y.Installed), share(y.Started), share(y.Answered)})
+	}
+	return rows
+}
