@@ -52,6 +52,8 @@ ROWS = [
     Row("parse: streamed tool calls, 4 bytes a token", "ns/token", "./internal/text/toolcall", "Stream"),
     Row("grade: stored calls by BFCL's rules", "verdicts/s", "./internal/grade/bfcl", "Judge"),
     Row("data: 100k rows like Toucan's, 33 KB each, read and written", "s/100k-rows", "./internal/data/formats", "Toucan", None, "-", ("-benchtime=1x", "-timeout=30m")),
+    Row("servers: 500 servers listed and linted from cache", "ns/op", "./cmd/hone", "ServersLs", flags=("-count=3", "-benchtime=1x")),
+    Row("servers: 40 of 10,000 tools chosen", "ns/op", "./internal/mcp/selection", "SelectOfTenThousand"),
     Row("mcp: a call over stdio", "ns/op", "./internal/mcp", "Call", None, "a raw pipe", ("-benchtime=3000x", "-count=7"), against="CallPipe"),
     Row("mcp: a call over stdio", "ns/op", "./internal/mcp", "Call", None, "the SDK on its own transport",
         ("-benchtime=3000x", "-count=7"), against="CallSDK"),

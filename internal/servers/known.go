@@ -8,9 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"hone/internal/config"
 	"hone/internal/fault"
@@ -39,7 +41,8 @@ type Configured struct {
 	Drifts int     `json:"drifts"` // how often one of its tools changed
 }
 
-// Ls reads what is known. The texts of all tools are looked at for what could steer a model, across servers too.
+// Ls reads what is known. The texts of tools are looked at for what could steer
+// a model, once by each build of hone.
 func Ls(h *host.Host, c config.Config, file string) (Known, error) {
 	k := Known{Configured: []Configured{}, Tried: []Tried{}, Twins: [][]string{}}
 	store, err := h.Store()
@@ -55,23 +58,15 @@ func Ls(h *host.Host, c config.Config, file string) (Known, error) {
 	if k.Tried, err = readTried(filepath.Join(store.Dir, "servers", "tried")); err != nil {
 		return k, err
 	}
-	catalog := &mcp.Catalog{}
+	k.lint()
 	var served []selection.Served
 	for _, t := range k.Tried {
 		if t.Server == nil {
 			continue
 		}
-		catalog.Servers = append(catalog.Servers, *t.Server)
 		for _, tool := range t.Server.Tools {
 			served = append(served, selection.Served{Server: t.Name, Name: tool.Name, Description: tool.Description, InputSchema: tool.InputSchema})
 		}
-	}
-	found := map[string][]lint.Finding{}
-	for _, f := range catalog.Suspicious() {
-		found[f.Server] = append(found[f.Server], f)
-	}
-	for i := range k.Tried {
-		k.Tried[i].Findings = found[k.Tried[i].Name]
 	}
 	for _, group := range selection.Twins(served) {
 		var names []string
@@ -81,6 +76,24 @@ func Ls(h *host.Host, c config.Config, file string) (Known, error) {
 		k.Twins = append(k.Twins, names)
 	}
 	return k, nil
+}
+
+// lint looks, on all cores, at the texts of servers that another program looked at last, and keeps what it finds.
+func (k *Known) lint() {
+	now := linter()
+	var all sync.WaitGroup
+	var next atomic.Int64
+	for range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(k.Tried); i = int(next.Add(1)) - 1 {
+				if t := &k.Tried[i]; t.Server != nil && (now == "" || t.Linter != now) {
+					t.lint()
+					_ = t.keep() // else it is looked at again
+				}
+			}
+		})
+	}
+	all.Wait()
 }
 
 // configured adds the servers of a configuration, with what was seen of them; a file that is not there has none.
@@ -132,10 +145,12 @@ func readTried(dir string) ([]Tried, error) {
 		slots <- struct{}{}
 		all.Go(func() {
 			defer func() { <-slots }()
-			text, err := os.ReadFile(filepath.Join(dir, f.Name()))
+			path := filepath.Join(dir, f.Name())
+			text, err := os.ReadFile(path)
 			if err != nil || json.Unmarshal(text, &out[i]) != nil {
 				out[i] = Tried{}
 			}
+			out[i].file = path
 		})
 	}
 	all.Wait()

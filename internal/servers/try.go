@@ -58,6 +58,9 @@ type Tried struct {
 
 	Server   *mcp.ServerTools `json:"server,omitempty"` // what it offers, where it answered
 	Findings []lint.Finding   `json:"findings,omitempty"`
+	Linter   string           `json:"linter,omitempty"` // the program that looked for them
+
+	file string // that keeps this
 }
 
 // Yield is what came of the entries of one list and kind.
@@ -153,14 +156,19 @@ func one(ctx context.Context, h *host.Host, c config.Config, x Trial, e registry
 	if ctx.Err() != nil { // what was cut off says nothing
 		return t
 	}
-	text, err := json.Marshal(t)
-	if err == nil {
-		err = writeWhole(filepath.Join(cache, "tried", digest.Parts(e.From, e.Name).String()[:24]+".json"), text)
-	}
-	if err != nil {
+	t.file = filepath.Join(cache, "tried", digest.Parts(e.From, e.Name).String()[:24]+".json")
+	if err := t.keep(); err != nil {
 		h.Say("note: what came of %s is not kept: %v", e.Name, err)
 	}
 	return t
+}
+
+func (t Tried) keep() error {
+	text, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	return writeWhole(t.file, text)
 }
 
 func writeWhole(path string, text []byte) error {
@@ -217,8 +225,26 @@ func (t *Tried) try(ctx context.Context, h *host.Host, c config.Config, x Trial,
 	found.Tools.Name = e.Name
 	t.Outcome, t.Server = Answered, &found.Tools
 	t.ReadySeconds, t.ListSeconds = found.Stats.OpenP50.Seconds(), found.Stats.CallP50.Seconds()
-	t.Findings = (&mcp.Catalog{Servers: []mcp.ServerTools{found.Tools}}).Suspicious()
+	t.lint()
 	return nil
+}
+
+// lint looks at the texts of a server's tools.
+func (t *Tried) lint() {
+	t.Findings, t.Linter = (&mcp.Catalog{Servers: []mcp.ServerTools{*t.Server}}).Suspicious(), linter()
+}
+
+// linter names the program that is running: another build may find other things.
+func linter() string {
+	path, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d bytes of %s", info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano))
 }
 
 // prepare installs an entry's package, where it has one, and writes how it is started.

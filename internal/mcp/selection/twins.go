@@ -24,14 +24,20 @@ func Twins(tools []Served) [][]int {
 		forms[i] = form(t.InputSchema)
 	}
 	read := near.Read(texts...)
-	index := near.NewIndex(near.Threshold)
+	indexes := map[string]*near.Index{} // of those with the same parameters, since no others are twins
+	placed := map[string][]int{}        // their places in tools, as the index numbers them
 	members := map[int][]int{} // by a group's first
 	group := make([]int, len(tools))
 	named := map[string][]int{} // by parameters and name
 	for i, t := range tools {
-		// joins reports whether a tool is of another server than all of a group: two tools of one server are not the same.
+		// joins reports whether this tool is of another server than all of a group: two tools of one server are not the same.
 		joins := func(j int) bool {
-			return forms[i] == forms[j] && !slices.ContainsFunc(members[group[j]], func(k int) bool { return tools[k].Server == t.Server })
+			return !slices.ContainsFunc(members[group[j]], func(k int) bool { return tools[k].Server == t.Server })
+		}
+		index := indexes[forms[i]]
+		if index == nil {
+			index = near.NewIndex(near.Threshold)
+			indexes[forms[i]] = index
 		}
 		group[i] = i
 		key := forms[i] + "\x00" + strings.Join(words(t.Name), "_")
@@ -39,8 +45,8 @@ func Twins(tools []Served) [][]int {
 			group[i] = group[named[key][at]]
 		} else {
 			for _, m := range index.Near(read[i]) {
-				if m.SameValues && joins(m.ID) {
-					group[i] = group[m.ID]
+				if j := placed[forms[i]][m.ID]; m.SameValues && joins(j) {
+					group[i] = group[j]
 					break
 				}
 			}
@@ -48,6 +54,7 @@ func Twins(tools []Served) [][]int {
 		members[group[i]] = append(members[group[i]], i)
 		named[key] = append(named[key], i)
 		index.Add(read[i])
+		placed[forms[i]] = append(placed[forms[i]], i)
 	}
 	var out [][]int
 	for i := range tools {
