@@ -26,7 +26,7 @@ func Twins(tools []Served) [][]int {
 	read := near.Read(texts...)
 	indexes := map[string]*near.Index{} // of those with the same parameters, since no others are twins
 	placed := map[string][]int{}        // their places in tools, as the index numbers them
-	members := map[int][]int{} // by a group's first
+	members := map[int][]int{}          // by a group's first
 	group := make([]int, len(tools))
 	named := map[string][]int{} // by parameters and name
 	for i, t := range tools {
