@@ -108,6 +108,7 @@ func (w wired) episodes() []acting {
 	anyone := players.Model.(llm.User)
 	return []acting{
 		{"rollout.system", in.System, "Be a shop."}, {"rollout.temperature", o.Temperature, 0.71}, {"rollout.max_turns", in.MaxTurns, 3},
+		{"rollout.max_malformed", in.MaxMalformed, 6}, {"(a call as the model writes it)", strings.Contains(in.CallExample, `"tool_name"`), true},
 		{"rollout.max_tokens", o.MaxTokens, 311}, {"rollout.max_tool_calls", in.MaxToolCalls, 5}, {"rollout.timeout", in.MaxWork, 91 * time.Second},
 		{"seed", o.Seed, uint64(7001)}, {"(retries of an episode)", o.Retries, 2},
 		{"rollout.user.model", anyone.Model, "anyone"}, {"rollout.user.temperature", anyone.Temperature, 0.51}, {"rollout.user.max_tokens", anyone.MaxTokens, 77}, {"seed", players.Seed, uint64(7001)},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"hone/internal/basemodel"
@@ -144,13 +146,29 @@ func (l *Episodes) FindModel(h *host.Host, c *config.Config, folder string, scen
 // WorldOf is what episodes take place in, as the configuration has it.
 func (l *Episodes) WorldOf(h *host.Host, c config.Config) environment.Options {
 	return environment.Options{Tools: l.Selection.Tools, System: c.Rollout.System, ToolList: l.Selection.List, ToolsOf: l.Selection.ForScenario,
-		MaxTurns: c.Rollout.MaxTurns, MaxToolCalls: c.Rollout.MaxToolCalls, MaxWork: c.Rollout.Timeout, Programs: toolset.Programs(h, c),
+		MaxTurns: c.Rollout.MaxTurns, MaxToolCalls: c.Rollout.MaxToolCalls, MaxMalformed: c.Rollout.MaxMalformed, CallExample: l.callExample(), MaxWork: c.Rollout.Timeout, Programs: toolset.Programs(h, c),
 		User: user.Players{Model: l.users.model(), Seed: c.Seed}}
 }
 
 // optionsOf are those of episodes, but for who speaks and where.
 func optionsOf(c config.Config) rollout.Options {
 	return rollout.Options{MaxTokens: c.Rollout.MaxTokens, Temperature: c.Rollout.Temperature, Seed: c.Seed, Retries: 2}
+}
+
+// callExample is a call as the model writes it; "" for an endpoint, which writes calls by its own rules.
+func (l *Episodes) callExample() string {
+	if l.Model == nil || l.Model.Renderer == nil {
+		return ""
+	}
+	call := chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "call_0", Name: "tool_name", Arguments: `{"argument": "value"}`}}}
+	ids, err := l.Model.Renderer.Completion(call)
+	if err != nil {
+		return "" // a template that cannot write it alone
+	}
+	if stops := l.Model.Renderer.StopIDs(); len(ids) > 0 && slices.Contains(stops, ids[len(ids)-1]) {
+		ids = ids[:len(ids)-1]
+	}
+	return strings.TrimSpace(l.Model.Text.Tokenizer.Decode(ids))
 }
 
 // between is how many tokens the chat template writes around a turn's result.

@@ -51,15 +51,19 @@ func lostCall(results []trajectory.ToolResult) *End {
 }
 
 // limitOutcome is how an episode ends that ran out of turns, tokens, calls, context or working time. Where it made calls and not one of
-// them was valid, that is the policy's error: it was no nearer to an end.
+// them was valid, or well-formed, that is the policy's error: it was no nearer to an end.
 func limitOutcome(t *trajectory.Trajectory) trajectory.Outcome {
-	results := t.Calls()
-	for _, r := range results {
-		if r.Status != trajectory.CallInvalid {
-			return trajectory.Limit
+	tried := false
+	for _, turn := range t.Turns {
+		tried = tried || turn.Feedback != ""
+		for _, r := range turn.Results {
+			if r.Status != trajectory.CallInvalid {
+				return trajectory.Limit
+			}
+			tried = true
 		}
 	}
-	if len(results) > 0 {
+	if tried {
 		return trajectory.PolicyError
 	}
 	return trajectory.Limit

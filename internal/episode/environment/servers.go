@@ -19,6 +19,8 @@ type Options struct {
 	ToolList     []chat.Tool   // the tools shown to the model
 	MaxTurns     int           // completions of one episode [8]
 	MaxToolCalls int           // calls of one episode [32]
+	MaxMalformed int           // messages with a malformed call that are answered by what is wrong with them; the next ends the episode
+	CallExample  string        // a call as the model writes it, for these answers; "" where that is not known
 	MaxWork      time.Duration // working time of the tools in one episode: of each turn its longest call; 0 for no limit
 	Hang         time.Duration // after which, by the clock, a turn's calls are taken to hang; 0 for never
 	Programs     []string      // environment of the programs that checks name; nil where none may run
@@ -100,6 +102,7 @@ type episode struct {
 	session  Session
 	watch    *world.Watch
 	numCalls int
+	told     []int // places of the messages that answer a malformed one, which stands before
 	worked   time.Duration
 	conversation
 }
@@ -153,7 +156,7 @@ func (e *episode) answer(ctx context.Context, r Reply) *End {
 		// Before the parse error: a call cut by the limit is unterminated because of the limit.
 		return e.limit(r.Stop, r.Why)
 	case r.Turn.ParseError != "":
-		return &End{Outcome: trajectory.PolicyError, Reason: trajectory.StopParseError, Why: r.Turn.ParseError}
+		return e.malformed()
 	case len(r.Turn.Calls) == 0:
 		return e.answerWords(ctx, r.Turn.Content)
 	case e.numCalls+len(r.Turn.Calls) > e.o.MaxToolCalls:

@@ -85,6 +85,8 @@ type options struct {
 	ToolList                          []chat.Tool
 	ToolsOf                           func(s scenario.Scenario) ([]chat.Tool, error)
 	MaxTurns, MaxTokens, MaxToolCalls int
+	MaxMalformed                      int
+	CallExample                       string
 	MaxWork, Hang                     time.Duration
 	Temperature                       float64
 	Seed                              uint64
@@ -94,7 +96,7 @@ type options struct {
 func newRunner(o options) *rollout.Runner {
 	return rollout.New(rollout.Options{
 		Environment: environment.New(environment.Options{Tools: o.Tools, System: o.System, ToolList: o.ToolList, ToolsOf: o.ToolsOf,
-			MaxTurns: o.MaxTurns, MaxToolCalls: o.MaxToolCalls, MaxWork: o.MaxWork, Hang: o.Hang}),
+			MaxTurns: o.MaxTurns, MaxToolCalls: o.MaxToolCalls, MaxMalformed: o.MaxMalformed, CallExample: o.CallExample, MaxWork: o.MaxWork, Hang: o.Hang}),
 		Policy:    rollout.Sampled{Sampler: o.Sampler, Renderer: o.Renderer},
 		MaxTokens: o.MaxTokens, Temperature: o.Temperature, Seed: o.Seed, Retries: o.Retries,
 	})
@@ -263,6 +265,10 @@ func TestEndings(t *testing.T) {
 	}{
 		{"no call", &tools{}, script("hi"), options{}, nil, trajectory.OK, trajectory.StopCompleted, 1, 1},
 		{"parse error", &tools{}, script("<call>{"), options{}, nil, trajectory.PolicyError, trajectory.StopParseError, 1, 1},
+		{"parse error, told", &tools{}, script("<call>{", "well, then"), options{MaxMalformed: 1}, nil, trajectory.OK, trajectory.StopCompleted, 2, 1},
+		{"parse errors, told once", &tools{}, script("<call>{", "<call>{"), options{MaxMalformed: 1}, nil, trajectory.PolicyError, trajectory.StopParseError, 2, 1},
+		{"parse errors to the end", &tools{}, script("<call>{", "<call>{"), options{MaxMalformed: 9, MaxTurns: 2}, nil, trajectory.PolicyError, trajectory.StopMaxTurns, 2, 1},
+		{"a parse error, then calls to the end", &tools{}, script("<call>{", add), options{MaxMalformed: 9, MaxTurns: 2}, nil, trajectory.Limit, trajectory.StopMaxTurns, 2, 1},
 		{"turns", &tools{}, forever, options{MaxTurns: 3}, nil, trajectory.Limit, trajectory.StopMaxTurns, 3, 1},
 		{"calls", &tools{}, script(add, add+add), options{MaxToolCalls: 2}, nil, trajectory.Limit, trajectory.StopMaxToolCalls, 2, 1},
 		{"tokens", &tools{}, script(add), options{MaxTokens: 10}, nil, trajectory.Limit, trajectory.StopMaxTokens, 1, 1},

@@ -90,6 +90,7 @@ type Turn struct {
 	Content          string          `json:"content,omitempty"`
 	Calls            []chat.ToolCall `json:"calls,omitempty"`
 	ParseError       string          `json:"parse_error,omitempty"` // why the text held no complete well-formed call where it began one
+	Feedback         string          `json:"feedback,omitempty"`    // what the policy was told of it, in a message of the role user, where the episode went on
 	Results          []ToolResult    `json:"results,omitempty"`     // in call order
 	SampleSeconds    float64         `json:"sample_seconds"`
 	Usage            *Usage          `json:"usage,omitempty"` // as an endpoint counts it; nil where the ids are here
