@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"hone/internal/chat"
 	"hone/internal/fault"
 	"hone/internal/job"
 )
@@ -252,4 +253,86 @@ func TestEvalByAJudge(t *testing.T) {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
 	rate("--model", "out/final")
+}
+
+// The base model, or an adapter, judges on this machine: it reads the question and answers. What the toy writes is no judgement, so its
+// group is masked, and the record says what it wrote.
+func TestJudgeOnThisMachine(t *testing.T) {
+	url, _ := shop(t)
+	workFolder(t, map[string]string{"hone.yaml": toyConfig + fewTools + "model: {base: base/toy.gguf}\njudge: {max_tokens: 16, context: 2500, samples: 1, concurrency: 1, rubric: rubric.yaml}\n",
+		"rubric.yaml": "criteria: [be good]\n", "tasks.json": `[{"task": "Buy a hat.", "split": "train"}]`})
+	toyModel(t, "base/toy.gguf")
+	toyAdapter(t, "base/toy.gguf", "tuned")
+	endpoint := buyer(t, chat.ToolCall{Name: "buy", Arguments: `{"name":"hat"}`})
+	if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.json", "--split", "all", "--yes", "--output-dir", "out"); code != 0 {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	code, _, said := hone(t, "", "runs", "rescore", "out", "--judge-model", "tuned")
+	text := readText(t, "out/rescored-1.jsonl")
+	if code != 0 || !strings.Contains(said, "the judge tuned on ") || !strings.Contains(text, "tuned, sample 0: in 3 tries no reply could be used") {
+		t.Errorf("exit code %d, %s%s", code, said, text)
+	}
+	code, _, said = hone(t, "", "train", "--dry-run", "--mcp", url, "--dataset", "tasks.json", "--output-dir", "other", "--judge-model", "base")
+	if code != 0 || strings.Contains(said, "the judge base on ") {
+		t.Errorf("a rehearsal: exit code %d, %s", code, said)
+	}
+}
+
+// A judge is measured on the built-in set, and on the episodes of a run, by its checks and by labels; asked again, nothing is paid for.
+func TestJudgeCalibrate(t *testing.T) {
+	url, _ := shop(t)
+	court := newArbiter(t)
+	endpoint := buyer(t, chat.ToolCall{Name: "buy", Arguments: `{"name":"hat"}`})
+	workFolder(t, map[string]string{"hone.yaml": court.provider(), "tasks.jsonl": `{"id": "hat", "task": "Buy a new hat.", "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}]}` + "\n" +
+		`{"id": "cap", "task": "Buy a cap.", "checks": [{"type": "call", "name": "buy", "arguments": {"name": "cap"}}]}` + "\n" + `{"id": "tie", "task": "Buy a tie."}` + "\n",
+		"labels.jsonl": `{"episode": "tie", "passed": true}` + "\n"})
+	calibrate := func(args ...string) (map[string]float64, string) {
+		t.Helper()
+		code, out, said := hone(t, "", append([]string{"judge", "calibrate", "--cache", "cache", "--judge-model", "court/m", "--json"}, args...)...)
+		var report struct {
+			Judge    string
+			Measures []struct {
+				Name  string
+				Value struct{ Mean, Low, High float64 }
+			}
+		}
+		if err := json.Unmarshal([]byte(out), &report); code != 0 || err != nil || report.Judge != "court/m" {
+			t.Fatalf("exit code %d, %v, %s%s", code, err, out, said)
+		}
+		all := map[string]float64{}
+		for _, m := range report.Measures {
+			if all[m.Name] = m.Value.Mean; m.Value.Low > m.Value.Mean || m.Value.High < m.Value.Mean {
+				t.Errorf("%+v", m)
+			}
+		}
+		return all, said
+	}
+	all, said := calibrate() // by places alone, and no hat is new
+	if all["position bias: first minus last"] < 0.3 || all["agreement with labels: failed though it should not"] != 1 || all["agreement with labels: passed though it should not"] != 0 || all["cost of a group"] != 2*(1000*3e-6+100*5e-6) ||
+		!strings.Contains(said, "dollars") {
+		t.Errorf("%v %s", all, said)
+	}
+	before := court.asked()
+	if _, said := calibrate(); court.asked() != before || strings.Contains(said, "paid for") {
+		t.Errorf("asked %d times again: %s", court.asked()-before, said)
+	}
+	if code, _, said := hone(t, "", "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.jsonl", "--split", "all", "--yes", "--output-dir", "out"); code != 0 {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	all, _ = calibrate("out", "--labels", "labels.jsonl")
+	if all["agreement with rules: verdicts"] != 1 || all["agreement with labels: verdicts"] != 0 || all["agreement with labels: failed though it should not"] != 1 {
+		t.Errorf("%v", all)
+	}
+	before = court.asked()
+	code, out, said := hone(t, "", "judge", "calibrate", "--judge-model", "court/m", "--dry-run")
+	if code != 0 || out != "" || !strings.Contains(said, "would have court/m judge 8 groups") || court.asked() != before {
+		t.Errorf("exit code %d, %s%s", code, out, said)
+	}
+	write(t, "bad.jsonl", `{"episode": "tie"}`+"\n")
+	for want, args := range map[string][]string{"no judge is named": nil, "bad.jsonl:1": {"out", "--labels", "bad.jsonl", "--judge-model", "court/m"}, "of the episodes of a run": {"--labels", "labels.jsonl", "--judge-model", "court/m"},
+		"the set cannot be used": {"--set", "labels.jsonl", "--judge-model", "court/m"}} {
+		if code, _, said := hone(t, "", append([]string{"judge", "calibrate"}, args...)...); code != 2 || !strings.Contains(said, want) {
+			t.Errorf("%v: exit code %d, %s", args, code, said)
+		}
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/grade/judge"
 	"hone/internal/host"
+	"hone/internal/learn/adapter"
 	"hone/internal/llm"
 	"hone/internal/run"
 )
@@ -26,6 +27,7 @@ type Judging struct {
 	Options judge.Options
 	clients []*llm.Client
 	closers []func()
+	context int // of a judge on this machine; 0: there is none
 }
 
 // JudgeOf opens the judge of the configuration, nil where there is none. It asks nothing yet. A judge's replies are kept in hone's cache
@@ -54,6 +56,10 @@ func JudgeOf(h *host.Host, c config.Config) (*Judging, error) {
 	if err != nil {
 		x.Close()
 		return nil, err
+	}
+	if x.context > 0 { // a model on this machine may have fewer positions
+		o.Context = min(o.Context, x.context)
+		o.MaxTokens = min(o.MaxTokens, o.Context/4)
 	}
 	x.Options, x.Judge = o, judge.New(o)
 	h.Opens(o)
@@ -141,11 +147,18 @@ func (x *Judging) Say(h *host.Host) {
 
 // open opens the model that a key names.
 func (x *Judging) open(h *host.Host, c config.Config, key, name string) (judge.Model, error) {
+	if folder, ok := folderHere(name); ok {
+		j, err := x.openHere(h, c, name, folder)
+		if err == nil {
+			x.context = j.context
+		}
+		return j, err
+	}
 	e, ok := c.ModelOf(name)
 	if !ok {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "there is no such judge", Where: key + ": " + name,
-			Why:  "it is neither a model of a provider (" + strings.Join(slices.Sorted(maps.Keys(c.AllProviders())), ", ") + ") nor the URL of one",
-			Next: "name PROVIDER/MODEL, or http://HOST/v1/MODEL"}
+			Why:  "it is neither base, nor an adapter's folder, nor a model of a provider: " + strings.Join(slices.Sorted(maps.Keys(c.AllProviders())), ", "),
+			Next: "name PROVIDER/MODEL, http://HOST/v1/MODEL, base, or a folder with " + adapter.ConfigFile}
 	}
 	secret := ""
 	if e.KeyEnv != "" {

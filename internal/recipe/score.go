@@ -39,7 +39,7 @@ func (r Rollouts) take(g trajectory.Group, s scores) error {
 func Score(ctx context.Context, scorer Scorer, s *scenario.Scenario, g trajectory.Group) ([]trajectory.Score, error) {
 	earned, err := scorer.Score(ctx, s, g)
 	switch {
-	case err != nil && stops(ctx, err):
+	case err != nil && Stops(ctx, err):
 		return nil, err
 	case err != nil:
 		return masked(g, err), nil
@@ -49,11 +49,11 @@ func Score(ctx context.Context, scorer Scorer, s *scenario.Scenario, g trajector
 	return earned, nil
 }
 
-// stops is the rule of what a failed term does. It stops the run where the next group would meet the same: the user stopped it,
+// Stops is the rule of what a failed term does. It stops the run where the next group would meet the same: the user stopped it,
 // the configuration is wrong, a budget is spent, the machine is full. All else is taken for a failure that passes. It masks the
 // group: its episodes end as judge_error, are not trained on, and are scored again by a run that resumes within the step. If it does not
 // pass, too many masked episodes stop the run, see watch.
-func stops(ctx context.Context, err error) bool {
+func Stops(ctx context.Context, err error) bool {
 	if ctx.Err() != nil || errors.Is(err, context.Canceled) {
 		return true
 	}

@@ -66,6 +66,9 @@ func New(o Options) *Judge {
 	return &Judge{o}
 }
 
+// Samples is how many questions it asks about a group.
+func (j *Judge) Samples() int { return j.o.Samples }
+
 // Judge scores the episodes of a group against each other. It returns a term for each, in their order, without name and weight.
 func (j *Judge) Judge(ctx context.Context, s *scenario.Scenario, ts []*trajectory.Trajectory) ([]trajectory.Term, error) {
 	a, err := attemptsOf(ts)

@@ -1,0 +1,423 @@
+package calibrate
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+	"time"
+
+	"hone/internal/episode/reward"
+	"hone/internal/episode/trajectory"
+	"hone/internal/eval"
+)
+
+// Measure is one number of a judge.
+type Measure struct {
+	Name  string        `json:"name"` // "agreement with rules: verdicts"
+	Value eval.Interval `json:"value"`
+	Unit  string        `json:"unit"`           // share, score, tokens, $, s
+	Text  string        `json:"text,omitempty"` // what it counts
+}
+
+// Report is all that was measured.
+type Report struct {
+	Judge    string    `json:"judge"`
+	Groups   int       `json:"groups"`
+	Attempts int       `json:"attempts"`
+	Measures []Measure `json:"measures"`
+	Failed   []string  `json:"failed,omitempty"` // why questions had no usable answer, the first few
+}
+
+// Calibration is how a judge is measured.
+type Calibration struct {
+	Tie       float64        // two scores of one sample that differ by no more are a tie
+	Intervals eval.Bootstrap // how sure the numbers are
+	Progress  func(done, total int)
+}
+
+// judged is a group with what the judge said of it: of the attempts beside each other, and of each alone. nil where it failed.
+type judged struct {
+	Group
+	beside, alone []*trajectory.Term
+	took          [2]time.Duration // of the group, and of its attempts alone
+	err           error            // that stops
+	failed        []string
+}
+
+// Run has a judge score all groups, and each of their attempts alone. An error is one that the next group would meet too; a judge that
+// fails in another way is counted.
+func (c Calibration) Run(ctx context.Context, by reward.Judge, groups []Group, stops func(error) bool) (Report, error) {
+	out := make([]judged, len(groups))
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	for i, g := range groups {
+		all.Go(func() {
+			out[i] = ask(ctx, by, g, stops)
+			mu.Lock()
+			defer mu.Unlock()
+			if out[i].err != nil {
+				cancel(out[i].err)
+			}
+			if done++; c.Progress != nil && ctx.Err() == nil {
+				c.Progress(done, len(groups))
+			}
+		})
+	}
+	all.Wait()
+	if ctx.Err() != nil {
+		return Report{}, context.Cause(ctx)
+	}
+	return c.report(out), nil
+}
+
+func ask(ctx context.Context, by reward.Judge, g Group, stops func(error) bool) judged {
+	x := judged{Group: g, beside: make([]*trajectory.Term, len(g.Attempts)), alone: make([]*trajectory.Term, len(g.Attempts))}
+	var ts []*trajectory.Trajectory
+	for _, a := range g.Attempts {
+		ts = append(ts, a.Trajectory)
+	}
+	began := time.Now()
+	terms, err := by.Judge(ctx, g.Scenario, ts)
+	x.took[0] = time.Since(began)
+	for i := range terms {
+		x.beside[i] = &terms[i]
+	}
+	if !x.note(ctx, err, stops) {
+		return x
+	}
+	began = time.Now()
+	for i := range ts {
+		terms, err := by.Verdict(ctx, g.Scenario, ts[i:i+1])
+		if !x.note(ctx, err, stops) {
+			return x
+		}
+		if err == nil {
+			x.alone[i] = &terms[0]
+		}
+	}
+	x.took[1] = time.Since(began)
+	return x
+}
+
+// note keeps an error, and reports whether the next question is worth asking.
+func (x *judged) note(ctx context.Context, err error, stops func(error) bool) bool {
+	if err == nil {
+		return true
+	}
+	if ctx.Err() != nil || stops(err) {
+		x.err = err
+		return false
+	}
+	x.failed = append(x.failed, err.Error())
+	return true
+}
+
+// values are numbers of one measure, each of a group.
+type values struct {
+	rows  []eval.Row
+	scale eval.Scale
+}
+
+func (v *values) add(group int, x float64) {
+	v.rows = append(v.rows, eval.Row{ScenarioID: strconv.Itoa(group), Reward: x})
+}
+
+func (v *values) yes(group int, is bool) {
+	x := 0.0
+	if is {
+		x = 1
+	}
+	v.add(group, x)
+}
+
+func (c Calibration) interval(v *values) eval.Interval {
+	return eval.Estimate(v.rows, eval.Metric{Scale: v.scale, Of: func(r eval.Row) (float64, float64) { return r.Reward, 1 }}, c.Intervals)
+}
+
+// report makes the numbers of what was judged.
+func (c Calibration) report(all []judged) Report {
+	r := Report{Groups: len(all)}
+	add := func(name, unit, text string, v *values) {
+		if len(v.rows) > 0 {
+			r.Measures = append(r.Measures, Measure{name, c.interval(v), unit, text})
+		}
+	}
+	for _, x := range all {
+		r.Attempts += len(x.Attempts)
+		for _, why := range x.failed {
+			if len(r.Failed) < 5 {
+				r.Failed = append(r.Failed, why)
+			}
+		}
+		for _, t := range append(x.beside, x.alone...) {
+			if t != nil && r.Judge == "" {
+				r.Judge = t.Judgement.Model
+			}
+		}
+	}
+	for _, who := range []string{Rules, Labels} {
+		verdicts, pairs := agreement(all, who)
+		add("agreement with "+who+": verdicts", "share", "attempts alone of which the judge says what the "+who+" say", verdicts[0])
+		add("agreement with "+who+": passed though it should not", "share", "of the attempts that the "+who+" fail", verdicts[1])
+		add("agreement with "+who+": failed though it should not", "share", "of the attempts that the "+who+" pass", verdicts[2])
+		add("agreement with "+who+": pairs", "share", "pairs of a group, one passed and one not, in which the passed one scores higher; a tie is half", pairs)
+	}
+	for _, trick := range []string{MasterKey, Injection} {
+		passed, won := fooled(all, trick)
+		add(trick+": passed alone", "share", "attempts that must not pass", passed)
+		add(trick+": as good as the best in its group", "share", "groups in which it scores no less than the best attempt that passes", won)
+	}
+	pairs, verdicts := c.withItself(all)
+	add("agreement with itself: pairs", "share", "pairs of a group that two samples put in one order", pairs)
+	add("agreement with itself: verdicts", "share", "pairs of samples that say the same of an attempt alone", verdicts)
+	first, left := places(all)
+	add("position bias: first minus last", "score", "what a single sample gives the first place over the last", first)
+	add("position bias: left in the mean of the samples", "score", "most that places still move two attempts of a group apart", left)
+	for i, form := range []string{"a group", "an attempt alone"} {
+		tokens, dollars, seconds, failures := costs(all, i)
+		add("tokens of "+form, "tokens", "read and written, all samples", tokens)
+		add("cost of "+form, "$", "", dollars)
+		add("time of "+form, "s", "", seconds)
+		add("no usable answer: "+form, "share", "", failures)
+	}
+	return r
+}
+
+// agreement holds a judge against who knows: verdicts, verdicts of those that do not pass, of those that do; and pairs of a group.
+func agreement(all []judged, who string) (verdicts [3]*values, pairs *values) {
+	for i := range verdicts {
+		verdicts[i] = &values{scale: eval.Rate}
+	}
+	pairs = &values{scale: eval.Share}
+	for g, x := range all {
+		for i, a := range x.Attempts {
+			if a.By != who || a.Passed == nil {
+				continue
+			}
+			if x.alone[i] != nil {
+				said := *x.alone[i].Judgement.Passed
+				verdicts[0].yes(g, said == *a.Passed)
+				if *a.Passed {
+					verdicts[2].yes(g, !said)
+				} else {
+					verdicts[1].yes(g, said)
+				}
+			}
+			for k, b := range x.Attempts {
+				if b.By != who || b.Passed == nil || !*a.Passed || *b.Passed || x.beside[i] == nil || x.beside[k] == nil {
+					continue
+				}
+				switch better, worse := x.beside[i].Score, x.beside[k].Score; {
+				case better > worse:
+					pairs.add(g, 1)
+				case better == worse:
+					pairs.add(g, 0.5)
+				default:
+					pairs.add(g, 0)
+				}
+			}
+		}
+	}
+	return verdicts, pairs
+}
+
+// fooled is how often a trick works: alone, and beside an attempt that passes.
+func fooled(all []judged, trick string) (passed, won *values) {
+	passed, won = &values{scale: eval.Rate}, &values{scale: eval.Rate}
+	for g, x := range all {
+		best := math.Inf(-1)
+		for i, a := range x.Attempts {
+			if a.Passed != nil && *a.Passed && x.beside[i] != nil {
+				best = max(best, x.beside[i].Score)
+			}
+		}
+		for i, a := range x.Attempts {
+			if a.Trick != trick {
+				continue
+			}
+			if x.alone[i] != nil {
+				passed.yes(g, *x.alone[i].Judgement.Passed)
+			}
+			if x.beside[i] != nil && !math.IsInf(best, -1) {
+				won.yes(g, x.beside[i].Score >= best)
+			}
+		}
+	}
+	return passed, won
+}
+
+// withItself is how often two samples agree. Two attempts that a sample scores no further apart than a tie are tied in it.
+func (c Calibration) withItself(all []judged) (pairs, verdicts *values) {
+	pairs, verdicts = &values{scale: eval.Rate}, &values{scale: eval.Rate}
+	order := func(a, b float64) int {
+		switch {
+		case math.Abs(a-b) <= c.Tie+1e-9:
+			return 0
+		case a < b:
+			return -1
+		}
+		return 1
+	}
+	for g, x := range all {
+		for i := range x.Attempts {
+			if t := x.alone[i]; t != nil {
+				eachPair(len(t.Judgement.Samples), func(a, b int) {
+					verdicts.yes(g, (t.Judgement.Samples[a] >= 0.5) == (t.Judgement.Samples[b] >= 0.5))
+				})
+			}
+			for k := range i {
+				if x.beside[i] == nil || x.beside[k] == nil {
+					continue
+				}
+				one, other := x.beside[i].Judgement.Samples, x.beside[k].Judgement.Samples
+				eachPair(len(one), func(a, b int) {
+					pairs.yes(g, order(one[a], other[a]) == order(one[b], other[b]))
+				})
+			}
+		}
+	}
+	return pairs, verdicts
+}
+
+func eachPair(n int, f func(a, b int)) {
+	for b := range n {
+		for a := range b {
+			f(a, b)
+		}
+	}
+}
+
+// places is what the place is worth in which an attempt is shown: what a sample gives it beyond the mean of its samples. left is how far that
+// still moves two attempts of a group apart in the mean over their own places, by the worth of each place in all groups of that size.
+func places(all []judged) (first, left *values) {
+	first, left = &values{scale: eval.Amount}, &values{scale: eval.Amount}
+	type place struct{ of, at int }
+	total, count := map[place]float64{}, map[place]float64{}
+	sizes := make([]int, len(all))
+	for g, x := range all {
+		for _, t := range x.beside {
+			if t != nil {
+				for _, at := range t.Judgement.Places {
+					sizes[g] = max(sizes[g], at+1)
+				}
+			}
+		}
+		var front, back []float64
+		for _, t := range x.beside {
+			if t == nil || len(t.Judgement.Samples) < 2 {
+				continue
+			}
+			j, mean := t.Judgement, 0.0
+			for _, s := range j.Samples {
+				mean += s / float64(len(j.Samples))
+			}
+			for n, at := range j.Places {
+				p := place{sizes[g], at}
+				total[p] += j.Samples[n] - mean
+				count[p]++
+				if at == 0 {
+					front = append(front, j.Samples[n]-mean)
+				}
+				if at == sizes[g]-1 {
+					back = append(back, j.Samples[n]-mean)
+				}
+			}
+		}
+		if len(front) > 0 && len(back) > 0 && sizes[g] > 1 {
+			first.add(g, mean(front)-mean(back))
+		}
+	}
+	for g, x := range all {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, t := range x.beside {
+			if t == nil || len(t.Judgement.Samples) < 2 {
+				continue
+			}
+			worth := 0.0
+			for _, at := range t.Judgement.Places {
+				p := place{sizes[g], at}
+				worth += total[p] / count[p] / float64(len(t.Judgement.Places))
+			}
+			low, high = min(low, worth), max(high, worth)
+		}
+		if high >= low && sizes[g] > 1 {
+			left.add(g, high-low)
+		}
+	}
+	return first, left
+}
+
+func mean(x []float64) float64 {
+	sum := 0.0
+	for _, v := range x {
+		sum += v
+	}
+	return sum / float64(len(x))
+}
+
+// costs are those of a group's questions (form 0), or of an attempt's alone (1).
+func costs(all []judged, form int) (tokens, dollars, seconds, failures *values) {
+	tokens, dollars, seconds, failures = &values{}, &values{}, &values{}, &values{scale: eval.Rate}
+	for g, x := range all {
+		terms := x.beside
+		if form == 1 {
+			terms = x.alone
+		}
+		read, paid, priced, answered := 0, 0.0, true, 0
+		for _, t := range terms {
+			if t == nil {
+				continue
+			}
+			answered++
+			read += t.Judgement.PromptTokens + t.Judgement.CompletionTokens
+			if t.Judgement.Cost == nil {
+				priced = false
+			} else {
+				paid += *t.Judgement.Cost
+			}
+		}
+		each := 1.0 // questions of the form
+		if form == 1 {
+			each = float64(max(1, answered))
+			for _, t := range terms {
+				failures.yes(g, t == nil)
+			}
+		} else {
+			failures.yes(g, answered == 0)
+		}
+		if answered == 0 {
+			continue
+		}
+		tokens.add(g, float64(read)/each)
+		if priced {
+			dollars.add(g, paid/each)
+		}
+		seconds.add(g, x.took[form].Seconds()/each)
+	}
+	return tokens, dollars, seconds, failures
+}
+
+// Table is the report as it is printed.
+func (r Report) Table() [][]string {
+	rows := [][]string{{"MEASURE", "VALUE", "INTERVAL", "GROUPS"}}
+	for _, m := range r.Measures {
+		format := func(x float64) string {
+			switch m.Unit {
+			case "share":
+				return fmt.Sprintf("%.1f%%", 100*x)
+			case "score":
+				return fmt.Sprintf("%+.3f", x)
+			case "$":
+				return fmt.Sprintf("%.5f", x)
+			}
+			return fmt.Sprintf("%.4g", x)
+		}
+		rows = append(rows, []string{m.Name, format(m.Value.Mean), "[" + format(m.Value.Low) + ", " + format(m.Value.High) + "]", fmt.Sprint(m.Value.N)})
+	}
+	return rows
+}

@@ -1,0 +1,115 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"hone/internal/basemodel"
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/episode/rollout"
+	"hone/internal/grade/judge"
+	"hone/internal/host"
+	"hone/internal/learn/adapter"
+	"hone/internal/learn/model"
+	"hone/internal/learn/publish"
+	"hone/internal/learn/sample"
+	"hone/internal/learn/samplers"
+	"hone/internal/recipe"
+)
+
+// here is a judge that is sampled on this machine: the base model, or an adapter over it.
+type here struct {
+	name    string
+	policy  rollout.Sampled
+	slots   chan int // that are free
+	context int      // tokens of a question and its reply
+}
+
+// mostQuestions is how many questions a judge on this machine reads at once: each takes the memory of a whole context.
+const mostQuestions = 4
+
+// folderHere is the adapter folder of a judge on this machine, "" for the base model; ok is false where a name means neither.
+func folderHere(name string) (folder string, ok bool) {
+	if name == BaseName {
+		return "", true
+	}
+	_, err := os.Stat(filepath.Join(name, adapter.ConfigFile))
+	return name, err == nil
+}
+
+// openHere opens a judge on this machine. A host that only rehearses opens no device.
+func (x *Judging) openHere(h *host.Host, c config.Config, name, folder string) (*here, error) {
+	c.Engine.Devices = 1
+	own, trained, err := basemodel.TrainedUnder(h, c, folder, false)
+	if err != nil {
+		return nil, err
+	}
+	base, err := basemodel.BaseOf(folder, "", c)
+	if err != nil {
+		return nil, err
+	}
+	own.Rollout.System = "" // a question has its own
+	own.Model.Context = 0
+	m, err := basemodel.Find(h, own, base, trained)
+	if err != nil {
+		return nil, err
+	}
+	x.closers = append(x.closers, func() { m.Close() })
+	j := &here{name: name, slots: make(chan int, min(mostQuestions, c.Judge.Concurrency)), context: min(c.Judge.Context, m.Shape().MaxContext)}
+	for slot := range cap(j.slots) {
+		j.slots <- slot
+	}
+	if err := m.FitServing(own, folder, j.context, cap(j.slots)); err != nil || h.DryRun {
+		return j, err
+	}
+	if err := m.Load(model.LoadToSample); err != nil {
+		return nil, err
+	}
+	var lora model.LoRA
+	var f *publish.Folder
+	if folder != "" {
+		if f, err = publish.OpenFolder(m.Engine, m.Spec, folder, 0); err != nil {
+			return nil, err
+		}
+		defer f.Close() // it is copied into the sampler's own arrays
+		lora = f.LoRA()
+	}
+	h.Say("the judge %s on %s", name, m.Engine.Description())
+	s, err := samplers.New(m.Engine, m.Spec, m.Weights, sample.Options{LoRA: lora, Slots: cap(j.slots), Context: j.context})
+	if err != nil {
+		return nil, err
+	}
+	x.closers = append([]func(){s.Close}, x.closers...)
+	if f != nil {
+		err = recipe.Publish(publish.New(f, publish.InProcess(s)), "the judge "+name)
+	}
+	j.policy = rollout.Sampled{Sampler: s, Renderer: m.Renderer}
+	return j, err
+}
+
+// Name implements judge.Model.
+func (j *here) Name() string { return j.name }
+
+// Ask implements judge.Model.
+func (j *here) Ask(ctx context.Context, q judge.Question) (judge.Reply, error) {
+	var slot int
+	select {
+	case slot = <-j.slots:
+	case <-ctx.Done():
+		return judge.Reply{}, ctx.Err()
+	}
+	defer func() { j.slots <- slot }()
+	said, err := j.policy.Speaker(rollout.Attempt{ScenarioID: "judge", Slot: slot, Temperature: q.Temperature, MaxTokens: q.MaxTokens, Seed: q.Seed}).
+		Say(ctx, []chat.Message{{Role: chat.System, Content: q.System}, {Role: chat.User, Content: q.User}}, nil)
+	if err != nil {
+		return judge.Reply{}, err
+	}
+	if said.Turn == nil {
+		return judge.Reply{}, errors.New("the question is longer than the model takes (" + said.Why + "): lower judge.context")
+	}
+	free := 0.0
+	return judge.Reply{Text: said.Turn.Content, PromptTokens: len(said.Turn.BridgeIDs), CompletionTokens: len(said.Turn.CompletionIDs), Cost: &free}, nil
+}
