@@ -52,7 +52,7 @@ func newArbiter(t *testing.T) *arbiter {
 		if ids := askedIDs.FindStringSubmatch(q.Messages[0].Content); text == "" && ids != nil {
 			var scores []string
 			for i, id := range strings.Split(ids[1], ", ") {
-				scores = append(scores, fmt.Sprintf(`{"trajectory_id": %q, "explanation": "by its place", "score": %.2f}`, id, 0.9-0.25*float64(i)))
+				scores = append(scores, fmt.Sprintf(`{"trajectory_id": %q, "explanation": "by its place", "score": %.2f}`, id, 0.9-0.1*float64(i)))
 			}
 			text = `{"scores": [` + strings.Join(scores, ", ") + `]}`
 		} else if text == "" {

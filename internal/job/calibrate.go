@@ -16,6 +16,7 @@ import (
 	"hone/internal/eval"
 	"hone/internal/fault"
 	"hone/internal/grade/calibrate"
+	"hone/internal/grade/judge"
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
@@ -59,12 +60,14 @@ func (k Calibration) Measure(ctx context.Context, h *host.Host, c config.Config)
 		attempts += len(g.Attempts)
 	}
 	if h.DryRun {
-		h.Say("would have %s judge %s beside each other, and %s alone, %s each", c.Judge.Model, fault.Count(len(groups), "group"), fault.Count(attempts, "attempt"), fault.Count(x.Samples(), "time"))
+		h.Say("would have %s judge %s beside each other, and %s alone, %s each; and each group once with each attempt in each place", c.Judge.Model, fault.Count(len(groups), "group"), fault.Count(attempts, "attempt"), fault.Count(x.Samples(), "time"))
 		return calibrate.Report{}, nil
 	}
+	rotating := x.Options
+	rotating.Rotate = true
 	progress := h.Progress(1)
-	report, err := calibrate.Calibration{Tie: c.Judge.Tie, Intervals: eval.Bootstrap{Level: c.Eval.Confidence, Seed: c.Seed},
-		Progress: func(done, total int) { progress("judge", done, total, "groups") }}.Run(ctx, x.Judge, groups, func(err error) bool { return recipe.Stops(ctx, err) })
+	report, err := calibrate.Calibration{Samples: x.Samples(), Tie: c.Judge.Tie, Intervals: eval.Bootstrap{Level: c.Eval.Confidence, Seed: c.Seed},
+		Progress: func(done, total int) { progress("judge", done, total, "groups") }}.Run(ctx, x.Judge, judge.New(rotating), groups, func(err error) bool { return recipe.Stops(ctx, err) })
 	x.Say(h)
 	for _, why := range report.Failed {
 		h.Say("no usable answer: %s", fault.Short(why))

@@ -62,7 +62,16 @@ func (x *Judging) openHere(h *host.Host, c config.Config, name, folder string) (
 	for slot := range cap(j.slots) {
 		j.slots <- slot
 	}
-	if err := m.FitServing(own, folder, j.context, cap(j.slots)); err != nil || h.DryRun {
+	var planned *model.LoRA
+	adapters := 0
+	if folder != "" {
+		shape, err := basemodel.AdapterShape(own, m.Shape(), folder)
+		if err != nil {
+			return nil, err
+		}
+		planned, adapters = &shape, 1
+	}
+	if err := m.FitServing(own, planned, adapters, j.context, cap(j.slots)); err != nil || h.DryRun {
 		return j, err
 	}
 	if err := m.Load(model.LoadToSample); err != nil {

@@ -3,7 +3,9 @@ package calibrate
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"hone/internal/episode/reward"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
+	"hone/internal/grade/judge"
 )
 
 // Measure is one number of a judge.
@@ -32,6 +35,7 @@ type Report struct {
 
 // Calibration is how a judge is measured.
 type Calibration struct {
+	Samples   int            // of the judge, for a group
 	Tie       float64        // two scores of one sample that differ by no more are a tie
 	Intervals eval.Bootstrap // how sure the numbers are
 	Progress  func(done, total int)
@@ -41,14 +45,17 @@ type Calibration struct {
 type judged struct {
 	Group
 	beside, alone []*trajectory.Term
-	took          [2]time.Duration // of the group, and of its attempts alone
-	err           error            // that stops
+	rotated       []*trajectory.Term // beside each other too, each in each place once
+	took          [2]time.Duration   // of the group, and of its attempts alone
+	err           error              // that stops
 	failed        []string
 }
 
 // Run has a judge score all groups, and each of their attempts alone. An error is one that the next group would meet too; a judge that
 // fails in another way is counted.
-func (c Calibration) Run(ctx context.Context, by reward.Judge, groups []Group, stops func(error) bool) (Report, error) {
+//
+// rotating is the same judge with a sample for each attempt of a group (judge.Options.Rotate): what a place is worth cannot be told from fewer.
+func (c Calibration) Run(ctx context.Context, by, rotating reward.Judge, groups []Group, stops func(error) bool) (Report, error) {
 	out := make([]judged, len(groups))
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -57,7 +64,7 @@ func (c Calibration) Run(ctx context.Context, by reward.Judge, groups []Group, s
 	defer cancel(nil)
 	for i, g := range groups {
 		all.Go(func() {
-			out[i] = ask(ctx, by, g, stops)
+			out[i] = ask(ctx, by, rotating, g, stops)
 			mu.Lock()
 			defer mu.Unlock()
 			if out[i].err != nil {
@@ -75,8 +82,8 @@ func (c Calibration) Run(ctx context.Context, by reward.Judge, groups []Group, s
 	return c.report(out), nil
 }
 
-func ask(ctx context.Context, by reward.Judge, g Group, stops func(error) bool) judged {
-	x := judged{Group: g, beside: make([]*trajectory.Term, len(g.Attempts)), alone: make([]*trajectory.Term, len(g.Attempts))}
+func ask(ctx context.Context, by, rotating reward.Judge, g Group, stops func(error) bool) judged {
+	x := judged{Group: g, rotated: make([]*trajectory.Term, len(g.Attempts)), beside: make([]*trajectory.Term, len(g.Attempts)), alone: make([]*trajectory.Term, len(g.Attempts))}
 	var ts []*trajectory.Trajectory
 	for _, a := range g.Attempts {
 		ts = append(ts, a.Trajectory)
@@ -86,6 +93,13 @@ func ask(ctx context.Context, by reward.Judge, g Group, stops func(error) bool) 
 	x.took[0] = time.Since(began)
 	for i := range terms {
 		x.beside[i] = &terms[i]
+	}
+	if !x.note(ctx, err, stops) {
+		return x
+	}
+	terms, err = rotating.Judge(ctx, g.Scenario, ts)
+	for i := range terms {
+		x.rotated[i] = &terms[i]
 	}
 	if !x.note(ctx, err, stops) {
 		return x
@@ -150,7 +164,7 @@ func (c Calibration) report(all []judged) Report {
 	for _, x := range all {
 		r.Attempts += len(x.Attempts)
 		for _, why := range x.failed {
-			if len(r.Failed) < 5 {
+			if len(r.Failed) < 5 && !slices.Contains(r.Failed, why) {
 				r.Failed = append(r.Failed, why)
 			}
 		}
@@ -175,9 +189,16 @@ func (c Calibration) report(all []judged) Report {
 	pairs, verdicts := c.withItself(all)
 	add("agreement with itself: pairs", "share", "pairs of a group that two samples put in one order", pairs)
 	add("agreement with itself: verdicts", "share", "pairs of samples that say the same of an attempt alone", verdicts)
-	first, left := places(all)
+	first, left := places(all, c.Samples)
 	add("position bias: first minus last", "score", "what a single sample gives the first place over the last", first)
-	add("position bias: left in the mean of the samples", "score", "most that places still move two attempts of a group apart", left)
+	if len(left.rows) > 0 { // of all groups of a size together, so there is no interval of it
+		x := 0.0
+		for _, row := range left.rows {
+			x += row.Reward / float64(len(left.rows))
+		}
+		r.Measures = append(r.Measures, Measure{"position bias: left in the mean of the samples", eval.Interval{Mean: x, Low: x, High: x, N: len(first.rows)}, "score",
+			"most that places still move two attempts of a group apart, in the mean over orders"})
+	}
 	for i, form := range []string{"a group", "an attempt alone"} {
 		tokens, dollars, seconds, failures := costs(all, i)
 		add("tokens of "+form, "tokens", "read and written, all samples", tokens)
@@ -292,65 +313,59 @@ func eachPair(n int, f func(a, b int)) {
 	}
 }
 
-// places is what the place is worth in which an attempt is shown: what a sample gives it beyond the mean of its samples. left is how far that
-// still moves two attempts of a group apart in the mean over their own places, by the worth of each place in all groups of that size.
-func places(all []judged) (first, left *values) {
+// places is what the place is worth in which an attempt is shown, by groups in which each attempt was in each place once: what a sample gives
+// it beyond the mean of its samples. left is how far that moves two attempts of such a group apart in the mean of so many samples as the judge
+// has, over many draws of their orders.
+func places(all []judged, samples int) (first, left *values) {
 	first, left = &values{scale: eval.Amount}, &values{scale: eval.Amount}
-	type place struct{ of, at int }
-	total, count := map[place]float64{}, map[place]float64{}
-	sizes := make([]int, len(all))
+	worth, count := map[int][]float64{}, map[int]float64{} // by the number of attempts that are shown
 	for g, x := range all {
-		for _, t := range x.beside {
-			if t != nil {
-				for _, at := range t.Judgement.Places {
-					sizes[g] = max(sizes[g], at+1)
-				}
-			}
-		}
-		var front, back []float64
-		for _, t := range x.beside {
-			if t == nil || len(t.Judgement.Samples) < 2 {
+		size := 0
+		var own []float64
+		for _, t := range x.rotated {
+			if t == nil {
 				continue
 			}
-			j, mean := t.Judgement, 0.0
-			for _, s := range j.Samples {
-				mean += s / float64(len(j.Samples))
+			j := t.Judgement
+			if own == nil {
+				size = len(j.Samples)
+				own = make([]float64, size)
 			}
+			whole := mean(j.Samples)
 			for n, at := range j.Places {
-				p := place{sizes[g], at}
-				total[p] += j.Samples[n] - mean
-				count[p]++
-				if at == 0 {
-					front = append(front, j.Samples[n]-mean)
-				}
-				if at == sizes[g]-1 {
-					back = append(back, j.Samples[n]-mean)
-				}
+				own[at] += (j.Samples[n] - whole) / float64(len(x.rotated))
 			}
 		}
-		if len(front) > 0 && len(back) > 0 && sizes[g] > 1 {
-			first.add(g, mean(front)-mean(back))
+		if size < 2 {
+			continue
 		}
+		first.add(g, own[0]-own[size-1])
+		if worth[size] == nil {
+			worth[size] = make([]float64, size)
+		}
+		for at := range own {
+			worth[size][at] += own[at]
+		}
+		count[size]++
 	}
-	for g, x := range all {
-		low, high := math.Inf(1), math.Inf(-1)
-		for _, t := range x.beside {
-			if t == nil || len(t.Judgement.Samples) < 2 {
-				continue
+	for _, size := range slices.Sorted(maps.Keys(worth)) {
+		for draw := range draws {
+			low, high := math.Inf(1), math.Inf(-1)
+			for _, at := range judge.Places(samples, size, uint64(draw)) {
+				sum := 0.0
+				for _, place := range at {
+					sum += worth[size][place] / count[size] / float64(samples)
+				}
+				low, high = min(low, sum), max(high, sum)
 			}
-			worth := 0.0
-			for _, at := range t.Judgement.Places {
-				p := place{sizes[g], at}
-				worth += total[p] / count[p] / float64(len(t.Judgement.Places))
-			}
-			low, high = min(low, worth), max(high, worth)
-		}
-		if high >= low && sizes[g] > 1 {
-			left.add(g, high-low)
+			left.add(size, high-low)
 		}
 	}
 	return first, left
 }
+
+// draws is over how many draws of orders an effect of places is averaged.
+const draws = 200
 
 func mean(x []float64) float64 {
 	sum := 0.0

@@ -37,7 +37,8 @@ type Options struct {
 	Model       Model
 	Fallback    Model // asked where Model failed; what it says is marked. nil: nobody
 	Rubric      Rubric
-	Samples     int // questions about a group, or about an attempt alone, whose scores are averaged; 0: the rubric's number, else 2
+	Samples     int  // questions about a group, or about an attempt alone, whose scores are averaged; 0: the rubric's number, else 2
+	Rotate      bool // as many questions about a group as it has attempts, in place of Samples: each attempt in each place once
 	Temperature float64
 	MaxTokens   int     // of a reply
 	Context     int     // tokens of a question and its reply
@@ -198,7 +199,11 @@ func (j *Judge) samples(ctx context.Context, m Model, s *scenario.Scenario, a at
 	}
 	all := make([]tally, len(a.each))
 	var total Reply
-	for n, order := range orders(j.o.Samples, len(a.each), drawn) {
+	number := j.o.Samples
+	if j.o.Rotate && !alone {
+		number = len(a.each)
+	}
+	for n, order := range orders(number, len(a.each), drawn) {
 		opinions, err := j.sample(ctx, m, a, reference, order, n, alone, &total)
 		if err != nil {
 			return nil, fmt.Errorf("%s, sample %d: %w", m.Name(), n, err)

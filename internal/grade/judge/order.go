@@ -37,6 +37,17 @@ func orders(samples, size int, seed uint64) [][]int {
 	return all
 }
 
+// Places are the places that each of so many attempts has in the samples of one question about them, as a seed draws them.
+func Places(samples, size int, seed uint64) [][]int {
+	out := make([][]int, size)
+	for _, order := range orders(samples, size, seed) {
+		for place, i := range order {
+			out[i] = append(out[i], place)
+		}
+	}
+	return out
+}
+
 func rotated(base []int, by int) []int { return slices.Concat(base[by:], base[:by]) }
 
 // seedOf draws a seed from a seed and what is asked about, so that nothing has to be remembered for the same question to be the same.
