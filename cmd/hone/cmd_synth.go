@@ -31,6 +31,7 @@ func newSynth(a *app) *cobra.Command {
 	a.serverFlags(f, &servers)
 	f.StringVar(&x.Out, "out", "", "write the scenarios to this file")
 	f.StringVar(&x.Work, "work", "", "keep what the servers answer in this file (default beside --out)")
+	f.StringVar(&x.Fallen, "rejected", "", "write the training tasks that fell at the execution or a gate to this file, to see what a filter is worth")
 	f.IntVarP(&x.N, "number", "n", 60, "scenarios wanted")
 	f.StringVar(&x.SplitBy, "split-by", synth.ByTask, "what training and test do not share: task, tool or server")
 	f.IntVar(&x.Workers, "workers", 4, "sessions, or requests to a model, at once")

@@ -129,7 +129,8 @@ func TestSynthTeacher(t *testing.T) {
 		{"dollars", 4, "--budget-usd", []string{"--teacher", "near/wise", "--budget-usd", "0.002"}},
 		{"dollars without a price", 2, "prices", []string{"--teacher", endpoint + "/v1/wise", "--budget-usd", "1"}},
 		{"a model that nobody has", 2, "--judge nobody/x", []string{"--teacher", "near/wise", "--judge", "nobody/x"}},
-		{"a judge without a teacher", 2, "--judge", []string{"--judge", "near/wise"}},
+		{"a held teacher without a teacher", 2, "--held-teacher", []string{"--held-teacher", "near/wise"}},
+		{"what fell into the same file", 2, "--rejected", []string{"--rejected", "other.json"}},
 		{"no run", 2, "--reference-runs 0", []string{"--reference-runs", "0"}},
 		{"a negative budget", 2, "--budget-usd", []string{"--budget-usd", "-1"}},
 		{"a reference that solves nothing", 3, "reference", []string{"--reference", "near/strict", "--reference-runs", "1"}},
@@ -138,6 +139,13 @@ func TestSynthTeacher(t *testing.T) {
 		if code, _, said := hone(t, "", args...); code != tc.code || !strings.Contains(said, tc.want) {
 			t.Errorf("%s: %d\n%s", tc.name, code, said)
 		}
+	}
+	code, _, said = hone(t, "", "synth", "--config", "hone.yaml", "--mcp", url, "--call-all", "--out", "gated.json", "-n", "16", "--judge", "near/strict", "--rejected", "fell.json")
+	if list, err = scenario.Load("gated.json"); code != 0 || err != nil || list[0].Provenance.Quality != 9 || list[0].Provenance.Teacher != "" {
+		t.Errorf("%d %v\n%s", code, err, said)
+	}
+	if list, err = scenario.Load("fell.json"); err != nil || len(list) == 0 || !strings.Contains(strings.Join(list[len(list)-1].Tags, " "), "fell:") {
+		t.Errorf("%v %v", list, err)
 	}
 	code, _, said = hone(t, "", "synth", "--config", "hone.yaml", "--mcp", url, "--call-all", "--out", "hard.json", "-n", "16", "--reference", "near/strict", "--reference-runs", "1", "--keep-unsolved")
 	if list, err = scenario.Load("hard.json"); code != 0 || err != nil || list[0].Provenance.Reference == nil {

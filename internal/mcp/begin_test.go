@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"hone/internal/chat"
 	"hone/internal/episode/environment"
@@ -92,4 +93,25 @@ func TestProbe(t *testing.T) {
 	if r := e.Probe(context.Background(), chat.ToolCall{ID: "1", Name: "read", Arguments: "{}"}); r.Text != long || r.Call.Name != "read" {
 		t.Errorf("a probe sees %q", r.Text)
 	}
+}
+
+// Keep has so many sessions ready, and more where fewer were kept before.
+func TestKeep(t *testing.T) {
+	p := newPool(t, configOf(t, map[string]Server{"s": self(t, "tools")}), Options{})
+	ready := func(want int) {
+		t.Helper()
+		for end := time.Now().Add(20 * time.Second); p.Stats()[0].Sessions < want && time.Now().Before(end); {
+			time.Sleep(5 * time.Millisecond)
+		}
+		time.Sleep(50 * time.Millisecond) // none more
+		if got := p.Stats()[0].Sessions; got != want {
+			t.Errorf("%d sessions were opened, want %d", got, want)
+		}
+	}
+	before := p.Stats()[0].Sessions
+	ready(max(before, 1))
+	p.Keep(3)
+	ready(3)
+	p.Keep(2) // no fewer
+	ready(3)
 }

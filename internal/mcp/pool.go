@@ -23,6 +23,7 @@ type Pool struct {
 	mu    sync.Mutex
 	tools *toolTable // replaced, never changed: an episode keeps the one it began with
 
+	life    context.Context // of the fillers
 	stop    context.CancelFunc
 	fillers sync.WaitGroup
 }
@@ -69,12 +70,12 @@ func NewPool(ctx context.Context, config Config, catalog *Catalog, options Optio
 	}
 	p.tools.names = sortedKeys(p.tools.bound)
 	ctx, p.stop = context.WithCancel(ctx)
+	p.life = ctx
 	for _, s := range p.servers {
-		if s.opener.server.Isolation == Shared || s.opener.server.URL != "" || s.opener.showsDir() {
-			continue
-		}
-		for range p.options.Warm {
-			p.fillers.Go(func() { s.fill(ctx) })
+		if p.warms(s) {
+			for range p.options.Warm {
+				p.fillers.Go(func() { s.fill(ctx) })
+			}
 		}
 	}
 	return p, nil
@@ -105,6 +106,24 @@ func newPoolServer(from ServerTools, s Server, base map[string]string, o Options
 		}
 	}
 	return one, nil
+}
+
+// Keep has n sessions kept ready from now on of each server that keeps any, where Options.Warm says fewer: for who opens many at
+// once.
+func (p *Pool) Keep(n int) {
+	for _, s := range p.servers {
+		if p.warms(s) {
+			for range n - p.options.Warm {
+				p.fillers.Go(func() { s.fill(p.life) })
+			}
+		}
+	}
+	p.options.Warm = max(n, p.options.Warm)
+}
+
+// warms reports whether sessions of a server can be ready before an episode asks.
+func (p *Pool) warms(s *poolServer) bool {
+	return p.options.Warm > 0 && s.opener.server.Isolation != Shared && s.opener.server.URL == "" && !s.opener.showsDir()
 }
 
 // fill keeps one process ready until ctx ends. After a failure, and where a process ended before it was used, it waits

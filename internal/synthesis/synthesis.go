@@ -28,6 +28,7 @@ import (
 type Options struct {
 	Out     string // the scenarios
 	Work    string // what the servers answered; "" is beside Out
+	Fallen  string // the training tasks that fell at the execution or a gate; "" writes none
 	N       int
 	SplitBy string
 	CallAll bool // also tools whose calls nothing bounds
@@ -58,8 +59,10 @@ func (x Options) Check() error {
 		return usage("the number of sessions at once must be 1 to 64", fmt.Sprintf("--workers %d", x.Workers))
 	case !slices.Contains([]string{synth.ByTask, synth.ByTool, synth.ByServer}, x.SplitBy):
 		return usage(fmt.Sprintf("there is no split by %q", x.SplitBy), "--split-by")
-	case x.Teacher == "" && (x.Held != "" || x.Judge != ""):
-		return usage("without a teacher nobody words, picks or scores", "--held-teacher, --judge")
+	case x.Teacher == "" && x.Held != "":
+		return usage("without a teacher templates word the tasks", "--held-teacher")
+	case x.Fallen != "" && x.Fallen == x.Out:
+		return usage("what fell goes into a file of its own", "--rejected")
 	case x.ReferenceRuns < 1 || x.ReferenceRuns > 100:
 		return usage("the runs of the reference must be 1 to 100", fmt.Sprintf("--reference-runs %d", x.ReferenceRuns))
 	case x.BudgetUSD < 0 || x.BudgetTokens < 0:
@@ -104,6 +107,7 @@ func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source
 	}
 	o := synth.Options{N: x.N, Seed: c.Seed, SplitBy: x.SplitBy, Workers: x.Workers, Version: host.ReadBuild().Version, ReferenceRuns: x.ReferenceRuns, KeepUnsolved: x.KeepUnsolved,
 		Progress: h.Progress(1), Trial: vet.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Refusal: mcp.LooksRefused}}
+	l.Pool.Keep(x.Workers)
 	models, err := newAskedModels(h, c, x)
 	if err != nil {
 		return nil, err
@@ -132,6 +136,13 @@ func saveMade(h *host.Host, c config.Config, l *job.Episodes, made *synth.Result
 		if err := scenario.Save(x.Out, made.Scenarios); err != nil {
 			return err
 		}
+	}
+	if x.Fallen != "" {
+		stampServers(l.Catalog, made.Rejected)
+		if err := scenario.Save(x.Fallen, made.Rejected); err != nil {
+			return err
+		}
+		h.Say("%s that fell at the execution or a gate: %s", fault.Count(len(made.Rejected), "training task"), x.Fallen)
 	}
 	switch {
 	case spent:

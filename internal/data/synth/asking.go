@@ -23,15 +23,16 @@ type Model struct {
 	Name string // as the request and the provenance have it
 }
 
-// Models are whom a synthesis asks. Without a Teacher templates word the tasks, and nobody is asked.
+// Models are whom a synthesis asks. Without a Teacher templates word the tasks.
 type Models struct {
 	Teacher *Model
 	Held    *Model // words the tasks that training does not see; nil: the teacher, with another prompt
-	Judge   *Model // picks tools and scores tasks; nil: the teacher
+	Judge   *Model // picks tools and scores tasks, also those of templates; nil: the teacher
 }
 
 func (m Models) forHeld() *Model { return cmp.Or(m.Held, m.Teacher) }
 
+// grader is nil where nobody picks and scores.
 func (m Models) grader() *Model { return cmp.Or(m.Judge, m.Teacher) }
 
 // Asked is what came of one prompt.
@@ -172,6 +173,7 @@ func (m *maker) through(ctx context.Context, stage string, list []*Candidate, do
 	reasons := map[string]int{}
 	for _, c := range left {
 		if c.Why != "" {
+			c.Fell = stage
 			reasons[c.Why]++
 		}
 	}

@@ -13,7 +13,7 @@ const (
 
 // wanted is how many candidates are worded.
 func (m *maker) wanted() int {
-	if m.Teacher == nil && m.Reference == nil {
+	if m.grader() == nil && m.Reference == nil {
 		return int(fallingLess*float64(m.N) + 0.5)
 	}
 	return int(falling*float64(m.N) + 0.5)

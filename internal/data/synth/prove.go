@@ -12,32 +12,75 @@ import (
 // attempts is how often each candidate is played, in sessions of their own: the second tells what stays.
 const attempts = 2
 
-// prove plays the candidates, and makes their checks of what they came to. Those that do not hold get a reason.
+// prove plays the candidates, and makes their checks of what they came to. Those that do not hold get a reason; what the first
+// play shows to be of no use has no second.
 func (m *maker) prove(ctx context.Context, list []*Candidate) error {
-	var plays []play
-	for _, c := range list {
-		r := m.worlds[c.World]
-		for attempt := range attempts {
-			p := play{Setup: r.setup, Calls: c.Calls, Attempt: attempt}
+	var got [attempts][]*Played
+	left, played := list, map[*Candidate][]*Played{}
+	for attempt := range attempts {
+		plays := make([]play, len(left))
+		for i, c := range left {
+			r := m.worlds[c.World]
+			plays[i] = play{Setup: r.setup, Calls: c.Calls, Attempt: attempt}
 			if m.writes(c) {
-				p.Looks = r.looks
+				plays[i].Looks = r.looks
 			}
-			plays, c.Proof = append(plays, p), append(c.Proof, p.name())
+			c.Proof = append(c.Proof, plays[i].name())
 		}
+		var err error
+		if got[attempt], err = m.all(ctx, plays, func(done int) { m.Progress("execute", done, len(plays), "") }); err != nil {
+			return err
+		}
+		var holds []*Candidate
+		for i, c := range left {
+			p := got[attempt][i]
+			played[c] = append(played[c], p)
+			if m.useless(c, p); c.Why == "" {
+				holds = append(holds, c)
+			}
+		}
+		left = holds
 	}
-	got, err := m.all(ctx, plays, func(done int) { m.Progress("execute", done, len(plays), "") })
-	if err != nil {
-		return err
+	for _, c := range left {
+		m.check(c, played[c][0], played[c][1])
 	}
 	reasons := map[string]int{}
-	for i, c := range list {
-		m.check(c, got[attempts*i], got[attempts*i+1])
+	for _, c := range list {
 		if c.Why != "" {
+			c.Fell = "execute"
 			reasons[c.Why]++
 		}
 	}
 	m.report.stage("execute", len(list), len(list)-sum(reasons), reasons)
 	return nil
+}
+
+// useless drops a candidate for what one play of it shows.
+func (m *maker) useless(c *Candidate, p *Played) {
+	if p.Lost != "" {
+		c.drop("a server was lost")
+		return
+	}
+	for i, r := range p.Results {
+		refused := c.Kind == recovery && i == 0
+		switch {
+		case refused && r.Status != trajectory.CallToolError:
+			c.drop("the call that was to be refused is answered")
+		case !refused && !r.ok():
+			c.drop("a call is refused")
+		case !refused && m.Trial.Refusal != nil && m.Trial.Refusal(r.Text) != "":
+			c.drop("an error that is not marked as one")
+		}
+		if c.Why != "" {
+			if len(c.Proof) > 1 { // the first play was of use
+				c.drop("a call is answered at times and refused at others")
+			}
+			return
+		}
+	}
+	if m.idles(c) && m.effect(m.worlds[c.World], p) == "" {
+		c.drop("a call that is to change something changes nothing")
+	}
 }
 
 func sum(counts map[string]int) (n int) {
@@ -53,26 +96,6 @@ func (m *maker) writes(c *Candidate) bool {
 
 // check makes the checks of a candidate from two plays of it.
 func (m *maker) check(c *Candidate, a, b *Played) {
-	if a.Lost != "" || b.Lost != "" {
-		c.drop("a server was lost")
-		return
-	}
-	for i := range c.Calls {
-		refused := c.Kind == recovery && i == 0
-		switch {
-		case a.Results[i].Status != b.Results[i].Status:
-			c.drop("a call is answered at times and refused at others")
-		case refused && a.Results[i].Status != trajectory.CallToolError:
-			c.drop("the call that was to be refused is answered")
-		case !refused && !a.Results[i].ok():
-			c.drop("a call is refused")
-		case !refused && m.Trial.Refusal != nil && m.Trial.Refusal(a.Results[i].Text) != "":
-			c.drop("an error that is not marked as one")
-		}
-		if c.Why != "" {
-			return
-		}
-	}
 	if m.writes(c) {
 		m.stateChecks(c, a, b)
 	}

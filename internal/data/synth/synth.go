@@ -93,6 +93,7 @@ type Candidate struct {
 	Subject string   // of those without calls: what is asked
 	Proof   []string // names of the plays in the ledger that proved it
 	Why     string   // it was dropped for; "" while it is not
+	Fell    string   // the stage at which
 
 	Task     string            // once it is worded
 	Taught   bool              // the teacher thought of it
@@ -113,7 +114,10 @@ func (c *Candidate) drop(format string, args ...any) { c.Why = fmt.Sprintf(forma
 // Result is what a synthesis came to.
 type Result struct {
 	Scenarios []scenario.Scenario
-	Report    Report
+	// Rejected are training tasks that fell at the execution or at a gate, each tagged fell:STAGE, to show what a filter is worth.
+	// Those that fell at the execution have no checks.
+	Rejected []scenario.Scenario
+	Report   Report
 }
 
 // maker is a synthesis under way.
@@ -125,6 +129,7 @@ type maker struct {
 	worlds []*realm
 	held   map[string]bool // tools or servers that training does not see
 	asking asking
+	fallen []draftOf // at a gate
 	report Report
 }
 
@@ -176,7 +181,7 @@ func Run(ctx context.Context, from environment.Tools, tools []Tool, l *Ledger, o
 		out[i] = list[i].Scenario
 	}
 	m.report.finish(m, out)
-	return &Result{Scenarios: out, Report: m.report}, nil
+	return &Result{Scenarios: out, Rejected: m.rejected(d.list), Report: m.report}, nil
 }
 
 func (o Options) withDefaults() Options {

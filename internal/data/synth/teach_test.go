@@ -212,6 +212,16 @@ func TestTeacher(t *testing.T) {
 	if asked != e.total || useless < e.silly/2 {
 		t.Errorf("%d counted of %d requests, %d of no use", asked, e.total, useless)
 	}
+	fell := map[string]int{}
+	for _, x := range made.Rejected {
+		fell[strings.Join(x.Tags[len(x.Tags)-1:], "")]++
+		if x.Split != scenario.Train || len(x.Gold) == 0 && x.Provenance.Kind == single || x.Validate() != nil {
+			t.Errorf("%+v", x)
+		}
+	}
+	if fell["fell:quality"] == 0 || fell["fell:execute"] < 5 {
+		t.Errorf("%v", fell)
+	}
 	taught := 0
 	for i := range made.Scenarios {
 		x := &made.Scenarios[i]

@@ -64,7 +64,7 @@ func (m *maker) write(ctx context.Context, list []*Candidate) ([]draftOf, error)
 
 // gate leaves out tasks whose tool cannot be told from them, and poor ones, where there is a model to say so.
 func (m *maker) gate(ctx context.Context, list []draftOf) ([]draftOf, error) {
-	if m.Teacher == nil {
+	if m.grader() == nil {
 		return list, nil
 	}
 	records := make([]*Candidate, len(list))
@@ -77,7 +77,15 @@ func (m *maker) gate(ctx context.Context, list []draftOf) ([]draftOf, error) {
 	if err := m.through(ctx, "quality", records, m.score); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(list, func(d draftOf) bool { return d.of.Why != "" }), nil
+	var kept []draftOf
+	for _, d := range list {
+		if d.of.Why == "" {
+			kept = append(kept, d)
+		} else {
+			m.fallen = append(m.fallen, d)
+		}
+	}
+	return kept, nil
 }
 
 func (m *maker) setupOf(c *Candidate) (setup []scenario.Gold) {

@@ -1,0 +1,55 @@
+"""Prints the results of gpu/synth.sh as one table: table.py RESULTS SEED..."""
+
+import glob
+import json
+import os
+import sys
+
+SETS = ("seen_tools", "unseen_tools", "unseen_server")
+METRICS = ("success", "tool", "param", "ast")
+
+
+def rates(results, seed, test):
+    """{arm: {metric: rate}} of one seed's evaluation, and how many scenarios it has."""
+    path = f"{results}/{seed}/eval-{test}.json"
+    if not os.path.exists(path):
+        return {}, 0
+    out, n = {}, 0
+    for system in json.load(open(path))["systems"]:
+        rate = next(r for r in system["rates"] if r["name"] == "success")
+        out[system["name"]] = {"success": rate["value"]}
+        n = rate["n"]
+    for path in glob.glob(f"{results}/{seed}/eval-{test}.*.calls"):
+        totals = json.load(open(path))
+        arm = path.rsplit(".", 2)[1]
+        if arm in out:
+            for m in ("tool", "param", "ast"):
+                out[arm][m] = next(r for r in totals["rates"] if r["name"] == m)["value"]
+    return out, n
+
+
+def cell(values):
+    values = [v for v in values if v is not None]
+    if not values:
+        return "-"
+    mean = sum(values) / len(values)
+    if len(values) == 1:
+        return f"{100 * mean:.0f}"
+    return f"{100 * mean:.0f} ({' '.join(f'{100 * v:.0f}' for v in values)})"
+
+
+def main(results, seeds):
+    table = [["SET", "N", "ARM"] + [m.upper() for m in METRICS]]
+    for test in SETS:
+        got = [rates(results, seed, test) for seed in seeds]
+        arms = sorted({a for g, _ in got for a in g}, key=lambda a: (a != "base", a))
+        for arm in arms:
+            table.append([test if arm == arms[0] else "", str(max(n for _, n in got)) if arm == arms[0] else "", arm]
+                         + [cell([g.get(arm, {}).get(m) for g, _ in got]) for m in METRICS])
+    widths = [max(len(r[i]) for r in table) for i in range(len(table[0]))]
+    for r in table:
+        print("  ".join(c.ljust(w) for c, w in zip(r, widths)).rstrip())
+    print(f"percent; mean over the seeds {' '.join(seeds)}, each seed's in brackets")
+
+
+main(sys.argv[1], sys.argv[2:])

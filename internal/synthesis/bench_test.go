@@ -1,0 +1,75 @@
+package synthesis
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"time"
+
+	"hone/internal/config"
+	"hone/internal/host"
+	"hone/internal/mcp/lint"
+	"hone/internal/screen"
+	"hone/internal/toolset"
+)
+
+// BenchmarkSynth makes scenarios until 1,000 candidates were drafted and executed, of a server whose sessions are each a process
+// of their own (memory, which has state) and of one that all share (calc). It reports the processors' time too, of hone and of
+// the servers: on a busy machine that over the number of cores is what an idle one would take at least.
+func BenchmarkSynth(b *testing.B) {
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, entry := range map[string]string{
+		"memory": fmt.Sprintf(`{"command": "node", "args": [%q], "env": {"MEMORY_FILE_PATH": "${HONE_EPISODE_DIR}/memory.jsonl"}}`, root+"/cmd/hone/testdata/servers/node_modules/@modelcontextprotocol/server-memory/dist/index.js"),
+		"calc":   fmt.Sprintf(`{"command": "node", "args": [%q]}`, root+"/demo/node_modules/@coo-quack/calc-mcp/dist/index.js"),
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				dir := b.TempDir()
+				servers := filepath.Join(dir, "mcp.json")
+				if err := os.WriteFile(servers, []byte(`{"mcpServers": {"s": `+entry+`}}`), 0o600); err != nil {
+					b.Fatal(err)
+				}
+				null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+				if err != nil {
+					b.Fatal(err)
+				}
+				h := &host.Host{Data: screen.New(null), Talk: screen.New(null), Quiet: true, LookupEnv: os.LookupEnv, Environ: os.Environ(), CacheDir: dir}
+				c := config.Default()
+				c.MCP.Config, c.MCP.Sandbox.Mode, c.Model.Context = servers, "off", 4096
+				began, spent := time.Now(), cpu()
+				made, err := Run(context.Background(), h, c, toolset.Source{}, Options{Out: filepath.Join(dir, "made.json"), N: 460, SplitBy: "task", Workers: runtime.GOMAXPROCS(0) + 1, CallAll: true,
+					ReferenceRuns: 1, AllowFindings: lint.Allowed{"*"}})
+				if made == nil {
+					b.Fatal(err)
+				}
+				executed := 0
+				for _, s := range made.Report.Stages {
+					if s.Name == "execute" {
+						executed = s.In
+					}
+				}
+				b.ReportMetric(float64(executed), "candidates")
+				b.ReportMetric(1000*time.Since(began).Seconds()/float64(executed), "s/1000-candidates")
+				b.ReportMetric(1000*(cpu()-spent).Seconds()/float64(executed), "cpu-s/1000-candidates")
+			}
+		})
+	}
+}
+
+// cpu is the processors' time of this process and of its children that have ended.
+func cpu() (total time.Duration) {
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var u syscall.Rusage
+		if syscall.Getrusage(who, &u) == nil {
+			total += time.Duration(u.Utime.Nano() + u.Stime.Nano())
+		}
+	}
+	return total
+}
