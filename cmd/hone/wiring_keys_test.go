@@ -108,6 +108,7 @@ func (w wired) episodes() []acting {
 	anyone := players.Model.(llm.User)
 	return []acting{
 		{"rollout.system", in.System, "Be a shop."}, {"rollout.temperature", o.Temperature, 0.71}, {"rollout.max_turns", in.MaxTurns, 3},
+		{"rollout.complete_task", []any{in.CompleteTask, in.ToolList[0].Name, completes(w.t, in)}, []any{true, "complete_task", true}},
 		{"rollout.max_malformed", in.MaxMalformed, 6}, {"(a call as the model writes it)", strings.Contains(in.CallExample, `"tool_name"`), true},
 		{"rollout.max_tokens", o.MaxTokens, 311}, {"rollout.max_tool_calls", in.MaxToolCalls, 5}, {"rollout.timeout", in.MaxWork, 91 * time.Second},
 		{"seed", o.Seed, uint64(7001)}, {"(retries of an episode)", o.Retries, 2},
@@ -139,6 +140,15 @@ func (w wired) episodes() []acting {
 		{"(weights of what was kept)", terms, map[string]float64{"checks": 2, "call": 3, "tool": 5, "end": 7, "extra": -17, "repeat": -11, "invalid": -13, "parse": -17, "overlong": -23, "program": 19}},
 		{"(weights of what was trained on)", weightOf(w.t, "trained", "parse"), -17.0},
 	}
+}
+
+// completes reports whether the tools of a scenario's episodes begin with the one that ends them.
+func completes(t *testing.T, o environment.Options) bool {
+	tools, err := o.ToolsOf(byTask("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tools[0].Name == "complete_task" && len(tools) > 1
 }
 
 // givenUpAfter is how many episodes of an evaluation may be lost, and one.

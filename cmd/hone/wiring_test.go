@@ -49,6 +49,7 @@ rollout:
   max_tokens: 311
   max_tool_calls: 5
   max_malformed: 6
+  complete_task: true
   max_result: 1237
   timeout: 91s
   user: {url: "http://127.0.0.1:1/v1", model: anyone, key_env: OUR_KEY, temperature: 0.51, max_tokens: 77, token_budget: 4001}

@@ -73,6 +73,7 @@ type Rollout struct {
 	MaxTokens    int           `yaml:"max_tokens" min:"0" doc:"most tokens of one completion, thinking included; 0 takes 512, or 4096 on a GPU, and at most a quarter of model.context"`
 	MaxToolCalls int           `yaml:"max_tool_calls" min:"1" doc:"most tool calls of one episode"`
 	MaxMalformed int           `yaml:"max_malformed" min:"0" doc:"messages with a malformed tool call that are answered by what is wrong with them, in one episode; the next ends the episode (outcome policy_error). 0 ends it at the first"`
+	CompleteTask bool          `yaml:"complete_task" doc:"offer the model a tool complete_task, whose call ends the episode with the answer that it gives, beside a message without a call"`
 	MaxResult    int           `yaml:"max_result" min:"16" doc:"most bytes of a tool result shown to the model"`
 	LongResults  string        `yaml:"long_results" enum:"cut,summary" doc:"what is shown of a longer one: its beginning and end (cut), or what the model of rollout.summary makes of it"`
 	Summary      Endpoint      `yaml:"summary" doc:"the model that summarises, for rollout.long_results: summary"`

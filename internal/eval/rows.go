@@ -135,7 +135,7 @@ func row(t *trajectory.Trajectory, c Criteria) Row {
 
 // malformed reports whether a turn's text held a broken call. What the limit of tokens cut is not broken.
 func malformed(t *trajectory.Trajectory, turn trajectory.Turn) bool {
-	return turn.ParseError != "" && t.StopReason != trajectory.StopMaxTokens
+	return turn.ParseError != "" && (t.StopReason != trajectory.StopMaxTokens || turn.Feedback != "")
 }
 
 // abstained reports whether an episode did without a tool where it should: it ended by itself and called none of a server's.

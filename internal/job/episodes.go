@@ -145,7 +145,14 @@ func (l *Episodes) FindModel(h *host.Host, c *config.Config, folder string, scen
 
 // WorldOf is what episodes take place in, as the configuration has it.
 func (l *Episodes) WorldOf(h *host.Host, c config.Config) environment.Options {
-	return environment.Options{Tools: l.Selection.Tools, System: c.Rollout.System, ToolList: l.Selection.List, ToolsOf: l.Selection.ForScenario,
+	list, of := l.Selection.List, l.Selection.ForScenario
+	if c.Rollout.CompleteTask {
+		list, of = environment.WithCompleteTask(list), func(s scenario.Scenario) ([]chat.Tool, error) {
+			tools, err := l.Selection.ForScenario(s)
+			return environment.WithCompleteTask(tools), err
+		}
+	}
+	return environment.Options{Tools: l.Selection.Tools, System: c.Rollout.System, ToolList: list, ToolsOf: of, CompleteTask: c.Rollout.CompleteTask,
 		MaxTurns: c.Rollout.MaxTurns, MaxToolCalls: c.Rollout.MaxToolCalls, MaxMalformed: c.Rollout.MaxMalformed, CallExample: l.callExample(), MaxWork: c.Rollout.Timeout, Programs: toolset.Programs(h, c),
 		User: user.Players{Model: l.users.model(), Seed: c.Seed}}
 }

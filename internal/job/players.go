@@ -2,8 +2,11 @@ package job
 
 import (
 	"path/filepath"
+	"slices"
 
+	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/user"
 	"hone/internal/fault"
@@ -41,6 +44,11 @@ func (l *Episodes) Runnable(c config.Config, list []scenario.Scenario) error {
 	if scenario.PlayedByModel(list) && c.Rollout.User.Model == "" {
 		return &fault.Error{Code: fault.CodeUsage, What: "users of the scenarios are to be played by a model, and none is named", Where: "rollout.user",
 			Next: `name one in hone.yaml, as rollout: {user: {url: "http://127.0.0.1:8000/v1", model: NAME}} (hone serve is such a server), or give these users "says" in place of a goal`}
+	}
+	own := environment.CompleteTask().Name
+	if c.Rollout.CompleteTask && slices.ContainsFunc(l.Catalog.Tools(), func(t chat.Tool) bool { return t.Name == own }) {
+		return &fault.Error{Code: fault.CodeUsage, What: "a server has a tool " + own + " of its own", Where: "rollout.complete_task",
+			Why: "the model could not tell it from the one that hone would offer to end the episode", Next: "set rollout.complete_task to false"}
 	}
 	return l.Set.Runnable(c, list)
 }

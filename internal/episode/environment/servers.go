@@ -20,6 +20,7 @@ type Options struct {
 	MaxTurns     int           // completions of one episode [8]
 	MaxToolCalls int           // calls of one episode [32]
 	MaxMalformed int           // messages with a malformed call that are answered by what is wrong with them; the next ends the episode
+	CompleteTask bool          // whether calls of CompleteTask end an episode; ToolList and ToolsOf have it then
 	CallExample  string        // a call as the model writes it, for these answers; "" where that is not known
 	MaxWork      time.Duration // working time of the tools in one episode: of each turn its longest call; 0 for no limit
 	Hang         time.Duration // after which, by the clock, a turn's calls are taken to hang; 0 for never
@@ -112,10 +113,14 @@ func (e *episode) Close() error { return e.session.Close() }
 
 // Tools implements Episode.
 func (e *episode) Tools() []chat.Tool {
-	if s, ok := e.session.(Offering); ok {
-		return s.Offered()
+	s, ok := e.session.(Offering)
+	switch {
+	case !ok:
+		return e.t.Tools
+	case e.o.CompleteTask:
+		return WithCompleteTask(s.Offered())
 	}
-	return e.t.Tools
+	return s.Offered()
 }
 
 // Take implements Episode.
@@ -197,7 +202,15 @@ func (e *episode) call(ctx context.Context, calls []chat.ToolCall) *End {
 	if e.o.Hang > 0 {
 		limited, cancel = context.WithTimeout(ctx, e.o.Hang)
 	}
-	results := e.session.Call(limited, calls)
+	others, results := e.completes(calls)
+	if len(others) > 0 {
+		answered := e.session.Call(limited, others)
+		for i := range results {
+			if results[i].Status == "" {
+				results[i], answered = answered[0], answered[1:]
+			}
+		}
+	}
 	hung := limited.Err() != nil
 	cancel()
 	e.t.Turns[len(e.t.Turns)-1].Results = results
@@ -211,8 +224,12 @@ func (e *episode) call(ctx context.Context, calls []chat.ToolCall) *End {
 	if e.worked += worked(results); end == nil && e.o.MaxWork > 0 && e.worked > e.o.MaxWork {
 		return e.limit(trajectory.StopMaxWork, fmt.Sprintf("the tools worked for %s, of %s", e.worked, e.o.MaxWork))
 	}
-	if end == nil && e.endsOn(results) {
+	switch {
+	case end != nil:
+	case e.endsOn(results), results[0].Ends && e.user != nil:
 		return e.over(trajectory.EndedByTool)
+	case results[0].Ends:
+		return &End{Outcome: trajectory.OK, Reason: trajectory.StopCompleted}
 	}
 	return end
 }

@@ -116,12 +116,9 @@ func repeats(t *trajectory.Trajectory) int {
 }
 
 func parseError(t *trajectory.Trajectory) string {
-	// A call cut off by the token limit is the limit's doing, which costs the end term already.
-	if t.StopReason == trajectory.StopMaxTokens {
-		return ""
-	}
 	for _, turn := range t.Turns {
-		if turn.ParseError != "" {
+		// A call cut off by the token limit is the limit's doing, which costs the end term already.
+		if cut := t.StopReason == trajectory.StopMaxTokens && turn.Feedback == ""; turn.ParseError != "" && !cut {
 			return turn.ParseError
 		}
 	}

@@ -86,6 +86,7 @@ type options struct {
 	ToolsOf                           func(s scenario.Scenario) ([]chat.Tool, error)
 	MaxTurns, MaxTokens, MaxToolCalls int
 	MaxMalformed                      int
+	CompleteTask                      bool
 	CallExample                       string
 	MaxWork, Hang                     time.Duration
 	Temperature                       float64
@@ -96,7 +97,7 @@ type options struct {
 func newRunner(o options) *rollout.Runner {
 	return rollout.New(rollout.Options{
 		Environment: environment.New(environment.Options{Tools: o.Tools, System: o.System, ToolList: o.ToolList, ToolsOf: o.ToolsOf,
-			MaxTurns: o.MaxTurns, MaxToolCalls: o.MaxToolCalls, MaxMalformed: o.MaxMalformed, CallExample: o.CallExample, MaxWork: o.MaxWork, Hang: o.Hang}),
+			MaxTurns: o.MaxTurns, MaxToolCalls: o.MaxToolCalls, MaxMalformed: o.MaxMalformed, CompleteTask: o.CompleteTask, CallExample: o.CallExample, MaxWork: o.MaxWork, Hang: o.Hang}),
 		Policy:    rollout.Sampled{Sampler: o.Sampler, Renderer: o.Renderer},
 		MaxTokens: o.MaxTokens, Temperature: o.Temperature, Seed: o.Seed, Retries: o.Retries,
 	})

@@ -3,6 +3,7 @@ package trajectory
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"hone/internal/chat"
@@ -66,6 +67,7 @@ type ToolResult struct {
 	Warning           string          `json:"warning,omitempty"`  // what is wrong with a result that counts all the same
 	Outcome           Outcome         `json:"outcome,omitempty"`  // whose fault a call without an answer is; else empty
 	Approval          string          `json:"approval,omitempty"` // the rule or person that decided
+	Ends              bool            `json:"ends,omitempty"`     // hone answered, a call of complete_task, which ended the episode: no server saw it
 	Search            bool            `json:"search,omitempty"`   // hone answered, a search of the tools: no server saw the call
 	Seconds           float64         `json:"seconds"`
 }
@@ -189,20 +191,35 @@ func (t *Trajectory) Calls() []ToolResult {
 	return calls
 }
 
-// ServerCalls returns the calls of servers' tools with their results, in order: all but hone's own searches.
+// ServerCalls returns the calls of servers' tools with their results, in order: all but those that hone answered.
 func (t *Trajectory) ServerCalls() []ToolResult {
 	var calls []ToolResult
 	for _, r := range t.Calls() {
-		if !r.Search {
+		if !r.Search && !r.Ends {
 			calls = append(calls, r)
 		}
 	}
 	return calls
 }
 
-// Answer is the text of the last assistant message, empty where the episode ended otherwise. A simulated user's last words may
-// stand behind it.
+// CompletedWith is the answer in a call of complete_task.
+func CompletedWith(c chat.ToolCall) (answer string, err error) {
+	var given struct {
+		Answer *string `json:"answer"`
+	}
+	if err := json.Unmarshal([]byte(c.Arguments), &given); err != nil || given.Answer == nil {
+		return "", errors.New("it takes one argument, answer, a text")
+	}
+	return *given.Answer, nil
+}
+
+// Answer is the text of the last assistant message, or what the call that ended the episode gave as the answer; empty where the episode ended
+// otherwise. A simulated user's last words may stand behind it.
 func (t *Trajectory) Answer() string {
+	if k := len(t.Turns); k > 0 && len(t.Turns[k-1].Results) == 1 && t.Turns[k-1].Results[0].Ends {
+		answer, _ := CompletedWith(t.Turns[k-1].Results[0].Call)
+		return answer
+	}
 	n := len(t.Messages)
 	for n > t.Opening && t.Messages[n-1].Role == chat.User {
 		n--

@@ -310,6 +310,10 @@ func eachToken(t *testing.T, tr *Trainer, b batch.Batch, f func(row, at int, log
 // A trainer read back from disk takes the same next step, bit for bit.
 func testResumeIsExact(t *testing.T, d device) {
 	tr, b := d.start(t, 4), batch.New(rows())
+	if err := tr.HoldReference(); err != nil {
+		t.Fatal(err)
+	}
+	began := stateOf(t, tr)
 	afterOneStep(t, tr, b, false)
 	dir := t.TempDir()
 	if err := tr.Save(dir); err != nil {
@@ -319,6 +323,20 @@ func testResumeIsExact(t *testing.T, d device) {
 	again := d.start(t, 4)
 	if err := again.Load(dir); err != nil {
 		t.Fatal(err)
+	}
+	reference, err := again.ScoreReference(context.Background(), b, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := d.start(t, 4)
+	if err := first.SetState(began); err != nil {
+		t.Fatal(err)
+	}
+	if want, err := first.Score(context.Background(), b, 1); err != nil || !slices.EqualFunc(reference, want, slices.Equal) {
+		t.Errorf("%v: the reference of a resumed trainer is another", err)
+	}
+	if _, err := first.ScoreReference(context.Background(), b, 1); err == nil {
+		t.Error("a reference is scored that nobody holds")
 	}
 	if again.PolicyVersion() != 1 {
 		t.Errorf("policy version %d after a resume at 1", again.PolicyVersion())
