@@ -31,6 +31,9 @@ type Row struct {
 
 // Result is how one call of a trajectory went.
 type Result struct {
+	Call struct {
+		ID string `json:"id"`
+	} `json:"call"`
 	Status trajectory.CallStatus `json:"status"`
 	Error  string                `json:"error,omitempty"`
 }

@@ -1,0 +1,213 @@
+// Package curate tidies traces by operations that take nothing away: what was read stays as it is, a ledger keeps each operation with
+// its author and what it changed, and a trace is what its operations make of it. So each of them can be undone.
+//
+// Terminal, command line and page all call Do; none has an operation of its own.
+package curate
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hone/internal/data/dataset"
+	"hone/internal/fault"
+)
+
+// Curation is traces, and what was done to them. One goroutine uses it at a time.
+type Curation struct {
+	ledger *ledger
+	ops    []Op
+	read   []*Trace           // as they were read, in order
+	byRoot map[string]*family // by the id of the trace that was read
+	root   map[string]string  // of each trace, split off or not, that id
+	now    func() time.Time   // of new operations
+}
+
+// family is a trace that was read, what was split off it, and the operations on any of them.
+type family struct {
+	first   *Trace
+	ops     []int // indexes into Curation.ops
+	present []*Trace
+}
+
+// Open takes rows as traces, and their ledger at path, which is begun with the first operation. Its errors are *fault.Error: a ledger
+// of other rows, or one that another process writes, or that is damaged before its end.
+func Open(rows []dataset.Row, path string) (*Curation, error) {
+	c := &Curation{byRoot: map[string]*family{}, root: map[string]string{}, now: time.Now}
+	for _, r := range rows {
+		t := &Trace{ID: r.Name(), Row: r}
+		for n := 2; c.byRoot[t.ID] != nil; n++ {
+			t.ID = fmt.Sprintf("%s#%d", r.Name(), n)
+		}
+		c.read = append(c.read, t)
+		c.byRoot[t.ID] = &family{first: t, present: []*Trace{t}}
+		c.root[t.ID] = t.ID
+	}
+	hash, err := hashOf(rows)
+	if err != nil {
+		return nil, err
+	}
+	var ops []Op
+	if c.ledger, ops, err = openLedger(path, hash); err != nil {
+		return nil, err
+	}
+	for _, op := range ops {
+		if err := c.take(op); err != nil {
+			c.Close()
+			return nil, &fault.Error{Code: fault.CodeError, What: "the ledger does not fit the traces", Where: fmt.Sprintf("%s: operation %d", path, op.Seq), Err: err}
+		}
+	}
+	return c, nil
+}
+
+// Rehearse makes that no operation is written down from now on.
+func (c *Curation) Rehearse() { c.ledger.dry = true }
+
+// Close gives the ledger to others.
+func (c *Curation) Close() { c.ledger.close() }
+
+// Do makes an operation and writes it down; op says what is to be done, by whom. The trace comes back as it is then. The error, a
+// *fault.Error with exit code 2, says why it cannot be made; nothing has changed then.
+func (c *Curation) Do(op Op) (Op, error) {
+	op.Seq, op.At, op.Diff = len(c.ops)+1, c.now().UTC().Truncate(time.Second), nil
+	refused := func(err error) error {
+		return &fault.Error{Code: fault.CodeUsage, What: "cannot " + strings.ReplaceAll(op.Do, "_", " "), Where: op.Trace, Err: err, Next: "hone curate show says what the trace holds"}
+	}
+	if op.Do == Undo {
+		if op.Of < 1 || op.Of > len(c.ops) {
+			return op, refused(fmt.Errorf("there is no operation %d: there are %d", op.Of, len(c.ops)))
+		}
+		op.Trace = c.ops[op.Of-1].Trace
+		if !c.live(c.familyOf(op.Trace))[op.Of-1] {
+			return op, refused(fmt.Errorf("operation %d is undone already", op.Of))
+		}
+	}
+	f := c.familyOf(op.Trace)
+	if f == nil {
+		return op, refused(fmt.Errorf("there is no trace %q", op.Trace))
+	}
+	before := f.present
+	if err := c.take(op); err != nil {
+		return op, refused(err)
+	}
+	op.Diff = familyDiff(before, f.present, op.Trace)
+	c.ops[len(c.ops)-1].Diff = op.Diff
+	if err := c.ledger.append(op); err != nil {
+		f.ops, f.present = f.ops[:len(f.ops)-1], before
+		c.ops = c.ops[:len(c.ops)-1]
+		return op, err
+	}
+	return op, nil
+}
+
+// familyDiff is what changed in the trace that an operation names.
+func familyDiff(before, after []*Trace, id string) *Diff {
+	find := func(list []*Trace) (t Trace) {
+		if i := slices.IndexFunc(list, func(t *Trace) bool { return t.ID == id }); i >= 0 {
+			t = *list[i]
+		}
+		return t
+	}
+	a, b := find(before), find(after)
+	return diffOf(a.Row.Messages, b.Row.Messages)
+}
+
+func (c *Curation) familyOf(id string) *family {
+	if root, ok := c.root[id]; ok {
+		return c.byRoot[root]
+	}
+	return nil
+}
+
+// take adds an operation to what is known, or leaves all as it is where it cannot be made.
+func (c *Curation) take(op Op) error {
+	f := c.familyOf(op.Trace)
+	if f == nil {
+		return fmt.Errorf("there is no trace %q", op.Trace)
+	}
+	c.ops = append(c.ops, op)
+	f.ops = append(f.ops, len(c.ops)-1)
+	present, err := c.play(f)
+	if err != nil {
+		c.ops, f.ops = c.ops[:len(c.ops)-1], f.ops[:len(f.ops)-1]
+		return err
+	}
+	f.present = present
+	for _, t := range present {
+		c.root[t.ID] = f.first.ID
+	}
+	return nil
+}
+
+// live are the operations of a family that are not undone, undoing among them.
+func (c *Curation) live(f *family) map[int]bool {
+	live := map[int]bool{}
+	for _, i := range slices.Backward(f.ops) {
+		undone, known := live[i]
+		if known && !undone {
+			continue
+		}
+		live[i] = true
+		if c.ops[i].Do == Undo {
+			live[c.ops[i].Of-1] = false
+		}
+	}
+	return live
+}
+
+// play makes the traces of a family anew, by its live operations.
+func (c *Curation) play(f *family) ([]*Trace, error) {
+	live := c.live(f)
+	traces := []*Trace{f.first}
+	last := f.ops[len(f.ops)-1]
+	for _, i := range f.ops {
+		if !live[i] || c.ops[i].Do == Undo {
+			continue
+		}
+		next, err := apply(traces, c.ops[i])
+		if err != nil {
+			if undo := c.ops[last]; undo.Do == Undo {
+				return nil, fmt.Errorf("operation %d was made on what operation %d left: undo %d first (%w)", i+1, undo.Of, i+1, err)
+			}
+			return nil, err
+		}
+		traces = next
+	}
+	return traces, nil
+}
+
+// Traces are all traces as they are now, in the order of the file; what was split off stands behind what it was a part of.
+func (c *Curation) Traces() []*Trace {
+	var out []*Trace
+	for _, t := range c.read {
+		out = append(out, c.byRoot[t.ID].present...)
+	}
+	return out
+}
+
+// Trace is one of them.
+func (c *Curation) Trace(id string) (*Trace, error) {
+	if f := c.familyOf(id); f != nil {
+		for _, t := range f.present {
+			if t.ID == id {
+				return t, nil
+			}
+		}
+	}
+	return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no trace %q", id), Next: "hone curate show lists them"}
+}
+
+// Ops are all operations, in order.
+func (c *Curation) Ops() []Op { return c.ops }
+
+// Rows are those of traces that are not rejected, or with accepted set of those that are accepted.
+func (c *Curation) Rows(accepted bool) []dataset.Row {
+	var out []dataset.Row
+	for _, t := range c.Traces() {
+		if t.Status == Accepted || t.Status == Undecided && !accepted {
+			out = append(out, t.Row)
+		}
+	}
+	return out
+}

@@ -1,0 +1,104 @@
+package curate
+
+import (
+	"fmt"
+	"slices"
+
+	"hone/internal/chat"
+	"hone/internal/data/dataset"
+	"hone/internal/episode/trajectory"
+	"hone/internal/schema"
+)
+
+// Checker holds traces against the schemas of their tools. It keeps what it compiled, since traces share tools.
+type Checker struct {
+	tools   []chat.Tool // of a catalog: of rows that list none
+	schemas map[string]*schema.Schema
+}
+
+// NewChecker checks rows without tools by those of a catalog, where there are any.
+func NewChecker(tools []chat.Tool) *Checker {
+	return &Checker{tools: tools, schemas: map[string]*schema.Schema{}}
+}
+
+func (c *Checker) schemaOf(t chat.Tool) *schema.Schema {
+	key := string(t.InputSchema)
+	if c.schemas[key] == nil {
+		c.schemas[key] = schema.Compile(t.InputSchema)
+	}
+	return c.schemas[key]
+}
+
+// Findings say what is wrong with a trace, as it is now: calls that its tools do not take, calls without a result, and that there is
+// nothing to learn from it.
+func (c *Checker) Findings(r *dataset.Row) []string {
+	var out []string
+	tools := r.Tools
+	if len(tools) == 0 {
+		tools = c.tools
+	}
+	open, learnt := []string{}, false
+	for i, m := range r.Messages {
+		if m.Role != chat.ToolRole && len(open) > 0 {
+			out = append(out, fmt.Sprintf("message %d: the conversation goes on without the result of %q", i, open[0]))
+			open = open[:0]
+		}
+		switch m.Role {
+		case chat.Assistant:
+			learnt = learnt || i >= r.Opening
+			for j, call := range m.ToolCalls {
+				open = append(open, call.ID)
+				if i >= r.Opening {
+					out = append(out, c.call(call, tools, fmt.Sprintf("message %d, call %d", i, j))...)
+				}
+			}
+		case chat.ToolRole:
+			at := slices.Index(open, m.ToolCallID)
+			if at < 0 {
+				out = append(out, fmt.Sprintf("message %d is the result of no call", i))
+				continue
+			}
+			open = slices.Delete(open, at, at+1)
+		}
+	}
+	if !learnt {
+		out = append(out, "no assistant message is left to learn from")
+	}
+	return out
+}
+
+func (c *Checker) call(call chat.ToolCall, tools []chat.Tool, where string) []string {
+	if len(tools) == 0 {
+		return nil // nothing is known of the tools
+	}
+	i := slices.IndexFunc(tools, func(t chat.Tool) bool { return t.Name == call.Name })
+	if i < 0 {
+		return []string{fmt.Sprintf("%s: there is no tool %q", where, call.Name)}
+	}
+	verdict, reasons := c.schemaOf(tools[i]).Validate(call.Arguments)
+	if verdict != schema.Invalid {
+		return nil
+	}
+	var out []string
+	for _, reason := range reasons {
+		out = append(out, fmt.Sprintf("%s: arguments of %s: %s", where, call.Name, reason))
+	}
+	return out
+}
+
+// toolErrors are the calls of a trace that went wrong, as far as is known: known is false where nobody wrote that down.
+func toolErrors(r *dataset.Row) (failed []string, known bool) {
+	for _, m := range r.Messages {
+		for _, call := range m.ToolCalls {
+			for _, result := range r.Results {
+				if result.Call.ID != call.ID {
+					continue
+				}
+				if known = true; result.Status != trajectory.CallOK {
+					failed = append(failed, fmt.Sprintf("%s: %s", call.Name, result.Status))
+				}
+			}
+		}
+	}
+	return failed, known
+}

@@ -1,0 +1,152 @@
+package curate
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"hone/internal/data/dataset"
+	"hone/internal/fault"
+)
+
+// ledger is a file of JSON lines that only grows: a header, then operations. Each is on the disk before it counts.
+type ledger struct {
+	path string
+	hash string
+	f    *os.File // nil until it is written to, where there is none
+	dry  bool     // write nothing
+}
+
+// header says what the operations are on.
+type header struct {
+	Curation int    `json:"curation"` // version of the form
+	SHA256   string `json:"sha256"`   // of the rows as hone writes them
+}
+
+func hashOf(rows []dataset.Row) (string, error) {
+	h := sha256.New()
+	var line []byte
+	for i := range rows {
+		var err error
+		if line, err = rows[i].AppendJSON(line[:0]); err != nil {
+			return "", err
+		}
+		h.Write(append(line, '\n'))
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+func openLedger(path, hash string) (*ledger, []Op, error) {
+	l := &ledger{path: path, hash: hash}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return l, nil, nil
+	}
+	if err != nil {
+		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the ledger", Where: path, Err: err}
+	}
+	if l.f = f; unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		l.close()
+		return nil, nil, &fault.Error{Code: fault.CodeError, What: "another process curates these traces", Where: path, Next: "wait until it ends"}
+	}
+	ops, err := l.read()
+	if err != nil {
+		l.close()
+	}
+	return l, ops, err
+}
+
+// read takes the ledger in. A last line that is not whole was never said to be written, and is cut off.
+func (l *ledger) read() ([]Op, error) {
+	data, err := os.ReadFile(l.path)
+	if err != nil {
+		return nil, err
+	}
+	whole := bytes.LastIndexByte(data, '\n') + 1
+	if whole < len(data) {
+		if err := l.f.Truncate(int64(whole)); err != nil {
+			return nil, err
+		}
+	}
+	var ops []Op
+	for i, line := range bytes.Split(data[:whole], []byte("\n")) {
+		if len(line) == 0 {
+			continue
+		}
+		damaged := func(err error) error {
+			return &fault.Error{Code: fault.CodeError, What: "the ledger is damaged", Where: fmt.Sprintf("%s:%d", l.path, i+1), Err: err, Next: "restore it, or move it away to begin anew"}
+		}
+		if i == 0 {
+			var h header
+			if err := json.Unmarshal(line, &h); err != nil || h.Curation != 1 {
+				return nil, damaged(fmt.Errorf("its first line is no header of a curation"))
+			}
+			if h.SHA256 != l.hash {
+				return nil, &fault.Error{Code: fault.CodeUsage, What: "the traces are others than the ledger's", Where: l.path,
+					Why: "they have changed since they were curated", Next: "restore them, or name another --ledger"}
+			}
+			continue
+		}
+		var op Op
+		if err := json.Unmarshal(line, &op); err != nil {
+			return nil, damaged(err)
+		}
+		if op.Seq != len(ops)+1 {
+			return nil, damaged(fmt.Errorf("operation %d stands where %d should", op.Seq, len(ops)+1))
+		}
+		ops = append(ops, op)
+	}
+	return ops, nil
+}
+
+// append writes an operation behind the others, and a header before the first.
+func (l *ledger) append(op Op) error {
+	if l.dry {
+		return nil
+	}
+	var text []byte
+	if l.f == nil {
+		f, err := os.OpenFile(l.path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o644)
+		if err == nil {
+			if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+				err = errors.Join(err, f.Close())
+			}
+		}
+		if err != nil {
+			return &fault.Error{Code: fault.CodeError, What: "cannot begin the ledger", Where: l.path, Err: err, Next: "the same command again, or another --ledger"}
+		}
+		l.f = f
+	}
+	info, err := l.f.Stat()
+	if err == nil && info.Size() == 0 {
+		text, err = json.Marshal(header{1, l.hash})
+		text = append(text, '\n')
+	}
+	var line []byte
+	if err == nil {
+		line, err = json.Marshal(op)
+	}
+	if err == nil {
+		_, err = l.f.Write(append(append(text, line...), '\n'))
+	}
+	if err == nil {
+		err = l.f.Sync()
+	}
+	if err != nil {
+		return &fault.Error{Code: fault.CodeExhausted, What: "cannot write the ledger", Where: l.path, Err: err, Next: "make room; what was not written is not done"}
+	}
+	return nil
+}
+
+func (l *ledger) close() {
+	if l != nil && l.f != nil {
+		_ = l.f.Close() // each line is on the disk
+	}
+}

@@ -1,0 +1,222 @@
+package job
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"hone/internal/basemodel"
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/data/curate"
+	"hone/internal/data/export"
+	"hone/internal/data/formats"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/lines"
+	"hone/internal/mcp"
+	"hone/internal/text/render"
+)
+
+// Curating says what is curated, and by whom.
+type Curating struct {
+	Data    string // a file or folder of conversations
+	Ledger  string // "" is beside the data, DATA.curation.jsonl
+	Catalog string // of rows that name no tools
+	Author  string
+}
+
+// Desk is traces that are being curated, with the tools of those that list none.
+type Desk struct {
+	*curate.Curation
+	x       Curating
+	catalog []chat.Tool
+}
+
+// Open reads the traces and what was done to them. The desk is to be closed.
+func (x Curating) Open(h *host.Host) (*Desk, error) {
+	rows, report, err := formats.Load([]string{x.Data}, formats.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if report.NumRefused() > 0 {
+		report.Tell(h.Say)
+	}
+	d := &Desk{x: x}
+	tools := catalogs{x.Catalog, map[string]*mcp.Catalog{}}
+	for i := range rows {
+		if rows[i].Shown == nil {
+			continue
+		}
+		if err := tools.toolsFor(&rows[i]); err != nil {
+			return nil, err
+		}
+	}
+	catalog, err := tools.of(&rows[0])
+	if err != nil {
+		return nil, err
+	}
+	if catalog != nil {
+		d.catalog = catalog.Tools()
+	}
+	d.Curation, err = curate.Open(rows, cmp.Or(x.Ledger, strings.TrimRight(x.Data, "/")+".curation.jsonl"))
+	return d, err
+}
+
+// Do makes an operation, and says what of the trace does not hold now.
+func (d *Desk) Do(op curate.Op) (done curate.Op, findings []string, err error) {
+	op.Author = cmp.Or(op.Author, d.x.Author)
+	if done, err = d.Curation.Do(op); err != nil {
+		return done, nil, err
+	}
+	if t, err := d.Trace(done.Trace); err == nil { // it may have been split off by what was undone
+		findings = curate.NewChecker(d.catalog).Findings(&t.Row)
+	}
+	return done, findings, nil
+}
+
+// DoLines makes the operations that come as JSON lines, and answers each with itself as it was written down, or an error.
+func (d *Desk) DoLines(ctx context.Context, in io.Reader, out io.Writer) error {
+	_, err := lines.Each(ctx, in, out, lines.Options{}, func(line []byte) (any, error) {
+		op, err := curate.ParseOp(line)
+		if err != nil {
+			return nil, err
+		}
+		done, findings, err := d.Do(op)
+		return struct {
+			curate.Op
+			Findings []string `json:"findings,omitempty"`
+		}{done, findings}, err
+	})
+	return err
+}
+
+// Rules rejects what they refuse.
+func (d *Desk) Rules(r curate.Rules) (curate.Ruled, error) {
+	r.Author, r.Catalog = cmp.Or(r.Author, d.x.Author), d.catalog
+	return d.Apply(r)
+}
+
+// Listed is a trace in a list.
+type Listed struct {
+	ID       string   `json:"id"`
+	Status   string   `json:"status"`
+	Why      string   `json:"why,omitempty"`
+	By       string   `json:"by,omitempty"`
+	Rating   int      `json:"rating,omitempty"`
+	Messages int      `json:"messages"`
+	Calls    int      `json:"calls"`
+	Ops      []int    `json:"operations,omitempty"`
+	Findings []string `json:"findings,omitempty"`
+	Task     string   `json:"task"`
+}
+
+// List tells of all traces.
+func (d *Desk) List() (out []Listed, rows [][]string) {
+	checker := curate.NewChecker(d.catalog)
+	rows = [][]string{{"trace", "status", "rating", "messages", "calls", "operations", "findings", "task"}}
+	for _, t := range d.Traces() {
+		x := Listed{ID: t.ID, Status: cmp.Or(t.Status, "undecided"), Why: t.Why, By: t.By, Rating: t.Rating, Messages: len(t.Row.Messages), Ops: t.Ops, Findings: checker.Findings(&t.Row), Task: t.Row.Task()}
+		for _, m := range t.Row.Messages {
+			x.Calls += len(m.ToolCalls)
+		}
+		out = append(out, x)
+		task := []rune(host.OneLine(x.Task))
+		rows = append(rows, []string{x.ID, x.Status, strconv.Itoa(x.Rating), strconv.Itoa(x.Messages), strconv.Itoa(x.Calls), strconv.Itoa(len(x.Ops)), strconv.Itoa(len(x.Findings)), string(task[:min(len(task), 60)])})
+	}
+	return out, rows
+}
+
+// Shown is one trace with what was done to it.
+type Shown struct {
+	Listed
+	Conversation []chat.Message `json:"conversation"`
+	Opening      int            `json:"opening"`
+	Tools        []chat.Tool    `json:"tools"`
+	Log          []curate.Op    `json:"log"`
+}
+
+// Show tells of one trace: its messages by number, which of them begin a user turn, what does not hold, and what was done.
+func (d *Desk) Show(id string) (Shown, [][]string, error) {
+	t, err := d.Trace(id)
+	if err != nil {
+		return Shown{}, nil, err
+	}
+	list, _ := d.List()
+	i := slices.IndexFunc(list, func(x Listed) bool { return x.ID == id })
+	out := Shown{Listed: list[i], Conversation: t.Row.Messages, Opening: t.Row.Opening, Tools: t.Row.Tools, Log: []curate.Op{}}
+	rows := [][]string{{"message", "turn", "role", "says"}}
+	turn := 0
+	for i, m := range t.Row.Messages {
+		if m.Role == chat.User && (i == 0 || t.Row.Messages[i-1].Role != chat.User) {
+			turn++
+		}
+		said := m.Content
+		if m.ReasoningContent != "" {
+			said = "(" + m.ReasoningContent + ") " + said
+		}
+		for _, c := range m.ToolCalls {
+			said += " " + c.Name + "(" + c.Arguments + ")"
+		}
+		rows = append(rows, []string{strconv.Itoa(i), strconv.Itoa(turn), m.Role, host.OneLine(strings.TrimSpace(said))})
+	}
+	for _, op := range d.Ops() {
+		if op.Trace == id || slices.Contains(t.Ops, op.Seq) {
+			out.Log = append(out.Log, op)
+		}
+	}
+	return out, rows, nil
+}
+
+// Preview writes the rows that sft would learn of a trace, their exact text and what of it is trained.
+func (d *Desk) Preview(h *host.Host, c config.Config, base, id string) error {
+	t, err := d.Trace(id)
+	if err != nil {
+		return err
+	}
+	text, err := basemodel.OpenText(h, c.Model, base)
+	if err != nil {
+		return err
+	}
+	r, err := text.Renderer(c.Rollout.System)
+	if err != nil {
+		return err
+	}
+	tools := t.Row.Tools
+	if len(tools) == 0 {
+		tools = d.catalog
+	}
+	rows, err := r.Sequences(t.Row.Messages, t.Row.Opening, tools)
+	if err != nil {
+		return &fault.Error{Code: fault.CodeUsage, What: "the chat template cannot write the trace", Where: id, Err: err, Next: "hone curate show " + d.x.Data + " " + id}
+	}
+	out, colour := io.Writer(h.Data), h.Colour()
+	if colour {
+		out = h.Data.Raw() // the view shows control characters itself
+	}
+	for i, row := range rows {
+		if err := render.View(out, fmt.Sprintf("row %d of %d", i+1, len(rows)), row, t.Row.Messages, text.Tokenizer, colour); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Export writes the traces that are not rejected, or those that are accepted alone.
+func (d *Desk) Export(form, out string, accepted bool) (export.Written, error) {
+	sink, err := export.Open(export.Options{Form: form, Out: out, Card: map[string]string{"curated": fault.Count(len(d.Ops()), "operation")}})
+	if err != nil {
+		return export.Written{}, err
+	}
+	defer sink.Abort()
+	for _, r := range d.Rows(accepted) {
+		if err := sink.Add(r); err != nil {
+			return export.Written{}, err
+		}
+	}
+	return sink.Close()
+}
