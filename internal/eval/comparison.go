@@ -28,8 +28,8 @@ type Pair struct {
 	New string `json:"new"`
 }
 
-// Part is the time one part of the run took. Orchestration marks time in which neither trainer nor sampler worked, so
-// our own book-keeping is no more than that; its share of the whole is reported.
+// Part is the time one part of the run took: of an evaluation, added up over its episodes. Orchestration marks time in which neither
+// trainer nor sampler worked, or of an evaluation no model, tool or user; its share of the whole is reported.
 type Part struct {
 	Name          string  `json:"name"`
 	Seconds       float64 `json:"seconds"`

@@ -191,8 +191,7 @@ type watchedSpeaker struct {
 
 // Say implements rollout.Speaker.
 func (s watchedSpeaker) Say(ctx context.Context, messages []chat.Message, tools []chat.Tool) (environment.Reply, error) {
-	s.b.clock.speak(1)
-	defer s.b.clock.speak(-1)
+	defer s.b.clock.book(&s.b.clock.model)()
 	reply, err := s.Speaker.Say(ctx, messages, tools)
 	if code := fault.CodeOf(err); err != nil && (code == fault.CodeUsage || code == fault.CodeBudget || code == fault.CodeExhausted) {
 		s.b.fatal(err)

@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
@@ -13,14 +14,25 @@ import (
 	"hone/internal/policy"
 )
 
-// clock tells where the time of an evaluation goes. A moment in which any model works is the model's; else, in which any tool works, the
-// tools'; all other is orchestration: hone's own work while nobody else does anything.
+// clock tells where the time of an evaluation goes. What models, tools and users take is added up over the episodes, many of which run at
+// once; what is left of an episode's time, from the opening of its servers to their end, is orchestration: hone's own work and waiting.
 type clock struct {
-	mu                  sync.Mutex
-	since               time.Time
-	running             bool
-	models, tools       int // at work
-	model, tool, itself time.Duration
+	mu                          sync.Mutex
+	model, tool, user, episodes time.Duration // sums
+	open                        int           // episodes under way
+	running                     bool
+	since                       time.Time // the last change of the two
+	wall, idle                  time.Duration
+}
+
+// book adds the time until the function that it returns is called to a sum.
+func (c *clock) book(sum *time.Duration) func() {
+	began := time.Now()
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		*sum += time.Since(began)
+	}
 }
 
 // to books the time since the last change, then makes one.
@@ -28,31 +40,38 @@ func (c *clock) to(change func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := time.Now()
-	if c.running {
-		spent := now.Sub(c.since)
-		switch {
-		case c.models > 0:
-			c.model += spent
-		case c.tools > 0:
-			c.tool += spent
-		default:
-			c.itself += spent
+	if spent := now.Sub(c.since); c.running {
+		if c.wall += spent; c.open == 0 {
+			c.idle += spent
 		}
 	}
 	c.since = now
 	change()
 }
 
-func (c *clock) run()        { c.to(func() { c.running = true }) }
-func (c *clock) pause()      { c.to(func() { c.running = false }) }
-func (c *clock) speak(n int) { c.to(func() { c.models += n }) }
-func (c *clock) work(n int)  { c.to(func() { c.tools += n }) }
+func (c *clock) run()   { c.to(func() { c.running = true }) }
+func (c *clock) pause() { c.to(func() { c.running = false }) }
 
-// parts are the seconds of each.
+// episode begins one, which ends when the function that it returns is called.
+func (c *clock) episode() func() {
+	c.to(func() { c.open++ })
+	end := c.book(&c.episodes)
+	return func() { end(); c.to(func() { c.open-- }) }
+}
+
+// parts are the seconds of each, added up over the episodes.
 func (c *clock) parts() []eval.Part {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	own := max(0, c.episodes-c.model-c.tool-c.user)
+	return []eval.Part{{Name: "models", Seconds: c.model.Seconds()}, {Name: "tools", Seconds: c.tool.Seconds()}, {Name: "users", Seconds: c.user.Seconds()},
+		{Name: "orchestration", Seconds: own.Seconds(), Orchestration: true}}
+}
+
+// told is how long it took by the clock on the wall, and how long of that no episode ran.
+func (c *clock) told() string {
 	c.to(func() {})
-	return []eval.Part{{Name: "models", Seconds: c.model.Seconds()}, {Name: "tools", Seconds: c.tool.Seconds()},
-		{Name: "orchestration", Seconds: c.itself.Seconds(), Orchestration: true}}
+	return fmt.Sprintf("%s, of which no episode ran in %s", c.wall.Round(time.Millisecond), c.idle.Round(time.Millisecond))
 }
 
 // watch books what the tools of an environment take, and the users.
@@ -63,7 +82,7 @@ func (c *clock) watch(o *environment.Options) {
 	}
 }
 
-// timedUser books what a simulated user takes to speak: it is a model.
+// timedUser books what a simulated user takes to speak.
 type timedUser struct {
 	environment.User
 	clock *clock
@@ -81,8 +100,7 @@ type timedPartner struct {
 
 // Say implements environment.Partner.
 func (p timedPartner) Say(ctx context.Context, messages []chat.Message) (environment.Words, error) {
-	p.clock.speak(1)
-	defer p.clock.speak(-1)
+	defer p.clock.book(&p.clock.user)()
 	return p.Partner.Say(ctx, messages)
 }
 
@@ -94,8 +112,7 @@ type timedSampler struct {
 
 // Sample implements policy.Sampler.
 func (s timedSampler) Sample(ctx context.Context, r policy.Request) (policy.Completion, error) {
-	s.clock.speak(1)
-	defer s.clock.speak(-1)
+	defer s.clock.book(&s.clock.model)()
 	return s.Sampler.Sample(ctx, r)
 }
 
@@ -107,13 +124,14 @@ type timedTools struct {
 
 // Open implements environment.Tools.
 func (t timedTools) Open(ctx context.Context, episode string, templates ...environment.Template) (environment.Session, error) {
-	t.clock.work(1)
-	defer t.clock.work(-1)
+	end := t.clock.episode()
+	defer t.clock.book(&t.clock.tool)()
 	s, err := t.Tools.Open(ctx, episode, templates...)
 	if err != nil {
+		end()
 		return s, err
 	}
-	timed := timedSession{s, t.clock}
+	timed := timedSession{s, t.clock, end}
 	if o, ok := s.(environment.Offering); ok {
 		return timedOffering{timed, o}, nil
 	}
@@ -123,26 +141,25 @@ func (t timedTools) Open(ctx context.Context, episode string, templates ...envir
 type timedSession struct {
 	environment.Session
 	clock *clock
+	end   func() // of the episode
 }
 
 // Call implements environment.Session.
 func (s timedSession) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
-	s.clock.work(1)
-	defer s.clock.work(-1)
+	defer s.clock.book(&s.clock.tool)()
 	return s.Session.Call(ctx, calls)
 }
 
 // Probe implements environment.Session.
 func (s timedSession) Probe(ctx context.Context, call chat.ToolCall) trajectory.ToolResult {
-	s.clock.work(1)
-	defer s.clock.work(-1)
+	defer s.clock.book(&s.clock.tool)()
 	return s.Session.Probe(ctx, call)
 }
 
 // Close implements environment.Session.
 func (s timedSession) Close() error {
-	s.clock.work(1)
-	defer s.clock.work(-1)
+	defer s.end()
+	defer s.clock.book(&s.clock.tool)()
 	return s.Session.Close()
 }
 

@@ -35,6 +35,8 @@ func (b *bench) planned() int { return len(b.tasks) * b.repeats() }
 
 // measure runs each system's episodes, on the same scenarios and from the same random streams.
 func (b *bench) measure(ctx context.Context) (*Evaluated, error) {
+	b.clock.run()
+	defer b.clock.pause()
 	if err := b.begin(); err != nil {
 		return nil, err
 	}
@@ -121,9 +123,7 @@ func (b *bench) part(ctx context.Context, m *measuring, tasks []scenario.Scenari
 			return nil
 		}}
 	b.Opens(e)
-	b.clock.run()
 	ts, err := e.Part(running, tasks)
-	b.clock.pause()
 	m.add(ts, tasks)
 	switch cause := context.Cause(running); {
 	case err != nil && ctx.Err() == nil && cause != nil: // an endpoint refuses all that it is asked

@@ -118,6 +118,7 @@ func (b *bench) report(measured *Evaluated) error {
 		if b.local.Model != nil {
 			p.Say("device", b.local.Model.Engine.Description())
 		}
+		p.Say("time", b.clock.told())
 		p.Remarks = measured.remarks()
 	})
 	if err == nil {
