@@ -85,7 +85,7 @@ func Metrics() []Metric {
 			return oneIf(r.UserEnded == trajectory.EndedByOutOfScope), withUser(r)
 		}},
 		{"reward", "reward", Amount, "", 1, perEpisode(func(r Row) float64 { return r.Reward })},
-		{"seconds", "time", Amount, "s", -1, perEpisode(func(r Row) float64 { return r.Seconds })},
+		{"seconds", "time, but for that in which a simulated user wrote", Amount, "s", -1, perEpisode(func(r Row) float64 { return r.Seconds })},
 		{"model_seconds", "time in which the model wrote", Amount, "s", -1, perEpisode(func(r Row) float64 { return r.ModelSeconds })},
 		{"tool_seconds", "time in which tools worked", Amount, "s", -1, perEpisode(func(r Row) float64 { return r.ToolSeconds })},
 		{"cost", "cost", Amount, "$", -1, func(r Row) (float64, float64) {

@@ -38,13 +38,13 @@ type Row struct {
 	NumPromptTokens     int     `json:"num_prompt_tokens"`         // read, of each turn the whole prompt; 0 where nothing counted them
 	NumCompletionTokens int     `json:"num_completion_tokens"`     // written; 0 where nothing counted them
 	Reward              float64 `json:"reward"`
-	Seconds             float64 `json:"seconds"`
+	Seconds             float64 `json:"seconds"`       // without UserSeconds: how fast a user is says nothing of the system
 	ModelSeconds        float64 `json:"model_seconds"` // of them, those in which the model wrote
 	ToolSeconds         float64 `json:"tool_seconds"`  // and those in which tools worked
 
 	NumUserTurns  int     `json:"num_user_turns,omitempty"`  // messages of a simulated user; 0 where there was none
 	NumUserTokens int     `json:"num_user_tokens,omitempty"` // that the model read and wrote that played it: no other count has them
-	UserSeconds   float64 `json:"user_seconds,omitempty"`    // of Seconds, those in which it did
+	UserSeconds   float64 `json:"user_seconds,omitempty"`    // beside Seconds, those in which it did
 	UserEnded     string  `json:"user_ended,omitempty"`      // who ended the conversation, see trajectory.User
 
 	Cost   *float64 `json:"cost,omitempty"`   // US dollars; nil where not known
@@ -127,6 +127,7 @@ func row(t *trajectory.Trajectory, c Criteria) Row {
 	}
 	if u := t.User; u != nil {
 		r.NumUserTurns, r.NumUserTokens, r.UserSeconds, r.UserEnded = u.Turns, u.PromptTokens+u.CompletionTokens, u.Seconds, u.Ended
+		r.Seconds = max(0, r.Seconds-u.Seconds)
 	}
 	r.NumPromptTokens, r.NumCompletionTokens = t.NumTokens()
 	r.NumRecoverable, r.NumRecovered = recovery(t, func(x trajectory.ToolResult) bool { return c.Wanted != nil && c.Wanted(x, t.ScenarioID) })

@@ -142,8 +142,9 @@ func (u Usage) Total() int { return u.PromptTokens + u.CompletionTokens }
 type Response struct {
 	Message      chat.Message `json:"message"`
 	Usage        Usage        `json:"usage"`
-	FinishReason string       `json:"finish_reason"` // "stop", "length", "tool_calls", or the endpoint's own
-	Cached       bool         `json:"-"`             // answered by the cache, nothing was spent
+	FinishReason string       `json:"finish_reason"`     // "stop", "length", "tool_calls", or the endpoint's own
+	Seconds      float64      `json:"seconds,omitempty"` // that it took when it was asked for, whenever that was; 0 of an answer that another hone kept
+	Cached       bool         `json:"-"`                 // answered by the cache, nothing was spent
 }
 
 // StatusError is an answer other than 200. It is inside the *fault.Error that Chat returns.
@@ -210,7 +211,9 @@ func (c *Client) Chat(ctx context.Context, r Request) (Response, error) {
 		c.budget.settle(reserved, sum{}, false)
 		return Response{}, &fault.Error{Code: fault.CodeUnavailable, What: "the endpoint is not asked", Where: c.url, Err: err, Next: "check that it is running, then resume"}
 	}
+	asked := time.Now()
 	resp, err := c.retry(ctx, r)
+	resp.Seconds = time.Since(asked).Seconds()
 	c.breaker.end(time.Now(), err != nil && again(err), ctx.Err() != nil)
 	c.budget.settle(reserved, c.priced(resp.Usage), err == nil)
 	c.mine.settle(sum{}, c.priced(orAll(resp.Usage, worst)), err == nil)

@@ -290,9 +290,14 @@ func TestCache(t *testing.T) {
 	e := &endpoint{answers: []answer{said("one"), said("two"), said("three")}}
 	dir := filepath.Join(t.TempDir(), "cache")
 	keep := func(o *Options) { o.CacheDir = dir; o.TokenBudget = 200 }
+	took := map[string]float64{} // by answer: what is remembered took what it took then
 	ask := func(c *Client, r Request, want string, cached bool) {
 		t.Helper()
 		got, err := c.Chat(t.Context(), r)
+		if before, known := took[want]; got.Seconds <= 0 || known && got.Seconds != before {
+			t.Errorf("%q took %v s, and %v s when it was asked for", want, got.Seconds, before)
+		}
+		took[want] = got.Seconds
 		if err != nil || got.Message.Content != want || got.Cached != cached {
 			t.Errorf("got %q, cached %v, %v; want %q, cached %v", got.Message.Content, got.Cached, err, want, cached)
 		}

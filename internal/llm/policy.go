@@ -56,6 +56,9 @@ func (s *speaker) Say(ctx context.Context, messages []chat.Message, tools []chat
 	}
 	m := resp.Message
 	r := environment.Reply{Turn: &trajectory.Turn{ReasoningContent: m.ReasoningContent, Content: m.Content, Calls: m.ToolCalls}}
+	if resp.Cached {
+		r.Turn.SampleSeconds = resp.Seconds
+	}
 	if resp.Usage.Total() > 0 {
 		r.Turn.Usage = &trajectory.Usage{PromptTokens: resp.Usage.PromptTokens, CompletionTokens: resp.Usage.CompletionTokens}
 		if s.Cost != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	"hone/internal/chat"
 	"hone/internal/episode/environment"
@@ -145,4 +146,18 @@ func TestEndpointFails(t *testing.T) {
 	if err != nil || got.Outcome != trajectory.Limit || got.StopReason != trajectory.StopContextOverflow || got.Error != "4097 of 4096" || len(got.Turns) != 1 {
 		t.Errorf("%+v, %v", got, err)
 	}
+}
+
+// An answer that is remembered counts the time that it took when it was said, in the turn and in the whole episode.
+func TestRememberedTurnsTakeTheirTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		remembered := calling("a")
+		remembered.Cached, remembered.Seconds = true, 12.5
+		now := answering("done")
+		now.Seconds = 7 // of an answer that is asked for now the clock counts
+		got, err := run(t, &script{responses: []Response{remembered, now}}, tidy, 0, rollout.Options{MaxTokens: 7})
+		if err != nil || got.Turns[0].SampleSeconds != 12.5 || got.Turns[1].SampleSeconds != 0 || got.Seconds != 12.5 {
+			t.Errorf("turns of %v and %v s, %v s in all, %v", got.Turns[0].SampleSeconds, got.Turns[1].SampleSeconds, got.Seconds, err)
+		}
+	})
 }

@@ -16,6 +16,8 @@ type played struct {
 	end *environment.End
 	at  int
 	err error // of the policy, of who plays the user, or of ctx
+
+	recalled time.Duration // what turns that were remembered took when they were said, beyond what they took now
 }
 
 // play joins the environment and the policy in one attempt.
@@ -39,7 +41,7 @@ func (r *Runner) play(ctx context.Context, s scenario.Scenario, a Attempt, w *wi
 		p.end, p.err = environment.Interrupted(ctx), ctx.Err()
 		p.end.Note(p.t)
 	}
-	p.t.Seconds = time.Since(began).Seconds()
+	p.t.Seconds = (time.Since(began) + p.recalled).Seconds()
 	return p
 }
 
@@ -55,7 +57,8 @@ func (r *Runner) converse(ctx context.Context, s scenario.Scenario, a Attempt, w
 		}
 	}()
 	for speaker := r.o.Policy.Speaker(a); p.end == nil; {
-		reply, err := say(ctx, speaker, p.t.Messages, episode.Tools())
+		reply, recalled, err := say(ctx, speaker, p.t.Messages, episode.Tools())
+		p.recalled += recalled
 		if err != nil {
 			p.end, p.err = &environment.End{Outcome: trajectory.InfrastructureError, Reason: trajectory.StopError, Why: err.Error()}, err
 			p.end.Note(p.t)
@@ -68,12 +71,17 @@ func (r *Runner) converse(ctx context.Context, s scenario.Scenario, a Attempt, w
 	}
 }
 
-// say asks for one reply, and takes the time.
-func say(ctx context.Context, speaker Speaker, messages []chat.Message, tools []chat.Tool) (environment.Reply, error) {
+// say asks for one reply, and takes the time. Of a reply that is remembered, which says its own, it returns what it took beyond now.
+func say(ctx context.Context, speaker Speaker, messages []chat.Message, tools []chat.Tool) (reply environment.Reply, recalled time.Duration, err error) {
 	began := time.Now()
-	reply, err := speaker.Say(ctx, messages, tools)
-	if reply.Turn != nil {
-		reply.Turn.SampleSeconds = time.Since(began).Seconds()
+	reply, err = speaker.Say(ctx, messages, tools)
+	took := time.Since(began)
+	switch {
+	case reply.Turn == nil:
+	case reply.Turn.SampleSeconds > 0:
+		recalled = time.Duration(reply.Turn.SampleSeconds*float64(time.Second)) - took
+	default:
+		reply.Turn.SampleSeconds = took.Seconds()
 	}
-	return reply, err
+	return reply, recalled, err
 }
