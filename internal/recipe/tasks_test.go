@@ -83,6 +83,7 @@ func TestGroupsThatTeachNothingAreReplaced(t *testing.T) {
 
 // Which scenarios are run, and what is learnt, does not depend on which episodes end first; a run that is stopped before any episode goes on to the same.
 func TestReplacementsDependOnNothingElse(t *testing.T) {
+	episodes := 0 // of the last run
 	run := func(ctx context.Context, log *memoryLog, salt string, before func(step, episode int)) *fakeTrainer {
 		trainer := &fakeTrainer{}
 		r := gated{&fakeRunner{trainer: trainer, outcome: trajectory.OK, before: before}, func(id string) {
@@ -97,11 +98,13 @@ func TestReplacementsDependOnNothingElse(t *testing.T) {
 		if err != nil && !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
+		episodes = r.episodes
 		return trainer
 	}
 	synctest.Test(t, func(t *testing.T) {
 		wantLog := newLog(t)
 		want := run(t.Context(), wantLog, "", nil)
+		all := episodes
 		for _, salt := range []string{"a", "bc", "def", "ghij"} {
 			log := newLog(t)
 			if got := run(t.Context(), log, salt, nil); !slices.Equal(got.Steps, want.Steps) || !reflect.DeepEqual(log.Metric, wantLog.Metric) {
@@ -120,12 +123,38 @@ func TestReplacementsDependOnNothingElse(t *testing.T) {
 				cancel()
 				kept := len(log.Kept)
 				got := run(t.Context(), log, "yy", nil)
+				if kept+episodes != all {
+					t.Errorf("stopped in step %d before episode %d: %d episodes kept, %d run again, of %d", step, episode, kept, episodes, all)
+				}
 				if !slices.Equal(got.Steps, want.Steps) || !reflect.DeepEqual(log.Metric, wantLog.Metric) || !reflect.DeepEqual(log.Kept, wantLog.Kept) || kept == 0 && step > 0 {
 					t.Errorf("stopped in step %d before episode %d: the run differs", step, episode)
 				}
 			}
 		}
 	})
+}
+
+// Each place has its own scenarios to come, as many as may, and none that another place has.
+func TestOthersAreApart(t *testing.T) {
+	for n, want := range map[int][]int{9: {2, 2}, 5: {2, 1}, 2: {0, 0}} {
+		list := scenarios(n)
+		picked := resampling().tasks(list, 3)
+		seen, others := map[string]bool{picked[0].ID: true, picked[1].ID: true}, resampling().others(list, picked, 3)
+		for place, of := range others {
+			if len(of) != want[place] {
+				t.Errorf("of %d scenarios, place %d has %d others, want %d", n, place, len(of), want[place])
+			}
+			for _, s := range of {
+				if seen[s.ID] {
+					t.Errorf("of %d scenarios, %s comes twice", n, s.ID)
+				}
+				seen[s.ID] = true
+			}
+		}
+	}
+	if grpo().others(scenarios(9), scenarios(2), 0) != nil {
+		t.Error("others come although none are to")
+	}
 }
 
 // by is a scorer that scores as another does, after it did what it does.

@@ -19,7 +19,7 @@ import (
 func TestMalformedCallsAreToldOf(t *testing.T) {
 	server := &tools{}
 	wrong := add + "<call>{"
-	got, _ := runner(server, script(wrong, add, "done"), options{MaxMalformed: 1, CallExample: "<call>{...}</call>"}).Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
+	got, _ := newRunner(options{Tools: server, Sampler: &policytest.Sampler{Reply: script(wrong, add, "done")}, Renderer: half{}, MaxMalformed: 1, CallExample: "<call>{...}</call>"}).Episode(context.Background(), scenario.Scenario{ID: "x", Task: "go"}, 0, 0, 0)
 	if got.Outcome != trajectory.OK || len(got.Turns) != 3 || got.Answer() != "done" {
 		t.Fatalf("%s, %d turns: %s", got.Outcome, len(got.Turns), got.Error)
 	}
@@ -37,6 +37,9 @@ func TestMalformedCallsAreToldOf(t *testing.T) {
 			t.Errorf("two calls are %s", r.Call.ID)
 		}
 		ids[r.Call.ID] = true
+	}
+	if len(first.Calls) != 1 || len(first.Results) != 1 || got.Messages[told-1].Role != chat.ToolRole || got.Messages[told-1].ToolCallID != first.Calls[0].ID {
+		t.Errorf("calls %+v of the malformed message have the results %+v", first.Calls, first.Results)
 	}
 	for _, r := range first.Results {
 		if r.Status != trajectory.CallInvalid {
@@ -57,6 +60,19 @@ func TestMalformedCallsAreToldOf(t *testing.T) {
 	if want := got.NumSampled(); sampled != want {
 		t.Errorf("%d tokens are trained, %d were sampled", sampled, want)
 	}
+}
+
+// half reads the calls before a malformed one, as some formats do.
+type half struct{ policytest.Renderer }
+
+func (h half) Parse(completion []int32) (m chat.Message, parseError string) {
+	text := strings.TrimSuffix(policytest.Text(completion), "\x00")
+	if before, broken := strings.CutSuffix(text, "<call>{"); broken {
+		m, _ = h.Renderer.Parse(policytest.IDs(before))
+		m.Content += "<call>{"
+		return m, "a call that does not end"
+	}
+	return h.Renderer.Parse(completion)
 }
 
 // overhearing is a user who keeps what is said to it.
