@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"hone/internal/episode/scenario"
+	"hone/internal/synthesis"
+)
+
+// bankPython is a server of which NEW is another version: says is worded otherwise, rate answers other rates, swap takes other
+// arguments, and bye is gone.
+const bankPython = `import json, sys
+NEW = False
+def tool(name, says, **types):
+    return {"name": name, "description": says, "annotations": {"readOnlyHint": True},
+            "inputSchema": {"type": "object", "properties": {k: {"type": "string", "enum": v} for k, v in types.items()}, "required": list(types), "additionalProperties": False}}
+MONEY = ["EUR", "USD", "JPY", "CHF", "SEK", "PLN"]
+tools = [tool("capital", "Gives the capital of a country.", country=["Italy", "France", "Spain", "Peru", "Chile", "Japan"]),
+         tool("says", "Gives the greeting of a language, as a text." if NEW else "Gives the greeting of a language.", language=["it", "fr", "es", "de", "nl", "sv"]),
+         tool("rate", "Gives the rate of a currency, and its bank." if NEW else "Gives the rate of a currency.", currency=MONEY),
+         tool("swap", "Gives the fee for changing money.", **({"source": MONEY} if NEW else {"money": MONEY}))]
+if not NEW: tools.append(tool("bye", "Gives the farewell of a language.", language=["it", "fr", "es", "de", "nl", "sv"]))
+def answer(name, a):
+    if name == "capital": return {"capital": {"Italy": "Rome", "France": "Paris", "Spain": "Madrid", "Peru": "Lima", "Chile": "Santiago", "Japan": "Tokyo"}[a["country"]]}
+    if name == "says": return {"greeting": {"it": "ciao", "fr": "bonjour", "es": "hola", "de": "hallo da", "nl": "goedendag", "sv": "hej"}[a["language"]]}
+    if name == "bye": return {"farewell": {"it": "addio", "fr": "au revoir", "es": "adios", "de": "tschau", "nl": "doei", "sv": "hejdo"}[a["language"]]}
+    if name == "rate": return {"rate": round(sum(map(ord, a["currency"])) * (0.013 if NEW else 0.011), 3)}
+    return {"fee": sum(map(ord, a["source" if NEW else "money"])) % 89}
+for line in sys.stdin:
+    q = json.loads(line)
+    if "id" not in q: continue
+    r = {"error": {"code": -32601, "message": "no such method"}}
+    if q["method"] == "initialize": r = {"result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "bank", "version": "2" if NEW else "1"}}}
+    if q["method"] == "tools/list": r = {"result": {"tools": tools}}
+    if q["method"] == "tools/call": r = {"result": {"content": [{"type": "text", "text": json.dumps(answer(q["params"]["name"], q["params"]["arguments"]))}]}}
+    print(json.dumps({"jsonrpc": "2.0", "id": q["id"], **r}), flush=True)
+`
+
+// Of scenarios made for one version of a server, each is found again at the next one as what became of its tool asks for:
+// it holds, wants other values, is replaced, or is dropped; and what comes out holds.
+func TestRefresh(t *testing.T) {
+	workFolder(t, map[string]string{"bank.py": bankPython, "mcp.json": `{"mcpServers": {"bank": {"command": "python3", "args": ["bank.py"], "isolation": "shared"}}}`})
+	if code, _, said := hone(t, "", "synth", "--mcp-config", "mcp.json", "--out", "old.json", "-n", "60"); code != 0 {
+		t.Fatalf("%d\n%s", code, said)
+	}
+	old, err := scenario.Load("old.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refresh := func(args ...string) (synthesis.Refreshed, string) {
+		t.Helper()
+		code, stdout, said := hone(t, "", append([]string{"refresh", "--mcp-config", "mcp.json", "--json"}, args...)...)
+		var r synthesis.Refreshed
+		if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil {
+			t.Fatalf("%d %v\n%s%s", code, err, stdout, said)
+		}
+		return r, said
+	}
+	if r, _ := refresh("--dataset", "old.json", "--out", "same.json"); r.Counts[synthesis.Untouched] != len(old) || r.Affected != "" {
+		t.Errorf("nothing changed: %+v", r.Counts)
+	}
+	if contents(t, "same.json") != contents(t, "old.json") {
+		t.Error("nothing changed, and other scenarios were written")
+	}
+	if err := os.WriteFile("bank.py", []byte(strings.Replace(bankPython, "NEW = False", "NEW = True", 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r, _ := refresh("--dataset", "old.json", "--dry-run"); r.Counts["touched"] == 0 {
+		t.Errorf("%+v", r.Counts)
+	}
+	r, said := refresh("--dataset", "old.json", "--out", "new.json")
+	byID := map[string]scenario.Scenario{}
+	for _, s := range old {
+		byID[s.ID] = s
+	}
+	seen := map[string]int{}
+	for _, row := range r.Rows {
+		s, tools := byID[row.ID], ""
+		for _, g := range s.Gold {
+			tools += g.Name + " "
+		}
+		asks := s.GoldAnswer != "" && s.GoldAnswer != "Done."
+		want := []string{synthesis.Holds}
+		switch {
+		case len(s.Gold) == 0:
+			want = nil // of what calls nothing
+		case strings.Contains(tools, "bye"), strings.Contains(tools, "swap"):
+			want = []string{synthesis.Replaced, synthesis.Dropped}
+		case strings.HasSuffix(tools, "rate ") && asks:
+			want = []string{synthesis.Mended}
+		}
+		if want != nil && !strings.Contains(strings.Join(want, " "), row.Outcome) {
+			t.Errorf("%s (%s): %s for %q", row.ID, tools, row.Outcome, row.Why)
+		}
+		if len(want) > 0 {
+			seen[row.Outcome]++
+		}
+		if row.Outcome == synthesis.Dropped && len(row.Touched)+len(row.Why) == 0 {
+			t.Errorf("%s is dropped without a reason", row.ID)
+		}
+	}
+	for _, outcome := range []string{synthesis.Holds, synthesis.Mended, synthesis.Replaced} {
+		if seen[outcome] == 0 {
+			t.Errorf("none %s: %v", outcome, r.Counts)
+		}
+	}
+	fresh, err := scenario.Load("new.json")
+	if err != nil || len(fresh) != len(old)-r.Counts[synthesis.Dropped] {
+		t.Fatalf("%d of %d scenarios, %v, %v", len(fresh), len(old), r.Counts, err)
+	}
+	for _, s := range fresh {
+		if s.Provenance != nil && s.Provenance.Servers["bank"] == "1" {
+			t.Errorf("%s still says that it was made with version 1", s.ID)
+		}
+	}
+	if code, printed, said := hone(t, "", "scenarios", "validate", "new.json", "--mcp-config", "mcp.json"); code != 0 {
+		t.Errorf("%d\n%s%s", code, printed, said)
+	}
+	if again, _ := refresh("--dataset", "new.json", "--out", "newer.json"); again.Counts[synthesis.Untouched] != len(fresh) {
+		t.Errorf("a second time: %+v", again.Counts)
+	}
+	if affected, err := scenario.Load(r.Affected); err != nil || len(affected) == 0 || affected[0].Split != scenario.Test {
+		t.Errorf("%v %d\n%s", err, len(affected), said)
+	}
+}

@@ -1,0 +1,115 @@
+package refresh
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"hone/internal/episode/scenario"
+)
+
+func TestTouch(t *testing.T) {
+	now := Now{Tools: map[string]string{"a": "1", "b": "9"}, Version: map[string]string{"s": "2"}}
+	gold := func(names ...string) (s scenario.Scenario) {
+		for _, name := range names {
+			s.Gold = append(s.Gold, scenario.Gold{Name: name})
+		}
+		return s
+	}
+	made := func(s scenario.Scenario, version string, tools map[string]string) scenario.Scenario {
+		s.Provenance = &scenario.Provenance{Tools: tools, Servers: map[string]string{"s": version}}
+		return s
+	}
+	looks := gold("a")
+	looks.Checks = []scenario.Check{{Type: scenario.StateCheck, Name: "b"}}
+	for _, tc := range []struct {
+		name   string
+		s      scenario.Scenario
+		before map[string]string
+		want   string
+		known  bool
+	}{
+		{"as it was", made(gold("a"), "2", map[string]string{"a": "1"}), nil, "", true},
+		{"changed", made(gold("a", "b"), "2", map[string]string{"a": "1", "b": "2"}), nil, "b changed", true},
+		{"another version alone", made(gold("a"), "1", map[string]string{"a": "1"}), nil, "s 1 -> 2", true},
+		{"gone", made(gold("c"), "2", map[string]string{"c": "3"}), nil, "c is gone", true},
+		{"of the setup", made(gold("a"), "2", map[string]string{"a": "1", "c": "3"}), nil, "c is gone", true},
+		{"by hand, unknown", gold("b"), nil, "", false},
+		{"by hand, with a catalog", gold("b"), map[string]string{"b": "2"}, "b changed", true},
+		{"by hand, as it was", gold("a"), map[string]string{"a": "1"}, "", true},
+		{"what a check looks at", looks, map[string]string{"a": "1", "b": "2"}, "b changed", true},
+		{"without a call", gold(), nil, "", true},
+	} {
+		got := Touch(tc.s, tc.before, now)
+		if why := strings.Join(got.Why(), "; "); why != tc.want || got.Any() != (tc.want != "") || Known(tc.s, tc.before) != tc.known {
+			t.Errorf("%s: %q, known %v", tc.name, why, Known(tc.s, tc.before))
+		}
+	}
+	s := made(gold("a", "b"), "1", map[string]string{"a": "0", "b": "0"})
+	old := s.Provenance
+	Stamp(&s, now)
+	if s.Provenance.Tools["b"] != "9" || s.Provenance.Servers["s"] != "2" || old.Tools["b"] != "0" {
+		t.Errorf("%+v, before %+v", s.Provenance, old)
+	}
+}
+
+// A value is found again where it stood.
+func TestPlaces(t *testing.T) {
+	for _, tc := range []struct{ name, before, old, now, want string }{
+		{"all of it", "42\n", "42", " 43 ", "43"},
+		{"in JSON", `{"a": {"rate": 1.5}, "n": 2}`, "1.5", `{"n": 3, "a": {"rate": 1.75}}`, "1.75"},
+		{"in a list", `[{"x": "p"}, {"x": "q"}]`, "q", `[{"x": "p"}, {"x": "r"}]`, "r"},
+		{"a long number", `{"id": 12345678901234567890}`, "12345678901234567000", `{"id": 1}`, ""}, // not as it stands there
+		{"on a line", "Name: x\nSize: 12 bytes\n", "12", "Name: y\nSize: 13 bytes\n", "13"},
+		{"in two places", `{"a": 1, "b": 1}`, "1", `{"a": 2, "b": 3}`, ""},
+		{"gone", `{"a": 1}`, "1", `{"b": 1}`, ""},
+		{"nowhere", `{"a": 1}`, "7", `{"a": 7}`, ""},
+		{"several lines now", "x", "x", "y\nz", ""},
+	} {
+		got := ""
+		if p, ok := placeOf(tc.before, tc.old); ok {
+			if value, ok := p.in(tc.now); ok {
+				got = value
+			}
+		}
+		if got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+// What differs between two looks may be anything, and the rest must be as it is.
+func TestFixed(t *testing.T) {
+	for _, tc := range []struct{ name, a, b, want string }{
+		{"the same", `{"n":1,"l":["x"]}`, `{"l":["x"],"n":1}`, `{"l":["x"],"n":1}`},
+		{"a time", `{"n":1,"at":"10:00"}`, `{"n":1,"at":"10:01"}`, `{"at":{"$any":true},"n":1}`},
+		{"a list that grows", `{"n":1,"l":["x"]}`, `{"n":1,"l":["x","y"]}`, `{"l":{"$any":true},"n":1}`},
+		{"nothing in common", `{"at":1}`, `{"at":2}`, ""},
+		{"no JSON", "x", "x", ""},
+		{"an operator", `{"$any":1,"n":1}`, `{"$any":1,"n":1}`, ""},
+	} {
+		got, ok := fixed(tc.a, tc.b)
+		if string(got) != tc.want || ok != (tc.want != "") {
+			t.Errorf("%s: %s %v", tc.name, got, ok)
+		}
+	}
+}
+
+func TestMendAnswer(t *testing.T) {
+	text := func(s string) *string { return &s }
+	for _, tc := range []struct{ name, task, before, now, again, why, want string }{
+		{"moved", "What is the rate?", `{"rate":1.5}`, `{"rate":2.5}`, `{"rate":2.5}`, "", "2.5"},
+		{"another at each time", "What is the rate?", `{"rate":1.5}`, `{"rate":2.5}`, `{"rate":3}`, "another at each time", ""},
+		{"given away", "Is it 2.5?", `{"rate":1.5}`, `{"rate":2.5}`, `{"rate":2.5}`, "gives its value away", ""},
+		{"elsewhere", "What is the rate?", `{"rate":1.5}`, `{"price":1.5}`, `{"price":1.5}`, "no longer where it stood", ""},
+		{"not known, and there", "What is the rate?", "", `rate 1.5`, `rate 1.5`, "", "1.5"},
+		{"not known, and not there", "What is the rate?", "", `rate 2`, `rate 2`, "not known", ""},
+	} {
+		s := scenario.Scenario{Task: tc.task, GoldAnswer: "1.5", Checks: []scenario.Check{{Type: scenario.AnswerCheck, Equals: text("1.5")}}}
+		why := mendCheck(&s, 0, seen{last: tc.now}, seen{last: tc.again}, tc.before)
+		if tc.why == "" && (why != "" || *s.Checks[0].Equals != tc.want || s.GoldAnswer != tc.want) || tc.why != "" && !strings.Contains(why, tc.why) {
+			out, _ := json.Marshal(s)
+			t.Errorf("%s: %q %s", tc.name, why, out)
+		}
+	}
+}

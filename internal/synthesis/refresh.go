@@ -1,0 +1,337 @@
+package synthesis
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"hone/internal/basemodel"
+	"hone/internal/config"
+	"hone/internal/data/refresh"
+	"hone/internal/data/synth"
+	"hone/internal/digest"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/vet"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/job"
+	"hone/internal/mcp"
+	"hone/internal/mcp/lint"
+	"hone/internal/toolset"
+)
+
+// Refreshing says what hone refresh is to bring up to date.
+type Refreshing struct {
+	Dataset string // the scenarios
+	Out     string // those that hold now
+	Catalog string // of the servers as they were, for scenarios that do not say what they were made with; "" without one
+	Work    string // what the servers answered hone synth then; "" is beside Dataset
+	CallAll bool
+	Workers int
+
+	AllowFindings lint.Allowed
+}
+
+// What became of a scenario.
+const (
+	Untouched = "untouched" // no tool of it changed
+	Unknown   = "unknown"   // nothing says what it was made with, so it was tried
+	Holds     = "holds"
+	Mended    = "mended"   // its checks want other values now
+	Replaced  = "replaced" // by another scenario for the same tool
+	Dropped   = "dropped"
+)
+
+// RefreshedRow is what became of one scenario.
+type RefreshedRow struct {
+	ID      string   `json:"id"`
+	Outcome string   `json:"outcome"`
+	Touched []string `json:"touched,omitempty"` // what changed of what it uses
+	Why     []string `json:"why,omitempty"`     // it no longer held
+	By      string   `json:"by,omitempty"`      // the scenario in its place
+}
+
+// Refreshed is what became of all.
+type Refreshed struct {
+	Changes  []mcp.Change   `json:"changes"` // since the earlier catalog, where one was given
+	Counts   map[string]int `json:"counts"`
+	Rows     []RefreshedRow `json:"rows"`
+	Affected string         `json:"affected,omitempty"` // file of the scenarios that hold again, as test scenarios; "" where there are none
+}
+
+// refresher is a refreshing under way.
+type refresher struct {
+	Refreshing
+	host   *host.Host
+	config config.Config
+	l      *job.Episodes
+	now    refresh.Now
+	trial  vet.Trial
+	old    map[string]string // last results by the names of plays
+}
+
+// Refresh finds the scenarios that a change of their servers touches, tries them, and mends, replaces or drops those that no
+// longer hold. The others stay as they are. With --dry-run it only says which are touched.
+func Refresh(ctx context.Context, h *host.Host, c config.Config, from toolset.Source, x Refreshing) (*Refreshed, error) {
+	list, err := scenario.Load(x.Dataset)
+	if err != nil {
+		return nil, err
+	}
+	if c, err = basemodel.SettleLengths(h, c); err != nil {
+		return nil, err
+	}
+	servers, err := toolset.Configured(h, c, from)
+	if err != nil {
+		return nil, err
+	}
+	out := &Refreshed{Changes: []mcp.Change{}, Counts: map[string]int{}}
+	l, err := job.Open(ctx, h, c, servers, "")
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	if err := toolset.RefuseFindings(h, l.Catalog.LintTools(), x.AllowFindings); err != nil {
+		return nil, err
+	}
+	var before map[string]string
+	if x.Catalog != "" {
+		old, err := mcp.Load(x.Catalog)
+		if err != nil {
+			return nil, err
+		}
+		out.Changes, before = append(out.Changes, mcp.Diff(old, l.Catalog)...), nowOf(old).Tools
+	}
+	if x.Work == "" {
+		x.Work = strings.TrimSuffix(strings.TrimSuffix(x.Dataset, ".jsonl"), ".json") + ".synth.jsonl"
+	}
+	r := &refresher{Refreshing: x, host: h, config: c, l: l, now: nowOf(l.Catalog), old: lastResults(x.Work),
+		trial: vet.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c), Refusal: mcp.LooksRefused}}
+	kept, again, lost, err := r.each(ctx, list, before, out)
+	if err != nil || h.DryRun {
+		return out, err
+	}
+	made, err := r.replace(ctx, list, lost, out)
+	if err != nil {
+		return out, err
+	}
+	return out, r.save(append(kept, made...), append(again, made...), out)
+}
+
+func nowOf(catalog *mcp.Catalog) refresh.Now {
+	n := refresh.Now{Tools: map[string]string{}, Server: map[string]string{}, Version: map[string]string{}}
+	for _, s := range catalog.Servers {
+		n.Version[s.Name] = s.Version
+		for _, t := range s.Tools {
+			n.Tools[t.ModelName], n.Server[t.ModelName] = t.SHA256, s.Name
+		}
+	}
+	return n
+}
+
+// each looks at every scenario: kept are those that hold, again those of them that were tried anew; lost are the rows of
+// those that do not.
+func (r *refresher) each(ctx context.Context, list []scenario.Scenario, before map[string]string, out *Refreshed) (kept, again []scenario.Scenario, lost []int, err error) {
+	progress := r.host.Progress(1)
+	for i, s := range list {
+		touched := refresh.Touch(s, before, r.now)
+		row := RefreshedRow{ID: s.ID, Outcome: Untouched, Touched: touched.Why()}
+		tried := touched.Any()
+		switch known := refresh.Known(s, before); {
+		case !known && !tried:
+			row.Outcome, tried = Unknown, true
+		case r.host.DryRun && tried:
+			row.Outcome = "touched"
+		}
+		if tried && !r.host.DryRun {
+			if row.Outcome, row.Why, err = r.one(ctx, &s, touched); err != nil {
+				return nil, nil, nil, err
+			}
+		}
+		switch {
+		case row.Outcome == Dropped:
+			lost = append(lost, i)
+		case tried:
+			again = append(again, s)
+			fallthrough
+		default:
+			kept = append(kept, s)
+		}
+		out.Rows = append(out.Rows, row)
+		out.Counts[row.Outcome]++
+		progress("refresh", i+1, len(list), "")
+	}
+	return kept, again, lost, nil
+}
+
+// one tries a scenario, and mends it where it no longer holds.
+func (r *refresher) one(ctx context.Context, s *scenario.Scenario, touched refresh.Touched) (outcome string, why []string, err error) {
+	if len(touched.Gone) > 0 {
+		return Dropped, nil, nil
+	}
+	if why, err = r.holds(ctx, s); err != nil || len(why) == 0 {
+		refresh.Stamp(s, r.now)
+		return Holds, nil, err
+	}
+	mended, not, err := refresh.Mend(ctx, r.l.Tools, *s, r.result(s))
+	if err != nil {
+		return "", nil, err
+	}
+	if not != "" {
+		return Dropped, append(why, not), nil
+	}
+	if left, err := r.holds(ctx, &mended); err != nil || len(left) > 0 {
+		return Dropped, append(why, left...), err
+	}
+	*s = mended
+	refresh.Stamp(s, r.now)
+	return Mended, why, nil
+}
+
+// holds is what hone scenarios validate finds wrong with a scenario, and what a gold answer that moved gives away.
+func (r *refresher) holds(ctx context.Context, s *scenario.Scenario) ([]string, error) {
+	found := vet.Alone(s)
+	if len(found) == 0 && vet.Looks(s) {
+		var err error
+		if found, err = r.trial.Row(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if len(found) == 0 {
+		if why, err := refresh.Answers(ctx, r.l.Tools, *s, r.result(s)); err != nil || why != "" {
+			return []string{why}, err
+		}
+	}
+	return found, nil
+}
+
+// result is the last result of a scenario's gold calls as hone synth saw it, "" where that is not known.
+func (r *refresher) result(s *scenario.Scenario) string {
+	if s.Provenance == nil || len(s.Provenance.Proof) == 0 {
+		return ""
+	}
+	return r.old[s.Provenance.Proof[0]]
+}
+
+// lastResults reads what the servers answered hone synth: the last result of each play. A file that is not there, or another
+// one, has none.
+func lastResults(path string) map[string]string {
+	out := map[string]string{}
+	f, err := os.Open(path)
+	if err != nil {
+		return out
+	}
+	defer f.Close()
+	lines := bufio.NewReader(f)
+	for {
+		line, err := lines.ReadBytes('\n')
+		var row struct {
+			Play string
+			Got  *synth.Played
+		}
+		if json.Unmarshal(line, &row) == nil && row.Got != nil && len(row.Got.Results) > 0 {
+			out[row.Play] = row.Got.Results[len(row.Got.Results)-1].Text
+		}
+		if err != nil {
+			return out
+		}
+	}
+}
+
+// draftsFor is how many scenarios are made so that one fits the place of each that is lost.
+const draftsFor = 6
+
+// replace makes scenarios for the tools of those that are lost and still there, and puts one in the place of each: one that
+// calls such a tool, of the same split, whose task no other has.
+func (r *refresher) replace(ctx context.Context, list []scenario.Scenario, lost []int, out *Refreshed) (made []scenario.Scenario, err error) {
+	wanted := map[string]bool{} // servers
+	for _, i := range lost {
+		for _, g := range list[i].Gold {
+			if server, there := r.now.Server[g.Name]; there {
+				wanted[server] = true
+			}
+		}
+	}
+	tools := slices.DeleteFunc(subjects(r.config, r.l, r.CallAll), func(t synth.Tool) bool { return !wanted[t.Server] })
+	if len(tools) == 0 {
+		return nil, nil
+	}
+	of, err := json.Marshal([]any{r.l.Catalog.Hash, r.l.Housing.Servers.Servers, r.config.Rollout.MaxResult})
+	if err != nil {
+		return nil, err
+	}
+	ledger, err := synth.OpenLedger(r.Out+".synth.jsonl", digest.Of(of).String())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = ledger.Close() }() // each line is written
+	result, err := synth.Run(ctx, r.l.Tools, tools, ledger, synth.Options{N: max(40, draftsFor*len(lost)), Seed: r.config.Seed, SplitBy: synth.ByTask, Workers: r.Workers,
+		Version: host.ReadBuild().Version, ReferenceRuns: 1, Progress: r.host.Progress(1), Trial: r.trial})
+	if err != nil {
+		return nil, err
+	}
+	stampServers(r.l.Catalog, result.Scenarios)
+	taken := map[string]bool{}
+	for _, s := range list {
+		taken[s.ID], taken[s.Task] = true, true
+	}
+	for _, i := range lost {
+		at := slices.IndexFunc(result.Scenarios, func(s scenario.Scenario) bool {
+			return s.Split == list[i].Split && !taken[s.ID] && !taken[s.Task] && slices.ContainsFunc(s.Gold, func(g scenario.Gold) bool {
+				return slices.ContainsFunc(list[i].Gold, func(was scenario.Gold) bool { return was.Name == g.Name })
+			})
+		})
+		if at < 0 {
+			continue
+		}
+		s := result.Scenarios[at]
+		taken[s.ID], taken[s.Task] = true, true
+		made = append(made, s)
+		out.Rows[i].Outcome, out.Rows[i].By = Replaced, s.ID
+		out.Counts[Dropped]--
+		out.Counts[Replaced]++
+	}
+	return made, nil
+}
+
+// save writes the scenarios that hold, and beside them those that were tried anew.
+func (r *refresher) save(list, again []scenario.Scenario, out *Refreshed) error {
+	if len(list) == 0 {
+		return &fault.Error{Code: fault.CodeFailures, What: "no scenario holds any more", Where: r.Dataset, Next: "hone synth makes new ones"}
+	}
+	if err := r.l.Runnable(r.config, list); err != nil {
+		return err
+	}
+	if err := scenario.Save(r.Out, list); err != nil || len(again) == 0 {
+		return err
+	}
+	again = slices.Clone(again)
+	for i := range again {
+		again[i].Split = scenario.Test // an evaluation of them all
+	}
+	out.Affected = strings.TrimSuffix(strings.TrimSuffix(r.Out, ".jsonl"), ".json") + ".affected.json"
+	return scenario.Save(out.Affected, again)
+}
+
+// Table is what became of the scenarios that a change touches, and how many there are of each kind.
+func (r Refreshed) Table() [][]string {
+	rows := [][]string{{"SCENARIO", "OUTCOME", "TOUCHED BY", "WHY", "BY"}}
+	for _, x := range r.Rows {
+		if x.Outcome != Untouched {
+			rows = append(rows, []string{x.ID, x.Outcome, strings.Join(x.Touched, "; "), host.OneLine(strings.Join(x.Why, "; ")), x.By})
+		}
+	}
+	rows = append(rows, []string{}, []string{"OUTCOME", "SCENARIOS"})
+	for _, name := range []string{Untouched, Unknown, "touched", Holds, Mended, Replaced, Dropped} {
+		if n := r.Counts[name]; n > 0 {
+			rows = append(rows, []string{name, fmt.Sprint(n)})
+		}
+	}
+	return rows
+}
