@@ -255,11 +255,11 @@ func TestEvalByAJudge(t *testing.T) {
 	rate("--model", "out/final")
 }
 
-// The base model, or an adapter, judges on this machine: it reads the question and answers. What the toy writes is no judgement, so its
-// group is masked, and the record says what it wrote.
+// The base model, or an adapter, judges on this machine. Held to the schema of a reply, even the toy, which knows no word, gives a score that can
+// be read.
 func TestJudgeOnThisMachine(t *testing.T) {
 	url, _ := shop(t)
-	workFolder(t, map[string]string{"hone.yaml": toyConfig + fewTools + "model: {base: base/toy.gguf}\njudge: {max_tokens: 16, context: 2500, samples: 1, concurrency: 1, rubric: rubric.yaml}\n",
+	workFolder(t, map[string]string{"hone.yaml": toyConfig + fewTools + "model: {base: base/toy.gguf}\njudge: {max_tokens: 750, context: 3000, samples: 1, concurrency: 1, rubric: rubric.yaml}\n",
 		"rubric.yaml": "criteria: [be good]\n", "tasks.json": `[{"task": "Buy a hat.", "split": "train"}]`})
 	toyModel(t, "base/toy.gguf")
 	toyAdapter(t, "base/toy.gguf", "tuned")
@@ -269,7 +269,7 @@ func TestJudgeOnThisMachine(t *testing.T) {
 	}
 	code, _, said := hone(t, "", "runs", "rescore", "out", "--judge-model", "tuned")
 	text := readText(t, "out/rescored-1.jsonl")
-	if code != 0 || !strings.Contains(said, "the judge tuned on ") || !strings.Contains(text, "tuned, sample 0: in 3 tries no reply could be used") {
+	if code != 0 || !strings.Contains(said, "the judge tuned on ") || !strings.Contains(text, `"judgement":{"model":"tuned"`) || !strings.Contains(text, `"cost":0`) {
 		t.Errorf("exit code %d, %s%s", code, said, text)
 	}
 	code, _, said = hone(t, "", "train", "--dry-run", "--mcp", url, "--dataset", "tasks.json", "--output-dir", "other", "--judge-model", "base")

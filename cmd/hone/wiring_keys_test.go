@@ -401,8 +401,8 @@ judge: {model: court/m, fallback: %q, rubric: rubric.yaml, reference: reference.
 		{"judge.model", o.Model.Name(), "court/m"}, {"judge.fallback", both.Options.Fallback.Name(), court.URL + "/v1/second"}, {"judge.rubric", o.Rubric.Name, "ours"},
 		{"judge.reference", o.Reference("a")["secret"], "red"}, {"judge.scenarios", term.All, true}, {"rewards.judge", term.Weight, 23.0}, {"judge.samples", o.Samples, 3},
 		{"judge.temperature", o.Temperature, 0.61}, {"judge.max_tokens", o.MaxTokens, 777}, {"judge.context", o.Context, 9001}, {"judge.tie", o.Tie, 0.03}, {"judge.cap", o.Cap, 0.35},
-		{"seed", o.Seed, uint64(7001)}, {"judge.on_failure", o.Stop, true}, {"judge.budget_usd", e.BudgetUSD, 4.5}, {"judge.budget_usd", fault.CodeOf(err), fault.CodeUsage},
-		{"judge.token_budget", e.TokenBudget, 40001}, {"judge.concurrency", e.Concurrency, 5}, {"judge.timeout", e.Timeout, 93 * time.Second}, {"judge.patience", e.Patience, 94 * time.Second},
+		{"seed", o.Seed, uint64(7001)}, {"judge.on_failure", o.Stop, true}, {"judge.budget_usd", e.Budget, llm.NewBudget(40001, 4.5)}, {"judge.budget_usd", fault.CodeOf(err), fault.CodeUsage},
+		{"judge.token_budget", asked[1].Budget, llm.NewBudget(40001, 0)}, {"(one budget for judge and fallback)", asked[1].Budget == asked[2].Budget, true}, {"judge.concurrency", e.Concurrency, 5}, {"judge.timeout", e.Timeout, 93 * time.Second}, {"judge.patience", e.Patience, 94 * time.Second},
 		{"providers", e.Cost(1000, 100), 1000*3e-6 + 100*5e-6},
 	}
 }

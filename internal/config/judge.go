@@ -18,8 +18,8 @@ type Judge struct {
 	Tie         float64 `yaml:"tie" min:"0" max:"0.5" doc:"scores of a group that differ by no more than this are one"`
 	Cap         float64 `yaml:"cap" min:"0" max:"1" doc:"most that an attempt earns in a group where no call of its own succeeded, unless the scenario wants none; 1 caps nothing"`
 
-	BudgetUSD   float64       `yaml:"budget_usd" min:"0" doc:"US dollars for all its answers in one process, reserved before a question is sent; 0 is no limit. The price is that of the provider's prices"`
-	TokenBudget int           `yaml:"token_budget" min:"0" doc:"tokens for all its answers in one process, reserved in the same way; 0 is no limit"`
+	BudgetUSD   float64       `yaml:"budget_usd" min:"0" doc:"US dollars for all answers in one process, the fallback's among them, reserved before a question is sent; 0 is no limit. The price is that of the provider's prices"`
+	TokenBudget int           `yaml:"token_budget" min:"0" doc:"tokens for the same answers, reserved in the same way; 0 is no limit"`
 	Concurrency int           `yaml:"concurrency" min:"1" max:"1024" doc:"most questions at once; fewer are asked while the endpoint is overloaded"`
 	Timeout     time.Duration `yaml:"timeout" min:"0.001" max:"86400" doc:"deadline of one attempt at a question"`
 	Patience    time.Duration `yaml:"patience" min:"0" max:"604800" doc:"how long a question is tried again while the endpoint is overloaded or gone"`

@@ -26,6 +26,7 @@ type Judging struct {
 	*judge.Judge
 	Options judge.Options
 	clients []*llm.Client
+	budget  *llm.Budget // of both
 	closers []func()
 	context int // of a judge on this machine; 0: there is none
 }
@@ -50,6 +51,7 @@ func JudgeOf(h *host.Host, c config.Config) (*Judging, error) {
 			return nil, err
 		}
 	}
+	x.budget = llm.NewBudget(c.Judge.TokenBudget, c.Judge.BudgetUSD)
 	if o.Model, err = x.open(h, c, "judge.model", c.Judge.Model); err == nil && c.Judge.Fallback != "" {
 		o.Fallback, err = x.open(h, c, "judge.fallback", c.Judge.Fallback)
 	}
@@ -171,7 +173,7 @@ func (x *Judging) open(h *host.Host, c config.Config, key, name string) (judge.M
 	if err != nil {
 		return nil, err
 	}
-	o := llm.Options{BaseURL: e.URL, API: e.API, Key: llm.Secret(secret), TokenBudget: c.Judge.TokenBudget, BudgetUSD: c.Judge.BudgetUSD,
+	o := llm.Options{BaseURL: e.URL, API: e.API, Key: llm.Secret(secret), Budget: x.budget,
 		CacheDir: filepath.Join(store.Dir, "judge"), Timeout: c.Judge.Timeout, Patience: c.Judge.Patience, Concurrency: c.Judge.Concurrency, GiveUpAfter: judgeGivesUp}
 	if e.Price != nil {
 		o.Cost = e.Price.Of

@@ -2,7 +2,9 @@ package job
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -17,13 +19,16 @@ import (
 	"hone/internal/learn/publish"
 	"hone/internal/learn/sample"
 	"hone/internal/learn/samplers"
+	"hone/internal/policy"
 	"hone/internal/recipe"
+	"hone/internal/text/grammar"
 )
 
 // here is a judge that is sampled on this machine: the base model, or an adapter over it.
 type here struct {
 	name    string
 	policy  rollout.Sampled
+	words   *grammar.Vocabulary
 	slots   chan int // that are free
 	context int      // tokens of a question and its reply
 }
@@ -96,13 +101,18 @@ func (x *Judging) openHere(h *host.Host, c config.Config, name, folder string) (
 		err = recipe.Publish(publish.New(f, publish.InProcess(s)), "the judge "+name)
 	}
 	j.policy = rollout.Sampled{Sampler: s, Renderer: m.Renderer}
+	j.words = grammar.NewVocabulary(m.Spec.VocabSize, func(id int32) grammar.Token {
+		text, _ := m.Text.Tokenizer.Bytes(id)
+		return grammar.Token{Text: text, Added: m.Text.Tokenizer.IsAdded(id)}
+	})
 	return j, err
 }
 
 // Name implements judge.Model.
 func (j *here) Name() string { return j.name }
 
-// Ask implements judge.Model.
+// Ask implements judge.Model. The reply is held to the question's schema, so it can be read unless it is cut: a small model that knows no
+// JSON can still compare.
 func (j *here) Ask(ctx context.Context, q judge.Question) (judge.Reply, error) {
 	var slot int
 	select {
@@ -111,14 +121,24 @@ func (j *here) Ask(ctx context.Context, q judge.Question) (judge.Reply, error) {
 		return judge.Reply{}, ctx.Err()
 	}
 	defer func() { j.slots <- slot }()
-	said, err := j.policy.Speaker(rollout.Attempt{ScenarioID: "judge", Slot: slot, Temperature: q.Temperature, MaxTokens: q.MaxTokens, Seed: q.Seed}).
-		Say(ctx, []chat.Message{{Role: chat.System, Content: q.System}, {Role: chat.User, Content: q.User}}, nil)
+	form, err := grammar.Compile(j.words, grammar.Wanted{Answer: json.RawMessage(q.Schema)})
 	if err != nil {
 		return judge.Reply{}, err
 	}
-	if said.Turn == nil {
-		return judge.Reply{}, errors.New("the question is longer than the model takes (" + said.Why + "): lower judge.context")
+	prompt, err := j.policy.Renderer.Prompt([]chat.Message{{Role: chat.System, Content: q.System}, {Role: chat.User, Content: q.User}}, nil)
+	if err != nil {
+		return judge.Reply{}, err
 	}
+	stops := j.policy.Renderer.StopIDs()
+	said, err := j.policy.Sample(ctx, policy.Request{Prompt: prompt, Slot: slot, Key: policy.Key{Seed: q.Seed}, Constraint: form.NewMatcher(stops, ""),
+		Sampling: policy.Sampling{Temperature: q.Temperature, MaxTokens: q.MaxTokens, StopIDs: stops}})
+	if long, is := errors.AsType[*policy.ContextError](err); is {
+		return judge.Reply{}, fmt.Errorf("the question has %d tokens, and the model takes %d: lower judge.context", long.NumPrompt, long.MaxContext)
+	}
+	if err != nil {
+		return judge.Reply{}, err
+	}
+	m, _ := j.policy.Renderer.Parse(said.IDs)
 	free := 0.0
-	return judge.Reply{Text: said.Turn.Content, PromptTokens: len(said.Turn.BridgeIDs), CompletionTokens: len(said.Turn.CompletionIDs), Cost: &free}, nil
+	return judge.Reply{Text: m.Content, PromptTokens: len(prompt), CompletionTokens: len(said.IDs), Cost: &free}, nil
 }

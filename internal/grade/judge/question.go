@@ -17,6 +17,7 @@ type Question struct {
 	Temperature  float64
 	MaxTokens    int // of the reply
 	Seed         uint64
+	Schema       string // JSON Schema of the reply, for a model that can be held to it
 }
 
 // bytesPerToken is how many bytes of a question are counted as a token. Tokenizers make three to four bytes of English JSON one.
@@ -43,7 +44,7 @@ func (j *Judge) ask(a attempts, reference string, order []int, sample, try int, 
 	if err != nil {
 		return q, err
 	}
-	q.Question = Question{System: j.system(code, q.ids, order, seed, alone), Temperature: j.o.Temperature, MaxTokens: j.o.MaxTokens, Seed: max(1, seed>>33)}
+	q.Question = Question{System: j.system(code, q.ids, order, seed, alone), Temperature: j.o.Temperature, MaxTokens: j.o.MaxTokens, Seed: max(1, seed>>33), Schema: string(j.o.Rubric.schema(len(order), alone))}
 	room := j.o.Context - j.o.MaxTokens
 	all := levels()
 	at := sort.Search(len(all)-1, func(i int) bool { // the first that fits; the last where none does
