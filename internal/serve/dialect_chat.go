@@ -46,6 +46,7 @@ type responseFormat struct {
 		Schema json.RawMessage `json:"schema"`
 		Strict bool            `json:"strict"`
 	} `json:"json_schema"`
+	Name   string          `json:"name"`
 	Schema json.RawMessage `json:"schema"`
 	Strict bool            `json:"strict"`
 }

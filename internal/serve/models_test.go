@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -197,6 +198,20 @@ func TestWhatCompletionsAreHeldTo(t *testing.T) {
 	}
 }
 
+// A thousand tools are many, and one of them can still be required.
+func TestAThousandTools(t *testing.T) {
+	s := &sampler{says: "x"}
+	h := start(t, s, shaped)
+	var tools []string
+	for i := range 1000 {
+		tools = append(tools, fmt.Sprintf(`{"type":"function","function":{"name":"tool%d","parameters":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}}}`, i))
+	}
+	ask(t, h, `,"tools":[`+strings.Join(tools, ",")+`],"tool_choice":"required"`)
+	if n, ends := heldTo(s, `CALL tool999 {"n":1}`); n != 20 || !ends {
+		t.Errorf("%d may be written, may end: %v", n, ends)
+	}
+}
+
 // Several completions of one request are told apart, in streams too, and have streams of numbers of their own.
 func TestSeveralCompletions(t *testing.T) {
 	s := &sampler{says: "héy", numSlots: 3}
@@ -314,4 +329,12 @@ func TestRequestIDs(t *testing.T) {
 			t.Errorf("%q became %q", given, got)
 		}
 	}
+}
+
+func serveOnce(h http.Handler, path, body string) *httptest.ResponseRecorder {
+	req := httptest.NewRequest("POST", path, strings.NewReader(body))
+	req.Host = "localhost"
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, req)
+	return w
 }

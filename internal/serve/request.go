@@ -32,6 +32,8 @@ type request struct {
 	logprobs bool
 	ids      bool // token ids are told
 	echo     bool // a completion begins with its prompt
+
+	extra *responseTerms // of responses alone
 }
 
 // toolChoice is which tools must be called. Named is a name with "required".

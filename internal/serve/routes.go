@@ -28,6 +28,11 @@ func (s *Server) routes() []route {
 		{"GET", "/v1/models", false, s.listModels},
 		{"POST", "/v1/chat/completions", false, s.generating(chatDialect{})},
 		{"POST", "/v1/completions", false, s.generating(completionsDialect{})},
+		{"POST", "/v1/messages", false, s.generating(messagesDialect{})},
+		{"POST", "/v1/messages/count_tokens", false, s.countTokens},
+		{"POST", "/v1/responses", false, s.generating(responsesDialect{s.responses})},
+		{"GET", "/v1/responses/{id}", false, s.getResponse},
+		{"DELETE", "/v1/responses/{id}", false, s.deleteResponse},
 		{"POST", "/tokenize", false, s.tokenize},
 		{"POST", "/detokenize", false, s.detokenize},
 		{"POST", "/v1/load_lora_adapter", false, s.loadAdapter},
@@ -68,6 +73,10 @@ func (s *Server) named(next http.Handler) http.Handler {
 
 // refuseAt answers with an error in the form of the protocol that the path belongs to.
 func refuseAt(w http.ResponseWriter, r *http.Request, e *apiError) {
+	if strings.HasPrefix(r.URL.Path, "/v1/messages") {
+		refuseAs(w, e, messagesDialect{}.failure(e))
+		return
+	}
 	refuse(w, e)
 }
 

@@ -38,10 +38,11 @@ type Options struct {
 
 // Server answers requests. Make one with New.
 type Server struct {
-	o       Options
-	models  *models
-	metrics *metrics
-	created int64 // Unix seconds
+	o         Options
+	models    *models
+	metrics   *metrics
+	responses *responses
+	created   int64 // Unix seconds
 }
 
 // New checks the options.
@@ -65,7 +66,7 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{o: o, models: all, metrics: newMetrics(), created: time.Now().Unix()}, nil
+	return &Server{o: o, models: all, metrics: newMetrics(), responses: newResponses(), created: time.Now().Unix()}, nil
 }
 
 // readTimeout is how long a request may take to arrive, body included: 4 MB on a line of 1 Mbit/s. Slow bodies must not

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -58,6 +59,42 @@ func TestSlowBodiesAreCutOff(t *testing.T) {
 		}
 		if held := <-gone; held < readTimeout || held > readTimeout+5*time.Second {
 			t.Errorf("the connection was held for %s", held)
+		}
+		ours.Close()
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A client that asks for a stream and takes none of it is hung up on, and its slot goes to another.
+func TestSlowReadersAreHungUpOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const patience = 7 * time.Second
+		s := &sampler{says: "héllo"}
+		server, err := New(Options{Models: []Model{model(s)}, Grace: time.Second, Patience: patience})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- server.Serve(ctx, l) }()
+		ours, theirs := net.Pipe()
+		l.conns <- theirs
+		body := hi + `,"stream":true}`
+		fmt.Fprintf(ours, "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		began := time.Now()
+		synctest.Wait()
+		if taken, _ := server.models.list[0].slots.busy(); taken != 0 {
+			t.Errorf("%d slots wait for the client", taken)
+		}
+		time.Sleep(patience + time.Second)
+		synctest.Wait()
+		rest, _ := io.ReadAll(ours) // ends, as the server has hung up
+		if held := time.Since(began); held > patience+2*time.Second || strings.Contains(string(rest), "[DONE]") {
+			t.Errorf("held for %s: %s", held, rest)
 		}
 		ours.Close()
 		stop()

@@ -61,6 +61,7 @@ func (b *builder) document(schema json.RawMessage) (symbol, error) {
 }
 
 func (b *builder) calls(w Wanted) (symbol, error) {
+	b.compact = true
 	var tools []sequence
 	for _, t := range w.Tools {
 		arguments, err := b.document(t.InputSchema)

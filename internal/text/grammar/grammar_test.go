@@ -225,6 +225,9 @@ func TestCalls(t *testing.T) {
 		if ids[0] != openID || ids[len(ids)-1] != closeID {
 			t.Fatalf("the markup is spelt: %v", ids)
 		}
+		if !strings.HasPrefix(text, frame.Open) || strings.Contains(strings.TrimSuffix(strings.TrimPrefix(strings.ReplaceAll(text, frame.Close+frame.Between+frame.Open, ""), frame.Open), frame.Close), "\n") {
+			t.Fatalf("line ends in a call: %q", text)
+		}
 		many = many || strings.Count(text, "<tool_call>") > 1
 		inner := strings.TrimSuffix(strings.TrimPrefix(text, "<tool_call>\n"), "\n</tool_call>")
 		var call struct {

@@ -40,6 +40,8 @@ type builder struct {
 	named  map[string]int // rules of references, by where they point
 	shared map[string]int // rules that all schemas have
 	unheld map[string]bool
+	// compact is that of calls: between JSON's tokens stands one blank or none. They are read by machines, and tokens are few.
+	compact bool
 }
 
 func newBuilder(v *Vocabulary) *builder {
@@ -65,6 +67,9 @@ func (b *builder) rule(alternatives ...sequence) symbol {
 
 // once makes a rule that all schemas share.
 func (b *builder) once(name string, make func() []sequence) symbol {
+	if b.compact {
+		name += ", compact"
+	}
 	r, ok := b.shared[name]
 	if !ok {
 		r = b.promise()
@@ -137,6 +142,9 @@ func (b *builder) times(s sequence, least, most int) (out sequence) {
 func (b *builder) space() symbol {
 	return b.once("space", func() []sequence {
 		blank := one(symbol{set: ranges(' ', ' ')})
+		if b.compact {
+			return []sequence{nil, blank}
+		}
 		return []sequence{nil, blank, join(bytes("\n"), b.times(blank, 0, 16))}
 	})
 }

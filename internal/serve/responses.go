@@ -1,0 +1,105 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+
+	"hone/internal/chat"
+)
+
+// responses are the answers that are kept, in memory, for those who go on from them. The oldest go first.
+type responses struct {
+	mu    sync.Mutex
+	byID  map[string]*keptResponse
+	order []string
+	bytes int
+}
+
+type keptResponse struct {
+	conversation []chat.Message // with the answer
+	body         []byte
+	bytes        int
+}
+
+// maxResponses and maxResponseBytes bound what is kept.
+const maxResponses, maxResponseBytes = 1000, 64 << 20
+
+func newResponses() *responses { return &responses{byID: map[string]*keptResponse{}} }
+
+// keep keeps an answer, where its request does not say that it is not to be.
+func (k *responses) keep(x *exchange, out map[string]any) {
+	terms := x.request.extra
+	body, err := json.Marshal(out)
+	if !terms.request.stores() || err != nil {
+		return
+	}
+	message := x.answers[0].message
+	r := &keptResponse{conversation: append(terms.said, message), body: body, bytes: len(body)}
+	for _, m := range r.conversation {
+		r.bytes += len(m.Content) + len(m.ReasoningContent)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.byID[x.id] = r
+	k.order = append(k.order, x.id)
+	for k.bytes += r.bytes; len(k.order) > maxResponses || k.bytes > maxResponseBytes && len(k.order) > 1; {
+		k.drop(k.order[0])
+	}
+}
+
+func (k *responses) drop(id string) bool {
+	r := k.byID[id]
+	if r == nil {
+		return false
+	}
+	delete(k.byID, id)
+	k.bytes -= r.bytes
+	k.order = slices.DeleteFunc(k.order, func(x string) bool { return x == id })
+	return true
+}
+
+// conversation is the one that a response ended; "" begins a new one.
+func (k *responses) conversation(id string) ([]chat.Message, *apiError) {
+	if id == "" {
+		return nil, nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r := k.byID[id]
+	if r == nil {
+		return nil, &apiError{http.StatusBadRequest, "invalid_request_error", "previous_response_id", "previous_response_not_found",
+			fmt.Sprintf("no response %q is kept here: send the conversation as input", id)}
+	}
+	return slices.Clone(r.conversation), nil
+}
+
+func notKept(id string) *apiError {
+	return &apiError{http.StatusNotFound, "invalid_request_error", "id", "not_found", fmt.Sprintf("no response %q is kept here", id)}
+}
+
+func (s *Server) getResponse(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	s.responses.mu.Lock()
+	x := s.responses.byID[id]
+	s.responses.mu.Unlock()
+	if x == nil {
+		refuse(w, notKept(id))
+		return
+	}
+	writeJSON(w, http.StatusOK, json.RawMessage(x.body))
+}
+
+func (s *Server) deleteResponse(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	s.responses.mu.Lock()
+	found := s.responses.drop(id)
+	s.responses.mu.Unlock()
+	if !found {
+		refuse(w, notKept(id))
+		return
+	}
+	writeJSON(w, http.StatusOK, map[string]any{"id": id, "object": "response", "deleted": true})
+}
