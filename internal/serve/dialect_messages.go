@@ -25,11 +25,15 @@ type messagesRequest struct {
 	TopK          *int               `json:"top_k"`
 	StopSequences []string           `json:"stop_sequences"`
 	Stream        bool               `json:"stream"`
+	OutputConfig  struct {
+		Effort string         `json:"effort"` // what a model thinks is its own doing
+		Format responseFormat `json:"format"`
+	} `json:"output_config"`
 }
 
 // idleMessages are parameters of Anthropic's that change no answer here: what a model thinks is its own doing.
 func idleMessages() []string {
-	return []string{"metadata", "service_tier", "thinking", "context_management", "container", "inference_geo", "cache_control", "speed", "betas"}
+	return []string{"metadata", "service_tier", "thinking", "context_management", "container", "inference_geo", "cache_control", "speed", "betas", "diagnostics", "user_profile_id", "workspace_id"}
 }
 
 type anthropicMessage struct {
@@ -191,6 +195,9 @@ func (messagesDialect) read(w http.ResponseWriter, r *http.Request) (*request, *
 	refused := k.into(q)
 	if refused == nil {
 		refused = c.into(q)
+	}
+	if refused == nil {
+		refused = c.OutputConfig.Format.into(q, "output_config.format")
 	}
 	if refused == nil && c.MaxTokens == nil {
 		refused = invalid("max_tokens", "max_tokens is missing")

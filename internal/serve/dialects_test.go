@@ -135,6 +135,7 @@ func TestMessagesRefusals(t *testing.T) {
 		anthropicHi + `,"tool_choice":{"type":"any"}}`:                                                  "no tools",
 		anthropicHi + `,"tool_choice":{"type":"tool"}}`:                                                 "with a name",
 		anthropicHi + `,"temperature":3}`:                                                               "temperature",
+		anthropicHi + `,"output_config":{"format":{"type":"json_schema","schema":{}}}}`:                 "output_config.format",
 		anthropicHi + `,"presence_penalty":1}`:                                                          "presence_penalty",
 		`not JSON`:                                                                                      "not such a request",
 	} {

@@ -133,3 +133,18 @@ func TestSlotGivenToTheCancelledIsPassedOn(t *testing.T) {
 		<-ended
 	}
 }
+
+// What another adapter left in a slot is no prefix of this one's prompt.
+func TestSlotsOfAdapters(t *testing.T) {
+	s := newSlots(2, 0)
+	for range 2 {
+		if _, err := s.acquire(t.Context(), 0, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.release(0, 1, ids("abcd"))
+	s.release(1, 2, ids("ab"))
+	if got, err := s.acquire(t.Context(), 2, ids("abcdef")); got != 1 || err != nil {
+		t.Errorf("slot %d, %v", got, err)
+	}
+}

@@ -17,7 +17,7 @@ def fits(a):
 # Anthropic's protocol.
 client = anthropic.Anthropic(base_url=url.removesuffix("/v1"), api_key=key, max_retries=0)
 user = {"role": "user", "content": "What time is it in London?"}
-ask = {"model": base, "max_tokens": 100, "temperature": 0, "tools": [{"name": "clock", "description": "Tell the time.", "input_schema": schema}],
+ask = {"model": base, "max_tokens": 100, "extra_body": {"temperature": 0}, "tools": [{"name": "clock", "description": "Tell the time.", "input_schema": schema}],
        "tool_choice": {"type": "tool", "name": "clock"}}
 said = client.messages.create(messages=[user], system="Be brief.", **ask)
 call = said.content[-1]
@@ -32,6 +32,8 @@ assert client.messages.count_tokens(model=base, messages=[user], system="Be brie
 answered = client.messages.create(messages=[user, {"role": "assistant", "content": said.content}, {"role": "user", "content": [
     {"type": "tool_result", "tool_use_id": call.id, "content": "14:05"}]}], **(ask | {"tool_choice": {"type": "none"}, "max_tokens": 24}))
 assert answered.content[0].type == "text" and answered.stop_reason in ("end_turn", "max_tokens"), answered
+formed = client.messages.create(model=base, max_tokens=100, messages=[user], output_config={"format": {"type": "json_schema", "schema": schema}})
+fits(json.loads(formed.content[0].text))
 try:
     client.messages.create(model=base, max_tokens=5, messages=[{"role": "user", "content": [{"type": "image", "source": {"type": "url", "url": "x"}}]}])
     sys.exit("an image was taken")
