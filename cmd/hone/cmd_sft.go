@@ -16,14 +16,14 @@ func newSFT(a *app) *cobra.Command {
 		Use:   "sft",
 		Short: "Train an adapter on conversations: those of hone collect, or your own",
 		Long: "sft learns to say what the assistant says in each conversation of a JSON-lines file: {\"messages\": [...], \"tools\": [...]}\n" +
-			"in OpenAI's form, or the trajectories.jsonl of a run. Trajectories that failed are left out. Rows without tools take\n" +
-			"those of --catalog.",
+			"in OpenAI's form, the trajectories.jsonl of a run, or any file or folder that hone data reads. Trajectories that failed\n" +
+			"are left out. Rows without tools take those of --catalog.",
 		Example: "  hone sft --data traces/trajectories.jsonl --base-model SmolLM2-135M-Instruct --output-dir out\n" +
 			"  hone sft --data conversations.jsonl --catalog catalog.json --adapter out/final --output-dir out2",
 		Args: arguments(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error { return runSFT(c.Context(), a, f, resume) },
 	}
-	c.Flags().StringVar(&f.Data, "data", "", "conversations or trajectories, one JSON object a line")
+	c.Flags().StringVar(&f.Data, "data", "", "a file or folder of conversations or trajectories, in any format that hone data reads")
 	c.Flags().StringVar(&f.Catalog, "catalog", "", "tools of rows that name none (default catalog.json beside the data, where there is one)")
 	c.Flags().StringVar(&f.Base, "base-model", "", "base model: a .gguf file, its folder, or an installed name")
 	c.Flags().StringVar(&f.Adapter, "adapter", "", "start from this adapter instead of a fresh one")

@@ -230,3 +230,39 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+// A folder of traces as the workshop's agent writes them: one JSON file each, with arguments now as an object and now as text, the
+// reasoning apart, and calls that a person refused.
+func TestWorkshopFolder(t *testing.T) {
+	dir := t.TempDir()
+	for name, arguments := range map[string]string{"trace_1": `{"city": "Bern"}`, "trace_2": `"{\"city\": \"Bern\"}"`} {
+		text := `{
+  "timestamp": "2025-06-04T10:00:00",
+  "model": "Qwen/Qwen3-30B-A3B",
+  "messages": [
+    {"role": "user", "content": "Rain in Bern?"},
+    {"role": "assistant", "content": "", "reasoning_content": "I look.", "tool_calls": [
+      {"id": "call_0", "type": "function", "function": {"name": "weather", "arguments": ` + arguments + `}},
+      {"id": "call_1", "type": "function", "function": {"name": "weather", "arguments": {}}}]},
+    {"role": "tool", "tool_call_id": "call_1", "content": "User rejected tool call."},
+    {"role": "tool", "tool_call_id": "call_0", "content": "dry"},
+    {"role": "assistant", "content": "No.", "reasoning_content": "Dry."}
+  ],
+  "tools": [` + weather + `]
+}
+`
+		if err := os.WriteFile(filepath.Join(dir, name+".json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rows, report, err := Load([]string{dir}, Options{})
+	if err != nil || len(rows) != 2 || report.Formats["openai"] != 2 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	for _, r := range rows {
+		m := r.Messages
+		if m[1].ToolCalls[0].Arguments != `{"city": "Bern"}` || m[1].ReasoningContent != "I look." || m[2].ToolCallID != "call_1" || m[2].Content != "User rejected tool call." || m[3].ToolCallID != "call_0" || len(r.Tools) != 1 {
+			t.Errorf("%+v", r)
+		}
+	}
+}
