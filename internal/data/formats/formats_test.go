@@ -1,12 +1,16 @@
 package formats
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/parquet-go/parquet-go"
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
@@ -264,5 +268,33 @@ func TestWorkshopFolder(t *testing.T) {
 		if m[1].ToolCalls[0].Arguments != `{"city": "Bern"}` || m[1].ReasoningContent != "I look." || m[2].ToolCallID != "call_1" || m[2].Content != "User rejected tool call." || m[3].ToolCallID != "call_0" || len(r.Tools) != 1 {
 			t.Errorf("%+v", r)
 		}
+	}
+}
+
+// A row group that cannot be read costs its rows alone, and each of them counts.
+func TestDamagedRowGroup(t *testing.T) {
+	type row struct {
+		Messages string `parquet:"messages"`
+	}
+	var b bytes.Buffer
+	w := parquet.NewGenericWriter[row](&b, parquet.MaxRowsPerRowGroup(10))
+	for i := range 20 {
+		if _, err := w.Write([]row{{fmt.Sprintf(`[{"role":"user","content":"%d"},{"role":"assistant","content":"a"}]`, i)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	data := b.Bytes()
+	for i := 4; i < 24; i++ { // the header of the first page
+		data[i] = 0xff
+	}
+	rows, report, err := load(t, "a.parquet", string(data), Options{})
+	if err != nil || report.Read != 20 || report.Kept != 10 || report.NumRefused() != 10 || len(rows) != 10 || rows[0].Line != 11 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	if lines := strings.Join(report.Lines(), "\n"); !strings.Contains(lines, "refused 10 rows: parquet: cannot be read") || !strings.Contains(lines, "a.parquet:1 and the 9 behind it") {
+		t.Errorf("%s", lines)
 	}
 }
