@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"hone/internal/chat"
+	"hone/internal/data/formats"
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/screen"
@@ -150,6 +151,25 @@ func TestCollectGold(t *testing.T) {
 	}
 	if code, _, said := hone(t, "", "sft", "--dry-run", "--data", "shown/trajectories.jsonl", "--base-model", "base", "--output-dir", "tuned"); code != 0 {
 		t.Errorf("sft: exit code %d, %s", code, said)
+	}
+	// What is exported of a run holds the tools that its episodes were shown, and can be read where the run's catalog is not.
+	for args, want := range map[string]string{"data convert shown/trajectories.jsonl --to trl --out trl.jsonl": "left out 1 row: traces that failed",
+		"curate export shown/trajectories.jsonl --out away/curated.jsonl": "3 traces written", "data convert shown/trajectories.jsonl --failed --to hf --out dataset": "3 rows written"} {
+		if err := os.MkdirAll("away", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if code, _, said := hone(t, "", strings.Fields(args)...); code != 0 || !strings.Contains(said, want) {
+			t.Errorf("%s: exit code %d, %s", args, code, said)
+		}
+	}
+	if text := contents(t, "trl.jsonl"); strings.Count(text, "\n") != 2 || strings.Count(text, `\"name\":\"look\"`) != 2 {
+		t.Errorf("%s", text)
+	}
+	for path, n := range map[string]int{"away/curated.jsonl": 3, "dataset": 3} {
+		rows, _, err := formats.Load([]string{path}, formats.Options{})
+		if err != nil || len(rows) != n || len(rows[0].Tools) != len(rows[n-1].Tools) || len(rows[0].Tools) == 0 || rows[0].Shown != nil {
+			t.Errorf("%s: %+v, %v", path, rows, err)
+		}
 	}
 	if code, _, said := hone(t, "", "collect", "--gold", "--model", "m", "--mcp", url, "--output-dir", "other"); code != 2 || !strings.Contains(said, "ask no endpoint") {
 		t.Errorf("with a model: exit code %d, %s", code, said)
