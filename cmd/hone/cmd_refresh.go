@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/basemodel"
 	"hone/internal/evaluate"
 	"hone/internal/fault"
 	"hone/internal/job"
@@ -77,7 +78,8 @@ func runRefresh(ctx context.Context, a *app, f refreshFlags) error {
 		return err
 	}
 	trained := filepath.Join(f.output, "trained")
-	if err := runTrain(ctx, a, job.TrainAsked{Dataset: f.Out, Adapter: f.adapter, Output: trained, AllowFindings: f.AllowFindings}, f.servers, false); err != nil {
+	own := basemodel.GivenLoRA{Given: func(string) bool { return false }} // the adapter keeps its shape
+	if err := runTrain(ctx, a, job.TrainAsked{LoRA: own, Dataset: f.Out, Adapter: f.adapter, Output: trained, AllowFindings: f.AllowFindings}, f.servers, false); err != nil {
 		return err
 	}
 	return measure(filepath.Join(trained, "final"), "after")
