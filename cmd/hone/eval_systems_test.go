@@ -21,6 +21,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/eval"
+	"hone/internal/learn/sample"
 	"hone/internal/screen"
 )
 
@@ -509,6 +510,27 @@ func TestStopEarly(t *testing.T) {
 	}
 	if code, _, _, said := run("--compare", "local/fool", "--stop-early", "3"); code != 2 || !strings.Contains(said, "one system has no difference") {
 		t.Errorf("of one system: exit code %d, %s", code, said)
+	}
+}
+
+// An evaluation in parts opens the model once for each part where two of its adapters are prompted in two ways, and not for each of them.
+func TestPartsOpenTheModelOnce(t *testing.T) {
+	_, env, _ := evaluating(t, 4, "stop_early: 1")
+	toyAdapter(t, "base", "prompted/final")
+	write(t, "prompted/final/hone.json", `{"prompt": {"system": "Be a clerk.", "tool_list": "compact"}}`)
+	opened := 0
+	var said strings.Builder
+	a := toyApp(&said, env)
+	a.Opening = func(options any) {
+		if _, ok := options.(sample.Options); ok {
+			opened++
+		}
+	}
+	if code := a.main(t.Context(), append(evalCommand, "--model", "adapter", "--compare", "prompted/final")); code != 0 {
+		t.Fatalf("exit code %d, %s", code, said.String())
+	}
+	if opened != 5 { // twice for the first of four parts, once for each other
+		t.Errorf("the model was opened %d times for 4 parts of 2 systems", opened)
 	}
 }
 

@@ -51,10 +51,18 @@ func (b *bench) measure(ctx context.Context) (*Evaluated, error) {
 	b.sayTemperature()
 	blocks := b.blocks()
 	for i, tasks := range blocks {
-		for _, m := range systems {
-			if err := b.part(ctx, m, tasks); err != nil {
+		for left := slices.Clone(systems); len(left) > 0; {
+			k := 0 // the first part has the order in which they are named
+			if i > 0 {
+				var err error
+				if k, err = b.next(left); err != nil {
+					return nil, err
+				}
+			}
+			if err := b.part(ctx, left[k], tasks); err != nil {
 				return nil, err
 			}
+			left = slices.Delete(left, k, k+1)
 		}
 		var enough bool
 		if out.Known, enough = b.known(systems); enough && i+1 < len(blocks) {
@@ -71,6 +79,19 @@ func (b *bench) measure(ctx context.Context) (*Evaluated, error) {
 		}
 	}
 	return out, b.conclude(out, systems)
+}
+
+// next is the first of the systems for which the model that is open need not be opened anew, 0 where there is none.
+func (b *bench) next(systems []*measuring) (int, error) {
+	for k, m := range systems {
+		if !m.IsLocal() || m.gaveUp {
+			return k, nil
+		}
+		if same, err := b.alike(b.promptedAs(m.System), b.under); err != nil || same {
+			return k, err
+		}
+	}
+	return 0, nil
 }
 
 // begin makes the run directory, where there is to be one.
