@@ -31,6 +31,7 @@ type shop struct {
 	mu    sync.Mutex
 	calls map[string]int
 	total int
+	opens int // sessions
 }
 
 // stock is the state of one session.
@@ -51,6 +52,9 @@ func (s *shop) Open(_ context.Context, _ string, _ ...environment.Template) (env
 	if s.gone {
 		return nil, errors.New("server shop: connection refused")
 	}
+	s.mu.Lock()
+	s.opens++
+	s.mu.Unlock()
 	dir, err := os.MkdirTemp(s.base, "")
 	if err != nil {
 		return nil, err

@@ -299,7 +299,21 @@ func (p *player) pure(x play) bool {
 
 // shared plays in the session that all pure plays with this setup have; a second attempt has another one.
 func (p *player) shared(ctx context.Context, x play) *Played {
-	key := play{Setup: x.Setup, Attempt: x.Attempt}.name()
+	got := &Played{At: time.Now().Unix()}
+	c, err := p.common(ctx, x.Setup, x.Attempt)
+	if err != nil {
+		got.Lost = err.Error()
+		return got
+	}
+	defer c.mu.Unlock()
+	p.make(ctx, c.session, x.Calls, got)
+	c.broken = got.Lost != ""
+	return got
+}
+
+// common is the session that pure plays with a setup share, open and locked.
+func (p *player) common(ctx context.Context, setup []Call, attempt int) (*common, error) {
+	key := play{Setup: setup, Attempt: attempt}.name()
 	p.mu.Lock()
 	if p.commons == nil {
 		p.commons = map[string]*common{}
@@ -311,23 +325,53 @@ func (p *player) shared(ctx context.Context, x play) *Played {
 	}
 	p.mu.Unlock()
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	got := &Played{At: time.Now().Unix()}
 	if c.broken && c.session != nil {
 		_ = c.session.Close() // a server of it is gone
 		c.session = nil
 	}
 	if c.session == nil {
-		session, err := p.open(ctx, x.Setup)
+		session, err := p.open(ctx, setup)
 		if err != nil {
-			got.Lost = err.Error()
-			return got
+			c.mu.Unlock()
+			return nil, err
 		}
 		c.session, c.broken = session, false
 	}
-	p.make(ctx, c.session, x.Calls, got)
-	c.broken = got.Lost != ""
-	return got
+	return c, nil
+}
+
+// lent is environment.Tools whose sessions are the common one without a setup, one after the other: for scenarios that change
+// nothing.
+type lent struct{ p *player }
+
+// Open implements environment.Tools.
+func (l lent) Open(ctx context.Context, _ string, _ ...environment.Template) (environment.Session, error) {
+	c, err := l.p.common(ctx, nil, attempts) // one that no proof was made in
+	if err != nil {
+		return nil, err
+	}
+	return &loan{c.session, c}, nil
+}
+
+// loan is the common session until it is closed.
+type loan struct {
+	environment.Session
+	of *common
+}
+
+// Call implements environment.Session.
+func (l *loan) Call(ctx context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
+	results := l.Session.Call(ctx, calls)
+	l.of.broken = l.of.broken || slices.ContainsFunc(results, func(r trajectory.ToolResult) bool {
+		return r.Status == trajectory.CallTransportError || r.Status == trajectory.CallTimeout
+	})
+	return results
+}
+
+// Close gives the session back.
+func (l *loan) Close() error {
+	l.of.mu.Unlock()
+	return nil
 }
 
 // close closes the common sessions.

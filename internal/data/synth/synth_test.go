@@ -151,6 +151,23 @@ func TestStoppedGoesOn(t *testing.T) {
 	}
 }
 
+// Scenarios of tools that change nothing take no session each: of many no more are opened than of few.
+func TestQuietScenariosShare(t *testing.T) {
+	opens := func(n int) int {
+		s := newShop(t)
+		o := optionsOf(s)
+		o.N = n
+		made := run(t, s, slices.DeleteFunc(steadyTools(), func(t Tool) bool { return t.Name != "list_items" && t.Name != "get_item" && t.Name != "count_words" }), o)
+		if len(made.Scenarios) < n/2 {
+			t.Fatalf("%d scenarios", len(made.Scenarios))
+		}
+		return s.opens
+	}
+	if few, many := opens(12), opens(60); many > few {
+		t.Errorf("%d sessions for 12 scenarios, %d for 60", few, many)
+	}
+}
+
 // A ledger of other tools is begun anew.
 func TestLedgerOfOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "work.jsonl")

@@ -229,6 +229,15 @@ func TestTeacher(t *testing.T) {
 		if p.Teacher != "wise" || len(p.Prompts) == 0 || p.Quality < leastQuality || x.Difficulty == "" || p.Prompts["reword_held"] != "" == (x.Split == scenario.Train) {
 			t.Errorf("%s: %s, %s %+v", x.Task, x.Split, x.Difficulty, p)
 		}
+		if p.Kind == single {
+			var leaves []leaf
+			walk(nil, x.Gold[0].Arguments, &leaves)
+			for _, l := range leaves {
+				if !strings.Contains(x.Task, l.text()) {
+					t.Errorf("%s: it does not say %s", x.Task, l.text())
+				}
+			}
+		}
 		if p.Prompts["instruct"] != "" {
 			taught++
 			if p.Prompts["call"] == "" || len(p.Prompts["instruct"]) != 64 || !strings.Contains(x.Task, "boss") || len(p.Proof) != attempts {
