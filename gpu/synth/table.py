@@ -15,16 +15,15 @@ def rates(results, seed, test):
     if not os.path.exists(path):
         return {}, 0
     out, n = {}, 0
-    for system in json.load(open(path))["systems"]:
-        rate = next(r for r in system["rates"] if r["name"] == "success")
-        out[system["name"]] = {"success": rate["value"]}
-        n = rate["n"]
+    for name, system in json.load(open(path))["systems"].items():
+        out[name] = {"success": system["success"]}
+        n = system["n"]
     for path in glob.glob(f"{results}/{seed}/eval-{test}.*.calls"):
         totals = json.load(open(path))
         arm = path.rsplit(".", 2)[1]
         if arm in out:
             for m in ("tool", "param", "ast"):
-                out[arm][m] = next(r for r in totals["rates"] if r["name"] == m)["value"]
+                out[arm][m] = totals[m]["mean"]
     return out, n
 
 
