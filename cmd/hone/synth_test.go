@@ -42,6 +42,9 @@ func TestSynth(t *testing.T) {
 	if code != 0 {
 		t.Fatalf("%d\n%s", code, said)
 	}
+	if !strings.Contains(said, "warning: too few tasks need a call") || !strings.Contains(said, "validation ") {
+		t.Errorf("nothing warns of a small split:\n%s", said)
+	}
 	var r synth.Report
 	if err := json.Unmarshal([]byte(printed), &r); err != nil || r.Played < 100 || r.Several < 0.3 || r.Abstain < 0.1 || r.Abstain > 0.3 {
 		t.Errorf("%v: %+v", err, r)

@@ -66,7 +66,8 @@ func (m *maker) choose(list []*Candidate, n int) []*Candidate {
 	return kept
 }
 
-// trim takes N of the scenarios that are left, with the shares of choose.
+// trim takes N of the scenarios that are left, with the shares of choose, and in each split as many without calls as it has
+// part of those with calls: at the gates more may have fallen in one split than in another.
 func (m *maker) trim(list []draftOf) []draftOf {
 	var without, singles, several []*Candidate
 	for _, d := range list {
@@ -79,10 +80,13 @@ func (m *maker) trim(list []draftOf) []draftOf {
 			several = append(several, d.of)
 		}
 	}
-	without = without[:min(len(without), max(int(m.Abstain*float64(m.N)), m.N-len(singles)-len(several)), int(mostWithout/(1-mostWithout)*float64(len(singles)+len(several))))]
+	most := min(len(without), max(int(m.Abstain*float64(m.N)), m.N-len(singles)-len(several)), int(mostWithout/(1-mostWithout)*float64(len(singles)+len(several))))
 	t := &taking{count: map[string]int{}, kinds: map[string]int{}}
-	t.take(several, min(int(m.Several*float64(m.N)+0.5), m.N-len(without)))
-	t.take(singles, m.N-len(without)-len(t.list))
+	t.take(several, min(int(m.Several*float64(m.N)+0.5), m.N-most))
+	t.take(singles, m.N-most-len(t.list))
+	t.take(several, m.N-most-len(t.list))
+	without = evenly(t.list, without, most)
+	t.take(singles, m.N-len(without)-len(t.list)) // where a split had too few without calls
 	t.take(several, m.N-len(without)-len(t.list))
 	kept := slices.DeleteFunc(slices.Clone(list), func(d draftOf) bool { return !slices.Contains(t.list, d.of) && !slices.Contains(without, d.of) })
 	reasons := map[string]int{}
@@ -90,6 +94,31 @@ func (m *maker) trim(list []draftOf) []draftOf {
 		reasons["not needed"] = n
 	}
 	m.report.stage("trim", len(list), len(kept), reasons)
+	return kept
+}
+
+// evenly takes n of the candidates without calls, no more for a split than its part of those with calls, and of kinds as many
+// of one as of another. They are fewer where a split has not its part.
+func evenly(calls, without []*Candidate, n int) (kept []*Candidate) {
+	calling, have, kinds, left := map[string]int{}, map[string]int{}, map[string]int{}, map[string][]*Candidate{}
+	for _, c := range calls {
+		calling[c.Split]++
+	}
+	for _, c := range without {
+		left[c.Split] = append(left[c.Split], c)
+	}
+	for len(kept) < n {
+		able := slices.DeleteFunc(splits(), func(s string) bool { return len(left[s]) == 0 })
+		split, lacks := lacking(calling, have, n, able)
+		if split == "" || lacks <= 0 {
+			break
+		}
+		c := slices.MinFunc(left[split], func(a, b *Candidate) int { return cmp.Compare(kinds[a.Kind], kinds[b.Kind]) })
+		left[split] = slices.DeleteFunc(left[split], func(o *Candidate) bool { return o == c })
+		kept = append(kept, c)
+		have[split]++
+		kinds[c.Kind]++
+	}
 	return kept
 }
 

@@ -105,6 +105,7 @@ const mostGram = 4
 
 // Overlap is what one set of tasks has in common with another, seen from it.
 type Overlap struct {
+	Tasks  int               `json:"tasks"`         // compared
 	Grams  [mostGram]float64 `json:"shared_ngrams"` // share of its distinct n-grams, n from 1, that the other has
 	Near   float64           `json:"near"`          // share of its tasks that are near copies of one of the other, whatever the values
 	Tools  float64           `json:"tools"`         // share of its tools that the other has
@@ -115,6 +116,7 @@ type Overlap struct {
 
 // OverlapOf compares tasks with others.
 func OverlapOf(tasks, others []Task) (o Overlap) {
+	o.Tasks = len(tasks)
 	for n := range mostGram {
 		o.Grams[n] = sharedOf(tasks, others, func(t Task) []string { return grams(t.Text, n+1) })
 	}
@@ -236,13 +238,18 @@ func (d Distance) Rows() [][]string {
 	shared := func(name string, value func(Overlap) string) {
 		row := []string{name + " in " + d.Names[0], ""}
 		for _, o := range d.Overlaps {
-			row = append(row, value(o))
+			row = append(row, value(o)+o.few())
 		}
 		rows = append(rows, row)
 	}
 	if len(d.Overlaps) == 0 {
 		return rows
 	}
+	compared := []string{"tasks compared", ""}
+	for _, o := range d.Overlaps {
+		compared = append(compared, fmt.Sprint(o.Tasks))
+	}
+	rows = append(rows, compared)
 	for n := range mostGram {
 		shared(fmt.Sprintf("%d-grams also", n+1), func(o Overlap) string { return percent(o.Grams[n]) })
 	}
@@ -255,18 +262,29 @@ func (d Distance) Rows() [][]string {
 
 func percent(share float64) string { return fmt.Sprintf("%.0f%%", 100*share) }
 
-// GapOf compares the held-out tasks of scenarios with the training tasks, those that have calls. It says how far their
-// wordings are apart.
+// few marks a number that is of too few tasks to say much.
+func (o Overlap) few() string {
+	if o.Tasks < fewTasks {
+		return " too few"
+	}
+	return ""
+}
+
+// GapOf says what training and held-out tasks of scenarios look like, and how far the wordings of the held-out ones are from
+// those of training. The shapes are of all tasks. Compared are those with calls: of what needs no tool there is one wording.
 func GapOf(list []scenario.Scenario, text func(*scenario.Scenario) string) Distance {
-	var train, held []scenario.Scenario
+	var all, calling [2][]scenario.Scenario // training, held-out
 	for _, s := range list {
-		switch {
-		case len(s.Gold) == 0: // of what needs no tool there is one wording
-		case s.Split == scenario.Train:
-			train = append(train, s)
-		default:
-			held = append(held, s)
+		side := 1
+		if s.Split == scenario.Train {
+			side = 0
+		}
+		all[side] = append(all[side], s)
+		if len(s.Gold) > 0 {
+			calling[side] = append(calling[side], s)
 		}
 	}
-	return DistanceOf([]Set{{"training", TasksOf(train, text)}, {"held-out", TasksOf(held, text)}})
+	d := DistanceOf([]Set{{"training", TasksOf(all[0], text)}, {"held-out", TasksOf(all[1], text)}})
+	d.Overlaps = []Overlap{OverlapOf(TasksOf(calling[1], text), TasksOf(calling[0], text))}
+	return d
 }

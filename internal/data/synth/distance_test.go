@@ -27,7 +27,7 @@ func TestDistance(t *testing.T) {
 		t.Errorf("%v", o.Usage)
 	}
 	rows := DistanceOf([]Set{{"theirs", a}, {"ours", b}}).Rows()
-	if text := fmt.Sprint(rows); !strings.Contains(text, "[3-grams also in theirs  50%]") || !strings.Contains(text, "[calls, mean 1.50 0.50]") {
+	if text := fmt.Sprint(rows); !strings.Contains(text, "[3-grams also in theirs  50% too few]") || !strings.Contains(text, "[calls, mean 1.50 0.50]") {
 		t.Error(text)
 	}
 }
@@ -50,12 +50,25 @@ func TestDistanceExtremes(t *testing.T) {
 	})
 }
 
-// The gap is that of scenarios with calls.
+// The shapes are of all tasks, the gap is that of those with calls, and few of them are marked.
 func TestGap(t *testing.T) {
 	gold := []scenario.Gold{{Name: "add", Arguments: []byte(`{}`)}}
-	d := GapOf([]scenario.Scenario{{Task: "Add a hat now.", Gold: gold, Split: "train"}, {Task: "Add a hat soon.", Gold: gold, Split: "test"}, {Task: "Add a hat now.", Split: "test"},
-		{Task: "Buy it.", Gold: gold, Split: "validation"}}, (*scenario.Scenario).Asks)
-	if d.Shapes[0].Tasks != 1 || d.Shapes[1].Tasks != 2 || d.Overlaps[0].Grams[2] != 1./2 {
+	list := []scenario.Scenario{{Task: "Add a hat now.", Gold: gold, Split: "train"}, {Task: "Add a hat soon.", Gold: gold, Split: "test"}, {Task: "Add a hat now.", Split: "test"},
+		{Task: "Buy it.", Gold: gold, Split: "validation"}}
+	d := GapOf(list, (*scenario.Scenario).Asks)
+	if d.Shapes[0].Tasks != 1 || d.Shapes[1].Tasks != 3 || d.Overlaps[0].Tasks != 2 || d.Overlaps[0].Grams[2] != 1./2 {
 		t.Errorf("%+v", d)
+	}
+	text := fmt.Sprint(d.Rows())
+	for _, want := range []string{"[tasks 1 3]", "[no call 0% 33%]", "[tasks compared  2]", "[3-grams also in training  50% too few]"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in %s", want, text)
+		}
+	}
+	for range 8 { // ten with calls are enough
+		list = append(list, list[1])
+	}
+	if text := fmt.Sprint(GapOf(list, (*scenario.Scenario).Asks).Rows()); strings.Contains(text, "too few") || !strings.Contains(text, "[tasks compared  10]") {
+		t.Error(text)
 	}
 }

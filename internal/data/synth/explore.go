@@ -146,7 +146,7 @@ func (m *maker) try(ctx context.Context, r *realm, n int) error {
 			plays = append(plays, play{Setup: r.setup, Calls: []Call{{Tool: s.Name, Arguments: arguments}}, Looks: r.looks})
 		}
 	}
-	got, err := m.all(ctx, plays, func(done int) { m.Progress("explore", done, len(plays), "") })
+	got, err := m.told(ctx, "explore", plays)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func (m *maker) prove(ctx context.Context, list []*Candidate) error {
 			c.Proof = append(c.Proof, plays[i].name())
 		}
 		var err error
-		if got[attempt], err = m.all(ctx, plays, func(done int) { m.Progress("execute", done, len(plays), "") }); err != nil {
+		if got[attempt], err = m.told(ctx, []string{"execute", "execute again"}[attempt], plays); err != nil {
 			return err
 		}
 		var holds []*Candidate
@@ -53,6 +53,13 @@ func (m *maker) prove(ctx context.Context, list []*Candidate) error {
 	}
 	m.report.stage("execute", len(list), len(list)-sum(reasons), reasons)
 	return nil
+}
+
+// told plays a list and tells of it. A stage that plays several lists counts on, so that its numbers are those of the report.
+func (m *maker) told(ctx context.Context, stage string, plays []play) ([]*Played, error) {
+	before := m.stages[stage]
+	m.stages[stage] += len(plays)
+	return m.all(ctx, plays, func(done int) { m.Progress(stage, before+done, before+len(plays), "") })
 }
 
 // useless drops a candidate for what one play of it shows.

@@ -16,6 +16,7 @@ type Report struct {
 	Tools     []ToolRow      `json:"tools"`
 	Kinds     map[string]int `json:"kinds"`
 	Splits    map[string]int `json:"splits"`
+	Calling   map[string]int `json:"calling"` // scenarios with a call, by split
 	Checks    map[string]int `json:"checks"`  // scenarios by the types of their checks
 	Played    int            `json:"played"`  // sessions or calls that this command played
 	Kept      int            `json:"kept"`    // plays that an earlier command left
@@ -67,6 +68,7 @@ func (r *Report) stage(name string, in, out int, reasons map[string]int) {
 
 // finish counts what the scenarios are.
 func (r *Report) finish(m *maker, list []scenario.Scenario) {
+	r.Calling = map[string]int{}
 	r.Kinds, r.Splits, r.Checks, r.Levels, r.PassRates = map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}, map[string]int{}
 	r.Asked = m.asking.all()
 	rows := map[string]*ToolRow{}
@@ -100,6 +102,8 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 		}
 		if len(s.Gold) == 0 {
 			without++
+		} else {
+			r.Calling[s.Split]++
 		}
 		counted := map[string]bool{}
 		for _, g := range s.Gold {
@@ -121,6 +125,21 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 	r.Gap = GapOf(list, (*scenario.Scenario).Asks)
 	r.Kept = m.ledger.Kept()
 	r.Played = m.ledger.fresh()
+}
+
+// fewTasks is the number of tasks below which a rate says little: one more right is ten points.
+const fewTasks = 10
+
+// Few names the splits with fewer tasks that need a call than a rate can be read from, each with their number; "" where all
+// have enough.
+func (r *Report) Few() string {
+	var few []string
+	for _, split := range splits() {
+		if n := r.Calling[split]; n < fewTasks {
+			few = append(few, fmt.Sprintf("%s %d", split, n))
+		}
+	}
+	return strings.Join(few, ", ")
 }
 
 // Rows are the stages as a table, each with its reasons, the most frequent first.

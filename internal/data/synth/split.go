@@ -15,20 +15,27 @@ const (
 	shareValidation = 0.1
 )
 
+// splits are all that there are, that of training first.
+func splits() []string { return []string{scenario.Train, scenario.Validation, scenario.Test} }
+
 // split gives each draft a split: those of held-out tools or servers to test, and the others so that scenarios which share a
 // call stay together. The greatest set is trained on; the others go, smallest first, to test and validation until these have
-// their shares.
+// their shares. Tasks without a call are dealt out afterwards, as many to each split as its tasks with calls ask for.
 func (m *maker) split(list []draftOf) {
-	var rest []int
+	var rest, without []int
 	tested := 0
 	for i := range list {
-		if list[i].Split = scenario.Train; m.isHeld(list[i].of) {
+		switch list[i].Split = scenario.Train; {
+		case list[i].of.abstains():
+			without = append(without, i)
+		case m.isHeld(list[i].of):
 			list[i].Split = scenario.Test
 			tested++
-			continue
+		default:
+			rest = append(rest, i)
 		}
-		rest = append(rest, i)
 	}
+	calling := len(list) - len(without)
 	sets := map[string][]int{}
 	for k, key := range together(list, rest) {
 		sets[key] = append(sets[key], rest[k])
@@ -41,9 +48,9 @@ func (m *maker) split(list []draftOf) {
 	for _, key := range keys[:max(0, len(keys)-1)] {
 		n, to := len(sets[key]), ""
 		switch {
-		case tested == 0 && float64(sizes[scenario.Test]+n) <= shareTest*float64(len(list))+1 && sizes[scenario.Test] <= 2*sizes[scenario.Validation]:
+		case tested == 0 && float64(sizes[scenario.Test]+n) <= shareTest*float64(calling)+1 && sizes[scenario.Test] <= 2*sizes[scenario.Validation]:
 			to = scenario.Test
-		case float64(sizes[scenario.Validation]+n) <= shareValidation*float64(len(list))+1:
+		case float64(sizes[scenario.Validation]+n) <= shareValidation*float64(calling)+1:
 			to = scenario.Validation
 		default:
 			continue
@@ -53,19 +60,63 @@ func (m *maker) split(list []draftOf) {
 			list[i].Split = to
 		}
 	}
+	m.deal(list, without)
+}
+
+// deal gives tasks without calls to the splits, kind by kind, each to the split that lacks one most: so every split has the
+// share of them that the others have, and of each kind what it can. Those of held-out tools are tested.
+func (m *maker) deal(list []draftOf, without []int) {
+	calling, have := map[string]int{}, map[string]int{}
+	for i := range list {
+		if !list[i].of.abstains() {
+			calling[list[i].Split]++
+		}
+	}
+	var free []int
+	for _, i := range without {
+		if m.isHeld(list[i].of) {
+			list[i].Split = scenario.Test
+			have[scenario.Test]++
+			continue
+		}
+		free = append(free, i)
+	}
+	slices.SortStableFunc(free, func(a, b int) int { return cmp.Compare(list[a].of.Kind, list[b].of.Kind) })
+	dealt := len(without) - len(free)
+	for _, i := range free {
+		dealt++
+		to, _ := lacking(calling, have, dealt, splits())
+		list[i].Split = to
+		have[to]++
+	}
+}
+
+// lacking is the split, of some, that lacks most of its part of n tasks, and how many it lacks. The parts are as the counts in
+// calling; where these are all none, the first has all.
+func lacking(calling, have map[string]int, n int, of []string) (split string, lacks float64) {
+	total := 0
+	for _, count := range calling {
+		total += count
+	}
+	for i, s := range of {
+		part := 0.0
+		if total > 0 {
+			part = float64(n*calling[s]) / float64(total)
+		} else if i == 0 {
+			part = float64(n)
+		}
+		if l := part - float64(have[s]); split == "" || l > lacks {
+			split, lacks = s, l
+		}
+	}
+	return split, lacks
 }
 
 // together is a key for each of some drafts, equal for those that share a call.
 func together(list []draftOf, of []int) []string {
 	rows := make([]scenario.Scenario, len(of))
 	for k, i := range of {
-		d := list[i]
-		if rows[k] = d.Scenario; d.of.abstains() {
-			rows[k].Task = d.of.Kind + d.of.Subject
-			for _, c := range d.of.Calls {
-				rows[k].Task += c.key()
-			}
-		}
+		rows[k] = list[i].Scenario
 	}
 	return scenario.Together(rows)
 }

@@ -129,14 +129,15 @@ type maker struct {
 	worlds []*realm
 	held   map[string]bool // tools or servers that training does not see
 	asking asking
-	fallen []draftOf // at a gate
+	fallen []draftOf      // at a gate
+	stages map[string]int // plays that were begun, by stage
 	report Report
 }
 
 // Run makes scenarios for tools whose sessions from opens. l keeps what the servers answer. The error is a server that is
 // gone, or ctx's.
 func Run(ctx context.Context, from environment.Tools, tools []Tool, l *Ledger, o Options) (*Result, error) {
-	m := &maker{Options: o.withDefaults(), byName: map[string]*subject{}}
+	m := &maker{Options: o.withDefaults(), byName: map[string]*subject{}, stages: map[string]int{}}
 	m.player = player{from: from, ledger: l, workers: m.Workers}
 	defer m.player.close()
 	for _, t := range tools {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -88,6 +89,40 @@ func TestScenariosOfAShop(t *testing.T) {
 	}
 	if shared := r.Gap.Overlaps[0].Grams[2]; shared > 0.5 || !slices.Equal(stages, []string{"execute", "choose", "word", "alike", "validate", "trim"}) {
 		t.Errorf("shared %.2f, stages %v", shared, r.Stages)
+	}
+}
+
+// Made whole, at several numbers and seeds, no split has the tasks without calls for itself, and progress counts as the report.
+func TestSharesOfTheSplits(t *testing.T) {
+	for _, tc := range []struct {
+		n    int
+		seed uint64
+	}{{12, 1}, {30, 0}, {30, 5}, {45, 2}} {
+		s := newShop(t)
+		o := optionsOf(s)
+		o.N, o.Seed, o.Workers = tc.n, tc.seed, 1
+		last := map[string]int{}
+		o.Progress = func(stage string, done, total int, _ string) {
+			if done <= last[stage] {
+				t.Errorf("%d of seed %d: %s counts %d after %d of %d", tc.n, tc.seed, stage, done, last[stage], total)
+			}
+			last[stage] = done
+		}
+		made := run(t, s, shopTools(), o)
+		without, calling := map[string]int{}, made.Report.Calling
+		for _, x := range made.Scenarios {
+			if len(x.Gold) == 0 {
+				without[x.Split]++
+			}
+		}
+		for _, split := range splits() {
+			if off := math.Abs(float64(without[split]) - part(calling, split, sum(without))); off > 2 {
+				t.Errorf("%d of %d: %s has %d without calls, of %v; with calls %v", tc.n, tc.seed, split, without[split], without, calling)
+			}
+		}
+		if in := made.Report.Stages[0]; in.Name != "execute" || last["execute"] != in.In || last["execute again"] > in.In || last["execute again"] < in.Out {
+			t.Errorf("progress says %v, the report %+v", last, in)
+		}
 	}
 }
 
