@@ -33,7 +33,7 @@ func newEval(a *app) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return runEval(c.Context(), a, f) },
 	}
 	a.serverFlags(c.Flags(), &f.servers)
-	c.Flags().StringVar(&f.Model, "model", "", "adapter folder, PROVIDER/MODEL of the configuration's providers, or http://HOST/v1/MODEL; without it the base model is evaluated")
+	c.Flags().StringVar(&f.Model, "model", "", "adapter folder, base for the base model, PROVIDER/MODEL of the configuration's providers, or http://HOST/v1/MODEL (default base)")
 	c.Flags().StringVar(&f.Base, "base-model", "", "base model, where it is not the one the adapter names")
 	c.Flags().StringVar(&f.Dataset, "dataset", "", "scenarios file (default the configuration's)")
 	c.Flags().StringVar(&f.Split, "split", "", "train, validation or test (default the configuration's)")

@@ -199,7 +199,7 @@ func sayMade(h *host.Host, made *synth.Result) {
 	h.Say("%s: %.0f%% of several calls, %.0f%% without one; %.0f words a task; %.0f%% of the word triples of the %s with calls stand in training tasks",
 		fault.Count(len(made.Scenarios), "scenario"), 100*r.Several, 100*r.Abstain, r.Words, 100*r.Gap.Overlaps[0].Grams[2], fault.Count(r.Gap.Overlaps[0].Tasks, "held-out task"))
 	if few := r.Few(); few != "" && len(made.Scenarios) > 0 {
-		h.Say("warning: too few tasks need a call, fewer than 10: %s; a rate of so few says little; take a greater -n", few)
+		h.Say("warning: too few tasks need a call, fewer than %d: %s; a rate of so few says little; take a greater -n", synth.FewTasks, few)
 	}
 }
 

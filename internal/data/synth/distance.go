@@ -264,7 +264,7 @@ func percent(share float64) string { return fmt.Sprintf("%.0f%%", 100*share) }
 
 // few marks a number that is of too few tasks to say much.
 func (o Overlap) few() string {
-	if o.Tasks < fewTasks {
+	if o.Tasks < FewTasks {
 		return " too few"
 	}
 	return ""

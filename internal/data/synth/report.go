@@ -127,15 +127,15 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 	r.Played = m.ledger.fresh()
 }
 
-// fewTasks is the number of tasks below which a rate says little: one more right is ten points.
-const fewTasks = 10
+// FewTasks is the number of tasks below which a rate says little: one more right is ten points.
+const FewTasks = 10
 
 // Few names the splits with fewer tasks that need a call than a rate can be read from, each with their number; "" where all
 // have enough.
 func (r *Report) Few() string {
 	var few []string
 	for _, split := range splits() {
-		if n := r.Calling[split]; n < fewTasks {
+		if n := r.Calling[split]; n < FewTasks {
 			few = append(few, fmt.Sprintf("%s %d", split, n))
 		}
 	}
