@@ -373,8 +373,17 @@ func TestReuseEpisodes(t *testing.T) {
 		if !slices.Contains(args, "--reuse") {
 			args = append(args, "--reuse", "first")
 		}
-		if code, e, _, said := run(args...); code != 0 || !maps.Equal(e.Reused, row.want) {
+		code, e, _, said := run(args...)
+		if code != 0 || !maps.Equal(e.Reused, row.want) {
 			t.Errorf("%s: exit code %d, reused %v, want %v: %s", row.what, code, e.Reused, row.want, said)
+		}
+		// How many are reused is told before the first episode, and what is known of why none is.
+		told := strings.Index(said, fmt.Sprintf("model: %d of ", row.want["model"]))
+		if first := strings.Index(said, "eval model"); told < 0 || first >= 0 && told > first {
+			t.Errorf("%s: the count is not told at the start: %s", row.what, said)
+		}
+		if want := "model: 0 of 4 episodes are taken from earlier evaluations: seed differs from first\n"; strings.Contains(said, want) != (row.what == "another seed") {
+			t.Errorf("%s: %s", row.what, said)
 		}
 		undo()
 	}

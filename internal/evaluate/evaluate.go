@@ -27,6 +27,7 @@ type Evaluated struct {
 	NotRun int            // scenarios that were left out, since the differences were known before
 	Known  []Known        // these, where the evaluation may stop early
 
+	mayStop bool          // early, so that it is to be told whether it did
 	results *eval.Results // those of the report, where one was written
 }
 

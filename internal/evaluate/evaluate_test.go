@@ -566,8 +566,9 @@ func TestReuseTakesWhatEnters(t *testing.T) {
 		}
 		s := stand{Episodes: &job.Episodes{Room: room, KeyOf: func(t *trajectory.Trajectory) string { return t.ScenarioID }}}
 		log := &unkept{episodes: s.Episodes, reused: map[string][]recipe.Kept{}}
-		if err := b.reuse(s, "eval_model", []scenario.Scenario{{ID: "long"}, {ID: "short"}, {ID: "other"}}, log); err != nil {
-			t.Fatal(err)
+		n, err := b.reuse(s, "eval_model", []scenario.Scenario{{ID: "long"}, {ID: "short"}, {ID: "other"}}, log)
+		if err != nil || n != len(want) {
+			t.Fatalf("%d are taken, want %q: %v", n, want, err)
 		}
 		var got []string
 		for _, k := range log.reused["eval_model"] {

@@ -40,7 +40,7 @@ func (b *bench) measure(ctx context.Context) (*Evaluated, error) {
 	if err := b.begin(); err != nil {
 		return nil, err
 	}
-	out := &Evaluated{Comparison: eval.Comparison{Bootstrap: job.IntervalsOf(b.Config)}, Reused: map[string]int{}}
+	out := &Evaluated{Comparison: eval.Comparison{Bootstrap: job.IntervalsOf(b.Config)}, Reused: map[string]int{}, mayStop: b.Config.Eval.StopEarly > 0}
 	b.Opens(out.Bootstrap)
 	var systems []*measuring
 	learnt := job.LearntOf(b.Kept.Evaluation.Systems, "", b.local.Catalog)
@@ -125,10 +125,12 @@ func (b *bench) part(ctx context.Context, m *measuring, tasks []scenario.Scenari
 	}
 	stage := report.EvalStage + m.Name
 	m.log.EvaluationLog = b.log(s.Episodes)
-	if err := b.reuse(s, stage, tasks, &m.log); err != nil {
+	reused, err := b.reuse(s, stage, tasks, &m.log)
+	if err != nil {
 		return err
 	}
 	if m.report == nil {
+		b.sayReused(m, s, reused, len(tasks)*b.repeats())
 		m.report = b.Progress(s.NumSlots())
 	}
 	running, stop := context.WithCancelCause(ctx)

@@ -94,10 +94,10 @@ func (p Power) families(d *eval.Design) {
 
 // String is what the numbers are based on.
 func (p PowerTold) String() string {
-	text := fmt.Sprintf("the old system does %.3g of the episodes; two attempts at one scenario have a correlation of %.2g, of one system, and %.2g, of two",
+	text := fmt.Sprintf("the old system does %.3g of the episodes\nhow alike two attempts at one scenario end (0: as by chance, 1: always the same): %.2g by one system twice, %.2g by the old and the new system",
 		p.Design.Rate, p.Design.Within, p.Design.Across)
 	if p.Design.FamilySize > 1 {
-		text += fmt.Sprintf("\na family has %.3g scenarios; the differences of two of them have a correlation of %.2g", p.Design.FamilySize, p.Design.Family)
+		text += fmt.Sprintf("\na family has %.3g scenarios; how alike their gains are, on the same scale: %.2g", p.Design.FamilySize, p.Design.Family)
 	}
 	if p.Note != "" {
 		text += "\nnote: " + p.Note
@@ -108,24 +108,36 @@ func (p PowerTold) String() string {
 // Table lays it out for a person.
 func (p PowerTold) Table() [][]string {
 	rows := [][]string{{"DIFFERENCE", "REPEATS", "POWER", "SCENARIOS"}}
-	add := func(difference string, repeats int, power float64, scenarios string) {
-		rows = append(rows, []string{difference, fmt.Sprint(repeats), fmt.Sprintf("%.0f%%", 100*power), scenarios})
+	add := func(first string, repeats int, power float64, last string) {
+		rows = append(rows, []string{first, fmt.Sprint(repeats), fmt.Sprintf("%.0f%%", 100*power), last})
 	}
 	for _, r := range p.Rows {
-		n := "-" // there is no such rate
-		if r.Scenarios > 0 {
-			n = fmt.Sprint(r.Scenarios)
+		n := fmt.Sprint(r.Scenarios)
+		if r.Scenarios == 0 {
+			n = noRate(p.Design.Rate, r.Difference)
 		}
 		add(fmt.Sprintf("%+.3g", r.Difference), r.Repeats, r.Power, n)
+	}
+	if len(p.Detectable) > 0 {
+		rows = append(rows, []string{}, []string{"SCENARIOS", "REPEATS", "POWER", "SMALLEST GAIN"})
 	}
 	for _, d := range p.Detectable {
 		text := "none"
 		if d.Difference != nil {
 			text = fmt.Sprintf("%+.3g", *d.Difference)
 		}
-		add(text, d.Repeats, d.Power, fmt.Sprint(d.Scenarios))
+		add(fmt.Sprint(d.Scenarios), d.Repeats, d.Power, text)
 	}
 	return rows
+}
+
+// noRate says why there is no number of scenarios: the new system's rate would be none.
+func noRate(rate, difference float64) string {
+	sign, side := "+", "above 1"
+	if difference < 0 {
+		sign, side = "-", "below 0"
+	}
+	return fmt.Sprintf("none: %.3g %s %.3g is %s", rate, sign, math.Abs(difference), side)
 }
 
 // check refuses numbers that no evaluation has.
@@ -174,16 +186,25 @@ func observedDesign(path string) (d eval.Design, note string, err error) {
 		return d, "", &fault.Error{Code: fault.CodeUsage, What: "the run holds no evaluation", Where: path,
 			Next: "name a run of hone eval, or leave the run out and give --rate and --correlation"}
 	}
-	d, repeated := eval.Observe(p.Systems[0].Rows, p.Systems[len(p.Systems)-1].Rows, p.Bootstrap)
+	d, note = designOf(p.Comparison)
+	return d, note, nil
+}
+
+// designOf is observedDesign of an evaluation that has a system.
+func designOf(c eval.Comparison) (d eval.Design, note string) {
+	d, repeated := eval.Observe(c.Systems[0].Rows, c.Systems[len(c.Systems)-1].Rows, c.Bootstrap)
 	switch {
-	case len(p.Systems) == 1 && !repeated:
+	case d.Rate <= 0 || d.Rate >= 1:
+		d.Within, d.Across = assumed, assumed
+		note = fmt.Sprintf("%s has a rate of %g in the run, and from a rate of 0 or 1 no spread can be told: a correlation of %g is assumed", c.Systems[0].Name, d.Rate, assumed)
+	case len(c.Systems) == 1 && !repeated:
 		d.Within, d.Across = assumed, assumed
 		note = fmt.Sprintf("the run has one system and one episode of each scenario: a correlation of %g is assumed", assumed)
-	case len(p.Systems) == 1:
+	case len(c.Systems) == 1:
 		d.Across = d.Within
 		note = "the run has one system: another is taken to find the same scenarios hard"
 	case !repeated:
 		note = "the run has one episode of each scenario: two of one system are taken to be as alike as those of two systems"
 	}
-	return d, note, nil
+	return d, note
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/eval"
 	"hone/internal/fault"
 )
 
@@ -27,7 +28,7 @@ func TestPowerIsTold(t *testing.T) {
 	for _, r := range got.Table() {
 		rows = append(rows, strings.Join(r, " "))
 	}
-	if len(rows) != 5 || rows[2] != "+0.5 2 80% -" || rows[3] != "none 2 80% 3" || !strings.Contains(got.String(), "0.6 of the episodes") {
+	if len(rows) != 7 || rows[2] != "+0.5 2 80% none: 0.6 + 0.5 is above 1" || rows[3] != "" || rows[4] != "SCENARIOS REPEATS POWER SMALLEST GAIN" || rows[5] != "3 2 80% none" || !strings.HasPrefix(rows[6], "100 2 80% +0.") || !strings.Contains(got.String(), "0.6 of the episodes") {
 		t.Errorf("%q", rows)
 	}
 	if half, err := (Power{Differences: []float64{0.1}, Repeats: []int{1}, Powers: []float64{0.8}}).Tell("", 0.95); err != nil || half.Design.Rate != 0.5 || half.Design.Within != 0.5 {
@@ -56,5 +57,61 @@ func TestPowerIsTold(t *testing.T) {
 	}
 	if _, err := (Power{}).Tell(t.TempDir(), 0); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "no run there") {
 		t.Errorf("%v", err)
+	}
+}
+
+// The note says why a correlation is assumed: the run's rate may be the reason, not the number of its episodes.
+func TestPowerSaysWhatItAssumes(t *testing.T) {
+	system := func(repeats int, done ...bool) (s eval.System) {
+		s.Name = "base"
+		for i, d := range done {
+			for k := range repeats {
+				s.Rows = append(s.Rows, eval.Row{ScenarioID: string(rune('a' + i)), Repeat: k, Episode: d})
+			}
+		}
+		return s
+	}
+	for _, x := range []struct {
+		system eval.System
+		within float64
+		want   string
+	}{
+		{system(2, false, false, false), 0.5, "base has a rate of 0 in the run, and from a rate of 0 or 1 no spread can be told: a correlation of 0.5 is assumed"},
+		{system(2, true, true), 0.5, "a rate of 1 in the run"},
+		{system(1, true, false), 0.5, "one system and one episode of each scenario"},
+		{system(2, true, false), 1, "another is taken to find the same scenarios hard"},
+	} {
+		if d, note := designOf(eval.Comparison{Systems: []eval.System{x.system}}); d.Within != x.within || !strings.Contains(note, x.want) {
+			t.Errorf("%q of %+v, want %q", note, d, x.want)
+		}
+	}
+}
+
+// A run without families has no word of them, and one that may stop early says whether it did.
+func TestNotesOfFamiliesAndStops(t *testing.T) {
+	rows := func(family string) []eval.Row {
+		return []eval.Row{{ScenarioID: "a", Family: family, Episode: true}, {ScenarioID: "b", Family: family}}
+	}
+	for _, x := range []struct {
+		m         Evaluated
+		has, lack []string
+	}{
+		{Evaluated{Comparison: eval.Comparison{Systems: []eval.System{{Name: "base", Rows: rows("")}, {Name: "model", Rows: rows("")}}}, mayStop: true, Known: make([]Known, 1)},
+			[]string{"a piece of evidence is a scenario\n", "did not stop early"}, []string{"family", "stopped early:"}},
+		{Evaluated{Comparison: eval.Comparison{Systems: []eval.System{{Name: "base", Rows: rows("f")}, {Name: "model", Rows: rows("f")}}}, mayStop: true, NotRun: 3, Known: make([]Known, 1)},
+			[]string{"a family of scenarios counts once in a confidence sequence", "a piece of evidence is a family of scenarios, or a scenario without one", "stopped early: 3 scenarios were not run"}, []string{"did not stop"}},
+		{Evaluated{Comparison: eval.Comparison{Systems: []eval.System{{Name: "base", Rows: rows("")}}}}, []string{"a piece of evidence is a scenario\n"}, []string{"family", "early"}},
+	} {
+		said := strings.Join(x.m.Notes(x.m.Comparison.Results()), "\n") + "\n"
+		for _, text := range x.has {
+			if !strings.Contains(said, text) {
+				t.Errorf("no %q in %s", text, said)
+			}
+		}
+		for _, text := range x.lack {
+			if strings.Contains(said, text) {
+				t.Errorf("%q in %s", text, said)
+			}
+		}
 	}
 }

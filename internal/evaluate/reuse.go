@@ -4,12 +4,16 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"strings"
 
+	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/job"
+	"hone/internal/mcp"
 	"hone/internal/recipe"
 	"hone/internal/report"
 	"hone/internal/run"
@@ -70,29 +74,33 @@ func earlierEpisodes(j *job.Job, dirs []string) (earlier, error) {
 }
 
 // reuse takes from earlier evaluations what is missing of a system's episodes, into log, where they are found like those that an earlier
-// attempt left. They are scored anew.
-func (b *bench) reuse(s stand, stage string, tasks []scenario.Scenario, log recipe.EvaluationLog) error {
+// attempt left. They are scored anew. n is how many it took, those of an earlier attempt included.
+func (b *bench) reuse(s stand, stage string, tasks []scenario.Scenario, log recipe.EvaluationLog) (n int, err error) {
 	if len(b.earlier.episodes) == 0 {
-		return nil
+		return 0, nil
 	}
 	kept, err := log.Trajectories(stage, 0)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	here := map[string]bool{}
+	here, taken := map[string]bool{}, map[string]bool{}
 	for _, k := range kept {
 		here[k.ContentKey] = k.Outcome.Trainable()
+		taken[k.ContentKey] = k.Reused != ""
 	}
 	for _, task := range tasks {
 		for repeat := range b.repeats() {
 			key := s.Episodes.KeyOf(&trajectory.Trajectory{ScenarioID: task.ID, Rollout: repeat})
 			from, found := b.earlier.episodes[key]
+			if here[key] && taken[key] {
+				n++
+			}
 			if !found || here[key] {
 				continue
 			}
 			t, err := b.take(from)
 			if err != nil {
-				return err
+				return n, err
 			}
 			if !s.enters(t) {
 				continue
@@ -101,11 +109,70 @@ func (b *bench) reuse(s stand, stage string, tasks []scenario.Scenario, log reci
 				t.Reused = filepath.Clean(from.dir)
 			}
 			if err := log.Trajectory(stage, 0, t); err != nil {
-				return err
+				return n, err
 			}
+			n++
 		}
 	}
-	return nil
+	return n, nil
+}
+
+// sayReused says, before a system's first episodes, how many of them are not run again; why, where none is and it is known.
+func (b *bench) sayReused(m *measuring, s stand, n, of int) {
+	if len(b.Kept.Evaluation.Reuse) == 0 {
+		return
+	}
+	part := ""
+	if b.Config.Eval.StopEarly > 0 {
+		part = " of the first part"
+	}
+	why := ""
+	if reasons := b.differing(s); n == 0 && len(reasons) > 0 {
+		why = ": " + strings.Join(reasons, "; ")
+	} else if n == 0 {
+		why = ": something else differs, such as the model, its adapter, a server's program, a file or hone's version"
+	}
+	b.Say("%s: %d of %s%s are taken from earlier evaluations%s", m.Name, n, fault.Count(of, "episode"), part, why)
+}
+
+// differing says of each earlier evaluation what an episode depends on that is not as it was there, as far as its folder tells.
+func (b *bench) differing(s stand) (reasons []string) {
+	for _, dir := range b.Kept.Evaluation.Reuse {
+		var names []string
+		if was, err := config.Load(filepath.Join(dir, run.ConfigFile)); err == nil {
+			local := s.who.URL == ""
+			names = differences("", reflect.ValueOf(settingsOfEpisodes(was, local)), reflect.ValueOf(settingsOfEpisodes(s.settings, local)))
+		}
+		if was, err := mcp.Load(filepath.Join(dir, job.CatalogFile)); err == nil && was.Hash != b.local.Catalog.Hash {
+			names = append(names, "the servers' tools")
+		}
+		known := job.ScenariosOf(dir)
+		if len(known) > 0 && !slices.ContainsFunc(b.tasks, func(t scenario.Scenario) bool { return known[t.ID] != nil && known[t.ID].Hash() == t.Hash() }) {
+			names = append(names, "every scenario")
+		}
+		if len(names) > 0 {
+			reasons = append(reasons, strings.Join(names, ", ")+" differs from "+dir)
+		}
+	}
+	return reasons
+}
+
+// differences are the keys of two configurations whose values differ.
+func differences(prefix string, was, is reflect.Value) (keys []string) {
+	for i := range was.NumField() {
+		f := was.Type().Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if !f.IsExported() || name == "-" {
+			continue
+		}
+		switch {
+		case f.Type.Kind() == reflect.Struct && name != "":
+			keys = append(keys, differences(prefix+name+".", was.Field(i), is.Field(i))...)
+		case !reflect.DeepEqual(was.Field(i).Interface(), is.Field(i).Interface()):
+			keys = append(keys, prefix+name)
+		}
+	}
+	return keys
 }
 
 // take reads one episode of an earlier evaluation, as it ended.

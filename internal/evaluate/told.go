@@ -89,19 +89,34 @@ func (m *Evaluated) Notes(results eval.Results) []string {
 		add("%s - %s: %s points of whole episodes, by a confidence sequence, which holds although the evaluation may stop early", k.New, k.Old, k.PointsText())
 	}
 	if len(m.Known) > 1 {
-		add("these %d differences hold together with a confidence of %g%%; a family of scenarios counts once in them", len(m.Known), 100*m.Confidence())
-	} else if len(m.Known) == 1 {
-		add("a family of scenarios counts once in this difference; in the table it counts as many times as it has scenarios")
+		add("these %d differences hold together with a confidence of %g%%", len(m.Known), 100*m.Confidence())
 	}
-	if m.NotRun > 0 {
+	if len(m.Known) > 0 && m.hasFamilies() {
+		add("a family of scenarios counts once in a confidence sequence; in the rates of the table each of its scenarios counts, and their intervals take the family as one piece of evidence")
+	}
+	switch {
+	case m.NotRun > 0:
 		add("stopped early: %s were not run, for these differences are known; the intervals of the table are for a fixed number of scenarios", fault.Count(m.NotRun, "scenario"))
+	case m.mayStop:
+		add("did not stop early: all scenarios were run")
 	}
 	add("intervals: Wilson's for a rate; of a difference the paired bootstrap, and Student's t below 12 pieces of evidence; excluded episodes are in neither")
-	add("a piece of evidence is a scenario, or a family of scenarios")
+	if m.hasFamilies() {
+		add("a piece of evidence is a family of scenarios, or a scenario without one")
+	} else {
+		add("a piece of evidence is a scenario")
+	}
 	if tooFew(results) {
 		add("too few: fewer than 5 pieces of evidence hold a success, or a failure, or fewer than 6 tell two systems apart; such an interval is wider than it need be")
 	}
 	return notes
+}
+
+// hasFamilies reports whether scenarios of the evaluation were made alike.
+func (m *Evaluated) hasFamilies() bool {
+	return slices.ContainsFunc(m.Systems, func(s eval.System) bool {
+		return slices.ContainsFunc(s.Rows, func(r eval.Row) bool { return r.Family != "" })
+	})
 }
 
 // tooFew reports whether an interval of the table says so.
