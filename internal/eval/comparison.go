@@ -28,6 +28,9 @@ type Pair struct {
 	New string `json:"new"`
 }
 
+// ModelsPart is the part of an evaluation, and of no training, in which models worked.
+const ModelsPart = "models"
+
 // Part is the time one part of the run took: of an evaluation, added up over its episodes. Orchestration marks time in which neither
 // trainer nor sampler worked, or of an evaluation no model, tool or user; its share of the whole is reported.
 type Part struct {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"hone/internal/chat"
+	"hone/internal/episode/reward"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 )
@@ -147,6 +148,9 @@ func (e Example) WriteText(w io.Writer) error {
 			why := ""
 			if term.Why != "" && term.Name != ChecksTerm {
 				why = ": " + indented(term.Why)
+			}
+			if term.Name == reward.ExtraTerm {
+				why += "  (the weight is minus what checks, call, tool and end earned; rewards.extra is in the score)"
 			}
 			fmt.Fprintf(&b, "  %-8s %6.3g x %.3g%s\n", term.Name, term.Score, term.Weight, why)
 		}

@@ -86,8 +86,8 @@ func Metrics() []Metric {
 		}},
 		{"reward", "reward", Amount, "", 1, perEpisode(func(r Row) float64 { return r.Reward })},
 		{"seconds", "time, but for that in which a simulated user wrote", Amount, "s", -1, perEpisode(func(r Row) float64 { return r.Seconds })},
-		{"model_seconds", "time in which the model wrote", Amount, "s", -1, perEpisode(func(r Row) float64 { return r.ModelSeconds })},
-		{"tool_seconds", "time in which tools worked", Amount, "s", -1, perEpisode(func(r Row) float64 { return r.ToolSeconds })},
+		{"model_seconds", "time that the episode waited for the model: compiling at its first use, and the turns of other episodes, count too", Amount, "s", -1, perEpisode(func(r Row) float64 { return r.ModelSeconds })},
+		{"tool_seconds", "time in which tools answered calls, without the start and the end of servers", Amount, "s", -1, perEpisode(func(r Row) float64 { return r.ToolSeconds })},
 		{"cost", "cost", Amount, "$", -1, func(r Row) (float64, float64) {
 			if r.Cost == nil {
 				return 0, 0

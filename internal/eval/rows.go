@@ -39,8 +39,8 @@ type Row struct {
 	NumCompletionTokens int     `json:"num_completion_tokens"`     // written; 0 where nothing counted them
 	Reward              float64 `json:"reward"`
 	Seconds             float64 `json:"seconds"`       // without UserSeconds: how fast a user is says nothing of the system
-	ModelSeconds        float64 `json:"model_seconds"` // of them, those in which the model wrote
-	ToolSeconds         float64 `json:"tool_seconds"`  // and those in which tools worked
+	ModelSeconds        float64 `json:"model_seconds"` // of them, those in which the episode waited for the model: compiling and other episodes' turns are in it
+	ToolSeconds         float64 `json:"tool_seconds"`  // and those in which tools answered calls
 
 	NumUserTurns  int     `json:"num_user_turns,omitempty"`  // messages of a simulated user; 0 where there was none
 	NumUserTokens int     `json:"num_user_tokens,omitempty"` // that the model read and wrote that played it: no other count has them

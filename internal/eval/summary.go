@@ -27,8 +27,8 @@ type Summary struct {
 	CompletionTokens float64  `json:"completion_tokens"`
 	Reward           float64  `json:"reward"`
 	Seconds          float64  `json:"seconds"`
-	ModelSeconds     float64  `json:"model_seconds"` // of them, those in which the model wrote
-	ToolSeconds      float64  `json:"tool_seconds"`  // and those in which tools worked
+	ModelSeconds     float64  `json:"model_seconds"` // of them, those in which the episode waited for the model
+	ToolSeconds      float64  `json:"tool_seconds"`  // and those in which tools answered calls
 
 	Model         Model                      `json:"model,omitzero"`
 	Metrics       map[string]Interval        `json:"metrics,omitempty"` // by Metric.Name, those that some row counts in

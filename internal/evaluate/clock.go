@@ -64,7 +64,7 @@ func (c *clock) parts() []eval.Part {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	own := max(0, c.episodes-c.model-c.tool-c.user)
-	return []eval.Part{{Name: "models", Seconds: c.model.Seconds()}, {Name: "tools", Seconds: c.tool.Seconds()}, {Name: "users", Seconds: c.user.Seconds()},
+	return []eval.Part{{Name: eval.ModelsPart, Seconds: c.model.Seconds()}, {Name: "tools", Seconds: c.tool.Seconds()}, {Name: "users", Seconds: c.user.Seconds()},
 		{Name: "orchestration", Seconds: own.Seconds(), Orchestration: true}}
 }
 

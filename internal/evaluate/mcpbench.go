@@ -17,7 +17,8 @@ import (
 type RuleMetrics struct {
 	Stage string `json:"stage"`
 	mcpbench.Summary
-	NumExcluded int `json:"num_excluded"` // episodes that ended for other reasons
+	NumScenarios int `json:"num_scenarios"` // what num_tasks, as MCP-Bench calls them, are episodes of: fewer, where scenarios were repeated
+	NumExcluded  int `json:"num_excluded"`  // episodes that ended for other reasons
 }
 
 // RuleMetricsOf computes MCP-Bench's rule metrics of each stage of the run in path, by the catalog that it keeps.
@@ -34,6 +35,7 @@ func RuleMetricsOf(path string) ([]RuleMetrics, error) {
 	}
 	tools := mcpbench.NewTools(list)
 	known := job.ScenariosOf(path)
+	scenarios := map[string]map[string]bool{}
 	logs, excluded, order := map[string][]mcpbench.Log{}, map[string]int{}, []string{}
 	err = job.ReadLedger(path, func(l *run.Ledger) error {
 		return l.Each(func(r run.TrajectoryRow) error {
@@ -52,6 +54,10 @@ func RuleMetricsOf(path string) ([]RuleMetrics, error) {
 			if s != nil && s.Hash() != t.Scenario {
 				s = nil
 			}
+			if scenarios[r.Stage] == nil {
+				scenarios[r.Stage] = map[string]bool{}
+			}
+			scenarios[r.Stage][t.ScenarioID] = true
 			logs[r.Stage] = append(logs[r.Stage], mcpbench.LogOf(t, s, mcp.LooksRefused))
 			return nil
 		})
@@ -61,15 +67,15 @@ func RuleMetricsOf(path string) ([]RuleMetrics, error) {
 	}
 	var out []RuleMetrics
 	for _, stage := range order {
-		out = append(out, RuleMetrics{strings.TrimPrefix(stage, "eval_"), tools.Summarize(logs[stage]), excluded[stage]})
+		out = append(out, RuleMetrics{strings.TrimPrefix(stage, "eval_"), tools.Summarize(logs[stage]), len(scenarios[stage]), excluded[stage]})
 	}
 	return out, err
 }
 
 // String says what the numbers are of.
 func (m RuleMetrics) String() string {
-	return fmt.Sprintf("%s: %s, %d without calls, which the published means leave out; %.1f calls and %.1f servers a task; %s excluded", m.Stage,
-		fault.Count(m.NumTasks, "task"), m.NumWithoutCalls, m.Calls, m.Servers, fault.Count(m.NumExcluded, "episode"))
+	return fmt.Sprintf("%s: %s of %s, %d without calls, which the published means leave out; %.1f calls and %.1f servers an episode; %s excluded", m.Stage,
+		fault.Count(m.NumTasks, "episode"), fault.Count(m.NumScenarios, "task"), m.NumWithoutCalls, m.Calls, m.Servers, fault.Count(m.NumExcluded, "episode"))
 }
 
 // RuleMetricRows are the numbers as a table.

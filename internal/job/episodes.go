@@ -354,11 +354,32 @@ func Scenarios(path, judge string, byProgram bool) ([]scenario.Scenario, error) 
 func OfSplit(list []scenario.Scenario, split, path string) ([]scenario.Scenario, error) {
 	kept := scenario.OfSplit(list, split)
 	if len(kept) == 0 {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "no scenario is in the split " + split, Where: path,
-			Why:  "there are too few scenarios, too many share a call, by which they are kept in one split, or the rows give others",
-			Next: "give rows the key split, or add scenarios; hone scenarios split shows how many each split has"}
+		return nil, noneOf(list, split, path)
 	}
 	return kept, nil
+}
+
+// noneOf says what a file has in the place of a split.
+func noneOf(list []scenario.Scenario, split, path string) error {
+	e := &fault.Error{Code: fault.CodeUsage, What: "no scenario is in the split " + split, Where: path,
+		Next: "give rows the key split, or add scenarios; hone scenarios split shows how many each split has"}
+	var has []string
+	for _, other := range []string{scenario.Train, scenario.Validation, scenario.Test} {
+		switch n := len(scenario.OfSplit(list, other)); {
+		case n > 0 && n == len(list):
+			e.Why = fmt.Sprintf("all %s are %s; ", fault.Count(n, "row"), other)
+			if split != scenario.Train { // train has no such flag
+				e.Next = "try --split " + other + "; or " + e.Next
+			}
+		case n > 0:
+			has = append(has, fmt.Sprintf("%d %s", n, other))
+		}
+	}
+	if len(has) > 0 {
+		e.Why = "the rows are " + strings.Join(has, " and ") + "; "
+	}
+	e.Why += "the rows say so themselves, or they are few, or many share a call, by which they are kept in one split"
+	return e
 }
 
 // sharedPrefix is what all prompts begin with, and the length of the longest.

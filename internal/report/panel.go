@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"hone/internal/eval"
@@ -138,4 +139,17 @@ func (s span) difference(name string, i eval.Interval) track {
 	t.Verdict = verdict(i)
 	t.Says = fmt.Sprintf("%s: %s points, interval %s, %s", name, t.Text, t.Interval, t.Verdict)
 	return t
+}
+
+// unitLast leaves the unit " s" with the last mark alone, where all have it: in a narrow panel they would run into each other.
+func unitLast(marks []string) []string {
+	const unit = " s"
+	if slices.ContainsFunc(marks, func(m string) bool { return !strings.HasSuffix(m, unit) }) {
+		return marks
+	}
+	out := slices.Clone(marks)
+	for i := range out[:len(out)-1] {
+		out[i] = strings.TrimSuffix(out[i], unit)
+	}
+	return out
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"hone/internal/episode/reward"
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
 	"hone/internal/fault"
@@ -15,7 +16,7 @@ import (
 var titles = map[string]string{"completion": "Whole episode", "first_call": "First call", "validity": "Valid calls", "tool_efficiency": "Tool efficiency",
 	"turn_efficiency": "Turn efficiency", "recovery": "Recovery", "abstention": "Abstention", "extra_calls": "Extra calls", "turns": "Turns", "calls": "Calls",
 	"tool_errors": "Tool errors", "invalid_calls": "Invalid calls", "prompt_tokens": "Tokens read", "completion_tokens": "Tokens written", "reward": "Reward",
-	"seconds": "Time", "model_seconds": "Time of the model", "tool_seconds": "Time of tools", "cost": "Cost"}
+	"seconds": "Time", "model_seconds": "Waiting for the model", "tool_seconds": "Time of tool calls", "cost": "Cost"}
 
 func title(metric string) string {
 	if t := titles[metric]; t != "" {
@@ -97,6 +98,7 @@ func intervalPanel(systems []string, all []eval.Interval, title, means string, f
 		low, high = min(low, all[i].Low), max(high, all[i].High)
 	}
 	axis := spanOf(low, high, form.tick)
+	axis.marks = unitLast(axis.marks)
 	p := axis.panel(title, means)
 	for i, name := range systems {
 		p.Rows = append(p.Rows, axis.track(name, colour(i), all[i], form.text, form.text))
@@ -115,7 +117,11 @@ func termPanels(n Numbers) []panel {
 		for _, name := range n.Order {
 			all = append(all, t.Scores[name])
 		}
-		out = append(out, intervalPanel(n.Order, all, t.Name, "weight "+number(t.Weight), free))
+		weight := "weight " + number(t.Weight)
+		if t.Name == reward.ExtraTerm { // which has no weight of its own
+			weight = "weight: minus what checks, call, tool and end earned in the episode; rewards.extra is in the score"
+		}
+		out = append(out, intervalPanel(n.Order, all, t.Name, weight, free))
 	}
 	return out
 }

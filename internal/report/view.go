@@ -53,6 +53,7 @@ type view struct {
 	NumGroups           int
 	Time                []drawnPart
 	Share               string // of orchestration
+	OfEpisodes          bool   // the time is that of an evaluation's episodes, and not of training
 	Worse               []drawnCase
 	Lower               []string // "grpo does 3 of 60 less often than sft"
 	Better, Others      []drawnCase
@@ -135,6 +136,7 @@ func (v *view) parts(n Numbers) {
 	}
 	from := 0.0
 	for i, part := range n.Parts {
+		v.OfEpisodes = v.OfEpisodes || part.Name == eval.ModelsPart
 		v.Time = append(v.Time, drawnPart{Name: part.Name, Class: colour(i + 1), Text: duration(part.Seconds), Share: percent(part.Seconds / all),
 			From: place(from / all), Width: place(part.Seconds / all)})
 		from += part.Seconds

@@ -2,7 +2,10 @@
 package show
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +13,7 @@ import (
 
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval"
+	"hone/internal/evaluate"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
@@ -41,6 +45,9 @@ func Run(e job.Env, path string) error {
 	if err := e.Print(nil, rows); err != nil {
 		return err
 	}
+	if err := rates(e, path); err != nil {
+		return err
+	}
 	return job.ReadLedger(path, func(l *run.Ledger) error {
 		for _, st := range s.Stages {
 			metrics, err := l.Metrics(st.Name)
@@ -57,6 +64,26 @@ func Run(e job.Env, path string) error {
 		}
 		return nil
 	})
+}
+
+// rates prints the table of an evaluation, by the numbers of the run's report, where there is one.
+func rates(e job.Env, path string) error {
+	text, err := os.ReadFile(filepath.Join(path, report.ResultsFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var n report.Numbers
+	if err == nil {
+		err = json.Unmarshal(text, &n)
+	}
+	if err != nil || len(n.Order) == 0 {
+		return err
+	}
+	var m evaluate.Evaluated
+	for _, name := range n.Order {
+		m.Systems = append(m.Systems, eval.System{Name: name})
+	}
+	return e.Print(nil, append([][]string{{""}}, m.Table(n.Results)...))
 }
 
 // Printed is an episode in JSON.

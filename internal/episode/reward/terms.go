@@ -44,6 +44,9 @@ type mark struct {
 	judged *trajectory.Judgement // by a judge
 }
 
+// ExtraTerm takes a share of what the terms above it earned: its weight is minus that sum, of each episode. Weights.Extra is in its score.
+const ExtraTerm = "extra"
+
 // terms are what a reward is the sum of, in this order. What each means, Weights says.
 func (r Scorer) terms() []term {
 	w := Default()
@@ -55,7 +58,7 @@ func (r Scorer) terms() []term {
 		{"call", hasGold, each(calls), times(w.Call)},
 		{"tool", hasGold, each(func(e episode) mark { return mark{score: toolShare(e)} }), times(w.Tool)},
 		{"end", always, each(end), times(w.End)},
-		{"extra", hasGold, each(extra(w.Extra)), func(earned float64) float64 { return 0 - earned }},
+		{ExtraTerm, hasGold, each(extra(w.Extra)), func(earned float64) float64 { return 0 - earned }},
 		{"repeat", hasCalls, each(repeated), times(w.Repeat)},
 		{"invalid", hasCalls, each(invalid), times(w.Invalid)},
 		{"parse", always, each(parse), times(w.Parse)},

@@ -56,6 +56,9 @@ func Grade(ctx context.Context, in io.Reader, out io.Writer, o Options) (Totals,
 		if v.Stopped {
 			t.Stopped++
 		}
+		if len(r.question.Gold) == 0 && v.Valid && !v.Tool {
+			t.Unread++
+		}
 		g := graded{scenario: r.id, tool: v.Tool, param: v.Param, ast: v.Valid, category: r.label, numTools: len(r.question.Tools), seen: o.Seen.class(r)}
 		if g.scenario == "" {
 			g.scenario = fmt.Sprintf("line %d", number)

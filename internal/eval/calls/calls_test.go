@@ -58,6 +58,7 @@ func TestVerdicts(t *testing.T) {
 		"two calls for one":            {line(weather, gold, call("get_weather", `{"city": "New York, NY"}`)+","+call("get_weather", `{}`), ""), "000", "wrong_count"},
 		"arguments that are no JSON":   {line(weather, gold, call("get_weather", `{"city": `), ""), "010", "decoder_failed"},
 		"arguments as an object":       {line(weather, gold, `{"name": "get_weather", "arguments": {"city": "New York, NY"}}`, ""), "010", "not the text of a JSON object"},
+		"no arguments":                 {line(weather, gold, `{"name": "get_weather"}`, ""), "010", `"arguments" is not there]`},
 		"a key twice, the last counts": {line(weather, gold, call("get_weather", `{"city": "Boston", "city": "New York, NY"}`), ""), "111", ""},
 		"no call is right, and none":   {line(weather, `[]`, ``, ""), "111", ""},
 		"no call is right, and one":    {line(weather, `[]`, call("get_weather", `{"city": "x"}`), ""), "000", "irrelevance_error"},
@@ -112,6 +113,7 @@ func TestBadLines(t *testing.T) {
 		`{"tools": [], "output": []}`:                                                                                `"gold" is missing`,
 		`{"tools": [], "gold": {}, "output": []}`:                                                                    `"gold" is no list`,
 		`{"tools": [], "gold": [{"a": []}], "output": []}`:                                                           "gold[0]: what a takes is not {parameter: [accepted values]}",
+		`{"tools": [], "gold": [{"add": {"b": [1], "a": 2}}], "output": []}`:                                         "gold[0]: accepted values must be a list, and those of a of add are none",
 		`{"tools": [], "gold": [{"a": {}, "b": {}}], "output": []}`:                                                  "gold[0] is not {name: {parameter: [accepted values]}}",
 		`{"tools": [], "gold": [], "output": [], "category": "multi_turn_base"}`:                                     `"multi_turn_base" is no category that calls are graded by`,
 		`{"tools": [], "gold": [], "output": [], "category": "simple"}`:                                              "category simple has gold calls, and here are none",
@@ -138,6 +140,31 @@ func TestBadLines(t *testing.T) {
 		if answers[0]["valid"] != true || answers[2]["valid"] != true || totals.Lines != 3 || totals.Failed != 1 || totals.AST.N != 2 || totals.AST.Mean != 1 {
 			t.Errorf("%.60s: %v, %+v", text, answers, totals)
 		}
+	}
+}
+
+// The table marks intervals of too few lines, and says why AST may be above TOOL where no call is right.
+func TestTableSaysWhatRatesHide(t *testing.T) {
+	_, totals, err := grade(t, calls.Options{}, line(weather, `[]`, call("get_weather", `{"city": `), ""), line(weather, `[]`, "", ""))
+	if err != nil || totals.Unread != 1 || totals.AST.Mean != 1 || totals.Tool.Mean != 0.5 {
+		t.Fatalf("%+v, %v", totals, err)
+	}
+	if row := strings.Join(totals.Table()[1], " | "); strings.Count(row, "] too few") != 3 {
+		t.Error(row)
+	}
+	said := strings.Join(totals.Notes(), "\n")
+	for _, want := range []string{"on 1 line no call is right, and the output cannot be read as calls", "too few: fewer than 5"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q in %s", want, said)
+		}
+	}
+	var many []string
+	for i := range 40 {
+		city := []string{"New York, NY", "Boston"}[i%2]
+		many = append(many, line(weather, gold, call("get_weather", `{"city": "`+city+`"}`), ""))
+	}
+	if _, totals, err = grade(t, calls.Options{}, many...); err != nil || strings.Contains(totals.Table()[1][4], "few") || totals.Unread != 0 {
+		t.Errorf("%+v, %v", totals, err)
 	}
 }
 

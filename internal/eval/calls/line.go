@@ -129,13 +129,21 @@ func (r *row) readGold(o *chat.Object) error {
 			return fmt.Errorf("gold[%d] is not {name: {parameter: [accepted values]}}", i)
 		}
 		name, accepted := c.At(0)
-		if _, ok := accepted.(*chat.Object); !ok {
+		parameters, ok := accepted.(*chat.Object)
+		if !ok {
 			return fmt.Errorf("gold[%d]: what %s takes is not {parameter: [accepted values]}", i, name)
+		}
+		for k := range parameters.Len() {
+			if parameter, values := parameters.At(k); !isList(values) {
+				return fmt.Errorf("gold[%d]: accepted values must be a list, and those of %s of %s are none", i, parameter, name)
+			}
 		}
 		r.names = append(r.names, name)
 	}
 	return nil
 }
+
+func isList(v any) bool { _, ok := v.([]any); return ok }
 
 // category is one of BFCL's names of categories.
 type category struct {

@@ -31,7 +31,9 @@ type Totals struct {
 	Lines  int `json:"lines"`
 	Failed int `json:"failed"` // that could not be graded, and are in no rate
 	// Stopped are lines where BFCL's checker itself ends with an error. They count as wrong.
-	Stopped     int            `json:"stopped"`
+	Stopped int `json:"stopped"`
+	// Unread are lines where no call is right and the output cannot be read: ast is true there, and tool is not.
+	Unread      int            `json:"unread"`
 	UnknownKeys map[string]int `json:"unknown_keys,omitempty"` // of lines, by how many have them
 	Rates
 	Categories []Group `json:"categories"`
@@ -147,10 +149,22 @@ func cells(name string, lines int, r Rates) []string {
 		text := "-"
 		if i.N > 0 {
 			text = fmt.Sprintf("%.1f%% [%.1f, %.1f]", 100*i.Mean, 100*i.Low, 100*i.High)
+			if i.TooFew {
+				text += " too few"
+			}
 		}
 		out = append(out, text)
 	}
 	return out
+}
+
+// tooFew reports whether an interval of the table says so.
+func (t Totals) tooFew() bool {
+	all := []Rates{t.Rates}
+	for _, g := range slices.Concat(t.Categories, t.Candidates, t.Seen) {
+		all = append(all, g.Rates)
+	}
+	return slices.ContainsFunc(all, func(r Rates) bool { return r.Tool.TooFew || r.Param.TooFew || r.AST.TooFew })
 }
 
 // mostKeys is how many unknown keys a note names.
@@ -164,6 +178,12 @@ func (t Totals) Notes() []string {
 	}
 	if t.Stopped > 0 {
 		out = append(out, fmt.Sprintf("BFCL's checker itself ends with an error on %s, which \"errors\" names; they count as wrong", fault.Count(t.Stopped, "line")))
+	}
+	if t.Unread > 0 {
+		out = append(out, fmt.Sprintf("on %s no call is right, and the output cannot be read as calls: AST counts it as no call, as BFCL does, and TOOL as wrong", fault.Count(t.Unread, "line")))
+	}
+	if t.tooFew() {
+		out = append(out, "too few: fewer than 5 questions hold a success, or a failure; such an interval is wider than it need be")
 	}
 	if len(t.UnknownKeys) == 0 {
 		return out

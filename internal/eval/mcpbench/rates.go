@@ -174,7 +174,7 @@ func meansOf(rates []Rates) Means {
 
 // Summary is what many tasks come to.
 type Summary struct {
-	NumTasks        int     `json:"num_tasks"`
+	NumTasks        int     `json:"num_tasks"`         // each run of a task counts
 	NumWithoutCalls int     `json:"num_without_calls"` // which Published leaves out
 	NumNoToolFits   int     `json:"num_no_tool_fits"`  // of these, those that Closed leaves out too, for they are right so
 	Published       Means   `json:"published"`

@@ -198,7 +198,10 @@ func callOf(item any) (name, arguments string, err error) {
 	}
 	v, _ = o.Get("arguments")
 	if arguments, ok = v.(string); !ok {
-		return name, "", errors.New(`"arguments" is not there, or is not the text of a JSON object`)
+		if v == nil {
+			return name, "", errors.New(`"arguments" is not there`)
+		}
+		return name, "", errors.New(`"arguments" is not the text of a JSON object: "{\"city\": \"Paris\"}", in quotes, and not {"city": "Paris"}, as BFCL's reader takes it`)
 	}
 	return name, arguments, nil
 }
