@@ -102,6 +102,9 @@ func TestNotesOfFamiliesAndStops(t *testing.T) {
 			[]string{"a family of scenarios counts once in a confidence sequence", "a piece of evidence is a family of scenarios, or a scenario without one", "stopped early: 3 scenarios were not run"}, []string{"did not stop"}},
 		{Evaluated{Comparison: eval.Comparison{Systems: []eval.System{{Name: "base", Rows: rows("")}}}}, []string{"a piece of evidence is a scenario\n"}, []string{"family", "early"}},
 	} {
+		if told := strings.Contains(strings.Join(x.m.remarks(), "\n"), "and did not."); told != (x.m.mayStop && x.m.NotRun == 0) {
+			t.Errorf("the page: %q", x.m.remarks())
+		}
 		said := strings.Join(x.m.Notes(x.m.Comparison.Results()), "\n") + "\n"
 		for _, text := range x.has {
 			if !strings.Contains(said, text) {

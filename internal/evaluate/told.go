@@ -98,7 +98,7 @@ func (m *Evaluated) Notes(results eval.Results) []string {
 	case m.NotRun > 0:
 		add("stopped early: %s were not run, for these differences are known; the intervals of the table are for a fixed number of scenarios", fault.Count(m.NotRun, "scenario"))
 	case m.mayStop:
-		add("did not stop early: all scenarios were run")
+		add("did not stop early")
 	}
 	add("intervals: Wilson's for a rate; of a difference the paired bootstrap, and Student's t below 12 pieces of evidence; excluded episodes are in neither")
 	if m.hasFamilies() {
@@ -146,6 +146,9 @@ func (b *bench) report(measured *Evaluated) error {
 func (m *Evaluated) remarks() (out []string) {
 	if m.NotRun > 0 {
 		out = append(out, fmt.Sprintf("Stopped early: %s were not run. The intervals of this page are for a fixed number of scenarios; those that hold are these.", fault.Count(m.NotRun, "scenario")))
+	}
+	if m.NotRun == 0 && m.mayStop {
+		out = append(out, "The evaluation might have stopped early, and did not.")
 	}
 	for _, k := range m.Known {
 		out = append(out, fmt.Sprintf("%s - %s: %s points of whole episodes, by a confidence sequence.", k.New, k.Old, k.PointsText()))
