@@ -155,9 +155,10 @@ func newServersTry(a *app) *cobra.Command {
 func newServersLs(a *app) *cobra.Command {
 	file := ""
 	c := &cobra.Command{
-		Use:   "ls",
-		Short: "List the servers that are configured and those that were tried, and tools of theirs that do the same",
-		Args:  arguments(0, 0, ""),
+		Use:     "ls",
+		Short:   "List the servers that are configured and those that were tried, and tools of theirs that do the same",
+		Example: "  hone servers ls",
+		Args:    arguments(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			config, err := a.config()
 			if err != nil {

@@ -62,6 +62,7 @@ func TestServersTry(t *testing.T) {
 	if len(r.Yields) != 2 || r.Yields[0] != (servers.Yield{From: "entries.json", Kind: "pypi", Entries: 6, Installed: 4, Started: 3, Answered: 2}) || r.Yields[1].Kind != "oci" || r.Yields[1].Installed != 0 {
 		t.Errorf("%+v", r.Yields)
 	}
+	r = servers.Report{}
 	code, stdout, said = sandboxedHone(t, append(args, "io.example/good")...)
 	if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil || len(r.Tried) != 1 || r.Tried[0].Outcome != servers.Answered || r.Tried[0].InstallSeconds != 0 {
 		t.Errorf("a second time: %d %v\n%s%s", code, err, stdout, said)

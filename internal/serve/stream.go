@@ -98,8 +98,10 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, x *exchange,
 func (s *Server) tell(x *exchange, n news, t teller, e *events) {
 	a := n.answer
 	if !e.begun {
-		if x.version = a.PolicyVersion; n.token != nil {
+		if n.token != nil {
 			x.version = n.token.PolicyVersion
+		} else { // only now is the completion whole; before, the sampler may be writing it
+			x.version = a.PolicyVersion
 		}
 		e.begin()
 		t.begin()
