@@ -152,7 +152,7 @@ func newCurateRules(a *app, at atDesk) *cobra.Command {
 }
 
 func newCurateExport(a *app, at atDesk) *cobra.Command {
-	form, out, accepted := "", "", false
+	form, out, accepted, failed := "", "", false, false
 	c := &cobra.Command{
 		Use:     "export DATA",
 		Short:   "Write the traces that are not rejected, as the operations left them",
@@ -164,7 +164,8 @@ func newCurateExport(a *app, at atDesk) *cobra.Command {
 			a.Say("would write %d traces to %s", len(d.Rows(accepted)), out)
 			return nil
 		}
-		written, err := d.Export(form, out, accepted)
+		written, err := d.Export(form, out, accepted, failed)
+		job.TellLeftOut(a.Say, written.LeftOut)
 		if err != nil {
 			return err
 		}
@@ -174,5 +175,6 @@ func newCurateExport(a *app, at atDesk) *cobra.Command {
 	c.Flags().StringVar(&form, "to", "hone", "form to write: "+strings.Join(export.Forms(), ", "))
 	c.Flags().StringVar(&out, "out", "", "file or folder to write, which must not be there yet")
 	c.Flags().BoolVar(&accepted, "accepted", false, "those alone that are accepted")
+	c.Flags().BoolVar(&failed, "failed", false, "write traces too that failed (forms hf, hf-jsonl, trl, axolotl)")
 	return c
 }

@@ -86,17 +86,13 @@ func (x Conversion) Convert(ctx context.Context, h *host.Host) (Converted, error
 		return out, err
 	}
 	defer sink.Abort()
-	out.LeftOut = map[string]int{}
-	tools := catalogs{x.Catalog, map[string]*mcp.Catalog{}}
+	g := newGate(x.To, x.Catalog, x.Failed)
+	out.LeftOut = g.leftOut
 	out.Report, err = formats.Read(x.From, formats.Options{Format: x.Format, MaxBytes: x.MaxBytes}, func(r dataset.Row) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		if why := x.leavesOut(&r); why != "" {
-			out.LeftOut[why]++
-			return nil
-		}
-		if err := tools.toolsFor(&r); err != nil {
+		if passes, err := g.pass(&r); !passes || err != nil {
 			return err
 		}
 		for _, row := range unroll.Rows(x.Unroll, r) {
@@ -116,13 +112,35 @@ func (x Conversion) Convert(ctx context.Context, h *host.Host) (Converted, error
 	return out, err
 }
 
-// leavesOut says why a row is not written, or "". Forms that a trainer reads hold what is to be imitated alone.
-func (x Conversion) leavesOut(r *dataset.Row) string {
-	trainer := x.To == "trl" || x.To == "axolotl"
-	if trainer && !r.ToLearnFrom() {
+// gate is what a row passes on its way to a file, whichever command writes it.
+type gate struct {
+	form    string // of package export
+	failed  bool   // traces pass too that show nothing to imitate
+	tools   catalogs
+	leftOut map[string]int // rows that do not pass, by reason
+}
+
+func newGate(form, catalog string, failed bool) *gate {
+	return &gate{form, failed, catalogs{catalog, map[string]*mcp.Catalog{}}, map[string]int{}}
+}
+
+// pass gives a row its tools, or counts why it is not to be written.
+func (g *gate) pass(r *dataset.Row) (bool, error) {
+	if why := g.leavesOut(r); why != "" {
+		g.leftOut[why]++
+		return false, nil
+	}
+	return true, g.tools.toolsFor(r)
+}
+
+// leavesOut says why a row is not written, or "". Forms that a trainer reads hold rows to learn from alone. They name no split, so
+// nothing behind them could tell the others. All but pairs hold what is to be imitated alone.
+func (g *gate) leavesOut(r *dataset.Row) string {
+	imitated := g.form == "trl" || g.form == "axolotl"
+	if (imitated || g.form == "pairs") && !r.ToLearnFrom() {
 		return "of the split " + r.Split + ", which is to be measured on"
 	}
-	if (trainer || x.To == "hf" || x.To == "hf-jsonl") && !x.Failed {
+	if (imitated || g.form == "hf" || g.form == "hf-jsonl") && !g.failed {
 		why, _, _ := strings.Cut(r.NotDemonstrated(), " ") // without the check's name, so that a few reasons count all
 		switch why {
 		case "":
@@ -138,11 +156,16 @@ func (x Conversion) leavesOut(r *dataset.Row) string {
 // Tell says what came of it.
 func (c Converted) Tell(say func(format string, args ...any)) {
 	c.Report.Tell(say)
-	for _, why := range slices.Sorted(maps.Keys(c.LeftOut)) {
-		say("left out %s: %s", fault.Count(c.LeftOut[why], "row"), why)
-	}
+	TellLeftOut(say, c.LeftOut)
 	if c.Written.Rows > 0 {
 		say("%s written to %s", fault.Count(c.Written.Rows, "row"), c.Written.Path)
+	}
+}
+
+// TellLeftOut says how many rows were not written, and why.
+func TellLeftOut(say func(format string, args ...any), leftOut map[string]int) {
+	for _, why := range slices.Sorted(maps.Keys(leftOut)) {
+		say("left out %s: %s", fault.Count(leftOut[why], "row"), why)
 	}
 }
 

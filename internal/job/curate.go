@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -206,17 +207,29 @@ func (d *Desk) Preview(h *host.Host, c config.Config, base, id string) error {
 	return nil
 }
 
-// Export writes the traces that are not rejected, or those that are accepted alone.
-func (d *Desk) Export(form, out string, accepted bool) (export.Written, error) {
+// Export writes the traces that are not rejected, or those that are accepted alone, as Convert would: with their tools, and for a
+// trainer without those to be measured on and, unless failed, those that failed. What was written says what was left out even
+// beside an error.
+func (d *Desk) Export(form, out string, accepted, failed bool) (export.Written, error) {
 	sink, err := export.Open(export.Options{Form: form, Out: out, Card: map[string]string{"curated": fault.Count(len(d.Ops()), "operation")}})
 	if err != nil {
 		return export.Written{}, err
 	}
 	defer sink.Abort()
+	g := newGate(form, d.x.Catalog, failed)
 	for _, r := range d.Rows(accepted) {
-		if err := sink.Add(r); err != nil {
+		passes, err := g.pass(&r)
+		if err == nil && passes {
+			err = sink.Add(r)
+		}
+		if err != nil {
 			return export.Written{}, err
 		}
 	}
-	return sink.Close()
+	written, err := sink.Close()
+	if written.LeftOut == nil {
+		written.LeftOut = map[string]int{}
+	}
+	maps.Copy(written.LeftOut, g.leftOut)
+	return written, err
 }
