@@ -117,6 +117,7 @@ func refuse(reason, format string, args ...any) error {
 const (
 	noFormat     = "no known format"
 	noMessages   = "no messages"
+	noSplit      = "of a split that is not known"
 	badShape     = "a member of another type than its format has"
 	badRole      = "a role that no conversation has"
 	badContent   = "content that is not text"

@@ -211,9 +211,32 @@ func TestTrajectory(t *testing.T) {
 
 // Members of others with names that hone uses too are theirs.
 func TestForeignMembers(t *testing.T) {
-	rows, _, err := load(t, "t.jsonl", `{"split":"sft_7","outcome":"success","opening":"Hi!","terms":"none","turns":3,"shown":true,"messages":[{"role":"user","content":"q"}]}`, Options{})
+	rows, _, err := load(t, "t.jsonl", `{"outcome":"success","opening":"Hi!","terms":"none","turns":3,"shown":true,"messages":[{"role":"user","content":"q"}]}`, Options{})
 	if err != nil || rows[0].Split != "" || rows[0].Outcome != "" || rows[0].Opening != 0 {
 		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+// A row says its split in Hugging Face's words, or is refused: it is never learnt from because its split was not understood.
+func TestRowSplits(t *testing.T) {
+	for _, tc := range []struct{ file, value, want string }{
+		{"t.jsonl", `"train"`, "train"}, {"t.jsonl", `"Training"`, "train"}, {"t.jsonl", `"train_sft"`, "train"},
+		{"t.jsonl", `"val"`, "validation"}, {"t.jsonl", `"dev"`, "validation"}, {"t.jsonl", `"eval"`, "test"}, {"t.jsonl", `"test_sft"`, "test"},
+		{"t.jsonl", `null`, ""}, {"t.jsonl", `""`, ""}, {"my_test.jsonl", `null`, "test"}, {"my_test.jsonl", `"train"`, "train"},
+		{"t.jsonl", `"sft_7"`, "refused"}, {"t.jsonl", `"holdout"`, "refused"}, {"t.jsonl", `1`, "refused"},
+	} {
+		rows, report, err := load(t, tc.file, `{"split":`+tc.value+`,"messages":[{"role":"user","content":"q"}]}`, Options{})
+		got := ""
+		if report.Refused[noSplit] != nil {
+			got = "refused"
+		} else if err != nil || len(rows) != 1 {
+			t.Fatal(err)
+		} else {
+			got = rows[0].Split
+		}
+		if got != tc.want {
+			t.Errorf("%s, split %s: %q, want %q", tc.file, tc.value, got, tc.want)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
+	"hone/internal/data/source"
 	"hone/internal/episode/trajectory"
 )
 
@@ -25,11 +26,13 @@ type own struct {
 	NumTurns   jsontext.Value `json:"n_turns"`
 }
 
-// take copies them into a row. What has another type, or a value that hone never writes, is another's member of the same name.
+// take copies them into a row. What has another type, or a value that hone never writes, is another's member of the same name; but a
+// split that is not known is refused.
 func (o *own) take(row *dataset.Row) error {
-	switch split := text(o.Split); split {
-	case "train", "validation", "test":
-		row.Split = split
+	if o.Split != nil && o.Split.Kind() != 'n' && string(o.Split) != `""` {
+		if row.Split = source.SplitOf(text(o.Split)); row.Split == "" { // it may be one to be measured on, so it is not learnt from
+			return refuse(noSplit, "%.60q is neither train, validation nor test; correct or remove the member", string(o.Split))
+		}
 	}
 	row.Outcome = outcomeOf(o.Outcome)
 	for _, m := range []struct {

@@ -6,6 +6,7 @@ package source
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ type Record struct {
 	File   string
 	Line   int    // of the row's first byte, from 1; in parquet the number of the row, from 1
 	Rows   int    // how many rows it stands for: 1, more where a stretch of parquet cannot be read
-	Split  string // train, validation or test, where the file's name says it as Hugging Face's data sets do
+	Split  string // see SplitOf, of the file's name or a folder's
 	JSON   []byte // the row, which need not be JSON: see Flaw. The receiver may keep it
 	Reason string // why there is none: one of the constants; "" where there is one
 	Detail string // more about Reason
@@ -68,7 +69,7 @@ func Each(paths []string, o Options, yield func(Record) error) error {
 			return err
 		}
 		for _, file := range files {
-			if err := eachOf(file, o, yield); err != nil {
+			if err := eachOf(file, splitOf(path, file), o, yield); err != nil {
 				return err
 			}
 		}
@@ -120,26 +121,50 @@ func holdsRows(name string) bool {
 	return slices.Contains(extensions(), filepath.Ext(strings.TrimSuffix(name, ".gz")))
 }
 
-// splitOf reads a split off a name such as train-00000-of-00002.parquet or validation.jsonl.
-func splitOf(name string) string {
-	word, _, _ := strings.Cut(strings.ToLower(filepath.Base(name)), ".")
-	word, _, _ = strings.Cut(word, "-")
-	switch word {
-	case "train", "test":
-		return word
-	case "validation", "valid", "dev", "eval":
-		return "validation"
+// splitOf is the split that a file's name says, else the nearest folder's: those in and of root, or the one that root stands in where
+// it is the file itself. Folders above say nothing of the rows.
+func splitOf(root, file string) string {
+	above := filepath.Dir(filepath.Clean(root))
+	if root == file {
+		above = filepath.Dir(above)
+	}
+	inside, err := filepath.Rel(above, file)
+	if err != nil {
+		inside = filepath.Base(file)
+	}
+	names := strings.Split(filepath.ToSlash(inside), "/")
+	for _, name := range slices.Backward(names) {
+		if split := SplitOf(name); split != "" {
+			return split
+		}
 	}
 	return ""
 }
 
-func eachOf(path string, o Options, yield func(Record) error) error {
+// SplitOf is the split that a name such as my_training-00000-of-00002.parquet says: train, validation or test, "" where it says none.
+// The words, and that they stand between -, ., _, blanks and digits, are those of Hugging Face ("Structure your repository", keywords). A name
+// that says two is held out: it is of test before validation, and of validation before train.
+func SplitOf(name string) (split string) {
+	words := strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("-._ 0123456789", r) })
+	for _, word := range words {
+		switch word {
+		case "test", "testing", "eval", "evaluation":
+			return "test"
+		case "validation", "valid", "val", "dev":
+			split = "validation"
+		case "train", "training":
+			split = cmp.Or(split, "train")
+		}
+	}
+	return split
+}
+
+func eachOf(path, split string, o Options, yield func(Record) error) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot read the conversations", Where: path, Err: err}
 	}
 	defer f.Close()
-	split := splitOf(path)
 	named := func(r Record) error {
 		r.File, r.Split, r.Rows = path, split, max(r.Rows, 1)
 		return yield(r)

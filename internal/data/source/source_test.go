@@ -134,6 +134,23 @@ func TestFolder(t *testing.T) {
 	}
 }
 
+// Splits are told as Hugging Face's documentation says, by words in the names of files and folders.
+func TestSplitOf(t *testing.T) {
+	for _, tc := range []struct{ root, file, want string }{
+		{"d", "d/train-00000-of-00002.parquet", "train"}, {"d", "d/training.jsonl", "train"}, {"d", "d/my_train_file_00.jsonl", "train"},
+		{"d", "d/val.jsonl", "validation"}, {"d", "d/dev.jsonl", "validation"}, {"d", "d/x-valid-1.jsonl", "validation"}, {"d", "d/validation.json.gz", "validation"},
+		{"d", "d/eval.jsonl", "test"}, {"d", "d/evaluation.jsonl", "test"}, {"d", "d/testing.jsonl", "test"}, {"d", "d/Test1.jsonl", "test"}, {"d", "d/data.test.jsonl", "test"},
+		{"d", "d/test/0000.parquet", "test"}, {"d", "d/test_set/a/0000.parquet", "test"}, {"d", "d/test/train.jsonl", "train"},
+		{"d/test", "d/test/0.jsonl", "test"}, {"d/test/0.jsonl", "d/test/0.jsonl", "test"},
+		{"d", "d/train_test.jsonl", "test"}, {"d", "d/latest.jsonl", ""}, {"d", "d/contest/trainer.jsonl", ""},
+		{"/home/dev/d", "/home/dev/d/x.jsonl", ""}, {"/test/d/x.jsonl", "/test/d/x.jsonl", ""}, {"x.jsonl", "x.jsonl", ""}, {".", "test.jsonl", "test"},
+	} {
+		if got := splitOf(tc.root, tc.file); got != tc.want {
+			t.Errorf("%s of %s: %q, want %q", tc.file, tc.root, got, tc.want)
+		}
+	}
+}
+
 // zeros is a text of one long line that nobody wrote down.
 type zeros struct{ left int }
 
