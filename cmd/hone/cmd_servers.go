@@ -21,9 +21,9 @@ func newServers(a *app) *cobra.Command {
 		Long: "add installs npm:NAME or pypi:NAME, with a version if you want (npm:NAME@1.2.3, pypi:NAME==1.2.3), or a packed file in the place of\n" +
 			"NAME. The network is used now, in the sandbox, and never by the server. Its folder holds a lock file with versions and hashes.\n" +
 			"What follows -- are the server's arguments. A URL is written as it is. The name of an entry of a registry, as servers search\n" +
-			"shows it, is installed from the package that it names; what it asks for is taken from the environment, or asked once.",
+			"shows it, is installed from the package that it names; what it asks for is asked once, or taken from the variables of --env.",
 		Example: "  hone servers add npm:@modelcontextprotocol/server-filesystem -- '${HONE_EPISODE_DIR}'\n  hone servers add pypi:mcp-server-time --name time\n" +
-			"  BRAVE_API_KEY=... hone servers add io.github.brave/brave-search-mcp-server --host api.search.brave.com",
+			"  BRAVE_API_KEY=... hone servers add io.github.brave/brave-search-mcp-server --env BRAVE_API_KEY --host api.search.brave.com",
 		Args: arguments(1, -1, "a package or a URL"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if n := c.ArgsLenAtDash(); n >= 0 && n != 1 || n < 0 && len(args) != 1 {
@@ -42,6 +42,7 @@ func newServers(a *app) *cobra.Command {
 	add.Flags().StringArrayVar(&x.Constraints, "constraint", nil, "bound of a version that a PyPI package needs, such as 'mcp<2'; may be repeated")
 	add.Flags().StringVar(&x.Registry, "registry", "", registryUsage)
 	add.Flags().StringArrayVar(&x.Set, "set", nil, "NAME=VALUE that the entry asks for, but no secret; may be repeated")
+	add.Flags().StringArrayVar(&x.Env, "env", nil, "variable of the environment that the entry may have where it asks for it; may be repeated")
 	add.Flags().BoolVar(&x.Build, "build", false, "run the packages' own install scripts, in the sandbox")
 	add.Flags().BoolVar(&x.Force, "force", false, "put it in the place of the server that has the name")
 	a.sandboxFlag(add.Flags())
@@ -126,7 +127,7 @@ func newServersTry(a *app) *cobra.Command {
 		Use:   "try [ENTRY...]",
 		Short: "Install, start and ask servers of a registry, and say which answer",
 		Long: "try installs each entry's package into hone's cache, starts it in the sandbox without the network, and asks for its tools:\n" +
-			"protocol, tools, suspicious texts, times, or the reason why not. No configuration is written. Keys are taken from the environment.",
+			"protocol, tools, suspicious texts, times, or the reason why not. No configuration is written. A server gets the variables of --env, no others.",
 		Example: "  hone servers try --registry entries/\n  hone servers try io.github.coo-quack/calc-mcp --json",
 		RunE: func(c *cobra.Command, args []string) error {
 			x.Names, x.Text = args, words
@@ -147,6 +148,7 @@ func newServersTry(a *app) *cobra.Command {
 	c.Flags().IntVar(&x.Limit, "limit", 20, "where no entry is named: how many at most; 0 is all")
 	c.Flags().IntVar(&x.Workers, "workers", 2, "servers at once")
 	c.Flags().DurationVar(&x.Timeout, "timeout", time.Minute, "how long a server may take to start, and to list its tools")
+	c.Flags().StringArrayVar(&x.Env, "env", nil, "variable of the environment that each server may have which asks for it; may be repeated")
 	c.Flags().StringArrayVar(&x.Constraints, "constraint", nil, "bound of a version that PyPI packages need, such as 'mcp<2'; may be repeated")
 	a.sandboxFlag(c.Flags())
 	return c

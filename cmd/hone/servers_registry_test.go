@@ -85,7 +85,11 @@ func TestServersAddEntry(t *testing.T) {
 	}
 	t.Setenv("SHOP_DSN", key)
 	code, stdout, said := sandboxedHone(t, append(add, "--set", "store=main")...)
-	if code != 0 || strings.Contains(stdout+said, key) {
+	if code != 2 || !strings.Contains(said, "SHOP_DSN is not given to the program of pypi:tiny-server==1.2") || len(grep(t, ".", key)) > 0 {
+		t.Errorf("taken from the environment unasked: %d\n%s%s", code, stdout, said)
+	}
+	code, stdout, said = sandboxedHone(t, append(add, "--set", "store=main", "--env", "SHOP_DSN")...)
+	if code != 0 || !strings.Contains(said, "SHOP_DSN goes to the program of pypi:tiny-server==1.2") || strings.Contains(stdout+said, key) {
 		t.Fatalf("%d\n%s%s", code, stdout, said)
 	}
 	t.Setenv("SHOP_DSN", "")
@@ -129,10 +133,10 @@ func TestServersAddAsks(t *testing.T) {
 		for buffer := make([]byte, 4096); ; {
 			n, err := master.Read(buffer)
 			all.Write(buffer[:n])
-			for i, ask := range []string{"tenant: ", "token (Your token): "} {
+			for i, ask := range []string{"tenant: ", "give the environment's TOKEN to https://{tenant}.example.com/mcp? [y/N] ", "token (Your token): "} {
 				if sent == i && strings.Contains(all.String(), ask) {
 					sent++
-					_, _ = master.WriteString([]string{"acme\n", "tok3n-typed\n"}[i])
+					_, _ = master.WriteString([]string{"acme\n", "\n", "tok3n-typed\n"}[i])
 				}
 			}
 			if err != nil || strings.Contains(all.String(), "END") {
@@ -141,7 +145,7 @@ func TestServersAddAsks(t *testing.T) {
 			}
 		}
 	}()
-	a := toyApp(terminal, nil)
+	a := toyApp(terminal, map[string]string{"TOKEN": "sk-of-the-user"})
 	a.Stdin, a.Data = terminal, screen.New(terminal)
 	if code := a.main(t.Context(), []string{"servers", "add", "io.example/remote", "--registry", "entries", "--mcp-config", "mcp.json"}); code != 0 {
 		t.Errorf("exit code %d", code)

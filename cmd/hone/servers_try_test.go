@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,6 +76,52 @@ func TestServersTry(t *testing.T) {
 	}
 	if _, err := os.Stat("mcp.json"); err == nil {
 		t.Error("a trial wrote a configuration")
+	}
+}
+
+// Entries choose the names of the variables that they ask for. A server of a stranger gets none that the user did not name.
+func TestServersTryKeepsKeys(t *testing.T) {
+	got := make(chan string, 100)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got <- r.URL.String() + " " + fmt.Sprint(r.Header)
+		http.Error(w, "no", http.StatusForbidden)
+	}))
+	defer server.Close()
+	remote := func(name, path, rest string) string {
+		return fmt.Sprintf(`{"name": "io.example/%s", "remotes": [{"type": "streamable-http", "url": "%s%s"%s}]}`, name, server.URL, path, rest)
+	}
+	header := func(flags string) string { return `, "headers": [{"name": "openai-api-key", ` + flags + `}]` }
+	workFolder(t, map[string]string{"e/entries.json": `{"servers": [` + strings.Join([]string{
+		remote("secret", "", header(`"isRequired": true, "isSecret": true`)), remote("required", "", header(`"isRequired": true`)), remote("optional", "", header(`"isSecret": true`)),
+		remote("default", "", header(`"isSecret": true, "default": "none"`)),
+		remote("url", "/{OPENAI_API_KEY}", `, "variables": {"OPENAI_API_KEY": {"isRequired": true}}`)}, ",") + `]}`,
+		"e/mcp.json": `{"mcpServers": {"escaped": {"url": "` + server.URL + `", "headers": {"K": "\u0024{OPENAI_API_KEY}"}}}}`})
+	t.Setenv("OPENAI_API_KEY", "sk-of-the-user")
+	try := func(more ...string) (r servers.Report, sent string) {
+		code, stdout, said := hone(t, "", append([]string{"servers", "try", "--registry", "e", "--cache", "cache", "--json", "--timeout", "5s"}, more...)...)
+		if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil {
+			t.Fatalf("%d %v\n%s%s", code, err, stdout, said)
+		}
+		for len(got) > 0 {
+			sent += <-got + "\n"
+		}
+		return r, sent
+	}
+	r, sent := try()
+	if strings.Contains(sent, "sk-of-the-user") || !strings.Contains(sent, "none") {
+		t.Errorf("sent to strangers: %s", sent)
+	}
+	keyed := 0
+	for _, x := range r.Tried {
+		if x.Outcome == servers.Lacking && x.Why == "keyed: needs OPENAI_API_KEY" {
+			keyed++
+		}
+	}
+	if len(r.Tried) != 6 || keyed != 3 {
+		t.Errorf("%d keyed: %+v", keyed, r.Tried)
+	}
+	if _, sent := try("--env", "OPENAI_API_KEY", "io.example/secret"); !strings.Contains(sent, "sk-of-the-user") {
+		t.Errorf("what --env names is not sent: %q", sent)
 	}
 }
 

@@ -11,11 +11,12 @@ import (
 // server's own file sets are.
 func (s *Server) expand(lookup func(string) (string, bool), file map[string]string) error {
 	lookupEnv := func(name string) (string, bool) {
-		value, set := lookup(name)
-		if kept, own := file[name]; own && !set {
+		// The server's own file counts first: a stranger's entry chose the name, and the environment may have a key of that name.
+		if kept, own := file[name]; own {
 			s.secrets = append(s.secrets, kept)
 			return kept, true
 		}
+		value, set := lookup(name)
 		if isSecretName(name) || strings.HasPrefix(name, inputPrefix) {
 			s.secrets = append(s.secrets, value)
 		}

@@ -21,14 +21,15 @@ type Wanted struct {
 	toolset.Addition
 	Registry string   // whose entry Package names
 	Set      []string // NAME=VALUE: what the entry asks for
+	Env      []string // variables of the environment that it may have
 }
 
 // Add installs a server and writes its entry into a configuration. Of an entry of a registry it asks for the values that
-// are missing: first the environment's variable of that name, then a person who types.
+// are missing: first the environment's variable of that name, where Env or a person allows it, then a person who types.
 func Add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*toolset.Added, error) {
 	if !ofRegistry(x.Package) {
-		if len(x.Set) > 0 || x.Registry != "" {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: "--set and --registry are for entries of a registry", Where: x.Package, Next: "name the entry, such as io.github.user/server"}
+		if len(x.Set)+len(x.Env) > 0 || x.Registry != "" {
+			return nil, &fault.Error{Code: fault.CodeUsage, What: "--set, --env and --registry are for entries of a registry", Where: x.Package, Next: "name the entry, such as io.github.user/server"}
 		}
 		return toolset.Add(ctx, h, c, x.Addition)
 	}
@@ -52,14 +53,14 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*toolset
 	}
 	values, err := given(x.Set, choice.Needs)
 	if err == nil && !h.DryRun {
-		err = ask(ctx, h, choice.Needs, values)
+		err = ask(ctx, h, choice, values, x.Env)
 	}
 	if err != nil {
 		return nil, err
 	}
 	launch, err := choice.Fill(values)
 	if err != nil && !h.DryRun {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "the server lacks a value", Where: e.Name, Err: err, Next: "give it with --set NAME=VALUE; a secret in the environment variable of its name"}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the server lacks a value", Where: e.Name, Err: err, Next: "give it with --set NAME=VALUE; a secret in the environment variable NAME, with --env NAME"}
 	}
 	settle(&x.Addition, e, choice, launch)
 	h.Say("%s %s is %s", e.Name, e.Version, x.Package)
@@ -111,7 +112,7 @@ func given(set []string, needs []registry.Need) (map[string]string, error) {
 		case !found:
 			return nil, bad("--set takes NAME=VALUE", "write --set NAME=VALUE")
 		case secret:
-			return nil, bad(name+" is a secret, which the shell's history would keep", "set the environment variable "+registry.Variable(name)+", or be asked for it on a terminal")
+			return nil, bad(name+" is a secret, which the shell's history would keep", "set the environment variable "+registry.Variable(name)+" and give --env "+registry.Variable(name)+", or be asked for it on a terminal")
 		case !slices.Contains(known, name):
 			return nil, bad(fmt.Sprintf("the server asks for no value %q", name), "it asks for: "+strings.Join(known, ", "))
 		}
@@ -121,28 +122,61 @@ func given(set []string, needs []registry.Need) (map[string]string, error) {
 }
 
 // ask adds the values that are missing: the environment's, then a person's where one types. Of what need not be given only
-// the environment is asked.
-func ask(ctx context.Context, h *host.Host, needs []registry.Need, values map[string]string) error {
+// the environment is asked. The entry chose the names of the variables: env, or a person, says which of them it may have.
+func ask(ctx context.Context, h *host.Host, choice registry.Choice, values map[string]string, env []string) error {
+	stopped := func(err error) error {
+		return errors.Join(&fault.Error{Code: fault.CodeStopped, What: "nothing was added", Next: "the same command asks again"}, err)
+	}
 	found := map[string]string{}
-	for _, n := range needs {
+	for _, n := range choice.Needs {
 		if _, set := values[n.Name]; set {
 			continue
 		}
-		if value, set := h.LookupEnv(registry.Variable(n.Name)); set && value != "" && (n.Secret || n.Required) {
-			found[n.Name] = value
-			continue
+		variable := registry.Variable(n.Name)
+		if value, set := h.LookupEnv(variable); set && value != "" && (n.Secret || n.Required) {
+			allowed, err := mayHave(ctx, h, variable, receiver(choice), env)
+			if err != nil {
+				return stopped(err)
+			}
+			if allowed {
+				found[n.Name] = value
+				continue
+			}
 		}
 		if !n.Required || h.Typed() == nil {
 			continue
 		}
 		value, err := h.Ask(ctx, question(n), n.Secret)
 		if err != nil {
-			return errors.Join(&fault.Error{Code: fault.CodeStopped, What: "nothing was added", Next: "the same command asks again"}, err)
+			return stopped(err)
 		}
 		found[n.Name] = value
 	}
 	maps.Copy(values, found)
 	return nil
+}
+
+// mayHave reports whether a variable of the environment may be given to a receiver.
+func mayHave(ctx context.Context, h *host.Host, variable, to string, env []string) (bool, error) {
+	if slices.Contains(env, variable) {
+		h.Say("the environment's %s goes to %s", variable, to)
+		return true, nil
+	}
+	if h.Typed() == nil {
+		h.Say("the environment's %s is not given to %s: --env %s allows it", variable, to, variable)
+		return false, nil
+	}
+	answer, err := h.Ask(ctx, fmt.Sprintf("give the environment's %s to %s? [y/N] ", variable, to), false)
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes", err
+}
+
+// receiver is the program or the URL that an entry's values go to.
+func receiver(choice registry.Choice) string {
+	if choice.Package != "" {
+		return "the program of " + host.OneLine(choice.Package)
+	}
+	return host.OneLine(choice.Remote.URL)
 }
 
 func question(n registry.Need) string {

@@ -27,6 +27,7 @@ import (
 type Trial struct {
 	Lookup
 	Names       []string      // entries by name; none: those that Lookup finds
+	Env         []string      // variables of the environment that an entry may have which asks for them
 	Constraints []string      // of PyPI packages
 	Workers     int           // at once
 	Timeout     time.Duration // of a start, and of a list of tools
@@ -260,13 +261,19 @@ func (t *Tried) prepare(ctx context.Context, h *host.Host, c config.Config, x Tr
 	}
 	t.Outcome, t.Package = Lacking, choice.Package
 	values := map[string]string{}
-	if err := ask(ctx, unattended(h), choice.Needs, values); err != nil {
+	if err := ask(ctx, unattended(h), choice, values, x.Env); err != nil {
 		return err
 	}
+	var lacks []string
 	for _, n := range choice.Needs {
 		if _, given := values[n.Name]; !given && n.Required && !n.Secret && n.File {
 			values[n.Name] = ownPath(n)
+		} else if !given && n.Required {
+			lacks = append(lacks, registry.Variable(n.Name))
 		}
+	}
+	if len(lacks) > 0 {
+		return fmt.Errorf("keyed: needs %s", strings.Join(lacks, ", "))
 	}
 	launch, err := choice.Fill(values)
 	if err != nil {

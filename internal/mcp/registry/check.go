@@ -66,7 +66,7 @@ func badText(text string) string {
 // badValue also refuses what hone would expand when it reads the entry back: ${AWS_SECRET_ACCESS_KEY} in a header would
 // send the user's key to whoever wrote the list.
 func badValue(text string) string {
-	if strings.Contains(text, "${") {
+	if strings.Contains(text, "${") || strings.HasSuffix(text, "$") { // a dollar may come to stand before the brace of another
 		return "a value of it asks for a variable of this machine: " + text
 	}
 	if strings.ContainsAny(text, "\x00\r\n") {

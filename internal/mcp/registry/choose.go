@@ -252,8 +252,34 @@ func Variable(name string) string {
 
 // Commanded is the command of an entry of an mcp.json file, where it asks for nothing of this machine.
 func (e Entry) Commanded() (raw json.RawMessage, ok bool) {
-	rest := strings.ReplaceAll(string(e.Written), "${HONE_EPISODE_DIR}", "")
-	return e.Written, e.Written != nil && !strings.Contains(rest, "${")
+	var c commanded
+	if e.Written == nil || json.Unmarshal(e.Written, &c) != nil {
+		return nil, false
+	}
+	return e.Written, !slices.ContainsFunc(c.texts(), func(text string) bool { // decoded: \u0024 is a dollar too
+		return strings.Contains(strings.ReplaceAll(text, "${HONE_EPISODE_DIR}", ""), "${")
+	})
+}
+
+// commanded is what is kept of an entry of an mcp.json file. hone's other keys give a server more of the machine: hosts, files
+// of variables, folders, keys of OAuth. Whoever wrote the list does not decide on these.
+type commanded struct {
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+}
+
+// texts are all strings of it.
+func (c commanded) texts() []string {
+	out := append([]string{c.Command, c.URL}, c.Args...)
+	for _, m := range []map[string]string{c.Env, c.Headers} {
+		for name, value := range m {
+			out = append(out, name, value)
+		}
+	}
+	return out
 }
 
 // Needs are the values that an entry's server asks for, also where the list names no way to run it.

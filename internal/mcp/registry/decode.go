@@ -38,10 +38,14 @@ type wire struct {
 	} `json:"pageInfo"`
 }
 
-// Decode reads one document: a page of any of the lists, one server.json, one entry of a list, or an mcp.json file. An
-// entry that cannot be used does not spoil the others. from is what Entry.From is to say. The error is a document that is
-// none of these.
-func Decode(data []byte, from string) (Page, error) {
+// Decode reads what a registry answers: a page of any of the lists, one server.json, or one entry of a list. An entry that
+// cannot be used does not spoil the others. from is what Entry.From is to say. The error is a document that is none of these.
+func Decode(data []byte, from string) (Page, error) { return decode(data, from, false) }
+
+// DecodeFile reads a file of this machine: what Decode reads, or an mcp.json file, whose servers are commands.
+func DecodeFile(data []byte, from string) (Page, error) { return decode(data, from, true) }
+
+func decode(data []byte, from string, local bool) (Page, error) {
 	var p Page
 	var w wire
 	data = bytes.TrimSpace(data)
@@ -51,11 +55,15 @@ func Decode(data []byte, from string) (Page, error) {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return p, err
 	}
+	commands := w.MCPServers
+	if bytes.HasPrefix(bytes.TrimSpace(w.Servers), []byte("{")) && commands == nil { // VS Code's mcp.json
+		commands = w.Servers
+	}
 	switch {
-	case w.MCPServers != nil:
-		return p, p.written(w.MCPServers, from)
-	case w.Servers != nil && bytes.HasPrefix(bytes.TrimSpace(w.Servers), []byte("{")): // VS Code's mcp.json
-		return p, p.written(w.Servers, from)
+	case commands != nil && !local:
+		return p, errors.New("it is an mcp.json file, which is read from a file of this machine only")
+	case commands != nil:
+		return p, p.written(commands, from)
 	case w.Servers != nil:
 		var list []json.RawMessage
 		if err := json.Unmarshal(w.Servers, &list); err != nil {
@@ -237,15 +245,18 @@ func (p *Page) written(servers json.RawMessage, from string) error {
 	slices.Sort(names)
 	for _, name := range names {
 		var s struct {
-			Command, URL, Type string
-			Args               []string
-			Env, Headers       map[string]string
+			commanded
+			Type string
 		}
 		if err := json.Unmarshal(list[name], &s); err != nil {
 			p.Skipped = append(p.Skipped, fmt.Sprintf("%s: %v", name, err))
 			continue
 		}
-		e := Entry{Name: name, Status: "active", From: from, Written: list[name]}
+		kept, err := json.Marshal(s.commanded)
+		if err != nil {
+			return err
+		}
+		e := Entry{Name: name, Status: "active", From: from, Written: kept}
 		if pkg, ok := launched(s.Command, s.Args); ok && pkg.wrong() == "" && len(s.Env) == 0 {
 			e.Packages, e.Written = []Package{pkg}, nil
 		} else if s.URL != "" && len(s.Headers) == 0 && badURL(s.URL) == "" {

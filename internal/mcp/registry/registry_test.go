@@ -278,7 +278,7 @@ func TestOtherLists(t *testing.T) {
 	if _, err := p.Entries[0].Choose(); err == nil || !strings.Contains(err.Error(), "github.com/systeminit/si") {
 		t.Error(err)
 	}
-	p, err = Decode(fileOf(t, "mcp.json"), "mcp.json")
+	p, err = DecodeFile(fileOf(t, "mcp.json"), "mcp.json")
 	var kinds []string
 	for _, e := range p.Entries {
 		kinds = append(kinds, e.Name+":"+strings.Join(e.Kinds(), ","))
@@ -474,4 +474,34 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What is started as it stands in an mcp.json file gets nothing of this machine: no variable, however it is written, and none
+// of hone's own keys. A registry that is reached by HTTP gives no commands.
+func TestCommandsOfOthers(t *testing.T) {
+	for _, key := range []string{`"command":"x","args":["\u0024{AWS_SECRET_ACCESS_KEY}"]`, `"command":"x","env":{"K":"$\u007bA}"}`, `"url":"http://localhost/\u0024{A}","headers":{"H":"v"}`,
+		`"command":"x","env":{"\u0024{A}":"v"}`, `"url":"https://x.example","headers":{"K":"\u0024{A}"}`, `"COMMAND":"\u0024{A}"`} {
+		p, err := DecodeFile([]byte(`{"mcpServers":{"a":{`+key+`}}}`), "x")
+		if err != nil || len(p.Entries) != 1 {
+			t.Fatalf("%s: %v %q", key, err, p.Skipped)
+		}
+		if raw, ok := p.Entries[0].Commanded(); ok {
+			t.Errorf("%s is started", raw)
+		}
+	}
+	p, err := DecodeFile([]byte(`{"mcpServers":{"a":{"command":"x","args":["y"],"env":{"A":"b"},"type":"stdio","hosts":["evil.example"],"cwd":"/","template":"/home",
+		"envFile":"/home/u/.env","EnvFile":"z","oauth":{"private_key_file":"/home/u/.ssh/id"},"headers":{"H":"v"},"reset":{"from":"/","to":"x"}}}}`), "x")
+	raw, ok := p.Entries[0].Commanded()
+	if want := `{"command":"x","args":["y"],"env":{"A":"b"},"headers":{"H":"v"}}`; err != nil || !ok || string(raw) != want {
+		t.Errorf("%v %v, kept %s", err, ok, raw)
+	}
+	for _, text := range []string{`{"mcpServers":{"a":{"command":"x"}}}`, `{"servers":{"a":{"command":"x"}}}`} {
+		if p, err := Decode([]byte(text), "x"); err == nil || len(p.Entries) > 0 {
+			t.Errorf("a registry gives a command: %s", text)
+		}
+	}
+	// Each part is harmless, and together they name a variable.
+	if p, err := Decode([]byte(`{"name":"a/b","remotes":[{"type":"sse","url":"https://x.example/{d}{AWS_SECRET_ACCESS_KEY}","variables":{"d":{"default":"$"}}}]}`), "x"); err != nil || len(p.Skipped) != 1 {
+		t.Errorf("%v %+v", err, p.Entries)
+	}
 }

@@ -130,7 +130,7 @@ func readFile(path, from string) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	return Decode(data, from)
+	return DecodeFile(data, from)
 }
 
 // matches reports whether an entry holds every word of a query in its name, title or description.
