@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -197,8 +198,8 @@ func (s *Server) prepare(ctx context.Context, x *exchange) error {
 		}
 		prompts = [][]int32{prompt}
 	}
-	if most := m.Sampler.NumSlots(); len(prompts)*q.n > most {
-		return invalid("n", strconv.Itoa(len(prompts)*q.n)+" completions are asked for at once; the server samples "+strconv.Itoa(most))
+	if most := m.Sampler.NumSlots(); q.n > most/max(1, len(prompts)) { // a product of theirs may overflow
+		return invalid("n", fmt.Sprintf("%d completions of each of %d prompts are asked for at once; the server samples %d", q.n, len(prompts), most))
 	}
 	for _, prompt := range prompts {
 		if len(prompt) == 0 {

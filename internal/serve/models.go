@@ -83,13 +83,15 @@ func newModels(o Options) (*models, error) {
 	return all, nil
 }
 
-func (all *models) add(m Model, loaded bool) {
+func (all *models) add(m Model, loaded bool) { all.list = append(all.list, all.serve(m, loaded)) }
+
+func (all *models) serve(m Model, loaded bool) *served {
 	shared := all.slots[m.Sampler]
 	if shared == nil {
 		shared = newSlots(m.Sampler.NumSlots(), all.maxQueue)
 		all.slots[m.Sampler] = shared
 	}
-	all.list = append(all.list, &served{Model: m, slots: shared, grammars: &grammars{}, loaded: loaded})
+	return &served{Model: m, slots: shared, grammars: &grammars{}, loaded: loaded}
 }
 
 func (all *models) find(name string) *served {
@@ -130,15 +132,34 @@ func (all *models) leave(m *served) {
 	}
 }
 
-// remove takes a model off the list. Requests of it go on to their end.
+// remove takes a model off the list, once. Requests of it go on to their end.
 func (all *models) remove(m *served) {
 	all.mu.Lock()
-	all.list = slices.DeleteFunc(all.list, func(x *served) bool { return x == m })
-	m.gone = true
-	last := m.users == 0
+	last := false
+	if i := slices.Index(all.list, m); i >= 0 {
+		all.list = slices.Delete(all.list, i, i+1)
+		m.gone, last = true, m.users == 0
+	}
 	all.mu.Unlock()
 	if last {
 		all.loader.Unload(m.Model)
+	}
+}
+
+// put serves a model that was loaded, in the place of old if that is not nil and still there: the name is never without one.
+func (all *models) put(m Model, old *served) {
+	all.mu.Lock()
+	last := false
+	if i := slices.Index(all.list, old); i >= 0 {
+		all.list[i] = all.serve(m, true)
+		old.gone, last = true, old.users == 0
+	} else {
+		all.add(m, true)
+	}
+	delete(all.loading, m.ID)
+	all.mu.Unlock()
+	if last {
+		all.loader.Unload(old.Model)
 	}
 }
 
@@ -219,14 +240,12 @@ func (all *models) load(ctx context.Context, name, path string, inPlace bool) *a
 		return refused
 	}
 	m, err := all.loader.Load(ctx, name, path)
-	if err == nil && old != nil {
-		all.remove(old)
+	if err == nil {
+		all.put(m, old)
+		return nil
 	}
 	all.mu.Lock()
 	delete(all.loading, name)
-	if err == nil {
-		all.add(m, true)
-	}
 	all.mu.Unlock()
 	return loadRefusal(err)
 }

@@ -19,12 +19,17 @@ import (
 // loader makes adapters of one sampler, and notes which are unloaded.
 type loader struct {
 	sampler policy.Sampler
+	slow    chan struct{} // until this is closed, the folder slow loads
+	freeing chan struct{} // not nil: unloading waits for it
 	mu      sync.Mutex
 	next    int
 	gone    []int
 }
 
 func (l *loader) Load(_ context.Context, name, dir string) (Model, error) {
+	if dir == "slow" {
+		<-l.slow
+	}
 	if dir == "missing" {
 		return Model{}, &fault.Error{Code: fault.CodeUsage, What: "no adapter", Where: dir}
 	}
@@ -37,6 +42,9 @@ func (l *loader) Load(_ context.Context, name, dir string) (Model, error) {
 }
 
 func (l *loader) Unload(m Model) {
+	if l.freeing != nil {
+		<-l.freeing
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.gone = append(l.gone, m.Adapter)
@@ -51,6 +59,67 @@ func (l *loader) unloaded() string {
 func post(t *testing.T, h *httptest.Server, path, body string) (int, string) {
 	t.Helper()
 	return send(t, "POST", h.URL+path, body)
+}
+
+// An adapter that is unloaded while another is loaded in its place is freed once: its place may be another's by then.
+func TestAdapterIsFreedOnce(t *testing.T) {
+	s := &sampler{says: "x", numSlots: 4}
+	l := &loader{sampler: s, slow: make(chan struct{})}
+	h := start(t, s, func(o *Options) { o.Adapters = l })
+	if status, body := post(t, h, "/v1/load_lora_adapter", `{"lora_name":"a","lora_path":"out"}`); status != 200 {
+		t.Fatalf("status %d: %s", status, body)
+	}
+	loaded := make(chan int)
+	go func() {
+		status, _ := post(t, h, "/v1/load_lora_adapter", `{"lora_name":"a","lora_path":"slow","load_inplace":true}`)
+		loaded <- status
+	}()
+	for { // once this is refused, the other load is under way
+		if status, _ := post(t, h, "/v1/load_lora_adapter", `{"lora_name":"a","lora_path":"missing","load_inplace":true}`); status == 409 {
+			break
+		}
+	}
+	if status, body := post(t, h, "/v1/unload_lora_adapter", `{"lora_name":"a"}`); status != 200 {
+		t.Fatalf("status %d: %s", status, body)
+	}
+	close(l.slow)
+	if status := <-loaded; status != 200 || l.unloaded() != "[0]" {
+		t.Errorf("status %d, unloaded %s", status, l.unloaded())
+	}
+	if status, body := post(t, h, "/v1/chat/completions", strings.Replace(hi, `"m"`, `"a"`, 1)+"}"); status != 200 {
+		t.Errorf("status %d: %s", status, body)
+	}
+}
+
+// A name whose adapter is replaced has a model at every moment, also while the old one is being freed.
+func TestReplacedNameIsAlwaysServed(t *testing.T) {
+	s := &sampler{says: "x", numSlots: 4}
+	l := &loader{sampler: s, freeing: make(chan struct{})}
+	h := start(t, s, func(o *Options) { o.Adapters = l })
+	load := func(more string) (int, string) {
+		return post(t, h, "/v1/load_lora_adapter", `{"lora_name":"a","lora_path":"out"`+more+`}`)
+	}
+	if status, body := load(""); status != 200 {
+		t.Fatalf("status %d: %s", status, body)
+	}
+	loaded := make(chan int)
+	go func() { status, _ := load(`,"load_inplace":true`); loaded <- status }()
+	for {
+		status, body := post(t, h, "/v1/chat/completions", strings.Replace(hi, `"m"`, `"a"`, 1)+"}")
+		if status != 200 {
+			t.Fatalf("status %d: %s", status, body)
+		}
+		s.mu.Lock()
+		last := s.asked[len(s.asked)-1].Adapter
+		s.mu.Unlock()
+		if last == 1 {
+			break
+		}
+	}
+	close(l.freeing)
+	if status := <-loaded; status != 200 {
+		t.Errorf("status %d", status)
+	}
 }
 
 // Adapters come and go by vLLM's routes, and each request is of the one that had the name when it came.
@@ -241,6 +310,11 @@ func TestSeveralCompletions(t *testing.T) {
 	}
 	if len(texts) != 2 || texts[0] != "héy" || texts[1] != "héy" {
 		t.Errorf("streamed %v", texts)
+	}
+	for _, n := range []string{"5", "9223372036854775807"} { // twice the last one overflows
+		if status, body := post(t, h, "/v1/completions", `{"model":"m","prompt":["a","b"],"n":`+n+`}`); status != 400 || !strings.Contains(body, "2 prompts") {
+			t.Errorf("n %s: status %d: %s", n, status, body)
+		}
 	}
 }
 

@@ -40,6 +40,9 @@ func (k *responses) keep(x *exchange, out map[string]any) {
 	r := &keptResponse{conversation: append(terms.said, message), body: body, bytes: len(body)}
 	for _, m := range r.conversation {
 		r.bytes += len(m.Content) + len(m.ReasoningContent)
+		for _, call := range m.ToolCalls {
+			r.bytes += len(call.Arguments)
+		}
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
