@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,7 +72,19 @@ func TestRefresh(t *testing.T) {
 	if r, _ := refresh("--dataset", "old.json", "--dry-run"); r.Counts["touched"] == 0 {
 		t.Errorf("%+v", r.Counts)
 	}
+	blind, _ := refresh("--dataset", "old.json", "--out", "blind.json", "--work", "none.jsonl")
+	stale, err := scenario.Load("blind.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale = slices.DeleteFunc(stale, func(s scenario.Scenario) bool { return s.Provenance == nil || s.Provenance.Servers["bank"] != "1" })
+	if n := blind.Counts[synthesis.NotLooked]; n == 0 || blind.Counts[synthesis.Mended] > 0 || len(stale) != n {
+		t.Errorf("without earlier answers: %+v, and %d say still that they were made with version 1", blind.Counts, len(stale))
+	}
 	r, said := refresh("--dataset", "old.json", "--out", "new.json")
+	if _, err := os.Stat("new.synth.jsonl"); err != nil {
+		t.Errorf("what the servers answered is not where the next refresh looks: %v", err)
+	}
 	byID := map[string]scenario.Scenario{}
 	for _, s := range old {
 		byID[s.ID] = s

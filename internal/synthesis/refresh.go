@@ -41,8 +41,9 @@ const (
 	Untouched = "untouched" // no tool of it changed
 	Unknown   = "unknown"   // nothing says what it was made with, so it was tried
 	Holds     = "holds"
-	Mended    = "mended"   // its checks want other values now
-	Replaced  = "replaced" // by another scenario for the same tool
+	NotLooked = "not looked at" // nothing says where its answer stood, and it stands nowhere now: it stays as it is
+	Mended    = "mended"        // its checks want other values now
+	Replaced  = "replaced"      // by another scenario for the same tool
 	Dropped   = "dropped"
 )
 
@@ -106,7 +107,7 @@ func Refresh(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 		out.Changes, before = append(out.Changes, mcp.Diff(old, l.Catalog)...), nowOf(old).Tools
 	}
 	if x.Work == "" {
-		x.Work = strings.TrimSuffix(strings.TrimSuffix(x.Dataset, ".jsonl"), ".json") + ".synth.jsonl"
+		x.Work = workBeside(x.Dataset)
 	}
 	r := &refresher{Refreshing: x, host: h, config: c, l: l, now: nowOf(l.Catalog), old: lastResults(x.Work),
 		trial: vet.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c), Refusal: mcp.LooksRefused}}
@@ -119,6 +120,11 @@ func Refresh(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 		return out, err
 	}
 	return out, r.save(append(kept, made...), append(again, made...), out)
+}
+
+// workBeside is the file beside scenarios that keeps what the servers answered when these were made.
+func workBeside(scenarios string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(scenarios, ".jsonl"), ".json") + ".synth.jsonl"
 }
 
 func nowOf(catalog *mcp.Catalog) refresh.Now {
@@ -172,9 +178,15 @@ func (r *refresher) one(ctx context.Context, s *scenario.Scenario, touched refre
 	if len(touched.Gone) > 0 {
 		return Dropped, nil, nil
 	}
-	if why, err = r.holds(ctx, s); err != nil || len(why) == 0 {
+	why, looked, err := r.holds(ctx, s)
+	switch {
+	case err != nil:
+		return "", nil, err
+	case !looked:
+		return NotLooked, []string{"nothing says where its answer stood, and it is not in what the call answers"}, nil
+	case len(why) == 0:
 		refresh.Stamp(s, r.now)
-		return Holds, nil, err
+		return Holds, nil, nil
 	}
 	mended, not, err := refresh.Mend(ctx, r.l.Tools, *s, r.result(s))
 	if err != nil {
@@ -183,7 +195,7 @@ func (r *refresher) one(ctx context.Context, s *scenario.Scenario, touched refre
 	if not != "" {
 		return Dropped, append(why, not), nil
 	}
-	if left, err := r.holds(ctx, &mended); err != nil || len(left) > 0 {
+	if left, _, err := r.holds(ctx, &mended); err != nil || len(left) > 0 {
 		return Dropped, append(why, left...), err
 	}
 	*s = mended
@@ -191,24 +203,26 @@ func (r *refresher) one(ctx context.Context, s *scenario.Scenario, touched refre
 	return Mended, why, nil
 }
 
-// holds is what hone scenarios validate finds wrong with a scenario, and what a gold answer that moved gives away.
-func (r *refresher) holds(ctx context.Context, s *scenario.Scenario) ([]string, error) {
-	found := vet.Alone(s)
+// holds is what hone scenarios validate finds wrong with a scenario, and what a gold answer that moved gives away. looked is
+// false where its answer could not be held against anything.
+func (r *refresher) holds(ctx context.Context, s *scenario.Scenario) (found []string, looked bool, err error) {
+	found = vet.Alone(s)
 	if len(found) == 0 && vet.Looks(s) {
-		var err error
 		if found, err = r.trial.Row(ctx, s); err != nil {
-			return nil, err
+			return nil, true, err
 		}
 	}
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, true, ctx.Err()
 	}
-	if len(found) == 0 {
-		if why, err := refresh.Answers(ctx, r.l.Tools, *s, r.result(s)); err != nil || why != "" {
-			return []string{why}, err
-		}
+	if len(found) > 0 {
+		return found, true, nil
 	}
-	return found, nil
+	why, looked, err := refresh.Answers(ctx, r.l.Tools, *s, r.result(s))
+	if why != "" {
+		found = []string{why}
+	}
+	return found, looked || err != nil, err
 }
 
 // result is the last result of a scenario's gold calls as hone synth saw it, "" where that is not known.
@@ -266,7 +280,7 @@ func (r *refresher) replace(ctx context.Context, list []scenario.Scenario, lost 
 	if err != nil {
 		return nil, err
 	}
-	ledger, err := synth.OpenLedger(r.Out+".synth.jsonl", digest.Of(of).String())
+	ledger, err := synth.OpenLedger(workBeside(r.Out), digest.Of(of).String())
 	if err != nil {
 		return nil, err
 	}
@@ -328,7 +342,7 @@ func (r Refreshed) Table() [][]string {
 		}
 	}
 	rows = append(rows, []string{}, []string{"OUTCOME", "SCENARIOS"})
-	for _, name := range []string{Untouched, Unknown, "touched", Holds, Mended, Replaced, Dropped} {
+	for _, name := range []string{Untouched, Unknown, "touched", Holds, NotLooked, Mended, Replaced, Dropped} {
 		if n := r.Counts[name]; n > 0 {
 			rows = append(rows, []string{name, fmt.Sprint(n)})
 		}

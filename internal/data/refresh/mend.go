@@ -8,6 +8,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode"
 
 	"hone/internal/chat"
 	"hone/internal/episode/environment"
@@ -116,6 +117,9 @@ func mendCheck(s *scenario.Scenario, i int, a, b seen, before string) (why strin
 	case c.Type == scenario.AnswerCheck:
 		return mendAnswer(s, c, a.last, b.last, before)
 	case c.Equals != nil && now == again:
+		if value := lost(s, *c.Equals, now); value != "" {
+			return fmt.Sprintf("%.60q, which the task or a gold call says, no longer stands where it stood", value)
+		}
 		c.Equals = &now
 	case c.Equals != nil:
 		return "it is another at each time"
@@ -126,7 +130,28 @@ func mendCheck(s *scenario.Scenario, i int, a, b seen, before string) (why strin
 		if !ok {
 			return "what stays of it has no form that a check can want"
 		}
+		if value := lost(s, string(c.Matches), string(pattern)); value != "" {
+			return fmt.Sprintf("%.60q, which the task or a gold call says, no longer stands where it stood", value)
+		}
 		c.Matches = pattern
+	}
+	return ""
+}
+
+// lost is a value of the task or of a gold call's arguments that a check wanted and would want no longer, "" where there is none: it
+// is what the task is about, so a check without it would pass whatever was done.
+func lost(s *scenario.Scenario, before, now string) string {
+	values := strings.FieldsFunc(s.Task, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`.,;:!?()[]{}", r) })
+	values = append(values, strings.Fields(s.Task)...)
+	for _, c := range s.GoldCalls() {
+		if v, isJSON := decoded(c.Arguments); isJSON {
+			visit(nil, v, func(_ []step, leaf string) { values = append(values, leaf) })
+		}
+	}
+	for _, value := range values {
+		if occurs(before, value) && !occurs(now, value) {
+			return value
+		}
 	}
 	return ""
 }
@@ -139,7 +164,7 @@ func mendAnswer(s *scenario.Scenario, c *scenario.Check, now, again, before stri
 	old := *c.Equals
 	where, ok := placeOf(before, old)
 	if !ok {
-		if strings.Contains(now, old) && strings.Contains(again, old) { // as it was, wherever that is
+		if occurs(now, old) && occurs(again, old) { // as it was, wherever that is
 			return ""
 		}
 		return "where its value stood is not known"
@@ -159,99 +184,6 @@ func mendAnswer(s *scenario.Scenario, c *scenario.Check, now, again, before stri
 	}
 	c.Equals = &value
 	return ""
-}
-
-// place is where a value stands in a result: at a path of its JSON, between two texts on a line, or alone.
-type place struct {
-	path          []string
-	before, after string
-	alone         bool
-}
-
-// placeOf finds where a value stands in a text; ok is false where it stands nowhere, or in two places.
-func placeOf(text, value string) (p place, ok bool) {
-	if strings.TrimSpace(text) == value {
-		return place{alone: true}, true
-	}
-	if v, isJSON := decoded(text); isJSON {
-		var found [][]string
-		leaves(nil, v, func(path []string, leaf string) {
-			if leaf == value {
-				found = append(found, slices.Clone(path))
-			}
-		})
-		if len(found) == 1 {
-			return place{path: found[0]}, true
-		}
-		return p, false
-	}
-	if strings.Count(text, value) != 1 {
-		return p, false
-	}
-	for _, line := range strings.Split(text, "\n") {
-		if head, tail, found := strings.Cut(line, value); found && strings.TrimSpace(head) != "" {
-			return place{before: head, after: tail}, true
-		}
-	}
-	return p, false
-}
-
-// in is what stands at a place of another text.
-func (p place) in(text string) (string, bool) {
-	if p.alone {
-		text = strings.TrimSpace(text)
-		return text, !strings.Contains(text, "\n")
-	}
-	if p.path != nil {
-		v, isJSON := decoded(text)
-		if !isJSON {
-			return "", false
-		}
-		value, found := "", false
-		leaves(nil, v, func(path []string, leaf string) {
-			if slices.Equal(path, p.path) {
-				value, found = leaf, true
-			}
-		})
-		return value, found
-	}
-	for _, line := range strings.Split(text, "\n") {
-		if rest, found := strings.CutPrefix(line, p.before); found {
-			if value, found := strings.CutSuffix(rest, p.after); found {
-				return value, true
-			}
-		}
-	}
-	return "", false
-}
-
-// leaves visits the texts and numbers of JSON, each with the way to it.
-func leaves(path []string, v any, visit func(path []string, leaf string)) {
-	switch v := v.(type) {
-	case map[string]any:
-		for name, below := range v {
-			leaves(append(slices.Clone(path), name), below, visit)
-		}
-	case []any:
-		for i, below := range v {
-			leaves(append(slices.Clone(path), fmt.Sprint(i)), below, visit)
-		}
-	case string:
-		visit(path, strings.TrimSpace(v))
-	case json.Number:
-		visit(path, v.String())
-	}
-}
-
-// decoded reads JSON with its numbers as they are written.
-func decoded(text string) (v any, isJSON bool) {
-	if !json.Valid([]byte(text)) {
-		return nil, false
-	}
-	d := json.NewDecoder(strings.NewReader(text))
-	d.UseNumber()
-	err := d.Decode(&v)
-	return v, err == nil
 }
 
 // fixed is a pattern (grade.Pattern) that two JSON texts meet: what differs may be anything. ok is false where they have
@@ -318,26 +250,34 @@ func common(a, b any, kept *int) (any, bool) {
 }
 
 // Answers says why the answer that a scenario wants is not what its gold calls answer now: its value stands elsewhere, or is
-// another. Checks of answers are held against the gold answer alone by others (package vet), which does not move.
-func Answers(ctx context.Context, from environment.Tools, s scenario.Scenario, before string) (why string, err error) {
+// another. looked is false where that cannot be told: nothing says where its value stood, and it stands nowhere in the answer now.
+// Checks of answers are held against the gold answer alone by others (package vet), which does not move.
+func Answers(ctx context.Context, from environment.Tools, s scenario.Scenario, before string) (why string, looked bool, err error) {
 	if !slices.ContainsFunc(s.Checks, func(c scenario.Check) bool { return c.Type == scenario.AnswerCheck && c.Equals != nil }) || len(s.Gold) == 0 {
-		return "", nil
+		return "", true, nil
 	}
 	got, why, err := play(ctx, from, s)
 	if err != nil || why != "" {
-		return why, err
+		return why, true, err
 	}
+	why, looked = answers(s, before, got.last)
+	return why, looked, nil
+}
+
+func answers(s scenario.Scenario, before, now string) (why string, looked bool) {
+	looked = true
 	for _, c := range s.Checks {
 		if c.Type != scenario.AnswerCheck || c.Equals == nil {
 			continue
 		}
 		where, ok := placeOf(before, *c.Equals)
 		if !ok {
-			continue // nothing says where it stood
+			looked = looked && occurs(now, *c.Equals)
+			continue
 		}
-		if value, ok := where.in(got.last); !ok || value != *c.Equals {
-			return "the answer that it wants is not what the call answers", nil
+		if value, ok := where.in(now); !ok || value != *c.Equals {
+			return "the answer that it wants is not what the call answers", true
 		}
 	}
-	return "", nil
+	return "", looked
 }

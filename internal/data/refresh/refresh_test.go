@@ -58,7 +58,15 @@ func TestPlaces(t *testing.T) {
 	for _, tc := range []struct{ name, before, old, now, want string }{
 		{"all of it", "42\n", "42", " 43 ", "43"},
 		{"in JSON", `{"a": {"rate": 1.5}, "n": 2}`, "1.5", `{"n": 3, "a": {"rate": 1.75}}`, "1.75"},
-		{"in a list", `[{"x": "p"}, {"x": "q"}]`, "q", `[{"x": "p"}, {"x": "r"}]`, "r"},
+		{"by its number in a list alone", `[{"x": "p"}, {"x": "q"}]`, "q", `[{"x": "p"}, {"x": "r"}]`, ""},
+		{"of texts in a list", `["p", "q"]`, "q", `["p", "r"]`, ""},
+		{"the only one of a list", `{"rows": [{"n": 3}]}`, "3", `{"rows": [{"n": 4}]}`, "4"},
+		{"by a sibling", `[{"name": "a", "x": 1}, {"name": "b", "x": 2}]`, "2", `[{"name": "b", "x": 3}, {"name": "a", "x": 1}]`, "3"},
+		{"a sibling that is gone", `[{"name": "a", "x": 1}, {"name": "b", "x": 2}]`, "2", `[{"name": "a", "x": 1}, {"name": "c", "x": 3}]`, ""},
+		{"two of a name", `[{"name": "a", "x": 1}, {"name": "a", "x": 2}]`, "2", `[{"name": "a", "x": 1}, {"name": "a", "x": 3}]`, ""},
+		{"by all texts", `[{"city": "Bern", "day": "Mo", "x": {"t": 1}}, {"city": "Bern", "day": "Tu", "x": {"t": 2}}]`, "2", `[{"city": "Bern", "day": "Tu", "x": {"t": 3}}]`, "3"},
+		{"repeated labels", "Name: a\nPrice: 1\nName: b\nPrice: 2\n", "2", "Name: a\nPrice: 5\nName: b\nPrice: 2\n", ""},
+		{"labels repeated now", "Price: 2\n", "2", "Name: a\nPrice: 5\nName: b\nPrice: 2", ""},
 		{"a long number", `{"id": 12345678901234567890}`, "12345678901234567000", `{"id": 1}`, ""}, // not as it stands there
 		{"on a line", "Name: x\nSize: 12 bytes\n", "12", "Name: y\nSize: 13 bytes\n", "13"},
 		{"in two places", `{"a": 1, "b": 1}`, "1", `{"a": 2, "b": 3}`, ""},
@@ -110,6 +118,52 @@ func TestMendAnswer(t *testing.T) {
 		if tc.why == "" && (why != "" || *s.Checks[0].Equals != tc.want || s.GoldAnswer != tc.want) || tc.why != "" && !strings.Contains(why, tc.why) {
 			out, _ := json.Marshal(s)
 			t.Errorf("%s: %q %s", tc.name, why, out)
+		}
+	}
+}
+
+// A state or file that no longer shows what the task or a gold call says is not wanted in its place.
+func TestMendKeepsWhatTheTaskSays(t *testing.T) {
+	text := func(s string) *string { return &s }
+	for _, tc := range []struct {
+		name  string
+		check scenario.Check
+		now   string
+		again string
+		want  string
+	}{
+		{"the argument stays", scenario.Check{Equals: text(`{"title":"Buy milk","v":1}`)}, `{"title":"Buy milk","v":2}`, `{"title":"Buy milk","v":2}`, ""},
+		{"the argument is gone", scenario.Check{Equals: text(`{"title":"Buy milk","v":1}`)}, `{"items":[],"v":2}`, `{"items":[],"v":2}`, "Buy milk"},
+		{"the task's word is gone", scenario.Check{Equals: text("urgent\n")}, "normal\n", "normal\n", "urgent"},
+		{"in a pattern", scenario.Check{Matches: []byte(`{"title":"Buy milk","v":1}`)}, `{"title":"","v":1}`, `{"title":"","v":1}`, "Buy milk"},
+		{"of a pattern it stays", scenario.Check{Matches: []byte(`{"title":"Buy milk","v":1}`)}, `{"title":"Buy milk","v":3}`, `{"title":"Buy milk","v":4}`, ""},
+		{"a part of a number", scenario.Check{Equals: text(`{"n":7}`)}, `{"n":17}`, `{"n":17}`, "7"},
+	} {
+		tc.check.Type = scenario.StateCheck
+		s := scenario.Scenario{Task: "Note this as urgent, please.", Gold: []scenario.Gold{{Name: "add", Arguments: []byte(`{"title":"Buy milk","n":7}`)}}, Checks: []scenario.Check{tc.check}}
+		why := mendCheck(&s, 0, seen{looks: map[int]string{0: tc.now}}, seen{looks: map[int]string{0: tc.again}}, "")
+		if (why == "") != (tc.want == "") || !strings.Contains(why, tc.want) {
+			t.Errorf("%s: %q", tc.name, why)
+		}
+	}
+}
+
+// Without an earlier result an answer holds only where it stands in the new one.
+func TestAnswersNotLookedAt(t *testing.T) {
+	answer := "1.5"
+	s := scenario.Scenario{Checks: []scenario.Check{{Type: scenario.AnswerCheck, Equals: &answer}}}
+	for _, tc := range []struct {
+		name, before, now string
+		holds, looked     bool
+	}{
+		{"as it was", `{"rate":1.5}`, `{"rate":1.5}`, true, true},
+		{"another now", `{"rate":1.5}`, `{"rate":2}`, false, true},
+		{"not known, and there", "", `{"rate":1.5}`, true, true},
+		{"not known, and not there", "", `{"rate":2}`, true, false},
+		{"not known, and in a longer number", "", `{"rate":11.5, "other": "1.55"}`, true, false},
+	} {
+		if why, looked := answers(s, tc.before, tc.now); (why == "") != tc.holds || looked != tc.looked {
+			t.Errorf("%s: %q, looked %v", tc.name, why, looked)
 		}
 	}
 }
