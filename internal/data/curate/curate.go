@@ -5,6 +5,7 @@
 package curate
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,7 +56,7 @@ func Open(rows []dataset.Row, path string) (*Curation, error) {
 	for _, op := range ops {
 		if err := c.take(op); err != nil {
 			c.Close()
-			return nil, &fault.Error{Code: fault.CodeError, What: "the ledger does not fit the traces", Where: fmt.Sprintf("%s: operation %d", path, op.Seq), Err: err}
+			return nil, &fault.Error{Code: fault.CodeError, What: "the ledger does not fit the traces", Where: fmt.Sprintf("%s: operation %d", path, op.Seq), Err: err, Next: "cut the ledger off before that operation, or move it away to begin anew"}
 		}
 	}
 	return c, nil
@@ -166,10 +167,17 @@ func (c *Curation) play(f *family) ([]*Trace, error) {
 			continue
 		}
 		next, err := apply(traces, c.ops[i])
-		if err != nil {
-			if undo := c.ops[last]; undo.Do == Undo {
-				return nil, fmt.Errorf("operation %d was made on what operation %d left: undo %d first (%w)", i+1, undo.Of, i+1, err)
-			}
+		undo := c.ops[last]
+		if err == nil && undo.Do == Undo && !c.ops[i].replaces(familyDiff(traces, next, c.ops[i].Trace)) {
+			err = errors.New("it would change other messages than it did")
+		}
+		switch {
+		case err != nil && undo.Do == Undo && i >= undo.Of:
+			return nil, fmt.Errorf("operation %d was made on what operation %d left: undo %d first (%w)", i+1, undo.Of, i+1, err)
+		case err != nil && undo.Do == Undo: // which brings operation i back
+			since := c.ops[f.ops[len(f.ops)-2]].Seq
+			return nil, fmt.Errorf("operation %d was made on what is no longer there: undo what was done since, first %d (%w)", i+1, since, err)
+		case err != nil:
 			return nil, err
 		}
 		traces = next

@@ -22,6 +22,7 @@ type ledger struct {
 	hash string
 	f    *os.File // nil until it is written to, where there is none
 	dry  bool     // write nothing
+	torn error    // why a part of a line is left at the end; nothing may be written behind it
 }
 
 // header says what the operations are on.
@@ -111,6 +112,9 @@ func (l *ledger) append(op Op) error {
 	if l.dry {
 		return nil
 	}
+	if l.torn != nil {
+		return &fault.Error{Code: fault.CodeExhausted, What: "the ledger ends in a line that is not whole", Where: l.path, Err: l.torn, Next: "make room and start again: the part is cut off then"}
+	}
 	var text []byte
 	if l.f == nil {
 		f, err := os.OpenFile(l.path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o644)
@@ -140,6 +144,9 @@ func (l *ledger) append(op Op) error {
 		err = l.f.Sync()
 	}
 	if err != nil {
+		if info != nil {
+			l.torn = l.f.Truncate(info.Size())
+		}
 		return &fault.Error{Code: fault.CodeExhausted, What: "cannot write the ledger", Where: l.path, Err: err, Next: "make room; what was not written is not done"}
 	}
 	return nil

@@ -52,6 +52,15 @@ type Diff struct {
 	Added   []chat.Message `json:"added"`
 }
 
+// replaces reports whether an operation that is made again takes away what it took away the first time. Messages and turns are
+// numbered as they were then: after an undo another one may have the number.
+func (op Op) replaces(d *Diff) bool {
+	if d == nil || op.Diff == nil {
+		return d == op.Diff
+	}
+	return len(d.Removed) == len(op.Diff.Removed) && (len(d.Removed) == 0 || same(d.Removed, op.Diff.Removed))
+}
+
 // Status of a trace.
 const (
 	Undecided = ""
