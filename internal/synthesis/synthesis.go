@@ -102,6 +102,9 @@ func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source
 		return nil, err
 	}
 	defer func() { _ = ledger.Close() }() // each line is written
+	if old := ledger.Aside(); old != "" {
+		h.Say("the answers in %s were of other tools or servers: they are in %s now", x.Work, old)
+	}
 	if n := ledger.Kept(); n > 0 {
 		h.Say("%s of an earlier command in %s", fault.Count(n, "answer"), x.Work)
 	}

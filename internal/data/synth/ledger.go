@@ -5,9 +5,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
+	"strconv"
 	"sync"
+	"syscall"
 
 	"hone/internal/fault"
 )
@@ -18,7 +21,8 @@ type Ledger struct {
 	mu     sync.Mutex
 	file   *os.File
 	played map[string]*Played
-	old    int // of them read from the file
+	old    int    // of them read from the file
+	aside  string // where a ledger of others went
 }
 
 // head is the first line of a ledger: what its plays are of.
@@ -31,18 +35,30 @@ type entry struct {
 	Got  *Played `json:"got"`
 }
 
-// OpenLedger opens the ledger in path for plays of what of names: a hash of tools and servers. One of others is begun anew.
-// A last line that was cut off is not there.
+// OpenLedger opens the ledger in path for plays of what of names: a hash of tools and servers. One of others is moved aside,
+// and a file that is no ledger is refused. A last line that was cut off is not there. One process has a ledger at a time.
 func OpenLedger(path, of string) (*Ledger, error) {
 	l := &Ledger{played: map[string]*Played{}}
-	data, err := os.ReadFile(path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, unusable(path, err)
+	data, err := l.lock(path)
+	if err != nil {
+		return nil, err
+	}
+	kept, ours := headOf(data)
+	if !ours {
+		return nil, errors.Join(&fault.Error{Code: fault.CodeUsage, What: "that file is no ledger of answers", Where: path, Next: "name another file with --work, or one that is not there"}, l.Close())
+	}
+	if kept != "" && kept != of {
+		if l.aside, err = moveAside(path); err != nil {
+			return nil, errors.Join(unusable(path, err), l.Close())
+		}
+		if err := l.Close(); err != nil {
+			return nil, unusable(path, err)
+		}
+		if data, err = l.lock(path); err != nil {
+			return nil, err
+		}
 	}
 	whole := l.read(data, of)
-	if l.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil { // answers of servers may be private
-		return nil, unusable(path, err)
-	}
 	if err := l.file.Truncate(int64(whole)); err != nil {
 		return nil, errors.Join(unusable(path, err), l.file.Close())
 	}
@@ -54,6 +70,52 @@ func OpenLedger(path, of string) (*Ledger, error) {
 	}
 	return l, err
 }
+
+// lock opens the file for this process alone, and reads it.
+func (l *Ledger) lock(path string) (data []byte, err error) {
+	if l.file, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600); err != nil { // answers of servers may be private
+		return nil, unusable(path, err)
+	}
+	if err := syscall.Flock(int(l.file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(&fault.Error{Code: fault.CodeError, What: "another process keeps answers in that file", Where: path, Err: err, Next: "wait until it ends, or name another file with --work"}, l.Close())
+	}
+	if data, err = io.ReadAll(l.file); err != nil {
+		return nil, errors.Join(unusable(path, err), l.Close())
+	}
+	return data, nil
+}
+
+// headOf is what the plays of a ledger are of; "" where there are none yet. ok is false where it is another kind of file.
+func headOf(data []byte) (of string, ok bool) {
+	line, _, whole := bytes.Cut(data, []byte("\n"))
+	if !whole { // nothing, or a head that was cut off
+		start := []byte(`{"of":"`)
+		n := min(len(line), len(start))
+		return "", bytes.Equal(line[:n], start[:n])
+	}
+	var h head
+	d := json.NewDecoder(bytes.NewReader(line))
+	d.DisallowUnknownFields()
+	err := d.Decode(&h)
+	return h.Of, err == nil && h.Of != ""
+}
+
+// moveAside gives a file a name that no other has.
+func moveAside(path string) (old string, err error) {
+	for n := 1; ; n++ {
+		if old = path + ".old"; n > 1 {
+			old += strconv.Itoa(n)
+		}
+		if _, err := os.Lstat(old); errors.Is(err, fs.ErrNotExist) {
+			return old, os.Rename(path, old)
+		} else if err != nil {
+			return "", err
+		}
+	}
+}
+
+// Aside is where the ledger of other tools or servers went that was in the place; "" where there was none.
+func (l *Ledger) Aside() string { return l.aside }
 
 func unusable(path string, err error) error {
 	return &fault.Error{Code: fault.CodeExhausted, What: "cannot keep what the servers answer", Where: path, Err: err,

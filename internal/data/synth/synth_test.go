@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -211,14 +212,44 @@ func TestLedgerOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = l.Close()
-	if again := ledgerIn(t, path); again.get("a") == nil || again.Kept() != 1 {
+	again := ledgerIn(t, path)
+	if again.get("a") == nil || again.Kept() != 1 {
 		t.Error("what was kept is gone")
+	}
+	if _, err := OpenLedger(path, "of the shop"); fault.CodeOf(err) != fault.CodeError || !strings.Contains(err.Error(), "another process") {
+		t.Errorf("two write one ledger: %v", err)
+	}
+	_ = again.Close()
+	kept, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
 	}
 	other, err := OpenLedger(path, "of another shop")
 	if err != nil || other.get("a") != nil || other.Kept() != 0 {
-		t.Errorf("plays of other tools are taken for these: %v", err)
+		t.Fatalf("plays of other tools are taken for these: %v", err)
 	}
 	_ = other.Close()
+	if old, err := os.ReadFile(path + ".old"); err != nil || !bytes.Equal(old, kept) || other.Aside() != path+".old" {
+		t.Errorf("the plays of other tools are lost: %v", err)
+	}
+	third := ledgerIn(t, path)
+	_ = third.Close()
+	if old, err := os.ReadFile(path + ".old"); err != nil || !bytes.Equal(old, kept) || third.Aside() != path+".old2" {
+		t.Errorf("moved onto another: %v, %q", err, third.Aside())
+	}
+	for _, text := range []string{`{"id": "a", "task": "Look."}` + "\n", "notes\n", "notes", `{"of":"x","task":"y"}` + "\n", "\n"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := OpenLedger(path, "of the shop")
+		if left, _ := os.ReadFile(path); fault.CodeOf(err) != fault.CodeUsage || string(left) != text {
+			t.Errorf("%q: %v, left %q", text, err, left)
+		}
+	}
+	if err := os.WriteFile(path, []byte(`{"of":"of th`), 0o600); err != nil { // broken off in its first line
+		t.Fatal(err)
+	}
+	_ = ledgerIn(t, path).Close()
 }
 
 // A tool that says it changes nothing and does is named, and its calls do not share a session.
