@@ -135,6 +135,16 @@ func TestRefresh(t *testing.T) {
 	if again, _ := refresh("--dataset", "new.json", "--out", "newer.json"); again.Counts[synthesis.Untouched] != len(fresh) {
 		t.Errorf("a second time: %+v", again.Counts)
 	}
+	// what is known of the answers goes on from file to file, though no scenario is made for it
+	for i, files := range [][2]string{{"new.json", "third.json"}, {"third.json", "fourth.json"}} {
+		change := strings.NewReplacer("NEW = False", "NEW = True", "0.013", []string{"0.017", "0.019"}[i], `"2" if NEW`, []string{`"3" if NEW`, `"4" if NEW`}[i])
+		if err := os.WriteFile("bank.py", []byte(change.Replace(bankPython)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if next, _ := refresh("--dataset", files[0], "--out", files[1]); next.Counts[synthesis.Mended] < r.Counts[synthesis.Mended] || next.Counts[synthesis.NotLooked] > 0 {
+			t.Errorf("%s: %+v, before %+v", files[1], next.Counts, r.Counts)
+		}
+	}
 	if affected, err := scenario.Load(r.Affected); err != nil || len(affected) == 0 || affected[0].Split != scenario.Test {
 		t.Errorf("%v %d\n%s", err, len(affected), said)
 	}

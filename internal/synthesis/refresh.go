@@ -2,8 +2,10 @@ package synthesis
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -188,7 +190,7 @@ func (r *refresher) one(ctx context.Context, s *scenario.Scenario, touched refre
 		refresh.Stamp(s, r.now)
 		return Holds, nil, nil
 	}
-	mended, not, err := refresh.Mend(ctx, r.l.Tools, *s, r.result(s))
+	mended, last, not, err := refresh.Mend(ctx, r.l.Tools, *s, r.result(s))
 	if err != nil {
 		return "", nil, err
 	}
@@ -199,6 +201,9 @@ func (r *refresher) one(ctx context.Context, s *scenario.Scenario, touched refre
 		return Dropped, append(why, left...), err
 	}
 	*s = mended
+	if s.Provenance != nil && len(s.Provenance.Proof) > 0 {
+		r.old[s.Provenance.Proof[0]] = last
+	}
 	refresh.Stamp(s, r.now)
 	return Mended, why, nil
 }
@@ -250,7 +255,7 @@ func lastResults(path string) map[string]string {
 			Got  *synth.Played
 		}
 		if json.Unmarshal(line, &row) == nil && row.Got != nil && len(row.Got.Results) > 0 {
-			out[row.Play] = row.Got.Results[len(row.Got.Results)-1].Text
+			out[strings.TrimPrefix(row.Play, earlier)] = row.Got.Results[len(row.Got.Results)-1].Text
 		}
 		if err != nil {
 			return out
@@ -322,6 +327,9 @@ func (r *refresher) save(list, again []scenario.Scenario, out *Refreshed) error 
 	if err := r.l.Runnable(r.config, list); err != nil {
 		return err
 	}
+	if err := r.keepResults(list); err != nil {
+		return err
+	}
 	if err := scenario.Save(r.Out, list); err != nil || len(again) == 0 {
 		return err
 	}
@@ -331,6 +339,43 @@ func (r *refresher) save(list, again []scenario.Scenario, out *Refreshed) error 
 	}
 	out.Affected = strings.TrimSuffix(strings.TrimSuffix(r.Out, ".jsonl"), ".json") + ".affected.json"
 	return scenario.Save(out.Affected, again)
+}
+
+// earlier begins the names of results that were carried over: they are of another version of the servers, and no play to go on with.
+const earlier = "earlier "
+
+// keepResults carries the last results that are known into the work file beside the scenarios, for the next refresh.
+func (r *refresher) keepResults(list []scenario.Scenario) error {
+	var b bytes.Buffer
+	for i := range list {
+		if text := r.result(&list[i]); text != "" {
+			line, err := json.Marshal(map[string]any{"play": earlier + list[i].Provenance.Proof[0], "got": map[string]any{"results": []map[string]string{{"text": text}}}})
+			if err != nil {
+				return err
+			}
+			b.Write(append(line, '\n'))
+		}
+	}
+	if b.Len() == 0 {
+		return nil
+	}
+	cannot := func(err error) error {
+		return &fault.Error{Code: fault.CodeExhausted, What: "cannot keep what the servers answered", Where: workBeside(r.Out), Err: err, Next: "give --out another name"}
+	}
+	f, err := os.OpenFile(workBeside(r.Out), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) // answers of servers may be private
+	if err != nil {
+		return cannot(err)
+	}
+	if info, e := f.Stat(); e == nil && info.Size() == 0 {
+		_, err = f.WriteString("{\"of\":\"\"}\n") // of no catalog: it is begun anew for one
+	}
+	if err == nil {
+		_, err = f.Write(b.Bytes())
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return cannot(err)
+	}
+	return nil
 }
 
 // Table is what became of the scenarios that a change touches, and how many there are of each kind.

@@ -25,23 +25,23 @@ type seen struct {
 // Mend takes the values that a scenario's checks want from its gold calls as they are answered now, in two sessions: what
 // differs between these is taken for nothing. Only values move: a call that is refused now, an answer that is not where it
 // was, and a look that cannot be made leave why. before is the last gold call's result as it was when the scenario was made,
-// "" where that is not known.
-func Mend(ctx context.Context, from environment.Tools, s scenario.Scenario, before string) (out scenario.Scenario, why string, err error) {
+// "" where that is not known; last is that result as it is now.
+func Mend(ctx context.Context, from environment.Tools, s scenario.Scenario, before string) (out scenario.Scenario, last, why string, err error) {
 	a, why, err := play(ctx, from, s)
 	if why != "" || err != nil {
-		return s, why, err
+		return s, "", why, err
 	}
 	b, why, err := play(ctx, from, s)
 	if why != "" || err != nil {
-		return s, why, err
+		return s, "", why, err
 	}
 	s.Checks = slices.Clone(s.Checks)
 	for i := range s.Checks {
 		if why := mendCheck(&s, i, a, b, before); why != "" {
-			return s, fmt.Sprintf("checks[%d] (%s): %s", i, s.Checks[i].Type, why), nil
+			return s, "", fmt.Sprintf("checks[%d] (%s): %s", i, s.Checks[i].Type, why), nil
 		}
 	}
-	return s, "", nil
+	return s, a.last, "", nil
 }
 
 func play(ctx context.Context, from environment.Tools, s scenario.Scenario) (got seen, why string, err error) {
