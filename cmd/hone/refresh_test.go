@@ -145,6 +145,9 @@ func TestRefresh(t *testing.T) {
 			t.Errorf("%s: %+v, before %+v", files[1], next.Counts, r.Counts)
 		}
 	}
+	if code, _, said := hone(t, "", "synth", "--mcp-config", "mcp.json", "--out", "more.json", "-n", "5", "--work", "fourth.synth.jsonl"); code != 0 {
+		t.Errorf("what was carried over is in the way of hone synth: %d\n%s", code, said)
+	}
 	if affected, err := scenario.Load(r.Affected); err != nil || len(affected) == 0 || affected[0].Split != scenario.Test {
 		t.Errorf("%v %d\n%s", err, len(affected), said)
 	}

@@ -367,7 +367,7 @@ func (r *refresher) keepResults(list []scenario.Scenario) error {
 		return cannot(err)
 	}
 	if info, e := f.Stat(); e == nil && info.Size() == 0 {
-		_, err = f.WriteString("{\"of\":\"\"}\n") // of no catalog: it is begun anew for one
+		_, err = f.WriteString("{\"of\":\"earlier servers\"}\n") // of no catalog, so a ledger moves it aside
 	}
 	if err == nil {
 		_, err = f.Write(b.Bytes())
