@@ -49,7 +49,9 @@ func TestReference(t *testing.T) {
 	o := optionsOf(s)
 	o.N, o.Reference, o.ReferenceRuns = 30, p, 3
 	path := filepath.Join(t.TempDir(), "work.jsonl")
-	made, err := Run(t.Context(), s, steadyTools(), ledgerIn(t, path), o)
+	first := ledgerIn(t, path)
+	made, err := Run(t.Context(), s, steadyTools(), first, o)
+	_ = first.Close() // so that another may open it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +85,9 @@ func TestReferenceLost(t *testing.T) {
 	p := &pupil{solves: func(scenario.Scenario, int) bool { return true }, lost: func(_ scenario.Scenario, run int) bool { return run == 0 }}
 	o.N, o.Reference, o.ReferenceRuns = 12, p, 2
 	path := filepath.Join(t.TempDir(), "work.jsonl")
-	made, err := Run(t.Context(), s, steadyTools(), ledgerIn(t, path), o)
+	first := ledgerIn(t, path)
+	made, err := Run(t.Context(), s, steadyTools(), first, o)
+	_ = first.Close() // so that another may open it
 	if err != nil || len(made.Scenarios) != 12 || made.Report.PassRates["1/1"] != 12 {
 		t.Fatalf("%v %v", err, made)
 	}
