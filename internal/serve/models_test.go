@@ -20,7 +20,8 @@ import (
 type loader struct {
 	sampler policy.Sampler
 	slow    chan struct{} // until this is closed, the folder slow loads
-	freeing chan struct{} // not nil: unloading waits for it
+	freeing chan struct{} // not nil: unloading waits for it,
+	began   chan struct{} // and says that it has begun
 	mu      sync.Mutex
 	next    int
 	gone    []int
@@ -43,6 +44,7 @@ func (l *loader) Load(_ context.Context, name, dir string) (Model, error) {
 
 func (l *loader) Unload(m Model) {
 	if l.freeing != nil {
+		l.began <- struct{}{}
 		<-l.freeing
 	}
 	l.mu.Lock()
@@ -94,7 +96,7 @@ func TestAdapterIsFreedOnce(t *testing.T) {
 // A name whose adapter is replaced has a model at every moment, also while the old one is being freed.
 func TestReplacedNameIsAlwaysServed(t *testing.T) {
 	s := &sampler{says: "x", numSlots: 4}
-	l := &loader{sampler: s, freeing: make(chan struct{})}
+	l := &loader{sampler: s, freeing: make(chan struct{}), began: make(chan struct{})}
 	h := start(t, s, func(o *Options) { o.Adapters = l })
 	load := func(more string) (int, string) {
 		return post(t, h, "/v1/load_lora_adapter", `{"lora_name":"a","lora_path":"out"`+more+`}`)
@@ -104,18 +106,15 @@ func TestReplacedNameIsAlwaysServed(t *testing.T) {
 	}
 	loaded := make(chan int)
 	go func() { status, _ := load(`,"load_inplace":true`); loaded <- status }()
-	for {
-		status, body := post(t, h, "/v1/chat/completions", strings.Replace(hi, `"m"`, `"a"`, 1)+"}")
-		if status != 200 {
-			t.Fatalf("status %d: %s", status, body)
-		}
-		s.mu.Lock()
-		last := s.asked[len(s.asked)-1].Adapter
-		s.mu.Unlock()
-		if last == 1 {
-			break
-		}
+	<-l.began
+	if status, body := post(t, h, "/v1/chat/completions", strings.Replace(hi, `"m"`, `"a"`, 1)+"}"); status != 200 {
+		t.Errorf("status %d: %s", status, body)
 	}
+	s.mu.Lock()
+	if last := s.asked[len(s.asked)-1].Adapter; last != 1 {
+		t.Errorf("adapter %d answers", last)
+	}
+	s.mu.Unlock()
 	close(l.freeing)
 	if status := <-loaded; status != 200 {
 		t.Errorf("status %d", status)
