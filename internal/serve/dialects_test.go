@@ -298,12 +298,12 @@ func FuzzBodies(f *testing.F) {
 	h := server.Handler()
 	f.Fuzz(func(t *testing.T, body string) {
 		for _, r := range server.routes() {
-			if r.method != "POST" {
+			if r.Method != "POST" {
 				continue
 			}
-			w := serveOnce(h, r.path, body)
+			w := serveOnce(h, r.Path, body)
 			if w.Code >= 500 || w.Code >= 400 && !strings.Contains(w.Body.String(), `"error":{`) {
-				t.Errorf("%s %q: status %d: %s", r.path, body, w.Code, w.Body)
+				t.Errorf("%s %q: status %d: %s", r.Path, body, w.Code, w.Body)
 			}
 		}
 	})

@@ -13,6 +13,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/policy"
+	"hone/internal/serve/meter"
 )
 
 // dialect is a protocol in which completions are asked for and told. It translates, and does nothing else: all dialects are answered
@@ -143,7 +144,7 @@ func (s *Server) generating(d dialect) http.HandlerFunc {
 			refuseAs(w, refused, d.failure(refused))
 		}
 		numPrompt, numCompletion := x.counts()
-		s.o.Logger.Info("completion", "id", x.id, "request", w.Header().Get(requestID), "model", x.model.ID, "prompt_tokens", numPrompt,
+		s.o.Logger.Info("completion", "id", x.id, "request", w.Header().Get(RequestID), "model", x.model.ID, "prompt_tokens", numPrompt,
 			"completion_tokens", numCompletion, "policy_version", x.version, "seconds", time.Since(x.created).Seconds(), "failed", err != nil)
 	}
 }
@@ -290,7 +291,7 @@ func (s *Server) sample(ctx context.Context, x *exchange, a *answer, key policy.
 	if err != nil {
 		return err
 	}
-	s.metrics.waited(m.ID, time.Since(x.created))
+	s.metrics.Observe(queueTime, meter.Labels("model_name", m.ID), time.Since(x.created))
 	held := a.prompt
 	defer func() { m.slots.release(slot, m.Adapter, held) }()
 	sampling := q.sampling

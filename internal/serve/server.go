@@ -12,14 +12,12 @@ package serve
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"net"
-	"net/http"
 	"time"
 
 	"hone/internal/chat"
-	"hone/internal/fault"
+	"hone/internal/serve/meter"
 )
 
 // Options of a Server. Only Models is required.
@@ -40,7 +38,7 @@ type Options struct {
 type Server struct {
 	o         Options
 	models    *models
-	metrics   *metrics
+	metrics   *meter.Meter
 	responses *responses
 	created   int64 // Unix seconds
 }
@@ -66,43 +64,11 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{o: o, models: all, metrics: newMetrics(), responses: newResponses(), created: time.Now().Unix()}, nil
+	return &Server{o: o, models: all, metrics: meter.New(help()), responses: newResponses(), created: time.Now().Unix()}, nil
 }
-
-// readTimeout is how long a request may take to arrive, body included: 4 MB on a line of 1 Mbit/s. Slow bodies must not
-// hold connections for long.
-const readTimeout = 30 * time.Second
 
 // Serve answers on the listener until ctx is cancelled, then lets requests in flight finish for Options.Grace, and
 // cuts off the rest. It closes the listener. An orderly end is no error.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
-	if len(s.o.Keys) == 0 && !loopback(l.Addr().String()) {
-		return errors.Join(l.Close(), &fault.Error{Code: fault.CodeUsage, What: "will not serve without a key", Where: l.Addr().String(),
-			Why: "the address can be reached from other machines", Next: "set a key, or listen on 127.0.0.1"})
-	}
-	h := &http.Server{
-		Handler:           s.Handler(),
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       readTimeout,
-		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(s.o.Logger.Handler(), slog.LevelWarn),
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- h.Serve(l) }()
-	select {
-	case err := <-ended:
-		return &fault.Error{Code: fault.CodeError, What: "the server stopped", Where: l.Addr().String(), Err: err}
-	case <-ctx.Done():
-	}
-	grace, cancel := context.WithTimeout(context.Background(), s.o.Grace)
-	defer cancel()
-	err := h.Shutdown(grace)
-	if errors.Is(err, context.DeadlineExceeded) {
-		err = h.Close() // cancels the requests' contexts, and so their sampling
-	}
-	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
-	}
-	return err
+	return s.front().Serve(ctx, l, s.Handler())
 }

@@ -482,21 +482,21 @@ func TestEveryRouteIsGuarded(t *testing.T) {
 	locked := start(t, &sampler{}, func(o *Options) { o.Keys = []string{"sk-right"} })
 	open := start(t, &sampler{}, nil)
 	for _, r := range server.routes() {
-		if r.open {
-			if r.path != "/health" {
-				t.Errorf("%s is open to all", r.path)
+		if r.Open {
+			if r.Path != "/health" {
+				t.Errorf("%s is open to all", r.Path)
 			}
 			continue
 		}
-		path := strings.NewReplacer("{id}", "x").Replace(r.path)
-		if status, body := send(t, r.method, locked.URL+path, "{}"); status != 401 {
-			t.Errorf("%s %s without a key: status %d: %s", r.method, path, status, body)
+		path := strings.NewReplacer("{id}", "x").Replace(r.Path)
+		if status, body := send(t, r.Method, locked.URL+path, "{}"); status != 401 {
+			t.Errorf("%s %s without a key: status %d: %s", r.Method, path, status, body)
 		}
-		if status, body := send(t, r.method, open.URL+path, "{}", "Origin", "https://elsewhere.test"); status != 403 {
-			t.Errorf("%s %s from a web page: status %d: %s", r.method, path, status, body)
+		if status, body := send(t, r.Method, open.URL+path, "{}", "Origin", "https://elsewhere.test"); status != 403 {
+			t.Errorf("%s %s from a web page: status %d: %s", r.Method, path, status, body)
 		}
-		if status, body := send(t, r.method, open.URL+path, "{}", "Host", "rebound.test"); status != 403 {
-			t.Errorf("%s %s by another name: status %d: %s", r.method, path, status, body)
+		if status, body := send(t, r.Method, open.URL+path, "{}", "Host", "rebound.test"); status != 403 {
+			t.Errorf("%s %s by another name: status %d: %s", r.Method, path, status, body)
 		}
 	}
 }

@@ -1,0 +1,164 @@
+package serve
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"hone/internal/fault"
+)
+
+// Route is one of what a server answers. All else is refused.
+type Route struct {
+	Method, Path string
+	Open         bool // to anyone who can reach the server
+	Handle       http.HandlerFunc
+}
+
+// Front is what stands before the routes of a server: the names of requests, keys, whom it answers, limits, and the end in order.
+type Front struct {
+	Keys   []string // keys that clients may send; required to serve on anything but loopback
+	Grace  time.Duration
+	Logger *slog.Logger
+}
+
+// Handler answers the routes, and refuses all else.
+func (f Front) Handler(routes []Route) http.Handler {
+	mux := http.NewServeMux()
+	for _, r := range routes {
+		h := http.Handler(r.Handle)
+		if !r.Open {
+			h = f.guarded(r.Handle)
+		}
+		mux.Handle(r.Method+" "+r.Path, identified(h))
+	}
+	mux.Handle("/", identified(f.guarded(func(w http.ResponseWriter, r *http.Request) {
+		refuseAt(w, r, &apiError{http.StatusNotFound, "invalid_request_error", "", "not_found", "no route " + r.Method + " " + r.URL.Path})
+	})))
+	return mux
+}
+
+// RequestID is the header that names a request, in the answer and in the log.
+const RequestID = "X-Request-Id"
+
+// identified gives a request a name: the client's own where it sends one that can be written, else a new one.
+func identified(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get(RequestID)
+		if strings.Trim(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.:") != "" || id == "" || len(id) > 128 {
+			id = newID("req")
+		}
+		w.Header().Set(RequestID, id)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// refuseAt answers with an error in the form of the protocol that the path belongs to.
+func refuseAt(w http.ResponseWriter, r *http.Request, e *apiError) {
+	if strings.HasPrefix(r.URL.Path, "/v1/messages") {
+		refuseAs(w, e, messagesDialect{}.failure(e))
+		return
+	}
+	refuse(w, e)
+}
+
+// guarded lets through who has a key. Without keys only loopback is served, and then the request must also be
+// meant for it: a web page elsewhere can make a browser send requests here, by a name it has pointed at 127.0.0.1.
+func (f Front) guarded(next http.HandlerFunc) http.Handler {
+	var keys [][sha256.Size]byte // equal lengths, so that the comparison tells nothing of the keys'
+	for _, key := range f.Keys {
+		keys = append(keys, sha256.Sum256([]byte(key)))
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case keys == nil && !(loopback(r.Host) && localOrigin(r.Header.Get("Origin"))):
+			refuseAt(w, r, &apiError{http.StatusForbidden, "invalid_request_error", "", "forbidden", "only requests from this machine to localhost are answered"})
+		case keys != nil && !known(keys, r):
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			refuseAt(w, r, &apiError{http.StatusUnauthorized, "invalid_request_error", "", "invalid_api_key", "missing or wrong API key"})
+		default:
+			next(w, r)
+		}
+	})
+}
+
+// known reports whether a request has one of the keys, as OpenAI's clients send it, or as Anthropic's do.
+func known(keys [][sha256.Size]byte, r *http.Request) bool {
+	key, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !bearer {
+		if key = r.Header.Get("X-Api-Key"); key == "" {
+			return false
+		}
+	}
+	got, found := sha256.Sum256([]byte(key)), 0
+	for _, want := range keys { // all of them, so that the time tells nothing
+		found |= subtle.ConstantTimeCompare(got[:], want[:])
+	}
+	return found == 1
+}
+
+func loopback(hostPort string) bool {
+	host, _, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		host = strings.Trim(hostPort, "[]")
+	}
+	if host == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+func localOrigin(origin string) bool {
+	if origin == "" {
+		return true
+	}
+	u, err := url.Parse(origin)
+	return err == nil && loopback(u.Host)
+}
+
+// readTimeout is how long a request may take to arrive, body included: 4 MB on a line of 1 Mbit/s. Slow bodies must not
+// hold connections for long.
+const readTimeout = 30 * time.Second
+
+// Serve answers on the listener until ctx is cancelled, then lets requests in flight finish for Grace, and
+// cuts off the rest. It closes the listener. An orderly end is no error.
+func (f Front) Serve(ctx context.Context, l net.Listener, handler http.Handler) error {
+	if len(f.Keys) == 0 && !loopback(l.Addr().String()) {
+		return errors.Join(l.Close(), &fault.Error{Code: fault.CodeUsage, What: "will not serve without a key", Where: l.Addr().String(),
+			Why: "the address can be reached from other machines", Next: "set a key, or listen on 127.0.0.1"})
+	}
+	h := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       readTimeout,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(f.Logger.Handler(), slog.LevelWarn),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- h.Serve(l) }()
+	select {
+	case err := <-ended:
+		return &fault.Error{Code: fault.CodeError, What: "the server stopped", Where: l.Addr().String(), Err: err}
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.Background(), f.Grace)
+	defer cancel()
+	err := h.Shutdown(grace)
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = h.Close() // cancels the requests' contexts, and so their sampling
+	}
+	if served := <-ended; !errors.Is(served, http.ErrServerClosed) {
+		err = errors.Join(err, served)
+	}
+	return err
+}
