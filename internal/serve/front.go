@@ -162,3 +162,32 @@ func (f Front) Serve(ctx context.Context, l net.Listener, handler http.Handler) 
 	}
 	return err
 }
+
+// Refusal is why a request is refused, in the words of OpenAI's errors. Refuse answers with it.
+type Refusal = apiError
+
+// Refuse answers with an error in OpenAI's form.
+func Refuse(w http.ResponseWriter, e *Refusal) { refuse(w, e) }
+
+// ErrorBody is an error in OpenAI's form, for a stream that has begun.
+func ErrorBody(e *Refusal) any { return e.body() }
+
+// Stream sends server-sent events to a client. One that takes none for as long as there is patience is gone.
+type Stream struct{ events events }
+
+// NewStream begins nothing yet: headers may still be set.
+func NewStream(w http.ResponseWriter, patience time.Duration) *Stream {
+	return &Stream{events{w: w, patience: patience}}
+}
+
+// Begun reports whether something was sent.
+func (s *Stream) Begun() bool { return s.events.begun }
+
+// Send sends the lines of one event as they are, without the empty line behind them. It reports whether the client is still there.
+func (s *Stream) Send(lines string) bool {
+	if !s.events.begun {
+		s.events.begin()
+	}
+	s.events.line(lines)
+	return !s.events.gone
+}

@@ -61,7 +61,7 @@ func Serve(ctx context.Context, h *host.Host, c config.Config, o Options) error 
 	if o.Context == 0 {
 		o.Context = trainedAt(o.first())
 	}
-	listener, err := o.listener(keys)
+	listener, err := Listen(o.Listen, keys)
 	if err != nil {
 		return err
 	}
@@ -81,16 +81,12 @@ func Serve(ctx context.Context, h *host.Host, c config.Config, o Options) error 
 		return err
 	}
 	basemodel.SayPrograms(h, places.base.Engine)
-	level := slog.LevelWarn
-	if h.Verbose {
-		level = slog.LevelDebug
-	}
 	shorten, err := toolset.Shortener(h, c.Rollout)
 	if err != nil {
 		return err
 	}
 	options := serve.Options{Models: models, Keys: keys, MaxTokens: o.Context, Shorten: shorten,
-		Logger: slog.New(slog.NewTextHandler(h.Talk, &slog.HandlerOptions{Level: level}))}
+		Logger: Logger(h)}
 	if o.MaxAdapters > 0 {
 		options.Adapters = places
 	}
@@ -102,6 +98,15 @@ func Serve(ctx context.Context, h *host.Host, c config.Config, o Options) error 
 		return err
 	}
 	return s.Serve(ctx, listener)
+}
+
+// Logger writes a server's log to where a command talks: warnings, and with --verbose each request.
+func Logger(h *host.Host) *slog.Logger {
+	level := slog.LevelWarn
+	if h.Verbose {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(h.Talk, &slog.HandlerOptions{Level: level}))
 }
 
 // open finds the base model and the shape of what is served beside it, and refuses what the memory does not hold. Nothing is on a device

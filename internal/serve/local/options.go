@@ -11,22 +11,22 @@ import (
 	"hone/internal/learn/adapter"
 )
 
-// listener listens where it is to, before the model takes its time to load, and refuses what others can reach without a key.
-func (o *Options) listener(keys []string) (net.Listener, error) {
-	listener, err := net.Listen("tcp", o.Listen)
+// Listen listens at an address, before a model takes its time to load, and refuses what others can reach without a key.
+func Listen(address string, keys []string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot listen", Where: o.Listen, Next: "name another address with --listen", Err: err}
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot listen", Where: address, Next: "name another address with --listen", Err: err}
 	}
 	if at, ok := listener.Addr().(*net.TCPAddr); keys == nil && (!ok || !at.IP.IsLoopback()) {
 		_ = listener.Close() // nobody has come
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "will not serve without a key", Where: "--listen " + o.Listen,
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "will not serve without a key", Where: "--listen " + address,
 			Why: "the address can be reached from other machines", Next: "name the variable that holds a key with --key-env, or listen on 127.0.0.1"}
 	}
 	return listener, nil
 }
 
 // check validates the flags and reads the keys.
-func (o *Options) check(h *host.Host) (keys []string, err error) {
+func (o *Options) check(h *host.Host) ([]string, error) {
 	wrong := ""
 	switch {
 	case len(o.Models) == 0:
@@ -46,7 +46,12 @@ func (o *Options) check(h *host.Host) (keys []string, err error) {
 	if err := o.read(); err != nil {
 		return nil, err
 	}
-	for _, name := range o.KeyEnvs {
+	return Keys(h, o.KeyEnvs)
+}
+
+// Keys are what the variables of a server's clients' keys hold.
+func Keys(h *host.Host, variables []string) (keys []string, err error) {
+	for _, name := range variables {
 		key, _ := h.LookupEnv(name)
 		if key == "" {
 			return nil, &fault.Error{Code: fault.CodeUsage, What: "there is no key for clients to send", Where: "--key-env " + name,

@@ -1,0 +1,36 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hone/internal/proxy/local"
+)
+
+func newProxy(a *app) *cobra.Command {
+	o := local.Options{}
+	c := &cobra.Command{
+		Use:   "proxy --upstream URL|PROVIDER/MODEL",
+		Short: "Stand in front of another model's server",
+		Long: "proxy answers OpenAI's chat completions by asking another server, the upstream. Requests and answers go through as they\n" +
+			"are, streams event by event. Ctrl-C lets requests in flight finish.",
+		Example: "  hone proxy --upstream http://127.0.0.1:8000/v1\n  hone proxy --upstream openai/gpt-4o-mini --key-env PROXY_KEY --listen 0.0.0.0:8001",
+		Args:    arguments(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.config()
+			if err != nil {
+				return err
+			}
+			return local.Serve(cmd.Context(), a.Host, c, o)
+		},
+	}
+	f := c.Flags()
+	f.StringVar(&o.Upstream, "upstream", "", "base URL of the upstream, up to and including /v1, or PROVIDER/MODEL of the configuration's providers")
+	f.StringVar(&o.UpstreamModel, "upstream-model", "", "model to ask the upstream for, whatever clients name (default the client's)")
+	f.StringVar(&o.UpstreamKey, "upstream-key-env", "", "environment variable that holds the upstream's key; clients' keys are never sent on")
+	f.StringVar(&o.Listen, "listen", "127.0.0.1:8001", "address; port 0 takes a free one")
+	f.StringArrayVar(&o.KeyEnvs, "key-env", nil, "environment variable that holds a key that clients may send; may be repeated")
+	f.DurationVar(&o.Stall, "upstream-timeout", 2*time.Minute, "how long the upstream may send nothing before its request is given up")
+	return c
+}

@@ -1,0 +1,91 @@
+// Package local is hone proxy: a proxy before an upstream, with what its mode needs of this machine.
+package local
+
+import (
+	"context"
+	"time"
+
+	"hone/internal/config"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/proxy"
+	serving "hone/internal/serve/local"
+)
+
+// Options are the flags of hone proxy.
+type Options struct {
+	Upstream      string        // base URL, or PROVIDER/MODEL of the configuration
+	UpstreamModel string        // put in the place of the model that clients name; "": theirs
+	UpstreamKey   string        // variable that holds the upstream's key; "": none, or the provider's
+	Listen        string        // address
+	KeyEnvs       []string      // variables that hold the keys that clients may send; none: no key
+	Stall         time.Duration // how long the upstream may send nothing
+}
+
+// announced is what proxy prints once it answers.
+type announced struct {
+	URL      string `json:"url"`
+	Upstream string `json:"upstream"`
+}
+
+// Serve answers until ctx ends.
+func Serve(ctx context.Context, h *host.Host, c config.Config, o Options) error {
+	up, cost, err := o.upstream(h, c)
+	if err != nil {
+		return err
+	}
+	keys, err := serving.Keys(h, o.KeyEnvs)
+	if err != nil {
+		return err
+	}
+	p, err := proxy.New(proxy.Options{Upstream: up, Keys: keys, Cost: cost, Logger: serving.Logger(h)})
+	if err != nil {
+		return err
+	}
+	if h.DryRun {
+		h.Say("would answer at %s for %s", o.Listen, up.URL)
+		return nil
+	}
+	listener, err := serving.Listen(o.Listen, keys)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = listener.Close() }() // Serve has closed it where all went well
+	told := announced{URL: "http://" + listener.Addr().String() + "/v1", Upstream: up.URL}
+	if err := h.Print(told, [][]string{{told.URL}}); err != nil {
+		return err
+	}
+	h.Say("before %s; Ctrl-C lets requests in flight finish", up.URL)
+	return p.Serve(ctx, listener)
+}
+
+// upstream is the server that is meant, and what its tokens cost where that is known.
+func (o *Options) upstream(h *host.Host, c config.Config) (up proxy.Upstream, cost func(prompt, completion int) float64, err error) {
+	if o.Upstream == "" {
+		return up, nil, &fault.Error{Code: fault.CodeUsage, What: "--upstream is missing: give a base URL, or PROVIDER/MODEL", Next: "hone proxy --help"}
+	}
+	up = proxy.Upstream{URL: o.Upstream, Model: o.UpstreamModel, Stall: o.Stall}
+	if m, ok := c.ModelOf(o.Upstream); ok {
+		if m.API != "" && m.API != "openai" {
+			return up, nil, &fault.Error{Code: fault.CodeUsage, What: "the upstream does not answer chat completions", Where: "--upstream " + o.Upstream,
+				Why: "its api is " + m.API, Next: "name an endpoint of OpenAI's protocol"}
+		}
+		up.URL = m.URL
+		if up.Model == "" {
+			up.Model = m.Model
+		}
+		if o.UpstreamKey == "" {
+			o.UpstreamKey = m.KeyEnv
+		}
+		if m.Price != nil {
+			cost = m.Price.Of
+		}
+	}
+	if o.UpstreamKey != "" {
+		if up.Key, _ = h.LookupEnv(o.UpstreamKey); up.Key == "" {
+			return up, nil, &fault.Error{Code: fault.CodeUsage, What: "there is no key for the upstream", Where: "--upstream-key-env " + o.UpstreamKey,
+				Why: "the variable is not set or empty", Next: "set it"}
+		}
+	}
+	return up, cost, nil
+}
