@@ -24,6 +24,7 @@ func newCurate(a *app) *cobra.Command {
 	c.PersistentFlags().StringVar(&x.Author, "author", "", "who makes the operations (default $USER)")
 	at := func(run func(c *cobra.Command, d *job.Desk, args []string) error) func(*cobra.Command, []string) error {
 		return func(c *cobra.Command, args []string) error {
+			x.Look = c.Name() == "show" || c.Name() == "export"
 			if x.Author == "" {
 				x.Author, _ = a.LookupEnv("USER")
 			}
@@ -97,6 +98,9 @@ func newCurateDo(a *app, at atDesk) *cobra.Command {
 			return d.DoLines(c.Context(), a.Stdin, a.Data)
 		}
 		op.Do = args[0]
+		if err := curate.Missing(op.Do, func(name string) bool { return c.Flags().Changed(name) }); err != nil {
+			return err
+		}
 		done, findings, err := d.Do(op)
 		if err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 	"hone/internal/data/curate"
 	"hone/internal/data/export"
 	"hone/internal/data/formats"
+	"hone/internal/data/source"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/lines"
@@ -29,13 +30,14 @@ type Curating struct {
 	Ledger  string // "" is beside the data, DATA.curation.jsonl
 	Catalog string // of rows that name no tools
 	Author  string
+	Look    bool // do nothing: then another process may be at work on them
 }
 
-// Desk is traces that are being curated, with the tools of those that list none.
+// Desk is traces that are being curated.
 type Desk struct {
 	*curate.Curation
 	x       Curating
-	catalog []chat.Tool
+	checker *curate.Checker
 }
 
 // Open reads the traces and what was done to them. The desk is to be closed.
@@ -47,24 +49,9 @@ func (x Curating) Open(h *host.Host) (*Desk, error) {
 	if report.NumRefused() > 0 {
 		report.Tell(h.Say)
 	}
-	d := &Desk{x: x}
+	d := &Desk{x: x, checker: curate.NewChecker()}
 	tools := catalogs{x.Catalog, map[string]*mcp.Catalog{}}
-	for i := range rows {
-		if rows[i].Shown == nil {
-			continue
-		}
-		if err := tools.toolsFor(&rows[i]); err != nil {
-			return nil, err
-		}
-	}
-	catalog, err := tools.of(&rows[0])
-	if err != nil {
-		return nil, err
-	}
-	if catalog != nil {
-		d.catalog = catalog.Tools()
-	}
-	d.Curation, err = curate.Open(rows, cmp.Or(x.Ledger, strings.TrimRight(x.Data, "/")+".curation.jsonl"))
+	d.Curation, err = curate.Open(rows, cmp.Or(x.Ledger, strings.TrimRight(x.Data, "/")+source.Curation), curate.Options{ReadOnly: x.Look, Tools: tools.toolsFor})
 	return d, err
 }
 
@@ -75,7 +62,7 @@ func (d *Desk) Do(op curate.Op) (done curate.Op, findings []string, err error) {
 		return done, nil, err
 	}
 	if t, err := d.Trace(done.Trace); err == nil { // it may have been split off by what was undone
-		findings = curate.NewChecker(d.catalog).Findings(&t.Row)
+		findings = d.checker.Findings(&t.Row)
 	}
 	return done, findings, nil
 }
@@ -98,7 +85,7 @@ func (d *Desk) DoLines(ctx context.Context, in io.Reader, out io.Writer) error {
 
 // Rules rejects what they refuse.
 func (d *Desk) Rules(r curate.Rules) (curate.Ruled, error) {
-	r.Author, r.Catalog = cmp.Or(r.Author, d.x.Author), d.catalog
+	r.Author = cmp.Or(r.Author, d.x.Author)
 	return d.Apply(r)
 }
 
@@ -118,10 +105,9 @@ type Listed struct {
 
 // List tells of all traces.
 func (d *Desk) List() (out []Listed, rows [][]string) {
-	checker := curate.NewChecker(d.catalog)
 	rows = [][]string{{"trace", "status", "rating", "messages", "calls", "operations", "findings", "task"}}
 	for _, t := range d.Traces() {
-		x := Listed{ID: t.ID, Status: cmp.Or(t.Status, "undecided"), Why: t.Why, By: t.By, Rating: t.Rating, Messages: len(t.Row.Messages), Ops: t.Ops, Findings: checker.Findings(&t.Row), Task: t.Row.Task()}
+		x := Listed{ID: t.ID, Status: cmp.Or(t.Status, "undecided"), Why: t.Why, By: t.By, Rating: t.Rating, Messages: len(t.Row.Messages), Ops: t.Ops, Findings: d.checker.Findings(&t.Row), Task: t.Row.Task()}
 		for _, m := range t.Row.Messages {
 			x.Calls += len(m.ToolCalls)
 		}
@@ -187,11 +173,7 @@ func (d *Desk) Preview(h *host.Host, c config.Config, base, id string) error {
 	if err != nil {
 		return err
 	}
-	tools := t.Row.Tools
-	if len(tools) == 0 {
-		tools = d.catalog
-	}
-	rows, err := r.Sequences(t.Row.Messages, t.Row.Opening, tools)
+	rows, err := r.Sequences(t.Row.Messages, t.Row.Opening, t.Row.Tools)
 	if err != nil {
 		return &fault.Error{Code: fault.CodeUsage, What: "the chat template cannot write the trace", Where: id, Err: err, Next: "hone curate show " + d.x.Data + " " + id}
 	}

@@ -32,10 +32,23 @@ type family struct {
 	present []*Trace
 }
 
+// Options of Open. The zero value is ready.
+type Options struct {
+	// ReadOnly makes that the ledger is read and not locked, so that it can be looked at while another process writes it. Nothing can
+	// be done then.
+	ReadOnly bool
+	// Tools gives a row its tools where it names none; nil leaves it as it is. They are no part of what the ledger belongs to.
+	Tools func(*dataset.Row) error
+}
+
 // Open takes rows as traces, and their ledger at path, which is begun with the first operation. Its errors are *fault.Error: a ledger
 // of other rows, or one that another process writes, or that is damaged before its end.
-func Open(rows []dataset.Row, path string) (*Curation, error) {
+func Open(rows []dataset.Row, path string, o Options) (*Curation, error) {
 	c := &Curation{byRoot: map[string]*family{}, root: map[string]string{}, now: time.Now}
+	hashes, err := hashesOf(rows, o.Tools)
+	if err != nil {
+		return nil, err
+	}
 	for _, r := range rows {
 		t := &Trace{ID: r.Name(), Row: r}
 		for n := 2; c.byRoot[t.ID] != nil; n++ {
@@ -45,12 +58,8 @@ func Open(rows []dataset.Row, path string) (*Curation, error) {
 		c.byRoot[t.ID] = &family{first: t, present: []*Trace{t}}
 		c.root[t.ID] = t.ID
 	}
-	hash, err := hashOf(rows)
-	if err != nil {
-		return nil, err
-	}
 	var ops []Op
-	if c.ledger, ops, err = openLedger(path, hash); err != nil {
+	if c.ledger, ops, err = openLedger(path, hashes, o.ReadOnly); err != nil {
 		return nil, err
 	}
 	for _, op := range ops {
@@ -71,35 +80,64 @@ func (c *Curation) Close() { c.ledger.close() }
 // Do makes an operation and writes it down; op says what is to be done, by whom. The trace comes back as it is then. The error, a
 // *fault.Error with exit code 2, says why it cannot be made; nothing has changed then.
 func (c *Curation) Do(op Op) (Op, error) {
+	done, err := c.DoAll([]Op{op})
+	if len(done) == 0 {
+		return op, err
+	}
+	return done[0], err
+}
+
+// DoAll makes several operations and writes them down at once. Where one cannot be made, or they cannot be written, none is.
+func (c *Curation) DoAll(list []Op) ([]Op, error) {
+	first, before := len(c.ops), make([][]*Trace, 0, len(list))
+	back := func() {
+		for i := len(c.ops) - 1; i >= first; i-- {
+			f := c.familyOf(c.ops[i].Trace)
+			f.ops, f.present = f.ops[:len(f.ops)-1], before[i-first]
+		}
+		c.ops = c.ops[:first]
+	}
+	for _, op := range list {
+		was, err := c.make(op)
+		if err != nil {
+			back()
+			return nil, err
+		}
+		before = append(before, was)
+	}
+	done := slices.Clone(c.ops[first:])
+	if err := c.ledger.append(done); err != nil {
+		back()
+		return nil, err
+	}
+	return done, nil
+}
+
+// make makes an operation without writing it down; before is what there was of its family.
+func (c *Curation) make(op Op) (before []*Trace, err error) {
 	op.Seq, op.At, op.Diff = len(c.ops)+1, c.now().UTC().Truncate(time.Second), nil
 	refused := func(err error) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "cannot " + strings.ReplaceAll(op.Do, "_", " "), Where: op.Trace, Err: err, Next: "hone curate show says what the trace holds"}
 	}
 	if op.Do == Undo {
 		if op.Of < 1 || op.Of > len(c.ops) {
-			return op, refused(fmt.Errorf("there is no operation %d: there are %d", op.Of, len(c.ops)))
+			return nil, refused(fmt.Errorf("there is no operation %d: there are %d", op.Of, len(c.ops)))
 		}
 		op.Trace = c.ops[op.Of-1].Trace
 		if !c.live(c.familyOf(op.Trace))[op.Of-1] {
-			return op, refused(fmt.Errorf("operation %d is undone already", op.Of))
+			return nil, refused(fmt.Errorf("operation %d is undone already", op.Of))
 		}
 	}
 	f := c.familyOf(op.Trace)
 	if f == nil {
-		return op, refused(fmt.Errorf("there is no trace %q", op.Trace))
+		return nil, refused(fmt.Errorf("there is no trace %q", op.Trace))
 	}
-	before := f.present
+	before = f.present
 	if err := c.take(op); err != nil {
-		return op, refused(err)
+		return nil, refused(err)
 	}
-	op.Diff = familyDiff(before, f.present, op.Trace)
-	c.ops[len(c.ops)-1].Diff = op.Diff
-	if err := c.ledger.append(op); err != nil {
-		f.ops, f.present = f.ops[:len(f.ops)-1], before
-		c.ops = c.ops[:len(c.ops)-1]
-		return op, err
-	}
-	return op, nil
+	c.ops[len(c.ops)-1].Diff = familyDiff(before, f.present, op.Trace)
+	return before, nil
 }
 
 // familyDiff is what changed in the trace that an operation names.

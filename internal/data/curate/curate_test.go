@@ -35,7 +35,7 @@ func example(id string) dataset.Row {
 
 func open(t testing.TB, rows []dataset.Row, path string) *Curation {
 	t.Helper()
-	c, err := Open(rows, path)
+	c, err := Open(rows, path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestUndoneIsTheTrace(t *testing.T) {
 		n++
 		path := filepath.Join(dir, fmt.Sprint(n))
 		rows := []dataset.Row{example("x"), example("y")}
-		c, err := Open(rows, path)
+		c, err := Open(rows, path, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestUndoneIsTheTrace(t *testing.T) {
 			}
 		}
 		c.Close()
-		again, err := Open(rows, path)
+		again, err := Open(rows, path, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -213,7 +213,7 @@ func TestLedger(t *testing.T) {
 	c.now = func() time.Time { return time.Date(2026, 11, 23, 1, 2, 3, 4, time.UTC) }
 	do(t, c, Op{Do: Reject, Trace: "x#2", Why: "a copy"})
 	do(t, c, Op{Do: EditText, Trace: "x", Message: 1, Text: "1st"})
-	if _, err := Open(rows, path); fault.CodeOf(err) != fault.CodeError || !strings.Contains(err.Error(), "another process") {
+	if _, err := Open(rows, path, Options{}); fault.CodeOf(err) != fault.CodeError || !strings.Contains(err.Error(), "another process") {
 		t.Errorf("two at once: %v", err)
 	}
 	c.Close()
@@ -241,14 +241,14 @@ func TestLedger(t *testing.T) {
 	if whole, _ := os.ReadFile(path); strings.Count(string(whole), "\n") != 4 || !strings.HasPrefix(string(whole), string(text)) {
 		t.Errorf("%s", whole)
 	}
-	if _, err := Open(rows[:1], path); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "others than the ledger's") {
+	if _, err := Open(rows[:1], path, Options{}); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "others than the ledger's") {
 		t.Errorf("%v", err)
 	}
 	for _, damage := range []string{"x\n", lines[0] + "\n" + lines[2] + "\n", lines[0] + "\n{\n", lines[0] + "\n" + strings.Replace(lines[1], "x#2", "z", 1) + "\n"} {
 		if err := os.WriteFile(path, []byte(damage), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Open(rows, path); fault.CodeOf(err) != fault.CodeError {
+		if _, err := Open(rows, path, Options{}); fault.CodeOf(err) != fault.CodeError {
 			t.Errorf("%q: %v", damage, err)
 		}
 	}
@@ -256,7 +256,7 @@ func TestLedger(t *testing.T) {
 
 func TestFindings(t *testing.T) {
 	r := example("x")
-	checker := NewChecker([]chat.Tool{{Name: "g"}})
+	checker := NewChecker()
 	if found := checker.Findings(&r); len(found) != 0 {
 		t.Errorf("%q", found)
 	}

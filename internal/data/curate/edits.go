@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"hone/internal/chat"
+	"hone/internal/data/dataset"
+	"hone/internal/episode/trajectory"
 )
 
 // apply makes an operation on a family of traces, the first of which was read from the file and the others were split off. It changes
@@ -19,6 +21,9 @@ func apply(family []*Trace, op Op) ([]*Trace, error) {
 	out := slices.Clone(family)
 	out[i] = t
 	t.Ops = append(t.Ops, op.Seq)
+	if op.edits() {
+		t.void()
+	}
 	var err error
 	switch op.Do {
 	case DeleteTurn:
@@ -47,12 +52,27 @@ func apply(family []*Trace, op Op) ([]*Trace, error) {
 		t.Rating = op.Rating
 	case Accept:
 		t.Status, t.Why, t.By = Accepted, op.Why, op.Author
+		t.vouch()
 	case Reject:
 		t.Status, t.Why, t.By = Rejected, op.Why, op.Author
 	default:
 		return nil, fmt.Errorf("there is no operation %q", op.Do)
 	}
 	return out, err
+}
+
+// void takes from a trace what is no longer proven once it reads otherwise: that its checks hold, and what a judge gave. What it failed
+// stands until a person accepts what became of it, or else a trace that failed would pass by losing its system message.
+func (t *Trace) void() {
+	t.Edited = true
+	t.Row.Terms = slices.DeleteFunc(slices.Clone(t.Row.Terms), func(x trajectory.Term) bool { return x.Name != "checks" || x.Score == 1 })
+}
+
+// vouch puts a person's word in place of what was measured of the trace before it was edited.
+func (t *Trace) vouch() {
+	if t.Edited {
+		t.Row.Terms, t.Row.Outcome = nil, ""
+	}
 }
 
 // keep leaves the messages out that f refuses. Those of the opening stay its opening.
@@ -190,6 +210,8 @@ func (t *Trace) edit(op Op) error {
 		}
 		m.ToolCalls = slices.Clone(m.ToolCalls)
 		m.ToolCalls[op.Call].Arguments = op.Text
+		id := m.ToolCalls[op.Call].ID
+		t.Row.Results = slices.DeleteFunc(slices.Clone(t.Row.Results), func(r dataset.Result) bool { return r.Call.ID == id }) // it was another call's
 	}
 	return nil
 }

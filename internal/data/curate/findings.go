@@ -12,14 +12,11 @@ import (
 
 // Checker holds traces against the schemas of their tools. It keeps what it compiled, since traces share tools.
 type Checker struct {
-	tools   []chat.Tool // of a catalog: of rows that list none
 	schemas map[string]*schema.Schema
 }
 
-// NewChecker checks rows without tools by those of a catalog, where there are any.
-func NewChecker(tools []chat.Tool) *Checker {
-	return &Checker{tools: tools, schemas: map[string]*schema.Schema{}}
-}
+// NewChecker returns one that has compiled nothing yet.
+func NewChecker() *Checker { return &Checker{schemas: map[string]*schema.Schema{}} }
 
 func (c *Checker) schemaOf(t chat.Tool) *schema.Schema {
 	key := string(t.InputSchema)
@@ -34,9 +31,6 @@ func (c *Checker) schemaOf(t chat.Tool) *schema.Schema {
 func (c *Checker) Findings(r *dataset.Row) []string {
 	var out []string
 	tools := r.Tools
-	if len(tools) == 0 {
-		tools = c.tools
-	}
 	open, learnt := []string{}, false
 	for i, m := range r.Messages {
 		if m.Role != chat.ToolRole && len(open) > 0 {

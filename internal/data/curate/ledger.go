@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -18,10 +19,11 @@ import (
 
 // ledger is a file of JSON lines that only grows: a header, then operations. Each is on the disk before it counts.
 type ledger struct {
-	path string
-	hash string
-	f    *os.File // nil until it is written to, where there is none
-	dry  bool     // write nothing
+	path   string
+	hashes []string // of the rows: the first is written, any is read
+	f      *os.File // nil until it is written to, where there is none
+	dry    bool     // write nothing
+	still  bool     // opened to be read alone
 	torn error    // why a part of a line is left at the end; nothing may be written behind it
 }
 
@@ -31,29 +33,47 @@ type header struct {
 	SHA256   string `json:"sha256"`   // of the rows as hone writes them
 }
 
-func hashOf(rows []dataset.Row) (string, error) {
-	h := sha256.New()
+// hashesOf gives rows their tools and returns the hash of them as they were read and, where that is another one, with their tools: that
+// is how it was once taken, and such a ledger is one still.
+func hashesOf(rows []dataset.Row, tools func(*dataset.Row) error) ([]string, error) {
+	read, full := sha256.New(), sha256.New()
 	var line []byte
 	for i := range rows {
 		var err error
 		if line, err = rows[i].AppendJSON(line[:0]); err != nil {
-			return "", err
+			return nil, err
 		}
-		h.Write(append(line, '\n'))
+		read.Write(append(line, '\n'))
+		shown := rows[i].Shown != nil
+		if tools != nil {
+			if err := tools(&rows[i]); err != nil {
+				return nil, err
+			}
+			if shown {
+				if line, err = rows[i].AppendJSON(line[:0]); err != nil {
+					return nil, err
+				}
+			}
+		}
+		full.Write(append(line, '\n'))
 	}
-	return hex.EncodeToString(h.Sum(nil)), nil
+	return slices.Compact([]string{hex.EncodeToString(read.Sum(nil)), hex.EncodeToString(full.Sum(nil))}), nil
 }
 
-func openLedger(path, hash string) (*ledger, []Op, error) {
-	l := &ledger{path: path, hash: hash}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+func openLedger(path string, hashes []string, still bool) (*ledger, []Op, error) {
+	l := &ledger{path: path, hashes: hashes, still: still}
+	flags := os.O_RDWR | os.O_APPEND
+	if still {
+		flags = os.O_RDONLY
+	}
+	f, err := os.OpenFile(path, flags, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return l, nil, nil
 	}
 	if err != nil {
 		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the ledger", Where: path, Err: err}
 	}
-	if l.f = f; unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+	if l.f = f; !still && unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
 		l.close()
 		return nil, nil, &fault.Error{Code: fault.CodeError, What: "another process curates these traces", Where: path, Next: "wait until it ends"}
 	}
@@ -71,7 +91,7 @@ func (l *ledger) read() ([]Op, error) {
 		return nil, err
 	}
 	whole := bytes.LastIndexByte(data, '\n') + 1
-	if whole < len(data) {
+	if whole < len(data) && !l.still { // another process may be writing it
 		if err := l.f.Truncate(int64(whole)); err != nil {
 			return nil, err
 		}
@@ -89,7 +109,7 @@ func (l *ledger) read() ([]Op, error) {
 			if err := json.Unmarshal(line, &h); err != nil || h.Curation != 1 {
 				return nil, damaged(fmt.Errorf("its first line is no header of a curation"))
 			}
-			if h.SHA256 != l.hash {
+			if !slices.Contains(l.hashes, h.SHA256) {
 				return nil, &fault.Error{Code: fault.CodeUsage, What: "the traces are others than the ledger's", Where: l.path,
 					Why: "they have changed since they were curated", Next: "restore them, or name another --ledger"}
 			}
@@ -107,10 +127,13 @@ func (l *ledger) read() ([]Op, error) {
 	return ops, nil
 }
 
-// append writes an operation behind the others, and a header before the first.
-func (l *ledger) append(op Op) error {
-	if l.dry {
+// append writes operations behind the others, and a header before the first. They are on the disk when it returns, or none is.
+func (l *ledger) append(ops []Op) error {
+	if l.dry || len(ops) == 0 {
 		return nil
+	}
+	if l.still {
+		return &fault.Error{Code: fault.CodeError, What: "the traces were opened to be read alone", Where: l.path}
 	}
 	if l.torn != nil {
 		return &fault.Error{Code: fault.CodeExhausted, What: "the ledger ends in a line that is not whole", Where: l.path, Err: l.torn, Next: "make room and start again: the part is cut off then"}
@@ -130,15 +153,18 @@ func (l *ledger) append(op Op) error {
 	}
 	info, err := l.f.Stat()
 	if err == nil && info.Size() == 0 {
-		text, err = json.Marshal(header{1, l.hash})
+		text, err = json.Marshal(header{1, l.hashes[0]})
 		text = append(text, '\n')
 	}
-	var line []byte
-	if err == nil {
-		line, err = json.Marshal(op)
+	for i := range ops {
+		var line []byte
+		if err == nil {
+			line, err = json.Marshal(ops[i])
+		}
+		text = append(append(text, line...), '\n')
 	}
 	if err == nil {
-		_, err = l.f.Write(append(append(text, line...), '\n'))
+		_, err = l.f.Write(text)
 	}
 	if err == nil {
 		err = l.f.Sync()

@@ -3,6 +3,7 @@ package curate
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"hone/internal/chat"
@@ -52,6 +53,42 @@ type Diff struct {
 	Added   []chat.Message `json:"added"`
 }
 
+// edits reports whether it makes that a trace reads otherwise.
+func (op Op) edits() bool {
+	switch op.Do {
+	case DeleteTurn, DeleteStep, MergeTurns, EditText, EditReasoning, EditArguments, DropSystem, Split:
+		return true
+	}
+	return false
+}
+
+// Needs are the members by which an operation says what it is about, as JSON names them. One that is left out would count as 0.
+func Needs(do string) []string {
+	switch do {
+	case DeleteTurn, MergeTurns, Split:
+		return []string{"trace", "turn"}
+	case DeleteStep:
+		return []string{"trace", "message"}
+	case EditText, EditReasoning, EditArguments:
+		return []string{"trace", "message", "text"}
+	case Rate:
+		return []string{"trace", "rating"}
+	case Undo:
+		return []string{"of"}
+	}
+	return []string{"trace"}
+}
+
+// Missing is an error where given, which tells whether a member was given, has not all that an operation needs.
+func Missing(do string, given func(name string) bool) error {
+	for _, name := range Needs(do) {
+		if !given(name) {
+			return &fault.Error{Code: fault.CodeUsage, What: "cannot " + strings.ReplaceAll(do, "_", " "), Why: "it does not say which " + name, Next: "name its " + strings.Join(Needs(do), ", ")}
+		}
+	}
+	return nil
+}
+
 // replaces reports whether an operation that is made again takes away what it took away the first time. Messages and turns are
 // numbered as they were then: after an undo another one may have the number.
 func (op Op) replaces(d *Diff) bool {
@@ -76,6 +113,7 @@ type Trace struct {
 	Why    string // of its status
 	By     string // who decided
 	Rating int    // 1 to 5, 0 for none
+	Edited bool   // it reads otherwise than its episode went
 	Ops    []int  // the operations that made it what it is, by number
 }
 
@@ -118,7 +156,11 @@ func ParseOp(line []byte) (Op, error) {
 	if err := d.Decode(&op); err != nil {
 		return op, fault.JSON(err)
 	}
-	return op, nil
+	var given map[string]json.RawMessage
+	if err := json.Unmarshal(line, &given); err != nil {
+		return op, fault.JSON(err)
+	}
+	return op, Missing(op.Do, func(name string) bool { return given[name] != nil })
 }
 
 // Kinds are the names of all operations.

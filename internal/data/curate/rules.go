@@ -25,8 +25,7 @@ type Rules struct {
 	PerTool      int     // most traces for each tool: one stays while any of its tools has fewer; 0 has no bound
 	PerLength    int     // most traces of each length, a measure of difficulty: no call, one, 2 to 3, 4 to 7, ...; 0 has no bound
 
-	Catalog []chat.Tool // tools of rows that list none
-	Author  string      // of the operations
+	Author string // of the operations
 }
 
 // Ruled is what rules did: how many traces they looked at, and rejected by reason.
@@ -43,12 +42,12 @@ func (c *Curation) Apply(r Rules) (Ruled, error) {
 	if r.Near < 0 || r.Near > 1 {
 		return out, &fault.Error{Code: fault.CodeUsage, What: "a similarity is above 0 and at most 1", Where: fmt.Sprint(r.Near)}
 	}
-	checker := NewChecker(r.Catalog)
+	checker := NewChecker()
 	var left []*Trace
-	reject := func(t *Trace, rule, why string) error {
+	var rejects []Op // written down at once: each by itself waits for the disk
+	reject := func(t *Trace, rule, why string) {
 		out.Rejected[rule]++
-		_, err := c.Do(Op{Do: Reject, Trace: t.ID, Author: r.Author, Why: rule + ": " + why})
-		return err
+		rejects = append(rejects, Op{Do: Reject, Trace: t.ID, Author: r.Author, Why: rule + ": " + why})
 	}
 	for _, t := range c.Traces() {
 		if t.Status == Rejected {
@@ -63,20 +62,19 @@ func (c *Curation) Apply(r Rules) (Ruled, error) {
 			left = append(left, t)
 			continue
 		}
-		if err := reject(t, rule, why); err != nil {
-			return out, err
-		}
+		reject(t, rule, why)
 	}
 	for _, step := range []func([]*Trace) map[*Trace][2]string{r.copies, r.tooMany} {
 		refused := step(left)
 		for _, t := range left {
 			if why, there := refused[t]; there {
-				if err := reject(t, why[0], why[1]); err != nil {
-					return out, err
-				}
+				reject(t, why[0], why[1])
 			}
 		}
 		left = slices.DeleteFunc(left, func(t *Trace) bool { _, there := refused[t]; return there })
+	}
+	if _, err := c.DoAll(rejects); err != nil {
+		return Ruled{}, err
 	}
 	out.Left = len(left)
 	for _, t := range left {
@@ -91,6 +89,9 @@ func (c *Curation) Apply(r Rules) (Ruled, error) {
 func (r Rules) refuses(t *Trace, checker *Checker) (rule, why string) {
 	if why := t.Row.NotDemonstrated(); r.ChecksPassed && why != "" {
 		return "checks passed", why
+	}
+	if r.ChecksPassed && t.Edited {
+		return "checks passed", "it was edited since its checks were made"
 	}
 	if r.ChecksPassed && !hasTerm(&t.Row, "checks") {
 		return "checks passed", "it was not scored by checks"
@@ -180,21 +181,20 @@ func (r Rules) copies(list []*Trace) map[*Trace][2]string {
 	if r.Near == 0 {
 		return out
 	}
-	ordered := byWorth(list)
-	var texts []string
-	for _, t := range ordered {
-		texts = append(texts, gist(&t.Row))
-	}
-	index, kept := near.NewIndex(r.Near), []*Trace{}
-	for i, text := range near.Read(texts...) {
-		found := index.Near(text)
-		at := slices.IndexFunc(found, func(m near.Match) bool { return m.SameValues })
-		if at >= 0 && ordered[i].Status != Accepted {
-			out[ordered[i]] = [2]string{"near copy", fmt.Sprintf("of %s (%.2f)", kept[found[at].ID].ID, found[at].Similarity)}
-			continue
+	index, kept := near.NewCopies(r.Near), []*Trace{}
+	for some := range slices.Chunk(byWorth(list), 1024) { // so that no more of them are held as they were read
+		var texts []string
+		for _, t := range some {
+			texts = append(texts, gist(&t.Row))
 		}
-		index.Add(text)
-		kept = append(kept, ordered[i])
+		for i, text := range near.Read(texts...) {
+			if found, there := index.Of(text); there && some[i].Status != Accepted {
+				out[some[i]] = [2]string{"near copy", fmt.Sprintf("of %s (%.2f)", kept[found.ID].ID, found.Similarity)}
+				continue
+			}
+			index.Add(text)
+			kept = append(kept, some[i])
+		}
 	}
 	return out
 }

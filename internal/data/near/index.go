@@ -89,13 +89,17 @@ type Index struct {
 
 // NewIndex returns an empty one. A pair is near from a similarity of threshold on, which is above 0 and at most 1.
 func NewIndex(threshold float64) *Index {
-	x := &Index{threshold: threshold}
-	// A signature shows the similarity with a standard deviation of sqrt(s (1-s) / numHashes); four of them are one pair in 30,000.
-	x.least = int(numHashes*threshold - 4*math.Sqrt(numHashes*threshold*(1-threshold)))
+	x := &Index{threshold: threshold, least: leastEqual(threshold)}
 	for b := range x.newest {
 		x.newest[b] = map[[rows]uint32]int32{}
 	}
 	return x
+}
+
+// leastEqual is in how many places the signatures of a near pair are equal at least. A signature shows the similarity with a standard
+// deviation of sqrt(s (1-s) / numHashes); four of them are one pair in 30,000.
+func leastEqual(threshold float64) int {
+	return int(numHashes*threshold - 4*math.Sqrt(numHashes*threshold*(1-threshold)))
 }
 
 func (t *Text) band(b int) [rows]uint32 { return [rows]uint32(t.signature[b*rows : (b+1)*rows]) }

@@ -90,16 +90,27 @@ func filesOf(path string) ([]string, error) {
 		return []string{path}, nil
 	}
 	var files []string
-	err = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+	root := strings.TrimRight(path, "/") + "/" // through a link, which WalkDir does not follow by itself
+	err = filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
 		case d.IsDir():
-			if strings.HasPrefix(d.Name(), ".") && name != path {
+			if strings.HasPrefix(d.Name(), ".") && name != root {
 				return fs.SkipDir
 			}
-		case d.Type().IsRegular() && holdsRows(d.Name()):
-			files = append(files, name)
+		case holdsRows(d.Name()):
+			regular := d.Type().IsRegular()
+			if d.Type()&fs.ModeSymlink != 0 { // as all files of a snapshot in the cache of Hugging Face
+				info, err := os.Stat(name)
+				if err != nil {
+					return err
+				}
+				regular = info.Mode().IsRegular()
+			}
+			if regular {
+				files = append(files, filepath.Clean(name))
+			}
 		}
 		return nil
 	})
@@ -113,8 +124,14 @@ func filesOf(path string) ([]string, error) {
 	return files, nil
 }
 
+// Curation ends the name of what was done to the rows of a file: it stands beside them and holds none.
+const Curation = ".curation.jsonl"
+
 // holdsRows leaves out what data sets keep beside their rows.
 func holdsRows(name string) bool {
+	if strings.HasSuffix(name, Curation) {
+		return false
+	}
 	if slices.Contains([]string{"dataset_info.json", "dataset_infos.json", "dataset_dict.json", "state.json", "config.json", "catalog.json"}, name) || strings.HasPrefix(name, ".") {
 		return false
 	}
