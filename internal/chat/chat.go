@@ -31,6 +31,7 @@ type Message struct {
 	ToolCalls        []ToolCall // assistant only, in the order the model wrote them
 	ToolCallID       string     // tool only: the call this answers
 	Name             string     // tool only: the tool that answered
+	NoLoss           bool       // assistant only, of a row to learn from: it is context and not learnt, as "weight": 0 says in OpenAI's rows
 }
 
 // Delta is what a part of a completion's text adds to the assistant message that it is: one of the three.
@@ -62,6 +63,7 @@ type wireMessage struct {
 	ToolCalls        []wireCall `json:"tool_calls,omitempty"`
 	ToolCallID       string     `json:"tool_call_id,omitempty"`
 	Name             string     `json:"name,omitempty"`
+	Weight           *int       `json:"weight,omitempty"`
 }
 
 type wireCall struct {
@@ -78,6 +80,9 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	w := wireMessage{Role: m.Role, ReasoningContent: m.ReasoningContent, ToolCallID: m.ToolCallID, Name: m.Name}
 	if m.Content != "" || len(m.ToolCalls) == 0 {
 		w.Content = &m.Content
+	}
+	if m.NoLoss {
+		w.Weight = new(int)
 	}
 	for _, c := range m.ToolCalls {
 		b := wireCall{ID: c.ID, Type: "function"}
@@ -99,6 +104,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 		ToolCalls        []wireCall      `json:"tool_calls"`
 		ToolCallID       string          `json:"tool_call_id"`
 		Name             string          `json:"name"`
+		Weight           any             `json:"weight"` // of others it may be anything
 	}
 	if err := json.Unmarshal(data, &w); err != nil {
 		return err
@@ -113,6 +119,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 		}
 	}
 	*m = Message{Role: w.Role, Content: text, ReasoningContent: w.ReasoningContent, ToolCallID: w.ToolCallID, Name: w.Name}
+	m.NoLoss = w.Weight == float64(0)
 	for _, c := range w.ToolCalls {
 		m.ToolCalls = append(m.ToolCalls, ToolCall{ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
 	}

@@ -95,7 +95,8 @@ func (x Conversion) Convert(ctx context.Context, h *host.Host) (Converted, error
 		if passes, err := g.pass(&r); !passes || err != nil {
 			return err
 		}
-		for _, row := range unroll.Rows(x.Unroll, r) {
+		rows := g.rows(x.Unroll, r)
+		for _, row := range rows {
 			if err := sink.Add(row); err != nil {
 				return err
 			}
@@ -133,6 +134,25 @@ func (g *gate) pass(r *dataset.Row) (bool, error) {
 	return true, g.tools.toolsFor(r)
 }
 
+// rows are those that a conversation becomes in the gate's form; it counts one that becomes none.
+func (g *gate) rows(scheme string, r dataset.Row) []dataset.Row {
+	rows := unroll.Rows(scheme, r)
+	if g.form == "trl" { // which has no mask of its own
+		var runs []dataset.Row
+		for _, row := range rows {
+			runs = append(runs, unroll.Runs(row)...)
+		}
+		rows = runs
+	}
+	if len(rows) == 0 {
+		g.leftOut[noAssistant]++
+	}
+	return rows
+}
+
+// noAssistant is why a conversation is left out of which nothing can be learnt.
+const noAssistant = "no assistant message"
+
 // leavesOut says why a row is not written, or "". Forms that a trainer reads hold rows to learn from alone. They name no split, so
 // nothing behind them could tell the others. All but pairs hold what is to be imitated alone.
 func (g *gate) leavesOut(r *dataset.Row) string {
@@ -147,7 +167,7 @@ func (g *gate) leavesOut(r *dataset.Row) string {
 		case "outcome", "failed":
 			return "traces that failed; --failed keeps them"
 		default:
-			return "no assistant message"
+			return noAssistant
 		}
 	}
 	return ""

@@ -17,6 +17,7 @@ import (
 	"hone/internal/data/export"
 	"hone/internal/data/formats"
 	"hone/internal/data/source"
+	"hone/internal/data/unroll"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/lines"
@@ -202,7 +203,11 @@ func (d *Desk) Export(form, out string, accepted, failed bool) (export.Written, 
 	for _, r := range d.Rows(accepted) {
 		passes, err := g.pass(&r)
 		if err == nil && passes {
-			err = sink.Add(r)
+			for _, row := range g.rows(unroll.Whole, r) {
+				if err == nil {
+					err = sink.Add(row)
+				}
+			}
 		}
 		if err != nil {
 			return export.Written{}, err

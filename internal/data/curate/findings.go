@@ -39,7 +39,7 @@ func (c *Checker) Findings(r *dataset.Row) []string {
 		}
 		switch m.Role {
 		case chat.Assistant:
-			learnt = learnt || i >= r.Opening
+			learnt = learnt || r.Learnt(i)
 			for j, call := range m.ToolCalls {
 				open = append(open, call.ID)
 				if i >= r.Opening {

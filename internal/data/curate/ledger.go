@@ -24,7 +24,7 @@ type ledger struct {
 	f      *os.File // nil until it is written to, where there is none
 	dry    bool     // write nothing
 	still  bool     // opened to be read alone
-	torn error    // why a part of a line is left at the end; nothing may be written behind it
+	torn   error    // why a part of a line is left at the end; nothing may be written behind it
 }
 
 // header says what the operations are on.

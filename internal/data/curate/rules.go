@@ -140,8 +140,8 @@ func hasTerm(r *dataset.Row, name string) bool {
 // numSteps is how many assistant messages are to be learnt.
 func numSteps(r *dataset.Row) int {
 	n := 0
-	for _, m := range r.Messages[r.Opening:] {
-		if m.Role == chat.Assistant {
+	for i := range r.Messages {
+		if r.Learnt(i) {
 			n++
 		}
 	}

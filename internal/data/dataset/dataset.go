@@ -50,11 +50,17 @@ func (r Row) NotDemonstrated() string {
 		}
 	}
 	for _, m := range r.Messages[r.Opening:] {
-		if m.Role == chat.Assistant {
+		if m.Role == chat.Assistant && !m.NoLoss {
 			return ""
 		}
 	}
 	return "no assistant message"
+}
+
+// Learnt reports whether a message is to be learnt: one that an assistant wrote, that was not given, and that no mask leaves out.
+func (r Row) Learnt(message int) bool {
+	m := &r.Messages[message]
+	return message >= r.Opening && m.Role == chat.Assistant && !m.NoLoss
 }
 
 // ToLearnFrom reports whether a row is of the training split, or of none: the others are to be measured on.

@@ -1,6 +1,7 @@
 package dataset
 
 import (
+	"bytes"
 	"encoding/json"
 	"strconv"
 
@@ -45,17 +46,27 @@ func (r *Row) AppendMembers(dst []byte) ([]byte, error) {
 
 // AppendMessages appends messages in OpenAI's form, as chat.Message writes itself, but leaves <, > and & as they are.
 func AppendMessages(dst []byte, messages []chat.Message) []byte {
+	return appendMessages(dst, messages, false)
+}
+
+// AppendMessagesObjects is AppendMessages with each call's arguments as an object, as transformers' chat templates take them: some of
+// these write a text once more as JSON. Arguments that are no object stay text.
+func AppendMessagesObjects(dst []byte, messages []chat.Message) []byte {
+	return appendMessages(dst, messages, true)
+}
+
+func appendMessages(dst []byte, messages []chat.Message, objects bool) []byte {
 	dst = append(dst, '[')
 	for i := range messages {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = appendMessage(dst, &messages[i])
+		dst = appendMessage(dst, &messages[i], objects)
 	}
 	return append(dst, ']')
 }
 
-func appendMessage(dst []byte, m *chat.Message) []byte {
+func appendMessage(dst []byte, m *chat.Message, objects bool) []byte {
 	text := func(name, value string) {
 		dst = append(append(append(dst, `,"`...), name...), `":`...)
 		dst = chat.AppendString(dst, value, false)
@@ -77,7 +88,13 @@ func appendMessage(dst []byte, m *chat.Message) []byte {
 		}
 		dst = chat.AppendString(append(dst, `{"id":`...), c.ID, false)
 		dst = chat.AppendString(append(dst, `,"type":"function","function":{"name":`...), c.Name, false)
-		dst = chat.AppendString(append(dst, `,"arguments":`...), c.Arguments, false)
+		dst = append(dst, `,"arguments":`...)
+		var object bytes.Buffer // on one line, its numbers as they are
+		if objects && json.Compact(&object, []byte(c.Arguments)) == nil && bytes.HasPrefix(object.Bytes(), []byte("{")) {
+			dst = append(dst, object.Bytes()...)
+		} else {
+			dst = chat.AppendString(dst, c.Arguments, false)
+		}
 		dst = append(dst, '}', '}')
 	}
 	if len(m.ToolCalls) > 0 {
@@ -88,6 +105,9 @@ func appendMessage(dst []byte, m *chat.Message) []byte {
 	}
 	if m.Name != "" {
 		text("name", m.Name)
+	}
+	if m.NoLoss {
+		dst = append(dst, `,"weight":0`...)
 	}
 	return append(dst, '}')
 }

@@ -12,7 +12,7 @@ const (
 	noScenario  = "of no scenario, or not scored by checks"
 	noRival     = "its scenario has traces that passed alone, or that failed alone"
 	notTheModel = "it failed for a reason that is not the model's"
-	otherPrompt = "it begins otherwise than those that passed"
+	otherPrompt = "it begins otherwise than those that passed, or was shown other tools"
 )
 
 // pairs joins traces of one scenario that failed with those that passed.
@@ -84,15 +84,15 @@ func (p *pairs) finish(w *Written) error {
 
 func sameOpening(a, b *dataset.Row) bool {
 	n, m := learnt(a), learnt(b)
-	return n == m && reflect.DeepEqual(a.Messages[:n], b.Messages[:m])
+	return n == m && reflect.DeepEqual(a.Messages[:n], b.Messages[:m]) && reflect.DeepEqual(a.Tools, b.Tools)
 }
 
 // write writes a pair in TRL's conversational preference form.
 func (p *pairs) write(good, bad *dataset.Row) error {
 	cut := learnt(good)
-	dst := dataset.AppendMessages([]byte(`{"prompt":`), good.Messages[:cut])
-	dst = dataset.AppendMessages(append(dst, `,"chosen":`...), good.Messages[cut:])
-	dst = dataset.AppendMessages(append(dst, `,"rejected":`...), bad.Messages[cut:])
+	dst := dataset.AppendMessagesObjects([]byte(`{"prompt":`), good.Messages[:cut])
+	dst = dataset.AppendMessagesObjects(append(dst, `,"chosen":`...), good.Messages[cut:])
+	dst = dataset.AppendMessagesObjects(append(dst, `,"rejected":`...), bad.Messages[cut:])
 	dst = texts(append(dst, `,"tools":`...), good.Tools)
 	for _, m := range [][2]string{{"scenario_id", good.ScenarioID}, {"chosen_id", good.ID}, {"rejected_id", bad.ID}, {"rejected_why", bad.NotDemonstrated()}} {
 		dst = append(append(append(dst, `,"`...), m[0]...), `":`...)

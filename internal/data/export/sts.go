@@ -12,25 +12,31 @@ import (
 
 // sts writes session traces: https://huggingface.co/docs/hub/session-traces-format.
 type sts struct {
-	dir   string
-	names map[string]int
+	dir        string
+	files, ids map[string]bool // that are taken
 }
 
-func openSTS(_ Options, dir string) (writer, error) { return &sts{dir, map[string]int{}}, nil }
+func openSTS(_ Options, dir string) (writer, error) {
+	return &sts{dir, map[string]bool{}, map[string]bool{}}, nil
+}
 
 func (s *sts) add(r *dataset.Row) error {
 	name := fileName(r.Name())
 	if r.TraceID != "" {
 		name = fmt.Sprintf("%s.%d", fileName(r.TraceID), r.Turn)
 	}
-	s.names[name]++
-	if n := s.names[name]; n > 1 {
-		name = fmt.Sprintf("%s-%d", name, n)
+	base := name
+	for n := 2; s.files[strings.ToLower(name)]; n++ { // some file systems take a and A for one name
+		name = fmt.Sprintf("%s-%d", base, n)
 	}
+	s.files[strings.ToLower(name)] = true
 	id := r.ID
-	if id == "" || r.TraceID != "" || s.names[name] > 1 {
-		id = name
+	for n := 2; id == "" || s.ids[id]; n++ {
+		if id = name; s.ids[id] {
+			id = fmt.Sprintf("%s-%d", name, n)
+		}
 	}
+	s.ids[id] = true
 	dst := chat.AppendString([]byte(`{"type":"session","harness":"hone","id":`), id, false)
 	dst = append(chat.AppendString(append(dst, `,"name":`...), short(r.Task()), false), ',')
 	rest := *r // the format allows more members in the header: by them the trace reads back as it was

@@ -31,11 +31,12 @@ func origin(dst []byte, r *dataset.Row) []byte {
 }
 
 // trlLine is a row of TRL's conversational prompt-completion form: https://huggingface.co/docs/trl/dataset_formats. The loss is on the
-// completion, and with assistant_only_loss on what the assistant says of it.
+// completion, and with assistant_only_loss on what the assistant says of it. Arguments are objects, as its chat templates take them; datasets
+// from 4.7 on reads such a column as it is.
 func trlLine(dst []byte, r *dataset.Row) ([]byte, error) {
 	cut := learnt(r)
-	dst = dataset.AppendMessages(append(dst, `{"prompt":`...), r.Messages[:cut])
-	dst = dataset.AppendMessages(append(dst, `,"completion":`...), r.Messages[cut:])
+	dst = dataset.AppendMessagesObjects(append(dst, `{"prompt":`...), r.Messages[:cut])
+	dst = dataset.AppendMessagesObjects(append(dst, `,"completion":`...), r.Messages[cut:])
 	dst = texts(append(dst, `,"tools":`...), r.Tools)
 	return append(origin(dst, r), '}'), nil
 }
@@ -51,7 +52,7 @@ func axolotlLine(dst []byte, r *dataset.Row) ([]byte, error) {
 		}
 		one := dataset.AppendMessages(nil, r.Messages[i:i+1])
 		dst = append(dst, one[1:len(one)-2]...)
-		if i >= r.Opening && r.Messages[i].Role == chat.Assistant {
+		if r.Learnt(i) {
 			dst = append(dst, `,"training":true}`...)
 		} else {
 			dst = append(dst, `,"training":false}`...)

@@ -27,6 +27,31 @@ type message struct {
 	ToolCallID       jsontext.Value `json:"tool_call_id"`
 	STSToolCallID    jsontext.Value `json:"toolCallId"`
 	Name             jsontext.Value `json:"name"`
+	Weight           jsontext.Value `json:"weight"`
+	Train            jsontext.Value `json:"train"`
+	Training         jsontext.Value `json:"training"`
+	Loss             jsontext.Value `json:"loss"`
+}
+
+// thought is the reasoning under whichever name.
+func (m *message) thought() string {
+	for _, v := range []jsontext.Value{m.ReasoningContent, m.Reasoning, m.Thinking, m.STSReasoning} {
+		if said := text(v); v.Kind() == '"' && said != "" {
+			return said
+		}
+	}
+	return ""
+}
+
+// noLoss reports whether a mask leaves the message out of the loss: OpenAI's weight, Axolotl's train and training, LLaMA-Factory's loss.
+func (m *message) noLoss() bool {
+	for _, v := range []jsontext.Value{m.Weight, m.Train, m.Training, m.Loss} {
+		switch text(v) {
+		case "0", "0.0", "false", "False":
+			return true
+		}
+	}
+	return false
 }
 
 // roles are what formats call the four, and what they call a call that is a message of its own.
@@ -56,7 +81,8 @@ type conversation struct {
 	open     []chat.ToolCall // calls without a result yet
 	ours     bool            // their ids are ours
 	calls    int
-	lenient  bool // keep what was recorded as it is
+	lenient  bool        // keep what was recorded as it is
+	tools    []chat.Tool // of the row, by which arguments that are null are told from filling
 }
 
 // add takes a list of messages.
@@ -108,11 +134,11 @@ func (c *conversation) addOne(raw jsontext.Value) error {
 	case chat.ToolRole:
 		return c.result(said, text(first(m.ToolCallID, m.STSToolCallID)), text(m.Name))
 	case "call":
-		calls, err := callsIn(said)
+		calls, err := c.callsIn(said)
 		if err != nil {
 			return err
 		}
-		return c.call(chat.Message{}, calls)
+		return c.call(chat.Message{ReasoningContent: m.thought(), NoLoss: m.noLoss()}, calls)
 	default:
 		return refuse(badRole, "%q", m.Role+m.From)
 	}
@@ -121,12 +147,7 @@ func (c *conversation) addOne(raw jsontext.Value) error {
 
 // assistant adds what an assistant said and called.
 func (c *conversation) assistant(m *message, said string) error {
-	out := chat.Message{Role: chat.Assistant, Content: said}
-	for _, v := range []jsontext.Value{m.ReasoningContent, m.Reasoning, m.Thinking, m.STSReasoning} {
-		if v.Kind() == '"' && out.ReasoningContent == "" {
-			out.ReasoningContent = text(v)
-		}
-	}
+	out := chat.Message{Role: chat.Assistant, Content: said, ReasoningContent: m.thought(), NoLoss: m.noLoss()}
 	if legacy := first(m.FunctionCall); legacy != nil {
 		calls, err := c.callList(legacy)
 		if err != nil {
@@ -163,6 +184,7 @@ func (c *conversation) call(m chat.Message, calls []chat.ToolCall) error {
 	from := len(before.ToolCalls)
 	before.ToolCalls = append(before.ToolCalls, calls...)
 	before.Content, before.ReasoningContent = joined(before.Content, m.Content), joined(before.ReasoningContent, m.ReasoningContent)
+	before.NoLoss = before.NoLoss || m.NoLoss
 	c.opened(last, from)
 	return nil
 }
@@ -267,7 +289,7 @@ func (c *conversation) callList(v jsontext.Value) ([]chat.ToolCall, error) {
 	}
 	var calls []chat.ToolCall
 	for _, item := range list {
-		call, err := callOf(item, c.lenient)
+		call, err := c.callOf(item)
 		if err != nil {
 			return nil, err
 		}
@@ -277,7 +299,7 @@ func (c *conversation) callList(v jsontext.Value) ([]chat.ToolCall, error) {
 }
 
 // callsIn reads the calls that a text is: JSON, or what Python writes for it.
-func callsIn(said string) ([]chat.ToolCall, error) {
+func (c *conversation) callsIn(said string) ([]chat.ToolCall, error) {
 	v := jsontext.Value(strings.TrimSpace(said))
 	if !v.IsValid(jsontext.AllowDuplicateNames(true)) {
 		object, _, err := repair.Object(said)
@@ -286,8 +308,7 @@ func callsIn(said string) ([]chat.ToolCall, error) {
 		}
 		v = jsontext.Value(object)
 	}
-	var none conversation
-	calls, err := none.callList(v)
+	calls, err := c.callList(v)
 	if err == nil && len(calls) == 0 {
 		return nil, refuse(badCall, "no call")
 	}
@@ -302,7 +323,7 @@ type functionOf struct {
 	Args       jsontext.Value `json:"args"`
 }
 
-func callOf(v jsontext.Value, lenient bool) (chat.ToolCall, error) {
+func (c *conversation) callOf(v jsontext.Value) (chat.ToolCall, error) {
 	var w struct {
 		ID       jsontext.Value `json:"id"`
 		Function jsontext.Value `json:"function"`
@@ -318,11 +339,11 @@ func callOf(v jsontext.Value, lenient bool) (chat.ToolCall, error) {
 		}
 	}
 	call := chat.ToolCall{ID: text(w.ID), Name: text(f.Name)}
-	if call.Name == "" && !lenient {
+	if call.Name == "" && !c.lenient {
 		return call, refuse(badCall, "it has no name")
 	}
 	given := first(f.Arguments, f.Parameters, f.Input, f.Args)
-	if lenient {
+	if c.lenient {
 		call.Arguments = text(given)
 		return call, nil
 	}
@@ -339,7 +360,7 @@ func callOf(v jsontext.Value, lenient bool) (chat.ToolCall, error) {
 	case given.Kind() == '{' && given.IsValid():
 		call.Arguments = string(given)
 		if object {
-			call.Arguments = string(withoutNulls(given))
+			call.Arguments = string(withoutFilling(given, schemaNamed(c.tools, call.Name)))
 		}
 	default:
 		return call, refuse(badArguments, "of %q: %.60q", call.Name, string(given))

@@ -76,17 +76,16 @@ func outcomeOf(v jsontext.Value) trajectory.Outcome {
 
 // readOpenAI reads messages and tools, either as a list or as a string of one. function_call and functions are their older form.
 func readOpenAI(r *record) (dataset.Row, error) {
-	c := conversation{lenient: outcomeOf(r.Outcome) != ""} // hone's own record: wrong calls and all
+	tools, err := toolsOf(first(r.Tools, r.Functions))
+	if err != nil {
+		return dataset.Row{}, err
+	}
+	c := conversation{lenient: outcomeOf(r.Outcome) != "", tools: tools} // hone's own record: wrong calls and all
 	if err := c.add(r.Messages); err != nil {
 		return dataset.Row{}, err
 	}
-	row := dataset.Row{Messages: c.messages}
-	if err := r.take(&row); err != nil {
-		return row, err
-	}
-	var err error
-	row.Tools, err = toolsOf(first(r.Tools, r.Functions))
-	return row, err
+	row := dataset.Row{Messages: c.messages, Tools: tools}
+	return row, r.take(&row)
 }
 
 // How Toucan's system messages list the tools that the teacher saw.

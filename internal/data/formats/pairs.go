@@ -13,7 +13,7 @@ func readXLAM(r *record) (dataset.Row, error) {
 	if err != nil {
 		return dataset.Row{}, err
 	}
-	var c conversation
+	c := conversation{tools: tools}
 	calls, err := c.callList(r.Answers)
 	if err != nil {
 		return dataset.Row{}, err
@@ -24,12 +24,12 @@ func readXLAM(r *record) (dataset.Row, error) {
 
 // readPair reads MCP-Flow's instruction and the one call that follows. Its tools are in files of their own: name them with --catalog.
 func readPair(r *record) (dataset.Row, error) {
-	var c conversation
-	calls, err := c.callList(r.FunctionCall)
+	tools, err := toolsOf(r.Tools)
 	if err != nil {
 		return dataset.Row{}, err
 	}
-	tools, err := toolsOf(r.Tools)
+	c := conversation{tools: tools}
+	calls, err := c.callList(r.FunctionCall)
 	if err != nil {
 		return dataset.Row{}, err
 	}
@@ -49,17 +49,22 @@ func asked(task string, calls []chat.ToolCall) ([]chat.Message, error) {
 
 // readTrajectory reads MCP-Flow's list of messages, whose calls are objects without an id.
 func readTrajectory(r *record) (dataset.Row, error) {
-	var c conversation
-	if err := c.add(r.Trajectory); err != nil {
+	tools, err := toolsOf(first(r.Tools, r.Functions))
+	if err != nil {
 		return dataset.Row{}, err
 	}
-	tools, err := toolsOf(first(r.Tools, r.Functions))
+	c := conversation{tools: tools}
+	err = c.add(r.Trajectory)
 	return dataset.Row{Messages: c.messages, Tools: tools}, err
 }
 
 // readSTS reads a session header and its message lines.
 func readSTS(r *record) (dataset.Row, error) {
-	var c conversation
+	tools, err := toolsOf(r.Tools)
+	if err != nil {
+		return dataset.Row{}, err
+	}
+	c := conversation{tools: tools}
 	for i, line := range r.rest {
 		var envelope struct {
 			Type    jsontext.Value `json:"type"`
@@ -75,10 +80,6 @@ func readSTS(r *record) (dataset.Row, error) {
 			return dataset.Row{}, within(err, "a message of the session")
 		}
 	}
-	tools, err := toolsOf(r.Tools)
 	row := dataset.Row{Messages: c.messages, Tools: tools}
-	if err == nil {
-		err = r.take(&row)
-	}
-	return row, err
+	return row, r.take(&row)
 }

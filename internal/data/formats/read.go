@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -255,13 +256,16 @@ func (g *gatherer) end() error {
 	return g.flush()
 }
 
-// isMessage reports whether a row is one message of a conversation, not a conversation.
+// isMessage reports whether a row is one message of a conversation, not a conversation: it has a role that one has, something said or
+// called, and nothing by which a format is told.
 func isMessage(row []byte) bool {
-	var m struct {
-		Role     jsontext.Value `json:"role"`
-		Messages jsontext.Value `json:"messages"`
+	var m message
+	r := record{}
+	if len(row) == 0 || row[0] != '{' || !bytes.Contains(row, []byte(`"role"`)) || decode(row, &m) != nil || roleOf(&m) == "" || decode(row, &r.columns) != nil {
+		return false
 	}
-	return len(row) < 1<<20 && row[0] == '{' && decode(row, &m) == nil && m.Role.Kind() == '"' && m.Messages == nil
+	says := m.Content != nil || m.ToolCalls != nil || m.STSToolCalls != nil || m.FunctionCall != nil
+	return says && !slices.ContainsFunc(table(), func(f format) bool { return f.fits(&r) })
 }
 
 // isSession reports whether a line is the header of an STS session.

@@ -22,11 +22,12 @@ func fitsAPIGen(r *record) bool {
 // readShareGPT reads turns of from and value: human, gpt, function_call, observation and their other names. A system column is the
 // first message.
 func readShareGPT(r *record) (dataset.Row, error) {
-	var c conversation
-	if err := c.add(first(r.turns(), r.Messages)); err != nil {
+	tools, err := toolsOf(first(r.Tools, r.Functions))
+	if err != nil {
 		return dataset.Row{}, err
 	}
-	tools, err := toolsOf(first(r.Tools, r.Functions))
+	c := conversation{tools: tools}
+	err = c.add(first(r.turns(), r.Messages))
 	return dataset.Row{Messages: withSystem(c.messages, text(r.System)), Tools: tools}, err
 }
 
@@ -70,9 +71,9 @@ func readHermes(r *record) (dataset.Row, error) {
 		}
 		switch roleOf(m) {
 		case chat.System:
-			if _, behind, ok := strings.Cut(said, toolsTag); ok {
-				if inner, _, ended := strings.Cut(behind, toolsEnd); ended && listed == nil {
-					listed = jsontext.Value(strings.TrimSpace(inner))
+			if inner, ok := toolsIn(said); ok {
+				if listed == nil {
+					listed = inner
 				}
 				continue
 			}
@@ -90,7 +91,7 @@ func readHermes(r *record) (dataset.Row, error) {
 			for j := range found.Calls {
 				found.Calls[j].ID = ""
 			}
-			if err := c.say(chat.Message{Content: strings.TrimSpace(found.Content), ToolCalls: found.Calls}); err != nil {
+			if err := c.say(chat.Message{Content: strings.TrimSpace(found.Content), ReasoningContent: m.thought(), NoLoss: m.noLoss(), ToolCalls: found.Calls}); err != nil {
 				return dataset.Row{}, err
 			}
 		case chat.ToolRole:
@@ -105,6 +106,23 @@ func readHermes(r *record) (dataset.Row, error) {
 	}
 	tools, err := toolLines(listed)
 	return dataset.Row{Messages: c.messages, Tools: tools}, err
+}
+
+// toolsIn are the tools in a system message, and whether it speaks of any. Its first tags may be the sentence that explains them:
+// "signatures within <tools></tools> XML tags".
+func toolsIn(said string) (list jsontext.Value, ok bool) {
+	for {
+		_, behind, found := strings.Cut(said, toolsTag)
+		if !found {
+			return list, ok
+		}
+		ok = true
+		inner, _, ended := strings.Cut(behind, toolsEnd)
+		if inner = strings.TrimSpace(inner); ended && (strings.HasPrefix(inner, "[") || strings.HasPrefix(inner, "{")) {
+			return jsontext.Value(inner), true
+		}
+		said = behind
+	}
 }
 
 // toolLines reads a list of tools, or tools one a line.

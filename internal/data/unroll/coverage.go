@@ -45,7 +45,7 @@ func Coverage(scheme string, r dataset.Row, render Render) ([]Covered, error) {
 	}
 	var out []Covered
 	for i := r.Opening; i < len(r.Messages); i++ {
-		if r.Messages[i].Role != chat.Assistant {
+		if !r.Learnt(i) {
 			continue
 		}
 		sampled, err := render(r.Messages[:i+1], i, r.Tools)

@@ -10,6 +10,7 @@
 package unroll
 
 import (
+	"fmt"
 	"slices"
 
 	"hone/internal/chat"
@@ -40,20 +41,53 @@ func Rows(scheme string, r dataset.Row) []dataset.Row {
 			end = starts[i+1]
 		}
 		last := end - 1
-		for last >= start && r.Messages[last].Role != chat.Assistant {
+		for last >= start && !r.Learnt(last) {
 			last--
 		}
-		if last < start || last < r.Opening {
+		if last < start {
 			continue
 		}
 		row := r
 		row.TraceID, row.Turn, row.NumTurns = r.Name(), i+1, len(starts)
+		row.ID = fmt.Sprintf("%s.%d", r.Name(), i+1) // a data set's ids tell its rows apart
 		row.Messages, row.Results = r.Messages[:last+1:last+1], nil
 		if scheme == Turns {
 			row.Opening = max(r.Opening, start)
 		}
 		out = append(out, row)
 	}
+	return out
+}
+
+// Runs are rows for a trainer that learns all that the assistant says behind a row's opening: one for each run of messages that no mask
+// leaves out. Each message that is to be learnt is learnt by one row. A row without masks is itself.
+func Runs(r dataset.Row) []dataset.Row {
+	if !slices.ContainsFunc(r.Messages[r.Opening:], func(m chat.Message) bool { return m.NoLoss }) {
+		return []dataset.Row{r}
+	}
+	var out []dataset.Row
+	start, last := -1, -1 // of a run: its first and its last message that is learnt
+	end := func() {
+		if start < 0 {
+			return
+		}
+		row := r
+		row.Messages, row.Opening, row.Results = r.Messages[:last+1:last+1], start, nil
+		row.ID = fmt.Sprintf("%s.m%d", r.Name(), start)
+		out, start = append(out, row), -1
+	}
+	for i := r.Opening; i < len(r.Messages); i++ {
+		switch {
+		case r.Learnt(i):
+			if start < 0 {
+				start = i
+			}
+			last = i
+		case r.Messages[i].NoLoss:
+			end()
+		}
+	}
+	end()
 	return out
 }
 

@@ -230,7 +230,36 @@ func (v *Vendor) Sequences(messages []chat.Message, first int, tools []chat.Tool
 	if s == nil {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "the conversation has no assistant message to train on"}
 	}
-	return append(out, s.row()), nil
+	return masked(append(out, s.row()), messages)
+}
+
+// masked leaves out of the loss what messages with NoLoss say, and rows that then train nothing. A row ends with its last trained id.
+func masked(rows []Sequence, messages []chat.Message) ([]Sequence, error) {
+	if !slices.ContainsFunc(messages, func(m chat.Message) bool { return m.NoLoss }) {
+		return rows, nil
+	}
+	var out []Sequence
+	for _, s := range rows {
+		for _, span := range s.Spans {
+			if messages[span.Message].NoLoss {
+				clear(s.Trained[span.Start:span.End])
+			}
+		}
+		end := len(s.Trained)
+		for end > 0 && !s.Trained[end-1] {
+			end--
+		}
+		if end == 0 {
+			continue
+		}
+		s.IDs, s.Trained = s.IDs[:end], s.Trained[:end]
+		s.Spans = slices.DeleteFunc(s.Spans, func(x Span) bool { return x.Start >= end })
+		out = append(out, s)
+	}
+	if len(out) == 0 {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "the conversation has no assistant message to train on", Why: "all are masked"}
+	}
+	return out, nil
 }
 
 // divergence shows where two texts part.
