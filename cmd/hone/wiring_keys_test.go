@@ -137,7 +137,7 @@ func (w wired) episodes() []acting {
 		{"(scorer of evaluations)", *last[reward.Scorer](w, "eval").Weights, weights},
 		{"(schema defaults of a gold call)", string(s.Defaults("paint")["colour"]), `"red"`},
 		{"(reward with the schema's defaults)", w.kept.Reward, 17.0 + 19.0/4}, // colour, which the gold call names, was left to its default
-		{"(weights of what was kept)", terms, map[string]float64{"checks": 2, "call": 3, "tool": 5, "end": 7, "extra": -17, "repeat": -11, "invalid": -13, "parse": -17, "overlong": -23, "program": 19}},
+		{"(weights of what was kept)", terms, map[string]float64{"checks": 2, "call": 3, "tool": 5, "end": 7, "extra": -9, "repeat": 0, "invalid": 0, "parse": -17, "overlong": -23, "program": 19}},
 		{"(weights of what was trained on)", weightOf(w.t, "trained", "parse"), -17.0},
 	}
 }

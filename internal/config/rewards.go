@@ -8,13 +8,13 @@ import (
 // Rewards are what an episode earns. Those that it earns are at least 0; penalties are written as negative numbers.
 type Rewards struct {
 	Checks   float64       `yaml:"checks" min:"0" max:"1000" doc:"for passing every check of the scenario"`
-	Call     float64       `yaml:"call" min:"0" max:"1000" doc:"for all gold calls made, arguments and all; of some, their share"`
-	Tool     float64       `yaml:"tool" min:"0" max:"1000" doc:"for calling the tools of all gold calls, whatever the arguments; of some, their share"`
-	End      float64       `yaml:"end" min:"0" max:"1000" doc:"for ending by itself with an answer, and no text around calls; where there are gold calls, the share that was made of it"`
-	Extra    float64       `yaml:"extra" min:"0" max:"1" doc:"share of what the four above earned that each call beyond the gold calls takes away; below 0.5 guessing may pay"`
-	Repeat   float64       `yaml:"repeat" min:"-1000" max:"0" doc:"where all calls repeat an earlier one; of some, their share"`
-	Invalid  float64       `yaml:"invalid" min:"-1000" max:"0" doc:"where all calls are of unknown tools or against a tool's schema; of some, their share"`
-	Parse    float64       `yaml:"parse" min:"-1000" max:"0" doc:"for a malformed call"`
+	Call     float64       `yaml:"call" min:"0" max:"1000" doc:"for all gold calls made, arguments and all, among as many calls as they are; of some, their share"`
+	Tool     float64       `yaml:"tool" min:"0" max:"1000" doc:"for calling the tools of all gold calls, whatever the arguments, among as many calls as they are; of some, their share, and half where the schema refused the arguments"`
+	End      float64       `yaml:"end" min:"0" max:"1000" doc:"for ending by itself with an answer, and no text around calls, after all gold calls"`
+	Extra    float64       `yaml:"extra" min:"0" max:"1" doc:"share of what checks and end earned that each call beyond the gold calls takes away; below 0.5 guessing may pay"`
+	Repeat   float64       `yaml:"repeat" min:"-1000" max:"0" doc:"where all calls repeat an earlier one; of some, their share; nothing once a gold call was made"`
+	Invalid  float64       `yaml:"invalid" min:"-1000" max:"0" doc:"where all calls are of unknown tools or against a tool's schema; of some, their share; nothing once a gold call was made, nor for calls of a gold call's tool"`
+	Parse    float64       `yaml:"parse" min:"-1000" max:"0" doc:"for a malformed call, but where some gold calls were made and not all"`
 	Judge    float64       `yaml:"judge" min:"0" max:"1000" doc:"what a judge's score of 1 earns, see judge; calls beyond the gold calls take nothing of it away"`
 	Overlong Overlong      `yaml:"overlong" doc:"for a completion that comes near its limit (DAPO's overlong shaping)"`
 	Program  RewardProgram `yaml:"program" doc:"a program of yours that scores the episodes of a scenario together"`

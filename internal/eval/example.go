@@ -150,7 +150,7 @@ func (e Example) WriteText(w io.Writer) error {
 				why = ": " + indented(term.Why)
 			}
 			if term.Name == reward.ExtraTerm {
-				why += "  (the weight is minus what checks, call, tool and end earned; rewards.extra is in the score)"
+				why += "  (the weight is minus what checks and end earned; rewards.extra is in the score)"
 			}
 			fmt.Fprintf(&b, "  %-8s %6.3g x %.3g%s\n", term.Name, term.Score, term.Weight, why)
 		}

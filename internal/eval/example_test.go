@@ -40,7 +40,7 @@ func TestExampleAsText(t *testing.T) {
 	for _, want := range []string{"episode two/3/1\n", "outcome ok (completed), reward ", "scenario two, split train, adapter 0123456789ab, attempt 2\n",
 		"\nuser\n  Add 2 and 3.\n", "\nassistant\n  (thinks) sums\n  calls add {\"a\":2,\"b\":4}\n", "\ntool add: ok, 0.25 s\n  6\n  hone: all fine\n  (approval) rule allow add\n",
 		"\nchecks\n  failed  checks[0] {\"type\":\"call\"", `failed  checks[1] {"type":"answer","number":5}: `,
-		"passed  checks[2] {\"type\":\"no_call\",\"name\":\"mul\"}", "\n  checks        0 x 1\n", "  (the weight is minus what checks, call, tool and end earned; rewards.extra is in the score)\n", "\nseen by checks\n  file out.json: absent\n", "\nstderr of calc\n  started\n  added\n"} {
+		"passed  checks[2] {\"type\":\"no_call\",\"name\":\"mul\"}", "\n  checks        0 x 1\n", "  (the weight is minus what checks and end earned; rewards.extra is in the score)\n", "\nseen by checks\n  file out.json: absent\n", "\nstderr of calc\n  started\n  added\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}

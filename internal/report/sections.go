@@ -119,7 +119,7 @@ func termPanels(n Numbers) []panel {
 		}
 		weight := "weight " + number(t.Weight)
 		if t.Name == reward.ExtraTerm { // which has no weight of its own
-			weight = "weight: minus what checks, call, tool and end earned in the episode; rewards.extra is in the score"
+			weight = "weight: minus what checks and end earned in the episode; rewards.extra is in the score"
 		}
 		out = append(out, intervalPanel(n.Order, all, t.Name, weight, free))
 	}

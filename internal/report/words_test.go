@@ -41,7 +41,7 @@ func TestPageSaysWhatItCounts(t *testing.T) {
 	}
 	said := text(p)
 	for _, want := range []string{"the part of the episodes' time in which no model, tool or user worked", "Tools are the calls, and the start and the end of servers", "Time of tool calls", "Waiting for the model",
-		"compiling at its first use", "weight: minus what checks, call, tool and end earned", "Nothing got worse"} {
+		"compiling at its first use", "weight: minus what checks and end earned", "Nothing got worse"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("the page lacks %q", want)
 		}

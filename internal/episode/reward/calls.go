@@ -11,13 +11,13 @@ import (
 	"hone/internal/grade"
 )
 
-// answered returns the calls that a tool answered as the scenario wants: without error, for a call refused or failed has
+// answered returns those of calls that a tool answered as the scenario wants: without error, for a call refused or failed has
 // done nothing; or, where a check asks for a refusal, with one.
-func answered(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defaults) []chat.ToolCall {
+func answered(e episode, results []trajectory.ToolResult) []chat.ToolCall {
 	var calls []chat.ToolCall
-	for _, r := range t.Calls() {
-		refused := r.Status == trajectory.CallToolError && slices.ContainsFunc(s.Checks, func(c scenario.Check) bool {
-			return c.Type == scenario.CallCheck && c.Refused && c.IsCall(r.Call, defaults)
+	for _, r := range results {
+		refused := r.Status == trajectory.CallToolError && slices.ContainsFunc(e.Scenario.Checks, func(c scenario.Check) bool {
+			return c.Type == scenario.CallCheck && c.Refused && c.IsCall(r.Call, e.Defaults)
 		})
 		if r.Status == trajectory.CallOK || refused {
 			calls = append(calls, r.Call)
@@ -26,22 +26,18 @@ func answered(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Def
 	return calls
 }
 
-// sent returns the calls that were well-formed, whatever became of them.
-func sent(t *trajectory.Trajectory) []chat.ToolCall {
-	var calls []chat.ToolCall
-	for _, r := range t.Calls() {
-		if r.Status != trajectory.CallInvalid {
-			calls = append(calls, r.Call)
-		}
-	}
-	return calls
+// attempt is as many calls of servers' tools as there are gold calls, the first ones. What earns on the way looks at these alone: more calls are
+// more guesses.
+func attempt(e episode) []trajectory.ToolResult {
+	calls := e.Trajectory.ServerCalls()
+	return calls[:min(len(calls), len(e.Scenario.Gold))]
 }
 
-// missingCalls says which gold calls were not made and answered.
-func missingCalls(e episode) []string {
+// missingCalls says which gold calls are not among calls, made and answered.
+func missingCalls(e episode, calls []trajectory.ToolResult) []string {
 	var missing []string
 	gold := e.Scenario.GoldCalls()
-	for i, j := range grade.Match(answered(e.Scenario, e.Trajectory, e.Defaults), gold, e.Defaults) {
+	for i, j := range grade.Match(answered(e, calls), gold, e.Defaults) {
 		if j < 0 {
 			missing = append(missing, fmt.Sprintf("gold[%d] (%s) was not called", i, gold[i].Name))
 		}
@@ -49,28 +45,46 @@ func missingCalls(e episode) []string {
 	return missing
 }
 
-// toolShare is the part of gold calls whose tool was called, each call counting once. Arguments must be strict JSON:
-// a repeated key must not earn what a server's lenient reader forgave.
+// made is the part of gold calls that are among calls: all where there are none.
+func made(e episode, calls []trajectory.ToolResult) float64 {
+	if len(e.Scenario.Gold) == 0 {
+		return 1
+	}
+	return 1 - float64(len(missingCalls(e, calls)))/float64(len(e.Scenario.Gold))
+}
+
+// toolShare is the part of gold calls whose tool the attempt called, each call counting once. Arguments must be strict JSON: a repeated key
+// must not earn what a server's lenient reader forgave. A call against its tool's schema counts half: it is nearer than one of another
+// tool, and further than one that could be sent.
 func toolShare(e episode) float64 {
-	free, gold := map[string]int{}, e.Scenario.GoldCalls()
-	for _, c := range sent(e.Trajectory) {
-		if _, err := grade.Decode(c.Arguments); err == nil {
-			free[c.Name]++
+	gold := e.Scenario.GoldCalls()
+	sent, refused := map[string]int{}, map[string]int{}
+	for _, r := range attempt(e) {
+		_, err := grade.Decode(r.Call.Arguments)
+		switch {
+		case r.Status == trajectory.CallInvalid:
+			refused[r.Call.Name]++
+		case err == nil:
+			sent[r.Call.Name]++
 		}
 	}
-	found := 0
+	found := 0.0
 	for _, g := range gold {
-		if free[g.Name] > 0 {
-			free[g.Name]--
+		switch {
+		case sent[g.Name] > 0:
+			sent[g.Name]--
 			found++
+		case refused[g.Name] > 0:
+			refused[g.Name]--
+			found += 0.5
 		}
 	}
-	return float64(found) / float64(len(gold))
+	return found / float64(len(gold))
 }
 
 // ended says why an episode did not end right, or "". Right is: every completion stopped by itself, turns that call
 // hold nothing but their calls, and an answer followed, or only MaxTurns kept it from following the last gold call.
-// Where gold calls exist one must have been made, or silence would be the cheapest way to this term.
+// All gold calls must have been made: an answer before that is no end, and must not pay more than going on.
 func ended(e episode) string {
 	gold, t := e.Scenario.GoldCalls(), e.Trajectory
 	for i, turn := range t.Turns {
@@ -78,16 +92,17 @@ func ended(e episode) string {
 			return fmt.Sprintf("turn %d holds text around its calls", i)
 		}
 	}
-	matched := len(gold) - len(missingCalls(e))
+	calls := t.ServerCalls()
+	missing := missingCalls(e, calls)
 	switch {
 	case t.StopReason == trajectory.StopCompleted && strings.TrimSpace(t.Answer()) == "" && !endedByTool(t):
 		return "the answer is empty"
-	case t.StopReason == trajectory.StopCompleted && (matched > 0 || len(gold) == 0):
-		return ""
-	case t.StopReason == trajectory.StopMaxTurns && matched > 0 && matched == len(gold) && len(t.ServerCalls()) == matched:
-		return ""
+	case len(missing) > 0:
+		return missing[0]
 	case t.StopReason == trajectory.StopCompleted:
-		return "no gold call was made"
+		return ""
+	case t.StopReason == trajectory.StopMaxTurns && len(gold) > 0 && len(calls) == len(gold):
+		return ""
 	}
 	return "stopped by " + string(t.StopReason)
 }

@@ -70,15 +70,23 @@ type play struct {
 	cut     bool                           // by the limit of turns, before it answers
 }
 
-// mean is a play's mean reward over all worlds.
-func (p puzzle) mean(of play, s reward.Scorer) float64 {
-	sum, worlds := 0.0, p.worlds()
+// mean is what a play earns, in the mean over all worlds: for what it did on the way, and for a task that is done.
+func (p puzzle) mean(of play, s reward.Scorer) (way, done float64) {
+	worlds := p.worlds()
 	for _, gold := range worlds {
 		t := p.run(of, gold)
 		rewardtest.Give(s, p.scenario(gold), t)
-		sum += t.Reward
+		for _, term := range t.Terms {
+			share := term.Score * term.Weight / float64(len(worlds))
+			switch term.Name {
+			case "checks", "end", reward.ExtraTerm:
+				done += share
+			default:
+				way += share
+			}
+		}
 	}
-	return sum / float64(len(worlds))
+	return way, done
 }
 
 func (p puzzle) run(of play, gold []chat.ToolCall) *trajectory.Trajectory {
@@ -131,17 +139,21 @@ func (p puzzle) guess([]string) string {
 	return tellAll(told)
 }
 
-// best is the mean reward of the best honest attempt. It makes as many calls as there are gold calls: one for each place,
-// or, where it sees no chance in a place, another for an easier one.
-func (p puzzle) best(s reward.Scorer) float64 {
-	most := math.Inf(-1)
+// best is what the best honest attempts earn in the mean, of each part and in all. They make as many calls as there are gold calls: one for
+// each place, or, where one sees no chance in a place, another for an easier one.
+func (p puzzle) best(s reward.Scorer) (way, done, all float64) {
+	way, done, all = math.Inf(-1), math.Inf(-1), math.Inf(-1)
+	try := func(of play) {
+		w, d := p.mean(of, s)
+		way, done, all = max(way, w), max(done, d), max(all, w+d)
+	}
 	var choose func(place, left int, turns [][]chat.ToolCall)
 	choose = func(place, left int, turns [][]chat.ToolCall) {
 		if place == len(p.places) {
 			if left == 0 {
-				most = max(most, p.mean(play{turns: turns, answer: tellAll}, s))
+				try(play{turns: turns, answer: tellAll})
 				if p.checks == "answer" { // which may be guessed beside the calls
-					most = max(most, p.mean(play{turns: turns, answer: p.guess}, s))
+					try(play{turns: turns, answer: p.guess})
 				}
 			}
 			return
@@ -155,7 +167,7 @@ func (p puzzle) best(s reward.Scorer) float64 {
 		}
 	}
 	choose(0, len(p.places), nil)
-	return most
+	return way, done, all
 }
 
 func drawPuzzle(t *rapid.T) puzzle {
@@ -254,15 +266,71 @@ func drawGuesser(t *rapid.T, p puzzle) play {
 	return g
 }
 
-// Without the knowledge of the gold calls, nothing earns more in the mean than an attempt with as many calls as they are.
+// Without the knowledge of the gold calls, nothing earns more in the mean than attempts with as many calls as they are: not on the way, not
+// for what is done, and of one gold call not in all.
 func TestGuessingDoesNotPay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := drawPuzzle(t)
-		honest := p.best(reward.Scorer{})
-		if got := p.mean(drawGuesser(t, p), reward.Scorer{}); got > honest+1e-9 {
-			t.Fatalf("%+v: the guesser earns %v, an honest attempt %v", p, got, honest)
+		way, done, all := p.best(reward.Scorer{})
+		w, d := p.mean(drawGuesser(t, p), reward.Scorer{})
+		if w > way+1e-9 || d > done+1e-9 || len(p.places) == 1 && w+d > all+1e-9 {
+			t.Fatalf("%+v: the guesser earns %v and %v, honest attempts %v and %v", p, w, d, way, done)
 		}
 	})
+}
+
+// Once a gold call was made no call, right, wrong, repeated or refused, makes an episode's reward less, before all are made; nor does the one
+// that makes them all.
+func TestGoingOnNeverCosts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := rapid.IntRange(2, 4).Draw(t, "gold calls")
+		s := &scenario.Scenario{ID: "x", Task: "Do it.", Checks: []scenario.Check{{Type: scenario.AnswerCheck, Equals: ptr("all of it")}}}
+		pool := []chat.ToolCall{call("nowhere", `{}`), call("other", `{}`)}
+		for i := range n {
+			g := call(fmt.Sprint("tool", rapid.IntRange(0, i).Draw(t, "tool")), fmt.Sprintf(`{"value":%d}`, i))
+			s.Gold = append(s.Gold, scenario.Gold{Name: g.Name, Arguments: json.RawMessage(g.Arguments)})
+			pool = append(pool, g, g, call(g.Name, `{"value":-1}`), call(g.Name, `{"value":`))
+		}
+		gold := s.GoldCalls()
+		p, before, left := puzzle{}, math.Inf(-1), slices.Clone(gold)
+		var turns [][]chat.ToolCall
+		for _, c := range rapid.SliceOfN(rapid.SampledFrom(pool), 1, 9).Draw(t, "calls") {
+			if i := slices.Index(left, c); i >= 0 {
+				left = slices.Delete(left, i, i+1)
+			}
+			turns = append(turns, []chat.ToolCall{c})
+			got := p.run(play{turns: turns, answer: tellAll}, gold)
+			rewardtest.Give(reward.Scorer{}, s, got)
+			if got.Reward < before-1e-9 {
+				t.Fatalf("%v of %v: %v after %v: %+v", turns, gold, got.Reward, before, got.Terms)
+			}
+			if len(left) < n {
+				before = got.Reward
+			}
+			if len(left) == 0 {
+				return
+			}
+		}
+	})
+}
+
+// What an episode of one gold call earns says how near it came: the right call, its tool, its tool against the schema, another tool, and one that
+// does not exist. To correct a refused call is the next best to making it right at once.
+func TestNearerEarnsMore(t *testing.T) {
+	p, s := puzzle{}, hashScenario()
+	broken := call("hash", `{"input":`)
+	before := math.Inf(1)
+	for _, calls := range [][]chat.ToolCall{{right}, {broken, right}, {wrong}, {broken}, {call("count", `{}`)}, {call("nowhere", `{}`)}} {
+		got := p.run(play{turns: [][]chat.ToolCall{calls}, answer: func([]string) string { return "d8932aac" }}, s.GoldCalls())
+		if len(calls) == 1 && calls[0] != right {
+			got.Messages[len(got.Messages)-1].Content = "no"
+		}
+		rewardtest.Give(reward.Scorer{}, s, got)
+		if got.Reward >= before-0.05 {
+			t.Errorf("%v earns %v, what is nearer %v", calls, got.Reward, before)
+		}
+		before = got.Reward
+	}
 }
 
 // Where a call beyond the gold calls takes less than half, guessing both values of a boolean pays: the property can fail.
@@ -274,8 +342,9 @@ func TestGuessingCanPay(t *testing.T) {
 		w := reward.Default()
 		w.Extra = extra
 		s := reward.Scorer{Weights: &w}
-		if got, honest := p.mean(both, s), p.mean(p.honest(), s); got > honest != pays {
-			t.Errorf("extra %v: both values earn %v, one %v", extra, got, honest)
+		way, done := p.mean(both, s)
+		if w, d := p.mean(p.honest(), s); way+done > w+d+1e-9 != pays {
+			t.Errorf("extra %v: both values earn %v, one %v", extra, way+done, w+d)
 		}
 	}
 }
@@ -353,15 +422,17 @@ func TestTermsOfFaults(t *testing.T) {
 		term string
 		want float64
 	}{
-		"the gold one":              {episode{calls: many(1, right), answer: "d8932aac"}, "end", 1},
-		"an empty answer":           {episode{calls: many(1, right)}, "end", 0},
-		"a blank answer":            {episode{calls: many(1, right), answer: " \n"}, "end", 0},
-		"text around calls":         {episode{calls: many(1, right), content: "so", answer: "d8932aac"}, "end", 0},
-		"a key twice":               {episode{calls: many(1, call("hash", `{"input": "ho", "input": "hi", "algorithm": "crc32"}`)), answer: "d8932aac"}, "tool", 0},
-		"the same, read as some do": {episode{calls: many(1, call("hash", `{"input": "ho"}`)), answer: "d8932aac"}, "tool", 1},
-		"calls that are sent":       {episode{calls: many(1, right), answer: "d8932aac"}, "invalid", 0},
-		"calls that are not":        {episode{calls: []chat.ToolCall{invalid, invalid}, status: trajectory.CallInvalid, answer: "d8932aac"}, "invalid", 1},
-		"no tool by what is not":    {episode{calls: many(1, right), status: trajectory.CallInvalid, answer: "d8932aac"}, "tool", 0},
+		"the gold one":               {episode{calls: many(1, right), answer: "d8932aac"}, "end", 1},
+		"an empty answer":            {episode{calls: many(1, right)}, "end", 0},
+		"a blank answer":             {episode{calls: many(1, right), answer: " \n"}, "end", 0},
+		"text around calls":          {episode{calls: many(1, right), content: "so", answer: "d8932aac"}, "end", 0},
+		"a key twice":                {episode{calls: many(1, call("hash", `{"input": "ho", "input": "hi", "algorithm": "crc32"}`)), answer: "d8932aac"}, "tool", 0},
+		"the same, read as some do":  {episode{calls: many(1, call("hash", `{"input": "ho"}`)), answer: "d8932aac"}, "tool", 1},
+		"calls that are sent":        {episode{calls: many(1, right), answer: "d8932aac"}, "invalid", 0},
+		"calls that are not":         {episode{calls: []chat.ToolCall{invalid, invalid}, status: trajectory.CallInvalid, answer: "d8932aac"}, "invalid", 1},
+		"half a tool by what is not": {episode{calls: many(1, right), status: trajectory.CallInvalid, answer: "d8932aac"}, "tool", 0.5},
+		"which is no fault beside":   {episode{calls: many(1, right), status: trajectory.CallInvalid, answer: "d8932aac"}, "invalid", 0},
+		"an end without the call":    {episode{calls: many(1, wrong), answer: "d8932aac"}, "end", 0},
 	} {
 		got := c.e.trajectory()
 		rewardtest.Give(reward.Scorer{}, hashScenario(), got)

@@ -52,7 +52,7 @@ func (j *Judged) score(ctx context.Context, g group) ([]mark, error) {
 		if !(t.Score >= 0 && t.Score <= 1) { // also NaN
 			return nil, fmt.Errorf("the judge's score %d is %v, which is not from 0 to 1", i, t.Score)
 		}
-		marks[i] = mark{t.Score, t.Why, t.Judgement}
+		marks[i] = mark{score: t.Score, why: t.Why, judged: t.Judgement}
 	}
 	return marks, nil
 }

@@ -47,7 +47,7 @@ func Episode(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defa
 // madeInOrder reports whether the gold calls are a subsequence of the calls that were answered.
 func madeInOrder(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.Defaults) bool {
 	gold := s.GoldCalls()
-	for _, call := range answered(s, t, defaults) {
+	for _, call := range answered(episode{s, t, defaults}, t.Calls()) {
 		if len(gold) == 0 {
 			break
 		}

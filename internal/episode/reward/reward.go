@@ -14,27 +14,29 @@ import (
 // weight.
 type Weights struct {
 	Checks  float64 // 1 if every check of the scenario passes
-	Call    float64 // fraction of gold calls made, arguments and all, in any order
-	Tool    float64 // fraction of gold calls whose tool was validly called: a foothold before arguments are right
-	End     float64 // where the episode ended right (see ended): 1, or the fraction of gold calls made
-	Extra   float64 // share of what the terms above earned that each call beyond the number of gold calls takes away
-	Repeat  float64 // fraction of calls that repeat an earlier one exactly
-	Invalid float64 // fraction of calls that were never sent: unknown tool, or arguments against its schema
+	End     float64 // 1 where all gold calls were made and the episode ended right, see ended
+	Extra   float64 // share of what the two above earned that each call beyond the number of gold calls takes away
+	Call    float64 // fraction of gold calls that the attempt made, arguments and all, in any order
+	Tool    float64 // fraction of gold calls whose tool the attempt called: a foothold before arguments are right, see toolShare
+	Repeat  float64 // fraction of calls that repeat an earlier one exactly, where no gold call was made
+	Invalid float64 // fraction of calls that were never sent and are of no gold call's tool, where no gold call was made
 	Parse   float64 // 1 if a turn held a malformed call
 }
 
-// Default returns weights under which guessing does not pay. Of two or more calls that may be the right one, a policy
-// that does not know which can make several, in one turn or over turns. Each call beyond the number of gold calls at most
-// doubles its chance, and halves what it earns, however many there are. So its mean reward over what the gold calls may
-// be is at most that of an honest attempt, which makes as many calls as there are gold calls and then answers. For any
-// number n of gold calls, which the checks need:
+// Default returns weights that make an episode go on until its task is done, and then stop. For n gold calls, which the checks need, with
+// the attempt its first n calls:
 //
-//	without one right call   at most Tool, by calling the right tools with wrong arguments, since End needs right calls
-//	with k right calls       at least (Call + Tool + End) k/n, where the episode makes at most n calls and ends right
-//	with all and the answer  Checks more, which is more than all other terms together
+//	without a gold call      at most Tool, by calling the right tools with wrong arguments; penalties
+//	with k of them           at least Call k/n, and as much of Tool; no further call, right, wrong or refused, makes it less
+//	with all and the answer  Checks + End more, which is more than all other terms together; each call beyond n halves these
+//
+// So to stop early pays no better than to try the next call. Nor does guessing pay. Of two or more calls that may be the right one, a
+// policy that does not know which can make several. What it earns on the way is that of its first n calls, which are an honest
+// attempt's. Each further call at most doubles its chance of having made all gold calls, and halves what that earns. So in the
+// mean over what the gold calls may be, of these two parts neither is more than that of some attempt of n calls.
 //
 // A policy that reads what one call answered before it makes the next one is no guesser: it has learnt something. It pays
-// for its calls beyond gold too, but they never make its reward negative.
+// for its calls beyond gold too, but they never make its reward less than what it had on the way.
 func Default() Weights {
 	return Weights{Checks: 1, Call: 0.5, Tool: 0.2, End: 0.2, Extra: 0.5, Repeat: -0.2, Invalid: -0.2, Parse: -0.2}
 }
@@ -88,6 +90,9 @@ func (r Scorer) Score(ctx context.Context, s *scenario.Scenario, g trajectory.Gr
 		}
 		for i, m := range marks {
 			weight := term.weight(members[i].Reward)
+			if m.waived {
+				weight = 0
+			}
 			members[i].Terms = append(members[i].Terms, trajectory.Term{Name: term.name, Score: m.score, Weight: weight, Why: m.why, Judgement: m.judged})
 			members[i].Reward += m.score * weight
 		}

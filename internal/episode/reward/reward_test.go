@@ -177,7 +177,10 @@ func TestDefaultWeights(t *testing.T) {
 			t.Errorf("%d gold calls: without a right one %v, more than Tool", n, below)
 		}
 		for k := 1; k <= n; k++ {
-			least := (w.Call + w.Tool + w.End) * float64(k) / float64(n)
+			least := (w.Call + w.Tool) * float64(k) / float64(n)
+			if k == n {
+				least += w.End
+			}
 			if got := of(episode{calls: gold[:k], answer: "no"}); got < least-1e-9 {
 				t.Errorf("%d of %d right calls and no others earn %v; want at least %v", k, n, got, least)
 			}
@@ -213,7 +216,7 @@ func TestTerms(t *testing.T) {
 	s.Gold = append(s.Gold, scenario.Gold{Name: "count", Arguments: json.RawMessage(`{"text": "a"}`)})
 	got := episode{calls: []chat.ToolCall{right, right, wrong}, answer: "d8932aac"}.trajectory()
 	rewardtest.Give(reward.Scorer{}, s, got)
-	want := map[string]float64{"checks": 1, "call": 0.5, "tool": 0.5, "end": 0.5, "repeat": 1. / 3, "extra": 0.5, "invalid": 0, "parse": 0}
+	want := map[string]float64{"checks": 1, "call": 0.5, "tool": 0.5, "end": 0, "repeat": 1. / 3, "extra": 0.5, "invalid": 0, "parse": 0}
 	sum := 0.0
 	for _, term := range got.Terms {
 		if score, ok := want[term.Name]; !ok || math.Abs(score-term.Score) > 1e-9 {

@@ -3,6 +3,7 @@ package reward
 import (
 	"context"
 	"math"
+	"slices"
 	"strings"
 
 	"hone/internal/episode/scenario"
@@ -42,6 +43,7 @@ type mark struct {
 	score  float64
 	why    string
 	judged *trajectory.Judgement // by a judge
+	waived bool                  // it weighs nothing in this episode
 }
 
 // ExtraTerm takes a share of what the terms above it earned: its weight is minus that sum, of each episode. Weights.Extra is in its score.
@@ -55,10 +57,10 @@ func (r Scorer) terms() []term {
 	}
 	list := []term{
 		{"checks", hasChecks, each(checks), times(w.Checks)},
-		{"call", hasGold, each(calls), times(w.Call)},
-		{"tool", hasGold, each(func(e episode) mark { return mark{score: toolShare(e)} }), times(w.Tool)},
 		{"end", always, each(end), times(w.End)},
 		{ExtraTerm, hasGold, each(extra(w.Extra)), func(earned float64) float64 { return 0 - earned }},
+		{"call", hasGold, each(calls), times(w.Call)},
+		{"tool", hasGold, each(func(e episode) mark { return mark{score: toolShare(e)} }), times(w.Tool)},
 		{"repeat", hasCalls, each(repeated), times(w.Repeat)},
 		{"invalid", hasCalls, each(invalid), times(w.Invalid)},
 		{"parse", always, each(parse), times(w.Parse)},
@@ -100,19 +102,13 @@ func checks(e episode) mark {
 	return mark{score: truth(len(failed) == 0), why: strings.Join(failed, "; ")}
 }
 
-func calls(e episode) mark { return mark{score: made(e), why: strings.Join(missingCalls(e), "; ")} }
-
-// made is the part of gold calls that was made: all where there are none.
-func made(e episode) float64 {
-	if len(e.Scenario.Gold) == 0 {
-		return 1
-	}
-	return 1 - float64(len(missingCalls(e)))/float64(len(e.Scenario.Gold))
+func calls(e episode) mark {
+	return mark{score: made(e, attempt(e)), why: strings.Join(missingCalls(e, attempt(e)), "; ")}
 }
 
 func end(e episode) mark {
 	why := ended(e)
-	return mark{score: truth(why == "") * made(e), why: why}
+	return mark{score: truth(why == ""), why: why}
 }
 
 // extra is the share of what was earned that calls beyond the gold calls take away.
@@ -123,18 +119,31 @@ func extra(share float64) func(episode) mark {
 	}
 }
 
-func repeated(e episode) mark {
-	return mark{score: float64(repeats(e.Trajectory)) / float64(len(e.Trajectory.Calls()))}
+// share is a penalty for so many of an episode's calls. It weighs nothing once a gold call was made: what such an episode lacks, or does too
+// much, other terms say, and going on must not cost more than to stop.
+func share(e episode, n int) mark {
+	m := mark{score: float64(n) / float64(len(e.Trajectory.Calls()))}
+	m.waived = len(e.Scenario.Gold) > 0 && made(e, e.Trajectory.ServerCalls()) > 0
+	return m
 }
 
+func repeated(e episode) mark { return share(e, repeats(e.Trajectory)) }
+
+// invalid counts the calls that could not be sent, but for those of a gold call's tool: these are steps towards it, see toolShare.
 func invalid(e episode) mark {
-	n := len(e.Trajectory.Calls())
-	return mark{score: float64(n-len(sent(e.Trajectory))) / float64(n)}
+	n := 0
+	for _, r := range e.Trajectory.Calls() {
+		if r.Status == trajectory.CallInvalid && !slices.ContainsFunc(e.Scenario.Gold, func(g scenario.Gold) bool { return g.Name == r.Call.Name }) {
+			n++
+		}
+	}
+	return share(e, n)
 }
 
+// parse weighs nothing in an episode that made some gold calls and not all, for the reason of share.
 func parse(e episode) mark {
-	why := parseError(e.Trajectory)
-	return mark{score: truth(why != ""), why: why}
+	why, done := parseError(e.Trajectory), made(e, e.Trajectory.ServerCalls())
+	return mark{score: truth(why != ""), why: why, waived: done > 0 && done < 1}
 }
 
 // ExtraCalls is the number of calls beyond the gold calls, 0 where a scenario has none: nothing says then how many its
