@@ -70,6 +70,8 @@ grpo:
   length: 17
   mask_truncated: true
   num_iterations: 2
+  negative_weight: 0.46
+  minibatches: 5
   clip_dual: 1.5
   kl: {beta: 0.034, estimator: k1, gradient: ratio}
   off_policy: 0.35

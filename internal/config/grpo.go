@@ -5,14 +5,16 @@ import "fmt"
 // GRPO is group-relative policy optimisation on fresh trajectories. docs/OBJECTIVES.md has the formulas of what its keys name.
 type GRPO struct {
 	Optimizer        Optimizer  `yaml:"optimizer" doc:"Adam"`
-	Steps            int        `yaml:"steps" min:"1" doc:"steps, each of fresh trajectories and num_iterations optimiser steps"`
+	Steps            int        `yaml:"steps" min:"1" doc:"steps, each of fresh trajectories, and of num_iterations times minibatches optimiser steps"`
 	GroupSize        int        `yaml:"group_size" min:"2" doc:"trajectories of one scenario under one policy version"`
 	ScenariosPerStep int        `yaml:"scenarios_per_step" min:"1" doc:"groups of one step"`
 	Advantage        string     `yaml:"advantage" enum:"group,centred,leave_one_out,batch,per_term" doc:"how much better than its group an episode did: group divides by the group's standard deviation, centred by nothing (for dr_grpo), batch by that of the whole step; leave_one_out compares with the others alone; per_term normalises each reward term by itself (GDPO)"`
-	Loss             string     `yaml:"loss" enum:"dapo,grpo,bnpo,dr_grpo,gspo,cispo" doc:"of the policy's tokens. dapo counts each token alike, grpo each episode, dr_grpo divides by a constant, bnpo is dapo here; these drop the gradient of a token whose ratio is clipped. gspo has one ratio for each row, for which clip_low 0.0003 and clip_high 0.0004 are usual. cispo keeps the gradient, weighed by the clipped ratio, for which clip_low 1 and clip_high 4 are usual"`
+	NegativeWeight   float64    `yaml:"negative_weight" min:"0" max:"100" doc:"what advantages below 0 are multiplied by: at 1 failures are pushed down as hard as successes are raised; at 0 the policy learns from what did better than its group alone, as rejection sampling does, on fresh episodes"`
+	Loss             string     `yaml:"loss" enum:"dapo,grpo,bnpo,dr_grpo,gspo,cispo" doc:"of the policy's tokens. dapo counts each token alike, grpo each episode, dr_grpo divides by a constant, bnpo is dapo here; these drop the gradient of a token whose ratio is clipped. gspo has one ratio for each row, for which clip_low 0.0003 and clip_high 0.0004 are usual, and scores a step's episodes once more before it learns. cispo keeps the gradient, weighed by the clipped ratio, for which clip_low 1 and clip_high 4 are usual"`
 	Length           int        `yaml:"length" min:"0" doc:"tokens that dr_grpo divides by for each episode; 0 takes as many as an episode may sample: max_turns times max_tokens, at most model.context"`
 	MaskTruncated    bool       `yaml:"mask_truncated" doc:"leave the tokens of episodes that a limit cut out of the loss (DAPO's overlong filtering); their rewards stay in their group's mean"`
-	NumIterations    int        `yaml:"num_iterations" min:"1" max:"64" doc:"optimiser steps on the trajectories of one step, each at its learning rate; above 1 the ratios depart from 1 and the clip bounds them"`
+	NumIterations    int        `yaml:"num_iterations" min:"1" max:"64" doc:"passes over the trajectories of one step, each at its learning rate; above 1 the ratios depart from 1 and the clip bounds them"`
+	Minibatches      int        `yaml:"minibatches" min:"1" max:"1024" doc:"optimiser steps of one pass over a step's trajectories, each on its share of the groups that teach something (PPO's minibatches): more updates for the same rollouts and the same computing"`
 	ClipLow          float64    `yaml:"clip_low" min:"0" max:"1" doc:"the ratio is clipped below 1 - clip_low"`
 	ClipHigh         float64    `yaml:"clip_high" min:"0" doc:"the ratio is clipped above 1 + clip_high"`
 	ClipDual         float64    `yaml:"clip_dual" min:"0" doc:"bound of the ratio where the advantage is negative, above 1 + clip_high, such as 3 (dual clip); 0 has none"`

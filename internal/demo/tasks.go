@@ -15,6 +15,7 @@ import (
 // settings are chosen. ShownKinds is how many kinds of task the demonstrations are of, drawn by the seed; 0 is all of them.
 type Size struct {
 	Demonstrations, Train, Test int
+	Validation                  int `json:",omitempty"` // what a stage measures itself on; where Held is validation, the first of Test
 	Held                        string
 	ShownKinds                  int `json:",omitempty"`
 }
@@ -49,6 +50,7 @@ type Tasks struct {
 	Size           Size // what was asked for
 	Demonstrations [][]chat.Message
 	Train, Test    []scenario.Scenario
+	Validation     []scenario.Scenario
 	Solutions      [][]chat.Message // of Train
 }
 
@@ -82,7 +84,14 @@ func Execute(ctx context.Context, seed uint64, size Size, call func(context.Cont
 	}); err != nil {
 		return t, err
 	}
-	return t, execute(Generate(seed, size.HeldOut(), size.Test), func(s scenario.Scenario, _ []chat.Message) { t.Test = append(t.Test, s) })
+	if err := execute(Generate(seed, size.HeldOut(), size.Test), func(s scenario.Scenario, _ []chat.Message) { t.Test = append(t.Test, s) }); err != nil {
+		return t, err
+	}
+	if size.HeldOut() == scenario.Validation {
+		t.Validation = t.Test[:min(size.Validation, len(t.Test))]
+		return t, nil
+	}
+	return t, execute(Generate(seed, scenario.Validation, size.Validation), func(s scenario.Scenario, _ []chat.Message) { t.Validation = append(t.Validation, s) })
 }
 
 // shownKinds are n kinds drawn by the seed, or nil for all.

@@ -30,7 +30,7 @@ func GRPOOf(c config.Config, maxMismatch float64) recipe.GRPO {
 		length = min(c.Rollout.MaxTurns*c.Rollout.MaxTokens, c.Model.Context)
 	}
 	return recipe.GRPO{Stage: "grpo", Steps: g.Steps, GroupsPerStep: g.ScenariosPerStep, GroupSize: g.GroupSize, Optimizer: OptimizerOf(g.Optimizer),
-		Advantage: batch.Advantage(g.Advantage), Loss: batch.Loss(g.Loss), Length: length, MaskTruncated: g.MaskTruncated, Iterations: g.NumIterations,
+		Advantage: batch.Advantage(g.Advantage), Negative: &g.NegativeWeight, Minibatches: g.Minibatches, Loss: batch.Loss(g.Loss), Length: length, MaskTruncated: g.MaskTruncated, Iterations: g.NumIterations,
 		Clip: batch.Clip{Low: g.ClipLow, High: g.ClipHigh, Dual: g.ClipDual}, OffPolicy: g.OffPolicy,
 		KL:         batch.KL{Beta: g.KL.Beta, Estimator: batch.Estimator(g.KL.Estimator), Gradient: batch.Gradient(g.KL.Gradient)},
 		Correction: batch.Correction{Level: batch.Level(g.Correction.Level), Mode: batch.Mode(g.Correction.Mode), Low: g.Correction.Low, High: g.Correction.High},

@@ -112,7 +112,7 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	grpo.Pools.Passed = l.Criteria(ByID(tasks), nil).Episode
 	j.Opens(grpo)
 	log := Journal{Dir: j.Dir, Say: j.Say, Episodes: l}
-	grpo.Validation = l.validation(c, list)
+	grpo.Validation = l.Validation(c, scenario.OfSplit(list, scenario.Validation))
 	if grpo.Validation != nil {
 		j.Opens(*grpo.Validation)
 	} else if c.Eval.Every > 0 {
@@ -143,9 +143,8 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	return nil
 }
 
-// validation is how train measures the policy on the way; nil where it does not.
-func (l *Episodes) validation(c config.Config, list []scenario.Scenario) *recipe.Validation {
-	held := scenario.OfSplit(list, scenario.Validation)
+// Validation is how a stage measures the policy on the way; nil where it does not.
+func (l *Episodes) Validation(c config.Config, held []scenario.Scenario) *recipe.Validation {
 	if c.Eval.Every == 0 || len(held) == 0 {
 		return nil
 	}

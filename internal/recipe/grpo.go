@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/learn/batch"
 )
@@ -34,8 +35,9 @@ import (
 // each step (mismatch KL) between gradient and update, and a step above a bound is not taken and ends the run: a policy
 // that is not the one sampled from must not be trained silently.
 //
-// Iterations are optimiser steps on one batch (TRL's num_iterations, the mu of the paper). The sampler logprob in rho stays that of the policy
-// which sampled, so from the second on rho says how far the policy has moved, and the clip bounds it. The mismatch is that of the first. All of
+// Iterations are passes over one batch (TRL's num_iterations, the mu of the paper), and Minibatches are the optimiser steps of a pass, each on its
+// share of the groups (PPO's minibatches). The sampler logprob in rho stays that of the policy which sampled, so from the second optimiser step on
+// rho says how far the policy has moved, and the clip bounds it. The mismatch is that of the first. All of
 // them are taken at one learning rate, or none: where one cannot be, the trainer is put back to where the step began.
 type GRPO struct {
 	Stage           string // name in the run directory: "grpo"
@@ -46,10 +48,12 @@ type GRPO struct {
 	Pools           Pools
 	Optimizer       Optimizer
 	Advantage       batch.Advantage
+	Negative        *float64   // what advantages below 0 are multiplied by; nil is 1
 	Loss            batch.Loss // of the policy's tokens
 	Length          int        // tokens that a loss with a constant normaliser divides by for each episode
 	MaskTruncated   bool       // episodes that a limit cut have no loss
-	Iterations      int        // optimiser steps on the episodes of one step; 0 is 1
+	Iterations      int        // passes over the episodes of one step; 0 is 1
+	Minibatches     int        // optimiser steps of a pass, each on its share of the groups; 0 is 1
 	Clip            batch.Clip
 	KL              batch.KL         // from the policy that the stage began with
 	OffPolicy       float64          // bound of batch.Objective's
@@ -80,7 +84,7 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 	if err != nil {
 		return err
 	}
-	watch := watch{stage: g.Stage, notice: log.Notice, said: map[string]bool{}}
+	watch := watch{stage: g.Stage, notice: log.Notice, said: map[string]bool{}, guard: guard{bound: g.MaxMismatch}}
 	clock := clock{began: time.Now()}
 	for step := start; ; step++ {
 		if err := Publish(publisher, fmt.Sprintf("%s step %d", g.Stage, step)); err != nil { // the sampler gets the adapter of this step
@@ -112,16 +116,16 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 		if len(replaced) > 0 {
 			_, leftOut = g.rows(sampled) // metrics are of all episodes: what is kept of them is no fair sample
 		}
-		refused := watch.look(step, sampled, metricsOf(sampled, leftOut, batch.StepStats{}))
+		refused := watch.look(step, sampled, g.measured(sampled, leftOut, batch.StepStats{}))
 		var stats batch.StepStats
 		var compared map[string]float64
 		if refused == nil {
-			if stats, compared, refused, err = g.update(ctx, rows, update, step, trainer, log); err != nil {
+			if stats, compared, refused, err = g.update(ctx, rows, update, step, &watch.guard, trainer, log); err != nil {
 				return err
 			}
 		}
 
-		metrics := metricsOf(sampled, leftOut, stats)
+		metrics := g.measured(sampled, leftOut, stats)
 		g.more(metrics, compared, stats, update, len(replaced))
 		if pools != nil && refused == nil {
 			pools.took(sampled, metrics)
@@ -157,7 +161,7 @@ func (g GRPO) usable(scenarios []scenario.Scenario) error {
 func (g GRPO) more(metrics, compared map[string]float64, s batch.StepStats, u batch.Update, numReplaced int) {
 	maps.Copy(metrics, compared)
 	metrics["learning_rate"] = u.Rate
-	if g.Iterations > 1 {
+	if g.Iterations > 1 || g.Minibatches > 1 {
 		metrics["clip_ratio/region_mean"] = s.Clipped
 	}
 	if g.KL.Beta > 0 {
@@ -166,6 +170,25 @@ func (g GRPO) more(metrics, compared map[string]float64, s batch.StepStats, u ba
 	if g.Resample > 0 {
 		metrics["groups_replaced"] = float64(numReplaced)
 	}
+}
+
+// measured is metricsOf, and the share of the episodes that passed, of those that say something of the policy, where it is known which do.
+func (g GRPO) measured(groups []trajectory.Group, out batch.Stats, s batch.StepStats) map[string]float64 {
+	metrics := metricsOf(groups, out, s)
+	passed, n := 0.0, 0.0
+	for _, group := range groups {
+		for _, t := range group.Trajectories {
+			if t.Outcome.Trainable() && g.Pools.Passed != nil {
+				if n++; g.Pools.Passed(t) {
+					passed++
+				}
+			}
+		}
+	}
+	if n > 0 {
+		metrics["success"] = passed / n
+	}
+	return metrics
 }
 
 // episodes is the progress within a step.

@@ -17,6 +17,9 @@ import (
 //	                            what a cache answered among them
 //	judge/fallback_ratio        share of the judged episodes that another judge scored, since the first failed
 //	completions/mean_length     sampled tokens of an episode
+//	entropy                     mean over sampled tokens of minus their logprob at the sampling temperature, in nats: an estimate of the
+//	                            policy's entropy by what it sampled, where TRL computes it over the whole vocabulary
+//	success                     share of the episodes that passed
 //	turns/mean                  completions of an episode
 //	user/turns, user/tokens     messages of a simulated user, and tokens of the model that played it: means over the episodes with one
 //	rewrites/mean                 of them, those that begin a training row anew: the chat template rewrites what came before
@@ -55,6 +58,10 @@ func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) ma
 			}
 			for _, turn := range t.Turns {
 				m["completions/mean_length"] += float64(len(turn.CompletionIDs))
+				for _, logprob := range turn.SamplerLogprobs {
+					m["entropy"] -= float64(logprob)
+					scored["entropy"]++
+				}
 			}
 			if u := t.User; u != nil {
 				m["user/turns"] += float64(u.Turns)

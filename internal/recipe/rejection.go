@@ -3,6 +3,7 @@ package recipe
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
@@ -41,15 +42,13 @@ func (r Rejection) Run(ctx context.Context, scenarios []scenario.Scenario, runne
 	return r.SFT.Run(ctx, rows, trainer, publisher, log, progress)
 }
 
-// rows are the kept episodes, each wording of a scenario's solution once: an easy task must not outweigh a hard one.
+// rows are the best of the kept episodes, each wording of a scenario's solution once: an easy task must not outweigh a hard one. Best are
+// those with the fewest calls that failed, and of these those with the fewest calls: a success by detours teaches detours.
 func (r Rejection) rows(groups []trajectory.Group) []batch.Sequence {
 	var rows []batch.Sequence
 	for _, g := range groups {
 		seen := map[string]bool{}
-		for _, t := range g.Trajectories {
-			if !t.Outcome.Trainable() || !r.Keep(t) {
-				continue
-			}
+		for _, t := range r.best(g) {
 			for _, r := range t.Rows() {
 				if key := fmt.Sprint(r.IDs); !seen[key] {
 					seen[key] = true
@@ -59,4 +58,37 @@ func (r Rejection) rows(groups []trajectory.Group) []batch.Sequence {
 		}
 	}
 	return rows
+}
+
+// best are the kept episodes of a group that came to their end with the fewest failed calls, and of these with the fewest calls.
+func (r Rejection) best(g trajectory.Group) (best []*trajectory.Trajectory) {
+	var least []int
+	for _, t := range g.Trajectories {
+		if !t.Outcome.Trainable() || !r.Keep(t) {
+			continue
+		}
+		took := effort(t)
+		if by := slices.Compare(took, least); best == nil || by < 0 {
+			best, least = []*trajectory.Trajectory{t}, took
+		} else if by == 0 {
+			best = append(best, t)
+		}
+	}
+	return best
+}
+
+// effort is what an episode took: calls that failed and malformed ones, then calls.
+func effort(t *trajectory.Trajectory) []int {
+	failed, calls := 0, t.ServerCalls()
+	for _, turn := range t.Turns {
+		if turn.ParseError != "" {
+			failed++
+		}
+	}
+	for _, r := range calls {
+		if r.Status != trajectory.CallOK {
+			failed++
+		}
+	}
+	return []int{failed, len(calls)}
 }

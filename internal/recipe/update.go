@@ -17,7 +17,7 @@ func (g GRPO) objective() batch.Objective {
 
 // rows are those of a step: one an episode, with its advantage.
 func (g GRPO) rows(groups []trajectory.Group) (batch.Batch, batch.Stats) {
-	return batch.FromGroups(groups, batch.Options{Advantage: g.Advantage, Reduction: g.Loss.Reduction(), Length: g.Length, MaskTruncated: g.MaskTruncated,
+	return batch.FromGroups(groups, batch.Options{Advantage: g.Advantage, Negative: g.Negative, Reduction: g.Loss.Reduction(), Length: g.Length, MaskTruncated: g.MaskTruncated,
 		KeepAlike: g.KL.Beta > 0})
 }
 
@@ -25,19 +25,14 @@ func (g GRPO) rows(groups []trajectory.Group) (batch.Batch, batch.Stats) {
 // difference of its sampler is corrected, and those of the reference.
 func (g GRPO) compared(ctx context.Context, rows batch.Batch, trainer Trainer) (batch.Batch, map[string]float64, error) {
 	metrics := map[string]float64{}
-	if g.Correction.On() {
+	if g.Correction.On() || g.Loss == batch.LossGSPO {
 		old, err := trainer.Score(ctx, rows, g.Temperature)
 		if err != nil {
 			return rows, nil, err
 		}
-		var s batch.CorrectionStats
-		if rows, s, err = rows.Corrected(g.Correction, old); err != nil {
+		if rows, err = g.corrected(rows, old, metrics); err != nil {
 			return rows, nil, err
 		}
-		for name, x := range map[string]float64{"min": s.Min, "mean": s.Mean, "max": s.Max} {
-			metrics["sampling/importance_sampling_ratio/"+name] = x
-		}
-		metrics["sampling/importance_sampling_masked"] = s.Masked
 	}
 	if g.KL.Beta > 0 {
 		reference, err := trainer.ScoreReference(ctx, rows, g.Temperature)
@@ -49,28 +44,47 @@ func (g GRPO) compared(ctx context.Context, rows batch.Batch, trainer Trainer) (
 	return rows, metrics, nil
 }
 
+// corrected takes ratios against the trainer's own old logprobs. GSPO does so without a correction too: its usual bounds (3e-4) are as small
+// as what sampler and trainer round apart, so rows would be clipped before the policy has moved.
+func (g GRPO) corrected(rows batch.Batch, old [][]float32, metrics map[string]float64) (batch.Batch, error) {
+	if !g.Correction.On() {
+		return rows.With(batch.ColumnOldLogprobs, old), nil
+	}
+	rows, s, err := rows.Corrected(g.Correction, old)
+	if err != nil {
+		return rows, err
+	}
+	for name, x := range map[string]float64{"min": s.Min, "mean": s.Mean, "max": s.Max} {
+		metrics["sampling/importance_sampling_ratio/"+name] = x
+	}
+	metrics["sampling/importance_sampling_masked"] = s.Masked
+	return rows, nil
+}
+
 // update takes the optimiser steps on a batch, unless the rows teach nothing or refused says why the first must not be taken. Where it
 // fails, the steps before this one are kept, unless the trainer cannot be put back to where they left it. More are metrics of what the rows
 // were compared with.
-func (g GRPO) update(ctx context.Context, rows batch.Batch, u batch.Update, step int, trainer Trainer, log Log) (s batch.StepStats, more map[string]float64, refused, err error) {
+func (g GRPO) update(ctx context.Context, rows batch.Batch, u batch.Update, step int, guard *guard, trainer Trainer, log Log) (s batch.StepStats, more map[string]float64, refused, err error) {
 	if rows.NumTrained() == 0 { // the groups are all alike
 		return s, nil, nil, nil
 	}
 	if rows, more, err = g.compared(ctx, rows, trainer); err != nil {
 		return s, nil, nil, stopped(err, g.Stage, step, trainer, log)
 	}
-	n := max(1, g.Iterations)
+	parts, passes := rows.Split(g.Minibatches), max(1, g.Iterations)
 	restore := func() error { return nil }
-	if n > 1 {
+	if passes*len(parts) > 1 {
 		if restore, err = trainer.Snapshot(); err != nil {
 			return s, nil, nil, stopped(err, g.Stage, step, trainer, log)
 		}
 	}
 	var each []batch.StepStats
-	for i := range n {
-		x, err := trainer.Gradient(ctx, rows, g.objective())
-		if err == nil && i == 0 && !(x.Mismatch <= g.MaxMismatch) { // a NaN is refused too
-			return x, more, g.mismatch(step, x), nil
+	for i := range passes * len(parts) {
+		x, err := trainer.Gradient(ctx, parts[i%len(parts)], g.objective())
+		if err == nil && i == 0 {
+			if far := guard.refuses(x); far != "" {
+				return x, more, g.mismatch(step, far), nil
+			}
 		}
 		if err == nil {
 			x.GradNorm, err = trainer.Apply(u)
@@ -100,10 +114,35 @@ func ofIterations(each []batch.StepStats) batch.StepStats {
 	return s
 }
 
-func (g GRPO) mismatch(step int, s batch.StepStats) error {
+// leastTokens is over how many tokens a mean mismatch is judged at least. A late step trains few, and of these one that bfloat16 rounds by half a
+// nat says nothing of the policy.
+const leastTokens = 512
+
+// guard bounds the mean mismatch KL, in nats a token, of the tokens of a step. Those of steps with few tokens are judged together with the
+// next steps', and as if there were leastTokens with no mismatch beside: so one token cannot end a run, and what is off by more than the
+// bound does after so many tokens at the latest. A run that goes on begins to count anew.
+type guard struct {
+	bound  float64
+	nats   float64 // of steps that were too short alone
+	tokens float64
+}
+
+// refuses says why a step must not be taken, or "".
+func (g *guard) refuses(s batch.StepStats) string {
+	nats, tokens := g.nats+s.Mismatch*float64(s.NumTrained), g.tokens+float64(s.NumTrained)
+	mean := nats / max(tokens, leastTokens)
+	if !(mean <= g.bound) { // a NaN is refused too
+		return fmt.Sprintf("the mean mismatch KL of %d tokens is %.2g nats a token, the bound is %.2g over %d tokens or more; the largest difference of a logprob is %.2g",
+			int(tokens), nats/tokens, g.bound, leastTokens, s.MaxDelta)
+	}
+	if g.nats, g.tokens = nats, tokens; tokens >= leastTokens {
+		g.nats, g.tokens = 0, 0
+	}
+	return ""
+}
+
+func (g GRPO) mismatch(step int, why string) error {
 	return &fault.Error{Code: fault.CodeError, What: "the trainer does not see the policy that was sampled from",
-		Where: fmt.Sprintf("%s step %d", g.Stage, step),
-		Why: fmt.Sprintf("the mean mismatch KL is %.2g nats a token, the bound is %.2g; the largest difference of a logprob is %.2g",
-			s.Mismatch, g.MaxMismatch, s.MaxDelta),
+		Where: fmt.Sprintf("%s step %d", g.Stage, step), Why: why,
 		Next: "the steps before are kept, and hone runs show names their checkpoint; engine.dtype: f32 has sampler and trainer round alike"}
 }

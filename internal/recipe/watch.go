@@ -14,6 +14,8 @@ const (
 	patience  = 3   // steps
 	mostMask  = 0.2 // share of episodes that are no doing of the policy
 	mostOfCut = 0.5 // share of episodes that a limit cut
+	mostAlike = 0.8 // share of groups without spread, while
+	leastPass = 0.5 // this share of episodes does not pass
 )
 
 // watch sees what makes a run not worth going on with, or worth a word, before a step is taken.
@@ -21,7 +23,10 @@ type watch struct {
 	stage         string
 	notice        func(text string)
 	masked, alike int // steps in a row
+	collapsed     int
+	entropy       float64 // of the first step that it saw
 	said          map[string]bool
+	guard         guard
 }
 
 // look sees the episodes of a step and their metrics. It is an error where too many were masked for too long.
@@ -33,6 +38,7 @@ func (w *watch) look(step int, groups []trajectory.Group, m map[string]float64) 
 		w.say(fmt.Sprintf("nothing is learnt: in %d steps no two episodes of one scenario earned different rewards (the mean is %.2f), and GRPO learns from "+
 			"such differences alone; where all fail, hone sft first or take easier scenarios; where none do, take harder ones", patience, m["reward"]))
 	}
+	w.collapse(step, m)
 	if m["completions/clipped_ratio"] > mostOfCut {
 		reason, _ := mostFrequent(groups, func(t *trajectory.Trajectory) (string, bool) {
 			return string(t.StopReason), t.Outcome.Trainable() && raise[t.StopReason] != ""
@@ -52,6 +58,25 @@ func (w *watch) look(step int, groups []trajectory.Group, m map[string]float64) 
 			100*m["masked_ratio"], outcome, example.ID, example.Error),
 		Next: "remove the reason (hone doctor looks at the servers); the steps before are kept, and hone runs resume goes on after them"}
 }
+
+// collapse tells, once, that the policy gives one answer to each task although it fails most: nothing is left to compare.
+func (w *watch) collapse(step int, m map[string]float64) {
+	if w.entropy == 0 {
+		w.entropy = m["entropy"]
+	}
+	success, known := m["success"]
+	if w.collapsed++; !known || success >= leastPass || !(m["frac_reward_zero_std"] > mostAlike) || m["reward_std"] == 0 {
+		w.collapsed = 0
+	}
+	if w.collapsed == patience && !w.said[collapseName] {
+		w.said[collapseName] = true
+		w.notice(fmt.Sprintf("the policy has fallen onto one answer a task by step %d: in %d steps more than %.0f%% of the groups were without spread, and only %.0f%% of the episodes "+
+			"pass; its entropy is %.2g nats a token, at first it was %.2g; a lower grpo.optimizer.learning_rate, a grpo.kl.beta above 0, grpo.advantage: centred and "+
+			"grpo.negative_weight below 1 keep it from there, grpo.resample finds tasks that still teach", step, patience, 100*mostAlike, 100*success, m["entropy"], w.entropy))
+	}
+}
+
+const collapseName = "collapse"
 
 // say tells the user something once.
 func (w *watch) say(text string) {

@@ -50,8 +50,11 @@ const (
 	ArmGold      = "gold"      // SFT on executed solutions of the very tasks GRPO is only told to try
 )
 
-// numHeld is how many scenarios are held out.
-const numHeld = 320
+// numHeld is how many scenarios are held out; numWatched of validation are those that GRPO measures itself on while it trains.
+const (
+	numHeld    = 320
+	numWatched = 64
+)
 
 // kept are the flags that hone runs resume needs of a comparison, beside the configuration.
 type kept struct {
@@ -124,7 +127,7 @@ func compare(ctx context.Context, e job.Env, c config.Config, dir *run.Dir, k ke
 
 // sizeOf follows from the configuration a run keeps, so that a resumed one makes the same scenarios.
 func sizeOf(c config.Config, k kept) demo.Size {
-	return demo.Size{Demonstrations: k.Demonstrations, Train: c.GRPO.Steps * c.GRPO.ScenariosPerStep, Test: numHeld, Held: c.Eval.Split,
+	return demo.Size{Demonstrations: k.Demonstrations, Train: c.GRPO.Steps * c.GRPO.ScenariosPerStep, Test: numHeld, Validation: numWatched, Held: c.Eval.Split,
 		ShownKinds: k.ShownKinds}
 }
 
@@ -245,6 +248,9 @@ func (s comparison) arm(ctx context.Context, name string) error {
 		r := recipe.Rejection{GroupSize: grpo.GroupSize, SFT: sft, Keep: func(t *trajectory.Trajectory) bool { return t.Outcome == trajectory.OK && success.Episode(t) }}
 		return r.Run(ctx, s.tasks.Train, sampled, s.episodes.Scorer, s.episodes.Trainer, s.episodes.Policy, s.log, s.progress)
 	case ArmGRPO:
+		grpo.Pools.Passed = s.episodes.Criteria(job.ByID(s.tasks.Train), nil).Episode
+		grpo.Validation = s.episodes.Validation(s.c, s.tasks.Validation)
+		s.Opens(grpo)
 		return grpo.Run(ctx, s.tasks.Train, sampled, s.episodes.Scorer, s.episodes.Trainer, s.episodes.Policy, s.log, s.progress)
 	}
 	return &fault.Error{Code: fault.CodeError, What: "nothing runs this arm", Where: name, Next: "report it: study.Arms names what its switch does not know"}

@@ -34,7 +34,7 @@ func TestPipeline(t *testing.T) {
 // A resumed comparison makes the scenarios it was begun with: their number follows from what is kept.
 func TestSizeOfAComparison(t *testing.T) {
 	c := settingsOf(config.Default(), Options{Backend: "cuda", Split: "validation", Steps: 3, Groups: 5, GroupSize: 4, Epochs: 9, GRPORate: 0.125})
-	if size, want := sizeOf(c, kept{Demonstrations: 7, ShownKinds: 8}), (demo.Size{Demonstrations: 7, Train: 15, Test: 320, Held: "validation", ShownKinds: 8}); size != want {
+	if size, want := sizeOf(c, kept{Demonstrations: 7, ShownKinds: 8}), (demo.Size{Demonstrations: 7, Train: 15, Test: 320, Validation: 64, Held: "validation", ShownKinds: 8}); size != want {
 		t.Errorf("%+v, want %+v", size, want)
 	}
 	if c.Seed != 1 || c.SFT.Epochs != 9 || c.GRPO.GroupSize != 4 || c.GRPO.Optimizer.LearningRate != 0.125 || c.Engine.Slots != 128 || c.Engine.Backend != "cuda" {

@@ -36,7 +36,7 @@ const epsilon = 1e-4
 //	leave_one_out  r - mean over the others of the group    RLOO, arXiv 2402.14740
 //	batch          (r - mean over the group) / (std over all episodes of the step + 1e-4)    TRL's scale_rewards: batch
 //	per_term       (s - mean) / (std + 1e-4) over all episodes of the step, where s is the sum over terms k of
-//	               weight_k (score_k - mean_k) / (std_k + 1e-4) over the group    GDPO, arXiv 2601.05242
+//	               weight_k (score_k - mean_k) / (std_k + 1e-4) over the group    GDPO, arXiv 2601.05242; PerTerm
 //
 // Members of a group in which nothing differs have 0.
 func (a Advantage) Of(groups []Earned) [][]float64 {
@@ -82,8 +82,8 @@ func (a Advantage) spread(g Earned) bool {
 	if a != AdvantagePerTerm {
 		return spread(g.Rewards)
 	}
-	for _, scores := range scoresOf(g.Terms) {
-		if x := slices.DeleteFunc(slices.Clone(scores), math.IsNaN); len(x) > 0 && spread(x) {
+	for _, x := range earnedBy(g.Terms) {
+		if spread(x.earned) {
 			return true
 		}
 	}
@@ -132,52 +132,49 @@ func LeaveOneOut(rewards []float64) []float64 {
 	return out
 }
 
-// PerTerm is the sum of a group's terms, each normalised by itself and then multiplied by its weight (GDPO, arXiv 2601.05242): terms of
-// another scale do not hide each other, and two ways to the same sum are told apart. A term's weight is its mean over the members that have
-// it; who lacks a term is no part of its mean.
+// PerTerm is the sum of what a group earned by each term, normalised by itself and then multiplied by the term's weight (GDPO, arXiv
+// 2601.05242): terms of another scale do not hide each other, and two ways to the same sum are told apart. Who lacks a term is no part of
+// its mean. What is normalised is score x weight, which for the paper's constant weight above 0 is the same as the score. So a penalty is
+// one, and a term whose weight is another in each episode counts by what it gave or took there; its weight here is the mean of its weights' sizes.
 func PerTerm(terms [][]trajectory.Term) []float64 {
 	out := make([]float64, len(terms))
-	scores := scoresOf(terms)
-	for _, name := range slices.Sorted(maps.Keys(scores)) {
-		var has []int
-		var x []float64
-		weight := 0.0
-		for i, s := range scores[name] {
-			if !math.IsNaN(s) {
-				has, x = append(has, i), append(x, s)
-				weight += weightOf(terms[i], name)
-			}
+	by := earnedBy(terms)
+	for _, name := range slices.Sorted(maps.Keys(by)) {
+		x := by[name]
+		if !spread(x.earned) {
+			continue
 		}
-		for k, z := range GroupNormalized(x) {
-			if spread(x) {
-				out[has[k]] += weight / float64(len(has)) * z
-			}
+		weight := x.weight / float64(len(x.members))
+		scaled := make([]float64, len(x.earned)) // as scores, so that epsilon is as large beside them whatever the weight
+		for k, earned := range x.earned {
+			scaled[k] = earned / weight
+		}
+		for k, z := range GroupNormalized(scaled) {
+			out[x.members[k]] += weight * z
 		}
 	}
 	return out
 }
 
-// scoresOf are the members' scores of each term; NaN of those that lack it.
-func scoresOf(terms [][]trajectory.Term) map[string][]float64 {
-	out := map[string][]float64{}
+// termOf is what the members of a group that have a term earned by it.
+type termOf struct {
+	members []int
+	earned  []float64 // of each of them, score x weight
+	weight  float64   // sum of the sizes of their weights
+}
+
+func earnedBy(terms [][]trajectory.Term) map[string]*termOf {
+	out := map[string]*termOf{}
 	for i, of := range terms {
 		for _, t := range of {
 			if out[t.Name] == nil {
-				out[t.Name] = slices.Repeat([]float64{math.NaN()}, len(terms))
+				out[t.Name] = &termOf{}
 			}
-			out[t.Name][i] = t.Score
+			x := out[t.Name]
+			x.members, x.earned, x.weight = append(x.members, i), append(x.earned, t.Score*t.Weight), x.weight+math.Abs(t.Weight)
 		}
 	}
 	return out
-}
-
-func weightOf(terms []trajectory.Term, name string) float64 {
-	for _, t := range terms {
-		if t.Name == name {
-			return t.Weight
-		}
-	}
-	return 0
 }
 
 // centredOver takes the mean over all groups away, and returns the deviation over all.

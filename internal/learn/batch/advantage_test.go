@@ -47,7 +47,62 @@ func TestPerTermByHand(t *testing.T) {
 	near(t, "per term", batch.AdvantagePerTerm.Of(groups), [][]float64{{0, 0}, {z / std, -z / std}, {0, 0}})
 	// Who lacks a term is no part of its mean; a weight that differs counts as its mean.
 	lacks := [][]trajectory.Term{terms("a", 1.0, 1.0), terms("a", 0.0, 3.0), terms("b", 0.5, 1.0)}
-	near(t, "lacking", [][]float64{batch.PerTerm(lacks)}, [][]float64{{2 * z, -2 * z, 0}})
+	half := 0.25 / (math.Sqrt(0.125) + 1e-4) // of 1 x 1 and 0 x 3, by the mean weight of 2
+	near(t, "lacking", [][]float64{batch.PerTerm(lacks)}, [][]float64{{2 * half, -2 * half, 0}})
+	// What takes a share of what the others earned counts by what it took: the same score took 2 of the first, 0.5 of the second. Of a weight of 0
+	// nothing is told apart.
+	took := [][]trajectory.Term{terms("extra", 0.5, -4.0, "free", 1.0, 0.0), terms("extra", 0.5, -1.0, "free", 0.0, 0.0)}
+	share := 0.3 / (math.Sqrt(0.18) + 1e-4) // of -2 and -0.5, by the mean size of 2.5
+	near(t, "shares", [][]float64{batch.PerTerm(took)}, [][]float64{{-2.5 * share, 2.5 * share}})
+	free := []batch.Earned{{Rewards: []float64{1, 1}, Terms: [][]trajectory.Term{terms("free", 1.0, 0.0), terms("free", 0.0, 0.0)}}}
+	near(t, "free", batch.AdvantagePerTerm.Of(free), [][]float64{{0, 0}})
+	if _, stats := batch.FromGroups([]trajectory.Group{{Trajectories: []*trajectory.Trajectory{withTerms(10, free[0].Terms[0]), withTerms(11, free[0].Terms[1])}}},
+		batch.Options{Advantage: batch.AdvantagePerTerm}); stats.ZeroSpread != 1 {
+		t.Errorf("a term that weighs nothing teaches: %+v", stats)
+	}
+}
+
+func withTerms(id int32, of []trajectory.Term) *trajectory.Trajectory {
+	t := episode(id, trajectory.OK, 1)
+	t.Terms = of
+	return t
+}
+
+// Failures are pushed down as much as they are said to be; at 0 they are compared with alone.
+func TestNegativeAdvantagesWeighLess(t *testing.T) {
+	groups := []trajectory.Group{{Trajectories: []*trajectory.Trajectory{episode(10, trajectory.OK, 3), episode(11, trajectory.OK, 1)}}}
+	for _, weight := range []float64{1, 0.25, 0} {
+		b, _ := batch.FromGroups(groups, batch.Options{Advantage: batch.AdvantageCentred, Negative: &weight})
+		if up, down := b.Rows[0].Advantages[0], b.Rows[1].Advantages[0]; up != 1 || down != float32(-weight) || b.Normaliser != 6 {
+			t.Errorf("weight %g: %g and %g, by %d", weight, up, down, b.Normaliser)
+		}
+	}
+}
+
+// The parts of a step are its rows, each group in one of them, and their normalisers' sum is the whole's.
+func TestSplit(t *testing.T) {
+	var groups []trajectory.Group
+	for i := range int32(5) {
+		groups = append(groups, trajectory.Group{Trajectories: []*trajectory.Trajectory{episode(10+2*i, trajectory.OK, 1), episode(11+2*i, trajectory.OK, 0)}})
+	}
+	groups[1].Trajectories[0].Reward = 0 // it teaches nothing, and counts
+	whole, _ := batch.FromGroups(groups, batch.Options{})
+	for n, want := range map[int][]int{0: {8}, 1: {8}, 2: {4, 4}, 3: {4, 2, 2}, 9: {2, 2, 2, 2}} {
+		var sizes []int
+		seen, normaliser := map[int]int{}, 0
+		for i, part := range whole.Split(n) {
+			sizes, normaliser = append(sizes, len(part.Rows)), normaliser+part.Normaliser
+			for _, r := range part.Rows {
+				if at, ok := seen[r.Group]; ok && at != i {
+					t.Errorf("%d parts: group %d is in two", n, r.Group)
+				}
+				seen[r.Group] = i
+			}
+		}
+		if !slices.Equal(sizes, want) || len(seen) != 4 || normaliser > whole.Normaliser || normaliser <= whole.Normaliser-len(want) {
+			t.Errorf("%d parts of %v rows, %d groups, by %d of %d", n, sizes, len(seen), normaliser, whole.Normaliser)
+		}
+	}
 }
 
 func near(t *testing.T, name string, got, want [][]float64) {

@@ -122,6 +122,8 @@ func (b Batch) Shorten(n int) Batch {
 // Options say how the rows of a GRPO step are made. The zero value is GroupNormalized and the mean over tokens.
 type Options struct {
 	Advantage Advantage
+	// Negative is what advantages below 0 are multiplied by; nil is 1. At 0 failures are compared with, and not pushed down.
+	Negative  *float64
 	Reduction Reduction
 	Length    int // L of the reduction Constant, in tokens
 	// MaskTruncated leaves the tokens of episodes that a limit cut out of the loss; their rewards stay in their group's statistics.
@@ -174,13 +176,48 @@ func FromGroups(groups []trajectory.Group, o Options) (Batch, Stats) {
 			}
 			numTokens += m.NumSampled()
 			if o.KeepAlike || o.Advantage.spread(earned[i]) {
-				rows = append(rows, m.rows(advantages[i][j], o.Reduction)...)
+				rows = append(rows, m.rows(o.weighed(advantages[i][j]), o.Reduction)...)
 			}
 		}
 	}
 	b := New(rows)
 	b.Normaliser = o.Reduction.normaliser(numEpisodes, numTokens, o.Length)
 	return b, stats
+}
+
+// weighed is an advantage as the loss has it.
+func (o Options) weighed(advantage float64) float64 {
+	if o.Negative != nil && advantage < 0 {
+		return *o.Negative * advantage
+	}
+	return advantage
+}
+
+// Split cuts a step into at most n parts of whole groups, each for an optimiser step of its own. Groups are dealt out in turn, so no part has
+// more than one group more than another. Each part has the n-th part of the normaliser: its gradient is as large as the whole's in the mean.
+func (b Batch) Split(n int) []Batch {
+	var groups []int
+	for _, r := range b.Rows {
+		if !slices.Contains(groups, r.Group) {
+			groups = append(groups, r.Group)
+		}
+	}
+	if n = min(n, len(groups)); n < 2 {
+		return []Batch{b}
+	}
+	normaliser := b.Normaliser
+	if normaliser == 0 {
+		normaliser = b.NumTrained()
+	}
+	parts := make([]Batch, n)
+	for i := range parts {
+		parts[i] = Batch{Prefix: b.Prefix, Normaliser: max(1, normaliser/n)}
+	}
+	for _, r := range b.Rows {
+		part := &parts[slices.Index(groups, r.Group)%n]
+		part.Rows = append(part.Rows, r)
+	}
+	return parts
 }
 
 // member is an episode that may be trained on.

@@ -195,7 +195,10 @@ func (t *Trainer) loss(d *model.Decoder, h *Node, rows []*Node, g goal) (total, 
 	dims := h.Shape().Dimensions
 	trained := Gather(Reshape(h, dims[0]*dims[1], dims[2]), Reshape(index, index.Shape().Size(), 1))
 	logp = t.logprobs(d, trained, target, StopGradient(settings[0]))
-	of := objective.Tokens{Logprobs: logp, Columns: byToken[numFixed:][:len(g.columns)], Numbers: numbers(settings[1:]), NumRows: dims[0]}
+	// Unused entries score whatever stands where they point. At a low temperature that is far off, and what a loss makes of it may be infinite:
+	// times a weight of 0 that is no number.
+	used := Where(NotEqual(weight, ZerosLike(weight)), logp, ZerosLike(logp))
+	of := objective.Tokens{Logprobs: used, Columns: byToken[numFixed:][:len(g.columns)], Numbers: numbers(settings[1:]), NumRows: dims[0]}
 	if g.ByRow() {
 		of.Rows = byToken[len(byToken)-1]
 	}
