@@ -1,0 +1,176 @@
+// Package redact finds secrets and personal data in the texts of a trace, and puts placeholders in their place: keys, tokens, passwords,
+// private keys, addresses of mail and machines, telephone numbers, cards, accounts, and the names of users in paths. Each rule is a pattern
+// and, where there is one, the value's own checksum.
+//
+// Names of persons and postal addresses are not found: no pattern tells them from other words.
+package redact
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Kinds of what is found.
+const (
+	Secret = "secret" // keys, tokens, passwords, private keys
+	Email  = "email"
+	Phone  = "phone"
+	Card   = "card" // payment cards
+	IBAN   = "iban"
+	IP     = "ip"
+	Name   = "name" // of a user, in a path
+)
+
+// Kinds are all.
+func Kinds() []string { return []string{Secret, Email, Phone, Card, IBAN, IP, Name} }
+
+// Found is a stretch of a text that is to be redacted.
+type Found struct {
+	Kind       string
+	Start, End int // bytes
+}
+
+// Find returns what is found in a text, in order; none overlaps another. Of two rules that find the same, the first of rules counts.
+func Find(text string) []Found {
+	var out []Found
+	for _, r := range rules() {
+		for _, at := range r.pattern.FindAllStringSubmatchIndex(text, -1) {
+			group := 0
+			for g := len(at)/2 - 1; g > 0 && group == 0; g-- {
+				if at[2*g] >= 0 {
+					group = g
+				}
+			}
+			f := Found{r.kind, at[2*group], at[2*group+1]}
+			if r.trim != "" {
+				f.End = f.Start + len(strings.TrimRight(text[f.Start:f.End], r.trim))
+			}
+			if r.fits != nil {
+				f.End = f.Start + r.fits(text[:f.Start], text[f.Start:f.End], text[f.End:])
+			}
+			if f.End > f.Start && !slices.ContainsFunc(out, func(x Found) bool { return x.Start < f.End && f.Start < x.End }) {
+				out = append(out, f)
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Found) int { return cmp.Compare(a.Start, b.Start) })
+	return out
+}
+
+// Value is one spelling of what is redacted, and what takes its place wherever it stands in a trace.
+type Value struct {
+	Kind        string `json:"kind"`
+	Text        string `json:"text"`
+	Placeholder string `json:"placeholder"`
+}
+
+// Values are what is found in the texts of one trace, each with its placeholder: "[EMAIL_1]". One value has one placeholder, however it is
+// spelt in JSON, so that a call's arguments still say what its result says. kinds are those that are looked for; none stands for all.
+func Values(texts []string, kinds ...string) []Value {
+	var out []Value
+	known, counts := map[string]string{}, map[string]int{} // placeholders by kind and value; how many there are of a kind
+	for _, text := range texts {
+		for _, f := range Find(text) {
+			if len(kinds) > 0 && !slices.Contains(kinds, f.Kind) {
+				continue
+			}
+			spelt := text[f.Start:f.End]
+			key := f.Kind + "\x00" + plain(f.Kind, spelt)
+			if known[key] == "" {
+				counts[f.Kind]++
+				known[key] = fmt.Sprintf("[%s_%d]", strings.ToUpper(f.Kind), counts[f.Kind])
+			}
+			for _, v := range spellings(f, text, spelt, known[key]) {
+				if !slices.Contains(out, v) {
+					out = append(out, v)
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Value) int { return cmp.Compare(len(b.Text), len(a.Text)) }) // the longer first: one may hold another
+	return out
+}
+
+// plain is a value without what may differ between two spellings of it.
+func plain(kind, spelt string) string {
+	spelt = strings.NewReplacer(`\n`, "\n", `\r`, "", `\/`, "/", `\\`, `\`, `\"`, `"`).Replace(spelt)
+	switch kind {
+	case Email:
+		return strings.ToLower(spelt)
+	case Phone, Card, IBAN:
+		return strings.ToUpper(strings.Map(func(r rune) rune {
+			if unicode.IsLetter(r) || unicode.IsDigit(r) {
+				return r
+			}
+			return -1
+		}, spelt))
+	}
+	return spelt
+}
+
+// spellings are what a value is replaced by: itself and, in JSON or out of it, what it is there. The name of a user is replaced behind
+// what made it one, or each word of that name would go.
+func spellings(f Found, text, spelt, placeholder string) []Value {
+	if f.Kind == Name {
+		start := f.Start
+		for n := 0; start > 0 && n < 2; start-- { // "/home/" and "\\Users\\", of which the slash in JSON is two
+			if c := text[start-1]; (c == '/' || c == '\\') && text[start] != c {
+				if n++; n == 2 {
+					break
+				}
+			}
+		}
+		before := text[start:f.Start]
+		return []Value{{f.Kind, before + spelt, before + placeholder}, {f.Kind, "~" + spelt, "~" + placeholder}}
+	}
+	out := []Value{{f.Kind, spelt, placeholder}}
+	for _, other := range []string{strings.ReplaceAll(spelt, "\n", `\n`), strings.ReplaceAll(spelt, `\n`, "\n")} {
+		if other != spelt {
+			out = append(out, Value{f.Kind, other, placeholder})
+		}
+	}
+	return out
+}
+
+// Replace puts the placeholders of values into a text. A value that is a part of a longer word is left.
+func Replace(text string, values []Value) string {
+	for _, v := range values {
+		if !strings.Contains(text, v.Text) {
+			continue
+		}
+		var b strings.Builder
+		for rest, before := text, ""; ; {
+			at := strings.Index(rest, v.Text)
+			if at < 0 || v.Text == "" {
+				b.WriteString(rest)
+				break
+			}
+			before += rest[:at]
+			b.WriteString(rest[:at])
+			behind := rest[at+len(v.Text):]
+			if joins(before, v.Text) || joins(v.Text, behind) {
+				b.WriteString(v.Text)
+			} else {
+				b.WriteString(v.Placeholder)
+			}
+			before, rest = before+v.Text, behind
+		}
+		text = b.String()
+	}
+	return text
+}
+
+// joins reports whether two texts, one behind the other, make one word.
+func joins(a, b string) bool {
+	x, _ := utf8.DecodeLastRuneInString(a)
+	y, _ := utf8.DecodeRuneInString(b)
+	word := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	if strings.HasSuffix(a, `\n`) || strings.HasSuffix(a, `\t`) || strings.HasSuffix(a, `\r`) { // an escape of JSON, not a letter
+		return false
+	}
+	return word(x) && word(y)
+}

@@ -1,0 +1,149 @@
+package redact
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// item is a text with what is to be found in it.
+type item struct {
+	Text   string
+	Labels []struct{ Kind, Value string }
+}
+
+// items reads a set. Made keys have dots in between there, so that scanners of repositories do not take them for real ones.
+func items(t testing.TB, name string) []item {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []item
+	for line := range strings.Lines(strings.ReplaceAll(string(text), "·", "")) {
+		var x item
+		if err := json.Unmarshal([]byte(line), &x); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// measure is how many of the labelled values are gone, and how many of what was found is labelled.
+func measure(t testing.TB, list []item) (recall, precision float64) {
+	labels, gone, found, right := 0, 0, 0, 0
+	for _, x := range list {
+		left := Replace(x.Text, Values([]string{x.Text}))
+		for _, l := range x.Labels {
+			if labels++; !strings.Contains(left, l.Value) {
+				gone++
+			} else {
+				t.Logf("missed %s: %s", l.Kind, x.Text)
+			}
+		}
+		for _, f := range Find(x.Text) {
+			found++
+			at := x.Text[f.Start:f.End]
+			ok := false
+			for _, l := range x.Labels {
+				ok = ok || l.Kind == f.Kind && strings.Contains(l.Value, at) || l.Kind == f.Kind && strings.Contains(at, l.Value) && len(at) <= len(l.Value)+2
+			}
+			if ok {
+				right++
+			} else {
+				t.Logf("wrong %s %q: %s", f.Kind, at, x.Text)
+			}
+		}
+	}
+	return float64(gone) / float64(labels), float64(right) / float64(found)
+}
+
+// The rules were written by dev.jsonl. held_out.jsonl was written before them.
+func TestRecallAndPrecision(t *testing.T) {
+	n := 0
+	for _, name := range []string{"dev.jsonl", "held_out.jsonl"} {
+		list := items(t, name)
+		recall, precision := measure(t, list)
+		n += len(list)
+		t.Logf("%s: %d items, recall %.3f, precision %.3f", name, len(list), recall, precision)
+		if recall < 0.95 || precision < 0.90 {
+			t.Errorf("%s: recall %.3f, precision %.3f", name, recall, precision)
+		}
+	}
+	if n < 300 {
+		t.Errorf("%d items", n)
+	}
+}
+
+// One value has one placeholder, in a call's arguments and in its result alike, and arguments that were JSON are JSON.
+func TestPlaceholdersAreConsistent(t *testing.T) {
+	texts := []string{`mail Ann@acme.io and bob@acme.io, key -----BEGIN PRIVATE KEY-----` + "\nabc\n" + `-----END PRIVATE KEY-----`, `{"to": "ann@acme.io", "cc": ["bob@acme.io"], "key": "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----"}`, `sent to ann@acme.io`, `open /home/carla/a and "C:\\Users\\carla\\b"`}
+	values := Values(texts)
+	var got []string
+	for _, text := range texts {
+		got = append(got, Replace(text, values))
+	}
+	for i, want := range []string{`mail [EMAIL_1] and [EMAIL_2], key [SECRET_1]`, `{"to": "[EMAIL_1]", "cc": ["[EMAIL_2]"], "key": "[SECRET_1]"}`, `sent to [EMAIL_1]`, `open /home/[NAME_1]/a and "C:\\Users\\[NAME_1]\\b"`} {
+		if got[i] != want {
+			t.Errorf("%s\nwant %s\n%+v", got[i], want, values)
+		}
+	}
+	if v := Values(texts, IP, Card); len(v) != 0 {
+		t.Errorf("other kinds: %+v", v)
+	}
+	if got := Replace("ann@acme.iox and xann@acme.io and ann@acme.io", Values([]string{"to ann@acme.io"})); got != "ann@acme.iox and xann@acme.io and [EMAIL_1]" {
+		t.Error(got)
+	}
+}
+
+// What is found stands where it is said to, in order, and what was redacted is found no more.
+func TestFoundIsGone(t *testing.T) {
+	var texts []string
+	for _, x := range items(t, "dev.jsonl") {
+		texts = append(texts, x.Text)
+	}
+	rapid.Check(t, func(r *rapid.T) {
+		text := rapid.SampledFrom(texts).Draw(r, "text") + rapid.SampledFrom([]string{" ", "\n", ", ", `\n`}).Draw(r, "gap") + rapid.OneOf(rapid.SampledFrom(texts), rapid.String()).Draw(r, "more")
+		end := 0
+		for _, f := range Find(text) {
+			if f.Start < end || f.End <= f.Start || f.End > len(text) {
+				r.Fatalf("%+v in %q", f, text)
+			}
+			end = f.End
+		}
+		values := Values([]string{text})
+		left := Replace(text, values)
+		if again := Replace(left, values); again != left {
+			r.Fatalf("%q became %q, then %q", text, left, again)
+		}
+		for _, v := range Values([]string{left}) {
+			if strings.Contains(v.Text, "_1]") || strings.Contains(v.Text, "_2]") {
+				r.Fatalf("a placeholder was found: %+v in %q", v, left)
+			}
+		}
+	})
+}
+
+func FuzzFind(f *testing.F) {
+	for _, x := range items(f, "dev.jsonl") {
+		f.Add(x.Text)
+	}
+	f.Fuzz(func(t *testing.T, text string) { Replace(text, Values([]string{text})) })
+}
+
+// BenchmarkFind is how fast texts are looked through.
+func BenchmarkFind(b *testing.B) {
+	var all strings.Builder
+	for _, x := range items(b, "dev.jsonl") {
+		all.WriteString(x.Text + "\n")
+	}
+	text := strings.Repeat(all.String(), 10)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		Find(text)
+	}
+}
