@@ -40,7 +40,7 @@ func newCurate(a *app) *cobra.Command {
 			return run(c, d, args[1:])
 		}
 	}
-	c.AddCommand(newCurateShow(a, at), newCurateDo(a, at), newCurateRules(a, at), newCurateExport(a, at))
+	c.AddCommand(newCurateShow(a, at), newCurateDo(a, at), newCurateRules(a, at), newCurateRedact(a, at), newCurateExport(a, at))
 	return group(c)
 }
 

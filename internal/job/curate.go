@@ -16,6 +16,7 @@ import (
 	"hone/internal/data/curate"
 	"hone/internal/data/export"
 	"hone/internal/data/formats"
+	"hone/internal/data/redact"
 	"hone/internal/data/source"
 	"hone/internal/data/unroll"
 	"hone/internal/fault"
@@ -88,6 +89,40 @@ func (d *Desk) DoLines(ctx context.Context, in io.Reader, out io.Writer) error {
 func (d *Desk) Rules(r curate.Rules) (curate.Ruled, error) {
 	r.Author = cmp.Or(r.Author, d.x.Author)
 	return d.Apply(r)
+}
+
+// Redact puts placeholders in place of secrets and personal data, and says of which traces what then does not hold any more.
+func (d *Desk) Redact(kinds []string) (curate.Redaction, [][]string, []string, error) {
+	for _, kind := range kinds {
+		if !slices.Contains(redact.Kinds(), kind) {
+			return curate.Redaction{}, nil, nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no kind %q", kind), Where: "--kind", Next: "the kinds are " + strings.Join(redact.Kinds(), ", ")}
+		}
+	}
+	before := map[string]int{}
+	for _, t := range d.Traces() {
+		before[t.ID] = len(d.checker.Findings(&t.Row))
+	}
+	done, err := d.Curation.Redact(d.x.Author, kinds)
+	rows := [][]string{{"kind", "values", "times", "traces"}}
+	for _, kind := range redact.Kinds() {
+		times, traces := 0, map[string]bool{}
+		for _, v := range done.Values {
+			if v.Kind == kind {
+				times += v.Times
+				traces[v.Trace] = true
+			}
+		}
+		if n := done.Kinds[kind]; n > 0 {
+			rows = append(rows, []string{kind, strconv.Itoa(n), strconv.Itoa(times), strconv.Itoa(len(traces))})
+		}
+	}
+	var findings []string
+	for _, t := range d.Traces() {
+		if found := d.checker.Findings(&t.Row); len(found) > before[t.ID] {
+			findings = append(findings, t.ID+": "+found[len(found)-1])
+		}
+	}
+	return done, rows, findings, err
 }
 
 // Listed is a trace in a list.

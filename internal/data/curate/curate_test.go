@@ -16,6 +16,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
+	"hone/internal/data/redact"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 )
@@ -158,9 +159,10 @@ func TestRefusals(t *testing.T) {
 // anyOp draws an operation on one of the traces; many cannot be made.
 func anyOp(t *rapid.T, c *Curation) Op {
 	traces := c.Traces()
-	return Op{Do: rapid.SampledFrom([]string{DeleteTurn, DeleteStep, MergeTurns, EditText, EditReasoning, EditArguments, DropSystem, Split, Rate, Accept, Reject, Undo}).Draw(t, "do"),
+	return Op{Do: rapid.SampledFrom([]string{DeleteTurn, DeleteStep, MergeTurns, EditText, EditReasoning, EditArguments, DropSystem, Split, Rate, Accept, Reject, Redact, Undo}).Draw(t, "do"),
 		Trace: traces[rapid.IntRange(0, len(traces)-1).Draw(t, "trace")].ID, Turn: rapid.IntRange(0, 3).Draw(t, "turn"), Message: rapid.IntRange(0, 11).Draw(t, "message"), Call: rapid.IntRange(0, 1).Draw(t, "call"),
-		Text: rapid.SampledFrom([]string{`{"text": "y"}`, "word", ""}).Draw(t, "text"), Rating: rapid.IntRange(1, 5).Draw(t, "rating"), Of: rapid.IntRange(1, 12).Draw(t, "of"), Author: "any"}
+		Text: rapid.SampledFrom([]string{`{"text": "y"}`, "word", ""}).Draw(t, "text"), Rating: rapid.IntRange(1, 5).Draw(t, "rating"), Of: rapid.IntRange(1, 12).Draw(t, "of"), Author: "any",
+		Values: []redact.Value{{Kind: redact.Secret, Text: rapid.SampledFrom([]string{"first", "one", "1"}).Draw(t, "value"), Placeholder: "[SECRET_1]"}}}
 }
 
 // A trace that was edited in ten ways and more, and whose operations were undone from the last, is the trace. What was done is in the

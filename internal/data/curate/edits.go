@@ -50,6 +50,11 @@ func apply(family []*Trace, op Op) ([]*Trace, error) {
 			return nil, fmt.Errorf("a rating is 1 to 5, not %d", op.Rating)
 		}
 		t.Rating = op.Rating
+	case Redact:
+		if len(op.Values) == 0 {
+			return nil, errors.New("it names no values: hone curate redact finds them")
+		}
+		t.redact(op.Values)
 	case Accept:
 		t.Status, t.Why, t.By = Accepted, op.Why, op.Author
 		t.vouch()

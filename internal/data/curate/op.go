@@ -8,6 +8,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
+	"hone/internal/data/redact"
 	"hone/internal/fault"
 )
 
@@ -24,6 +25,7 @@ const (
 	Rate          = "rate"           // Rating, from 1 to 5
 	Accept        = "accept"
 	Reject        = "reject" // Why says for what
+	Redact        = "redact" // each of Values becomes its placeholder, wherever it stands
 	Undo          = "undo"   // the operation of the number Of, which may be an undo itself
 )
 
@@ -42,6 +44,8 @@ type Op struct {
 	Rating  int    `json:"rating,omitempty"`
 	Why     string `json:"why,omitempty"`
 	Of      int    `json:"of,omitempty"`
+
+	Values []redact.Value `json:"values,omitempty"`
 
 	Diff *Diff `json:"diff,omitempty"` // what it did to the trace's messages
 }
@@ -73,6 +77,8 @@ func Needs(do string) []string {
 		return []string{"trace", "message", "text"}
 	case Rate:
 		return []string{"trace", "rating"}
+	case Redact:
+		return []string{"trace", "values"}
 	case Undo:
 		return []string{"of"}
 	}
@@ -165,5 +171,5 @@ func ParseOp(line []byte) (Op, error) {
 
 // Kinds are the names of all operations.
 func Kinds() []string {
-	return []string{DeleteTurn, DeleteStep, MergeTurns, EditText, EditReasoning, EditArguments, DropSystem, Split, Rate, Accept, Reject, Undo}
+	return []string{DeleteTurn, DeleteStep, MergeTurns, EditText, EditReasoning, EditArguments, DropSystem, Split, Rate, Accept, Reject, Redact, Undo}
 }

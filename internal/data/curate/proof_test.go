@@ -160,7 +160,10 @@ func TestWhatAnOperationNeeds(t *testing.T) {
 			line := `{"do": "` + do + `"`
 			for j, name := range needs {
 				if j != i {
-					line += `, "` + name + `": ` + map[bool]string{true: `"a"`, false: "1"}[name == "trace" || name == "text"]
+					line += `, "` + name + `": ` + map[string]string{"trace": `"a"`, "text": `"a"`, "values": "[]"}[name]
+					if strings.HasSuffix(line, ": ") {
+						line += "1"
+					}
 				}
 			}
 			if _, err := ParseOp([]byte(line + "}")); fault.CodeOf(err) != fault.CodeUsage || !strings.Contains(err.Error(), "which "+needs[i]) {

@@ -64,6 +64,7 @@ func Find(text string) []Found {
 // Value is one spelling of what is redacted, and what takes its place wherever it stands in a trace.
 type Value struct {
 	Kind        string `json:"kind"`
+	Before      string `json:"before,omitempty"` // what stands before it everywhere, and stays
 	Text        string `json:"text"`
 	Placeholder string `json:"placeholder"`
 }
@@ -125,12 +126,12 @@ func spellings(f Found, text, spelt, placeholder string) []Value {
 			}
 		}
 		before := text[start:f.Start]
-		return []Value{{f.Kind, before + spelt, before + placeholder}, {f.Kind, "~" + spelt, "~" + placeholder}}
+		return []Value{{f.Kind, before, spelt, placeholder}, {f.Kind, "~", spelt, placeholder}}
 	}
-	out := []Value{{f.Kind, spelt, placeholder}}
+	out := []Value{{Kind: f.Kind, Text: spelt, Placeholder: placeholder}}
 	for _, other := range []string{strings.ReplaceAll(spelt, "\n", `\n`), strings.ReplaceAll(spelt, `\n`, "\n")} {
 		if other != spelt {
-			out = append(out, Value{f.Kind, other, placeholder})
+			out = append(out, Value{Kind: f.Kind, Text: other, Placeholder: placeholder})
 		}
 	}
 	return out
@@ -139,25 +140,28 @@ func spellings(f Found, text, spelt, placeholder string) []Value {
 // Replace puts the placeholders of values into a text. A value that is a part of a longer word is left.
 func Replace(text string, values []Value) string {
 	for _, v := range values {
-		if !strings.Contains(text, v.Text) {
+		said := v.Before + v.Text
+		if v.Text == "" || !strings.Contains(text, said) {
 			continue
 		}
 		var b strings.Builder
 		for rest, before := text, ""; ; {
-			at := strings.Index(rest, v.Text)
-			if at < 0 || v.Text == "" {
+			at := strings.Index(rest, said)
+			if at < 0 {
 				b.WriteString(rest)
 				break
 			}
-			before += rest[:at]
-			b.WriteString(rest[:at])
-			behind := rest[at+len(v.Text):]
-			if joins(before, v.Text) || joins(v.Text, behind) {
-				b.WriteString(v.Text)
-			} else {
-				b.WriteString(v.Placeholder)
+			if at > 0 {
+				before = rest[:at]
 			}
-			before, rest = before+v.Text, behind
+			b.WriteString(rest[:at])
+			behind := rest[at+len(said):]
+			if joins(before, said) || joins(said, behind) {
+				b.WriteString(said)
+			} else {
+				b.WriteString(v.Before + v.Placeholder)
+			}
+			before, rest = said, behind
 		}
 		text = b.String()
 	}

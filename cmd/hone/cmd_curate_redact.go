@@ -1,0 +1,35 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"hone/internal/data/redact"
+	"hone/internal/job"
+)
+
+func newCurateRedact(a *app, at atDesk) *cobra.Command {
+	var kinds []string
+	c := &cobra.Command{
+		Use:   "redact DATA",
+		Short: "Put placeholders in place of secrets and personal data",
+		Long: "redact looks for " + strings.Join(redact.Kinds(), ", ") + ", and puts placeholders such as [EMAIL_1] in their place. A value has one placeholder\n" +
+			"in all of its trace. Names of persons and postal addresses are not found. Each trace's redaction can be undone.",
+		Example: "  hone curate redact traces/trajectories.jsonl --dry-run\n  hone curate redact traces/trajectories.jsonl --kind secret --kind email",
+		Args:    arguments(1, 1, "a file of traces"),
+	}
+	c.RunE = at(func(_ *cobra.Command, d *job.Desk, _ []string) error {
+		done, rows, findings, err := d.Redact(kinds)
+		if err != nil {
+			return err
+		}
+		for _, finding := range findings {
+			a.Say("does not hold now: %s", finding)
+		}
+		a.Say("%d values of %d traces have placeholders now; hone curate do DATA undo --of N brings those of a trace back", len(done.Values), done.Traces)
+		return a.Print(done, rows)
+	})
+	c.Flags().StringSliceVar(&kinds, "kind", nil, "what to look for: "+strings.Join(redact.Kinds(), ", ")+" (default all; may be repeated)")
+	return c
+}

@@ -1,0 +1,98 @@
+package redact
+
+import (
+	"reflect"
+	"strings"
+
+	"hone/internal/chat"
+)
+
+// asJSON is the object or list that a text is, if it is one.
+func asJSON(text string) (chat.Value, bool) {
+	if text = strings.TrimSpace(text); text == "" || text[0] != '{' && text[0] != '[' {
+		return nil, false
+	}
+	v, err := chat.Decode([]byte(text), chat.DecodeOptions{LastWins: true})
+	return v, err == nil
+}
+
+// Texts are what Find is to look at of a text: itself or, of JSON, each text and number with its key, since escapes hide what they say.
+func Texts(text string) []string {
+	v, is := asJSON(text)
+	if !is {
+		return []string{text}
+	}
+	var out []string
+	leaves(v, "", func(key, leaf string) { out = append(out, key+`: "`+leaf+`"`) })
+	return out
+}
+
+func leaves(v chat.Value, key string, yield func(key, leaf string)) {
+	switch v := v.(type) {
+	case []chat.Value:
+		for _, x := range v {
+			leaves(x, key, yield)
+		}
+	case *chat.Object:
+		for i := range v.Len() {
+			key, x := v.At(i)
+			leaves(x, key, yield)
+		}
+	case string:
+		yield(key, v)
+	case chat.Number:
+		yield(key, string(v))
+	}
+}
+
+// Apply puts the placeholders of values into a text, and JSON stays JSON: a number becomes a text there. What can stay of its white space and
+// its escapes stays.
+func Apply(text string, values []Value) string {
+	v, is := asJSON(text)
+	if !is {
+		return Replace(text, values)
+	}
+	changed, touched := applied(v, values)
+	if !touched {
+		return text
+	}
+	raw := Replace(text, values)
+	if again, is := asJSON(raw); is && reflect.DeepEqual(again, changed) {
+		return raw
+	}
+	out, err := chat.AppendJSON(nil, changed, chat.Format{KeepNumbers: true})
+	if err != nil {
+		return raw
+	}
+	return string(out)
+}
+
+func applied(v chat.Value, values []Value) (out chat.Value, touched bool) {
+	switch v := v.(type) {
+	case []chat.Value:
+		list := make([]chat.Value, len(v))
+		for i, x := range v {
+			var one bool
+			list[i], one = applied(x, values)
+			touched = touched || one
+		}
+		return list, touched
+	case *chat.Object:
+		o := &chat.Object{}
+		for i := range v.Len() {
+			key, x := v.At(i)
+			x, one := applied(x, values)
+			o.Set(key, x)
+			touched = touched || one
+		}
+		return o, touched
+	case string:
+		s := Replace(v, values)
+		return s, s != v
+	case chat.Number:
+		if s := Replace(string(v), values); s != string(v) {
+			return s, true
+		}
+	}
+	return v, false
+}
