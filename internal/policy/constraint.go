@@ -96,3 +96,10 @@ func (s *IDSet) Keep(other *IDSet) {
 		s.words[i] &= w
 	}
 }
+
+// Join adds all ids that another set of the same vocabulary has.
+func (s *IDSet) Join(other *IDSet) {
+	for i := range min(len(s.words), len(other.words)) {
+		s.words[i] |= other.words[i]
+	}
+}

@@ -2,6 +2,7 @@ package grammar
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,8 +31,16 @@ func (b *builder) bounded(o *chat.Object, at string) symbol {
 	if least == math.MinInt64 && most == math.MaxInt64 {
 		return b.integer()
 	}
-	least, most = max(least, -limit), min(most, limit)
 	var alternatives []sequence
+	if least == math.MinInt64 {
+		for _, x := range widest() {
+			alternatives = append(alternatives, join(bytes("-"), x))
+		}
+	}
+	if most == math.MaxInt64 {
+		alternatives = append(alternatives, widest()...)
+	}
+	least, most = max(least, -limit), min(most, limit)
 	if least < 0 {
 		for _, x := range spans(max(1, -most), -least) {
 			alternatives = append(alternatives, join(bytes("-"), x))
@@ -47,8 +56,17 @@ func (b *builder) bounded(o *chat.Object, at string) symbol {
 	return b.rule(alternatives...)
 }
 
-// limit is the largest integer of 15 digits.
-const limit = 999_999_999_999_999
+// limit is the largest integer of 18 digits, the most that all fit into 64 bits.
+const limit = 999_999_999_999_999_999
+
+// widest are the integers of 19 digits that 64 bits hold, but for the last hundredth.
+func widest() []sequence {
+	digit := symbol{set: ranges('0', '9')}
+	return []sequence{
+		join(one(symbol{set: ranges('1', '8')}), slices.Repeat(one(digit), 18)),
+		join(bytes("9"), one(symbol{set: ranges('0', '1')}), slices.Repeat(one(digit), 17)),
+	}
+}
 
 // spans are the numbers from a to b, both at least 0, as rows of digits: 8 to 120 are 8-9, 10-99, 100-119 and 120.
 func spans(a, b int64) (out []sequence) {

@@ -43,6 +43,10 @@ func Compile(v *Vocabulary, w Wanted) (*Grammar, error) {
 		alternatives = []sequence{one(b.anyObject())}
 	}
 	b.define(1, alternatives...)
+	if err := b.large(); err != nil {
+		return nil, err
+	}
+	b.prune()
 	g := newGrammar(b)
 	if g.start.dead() {
 		return nil, errors.New("no value fits the schema")
@@ -56,7 +60,6 @@ func (b *builder) document(schema json.RawMessage) (symbol, error) {
 	if err != nil {
 		return symbol{}, err
 	}
-	b.named = map[string]int{}
 	return b.schema(root, root, "#", 0)
 }
 
@@ -116,6 +119,11 @@ func (m *Matcher) Narrow(completion []int32, allowed *policy.IDSet) {
 	for ; m.read < len(completion); m.read++ {
 		m.take(completion[m.read])
 	}
+	if m.at == nil && m.free != "" { // what is asked for comes behind it
+		for _, id := range m.stops {
+			allowed.Remove(id)
+		}
+	}
 	if m.at == nil {
 		return
 	}
@@ -125,6 +133,13 @@ func (m *Matcher) Narrow(completion []int32, allowed *policy.IDSet) {
 			allowed.Add(id)
 		}
 	}
+}
+
+// Exhausted reports whether the completion was cut off because the grammar has as many states as it may.
+func (m *Matcher) Exhausted() bool {
+	m.grammar.mu.Lock()
+	defer m.grammar.mu.Unlock()
+	return len(m.grammar.states) >= m.grammar.most
 }
 
 // take reads the next token.

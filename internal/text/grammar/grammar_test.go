@@ -3,6 +3,7 @@ package grammar
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -74,9 +75,26 @@ func TestWhatASchemaAccepts(t *testing.T) {
 		"anything": {`{}`, []string{`[1,"a",{}]`, `true`, `[]`}, []string{`tru`, `[1,]`}, ""},
 		"itself": {`{"$defs":{"n":{"type":"object","properties":{"v":{"type":"integer"},"next":{"anyOf":[{"$ref":"#/$defs/n"},{"type":"null"}]}},"required":["v","next"]}},"$ref":"#/$defs/n"}`,
 			[]string{`{"v":1,"next":{"v":2,"next":null}}`}, []string{`{"v":1}`, `{"v":1,"next":1}`}, ""},
-		"allOf":   {`{"allOf":[{"$ref":"#/$defs/a"},{"properties":{"y":{"type":"null"}},"required":["y"]}],"$defs":{"a":{"type":"object","properties":{"x":{"type":"integer"}}}}}`, []string{`{"x":1,"y":null}`, `{"y":null}`}, []string{`{"x":1}`}, ""},
-		"pattern": {`{"type":"object","properties":{"a":{"type":"string","pattern":"^x"}}}`, []string{`{"a":"y"}`}, []string{`{"a":1}`}, "pattern at #/properties/a"},
-		"half":    {`{"type":"number","minimum":0.5}`, []string{`0.1`}, []string{`""`}, "minimum at #"},
+		"allOf":       {`{"allOf":[{"$ref":"#/$defs/a"},{"properties":{"y":{"type":"null"}},"required":["y"]}],"$defs":{"a":{"type":"object","properties":{"x":{"type":"integer"}}}}}`, []string{`{"x":1,"y":null}`, `{"y":null}`}, []string{`{"x":1}`}, ""},
+		"long":        {`{"type":"string","minLength":3,"maxLength":9000}`, []string{`"abc"`, `"` + strings.Repeat("é", 9000) + `"`}, []string{`"ab"`, `"` + strings.Repeat("x", 9001) + `"`}, ""},
+		"keys":        {`{"type":"integer"}`, []string{`1912345678901234567`, `-9199999999999999999`, `8999999999999999999`}, []string{`9300000000000000000`, `10000000000000000000`}, ""},
+		"keys from 1": {`{"type":"integer","minimum":1}`, []string{`1`, `1912345678901234567`, `999999999999999999`}, []string{`0`, `-1`, `9300000000000000000`}, ""},
+		"anyOf beside": {`{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"}},"anyOf":[{"required":["a"]},{"required":["b"]}]}`,
+			[]string{`{"a":1}`, `{"b":1}`, `{"a":1,"b":2}`}, []string{`{}`, `{"a":"x"}`, `1`}, ""},
+		"anyOf narrows": {`{"type":["integer","null"],"minimum":3,"anyOf":[{"type":"number","maximum":5},{"type":"string"}]}`, []string{`3`, `5`}, []string{`2`, `6`, `null`, `"x"`, `3.5`}, ""},
+		"ref beside":    {`{"$defs":{"a":{"type":"integer","minimum":0}},"$ref":"#/$defs/a","maximum":9}`, []string{`0`, `9`}, []string{`10`, `-1`}, ""},
+		"ref to a list": {`{"anyOf":[{"type":"integer"},{"type":"array","items":{"$ref":"#/anyOf/0"}}]}`, []string{`1`, `[1,2]`}, []string{`[null]`, `["a"]`}, ""},
+		"escaped ref":   {`{"$defs":{"a b/c":{"type":"null"}},"$ref":"#/$defs/a%20b~1c"}`, []string{`null`}, []string{`1`}, ""},
+		"allOf in allOf": {`{"allOf":[{"allOf":[{"properties":{"a":{"type":"integer"}}},{"required":["a"]}]},{"properties":{"a":{"maximum":3}}}]}`,
+			[]string{`{"a":3}`}, []string{`{}`, `{"a":4}`, `{"a":null}`}, ""},
+		"two enums":     {`{"allOf":[{"enum":["a","b"]},{"enum":["b","c"]}]}`, []string{`"b"`}, []string{`"a"`, `"c"`}, ""},
+		"tree by allOf": {`{"$defs":{"n":{"type":"object","properties":{"next":{"allOf":[{"$ref":"#/$defs/n"}]}}}},"allOf":[{"$ref":"#/$defs/n"}]}`, []string{`{}`, `{"next":{"next":{}}}`}, []string{`{"next":1}`}, ""},
+		"closed beside": {`{"allOf":[{"properties":{"a":{}},"additionalProperties":false},{"properties":{"b":{}}}]}`, []string{`{}`}, nil, "additionalProperties at #"},
+		"no way": {`{"type":"object","properties":{"a":{"$ref":"#/$defs/n"},"b":{"type":"null"}},"$defs":{"n":{"type":"object","properties":{"n":{"$ref":"#/$defs/n"}},"required":["n"]}}}`,
+			[]string{`{}`, `{"b":null}`}, []string{`{"a":{"n":{}}}`}, ""},
+		"array and object": {`{"items":{"type":"integer"},"properties":{"a":{}}}`, []string{`[1]`, `{"a":null}`}, []string{`1`}, ""},
+		"pattern":          {`{"type":"object","properties":{"a":{"type":"string","pattern":"^x"}}}`, []string{`{"a":"y"}`}, []string{`{"a":1}`}, "pattern at #/properties/a"},
+		"half":             {`{"type":"number","minimum":0.5}`, []string{`0.1`}, []string{`""`}, "minimum at #"},
 	} {
 		g := answer(t, v, tc.schema)
 		for _, text := range tc.yes {
@@ -99,7 +117,7 @@ func TestWhatIsNoSchema(t *testing.T) {
 	for s, want := range map[string]string{
 		`[]`: "no object", `{"type":"text"}`: `"text"`, `{"$ref":"#/$defs/x"}`: "nothing is", `{"$ref":"https://x.test/y"}`: "another document",
 		`{"enum":[]}`: "enum at #", `{"type":"object","properties":{"a":7}}`: "#/properties/a", `{"$ref":"#"}`: "no value fits",
-		`{"allOf":[7]}`: "allOf at #", `{"anyOf":7}`: "#/anyOf", `{"type":[]}`: "no type", strings.Repeat(`{"items":`, 100) + `{}` + strings.Repeat("}", 100): "too deep",
+		`{"allOf":[7]}`: "#/allOf/0", `{"anyOf":7}`: "#/anyOf", `{"type":[]}`: "no type", strings.Repeat(`{"items":`, 200) + `{}` + strings.Repeat("}", 200): "too deep",
 	} {
 		if _, err := Compile(words(), Wanted{Answer: json.RawMessage(s)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40s: %v, want %q", s, err, want)
@@ -298,7 +316,7 @@ func TestFreeUntilTheReasoningEnds(t *testing.T) {
 	v := words()
 	g := answer(t, v, `{"const":true}`)
 	m := g.NewMatcher([]int32{stopID}, "</think>")
-	if may := feed(m, v, spelt("hm</thin")...); may.Len() != v.size {
+	if may := feed(m, v, spelt("hm</thin")...); may.Len() != v.size-1 {
 		t.Errorf("%d of %d tokens may come", may.Len(), v.size)
 	}
 	m = g.NewMatcher([]int32{stopID}, "</think>")
@@ -317,6 +335,93 @@ func TestStatesAreBounded(t *testing.T) {
 	}
 	if !g.Large() {
 		t.Error("it is not seen to be large")
+	}
+}
+
+// bomb is a schema in which each of n parts refers to the next one twice.
+func bomb(n int, link string) string {
+	defs := []string{fmt.Sprintf(`"d%d":{"type":"object","properties":{"x":{"type":"integer"}}}`, n)}
+	for i := range n {
+		defs = append(defs, fmt.Sprintf(`"d%d":`+link, i, i+1, i+1))
+	}
+	return `{"$defs":{` + strings.Join(defs, ",") + `},"$ref":"#/$defs/d0"}`
+}
+
+// A small schema that would have rules without end is compiled once for each of its parts, or refused; it takes neither time nor memory.
+func TestSchemaBombs(t *testing.T) {
+	for name, tc := range map[string]struct {
+		link string
+		ok   bool
+	}{
+		"references":         {`{"type":"object","properties":{"p":{"$ref":"#/$defs/d%d"},"q":{"$ref":"#/$defs/d%d"}}}`, true},
+		"lone allOf":         {`{"type":"object","properties":{"p":{"allOf":[{"$ref":"#/$defs/d%d"}]},"q":{"allOf":[{"$ref":"#/$defs/d%d"}]}}}`, true},
+		"allOf of two":       {`{"allOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, false},
+		"anyOf beside":       {`{"minimum":1,"anyOf":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, false},
+		"allOf beside a key": {`{"type":"object","properties":{"p":{"type":"object","allOf":[{"$ref":"#/$defs/d%d"}]},"q":{"type":"object","allOf":[{"$ref":"#/$defs/d%d"}]}}}`, true},
+	} {
+		_, err := Compile(words(), Wanted{Answer: json.RawMessage(bomb(30, tc.link))})
+		if tc.ok != (err == nil) || err != nil && !strings.Contains(err.Error(), "too large") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	big := `{"enum":["` + strings.Repeat("x", maxSize) + `"]}`
+	if _, err := Compile(words(), Wanted{Answer: json.RawMessage(big)}); err == nil || !strings.Contains(err.Error(), "too large") {
+		t.Errorf("a large text: %v", err)
+	}
+}
+
+// The tokens that may come are the same whether they are taken from what is known of like states, or looked for one by one.
+func TestMasksAreShared(t *testing.T) {
+	v := words()
+	rapid.Check(t, func(t *rapid.T) {
+		s, err := json.Marshal(map[string]any{"type": "object", "properties": map[string]any{"x": anySchema(t, 2), "y": map[string]any{"type": "string",
+			"minLength": rapid.IntRange(0, 12).Draw(t, "least"), "maxLength": rapid.IntRange(12, 40).Draw(t, "most")}}, "required": []string{"x", "y"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := answer(t, v, string(s))
+		_, ids, _ := spell(t, v, g.NewMatcher([]int32{stopID}, ""))
+		at := g.start
+		for _, id := range ids {
+			got, want := g.allowed(at), policy.NewIDSet(v.size)
+			for id := range int32(v.size) {
+				if text := v.texts[id]; !text.Added && !g.readText(at, text.Text).dead() {
+					want.Add(id)
+				}
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s: %d tokens may come, want %d", s, got.Len(), want.Len())
+			}
+			at = g.read(at, id)
+		}
+	})
+}
+
+// A text of many characters takes a few states for each that was written, and no mask of its own.
+func TestLongTextsAreCheap(t *testing.T) {
+	v := words()
+	g := answer(t, v, `{"type":"object","properties":{"a":{"type":"string","maxLength":100000},"b":{"type":"array","items":{"type":"string","maxLength":900},"maxItems":5000}},"required":["a","b"]}`)
+	m := g.NewMatcher([]int32{stopID}, "")
+	text := `{"a":"` + strings.Repeat("word ", 2000) + `","b":["` + strings.Repeat("x", 800) + `"` + strings.Repeat(`,"y"`, 500)
+	allowed := policy.NewIDSet(v.size)
+	ids := spelt(text)
+	for n := range ids {
+		allowed.Fill()
+		if m.Narrow(ids[:n], allowed); !allowed.Has(ids[n]) {
+			t.Fatalf("%q may not follow %d bytes", ids[n], n)
+		}
+	}
+	if len(g.states) > 2*len(text) || len(g.masks) > 300 || m.Exhausted() {
+		t.Errorf("%d states and %d masks for %d bytes", len(g.states), len(g.masks), len(text))
+	}
+}
+
+// What must come behind a model's reasoning comes: the completion does not end before.
+func TestNoEndWithinTheReasoning(t *testing.T) {
+	v := words()
+	m := answer(t, v, `{"const":true}`).NewMatcher([]int32{stopID}, "</think>")
+	if may := feed(m, v, spelt("hm")...); may.Has(stopID) || may.Len() != v.size-1 {
+		t.Errorf("%d of %d tokens may come", may.Len(), v.size)
 	}
 }
 

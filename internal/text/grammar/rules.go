@@ -5,14 +5,28 @@
 // not any of them: properties come in the schema's order, and keys that the schema does not name are not written.
 package grammar
 
-import "unicode/utf8"
+import (
+	"fmt"
+	"unicode/utf8"
 
-// symbol is one of: a set of bytes, an added token, or a rule.
+	"hone/internal/chat"
+)
+
+// symbol is one of: a set of bytes, a byte, an added token, a rule, or a rule that is repeated.
 type symbol struct {
 	set  *set
-	id   int32 // of an added token, where set is nil and rule is 0
-	rule int   // counted from 1
+	id   int32 // where set is nil and rule is 0: of an added token, or -1-b for the byte b
+	rule int32 // counted from 1
+	// least and most are how often the rule comes; most 0 is once, negative is without end. How often it came stands in a stack, so
+	// that a string of thousands of characters takes no more rules than one of ten.
+	least, most int32
 }
+
+func (x symbol) writes(b byte) bool {
+	return x.rule == 0 && (x.set != nil && x.set.has(b) || x.set == nil && x.id == -1-int32(b))
+}
+
+func (x symbol) isToken() bool { return x.rule == 0 && x.set == nil && x.id >= 0 }
 
 // set is a set of bytes.
 type set [4]uint64
@@ -37,26 +51,43 @@ type builder struct {
 	rules [][]sequence
 	words *Vocabulary
 
-	named  map[string]int // rules of references, by where they point
-	shared map[string]int // rules that all schemas have
+	size   int                    // symbols of all rules, and what else a schema cost
+	made   map[*chat.Object]int32 // rules of schemas, so that one that is referred to often, or holds itself, is made once
+	shared map[string]int32       // rules that all schemas have
 	unheld map[string]bool
 	// compact is that of calls: between JSON's tokens stands one blank or none. They are read by machines, and tokens are few.
 	compact bool
 }
 
 func newBuilder(v *Vocabulary) *builder {
-	b := &builder{words: v, named: map[string]int{}, shared: map[string]int{}, unheld: map[string]bool{}}
+	b := &builder{words: v, made: map[*chat.Object]int32{}, shared: map[string]int32{}, unheld: map[string]bool{}}
 	b.promise()
 	return b
 }
 
 // promise makes room for a rule that is defined later.
-func (b *builder) promise() int {
+func (b *builder) promise() int32 {
 	b.rules = append(b.rules, nil)
-	return len(b.rules)
+	b.size++
+	return int32(len(b.rules))
 }
 
-func (b *builder) define(rule int, alternatives ...sequence) { b.rules[rule-1] = alternatives }
+func (b *builder) define(rule int32, alternatives ...sequence) {
+	for _, x := range alternatives {
+		b.size += 1 + len(x)
+	}
+	b.rules[rule-1] = alternatives
+}
+
+// maxSize bounds what a request may make the rules of: one of a thousand tools has a quarter of it.
+const maxSize = 1 << 20
+
+func (b *builder) large() error {
+	if b.size <= maxSize {
+		return nil
+	}
+	return fmt.Errorf("the schemas are too large: their rules have more than %d symbols", maxSize)
+}
 
 // rule makes a rule of alternatives.
 func (b *builder) rule(alternatives ...sequence) symbol {
@@ -67,7 +98,7 @@ func (b *builder) rule(alternatives ...sequence) symbol {
 
 // once makes a rule that all schemas share.
 func (b *builder) once(name string, make func() []sequence) symbol {
-	if b.compact {
+	if b.compact && name != characterRule {
 		name += ", compact"
 	}
 	r, ok := b.shared[name]
@@ -82,7 +113,7 @@ func (b *builder) once(name string, make func() []sequence) symbol {
 // bytes is a text as ordinary tokens write it.
 func bytes(text string) (out sequence) {
 	for i := range len(text) {
-		out = append(out, symbol{set: ranges(text[i], text[i])})
+		out = append(out, symbol{id: -1 - int32(text[i])})
 	}
 	return out
 }
@@ -114,27 +145,20 @@ func one(s symbol) sequence { return sequence{s} }
 func (b *builder) maybe(s sequence) symbol { return b.rule(nil, s) }
 
 // many is the sequence any number of times.
-func (b *builder) many(s sequence) symbol {
-	r := b.promise()
-	b.define(r, nil, join(s, one(symbol{rule: r})))
-	return symbol{rule: r}
-}
+func (b *builder) many(s sequence) symbol { return b.times(s, 0, -1)[0] }
 
-// times is the sequence least to most times; a negative most is without end.
-func (b *builder) times(s sequence, least, most int) (out sequence) {
-	var rest symbol
-	if most < 0 {
-		rest = b.many(s)
-	} else {
-		rest = b.rule(nil)
-		for range most - least {
-			rest = b.rule(nil, join(s, one(rest)))
-		}
+// times is the sequence, which is never empty, least to most times; a negative most is without end.
+func (b *builder) times(s sequence, least, most int) sequence {
+	x := symbol{least: int32(least), most: int32(most)}
+	switch {
+	case most == 0:
+		return nil
+	case len(s) == 1 && s[0].most == 0 && s[0].rule > 0:
+		x.rule = s[0].rule
+	default:
+		x.rule = b.rule(s).rule
 	}
-	for range least {
-		out = append(out, s...)
-	}
-	return append(out, rest)
+	return sequence{x}
 }
 
 // space is what may stand between JSON's tokens: what json.dumps writes, with or without indent, and nothing more, since white space
@@ -149,9 +173,12 @@ func (b *builder) space() symbol {
 	})
 }
 
+// characterRule is the name of the rule of characters.
+const characterRule = "character"
+
 // character is one of a JSON string: as it is, or escaped. Half of a surrogate pair cannot be written.
 func (b *builder) character() symbol {
-	return b.once("character", func() []sequence {
+	return b.once(characterRule, func() []sequence {
 		hex := symbol{set: ranges('0', '9', 'a', 'f', 'A', 'F')}
 		low := symbol{set: ranges(0x80, 0xBF)}
 		s := func(pairs ...byte) symbol { return symbol{set: ranges(pairs...)} }
@@ -184,12 +211,11 @@ func (b *builder) text(least, most int) symbol {
 // digits bound numbers, which else may never end.
 const digits = 15
 
-// integer is one of up to 16 digits: float64 holds all of 15.
+// integer is one of up to 19 digits that 64 bits hold: keys of databases are of that size.
 func (b *builder) integer() symbol {
 	return b.once("integer", func() []sequence {
-		digit := one(symbol{set: ranges('0', '9')})
-		positive := join(one(symbol{set: ranges('1', '9')}), b.times(digit, 0, digits-1))
-		return []sequence{bytes("0"), positive, join(bytes("-"), positive)}
+		positive := b.rule(append(spans(1, limit), widest()...)...)
+		return []sequence{bytes("0"), one(positive), join(bytes("-"), one(positive))}
 	})
 }
 

@@ -11,9 +11,9 @@ import (
 )
 
 // maxDepth bounds schemas inside each other, maxCount the numbers of minItems, maxLength and their like.
-const maxDepth, maxCount = 64, 2048
+const maxDepth, maxCount = 128, 1 << 20
 
-// schema adds the rules of a JSON Schema. root is the document that references point into.
+// schema adds the rules of a JSON Schema, once for each part of a document. root is the document that references point into.
 func (b *builder) schema(root, s chat.Value, at string, depth int) (symbol, error) {
 	o, isObject := s.(*chat.Object)
 	if s == true || isObject && o.Len() == 0 {
@@ -22,13 +22,37 @@ func (b *builder) schema(root, s chat.Value, at string, depth int) (symbol, erro
 	if !isObject {
 		return symbol{}, fmt.Errorf("the schema at %s is no object", at)
 	}
+	if r, ok := b.made[o]; ok {
+		return symbol{rule: r}, nil
+	}
 	if depth > maxDepth {
 		return symbol{}, fmt.Errorf("the schema at %s lies too deep", at)
 	}
-	b.note(o, at)
-	if ref, ok := o.Get("$ref"); ok {
-		return b.reference(root, ref, at, depth)
+	if err := b.large(); err != nil {
+		return symbol{}, err
 	}
+	r := b.promise()
+	b.made[o] = r
+	x, err := b.whole(root, o, at, depth)
+	if err == nil {
+		b.define(r, one(x))
+	}
+	return symbol{rule: r}, err
+}
+
+// whole is a schema of several keywords, each of which demands something.
+func (b *builder) whole(root chat.Value, o *chat.Object, at string, depth int) (symbol, error) {
+	for _, key := range []string{"$ref", "allOf"} {
+		if v, ok := o.Get(key); ok {
+			return b.all(root, o, key, v, at, depth)
+		}
+	}
+	for _, key := range []string{"anyOf", "oneOf"} {
+		if v, ok := o.Get(key); ok {
+			return b.anyOf(root, o, key, v, at, depth)
+		}
+	}
+	b.note(o, at)
 	if v, ok := o.Get("const"); ok {
 		return b.constants([]chat.Value{v})
 	}
@@ -38,18 +62,6 @@ func (b *builder) schema(root, s chat.Value, at string, depth int) (symbol, erro
 			return symbol{}, fmt.Errorf("enum at %s is no list", at)
 		}
 		return b.constants(list)
-	}
-	for _, key := range []string{"anyOf", "oneOf"} {
-		if v, ok := o.Get(key); ok {
-			return b.anyOf(root, v, at+"/"+key, depth)
-		}
-	}
-	if v, ok := o.Get("allOf"); ok {
-		merged, err := merge(root, o, v, at)
-		if err != nil {
-			return symbol{}, err
-		}
-		return b.schema(root, merged, at, depth+1)
 	}
 	types, err := typesOf(o, at)
 	if err != nil {
@@ -85,12 +97,20 @@ func typesOf(o *chat.Object, at string) ([]string, error) {
 	all := []string{"object", "array", "string", "number", "boolean", "null"}
 	v, ok := o.Get("type")
 	if !ok { // told from what else is said
-		for kind, keys := range map[string][]string{"object": {"properties", "required", "additionalProperties"}, "array": {"items", "prefixItems"}} {
-			if slices.ContainsFunc(keys, func(k string) bool { _, ok := o.Get(k); return ok }) {
-				return []string{kind}, nil
-			}
+		says := func(keys ...string) bool {
+			return slices.ContainsFunc(keys, func(k string) bool { _, ok := o.Get(k); return ok })
 		}
-		return all, nil
+		var told []string
+		if says("properties", "required", "additionalProperties") {
+			told = append(told, "object")
+		}
+		if says("items", "prefixItems") {
+			told = append(told, "array")
+		}
+		if told == nil {
+			return all, nil
+		}
+		return told, nil
 	}
 	var types []string
 	switch v := v.(type) {
@@ -252,27 +272,15 @@ func (b *builder) free(root chat.Value, o *chat.Object, at string, depth int) (s
 	return b.rule(b.members(one(b.text(0, -1)), x)...), nil
 }
 
-func (b *builder) anyOf(root, v chat.Value, at string, depth int) (symbol, error) {
-	list, ok := v.([]chat.Value)
-	if !ok || len(list) == 0 {
-		return symbol{}, fmt.Errorf("%s is no list", at)
-	}
-	var alternatives []sequence
-	for i, s := range list {
-		x, err := b.schema(root, s, fmt.Sprintf("%s/%d", at, i), depth+1)
-		if err != nil {
-			return symbol{}, err
-		}
-		alternatives = append(alternatives, one(x))
-	}
-	return b.rule(alternatives...), nil
-}
-
 // constants is one of several values. Their numbers are written as the schema writes them.
 func (b *builder) constants(values []chat.Value) (symbol, error) {
 	var alternatives []sequence
 	for _, v := range values {
-		alternatives = append(alternatives, b.constant(v))
+		x := b.constant(v)
+		if b.size += len(x); b.size > maxSize {
+			return symbol{}, b.large()
+		}
+		alternatives = append(alternatives, x)
 	}
 	return b.rule(alternatives...), nil
 }
@@ -305,102 +313,6 @@ func (b *builder) constant(v chat.Value) (out sequence) {
 		return bytes("null")
 	}
 	return bytes(fmt.Sprint(v)) // a number as it was written, or a truth value
-}
-
-// reference is the rule of another part of the document, made once, so that a schema may hold itself.
-func (b *builder) reference(root, ref chat.Value, at string, depth int) (symbol, error) {
-	pointer, _ := ref.(string)
-	if r, ok := b.named[pointer]; ok {
-		return symbol{rule: r}, nil
-	}
-	target, err := resolve(root, pointer, at)
-	if err != nil {
-		return symbol{}, err
-	}
-	r := b.promise()
-	b.named[pointer] = r
-	x, err := b.schema(root, target, pointer, depth+1)
-	if err != nil {
-		return symbol{}, err
-	}
-	b.define(r, one(x))
-	return symbol{rule: r}, nil
-}
-
-func resolve(root chat.Value, pointer, at string) (chat.Value, error) {
-	path, local := strings.CutPrefix(pointer, "#")
-	if !local {
-		return nil, fmt.Errorf("$ref at %s points to %q, which is in another document", at, pointer)
-	}
-	v := root
-	for _, step := range strings.Split(path, "/")[1:] {
-		o, ok := v.(*chat.Object)
-		if !ok {
-			return nil, fmt.Errorf("$ref at %s points to %q, where nothing is", at, pointer)
-		}
-		if v, ok = o.Get(strings.NewReplacer("~1", "/", "~0", "~").Replace(step)); !ok {
-			return nil, fmt.Errorf("$ref at %s points to %q, where nothing is", at, pointer)
-		}
-	}
-	return v, nil
-}
-
-// merge puts the members of allOf into one schema: properties and what is required add up; of the rest a later one counts.
-func merge(root chat.Value, o *chat.Object, all chat.Value, at string) (*chat.Object, error) {
-	list, ok := all.([]chat.Value)
-	if !ok {
-		return nil, fmt.Errorf("allOf at %s is no list", at)
-	}
-	out, properties := &chat.Object{}, &chat.Object{}
-	var required []chat.Value
-	add := func(s *chat.Object) {
-		for i := range s.Len() {
-			key, v := s.At(i)
-			switch x := v.(type) {
-			case *chat.Object:
-				if key == "properties" {
-					for j := range x.Len() {
-						properties.Set(x.At(j))
-					}
-					continue
-				}
-			case []chat.Value:
-				if key == "required" {
-					required = append(required, x...)
-					continue
-				}
-			}
-			if key != "allOf" {
-				out.Set(key, v)
-			}
-		}
-	}
-	add(o)
-	for i, v := range list {
-		for range maxDepth {
-			s, isObject := v.(*chat.Object)
-			if !isObject {
-				return nil, fmt.Errorf("allOf at %s holds what is no schema", at)
-			}
-			ref, ok := s.Get("$ref")
-			if !ok {
-				add(s)
-				break
-			}
-			pointer, _ := ref.(string)
-			var err error
-			if v, err = resolve(root, pointer, fmt.Sprintf("%s/allOf/%d", at, i)); err != nil {
-				return nil, err
-			}
-		}
-	}
-	if properties.Len() > 0 {
-		out.Set("properties", properties)
-	}
-	if len(required) > 0 {
-		out.Set("required", required)
-	}
-	return out, nil
 }
 
 // decode reads a schema with the order of its keys.
