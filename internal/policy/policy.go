@@ -53,6 +53,9 @@ type Request struct {
 	Slot int
 	// Adapter is which adapter the completion is of, where the sampler holds several: the first (0), another, or NoAdapter.
 	Adapter int
+	// Owner is for whom the request is: what a slot holds of another's is computed again, so that how long an answer takes does not
+	// tell what others asked.
+	Owner int
 	Sampling
 	Key        Key
 	Constraint Constraint // nil: any token may come

@@ -78,14 +78,21 @@ func (s *Sampler) SetAdapter(adapter engine.Buffer, version int) error {
 // SetAdapterOf is SetAdapter for one of several adapters. It waits for no request: those of the others go on, and one of this adapter
 // that is under way is an error.
 func (s *Sampler) SetAdapterOf(number int, adapter engine.Buffer, version int) error {
+	if number < 0 || number >= len(s.versions) {
+		return fmt.Errorf("adapter %d of a sampler that holds %d", number, s.adapters.Count)
+	}
+	writer, err := s.writer(number) // compiled here, where nobody's tokens wait for it
+	if err != nil {
+		return err
+	}
 	if s.adapters.Count <= 1 {
-		return s.between(func() error { return s.setAdapter(number, adapter, version) })
+		return s.between(func() error { return s.setAdapter(writer, number, adapter, version) })
 	}
 	return s.runOn(s.swap, func() error {
 		if s.inUse(number) {
 			return fmt.Errorf("adapter %d is set while a request of it is under way", number)
 		}
-		return s.setAdapter(number, adapter, version)
+		return s.setAdapter(writer, number, adapter, version)
 	})
 }
 
@@ -113,19 +120,16 @@ func (s *Sampler) runOn(control chan func(), f func() error) error {
 	}
 }
 
-func (s *Sampler) setAdapter(number int, adapter engine.Buffer, version int) error {
-	if number < 0 || number >= len(s.versions) {
-		return fmt.Errorf("adapter %d of a sampler that holds %d", number, s.adapters.Count)
-	}
+func (s *Sampler) setAdapter(writer *engine.Program, number int, adapter engine.Buffer, version int) error {
 	s.versions[number] = version
-	err := s.write(number, adapter)
+	err := s.write(writer, adapter)
 	if err == nil && s.adapters.Count > 1 {
 		s.forget(number)
 	} else if err == nil {
 		err = s.prepare()
 	}
 	if err != nil {
-		s.failed = err // the old adapter may be gone, and the caches are its
+		s.fail(err) // the old adapter may be gone, and the caches are its
 	}
 	return err
 }
@@ -139,8 +143,30 @@ func (s *Sampler) forget(number int) {
 	}
 }
 
+// writer is the program that writes an adapter into its place; nil where there is none.
+func (s *Sampler) writer(number int) (*engine.Program, error) {
+	s.making.Lock()
+	defer s.making.Unlock()
+	if s.adapters.Count == 0 || s.writers[number] != nil {
+		return s.writers[number], nil
+	}
+	places := s.adapters.Arrays()
+	var params []engine.Param
+	for _, i := range places {
+		p := s.params[i]
+		p.Donated = true
+		params = append(params, p)
+	}
+	params = append(params, engine.Param{Name: "adapter", Shape: engine.F32(s.adapters.Size())})
+	program, err := s.engine.Compile("write", params, func(in []*Node) []*Node {
+		return s.adapters.Write(in[:len(places)], number, in[len(places)])
+	}, engine.NamesOf(params[:len(places)])...)
+	s.writers[number] = program
+	return program, err
+}
+
 // write writes an adapter into the arrays that the programs take.
-func (s *Sampler) write(number int, adapter engine.Buffer) (err error) {
+func (s *Sampler) write(writer *engine.Program, adapter engine.Buffer) error {
 	if s.adapters.Count == 0 {
 		if adapter != nil {
 			return fmt.Errorf("an adapter for a sampler of the base model alone")
@@ -155,26 +181,11 @@ func (s *Sampler) write(number int, adapter engine.Buffer) (err error) {
 		defer engine.Free(none...)
 		adapter = none[0]
 	}
-	places := s.adapters.Arrays()
-	if s.writers[number] == nil {
-		var params []engine.Param
-		for _, i := range places {
-			p := s.params[i]
-			p.Donated = true
-			params = append(params, p)
-		}
-		params = append(params, engine.Param{Name: "adapter", Shape: engine.F32(s.adapters.Size())})
-		if s.writers[number], err = s.engine.Compile("write", params, func(in []*Node) []*Node {
-			return s.adapters.Write(in[:len(places)], number, in[len(places)])
-		}, engine.NamesOf(params[:len(places)])...); err != nil {
-			return err
-		}
-	}
-	out, err := s.writers[number].Run(append(s.arrays(), adapter)...)
+	out, err := writer.Run(append(s.arrays(), adapter)...)
 	if err != nil {
 		return err
 	}
-	for j, i := range places {
+	for j, i := range s.adapters.Arrays() {
 		s.weights[i] = out[j]
 	}
 	return nil

@@ -81,6 +81,24 @@ func (m *masks) free() {
 // chosen reports whether a request's tokens are not simply drawn from the policy's distribution.
 func chosen(r *policy.Request) bool { return r.Constraint != nil || r.Truncates() }
 
+// ready compiles what a request needs beside the usual programs, before it is in the way of others.
+func (s *Sampler) ready(r *policy.Request) (err error) {
+	if !chosen(r) && r.TopLogprobs == 0 {
+		return nil
+	}
+	s.making.Lock()
+	defer s.making.Unlock()
+	if chosen(r) && s.chooser == nil {
+		if s.chooser, err = s.decodeProgram(true); err != nil {
+			return err
+		}
+	}
+	if r.TopLogprobs > 0 && s.ranker == nil {
+		s.ranker, err = s.rankProgram()
+	}
+	return err
+}
+
 // list lists the likeliest tokens for the slots whose requests ask.
 func (s *Sampler) list(logits engine.Buffer, temperature []float32, d *draws) (err error) {
 	asked := false
@@ -90,11 +108,6 @@ func (s *Sampler) list(logits engine.Buffer, temperature []float32, d *draws) (e
 	}
 	if !asked {
 		return nil
-	}
-	if s.ranker == nil {
-		if s.ranker, err = s.rankProgram(); err != nil {
-			return err
-		}
 	}
 	out, err := s.call(s.ranker, []engine.Buffer{logits}, input{temperature, []int{s.slots}})
 	if err != nil {

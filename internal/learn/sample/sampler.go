@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"hone/internal/fault"
@@ -55,6 +56,7 @@ type Sampler struct {
 	prefill, decode                    *engine.Program
 	chooser, ranker                    *engine.Program // nil until a request needs them; chooser is a decode program
 	prefillOne, prefillBulk            *engine.Program // nil until prompts are long enough; see advance
+	making                             sync.Mutex      // held while a program is compiled that not all requests need: in their senders' goroutines
 	masks                              *masks
 	newDecoder                         func() Decoder
 
@@ -72,6 +74,7 @@ type Sampler struct {
 	ahead   int   // steps set off beyond the one that the host waits for
 	gpu     bool  // chunks are wide, so that prompts and draws take turns, and a long prompt alone fills one
 	failed  error
+	broken  atomic.Bool // failed is set, for others to see
 	stats   Stats
 	drew    time.Time // when an execution of decoding last ended
 }
@@ -237,6 +240,9 @@ func (s *Sampler) Sample(ctx context.Context, r policy.Request) (policy.Completi
 	if err := s.check(r); err != nil {
 		return policy.Completion{}, err
 	}
+	if err := s.ready(&r); err != nil {
+		return policy.Completion{}, err
+	}
 	j := &job{ctx: ctx, request: r, done: make(chan struct{})}
 	if len(r.Stop) > 0 {
 		j.stops = newStops(s.newDecoder(), r.Stop)
@@ -250,6 +256,14 @@ func (s *Sampler) Sample(ctx context.Context, r policy.Request) (policy.Completi
 	}
 	<-j.done
 	return j.completion, j.err
+}
+
+// Failed reports whether a program failed, after which all requests do.
+func (s *Sampler) Failed() bool { return s.broken.Load() }
+
+func (s *Sampler) fail(err error) {
+	s.failed = err
+	s.broken.Store(true)
 }
 
 // Close stops the sampler and releases its buffers; requests in flight fail.

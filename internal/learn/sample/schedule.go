@@ -27,6 +27,7 @@ type slot struct {
 	cached  []int32 // private tokens whose keys and values the cache holds
 	shared  bool    // they follow the prefix
 	adapter int     // under which they were computed
+	owner   int     // for whom
 	pending []int32 // tokens still to be fed; the last one's successor is drawn
 	job     *job
 	queue   []*job
@@ -51,7 +52,7 @@ func (s *Sampler) run() {
 		s.stats.BusySeconds += time.Since(start).Seconds()
 		if err != nil {
 			// A failed execution may have consumed the donated caches, so nothing after it can be trusted.
-			s.failed = err
+			s.fail(err)
 			s.failAll(err)
 		}
 	}
@@ -120,10 +121,11 @@ func (s *Sampler) next(i int) {
 			continue
 		}
 		kept := 0
-		if shared == x.shared && j.request.Adapter == x.adapter {
+		if shared == x.shared && j.request.Adapter == x.adapter && j.request.Owner == x.owner {
 			kept = min(prefix.Common(private, x.cached), len(private)-1)
 		}
 		x.cached, x.shared, x.pending, x.job = x.cached[:kept:kept], shared, private[kept:], j
+		x.owner = j.request.Owner
 		if x.adapter = j.request.Adapter; x.adapter >= 0 {
 			j.completion.PolicyVersion = s.versions[x.adapter]
 		}

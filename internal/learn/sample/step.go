@@ -200,11 +200,6 @@ func (s *Sampler) decoder(choosing bool) (program *engine.Program, allowed []eng
 	if !choosing {
 		return s.decode, nil, nil
 	}
-	if s.chooser == nil {
-		if s.chooser, err = s.decodeProgram(true); err != nil {
-			return nil, nil, err
-		}
-	}
 	masks, err := s.masks.upload(s)
 	return s.chooser, []engine.Buffer{masks}, err
 }

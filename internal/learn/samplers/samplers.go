@@ -4,6 +4,7 @@ package samplers
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 
 	"hone/internal/learn/engine"
@@ -108,6 +109,11 @@ func (s *Samplers) Stats() sample.Stats {
 		all.BusySeconds, all.LongestStall = max(all.BusySeconds, one.BusySeconds), max(all.LongestStall, one.LongestStall)
 	}
 	return all
+}
+
+// Failed reports whether one of them failed, after which its requests do.
+func (s *Samplers) Failed() bool {
+	return slices.ContainsFunc(s.each, func(x *sample.Sampler) bool { return x.Failed() })
 }
 
 // Close stops all of them.
