@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -107,14 +108,56 @@ func (m *served) form(q *request, prompt []int32) (policy.Constraint, *apiError)
 	return g.NewMatcher(stops, after), nil
 }
 
-// grammars keeps what was compiled: agents send the same tools with each request.
-type grammars struct {
-	mu   sync.Mutex
-	kept map[[sha256.Size]byte]*grammar.Grammar
+// formError is why sampling ended, where the form had a part in it.
+func formError(form policy.Constraint, err error) error {
+	if b, ok := form.(both); ok {
+		form = b[0]
+	}
+	var none *policy.ConstraintError
+	if m, ok := form.(*grammar.Matcher); ok && errors.As(err, &none) && m.Exhausted() {
+		return errForm
+	}
+	return err
 }
 
-// maxGrammars is how many are kept of a model.
-const maxGrammars = 32
+// grammars keeps what was compiled: agents send the same tools with each request. Those asked for last are kept, as many as take
+// maxGrammarBytes together: a grammar grows with what is written with it.
+type grammars struct {
+	mu   sync.Mutex
+	kept []keptGrammar // asked for last comes last
+}
+
+type keptGrammar struct {
+	key [sha256.Size]byte
+	*grammar.Grammar
+}
+
+const maxGrammarBytes = 64 << 20
+
+func (k *grammars) find(key [sha256.Size]byte) *grammar.Grammar {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	i := slices.IndexFunc(k.kept, func(x keptGrammar) bool { return x.key == key })
+	if i < 0 {
+		return nil
+	}
+	x := k.kept[i]
+	k.kept = append(slices.Delete(k.kept, i, i+1), x)
+	return x.Grammar
+}
+
+func (k *grammars) keep(key [sha256.Size]byte, g *grammar.Grammar) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.kept = append(slices.DeleteFunc(k.kept, func(x keptGrammar) bool { return x.key == key }), keptGrammar{key, g})
+	bytes := 0
+	for i := len(k.kept) - 1; i >= 0; i-- {
+		if bytes += k.kept[i].Bytes(); bytes > maxGrammarBytes && i < len(k.kept)-1 {
+			k.kept = slices.Delete(k.kept, 0, i+1)
+			return
+		}
+	}
+}
 
 func (k *grammars) of(words *grammar.Vocabulary, want grammar.Wanted, q *request, param string) (*grammar.Grammar, *apiError) {
 	text, err := json.Marshal(want)
@@ -122,9 +165,7 @@ func (k *grammars) of(words *grammar.Vocabulary, want grammar.Wanted, q *request
 		return nil, invalid(param, "a schema is not JSON: "+err.Error())
 	}
 	key := sha256.Sum256(text)
-	k.mu.Lock()
-	g := k.kept[key]
-	k.mu.Unlock()
+	g := k.find(key)
 	if g == nil || g.Large() {
 		if g, err = grammar.Compile(words, want); err != nil {
 			if len(want.Tools) > 0 {
@@ -132,12 +173,7 @@ func (k *grammars) of(words *grammar.Vocabulary, want grammar.Wanted, q *request
 			}
 			return nil, invalid(param, "a schema cannot be held to: "+err.Error())
 		}
-		k.mu.Lock()
-		if k.kept == nil || len(k.kept) >= maxGrammars {
-			k.kept = map[[sha256.Size]byte]*grammar.Grammar{}
-		}
-		k.kept[key] = g
-		k.mu.Unlock()
+		k.keep(key, g)
 	}
 	if strict := q.answer != nil && q.answer.strict || len(q.strict) > 0; strict && len(g.Unheld) > 0 {
 		return nil, unsupported(param, "strict is asked for, and this cannot be held to: "+strings.Join(g.Unheld, ", "))

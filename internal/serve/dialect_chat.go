@@ -75,9 +75,10 @@ func (f responseFormat) into(q *request, param string) *apiError {
 func (chatDialect) name() string            { return "chatcmpl" }
 func (chatDialect) failure(e *apiError) any { return e.body() }
 
-// idle are parameters of OpenAI's that change no answer: they are accepted, and nothing is done about them.
+// idle are parameters of OpenAI's that change no answer: they are accepted, and nothing is done about them. How long a model thinks is
+// its own doing.
 func idle() []string {
-	return []string{"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "prediction"}
+	return []string{"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "prediction", "reasoning_effort", "verbosity"}
 }
 
 func (chatDialect) read(w http.ResponseWriter, r *http.Request) (*request, *apiError) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"hone/internal/chat"
@@ -79,6 +80,26 @@ func (c *anthropicContent) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, (*[]anthropicBlock)(c))
 }
 
+// withoutBilling leaves out what coding agents write for Anthropic's bills: it is other text in each request, so no prompt would begin as
+// one before it.
+func (c anthropicContent) withoutBilling() anthropicContent {
+	return slices.DeleteFunc(slices.Clone(c), func(b anthropicBlock) bool {
+		return b.Type == "text" && strings.HasPrefix(b.Text, "x-anthropic-billing-header")
+	})
+}
+
+// result is the text of a tool's result. What is none is told of in words: a conversation is not to end because a tool showed an image.
+func (c anthropicContent) result() string {
+	var parts []string
+	for _, b := range c {
+		if b.Type != "text" {
+			b.Text = "[" + b.Type + ": this model reads text alone]"
+		}
+		parts = append(parts, b.Text)
+	}
+	return strings.Join(parts, "\n")
+}
+
 // text is the text of blocks that may be nothing else.
 func (c anthropicContent) text() (string, error) {
 	var parts []string
@@ -111,11 +132,7 @@ func (m anthropicMessage) messages() (out []chat.Message, err error) {
 			}
 			said.ToolCalls = append(said.ToolCalls, chat.ToolCall{ID: b.ID, Name: b.Name, Arguments: arguments})
 		case b.Type == "tool_result" && m.Role == chat.User:
-			text, err := b.Content.text()
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, chat.Message{Role: chat.ToolRole, ToolCallID: b.ToolUseID, Content: text})
+			out = append(out, chat.Message{Role: chat.ToolRole, ToolCallID: b.ToolUseID, Content: b.Content.result()})
 		default:
 			return nil, fmt.Errorf("a block of type %q in a message of the %s: only text and tools are supported", b.Type, m.Role)
 		}
@@ -126,22 +143,8 @@ func (m anthropicMessage) messages() (out []chat.Message, err error) {
 	return out, nil
 }
 
-// named gives results the names of the tools that were called.
-func named(messages []chat.Message) []chat.Message {
-	names := map[string]string{}
-	for i := range messages {
-		for _, c := range messages[i].ToolCalls {
-			names[c.ID] = c.Name
-		}
-		if messages[i].Role == chat.ToolRole {
-			messages[i].Name = names[messages[i].ToolCallID]
-		}
-	}
-	return messages
-}
-
 func (c *messagesRequest) into(q *request) *apiError {
-	system, err := c.System.text()
+	system, err := c.System.withoutBilling().text()
 	if err != nil {
 		return invalid("system", "system has "+err.Error())
 	}
@@ -155,7 +158,6 @@ func (c *messagesRequest) into(q *request) *apiError {
 		}
 		q.messages = append(q.messages, more...)
 	}
-	q.messages = named(q.messages)
 	var tools []tool
 	for _, t := range c.Tools {
 		if t.Type != "" && t.Type != "custom" || t.Name == "" {

@@ -125,7 +125,7 @@ func (responsesDialect) failure(e *apiError) any { return e.body() }
 
 func (d responsesDialect) read(w http.ResponseWriter, r *http.Request) (*request, *apiError) {
 	var c responsesRequest
-	if refused := readBody(w, r, &c, "user", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "stream_options", "max_tool_calls"); refused != nil {
+	if refused := readBody(w, r, &c, "user", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention", "stream_options", "max_tool_calls", "reasoning"); refused != nil {
 		return nil, refused
 	}
 	q := &request{model: c.Model, stream: c.Stream, oneCall: c.Parallel != nil && !*c.Parallel, logprobs: c.TopLogprobs > 0 || slices.Contains(c.Include, "message.output_text.logprobs")}
@@ -157,7 +157,7 @@ func (d responsesDialect) read(w http.ResponseWriter, r *http.Request) (*request
 	if refused != nil {
 		return nil, refused
 	}
-	q.messages = named(append(before, more...))
+	q.messages = append(before, more...)
 	if len(q.messages) == 0 {
 		return nil, invalid("input", "input is empty")
 	}

@@ -270,7 +270,6 @@ func TestResponsesRefusals(t *testing.T) {
 		`{"input":[{"type":"function_call_output","call_id":"c","output":"x"}]}`: "no message before it makes",
 		responsesHi + `,"background":true}`:                                      "background",
 		responsesHi + `,"truncation":"auto"}`:                                    "truncation",
-		responsesHi + `,"reasoning":{"effort":"high"}}`:                          "reasoning",
 		responsesHi + `,"tools":[{"type":"web_search"}]}`:                        "web_search",
 		responsesHi + `,"text":{"format":{"type":"json_schema"}}}`:               "no schema",
 		responsesHi + `,"max_output_tokens":0}`:                                  "max_output_tokens",

@@ -47,7 +47,7 @@ func (e *apiError) body() any {
 func refuse(w http.ResponseWriter, e *apiError) { refuseAs(w, e, e.body()) }
 
 func refuseAs(w http.ResponseWriter, e *apiError, body any) {
-	if e.Status == http.StatusTooManyRequests {
+	if e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable {
 		w.Header().Set("Retry-After", "1")
 	}
 	writeJSON(w, e.Status, body)
@@ -59,6 +59,14 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v) // fails only where the client is gone
 }
 
+// tooLong has the words by which agents know, of Anthropic's server or of OpenAI's, that they are to shorten the conversation.
+func tooLong(prompt, most int) string {
+	return fmt.Sprintf("prompt is too long: %d tokens > %d maximum (this model's maximum context length is %d tokens)", prompt, most, most)
+}
+
+// errForm says that a grammar gave out.
+var errForm = errors.New("the answer grew past what its form can be checked for: bound the schema's arrays and texts, or max_tokens")
+
 // asRefusal is what a client is told of an error.
 func asRefusal(err error) *apiError {
 	var refused *apiError
@@ -69,9 +77,13 @@ func asRefusal(err error) *apiError {
 		return refused
 	case errors.As(err, &long):
 		return &apiError{http.StatusBadRequest, "invalid_request_error", "messages", "context_length_exceeded",
-			fmt.Sprintf("the prompt has %d tokens and the context holds %d", long.NumPrompt, long.MaxContext)}
+			tooLong(long.NumPrompt, long.MaxContext)}
 	case errors.As(err, &none):
 		return invalid("logit_bias", "nothing may be sampled: logit_bias bans every token, or every one that the asked form leaves")
+	case errors.Is(err, errForm):
+		return &apiError{http.StatusBadRequest, "invalid_request_error", "", "form_too_long", err.Error()}
+	case errors.Is(err, errDraining):
+		return &apiError{http.StatusServiceUnavailable, "server_error", "", "shutting_down", err.Error()}
 	case errors.Is(err, errBusy):
 		return &apiError{http.StatusTooManyRequests, "rate_limit_error", "", "queue_full", err.Error()}
 	}

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -25,9 +26,11 @@ type Route struct {
 
 // Front is what stands before the routes of a server: the names of requests, keys, whom it answers, limits, and the end in order.
 type Front struct {
-	Keys   []string // keys that clients may send; required to serve on anything but loopback
-	Grace  time.Duration
-	Logger *slog.Logger
+	Keys     []string // keys that clients may send; required to serve on anything but loopback
+	Grace    time.Duration
+	Patience time.Duration // how long a client may take none of what is written; 0: 30 s
+	Drain    func()        // is called when the end begins; nil: nothing
+	Logger   *slog.Logger
 }
 
 // Handler answers the routes, and refuses all else.
@@ -38,9 +41,9 @@ func (f Front) Handler(routes []Route) http.Handler {
 		if !r.Open {
 			h = f.guarded(r.Handle)
 		}
-		mux.Handle(r.Method+" "+r.Path, identified(h))
+		mux.Handle(r.Method+" "+r.Path, f.identified(h))
 	}
-	mux.Handle("/", identified(f.guarded(func(w http.ResponseWriter, r *http.Request) {
+	mux.Handle("/", f.identified(f.guarded(func(w http.ResponseWriter, r *http.Request) {
 		refuseAt(w, r, &apiError{http.StatusNotFound, "invalid_request_error", "", "not_found", "no route " + r.Method + " " + r.URL.Path})
 	})))
 	return mux
@@ -49,15 +52,41 @@ func (f Front) Handler(routes []Route) http.Handler {
 // RequestID is the header that names a request, in the answer and in the log.
 const RequestID = "X-Request-Id"
 
+// patient is a writer whose client has so long to take what is written. Without it one who reads nothing holds its request, and so its
+// adapter, for ever.
+type patient struct {
+	http.ResponseWriter
+	patience time.Duration
+}
+
+// Write implements io.Writer.
+func (p patient) Write(b []byte) (int, error) {
+	p.extend()
+	return p.ResponseWriter.Write(b)
+}
+
+// Flush implements http.Flusher.
+func (p patient) Flush() {
+	p.extend()
+	_ = http.NewResponseController(p.ResponseWriter).Flush()
+}
+
+// Unwrap is http.ResponseController's.
+func (p patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+func (p patient) extend() {
+	_ = http.NewResponseController(p.ResponseWriter).SetWriteDeadline(time.Now().Add(p.patience)) // a writer without deadlines is a test's
+}
+
 // identified gives a request a name: the client's own where it sends one that can be written, else a new one.
-func identified(next http.Handler) http.Handler {
+func (f Front) identified(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(RequestID)
 		if strings.Trim(id, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-_.:") != "" || id == "" || len(id) > 128 {
 			id = newID("req")
 		}
 		w.Header().Set(RequestID, id)
-		next.ServeHTTP(w, r)
+		next.ServeHTTP(patient{w, cmp.Or(f.Patience, 30*time.Second)}, r)
 	})
 }
 
@@ -81,28 +110,37 @@ func (f Front) guarded(next http.HandlerFunc) http.Handler {
 		switch {
 		case keys == nil && !(loopback(r.Host) && localOrigin(r.Header.Get("Origin"))):
 			refuseAt(w, r, &apiError{http.StatusForbidden, "invalid_request_error", "", "forbidden", "only requests from this machine to localhost are answered"})
-		case keys != nil && !known(keys, r):
+		case keys != nil && known(keys, r) == 0:
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			refuseAt(w, r, &apiError{http.StatusUnauthorized, "invalid_request_error", "", "invalid_api_key", "missing or wrong API key"})
 		default:
-			next(w, r)
+			next(w, r.WithContext(context.WithValue(r.Context(), ownerKey{}, known(keys, r))))
 		}
 	})
 }
 
-// known reports whether a request has one of the keys, as OpenAI's clients send it, or as Anthropic's do.
-func known(keys [][sha256.Size]byte, r *http.Request) bool {
+// ownerKey is under which a request's context has the number of its key.
+type ownerKey struct{}
+
+// ownerOf is which key a request came with, counted from 1; 0 where there are none.
+func ownerOf(ctx context.Context) int {
+	owner, _ := ctx.Value(ownerKey{}).(int)
+	return owner
+}
+
+// known is which of the keys a request has, counted from 1, as OpenAI's clients send it, or as Anthropic's do; 0 is none.
+func known(keys [][sha256.Size]byte, r *http.Request) int {
 	key, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !bearer {
 		if key = r.Header.Get("X-Api-Key"); key == "" {
-			return false
+			return 0
 		}
 	}
 	got, found := sha256.Sum256([]byte(key)), 0
-	for _, want := range keys { // all of them, so that the time tells nothing
-		found |= subtle.ConstantTimeCompare(got[:], want[:])
+	for i, want := range keys { // all of them, so that the time tells nothing
+		found = subtle.ConstantTimeSelect(subtle.ConstantTimeCompare(got[:], want[:]), i+1, found)
 	}
-	return found == 1
+	return found
 }
 
 func loopback(hostPort string) bool {
@@ -151,6 +189,9 @@ func (f Front) Serve(ctx context.Context, l net.Listener, handler http.Handler) 
 		return &fault.Error{Code: fault.CodeError, What: "the server stopped", Where: l.Addr().String(), Err: err}
 	case <-ctx.Done():
 	}
+	if f.Drain != nil {
+		f.Drain()
+	}
 	grace, cancel := context.WithTimeout(context.Background(), f.Grace)
 	defer cancel()
 	err := h.Shutdown(grace)
@@ -177,7 +218,7 @@ type Stream struct{ events events }
 
 // NewStream begins nothing yet: headers may still be set.
 func NewStream(w http.ResponseWriter, patience time.Duration) *Stream {
-	return &Stream{events{w: w, patience: patience}}
+	return &Stream{events{w: patient{w, patience}}}
 }
 
 // Begun reports whether something was sent.

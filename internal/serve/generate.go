@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -48,6 +46,7 @@ type exchange struct {
 	request *request
 	answers []*answer
 	version int // policy version of all of it, once begun
+	owner   int // which key it came with
 }
 
 // answer is one completion of an exchange.
@@ -130,7 +129,7 @@ func (s *Server) generating(d dialect) http.HandlerFunc {
 			refuseAs(w, refused, d.failure(refused))
 			return
 		}
-		x := &exchange{id: newID(d.name()), created: time.Now(), request: q}
+		x := &exchange{id: newID(d.name()), created: time.Now(), request: q, owner: ownerOf(r.Context())}
 		if x.model, refused = s.models.take(q.model); refused != nil {
 			s.count(refused)
 			refuseAs(w, refused, d.failure(refused))
@@ -184,6 +183,9 @@ func (s *Server) generate(ctx context.Context, w http.ResponseWriter, x *exchang
 // prepare renders the prompts, and makes a reading for each completion.
 func (s *Server) prepare(ctx context.Context, x *exchange) error {
 	q, m := x.request, x.model
+	if err := m.slots.admits(); err != nil {
+		return err
+	}
 	prompts := q.prompts
 	for _, text := range q.raw {
 		prompts = append(prompts, m.Encode(text))
@@ -208,9 +210,9 @@ func (s *Server) prepare(ctx context.Context, x *exchange) error {
 		}
 		for range q.n {
 			r := &reading{decoder: m.NewDecoder(), ends: m.Renderer.StopIDs(), stops: q.sampling.Stop,
-				first: nextCall(q.messages), message: chat.Message{Role: chat.Assistant}}
+				first: nextCall(q.messages), unique: newID("")[1:], message: chat.Message{Role: chat.Assistant}}
 			if r.reader = (&plainReader{}); !plain {
-				r.reader = m.Read(prompt)
+				r.reader = m.Read(prompt, len(q.shownTools()) > 0)
 			}
 			x.answers = append(x.answers, &answer{index: len(x.answers), prompt: prompt, reading: r})
 		}
@@ -287,19 +289,19 @@ func (s *Server) sample(ctx context.Context, x *exchange, a *answer, key policy.
 	if refused != nil {
 		return refused
 	}
-	slot, err := m.slots.acquire(ctx, m.Adapter, a.prompt)
+	slot, err := m.slots.acquire(ctx, m.Adapter, x.owner, a.prompt)
 	if err != nil {
 		return err
 	}
 	s.metrics.Observe(queueTime, meter.Labels("model_name", m.ID), time.Since(x.created))
 	held := a.prompt
-	defer func() { m.slots.release(slot, m.Adapter, held) }()
+	defer func() { m.slots.release(slot, m.Adapter, x.owner, held) }()
 	sampling := q.sampling
 	sampling.StopIDs = append(m.Renderer.StopIDs(), q.sampling.StopIDs...)
 	if sampling.MaxTokens == 0 {
 		sampling.MaxTokens = s.o.MaxTokens
 	}
-	request := policy.Request{Prompt: a.prompt, Slot: slot, Adapter: m.Adapter, Key: key, Sampling: sampling, Constraint: form}
+	request := policy.Request{Prompt: a.prompt, Slot: slot, Adapter: m.Adapter, Owner: x.owner, Key: key, Sampling: sampling, Constraint: form}
 	request.Each = func(t policy.Token) {
 		if a.first.IsZero() {
 			a.first = time.Now()
@@ -308,22 +310,8 @@ func (s *Server) sample(ctx context.Context, x *exchange, a *answer, key policy.
 	}
 	if a.Completion, err = m.Sampler.Sample(ctx, request); err != nil {
 		held = nil // what the slot holds now is not known
-		return err
+		return formError(form, err)
 	}
 	held = append(a.prompt[:len(a.prompt):len(a.prompt)], a.IDs...)
 	return nil
-}
-
-// nextCall numbers calls through a conversation from 0, as an episode of training does: some templates write the numbers, so
-// they are in what the model is trained on. One that a conversation has is not given again.
-func nextCall(messages []chat.Message) int {
-	next := 0
-	for _, m := range messages {
-		for _, call := range m.ToolCalls {
-			if n, err := strconv.Atoi(strings.TrimPrefix(call.ID, "call_")); err == nil && n < 1<<30 {
-				next = max(next, n+1)
-			}
-		}
-	}
-	return next
 }

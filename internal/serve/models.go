@@ -25,13 +25,15 @@ type Model struct {
 	Root, Parent string
 	MaxContext   int // tokens of prompt and completion; 0: not told
 	Renderer     rollout.Renderer
-	// NewDecoder starts the decoding of a completion, Read the reading of its text, given the prompt.
+	// NewDecoder starts the decoding of a completion, Read the reading of its text, given the prompt and whether calls may be in it:
+	// where no tools were offered, what looks like a call is text.
 	NewDecoder func() Decoder
-	Read       func(prompt []int32) Reader
+	Read       func(prompt []int32, tools bool) Reader
 	// Encode turns text into ids, in which special tokens are recognised; Decode turns ids into text. A character cut in half may
 	// give anything.
 	Encode    func(text string) []int32
 	Decode    func(ids []int32) string
+	Failed    func() bool                           // the sampler answers nothing more; nil: that is not known
 	Token     func(id int32) (text string, ok bool) // as the vocabulary writes it; nil: token strings are not told
 	VocabSize int                                   // bound of the ids that may be banned; 0: not checked here
 	Shape     *Shape                                // nil: completions cannot be held to a form
@@ -66,6 +68,18 @@ type models struct {
 	list    []*served
 	slots   map[policy.Sampler]*slots // models of one sampler share its slots
 	loading map[string]bool
+
+	draining bool
+}
+
+// drain turns away who waits, and who comes.
+func (all *models) drain() {
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.draining = true
+	for _, s := range all.slots {
+		s.drain()
+	}
 }
 
 func newModels(o Options) (*models, error) {
@@ -170,25 +184,42 @@ func (all *models) snapshot() []*served {
 	return slices.Clone(all.list)
 }
 
-func (s *Server) listModels(w http.ResponseWriter, _ *http.Request) {
-	type model struct {
-		ID          string  `json:"id"`
-		Object      string  `json:"object"`
-		Created     int64   `json:"created"`
-		OwnedBy     string  `json:"owned_by"`
-		Root        string  `json:"root,omitempty"` // this and the next two are vLLM's
-		Parent      *string `json:"parent"`
-		MaxModelLen int     `json:"max_model_len,omitempty"`
+// modelCard is a model as OpenAI tells of it.
+type modelCard struct {
+	ID          string  `json:"id"`
+	Object      string  `json:"object"`
+	Created     int64   `json:"created"`
+	OwnedBy     string  `json:"owned_by"`
+	Root        string  `json:"root,omitempty"` // this and the next two are vLLM's
+	Parent      *string `json:"parent"`
+	MaxModelLen int     `json:"max_model_len,omitempty"`
+}
+
+func (s *Server) card(m *served) modelCard {
+	x := modelCard{ID: m.ID, Object: "model", Created: s.created, OwnedBy: "hone", Root: cmp.Or(m.Root, m.ID), MaxModelLen: m.MaxContext}
+	if m.Parent != "" {
+		x.Parent = &m.Parent
 	}
-	data := []model{}
+	return x
+}
+
+func (s *Server) listModels(w http.ResponseWriter, _ *http.Request) {
+	data := []modelCard{}
 	for _, m := range s.models.snapshot() {
-		x := model{ID: m.ID, Object: "model", Created: s.created, OwnedBy: "hone", Root: cmp.Or(m.Root, m.ID), MaxModelLen: m.MaxContext}
-		if m.Parent != "" {
-			x.Parent = &m.Parent
-		}
-		data = append(data, x)
+		data = append(data, s.card(m))
 	}
 	writeJSON(w, http.StatusOK, map[string]any{"object": "list", "data": data})
+}
+
+// getModel is of one model; a name may have slashes.
+func (s *Server) getModel(w http.ResponseWriter, r *http.Request) {
+	m, refused := s.models.take(r.PathValue("id"))
+	if refused != nil {
+		refuse(w, refused)
+		return
+	}
+	defer s.models.leave(m)
+	writeJSON(w, http.StatusOK, s.card(m))
 }
 
 // noLoading is the refusal where adapters come and go with the server alone.

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -29,6 +28,7 @@ type reading struct {
 	ends    []int32  // ids that end a completion and are no text
 	stops   []string // texts that end one
 	first   int      // the number of its first call; the parser counts from 0 in each completion, and a conversation has many
+	unique  string   // tells its calls from those of all other completions
 
 	end     []int32 // an id of ends that came last
 	told    int     // bytes of text that the reader was fed
@@ -81,7 +81,7 @@ func (r *reading) add(deltas []chat.Delta) []chat.Delta {
 		r.message.ReasoningContent += d.Reasoning
 		if d.Call != nil {
 			call := *d.Call
-			call.ID = fmt.Sprintf("call_%d", r.first+len(r.message.ToolCalls))
+			call.ID = callID(r.first+len(r.message.ToolCalls), r.unique)
 			deltas[i].Call = &call
 			r.message.ToolCalls = append(r.message.ToolCalls, call)
 		}

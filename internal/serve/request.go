@@ -113,6 +113,8 @@ func checkMessages(messages []chat.Message) *apiError {
 			calls[c.ID] = true
 		}
 	}
+	numbered(messages)
+	named(messages)
 	return nil
 }
 

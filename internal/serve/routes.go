@@ -4,15 +4,15 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"net/http"
+	"slices"
 )
 
 func (s *Server) routes() []Route {
 	return []Route{
-		{"GET", "/health", true, func(w http.ResponseWriter, _ *http.Request) {
-			writeJSON(w, http.StatusOK, map[string]string{"status": "ok"})
-		}},
+		{"GET", "/health", true, s.health},
 		{"GET", "/metrics", false, s.showMetrics},
 		{"GET", "/v1/models", false, s.listModels},
+		{"GET", "/v1/models/{id...}", false, s.getModel},
 		{"POST", "/v1/chat/completions", false, s.generating(chatDialect{})},
 		{"POST", "/v1/completions", false, s.generating(completionsDialect{})},
 		{"POST", "/v1/messages", false, s.generating(messagesDialect{})},
@@ -30,7 +30,24 @@ func (s *Server) routes() []Route {
 // Handler answers all routes, for tests and for mounting under a server of the caller's.
 func (s *Server) Handler() http.Handler { return s.front().Handler(s.routes()) }
 
-func (s *Server) front() Front { return Front{Keys: s.o.Keys, Grace: s.o.Grace, Logger: s.o.Logger} }
+func (s *Server) front() Front {
+	return Front{Keys: s.o.Keys, Grace: s.o.Grace, Patience: s.o.Patience, Drain: s.drain, Logger: s.o.Logger}
+}
+
+// health says whether requests are answered: a balancer takes away a server that is failed or shutting down.
+func (s *Server) health(w http.ResponseWriter, _ *http.Request) {
+	status := "ok"
+	if slices.ContainsFunc(s.models.snapshot(), func(m *served) bool { return m.Failed != nil && m.Failed() }) {
+		status = "failed"
+	} else if s.draining.Load() {
+		status = "shutting down"
+	}
+	code := http.StatusOK
+	if status != "ok" {
+		code = http.StatusServiceUnavailable
+	}
+	writeJSON(w, code, map[string]string{"status": status})
+}
 
 func newID(prefix string) string {
 	var b [12]byte

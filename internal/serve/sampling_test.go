@@ -58,7 +58,6 @@ func TestSamplingRefusals(t *testing.T) {
 		`,"logit_bias":{"1":5}`:              {"logit_bias", "unsupported_value"},
 		`,"parallel_tool_calls":false,"tools":[{"type":"function","function":{"name":"a"}}]`: {"parallel_tool_calls", "unsupported_value"},
 		`,"repetition_penalty":1.1`:              {"repetition_penalty", "unsupported_parameter"},
-		`,"reasoning_effort":"low"`:              {"reasoning_effort", "unsupported_parameter"},
 		`,"guided_json":{"type":"object"}`:       {"guided_json", "unsupported_parameter"},
 		`,"max_tokens":0`:                        {"max_tokens", "invalid_value"},
 		`,"echo":true,"max_completion_tokens":0`: {"echo", "unsupported_parameter"},

@@ -14,6 +14,7 @@ import (
 	"context"
 	"log/slog"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"hone/internal/chat"
@@ -41,6 +42,7 @@ type Server struct {
 	metrics   *meter.Meter
 	responses *responses
 	created   int64 // Unix seconds
+	draining  atomic.Bool
 }
 
 // New checks the options.
@@ -65,6 +67,13 @@ func New(o Options) (*Server, error) {
 		return nil, err
 	}
 	return &Server{o: o, models: all, metrics: meter.New(help()), responses: newResponses(), created: time.Now().Unix()}, nil
+}
+
+// drain turns away the requests that wait for a slot and those that still come, with 503: another server may answer them. Those that are
+// sampled go on.
+func (s *Server) drain() {
+	s.draining.Store(true)
+	s.models.drain()
 }
 
 // Serve answers on the listener until ctx is cancelled, then lets requests in flight finish for Options.Grace, and

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,7 @@ import (
 
 func model(s *sampler) Model {
 	return Model{ID: "m", Sampler: s, Renderer: runes{}, Decode: text, VocabSize: 0x110000,
-		NewDecoder: func() Decoder { return decoder{} }, Read: func([]int32) Reader { return &reader{} }, Encode: ids}
+		NewDecoder: func() Decoder { return decoder{} }, Read: func([]int32, bool) Reader { return &reader{} }, Encode: ids}
 }
 
 func start(t *testing.T, s *sampler, change func(*Options)) *httptest.Server {
@@ -63,7 +64,7 @@ func send(t *testing.T, method, url, body string, header ...string) (int, string
 	if err != nil {
 		t.Fatal(err)
 	}
-	return res.StatusCode, string(b)
+	return res.StatusCode, regexp.MustCompile(`"call_([0-9]+)_[0-9a-f]{24}"`).ReplaceAllString(string(b), `"call_$1"`)
 }
 
 const hi = `{"model":"m","messages":[{"role":"user","content":"hi"}]`

@@ -8,7 +8,10 @@ import (
 	"hone/internal/prefix"
 )
 
-var errBusy = errors.New("all slots are taken and the queue is full")
+var (
+	errBusy     = errors.New("all slots are taken and the queue is full")
+	errDraining = errors.New("the server is shutting down: send the request again, to another one or later")
+)
 
 // slots hands out a sampler's slots, one to a request. A free slot that last held a prefix of the new prompt is
 // preferred, the longest: what a slot already holds is not computed again, so a conversation's turns find their cache.
@@ -18,15 +21,17 @@ type slots struct {
 	free     []int
 	waiting  []*waiter // first come, first served
 	maxQueue int
+	draining bool
 }
 
-// held is what a slot last held: ids, of an adapter.
+// held is what a slot last held: ids, of an adapter, for an owner.
 type held struct {
-	adapter int
-	ids     []int32
+	adapter, owner int
+	ids            []int32
 }
 
-// waiter is a request in the queue; the slot it is given arrives on ready (one place, so that giving never blocks).
+// waiter is a request in the queue; the slot it is given arrives on ready (one place, so that giving never blocks), or -1 where there
+// will be none.
 type waiter struct{ ready chan int }
 
 func newSlots(n, maxQueue int) *slots {
@@ -39,21 +44,24 @@ func newSlots(n, maxQueue int) *slots {
 
 // acquire returns a slot for the prompt, waiting for one where all are taken. It fails with errBusy where the queue is
 // full, or with ctx's error.
-func (s *slots) acquire(ctx context.Context, adapter int, prompt []int32) (int, error) {
+func (s *slots) acquire(ctx context.Context, adapter, owner int, prompt []int32) (int, error) {
 	s.mu.Lock()
+	if err := s.full(); err != nil {
+		s.mu.Unlock()
+		return 0, err
+	}
 	if len(s.free) > 0 {
 		defer s.mu.Unlock()
-		return s.take(adapter, prompt), nil
-	}
-	if len(s.waiting) >= s.maxQueue {
-		s.mu.Unlock()
-		return 0, errBusy
+		return s.take(adapter, owner, prompt), nil
 	}
 	w := &waiter{make(chan int, 1)}
 	s.waiting = append(s.waiting, w)
 	s.mu.Unlock()
 	select {
 	case slot := <-w.ready:
+		if slot < 0 {
+			return 0, errDraining
+		}
 		return slot, nil
 	case <-ctx.Done():
 	}
@@ -61,18 +69,49 @@ func (s *slots) acquire(ctx context.Context, adapter int, prompt []int32) (int, 
 	defer s.mu.Unlock()
 	select {
 	case slot := <-w.ready: // given in the meantime: pass it on
-		s.give(slot)
+		if slot >= 0 {
+			s.give(slot)
+		}
 	default:
 		s.leave(w)
 	}
 	return 0, ctx.Err()
 }
 
-// release gives a slot back, noting what it holds now.
-func (s *slots) release(slot, adapter int, ids []int32) {
+// full is why no request more is taken; nil where one is.
+func (s *slots) full() error {
+	switch {
+	case s.draining:
+		return errDraining
+	case len(s.free) == 0 && len(s.waiting) >= s.maxQueue:
+		return errBusy
+	}
+	return nil
+}
+
+// admits says, before the work of a request is begun, whether it would be turned away now.
+func (s *slots) admits() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.held[slot] = held{adapter, ids}
+	return s.full()
+}
+
+// drain turns away those who wait for a slot, and all who come.
+func (s *slots) drain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.draining = true
+	for _, w := range s.waiting {
+		w.ready <- -1
+	}
+	s.waiting = nil
+}
+
+// release gives a slot back, noting what it holds now.
+func (s *slots) release(slot, adapter, owner int, ids []int32) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held[slot] = held{adapter, owner, ids}
 	s.give(slot)
 }
 
@@ -96,11 +135,11 @@ func (s *slots) leave(w *waiter) {
 }
 
 // take removes the best free slot: the longest shared prefix, then the one that was freed first.
-func (s *slots) take(adapter int, prompt []int32) int {
+func (s *slots) take(adapter, owner int, prompt []int32) int {
 	best, length := 0, -1
 	for i, slot := range s.free {
 		n := 0
-		if s.held[slot].adapter == adapter {
+		if s.held[slot].adapter == adapter && s.held[slot].owner == owner {
 			n = prefix.Common(s.held[slot].ids, prompt)
 		}
 		if n > length {

@@ -16,19 +16,19 @@ import (
 func TestSlotsPreferTheLongestPrefix(t *testing.T) {
 	s := newSlots(3, 0)
 	for range 3 {
-		if _, err := s.acquire(t.Context(), 0, nil); err != nil {
+		if _, err := s.acquire(t.Context(), 0, 0, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.release(0, 0, ids("ab"))
-	s.release(1, 0, ids("abcd"))
-	s.release(2, 0, ids("abx"))
+	s.release(0, 0, 0, ids("ab"))
+	s.release(1, 0, 0, ids("abcd"))
+	s.release(2, 0, 0, ids("abx"))
 	for _, want := range []int{1, 0, 2} { // "abcdef" runs along with slot 1; then 0 and 2 tie, and 0 was freed first
-		if got, err := s.acquire(t.Context(), 0, ids("abcdef")); got != want || err != nil {
+		if got, err := s.acquire(t.Context(), 0, 0, ids("abcdef")); got != want || err != nil {
 			t.Errorf("slot %d, %v, want %d", got, err, want)
 		}
 	}
-	if _, err := s.acquire(t.Context(), 0, nil); !errors.Is(err, errBusy) {
+	if _, err := s.acquire(t.Context(), 0, 0, nil); !errors.Is(err, errBusy) {
 		t.Errorf("err = %v, want %v", err, errBusy)
 	}
 }
@@ -36,33 +36,33 @@ func TestSlotsPreferTheLongestPrefix(t *testing.T) {
 func TestSlotsServeInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSlots(1, 2)
-		if _, err := s.acquire(t.Context(), 0, nil); err != nil {
+		if _, err := s.acquire(t.Context(), 0, 0, nil); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		var order []string
 		wait := func(ctx context.Context, name string) {
 			go func() {
-				slot, err := s.acquire(ctx, 0, nil)
+				slot, err := s.acquire(ctx, 0, 0, nil)
 				if err != nil {
 					name += " gave up"
 				}
 				order = append(order, name)
 				if err == nil {
-					s.release(slot, 0, nil)
+					s.release(slot, 0, 0, nil)
 				}
 			}()
 			synctest.Wait()
 		}
 		wait(ctx, "first")
 		wait(t.Context(), "second")
-		if _, err := s.acquire(t.Context(), 0, nil); !errors.Is(err, errBusy) {
+		if _, err := s.acquire(t.Context(), 0, 0, nil); !errors.Is(err, errBusy) {
 			t.Errorf("a third in a queue of two: %v", err)
 		}
 		cancel()
 		synctest.Wait()
 		wait(t.Context(), "third") // in the place that was left
-		s.release(0, 0, nil)
+		s.release(0, 0, 0, nil)
 		synctest.Wait()
 		if got := strings.Join(order, ", "); got != "first gave up, second, third" {
 			t.Errorf("order: %s", got)
@@ -81,7 +81,7 @@ func TestSlotsAreNeverSharedOrLost(t *testing.T) {
 			cancelled := rapid.Bool().Draw(t, "cancelled")
 			ctx, cancel := context.WithCancel(context.Background())
 			wg.Go(func() {
-				slot, err := s.acquire(ctx, 0, ids("p"))
+				slot, err := s.acquire(ctx, 0, 0, ids("p"))
 				if err != nil {
 					return
 				}
@@ -89,7 +89,7 @@ func TestSlotsAreNeverSharedOrLost(t *testing.T) {
 					t.Errorf("slot %d has two holders", slot)
 				}
 				holders[slot].Add(-1)
-				s.release(slot, 0, []int32{int32(i)})
+				s.release(slot, 0, 0, []int32{int32(i)})
 			})
 			if cancelled {
 				cancel()
@@ -108,7 +108,7 @@ func TestSlotsAreNeverSharedOrLost(t *testing.T) {
 func TestSlotGivenToTheCancelledIsPassedOn(t *testing.T) {
 	s := newSlots(1, 1)
 	for range 200 {
-		slot, err := s.acquire(t.Context(), 0, nil)
+		slot, err := s.acquire(t.Context(), 0, 0, nil)
 		if err != nil {
 			t.Fatal("the slot was lost: ", err)
 		}
@@ -116,8 +116,8 @@ func TestSlotGivenToTheCancelledIsPassedOn(t *testing.T) {
 		ended := make(chan struct{})
 		go func() {
 			defer close(ended)
-			if slot, err := s.acquire(ctx, 0, nil); err == nil {
-				s.release(slot, 0, nil)
+			if slot, err := s.acquire(ctx, 0, 0, nil); err == nil {
+				s.release(slot, 0, 0, nil)
 			}
 		}()
 		for queued := false; !queued; runtime.Gosched() {
@@ -138,13 +138,13 @@ func TestSlotGivenToTheCancelledIsPassedOn(t *testing.T) {
 func TestSlotsOfAdapters(t *testing.T) {
 	s := newSlots(2, 0)
 	for range 2 {
-		if _, err := s.acquire(t.Context(), 0, nil); err != nil {
+		if _, err := s.acquire(t.Context(), 0, 0, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.release(0, 1, ids("abcd"))
-	s.release(1, 2, ids("ab"))
-	if got, err := s.acquire(t.Context(), 2, ids("abcdef")); got != 1 || err != nil {
+	s.release(0, 1, 0, ids("abcd"))
+	s.release(1, 2, 0, ids("ab"))
+	if got, err := s.acquire(t.Context(), 2, 0, ids("abcdef")); got != 1 || err != nil {
 		t.Errorf("slot %d, %v", got, err)
 	}
 }

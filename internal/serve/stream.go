@@ -37,14 +37,19 @@ func (f *feed) add(a *answer, t *policy.Token) {
 	}
 }
 
-// take waits for news and returns what has come; none once all was taken.
-func (f *feed) take() []news {
+// take waits for news and returns what has come; none once all was taken. Where nothing comes for as long as pingEvery, idle is called.
+func (f *feed) take(idle func()) []news {
+	quiet := time.NewTicker(pingEvery)
+	defer quiet.Stop()
 	for {
 		ended := false
 		select {
 		case <-f.more:
 		case <-f.done:
 			ended = true
+		case <-quiet.C:
+			idle()
+			continue
 		}
 		f.mu.Lock()
 		come := f.news
@@ -70,9 +75,14 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, x *exchange,
 		cancel() // where the client is gone
 		<-f.done
 	}()
-	e := &events{w: w, patience: s.o.Patience}
+	e := &events{w: w}
 	t := d.teller(x, e)
-	for come := f.take(); come != nil; come = f.take() {
+	ping := func() {
+		if e.ping(); e.gone {
+			cancel()
+		}
+	}
+	for come := f.take(ping); come != nil; come = f.take(ping) {
 		for _, n := range come {
 			s.tell(x, n, t, e)
 		}
@@ -82,7 +92,8 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, x *exchange,
 	}
 	<-f.done
 	switch {
-	case err != nil && !e.begun:
+	case e.gone:
+	case err != nil && !e.open:
 		return err
 	case err != nil:
 		if ctx.Err() == nil {
@@ -142,16 +153,35 @@ func (a *answer) takeNoted() *policy.Completion {
 
 // events writes server-sent events.
 type events struct {
-	w        http.ResponseWriter
-	patience time.Duration // how long a client may take no event
-	begun    bool
-	gone     bool // the client is: nothing is written any more
+	w     http.ResponseWriter
+	open  bool // the headers are sent
+	begun bool // the first event is
+	gone  bool // the client is: nothing is written any more
+}
+
+// pingEvery is how long a stream says nothing before it says that it is alive: a long prompt, a queue, or a long call, which is told of
+// when it has ended. What stands between cuts idle connections, mostly after a minute.
+const pingEvery = 10 * time.Second
+
+// ping sends a comment, which no client reads (HTML standard, server-sent events).
+func (e *events) ping() {
+	e.head()
+	e.line(": ping")
 }
 
 func (e *events) begin() {
 	e.begun = true
+	e.head()
+}
+
+func (e *events) head() {
+	if e.open {
+		return
+	}
+	e.open = true
 	e.w.Header().Set("Content-Type", "text/event-stream")
 	e.w.Header().Set("Cache-Control", "no-store")
+	e.w.Header().Set("X-Accel-Buffering", "no") // nginx holds events back else
 	e.w.WriteHeader(http.StatusOK)
 }
 
@@ -172,16 +202,14 @@ func (e *events) send(name string, v any) {
 	e.line("data: " + string(text))
 }
 
-// line sends an event as it is written. A client that takes nothing for as long as there is patience is gone.
+// line sends an event as it is written. A client that takes nothing for as long as there is patience (Options) is gone.
 func (e *events) line(text string) {
 	if e.gone {
 		return
 	}
-	c := http.NewResponseController(e.w)
-	_ = c.SetWriteDeadline(time.Now().Add(e.patience)) // a writer without deadlines is a test's
 	_, err := e.w.Write([]byte(text + "\n\n"))
 	if err == nil {
-		err = c.Flush()
+		err = http.NewResponseController(e.w).Flush()
 	}
 	e.gone = err != nil
 }

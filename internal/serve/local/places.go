@@ -136,7 +136,13 @@ func vocabulary(tok *tokenizer.Tokenizer, size int) *grammar.Vocabulary {
 func (p *places) model(name string, r render.Renderer) serve.Model {
 	tok := p.base.Text.Tokenizer
 	m := serve.Model{ID: name, Sampler: p.sampler, Renderer: r, Decode: tok.Decode, Encode: tok.Encode, Token: tok.Token, MaxContext: p.options.Context,
-		NewDecoder: func() serve.Decoder { return tok.NewDecoder() }, Read: func(prompt []int32) serve.Reader { return r.Reader(prompt) },
+		NewDecoder: func() serve.Decoder { return tok.NewDecoder() }, Failed: p.sampler.Failed,
+		Read: func(prompt []int32, tools bool) serve.Reader {
+			if !tools {
+				return r.Reader(prompt).WithoutCalls()
+			}
+			return r.Reader(prompt)
+		},
 		VocabSize: p.base.Spec.VocabSize, Shape: &serve.Shape{Words: p.words}}
 	if v, ok := r.(*render.Vendor); ok {
 		m.Shape.Opens = v.Opens

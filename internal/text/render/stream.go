@@ -14,6 +14,7 @@ type Reader struct {
 	splitter *splitter // nil in the harmony form, whose parser tells reasoning apart
 	thought  strings.Builder
 	parser   *toolcall.Parser
+	noCalls  bool // the parser is not asked
 	result   toolcall.Result
 }
 
@@ -38,13 +39,30 @@ func (c *ChatML) Reader([]int32) *Reader {
 	return reasoning{}.reader(toolcall.Hermes(), false, toolcall.Options{})
 }
 
+// WithoutCalls makes r, which has read nothing yet, one that finds no calls: where no tools were offered, what looks like one is text. In
+// the harmony form texts stand in channels, and nothing changes.
+func (r *Reader) WithoutCalls() *Reader {
+	r.noCalls = r.splitter != nil
+	return r
+}
+
 // Feed reads more of the text, which must not hold the stop id's, and returns what it settles.
 func (r *Reader) Feed(text string) []chat.Delta {
 	if r.splitter == nil {
 		return deltas(nil, r.parser.Feed(text))
 	}
 	thought, content := r.splitter.feed(text)
-	return deltas(r.think(thought), r.parser.Feed(content))
+	return r.read(r.think(thought), content)
+}
+
+func (r *Reader) read(out []chat.Delta, content string) []chat.Delta {
+	if !r.noCalls {
+		return deltas(out, r.parser.Feed(content))
+	}
+	if content != "" {
+		out = append(out, chat.Delta{Content: content})
+	}
+	return out
 }
 
 // Close ends the text and returns the rest.
@@ -54,7 +72,7 @@ func (r *Reader) Close() []chat.Delta {
 	if r.splitter != nil {
 		var thought, content string
 		thought, content, ended = r.splitter.close()
-		out = deltas(r.think(thought), r.parser.Feed(content))
+		out = r.read(r.think(thought), content)
 	}
 	events, result := r.parser.Close()
 	if r.splitter != nil {
