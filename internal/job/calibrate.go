@@ -66,7 +66,11 @@ func (k Calibration) Measure(ctx context.Context, h *host.Host, c config.Config)
 	rotating := x.Options
 	rotating.Rotate = true
 	progress := h.Progress(1)
-	report, err := calibrate.Calibration{Samples: x.Samples(), Tie: c.Judge.Tie, Intervals: eval.Bootstrap{Level: c.Eval.Confidence, Seed: c.Seed},
+	passFrom := 0.0
+	if len(x.Options.Rubric.Axes) > 0 {
+		passFrom = x.Options.Rubric.PassFrom
+	}
+	report, err := calibrate.Calibration{Samples: x.Samples(), Tie: c.Judge.Tie, PassFrom: passFrom, AtOnce: x.atOnce, Intervals: eval.Bootstrap{Level: c.Eval.Confidence, Seed: c.Seed},
 		Progress: func(done, total int) { progress("judge", done, total, "groups") }}.Run(ctx, x.Judge, judge.New(rotating), groups, func(err error) bool { return recipe.Stops(ctx, err) })
 	x.Say(h)
 	for _, why := range report.Failed {

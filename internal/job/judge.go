@@ -29,6 +29,7 @@ type Judging struct {
 	budget  *llm.Budget // of both
 	closers []func()
 	context int // of a judge on this machine; 0: there is none
+	atOnce  int // questions
 }
 
 // JudgeOf opens the judge of the configuration, nil where there is none. It asks nothing yet. A judge's replies are kept in hone's cache
@@ -37,7 +38,7 @@ func JudgeOf(h *host.Host, c config.Config) (*Judging, error) {
 	if c.Judge.Model == "" {
 		return nil, nil
 	}
-	x := &Judging{}
+	x := &Judging{atOnce: c.Judge.Concurrency}
 	o := judge.Options{Samples: c.Judge.Samples, Temperature: c.Judge.Temperature, MaxTokens: c.Judge.MaxTokens, Context: c.Judge.Context, Tie: c.Judge.Tie, Cap: c.Judge.Cap,
 		Seed: c.Seed, Stop: c.Judge.OnFailure == "stop", Rubric: judge.DefaultRubric()}
 	var err error
@@ -60,6 +61,7 @@ func JudgeOf(h *host.Host, c config.Config) (*Judging, error) {
 		return nil, err
 	}
 	if x.context > 0 { // a model on this machine may have fewer positions
+		x.atOnce = min(x.atOnce, mostQuestions)
 		o.Context = min(o.Context, x.context)
 		o.MaxTokens = min(o.MaxTokens, o.Context/4)
 	}

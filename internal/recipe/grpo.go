@@ -44,7 +44,7 @@ type GRPO struct {
 	Steps           int
 	GroupsPerStep   int // scenarios of one step
 	GroupSize       int // episodes of one scenario
-	Resample        int // scenarios tried in the place of one whose group teaches nothing, at most
+	Resample        int // scenarios tried in the place of one whose group teaches nothing, at most; those that rest are not
 	Pools           Pools
 	Optimizer       Optimizer
 	Advantage       batch.Advantage
@@ -104,7 +104,7 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 			picked = pools.next()
 		}
 		rollouts := Rollouts{Stage: g.Stage, Step: step, Again: step == start, GroupSize: g.GroupSize, Runner: runner, Scorer: scorer,
-			Log: log, Progress: g.episodes(step, progress), Others: g.others(scenarios, picked, step), Keep: g.teaches}
+			Log: log, Progress: g.episodes(step, progress), Others: g.others(scenarios, picked, step, pools), Keep: g.teaches}
 		groups, replaced, err := rollouts.sample(ctx, picked)
 		if err != nil {
 			return stopped(err, g.Stage, step, trainer, log)

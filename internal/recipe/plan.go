@@ -9,23 +9,32 @@ import (
 	"hone/internal/episode/trajectory"
 )
 
-// plan is what is done of a step, and left to do. Each group has a place, that of the scenario it began with.
+// plan is what is done of a step, and left to do. Each place begins with one scenario; where its group is not to keep, others are tried there: two
+// at once, then four, and so on, as waiting for one after the other leaves the sampler idle.
 type plan struct {
 	Rollouts
 	running   context.Context
 	kept      map[place]Kept
-	scenarios []scenario.Scenario // of each place, the one that is tried now
-	others    [][]scenario.Scenario
-	groups    []trajectory.Group
-	before    [][]trajectory.Group // of each place, those that were not to keep
-	missing   []int                // episodes of each group
-	byID      map[string]int       // places
-	unsettled int                  // places that may ask for more
+	tries     []*try
+	of        [][]*try              // of each place, as they were begun
+	others    [][]scenario.Scenario // of each place, those that were not tried
+	byID      map[string]int        // tries
+	unsettled int                   // places that may ask for more
 	requests  chan rollout.Request
 	closed    bool
 	scored    chan scores
 	scoring   int // groups
 	done, all int // episodes
+}
+
+// try is a group at a place.
+type try struct {
+	place    int
+	scenario scenario.Scenario
+	group    trajectory.Group
+	missing  int  // episodes
+	settled  bool // it is scored
+	kept     bool // it is to keep
 }
 
 // plan begins all places: what an earlier attempt kept is taken, and the other episodes are asked for.
@@ -36,11 +45,10 @@ func (r Rollouts) plan(running context.Context, list []scenario.Scenario) (*plan
 		return nil, err
 	}
 	n := len(list)
-	p := &plan{Rollouts: r, running: running, kept: kept, scenarios: slices.Clone(list), others: slices.Clone(r.Others), groups: make([]trajectory.Group, n),
-		before: make([][]trajectory.Group, n), missing: make([]int, n), byID: map[string]int{}, unsettled: n,
+	p := &plan{Rollouts: r, running: running, kept: kept, of: make([][]*try, n), others: slices.Clone(r.Others), byID: map[string]int{}, unsettled: n,
 		requests: make(chan rollout.Request, len(all)*r.GroupSize), scored: make(chan scores)}
-	for i := range list {
-		p.begin(i)
+	for i, s := range list {
+		p.begin(i, s)
 	}
 	if p.others == nil || n == 0 { // nothing more can be asked for
 		p.close()
@@ -48,40 +56,60 @@ func (r Rollouts) plan(running context.Context, list []scenario.Scenario) (*plan
 	return p, nil
 }
 
-// begin takes what is kept of the scenario of a place, and asks for the rest.
-func (p *plan) begin(i int) {
-	s := p.scenarios[i]
-	p.byID[s.ID] = i
-	p.groups[i] = trajectory.Group{ScenarioID: s.ID, Trajectories: make([]*trajectory.Trajectory, p.GroupSize)}
+// begin takes what is kept of scenarios at a place, and asks for the rest.
+func (p *plan) begin(at int, list ...scenario.Scenario) {
+	var begun []int
+	for _, s := range list {
+		begun = append(begun, len(p.tries))
+		p.byID[s.ID] = len(p.tries)
+		t := &try{place: at, scenario: s, group: trajectory.Group{ScenarioID: s.ID, Trajectories: make([]*trajectory.Trajectory, p.GroupSize)}}
+		p.tries, p.of[at] = append(p.tries, t), append(p.of[at], t)
+	}
+	for _, i := range begun { // a group that is kept whole settles at once, so all of the wave are there before
+		p.ask(i)
+	}
+}
+
+// ask asks for the episodes of a try that are not kept.
+func (p *plan) ask(i int) {
+	t := p.tries[i]
+	number := t.place + len(p.of)*slices.Index(p.of[t.place], t) // of the group, whichever place came to its next wave first
 	p.all += p.GroupSize
 	var earned []trajectory.Score
 	for j := range p.GroupSize {
-		k, ok := p.kept[place{s.ID, j}]
+		k, ok := p.kept[place{t.scenario.ID, j}]
 		if !ok {
-			p.missing[i]++
-			p.requests <- rollout.Request{Scenario: s, Rollout: j, Step: p.Step, Place: i*p.GroupSize + j}
+			t.missing++
+			p.requests <- rollout.Request{Scenario: t.scenario, Rollout: j, Step: p.Step, Place: number*p.GroupSize + j}
 			continue
 		}
 		p.done++
-		if p.groups[i].Trajectories[j] = k.Trajectory; k.Score != nil && k.Score.Outcome == "" {
+		if t.group.Trajectories[j] = k.Trajectory; k.Score != nil && k.Score.Outcome == "" {
 			earned = append(earned, *k.Score)
 		}
 	}
 	switch {
 	case len(earned) == p.GroupSize:
-		p.groups[i].Take(earned)
+		t.group.Take(earned)
 		p.settle(i)
-	case p.missing[i] == 0:
+	case t.missing == 0:
 		p.score(i)
 	}
 }
 
-// settle ends a place whose group is scored and to keep, or which has no other scenario left. Else the next is begun.
+// settle ends a place whose groups are scored, where one is to keep or no other scenario is left. Else the next are begun.
 func (p *plan) settle(i int) {
-	if p.others != nil && len(p.others[i]) > 0 && !p.Keep(p.groups[i]) {
-		p.before[i] = append(p.before[i], p.groups[i])
-		p.scenarios[i], p.others[i] = p.others[i][0], p.others[i][1:]
-		p.begin(i)
+	t := p.tries[i]
+	t.settled, t.kept = true, p.others == nil || p.Keep(t.group)
+	of := p.of[t.place]
+	if slices.ContainsFunc(of, func(t *try) bool { return !t.settled }) {
+		return
+	}
+	if p.others != nil && len(p.others[t.place]) > 0 && !slices.ContainsFunc(of, func(t *try) bool { return t.kept }) {
+		n := min(len(of)+1, len(p.others[t.place]))
+		next := p.others[t.place][:n]
+		p.others[t.place] = p.others[t.place][n:]
+		p.begin(t.place, next...)
 		return
 	}
 	if p.unsettled--; p.unsettled == 0 {
@@ -100,17 +128,29 @@ func (p *plan) close() {
 // score has a group scored while others run.
 func (p *plan) score(i int) {
 	p.scoring++
-	s, g := p.scenarios[i], p.groups[i]
+	s, g := p.tries[i].scenario, p.tries[i].group
 	go func() { p.scored <- p.Rollouts.score(p.running, i, &s, g) }()
 }
 
 // add puts an episode into its group, and tells whether it was the last of it.
 func (p *plan) add(t *trajectory.Trajectory) (group int, whole bool) {
 	i := p.byID[t.ScenarioID]
-	p.groups[i].Trajectories[t.Rollout] = t
-	p.missing[i]--
-	return i, p.missing[i] == 0
+	p.tries[i].group.Trajectories[t.Rollout] = t
+	p.tries[i].missing--
+	return i, p.tries[i].missing == 0
 }
 
-// replaced are the groups in whose place others came, by place.
-func (p *plan) replaced() []trajectory.Group { return slices.Concat(p.before...) }
+// groups are those to keep, all that there are of each place, or the last one that was tried there; replaced are the others. Both are by place.
+func (p *plan) groups() (groups, replaced []trajectory.Group) {
+	for _, of := range p.of {
+		none := !slices.ContainsFunc(of, func(t *try) bool { return t.kept })
+		for i, t := range of {
+			if t.kept || none && i == len(of)-1 {
+				groups = append(groups, t.group)
+			} else {
+				replaced = append(replaced, t.group)
+			}
+		}
+	}
+	return groups, replaced
+}

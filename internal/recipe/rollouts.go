@@ -27,8 +27,9 @@ type Rollouts struct {
 	// Lost is told of each episode whose outcome is not the policy's doing, after it was kept; its error ends the step. nil: nobody is.
 	Lost func(*trajectory.Trajectory) error
 
-	// Others are for each scenario those that take its place, one after the other, while its scored group is not to Keep. They depend on
-	// nothing that happens in the step, so which scenarios are run does not depend on which group is scored first. nil: each group is kept.
+	// Others are for each scenario those that take its place while no scored group there is to Keep: the next two at once, then four, and so
+	// on. All of these that are to keep are. They depend on nothing that happens in the step, so which scenarios are run does not depend on which
+	// group is scored first. nil: each group is kept.
 	Others [][]scenario.Scenario
 	Keep   func(trajectory.Group) bool
 }
@@ -76,8 +77,9 @@ func (r Rollouts) groups(ctx context.Context, scenarios []scenario.Scenario) (gr
 			r.Progress(r.Stage, plan.done, plan.all, "")
 		case s := <-plan.scored:
 			plan.scoring--
-			err := r.take(plan.groups[s.group], s)
-			for _, t := range plan.groups[s.group].Trajectories {
+			group := plan.tries[s.group].group
+			err := r.take(group, s)
+			for _, t := range group.Trajectories {
 				if err == nil && t.Outcome == trajectory.JudgeError {
 					err = r.lost(t)
 				}
@@ -93,7 +95,8 @@ func (r Rollouts) groups(ctx context.Context, scenarios []scenario.Scenario) (gr
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}
-	return plan.groups, plan.replaced(), context.Cause(running)
+	groups, replaced = plan.groups()
+	return groups, replaced, context.Cause(running)
 }
 
 // lost tells of an episode that says nothing about the policy.

@@ -43,8 +43,8 @@ func (g GRPO) tasks(scenarios []scenario.Scenario, step int) []scenario.Scenario
 }
 
 // others are those that take the place of scenarios whose groups teach nothing: up to Resample for each, all different, in an order of the step's.
-// They follow from the step alone.
-func (g GRPO) others(scenarios, picked []scenario.Scenario, step int) [][]scenario.Scenario {
+// They follow from the step alone, and from which scenarios rest.
+func (g GRPO) others(scenarios, picked []scenario.Scenario, step int, pools *syllabus) [][]scenario.Scenario {
 	if g.Resample == 0 {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (g GRPO) others(scenarios, picked []scenario.Scenario, step int) [][]scenar
 	}
 	out, n := make([][]scenario.Scenario, len(picked)), 0
 	for _, i := range shuffled(len(scenarios), ^g.Seed, step) {
-		if s := scenarios[i]; !taken[s.ID] && n < g.Resample*len(picked) {
+		if s := scenarios[i]; !taken[s.ID] && n < g.Resample*len(picked) && !(pools != nil && pools.rests(s.ID, i)) {
 			out[n%len(picked)] = append(out[n%len(picked)], s)
 			n++
 		}

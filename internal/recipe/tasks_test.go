@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -139,7 +140,7 @@ func TestOthersAreApart(t *testing.T) {
 	for n, want := range map[int][]int{9: {2, 2}, 5: {2, 1}, 2: {0, 0}} {
 		list := scenarios(n)
 		picked := resampling().tasks(list, 3)
-		seen, others := map[string]bool{picked[0].ID: true, picked[1].ID: true}, resampling().others(list, picked, 3)
+		seen, others := map[string]bool{picked[0].ID: true, picked[1].ID: true}, resampling().others(list, picked, 3, nil)
 		for place, of := range others {
 			if len(of) != want[place] {
 				t.Errorf("of %d scenarios, place %d has %d others, want %d", n, place, len(of), want[place])
@@ -152,7 +153,7 @@ func TestOthersAreApart(t *testing.T) {
 			}
 		}
 	}
-	if grpo().others(scenarios(9), scenarios(2), 0) != nil {
+	if grpo().others(scenarios(9), scenarios(2), 0, nil) != nil {
 		t.Error("others come although none are to")
 	}
 }
@@ -300,5 +301,69 @@ func TestPoolsOutliveAStop(t *testing.T) {
 			t.Errorf("stopped before %d: %v: the run differs", stop, err)
 		}
 		cancel()
+	}
+}
+
+// The scenarios that are tried at a place after its first run at once, two and then the rest, and all of a wave that teach are kept: an episode of each
+// waits until the other's has begun.
+func TestReplacementsRunAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := map[string]chan struct{}{"b": make(chan struct{}), "c": make(chan struct{}), "d": make(chan struct{}), "e": make(chan struct{})}
+		other := map[string]string{"b": "c", "c": "b", "d": "e", "e": "d"}
+		r := gated{&fakeRunner{trainer: &fakeTrainer{}, outcome: trajectory.OK}, func(id string) {
+			if s := id[:1]; strings.HasSuffix(id, "/0") && begun[s] != nil {
+				close(begun[s])
+				<-begun[other[s]]
+			}
+		}}
+		rollouts := Rollouts{Stage: "grpo", GroupSize: 2, Runner: atOnce{r}, Scorer: alike{"a": 1, "b": 0, "c": 1}, Log: newLog(t), Progress: silent,
+			Others: [][]scenario.Scenario{scenarios(6)[1:5]}, Keep: grpo().teaches}
+		groups, before, err := rollouts.groups(t.Context(), scenarios(1))
+		if err != nil || len(groups) != 2 || groups[0].ScenarioID != "d" || groups[1].ScenarioID != "e" || len(before) != 3 {
+			t.Errorf("%v: %+v, before them %+v", err, groups, before)
+		}
+	})
+}
+
+// atOnce runs each episode in a goroutine of its own.
+type atOnce struct{ gated }
+
+func (a atOnce) Run(ctx context.Context, requests <-chan rollout.Request) <-chan *trajectory.Trajectory {
+	ended := make(chan *trajectory.Trajectory)
+	go func() {
+		defer close(ended)
+		var all sync.WaitGroup
+		for q := range requests {
+			one := make(chan rollout.Request, 1)
+			one <- q
+			close(one)
+			all.Go(func() {
+				own := *a.fakeRunner // which counts
+				for t := range (gated{&own, a.wait}).Run(ctx, one) {
+					ended <- t
+				}
+			})
+		}
+		all.Wait()
+	}()
+	return ended
+}
+
+// A scenario that rests comes in nobody's place either.
+func TestThoseThatRestAreNoReplacements(t *testing.T) {
+	g := resampling()
+	g.Pools = Pools{SkipSolved: 1}
+	list := scenarios(9)
+	pools := g.syllabus(list, &fakeTrainer{})
+	pools.at.Pass = 1
+	pools.at.Rates = map[string]float64{"d": 1, "e": 1, "f": 0, "g": 0.5}
+	var came []string
+	for _, of := range g.others(list, list[:2], 0, pools) {
+		for _, s := range of {
+			came = append(came, s.ID)
+		}
+	}
+	if len(came) != 4 || slices.Contains(came, "d") || slices.Contains(came, "e") {
+		t.Errorf("%v came", came)
 	}
 }

@@ -1,6 +1,7 @@
 package calibrate
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -37,6 +38,8 @@ type Report struct {
 type Calibration struct {
 	Samples   int            // of the judge, for a group
 	Tie       float64        // two scores of one sample that differ by no more are a tie
+	PassFrom  float64        // score from which a sample says that an attempt alone passes; 0 is 0.5
+	AtOnce    int            // groups that are asked about at once, no more than the judge answers at once: what it takes is to be its own time; 0: all
 	Intervals eval.Bootstrap // how sure the numbers are
 	Progress  func(done, total int)
 }
@@ -60,10 +63,14 @@ func (c Calibration) Run(ctx context.Context, by, rotating reward.Judge, groups 
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	done := 0
+	c.PassFrom = cmp.Or(c.PassFrom, 0.5)
+	asking := make(chan struct{}, cmp.Or(c.AtOnce, len(groups), 1))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	for i, g := range groups {
 		all.Go(func() {
+			asking <- struct{}{}
+			defer func() { <-asking }()
 			out[i] = ask(ctx, by, rotating, g, stops)
 			mu.Lock()
 			defer mu.Unlock()
@@ -288,7 +295,7 @@ func (c Calibration) withItself(all []judged) (pairs, verdicts *values) {
 		for i := range x.Attempts {
 			if t := x.alone[i]; t != nil {
 				eachPair(len(t.Judgement.Samples), func(a, b int) {
-					verdicts.yes(g, (t.Judgement.Samples[a] >= 0.5) == (t.Judgement.Samples[b] >= 0.5))
+					verdicts.yes(g, (t.Judgement.Samples[a] >= c.PassFrom) == (t.Judgement.Samples[b] >= c.PassFrom))
 				})
 			}
 			for k := range i {

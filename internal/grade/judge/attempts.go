@@ -101,7 +101,7 @@ func spoken(messages []chat.Message) []chat.Message {
 // level says how much of long texts is shown.
 type level struct {
 	most int // bytes of a text
-	keep int // messages at each end of an attempt; 0: all
+	keep int // messages at each end of an attempt, and half of those of what all begin with; 0: all
 }
 
 // levels are from the one that leaves nothing out to the one that leaves most out.

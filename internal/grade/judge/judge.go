@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
@@ -90,12 +92,22 @@ func (j *Judge) Judge(ctx context.Context, s *scenario.Scenario, ts []*trajector
 	terms := make([]trajectory.Term, len(ts))
 	for i, t := range ts {
 		terms[i] = each[a.of[i]]
-		if j.o.Cap > 0 && terms[i].Score > j.o.Cap && !worked(s, t) {
-			terms[i].Score, terms[i].Why = j.o.Cap, fmt.Sprintf("no call succeeded, so at most %v; %s", j.o.Cap, terms[i].Why)
-		}
+		j.bound(s, t, &terms[i])
 	}
 	share(terms)
 	return terms, nil
+}
+
+// bound takes away from an episode none of whose calls succeeded what is above the cap. What was decided of it alone is decided by what is left.
+func (j *Judge) bound(s *scenario.Scenario, t *trajectory.Trajectory, term *trajectory.Term) {
+	if j.o.Cap == 0 || term.Score <= j.o.Cap || worked(s, t) {
+		return
+	}
+	term.Score, term.Why = j.o.Cap, fmt.Sprintf("no call succeeded, so at most %v; %s", j.o.Cap, term.Why)
+	if term.Judgement.Passed != nil {
+		passed := j.o.Rubric.passes(term.Score)
+		term.Judgement.Passed = &passed
+	}
 }
 
 // share divides what the questions took among a group's members.
@@ -134,20 +146,33 @@ func worked(s *scenario.Scenario, t *trajectory.Trajectory) bool {
 	return len(t.Tools) == 0
 }
 
-// Verdict decides of each episode alone whether it passes, with a reason. A term's score is the share of samples in which it passed, or
-// with axes the joined score.
+// Verdict decides of each episode alone whether it passes, with a reason, of all at once. A term's score is the share of samples in which it
+// passed, or with axes the joined score.
 func (j *Judge) Verdict(ctx context.Context, s *scenario.Scenario, ts []*trajectory.Trajectory) ([]trajectory.Term, error) {
-	terms := make([]trajectory.Term, len(ts))
+	terms, errs := make([]trajectory.Term, len(ts)), make([]error, len(ts))
+	var all sync.WaitGroup
 	for i, t := range ts {
-		a, err := attemptsOf([]*trajectory.Trajectory{t})
-		if err != nil {
+		all.Go(func() {
+			a, err := attemptsOf([]*trajectory.Trajectory{t})
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			one, err := j.decide(ctx, s, a, true)
+			if errs[i] = err; err == nil {
+				terms[i] = one[0]
+				j.bound(s, t, &terms[i])
+			}
+		})
+	}
+	all.Wait()
+	for _, err := range errs { // the first that stops the run, else the first
+		if err != nil && !passes(err) {
 			return nil, err
 		}
-		one, err := j.decide(ctx, s, a, true)
-		if err != nil {
-			return nil, err
-		}
-		terms[i] = one[0]
+	}
+	if i := slices.IndexFunc(errs, func(err error) bool { return err != nil }); i >= 0 {
+		return nil, errs[i]
 	}
 	return terms, nil
 }
@@ -200,8 +225,11 @@ func (j *Judge) samples(ctx context.Context, m Model, s *scenario.Scenario, a at
 	all := make([]tally, len(a.each))
 	var total Reply
 	number := j.o.Samples
-	if j.o.Rotate && !alone {
+	switch {
+	case j.o.Rotate && !alone:
 		number = len(a.each)
+	case len(a.each) == 1 && !alone: // all are the same: there is no order to balance, and nothing to compare
+		number = 1
 	}
 	for n, order := range orders(number, len(a.each), drawn) {
 		opinions, err := j.sample(ctx, m, a, reference, order, n, alone, &total)

@@ -59,7 +59,8 @@ func (j *Judge) ask(a attempts, reference string, order []int, sample, try int, 
 	if err != nil || Tokens(q.System+q.User) <= room {
 		return q, err
 	}
-	return q, &fault.Error{Code: fault.CodeUsage, What: "the judge's context is too short for its question", Where: "judge.context",
+	// Another group's question may fit, so this one masks its group and does not stop the run.
+	return q, &fault.Error{Code: fault.CodeFailures, What: "the judge's context is too short for its question", Where: "judge.context",
 		Why:  fmt.Sprintf("the question is about %d tokens however much is left out, beside %d for the reply, and the context is %d", Tokens(q.System+q.User), j.o.MaxTokens, j.o.Context),
 		Next: "raise judge.context, as far as the judge's model allows, or lower judge.max_tokens or grpo.group_size"}
 }
@@ -101,7 +102,7 @@ func (j *Judge) shown(a attempts, reference string, order []int, code string, l 
 		fmt.Fprintf(&b, "%s>>\n", code)
 		return err
 	}
-	err := part("context: what all attempts begin with", func() error { return level{4 * l.most, 0}.write(&b, a.context, 0) })
+	err := part("context: what all attempts begin with", func() error { return level{4 * l.most, 0}.write(&b, a.context, 2*l.keep) })
 	if err == nil && len(a.tools) > 0 {
 		err = part("tools that could be called", func() error { return l.writeTools(&b, a.tools) })
 	}

@@ -46,7 +46,7 @@ func (t *tally) term(r *Rubric) trajectory.Term {
 	if asked {
 		verdict := 2*passed > len(t.opinions)
 		if len(r.Axes) > 0 {
-			verdict = score >= r.PassFrom
+			verdict = r.passes(score)
 		}
 		judged.Passed = &verdict
 		for _, o := range t.opinions {
@@ -57,6 +57,14 @@ func (t *tally) term(r *Rubric) trajectory.Term {
 		}
 	}
 	return trajectory.Term{Score: score, Why: nearest.Why, Judgement: judged}
+}
+
+// passes reports whether an attempt alone with this score passes: with axes from PassFrom on, else above a half.
+func (r *Rubric) passes(score float64) bool {
+	if len(r.Axes) > 0 {
+		return score >= r.PassFrom
+	}
+	return score > 0.5
 }
 
 // tied makes scores that differ by no more than a tolerance one, their mean. From the lowest up, each takes with it those that are no

@@ -392,3 +392,24 @@ func testColumns(t *testing.T, d device) {
 		t.Error("a loss that there is not is taken")
 	}
 }
+
+// At a low temperature logprobs are far below 0, at entries of a program that no token uses too: what k3 makes of these is infinite, and must
+// not reach the loss. The logprobs of the used tokens are their own reference, so the divergence is 0.
+func testUnusedEntriesAddNothing(t *testing.T, d device) {
+	tr, b := d.start(t, 4), batch.New(rows())
+	o := policy()
+	o.Temperature, o.KL = 1e-3, batch.KL{Beta: 1, Estimator: batch.K3, Gradient: batch.GradientOwn}
+	scores, err := tr.Score(t.Context(), b, o.Temperature)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lowest := float32(0)
+	for i, row := range scores {
+		b.Rows[i].SamplerLogprobs, b.Rows[i].Advantages = row, batch.Even(len(row), 1)
+		lowest = min(lowest, slices.Min(row))
+	}
+	stats, err := tr.Step(t.Context(), b.With(batch.ColumnReferenceLogprobs, scores), o, batch.Update{Rate: 1e-2})
+	if err != nil || math.Abs(stats.Loss+1) > 1e-4 || lowest > -90 {
+		t.Errorf("%v: %+v; the lowest logprob is %g", err, stats, lowest)
+	}
+}

@@ -46,6 +46,7 @@ func TestTrainer(t *testing.T) {
 			{"OutOfMemory", testOutOfMemory},
 			{"Temperature", testTemperature},
 			{"TemperatureOfAStep", testTemperatureIsTheRolloutsAlone},
+			{"UnusedEntries", testUnusedEntriesAddNothing},
 			{"Normaliser", testNormaliser},
 			{"HeldGradient", testAGradientIsAppliedOnceOrDropped},
 			{"Resume", testResumeIsExact},
