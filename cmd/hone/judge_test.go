@@ -69,6 +69,9 @@ func (a *arbiter) provider() string {
 	return fmt.Sprintf("providers: {court: {url: %q, prices: {m: {prompt: 3, completion: 5}}}}\n", a.URL+"/v1")
 }
 
+// uncapped lets the toy's episodes pass, of whose calls none succeeds.
+const uncapped = "judge: {cap: 0}\n"
+
 func (a *arbiter) asked() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -80,7 +83,7 @@ func (a *arbiter) asked() int {
 func TestTrainWithAJudge(t *testing.T) {
 	url, _ := shop(t)
 	court := newArbiter(t)
-	workFolder(t, map[string]string{"hone.yaml": toyConfig + fewTools + court.provider(), "tasks.json": `[{"task": "Buy a hat.", "split": "train"}, {"task": "Buy a new hat.", "split": "validation"}]`})
+	workFolder(t, map[string]string{"hone.yaml": toyConfig + fewTools + court.provider() + uncapped, "tasks.json": `[{"task": "Buy a hat.", "split": "train"}, {"task": "Buy a new hat.", "split": "validation"}]`})
 	toyModel(t, "base/toy.gguf")
 	train := func(out string) (int, string) {
 		code, _, said := hone(t, "", "train", "--cache", "cache", "--mcp", url, "--dataset", "tasks.json", "--output-dir", out, "--base-model", "base", "--judge-model", "court/m", "--budget-usd", "1")
@@ -209,7 +212,7 @@ func TestJudgeThatFails(t *testing.T) {
 func TestEvalByAJudge(t *testing.T) {
 	url, _ := shop(t)
 	court := newArbiter(t)
-	workFolder(t, map[string]string{"hone.yaml": strings.Replace(toyConfig, "eval: {every: 3}", "eval: {every: 0}", 1) + fewTools + court.provider(),
+	workFolder(t, map[string]string{"hone.yaml": strings.Replace(toyConfig, "eval: {every: 3}", "eval: {every: 0}", 1) + fewTools + court.provider() + uncapped,
 		"tasks.json": `[{"task": "Buy a hat.", "split": "train"}, {"task": "Buy a new hat.", "split": "validation"}, {"task": "Buy a coat.", "split": "validation"},
 			{"task": "Buy one.", "split": "validation", "checks": [{"type": "call", "name": "buy", "arguments": {}}]}]`})
 	toyModel(t, "base/toy.gguf")

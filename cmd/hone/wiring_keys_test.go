@@ -60,7 +60,7 @@ func (w wired) learning() []acting {
 		{"grpo.kl.beta", g.KL.Beta, 0.034}, {"grpo.kl.estimator", g.KL.Estimator, batch.K1}, {"grpo.kl.gradient", g.KL.Gradient, batch.GradientRatio},
 		{"grpo.correction.level", g.Correction.Level, batch.LevelSequence}, {"grpo.correction.mode", g.Correction.Mode, batch.ModeMask},
 		{"grpo.resample", g.Resample, 3}, {"grpo.pools.skip_solved", g.Pools.SkipSolved, 0.38}, {"grpo.pools.skip_failed", g.Pools.SkipFailed, 0.39},
-		{"(which episodes of the pools passed)", g.Pools.Passed(&trajectory.Trajectory{ScenarioID: "a"}), false},
+		{"(which episodes of the pools passed)", passes(g, "a"), []bool{false, true}},
 		{"grpo.correction.low", g.Correction.Low, 0.36}, {"grpo.correction.high", g.Correction.High, 3.7},
 		{"grpo.clip_low", g.Clip.Low, 0.031}, {"grpo.clip_high", g.Clip.High, 0.032}, {"grpo.checkpoint_every", g.CheckpointEvery, 33},
 		{"grpo.optimizer.learning_rate", g.Optimizer.LearningRate, 0.021}, {"grpo.optimizer.max_grad_norm", g.Optimizer.MaxGradNorm, 0.22},
@@ -86,6 +86,11 @@ func (w wired) learning() []acting {
 		{"engine.micro_batch", t.MicroBatch, 2}, {"engine.recompute", t.Recompute, train.RecomputeLayer},
 		{"engine.row_multiple", t.RowMultiple, 48}, {"engine.moments", t.EightBitMoments, true},
 	}
+}
+
+func passes(g recipe.GRPO, scenarioID string) []bool {
+	passed, known := g.Pools.Passed(&trajectory.Trajectory{ScenarioID: scenarioID})
+	return []bool{passed, known}
 }
 
 // episodes is what rollouts, evaluations, rewards and collect were handed.

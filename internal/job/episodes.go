@@ -337,6 +337,16 @@ func (l *Episodes) Criteria(byID map[string]*scenario.Scenario, learnt *eval.Lea
 	return eval.ByChecks(byID, l.Scorer.Defaults, known)
 }
 
+// Passed says of a scored episode of a scenario whether it passed, and whether rules know that: its checks, or its gold calls.
+func (l *Episodes) Passed(list []scenario.Scenario) func(*trajectory.Trajectory) (passed, known bool) {
+	byID := ByID(list)
+	criteria := l.Criteria(byID, nil)
+	return func(t *trajectory.Trajectory) (passed, known bool) {
+		s := byID[t.ScenarioID]
+		return criteria.Episode(t), s != nil && len(s.Checks)+len(s.Gold) > 0
+	}
+}
+
 // Scenarios loads a file for a verb that scores; without checks and without a judge there is nothing to score, unless by a program.
 func Scenarios(path, judge string, byProgram bool) ([]scenario.Scenario, error) {
 	list, err := scenario.Load(path)

@@ -175,15 +175,13 @@ func (g GRPO) more(metrics, compared map[string]float64, s batch.StepStats, u ba
 // measured is metricsOf, and the share of the episodes that passed, of those that say something of the policy, where it is known which do.
 func (g GRPO) measured(groups []trajectory.Group, out batch.Stats, s batch.StepStats) map[string]float64 {
 	metrics := metricsOf(groups, out, s)
+	if g.Pools.Passed == nil {
+		return metrics
+	}
 	passed, n := 0.0, 0.0
 	for _, group := range groups {
-		for _, t := range group.Trajectories {
-			if t.Outcome.Trainable() && g.Pools.Passed != nil {
-				if n++; g.Pools.Passed(t) {
-					passed++
-				}
-			}
-		}
+		p, of := g.Pools.passed(group)
+		passed, n = passed+p, n+of
 	}
 	if n > 0 {
 		metrics["success"] = passed / n

@@ -3,6 +3,7 @@ package recipe
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ func TestCollapseIsSaid(t *testing.T) {
 		said          bool
 	}{"collapsed": {5 - 0, 2, true}, "it passes": {5, 3, false}, "it differs": {3, 0, false}, "nothing passes": {5, 0, true}} {
 		g := grpo()
-		g.GroupsPerStep, g.Pools.Passed = 10, func(e *trajectory.Trajectory) bool { return int(e.ScenarioID[0]-'a') < 2*c.passed }
+		g.GroupsPerStep, g.Pools.Passed = 10, func(e *trajectory.Trajectory) (bool, bool) { return int(e.ScenarioID[0]-'a') < 2*c.passed, true }
 		trainer, log := &fakeTrainer{}, newLog(t)
 		runner := &fakeRunner{trainer: trainer, outcome: trajectory.OK}
 		fixed := alike{}
@@ -62,6 +63,16 @@ func TestCollapseIsSaid(t *testing.T) {
 		if got := log.Metric["grpo0"]["success"]; got != float64(c.passed)/5 {
 			t.Errorf("%s: success %v", name, got)
 		}
+	}
+	g := grpo() // no rule knows which of a's pass
+	g.GroupsPerStep, g.Pools.Passed = 2, func(e *trajectory.Trajectory) (bool, bool) { return true, e.ScenarioID != "a" }
+	groups := []trajectory.Group{{Trajectories: []*trajectory.Trajectory{{ScenarioID: "a", Outcome: trajectory.OK}}}}
+	if m := g.measured(groups, batch.Stats{}, batch.StepStats{}); slices.Contains(slices.Collect(maps.Keys(m)), "success") {
+		t.Errorf("%v", m)
+	}
+	pools := g.syllabus(scenarios(2), &fakeTrainer{})
+	if pools.took([]trajectory.Group{{ScenarioID: "a", Trajectories: groups[0].Trajectories}}, map[string]float64{}); len(pools.at.Rates) != 0 {
+		t.Errorf("of a scenario that no rule decides: %v", pools.at.Rates)
 	}
 }
 

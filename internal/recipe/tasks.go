@@ -16,17 +16,31 @@ import (
 // over the scenarios leaves such a one out with a chance of its own; the zero value leaves none out. Where all are, the pass takes all.
 type Pools struct {
 	SkipSolved, SkipFailed float64
-	Passed                 func(*trajectory.Trajectory) bool // whether a scored episode passed; nil: that its reward is above 0
+	// Passed says whether a scored episode passed, where rules know that. nil: its reward is above 0.
+	Passed func(*trajectory.Trajectory) (passed, known bool)
 }
 
 // On reports whether any scenario may rest.
 func (p Pools) On() bool { return p.SkipSolved > 0 || p.SkipFailed > 0 }
 
-func (p Pools) passed(t *trajectory.Trajectory) bool {
-	if p.Passed == nil {
-		return t.Reward > 0
+// passed counts the episodes of a group that passed, of those of which it is known.
+func (p Pools) passed(g trajectory.Group) (passed, n float64) {
+	for _, t := range g.Trajectories {
+		if !t.Outcome.Trainable() {
+			continue
+		}
+		yes, known := t.Reward > 0, true
+		if p.Passed != nil {
+			yes, known = p.Passed(t)
+		}
+		if known {
+			n++
+		}
+		if known && yes {
+			passed++
+		}
 	}
-	return p.Passed(t)
+	return passed, n
 }
 
 // tasks returns the scenarios of a step, all different. They are walked through in shuffled passes of as many whole steps
@@ -139,15 +153,7 @@ func (s *syllabus) rests(id string, i int) bool {
 func (s *syllabus) took(groups []trajectory.Group, metrics map[string]float64) {
 	s.at.Done += min(s.GRPO.GroupsPerStep, len(s.ids))
 	for _, g := range groups {
-		passed, n := 0.0, 0.0
-		for _, t := range g.Trajectories {
-			if t.Outcome.Trainable() {
-				n++
-				if s.GRPO.Pools.passed(t) {
-					passed++
-				}
-			}
-		}
+		passed, n := s.GRPO.Pools.passed(g)
 		if n > 0 {
 			s.at.Rates[g.ScenarioID] = passed / n
 		}

@@ -228,7 +228,7 @@ func (w waiting) Run(ctx context.Context, requests <-chan rollout.Request) <-cha
 
 func pooling(skipSolved, skipFailed float64) GRPO {
 	g := grpo()
-	g.Steps, g.Pools = 12, Pools{SkipSolved: skipSolved, SkipFailed: skipFailed, Passed: func(t *trajectory.Trajectory) bool { return t.Reward > 0 }}
+	g.Steps, g.Pools = 12, Pools{SkipSolved: skipSolved, SkipFailed: skipFailed, Passed: func(t *trajectory.Trajectory) (bool, bool) { return t.Reward > 0, true }}
 	return g
 }
 
