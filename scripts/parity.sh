@@ -45,7 +45,7 @@ for script in $scripts; do
 	case $script in */make_tokenizer.py) argument=$model ;; esac
 	"$python" "$script" ${argument:+"$argument"} || failed="$failed $script"
 done
-"$peer" testdata/reference/near.py $(git diff --name-only -- 'testdata/reference/families/*.json.gz')
+"$peer" testdata/reference/near.py $(git diff --name-only -- 'testdata/reference/families/*.json.gz' testdata/reference/trl_steps.json)
 changed=$(git status --porcelain -- $(echo "$scripts" | sed 's|testdata/.*|testdata|' | sort -u))
 if [ -n "$changed" ]; then
 	git --no-pager diff --stat

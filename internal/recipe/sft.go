@@ -2,10 +2,7 @@ package recipe
 
 import (
 	"context"
-	"fmt"
-	"time"
 
-	"hone/internal/fault"
 	"hone/internal/learn/batch"
 )
 
@@ -20,60 +17,49 @@ type SFT struct {
 	Steps           int // instead of Epochs: as many passes over the rows as they take
 	CheckpointEvery int // steps; 0: at the end only
 	Seed            uint64
-}
 
-// NumSteps is the number of optimiser steps over n rows.
-func (s SFT) NumSteps(n int) int {
-	if s.Steps > 0 {
-		return s.Steps
-	}
-	return s.Epochs * s.perEpoch(n)
+	Held      []batch.Sequence // rows that are not learnt from, and on which the loss is measured; none: it is not
+	EvalEvery int              // steps between two measurements; 0: an epoch. There is one at the end too
+	Patience  int              // so many measurements in a row without a new least loss end the stage; 0: none do
 }
-
-func (s SFT) perEpoch(n int) int { return (n + s.BatchSize - 1) / s.BatchSize }
 
 // Run trains on rows, resuming after the newest checkpoint of the stage, and leaves the adapter published; a nil publisher says that
 // nobody samples.
 func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, publisher Publisher, log Log, progress Progress) error {
-	if len(rows) == 0 || s.BatchSize < 1 || s.NumSteps(len(rows)) < 1 {
-		return &fault.Error{Code: fault.CodeUsage, What: "there is nothing to train on", Where: s.Stage,
-			Why:  fmt.Sprintf("%s in batches of %d, for %d epochs or %s", fault.Count(len(rows), "row"), s.BatchSize, s.Epochs, fault.Count(s.Steps, "step")),
-			Next: "give at least one row, and one step"}
+	l := learner{trainer: trainer, gradient: func(ctx context.Context, picked []int) (batch.StepStats, map[string]float64, error) {
+		var of []batch.Sequence
+		for _, i := range picked {
+			of = append(of, rows[i])
+		}
+		stats, err := trainer.Gradient(ctx, batch.New(of), batch.Objective{})
+		return stats, nil, err
+	}}
+	if len(s.Held) > 0 {
+		l.measure = func(ctx context.Context) (map[string]float64, error) { return likelihood(ctx, s.Held, trainer) }
 	}
-	start, err := resume(s.Stage, trainer, log)
+	return s.run(ctx, len(rows), l, publisher, log, progress)
+}
+
+// likelihood measures the mean negative log-likelihood of the trained tokens of all rows, each token alike, under TRL's name.
+func likelihood(ctx context.Context, rows []batch.Sequence, trainer Trainer) (map[string]float64, error) {
+	b := batch.New(rows)
+	logprobs, err := trainer.Score(ctx, b, 1)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	clock := clock{began: time.Now()}
-	total := s.NumSteps(len(rows))
-	perEpoch := s.perEpoch(len(rows))
-	for step := start; step < total; step++ {
-		order := shuffled(len(rows), s.Seed, step/perEpoch)
-		first := step % perEpoch * s.BatchSize
-		var picked []batch.Sequence
-		for _, i := range order[first:min(first+s.BatchSize, len(rows))] {
-			picked = append(picked, rows[i])
-		}
-		update := s.Optimizer.Update(step, total)
-		stats, err := trainer.Gradient(ctx, batch.New(picked), batch.Objective{})
-		if err == nil {
-			stats.GradNorm, err = trainer.Apply(update)
-		}
-		if err != nil {
-			return stopped(err, s.Stage, step, trainer, log)
-		}
-		metrics := map[string]float64{"loss": stats.Loss, "grad_norm": stats.GradNorm, "learning_rate": update.Rate,
-			"num_tokens": float64(stats.NumTokens), "padding": padding(stats)}
-		clock.step(metrics, stats)
-		if err := log.Metrics(s.Stage, step, metrics); err != nil {
-			return stopped(err, s.Stage, step+1, trainer, log) // the step is taken, whatever is known of it
-		}
-		if checkpointDue(step, total, s.CheckpointEvery) {
-			if err := log.Checkpoint(s.Stage, step+1, trainer.Save); err != nil {
-				return err
-			}
-		}
-		progress(s.Stage, step+1, total, fmt.Sprintf("loss %.3f", stats.Loss))
+	loss := 0.0
+	for i, r := range b.Rows {
+		loss -= trainedSum(r, logprobs[i])
 	}
-	return finish(s.Stage, publisher, log)
+	return map[string]float64{"eval_loss": loss / float64(max(1, b.NumTrained()))}, nil
+}
+
+// trainedSum adds up a row's numbers at its trained tokens.
+func trainedSum(r batch.Sequence, x []float32) (sum float64) {
+	for i, trained := range r.Trained {
+		if trained {
+			sum += float64(x[i])
+		}
+	}
+	return sum
 }

@@ -1,0 +1,118 @@
+package recipe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"hone/internal/learn/batch"
+)
+
+// sliding is a trainer whose policy is best after some steps: the loss of each token is |steps - best|, times its number within all rows that are
+// held, of different length, so that a mean of rows is another than the mean of tokens.
+type sliding struct {
+	*fakeTrainer
+	best   int
+	scored *int // how often
+}
+
+func (s sliding) Score(ctx context.Context, b batch.Batch, temperature float64) (all [][]float32, err error) {
+	*s.scored++
+	if temperature != 1 {
+		return nil, fmt.Errorf("scored at temperature %g", temperature)
+	}
+	n := 0
+	for _, r := range b.Rows {
+		row := make([]float32, len(r.IDs))
+		for i := range row {
+			row[i] = 100 // is not trained
+			if r.Trained[i] {
+				n++
+				row[i] = -float32(max(len(s.Steps)-s.best, s.best-len(s.Steps)) * n)
+			}
+		}
+		all = append(all, row)
+	}
+	return all, ctx.Err()
+}
+
+// held are two rows of one and three trained tokens, of which the policy's loss is |steps - best| times (1 + 2 + 3 + 4) / 4.
+func held() []batch.Sequence {
+	return []batch.Sequence{{IDs: []int32{1, 7, 2}, Trained: []bool{false, false, true}}, {IDs: []int32{1, 8, 2, 3, 4}, Trained: []bool{false, false, true, true, true}}}
+}
+
+func supervised() SFT {
+	return SFT{Stage: "sft", Epochs: 6, BatchSize: 2, Optimizer: Optimizer{LearningRate: 0.1}, CheckpointEvery: 2, Seed: 3, Held: held()}
+}
+
+// The loss of what is held is measured by tokens, each so many steps and at the end.
+func TestHeldRowsAreMeasured(t *testing.T) {
+	for _, c := range []struct {
+		every int
+		want  string // steps and losses
+	}{{0, "3:10 6:2.5 9:5 12:12.5 15:20 18:27.5"}, {7, "7:0 14:17.5 18:27.5"}} {
+		s, log, scored := supervised(), newLog(t), 0
+		s.EvalEvery = c.every
+		if err := s.Run(context.Background(), demonstrations(5), sliding{&fakeTrainer{}, 7, &scored}, nil, log, silent); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for step := range 100 {
+			if m, ok, _ := log.Recorded(ValidationStage, step); ok {
+				got += fmt.Sprintf(" %d:%g", step, m["eval_loss"])
+			}
+		}
+		if got != " "+c.want || log.latest["sft"] != 18 {
+			t.Errorf("each %d: measured%s, want %s", c.every, got, c.want)
+		}
+	}
+}
+
+// A stage ends when its patience does, wherever it was stopped on the way, with the steps and rates that it would have had.
+func TestPatienceEndsAStageWhereverItWasStopped(t *testing.T) {
+	for patience, steps := range map[int]int{0: 18, 1: 9, 2: 12, 3: 15} { // best after 6 of those measured
+		s := supervised()
+		s.Patience = patience
+		var want *fakeTrainer
+		for stop := -1; stop < steps; stop++ {
+			log, scored := newLog(t), 0
+			ctx, cancel := context.WithCancel(context.Background())
+			first := &fakeTrainer{before: func(step int) {
+				if step == stop {
+					cancel()
+				}
+			}}
+			err := s.Run(ctx, demonstrations(5), sliding{first, 7, &scored}, nil, log, silent)
+			cancel()
+			if stop >= 0 {
+				if !errors.Is(err, context.Canceled) {
+					t.Fatalf("stopped with %v", err)
+				}
+				first = &fakeTrainer{}
+				err = s.Run(context.Background(), demonstrations(5), sliding{first, 7, &scored}, nil, log, silent)
+			}
+			if err != nil || !log.Finished["sft"] {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = first
+			}
+			if len(first.Steps) != steps || !slices.Equal(first.Steps, want.Steps) || scored != (steps+2)/3 {
+				t.Errorf("patience %d, stopped at %d: %d steps and %d measurements, want %d and %d", patience, stop, len(first.Steps), scored, steps, (steps+2)/3)
+			}
+		}
+		if update := s.Optimizer.Update(8, 18); len(want.Steps) < 9 || !reflect.DeepEqual(want.Steps[8][len(want.Steps[8])-len(fmt.Sprint(update)):], fmt.Sprint(update)) {
+			t.Errorf("patience %d: the rate is not that of 18 steps: %s", patience, want.Steps[8])
+		}
+	}
+}
+
+func TestLossDecidesWhereNoEpisodesDo(t *testing.T) {
+	a, b := map[string]float64{"eval_loss": 1}, map[string]float64{"eval_loss": 2}
+	if !Better(a, b) || Better(b, a) || Better(a, a) {
+		t.Error("the lesser loss is not better")
+	}
+}

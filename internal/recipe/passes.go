@@ -1,0 +1,130 @@
+package recipe
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"hone/internal/fault"
+	"hone/internal/learn/batch"
+)
+
+// learner is what passes over examples differ in.
+type learner struct {
+	trainer Trainer
+	// gradient computes that of the picked examples, and what there is to tell of them under names of their own.
+	gradient func(ctx context.Context, picked []int) (batch.StepStats, map[string]float64, error)
+	// measure tells how good the policy is on what is held out, its loss as eval_loss; nil: nothing is.
+	measure func(ctx context.Context) (map[string]float64, error)
+}
+
+// NumSteps is the number of optimiser steps over n examples.
+func (s SFT) NumSteps(n int) int {
+	if s.Steps > 0 {
+		return s.Steps
+	}
+	return s.Epochs * s.perEpoch(n)
+}
+
+func (s SFT) perEpoch(n int) int { return (n + s.BatchSize - 1) / s.BatchSize }
+
+// run takes the steps of a stage over n examples. It ends early where its patience does; the learning rate falls as if it did not.
+func (s SFT) run(ctx context.Context, n int, l learner, publisher Publisher, log Log, progress Progress) error {
+	if n == 0 || s.BatchSize < 1 || s.NumSteps(n) < 1 {
+		return &fault.Error{Code: fault.CodeUsage, What: "there is nothing to train on", Where: s.Stage,
+			Why:  fmt.Sprintf("%s in batches of %d, for %d epochs or %s", fault.Count(n, "row"), s.BatchSize, s.Epochs, fault.Count(s.Steps, "step")),
+			Next: "give at least one row, and one step"}
+	}
+	start, err := resume(s.Stage, l.trainer, log)
+	if err != nil {
+		return err
+	}
+	clock := clock{began: time.Now()}
+	total := s.NumSteps(n)
+	s.EvalEvery = cmp.Or(s.EvalEvery, s.perEpoch(n))
+	for step := start; ; step++ {
+		enough := false
+		if l.measure != nil && s.measures(step, total) {
+			if enough, err = s.look(ctx, step, l, log, progress); err != nil {
+				return stopped(err, s.Stage, step, l.trainer, log)
+			}
+			clock.began = time.Now()
+		}
+		if enough || step == total {
+			return finish(s.Stage, publisher, log)
+		}
+		update := s.Optimizer.Update(step, total)
+		stats, more, err := l.gradient(ctx, s.picked(n, step))
+		if err == nil {
+			stats.GradNorm, err = l.trainer.Apply(update)
+		}
+		if err != nil {
+			return stopped(err, s.Stage, step, l.trainer, log)
+		}
+		metrics := map[string]float64{"loss": stats.Loss, "grad_norm": stats.GradNorm, "learning_rate": update.Rate,
+			"num_tokens": float64(stats.NumTokens), "padding": padding(stats)}
+		maps.Copy(metrics, more)
+		clock.step(metrics, stats)
+		if err := log.Metrics(s.Stage, step, metrics); err != nil {
+			return stopped(err, s.Stage, step+1, l.trainer, log) // the step is taken, whatever is known of it
+		}
+		if checkpointDue(step, total, s.CheckpointEvery) || l.measure != nil && s.measures(step+1, total) { // the best is to be kept
+			if err := log.Checkpoint(s.Stage, step+1, l.trainer.Save); err != nil {
+				return err
+			}
+		}
+		progress(s.Stage, step+1, total, fmt.Sprintf("loss %.3f", metrics["loss"]))
+	}
+}
+
+// picked are the examples of a step: passes in random orders, each of its own.
+func (s SFT) picked(n, step int) []int {
+	perEpoch := s.perEpoch(n)
+	first := step % perEpoch * s.BatchSize
+	return shuffled(n, s.Seed, step/perEpoch)[first:min(first+s.BatchSize, n)]
+}
+
+// measures reports whether the policy after so many steps, of total, is measured.
+func (s SFT) measures(steps, total int) bool {
+	return steps > 0 && (steps == total || steps%s.EvalEvery == 0)
+}
+
+// look measures the policy after so many steps, and reports whether there were enough without a better one. What the log has of it is
+// taken, so a stage that goes on ends where it would have ended.
+func (s SFT) look(ctx context.Context, steps int, l learner, log Log, progress Progress) (enough bool, err error) {
+	m, ok, err := log.Recorded(ValidationStage, steps)
+	if err != nil {
+		return false, err
+	}
+	if !ok {
+		if m, err = l.measure(ctx); err == nil {
+			err = log.Metrics(ValidationStage, steps, m)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	progress(fmt.Sprintf("%s/%d", ValidationStage, steps), 1, 1, fmt.Sprintf("loss %.3f", m["eval_loss"]))
+	if s.Patience == 0 {
+		return false, nil
+	}
+	stale, err := s.stale(steps, log)
+	return stale >= s.Patience, err
+}
+
+// stale counts the measurements up to a step since the best one.
+func (s SFT) stale(steps int, log Log) (n int, err error) {
+	var best map[string]float64
+	for at := s.EvalEvery; at <= steps; at += s.EvalEvery {
+		m, ok, err := log.Recorded(ValidationStage, at)
+		if err != nil {
+			return 0, err
+		}
+		if n++; ok && (best == nil || Better(m, best)) {
+			best, n = m, 0
+		}
+	}
+	return n, nil
+}
