@@ -59,6 +59,9 @@ sft:
   optimizer: {learning_rate: 0.011, max_grad_norm: 0.12, schedule: cosine, warmup: 0.13, beta1: 0.14, beta2: 0.15, epsilon: 0.0016, weight_decay: 0.17}
   epochs: 2
   batch_size: 4
+  validation: 0.3
+  eval_every: 18
+  patience: 20
   checkpoint_every: 19
 grpo:
   optimizer: {learning_rate: 0.021, max_grad_norm: 0.22, schedule: constant, warmup: 0.23, beta1: 0.24, beta2: 0.25, epsilon: 0.0026, weight_decay: 0.27}

@@ -8,7 +8,7 @@ import (
 
 // Eval says what is measured.
 type Eval struct {
-	Every       int     `yaml:"every" min:"0" doc:"steps of train between evaluations on the validation split, which also ends it; 0 evaluates nothing. sft measures nothing"`
+	Every       int     `yaml:"every" min:"0" doc:"steps of train between evaluations on the validation split, which also ends it; 0 evaluates nothing. sft runs no episodes: sft.validation measures its loss"`
 	Split       string  `yaml:"split" enum:"validation,test" doc:"the scenarios to evaluate on; test is for the final numbers"`
 	Repeats     int     `yaml:"repeats" min:"1" max:"10000" doc:"episodes of each scenario in hone eval, each with random numbers of its own, the same for all systems"`
 	Temperature float64 `yaml:"temperature" min:"0" max:"10" doc:"sampling temperature; 0 is greedy"`

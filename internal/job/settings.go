@@ -69,7 +69,7 @@ func ScorerOf(h *host.Host, c config.Rewards, defaults grade.Defaults) (reward.S
 // SFTOf is the stage of SFT that the configuration describes.
 func SFTOf(c config.Config) recipe.SFT {
 	return recipe.SFT{Stage: "sft", Epochs: c.SFT.Epochs, BatchSize: c.SFT.BatchSize, Optimizer: OptimizerOf(c.SFT.Optimizer),
-		CheckpointEvery: c.SFT.CheckpointEvery, Seed: c.Seed}
+		CheckpointEvery: c.SFT.CheckpointEvery, Seed: c.Seed, EvalEvery: c.SFT.EvalEvery, Patience: c.SFT.Patience}
 }
 
 // IntervalsOf says how the intervals of a report are computed.

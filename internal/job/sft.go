@@ -123,10 +123,6 @@ func (d Conversations) Demonstrations(h *host.Host) ([]dataset.Row, error) {
 	if d.report.NumRefused() > 0 {
 		d.report.Tell(h.Say)
 	}
-	var tools []chat.Tool
-	if d.catalog != nil {
-		tools = d.catalog.Tools()
-	}
 	var rows []dataset.Row
 	held := map[string]int{} // rows by split
 	for _, r := range d.rows {
@@ -138,23 +134,9 @@ func (d Conversations) Demonstrations(h *host.Host) ([]dataset.Row, error) {
 			h.Say("left out %s: %s", where(&r), why)
 			continue
 		}
-		callable := r.Tools
-		switch {
-		case len(r.Tools) > 0:
-		case r.Shown != nil:
-			var err error
-			if r.Tools, err = ToolsShown(*r.Shown, d.catalog, where(&r)); err != nil {
-				return nil, err
-			}
-			if callable = r.Tools; len(r.Shown.Own) > 0 { // by which it found others
-				callable = slices.Concat(r.Shown.Own, tools)
-			}
-		default:
-			r.Tools, callable = tools, tools
-		}
-		if name := r.UnknownTool(callable); name != "" {
-			return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("a conversation calls the tool %q, which it does not list", name),
-				Where: where(&r), Next: `give the row its "tools", or name the catalog of its server with --catalog`}
+		r, err := d.shown(r)
+		if err != nil {
+			return nil, err
 		}
 		rows = append(rows, r)
 	}
@@ -168,11 +150,53 @@ func (d Conversations) Demonstrations(h *host.Host) ([]dataset.Row, error) {
 	return rows, nil
 }
 
+// validation are the rows of the split validation that show how it is done, each with its tools.
+func (d Conversations) validation() (rows []dataset.Row, err error) {
+	for _, r := range d.rows {
+		if r.Split != "validation" || r.NotDemonstrated() != "" {
+			continue
+		}
+		if r, err = d.shown(r); err != nil {
+			return nil, err
+		}
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+// shown is a row with the tools that it was shown.
+func (d Conversations) shown(r dataset.Row) (dataset.Row, error) {
+	var tools []chat.Tool
+	if d.catalog != nil {
+		tools = d.catalog.Tools()
+	}
+	callable := r.Tools
+	switch {
+	case len(r.Tools) > 0:
+	case r.Shown != nil:
+		var err error
+		if r.Tools, err = ToolsShown(*r.Shown, d.catalog, where(&r)); err != nil {
+			return r, err
+		}
+		if callable = r.Tools; len(r.Shown.Own) > 0 { // by which it found others
+			callable = slices.Concat(r.Shown.Own, tools)
+		}
+	default:
+		r.Tools, callable = tools, tools
+	}
+	if name := r.UnknownTool(callable); name != "" {
+		return r, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("a conversation calls the tool %q, which it does not list", name),
+			Where: where(&r), Next: `give the row its "tools", or name the catalog of its server with --catalog`}
+	}
+	return r, nil
+}
+
 // SFTPlan is what SFT settles before a device is opened.
 type SFTPlan struct {
 	Model     *basemodel.Model
 	Sequences []batch.Sequence
-	prefix    int // tokens that all of them begin with
+	Held      []batch.Sequence // that are measured and not learnt from
+	prefix    int              // tokens that all Sequences begin with
 }
 
 // PlanSFT finds the base model, renders rows for it, and refuses what its positions or the memory do not hold. No device is
@@ -195,11 +219,25 @@ func (j *Job) PlanSFT(d Conversations, rows []dataset.Row) (l SFTPlan, err error
 	if l.Model, err = basemodel.Find(j.Host, j.Config, j.Config.Model.Base, trained); err != nil {
 		return l, err
 	}
-	if l.Sequences, err = SequencesOf(j.Host, l.Model, d.path, unroll.All(j.Config.SFT.Unroll, rows), j.Config.Model.Context); err != nil {
+	validation, err := d.validation()
+	if err != nil {
+		return l, err
+	}
+	rows, held, err := heldOut(j.Host, rows, validation, j.Config.SFT.Validation, j.Config.Seed)
+	if err != nil {
+		return l, err
+	}
+	sequences := func(rows []dataset.Row) ([]batch.Sequence, error) {
+		return SequencesOf(j.Host, l.Model, d.path, unroll.All(j.Config.SFT.Unroll, rows), j.Config.Model.Context)
+	}
+	if l.Sequences, err = sequences(rows); err == nil && len(held) > 0 {
+		l.Held, err = sequences(held)
+	}
+	if err != nil {
 		return l, err
 	}
 	l.prefix = len(batch.New(l.Sequences).Prefix)
-	j.Config.Engine, err = l.Model.FitRows(j.Config, j.Kept.Adapter, l.prefix, l.Sequences)
+	j.Config.Engine, err = l.Model.FitRows(j.Config, j.Kept.Adapter, l.prefix, slices.Concat(l.Sequences, l.Held))
 	return l, err
 }
 
@@ -287,9 +325,14 @@ func (j *Job) SFT(ctx context.Context, d Conversations, rows []dataset.Row) erro
 	}
 	log := Journal{Dir: j.Dir, Say: j.Say}
 	s := SFTOf(j.Config)
+	s.Held = l.Held
 	j.Opens(s)
-	err = s.Run(ctx, l.Sequences, &Trainer{Trainer: trainer, renderer: m.Renderer}, nil, log, j.Progress(1))
+	saved := &Trainer{Trainer: trainer, renderer: m.Renderer}
+	err = s.Run(ctx, l.Sequences, saved, nil, log, j.Progress(1))
 	if err := j.Ended(ctx, s.Stage, err); err != nil {
+		return err
+	}
+	if err := j.takeBest(log, s.Stage, saved); err != nil {
 		return err
 	}
 	final := filepath.Join(j.Path, "final")

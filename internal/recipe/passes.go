@@ -47,7 +47,7 @@ func (s SFT) run(ctx context.Context, n int, l learner, publisher Publisher, log
 	for step := start; ; step++ {
 		enough := false
 		if l.measure != nil && s.measures(step, total) {
-			if enough, err = s.look(ctx, step, l, log, progress); err != nil {
+			if enough, err = s.look(ctx, step, step == start, l, log, progress); err != nil {
 				return stopped(err, s.Stage, step, l.trainer, log)
 			}
 			clock.began = time.Now()
@@ -91,14 +91,14 @@ func (s SFT) measures(steps, total int) bool {
 	return steps > 0 && (steps == total || steps%s.EvalEvery == 0)
 }
 
-// look measures the policy after so many steps, and reports whether there were enough without a better one. What the log has of it is
-// taken, so a stage that goes on ends where it would have ended.
-func (s SFT) look(ctx context.Context, steps int, l learner, log Log, progress Progress) (enough bool, err error) {
+// look measures the policy after so many steps, and reports whether there were enough without a better one. Where again is set, what the
+// log has of it is taken; that of later steps may be another attempt's.
+func (s SFT) look(ctx context.Context, steps int, again bool, l learner, log Log, progress Progress) (enough bool, err error) {
 	m, ok, err := log.Recorded(ValidationStage, steps)
 	if err != nil {
 		return false, err
 	}
-	if !ok {
+	if !ok || !again {
 		if m, err = l.measure(ctx); err == nil {
 			err = log.Metrics(ValidationStage, steps, m)
 		}

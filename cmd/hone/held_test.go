@@ -1,0 +1,97 @@
+//go:build !race
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// heldConfig learns so fast that the loss of what is held out soon rises.
+const heldConfig = `lora: {rank: 2}
+sft: {batch_size: 2, epochs: 12, checkpoint_every: 5, validation: 0.25, eval_every: 1, patience: 3, optimizer: {learning_rate: 0.3, warmup: 0}}
+engine: {backend: go}
+`
+
+// What is held out ends training, and the adapter that was best on it is the one that is left. A run that is killed at several points
+// ends the same.
+func TestSFTEndsWhereItWasBest(t *testing.T) {
+	workFolder(t, map[string]string{"hone.yaml": heldConfig, "say.jsonl": sayings})
+	toyModel(t, "base/toy.gguf")
+	command := []string{"sft", "--data", "say.jsonl", "--base-model", "base", "--output-dir"}
+	var said bytes.Buffer
+	if code := toyApp(&said, nil).main(t.Context(), append(command, "whole")); code != 0 {
+		t.Fatalf("exit code %d, %s", code, &said)
+	}
+	losses := map[int]float64{}
+	last, best := 0, 0
+	for line := range strings.Lines(contents(t, "whole/metrics.jsonl")) {
+		var m struct {
+			Stage    string
+			Step     int
+			EvalLoss float64 `json:"eval_loss"`
+			Metrics  struct {
+				EvalLoss float64 `json:"eval_loss"`
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatal(err)
+		}
+		if m.Stage == "validation" {
+			losses[m.Step], last = m.EvalLoss+m.Metrics.EvalLoss, max(last, m.Step)
+		}
+	}
+	for step := 1; step <= last; step++ {
+		if best == 0 || losses[step] < losses[best] {
+			best = step
+		}
+	}
+	if last != best+3 || last >= 24 || len(losses) != last {
+		t.Fatalf("it ended after step %d, and was best at %d: %v\n%s", last, best, losses, &said)
+	}
+	for _, want := range []string{"held out 1 task of 4, with 1 row", "on what was held out step "} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("it does not say %q: %s", want, &said)
+		}
+	}
+	left, err := os.ReadFile("whole/final/adapter_model.safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kept, err := filepath.Glob("whole/checkpoints/sft_step_*/adapter/adapter_model.safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := ""
+	for _, file := range kept {
+		if contents(t, file) == string(left) {
+			same += file
+		}
+	}
+	if want := filepath.Join("whole/checkpoints", "sft_step_"+jsonText(t, best), "adapter/adapter_model.safetensors"); same != want {
+		t.Errorf("the adapter is that of %q, not of %q", same, want)
+	}
+
+	killed(t, nil, append(command, "broken")...)
+	for range 4 {
+		killed(t, nil, "runs", "resume", "./broken")
+	}
+	if code := toyApp(&said, nil).main(t.Context(), []string{"runs", "resume", "./broken"}); code != 0 {
+		t.Fatalf("resumed: exit code %d, %s", code, &said)
+	}
+	if got, want := result(t, "broken"), result(t, "whole"); got != want {
+		t.Errorf("the run that was killed learnt something else; metrics\n%s\nwant\n%s", metricsOf(got), metricsOf(want))
+	}
+}
+
+func jsonText(t *testing.T, x any) string {
+	text, err := json.Marshal(x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,75 @@
+package job
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+
+	"hone/internal/data/dataset"
+	"hone/internal/digest"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/recipe"
+)
+
+// heldOut parts rows that may be learnt from into those that are, and those on which the loss is measured: the rows of the data's own
+// validation split, or else a share of the tasks. Rows of one task stay together, and which tasks are held follows from the seed.
+func heldOut(h *host.Host, rows, validation []dataset.Row, share float64, seed uint64) (learnt, held []dataset.Row, err error) {
+	if share == 0 {
+		return rows, nil, nil
+	}
+	if len(validation) > 0 {
+		h.Say("the loss is measured on %s of the split validation", fault.Count(len(validation), "row"))
+		return rows, validation, nil
+	}
+	var orders []string // of the tasks, each once
+	for _, r := range rows {
+		orders = append(orders, orderOf(r, seed))
+	}
+	slices.Sort(orders)
+	orders = slices.Compact(orders)
+	n := int(math.Ceil(share * float64(len(orders))))
+	if n >= len(orders) {
+		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "nothing would be left to learn from", Where: "sft.validation",
+			Why:  fmt.Sprintf("%g of %s are to be held out", share, fault.Count(len(orders), "task")),
+			Next: "set sft.validation lower, to 0 for no measurement, or add conversations of other tasks"}
+	}
+	for _, r := range rows {
+		if _, first := slices.BinarySearch(orders[:n], orderOf(r, seed)); first {
+			held = append(held, r)
+		} else {
+			learnt = append(learnt, r)
+		}
+	}
+	h.Say("held out %s of %d, with %s: the loss is measured on them (sft.validation)", fault.Count(n, "task"), len(orders), fault.Count(len(held), "row"))
+	return learnt, held, nil
+}
+
+// orderOf is where the task of a row stands among all, under a seed.
+func orderOf(r dataset.Row, seed uint64) string {
+	return digest.Parts(fmt.Sprint(seed), cmp.Or(r.Scenario, r.ScenarioID, r.Task())).String()
+}
+
+// takeBest puts the trainer where it was best on what was held out, and says where that was.
+func (j *Job) takeBest(log Journal, stage string, trainer recipe.Trainer) error {
+	_, last, err := log.Latest(stage)
+	if err != nil {
+		return err
+	}
+	step, m, err := log.Best(stage, last+1)
+	if err != nil || step == 0 {
+		return err
+	}
+	if step == last {
+		j.Say("on what was held out the last step, %d, was best: loss %.4f", step, m["eval_loss"])
+		return nil
+	}
+	at, _, err := log.Recorded(recipe.ValidationStage, last)
+	if err != nil {
+		return err
+	}
+	j.Say("on what was held out step %d was best: loss %.4f, that of the last step, %d, is %.4f; the adapter is step %d's", step, m["eval_loss"], last, at["eval_loss"], step)
+	return trainer.Load(filepath.Join(j.Path, "checkpoints", fmt.Sprintf("%s_step_%d", stage, step)))
+}
