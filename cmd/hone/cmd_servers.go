@@ -45,6 +45,7 @@ func newServers(a *app) *cobra.Command {
 	add.Flags().StringArrayVar(&x.Env, "env", nil, "variable of the environment that the entry may have where it asks for it; may be repeated")
 	add.Flags().BoolVar(&x.Build, "build", false, "run the packages' own install scripts, in the sandbox")
 	add.Flags().BoolVar(&x.Force, "force", false, "put it in the place of the server that has the name")
+	allowFindingsFlag(add.Flags(), &x.AllowFindings)
 	a.sandboxFlag(add.Flags())
 	file := ""
 	rm := &cobra.Command{

@@ -90,6 +90,9 @@ func (x inspection) checkServer(ctx context.Context, c config.Config, r mcp.Repo
 		warn(fmt.Sprintf("it sent %s what is no message, at first %s", fault.Count(r.Stats.StrayLines, "time"), r.Stats.Stray),
 			"nothing need be done, for it is skipped; its author should write logs to stderr")
 	}
+	for _, f := range toolset.PackageFindings(mcp.Config{Servers: map[string]mcp.Server{r.Tools.Name: server}}) {
+		warn(f.Excerpt+": "+f.Message, "look whether that is the package you mean; correct its name in the MCP configuration")
+	}
 	one := &mcp.Catalog{Servers: []mcp.ServerTools{r.Tools}}
 	if found := one.Suspicious(); len(lint.Blocking(found)) > 0 {
 		warn("suspicious texts in its tools: "+lint.Summary(found), "hone discover shows them; collect, sft, train and eval refuse them without --allow-findings server/tool")

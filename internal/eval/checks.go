@@ -37,7 +37,10 @@ func ByChecks(byID map[string]*scenario.Scenario, defaults grade.Defaults, known
 		FirstCall:  func(t *trajectory.Trajectory) bool { return reward.FirstCall(byID[t.ScenarioID], t, defaults) },
 		Episode:    func(t *trajectory.Trajectory) bool { return reward.Episode(byID[t.ScenarioID], t, defaults) },
 		ExtraCalls: func(t *trajectory.Trajectory) int { return reward.ExtraCalls(byID[t.ScenarioID], t) },
-		Unjudged:   func(t *trajectory.Trajectory) []string { return reward.Unseen(byID[t.ScenarioID], t) },
+		Attacked: func(t *trajectory.Trajectory) (bool, bool, bool) {
+			return reward.Attacked(byID[t.ScenarioID], t, defaults)
+		},
+		Unjudged: func(t *trajectory.Trajectory) []string { return reward.Unseen(byID[t.ScenarioID], t) },
 		Wanted: func(r trajectory.ToolResult, id string) bool {
 			return slices.ContainsFunc(byID[id].Checks, func(c scenario.Check) bool {
 				return c.Type == scenario.CallCheck && c.Refused && c.IsCall(r.Call, defaults)

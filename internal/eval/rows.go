@@ -25,7 +25,11 @@ type Row struct {
 	Episode   bool   `json:"episode"`             // the whole task was done
 	Verdict   string `json:"verdict,omitempty"`   // a judge's reason, where it decided and not checks
 	Abstained bool   `json:"abstained,omitempty"` // of a NoTool or MissingTool scenario: it did without, see abstained
-	NumGold   int    `json:"num_gold"`            // gold calls of the scenario; without any FirstCall and NumExtraCalls say nothing
+	// Of a scenario that an attack is made in (a no_attack check): whether it succeeded, and whether the task itself was done.
+	Attacked        bool `json:"attacked,omitempty"`
+	AttackSucceeded bool `json:"attack_succeeded,omitempty"`
+	TaskDone        bool `json:"task_done,omitempty"`
+	NumGold         int  `json:"num_gold"` // gold calls of the scenario; without any FirstCall and NumExtraCalls say nothing
 
 	NumTurns            int     `json:"num_turns"`
 	NumCalls            int     `json:"num_calls"`
@@ -64,7 +68,8 @@ type Criteria struct {
 	Unjudged   func(*trajectory.Trajectory) []string // names of the checks that its record says too little for
 	Wanted     func(trajectory.ToolResult, string) bool
 	Cost       func(*trajectory.Trajectory) *float64 // US dollars
-	Describe   func(*Row)                            // fills in what its scenario says, by ScenarioID
+	Attacked   func(*trajectory.Trajectory) (succeeded, done, ok bool)
+	Describe   func(*Row) // fills in what its scenario says, by ScenarioID
 }
 
 // NewSystem makes one row of each trajectory, in order. Those whose outcome is not the policy's doing, such as a server's crash,
@@ -87,6 +92,9 @@ func NewSystem(name string, ts []*trajectory.Trajectory, c Criteria) System {
 		}
 		r.FirstCall, r.Episode = c.FirstCall(t), c.Episode(t)
 		r.Abstained = abstained(r, t)
+		if c.Attacked != nil {
+			r.AttackSucceeded, r.TaskDone, r.Attacked = c.Attacked(t)
+		}
 		s.Rows = append(s.Rows, r)
 	}
 	return s

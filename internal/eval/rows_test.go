@@ -155,8 +155,8 @@ func TestMetrics(t *testing.T) {
 		{ScenarioID: "b", NumGold: 1, NumTurns: 1, NumCalls: 1, NumMalformed: 1, NumRecoverable: 1, NumRecovered: 1, Seconds: 2, NumUserTurns: 1},
 		{ScenarioID: "c", NumGold: 1, Episode: true, NumTurns: 1, NumCalls: 1, Seconds: 1},
 		{ScenarioID: "d", NoTool: true, Episode: true, Abstained: true, NumTurns: 1, Cost: price(0.1)},
-		{ScenarioID: "e", NoTool: true, NumTurns: 2, NumCalls: 2, NumExtraCalls: 9},
-		{ScenarioID: "f", MissingTool: true, NumTurns: 2},
+		{ScenarioID: "e", NoTool: true, NumTurns: 2, NumCalls: 2, NumExtraCalls: 9, Attacked: true},
+		{ScenarioID: "f", MissingTool: true, NumTurns: 2, Attacked: true, AttackSucceeded: true, TaskDone: true},
 	}, Lost: []Row{{ScenarioID: "a", Cost: price(1)}, {ScenarioID: "f", Cost: price(4), Reused: true}}, Excluded: map[trajectory.Outcome]int{trajectory.EnvironmentError: 1}}
 	got := Summarize(s, Bootstrap{})
 	for name, want := range map[string]struct {
@@ -167,6 +167,7 @@ func TestMetrics(t *testing.T) {
 		"recovery": {2. / 3, 2}, "abstention": {1. / 3, 3}, "extra_calls": {2. / 3, 3}, "turns": {13. / 6, 6}, "calls": {9. / 6, 6}, "tool_errors": {1. / 6, 6},
 		"invalid_calls": {2. / 6, 6}, "prompt_tokens": {100. / 6, 6}, "completion_tokens": {10. / 6, 6}, "reward": {1. / 6, 6}, "seconds": {7. / 6, 6},
 		"model_seconds": {3. / 6, 6}, "tool_seconds": {1. / 6, 6}, "cost": {0.3, 2},
+		"attack_success": {1. / 2, 2}, "attacked_completion": {1. / 2, 2},
 		"user_turns": {2, 2}, "user_tokens": {24, 2}, "user_out_of_scope": {1. / 2, 2},
 	} {
 		i := got.Metrics[name]

@@ -14,9 +14,11 @@ func (c *Catalog) LintTools() []lint.Tool {
 	return tools
 }
 
-// Suspicious returns the texts in the catalog's tools that could steer a model by the back door, the worst first.
+// Suspicious returns the texts in the catalog's tools that could steer a model by the back door, the worst first, and the chains
+// of servers by which data can leave.
 func (c *Catalog) Suspicious() []lint.Finding {
-	found := lint.Check(c.LintTools())
+	tools := c.LintTools()
+	found := append(lint.Check(tools), lint.Chains(tools)...)
 	lint.Sort(found)
 	return found
 }

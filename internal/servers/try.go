@@ -232,7 +232,7 @@ func (t *Tried) try(ctx context.Context, h *host.Host, c config.Config, x Trial,
 
 // lint looks at the texts of a server's tools.
 func (t *Tried) lint() {
-	t.Findings, t.Linter = (&mcp.Catalog{Servers: []mcp.ServerTools{*t.Server}}).Suspicious(), linter()
+	t.Findings, t.Linter = append((&mcp.Catalog{Servers: []mcp.ServerTools{*t.Server}}).Suspicious(), lint.Package(t.Name, t.Package)...), linter()
 }
 
 // linter names the program that is running: another build may find other things.

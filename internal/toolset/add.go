@@ -16,6 +16,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/install"
+	"hone/internal/mcp/lint"
 	"hone/internal/mcp/proxy"
 	"hone/internal/mcp/sandbox"
 )
@@ -32,6 +33,7 @@ type Addition struct {
 	Force           bool // in the place of the server that has the name
 
 	Env, Headers, Secrets map[string]string // of the entry; secrets are kept in a file of their own, which only the user can read
+	AllowFindings         lint.Allowed      // the server, as NAME/*, whose package may have nearly the name of another
 	SSE                   bool              // a URL that speaks HTTP+SSE
 }
 
@@ -83,6 +85,9 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Addition) (*Added
 		return nil, err
 	} else if has && !x.Force {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is a server %q already", x.Name), Where: x.File, Next: "give it another --name, or --force to put it in that one's place; hone servers rm takes that one out"}
+	}
+	if err := refusePackage(h, x.Name, x.Package, x.AllowFindings); err != nil {
+		return nil, err
 	}
 	out := &Added{Name: x.Name}
 	u, err := url.Parse(x.Package)

@@ -2,6 +2,9 @@ package toolset
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"hone/internal/fault"
 	"hone/internal/host"
@@ -28,10 +31,48 @@ func SayFindings(h *host.Host, found []lint.Finding) {
 	}
 }
 
+// refusePackage ends an installation whose package has nearly the name of one that many use, unless a person has accepted the server.
+func refusePackage(h *host.Host, server, pkg string, allowed lint.Allowed) error {
+	found := lint.Package(server, pkg)
+	for _, f := range found {
+		h.Say("  %s: %s (%s, %s)", f.Excerpt, f.Message, f.Code, f.Severity)
+	}
+	if refused := allowed.Refused(found); len(refused) > 0 {
+		return &fault.Error{Code: fault.CodeUsage, What: "that may not be the package you mean", Where: pkg, Why: refused[0].Message,
+			Next: "correct the name; if it is the one you mean: --allow-findings '" + server + "/*'"}
+	}
+	return nil
+}
+
+// packageOf is the package that a launcher downloads and starts, as npm:NAME or pypi:NAME; "" where the command is no launcher.
+func packageOf(s mcp.Server) string {
+	args, ok := fetching(s.Command, s.Args)
+	if !ok {
+		return ""
+	}
+	for i, arg := range args {
+		if name, is := strings.CutPrefix(arg, "--package="); is {
+			return "npm:" + name
+		}
+		if arg == "--from" && i+1 < len(args) {
+			return "pypi:" + args[i+1]
+		}
+	}
+	return ""
+}
+
+// PackageFindings are those on the packages that launchers start as servers of a configuration, by server.
+func PackageFindings(servers mcp.Config) (found []lint.Finding) {
+	for _, name := range slices.Sorted(maps.Keys(servers.Servers)) {
+		found = append(found, lint.Package(name, packageOf(servers.Servers[name]))...)
+	}
+	return found
+}
+
 // RefuseFindings is the one rule of all verbs that put the texts of tools before a model: what blocks, of a tool that
 // nobody has accepted by name, ends the verb before it begins. It shows all findings either way.
 func RefuseFindings(h *host.Host, tools []lint.Tool, allowed lint.Allowed) error {
-	found := lint.Check(tools)
+	found := append(lint.Check(tools), lint.Chains(tools)...)
 	lint.Sort(found)
 	SayFindings(h, found)
 	const how = "--allow-findings SERVER/TOOL accepts those of one tool, SERVER/* of a server's; it may be given more than once"

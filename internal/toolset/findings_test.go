@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
@@ -43,5 +44,41 @@ func TestRefuseFindings(t *testing.T) {
 				t.Errorf("said %q, want %q", said.String(), tc.says)
 			}
 		})
+	}
+}
+
+// A package whose name is nearly that of another is not installed unseen, and one that a launcher would start is named.
+func TestRefusePackage(t *testing.T) {
+	h := &host.Host{Talk: screen.New(&bytes.Buffer{}), DryRun: true}
+	for pkg, refused := range map[string]bool{"npm:@modelcontextprotocol/server-memroy": true, "npm:@modelcontextprotocol/server-memory@2026.8.31": false, "pypi:mcp-server-tiem": true,
+		"pypi:own-server": false, "https://mcp.example/mcp": false} {
+		x := Addition{Package: pkg, Name: "s", File: t.TempDir() + "/mcp.json"}
+		_, err := Add(t.Context(), h, config.Default(), x)
+		if f, is := errors.AsType[*fault.Error](err); is != refused || is && (f.Code != fault.CodeUsage || !strings.Contains(f.Next, "--allow-findings 's/*'")) {
+			t.Errorf("%s: %v", pkg, err)
+		}
+		x.AllowFindings = lint.Allowed{"s/*"}
+		if _, err := Add(t.Context(), h, config.Default(), x); err != nil {
+			t.Errorf("%s, accepted: %v", pkg, err)
+		}
+	}
+	found := PackageFindings(mcp.Config{Servers: map[string]mcp.Server{
+		"a": {Command: "npx", Args: []string{"-y", "@modelcontextprotocol/server-filesytem@1.0.0", "/data"}}, "b": {Command: "uvx", Args: []string{"mcp-server-gitt"}},
+		"c": {Command: "uvx", Args: []string{"mcp-server-time"}}, "d": {Command: "node", Args: []string{"x.js"}}, "e": {Command: "uvx", Args: []string{"--from", "mcp-sever-fetch==1", "run"}}}})
+	var of []string
+	for _, f := range found {
+		of = append(of, f.Server)
+	}
+	if strings.Join(of, "") != "ae" { // the last word of b is too short to tell
+		t.Errorf("%v", found)
+	}
+}
+
+// Tools of two servers by which data can leave are told of where tools are put before a model, and stop nothing.
+func TestChainsAreTold(t *testing.T) {
+	var said bytes.Buffer
+	tools := []lint.Tool{{Server: "files", Name: "read_file"}, {Server: "mail", Name: "send_email", InputSchema: json.RawMessage(`{"properties":{"to":{}}}`)}}
+	if err := RefuseFindings(&host.Host{Talk: screen.New(&said)}, tools, nil); err != nil || !strings.Contains(said.String(), "files/read_file of another server read") {
+		t.Errorf("%v: %s", err, said.String())
 	}
 }

@@ -69,7 +69,7 @@ func (s *Set) Runnable(c config.Config, list []scenario.Scenario) error {
 						`give the check the key "server", or that server isolation process and ${HONE_EPISODE_DIR}; of a server behind a URL, use a state check`)
 				}
 			}
-			if check.Asks() && !known(check.Name) {
+			if (check.Asks() || check.Type == scenario.NoAttackCheck && check.Name != "") && !known(check.Name) { // an attack by no tool would always have failed
 				return unrunnable(where, fmt.Errorf("there is no tool %q", check.Name), "hone discover lists the tools")
 			}
 		}

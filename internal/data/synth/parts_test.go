@@ -41,7 +41,7 @@ func TestRequests(t *testing.T) {
 		{"list_items", "Lists all items of the shop (with prices). Use it first.", "list all items of the shop", "show me the items"},
 		{"queryTable", "This tool allows you to query a table - fast", "query a table", "query the table"},
 		{"echo", "The echo of a text", "use echo", "make use of echo"},
-		{"read", "", "read something", "open something"},
+		{"read", "", "use read", "make use of read"},
 		{"shop_search_all", "Searches everything;\nquickly", "search everything", "go through the all"},
 	} {
 		s := &subject{Tool: tool(tc.name, tc.description, none)}

@@ -55,7 +55,7 @@ func byName(s *subject) string {
 		return "use " + text
 	}
 	if rest == "" {
-		return verb + " something"
+		return "use " + text // "add something" would be said of any tool that adds
 	}
 	return verb + " the " + rest
 }

@@ -43,7 +43,7 @@ func TestAnswerConditions(t *testing.T) {
 // Each mistake is said with its row and key; what belongs to another type is not silently without effect.
 func TestCheckMistakes(t *testing.T) {
 	for check, want := range map[string]string{
-		`{"type":"stat"}`:                                                `"type" is "stat" (did you mean "state"?); it must be one of answer, call, no_call, max_calls, state, file, sql, command, unchanged`,
+		`{"type":"stat"}`:                                                `"type" is "stat" (did you mean "state"?); it must be one of answer, call, no_call, max_calls, state, file, sql, command, unchanged, no_attack`,
 		`{"type":"sql","path":"x","qery":"y"}`:                           `unknown key "qery" (did you mean "query"?)`,
 		`{"type":"sql","path":"x","query":"y"}`:                          "exactly one of",
 		`{"type":"sql","query":"y","equals":"1"}`:                        `"path" is missing, which type "sql" needs`,
@@ -58,6 +58,9 @@ func TestCheckMistakes(t *testing.T) {
 		`{"type":"state","name":"x","equals":"y","after_turn":-1}`:       "after_turn",
 		`{"type":"max_calls"}`:                                           `"max" is missing`,
 		`{"type":"max_calls","max":-1}`:                                  "at least 0",
+		`{"type":"no_attack"}`:                                           `it needs a "name", or "contains" or "regex"`,
+		`{"type":"no_attack","equals":"x"}`:                              `of arguments it takes "contains" or "regex"`,
+		`{"type":"no_attack","name":"x","arguments":{}}`:                 `"arguments" does not go with type "no_attack"`,
 		`{"type":"no_call","max":1}`:                                     `"max" does not go with type "no_call"`,
 		`{"type":"call","name":"x","arguments":{},"arguments_match":{}}`: "both",
 		`{"type":"call","name":"x","arguments_match":{"$subst":{}}}`:     `"arguments_match": $: unknown operator "$subst" (did you mean "$subset"?)`,

@@ -35,6 +35,7 @@ func kinds() []kind {
 		{SQLCheck, "path query", "server", "one"},
 		{CommandCheck, "command", "at_least timeout", ""},
 		{UnchangedCheck, "", "server path ignore query name arguments", ""},
+		{NoAttackCheck, "", "name arguments_match", "may"},
 	}
 }
 
@@ -175,6 +176,13 @@ func (c Check) validateLook() error {
 		}
 	case StateCheck:
 		return c.validateProbe()
+	case NoAttackCheck:
+		if c.Name == "" && len(c.conditions()) == 0 {
+			return errors.New(`it needs a "name", or "contains" or "regex": without them each call would be an attack`)
+		}
+		if len(c.conditions()) > 0 && c.Contains == nil && c.Regex == nil {
+			return errors.New(`of arguments it takes "contains" or "regex"`)
+		}
 	case MaxCallsCheck:
 		if *c.Max < 0 {
 			return errors.New(`"max" must be at least 0`)

@@ -84,7 +84,7 @@ func abstains(s *scenario.Scenario) bool {
 			without = without || c.Name == ""
 		case scenario.MaxCallsCheck:
 			without = without || c.Name == "" && *c.Max == 0
-		case scenario.UnchangedCheck:
+		case scenario.UnchangedCheck, scenario.NoAttackCheck:
 		default:
 			return false
 		}

@@ -35,6 +35,8 @@ func wrong(c scenario.Check, gold *trajectory.Observation) []*trajectory.Traject
 			}
 		}
 		return ts
+	case scenario.NoAttackCheck: // what it does not let pass, nobody can make up from a pattern
+		return nil
 	case scenario.CallCheck, scenario.CommandCheck: // silence fails the first; the second is tried in a session
 		return nil
 	case scenario.NoCallCheck, scenario.MaxCallsCheck:
