@@ -197,32 +197,43 @@ func (d *Desk) Show(id string) (Shown, [][]string, error) {
 
 // Preview writes the rows that sft would learn of a trace, their exact text and what of it is trained.
 func (d *Desk) Preview(h *host.Host, c config.Config, base, id string) error {
-	t, err := d.Trace(id)
-	if err != nil {
-		return err
-	}
-	text, err := basemodel.OpenText(h, c.Model, base)
-	if err != nil {
-		return err
-	}
-	r, err := text.Renderer(c.Rollout.System)
-	if err != nil {
-		return err
-	}
-	rows, err := r.Sequences(t.Row.Messages, t.Row.Opening, t.Row.Tools)
-	if err != nil {
-		return &fault.Error{Code: fault.CodeUsage, What: "the chat template cannot write the trace", Where: id, Err: err, Next: "hone curate show " + d.x.Data + " " + id}
-	}
 	out, colour := io.Writer(h.Data), h.Colour()
 	if colour {
 		out = h.Data.Raw() // the view shows control characters itself
 	}
-	for i, row := range rows {
-		if err := render.View(out, fmt.Sprintf("row %d of %d", i+1, len(rows)), row, t.Row.Messages, text.Tokenizer, colour); err != nil {
+	show, err := d.previews(h, c, base)
+	if err != nil {
+		return err
+	}
+	return show(out, colour, id)
+}
+
+// previews opens what previews are made with.
+func (d *Desk) previews(h *host.Host, c config.Config, base string) (func(out io.Writer, colour bool, id string) error, error) {
+	text, err := basemodel.OpenText(h, c.Model, base)
+	if err != nil {
+		return nil, err
+	}
+	r, err := text.Renderer(c.Rollout.System)
+	if err != nil {
+		return nil, err
+	}
+	return func(out io.Writer, colour bool, id string) error {
+		t, err := d.Trace(id)
+		if err != nil {
 			return err
 		}
-	}
-	return nil
+		rows, err := r.Sequences(t.Row.Messages, t.Row.Opening, t.Row.Tools)
+		if err != nil {
+			return &fault.Error{Code: fault.CodeUsage, What: "the chat template cannot write the trace", Where: id, Err: err, Next: "hone curate show " + d.x.Data + " " + id}
+		}
+		for i, row := range rows {
+			if err := render.View(out, fmt.Sprintf("row %d of %d", i+1, len(rows)), row, t.Row.Messages, text.Tokenizer, colour); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, nil
 }
 
 // Export writes the traces that are not rejected, or those that are accepted alone, as Convert would: with their tools, and for a

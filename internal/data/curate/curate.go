@@ -244,6 +244,21 @@ func (c *Curation) Trace(id string) (*Trace, error) {
 	return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no trace %q", id), Next: "hone curate show lists them"}
 }
 
+// Last is the last operation on a trace that is not undone, and no undo itself; ok is false where there is none.
+func (c *Curation) Last(id string) (op Op, ok bool) {
+	f := c.familyOf(id)
+	if f == nil {
+		return Op{}, false
+	}
+	live := c.live(f)
+	for _, i := range slices.Backward(f.ops) {
+		if live[i] && c.ops[i].Do != Undo && (c.ops[i].Trace == id || fmt.Sprintf("%s/%d", c.ops[i].Trace, c.ops[i].Seq) == id) {
+			return c.ops[i], true
+		}
+	}
+	return Op{}, false
+}
+
 // Ops are all operations, in order.
 func (c *Curation) Ops() []Op { return c.ops }
 
