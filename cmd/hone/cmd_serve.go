@@ -14,8 +14,9 @@ func newServe(a *app) *cobra.Command {
 		Long: "serve loads a base model and adapter folders (PEFT's files, as a run's final/) and answers OpenAI's and Anthropic's\n" +
 			"protocols. All are served: an adapter under its name or the path given to --model, the base model under its own.\n" +
 			"Ctrl-C lets requests in flight finish.",
-		Example: "  hone serve --model runs/demo-20260102-150405/final\n  hone serve --model shop=out/final --model notes=runs/notes/final\n  hone serve --model base --listen 127.0.0.1:8001",
-		Args:    arguments(0, 0, ""),
+		Example: "  hone serve --model runs/demo-20260102-150405/final\n  hone serve --model shop=out/final --model notes=runs/notes/final\n  hone serve --model base --listen 127.0.0.1:8001\n" +
+			"  hone serve --model shop=out/final --agent --mcp-config .mcp.json",
+		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.config()
 			if err != nil {
@@ -33,5 +34,7 @@ func newServe(a *app) *cobra.Command {
 	f.IntVar(&o.Slots, "slots", 8, "completions sampled at once")
 	f.IntVar(&o.MaxAdapters, "max-adapters", 0, "adapters held at once; lets clients load and unload them")
 	f.IntVar(&o.MaxRank, "max-rank", 0, "largest rank of an adapter loaded by a client (default 16)")
+	f.BoolVar(&o.Agent.On, "agent", false, "call the tools of MCP servers here, and answer tasks")
+	agentFlags(a, f, &o.Agent)
 	return c
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"time"
+
 	"github.com/spf13/pflag"
 
 	"hone/internal/job"
 	"hone/internal/mcp/lint"
+	"hone/internal/serve/local"
 	"hone/internal/toolset"
 )
 
@@ -22,6 +25,15 @@ func (a *app) sandboxFlag(flags *pflag.FlagSet) {
 // allowFindingsFlag registers --allow-findings of a verb that puts the texts of tools before a model.
 func allowFindingsFlag(flags *pflag.FlagSet, allowed *lint.Allowed) {
 	flags.StringSliceVar((*[]string)(allowed), "allow-findings", nil, "tools whose suspicious texts, which discover shows, are accepted: server/tool or tool, * for any")
+}
+
+// agentFlags registers the flags of an agent's servers and limits.
+func agentFlags(a *app, flags *pflag.FlagSet, g *local.Agency) {
+	a.serverFlags(flags, &g.Servers)
+	allowFindingsFlag(flags, (*lint.Allowed)(&g.AllowFindings))
+	flags.IntVar(&g.MaxSessions, "max-sessions", 16, "sessions of an agent that are open at once")
+	flags.DurationVar(&g.MaxTime, "max-time", 10*time.Minute, "time of one task of an agent")
+	flags.DurationVar(&g.Idle, "idle", 10*time.Minute, "after which an agent's unused session is closed")
 }
 
 // judgeFlags registers the flags of a verb that has a judge.

@@ -133,6 +133,7 @@ type completion struct {
 	Choices           []choice `json:"choices"`
 	Usage             *usage   `json:"usage,omitempty"`
 	PromptTokenIDs    []int32  `json:"prompt_token_ids,omitempty"` // with return_token_ids, as vLLM names it
+	Hone              *steps   `json:"hone,omitempty"`             // of a task
 }
 
 type choice struct {
@@ -180,7 +181,7 @@ func (x *exchange) head(object string) completion {
 
 func (chatDialect) whole(x *exchange) any {
 	out := x.head("chat.completion")
-	out.Usage = x.usage()
+	out.Usage, out.Hone = x.usage(), x.request.agent
 	for _, a := range x.answers {
 		c := choice{Index: a.index, Message: &a.message, FinishReason: a.finish()}
 		if x.request.logprobs {

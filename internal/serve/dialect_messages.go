@@ -286,6 +286,9 @@ func (messagesDialect) whole(x *exchange) any {
 	}
 	out := x.anthropicHead(content, anthropicUsage{len(a.prompt), len(a.IDs)})
 	out["stop_reason"], out["stop_sequence"] = a.stopped()
+	if x.request.agent != nil {
+		out["hone"] = x.request.agent
+	}
 	return out
 }
 

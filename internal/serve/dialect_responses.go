@@ -173,6 +173,8 @@ func (d responsesDialect) read(w http.ResponseWriter, r *http.Request) (*request
 type responseTerms struct {
 	request *responsesRequest
 	said    []chat.Message
+	added   []chat.Message // to them, of a task: calls and results
+	last    *chat.Message  // of a task: what was said behind those
 }
 
 // response is the object that all of it is told in.
@@ -214,11 +216,15 @@ func (x *exchange) response(status string, output []any) map[string]any {
 	if c.TopP != nil {
 		topP = *c.TopP
 	}
-	return map[string]any{"id": x.id, "object": "response", "created_at": x.created.Unix(), "status": status, "background": false, "error": nil,
+	out := map[string]any{"id": x.id, "object": "response", "created_at": x.created.Unix(), "status": status, "background": false, "error": nil,
 		"incomplete_details": nil, "instructions": instructions, "max_output_tokens": most, "model": x.model.ID, "output": output,
 		"parallel_tool_calls": !x.request.oneCall, "previous_response_id": previous, "reasoning": map[string]any{"effort": nil, "summary": nil},
 		"store": c.stores(), "temperature": x.request.sampling.Temperature, "text": map[string]any{"format": format}, "tool_choice": choice, "tools": tools,
 		"top_p": topP, "truncation": "disabled", "metadata": metadata, "usage": nil, "user": nil}
+	if x.request.agent != nil {
+		out["hone"], out["tools"] = x.request.agent, []any{} // those are the server's
+	}
+	return out
 }
 
 func (c *responsesRequest) stores() bool { return c.Store == nil || *c.Store }

@@ -82,6 +82,8 @@ func asRefusal(err error) *apiError {
 		return invalid("logit_bias", "nothing may be sampled: logit_bias bans every token, or every one that the asked form leaves")
 	case errors.Is(err, errForm):
 		return &apiError{http.StatusBadRequest, "invalid_request_error", "", "form_too_long", err.Error()}
+	case errors.Is(err, errTaskTime):
+		return &apiError{http.StatusGatewayTimeout, "server_error", "", "task_timeout", err.Error()}
 	case errors.Is(err, errDraining):
 		return &apiError{http.StatusServiceUnavailable, "server_error", "", "shutting_down", err.Error()}
 	case errors.Is(err, errBusy):

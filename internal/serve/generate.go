@@ -45,8 +45,9 @@ type exchange struct {
 	model   *served
 	request *request
 	answers []*answer
-	version int // policy version of all of it, once begun
-	owner   int // which key it came with
+	version int       // policy version of all of it, once begun
+	owner   int       // which key it came with
+	past    []*answer // of a task: the completions before the last
 }
 
 // answer is one completion of an exchange.
@@ -58,6 +59,7 @@ type answer struct {
 	blocks []block
 	noted  policy.Completion // tokens that a stream has not told of
 	first  time.Time         // when its first token was drawn
+	behind bool              // of a task: text stands before its own
 }
 
 // block is a part of an answer's message, in the order in which the model wrote it: text, reasoning, or a call.
@@ -114,6 +116,9 @@ func (x *exchange) counts() (prompt, completion int) {
 		}
 		completion += len(a.IDs)
 	}
+	for _, a := range x.past {
+		prompt, completion = prompt+len(a.prompt), completion+len(a.IDs)
+	}
 	return prompt, completion
 }
 
@@ -123,6 +128,9 @@ func (s *Server) generating(d dialect) http.HandlerFunc {
 		q, refused := d.read(w, r)
 		if refused == nil {
 			refused = q.check()
+		}
+		if refused == nil && s.o.Agent != nil {
+			refused = s.o.Agent.task(q, r.Header)
 		}
 		if refused != nil {
 			s.count(refused)
@@ -166,14 +174,24 @@ func (s *Server) generate(ctx context.Context, w http.ResponseWriter, x *exchang
 	if x.request.stream {
 		return s.stream(ctx, w, x, d)
 	}
-	if err := s.sampleAll(ctx, x, func(*answer, *policy.Token) {}); err != nil {
-		return err
-	}
-	for _, a := range x.answers {
-		for _, id := range a.IDs {
-			a.grow(a.next(id))
+	var come []news
+	if x.request.agent != nil {
+		if err := s.work(ctx, x, func(n news) { come = append(come, n) }); err != nil {
+			return err
 		}
-		a.grow(a.close(&a.Completion))
+	} else {
+		if err := s.sampleAll(ctx, x, func(*answer, *policy.Token) {}); err != nil {
+			return err
+		}
+		for _, a := range x.answers {
+			for _, id := range a.IDs {
+				come = append(come, news{answer: a, token: &policy.Token{ID: id}})
+			}
+			come = append(come, news{answer: a})
+		}
+	}
+	for _, n := range come {
+		x.read(n)
 	}
 	x.version = x.answers[0].PolicyVersion
 	writeJSON(w, http.StatusOK, d.whole(x))
@@ -209,15 +227,47 @@ func (s *Server) prepare(ctx context.Context, x *exchange) error {
 			return invalid("prompt", "a prompt has no tokens")
 		}
 		for range q.n {
-			r := &reading{decoder: m.NewDecoder(), ends: m.Renderer.StopIDs(), stops: q.sampling.Stop,
-				first: nextCall(q.messages), unique: newID("")[1:], message: chat.Message{Role: chat.Assistant}}
-			if r.reader = (&plainReader{}); !plain {
-				r.reader = m.Read(prompt, len(q.shownTools()) > 0)
-			}
+			r := s.reading(x, prompt, q.messages)
 			x.answers = append(x.answers, &answer{index: len(x.answers), prompt: prompt, reading: r})
 		}
 	}
 	return nil
+}
+
+// reading makes a reading of a completion behind a prompt.
+func (s *Server) reading(x *exchange, prompt []int32, messages []chat.Message) *reading {
+	q, m := x.request, x.model
+	r := &reading{decoder: m.NewDecoder(), ends: m.Renderer.StopIDs(), stops: q.sampling.Stop,
+		first: nextCall(messages), unique: newID("")[1:], message: chat.Message{Role: chat.Assistant}}
+	if r.reader = (&plainReader{}); q.prompts == nil && q.raw == nil {
+		r.reader = m.Read(prompt, len(q.shownTools()) > 0)
+	}
+	return r
+}
+
+// read takes a piece of news into the answer that it is of, and returns what clients are told: pieces of its blocks, and of a task a comment.
+func (x *exchange) read(n news) (out []told, comment string) {
+	a := n.answer
+	if x.request.agent != nil {
+		x.turn(a)
+		if comment = x.note(n); n.step != nil || n.said != nil {
+			return nil, comment
+		}
+	}
+	var deltas []chat.Delta
+	if n.token != nil {
+		deltas = a.next(n.token.ID)
+	} else {
+		deltas = a.close(&a.Completion)
+	}
+	if x.request.agent == nil {
+		return a.grow(deltas), ""
+	}
+	out = a.grow(x.spoken(a, withoutCalls(deltas)))
+	if n.ends() {
+		x.sum(a)
+	}
+	return out, comment
 }
 
 // plainReader reads nothing but text.
@@ -252,6 +302,14 @@ func (s *Server) shorten(ctx context.Context, messages []chat.Message) (err erro
 	return nil
 }
 
+// seed is what the draws of an exchange are made from.
+func (x *exchange) seed() uint64 {
+	if x.request.seed != nil {
+		return uint64(*x.request.seed)
+	}
+	return rand.Uint64()
+}
+
 // sampleAll samples the completions of an exchange beside each other. each is told of a token as soon as it is drawn, and with nil of
 // an answer's end; it must not block.
 func (s *Server) sampleAll(ctx context.Context, x *exchange, each func(a *answer, t *policy.Token)) error {
@@ -259,13 +317,10 @@ func (s *Server) sampleAll(ctx context.Context, x *exchange, each func(a *answer
 	defer cancel()
 	errs := make([]error, len(x.answers))
 	var all sync.WaitGroup
-	seed := rand.Uint64()
-	if x.request.seed != nil {
-		seed = uint64(*x.request.seed)
-	}
+	seed := x.seed()
 	for i, a := range x.answers {
 		all.Go(func() {
-			if errs[i] = s.sample(ctx, x, a, policy.Key{Seed: seed, Stream: uint64(i)}, each); errs[i] != nil {
+			if errs[i] = s.sample(ctx, x, x.request, a, policy.Key{Seed: seed, Stream: uint64(i)}, each); errs[i] != nil {
 				cancel()
 				return
 			}
@@ -283,8 +338,8 @@ func (s *Server) sampleAll(ctx context.Context, x *exchange, each func(a *answer
 }
 
 // sample samples one completion in a slot of its own.
-func (s *Server) sample(ctx context.Context, x *exchange, a *answer, key policy.Key, each func(*answer, *policy.Token)) error {
-	m, q := x.model, x.request
+func (s *Server) sample(ctx context.Context, x *exchange, q *request, a *answer, key policy.Key, each func(*answer, *policy.Token)) error {
+	m := x.model
 	form, refused := m.constraint(q, a.prompt) // one for each completion: it keeps where that is
 	if refused != nil {
 		return refused

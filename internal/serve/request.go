@@ -34,6 +34,9 @@ type request struct {
 	echo     bool // a completion begins with its prompt
 
 	extra *responseTerms // of responses alone
+
+	agent   *steps // of a task: the server's own tools are called; nil: the client's, by the client
+	session string // of a task: its name
 }
 
 // toolChoice is which tools must be called. Named is a name with "required".

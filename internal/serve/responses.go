@@ -37,6 +37,9 @@ func (k *responses) keep(x *exchange, out map[string]any) {
 		return
 	}
 	message := x.answers[0].message
+	if terms.last != nil {
+		message = *terms.last
+	}
 	r := &keptResponse{conversation: append(terms.said, message), body: body, bytes: len(body)}
 	for _, m := range r.conversation {
 		r.bytes += len(m.Content) + len(m.ReasoningContent)

@@ -31,6 +31,7 @@ type Options struct {
 	Grace     time.Duration // given to requests in flight on shutdown; 0: 30 s
 	Patience  time.Duration // how long a client may take none of its stream; 0: 30 s
 	Logger    *slog.Logger  // nil: discarded
+	Agent     *Agent        // nil: calls are the clients' affair
 	// Shorten says what the model is shown of a tool's result that a client sends; nil: all of it.
 	Shorten func(ctx context.Context, call chat.ToolCall, text string) (string, error)
 }
@@ -43,6 +44,7 @@ type Server struct {
 	responses *responses
 	created   int64 // Unix seconds
 	draining  atomic.Bool
+	sessions  *sessions // nil: the server is no agent
 }
 
 // New checks the options.
@@ -66,7 +68,18 @@ func New(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Server{o: o, models: all, metrics: meter.New(help()), responses: newResponses(), created: time.Now().Unix()}, nil
+	s := &Server{o: o, models: all, metrics: meter.New(help()), responses: newResponses(), created: time.Now().Unix()}
+	if o.Agent != nil {
+		s.sessions = newSessions(o.Agent)
+	}
+	return s, nil
+}
+
+// Close ends the sessions of an agent's clients. Serve does it by itself.
+func (s *Server) Close() {
+	if s.sessions != nil {
+		s.sessions.close()
+	}
 }
 
 // drain turns away the requests that wait for a slot and those that still come, with 503: another server may answer them. Those that are
@@ -79,5 +92,6 @@ func (s *Server) drain() {
 // Serve answers on the listener until ctx is cancelled, then lets requests in flight finish for Options.Grace, and
 // cuts off the rest. It closes the listener. An orderly end is no error.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
+	defer s.Close()
 	return s.front().Serve(ctx, l, s.Handler())
 }

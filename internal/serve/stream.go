@@ -7,13 +7,18 @@ import (
 	"sync"
 	"time"
 
+	"hone/internal/chat"
 	"hone/internal/policy"
 )
 
-// news is a token that was drawn for an answer, or with nil that the answer has ended.
+// news is a token that was drawn for an answer, or with nil that the answer has ended. Of a task it is one of the others too.
 type news struct {
-	answer *answer
-	token  *policy.Token
+	answer  *answer
+	token   *policy.Token
+	turned  bool           // the completion has ended, and the task goes on
+	step    *step          // a call is made, or has its result
+	said    []chat.Message // what was added to the conversation so far
+	stopped string         // the limit that ended the task
 }
 
 // feed hands tokens from the sampler, which must not wait, to a client, which may be slow. A completion's tokens are bounded, so
@@ -27,9 +32,9 @@ type feed struct {
 
 func newFeed() *feed { return &feed{more: make(chan struct{}, 1), done: make(chan struct{})} }
 
-func (f *feed) add(a *answer, t *policy.Token) {
+func (f *feed) add(n news) {
 	f.mu.Lock()
-	f.news = append(f.news, news{a, t})
+	f.news = append(f.news, n)
 	f.mu.Unlock()
 	select {
 	case f.more <- struct{}{}:
@@ -69,7 +74,11 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, x *exchange,
 	var err error
 	go func() {
 		defer close(f.done)
-		err = s.sampleAll(ctx, x, f.add)
+		if x.request.agent != nil {
+			err = s.work(ctx, x, f.add)
+		} else {
+			err = s.sampleAll(ctx, x, func(a *answer, t *policy.Token) { f.add(news{answer: a, token: t}) })
+		}
 	}()
 	defer func() {
 		cancel() // where the client is gone
@@ -117,18 +126,23 @@ func (s *Server) tell(x *exchange, n news, t teller, e *events) {
 		e.begin()
 		t.begin()
 	}
-	if n.token == nil {
-		for _, d := range a.grow(a.close(&a.Completion)) {
-			t.delta(a, d)
-		}
-		t.finish(a)
-		return
+	if n.token != nil {
+		a.note(n.token, x.request)
 	}
-	a.note(n.token, x.request)
-	for _, d := range a.grow(a.next(n.token.ID)) {
+	deltas, comment := x.read(n)
+	for _, d := range deltas {
 		t.delta(a, d)
 	}
+	if comment != "" {
+		e.line(comment)
+	}
+	if n.ends() {
+		t.finish(a)
+	}
 }
+
+// ends reports whether nothing follows of the answer.
+func (n news) ends() bool { return n.token == nil && n.step == nil && n.said == nil && !n.turned }
 
 // note remembers a token for the next event: logprobs and ids go with what they settled, which may be several tokens' text.
 func (a *answer) note(t *policy.Token, q *request) {

@@ -30,6 +30,7 @@ type Options struct {
 	Slots       int      // completions sampled at once
 	MaxAdapters int      // adapters held at one time, those of Models among them; 0: those, and none is loaded at run time
 	MaxRank     int      // of adapters loaded at run time; 0: 16, or more where one of Models has more
+	Agent       Agency
 
 	adapters []adapterFolder
 }
@@ -89,6 +90,14 @@ func Serve(ctx context.Context, h *host.Host, c config.Config, o Options) error 
 		Logger: Logger(h)}
 	if o.MaxAdapters > 0 {
 		options.Adapters = places
+	}
+	if o.Agent.On {
+		agent, set, err := o.Agent.open(ctx, h, c)
+		if err != nil {
+			return err
+		}
+		defer set.Close()
+		options.Agent = agent
 	}
 	s, err := serve.New(options)
 	if err != nil {

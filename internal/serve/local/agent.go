@@ -1,0 +1,63 @@
+package local
+
+import (
+	"context"
+	"time"
+
+	"hone/internal/config"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/serve"
+	"hone/internal/toolset"
+)
+
+// Agency is what makes a server an agent: servers of tools, and limits. The rules before the calls are those of mcp.approval, as for
+// hone collect; turns and calls are bounded by rollout.max_turns and rollout.max_tool_calls.
+type Agency struct {
+	On            bool
+	Servers       toolset.Source
+	AllowFindings []string
+	MaxSessions   int           // open at one time
+	MaxTime       time.Duration // of one task
+	Idle          time.Duration // after which a session is closed
+	// Attended says that a person sits before the command, who is asked about calls that the rules leave open. Without one these are denied,
+	// and the model is told why.
+	Attended bool
+}
+
+// open connects to the servers.
+func (g Agency) open(ctx context.Context, h *host.Host, c config.Config) (*serve.Agent, *toolset.Set, error) {
+	if g.MaxSessions < 1 || g.MaxTime <= 0 || g.Idle <= 0 {
+		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "--max-sessions, --max-time and --idle must be positive", Next: "hone serve --help"}
+	}
+	servers, err := toolset.Configured(h, c, g.Servers)
+	if err != nil {
+		return nil, nil, err
+	}
+	set, err := toolset.Connect(ctx, h, c, servers, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	agent, err := g.of(h, c, set)
+	if err != nil {
+		set.Close()
+		return nil, nil, err
+	}
+	return agent, set, nil
+}
+
+func (g Agency) of(h *host.Host, c config.Config, set *toolset.Set) (*serve.Agent, error) {
+	if err := toolset.RefuseFindings(h, set.Catalog.LintTools(), g.AllowFindings); err != nil {
+		return nil, err
+	}
+	rules := c.MCP.Approval
+	if rules.Mode == "default" { // who is far away cannot be asked, and has not said that all may be sent
+		rules.Mode = "ask"
+	}
+	gate, err := set.Approvals(rules, toolset.Attended(g.Attended))
+	if err != nil {
+		return nil, err
+	}
+	return &serve.Agent{Tools: gate.Wrap(set.Tools, nil), List: set.Catalog.Tools(), MaxTurns: c.Rollout.MaxTurns, MaxCalls: c.Rollout.MaxToolCalls,
+		MaxTime: g.MaxTime, MaxSessions: g.MaxSessions, Idle: g.Idle}, nil
+}

@@ -1,0 +1,147 @@
+package local
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"hone/internal/assets"
+	"hone/internal/basemodel"
+	"hone/internal/config"
+	"hone/internal/host"
+	"hone/internal/policy"
+	"hone/internal/screen"
+	"hone/internal/serve"
+	"hone/internal/toolset"
+)
+
+// shop is an MCP server on HTTP; sold is what was bought.
+func shop(t *testing.T) (url string, sold func() []string) {
+	t.Helper()
+	var mu sync.Mutex
+	var bought []string
+	type thing struct {
+		Name string `json:"name"`
+	}
+	s := mcp.NewServer(&mcp.Implementation{Name: "shop", Version: "1"}, nil)
+	add := func(name string, answer func(name string) string) {
+		mcp.AddTool(s, &mcp.Tool{Name: name}, func(_ context.Context, _ *mcp.CallToolRequest, in thing) (*mcp.CallToolResult, any, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: answer(in.Name)}}}, nil, nil
+		})
+	}
+	add("look", func(string) string { return "in stock" })
+	add("buy", func(name string) string { bought = append(bought, name); return "sold" })
+	add("burn", func(name string) string { bought = append(bought, "burnt "+name); return "gone" })
+	h := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
+	t.Cleanup(h.Close)
+	return h.URL, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(bought)
+	}
+}
+
+// clerk is a sampler that makes three calls, or one that no rule allows, and then says what it was answered: SmolLM2-135M does not do so by
+// itself. All else is real: tokenizer, template, server, rules, the MCP server and the clients.
+type clerk struct {
+	encode func(string) []int32
+	decode func([]int32) string
+	stop   int32
+}
+
+func (*clerk) NumSlots() int { return 2 }
+
+func (c *clerk) Sample(_ context.Context, r policy.Request) (policy.Completion, error) {
+	said := c.decode(r.Prompt)
+	said = said[max(strings.LastIndex(said, "user\nBuy"), strings.LastIndex(said, "user\nBurn")):]
+	call := func(name, thing string) string {
+		return "<tool_call>\n{\"name\": \"" + name + "\", \"arguments\": {\"name\": \"" + thing + "\"}}\n</tool_call>"
+	}
+	says := "Nothing to do."
+	switch n := strings.Count(said, "<tool_response>"); {
+	case strings.Contains(said, "Burn") && n == 0:
+		says = call("burn", "hat")
+	case strings.Contains(said, "The call was denied"):
+		says = "I may not: " + said[strings.Index(said, "The call was denied"):][:60]
+	case strings.Contains(said, "Buy"):
+		says = []string{"I look first.\n" + call("look", "hat"), call("buy", "hat"), call("look", "boat"), "You have a hat."}[n]
+	}
+	out := policy.Completion{IDs: append(c.encode(says), c.stop), FinishReason: policy.FinishStop}
+	out.SamplerLogprobs = make([]float32, len(out.IDs))
+	if r.Each != nil {
+		for _, id := range out.IDs {
+			r.Each(policy.Token{ID: id})
+		}
+	}
+	return out, nil
+}
+
+// A task of three approved calls, and one that is denied, through the openai client.
+func TestAgentToTheOpenAIClient(t *testing.T) {
+	python, err := filepath.Abs("../../../.venv/bin/python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(python); err != nil {
+		t.Fatal("the openai client is not installed: run make test")
+	}
+	h := &host.Host{Stdin: strings.NewReader(""), Data: screen.New(io.Discard), Talk: screen.New(io.Discard), LookupEnv: os.LookupEnv, Environ: os.Environ()}
+	c, err := config.Given("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.MCP.Approval.Allow = []string{"*/look", "*/buy"}
+	url, sold := shop(t)
+	agent, set, err := Agency{On: true, Servers: toolset.Source{Server: url}, MaxSessions: 4, MaxTime: time.Minute, Idle: time.Minute}.open(t.Context(), h, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	base, err := basemodel.Find(h, c, assets.Model().Name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer base.Close()
+	p := &places{host: h, config: c, options: Options{Context: 2048}, base: base}
+	tok := base.Text.Tokenizer
+	p.words = vocabulary(tok, base.Spec.VocabSize)
+	m := p.model("clerk", base.Renderer)
+	m.Sampler = &clerk{encode: m.Encode, decode: m.Decode, stop: base.Renderer.StopIDs()[0]}
+	m.Failed = nil
+	s, err := serve.New(serve.Options{Models: []serve.Model{m}, Agent: agent})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, l) }()
+	out, err := exec.CommandContext(ctx, python, "testdata/agent_client.py", "http://"+l.Addr().String()+"/v1").CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if got := sold(); !slices.Equal(got, []string{"hat", "hat", "hat"}) {
+		t.Errorf("bought %q; by chat, stream and responses a hat each is wanted, and nothing burnt", got)
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}

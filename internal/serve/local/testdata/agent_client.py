@@ -1,0 +1,28 @@
+"""Gives tasks to a running `hone serve --agent` with the openai client. Argument: URL."""
+import sys
+
+from openai import OpenAI
+
+client = OpenAI(base_url=sys.argv[1], api_key="none", max_retries=0)
+buy, burn = [{"role": "user", "content": "Buy a hat."}], [{"role": "user", "content": "Burn the hat."}]
+
+answer = client.chat.completions.create(model="clerk", messages=buy)
+assert answer.choices[0].message.content == "I look first.\n\nYou have a hat.", answer.choices[0].message
+assert answer.choices[0].finish_reason == "stop" and not answer.choices[0].message.tool_calls
+steps = answer.hone["steps"]
+assert [(s["name"], s["status"], s["result"]) for s in steps] == [("look", "ok", "in stock"), ("buy", "ok", "sold"), ("look", "ok", "in stock")], steps
+assert all("allowed by the rule" in s["approval"] for s in steps), steps
+
+text = "".join(c.choices[0].delta.content or "" for c in client.chat.completions.create(model="clerk", messages=buy, stream=True) if c.choices)
+assert text == "I look first.\n\nYou have a hat.", text
+
+response = client.responses.create(model="clerk", input="Buy a hat.")
+assert response.output_text == "I look first.\n\nYou have a hat.", response.output_text
+again = client.responses.create(model="clerk", input="Burn it.", previous_response_id=response.id)
+assert again.output_text.startswith("I may not: The call was denied"), again.output_text
+
+denied = client.chat.completions.create(model="clerk", messages=burn)
+(step,) = denied.hone["steps"]
+assert step["status"] == "denied" and "nobody can be asked" in step["result"], step
+assert denied.choices[0].message.content.startswith("I may not: The call was denied: denied because nobody can be asked"), denied
+print("ok")
