@@ -1,0 +1,70 @@
+package sidecar
+
+import (
+	"slices"
+	"strings"
+
+	"hone/internal/chat"
+)
+
+// maxDraft bounds what of a draft's text the sidecar is shown, in bytes.
+const maxDraft = 800
+
+// maxShown bounds the problems that the sidecar is told.
+const maxShown = 4
+
+// Prompt is what the sidecar is asked: the conversation that the upstream was asked, and behind it the draft as the fixer left it, with what
+// is still wrong with it. All drafts of a conversation begin alike, so what comes before is computed once.
+//
+//	USER   What is the weather in Rome for 3 days?
+//
+//	       Draft: {"name": "get_weather", "arguments": {"days": 3}}
+//	       Problem: missing property 'city'
+//	       Write the right call.
+func Prompt(messages []chat.Message, draft Fixed) []chat.Message {
+	var b strings.Builder
+	b.WriteString("Draft: " + DraftText(draft.Message))
+	for i, p := range draft.Problems {
+		if i == maxShown {
+			break
+		}
+		b.WriteString("\nProblem: " + shortened(p.String(), maxDraft/maxShown))
+	}
+	b.WriteString("\nWrite the right call.")
+	out := slices.Clone(messages)
+	if n := len(out); n > 0 && out[n-1].Role == chat.User {
+		out[n-1].Content += "\n\n" + b.String()
+		return out
+	}
+	return append(out, chat.Message{Role: chat.User, Content: b.String()})
+}
+
+// DraftText is a message as the sidecar is shown it: its calls, one a line, else its text.
+func DraftText(m chat.Message) string {
+	if len(m.ToolCalls) == 0 {
+		return shortened(strings.TrimSpace(m.Content), maxDraft)
+	}
+	var lines []string
+	for _, c := range m.ToolCalls {
+		name, _ := chat.AppendJSON(nil, c.Name, chat.Format{}) // of a text
+		lines = append(lines, shortened(`{"name": `+string(name)+`, "arguments": `+c.Arguments+`}`, maxDraft))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// shortened keeps the head of a text.
+func shortened(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return strings.ToValidUTF8(text[:most], "") + " [...]"
+}
+
+// Hint is what an upstream is told of its draft, for another try: the problems in words.
+func Hint(draft Fixed) chat.Message {
+	var lines []string
+	for _, p := range draft.Problems {
+		lines = append(lines, "- "+p.String())
+	}
+	return chat.Message{Role: chat.User, Content: "That is no valid tool call:\n" + strings.Join(lines, "\n") + "\nWrite the call again, corrected."}
+}
