@@ -5,6 +5,7 @@ import (
 
 	"hone/internal/config"
 	"hone/internal/job"
+	"hone/internal/revise"
 	"hone/internal/study"
 	"hone/internal/toolset"
 )
@@ -16,6 +17,7 @@ func (a *app) verbs() job.Verbs {
 		{Name: "sft", Finished: job.HasAdapter, Resume: job.ResumeSFT},
 		{Name: "train", Finished: job.HasAdapter, Resume: job.ResumeTrain},
 		{Name: "eval", Finished: job.EvaluationEnded, Resume: a.resumeEval},
+		{Name: revise.TrainVerb, Finished: job.HasAdapter, Resume: revise.Resume},
 		{Name: "demo", Finished: study.DemoEnded, Resume: study.ResumeDemo},
 		{Name: "demo learn", Finished: study.ComparisonEnded, Resume: study.ResumeComparison},
 	}

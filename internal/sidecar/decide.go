@@ -82,10 +82,9 @@ func (s Sidecar) Decide(ctx context.Context, messages []chat.Message, tools []ch
 }
 
 // Weigh is Decide where the sidecar has been asked before; said is what it answered, nil where it was not asked.
-func (s Sidecar) Weigh(tools []chat.Tool, draft chat.Message, said *Said) Decision {
-	fixer := NewFixer(tools)
+func (s Sidecar) Weigh(fixer *Fixer, draft chat.Message, said *Said) Decision {
 	fixed := fixer.Fix(draft)
-	why := s.unasked(fixed, tools)
+	why := s.unasked(fixed, len(fixer.names))
 	if why != "" {
 		said = nil
 	} else if said == nil {
@@ -95,9 +94,9 @@ func (s Sidecar) Weigh(tools []chat.Tool, draft chat.Message, said *Said) Decisi
 }
 
 // unasked is why the sidecar is not asked, "" where it is.
-func (s Sidecar) unasked(draft Fixed, tools []chat.Tool) string {
+func (s Sidecar) unasked(draft Fixed, numTools int) string {
 	switch {
-	case len(tools) == 0:
+	case numTools == 0:
 		return "no tool is offered"
 	case len(draft.Message.ToolCalls) == 0 && draft.Valid() && !s.Plain:
 		return "a plain answer"
@@ -112,7 +111,7 @@ func (s Sidecar) ask(ctx context.Context, q Question) (said *Said, why string) {
 	if s.Reviser == nil {
 		return nil, "there is no sidecar"
 	}
-	if why := s.unasked(q.Draft, q.Tools); why != "" {
+	if why := s.unasked(q.Draft, len(q.Tools)); why != "" {
 		return nil, why
 	}
 	if s.Deadline > 0 {

@@ -123,7 +123,7 @@ func TestDecisionProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draft, said := anyMessage(t), Said{Message: anyMessage(t), Whole: true, Probability: rapid.Float64Range(0, 1).Draw(t, "probability")}
 		s := Sidecar{Rule: Rule{Confidence: rapid.Float64Range(0, 1).Draw(t, "confidence")}}
-		d := s.Weigh(toolsForTest(), draft, &said)
+		d := s.Weigh(f, draft, &said)
 		fixed := f.Fix(draft)
 		switch {
 		case d.Verdict == Revised && (len(f.Problems(d.Message)) > 0 || len(d.Message.ToolCalls) == 0):

@@ -62,7 +62,8 @@ func (f Fixed) Valid() bool { return len(f.Problems) == 0 }
 // It may be used from many goroutines.
 type Fixer struct {
 	tools map[string]*tool
-	names []string // in the order of the tools
+	names []string    // in the order of the tools
+	list  []chat.Tool // whose schemas can be read
 }
 
 type tool struct {
@@ -77,6 +78,7 @@ func NewFixer(tools []chat.Tool) *Fixer {
 		x := &tool{schema: schema.Compile(t.InputSchema)}
 		if v, err := chat.Decode(t.InputSchema, chat.DecodeOptions{LastWins: true}); err == nil {
 			x.shape, _ = v.(*chat.Object)
+			f.list = append(f.list, t)
 		}
 		f.tools[t.Name] = x
 		f.names = append(f.names, t.Name)

@@ -22,7 +22,7 @@ func (f *Fixer) rescue(text string) (content string, calls []chat.ToolCall, chan
 		return text, nil, nil
 	}
 	for _, format := range toolcall.All() {
-		r := format.Parse(text, toolcall.Options{Repair: true, Tools: f.chatTools()})
+		r := format.Parse(text, toolcall.Options{Repair: true, Tools: f.list})
 		if len(r.Calls) == 0 || r.Err != "" || !f.allNamed(r.Calls) {
 			continue
 		}
@@ -47,19 +47,6 @@ func changesOf(kinds []repair.Kind) []Change {
 		changes = append(changes, Change{Kind: string(k)})
 	}
 	return changes
-}
-
-// chatTools are what types the values of forms that write all of them as text.
-func (f *Fixer) chatTools() (tools []chat.Tool) {
-	for _, name := range f.names {
-		if shape := f.tools[name].shape; shape != nil {
-			text, err := chat.AppendJSON(nil, shape, chat.Format{KeepNumbers: true})
-			if err == nil {
-				tools = append(tools, chat.Tool{Name: name, InputSchema: text})
-			}
-		}
-	}
-	return tools
 }
 
 func (f *Fixer) named(name string) bool {

@@ -1,0 +1,180 @@
+package revise
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"sync"
+
+	"hone/internal/chat"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/evaluate"
+	"hone/internal/job"
+	"hone/internal/sidecar"
+)
+
+// Corrupted is the source of drafts that no model wrote.
+const Corrupted = "corrupt"
+
+// draft has one upstream draft at its points, at each temperature.
+func (m *maker) draft(ctx context.Context, s job.System) error {
+	var asked []sidecar.Row
+	for _, p := range m.pointsFor(s.Name) {
+		asked = append(asked, sidecar.Row{Point: p, ID: p.ID})
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	v := data{catalog: m.catalog}.environment(asked)
+	list, err := v.Scenarios(asked)
+	if err != nil {
+		return err
+	}
+	upstream, err := speakerOf(m.Host, m.c, s, m.budget, m.catalog, v, list)
+	if err != nil {
+		return err
+	}
+	defer upstream.Close()
+	for _, temperature := range m.x.Temperatures {
+		said, err := answers(ctx, m.Host, m.c, fmt.Sprintf("%s at %g", s.Name, temperature), v, upstream.policy, list, temperature)
+		if err != nil {
+			return err
+		}
+		for _, a := range asked {
+			if t := said[a.ID]; t != nil && t.Outcome.Trainable() {
+				m.rows = append(m.rows, m.row(a.Point, s.Name, fmt.Sprintf("%s@%g", s.Name, temperature), sidecar.Output(t)))
+			}
+		}
+	}
+	upstream.say()
+	return nil
+}
+
+// row is a draft with what can be said of it without a server.
+func (m *maker) row(p sidecar.Point, source, by string, draft chat.Message) sidecar.Row {
+	r := sidecar.Row{Point: p, ID: p.ID + "/" + by, Source: source, Draft: draft}
+	r.Kinds = sidecar.Kinds(draft, &r.Point, m.fixer(&r.Point), m.catalog.Defaults())
+	r.Right = len(r.Kinds) == 0
+	return r
+}
+
+// corrupt adds drafts with errors as the upstreams make them, fitted on the training split, and one right draft at each point: a sidecar that
+// never sees such learns to change everything.
+func (m *maker) corrupt() {
+	m.stats.Corruption = sidecar.Fit(sidecar.OfSplit(m.rows, scenario.Train))
+	if m.x.Corrupt == 0 {
+		return
+	}
+	for _, p := range m.pointsFor(Corrupted) {
+		for i := range m.x.Corrupt {
+			h := fnv.New64a()
+			fmt.Fprintf(h, "%d/%s/%d", m.c.Seed, p.ID, i) // a hash does not fail
+			if d, ok := m.stats.Corruption.Draft(&p, m.fixer(&p), h.Sum64()); ok {
+				m.rows = append(m.rows, m.row(p, Corrupted, fmt.Sprintf("%s@%d", Corrupted, i), d))
+			}
+		}
+		gold := chat.Message{Role: chat.Assistant, ToolCalls: p.GoldCalls()}
+		m.rows = append(m.rows, m.row(p, Corrupted, Corrupted+"@right", gold))
+	}
+}
+
+// judge notes what became of the drafts' calls on the servers. Equal calls at a point are made once.
+func (m *maker) judge(ctx context.Context) {
+	known, by, calls := map[string]string{}, map[string][]*sidecar.Row{}, map[string][]chat.ToolCall{}
+	for i := range m.rows {
+		r := &m.rows[i]
+		fixed := m.fixer(&r.Point).Fix(r.Draft)
+		switch {
+		case len(fixed.Message.ToolCalls) == 0:
+		case r.IsGold(fixed.Message.ToolCalls, m.catalog.Defaults()):
+			r.Executed = r.Answered
+		case !fixed.Valid():
+			r.Executed = string(trajectory.CallInvalid)
+		case m.servers != nil:
+			key := r.Point.ID + "\n" + sidecar.DraftText(fixed.Message)
+			by[key], calls[key] = append(by[key], r), fixed.Message.ToolCalls
+		}
+	}
+	turns := make(chan struct{}, m.x.Workers)
+	var wait sync.WaitGroup
+	var mutex sync.Mutex
+	done, progress := 0, m.Progress(m.x.Workers)
+	for key, rows := range by {
+		turns <- struct{}{}
+		wait.Go(func() {
+			results, err := sidecar.Execute(ctx, m.servers, "draft/"+rows[0].ID, &rows[0].Point, calls[key])
+			<-turns
+			mutex.Lock()
+			defer mutex.Unlock()
+			done++
+			progress("executing drafts", done, len(by), "")
+			if err == nil {
+				known[key] = worst(results)
+			}
+		})
+	}
+	wait.Wait()
+	for key, rows := range by {
+		for _, r := range rows {
+			r.Executed = known[key]
+		}
+	}
+}
+
+// worst is the status of the first call that went wrong, else ok.
+func worst(results []trajectory.ToolResult) string {
+	i := slices.IndexFunc(results, func(r trajectory.ToolResult) bool { return r.Status != trajectory.CallOK })
+	if i < 0 {
+		return string(trajectory.CallOK)
+	}
+	return string(results[i].Status)
+}
+
+// revise asks the stronger model for the targets of training rows that are not right. An answer counts where it is right.
+func (m *maker) revise(ctx context.Context) error {
+	if m.x.Reviser == "" {
+		return nil
+	}
+	systems, err := evaluate.SystemsOf(m.c, "", []string{m.x.Reviser})
+	if err != nil {
+		return err
+	}
+	var asked []sidecar.Row
+	at := map[string]int{}
+	for i, r := range m.rows {
+		if r.Split == scenario.Train && !r.Right {
+			asked = append(asked, r)
+			at[r.ID] = i
+		}
+	}
+	if len(asked) == 0 {
+		return nil
+	}
+	v := data{catalog: m.catalog}.environment(asked)
+	v.Drafts = true
+	list, err := v.Scenarios(asked)
+	if err != nil {
+		return err
+	}
+	reviser, err := speakerOf(m.Host, m.c, systems[0], m.budget, m.catalog, v, list)
+	if err != nil {
+		return err
+	}
+	defer reviser.Close()
+	said, err := answers(ctx, m.Host, m.c, "targets", v, reviser.policy, list, 0)
+	if err != nil {
+		return err
+	}
+	for id, t := range said {
+		r := &m.rows[at[id]]
+		fixed := m.fixer(&r.Point).Fix(sidecar.Output(t)).Message
+		if t.Outcome.Trainable() && r.IsGold(fixed.ToolCalls, m.catalog.Defaults()) {
+			fixed.Content = ""
+			r.Target = &fixed
+		}
+	}
+	reviser.say()
+	return nil
+}

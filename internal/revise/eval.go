@@ -1,0 +1,314 @@
+package revise
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hone/internal/basemodel"
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/episode/rollout"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/evaluate"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/job"
+	"hone/internal/sidecar"
+)
+
+// EvalOptions are the flags of hone sidecar eval.
+type EvalOptions struct {
+	Data       string
+	Models     []string // sidecars: adapter folders, base, or endpoints
+	Split      string
+	Alone      bool     // the sidecars answering without the draft, too
+	Hints      []string // upstreams that are told of a draft's faults and answer once more: SOURCE=MODEL, or MODEL where it is called so
+	Outputs    []string // NAME=FILE: what another product made of the rows
+	Confidence float64  // of all sidecars; negative: each one's own
+	Limit      int      // rows; 0: all
+	Timed      int      // rows that are asked one by one, to see what a sidecar adds to an answer's time
+	Out        string   // file of the report
+}
+
+// Systems that need no model.
+const (
+	Nothing    = "nothing" // the draft goes on as it is
+	FixerAlone = "fixer"
+)
+
+// outcome is what a system makes of a row.
+type outcome struct {
+	calls   []chat.ToolCall
+	verdict sidecar.Verdict
+	asked   bool
+	prompt  int // tokens that it read and wrote beyond the upstream's
+	written int
+	gives   bool // it says something of this row; a retry of another upstream does not
+}
+
+// evaluation is one in its environment.
+type evaluation struct {
+	*host.Host
+	c      config.Config
+	o      EvalOptions
+	d      data
+	rows   []sidecar.Row
+	fixers *fixers
+	of     map[string][]outcome // by system
+	names  []string             // in order
+	timed  map[string][]float64 // seconds of single requests
+	said   map[string]map[string]*sidecar.Said
+}
+
+// Eval measures sidecars on a split of a data folder.
+func Eval(ctx context.Context, h *host.Host, c config.Config, o EvalOptions) (*Report, error) {
+	d, err := readData(o.Data)
+	if err != nil {
+		return nil, err
+	}
+	e := &evaluation{Host: h, c: oneTurn(c), o: o, d: d, rows: sidecar.OfSplit(d.rows, o.Split), fixers: fixersOf(d.catalog), of: map[string][]outcome{}, timed: map[string][]float64{}}
+	if o.Limit > 0 {
+		e.rows = spread(e.rows, o.Limit)
+	}
+	if len(e.rows) == 0 {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "no row is in the split " + o.Split, Where: o.Data, Next: "name another with --split"}
+	}
+	e.rules(Nothing, func(r *sidecar.Row) outcome {
+		return outcome{calls: r.Draft.ToolCalls, verdict: sidecar.Original, gives: true}
+	})
+	e.rules(FixerAlone, func(r *sidecar.Row) outcome { return e.decided(sidecar.Sidecar{Defaults: e.defaults()}, r, nil) })
+	if err := e.outputs(); err != nil {
+		return nil, err
+	}
+	if err := e.sidecars(ctx); err != nil {
+		return nil, err
+	}
+	if err := e.hints(ctx); err != nil {
+		return nil, err
+	}
+	return e.report(), nil
+}
+
+func (e *evaluation) defaults() func(string) map[string]rawJSON { return e.d.catalog.Defaults() }
+
+// rules adds a system that is computed row by row.
+func (e *evaluation) rules(name string, of func(*sidecar.Row) outcome) {
+	out := make([]outcome, len(e.rows))
+	for i := range e.rows {
+		out[i] = of(&e.rows[i])
+	}
+	e.add(name, out)
+}
+
+func (e *evaluation) add(name string, out []outcome) {
+	e.names, e.of[name] = append(e.names, name), out
+}
+
+// decided is what a sidecar with an answer makes of a row.
+func (e *evaluation) decided(s sidecar.Sidecar, r *sidecar.Row, said *sidecar.Said) outcome {
+	d := s.Weigh(e.fixers.of(&r.Point), r.Draft, said)
+	return outcome{calls: d.Message.ToolCalls, verdict: d.Verdict, asked: d.Asked, prompt: d.PromptTokens, written: d.CompletionTokens, gives: true}
+}
+
+// outputs adds what other products made of the rows: lines of {"row": ID, "message": {...}, "prompt_tokens": N, "completion_tokens": N}.
+func (e *evaluation) outputs() error {
+	type line struct {
+		Row              string       `json:"row"`
+		Message          chat.Message `json:"message"`
+		PromptTokens     int          `json:"prompt_tokens"`
+		CompletionTokens int          `json:"completion_tokens"`
+	}
+	for _, given := range e.o.Outputs {
+		name, path, ok := strings.Cut(given, "=")
+		if !ok {
+			return &fault.Error{Code: fault.CodeUsage, What: "an output has no name", Where: "--outputs " + given, Next: "write NAME=FILE"}
+		}
+		lines, err := readLines(path, readJSON[line])
+		if err != nil {
+			return err
+		}
+		byRow := map[string]line{}
+		for _, l := range lines {
+			byRow[l.Row] = l
+		}
+		e.rules(name, func(r *sidecar.Row) outcome {
+			l, known := byRow[r.ID]
+			return outcome{calls: l.Message.ToolCalls, asked: l.CompletionTokens > 0, prompt: l.PromptTokens, written: l.CompletionTokens, gives: known}
+		})
+	}
+	return nil
+}
+
+// sidecars adds each model as the sidecar, and answering alone.
+func (e *evaluation) sidecars(ctx context.Context) error {
+	if len(e.o.Models) == 0 {
+		return nil
+	}
+	systems, err := evaluate.SystemsOf(e.c, "", e.o.Models)
+	if err != nil {
+		return err
+	}
+	for _, s := range systems {
+		if err := e.sidecar(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *evaluation) sidecar(ctx context.Context, s job.System) error {
+	rule := sidecar.Rule{Confidence: 1}
+	if s.Adapter != "" {
+		var err error
+		if rule, err = ReadRule(s.Adapter); err != nil {
+			return err
+		}
+	}
+	if e.o.Confidence >= 0 {
+		rule = sidecar.Rule{Confidence: e.o.Confidence, Plain: true}
+	}
+	v := e.d.environment(e.rows)
+	v.Drafts = true
+	said, err := e.ask(ctx, s, s.Name, v, e.rows, e.o.Timed)
+	if err != nil {
+		return err
+	}
+	e.rules(s.Name, func(r *sidecar.Row) outcome {
+		return e.decided(sidecar.Sidecar{Rule: rule, Defaults: e.defaults()}, r, saidOf(said[r.ID]))
+	})
+	if !e.o.Alone {
+		return nil
+	}
+	// Alone it answers once at each point, whatever was drafted there.
+	var points []sidecar.Row
+	seen := map[string]bool{}
+	for _, r := range e.rows {
+		if !seen[r.Point.ID] {
+			seen[r.Point.ID] = true
+			points = append(points, sidecar.Row{Point: r.Point, ID: r.Point.ID})
+		}
+	}
+	alone, err := e.ask(ctx, s, s.Name+" alone", e.d.environment(points), points, 0)
+	if err != nil {
+		return err
+	}
+	e.rules(s.Name+"_alone", func(r *sidecar.Row) outcome {
+		x := saidOf(alone[r.Point.ID])
+		if x == nil {
+			return outcome{}
+		}
+		return outcome{calls: e.fixers.of(&r.Point).Fix(x.Message).Message.ToolCalls, asked: true, prompt: x.PromptTokens, written: x.CompletionTokens, gives: true}
+	})
+	return nil
+}
+
+// ask has a system answer rows of an environment, some of them one by one first.
+func (e *evaluation) ask(ctx context.Context, s job.System, what string, v *sidecar.Environment, rows []sidecar.Row, timed int) (map[string]*trajectory.Trajectory, error) {
+	list, err := v.Scenarios(rows)
+	if err != nil {
+		return nil, err
+	}
+	c := e.c
+	if s.IsLocal() {
+		if c.Model.Base, err = basemodel.BaseOf(s.Adapter, "", c); err != nil {
+			return nil, err
+		}
+	}
+	model, err := speakerOf(e.Host, c, s, nil, e.d.catalog, v, list)
+	if err != nil {
+		return nil, err
+	}
+	defer model.Close()
+	runner := rollout.New(rollout.Options{Environment: v, Policy: model.policy, MaxTokens: c.Rollout.MaxTokens, Seed: c.Seed})
+	for i, one := range spread(list, timed) {
+		t, err := runner.Episode(ctx, one, 0, 0, 0)
+		if err != nil {
+			return nil, err
+		}
+		if i >= min(4, timed/2) && len(t.Turns) > 0 { // the first ones compile
+			e.timed[s.Name] = append(e.timed[s.Name], t.Turns[0].SampleSeconds)
+		}
+	}
+	return answers(ctx, e.Host, c, what, v, model.policy, list, 0)
+}
+
+// hints adds the upstreams themselves, told once of what is wrong with their drafts.
+func (e *evaluation) hints(ctx context.Context) error {
+	if len(e.o.Hints) == 0 {
+		return nil
+	}
+	byRow := map[string]*trajectory.Trajectory{}
+	told := map[string]bool{}
+	for _, given := range e.o.Hints {
+		source, model, named := strings.Cut(given, "=")
+		if !named {
+			source, model = given, given
+		}
+		systems, err := evaluate.SystemsOf(e.c, "", []string{model})
+		if err != nil {
+			return err
+		}
+		var asked []sidecar.Row
+		for _, r := range e.rows {
+			if r.Source != source {
+				continue
+			}
+			told[r.ID] = true
+			if fixed := e.fixers.of(&r.Point).Fix(r.Draft); !fixed.Valid() {
+				r.Messages = append(append(slices.Clone(r.Messages), readable(fixed.Message)), sidecar.Hint(fixed))
+				asked = append(asked, r)
+			}
+		}
+		if len(asked) == 0 {
+			continue
+		}
+		said, err := e.ask(ctx, systems[0], source+" with hints", e.d.environment(asked), asked, 0)
+		if err != nil {
+			return err
+		}
+		maps.Copy(byRow, said)
+	}
+	e.rules("hints", func(r *sidecar.Row) outcome {
+		out := e.decided(sidecar.Sidecar{Defaults: e.defaults()}, r, nil)
+		out.gives = told[r.ID]
+		x := saidOf(byRow[r.ID])
+		if x == nil {
+			return out
+		}
+		out.asked, out.prompt, out.written = true, x.PromptTokens, x.CompletionTokens
+		if again := e.fixers.of(&r.Point).Fix(x.Message); again.Valid() && len(again.Message.ToolCalls) > 0 {
+			out.calls, out.verdict = again.Message.ToolCalls, sidecar.Revised
+		}
+		return out
+	})
+	return nil
+}
+
+// readable is a draft as an assistant message that any chat template can write: calls that are no JSON stand as text.
+func readable(m chat.Message) chat.Message {
+	return chat.Message{Role: chat.Assistant, Content: sidecar.DraftText(m)}
+}
+
+// trained are the sources and servers of what was learnt from.
+func (e *evaluation) trained() (sources, servers map[string]bool) {
+	sources, servers = map[string]bool{}, map[string]bool{}
+	for _, r := range e.d.rows {
+		if r.Split == scenario.Train {
+			sources[r.Source], servers[r.Server] = true, true
+		}
+	}
+	return sources, servers
+}
+
+// where is the file of the report, beside the data where none is named.
+func (o EvalOptions) where() string {
+	if o.Out != "" {
+		return o.Out
+	}
+	return filepath.Join(o.Data, fmt.Sprintf("eval_%s.json", o.Split))
+}

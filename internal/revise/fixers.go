@@ -1,0 +1,27 @@
+package revise
+
+import (
+	"fmt"
+
+	"hone/internal/mcp"
+	"hone/internal/sidecar"
+)
+
+// fixers are those of the tools shown at points: their schemas are read once for each list of tools.
+type fixers struct {
+	tools sidecar.Tools
+	known map[string]*sidecar.Fixer
+}
+
+func fixersOf(c *mcp.Catalog) *fixers {
+	return &fixers{sidecar.NewTools(c.Tools()), map[string]*sidecar.Fixer{}}
+}
+
+func (f *fixers) of(p *sidecar.Point) *sidecar.Fixer {
+	key := fmt.Sprint(p.Tools)
+	if f.known[key] == nil {
+		tools, _ := f.tools.Of(p.Tools) // they were taken from the catalog
+		f.known[key] = sidecar.NewFixer(tools)
+	}
+	return f.known[key]
+}

@@ -1,0 +1,130 @@
+package revise
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"sync"
+
+	"hone/internal/chat"
+	"hone/internal/episode/environment"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/job"
+	"hone/internal/mcp"
+	"hone/internal/sidecar"
+)
+
+// pointsOf executes the gold calls of scenarios on the servers, and returns each place at which one is to be made, with what was answered
+// before. Left out, by a reason each, is what cannot be executed, and a call that the fixer would change: it is no target.
+func pointsOf(ctx context.Context, servers environment.Tools, catalog *mcp.Catalog, list []scenario.Scenario, system string, shown, workers int, say func(done, all int)) ([]sidecar.Point, map[string]int) {
+	found, dropped := make([][]sidecar.Point, len(list)), map[string]int{}
+	tools, serverOf := sidecar.NewTools(catalog.Tools()), job.ServerOf(catalog)
+	var mutex sync.Mutex
+	var wait sync.WaitGroup
+	turns, done := make(chan struct{}, max(1, workers)), 0
+	for i := range list {
+		if len(list[i].Gold) == 0 || ctx.Err() != nil {
+			continue
+		}
+		turns <- struct{}{}
+		wait.Go(func() {
+			points, why := executed(ctx, servers, &list[i], system)
+			<-turns
+			mutex.Lock()
+			defer mutex.Unlock()
+			for _, p := range points {
+				name := p.Gold[0].Name
+				p.Server, p.Tools = serverOf(name), shownFor(p, catalog, serverOf, shown)
+				offered, err := tools.Of(p.Tools)
+				if err != nil || !sidecar.NewFixer(offered).Fix(chat.Message{ToolCalls: p.GoldCalls()}).Valid() {
+					dropped["the gold call does not fit the tool's schema"]++
+					continue
+				}
+				found[i] = append(found[i], p)
+			}
+			if why != "" {
+				dropped[why]++
+			}
+			done++
+			say(done, len(list))
+		})
+	}
+	wait.Wait()
+	return slices.Concat(found...), dropped
+}
+
+// executed plays one scenario's gold calls.
+func executed(ctx context.Context, servers environment.Tools, s *scenario.Scenario, system string) (points []sidecar.Point, why string) {
+	if s.User != nil {
+		return nil, "a simulated user speaks in it"
+	}
+	session, err := servers.Open(ctx, "gold/"+s.ID, environment.TemplatesOf(s.Template)...)
+	if err != nil {
+		return nil, "the servers could not be opened"
+	}
+	defer func() { _ = session.Close() }() // what it answered is kept
+	for _, c := range s.SetupCalls() {
+		if r := session.Probe(ctx, c); r.Status != trajectory.CallOK {
+			return nil, "the setup failed"
+		}
+	}
+	messages := environment.Opening(system, *s)
+	for turn, g := range s.Gold {
+		call := g.Call()
+		call.ID = fmt.Sprintf("call_%d", turn)
+		r := session.Call(ctx, []chat.ToolCall{call})[0]
+		if r.Status != trajectory.CallOK && r.Status != trajectory.CallToolError {
+			return points, "a gold call was not answered: " + string(r.Status)
+		}
+		points = append(points, sidecar.Point{ID: fmt.Sprintf("%s#%d", s.ID, turn), Scenario: s.ID, Split: s.Split, Template: s.Template, Setup: s.Setup,
+			Messages: slices.Clone(messages), Gold: []scenario.Gold{g}, Later: slices.Clone(s.Gold[turn+1:]), Answered: string(r.Status)})
+		messages = append(messages, chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{call}},
+			chat.Message{Role: chat.ToolRole, ToolCallID: call.ID, Name: call.Name, Content: r.Text})
+	}
+	return points, ""
+}
+
+// shownFor are the tools of a point: those of its gold calls, and others of the same server, then of all, drawn by the scenario's name; in the
+// order of the catalog.
+func shownFor(p sidecar.Point, catalog *mcp.Catalog, serverOf func(string) string, shown int) (names []string) {
+	needed := map[string]bool{}
+	for _, g := range slices.Concat(p.Gold, p.Later) {
+		needed[g.Name] = true
+	}
+	for _, m := range p.Messages {
+		for _, c := range m.ToolCalls {
+			needed[c.Name] = true
+		}
+	}
+	all := catalog.Tools()
+	order := slices.Clone(all)
+	rank := func(t chat.Tool) uint64 {
+		h := fnv.New64a()
+		_, _ = h.Write([]byte(p.Scenario + "\x00" + t.Name)) // a hash does not fail
+		x := h.Sum64() >> 1
+		if serverOf(t.Name) != p.Server && serverOf(t.Name) != serverOf(p.Gold[0].Name) {
+			x |= 1 << 63
+		}
+		return x
+	}
+	slices.SortFunc(order, func(a, b chat.Tool) int {
+		if rank(a) < rank(b) {
+			return -1
+		}
+		return 1
+	})
+	for _, t := range order {
+		if len(needed) >= shown && shown > 0 {
+			break
+		}
+		needed[t.Name] = true
+	}
+	for _, t := range all {
+		if needed[t.Name] {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}

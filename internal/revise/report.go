@@ -1,0 +1,266 @@
+package revise
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"hone/internal/eval"
+	"hone/internal/eval/mcpbench"
+	"hone/internal/job"
+	"hone/internal/sidecar"
+)
+
+type rawJSON = json.RawMessage
+
+// Report is what an evaluation of sidecars measured.
+type Report struct {
+	Split   string                 `json:"split"`
+	Rows    int                    `json:"rows"`
+	Right   int                    `json:"right"` // drafts that were right as they stood
+	Wrong   int                    `json:"wrong"`
+	Systems []Measured             `json:"systems"`
+	Pairs   []Gain                 `json:"gains"` // of each sidecar over the others
+	Parts   map[string][]PartRates `json:"parts"` // of rows by kind of error, source, server, and what was held out
+}
+
+// Measured is what one system did.
+type Measured struct {
+	System   string                `json:"system"`
+	Rows     int                   `json:"rows"`
+	Success  eval.Interval         `json:"success"`       // rows that are right in the end
+	Fixed    eval.Interval         `json:"fix_rate"`      // of the wrong drafts, those that are right in the end
+	Harmed   eval.Interval         `json:"harm_rate"`     // of the right drafts, those that are wrong in the end
+	Net      eval.Interval         `json:"net_gain"`      // success less that of the drafts, paired
+	Verdicts map[string]int        `json:"verdicts"`      // of a sidecar
+	Asked    float64               `json:"asked"`         // share of the rows for which a model was asked
+	Prompt   float64               `json:"prompt_tokens"` // added, of a row in the mean
+	Written  float64               `json:"completion_tokens"`
+	P50      float64               `json:"seconds_p50,omitempty"` // of one request at a time
+	P95      float64               `json:"seconds_p95,omitempty"`
+	Bench    map[string][2]float64 `json:"mcp_bench"` // rate: published, closed
+}
+
+// Gain is a paired difference of success.
+type Gain struct {
+	New      string        `json:"new"`
+	Old      string        `json:"old"`
+	Interval eval.Interval `json:"interval"`
+}
+
+// PartRates are those of one system on a part of the rows.
+type PartRates struct {
+	System string        `json:"system"`
+	Part   string        `json:"part"`
+	Right  int           `json:"right"`
+	Wrong  int           `json:"wrong"`
+	Fixed  float64       `json:"fix_rate"`
+	Harmed float64       `json:"harm_rate"`
+	Net    eval.Interval `json:"net_gain"`
+}
+
+// bootstrap is the intervals'.
+func (e *evaluation) bootstrap() eval.Bootstrap { return job.IntervalsOf(e.c) }
+
+// evalRows are a system's rows as package eval takes them: those of one scenario are one piece of evidence. Only rows that keep holds are
+// taken, and of those with a system that says nothing none.
+func (e *evaluation) evalRows(system string, keep func(*sidecar.Row) bool) (rows []eval.Row) {
+	for i := range e.rows {
+		r, out := &e.rows[i], e.of[system][i]
+		if out.gives && keep(r) {
+			rows = append(rows, eval.Row{ScenarioID: r.ID, Family: r.Scenario, Episode: r.IsGold(out.calls, e.defaults())})
+		}
+	}
+	return rows
+}
+
+func (e *evaluation) report() *Report {
+	p := &Report{Split: e.o.Split, Rows: len(e.rows), Parts: map[string][]PartRates{}}
+	for i := range e.rows {
+		if e.rows[i].Right {
+			p.Right++
+		} else {
+			p.Wrong++
+		}
+	}
+	for _, name := range e.names {
+		p.Systems = append(p.Systems, e.measured(name))
+	}
+	all := func(*sidecar.Row) bool { return true }
+	for _, name := range e.names[2:] {
+		for _, old := range e.names {
+			if old == name {
+				continue
+			}
+			both := func(r *sidecar.Row) bool { return true }
+			p.Pairs = append(p.Pairs, Gain{name, old, eval.Compare(e.evalRows(old, both), e.evalRows(name, all), eval.Completion(), e.bootstrap())})
+		}
+	}
+	e.parts(p)
+	return p
+}
+
+func (e *evaluation) measured(name string) Measured {
+	right, wrong := func(r *sidecar.Row) bool { return r.Right }, func(r *sidecar.Row) bool { return !r.Right }
+	all := func(*sidecar.Row) bool { return true }
+	b := e.bootstrap()
+	m := Measured{System: name, Verdicts: map[string]int{}, Success: eval.Estimate(e.evalRows(name, all), eval.Completion(), b),
+		Fixed: eval.Estimate(e.evalRows(name, wrong), eval.Completion(), b), Harmed: flipped(eval.Estimate(e.evalRows(name, right), eval.Completion(), b)),
+		Net: eval.Compare(e.evalRows(Nothing, all), e.evalRows(name, all), eval.Completion(), b), Bench: e.bench(name)}
+	for i := range e.rows {
+		out := e.of[name][i]
+		if !out.gives {
+			continue
+		}
+		m.Rows++
+		if out.verdict != "" {
+			m.Verdicts[string(out.verdict)]++
+		}
+		if out.asked {
+			m.Asked++
+			m.Prompt += float64(out.prompt)
+			m.Written += float64(out.written)
+		}
+	}
+	n := float64(max(1, m.Rows))
+	m.Asked, m.Prompt, m.Written = m.Asked/n, m.Prompt/n, m.Written/n
+	if seconds := slices.Sorted(slices.Values(e.timed[name])); len(seconds) > 0 {
+		m.P50, m.P95 = seconds[len(seconds)/2], seconds[len(seconds)*95/100]
+	}
+	return m
+}
+
+// flipped is the interval of the complement of a share.
+func flipped(i eval.Interval) eval.Interval {
+	if i.N == 0 {
+		return i
+	}
+	i.Mean, i.Low, i.High = 1-i.Mean, 1-i.High, 1-i.Low
+	return i
+}
+
+// bench are the rates of MCP-Bench that need no server: each row is a task of one turn.
+func (e *evaluation) bench(name string) map[string][2]float64 {
+	var list []mcpbench.Tool
+	serverOf := job.ServerOf(e.d.catalog)
+	for _, t := range e.d.catalog.Tools() {
+		list = append(list, mcpbench.Tool{Name: t.Name, Server: serverOf(t.Name), InputSchema: t.InputSchema})
+	}
+	var logs []mcpbench.Log
+	for i := range e.rows {
+		out := e.of[name][i]
+		if !out.gives {
+			continue
+		}
+		var l mcpbench.Log
+		for _, c := range out.calls {
+			l.Calls = append(l.Calls, mcpbench.Call{Tool: c.Name, Arguments: c.Arguments, Answered: true})
+		}
+		if len(out.calls) == 0 {
+			l.NumMalformed = 1
+		}
+		logs = append(logs, l)
+	}
+	s := mcpbench.NewTools(list).Summarize(logs)
+	rates := map[string][2]float64{}
+	for _, d := range mcpbench.Definitions() {
+		if d.Name == "valid_tool_name_rate" || d.Name == "input_schema_compliance" || d.Name == "planning_json_compliance" {
+			rates[d.Name] = [2]float64{d.Of(s.Published), d.Of(s.Closed)}
+		}
+	}
+	return rates
+}
+
+// parts measures each system on parts of the rows.
+func (e *evaluation) parts(p *Report) {
+	sources, servers := e.trained()
+	by := map[string]func(*sidecar.Row) []string{
+		"kind":   func(r *sidecar.Row) []string { return r.Kinds },
+		"source": func(r *sidecar.Row) []string { return []string{r.Source} },
+		"server": func(r *sidecar.Row) []string { return []string{r.Server} },
+		"held out": func(r *sidecar.Row) (of []string) {
+			if !sources[r.Source] {
+				of = append(of, "source")
+			}
+			if !servers[r.Server] {
+				of = append(of, "server")
+			}
+			if len(of) == 0 {
+				of = []string{"neither"}
+			}
+			return of
+		},
+	}
+	for _, what := range slices.Sorted(maps.Keys(by)) {
+		of, found := by[what], map[string]bool{}
+		for i := range e.rows {
+			for _, part := range of(&e.rows[i]) {
+				found[part] = true
+			}
+		}
+		for _, part := range slices.Sorted(maps.Keys(found)) {
+			in := func(r *sidecar.Row) bool { return slices.Contains(of(r), part) }
+			for _, name := range e.names[1:] {
+				p.Parts[what] = append(p.Parts[what], e.part(name, part, in))
+			}
+		}
+	}
+}
+
+func (e *evaluation) part(name, part string, in func(*sidecar.Row) bool) PartRates {
+	x := PartRates{System: name, Part: part, Net: eval.Compare(e.evalRows(Nothing, in), e.evalRows(name, in), eval.Completion(), e.bootstrap())}
+	for i := range e.rows {
+		r, out := &e.rows[i], e.of[name][i]
+		if !out.gives || !in(r) {
+			continue
+		}
+		good := r.IsGold(out.calls, e.defaults())
+		switch {
+		case r.Right:
+			x.Right++
+			x.Harmed += float64(one(!good))
+		default:
+			x.Wrong++
+			x.Fixed += float64(one(good))
+		}
+	}
+	x.Harmed, x.Fixed = x.Harmed/float64(max(1, x.Right)), x.Fixed/float64(max(1, x.Wrong))
+	return x
+}
+
+func one(yes bool) int {
+	if yes {
+		return 1
+	}
+	return 0
+}
+
+// Save writes the report.
+func (p *Report) Save(o EvalOptions) error {
+	text, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return err
+	}
+	return job.WriteFile(o.where(), append(text, '\n'))
+}
+
+// Tables are the report for a person.
+func (p *Report) Tables() [][]string {
+	rows := [][]string{{"SYSTEM", "ROWS", "SUCCESS", "FIX RATE", "HARM RATE", "NET GAIN", "ASKED", "TOKENS ADDED"}}
+	for _, m := range p.Systems {
+		rows = append(rows, []string{m.System, fmt.Sprint(m.Rows), m.Success.RateText(), m.Fixed.RateText(), m.Harmed.RateText(), m.Net.PointsText(),
+			fmt.Sprintf("%.0f%%", 100*m.Asked), fmt.Sprintf("%.0f + %.1f", m.Prompt, m.Written)})
+	}
+	rows = append(rows, []string{"", "", "", "", "", "", "", ""}, []string{"NEW", "OLD", "GAIN IN POINTS", "", "", "", "", ""})
+	for _, g := range p.Pairs {
+		rows = append(rows, []string{g.New, g.Old, g.Interval.PointsText(), "", "", "", "", ""})
+	}
+	for _, what := range slices.Sorted(maps.Keys(p.Parts)) {
+		rows = append(rows, []string{"", "", "", "", "", "", "", ""}, []string{"SYSTEM", what, "RIGHT", "WRONG", "FIX RATE", "HARM RATE", "NET GAIN", ""})
+		for _, x := range p.Parts[what] {
+			rows = append(rows, []string{x.System, x.Part, fmt.Sprint(x.Right), fmt.Sprint(x.Wrong), fmt.Sprintf("%.1f%%", 100*x.Fixed), fmt.Sprintf("%.1f%%", 100*x.Harmed), x.Net.PointsText(), ""})
+		}
+	}
+	return rows
+}

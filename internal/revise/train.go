@@ -1,0 +1,370 @@
+package revise
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"hone/internal/basemodel"
+	"hone/internal/config"
+	"hone/internal/episode/environment"
+	"hone/internal/episode/reward"
+	"hone/internal/episode/rollout"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/job"
+	"hone/internal/learn/batch"
+	"hone/internal/recipe"
+	"hone/internal/run"
+	"hone/internal/sidecar"
+	"hone/internal/toolset"
+)
+
+// TrainVerb is what begins runs of a sidecar.
+const TrainVerb = "sidecar train"
+
+// Methods of training.
+const (
+	MethodBoth = "both" // SFT, then GRPO
+	MethodSFT  = "sft"
+	MethodGRPO = "grpo"
+)
+
+// TrainOptions are the flags of hone sidecar train.
+type TrainOptions struct {
+	Data       string              `json:"-"`
+	Output     string              `json:"-"`
+	Judge      job.GivenJudge      `json:"-"`
+	Base       string              `json:"-"`
+	Method     string              `json:"method"`
+	Adapter    string              `json:"adapter,omitempty"`
+	Sources    []string            `json:"sources,omitempty"` // of the rows that are learnt from; none: all
+	ProbeEvery int                 `json:"probe_every"`
+	Servers    toolset.Source      `json:"-"`
+	MCPConfig  string              `json:"mcp_config,omitempty"` // what is executed on; "": nothing is
+	Weights    sidecar.Weights     `json:"weights"`
+	LoRA       basemodel.GivenLoRA `json:"-"`
+}
+
+// probeRows are the most rows that a probe looks at.
+const probeRows = 96
+
+// Train begins a run.
+func Train(ctx context.Context, e job.Env, c config.Config, o TrainOptions) error {
+	switch {
+	case o.Data == "" || o.Output == "":
+		return &fault.Error{Code: fault.CodeUsage, What: "no data, or no output folder", Next: "name both with --data and --output-dir; hone sidecar make-data makes the first"}
+	case !slices.Contains([]string{MethodBoth, MethodSFT, MethodGRPO}, o.Method):
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown method %q", o.Method), Where: "--method", Next: "give both, sft or grpo"}
+	}
+	if err := e.Free(o.Output); err != nil {
+		return err
+	}
+	d, err := readData(o.Data)
+	if err != nil {
+		return err
+	}
+	if err := o.Judge.Apply(&c); err != nil {
+		return err
+	}
+	if c.Model.Base, err = basemodel.BaseOf(o.Adapter, o.Base, c); err == nil {
+		if c, err = basemodel.SettleLengths(e.Host, c); err == nil {
+			err = o.LoRA.Apply(e.Host, &c, o.Adapter)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	o.MCPConfig = o.Servers.File
+	t := &training{Env: e, c: oneTurn(c), o: o, d: d}
+	if e.DryRun {
+		return t.rehearse()
+	}
+	return t.begin(ctx)
+}
+
+// training is one run, in its environment.
+type training struct {
+	job.Env
+	c   config.Config
+	o   TrainOptions
+	d   data
+	dir *run.Dir
+}
+
+// rehearse says what would be done.
+func (t *training) rehearse() error {
+	learnt := t.rows(scenario.Train)
+	t.Say("would train on %s, %d of them right already, and look for copies among %d, in %s", fault.Count(len(learnt), "row"), numRight(learnt), len(t.probed()), t.o.Output)
+	return nil
+}
+
+func numRight(rows []sidecar.Row) (n int) {
+	for _, r := range rows {
+		if r.Right {
+			n++
+		}
+	}
+	return n
+}
+
+func (t *training) begin(ctx context.Context) error {
+	rows, err := os.ReadFile(filepath.Join(t.o.Data, RowsFile))
+	if err != nil {
+		return err
+	}
+	catalog, err := job.EncodeCatalog(t.d.catalog)
+	if err != nil {
+		return err
+	}
+	flags, err := json.Marshal(t.o)
+	if err != nil {
+		return err
+	}
+	l, v, err := t.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer t.close(l, v)
+	folder, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	t.dir, err = t.Create(t.o.Output, t.c, job.Begun{Build: host.ReadBuild(), Verb: TrainVerb, Folder: folder, Flags: job.Kept{Adapter: t.o.Adapter}, Study: flags},
+		run.Input{Name: RowsFile, Data: rows}, catalog)
+	if err != nil {
+		return err
+	}
+	return t.run(ctx, l, v)
+}
+
+// Resume goes on with a stopped run.
+func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.Source) error {
+	t := &training{Env: e}
+	if err := json.Unmarshal(b.Study, &t.o); err != nil {
+		return fmt.Errorf("reading how %s was begun: %w", path, err)
+	}
+	t.o.Output, t.o.Data, t.o.Servers = path, path, toolset.Source{File: t.o.MCPConfig}
+	var err error
+	if t.dir, err = e.Open(path, &t.c); err != nil {
+		return err
+	}
+	if t.d, err = readData(path); err != nil {
+		return err
+	}
+	l, v, err := t.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer t.close(l, v)
+	return t.run(ctx, l, v)
+}
+
+// rows are those of a split that are learnt from.
+func (t *training) rows(split string) []sidecar.Row {
+	return slices.DeleteFunc(sidecar.OfSplit(t.d.rows, split), func(r sidecar.Row) bool { return len(t.o.Sources) > 0 && !slices.Contains(t.o.Sources, r.Source) })
+}
+
+// probed are validation rows whose draft needs a change, of all sources alike.
+func (t *training) probed() []sidecar.Row {
+	var needing []sidecar.Row
+	fixers := fixersOf(t.d.catalog)
+	for _, r := range t.rows(scenario.Validation) {
+		if !r.IsGold(fixers.of(&r.Point).Fix(r.Draft).Message.ToolCalls, t.d.catalog.Defaults()) {
+			needing = append(needing, r)
+		}
+	}
+	return spread(needing, probeRows)
+}
+
+// spread takes n of a list, evenly.
+func spread[T any](list []T, n int) []T {
+	if len(list) <= n {
+		return list
+	}
+	out := make([]T, n)
+	for i := range out {
+		out[i] = list[i*len(list)/n]
+	}
+	return out
+}
+
+// open opens the model, and the servers where there are some.
+func (t *training) open(ctx context.Context) (*job.Episodes, *sidecar.Environment, error) {
+	used := slices.Concat(t.rows(scenario.Train), t.rows(scenario.Validation))
+	v := t.d.environment(used)
+	v.Drafts = true
+	list, err := v.Scenarios(used)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(t.rows(scenario.Train)) == 0 {
+		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "no row is in the split train", Where: t.o.Data, Next: "make data of more scenarios, or name other --sources"}
+	}
+	l := episodesOf(t.d.catalog, v)
+	if t.o.Servers.File != "" || t.o.Servers.Server != "" {
+		servers, err := toolset.Configured(t.Host, t.c, t.o.Servers)
+		if err != nil {
+			return nil, nil, err
+		}
+		set, err := toolset.Open(ctx, t.Host, t.c, servers, "")
+		if err != nil {
+			return nil, nil, err
+		}
+		v.Servers = onlyOf{set}
+	}
+	if err := l.OpenModel(t.Host, &t.c, t.o.Adapter, list, true); err != nil {
+		t.close(l, v)
+		return nil, nil, err
+	}
+	return l, v, nil
+}
+
+// onlyOf are servers that an environment closes with.
+type onlyOf struct{ set *toolset.Set }
+
+// Open implements environment.Tools.
+func (o onlyOf) Open(ctx context.Context, episode string, templates ...environment.Template) (environment.Session, error) {
+	return o.set.Tools.Open(ctx, episode, templates...)
+}
+
+func (t *training) close(l *job.Episodes, v *sidecar.Environment) {
+	l.CloseModel()
+	if o, ok := v.Servers.(onlyOf); ok {
+		o.set.Close()
+	}
+	if t.dir != nil {
+		_ = t.dir.Close() // the ledger is durable row by row
+	}
+}
+
+func (t *training) run(ctx context.Context, l *job.Episodes, v *sidecar.Environment) error {
+	learnt := t.rows(scenario.Train)
+	drafts, err := v.Scenarios(learnt)
+	if err != nil {
+		return err
+	}
+	probed, err := v.Scenarios(t.probed())
+	if err != nil {
+		return err
+	}
+	pairs, err := t.pairs(l, v, learnt)
+	if err != nil {
+		return err
+	}
+	scorer := sidecar.Scorer{Environment: v, Weights: t.o.Weights}
+	judging, err := job.JudgeOf(t.Host, t.c)
+	if err != nil {
+		return err
+	}
+	defer judging.Close()
+	if term := judging.Term(t.c); term != nil {
+		term.All = true
+		scorer.Also = reward.Scorer{Weights: &reward.Weights{}, Judge: term}
+	}
+	s := t.recipe(l, v, probed, scorer)
+	log := job.Journal{Dir: t.dir, Say: t.Say, Episodes: l}
+	t.Say("rows to learn from: %d, of which %d are right already; probed for copies: %d", len(learnt), numRight(learnt), len(probed))
+	err = s.Run(ctx, pairs, drafts, t.runner(l, v, t.c.Rollout.Temperature), scorer, l.Trainer, l.Policy, log, t.Progress(l.Speaker.NumSlots()))
+	if err != nil {
+		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+			return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: t.dir.Path, Next: "hone runs resume " + run.Name(t.dir.Path)}
+		}
+		return err
+	}
+	return t.finish(ctx, l, v)
+}
+
+// runner runs episodes of the rows in which the model speaks.
+func (t *training) runner(l *job.Episodes, v *sidecar.Environment, temperature float64) *rollout.Runner {
+	return rollout.New(rollout.Options{Environment: v, Policy: l.Speaker, MaxTokens: t.c.Rollout.MaxTokens, Temperature: temperature, Seed: t.c.Seed, Retries: 1})
+}
+
+func (t *training) recipe(l *job.Episodes, v *sidecar.Environment, probed []scenario.Scenario, scorer sidecar.Scorer) recipe.Sidecar {
+	s := recipe.Sidecar{SFT: job.SFTOf(t.c), GRPO: job.GRPOOf(t.c, job.MaxMismatch(l.Model)), Copying: copyingOf(v)}
+	t.Opens(s.GRPO)
+	switch t.o.Method {
+	case MethodSFT:
+		s.GRPO.Steps = 0
+	case MethodGRPO:
+		s.SFT.Epochs, s.SFT.Steps = 0, 0
+	}
+	blind := *v
+	blind.Servers = nil // a probe asks how much is copied, not what a server says to it
+	s.Probe = recipe.Probe{Every: t.o.ProbeEvery, Scenarios: probed, Runner: t.runner(l, &blind, 0), Scorer: sidecar.Scorer{Environment: &blind, Weights: scorer.Weights}}
+	return s
+}
+
+// copyingOf tells how much of a row's draft an episode says again.
+func copyingOf(v *sidecar.Environment) recipe.Copying {
+	return func(t *trajectory.Trajectory) (bool, recipe.Copied) {
+		row := v.Rows[t.ScenarioID]
+		if row == nil {
+			return false, recipe.Copied{}
+		}
+		fixer := sidecar.NewFixer(t.Tools)
+		draft := fixer.Fix(row.Draft).Message
+		if row.IsGold(draft.ToolCalls, v.Defaults) {
+			return false, recipe.Copied{}
+		}
+		out := sidecar.Output(t)
+		var c sidecar.Copies
+		c.Add(draft, out, row.IsGold(fixer.Fix(out).Message.ToolCalls, v.Defaults))
+		return true, recipe.Copied{Equal: c.Equal > 0, Near: c.Near > 0, Right: c.Fixed > 0}
+	}
+}
+
+// pairs are the rows that SFT learns: the prompt, and the answer alone is trained.
+func (t *training) pairs(l *job.Episodes, v *sidecar.Environment, rows []sidecar.Row) (pairs []batch.Sequence, err error) {
+	if t.o.Method == MethodGRPO {
+		return nil, nil
+	}
+	long, fixers := 0, fixersOf(t.d.catalog)
+	for i := range rows {
+		tools, err := v.Tools.Of(rows[i].Point.Tools)
+		if err != nil {
+			return nil, err
+		}
+		prompt := sidecar.Prompt(rows[i].Messages, fixers.of(&rows[i].Point).Fix(rows[i].Draft))
+		rendered, err := l.Model.Renderer.Sequences(append(prompt, rows[i].Answer()), len(prompt), tools)
+		if err != nil {
+			return nil, fmt.Errorf("rendering row %s: %w", rows[i].ID, err)
+		}
+		for _, s := range rendered {
+			if len(s.IDs) > l.Room {
+				long++
+				continue
+			}
+			pairs = append(pairs, batch.Sequence{IDs: s.IDs, Trained: s.Trained})
+		}
+	}
+	if long > 0 {
+		t.Say("left out %s of more than %d tokens: raise model.context to learn from them", fault.Count(long, "row"), l.Room)
+	}
+	return pairs, nil
+}
+
+// finish writes the adapter, with the rule under which its word is to count.
+func (t *training) finish(ctx context.Context, l *job.Episodes, v *sidecar.Environment) error {
+	final := filepath.Join(t.dir.Path, "final")
+	if err := l.SaveFinal(final); err != nil {
+		return err
+	}
+	rule, err := t.calibrate(ctx, l, v)
+	if err != nil {
+		return err
+	}
+	if err := writeRule(final, rule); err != nil {
+		return err
+	}
+	t.Say("on validation: %s", rule.words())
+	t.Say("adapter: %s", final)
+	t.Say("next: hone sidecar eval --data %s --model %s", t.o.Data, final)
+	return nil
+}
