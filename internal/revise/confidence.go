@@ -100,7 +100,7 @@ func weigh(fixer *sidecar.Fixer, r *sidecar.Row, said *sidecar.Said, v *sidecar.
 
 // right is whether the outcome is, at a confidence.
 func (w weighed) right(confidence float64) bool {
-	if w.gated && w.probability < confidence {
+	if w.gated && (confidence >= 1 || w.probability < confidence) {
 		return w.without
 	}
 	return w.with

@@ -25,6 +25,15 @@ type Question struct {
 	Slot     int // of a sampler that has several; any
 }
 
+// Said is one message of the sidecar.
+type Said struct {
+	Message          chat.Message
+	Whole            bool    // it ended by itself
+	Probability      float64 // of the whole completion, by the sampler: what the model takes for its chance to say just this
+	PromptTokens     int
+	CompletionTokens int
+}
+
 // Verdict is what became of a draft.
 type Verdict string
 
