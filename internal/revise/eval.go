@@ -62,7 +62,6 @@ type evaluation struct {
 	of     map[string][]outcome // by system
 	names  []string             // in order
 	timed  map[string][]float64 // seconds of single requests
-	said   map[string]map[string]*sidecar.Said
 }
 
 // Eval measures sidecars on a split of a data folder.
