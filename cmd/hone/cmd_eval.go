@@ -47,6 +47,8 @@ func newEval(a *app) *cobra.Command {
 	c.Flags().StringSliceVar(&f.Reuse, "reuse", nil, "run directories of earlier evaluations, whose episodes of the same content are not run again; may be repeated")
 	c.Flags().StringVar(&f.FailOnError, "fail-on-error", "", "give a system up at the first failed episode (true), never (false), at a share (0.1) or a number (5) of them (default eval.fail_on_error)")
 	c.Flags().Float64Var(&f.StopEarly, "stop-early", 0, "end where each difference is known: it leaves out 0, or is known to so many percentage points (default eval.stop_early)")
+	c.Flags().StringVar(&f.InitialCall, "initial-call", "", "adapter folder of a small model that makes the first call where it is sure: measures --model, an endpoint, with it and without")
+	c.Flags().Float64Var(&f.Calibrate, "calibrate", 0, "fit when the adapter of --model is sure enough to make first calls for another model, so that this share of them is right; kept beside it")
 	c.Flags().IntVar(&f.TokenBudget, "token-budget", 0, "stop before an endpoint is asked for more than this many tokens; 0 is no limit")
 	return c
 }
@@ -68,7 +70,10 @@ func runEval(ctx context.Context, a *app, f evalFlags) error {
 	if err != nil || measured == nil {
 		return err
 	}
-	return show.Evaluated(a.Host, measured, f.show)
+	if err := show.Evaluated(a.Host, measured, f.show); err != nil {
+		return err
+	}
+	return measured.Calibrate(a.Host, f.Asked)
 }
 
 // resumeEval goes on with a stopped evaluation.

@@ -33,14 +33,15 @@ type Row struct {
 
 	NumTurns            int     `json:"num_turns"`
 	NumCalls            int     `json:"num_calls"`
-	NumToolErrors       int     `json:"num_tool_errors"`           // calls the tool answered with an error
-	NumInvalidCalls     int     `json:"num_invalid_calls"`         // unknown tool or arguments against the schema
-	NumMalformed        int     `json:"num_malformed,omitempty"`   // turns whose text held a broken call: they are not among the calls
-	NumExtraCalls       int     `json:"num_extra_calls"`           // calls beyond the number of gold calls
-	NumRecoverable      int     `json:"num_recoverable,omitempty"` // intents that failed, see recovery
-	NumRecovered        int     `json:"num_recovered,omitempty"`   // and of them, those that succeeded after all
-	NumPromptTokens     int     `json:"num_prompt_tokens"`         // read, of each turn the whole prompt; 0 where nothing counted them
-	NumCompletionTokens int     `json:"num_completion_tokens"`     // written; 0 where nothing counted them
+	NumInitialCalls     int     `json:"num_initial_calls,omitempty"` // turns that a small model answered in the place of the system's own
+	NumToolErrors       int     `json:"num_tool_errors"`             // calls the tool answered with an error
+	NumInvalidCalls     int     `json:"num_invalid_calls"`           // unknown tool or arguments against the schema
+	NumMalformed        int     `json:"num_malformed,omitempty"`     // turns whose text held a broken call: they are not among the calls
+	NumExtraCalls       int     `json:"num_extra_calls"`             // calls beyond the number of gold calls
+	NumRecoverable      int     `json:"num_recoverable,omitempty"`   // intents that failed, see recovery
+	NumRecovered        int     `json:"num_recovered,omitempty"`     // and of them, those that succeeded after all
+	NumPromptTokens     int     `json:"num_prompt_tokens"`           // read, of each turn the whole prompt; 0 where nothing counted them
+	NumCompletionTokens int     `json:"num_completion_tokens"`       // written; 0 where nothing counted them
 	Reward              float64 `json:"reward"`
 	Seconds             float64 `json:"seconds"`       // without UserSeconds: how fast a user is says nothing of the system
 	ModelSeconds        float64 `json:"model_seconds"` // of them, those in which the episode waited for the model: compiling and other episodes' turns are in it
@@ -130,6 +131,9 @@ func row(t *trajectory.Trajectory, c Criteria) Row {
 	for _, turn := range t.Turns {
 		if malformed(t, turn) {
 			r.NumMalformed++
+		}
+		if turn.InitialCall != nil {
+			r.NumInitialCalls++
 		}
 		r.ModelSeconds += turn.SampleSeconds
 	}

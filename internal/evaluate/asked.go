@@ -26,6 +26,8 @@ type Asked struct {
 	StopEarly      float64 // percentage points
 	Reuse          []string
 	TokenBudget    int
+	InitialCall    string  // adapter folder, before Model, which is an endpoint's
+	Calibrate      float64 // share of right calls that initial calls of Model are to have; 0: it is not calibrated
 	AllowFindings  lint.Allowed
 }
 
@@ -63,6 +65,9 @@ func (a Asked) Job(e job.Env, c config.Config, from toolset.Source) (*job.Job, [
 		a.Compare = slices.Concat([]string{job.BaseName}, a.Compare)
 	}
 	systems, err := SystemsOf(c, a.Model, a.Compare)
+	if err == nil {
+		systems, err = a.initialCalls(c, systems)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -2,6 +2,7 @@ package evaluate
 
 import (
 	"context"
+	"encoding/json"
 	"path/filepath"
 	"reflect"
 
@@ -32,6 +33,7 @@ type bench struct {
 	clock clock
 	base  string                 // its fingerprint, once it is known
 	paid  map[string]*llm.Client // of endpoints, by system
+	first agents
 
 	servers string // serversSum
 	earlier earlier
@@ -170,7 +172,17 @@ func (b *bench) remote(s job.System) (stand, error) {
 	if r.Price != nil {
 		p.Cost = r.Price.Of
 	}
-	return stand{l, watched{p, b}, speaker{URL: r.URL, Model: r.Model}, b.Config}, nil
+	who := speaker{URL: r.URL, Model: r.Model}
+	if s.InitialCall == "" {
+		return stand{l, watched{p, b}, who, b.Config}, nil
+	}
+	agent, err := b.first.of(b, s.InitialCall, p.NumSlots())
+	if err != nil {
+		return stand{}, err
+	}
+	sum, err := json.Marshal(agent.Calibration)
+	who.Initial = string(sum)
+	return stand{l, watched{behind{p, agent}, b}, who, b.Config}, err
 }
 
 // watched books what an endpoint takes, and tells of what it will answer to whatever it is asked.

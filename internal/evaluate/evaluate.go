@@ -27,6 +27,7 @@ type Evaluated struct {
 	NotRun int            // scenarios that were left out, since the differences were known before
 	Known  []Known        // these, where the evaluation may stop early
 
+	initial bool          // the last system is the one before it, behind an initial-call agent
 	mayStop bool          // early, so that it is to be told whether it did
 	results *eval.Results // those of the report, where one was written
 }
@@ -51,7 +52,8 @@ func Run(ctx context.Context, j *job.Job, tasks []scenario.Scenario, from toolse
 		return nil, err
 	}
 	systems := j.Kept.Evaluation.Systems
-	if slices.ContainsFunc(systems, job.System.IsLocal) {
+	needsDevice := func(s job.System) bool { return s.IsLocal() || s.InitialCall != "" }
+	if slices.ContainsFunc(systems, needsDevice) {
 		if err := basemodel.CheckDevices(j.Host, j.Config.Engine); err != nil {
 			return nil, err
 		}
@@ -81,7 +83,8 @@ func Run(ctx context.Context, j *job.Job, tasks []scenario.Scenario, from toolse
 		}
 		l.Scorer = l.Scorer.Alone()
 	}
-	b := &bench{Job: j, tasks: tasks, local: l, paid: map[string]*llm.Client{}}
+	b := &bench{Job: j, tasks: tasks, local: l, paid: map[string]*llm.Client{}, first: agents{}}
+	defer b.first.close()
 	trainedOn, near := b.warnLearnt()
 	if j.DryRun {
 		return nil, b.rehearse()
@@ -104,6 +107,7 @@ func Run(ctx context.Context, j *job.Job, tasks []scenario.Scenario, from toolse
 		return nil, stopped(ctx, j, err)
 	}
 	measured.TrainedOn, measured.NearTrained = trainedOn, near
+	measured.initial = systems[len(systems)-1].InitialCall != ""
 	if j.Dir != nil {
 		err = b.report(measured)
 	}

@@ -44,6 +44,7 @@ type speaker struct {
 	DType     string      `json:",omitempty"`
 	URL       string      `json:",omitempty"`
 	Model     string      `json:",omitempty"`
+	Initial   string      `json:",omitempty"` // the calibration of an initial-call agent, which names its weights
 }
 
 // onThisMachine is the model that is published now.

@@ -1,6 +1,7 @@
 package evaluate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -292,7 +293,7 @@ func (*unkept) Finish(string) error { return nil }
 // warnLearnt tells which scenarios the adapters were trained on, and on which others that are nearly the same.
 func (b *bench) warnLearnt() (ids []string, near []overlap.Near) {
 	for _, s := range b.Kept.Evaluation.Systems {
-		l := job.LearntBy(s.Adapter)
+		l := job.LearntBy(cmp.Or(s.Adapter, s.InitialCall))
 		ids = append(ids, l.WarnSame(b.Host, b.tasks)...)
 		near = append(near, l.WarnNear(b.Host, b.tasks)...)
 	}

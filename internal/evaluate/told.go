@@ -85,6 +85,9 @@ func (m *Evaluated) Notes(results eval.Results) []string {
 			add("%s: %s of scenario %s gave no verdict in %s", s.Name, c.Check, c.ScenarioID, fault.Count(c.Num, "episode"))
 		}
 	}
+	if i := m.InitialCalls(); i != nil {
+		add("%s", i.Text())
+	}
 	for _, k := range m.Known {
 		add("%s - %s: %s points of whole episodes, by a confidence sequence, which holds although the evaluation may stop early", k.New, k.Old, k.PointsText())
 	}

@@ -41,6 +41,8 @@ type System struct {
 	Name     string  `json:"name"`               // its episodes are the stage eval_NAME
 	Adapter  string  `json:"adapter,omitempty"`  // folder
 	Endpoint *Remote `json:"endpoint,omitempty"` // nil where it is on this machine
+	// InitialCall is the adapter's folder of a small model that makes the first call of a user's turn where it is sure; "" for none.
+	InitialCall string `json:"initial_call,omitempty"`
 }
 
 // Remote is a model of an endpoint.
@@ -61,6 +63,9 @@ func (s System) IsLocal() bool { return s.Endpoint == nil }
 
 // Where is what speaks, for a person.
 func (s System) Where() string {
+	if s.Endpoint != nil && s.InitialCall != "" {
+		return s.Endpoint.Model + " at " + s.Endpoint.URL + " behind the initial calls of " + s.InitialCall
+	}
 	if s.Endpoint != nil {
 		return s.Endpoint.Model + " at " + s.Endpoint.URL
 	}
@@ -77,7 +82,7 @@ func (s System) Model(base string) eval.Model {
 
 // Is reports whether two are the same system, whatever they are called.
 func (s System) Is(other System) bool {
-	if s.IsLocal() != other.IsLocal() {
+	if s.IsLocal() != other.IsLocal() || s.InitialCall != other.InitialCall {
 		return false
 	}
 	if !s.IsLocal() {

@@ -51,22 +51,18 @@ func (x *Exchange) Pass(ctx context.Context, body []byte) error {
 		return notAsked()
 	case r.isStream():
 		a, err := x.follow(r, func(event, *Answer) bool { return true })
-		if a != nil {
-			x.spend(a.Usage)
-		}
+		x.note(a)
 		return err
 	}
 	text, err := r.json()
 	if err != nil {
 		return err
 	}
-	if x.Request.Stream {
-		a := readWhole(text)
-		x.spend(a.Usage)
-		return x.Tell(a)
-	}
 	if x.method != http.MethodGet {
-		x.spend(usageOf(text))
+		x.note(readWhole(text))
+	}
+	if x.Request.Stream {
+		return x.Tell(x.said)
 	}
 	x.write(http.StatusOK, cmp.Or(r.header.Get("Content-Type"), "application/json"), text)
 	return nil
@@ -74,12 +70,6 @@ func (x *Exchange) Pass(ctx context.Context, body []byte) error {
 
 func notAsked() error {
 	return badUpstream("upstream_invalid", "the upstream answered with a stream, which was not asked for")
-}
-
-func usageOf(text []byte) *Usage {
-	var told struct{ Usage *Usage }
-	_ = json.Unmarshal(text, &told) // one that is not so tells nothing
-	return told.Usage
 }
 
 // Ask asks the upstream with a body, and returns its answer when it is whole.
@@ -101,7 +91,7 @@ func (x *Exchange) Follow(ctx context.Context, body []byte, hold func(text strin
 			return nil, err
 		}
 		a := readWhole(text)
-		x.spend(a.Usage)
+		x.note(a)
 		return a, nil
 	}
 	if !x.Request.Stream {
@@ -112,9 +102,7 @@ func (x *Exchange) Follow(ctx context.Context, body []byte, hold func(text strin
 		held = held || len(a.Message.ToolCalls) > 0 || hold != nil && hold(a.Message.Content)
 		return !held && (x.stream.Begun() || a.Message.Content != "")
 	})
-	if a != nil {
-		x.spend(a.Usage)
-	}
+	x.note(a)
 	return a, err
 }
 

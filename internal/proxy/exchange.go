@@ -29,7 +29,8 @@ type Exchange struct {
 	action       string // the last decision
 	asks         int
 	usage        Usage
-	status       int // that the client got; 0: none yet
+	said         *Answer // the last of the upstream
+	status       int     // that the client got; 0: none yet
 }
 
 // Request is the part of a chat completion's request that modes look at.
@@ -127,6 +128,17 @@ func (x *Exchange) Observe(metric string, took time.Duration, pairs ...string) {
 
 // Since is how long ago the request came.
 func (x *Exchange) Since() time.Duration { return time.Since(x.began) }
+
+// Said is what the upstream said last; nil where it said nothing that could be read.
+func (x *Exchange) Said() *Answer { return x.said }
+
+// Spent is how often the upstream was asked, what that used, and what it cost in US dollars, 0 where that is not known.
+func (x *Exchange) Spent() (asks int, used Usage, usd float64) {
+	if cost := x.proxy.o.Cost; cost != nil {
+		usd = cost(x.usage.PromptTokens, x.usage.CompletionTokens)
+	}
+	return x.asks, x.usage, usd
+}
 
 // ask sends a body to the upstream, and counts that.
 func (x *Exchange) ask(ctx context.Context, body []byte) (*response, error) {
@@ -244,8 +256,8 @@ func (x *Exchange) end(err error, abandoned bool) {
 	p.meter.Observe(requestTime, meter.Labels("route", x.path), x.Since())
 	args := []any{"request", x.ID, "route", x.path, "action", action, "upstream_requests", x.asks, "prompt_tokens", x.usage.PromptTokens,
 		"completion_tokens", x.usage.CompletionTokens, "seconds", x.Since().Seconds()}
-	if cost := p.o.Cost; cost != nil {
-		usd := cost(x.usage.PromptTokens, x.usage.CompletionTokens)
+	if p.o.Cost != nil {
+		_, _, usd := x.Spent()
 		p.meter.Add(upstreamUSD, "", usd)
 		args = append(args, "usd", usd)
 	}
@@ -257,8 +269,10 @@ func (x *Exchange) end(err error, abandoned bool) {
 	p.o.Logger.Log(context.Background(), level, "exchange", args...)
 }
 
-// spend counts what an answer of the upstream used.
-func (x *Exchange) spend(u *Usage) {
+// note remembers what the upstream said, and counts what that used.
+func (x *Exchange) note(a *Answer) {
+	x.said = a
+	u := a.Usage
 	if u == nil {
 		x.proxy.meter.Add(unknownUsage, "", 1)
 		return

@@ -68,12 +68,13 @@ func Rates(h *host.Host, r *evaluate.Evaluated, w Which) error {
 	}
 	out := struct {
 		eval.Results
-		Reused   map[string]int   `json:"reused,omitempty"`    // episodes of each system that earlier evaluations had run
-		NotRun   int              `json:"not_run,omitempty"`   // scenarios that were left out by eval.stop_early
-		Known    []evaluate.Known `json:"sequences,omitempty"` // differences that hold whenever it stops
-		Failed   []string         `json:"failed,omitempty"`
-		Episodes []Printed        `json:"episodes,omitempty"`
-	}{Results: results, Reused: r.Reused, NotRun: r.NotRun, Known: r.Known}
+		Reused   map[string]int         `json:"reused,omitempty"`    // episodes of each system that earlier evaluations had run
+		NotRun   int                    `json:"not_run,omitempty"`   // scenarios that were left out by eval.stop_early
+		Known    []evaluate.Known       `json:"sequences,omitempty"` // differences that hold whenever it stops
+		Failed   []string               `json:"failed,omitempty"`
+		Initial  *evaluate.InitialCalls `json:"initial_call,omitempty"`
+		Episodes []Printed              `json:"episodes,omitempty"`
+	}{Results: results, Reused: r.Reused, NotRun: r.NotRun, Known: r.Known, Initial: r.InitialCalls()}
 	for _, err := range r.Failed {
 		out.Failed = append(out.Failed, err.Error())
 	}

@@ -1,10 +1,8 @@
 package synthesis
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"net/http"
 	"path/filepath"
 
@@ -118,40 +116,9 @@ func (a *askedModels) local(folder string) (*synth.Model, error) {
 	}
 	a.close = append(a.close, m.Close)
 	client, err := llm.New(llm.Options{BaseURL: "http://127.0.0.1/" + m.Fingerprint + "/v1", Budget: a.budget, CacheDir: a.cache,
-		Transport: inProcess{http.StripPrefix("/"+m.Fingerprint, m.Handler)}, Cost: func(int, int) float64 { return 0 }})
+		Transport: local.InProcess{Handler: http.StripPrefix("/"+m.Fingerprint, m.Handler)}, Cost: func(int, int) float64 { return 0 }})
 	return &synth.Model{Chatter: client, Name: m.ID}, err
 }
-
-// inProcess answers requests by a handler in this process.
-type inProcess struct{ http.Handler }
-
-// RoundTrip implements http.RoundTripper.
-func (p inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
-	a := &answer{status: http.StatusOK, header: http.Header{}}
-	r = r.Clone(r.Context())
-	r.RequestURI, r.RemoteAddr = r.URL.RequestURI(), "127.0.0.1:0"
-	p.ServeHTTP(a, r)
-	if err := r.Context().Err(); err != nil {
-		return nil, err
-	}
-	return &http.Response{StatusCode: a.status, Header: a.header, Body: io.NopCloser(&a.body), Request: r, ContentLength: int64(a.body.Len())}, nil
-}
-
-// answer is what a handler writes.
-type answer struct {
-	status int
-	header http.Header
-	body   bytes.Buffer
-}
-
-// Header implements http.ResponseWriter.
-func (a *answer) Header() http.Header { return a.header }
-
-// WriteHeader implements http.ResponseWriter.
-func (a *answer) WriteHeader(status int) { a.status = status }
-
-// Write implements http.ResponseWriter.
-func (a *answer) Write(p []byte) (int, error) { return a.body.Write(p) }
 
 // agent runs scenarios in episodes in which a model speaks; it implements synth.Reference.
 type agent struct {

@@ -95,7 +95,15 @@ type Turn struct {
 	Feedback         string          `json:"feedback,omitempty"`    // what the policy was told of it, in a message of the role user, where the episode went on
 	Results          []ToolResult    `json:"results,omitempty"`     // in call order
 	SampleSeconds    float64         `json:"sample_seconds"`
-	Usage            *Usage          `json:"usage,omitempty"` // as an endpoint counts it; nil where the ids are here
+	Usage            *Usage          `json:"usage,omitempty"`        // as an endpoint counts it; nil where the ids are here
+	InitialCall      *InitialCall    `json:"initial_call,omitempty"` // nil: the policy itself said the turn
+}
+
+// InitialCall is how a small model came to answer a turn in the policy's place. Its tokens are in no other count.
+type InitialCall struct {
+	Confidence       float64 `json:"confidence"`
+	PromptTokens     int     `json:"prompt_tokens"`
+	CompletionTokens int     `json:"completion_tokens"`
 }
 
 // Term is one named part of a reward; it adds Score x Weight.

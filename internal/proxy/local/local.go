@@ -20,6 +20,12 @@ type Options struct {
 	Listen        string        // address
 	KeyEnvs       []string      // variables that hold the keys that clients may send; none: no key
 	Stall         time.Duration // how long the upstream may send nothing
+
+	Mode     string        // InitialCall, or "" for none
+	Model    string        // adapter folder of the mode's model
+	Context  int           // tokens of one conversation of it; 0: as many as it was trained at
+	Slots    int           // requests that it answers at once
+	Deadline time.Duration // of its answer; what takes longer goes through as it is
 }
 
 // announced is what proxy prints once it answers.
@@ -38,8 +44,7 @@ func Serve(ctx context.Context, h *host.Host, c config.Config, o Options) error 
 	if err != nil {
 		return err
 	}
-	p, err := proxy.New(proxy.Options{Upstream: up, Keys: keys, Cost: cost, Logger: serving.Logger(h)})
-	if err != nil {
+	if err := o.check(); err != nil {
 		return err
 	}
 	if h.DryRun {
@@ -51,6 +56,15 @@ func Serve(ctx context.Context, h *host.Host, c config.Config, o Options) error 
 		return err
 	}
 	defer func() { _ = listener.Close() }() // Serve has closed it where all went well
+	mode, end, err := o.open(h, c)
+	if err != nil {
+		return err
+	}
+	defer end()
+	p, err := proxy.New(proxy.Options{Upstream: up, Mode: mode, Keys: keys, Cost: cost, Logger: serving.Logger(h)})
+	if err != nil {
+		return err
+	}
 	told := announced{URL: "http://" + listener.Addr().String() + "/v1", Upstream: up.URL}
 	if err := h.Print(told, [][]string{{told.URL}}); err != nil {
 		return err

@@ -60,7 +60,7 @@ func Serve(ctx context.Context, h *host.Host, c config.Config, o Options) error 
 		return err
 	}
 	if o.Context == 0 {
-		o.Context = trainedAt(o.first())
+		o.Context = TrainedAt(o.first())
 	}
 	listener, err := Listen(o.Listen, keys)
 	if err != nil {

@@ -39,7 +39,7 @@ func TestServedAtTheTrainedLength(t *testing.T) {
 		}
 	}
 	for adapter, want := range map[string]int{"out/final": 3072, "out/checkpoints/grpo_step_1/adapter": 3072, "elsewhere/final": 1024, "": 1024} {
-		if got := trainedAt(adapter); got != want {
+		if got := TrainedAt(adapter); got != want {
 			t.Errorf("%s: %d, want %d", adapter, got, want)
 		}
 	}

@@ -14,9 +14,9 @@ import (
 	"hone/internal/text/render"
 )
 
-// trainedAt is model.context of the run that the adapter lies in: in longer conversations it was never trained. Where no run says it, it
+// TrainedAt is model.context of the run that the adapter lies in: in longer conversations it was never trained. Where no run says it, it
 // is 1024.
-func trainedAt(folder string) int {
+func TrainedAt(folder string) int {
 	const usual = 1024
 	if folder == "" {
 		return usual

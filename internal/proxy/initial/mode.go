@@ -1,0 +1,175 @@
+package initial
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"hone/internal/chat"
+	"hone/internal/proxy"
+)
+
+// Mode is the initial-call agent before an upstream.
+type Mode struct {
+	Agent    *Agent
+	Deadline time.Duration // of the small model; what takes longer goes to the upstream. 0: 5 s
+}
+
+var _ proxy.Mode = (*Mode)(nil)
+
+// Name implements proxy.Mode.
+func (*Mode) Name() string { return "initial-call" }
+
+const (
+	outcomes    = "hone:initial_call_total"
+	askSeconds  = "hone:initial_call_seconds"
+	smallTokens = "hone:initial_call_tokens_total"
+	repeated    = "hone:initial_call_repeated_total"
+	userTurns   = "hone:user_turns_total"
+	turnSteps   = "hone:user_turn_upstream_requests_total"
+	turnPrompt  = "hone:user_turn_upstream_prompt_tokens_total"
+	turnWritten = "hone:user_turn_upstream_completion_tokens_total"
+	turnSeconds = "hone:user_turn_seconds_total"
+	turnUSD     = "hone:user_turn_upstream_usd_total"
+)
+
+// Metrics implements proxy.Mode.
+func (*Mode) Metrics() map[string]string {
+	return map[string]string{
+		outcomes: "User turns by what the small model came to.", askSeconds: "Seconds that the small model took.", smallTokens: "Tokens of the small model.",
+		repeated:  "Proposed calls after whose result the upstream called the same tool again: an upper bound of those that were wrong.",
+		userTurns: "User turns, with an initial call and without.", turnSteps: "Requests to the upstream in user turns.",
+		turnPrompt: "Prompt tokens of the upstream in user turns.", turnWritten: "Completion tokens of the upstream in user turns.",
+		turnSeconds: "Seconds of requests in user turns.", turnUSD: "US dollars of the upstream in user turns.",
+	}
+}
+
+// mark begins the ids of calls that were proposed here, by which a later request of the conversation tells of them.
+const mark = "call_initial"
+
+// Answer implements proxy.Mode.
+func (m *Mode) Answer(ctx context.Context, x *proxy.Exchange) error {
+	if why := unfit(x); why != "" {
+		return m.goOn(ctx, x, why)
+	}
+	q := &x.Request
+	began := time.Now()
+	limited, cancel := context.WithTimeout(ctx, cmp.Or(m.Deadline, 5*time.Second))
+	p := m.Agent.Propose(limited, q.Messages, q.Tools, q.ParallelToolCalls != nil && !*q.ParallelToolCalls)
+	cancel()
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	took := time.Since(began)
+	x.Observe(askSeconds, took)
+	x.Count(smallTokens, float64(p.Used.PromptTokens), "kind", "prompt")
+	x.Count(smallTokens, float64(p.Used.CompletionTokens), "kind", "completion")
+	args := []any{"confidence", p.Confidence, "seconds", took.Seconds(), "prompt_tokens", p.Used.PromptTokens, "completion_tokens", p.Used.CompletionTokens}
+	if p.Calls == nil {
+		x.Count(outcomes, 1, "outcome", string(p.Why))
+		x.Decide("asked-upstream", string(p.Why), append(args, "detail", p.Detail)...)
+		x.Count(userTurns, 1, "initial_call", "without")
+		err := x.Pass(ctx, x.Body)
+		m.account(x, "without")
+		return err
+	}
+	x.Count(outcomes, 1, "outcome", "proposed")
+	x.Count(userTurns, 1, "initial_call", "with")
+	for i := range p.Calls {
+		p.Calls[i].ID = newID()
+	}
+	x.Decide("proposed", fmt.Sprintf("%s, confidence %.3f", p.Calls[0].Name, p.Confidence), args...)
+	// What the client pays the upstream for is what it used: nothing.
+	a, err := x.NewAnswer(chat.Message{Role: chat.Assistant, ToolCalls: p.Calls}, "tool_calls", "hone-initial-call", proxy.Usage{})
+	if err != nil {
+		return err
+	}
+	err = x.Tell(a)
+	m.account(x, "with")
+	return err
+}
+
+func newID() string {
+	var b [9]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return mark + hex.EncodeToString(b[:])
+}
+
+// unfit says why a request is none that the small model is asked about; "" where it is one.
+func unfit(x *proxy.Exchange) string {
+	q := &x.Request
+	var choice string
+	logprobs, _ := proxy.Get(x.Body, "logprobs")
+	switch {
+	case q.Opaque != nil:
+		return "not-text"
+	case len(q.Messages) == 0 || q.Messages[len(q.Messages)-1].Role != chat.User:
+		return "no-user-turn"
+	case len(q.Tools) == 0:
+		return "no-tools"
+	case q.N != 1 || string(logprobs) == "true":
+		return "more-asked-for"
+	case len(q.ToolChoice) > 0 && string(q.ToolChoice) != "null" && (json.Unmarshal(q.ToolChoice, &choice) != nil || choice != "auto" && choice != "required"):
+		return "tool-choice"
+	}
+	return ""
+}
+
+// goOn passes a request on of which the small model has nothing to say: most of them go on from a call.
+func (m *Mode) goOn(ctx context.Context, x *proxy.Exchange, why string) error {
+	proposed, known := proposedIn(x.Request.Messages)
+	if why != "no-user-turn" {
+		x.Count(outcomes, 1, "outcome", "skipped")
+		x.Decide("asked-upstream", why)
+	} else if len(proposed) > 0 {
+		x.Decide("went-on", "")
+	}
+	err := x.Pass(ctx, x.Body)
+	if last := x.Request.Messages; known && len(proposed) > 0 && strings.HasPrefix(last[len(last)-1].ToolCallID, mark) {
+		if said := x.Said(); said != nil && slices.ContainsFunc(said.Message.ToolCalls, func(c chat.ToolCall) bool { return proposed[c.Name] }) {
+			x.Count(repeated, 1)
+		}
+	}
+	if known {
+		label := "without"
+		if len(proposed) > 0 {
+			label = "with"
+		}
+		m.account(x, label)
+	}
+	return err
+}
+
+// proposedIn are the names of tools that were proposed in the last user turn; known is false where there is no user turn.
+func proposedIn(messages []chat.Message) (names map[string]bool, known bool) {
+	names = map[string]bool{}
+	for _, m := range slices.Backward(messages) {
+		if m.Role == chat.User {
+			return names, true
+		}
+		for _, c := range m.ToolCalls {
+			if strings.HasPrefix(c.ID, mark) {
+				names[c.Name] = true
+			}
+		}
+	}
+	return names, false
+}
+
+// account books a request for its user turn, so that turns with an initial call can be held against those without.
+func (m *Mode) account(x *proxy.Exchange, label string) {
+	asks, used, usd := x.Spent()
+	x.Count(turnSteps, float64(asks), "initial_call", label)
+	x.Count(turnPrompt, float64(used.PromptTokens), "initial_call", label)
+	x.Count(turnWritten, float64(used.CompletionTokens), "initial_call", label)
+	x.Count(turnSeconds, x.Since().Seconds(), "initial_call", label)
+	if usd > 0 {
+		x.Count(turnUSD, usd, "initial_call", label)
+	}
+}

@@ -1,0 +1,68 @@
+package local
+
+import (
+	"net/http"
+	"strings"
+
+	"hone/internal/config"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/proxy"
+	"hone/internal/proxy/initial"
+	serving "hone/internal/serve/local"
+)
+
+// InitialCall is the mode of the initial-call agent.
+const InitialCall = "initial-call"
+
+// modes are the names of all there are.
+func modes() []string { return []string{InitialCall} }
+
+func (o *Options) check() error {
+	switch {
+	case o.Mode == "" && o.Model != "":
+		return &fault.Error{Code: fault.CodeUsage, What: "a model is given and no mode", Where: "--model " + o.Model, Next: "give --mode " + strings.Join(modes(), " or --mode ")}
+	case o.Mode == "":
+		return nil
+	case o.Mode != InitialCall:
+		return &fault.Error{Code: fault.CodeUsage, What: "there is no such mode", Where: "--mode " + o.Mode, Next: "give " + strings.Join(modes(), " or ")}
+	case o.Model == "":
+		return &fault.Error{Code: fault.CodeUsage, What: "the mode has no model", Where: "--mode " + o.Mode, Next: "name an adapter's folder with --model"}
+	case o.Slots < 1 || o.Context < 0:
+		return &fault.Error{Code: fault.CodeUsage, What: "--slots must be at least 1, and --context not negative", Next: "hone proxy --help"}
+	}
+	return nil
+}
+
+// open opens the mode and its model; nil where there is none. end frees what it took.
+func (o *Options) open(h *host.Host, c config.Config) (mode proxy.Mode, end func(), err error) {
+	if o.Mode == "" {
+		return nil, func() {}, nil
+	}
+	agent, end, err := OpenAgent(h, c, o.Model, o.Context, o.Slots)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &initial.Mode{Agent: agent, Deadline: o.Deadline}, end, nil
+}
+
+// OpenAgent opens the initial-call agent of an adapter that is calibrated for it. context is of one conversation in tokens, 0 as many as it
+// was trained at.
+func OpenAgent(h *host.Host, c config.Config, folder string, context, slots int) (*initial.Agent, func(), error) {
+	calibration, err := initial.Load(folder)
+	if err != nil {
+		return nil, nil, err
+	}
+	if calibration.Threshold > 1 {
+		h.Say("warning: no confidence of %s reaches the precision it was calibrated for (%g): it will propose nothing", folder, calibration.Target)
+	}
+	if c.Model.Context = context; context == 0 {
+		c.Model.Context = serving.TrainedAt(folder)
+	}
+	m, err := serving.OpenServed(h, c, folder, slots)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &initial.Agent{Client: &http.Client{Transport: serving.InProcess{Handler: m.Handler}}, URL: "http://127.0.0.1/v1/chat/completions",
+		Model: m.ID, Calibration: calibration}, m.Close, nil
+}
