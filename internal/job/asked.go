@@ -19,8 +19,11 @@ import (
 
 // CollectAsked is what the user asks of hone collect. What is empty or 0 is the configuration's.
 type CollectAsked struct {
-	Endpoint, Model, KeyEnv string // the endpoint's base URL, its model, and the variable that holds its key
+	Endpoint, Model, KeyEnv string // the endpoint's base URL, its model, and the variable that holds its key; Model may be PROVIDER/MODEL alone
 	Gold                    bool   // gold calls instead
+	Samples, AtOnce         int    // episodes of each scenario; how many run at once. 0: 1
+	Guide                   string // a system message that the model gets and the trajectories do not have
+	Truncate                int    // most bytes of a tool's result, in place of rollout.max_result; 0 leaves that
 	Dataset, Split          string // Split may be "all"
 	Output                  string // run directory
 	TokenBudget             int    // 0: no limit
@@ -32,9 +35,24 @@ func (a CollectAsked) check() error {
 		return &fault.Error{Code: fault.CodeUsage, What: "gold calls ask no endpoint", Where: "--gold", Next: "leave out --endpoint and --model, or --gold"}
 	}
 	if !a.Gold && (a.Endpoint == "" || a.Model == "") || a.Output == "" {
-		return &fault.Error{Code: fault.CodeUsage, What: "collect needs --endpoint, --model and --output-dir", Why: "with --gold it needs --output-dir alone", Next: "hone collect --help"}
+		return &fault.Error{Code: fault.CodeUsage, What: "collect needs --endpoint, --model and --output-dir", Why: "with --gold it needs --output-dir alone; a model PROVIDER/MODEL, such as anthropic/NAME, needs no --endpoint", Next: "hone collect --help"}
+	}
+	if a.Gold && (a.Samples > 1 || a.Guide != "") {
+		return &fault.Error{Code: fault.CodeUsage, What: "gold calls are the same each time, and nobody guides them", Where: "--gold", Next: "leave out --samples and --hidden-system-prompt"}
+	}
+	if a.Samples < 0 || a.AtOnce < 0 || a.Truncate < 0 || a.Truncate > 0 && a.Truncate < 16 {
+		return &fault.Error{Code: fault.CodeUsage, What: "--samples and --parallel are at least 1, and --truncate at least 16"}
 	}
 	return nil
+}
+
+// remote is the endpoint that is asked: the one named, or that of a provider's model.
+func (a *CollectAsked) remote(c *config.Config) config.NamedModel {
+	if known, is := c.ModelOf(a.Model); is && a.Endpoint == "" {
+		a.Endpoint, a.Model = known.URL, known.Model
+		return known
+	}
+	return config.NamedModel{URL: a.Endpoint, Model: a.Model, KeyEnv: a.KeyEnv}
 }
 
 // scenarios are those of the split; how many are not is told.
@@ -55,6 +73,8 @@ func (a CollectAsked) scenarios(h *host.Host) ([]scenario.Scenario, error) {
 
 // Collect is what hone collect does. It prints how many episodes ended how.
 func (e Env) Collect(ctx context.Context, c config.Config, a CollectAsked, from toolset.Source) error {
+	named := a.remote(&c)
+	c.Rollout.MaxResult = cmp.Or(a.Truncate, c.Rollout.MaxResult)
 	trained, err := basemodel.SettleLengths(e.Host, c) // tools are shown as train shows them
 	if err == nil {
 		err = c.SettleLengths(true, 0) // an endpoint may think, whatever this machine is
@@ -70,16 +90,21 @@ func (e Env) Collect(ctx context.Context, c config.Config, a CollectAsked, from 
 	if err != nil {
 		return err
 	}
-	x, how := Collection{Model: a.Model, Trained: trained}, "their gold calls"
+	x, how := Collection{Model: a.Model, Trained: trained, Samples: max(1, a.Samples), AtOnce: max(1, a.AtOnce), Guide: a.Guide}, "their gold calls"
 	if !a.Gold {
 		how = a.Model + " at " + a.Endpoint
-		key, _ := e.LookupEnv(a.KeyEnv)
-		if x.Client, err = llm.New(llm.Options{BaseURL: a.Endpoint, Key: llm.Secret(key), TokenBudget: a.TokenBudget, CacheDir: filepath.Join(a.Output, "cache")}); err != nil {
+		key, _ := e.LookupEnv(named.KeyEnv)
+		o := llm.Options{BaseURL: named.URL, API: named.API, Key: llm.Secret(key), TokenBudget: a.TokenBudget, CacheDir: filepath.Join(a.Output, "cache")}
+		if named.Price != nil {
+			o.Cost = named.Price.Of
+		}
+		x.Cost = o.Cost
+		if x.Client, err = llm.New(o); err != nil {
 			return err
 		}
 	}
 	if e.DryRun {
-		e.Say("would run %s with %s", fault.Count(len(list), "scenario"), how)
+		e.Say("would run %s with %s", fault.Count(len(list)*x.Samples, "episode"), how)
 		return nil
 	}
 	j := &Job{Env: e, Verb: "collect", Path: a.Output, Config: c, Kept: Kept{AllowFindings: a.AllowFindings}}

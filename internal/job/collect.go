@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"hone/internal/config"
 	"hone/internal/episode/rollout"
@@ -102,8 +103,12 @@ func (j *Job) stoppedCollect(ctx context.Context, kept, all int, err error) erro
 
 // Collection says what hone collect runs scenarios with: a model of an endpoint or, where there is no client, the scenarios' gold calls.
 type Collection struct {
-	Client *llm.Client
-	Model  string
+	Client  *llm.Client
+	Model   string
+	Samples int // episodes of each scenario
+	AtOnce  int // episodes that run at once
+	Guide   string
+	Cost    func(promptTokens, completionTokens int) float64 // nil where it is not known
 	// Trained is the configuration as train has it, by which tools are shown: what is collected is to be learnt from.
 	Trained config.Config
 }
@@ -136,7 +141,8 @@ func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenari
 	if err != nil {
 		return nil, err
 	}
-	l.Tools = gate.Wrap(l.Tools, placesOf(list))
+	todo := samplesOf(list, x.Samples)
+	l.Tools = gate.Wrap(l.Tools, placesOf(todo))
 	l.Select(x.Trained)
 	if err := l.Runnable(j.Config, list); err != nil {
 		return nil, err
@@ -152,18 +158,21 @@ func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenari
 	}
 	var p rollout.Policy = gold(ByID(list))
 	if x.Client != nil {
-		p = llm.Policy{Client: x.Client, Model: x.Model}
+		p = llm.Policy{Client: x.Client, Model: x.Model, Slots: x.AtOnce, Guide: x.Guide, Cost: x.Cost}
 	}
-	ended, err := j.collect(ctx, l, p, list)
+	ended, err := j.collect(ctx, l, p, todo, x.AtOnce)
 	if x.Client != nil {
-		spent := x.Client.Spent()
-		j.Say("%s sent and %s received were paid for", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
+		spent, cost := x.Client.Spent(), ""
+		if x.Cost != nil {
+			cost = fmt.Sprintf(": $%.4f", x.Client.SpentUSD())
+		}
+		j.Say("%s sent and %s received were paid for%s", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"), cost)
 	}
 	l.SayUsers(j.Host)
 	if err != nil {
-		return nil, j.stoppedCollect(ctx, ended.total(), len(list), err)
+		return nil, j.stoppedCollect(ctx, ended.total(), len(todo), err)
 	}
-	if err := ended.nothing(len(list), j.Path); err != nil {
+	if err := ended.nothing(len(todo), j.Path); err != nil {
 		return nil, err
 	}
 	ended.say(j)
@@ -191,17 +200,44 @@ func (j *Job) withGold(list []scenario.Scenario) (kept []scenario.Scenario, err 
 	return kept, nil
 }
 
-// placesOf says where in a run the episode of each scenario stands.
-func placesOf(list []scenario.Scenario) func(episode string) approval.Place {
+// sampled is one of the episodes of a scenario, from 0.
+type sampled struct {
+	*scenario.Scenario
+	sample int
+}
+
+// id is the name of the episode: the scenario's, and from the second on its number.
+func (s sampled) id() string { return sampleID(s.ID, s.sample) }
+
+func sampleID(scenario string, sample int) string {
+	if sample == 0 {
+		return scenario
+	}
+	return fmt.Sprintf("%s#%d", scenario, sample+1)
+}
+
+// samplesOf are all samples of all scenarios: the first of each, then the second, so that a run that is stopped has some of all.
+func samplesOf(list []scenario.Scenario, samples int) []sampled {
+	var out []sampled
+	for n := range samples {
+		for i := range list {
+			out = append(out, sampled{&list[i], n})
+		}
+	}
+	return out
+}
+
+// placesOf says where in a run each episode stands.
+func placesOf(list []sampled) func(episode string) approval.Place {
 	places := map[string]approval.Place{}
 	for i, s := range list {
-		places[s.ID] = approval.Place{Task: s.Asks(), Episode: i + 1, Episodes: len(list)}
+		places[s.id()] = approval.Place{Task: s.Asks(), Episode: i + 1, Episodes: len(list)}
 	}
 	return func(episode string) approval.Place { return places[episode] }
 }
 
-// collect runs the scenarios that have not been, and tallies all of them.
-func (j *Job) collect(ctx context.Context, l *Episodes, p rollout.Policy, list []scenario.Scenario) (Tally, error) {
+// collect runs the episodes that have not been, so many at once, and tallies all of them.
+func (j *Job) collect(ctx context.Context, l *Episodes, p rollout.Policy, list []sampled, atOnce int) (Tally, error) {
 	dir, c := j.Dir, j.Config // c as the run was begun with
 	log, report := Journal{Dir: dir, Say: j.Say, Episodes: l}, j.Progress(1)
 	var err error
@@ -213,38 +249,78 @@ func (j *Job) collect(ctx context.Context, l *Episodes, p rollout.Policy, list [
 	}
 	l.World = l.WorldOf(j.Host, c)
 	// The same command tries again what the servers spoilt, and then the endpoint's answers need not be paid for once more.
-	l.Options = rollout.Options{MaxTokens: c.Rollout.MaxTokens, Seed: c.Seed, Name: func(id string, _, _ int) string { return id }}
+	l.Options = rollout.Options{MaxTokens: c.Rollout.MaxTokens, Seed: c.Seed, Name: func(id string, _, sample int) string { return sampleID(id, sample) }}
 	runner := l.Runner(p, c.Rollout.Temperature)
 	ended := Tally{Outcomes: map[trajectory.Outcome]int{}}
-	for i, s := range list {
+	var left []sampled
+	for _, s := range list {
 		kept, found, err := collected(dir, s)
 		if err != nil {
 			return ended, err
 		}
-		if found {
-			if err := l.scored(ctx, log, &list[i], kept); err != nil {
-				return ended, err
-			}
-			ended.add(kept.Trajectory)
+		if !found {
+			left = append(left, s)
 			continue
 		}
-		t, err := runner.Episode(ctx, s, 0, 0, 0)
-		if err != nil {
+		if err := l.scored(ctx, log, s.Scenario, kept); err != nil {
 			return ended, err
 		}
+		ended.add(kept.Trajectory)
+	}
+	keep := func(s sampled, t *trajectory.Trajectory) error { // one after the other
 		if err := log.Trajectory("collect", 0, t); err != nil {
-			return ended, err
+			return err
 		}
-		if err := l.scored(ctx, log, &list[i], recipe.Kept{Trajectory: t}); err != nil {
-			return ended, err
+		if err := l.scored(ctx, log, s.Scenario, recipe.Kept{Trajectory: t}); err != nil {
+			return err
 		}
 		ended.add(t)
-		report("collect", i+1, len(list), string(t.Outcome))
+		report("collect", ended.total(), len(list), string(t.Outcome))
+		return nil
+	}
+	if err := eachAtOnce(ctx, left, atOnce, func(ctx context.Context, s sampled, slot int) (*trajectory.Trajectory, error) {
+		return runner.Episode(ctx, *s.Scenario, s.sample, 0, slot)
+	}, keep); err != nil {
+		return ended, err
 	}
 	if ended.Outcomes[trajectory.EnvironmentError]+ended.Outcomes[trajectory.InfrastructureError]+ended.Outcomes[trajectory.JudgeError] > 0 {
 		return ended, nil // the same command tries these again, or scores them
 	}
 	return ended, log.Finish("collect")
+}
+
+// eachAtOnce runs episodes so many at once and keeps each as it ends, one after the other. The first error stops those that have not begun; what is
+// under way is kept where it still ends well.
+func eachAtOnce(ctx context.Context, list []sampled, atOnce int, run func(ctx context.Context, s sampled, slot int) (*trajectory.Trajectory, error), keep func(sampled, *trajectory.Trajectory) error) error {
+	var mu sync.Mutex // of keep, first and next
+	var first error
+	next := 0
+	var wait sync.WaitGroup
+	for slot := range min(atOnce, len(list)) {
+		wait.Go(func() {
+			for {
+				mu.Lock()
+				if first != nil || next == len(list) {
+					mu.Unlock()
+					return
+				}
+				s := list[next]
+				next++
+				mu.Unlock()
+				t, err := run(ctx, s, slot)
+				mu.Lock()
+				if err == nil {
+					err = keep(s, t)
+				}
+				if first == nil {
+					first = err
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wait.Wait()
+	return first
 }
 
 // scored gives an episode its score: the one that was kept, else a new one, which is.
@@ -262,10 +338,10 @@ func (l *Episodes) scored(ctx context.Context, log Journal, s *scenario.Scenario
 	return log.Scores("collect", alone, scores)
 }
 
-// collected returns the episode of a scenario that an earlier attempt kept, and whether there is one. One whose server failed
+// collected returns the episode that an earlier attempt kept, and whether there is one. One whose server failed
 // is run again, and so is one of a scenario that was edited since.
-func collected(dir *run.Dir, s scenario.Scenario) (recipe.Kept, bool, error) {
-	row, found, err := dir.Ledger.Trajectory("collect/" + s.ID)
+func collected(dir *run.Dir, s sampled) (recipe.Kept, bool, error) {
+	row, found, err := dir.Ledger.Trajectory("collect/" + s.id())
 	if err != nil || !found {
 		return recipe.Kept{}, false, err
 	}

@@ -3,6 +3,7 @@ package llm
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"hone/internal/chat"
 	"hone/internal/episode/environment"
@@ -20,7 +21,8 @@ type Chatter interface {
 type Policy struct {
 	Client Chatter
 	Model  string
-	Slots  int // episodes at once; 0: 1, since a person may be asked about each call
+	Slots  int    // episodes at once; 0: 1, since a person may be asked about each call
+	Guide  string // a system message that the endpoint gets and no record has; "" for none
 
 	TopK       int // these three as policy.Sampling has them; an endpoint is asked for those that truncate
 	TopP, MinP float64
@@ -41,7 +43,7 @@ type speaker struct {
 
 // Say implements rollout.Speaker.
 func (s *speaker) Say(ctx context.Context, messages []chat.Message, tools []chat.Tool) (environment.Reply, error) {
-	q := Request{Model: s.Model, Messages: messages, Tools: tools, Temperature: s.a.Temperature, MaxTokens: s.a.MaxTokens, Seed: seed(s.a, s.turn),
+	q := Request{Model: s.Model, Messages: guided(messages, s.Guide), Tools: tools, Temperature: s.a.Temperature, MaxTokens: s.a.MaxTokens, Seed: seed(s.a, s.turn),
 		TopK: s.TopK, MinP: s.MinP}
 	if s.TopP < 1 {
 		q.TopP = s.TopP
@@ -70,6 +72,19 @@ func (s *speaker) Say(ctx context.Context, messages []chat.Message, tools []chat
 		r.Stop = trajectory.StopMaxTokens
 	}
 	return r, nil
+}
+
+// guided are messages with a guide behind the system message, or in its place where there is none.
+func guided(messages []chat.Message, guide string) []chat.Message {
+	if guide == "" {
+		return messages
+	}
+	if len(messages) > 0 && messages[0].Role == chat.System {
+		out := slices.Clone(messages)
+		out[0].Content += "\n\n" + guide
+		return out
+	}
+	return append([]chat.Message{{Role: chat.System, Content: guide}}, messages...)
 }
 
 // seed is that of a turn. Two scenarios of one wording, or two attempts, have others: equal requests share an answer. It
