@@ -9,6 +9,7 @@ type GRPO struct {
 	GroupSize        int        `yaml:"group_size" min:"2" doc:"trajectories of one scenario under one policy version"`
 	ScenariosPerStep int        `yaml:"scenarios_per_step" min:"1" doc:"groups of one step"`
 	Advantage        string     `yaml:"advantage" enum:"group,centred,leave_one_out,batch,per_term" doc:"how much better than its group an episode did: group divides by the group's standard deviation, centred by nothing (for dr_grpo), batch by that of the whole step; leave_one_out compares with the others alone; per_term normalises each reward term by itself (GDPO)"`
+	Credit           Credit     `yaml:"credit" doc:"whose doing a reward is"`
 	NegativeWeight   float64    `yaml:"negative_weight" min:"0" max:"100" doc:"what advantages below 0 are multiplied by: at 1 failures are pushed down as hard as successes are raised; at 0 the policy learns from what did better than its group alone, as rejection sampling does, on fresh episodes"`
 	Loss             string     `yaml:"loss" enum:"dapo,grpo,bnpo,dr_grpo,gspo,cispo" doc:"of the policy's tokens. dapo counts each token alike, grpo each episode, dr_grpo divides by a constant, bnpo is dapo here; these drop the gradient of a token whose ratio is clipped. gspo has one ratio for each row, for which clip_low 0.0003 and clip_high 0.0004 are usual, and scores a step's episodes once more before it learns. cispo keeps the gradient, weighed by the clipped ratio, for which clip_low 1 and clip_high 4 are usual"`
 	Length           int        `yaml:"length" min:"0" doc:"tokens that dr_grpo divides by for each episode; 0 takes as many as an episode may sample: max_turns times max_tokens, at most model.context"`
@@ -24,6 +25,23 @@ type GRPO struct {
 	Resample         int        `yaml:"resample" min:"0" max:"64" doc:"dynamic sampling: most scenarios tried, two at once, then four and so on, in the place of one whose group teaches nothing because all its rewards are equal, or fewer than two of its episodes count; 0 replaces none"`
 	Pools            Pools      `yaml:"pools" doc:"which scenarios come less often, by the share of their last group's episodes that passed"`
 	CheckpointEvery  int        `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
+}
+
+// Credit divides what an episode earns among its turns.
+type Credit struct {
+	Level    string  `yaml:"level" enum:"episode,turn" doc:"episode: all turns share the episode's advantage; turn: each is compared with the same turn of the others of its group, by what was earned from it on"`
+	Discount float64 `yaml:"discount" min:"0.01" max:"1" doc:"of level turn: what is earned a turn later counts this much"`
+	Progress float64 `yaml:"progress" min:"0" max:"1000" doc:"of level turn: what a turn earns beside by checks that hold from it on and did not before, for all of them: calls that were made, and what was seen of the world after a turn (after_turn)"`
+}
+
+func (c Credit) check(advantage string) error {
+	switch {
+	case c.Level == "turn" && advantage == "per_term":
+		return &ValueError{"grpo.credit.level", "grpo.advantage: per_term compares terms of whole episodes; take another, or the level episode"}
+	case c.Level != "turn" && (c.Progress != 0 || c.Discount != 1):
+		return &ValueError{"grpo.credit", "discount and progress are of the level turn; set grpo.credit.level: turn"}
+	}
+	return nil
 }
 
 // KL is the divergence from a reference policy.
@@ -59,5 +77,5 @@ func (g *GRPO) check() error {
 	case g.Correction.High == 0:
 		return &ValueError{"grpo.correction.high", "no token would have a weight"}
 	}
-	return nil
+	return g.Credit.check(g.Advantage)
 }

@@ -30,7 +30,8 @@ func GRPOOf(c config.Config, maxMismatch float64) recipe.GRPO {
 		length = min(c.Rollout.MaxTurns*c.Rollout.MaxTokens, c.Model.Context)
 	}
 	return recipe.GRPO{Stage: "grpo", Steps: g.Steps, GroupsPerStep: g.ScenariosPerStep, GroupSize: g.GroupSize, Optimizer: OptimizerOf(g.Optimizer),
-		Advantage: batch.Advantage(g.Advantage), Negative: &g.NegativeWeight, Minibatches: g.Minibatches, Loss: batch.Loss(g.Loss), Length: length, MaskTruncated: g.MaskTruncated, Iterations: g.NumIterations,
+		Advantage: batch.Advantage(g.Advantage), Negative: &g.NegativeWeight,
+		Credit: batch.Credit{Level: batch.CreditLevel(g.Credit.Level), Discount: g.Credit.Discount}, Minibatches: g.Minibatches, Loss: batch.Loss(g.Loss), Length: length, MaskTruncated: g.MaskTruncated, Iterations: g.NumIterations,
 		Clip: batch.Clip{Low: g.ClipLow, High: g.ClipHigh, Dual: g.ClipDual}, OffPolicy: g.OffPolicy,
 		KL:         batch.KL{Beta: g.KL.Beta, Estimator: batch.Estimator(g.KL.Estimator), Gradient: batch.Gradient(g.KL.Gradient)},
 		Correction: batch.Correction{Level: batch.Level(g.Correction.Level), Mode: batch.Mode(g.Correction.Mode), Low: g.Correction.Low, High: g.Correction.High},
@@ -42,6 +43,14 @@ func GRPOOf(c config.Config, maxMismatch float64) recipe.GRPO {
 func WeightsOf(c config.Rewards) *reward.Weights {
 	return &reward.Weights{Checks: c.Checks, Call: c.Call, Tool: c.Tool, End: c.End, Extra: c.Extra, Repeat: c.Repeat,
 		Invalid: c.Invalid, Parse: c.Parse}
+}
+
+// ByTurn is a scorer that says too what each turn earned, where the configuration gives credit to turns.
+func ByTurn(c config.Config, s reward.Scorer) reward.Scorer {
+	if c.GRPO.Credit.Level == string(batch.CreditTurn) {
+		s.Turns = &reward.Turns{Progress: c.GRPO.Credit.Progress}
+	}
+	return s
 }
 
 // ScorerOf is what episodes are scored by. defaults are those of the tools' schemas.

@@ -118,7 +118,9 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	} else if c.Eval.Every > 0 {
 		j.Say("no scenario is in the split validation, so nothing says which checkpoint is best")
 	}
-	err = grpo.Run(ctx, tasks, l.Rollouts(c.Rollout.Temperature), l.Scorer, l.Trainer, l.Policy,
+	scorer := ByTurn(c, l.Scorer)
+	j.Opens(scorer)
+	err = grpo.Run(ctx, tasks, l.Rollouts(c.Rollout.Temperature), scorer, l.Trainer, l.Policy,
 		log, j.Progress(l.Speaker.NumSlots()))
 	l.SayUsers(j.Host)
 	l.SayJudge(j.Host)

@@ -48,6 +48,7 @@ type GRPO struct {
 	Pools           Pools
 	Optimizer       Optimizer
 	Advantage       batch.Advantage
+	Credit          batch.Credit
 	Negative        *float64   // what advantages below 0 are multiplied by; nil is 1
 	Loss            batch.Loss // of the policy's tokens
 	Length          int        // tokens that a loss with a constant normaliser divides by for each episode

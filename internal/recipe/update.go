@@ -17,7 +17,7 @@ func (g GRPO) objective() batch.Objective {
 
 // rows are those of a step: one an episode, with its advantage.
 func (g GRPO) rows(groups []trajectory.Group) (batch.Batch, batch.Stats) {
-	return batch.FromGroups(groups, batch.Options{Advantage: g.Advantage, Negative: g.Negative, Reduction: g.Loss.Reduction(), Length: g.Length, MaskTruncated: g.MaskTruncated,
+	return batch.FromGroups(groups, batch.Options{Advantage: g.Advantage, Credit: g.Credit, Negative: g.Negative, Reduction: g.Loss.Reduction(), Length: g.Length, MaskTruncated: g.MaskTruncated,
 		KeepAlike: g.KL.Beta > 0})
 }
 

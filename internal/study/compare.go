@@ -251,7 +251,7 @@ func (s comparison) arm(ctx context.Context, name string) error {
 		grpo.Pools.Passed = s.episodes.Passed(s.tasks.Train)
 		grpo.Validation = s.episodes.Validation(s.c, s.tasks.Validation)
 		s.Opens(grpo)
-		return grpo.Run(ctx, s.tasks.Train, sampled, s.episodes.Scorer, s.episodes.Trainer, s.episodes.Policy, s.log, s.progress)
+		return grpo.Run(ctx, s.tasks.Train, sampled, job.ByTurn(s.c, s.episodes.Scorer), s.episodes.Trainer, s.episodes.Policy, s.log, s.progress)
 	}
 	return &fault.Error{Code: fault.CodeError, What: "nothing runs this arm", Where: name, Next: "report it: study.Arms names what its switch does not know"}
 }

@@ -66,6 +66,7 @@ type Scorer struct {
 	Overlong *Overlong // nil for none
 	Program  *Program  // of the user's; nil for none
 	Judge    *Judged   // nil for none
+	Turns    *Turns    // divides rewards among turns; nil does not
 }
 
 // Score returns what each member of a group earned, in its order: a sum of the terms that are said of it. An outcome that is not the
@@ -97,5 +98,18 @@ func (r Scorer) Score(ctx context.Context, s *scenario.Scenario, g trajectory.Gr
 			members[i].Reward += m.score * weight
 		}
 	}
-	return scores, nil
+	return scores, r.divide(ctx, s, g, scores)
+}
+
+// divide says of what each turn earned, where that is wanted.
+func (r Scorer) divide(ctx context.Context, s *scenario.Scenario, g trajectory.Group, scores []trajectory.Score) (err error) {
+	for i, t := range g.Trajectories {
+		if r.Turns == nil || len(scores[i].Terms) == 0 {
+			continue
+		}
+		if scores[i].Turns, err = r.Turns.of(ctx, r, s, t, scores[i].Reward); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -22,6 +22,7 @@ type term struct {
 	score func(ctx context.Context, g group) ([]mark, error)
 	// weight is what a score is multiplied by, given what the terms before it earned.
 	weight func(earned float64) float64
+	way    bool // it is said of an episode that has not ended too, and its weight is a constant
 }
 
 // group is what a term sees: the trajectories that have it, at least one.
@@ -56,23 +57,23 @@ func (r Scorer) terms() []term {
 		w = *r.Weights
 	}
 	list := []term{
-		{"checks", hasChecks, each(checks), times(w.Checks)},
-		{"end", always, each(end), times(w.End)},
-		{ExtraTerm, hasGold, each(extra(w.Extra)), func(earned float64) float64 { return 0 - earned }},
-		{"call", hasGold, each(calls), times(w.Call)},
-		{"tool", hasGold, each(func(e episode) mark { return mark{score: toolShare(e)} }), times(w.Tool)},
-		{"repeat", hasCalls, each(repeated), times(w.Repeat)},
-		{"invalid", hasCalls, each(invalid), times(w.Invalid)},
-		{"parse", always, each(parse), times(w.Parse)},
+		{"checks", hasChecks, each(checks), times(w.Checks), false},
+		{"end", always, each(end), times(w.End), false},
+		{ExtraTerm, hasGold, each(extra(w.Extra)), func(earned float64) float64 { return 0 - earned }, false},
+		{"call", hasGold, each(calls), times(w.Call), true},
+		{"tool", hasGold, each(func(e episode) mark { return mark{score: toolShare(e)} }), times(w.Tool), true},
+		{"repeat", hasCalls, each(repeated), times(w.Repeat), true},
+		{"invalid", hasCalls, each(invalid), times(w.Invalid), true},
+		{"parse", always, each(parse), times(w.Parse), true},
 	}
 	if r.Overlong != nil {
-		list = append(list, term{"overlong", always, each(r.Overlong.mark), times(r.Overlong.Weight)})
+		list = append(list, term{"overlong", always, each(r.Overlong.mark), times(r.Overlong.Weight), false})
 	}
 	if r.Program != nil {
-		list = append(list, term{"program", always, r.Program.score, times(r.Program.Weight)})
+		list = append(list, term{"program", always, r.Program.score, times(r.Program.Weight), false})
 	}
 	if r.Judge != nil {
-		list = append(list, term{JudgeTerm, r.Judge.needs, r.Judge.score, times(r.Judge.Weight)})
+		list = append(list, term{JudgeTerm, r.Judge.needs, r.Judge.score, times(r.Judge.Weight), false})
 	}
 	return list
 }

@@ -140,10 +140,12 @@ type Trajectory struct {
 	StopReason  StopReason     `json:"stop_reason"`
 	Error       string         `json:"error,omitempty"`
 	// Stderr is what each server wrote to stderr during the episode: its last 8 KiB, without secrets.
-	Stderr  map[string]string `json:"stderr,omitempty"`
-	Reward  float64           `json:"reward"`
-	Terms   []Term            `json:"terms,omitempty"`
-	Seconds float64           `json:"seconds"`
+	Stderr map[string]string `json:"stderr,omitempty"`
+	Reward float64           `json:"reward"`
+	Terms  []Term            `json:"terms,omitempty"`
+	// TurnRewards are what each turn earned, where rewards are divided among turns.
+	TurnRewards []float64 `json:"turn_rewards,omitempty"`
+	Seconds     float64   `json:"seconds"`
 }
 
 // Row is ids, and for each whether it was sampled (and so may be trained), and its sampler logprob (0 where not sampled).
@@ -240,10 +242,11 @@ func (t *Trajectory) Answer() string {
 
 // Score is what an episode earned. Where its terms are not known, its outcome is another than it ended with, and Error says why.
 type Score struct {
-	Reward  float64 `json:"reward"`
-	Terms   []Term  `json:"terms,omitempty"`
-	Outcome Outcome `json:"outcome,omitempty"`
-	Error   string  `json:"error,omitempty"`
+	Reward  float64   `json:"reward"`
+	Terms   []Term    `json:"terms,omitempty"`
+	Turns   []float64 `json:"turns,omitempty"` // what each turn earned, where that is asked for
+	Outcome Outcome   `json:"outcome,omitempty"`
+	Error   string    `json:"error,omitempty"`
 }
 
 // Group is the trajectories of one scenario under one policy version.
@@ -256,7 +259,7 @@ type Group struct {
 func (g Group) Take(scores []Score) {
 	for i, s := range scores {
 		t := g.Trajectories[i]
-		if t.Reward, t.Terms = s.Reward, s.Terms; s.Outcome != "" {
+		if t.Reward, t.Terms, t.TurnRewards = s.Reward, s.Terms, s.Turns; s.Outcome != "" {
 			t.Outcome, t.Error = s.Outcome, s.Error
 		}
 	}

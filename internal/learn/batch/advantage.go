@@ -24,6 +24,7 @@ const (
 type Earned struct {
 	Rewards []float64
 	Terms   [][]trajectory.Term // of each member
+	Turns   [][]float64         // of each member, what each of its turns earned; nil or empty where that is not known
 }
 
 // epsilon is added to a standard deviation before it divides, as TRL does.

@@ -122,6 +122,7 @@ func (b Batch) Shorten(n int) Batch {
 // Options say how the rows of a GRPO step are made. The zero value is GroupNormalized and the mean over tokens.
 type Options struct {
 	Advantage Advantage
+	Credit    Credit
 	// Negative is what advantages below 0 are multiplied by; nil is 1. At 0 failures are compared with, and not pushed down.
 	Negative  *float64
 	Reduction Reduction
@@ -151,7 +152,7 @@ func FromGroups(groups []trajectory.Group, o Options) (Batch, Stats) {
 				continue
 			}
 			own = append(own, member{t, number, episodes + i})
-			e.Rewards, e.Terms = append(e.Rewards, t.Reward), append(e.Terms, t.Terms)
+			e.Rewards, e.Terms, e.Turns = append(e.Rewards, t.Reward), append(e.Terms, t.Terms), append(e.Turns, t.TurnRewards)
 		}
 		episodes += len(g.Trajectories)
 		stats.Groups++
@@ -159,14 +160,14 @@ func FromGroups(groups []trajectory.Group, o Options) (Batch, Stats) {
 			stats.Empty++
 			continue
 		}
-		if !o.Advantage.spread(e) {
+		if !o.Credit.spread(o.Advantage, e) {
 			stats.ZeroSpread++
 		}
 		earned, members = append(earned, e), append(members, own)
 	}
 	var rows []Sequence
 	numEpisodes, numTokens := 0, 0
-	advantages := o.Advantage.Of(earned)
+	advantages := o.Credit.Of(o.Advantage, earned)
 	for i, own := range members {
 		for j, m := range own {
 			numEpisodes++
@@ -175,7 +176,7 @@ func FromGroups(groups []trajectory.Group, o Options) (Batch, Stats) {
 				continue
 			}
 			numTokens += m.NumSampled()
-			if o.KeepAlike || o.Advantage.spread(earned[i]) {
+			if o.KeepAlike || o.Credit.spread(o.Advantage, earned[i]) {
 				rows = append(rows, m.rows(o.weighed(advantages[i][j]), o.Reduction)...)
 			}
 		}
@@ -185,12 +186,15 @@ func FromGroups(groups []trajectory.Group, o Options) (Batch, Stats) {
 	return b, stats
 }
 
-// weighed is an advantage as the loss has it.
-func (o Options) weighed(advantage float64) float64 {
-	if o.Negative != nil && advantage < 0 {
-		return *o.Negative * advantage
+// weighed are advantages as the loss has them.
+func (o Options) weighed(advantages []float64) []float64 {
+	out := slices.Clone(advantages)
+	for i, a := range out {
+		if o.Negative != nil && a < 0 {
+			out[i] = *o.Negative * a
+		}
 	}
-	return advantage
+	return out
 }
 
 // Split cuts a step into at most n parts of whole groups, each for an optimiser step of its own. Groups are dealt out in turn, so no part has
@@ -226,11 +230,16 @@ type member struct {
 	group, episode int
 }
 
-// rows are those of an episode: what was sampled in each is the same episode's doing.
-func (m member) rows(advantage float64, reduction Reduction) []Sequence {
+// rows are those of an episode: what was sampled in each is the same episode's doing. advantages are those of its turns, or one for all.
+func (m member) rows(advantages []float64, reduction Reduction) []Sequence {
 	var rows []Sequence
+	turn := 0
 	for _, r := range m.Rows() {
-		row := Sequence{IDs: r.IDs, Trained: r.Sampled, SamplerLogprobs: r.Logprobs, Advantages: Even(len(r.IDs), advantage), Group: m.group, Episode: m.episode}
+		row := Sequence{IDs: r.IDs, Trained: r.Sampled, SamplerLogprobs: r.Logprobs, Group: m.group, Episode: m.episode}
+		for i := 0; turn < len(m.Turns) && (i == 0 || m.Turns[turn].Rewrite == ""); i, turn = i+1, turn+1 {
+			t := m.Turns[turn]
+			row.Advantages = append(row.Advantages, Even(len(t.BridgeIDs)+len(t.CompletionIDs), advantages[min(turn, len(advantages)-1)])...)
+		}
 		if w := reduction.weight(m.NumSampled()); w != 1 {
 			row.Weights = Even(len(r.IDs), w)
 		}
