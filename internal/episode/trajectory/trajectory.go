@@ -244,7 +244,7 @@ func (t *Trajectory) Answer() string {
 type Score struct {
 	Reward  float64   `json:"reward"`
 	Terms   []Term    `json:"terms,omitempty"`
-	Turns   []float64 `json:"turns,omitempty"` // what each turn earned, where that is asked for
+	Turns   []float64 `json:"turn_rewards,omitempty"` // what each turn earned, where that is asked for
 	Outcome Outcome   `json:"outcome,omitempty"`
 	Error   string    `json:"error,omitempty"`
 }
