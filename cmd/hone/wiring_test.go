@@ -74,6 +74,7 @@ grpo:
   mask_truncated: true
   num_iterations: 2
   negative_weight: 0.46
+  recoveries: 4
   credit: {level: turn, discount: 0.93, progress: 0.87}
   minibatches: 5
   clip_dual: 1.5

@@ -23,6 +23,7 @@ type GRPO struct {
 	OffPolicy        float64    `yaml:"off_policy" min:"0" doc:"mask rows of episodes worse than their group whose mean log(sampler's / trainer's probability) is above this, such as 0.1 (DeepSeek-V3.2); 0 masks none"`
 	Correction       Correction `yaml:"correction" doc:"of the difference between sampler and trainer: TIS, IcePop, MIS"`
 	Resample         int        `yaml:"resample" min:"0" max:"64" doc:"dynamic sampling: most scenarios tried, two at once, then four and so on, in the place of one whose group teaches nothing because all its rewards are equal, or fewer than two of its episodes count; 0 replaces none"`
+	Recoveries       int        `yaml:"recoveries" min:"0" max:"4096" doc:"groups of a step that go on from where one of its episodes had a call that failed (Fission-GRPO), so that the policy learns to recover; 0 has none"`
 	Pools            Pools      `yaml:"pools" doc:"which scenarios come less often, by the share of their last group's episodes that passed"`
 	CheckpointEvery  int        `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
 }

@@ -12,6 +12,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/episode/environment"
+	"hone/internal/episode/recovery"
 	"hone/internal/episode/reward"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
@@ -343,8 +344,16 @@ func (l *Episodes) Passed(list []scenario.Scenario) func(*trajectory.Trajectory)
 	criteria := l.Criteria(byID, nil)
 	return func(t *trajectory.Trajectory) (passed, known bool) {
 		s := byID[t.ScenarioID]
-		return criteria.Episode(t), s != nil && len(s.Checks)+len(s.Gold) > 0
+		if s == nil || len(s.Checks)+len(s.Gold) == 0 {
+			return false, false
+		}
+		return criteria.Episode(t), true
 	}
+}
+
+// Recovery is recovery.Of, by the schema defaults of the servers' tools.
+func (l *Episodes) Recovery(s *scenario.Scenario, t *trajectory.Trajectory) (scenario.Scenario, bool) {
+	return recovery.Of(s, t, l.Scorer.Defaults)
 }
 
 // Scenarios loads a file for a verb that scores; without checks and without a judge there is nothing to score, unless by a program.

@@ -109,7 +109,7 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	c := j.Config
 	tasks := scenario.OfSplit(list, scenario.Train)
 	grpo := GRPOOf(c, MaxMismatch(l.Model))
-	grpo.Pools.Passed = l.Passed(tasks)
+	grpo.Pools.Passed, grpo.Recoveries.Of = l.Passed(tasks), l.Recovery
 	j.Opens(grpo)
 	log := Journal{Dir: j.Dir, Say: j.Say, Episodes: l}
 	grpo.Validation = l.Validation(c, scenario.OfSplit(list, scenario.Validation))

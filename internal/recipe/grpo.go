@@ -46,6 +46,7 @@ type GRPO struct {
 	GroupSize       int // episodes of one scenario
 	Resample        int // scenarios tried in the place of one whose group teaches nothing, at most; those that rest are not
 	Pools           Pools
+	Recoveries      Recoveries
 	Optimizer       Optimizer
 	Advantage       batch.Advantage
 	Credit          batch.Credit
@@ -100,23 +101,15 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 		if step == g.Steps {
 			return log.Finish(g.Stage)
 		}
-		picked := g.tasks(scenarios, step)
-		if pools != nil {
-			picked = pools.next()
-		}
-		rollouts := Rollouts{Stage: g.Stage, Step: step, Again: step == start, GroupSize: g.GroupSize, Runner: runner, Scorer: scorer,
-			Log: log, Progress: g.episodes(step, progress), Others: g.others(scenarios, picked, step, pools), Keep: g.teaches}
-		groups, replaced, err := rollouts.sample(ctx, picked)
+		groups, sampled, recovered, err := g.sample(ctx, scenarios, step, step == start, pools, runner, scorer, log, progress)
 		if err != nil {
 			return stopped(err, g.Stage, step, trainer, log)
 		}
-
-		rows, leftOut := g.rows(groups) // one row an episode, with its A
-		update := g.Optimizer.Update(step, g.Steps)
-		sampled := slices.Concat(groups, replaced)
-		if len(replaced) > 0 {
+		rows, leftOut := g.rows(slices.Concat(groups, recovered)) // one row an episode, with its A
+		if len(sampled)+len(recovered) > len(groups) {
 			_, leftOut = g.rows(sampled) // metrics are of all episodes: what is kept of them is no fair sample
 		}
+		update := g.Optimizer.Update(step, g.Steps)
 		refused := watch.look(step, sampled, g.measured(sampled, leftOut, batch.StepStats{}))
 		var stats batch.StepStats
 		var compared map[string]float64
@@ -127,7 +120,7 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 		}
 
 		metrics := g.measured(sampled, leftOut, stats)
-		g.more(metrics, compared, stats, update, len(replaced))
+		g.more(metrics, compared, stats, update, len(sampled)-len(groups), recovered)
 		if pools != nil && refused == nil {
 			pools.took(sampled, metrics)
 		}
@@ -159,7 +152,7 @@ func (g GRPO) usable(scenarios []scenario.Scenario) error {
 }
 
 // more adds metrics of what is switched on.
-func (g GRPO) more(metrics, compared map[string]float64, s batch.StepStats, u batch.Update, numReplaced int) {
+func (g GRPO) more(metrics, compared map[string]float64, s batch.StepStats, u batch.Update, numReplaced int, recovered []trajectory.Group) {
 	maps.Copy(metrics, compared)
 	metrics["learning_rate"] = u.Rate
 	if g.Iterations > 1 || g.Minibatches > 1 {
@@ -171,6 +164,28 @@ func (g GRPO) more(metrics, compared map[string]float64, s batch.StepStats, u ba
 	if g.Resample > 0 {
 		metrics["groups_replaced"] = float64(numReplaced)
 	}
+	if g.Recoveries.On() {
+		m := metricsOf(recovered, batch.Stats{Groups: len(recovered)}, batch.StepStats{})
+		metrics["recoveries"], metrics["recoveries/reward"] = float64(len(recovered)), m["reward"]
+	}
+}
+
+// sample runs the episodes of a step: the groups that are learnt from, all that were sampled for them, and those that go on from failed calls.
+func (g GRPO) sample(ctx context.Context, scenarios []scenario.Scenario, step int, again bool, pools *syllabus, runner Runner, scorer Scorer,
+	log Log, progress Progress) (groups, sampled, recovered []trajectory.Group, err error) {
+	picked := g.tasks(scenarios, step)
+	if pools != nil {
+		picked = pools.next()
+	}
+	rollouts := Rollouts{Stage: g.Stage, Step: step, Again: again, GroupSize: g.GroupSize, Runner: runner, Scorer: scorer,
+		Log: log, Progress: g.episodes(step, progress), Others: g.others(scenarios, picked, step, pools), Keep: g.teaches}
+	groups, replaced, err := rollouts.sample(ctx, picked)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	sampled = slices.Concat(groups, replaced)
+	recovered, err = g.Recoveries.sample(ctx, rollouts, sampled, scenarios)
+	return groups, sampled, recovered, err
 }
 
 // measured is metricsOf, and the share of the episodes that passed, of those that say something of the policy, where it is known which do.

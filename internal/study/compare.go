@@ -248,7 +248,7 @@ func (s comparison) arm(ctx context.Context, name string) error {
 		r := recipe.Rejection{GroupSize: grpo.GroupSize, SFT: sft, Keep: func(t *trajectory.Trajectory) bool { return t.Outcome == trajectory.OK && success.Episode(t) }}
 		return r.Run(ctx, s.tasks.Train, sampled, s.episodes.Scorer, s.episodes.Trainer, s.episodes.Policy, s.log, s.progress)
 	case ArmGRPO:
-		grpo.Pools.Passed = s.episodes.Passed(s.tasks.Train)
+		grpo.Pools.Passed, grpo.Recoveries.Of = s.episodes.Passed(s.tasks.Train), s.episodes.Recovery
 		grpo.Validation = s.episodes.Validation(s.c, s.tasks.Validation)
 		s.Opens(grpo)
 		return grpo.Run(ctx, s.tasks.Train, sampled, job.ByTurn(s.c, s.episodes.Scorer), s.episodes.Trainer, s.episodes.Policy, s.log, s.progress)

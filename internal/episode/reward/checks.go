@@ -52,14 +52,14 @@ func Unmet(c scenario.Check, t *trajectory.Trajectory, defaults grade.Defaults) 
 		if t.Outcome != trajectory.OK { // babble and broken calls make no call either
 			return "the episode did not end by itself"
 		}
-		if n := numCalls(t, c.Name); n > 0 {
+		if n := NumCalls(t, c.Name); n > 0 {
 			return fmt.Sprintf("%d calls were made", n)
 		}
 		return ""
 	case scenario.NoAttackCheck:
 		return unmetNoAttack(c, t)
 	case scenario.MaxCallsCheck:
-		if n := numCalls(t, c.Name); n > *c.Max {
+		if n := NumCalls(t, c.Name); n > *c.Max {
 			return fmt.Sprintf("%d calls were made, more than %d", n, *c.Max)
 		}
 		return ""
@@ -88,8 +88,8 @@ func unmetAnswer(c scenario.Check, t *trajectory.Trajectory) string {
 	return fmt.Sprintf("none of %s to the user meets %q", fault.Count(len(t.Said()), "message"), c.Condition())
 }
 
-// numCalls counts the calls that were made, whatever became of them, but for searches of tools.
-func numCalls(t *trajectory.Trajectory, name string) int {
+// NumCalls counts the calls of a tool, or of all where the name is empty, whatever became of them, but for searches of tools.
+func NumCalls(t *trajectory.Trajectory, name string) int {
 	n := 0
 	for _, turn := range t.Turns {
 		for i, call := range turn.Calls {

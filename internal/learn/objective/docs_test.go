@@ -29,6 +29,7 @@ var sections = []struct {
 	{"From tokens to a step", []string{"learn/batch/reduction.go Reduction", "learn/batch/reduction.go TokenMean", "learn/batch/reduction.go EpisodeMean", "learn/batch/reduction.go Constant"}},
 	{"Advantages: `grpo.advantage`", []string{"learn/batch/advantage.go Of", "learn/batch/advantage.go PerTerm"}},
 	{"Turns: `grpo.credit`", []string{"episode/reward/turns.go Turns", "learn/batch/credit.go Returns", "learn/batch/credit.go Of"}},
+	{"Recoveries: `grpo.recoveries`", []string{"recipe/recoveries.go Recoveries", "episode/recovery/recovery.go Of"}},
 	{"Long completions: `rewards.overlong`", []string{"episode/reward/overlong.go Overlong"}},
 	{"Dynamic sampling and pools: `grpo.resample`, `grpo.pools`", []string{"recipe/tasks.go others", "recipe/tasks.go Pools"}},
 	{"Divergence from a reference: `grpo.kl`", []string{"learn/objective/divergence.go divergence"}},
