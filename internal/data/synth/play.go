@@ -67,6 +67,7 @@ type player struct {
 	ledger  *Ledger
 	workers int
 	tool    map[string]*subject
+	renewed *renewed // sessions that are used again; nil: none is
 
 	mu      sync.Mutex
 	lost    int // plays in a row
@@ -161,7 +162,11 @@ func (p *player) stillThere(got *Played) error {
 // alone plays in a session of its own.
 func (p *player) alone(ctx context.Context, x play) *Played {
 	got := &Played{At: time.Now().Unix()}
-	session, err := p.open(ctx, x.Setup)
+	from := p.from
+	if p.renewed != nil && x.Attempt == 0 { // the play that proves has processes of its own
+		from = p.renewed
+	}
+	session, err := p.open(ctx, from, x.Setup)
 	if err != nil {
 		got.Lost = err.Error()
 		return got
@@ -225,8 +230,8 @@ func shortFile(dir, path string) (string, bool) {
 }
 
 // open opens a session in which a setup has been made.
-func (p *player) open(ctx context.Context, setup []Call) (environment.Session, error) {
-	session, err := p.from.Open(ctx, "synth")
+func (p *player) open(ctx context.Context, from environment.Tools, setup []Call) (environment.Session, error) {
+	session, err := from.Open(ctx, "synth")
 	if err != nil {
 		return nil, err
 	}
@@ -330,7 +335,7 @@ func (p *player) common(ctx context.Context, setup []Call, attempt int) (*common
 		c.session = nil
 	}
 	if c.session == nil {
-		session, err := p.open(ctx, setup)
+		session, err := p.open(ctx, p.from, setup)
 		if err != nil {
 			c.mu.Unlock()
 			return nil, err
@@ -382,4 +387,7 @@ func (p *player) close() {
 		}
 	}
 	p.commons = nil
+	if p.renewed != nil {
+		p.renewed.stop()
+	}
 }

@@ -148,6 +148,7 @@ func Run(ctx context.Context, from environment.Tools, tools []Tool, l *Ledger, o
 	if err := m.explore(ctx); err != nil {
 		return nil, err
 	}
+	m.player.renewed = m.renew(m.worlds[0])
 	d := &drafts{maker: m, seen: map[string]bool{}, count: map[string]int{}}
 	drafted := d.first()
 	if m.Teacher != nil {

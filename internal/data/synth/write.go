@@ -308,6 +308,8 @@ func (m *maker) vetted(ctx context.Context, s *scenario.Scenario) ([]string, err
 	trial := m.Trial
 	if m.quiet(s) {
 		trial.Tools = lent{&m.player}
+	} else if m.player.renewed != nil {
+		trial.Tools = m.player.renewed
 	}
 	found, err := trial.Row(ctx, s)
 	if ctx.Err() != nil {

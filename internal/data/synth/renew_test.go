@@ -1,0 +1,207 @@
+package synth
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"hone/internal/chat"
+	"hone/internal/episode/environment"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/episode/vet"
+)
+
+// ledgers is a server with one list of entries. It keeps them in a file of the session's folder, or in memory; and it may hand out
+// numbers that it remembers.
+type ledgers struct {
+	base     string
+	inMemory bool
+	counts   bool
+
+	mu    sync.Mutex
+	opens int
+}
+
+type book struct {
+	of      *ledgers
+	dir     string
+	entries []string
+	count   int
+}
+
+func (l *ledgers) Open(context.Context, string, ...environment.Template) (environment.Session, error) {
+	dir, err := os.MkdirTemp(l.base, "")
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.opens++
+	return &book{of: l, dir: dir}, nil
+}
+
+func (b *book) Dir(string) string { return b.dir }
+func (b *book) Close() error      { return os.RemoveAll(b.dir) }
+
+func (b *book) all() (list []string) {
+	if b.of.inMemory {
+		return b.entries
+	}
+	text, err := os.ReadFile(filepath.Join(b.dir, "book.json"))
+	if err == nil {
+		_ = json.Unmarshal(text, &list)
+	}
+	return list
+}
+
+func (b *book) answer(c chat.ToolCall) (string, error) {
+	var given struct{ Title string }
+	if err := json.Unmarshal([]byte(c.Arguments), &given); err != nil {
+		return "", err
+	}
+	switch c.Name {
+	case "list_entries":
+		text, err := json.Marshal(map[string]any{"entries": append([]string{}, b.all()...)})
+		return string(text), err
+	case "add_entry":
+		if given.Title == "" {
+			return "", errors.New("no title")
+		}
+		b.entries = append(b.all(), given.Title)
+		b.count++
+		text, err := json.Marshal(b.entries)
+		if err == nil && !b.of.inMemory {
+			err = os.WriteFile(filepath.Join(b.dir, "book.json"), text, 0o600)
+		}
+		if b.of.counts {
+			return fmt.Sprintf(`{"added": %q, "number": %d}`, given.Title, b.count), err
+		}
+		return fmt.Sprintf(`{"added": %q}`, given.Title), err
+	}
+	return fmt.Sprintf(`{"length": %d}`, len(given.Title)), nil
+}
+
+func (b *book) Call(ctx context.Context, calls []chat.ToolCall) (results []trajectory.ToolResult) {
+	for _, c := range calls {
+		results = append(results, b.Probe(ctx, c))
+	}
+	return results
+}
+
+func (b *book) Probe(_ context.Context, c chat.ToolCall) trajectory.ToolResult {
+	text, err := b.answer(c)
+	if err != nil {
+		return trajectory.ToolResult{Call: c, Status: trajectory.CallToolError, Text: err.Error()}
+	}
+	return trajectory.ToolResult{Call: c, Status: trajectory.CallOK, Text: text}
+}
+
+func bookTools() []Tool {
+	title := `{"type":"object","properties":{"title":{"type":"string"}},"required":["title"]}`
+	tools := []Tool{tool("list_entries", "List all entries.", none), tool("add_entry", "Add an entry.", title), tool("measure_title", "Measure the length of a title.", title)}
+	for i := range tools {
+		tools[i].Server = "book"
+	}
+	return tools
+}
+
+// Of a server whose state is in its folder, few processes do for many plays, and the scenarios are those of a process for each.
+func TestSessionsAreRenewed(t *testing.T) {
+	made := func(l *ledgers, n int) *Result {
+		l.base = t.TempDir()
+		o := Options{N: n, Seed: 3, Workers: 2, Version: "test", Trial: vet.Trial{Tools: l}}
+		got, err := Run(t.Context(), l, bookTools(), ledgerIn(t, filepath.Join(t.TempDir(), "work.jsonl")), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	few, many, alone := &ledgers{}, &ledgers{}, &ledgers{inMemory: true}
+	made(few, 20)
+	got, want := made(many, 60), made(alone, 60)
+	if len(got.Scenarios) < 40 || len(want.Scenarios) < 40 {
+		t.Fatalf("%d and %d scenarios", len(got.Scenarios), len(want.Scenarios))
+	}
+	// What is in memory is seen, and then each play has a process of its own: so both are made of the same plays.
+	if a, b := calls(got.Scenarios), calls(want.Scenarios); !slices.Equal(a, b) {
+		t.Errorf("with sessions used again\n%v\nwithout\n%v", a, b)
+	}
+	if many.opens >= alone.opens*2/3 {
+		t.Errorf("%d sessions were opened, %d where each play has its own", many.opens, alone.opens)
+	}
+	// Numbers that a process remembers are no answers to ask for: the proving play has a new process.
+	counting := &ledgers{counts: true}
+	for _, s := range made(counting, 40).Scenarios {
+		for _, c := range s.Checks {
+			if c.Type == scenario.AnswerCheck && c.Equals != nil && s.Gold[len(s.Gold)-1].Name == "add_entry" && *c.Equals != "1" {
+				t.Errorf("%s asks for %q", s.Task, *c.Equals)
+			}
+		}
+	}
+}
+
+func calls(list []scenario.Scenario) (out []string) {
+	for _, s := range list {
+		checks, _ := json.Marshal(s.Checks)
+		gold, _ := json.Marshal(s.Gold)
+		out = append(out, string(gold)+string(checks))
+	}
+	return out
+}
+
+// A folder is put back whatever became of it, and nothing outside it is touched.
+func TestFolderIsPutBack(t *testing.T) {
+	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "outside.txt")
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(outside, "mine")
+	for _, path := range []string{"a.txt", "b/c.txt", "b/d.txt", "empty.txt"} {
+		text := path
+		if path == "empty.txt" {
+			text = ""
+		}
+		write(filepath.Join(dir, path), text)
+	}
+	before, ok := readFolder(dir)
+	if !ok || len(before) != 5 {
+		t.Fatalf("%v %v", before, ok)
+	}
+	write(filepath.Join(dir, "a.txt"), "changed")
+	write(filepath.Join(dir, "new/deep/x.txt"), "new")
+	for _, err := range []error{os.RemoveAll(filepath.Join(dir, "b")), os.Symlink(outside, filepath.Join(dir, "b")), os.Remove(filepath.Join(dir, "empty.txt")),
+		os.Symlink(outside, filepath.Join(dir, "empty.txt"))} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := before.putBack(dir); err != nil {
+		t.Fatal(err)
+	}
+	after, ok := readFolder(dir)
+	if !ok || len(after) != len(before) || string(after["a.txt"]) != "a.txt" || string(after["b/d.txt"]) != "b/d.txt" || string(after["empty.txt"]) != "" {
+		t.Errorf("%q", after)
+	}
+	if text, _ := os.ReadFile(outside); string(text) != "mine" {
+		t.Errorf("outside holds %q", text)
+	}
+	if err := os.Symlink(outside, filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := readFolder(dir); ok {
+		t.Error("a folder with a link is taken for one that can be put back")
+	}
+}
