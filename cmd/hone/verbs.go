@@ -15,6 +15,7 @@ func (a *app) verbs() job.Verbs {
 	return job.Verbs{
 		{Name: "collect", Finished: job.AllFinished}, // which scenarios it is given is not kept
 		{Name: "sft", Finished: job.HasAdapter, Resume: job.ResumeSFT},
+		{Name: "dpo", Finished: job.HasAdapter, Resume: job.ResumeDPO},
 		{Name: "train", Finished: job.HasAdapter, Resume: job.ResumeTrain},
 		{Name: "eval", Finished: job.EvaluationEnded, Resume: a.resumeEval},
 		{Name: revise.TrainVerb, Finished: job.HasAdapter, Resume: revise.Resume},

@@ -44,7 +44,7 @@ import (
 
 // learning is what recipes and the trainer were handed.
 func (w wired) learning() []acting {
-	g, s := last[recipe.GRPO](w, "train"), last[recipe.SFT](w, "sft")
+	g, s, d := last[recipe.GRPO](w, "train"), last[recipe.SFT](w, "sft"), last[recipe.DPO](w, "dpo")
 	t, state := last[train.Options](w, "train"), last[train.State](w, "train")
 	lora := model.LoRA{Rank: 3, Alpha: 7, RankStabilized: true, Targets: []string{"q_proj", "up_proj"},
 		RankPattern: []model.Pattern[int]{{Pattern: "up_proj", Value: 5}}, AlphaPattern: []model.Pattern[float64]{{Pattern: "q_proj", Value: 9}}}
@@ -79,6 +79,14 @@ func (w wired) learning() []acting {
 		{"sft.optimizer.beta1", s.Optimizer.Adam.Beta1, 0.14}, {"sft.optimizer.beta2", s.Optimizer.Adam.Beta2, 0.15},
 		{"sft.optimizer.epsilon", s.Optimizer.Adam.Epsilon, 0.0016}, {"sft.optimizer.weight_decay", s.Optimizer.Adam.WeightDecay, 0.17},
 		{"seed", s.Seed, uint64(7001)},
+
+		{"dpo.epochs", d.SFT.Epochs, 3}, {"dpo.batch_size", d.SFT.BatchSize, 2}, {"dpo.checkpoint_every", d.SFT.CheckpointEvery, 29},
+		{"dpo.optimizer.learning_rate", d.SFT.Optimizer.LearningRate, 0.041}, {"dpo.optimizer.max_grad_norm", d.SFT.Optimizer.MaxGradNorm, 0.42},
+		{"dpo.optimizer.schedule", d.SFT.Optimizer.Schedule.Decay, recipe.Cosine}, {"dpo.optimizer.warmup", d.SFT.Optimizer.Schedule.Warmup, 0.43},
+		{"dpo.optimizer.beta1", d.SFT.Optimizer.Adam.Beta1, 0.44}, {"dpo.optimizer.beta2", d.SFT.Optimizer.Adam.Beta2, 0.45},
+		{"dpo.optimizer.epsilon", d.SFT.Optimizer.Adam.Epsilon, 0.0046}, {"dpo.optimizer.weight_decay", d.SFT.Optimizer.Adam.WeightDecay, 0.47},
+		{"dpo.loss", d.Preference.Loss, batch.PreferenceSigmoidNorm}, {"dpo.beta", d.Preference.Beta, 1.9}, {"dpo.label_smoothing", d.Preference.LabelSmoothing, 0.048},
+		{"dpo.rpo_alpha", d.Preference.Alpha, 0.049}, {"seed", d.SFT.Seed, uint64(7001)}, {"(dpo's adapter)", last[train.Options](w, "dpo").LoRA, lora},
 
 		{"lora.rank", t.LoRA.Rank, lora.Rank}, {"lora.alpha", t.LoRA.Alpha, lora.Alpha}, {"lora.rslora", t.LoRA.RankStabilized, true},
 		{"lora.target_modules", t.LoRA.Targets, lora.Targets}, {"lora.rank_pattern", t.LoRA.RankPattern, lora.RankPattern},

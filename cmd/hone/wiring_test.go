@@ -63,6 +63,15 @@ sft:
   eval_every: 18
   patience: 20
   checkpoint_every: 19
+dpo:
+  optimizer: {learning_rate: 0.041, max_grad_norm: 0.42, schedule: cosine, warmup: 0.43, beta1: 0.44, beta2: 0.45, epsilon: 0.0046, weight_decay: 0.47}
+  epochs: 3
+  batch_size: 2
+  loss: sigmoid_norm
+  beta: 1.9
+  label_smoothing: 0.048
+  rpo_alpha: 0.049
+  checkpoint_every: 29
 grpo:
   optimizer: {learning_rate: 0.021, max_grad_norm: 0.22, schedule: constant, warmup: 0.23, beta1: 0.24, beta2: 0.25, epsilon: 0.0026, weight_decay: 0.27}
   steps: 1
@@ -152,7 +161,7 @@ func wire(t *testing.T) wired {
 		})
 	server := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
 	t.Cleanup(server.Close)
-	workFolder(t, map[string]string{"hone.yaml": unusual + fmt.Sprintf("providers: {rival: {url: %q, episodes: 3, prices: {m: {prompt: 3, completion: 5}}}}\n", w.rival.painter()), "ours.json": oursJSON, "say.jsonl": sayings, "judge.sh": judgeSh,
+	workFolder(t, map[string]string{"hone.yaml": unusual + fmt.Sprintf("providers: {rival: {url: %q, episodes: 3, prices: {m: {prompt: 3, completion: 5}}}}\n", w.rival.painter()), "ours.json": oursJSON, "say.jsonl": sayings, "pairs.jsonl": preferences, "judge.sh": judgeSh,
 		"servers.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}, "pub": {"url": "http://127.0.0.1:1/"}}}`, server.URL)})
 	if err := os.Chmod("judge.sh", 0o700); err != nil {
 		t.Fatal(err)
@@ -163,7 +172,7 @@ func wire(t *testing.T) wired {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"train", "--output-dir", "trained"}, {"sft", "--data", "say.jsonl", "--output-dir", "tuned"}, {"eval", "--compare", "rival/m,base", "--output-dir", "evaluated"},
+		{"train", "--output-dir", "trained"}, {"sft", "--data", "say.jsonl", "--output-dir", "tuned"}, {"dpo", "--data", "pairs.jsonl", "--output-dir", "preferred"}, {"eval", "--compare", "rival/m,base", "--output-dir", "evaluated"},
 		{"collect", "--endpoint", w.painter(), "--model", "m", "--output-dir", "collected"}, {"demo", "--dry-run"},
 	} {
 		var said bytes.Buffer

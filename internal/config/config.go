@@ -23,8 +23,9 @@ type Config struct {
 	Rollout   Rollout   `yaml:"rollout" doc:"how one episode is run"`
 	Rewards   Rewards   `yaml:"rewards" doc:"what an episode earns: a sum of terms"`
 	Judge     Judge     `yaml:"judge" doc:"a model that scores what no rule can"`
-	LoRA      LoRA      `yaml:"lora" doc:"shape of the adapter that sft and train begin with"`
+	LoRA      LoRA      `yaml:"lora" doc:"shape of the adapter that sft, dpo and train begin with"`
 	SFT       SFT       `yaml:"sft" doc:"supervised fine-tuning"`
+	DPO       DPO       `yaml:"dpo" doc:"direct preference optimisation, on pairs"`
 	GRPO      GRPO      `yaml:"grpo" doc:"reinforcement learning on groups of trajectories"`
 	Eval      Eval      `yaml:"eval" doc:"evaluation"`
 	Engine    Engine    `yaml:"engine" doc:"what the tensors run on"`
@@ -124,6 +125,19 @@ type SFT struct {
 	CheckpointEvery int `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
 }
 
+// DPO is direct preference optimisation on pairs; batch.Preference has the formulas.
+type DPO struct {
+	Optimizer      Optimizer `yaml:"optimizer" doc:"Adam"`
+	Epochs         int       `yaml:"epochs" min:"1" doc:"passes over the pairs"`
+	BatchSize      int       `yaml:"batch_size" min:"1" doc:"pairs of one step"`
+	Loss           string    `yaml:"loss" enum:"sigmoid,sigmoid_norm" doc:"of a pair: sigmoid is DPO's; sigmoid_norm takes means over the tokens of each side, so that long ones weigh no more, and wants a beta of about 2"`
+	Beta           float64   `yaml:"beta" min:"1e-6" max:"100" doc:"how far the policy may leave the one it began as: less is farther"`
+	LabelSmoothing float64   `yaml:"label_smoothing" min:"0" max:"0.49" doc:"share of the pairs that are thought to be the wrong way round"`
+	RPOAlpha       float64   `yaml:"rpo_alpha" min:"0" max:"100" doc:"weight of the likelihood of the preferred sides, which is added to the loss; 0 adds none"`
+
+	CheckpointEvery int `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
+}
+
 // Engine says what the tensors run on.
 type Engine struct {
 	Backend      string `yaml:"backend" enum:"auto,cuda,cpu,go" doc:"cuda and cpu are XLA plug-ins, go needs none and is slow, auto takes the named or installed plug-in"`
@@ -162,6 +176,7 @@ func Default() Config {
 			Optimizer: defaultOptimizer(2e-4),
 			Epochs:    1, BatchSize: 16, Unroll: "whole", CheckpointEvery: 10,
 		},
+		DPO: DPO{Optimizer: defaultOptimizer(2e-5), Epochs: 1, BatchSize: 8, Loss: "sigmoid", Beta: 0.1, CheckpointEvery: 10},
 		GRPO: GRPO{
 			Optimizer: defaultOptimizer(2e-5),
 			Steps:     100, GroupSize: 8, ScenariosPerStep: 8,

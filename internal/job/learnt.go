@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"hone/internal/chat"
+	"hone/internal/data/dataset"
 	"hone/internal/data/formats"
 	"hone/internal/data/near"
 	"hone/internal/data/overlap"
@@ -58,6 +59,8 @@ func (l *Learnt) read(folder string) (earlier string) {
 		err = l.scenarios(dir)
 	case "sft":
 		err = l.conversations(dir)
+	case "dpo":
+		err = l.pairs(dir)
 	case "demo", "demo learn":
 		err = l.demo(dir)
 	default:
@@ -134,6 +137,17 @@ func (l *Learnt) conversations(dir string) error {
 		l.calledIn(r.Messages)
 	}
 	l.sources = append(l.sources, saidIn(rows, dir)...)
+	return err
+}
+
+// pairs are learnt from on both sides.
+func (l *Learnt) pairs(dir string) error {
+	list, _, err := formats.LoadPairs([]string{filepath.Join(dir, PairsFile)})
+	for _, r := range (pairs{list: list}).rows() {
+		l.tasks[r.Task()] = true
+		l.calledIn(r.Messages)
+		l.sources = append(l.sources, saidIn([]dataset.Row{r}, dir)...)
+	}
 	return err
 }
 

@@ -82,6 +82,13 @@ func SFTOf(c config.Config) recipe.SFT {
 		CheckpointEvery: c.SFT.CheckpointEvery, Seed: c.Seed, EvalEvery: c.SFT.EvalEvery, Patience: c.SFT.Patience}
 }
 
+// DPOOf is the stage of DPO that the configuration describes.
+func DPOOf(c config.Config) recipe.DPO {
+	d := c.DPO
+	return recipe.DPO{SFT: recipe.SFT{Stage: "dpo", Epochs: d.Epochs, BatchSize: d.BatchSize, Optimizer: OptimizerOf(d.Optimizer), CheckpointEvery: d.CheckpointEvery, Seed: c.Seed},
+		Preference: batch.Preference{Loss: batch.PreferenceLoss(d.Loss), Beta: d.Beta, LabelSmoothing: d.LabelSmoothing, Alpha: d.RPOAlpha}}
+}
+
 // IntervalsOf says how the intervals of a report are computed.
 func IntervalsOf(c config.Config) eval.Bootstrap {
 	return eval.Bootstrap{Level: c.Eval.Confidence, Seed: c.Seed}

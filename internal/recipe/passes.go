@@ -14,7 +14,9 @@ import (
 // learner is what passes over examples differ in.
 type learner struct {
 	trainer Trainer
-	// gradient computes that of the picked examples, and what there is to tell of them under names of their own.
+	// begin prepares steps, of a stage that begins afresh or of one that goes on; nil: there is nothing to prepare.
+	begin func(ctx context.Context, fresh bool) error
+	// gradient computes that of the picked examples, and what there is to tell of them, whose names come before those of the step.
 	gradient func(ctx context.Context, picked []int) (batch.StepStats, map[string]float64, error)
 	// measure tells how good the policy is on what is held out, its loss as eval_loss; nil: nothing is.
 	measure func(ctx context.Context) (map[string]float64, error)
@@ -38,6 +40,9 @@ func (s SFT) run(ctx context.Context, n int, l learner, publisher Publisher, log
 			Next: "give at least one row, and one step"}
 	}
 	start, err := resume(s.Stage, l.trainer, log)
+	if err == nil && l.begin != nil {
+		err = l.begin(ctx, start == 0)
+	}
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,8 @@ const (
 	ColumnSamplerLogprobs Column = "sampler_logprobs"
 	// ColumnReferenceLogprobs are those of the policy that a divergence is taken from, at the sampling temperature.
 	ColumnReferenceLogprobs Column = "reference_logprobs"
+	// ColumnSlopes are derivatives of a step's loss by each token's logprob (Preference).
+	ColumnSlopes Column = "slopes"
 )
 
 // Column returns a column, as long as the row; nil where the row has none of that name.

@@ -22,9 +22,11 @@ const (
 	LossDrGRPO     Loss = "dr_grpo"
 	LossGSPO       Loss = "gspo"
 	LossCISPO      Loss = "cispo"
+	// LossPreference is that of pairs, whose slopes are a column. It is none of Losses, since its rows are not of episodes.
+	LossPreference Loss = "dpo"
 )
 
-// Losses lists them.
+// Losses lists those of demonstrations and episodes.
 func Losses() []Loss {
 	return []Loss{LossLikelihood, LossDAPO, LossGRPO, LossBNPO, LossDrGRPO, LossGSPO, LossCISPO}
 }

@@ -26,6 +26,7 @@ var sections = []struct {
 	{"One ratio for each row: `gspo`", []string{"learn/objective/gspo.go gspo"}},
 	{"A clipped weight: `cispo`", []string{"learn/objective/cispo.go cispo"}},
 	{"Demonstrations", []string{"learn/objective/likelihood.go likelihood"}},
+	{"Pairs: `dpo`", []string{"learn/objective/preference.go preference", "learn/batch/preference.go Preference"}},
 	{"From tokens to a step", []string{"learn/batch/reduction.go Reduction", "learn/batch/reduction.go TokenMean", "learn/batch/reduction.go EpisodeMean", "learn/batch/reduction.go Constant"}},
 	{"Advantages: `grpo.advantage`", []string{"learn/batch/advantage.go Of", "learn/batch/advantage.go PerTerm"}},
 	{"Turns: `grpo.credit`", []string{"episode/reward/turns.go Turns", "learn/batch/credit.go Returns", "learn/batch/credit.go Of"}},
@@ -39,7 +40,7 @@ var sections = []struct {
 
 const opening = `# Objectives
 
-What a step of GRPO minimises, by the keys of ` + "`hone.yaml`" + `. This page is made from the docstrings of the code
+What a step of GRPO, SFT or DPO minimises, by the keys of ` + "`hone.yaml`" + `. This page is made from the docstrings of the code
 (` + "`go test ./internal/learn/objective -run TestDocs -update`" + `). Each formula has a reference in float64 beside its graph.
 Tests hold both to numbers that were worked by hand, and to those of TRL 1.16, where TRL has the formula
 (` + "`testdata/reference/make_trl.py`" + `, to 1e-6, gradients too).

@@ -50,6 +50,8 @@ func Of(o batch.Objective) (Objective, error) {
 	switch o.Loss {
 	case batch.LossLikelihood:
 		return likelihood{}, nil
+	case batch.LossPreference:
+		return preference{}, nil
 	case batch.LossDAPO, batch.LossGRPO, batch.LossBNPO, batch.LossDrGRPO: // they differ by their reduction
 		of = clipped{o.Clip}
 	case batch.LossGSPO:

@@ -23,15 +23,16 @@ func TestReferencesByHand(t *testing.T) {
 		want, slope       float64
 	}{
 		{batch.LossLikelihood, 0, 0.5, 0.1, 7, math.Ln2, -1},
-		{batch.LossDAPO, 0, 0.3, 0.3, 2, -2, -2},      // r 1:    min(2, 2)
-		{batch.LossDAPO, 0, 0.55, 0.5, 1, -1.1, -1.1}, // r 1.1:  inside both bounds, min(1.1, 1.1)
-		{batch.LossDAPO, 0, 0.55, 0.5, -1, 1.1, 1.1},  //         min(-1.1, -1.1)
-		{batch.LossDAPO, 0, 0.75, 0.5, 1, -1.28, 0},   // r 1.5:  above the bound, min(1.5, 1.28): clipped, no more to gain
-		{batch.LossDAPO, 0, 0.75, 0.5, -1, 1.5, 1.5},  //         min(-1.5, -1.28): not clipped
-		{batch.LossDAPO, 0, 0.1, 0.05, 0.5, -.64, 0},  // r 2:    min(1, 0.64)
-		{batch.LossDAPO, 0, 0.25, 0.5, 1, -0.5, -0.5}, // r 0.5:  below the bound, min(0.5, 0.8): not clipped
-		{batch.LossDAPO, 0, 0.25, 0.5, -1, 0.8, 0},    //         min(-0.5, -0.8): clipped, no more to gain
-		{batch.LossDAPO, 0, 0.3, 0.4, -3, 2.4, 0},     // r 0.75: min(-2.25, -2.4)
+		{batch.LossPreference, 0, 0.5, math.Exp(0.25), 0, -0.25 * math.Ln2, 0.25}, // the column is the slope
+		{batch.LossDAPO, 0, 0.3, 0.3, 2, -2, -2},                                  // r 1:    min(2, 2)
+		{batch.LossDAPO, 0, 0.55, 0.5, 1, -1.1, -1.1},                             // r 1.1:  inside both bounds, min(1.1, 1.1)
+		{batch.LossDAPO, 0, 0.55, 0.5, -1, 1.1, 1.1},                              //         min(-1.1, -1.1)
+		{batch.LossDAPO, 0, 0.75, 0.5, 1, -1.28, 0},                               // r 1.5:  above the bound, min(1.5, 1.28): clipped, no more to gain
+		{batch.LossDAPO, 0, 0.75, 0.5, -1, 1.5, 1.5},                              //         min(-1.5, -1.28): not clipped
+		{batch.LossDAPO, 0, 0.1, 0.05, 0.5, -.64, 0},                              // r 2:    min(1, 0.64)
+		{batch.LossDAPO, 0, 0.25, 0.5, 1, -0.5, -0.5},                             // r 0.5:  below the bound, min(0.5, 0.8): not clipped
+		{batch.LossDAPO, 0, 0.25, 0.5, -1, 0.8, 0},                                //         min(-0.5, -0.8): clipped, no more to gain
+		{batch.LossDAPO, 0, 0.3, 0.4, -3, 2.4, 0},                                 // r 0.75: min(-2.25, -2.4)
 		{batch.LossDAPO, 0, 0.9, 0.1, 0, 0, 0},
 		{batch.LossDAPO, 3, 0.8, 0.1, -2, 6, 0},     // r 8:    min(min(8, 3) * -2, 1.28 * -2), the bound of negative advantages
 		{batch.LossDAPO, 3, 0.8, 0.4, -2, 4, 4},     // r 2:    below that bound
@@ -123,7 +124,7 @@ func off(bound float64) batch.Objective {
 
 // all are objectives with each graph that there is, but for their numbers.
 func all() (list []batch.Objective) {
-	for _, loss := range []batch.Loss{batch.LossLikelihood, batch.LossDAPO, batch.LossGSPO, batch.LossCISPO} {
+	for _, loss := range []batch.Loss{batch.LossLikelihood, batch.LossPreference, batch.LossDAPO, batch.LossGSPO, batch.LossCISPO} {
 		list = append(list, batch.Objective{Loss: loss})
 	}
 	for _, loss := range []batch.Loss{batch.LossDAPO, batch.LossGSPO} {

@@ -5,7 +5,6 @@ package train
 import (
 	"cmp"
 	"fmt"
-	"slices"
 
 	. "github.com/gomlx/gomlx/core/graph"
 
@@ -29,7 +28,7 @@ func (t *Trainer) goalOf(o batch.Objective, rows []batch.Sequence) (goal, error)
 		return goal{}, err
 	}
 	g := goal{Objective: loss, settings: o, columns: loss.Columns(), dropout: t.dropout}
-	if slices.Contains(g.columns, batch.ColumnOldLogprobs) {
+	if len(g.columns) > 0 {
 		g.dropout = 0
 	}
 	for i, r := range rows {

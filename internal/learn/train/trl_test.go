@@ -31,6 +31,20 @@ type steps struct {
 		}
 		EvalLoss []float64 `json:"eval_loss"`
 	}
+	DPO []struct {
+		taken
+		Settings struct {
+			Loss           batch.PreferenceLoss
+			Beta           float64
+			LabelSmoothing float64 `json:"label_smoothing"`
+			RPOAlpha       float64 `json:"rpo_alpha"`
+		}
+		Pairs []struct {
+			Prompt   []int32 `json:"prompt_ids"`
+			Chosen   []int32 `json:"chosen_ids"`
+			Rejected []int32 `json:"rejected_ids"`
+		}
+	}
 	GRPO []struct {
 		taken
 		Size     int
@@ -100,14 +114,18 @@ func (m matrices) flat(t *testing.T) []float32 {
 }
 
 // onTheModelOfTRL runs a test on each device with a trainer whose adapter is the one that TRL began with.
-func onTheModelOfTRL(t *testing.T, s steps, test func(t *testing.T, fresh func() *train.Trainer)) {
+func onTheModelOfTRL(t *testing.T, s steps, test func(t *testing.T, of steps, fresh func() *train.Trainer)) {
 	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
 		spec := learntest.Spec()
 		weights := learntest.Weights(t, e, spec)
-		test(t, func() *train.Trainer {
+		of := s
+		if !e.PureGo() { // programs take seconds to compile
+			of.DPO, of.GRPO = s.DPO[3:], s.GRPO[1:2]
+		}
+		test(t, of, func() *train.Trainer {
 			state := train.NewState(spec, learntest.LoRA(), 1)
 			state.Adapter = s.Before.flat(t)
-			tr, err := train.New(e, spec, weights, state, train.Options{LoRA: learntest.LoRA(), MicroBatch: 4, RowMultiple: 32})
+			tr, err := train.New(e, spec, weights, state, train.Options{LoRA: learntest.LoRA(), MicroBatch: 4, RowMultiple: 64, MaxPrefix: 6})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -209,7 +227,7 @@ func TestSFTIsTRLs(t *testing.T) {
 			held = append(held, row)
 		}
 	}
-	onTheModelOfTRL(t, s, func(t *testing.T, fresh func() *train.Trainer) {
+	onTheModelOfTRL(t, s, func(t *testing.T, s steps, fresh func() *train.Trainer) {
 		tr, log := fresh(), newKeeping()
 		sft := recipe.SFT{Stage: "sft", Epochs: s.SFT.Epochs, BatchSize: s.SFT.BatchSize, Optimizer: s.SFT.optimizer(recipe.Linear), Seed: s.SFT.Seed,
 			Held: held, EvalEvery: 5}
@@ -223,6 +241,35 @@ func TestSFTIsTRLs(t *testing.T) {
 			}
 		}
 		isTRLs(t, "20 steps", tr, s.Before, s.SFT.After)
+	})
+}
+
+// Twelve steps of DPO have the losses, gradients, rewards and logprobs of TRL's DPOTrainer, and end with its adapter; the reference is the
+// adapter at the start.
+func TestDPOIsTRLs(t *testing.T) {
+	s := readSteps(t)
+	if len(s.DPO) < 4 {
+		t.Fatal(len(s.DPO))
+	}
+	onTheModelOfTRL(t, s, func(t *testing.T, s steps, fresh func() *train.Trainer) {
+		for _, g := range s.DPO {
+			row := func(prompt, completion []int32) []batch.Sequence {
+				return []batch.Sequence{{IDs: slices.Concat(prompt, completion), Trained: append(make([]bool, len(prompt)), slices.Repeat([]bool{true}, len(completion))...)}}
+			}
+			var pairs []recipe.PreferencePair
+			for _, p := range g.Pairs {
+				pairs = append(pairs, recipe.PreferencePair{Chosen: row(p.Prompt, p.Chosen), Rejected: row(p.Prompt, p.Rejected)})
+			}
+			o := g.Settings
+			tr, log := fresh(), newKeeping()
+			dpo := recipe.DPO{SFT: recipe.SFT{Stage: "dpo", Epochs: g.Epochs, BatchSize: g.BatchSize, Optimizer: g.optimizer(recipe.Linear), Seed: g.Seed},
+				Preference: batch.Preference{Loss: o.Loss, Beta: o.Beta, LabelSmoothing: o.LabelSmoothing, Alpha: o.RPOAlpha}}
+			if err := dpo.Run(context.Background(), pairs, tr, nil, log, silent); err != nil {
+				t.Fatal(err)
+			}
+			g.areTRLs(t, log, "dpo")
+			isTRLs(t, fmt.Sprintf("%+v, 12 steps", o), tr, s.Before, g.After)
+		}
 	})
 }
 
@@ -286,7 +333,7 @@ func (held) Policies() (string, []string, error) { return "x", []string{"x"}, ni
 // whose episodes are all alike, a divergence from the adapter at the start, a temperature, and two optimiser steps on a batch.
 func TestGRPOIsTRLs(t *testing.T) {
 	s := readSteps(t)
-	onTheModelOfTRL(t, s, func(t *testing.T, fresh func() *train.Trainer) {
+	onTheModelOfTRL(t, s, func(t *testing.T, s steps, fresh func() *train.Trainer) {
 		for _, g := range s.GRPO {
 			name := fmt.Sprintf("%+v", g.Settings)
 			tr, log := fresh(), newKeeping()

@@ -1,0 +1,231 @@
+package job
+
+import (
+	"context"
+	"path/filepath"
+
+	"hone/internal/basemodel"
+	"hone/internal/config"
+	"hone/internal/data/dataset"
+	"hone/internal/data/formats"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/learn/batch"
+	"hone/internal/learn/engine"
+	"hone/internal/recipe"
+	"hone/internal/run"
+	"hone/internal/toolset"
+)
+
+// PairsFile is the pairs that a run of hone dpo learns from.
+const PairsFile = "pairs.jsonl"
+
+// ResumeDPO goes on with a stopped run of hone dpo.
+func ResumeDPO(ctx context.Context, e Env, path string, b Begun, _ toolset.Source) error {
+	j := &Job{Env: e, Verb: "dpo", Path: path, Kept: b.Flags}
+	defer j.Close()
+	if err := j.GoOn(); err != nil {
+		return err
+	}
+	p, err := readPairs(e.Host, filepath.Join(path, PairsFile))
+	if err == nil {
+		err = toolset.RefuseFindings(j.Host, p.conversations().LintTools(p.rows()), j.Kept.AllowFindings)
+	}
+	if err != nil {
+		return err
+	}
+	return j.DPO(ctx, p)
+}
+
+// DPO is what hone dpo does.
+func (e Env) DPO(ctx context.Context, c config.Config, a SFTAsked) error {
+	if a.Data == "" {
+		return &fault.Error{Code: fault.CodeUsage, What: "no pairs to learn from", Next: "name a file with --data; hone curate export --to pairs makes one of traces"}
+	}
+	if err := e.Free(a.Output); err != nil {
+		return err
+	}
+	p, err := readPairs(e.Host, a.Data)
+	if err == nil {
+		c, err = e.startFrom(c, a.LoRA, a.Adapter, a.Base)
+	}
+	if err == nil {
+		err = toolset.RefuseFindings(e.Host, p.conversations().LintTools(p.rows()), a.AllowFindings)
+	}
+	if err != nil {
+		return err
+	}
+	j := &Job{Env: e, Verb: "dpo", Path: a.Output, Config: c, Kept: Kept{Adapter: a.Adapter, AllowFindings: a.AllowFindings}}
+	defer j.Close()
+	if e.DryRun {
+		return j.rehearseDPO(p)
+	}
+	return j.DPO(ctx, p)
+}
+
+// pairs are those of a data file or folder that may be learnt from.
+type pairs struct {
+	path string
+	list []formats.Pair
+}
+
+func readPairs(h *host.Host, path string) (pairs, error) {
+	list, report, err := formats.LoadPairs([]string{path})
+	if report.NumRefused() > 0 && err == nil {
+		report.Tell(h.Say)
+	}
+	p := pairs{path: path}
+	for _, x := range list {
+		if x.Chosen.ToLearnFrom() {
+			p.list = append(p.list, x)
+		}
+	}
+	if held := len(list) - len(p.list); held > 0 {
+		h.Say("left out %s of other splits than train: what is learnt from cannot be measured on", fault.Count(held, "pair"))
+	}
+	if err == nil && len(p.list) == 0 {
+		err = &fault.Error{Code: fault.CodeUsage, What: "no pair may be learnt from", Where: path, Why: "all are of other splits than train", Next: "give pairs of the split train"}
+	}
+	return p, err
+}
+
+// rows are both sides of all pairs, the preferred one first.
+func (p pairs) rows() (rows []dataset.Row) {
+	for _, x := range p.list {
+		rows = append(rows, x.Chosen, x.Rejected)
+	}
+	return rows
+}
+
+func (p pairs) conversations() Conversations { return Conversations{path: p.path} }
+
+// dpoPlan is what DPO settles before a device is opened.
+type dpoPlan struct {
+	SFTPlan
+	pairs []recipe.PreferencePair
+}
+
+// planDPO renders pairs for the base model, and refuses what its positions or the memory do not hold. A pair of which a side is longer than
+// the context is left out.
+func (j *Job) planDPO(p pairs) (l dpoPlan, err error) {
+	defer func() {
+		if err != nil {
+			l.Close()
+		}
+	}()
+	if err := basemodel.CheckShards(j.Config.Engine); err != nil {
+		return l, err
+	}
+	c, trained, err := basemodel.TrainedUnder(j.Host, j.Config, j.Kept.Adapter, true)
+	if err != nil {
+		return l, err
+	}
+	j.Config = c
+	j.Config.Rollout.System = systemOf(j.Host, p.path, p.rows(), j.Config.Rollout.System)
+	if l.Model, err = basemodel.Find(j.Host, j.Config, j.Config.Model.Base, trained); err != nil {
+		return l, err
+	}
+	for _, x := range p.list {
+		var sides [2][]batch.Sequence
+		for i, r := range []dataset.Row{x.Chosen, x.Rejected} {
+			if sides[i], err = j.sideOf(l.Model, r); err != nil {
+				return l, err
+			}
+		}
+		if sides[0] == nil || sides[1] == nil {
+			continue
+		}
+		l.pairs = append(l.pairs, recipe.PreferencePair{Chosen: sides[0], Rejected: sides[1]})
+		l.Sequences = append(append(l.Sequences, sides[0]...), sides[1]...)
+	}
+	if len(l.pairs) == 0 {
+		return l, &fault.Error{Code: fault.CodeUsage, What: "no pair fits the model's context", Where: p.path,
+			Why: "each has a side of more than " + fault.Count(j.Config.Model.Context, "token"), Next: "raise model.context, or list fewer tools"}
+	}
+	l.prefix = len(batch.New(l.Sequences).Prefix)
+	c = j.Config
+	c.SFT.BatchSize = 2 * c.DPO.BatchSize // rows of a step
+	j.Config.Engine, err = l.Model.FitRows(c, j.Kept.Adapter, l.prefix, l.Sequences)
+	return l, err
+}
+
+// sideOf renders one completion of a pair; nil where the context does not hold it.
+func (j *Job) sideOf(m *basemodel.Model, r dataset.Row) (rows []batch.Sequence, err error) {
+	rendered, err := m.Renderer.Sequences(r.Messages, r.Opening, r.Tools)
+	if err != nil {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "a side of a pair cannot be rendered", Where: where(&r), Err: err}
+	}
+	for _, s := range rendered {
+		if len(s.IDs) > j.Config.Model.Context {
+			j.Say("left out the pair %s: a side has %d tokens, more than model.context", where(&r), len(s.IDs))
+			return nil, nil
+		}
+		rows = append(rows, batch.Sequence{IDs: s.IDs, Trained: s.Trained})
+	}
+	return rows, nil
+}
+
+func (j *Job) rehearseDPO(p pairs) error {
+	l, err := j.planDPO(p)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if err := engine.CheckDevices(l.Model.Plugin.Path, j.Config.Engine.Devices); err != nil {
+		return err
+	}
+	j.Say("would take %s over %s in %s", fault.Count(DPOOf(j.Config).SFT.NumSteps(len(l.pairs)), "step"), fault.Count(len(l.pairs), "pair"), j.Path)
+	return nil
+}
+
+// DPO runs what is left of DPO on pairs.
+func (j *Job) DPO(ctx context.Context, p pairs) error {
+	l, err := j.planDPO(p)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	m := l.Model
+	if err := m.Load(basemodel.Loader(j.Config.Engine)); err != nil {
+		return err
+	}
+	j.Say("model %s on %s", m.Spec.Name, m.Engine.Description())
+	trainer, _, err := trainerOf(j.Host, m, j.Config, j.Kept.Adapter, l.prefix)
+	if err != nil {
+		return err
+	}
+	if err := j.Begin(run.Input{Name: PairsFile, Data: formats.EncodePairs(p.list)}); err != nil {
+		return err
+	}
+	d := DPOOf(j.Config)
+	j.Opens(d)
+	log := Journal{Dir: j.Dir, Say: j.Say}
+	err = d.Run(ctx, l.pairs, &Trainer{Trainer: trainer, renderer: m.Renderer}, nil, log, j.Progress(1))
+	if err := j.Ended(ctx, d.SFT.Stage, err); err != nil {
+		return err
+	}
+	final := filepath.Join(j.Path, "final")
+	if err := basemodel.SaveAdapter(final, trainer, m.Renderer); err != nil {
+		return err
+	}
+	basemodel.SayPrograms(j.Host, m.Engine)
+	if err := j.sayMargins(log, d.SFT); err != nil {
+		return err
+	}
+	j.Say("adapter: %s", final)
+	j.Say("next: hone eval --model %s --compare-base, or hone serve --model %s", final, final)
+	return nil
+}
+
+// sayMargins tells how the policy's preference moved.
+func (j *Job) sayMargins(log Journal, s recipe.SFT) error {
+	_, last, err := log.Latest(s.Stage)
+	if err != nil || last == 0 {
+		return err
+	}
+	m, ok, err := log.Recorded(s.Stage, last-1)
+	if ok && err == nil {
+		j.Say("in the last step the preferred side was preferred in %.0f%% of the pairs, by a margin of %.3f (rewards/margins)", 100*m["rewards/accuracies"], m["rewards/margins"])
+	}
+	return err
+}
