@@ -82,7 +82,7 @@ func TestServeToTheOpenAIClient(t *testing.T) {
 	}
 	a, _, stderr := installed(t, "")
 	dir := filepath.Join(t.TempDir(), "adapter")
-	saveNoise(t, a, dir)
+	saveNoise(t, a, dir, 0.1)
 
 	const key = "test-key"
 	environment := a.LookupEnv
@@ -141,7 +141,7 @@ func TestServeToTheOpenAIClient(t *testing.T) {
 }
 
 // saveNoise writes an adapter of random matrices that fits the base model.
-func saveNoise(t *testing.T, a *app, dir string) {
+func saveNoise(t *testing.T, a *app, dir string, size float64) {
 	t.Helper()
 	path, err := basemodel.Path(a.Host, assets.Model().Name)
 	if err != nil {
@@ -159,7 +159,7 @@ func saveNoise(t *testing.T, a *app, dir string) {
 	for _, p := range pieces {
 		x := adapter.Tensor{Name: adapter.Key(p.Target.Path(p.Layer), p.B), Rows: p.Rows, Cols: p.Cols, Data: make([]float32, p.Rows*p.Cols)}
 		for i := range x.Data {
-			x.Data[i] = float32(r.NormFloat64()) * 0.1
+			x.Data[i] = float32(r.NormFloat64() * size)
 		}
 		tensors = append(tensors, x)
 	}
