@@ -3,10 +3,8 @@ package revise
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -16,7 +14,7 @@ import (
 	"hone/internal/sidecar"
 )
 
-// Confidence is what calibration chose, and what it went by: the file RuleFile.
+// Confidence is what calibration chose, and what it went by: the file sidecar.RuleFile.
 type Confidence struct {
 	Confidence float64 `json:"confidence"` // see sidecar.Rule
 	Right      int     `json:"right"`      // validation drafts that were right
@@ -24,9 +22,6 @@ type Confidence struct {
 	Wrong      int     `json:"wrong"`
 	Mended     int     `json:"mended"` // of the wrong ones
 }
-
-// RuleFile lies beside an adapter's weights.
-const RuleFile = "sidecar.json"
 
 // mostHarm is the share of right drafts that calibration lets be damaged.
 const mostHarm = 0.003
@@ -41,20 +36,7 @@ func writeRule(folder string, c Confidence) error {
 	if err != nil {
 		return err
 	}
-	return job.WriteFile(filepath.Join(folder, RuleFile), append(text, '\n'))
-}
-
-// ReadRule is the rule that lies beside an adapter; without one no draft is replaced in which no fault is found.
-func ReadRule(folder string) (sidecar.Rule, error) {
-	c := Confidence{Confidence: 1}
-	text, err := os.ReadFile(filepath.Join(folder, RuleFile))
-	if err == nil {
-		err = json.Unmarshal(text, &c)
-	}
-	if errors.Is(err, os.ErrNotExist) {
-		err = nil
-	}
-	return sidecar.Rule{Confidence: c.Confidence, Plain: true}, err
+	return job.WriteFile(filepath.Join(folder, sidecar.RuleFile), append(text, '\n'))
 }
 
 // calibrate chooses the confidence with the most mended drafts among those that damage few, on the validation split.

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"hone/internal/sidecar"
 )
 
 // The confidence is the one that mends most among those that damage few, and what it is said to do is what it does.
@@ -46,19 +48,19 @@ func TestConfidence(t *testing.T) {
 
 func TestRuleFile(t *testing.T) {
 	dir := t.TempDir()
-	if r, err := ReadRule(dir); err != nil || r.Confidence != 1 {
+	if r, err := sidecar.ReadRule(dir); err != nil || r.Confidence != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if err := writeRule(dir, Confidence{Confidence: 0.75}); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := ReadRule(dir); err != nil || r.Confidence != 0.75 || !r.Plain {
+	if r, err := sidecar.ReadRule(dir); err != nil || r.Confidence != 0.75 || !r.Plain {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, RuleFile), []byte("{"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, sidecar.RuleFile), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ReadRule(dir); err == nil {
+	if _, err := sidecar.ReadRule(dir); err == nil {
 		t.Error("a broken file is read")
 	}
 }

@@ -164,7 +164,7 @@ func (e *evaluation) sidecar(ctx context.Context, s job.System) error {
 	rule := sidecar.Rule{Confidence: 1}
 	if s.Adapter != "" {
 		var err error
-		if rule, err = ReadRule(s.Adapter); err != nil {
+		if rule, err = sidecar.ReadRule(s.Adapter); err != nil {
 			return err
 		}
 	}

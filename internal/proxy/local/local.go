@@ -21,7 +21,8 @@ type Options struct {
 	KeyEnvs       []string      // variables that hold the keys that clients may send; none: no key
 	Stall         time.Duration // how long the upstream may send nothing
 
-	Mode     string        // InitialCall, or "" for none
+	Mode     string        // InitialCall, Sidecar, or "" for none
+	Hint     bool          // of Sidecar: the upstream is told of its error once
 	Model    string        // adapter folder of the mode's model
 	Context  int           // tokens of one conversation of it; 0: as many as it was trained at
 	Slots    int           // requests that it answers at once

@@ -2,6 +2,7 @@ package local
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	"hone/internal/config"
@@ -15,8 +16,11 @@ import (
 // InitialCall is the mode of the initial-call agent.
 const InitialCall = "initial-call"
 
+// Sidecar is the mode that mends or revises the upstream's calls. Without a model it is the fixer alone.
+const Sidecar = "sidecar"
+
 // modes are the names of all there are.
-func modes() []string { return []string{InitialCall} }
+func modes() []string { return []string{InitialCall, Sidecar} }
 
 func (o *Options) check() error {
 	switch {
@@ -24,8 +28,12 @@ func (o *Options) check() error {
 		return &fault.Error{Code: fault.CodeUsage, What: "a model is given and no mode", Where: "--model " + o.Model, Next: "give --mode " + strings.Join(modes(), " or --mode ")}
 	case o.Mode == "":
 		return nil
-	case o.Mode != InitialCall:
+	case !slices.Contains(modes(), o.Mode):
 		return &fault.Error{Code: fault.CodeUsage, What: "there is no such mode", Where: "--mode " + o.Mode, Next: "give " + strings.Join(modes(), " or ")}
+	case o.Mode == Sidecar && o.Model == "":
+		return nil
+	case o.Mode != Sidecar && o.Hint:
+		return &fault.Error{Code: fault.CodeUsage, What: "only the mode sidecar tells the upstream of its errors", Where: "--hint", Next: "give --mode " + Sidecar}
 	case o.Model == "":
 		return &fault.Error{Code: fault.CodeUsage, What: "the mode has no model", Where: "--mode " + o.Mode, Next: "name an adapter's folder with --model"}
 	case o.Slots < 1 || o.Context < 0:
@@ -38,6 +46,9 @@ func (o *Options) check() error {
 func (o *Options) open(h *host.Host, c config.Config) (mode proxy.Mode, end func(), err error) {
 	if o.Mode == "" {
 		return nil, func() {}, nil
+	}
+	if o.Mode == Sidecar {
+		return o.openSidecar(h, c)
 	}
 	agent, end, err := OpenAgent(h, c, o.Model, o.Context, o.Slots)
 	if err != nil {

@@ -1,0 +1,41 @@
+package local
+
+import (
+	"net/http"
+
+	"hone/internal/config"
+	"hone/internal/host"
+	"hone/internal/proxy"
+	"hone/internal/proxy/revising"
+	serving "hone/internal/serve/local"
+	"hone/internal/sidecar"
+)
+
+// mostRevised are the tokens of a revision.
+const mostRevised = 256
+
+// openSidecar opens the mode Sidecar; without a model it is the fixer alone.
+func (o *Options) openSidecar(h *host.Host, c config.Config) (proxy.Mode, func(), error) {
+	mode := &revising.Mode{Hint: o.Hint}
+	if o.Model == "" {
+		return mode, func() {}, nil
+	}
+	rule, err := sidecar.ReadRule(o.Model)
+	if err != nil {
+		return nil, nil, err
+	}
+	if rule.Confidence >= 1 {
+		h.Say("note: %s has no %s, or nothing was sure enough there: only calls in which a fault is found are revised", o.Model, sidecar.RuleFile)
+	}
+	rule.Deadline = o.Deadline
+	if c.Model.Context = o.Context; o.Context == 0 {
+		c.Model.Context = serving.TrainedAt(o.Model)
+	}
+	m, err := serving.OpenServed(h, c, o.Model, o.Slots)
+	if err != nil {
+		return nil, nil, err
+	}
+	mode.Sidecar = sidecar.Sidecar{Rule: rule, Reviser: revising.Served{Client: &http.Client{Transport: serving.InProcess{Handler: m.Handler}},
+		URL: "http://127.0.0.1/v1/chat/completions", Model: m.ID, MaxTokens: mostRevised}}
+	return mode, m.Close, nil
+}
