@@ -267,6 +267,7 @@ func (j *Job) collect(ctx context.Context, l *Episodes, p rollout.Policy, list [
 		}
 		ended.add(kept.Trajectory)
 	}
+	unread := false                                           // calls or reasoning were left in a text, which is said once
 	keep := func(s sampled, t *trajectory.Trajectory) error { // one after the other
 		if err := log.Trajectory("collect", 0, t); err != nil {
 			return err
@@ -276,6 +277,9 @@ func (j *Job) collect(ctx context.Context, l *Episodes, p rollout.Policy, list [
 		}
 		ended.add(t)
 		report("collect", ended.total(), len(list), string(t.Outcome))
+		if !unread {
+			unread = j.sayUnread(t)
+		}
 		return nil
 	}
 	if err := eachAtOnce(ctx, left, atOnce, func(ctx context.Context, s sampled, slot int) (*trajectory.Trajectory, error) {
@@ -287,6 +291,23 @@ func (j *Job) collect(ctx context.Context, l *Episodes, p rollout.Policy, list [
 		return ended, nil // the same command tries these again, or scores them
 	}
 	return ended, log.Finish("collect")
+}
+
+// sayUnread says that the endpoint left a call or reasoning in a text: the model that is trained would learn another model's form as words.
+func (j *Job) sayUnread(t *trajectory.Trajectory) bool {
+	for _, turn := range t.Turns {
+		what := "a call"
+		form, unread := llm.UnreadCall(turn.Content)
+		if !unread {
+			what = "reasoning"
+			form, unread = llm.UnsplitReasoning(turn.Content)
+		}
+		if unread {
+			j.Say("warning: the endpoint left %s in the text, in the form of %s, and %s would learn it as words; %s", what, form.Form, j.Config.Model.Base, form.Mend())
+			return true
+		}
+	}
+	return false
 }
 
 // eachAtOnce runs episodes so many at once and keeps each as it ends, one after the other. The first error stops those that have not begun; what is

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"hone/internal/config"
+	"hone/internal/job"
+)
+
+func newReplay(a *app) *cobra.Command {
+	var f job.ReplayAsked
+	c := &cobra.Command{
+		Use:   "replay DATA",
+		Short: "Send traces without their last assistant message to a model, and compare what it says",
+		Long: "replay counts how often the answer is the same: all (calls with equal arguments, or the same words), tools (the same tools\n" +
+			"with other arguments), kind (calls or words, but others), nothing. --json has both messages of each trace. No tool is called.",
+		Example: "  hone replay traces/trajectories.jsonl --endpoint http://127.0.0.1:8000/v1 --model m",
+		Args:    arguments(1, 1, "a file of traces"),
+		RunE: func(c *cobra.Command, args []string) error {
+			f.Data = args[0]
+			return a.configured(func(ctx context.Context, cfg config.Config) error {
+				list, rows, err := a.jobs(cfg).Replay(ctx, cfg, f)
+				if err != nil {
+					return err
+				}
+				return a.Print(list, rows)
+			})(c, nil)
+		},
+	}
+	c.Flags().StringVar(&f.Endpoint, "endpoint", "", "base URL of the endpoint, up to and including /v1")
+	c.Flags().StringVar(&f.Model, "model", "", "model to ask the endpoint for; PROVIDER/MODEL needs no --endpoint")
+	c.Flags().StringVar(&f.KeyEnv, "key-env", "OPENAI_API_KEY", "variable that holds the endpoint's key")
+	c.Flags().StringVar(&f.Trace, "trace", "", "one trace alone")
+	c.Flags().StringVar(&f.Catalog, "catalog", "", "tools of traces that name none (default catalog.json beside the data, where there is one)")
+	c.Flags().IntVar(&f.TokenBudget, "token-budget", 0, "stop before this many tokens are used; 0 is no limit")
+	return c
+}
