@@ -102,6 +102,9 @@ func (m *maker) needless(n int) (list []*Candidate) {
 		"Thanks, the last answer was exactly what I needed.|You are welcome.", "Say hello to my colleague Ada.|Hello, Ada!", "Please wait a moment, I am looking for my notes.|Of course. Tell me when you are ready.",
 		"What is the opposite of late?|Early.", "Which is heavier, a kilo of iron or a kilo of feathers?|They weigh the same.", "Never mind, I have changed my mind.|All right."}
 	for _, s := range m.usable() {
+		if m.held[m.group(s.Name)] { // training would speak of what it is not to see
+			continue
+		}
 		do := byDescription(s)
 		subjects = append(subjects, fmt.Sprintf("Do not do it yet, but do you have a tool to %s?|Yes, %s can do that.", do, s.Name))
 	}

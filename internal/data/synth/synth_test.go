@@ -371,6 +371,24 @@ func TestSplitByTool(t *testing.T) {
 	}
 }
 
+// By tool, training is not told of a held-out tool either where nothing is to be called.
+func TestHeldToolsAreNotNamed(t *testing.T) {
+	m := &maker{Options: Options{SplitBy: ByTool}.withDefaults(), byName: map[string]*subject{}, held: map[string]bool{"get_item": true}}
+	for _, x := range shopTools() {
+		s := &subject{Tool: x, schema: readParam(x.InputSchema), answered: 1}
+		m.tools, m.byName[x.Name] = append(m.tools, s), s
+	}
+	named := map[string]bool{}
+	for _, c := range m.needless(100) {
+		for _, s := range m.tools {
+			named[s.Name] = named[s.Name] || strings.Contains(c.Subject, s.Name+" can")
+		}
+	}
+	if named["get_item"] || !named["list_items"] {
+		t.Errorf("named are %v", named)
+	}
+}
+
 // The answers are those of the calls: another answer does not pass.
 func TestAnswersAreResults(t *testing.T) {
 	s := newShop(t)

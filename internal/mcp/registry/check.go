@@ -146,7 +146,13 @@ func badKeyValues(list []KeyValue) string {
 // changesPrograms reports whether a variable makes a program run another one's code. No server needs those, and what ran
 // would not be what the lock says.
 func changesPrograms(name string) bool {
-	return strings.HasPrefix(name, "LD_") || slices.Contains(strings.Fields("PATH HOME NODE_OPTIONS PYTHONPATH PYTHONHOME PYTHONSTARTUP BASH_ENV ENV"), name)
+	for _, prefix := range []string{"LD_", "DYLD_", "NPM_CONFIG_", "PIP_", "UV_", "GIT_CONFIG", "GIT_SSH", "GIT_EXEC", "GIT_ASKPASS", "GIT_EXTERNAL", "GIT_PROXY", "HONE_"} {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return slices.Contains(strings.Fields("PATH HOME NODE_OPTIONS NODE_PATH NODE_REPL_EXTERNAL_MODULE PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONUSERBASE PYTHONEXECUTABLE PYTHONBREAKPOINT "+
+		"BASH_ENV ENV SHELLOPTS PERL5OPT PERL5LIB RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS DOTNET_STARTUP_HOOKS"), name)
 }
 
 func (i Input) wrong() string {
