@@ -169,7 +169,7 @@ func Default() Config {
 			Temperature: 1, MaxTurns: 8, MaxToolCalls: 16, MaxResult: 8000, LongResults: "cut",
 			Timeout: 5 * time.Minute, User: UserModel{MaxTokens: 512},
 		},
-		Rewards: Rewards{Checks: 1, Call: 0.5, Tool: 0.2, End: 0.2, Extra: 0.5, Repeat: -0.2, Invalid: -0.2, Parse: -0.2, Program: RewardProgram{Command: []string{}, Weight: 1, Timeout: time.Minute}, Judge: 1},
+		Rewards: Rewards{Checks: 1, Call: 0.5, Tool: 0.2, End: 0.2, Extra: 0.5, Repeat: -0.2, Invalid: -0.2, Parse: -0.2, Economy: Economy{Factor: 1.5}, Program: RewardProgram{Command: []string{}, Weight: 1, Timeout: time.Minute}, Judge: 1},
 		Judge:   defaultJudge(),
 		LoRA:    LoRA{Rank: 16, Alpha: 32, TargetModules: []string{AllLinear}, RankPattern: []string{}, AlphaPattern: []string{}},
 		SFT: SFT{
@@ -214,6 +214,9 @@ func (c *Config) Validate() error {
 		return &ValueError{"rewards.checks", "no episode could earn anything: rewards.call, rewards.tool and rewards.end are 0 too"}
 	}
 	if err := c.Rewards.Overlong.check(); err != nil {
+		return err
+	}
+	if err := c.Rewards.Length.check(); err != nil {
 		return err
 	}
 	if err := c.GRPO.check(); err != nil {

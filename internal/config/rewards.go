@@ -7,17 +7,41 @@ import (
 
 // Rewards are what an episode earns. Those that it earns are at least 0; penalties are written as negative numbers.
 type Rewards struct {
-	Checks   float64       `yaml:"checks" min:"0" max:"1000" doc:"for passing every check of the scenario"`
-	Call     float64       `yaml:"call" min:"0" max:"1000" doc:"for all gold calls made, arguments and all, among as many calls as they are; of some, their share"`
-	Tool     float64       `yaml:"tool" min:"0" max:"1000" doc:"for calling the tools of all gold calls, whatever the arguments, among as many calls as they are; of some, their share, and half where the schema refused the arguments"`
-	End      float64       `yaml:"end" min:"0" max:"1000" doc:"for ending by itself with an answer, and no text around calls, after all gold calls"`
-	Extra    float64       `yaml:"extra" min:"0" max:"1" doc:"share of what checks and end earned that each call beyond the gold calls takes away; below 0.5 guessing may pay"`
-	Repeat   float64       `yaml:"repeat" min:"-1000" max:"0" doc:"where all calls repeat an earlier one; of some, their share; nothing once a gold call was made"`
-	Invalid  float64       `yaml:"invalid" min:"-1000" max:"0" doc:"where all calls are of unknown tools or against a tool's schema; of some, their share; nothing once a gold call was made, nor for calls of a gold call's tool"`
-	Parse    float64       `yaml:"parse" min:"-1000" max:"0" doc:"for a malformed call, but where some gold calls were made and not all"`
-	Judge    float64       `yaml:"judge" min:"0" max:"1000" doc:"what a judge's score of 1 earns, see judge; calls beyond the gold calls take nothing of it away"`
-	Overlong Overlong      `yaml:"overlong" doc:"for a completion that comes near its limit (DAPO's overlong shaping)"`
-	Program  RewardProgram `yaml:"program" doc:"a program of yours that scores the episodes of a scenario together"`
+	Checks    float64       `yaml:"checks" min:"0" max:"1000" doc:"for passing every check of the scenario"`
+	Call      float64       `yaml:"call" min:"0" max:"1000" doc:"for all gold calls made, arguments and all, among as many calls as they are; of some, their share"`
+	Tool      float64       `yaml:"tool" min:"0" max:"1000" doc:"for calling the tools of all gold calls, whatever the arguments, among as many calls as they are; of some, their share, and half where the schema refused the arguments"`
+	End       float64       `yaml:"end" min:"0" max:"1000" doc:"for ending by itself with an answer, and no text around calls, after all gold calls"`
+	Extra     float64       `yaml:"extra" min:"0" max:"1" doc:"share of what checks and end earned that each call beyond the gold calls takes away; below 0.5 guessing may pay"`
+	Repeat    float64       `yaml:"repeat" min:"-1000" max:"0" doc:"where all calls repeat an earlier one; of some, their share; nothing once a gold call was made"`
+	Invalid   float64       `yaml:"invalid" min:"-1000" max:"0" doc:"where all calls are of unknown tools or against a tool's schema; of some, their share; nothing once a gold call was made, nor for calls of a gold call's tool"`
+	Parse     float64       `yaml:"parse" min:"-1000" max:"0" doc:"for a malformed call, but where some gold calls were made and not all"`
+	Judge     float64       `yaml:"judge" min:"0" max:"1000" doc:"what a judge's score of 1 earns, see judge; calls beyond the gold calls take nothing of it away"`
+	Arguments float64       `yaml:"arguments" min:"0" max:"1000" doc:"for right arguments of gold calls' tools, among as many calls as they are; of some, the share of names whose values are equal"`
+	Recovery  float64       `yaml:"recovery" min:"-1000" max:"0" doc:"where no tool with a failed call was called without one later; of some such tools, their share"`
+	Economy   Economy       `yaml:"economy" doc:"for turns and calls beyond a budget that grows with the task"`
+	Length    Length        `yaml:"length" doc:"for tokens of an episode beyond a budget"`
+	Overlong  Overlong      `yaml:"overlong" doc:"for a completion that comes near its limit (DAPO's overlong shaping)"`
+	Program   RewardProgram `yaml:"program" doc:"a program of yours that scores the episodes of a scenario together"`
+}
+
+// Economy is the term that turns and calls beyond a budget lose by.
+type Economy struct {
+	Weight float64 `yaml:"weight" min:"-1000" max:"0" doc:"for twice the budget or more, of less the share of the budget that it is above; 0 has no such term"`
+	Factor float64 `yaml:"factor" min:"1" max:"100" doc:"calls of the budget for each gold call, and one turn more; without gold calls a task that is easy, medium or hard counts as 2, 4 or 8"`
+}
+
+// Length is the term that tokens beyond a budget lose by.
+type Length struct {
+	Weight float64 `yaml:"weight" min:"-1000" max:"0" doc:"for twice the budget or more, of less the share of the budget that it is above; 0 has no such term"`
+	Budget int     `yaml:"budget" min:"0" doc:"tokens that an episode may sample"`
+}
+
+// check refuses a term without a budget.
+func (l Length) check() error {
+	if l.Weight != 0 && l.Budget == 0 {
+		return &ValueError{"rewards.length.budget", "rewards.length.weight needs it: tokens of a whole episode, such as 500"}
+	}
+	return nil
 }
 
 // Overlong is the term that long completions lose by.

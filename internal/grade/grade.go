@@ -145,6 +145,32 @@ func EqualCalls(got, want chat.ToolCall, defaults Defaults) (bool, error) {
 	return reflect.DeepEqual(a, b), nil
 }
 
+// Alike is the share of equal arguments of two calls of one tool, by all names that either has, after defaults: 1 where neither has any, 0 where
+// one is no strict JSON object or the tools differ.
+func Alike(got, want chat.ToolCall, defaults Defaults) float64 {
+	a, err := arguments(got, defaults)
+	if err != nil || got.Name != want.Name {
+		return 0
+	}
+	b, err := arguments(want, defaults)
+	if err != nil {
+		return 0
+	}
+	equal, names := 0, len(b)
+	for name, value := range a {
+		other, both := b[name]
+		if !both {
+			names++
+		} else if reflect.DeepEqual(value, other) {
+			equal++
+		}
+	}
+	if names == 0 {
+		return 1
+	}
+	return float64(equal) / float64(names)
+}
+
 // Match pairs wanted calls with made ones in any order; each made call answers for one wanted call at most. Entry i is
 // the index in got of want[i], or -1. A call whose arguments are not strict JSON matches nothing.
 func Match(got, want []chat.ToolCall, defaults Defaults) []int {

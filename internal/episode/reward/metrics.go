@@ -69,7 +69,7 @@ func (r Scorer) Max(s *scenario.Scenario) float64 {
 		most += w.Checks
 	}
 	if len(s.Gold) > 0 {
-		most += w.Call + w.Tool
+		most += w.Call + w.Tool + r.Effort.Arguments
 	}
 	if r.Program != nil {
 		most += r.Program.Weight

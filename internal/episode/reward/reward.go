@@ -63,6 +63,7 @@ type Scorer struct {
 	Weights *Weights
 	// Defaults gives the schema defaults of a tool's arguments; nil for none.
 	Defaults grade.Defaults
+	Effort   Effort
 	Overlong *Overlong // nil for none
 	Program  *Program  // of the user's; nil for none
 	Judge    *Judged   // nil for none
