@@ -36,8 +36,9 @@ start() {
   [ -e "$out.done" ] && return
   rm -rf "$out"
   (cd "$root" && "$hone" demo learn --plain -q --yes --sandbox "${SANDBOX:-off}" --backend "${BACKEND:-cuda}" --seed "${SEED:-1}" --arms "" \
-    --demonstrations "$3" --steps 1 --groups 1 --group-size 2 --split "$4" --output-dir "$out" >"$out.json" 2>"$out.log")
-  ln -sfn "$(ls -d "$out"/checkpoints/sft_step_*/adapter | sort -V | tail -1)" "$1/$2.adapter"
+    --demonstrations "$3" --steps 1 --groups 1 --group-size 2 --split "$4" --output-dir "$out" >"$out.json" 2>"$out.log") || { tail -n 5 "$out.log" >&2; return 1; }
+  rm -rf "$1/$2.adapter"
+  cp -r "$(ls -d "$out"/checkpoints/sft_step_*/adapter | sort -V | tail -n 1)" "$1/$2.adapter" # a checkpoint is not to be written to
   python3 - "$out/tasks.json" "$1/$4.json" "${TASKS:-320}" <<'PY'
 import json, sys
 tasks = json.load(open(sys.argv[1]))["Test"][: int(sys.argv[3])]
@@ -57,7 +58,7 @@ run() {
   if [ ! -e "$results/strong.adapter/initial_call.json" ]; then
     rm -rf "$results/calibrated"
     $h --json eval --model "$results/strong.adapter" --dataset "$results/validation.json" --split validation $servers \
-      --calibrate "${PRECISION:-0.95}" --output-dir "$results/calibrated" >"$results/calibrated.json" 2>"$results/calibrated.log" || { tail -5 "$results/calibrated.log"; exit 1; }
+      --calibrate "${PRECISION:-0.95}" --output-dir "$results/calibrated" >"$results/calibrated.json" 2>"$results/calibrated.log" || { tail -n 5 "$results/calibrated.log"; exit 1; }
   fi
   if [ ! -e "$results/measured.json" ]; then
     rm -rf "$results/measured"
@@ -67,13 +68,13 @@ run() {
     trap 'kill "$server" 2>/dev/null || true' EXIT
     for ((i = 0; i < 600; i++)); do
       [ -s "$results/serve.out" ] && break
-      kill -0 "$server" 2>/dev/null || { tail -5 "$results/serve.log"; exit 1; }
+      kill -0 "$server" 2>/dev/null || { tail -n 5 "$results/serve.log"; exit 1; }
       sleep 0.5
     done
     local url
     url=$(python3 -c 'import json,sys; print(json.load(open(sys.argv[1]))["url"])' "$results/serve.out")
     $h --json eval --model "$url/upstream" --initial-call "$results/strong.adapter" --dataset "$results/test.json" --split test $servers \
-      --output-dir "$results/measured" >"$results/measured.part" 2>"$results/measured.log" || [ $? = 3 ] || { tail -5 "$results/measured.log"; exit 1; }
+      --output-dir "$results/measured" >"$results/measured.part" 2>"$results/measured.log" || [ $? = 3 ] || { tail -n 5 "$results/measured.log"; exit 1; }
     kill "$server"
     wait "$server" || true
     trap - EXIT
