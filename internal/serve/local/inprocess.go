@@ -13,6 +13,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/learn/adapter"
 	"hone/internal/serve"
+	"hone/internal/toolset"
 )
 
 // Served is a model on this machine behind a handler of OpenAI's chat completions, as hone serve has it.
@@ -28,6 +29,11 @@ const mostWaiting = 1024
 
 // OpenServed opens the configured base model, or the adapter in folder over its base.
 func OpenServed(h *host.Host, c config.Config, folder string, slots int) (*Served, error) {
+	return OpenAgent(context.Background(), h, c, folder, slots, Agency{})
+}
+
+// OpenAgent is OpenServed of a server that is an agent where the agency is on.
+func OpenAgent(ctx context.Context, h *host.Host, c config.Config, folder string, slots int, agency Agency) (*Served, error) {
 	base, err := basemodel.BaseOf(folder, "", c)
 	if err != nil {
 		return nil, err
@@ -42,7 +48,7 @@ func OpenServed(h *host.Host, c config.Config, folder string, slots int) (*Serve
 		return nil, err
 	}
 	out := &Served{Close: p.close}
-	if err := out.open(p); err != nil {
+	if err := out.open(ctx, p, agency); err != nil {
 		out.Close()
 		return nil, err
 	}
@@ -53,14 +59,28 @@ func OpenServed(h *host.Host, c config.Config, folder string, slots int) (*Serve
 	return out, nil
 }
 
-func (out *Served) open(p *places) error {
-	models, err := p.load(context.Background())
+func (out *Served) open(ctx context.Context, p *places, agency Agency) error {
+	models, err := p.load(ctx)
 	if err != nil {
 		return err
 	}
-	s, err := serve.New(serve.Options{Models: models, MaxTokens: p.options.Context, MaxQueue: mostWaiting, Logger: slog.New(slog.DiscardHandler)})
+	o := serve.Options{Models: models, MaxTokens: p.options.Context, MaxQueue: mostWaiting, Logger: slog.New(slog.DiscardHandler)}
+	var set *toolset.Set
+	if agency.On {
+		if o.Agent, set, err = agency.open(ctx, p.host, p.config); err != nil {
+			return err
+		}
+	}
+	s, err := serve.New(o)
 	if err != nil {
 		return err
+	}
+	out.Close = func() {
+		s.Close()
+		if set != nil {
+			set.Close()
+		}
+		p.close()
 	}
 	out.Handler, out.ID = s.Handler(), models[0].ID
 	return nil

@@ -1,0 +1,159 @@
+package talk
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+
+	"hone/internal/chat"
+	"hone/internal/fault"
+)
+
+// complete asks for an answer as a stream, and shows it: text on stdout, all else on stderr.
+func (t *talk) complete(ctx context.Context, messages []chat.Message) (chat.Message, error) {
+	body := map[string]any{"model": t.model, "messages": messages, "stream": true, "temperature": t.options.Temperature}
+	if t.options.MaxTokens > 0 {
+		body["max_tokens"] = t.options.MaxTokens
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return chat.Message{}, err
+	}
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, t.url+"/chat/completions", bytes.NewReader(text))
+	if err != nil {
+		return chat.Message{}, &fault.Error{Code: fault.CodeUsage, What: "this is no URL", Where: "--endpoint " + t.url, Err: err}
+	}
+	q.Header.Set("Content-Type", "application/json")
+	q.Header.Set("Hone-Session", t.session)
+	if t.key != "" {
+		q.Header.Set("Authorization", "Bearer "+t.key)
+	}
+	res, err := t.client.Do(q)
+	if err != nil {
+		return chat.Message{}, &fault.Error{Code: fault.CodeUnavailable, What: "the server cannot be reached", Where: t.url, Err: err, Next: "start it (hone serve), or name another with --endpoint"}
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		said, _ := io.ReadAll(io.LimitReader(res.Body, 1<<16))
+		return chat.Message{}, t.refused(res.Status, said)
+	}
+	return t.read(res.Body)
+}
+
+// refused is an answer that is an error.
+func (t *talk) refused(status string, said []byte) error {
+	var e struct{ Error struct{ Message string } }
+	why := strings.TrimSpace(string(said))
+	if json.Unmarshal(said, &e) == nil && e.Error.Message != "" {
+		why = e.Error.Message
+	}
+	return &fault.Error{Code: fault.CodeUnavailable, What: "the server answered " + status, Where: t.url, Why: why}
+}
+
+// event is what of a stream is shown.
+type event struct {
+	Choices []struct {
+		Delta struct {
+			Content   string
+			Reasoning string `json:"reasoning_content"`
+		}
+		FinishReason string `json:"finish_reason"`
+	}
+	Error json.RawMessage
+}
+
+func (t *talk) read(stream io.Reader) (chat.Message, error) {
+	answer, lines, ended := chat.Message{Role: chat.Assistant}, bufio.NewReader(stream), false
+	for {
+		line, err := lines.ReadString('\n')
+		line = strings.TrimRight(line, "\r\n")
+		if name, step, ok := strings.Cut(strings.TrimPrefix(line, ": hone."), " "); ok && strings.HasPrefix(line, ": hone.") {
+			t.show(name, step)
+		}
+		if data, ok := strings.CutPrefix(line, "data: "); ok && data != "[DONE]" {
+			var e event
+			if json.Unmarshal([]byte(data), &e) != nil || e.Error != nil {
+				return answer, t.refused("with an error", []byte(data))
+			}
+			for _, c := range e.Choices {
+				answer.Content += c.Delta.Content
+				answer.ReasoningContent += c.Delta.Reasoning
+				fmt.Fprint(t.host.Talk, c.Delta.Reasoning)
+				fmt.Fprint(t.host.Data, c.Delta.Content)
+				if ended = ended || c.FinishReason != ""; c.FinishReason == "length" {
+					defer t.host.Say("the answer ended at a limit")
+				}
+			}
+		}
+		if err != nil {
+			fmt.Fprintln(t.host.Data)
+			if errors.Is(err, io.EOF) && ended {
+				return answer, nil
+			}
+			return answer, &fault.Error{Code: fault.CodeUnavailable, What: "the answer broke off", Where: t.url, Err: err}
+		}
+	}
+}
+
+// show shows a call of an agent, or what became of it.
+func (t *talk) show(kind, step string) {
+	var s struct{ Name, Arguments, Status, Result, Approval string }
+	if json.Unmarshal([]byte(step), &s) != nil {
+		return
+	}
+	switch kind {
+	case "call":
+		t.host.Say("-> %s %s", s.Name, s.Arguments)
+	case "result":
+		t.host.Say("<- %s: %s (%s)", s.Status, short(s.Result), s.Approval)
+	}
+}
+
+// short is the beginning of a long result.
+func short(text string) string {
+	const most = 500
+	if runes := []rune(text); len(runes) > most {
+		return string(runes[:most]) + "..."
+	}
+	return text
+}
+
+// inProcess sends requests to a handler of this process; answers are streamed.
+type inProcess struct{ http.Handler }
+
+// RoundTrip implements http.RoundTripper.
+func (p inProcess) RoundTrip(q *http.Request) (*http.Response, error) {
+	from, to := io.Pipe()
+	w := &writer{header: http.Header{}, to: to, begun: make(chan int, 1)}
+	q = q.Clone(q.Context())
+	q.Host = q.URL.Host
+	go func() {
+		p.ServeHTTP(w, q)
+		w.WriteHeader(http.StatusOK)
+		_ = to.Close()
+	}()
+	status := <-w.begun
+	return &http.Response{StatusCode: status, Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), Header: w.header, Body: from, Request: q, ProtoMajor: 1, ProtoMinor: 1}, nil
+}
+
+type writer struct {
+	header http.Header
+	to     *io.PipeWriter
+	begun  chan int
+	once   sync.Once
+}
+
+func (w *writer) Header() http.Header    { return w.header }
+func (w *writer) WriteHeader(status int) { w.once.Do(func() { w.begun <- status }) }
+func (w *writer) Flush()                 {}
+func (w *writer) Write(b []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	return w.to.Write(b)
+}

@@ -1,0 +1,181 @@
+// Package talk is a conversation on a terminal, or on a pipe, with a model behind OpenAI's chat completions: of this machine, of this
+// machine with tools, or of a server.
+package talk
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+
+	"hone/internal/chat"
+	"hone/internal/config"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/serve/local"
+)
+
+// Options are the flags of hone chat.
+type Options struct {
+	Endpoint    string // base URL of a server, up to and including /v1; "" is a model of this machine
+	Model       string // of the endpoint; else an adapter's folder, or local.Base
+	KeyEnv      string // variable that holds the endpoint's key
+	System      string
+	Temperature float64
+	MaxTokens   int // of an answer; 0: the server's default
+	Agent       local.Agency
+}
+
+// Run talks until the input ends.
+func Run(ctx context.Context, h *host.Host, c config.Config, o Options) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	t := &talk{host: h, options: o, in: bufio.NewReader(h.Stdin), client: http.DefaultClient, url: strings.TrimSuffix(o.Endpoint, "/"), model: o.Model}
+	t.key, _ = h.LookupEnv(o.KeyEnv)
+	if o.Endpoint == "" {
+		folder := o.Model
+		if folder == local.Base {
+			folder = ""
+		}
+		o.Agent.Attended = true
+		served, err := local.OpenAgent(ctx, h, c, folder, 1, o.Agent)
+		if err != nil {
+			return err
+		}
+		defer served.Close()
+		t.client, t.url, t.model, t.key = &http.Client{Transport: inProcess{served}}, "http://localhost/v1", served.ID, ""
+	}
+	t.begin()
+	return t.run(ctx)
+}
+
+func (o Options) check() error {
+	wrong := ""
+	switch {
+	case o.Model == "":
+		wrong = "--model is missing: give an adapter folder, base, or with --endpoint a model of it"
+	case o.Endpoint != "" && o.Agent.On:
+		wrong = "--agent calls tools for a model of this machine; an endpoint decides by itself (hone serve --agent)"
+	default:
+		return nil
+	}
+	return &fault.Error{Code: fault.CodeUsage, What: wrong, Next: "hone chat --help"}
+}
+
+// talk is a conversation.
+type talk struct {
+	host    *host.Host
+	options Options
+	in      *bufio.Reader
+	client  *http.Client
+	url     string
+	model   string
+	key     string
+
+	messages []chat.Message
+	session  string // on the tools' servers
+}
+
+// begin forgets what was said.
+func (t *talk) begin() {
+	t.messages, t.session = nil, rand.Text()
+	if t.options.System != "" {
+		t.messages = append(t.messages, chat.Message{Role: chat.System, Content: t.options.System})
+	}
+}
+
+func (t *talk) run(ctx context.Context) error {
+	typed := t.host.Typed() != nil
+	for {
+		if typed {
+			fmt.Fprint(t.host.Talk, "> ")
+		}
+		text, err := t.line(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, io.EOF) && text == "":
+			return nil
+		case err != nil && !errors.Is(err, io.EOF):
+			return err
+		}
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		if text == "/quit" {
+			return nil
+		}
+		if strings.HasPrefix(text, "/") {
+			err = t.command(text)
+		} else {
+			err = t.ask(ctx, text)
+		}
+		if err != nil && (!typed || ctx.Err() != nil) { // a person reads it and goes on
+			return err
+		}
+		if err != nil {
+			t.host.Say("%v", err)
+		}
+	}
+}
+
+// line reads in a goroutine, since a terminal's read cannot be cancelled.
+func (t *talk) line(ctx context.Context) (string, error) {
+	type line struct {
+		text string
+		err  error
+	}
+	come := make(chan line, 1)
+	go func() {
+		text, err := t.in.ReadString('\n')
+		come <- line{text, err}
+	}()
+	select {
+	case l := <-come:
+		return l.text, l.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+func (t *talk) command(text string) error {
+	name, rest, _ := strings.Cut(text, " ")
+	switch name {
+	case "/new":
+		t.begin()
+		t.host.Say("a new conversation")
+	case "/save":
+		if rest = strings.TrimSpace(rest); rest == "" {
+			return &fault.Error{Code: fault.CodeUsage, What: "/save needs a file"}
+		}
+		data, err := json.MarshalIndent(map[string]any{"messages": t.messages}, "", "  ")
+		if err == nil {
+			err = os.WriteFile(rest, append(data, '\n'), 0o600)
+		}
+		if err != nil {
+			return err
+		}
+		t.host.Say("%s has %s", rest, fault.Count(len(t.messages), "message"))
+	default:
+		t.host.Say("/new begins anew, /save FILE writes the conversation, /quit ends")
+	}
+	return nil
+}
+
+// ask sends what was said, and shows the answer while it comes.
+func (t *talk) ask(ctx context.Context, text string) error {
+	asked := append(t.messages[:len(t.messages):len(t.messages)], chat.Message{Role: chat.User, Content: text})
+	answer, err := t.complete(ctx, asked)
+	if err != nil {
+		return err // and what was asked is no part of the conversation
+	}
+	t.messages = append(asked, answer)
+	return nil
+}
