@@ -1,0 +1,21 @@
+//go:build soak
+
+package local
+
+import (
+	"testing"
+	"time"
+
+	"hone/internal/learn/engine"
+	"hone/internal/learn/learntest"
+)
+
+// Ten minutes of what TestLoad does for seconds.
+func TestSoakLoad(t *testing.T) {
+	e, err := engine.Open(engine.Options{Plugin: learntest.Plugin(), DType: engine.DTypeF32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	load(t, e, 64, 10*time.Minute)
+}
