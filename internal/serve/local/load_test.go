@@ -35,7 +35,7 @@ type shelf struct {
 	sampler *sample.Sampler
 	mu      sync.Mutex
 	taken   [4]bool
-	set     atomic.Int64 // the policy version of the last
+	set     atomic.Int64    // the policy version of the last
 	took    []time.Duration // by a swap's writing, in which no token is drawn
 }
 
@@ -147,6 +147,11 @@ func load(t *testing.T, e *engine.Engine, streams int, duration time.Duration) {
 		t.Fatal(err)
 	}
 	defer sampler.Close()
+	for place := range 4 { // what is compiled for a place is no part of a swap
+		if err := sampler.SetAdapterOf(place, nil, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
 	books := &shelf{t: t, engine: e, sampler: sampler}
 	s, err := serve.New(serve.Options{Models: []serve.Model{books.model("base")}, Adapters: books, MaxQueue: streams})
 	if err != nil {
@@ -256,7 +261,7 @@ func load(t *testing.T, e *engine.Engine, streams int, duration time.Duration) {
 	if whole.Load() < int64(streams) || left.Load() == 0 || cut.Load() > 0 || kinds.Load() == 0 || before > 0 && after > before+32<<20 {
 		t.Errorf("%d whole streams (%d of the second adapter), %d clients left, %d streams were cut, the heap went from %d to %d", whole.Load(), kinds.Load(), left.Load(), cut.Load(), before, after)
 	}
-	took := slices.Sorted(slices.Values(books.took[min(len(books.took)-1, len(books.taken)):])) // the first in each place compiles
+	took := slices.Sorted(slices.Values(books.took))
 	t.Logf("%d streams were whole, %d clients left, %d were turned away in the end, %d swaps, in the middle %s, at most %s; heap %d to %d MB", whole.Load(), left.Load(), turned.Load(),
 		books.set.Load(), took[len(took)/2], took[len(took)-1], before>>20, after>>20)
 }
