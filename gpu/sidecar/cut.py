@@ -27,12 +27,18 @@ def size(p):
 
 points = read("calc/points.jsonl") + read("memory/points.jsonl")
 points = [p for p in points if size(p) < 1200 and len(json.dumps(p["gold"])) < 260]  # what fits the completions of a run
-kept = []
-for split, most in (("train", 400), ("validation", 141), ("test", 520)):
-    some = [p for p in points if p["split"] == split]
-    draw.shuffle(some)
-    kept += some[:most]
-    print(split, len(some[:most]), "of", len(some))
+# Training points are cut by scenario; some that training does not need go to validation, which chooses the confidence.
+scenarios = sorted({p["scenario"] for p in points if p["split"] == "train"})
+draw.shuffle(scenarios)
+place = {name: i for i, name in enumerate(scenarios)}
+spare = sorted((p for p in points if p["split"] == "train"), key=lambda p: (place[p["scenario"]], p["id"]))
+learnt, held = spare[:400], [p for p in spare[400:] if p["scenario"] != spare[399]["scenario"]][:260]
+for p in held:
+    p["split"] = "validation"
+test = [p for p in points if p["split"] == "test"]
+draw.shuffle(test)
+kept = learnt + held + [p for p in points if p["split"] == "validation" and p not in held] + test[:520]
+print({s: sum(p["split"] == s for p in kept) for s in ("train", "validation", "test")})
 write("points/points.jsonl", kept)
 shown = read("calc/upstream.jsonl")
 draw.shuffle(shown)

@@ -24,7 +24,7 @@ type Confidence struct {
 }
 
 // mostHarm is the share of right drafts that calibration lets be damaged.
-const mostHarm = 0.003
+const mostHarm = 0.001
 
 func (c Confidence) words() string {
 	return fmt.Sprintf("a draft without a fault is replaced from probability %.4f on: %d of %d wrong drafts are mended, %d of %d right ones damaged",
@@ -88,7 +88,7 @@ func (w weighed) right(confidence float64) bool {
 	return w.with
 }
 
-// choose looks at each probability that a revision had.
+// choose looks at each probability that a revision had. Of two that mend as many it takes the higher, which damages less elsewhere.
 func choose(all []weighed) Confidence {
 	thresholds := []float64{0, math.Nextafter(1, 0)}
 	for _, w := range all {
@@ -98,7 +98,7 @@ func choose(all []weighed) Confidence {
 	best := at(all, 1)
 	for _, threshold := range slices.Compact(thresholds) {
 		c := at(all, threshold)
-		if float64(c.Harmed) <= mostHarm*float64(c.Right) && c.Mended > best.Mended {
+		if float64(c.Harmed) <= mostHarm*float64(c.Right) && c.Mended > 0 && c.Mended >= best.Mended {
 			best = c
 		}
 	}
