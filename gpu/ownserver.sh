@@ -64,7 +64,8 @@ one() {
     if [ $set = hand ]; then
       head -n "${TESTS:-1000000}" "$here/ownserver/tasks.jsonl" >"$out/$set.jsonl"
     else
-      python3 -c 'import json, sys; [print(json.dumps(r)) for r in json.load(open(sys.argv[1])) if r["split"] == "test"]' "$data/made.json" | head -n "${TESTS:-60}" >"$out/$set.jsonl" || true
+      python3 -c 'import json, sys; [print(json.dumps(r)) for r in [r for r in json.load(open(sys.argv[1])) if r["split"] == "test"][: int(sys.argv[2])]]' \
+        "$data/made.json" "${TESTS:-60}" >"$out/$set.jsonl"
     fi
     whole $h --json eval --compare "base,$out/sft/final,$out/grpo/final" --dataset "$out/$set.jsonl" --split test \
       --mcp-config "$data/run/mcp.json" --output-dir "$out/eval-$set" >"$out/eval-$set.part"
