@@ -147,3 +147,18 @@ func BenchmarkFind(b *testing.B) {
 		Find(text)
 	}
 }
+
+// A card and an account are told from other numbers by their check digits: with any one digit changed they are none.
+func TestCheckDigits(t *testing.T) {
+	for kind, value := range map[string]string{IBAN: "DE89370400440532013000", Card: "4111111111111111"} {
+		if found := Find("to " + value + " today"); len(found) != 1 || found[0].Kind != kind {
+			t.Errorf("%s: %+v", value, found)
+		}
+		for i := 4; i < len(value); i++ {
+			changed := value[:i] + string('0'+(value[i]-'0'+1)%10) + value[i+1:]
+			if found := Find("to " + changed + " today"); len(found) != 0 {
+				t.Errorf("%s: %+v", changed, found)
+			}
+		}
+	}
+}
