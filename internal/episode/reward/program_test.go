@@ -69,7 +69,7 @@ func TestProgramScoresAGroup(t *testing.T) {
 // What is no score of each episode is an error that names the term, the scenario and the program: nothing is guessed.
 func TestProgramFailures(t *testing.T) {
 	for does, want := range map[string]string{"echo '[1]'": "no list of 2 numbers", "echo '[1, 2]'": "number 1 is no score", "echo '[-1, 1]'": "number 0 is no score", "echo '[1, null]'": "number 1 is no score", "echo broken; echo why >&2": `"broken", which is no list of 2 numbers; stderr: why`,
-		"echo no money >&2; exit 3": "exit status 3: no money", "echo '[1, null, 1]'": "no list", "true": `writes ""`} {
+		"echo no money >&2; exit 3": "exit status 3: no money", "echo '[1, null, 1]'": "no list", "echo '[NaN, 1]'": "no list", "kill -9 $$": "signal: killed", "true": `writes ""`} {
 		p := judge(t, does)
 		term, err := reward.NewProgram(p, 1)
 		if err != nil {
