@@ -26,7 +26,7 @@ def size(p):
 
 
 points = read("calc/points.jsonl") + read("memory/points.jsonl")
-points = [p for p in points if size(p) < 1200 and len(json.dumps(p["gold"])) < 260]  # what fits the completions of a run
+points = [p for p in points if size(p) < 1200 and len(json.dumps(p["gold"])) < 240]  # what fits the completions of a run
 # Training points are cut by scenario; some that training does not need go to validation, which chooses the confidence.
 scenarios = sorted({p["scenario"] for p in points if p["split"] == "train"})
 draw.shuffle(scenarios)

@@ -38,7 +38,7 @@ def message_of(calls):
 
 def ask(where, messages, tools):
     url, model = where
-    body = {"model": model, "messages": messages, "tools": tools, "temperature": 0.7, "max_tokens": 64, "seed": 1}
+    body = {"model": model, "messages": messages, "tools": tools, "temperature": 0.7, "max_tokens": 128, "seed": 1}
     q = Request(url + "/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"})
     with urlopen(q, timeout=120) as r:
         answer = json.load(r)
