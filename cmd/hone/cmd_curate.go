@@ -175,7 +175,11 @@ func newCurateExport(a *app, at atDesk) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		a.Say("%d traces written to %s; next: hone sft --data %s", written.Rows, written.Path, written.Path)
+		verb, what := "sft", "traces"
+		if form == "pairs" {
+			verb, what = "dpo", "pairs"
+		}
+		a.Say("%d %s written to %s; next: hone %s --data %s", written.Rows, what, written.Path, verb, written.Path)
 		return a.Print(written, nil)
 	})
 	c.Flags().StringVar(&form, "to", "hone", "form to write: "+strings.Join(export.Forms(), ", "))

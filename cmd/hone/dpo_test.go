@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"strings"
@@ -14,6 +15,7 @@ const preferences = `{"prompt":[{"role":"user","content":"Say a."}],"chosen":[{"
 {"prompt":[{"role":"user","content":"Say b."}],"chosen":[{"role":"assistant","content":"b"}],"rejected":[{"role":"assistant","content":"y"}]}
 {"prompt":[{"role":"user","content":"Say c."}],"chosen":[{"role":"assistant","content":"c"}],"rejected":[{"role":"assistant","content":"x"}]}
 {"prompt":[{"role":"user","content":"Say d."}],"chosen":[{"role":"assistant","content":"d"}],"rejected":[{"role":"assistant","content":"w"}]}
+{"prompt":"Say f.","chosen":"f","rejected":"<tool_call>{"}
 {"prompt":"Say e.","chosen":"e","rejected":"v","split":"test"}
 `
 
@@ -37,16 +39,20 @@ func TestDPO(t *testing.T) {
 	if len(margins) != 8 || margins[0] != 0 || margins[7] < 0.01 {
 		t.Errorf("margins %v", margins)
 	}
-	for _, want := range []string{"left out 1 pair of other splits than train", "in the last step the preferred side was preferred in "} {
+	for _, want := range []string{"left out 1 pair of other splits than train", "left out the pair pairs.jsonl:5: a side cannot be rendered: ", "in the last step the preferred side was preferred in "} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("it does not say %q: %s", want, &said)
 		}
 	}
-	killed(t, nil, append(command, "broken")...)
+	ctx, stop := context.WithCancel(t.Context()) // so that those which go on begin from a checkpoint
+	broken := &once{line: " 1/8", do: stop}
+	if code := toyApp(broken, nil).main(ctx, append(command, "broken")); code != 7 {
+		t.Fatalf("stopped: exit code %d, %s", code, broken)
+	}
 	if err := os.Remove("pairs.jsonl"); err != nil {
 		t.Fatal(err)
 	}
-	for range 3 {
+	for range 2 {
 		killed(t, nil, "runs", "resume", "./broken")
 	}
 	ran("runs", "resume", "./broken")

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"path/filepath"
+	"strings"
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
@@ -106,7 +107,7 @@ type dpoPlan struct {
 }
 
 // planDPO renders pairs for the base model, and refuses what its positions or the memory do not hold. A pair of which a side is longer than
-// the context is left out.
+// the context, or cannot be rendered, is left out and named.
 func (j *Job) planDPO(p pairs) (l dpoPlan, err error) {
 	defer func() {
 		if err != nil {
@@ -128,9 +129,7 @@ func (j *Job) planDPO(p pairs) (l dpoPlan, err error) {
 	for _, x := range p.list {
 		var sides [2][]batch.Sequence
 		for i, r := range []dataset.Row{x.Chosen, x.Rejected} {
-			if sides[i], err = j.sideOf(l.Model, r); err != nil {
-				return l, err
-			}
+			sides[i] = j.sideOf(l.Model, r)
 		}
 		if sides[0] == nil || sides[1] == nil {
 			continue
@@ -139,8 +138,8 @@ func (j *Job) planDPO(p pairs) (l dpoPlan, err error) {
 		l.Sequences = append(append(l.Sequences, sides[0]...), sides[1]...)
 	}
 	if len(l.pairs) == 0 {
-		return l, &fault.Error{Code: fault.CodeUsage, What: "no pair fits the model's context", Where: p.path,
-			Why: "each has a side of more than " + fault.Count(j.Config.Model.Context, "token"), Next: "raise model.context, or list fewer tools"}
+		return l, &fault.Error{Code: fault.CodeUsage, What: "no pair can be learnt from", Where: p.path,
+			Why: "each has a side that is too long, or that cannot be rendered; see above", Next: "raise model.context, list fewer tools, or give other pairs"}
 	}
 	l.prefix = len(batch.New(l.Sequences).Prefix)
 	c = j.Config
@@ -149,20 +148,23 @@ func (j *Job) planDPO(p pairs) (l dpoPlan, err error) {
 	return l, err
 }
 
-// sideOf renders one completion of a pair; nil where the context does not hold it.
-func (j *Job) sideOf(m *basemodel.Model, r dataset.Row) (rows []batch.Sequence, err error) {
+// sideOf renders one completion of a pair; nil where the context does not hold it, or where it is no text that the template could have
+// been answered with: of sides that failed some hold half a call, which is read as none.
+func (j *Job) sideOf(m *basemodel.Model, r dataset.Row) (rows []batch.Sequence) {
 	rendered, err := m.Renderer.Sequences(r.Messages, r.Opening, r.Tools)
 	if err != nil {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "a side of a pair cannot be rendered", Where: where(&r), Err: err}
+		why, _, _ := strings.Cut(err.Error(), "\n")
+		j.Say("left out the pair %s: a side cannot be rendered: %s", where(&r), why)
+		return nil
 	}
 	for _, s := range rendered {
 		if len(s.IDs) > j.Config.Model.Context {
 			j.Say("left out the pair %s: a side has %d tokens, more than model.context", where(&r), len(s.IDs))
-			return nil, nil
+			return nil
 		}
 		rows = append(rows, batch.Sequence{IDs: s.IDs, Trained: s.Trained})
 	}
-	return rows, nil
+	return rows
 }
 
 func (j *Job) rehearseDPO(p pairs) error {
