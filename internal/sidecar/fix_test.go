@@ -60,6 +60,7 @@ func TestFix(t *testing.T) {
 		"an argument's name":    {in: call("get_weather", `{"citty":"Rome"}`), tool: "get_weather", args: `{"city": "Rome"}`, kinds: "argument_name"},
 		"a forbidden argument":  {in: call("get_weather", `{"city":"Rome","mood":1}`), tool: "get_weather", args: `{"city": "Rome"}`, kinds: "dropped"},
 		"null for an option":    {in: call("get_weather", `{"city":"Rome","days":null}`), tool: "get_weather", args: `{"city": "Rome"}`, kinds: "dropped"},
+		"no better by its name": {in: call("get_weather", `{"city":"Rome","Exact":"maybe"}`), tool: "get_weather", args: `{"city":"Rome","Exact":"maybe"}`, problem: "'Exact' not allowed"},
 		"wrapped":               {in: call("get_weather", `{"arguments":{"city":"Rome"}}`), tool: "get_weather", args: `{"city": "Rome"}`, kinds: "unwrapped"},
 		"a value is missing":    {in: call("get_weather", `{"days":"3"}`), tool: "get_weather", args: `{"days": 3}`, kinds: "coerced", problem: "missing"},
 		"nobody can check":      {in: call("open", `{"a":"1"}`), tool: "open", args: `{"a":"1"}`},
