@@ -67,3 +67,7 @@ echo "== testdata/reference/parity.py"
 script=internal/grade/bfcl/testdata/parity.py
 echo "== $script"
 "$(python_for $script)" $script bin/hone
+
+echo "== huggingface_hub as the client of the Hub that tests push to"
+script=internal/hub/testdata/peer.py
+go test -count=1 ./internal/hub -run TestPeer -peer "$(python_for $script)"
