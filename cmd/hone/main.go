@@ -34,6 +34,7 @@ func main() {
 
 // main runs one command line and returns the exit code. What it has to say about an error is on stderr by then.
 func (a *app) main(ctx context.Context, args []string) int {
+	a.Context = ctx
 	root := newRoot(a)
 	root.SetArgs(args)
 	c, err := root.ExecuteContextC(ctx)

@@ -3,7 +3,6 @@
 package basemodel
 
 import (
-	"hone/internal/assets"
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/host"
@@ -92,18 +91,6 @@ func ReadShape(h *host.Host, base string, context int) (model.Spec, error) {
 	return shapeOf(file, context), nil
 }
 
-// Path is where a base model is, given by its path or its installed name.
-func Path(h *host.Host, base string) (string, error) {
-	if base != assets.Model().Name {
-		return base, nil
-	}
-	s, err := h.Store()
-	if err != nil {
-		return "", err
-	}
-	return s.Path(assets.Model()), nil
-}
-
 func openFile(h *host.Host, base string) (*modelfile.Model, error) {
 	path, err := Path(h, base)
 	if err != nil {
@@ -148,7 +135,7 @@ func BaseOf(folder, given string, c config.Config) (string, error) {
 	}
 	a, _, err := adapter.Load(folder)
 	if err != nil || a.BaseModel != "" {
-		return a.BaseModel, err
+		return a.Base(), err
 	}
 	return c.Model.Base, nil
 }

@@ -45,6 +45,9 @@ func Merge(ctx context.Context, h *host.Host, c config.Config, o MergeOptions) (
 	if err != nil {
 		return out, err
 	}
+	if o.Adapter, err = AdapterFolder(h, o.Adapter); err != nil {
+		return out, err
+	}
 	base, err := BaseOf(o.Adapter, o.Base, c)
 	if err != nil {
 		return out, err

@@ -3,6 +3,7 @@
 package host
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -29,6 +30,9 @@ type Host struct {
 	// Opening is told the options that a room is opened with, where it is not nil: a value that is dropped on its way from the
 	// configuration to where it acts is missed here.
 	Opening func(options any)
+
+	// Context is the command's: a download on the way to something else stops with it. nil never stops.
+	Context context.Context
 
 	CacheDir       string // of downloads and compiled programs; "" is the user's
 	JSON, Plain    bool   // how data is printed

@@ -51,10 +51,18 @@ func (c *Client) Download(ctx context.Context, r Repo, want Selection) (dir, com
 	if len(files) == 0 {
 		return "", "", &fault.Error{Code: fault.CodeUsage, What: "the " + string(r.Kind) + " has none of the files that are wanted", Where: r.String() + " on " + c.Endpoint, Next: "look at " + c.Page(r) + "/tree/" + r.revision()}
 	}
-	if err := c.room(r, files); err != nil {
-		return "", "", err
+	missing, bytes := c.missing(r, files)
+	if missing > 0 {
+		if c.Agree != nil {
+			if err := c.Agree(r, missing, bytes); err != nil {
+				return "", "", err
+			}
+		}
+		if err := c.room(r, bytes); err != nil {
+			return "", "", err
+		}
 	}
-	if err := c.fetchAll(ctx, r, commit, files); err != nil {
+	if err := c.fetchAll(ctx, r, commit, files, &meter{of: bytes, told: c.Progress}); err != nil {
 		return "", "", err
 	}
 	// The branch is the commit only now: until all is there, the files of the commit before are found.
@@ -64,19 +72,23 @@ func (c *Client) Download(ctx context.Context, r Repo, want Selection) (dir, com
 	return c.snapshot(r, commit), commit, nil
 }
 
-// room fails early where the disk has no room for what is missing.
-func (c *Client) room(r Repo, files []File) error {
-	need := int64(0)
+// missing is how many files the cache lacks, and how many bytes of them.
+func (c *Client) missing(r Repo, files []File) (n int, bytes int64) {
 	for _, f := range files {
 		blob := filepath.Join(c.folder(r), "blobs", f.etag())
-		if _, err := os.Stat(blob); err == nil {
+		if info, err := os.Stat(blob); err == nil && info.Size() == f.Size {
 			continue
 		}
-		need += f.Size
+		n, bytes = n+1, bytes+f.Size
 		if part, err := os.Stat(blob + ".incomplete"); err == nil {
-			need -= min(part.Size(), f.Size)
+			bytes -= min(part.Size(), f.Size)
 		}
 	}
+	return n, bytes
+}
+
+// room fails early where the disk has no room for what is missing.
+func (c *Client) room(r Repo, need int64) error {
 	var free syscall.Statfs_t
 	if err := os.MkdirAll(c.Cache, 0o755); err != nil {
 		return c.diskError("cannot download", err)
@@ -91,7 +103,7 @@ func (c *Client) room(r Repo, files []File) error {
 }
 
 // fetchAll downloads files, some at once. The first error stops the others.
-func (c *Client) fetchAll(ctx context.Context, r Repo, commit string, files []File) error {
+func (c *Client) fetchAll(ctx context.Context, r Repo, commit string, files []File, m *meter) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var wait sync.WaitGroup
@@ -101,7 +113,7 @@ func (c *Client) fetchAll(ctx context.Context, r Repo, commit string, files []Fi
 	for range min(atOnce, len(files)) {
 		wait.Go(func() {
 			for f := range next {
-				if err := c.fetch(ctx, r, commit, f); err != nil {
+				if err := c.fetch(ctx, r, commit, f, m); err != nil {
 					once.Do(func() { first = err; stop() })
 				}
 			}
@@ -116,7 +128,7 @@ func (c *Client) fetchAll(ctx context.Context, r Repo, commit string, files []Fi
 }
 
 // fetch brings one file into the cache, and links it into its snapshot.
-func (c *Client) fetch(ctx context.Context, r Repo, commit string, f File) error {
+func (c *Client) fetch(ctx context.Context, r Repo, commit string, f File, m *meter) error {
 	what := "cannot download " + f.Path
 	blob := filepath.Join(c.folder(r), "blobs", f.etag())
 	if err := os.MkdirAll(filepath.Dir(blob), 0o755); err != nil {
@@ -129,7 +141,7 @@ func (c *Client) fetch(ctx context.Context, r Repo, commit string, f File) error
 		}
 		defer unlock()
 		if info, err = os.Stat(blob); err != nil || info.Size() != f.Size { // by the process that had the lock
-			if err := c.transfer(ctx, request{method: "GET", address: c.fileAddress(r, commit, f.Path), repo: r, what: what}, f, blob); err != nil {
+			if err := c.transfer(ctx, request{method: "GET", address: c.fileAddress(r, commit, f.Path), repo: r, what: what}, f, blob, m); err != nil {
 				return err
 			}
 		}
@@ -142,14 +154,14 @@ func (c *Client) fetch(ctx context.Context, r Repo, commit string, f File) error
 
 // transfer downloads a blob beside its place, and renames it once its hash is right. A part that is there is gone on with: its
 // name is the hash of the whole, so it is of this content. Where the whole has another hash, the part was damaged, and all is downloaded once more.
-func (c *Client) transfer(ctx context.Context, q request, f File, blob string) error {
+func (c *Client) transfer(ctx context.Context, q request, f File, blob string, m *meter) error {
 	part := blob + ".incomplete"
 	for damaged := 0; ; {
 		file, err := os.OpenFile(part, os.O_RDWR|os.O_CREATE, 0o644)
 		if err != nil {
 			return c.diskError(q.what, err)
 		}
-		err = c.receive(ctx, q, f, file)
+		err = c.receive(ctx, q, f, file, m)
 		sum := ""
 		if err == nil {
 			sum, err = digestOf(file, f)
@@ -181,7 +193,7 @@ func (c *Client) transfer(ctx context.Context, q request, f File, blob string) e
 }
 
 // receive appends to a part until it is as long as the file, by as many requests as that takes.
-func (c *Client) receive(ctx context.Context, q request, f File, part *os.File) error {
+func (c *Client) receive(ctx context.Context, q request, f File, part *os.File, m *meter) error {
 	for stuck := 0; ; {
 		have, err := part.Seek(0, io.SeekEnd)
 		if err != nil || have == f.Size {
@@ -212,7 +224,7 @@ func (c *Client) receive(ctx context.Context, q request, f File, part *os.File) 
 				continue
 			}
 		}
-		n, writeErr, readErr := c.append(part, a.Body, f, have)
+		n, writeErr, readErr := appendTo(part, a.Body, f, have, m)
 		_ = a.Body.Close() // all of it was read, or reading failed
 		if writeErr != nil {
 			return writeErr
@@ -233,21 +245,20 @@ func (c *Client) receive(ctx context.Context, q request, f File, part *os.File) 
 	}
 }
 
-// append copies a body to the end of a part, and tells an error of the disk from one of the network.
-func (c *Client) append(part *os.File, body io.Reader, f File, have int64) (n int64, writeErr, readErr error) {
+// appendTo copies a body to the end of a part, and tells an error of the disk from one of the network.
+func appendTo(part *os.File, body io.Reader, f File, have int64, m *meter) (n int64, writeErr, readErr error) {
 	if _, err := part.Seek(have, io.SeekStart); err != nil {
 		return 0, err, nil
 	}
 	buffer := make([]byte, 1<<20)
 	for {
-		m, err := body.Read(buffer)
-		if m > 0 {
-			if _, err := part.Write(buffer[:m]); err != nil {
+		got, err := body.Read(buffer)
+		if got > 0 {
+			if _, err := part.Write(buffer[:got]); err != nil {
 				return n, err, nil
 			}
-			if n += int64(m); c.Progress != nil {
-				c.Progress(f.Path, have+n, f.Size)
-			}
+			n += int64(got)
+			m.add(got)
 		}
 		if errors.Is(err, io.EOF) {
 			return n, nil, nil

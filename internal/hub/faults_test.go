@@ -1,7 +1,6 @@
 package hub_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +21,7 @@ import (
 
 	"hone/internal/fault"
 	"hone/internal/hub"
+	"hone/internal/hub/hubtest"
 )
 
 // hangUp ends the connection of a request without an answer.
@@ -93,7 +93,7 @@ func TestPushCutAnywhere(t *testing.T) {
 			s.Put("model", "org/m", old)
 			dir, repo := folderOf(t, example()), hub.Repo{Kind: hub.Model, ID: "org/m"}
 			x := &cut{at: at, how: how}
-			s.Before = x.before
+			s.Intercept(x.before)
 			killed := *c
 			killed.HTTP = &http.Client{Transport: lostAnswer{x, c.HTTP.Transport}}
 			_, err := killed.Push(t.Context(), repo, hub.Upload{Folder: dir, Message: "m"})
@@ -112,12 +112,12 @@ func TestPushCutAnywhere(t *testing.T) {
 			}
 			kept, _ := os.ReadDir(s.Dir)
 			resent := 0
-			s.Before = func(_ http.ResponseWriter, r *http.Request) bool {
+			s.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
 				if r.Method == "PUT" && slices.ContainsFunc(kept, func(e os.DirEntry) bool { return strings.Contains(r.URL.Path, e.Name()) }) {
 					resent++
 				}
 				return false
-			}
+			})
 			if _, err := c.Push(t.Context(), repo, hub.Upload{Folder: dir, Message: "m"}); err != nil {
 				t.Fatalf("cut %s %v, then: %v", how, x.seen, err)
 			}
@@ -136,7 +136,7 @@ func TestPushCutAnywhere(t *testing.T) {
 func TestPushTriesAgain(t *testing.T) {
 	s, c := hubOf(t)
 	seen := map[string]int{}
-	s.Before = func(w http.ResponseWriter, r *http.Request) bool {
+	s.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
 		key := r.Method + r.URL.Path
 		if seen[key]++; seen[key] > 1 {
 			return false
@@ -151,7 +151,7 @@ func TestPushTriesAgain(t *testing.T) {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}
 		return true
-	}
+	})
 	if _, err := c.Push(t.Context(), hub.Repo{Kind: hub.Model, ID: "org/m"}, hub.Upload{Folder: folderOf(t, example()), Message: "m"}); err != nil {
 		t.Fatal(err)
 	}
@@ -165,13 +165,13 @@ func TestCommitWhoseAnswerIsLost(t *testing.T) {
 	s.Put("model", "org/m", map[string]string{"a": "old"})
 	x := &cut{at: -1}
 	once := true
-	s.Before = func(_ http.ResponseWriter, r *http.Request) bool {
+	s.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
 		x.mu.Lock()
 		x.touched = once && strings.Contains(r.URL.Path, "/commit/")
 		once = once && !x.touched
 		x.mu.Unlock()
 		return false
-	}
+	})
 	c.HTTP = &http.Client{Transport: lostAnswer{x, c.HTTP.Transport}}
 	if _, err := c.Push(t.Context(), hub.Repo{Kind: hub.Model, ID: "org/m"}, hub.Upload{Folder: folderOf(t, map[string]string{"a": "new"}), Message: "m"}); err != nil {
 		t.Fatal(err)
@@ -186,12 +186,12 @@ func TestPushBesideAnother(t *testing.T) {
 	s, c := hubOf(t)
 	s.Put("model", "org/m", map[string]string{"theirs": "1"})
 	once := sync.Once{}
-	s.Before = func(_ http.ResponseWriter, r *http.Request) bool {
+	s.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
 		if strings.Contains(r.URL.Path, "/commit/") {
 			once.Do(func() { s.Put("model", "org/m", map[string]string{"theirs": "2"}) })
 		}
 		return false
-	}
+	})
 	if _, err := c.Push(t.Context(), hub.Repo{Kind: hub.Model, ID: "org/m"}, hub.Upload{Folder: folderOf(t, map[string]string{"mine": "m"}), Message: "m"}); err != nil {
 		t.Fatal(err)
 	}
@@ -207,12 +207,15 @@ func TestDownloadGoesOn(t *testing.T) {
 		for _, at := range []int{0, 1, 50, 99} {
 			s, c := hubOf(t)
 			s.Put("model", "org/m", map[string]string{"model.safetensors": text, "small.txt": text[:90]})
+			var mu sync.Mutex
 			var ranges []string
 			cuts := 0
-			s.Before = func(w http.ResponseWriter, r *http.Request) bool {
+			s.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
 				if r.Host != "store" {
 					return false
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				if ranges = append(ranges, r.Header.Get("Range")); cuts > 0 && (inProcess || cuts > 100) {
 					return false
 				}
@@ -224,7 +227,7 @@ func TestDownloadGoesOn(t *testing.T) {
 				_, _ = io.WriteString(w, text[:at])
 				_ = http.NewResponseController(w).Flush()
 				return hangUp(w)
-			}
+			})
 			repo := hub.Repo{Kind: hub.Model, ID: "org/m"}
 			dir, _, err := c.Download(t.Context(), repo, everything)
 			if !inProcess {
@@ -234,7 +237,9 @@ func TestDownloadGoesOn(t *testing.T) {
 				if cached, _ := c.Cached(repo, everything); cached != "" {
 					t.Error("half of it is found")
 				}
+				mu.Lock()
 				cuts, ranges = 101, nil
+				mu.Unlock()
 				dir, _, err = c.Download(t.Context(), repo, everything)
 			}
 			if err != nil || contents(t, dir)["model.safetensors"] != text || contents(t, dir)["small.txt"] != text[:90] {
@@ -244,7 +249,10 @@ func TestDownloadGoesOn(t *testing.T) {
 			if at > 0 {
 				want = fmt.Sprintf("bytes=%d-", at)
 			}
-			if got := ranges[len(ranges)-1]; got != want {
+			mu.Lock()
+			got := ranges[len(ranges)-1]
+			mu.Unlock()
+			if got != want {
 				t.Errorf("cut at %d: asked for %q", at, got)
 			}
 		}
@@ -259,7 +267,7 @@ func TestHashMismatch(t *testing.T) {
 			s, c := hubOf(t)
 			s.Put("model", "org/m", map[string]string{file: text})
 			n := 0
-			s.Before = func(w http.ResponseWriter, r *http.Request) bool {
+			s.Intercept(func(w http.ResponseWriter, r *http.Request) bool {
 				if r.Host == "store" || strings.HasSuffix(r.URL.Path, "/small.txt") {
 					if n++; n <= wrong {
 						_, _ = io.WriteString(w, strings.Repeat("?", len(text)))
@@ -267,7 +275,7 @@ func TestHashMismatch(t *testing.T) {
 					}
 				}
 				return false
-			}
+			})
 			dir, _, err := c.Download(t.Context(), hub.Repo{Kind: hub.Model, ID: "org/m"}, everything)
 			if wrong == 1 {
 				if err != nil || contents(t, dir)[file] != text {
@@ -305,7 +313,7 @@ func TestDamagedPart(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !ranges {
-				s.Before = func(_ http.ResponseWriter, r *http.Request) bool { r.Header.Del("Range"); return false }
+				s.Intercept(func(_ http.ResponseWriter, r *http.Request) bool { r.Header.Del("Range"); return false })
 			}
 			dir, _, err := c.Download(t.Context(), repo, everything)
 			if err != nil || contents(t, dir)["model.safetensors"] != text {
@@ -315,42 +323,51 @@ func TestDamagedPart(t *testing.T) {
 	}
 }
 
+// A full disk, which a limit of a file's size stands for, is told as one; what came is kept.
 func TestDownloadOntoAFullDisk(t *testing.T) {
 	s, c := hubOf(t)
 	text := noise(9000)
 	s.Put("model", "org/m", map[string]string{"model.safetensors": text})
-	repo := hub.Repo{Kind: hub.Model, ID: "org/m"}
-	var free unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &free); err != nil {
-		t.Fatal(err)
+	out, err := helper(s, c, "full").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "exit code 6") || !strings.Contains(string(out), "free some space") {
+		t.Fatalf("%v: %s", err, out)
 	}
-	signal.Ignore(unix.SIGXFSZ)
-	defer signal.Reset(unix.SIGXFSZ)
-	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 5000, Max: free.Max}); err != nil {
-		t.Fatal(err)
-	}
-	_, _, err := c.Download(context.Background(), repo, everything)
-	if back := unix.Setrlimit(unix.RLIMIT_FSIZE, &free); back != nil {
-		t.Fatal(back)
-	}
-	if fault.CodeOf(err) != fault.CodeExhausted || !strings.Contains(err.Error(), "free some space") {
-		t.Fatalf("%v", err)
-	}
-	dir, _, err := c.Download(context.Background(), repo, everything)
-	if err != nil || contents(t, dir)["model.safetensors"] != text {
-		t.Error(err)
+	first := ""
+	s.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.Host == "store" {
+			first = r.Header.Get("Range")
+		}
+		return false
+	})
+	dir, _, err := c.Download(t.Context(), hub.Repo{Kind: hub.Model, ID: "org/m"}, everything)
+	if err != nil || contents(t, dir)["model.safetensors"] != text || first != "bytes=5000-" {
+		t.Errorf("%v, asked for %q", err, first)
 	}
 }
 
-// TestHelper is the second process of TestTwoProcesses.
+// helper is another process that downloads. In one that is full, no file may have more than 5000 bytes.
+func helper(s *hubtest.Server, c *hub.Client, how string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], "-test.run=^TestHelper$")
+	cmd.Env = append(os.Environ(), "HONE_HUB_TEST="+s.URL+" "+how+" "+c.Cache)
+	return cmd
+}
+
+// TestHelper is the process that helper starts.
 func TestHelper(t *testing.T) {
 	endpoint, cache, _ := strings.Cut(os.Getenv("HONE_HUB_TEST"), " ")
 	if endpoint == "" {
-		t.Skip("it is part of TestTwoProcesses")
+		t.Skip("it is part of other tests")
 	}
+	how, cache, _ := strings.Cut(cache, " ")
 	c := &hub.Client{Endpoint: endpoint, Cache: cache, Token: "secret"}
+	if how == "full" {
+		signal.Ignore(unix.SIGXFSZ)
+		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 5000, Max: 5000}); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if _, _, err := c.Download(t.Context(), hub.Repo{Kind: hub.Model, ID: "org/m"}, everything); err != nil {
-		t.Fatal(err)
+		t.Fatalf("exit code %d: %v", fault.CodeOf(err), err)
 	}
 }
 
@@ -361,7 +378,7 @@ func TestTwoProcesses(t *testing.T) {
 	s.Put("model", "org/m", want)
 	var mu sync.Mutex
 	sent := map[string]int{}
-	s.Before = func(_ http.ResponseWriter, r *http.Request) bool {
+	s.Intercept(func(_ http.ResponseWriter, r *http.Request) bool {
 		if r.Host == "store" {
 			mu.Lock()
 			sent[r.URL.Path]++
@@ -369,13 +386,11 @@ func TestTwoProcesses(t *testing.T) {
 			time.Sleep(100 * time.Millisecond) // long enough for the others to come and wait
 		}
 		return false
-	}
+	})
 	var wait sync.WaitGroup
 	for range 3 {
 		wait.Go(func() {
-			cmd := exec.Command(os.Args[0], "-test.run=^TestHelper$")
-			cmd.Env = append(os.Environ(), "HONE_HUB_TEST="+s.URL+" "+c.Cache)
-			if out, err := cmd.CombinedOutput(); err != nil {
+			if out, err := helper(s, c, "waits").CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, out)
 			}
 		})

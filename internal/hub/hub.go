@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"hone/internal/fault"
@@ -69,9 +70,24 @@ type Client struct {
 	Cache    string // folder of repositories: HF_HUB_CACHE
 	Offline  bool   // nothing is asked for, only the cache is read
 	HTTP     *http.Client
-	Pause    time.Duration                     // before the second try of a request, doubled for each further one; 0 is a second
-	Say      func(format string, args ...any)  // told what is waited for and what is left out; may be nil
-	Progress func(file string, done, of int64) // told how much of a file is there; may be nil
+	Pause    time.Duration                    // before the second try of a request, doubled for each further one; 0 is a second
+	Say      func(format string, args ...any) // told what is waited for and what is left out; may be nil
+	Progress func(done, of int64)             // told how many bytes of a download or a push were sent; may be nil
+	// Agree is asked before a download, of so many files and bytes that the cache lacks; nil agrees.
+	Agree func(r Repo, files int, bytes int64) error
+}
+
+// meter adds up what is transferred.
+type meter struct {
+	done atomic.Int64
+	of   int64
+	told func(done, of int64)
+}
+
+func (m *meter) add(n int) {
+	if done := m.done.Add(int64(n)); m.told != nil {
+		m.told(min(done, m.of), m.of)
+	}
 }
 
 // FromEnv is the client that the variables of huggingface_hub describe: HF_ENDPOINT, HF_TOKEN (else the file that its login

@@ -44,6 +44,10 @@ func (c *Client) sendLarge(ctx context.Context, r Repo, files []local) error {
 		OID  string `json:"oid"`
 		Size int64  `json:"size"`
 	}
+	m := &meter{told: c.Progress}
+	for _, f := range large {
+		m.of += f.Size
+	}
 	for batch := range slices.Chunk(names, batchSize) {
 		var ask []object
 		for _, oid := range batch {
@@ -62,10 +66,10 @@ func (c *Client) sendLarge(ctx context.Context, r Repo, files []local) error {
 			case o.Error != nil:
 				return &fault.Error{Code: fault.CodeUsage, What: "the Hub refuses a large file", Where: f.Path, Why: o.Error.Message, Next: "look at " + c.Page(r)}
 			case o.Actions == nil || o.Actions.Upload == nil:
-				c.say("%s is there already", f.Path)
+				m.add(int(f.Size)) // it is there already
 				continue
 			}
-			if err := c.send(ctx, r, f, o); err != nil {
+			if err := c.send(ctx, r, f, o, m); err != nil {
 				return err
 			}
 		}
@@ -74,7 +78,7 @@ func (c *Client) sendLarge(ctx context.Context, r Repo, files []local) error {
 }
 
 // send uploads one large file as the Hub says, whole or in parts, and lets the Hub verify it.
-func (c *Client) send(ctx context.Context, r Repo, f local, o lfsObject) error {
+func (c *Client) send(ctx context.Context, r Repo, f local, o lfsObject, m *meter) error {
 	q := request{repo: r, what: "cannot push " + f.Path}
 	up := o.Actions.Upload
 	chunk, err := chunkOf(up, f.Size)
@@ -82,9 +86,9 @@ func (c *Client) send(ctx context.Context, r Repo, f local, o lfsObject) error {
 		return &fault.Error{Code: fault.CodeUnavailable, What: q.what, Where: c.Endpoint, Err: err, Next: "look at HF_ENDPOINT"}
 	}
 	if chunk == 0 {
-		_, err = c.put(ctx, q, f, up.Href, 0, f.Size)
+		_, err = c.put(ctx, q, f, up.Href, 0, f.Size, m)
 	} else {
-		err = c.sendParts(ctx, q, f, up, chunk)
+		err = c.sendParts(ctx, q, f, up, chunk, m)
 	}
 	if err != nil || o.Actions.Verify == nil {
 		return err
@@ -123,7 +127,7 @@ func partName(up *action, part int64) string {
 	return ""
 }
 
-func (c *Client) sendParts(ctx context.Context, q request, f local, up *action, chunk int64) error {
+func (c *Client) sendParts(ctx context.Context, q request, f local, up *action, chunk int64, m *meter) error {
 	type part struct {
 		Number int64  `json:"partNumber"`
 		ETag   string `json:"etag"`
@@ -131,7 +135,7 @@ func (c *Client) sendParts(ctx context.Context, q request, f local, up *action, 
 	var parts []part
 	for n := int64(1); (n-1)*chunk < f.Size; n++ {
 		href, _ := up.Header[partName(up, n)].(string)
-		etag, err := c.put(ctx, q, f, href, (n-1)*chunk, min(chunk, f.Size-(n-1)*chunk))
+		etag, err := c.put(ctx, q, f, href, (n-1)*chunk, min(chunk, f.Size-(n-1)*chunk), m)
 		if err != nil {
 			return err
 		}
@@ -144,7 +148,7 @@ func (c *Client) sendParts(ctx context.Context, q request, f local, up *action, 
 }
 
 // put uploads bytes of a file to an address of a store, and returns the store's name for them. The address is signed: it gets no token.
-func (c *Client) put(ctx context.Context, q request, f local, address string, from, size int64) (etag string, err error) {
+func (c *Client) put(ctx context.Context, q request, f local, address string, from, size int64, m *meter) (etag string, err error) {
 	q.method, q.address, q.bare = "PUT", address, true
 	q.body = func() (io.Reader, int64, error) {
 		file, err := f.open()
@@ -154,12 +158,7 @@ func (c *Client) put(ctx context.Context, q request, f local, address string, fr
 		if err != nil {
 			return nil, 0, err
 		}
-		sent := from
-		return &body{Reader: io.LimitReader(file, size), file: file, told: func(n int) {
-			if sent += int64(n); c.Progress != nil {
-				c.Progress(f.Path, sent, f.Size)
-			}
-		}}, size, nil
+		return &body{Reader: io.LimitReader(file, size), file: file, m: m}, size, nil
 	}
 	a, err := c.do(ctx, q)
 	if err != nil {
@@ -173,12 +172,12 @@ func (c *Client) put(ctx context.Context, q request, f local, address string, fr
 type body struct {
 	io.Reader
 	file io.Closer
-	told func(n int)
+	m    *meter
 }
 
 func (b *body) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
-	b.told(n)
+	b.m.add(n)
 	return n, err
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"hone/internal/hub"
+	"hone/internal/hub/card"
 	"hone/internal/hub/hubtest"
 )
 
@@ -170,5 +171,35 @@ func TestPeerLocks(t *testing.T) {
 	}
 	if err := <-done; err != nil {
 		t.Error(err)
+	}
+}
+
+// huggingface_hub reads the card of a model that hone pushes.
+func TestPeerReadsTheCard(t *testing.T) {
+	needsPeer(t)
+	s, _ := hubOf(t)
+	path := filepath.Join(t.TempDir(), "README.md")
+	m := card.Model{Name: "ada/shop", Adapter: true, Base: "Qwen/Qwen3-0.6B", OnHub: true, License: "apache-2.0", Datasets: []string{"ada/rows"}, System: "Be brief.\nAnd: kind",
+		Systems: []card.System{{Name: "base"}, {Name: "model", Whole: card.Rate{Mean: 0.5, Low: 0.25, High: 0.75}, Scenarios: 12, IsThis: true}}}
+	if err := os.WriteFile(path, m.Markdown(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		BaseModel   string   `json:"base_model"`
+		LibraryName string   `json:"library_name"`
+		License     string   `json:"license"`
+		Datasets    []string `json:"datasets"`
+		Index       []struct {
+			Name    string
+			Results []struct {
+				Dataset struct{ Name string }
+				Metrics []struct{ Value float64 }
+			}
+		} `json:"model-index"`
+	}
+	python(t, s, t.TempDir(), "", &got, "card", path)
+	if got.BaseModel != m.Base || got.LibraryName != "peft" || got.License != m.License || !slices.Equal(got.Datasets, m.Datasets) || len(got.Index) != 1 ||
+		got.Index[0].Results[0].Metrics[0].Value != 50 || got.Index[0].Results[0].Dataset.Name != "12 held-out scenarios" {
+		t.Errorf("%+v of\n%s", got, m.Markdown())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -75,7 +76,7 @@ func (c *Client) do(ctx context.Context, q request) (*http.Response, error) {
 			return a, nil
 		}
 		status, ok := errors.AsType[*answered](err)
-		if ctx.Err() != nil || try == tries || ok && !status.passes() {
+		if ctx.Err() != nil || try == tries || ok && !status.passes() || nobody(err) {
 			return nil, c.failed(q, err)
 		}
 		wait := pause << (try - 1)
@@ -88,6 +89,12 @@ func (c *Client) do(ctx context.Context, q request) (*http.Response, error) {
 		case <-time.After(wait):
 		}
 	}
+}
+
+// nobody tells whether there is no Hub at the address, which waiting does not change.
+func nobody(err error) bool {
+	dns, ok := errors.AsType[*net.DNSError](err)
+	return ok && dns.IsNotFound || errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // once sends a request one time.

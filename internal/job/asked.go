@@ -129,6 +129,10 @@ type TrainAsked struct {
 
 // Train is what hone train does.
 func (e Env) Train(ctx context.Context, c config.Config, a TrainAsked, from toolset.Source) error {
+	var err error
+	if a.Adapter, err = basemodel.AdapterFolder(e.Host, a.Adapter); err != nil {
+		return err
+	}
 	c.Scenarios.File = cmp.Or(a.Dataset, c.Scenarios.File)
 	if err := basemodel.OnGPUs(&c, a.NumGPUs); err != nil {
 		return err
@@ -173,6 +177,9 @@ func (e Env) Train(ctx context.Context, c config.Config, a TrainAsked, from tool
 func (e Env) startFrom(c config.Config, lora basemodel.GivenLoRA, adapter, base string) (config.Config, error) {
 	var err error
 	if c.Model.Base, err = basemodel.BaseOf(adapter, base, c); err == nil {
+		c.Model.Base, err = basemodel.Pinned(e.Host, c.Model.Base)
+	}
+	if err == nil {
 		if c, err = basemodel.SettleLengths(e.Host, c); err == nil {
 			err = lora.Apply(e.Host, &c, adapter)
 		}
@@ -197,7 +204,15 @@ func (e Env) SFT(ctx context.Context, c config.Config, a SFTAsked) error {
 	if err := e.Free(a.Output); err != nil {
 		return err
 	}
-	d, err := ReadConversations(a.Data, a.Catalog)
+	var err error
+	if a.Adapter, err = basemodel.AdapterFolder(e.Host, a.Adapter); err != nil {
+		return err
+	}
+	from, err := LocalData(e.Host, a.Data)
+	if err != nil {
+		return err
+	}
+	d, err := ReadConversations(from[0], a.Catalog)
 	if err != nil {
 		return err
 	}
@@ -211,7 +226,7 @@ func (e Env) SFT(ctx context.Context, c config.Config, a SFTAsked) error {
 	if err != nil {
 		return err
 	}
-	j := &Job{Env: e, Verb: "sft", Path: a.Output, Config: c, Kept: Kept{Adapter: a.Adapter, AllowFindings: a.AllowFindings}}
+	j := &Job{Env: e, Verb: "sft", Path: a.Output, Config: c, Kept: Kept{Adapter: a.Adapter, Data: a.Data, AllowFindings: a.AllowFindings}}
 	defer j.Close()
 	if e.DryRun {
 		return j.RehearseSFT(d, rows)

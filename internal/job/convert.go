@@ -81,6 +81,10 @@ func (x Conversion) Convert(ctx context.Context, h *host.Host) (Converted, error
 	if !slices.Contains(unroll.Schemes(), x.Unroll) {
 		return out, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is no scheme %q", x.Unroll), Where: "--unroll", Next: "the schemes are " + strings.Join(unroll.Schemes(), ", ")}
 	}
+	var err error
+	if x.From, err = LocalData(h, x.From...); err != nil {
+		return out, err
+	}
 	sink, err := export.Open(export.Options{Form: x.To, Out: x.Out, Card: map[string]string{"made by": "hone data convert", "rows of one conversation": x.Unroll}})
 	if err != nil {
 		return out, err
@@ -191,7 +195,11 @@ func TellLeftOut(say func(format string, args ...any), leftOut map[string]int) {
 
 // ValidateData reads conversations and says which rows are none. The error, with exit code 2, says that there are such.
 func ValidateData(h *host.Host, paths []string, format string) (formats.Report, error) {
-	report, err := formats.Read(paths, formats.Options{Format: format}, func(dataset.Row) error { return nil })
+	local, err := LocalData(h, paths...)
+	if err != nil {
+		return formats.Report{}, err
+	}
+	report, err := formats.Read(local, formats.Options{Format: format}, func(dataset.Row) error { return nil })
 	if n := report.NumRefused(); err == nil && n > 0 {
 		err = &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%d of %s are no conversation", n, fault.Count(report.Read, "row")), Where: strings.Join(paths, ", "),
 			Next: "correct them; hone data convert and hone sft leave them out"}

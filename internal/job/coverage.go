@@ -28,6 +28,9 @@ func Coverage(h *host.Host, c config.Config, base string, x Conversion) ([]unrol
 	if err != nil {
 		return nil, err
 	}
+	if x.From, err = LocalData(h, x.From...); err != nil {
+		return nil, err
+	}
 	var out []unroll.Summary
 	for _, scheme := range unroll.Schemes() {
 		out = append(out, unroll.Summary{Scheme: scheme})

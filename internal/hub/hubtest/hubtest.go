@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 )
 
 // Account is who has a token.
@@ -31,15 +32,20 @@ type Server struct {
 	Tokens   map[string]Account
 	PartSize int64 // large files of more bytes are uploaded in parts of that size; 0: never
 	PageSize int   // of lists of files; 0: 1000
-	// Before is asked before each request: where it answers itself, it is true. Requests of the store come with the host "store".
-	Before func(w http.ResponseWriter, r *http.Request) bool
 
-	mu    sync.Mutex
-	repos map[string]*repository // by kind, "s/" and name
-	parts map[string][][]byte    // of uploads in parts, by object
-	hub   *httptest.Server
-	store *httptest.Server
+	before atomic.Pointer[Interceptor]
+	mu     sync.Mutex
+	repos  map[string]*repository // by kind, "s/" and name
+	parts  map[string][][]byte    // of uploads in parts, by object
+	hub    *httptest.Server
+	store  *httptest.Server
 }
+
+// Interceptor is asked before a request: where it answers itself, it is true. Requests of the store come with the host "store".
+type Interceptor func(w http.ResponseWriter, r *http.Request) bool
+
+// Intercept lets f see all requests from now on.
+func (s *Server) Intercept(f Interceptor) { s.before.Store(&f) }
 
 // repository is one, with its commits.
 type repository struct {
@@ -84,7 +90,7 @@ func (s *Server) Close() {
 func (s *Server) guard(host string, h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r.Host = host
-		if s.Before != nil && s.Before(w, r) {
+		if f := s.before.Load(); f != nil && (*f)(w, r) {
 			return
 		}
 		h.ServeHTTP(w, r)

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"hone/internal/fault"
@@ -16,6 +17,7 @@ type Config struct {
 	PEFTType      string            `json:"peft_type"`
 	TaskType      string            `json:"task_type"`
 	BaseModel     string            `json:"base_model_name_or_path"`
+	Revision      string            `json:"revision,omitempty"` // of a base model of the Hub
 	Rank          int               `json:"r"`
 	Alpha         float64           `json:"lora_alpha"`
 	Dropout       float64           `json:"lora_dropout"`
@@ -26,6 +28,25 @@ type Config struct {
 	Bias          string            `json:"bias"`
 	InferenceMode bool              `json:"inference_mode"`
 }
+
+// SetBase names the base model by its path or its name; of "org/name@commit" the commit is the revision.
+func (c *Config) SetBase(name string) {
+	c.BaseModel, c.Revision = name, ""
+	if m := ofHub.FindStringSubmatch(name); m != nil {
+		c.BaseModel, c.Revision = m[1], m[2]
+	}
+}
+
+// Base is the name that SetBase was given.
+func (c Config) Base() string {
+	if name := c.BaseModel + "@" + c.Revision; c.Revision != "" && ofHub.MatchString(name) {
+		return name
+	}
+	return c.BaseModel
+}
+
+// ofHub is a model of the Hub at a commit.
+var ofHub = regexp.MustCompile(`^([^/@]+/[^/@]+)@([0-9a-f]{40})$`)
 
 // Files of an adapter folder.
 const (

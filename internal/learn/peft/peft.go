@@ -31,7 +31,8 @@ func Save(dir string, s model.Spec, l model.LoRA, dropout float64, flat []float3
 // more of another model.
 func adapterConfig(s model.Spec, l model.LoRA) adapter.Config {
 	l = l.Explicit(s)
-	c := adapter.Config{BaseModel: s.Name, Rank: l.Rank, Alpha: l.Alpha, UseRSLoRA: l.RankStabilized, TargetModules: l.Targets}
+	c := adapter.Config{Rank: l.Rank, Alpha: l.Alpha, UseRSLoRA: l.RankStabilized, TargetModules: l.Targets}
+	c.SetBase(s.Name)
 	if l.TargetPattern != "" {
 		c.TargetModules = adapter.TargetPattern(l.TargetPattern)
 	}

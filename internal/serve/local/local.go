@@ -59,6 +59,11 @@ func Serve(ctx context.Context, h *host.Host, c config.Config, o Options) error 
 	if err != nil {
 		return err
 	}
+	for i := range o.adapters {
+		if o.adapters[i].dir, err = basemodel.AdapterFolder(h, o.adapters[i].dir); err != nil {
+			return err
+		}
+	}
 	if o.Context == 0 {
 		o.Context = TrainedAt(o.first())
 	}

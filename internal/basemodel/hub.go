@@ -1,0 +1,91 @@
+package basemodel
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"hone/internal/assets"
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/hub"
+)
+
+// Path is where a base model is, given by its path, its installed name, or its name on the Hub, org/name or org/name@revision, from
+// where it is downloaded if the Hub's cache does not have it. A folder of such a name comes first.
+func Path(h *host.Host, base string) (string, error) {
+	at, _, err := find(h, base)
+	return at, err
+}
+
+// Pinned names a base model such that it stays the same one: a model of the Hub with the commit that it is at now.
+func Pinned(h *host.Host, base string) (string, error) {
+	_, pinned, err := find(h, base)
+	return pinned, err
+}
+
+func find(h *host.Host, base string) (at, pinned string, err error) {
+	if base == assets.Model().Name {
+		s, err := h.Store()
+		if err != nil {
+			return "", base, err
+		}
+		return s.Path(assets.Model()), base, nil
+	}
+	repo, ok := hub.Parse(hub.Model, base)
+	if _, err := os.Stat(base); err == nil || !ok {
+		return base, base, nil
+	}
+	at, commit, err := h.FromHub(repo, ModelFiles())
+	if err != nil {
+		return "", base, notHere(base, err)
+	}
+	if weights, _ := filepath.Glob(filepath.Join(at, "*.safetensors")); len(weights) == 0 {
+		return "", base, &fault.Error{Code: fault.CodeUsage, What: "the model has no weights as safetensors", Where: base,
+			Next: "fetch a file of another form, hone pull " + base + " --file '*.gguf', and give its path to --base-model"}
+	}
+	repo.Revision = commit
+	return at, repo.String(), nil
+}
+
+// AdapterFolder is where an adapter is, given by its path, or by its name on the Hub as Path takes it; "" is none.
+func AdapterFolder(h *host.Host, name string) (string, error) {
+	repo, ok := hub.Parse(hub.Model, name)
+	if _, err := os.Stat(name); err == nil || !ok {
+		return name, nil
+	}
+	dir, _, err := h.FromHub(repo, ModelFiles())
+	return dir, notHere(name, err)
+}
+
+// notHere adds to an error of the Hub that a path may have been meant.
+func notHere(name string, err error) error {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		f.What = fmt.Sprintf("no file or folder %s is here; as a model of the Hub: %s", name, f.What)
+	}
+	return err
+}
+
+// ModelFiles are those of a model's repository that hone reads: weights as safetensors, the configuration, the tokenizer, the template, and
+// what an adapter has. Weights of other programs are left where they are.
+func ModelFiles() hub.Selection {
+	return hub.Selection{Keep: isOfModel, Enough: func(paths []string) bool {
+		weights := slices.ContainsFunc(paths, func(p string) bool { return strings.HasSuffix(p, ".safetensors") })
+		return weights && slices.Contains(paths, "config.json") && !slices.Contains(paths, "model.safetensors.index.json") // whose shards may be missing
+	}}
+}
+
+func isOfModel(file string) bool {
+	if strings.Contains(file, "/") || strings.HasPrefix(file, "consolidated") { // the same weights in other forms
+		return false
+	}
+	switch path.Ext(file) {
+	case ".json", ".safetensors", ".jinja", ".model", ".txt":
+		return true
+	}
+	return file == "README.md" || file == "LICENSE"
+}
