@@ -38,7 +38,6 @@ func hangUp(w http.ResponseWriter) bool {
 type cut struct {
 	at      int
 	how     string
-	serve   http.Handler
 	mu      sync.Mutex
 	seen    []string
 	touched bool
