@@ -151,10 +151,12 @@ func (w wired) episodes() []acting {
 		{"rewards.overlong.weight", s.Overlong.Weight, -23.0}, {"rewards.overlong.limit", s.Overlong.Limit, 3001}, {"rewards.overlong.buffer", s.Overlong.Buffer, 299},
 		{"rewards.program.command", filepath.Base(s.Program.Program.Command[0]), "judge.sh"}, {"rewards.program.timeout", s.Program.Program.Timeout, 92 * time.Second},
 		{"rewards.program.weight", s.Program.Weight, 19.0}, {"(a program of the rewards, in collect)", terms["program"], 19.0},
+		{"rewards.expressions", []any{len(s.Expressions), s.Expressions[0].Name, s.Expressions[0].Formula.Text, s.Expressions[0].Weight}, []any{1, "ours", "gold / 4", 43.0}},
+		{"(an expression of the rewards, in collect)", terms["ours"], 43.0},
 		{"(scorer of evaluations)", *last[reward.Scorer](w, "eval").Weights, weights},
 		{"(schema defaults of a gold call)", string(s.Defaults("paint")["colour"]), `"red"`},
-		{"(reward with the schema's defaults)", w.kept.Reward, 17.0 + 29 + 19.0/4}, // colour, which the gold call names, was left to its default
-		{"(weights of what was kept)", terms, map[string]float64{"checks": 2, "call": 3, "tool": 5, "end": 7, "extra": -9, "repeat": 0, "invalid": 0, "parse": -17, "arguments": 29, "economy": -37, "length": -41, "overlong": -23, "program": 19}},
+		{"(reward with the schema's defaults)", w.kept.Reward, 17.0 + 29 + 19.0/4 + 43.0/4}, // colour, which the gold call names, was left to its default
+		{"(weights of what was kept)", terms, map[string]float64{"checks": 2, "call": 3, "tool": 5, "end": 7, "extra": -9, "repeat": 0, "invalid": 0, "parse": -17, "arguments": 29, "economy": -37, "length": -41, "overlong": -23, "program": 19, "ours": 43}},
 		{"(weights of what was trained on)", weightOf(w.t, "trained", "parse"), -17.0},
 	}
 }

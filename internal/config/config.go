@@ -169,7 +169,7 @@ func Default() Config {
 			Temperature: 1, MaxTurns: 8, MaxToolCalls: 16, MaxResult: 8000, LongResults: "cut",
 			Timeout: 5 * time.Minute, User: UserModel{MaxTokens: 512},
 		},
-		Rewards: Rewards{Checks: 1, Call: 0.5, Tool: 0.2, End: 0.2, Extra: 0.5, Repeat: -0.2, Invalid: -0.2, Parse: -0.2, Economy: Economy{Factor: 1.5}, Program: RewardProgram{Command: []string{}, Weight: 1, Timeout: time.Minute}, Judge: 1},
+		Rewards: Rewards{Checks: 1, Call: 0.5, Tool: 0.2, End: 0.2, Extra: 0.5, Repeat: -0.2, Invalid: -0.2, Parse: -0.2, Economy: Economy{Factor: 1.5}, Program: RewardProgram{Command: []string{}, Weight: 1, Timeout: time.Minute}, Judge: 1, Expressions: map[string]Expression{}},
 		Judge:   defaultJudge(),
 		LoRA:    LoRA{Rank: 16, Alpha: 32, TargetModules: []string{AllLinear}, RankPattern: []string{}, AlphaPattern: []string{}},
 		SFT: SFT{
@@ -210,10 +210,13 @@ func (c *Config) Validate() error {
 	if err := c.LoRA.check("lora."); err != nil {
 		return err
 	}
-	if r := c.Rewards; r.Checks == 0 && r.Call == 0 && r.Tool == 0 && r.End == 0 && (len(r.Program.Command) == 0 || r.Program.Weight == 0) && (c.Judge.Model == "" || r.Judge == 0) {
+	if r := c.Rewards; r.Checks == 0 && r.Call == 0 && r.Tool == 0 && r.End == 0 && (len(r.Program.Command) == 0 || r.Program.Weight == 0) && (c.Judge.Model == "" || r.Judge == 0) && !r.earns() {
 		return &ValueError{"rewards.checks", "no episode could earn anything: rewards.call, rewards.tool and rewards.end are 0 too"}
 	}
 	if err := c.Rewards.Overlong.check(); err != nil {
+		return err
+	}
+	if err := c.Rewards.checkExpressions(); err != nil {
 		return err
 	}
 	if err := c.Rewards.Length.check(); err != nil {

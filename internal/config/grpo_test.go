@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"strings"
 	"testing"
 )
 
@@ -24,6 +25,19 @@ func TestObjectivesThatCannotBe(t *testing.T) {
 		"overlong shaping without buffer": {func(c *Config) { c.Rewards.Overlong = Overlong{-1, 512, 0} }, "rewards.overlong.buffer"},
 		"a buffer above the limit":        {func(c *Config) { c.Rewards.Overlong = Overlong{-1, 512, 513} }, "rewards.overlong.buffer"},
 		"a reward for length":             {func(c *Config) { c.Rewards.Overlong = Overlong{1, 512, 100} }, "rewards.overlong.weight"},
+
+		"expressions": {expressions("mine", "(terms.checks ?? 0) / turns", -1), ""},
+		"only expressions": {func(c *Config) {
+			c.Rewards = Rewards{Economy: c.Rewards.Economy, Program: c.Rewards.Program, Expressions: ofOne("mine", "turns", 1)}
+		}, ""},
+		"an expression that earns nothing": {func(c *Config) {
+			c.Rewards = Rewards{Economy: c.Rewards.Economy, Program: c.Rewards.Program, Expressions: ofOne("mine", "turns", 0)}
+		}, "rewards.checks"},
+		"a formula that is a text":            {expressions("mine", "answer", 1), "rewards.expressions.mine.formula"},
+		"no formula":                          {expressions("mine", "", 1), "rewards.expressions.mine.formula"},
+		"an expression like another term":     {expressions("judge", "1", 1), "rewards.expressions.judge"},
+		"an expression with a strange name":   {expressions("My term", "1", 1), "rewards.expressions"},
+		"an expression of too great a weight": {expressions("mine", "1", 1001), "rewards.expressions.mine.weight"},
 	} {
 		x := Default()
 		c.change(&x)
@@ -32,5 +46,21 @@ func TestObjectivesThatCannotBe(t *testing.T) {
 		if errors.As(err, &v); (v == nil) != (c.key == "") || v != nil && v.Path != c.key {
 			t.Errorf("%s: %v, want %q refused", name, err, c.key)
 		}
+	}
+}
+
+func ofOne(name, formula string, weight float64) map[string]Expression {
+	return map[string]Expression{name: {formula, weight}}
+}
+
+func expressions(name, formula string, weight float64) func(*Config) {
+	return func(c *Config) { c.Rewards.Expressions = ofOne(name, formula, weight) }
+}
+
+// A formula that cannot be computed is shown with its place in the file.
+func TestBadFormulasAreShown(t *testing.T) {
+	_, err := Parse("hone.yaml", []byte("rewards:\n  expressions:\n    mine: {formula: \"1 - terms.repeat\", weight: 0.5}\n"))
+	if err == nil || !strings.Contains(err.Error(), "rewards.expressions.mine.formula: not every episode has the term repeat: write (terms.repeat ?? 0)") || !strings.Contains(err.Error(), "hone.yaml:3:21") {
+		t.Error(err)
 	}
 }

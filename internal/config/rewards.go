@@ -2,7 +2,12 @@ package config
 
 import (
 	"fmt"
+	"maps"
+	"regexp"
+	"slices"
 	"time"
+
+	"hone/internal/formula"
 )
 
 // Rewards are what an episode earns. Those that it earns are at least 0; penalties are written as negative numbers.
@@ -22,6 +27,44 @@ type Rewards struct {
 	Length    Length        `yaml:"length" doc:"for tokens of an episode beyond a budget"`
 	Overlong  Overlong      `yaml:"overlong" doc:"for a completion that comes near its limit (DAPO's overlong shaping)"`
 	Program   RewardProgram `yaml:"program" doc:"a program of yours that scores the episodes of a scenario together"`
+
+	Expressions map[string]Expression `yaml:"expressions" doc:"terms that you compute from what is known of an episode, by names of your own"`
+}
+
+// Expression is a term that a formula computes.
+type Expression struct {
+	Formula string  `yaml:"formula" doc:"a number, from terms, calls, gold, turns, tokens, outcome, stop_reason, answer and difficulty, as the guide says"`
+	Weight  float64 `yaml:"weight" min:"-1000" max:"1000" doc:"what a value of 1 earns, or below 0 what it loses"`
+}
+
+// termName is what an expression may be called: metrics and reports name it.
+var termName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,39}$`)
+
+// checkExpressions refuses a formula that cannot be computed, and a name that another term has.
+func (r Rewards) checkExpressions() error {
+	for _, name := range slices.Sorted(maps.Keys(r.Expressions)) {
+		key := "rewards.expressions." + name
+		switch {
+		case !termName.MatchString(name):
+			return &ValueError{"rewards.expressions", fmt.Sprintf("the name %q of a term is none of small letters, digits and _", name)}
+		case slices.Contains(formula.Terms(), name):
+			return &ValueError{key, "there is such a term already: choose another name"}
+		}
+		if _, err := formula.Compile(r.Expressions[name].Formula); err != nil {
+			return &ValueError{key + ".formula", err.Error()}
+		}
+	}
+	return nil
+}
+
+// earns reports whether an expression has a weight.
+func (r Rewards) earns() bool {
+	for _, x := range r.Expressions {
+		if x.Weight != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // Economy is the term that turns and calls beyond a budget lose by.

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/reward"
 	"hone/internal/eval"
+	"hone/internal/formula"
 	"hone/internal/grade"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
@@ -60,6 +62,13 @@ func ScorerOf(h *host.Host, c config.Rewards, defaults grade.Defaults) (reward.S
 		Economy: reward.Economy(c.Economy), Length: reward.Length(c.Length)}}
 	if o := c.Overlong; o.Weight != 0 {
 		s.Overlong = &reward.Overlong{Weight: o.Weight, Limit: o.Limit, Buffer: o.Buffer}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Expressions)) {
+		f, err := formula.Compile(c.Expressions[name].Formula)
+		if err != nil {
+			return s, err
+		}
+		s.Expressions = append(s.Expressions, reward.Expression{Name: name, Formula: f, Weight: c.Expressions[name].Weight})
 	}
 	if len(c.Program.Command) == 0 {
 		return s, nil

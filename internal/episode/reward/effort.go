@@ -125,14 +125,20 @@ func (x Economy) mark(e episode) mark {
 }
 
 func (x Length) mark(e episode) mark {
-	n := e.Trajectory.NumSampled()
-	for _, turn := range e.Trajectory.Turns {
-		if len(turn.CompletionIDs) == 0 && turn.Usage != nil {
-			n += turn.Usage.CompletionTokens
-		}
-	}
+	n := sampled(e.Trajectory)
 	if n <= x.Budget {
 		return mark{}
 	}
 	return mark{score: min(1, float64(n-x.Budget)/float64(x.Budget)), why: fmt.Sprintf("%d tokens, of a budget of %d", n, x.Budget)}
+}
+
+// sampled is the number of tokens that an episode sampled, by their ids or as an endpoint counts them.
+func sampled(t *trajectory.Trajectory) int {
+	n := t.NumSampled()
+	for _, turn := range t.Turns {
+		if len(turn.CompletionIDs) == 0 && turn.Usage != nil {
+			n += turn.Usage.CompletionTokens
+		}
+	}
+	return n
 }

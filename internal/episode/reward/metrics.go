@@ -58,7 +58,7 @@ func madeInOrder(s *scenario.Scenario, t *trajectory.Trajectory, defaults grade.
 	return len(gold) == 0
 }
 
-// Max is the greatest reward a scenario can earn.
+// Max is the greatest reward a scenario can earn, without expressions: theirs have no bound.
 func (r Scorer) Max(s *scenario.Scenario) float64 {
 	w := Default()
 	if r.Weights != nil {

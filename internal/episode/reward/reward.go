@@ -67,7 +67,9 @@ type Scorer struct {
 	Overlong *Overlong // nil for none
 	Program  *Program  // of the user's; nil for none
 	Judge    *Judged   // nil for none
-	Turns    *Turns    // divides rewards among turns; nil does not
+	// Expressions come last: they see the scores of the other terms.
+	Expressions []Expression
+	Turns       *Turns // divides rewards among turns; nil does not
 }
 
 // Score returns what each member of a group earned, in its order: a sum of the terms that are said of it. An outcome that is not the
@@ -81,6 +83,7 @@ func (r Scorer) Score(ctx context.Context, s *scenario.Scenario, g trajectory.Gr
 		for i, t := range g.Trajectories {
 			if t.Outcome.Trainable() && len(Unseen(s, t)) == 0 && term.needs(s, t) {
 				of.Trajectories, members = append(of.Trajectories, t), append(members, &scores[i])
+				of.Terms = append(of.Terms, scores[i].Terms)
 			}
 		}
 		if len(members) == 0 {

@@ -30,6 +30,7 @@ type group struct {
 	Scenario     *scenario.Scenario
 	Trajectories []*trajectory.Trajectory
 	Defaults     grade.Defaults
+	Terms        [][]trajectory.Term // that each has so far
 }
 
 // episode is one trajectory of a group.
@@ -75,6 +76,9 @@ func (r Scorer) terms() []term {
 	}
 	if r.Judge != nil {
 		list = append(list, term{JudgeTerm, r.Judge.needs, r.Judge.score, times(r.Judge.Weight), false})
+	}
+	for _, x := range r.Expressions {
+		list = append(list, term{x.Name, always, x.score, times(x.Weight), false})
 	}
 	return list
 }

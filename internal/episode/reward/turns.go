@@ -47,7 +47,7 @@ func (r Scorer) onTheWay(ctx context.Context, s *scenario.Scenario, t *trajector
 		if !term.way || !term.needs(s, t) {
 			continue
 		}
-		marks, err := term.score(ctx, group{s, []*trajectory.Trajectory{t}, r.Defaults})
+		marks, err := term.score(ctx, group{Scenario: s, Trajectories: []*trajectory.Trajectory{t}, Defaults: r.Defaults})
 		if err != nil {
 			return 0, err
 		}
