@@ -39,6 +39,7 @@ func newServers(a *app) *cobra.Command {
 	add.Flags().StringVar(&x.Bin, "bin", "", "which program of the package is the server")
 	add.Flags().StringVar(&x.Python, "python", "python3", "interpreter of a PyPI package's environment")
 	add.Flags().StringSliceVar(&x.Hosts, "host", nil, "a host that the server may reach, such as api.example.com; others and private addresses stay out")
+	add.Flags().StringArrayVar(&x.Volumes, "volume", nil, "folder that an image gets, as HOST:CONTAINER or HOST:CONTAINER:ro; may be repeated")
 	add.Flags().StringArrayVar(&x.Constraints, "constraint", nil, "bound of a version that a PyPI package needs, such as 'mcp<2'; may be repeated")
 	add.Flags().StringVar(&x.Registry, "registry", "", registryUsage)
 	add.Flags().StringArrayVar(&x.Set, "set", nil, "NAME=VALUE that the entry asks for, but no secret; may be repeated")

@@ -27,7 +27,7 @@ func TestServersTry(t *testing.T) {
 		pkg("missing", "tiny-server-that-is-not-there", ""),
 		pkg("dies", "tiny-server", `, "packageArguments": [{"type": "positional", "value": "--die"}]`),
 		pkg("mute", "tiny-server", `, "packageArguments": [{"type": "positional", "value": "--mute"}]`),
-		`{"name": "io.example/image", "packages": [{"registryType": "oci", "identifier": "ghcr.io/x/y:1", "transport": {"type": "stdio"}}]}`,
+		`{"name": "io.example/image", "packages": [{"registryType": "oci", "identifier": "ghcr.io/x/y:1", "transport": {"type": "sse"}}]}`,
 	}, ",") + `]}`
 	workFolder(t, map[string]string{"entries.json": entries})
 	moody := strings.NewReplacer("def main():", "def main():\n    if '--die' in sys.argv: sys.exit('no mood today')",
@@ -47,7 +47,7 @@ func TestServersTry(t *testing.T) {
 		t.Fatalf("%d %v\n%s%s", code, err, stdout, said)
 	}
 	want := map[string][2]string{"good": {servers.Answered, ""}, "again": {servers.Answered, ""}, "keyed": {servers.Lacking, "SOME_KEY"}, "missing": {servers.NotInstalled, "tiny-server-that-is-not-there"},
-		"dies": {servers.NotStarted, "no mood today"}, "mute": {servers.NoAnswer, "no answer in"}, "image": {servers.Unsupported, "Docker"}}
+		"dies": {servers.NotStarted, "no mood today"}, "mute": {servers.NoAnswer, "no answer in"}, "image": {servers.Unsupported, "serves sse by itself"}}
 	installs := 0
 	for _, x := range r.Tried {
 		w := want[strings.TrimPrefix(x.Name, "io.example/")]

@@ -64,7 +64,10 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*toolset
 	}
 	settle(&x.Addition, e, choice, launch)
 	h.Say("%s %s is %s", e.Name, e.Version, x.Package)
-	if choice.Base != "" {
+	for _, asked := range choice.Denied {
+		h.Say("the entry asks the engine for %s, which the image does not get; --volume HOST:CONTAINER gives it a folder", host.OneLine(asked))
+	}
+	if choice.Base != "" && !strings.HasPrefix(x.Package, "oci:") {
 		h.Say("the entry says that the package is in %s; it is taken from where the package manager is set to", choice.Base)
 	}
 	return toolset.Add(ctx, h, c, x.Addition)
@@ -85,7 +88,7 @@ func settle(a *toolset.Addition, e registry.Entry, choice registry.Choice, l reg
 // ofRegistry reports whether a name is an entry's, rather than a package's or a URL.
 func ofRegistry(name string) bool {
 	kind, _, found := strings.Cut(name, ":")
-	if found && (kind == "npm" || kind == "pypi" || kind == "mcpb") {
+	if found && (kind == "npm" || kind == "pypi" || kind == "mcpb" || kind == "oci") {
 		return false
 	}
 	u, err := url.Parse(name)

@@ -47,7 +47,7 @@ const (
 type Tried struct {
 	Name    string    `json:"name"`
 	From    string    `json:"from"`
-	Kind    string    `json:"kind"`              // npm, pypi, mcpb, url or command
+	Kind    string    `json:"kind"`              // npm, pypi, mcpb, oci, url or command
 	Package string    `json:"package,omitempty"` // as it was installed
 	At      time.Time `json:"at"`
 	Outcome string    `json:"outcome"`
@@ -268,6 +268,9 @@ func (t *Tried) prepare(ctx context.Context, h *host.Host, c config.Config, x Tr
 	for _, n := range choice.Needs {
 		if _, given := values[n.Name]; !given && n.Required && !n.Secret && n.File {
 			values[n.Name] = ownPath(n)
+			if t.Kind == registry.OCI { // of the container
+				values[n.Name] = strings.Replace(ownPath(n), mcp.EpisodeDir, "/tmp", 1)
+			}
 		} else if !given && n.Required {
 			lacks = append(lacks, registry.Variable(n.Name))
 		}

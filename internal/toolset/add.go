@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"hone/internal/config"
@@ -23,11 +24,12 @@ import (
 
 // Addition is a server to install and to write into a configuration.
 type Addition struct {
-	Package         string // npm:NAME, pypi:NAME or mcpb:FILE, or the URL of a server that runs
+	Package         string // npm:NAME, pypi:NAME, mcpb:FILE or oci:IMAGE, or the URL of a server that runs
 	Name, File, Dir string // the server's name, the file that gets its entry, the folder to install into; empty takes the usual
 	Bin, Python     string
 	Args            []string // of the server
 	Hosts           []string // that it may reach
+	Volumes         []string // of an image: HOST:CONTAINER, or HOST:CONTAINER:ro
 	Constraints     []string
 	Build           bool
 	Force           bool // in the place of the server that has the name
@@ -68,6 +70,9 @@ func (x *Addition) settle(c config.Config) error {
 		x.Dir = filepath.Join(filepath.Dir(x.File), ".hone", "servers", x.Name)
 	}
 	if _, err := proxy.Parse(x.Hosts); err != nil {
+		return err
+	}
+	if err := x.checkVolumes(); err != nil {
 		return err
 	}
 	if x.Name == "" || filepath.Base(x.Name) != x.Name || strings.HasPrefix(x.Name, ".") {
@@ -127,6 +132,10 @@ func (x Addition) Write(in *install.Installed) (e mcp.Server, err error) {
 	}
 	if in != nil {
 		e = mcp.Server{Command: fromFile(x.File, in.Command), Args: append(in.Args, x.Args...), Env: merged(in.Env, x.Env), Hosts: x.Hosts}
+		if in.Image != "" {
+			run := install.Container{Image: in.Image, Env: slices.Collect(maps.Keys(e.Env)), Volumes: x.Volumes, Network: len(x.Hosts) > 0}
+			e.Command, e.Args = in.Command, append(run.Args(), x.Args...)
+		}
 	}
 	if e.EnvFile, err = keepSecrets(x.File, x.Name, x.Secrets); err != nil {
 		return e, err
@@ -211,8 +220,12 @@ func serverName(what string) string {
 	if u, err := url.Parse(what); err == nil && u.Host != "" {
 		return u.Hostname()
 	}
-	_, name, _ := strings.Cut(what, ":")
+	kind, name, _ := strings.Cut(what, ":")
 	name, _, _ = strings.Cut(name, "#")
+	if kind == "oci" {
+		name, _, _ = strings.Cut(name, "@")
+		name, _, _ = strings.Cut(name[strings.LastIndex(name, "/")+1:], ":")
+	}
 	name = name[strings.LastIndex(name, "/")+1:]
 	if before, _, ok := strings.Cut(name, "=="); ok {
 		name = before
@@ -248,7 +261,7 @@ func Install(ctx context.Context, h *host.Host, c config.Sandbox, x Addition) (*
 	}
 	defer s.Close()
 	h.Say("sandbox of the installation: %s", s)
-	in, err := install.Add(ctx, install.Request{Package: x.Package, Bin: x.Bin, Dir: x.Dir, Build: x.Build, Python: x.Python, PATH: path, Constraints: x.Constraints},
+	in, err := install.Add(ctx, install.Request{Package: x.Package, Bin: x.Bin, Dir: x.Dir, Build: x.Build, Python: x.Python, PATH: path, EngineEnv: engineEnv(h), Constraints: x.Constraints},
 		func(ctx context.Context, cmd *exec.Cmd, dir string, read []string, network bool) ([]byte, error) {
 			m := managerOf(h, filepath.Base(cmd.Path))
 			g := sandbox.Grants{Network: network, Write: append([]string{dir}, m.folders...), Read: read}

@@ -13,6 +13,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
+	"hone/internal/mcp/install"
 	"hone/internal/mcp/proxy"
 	"hone/internal/mcp/sandbox"
 )
@@ -38,9 +39,18 @@ func Sandboxed(ctx context.Context, h *host.Host, c config.Sandbox, servers mcp.
 				h.Say("server %s runs without it (mcp.sandbox.exempt)", name)
 			}
 		}
+		for _, name := range sortedNames(servers) {
+			if _, _, ok := install.ReadContainer(servers.Servers[name].Args); ok && slices.Contains(install.Engines(), servers.Servers[name].Command) {
+				sayContained(h, c, name, servers.Servers[name])
+			}
+		}
 	}
 	wrap := func(name, folder string, cmd *exec.Cmd) error {
 		if slices.Contains(c.Exempt, name) {
+			return sandbox.CloseInherited()
+		}
+		if contained(c, name, servers.Servers[name], folder, cmd.Args[1:]) {
+			intoContainer(h, c, name, cmd)
 			return sandbox.CloseInherited()
 		}
 		g := Grants(h, c, name, servers.Servers[name], folder, cmd.Env)
@@ -59,6 +69,9 @@ func proxies(h *host.Host, c config.Sandbox, servers mcp.Config, s *sandbox.Sand
 	for _, name := range sortedNames(servers) {
 		hosts := servers.Servers[name].Hosts
 		if len(hosts) == 0 || slices.Contains(c.Exempt, name) || c.NetworkFor(name) {
+			continue
+		}
+		if slices.Contains(install.Engines(), servers.Servers[name].Command) { // contained or not, its engine makes the connections
 			continue
 		}
 		rules, err := proxy.Parse(hosts)

@@ -16,12 +16,14 @@ import (
 
 // Request names a package and where it goes.
 type Request struct {
-	Package string // npm:NAME[@VERSION] or pypi:NAME[==VERSION], or a file in the place of NAME; mcpb:FILE or mcpb:URL#SHA256
+	Package string // npm:NAME[@VERSION] or pypi:NAME[==VERSION], or a file in the place of NAME; mcpb:FILE or mcpb:URL#SHA256; oci:IMAGE
 	Bin     string // which of its programs; needed where it has several and none is named like it
 	Dir     string // folder to make
 	Build   bool   // run the packages' own install scripts; without it nothing of theirs runs
 	Python  string // interpreter of a PyPI package's environment
-	PATH    string // to find npm and Python on
+	PATH    string // to find npm, Python and the engine of images on
+	// EngineEnv are NAME=VALUE of EngineVariables.
+	EngineEnv []string
 	// Constraints bound the versions of what a PyPI package needs, such as "mcp<2" (pip, constraints files).
 	Constraints []string
 }
@@ -32,9 +34,10 @@ type Run func(ctx context.Context, cmd *exec.Cmd, dir string, read []string, net
 
 // Installed is what was installed.
 type Installed struct {
-	Command  string            `json:"command"`        // the program, absolute
-	Args     []string          `json:"args,omitempty"` // that its package wants before the user's
-	Env      map[string]string `json:"env,omitempty"`  // that its package sets
+	Command  string            `json:"command"`         // the program, absolute
+	Args     []string          `json:"args,omitempty"`  // that its package wants before the user's
+	Image    string            `json:"image,omitempty"` // by its hash; Command is the engine that runs it
+	Env      map[string]string `json:"env,omitempty"`   // that its package sets
 	Version  string            `json:"version"`
 	Packages int               `json:"packages"` // of all, with what the package needs
 	Lock     string            `json:"lock"`     // the file with versions and hashes
@@ -43,8 +46,8 @@ type Installed struct {
 // Add installs. On an error nothing is left of Dir; a *fault.Error says what to do.
 func Add(ctx context.Context, r Request, run Run) (in Installed, err error) {
 	kind, name, ok := strings.Cut(r.Package, ":")
-	if !ok || name == "" || kind != "npm" && kind != "pypi" && kind != "mcpb" {
-		return in, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q names no package", r.Package), Next: "write npm:NAME or pypi:NAME, such as npm:@modelcontextprotocol/server-memory@2026.8.31, or mcpb:FILE"}
+	if !ok || name == "" || kind != "npm" && kind != "pypi" && kind != "mcpb" && kind != "oci" {
+		return in, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q names no package", r.Package), Next: "write npm:NAME or pypi:NAME, such as npm:@modelcontextprotocol/server-memory@2026.8.31, or mcpb:FILE, or oci:IMAGE"}
 	}
 	if strings.HasPrefix(name, "-") {
 		return in, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q is a flag, not a package", name), Next: "write npm:NAME or pypi:NAME"}
@@ -68,8 +71,11 @@ func Add(ctx context.Context, r Request, run Run) (in Installed, err error) {
 			_ = os.RemoveAll(r.Dir) // what is half there would be taken for the whole
 		}
 	}()
-	if kind == "mcpb" {
+	switch kind {
+	case "mcpb":
 		return r.mcpb(ctx, name)
+	case "oci":
+		return r.image(ctx, name)
 	}
 	var read []string
 	info, statErr := os.Stat(name)

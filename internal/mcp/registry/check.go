@@ -86,7 +86,11 @@ func (p Package) wrong() string {
 	if p.RegistryType == MCPB && (badURL(p.Identifier) != "" || !shaPattern.MatchString(p.FileSHA256)) {
 		return "its bundle has no URL with https, or no SHA-256"
 	}
-	if p.Version != "" && !versionPattern.MatchString(p.Version) {
+	if p.RegistryType == OCI {
+		if why := p.wrongImage(); why != "" {
+			return why
+		}
+	} else if p.Version != "" && !versionPattern.MatchString(p.Version) {
 		return fmt.Sprintf("%q is no version", p.Version)
 	}
 	for _, a := range p.PackageArguments {

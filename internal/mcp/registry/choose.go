@@ -11,10 +11,11 @@ import (
 
 // Choice is one way to run an entry's server: a package to install, or a URL.
 type Choice struct {
-	Package string // as hone servers add takes it: npm:NAME@VERSION, pypi:NAME==VERSION, mcpb:URL#SHA256; "" for a URL
-	Remote  Remote // where Package is ""
-	Base    string // the registry that the entry names for its package; what npm and pip are set to decides
-	Needs   []Need // in the order of the entry
+	Package string   // as hone servers add takes it: npm:NAME@VERSION, pypi:NAME==VERSION, mcpb:URL#SHA256, oci:IMAGE; "" for a URL
+	Remote  Remote   // where Package is ""
+	Base    string   // the registry that the entry names for its package; what npm and pip are set to decides
+	Needs   []Need   // in the order of the entry
+	Denied  []string // what an image asks of its engine, and is not given
 
 	arguments []Argument
 	variables []KeyValue
@@ -40,15 +41,20 @@ type Launch struct {
 	Secrets      map[string]string // by variable
 }
 
-// Choose picks the first way that can be gone here: a package that speaks stdio, else a URL. The error says why there is none.
+// Choose picks the first way that can be gone here: a package that speaks stdio, else a URL, else an image. The error says why there is none.
 func (e Entry) Choose() (Choice, error) {
 	var why []string
+	var images []Choice
 	for _, p := range e.Packages {
 		c, reason := p.choice()
-		if reason == "" {
+		switch {
+		case reason == "" && p.RegistryType == OCI: // which needs an engine
+			images = append(images, c)
+		case reason == "":
 			return c, nil
+		default:
+			why = append(why, reason)
 		}
-		why = append(why, reason)
 	}
 	for _, want := range []string{streamable, sse} {
 		for _, r := range e.Remotes {
@@ -56,6 +62,9 @@ func (e Entry) Choose() (Choice, error) {
 				return Choice{Remote: r, Needs: needsOfRemote(r)}, nil
 			}
 		}
+	}
+	if len(images) > 0 {
+		return images[0], nil
 	}
 	switch {
 	case e.Written != nil:
@@ -81,9 +90,11 @@ func (p Package) choice() (c Choice, why string) {
 	case MCPB:
 		c.Package = "mcpb:" + p.Identifier + "#" + p.FileSHA256
 	case OCI:
-		return c, "it is an image, which needs Docker or Podman and their socket; hone's sandbox keeps sockets from servers (write docker run -i --rm IMAGE into the configuration, and exempt the server)"
+		c.Package = "oci:" + p.image()
+		p.EnvironmentVariables = append(slices.Clone(p.EnvironmentVariables), p.engineVariables()...)
+		c.Denied = p.denied()
 	default:
-		return c, fmt.Sprintf("packages of type %q are not installed: npm, pypi and mcpb are", p.RegistryType)
+		return c, fmt.Sprintf("packages of type %q are not installed: npm, pypi, mcpb and oci are", p.RegistryType)
 	}
 	if p.RuntimeHint == "bun" || p.RuntimeHint == "deno" {
 		return c, "it needs " + p.RuntimeHint

@@ -61,6 +61,7 @@ type Package struct {
 	RuntimeHint          string     `json:"runtimeHint,omitempty"`
 	Transport            Remote     `json:"transport,omitzero"`
 	PackageArguments     []Argument `json:"packageArguments,omitempty"`
+	RuntimeArguments     []Argument `json:"runtimeArguments,omitempty"` // of the program that runs the package, such as docker
 	EnvironmentVariables []KeyValue `json:"environmentVariables,omitempty"`
 }
 
