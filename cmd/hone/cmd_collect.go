@@ -19,16 +19,19 @@ func newCollect(a *app) *cobra.Command {
 		Short: "Run scenarios with any OpenAI-compatible endpoint as the policy, or their gold calls, and keep the trajectories",
 		Long: "collect runs each scenario once against the live servers. Before a tool call is sent it is shown and asked for\n" +
 			"(--yes approves all), unless a rule in mcp.approval decides; a denial is fed back to the model and recorded. With --gold no\n" +
-			"model is asked: each scenario's gold calls are made, and the answer is given that its checks want.",
+			"model is asked: each scenario's gold calls are made, and the answer is given that its checks want. --model person asks\n" +
+			"you. With --interactive there are no scenarios: you talk with the model, and each conversation is kept.",
 		Example: "  hone collect --gold --yes --mcp-config .mcp.json --dataset scenarios.json --output-dir shown\n" +
-			"  hone collect --endpoint http://127.0.0.1:8000/v1 --model m --mcp-config .mcp.json --dataset scenarios.json --output-dir traces",
+			"  hone collect --endpoint http://127.0.0.1:8000/v1 --model m --mcp-config .mcp.json --dataset scenarios.json --output-dir traces\n" +
+			"  hone collect --interactive --model anthropic/NAME --mcp-config .mcp.json --output-dir talks",
 		Args: arguments(0, 0, ""),
 		RunE: a.configured(func(ctx context.Context, c config.Config) error { return a.jobs(c).Collect(ctx, c, f, servers) }),
 	}
 	a.serverFlags(c.Flags(), &servers)
 	a.reopenFlags(c.Flags())
 	c.Flags().StringVar(&f.Endpoint, "endpoint", "", "base URL of the endpoint, up to and including /v1")
-	c.Flags().StringVar(&f.Model, "model", "", "model to ask the endpoint for; PROVIDER/MODEL, such as anthropic/NAME, needs no --endpoint")
+	c.Flags().StringVar(&f.Model, "model", "", "model to ask the endpoint for; PROVIDER/MODEL, such as anthropic/NAME, needs no --endpoint; person is you")
+	c.Flags().BoolVar(&f.Interactive, "interactive", false, "talk with the model yourself, without scenarios")
 	c.Flags().IntVar(&f.Samples, "samples", 1, "episodes of each scenario")
 	c.Flags().IntVar(&f.AtOnce, "parallel", 1, "episodes that run at once")
 	c.Flags().StringVar(&f.Guide, "hidden-system-prompt", "", "system message that guides the model and is left out of the trajectories")

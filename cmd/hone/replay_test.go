@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 
@@ -71,8 +73,30 @@ func TestUnreadCallsAreTold(t *testing.T) {
 	if code != 1 || !strings.Contains(out, "ok\tendpoint") || !strings.Contains(out, "fail\ttool calls") || !strings.Contains(out, "--tool-call-parser hermes") || strings.Contains(out, "memory") {
 		t.Errorf("%d %s %s", code, out, said)
 	}
-	code, _, said = hone(t, "", "collect", "--yes", "--mcp", url, "--dataset", "tasks.jsonl", "--split", "all", "--output-dir", "out", "--endpoint", s.URL+"/v1", "--model", "m")
-	if code != 0 || strings.Count(said, "left a call in the text") != 1 || !strings.Contains(said, "--tool-call-parser hermes") {
-		t.Errorf("%d %s", code, said)
+	toyModel(t, "base/toy.gguf")
+	const coder = `{% if tools %}<|im_start|>system
+{{ tools | tojson }}<|im_end|>
+{% endif %}{% for m in messages %}<|im_start|>{{ m.role }}
+{{ m.content or '' }}{% for c in m.tool_calls or [] %}<tool_call>
+<function={{ c.function.name }}>
+{% for k, v in c.function.arguments | items %}<parameter={{ k }}>
+{{ v }}
+</parameter>
+{% endfor %}</function>
+</tool_call>{% endfor %}<|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}`
+	if err := os.WriteFile("coder.jinja", []byte(coder), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range []struct{ model, want string }{{"absent", "absent would learn it as words"}, {"base", "base writes calls so too, but this one was not made"},
+		{"base, chat_template: coder.jinja", "base writes calls in the form qwen3_coder, and would learn these as words"}} {
+		if err := os.WriteFile("hone.yaml", []byte("model: {base: "+c.model+"}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		code, _, said = hone(t, "", "collect", "--yes", "--mcp", url, "--dataset", "tasks.jsonl", "--split", "all", "--output-dir", fmt.Sprint("out", i), "--endpoint", s.URL+"/v1", "--model", "m")
+		if code != 0 || strings.Count(said, "left a call in the text") != 1 || !strings.Contains(said, "--tool-call-parser hermes") || !strings.Contains(said, "(hermes); "+c.want) {
+			t.Errorf("%d %s, want %q", code, said, c.want)
+		}
 	}
 }

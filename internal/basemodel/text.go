@@ -211,6 +211,18 @@ func (t *Text) Renderer(system string) (render.Renderer, error) {
 	return p.Renderer(t.vocabulary(), t.Name)
 }
 
+// ToolFormat is how calls are written for the model.
+func (t *Text) ToolFormat() (toolcall.Format, error) {
+	r, err := t.Renderer("")
+	if err != nil {
+		return toolcall.Format{}, err
+	}
+	if v, ok := r.(*render.Vendor); ok {
+		return v.ToolFormat(), nil
+	}
+	return toolcall.Hermes(), nil
+}
+
 func (t *Text) vocabulary() render.Vocabulary {
 	return render.Vocabulary{Tokenizer: t.Tokenizer, BOS: t.BOS, EOS: t.EOS}
 }

@@ -37,14 +37,7 @@ func toolFormat(h *host.Host, c config.Model, base, name string) (toolcall.Forma
 	if err != nil {
 		return toolcall.Format{}, err
 	}
-	r, err := t.Renderer("")
-	if err != nil {
-		return toolcall.Format{}, err
-	}
-	if v, ok := r.(*render.Vendor); ok {
-		return v.ToolFormat(), nil
-	}
-	return toolcall.Hermes(), nil
+	return t.ToolFormat()
 }
 
 type parseInput struct {

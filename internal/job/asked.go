@@ -14,6 +14,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/llm"
 	"hone/internal/mcp/lint"
+	"hone/internal/person"
 	"hone/internal/toolset"
 )
 
@@ -21,6 +22,7 @@ import (
 type CollectAsked struct {
 	Endpoint, Model, KeyEnv string // the endpoint's base URL, its model, and the variable that holds its key; Model may be PROVIDER/MODEL alone
 	Gold                    bool   // gold calls instead
+	Interactive             bool   // no scenarios: a person talks with the model
 	Samples, AtOnce         int    // episodes of each scenario; how many run at once. 0: 1
 	Guide                   string // a system message that the model gets and the trajectories do not have
 	Truncate                int    // most bytes of a tool's result, in place of rollout.max_result; 0 leaves that
@@ -30,20 +32,49 @@ type CollectAsked struct {
 	AllowFindings           lint.Allowed
 }
 
+// byPerson reports whether a person does the tasks.
+func (a CollectAsked) byPerson() bool { return a.Model == person.Name && a.Endpoint == "" && !a.Gold }
+
 func (a CollectAsked) check() error {
-	if a.Gold && (a.Endpoint != "" || a.Model != "") {
-		return &fault.Error{Code: fault.CodeUsage, What: "gold calls ask no endpoint", Where: "--gold", Next: "leave out --endpoint and --model, or --gold"}
+	wrong, next := "", "hone collect --help"
+	switch {
+	case a.Gold && (a.Endpoint != "" || a.Model != ""):
+		wrong, next = "gold calls ask no endpoint", "leave out --endpoint and --model, or --gold"
+	case a.Output == "", !a.Gold && !a.byPerson() && (a.Endpoint == "" || a.Model == ""):
+		return &fault.Error{Code: fault.CodeUsage, What: "collect needs --endpoint, --model and --output-dir",
+			Why: "with --gold or --model person it needs no endpoint; nor does a model PROVIDER/MODEL, such as anthropic/NAME", Next: next}
+	case a.Gold && (a.Samples > 1 || a.Guide != ""):
+		wrong, next = "gold calls are the same each time, and nobody guides them", "leave out --samples and --hidden-system-prompt"
+	case a.Samples < 0 || a.AtOnce < 0 || a.Truncate < 0 || a.Truncate > 0 && a.Truncate < 16:
+		wrong = "--samples and --parallel are at least 1, and --truncate at least 16"
+	case a.byPerson() && (a.AtOnce > 1 || a.Guide != ""):
+		wrong, next = "a person does one task after the other, and no message guides it", "leave out --parallel and --hidden-system-prompt"
+	case a.Interactive && (a.Gold || a.byPerson() || a.Dataset != "" || a.Samples > 1 || a.AtOnce > 1 || a.Split == "all"):
+		wrong, next = "in a conversation a person talks with a model, without scenarios", "leave out --gold, --model person, --dataset, --samples, --parallel and --split all, or --interactive"
+	default:
+		return nil
 	}
-	if !a.Gold && (a.Endpoint == "" || a.Model == "") || a.Output == "" {
-		return &fault.Error{Code: fault.CodeUsage, What: "collect needs --endpoint, --model and --output-dir", Why: "with --gold it needs --output-dir alone; a model PROVIDER/MODEL, such as anthropic/NAME, needs no --endpoint", Next: "hone collect --help"}
+	return &fault.Error{Code: fault.CodeUsage, What: wrong, Next: next}
+}
+
+// by is who speaks.
+func (a CollectAsked) by(h *host.Host, named config.NamedModel) (x Collection, how string, err error) {
+	x = Collection{Samples: max(1, a.Samples), AtOnce: max(1, a.AtOnce)}
+	switch {
+	case a.Gold:
+		return x, "their gold calls", nil
+	case a.byPerson():
+		x.Policy = person.NewPolicy(h)
+		return x, "a person", nil
 	}
-	if a.Gold && (a.Samples > 1 || a.Guide != "") {
-		return &fault.Error{Code: fault.CodeUsage, What: "gold calls are the same each time, and nobody guides them", Where: "--gold", Next: "leave out --samples and --hidden-system-prompt"}
+	key, _ := h.LookupEnv(named.KeyEnv)
+	o := llm.Options{BaseURL: named.URL, API: named.API, Key: llm.Secret(key), TokenBudget: a.TokenBudget, CacheDir: filepath.Join(a.Output, "cache")}
+	if named.Price != nil {
+		o.Cost, x.Priced = named.Price.Of, true
 	}
-	if a.Samples < 0 || a.AtOnce < 0 || a.Truncate < 0 || a.Truncate > 0 && a.Truncate < 16 {
-		return &fault.Error{Code: fault.CodeUsage, What: "--samples and --parallel are at least 1, and --truncate at least 16"}
-	}
-	return nil
+	x.Client, err = llm.New(o)
+	x.Policy = llm.Policy{Client: x.Client, Model: a.Model, Slots: x.AtOnce, Guide: a.Guide, Cost: o.Cost}
+	return x, a.Model + " at " + a.Endpoint, err
 }
 
 // remote is the endpoint that is asked: the one named, or that of a provider's model.
@@ -85,30 +116,25 @@ func (e Env) Collect(ctx context.Context, c config.Config, a CollectAsked, from 
 	if err != nil {
 		return err
 	}
+	x, how, err := a.by(e.Host, named)
+	if err != nil {
+		return err
+	}
+	x.Trained = trained
+	j := &Job{Env: e, Verb: "collect", Path: a.Output, Config: c, Kept: Kept{AllowFindings: a.AllowFindings}}
+	defer j.Close()
+	if a.Interactive {
+		return j.interactive(ctx, x, a.Split, how, from)
+	}
 	a.Dataset = cmp.Or(a.Dataset, c.Scenarios.File)
 	list, err := a.scenarios(e.Host)
 	if err != nil {
 		return err
 	}
-	x, how := Collection{Model: a.Model, Trained: trained, Samples: max(1, a.Samples), AtOnce: max(1, a.AtOnce), Guide: a.Guide}, "their gold calls"
-	if !a.Gold {
-		how = a.Model + " at " + a.Endpoint
-		key, _ := e.LookupEnv(named.KeyEnv)
-		o := llm.Options{BaseURL: named.URL, API: named.API, Key: llm.Secret(key), TokenBudget: a.TokenBudget, CacheDir: filepath.Join(a.Output, "cache")}
-		if named.Price != nil {
-			o.Cost = named.Price.Of
-		}
-		x.Cost = o.Cost
-		if x.Client, err = llm.New(o); err != nil {
-			return err
-		}
-	}
 	if e.DryRun {
 		e.Say("would run %s with %s", fault.Count(len(list)*x.Samples, "episode"), how)
 		return nil
 	}
-	j := &Job{Env: e, Verb: "collect", Path: a.Output, Config: c, Kept: Kept{AllowFindings: a.AllowFindings}}
-	defer j.Close()
 	ended, err := j.Collect(ctx, x, list, from)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/episode/rollout"
 	"hone/internal/episode/scenario"
@@ -101,46 +102,30 @@ func (j *Job) stoppedCollect(ctx context.Context, kept, all int, err error) erro
 		Where: j.Path, Next: "the same command goes on"}
 }
 
-// Collection says what hone collect runs scenarios with: a model of an endpoint or, where there is no client, the scenarios' gold calls.
+// Collection says what hone collect runs scenarios with.
 type Collection struct {
-	Client  *llm.Client
-	Model   string
-	Samples int // episodes of each scenario
-	AtOnce  int // episodes that run at once
-	Guide   string
-	Cost    func(promptTokens, completionTokens int) float64 // nil where it is not known
+	Policy  rollout.Policy // who speaks in them; nil: the scenarios' gold calls are made
+	Client  *llm.Client    // of an endpoint's policy, which counts what is paid for; nil for others
+	Priced  bool           // whether the client knows what its tokens cost
+	Samples int            // episodes of each scenario
+	AtOnce  int            // episodes that run at once
 	// Trained is the configuration as train has it, by which tools are shown: what is collected is to be learnt from.
 	Trained config.Config
 }
 
 // Collect runs the scenarios that an earlier attempt has not, tallies all of them, and says what came of it.
 func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenario, from toolset.Source) (*Tally, error) {
-	if x.Client == nil {
+	if x.Policy == nil {
 		var err error
 		if list, err = j.withGold(list); err != nil {
 			return nil, err
 		}
 	}
-	servers, err := toolset.Configured(j.Host, j.Config, from)
-	if err != nil {
-		return nil, err
-	}
-	set, err := toolset.Connect(ctx, j.Host, j.Config, servers, j.Path)
-	if err != nil {
-		return nil, err
-	}
-	l, err := Of(j.Host, j.Config, set)
+	l, gate, err := j.attended(ctx, from)
 	if err != nil {
 		return nil, err
 	}
 	defer l.Close()
-	if err := toolset.RefuseFindings(j.Host, l.Catalog.LintTools(), j.Kept.AllowFindings); err != nil {
-		return nil, err
-	}
-	gate, err := l.Approvals(j.Config.MCP.Approval, true) // today's rules, also for a run begun under others
-	if err != nil {
-		return nil, err
-	}
 	todo := samplesOf(list, x.Samples)
 	l.Tools = gate.Wrap(l.Tools, placesOf(todo))
 	l.Select(x.Trained)
@@ -156,18 +141,12 @@ func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenari
 	if err := j.KeepScenarios(list); err != nil {
 		return nil, err
 	}
-	var p rollout.Policy = gold(ByID(list))
-	if x.Client != nil {
-		p = llm.Policy{Client: x.Client, Model: x.Model, Slots: x.AtOnce, Guide: x.Guide, Cost: x.Cost}
+	p := x.Policy
+	if p == nil {
+		p = gold(ByID(list))
 	}
 	ended, err := j.collect(ctx, l, p, todo, x.AtOnce)
-	if x.Client != nil {
-		spent, cost := x.Client.Spent(), ""
-		if x.Cost != nil {
-			cost = fmt.Sprintf(": $%.4f", x.Client.SpentUSD())
-		}
-		j.Say("%s sent and %s received were paid for%s", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"), cost)
-	}
+	j.sayPaid(x)
 	l.SayUsers(j.Host)
 	if err != nil {
 		return nil, j.stoppedCollect(ctx, ended.total(), len(todo), err)
@@ -182,6 +161,43 @@ func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenari
 		j.Say("next: hone runs show %s --episodes; no episode passed, so there is nothing for hone sft to learn from", j.Path)
 	}
 	return &ended, nil
+}
+
+// attended opens the servers of a collection, and the gate that asks whoever sits beside it about calls.
+func (j *Job) attended(ctx context.Context, from toolset.Source) (*Episodes, *approval.Gate, error) {
+	servers, err := toolset.Configured(j.Host, j.Config, from)
+	if err != nil {
+		return nil, nil, err
+	}
+	set, err := toolset.Connect(ctx, j.Host, j.Config, servers, j.Path)
+	if err != nil {
+		return nil, nil, err
+	}
+	l, err := Of(j.Host, j.Config, set)
+	if err != nil {
+		return nil, nil, err
+	}
+	var gate *approval.Gate
+	if err = toolset.RefuseFindings(j.Host, l.Catalog.LintTools(), j.Kept.AllowFindings); err == nil {
+		gate, err = l.Approvals(j.Config.MCP.Approval, true) // today's rules, also for a run begun under others
+	}
+	if err != nil {
+		l.Close()
+		return nil, nil, err
+	}
+	return l, gate, nil
+}
+
+// sayPaid tells what an endpoint was paid.
+func (j *Job) sayPaid(x Collection) {
+	if x.Client == nil {
+		return
+	}
+	spent, cost := x.Client.Spent(), ""
+	if x.Priced {
+		cost = fmt.Sprintf(": $%.4f", x.Client.SpentUSD())
+	}
+	j.Say("%s sent and %s received were paid for%s", fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"), cost)
 }
 
 // withGold are the scenarios of which gold calls or an answer can be shown.
@@ -240,16 +256,9 @@ func placesOf(list []sampled) func(episode string) approval.Place {
 func (j *Job) collect(ctx context.Context, l *Episodes, p rollout.Policy, list []sampled, atOnce int) (Tally, error) {
 	dir, c := j.Dir, j.Config // c as the run was begun with
 	log, report := Journal{Dir: dir, Say: j.Say, Episodes: l}, j.Progress(1)
-	var err error
-	if l.Scorer, err = ScorerOf(j.Host, c.Rewards, l.Scorer.Defaults); err != nil {
+	if err := j.asBegun(l); err != nil {
 		return Tally{}, err
 	}
-	if l.users, err = playersOf(j.Host, c); err != nil {
-		return Tally{}, err
-	}
-	l.World = l.WorldOf(j.Host, c)
-	// The same command tries again what the servers spoilt, and then the endpoint's answers need not be paid for once more.
-	l.Options = rollout.Options{MaxTokens: c.Rollout.MaxTokens, Seed: c.Seed, Name: func(id string, _, sample int) string { return sampleID(id, sample) }}
 	runner := l.Runner(p, c.Rollout.Temperature)
 	ended := Tally{Outcomes: map[trajectory.Outcome]int{}}
 	var left []sampled
@@ -293,21 +302,55 @@ func (j *Job) collect(ctx context.Context, l *Episodes, p rollout.Policy, list [
 	return ended, log.Finish("collect")
 }
 
-// sayUnread says that the endpoint left a call or reasoning in a text: the model that is trained would learn another model's form as words.
+// asBegun has episodes take place as the run was begun with.
+func (j *Job) asBegun(l *Episodes) (err error) {
+	c := j.Config
+	if l.Scorer, err = ScorerOf(j.Host, c.Rewards, l.Scorer.Defaults); err != nil {
+		return err
+	}
+	if l.users, err = playersOf(j.Host, c); err != nil {
+		return err
+	}
+	l.World = l.WorldOf(j.Host, c)
+	// The same command tries again what the servers spoilt, and then the endpoint's answers need not be paid for once more.
+	l.Options = rollout.Options{MaxTokens: c.Rollout.MaxTokens, Seed: c.Seed, Name: func(id string, _, sample int) string { return sampleID(id, sample) }}
+	return nil
+}
+
+// sayUnread says that the endpoint left a call or reasoning in a text, and whether the base to be trained writes calls in that form: else it
+// would learn another model's form as words.
 func (j *Job) sayUnread(t *trajectory.Trajectory) bool {
+	base := j.Config.Model.Base
 	for _, turn := range t.Turns {
-		what := "a call"
-		form, unread := llm.UnreadCall(turn.Content)
-		if !unread {
-			what = "reasoning"
-			form, unread = llm.UnsplitReasoning(turn.Content)
+		if form, unread := llm.UnreadCall(turn.Content); unread {
+			why := base + " would learn it as words"
+			if own := j.toolFormat(); own == form.Name {
+				why = base + " writes calls so too, but this one was not made"
+			} else if own != "" {
+				why = base + " writes calls in the form " + own + ", and would learn these as words"
+			}
+			j.Say("warning: the endpoint left a call in the text, in the form of %s (%s); %s; %s", form.Form, form.Name, why, form.Mend())
+			return true
 		}
-		if unread {
-			j.Say("warning: the endpoint left %s in the text, in the form of %s, and %s would learn it as words; %s", what, form.Form, j.Config.Model.Base, form.Mend())
+		if form, unread := llm.UnsplitReasoning(turn.Content); unread {
+			j.Say("warning: the endpoint left reasoning in the text, in the form of %s, and %s would learn it as words; %s", form.Form, base, form.Mend())
 			return true
 		}
 	}
 	return false
+}
+
+// toolFormat is the form in which the base to be trained writes calls, "" where that model is not here.
+func (j *Job) toolFormat() string {
+	text, err := basemodel.OpenText(j.Host, j.Config.Model, "")
+	if err != nil {
+		return ""
+	}
+	f, err := text.ToolFormat()
+	if err != nil {
+		return ""
+	}
+	return f.Name()
 }
 
 // eachAtOnce runs episodes so many at once and keeps each as it ends, one after the other. The first error stops those that have not begun; what is

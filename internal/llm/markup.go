@@ -5,8 +5,9 @@ import "strings"
 // Markup is a form in which models write calls and reasoning, and what makes a server of it read them.
 type Markup struct {
 	Form   string // whose form it is
-	VLLM   string // the flags of vLLM (docs/features/tool_calling.md, reasoning_outputs.md)
-	SGLang string // the flags of SGLang (docs/advanced_features/tool_parser, separate_reasoning); "" where it has no parser of the form
+	Name   string // of a form of calls, as package toolcall has it
+	VLLM   string // the flags of vLLM (the tables in vllm/tool_parsers/__init__.py and vllm/reasoning/__init__.py)
+	SGLang string // the flags of SGLang (srt/function_call/function_call_parser.py, srt/parser/reasoning_parser.py); "" where it has no parser of the form
 }
 
 // markups are marks that no answer has whose calls were read, in the order in which they are looked for: some have others within.
@@ -14,27 +15,32 @@ func markups() []struct {
 	mark string
 	Markup
 } {
-	calls := func(form, vllm, sglang string) Markup {
+	calls := func(form, name, vllm, sglang string) Markup {
 		if sglang != "" {
 			sglang = "--tool-call-parser " + sglang
 		}
-		return Markup{form, "--enable-auto-tool-choice --tool-call-parser " + vllm, sglang}
+		return Markup{form, name, "--enable-auto-tool-choice --tool-call-parser " + vllm, sglang}
 	}
 	return []struct {
 		mark string
 		Markup
 	}{
-		{"<function=", calls("Qwen3-Coder", "qwen3_xml", "qwen3_coder")},
-		{"<arg_key>", calls("GLM-4.5", "glm45", "glm45")},
-		{"<minimax:tool_call>", calls("MiniMax-M2", "minimax_m2", "minimax-m2")},
-		{"<tool_call>", calls("Hermes and Qwen", "hermes", "qwen25")},
-		{"[TOOL_CALLS]", calls("Mistral", "mistral", "mistral")},
-		{"<|python_tag|>", calls("Llama 3", "llama3_json", "llama3")},
-		{"functools[", calls("Phi-4-mini", "phi4_mini_json", "")},
-		{"<|tool_calls_section_begin|>", calls("Kimi-K2", "kimi_k2", "kimi_k2")},
-		{"<｜tool▁calls▁begin｜>", calls("DeepSeek-V3", "deepseek_v3", "deepseekv3")},
-		{"<|channel|>commentary", calls("gpt-oss", "openai", "gpt-oss")},
-		{"<function_calls>", calls("Olmo 3", "olmo3", "")},
+		{"<function=", calls("Qwen3-Coder", "qwen3_coder", "qwen3_xml", "qwen3_coder")},
+		{"<arg_key>", calls("GLM-4.5", "glm45", "glm45", "glm45")},
+		{"<minimax:tool_call>", calls("MiniMax-M2", "minimax_m2", "minimax_m2", "minimax-m2")},
+		{"<tool_call>", calls("Hermes and Qwen", "hermes", "hermes", "qwen25")},
+		{"<|tool_call>call:", calls("Gemma 4", "gemma4", "gemma4", "gemma4")},
+		{"<|tool_call_start|>", calls("LFM2", "lfm2", "lfm2", "lfm2")},
+		{"[TOOL_CALLS]", calls("Mistral", "mistral", "mistral", "mistral")},
+		{"<|python_tag|>", calls("Llama 3", "llama3_json", "llama3_json", "llama3")},
+		{"functools[", calls("Phi-4-mini", "phi4_mini", "phi4_mini_json", "")},
+		{"<|tool_calls_section_begin|>", calls("Kimi-K2", "kimi_k2", "kimi_k2", "kimi_k2")},
+		{"<｜tool▁call▁begin｜>function<｜tool▁sep｜>", calls("DeepSeek-V3", "deepseek_v3", "deepseek_v3", "deepseekv3")},
+		{"<｜tool▁calls▁begin｜>", calls("DeepSeek-V3.1", "deepseek_v31", "deepseek_v31", "deepseekv31")},
+		{"<｜DSML｜function_calls>", calls("DeepSeek-V3.2", "deepseek_v32", "deepseek_v32", "deepseekv32")},
+		{"<｜DSML｜tool_calls>", calls("DeepSeek-V4", "deepseek_v4", "deepseek_v4", "deepseekv4")},
+		{"<|channel|>commentary", calls("gpt-oss", "harmony", "openai", "gpt-oss")},
+		{"<function_calls>", calls("Olmo 3", "olmo3", "olmo3", "")},
 	}
 }
 
@@ -49,10 +55,10 @@ func UnreadCall(content string, tools ...string) (Markup, bool) {
 	flat := strings.Join(strings.Fields(content), "")
 	for _, name := range tools {
 		if strings.Contains(flat, `{"name":"`+name+`"`) && (strings.Contains(flat, `"arguments":`) || strings.Contains(flat, `"parameters":`)) {
-			return Markup{"a call as JSON alone, as Llama 3", "--enable-auto-tool-choice --tool-call-parser llama3_json", "--tool-call-parser llama3"}, true
+			return Markup{"Llama 3 (JSON alone)", "llama3_json", "--enable-auto-tool-choice --tool-call-parser llama3_json", "--tool-call-parser llama3"}, true
 		}
 		if strings.HasPrefix(flat, "["+name+"(") {
-			return Markup{"a call as Python's, as Llama 4", "--enable-auto-tool-choice --tool-call-parser pythonic", "--tool-call-parser pythonic"}, true
+			return Markup{"Llama 4 (a call of Python)", "pythonic", "--enable-auto-tool-choice --tool-call-parser pythonic", "--tool-call-parser pythonic"}, true
 		}
 	}
 	return Markup{}, false
@@ -72,9 +78,9 @@ func UnsplitReasoning(content string) (Markup, bool) {
 		mark string
 		Markup
 	}{
-		{"</think>", Markup{"<think>", "--reasoning-parser deepseek_r1 (qwen3 for Qwen3)", "--reasoning-parser deepseek-r1 (qwen3 for Qwen3)"}},
-		{"[/THINK]", Markup{"[THINK]", "--reasoning-parser mistral", ""}},
-		{"<|channel|>analysis", Markup{"gpt-oss's channel analysis", "--reasoning-parser openai_gptoss", "--reasoning-parser gpt-oss"}},
+		{"</think>", Markup{"<think>", "", "--reasoning-parser deepseek_r1 (qwen3 for Qwen3)", "--reasoning-parser deepseek-r1 (qwen3 for Qwen3)"}},
+		{"[/THINK]", Markup{"[THINK]", "", "--reasoning-parser mistral", "--reasoning-parser mistral"}},
+		{"<|channel|>analysis", Markup{"gpt-oss's channel analysis", "", "--reasoning-parser openai_gptoss", "--reasoning-parser gpt-oss"}},
 	} {
 		if strings.Contains(content, x.mark) {
 			return x.Markup, true

@@ -14,6 +14,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/fault"
+	"hone/internal/person"
 )
 
 // complete asks for an answer as a stream, and shows it: text on stdout, all else on stderr.
@@ -110,19 +111,10 @@ func (t *talk) show(kind, step string) {
 	}
 	switch kind {
 	case "call":
-		t.host.Say("-> %s %s", s.Name, s.Arguments)
+		person.ShowCall(t.host, s.Name, s.Arguments)
 	case "result":
-		t.host.Say("<- %s: %s (%s)", s.Status, short(s.Result), s.Approval)
+		person.ShowResult(t.host, s.Status, s.Result, s.Approval)
 	}
-}
-
-// short is the beginning of a long result.
-func short(text string) string {
-	const most = 500
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "..."
-	}
-	return text
 }
 
 // inProcess sends requests to a handler of this process; answers are streamed.

@@ -3,12 +3,10 @@
 package talk
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -18,6 +16,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/person"
 	"hone/internal/serve/local"
 )
 
@@ -37,7 +36,7 @@ func Run(ctx context.Context, h *host.Host, c config.Config, o Options) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	t := &talk{host: h, options: o, in: bufio.NewReader(h.Stdin), client: http.DefaultClient, url: strings.TrimSuffix(o.Endpoint, "/"), model: o.Model}
+	t := &talk{host: h, options: o, lines: person.NewLines(h), client: http.DefaultClient, url: strings.TrimSuffix(o.Endpoint, "/"), model: o.Model}
 	t.key, _ = h.LookupEnv(o.KeyEnv)
 	if o.Endpoint == "" {
 		folder := o.Model
@@ -73,7 +72,7 @@ func (o Options) check() error {
 type talk struct {
 	host    *host.Host
 	options Options
-	in      *bufio.Reader
+	lines   *person.Lines
 	client  *http.Client
 	url     string
 	model   string
@@ -92,56 +91,25 @@ func (t *talk) begin() {
 }
 
 func (t *talk) run(ctx context.Context) error {
-	typed := t.host.Typed() != nil
 	for {
-		if typed {
-			fmt.Fprint(t.host.Talk, "> ")
-		}
-		text, err := t.line(ctx)
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case errors.Is(err, io.EOF) && text == "":
+		text, err := t.lines.Next(ctx, person.Prompt)
+		if errors.Is(err, io.EOF) {
 			return nil
-		case err != nil && !errors.Is(err, io.EOF):
+		}
+		if err != nil {
 			return err
-		}
-		if text = strings.TrimSpace(text); text == "" {
-			continue
-		}
-		if text == "/quit" {
-			return nil
 		}
 		if strings.HasPrefix(text, "/") {
 			err = t.command(text)
 		} else {
 			err = t.ask(ctx, text)
 		}
-		if err != nil && (!typed || ctx.Err() != nil) { // a person reads it and goes on
+		if err != nil && (!t.lines.Typed() || ctx.Err() != nil) { // a person reads it and goes on
 			return err
 		}
 		if err != nil {
 			t.host.Say("%v", err)
 		}
-	}
-}
-
-// line reads in a goroutine, since a terminal's read cannot be cancelled.
-func (t *talk) line(ctx context.Context) (string, error) {
-	type line struct {
-		text string
-		err  error
-	}
-	come := make(chan line, 1)
-	go func() {
-		text, err := t.in.ReadString('\n')
-		come <- line{text, err}
-	}()
-	select {
-	case l := <-come:
-		return l.text, l.err
-	case <-ctx.Done():
-		return "", ctx.Err()
 	}
 }
 

@@ -1,7 +1,6 @@
 package talk
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -22,6 +21,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/host"
+	"hone/internal/person"
 	"hone/internal/policy"
 	"hone/internal/screen"
 	"hone/internal/serve"
@@ -153,14 +153,14 @@ func hostOf(in interface{ Read([]byte) (int, error) }, out, talk *bytes.Buffer) 
 // On a terminal calls are shown and asked about: one is allowed, one is not; the conversation goes on, and is kept.
 func TestTerminal(t *testing.T) {
 	url, sold := shop(t)
-	person, theirs, err := pty.Open()
+	sits, theirs, err := pty.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { theirs.Close(); person.Close() })
+	t.Cleanup(func() { theirs.Close(); sits.Close() })
 	h := &host.Host{Stdin: theirs, Data: screen.New(theirs), Talk: screen.New(theirs), LookupEnv: os.LookupEnv, Environ: os.Environ()}
 	s := server(t, h, url)
-	c := &talk{host: h, in: bufio.NewReader(theirs), client: &http.Client{Transport: inProcess{s.Handler()}}, url: "http://localhost/v1", model: "m"}
+	c := &talk{host: h, lines: person.NewLines(h), client: &http.Client{Transport: inProcess{s.Handler()}}, url: "http://localhost/v1", model: "m"}
 	c.begin()
 	done := make(chan error, 1)
 	go func() { done <- c.run(t.Context()) }()
@@ -169,9 +169,9 @@ func TestTerminal(t *testing.T) {
 	for _, turn := range []struct{ wait, say string }{{"> ", "buy hat"}, {"Send it?", "y"}, {"3: sold", ""}, {"> ", "buy boat"}, {"Send it?", "n"},
 		{"The call was denied: denied by the user", ""}, {"> ", "/save " + file}, {"has 4 messages", ""}, {"> ", "/new"}, {"a new conversation", ""},
 		{"> ", "hello"}, {"1: hello", ""}, {"> ", "/quit"}} {
-		await(t, person, &seen, turn.wait)
+		await(t, sits, &seen, turn.wait)
 		if turn.say != "" {
-			fmt.Fprintln(person, turn.say)
+			fmt.Fprintln(sits, turn.say)
 		}
 	}
 	if err := <-done; err != nil {
