@@ -186,7 +186,7 @@ func TestCollectByAPerson(t *testing.T) {
 	workFolder(t, map[string]string{"tasks.jsonl": `{"id": "a", "task": "Buy a hat.", "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}]}` + "\n" + `{"id": "b", "task": "What do you sell?"}` + "\n"})
 	args := []string{"collect", "--model", "person", "--yes", "--mcp", url, "--dataset", "tasks.jsonl", "--split", "all", "--output-dir", "out"}
 	code, _, said := hone(t, "/tools\n/nothing\n/call buy {\n/call buy { \"name\": \"hat\" }\nBought.\n", args...)
-	if code != 7 || !strings.Contains(said, "user: Buy a hat.") || !strings.Contains(said, "buy: \n") || !strings.Contains(said, "write a call as") || !strings.Contains(said, "tool: sold") || !strings.Contains(said, "user: What do you sell?") {
+	if code != 7 || !strings.Contains(said, "user: Buy a hat.") || !strings.Contains(said, "buy: \n") || !strings.Contains(said, "write a call as") || !strings.Contains(said, "tool: sold") || strings.Contains(said, "assistant: ") || !strings.Contains(said, "user: What do you sell?") {
 		t.Errorf("exit code %d: %s", code, said)
 	}
 	if code, _, said := hone(t, "Hats.", args...); code != 0 || !strings.Contains(said, "1 of 1 episode passed all checks") || strings.Contains(said, "paid for") {
