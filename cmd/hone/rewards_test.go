@@ -122,3 +122,38 @@ func TestEpisodesThatCouldNotBeScoredAreScoredLater(t *testing.T) {
 		t.Errorf("without its program: exit code %d, %s", code, said)
 	}
 }
+
+// A worker of the rewards is one process for all groups of a command, and ends with it, also where a run is scored again.
+func TestWorkerOfTheRewardsEndsWithTheCommand(t *testing.T) {
+	url, _ := shop(t)
+	endpoint := buyer(t, chat.ToolCall{Name: "buy", Arguments: `{"name":"hat"}`})
+	tasks := ""
+	for i := range 3 {
+		tasks += fmt.Sprintf(`{"id": "t%d", "task": "Buy a hat.", "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}]}`+"\n", i)
+	}
+	workFolder(t, map[string]string{"hone.yaml": "rewards: {program: {command: [./judge.sh], weight: 8, worker: true}}\n", "tasks.jsonl": tasks})
+	const does = "#!/bin/sh\necho $$ >> begun\nwhile read -r line; do\nid=${line#*:}\necho \"{\\\"id\\\": ${id%%,*}, \\\"scores\\\": [0.5]}\"\ndone\necho $$ >> ended\n"
+	if err := os.WriteFile("judge.sh", []byte(does), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i, command := range [][]string{
+		{"collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.jsonl", "--split", "all", "--output-dir", "out", "--yes"},
+		{"runs", "rescore", "./out"},
+	} {
+		if code, out, said := hone(t, "", command...); code != 0 {
+			t.Fatalf("%v: exit code %d, %s%s", command, code, out, said)
+		}
+		begun, err := os.ReadFile("begun")
+		if err != nil || len(strings.Fields(string(begun))) != i+1 {
+			t.Errorf("%v: processes %s, %v", command, begun, err)
+		}
+		if ended, err := os.ReadFile("ended"); err != nil || string(ended) != string(begun) {
+			t.Errorf("%v: of %s only %s ended by themselves, %v", command, begun, ended, err)
+		}
+	}
+	for _, x := range trajectoriesOf(t, "out") {
+		if last := x.Terms[len(x.Terms)-1]; last.Name != "program" || last.Score*last.Weight != 4 {
+			t.Errorf("%s: %+v", x.ID, x.Terms)
+		}
+	}
+}

@@ -150,6 +150,7 @@ func (w wired) episodes() []acting {
 		{"rewards.length.weight", s.Effort.Length.Weight, -41.0}, {"rewards.length.budget", s.Effort.Length.Budget, 4001},
 		{"rewards.overlong.weight", s.Overlong.Weight, -23.0}, {"rewards.overlong.limit", s.Overlong.Limit, 3001}, {"rewards.overlong.buffer", s.Overlong.Buffer, 299},
 		{"rewards.program.command", filepath.Base(s.Program.Program.Command[0]), "judge.sh"}, {"rewards.program.timeout", s.Program.Program.Timeout, 92 * time.Second},
+		{"rewards.program.worker", s.Program.Worker != nil && s.Program.Worker.Program.Timeout == 92*time.Second, true},
 		{"rewards.program.weight", s.Program.Weight, 19.0}, {"(a program of the rewards, in collect)", terms["program"], 19.0},
 		{"rewards.expressions", []any{len(s.Expressions), s.Expressions[0].Name, s.Expressions[0].Formula.Text, s.Expressions[0].Weight}, []any{1, "ours", "gold / 4", 43.0}},
 		{"(an expression of the rewards, in collect)", terms["ours"], 43.0},

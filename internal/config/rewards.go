@@ -108,6 +108,7 @@ func (o Overlong) check() error {
 // RewardProgram is the term that a user's program scores. Without a command there is none.
 type RewardProgram struct {
 	Command []string      `yaml:"command" doc:"the program, on PATH or with its path, and its arguments; empty for none. It reads {\"scenario\", \"trajectories\"} as JSON and writes a JSON list of scores, 0 to 1, one for each trajectory"`
+	Worker  bool          `yaml:"worker" doc:"one process scores all groups: it reads a line {\"id\", \"scenario\", \"trajectories\"} for each and answers with a line {\"id\", \"scores\"}; else each group has a process of its own"`
 	Weight  float64       `yaml:"weight" min:"0" max:"1000" doc:"what a score of 1 earns; calls beyond the gold calls take nothing of it away"`
 	Timeout time.Duration `yaml:"timeout" min:"0.001" max:"3600" doc:"time for one group"`
 }

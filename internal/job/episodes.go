@@ -307,6 +307,7 @@ func (l *Episodes) SayJudge(h *host.Host) { l.judge.Say(h) }
 
 func (l *Episodes) Close() {
 	l.judge.Close()
+	l.Scorer.Program.Close()
 	l.CloseModel()
 	l.Set.Close()
 }

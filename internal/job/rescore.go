@@ -51,6 +51,7 @@ func Rescore(ctx context.Context, h *host.Host, path string, c config.Config, gi
 	if err != nil {
 		return nil, err
 	}
+	defer scorer.Program.Close()
 	x, err := JudgeOf(h, c)
 	if err != nil {
 		return nil, err

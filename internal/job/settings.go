@@ -82,7 +82,9 @@ func ScorerOf(h *host.Host, c config.Rewards, defaults grade.Defaults) (reward.S
 		p.Command[0] = file
 	}
 	var err error
-	s.Program, err = reward.NewProgram(p, c.Program.Weight)
+	if s.Program, err = reward.NewProgram(p, c.Program.Weight); err == nil && c.Program.Worker {
+		s.Program.Worker = userprogram.NewWorker(p)
+	}
 	return s, err
 }
 

@@ -69,31 +69,19 @@ func runs(file string) error {
 // names the program.
 func (p Program) Run(ctx context.Context, input any) (out, said string, err error) {
 	name := p.Command[0]
-	path, err := p.Find()
-	if err != nil {
-		return "", "", err
-	}
 	text, err := json.Marshal(input)
 	if err != nil {
 		return "", "", err
 	}
-	limit := Time
-	if p.Timeout > 0 {
-		limit = p.Timeout
-	}
+	limit := p.limit()
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	cmd := exec.CommandContext(limited, path, p.Command[1:]...)
-	if filepath.IsAbs(name) {
-		cmd.Dir = filepath.Dir(name)
+	cmd, err := p.command(limited)
+	if err != nil {
+		return "", "", err
 	}
-	cmd.Env = append([]string{}, p.Environ...)
 	var stdout, stderr head
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text), &stdout, &stderr
-	// The whole group is killed: what the program started must not outlive it, or hold its pipes.
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
 	err = cmd.Run()
 	if cmd.Process != nil {
 		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // mostly there is nothing left
@@ -110,6 +98,31 @@ func (p Program) Run(ctx context.Context, input any) (out, said string, err erro
 		return "", "", fmt.Errorf("the program %s: %w", name, err)
 	}
 	return out, said, nil
+}
+
+// command is the program in its folder, ready to start, and killed when ctx ends.
+func (p Program) command(ctx context.Context) (*exec.Cmd, error) {
+	path, err := p.Find()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, path, p.Command[1:]...)
+	if name := p.Command[0]; filepath.IsAbs(name) {
+		cmd.Dir = filepath.Dir(name)
+	}
+	cmd.Env = append([]string{}, p.Environ...)
+	// The whole group is killed: what the program started must not outlive it, or hold its pipes.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	cmd.WaitDelay = time.Second
+	return cmd, nil
+}
+
+func (p Program) limit() time.Duration {
+	if p.Timeout > 0 {
+		return p.Timeout
+	}
+	return Time
 }
 
 // head keeps the first bytes of what a program writes.
