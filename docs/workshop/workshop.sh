@@ -93,7 +93,8 @@ curate() {
     local data=$server/trajectories.jsonl first
     [ -e "$data" ] || continue
     "$hone" --config $server.yaml curate rules "$data" --checks-passed --schema-valid --no-tool-error
-    first=$("$hone" --config $server.yaml --json curate show "$data" | python3 -c 'import json, sys; print(next(t["id"] for t in json.load(sys.stdin) if t["status"] == "undecided"))')
+    first=$("$hone" --config $server.yaml --json curate show "$data" | python3 -c 'import json, sys; print(next((t["id"] for t in json.load(sys.stdin) if t["status"] == "undecided"), ""))')
+    [ -n "$first" ] || { echo "the rules left no trace of $server" >&2; return 3; }
     printf '{"do": "accept", "trace": "%s", "why": "looked at"}\n' "$first" | "$hone" --config $server.yaml curate do "$data" -
     "$hone" --config $server.yaml curate export "$data" --out $server-curated.jsonl
   done
