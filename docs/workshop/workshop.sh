@@ -81,7 +81,7 @@ teacher() { on_calc sft --data shown/trajectories.jsonl --allow-findings '*' --o
 traces() {
   python3 "$here/calc.py" 0 "${NUM_TASKS:-600}" >calc.jsonl
   on_calc scenarios validate calc.jsonl --mcp-config calc.mcp.json
-  grep '"split": "train"' calc.jsonl | head -n "${NUM_TRACED:-200}" >traced.jsonl
+  grep -m "${NUM_TRACED:-200}" '"split": "train"' calc.jsonl >traced.jsonl
   background serve "$hone" --config calc.yaml --plain serve --model teacher=teacher/final --listen 127.0.0.1:0 --context "${CONTEXT:-2048}" --slots "${SLOTS:-8}"
   on_calc collect --endpoint "$(head -n 1 serve.url)" --model teacher --mcp-config calc.mcp.json --dataset traced.jsonl --output-dir calc
   stop
