@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -51,6 +52,15 @@ func TestRefresh(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for i := range old { // one that names the tool that will be gone
+		if p := old[i].Provenance; p != nil && p.Kind == "no_tool" {
+			old[i].Task, old[i].GoldAnswer = "Do not do it yet, but do you have a tool to say bye?", "Yes, bye can do that."
+			break
+		}
+	}
+	if err := scenario.Save("old.json", old); err != nil {
+		t.Fatal(err)
+	}
 	refresh := func(args ...string) (synthesis.Refreshed, string) {
 		t.Helper()
 		code, stdout, said := hone(t, "", append([]string{"refresh", "--mcp-config", "mcp.json", "--json"}, args...)...)
@@ -89,7 +99,7 @@ func TestRefresh(t *testing.T) {
 	for _, s := range old {
 		byID[s.ID] = s
 	}
-	seen := map[string]int{}
+	seen, abstained := map[string]int{}, 0
 	for _, row := range r.Rows {
 		s, tools := byID[row.ID], ""
 		for _, g := range s.Gold {
@@ -100,6 +110,14 @@ func TestRefresh(t *testing.T) {
 		switch {
 		case len(s.Gold) == 0:
 			want = nil // of what calls nothing
+			about := s.GoldAnswer
+			if s.Provenance != nil {
+				about += fmt.Sprint(s.Provenance.Tools)
+			}
+			if strings.Contains(about, "bye") {
+				abstained++
+				want = []string{synthesis.Replaced, synthesis.Dropped}
+			}
 		case strings.Contains(tools, "bye"), strings.Contains(tools, "swap"):
 			want = []string{synthesis.Replaced, synthesis.Dropped}
 		case strings.HasSuffix(tools, "rate ") && asks:
@@ -115,6 +133,9 @@ func TestRefresh(t *testing.T) {
 			t.Errorf("%s is dropped without a reason", row.ID)
 		}
 	}
+	if abstained == 0 {
+		t.Error("no scenario without a call is about the tool that is gone: the test shows nothing of these")
+	}
 	for _, outcome := range []string{synthesis.Holds, synthesis.Mended, synthesis.Replaced} {
 		if seen[outcome] == 0 {
 			t.Errorf("none %s: %v", outcome, r.Counts)
@@ -123,6 +144,13 @@ func TestRefresh(t *testing.T) {
 	fresh, err := scenario.Load("new.json")
 	if err != nil || len(fresh) != len(old)-r.Counts[synthesis.Dropped] {
 		t.Fatalf("%d of %d scenarios, %v, %v", len(fresh), len(old), r.Counts, err)
+	}
+	splits := map[string]string{}
+	for i, key := range scenario.Together(fresh) {
+		if split, known := splits[key]; known && split != fresh[i].Split && len(fresh[i].Gold) > 0 {
+			t.Errorf("%s shares a call with a scenario of another split", fresh[i].ID)
+		}
+		splits[key] = fresh[i].Split
 	}
 	for _, s := range fresh {
 		if s.Provenance != nil && s.Provenance.Servers["bank"] == "1" {

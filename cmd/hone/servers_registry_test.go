@@ -196,9 +196,12 @@ func TestServersAddBundle(t *testing.T) {
 		if err := os.WriteFile("entry.json", []byte(entry), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		code, _, said := sandboxedHone(t, "servers", "add", "bundle", "--registry", "entry.json", "--mcp-config", "mcp.json")
+		code, _, said := sandboxedHone(t, "servers", "add", "io.example/bundle", "--registry", "entry.json", "--mcp-config", "mcp.json")
 		if code != tc.code || code != 0 && !strings.Contains(said, "not the one that was published") {
 			t.Errorf("%d\n%s", code, said)
+		}
+		if code, _, said := sandboxedHone(t, "servers", "add", "bundle", "--registry", "entry.json", "--mcp-config", "part.json"); code != 2 || !strings.Contains(said, "hone servers add io.example/bundle") {
+			t.Errorf("by the last part of a name, which anyone may choose: %d\n%s", code, said)
 		}
 		if left, _ := filepath.Glob(".hone/servers/*"); code != 0 && len(left) > 0 {
 			t.Errorf("left behind %q", left)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"hone/internal/fault"
 )
@@ -22,6 +23,22 @@ func HasServer(path, name string) (bool, error) {
 // AddServer writes an entry into a configuration's file, before the others and without touching them or any comment; a file that is
 // not there is made. A name that is taken is an error.
 func AddServer(path, name string, entry Server) error {
+	defer alone(path)()
+	return addServer(path, name, entry)
+}
+
+// alone waits until no other process writes the files of a file's folder, which needs no file of its own for that. Where the
+// file system cannot tell, nobody waits.
+func alone(path string) (done func()) {
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return func() {}
+	}
+	_ = syscall.Flock(int(dir.Fd()), syscall.LOCK_EX)
+	return func() { _ = dir.Close() } // which lets go of it
+}
+
+func addServer(path, name string, entry Server) error {
 	data, servers, err := serversIn(path)
 	if err != nil {
 		return err
@@ -55,6 +72,7 @@ func AddServer(path, name string, entry Server) error {
 
 // ReplaceServer is AddServer in the place of the entry that has the name, if there is one.
 func ReplaceServer(path, name string, entry Server) error {
+	defer alone(path)()
 	data, servers, err := serversIn(path)
 	if _, has := servers[name]; err == nil && has {
 		if data, err = without(data, name); err == nil {
@@ -64,11 +82,12 @@ func ReplaceServer(path, name string, entry Server) error {
 	if err != nil {
 		return err
 	}
-	return AddServer(path, name, entry)
+	return addServer(path, name, entry)
 }
 
 // RemoveServer takes an entry out of a configuration's file, and touches nothing else in it. A name that is not there is an error.
 func RemoveServer(path, name string) error {
+	defer alone(path)()
 	data, servers, err := serversIn(path)
 	if err != nil {
 		return err

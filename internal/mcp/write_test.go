@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"hone/internal/fault"
@@ -97,5 +99,23 @@ func TestRemoveServer(t *testing.T) {
 		if c, err := LoadConfig(path, os.LookupEnv); err != nil || c.Servers["a"].Command != "w" {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}
+	}
+}
+
+// Commands that write at the same time lose nothing of each other.
+func TestAddServersAtOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "mcp.json")
+	var all sync.WaitGroup
+	for i := range 16 {
+		all.Go(func() {
+			if err := AddServer(path, fmt.Sprint("s", i), Server{Command: "true"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	c, err := LoadConfig(path, os.LookupEnv)
+	if err != nil || len(c.Servers) != 16 {
+		t.Errorf("%d servers, %v", len(c.Servers), err)
 	}
 }

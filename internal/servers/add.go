@@ -41,6 +41,10 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*toolset
 	if err != nil {
 		return nil, err
 	}
+	if whole, _, _ := strings.Cut(x.Package[min(1, len(x.Package)):], "@"); e.Name != x.Package[:min(1, len(x.Package))]+whole { // anyone may call a server so
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "that is a part of a server's name", Where: x.Package, Why: "the list has " + e.Name,
+			Next: "if that is the one you mean: hone servers add " + e.Name}
+	}
 	if e.Status == "deleted" {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "the registry says that the server was deleted", Where: e.Name, Next: "use another one: hone servers search"}
 	}

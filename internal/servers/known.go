@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -156,9 +157,23 @@ func readTried(dir string) ([]Tried, error) {
 	all.Wait()
 	out = slices.DeleteFunc(out, func(t Tried) bool { return t.Name == "" })
 	slices.SortFunc(out, func(a, b Tried) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.From, b.From)) })
-	return slices.CompactFunc(out, func(a, b Tried) bool {
-		return a.Name == b.Name && a.Server != nil && b.Server != nil && len(a.Server.Tools) == len(b.Server.Tools)
-	}), nil
+	var kept []Tried
+	for _, t := range out {
+		if !slices.ContainsFunc(kept[max(0, len(kept)-mostLists):], func(o Tried) bool {
+			return o.Name == t.Name && o.Server != nil && t.Server != nil && slices.EqualFunc(o.Server.Tools, t.Server.Tools, sameTool)
+		}) {
+			kept = append(kept, t)
+		}
+	}
+	return append([]Tried{}, kept...), nil
+}
+
+// mostLists is in how many lists a server is looked for: those of one name stand together.
+const mostLists = 16
+
+// sameTool reports whether two lists have a tool with one name, description and schema: of one server that both lists name.
+func sameTool(a, b mcp.Tool) bool {
+	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.InputSchema, b.InputSchema)
 }
 
 // Rows are the servers as a table, those of the configuration first.

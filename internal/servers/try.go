@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"hone/internal/config"
@@ -318,16 +317,13 @@ func (t *Tried) install(ctx context.Context, h *host.Host, c config.Config, a to
 	if err := os.MkdirAll(filepath.Dir(a.Dir), 0o755); err != nil {
 		return nil, err
 	}
-	lock, err := os.OpenFile(a.Dir+".lock", os.O_CREATE|os.O_RDWR, 0o600)
-	if err == nil {
-		defer lock.Close()                                   // which lets go of it
-		err = syscall.Flock(int(lock.Fd()), syscall.LOCK_EX) // of another entry, or another command, with the same package
-	}
+	unlock, err := locked(ctx, a.Dir+".lock") // of another entry, or another command, with the same package
 	if err != nil {
 		return nil, err
 	}
+	defer unlock()
 	note := filepath.Join(a.Dir, "hone.json") // written last: without it the folder is not whole
-	if text, err := os.ReadFile(note); err == nil {
+	if text, err := os.ReadFile(note); err == nil && fresh(a.Package, note, time.Now()) {
 		var in install.Installed
 		if err := json.Unmarshal(text, &in); err == nil {
 			return &in, nil
@@ -337,6 +333,8 @@ func (t *Tried) install(ctx context.Context, h *host.Host, c config.Config, a to
 		return nil, err
 	}
 	began := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, installTime)
+	defer cancel()
 	in, err := toolset.Install(ctx, h, c.MCP.Sandbox, a)
 	if err != nil {
 		return nil, err

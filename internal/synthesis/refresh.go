@@ -74,6 +74,7 @@ type refresher struct {
 	l      *job.Episodes
 	now    refresh.Now
 	trial  vet.Trial
+	tools  []synth.Tool
 	old    map[string]string // last results by the names of plays
 }
 
@@ -112,7 +113,7 @@ func Refresh(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 		x.Work = workBeside(x.Dataset)
 	}
 	r := &refresher{Refreshing: x, host: h, config: c, l: l, now: nowOf(l.Catalog), old: lastResults(x.Work),
-		trial: vet.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c), Refusal: mcp.LooksRefused}}
+		tools: subjects(c, l, x.CallAll), trial: vet.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c), Refusal: mcp.LooksRefused}}
 	kept, again, lost, err := r.each(ctx, list, before, out)
 	if err != nil || h.DryRun {
 		return out, err
@@ -148,6 +149,10 @@ func (r *refresher) each(ctx context.Context, list []scenario.Scenario, before m
 		touched := refresh.Touch(s, before, r.now)
 		row := RefreshedRow{ID: s.ID, Outcome: Untouched, Touched: touched.Why()}
 		tried := touched.Any()
+		if why := synth.StillAbstains(s, r.tools); why != "" {
+			row.Touched, tried = append(row.Touched, why), true
+			touched.Gone = append(touched.Gone, why)
+		}
 		switch known := refresh.Known(s, before); {
 		case !known && !tried:
 			row.Outcome, tried = Unknown, true
@@ -267,17 +272,22 @@ func lastResults(path string) map[string]string {
 const draftsFor = 6
 
 // replace makes scenarios for the tools of those that are lost and still there, and puts one in the place of each: one that
-// calls such a tool, of the same split, whose task no other has.
+// calls such a tool, or none where that one called none, of the same split, and far from the scenarios of other splits.
 func (r *refresher) replace(ctx context.Context, list []scenario.Scenario, lost []int, out *Refreshed) (made []scenario.Scenario, err error) {
 	wanted := map[string]bool{} // servers
 	for _, i := range lost {
+		if len(list[i].Gold) == 0 && list[i].Provenance != nil {
+			for _, server := range r.now.Server {
+				wanted[server] = true
+			}
+		}
 		for _, g := range list[i].Gold {
 			if server, there := r.now.Server[g.Name]; there {
 				wanted[server] = true
 			}
 		}
 	}
-	tools := slices.DeleteFunc(subjects(r.config, r.l, r.CallAll), func(t synth.Tool) bool { return !wanted[t.Server] })
+	tools := slices.DeleteFunc(slices.Clone(r.tools), func(t synth.Tool) bool { return !wanted[t.Server] })
 	if len(tools) == 0 {
 		return nil, nil
 	}
@@ -296,27 +306,41 @@ func (r *refresher) replace(ctx context.Context, list []scenario.Scenario, lost 
 		return nil, err
 	}
 	stampServers(r.l.Catalog, result.Scenarios)
+	stay := make([]scenario.Scenario, 0, len(list)+len(lost))
+	for i, s := range list {
+		if !slices.Contains(lost, i) {
+			stay = append(stay, s)
+		}
+	}
 	taken := map[string]bool{}
 	for _, s := range list {
 		taken[s.ID], taken[s.Task] = true, true
 	}
 	for _, i := range lost {
 		at := slices.IndexFunc(result.Scenarios, func(s scenario.Scenario) bool {
-			return s.Split == list[i].Split && !taken[s.ID] && !taken[s.Task] && slices.ContainsFunc(s.Gold, func(g scenario.Gold) bool {
-				return slices.ContainsFunc(list[i].Gold, func(was scenario.Gold) bool { return was.Name == g.Name })
-			})
+			return s.Split == list[i].Split && !taken[s.ID] && !taken[s.Task] && alike(s, list[i]) && refresh.Apart(s, stay)
 		})
 		if at < 0 {
 			continue
 		}
 		s := result.Scenarios[at]
 		taken[s.ID], taken[s.Task] = true, true
-		made = append(made, s)
+		made, stay = append(made, s), append(stay, s)
 		out.Rows[i].Outcome, out.Rows[i].By = Replaced, s.ID
 		out.Counts[Dropped]--
 		out.Counts[Replaced]++
 	}
 	return made, nil
+}
+
+// alike reports whether a scenario teaches what another did: it calls a tool of that one, or like it none.
+func alike(s, was scenario.Scenario) bool {
+	if len(was.Gold) == 0 && was.Provenance != nil {
+		return len(s.Gold) == 0 && s.Provenance.Kind == was.Provenance.Kind
+	}
+	return slices.ContainsFunc(s.Gold, func(g scenario.Gold) bool {
+		return slices.ContainsFunc(was.Gold, func(w scenario.Gold) bool { return w.Name == g.Name })
+	})
 }
 
 // save writes the scenarios that hold, and beside them those that were tried anew.

@@ -88,7 +88,7 @@ func (m *maker) alike(list []draftOf) []draftOf {
 			d.of.drop("the task repeats the tool's description")
 		case slices.ContainsFunc(matches, func(x near.Match) bool { return x.SameValues && sameValues(d.of, list[of[x.ID]].of) }):
 			d.of.drop("nearly another task")
-		case d.Split != scenario.Train && !d.of.abstains() && slices.ContainsFunc(matches, func(x near.Match) bool { return list[of[x.ID]].Split == scenario.Train }):
+		case d.Split != scenario.Train && d.of.Kind != missingTool && d.of.Kind != noTool && slices.ContainsFunc(matches, func(x near.Match) bool { return list[of[x.ID]].Split == scenario.Train }):
 			d.of.drop("nearly a training task")
 		}
 		if d.of.Why != "" {

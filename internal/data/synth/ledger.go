@@ -137,7 +137,7 @@ func (l *Ledger) read(data []byte, of string) (whole int) {
 			return 0
 		case whole > 0 && (json.Unmarshal(text, &e) != nil || e.Got == nil):
 			return whole
-		case whole > 0:
+		case whole > 0 && e.Got.Lost == "":
 			l.played[e.Play] = e.Got
 			l.old++
 		}
@@ -166,6 +166,13 @@ func (l *Ledger) put(key string, p *Played) error {
 	defer l.mu.Unlock()
 	l.played[key] = p
 	return l.write(entry{key, p})
+}
+
+// remember keeps what a play came to for as long as this command runs.
+func (l *Ledger) remember(key string, p *Played) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.played[key] = p
 }
 
 // write adds a line, in one piece.

@@ -141,6 +141,10 @@ func (p *player) play(ctx context.Context, x play) (*Played, error) {
 	if err := p.stillThere(got); err != nil {
 		return nil, err
 	}
+	if got.Lost != "" { // another time it may be answered
+		p.ledger.remember(key, got)
+		return got, nil
+	}
 	return got, p.ledger.put(key, got)
 }
 

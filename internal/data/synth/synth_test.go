@@ -208,7 +208,7 @@ func TestQuietScenariosShare(t *testing.T) {
 func TestLedgerOfOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "work.jsonl")
 	l := ledgerIn(t, path)
-	if err := l.put("a", &Played{Lost: "x"}); err != nil {
+	if err := l.put("a", &Played{Changed: []string{"x"}}); err != nil {
 		t.Fatal(err)
 	}
 	_ = l.Close()

@@ -294,11 +294,35 @@ func (d *drafts) call(ctx context.Context, c *Candidate) error {
 		c.drop("the call does not fit the schema")
 		return nil
 	}
-	c.Calls[0].Arguments = arguments
+	c.Calls[0].Arguments = s.onlySaid(arguments, c.Task)
 	if d.lacks(c, c.Task) != "" {
 		c.drop("a value of the call is not in the task")
 	}
 	return nil
+}
+
+// onlySaid are arguments without those that the tool does not require and the task does not say: a teacher likes to fill in all that
+// there is, and a model that calls as it was asked would be marked down.
+func (s *subject) onlySaid(arguments json.RawMessage, task string) json.RawMessage {
+	plain := flat(task)
+	kept := []json.RawMessage{}
+	for _, a := range members(arguments) {
+		at := slices.IndexFunc(s.schema.fields, func(p param) bool { return p.name == a.name })
+		var leaves []leaf
+		walk(nil, a.raw, &leaves)
+		said := len(leaves) > 0 && !slices.ContainsFunc(leaves, func(l leaf) bool { return !says(plain, l) })
+		if len(leaves) == 0 { // yes or no, or nothing
+			said = strings.Contains(plain, spoken(a.name)) || slices.ContainsFunc(words(a.name), func(w string) bool { return !vague(w) && slices.Contains(words(plain), w) })
+		}
+		if said || at >= 0 && s.schema.fields[at].required {
+			kept = append(kept, slices.Concat(quote(a.name), json.RawMessage(":"), a.raw))
+		}
+	}
+	out := slices.Concat(json.RawMessage("{"), bytes.Join(toBytes(kept), []byte(",")), json.RawMessage("}"))
+	if !s.takes(string(out)) {
+		return arguments
+	}
+	return out
 }
 
 // objectIn is the first JSON object of an answer; of one that is a call, its arguments.

@@ -186,8 +186,10 @@ func (d *draftOf) unsaid() {
 	})
 }
 
+const byHone = "hone synth"
+
 func (m *maker) provenance(c *Candidate, f family) *scenario.Provenance {
-	p := &scenario.Provenance{By: "hone synth", Version: m.Version, Kind: c.Kind, Wording: f.name, Teacher: c.Teacher, Prompts: c.Prompts, Seed: m.Seed, Proof: c.Proof}
+	p := &scenario.Provenance{By: byHone, Version: m.Version, Kind: c.Kind, Wording: f.name, Teacher: c.Teacher, Prompts: c.Prompts, Seed: m.Seed, Proof: c.Proof}
 	if c.Teacher != "" && c.Split != scenario.Train {
 		p.Wording += " held"
 	}
@@ -195,6 +197,9 @@ func (m *maker) provenance(c *Candidate, f family) *scenario.Provenance {
 		p.Wording = ""
 	}
 	names := c.tools()
+	if c.Kind == askBack {
+		names = []string{c.Calls[0].Tool}
+	}
 	for _, x := range m.worlds[c.World].setup {
 		names = append(names, x.Tool)
 	}

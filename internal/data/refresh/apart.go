@@ -1,0 +1,32 @@
+package refresh
+
+import (
+	"hone/internal/data/near"
+	"hone/internal/episode/scenario"
+)
+
+// Apart reports whether a scenario can join others in its split: it shares no call with one of another split, and no such one
+// reads nearly the same. Else what is trained on would be tested.
+func Apart(s scenario.Scenario, others []scenario.Scenario) bool {
+	if len(s.Gold) > 0 {
+		rows := append([]scenario.Scenario{s}, others...)
+		keys := scenario.Together(rows)
+		for i, key := range keys {
+			if rows[i].Split != s.Split && key == keys[0] {
+				return false
+			}
+		}
+	}
+	x := near.NewIndex(near.Threshold)
+	for _, o := range others {
+		if o.Split != s.Split {
+			x.Add(near.Read(o.Task)[0])
+		}
+	}
+	for _, m := range x.Near(near.Read(s.Task)[0]) {
+		if len(s.Gold) > 0 || m.SameValues {
+			return false
+		}
+	}
+	return true
+}
