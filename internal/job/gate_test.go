@@ -13,16 +13,17 @@ import (
 	"hone/internal/mcp"
 )
 
-// saveCatalog writes a catalog of one tool.
-func saveCatalog(t *testing.T, path string) {
+// saveCatalog writes a catalog of one tool, and returns its hash.
+func saveCatalog(t *testing.T, path, name string) string {
 	t.Helper()
-	tool := mcp.Tool{Name: "weather", ModelName: "weather", InputSchema: json.RawMessage(`{"type":"object"}`)}
+	tool := mcp.Tool{Name: name, ModelName: name, InputSchema: json.RawMessage(`{"type":"object"}`)}
 	tool.SHA256 = digest.Parts(tool.Name, "", string(tool.InputSchema), "", "").String()
 	c := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "s", Tools: []mcp.Tool{tool}}}}
 	c.Hash = digest.Parts("s", "1", tool.ModelName, tool.SHA256).String()
 	if err := c.Save(path); err != nil {
 		t.Fatal(err)
 	}
+	return c.Hash
 }
 
 // What a trainer reads holds no row of a test split and, but for pairs, no failed trace, whichever command wrote it; and each row has
@@ -40,7 +41,7 @@ func TestTrainerFilesHoldWhatIsToBeLearnt(t *testing.T) {
 	if err := os.WriteFile(data, []byte(rows.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	saveCatalog(t, filepath.Join(dir, CatalogFile))
+	saveCatalog(t, filepath.Join(dir, CatalogFile), "weather")
 	h := &host.Host{}
 	commands := map[string]func(form, out string) (map[string]int, error){
 		"convert": func(form, out string) (map[string]int, error) {
