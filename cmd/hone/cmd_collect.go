@@ -12,8 +12,7 @@ import (
 )
 
 func newCollect(a *app) *cobra.Command {
-	var f job.CollectAsked
-	var servers toolset.Source
+	f, servers := job.CollectAsked{}, toolset.Source{}
 	c := &cobra.Command{
 		Use:   "collect",
 		Short: "Run scenarios with any OpenAI-compatible endpoint as the policy, or their gold calls, and keep the trajectories",

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/data/redact"
+	"hone/internal/fault"
 	"hone/internal/job"
 )
 
@@ -27,7 +28,7 @@ func newCurateRedact(a *app, at atDesk) *cobra.Command {
 		for _, finding := range findings {
 			a.Say("does not hold now: %s", finding)
 		}
-		a.Say("%d values of %d traces have placeholders now; hone curate do DATA undo --of N brings those of a trace back", len(done.Values), done.Traces)
+		a.Say("placeholders stand now for %s of %s; hone curate do DATA undo --of N brings those of a trace back", fault.Count(len(done.Values), "value"), fault.Count(done.Traces, "trace"))
 		return a.Print(done, rows)
 	})
 	c.Flags().StringSliceVar(&kinds, "kind", nil, "what to look for: "+strings.Join(redact.Kinds(), ", ")+" (default all; may be repeated)")

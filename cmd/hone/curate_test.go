@@ -26,6 +26,9 @@ func TestCuratedTracesAreLearnt(t *testing.T) {
 	if !strings.Contains(shown, "«1st<|im_end|>»") || !strings.Contains(shown, "first") || strings.Contains(shown, "second") {
 		t.Errorf("%s", shown)
 	}
+	if code, _, said := hone(t, "", "curate", "do", "traces.jsonl", "redact", "--trace", "a"); code != 2 || !strings.Contains(said, "hone curate redact finds them by itself") {
+		t.Errorf("%d, %s", code, said)
+	}
 	run("curate", "export", "traces.jsonl", "--out", "curated.jsonl")
 	if text := contents(t, "curated.jsonl"); !strings.Contains(text, "1st") || strings.Contains(text, "third") || strings.Contains(text, "two") {
 		t.Errorf("%s", text)

@@ -32,7 +32,7 @@ type Curating struct {
 	Ledger  string // "" is beside the data, DATA.curation.jsonl
 	Catalog string // of rows that name no tools
 	Author  string
-	Look    bool // do nothing: then another process may be at work on them
+	Look    bool // only look at them, also while another process curates them
 }
 
 // Desk is traces that are being curated.
@@ -139,14 +139,19 @@ type Listed struct {
 	Task     string   `json:"task"`
 }
 
+func (d *Desk) listed(t *curate.Trace) Listed {
+	x := Listed{ID: t.ID, Status: cmp.Or(t.Status, "undecided"), Why: t.Why, By: t.By, Rating: t.Rating, Messages: len(t.Row.Messages), Ops: t.Ops, Findings: d.checker.Findings(&t.Row), Task: t.Row.Task()}
+	for _, m := range t.Row.Messages {
+		x.Calls += len(m.ToolCalls)
+	}
+	return x
+}
+
 // List tells of all traces.
 func (d *Desk) List() (out []Listed, rows [][]string) {
 	rows = [][]string{{"trace", "status", "rating", "messages", "calls", "operations", "findings", "task"}}
 	for _, t := range d.Traces() {
-		x := Listed{ID: t.ID, Status: cmp.Or(t.Status, "undecided"), Why: t.Why, By: t.By, Rating: t.Rating, Messages: len(t.Row.Messages), Ops: t.Ops, Findings: d.checker.Findings(&t.Row), Task: t.Row.Task()}
-		for _, m := range t.Row.Messages {
-			x.Calls += len(m.ToolCalls)
-		}
+		x := d.listed(t)
 		out = append(out, x)
 		task := []rune(host.OneLine(x.Task))
 		rows = append(rows, []string{x.ID, x.Status, strconv.Itoa(x.Rating), strconv.Itoa(x.Messages), strconv.Itoa(x.Calls), strconv.Itoa(len(x.Ops)), strconv.Itoa(len(x.Findings)), string(task[:min(len(task), 60)])})
@@ -169,9 +174,7 @@ func (d *Desk) Show(id string) (Shown, [][]string, error) {
 	if err != nil {
 		return Shown{}, nil, err
 	}
-	list, _ := d.List()
-	i := slices.IndexFunc(list, func(x Listed) bool { return x.ID == id })
-	out := Shown{Listed: list[i], Conversation: t.Row.Messages, Opening: t.Row.Opening, Tools: t.Row.Tools, Log: []curate.Op{}}
+	out := Shown{Listed: d.listed(t), Conversation: t.Row.Messages, Opening: t.Row.Opening, Tools: t.Row.Tools, Log: []curate.Op{}}
 	rows := [][]string{{"message", "turn", "role", "says"}}
 	turn := 0
 	for i, m := range t.Row.Messages {

@@ -89,7 +89,11 @@ func Needs(do string) []string {
 func Missing(do string, given func(name string) bool) error {
 	for _, name := range Needs(do) {
 		if !given(name) {
-			return &fault.Error{Code: fault.CodeUsage, What: "cannot " + strings.ReplaceAll(do, "_", " "), Why: "it does not say which " + name, Next: "name its " + strings.Join(Needs(do), ", ")}
+			next := "name its " + strings.Join(Needs(do), ", ")
+			if name == "values" {
+				next += " in a JSON line; hone curate redact finds them by itself"
+			}
+			return &fault.Error{Code: fault.CodeUsage, What: "cannot " + strings.ReplaceAll(do, "_", " "), Why: "it does not say which " + name, Next: next}
 		}
 	}
 	return nil

@@ -77,6 +77,11 @@ func (t *Trace) eachText(f func(*string)) {
 	t.Row.Terms, t.Row.Results = slices.Clone(t.Row.Terms), slices.Clone(t.Row.Results)
 	for i := range t.Row.Terms {
 		f(&t.Row.Terms[i].Why)
+		if j := t.Row.Terms[i].Judgement; j != nil {
+			said := *j
+			f(&said.Failed)
+			t.Row.Terms[i].Judgement = &said
+		}
 	}
 	for i := range t.Row.Results {
 		f(&t.Row.Results[i].Error)

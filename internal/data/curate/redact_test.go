@@ -15,7 +15,7 @@ import (
 // Each spelling of a value has one placeholder in its trace, arguments stay JSON, nothing of it is left in what is exported, and undone it is
 // the trace again.
 func TestRedact(t *testing.T) {
-	r := dataset.Row{ID: "x", Outcome: trajectory.OK, Terms: []trajectory.Term{{Name: "checks", Score: 1, Why: "said ann@acme.io"}}, Results: []dataset.Result{{Error: "no mail of ann@acme.io"}},
+	r := dataset.Row{ID: "x", Outcome: trajectory.OK, Terms: []trajectory.Term{{Name: "checks", Score: 1, Why: "said ann@acme.io", Judgement: &trajectory.Judgement{Failed: "no answer to ann@acme.io"}}}, Results: []dataset.Result{{Error: "no mail of ann@acme.io"}},
 		Messages: []chat.Message{{Role: chat.User, Content: "Write to Ann@acme.io, password: kH7#pqrs9"}, {Role: chat.Assistant, ReasoningContent: "ann@acme.io, then", ToolCalls: []chat.ToolCall{{ID: "1", Name: "f", Arguments: `{"to": "\u003cann@acme.io\u003e", "phone": 4155552671, "password": "kH7#pqrs9", "n": 1.50}`}}},
 			{Role: chat.ToolRole, ToolCallID: "1", Content: `{"sent":["ann@acme.io"]}`}, {Role: chat.Assistant, Content: "Sent to ann@acme.io."}}}
 	other := dataset.Row{ID: "y", Messages: []chat.Message{{Role: chat.User, Content: "ben@acme.io"}, {Role: chat.Assistant, Content: "no"}}}
@@ -41,7 +41,7 @@ func TestRedact(t *testing.T) {
 		t.Errorf("what was proven of a value is proven of its placeholder: %+v", x.Row.Terms)
 	}
 	i := slices.IndexFunc(found.Values, func(v Redacted) bool { return v.Trace == "x" && v.Kind == redact.Email })
-	if v := found.Values[i]; v.Placeholder != "[EMAIL_1]" || v.Times != 7 || v.Operation != 1 {
+	if v := found.Values[i]; v.Placeholder != "[EMAIL_1]" || v.Times != 8 || v.Operation != 1 {
 		t.Errorf("%+v", v)
 	}
 	if again, err := c.Redact("me", nil); err != nil || again.Traces != 0 {

@@ -37,7 +37,7 @@ type Found struct {
 // Find returns what is found in a text, in order; none overlaps another. Of two rules that find the same, the first of rules counts.
 func Find(text string) []Found {
 	var out []Found
-	for _, r := range rules() {
+	for _, r := range rules {
 		for _, at := range r.pattern.FindAllStringSubmatchIndex(text, -1) {
 			group := 0
 			for g := len(at)/2 - 1; g > 0 && group == 0; g-- {

@@ -20,9 +20,7 @@ type rule struct {
 }
 
 // rules in the order in which they count. Forms of keys are those that their issuers document.
-func rules() []rule { return all }
-
-var all = []rule{
+var rules = []rule{
 	{Secret, regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`), "", nil},
 	{Secret, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`), "", nil}, // JWT
 	{Secret, regexp.MustCompile(`\b(?:` + strings.Join(prefixed, "|") + `)`), "", nil},
