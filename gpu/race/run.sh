@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# A race: hone and TRL train the same model, from the same start, on the same tasks of the same server, a GPU each.
+#   gpu/race/run.sh wheels FOLDER             here: the Python packages that a GPU machine without network lacks
+#   gpu/race/run.sh run HONE WHEELS RESULTS   there: HONE is what gpu/unpack.sh made
+# MINUTES (5) bounds each side. RESULTS/sides.tsv: side, step, seconds since the side began, adapter; eval.json has the success of each.
+# Both sides: rewards 1 for all checks and 0.3 for the gold calls' share, 16 tasks x 8, a constant 3e-4, LoRA r 16, bf16.
+# TRL samples with transformers' generate: vLLM, its faster way, is no part of the wheels.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+case ${1:-} in
+wheels)
+  python3 -m pip download --quiet --no-deps --only-binary=:all: --python-version 3.12 --implementation cp --platform manylinux_2_17_x86_64 --platform manylinux_2_28_x86_64 \
+    -d "$2" trl==1.16.0 datasets==5.2.0 dill multiprocess jmespath
+  ls -l "$2"
+  ;;
+run)
+  folder=$2 wheels=$(realpath "$3") results=$(realpath -m "$4") minutes=${MINUTES:-5}
+  mkdir -p "$results"
+  cd "$folder"
+  . ./env.sh
+  python3 -m pip install -q --no-index --no-deps --no-compile --target site "$wheels"/*.whl
+  server="node demo/node_modules/@coo-quack/calc-mcp/dist/index.js"
+  cat >race.yaml <<Y
+engine: {backend: cuda, dtype: bf16, slots: 128, row_multiple: 128}
+mcp: {config: demo/mcp.json}
+model: {context: 2048}
+rollout: {system: "Call a tool to get the result, then reply with the result only.", max_turns: 4, max_tokens: 64, max_tool_calls: 6, max_result: 128}
+rewards: {checks: 1, call: 0.3, tool: 0, end: 0, extra: 0, repeat: 0, invalid: 0, parse: 0}
+eval: {every: 0}
+grpo: {steps: 400, scenarios_per_step: 16, group_size: 8, checkpoint_every: 10, optimizer: {learning_rate: 3e-4, schedule: constant, warmup: 0}${GRPO:+, $GRPO}}
+Y
+  printf 'engine: {backend: cuda, dtype: bf16}\n' >start.yaml
+  [ -d runs/start ] || hone --config start.yaml --seed 1 demo learn --plain --arms "" --steps 200 --groups 16 --output-dir runs/start >"$results/start.log" 2>&1
+  adapter=$(ls -d runs/start/checkpoints/sft_*/adapter | tail -1)
+  hone merge --adapter "$adapter" --output-dir merged --dtype f32 -q
+  python3 - <<'P'
+import json, subprocess
+tasks, catalog = json.load(open("runs/start/tasks.json")), json.load(open("runs/start/catalog.json"))
+json.dump(tasks["Train"] + tasks["Test"], open("race.json", "w"))
+tools = [{"type": "function", "function": {"name": t["model_name"], "description": t["description"], "parameters": t["inputSchema"]}} for s in catalog["servers"] for t in s["tools"]]
+line = {"messages": [{"role": "system", "content": "Call a tool to get the result, then reply with the result only."}, {"role": "user", "content": "hi"}], "tools": tools}
+text = json.loads(subprocess.run(["hone", "--config", "race.yaml", "inspect", "render", "--model", "merged"], input=json.dumps(line), capture_output=True, text=True, check=True).stdout)["text"]
+open("system.txt", "w").write(text[len("<|im_start|>system\n"):text.index("<|im_end|>")])
+P
+  (CUDA_VISIBLE_DEVICES=0 timeout "$((minutes * 60))" hone --config race.yaml --seed 1 train --base-model merged --dataset race.json --output-dir runs/hone >"$results/hone.log" 2>&1 || true) &
+  (CUDA_VISIBLE_DEVICES=1 PYTHONPATH=site timeout "$((minutes * 60))" python3 "$here/peer.py" --model merged --tasks race.json --system system.txt --server "$server" --out runs/trl --steps 400 --rows 64 >"$results/trl.log" 2>&1 || true) &
+  (while sleep 2; do # a run keeps its newest checkpoints only
+    for c in runs/hone/checkpoints/grpo_step_*/; do
+      n=${c%/}
+      [ -e "kept/${n##*_}" ] || { mkdir -p kept && cp -rp "$c/adapter" "kept/.${n##*_}" && mv "kept/.${n##*_}" "kept/${n##*_}"; } 2>/dev/null || true
+    done
+  done) &
+  copier=$!
+  wait %1 %2
+  sleep 3
+  kill "$copier"
+  began=$(stat -c %W "runs/hone/config.resolved.yaml")
+  : >sides.tsv
+  for a in kept/*; do
+    printf 'hone\t%s\t%s\t%s\n' "${a##*/}" "$(($(stat -c %Y "$a/adapter_model.safetensors") - began))" "$a" >>sides.tsv
+  done
+  python3 -c "
+import json
+for l in open('runs/trl/times.jsonl'):
+    r = json.loads(l); print('trl', r['step'], round(r['seconds']), f\"runs/trl/step-{r['step']:04d}\", sep='\t')" >>sides.tsv
+  cp sides.tsv runs/trl/metrics.jsonl "$results/" || true
+  cp runs/hone/metrics.jsonl "$results/hone.metrics.jsonl" || true
+  models=$(cut -f4 sides.tsv | paste -sd, -)
+  hone --config race.yaml --json --seed 1 eval --model base --base-model merged --compare "$models" --dataset race.json --split test >"$results/eval.json" 2>"$results/eval.log"
+  tail -3 "$results/eval.log"
+  ;;
+*)
+  sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0" >&2
+  exit 2
+  ;;
+esac
