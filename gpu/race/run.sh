@@ -43,7 +43,9 @@ text = json.loads(subprocess.run(["hone", "--config", "race.yaml", "inspect", "r
 open("system.txt", "w").write(text[len("<|im_start|>system\n"):text.index("<|im_end|>")])
 P
   (CUDA_VISIBLE_DEVICES=0 timeout "$((minutes * 60))" hone --config race.yaml --seed 1 train --base-model merged --dataset race.json --output-dir runs/hone >"$results/hone.log" 2>&1 || true) &
+  sides=$!
   (CUDA_VISIBLE_DEVICES=1 PYTHONPATH=site timeout "$((minutes * 60))" python3 "$here/peer.py" --model merged --tasks race.json --system system.txt --server "$server" --out runs/trl --steps 400 --rows 64 >"$results/trl.log" 2>&1 || true) &
+  sides="$sides $!"
   (while sleep 2; do # a run keeps its newest checkpoints only
     for c in runs/hone/checkpoints/grpo_step_*/; do
       n=${c%/}
@@ -51,7 +53,7 @@ P
     done
   done) &
   copier=$!
-  wait %1 %2
+  wait $sides # shellcheck disable=SC2086
   sleep 3
   kill "$copier"
   began=$(stat -c %W "runs/hone/config.resolved.yaml")
