@@ -20,19 +20,20 @@ func TestGuardCountsTokens(t *testing.T) {
 		at    int // the step that is refused; -1: none
 	}{
 		"one token of a few":          {[]batch.StepStats{{NumTrained: 9, Mismatch: k3(0.9) / 9}}, -1},
+		"two tokens of a step":        {[]batch.StepStats{{NumTrained: 433, Mismatch: 2 * k3(0.97) / 433}, {NumTrained: 433, Mismatch: 2 * k3(0.97) / 433}}, -1},
 		"one token of a few, as NaN":  {[]batch.StepStats{{NumTrained: 9, Mismatch: math.NaN()}}, 0},
 		"one token of one, infinite":  {[]batch.StepStats{{NumTrained: 1, Mismatch: math.Inf(1)}}, 0},
-		"each token of a few":         {[]batch.StepStats{{NumTrained: 9, Mismatch: k3(0.9)}}, 0},
-		"many tokens at the bound":    {[]batch.StepStats{{NumTrained: 512, Mismatch: bound}, {NumTrained: 700, Mismatch: bound}, {NumTrained: 9000, Mismatch: bound}}, -1},
-		"many tokens above it":        {[]batch.StepStats{{NumTrained: 512, Mismatch: 1.01 * bound}}, 0},
-		"few tokens, step after step": {[]batch.StepStats{{NumTrained: 200, Mismatch: 2 * bound}, {NumTrained: 200, Mismatch: 2 * bound}, {NumTrained: 200, Mismatch: 2 * bound}}, 1},
+		"each token of a few":         {[]batch.StepStats{{NumTrained: 20, Mismatch: k3(0.9)}}, 0},
+		"many tokens at the bound":    {[]batch.StepStats{{NumTrained: leastTokens, Mismatch: bound}, {NumTrained: 7000, Mismatch: bound}, {NumTrained: 9000, Mismatch: bound}}, -1},
+		"many tokens above it":        {[]batch.StepStats{{NumTrained: leastTokens, Mismatch: 1.01 * bound}}, 0},
+		"few tokens, step after step": {[]batch.StepStats{{NumTrained: 1600, Mismatch: 2 * bound}, {NumTrained: 1600, Mismatch: 2 * bound}, {NumTrained: 1600, Mismatch: 2 * bound}}, 1},
 		"few with many sound ones":    {[]batch.StepStats{{NumTrained: 200, Mismatch: 2 * bound}, {NumTrained: 5000}, {NumTrained: 200, Mismatch: 2 * bound}}, -1},
 	} {
 		g, at := guard{bound: bound}, -1
 		for i, s := range c.steps {
 			if why := g.refuses(s); why != "" {
 				at = i
-				if !strings.Contains(why, "the bound is 0.002 over 512 tokens") {
+				if !strings.Contains(why, "the bound is 0.002 over 4096 tokens") {
 					t.Errorf("%s: %s", name, why)
 				}
 				break

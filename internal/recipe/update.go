@@ -114,9 +114,9 @@ func ofIterations(each []batch.StepStats) batch.StepStats {
 	return s
 }
 
-// leastTokens is over how many tokens a mean mismatch is judged at least. A late step trains few, and of these one that bfloat16 rounds by half a
-// nat says nothing of the policy.
-const leastTokens = 512
+// leastTokens is over how many tokens a mean mismatch is judged at least. A late step trains few, and of these one or two that bfloat16 rounds by
+// a whole nat say nothing of the policy: over 512 tokens they ended a run that was sound (docs/LOG.md).
+const leastTokens = 4096
 
 // guard bounds the mean mismatch KL, in nats a token, of the tokens of a step. Those of steps with few tokens are judged together with the
 // next steps', and as if there were leastTokens with no mismatch beside: so one token cannot end a run, and what is off by more than the
