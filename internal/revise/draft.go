@@ -55,7 +55,8 @@ func (m *maker) draft(ctx context.Context, s job.System) error {
 // row is a draft with what can be said of it without a server.
 func (m *maker) row(p sidecar.Point, source, by string, draft chat.Message) sidecar.Row {
 	r := sidecar.Row{Point: p, ID: p.ID + "/" + by, Source: source, Draft: draft}
-	r.Kinds = sidecar.Kinds(draft, &r.Point, m.fixer(&r.Point), m.catalog.Defaults())
+	fixer := m.fixer(&r.Point)
+	r.Kinds = sidecar.Kinds(draft, &r.Point, fixer, m.fixers.defaults)
 	r.Right = len(r.Kinds) == 0
 	return r
 }
@@ -88,7 +89,7 @@ func (m *maker) judge(ctx context.Context) {
 		fixed := m.fixer(&r.Point).Fix(r.Draft)
 		switch {
 		case len(fixed.Message.ToolCalls) == 0:
-		case r.IsGold(fixed.Message.ToolCalls, m.catalog.Defaults()):
+		case r.IsGold(fixed.Message.ToolCalls, m.fixers.defaults):
 			r.Executed = r.Answered
 		case !fixed.Valid():
 			r.Executed = string(trajectory.CallInvalid)
@@ -170,7 +171,7 @@ func (m *maker) revise(ctx context.Context) error {
 	for id, t := range said {
 		r := &m.rows[at[id]]
 		fixed := m.fixer(&r.Point).Fix(sidecar.Output(t)).Message
-		if t.Outcome.Trainable() && r.IsGold(fixed.ToolCalls, m.catalog.Defaults()) {
+		if t.Outcome.Trainable() && r.IsGold(fixed.ToolCalls, m.fixers.defaults) {
 			fixed.Content = ""
 			r.Target = &fixed
 		}

@@ -49,6 +49,7 @@ type outcome struct {
 	prompt  int // tokens that it read and wrote beyond the upstream's
 	written int
 	gives   bool // it says something of this row; a retry of another upstream does not
+	gold    bool // its calls are the gold ones
 }
 
 // evaluation is one in its environment.
@@ -80,7 +81,7 @@ func Eval(ctx context.Context, h *host.Host, c config.Config, o EvalOptions) (*R
 	e.rules(Nothing, func(r *sidecar.Row) outcome {
 		return outcome{calls: r.Draft.ToolCalls, verdict: sidecar.Original, gives: true}
 	})
-	e.rules(FixerAlone, func(r *sidecar.Row) outcome { return e.decided(sidecar.Sidecar{Defaults: e.defaults()}, r, nil) })
+	e.rules(FixerAlone, func(r *sidecar.Row) outcome { return e.decided(sidecar.Sidecar{Defaults: e.fixers.defaults}, r, nil) })
 	if err := e.outputs(); err != nil {
 		return nil, err
 	}
@@ -93,13 +94,12 @@ func Eval(ctx context.Context, h *host.Host, c config.Config, o EvalOptions) (*R
 	return e.report(), nil
 }
 
-func (e *evaluation) defaults() func(string) map[string]rawJSON { return e.d.catalog.Defaults() }
-
 // rules adds a system that is computed row by row.
 func (e *evaluation) rules(name string, of func(*sidecar.Row) outcome) {
 	out := make([]outcome, len(e.rows))
 	for i := range e.rows {
 		out[i] = of(&e.rows[i])
+		out[i].gold = e.rows[i].IsGold(out[i].calls, e.fixers.defaults)
 	}
 	e.add(name, out)
 }
@@ -178,7 +178,7 @@ func (e *evaluation) sidecar(ctx context.Context, s job.System) error {
 		return err
 	}
 	e.rules(s.Name, func(r *sidecar.Row) outcome {
-		return e.decided(sidecar.Sidecar{Rule: rule, Defaults: e.defaults()}, r, saidOf(said[r.ID]))
+		return e.decided(sidecar.Sidecar{Rule: rule, Defaults: e.fixers.defaults}, r, saidOf(said[r.ID]))
 	})
 	if !e.o.Alone {
 		return nil
@@ -273,7 +273,7 @@ func (e *evaluation) hints(ctx context.Context) error {
 		maps.Copy(byRow, said)
 	}
 	e.rules("hints", func(r *sidecar.Row) outcome {
-		out := e.decided(sidecar.Sidecar{Defaults: e.defaults()}, r, nil)
+		out := e.decided(sidecar.Sidecar{Defaults: e.fixers.defaults}, r, nil)
 		out.gives = told[r.ID]
 		x := saidOf(byRow[r.ID])
 		if x == nil {

@@ -9,12 +9,13 @@ import (
 
 // fixers are those of the tools shown at points: their schemas are read once for each list of tools.
 type fixers struct {
-	tools sidecar.Tools
-	known map[string]*sidecar.Fixer
+	tools    sidecar.Tools
+	defaults func(tool string) map[string]rawJSON // what a schema gives where an argument is left out
+	known    map[string]*sidecar.Fixer
 }
 
 func fixersOf(c *mcp.Catalog) *fixers {
-	return &fixers{sidecar.NewTools(c.Tools()), map[string]*sidecar.Fixer{}}
+	return &fixers{sidecar.NewTools(c.Tools()), c.Defaults(), map[string]*sidecar.Fixer{}}
 }
 
 func (f *fixers) of(p *sidecar.Point) *sidecar.Fixer {

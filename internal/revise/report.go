@@ -69,7 +69,7 @@ func (e *evaluation) evalRows(system string, keep func(*sidecar.Row) bool) (rows
 	for i := range e.rows {
 		r, out := &e.rows[i], e.of[system][i]
 		if out.gives && keep(r) {
-			rows = append(rows, eval.Row{ScenarioID: r.ID, Family: r.Scenario, Episode: r.IsGold(out.calls, e.defaults())})
+			rows = append(rows, eval.Row{ScenarioID: r.ID, Family: r.Scenario, Episode: out.gold})
 		}
 	}
 	return rows
@@ -215,7 +215,7 @@ func (e *evaluation) part(name, part string, in func(*sidecar.Row) bool) PartRat
 		if !out.gives || !in(r) {
 			continue
 		}
-		good := r.IsGold(out.calls, e.defaults())
+		good := out.gold
 		switch {
 		case r.Right:
 			x.Right++

@@ -176,7 +176,7 @@ func (t *training) probed() []sidecar.Row {
 	var needing []sidecar.Row
 	fixers := fixersOf(t.d.catalog)
 	for _, r := range t.rows(scenario.Validation) {
-		if !r.IsGold(fixers.of(&r.Point).Fix(r.Draft).Message.ToolCalls, t.d.catalog.Defaults()) {
+		if !r.IsGold(fixers.of(&r.Point).Fix(r.Draft).Message.ToolCalls, fixers.defaults) {
 			needing = append(needing, r)
 		}
 	}
