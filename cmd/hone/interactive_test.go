@@ -173,6 +173,17 @@ func TestCollectInteractive(t *testing.T) {
 	if code, _, said := hone(t, "", "curate", "show", "out/trajectories.jsonl", "talk-1"); code != 0 {
 		t.Errorf("exit code %d: %s", code, said)
 	}
+	if code, out, said := hone(t, "", "runs", "show", "out", "--episodes"); code != 0 || !strings.Contains(out, "talk-6") {
+		t.Errorf("exit code %d: %s%s", code, out, said)
+	}
+	if err := os.WriteFile("longer.yaml", []byte("rollout: {max_turns: 8, system: Be short.}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if code, _, said := hone(t, "", "--config", "longer.yaml", "collect", "--yes", "--mcp", url, "--endpoint", seller(t), "--model", "other", "--dataset", "out/scenarios.json", "--output-dir", "again"); code != 0 || !strings.Contains(said, "6 episodes") && !strings.Contains(said, "6/6") {
+		t.Errorf("exit code %d: %s", code, said)
+	} else if again := talksOf(t, "again/trajectories.jsonl"); len(again) != 6 || again[0].User.Played != trajectory.Script || wordsOf(again[0]) != "s:Be short.|u:buy hat|a:|t:sold|a:4: sold|u:buy boat|a:|t:sold|a:8: sold|u:thanks|a:10: thanks|" {
+		t.Errorf("%+v", again)
+	}
 	for _, bad := range []string{"--gold", "--samples 2", "--parallel 2", "--dataset x.jsonl", "--split all"} {
 		if code, _, said := hone(t, "", append(slices.Clone(args), strings.Fields(bad)...)...); code != 2 {
 			t.Errorf("%s: exit code %d: %s", bad, code, said)
