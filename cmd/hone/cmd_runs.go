@@ -39,6 +39,7 @@ func newRuns(a *app) *cobra.Command {
 		},
 		newRunsShow(a, &dir),
 		newRunsReport(a, &dir),
+		newRunsRate(a, &dir),
 		newRunsRescore(a, &dir),
 	)
 	return group(c)

@@ -112,3 +112,72 @@ func TestRescore(t *testing.T) {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 }
+
+// A person's rating is kept beside the run, is shown with its episode, and counts where the run is scored again; the last one stands.
+func TestRatings(t *testing.T) {
+	url, _ := shop(t)
+	endpoint := buyer(t, chat.ToolCall{Name: "buy", Arguments: `{"name":"hat"}`})
+	task := ""
+	for _, id := range []string{"hat", "cap"} {
+		task += `{"id": "` + id + `", "task": "Buy a hat.", "checks": [{"type": "call", "name": "buy", "arguments": {"name": "hat"}}]}` + "\n"
+	}
+	workFolder(t, map[string]string{"hone.yaml": "rewards: {rating: 8}\n", "tasks.jsonl": task})
+	run := func(want int, verb ...string) string {
+		t.Helper()
+		code, out, said := hone(t, "", verb...)
+		if code != want {
+			t.Fatalf("%q: exit code %d, %s", verb, code, said)
+		}
+		return out + said
+	}
+	run(0, "collect", "--mcp", url, "--endpoint", endpoint, "--model", "m", "--dataset", "tasks.jsonl", "--split", "all", "--samples", "2", "--yes", "--output-dir", "out")
+	var list []struct{ Row string }
+	_, text, _ := hone(t, "", "runs", "show", "./out", "--episodes", "--json")
+	if err := json.Unmarshal([]byte(text), &list); err != nil || len(list) != 4 {
+		t.Fatalf("%v: %s", err, text)
+	}
+	first := list[0].Row
+	second := list[1+slices.IndexFunc(list[1:], func(x struct{ Row string }) bool { return strings.HasPrefix(x.Row, first) })].Row
+	ledger := contents(t, "out/ledger.db")
+	for _, bad := range [][]string{{first, "2"}, {first, "NaN"}, {first, "good"}, {"nobody", "1"}} {
+		run(2, "runs", "rate", "./out", bad[0], bad[1])
+	}
+	run(0, "runs", "rate", "./out", first, "1")
+	run(0, "runs", "rate", "./out", first, "0.25", "--note", "right, but slow")
+	if got := run(0, "runs", "rescore", "./out", "--plain", "--dry-run"); !strings.Contains(got, "1 group rated in part") || !strings.Contains(got, "\t0\t2\t0\n") {
+		t.Errorf("a group of which one episode is rated: %s", got)
+	}
+	run(0, "runs", "rate", "./out", second, "0.75")
+	if got := run(0, "runs", "show", "./out", "--episode", first); !strings.Contains(got, "rated 0.25  right, but slow") {
+		t.Error(got)
+	}
+	run(0, "runs", "report", "./out")
+	if page := string(contents(t, "out/report.html")); !strings.Contains(page, "rated 0.25") || !strings.Contains(page, "right, but slow") {
+		t.Error("the report does not show the rating")
+	}
+	if got := run(0, "runs", "rescore", "./out", "--plain"); !strings.Contains(got, "\t2\t2\t1\n") || strings.Contains(got, "in part") {
+		t.Errorf("a group that is rated: %s", got)
+	}
+	rescored := 0
+	for line := range strings.Lines(string(contents(t, "out/rescored-1.jsonl"))) {
+		var x struct {
+			Row      string
+			Was, Now trajectory.Score
+		}
+		if err := json.Unmarshal([]byte(line), &x); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]float64{first: 2, second: 6}[x.Row]
+		if x.Now.Reward != x.Was.Reward+want {
+			t.Errorf("%s earns %g, and earned %g, want %g more", x.Row, x.Now.Reward, x.Was.Reward, want)
+		}
+		rescored++
+	}
+	if rescored != 4 || string(contents(t, "out/ledger.db")) != string(ledger) {
+		t.Errorf("%d rescored, or the ledger changed", rescored)
+	}
+	write(t, "out/ratings.jsonl", "broken\n")
+	if got := run(2, "runs", "show", "./out", "--episode", first); !strings.Contains(got, "line 1 is no rating") {
+		t.Error(got)
+	}
+}

@@ -354,6 +354,10 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 	for _, r := range append(w.judged(t), []acting{
 		{"rollout.long_results", strings.HasSuffix(shown, "many words"), true}, {"rollout.summary.url", path, "/ours/v1/chat/completions"},
 		{"rollout.summary.key_env", key, "Bearer sesame"}, {"rollout.summary.model", asked, "short"},
+		{"rewards.rating", func() float64 {
+			s, _ := job.ScorerOf(a.Host, config.Rewards{Rating: 21}, nil)
+			return s.Rating
+		}(), 21.0},
 		{"sft.unroll", unrolled, []string{"1 row of", "2 rows of", "2 rows of"}},
 		{"rollout.user.url", userPath, "/ours/v1/chat/completions"}, {"rollout.user.key_env", userKey, "Bearer sesame"},
 		{"rollout.user.token_budget", []int{paid, unpaid}, []int{0, int(fault.CodeBudget)}},

@@ -21,6 +21,7 @@ type Rewards struct {
 	Invalid   float64       `yaml:"invalid" min:"-1000" max:"0" doc:"where all calls are of unknown tools or against a tool's schema; of some, their share; nothing once a gold call was made, nor for calls of a gold call's tool"`
 	Parse     float64       `yaml:"parse" min:"-1000" max:"0" doc:"for a malformed call, but where some gold calls were made and not all"`
 	Judge     float64       `yaml:"judge" min:"0" max:"1000" doc:"what a judge's score of 1 earns, see judge; calls beyond the gold calls take nothing of it away"`
+	Rating    float64       `yaml:"rating" min:"0" max:"1000" doc:"what a person's rating of 1 earns, see hone runs rate, where a run is scored again; a group counts where all its episodes are rated"`
 	Arguments float64       `yaml:"arguments" min:"0" max:"1000" doc:"for right arguments of gold calls' tools, among as many calls as they are; of some, the share of names whose values are equal"`
 	Recovery  float64       `yaml:"recovery" min:"-1000" max:"0" doc:"where no tool with a failed call was called without one later; of some such tools, their share"`
 	Economy   Economy       `yaml:"economy" doc:"for turns and calls beyond a budget that grows with the task"`

@@ -125,6 +125,9 @@ func (e Example) WriteText(w io.Writer) error {
 	if t.Error != "" {
 		b.WriteString("error: " + indented(t.Error) + "\n")
 	}
+	if t.Rating != nil {
+		fmt.Fprintf(&b, "rated %.4g  %s\n", t.Rating.Score, indented(t.Rating.Note))
+	}
 	results := t.Calls()
 	for i, m := range t.Messages {
 		if i < t.Opening {

@@ -43,7 +43,7 @@ var everywhere = []string{"end", "parse"}
 
 // Terms are the names that a formula may use.
 func Terms() []string {
-	return append([]string{"checks", "extra", "call", "tool", "repeat", "invalid", "arguments", "recovery", "economy", "length", "overlong", "program", "judge"}, everywhere...)
+	return append([]string{"checks", "extra", "call", "tool", "repeat", "invalid", "arguments", "recovery", "economy", "length", "overlong", "program", "judge", "rating"}, everywhere...)
 }
 
 // Formula is a formula that has been read.

@@ -47,7 +47,11 @@ func PageOf(path string) (report.Page, error) {
 			servers = append(servers, s.Name)
 		}
 	}
-	from := report.Source{Scenarios: ScenariosOf(path), Defaults: defaults, Bootstrap: IntervalsOf(c), Known: knownOf(catalog)}
+	ratings, err := RatingsOf(path)
+	if err != nil {
+		return report.Page{}, err
+	}
+	from := report.Source{Ratings: ratings, Scenarios: ScenariosOf(path), Defaults: defaults, Bootstrap: IntervalsOf(c), Known: knownOf(catalog)}
 	var b Begun
 	s, notRun := run.Summarize(path)
 	if notRun == nil && json.Unmarshal(s.Version, &b) == nil && b.Flags.Evaluation != nil {

@@ -59,6 +59,10 @@ func episodesOf(path string, each func(l *run.Ledger, yield func(run.TrajectoryR
 		return nil, err
 	}
 	known := ScenariosOf(path)
+	ratings, err := RatingsOf(path)
+	if err != nil {
+		return nil, err
+	}
 	err = ReadLedger(path, func(l *run.Ledger) error {
 		return each(l, func(r run.TrajectoryRow) error {
 			t := &trajectory.Trajectory{}
@@ -66,6 +70,7 @@ func episodesOf(path string, each func(l *run.Ledger, yield func(run.TrajectoryR
 				return err
 			}
 			e := eval.Example{Title: r.ID, Trajectory: t}
+			t.Rating = ratings[r.ID]
 			if s := known[t.ScenarioID]; s != nil && s.Hash() == t.Scenario {
 				e.Scenario = s
 			}

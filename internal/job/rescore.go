@@ -47,6 +47,16 @@ func Rescore(ctx context.Context, h *host.Host, path string, c config.Config, gi
 	if err := showTools(groups, catalog); err != nil && c.Judge.Model != "" {
 		return nil, err
 	}
+	ratings, err := RatingsOf(path)
+	if err != nil {
+		return nil, err
+	}
+	alone := func(stage string) bool {
+		return stage == recipe.ValidationStage || strings.HasPrefix(stage, report.EvalStage)
+	}
+	if n := rate(groups, ratings, alone); n > 0 {
+		h.Say("note: %s rated in part, whose ratings do not count: rate the other episodes too", fault.Count(n, "group"))
+	}
 	scorer, err := ScorerOf(h, c.Rewards, defaults)
 	if err != nil {
 		return nil, err
@@ -59,7 +69,7 @@ func Rescore(ctx context.Context, h *host.Host, path string, c config.Config, gi
 	defer x.Close()
 	scorer.Judge = x.Term(c)
 	err = recipe.Rescore(ctx, groups, ScenariosOf(path), func(stage string) recipe.Scorer {
-		if stage == recipe.ValidationStage || strings.HasPrefix(stage, report.EvalStage) {
+		if alone(stage) {
 			return scorer.Alone()
 		}
 		return scorer

@@ -58,7 +58,7 @@ func ByTurn(c config.Config, s reward.Scorer) reward.Scorer {
 
 // ScorerOf is what episodes are scored by. defaults are those of the tools' schemas.
 func ScorerOf(h *host.Host, c config.Rewards, defaults grade.Defaults) (reward.Scorer, error) {
-	s := reward.Scorer{Weights: WeightsOf(c), Defaults: defaults, Effort: reward.Effort{Arguments: c.Arguments, Recovery: c.Recovery,
+	s := reward.Scorer{Weights: WeightsOf(c), Defaults: defaults, Rating: c.Rating, Effort: reward.Effort{Arguments: c.Arguments, Recovery: c.Recovery,
 		Economy: reward.Economy(c.Economy), Length: reward.Length(c.Length)}}
 	if o := c.Overlong; o.Weight != 0 {
 		s.Overlong = &reward.Overlong{Weight: o.Weight, Limit: o.Limit, Buffer: o.Buffer}

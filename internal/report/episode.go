@@ -120,6 +120,12 @@ func (r *room) draw(label, class string, e eval.Example) drawnEpisode {
 	if n := t.NumSampled(); n > 0 {
 		d.Facts = append(d.Facts, fault.Count(n, "token"))
 	}
+	if t.Rating != nil {
+		d.Facts = append(d.Facts, "rated "+number(t.Rating.Score))
+		if note := r.take(t.Rating.Note).Shown; note != "" {
+			d.Facts = append(d.Facts, note)
+		}
+	}
 	r.left -= overhead
 	if r.left < 0 {
 		d.Folded = true

@@ -34,7 +34,8 @@ type Source struct {
 	Scenarios map[string]*scenario.Scenario // those that the run kept, by id
 	Defaults  grade.Defaults                // of the tools' arguments, nil for none
 	Bootstrap eval.Bootstrap
-	Known     eval.Known // of the tools
+	Known     eval.Known                    // of the tools
+	Ratings   map[string]*trajectory.Rating // of people, by the episodes' names in the run
 	// Learnt is by system what it was trained with; one that a former page was made with stands.
 	Learnt map[string]*eval.Learnt
 }
@@ -146,7 +147,7 @@ func (r *reader) stage(l *run.Ledger, s run.StageSummary) error {
 func (r *reader) row(row run.TrajectoryRow) error {
 	evaluated := strings.HasPrefix(row.Stage, EvalStage)
 	if evaluated || row.Stage == recipe.ValidationStage && row.Step == r.last {
-		t, err := whole(row)
+		t, err := r.whole(row)
 		if err != nil {
 			return err
 		}
@@ -183,9 +184,11 @@ func (r *reader) row(row run.TrajectoryRow) error {
 	return nil
 }
 
-func whole(row run.TrajectoryRow) (*trajectory.Trajectory, error) {
+func (r *reader) whole(row run.TrajectoryRow) (*trajectory.Trajectory, error) {
 	t := &trajectory.Trajectory{}
-	return t, row.Decode(t)
+	err := row.Decode(t)
+	t.Rating = r.Ratings[row.ID]
+	return t, err
 }
 
 // example has the scenario only where it is still the one that was run.
@@ -245,7 +248,7 @@ func (r *reader) openGroups(l *run.Ledger) error {
 			if err != nil {
 				return err
 			}
-			t, err := whole(row)
+			t, err := r.whole(row)
 			if err != nil {
 				return err
 			}

@@ -88,9 +88,10 @@ func TestFormulasKnowTheTerms(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := reward.Scorer{Effort: reward.Effort{Arguments: 1, Recovery: -1, Economy: reward.Economy{Weight: -1, Factor: 1}, Length: reward.Length{Weight: -1, Budget: 1}},
-		Overlong: &reward.Overlong{Weight: -1, Limit: 2, Buffer: 1}, Program: term, Judge: &reward.Judged{By: halves{}, Weight: 1, All: true}}
+		Overlong: &reward.Overlong{Weight: -1, Limit: 2, Buffer: 1}, Program: term, Judge: &reward.Judged{By: halves{}, Weight: 1, All: true}, Rating: 1}
 	one := episode{calls: many(1, right), answer: "d8932aac"}.trajectory()
 	one.Turns[0].Results[0].Status = trajectory.CallToolError
+	one.Rating = &trajectory.Rating{Score: 0.5}
 	got, err := all.Score(t.Context(), hashScenario(), trajectory.Group{ScenarioID: "x", Trajectories: []*trajectory.Trajectory{one}})
 	if err != nil {
 		t.Fatal(err)

@@ -67,6 +67,8 @@ type Scorer struct {
 	Overlong *Overlong // nil for none
 	Program  *Program  // of the user's; nil for none
 	Judge    *Judged   // nil for none
+	// Rating is the weight of what a person thinks of an episode, of those that are rated; 0 for none.
+	Rating float64
 	// Expressions come last: they see the scores of the other terms.
 	Expressions []Expression
 	Turns       *Turns // divides rewards among turns; nil does not

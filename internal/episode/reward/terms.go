@@ -77,6 +77,9 @@ func (r Scorer) terms() []term {
 	if r.Judge != nil {
 		list = append(list, term{JudgeTerm, r.Judge.needs, r.Judge.score, times(r.Judge.Weight), false})
 	}
+	if r.Rating != 0 {
+		list = append(list, term{"rating", hasRating, each(rating), times(r.Rating), false})
+	}
 	for _, x := range r.Expressions {
 		list = append(list, term{x.Name, always, x.score, times(x.Weight), false})
 	}
@@ -102,6 +105,12 @@ func always(*scenario.Scenario, *trajectory.Trajectory) bool        { return tru
 func hasChecks(s *scenario.Scenario, _ *trajectory.Trajectory) bool { return len(s.Checks) > 0 }
 func hasGold(s *scenario.Scenario, _ *trajectory.Trajectory) bool   { return len(s.Gold) > 0 }
 func hasCalls(_ *scenario.Scenario, t *trajectory.Trajectory) bool  { return len(t.Calls()) > 0 }
+
+func hasRating(_ *scenario.Scenario, t *trajectory.Trajectory) bool { return t.Rating != nil }
+
+func rating(e episode) mark {
+	return mark{score: e.Trajectory.Rating.Score, why: e.Trajectory.Rating.Note}
+}
 
 func checks(e episode) mark {
 	failed := FailedChecks(e.Scenario, e.Trajectory, e.Defaults)

@@ -146,6 +146,7 @@ type Trajectory struct {
 	// TurnRewards are what each turn earned, where rewards are divided among turns.
 	TurnRewards []float64 `json:"turn_rewards,omitempty"`
 	Seconds     float64   `json:"seconds"`
+	Rating      *Rating   `json:"rating,omitempty"` // of a person, who gives it later: a run's log has none
 }
 
 // Row is ids, and for each whether it was sampled (and so may be trained), and its sampler logprob (0 where not sampled).
