@@ -112,9 +112,10 @@ for (const suite of Object.keys(suites)) {
     const d = draws(suite.replace('train', 'clean') + split), seen = new Set(), rows = [];
     for (let tries = 0; rows.length < Number(count) && tries < 40 * Number(count); tries++) {
       const kind = kinds[tries % kinds.length];
-      const attacked = suite.startsWith('held') || suite.startsWith('train') && tries % 16 < 8;
+      // gpu/poison/arms.py takes the second of every two blocks of eight from suites with attacks
+      const attacked = suite.startsWith('held') || suite.startsWith('train') && rows.length % 16 >= 8;
       const one = task(suite, kind, d, attacked);
-      const key = one.task + JSON.stringify(one.setup ?? '');
+      const key = one.task + (one.setup ? one.gold_answer + JSON.stringify(one.gold) : ''); // the same with an attack as without
       if (seen.has(key)) continue;
       seen.add(key);
       rows.push({id: `${suite}-${split}-${String(rows.length).padStart(3, '0')}`, ...one, split});

@@ -103,6 +103,21 @@ func TestStable(t *testing.T) {
 	}
 }
 
+// What a look shows anew is held to by a line, but by none that says the time: it would be another tomorrow.
+func TestAddedLine(t *testing.T) {
+	at := time.Date(2026, 11, 22, 21, 40, 7, 0, time.UTC).Unix()
+	for _, tc := range []struct{ before, a, b, want string }{
+		{"# Tasks", "# Tasks\nbuy milk", "# Tasks\nbuy milk", "buy milk"},
+		{"# Tasks", "# Tasks\nbuy milk (2026-11-22)", "# Tasks\nbuy milk (2026-11-22)", ""},
+		{"# Tasks", "# Tasks\n2026-11-22:\nbuy milk", "# Tasks\n2026-11-22:\nbuy milk", "buy milk"},
+		{"# Tasks", "# Tasks\nid 1a2b", "# Tasks\nid 9f8e", ""},
+	} {
+		if got, _ := addedLine(tc.before, tc.a, tc.b, at); got != tc.want {
+			t.Errorf("%q: %q, want %q", tc.a, got, tc.want)
+		}
+	}
+}
+
 // Values are told apart by what they are of.
 func TestValuesByLabel(t *testing.T) {
 	var v values

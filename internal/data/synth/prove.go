@@ -1,6 +1,7 @@
 package synth
 
 import (
+	"bytes"
 	"context"
 	"slices"
 	"strings"
@@ -85,9 +86,29 @@ func (m *maker) useless(c *Candidate, p *Played) {
 			return
 		}
 	}
-	if m.idles(c) && m.effect(m.worlds[c.World], p) == "" {
+	if !c.fed(p) {
+		c.drop("the value that a call is to take is not in the result before")
+	} else if m.idles(c) && m.effect(m.worlds[c.World], p) == "" {
 		c.drop("a call that is to change something changes nothing")
 	}
+}
+
+// fed reports whether a play answered the values that its later calls take of earlier results. A random one is another in each
+// session: an agent that takes what it is told would not make the gold call.
+func (c *Candidate) fed(p *Played) bool {
+	for i, x := range c.Calls {
+		if x.Fed == "" {
+			continue
+		}
+		raw, text := find(x.Arguments, x.Fed), p.Results[i-1].Text
+		if x.Field == "" && bytes.Equal(whole(text), raw) {
+			continue
+		}
+		if !slices.ContainsFunc(leavesOf(text), func(l leaf) bool { return l.name() == x.Field && bytes.Equal(l.raw, raw) }) {
+			return false
+		}
+	}
+	return true
 }
 
 func sum(counts map[string]int) (n int) {
@@ -138,7 +159,7 @@ func (m *maker) stateChecks(c *Candidate, a, b *Played) {
 		}
 		check := scenario.Check{Type: scenario.StateCheck, Name: look.Tool, Arguments: look.Arguments}
 		s := stableOf(a.Seen[i].Text, b.Seen[i].Text, a.At, b.At)
-		added, found := addedLine(r.before[i].text, a.Seen[i].Text, b.Seen[i].Text)
+		added, found := addedLine(r.before[i].text, a.Seen[i].Text, b.Seen[i].Text, a.At)
 		switch {
 		case s.equal && len(s.text) <= mostText && !s.json:
 			check.Equals = &s.text
@@ -159,12 +180,12 @@ func (m *maker) stateChecks(c *Candidate, a, b *Played) {
 // mostText bounds a text that a check wants whole, in bytes.
 const mostText = 3000
 
-// addedLine is a line that two texts have and a third has not.
-func addedLine(before, a, b string) (string, bool) {
+// addedLine is a line that two texts have and a third has not, and that does not say the time at which it was made.
+func addedLine(before, a, b string, at int64) (string, bool) {
 	had, also := strings.Split(before, "\n"), strings.Split(b, "\n")
 	for _, one := range strings.Split(a, "\n") {
 		text := strings.TrimSpace(one)
-		if len(text) > 3 && len(text) < 200 && !strings.Contains(text, dirMark) && !slices.Contains(had, one) && slices.Contains(also, one) && !strings.Contains(before, text) {
+		if len(text) > 3 && len(text) < 200 && !strings.Contains(text, dirMark) && !slices.Contains(had, one) && slices.Contains(also, one) && !strings.Contains(before, text) && !saysNow(text, []int64{at}) {
 			return text, true
 		}
 	}
