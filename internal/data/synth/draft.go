@@ -234,6 +234,9 @@ func (d *drafts) edges(r *realm, a trial, sure bool) (edges []edge) {
 	leaves := leavesOf(text)
 	if len(leaves) == 0 && short(text) && !strings.ContainsAny(text[:1], "[{") {
 		leaves = []leaf{{nil, whole(text)}}
+		if n, ok := numberOfProse(text, a.call.Arguments); ok {
+			leaves = append(leaves, leaf{nil, n})
+		}
 	}
 	for _, b := range d.usable() {
 		if b.Name == a.call.Tool {
@@ -252,6 +255,42 @@ func (d *drafts) edges(r *realm, a trial, sure bool) (edges []edge) {
 		}
 	}
 	return edges
+}
+
+// mostDigits bounds a number that is carried on: of a longer one a model makes a shorter one.
+const mostDigits = 10
+
+// numberOfProse is the number that a sentence says and the call did not: of "The sum of 2 and 3 is 5.", 5. ok is false where
+// there is none, or several.
+func numberOfProse(text string, arguments json.RawMessage) (raw json.RawMessage, ok bool) {
+	for _, found := range wholeNumbers(text) {
+		n := json.RawMessage(found)
+		if !json.Valid(n) || slices.Contains(wholeNumbers(string(arguments)), found) {
+			continue
+		}
+		if raw != nil && string(raw) != found {
+			return nil, false
+		}
+		raw = n
+	}
+	return raw, raw != nil && len(raw) <= mostDigits
+}
+
+// wholeNumbers are the numbers of a text, and none that is part of a word, a version or another number.
+func wholeNumbers(text string) (list []string) {
+	for _, at := range numberIn.FindAllStringIndex(text, -1) {
+		before, after := text[:at[0]], text[at[1]:]
+		if before != "" && (isWordByte(before[len(before)-1]) || strings.HasSuffix(before, ".") || strings.HasSuffix(before, ",") && len(before) > 1 && isWordByte(before[len(before)-2])) ||
+			after != "" && (isWordByte(after[0]) || len(after) > 1 && strings.ContainsRune(".,", rune(after[0])) && isWordByte(after[1])) {
+			continue
+		}
+		list = append(list, text[at[0]:at[1]])
+	}
+	return list
+}
+
+func isWordByte(b byte) bool {
+	return b == '_' || b >= '0' && b <= '9' || b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= 0x80
 }
 
 func whole(text string) json.RawMessage {
@@ -358,6 +397,11 @@ func (d *drafts) pairs(n int) {
 		})
 		if len(others) > 0 {
 			a, b := Call{Tool: s.Name, Arguments: first}, others[0].call
+			if o := d.byName[b.Tool]; o.pure && o.needs() { // a call that many tasks share would hold all these in one split
+				if arguments, ok := (filler{random, o, &r.known}).arguments(false); ok && o.takes(string(arguments)) {
+					b.Arguments = arguments
+				}
+			}
 			if d.byName[b.Tool].writes { // what is read first is what was there
 				a, b = b, a
 			}

@@ -101,7 +101,7 @@ func (c *Candidate) fed(p *Played) bool {
 			continue
 		}
 		raw, text := find(x.Arguments, x.Fed), p.Results[i-1].Text
-		if x.Field == "" && bytes.Equal(whole(text), raw) {
+		if x.Field == "" && (bytes.Equal(whole(text), raw) || raw[0] != '"' && slices.Contains(wholeNumbers(text), string(raw))) {
 			continue
 		}
 		if !slices.ContainsFunc(leavesOf(text), func(l leaf) bool { return l.name() == x.Field && bytes.Equal(l.raw, raw) }) {

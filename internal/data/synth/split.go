@@ -20,7 +20,7 @@ func splits() []string { return []string{scenario.Train, scenario.Validation, sc
 
 // split gives each draft a split: those of held-out tools or servers to test, and the others so that scenarios which share a
 // call stay together. The greatest set is trained on; the others go, smallest first, to test and validation until these have
-// their shares. Tasks without a call are dealt out afterwards, as many to each split as its tasks with calls ask for.
+// their shares, of tasks of one call and of tasks of several. Tasks without a call are dealt out afterwards, as many to each split as its tasks with calls ask for.
 func (m *maker) split(list []draftOf) {
 	var rest, without []int
 	tested := 0
@@ -35,7 +35,7 @@ func (m *maker) split(list []draftOf) {
 			rest = append(rest, i)
 		}
 	}
-	calling := len(list) - len(without)
+	total := ofCalls(list, rest)
 	sets := map[string][]int{}
 	for k, key := range together(list, rest) {
 		sets[key] = append(sets[key], rest[k])
@@ -44,23 +44,50 @@ func (m *maker) split(list []draftOf) {
 	slices.SortFunc(keys, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(sets[a]), len(sets[b])), cmp.Compare(digest.Of(a).String(), digest.Of(b).String()))
 	})
-	sizes := map[string]int{scenario.Test: tested}
+	var test, validation [2]int
 	for _, key := range keys[:max(0, len(keys)-1)] {
-		n, to := len(sets[key]), ""
+		n, to := ofCalls(list, sets[key]), ""
+		few := 0 // of its numbers of calls, more are tested than twice those chosen by
+		for i := range n {
+			if n[i] > 0 && test[i] > 2*validation[i] {
+				few++
+			}
+		}
 		switch {
-		case tested == 0 && float64(sizes[scenario.Test]+n) <= shareTest*float64(calling)+1 && sizes[scenario.Test] <= 2*sizes[scenario.Validation]:
+		case tested == 0 && few == 0 && within(n, test, total, shareTest):
 			to = scenario.Test
-		case float64(sizes[scenario.Validation]+n) <= shareValidation*float64(calling)+1:
+			test = plus(test, n)
+		case within(n, validation, total, shareValidation):
 			to = scenario.Validation
+			validation = plus(validation, n)
 		default:
 			continue
 		}
-		sizes[to] += n
 		for _, i := range sets[key] {
 			list[i].Split = to
 		}
 	}
 	m.deal(list, without)
+}
+
+// ofCalls counts drafts of one call, and those of several.
+func ofCalls(list []draftOf, of []int) (n [2]int) {
+	for _, i := range of {
+		n[min(1, max(0, len(list[i].of.Calls)-1))]++
+	}
+	return n
+}
+
+func plus(a, b [2]int) [2]int { return [2]int{a[0] + b[0], a[1] + b[1]} }
+
+// within reports whether n more leave a split with no more than its share of the total, of each number of calls.
+func within(n, have, total [2]int, share float64) bool {
+	for i := range n {
+		if n[i] > 0 && float64(have[i]+n[i]) > share*float64(total[i])+0.5 {
+			return false
+		}
+	}
+	return true
 }
 
 // deal gives tasks without calls to the splits, kind by kind, each to the split that lacks one most: so every split has the
