@@ -5,7 +5,6 @@ import (
 	"context"
 	"io/fs"
 	"os"
-	"slices"
 	"sync"
 
 	"hone/internal/chat"
@@ -35,9 +34,20 @@ type used struct {
 	broken  bool              // a server of it was lost
 }
 
-// renew makes sessions that can be used again, nil where there is nothing to see whether they are as new.
+// renew makes sessions that can be used again, nil where a server that changes has no look to see whether it is as new.
 func (p *player) renew(base *realm) *renewed {
-	if len(base.looks) == 0 || !slices.ContainsFunc(base.before, func(s stable) bool { return s.equal || len(s.leaves) > 0 }) {
+	seen := map[string]bool{} // servers
+	for i, c := range base.looks {
+		if s := base.before[i]; s.equal || len(s.leaves) > 0 {
+			seen[p.server(c)] = true
+		}
+	}
+	for _, s := range p.tool {
+		if s.writes && !seen[s.Server] {
+			return nil
+		}
+	}
+	if len(seen) == 0 {
 		return nil
 	}
 	return &renewed{p: p, base: base}

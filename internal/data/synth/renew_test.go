@@ -147,6 +147,27 @@ func TestSessionsAreRenewed(t *testing.T) {
 	}
 }
 
+// Sessions are used again only where each server that changes something can be looked at: another one's look says nothing of it.
+func TestEachServerIsLookedAt(t *testing.T) {
+	of := func(server string, writes bool) *subject { return &subject{Tool: Tool{Server: server}, writes: writes} }
+	looks := &realm{looks: []Call{{Tool: "list"}}, before: []stable{{equal: true, text: "[]"}}}
+	for _, tc := range []struct {
+		name string
+		tool map[string]*subject
+		base *realm
+		want bool
+	}{
+		{"its own", map[string]*subject{"list": of("a", false), "add": of("a", true)}, looks, true},
+		{"another server's", map[string]*subject{"list": of("a", false), "add": of("b", true)}, looks, false},
+		{"what changes nothing needs none", map[string]*subject{"list": of("a", false), "add": of("a", true), "sum": of("b", false)}, looks, true},
+		{"none", map[string]*subject{"list": of("a", false)}, &realm{}, false},
+	} {
+		if got := (&player{tool: tc.tool}).renew(tc.base) != nil; got != tc.want {
+			t.Errorf("%s: %v", tc.name, got)
+		}
+	}
+}
+
 func calls(list []scenario.Scenario) (out []string) {
 	for _, s := range list {
 		checks, _ := json.Marshal(s.Checks)

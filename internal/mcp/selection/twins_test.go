@@ -76,7 +76,7 @@ func BenchmarkSelectOfTenThousand(b *testing.B) {
 	s := New(tools, Options{Max: 40})
 	for b.Loop() {
 		got, err := s.Select("id", "Please search the invoice with the identifier 4711 in workspace 17 and send the file to the team.", []string{"send_file_7"})
-		if err != nil && len(got) != 40 {
+		if err != nil || len(got) != 40 {
 			b.Fatal(len(got), err)
 		}
 	}
