@@ -51,6 +51,9 @@ func newBench(t *testing.T, e *engine.Engine, rows, vocabulary int) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if s.ranker, err = s.rankProgram(); err != nil { // as ready does for a request that asks for the likeliest tokens
+		t.Fatal(err)
+	}
 	return &bench{s, t, choice}
 }
 
