@@ -32,7 +32,7 @@ type Row struct {
 // Result is how one call of a trajectory went.
 type Result struct {
 	Call struct {
-		ID string `json:"id"`
+		ID string `json:"ID,case:ignore"` // as trajectories write it
 	} `json:"call"`
 	Status trajectory.CallStatus `json:"status"`
 	Error  string                `json:"error,omitempty"`

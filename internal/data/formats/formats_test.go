@@ -14,6 +14,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
+	"hone/internal/episode/trajectory"
 )
 
 const weather = `{"type":"function","function":{"name":"weather","description":"The weather.","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}`
@@ -207,6 +208,25 @@ func TestTrajectory(t *testing.T) {
 	if _, report, _ := load(t, "t.jsonl", `{"opening":9,"messages":[{"role":"user","content":"q"}]}`, Options{}); report.Refused[badShape] == nil {
 		t.Errorf("%+v", report)
 	}
+}
+
+// How a call went is read as a run writes it: curation tells by it which calls failed.
+func TestResultsAsRunsWriteThem(t *testing.T) {
+	call := chat.ToolCall{ID: "call_7", Name: "f", Arguments: `{}`}
+	text, err := json.Marshal(trajectory.Trajectory{ID: "a", ScenarioID: "s", Split: "train", Outcome: trajectory.OK,
+		Messages: []chat.Message{{Role: chat.User, Content: "q"}, {Role: chat.Assistant, ToolCalls: []chat.ToolCall{call}}, {Role: "tool", ToolCallID: "call_7", Content: "no"}, {Role: chat.Assistant, Content: "a"}},
+		Turns:    []trajectory.Turn{{Calls: []chat.ToolCall{call}, Results: []trajectory.ToolResult{{Call: call, Status: trajectory.CallToolError}}}, {Content: "a"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, _, err := load(t, "t.jsonl", string(text), Options{})
+	if err != nil || len(rows) != 1 || len(rows[0].Results) != 1 {
+		t.Fatalf("%+v, %v", rows, err)
+	}
+	if got := rows[0].Results[0]; got.Call.ID != "call_7" || got.Status != trajectory.CallToolError {
+		t.Errorf("%+v of %s", got, text)
+	}
+	again(t, "results", rows[0])
 }
 
 // Members of others with names that hone uses too are theirs.
