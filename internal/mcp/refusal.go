@@ -82,6 +82,9 @@ func LooksRefused(text string) string {
 		if plainError.MatchString(text) {
 			return `"^\\s*(?i)(error|failed|failure|exception|traceback)\\b"`
 		}
+		if at := namedError.FindStringIndex(text); at != nil && !article.MatchString(text) && !nothingWrong.MatchString(text[at[1]:]) {
+			return `"^\\s*(?i)([\\w.-]+\\s+){1,3}(error|exception):"`
+		}
 		return ""
 	}
 	for _, key := range []string{"status", "result", "outcome"} {
@@ -116,5 +119,9 @@ func LooksRefused(text string) string {
 
 var (
 	plainError = regexp.MustCompile(`^\s*(?i)(error|failed|failure|exception|traceback)\b`)
-	errorWord  = regexp.MustCompile(`^(?i)(error|failed|failure|refused|denied)$`)
+	namedError = regexp.MustCompile(`^\s*(?i)([\w.-]+\s+){1,3}(error|exception):`) // "Database error: no such table"
+	// What a report of the last error says where there was none.
+	nothingWrong = regexp.MustCompile(`^(?i)[ \t]*(0(\.0*)?|no|none|null|nil|false|n/a|-)?[ \t]*(\n|$)`)
+	article      = regexp.MustCompile(`^\s*(?i)(the|an?|no)\s`) // a sentence of errors
+	errorWord    = regexp.MustCompile(`^(?i)(error|failed|failure|refused|denied)$`)
 )

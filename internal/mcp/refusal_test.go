@@ -65,7 +65,8 @@ func TestRefusalInAFile(t *testing.T) {
 // The pattern that is suggested fits what it was suggested for, and data that only speaks of errors suggests nothing.
 func TestLooksRefused(t *testing.T) {
 	for _, text := range []string{`{"status":"error","message":"no"}`, `{"success":false}`, `{"ok": false, "id": 3}`, `{"error":"not found"}`, `{"error":{"code":4}}`,
-		`{"isError":true}`, `{"result":"failed"}`, "Error: no such file", "  failed to open", "Traceback (most recent call last)"} {
+		`{"isError":true}`, `{"result":"failed"}`, "Error: no such file", "  failed to open", "Traceback (most recent call last)",
+		"Database error: Parser Error: syntax error at or near \"moon\"", "SQL execution error: no such table", "Python exception: boom"} {
 		pattern := LooksRefused(text)
 		var r Refusal
 		if err := json.Unmarshal([]byte("["+pattern+"]"), &r); pattern == "" || err != nil {
@@ -78,7 +79,7 @@ func TestLooksRefused(t *testing.T) {
 		}
 	}
 	for _, text := range []string{`{"status":"ok"}`, `{"error":null,"rows":[]}`, `{"error":""}`, `{"errors":[]}`, `["error"]`, `No errors found`, `errors.log`, `{"rows":[{"status":"error"}]}`,
-		`{"success":true}`, ""} {
+		`{"success":true}`, "", "Last error: none", "Standard error: 0", "Mean squared error: -", "The word error: what it means", "Rounding error:"} {
 		if pattern := LooksRefused(text); pattern != "" {
 			t.Errorf("%s looks like a refusal: %s", text, pattern)
 		}
