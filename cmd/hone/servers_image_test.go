@@ -21,7 +21,7 @@ const engineProgram = `#!/bin/sh
 echo "$*" >> "$HOME/engine.log"
 case "$1" in
 pull) case "$2" in */gone*) echo "manifest unknown" >&2; exit 1;; esac; touch "$HOME/pulled"; exit 0;;
-image) [ -f "$HOME/pulled" ] || exit 1
+image) case "$*" in */gone*) exit 1;; esac; [ -f "$HOME/pulled" ] || exit 1
   echo '[{"Id": "SUM", "RepoDigests": ["ghcr.io/x/other@sha256:bbbb", "ghcr.io/x/tiny@SUM"], "Config": {"Labels": {"org.opencontainers.image.version": "1.2"}}}]'; exit 0;;
 run) shift
   while [ $# -gt 0 ]; do case "$1" in

@@ -191,8 +191,10 @@ func alter(section reflect.Value, path string) {
 			v.Set(reflect.ValueOf([]string{"x"}).Convert(v.Type()))
 		case v.Type() == reflect.TypeFor[config.Variables]():
 			v.Set(reflect.ValueOf(config.Variables{"x": 1}))
-		default:
-			v.Set(reflect.ValueOf(map[string]config.Provider{"x": {}}))
+		default: // a map by name
+			m := reflect.MakeMap(v.Type())
+			m.SetMapIndex(reflect.ValueOf("x"), reflect.Zero(v.Type().Elem()))
+			v.Set(m)
 		}
 	}
 }

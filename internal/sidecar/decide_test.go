@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,12 +22,12 @@ type saying struct {
 	said  Said
 	err   error
 	after time.Duration
-	asked *int
+	asked *atomic.Int32
 }
 
 func (s saying) Revise(ctx context.Context, _ Question) (Said, error) {
 	if s.asked != nil {
-		*s.asked++
+		s.asked.Add(1)
 	}
 	select {
 	case <-time.After(s.after):
@@ -71,15 +72,15 @@ func TestDecide(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				asked := 0
+				var asked atomic.Int32
 				if r, ok := c.sidecar.Reviser.(saying); ok {
 					r.asked = &asked
 					c.sidecar.Reviser = r
 				}
 				began := time.Now()
 				d := c.sidecar.Decide(t.Context(), []chat.Message{{Role: chat.User, Content: "go"}}, toolsForTest(), c.draft, 0)
-				if d.Verdict != c.verdict || !strings.Contains(d.Why, c.why) || asked != c.asked {
-					t.Fatalf("%s: %s (asked %d)", d.Verdict, d.Why, asked)
+				if d.Verdict != c.verdict || !strings.Contains(d.Why, c.why) || int(asked.Load()) != c.asked {
+					t.Fatalf("%s: %s (asked %d)", d.Verdict, d.Why, asked.Load())
 				}
 				if limit := c.sidecar.Deadline; limit > 0 && time.Since(began) > limit {
 					t.Errorf("it took %s", time.Since(began))
