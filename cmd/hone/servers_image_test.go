@@ -22,7 +22,7 @@ echo "$*" >> "$HOME/engine.log"
 case "$1" in
 pull) case "$2" in */gone*) echo "manifest unknown" >&2; exit 1;; esac; touch "$HOME/pulled"; exit 0;;
 image) case "$*" in */gone*) exit 1;; esac; [ -f "$HOME/pulled" ] || exit 1
-  echo '[{"Id": "SUM", "RepoDigests": ["ghcr.io/x/other@sha256:bbbb", "ghcr.io/x/tiny@SUM"], "Config": {"Labels": {"org.opencontainers.image.version": "1.2"}}}]'; exit 0;;
+  echo '[{"Id": "SUM", "RepoDigests": ["images.example.com/x/other@sha256:bbbb", "images.example.com/x/tiny@SUM"], "Config": {"Labels": {"org.opencontainers.image.version": "1.2"}}}]'; exit 0;;
 run) shift
   while [ $# -gt 0 ]; do case "$1" in
     --env) eval "echo \"env $2=\$$2\"" >> "$HOME/engine.log"; shift 2;;
@@ -72,12 +72,12 @@ func withoutEngines(t *testing.T, bin string) {
 }
 
 const imageEntries = `{"servers": [
-	{"name": "io.example/image", "packages": [{"registryType": "oci", "identifier": "x/tiny", "registryBaseUrl": "https://ghcr.io", "version": "1.2", "transport": {"type": "stdio"},
+	{"name": "io.example/image", "packages": [{"registryType": "oci", "identifier": "x/tiny", "registryBaseUrl": "https://images.example.com", "version": "1.2", "transport": {"type": "stdio"},
 		"runtimeArguments": [{"type": "named", "name": "-e", "value": "MODE={mode}", "variables": {"mode": {"default": "calm"}}}, {"type": "named", "name": "--privileged"}],
 		"packageArguments": [{"type": "positional", "value": "--serve"}],
 		"environmentVariables": [{"name": "TINY_KEY", "isRequired": true, "isSecret": true}]}]},
-	{"name": "io.example/plain", "packages": [{"registryType": "oci", "identifier": "ghcr.io/x/tiny:1.2", "transport": {"type": "stdio"}}]},
-	{"name": "io.example/gone", "packages": [{"registryType": "oci", "identifier": "ghcr.io/x/gone:1", "transport": {"type": "stdio"}}]}]}`
+	{"name": "io.example/plain", "packages": [{"registryType": "oci", "identifier": "images.example.com/x/tiny:1.2", "transport": {"type": "stdio"}}]},
+	{"name": "io.example/gone", "packages": [{"registryType": "oci", "identifier": "images.example.com/x/gone:1", "transport": {"type": "stdio"}}]}]}`
 
 // An image is downloaded once, run by its hash with nothing of the machine, and gets its secret by name alone.
 func TestServersAddImage(t *testing.T) {
@@ -97,7 +97,7 @@ func TestServersAddImage(t *testing.T) {
 			if err := json.Unmarshal([]byte(stdout), &added); code != 0 || err != nil {
 				t.Fatalf("%d %v\n%s%s", code, err, stdout, said)
 			}
-			want := strings.Fields("run --rm -i --cap-drop ALL --security-opt no-new-privileges --network none --env MODE --env TINY_KEY ghcr.io/x/tiny@" + imageSum + " --serve")
+			want := strings.Fields("run --rm -i --cap-drop ALL --security-opt no-new-privileges --network none --env MODE --env TINY_KEY images.example.com/x/tiny@" + imageSum + " --serve")
 			if added.Entry.Command != name || !slices.Equal(added.Entry.Args, want) || added.Version != "1.2" || !strings.Contains(said, "--privileged") {
 				t.Errorf("%+v\n%s", added, said)
 			}
@@ -116,8 +116,8 @@ func TestServersAddImage(t *testing.T) {
 			if text, err := os.ReadFile("mcp.json"); err != nil || strings.Contains(string(text), "very-secret") {
 				t.Errorf("the entry has the secret, or is not there: %v", err)
 			}
-			code, stdout, said = sandboxedHone(t, "servers", "add", "oci:ghcr.io/x/tiny@"+imageSum, "--mcp-config", "sub/mcp.json", "--host", "api.example.com", "--volume", "${HONE_EPISODE_DIR}:/data", "--json")
-			line := strings.Join([]string{"--security-opt", "no-new-privileges", "--volume", "${HONE_EPISODE_DIR}:/data", "ghcr.io/x/tiny@" + imageSum}, `","`)
+			code, stdout, said = sandboxedHone(t, "servers", "add", "oci:images.example.com/x/tiny@"+imageSum, "--mcp-config", "sub/mcp.json", "--host", "api.example.com", "--volume", "${HONE_EPISODE_DIR}:/data", "--json")
+			line := strings.Join([]string{"--security-opt", "no-new-privileges", "--volume", "${HONE_EPISODE_DIR}:/data", "images.example.com/x/tiny@" + imageSum}, `","`)
 			if entry, err := os.ReadFile("sub/mcp.json"); code != 0 || err != nil || !strings.Contains(strings.Join(strings.Fields(string(entry)), ""), strings.ReplaceAll(line, " ", "")) {
 				t.Errorf("%d %v %s%s%s", code, err, stdout, said, entry)
 			}
@@ -125,7 +125,7 @@ func TestServersAddImage(t *testing.T) {
 				t.Errorf("an image that is there by its hash is downloaded again: %s", asked)
 			}
 			code, _, said = sandboxedHone(t, "discover", "--mcp-config", "sub/mcp.json", "--out", "catalog2.json")
-			if ran := log(); code != 0 || !strings.Contains(ran, ":/data ghcr.io") || strings.Contains(ran, "--network") || !strings.Contains(said, "whole network") {
+			if ran := log(); code != 0 || !strings.Contains(ran, ":/data images.example.com") || strings.Contains(ran, "--network") || !strings.Contains(said, "whole network") {
 				t.Errorf("%d %s\n%s", code, said, ran)
 			}
 		})

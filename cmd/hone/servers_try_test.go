@@ -27,7 +27,7 @@ func TestServersTry(t *testing.T) {
 		pkg("missing", "tiny-server-that-is-not-there", ""),
 		pkg("dies", "tiny-server", `, "packageArguments": [{"type": "positional", "value": "--die"}]`),
 		pkg("mute", "tiny-server", `, "packageArguments": [{"type": "positional", "value": "--mute"}]`),
-		`{"name": "io.example/image", "packages": [{"registryType": "oci", "identifier": "ghcr.io/x/y:1", "transport": {"type": "sse"}}]}`,
+		`{"name": "io.example/image", "packages": [{"registryType": "oci", "identifier": "images.example.com/x/y:1", "transport": {"type": "sse"}}]}`,
 	}, ",") + `]}`
 	workFolder(t, map[string]string{"entries.json": entries})
 	moody := strings.NewReplacer("def main():", "def main():\n    if '--die' in sys.argv: sys.exit('no mood today')",

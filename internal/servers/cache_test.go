@@ -19,7 +19,7 @@ func TestFresh(t *testing.T) {
 	}
 	now := time.Now()
 	for pkg, stays := range map[string]bool{"npm:@a/b@1.2": true, "npm:@a/b": false, "npm:b": false, "pypi:c==1": true, "pypi:c": false,
-		"oci:ghcr.io/x/y:latest": false, "oci:ghcr.io/x/y@sha256:aa": true, "mcpb:https://x/y.mcpb#aa": true} {
+		"oci:images.example.com/x/y:latest": false, "oci:images.example.com/x/y@sha256:aa": true, "mcpb:https://x/y.mcpb#aa": true} {
 		if !fresh(pkg, file, now.Add(time.Hour)) || fresh(pkg, file, now.Add(30*24*time.Hour)) != stays {
 			t.Errorf("%s: fresh %v after an hour, %v after a month", pkg, fresh(pkg, file, now.Add(time.Hour)), !stays)
 		}

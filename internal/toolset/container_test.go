@@ -13,7 +13,7 @@ import (
 func TestContained(t *testing.T) {
 	folder, other := t.TempDir(), t.TempDir()
 	const good = "run --rm -i --cap-drop ALL --security-opt no-new-privileges --network none"
-	const image = " ghcr.io/x/y@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+	const image = " images.example.com/x/y@sha256:aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 	open := strings.Replace(good, " --network none", "", 1)
 	for _, tc := range []struct {
 		args string

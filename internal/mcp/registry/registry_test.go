@@ -513,10 +513,10 @@ func TestCommandsOfOthers(t *testing.T) {
 func TestImages(t *testing.T) {
 	sum := "sha256:" + strings.Repeat("a", 64)
 	for _, tc := range []struct{ pkg, want, skipped string }{
-		{`"identifier": "ghcr.io/github/github-mcp-server:0.20.1"`, "oci:ghcr.io/github/github-mcp-server:0.20.1", ""},
+		{`"identifier": "images.example.com/github/github-mcp-server:0.20.1"`, "oci:images.example.com/github/github-mcp-server:0.20.1", ""},
 		{`"identifier": "mcp/time", "version": "1.0"`, "oci:docker.io/mcp/time:1.0", ""},
 		{`"identifier": "mcp/time", "registryBaseUrl": "https://docker.io", "version": "` + sum + `"`, "oci:docker.io/mcp/time@" + sum, ""},
-		{`"identifier": "x/y", "registryBaseUrl": "https://ghcr.io"`, "oci:ghcr.io/x/y", ""},
+		{`"identifier": "x/y", "registryBaseUrl": "https://images.example.com"`, "oci:images.example.com/x/y", ""},
 		{`"identifier": "localhost:5000/x:1@` + sum + `", "version": "2"`, "oci:localhost:5000/x:1@" + sum, ""},
 		{`"identifier": "plain"`, "oci:docker.io/library/plain", ""},
 		{`"identifier": "--privileged"`, "", "none of an image"},
