@@ -1,8 +1,5 @@
 # For scripts that train with several seeds at once, or one after the other ($TURNS): sourced, not run.
 
-# module FOLDER PATH: where a file of a node module is, in FOLDER or below.
-module() { find -L "$1" -path "*node_modules/$2" -print -quit; }
-
 # launch SCRIPT RESULTS LAST SEED...: runs SCRIPT one SEED in the background for each seed whose RESULTS/SEED/LAST is not there
 # yet, waits at most $WAIT seconds (500), and says which seeds are not done. What runs outlives the script: called again, it goes
 # on waiting.
