@@ -130,7 +130,7 @@ func (s *Server) turns(ctx context.Context, x *exchange, session environment.Ses
 			return invalid("messages", "the conversation cannot be rendered: "+err.Error())
 		}
 		tell(news{answer: a, said: messages[len(x.request.messages):]})
-		a = &answer{prompt: prompt, reading: s.reading(x, prompt, messages)}
+		a = &answer{prompt: prompt, reading: s.reading(x, prompt, messages), first: a.first}
 	}
 }
 
@@ -153,7 +153,7 @@ func (s *Server) message(x *exchange, a *answer, messages []chat.Message) chat.M
 func (x *exchange) turn(a *answer) {
 	if last := x.answers[0]; last != a {
 		x.past = append(x.past, last)
-		a.blocks, a.first = last.blocks, last.first
+		a.blocks = last.blocks
 		a.behind = len(a.blocks) > 0 && a.blocks[len(a.blocks)-1].text != ""
 		x.answers[0] = a
 	}

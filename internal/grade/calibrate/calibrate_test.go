@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"regexp"
@@ -24,9 +25,11 @@ import (
 type scripted struct {
 	score func(text string, place, of int) float64
 	pass  func(text string) bool
-	mu    sync.Mutex
-	asked int
-	fail  error
+	// guesses: neither is asked, and an answer follows from the question's text, since questions are asked in no order.
+	guesses bool
+	mu      sync.Mutex
+	asked   int
+	fail    error
 }
 
 func (s *scripted) Name() string { return "scripted" }
@@ -46,17 +49,25 @@ func (s *scripted) Ask(_ context.Context, q judge.Question) (judge.Reply, error)
 		text, _, _ := strings.Cut(p, code+">>")
 		parts = append(parts, text)
 	}
+	score, pass := s.score, s.pass
+	if s.guesses {
+		h := fnv.New64a()
+		fmt.Fprint(h, q.System, q.User)
+		chance := rand.New(rand.NewPCG(1, h.Sum64()))
+		score = func(string, int, int) float64 { return chance.Float64() }
+		pass = func(string) bool { return chance.IntN(2) == 0 }
+	}
 	cost := 0.25
 	reply := func(v any) (judge.Reply, error) {
 		text, err := json.Marshal(v)
 		return judge.Reply{Text: string(text), PromptTokens: 90, CompletionTokens: 10, Cost: &cost}, err
 	}
 	if strings.Contains(q.System, `"passed": true or false`) {
-		return reply(map[string]any{"reason": "so", "passed": s.pass(parts[0])})
+		return reply(map[string]any{"reason": "so", "passed": pass(parts[0])})
 	}
 	var scores []any
 	for place, text := range parts {
-		scores = append(scores, map[string]any{"trajectory_id": fmt.Sprint(place + 1), "explanation": "so", "score": s.score(text, place, len(parts))})
+		scores = append(scores, map[string]any{"trajectory_id": fmt.Sprint(place + 1), "explanation": "so", "score": score(text, place, len(parts))})
 	}
 	return reply(map[string]any{"scores": scores})
 }
@@ -201,10 +212,7 @@ func TestMeasures(t *testing.T) {
 			t.Errorf("%s: there are no rules", c.name)
 		}
 	}
-	var mu sync.Mutex
-	guess := rand.New(rand.NewPCG(1, 2))
-	all := calibrated(t, &scripted{pass: func(string) bool { mu.Lock(); defer mu.Unlock(); return guess.IntN(2) == 0 },
-		score: func(string, int, int) float64 { mu.Lock(); defer mu.Unlock(); return guess.Float64() }}, groups, 4)
+	all := calibrated(t, &scripted{guesses: true}, groups, 4)
 	for _, name := range []string{"agreement with itself: pairs", "agreement with itself: verdicts", "agreement with labels: pairs"} {
 		if m := all[name]; m.Value.Mean < 0.3 || m.Value.Mean > 0.7 || m.Value.Low > 0.5 || m.Value.High < 0.5 {
 			t.Errorf("a judge that guesses: %s is %+v", name, m.Value)
