@@ -96,6 +96,9 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 			if err := g.Validation.run(ctx, step, step == start, scorer, log, progress); err != nil {
 				return stopped(err, g.Stage, step, trainer, log)
 			}
+			if err := watch.parting(g.Validation, step, log); err != nil {
+				return stopped(err, g.Stage, step, trainer, log)
+			}
 			clock.began = time.Now()
 		}
 		if step == g.Steps {

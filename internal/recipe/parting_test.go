@@ -1,0 +1,109 @@
+package recipe
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+)
+
+// rewards are n means of steps that wave around a middle.
+func rewards(n int, middle, wave float64) (all []float64) {
+	for i := range n {
+		all = append(all, middle+wave*float64(i%3-1))
+	}
+	return all
+}
+
+func TestParts(t *testing.T) {
+	was := standing{success: 0.6, n: 100, rewards: rewards(10, 1, 0.1)}
+	for _, c := range []struct {
+		name string
+		is   standing
+		want bool
+	}{
+		{"the reward rises, success falls", standing{success: 0.2, n: 100, rewards: rewards(10, 1.5, 0.1)}, true},
+		{"both rise", standing{success: 0.9, n: 100, rewards: rewards(10, 1.5, 0.1)}, false},
+		{"both fall", standing{success: 0.2, n: 100, rewards: rewards(10, 0.5, 0.1)}, false},
+		{"success alone falls", standing{success: 0.2, n: 100, rewards: rewards(10, 1, 0.1)}, false},
+		{"the reward alone rises", standing{success: 0.6, n: 100, rewards: rewards(10, 1.5, 0.1)}, false},
+		{"success falls as it does by chance", standing{success: 0.5, n: 100, rewards: rewards(10, 1.5, 0.1)}, false},
+		{"few scenarios", standing{success: 0.2, n: 8, rewards: rewards(10, 1.5, 0.1)}, false},
+		{"the reward rises as it does by chance", standing{success: 0.2, n: 100, rewards: rewards(10, 1.05, 0.1)}, false},
+		{"few steps", standing{success: 0.2, n: 100, rewards: rewards(4, 1.5, 0.1)}, false},
+		{"nothing measured", standing{}, false},
+	} {
+		if got := parts(was, c.is); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+	if parts(standing{}, was) {
+		t.Error("parts from nothing")
+	}
+}
+
+// growing is a scorer whose episodes earn more with each step.
+type growing float64
+
+func (g growing) Score(_ context.Context, s *scenario.Scenario, group trajectory.Group) ([]trajectory.Score, error) {
+	scores := make([]trajectory.Score, len(group.Trajectories))
+	for i, t := range group.Trajectories {
+		scores[i].Reward = float64(g)*float64(stepOf(t)) + float64(t.Rollout)
+	}
+	return scores, nil
+}
+
+func stepOf(t *trajectory.Trajectory) (step int) {
+	_, _ = fmt.Sscanf(strings.Split(t.ID, "/")[1], "%d", &step)
+	return step
+}
+
+// A run whose reward rises while ever fewer held-out scenarios pass is told so once, with the step that was best, also where it was stopped in
+// between; one whose success rises with it, or that measures nothing, is not.
+func TestPartingIsTold(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		grows  float64
+		passes func(step int) int // of 26
+		want   string
+	}{
+		{"gamed", 0.1, func(step int) int { return 26 - step }, "from step 5 to 20 the mean reward of training rose from 0.70 to 2.20, while success on held-out scenarios fell from 81% to 23%"},
+		{"learnt, then gamed", 0.1, func(step int) int { return min(step*2, 40-step*2) }, "from step 10 to 20"},
+		{"learnt", 0.1, func(step int) int { return step }, ""},
+		{"worse in both", -0.1, func(step int) int { return 26 - step }, ""},
+	} {
+		for _, stops := range [][]int{{-1}, {12, -1}} { // before an episode of that step
+			log := newLog(t)
+			for _, at := range stops {
+				ctx, cancel := context.WithCancel(t.Context())
+				trainer, g := &fakeTrainer{}, grpo()
+				g.Steps = 20
+				g.Validation = &Validation{Every: 5, Scenarios: scenarios(26), Runner: &fakeRunner{trainer: trainer, outcome: trajectory.OK},
+					Passed: func(t *trajectory.Trajectory) bool { return int(t.ScenarioID[0]-'a') < c.passes(stepOf(t)) }}
+				sampled := &fakeRunner{trainer: trainer, outcome: trajectory.OK, before: func(step, _ int) {
+					if step == at {
+						cancel()
+					}
+				}}
+				err := g.Run(ctx, scenarios(5), sampled, growing(c.grows), trainer, trainer, log, silent)
+				cancel()
+				if (err != nil) != (at >= 0) {
+					t.Fatalf("%s: %v", c.name, err)
+				}
+			}
+			var told []string
+			for _, text := range log.said {
+				if strings.Contains(text, "the reward and the goal part") {
+					told = append(told, text)
+				}
+			}
+			switch {
+			case c.want == "" && len(told) > 0, c.want != "" && (len(told) != 1 || !strings.Contains(told[0], c.want)):
+				t.Errorf("%s, stops %v: told %q", c.name, stops, told)
+			}
+		}
+	}
+}
