@@ -48,8 +48,9 @@ func newDemoLearn(a *app) *cobra.Command {
 			"are of about equal size: " + study.ArmGRPO + " (live rollouts, rule rewards), " + study.ArmRejection + " (SFT on the start's own rollouts\n" +
 			"that passed), " + study.ArmContinued + " (SFT on the same demonstrations) and " + study.ArmGold + " (SFT on executed solutions of GRPO's tasks).\n" +
 			"Each is evaluated on the same held-out scenarios, and the paired differences are printed.",
-		Example: "  hone demo learn --backend cuda --seed 1\n  hone demo learn --arms grpo --split validation",
-		Args:    arguments(0, 0, ""),
+		Example: "  hone demo learn --backend cuda --seed 1\n  hone demo learn --arms grpo --split validation\n" +
+			"  hone demo learn --dataset tasks.json --mcp-config .mcp.json --demonstrations 100",
+		Args: arguments(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return runDemoLearn(c.Context(), a, o, arms, numGPUs, resume)
 		},
@@ -59,7 +60,10 @@ func newDemoLearn(a *app) *cobra.Command {
 	c.Flags().StringVar(&o.Split, "split", scenario.Test, "what to evaluate on: validation, to choose settings, or test")
 	c.Flags().StringVar(&arms, "arms", strings.Join(study.Arms(), ","), "what to run, separated by commas; empty is the start alone")
 	c.Flags().IntVar(&o.Demonstrations, "demonstrations", 150, "rows of the start")
-	c.Flags().IntVar(&o.ShownKinds, "shown-kinds", 0, "kinds of task that the start's rows are of, drawn by the seed; 0 is all 16")
+	c.Flags().StringVar(&o.Dataset, "dataset", "", "scenarios of your own in the place of the demo's, with gold calls: the start is shown some of the split train")
+	c.Flags().StringVar(&o.Servers, "mcp-config", "", "servers of the dataset (default mcp.config)")
+	c.Flags().IntVar(&o.ShownKinds, "shown-kinds", 0, "kinds of task that the start's rows are of, drawn by the seed, of a dataset: tools; 0 is all")
+	c.Flags().Float64Var(&o.RewardNoise, "reward-noise", 0, "share of "+study.ArmGRPO+"'s episodes whose reward is turned around, to see how much it bears")
 	c.Flags().IntVar(&o.Epochs, "epochs", 2, "passes of the start over them")
 	c.Flags().IntVar(&o.Steps, "steps", 100, "GRPO steps")
 	c.Flags().IntVar(&o.Groups, "groups", 32, "scenarios of a step")

@@ -18,6 +18,8 @@ type Size struct {
 	Validation                  int `json:",omitempty"` // what a stage measures itself on; where Held is validation, the first of Test
 	Held                        string
 	ShownKinds                  int `json:",omitempty"`
+	// File is whose scenarios are taken in the place of the demo's; then Train and Test are 0, and of ShownKinds tools there are demonstrations.
+	File string `json:",omitempty"`
 }
 
 // SizeOf is what a machine has time for.
@@ -31,8 +33,14 @@ func SizeOf(pureGo bool) Size {
 // String says it.
 func (s Size) String() string {
 	of := ""
-	if s.ShownKinds > 0 {
+	switch {
+	case s.File != "" && s.ShownKinds > 0:
+		of = fmt.Sprintf(" of %d tools", s.ShownKinds)
+	case s.ShownKinds > 0:
 		of = fmt.Sprintf(" of %d kinds", s.ShownKinds)
+	}
+	if s.File != "" {
+		return fmt.Sprintf("%d demonstrations%s, scenarios of %s, held out: %s", s.Demonstrations, of, s.File, s.HeldOut())
 	}
 	return fmt.Sprintf("%d demonstrations%s, %d training and %d %s scenarios", s.Demonstrations, of, s.Train, s.Test, s.HeldOut())
 }

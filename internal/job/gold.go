@@ -18,6 +18,12 @@ import (
 // where there is neither, the last call's result. Whether that passes is for the checks to tell, as of any policy.
 type gold map[string]*scenario.Scenario
 
+// Gold is a policy that makes the gold calls of scenarios, one a turn, and then says their gold answers.
+func Gold(list []scenario.Scenario) rollout.Policy { return gold(ByID(list)) }
+
+// HasGold reports whether there is anything to show of a scenario: a call, or an answer that a check names.
+func HasGold(s *scenario.Scenario) bool { return gold(nil).shows(s) }
+
 // shows reports whether there is anything to show of a scenario: a call, or an answer that a check names.
 func (gold) shows(s *scenario.Scenario) bool {
 	_, named := answerOf(s)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"hone/internal/assets"
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/demo"
@@ -33,13 +34,16 @@ type Options struct {
 	Split          string // evaluated on
 	Arms           []string
 	Output         string // run directory; "" is a new one of runs_dir
+	Dataset        string // a file of scenarios; "" is the demo's own
+	Servers        string // the servers' file for Dataset; "" is the configuration's
 	Demonstrations int    // rows of the start
-	ShownKinds     int    // of which kinds of task they are; 0 is all
+	ShownKinds     int    // of which kinds of task they are, of a Dataset: of which tools; 0 is all
 	Epochs         int    // of the start over them
 	Steps, Groups  int    // of GRPO, and scenarios of a step
 	GroupSize      int
 	SFTRate        float64 // peak learning rate of the arms that are SFT
 	GRPORate       float64
+	RewardNoise    float64 // share of GRPO's episodes whose reward is turned around
 }
 
 // The arms, in the order they are run. An SFT arm takes as many rows as GRPO samples rollouts.
@@ -62,6 +66,9 @@ type kept struct {
 	Demonstrations int      `json:"demonstrations"`
 	ShownKinds     int      `json:"shown_kinds,omitempty"`
 	SFTRate        float64  `json:"sft_rate"`
+	Dataset        string   `json:"dataset,omitempty"`
+	Servers        string   `json:"servers,omitempty"`
+	RewardNoise    float64  `json:"reward_noise,omitempty"`
 }
 
 // Arms are the ways to go on that there are, in the order they are run.
@@ -69,7 +76,7 @@ func Arms() []string { return []string{ArmGRPO, ArmRejection, ArmContinued, ArmG
 
 // Compare fine-tunes on few demonstrations and goes on from there in several ways, in a new run directory.
 func Compare(ctx context.Context, e job.Env, c config.Config, o Options) error {
-	k := kept{Arms: o.Arms, Demonstrations: o.Demonstrations, ShownKinds: o.ShownKinds, SFTRate: o.SFTRate}
+	k := kept{Arms: o.Arms, Demonstrations: o.Demonstrations, ShownKinds: o.ShownKinds, SFTRate: o.SFTRate, Dataset: o.Dataset, Servers: o.Servers, RewardNoise: o.RewardNoise}
 	for _, arm := range k.Arms {
 		if !slices.Contains(Arms(), arm) {
 			return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown arm %q", arm), Where: "--arms", Next: strings.Join(Arms(), ", ") + " are known"}
@@ -77,6 +84,9 @@ func Compare(ctx context.Context, e job.Env, c config.Config, o Options) error {
 	}
 	if o.Split != scenario.Test && o.Split != scenario.Validation {
 		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("cannot evaluate on %q", o.Split), Where: "--split", Next: "give validation or test"}
+	}
+	if !(o.RewardNoise >= 0 && o.RewardNoise <= 1) {
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%v is no share of episodes", o.RewardNoise), Where: "--reward-noise", Next: "give a number from 0 to 1"}
 	}
 	c = settingsOf(c, o)
 	if o.Output == "" {
@@ -118,7 +128,7 @@ func ResumeComparison(ctx context.Context, e job.Env, path string, b job.Begun, 
 // compare makes what is missing of a comparison, and closes its directory.
 func compare(ctx context.Context, e job.Env, c config.Config, dir *run.Dir, k kept) error {
 	defer func() { _ = dir.Close() }() // the ledger is durable row by row
-	err := experiment{Env: e, c: c, dir: dir, began: time.Now(), size: sizeOf(c, k)}.compare(ctx, k)
+	err := experiment{Env: e, c: c, dir: dir, began: time.Now(), size: sizeOf(c, k), servers: toolset.Source{File: k.Servers}}.compare(ctx, k)
 	if ctx.Err() != nil {
 		return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: dir.Path, Next: "hone runs resume " + run.Name(dir.Path)}
 	}
@@ -127,13 +137,23 @@ func compare(ctx context.Context, e job.Env, c config.Config, dir *run.Dir, k ke
 
 // sizeOf follows from the configuration a run keeps, so that a resumed one makes the same scenarios.
 func sizeOf(c config.Config, k kept) demo.Size {
+	if k.Dataset != "" {
+		return demo.Size{Demonstrations: k.Demonstrations, Held: c.Eval.Split, ShownKinds: k.ShownKinds, File: k.Dataset}
+	}
 	return demo.Size{Demonstrations: k.Demonstrations, Train: c.GRPO.Steps * c.GRPO.ScenariosPerStep, Test: numHeld, Validation: numWatched, Held: c.Eval.Split,
 		ShownKinds: k.ShownKinds}
 }
 
-// settingsOf is the demo's, with as many steps as it takes for GRPO to show.
+// settingsOf is the demo's, with as many steps as it takes for GRPO to show; for a dataset it is the user's.
 func settingsOf(c config.Config, o Options) config.Config {
-	c = settings(c, false)
+	if o.Dataset == "" {
+		c = settings(c, false)
+	} else {
+		c.Scenarios.File = o.Dataset
+		if c.Model.Base == "" {
+			c.Model.Base = assets.Model().Name
+		}
+	}
 	if c.Seed == 0 {
 		c.Seed = 1
 	}
@@ -153,7 +173,7 @@ func (d experiment) compare(ctx context.Context, k kept) error {
 		return err
 	}
 	defer l.Close()
-	s := comparison{d, l, tasks, k.SFTRate, job.Journal{Dir: d.dir, Say: d.Say, Episodes: l}, d.Progress(l.Speaker.NumSlots())}
+	s := comparison{d, l, tasks, k, job.Journal{Dir: d.dir, Say: d.Say, Episodes: l}, d.Progress(l.Speaker.NumSlots())}
 	systems, err := s.run(ctx, k.Arms)
 	if err != nil {
 		return err
@@ -166,7 +186,7 @@ type comparison struct {
 	experiment
 	episodes *job.Episodes
 	tasks    demo.Tasks
-	rate     float64
+	kept     kept
 	log      job.Journal
 	progress recipe.Progress
 }
@@ -229,7 +249,7 @@ func (s comparison) arm(ctx context.Context, name string) error {
 	sampled, grpo := s.episodes.Rollouts(s.c.Rollout.Temperature), s.pipeline(job.MaxMismatch(s.episodes.Model)).GRPO
 	steps := grpo.Steps * grpo.GroupsPerStep * grpo.GroupSize / s.c.SFT.BatchSize // as many rows as GRPO samples rollouts
 	optimizer := job.OptimizerOf(s.c.SFT.Optimizer)
-	optimizer.LearningRate = s.rate
+	optimizer.LearningRate = s.kept.SFTRate
 	sft := recipe.SFT{Stage: name, BatchSize: s.c.SFT.BatchSize, Optimizer: optimizer, Steps: steps, CheckpointEvery: 100, Seed: s.c.Seed}
 	supervised := func(conversations [][]chat.Message) error {
 		rows, err := s.episodes.Rows(conversations)
@@ -251,7 +271,11 @@ func (s comparison) arm(ctx context.Context, name string) error {
 		grpo.Pools.Passed, grpo.Recoveries.Of = s.episodes.Passed(s.tasks.Train), s.episodes.Recovery
 		grpo.Validation = s.episodes.Validation(s.c, s.tasks.Validation)
 		s.Opens(grpo)
-		return grpo.Run(ctx, s.tasks.Train, sampled, job.ByTurn(s.c, s.episodes.Scorer), s.episodes.Trainer, s.episodes.Policy, s.log, s.progress)
+		var scorer recipe.Scorer = job.ByTurn(s.c, s.episodes.Scorer)
+		if s.kept.RewardNoise > 0 {
+			scorer = noisy{Scorer: scorer, share: s.kept.RewardNoise, most: mostOf(s.c.Rewards), seed: s.c.Seed}
+		}
+		return grpo.Run(ctx, s.tasks.Train, sampled, scorer, s.episodes.Trainer, s.episodes.Policy, s.log, s.progress)
 	}
 	return &fault.Error{Code: fault.CodeError, What: "nothing runs this arm", Where: name, Next: "report it: study.Arms names what its switch does not know"}
 }

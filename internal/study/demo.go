@@ -55,6 +55,8 @@ type experiment struct {
 	dir   *run.Dir
 	size  demo.Size
 	began time.Time
+	// servers are those of the scenarios of size.File; the demo has its own.
+	servers toolset.Source
 }
 
 // Demo runs the whole loop, small, in a new run directory.
@@ -113,24 +115,43 @@ func (d experiment) finish(ctx context.Context) error {
 
 // open opens servers and model, on tasks that are executed, or read back. Its episodes must be closed.
 func (d *experiment) open(ctx context.Context) (l *job.Episodes, tasks demo.Tasks, err error) {
-	servers, err := toolset.Configured(d.Host, d.c, toolset.Source{File: d.c.MCP.Config})
+	from, only := d.servers, []string(nil)
+	if d.size.File == "" {
+		from, only = toolset.Source{File: d.c.MCP.Config}, demo.Tools()
+	}
+	servers, err := toolset.Configured(d.Host, d.c, from)
 	if err != nil {
 		return nil, tasks, err
 	}
-	if l, err = job.Open(ctx, d.Host, d.c, servers, "", demo.Tools()...); err != nil {
+	if l, err = job.Open(ctx, d.Host, d.c, servers, "", only...); err != nil {
 		return nil, tasks, err
 	}
-	if err = l.Catalog.Save(filepath.Join(d.dir.Path, job.CatalogFile)); err == nil {
-		tasks, err = d.tasks(ctx, l.Tools)
+	defer func() {
+		if err != nil {
+			l.Close()
+			l = nil
+		}
+	}()
+	if err = l.Catalog.Save(filepath.Join(d.dir.Path, job.CatalogFile)); err != nil {
+		return l, tasks, err
+	}
+	made := false
+	if tasks, made, err = d.made(); err == nil && !made {
+		if d.size.File != "" {
+			tasks, err = d.own(l)
+		} else {
+			tasks, err = d.tasks(ctx, l.Tools)
+		}
 	}
 	if err == nil { // what the memory leaves to the plan is settled in d.c
 		err = l.OpenModel(d.Host, &d.c, "", slices.Concat(tasks.Train, tasks.Test), true)
 	}
-	if err != nil {
-		l.Close()
-		return nil, tasks, err
+	if err == nil && d.size.File != "" && !made {
+		if err = d.show(ctx, l, &tasks); err == nil {
+			err = d.keep(tasks)
+		}
 	}
-	return l, tasks, nil
+	return l, tasks, err
 }
 
 func (d experiment) run(ctx context.Context) error {
@@ -161,22 +182,39 @@ func (d experiment) pipeline(maxMismatch float64) recipe.Pipeline {
 	return p
 }
 
-// tasks executes the drafts of all splits on the live server, or reads back what an earlier attempt executed.
-func (d experiment) tasks(ctx context.Context, tools environment.Tools) (demo.Tasks, error) {
-	path := filepath.Join(d.dir.Path, "tasks.json")
-	var t demo.Tasks
-	if text, err := os.ReadFile(path); err == nil {
-		if err := json.Unmarshal(text, &t); err != nil {
-			return t, err
-		}
-		if t.Size != d.size {
-			return t, &fault.Error{Code: fault.CodeUsage, What: "the run was begun with other tasks", Where: path,
-				Why: fmt.Sprintf("it holds %s, asked for are %s", t.Size, d.size), Next: "give the flags it was begun with, or another --output-dir"}
-		}
-		return t, d.dir.AddInput(run.Input{Name: "tasks.json", Data: text}) // a kill may have come before its sum
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return t, err
+const tasksFile = "tasks.json"
+
+// made are the tasks that an earlier attempt executed, if one did.
+func (d experiment) made() (t demo.Tasks, ok bool, err error) {
+	path := filepath.Join(d.dir.Path, tasksFile)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return t, false, nil
 	}
+	if err == nil {
+		err = json.Unmarshal(text, &t)
+	}
+	if err != nil {
+		return t, false, err
+	}
+	if t.Size != d.size {
+		return t, false, &fault.Error{Code: fault.CodeUsage, What: "the run was begun with other tasks", Where: path,
+			Why: fmt.Sprintf("it holds %s, asked for are %s", t.Size, d.size), Next: "give the flags it was begun with, or another --output-dir"}
+	}
+	return t, true, d.dir.AddInput(run.Input{Name: tasksFile, Data: text}) // a kill may have come before its sum
+}
+
+// keep keeps tasks for a run that goes on.
+func (d experiment) keep(t demo.Tasks) error {
+	text, err := json.Marshal(t)
+	if err != nil {
+		return err
+	}
+	return d.dir.AddInput(run.Input{Name: tasksFile, Data: text})
+}
+
+// tasks executes the drafts of all splits on the live server.
+func (d experiment) tasks(ctx context.Context, tools environment.Tools) (t demo.Tasks, err error) {
 	session, err := tools.Open(ctx, "gold")
 	if err != nil {
 		return t, err
@@ -198,11 +236,7 @@ func (d experiment) tasks(ctx context.Context, tools environment.Tools) (demo.Ta
 	if len(t.Demonstrations) == 0 || len(t.Train) == 0 || len(t.Test) == 0 {
 		return t, &fault.Error{Code: fault.CodeFailures, What: "no scenario could be executed", Where: d.c.MCP.Config, Next: "hone doctor"}
 	}
-	text, err := json.Marshal(t)
-	if err != nil {
-		return t, err
-	}
-	return t, d.dir.AddInput(run.Input{Name: "tasks.json", Data: text})
+	return t, d.keep(t)
 }
 
 // data renders the demonstrations as training rows.

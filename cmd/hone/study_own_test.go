@@ -1,0 +1,131 @@
+//go:build !race
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/chat"
+	"hone/internal/demo"
+)
+
+const ownConfig = `lora: {rank: 2}
+sft: {batch_size: 2}
+rollout: {max_tokens: 4, max_turns: 2}
+model: {context: 2048}
+mcp: {approval: {allow: ["*/look", "*/buy"]}}
+`
+
+// A user's own tasks are compared as the demo's are: the start is shown gold calls, made on the server, of the tools that were drawn, and none of a task whose
+// gold calls fail or that GRPO has; a run that goes on has the same tasks without the file.
+func TestCompareOnOwnScenarios(t *testing.T) {
+	url, sold := shop(t)
+	var rows strings.Builder
+	row := func(split, id, tool, check string) {
+		fmt.Fprintf(&rows, `{"id": %q, "task": "Deal with %s.", "split": %q, "gold": [{"name": %q, "arguments": {"name": %q}}], "checks": [%s]}`+"\n", id, id, split, tool, id, check)
+	}
+	for i, id := range []string{"hat", "cap", "bow", "fez"} {
+		row("train", id, "look", `{"type": "answer", "contains": "stock"}`)
+		row("train", id+"s", "buy", `{"type": "answer", "contains": "sold"}`)
+		row([]string{"validation", "test"}[i%2], "a "+id, "look", `{"type": "answer", "contains": "stock"}`)
+	}
+	row("train", "tie", "look", `{"type": "answer", "regex": "^lent$"}`) // no gold call passes it
+	rows.WriteString(`{"id": "none", "task": "Never mind.", "split": "train", "gold_answer": "All right.", "checks": [{"type": "no_call"}]}` + "\n")
+	workFolder(t, map[string]string{"hone.yaml": ownConfig, "tasks.jsonl": rows.String(), "mcp.json": fmt.Sprintf(`{"mcpServers": {"shop": {"url": %q}}}`, url)})
+	toyModel(t, "base/toy.gguf")
+	if err := os.WriteFile("hone.yaml", []byte(strings.Replace(ownConfig, "model: {", "model: {base: base, ", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	ran := func(code int, args ...string) {
+		t.Helper()
+		if got := toyApp(&said, nil).main(t.Context(), args); got != code {
+			t.Fatalf("%v: exit code %d, %s", args, got, &said)
+		}
+	}
+	command := []string{"demo", "learn", "--dataset", "tasks.jsonl", "--mcp-config", "mcp.json", "--backend", "go", "--seed", "3", "--demonstrations", "3", "--shown-kinds", "1",
+		"--epochs", "1", "--steps", "1", "--groups", "2", "--group-size", "2", "--arms", "grpo,gold", "--reward-noise", "1", "--output-dir", "out"}
+	ran(2, append(slices.Clone(command), "--reward-noise", "1.5")...)
+	ran(0, append(slices.Clone(command), "--dry-run")...)
+	ran(0, command...)
+	if len(sold()) == 0 {
+		t.Error("nothing was made on the server")
+	}
+	var tasks demo.Tasks
+	if err := json.Unmarshal([]byte(contents(t, "out/tasks.json")), &tasks); err != nil {
+		t.Fatal(err)
+	}
+	calls := func(list [][]chat.Message) (names []string) {
+		for _, m := range list {
+			name := ""
+			for _, x := range m {
+				for _, c := range x.ToolCalls {
+					name += c.Name
+				}
+			}
+			names = append(names, name)
+		}
+		return names
+	}
+	shown := calls(tasks.Demonstrations)
+	if len(shown) != 3 || len(tasks.Train) != 10-3 || len(tasks.Solutions) != 9-3 || len(tasks.Test) != 2 || len(tasks.Validation) != 2 {
+		t.Errorf("%d shown, %d to learn with %d solutions, %d held out, %d watched", len(shown), len(tasks.Train), len(tasks.Solutions), len(tasks.Test), len(tasks.Validation))
+	}
+	for _, name := range shown {
+		if name != "" && name != shown[slices.IndexFunc(shown, func(n string) bool { return n != "" })] {
+			t.Errorf("of one tool there are demonstrations, and these call %q", shown)
+		}
+	}
+	for _, s := range tasks.Train {
+		want := demo.ShownKind
+		if len(s.Gold) > 0 && !slices.Contains(shown, s.Gold[0].Name) {
+			want = demo.UnshownKind
+		}
+		if !slices.Contains(s.Tags, want) {
+			t.Errorf("%s of %+v is tagged %q", s.ID, s.Gold, s.Tags)
+		}
+	}
+	noise := 0
+	for line := range strings.Lines(contents(t, "out/trajectories.jsonl")) {
+		var e struct {
+			Stage  string
+			Reward float64
+			Terms  []struct {
+				Name          string
+				Score, Weight float64
+			}
+		}
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		sum, noisy := 0.0, false
+		for _, x := range e.Terms {
+			if x.Name == "noise" {
+				noisy = true
+				noise++
+			} else {
+				sum += x.Score * x.Weight
+			}
+		}
+		want := sum
+		if noisy {
+			want = 1.9 - sum
+		}
+		if noisy != (e.Stage == "grpo") || len(e.Terms) > 0 && (e.Reward-want > 1e-9 || want-e.Reward > 1e-9) {
+			t.Errorf("%s: reward %v of %+v", e.Stage, e.Reward, e.Terms)
+		}
+	}
+	if noise != 4 {
+		t.Errorf("%d noisy rewards", noise)
+	}
+	if err := os.Remove("tasks.jsonl"); err != nil {
+		t.Fatal(err)
+	}
+	ran(0, "runs", "resume", "./out")
+}
