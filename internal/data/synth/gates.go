@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"hone/internal/chat"
 	"hone/internal/data/near"
@@ -44,25 +46,64 @@ func (m *maker) lacks(c *Candidate, text string) string {
 // flat is a text in lower case, with single spaces.
 func flat(text string) string { return strings.ToLower(oneSpace(text)) }
 
-// says reports whether a text has a value: a text as it is, or a number as a number.
+// shortText is from how many letters on a text may be a part of a word: "on" is not said in "convert".
+const shortText = 4
+
+// says reports whether a text, flat, has a value: a text as it is, a short one as a word of its own, or a number as a number.
 func says(plain string, l leaf) bool {
 	want := flat(l.text())
-	if l.raw[0] == '"' {
-		return strings.Contains(plain, want)
-	}
 	n, err := strconv.ParseFloat(want, 64)
-	if err != nil {
-		return strings.Contains(plain, want)
+	if l.raw[0] == '"' || err != nil {
+		return hasText(plain, want)
 	}
-	for _, text := range numberIn.FindAllString(strings.ReplaceAll(plain, ",", ""), -1) {
-		if other, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(other-n) < 1e-9 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(numbersOf(plain), func(other float64) bool { return math.Abs(other-n) < 1e-9 })
 }
 
-var numberIn = regexp.MustCompile(`-?\d+(?:\.\d+)?`)
+// hasText reports whether a text holds another, a short one not as a part of a word.
+func hasText(text, want string) bool {
+	if utf8.RuneCountInString(want) >= shortText {
+		return strings.Contains(text, want)
+	}
+	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+	first, _ := utf8.DecodeRuneInString(want)
+	last, _ := utf8.DecodeLastRuneInString(want)
+	for from := 0; ; {
+		at := strings.Index(text[from:], want)
+		if at < 0 {
+			return false
+		}
+		before, _ := utf8.DecodeLastRuneInString(text[:from+at])
+		after, _ := utf8.DecodeRuneInString(text[from+at+len(want):])
+		if !(inWord(first) && inWord(before)) && !(inWord(last) && inWord(after)) {
+			return true
+		}
+		_, size := utf8.DecodeRuneInString(text[from+at:])
+		if from += at + size; from > len(text) || size == 0 {
+			return true // nothing is wanted
+		}
+	}
+}
+
+var (
+	numberIn  = regexp.MustCompile(`-?\d+(?:\.\d+)?`)
+	thousands = regexp.MustCompile(`(\d),(\d{3})\b`)
+)
+
+// numbersOf are the numbers of a text, with commas between thousands and without: 2,345 is one number or two. Behind a digit
+// or letter a line is a hyphen: 10-5 is 10 and 5.
+func numbersOf(text string) (list []float64) {
+	for _, form := range []string{text, thousands.ReplaceAllString(text, "$1$2")} {
+		for _, at := range numberIn.FindAllStringIndex(form, -1) {
+			if form[at[0]] == '-' && at[0] > 0 && isWordByte(form[at[0]-1]) {
+				at[0]++
+			}
+			if n, err := strconv.ParseFloat(form[at[0]:at[1]], 64); err == nil {
+				list = append(list, n)
+			}
+		}
+	}
+	return list
+}
 
 // copies is the similarity from which a task repeats what its tool says of itself. MCP-Flow's is as high, of embeddings; this
 // one is of shingles (package near).

@@ -53,3 +53,65 @@ func TestLacks(t *testing.T) {
 		t.Errorf("what is to be asked for is missed: %q", got)
 	}
 }
+
+// A value is said as a word of its own where it is short, and a number as a number.
+func TestSays(t *testing.T) {
+	for _, tc := range []struct {
+		text, raw string
+		want      bool
+	}{
+		{"convert the lamp", `"on"`, false},
+		{"turn the lamp on", `"on"`, true},
+		{"turn the lamp on.", `"on"`, true},
+		{"the lamp of once upon a time", `"on"`, false},
+		{"the number 14", `"4"`, false},
+		{"the number 14 and 4", `"4"`, true},
+		{"lamps", `"lamp"`, true},
+		{"it is +", `"+"`, true},
+		{"1+2", `"+"`, true},
+		{"añb", `"ñ"`, false},
+		{"nothing", `""`, true},
+		{"10-5", `5`, true},
+		{"10-5", `-5`, false},
+		{"it is -5", `-5`, true},
+		{"1,200.5 of them", `1200.50`, true},
+		{"the values 2,3 and 4", `3`, true},
+		{"1,200", `200`, true},
+		{"12 of them", `2`, false},
+	} {
+		if got := says(flat(tc.text), leaf{raw: json.RawMessage(tc.raw)}); got != tc.want {
+			t.Errorf("%q says %s: %v", tc.text, tc.raw, got)
+		}
+	}
+}
+
+// An answer is asked for where no argument says it, and another call of the tool has another.
+func TestWhatIsAskedFor(t *testing.T) {
+	for _, tc := range []struct {
+		name, arguments, answer string
+		others                  []string
+		want                    string // the answer that is asked for
+	}{
+		{"all of it", `{"text":"oak"}`, "42", nil, "42"},
+		{"an argument", `{"text":"the answer is 42"}`, "42", nil, ""},
+		{"a digit of an argument", `{"text":"the answer is 142"}`, "4", nil, "4"},
+		{"a number that is written otherwise", `{"n":4.50}`, "4.5", nil, ""},
+		{"a part of a long argument", `{"text":"an oaken table"}`, "oaken", nil, ""},
+		{"always the same", `{"text":"oak"}`, "done", []string{"done", "done"}, ""},
+		{"not always the same", `{"text":"oak"}`, "done", []string{"done", "failed"}, "done"},
+		{"a field", `{"text":"oak"}`, `{"state":"open","size":17}`, []string{`{"state":"open","size":3}`}, "17"},
+		{"a field that an argument says", `{"text":"17"}`, `{"state":"open","size":17}`, []string{`{"state":"open","size":3}`}, ""},
+		{"the one field that no argument says", `{"list":[17,18,19]}`, `{"a":17,"b":18,"c":19,"d":5}`, []string{`{"a":1,"b":1,"c":1,"d":1}`}, "5"},
+	} {
+		call := func(arguments string) Call { return Call{Tool: "t", Arguments: json.RawMessage(arguments)} }
+		m := &maker{Options: Options{}.withDefaults(), byName: map[string]*subject{"t": {}}, worlds: []*realm{{}}}
+		for i, other := range tc.others {
+			m.worlds[0].good = append(m.worlds[0].good, trial{call: call(fmt.Sprintf(`{"text":"other %d"}`, i)), got: &Played{Results: []Answered{{"ok", other}}}})
+		}
+		c := &Candidate{Kind: single, Calls: []Call{call(tc.arguments)}, Proof: []string{"p"}}
+		p := &Played{Results: []Answered{{"ok", tc.answer}}}
+		if m.answerCheck(c, p, p); c.Answer.text != tc.want || len(c.Checks) != min(1, len(tc.want)) {
+			t.Errorf("%s: %q is asked for, want %q; %d checks", tc.name, c.Answer.text, tc.want, len(c.Checks))
+		}
+	}
+}

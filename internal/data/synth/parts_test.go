@@ -82,10 +82,23 @@ func TestStable(t *testing.T) {
 		{"seconds since 1970", fmt.Sprintf(`{"at": %d}`, at.Unix()+3), fmt.Sprintf(`{"at": %d}`, at.Unix()+3), false, ""},
 		{"its own folder", `{"path": "` + dirMark + `/a.txt", "size": 12}`, `{"path": "` + dirMark + `/a.txt", "size": 12}`, false, "size=12"},
 		{"lines", "Sum: 12\nMean of all: 4.5", "Sum: 12\nMean of all: 4.5", true, "Sum=12 Mean of all=4.5"},
+		{"a time of day alone", "It is 21:40 in London", "It is 21:40 in London", false, ""},
+		{"a time of day of twelve hours", `{"now": "4:40 PM", "zone": "America/New_York"}`, `{"now": "4:40 PM", "zone": "America/New_York"}`, false, "zone=America/New_York"},
+		{"a time of a zone of half an hour", "03:10:07 in Kolkata", "03:10:07 in Kolkata", false, ""},
+		{"the time of the second play", "It is 21:44", "It is 21:44", false, ""},
+		{"behind other times", "1:01 2:02 3:03 4:04 5:05 6:06 and 21:40", "1:01 2:02 3:03 4:04 5:05 6:06 and 21:40", false, ""},
+		{"another time of day", "It opens at 08:15", "It opens at 08:15", true, ""},
+		{"a date of mail", "Sun, 22 Nov 2026", "Sun, 22 Nov 2026", false, ""},
+		{"how long ago", "changed 3 minutes ago", "changed 3 minutes ago", false, ""},
+		{"how long until", `{"due": "in 2 days", "name": "lamp of the garden shed"}`, `{"due": "in 2 days", "name": "lamp of the garden shed"}`, false, "name=lamp of the garden shed"},
+		{"what is left", "2 hours left", "2 hours left", false, ""},
+		{"an age", `{"age_seconds": 12, "name": "lamp"}`, `{"age_seconds": 12, "name": "lamp"}`, false, "name=lamp"},
+		{"an age in a line", "Uptime: 3 d\nName: lamp", "Uptime: 3 d\nName: lamp", false, "Name=lamp"},
+		{"a page is none", `{"page": 12, "left": 3, "in": "cm"}`, `{"page": 12, "left": 3, "in": "cm"}`, true, "page=12 left=3 in=cm"},
 		{"an old date", `{"day": "1999-04-01"}`, `{"day": "1999-04-01"}`, true, "day=1999-04-01"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := stableOf(tc.a, tc.b, at.Unix(), at.Unix()+2)
+			s := stableOf(tc.a, tc.b, at.Unix(), at.Unix()+230)
 			var leaves []string
 			for _, l := range s.leaves {
 				leaves = append(leaves, l.pointer()+"="+l.text())
@@ -110,9 +123,12 @@ func TestAddedLine(t *testing.T) {
 		{"# Tasks", "# Tasks\nbuy milk", "# Tasks\nbuy milk", "buy milk"},
 		{"# Tasks", "# Tasks\nbuy milk (2026-11-22)", "# Tasks\nbuy milk (2026-11-22)", ""},
 		{"# Tasks", "# Tasks\n2026-11-22:\nbuy milk", "# Tasks\n2026-11-22:\nbuy milk", "buy milk"},
+		{"# Tasks", "# Tasks\nbuy milk (21:40)", "# Tasks\nbuy milk (21:40)", ""},
+		{"# Tasks", "# Tasks\nbuy milk (21:43)", "# Tasks\nbuy milk (21:43)", ""},
+		{"# Tasks", "# Tasks\nbuy milk (21:57)", "# Tasks\nbuy milk (21:57)", "buy milk (21:57)"},
 		{"# Tasks", "# Tasks\nid 1a2b", "# Tasks\nid 9f8e", ""},
 	} {
-		if got, _ := addedLine(tc.before, tc.a, tc.b, at); got != tc.want {
+		if got, _ := addedLine(tc.before, tc.a, tc.b, at, at+200); got != tc.want {
 			t.Errorf("%q: %q, want %q", tc.a, got, tc.want)
 		}
 	}

@@ -44,7 +44,7 @@ type Played struct {
 	Changed []string          `json:"changed,omitempty"` // files, as "added SERVER a.txt"
 	Files   map[string]string `json:"files,omitempty"`   // what short texts among them hold now, by "SERVER a.txt"
 	Lost    string            `json:"lost,omitempty"`    // why it was not played to its end
-	At      int64             `json:"at"`                // when it began, in Unix seconds
+	At      int64             `json:"at"`                // when its calls began, in Unix seconds
 }
 
 // Answered is the result of one call. In its text the path of the session's own folder is dirMark.
@@ -178,6 +178,7 @@ func (p *player) alone(ctx context.Context, x play) *Played {
 	defer func() { _ = session.Close() }() // the calls are made
 	checks := p.unchanged(session)
 	watch, lost := world.Open(ctx, session, checks, nil)
+	got.At = time.Now().Unix() // to start a process may take a while
 	if lost != nil {
 		got.Lost = lost.Why
 		return got
@@ -315,6 +316,7 @@ func (p *player) shared(ctx context.Context, x play) *Played {
 		return got
 	}
 	defer c.mu.Unlock()
+	got.At = time.Now().Unix() // others were before it
 	p.make(ctx, c.session, x.Calls, got)
 	c.broken = got.Lost != ""
 	return got

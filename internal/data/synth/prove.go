@@ -159,7 +159,7 @@ func (m *maker) stateChecks(c *Candidate, a, b *Played) {
 		}
 		check := scenario.Check{Type: scenario.StateCheck, Name: look.Tool, Arguments: look.Arguments}
 		s := stableOf(a.Seen[i].Text, b.Seen[i].Text, a.At, b.At)
-		added, found := addedLine(r.before[i].text, a.Seen[i].Text, b.Seen[i].Text, a.At)
+		added, found := addedLine(r.before[i].text, a.Seen[i].Text, b.Seen[i].Text, a.At, b.At)
 		switch {
 		case s.equal && len(s.text) <= mostText && !s.json:
 			check.Equals = &s.text
@@ -181,11 +181,11 @@ func (m *maker) stateChecks(c *Candidate, a, b *Played) {
 const mostText = 3000
 
 // addedLine is a line that two texts have and a third has not, and that does not say the time at which it was made.
-func addedLine(before, a, b string, at int64) (string, bool) {
+func addedLine(before, a, b string, at ...int64) (string, bool) {
 	had, also := strings.Split(before, "\n"), strings.Split(b, "\n")
 	for _, one := range strings.Split(a, "\n") {
 		text := strings.TrimSpace(one)
-		if len(text) > 3 && len(text) < 200 && !strings.Contains(text, dirMark) && !slices.Contains(had, one) && slices.Contains(also, one) && !strings.Contains(before, text) && !saysNow(text, []int64{at}) {
+		if len(text) > 3 && len(text) < 200 && !strings.Contains(text, dirMark) && !slices.Contains(had, one) && slices.Contains(also, one) && !strings.Contains(before, text) && !saysNow(text, at) {
 			return text, true
 		}
 	}
@@ -199,7 +199,7 @@ func (m *maker) fileChecks(c *Candidate, a, b *Played) {
 		server, path, _ := strings.Cut(rest, " ")
 		text, known := a.Files[rest]
 		also, same := b.Files[rest]
-		same = same && known && also == text && strings.TrimSpace(text) != "" && !saysNow(text, []int64{a.At})
+		same = same && known && also == text && strings.TrimSpace(text) != "" && !saysNow(text, []int64{a.At, b.At})
 		there := verb == "added"
 		if !slices.Contains(b.Changed, change) || strings.HasPrefix(path, ".") || len(c.Checks) == mostState || verb == "changed" && !same {
 			continue
@@ -283,10 +283,14 @@ func (m *maker) fieldOf(c *Candidate, s stable) (answer, bool) {
 	return pick(m.random("answer", c.Proof[0]), fits), true
 }
 
-// given reports whether the arguments hold a text, as a whole word or at all where it is long.
+// given reports whether the arguments say a text: then to repeat them would answer.
 func given(c *Candidate, text string) bool {
 	for _, x := range c.Calls {
-		if strings.Contains(string(x.Arguments), text) {
+		said := string(x.Arguments)
+		for _, l := range leavesOf(said) { // as they read without escapes
+			said += " " + l.text()
+		}
+		if says(flat(said), leaf{raw: whole(text)}) {
 			return true
 		}
 	}

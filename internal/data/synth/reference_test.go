@@ -136,6 +136,28 @@ func TestBlindCalls(t *testing.T) {
 	}
 }
 
+// A blind call is of the same tool with other values where there was one, which fools more checks; else one of another tool
+// that changes something.
+func TestBlindCall(t *testing.T) {
+	call := func(tool, n string) Call { return Call{Tool: tool, Arguments: []byte(`{"n":` + n + `}`)} }
+	added, listed := trial{call: call("add", "1"), effects: true}, trial{call: call("list", "1")}
+	for _, tc := range []struct {
+		name string
+		good []trial
+		want string
+	}{
+		{"the same tool behind another", []trial{added, listed, {call: call("get", "7")}, {call: call("get", "2")}}, `get{"n":2}`},
+		{"its own calls alone", []trial{listed, added, {call: call("get", "7")}}, `add{"n":1}`},
+		{"nothing that changes", []trial{listed, {call: call("get", "7")}}, ""},
+	} {
+		m := &maker{worlds: []*realm{{good: tc.good}}}
+		got, ok := m.blindCall(&Candidate{Calls: []Call{call("add", "9"), call("get", "7")}})
+		if got.key() != tc.want || ok != (tc.want != "") {
+			t.Errorf("%s: %s", tc.name, got.key())
+		}
+	}
+}
+
 func TestDifficulty(t *testing.T) {
 	call := func(args string, fed string) Call {
 		return Call{Tool: "t", Arguments: []byte(args), Fed: fed}

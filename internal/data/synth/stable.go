@@ -2,11 +2,9 @@ package synth
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"hone/internal/grade"
 )
@@ -14,8 +12,8 @@ import (
 // stable is what two answers to the same call have in common.
 type stable struct {
 	text   string   // the first
-	equal  bool     // they are the same text, and hold no time
-	loose  []string // pointers of leaves that differ, or that say the time
+	equal  bool     // they are the same text, and hold nothing that goes with the time
+	loose  []string // pointers of leaves that differ, or that go with the time
 	json   bool     // both are JSON of one form, so the rest can be held to
 	leaves []leaf   // of the first, without the loose ones
 }
@@ -24,11 +22,11 @@ type stable struct {
 func stableOf(a, b string, at ...int64) stable {
 	s := stable{text: a}
 	clocked := saysNow(a, at)
-	s.equal = a == b && !clocked && !strings.Contains(a, dirMark)
 	la, lb := leavesOf(a), leavesOf(b)
+	s.equal = a == b && !clocked && !strings.Contains(a, dirMark) && !slices.ContainsFunc(la, leaf.grows)
 	s.json = isJSON(a) && isJSON(b) && len(la) == len(lb)
 	for i, l := range la {
-		if len(la) != len(lb) || lb[i].pointer() != l.pointer() || string(lb[i].raw) != string(l.raw) || saysNow(l.text(), at) || strings.Contains(l.text(), dirMark) {
+		if len(la) != len(lb) || lb[i].pointer() != l.pointer() || string(lb[i].raw) != string(l.raw) || saysNow(l.text(), at) || l.grows() || strings.Contains(l.text(), dirMark) {
 			s.loose = append(s.loose, l.pointer())
 			continue
 		}
@@ -92,41 +90,4 @@ func loosened(path []string, raw json.RawMessage, loose []string) json.RawMessag
 		return json.RawMessage("[" + strings.Join(parts, ",") + "]")
 	}
 	return raw
-}
-
-var (
-	hourMinute = regexp.MustCompile(`\b\d{1,2}:(\d{2})\b`)
-	longNumber = regexp.MustCompile(`\b\d{10,13}\b`)
-)
-
-// saysNow reports whether a text says the time at which it was made, or the day: it would be another tomorrow.
-func saysNow(text string, at []int64) bool {
-	if len(at) == 0 {
-		return false
-	}
-	now := time.Unix(at[0], 0).UTC()
-	for _, day := range []time.Time{now.AddDate(0, 0, -1), now, now.AddDate(0, 0, 1)} { // of other zones too
-		for _, form := range []string{"2006-01-02", "2006/01/02", "02/01/2006", "01/02/2006", "Jan 2 2006", "January 2, 2006", "2 January 2006", "Jan 02 2006", "Jan 2, 2006", "20060102"} {
-			if strings.Contains(text, day.Format(form)) {
-				return true
-			}
-		}
-	}
-	if strings.Contains(text, strconv.Itoa(now.Year())) {
-		for _, m := range hourMinute.FindAllStringSubmatch(text, 4) {
-			if m[1] == now.Format("04") {
-				return true
-			}
-		}
-	}
-	for _, m := range longNumber.FindAllString(text, 8) {
-		n, err := strconv.ParseInt(m, 10, 64)
-		if len(m) == 13 {
-			n /= 1000
-		}
-		if err == nil && n > now.Unix()-3600 && n < now.Unix()+3600 {
-			return true
-		}
-	}
-	return false
 }
