@@ -51,16 +51,17 @@ func TestLockedStops(t *testing.T) {
 // Two lists may name one server, or two servers that have a name and a number of tools in common.
 func TestTriedOfSeveralLists(t *testing.T) {
 	dir := t.TempDir()
-	tried := func(file, from, tool string) {
-		t := Tried{Name: "io.example/a", From: from, Outcome: Answered, Server: &mcp.ServerTools{Tools: []mcp.Tool{{Name: tool}}}, file: filepath.Join(dir, file)}
+	tried := func(file, from, tool, says string) {
+		t := Tried{Name: "io.example/a", From: from, Outcome: Answered, Server: &mcp.ServerTools{Tools: []mcp.Tool{{Name: tool, SHA256: says}}}, file: filepath.Join(dir, file)}
 		if err := t.keep(); err != nil {
 			panic(err)
 		}
 	}
-	tried("1.json", "one", "read")
-	tried("2.json", "three", "write")
-	tried("3.json", "two", "read")
-	if list, err := readTried(dir); err != nil || len(list) != 2 {
+	tried("1.json", "one", "read", "a")
+	tried("2.json", "three", "write", "b")
+	tried("3.json", "two", "read", "a")
+	tried("4.json", "four", "read", "c") // which says the same but for its annotations
+	if list, err := readTried(dir); err != nil || len(list) != 3 {
 		t.Errorf("%d, %v", len(list), err)
 	}
 }

@@ -1,7 +1,6 @@
 package servers
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -115,7 +114,7 @@ func (k *Known) configured(h *host.Host, file string) error {
 		return err
 	}
 	for name, s := range servers.Servers {
-		one, prefix := Configured{Name: name}, toolset.SeenKey(name, s, "")
+		one, prefix := Configured{Name: name}, toolset.SeenKey(s, "")
 		for key, x := range seen.Tools {
 			if strings.HasPrefix(key, prefix) {
 				one.Calls, one.Failed, one.Millis, one.Drifts = one.Calls+x.Calls, one.Failed+x.Failed, one.Millis+x.Millis, one.Drifts+x.Drifts
@@ -171,10 +170,9 @@ func readTried(dir string) ([]Tried, error) {
 // mostLists is in how many lists a server is looked for: those of one name stand together.
 const mostLists = 16
 
-// sameTool reports whether two lists have a tool with one name, description and schema: of one server that both lists name.
-func sameTool(a, b mcp.Tool) bool {
-	return a.Name == b.Name && a.Description == b.Description && bytes.Equal(a.InputSchema, b.InputSchema)
-}
+// sameTool reports whether two lists have one tool: a server that both name says the same of it, in each field that its hash is over.
+// Another one that has taken its name and its texts does not.
+func sameTool(a, b mcp.Tool) bool { return a.Name == b.Name && a.SHA256 == b.SHA256 }
 
 // Rows are the servers as a table, those of the configuration first.
 func (k Known) Rows() [][]string {

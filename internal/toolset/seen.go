@@ -1,7 +1,6 @@
 package toolset
 
 import (
-	"net/url"
 	"os"
 	"path/filepath"
 
@@ -21,14 +20,10 @@ func SeenFile(h *host.Host) (string, error) {
 // seenOfRun is a run's own copy: a run that goes on shows the tools that it began with.
 const seenOfRun = "servers.json"
 
-// SeenKey is what a server's tool is kept under: the server's name, and a hash of its program or address. Arguments are left
-// out, for a secret may stand in them.
-func SeenKey(name string, s mcp.Server, tool string) string {
-	where := s.Command
-	if u, err := url.Parse(s.URL); err == nil && s.URL != "" {
-		where = u.Host + u.Path
-	}
-	return reliability.Key(name+"@"+digest.Parts(where).String()[:8], tool)
+// SeenKey is what a server's tool is kept under: a hash of which server it is (mcp.Server.Identity), which holds no secret, and the
+// tool's name.
+func SeenKey(s mcp.Server, tool string) string {
+	return reliability.Key(digest.Parts(s.Identity()).String()[:16], tool)
 }
 
 // keepSeen adds what the servers did in this session to what was seen of them.
@@ -59,7 +54,7 @@ func (s *Set) addSeen(f *reliability.File, called map[string]mcp.Stats) {
 	for _, server := range s.Catalog.Servers {
 		for _, t := range server.Tools {
 			if n, ok := called[server.Name].Tools[t.Name]; ok {
-				f.Add(SeenKey(server.Name, s.Housing.Servers.Servers[server.Name], t.Name), reliability.Seen{Server: server.Name, Tool: t.Name, SHA256: t.SHA256,
+				f.Add(SeenKey(s.Housing.Servers.Servers[server.Name], t.Name), reliability.Seen{Server: server.Name, Tool: t.Name, SHA256: t.SHA256,
 					Calls: float64(n.Calls), Failed: float64(n.Failed), Millis: float64(n.Took.Microseconds()) / 1000})
 			}
 		}
@@ -76,7 +71,7 @@ func (s *Set) twins() map[string]string {
 		for _, t := range server.Tools {
 			served = append(served, selection.Served{Server: server.Name, Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
 			names = append(names, t.ModelName)
-			one := f.Tools[SeenKey(server.Name, s.Housing.Servers.Servers[server.Name], t.Name)]
+			one := f.Tools[SeenKey(s.Housing.Servers.Servers[server.Name], t.Name)]
 			if one.SHA256 != t.SHA256 { // of what it was before
 				one = reliability.Seen{Drifts: one.Drifts + min(1, int(one.Calls))}
 			}

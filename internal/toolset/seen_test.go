@@ -129,3 +129,46 @@ func TestReliableTwinIsShown(t *testing.T) {
 		t.Errorf("%v, %d tools were seen", err, len(f.Tools))
 	}
 }
+
+// What was seen of a tool says nothing of what its server has made of it since: the calls of another hash do not count, and the change
+// does.
+func TestTwinsOfAnotherHash(t *testing.T) {
+	state := t.TempDir()
+	h := &host.Host{Talk: screen.New(io.Discard), LookupEnv: func(name string) (string, bool) { return state, name == "XDG_STATE_HOME" }}
+	tool := func(server, hash string) mcp.ServerTools {
+		return mcp.ServerTools{Name: server, Tools: []mcp.Tool{{Name: "get_forecast", ModelName: server + "__get_forecast", SHA256: hash, Description: "Returns the weather forecast of a city.",
+			InputSchema: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}}}`)}}}
+	}
+	a, b := mcp.Server{Command: "a"}, mcp.Server{Command: "b"}
+	path, err := SeenFile(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := reliability.Update(path, func(f *reliability.File) {
+		f.Add(SeenKey(a, "get_forecast"), reliability.Seen{SHA256: "then", Calls: 100, Failed: 90})
+		f.Add(SeenKey(b, "get_forecast"), reliability.Seen{SHA256: "now", Calls: 100, Failed: 40, Drifts: 2})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for hash, want := range map[string]string{
+		"then": "a__get_forecast", // it fails more often
+		"now":  "b__get_forecast", // as it is now it was never seen to fail, and it changed once
+	} {
+		s := &Set{Housing: &Housing{host: h, Servers: mcp.Config{Servers: map[string]mcp.Server{"a": a, "b": b}}},
+			Catalog: &mcp.Catalog{Servers: []mcp.ServerTools{tool("a", hash), tool("b", "now")}}}
+		if hidden := s.twins(); len(hidden) != 1 || hidden[want] == "" {
+			t.Errorf("with the hash %q hidden is %v, want %s", hash, hidden, want)
+		}
+	}
+}
+
+// Two entries that reach one server share what was seen of it, whatever they are called; two servers of one program do not.
+func TestSeenKey(t *testing.T) {
+	one := mcp.Server{Command: "python3", Args: []string{"-m", "one"}}
+	if SeenKey(one, "t") != SeenKey(mcp.Server{Command: "python3", Args: []string{"-m", "one"}, Env: map[string]string{"A": "b"}}, "t") {
+		t.Error("one server has two keys")
+	}
+	if SeenKey(one, "t") == SeenKey(mcp.Server{Command: "python3", Args: []string{"-m", "two"}}, "t") || SeenKey(one, "t") == SeenKey(one, "u") {
+		t.Error("two have one key")
+	}
+}

@@ -29,7 +29,8 @@ type File struct {
 	Tools map[string]Seen `json:"tools"`
 }
 
-// Key is what a tool is kept under. server is the same for the same command or URL, whatever a configuration calls it.
+// Key is what a tool is kept under. server tells servers apart: it is the same for the same command line or URL, whatever a
+// configuration calls it, and holds no secret.
 func Key(server, tool string) string { return server + "/" + tool }
 
 // most is how many calls count: with more, older ones count less, so that a server that is mended is seen to be.
