@@ -1,12 +1,55 @@
 package refresh
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
+	"hone/internal/chat"
+	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
 )
+
+// rates is a server whose sessions answer with their text, in which %d is the number of the session.
+type rates struct {
+	says     string
+	sessions int
+}
+
+type rate struct {
+	environment.Session
+	says string
+}
+
+func (r *rates) Open(context.Context, string, ...environment.Template) (environment.Session, error) {
+	r.sessions++
+	return rate{says: strings.ReplaceAll(r.says, "%d", fmt.Sprint(r.sessions))}, nil
+}
+
+func (rate) Close() error { return nil }
+
+func (r rate) Call(_ context.Context, calls []chat.ToolCall) []trajectory.ToolResult {
+	return []trajectory.ToolResult{{Call: calls[0], Status: trajectory.CallOK, Text: r.says}}
+}
+
+// A value is mended only where a second session answers it too: what is another in each is no check.
+func TestMendAsksTwice(t *testing.T) {
+	answer := "1.5"
+	s := scenario.Scenario{Task: "What is the rate?", GoldAnswer: answer, Gold: []scenario.Gold{{Name: "rate", Arguments: []byte(`{}`)}}, Checks: []scenario.Check{{Type: scenario.AnswerCheck, Equals: &answer}}}
+	for _, tc := range []struct{ says, want, why string }{
+		{`{"rate":2.5}`, "2.5", ""},
+		{`{"rate":2.%d}`, "1.5", "another at each time"},
+	} {
+		from := &rates{says: tc.says}
+		out, _, why, err := Mend(t.Context(), from, s, `{"rate":1.5}`)
+		if err != nil || *out.Checks[0].Equals != tc.want || !strings.Contains(why, tc.why) || (why == "") != (tc.why == "") || from.sessions != 2 {
+			t.Errorf("%s: %q, %q, %d sessions, %v", tc.says, *out.Checks[0].Equals, why, from.sessions, err)
+		}
+	}
+}
 
 func TestTouch(t *testing.T) {
 	now := Now{Tools: map[string]string{"a": "1", "b": "9"}, Version: map[string]string{"s": "2"}}
