@@ -58,7 +58,7 @@ func runDiscover(ctx context.Context, a *app, f discoverFlags) error {
 	}
 	found.Say(a.Host, c.Model.Context)
 	if found.Changes != nil && len(*found.Changes) == 0 {
-		a.Say("nothing has changed: the %s are those of %s", fault.Count(len(found.Catalog.Tools()), "tool"), f.diff)
+		a.Say("nothing has changed since %s: %s", f.diff, fault.Count(len(found.Catalog.Tools()), "tool"))
 	}
 	if err := a.Print(found, found.Rows()); err != nil {
 		return err

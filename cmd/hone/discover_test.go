@@ -61,7 +61,7 @@ func TestDiffSaysThatNothingChanged(t *testing.T) {
 	if code, _, said := hone(t, "", "discover", "--mcp", url, "--out", "catalog.json"); code != 0 || strings.Contains(said, "nothing has changed") {
 		t.Fatalf("exit code %d, %s", code, said)
 	}
-	if code, _, said := hone(t, "", "discover", "--mcp", url, "--diff", "catalog.json"); code != 0 || !strings.Contains(said, "nothing has changed: the 2 tools are those of catalog.json") {
+	if code, _, said := hone(t, "", "discover", "--mcp", url, "--diff", "catalog.json"); code != 0 || !strings.Contains(said, "nothing has changed since catalog.json: 2 tools") {
 		t.Errorf("exit code %d, %s", code, said)
 	}
 	if code, _, said := hone(t, "", "discover", "--mcp", url, "--diff", "none.json"); code != 3 || strings.Contains(said, "nothing has changed") {

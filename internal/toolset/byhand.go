@@ -25,8 +25,14 @@ func nextFor(h *host.Host, server mcp.Server, err error, boxed bool) string {
 		return NotFound(h, server)
 	}
 	next := "run it by hand: " + CommandLine(server)
-	if f, ok := errors.AsType[*mcp.Failure](err); ok && f.Said != "" {
+	f, failed := errors.AsType[*mcp.Failure](err)
+	if failed && f.Said != "" {
 		next = "mend what it says; by hand it is run so: " + CommandLine(server)
+	}
+	if failed && f.Said != "" {
+		if older := olderSDK(f.Server, server, f.Said); older != "" {
+			next = older + "; if it is not that, " + next
+		}
 	}
 	if boxed {
 		next += "; if that works, " + KeptFrom(h, server)

@@ -74,3 +74,40 @@ func TestNextForServerAsksTheServerFirst(t *testing.T) {
 		}
 	}
 }
+
+// A Python server that ends as programs do which were written for another version of a package is given an older mcp, where it has a new one.
+func TestOlderSDK(t *testing.T) {
+	const traceback = "stderr: Traceback (most recent call last):\n      File \"/x/server.py\", line 75, in main\n"
+	const gone = traceback + "    AttributeError: 'Server' object has no attribute 'list_resources'"
+	program := func(packages ...string) string {
+		venv := t.TempDir()
+		for _, p := range packages {
+			p, asked := strings.CutSuffix(p, "!")
+			dir := filepath.Join(venv, "lib", "python3.11", "site-packages", p+".dist-info")
+			err := os.MkdirAll(dir, 0o700)
+			if err == nil && asked {
+				err = os.WriteFile(filepath.Join(dir, "REQUESTED"), nil, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return filepath.Join(venv, "bin", "serve")
+	}
+	new, old := program("mcp-2.3.0", "mcp_types-1.0", "duck_db-1.1!", "pip-23.2!"), program("mcp-1.9.1", "duck_db-1.1!")
+	for _, c := range []struct{ name, program, said, want string }{
+		{"a new mcp", new, gone, "hone servers add pypi:duck-db==1.1 --name 'a duck' --force --constraint 'mcp<2' --host api.example.com -- ARGUMENTS"},
+		{"arguments differ", new, traceback + "TypeError: run() takes 1 argument", "--constraint 'mcp<2'"},
+		{"another error", new, traceback + "OSError: [Errno 30] Read-only file system: 'mcp.log'", ""},
+		{"no traceback", new, "AttributeError: x", ""},
+		{"an old mcp", old, gone, ""},
+		{"no environment", "/usr/bin/python3", gone, ""},
+		{"no environment, and it says mcp", "uvx", traceback + "    from mcp.server import FastMCP\n    ImportError: cannot import name 'FastMCP'", "uvx --with 'mcp<2'"},
+	} {
+		server := mcp.Server{Command: c.program, Args: []string{"--db", "x"}, Hosts: []string{"api.example.com"}}
+		next := nextFor(&host.Host{}, server, &mcp.Failure{Server: "a duck", Phase: mcp.PhaseConnect, Said: c.said, Err: errors.New("it ended")}, false)
+		if !strings.Contains(next, c.want) || c.want == "" && strings.Contains(next, "mcp<") || !strings.Contains(next, "mend what it says") {
+			t.Errorf("%s: %s", c.name, next)
+		}
+	}
+}

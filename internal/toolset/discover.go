@@ -86,8 +86,16 @@ func (d *Discovered) Count(model string, length func(tools []chat.Tool) (int, er
 func (d Discovered) Say(h *host.Host, context int) {
 	sayOffers(h, d.Catalog)
 	SayFindings(h, d.Suspicious)
+	sayRefused(h, d.Suspicious)
 	if t := d.Tokens; t != nil {
-		h.Say("the %s cost %s of %s in each prompt, of a context of %d", fault.Count(len(t.ByTool), "tool"), fault.Count(t.Total, "token"), t.Model, context)
+		cost := "cost"
+		if len(t.ByTool) == 1 {
+			cost = "costs"
+		}
+		h.Say("the %s %s %s of %s in each prompt, of a context of %d", fault.Count(len(t.ByTool), "tool"), cost, fault.Count(t.Total, "token"), t.Model, context)
+		if 2*t.Total > context {
+			h.Say("that leaves less than half for the task, calls and results: name the tools that are needed in mcp.only, let mcp.max_tools or mcp.search_share pick, or raise model.context")
+		}
 	}
 }
 

@@ -24,10 +24,36 @@ func Findings(catalog *mcp.Catalog) []lint.Finding {
 // SayFindings shows each finding on a line of talk.
 func SayFindings(h *host.Host, found []lint.Finding) {
 	if len(found) > 0 {
-		h.Say("suspicious texts, which a model would learn to obey: %s", lint.Summary(found))
+		h.Say("suspicious texts, which a model would learn to obey: %s; %s", lint.Summary(found), stopping(len(lint.Blocking(found))))
 	}
 	for _, f := range found {
 		h.Say("  %s", f)
+	}
+}
+
+// stopping says what so many findings that block do.
+func stopping(n int) string {
+	if n == 0 {
+		return "all are of severity low, which stops nothing"
+	}
+	return fmt.Sprintf("%d of severity high or medium, which stop a run; low stops nothing", n)
+}
+
+// accepting is the flag that accepts the tools of all of some findings.
+func accepting(found []lint.Finding) string {
+	var tools []string
+	for _, f := range found {
+		if name := f.Server + "/" + f.Tool; !slices.Contains(tools, name) {
+			tools = append(tools, name)
+		}
+	}
+	return "--allow-findings " + shellWord(strings.Join(tools, ","))
+}
+
+// sayRefused tells, where nothing is refused yet, which findings will end the verbs that put these texts before a model.
+func sayRefused(h *host.Host, found []lint.Finding) {
+	if refused := lint.Blocking(found); len(refused) > 0 {
+		h.Say("synth, collect, sft, train and eval refuse these tools until you have read their texts and accept them: %s", accepting(refused))
 	}
 }
 
@@ -85,6 +111,6 @@ func RefuseFindings(h *host.Host, tools []lint.Tool, allowed lint.Allowed) error
 	}
 	f := refused[0]
 	return &fault.Error{Code: fault.CodeUsage, What: "the tools hold texts that could steer the model by the back door",
-		Where: fmt.Sprintf("%s/%s%s", f.Server, f.Tool, f.Pointer), Why: lint.Summary(refused),
-		Next: "read them above; leave the server out, or accept this tool's with --allow-findings " + f.Server + "/" + f.Tool + " (" + how + ")"}
+		Where: fmt.Sprintf("%s/%s%s", f.Server, f.Tool, f.Pointer), Why: lint.Summary(refused) + "; " + stopping(len(refused)),
+		Next: "read them above; leave the server out, or accept these with " + accepting(refused) + " (" + how + ")"}
 }

@@ -1,0 +1,66 @@
+package toolset
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"hone/internal/mcp"
+)
+
+// misfit is how a Python program ends that was written for another version of a package: a name is gone, or takes other arguments.
+var misfit = regexp.MustCompile(`(?m)^\s*(AttributeError|ImportError|ModuleNotFoundError|TypeError): `)
+
+// fromSDK are frames of the package mcp in a traceback, and lines that import from it.
+var fromSDK = regexp.MustCompile(`/site-packages/mcp/|\b(from|import) mcp\b`)
+
+// newSDK is the first version of the Python package mcp that many servers were not written for: 2.0 took names away that 1.x has.
+const newSDK = 2
+
+// olderSDK is what to do about a Python server that ended with what its standard error says, where the version of the package mcp that was
+// installed for it is the likely reason; "" where it is not.
+func olderSDK(name string, s mcp.Server, said string) string {
+	if !strings.Contains(said, "Traceback (most recent call last)") || !misfit.MatchString(said) {
+		return ""
+	}
+	pkg, version, known := environmentOf(s.Command)
+	switch major, _, _ := strings.Cut(version, "."); {
+	case known && pkg != "":
+		if n, err := strconv.Atoi(major); err != nil || n < newSDK {
+			return ""
+		}
+		words := []string{"hone servers add pypi:" + pkg, "--name " + shellWord(name), "--force", fmt.Sprintf("--constraint 'mcp<%d'", newSDK)}
+		for _, host := range s.Hosts {
+			words = append(words, "--host "+shellWord(host))
+		}
+		if len(s.Args) > 0 {
+			words = append(words, "-- ARGUMENTS, the same as in its entry")
+		}
+		return fmt.Sprintf("the server may be written for an older version of the Python package mcp than %s, which it has: %s", version, strings.Join(words, " "))
+	case fromSDK.MatchString(said):
+		return fmt.Sprintf("the server may be written for an older version of the Python package mcp: give it one below %[1]d (hone servers add --constraint 'mcp<%[1]d', uvx --with 'mcp<%[1]d')", newSDK)
+	}
+	return ""
+}
+
+// environmentOf reads, of the virtual environment that a program is in, the package that was asked for and the version of its package mcp
+// (PyPA specifications, recording installed projects: the file REQUESTED). known is false where there is no such environment, or no mcp.
+func environmentOf(program string) (pkg, sdk string, known bool) {
+	folders, err := filepath.Glob(filepath.Join(filepath.Dir(program), "..", "lib", "python*", "site-packages", "*.dist-info"))
+	if err != nil {
+		return "", "", false
+	}
+	for _, folder := range folders {
+		name, version, _ := strings.Cut(strings.TrimSuffix(filepath.Base(folder), ".dist-info"), "-")
+		if name == "mcp" {
+			sdk, known = version, true
+		}
+		if _, err := os.Stat(filepath.Join(folder, "REQUESTED")); err == nil && name != "pip" && name != "setuptools" {
+			pkg = strings.ReplaceAll(name, "_", "-") + "==" + version
+		}
+	}
+	return pkg, sdk, known
+}
