@@ -38,6 +38,7 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/mcp/sandbox"
 	"hone/internal/policy"
+	away "hone/internal/policy/remote"
 	"hone/internal/recipe"
 	"hone/internal/toolset"
 )
@@ -351,7 +352,7 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 	unrolled := w.unrolled(t)
 	userPath, userKey, paid, unpaid := w.played(t)
 	rows := map[string]bool{}
-	for _, r := range append(w.judged(t), []acting{
+	for _, r := range append(append(w.judged(t), w.away(t)...), []acting{
 		{"rollout.long_results", strings.HasSuffix(shown, "many words"), true}, {"rollout.summary.url", path, "/ours/v1/chat/completions"},
 		{"rollout.summary.key_env", key, "Bearer sesame"}, {"rollout.summary.model", asked, "short"},
 		{"rewards.rating", func() float64 {
@@ -428,6 +429,36 @@ judge: {model: court/m, fallback: %q, rubric: rubric.yaml, reference: reference.
 		{"seed", o.Seed, uint64(7001)}, {"judge.on_failure", o.Stop, true}, {"judge.budget_usd", e.Budget, llm.NewBudget(40001, 4.5)}, {"judge.budget_usd", fault.CodeOf(err), fault.CodeUsage},
 		{"judge.token_budget", asked[1].Budget, llm.NewBudget(40001, 0)}, {"(one budget for judge and fallback)", asked[1].Budget == asked[2].Budget, true}, {"judge.concurrency", e.Concurrency, 5}, {"judge.timeout", e.Timeout, 93 * time.Second}, {"judge.patience", e.Patience, 94 * time.Second},
 		{"providers", e.Cost(1000, 100), 1000*3e-6 + 100*5e-6},
+	}
+}
+
+// away follows the keys of a remote sampler to where they act; TestTrainByARemoteSampler trains by them.
+func (w wired) away(t *testing.T) []acting {
+	answers := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/generate" && r.Header.Get("Authorization") == "Bearer sesame" {
+			fmt.Fprint(rw, `{"meta_info": {"finish_reason": {"type": "length"}, "output_token_logprobs": [[-1, 5, null]]}}`)
+			return
+		}
+		fmt.Fprint(rw, `{"data": [{"id": "small"}, {"id": "large"}]}`)
+	}))
+	t.Cleanup(answers.Close)
+	write(t, "away.yaml", fmt.Sprintf("sampler: {url: %q, api: sglang, model: large, key_env: OUR_KEY, slots: 7, adapters: given, adapters_there: /given, timeout: 96s, retries: 6, max_mismatch: 0.037}\n", answers.URL))
+	c, err := config.Load("away.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var o away.Options
+	a := toyApp(&strings.Builder{}, map[string]string{"OUR_KEY": "sesame"})
+	a.Opening = func(x any) { o = x.(away.Options) }
+	var l job.Episodes
+	if err := l.OpenSampler(t.Context(), a.Host, c, "run", nil); err != nil {
+		t.Fatal(err)
+	}
+	root, there := job.PoliciesOf(c.Sampler, "run")
+	return []acting{
+		{"sampler.url", o.URL, answers.URL}, {"sampler.api", o.API, away.SGLang}, {"sampler.model", o.Model, "large"}, {"sampler.key_env", string(o.Key), "sesame"},
+		{"sampler.slots", o.Slots, 7}, {"sampler.adapters", root, "given"}, {"sampler.adapters_there", there, "/given"}, {"sampler.timeout", o.Timeout, 96 * time.Second},
+		{"sampler.retries", o.Retries, 6}, {"sampler.max_mismatch", l.MaxMismatch(), 0.037},
 	}
 }
 

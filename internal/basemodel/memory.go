@@ -98,6 +98,9 @@ func (m *Model) Fit(c config.Config, adapter string, prefix int, e plan.Episode,
 		if trains {
 			row = private
 		}
+		if c.Sampler.URL != "" { // which holds the episodes' tokens
+			private = 0
+		}
 		return SettingsOf(c, lora, gpu, prefix, private, row)
 	}
 	limit, err := LimitOf(c.Engine, gpu)

@@ -29,6 +29,7 @@ type Config struct {
 	GRPO      GRPO      `yaml:"grpo" doc:"reinforcement learning on groups of trajectories"`
 	Eval      Eval      `yaml:"eval" doc:"evaluation"`
 	Engine    Engine    `yaml:"engine" doc:"what the tensors run on"`
+	Sampler   Sampler   `yaml:"sampler" doc:"a server that samples the episodes of hone train, in place of the engine"`
 
 	Providers map[string]Provider `yaml:"providers" doc:"endpoints that hone eval --compare and judge.model take models of, by name: NAME/MODEL. openai, anthropic and openrouter are known"`
 }
@@ -185,6 +186,7 @@ func Default() Config {
 		},
 		Eval:      Eval{Every: 20, Split: "validation", Repeats: 1, TopP: 1, Confidence: 0.95, FailOnError: "0.5"},
 		Engine:    Engine{Backend: "auto", Devices: 1, ShardWeights: "auto", DType: "auto", Slots: 16, Recompute: "auto", Moments: "float32", ProgramCache: 4},
+		Sampler:   Sampler{API: "vllm", Slots: 16, Timeout: 10 * time.Minute, Retries: 4, MaxMismatch: 0.01},
 		Providers: map[string]Provider{},
 	}
 }
@@ -220,6 +222,9 @@ func (c *Config) Validate() error {
 		return err
 	}
 	if err := c.Rewards.Length.check(); err != nil {
+		return err
+	}
+	if err := c.Sampler.check(); err != nil {
 		return err
 	}
 	if err := c.GRPO.check(); err != nil {

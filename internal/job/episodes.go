@@ -40,8 +40,9 @@ func MaxMismatch(m *basemodel.Model) float64 { return samplers.MaxMismatch(m.Eng
 type Episodes struct {
 	*toolset.Set
 	Model   *basemodel.Model
-	Trainer *Trainer // nil where nothing is trained
-	Sampler *samplers.Samplers
+	Trainer *Trainer            // nil where nothing is trained
+	Sampler *samplers.Samplers  // nil where a server samples
+	away    *away               // that server's; nil for none
 	Policy  *publish.Publisher  // of the trainer's adapter, or of a folder's; nil for an endpoint
 	World   environment.Options // of episodes: tools, limits
 	users   *players
@@ -140,7 +141,11 @@ func (l *Episodes) FindModel(h *host.Host, c *config.Config, folder string, scen
 	e := basemodel.EpisodeOf(*c)
 	e.Prompt, e.Between = longest-len(prefix), between(m)
 	p := planned{prefix, 0}
-	c.Engine, p.private, err = m.Fit(*c, folder, len(prefix), e, trains)
+	fit := *c
+	if l.away == nil || !trains { // it is sampled here
+		fit.Sampler.URL = ""
+	}
+	c.Engine, p.private, err = m.Fit(fit, folder, len(prefix), e, trains)
 	return p, err
 }
 
@@ -219,6 +224,9 @@ func (l *Episodes) OpenModel(h *host.Host, c *config.Config, folder string, scen
 	source, lora, err := l.openPolicy(h, *c, folder, len(p.prefix), trains)
 	if err != nil {
 		return err
+	}
+	if l.away != nil && trains {
+		return l.away.speakFrom(l, source, len(p.prefix)+p.private, m.Spec.VocabSize)
 	}
 	h.Say("shared prefix of %d tokens; programs that are not kept yet are compiled, which takes a minute or two", len(p.prefix))
 	o := sample.Options{LoRA: lora, Slots: c.Engine.Slots, DecodeSteps: c.Engine.DecodeSteps, Context: p.private, Prefix: p.prefix}
@@ -314,6 +322,7 @@ func (l *Episodes) Close() {
 
 // CloseModel leaves the servers alone.
 func (l *Episodes) CloseModel() {
+	l.away.close()
 	if l.Sampler != nil {
 		l.Sampler.Close()
 	}

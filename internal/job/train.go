@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -42,6 +43,9 @@ func (j *Job) RehearseTrain(ctx context.Context, list []scenario.Scenario, from 
 		return err
 	}
 	defer l.Close()
+	if err := l.OpenSampler(ctx, j.Host, j.Config, j.Path, nil); err != nil {
+		return err
+	}
 	return l.Rehearse(j.Host, j.Config, j.Kept.Adapter, list, true)
 }
 
@@ -87,11 +91,16 @@ func (j *Job) openServers(ctx context.Context, list []scenario.Scenario, from to
 
 // Train runs what is left of GRPO on the training split of list.
 func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.Source) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	l, err := j.openServers(ctx, list, from)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
+	if err := l.OpenSampler(ctx, j.Host, j.Config, j.Path, stop); err != nil {
+		return err
+	}
 	if err := l.OpenModel(j.Host, &j.Config, j.Kept.Adapter, list, true); err != nil {
 		return err
 	}
@@ -108,7 +117,7 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	}
 	c := j.Config
 	tasks := scenario.OfSplit(list, scenario.Train)
-	grpo := GRPOOf(c, MaxMismatch(l.Model))
+	grpo := GRPOOf(c, l.MaxMismatch())
 	grpo.Pools.Passed, grpo.Recoveries.Of = l.Passed(tasks), l.Recovery
 	j.Opens(grpo)
 	log := Journal{Dir: j.Dir, Say: j.Say, Episodes: l}
@@ -122,6 +131,9 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	j.Opens(scorer)
 	err = grpo.Run(ctx, tasks, l.Rollouts(c.Rollout.Temperature), scorer, l.Trainer, l.Policy,
 		log, j.Progress(l.Speaker.NumSlots()))
+	if gone, ok := errors.AsType[*fault.Error](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) { // the sampler
+		err = gone
+	}
 	l.SayUsers(j.Host)
 	l.SayJudge(j.Host)
 	if err := l.Unreachable(j.Ended(ctx, grpo.Stage, err)); err != nil {

@@ -99,7 +99,7 @@ func (c *Client) attempt(ctx context.Context, body []byte) (Response, advice, er
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return Response{}, advice{again: true}, errors.New(c.o.Key.scrub(err.Error()))
+		return Response{}, advice{again: true}, errors.New(c.o.Key.Scrub(err.Error()))
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, maxResponse+1))
@@ -165,7 +165,7 @@ func (c *Client) statusError(status int, text []byte) error {
 		e.Message = string(text)
 	}
 	// Scrubbed before it is cut: half a key is still a secret.
-	e.Message = strings.ToValidUTF8(c.o.Key.scrub(e.Message), "")
+	e.Message = strings.ToValidUTF8(c.o.Key.Scrub(e.Message), "")
 	if len(e.Message) > maxMessage {
 		e.Message = strings.ToValidUTF8(e.Message[:maxMessage], "") + "..."
 	}

@@ -23,11 +23,13 @@ type completionsRequest struct {
 		IncludeUsage bool `json:"include_usage"`
 	} `json:"stream_options"`
 	ReturnTokenIDs bool `json:"return_token_ids"`
+	IgnoreEOS      bool `json:"ignore_eos"` // vLLM's: the model's own stop ids are tokens as any other
 
-	PresencePenalty  float64 `json:"presence_penalty"`
-	FrequencyPenalty float64 `json:"frequency_penalty"`
-	BestOf           *int    `json:"best_of"`
-	Suffix           string  `json:"suffix"`
+	PresencePenalty   float64  `json:"presence_penalty"`
+	FrequencyPenalty  float64  `json:"frequency_penalty"`
+	RepetitionPenalty *float64 `json:"repetition_penalty"`
+	BestOf            *int     `json:"best_of"`
+	Suffix            string   `json:"suffix"`
 }
 
 // prompts are texts, or lists of ids, one or several.
@@ -65,7 +67,7 @@ func (completionsDialect) read(w http.ResponseWriter, r *http.Request) (*request
 		return nil, refused
 	}
 	q := &request{model: c.Model, raw: c.Prompt.texts, prompts: c.Prompt.ids, n: 1, stream: c.Stream, usage: c.StreamOptions.IncludeUsage, ids: c.ReturnTokenIDs,
-		echo: c.Echo, logprobs: c.Logprobs != nil}
+		echo: c.Echo, logprobs: c.Logprobs != nil, ignoreEOS: c.IgnoreEOS}
 	refused := c.into(q)
 	q.sampling.MaxTokens, q.sampling.Stop = 16, c.Stop
 	if c.Logprobs != nil {
@@ -88,6 +90,8 @@ func (completionsDialect) read(w http.ResponseWriter, r *http.Request) (*request
 		return nil, unsupported("presence_penalty", "only 0 is supported")
 	case c.FrequencyPenalty != 0:
 		return nil, unsupported("frequency_penalty", "only 0 is supported")
+	case c.RepetitionPenalty != nil && *c.RepetitionPenalty != 1:
+		return nil, unsupported("repetition_penalty", "only 1 is supported")
 	case c.BestOf != nil && *c.BestOf != q.n:
 		return nil, unsupported("best_of", "only as many as n are supported")
 	case c.Suffix != "":

@@ -352,7 +352,9 @@ func (s *Server) sample(ctx context.Context, x *exchange, q *request, a *answer,
 	held := a.prompt
 	defer func() { m.slots.release(slot, m.Adapter, x.owner, held) }()
 	sampling := q.sampling
-	sampling.StopIDs = append(m.Renderer.StopIDs(), q.sampling.StopIDs...)
+	if !q.ignoreEOS {
+		sampling.StopIDs = append(m.Renderer.StopIDs(), q.sampling.StopIDs...)
+	}
 	if sampling.MaxTokens == 0 {
 		sampling.MaxTokens = s.o.MaxTokens
 	}

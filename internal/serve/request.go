@@ -33,6 +33,8 @@ type request struct {
 	ids      bool // token ids are told
 	echo     bool // a completion begins with its prompt
 
+	ignoreEOS bool // sampling.StopIDs are all that stop, not beside the renderer's own
+
 	extra *responseTerms // of responses alone
 
 	agent   *steps // of a task: the server's own tools are called; nil: the client's, by the client

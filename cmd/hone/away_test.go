@@ -1,0 +1,260 @@
+//go:build !race
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hone/internal/fault"
+	away "hone/internal/policy/remote"
+	"hone/internal/recipe"
+	"hone/internal/screen"
+)
+
+// sampling is a hone serve of the toy, and what it was asked on the way.
+type sampling struct {
+	url string
+
+	mu      sync.Mutex
+	asked   []string // method, path and body
+	now     int      // completions under way
+	most    int
+	refuse  func(path string, n int) bool // the n-th request; nil: none is
+	through string                        // begin of the paths in which adapters are handed over; the rest is as here
+	here    string
+}
+
+// sampler starts a server on a base model, to which requests come through a proxy that notes them.
+func sampler(t *testing.T, base string) *sampling {
+	t.Helper()
+	read, write := io.Pipe()
+	var said bytes.Buffer
+	a := toyApp(&said, map[string]string{"SERVE_KEY": "sesame"})
+	a.Data = screen.New(write)
+	ctx, stop := context.WithCancel(context.Background())
+	code := make(chan int, 1)
+	go func() {
+		code <- a.main(ctx, []string{"serve", "--model", "base", "--base-model", base, "--listen", "127.0.0.1:0", "--slots", "2", "--context", "613", "--max-adapters", "2", "--key-env", "SERVE_KEY", "--json"})
+		write.Close()
+	}()
+	var announced struct{ URL string }
+	if err := json.NewDecoder(read).Decode(&announced); err != nil {
+		t.Fatalf("no announcement: %v, exit code %d, %s", err, <-code, &said)
+	}
+	copied := make(chan struct{})
+	go func() { defer close(copied); _, _ = io.Copy(io.Discard, read) }()
+	s := &sampling{}
+	target, err := url.Parse(strings.TrimSuffix(announced.URL, "/v1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(target)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.pass(proxy, w, r) }))
+	t.Cleanup(func() {
+		front.Close()
+		stop()
+		if c := <-code; c != 0 {
+			t.Errorf("serve: exit code %d, %s", c, &said)
+		}
+		<-copied
+	})
+	s.url = front.URL + "/v1"
+	return s
+}
+
+func (s *sampling) pass(to http.Handler, w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body) // a body that broke off is the server's to refuse
+	s.mu.Lock()
+	s.asked = append(s.asked, r.Method+" "+r.URL.Path+" "+string(body))
+	refused := s.refuse != nil && s.refuse(r.URL.Path, len(s.asked))
+	s.now++
+	s.most = max(s.most, s.now)
+	s.mu.Unlock()
+	defer func() { s.mu.Lock(); s.now--; s.mu.Unlock() }()
+	if refused {
+		http.Error(w, `{"error": {"message": "a wire is loose"}}`, http.StatusInternalServerError)
+		return
+	}
+	if s.through != "" {
+		body = bytes.ReplaceAll(body, []byte(s.through), []byte(s.here))
+	}
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	r.Host = "" // the server answers its own names alone
+	to.ServeHTTP(w, r)
+}
+
+// to are the requests whose path ends so, in order.
+func (s *sampling) to(path string) (found []map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range s.asked {
+		parts := strings.SplitN(x, " ", 3)
+		var body map[string]any
+		if strings.HasSuffix(parts[1], path) && json.Unmarshal([]byte(parts[2]), &body) == nil {
+			found = append(found, body)
+		}
+	}
+	return found
+}
+
+// trained is hone train of the toy through a sampler, with more configuration; what rooms were handed is in handed.
+func trained(t *testing.T, s *sampling, conf string, args ...string) (code int, said string, handed []any) {
+	t.Helper()
+	var out bytes.Buffer
+	a := toyApp(&out, map[string]string{"SERVE_KEY": "sesame"})
+	a.Opening = func(x any) { handed = append(handed, x) }
+	write(t, "hone.yaml", strings.Replace(toyConfig, "steps: 4", "steps: 2", 1)+"rewards: {program: {command: [./judge.sh]}}\nsampler: {url: \""+s.url+"\", key_env: SERVE_KEY"+conf+"}\n")
+	code = a.main(t.Context(), append([]string{"train", "--dataset", "tasks.jsonl", "--output-dir", "out", "--base-model", "toy.gguf"}, args...))
+	return code, out.String(), handed
+}
+
+// scoresSh gives the episodes of a group 0 and 1; there may be one.
+const scoresSh = `#!/bin/sh
+case $(grep -o '"scenario_hash"' | wc -l) in 1) echo '[0]' ;; *) echo '[0, 1]' ;; esac
+`
+
+// awayFolder is a folder to train in, by a program that gives each episode of a group another reward.
+func awayFolder(t *testing.T) (mcp string) {
+	t.Helper()
+	mcp, _ = shop(t)
+	workFolder(t, map[string]string{"tasks.jsonl": `{"task": "Buy a hat.", "split": "train"}` + "\n"})
+	toyModel(t, "toy.gguf")
+	if err := os.WriteFile("judge.sh", []byte(scoresSh), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return mcp
+}
+
+// hone train learns from what hone serve samples: each version of the policy is loaded under a name of its own, the one before unloaded,
+// and ids with their logprobs come back so that the trainer sees the policy that was sampled from, to rounding.
+func TestTrainByARemoteSampler(t *testing.T) {
+	mcp := awayFolder(t)
+	s := sampler(t, "toy.gguf")
+	s.through, s.here = "/mnt/adapters", filepath.Join(must(os.Getwd()), "handed")
+	code, said, handed := trained(t, s, ", model: toy.gguf, slots: 3, adapters: handed, adapters_there: /mnt/adapters, retries: 2, timeout: 97s, max_mismatch: 1.0e-6", "--mcp", mcp)
+	if code != 0 {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	var o away.Options
+	var g recipe.GRPO
+	for _, x := range handed {
+		switch x := x.(type) {
+		case away.Options:
+			o = x
+		case recipe.GRPO:
+			g = x
+		}
+	}
+	if o.Slots != 3 || o.Retries != 2 || o.Timeout != 97*time.Second || o.Model != "toy.gguf" || g.MaxMismatch != 1e-6 {
+		t.Errorf("handed %+v, a bound of %g", o, g.MaxMismatch)
+	}
+	loads, unloads := s.to("/load_lora_adapter"), s.to("/unload_lora_adapter")
+	var names, forgotten []string
+	for i, x := range loads {
+		name, path := x["lora_name"].(string), x["lora_path"].(string)
+		if path != "/mnt/adapters/"+name || !strings.Contains(name, fmt.Sprintf("-%d-", i)) || slices.Contains(names, name) {
+			t.Errorf("load %d: %v", i, x)
+		}
+		names = append(names, name)
+	}
+	for _, x := range unloads {
+		forgotten = append(forgotten, x["lora_name"].(string))
+	}
+	if len(names) != g.Steps+1 || !slices.Equal(names, forgotten) {
+		t.Errorf("loaded %q, unloaded %q after %d steps", names, forgotten, g.Steps)
+	}
+	if left, err := os.ReadDir("handed"); err != nil || len(left) > 0 {
+		t.Errorf("adapters are left: %v, %v", left, err)
+	}
+	versions := map[int]bool{}
+	n := 0
+	for _, x := range trajectoriesOf(t, "out") {
+		for _, turn := range x.Turns {
+			versions[turn.PolicyVersion] = true
+			if n++; len(turn.CompletionIDs) == 0 || len(turn.SamplerLogprobs) != len(turn.CompletionIDs) {
+				t.Errorf("%s: %d ids with %d logprobs", x.ID, len(turn.CompletionIDs), len(turn.SamplerLogprobs))
+			}
+		}
+	}
+	if len(versions) != g.Steps || n == 0 || s.most > 3 {
+		t.Errorf("%d turns of the versions %v, %d requests at once", n, versions, s.most)
+	}
+	for _, q := range s.to("/completions")[1:] { // after the one that looks what the server can do
+		if !slices.Contains(names, q["model"].(string)) {
+			t.Fatalf("asked of %v", q["model"])
+		}
+	}
+}
+
+// A completion that does not come is tried again; where all attempts fail its episode is not trained on, and no reward of 0.
+func TestAFailingSamplerIsNoReward(t *testing.T) {
+	mcp := awayFolder(t)
+	s := sampler(t, "toy.gguf")
+	n := 0
+	s.refuse = func(path string, _ int) bool {
+		if n++; !strings.HasSuffix(path, "/completions") {
+			n--
+			return false
+		}
+		return n == 3 || n > 4 && n < 7 // one that is tried again, and one that is given up
+	}
+	code, said, _ := trained(t, s, ", slots: 1, retries: 1, max_mismatch: 1.0e-6", "--mcp", mcp)
+	lost := 0
+	for _, x := range trajectoriesOf(t, "out") {
+		if x.Outcome == "infrastructure_error" {
+			if lost++; x.Reward != 0 || len(x.Terms) > 0 || !strings.Contains(x.Error, "a wire is loose") {
+				t.Errorf("%s: %v %v %s", x.ID, x.Reward, x.Terms, x.Error)
+			}
+		}
+	}
+	if code != 0 && code != int(fault.CodeFailures) || lost != 1 {
+		t.Errorf("exit code %d, %d lost, %s", code, lost, said)
+	}
+}
+
+// A server that is gone stops the run, which goes on when it is back.
+func TestASamplerThatIsGoneStopsTheRun(t *testing.T) {
+	mcp := awayFolder(t)
+	s := sampler(t, "toy.gguf")
+	seen := 0
+	s.refuse = func(path string, _ int) bool {
+		if strings.HasSuffix(path, "/completions") {
+			seen++
+		}
+		return seen > 3
+	}
+	code, said, _ := trained(t, s, ", slots: 1, retries: 0", "--mcp", mcp)
+	if code != int(fault.CodeUnavailable) || !strings.Contains(said, "the sampler is gone") || !strings.Contains(said, "hone runs resume") {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	s.mu.Lock()
+	s.refuse = nil
+	s.mu.Unlock()
+	var out bytes.Buffer
+	a := toyApp(&out, map[string]string{"SERVE_KEY": "sesame"})
+	if code := a.main(t.Context(), []string{"runs", "resume", "out", "--mcp", mcp}); code != 0 {
+		t.Errorf("exit code %d, %s", code, &out)
+	}
+}
+
+func must[T any](x T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return x
+}
