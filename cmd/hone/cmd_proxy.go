@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hone/internal/mcp/lint"
 	"hone/internal/proxy/local"
 )
 
@@ -15,10 +16,12 @@ func newProxy(a *app) *cobra.Command {
 		Short: "Stand in front of another model's server",
 		Long: "proxy answers OpenAI's chat completions by asking another server, the upstream. Requests and answers go through as they\n" +
 			"are, streams event by event. In the mode initial-call a small model, an adapter that hone eval --calibrate was given, makes\n" +
-			"the first call of a user's turn where it is sure, and the upstream goes on from the result. In the mode sidecar\n" +
-			"the upstream's calls are mended, or revised by the adapter of hone sidecar train; without --model by the fixer alone. Ctrl-C lets requests in flight finish.",
-		Example: "  hone proxy --upstream http://127.0.0.1:8000/v1\n  hone proxy --upstream openai/gpt-4o-mini --key-env PROXY_KEY --listen 0.0.0.0:8001",
-		Args:    arguments(0, 0, ""),
+			"the first call of a user's turn where it is sure, and the upstream goes on from the result. With --mcp-config the proxy makes\n" +
+			"that call itself, where mcp.approval allows it; else the client does. In the mode sidecar the upstream's\n" +
+			"calls are mended, or revised by the adapter of hone sidecar train; without --model by the fixer alone. Ctrl-C lets requests in flight finish.",
+		Example: "  hone proxy --upstream http://127.0.0.1:8000/v1\n  hone proxy --upstream openai/gpt-4o-mini --key-env PROXY_KEY --listen 0.0.0.0:8001\n" +
+			"  hone proxy --upstream openai/gpt-4o --mode initial-call --model runs/shop/final --mcp-config .mcp.json",
+		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := a.config()
 			if err != nil {
@@ -40,5 +43,8 @@ func newProxy(a *app) *cobra.Command {
 	f.IntVar(&o.Context, "context", 0, "tokens of one conversation of that model (default model.context of the adapter's run)")
 	f.IntVar(&o.Slots, "slots", 4, "requests that it answers at once")
 	f.DurationVar(&o.Deadline, "deadline", 5*time.Second, "how long it may take before the request goes through as it is")
+	a.serverFlags(f, &o.Agency.Servers)
+	allowFindingsFlag(f, (*lint.Allowed)(&o.Agency.AllowFindings))
+	f.BoolVar(&o.Speculate, "speculate", false, "make unsure calls that change nothing while the upstream reads; their results are used where it makes the same")
 	return c
 }

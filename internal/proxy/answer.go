@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 
 	"hone/internal/chat"
 )
@@ -39,6 +40,9 @@ func (a *Answer) Replace(m chat.Message, finish string) {
 	a.Message, a.FinishReason, a.replaced = m, finish, true
 }
 
+// Told reports whether the client was told anything of the answer.
+func (a *Answer) Told() bool { return a.told > 0 }
+
 // Pass asks the upstream with a body, and tells the client what it says, as it comes.
 func (x *Exchange) Pass(ctx context.Context, body []byte) error {
 	r, err := x.ask(ctx, body)
@@ -64,7 +68,19 @@ func (x *Exchange) Pass(ctx context.Context, body []byte) error {
 	if x.Request.Stream {
 		return x.Tell(x.said)
 	}
-	x.write(http.StatusOK, cmp.Or(r.header.Get("Content-Type"), "application/json"), text)
+	return x.writeAnswer(cmp.Or(r.header.Get("Content-Type"), "application/json"), text)
+}
+
+// writeAnswer writes a whole answer, with what there is to tell beside it.
+func (x *Exchange) writeAnswer(contentType string, body []byte) error {
+	body, err := x.charged(body)
+	if err == nil {
+		body, err = x.withMade(body)
+	}
+	if err != nil {
+		return badUpstream("upstream_invalid", "the upstream's answer is no JSON object")
+	}
+	x.write(http.StatusOK, contentType, body)
 	return nil
 }
 
@@ -137,6 +153,12 @@ func (x *Exchange) follow(r *response, tell func(e event, so *Answer) bool) (*An
 		if err := g.add(e, a); err != nil {
 			return a, err
 		}
+		if x.before != (Usage{}) && e.data != nil && !e.done() {
+			if e.data, err = x.charged(e.data); err != nil {
+				return a, badUpstream("upstream_invalid", "an event of the upstream's stream is no JSON object")
+			}
+			e.text = "data: " + strings.ReplaceAll(string(e.data), "\n", " ")
+		}
 		a.events = append(a.events, e)
 		if tell(e, a) && !x.tellTo(a, len(a.events)) {
 			return a, errGone
@@ -156,6 +178,9 @@ var errGone = errors.New("the client takes nothing")
 
 // tellTo tells of the events before end that the client was not told.
 func (x *Exchange) tellTo(a *Answer, end int) bool {
+	if !x.tellMade() {
+		return false
+	}
 	for ; a.told < end; a.told++ {
 		x.status = http.StatusOK
 		if !x.stream.Send(a.events[a.told].text) {
@@ -179,7 +204,7 @@ func (x *Exchange) Tell(a *Answer) error {
 		if err != nil {
 			return err
 		}
-		x.write(http.StatusOK, "application/json", body)
+		return x.writeAnswer("application/json", body)
 	default:
 		return x.tellChunks(a)
 	}

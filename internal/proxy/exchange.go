@@ -29,8 +29,10 @@ type Exchange struct {
 	action       string // the last decision
 	asks         int
 	usage        Usage
-	said         *Answer // the last of the upstream
-	status       int     // that the client got; 0: none yet
+	before       Usage        // of answers that the client is not told
+	made         []serve.Step // calls that the client is to be told of
+	said         *Answer      // the last of the upstream
+	status       int          // that the client got; 0: none yet
 }
 
 // Request is the part of a chat completion's request that modes look at.

@@ -154,6 +154,9 @@ func (x *Exchange) tellChunks(a *Answer) error {
 	if err != nil {
 		return err
 	}
+	if !x.tellMade() {
+		return errGone
+	}
 	var choices []map[string]any
 	add := func(delta map[string]any, finish any) {
 		choices = append(choices, map[string]any{"index": 0, "delta": delta, "finish_reason": finish})

@@ -33,8 +33,8 @@ type Agent struct {
 // a task has a session of its own, which ends with it.
 const sessionHeader = "Hone-Session"
 
-// step is a call that the server made for the model, as clients are told of it.
-type step struct {
+// Step is a call that the server made for the model, as clients are told of it.
+type Step struct {
 	ID        string                `json:"id"`
 	Name      string                `json:"name"`
 	Arguments string                `json:"arguments"`
@@ -43,9 +43,9 @@ type step struct {
 	Approval  string                `json:"approval,omitempty"`
 }
 
-// steps are what an answer says of the loop.
-type steps struct {
-	Steps   []step `json:"steps"`
+// Steps are what an answer says of the loop.
+type Steps struct {
+	Steps   []Step `json:"steps"`
 	Stopped string `json:"stopped,omitempty"` // the limit that ended the task: max_turns or max_tool_calls
 }
 
@@ -61,7 +61,7 @@ func (g *Agent) task(q *request, header http.Header) *apiError {
 	case len(header.Get(sessionHeader)) > 128:
 		return invalid(sessionHeader, "the name of a session has at most 128 characters")
 	}
-	q.tools, q.agent, q.session = g.List, &steps{Steps: []step{}}, header.Get(sessionHeader)
+	q.tools, q.agent, q.session = g.List, &Steps{Steps: []Step{}}, header.Get(sessionHeader)
 	return nil
 }
 
@@ -115,10 +115,10 @@ func (s *Server) turns(ctx context.Context, x *exchange, session environment.Ses
 		numCalls += len(calls)
 		messages = append(messages[:len(messages):len(messages)], message)
 		for _, c := range calls {
-			tell(news{answer: a, step: &step{ID: c.ID, Name: c.Name, Arguments: c.Arguments}})
+			tell(news{answer: a, step: &Step{ID: c.ID, Name: c.Name, Arguments: c.Arguments}})
 		}
 		for _, r := range session.Call(ctx, calls) {
-			tell(news{answer: a, step: &step{r.Call.ID, r.Call.Name, r.Call.Arguments, r.Status, r.Text, r.Approval}})
+			tell(news{answer: a, step: &Step{r.Call.ID, r.Call.Name, r.Call.Arguments, r.Status, r.Text, r.Approval}})
 			messages = append(messages, chat.Message{Role: chat.ToolRole, ToolCallID: r.Call.ID, Name: r.Call.Name, Content: r.Text})
 		}
 		if err := ctx.Err(); err != nil {

@@ -135,7 +135,7 @@ func TestAgentAnswersATask(t *testing.T) {
 		server, s, d := agency(t, nil, "I look. CALL look {}CALL no {}", "CALL look {}", "Done.")
 		w := through(server.Handler(), path, body)
 		var out struct {
-			Hone    steps
+			Hone    Steps
 			Choices []struct {
 				Message      chat.Message
 				FinishReason string `json:"finish_reason"`

@@ -133,7 +133,7 @@ type completion struct {
 	Choices           []choice `json:"choices"`
 	Usage             *usage   `json:"usage,omitempty"`
 	PromptTokenIDs    []int32  `json:"prompt_token_ids,omitempty"` // with return_token_ids, as vLLM names it
-	Hone              *steps   `json:"hone,omitempty"`             // of a task
+	Hone              *Steps   `json:"hone,omitempty"`             // of a task
 }
 
 type choice struct {

@@ -37,7 +37,7 @@ type request struct {
 
 	extra *responseTerms // of responses alone
 
-	agent   *steps // of a task: the server's own tools are called; nil: the client's, by the client
+	agent   *Steps // of a task: the server's own tools are called; nil: the client's, by the client
 	session string // of a task: its name
 }
 

@@ -16,7 +16,7 @@ type news struct {
 	answer  *answer
 	token   *policy.Token
 	turned  bool           // the completion has ended, and the task goes on
-	step    *step          // a call is made, or has its result
+	step    *Step          // a call is made, or has its result
 	said    []chat.Message // what was added to the conversation so far
 	stopped string         // the limit that ended the task
 }

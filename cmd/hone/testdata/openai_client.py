@@ -39,12 +39,14 @@ def turn(text):
 
 # Turns with calls stand before the question, so that the untrained base model writes one too.
 messages = turn("apple") + turn("river") + turn("stone") + [{"role": "user", "content": 'Hash the text "cloud".'}]
-ask = {"messages": messages, "tools": tools, "temperature": 0, "max_tokens": 48}
+# A call has 30 tokens or so. An adapter of noise does not end by itself, and a token takes as long as it takes to read the weights.
+ask = {"messages": messages, "tools": tools, "temperature": 0}
+MOST = {base: 48}
 
 
 def streamed(model):
     content, calls, reason, usage = "", {}, None, None
-    for chunk in client.chat.completions.create(model=model, stream=True, stream_options={"include_usage": True}, **ask):
+    for chunk in client.chat.completions.create(model=model, max_tokens=MOST.get(model, 8), stream=True, stream_options={"include_usage": True}, **ask):
         usage = chunk.usage or usage
         for choice in chunk.choices:
             reason = choice.finish_reason or reason
@@ -56,7 +58,7 @@ def streamed(model):
 
 
 def whole(model):
-    r = client.chat.completions.create(model=model, **ask)
+    r = client.chat.completions.create(model=model, max_tokens=MOST.get(model, 8), **ask)
     m = r.choices[0].message
     calls = [(c.function.name, c.function.arguments) for c in m.tool_calls or []]
     return m.content or "", calls, r.choices[0].finish_reason, r.usage.total_tokens
@@ -67,18 +69,18 @@ def first(**more):
 
 
 # Sampling parameters do what they say.
-greedy = first(temperature=0, max_tokens=24, logprobs=True, top_logprobs=3, extra_body={"return_token_ids": True})
+greedy = first(temperature=0, max_tokens=8, logprobs=True, top_logprobs=3, extra_body={"return_token_ids": True})
 text = greedy.message.content
 best = greedy.logprobs.content[0]
 assert len(best.top_logprobs) == 3 and best.top_logprobs[0].token == best.token, best
-narrow = first(temperature=1, top_p=0.0001, seed=5, max_tokens=24)
+narrow = first(temperature=1, top_p=0.0001, seed=5, max_tokens=8)
 assert narrow.message.content == text, f"top_p of almost 0 says {narrow.message.content!r}, greedy {text!r}"
-one = first(temperature=1, seed=6, max_tokens=24, extra_body={"top_k": 1})
+one = first(temperature=1, seed=6, max_tokens=8, extra_body={"top_k": 1})
 assert one.message.content == text, f"top_k 1 says {one.message.content!r}, greedy {text!r}"
-seeded = [first(temperature=1.5, top_p=0.95, seed=s, max_tokens=24).message.content for s in (7, 7, 8)]
+seeded = [first(temperature=1.5, top_p=0.95, seed=s, max_tokens=8).message.content for s in (7, 7, 8)]
 assert seeded[0] == seeded[1] != seeded[2], seeded
 end = text[len(text) // 2:][:5]
-stopped = first(temperature=0, max_tokens=24, stop=["never written", end])
+stopped = first(temperature=0, max_tokens=8, stop=["never written", end])
 assert stopped.finish_reason == "stop" and stopped.message.content == text[:text.index(end)], (stopped, text)
 banned = first(temperature=0, max_tokens=1, logit_bias={str(greedy.token_ids[0]): -100}, logprobs=True)
 assert banned.logprobs.content[0].token == best.top_logprobs[1].token, banned
@@ -151,7 +153,7 @@ stop = threading.Event()
 
 def busy():
     while not stop.is_set():
-        first(temperature=0, max_tokens=16)
+        first(temperature=0, max_tokens=4)
 
 
 thread = threading.Thread(target=busy)

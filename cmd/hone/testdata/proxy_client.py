@@ -32,7 +32,7 @@ def turn(text):
 
 # Turns with calls stand before the question, so that a model that was not trained writes one too.
 messages = turn("apple") + turn("river") + turn("stone") + [{"role": "user", "content": 'Hash the text "cloud".'}]
-ask = {"model": model, "tools": tools, "temperature": 0, "max_tokens": 24, "seed": 1}
+ask = {"model": model, "tools": tools, "temperature": 0, "max_tokens": 6, "seed": 1}
 
 # The small model makes the first call, whole or in a stream, and the header says so.
 raw = proxy.chat.completions.with_raw_response.create(messages=messages, **ask)

@@ -33,6 +33,7 @@ type Agent struct {
 // Proposal is what the small model says of a user's turn. Calls is nil where the upstream is to be asked, and Why says why.
 type Proposal struct {
 	Calls      []chat.ToolCall
+	Unsure     []chat.ToolCall // calls that are not sure enough
 	Why        Reason
 	Detail     string  // of Why, for a log
 	Confidence float64 // that the calls are right, in [0, 1]; 0 where there are none
@@ -71,7 +72,7 @@ func (a *Agent) Propose(ctx context.Context, messages []chat.Message, tools []ch
 	}
 	p.Confidence = a.Calibration.Confidence(EvidenceOf(logprobs))
 	if !a.Calibration.Enough(p.Confidence) {
-		p.Why, p.Detail = Unsure, fmt.Sprintf("confidence %.3f", p.Confidence)
+		p.Why, p.Detail, p.Unsure = Unsure, fmt.Sprintf("confidence %.3f", p.Confidence), said.ToolCalls
 		return p
 	}
 	p.Calls = said.ToolCalls

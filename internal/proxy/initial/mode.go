@@ -6,7 +6,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -19,6 +18,9 @@ import (
 type Mode struct {
 	Agent    *Agent
 	Deadline time.Duration // of the small model; what takes longer goes to the upstream. 0: 5 s
+	Hands    *Hands        // make the calls; nil: clients do
+
+	memory memory
 }
 
 var _ proxy.Mode = (*Mode)(nil)
@@ -27,24 +29,29 @@ var _ proxy.Mode = (*Mode)(nil)
 func (*Mode) Name() string { return "initial-call" }
 
 const (
-	outcomes    = "hone:initial_call_total"
-	askSeconds  = "hone:initial_call_seconds"
-	smallTokens = "hone:initial_call_tokens_total"
-	repeated    = "hone:initial_call_repeated_total"
-	userTurns   = "hone:user_turns_total"
-	turnSteps   = "hone:user_turn_upstream_requests_total"
-	turnPrompt  = "hone:user_turn_upstream_prompt_tokens_total"
-	turnWritten = "hone:user_turn_upstream_completion_tokens_total"
-	turnSeconds = "hone:user_turn_seconds_total"
-	turnUSD     = "hone:user_turn_upstream_usd_total"
+	outcomes     = "hone:initial_call_total"
+	askSeconds   = "hone:initial_call_seconds"
+	smallTokens  = "hone:initial_call_tokens_total"
+	repeated     = "hone:initial_call_repeated_total"
+	executed     = "hone:initial_call_executed_total"
+	callSeconds  = "hone:initial_call_execution_seconds"
+	speculations = "hone:initial_call_speculated_total"
+	userTurns    = "hone:user_turns_total"
+	turnSteps    = "hone:user_turn_upstream_requests_total"
+	turnPrompt   = "hone:user_turn_upstream_prompt_tokens_total"
+	turnWritten  = "hone:user_turn_upstream_completion_tokens_total"
+	turnSeconds  = "hone:user_turn_seconds_total"
+	turnUSD      = "hone:user_turn_upstream_usd_total"
 )
 
 // Metrics implements proxy.Mode.
 func (*Mode) Metrics() map[string]string {
 	return map[string]string{
 		outcomes: "User turns by what the small model came to.", askSeconds: "Seconds that the small model took.", smallTokens: "Tokens of the small model.",
-		repeated:  "Proposed calls after whose result the upstream called the same tool again: an upper bound of those that were wrong.",
-		userTurns: "User turns, with an initial call and without.", turnSteps: "Requests to the upstream in user turns.",
+		repeated: "Proposed calls after whose result the upstream called the same tool again: an upper bound of those that were wrong.",
+		executed: "Calls that were made in clients' place, by their status.", callSeconds: "Seconds that the calls of a turn took.",
+		speculations: "Calls that were made while the upstream read, by whether it made the same.",
+		userTurns:    "User turns, with an initial call and without.", turnSteps: "Requests to the upstream in user turns.",
 		turnPrompt: "Prompt tokens of the upstream in user turns.", turnWritten: "Completion tokens of the upstream in user turns.",
 		turnSeconds: "Seconds of requests in user turns.", turnUSD: "US dollars of the upstream in user turns.",
 	}
@@ -53,15 +60,30 @@ func (*Mode) Metrics() map[string]string {
 // mark begins the ids of calls that were proposed here, by which a later request of the conversation tells of them.
 const mark = "call_initial"
 
+// Labels of user turns, for counters.
+const (
+	with       = "with"       // the small model's call stands in the place of the upstream's
+	without    = "without"    // all is the upstream's
+	speculated = "speculated" // the call is the upstream's, and its result was there
+)
+
 // Answer implements proxy.Mode.
 func (m *Mode) Answer(ctx context.Context, x *proxy.Exchange) error {
+	t, err := m.begin(x)
+	if err != nil {
+		return err
+	}
 	if why := unfit(x); why != "" {
-		return m.goOn(ctx, x, why)
+		return t.goOn(ctx, why)
+	}
+	if h, ok := m.memory.take(t.key); ok { // the upstream failed behind a call that was made, and the client asks again
+		x.Decide("executed", "the call was made before")
+		return t.goFrom(ctx, h)
 	}
 	q := &x.Request
 	began := time.Now()
 	limited, cancel := context.WithTimeout(ctx, cmp.Or(m.Deadline, 5*time.Second))
-	p := m.Agent.Propose(limited, q.Messages, q.Tools, q.ParallelToolCalls != nil && !*q.ParallelToolCalls)
+	p := m.Agent.Propose(limited, t.messages, q.Tools, q.ParallelToolCalls != nil && !*q.ParallelToolCalls)
 	cancel()
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -70,29 +92,27 @@ func (m *Mode) Answer(ctx context.Context, x *proxy.Exchange) error {
 	x.Observe(askSeconds, took)
 	x.Count(smallTokens, float64(p.Used.PromptTokens), "kind", "prompt")
 	x.Count(smallTokens, float64(p.Used.CompletionTokens), "kind", "completion")
-	args := []any{"confidence", p.Confidence, "seconds", took.Seconds(), "prompt_tokens", p.Used.PromptTokens, "completion_tokens", p.Used.CompletionTokens}
-	if p.Calls == nil {
-		x.Count(outcomes, 1, "outcome", string(p.Why))
-		x.Decide("asked-upstream", string(p.Why), append(args, "detail", p.Detail)...)
-		x.Count(userTurns, 1, "initial_call", "without")
-		err := x.Pass(ctx, x.Body)
-		m.account(x, "without")
-		return err
-	}
-	x.Count(outcomes, 1, "outcome", "proposed")
-	x.Count(userTurns, 1, "initial_call", "with")
+	t.args = []any{"confidence", p.Confidence, "seconds", took.Seconds(), "prompt_tokens", p.Used.PromptTokens, "completion_tokens", p.Used.CompletionTokens}
 	for i := range p.Calls {
 		p.Calls[i].ID = newID()
 	}
-	x.Decide("proposed", fmt.Sprintf("%s, confidence %.3f", p.Calls[0].Name, p.Confidence), args...)
-	// What the client pays the upstream for is what it used: nothing.
-	a, err := x.NewAnswer(chat.Message{Role: chat.Assistant, ToolCalls: p.Calls}, "tool_calls", "hone-initial-call", proxy.Usage{})
-	if err != nil {
-		return err
+	switch {
+	case p.Calls == nil && m.Hands.mayTry(ctx, p.Unsure):
+		x.Count(outcomes, 1, "outcome", string(p.Why))
+		return t.speculate(ctx, p)
+	case p.Calls == nil:
+		x.Count(outcomes, 1, "outcome", string(p.Why))
+		return t.askUpstream(ctx, string(p.Why), p.Detail)
 	}
-	err = x.Tell(a)
-	m.account(x, "with")
-	return err
+	x.Count(outcomes, 1, "outcome", "proposed")
+	if m.Hands != nil && !isRequired(q.ToolChoice) { // a client that requires a call is to get one
+		why := m.Hands.may(ctx, p.Calls)
+		if why == "" {
+			return t.execute(ctx, p)
+		}
+		t.args = append(t.args, "not_executed", why)
+	}
+	return t.propose(p)
 }
 
 func newID() string {
@@ -100,6 +120,9 @@ func newID() string {
 	_, _ = rand.Read(b[:]) // never fails
 	return mark + hex.EncodeToString(b[:])
 }
+
+// isRequired reports whether a client wants a call, whichever.
+func isRequired(choice json.RawMessage) bool { return string(choice) == `"required"` }
 
 // unfit says why a request is none that the small model is asked about; "" where it is one.
 func unfit(x *proxy.Exchange) string {
@@ -119,31 +142,6 @@ func unfit(x *proxy.Exchange) string {
 		return "tool-choice"
 	}
 	return ""
-}
-
-// goOn passes a request on of which the small model has nothing to say: most of them go on from a call.
-func (m *Mode) goOn(ctx context.Context, x *proxy.Exchange, why string) error {
-	proposed, known := proposedIn(x.Request.Messages)
-	if why != "no-user-turn" {
-		x.Count(outcomes, 1, "outcome", "skipped")
-		x.Decide("asked-upstream", why)
-	} else if len(proposed) > 0 {
-		x.Decide("went-on", "")
-	}
-	err := x.Pass(ctx, x.Body)
-	if last := x.Request.Messages; known && len(proposed) > 0 && strings.HasPrefix(last[len(last)-1].ToolCallID, mark) {
-		if said := x.Said(); said != nil && slices.ContainsFunc(said.Message.ToolCalls, func(c chat.ToolCall) bool { return proposed[c.Name] }) {
-			x.Count(repeated, 1)
-		}
-	}
-	if known {
-		label := "without"
-		if len(proposed) > 0 {
-			label = "with"
-		}
-		m.account(x, label)
-	}
-	return err
 }
 
 // proposedIn are the names of tools that were proposed in the last user turn; known is false where there is no user turn.

@@ -27,6 +27,9 @@ type Options struct {
 	Context  int           // tokens of one conversation of it; 0: as many as it was trained at
 	Slots    int           // requests that it answers at once
 	Deadline time.Duration // of its answer; what takes longer goes through as it is
+
+	Agency    serving.Agency // of InitialCall: the servers on which calls are made; none: clients make them
+	Speculate bool           // calls that change nothing are made also where the model is not sure
 }
 
 // announced is what proxy prints once it answers.
@@ -57,7 +60,7 @@ func Serve(ctx context.Context, h *host.Host, c config.Config, o Options) error 
 		return err
 	}
 	defer func() { _ = listener.Close() }() // Serve has closed it where all went well
-	mode, end, err := o.open(h, c)
+	mode, end, err := o.open(ctx, h, c)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -23,6 +24,9 @@ const Sidecar = "sidecar"
 func modes() []string { return []string{InitialCall, Sidecar} }
 
 func (o *Options) check() error {
+	if err := o.checkHands(); err != nil {
+		return err
+	}
 	switch {
 	case o.Mode == "" && o.Model != "":
 		return &fault.Error{Code: fault.CodeUsage, What: "a model is given and no mode", Where: "--model " + o.Model, Next: "give --mode " + strings.Join(modes(), " or --mode ")}
@@ -43,7 +47,7 @@ func (o *Options) check() error {
 }
 
 // open opens the mode and its model; nil where there is none. end frees what it took.
-func (o *Options) open(h *host.Host, c config.Config) (mode proxy.Mode, end func(), err error) {
+func (o *Options) open(ctx context.Context, h *host.Host, c config.Config) (mode proxy.Mode, end func(), err error) {
 	if o.Mode == "" {
 		return nil, func() {}, nil
 	}
@@ -54,7 +58,12 @@ func (o *Options) open(h *host.Host, c config.Config) (mode proxy.Mode, end func
 	if err != nil {
 		return nil, nil, err
 	}
-	return &initial.Mode{Agent: agent, Deadline: o.Deadline}, end, nil
+	hands, leave, err := o.openHands(ctx, h, c)
+	if err != nil {
+		end()
+		return nil, nil, err
+	}
+	return &initial.Mode{Agent: agent, Deadline: o.Deadline, Hands: hands}, func() { leave(); end() }, nil
 }
 
 // OpenAgent opens the initial-call agent of an adapter that is calibrated for it. context is of one conversation in tokens, 0 as many as it

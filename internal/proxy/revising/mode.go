@@ -4,7 +4,6 @@ package revising
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -82,26 +81,8 @@ func (m *Mode) count(x *proxy.Exchange, d sidecar.Decision) {
 // hint asks the upstream once more, behind its draft and what is wrong with it. ok is false where that was no help.
 func (m *Mode) hint(ctx context.Context, x *proxy.Exchange, a *proxy.Answer, d sidecar.Decision) (_ *proxy.Answer, ok bool) {
 	said := chat.Message{Role: chat.Assistant, Content: sidecar.DraftText(a.Message)}
-	messages, err := proxy.Get(x.Body, "messages")
-	if err != nil {
-		return nil, false
-	}
-	var all []json.RawMessage
-	if json.Unmarshal(messages, &all) != nil {
-		return nil, false
-	}
-	for _, more := range []chat.Message{said, sidecar.Hint(sidecar.Fixed{Problems: d.Problems})} {
-		text, err := json.Marshal(more)
-		if err != nil {
-			return nil, false
-		}
-		all = append(all, text)
-	}
-	list, err := json.Marshal(all)
-	if err != nil {
-		return nil, false
-	}
-	body, err := proxy.With(x.Body, "messages", list)
+	last := len(x.Request.Messages) - 1
+	body, err := proxy.Insert(x.Body, map[int][]chat.Message{last: {said, sidecar.Hint(sidecar.Fixed{Problems: d.Problems})}})
 	if err != nil {
 		return nil, false
 	}

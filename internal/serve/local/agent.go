@@ -7,6 +7,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/mcp/approval"
 	"hone/internal/serve"
 	"hone/internal/toolset"
 )
@@ -30,6 +31,16 @@ func (g Agency) open(ctx context.Context, h *host.Host, c config.Config) (*serve
 	if g.MaxSessions < 1 || g.MaxTime <= 0 || g.Idle <= 0 {
 		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "--max-sessions, --max-time and --idle must be positive", Next: "hone serve --help"}
 	}
+	set, gate, err := g.Connect(ctx, h, c)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &serve.Agent{Tools: gate.Wrap(set.Tools, nil), List: set.Catalog.Tools(), MaxTurns: c.Rollout.MaxTurns, MaxCalls: c.Rollout.MaxToolCalls,
+		MaxTime: g.MaxTime, MaxSessions: g.MaxSessions, Idle: g.Idle}, set, nil
+}
+
+// Connect opens the servers, and the rules before their calls.
+func (g Agency) Connect(ctx context.Context, h *host.Host, c config.Config) (*toolset.Set, *approval.Gate, error) {
 	servers, err := toolset.Configured(h, c, g.Servers)
 	if err != nil {
 		return nil, nil, err
@@ -38,15 +49,15 @@ func (g Agency) open(ctx context.Context, h *host.Host, c config.Config) (*serve
 	if err != nil {
 		return nil, nil, err
 	}
-	agent, err := g.of(h, c, set)
+	gate, err := g.gate(h, c, set)
 	if err != nil {
 		set.Close()
 		return nil, nil, err
 	}
-	return agent, set, nil
+	return set, gate, nil
 }
 
-func (g Agency) of(h *host.Host, c config.Config, set *toolset.Set) (*serve.Agent, error) {
+func (g Agency) gate(h *host.Host, c config.Config, set *toolset.Set) (*approval.Gate, error) {
 	if err := toolset.RefuseFindings(h, set.Catalog.LintTools(), g.AllowFindings); err != nil {
 		return nil, err
 	}
@@ -54,10 +65,5 @@ func (g Agency) of(h *host.Host, c config.Config, set *toolset.Set) (*serve.Agen
 	if rules.Mode == "default" { // who is far away cannot be asked, and has not said that all may be sent
 		rules.Mode = "ask"
 	}
-	gate, err := set.Approvals(rules, toolset.Attended(g.Attended))
-	if err != nil {
-		return nil, err
-	}
-	return &serve.Agent{Tools: gate.Wrap(set.Tools, nil), List: set.Catalog.Tools(), MaxTurns: c.Rollout.MaxTurns, MaxCalls: c.Rollout.MaxToolCalls,
-		MaxTime: g.MaxTime, MaxSessions: g.MaxSessions, Idle: g.Idle}, nil
+	return set.Approvals(rules, toolset.Attended(g.Attended))
 }

@@ -1,0 +1,211 @@
+package initial
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hone/internal/chat"
+	"hone/internal/episode/trajectory"
+	"hone/internal/proxy"
+)
+
+// turn is a request, with what its client does not know of the conversation put into it.
+type turn struct {
+	*proxy.Exchange
+	mode     *Mode
+	keys     []string       // of the places in the client's conversation
+	key      string         // of the last
+	body     []byte         // as the upstream gets it
+	messages []chat.Message // of it
+	label    string         // of the last user's message, where its calls were made here; else ""
+	args     []any          // of decisions, for the log
+}
+
+// begin puts into a conversation the calls that were made in it here.
+func (m *Mode) begin(x *proxy.Exchange) (*turn, error) {
+	t := &turn{Exchange: x, mode: m, body: x.Body, messages: x.Request.Messages}
+	if len(t.messages) == 0 {
+		return t, nil
+	}
+	var err error
+	if t.keys, err = threads(x.Client, t.messages); err != nil {
+		return nil, err
+	}
+	t.key = t.keys[len(t.keys)-1]
+	more, all := map[int][]chat.Message{}, []chat.Message(nil)
+	for i, said := range x.Request.Messages {
+		if all = append(all, said); said.Role != chat.User {
+			continue
+		}
+		t.label = ""
+		if i+1 < len(t.keys) {
+			if h, ok := m.memory.find(t.keys[i+1]); ok {
+				more[i], t.label = h.messages, h.label
+				all = append(all, h.messages...)
+			}
+		}
+	}
+	if len(more) > 0 {
+		t.messages = all
+		t.body, err = proxy.Insert(x.Body, more)
+	}
+	return t, err
+}
+
+// propose answers with the calls, which the client is to make.
+func (t *turn) propose(p Proposal) error {
+	t.Count(userTurns, 1, "initial_call", with)
+	t.Decide("proposed", sure(p), t.args...)
+	// What the client pays the upstream for is what it used: nothing.
+	a, err := t.NewAnswer(chat.Message{Role: chat.Assistant, ToolCalls: p.Calls}, "tool_calls", "hone-initial-call", proxy.Usage{})
+	if err != nil {
+		return err
+	}
+	err = t.Tell(a)
+	t.mode.account(t.Exchange, with)
+	return err
+}
+
+func sure(p Proposal) string {
+	return fmt.Sprintf("%s, confidence %.3f", p.Calls[0].Name, p.Confidence)
+}
+
+// askUpstream passes a user's turn on.
+func (t *turn) askUpstream(ctx context.Context, why, detail string) error {
+	t.Decide("asked-upstream", why, append(t.args, "detail", detail)...)
+	t.Count(userTurns, 1, "initial_call", without)
+	err := t.Pass(ctx, t.body)
+	t.mode.account(t.Exchange, without)
+	return err
+}
+
+// execute makes the calls, and has the upstream go on from their results. Where they failed and changed nothing it is as if they had not been
+// made; else the upstream is told how they failed, for it would make them again.
+func (t *turn) execute(ctx context.Context, p Proposal) error {
+	m := t.mode.Hands.make(ctx, p.Calls)
+	t.count(m)
+	if ctx.Err() != nil && m.readOnly {
+		return ctx.Err()
+	}
+	if !m.whole() && m.readOnly {
+		return t.askUpstream(ctx, "call-failed", m.failure())
+	}
+	t.Made(m.steps(p.Calls)...)
+	t.Decide("executed", sure(p), append(t.args, "call_seconds", m.took.Seconds())...)
+	return t.goFrom(ctx, hidden{m.messages(chat.Message{Role: chat.Assistant, ToolCalls: p.Calls}), with})
+}
+
+// goFrom has the upstream go on from results of which the client does not know.
+func (t *turn) goFrom(ctx context.Context, h hidden) error {
+	t.Count(userTurns, 1, "initial_call", h.label)
+	body, err := proxy.Insert(t.body, map[int][]chat.Message{len(t.messages) - 1: h.messages})
+	if err == nil {
+		err = t.Pass(ctx, body)
+	}
+	t.keep(h, err)
+	t.mode.account(t.Exchange, h.label)
+	return err
+}
+
+// keep remembers calls that were made: for the client's next try where the upstream failed, else for the requests that go on from its answer.
+func (t *turn) keep(h hidden, err error) {
+	if err != nil {
+		t.mode.memory.keep(t.key, h)
+		return
+	}
+	said := t.Said()
+	if said == nil || said.Opaque != nil || len(said.Message.ToolCalls) == 0 {
+		return
+	}
+	keys, err := threads(t.Client, append(slices.Clone(t.Request.Messages), said.Message))
+	if err != nil {
+		return
+	}
+	t.mode.memory.keep(keys[len(keys)-1], h)
+	if h.label == with && slices.ContainsFunc(said.Message.ToolCalls, func(c chat.ToolCall) bool {
+		return slices.ContainsFunc(h.messages[0].ToolCalls, func(made chat.ToolCall) bool { return made.Name == c.Name })
+	}) {
+		t.Count(repeated, 1)
+	}
+}
+
+// speculate makes calls of which the small model is not sure while the upstream reads. Where the upstream makes the same, it is asked to go on
+// from their results at once; else its answer is told as it is.
+func (t *turn) speculate(ctx context.Context, p Proposal) error {
+	t.Decide("asked-upstream", string(p.Why), append(t.args, "detail", p.Detail)...)
+	trying, cancel := context.WithCancel(ctx)
+	tried := make(chan made, 1)
+	go func() { tried <- t.mode.Hands.make(trying, p.Unsure) }()
+	a, err := t.Follow(ctx, t.body, nil)
+	agreed := err == nil && a.Opaque == nil && !a.Told() && same(a.Message.ToolCalls, p.Unsure)
+	if !agreed {
+		cancel()
+	}
+	m := <-tried
+	cancel()
+	t.count(m)
+	result := "agreed"
+	switch {
+	case err != nil:
+		t.Count(userTurns, 1, "initial_call", without)
+		t.mode.account(t.Exchange, without)
+		return err
+	case !agreed:
+		result = "differed"
+	case !m.whole():
+		result = "failed"
+	}
+	t.Count(speculations, 1, "result", result)
+	if result != "agreed" {
+		t.Count(userTurns, 1, "initial_call", without)
+		err := t.Tell(a)
+		t.mode.account(t.Exchange, without)
+		return err
+	}
+	t.Supersede(a)
+	t.Made(m.steps(a.Message.ToolCalls)...)
+	t.Decide("executed", "the upstream calls "+a.Message.ToolCalls[0].Name+" too", "call_seconds", m.took.Seconds())
+	return t.goFrom(ctx, hidden{m.messages(a.Message), speculated})
+}
+
+// count counts calls that were made.
+func (t *turn) count(m made) {
+	if m.err != nil {
+		t.Count(executed, 1, "status", string(trajectory.CallTransportError))
+		return
+	}
+	for _, r := range m.results {
+		t.Count(executed, 1, "status", string(r.Status))
+	}
+	t.Observe(callSeconds, m.took)
+}
+
+// goOn passes a request on of which the small model has nothing to say: most of them go on from a call.
+func (t *turn) goOn(ctx context.Context, why string) error {
+	proposed, known := proposedIn(t.messages)
+	label := without
+	switch {
+	case t.label != "":
+		label = t.label
+	case len(proposed) > 0:
+		label = with
+	}
+	if why != "no-user-turn" {
+		t.Count(outcomes, 1, "outcome", "skipped")
+		t.Decide("asked-upstream", why)
+	} else if label != without {
+		t.Decide("went-on", "")
+	}
+	err := t.Pass(ctx, t.body)
+	if last := t.Request.Messages; known && len(proposed) > 0 && strings.HasPrefix(last[len(last)-1].ToolCallID, mark) {
+		if said := t.Said(); said != nil && slices.ContainsFunc(said.Message.ToolCalls, func(c chat.ToolCall) bool { return proposed[c.Name] }) {
+			t.Count(repeated, 1)
+		}
+	}
+	if known {
+		t.mode.account(t.Exchange, label)
+	}
+	return err
+}
