@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -28,6 +29,8 @@ type desk struct {
 	fails  error                 // of Open
 	status trajectory.CallStatus // of results; "": ok
 	block  bool                  // calls take until they are given up
+	begun  chan struct{}         // a call that changes something has begun; nil: nobody waits for that
+	goOn   chan struct{}         // it may go on
 }
 
 func (d *desk) Open(context.Context, string, ...environment.Template) (environment.Session, error) {
@@ -45,6 +48,13 @@ func (d atDesk) Call(ctx context.Context, calls []chat.ToolCall) (out []trajecto
 			<-ctx.Done()
 		}
 		r := trajectory.ToolResult{Call: c, Status: trajectory.CallOK, Text: "49f6 by " + c.Name}
+		if d.begun != nil {
+			d.begun <- struct{}{}
+			<-d.goOn
+			if ctx.Err() != nil {
+				r.Status, r.Text = trajectory.CallTimeout, "given up"
+			}
+		}
 		if d.status != "" {
 			r.Status, r.Text = d.status, "went wrong"
 		}
@@ -82,6 +92,7 @@ type acting struct {
 	*httptest.Server
 	t    *testing.T
 	desk *desk
+	ends chan struct{} // a request was answered, or given up
 
 	mu  sync.Mutex
 	got []string // requests to the upstream
@@ -95,7 +106,7 @@ func (a *acting) upstream() []string {
 
 func act(t *testing.T, d *desk, speculate bool, model http.HandlerFunc, answer func(n int, w http.ResponseWriter, body string)) *acting {
 	t.Helper()
-	a := &acting{t: t, desk: d}
+	a := &acting{t: t, desk: d, ends: make(chan struct{}, 16)}
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		a.mu.Lock()
@@ -113,13 +124,29 @@ func act(t *testing.T, d *desk, speculate bool, model http.HandlerFunc, answer f
 		Approve: func(_ context.Context, c chat.ToolCall) (string, bool) {
 			return "the rule", !strings.Contains(c.Arguments, "forbidden")
 		}}}
-	p, err := proxy.New(proxy.Options{Upstream: proxy.Upstream{URL: up.URL, Transport: transport, Stall: 20 * time.Second}, Mode: mode, Keys: []string{"k1", "k2"}})
+	p, err := proxy.New(proxy.Options{Upstream: proxy.Upstream{URL: up.URL, Transport: transport, Stall: 20 * time.Second}, Mode: mode, Keys: []string{"k1", "k2"},
+		Logger: slog.New(ending{slog.DiscardHandler, a.ends})})
 	if err != nil {
 		t.Fatal(err)
 	}
 	a.Server = httptest.NewServer(p.Handler())
 	t.Cleanup(a.Close)
 	return a
+}
+
+// ending is a log that tells when an exchange has ended.
+type ending struct {
+	slog.Handler
+	ends chan struct{}
+}
+
+func (ending) Enabled(context.Context, slog.Level) bool { return true }
+
+func (e ending) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == "exchange" {
+		e.ends <- struct{}{}
+	}
+	return nil
 }
 
 func (a *acting) post(key, body string) (*http.Response, string) {
@@ -447,6 +474,24 @@ func TestDisconnectEndsATriedCall(t *testing.T) {
 	cancel()
 	<-gone
 	close(leave) // the desk's call, if it was begun, ends with the request: else the leak check fails
+}
+
+// A client that leaves while a call changes something does not cut it off, and where it asks again the call is not made again.
+func TestDisconnectCutsNoWriteOff(t *testing.T) {
+	d := &desk{begun: make(chan struct{}), goOn: make(chan struct{})}
+	a := act(t, d, false, small(call("sell", `{}`), -0.01), says(upstreamSays))
+	ctx, cancel := context.WithCancel(t.Context())
+	q := httptest.NewRequest("POST", a.URL+"/v1/chat/completions", strings.NewReader(asks(""))).WithContext(ctx)
+	q.Header.Set("Authorization", "Bearer k1")
+	go a.Config.Handler.ServeHTTP(httptest.NewRecorder(), q)
+	<-d.begun
+	cancel()
+	close(d.goOn)
+	<-a.ends
+	a.post("k1", asks(""))
+	if made, _ := d.made(); len(made) != 1 || len(a.upstream()) != 1 || !strings.Contains(a.upstream()[0], "49f6 by sell") {
+		t.Errorf("made %q, the upstream got %q", made, a.upstream())
+	}
 }
 
 // The oldest are forgotten.
