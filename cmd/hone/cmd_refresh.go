@@ -41,7 +41,7 @@ func newRefresh(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.Work, "work", "", "what the servers answered hone synth when it made them (default beside --dataset)")
 	c.Flags().IntVar(&f.Workers, "workers", 4, "sessions at once")
 	c.Flags().BoolVar(&f.CallAll, "call-all", false, "for replacements, also call tools whose changes no sandbox bounds and that do not say they change nothing")
-	c.Flags().StringVar(&f.adapter, "adapter", "", "evaluate this adapter on the affected scenarios")
+	c.Flags().StringVar(&f.adapter, "adapter", "", "evaluate this adapter on the affected test scenarios")
 	c.Flags().BoolVar(&f.train, "train", false, "train that adapter on, on the scenarios that hold now")
 	c.Flags().StringVar(&f.output, "output-dir", "", "folder of the runs of --adapter: before, trained and after in it")
 	allowFindingsFlag(c.Flags(), &f.AllowFindings)
@@ -72,7 +72,7 @@ func runRefresh(ctx context.Context, a *app, f refreshFlags) error {
 		return err
 	}
 	measure := func(adapter, name string) error {
-		return runEval(ctx, a, evalFlags{Asked: evaluate.Asked{Model: adapter, Dataset: out.Affected, Split: "test", Output: filepath.Join(f.output, name), AllowFindings: f.AllowFindings}, servers: f.servers, show: "none"})
+		return runEval(ctx, a, evalFlags{Asked: evaluate.Asked{Model: adapter, Dataset: out.Affected, Split: out.Split, Output: filepath.Join(f.output, name), AllowFindings: f.AllowFindings}, servers: f.servers, show: "none"})
 	}
 	if err := measure(f.adapter, "before"); err != nil || !f.train {
 		return err

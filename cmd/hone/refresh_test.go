@@ -176,7 +176,13 @@ func TestRefresh(t *testing.T) {
 	if code, _, said := hone(t, "", "synth", "--mcp-config", "mcp.json", "--out", "more.json", "-n", "5", "--work", "fourth.synth.jsonl"); code != 0 {
 		t.Errorf("what was carried over is in the way of hone synth: %d\n%s", code, said)
 	}
-	if affected, err := scenario.Load(r.Affected); err != nil || len(affected) == 0 || affected[0].Split != scenario.Test {
-		t.Errorf("%v %d\n%s", err, len(affected), said)
+	affected, err := scenario.Load(r.Affected)
+	if err != nil || len(affected) == 0 || r.Split != scenario.Test {
+		t.Errorf("%v, %d affected, evaluated on %q\n%s", err, len(affected), r.Split, said)
+	}
+	for _, s := range affected { // what is trained on is no test of anything
+		if at := slices.IndexFunc(fresh, func(o scenario.Scenario) bool { return o.ID == s.ID }); at < 0 || fresh[at].Split != s.Split {
+			t.Errorf("%s is of the split %s among the affected, and not so among all", s.ID, s.Split)
+		}
 	}
 }

@@ -63,7 +63,8 @@ type Refreshed struct {
 	Changes  []mcp.Change   `json:"changes"` // since the earlier catalog, where one was given
 	Counts   map[string]int `json:"counts"`
 	Rows     []RefreshedRow `json:"rows"`
-	Affected string         `json:"affected,omitempty"` // file of the scenarios that hold again, as test scenarios; "" where there are none
+	Affected string         `json:"affected,omitempty"` // file of the scenarios that hold again, each of its own split; "" where there are none
+	Split    string         `json:"split,omitempty"`    // of them that an adapter is evaluated on: test, or where none is affected validation, else train
 }
 
 // refresher is a refreshing under way.
@@ -357,9 +358,14 @@ func (r *refresher) save(list, again []scenario.Scenario, out *Refreshed) error 
 	if err := scenario.Save(r.Out, list); err != nil || len(again) == 0 {
 		return err
 	}
-	again = slices.Clone(again)
-	for i := range again {
-		again[i].Split = scenario.Test // an evaluation of them all
+	sizes, _ := scenario.SplitSizes(again)
+	for _, split := range []string{scenario.Train, scenario.Validation, scenario.Test} {
+		if sizes[split] > 0 {
+			out.Split = split
+		}
+	}
+	if out.Split == scenario.Train {
+		r.host.Say("warning: all scenarios that were made again are trained on: an adapter's rate on them is not one of new tasks")
 	}
 	out.Affected = strings.TrimSuffix(strings.TrimSuffix(r.Out, ".jsonl"), ".json") + ".affected.json"
 	return scenario.Save(out.Affected, again)

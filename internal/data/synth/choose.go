@@ -25,7 +25,7 @@ const mostWithout = 0.3
 // choose takes n candidates of those that hold: the share without calls, the share of several, and every usable tool as
 // often as the others, those first that have been taken least.
 func (m *maker) choose(list []*Candidate, n int) []*Candidate {
-	m.hold()
+	m.hold(list)
 	var singles, several []*Candidate
 	mixed := 0
 	for _, c := range list {

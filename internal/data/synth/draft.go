@@ -174,17 +174,24 @@ type edge struct {
 // mostOfEdge bounds the chains from one tool to another.
 const mostOfEdge = 3
 
+// mostOfFirst bounds the chains that begin with one call, as long as other calls begin some: these chains stay in one split.
+const mostOfFirst = 2
+
 // chains drafts calls whose result feeds another: along the edges by name and by value first, then by form.
 func (d *drafts) chains(n int) {
-	made := map[string]int{}
+	made, begun := map[string]int{}, map[string]int{}
 	for _, sure := range []bool{true, false} {
-		for _, r := range d.worlds {
-			random := d.random("chain", r.index, sure)
-			for _, a := range r.goodOf(random, func(t trial) bool { return !t.effects }) {
-				for _, e := range d.edges(r, a, sure) {
-					if pairing := e.from + "\x00" + e.to; made[pairing] < mostOfEdge && d.count[chain] < n {
-						if d.chain(r, random, a, e) {
+		for _, most := range []int{mostOfFirst, n} {
+			for _, r := range d.worlds {
+				random := d.random("chain", r.index, sure, most)
+				for _, a := range r.goodOf(random, func(t trial) bool { return !t.effects }) {
+					edges := d.edges(r, a, sure)
+					random.Shuffle(len(edges), func(i, j int) { edges[i], edges[j] = edges[j], edges[i] })
+					for _, e := range edges {
+						pairing, first := e.from+"\x00"+e.to, a.call.key()
+						if made[pairing] < mostOfEdge && begun[first] < most && d.count[chain] < n && d.chain(r, random, a, e) {
 							made[pairing]++
+							begun[first]++
 						}
 					}
 				}

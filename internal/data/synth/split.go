@@ -20,7 +20,7 @@ func splits() []string { return []string{scenario.Train, scenario.Validation, sc
 
 // split gives each draft a split: those of held-out tools or servers to test, and the others so that scenarios which share a
 // call stay together. The greatest set is trained on; the others go, smallest first, to test and validation until these have
-// their shares, of tasks of one call and of tasks of several. Tasks without a call are dealt out afterwards, as many to each split as its tasks with calls ask for.
+// their shares, of tasks of one call, of chains and of other tasks of several. Tasks without a call are dealt out afterwards, as many to each split as its tasks with calls ask for.
 func (m *maker) split(list []draftOf) {
 	var rest, without []int
 	tested := 0
@@ -35,19 +35,27 @@ func (m *maker) split(list []draftOf) {
 			rest = append(rest, i)
 		}
 	}
-	total := ofCalls(list, rest)
+	total := formsOf(list, rest)
 	sets := map[string][]int{}
 	for k, key := range together(list, rest) {
 		sets[key] = append(sets[key], rest[k])
 	}
 	keys := slices.Collect(maps.Keys(sets))
+	chained := map[string]int{} // 0 for sets with a chain, which come first: they are few, and have tasks of other forms too
+	for key, of := range sets {
+		if formsOf(list, of)[1] == 0 {
+			chained[key] = 1
+		}
+	}
 	slices.SortFunc(keys, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(sets[a]), len(sets[b])), cmp.Compare(digest.Of(a).String(), digest.Of(b).String()))
 	})
-	var test, validation [2]int
-	for _, key := range keys[:max(0, len(keys)-1)] {
-		n, to := ofCalls(list, sets[key]), ""
-		few := 0 // of its numbers of calls, more are tested than twice those chosen by
+	keys = keys[:max(0, len(keys)-1)] // without the greatest
+	slices.SortStableFunc(keys, func(a, b string) int { return cmp.Compare(chained[a], chained[b]) })
+	var test, validation forms
+	for _, key := range keys {
+		n, to := formsOf(list, sets[key]), ""
+		few := 0 // of its forms, more are tested than twice those chosen by
 		for i := range n {
 			if n[i] > 0 && test[i] > 2*validation[i] {
 				few++
@@ -70,18 +78,29 @@ func (m *maker) split(list []draftOf) {
 	m.deal(list, without)
 }
 
-// ofCalls counts drafts of one call, and those of several.
-func ofCalls(list []draftOf, of []int) (n [2]int) {
+// forms are numbers of tasks: those of one call, chains, and others of several calls. Chains are counted by themselves, since many
+// share a call: else the others, of which each stands alone, would take the held-out places.
+type forms [3]int
+
+// formsOf counts drafts that make calls.
+func formsOf(list []draftOf, of []int) (n forms) {
 	for _, i := range of {
-		n[min(1, max(0, len(list[i].of.Calls)-1))]++
+		switch c := list[i].of; {
+		case len(c.Calls) == 1:
+			n[0]++
+		case c.Kind == chain:
+			n[1]++
+		default:
+			n[2]++
+		}
 	}
 	return n
 }
 
-func plus(a, b [2]int) [2]int { return [2]int{a[0] + b[0], a[1] + b[1]} }
+func plus(a, b forms) forms { return forms{a[0] + b[0], a[1] + b[1], a[2] + b[2]} }
 
-// within reports whether n more leave a split with no more than its share of the total, of each number of calls.
-func within(n, have, total [2]int, share float64) bool {
+// within reports whether n more leave a split with no more than its share of the total, of each form.
+func within(n, have, total forms, share float64) bool {
 	for i := range n {
 		if n[i] > 0 && float64(have[i]+n[i]) > share*float64(total[i])+0.5 {
 			return false
@@ -148,8 +167,10 @@ func together(list []draftOf, of []int) []string {
 	return scenario.Together(rows)
 }
 
-// hold chooses the tools, or servers, that training does not see: one in five, one at least where there are two.
-func (m *maker) hold() {
+// hold chooses the tools, or servers, that training does not see: one in five, one at least where there are two, and drawn but for
+// this: a chain of which one tool is held out is in no split. So the first of them are such that some chains of a list are theirs
+// alone: two tools, or a server.
+func (m *maker) hold(list []*Candidate) {
 	m.held = map[string]bool{}
 	if m.SplitBy == ByTask {
 		return
@@ -160,12 +181,48 @@ func (m *maker) hold() {
 			groups = append(groups, g)
 		}
 	}
+	if len(groups) < 2 {
+		return
+	}
 	m.random("held out").Shuffle(len(groups), func(i, j int) { groups[i], groups[j] = groups[j], groups[i] })
-	if len(groups) > 1 {
-		for _, g := range groups[:max(1, len(groups)/5)] {
+	n, first := max(1, len(groups)/5), m.chained(groups, list)
+	if m.SplitBy == ByServer || len(groups) >= chainsFrom {
+		n = max(n, len(first))
+		groups = append(first, groups...)
+	}
+	for _, g := range groups {
+		if len(m.held) < n {
 			m.held[g] = true
 		}
 	}
+}
+
+const (
+	chainsFrom = 6 // tools of which two are held out, so that a chain can lead from one to the other
+	someChains = 2 // that are enough
+)
+
+// chained are the first two of some tools, or the first of some servers, with some chains of a list between them; none where there
+// are none.
+func (m *maker) chained(groups []string, list []*Candidate) []string {
+	count := map[[2]string]int{}
+	for _, c := range list {
+		if c.Why == "" && c.Kind == chain {
+			a, b := m.group(c.Calls[0].Tool), m.group(c.Calls[1].Tool)
+			count[[2]string{min(a, b), max(a, b)}]++
+		}
+	}
+	for i, a := range groups {
+		if count[[2]string{a, a}] >= someChains {
+			return []string{a}
+		}
+		for _, b := range groups[:i] {
+			if m.SplitBy == ByTool && count[[2]string{min(a, b), max(a, b)}] >= someChains {
+				return []string{a, b}
+			}
+		}
+	}
+	return nil
 }
 
 // group is what a tool is kept apart by.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -141,6 +142,51 @@ func TestHeldToolAsksBack(t *testing.T) {
 	}
 	if got[scenario.Test] != 2 || got[scenario.Train] != 7 || got[scenario.Validation] != 1 {
 		t.Errorf("%v", got)
+	}
+}
+
+// sums is a server of n calculators, which answer in sentences.
+func sums(t *testing.T, n int) (shop *shop, tools []Tool) {
+	shop = newShop(t)
+	for i := range n {
+		name := "calculate_" + strings.Fields(vocabulary)[i]
+		shop.tools[name] = func(_ *stock, args map[string]any) (string, error) {
+			a, _ := args["a"].(float64)
+			b, _ := args["b"].(float64)
+			return fmt.Sprintf("The %s of %v and %v is %v", name, a, b, a*float64(i+2)+b), nil
+		}
+		x := toolOf(name, "Calculate "+name+".", `{"type":"object","properties":{"a":{"type":"number"},"b":{"type":"number"}},"required":["a","b"]}`)
+		x.Safe, x.Server = true, fmt.Sprint("server", i*4/n)
+		tools = append(tools, x)
+	}
+	return shop, tools
+}
+
+// Chains are in each split where there are enough, whatever the splits keep apart. By tool, or by server, validation and training may
+// have the same.
+func TestChainsInEverySplit(t *testing.T) {
+	for _, by := range []string{ByTask, ByTool, ByServer} {
+		for seed := range uint64(3) {
+			shop, tools := sums(t, 8)
+			o := optionsOf(shop)
+			o.N, o.SplitBy, o.Seed = 100, by, seed
+			chains, tested := map[string]int{}, map[string]bool{}
+			made := run(t, shop, tools, o)
+			for _, s := range made.Scenarios {
+				if s.Provenance.Kind == chain {
+					chains[s.Split]++
+				}
+				for _, g := range s.Gold {
+					tested[g.Name] = tested[g.Name] || s.Split == scenario.Test
+				}
+			}
+			if chains[scenario.Train] < 5 || chains[scenario.Validation] < 1 || chains[scenario.Test] < 2 {
+				t.Errorf("by %s, seed %d: chains %v of %v", by, seed, chains, made.Report.Splits)
+			}
+			if n := len(slices.DeleteFunc(slices.Clone(tools), func(x Tool) bool { return !tested[x.Name] })); by == ByTool && n != 2 {
+				t.Errorf("seed %d: %d tools are held out", seed, n)
+			}
+		}
 	}
 }
 
