@@ -54,6 +54,8 @@ ROWS = [
     Row("data: 100k rows like Toucan's, 33 KB each, read and written", "s/100k-rows", "./internal/data/formats", "Toucan", None, "-", ("-benchtime=1x", "-timeout=30m")),
     Row("servers: 500 servers listed and linted from cache", "ns/op", "./cmd/hone", "ServersLs", flags=("-count=3", "-benchtime=1x")),
     Row("servers: 40 of 10,000 tools chosen", "ns/op", "./internal/mcp/selection", "SelectOfTenThousand"),
+    Row("rollouts: 64 episodes of a policy that computes nothing, 8 turns", "turns/s", "./internal/job", "Turns", flags=("-count=5", "-benchtime=5x", "-cpu=2")),
+    Row("rollouts: trajectories kept with their scores", "trajectories/min", "./internal/job", "Ledger", flags=("-count=5", "-benchtime=20x")),
     Row("mcp: a call over stdio", "ns/op", "./internal/mcp", "Call", None, "a raw pipe", ("-benchtime=3000x", "-count=7"), against="CallPipe"),
     Row("mcp: a call over stdio", "ns/op", "./internal/mcp", "Call", None, "the SDK on its own transport",
         ("-benchtime=3000x", "-count=7"), against="CallSDK"),

@@ -21,6 +21,7 @@ func main() {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	a := &app{Host: &host.Host{Stdin: os.Stdin, Data: screen.New(os.Stdout), Talk: screen.New(os.Stderr), LookupEnv: os.LookupEnv, Environ: os.Environ(), Helper: sandboxHelper(),
 		Program: os.Args[0], KeepsPrograms: true}}
+	host.KeepHeapFloor(ctx)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
