@@ -30,6 +30,7 @@ func newTrain(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.Output, "output-dir", "", "run directory; the adapter ends up in its folder final")
 	judgeFlags(c.Flags(), &f.Judge)
 	c.Flags().IntVar(&f.NumGPUs, "num-gpus", 0, numGPUsUsage)
+	c.Flags().BoolVar(&f.SkipBad, "skip-bad", false, "leave out scenarios that cannot be read, or whose checks cannot pass or cannot fail")
 	c.Flags().BoolVar(&resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
 	loraFlags(c.Flags(), &f.LoRA)
 	allowFindingsFlag(c.Flags(), &f.AllowFindings)

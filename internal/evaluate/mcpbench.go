@@ -27,13 +27,7 @@ func RuleMetricsOf(path string) ([]RuleMetrics, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list []mcpbench.Tool
-	for _, s := range catalog.Servers {
-		for _, t := range s.Tools {
-			list = append(list, mcpbench.Tool{Name: t.ModelName, Server: s.Name, InputSchema: t.InputSchema})
-		}
-	}
-	tools := mcpbench.NewTools(list)
+	tools := job.BenchTools(catalog)
 	known := job.ScenariosOf(path)
 	scenarios := map[string]map[string]bool{}
 	logs, excluded, order := map[string][]mcpbench.Log{}, map[string]int{}, []string{}

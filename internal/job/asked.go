@@ -150,6 +150,7 @@ type TrainAsked struct {
 	Judge         GivenJudge
 	Output        string // run directory
 	NumGPUs       int
+	SkipBad       bool // rows that cannot be read, and scenarios whose checks tell nothing, are left out
 	AllowFindings lint.Allowed
 }
 
@@ -159,6 +160,7 @@ func (e Env) Train(ctx context.Context, c config.Config, a TrainAsked, from tool
 	if a.Adapter, err = basemodel.AdapterFolder(e.Host, a.Adapter); err != nil {
 		return err
 	}
+	a.Adapter = AdapterIn(a.Adapter)
 	c.Scenarios.File = cmp.Or(a.Dataset, c.Scenarios.File)
 	if err := basemodel.OnGPUs(&c, a.NumGPUs); err != nil {
 		return err
@@ -174,7 +176,10 @@ func (e Env) Train(ctx context.Context, c config.Config, a TrainAsked, from tool
 	if err := a.Judge.Apply(&c); err != nil {
 		return err
 	}
-	list, err := Scenarios(c.Scenarios.File, c.Judge.Model, len(c.Rewards.Program.Command) > 0)
+	list, err := Vetted(e.Host, c.Scenarios.File, a.SkipBad)
+	if err == nil {
+		err = scored(list, c.Scenarios.File, c.Judge.Model, len(c.Rewards.Program.Command) > 0)
+	}
 	if err != nil {
 		return err
 	}
@@ -185,7 +190,11 @@ func (e Env) Train(ctx context.Context, c config.Config, a TrainAsked, from tool
 	if c, err = e.startFrom(c, a.LoRA, a.Adapter, a.Base); err != nil {
 		return err
 	}
-	j := &Job{Env: e, Verb: "train", Path: a.Output, Config: c, Kept: Kept{Adapter: a.Adapter, AllowFindings: a.AllowFindings}}
+	origin, err := originOf(a.Adapter)
+	if err != nil {
+		return err
+	}
+	j := &Job{Env: e, Verb: "train", Path: a.Output, Config: c, Kept: Kept{Adapter: a.Adapter, Origin: origin, AllowFindings: a.AllowFindings}}
 	j.Kept.Keep(e.Host, c, from)
 	if e.DryRun {
 		if err := j.RehearseTrain(ctx, list, from); err != nil {

@@ -305,7 +305,7 @@ func (j *Job) collect(ctx context.Context, l *Episodes, p rollout.Policy, list [
 // asBegun has episodes take place as the run was begun with.
 func (j *Job) asBegun(l *Episodes) (err error) {
 	c := j.Config
-	if l.Scorer, err = ScorerOf(j.Host, c.Rewards, l.Scorer.Defaults); err != nil {
+	if l.Scorer, err = ScorerOf(j.Host, c.Rewards, l.Catalog); err != nil {
 		return err
 	}
 	if l.users, err = playersOf(j.Host, c); err != nil {

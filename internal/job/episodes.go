@@ -67,7 +67,7 @@ func Open(ctx context.Context, h *host.Host, c config.Config, servers mcp.Config
 
 // Of are the episodes of a tool set, which they take over, without a model.
 func Of(h *host.Host, c config.Config, s *toolset.Set) (*Episodes, error) {
-	scorer, err := ScorerOf(h, c.Rewards, s.Catalog.Defaults())
+	scorer, err := ScorerOf(h, c.Rewards, s.Catalog)
 	if err != nil {
 		s.Close()
 		return nil, err
@@ -372,11 +372,16 @@ func Scenarios(path, judge string, byProgram bool) ([]scenario.Scenario, error) 
 	if err != nil {
 		return nil, err
 	}
+	return list, scored(list, path, judge, byProgram)
+}
+
+// scored is an error where something is to score that nothing can.
+func scored(list []scenario.Scenario, path, judge string, byProgram bool) error {
 	if scenario.NeedsJudge(list) && judge == "" && !byProgram {
-		return nil, &fault.Error{Code: fault.CodeUsage, What: "some scenarios have no checks, so nothing can score them", Where: path,
+		return &fault.Error{Code: fault.CodeUsage, What: "some scenarios have no checks, so nothing can score them", Where: path,
 			Next: `give each scenario "checks", or name a judge with --judge-model`}
 	}
-	return list, nil
+	return nil
 }
 
 // OfSplit returns the scenarios of a split, which must not be empty.

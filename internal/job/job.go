@@ -49,6 +49,7 @@ type Kept struct {
 	MCPGiven      bool         `json:"mcp_given,omitempty"` // by --mcp or MCP_URL
 	MCPConfig     string       `json:"mcp_config,omitempty"`
 	Adapter       string       `json:"adapter,omitempty"`
+	Origin        *Origin      `json:"origin,omitempty"` // of the adapter that training begins with
 	Data          string       `json:"data,omitempty"` // of sft, as it was named
 	AllowFindings lint.Allowed `json:"allow_findings,omitempty"`
 	Evaluation    *Evaluation  `json:"evaluation,omitempty"` // of eval

@@ -70,6 +70,9 @@ func PageOf(path string) (report.Page, error) {
 		p.Say("begun", s.Created.Format("2006-01-02 15:04"))
 		p.Say("attempts", fmt.Sprint(s.NumAttempts))
 		p.Say("begun from", b.Flags.Adapter)
+		if o := b.Flags.Origin; o != nil {
+			p.Say("its SHA-256", o.Weights)
+		}
 		p.Say("hone", b.Build.Version)
 		if e := b.Flags.Evaluation; e != nil {
 			p.Say("adapter", b.Flags.Adapter)

@@ -15,7 +15,6 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
-	"hone/internal/grade"
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/recipe"
@@ -37,11 +36,8 @@ func Rescore(ctx context.Context, h *host.Host, path string, c config.Config, gi
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "the run keeps no episode that can be scored again", Where: path,
 			Why: fmt.Sprintf("%s of scenarios that it does not keep, or that ended for reasons that are not the policy's", fault.Count(skipped, "episode")), Next: "hone runs show " + run.Name(path) + " --episodes"}
 	}
-	var defaults grade.Defaults
 	catalog, err := mcp.Load(filepath.Join(path, CatalogFile))
-	if err == nil {
-		defaults = catalog.Defaults()
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	if err := showTools(groups, catalog); err != nil && c.Judge.Model != "" {
@@ -57,7 +53,7 @@ func Rescore(ctx context.Context, h *host.Host, path string, c config.Config, gi
 	if n := rate(groups, ratings, alone); n > 0 {
 		h.Say("note: %s rated in part, whose ratings do not count: rate the other episodes too", fault.Count(n, "group"))
 	}
-	scorer, err := ScorerOf(h, c.Rewards, defaults)
+	scorer, err := ScorerOf(h, c.Rewards, catalog)
 	if err != nil {
 		return nil, err
 	}

@@ -9,10 +9,11 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/reward"
 	"hone/internal/eval"
+	"hone/internal/eval/mcpbench"
 	"hone/internal/formula"
-	"hone/internal/grade"
 	"hone/internal/host"
 	"hone/internal/learn/batch"
+	"hone/internal/mcp"
 	"hone/internal/recipe"
 	"hone/internal/toolset"
 	"hone/internal/userprogram"
@@ -56,10 +57,14 @@ func ByTurn(c config.Config, s reward.Scorer) reward.Scorer {
 	return s
 }
 
-// ScorerOf is what episodes are scored by. defaults are those of the tools' schemas.
-func ScorerOf(h *host.Host, c config.Rewards, defaults grade.Defaults) (reward.Scorer, error) {
-	s := reward.Scorer{Weights: WeightsOf(c), Defaults: defaults, Rating: c.Rating, Effort: reward.Effort{Arguments: c.Arguments, Recovery: c.Recovery,
+// ScorerOf is what episodes are scored by, with the tools of a catalog, which may be nil.
+func ScorerOf(h *host.Host, c config.Rewards, catalog *mcp.Catalog) (reward.Scorer, error) {
+	s := reward.Scorer{Weights: WeightsOf(c), Rating: c.Rating, Effort: reward.Effort{Arguments: c.Arguments, Recovery: c.Recovery, Repair: c.Repair,
 		Economy: reward.Economy(c.Economy), Length: reward.Length(c.Length)}}
+	if r := c.Rules; catalog != nil {
+		s.Defaults = catalog.Defaults()
+		s.Rules = reward.Rules{Tools: BenchTools(catalog), Refused: mcp.LooksRefused, ValidToolName: r.ValidToolName, SchemaCompliance: r.SchemaCompliance, ExecutionSuccess: r.ExecutionSuccess}
+	}
 	if o := c.Overlong; o.Weight != 0 {
 		s.Overlong = &reward.Overlong{Weight: o.Weight, Limit: o.Limit, Buffer: o.Buffer}
 	}
@@ -86,6 +91,17 @@ func ScorerOf(h *host.Host, c config.Rewards, defaults grade.Defaults) (reward.S
 		s.Program.Worker = userprogram.NewWorker(p)
 	}
 	return s, err
+}
+
+// BenchTools are a catalog's tools as MCP-Bench's rule metrics look at them.
+func BenchTools(catalog *mcp.Catalog) mcpbench.Tools {
+	var list []mcpbench.Tool
+	for _, s := range catalog.Servers {
+		for _, t := range s.Tools {
+			list = append(list, mcpbench.Tool{Name: t.ModelName, Server: s.Name, InputSchema: t.InputSchema})
+		}
+	}
+	return mcpbench.NewTools(list)
 }
 
 // SFTOf is the stage of SFT that the configuration describes.

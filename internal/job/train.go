@@ -23,6 +23,9 @@ func ResumeTrain(ctx context.Context, e Env, path string, b Begun, from toolset.
 	if err != nil {
 		return err
 	}
+	if err := b.Flags.beganWith(path); err != nil {
+		return err
+	}
 	j := &Job{Env: e, Verb: "train", Path: path, Kept: b.Flags}
 	defer j.Close()
 	if err := j.GoOn(); err != nil {

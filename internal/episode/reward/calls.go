@@ -143,10 +143,14 @@ func repeats(t *trajectory.Trajectory) int {
 
 func parseError(t *trajectory.Trajectory) string {
 	for _, turn := range t.Turns {
-		// A call cut off by the token limit is the limit's doing, which costs the end term already.
-		if cut := t.StopReason == trajectory.StopMaxTokens && turn.Feedback == ""; turn.ParseError != "" && !cut {
+		if turn.ParseError != "" && !cutByLimit(t, turn) {
 			return turn.ParseError
 		}
 	}
 	return ""
+}
+
+// cutByLimit reports whether a turn's malformed call was cut off by the token limit: it is the limit's doing, which costs the end term already.
+func cutByLimit(t *trajectory.Trajectory, turn trajectory.Turn) bool {
+	return t.StopReason == trajectory.StopMaxTokens && turn.Feedback == ""
 }

@@ -14,6 +14,7 @@ import (
 type Effort struct {
 	Arguments float64 // weight of the share of right arguments, see arguments
 	Recovery  float64 // weight, below 0, of the share of tools that failed and were not mended, see unmended
+	Repair    float64 // weight, below 0, of what malformed calls would take to be read, see repairCost
 	Economy   Economy
 	Length    Length
 }
@@ -42,6 +43,9 @@ func (f Effort) terms() (list []term) {
 	}
 	if f.Recovery != 0 {
 		list = append(list, term{"recovery", hasFailed, each(func(e episode) mark { return mark{score: unmended(e.Trajectory)} }), times(f.Recovery), false})
+	}
+	if f.Repair != 0 {
+		list = append(list, term{"repair", always, each(repairCost), times(f.Repair), true})
 	}
 	if f.Economy.Weight != 0 {
 		list = append(list, term{"economy", func(s *scenario.Scenario, _ *trajectory.Trajectory) bool { return f.Economy.budget(s) > 0 }, each(f.Economy.mark), times(f.Economy.Weight), false})

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -34,6 +36,21 @@ func Load(path string) ([]Scenario, error) {
 	return scenarios, err
 }
 
+// Bad is a row that cannot be used.
+type Bad struct {
+	Line int // from 1
+	Why  string
+}
+
+// LoadGood is LoadLines for who can do without the rows that cannot be read: these are bad. A file without one good row is an error.
+func LoadGood(path string) (scenarios []Scenario, lines []int, bad []Bad, err error) {
+	scenarios, lines, bad, err = read(path, func(s *Scenario) error { return s.locate(filepath.Dir(path)) })
+	if err == nil && len(scenarios) == 0 {
+		err = Unusable(path, bad)
+	}
+	return scenarios, lines, bad, err
+}
+
 // LoadKept reads what Save has written of loaded scenarios, whose paths lead to where they led then.
 func LoadKept(path string) ([]Scenario, error) {
 	scenarios, _, err := load(path, nil)
@@ -56,43 +73,51 @@ func LoadLines(path string) (scenarios []Scenario, lines []int, err error) {
 
 // load reads a file; each row is held against also, where that is given.
 func load(path string, also func(*Scenario) error) (scenarios []Scenario, lines []int, err error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the scenarios", Where: path, Err: err,
-			Next: "give a .json array or a .jsonl file of scenarios"}
+	scenarios, lines, bad, err := read(path, also)
+	if err == nil && (len(bad) > 0 || len(scenarios) == 0) {
+		return nil, nil, Unusable(path, bad)
 	}
-	scenarios, lines, broken := parse(data, strings.HasSuffix(path, ".jsonl"))
-	for i := range scenarios {
-		if also == nil {
-			break
-		}
-		if err := also(&scenarios[i]); err != nil {
-			broken = append(broken, brokenRow{lines[i], err.Error()})
-		}
-	}
-	if len(broken) > 0 {
-		var list strings.Builder
-		for _, b := range broken {
-			fmt.Fprintf(&list, "\n    %s:%d: %s", path, b.line, b.why)
-		}
-		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: fault.Count(len(broken), "broken row") + " in the scenarios",
-			Where: fmt.Sprintf("%s:%d", path, broken[0].line), Why: strings.TrimPrefix(list.String(), "\n    "),
-			Next: "correct these rows; the keys of a row are " + strings.Join(keysOf(reflect.TypeFor[Scenario]()), ", ")}
-	}
-	if len(scenarios) == 0 {
-		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "the scenarios are empty", Where: path,
-			Next: `add at least one row: {"task": "..."}`}
-	}
-	return scenarios, lines, nil
+	return scenarios, lines, err
 }
 
-type brokenRow struct {
-	line int
-	why  string
+// Unusable is the error that names the bad rows of a file; without any the file is empty.
+func Unusable(path string, bad []Bad) error {
+	if len(bad) == 0 {
+		return &fault.Error{Code: fault.CodeUsage, What: "the scenarios are empty", Where: path,
+			Next: `add at least one row: {"task": "..."}`}
+	}
+	var list strings.Builder
+	for _, b := range bad {
+		fmt.Fprintf(&list, "\n    %s:%d: %s", path, b.Line, b.Why)
+	}
+	return &fault.Error{Code: fault.CodeUsage, What: fault.Count(len(bad), "broken row") + " in the scenarios",
+		Where: fmt.Sprintf("%s:%d", path, bad[0].Line), Why: strings.TrimPrefix(list.String(), "\n    "),
+		Next: "correct these rows; the keys of a row are " + strings.Join(keysOf(reflect.TypeFor[Scenario]()), ", ")}
+}
+
+// read reads a file's rows, and tells the bad ones apart, in the order of their lines.
+func read(path string, also func(*Scenario) error) (scenarios []Scenario, lines []int, bad []Bad, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, nil, nil, &fault.Error{Code: fault.CodeUsage, What: "cannot read the scenarios", Where: path, Err: err,
+			Next: "give a .json array or a .jsonl file of scenarios"}
+	}
+	all, at, bad := parse(data, strings.HasSuffix(path, ".jsonl"))
+	for i := range all {
+		if also != nil {
+			if err := also(&all[i]); err != nil {
+				bad = append(bad, Bad{at[i], err.Error()})
+				continue
+			}
+		}
+		scenarios, lines = append(scenarios, all[i]), append(lines, at[i])
+	}
+	slices.SortStableFunc(bad, func(a, b Bad) int { return cmp.Compare(a.Line, b.Line) })
+	return scenarios, lines, bad, nil
 }
 
 // parse returns the scenarios, the line of each, and the rows that are none.
-func parse(data []byte, jsonl bool) (scenarios []Scenario, at []int, broken []brokenRow) {
+func parse(data []byte, jsonl bool) (scenarios []Scenario, at []int, broken []Bad) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	read := arrayRows
 	if jsonl {
@@ -107,7 +132,7 @@ func parse(data []byte, jsonl bool) (scenarios []Scenario, at []int, broken []br
 			err = fmt.Errorf("id %q is taken by the row at line %d", s.ID, first[s.ID])
 		}
 		if err != nil {
-			broken = append(broken, brokenRow{r.line, err.Error()})
+			broken = append(broken, Bad{r.line, err.Error()})
 			continue
 		}
 		if s.ID == "" {
@@ -137,7 +162,7 @@ func nameOf(wording string) string {
 	return "s-" + digest.Of(wording).String()[:12]
 }
 
-func lineRows(data []byte) (rows []row, cut *brokenRow) {
+func lineRows(data []byte) (rows []row, cut *Bad) {
 	for i, line := range bytes.Split(data, []byte("\n")) {
 		if line = bytes.TrimSpace(line); len(line) > 0 {
 			rows = append(rows, row{i + 1, line})
@@ -148,17 +173,17 @@ func lineRows(data []byte) (rows []row, cut *brokenRow) {
 
 // arrayRows cuts a JSON array into its elements. Where the text stops being JSON the rest cannot be cut, so cut says
 // where and why.
-func arrayRows(data []byte) (rows []row, cut *brokenRow) {
+func arrayRows(data []byte) (rows []row, cut *Bad) {
 	lineAt := func(offset int64) int { return 1 + bytes.Count(data[:min(int(offset), len(data))], []byte("\n")) }
 	// Repeated keys are parseRow's to report, as one broken row instead of the end of the file.
 	d := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowDuplicateNames(true))
-	fail := func(err error) *brokenRow {
+	fail := func(err error) *Bad {
 		offset := d.InputOffset()
 		var syntax *jsontext.SyntacticError
 		if errors.As(err, &syntax) {
 			offset = syntax.ByteOffset
 		}
-		return &brokenRow{lineAt(offset), fmt.Sprintf("the file is not a JSON array from here on: %v", err)}
+		return &Bad{lineAt(offset), fmt.Sprintf("the file is not a JSON array from here on: %v", err)}
 	}
 	open, err := d.ReadToken()
 	if err == nil && open.Kind() != '[' {

@@ -1,0 +1,64 @@
+package job
+
+import (
+	"fmt"
+	"strings"
+
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/vet"
+	"hone/internal/fault"
+	"hone/internal/host"
+)
+
+// Vetted are the scenarios of a file to train on. A row that cannot be read, and one with a check that can never pass or passes whatever is done, as
+// far as that shows without its servers, would cost a run that teaches nothing. All of them are one error, by their lines; or, with
+// skip, they are told and left out.
+func Vetted(h *host.Host, path string, skip bool) ([]scenario.Scenario, error) {
+	list, lines, bad, err := scenario.LoadGood(path)
+	if err != nil {
+		return nil, err
+	}
+	if len(bad) > 0 && !skip {
+		return nil, orSkip(scenario.Unusable(path, bad))
+	}
+	good, unsound := []scenario.Scenario{}, []scenario.Bad{}
+	for i := range list {
+		if found := vet.Alone(&list[i]); len(found) > 0 {
+			unsound = append(unsound, scenario.Bad{Line: lines[i], Why: list[i].ID + ": " + strings.Join(found, "; ")})
+			continue
+		}
+		good = append(good, list[i])
+	}
+	if len(unsound) > 0 && (!skip || len(good) == 0) {
+		return nil, unsoundChecks(path, unsound, len(good) > 0)
+	}
+	for _, b := range append(bad, unsound...) {
+		h.Say("left out: %s:%d: %s", path, b.Line, b.Why)
+	}
+	scenario.AssignSplits(good)
+	return good, nil
+}
+
+const skipBad = "; or leave these rows out with --skip-bad"
+
+// orSkip tells of the flag beside what else can be done.
+func orSkip(err error) error {
+	if f, ok := err.(*fault.Error); ok {
+		f.Next += skipBad
+	}
+	return err
+}
+
+// unsoundChecks is the error of rows whose checks tell nothing.
+func unsoundChecks(path string, rows []scenario.Bad, others bool) error {
+	var list []string
+	for _, r := range rows {
+		list = append(list, fmt.Sprintf("%s:%d: %s", path, r.Line, r.Why))
+	}
+	f := &fault.Error{Code: fault.CodeUsage, What: "the checks of " + fault.Count(len(rows), "scenario") + " tell nothing", Where: fmt.Sprintf("%s:%d", path, rows[0].Line),
+		Why: strings.Join(list, "\n    "), Next: "mend these checks; hone scenarios validate tries all of them, on the servers too"}
+	if others {
+		f.Next += skipBad
+	}
+	return f
+}
