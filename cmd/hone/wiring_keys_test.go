@@ -360,6 +360,11 @@ func (w wired) elsewhere(t *testing.T) map[string]bool {
 	for _, r := range append(append(w.judged(t), w.away(t)...), []acting{
 		{"rollout.long_results", strings.HasSuffix(shown, "many words"), true}, {"rollout.summary.url", path, "/ours/v1/chat/completions"},
 		{"rollout.summary.key_env", key, "Bearer sesame"}, {"rollout.summary.model", asked, "short"},
+		{"grpo.staleness", func() int {
+			c := config.Default()
+			c.GRPO.Staleness = 1
+			return job.GRPOOf(c, 0).Staleness
+		}(), 1},
 		{"rewards.rating", func() float64 {
 			s, _ := job.ScorerOf(a.Host, config.Rewards{Rating: 21}, nil)
 			return s.Rating

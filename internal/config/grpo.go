@@ -25,6 +25,7 @@ type GRPO struct {
 	Resample         int        `yaml:"resample" min:"0" max:"64" doc:"dynamic sampling: most scenarios tried, two at once, then four and so on, in the place of one whose group teaches nothing because all its rewards are equal, or fewer than two of its episodes count; 0 replaces none"`
 	Recoveries       int        `yaml:"recoveries" min:"0" max:"4096" doc:"groups of a step that go on from where one of its episodes had a call that failed (Fission-GRPO), so that the policy learns to recover; 0 has none"`
 	Pools            Pools      `yaml:"pools" doc:"which scenarios come less often, by the share of their last group's episodes that passed"`
+	Staleness        int        `yaml:"staleness" min:"0" max:"1" doc:"policies that episodes may be behind the one that learns from them. At 1 the next step's episodes run while this step is computed (one-step-off overlap); the loss's ratio corrects for the difference. 0 takes turns"`
 	CheckpointEvery  int        `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
 }
 
@@ -77,6 +78,9 @@ func (g *GRPO) check() error {
 		return &ValueError{"grpo.correction.low", fmt.Sprintf("%g is above grpo.correction.high, which is %g", g.Correction.Low, g.Correction.High)}
 	case g.Correction.High == 0:
 		return &ValueError{"grpo.correction.high", "no token would have a weight"}
+	}
+	if g.Staleness > 0 && (g.Pools.SkipSolved > 0 || g.Pools.SkipFailed > 0) {
+		return &ValueError{"grpo.staleness", "which scenarios rest is known after a step, when the next one's episodes have begun: leave grpo.pools out, or set it to 0"}
 	}
 	return g.Credit.check(g.Advantage)
 }

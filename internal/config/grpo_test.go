@@ -26,6 +26,10 @@ func TestObjectivesThatCannotBe(t *testing.T) {
 		"a buffer above the limit":        {func(c *Config) { c.Rewards.Overlong = Overlong{-1, 512, 513} }, "rewards.overlong.buffer"},
 		"a reward for length":             {func(c *Config) { c.Rewards.Overlong = Overlong{1, 512, 100} }, "rewards.overlong.weight"},
 
+		"overlap":             {func(c *Config) { c.GRPO.Staleness = 1 }, ""},
+		"two policies behind": {func(c *Config) { c.GRPO.Staleness = 2 }, "grpo.staleness"},
+		"overlap with pools":  {func(c *Config) { c.GRPO.Staleness, c.GRPO.Pools.SkipSolved = 1, 0.5 }, "grpo.staleness"},
+
 		"expressions": {expressions("mine", "(terms.checks ?? 0) / turns", -1), ""},
 		"only expressions": {func(c *Config) {
 			c.Rewards = Rewards{Economy: c.Rewards.Economy, Program: c.Rewards.Program, Expressions: ofOne("mine", "turns", 1)}

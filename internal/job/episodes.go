@@ -252,7 +252,7 @@ func (l *Episodes) openPolicy(h *host.Host, c config.Config, folder string, pref
 			return nil, lora, err
 		}
 		l.Trainer = &Trainer{Trainer: trainer, renderer: m.Renderer}
-		return trainer, lora, nil
+		return publish.Trained{Trainer: trainer, Engine: m.Engine, Spec: m.Spec}, lora, nil
 	}
 	if folder == "" {
 		return nil, basemodel.LoRAOf(c.LoRA), nil

@@ -50,7 +50,7 @@ type Kept struct {
 	MCPConfig     string       `json:"mcp_config,omitempty"`
 	Adapter       string       `json:"adapter,omitempty"`
 	Origin        *Origin      `json:"origin,omitempty"` // of the adapter that training begins with
-	Data          string       `json:"data,omitempty"` // of sft, as it was named
+	Data          string       `json:"data,omitempty"`   // of sft, as it was named
 	AllowFindings lint.Allowed `json:"allow_findings,omitempty"`
 	Evaluation    *Evaluation  `json:"evaluation,omitempty"` // of eval
 }

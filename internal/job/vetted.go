@@ -21,9 +21,13 @@ func Vetted(h *host.Host, path string, skip bool) ([]scenario.Scenario, error) {
 	if len(bad) > 0 && !skip {
 		return nil, orSkip(scenario.Unusable(path, bad))
 	}
-	good, unsound := []scenario.Scenario{}, []scenario.Bad{}
+	good, unsound, weak := []scenario.Scenario{}, []scenario.Bad{}, []int{}
 	for i := range list {
-		if found := vet.Alone(&list[i]); len(found) > 0 {
+		found := vet.Alone(&list[i])
+		if len(found) == 1 && found[0] == vet.EchoPasses {
+			weak, found = append(weak, lines[i]), nil
+		}
+		if len(found) > 0 {
 			unsound = append(unsound, scenario.Bad{Line: lines[i], Why: list[i].ID + ": " + strings.Join(found, "; ")})
 			continue
 		}
@@ -34,6 +38,9 @@ func Vetted(h *host.Host, path string, skip bool) ([]scenario.Scenario, error) {
 	}
 	for _, b := range append(bad, unsound...) {
 		h.Say("left out: %s:%d: %s", path, b.Line, b.Why)
+	}
+	if len(weak) > 0 {
+		h.Say("note: %s of %s, the first at %s:%d; hone scenarios validate names all", vet.EchoPasses, fault.Count(len(weak), "scenario"), path, weak[0])
 	}
 	scenario.AssignSplits(good)
 	return good, nil

@@ -24,7 +24,6 @@ func TestVettedRows(t *testing.T) {
 		"an id twice":         {`{"id": "good", "task": "Again."}`, `id "good" is taken`},
 		"can never pass":      {`{"id": "x", "task": "Say a.", "checks": [{"type": "answer", "equals": "a"}], "gold_answer": "b"}`, "x: checks[0] (answer) cannot pass"},
 		"can never fail":      {`{"id": "x", "task": "Say a.", "checks": [{"type": "answer", "regex": ".*"}]}`, "x: checks[0] (answer) cannot fail"},
-		"the task passes it":  {`{"id": "x", "task": "Say abc.", "checks": [{"type": "answer", "contains": "abc"}]}`, "repeating the task passes the checks"},
 		"silence passes them": {`{"id": "x", "task": "Write it.", "checks": [{"type": "max_calls", "max": 3}]}`, "an episode without calls and answer passes the checks"},
 	} {
 		path := filepath.Join(t.TempDir(), "bad.jsonl")
@@ -51,5 +50,19 @@ func TestVettedRows(t *testing.T) {
 		if _, err := Vetted(h, path, true); fault.CodeOf(err) != fault.CodeUsage {
 			t.Errorf("%s alone: %v", name, err)
 		}
+	}
+}
+
+// Checks that the task's own words pass are weak, and no reason to refuse: a note says how many there are.
+func TestVettedWeakChecks(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "weak.jsonl")
+	row := `{"id": "x", "task": "Say abc.", "checks": [{"type": "answer", "contains": "abc"}]}`
+	if err := os.WriteFile(path, []byte("\n"+row+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	list, err := Vetted(&host.Host{Talk: screen.New(&said)}, path, false)
+	if err != nil || len(list) != 1 || !strings.Contains(said.String(), "repeating the task passes the checks of 1 scenario, the first at "+path+":2") {
+		t.Errorf("%v, %v, said %q", err, list, said.String())
 	}
 }

@@ -61,6 +61,7 @@ type GRPO struct {
 	OffPolicy       float64          // bound of batch.Objective's
 	Correction      batch.Correction // of the sampler's difference
 	Temperature     float64          // that the runner samples at
+	Staleness       int              // policies that episodes may be behind the trainer's: 0, or 1, by which rollouts and training overlap
 	CheckpointEvery int              // steps; 0: at the end only
 	MaxMismatch     float64          // bound on the mean mismatch KL of a step, in nats a token
 	Seed            uint64
@@ -74,74 +75,141 @@ func (g GRPO) Run(ctx context.Context, scenarios []scenario.Scenario, runner Run
 	if err := g.usable(scenarios); err != nil {
 		return err
 	}
-	var pools *syllabus
-	if g.Pools.On() {
-		pools = g.syllabus(scenarios, trainer)
-		trainer = pools
-	}
-	start, err := resume(g.Stage, trainer, log)
-	if err == nil && start == 0 && g.KL.Beta > 0 {
-		err = trainer.HoldReference()
-	}
-	if err != nil {
+	r := &running{GRPO: g, scenarios: scenarios, runner: runner, scorer: scorer, trainer: trainer, publisher: publisher, log: log, progress: progress,
+		watch: watch{stage: g.Stage, notice: log.Notice, said: map[string]bool{}, guard: guard{bound: g.MaxMismatch}}}
+	if err := r.begin(ctx); err != nil {
 		return err
 	}
-	watch := watch{stage: g.Stage, notice: log.Notice, said: map[string]bool{}, guard: guard{bound: g.MaxMismatch}}
-	clock := clock{began: time.Now()}
-	for step := start; ; step++ {
-		if err := Publish(publisher, fmt.Sprintf("%s step %d", g.Stage, step)); err != nil { // the sampler gets the adapter of this step
-			return stopped(err, g.Stage, step, trainer, log)
-		}
-		if g.Validation.due(step, g.Steps) {
-			if err := g.Validation.run(ctx, step, step == start, scorer, log, progress); err != nil {
-				return stopped(err, g.Stage, step, trainer, log)
-			}
-			if err := watch.parting(g.Validation, step, log); err != nil {
-				return stopped(err, g.Stage, step, trainer, log)
-			}
-			clock.began = time.Now()
+	defer func() { r.next.end() }()
+	for step := r.start; ; step++ {
+		now, err := r.publish(ctx, step) // the sampler gets the adapter of this step
+		if err != nil {
+			return stopped(err, g.Stage, step, r.trainer, log)
 		}
 		if step == g.Steps {
 			return log.Finish(g.Stage)
 		}
-		groups, sampled, recovered, err := g.sample(ctx, scenarios, step, step == start, pools, runner, scorer, log, progress)
+		if now == nil {
+			now = begin(ctx, false, r.sample(step))
+		}
+		r.next = nil
+		reward, err := r.take(ctx, step, now)
 		if err != nil {
-			return stopped(err, g.Stage, step, trainer, log)
-		}
-		rows, leftOut := g.rows(slices.Concat(groups, recovered)) // one row an episode, with its A
-		if len(sampled)+len(recovered) > len(groups) {
-			_, leftOut = g.rows(sampled) // metrics are of all episodes: what is kept of them is no fair sample
-		}
-		update := g.Optimizer.Update(step, g.Steps)
-		refused := watch.look(step, sampled, g.measured(sampled, leftOut, batch.StepStats{}))
-		var stats batch.StepStats
-		var compared map[string]float64
-		if refused == nil {
-			if stats, compared, refused, err = g.update(ctx, rows, update, step, &watch.guard, trainer, log); err != nil {
-				return err
-			}
-		}
-
-		metrics := g.measured(sampled, leftOut, stats)
-		g.more(metrics, compared, stats, update, len(sampled)-len(groups), recovered)
-		if pools != nil && refused == nil {
-			pools.took(sampled, metrics)
-		}
-		clock.step(metrics, stats)
-		err = log.Metrics(g.Stage, step, metrics)
-		if refused != nil {
-			return stopped(errors.Join(refused, err), g.Stage, step, trainer, log)
-		}
-		if err != nil {
-			return stopped(err, g.Stage, step+1, trainer, log) // the step is taken, whatever is known of it
+			return err
 		}
 		if checkpointDue(step, g.Steps, g.CheckpointEvery) || g.Validation.due(step+1, g.Steps) { // the best is to be kept
-			if err := log.Checkpoint(g.Stage, step+1, trainer.Save); err != nil {
+			if err := log.Checkpoint(g.Stage, step+1, r.trainer.Save); err != nil {
 				return err
 			}
 		}
-		progress(g.Stage, step+1, g.Steps, fmt.Sprintf("reward %.2f", metrics["reward"]))
+		r.progress(g.Stage, step+1, g.Steps, fmt.Sprintf("reward %.2f", reward))
 	}
+}
+
+// running is a stage that runs.
+type running struct {
+	GRPO
+	scenarios []scenario.Scenario
+	runner    Runner
+	scorer    Scorer
+	trainer   Trainer
+	publisher Publisher
+	log       Log
+	progress  Progress
+
+	start int
+	pools *syllabus
+	lag   *lagging // nil where rollouts and training take turns
+	next  *ahead   // the episodes of the next step, where they have begun
+	watch watch
+	clock clock
+}
+
+// begin puts the trainer where the stage goes on.
+func (r *running) begin(ctx context.Context) (err error) {
+	if r.lag, err = r.lagging(r.trainer, r.publisher); err != nil {
+		return err
+	}
+	if r.Pools.On() {
+		r.pools = r.syllabus(r.scenarios, r.trainer)
+		r.trainer = r.pools
+	}
+	if r.lag != nil {
+		r.trainer, r.progress = r.lag, oneAtATime(r.progress)
+	}
+	r.start, err = resume(r.Stage, r.trainer, r.log)
+	if err == nil && r.start == 0 && r.KL.Beta > 0 {
+		err = r.trainer.HoldReference()
+	}
+	if err == nil && r.start < r.Steps {
+		r.next, err = r.lag.resumeAhead(ctx, r.sample(r.start))
+	}
+	r.clock.began = time.Now()
+	return err
+}
+
+// publish gives the sampler the adapter of a step, once the step's episodes are there where they had begun before, and measures it where that is due.
+func (r *running) publish(ctx context.Context, step int) (now *ahead, err error) {
+	if now = r.next; now != nil {
+		if _, err := now.wait(); err != nil {
+			return nil, err
+		}
+	}
+	if err := Publish(r.publisher, fmt.Sprintf("%s step %d", r.Stage, step)); err != nil {
+		return nil, err
+	}
+	if err := r.lag.published(); err != nil || !r.Validation.due(step, r.Steps) {
+		return now, err
+	}
+	if err := r.Validation.run(ctx, step, step == r.start, r.scorer, r.log, r.progress); err != nil {
+		return nil, err
+	}
+	err = r.watch.parting(r.Validation, step, r.log)
+	r.clock.began = time.Now()
+	return now, err
+}
+
+// take takes a step and returns the mean reward of its episodes. Where rollouts and training overlap, the episodes of the next one begin before it.
+func (r *running) take(ctx context.Context, step int, episodes *ahead) (reward float64, err error) {
+	now, err := episodes.wait()
+	if err != nil {
+		return 0, stopped(err, r.Stage, step, r.trainer, r.log)
+	}
+	rows, leftOut := r.rows(slices.Concat(now.groups, now.recovered)) // one row an episode, with its A
+	if len(now.sampled)+len(now.recovered) > len(now.groups) {
+		_, leftOut = r.rows(now.sampled) // metrics are of all episodes: what is kept of them is no fair sample
+	}
+	update := r.Optimizer.Update(step, r.Steps)
+	refused := r.watch.look(step, now.sampled, r.measured(now.sampled, leftOut, batch.StepStats{}))
+	var stats batch.StepStats
+	var compared map[string]float64
+	if refused == nil {
+		if r.lag != nil && step+1 < r.Steps {
+			r.next = begin(ctx, true, r.sample(step+1))
+		}
+		if stats, compared, refused, err = r.update(ctx, rows, update, step, r.watch.guardOf(episodes.stale), r.trainer, r.log); err != nil {
+			return 0, err
+		}
+	}
+
+	metrics := r.measured(now.sampled, leftOut, stats)
+	r.more(metrics, compared, stats, update, len(now.sampled)-len(now.groups), now.recovered)
+	if refused == nil {
+		r.lag.took(step+1 == r.Steps)
+		if r.pools != nil {
+			r.pools.took(now.sampled, metrics)
+		}
+	}
+	r.lag.measure(metrics, episodes.stale)
+	r.clock.step(metrics, stats)
+	err = r.log.Metrics(r.Stage, step, metrics)
+	if refused != nil {
+		return 0, stopped(errors.Join(refused, err), r.Stage, step, r.trainer, r.log)
+	}
+	if err != nil {
+		return 0, stopped(err, r.Stage, step+1, r.trainer, r.log) // the step is taken, whatever is known of it
+	}
+	return metrics["reward"], nil
 }
 
 // usable refuses what nothing can be learnt from.
@@ -173,22 +241,30 @@ func (g GRPO) more(metrics, compared map[string]float64, s batch.StepStats, u ba
 	}
 }
 
-// sample runs the episodes of a step: the groups that are learnt from, all that were sampled for them, and those that go on from failed calls.
-func (g GRPO) sample(ctx context.Context, scenarios []scenario.Scenario, step int, again bool, pools *syllabus, runner Runner, scorer Scorer,
-	log Log, progress Progress) (groups, sampled, recovered []trajectory.Group, err error) {
-	picked := g.tasks(scenarios, step)
-	if pools != nil {
-		picked = pools.next()
+// sampling is what the episodes of a step came to.
+type sampling struct {
+	groups    []trajectory.Group // that are learnt from
+	sampled   []trajectory.Group // all that were sampled for them
+	recovered []trajectory.Group // that go on from failed calls
+}
+
+// sample runs the episodes of a step.
+func (r *running) sample(step int) func(ctx context.Context) (sampling, error) {
+	return func(ctx context.Context) (s sampling, err error) {
+		picked := r.tasks(r.scenarios, step)
+		if r.pools != nil {
+			picked = r.pools.next()
+		}
+		rollouts := Rollouts{Stage: r.Stage, Step: step, Again: step <= r.start+r.Staleness, GroupSize: r.GroupSize, Runner: r.runner, Scorer: r.scorer,
+			Log: r.log, Progress: r.episodes(step, r.progress), Others: r.others(r.scenarios, picked, step, r.pools), Keep: r.teaches}
+		groups, replaced, err := rollouts.sample(ctx, picked)
+		if err != nil {
+			return s, err
+		}
+		s.groups, s.sampled = groups, slices.Concat(groups, replaced)
+		s.recovered, err = r.Recoveries.sample(ctx, rollouts, s.sampled, r.scenarios)
+		return s, err
 	}
-	rollouts := Rollouts{Stage: g.Stage, Step: step, Again: again, GroupSize: g.GroupSize, Runner: runner, Scorer: scorer,
-		Log: log, Progress: g.episodes(step, progress), Others: g.others(scenarios, picked, step, pools), Keep: g.teaches}
-	groups, replaced, err := rollouts.sample(ctx, picked)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	sampled = slices.Concat(groups, replaced)
-	recovered, err = g.Recoveries.sample(ctx, rollouts, sampled, scenarios)
-	return groups, sampled, recovered, err
 }
 
 // measured is metricsOf, and the share of the episodes that passed, of those that say something of the policy, where it is known which do.

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"hone/internal/episode/scenario"
@@ -20,10 +21,13 @@ var errKilled = errors.New("killed")
 // killer stands between a run and all that it does, names each operation, and lets those from the n-th on do nothing.
 type killer struct {
 	n     int // -1: never
+	mu    sync.Mutex
 	names []string
 }
 
 func (k *killer) dead(name string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.names = append(k.names, name)
 	return k.n >= 0 && len(k.names) > k.n
 }

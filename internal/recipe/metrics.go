@@ -31,6 +31,7 @@ import (
 //	clip_ratio/region_mean      share of trained tokens whose ratio lies outside of the clip, at the last of several optimiser steps on a batch
 //	groups_replaced             groups in whose place another scenario's came, by dynamic sampling; they are in all means here
 //	pools/solved, pools/failed  scenarios whose last group passed in all of its episodes, or in none
+//	staleness                   policies that the step's episodes are behind the trainer's, where rollouts and training overlap
 //	kl                          mean divergence from the reference policy in nats a token, where there is one
 //	sampling/importance_sampling_ratio/min, mean, max  weights by which the sampler's difference is corrected, where it is
 //	sampling/importance_sampling_masked  share of trained tokens whose weight is 0

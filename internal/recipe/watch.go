@@ -3,6 +3,7 @@ package recipe
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"hone/internal/episode/trajectory"
@@ -110,4 +111,13 @@ func mostFrequent(groups []trajectory.Group, of func(*trajectory.Trajectory) (st
 		}
 	}
 	return most, example[most]
+}
+
+// guardOf is what bounds the mismatch of a step. Episodes of an earlier policy are apart from the trainer's by what it learnt since: of them only what
+// is no number is refused. That the samplers hold what they are to hold, Publish compares by checksums.
+func (w *watch) guardOf(stale bool) *guard {
+	if stale {
+		return &guard{bound: math.Inf(1)}
+	}
+	return &w.guard
 }

@@ -60,6 +60,9 @@ func nothing(answer string) *trajectory.Trajectory {
 		Messages: []chat.Message{{Role: chat.Assistant, Content: answer}}}
 }
 
+// EchoPasses is the finding of checks that are weak, and still tell some answers apart.
+const EchoPasses = "repeating the task passes the checks"
+
 // cheats says which of two ways to pass a scenario's checks without doing its task there is: silence and the echo of the
 // task. To do nothing is right where no tool fits.
 func cheats(s *scenario.Scenario, silence, echo *trajectory.Trajectory) []string {
@@ -70,7 +73,7 @@ func cheats(s *scenario.Scenario, silence, echo *trajectory.Trajectory) []string
 		return []string{"an episode without calls and answer passes the checks"}
 	}
 	if len(reward.FailedChecks(s, echo, nil)) == 0 {
-		return []string{"repeating the task passes the checks"}
+		return []string{EchoPasses}
 	}
 	return nil
 }

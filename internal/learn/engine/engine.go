@@ -34,6 +34,7 @@ type Engine struct {
 	// kept on disk, and so needed none.
 	NumCompiled, NumLoaded int
 	account                *account // of a dry engine; nil otherwise
+	zeroing                sync.Mutex // a trainer and its samplers may want zeros at a time
 	zeros                  map[string]*Program
 }
 
@@ -339,6 +340,8 @@ func (e *Engine) Zeros(shape shapes.Shape, n int) ([]Buffer, error) {
 
 func (e *Engine) runZeros(shape shapes.Shape, n int) ([]Buffer, error) {
 	key := fmt.Sprintf("%s %d", shape, n)
+	e.zeroing.Lock()
+	defer e.zeroing.Unlock()
 	p := e.zeros[key]
 	if p == nil {
 		var err error // the parameter is what the nodes take their graph from

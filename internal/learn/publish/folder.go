@@ -58,3 +58,21 @@ func (f *Folder) AdapterChecksums() (sums []uint64, err error) {
 
 // Close releases the devices' copy.
 func (f *Folder) Close() { engine.Free(f.adapter) }
+
+// Trained is a trainer whose adapter can be kept and read back: a Keeper.
+type Trained struct {
+	Trainer
+	Engine *engine.Engine
+	Spec   model.Spec
+}
+
+// Trainer is what Trained needs of one; *train.Trainer is one.
+type Trainer interface {
+	Source
+	KeepAdapter() (save func(dir string) error, err error)
+}
+
+// OpenAdapter implements Keeper.
+func (t Trained) OpenAdapter(dir string, version int) (*Folder, error) {
+	return OpenFolder(t.Engine, t.Spec, dir, version)
+}

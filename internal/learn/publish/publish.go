@@ -8,7 +8,10 @@ package publish
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hone/internal/learn/engine"
@@ -35,6 +38,15 @@ type Sampler interface {
 	Checksums() ([]uint64, error)
 }
 
+// Keeper is a Source whose policy can be written as it was, and be read back beside the one there is: by a trainer whose samplers are behind it.
+type Keeper interface {
+	Source
+	// KeepAdapter copies the adapter to the host and returns what writes it into a folder, as SaveAdapter does.
+	KeepAdapter() (save func(dir string) error, err error)
+	// OpenAdapter reads what it wrote, as another source on the same engine. version is how many optimiser steps it has seen.
+	OpenAdapter(dir string, version int) (*Folder, error)
+}
+
 // Publisher publishes what a source has to samplers. It implements recipe.Publisher.
 type Publisher struct {
 	source   Source // nil: there is the base model alone
@@ -59,6 +71,59 @@ func (p *Publisher) Publish() error {
 	sums, err := p.source.AdapterChecksums()
 	p.held = name(sums)
 	return err
+}
+
+const versionFile = "policy_version"
+
+// Keep implements recipe.Rewinder: what it returns writes the source's policy as it is now.
+func (p *Publisher) Keep() (save func(dir string) error, err error) {
+	k, ok := p.source.(Keeper)
+	if !ok {
+		return nil, errors.New("the policy is no trainer's, so it is never another")
+	}
+	version := k.PolicyVersion()
+	saveAdapter, err := k.KeepAdapter()
+	return func(dir string) error {
+		if err := saveAdapter(dir); err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(dir, versionFile), fmt.Appendln(nil, version), 0o644)
+	}, err
+}
+
+// Restore implements recipe.Rewinder: all samplers hold what Keep has written into dir, until the next Publish.
+func (p *Publisher) Restore(dir string) error {
+	k, ok := p.source.(Keeper)
+	if !ok {
+		return errors.New("the policy is no trainer's, so it is never another")
+	}
+	text, err := os.ReadFile(filepath.Join(dir, versionFile))
+	if err != nil {
+		return err
+	}
+	version, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return fmt.Errorf("reading %s of %s: %w", versionFile, dir, err)
+	}
+	f, err := k.OpenAdapter(dir, version)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // samplers copy it
+	if err := p.give(f); err != nil {
+		return err
+	}
+	sums, err := f.AdapterChecksums()
+	if err != nil {
+		return err
+	}
+	p.held = name(sums)
+	for _, x := range p.samplers {
+		if held, err := x.Checksums(); err != nil || name(held) != p.held {
+			return errors.Join(fmt.Errorf("a sampler holds the adapter %s and not %s of %s", name(held), p.held, dir), err)
+		}
+	}
+	return nil
 }
 
 // Withdraw leaves the base model alone to all samplers.

@@ -276,3 +276,48 @@ func TestDevicesAndFailures(t *testing.T) {
 		t.Errorf("nothing was published: %v", err)
 	}
 }
+
+// A policy that was kept is what the samplers hold again, whatever the trainer is by then: the same tokens under the same version and name.
+func TestSamplersGoBackToAKeptPolicy(t *testing.T) {
+	here := open(t)
+	tr, s := here.trainer(t), here.sampler(t)
+	p := publish.New(publish.Trained{Trainer: tr, Engine: here.Engine, Spec: learntest.Spec()}, publish.InProcess(s))
+	step(t, tr)
+	if err := p.Publish(); err != nil {
+		t.Fatal(err)
+	}
+	want, name := sampled(t, s), p.Held()
+	save, err := p.Keep()
+	if err != nil {
+		t.Fatal(err)
+	}
+	step(t, tr) // what is kept is no view of it
+	dir := t.TempDir()
+	if err := save(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Publish(); err != nil {
+		t.Fatal(err)
+	}
+	if got := sampled(t, s); same(got, want) || p.Held() == name {
+		t.Fatalf("a step changed nothing: %v, %s", got, p.Held())
+	}
+	if err := p.Restore(dir); err != nil {
+		t.Fatal(err)
+	}
+	if got := sampled(t, s); !same(got, want) || p.Held() != name {
+		t.Errorf("%+v of %s, want %+v of %s", got, p.Held(), want, name)
+	}
+	if trained, held, err := p.Policies(); err != nil || trained == name || !slices.Equal(held, []string{name}) {
+		t.Errorf("%v: the trainer has %s, the sampler %v, want another and %s", err, trained, held, name)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "policy_version"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Restore(dir); err == nil || !strings.Contains(err.Error(), "policy_version") {
+		t.Error(err)
+	}
+	if _, err := publish.New(tr, publish.InProcess(s)).Keep(); err == nil {
+		t.Error("it keeps what cannot be read back")
+	}
+}

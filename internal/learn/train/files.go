@@ -86,6 +86,12 @@ func (t *Trainer) SaveAdapter(dir string) error {
 	return peft.Save(dir, t.spec, t.lora, t.dropout, state.Adapter)
 }
 
+// KeepAdapter copies the adapter to the host and returns what writes it into a folder, as SaveAdapter does, whatever steps are taken meanwhile.
+func (t *Trainer) KeepAdapter() (save func(dir string) error, err error) {
+	flat, err := engine.Floats(t.adapter)
+	return func(dir string) error { return peft.Save(dir, t.spec, t.lora, t.dropout, flat) }, err
+}
+
 // Load replaces the trainer's state by one that Save wrote.
 func (t *Trainer) Load(dir string) error {
 	lora, flat, err := peft.Load(filepath.Join(dir, adapterDir), t.spec)
