@@ -27,7 +27,9 @@ type rewound struct {
 
 func (r rewound) Keep() (func(dir string) error, error) {
 	n := len(r.Steps)
-	return func(dir string) error { return os.WriteFile(filepath.Join(dir, "policy"), []byte(strconv.Itoa(n)), 0o600) }, nil
+	return func(dir string) error {
+		return os.WriteFile(filepath.Join(dir, "policy"), []byte(strconv.Itoa(n)), 0o600)
+	}, nil
 }
 
 func (r rewound) Restore(dir string) error {

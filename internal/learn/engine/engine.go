@@ -33,7 +33,7 @@ type Engine struct {
 	// NumCompiled counts compilations; it stands still in a run whose shapes are settled. NumLoaded counts programs that were
 	// kept on disk, and so needed none.
 	NumCompiled, NumLoaded int
-	account                *account // of a dry engine; nil otherwise
+	account                *account   // of a dry engine; nil otherwise
 	zeroing                sync.Mutex // a trainer and its samplers may want zeros at a time
 	zeros                  map[string]*Program
 }
