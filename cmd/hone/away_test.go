@@ -34,8 +34,10 @@ type sampling struct {
 	asked   []string // method, path and body
 	now     int      // completions under way
 	most    int
-	refuse  func(path string, n int) bool // the n-th request; nil: none is
-	through string                        // begin of the paths in which adapters are handed over; the rest is as here
+	seeds   []float64                      // of completions, in the order in which each was first asked for
+	refuse  func(completion, try int) bool // by its place among the seeds, and which attempt it is; nil: none is
+	tries   map[float64]int
+	through string // begin of the paths in which adapters are handed over; the rest is as here
 	here    string
 }
 
@@ -58,7 +60,7 @@ func sampler(t *testing.T, base string) *sampling {
 	}
 	copied := make(chan struct{})
 	go func() { defer close(copied); _, _ = io.Copy(io.Discard, read) }()
-	s := &sampling{}
+	s := &sampling{tries: map[float64]int{}}
 	target, err := url.Parse(strings.TrimSuffix(announced.URL, "/v1"))
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +83,7 @@ func (s *sampling) pass(to http.Handler, w http.ResponseWriter, r *http.Request)
 	body, _ := io.ReadAll(r.Body) // a body that broke off is the server's to refuse
 	s.mu.Lock()
 	s.asked = append(s.asked, r.Method+" "+r.URL.Path+" "+string(body))
-	refused := s.refuse != nil && s.refuse(r.URL.Path, len(s.asked))
+	refused := s.refuse != nil && s.refuse(s.completion(r.URL.Path, body))
 	s.now++
 	s.most = max(s.most, s.now)
 	s.mu.Unlock()
@@ -96,6 +98,18 @@ func (s *sampling) pass(to http.Handler, w http.ResponseWriter, r *http.Request)
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	r.Host = "" // the server answers its own names alone
 	to.ServeHTTP(w, r)
+}
+
+// completion is the place of the one that is asked for, from 1, and which attempt it is; of another request the last one's, and 0.
+func (s *sampling) completion(path string, body []byte) (place, try int) {
+	var q struct{ Seed float64 }
+	if !strings.HasSuffix(path, "/completions") || json.Unmarshal(body, &q) != nil {
+		return len(s.seeds), 0
+	}
+	if s.tries[q.Seed]++; s.tries[q.Seed] == 1 {
+		s.seeds = append(s.seeds, q.Seed)
+	}
+	return slices.Index(s.seeds, q.Seed) + 1, s.tries[q.Seed]
 }
 
 // to are the requests whose path ends so, in order.
@@ -201,17 +215,15 @@ func TestTrainByARemoteSampler(t *testing.T) {
 	}
 }
 
+// firstOfEpisodes is the place of their first completion: before it are what Open asks for, and the probe's four.
+const firstOfEpisodes = 6
+
 // A completion that does not come is tried again; where all attempts fail its episode is not trained on, and no reward of 0.
 func TestAFailingSamplerIsNoReward(t *testing.T) {
 	mcp := awayFolder(t)
 	s := sampler(t, "toy.gguf")
-	n := 0
-	s.refuse = func(path string, _ int) bool {
-		if n++; !strings.HasSuffix(path, "/completions") {
-			n--
-			return false
-		}
-		return n == 3 || n > 4 && n < 7 // one that is tried again, and one that is given up
+	s.refuse = func(completion, try int) bool { // one of the probe's at first, and the first of the first episode for good
+		return completion == 3 && try == 1 || completion == firstOfEpisodes && try > 0
 	}
 	code, said, _ := trained(t, s, ", slots: 1, retries: 1, max_mismatch: 1.0e-6", "--mcp", mcp)
 	lost := 0
@@ -231,13 +243,7 @@ func TestAFailingSamplerIsNoReward(t *testing.T) {
 func TestASamplerThatIsGoneStopsTheRun(t *testing.T) {
 	mcp := awayFolder(t)
 	s := sampler(t, "toy.gguf")
-	seen := 0
-	s.refuse = func(path string, _ int) bool {
-		if strings.HasSuffix(path, "/completions") {
-			seen++
-		}
-		return seen > 3
-	}
+	s.refuse = func(completion, _ int) bool { return completion > firstOfEpisodes }
 	code, said, _ := trained(t, s, ", slots: 1, retries: 0", "--mcp", mcp)
 	if code != int(fault.CodeUnavailable) || !strings.Contains(said, "the sampler is gone") || !strings.Contains(said, "hone runs resume") {
 		t.Fatalf("exit code %d, %s", code, said)

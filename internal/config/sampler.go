@@ -18,7 +18,7 @@ type Sampler struct {
 
 	Timeout     time.Duration `yaml:"timeout" min:"0.001" max:"86400" doc:"deadline of one attempt at a completion"`
 	Retries     int           `yaml:"retries" min:"0" max:"100" doc:"attempts after the first, at a completion that did not come; after them its episode counts as infrastructure_error, and is not trained on"`
-	MaxMismatch float64       `yaml:"max_mismatch" min:"0" max:"10" doc:"bound on how far the server's logprobs are from the trainer's: the mean mismatch KL of the probe, and of a step's tokens, in nats a token. A run above it stops"`
+	MaxMismatch float64       `yaml:"max_mismatch" min:"0" max:"10" doc:"bound on how far the server's logprobs are from the trainer's: the mean mismatch KL of a step's tokens, in nats a token; of the probe before a step, which has few tokens, four times as much. A run above it stops"`
 }
 
 // check refuses what would act nowhere.

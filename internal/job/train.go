@@ -121,6 +121,9 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	c := j.Config
 	tasks := scenario.OfSplit(list, scenario.Train)
 	grpo := GRPOOf(c, l.MaxMismatch())
+	if grpo.Parity, err = l.Parity(c, tasks); err != nil {
+		return err
+	}
 	grpo.Pools.Passed, grpo.Recoveries.Of = l.Passed(tasks), l.Recovery
 	j.Opens(grpo)
 	log := Journal{Dir: j.Dir, Say: j.Say, Episodes: l}

@@ -66,6 +66,7 @@ type GRPO struct {
 	MaxMismatch     float64          // bound on the mean mismatch KL of a step, in nats a token
 	Seed            uint64
 	Validation      *Validation // while it trains; nil: none
+	Parity          *Parity     // a probe of each policy that is given to the sampler; nil: none
 }
 
 // Run trains on scenarios, resuming after the newest checkpoint of the stage, and leaves the final adapter published
@@ -123,6 +124,8 @@ type running struct {
 	next  *ahead   // the episodes of the next step, where they have begun
 	watch watch
 	clock clock
+
+	probed map[string]float64 // of the policy that was published last
 }
 
 // begin puts the trainer where the stage goes on.
@@ -148,7 +151,8 @@ func (r *running) begin(ctx context.Context) (err error) {
 	return err
 }
 
-// publish gives the sampler the adapter of a step, once the step's episodes are there where they had begun before, and measures it where that is due.
+// publish gives the sampler the adapter of a step, once the step's episodes are there where they had begun before, probes it, and measures it where
+// that is due.
 func (r *running) publish(ctx context.Context, step int) (now *ahead, err error) {
 	if now = r.next; now != nil {
 		if _, err := now.wait(); err != nil {
@@ -158,7 +162,10 @@ func (r *running) publish(ctx context.Context, step int) (now *ahead, err error)
 	if err := Publish(r.publisher, fmt.Sprintf("%s step %d", r.Stage, step)); err != nil {
 		return nil, err
 	}
-	if err := r.lag.published(); err != nil || !r.Validation.due(step, r.Steps) {
+	if err := r.lag.published(); err != nil {
+		return now, err
+	}
+	if r.probed, err = r.Parity.look(ctx, fmt.Sprintf("%s step %d", r.Stage, step), r.Temperature, r.MaxMismatch, r.trainer); err != nil || !r.Validation.due(step, r.Steps) {
 		return now, err
 	}
 	if err := r.Validation.run(ctx, step, step == r.start, r.scorer, r.log, r.progress); err != nil {
@@ -193,6 +200,7 @@ func (r *running) take(ctx context.Context, step int, episodes *ahead) (reward f
 	}
 
 	metrics := r.measured(now.sampled, leftOut, stats)
+	maps.Copy(metrics, r.probed)
 	r.more(metrics, compared, stats, update, len(now.sampled)-len(now.groups), now.recovered)
 	if refused == nil {
 		r.lag.took(step+1 == r.Steps)

@@ -35,6 +35,7 @@ import (
 //	kl                          mean divergence from the reference policy in nats a token, where there is one
 //	sampling/importance_sampling_ratio/min, mean, max  weights by which the sampler's difference is corrected, where it is
 //	sampling/importance_sampling_masked  share of trained tokens whose weight is 0
+//	sampling/probe_kl, sampling/probe_max_logp_delta  the same of a probe of the step's policy (Parity), before its episodes
 //	sampling/...                sampler against trainer: mean KL in nats a token, largest difference of a logprob, mean ratio
 func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) map[string]float64 {
 	m := map[string]float64{"loss": s.Loss, "grad_norm": s.GradNorm, "step_tokens": float64(s.NumTokens),
