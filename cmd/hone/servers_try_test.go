@@ -125,7 +125,8 @@ func TestServersTryKeepsKeys(t *testing.T) {
 	}
 }
 
-// BenchmarkServersLs lists 500 servers of 10 tools each, as many as servers have on average, from what is kept of them, looks at all texts, and groups the tools.
+// BenchmarkServersLs lists 500 servers of 10 tools each, as many as servers have on average, from what is kept of them, and groups the
+// tools: once where all texts are still to be looked at, and once where what is in them is kept too.
 func BenchmarkServersLs(b *testing.B) {
 	dir := b.TempDir()
 	tried := filepath.Join(dir, "servers", "tried")
@@ -133,6 +134,7 @@ func BenchmarkServersLs(b *testing.B) {
 		b.Fatal(err)
 	}
 	verbs := []string{"read", "write", "list", "search", "update", "delete", "create", "send", "convert", "export"}
+	var all [][]byte
 	for i := range 500 {
 		from := mcp.ServerTools{Name: fmt.Sprintf("io.example/s%d", i), Era: "2025-11-25"}
 		for _, verb := range verbs {
@@ -140,11 +142,16 @@ func BenchmarkServersLs(b *testing.B) {
 				InputSchema: json.RawMessage(fmt.Sprintf(`{"type":"object","properties":{"thing_%d_id":{"type":"string","description":"Identifier of the thing, as list_thing gives it"},"limit":{"type":"integer","description":"How many at most","default":20}},"required":["thing_%d_id"]}`, i/3, i/3))})
 		}
 		text, err := json.Marshal(servers.Tried{Name: from.Name, From: "list", Kind: "npm", Outcome: servers.Answered, Server: &from})
-		if err == nil {
-			err = os.WriteFile(filepath.Join(tried, fmt.Sprintf("%d.json", i)), text, 0o644)
-		}
 		if err != nil {
 			b.Fatal(err)
+		}
+		all = append(all, text)
+	}
+	fresh := func() { // nothing has been looked at
+		for i, text := range all {
+			if err := os.WriteFile(filepath.Join(tried, fmt.Sprintf("%d.json", i)), text, 0o644); err != nil {
+				b.Fatal(err)
+			}
 		}
 	}
 	list := func() {
@@ -154,9 +161,20 @@ func BenchmarkServersLs(b *testing.B) {
 			b.Fatal(said.String())
 		}
 	}
-	list() // which keeps what is found in the texts
-	b.ResetTimer()
-	for b.Loop() {
-		list()
-	}
+	b.Run("linted", func(b *testing.B) {
+		for b.Loop() {
+			b.StopTimer()
+			fresh()
+			b.StartTimer()
+			list()
+		}
+	})
+	b.Run("again", func(b *testing.B) {
+		fresh()
+		list() // which keeps what is found in the texts
+		b.ResetTimer()
+		for b.Loop() {
+			list()
+		}
+	})
 }

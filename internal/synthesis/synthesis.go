@@ -196,6 +196,9 @@ func sayMade(h *host.Host, made *synth.Result) {
 	for _, lie := range r.Lies {
 		h.Say("warning: %s", lie)
 	}
+	for _, unmarked := range r.Unmarked {
+		h.Say("warning: %s", unmarked)
+	}
 	if len(r.Untouched) > 0 {
 		h.Say("not called, since nothing bounds what they change and they do not say that they change nothing: %s; --call-all calls them too", strings.Join(r.Untouched, ", "))
 	}
@@ -220,6 +223,10 @@ func nothingMade(made *synth.Result) error {
 			why = fmt.Sprintf("%s/%s answers: %s", t.Server, t.Tool, fault.Short(t.Why))
 			break
 		}
+	}
+	if len(made.Report.Unmarked) > 0 {
+		why = made.Report.Unmarked[0]
+		next = "mark the errors so; a --teacher thinks of arguments that fit"
 	}
 	if len(made.Report.Untouched) > 0 {
 		why = "no tool says that it changes nothing, and nothing bounds what a call would change"

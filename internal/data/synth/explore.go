@@ -66,6 +66,7 @@ func (m *maker) explore(ctx context.Context) error {
 		}
 		m.judge()
 	}
+	m.distrust()
 	for _, r := range m.worlds {
 		if err := m.look(ctx, r, append(m.bare(), m.readers(r)...)); err != nil {
 			return err
@@ -77,7 +78,7 @@ func (m *maker) explore(ctx context.Context) error {
 // bare are calls without arguments, of tools that need none and are not known to change anything.
 func (m *maker) bare() (calls []Call) {
 	for _, s := range m.tools {
-		if !s.needs() && s.mayTry() && !s.writes && !s.destroys() && !s.creates() {
+		if !s.needs() && s.mayTry() && (s.usable() || s.unmarked == "") && !s.writes && !s.destroys() && !s.creates() {
 			calls = append(calls, Call{Tool: s.Name, Arguments: json.RawMessage("{}")})
 		}
 	}
@@ -180,6 +181,7 @@ func (m *maker) learn(r *realm, c Call, got *Played) {
 	}
 	if looksRefused := m.Trial.Refusal; looksRefused != nil && looksRefused(got.Results[0].Text) != "" {
 		s.refused++
+		s.unmarked = orFirst(s.unmarked, looksRefused(got.Results[0].Text))
 		s.note(c, false)
 		s.hint(c, got.Results[0].Text)
 		s.why = orFirst(s.why, got.Results[0].Text)

@@ -30,8 +30,10 @@ func (f filler) missing() (json.RawMessage, bool) {
 	for _, p := range f.tool.schema.fields {
 		raw := quote("missing-" + word(f.r))
 		switch {
-		case !p.required || len(p.choices) > 0 || !ok:
+		case !p.required || len(p.choices) > 0 || !ok || f.coded(p):
 			continue
+		case f.sql(p):
+			raw = quote("SELECT * FROM missing_" + word(f.r))
 		case p.kind == "integer" && p.max == nil:
 			raw = json.RawMessage(strconv.Itoa(7000 + f.r.IntN(2000)))
 		case p.kind != "string":
@@ -200,6 +202,9 @@ func (f filler) text(p param, around []string) (json.RawMessage, bool) {
 			return raw, true
 		}
 	}
+	if f.coded(p) {
+		return nil, false
+	}
 	made, known := f.madeUp(p, around), []json.RawMessage(nil)
 	switch {
 	case f.of(p, "table") && len(f.known.tables) > 0 && !f.tool.creates():
@@ -230,6 +235,9 @@ func (f filler) text(p param, around []string) (json.RawMessage, bool) {
 	}
 	if len(known) > 0 && (made == "" || f.r.IntN(6) > 0) {
 		return pick(f.r, known), true
+	}
+	if made == "" && f.sql(p) { // words are none
+		return nil, false
 	}
 	if made == "" {
 		made = phrase(f.r)
@@ -270,10 +278,18 @@ func matches(pattern, text string) bool {
 
 func pick[T any](r *rand.Rand, list []T) T { return list[r.IntN(len(list))] }
 
-// sql reports whether a parameter takes SQL.
+var (
+	sqlText  = regexp.MustCompile(`(?i)\b(?:my|postgre|t-?)?sql(?:ite)?\b|\bselect |\bcreate table\b|\b(?:duckdb|postgres|snowflake|bigquery|clickhouse)\b`)
+	sqlValue = regexp.MustCompile(`(?i)\bsql (?:query|queries|statements?|commands?|code|script|to )`)
+	// otherCode are languages that nothing here is written in: words would be answered with an error of syntax.
+	otherCode = regexp.MustCompile(`(?i)\b(?:graphql|cypher|sparql|promql|kql|jsonpath|xpath|jmespath|jq|javascript|typescript|python code|mongodb (?:query|filter)|lucene)\b`)
+)
+
+// sql reports whether a parameter takes SQL: it is a query of a tool for a database, or its description says so.
 func (f filler) sql(p param) bool {
-	all := strings.ToLower(p.name + " " + p.description + " " + f.tool.Description)
-	own := words(p.name)
-	return (slices.Contains(own, "sql") || slices.Contains(own, "query") || slices.Contains(own, "statement")) &&
-		(strings.Contains(all, "sql") || strings.Contains(all, "select ") || strings.Contains(all, "create table"))
+	query := f.of(p, "sql") || f.of(p, "query") || f.of(p, "statement")
+	return query && sqlText.MatchString(strings.Join(append(words(p.name), p.description, f.tool.Description, f.tool.Name), " ")) || sqlValue.MatchString(p.description)
 }
+
+// coded reports whether a parameter takes code of another language.
+func (f filler) coded(p param) bool { return !f.sql(p) && otherCode.MatchString(p.description) }

@@ -136,14 +136,15 @@ func (f filler) statement() string {
 	}
 	switch {
 	case strings.Contains(about, "create table") || strings.Contains(about, "create_table") || strings.Contains(about, "create a new table") || strings.Contains(about, "create new table"):
-		return fmt.Sprintf("CREATE TABLE %s_list (id INTEGER PRIMARY KEY, %s TEXT, %s INTEGER)", word(f.r), pick(f.r, []string{"name", "city", "color"}), pick(f.r, []string{"price", "year", "stock"}))
-	case t.name == "":
-		return ""
+		return f.newTable()
 	case strings.Contains(about, "insert") || strings.Contains(about, "write"):
-		if len(t.columns) < 3 {
-			return ""
-		}
-		return fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES ('%s', %d)", t.name, t.columns[1], t.columns[2], word(f.r), 10+f.r.IntN(990))
+		return f.insertion(t)
+	case t.name == "" && f.anySQL() && f.r.IntN(2) == 0: // so that there is something to ask
+		return f.newTable()
+	case t.name == "":
+		return fmt.Sprintf("SELECT %d + %d AS total", 12+f.r.IntN(988), 3+f.r.IntN(97))
+	case f.anySQL() && len(t.columns) > 2 && f.r.IntN(4) == 0:
+		return f.insertion(t)
 	case len(t.columns) < 3:
 		return "SELECT COUNT(*) AS total FROM " + t.name
 	}
@@ -154,4 +155,24 @@ func (f filler) statement() string {
 		fmt.Sprintf("SELECT %s FROM %s WHERE %s > %d", t.columns[1], t.name, t.columns[2], f.r.IntN(100)),
 		fmt.Sprintf("SELECT SUM(%s) AS sum FROM %s", t.columns[2], t.name),
 	})
+}
+
+// anySQL reports whether a tool takes SQL that changes something beside SQL that asks: nothing says that it only reads.
+func (f filler) anySQL() bool {
+	return !f.tool.ReadOnly && !f.tool.named("read", "select", "get", "list", "search") && !strings.Contains(strings.ToLower(f.tool.Description), "select") && !strings.Contains(strings.ToLower(f.tool.Description), "read")
+}
+
+func (f filler) newTable() string {
+	return fmt.Sprintf("CREATE TABLE %s_list (id INTEGER PRIMARY KEY, %s TEXT, %s INTEGER)", word(f.r), pick(f.r, []string{"name", "city", "color"}), pick(f.r, []string{"price", "year", "stock"}))
+}
+
+// insertion is SQL that puts a row into a table, "" where its columns are not known.
+func (f filler) insertion(t table) string {
+	if len(t.columns) < 3 {
+		return ""
+	}
+	if f.anySQL() { // not each database counts identifiers by itself
+		return fmt.Sprintf("INSERT INTO %s (%s, %s, %s) VALUES (%d, '%s', %d)", t.name, t.columns[0], t.columns[1], t.columns[2], 1+f.r.IntN(9999), word(f.r), 10+f.r.IntN(990))
+	}
+	return fmt.Sprintf("INSERT INTO %s (%s, %s) VALUES ('%s', %d)", t.name, t.columns[1], t.columns[2], word(f.r), 10+f.r.IntN(990))
 }

@@ -144,7 +144,12 @@ func (m *maker) idles(c *Candidate) bool {
 	if c.Kind == recovery {
 		calls = calls[1:]
 	}
-	return slices.ContainsFunc(calls, func(x Call) bool { return m.byName[x.Tool].writes })
+	return slices.ContainsFunc(calls, m.changes)
+}
+
+// changes reports whether a call is there for what it changes: its tool does change something, and it is no question to a database.
+func (m *maker) changes(x Call) bool {
+	return m.byName[x.Tool].writes && !slices.ContainsFunc(leavesOf(string(x.Arguments)), func(l leaf) bool { return strings.HasPrefix(l.text(), "SELECT ") })
 }
 
 // mostState is how many looks one scenario is held to.
@@ -219,7 +224,7 @@ func (m *maker) callChecks(c *Candidate) {
 	left := len(c.Checks) > 0
 	for i, x := range c.Calls {
 		refused := c.Kind == recovery && i == 0
-		if left && m.byName[x.Tool].writes && !refused {
+		if left && m.changes(x) && !refused {
 			continue
 		}
 		c.Checks = append(c.Checks, scenario.Check{Type: scenario.CallCheck, Name: x.Tool, Arguments: x.Arguments, Refused: refused})
@@ -239,7 +244,7 @@ const mostAnswer = 48
 func (m *maker) answerCheck(c *Candidate, a, b *Played) {
 	last := len(c.Calls) - 1
 	x := c.Calls[last]
-	if m.byName[x.Tool].writes || c.Kind == pair {
+	if m.changes(x) || c.Kind == pair {
 		return
 	}
 	s := stableOf(a.Results[last].Text, b.Results[last].Text, a.At, b.At)

@@ -25,6 +25,7 @@ type Report struct {
 	Gap       Distance       `json:"gap"`     // of the held-out tasks to the training tasks
 	Words     float64        `json:"words"`   // mean length of a task
 	Lies      []string       `json:"lies,omitempty"`
+	Unmarked  []string       `json:"unmarked,omitempty"`   // tools whose errors are not marked as such, with the pattern for them
 	Quality   float64        `json:"quality,omitempty"`    // mean of the judge's scores
 	Asked     []Asked        `json:"asked,omitempty"`      // what models were asked
 	Levels    map[string]int `json:"difficulties"`         // scenarios by difficulty
@@ -79,6 +80,12 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 			r.Untouched = append(r.Untouched, s.Server+"/"+s.Name)
 		case !s.usable():
 			row.Why = cmp.Or(s.why, "no arguments were found that fit its schema")
+			if advice := s.unmarkedAdvice(); advice != "" {
+				row.Why = advice + "; it answers: " + row.Why
+			}
+		}
+		if advice := s.unmarkedAdvice(); advice != "" {
+			r.Unmarked = append(r.Unmarked, fmt.Sprintf("%s/%s: %s", s.Server, s.Name, advice))
 		}
 		if s.lies != "" {
 			r.Lies = append(r.Lies, fmt.Sprintf("%s/%s says that it changes nothing, and changed %s", s.Server, s.Name, s.lies))

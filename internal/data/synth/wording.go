@@ -59,12 +59,12 @@ func held() []family {
 			recover:  []string{"See whether you can {a}. Should it go wrong, fall back and {b}."},
 			field:    []string{"All I need back: {field}."}, whole: []string{"All I need back: the outcome."}},
 		{name: "errand", request: request, one: []string{"A colleague needs somebody to {do} ({slots}).", "My notes say: {do}. Details: {slots}."}, bare: []string{"A colleague needs somebody to {do}.", "My notes say: {do}."},
-			slot: "{value} as {name}", nested: "{name} with {value}", between: ", ",
+			slot: "{value} as the {name}", nested: "{name} with {value}", between: ", ",
 			fed:      []string{"A colleague asks to {a}; whatever {field} turns up serves as {param} so that you {b}."},
 			fedWhole: []string{"A colleague asks to {a}; whatever turns up serves as {param} so that you {b}."},
 			both:     []string{"My list for today: {a}, next {b}."},
 			recover:  []string{"Somebody hopes to {a}. It may be impossible; in that event {b}."},
-			field:    []string{"Tell them nothing but its {field}."}, whole: []string{"Tell them nothing but what came out."}},
+			field:    []string{"Tell them nothing but the {field}."}, whole: []string{"Tell them nothing but what came out."}},
 	}
 }
 
