@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strings"
 
 	"hone/internal/chat"
@@ -98,7 +97,14 @@ func (g *gathering) add(e event, a *Answer) error {
 }
 
 func (g *gathering) call(d deltaCall, a *Answer) error {
-	at := slices.Index(g.places, d.Index)
+	at := len(g.places) - 1
+	for at >= 0 && g.places[at] != d.Index {
+		at--
+	}
+	// Some servers tell of each call at place 0: Gemini's does. Another id alone is no other call: some servers make one up for each event.
+	if at >= 0 && d.Function.Name != "" && d.ID != "" && a.Message.ToolCalls[at].ID != "" && a.Message.ToolCalls[at].ID != d.ID {
+		at = -1
+	}
 	if at < 0 {
 		if at = len(g.places); at == maxCalls {
 			return badUpstream("upstream_too_long", "the upstream makes more calls at once than can be")

@@ -220,14 +220,16 @@ func (s Sidecar) same(a, b []chat.ToolCall) bool {
 	return true
 }
 
-// numbered gives calls the ids of the draft's in their places, and own ones behind them.
+// numbered gives calls the ids of the draft's in their places, and own ones where it has none, or one twice.
 func numbered(calls, draft []chat.ToolCall) []chat.ToolCall {
 	out := make([]chat.ToolCall, len(calls))
+	given := map[string]bool{}
 	for i, c := range calls {
 		c.ID = fmt.Sprintf("call_sidecar_%d", i)
-		if i < len(draft) && draft[i].ID != "" {
+		if i < len(draft) && draft[i].ID != "" && !given[draft[i].ID] {
 			c.ID = draft[i].ID
 		}
+		given[c.ID] = true
 		out[i] = c
 	}
 	return out
