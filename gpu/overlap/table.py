@@ -1,0 +1,33 @@
+"""Prints what the runs of gpu/overlap.sh came to. Usage: table.py RESULTS
+
+Seconds are of the steps after the third, without compiling; success is on validation, in %: first call / whole episode.
+"""
+
+import json
+import pathlib
+import statistics
+import sys
+
+results, table = pathlib.Path(sys.argv[1]), {}
+for name in ["fast_0", "fast_1", "slow_0", "slow_1"]:
+    file = results / name / "run" / "metrics.jsonl"
+    if not file.exists():
+        continue
+    steps = [m for m in map(json.loads, file.read_text().splitlines()) if m["stage"] == "grpo"]
+    took = [m["time/step"] - m["time/compile"] for m in steps[3:]]
+    if not took:
+        continue
+    row = {"steps": len(steps), "seconds": statistics.median(took), "total": sum(took), "staleness": statistics.mean(m.get("staleness", 0) for m in steps),
+           "mismatch": statistics.median(m["sampling/mismatch_kl"] for m in steps[3:]), "reward": steps[-1]["reward"]}
+    done = results / f"{name}.json"
+    if done.exists():
+        s = json.loads(done.read_text().strip().splitlines()[-1])["systems"]["grpo"]
+        row["first"], row["episode"] = 100 * (s["success"] or 0), 100 * s["episode_success"]
+    table[name] = row
+(results / "table.json").write_text(json.dumps(table, indent=1) + "\n")
+print(f"{'run':8} {'steps':>5} {'s/step':>7} {'stale':>6} {'KL':>9} {'reward':>7}  success")
+for name, r in table.items():
+    print(f"{name:8} {r['steps']:5} {r['seconds']:7.2f} {r['staleness']:6.2f} {r['mismatch']:9.2e} {r['reward']:7.2f}  {r.get('first', float('nan')):.0f} / {r.get('episode', float('nan')):.0f}")
+for kind in ["fast", "slow"]:
+    if f"{kind}_0" in table and f"{kind}_1" in table:
+        print(f"{kind}: {100 * (1 - table[f'{kind}_1']['total'] / table[f'{kind}_0']['total']):.0f}% less wall time with overlap (the bar: 20%)")

@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# Searches for settings with which GRPO beats its rivals, on validation tasks: many arms of `hone demo learn`, several at once on a GPU.
+#   gpu/wins.sh run FOLDER RESULTS [TRIAL...]   runs the trials that are not done yet (all, or those named), and prints the table
+#   gpu/wins.sh list                            the trials: name, arms, flags, settings
+#   gpu/wins.sh table RESULTS                   the table of what is done, RESULTS/table.json too
+# FOLDER is what gpu/unpack.sh made. run starts as many as there is room for and waits at most $WAIT seconds (500); what runs outlives it: call it again
+# to go on. $SEEDS ("4 5 6"), $JOBS at once on each GPU (6), $GPUS (0), $STEPS (80), $GROUPS_PER_STEP groups of 8 rollouts (16), $SHOWN kinds that the start is
+# shown (8), $BACKEND (cuda), $MORE flags for all. A trial that failed stays so until its .log is removed. GRPO has as many trials as each rival.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+usage() {
+  sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0" >&2
+  exit 2
+}
+
+# trials: NAME|ARMS|FLAGS|YAML. Flags come after those of all, so theirs win.
+trials() {
+  cat <<'TRIALS'
+plain|grpo|--grpo-rate 3e-4|grpo: {advantage: centred}
+mini|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3}
+low|grpo|--grpo-rate 7e-5|grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3}
+pools|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}}
+pools_low|grpo|--grpo-rate 7e-5|grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}}
+higher|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred, minibatches: 4, clip_high: 0.5, kl: {beta: 0.01, estimator: k3, gradient: k2}}
+f32|grpo|--grpo-rate 1.5e-4|{engine: {dtype: f32}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}}}
+long|grpo|--grpo-rate 1e-4 --steps 160|grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}}
+rivals_5e-5|rejection,continued|--sft-rate 5e-5|grpo: {advantage: centred}
+rivals_1e-4|rejection,continued|--sft-rate 1e-4|grpo: {advantage: centred}
+rivals_2e-4|rejection,continued|--sft-rate 2e-4|grpo: {advantage: centred}
+rivals_3e-4|rejection,continued|--sft-rate 3e-4|grpo: {advantage: centred}
+rivals_5e-4|rejection,continued|--sft-rate 5e-4|grpo: {advantage: centred}
+rivals_8e-4|rejection,continued|--sft-rate 8e-4|grpo: {advantage: centred}
+rivals_f32|rejection,continued|--sft-rate 2e-4|{engine: {dtype: f32}, grpo: {advantage: centred}}
+rivals_long|rejection,continued|--sft-rate 2e-4 --steps 160|grpo: {advantage: centred}
+turns|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred, credit: {level: turn, discount: 1}}
+turns_progress|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred, credit: {level: turn, discount: 0.9, progress: 0.5}}
+episodes|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred}
+recoveries|grpo|--grpo-rate 1.5e-4 --groups 12|grpo: {advantage: centred, recoveries: 4}
+TRIALS
+}
+
+# start GPU RESULTS NAME SEED ARMS FLAGS YAML
+start() {
+  local gpu=$1 results=$2 name=$3 seed=$4 arms=$5 flags=$6 yaml=$7 at="$2/$3-$4"
+  printf '%s\n' "$yaml" >"$at.yaml"
+  rm -rf "$at.run"
+  # shellcheck disable=SC2086
+  CUDA_VISIBLE_DEVICES=$gpu setsid nohup bash -c 'out=$1; shift; "$@" >"$out.part" 2>"$out.log" </dev/null && mv "$out.part" "$out.json" || echo "exit code $?" >>"$out.log"' trial "$at" \
+    hone --config "$at.yaml" demo learn --plain --yes --sandbox "${SANDBOX:-off}" --backend "${BACKEND:-cuda}" --split validation --seed "$seed" --shown-kinds "${SHOWN:-8}" \
+    --steps "${STEPS:-80}" --groups "${GROUPS_PER_STEP:-16}" --group-size 8 --arms "$arms" --output-dir "$at.run" $flags ${MORE:-} >/dev/null 2>&1 &
+  echo "$!" >"$at.pid"
+}
+
+# alive RESULTS GPU: how many trials run there
+alive() {
+  local n=0 f
+  for f in "$1"/*.pid; do
+    [ -e "$f" ] || continue
+    if [ "$(cat "${f%.pid}.gpu")" = "$2" ] && kill -0 "$(cat "$f")" 2>/dev/null; then n=$((n + 1)); fi
+  done
+  echo "$n"
+}
+
+# fill RESULTS TRIAL...: starts what there is room for; says how many have not ended.
+fill() {
+  local results=$1 left=0 name seed arms flags yaml gpu at
+  shift
+  while IFS='|' read -r name arms flags yaml; do
+    [ $# = 0 ] || [[ " $* " == *" $name "* ]] || continue
+    for seed in ${SEEDS:-4 5 6}; do
+      at="$results/$name-$seed"
+      [ ! -e "$at.json" ] || continue
+      if [ -e "$at.log" ]; then
+        if kill -0 "$(cat "$at.pid")" 2>/dev/null; then left=$((left + 1)); fi
+        continue
+      fi
+      left=$((left + 1))
+      for gpu in ${GPUS:-0}; do
+        if [ "$(alive "$results" "$gpu")" -lt "${JOBS:-6}" ]; then
+          echo "$gpu" >"$at.gpu"
+          start "$gpu" "$results" "$name" "$seed" "$arms" "$flags" "$yaml"
+          touch "$at.log"
+          break
+        fi
+      done
+    done
+  done < <(trials)
+  echo "$left"
+}
+
+case ${1:-} in
+list) trials ;;
+table) python3 "$here/wins/table.py" "$2" ;;
+run)
+  [ $# -ge 3 ] || usage
+  results=$(realpath -m "$3")
+  mkdir -p "$results"
+  cd "$2"
+  . ./env.sh
+  shift 3
+  for ((waited = 0; waited <= ${WAIT:-500}; waited += 5)); do
+    left=$(fill "$results" "$@")
+    [ "$left" != 0 ] || break
+    sleep 5
+  done
+  echo "$left not done"
+  for log in "$results"/*.log; do
+    if grep -q '^exit code' "$log"; then echo "failed: $log" && tail -n 5 "$log" | cut -c1-200; fi
+  done
+  python3 "$here/wins/table.py" "$results"
+  ;;
+*) usage ;;
+esac
