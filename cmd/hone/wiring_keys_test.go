@@ -96,6 +96,7 @@ func (w wired) learning() []acting {
 		{"(sft's adapter)", last[train.Options](w, "sft").LoRA, lora}, {"(the sampler's)", last[sample.Options](w, "train").LoRA, lora},
 		{"engine.micro_batch", t.MicroBatch, 2}, {"engine.recompute", t.Recompute, train.RecomputeLayer},
 		{"engine.row_multiple", t.RowMultiple, 48}, {"engine.moments", t.EightBitMoments, true},
+		{"engine.packing", []int{last[train.Options](w, "sft").TreeTokens, last[train.Options](w, "dpo").TreeTokens, t.TreeTokens}, []int{1024, 1024, 0}},
 	}
 }
 

@@ -137,7 +137,21 @@ func (m *Model) FitRows(c config.Config, adapter string, prefix int, rows []batc
 		return c.Engine, err
 	}
 	s.BF16 = engine.DType(c.Engine.DType).IsBF16(gpu)
-	return settle(m.host, c.Engine, s, SettingsOf(c, lora, gpu, prefix, 0, longest-prefix), limit, true)
+	of := func(row int) plan.Settings { return SettingsOf(c, lora, gpu, prefix, 0, row) }
+	if c.Engine.Packing == "auto" && !gpu {
+		fits, err := plan.Fits(s, of(max(longest-prefix, treeTokens)), limit)
+		if err != nil {
+			return c.Engine, err
+		}
+		if fits {
+			c.Engine.Packing = "tree"
+		}
+	}
+	row := longest - prefix
+	if n := TreeTokensOf(c.Engine); n > 0 {
+		row = max(row, n)
+	}
+	return settle(m.host, c.Engine, s, of(row), limit, true)
 }
 
 // settle returns the settings of the engine with what they leave to the plan. It is an error where the memory there is cannot

@@ -5,6 +5,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/learn/engine"
+	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
 	"hone/internal/learn/peft"
 	"hone/internal/learn/plan"
@@ -66,6 +67,32 @@ func SettingsOf(c config.Config, lora model.LoRA, gpu bool, prefix, private, row
 // OpenOf is what the configuration leaves to the plan.
 func OpenOf(e config.Engine) plan.Open {
 	return plan.Open{MicroBatch: e.MicroBatch == 0, Recompute: e.Recompute == "auto", Shard: e.ShardWeights == "auto"}
+}
+
+// treeTokens is how many tokens behind the prefix rows have together, where they are computed as a tree: on a CPU attention's work on them is
+// a quarter of the linear maps' at most.
+const treeTokens = 1024
+
+// Packed is how rows of so many steps are computed as trees: with how many tokens, and with how many if each row were behind the prefix by
+// itself.
+func Packed(e config.Engine, gpu bool, steps []batch.Batch) (packed, apart int) {
+	o := train.Options{RowMultiple: e.RowMultiple}.Filled(gpu)
+	for _, b := range steps {
+		apart += o.NumTokens(b)
+	}
+	o.TreeTokens = treeTokens
+	for _, b := range steps {
+		packed += o.NumTokens(b)
+	}
+	return packed, apart
+}
+
+// TreeTokensOf is engine.packing as a trainer takes it. What auto is, FitRows settles.
+func TreeTokensOf(e config.Engine) int {
+	if e.Packing == "tree" {
+		return treeTokens
+	}
+	return 0
 }
 
 // RecomputeOf is engine.recompute. What auto is, Fit settles.

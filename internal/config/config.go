@@ -151,6 +151,7 @@ type Engine struct {
 	MicroBatch   int    `yaml:"micro_batch" min:"0" doc:"training rows computed at once on each device, at most those of a step; 0 takes 1, or on a GPU as many as have 4096 tokens, 1 to 16, or fewer where those do not fit"`
 	Recompute    string `yaml:"recompute" enum:"auto,none,layer" doc:"what a training step computes again in its backward pass instead of keeping it (gradient checkpointing): layer is each layer from its input, a third more work in a fraction of the memory; auto is layer where nothing else fits"`
 	RowMultiple  int    `yaml:"row_multiple" min:"0" max:"65536" doc:"training rows are padded to a multiple of this many tokens, long ones to one of few lengths; 0 takes 64, or 256 on a GPU"`
+	Packing      string `yaml:"packing" enum:"auto,tree,off" doc:"how sft and dpo compute the rows of a step: as a tree, what several rows begin with once, or each behind what all of them begin with; auto is tree but on a GPU, whose attention kernel knows no trees, and where memory is short"`
 	Moments      string `yaml:"moments" enum:"float32,8bit" doc:"how Adam's moments are stored: 8 bytes for each number of the adapter, or 2 by block-wise quantisation"`
 
 	ProgramCache float64 `yaml:"program_cache" min:"0" max:"1048576" doc:"disk for compiled programs in hone's cache folder, in GiB, with which a second start need not compile: those used longest ago are removed; 0 keeps none"`
@@ -185,8 +186,8 @@ func Default() Config {
 			KL: KL{Estimator: "k3", Gradient: "own"}, Correction: Correction{Level: "none", Mode: "truncate", High: 2}, CheckpointEvery: 10,
 		},
 		Eval:      Eval{Every: 20, Split: "validation", Repeats: 1, TopP: 1, Confidence: 0.95, FailOnError: "0.5"},
-		Engine:    Engine{Backend: "auto", Devices: 1, ShardWeights: "auto", DType: "auto", Slots: 16, Recompute: "auto", Moments: "float32", ProgramCache: 4},
 		Sampler:   Sampler{API: "vllm", Slots: 16, Timeout: 10 * time.Minute, Retries: 4, MaxMismatch: 0.01},
+		Engine:    Engine{Backend: "auto", Devices: 1, ShardWeights: "auto", DType: "auto", Slots: 16, Recompute: "auto", Packing: "auto", Moments: "float32", ProgramCache: 4},
 		Providers: map[string]Provider{},
 	}
 }

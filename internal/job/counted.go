@@ -26,7 +26,7 @@ func trainerOf(h *host.Host, m *basemodel.Model, c config.Config, folder string,
 		}
 		state.M, state.V = make([]float32, len(state.Adapter)), make([]float32, len(state.Adapter))
 	}
-	o := train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: basemodel.RecomputeOf(c.Engine),
+	o := train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: basemodel.RecomputeOf(c.Engine), TreeTokens: basemodel.TreeTokensOf(c.Engine),
 		RowMultiple: c.Engine.RowMultiple, MaxPrefix: max(1, prefix), EightBitMoments: c.Engine.Moments == "8bit",
 		Dropout: c.LoRA.Dropout, Seed: c.Seed, Notice: func(text string) { h.Say("%s", text) }}
 	h.Opens(o)

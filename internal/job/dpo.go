@@ -114,16 +114,7 @@ func (j *Job) planDPO(p pairs) (l dpoPlan, err error) {
 			l.Close()
 		}
 	}()
-	if err := basemodel.CheckShards(j.Config.Engine); err != nil {
-		return l, err
-	}
-	c, trained, err := basemodel.TrainedUnder(j.Host, j.Config, j.Kept.Adapter, true)
-	if err != nil {
-		return l, err
-	}
-	j.Config = c
-	j.Config.Rollout.System = systemOf(j.Host, p.path, p.rows(), j.Config.Rollout.System)
-	if l.Model, err = basemodel.Find(j.Host, j.Config, j.Config.Model.Base, trained); err != nil {
+	if l.Model, err = j.baseOf(p.path, p.rows()); err != nil {
 		return l, err
 	}
 	for _, x := range p.list {
@@ -141,11 +132,13 @@ func (j *Job) planDPO(p pairs) (l dpoPlan, err error) {
 		return l, &fault.Error{Code: fault.CodeUsage, What: "no pair can be learnt from", Where: p.path,
 			Why: "each has a side that is too long, or that cannot be rendered; see above", Next: "raise model.context, list fewer tools, or give other pairs"}
 	}
-	l.prefix = len(batch.New(l.Sequences).Prefix)
-	c = j.Config
+	var steps []batch.Batch
+	for _, picked := range DPOOf(j.Config).SFT.Pass(len(l.pairs), 0) {
+		steps = append(steps, recipe.RowsOf(l.pairs, picked))
+	}
+	c := j.Config
 	c.SFT.BatchSize = 2 * c.DPO.BatchSize // rows of a step
-	j.Config.Engine, err = l.Model.FitRows(c, j.Kept.Adapter, l.prefix, l.Sequences)
-	return l, err
+	return l, l.fit(j, c, steps)
 }
 
 // sideOf renders one completion of a pair; nil where the context does not hold it, or where it is no text that the template could have

@@ -247,6 +247,7 @@ func (l *Episodes) OpenModel(h *host.Host, c *config.Config, folder string, scen
 func (l *Episodes) openPolicy(h *host.Host, c config.Config, folder string, prefix int, trains bool) (publish.Source, model.LoRA, error) {
 	m := l.Model
 	if trains {
+		c.Engine.Packing = "off" // rows of a group share its prefix, and their room was planned so
 		trainer, lora, err := trainerOf(h, m, c, folder, prefix)
 		if err != nil {
 			return nil, lora, err

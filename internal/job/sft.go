@@ -12,6 +12,7 @@ import (
 
 	"hone/internal/basemodel"
 	"hone/internal/chat"
+	"hone/internal/config"
 	"hone/internal/data/dataset"
 	"hone/internal/data/formats"
 	"hone/internal/data/unroll"
@@ -21,6 +22,7 @@ import (
 	"hone/internal/learn/engine"
 	"hone/internal/mcp"
 	"hone/internal/mcp/lint"
+	"hone/internal/recipe"
 	"hone/internal/run"
 	"hone/internal/toolset"
 )
@@ -207,16 +209,7 @@ func (j *Job) PlanSFT(d Conversations, rows []dataset.Row) (l SFTPlan, err error
 			l.Close()
 		}
 	}()
-	if err := basemodel.CheckShards(j.Config.Engine); err != nil {
-		return l, err
-	}
-	c, trained, err := basemodel.TrainedUnder(j.Host, j.Config, j.Kept.Adapter, true)
-	if err != nil {
-		return l, err
-	}
-	j.Config = c
-	j.Config.Rollout.System = systemOf(j.Host, d.path, rows, j.Config.Rollout.System)
-	if l.Model, err = basemodel.Find(j.Host, j.Config, j.Config.Model.Base, trained); err != nil {
+	if l.Model, err = j.baseOf(d.path, rows); err != nil {
 		return l, err
 	}
 	validation, err := d.validation()
@@ -236,9 +229,62 @@ func (j *Job) PlanSFT(d Conversations, rows []dataset.Row) (l SFTPlan, err error
 	if err != nil {
 		return l, err
 	}
+	var steps []batch.Batch
+	for _, picked := range l.stage(j.Config).Pass(len(l.Sequences), 0) {
+		steps = append(steps, batch.New(pick(l.Sequences, picked)))
+	}
+	return l, l.fit(j, j.Config, steps)
+}
+
+// baseOf finds the base model that conversations are rendered for, and settles what it is prompted with.
+func (j *Job) baseOf(path string, rows []dataset.Row) (*basemodel.Model, error) {
+	if err := basemodel.CheckShards(j.Config.Engine); err != nil {
+		return nil, err
+	}
+	c, trained, err := basemodel.TrainedUnder(j.Host, j.Config, j.Kept.Adapter, true)
+	if err != nil {
+		return nil, err
+	}
+	j.Config = c
+	j.Config.Rollout.System = systemOf(j.Host, path, rows, j.Config.Rollout.System)
+	return basemodel.Find(j.Host, j.Config, j.Config.Model.Base, trained)
+}
+
+// worthPacking is which share of the tokens of a pass rows as trees save at least, where hone chooses: a tree's rows are held against each
+// other in attention.
+const worthPacking = 0.1
+
+// fit settles how the rows are computed, in the configuration of the job: with c's engine, and as the steps of the first pass have them.
+func (l *SFTPlan) fit(j *Job, c config.Config, steps []batch.Batch) (err error) {
 	l.prefix = len(batch.New(l.Sequences).Prefix)
-	j.Config.Engine, err = l.Model.FitRows(j.Config, j.Kept.Adapter, l.prefix, slices.Concat(l.Sequences, l.Held))
-	return l, err
+	for i := range steps {
+		steps[i] = steps[i].Shorten(max(1, l.prefix))
+	}
+	packed, apart := basemodel.Packed(c.Engine, l.Model.Plugin.IsCUDA(), steps)
+	if c.Engine.Packing == "auto" && float64(packed) > (1-worthPacking)*float64(apart) {
+		c.Engine.Packing = "off"
+	}
+	if j.Config.Engine, err = l.Model.FitRows(c, j.Kept.Adapter, l.prefix, slices.Concat(l.Sequences, l.Held)); err == nil && j.Config.Engine.Packing == "tree" {
+		j.Say("a pass computes %d tokens, not %d: what rows of a step begin with is computed once (engine.packing)", packed, apart)
+	}
+	return err
+}
+
+// stage is the one of the rows.
+func (l *SFTPlan) stage(c config.Config) recipe.SFT {
+	s := SFTOf(c)
+	s.Held = l.Held
+	for _, r := range l.Sequences {
+		s.Together = append(s.Together, r.Group)
+	}
+	return s
+}
+
+func pick(rows []batch.Sequence, which []int) (picked []batch.Sequence) {
+	for _, i := range which {
+		picked = append(picked, rows[i])
+	}
+	return picked
 }
 
 // systemOf is the system message that all rows begin with: what is learnt under it is to be served under it. Where they begin
@@ -324,8 +370,7 @@ func (j *Job) SFT(ctx context.Context, d Conversations, rows []dataset.Row) erro
 		return err
 	}
 	log := Journal{Dir: j.Dir, Say: j.Say}
-	s := SFTOf(j.Config)
-	s.Held = l.Held
+	s := l.stage(j.Config)
 	j.Opens(s)
 	saved := &Trainer{Trainer: trainer, renderer: m.Renderer}
 	err = s.Run(ctx, l.Sequences, saved, nil, log, j.Progress(1))
@@ -345,12 +390,15 @@ func (j *Job) SFT(ctx context.Context, d Conversations, rows []dataset.Row) erro
 	return nil
 }
 
-// SequencesOf renders rows as training rows. One that the context does not hold is left out: cut short, it would teach to
+// SequencesOf renders rows as training rows, whose Group is the number of their conversation. One that the context does not hold is left out: cut short, it would teach to
 // stop.
 func SequencesOf(h *host.Host, m *basemodel.Model, path string, rows []dataset.Row, context int) ([]batch.Sequence, error) {
 	var out []batch.Sequence
-	splits := 0
-	for _, r := range rows {
+	splits, conversation := 0, 0
+	for i, r := range rows {
+		if i > 0 && (r.TraceID == "" || r.TraceID != rows[i-1].TraceID) {
+			conversation++
+		}
 		rendered, err := m.Renderer.Sequences(r.Messages, r.Opening, r.Tools)
 		if err != nil {
 			return nil, &fault.Error{Code: fault.CodeUsage, What: "a conversation cannot be rendered", Where: where(&r), Err: err}
@@ -365,7 +413,7 @@ func SequencesOf(h *host.Host, m *basemodel.Model, path string, rows []dataset.R
 				h.Say("left out %s: %d tokens, more than model.context", where(&r), len(s.IDs))
 				continue
 			}
-			out = append(out, batch.Sequence{IDs: s.IDs, Trained: s.Trained})
+			out = append(out, batch.Sequence{IDs: s.IDs, Trained: s.Trained, Group: conversation})
 		}
 	}
 	if splits > 1 {

@@ -32,7 +32,7 @@ func (d DPO) Run(ctx context.Context, pairs []PreferencePair, trainer Trainer, p
 		return err
 	}
 	l.gradient = func(ctx context.Context, picked []int) (batch.StepStats, map[string]float64, error) {
-		b := rowsOf(pairs, picked)
+		b := RowsOf(pairs, picked)
 		policy, err := trainer.Score(ctx, b, 1)
 		if err != nil {
 			return batch.StepStats{}, nil, err
@@ -72,7 +72,7 @@ func (d DPO) reference(ctx context.Context, pairs []PreferencePair, trainer Trai
 		for i := len(all); i < min(len(pairs), len(all)+max(1, d.SFT.BatchSize)); i++ {
 			picked = append(picked, i)
 		}
-		b := rowsOf(pairs, picked)
+		b := RowsOf(pairs, picked)
 		logprobs, err := trainer.ScoreReference(ctx, b, 1)
 		if err != nil {
 			return nil, err
@@ -89,8 +89,8 @@ func (d DPO) reference(ctx context.Context, pairs []PreferencePair, trainer Trai
 	return all, nil
 }
 
-// rowsOf are those of some pairs. Group says which of them a row is of, and Episode which side of it, the preferred one's even.
-func rowsOf(pairs []PreferencePair, picked []int) batch.Batch {
+// RowsOf are those of some pairs. Group says which of them a row is of, and Episode which side of it, the preferred one's even.
+func RowsOf(pairs []PreferencePair, picked []int) batch.Batch {
 	var rows []batch.Sequence
 	for i, p := range picked {
 		for k, side := range [][]batch.Sequence{pairs[p].Chosen, pairs[p].Rejected} {

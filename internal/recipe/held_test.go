@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"hone/internal/learn/batch"
 )
 
@@ -115,4 +117,43 @@ func TestLossDecidesWhereNoEpisodesDo(t *testing.T) {
 	if !Better(a, b) || Better(b, a) || Better(a, a) {
 		t.Error("the lesser loss is not better")
 	}
+}
+
+// Examples of one conversation are neighbours in each pass, in their order; conversations are in random orders. Where each is its own, or
+// none is named, the order is that of examples.
+func TestWhatIsTogetherStaysTogether(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := SFT{BatchSize: rapid.IntRange(1, 5).Draw(t, "batch"), Seed: rapid.Uint64().Draw(t, "seed")}
+		n, pass := rapid.IntRange(1, 30).Draw(t, "n"), rapid.IntRange(0, 3).Draw(t, "pass")
+		of, own := make([]int, n), make([]int, n)
+		for i := range of {
+			own[i] = 100 - i
+			if i > 0 {
+				of[i] = of[i-1] + rapid.IntRange(0, 1).Draw(t, "next")
+			}
+		}
+		plain := s.Pass(n, pass)
+		if s.Together = own; !reflect.DeepEqual(s.Pass(n, pass), plain) {
+			t.Fatalf("%v, of examples that are each their own %v", plain, s.Pass(n, pass))
+		}
+		s.Together = of
+		var order []int
+		for i, step := range s.Pass(n, pass) {
+			if len(step) != s.BatchSize && i < (n-1)/s.BatchSize {
+				t.Fatalf("step %d has %d examples of %d", i, len(step), s.BatchSize)
+			}
+			order = append(order, step...)
+		}
+		for i, x := range order[1:] {
+			if of[x] == of[order[i]] && x != order[i]+1 || of[x] != of[order[i]] && (x > 0 && of[x-1] == of[x]) {
+				t.Fatalf("%v of conversations %v", order, of)
+			}
+		}
+		slices.Sort(order)
+		for i, x := range order {
+			if i != x || len(order) != n {
+				t.Fatalf("%v is no permutation", order)
+			}
+		}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"hone/internal/fault"
@@ -70,6 +71,9 @@ func (s SFT) run(ctx context.Context, n int, l learner, publisher Publisher, log
 		}
 		metrics := map[string]float64{"loss": stats.Loss, "grad_norm": stats.GradNorm, "learning_rate": update.Rate,
 			"num_tokens": float64(stats.NumTokens), "padding": padding(stats)}
+		if stats.NumApart > 0 {
+			metrics["num_tokens_apart"] = float64(stats.NumApart)
+		}
 		maps.Copy(metrics, more)
 		clock.step(metrics, stats)
 		if err := log.Metrics(s.Stage, step, metrics); err != nil {
@@ -84,11 +88,32 @@ func (s SFT) run(ctx context.Context, n int, l learner, publisher Publisher, log
 	}
 }
 
-// picked are the examples of a step: passes in random orders, each of its own.
+// Pass are the examples of each step of a pass over n of them: in random orders, each pass in one of its own.
+func (s SFT) Pass(n, pass int) [][]int {
+	order := shuffled(n, s.Seed, pass)
+	if s.Together != nil {
+		var wholes [][]int // in the order of their first examples
+		number := map[int]int{}
+		for i, of := range s.Together {
+			at, ok := number[of]
+			if !ok {
+				at = len(wholes)
+				number[of], wholes = at, append(wholes, nil)
+			}
+			wholes[at] = append(wholes[at], i)
+		}
+		order = nil
+		for _, whole := range shuffled(len(wholes), s.Seed, pass) {
+			order = append(order, wholes[whole]...)
+		}
+	}
+	return slices.Collect(slices.Chunk(order, s.BatchSize))
+}
+
+// picked are the examples of a step.
 func (s SFT) picked(n, step int) []int {
 	perEpoch := s.perEpoch(n)
-	first := step % perEpoch * s.BatchSize
-	return shuffled(n, s.Seed, step/perEpoch)[first:min(first+s.BatchSize, n)]
+	return s.Pass(n, step/perEpoch)[step%perEpoch]
 }
 
 // measures reports whether the policy after so many steps, of total, is measured.

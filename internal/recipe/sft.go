@@ -18,6 +18,10 @@ type SFT struct {
 	CheckpointEvery int // steps; 0: at the end only
 	Seed            uint64
 
+	// Together is for each example what it is a part of: examples of one conversation are neighbours in each pass, so that a step computes once
+	// what they begin with. Nil: each is its own.
+	Together []int
+
 	Held      []batch.Sequence // rows that are not learnt from, and on which the loss is measured; none: it is not
 	EvalEvery int              // steps between two measurements; 0: an epoch. There is one at the end too
 	Patience  int              // so many measurements in a row without a new least loss end the stage; 0: none do

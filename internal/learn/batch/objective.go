@@ -73,6 +73,7 @@ type StepStats struct {
 	GradNorm   float64 // before clipping; 0 until the gradient is applied
 	NumTokens  int     // computed, the prefix counted once
 	NumPadded  int     // positions computed that hold no token
+	NumApart   int     // of a step whose rows are packed: tokens that would be computed if each row were behind the prefix by itself; else 0
 	NumTrained int
 	// NumPrograms were made since the last gradient, in so many seconds: compiled, or read from the disk.
 	NumPrograms    int

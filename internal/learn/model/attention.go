@@ -20,6 +20,8 @@ type KeyValues struct {
 	// Causal says, in place of a mask, that the keys are those of the queries' own tokens, which see themselves and what
 	// stands before them.
 	Causal bool
+	// Positions [N, T] int32 says where in its row's text each private key stands, where keys do not follow each other.
+	Positions *Node
 	// Keys, above 0, is how many keys a shared segment has: what follows them is padding.
 	Keys int
 	// Length [N] int32 says, in place of a mask, of how many of the first private keys a row sees. Slot [N] int32 then says
@@ -144,6 +146,9 @@ func nearness(positionsNC *Node, window int, segments []KeyValues) []*Node {
 	for i, seg := range segments {
 		t := seg.len()
 		keys := Add(Iota(g, shapes.Make(dtypes.Int32, n, c, t), 2), BroadcastToDims(Reshape(first, n, 1, 1), n, c, t))
+		if seg.Positions != nil {
+			keys = BroadcastToDims(Reshape(seg.Positions, n, 1, t), n, c, t)
+		}
 		oldest := AddScalar(BroadcastToDims(Reshape(positionsNC, n, c, 1), n, c, t), -window)
 		masks[i] = GreaterThan(keys, oldest)
 		length := MulScalar(OnesLike(first), t)

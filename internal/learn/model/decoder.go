@@ -476,6 +476,15 @@ func Causal(g *Graph, n, c int) *Node {
 	return LessOrEqual(Iota(g, shape, 2), Iota(g, shape, 1))
 }
 
+// Branches returns the mask [N, C, C] of the tokens of trees: each sees itself and those before it whose branch goes on to it. Tokens of a
+// branch follow each other, and ends [N, C] says for each token where what goes on from it ends.
+func Branches(ends *Node) *Node {
+	n, c := ends.Shape().Dimensions[0], ends.Shape().Dimensions[1]
+	query := Iota(ends.Graph(), shapes.Make(dtypes.Int32, n, c, c), 1)
+	on := LessThan(query, BroadcastToDims(Reshape(ends, n, 1, c), n, c, c))
+	return LogicalAnd(on, Causal(ends.Graph(), n, c))
+}
+
 // Tree runs a prefix [1, P] and the rows [N, C] that follow it through all layers together, and returns the rows' hidden
 // states [N, C, H] (before the final norm). All tokens are one text to the linear maps; dropout's keys are the prefix's, then the rows'.
 func Tree(d *Decoder, prefix, ids *Node) *Node {

@@ -29,6 +29,15 @@ type Settlement struct {
 	Limit         Limit
 }
 
+// Fits reports whether the limit holds a run as it is asked for. Where nothing is known of the memory, it does.
+func Fits(s model.Spec, o Settings, limit Limit) (bool, error) {
+	if limit.Bytes == 0 {
+		return true, nil
+	}
+	p, err := Make(s, o)
+	return err == nil && p.Peak().Peak <= limit.Bytes, err
+}
+
 // Settle returns settings that the limit holds, with their plan: those given or, where they are too large, others in what is
 // open. Where no choice helps, they are those given.
 func Settle(s model.Spec, o Settings, open Open, limit Limit) (Settlement, error) {

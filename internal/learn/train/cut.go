@@ -48,39 +48,37 @@ func (o Options) FullestRow(n int) int {
 // call is what the devices compute at one time: up to n rows each, in one shape.
 type call struct {
 	shape
-	rows []int // of the step, the first n of them the first device's
+	trees []tree // the first n of them the first device's
 }
 
-// calls sorts rows by length, longest first, and cuts them into calls such that as few positions as possible are computed.
-// It depends on the rows alone, as what a resumed run computes must. The gradient is a sum over rows, so their order within
-// a step does not matter to it.
-func (t *Trainer) calls(rows []batch.Sequence) []call {
-	order := make([]int, len(rows))
-	for i := range order {
-		order[i] = i
-	}
-	sort.SliceStable(order, func(i, j int) bool { return len(rows[order[i]].IDs) > len(rows[order[j]].IDs) })
-	lengths := make([]int, len(rows))
-	for i, row := range order {
-		lengths[i] = bucket(len(rows[row].IDs), t.rowMultiple)
+// calls sorts rows, or the trees that they are packed into, by length, longest first, and cuts them into calls such that as few positions
+// as possible are computed. It depends on the rows alone, as what a resumed run computes must. The gradient is a sum over rows, so their order
+// within a step does not matter to it.
+func (t *Trainer) calls(rows []batch.Sequence, packed bool) []call {
+	packed = packed && t.treeTokens > 0
+	trees := t.trees(rows, packed)
+	sort.SliceStable(trees, func(i, j int) bool { return len(trees[i].ids) > len(trees[j].ids) })
+	lengths := make([]int, len(trees))
+	for i, x := range trees {
+		lengths[i] = bucket(len(x.ids), t.rowMultiple)
 	}
 	// least is the fewest positions in which the rows from i on are computed, and with the first call's length best. More
 	// rows in a call leave fewer to the next, so each takes as many as it holds.
-	least, best := make([]int, len(rows)+1), make([]int, len(rows))
-	for i := len(rows) - 1; i >= 0; i-- {
+	least, best := make([]int, len(trees)+1), make([]int, len(trees))
+	for i := len(trees) - 1; i >= 0; i-- {
 		for j := i; j >= 0; j-- { // lengths rise towards the front
 			c := lengths[j]
-			n := t.rowsAt(c, len(rows))
-			if cost := n*c*t.engine.NumDevices() + least[min(len(rows), i+n*t.engine.NumDevices())]; best[i] == 0 || cost < least[i] {
+			n := t.rowsAt(c, len(trees))
+			if cost := n*c*t.engine.NumDevices() + least[min(len(trees), i+n*t.engine.NumDevices())]; best[i] == 0 || cost < least[i] {
 				least[i], best[i] = cost, c
 			}
 		}
 	}
 	var out []call
-	for i := 0; i < len(rows); {
-		n := t.rowsAt(best[i], len(rows))
-		end := min(len(rows), i+n*t.engine.NumDevices())
-		out = append(out, call{shape{n: n, c: best[i]}, order[i:end]})
+	for i := 0; i < len(trees); {
+		n := t.rowsAt(best[i], len(trees))
+		end := min(len(trees), i+n*t.engine.NumDevices())
+		out = append(out, call{shape{n: n, c: best[i], packed: packed}, trees[i:end]})
 		i = end
 	}
 	t.setTrained(out, rows)
@@ -88,23 +86,25 @@ func (t *Trainer) calls(rows []batch.Sequence) []call {
 }
 
 // setTrained sets how many trained tokens the calls of a step hold: half of their positions, or all where one call has more
-// trained. So that few programs are compiled it is the same in all calls: most runs have the one or the other.
+// trained, or as many halves as need be where rows of a tree train the same tokens. So that few programs are compiled it is the same
+// in all calls: most runs have the one or the other.
 func (t *Trainer) setTrained(calls []call, rows []batch.Sequence) {
-	half := true
+	halves := 1
 	for _, x := range calls {
-		for device := range slices.Chunk(x.rows, x.n) {
+		for device := range slices.Chunk(x.trees, x.n) {
 			trained := 0
-			for _, row := range device {
-				trained += rows[row].NumTrained()
+			for _, tree := range device {
+				for _, row := range tree.rows {
+					trained += rows[row].NumTrained()
+				}
 			}
-			half = half && trained <= x.n*x.c/2
+			for trained > halves*x.n*x.c/2 {
+				halves++
+			}
 		}
 	}
 	for i, x := range calls {
-		calls[i].m = x.n * x.c
-		if half {
-			calls[i].m = max(1, x.n*x.c/2)
-		}
+		calls[i].m = max(1, halves*x.n*x.c/2)
 	}
 }
 
@@ -129,7 +129,7 @@ func (t *Trainer) rowsAtOnce(rows int) int {
 
 // oneProgram reports whether the prefix is computed with the rows: where they are one call.
 func (t *Trainer) oneProgram(b batch.Batch, calls []call) bool {
-	return t.together && len(b.Prefix) > 0 && len(calls) == 1
+	return t.together && len(b.Prefix) > 0 && len(calls) == 1 && !calls[0].packed
 }
 
 // mostRows is how many rows are computed at one time in the calls of a step that has most of them.

@@ -114,18 +114,19 @@ func TestCallsHoldEachRowOnce(t *testing.T) {
 			}
 			rows = append(rows, s)
 		}
-		calls, seen := tr.calls(rows), map[int]bool{}
+		calls, seen := tr.calls(rows, false), map[int]bool{}
 		half := calls[0].m < calls[0].n*calls[0].c
 		positions := 0
 		for _, x := range calls {
 			trained := 0
-			for _, row := range x.rows {
+			for _, tree := range x.trees {
+				row := tree.rows[0]
 				if seen[row] || len(rows[row].IDs) > x.c {
 					t.Fatalf("row %d of %d tokens is in %+v", row, len(rows[row].IDs), x)
 				}
 				seen[row], trained = true, trained+rows[row].NumTrained()
 			}
-			if positions += x.n * x.c; trained > x.m || len(x.rows) > x.n || x.n > tr.microBatch || tr.microTokens > 0 && x.n > 1 && x.n*x.c > tr.microTokens ||
+			if positions += x.n * x.c; trained > x.m || len(x.trees) > x.n || x.n > tr.microBatch || tr.microTokens > 0 && x.n > 1 && x.n*x.c > tr.microTokens ||
 				half != (x.m < x.n*x.c) && x.n*x.c > 1 {
 				t.Fatalf("%+v holds %d trained tokens", x, trained)
 			}
@@ -138,7 +139,7 @@ func TestCallsHoldEachRowOnce(t *testing.T) {
 		}
 		slices.Reverse(rows)
 		again := 0
-		for _, x := range tr.calls(rows) {
+		for _, x := range tr.calls(rows, false) {
 			again += x.n * x.c
 		}
 		if again != positions {

@@ -109,7 +109,7 @@ func testTemperature(t *testing.T, d device) {
 		row.IDs[n-1] = last
 		b.Rows = append(b.Rows, row)
 	}
-	if x := one.calls(b.Rows)[0]; x.m <= headChunk {
+	if x := one.calls(b.Rows, false)[0]; x.m <= headChunk {
 		t.Fatalf("%d trained tokens fit into one chunk", x.m)
 	}
 	at1, err := one.Score(context.Background(), b, 1)

@@ -28,7 +28,7 @@ func TestPad(t *testing.T) {
 		{4, 4, []batch.Sequence{row(5, 6, 7, 8)}, 4, 8, []int32{1, 2}, []int32{7, 8}},
 	} {
 		tr := &Trainer{engine: &engine.Engine{}, rowMultiple: c.rowMultiple, microBatch: c.microBatch}
-		x := tr.pad(tr.calls(c.rows)[0], c.rows, 0.125, []batch.Column{batch.ColumnOldLogprobs, batch.ColumnAdvantages}, masks{})[0]
+		x := tr.pad(tr.calls(c.rows, false)[0], c.rows, 0.125, []batch.Column{batch.ColumnOldLogprobs, batch.ColumnAdvantages}, masks{})[0]
 		if x.n != c.microBatch || x.c != c.c || x.m != c.m || len(x.ids) != x.n*x.c || len(x.index) != x.m || len(x.weight) != x.m {
 			t.Errorf("rows of %d, multiple %d: shapes %d %d %d, want %d %d", c.microBatch, c.rowMultiple, x.n, x.c, x.m, c.c, c.m)
 			continue
@@ -59,7 +59,7 @@ func TestCompareWithOldAndSampler(t *testing.T) {
 	r := batch.Sequence{IDs: []int32{1, 2, 3}, Trained: []bool{false, true, true}, SamplerLogprobs: []float32{0, -1, -1},
 		Columns: map[batch.Column][]float32{batch.ColumnOldLogprobs: {0, -1, -3}}}
 	columns := []batch.Column{batch.ColumnOldLogprobs}
-	x := shape{1, 4, 4}.pad([]batch.Sequence{r}, 1, columns, masks{})
+	x := shape{n: 1, c: 4, m: 4}.pad((&Trainer{}).trees([]batch.Sequence{r}, false), []batch.Sequence{r}, 1, columns, masks{})
 	var stats batch.StepStats
 	x.compare([]float32{-1, -1, 0, 0}, goal{columns: columns, settings: batch.Objective{Clip: batch.Clip{Low: 0.2, High: 0.2}}}, &stats)
 	if stats.Clipped != 1 || stats.MeanRatio != 2 || stats.Mismatch != 0 || stats.MaxDelta != 0 {
@@ -69,7 +69,7 @@ func TestCompareWithOldAndSampler(t *testing.T) {
 	for old, want := range map[float32]float64{-3: 2, -1.3: 0} {
 		r.Columns = map[batch.Column][]float32{batch.ColumnOldLogprobs: {0, -1, old}, batch.ColumnReferenceLogprobs: {0, -2, -1}}
 		columns = []batch.Column{batch.ColumnOldLogprobs, batch.ColumnReferenceLogprobs}
-		x, stats = shape{1, 4, 4}.pad([]batch.Sequence{r}, 1, columns, masks{}), batch.StepStats{}
+		x, stats = shape{n: 1, c: 4, m: 4}.pad((&Trainer{}).trees([]batch.Sequence{r}, false), []batch.Sequence{r}, 1, columns, masks{}), batch.StepStats{}
 		x.compare([]float32{-1, -1, 0, 0}, goal{columns: columns, settings: batch.Objective{Loss: batch.LossGSPO, Clip: batch.Clip{Low: 0.2, High: 0.2}, KL: batch.KL{Estimator: batch.K1}}}, &stats)
 		if stats.Clipped != want || stats.KL != 1 {
 			t.Errorf("%+v, want %g tokens of clipped rows, and a divergence of 1", stats, want)

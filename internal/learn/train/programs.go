@@ -159,7 +159,7 @@ func (t *Trainer) prefixBackwardProgram(p int, dropout float64) (program, error)
 }
 
 // rowsInputs are what a micro-batch of rows is: ids[n,c], index[m], target[m], weight[m], the goal's columns, each [m], row[m] where its loss
-// is by row, its temperature and numbers, and keys[n,c] where there is dropout. index says which of the n*c positions a trained token's
+// is by row, its temperature and numbers, keys[n,c] where there is dropout, and what places trees. index says which of the n*c positions a trained token's
 // logprob comes from, and row which of the n rows it is of; at padding weight is 0 and row -1.
 func rowsInputs(s shape, g goal) []engine.Param {
 	params := append(scoreInputs(s), engine.Param{Name: "weight", Shape: engine.F32(s.m)})
@@ -173,7 +173,15 @@ func rowsInputs(s shape, g goal) []engine.Param {
 	if g.dropout > 0 {
 		params = append(params, engine.Param{Name: "keys", Shape: engine.I32(s.n, s.c)})
 	}
-	return params
+	return append(params, s.placeParams()...)
+}
+
+// placeParams are the positions[n,c] and ends[n,c] of trees (tree); rows that are none have none.
+func (s shape) placeParams() []engine.Param {
+	if !s.packed {
+		return nil
+	}
+	return []engine.Param{{Name: "positions", Shape: engine.I32(s.n, s.c)}, {Name: "ends", Shape: engine.I32(s.n, s.c)}}
 }
 
 // numFixed are the inputs of rowsInputs before the columns.
@@ -209,7 +217,7 @@ func (t *Trainer) loss(d *model.Decoder, h *Node, rows []*Node, g goal) (total, 
 // K,V [K, P, D], rowsInputs, gradient[A] (donated), 2*L of dK,dV (donated). Outputs: sum of losses, logprobs[m], gradient[A],
 // dK,dV.
 func (t *Trainer) rowsProgram(s shape, p int, g goal) (program, error) {
-	return t.program(fmt.Sprintf("rows_%d_%d_%d_%d", s.n, s.c, s.m, p)+g.key()+t.recomputeKey(), func() (*engine.Program, error) {
+	return t.program("rows"+s.key()+fmt.Sprintf("_%d", p)+g.key()+t.recomputeKey(), func() (*engine.Program, error) {
 		inputs := rowsInputs(s, g)
 		params := append(t.modelParams(), t.prefixParams("prefix", t.spec.Shape, p, false)...)
 		params = append(append(params, inputs...), engine.Param{Name: "gradient", Shape: engine.F32(t.size), Donated: true})
@@ -218,10 +226,11 @@ func (t *Trainer) rowsProgram(s shape, p int, g goal) (program, error) {
 			d := t.differentiated(in)
 			kv, rest := cut(in[len(t.weights)+1:], t.numPrefix(p))
 			rows, sums := cut(rest, len(inputs))
+			rows, places := cut(rows, len(inputs)-len(s.placeParams()))
 			if g.dropout > 0 {
 				d.Dropout(g.dropout, rows[len(rows)-1])
 			}
-			total, logp := t.loss(d, t.rowsForward(d, rows[0], kv, p), rows, g)
+			total, logp := t.loss(d, t.rowsForward(d, rows[0], places, kv, p), rows, g)
 			flat, dkv := flatGradient(total, d, kv)
 			out := []*Node{total, logp, Add(sums[0], flat)}
 			for i, x := range dkv {
@@ -235,7 +244,7 @@ func (t *Trainer) rowsProgram(s shape, p int, g goal) (program, error) {
 // treeProgram is forward and backward of a prefix of p tokens and one micro-batch of rows after it, together: weights, adapter,
 // prefixInputs, rowsInputs -> sum of losses, logprobs[m], gradient[A].
 func (t *Trainer) treeProgram(s shape, p int, g goal) (program, error) {
-	return t.program(fmt.Sprintf("tree_%d_%d_%d_%d", s.n, s.c, s.m, p)+g.key()+t.recomputeKey(), func() (*engine.Program, error) {
+	return t.program("tree"+s.key()+fmt.Sprintf("_%d", p)+g.key()+t.recomputeKey(), func() (*engine.Program, error) {
 		before := t.prefixInputs(p, g.dropout)
 		params := append(append(t.modelParams(), before...), rowsInputs(s, g)...)
 		return t.engine.Compile("tree", params, func(in []*Node) []*Node {
@@ -259,28 +268,37 @@ func scoreInputs(s shape) []engine.Param {
 	return []engine.Param{{Name: "ids", Shape: engine.I32(s.n, s.c)}, {Name: "index", Shape: engine.I32(s.m)}, {Name: "target", Shape: engine.I32(s.m)}}
 }
 
-// scoreProgram is the forward pass of rowsProgram without a loss: weights, adapter, K,V, ids, index, target, temperature ->
-// logprobs[m].
+// scoreProgram is the forward pass of rowsProgram without a loss: weights, adapter, K,V, ids, index, target, what places trees,
+// temperature -> logprobs[m].
 func (t *Trainer) scoreProgram(s shape, p int) (program, error) {
-	return t.program(fmt.Sprintf("score_%d_%d_%d_%d", s.n, s.c, s.m, p), func() (*engine.Program, error) {
+	return t.program("score"+s.key()+fmt.Sprintf("_%d", p), func() (*engine.Program, error) {
 		params := append(t.modelParams(), t.prefixParams("prefix", t.spec.Shape, p, false)...)
-		params = append(append(params, scoreInputs(s)...), engine.Param{Name: "temperature", Shape: engine.F32()})
+		params = append(append(params, scoreInputs(s)...), s.placeParams()...)
+		params = append(params, engine.Param{Name: "temperature", Shape: engine.F32()})
 		return t.engine.Compile("score", params, func(in []*Node) []*Node {
 			d := t.decoder(in)
 			kv, rows := cut(in[len(t.weights)+1:], t.numPrefix(p))
-			h := t.rowsForward(d, rows[0], kv, p)
-			return []*Node{t.logprobs(d, Gather(Reshape(h, s.n*s.c, t.spec.Hidden), Reshape(rows[1], s.m, 1)), rows[2], rows[3])}
+			h := t.rowsForward(d, rows[0], rows[3:len(rows)-1], kv, p)
+			return []*Node{t.logprobs(d, Gather(Reshape(h, s.n*s.c, t.spec.Hidden), Reshape(rows[1], s.m, 1)), rows[2], rows[len(rows)-1])}
 		}, "logprobs")
 	})
 }
 
-// rowsForward runs rows [n, c] that follow the prefix and returns their hidden states [n, c, H].
-func (t *Trainer) rowsForward(d *model.Decoder, ids *Node, kv []*Node, p int) *Node {
+// rowsForward runs rows [n, c] that follow the prefix and returns their hidden states [n, c, H]. Places are the positions and ends [n, c] of
+// trees; rows that are none have none.
+func (t *Trainer) rowsForward(d *model.Decoder, ids *Node, places, kv []*Node, p int) *Node {
 	g := ids.Graph()
 	n, c := ids.Shape().Dimensions[0], ids.Shape().Dimensions[1]
-	positions := AddScalar(Iota(g, shapes.Make(dtypes.Int32, n, c), 1), p)
+	of := Iota(g, shapes.Make(dtypes.Int32, n, c), 1)
+	if len(places) > 0 {
+		of = places[0]
+	}
+	positions := AddScalar(of, p)
 	return d.Forward(ids, positions, func(layer int, k, v *Node) []model.KeyValues {
-		own := model.KeyValues{K: k, V: v, Causal: true}
+		own := model.KeyValues{K: k, V: v, Causal: len(places) == 0}
+		if !own.Causal {
+			own.Mask, own.Positions = model.Branches(places[1]), positions
+		}
 		if p == 0 {
 			return []model.KeyValues{own}
 		}

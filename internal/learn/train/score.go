@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
@@ -74,7 +75,7 @@ func (t *Trainer) ScoreUnder(ctx context.Context, adapter engine.Buffer, b batch
 	}
 	defer engine.Free(divisor)
 	scores := make([][]float32, len(b.Rows))
-	for _, x := range t.calls(short.Rows) {
+	for _, x := range t.calls(short.Rows, true) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -83,8 +84,10 @@ func (t *Trainer) ScoreUnder(ctx context.Context, adapter engine.Buffer, b batch
 			return nil, err
 		}
 		for i := range logp {
-			for _, row := range x.of(i) {
-				scores[row], logp[i] = aligned(b.Rows[row], logp[i])
+			for _, tree := range x.of(i) {
+				for _, row := range tree.rows {
+					scores[row], logp[i] = aligned(b.Rows[row], logp[i])
+				}
 			}
 		}
 	}
@@ -103,9 +106,10 @@ func (t *Trainer) scoreCall(x call, b batch.Batch, adapter engine.Buffer, kv []e
 		return nil, err
 	}
 	defer engine.Free(inputs...)
-	out, err := p.Run(append(append(append(t.buffersUnder(adapter), kv...), inputs[:3]...), divisor)...)
+	read := slices.Concat(inputs[:3], inputs[numFixed:]) // a score is not weighted
+	out, err := p.Run(slices.Concat(t.buffersUnder(adapter), kv, read, []engine.Buffer{divisor})...)
 	if err != nil {
-		return nil, fmt.Errorf("scoring %d rows: %w", len(x.rows), err)
+		return nil, fmt.Errorf("scoring %d rows: %w", len(x.trees), err)
 	}
 	return takeEach(out[0], len(each))
 }

@@ -24,6 +24,9 @@ type Options struct {
 	MicroTokens int // of several rows computed at one time, at most (no bound)
 	RowMultiple int // row lengths are rounded up to a multiple of it (64; 256 on a GPU), and long ones to few (bucket)
 	MaxPrefix   int // longest prefix to share (no bound): each length is a compilation of its own
+	// TreeTokens is how many tokens behind the prefix rows have together, where they are computed as a tree, what several begin with once
+	// (none are). Losses that look at whole rows compute them apart.
+	TreeTokens int
 
 	// Recompute says what the backward pass computes again instead of keeping it (RecomputeNone).
 	Recompute Recompute
@@ -57,6 +60,7 @@ type Trainer struct {
 	microTokens int
 	rowMultiple int
 	maxPrefix   int
+	treeTokens  int
 	size        int // length of the adapter's flat vector
 	dropout     float64
 	recompute   Recompute
@@ -104,7 +108,7 @@ func New(e *engine.Engine, s model.Spec, weights []engine.Buffer, state State, o
 	}
 	_, size := o.LoRA.Pieces(s)
 	t := &Trainer{engine: e, spec: s, lora: o.LoRA, weights: weights,
-		microBatch: o.MicroBatch, microTokens: o.MicroTokens, rowMultiple: o.RowMultiple, maxPrefix: o.MaxPrefix, size: size, programs: map[string]program{},
+		microBatch: o.MicroBatch, microTokens: o.MicroTokens, rowMultiple: o.RowMultiple, maxPrefix: o.MaxPrefix, treeTokens: o.TreeTokens, size: size, programs: map[string]program{},
 		dropout: o.Dropout, recompute: o.Recompute, mlpChunk: mlpChunk, inTurn: e.IsGPU(), together: e.IsGPU(), seed: o.Seed, notice: o.Notice, store: whole{}}
 	if o.EightBitMoments {
 		t.store = blockwise{}
@@ -249,12 +253,12 @@ func (t *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective
 		return stats, err
 	}
 	gradient, err := t.gradientOf(ctx, b, goal, &stats)
-	if t.lessens(err, b) {
+	if t.lessens(err, b, !goal.ByRow()) {
 		stats = fresh
 		gradient, err = t.gradientOf(ctx, b, goal, &stats)
 	}
 	if err != nil {
-		return stats, t.exhausted(err, mostRows(t.calls(b.Rows)))
+		return stats, t.exhausted(err, mostRows(t.calls(b.Rows, !goal.ByRow())))
 	}
 	if !finite(stats.Loss) {
 		engine.Free(gradient)
@@ -279,12 +283,15 @@ func (t *Trainer) drop() {
 // the gradient of its own micro-batches: the whole is their sum. Where each has one, a GPU computes a prefix with it. Else the prefix
 // is computed before, each adds to the gradient of its keys and values, and it is computed again in its own backward pass.
 func (t *Trainer) gradientOf(ctx context.Context, b batch.Batch, o goal, stats *batch.StepStats) (engine.Buffer, error) {
-	m, calls := t.masks(o.dropout, b.Prefix), t.calls(b.Rows)
+	m, calls := t.masks(o.dropout, b.Prefix), t.calls(b.Rows, !o.ByRow())
 	for _, x := range calls {
 		stats.NumPadded += x.n * x.c * t.engine.NumDevices()
+		for _, tree := range x.trees {
+			stats.NumTokens, stats.NumPadded = stats.NumTokens+len(tree.ids), stats.NumPadded-len(tree.ids)
+		}
 	}
-	for _, r := range b.Rows {
-		stats.NumTokens, stats.NumPadded = stats.NumTokens+len(r.IDs), stats.NumPadded-len(r.IDs)
+	if calls[0].packed {
+		stats.NumApart = Options{}.NumTokens(b)
 	}
 	weight := 1 / float64(cmp.Or(b.Normaliser, stats.NumTrained))
 	pad := func(x call) []padded { return t.pad(x, b.Rows, weight, o.columns, m) }
@@ -320,24 +327,27 @@ func (t *Trainer) gradientOf(ctx context.Context, b batch.Batch, o goal, stats *
 }
 
 // lessens reports whether a step that ended with err is to be tried again: once, when the device ran out of memory, with half
-// as many rows at a time, or with a row apart from the prefix.
-func (t *Trainer) lessens(err error, b batch.Batch) bool {
+// as many rows at a time, with rows that are not packed, or with a row apart from the prefix.
+func (t *Trainer) lessens(err error, b batch.Batch, packed bool) bool {
 	if !engine.OutOfMemory(err) || t.lessened {
 		return false
 	}
-	calls := t.calls(b.Rows)
+	calls := t.calls(b.Rows, packed)
 	before := mostRows(calls)
-	if before == 1 && !t.oneProgram(b, calls) {
+	what := "a prefix is computed apart from its rows from here on"
+	switch {
+	case before > 1:
+		t.microBatch, t.microTokens = (before+1)/2, t.microTokens/2
+		what = fmt.Sprintf("rows are computed %d at a time from here on, not %d (engine.micro_batch)", t.microBatch, before)
+	case packed && t.treeTokens > 0:
+		t.treeTokens = 0
+		what = "rows are not packed from here on (engine.packing)"
+	case t.oneProgram(b, calls):
+		t.together = false
+	default:
 		return false
 	}
 	t.lessened = true
-	what := "a prefix is computed apart from its rows from here on"
-	if before > 1 {
-		t.microBatch, t.microTokens = (before+1)/2, t.microTokens/2
-		what = fmt.Sprintf("rows are computed %d at a time from here on, not %d (engine.micro_batch)", t.microBatch, before)
-	} else {
-		t.together = false
-	}
 	t.notice(fmt.Sprintf("the device ran out of memory in optimiser step %d: %s", t.steps+1, what))
 	return true
 }

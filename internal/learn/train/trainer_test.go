@@ -30,6 +30,9 @@ func TestTrainer(t *testing.T) {
 			test func(*testing.T, device)
 		}{
 			{"SharedPrefix", testSharedPrefixGradientsEqualUnshared},
+			{"Trees", testTreesEqualRowsApart},
+			{"TreesOfPairs", testTreesOfPairs},
+			{"TreesAndRows", testLossesOfRowsAreNotPacked},
 			{"Clipping", testGradientIsClippedByItsGlobalNorm},
 			{"FiniteDifferences", testSupervisedGradientEqualsFiniteDifferences},
 			{"PolicyFiniteDifferences", testPolicyGradientEqualsFiniteDifferences},
@@ -122,6 +125,11 @@ func afterOneStep(t *testing.T, tr *Trainer, b batch.Batch, sampled bool) ([]flo
 	if sampled {
 		o = policy()
 	}
+	return afterOneStepOf(t, tr, b, o)
+}
+
+func afterOneStepOf(t *testing.T, tr *Trainer, b batch.Batch, o batch.Objective) ([]float32, batch.StepStats) {
+	t.Helper()
 	stats, err := tr.Step(context.Background(), b, o, batch.Update{Rate: 1e-2})
 	if err != nil {
 		t.Fatal(err)
