@@ -151,7 +151,7 @@ type Engine struct {
 	MicroBatch   int    `yaml:"micro_batch" min:"0" doc:"training rows computed at once on each device, at most those of a step; 0 takes 1, or on a GPU as many as have 4096 tokens, 1 to 16, or fewer where those do not fit"`
 	Recompute    string `yaml:"recompute" enum:"auto,none,layer" doc:"what a training step computes again in its backward pass instead of keeping it (gradient checkpointing): layer is each layer from its input, a third more work in a fraction of the memory; auto is layer where nothing else fits"`
 	RowMultiple  int    `yaml:"row_multiple" min:"0" max:"65536" doc:"training rows are padded to a multiple of this many tokens, long ones to one of few lengths; 0 takes 64, or 256 on a GPU"`
-	Packing      string `yaml:"packing" enum:"auto,tree,off" doc:"how sft and dpo compute the rows of a step: as a tree, what several rows begin with once, or each behind what all of them begin with; auto is tree but on a GPU, whose attention kernel knows no trees, and where memory is short"`
+	Packing      string `yaml:"packing" enum:"auto,tree,off" doc:"how sft and dpo compute the rows of a step: as a tree, what several rows begin with once, or each behind what all of them begin with; auto is tree where that saves a third of the tokens, but not on a GPU, whose attention kernel knows no trees, nor where memory is short"`
 	Moments      string `yaml:"moments" enum:"float32,8bit" doc:"how Adam's moments are stored: 8 bytes for each number of the adapter, or 2 by block-wise quantisation"`
 
 	ProgramCache float64 `yaml:"program_cache" min:"0" max:"1048576" doc:"disk for compiled programs in hone's cache folder, in GiB, with which a second start need not compile: those used longest ago are removed; 0 keeps none"`

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"hone/internal/config"
+	"hone/internal/data/dataset"
+	"hone/internal/data/formats"
 	"hone/internal/eval"
 	"hone/internal/fault"
 	"hone/internal/hub"
@@ -105,6 +107,11 @@ func trainedBy(path string, m *card.Model) (before, base string, err error) {
 	s.Data = "live episodes of " + counted(path, ScenariosFile)
 	if b.Verb == "sft" {
 		s.Data = counted(path, ConversationsFile)
+		if cost, err := costOf(filepath.Join(path, ConversationsFile)); err != nil {
+			return "", "", err
+		} else if cost != "" {
+			m.Costs = append(m.Costs, card.Fact{Name: "traces of hone sft", Value: cost})
+		}
 		if repo, ok := hub.Parse(hub.Dataset, b.Flags.Data); ok {
 			s.Data += " of " + b.Flags.Data
 			m.Datasets = append(m.Datasets, repo.ID)
@@ -137,6 +144,19 @@ func trainedBy(path string, m *card.Model) (before, base string, err error) {
 		}
 	}
 	return before, c.Model.Base, nil
+}
+
+// costOf is what the conversations of a run took to collect, as far as they tell.
+func costOf(path string) (string, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	rows, _, err := formats.Load([]string{path}, formats.Options{})
+	var bill dataset.Bill
+	for i := range rows {
+		bill.Add(&rows[i])
+	}
+	return bill.String(), err
 }
 
 // counted is how many rows a run's input has, in words.

@@ -251,8 +251,8 @@ func (j *Job) baseOf(path string, rows []dataset.Row) (*basemodel.Model, error) 
 }
 
 // worthPacking is which share of the tokens of a pass rows as trees save at least, where hone chooses: a tree's rows are held against each
-// other in attention.
-const worthPacking = 0.1
+// other in attention, and its programs are others, which are compiled too.
+const worthPacking = 1. / 3
 
 // fit settles how the rows are computed, in the configuration of the job: with c's engine, and as the steps of the first pass have them.
 func (l *SFTPlan) fit(j *Job, c config.Config, steps []batch.Batch) (err error) {

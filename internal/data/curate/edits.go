@@ -233,7 +233,7 @@ func (t *Trace) split(op Op) (*Trace, error) {
 	rest := t.clone()
 	n := t.systems()
 	rest.ID = fmt.Sprintf("%s/%d", t.ID, op.Seq)
-	rest.Row.ID = rest.ID
+	rest.Row.ID, rest.Row.Usage = rest.ID, nil // what the trace took is told once
 	rest.keep(func(i int) bool { return i < n || i >= start })
 	t.keep(func(i int) bool { return i < start })
 	return rest, nil

@@ -24,6 +24,10 @@ type Row struct {
 	Terms      []trajectory.Term  // of a scored trajectory
 	Results    []Result           // of a trajectory's calls, in order
 
+	// Usage is what endpoints counted in all turns of a trajectory that was collected from them. Of several rows that one trace is cut into, the
+	// first has it.
+	Usage *trajectory.Usage
+
 	TraceID  string // of an unrolled row: the trace it is a part of
 	Turn     int    // of an unrolled row: which of the user's turns it ends with, from 1
 	NumTurns int    // of an unrolled row: how many its trace has

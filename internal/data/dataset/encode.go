@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"hone/internal/chat"
+	"hone/internal/episode/trajectory"
 )
 
 // AppendJSON appends a row as one line that package formats reads back as the same row: OpenAI's messages and tools, and the members
@@ -27,7 +28,7 @@ func (r *Row) AppendMembers(dst []byte) ([]byte, error) {
 	}{{"id", r.ID, r.ID != ""}, {"trace_id", r.TraceID, r.TraceID != ""}, {"turn", r.Turn, r.Turn != 0}, {"n_turns", r.NumTurns, r.NumTurns != 0},
 		{"scenario_id", r.ScenarioID, r.ScenarioID != ""}, {"split", r.Split, r.Split != ""}, {"scenario_hash", r.Scenario, r.Scenario != ""},
 		{"outcome", r.Outcome, r.Outcome != ""}, {"opening", r.Opening, r.Opening != 0}, {"shown", r.Shown, r.Shown != nil},
-		{"terms", r.Terms, r.Terms != nil}, {"turns", []map[string][]Result{{"results": r.Results}}, r.Results != nil}} {
+		{"terms", r.Terms, r.Terms != nil}, {"turns", []turn{{r.Results, r.Usage}}, r.Results != nil || r.Usage != nil}} {
 		if !m.there {
 			continue
 		}
@@ -42,6 +43,12 @@ func (r *Row) AppendMembers(dst []byte) ([]byte, error) {
 		dst = append(AppendTools(append(dst, `"tools":`...), r.Tools), ',')
 	}
 	return dst, nil
+}
+
+// turn is what a row keeps of a trajectory's turns, all in one.
+type turn struct {
+	Results []Result          `json:"results"`
+	Usage   *trajectory.Usage `json:"usage,omitempty"`
 }
 
 // AppendMessages appends messages in OpenAI's form, as chat.Message writes itself, but leaves <, > and & as they are.

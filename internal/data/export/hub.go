@@ -31,6 +31,7 @@ type hub struct {
 	noTool int            // rows without tools
 	turns  int            // rows that are a part of a trace
 	traces map[string]bool
+	bill   dataset.Bill
 }
 
 type split struct {
@@ -94,6 +95,7 @@ func (h *hub) count(r *dataset.Row) {
 			h.calls[c.Name]++
 		}
 	}
+	h.bill.Add(r)
 	if len(r.Tools) == 0 {
 		h.noTool++
 	}
@@ -137,6 +139,9 @@ func (h *hub) card(w *Written) string {
 		"(`json.loads` makes the list that a chat template takes), and `opening`: how many of the messages were given and are not\nto be learnt.\n")
 	for _, name := range slices.Sorted(maps.Keys(h.o.Card)) {
 		fmt.Fprintf(&b, "\n- %s: %s", name, h.o.Card[name])
+	}
+	if cost := h.bill.String(); cost != "" {
+		fmt.Fprintf(&b, "\n- cost: %s", cost)
 	}
 	if len(h.calls) > 0 {
 		b.WriteString("\n\n| tool | calls |\n|---|---|\n")

@@ -52,7 +52,8 @@ func (o *own) take(row *dataset.Row) error {
 	}
 	row.ScenarioID, row.Scenario, row.TraceID = text(o.ScenarioID), text(o.Scenario), text(o.TraceID)
 	var turns []struct {
-		Results []dataset.Result `json:"results"`
+		Results []dataset.Result  `json:"results"`
+		Usage   *trajectory.Usage `json:"usage"`
 	}
 	if o.Turns.Kind() == '[' && row.Outcome != "" {
 		if err := decode(o.Turns, &turns); err != nil {
@@ -61,6 +62,9 @@ func (o *own) take(row *dataset.Row) error {
 	}
 	for _, turn := range turns {
 		row.Results = append(row.Results, turn.Results...)
+		if turn.Usage != nil {
+			row.AddUsage(*turn.Usage)
+		}
 	}
 	return nil
 }

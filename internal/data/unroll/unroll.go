@@ -51,6 +51,9 @@ func Rows(scheme string, r dataset.Row) []dataset.Row {
 		row.TraceID, row.Turn, row.NumTurns = r.Name(), i+1, len(starts)
 		row.ID = fmt.Sprintf("%s.%d", r.Name(), i+1) // a data set's ids tell its rows apart
 		row.Messages, row.Results = r.Messages[:last+1:last+1], nil
+		if len(out) > 0 { // what it took is told once
+			row.Usage = nil
+		}
 		if scheme == Turns {
 			row.Opening = max(r.Opening, start)
 		}
@@ -74,6 +77,9 @@ func Runs(r dataset.Row) []dataset.Row {
 		row := r
 		row.Messages, row.Opening, row.Results = r.Messages[:last+1:last+1], start, nil
 		row.ID = fmt.Sprintf("%s.m%d", r.Name(), start)
+		if len(out) > 0 {
+			row.Usage = nil
+		}
 		out, start = append(out, row), -1
 	}
 	for i := r.Opening; i < len(r.Messages); i++ {
