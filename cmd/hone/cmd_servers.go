@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -46,6 +47,7 @@ func newServers(a *app) *cobra.Command {
 	add.Flags().StringArrayVar(&x.Env, "env", nil, "variable of the environment that the entry may have where it asks for it; may be repeated")
 	add.Flags().BoolVar(&x.Build, "build", false, "run the packages' own install scripts, in the sandbox")
 	add.Flags().BoolVar(&x.Force, "force", false, "put it in the place of the server that has the name")
+	add.Flags().BoolVar(&x.Unasked, "no-start", false, "do not start the server once to ask it for its tools")
 	allowFindingsFlag(add.Flags(), &x.AllowFindings)
 	a.sandboxFlag(add.Flags())
 	file := ""
@@ -92,7 +94,9 @@ func runServersAdd(ctx context.Context, a *app, x servers.Wanted) error {
 	if err != nil || out == nil {
 		return err
 	}
-	a.Say("next: hone doctor --mcp-config %s", x.File)
+	if out.Next == "" {
+		a.Say("next: hone doctor --mcp-config %s", x.File)
+	}
 	return a.Print(out, out.Rows(x.File))
 }
 
@@ -126,11 +130,12 @@ func newServersTry(a *app) *cobra.Command {
 	var x servers.Trial
 	words := ""
 	c := &cobra.Command{
-		Use:   "try [ENTRY...]",
+		Use:   "try [ENTRY|PACKAGE...]",
 		Short: "Install, start and ask servers of a registry, and say which answer",
-		Long: "try installs each entry's package into hone's cache, starts it in the sandbox without the network, and asks for its tools:\n" +
-			"protocol, tools, suspicious texts, times, or the reason why not. No configuration is written. A server gets the variables of --env, no others.",
-		Example: "  hone servers try --registry entries/\n  hone servers try io.github.coo-quack/calc-mcp --json",
+		Long: "try takes entries of a registry, or packages (npm:NAME, pypi:NAME). It installs each into hone's cache, starts it in the\n" +
+			"sandbox without the network, and asks for its tools: protocol, tools, suspicious texts, times, or the reason why not.\n" +
+			"No configuration is written. A server gets the variables of --env, no others. Where none answers, the exit code is 3.",
+		Example: "  hone servers try --registry entries/\n  hone servers try io.github.coo-quack/calc-mcp --json\n  hone servers try pypi:mcp-server-time",
 		RunE: func(c *cobra.Command, args []string) error {
 			x.Names, x.Text = args, words
 			config, err := a.config()
@@ -141,7 +146,7 @@ func newServersTry(a *app) *cobra.Command {
 			if err != nil || a.DryRun {
 				return err
 			}
-			return a.Print(r, slices.Concat(r.Rows(), [][]string{{}}, r.YieldRows()))
+			return errors.Join(a.Print(r, slices.Concat(r.Rows(), [][]string{{}}, r.YieldRows())), r.Failed())
 		},
 	}
 	c.Flags().StringVar(&x.Registry, "registry", "", registryUsage)
@@ -171,6 +176,9 @@ func newServersLs(a *app) *cobra.Command {
 			k, err := servers.Ls(a.Host, config, file)
 			if err != nil {
 				return err
+			}
+			if len(k.Configured)+len(k.Tried) == 0 {
+				a.Say("no server is configured here and none was tried; next: hone servers add npm:NAME or pypi:NAME, or hone servers search WORDS")
 			}
 			return a.Print(k, slices.Concat(k.Rows(), k.TwinRows()))
 		},

@@ -27,6 +27,9 @@ func TestSFTEndsWhereItWasBest(t *testing.T) {
 	if code := toyApp(&said, nil).main(t.Context(), append(command, "whole")); code != 0 {
 		t.Fatalf("exit code %d, %s", code, &said)
 	}
+	if before, _, begun := strings.Cut(said.String(), "sft   "); !begun || !strings.Contains(before, "programs that are not kept yet are compiled") {
+		t.Errorf("nothing is said before the silence of compiling: %s", &said)
+	}
 	losses := map[int]float64{}
 	last, best := 0, 0
 	for line := range strings.Lines(contents(t, "whole/metrics.jsonl")) {

@@ -124,8 +124,8 @@ func TestServersAdd(t *testing.T) {
 		{"pypi:./tiny_server-1.2-py3-none-any.whl", "py", "1.2", "requirements.lock", "tiny-server==1.2 --hash=sha256:"},
 	} {
 		code, stdout, stderr := sandboxedHone(t, "servers", "add", tc.pkg, "--name", tc.name, "--mcp-config", "sub/mcp.json", "--json", "--", "--flag", "${HONE_EPISODE_DIR}")
-		var in struct{ Version, Lock, Command string }
-		if err := json.Unmarshal([]byte(stdout), &in); code != 0 || err != nil || in.Version != tc.version {
+		var in struct{ Version, Lock, Command, Answer string }
+		if err := json.Unmarshal([]byte(stdout), &in); code != 0 || err != nil || in.Version != tc.version || in.Answer != "1 tool, protocol 2025-11-25" {
 			t.Fatalf("%s: exit code %d, %v, %s%s", tc.pkg, code, err, stdout, stderr)
 		}
 		if lock, err := os.ReadFile(in.Lock); filepath.Base(in.Lock) != tc.lock || !strings.Contains(string(lock), tc.holds) {
@@ -137,7 +137,7 @@ func TestServersAdd(t *testing.T) {
 		if code, _, stderr := sandboxedHone(t, "servers", "add", tc.pkg, "--name", tc.name, "--mcp-config", "sub/mcp.json"); code != 2 || !strings.Contains(stderr, "already") {
 			t.Errorf("%s, a second time: exit code %d, %s", tc.pkg, code, stderr)
 		}
-		if code, _, stderr := sandboxedHone(t, "servers", "add", tc.pkg, "--name", tc.name, "--mcp-config", "sub/mcp.json", "--force", "--", "--flag", "${HONE_EPISODE_DIR}"); code != 0 {
+		if code, _, stderr := sandboxedHone(t, "servers", "add", tc.pkg, "--name", tc.name, "--mcp-config", "sub/mcp.json", "--force", "--no-start", "--", "--flag", "${HONE_EPISODE_DIR}"); code != 0 || strings.Contains(stderr, "sandbox of the servers") {
 			t.Errorf("%s, in its own place: exit code %d, %s", tc.pkg, code, stderr)
 		}
 		if code, _, _ := sandboxedHone(t, "servers", "add", tc.pkg, "--name", tc.name, "--mcp-config", "sub/mcp.json", "--force", "--bin", "none"); code == 0 {
@@ -168,9 +168,24 @@ func TestServersAdd(t *testing.T) {
 	}
 }
 
+// A server that is installed and does not start stays added, and that is said, with what to do.
+func TestServersAddSaysWhatDoesNotStart(t *testing.T) {
+	workFolder(t, nil)
+	npmPackage(t, "tiny.tgz", map[string]string{"package.json": `{"name": "tiny", "version": "1.0.0", "bin": "main.js"}`, "main.js": "#!/usr/bin/env node\nconsole.error('no mood today'); process.exit(1)\n"})
+	code, stdout, stderr := sandboxedHone(t, "servers", "add", "npm:./tiny.tgz", "--json")
+	var in struct{ Answer, Next string }
+	if err := json.Unmarshal([]byte(stdout), &in); code != 0 || err != nil || !strings.Contains(in.Answer, "no mood today") || !strings.Contains(in.Next, "mend what it says") ||
+		!strings.Contains(stderr, "does not answer") || strings.Contains(stderr, "next: hone doctor") {
+		t.Errorf("exit code %d, %v, %s%s", code, err, stdout, stderr)
+	}
+	if text := contents(t, ".mcp.json"); !strings.Contains(text, `"tiny"`) {
+		t.Errorf("it is not added: %s", text)
+	}
+}
+
 // What cannot be installed leaves nothing: no folder, no entry.
 func TestServersAddFails(t *testing.T) {
-	workFolder(t, map[string]string{"mcp.json": `{"mcpServers": {"old": {"command": "x"}}}`, "broken.tgz": "no archive", "pkg/package.json": `{"name": "x", "version": "1.0.0", "bin": "m.js"}`, "pkg/m.js": tinyJS})
+	workFolder(t, map[string]string{"mcp.json": `{"mcpServers": {"old": {"command": "x"}}}`, "broken.tgz": "no archive", "empty.json": `{"servers": []}`, "pkg/package.json": `{"name": "x", "version": "1.0.0", "bin": "m.js"}`, "pkg/m.js": tinyJS})
 	npmPackage(t, "two.tgz", map[string]string{"package.json": `{"name": "pair", "version": "1.0.0", "bin": {"a": "m.js", "b": "m.js"}}`, "m.js": tinyJS})
 	npmPackage(t, "none.tgz", map[string]string{"package.json": `{"name": "none", "version": "1.0.0"}`, "m.js": tinyJS})
 	wheel(t, "tiny_server-1.2-py3-none-any.whl", map[string]string{"tiny.py": tinyPython, "tiny_server-1.2.dist-info/entry_points.txt": "[console_scripts]\ntiny-server = tiny:main\n"})
@@ -187,6 +202,8 @@ func TestServersAddFails(t *testing.T) {
 		{[]string{"npm:./pkg"}, 2, "a folder cannot be locked"},
 		{[]string{"npm:./none.tgz"}, 2, "no program to start"},
 		{[]string{"pypi:./broken.tgz", "--python", "no-such-python"}, 2, "no-such-python is not on PATH"},
+		{[]string{"npm:"}, 2, "write the name behind it, as in npm:NAME"},
+		{[]string{"calculator", "--registry", "empty.json"}, 2, "hone servers search --registry empty.json finds names; a package is written npm:calculator or pypi:calculator"},
 		{[]string{"gem:x"}, 2, "write npm:NAME or pypi:NAME"},
 		{[]string{"npm:--registry=evil"}, 2, "is a flag"},
 		{[]string{"npm:x", "--name", "../x"}, 2, "cannot be a server's name"},

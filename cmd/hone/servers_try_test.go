@@ -69,9 +69,21 @@ func TestServersTry(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil || len(r.Tried) != 1 || r.Tried[0].Outcome != servers.Answered || r.Tried[0].InstallSeconds != 0 {
 		t.Errorf("a second time: %d %v\n%s%s", code, err, stdout, said)
 	}
+	r = servers.Report{}
+	code, stdout, said = sandboxedHone(t, append(args, "pypi:tiny-server==1.2", "io.example/dies")...)
+	if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil || len(r.Tried) != 2 || r.Tried[0].Outcome != servers.Answered || r.Tried[0].Next != "hone servers add pypi:tiny-server==1.2" ||
+		!strings.HasPrefix(r.Tried[1].Why, "server io.example/dies, connect: ") || !strings.Contains(r.Tried[1].Next, "mend what it says") || strings.Count(said, "no mood today") != 1 {
+		t.Errorf("a package and an entry: %d %v\n%s%s", code, err, stdout, said)
+	}
+	if code, _, said := sandboxedHone(t, append(args, "io.example/dies")...); code != 3 || !strings.Contains(said, "no server answered") || !strings.Contains(said, "mend what it says") {
+		t.Errorf("none answers: %d %s", code, said)
+	}
+	if code, table, _ := hone(t, "", "servers", "ls", "--cache", "cache"); code != 0 || !strings.Contains(table, "WHY") || !strings.Contains(table, "no mood today") {
+		t.Errorf("ls does not say why: %d %s", code, table)
+	}
 	code, stdout, said = hone(t, "", "servers", "ls", "--cache", "cache", "--json")
 	var k servers.Known
-	if err := json.Unmarshal([]byte(stdout), &k); code != 0 || err != nil || len(k.Tried) != 7 || len(k.Twins) != 1 || strings.Join(k.Twins[0], " ") != "io.example/again/py_tool io.example/good/py_tool" {
+	if err := json.Unmarshal([]byte(stdout), &k); code != 0 || err != nil || len(k.Tried) != 8 || len(k.Twins) != 1 || strings.Join(k.Twins[0], " ") != "io.example/again/py_tool io.example/good/py_tool pypi:tiny-server==1.2/py_tool" {
 		t.Errorf("%d %v\n%s%s", code, err, stdout, said)
 	}
 	if _, err := os.Stat("mcp.json"); err == nil {
@@ -99,7 +111,7 @@ func TestServersTryKeepsKeys(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-of-the-user")
 	try := func(more ...string) (r servers.Report, sent string) {
 		code, stdout, said := hone(t, "", append([]string{"servers", "try", "--registry", "e", "--cache", "cache", "--json", "--timeout", "5s"}, more...)...)
-		if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil {
+		if err := json.Unmarshal([]byte(stdout), &r); code != 3 || err != nil {
 			t.Fatalf("%d %v\n%s%s", code, err, stdout, said)
 		}
 		for len(got) > 0 {
@@ -117,11 +129,14 @@ func TestServersTryKeepsKeys(t *testing.T) {
 			keyed++
 		}
 	}
-	if len(r.Tried) != 6 || keyed != 3 {
+	if len(r.Tried) != 6 || keyed != 4 || r.Yields[0].Installed != 0 {
 		t.Errorf("%d keyed: %+v", keyed, r.Tried)
 	}
 	if _, sent := try("--env", "OPENAI_API_KEY", "io.example/secret"); !strings.Contains(sent, "sk-of-the-user") {
 		t.Errorf("what --env names is not sent: %q", sent)
+	}
+	if _, sent := try("--env", "OPENAI_API_KEY", "escaped"); !strings.Contains(sent, "sk-of-the-user") {
+		t.Errorf("what --env names is not sent to a command of an mcp.json file: %q", sent)
 	}
 }
 

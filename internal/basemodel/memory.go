@@ -112,6 +112,7 @@ func (m *Model) Fit(c config.Config, adapter string, prefix int, e plan.Episode,
 	if err != nil {
 		return c.Engine, 0, err
 	}
+	room.Trains = trains
 	m.host.Say("%s", room)
 	settled, err = settle(m.host, c.Engine, s, of(room.Tokens), limit, false)
 	return settled, room.Tokens, err

@@ -33,7 +33,7 @@ func Servers(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 	servers, err := toolset.Configured(h, c, from)
 	if errors.Is(err, fs.ErrNotExist) && from == (toolset.Source{}) {
 		return []Check{{Name: "MCP servers", Status: Warn, Detail: "none is configured: there is no " + c.MCP.Config,
-			Next: "hone doctor --mcp URL"}}
+			Next: "hone servers add npm:NAME or pypi:NAME; a server that runs is named with --mcp URL"}}
 	}
 	if err != nil {
 		return []Check{FromError("MCP servers", err)}

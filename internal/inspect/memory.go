@@ -80,7 +80,7 @@ func (o RunOptions) make(h *host.Host, c config.Config) (x forecast, err error) 
 		if x.room, err = plan.FindRoom(x.spec, e, of, basemodel.OpenOf(c.Engine), max(1, min(c.Model.Context, x.spec.MaxContext-o.Prefix)), limit); err != nil {
 			return x, err
 		}
-		o.Private, o.Row = x.room.Tokens, row
+		o.Private, o.Row, x.room.Trains = x.room.Tokens, row, true
 		h.Say("%s", x.room)
 	}
 	if o.Row == 0 {

@@ -210,6 +210,9 @@ func (l *Episodes) Openings(scenarios []scenario.Scenario) (all [][]chat.Message
 	return all
 }
 
+// compiling is said before the silence in which an engine compiles.
+const compiling = "programs that are not kept yet are compiled, which takes a minute or two"
+
 // OpenModel adds what FindModel finds, on a device.
 func (l *Episodes) OpenModel(h *host.Host, c *config.Config, folder string, scenarios []scenario.Scenario, trains bool) error {
 	p, err := l.FindModel(h, c, folder, scenarios, trains)
@@ -228,7 +231,7 @@ func (l *Episodes) OpenModel(h *host.Host, c *config.Config, folder string, scen
 	if l.away != nil && trains {
 		return l.away.speakFrom(l, source, len(p.prefix)+p.private, m.Spec.VocabSize)
 	}
-	h.Say("shared prefix of %d tokens; programs that are not kept yet are compiled, which takes a minute or two", len(p.prefix))
+	h.Say("shared prefix of %d tokens; %s", len(p.prefix), compiling)
 	o := sample.Options{LoRA: lora, Slots: c.Engine.Slots, DecodeSteps: c.Engine.DecodeSteps, Context: p.private, Prefix: p.prefix}
 	h.Opens(o)
 	if l.Sampler, err = samplers.New(m.Engine, m.Spec, m.Weights, o); err != nil {

@@ -47,7 +47,7 @@ func (e *apiError) body() any {
 func refuse(w http.ResponseWriter, e *apiError) { refuseAs(w, e, e.body()) }
 
 func refuseAs(w http.ResponseWriter, e *apiError, body any) {
-	if e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable {
+	if w.Header().Get("Retry-After") == "" && (e.Status == http.StatusTooManyRequests || e.Status == http.StatusServiceUnavailable) {
 		w.Header().Set("Retry-After", "1")
 	}
 	writeJSON(w, e.Status, body)

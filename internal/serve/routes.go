@@ -31,7 +31,13 @@ func (s *Server) routes() []Route {
 func (s *Server) Handler() http.Handler { return s.front().Handler(s.routes()) }
 
 func (s *Server) front() Front {
-	return Front{Keys: s.o.Keys, Grace: s.o.Grace, Patience: s.o.Patience, Drain: s.drain, Logger: s.o.Logger}
+	f := s.o.front()
+	f.Drain = s.drain
+	return f
+}
+
+func (o Options) front() Front {
+	return Front{Keys: o.Keys, Grace: o.Grace, Patience: o.Patience, Logger: o.Logger}
 }
 
 // health says whether requests are answered: a balancer takes away a server that is failed or shutting down.

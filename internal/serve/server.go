@@ -47,8 +47,8 @@ type Server struct {
 	sessions  *sessions // nil: the server is no agent
 }
 
-// New checks the options.
-func New(o Options) (*Server, error) {
+// settle fills in what is left to the usual.
+func (o *Options) settle() {
 	if o.MaxTokens == 0 {
 		o.MaxTokens = 1024
 	}
@@ -64,6 +64,11 @@ func New(o Options) (*Server, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+}
+
+// New checks the options.
+func New(o Options) (*Server, error) {
+	o.settle()
 	all, err := newModels(o)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package servers
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,10 +9,12 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/mcp"
 	"hone/internal/mcp/registry"
 	"hone/internal/toolset"
 )
@@ -22,16 +25,86 @@ type Wanted struct {
 	Registry string   // whose entry Package names
 	Set      []string // NAME=VALUE: what the entry asks for
 	Env      []string // variables of the environment that it may have
+	Unasked  bool     // the server is not started to ask it for its tools
+}
+
+// Added is a server that was added, and what it answered where it was asked for its tools.
+type Added struct {
+	toolset.Added
+	Answer string `json:"answer,omitempty"` // how many tools it has, or why it does not answer
+	Next   string `json:"next,omitempty"`   // what to do where it does not
+}
+
+// Rows are an addition as a table; file is what it was written into.
+func (a Added) Rows(file string) [][]string {
+	rows := a.Added.Rows(file)
+	if a.Answer != "" {
+		rows = append(rows, []string{"answers", briefly(a.Answer)})
+	}
+	return rows
+}
+
+// patience is how long a server that was added may take to start, and to list its tools.
+const patience = time.Minute
+
+// add adds a package or URL. A server that was installed is asked once for its tools, in the sandbox, unless x says not to; one that does
+// not answer stays added.
+func add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*Added, error) {
+	in, err := toolset.Add(ctx, h, c, x.Addition)
+	if err != nil || in == nil {
+		return nil, err
+	}
+	out := &Added{Added: *in}
+	if in.Installed == nil || x.Unasked {
+		return out, nil
+	}
+	found, next, err := tools(ctx, h, c, cmp.Or(x.File, c.MCP.Config), in.Name)
+	if err == nil {
+		out.Answer = fmt.Sprintf("%s, protocol %s", fault.Count(len(found.Tools), "tool"), found.Era)
+		return out, nil
+	}
+	if ctx.Err() != nil {
+		return out, nil // it is added all the same
+	}
+	out.Answer, out.Next = "no: "+fault.Whole(err), next
+	h.Say("warning: %s is installed, and does not answer: %s", in.Name, fault.Indented(fault.Whole(err), "  "))
+	h.Say("  next:  %s", next)
+	return out, nil
+}
+
+// tools asks a server of a file once for its tools.
+func tools(ctx context.Context, h *host.Host, c config.Config, file, name string) (found mcp.ServerTools, next string, err error) {
+	servers, err := mcp.LoadConfig(file, h.LookupEnv)
+	if err == nil {
+		servers, err = servers.Only(name)
+	}
+	if f, is := errors.AsType[*fault.Error](err); is {
+		flat := *f
+		flat.Next = ""
+		return found, f.Next, &flat
+	}
+	housing, err := toolset.House(ctx, h, c, servers, "")
+	if err != nil {
+		return found, "hone doctor --mcp-config " + file, err
+	}
+	defer housing.Close()
+	o := housing.Options
+	o.ConnectTimeout, o.ProbeTimeout = min(o.ConnectTimeout, patience), min(o.ProbeTimeout, patience)
+	r := mcp.Inspect(ctx, housing.Servers, o)[0]
+	if r.Err != nil {
+		next = housing.NextForServer(servers.Servers[name], r.Err)
+	}
+	return r.Tools, next, r.Err
 }
 
 // Add installs a server and writes its entry into a configuration. Of an entry of a registry it asks for the values that
 // are missing: first the environment's variable of that name, where Env or a person allows it, then a person who types.
-func Add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*toolset.Added, error) {
+func Add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*Added, error) {
 	if !ofRegistry(x.Package) {
 		if len(x.Set)+len(x.Env) > 0 || x.Registry != "" {
 			return nil, &fault.Error{Code: fault.CodeUsage, What: "--set, --env and --registry are for entries of a registry", Where: x.Package, Next: "name the entry, such as io.github.user/server"}
 		}
-		return toolset.Add(ctx, h, c, x.Addition)
+		return add(ctx, h, c, x)
 	}
 	source, err := registry.ParseSource(x.Registry)
 	if err != nil {
@@ -39,7 +112,7 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*toolset
 	}
 	e, err := client(h).Get(ctx, source, x.Package)
 	if err != nil {
-		return nil, err
+		return nil, orPackage(err, x.Package)
 	}
 	if whole, _, _ := strings.Cut(x.Package[min(1, len(x.Package)):], "@"); e.Name != x.Package[:min(1, len(x.Package))]+whole { // anyone may call a server so
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "that is a part of a server's name", Where: x.Package, Why: "the list has " + e.Name,
@@ -74,7 +147,7 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*toolset
 	if choice.Base != "" && !strings.HasPrefix(x.Package, "oci:") {
 		h.Say("the entry says that the package is in %s; it is taken from where the package manager is set to", choice.Base)
 	}
-	return toolset.Add(ctx, h, c, x.Addition)
+	return add(ctx, h, c, x)
 }
 
 // settle makes an addition of how an entry's server is started.
@@ -87,6 +160,17 @@ func settle(a *toolset.Addition, e registry.Entry, choice registry.Choice, l reg
 		a.Package, a.SSE, a.Headers = l.URL, l.SSE, l.Headers
 	}
 	a.Args, a.Env, a.Secrets = append(l.Args, a.Args...), l.Env, l.Secrets
+}
+
+// orPackage adds to an error of a registry that a name without a namespace may have been meant as a package's.
+func orPackage(err error, name string) error {
+	f, is := errors.AsType[*fault.Error](err)
+	if !is || strings.Contains(name, "/") && !strings.HasPrefix(name, "@") {
+		return err
+	}
+	out := *f
+	out.Next += fmt.Sprintf("; a package is written npm:%[1]s or pypi:%[1]s", name)
+	return &out
 }
 
 // ofRegistry reports whether a name is an entry's, rather than a package's or a URL.

@@ -176,16 +176,16 @@ func sameTool(a, b mcp.Tool) bool { return a.Name == b.Name && a.SHA256 == b.SHA
 
 // Rows are the servers as a table, those of the configuration first.
 func (k Known) Rows() [][]string {
-	rows := [][]string{{"SERVER", "FROM", "STATE", "TOOLS", "FINDINGS", "CALLS", "ANSWERED", "MS A CALL", "CHANGES"}}
+	rows := [][]string{{"SERVER", "FROM", "STATE", "TOOLS", "FINDINGS", "CALLS", "ANSWERED", "MS A CALL", "CHANGES", "WHY"}}
 	for _, s := range k.Configured {
-		row := []string{s.Name, "configuration", "configured", "", "", fmt.Sprintf("%.0f", s.Calls), "", "", fmt.Sprint(s.Drifts)}
+		row := []string{s.Name, "configuration", "configured", "", "", fmt.Sprintf("%.0f", s.Calls), "", "", fmt.Sprint(s.Drifts), ""}
 		if s.Calls > 0 {
 			row[6], row[7] = fmt.Sprintf("%.0f%%", 100*(1-s.Failed/s.Calls)), fmt.Sprintf("%.1f", s.Millis)
 		}
 		rows = append(rows, row)
 	}
 	for _, t := range k.Tried {
-		row := []string{t.Name, t.From, t.Outcome, "", "", "", "", "", ""}
+		row := []string{t.Name, t.From, t.Outcome, "", "", "", "", "", "", briefly(t.Why)}
 		if t.Server != nil {
 			row[3], row[4] = fmt.Sprint(len(t.Server.Tools)), fmt.Sprint(len(lint.Blocking(t.Findings)))
 		}

@@ -1,12 +1,14 @@
 package servers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -51,6 +53,7 @@ type Tried struct {
 	At      time.Time `json:"at"`
 	Outcome string    `json:"outcome"`
 	Why     string    `json:"why,omitempty"`
+	Next    string    `json:"next,omitempty"` // what to do about it
 
 	InstallSeconds float64 `json:"install_seconds,omitempty"` // 0 where it was installed already
 	ReadySeconds   float64 `json:"ready_seconds,omitempty"`   // from the start until the hands were shaken, median
@@ -68,7 +71,7 @@ type Yield struct {
 	From      string `json:"from"`
 	Kind      string `json:"kind"`
 	Entries   int    `json:"entries"`
-	Installed int    `json:"installed"` // URLs and commands need no installation, and count as installed
+	Installed int    `json:"installed"` // of packages; URLs and commands need no installation
 	Started   int    `json:"started"`
 	Answered  int    `json:"answered"`
 }
@@ -114,7 +117,7 @@ func Try(ctx context.Context, h *host.Host, c config.Config, x Trial) (Report, e
 			mu.Lock()
 			defer mu.Unlock()
 			done++
-			h.Say("%d of %d: %s: %s", done, len(list), e.Name, r.Tried[i].said())
+			h.Say("%d of %d: %s", done, len(list), r.Tried[i].said())
 		})
 	}
 	all.Wait()
@@ -136,7 +139,11 @@ func entries(ctx context.Context, h *host.Host, x Trial) ([]registry.Entry, []st
 	}
 	var list []registry.Entry
 	for _, name := range x.Names {
-		e, err := client(h).Get(ctx, source, name)
+		e, err := registry.OfPackage(name)
+		if ofRegistry(name) {
+			e, err = client(h).Get(ctx, source, name)
+			err = orPackage(err, name)
+		}
 		if err != nil {
 			return nil, nil, err
 		}
@@ -150,9 +157,16 @@ func one(ctx context.Context, h *host.Host, c config.Config, x Trial, e registry
 	t := Tried{Name: e.Name, From: e.From, Kind: strings.Join(e.Kinds(), ","), At: time.Now().UTC().Truncate(time.Second)}
 	quiet := *h
 	quiet.Quiet = true // a line for each server is enough
-	if err := t.try(ctx, &quiet, c, x, e, cache); err != nil && t.Why == "" {
+	err := t.try(ctx, &quiet, c, x, e, cache)
+	if f, is := errors.AsType[*fault.Error](err); is {
+		flat := *f
+		t.Next, flat.Next = cmp.Or(t.Next, f.Next), ""
+		err = &flat
+	}
+	if err != nil {
 		t.Why = fault.Whole(err)
 	}
+	t.Next = cmp.Or(t.Next, t.usual())
 	if ctx.Err() != nil { // what was cut off says nothing
 		return t
 	}
@@ -195,7 +209,13 @@ func (t *Tried) try(ctx context.Context, h *host.Host, c config.Config, x Trial,
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "mcp.json")
 	const name = "server"
-	if raw, ok := e.Commanded(); ok && len(e.Packages)+len(e.Remotes) == 0 {
+	lookup := h.LookupEnv
+	if raw, needs, ok := e.Commanded(); ok && len(e.Packages)+len(e.Remotes) == 0 {
+		lookup = only(h, x.Env)
+		if lacks := slices.DeleteFunc(needs, func(v string) bool { _, set := lookup(v); return set && slices.Contains(x.Env, v) }); len(lacks) > 0 {
+			t.Outcome = Lacking
+			return t.keyed(lacks)
+		}
 		err = os.WriteFile(file, []byte(`{"mcpServers":{"`+name+`":`+string(raw)+`}}`), 0o600)
 	} else {
 		err = t.prepare(ctx, h, c, x, e, cache, toolset.Addition{Name: name, File: file, Python: "python3", Constraints: x.Constraints})
@@ -204,7 +224,10 @@ func (t *Tried) try(ctx context.Context, h *host.Host, c config.Config, x Trial,
 		return err
 	}
 	t.Outcome = NotStarted
-	servers, err := mcp.LoadConfig(file, h.LookupEnv)
+	servers, err := mcp.LoadConfig(file, lookup)
+	if f, is := errors.AsType[*fault.Error](err); is {
+		f.Where = e.Name // the file is gone soon
+	}
 	if err != nil {
 		return err
 	}
@@ -216,10 +239,17 @@ func (t *Tried) try(ctx context.Context, h *host.Host, c config.Config, x Trial,
 	o := housing.Options
 	o.ConnectTimeout, o.ProbeTimeout = x.Timeout, min(x.Timeout, 10*time.Second)
 	found := mcp.Inspect(ctx, housing.Servers, o)[0]
-	if f, failed := errors.AsType[*mcp.Failure](found.Err); failed && f.Phase == mcp.PhaseList {
-		t.Outcome = NoAnswer
+	if f, failed := errors.AsType[*mcp.Failure](found.Err); failed {
+		f.Server = e.Name
+		if f.Phase == mcp.PhaseList {
+			t.Outcome = NoAnswer
+		}
+		if bound := toolset.OlderSDK(servers.Servers[name], f.Said); bound != "" && !slices.Contains(x.Constraints, bound) {
+			t.Next = "the server may be written for an older version of the Python package mcp: hone servers try " + e.Name + " --constraint '" + bound + "'"
+		}
 	}
 	if found.Err != nil {
+		t.Next = cmp.Or(t.Next, housing.NextForServer(servers.Servers[name], found.Err))
 		return found.Err
 	}
 	found.Tools.Name = e.Name
@@ -275,7 +305,7 @@ func (t *Tried) prepare(ctx context.Context, h *host.Host, c config.Config, x Tr
 		}
 	}
 	if len(lacks) > 0 {
-		return fmt.Errorf("keyed: needs %s", strings.Join(lacks, ", "))
+		return t.keyed(lacks)
 	}
 	launch, err := choice.Fill(values)
 	if err != nil {
@@ -347,11 +377,69 @@ func (t *Tried) install(ctx context.Context, h *host.Host, c config.Config, a to
 	return in, err
 }
 
-func (t Tried) said() string {
-	if t.Outcome == Answered {
-		return fmt.Sprintf("answered: %s, protocol %s", fault.Count(len(t.Server.Tools), "tool"), t.Server.Era)
+// keyed is the error of a server that asks for values which it was not given.
+func (t *Tried) keyed(lacks []string) error {
+	t.Next = "set the variables that you want it to have, and name each: --env " + strings.Join(lacks, " --env ")
+	return fmt.Errorf("keyed: needs %s", strings.Join(lacks, ", "))
+}
+
+// only are the variables of the environment that the user named, and those that every process has.
+func only(h *host.Host, names []string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		if !slices.Contains(names, name) && !slices.Contains([]string{"PATH", "HOME", "LANG", "TMPDIR"}, name) {
+			return "", false
+		}
+		return h.LookupEnv(name)
 	}
-	return t.Outcome + ": " + fault.Short(t.Why)
+}
+
+// usual is what to do next where nothing better is known.
+func (t Tried) usual() string {
+	switch t.Outcome {
+	case Answered:
+		if t.Kind == commandKind {
+			return "it is added by copying its entry into your MCP configuration"
+		}
+		return "hone servers add " + t.Name
+	case Unsupported:
+		return "see its manual, and write it into the MCP configuration by hand"
+	}
+	return ""
+}
+
+// commandKind is the kind of an entry of an mcp.json file.
+const commandKind = "command"
+
+// said is a trial as it is told when it is over: all of why it failed, and what to do.
+func (t Tried) said() string {
+	text := t.Name + ": " + t.Outcome
+	if t.Outcome == Answered {
+		return fmt.Sprintf("%s: %s, protocol %s", text, fault.Count(len(t.Server.Tools), "tool"), t.Server.Era)
+	}
+	text += ": " + fault.Indented(t.Why, "  ")
+	if t.Next != "" {
+		text += "\n  next:  " + t.Next
+	}
+	return text
+}
+
+// briefly is the begin and the end of a reason's last line, in the width of a table's cell: a program's own words come last, and say most.
+func briefly(why string) string {
+	const half = 60
+	why = strings.TrimSpace(why)
+	runes := []rune(host.OneLine(why[strings.LastIndex(why, "\n")+1:]))
+	if len(runes) > 2*half {
+		return string(runes[:half]) + "..." + string(runes[len(runes)-half:])
+	}
+	return string(runes)
+}
+
+// Failed is an error where servers were tried and none answered.
+func (r Report) Failed() error {
+	if len(r.Tried) == 0 || slices.ContainsFunc(r.Tried, func(t Tried) bool { return t.Outcome == Answered }) {
+		return nil
+	}
+	return &fault.Error{Code: fault.CodeFailures, What: "no server answered", Why: fault.Count(len(r.Tried), "server") + " tried", Next: cmp.Or(r.Tried[0].Next, "look at the reasons above")}
 }
 
 // yields counts by list and kind, in the order in which they come first.
@@ -374,7 +462,9 @@ func yields(list []Tried) (out []Yield) {
 			y.Started++
 			fallthrough
 		case NotStarted:
-			y.Installed++
+			if t.Package != "" {
+				y.Installed++
+			}
 		}
 	}
 	return out
@@ -384,7 +474,7 @@ func yields(list []Tried) (out []Yield) {
 func (r Report) Rows() [][]string {
 	rows := [][]string{{"SERVER", "KIND", "OUTCOME", "ERA", "TOOLS", "FINDINGS", "READY S", "LIST S", "WHY"}}
 	for _, t := range r.Tried {
-		row := []string{t.Name, t.Kind, t.Outcome, "", "", "", "", "", host.OneLine(t.Why)}
+		row := []string{t.Name, t.Kind, t.Outcome, "", "", "", "", "", briefly(t.Why)}
 		if t.Server != nil {
 			row[3], row[4], row[5] = t.Server.Era, fmt.Sprint(len(t.Server.Tools)), fmt.Sprint(len(lint.Blocking(t.Findings)))
 			row[6], row[7] = fmt.Sprintf("%.2f", t.ReadySeconds), fmt.Sprintf("%.4f", t.ListSeconds)
@@ -399,7 +489,11 @@ func (r Report) YieldRows() [][]string {
 	rows := [][]string{{"LIST", "KIND", "ENTRIES", "INSTALL", "START", "ANSWER"}}
 	for _, y := range r.Yields {
 		share := func(n int) string { return fmt.Sprintf("%d (%.0f%%)", n, 100*float64(n)/float64(y.Entries)) }
-		rows = append(rows, []string{y.From, y.Kind, fmt.Sprint(y.Entries), share(y.Installed), share(y.Started), share(y.Answered)})
+		installed := share(y.Installed)
+		if y.Kind == commandKind || y.Kind == "url" {
+			installed = "-"
+		}
+		rows = append(rows, []string{y.From, y.Kind, fmt.Sprint(y.Entries), installed, share(y.Started), share(y.Answered)})
 	}
 	return rows
 }

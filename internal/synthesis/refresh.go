@@ -108,12 +108,12 @@ func Refresh(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 		if err != nil {
 			return nil, err
 		}
-		out.Changes, before = append(out.Changes, mcp.Diff(old, l.Catalog)...), nowOf(old).Tools
+		out.Changes, before = append(out.Changes, mcp.Diff(old, l.Catalog)...), nowOf(old, nil).Tools
 	}
 	if x.Work == "" {
 		x.Work = workBeside(x.Dataset)
 	}
-	r := &refresher{Refreshing: x, host: h, config: c, l: l, now: nowOf(l.Catalog), old: lastResults(x.Work),
+	r := &refresher{Refreshing: x, host: h, config: c, l: l, now: nowOf(l.Catalog, l.Versions()), old: lastResults(x.Work),
 		tools: subjects(c, l, x.CallAll), trial: vet.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Programs: toolset.Programs(h, c), Refusal: mcp.LooksRefused}}
 	kept, again, lost, err := r.each(ctx, list, before, out)
 	if err != nil || h.DryRun {
@@ -131,10 +131,9 @@ func workBeside(scenarios string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(scenarios, ".jsonl"), ".json") + ".synth.jsonl"
 }
 
-func nowOf(catalog *mcp.Catalog) refresh.Now {
-	n := refresh.Now{Tools: map[string]string{}, Server: map[string]string{}, Version: map[string]string{}}
+func nowOf(catalog *mcp.Catalog, versions map[string]string) refresh.Now {
+	n := refresh.Now{Tools: map[string]string{}, Server: map[string]string{}, Version: versions}
 	for _, s := range catalog.Servers {
-		n.Version[s.Name] = s.Version
 		for _, t := range s.Tools {
 			n.Tools[t.ModelName], n.Server[t.ModelName] = t.SHA256, s.Name
 		}
@@ -306,7 +305,7 @@ func (r *refresher) replace(ctx context.Context, list []scenario.Scenario, lost 
 	if err != nil {
 		return nil, err
 	}
-	stampServers(r.l.Catalog, result.Scenarios)
+	stampServers(r.l, result.Scenarios)
 	stay := make([]scenario.Scenario, 0, len(list)+len(lost))
 	for i, s := range list {
 		if !slices.Contains(lost, i) {
@@ -416,7 +415,12 @@ func (r Refreshed) Table() [][]string {
 			rows = append(rows, []string{x.ID, x.Outcome, strings.Join(x.Touched, "; "), host.OneLine(strings.Join(x.Why, "; ")), x.By})
 		}
 	}
-	rows = append(rows, []string{}, []string{"OUTCOME", "SCENARIOS"})
+	if len(rows) == 1 {
+		rows = nil // no scenario is touched: a header alone would read as one that is cut off
+	} else {
+		rows = append(rows, []string{})
+	}
+	rows = append(rows, []string{"OUTCOME", "SCENARIOS"})
 	for _, name := range []string{Untouched, Unknown, "touched", Holds, NotLooked, Mended, Replaced, Dropped} {
 		if n := r.Counts[name]; n > 0 {
 			rows = append(rows, []string{name, fmt.Sprint(n)})

@@ -132,7 +132,7 @@ func saveMade(h *host.Host, c config.Config, l *job.Episodes, made *synth.Result
 	sayMade(h, made)
 	spent := made.Report.BudgetSpent()
 	if len(made.Scenarios) > 0 {
-		stampServers(l.Catalog, made.Scenarios)
+		stampServers(l, made.Scenarios)
 		if err := l.Runnable(c, made.Scenarios); err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func saveMade(h *host.Host, c config.Config, l *job.Episodes, made *synth.Result
 		}
 	}
 	if x.Fallen != "" {
-		stampServers(l.Catalog, made.Rejected)
+		stampServers(l, made.Rejected)
 		if err := scenario.Save(x.Fallen, made.Rejected); err != nil {
 			return err
 		}
@@ -174,14 +174,11 @@ func subjects(c config.Config, l *job.Episodes, all bool) (tools []synth.Tool) {
 }
 
 // stampServers notes the versions of the servers that scenarios call.
-func stampServers(catalog *mcp.Catalog, list []scenario.Scenario) {
-	version := map[string]string{}
-	for _, s := range catalog.Servers {
-		version[s.Name] = s.Version
-	}
+func stampServers(l *job.Episodes, list []scenario.Scenario) {
+	version := l.Versions()
 	for i := range list {
 		for tool := range list[i].Provenance.Tools {
-			if server, _, ok := catalog.Resolve(tool); ok {
+			if server, _, ok := l.Catalog.Resolve(tool); ok {
 				if list[i].Provenance.Servers == nil {
 					list[i].Provenance.Servers = map[string]string{}
 				}

@@ -63,6 +63,9 @@ func (x *Addition) settle(c config.Config) error {
 	if x.File == "" {
 		x.File = c.MCP.Config
 	}
+	if kind, name, found := strings.Cut(x.Package, ":"); found && name == "" {
+		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q names no package", x.Package), Next: "write the name behind it, as in " + kind + ":NAME"}
+	}
 	if x.Name == "" {
 		x.Name = serverName(x.Package)
 	}

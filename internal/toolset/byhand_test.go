@@ -2,6 +2,7 @@ package toolset
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,6 +73,28 @@ func TestNextForServerAsksTheServerFirst(t *testing.T) {
 		if strings.Contains(next, c.never) {
 			t.Errorf("%s: %q is in\n%s", c.name, c.never, next)
 		}
+	}
+}
+
+// Where hone installed a server, its version is the package's too: many servers state that of their library.
+func TestVersions(t *testing.T) {
+	dir := t.TempDir()
+	for file, text := range map[string]string{"py/lib/python3.11/site-packages/duck_db-1.1.dist-info/REQUESTED": "", "js/package.json": `{"dependencies": {"@us/tiny": "1.0.2"}}`,
+		"js/node_modules/@us/tiny/package.json": `{"version": "1.0.2"}`, "js/node_modules/.bin/tiny": ""} {
+		path := filepath.Join(dir, file)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := Set{Catalog: &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "py", Version: "2.3"}, {Name: "js"}, {Name: "own", Version: "7"}, {Name: "url", Version: "1"}}}, Housing: &Housing{Servers: mcp.Config{Servers: map[string]mcp.Server{
+		"py": {Command: filepath.Join(dir, "py/bin/duck")}, "js": {Command: filepath.Join(dir, "js/node_modules/.bin/tiny")}, "own": {Command: "/usr/bin/env"}, "url": {URL: "http://localhost/mcp"}}}}}
+	want := map[string]string{"py": "2.3 (installed duck-db==1.1)", "js": "(installed @us/tiny@1.0.2)", "own": "7", "url": "1"}
+	if got := s.Versions(); !maps.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	s.Housing = nil
+	if got := s.Versions(); got["py"] != "2.3" || got["js"] != "" {
+		t.Errorf("without servers: %q", got)
 	}
 }
 

@@ -27,11 +27,10 @@ func olderSDK(name string, s mcp.Server, said string) string {
 		return ""
 	}
 	pkg, version, known := environmentOf(s.Command)
-	switch major, _, _ := strings.Cut(version, "."); {
+	switch {
+	case known && !isNew(version):
+		return ""
 	case known && pkg != "":
-		if n, err := strconv.Atoi(major); err != nil || n < newSDK {
-			return ""
-		}
 		words := []string{"hone servers add pypi:" + pkg, "--name " + shellWord(name), "--force", fmt.Sprintf("--constraint 'mcp<%d'", newSDK)}
 		for _, host := range s.Hosts {
 			words = append(words, "--host "+shellWord(host))
@@ -44,6 +43,22 @@ func olderSDK(name string, s mcp.Server, said string) string {
 		return fmt.Sprintf("the server may be written for an older version of the Python package mcp: give it one below %[1]d (hone servers add --constraint 'mcp<%[1]d', uvx --with 'mcp<%[1]d')", newSDK)
 	}
 	return ""
+}
+
+// OlderSDK is the constraint under which a Python server may start that ended with what it said; "" where an older version of the package mcp
+// is not likely to help.
+func OlderSDK(s mcp.Server, said string) string {
+	if olderSDK("", s, said) == "" {
+		return ""
+	}
+	return fmt.Sprintf("mcp<%d", newSDK)
+}
+
+// isNew reports a version that many servers were not written for.
+func isNew(version string) bool {
+	major, _, _ := strings.Cut(version, ".")
+	n, err := strconv.Atoi(major)
+	return err == nil && n >= newSDK
 }
 
 // environmentOf reads, of the virtual environment that a program is in, the package that was asked for and the version of its package mcp

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"hone/internal/episode/scenario"
 )
@@ -14,7 +15,7 @@ import (
 type Now struct {
 	Tools   map[string]string // SHA-256 by model name
 	Server  map[string]string // of each tool, by model name
-	Version map[string]string // as each server states it
+	Version map[string]string // as each server states it and, behind that, " (installed PACKAGE)" where hone installed it
 }
 
 // Touched says how a change touches a scenario.
@@ -44,6 +45,9 @@ func Known(s scenario.Scenario, before map[string]string) bool {
 	return s.Provenance != nil && len(s.Provenance.Tools) > 0 || before != nil || len(used(s)) == 0
 }
 
+// installed stands before the package in a version.
+const installed = "(installed "
+
 // Touch compares what a scenario was made with to what the servers are now. before has the hashes of an earlier catalog, for
 // scenarios that do not say themselves; it may be nil.
 func Touch(s scenario.Scenario, before map[string]string, now Now) (t Touched) {
@@ -68,8 +72,13 @@ func Touch(s scenario.Scenario, before map[string]string, now Now) (t Touched) {
 		}
 	}
 	for _, server := range slices.Sorted(maps.Keys(versions)) {
-		if is, there := now.Version[server]; there && is != versions[server] {
-			t.Newer = append(t.Newer, fmt.Sprintf("%s %s -> %s", server, versions[server], is))
+		was, is, there := versions[server], "", false
+		if is, there = now.Version[server]; !strings.Contains(was, installed) { // made before packages were noted
+			is, _, _ = strings.Cut(is, installed)
+			is = strings.TrimSpace(is)
+		}
+		if there && is != was {
+			t.Newer = append(t.Newer, fmt.Sprintf("%s %s -> %s", server, was, is))
 		}
 	}
 	return t

@@ -52,7 +52,7 @@ func TestMendAsksTwice(t *testing.T) {
 }
 
 func TestTouch(t *testing.T) {
-	now := Now{Tools: map[string]string{"a": "1", "b": "9"}, Version: map[string]string{"s": "2"}}
+	now := Now{Tools: map[string]string{"a": "1", "b": "9"}, Version: map[string]string{"s": "2", "p": "2 (installed duck==1.1)", "mute": "(installed duck==1.1)"}}
 	gold := func(names ...string) (s scenario.Scenario) {
 		for _, name := range names {
 			s.Gold = append(s.Gold, scenario.Gold{Name: name})
@@ -61,6 +61,11 @@ func TestTouch(t *testing.T) {
 	}
 	made := func(s scenario.Scenario, version string, tools map[string]string) scenario.Scenario {
 		s.Provenance = &scenario.Provenance{Tools: tools, Servers: map[string]string{"s": version}}
+		return s
+	}
+	installed := func(version string) scenario.Scenario {
+		s := made(gold("a"), "2", map[string]string{"a": "1"})
+		s.Provenance.Servers = map[string]string{"p": version}
 		return s
 	}
 	looks := gold("a")
@@ -75,6 +80,15 @@ func TestTouch(t *testing.T) {
 		{"as it was", made(gold("a"), "2", map[string]string{"a": "1"}), nil, "", true},
 		{"changed", made(gold("a", "b"), "2", map[string]string{"a": "1", "b": "2"}), nil, "b changed", true},
 		{"another version alone", made(gold("a"), "1", map[string]string{"a": "1"}), nil, "s 1 -> 2", true},
+		{"another package that states the same", installed("2 (installed duck==1.0)"), nil, "p 2 (installed duck==1.0) -> 2 (installed duck==1.1)", true},
+		{"one that states nothing", func() scenario.Scenario {
+			s := installed("2")
+			s.Provenance.Servers = map[string]string{"mute": ""}
+			return s
+		}(), nil, "", true},
+		{"the same package", installed("2 (installed duck==1.1)"), nil, "", true},
+		{"made before packages were noted", installed("2"), nil, "", true},
+		{"another version, made before packages were noted", installed("1"), nil, "p 1 -> 2", true},
 		{"gone", made(gold("c"), "2", map[string]string{"c": "3"}), nil, "c is gone", true},
 		{"of the setup", made(gold("a"), "2", map[string]string{"a": "1", "c": "3"}), nil, "c is gone", true},
 		{"by hand, unknown", gold("b"), nil, "", false},

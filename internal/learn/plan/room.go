@@ -41,17 +41,22 @@ type Room struct {
 	Tokens   int
 	Episode  Episode
 	ByMemory bool // else the context, or the model's positions, bound it
+	Trains   bool // on its episodes, else they are only played
 }
 
 // String says it, and what to do where results may overflow.
 func (r Room) String() string {
 	e := r.Episode
-	text := fmt.Sprintf("an episode has room for %s after the prefix: %d of its task and completions, %d of tools' results", fault.Count(r.Tokens, "token"),
+	text := fmt.Sprintf("an episode has room for %s, the shared prefix not counted: %d of its task and completions, %d of tools' results", fault.Count(r.Tokens, "token"),
 		min(r.Tokens, e.Own()), e.Results(r.Tokens))
 	if r.Tokens >= e.Whole() {
 		return text
 	}
-	text += fmt.Sprintf(", of %d that rollout.max_result: %d can be in rollout.max_turns: %d. One that its results overflow is not trained on: ", e.Whole()-e.Own(), e.MaxResult, e.MaxTurns)
+	text += fmt.Sprintf(", which can be %d (rollout.max_result: %d, rollout.max_turns: %d). Where they are more than there is room for, the episode ends early", e.Whole()-e.Own(), e.MaxResult, e.MaxTurns)
+	if r.Trains {
+		text += " and is not trained on"
+	}
+	text += ": "
 	if r.ByMemory {
 		return text + "the memory bounds it; lower rollout.max_result, rollout.max_turns or engine.slots"
 	}
@@ -72,7 +77,7 @@ func (r Room) Results() int {
 func FindRoom(s model.Spec, e Episode, of func(private int) Settings, open Open, context int, limit Limit) (Room, error) {
 	least, most := e.Rooms(context)
 	if limit.Bytes == 0 || least == most {
-		return Room{most, e, false}, nil
+		return Room{Tokens: most, Episode: e}, nil
 	}
 	peak := func(private int) (int64, error) {
 		o := of(private)
@@ -89,8 +94,8 @@ func FindRoom(s model.Spec, e Episode, of func(private int) Settings, open Open,
 	}
 	high, err := peak(most)
 	if err != nil || high <= (low+limit.Bytes)/2 {
-		return Room{most, e, false}, err
+		return Room{Tokens: most, Episode: e}, err
 	}
 	more := float64(max(0, limit.Bytes-low)) / 2 / float64(high-low) * float64(most-least)
-	return Room{least + int(more)/64*64, e, true}, nil
+	return Room{Tokens: least + int(more)/64*64, Episode: e, ByMemory: true}, nil
 }

@@ -29,7 +29,7 @@ func TestSlotsHaveRoomForResults(t *testing.T) {
 		{"few slots", 4, 4, 32768, 8000, 139, 32768, 32768, "raise model.context", "engine.slots"},
 		{"64 slots", 36, 64, 32768, 8000, 139, 5000, 12000, "the memory bounds it; lower rollout.max_result, rollout.max_turns or engine.slots", "raise model.context"},
 		{"no more than the weights", 4, 64, 32768, 8000, 3, 2148, 2148, "the memory bounds it", "raise model.context"},
-		{"no results to speak of", 4, 64, 32768, 64, 139, 2736, 2736, "588 of tools' results", "is not trained on"},
+		{"no results to speak of", 4, 64, 32768, 64, 139, 2736, 2736, "588 of tools' results", "ends early"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			s.NumLayers = tc.layers
@@ -42,8 +42,11 @@ func TestSlotsHaveRoomForResults(t *testing.T) {
 			if err != nil || got.Tokens < tc.least || got.Tokens > tc.most {
 				t.Fatalf("%d tokens (%v): %s", got.Tokens, err, got)
 			}
-			if text := got.String(); !strings.Contains(text, tc.says) || strings.Contains(text, tc.not) || !strings.Contains(text, "an episode has room for") {
+			if text := got.String(); !strings.Contains(text, tc.says) || strings.Contains(text, tc.not) || !strings.Contains(text, "an episode has room for") || strings.Contains(text, "trained") {
 				t.Errorf("says %s", text)
+			}
+			if got.Trains = true; got.Tokens < e.Whole() && !strings.Contains(got.String(), "ends early and is not trained on: ") {
+				t.Errorf("a run that trains says %s", got)
 			}
 			if !got.ByMemory || got.Tokens == e.Own() {
 				return

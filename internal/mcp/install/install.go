@@ -4,10 +4,13 @@ package install
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -63,12 +66,17 @@ func Add(ctx context.Context, r Request, run Run) (in Installed, err error) {
 	if _, err := os.Lstat(r.Dir); err == nil {
 		return in, &fault.Error{Code: fault.CodeUsage, What: "something is installed there already", Where: r.Dir, Next: "remove the folder, or give the server another --name"}
 	}
+	made := missing(filepath.Dir(r.Dir))
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return in, &fault.Error{Code: fault.CodeExhausted, What: "cannot make the server's folder", Where: r.Dir, Err: err, Next: "name another with --dir"}
 	}
 	defer func() {
-		if err != nil {
-			_ = os.RemoveAll(r.Dir) // what is half there would be taken for the whole
+		if err == nil {
+			return
+		}
+		_ = os.RemoveAll(r.Dir) // what is half there would be taken for the whole
+		for _, dir := range slices.Backward(made) {
+			_ = os.Remove(dir) // one that is not empty has another's
 		}
 	}()
 	switch kind {
@@ -94,6 +102,16 @@ func Add(ctx context.Context, r Request, run Run) (in Installed, err error) {
 	return r.pypi(ctx, name, read, run)
 }
 
+// missing are the folders on the way to one, and itself, that are not there, the outermost first.
+func missing(dir string) (out []string) {
+	for _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) && filepath.Dir(dir) != dir; _, err = os.Lstat(dir) {
+		out = append(out, dir)
+		dir = filepath.Dir(dir)
+	}
+	slices.Reverse(out)
+	return out
+}
+
 // find looks a program up on the request's PATH.
 func (r Request) find(program string) (string, error) {
 	if filepath.IsAbs(program) {
@@ -111,11 +129,36 @@ func (r Request) find(program string) (string, error) {
 func (r Request) failed(err error, out []byte) error {
 	text := strings.TrimSpace(string(out))
 	f := &fault.Error{Code: fault.CodeUnavailable, What: "cannot install the package", Where: r.Package, Why: text, Err: err,
-		Next: "look at the reason; --verbose shows the whole of it"}
-	if !r.Build {
-		f.Next += "; a package that has to be built needs --build, which runs its own scripts in the sandbox"
-	}
+		Next: r.nextFor(text)}
 	return f
+}
+
+// needsPython is how pip names the versions that it left out for the interpreter.
+var needsPython = regexp.MustCompile(`Requires-Python:? ?>=? ?(\d+\.\d+)`)
+
+// nextFor is what to do about what a package manager printed: npm and pip each have their own words for the same few reasons.
+func (r Request) nextFor(text string) string {
+	says := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(text, p) })
+	}
+	const build = "a package that has to be built needs --build, which runs its own scripts in the sandbox"
+	switch older := needsPython.FindStringSubmatch(text); {
+	case says("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ETIMEDOUT", "Temporary failure in name resolution", "NewConnectionError", "ConnectTimeoutError"):
+		return "look at the network: the package manager does not reach its registry"
+	case older != nil && says("No matching distribution", "requires a different Python", "ResolutionImpossible"):
+		return "it needs another Python: install Python " + older[1] + " or newer, and give --python python" + older[1]
+	case says("E404", "404 Not Found"):
+		return "look at the package's name: the registry has none of that name"
+	case says("ETARGET", "No matching version"):
+		return "look at the version: the registry has the package, and not that version of it"
+	case says("No matching distribution") && !r.Build:
+		return "look at the package's name and version; one that is there as source alone has to be built: --build runs its own scripts in the sandbox"
+	case says("No matching distribution"):
+		return "look at the package's name and version"
+	case r.Build:
+		return "look at the reason; --verbose shows the whole of it"
+	}
+	return "look at the reason; --verbose shows the whole of it; " + build
 }
 
 // choose picks the program: the one asked for, the only one, or the one named like the package. The package says what they are

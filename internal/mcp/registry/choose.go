@@ -261,16 +261,32 @@ func Variable(name string) string {
 	}, name)
 }
 
-// Commanded is the command of an entry of an mcp.json file, where it asks for nothing of this machine.
-func (e Entry) Commanded() (raw json.RawMessage, ok bool) {
+// Commanded is the command of an entry of an mcp.json file, and the variables of the environment that it cannot do without. ok is false where there is none, or where it asks for something else of this machine.
+func (e Entry) Commanded() (raw json.RawMessage, needs []string, ok bool) {
 	var c commanded
 	if e.Written == nil || json.Unmarshal(e.Written, &c) != nil {
-		return nil, false
+		return nil, nil, false
 	}
-	return e.Written, !slices.ContainsFunc(c.texts(), func(text string) bool { // decoded: \u0024 is a dollar too
-		return strings.Contains(strings.ReplaceAll(text, "${HONE_EPISODE_DIR}", ""), "${")
-	})
+	for _, text := range c.texts() { // decoded: \u0024 is a dollar too
+		text = strings.ReplaceAll(text, "${HONE_EPISODE_DIR}", "")
+		for _, m := range asked.FindAllStringSubmatch(text, -1) {
+			if m[2] == "" || slices.Contains(everyProcess, m[1]) { // which are set, so a default would not be taken
+				needs = append(needs, m[1])
+			}
+		}
+		if strings.Contains(asked.ReplaceAllString(text, ""), "${") {
+			return nil, nil, false
+		}
+	}
+	slices.Sort(needs)
+	return e.Written, slices.Compact(needs), true
 }
+
+// asked is a variable of the environment as mcp.json files write it.
+var asked = regexp.MustCompile(`\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
+
+// everyProcess are the variables that every server is started with.
+var everyProcess = []string{"PATH", "HOME", "LANG", "TMPDIR"}
 
 // commanded is what is kept of an entry of an mcp.json file. hone's other keys give a server more of the machine: hosts, files
 // of variables, folders, keys of OAuth. Whoever wrote the list does not decide on these.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -142,7 +143,11 @@ func (c Client) Get(ctx context.Context, s Source, name string) (Entry, error) {
 	case len(names) > 1:
 		return Entry{}, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%d servers are called %q", len(names), name), Where: s.Name, Next: "give the whole name: " + same[0].Name + ", " + same[1].Name}
 	}
-	return Entry{}, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the list has no server %q", name), Where: s.Name, Next: "hone servers search finds names"}
+	search := "hone servers search"
+	if s.Name != string(formOfficial) {
+		search += " --registry " + s.Name
+	}
+	return Entry{}, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the list has no server %q", name), Where: s.Name, Next: search + " finds names"}
 }
 
 func cutVersion(name string) (string, string) {
@@ -305,6 +310,12 @@ func (c Client) once(ctx context.Context, s Source, u string) (data []byte, agai
 	}
 	answer, err := client.Do(r)
 	if err != nil {
+		if u, is := errors.AsType[*url.Error](err); is {
+			err = u.Err // the address is said elsewhere, once
+		}
+		if dns, is := errors.AsType[*net.DNSError](err); is && dns.IsNotFound {
+			return nil, 0, err // a name that is not there is not there in some seconds
+		}
 		return nil, time.Second, err
 	}
 	defer answer.Body.Close()

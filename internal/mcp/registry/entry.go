@@ -7,7 +7,10 @@ package registry
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
+
+	"hone/internal/fault"
 )
 
 // Where an entry's package comes from: the values of Package.RegistryType that are told apart.
@@ -97,6 +100,25 @@ type Argument struct {
 type KeyValue struct {
 	Input
 	Name string `json:"name"`
+}
+
+// OfPackage is the entry of a package that is named npm:NAME or pypi:NAME, with a version or not.
+func OfPackage(text string) (Entry, error) {
+	kind, name, _ := strings.Cut(text, ":")
+	p := Package{RegistryType: kind, Identifier: name, Transport: Remote{Type: stdio}}
+	if before, version, found := strings.Cut(name, "=="); found && kind == PyPI {
+		p.Identifier, p.Version = before, version
+	} else if at := strings.LastIndex(name, "@"); at > 0 {
+		p.Identifier, p.Version = name[:at], name[at+1:]
+	}
+	why := p.wrong()
+	if kind != NPM && kind != PyPI {
+		why = "it is neither npm: nor pypi:"
+	}
+	if why != "" {
+		return Entry{}, &fault.Error{Code: fault.CodeUsage, What: "that package cannot be tried", Where: text, Why: why, Next: "write npm:NAME or pypi:NAME, or the name of an entry; hone servers add installs images, bundles and files"}
+	}
+	return Entry{Name: text, From: "package", Status: "active", Packages: []Package{p}}, nil
 }
 
 // Kinds are what a server comes as: npm, pypi, oci, mcpb, another type of package, url, or command for what an mcp.json

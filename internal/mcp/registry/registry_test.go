@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -286,10 +287,10 @@ func TestOtherLists(t *testing.T) {
 	if err != nil || strings.Join(kinds, " ") != "docs:url github:command memory:npm own:command time:pypi" {
 		t.Errorf("%q %v %q", kinds, err, p.Skipped)
 	}
-	if _, ok := p.Entries[1].Commanded(); ok {
+	if _, needs, ok := p.Entries[1].Commanded(); ok && len(needs) == 0 {
 		t.Error("an entry that asks for a variable of this machine is started as it is")
 	}
-	if _, ok := p.Entries[3].Commanded(); !ok {
+	if _, needs, ok := p.Entries[3].Commanded(); !ok || len(needs) > 0 {
 		t.Error("an entry that asks for nothing is not started")
 	}
 }
@@ -479,6 +480,57 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
+// What an entry of an mcp.json file asks for is known, so that a user can give it: a default is taken only where the variable is not one that
+// every process has.
+func TestCommandsAskFor(t *testing.T) {
+	p, err := DecodeFile([]byte(`{"mcpServers":{"a":{"command":"x","args":["${B}","${HONE_EPISODE_DIR}/x${env:A}","${C:-c}","${HOME:-h}"]},"b":{"command":"x","args":["${input:key}"]}}}`), "x")
+	if err != nil || len(p.Entries) != 2 {
+		t.Fatalf("%v %+v", err, p)
+	}
+	if _, needs, ok := p.Entries[0].Commanded(); !ok || strings.Join(needs, " ") != "A B HOME" {
+		t.Errorf("%v %q", ok, needs)
+	}
+	if _, _, ok := p.Entries[1].Commanded(); ok {
+		t.Error("what an editor asks its user for is no variable of the environment")
+	}
+}
+
+// A package is an entry too, and a name that a package manager would read as something else is none.
+func TestOfPackage(t *testing.T) {
+	for text, want := range map[string]string{"npm:@us/tiny@1.2": "npm:@us/tiny@1.2", "npm:@us/tiny": "npm:@us/tiny", "pypi:tiny": "pypi:tiny", "pypi:tiny==1.2": "pypi:tiny==1.2", "pypi:tiny@1.2": "pypi:tiny==1.2",
+		"npm:--registry=x": "", "npm:": "", "oci:x/y:1": "", "pypi:../x": "", "gem:x": ""} {
+		e, err := OfPackage(text)
+		if f, is := errors.AsType[*fault.Error](err); want == "" {
+			if !is || f.Code != fault.CodeUsage {
+				t.Errorf("%s: %+v, %v", text, e, err)
+			}
+			continue
+		}
+		if c, bad := e.Choose(); err != nil || bad != nil || c.Package != want || e.Name != text {
+			t.Errorf("%s: %+v %v %v", text, c, err, bad)
+		}
+	}
+}
+
+// A host whose name is not known is not asked again, and the reason does not hold the whole address.
+func TestUnknownHostIsAskedOnce(t *testing.T) {
+	asked := 0
+	c := Client{HTTP: &http.Client{Transport: fails(func() error { asked++; return &net.DNSError{Err: "no such host", Name: "r.example", IsNotFound: true} })},
+		Wait: func(context.Context, time.Duration) error { return nil }}
+	s, err := ParseSource("https://r.example/api")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.List(t.Context(), s, Query{Text: "words"})
+	if f, is := errors.AsType[*fault.Error](err); !is || asked != 1 || strings.Contains(f.Err.Error(), "search=") || !strings.Contains(f.Err.Error(), "no such host") {
+		t.Errorf("asked %d times: %v", asked, err)
+	}
+}
+
+type fails func() error
+
+func (f fails) RoundTrip(*http.Request) (*http.Response, error) { return nil, f() }
+
 // What is started as it stands in an mcp.json file gets nothing of this machine: no variable, however it is written, and none
 // of hone's own keys. A registry that is reached by HTTP gives no commands.
 func TestCommandsOfOthers(t *testing.T) {
@@ -488,13 +540,13 @@ func TestCommandsOfOthers(t *testing.T) {
 		if err != nil || len(p.Entries) != 1 {
 			t.Fatalf("%s: %v %q", key, err, p.Skipped)
 		}
-		if raw, ok := p.Entries[0].Commanded(); ok {
+		if raw, needs, ok := p.Entries[0].Commanded(); ok && len(needs) == 0 {
 			t.Errorf("%s is started", raw)
 		}
 	}
 	p, err := DecodeFile([]byte(`{"mcpServers":{"a":{"command":"x","args":["y"],"env":{"A":"b"},"type":"stdio","hosts":["evil.example"],"cwd":"/","template":"/home",
 		"envFile":"/home/u/.env","EnvFile":"z","oauth":{"private_key_file":"/home/u/.ssh/id"},"headers":{"H":"v"},"reset":{"from":"/","to":"x"}}}}`), "x")
-	raw, ok := p.Entries[0].Commanded()
+	raw, _, ok := p.Entries[0].Commanded()
 	if want := `{"command":"x","args":["y"],"env":{"A":"b"},"headers":{"H":"v"}}`; err != nil || !ok || string(raw) != want {
 		t.Errorf("%v %v, kept %s", err, ok, raw)
 	}

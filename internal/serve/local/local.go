@@ -71,47 +71,68 @@ func Serve(ctx context.Context, h *host.Host, c config.Config, o Options) error 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = listener.Close() }() // Serve has closed it where all went well
 	c.Engine.Devices = 1
-	places, err := open(h, c, o)
-	if err != nil {
-		return err
-	}
-	defer places.close()
 	if h.DryRun {
-		h.Say("would serve %s over %s on %s", cmp.Or(strings.Join(o.Models, ", "), Base), o.Base, o.Listen)
-		return nil
-	}
-	models, err := places.load(ctx)
-	if err != nil {
-		return err
-	}
-	basemodel.SayPrograms(h, places.base.Engine)
-	shorten, err := toolset.Shortener(h, c.Rollout)
-	if err != nil {
-		return err
-	}
-	options := serve.Options{Models: models, Keys: keys, MaxTokens: o.Context, Shorten: shorten,
-		Logger: Logger(h)}
-	if o.MaxAdapters > 0 {
-		options.Adapters = places
-	}
-	if o.Agent.On {
-		agent, set, err := o.Agent.open(ctx, h, c)
+		defer func() { _ = listener.Close() }() // nothing was said on it
+		places, err := open(h, c, o)
 		if err != nil {
 			return err
 		}
-		defer set.Close()
-		options.Agent = agent
+		places.close()
+		h.Say("would serve %s over %s on %s", cmp.Or(strings.Join(o.Models, ", "), Base), o.Base, o.Listen)
+		return nil
+	}
+	var started loaded
+	defer started.close()
+	options := serve.Options{Keys: keys, MaxTokens: o.Context, Logger: Logger(h)}
+	return serve.Early(ctx, listener, options, func(ctx context.Context, opened func(*serve.Server)) error {
+		s, models, err := started.load(ctx, h, c, o, options)
+		if err != nil {
+			return err
+		}
+		opened(s) // before it is announced: who reads that asks at once
+		return o.announce(h, listener, models)
+	})
+}
+
+// loaded is what a server stands on, as far as it was loaded.
+type loaded struct {
+	places *places
+	tools  *toolset.Set
+}
+
+func (l *loaded) close() {
+	if l.tools != nil {
+		l.tools.Close()
+	}
+	if l.places != nil {
+		l.places.close()
+	}
+}
+
+// load opens the models and, for an agent, its servers, and makes a server of them.
+func (l *loaded) load(ctx context.Context, h *host.Host, c config.Config, o Options, options serve.Options) (*serve.Server, []serve.Model, error) {
+	var err error
+	if l.places, err = open(h, c, o); err != nil {
+		return nil, nil, err
+	}
+	if options.Models, err = l.places.load(ctx); err != nil {
+		return nil, nil, err
+	}
+	basemodel.SayPrograms(h, l.places.base.Engine)
+	if options.Shorten, err = toolset.Shortener(h, c.Rollout); err != nil {
+		return nil, nil, err
+	}
+	if o.MaxAdapters > 0 {
+		options.Adapters = l.places
+	}
+	if o.Agent.On {
+		if options.Agent, l.tools, err = o.Agent.open(ctx, h, c); err != nil {
+			return nil, nil, err
+		}
 	}
 	s, err := serve.New(options)
-	if err != nil {
-		return err
-	}
-	if err := o.announce(h, listener, models); err != nil {
-		return err
-	}
-	return s.Serve(ctx, listener)
+	return s, options.Models, err
 }
 
 // Logger writes a server's log to where a command talks: warnings, and with --verbose each request.
