@@ -90,7 +90,7 @@ func (c *clerk) Sample(_ context.Context, r policy.Request) (policy.Completion, 
 	return out, nil
 }
 
-// A task of three approved calls, and one that is denied, through the openai client.
+// A task of three approved calls, and one that is denied, through the openai and the anthropic client.
 func TestAgentToTheOpenAIClient(t *testing.T) {
 	python, err := filepath.Abs("../../../.venv/bin/python")
 	if err != nil {
@@ -137,8 +137,8 @@ func TestAgentToTheOpenAIClient(t *testing.T) {
 	if err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if got := sold(); !slices.Equal(got, []string{"hat", "hat", "hat"}) {
-		t.Errorf("bought %q; by chat, stream and responses a hat each is wanted, and nothing burnt", got)
+	if got := sold(); !slices.Equal(got, []string{"hat", "hat", "hat", "hat", "hat"}) {
+		t.Errorf("bought %q; by chat, responses, messages and two streams a hat each is wanted, and nothing burnt", got)
 	}
 	stop()
 	if err := <-ended; err != nil {
