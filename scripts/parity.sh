@@ -71,3 +71,4 @@ echo "== $script"
 echo "== huggingface_hub as the client of the Hub that tests push to"
 script=internal/hub/testdata/peer.py
 go test -count=1 ./internal/hub -run TestPeer -peer "$(python_for $script)"
+sh scripts/vllm.sh .venv-peer/vllm
