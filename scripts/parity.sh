@@ -72,3 +72,14 @@ echo "== huggingface_hub as the client of the Hub that tests push to"
 script=internal/hub/testdata/peer.py
 go test -count=1 ./internal/hub -run TestPeer -peer "$(python_for $script)"
 sh scripts/vllm.sh .venv-peer/vllm
+
+for sink in tfevents mlflow wandb; do
+	script=internal/metrics/$sink/testdata/parity.py
+	echo "== $script"
+	"$(python_for $script)" $script
+done
+changed=$(git status --porcelain -- internal/metrics)
+if [ -n "$changed" ]; then
+	echo "recorded anew, this differs from what is committed:" "$changed" >&2
+	exit 1
+fi

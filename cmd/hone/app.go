@@ -18,6 +18,7 @@ type app struct {
 	reopen        run.OpenOptions // of a verb that goes on with a run
 	configPath    string
 	sandbox       string // --sandbox
+	shownAt       string // --metrics-address
 	seed          uint64
 	seedIsPresent func() bool
 }
@@ -125,6 +126,13 @@ func (a *app) config() (config.Config, error) {
 		if err := c.Validate(); err != nil {
 			return c, &fault.Error{Code: fault.CodeUsage, What: "the sandbox mode is not known", Where: "--sandbox " + a.sandbox, Err: err,
 				Next: "give auto, require or off"}
+		}
+	}
+	if a.shownAt != "" {
+		c.Metrics.Prometheus.Address = a.shownAt
+		if err := c.Validate(); err != nil {
+			return c, &fault.Error{Code: fault.CodeUsage, What: "metrics cannot be shown there", Where: "--metrics-address " + a.shownAt, Err: err,
+				Next: "give an address of this machine, as 127.0.0.1:9464"}
 		}
 	}
 	return c, nil

@@ -47,5 +47,6 @@ func newSidecarTrain(a *app) *cobra.Command {
 	f.BoolVar(&resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
 	judgeFlags(f, &o.Judge)
 	loraFlags(f, &o.LoRA)
+	a.metricsFlag(f)
 	return c
 }

@@ -56,6 +56,7 @@ func TestDPO(t *testing.T) {
 		killed(t, nil, "runs", "resume", "./broken")
 	}
 	ran("runs", "resume", "./broken")
+	sameEvents(t, "broken", "dpo")
 	if got, want := result(t, "broken"), result(t, "whole"); got != want {
 		t.Errorf("the run that was killed learnt something else; metrics\n%s\nwant\n%s", metricsOf(got), metricsOf(want))
 	}

@@ -56,10 +56,10 @@ func TestPackedRowsLearnTheSame(t *testing.T) {
 			if math.Abs(got[i]["loss"]-want[i]["loss"]) > 1e-5 || math.Abs(got[i]["grad_norm"]-want[i]["grad_norm"]) > 1e-4 {
 				t.Errorf("%s step %d: loss %v and norm %v, apart %v and %v", c.verb, i, got[i]["loss"], got[i]["grad_norm"], want[i]["loss"], want[i]["grad_norm"])
 			}
-			if got[i]["num_tokens_apart"] != want[i]["num_tokens"] || got[i]["num_tokens"] > 0.7*want[i]["num_tokens"] {
-				t.Errorf("%s step %d: %v tokens computed of %v, apart %v", c.verb, i, got[i]["num_tokens"], got[i]["num_tokens_apart"], want[i]["num_tokens"])
+			if got[i]["step_tokens_apart"] != want[i]["step_tokens"] || got[i]["step_tokens"] > 0.7*want[i]["step_tokens"] {
+				t.Errorf("%s step %d: %v tokens computed of %v, apart %v", c.verb, i, got[i]["step_tokens"], got[i]["step_tokens_apart"], want[i]["step_tokens"])
 			}
-			if _, ok := want[i]["num_tokens_apart"]; ok {
+			if _, ok := want[i]["step_tokens_apart"]; ok {
 				t.Errorf("%s step %d tells of packing, and does not pack", c.verb, i)
 			}
 		}

@@ -46,7 +46,7 @@ func toyRun(t *testing.T, verb string) (command []string, env map[string]string,
 }
 
 // clockMetrics are what no two runs share.
-var clockMetrics = regexp.MustCompile(`,"time/[a-z_]+":[-+.0-9e]+`)
+var clockMetrics = regexp.MustCompile(`,"(time/[a-z_]+|step_time)":[-+.0-9e]+`)
 
 // result is all that a run learnt: its adapter, and its metrics but for what depends on the clock.
 func result(t *testing.T, dir string) string {
@@ -106,6 +106,7 @@ func TestResume(t *testing.T) {
 			if verb == "train" {
 				adaptersOfSteps(t, "broken")
 			}
+			sameEvents(t, "broken", stageOf(verb))
 			if got, want := result(t, "broken"), result(t, "whole"); got != want {
 				t.Errorf("the resumed run learnt something else; metrics\n%s\nwant\n%s", metricsOf(got), metricsOf(want))
 			}

@@ -37,6 +37,10 @@ import (
 	"hone/internal/llm"
 	"hone/internal/mcp"
 	"hone/internal/mcp/sandbox"
+	"hone/internal/metrics"
+	"hone/internal/metrics/mlflow"
+	"hone/internal/metrics/prometheus"
+	"hone/internal/metrics/wandb"
 	"hone/internal/policy"
 	away "hone/internal/policy/remote"
 	"hone/internal/recipe"
@@ -94,6 +98,13 @@ func (w wired) learning() []acting {
 		{"lora.alpha_pattern", t.LoRA.AlphaPattern, lora.AlphaPattern}, {"lora.dropout", t.Dropout, 0.27},
 		{"seed", t.Seed, uint64(7001)}, {"seed", state.Adapter, train.NewState(spec, lora, 7001).Adapter},
 		{"(sft's adapter)", last[train.Options](w, "sft").LoRA, lora}, {"(the sampler's)", last[sample.Options](w, "train").LoRA, lora},
+		{"metrics.target", last[metrics.Options](w, "train").Target, 0.66}, {"(what may reach it)", last[metrics.Options](w, "train").Measures, true},
+		{"metrics.tfevents", exists("trained/tfevents"), false},
+		{"metrics.mlflow.url", last[mlflow.Options](w, "train").URL, "http://127.0.0.1:1"}, {"metrics.mlflow.experiment", last[mlflow.Options](w, "dpo").Experiment, "theirs"},
+		{"metrics.mlflow.token_env", last[mlflow.Options](w, "sft").Token, "sesame"}, {"(what a tracker is told of the configuration)", last[mlflow.Options](w, "train").Params["grpo.group_size"], "3"},
+		{"metrics.wandb.project", last[wandb.Options](w, "train").Project, "shop"}, {"metrics.wandb.entity", last[wandb.Options](w, "train").Entity, "us"},
+		{"metrics.wandb.mode", last[wandb.Options](w, "sft").Mode, "online"}, {"metrics.wandb.python", last[wandb.Options](w, "dpo").Python, "./no-python"},
+		{"metrics.prometheus.address", last[prometheus.Options](w, "train").Address, "127.0.0.1:0"}, {"metrics.prometheus.file", strings.Contains(contents(w.t, "ours.prom"), `hone_step_tokens{run="preferred",stage="dpo"}`), true},
 		{"engine.micro_batch", t.MicroBatch, 2}, {"engine.recompute", t.Recompute, train.RecomputeLayer},
 		{"engine.row_multiple", t.RowMultiple, 48}, {"engine.moments", t.EightBitMoments, true},
 		{"engine.packing", []int{last[train.Options](w, "sft").TreeTokens, last[train.Options](w, "dpo").TreeTokens, t.TreeTokens}, []int{1024, 1024, 0}},

@@ -97,6 +97,12 @@ grpo:
   checkpoint_every: 33
 eval: {every: 1, split: test, repeats: 2, temperature: 0.41, top_k: 42, top_p: 0.43, min_p: 0.044, confidence: 0.77, fail_on_error: 0.9, stop_early: 7}
 engine: {backend: go, dtype: f32, slots: 2, decode_steps: 2, micro_batch: 2, recompute: layer, row_multiple: 48, packing: tree, moments: 8bit, program_cache: 3, memory: 5}
+metrics:
+  tfevents: false
+  target: 0.66
+  mlflow: {url: "http://127.0.0.1:1", experiment: theirs, token_env: OUR_TOKEN}
+  wandb: {project: shop, entity: us, mode: online, python: ./no-python}
+  prometheus: {address: "127.0.0.1:0", file: ours.prom}
 `
 
 const oursJSON = `[
@@ -179,7 +185,7 @@ func wire(t *testing.T) wired {
 		{"collect", "--endpoint", w.painter(), "--model", "m", "--output-dir", "collected"}, {"demo", "--dry-run"},
 	} {
 		var said bytes.Buffer
-		a := toyApp(&said, nil)
+		a := toyApp(&said, map[string]string{"OUR_TOKEN": "sesame"})
 		a.KeepsPrograms, a.Opening = true, func(x any) { w.handed[args[0]] = append(w.handed[args[0]], x) }
 		// That nothing was learnt says what the toy is.
 		if code := a.main(t.Context(), append(args, "--yes", "--cache", "cache")); code != 0 && code != int(fault.CodeFailures) {

@@ -30,6 +30,7 @@ type Config struct {
 	Eval      Eval      `yaml:"eval" doc:"evaluation"`
 	Engine    Engine    `yaml:"engine" doc:"what the tensors run on"`
 	Sampler   Sampler   `yaml:"sampler" doc:"a server that samples the episodes of hone train, in place of the engine"`
+	Metrics   Metrics   `yaml:"metrics" doc:"who is told of what a run measures, beside metrics.jsonl"`
 
 	Providers map[string]Provider `yaml:"providers" doc:"endpoints that hone eval --compare and judge.model take models of, by name: NAME/MODEL. openai, anthropic and openrouter are known"`
 }
@@ -188,6 +189,7 @@ func Default() Config {
 		Eval:      Eval{Every: 20, Split: "validation", Repeats: 1, TopP: 1, Confidence: 0.95, FailOnError: "0.5"},
 		Sampler:   Sampler{API: "vllm", Slots: 16, Timeout: 10 * time.Minute, Retries: 4, MaxMismatch: 0.01},
 		Engine:    Engine{Backend: "auto", Devices: 1, ShardWeights: "auto", DType: "auto", Slots: 16, Recompute: "auto", Packing: "auto", Moments: "float32", ProgramCache: 4},
+		Metrics:   defaultMetrics(),
 		Providers: map[string]Provider{},
 	}
 }
@@ -247,6 +249,9 @@ func (c *Config) Validate() error {
 		return &ValueError{"rollout.user", "it needs both the url and the model that plays the user"}
 	}
 	if err := c.Eval.check(); err != nil {
+		return err
+	}
+	if err := c.Metrics.check(); err != nil {
 		return err
 	}
 	if err := c.Judge.check(); err != nil {

@@ -199,8 +199,8 @@ func readMetrics(path string, s *card.Stage, m *card.Model) error {
 			continue
 		}
 		s.Steps++
-		seconds += number("time/step")
-		tokens += number("num_tokens") + number("step_tokens")
+		seconds += number("step_time")
+		tokens += number("step_tokens")
 		dollars += number("judge/cost")
 		last = row
 	}

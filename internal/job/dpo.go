@@ -13,6 +13,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/learn/batch"
 	"hone/internal/learn/engine"
+	"hone/internal/metrics"
 	"hone/internal/recipe"
 	"hone/internal/run"
 	"hone/internal/toolset"
@@ -174,7 +175,7 @@ func (j *Job) rehearseDPO(p pairs) error {
 }
 
 // DPO runs what is left of DPO on pairs.
-func (j *Job) DPO(ctx context.Context, p pairs) error {
+func (j *Job) DPO(ctx context.Context, p pairs) (err error) {
 	l, err := j.planDPO(p)
 	if err != nil {
 		return err
@@ -194,8 +195,11 @@ func (j *Job) DPO(ctx context.Context, p pairs) error {
 	}
 	d := DPOOf(j.Config)
 	j.Opens(d)
-	log := Journal{Dir: j.Dir, Say: j.Say}
-	err = d.Run(ctx, l.pairs, &Trainer{Trainer: trainer, renderer: m.Renderer}, nil, log, j.Progress(1))
+	track := j.StartTracking(j.Config.Metrics, j.Dir, Tracked{Main: d.SFT.Stage, Engine: m.Engine})
+	defer func() { track.Close(err) }()
+	log := Journal{Dir: j.Dir, Say: j.Say, Track: track}
+	saved := &Trainer{Trainer: trainer, renderer: m.Renderer}
+	err = d.Run(ctx, l.pairs, track.Trainer(saved, metrics.Train), nil, log, track.Progress(j.Progress(1)))
 	if err := j.Ended(ctx, d.SFT.Stage, err); err != nil {
 		return err
 	}
@@ -205,6 +209,9 @@ func (j *Job) DPO(ctx context.Context, p pairs) error {
 	}
 	basemodel.SayPrograms(j.Host, m.Engine)
 	if err := j.sayMargins(log, d.SFT); err != nil {
+		return err
+	}
+	if err := track.Tell(j.Dir); err != nil {
 		return err
 	}
 	j.Say("adapter: %s", final)

@@ -19,7 +19,7 @@ func TestNothingLearnt(t *testing.T) {
 	for name, x := range map[string]struct {
 		spread []string
 		want   bool
-	}{"no spread": {[]string{`{"reward_std":0}`, `{}`}, true}, "spread in one step": {[]string{`{"reward_std":0}`, `{"reward_std":0.1}`, `{}`}, false}} {
+	}{"no spread": {[]string{`{"reward_spread":0}`, `{}`}, true}, "spread in one step": {[]string{`{"reward_spread":0}`, `{"reward_spread":0.1}`, `{}`}, false}} {
 		t.Chdir(t.TempDir())
 		r := &Job{Env: Env{Host: quiet(t)}, Verb: "train", Path: "out", Config: config.Default()}
 		if err := r.Begin(); err != nil {

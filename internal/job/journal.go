@@ -11,6 +11,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
 	"hone/internal/mcp"
+	"hone/internal/metrics"
 	"hone/internal/recipe"
 	"hone/internal/run"
 )
@@ -23,6 +24,7 @@ type Journal struct {
 	Dir      *run.Dir
 	Say      func(format string, args ...any)
 	Episodes *Episodes // where episodes are run; nil where no trajectory is kept
+	Track    *Track    // who else is told of metrics; nil where nobody is
 }
 
 // Trajectory implements recipe.Log.
@@ -87,14 +89,19 @@ func KeptOf(r run.TrajectoryRow) (recipe.Kept, error) {
 func (l Journal) Metrics(stage string, step int, metrics map[string]float64) error {
 	numbers := maps.Clone(metrics)
 	maps.DeleteFunc(numbers, func(_ string, x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
+	l.Track.measure(stage, step, numbers)
 	text, err := json.Marshal(numbers)
-	if err != nil {
-		return err
+	if err == nil {
+		err = l.Dir.PutMetric(stage, step, text)
 	}
-	return l.Dir.PutMetric(stage, step, text)
+	if err == nil {
+		l.Track.put(stage, step, numbers)
+	}
+	return err
 }
 
 func (l Journal) Checkpoint(stage string, step int, write func(dir string) error) error {
+	defer l.Track.begin(metrics.Checkpoint)()
 	if _, err := l.Dir.PublishCheckpoint(stage, step, write); err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ import (
 	"hone/internal/learn/engine"
 	"hone/internal/mcp"
 	"hone/internal/mcp/lint"
+	"hone/internal/metrics"
 	"hone/internal/recipe"
 	"hone/internal/run"
 	"hone/internal/toolset"
@@ -339,7 +340,7 @@ func (l SFTPlan) Close() {
 }
 
 // SFT runs what is left of SFT on rows.
-func (j *Job) SFT(ctx context.Context, d Conversations, rows []dataset.Row) error {
+func (j *Job) SFT(ctx context.Context, d Conversations, rows []dataset.Row) (err error) {
 	l, err := j.PlanSFT(d, rows)
 	if err != nil {
 		return err
@@ -369,11 +370,13 @@ func (j *Job) SFT(ctx context.Context, d Conversations, rows []dataset.Row) erro
 	if err := j.Begin(inputs...); err != nil {
 		return err
 	}
-	log := Journal{Dir: j.Dir, Say: j.Say}
 	s := l.stage(j.Config)
+	track := j.StartTracking(j.Config.Metrics, j.Dir, Tracked{Main: s.Stage, Engine: m.Engine})
+	defer func() { track.Close(err) }()
+	log := Journal{Dir: j.Dir, Say: j.Say, Track: track}
 	j.Opens(s)
 	saved := &Trainer{Trainer: trainer, renderer: m.Renderer}
-	err = s.Run(ctx, l.Sequences, saved, nil, log, j.Progress(1))
+	err = s.Run(ctx, l.Sequences, track.Trainer(saved, metrics.Eval), nil, log, track.Progress(j.Progress(1)))
 	if err := j.Ended(ctx, s.Stage, err); err != nil {
 		return err
 	}
@@ -385,6 +388,9 @@ func (j *Job) SFT(ctx context.Context, d Conversations, rows []dataset.Row) erro
 		return err
 	}
 	basemodel.SayPrograms(j.Host, m.Engine)
+	if err := track.Tell(j.Dir); err != nil {
+		return err
+	}
 	j.Say("adapter: %s", final)
 	j.Say("next: hone train --adapter %s --dataset SCENARIOS --output-dir DIR, or hone serve --model %s", final, final)
 	return nil

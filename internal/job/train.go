@@ -12,6 +12,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
+	"hone/internal/metrics"
 	"hone/internal/recipe"
 	"hone/internal/run"
 	"hone/internal/toolset"
@@ -93,7 +94,7 @@ func (j *Job) openServers(ctx context.Context, list []scenario.Scenario, from to
 }
 
 // Train runs what is left of GRPO on the training split of list.
-func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.Source) error {
+func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.Source) (err error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	l, err := j.openServers(ctx, list, from)
@@ -126,8 +127,10 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	}
 	grpo.Pools.Passed, grpo.Recoveries.Of = l.Passed(tasks), l.Recovery
 	j.Opens(grpo)
-	log := Journal{Dir: j.Dir, Say: j.Say, Episodes: l}
 	grpo.Validation = l.Validation(c, scenario.OfSplit(list, scenario.Validation))
+	track := j.StartTracking(c.Metrics, j.Dir, Tracked{Main: grpo.Stage, Engine: l.Model.Engine, Measures: grpo.Validation != nil})
+	defer func() { track.Close(err) }()
+	log := Journal{Dir: j.Dir, Say: j.Say, Episodes: l, Track: track}
 	if grpo.Validation != nil {
 		j.Opens(*grpo.Validation)
 	} else if c.Eval.Every > 0 {
@@ -135,8 +138,9 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	}
 	scorer := ByTurn(c, l.Scorer)
 	j.Opens(scorer)
-	err = grpo.Run(ctx, tasks, l.Rollouts(c.Rollout.Temperature), scorer, l.Trainer, l.Policy,
-		log, j.Progress(l.Speaker.NumSlots()))
+	grpo.Validation = track.Validation(grpo.Validation)
+	err = grpo.Run(ctx, tasks, track.Rollouts(l.Rollouts(c.Rollout.Temperature)), track.Scores(scorer, metrics.Score),
+		track.Trainer(l.Trainer, metrics.Train), track.Publisher(l.Policy), log, track.Progress(j.Progress(l.Speaker.NumSlots())))
 	if gone, ok := errors.AsType[*fault.Error](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) { // the sampler
 		err = gone
 	}
@@ -153,6 +157,9 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 		return err
 	}
 	if err := j.reportTrain(l); err != nil {
+		return err
+	}
+	if err := track.Tell(j.Dir); err != nil {
 		return err
 	}
 	if err := j.unlearnt(grpo.Stage, final); err != nil {
@@ -203,12 +210,12 @@ func (j *Job) unlearnt(stage, final string) error {
 	}
 	for _, r := range rows {
 		var m struct {
-			RewardStd float64 `json:"reward_std"`
+			Spread float64 `json:"reward_spread"`
 		}
 		if err := json.Unmarshal(r.JSON, &m); err != nil {
 			return fmt.Errorf("reading the metrics of %s step %d: %w", stage, r.Step, err)
 		}
-		if m.RewardStd > 0 {
+		if m.Spread > 0 {
 			return nil
 		}
 	}

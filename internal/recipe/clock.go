@@ -8,7 +8,7 @@ import (
 
 // clock measures what steps take. Of all metrics its own alone differ where a run is repeated or resumed:
 //
-//	time/step           seconds of the step: episodes, gradient, update
+//	step_time           seconds of the step: episodes, gradient, update
 //	time/compile        of them, those in which the trainer's programs were compiled, or read from the disk
 //	time/compile_share  share of compiling in all steps of this process
 //	time/programs       the trainer's programs that this process has made
@@ -23,7 +23,7 @@ func (c *clock) step(m map[string]float64, s batch.StepStats) {
 	took := now.Sub(c.began).Seconds()
 	c.began = now
 	c.steps, c.compiling, c.numMade = c.steps+took, c.compiling+s.CompileSeconds, c.numMade+float64(s.NumPrograms)
-	m["time/step"], m["time/compile"], m["time/programs"] = took, s.CompileSeconds, c.numMade
+	m["step_time"], m["time/compile"], m["time/programs"] = took, s.CompileSeconds, c.numMade
 	m["time/compile_share"] = 0
 	if c.steps > 0 {
 		m["time/compile_share"] = c.compiling / c.steps

@@ -1,15 +1,17 @@
 package recipe
 
 import (
+	"maps"
 	"math"
 
 	"hone/internal/episode/trajectory"
 	"hone/internal/learn/batch"
 )
 
-// metricsOf describes one step of GRPO, under TRL's names where it measures the same:
+// metricsOf describes one step of GRPO, under TRL's names where it measures the same (docs/METRICS.md), with those of trlMetrics:
 //
-//	reward, reward_std          mean reward; mean over groups of the standard deviation within (ddof 1)
+//	reward, reward_std          mean reward of the episodes, and the standard deviation of all of them (ddof 1)
+//	reward_spread               mean over groups of the standard deviation within (ddof 1): what GRPO learns from
 //	frac_groups_empty           share of groups with fewer than two episodes whose outcome was the policy's doing: nothing is compared
 //	frac_reward_zero_std        share of the others that teach nothing because all their rewards are equal
 //	rewards/TERM/mean           mean score of a reward term, before its weight, over the episodes that have it
@@ -39,7 +41,7 @@ import (
 //	sampling/...                sampler against trainer: mean KL in nats a token, largest difference of a logprob, mean ratio
 func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) map[string]float64 {
 	m := map[string]float64{"loss": s.Loss, "grad_norm": s.GradNorm, "step_tokens": float64(s.NumTokens),
-		"sampling/mismatch_kl": s.Mismatch, "sampling/max_logp_delta": s.MaxDelta, "sampling/mean_ratio": s.MeanRatio,
+		"sampling/mismatch_kl": s.Mismatch, "sampling/sampling_logp_difference/max": s.MaxDelta, "sampling/mean_ratio": s.MeanRatio,
 		"frac_groups_empty": float64(out.Empty) / math.Max(1, float64(out.Groups)), "padding": padding(s)}
 	var n float64
 	scored := map[string]float64{} // episodes that have a term, or a user
@@ -85,8 +87,9 @@ func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) ma
 				}
 			}
 		}
-		m["reward_std"] += batch.Deviation(rewards)
+		m["reward_spread"] += batch.Deviation(rewards)
 	}
+	maps.Copy(m, trlMetrics(groups))
 	m["masked_ratio"] = float64(out.Masked) / math.Max(1, n+float64(out.Masked))
 	if n == 0 {
 		return m
@@ -98,7 +101,7 @@ func metricsOf(groups []trajectory.Group, out batch.Stats, s batch.StepStats) ma
 		m[name] /= episodes
 	}
 	numGroups := math.Max(1, float64(out.Groups-out.Empty))
-	m["reward_std"] /= numGroups
+	m["reward_spread"] /= numGroups
 	m["frac_reward_zero_std"] = float64(out.ZeroSpread) / numGroups
 	return m
 }

@@ -70,9 +70,9 @@ func (s SFT) run(ctx context.Context, n int, l learner, publisher Publisher, log
 			return stopped(err, s.Stage, step, l.trainer, log)
 		}
 		metrics := map[string]float64{"loss": stats.Loss, "grad_norm": stats.GradNorm, "learning_rate": update.Rate,
-			"num_tokens": float64(stats.NumTokens), "padding": padding(stats)}
+			"step_tokens": float64(stats.NumTokens), "padding": padding(stats)}
 		if stats.NumApart > 0 {
-			metrics["num_tokens_apart"] = float64(stats.NumApart)
+			metrics["step_tokens_apart"] = float64(stats.NumApart)
 		}
 		maps.Copy(metrics, more)
 		clock.step(metrics, stats)

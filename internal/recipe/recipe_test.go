@@ -224,7 +224,7 @@ func (l *memoryLog) Finish(stage string) error { l.Finished[stage] = true; retur
 
 func (l *memoryLog) Metrics(stage string, step int, m map[string]float64) error {
 	for name := range m {
-		if strings.HasPrefix(name, "time/") { // a clock's, which no two runs share
+		if strings.HasPrefix(name, "time/") || name == "step_time" { // a clock's, which no two runs share
 			delete(m, name)
 		}
 	}
@@ -409,7 +409,7 @@ func TestGRPOTrainsOnlyWhatTeaches(t *testing.T) {
 		steps   int
 		metrics map[string]float64
 	}{
-		{"spread", trajectory.OK, byRollout, 7, map[string]float64{"reward": 0.5, "reward_std": math.Sqrt(0.5), "rewards/checks/mean": 0.5,
+		{"spread", trajectory.OK, byRollout, 7, map[string]float64{"reward": 0.5, "reward_spread": math.Sqrt(0.5), "reward_std": math.Sqrt(1.0 / 3), "rewards/checks/mean": 0.5, "rewards/checks/std": math.Sqrt(1.0 / 3),
 			"outcome/ok": 4, "completions/mean_length": 2, "turns/mean": 1}},
 		{"policy error", trajectory.PolicyError, byRollout, 7, map[string]float64{"outcome/policy_error": 4}},
 		{"no spread", trajectory.OK, flat, 0, map[string]float64{"frac_reward_zero_std": 1, "reward": 0.5, "frac_groups_empty": 0}},
@@ -463,8 +463,8 @@ func TestMetricsOfEqualRewardsAndAbsentTerms(t *testing.T) {
 			t.Errorf("%s is %v, want %v", name, m[name], want)
 		}
 	}
-	if m["reward_std"] != 0 { // a run without any spread is told from one with little by this
-		t.Errorf("reward_std is %v, want exactly 0", m["reward_std"])
+	if m["reward_spread"] != 0 { // a run without any spread is told from one with little by this
+		t.Errorf("reward_spread is %v, want exactly 0", m["reward_spread"])
 	}
 }
 

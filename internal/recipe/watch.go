@@ -32,7 +32,7 @@ type watch struct {
 
 // look sees the episodes of a step and their metrics. It is an error where too many were masked for too long.
 func (w *watch) look(step int, groups []trajectory.Group, m map[string]float64) error {
-	if w.alike++; m["reward_std"] > 0 {
+	if w.alike++; m["reward_spread"] > 0 {
 		w.alike = 0
 	}
 	if w.alike == patience {
@@ -66,7 +66,7 @@ func (w *watch) collapse(step int, m map[string]float64) {
 		w.entropy = m["entropy"]
 	}
 	success, known := m["success"]
-	if w.collapsed++; !known || success >= leastPass || !(m["frac_reward_zero_std"] > mostAlike) || m["reward_std"] == 0 {
+	if w.collapsed++; !known || success >= leastPass || !(m["frac_reward_zero_std"] > mostAlike) || m["reward_spread"] == 0 {
 		w.collapsed = 0
 	}
 	if w.collapsed == patience && !w.said[collapseName] {

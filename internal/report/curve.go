@@ -47,7 +47,7 @@ var shown = []metric{
 	{"turns/mean", "Turns", "of an episode", fromZero},
 	{"grad_norm", "Gradient", "norm before it is bounded", fromZero},
 	{"masked_ratio", "Masked", "share of episodes lost to servers or machine", share},
-	{"time/step", "Time", "of a step", seconds},
+	{"step_time", "Time", "of a step", seconds},
 }
 
 // plot is one metric laid out for SVG.

@@ -43,11 +43,11 @@ func sample(n int) report.Page {
 	sft, grpo, validation := report.Stage{Name: "sft"}, report.Stage{Name: "grpo"}, report.Stage{Name: "validation"}
 	for i := range 40 {
 		x := float64(i)
-		sft.Steps = append(sft.Steps, report.Step{Number: i, Values: map[string]float64{"loss": 3*math.Exp(-x/8) + 0.1*r.Float64(), "grad_norm": 1 + r.Float64(), "time/step": 1.2 + r.Float64()/4}})
+		sft.Steps = append(sft.Steps, report.Step{Number: i, Values: map[string]float64{"loss": 3*math.Exp(-x/8) + 0.1*r.Float64(), "grad_norm": 1 + r.Float64(), "step_time": 1.2 + r.Float64()/4}})
 		if i < 12 {
 			grpo.Steps = append(grpo.Steps, report.Step{Number: i, Values: map[string]float64{"reward": 1.3 + 0.02*x + 0.1*r.Float64(), "rewards/checks/mean": 0.7 + 0.01*x, "sampling/mismatch_kl": 2e-4 * r.Float64(),
 				"completions/clipped_ratio": 0.02 * r.Float64(), "frac_reward_zero_std": 0.5 * r.Float64(), "completions/mean_length": 30 + r.Float64()*5, "turns/mean": 2, "grad_norm": 0.3 * r.Float64(),
-				"time/step": 40 + 4*r.Float64(), "loss": 0.01 * (r.Float64() - 0.5), "outcome/ok": 64, "masked_ratio": 0}})
+				"step_time": 40 + 4*r.Float64(), "loss": 0.01 * (r.Float64() - 0.5), "outcome/ok": 64, "masked_ratio": 0}})
 		}
 	}
 	for _, i := range []int{4, 8, 12} {

@@ -20,6 +20,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/learn/batch"
+	"hone/internal/metrics"
 	"hone/internal/recipe"
 	"hone/internal/run"
 	"hone/internal/sidecar"
@@ -244,7 +245,7 @@ func (t *training) close(l *job.Episodes, v *sidecar.Environment) {
 	}
 }
 
-func (t *training) run(ctx context.Context, l *job.Episodes, v *sidecar.Environment) error {
+func (t *training) run(ctx context.Context, l *job.Episodes, v *sidecar.Environment) (err error) {
 	learnt := t.rows(scenario.Train)
 	drafts, err := v.Scenarios(learnt)
 	if err != nil {
@@ -269,13 +270,24 @@ func (t *training) run(ctx context.Context, l *job.Episodes, v *sidecar.Environm
 		scorer.Also = reward.Scorer{Weights: &reward.Weights{}, Judge: term}
 	}
 	s := t.recipe(l, v, probed, scorer)
-	log := job.Journal{Dir: t.dir, Say: t.Say, Episodes: l}
+	main := s.GRPO.Stage
+	if t.o.Method == MethodSFT {
+		main = s.SFT.Stage
+	}
+	track := t.StartTracking(t.c.Metrics, t.dir, job.Tracked{Main: main, Engine: l.Model.Engine})
+	defer func() { track.Close(err) }()
+	s.Probe.Runner, s.Probe.Scorer = track.Evaluation(s.Probe.Runner), track.Scores(s.Probe.Scorer, metrics.Eval)
+	log := job.Journal{Dir: t.dir, Say: t.Say, Episodes: l, Track: track}
 	t.Say("rows to learn from: %d, of which %d are right already; probed for copies: %d", len(learnt), numRight(learnt), len(probed))
-	err = s.Run(ctx, pairs, drafts, t.runner(l, v, t.c.Rollout.Temperature), scorer, l.Trainer, l.Policy, log, t.Progress(l.Speaker.NumSlots()))
+	err = s.Run(ctx, pairs, drafts, track.Rollouts(t.runner(l, v, t.c.Rollout.Temperature)), track.Scores(scorer, metrics.Score),
+		track.Trainer(l.Trainer, metrics.Train), track.Publisher(l.Policy), log, track.Progress(t.Progress(l.Speaker.NumSlots())))
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: t.dir.Path, Next: "hone runs resume " + run.Name(t.dir.Path)}
 		}
+		return err
+	}
+	if err := track.Tell(t.dir); err != nil {
 		return err
 	}
 	return t.finish(ctx, l, v)

@@ -293,6 +293,11 @@ func (l *Ledger) Metrics(stage string) ([]MetricRow, error) {
 	return query(l, scanMetric, `SELECT stage, step, json FROM metrics WHERE stage = ? ORDER BY step`, stage)
 }
 
+// AllMetrics returns the metrics of all stages, in the order in which each step was first put.
+func (l *Ledger) AllMetrics() ([]MetricRow, error) {
+	return query(l, scanMetric, `SELECT stage, step, json FROM metrics ORDER BY rowid`)
+}
+
 // put runs one statement, which SQLite makes one transaction, and returns the number of rows it changed.
 func (l *Ledger) put(row json.RawMessage, statement string, args ...any) (int64, error) {
 	if !json.Valid(row) {

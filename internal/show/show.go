@@ -17,6 +17,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
+	"hone/internal/metrics"
 	"hone/internal/report"
 	"hone/internal/run"
 )
@@ -48,6 +49,9 @@ func Run(e job.Env, path string) error {
 	if err := rates(e, path); err != nil {
 		return err
 	}
+	if err := spent(e, path, s.Created); err != nil {
+		return err
+	}
 	return job.ReadLedger(path, func(l *run.Ledger) error {
 		for _, st := range s.Stages {
 			metrics, err := l.Metrics(st.Name)
@@ -61,6 +65,23 @@ func Run(e job.Env, path string) error {
 			if err := e.Print(nil, append([][]string{{""}}, table...)); err != nil {
 				return err
 			}
+		}
+		return nil
+	})
+}
+
+// spent prints what the run took, where that was measured.
+func spent(e job.Env, path string, began time.Time) error {
+	return job.ReadLedger(path, func(l *run.Ledger) error {
+		list, err := l.AllMetrics()
+		if err != nil {
+			return err
+		}
+		for i, line := range metrics.SpentBy(job.RowsOf(list, began)).Lines() {
+			if i == 0 {
+				line = "\n" + line
+			}
+			fmt.Fprintln(e.Data, line)
 		}
 		return nil
 	})

@@ -23,6 +23,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
+	"hone/internal/metrics"
 	"hone/internal/recipe"
 	"hone/internal/report"
 	"hone/internal/run"
@@ -154,7 +155,7 @@ func (d *experiment) open(ctx context.Context) (l *job.Episodes, tasks demo.Task
 	return l, tasks, err
 }
 
-func (d experiment) run(ctx context.Context) error {
+func (d experiment) run(ctx context.Context) (err error) {
 	l, tasks, err := d.open(ctx)
 	if err != nil {
 		return err
@@ -165,8 +166,11 @@ func (d experiment) run(ctx context.Context) error {
 		return err
 	}
 	started := time.Now()
-	_, err = d.pipeline(job.MaxMismatch(l.Model)).Run(ctx, data, l.Rollouts(d.c.Rollout.Temperature), l.Evaluation(d.c.Eval), l.Scorer, l.Trainer, l.Policy,
-		job.Journal{Dir: d.dir, Say: d.Say, Episodes: l}, d.Progress(l.Speaker.NumSlots()))
+	p := d.pipeline(job.MaxMismatch(l.Model))
+	track := d.StartTracking(d.c.Metrics, d.dir, job.Tracked{Main: p.GRPO.Stage, Engine: l.Model.Engine})
+	defer func() { track.Close(err) }()
+	_, err = p.Run(ctx, data, track.Rollouts(l.Rollouts(d.c.Rollout.Temperature)), track.Evaluation(l.Evaluation(d.c.Eval)), track.Scores(l.Scorer, metrics.Score),
+		track.Trainer(l.Trainer, metrics.Train), track.Publisher(l.Policy), job.Journal{Dir: d.dir, Say: d.Say, Episodes: l, Track: track}, track.Progress(d.Progress(l.Speaker.NumSlots())))
 	if err != nil {
 		return err
 	}

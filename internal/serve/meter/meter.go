@@ -1,4 +1,4 @@
-// Package meter holds counters and histograms of a server, in Prometheus' text form (version 0.0.4).
+// Package meter holds counters, gauges and histograms, in Prometheus' text form (version 0.0.4).
 package meter
 
 import (
@@ -18,6 +18,7 @@ type Meter struct {
 
 	mu         sync.Mutex
 	counters   map[series]float64
+	gauges     map[series]float64
 	histograms map[series]*histogram
 }
 
@@ -36,7 +37,7 @@ func buckets() []float64 {
 
 // New returns a meter that counts nothing yet. help says what each metric is, by its name.
 func New(help map[string]string) *Meter {
-	return &Meter{help: help, counters: map[series]float64{}, histograms: map[series]*histogram{}}
+	return &Meter{help: maps.Clone(help), counters: map[series]float64{}, gauges: map[series]float64{}, histograms: map[series]*histogram{}}
 }
 
 // Labels writes pairs of a label and its value.
@@ -53,6 +54,20 @@ func (m *Meter) Add(name, labels string, n float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.counters[series{name, labels}] += n
+}
+
+// Describe says what a metric is that New was not told of.
+func (m *Meter) Describe(name, help string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.help[name] = help
+}
+
+// Set says what a gauge is now.
+func (m *Meter) Set(name, labels string, x float64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.gauges[series{name, labels}] = x
 }
 
 // Observe counts a time in a histogram of seconds.
@@ -90,6 +105,10 @@ func (m *Meter) Write(w io.Writer) {
 	for _, key := range slices.SortedFunc(maps.Keys(m.counters), bySeries) {
 		head(key.name, "counter")
 		_, _ = fmt.Fprintf(w, "%s{%s} %v\n", key.name, key.labels, m.counters[key])
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(m.gauges), bySeries) {
+		head(key.name, "gauge")
+		_, _ = fmt.Fprintf(w, "%s{%s} %v\n", key.name, key.labels, m.gauges[key])
 	}
 	for _, key := range slices.SortedFunc(maps.Keys(m.histograms), bySeries) {
 		head(key.name, "histogram")

@@ -1,0 +1,111 @@
+package metrics
+
+import "strings"
+
+// Named is a metric of metrics.jsonl.
+type Named struct {
+	Name   string // capital letters stand for any name
+	Stages string // that have it
+	Means  string
+	TRL    string // "": hone's own. "=": TRL 1.16 has it and measures the same. Else what TRL measures under the name
+}
+
+const same = "="
+
+// Names are the metrics of all stages, in the order of a reader's interest.
+func Names() []Named {
+	return []Named{
+		{"loss", "all", "of the step's batch", same},
+		{"grad_norm", "all", "norm of the gradient before it is bounded", same},
+		{"learning_rate", "all", "of the step", same},
+		{"step_time", "all", "seconds of the step", same},
+		{"num_tokens", "all", "tokens that the trainer has computed up to the step, a prefix that rows share once", "tokens of all rows, a shared prefix in each"},
+		{"step_tokens", "all", "those of the step", ""},
+		{"step_tokens_apart", "sft, dpo", "those that the step would have had without packing; where rows were packed", ""},
+		{"padding", "all", "share of the computed positions that hold no token", ""},
+
+		{"reward", "grpo, validation", "mean of the episodes", same},
+		{"reward_std", "grpo", "standard deviation of all rewards of the step", same},
+		{"reward_spread", "grpo", "mean over groups of the standard deviation within: what GRPO learns from", ""},
+		{"frac_reward_zero_std", "grpo", "share of the groups whose rewards are all equal, of those in which something is compared", "share of the completions in such groups"},
+		{"frac_groups_empty", "grpo", "share of the groups with fewer than two episodes that say something of the policy", ""},
+		{"rewards/TERM/mean", "grpo", "mean score of a reward term before its weight, of the episodes that have it", same},
+		{"rewards/TERM/std", "grpo", "standard deviation of the same", same},
+		{"success", "grpo, validation", "share of the episodes that passed all checks", ""},
+		{"entropy", "grpo", "nats a token, estimated by the tokens that were sampled", "computed over the whole vocabulary"},
+		{"kl", "grpo", "divergence from the reference, nats a token; with a reference only", same},
+		{"clip_ratio/region_mean", "grpo", "share of the trained tokens whose ratio is outside of the clip, at the last of several optimiser steps", "mean over the optimiser steps"},
+
+		{"completions/mean_length", "grpo", "sampled tokens of an episode", "tokens of an episode, with the tool results in it"},
+		{"completions/min_length", "grpo", "fewest of an episode", "the same difference"},
+		{"completions/max_length", "grpo", "most of an episode", "the same difference"},
+		{"completions/mean_terminated_length", "grpo", "mean of the episodes that no limit cut", "the same difference"},
+		{"completions/min_terminated_length", "grpo", "fewest of them", "the same difference"},
+		{"completions/max_terminated_length", "grpo", "most of them", "the same difference"},
+		{"completions/clipped_ratio", "grpo", "share of the episodes that a limit cut", "share that does not end with the end-of-turn token"},
+		{"tools/call_frequency", "grpo", "calls of an episode", same},
+		{"tools/failure_frequency", "grpo", "share of the calls that failed", same},
+		{"turns/mean", "grpo", "completions of an episode", ""},
+		{"rewrites/mean", "grpo", "of them, those that begin a training row anew", ""},
+		{"user/turns", "grpo", "messages of a simulated user, of the episodes with one", ""},
+		{"user/tokens", "grpo", "tokens of the model that played it", ""},
+		{"outcome/NAME", "grpo", "episodes that ended so", ""},
+		{"masked_ratio", "grpo, validation", "share of the episodes that say nothing of the policy, as where a server was down", ""},
+		{"groups_replaced", "grpo", "groups in whose place another scenario's came", ""},
+		{"recoveries", "grpo", "groups that went on from failed calls", ""},
+		{"recoveries/reward", "grpo", "mean reward of their episodes", ""},
+		{"staleness", "grpo", "1 where the episodes of the step are of the policy before; with grpo.staleness only", ""},
+		{"pools/solved", "grpo", "scenarios whose last group passed whole", ""},
+		{"pools/failed", "grpo", "scenarios whose last group failed whole", ""},
+
+		{"sampling/sampling_logp_difference/max", "grpo", "largest difference of a token's logprob between sampler and trainer", same},
+		{"sampling/mismatch_kl", "grpo", "mean divergence of sampler and trainer, nats a token", ""},
+		{"sampling/mean_ratio", "grpo", "mean ratio of their probabilities", ""},
+		{"sampling/importance_sampling_ratio/min", "grpo", "least weight by which the difference is corrected, where it is", same},
+		{"sampling/importance_sampling_ratio/mean", "grpo", "mean weight", same},
+		{"sampling/importance_sampling_ratio/max", "grpo", "greatest weight", same},
+		{"sampling/importance_sampling_masked", "grpo", "share of the trained tokens whose weight is 0", ""},
+
+		{"rewards/chosen", "dpo", "mean implicit reward of the preferred sides", same},
+		{"rewards/rejected", "dpo", "of the others", same},
+		{"rewards/margins", "dpo", "mean difference of the two", same},
+		{"rewards/accuracies", "dpo", "share of the pairs in which the preferred side has more", same},
+		{"logps/chosen", "dpo", "mean logprob of the preferred sides", same},
+		{"logps/rejected", "dpo", "of the others", same},
+
+		{"eval_loss", "validation of sft", "mean loss of a token of the rows that are held out", same},
+		{"copies/rows", "sidecar", "episodes whose draft needs a change", ""},
+		{"copies/equal", "sidecar", "share of them that say the draft again", ""},
+		{"copies/near", "sidecar", "share with more than 90% of its tokens", ""},
+		{"copies/fixed", "sidecar", "share that is right", ""},
+
+		{"judge/tokens", "grpo", "tokens that a judge read and wrote for the step", ""},
+		{"judge/cost", "grpo", "US dollars of them, where the price is known; what a cache answered is among them", ""},
+		{"judge/cost_total", "grpo", "the same, up to the step", ""},
+		{"judge/fallback_ratio", "grpo", "share of the judged episodes that another judge scored", ""},
+
+		{"time/PART", "all", "seconds since the row before in which PART went on: rollout, score, train, publish, eval, checkpoint, other", ""},
+		{"time/elapsed", "all", "seconds that all attempts of the run have worked", ""},
+		{"time/gpu_hours", "all, on GPUs", "the same in hours, times the GPUs", ""},
+		{"time/to_target", "of metrics.target", "time/elapsed of the first row whose success reached the target", ""},
+		{"time/compile", "all", "seconds of the step in which the trainer's programs were compiled, or read from the disk", ""},
+		{"time/compile_share", "all", "share of that in all steps of this process", ""},
+		{"time/programs", "all", "the trainer's programs that this process has made", ""},
+	}
+}
+
+// Means says what a metric is, "" where it is none of Names.
+func Means(name string) string {
+	for _, n := range Names() {
+		before, after, any := n.Name, "", false
+		for _, holder := range []string{"TERM", "NAME", "PART"} {
+			if b, a, ok := strings.Cut(n.Name, holder); ok {
+				before, after, any = b, a, true
+			}
+		}
+		if name == before && !any || any && len(name) > len(before)+len(after) && strings.HasPrefix(name, before) && strings.HasSuffix(name, after) {
+			return n.Means
+		}
+	}
+	return ""
+}

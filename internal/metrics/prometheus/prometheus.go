@@ -1,0 +1,144 @@
+// Package prometheus shows the latest metrics of a run to Prometheus: at an address of this machine, or in a file for the textfile collector of
+// its node exporter.
+package prometheus
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"time"
+
+	"hone/internal/metrics"
+	"hone/internal/serve/meter"
+)
+
+// Options say where metrics are shown. Either may be empty.
+type Options struct {
+	Address string // of this machine alone: 127.0.0.1:9464
+	File    string // whose name ends in .prom, written anew after each step
+	Run     string // its name, a label
+	Warn    func(error)
+}
+
+// Exporter is a metrics.Sink. A metric NAME of a row is the gauge hone_NAME with the labels run and stage; what is no letter, digit or
+// underscore in it is an underscore.
+type Exporter struct {
+	o      Options
+	meter  *meter.Meter
+	server *http.Server
+	done   chan struct{} // the server has ended
+	broken bool          // the file cannot be written
+}
+
+// Names of what each row has beside its metrics.
+const (
+	steps   = "hone_steps"
+	updated = "hone_updated_timestamp_seconds"
+	ended   = "hone_ended"
+)
+
+// Open begins to listen, and shows what the run has. What cannot be done is told to o.Warn, and left out.
+func Open(o Options, rows []metrics.Row) *Exporter {
+	help := map[string]string{steps: "Steps of the stage that were taken.", updated: "When the stage's last row was written, in seconds since 1970.",
+		ended: "1 after the run has ended: by its status finished, failed or stopped."}
+	e := &Exporter{o: o, meter: meter.New(help), done: make(chan struct{})}
+	for _, r := range rows {
+		e.take(r)
+	}
+	e.listen()
+	e.write()
+	return e
+}
+
+func (e *Exporter) listen() {
+	if e.o.Address == "" {
+		close(e.done)
+		return
+	}
+	listener, err := net.Listen("tcp", e.o.Address)
+	if err != nil {
+		close(e.done)
+		e.o.Warn(err)
+		return
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		e.meter.Write(w)
+	})
+	e.server = &http.Server{Addr: listener.Addr().String(), Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() {
+		defer close(e.done)
+		_ = e.server.Serve(listener) // it ends by Close
+	}()
+}
+
+// Address is where it listens; "" where it does not.
+func (e *Exporter) Address() string {
+	if e.server == nil {
+		return ""
+	}
+	return e.server.Addr
+}
+
+// Put implements metrics.Sink.
+func (e *Exporter) Put(r metrics.Row) {
+	e.take(r)
+	e.write()
+}
+
+func (e *Exporter) take(r metrics.Row) {
+	labels := e.labels("stage", r.Stage)
+	for name, x := range r.Values {
+		e.meter.Describe(gauge(name), metrics.Means(name))
+		e.meter.Set(gauge(name), labels, x)
+	}
+	e.meter.Set(steps, labels, float64(r.Step+1))
+	if r.Stage == metrics.ValidationStage {
+		e.meter.Set(steps, labels, float64(r.Step)) // those before it
+	}
+	e.meter.Set(updated, labels, float64(r.At.UnixMilli())/1000)
+}
+
+func (e *Exporter) labels(more ...string) string {
+	return meter.Labels(append([]string{"run", e.o.Run}, more...)...)
+}
+
+// write replaces the file whole, as the collector wants it.
+func (e *Exporter) write() {
+	if e.o.File == "" || e.broken {
+		return
+	}
+	var text bytes.Buffer
+	e.meter.Write(&text)
+	err := os.WriteFile(e.o.File+".tmp", text.Bytes(), 0o644)
+	if err == nil {
+		err = os.Rename(e.o.File+".tmp", e.o.File)
+	}
+	if err != nil {
+		e.broken = true
+		e.o.Warn(err)
+	}
+}
+
+// Close implements metrics.Sink. The file stays, and says that the run has ended.
+func (e *Exporter) Close(s metrics.Status) {
+	word := map[metrics.Status]string{metrics.Finished: "finished", metrics.Failed: "failed", metrics.Stopped: "stopped"}[s]
+	e.meter.Set(ended, e.labels("status", word), 1)
+	e.write()
+	if e.server != nil {
+		ctx, stop := context.WithTimeout(context.Background(), time.Second)
+		defer stop()
+		if e.server.Shutdown(ctx) != nil {
+			_ = e.server.Close() // whoever still reads is cut off
+		}
+	}
+	<-e.done
+}
+
+var illegal = regexp.MustCompile(`[^A-Za-z0-9_]`)
+
+func gauge(name string) string { return "hone_" + illegal.ReplaceAllString(name, "_") }

@@ -1,0 +1,122 @@
+package metrics
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Spent is what a run took, by its rows.
+type Spent struct {
+	Seconds   float64          `json:"seconds"`         // that its attempts have worked
+	Parts     map[Part]float64 `json:"parts,omitempty"` // seconds of each
+	GPUHours  float64          `json:"gpu_hours,omitzero"`
+	JudgeCost float64          `json:"judge_dollars,omitzero"` // US dollars, where the prices are known
+	Target    *Reached         `json:"target,omitempty"`       // nil where it was not reached
+}
+
+// Reached says when the target was.
+type Reached struct {
+	Success  float64 `json:"success"`
+	Stage    string  `json:"stage"`
+	Step     int     `json:"step"`
+	Seconds  float64 `json:"seconds"`
+	GPUHours float64 `json:"gpu_hours,omitempty"`
+}
+
+// SpentBy adds up the rows of a run.
+func SpentBy(rows []Row) Spent {
+	s := Spent{Parts: map[Part]float64{}}
+	for _, r := range rows {
+		s.Seconds = max(s.Seconds, r.Values[Elapsed])
+		s.GPUHours = max(s.GPUHours, r.Values[GPUHours])
+		s.JudgeCost += r.Values["judge/cost"]
+		for _, p := range Parts() {
+			if x := r.Values[p.Metric()]; x > 0 {
+				s.Parts[p] += x
+			}
+		}
+		if at, ok := r.Values[ToTarget]; ok && (s.Target == nil || at < s.Target.Seconds) {
+			s.Target = &Reached{Success: r.Values[success], Stage: r.Stage, Step: r.Step, Seconds: at, GPUHours: r.Values[GPUHours]}
+		}
+	}
+	return s
+}
+
+// hints say what makes a part shorter.
+func hints() map[Part]string {
+	return map[Part]string{
+		Rollout:    "more engine.slots, a lower rollout.max_tokens, or servers that answer sooner make it shorter",
+		Score:      "a higher judge.concurrency, or a reward program that works on several at once, makes it shorter",
+		Train:      "a larger engine.micro_batch, or fewer grpo.num_iterations, make it shorter",
+		Publish:    "the adapter is copied to each sampler after each step; fewer devices or a lower lora.rank make it shorter",
+		Eval:       "a higher eval.every, or fewer scenarios in the split validation, make it shorter",
+		Checkpoint: "a higher checkpoint_every, or a faster disk, makes it shorter",
+		Other:      "compiling, and what comes between the steps; the cache of programs makes a second start shorter",
+	}
+}
+
+// Lines tell it to a person; none where nothing was measured.
+func (s Spent) Lines() []string {
+	var lines []string
+	parts, whole := map[Part]time.Duration{}, 0.0
+	for p, x := range s.Parts {
+		parts[p] = seconds(x)
+		whole = max(whole, s.Seconds)
+	}
+	if p, share := most(parts, seconds(whole)); p != "" {
+		var others []string
+		for _, o := range Parts() {
+			if o != p && s.Parts[o] >= whole/100 {
+				others = append(others, fmt.Sprintf("%s %s", o, percent(s.Parts[o]/whole)))
+			}
+		}
+		rest := ""
+		if len(others) > 0 {
+			rest = " (" + strings.Join(others, ", ") + ")"
+		}
+		lines = append(lines, fmt.Sprintf("bottleneck: %s took %s of %s%s: %s", p, percent(share), short(whole), rest, hints()[p]))
+	}
+	if s.GPUHours > 0 {
+		lines = append(lines, fmt.Sprintf("GPU hours: %.3g", s.GPUHours))
+	}
+	if s.JudgeCost > 0 {
+		lines = append(lines, fmt.Sprintf("judge: %.4f dollars", s.JudgeCost))
+	}
+	if t := s.Target; t != nil {
+		line := fmt.Sprintf("target: success %.3g was reached at minute %.1f, at %s step %d", t.Success, t.Seconds/60, t.Stage, t.Step)
+		if t.GPUHours > 0 {
+			line += fmt.Sprintf(", after %.3g GPU hours", t.GPUHours)
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// most is the part that took most of a time, the first of several, and its share of it; "" where no time passed.
+func most(parts map[Part]time.Duration, whole time.Duration) (p Part, share float64) {
+	if whole <= 0 {
+		return "", 0
+	}
+	for _, o := range Parts() {
+		if parts[o] > parts[p] {
+			p = o
+		}
+	}
+	return p, parts[p].Seconds() / whole.Seconds()
+}
+
+func seconds(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }
+
+func percent(share float64) string { return fmt.Sprintf("%.0f%%", 100*min(share, 1)) }
+
+// short is a time without digits that nobody reads.
+func short(x float64) string {
+	d := seconds(x)
+	switch {
+	case d < 10*time.Second:
+		return d.Round(10 * time.Millisecond).String()
+	default:
+		return d.Round(time.Second).String()
+	}
+}

@@ -1,0 +1,119 @@
+package wandb
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"hone/internal/metrics"
+)
+
+var (
+	real   = flag.String("wandb", "", "a Python with wandb, in the place of the one that stands for it")
+	folder = flag.String("wandb-dir", "", "where the real one's files are left")
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	goleak.VerifyTestMain(m)
+}
+
+func row(stage string, step int, values map[string]float64) metrics.Row {
+	return metrics.Row{Stage: stage, Step: step, Values: values}
+}
+
+// drive logs a run that is stopped and goes on, as hone does.
+func drive(t *testing.T, o Options) (warned []string) {
+	t.Helper()
+	o.Project, o.Name, o.Mode, o.Main, o.Stages, o.Config = "hone contract", "run1", "offline", "grpo", []string{"sft"}, map[string]string{"grpo.steps": "4"}
+	o.Log = &bytes.Buffer{}
+	file := filepath.Join(t.TempDir(), "wandb.json")
+	warn := func(text string) { warned = append(warned, text) }
+	rows := []metrics.Row{row("grpo", 0, map[string]float64{"reward": 0.5}), row("grpo", 1, map[string]float64{"reward": 0.625})}
+	metrics.Follow("wandb", file, New(o), rows, warn).Close(metrics.Stopped)
+	rows = append(rows, row("validation", 2, map[string]float64{"success": 1}), row("sft", 0, map[string]float64{"loss": 1e-9}))
+	metrics.Follow("wandb", file, New(o), rows, warn).Close(metrics.Finished)
+	return warned
+}
+
+const axes = `{"axis": "train/global_step", "metric": "eval/*"}
+{"axis": "sft/global_step", "metric": "sft/*"}
+{"axis": "train/global_step", "metric": "train/*"}
+`
+
+const want = `{"id": null, "init": {"config": {"grpo.steps": "4"}, "mode": "offline", "name": "run1", "project": "hone contract"}}
+` + axes + `{"row": {"train/global_step": 0, "train/reward": 0.5}}
+{"row": {"train/global_step": 1, "train/reward": 0.625}}
+{"exit": 1}
+{"id": "made", "init": {"config": {"grpo.steps": "4"}, "mode": "offline", "name": "run1", "project": "hone contract", "resume": "allow"}}
+` + axes + `{"row": {"eval/success": 1, "train/global_step": 2}}
+{"row": {"sft/global_step": 0, "sft/loss": 1e-09}}
+{"exit": 0}
+`
+
+// fake is a Python in which wandb is the one of testdata.
+func fake(t *testing.T) (o Options, record string) {
+	t.Helper()
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stands, err := filepath.Abs("testdata/fake")
+	if err != nil {
+		t.Fatal(err)
+	}
+	record = filepath.Join(t.TempDir(), "record")
+	return Options{Python: python, Dir: t.TempDir(), Env: append(os.Environ(), "PYTHONPATH="+stands, "PYTHONDONTWRITEBYTECODE=1", "WANDB_RECORD="+record)}, record
+}
+
+// wandb is asked for what the real one was seen to take (testdata/parity.py): each step once, over the axis of its stage.
+func TestBridge(t *testing.T) {
+	if *real != "" {
+		if warned := drive(t, Options{Python: *real, Dir: *folder, Env: os.Environ()}); warned != nil {
+			t.Errorf("%q", warned)
+		}
+	}
+	o, record := fake(t)
+	warned := drive(t, o)
+	got, err := os.ReadFile(record)
+	if err != nil || string(got) != want || warned != nil {
+		t.Errorf("%s\nwant\n%s\n%q, %v", got, want, warned, err)
+	}
+}
+
+// A child that dies is begun again with the run that it had, and a Python without wandb is told of.
+func TestBridgeThatFails(t *testing.T) {
+	o, record := fake(t)
+	o.Main, o.Log = "grpo", &bytes.Buffer{}
+	b := New(o)
+	if id, err := b.Open(t.Context(), ""); id != "made" || err != nil {
+		t.Fatal(id, err)
+	}
+	died := []metrics.Row{row("grpo", 0, map[string]float64{"die": 1})}
+	if err := b.Send(t.Context(), died); err == nil || !strings.Contains(err.Error(), "out of luck") {
+		t.Errorf("%v", err)
+	}
+	if err := b.Send(t.Context(), died); err != nil {
+		t.Error(err)
+	}
+	if err := b.Close(t.Context(), metrics.Failed); err != nil {
+		t.Error(err)
+	}
+	if got, _ := os.ReadFile(record); strings.Count(string(got), `"id": "made"`) != 1 || strings.Count(string(got), `"row"`) != 1 {
+		t.Errorf("%s", got)
+	}
+	o.Env = append(os.Environ(), "PYTHONPATH="+t.TempDir(), "PYTHONNOUSERSITE=1", "PYTHONHOME="+t.TempDir())
+	if _, err := New(o).Open(t.Context(), ""); err == nil || !strings.Contains(err.Error(), o.Python+" ended: ") {
+		t.Errorf("%v", err)
+	}
+	o.Python = filepath.Join(t.TempDir(), "python")
+	if _, err := New(o).Open(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "python") {
+		t.Errorf("%v", err)
+	}
+}
