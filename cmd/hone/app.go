@@ -128,12 +128,5 @@ func (a *app) config() (config.Config, error) {
 				Next: "give auto, require or off"}
 		}
 	}
-	if a.shownAt != "" {
-		c.Metrics.Prometheus.Address = a.shownAt
-		if err := c.Validate(); err != nil {
-			return c, &fault.Error{Code: fault.CodeUsage, What: "metrics cannot be shown there", Where: "--metrics-address " + a.shownAt, Err: err,
-				Next: "give an address of this machine, as 127.0.0.1:9464"}
-		}
-	}
-	return c, nil
+	return c, c.Metrics.ShowAt(a.shownAt)
 }

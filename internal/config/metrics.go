@@ -5,6 +5,8 @@ import (
 	"net"
 	"net/url"
 	"strings"
+
+	"hone/internal/fault"
 )
 
 // Metrics says who is told of what a run measures, beside metrics.jsonl.
@@ -39,6 +41,18 @@ type Prometheus struct {
 
 func defaultMetrics() Metrics {
 	return Metrics{TFEvents: true, MLflow: MLflow{Experiment: "hone"}, WandB: WandB{Mode: "offline", Python: "python3"}}
+}
+
+// ShowAt takes the address of --metrics-address, "" where it was not given.
+func (m *Metrics) ShowAt(address string) error {
+	if address == "" {
+		return nil
+	}
+	if err := loopback(address); err != nil {
+		return &fault.Error{Code: fault.CodeUsage, What: "metrics cannot be shown there", Where: "--metrics-address " + address, Err: err, Next: "give an address of this machine, as 127.0.0.1:9464"}
+	}
+	m.Prometheus.Address = address
+	return nil
 }
 
 // check refuses what nobody could be told by.
