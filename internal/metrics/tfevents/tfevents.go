@@ -145,14 +145,14 @@ func masked(data []byte) uint32 {
 // Fields of the protocol buffers (tensorflow/core/util/event.proto, core/framework/summary.proto) with their wire types.
 const (
 	eventWallTime    = 1<<3 | 1 // double
-	eventStep        = 2<<3 | 0 // int64
+	eventStep        = 2 << 3   // int64, of wire type 0
 	eventFileVersion = 3<<3 | 2 // string
 	eventSummary     = 5<<3 | 2 // message
 	eventSessionLog  = 7<<3 | 2 // message
 	summaryValue     = 1<<3 | 2 // message
 	valueTag         = 1<<3 | 2 // string
 	valueSimple      = 2<<3 | 5 // float
-	sessionStatus    = 1<<3 | 0 // enum
+	sessionStatus    = 1 << 3   // enum, of wire type 0
 	sessionStart     = 1
 )
 
