@@ -31,7 +31,7 @@ func newSFT(a *app) *cobra.Command {
 	c.Flags().BoolVar(&resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
 	allowFindingsFlag(c.Flags(), &f.AllowFindings)
 	loraFlags(c.Flags(), &f.LoRA)
-	a.metricsFlag(c.Flags())
+	c.Flags().StringVar(&a.shownAt, "metrics-address", "", job.AddressUsage)
 	return c
 }
 

@@ -47,6 +47,6 @@ func newSidecarTrain(a *app) *cobra.Command {
 	f.BoolVar(&resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
 	judgeFlags(f, &o.Judge)
 	loraFlags(f, &o.LoRA)
-	a.metricsFlag(f)
+	f.StringVar(&a.shownAt, "metrics-address", "", "address of this machine that answers /metrics for Prometheus, instead of metrics.prometheus.address")
 	return c
 }

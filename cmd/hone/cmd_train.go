@@ -33,7 +33,7 @@ func newTrain(a *app) *cobra.Command {
 	c.Flags().BoolVar(&f.SkipBad, "skip-bad", false, "leave out scenarios that cannot be read, or whose checks cannot pass or cannot fail")
 	c.Flags().BoolVar(&resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
 	loraFlags(c.Flags(), &f.LoRA)
-	a.metricsFlag(c.Flags())
+	c.Flags().StringVar(&a.shownAt, "metrics-address", "", job.AddressUsage)
 	allowFindingsFlag(c.Flags(), &f.AllowFindings)
 	return c
 }

@@ -22,11 +22,6 @@ func (a *app) sandboxFlag(flags *pflag.FlagSet) {
 	flags.StringVar(&a.sandbox, "sandbox", "", "auto, require or off, instead of the configuration's mcp.sandbox.mode")
 }
 
-// metricsFlag registers --metrics-address of a verb that trains.
-func (a *app) metricsFlag(flags *pflag.FlagSet) {
-	flags.StringVar(&a.shownAt, "metrics-address", "", "address of this machine that answers /metrics for Prometheus, instead of metrics.prometheus.address")
-}
-
 // allowFindingsFlag registers --allow-findings of a verb that puts the texts of tools before a model.
 func allowFindingsFlag(flags *pflag.FlagSet, allowed *lint.Allowed) {
 	flags.StringSliceVar((*[]string)(allowed), "allow-findings", nil, "tools whose suspicious texts, which discover shows, are accepted: server/tool or tool, * for any")

@@ -24,6 +24,9 @@ type outside struct {
 	kept  []metrics.Row
 }
 
+// AddressUsage says what --metrics-address is.
+const AddressUsage = "address of this machine that answers /metrics for Prometheus, instead of metrics.prometheus.address"
+
 // trackedDir is the folder of a run that remembers what tracking servers have of it.
 const trackedDir = "tracked"
 
