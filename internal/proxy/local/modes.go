@@ -54,16 +54,16 @@ func (o *Options) open(ctx context.Context, h *host.Host, c config.Config) (mode
 	if o.Mode == Sidecar {
 		return o.openSidecar(h, c)
 	}
-	agent, end, err := OpenAgent(h, c, o.Model, o.Context, o.Slots)
+	agent, unload, err := OpenAgent(h, c, o.Model, o.Context, o.Slots)
 	if err != nil {
 		return nil, nil, err
 	}
 	hands, leave, err := o.openHands(ctx, h, c)
 	if err != nil {
-		end()
+		unload()
 		return nil, nil, err
 	}
-	return &initial.Mode{Agent: agent, Deadline: o.Deadline, Hands: hands}, func() { leave(); end() }, nil
+	return &initial.Mode{Agent: agent, Deadline: o.Deadline, Hands: hands}, func() { leave(); unload() }, nil
 }
 
 // OpenAgent opens the initial-call agent of an adapter that is calibrated for it. context is of one conversation in tokens, 0 as many as it
