@@ -13,7 +13,10 @@ type Named struct {
 const same = "="
 
 // Names are the metrics of all stages, in the order of a reader's interest.
-func Names() []Named {
+func Names() []Named { return append(learning(), around()...) }
+
+// learning are those of what is learnt, and from what.
+func learning() []Named {
 	return []Named{
 		{"loss", "all", "of the step's batch", same},
 		{"grad_norm", "all", "norm of the gradient before it is bounded", same},
@@ -57,10 +60,17 @@ func Names() []Named {
 		{"staleness", "grpo", "1 where the episodes of the step are of the policy before; with grpo.staleness only", ""},
 		{"pools/solved", "grpo", "scenarios whose last group passed whole", ""},
 		{"pools/failed", "grpo", "scenarios whose last group failed whole", ""},
+	}
+}
 
+// around are those of what learning needs and costs, and of what is only looked at.
+func around() []Named {
+	return []Named{
 		{"sampling/sampling_logp_difference/max", "grpo", "largest difference of a token's logprob between sampler and trainer", same},
 		{"sampling/mismatch_kl", "grpo", "mean divergence of sampler and trainer, nats a token", ""},
 		{"sampling/mean_ratio", "grpo", "mean ratio of their probabilities", ""},
+		{"sampling/probe_kl", "grpo", "the same of a probe of the step's policy, before its episodes", ""},
+		{"sampling/probe_max_logp_delta", "grpo", "largest difference of a token's logprob on the probe", ""},
 		{"sampling/importance_sampling_ratio/min", "grpo", "least weight by which the difference is corrected, where it is", same},
 		{"sampling/importance_sampling_ratio/mean", "grpo", "mean weight", same},
 		{"sampling/importance_sampling_ratio/max", "grpo", "greatest weight", same},
