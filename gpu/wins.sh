@@ -24,12 +24,16 @@ pools_low|grpo|--grpo-rate 7e-5|grpo: {advantage: centred, minibatches: 4, negat
 higher|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred, minibatches: 4, clip_high: 0.5, kl: {beta: 0.01, estimator: k3, gradient: k2}}
 f32|grpo|--grpo-rate 1.5e-4|{engine: {dtype: f32}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}}}
 long|grpo|--grpo-rate 1e-4 --steps 160|grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}}
+hot|grpo|--grpo-rate 1.5e-4|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}}}
+wide|grpo|--grpo-rate 1.5e-4 --groups 8 --group-size 16|grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}}
 rivals_5e-5|rejection,continued|--sft-rate 5e-5|grpo: {advantage: centred}
 rivals_1e-4|rejection,continued|--sft-rate 1e-4|grpo: {advantage: centred}
 rivals_2e-4|rejection,continued|--sft-rate 2e-4|grpo: {advantage: centred}
 rivals_3e-4|rejection,continued|--sft-rate 3e-4|grpo: {advantage: centred}
 rivals_5e-4|rejection,continued|--sft-rate 5e-4|grpo: {advantage: centred}
 rivals_8e-4|rejection,continued|--sft-rate 8e-4|grpo: {advantage: centred}
+rivals_hot|rejection,continued|--sft-rate 3e-4|{rollout: {temperature: 1.3}, grpo: {advantage: centred}}
+rivals_wide|rejection,continued|--sft-rate 3e-4 --groups 8 --group-size 16|grpo: {advantage: centred}
 rivals_f32|rejection,continued|--sft-rate 2e-4|{engine: {dtype: f32}, grpo: {advantage: centred}}
 rivals_long|rejection,continued|--sft-rate 2e-4 --steps 160|grpo: {advantage: centred}
 turns|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred, credit: {level: turn, discount: 1}}
