@@ -53,6 +53,7 @@ func TestCompareOnOwnScenarios(t *testing.T) {
 		"--epochs", "1", "--steps", "1", "--groups", "2", "--group-size", "2", "--arms", "grpo,gold", "--reward-noise", "1", "--output-dir", "out"}
 	ran(2, append(slices.Clone(command), "--reward-noise", "1.5")...)
 	ran(0, append(slices.Clone(command), "--dry-run")...)
+	ran(2, append(slices.Clone(command), "--shown-kinds", "0", "--demonstrations", "9", "--output-dir", "unsolved")...) // the arm gold has nothing to learn from
 	ran(0, command...)
 	if len(sold()) == 0 {
 		t.Error("nothing was made on the server")
@@ -84,7 +85,13 @@ func TestCompareOnOwnScenarios(t *testing.T) {
 	}
 	for _, s := range tasks.Train {
 		want := demo.ShownKind
-		if len(s.Gold) > 0 && !slices.Contains(shown, s.Gold[0].Name) {
+		if len(s.Gold) == 0 {
+			if slices.ContainsFunc(s.Tags, func(tag string) bool { return tag == demo.ShownKind || tag == demo.UnshownKind }) {
+				t.Errorf("%s calls nothing and is tagged %q", s.ID, s.Tags)
+			}
+			continue
+		}
+		if !slices.Contains(shown, s.Gold[0].Name) {
 			want = demo.UnshownKind
 		}
 		if !slices.Contains(s.Tags, want) {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
+	"hone/internal/run"
 	"hone/internal/screen"
 )
 
@@ -77,4 +79,33 @@ func TestOnlyItsOwnRunGoesOn(t *testing.T) {
 func quiet(t *testing.T) *host.Host {
 	state := t.TempDir()
 	return &host.Host{Talk: screen.New(io.Discard), LookupEnv: func(name string) (string, bool) { return state, name == "XDG_STATE_HOME" }}
+}
+
+// What was measured is kept of all policies, also where a step's episodes are another's: those are not recorded of the one there is now.
+func TestMeasuredOfAllPolicies(t *testing.T) {
+	r, err := run.Create(filepath.Join(t.TempDir(), "out"), nil, Begun{Verb: "train"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = r.Close() }()
+	log := Journal{Dir: r, Episodes: &Episodes{}}
+	for step := range 3 {
+		row := run.TrajectoryRow{ID: fmt.Sprintf("grpo/a/%d/0", step), Stage: "grpo", Step: step, JSON: []byte(`{"id": "a", "adapter": "another"}`)}
+		if _, err := r.PutTrajectory(row); err != nil {
+			t.Fatal(err)
+		}
+		if err := log.Metrics("grpo", step, map[string]float64{"reward": float64(step)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, ok, err := log.Recorded("grpo", 1); ok || err != nil {
+		t.Errorf("another policy's step is recorded of this one: %v", err)
+	}
+	all, err := log.Measured("grpo")
+	if err != nil || len(all) != 3 || all[2]["reward"] != 2 {
+		t.Errorf("measured %v, %v", all, err)
+	}
+	if none, err := log.Measured("validation"); err != nil || len(none) != 0 {
+		t.Errorf("measured of no stage: %v, %v", none, err)
+	}
 }

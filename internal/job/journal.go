@@ -158,6 +158,23 @@ func (l Journal) Recorded(stage string, step int) (map[string]float64, bool, err
 	return nil, false, nil
 }
 
+// Measured implements recipe.Log.
+func (l Journal) Measured(stage string) (map[int]map[string]float64, error) {
+	rows, err := l.Dir.Ledger.Metrics(stage)
+	if err != nil {
+		return nil, err
+	}
+	all := map[int]map[string]float64{}
+	for _, r := range rows {
+		var m map[string]float64
+		if err := json.Unmarshal(r.JSON, &m); err != nil {
+			return nil, fmt.Errorf("reading the metrics of %s step %d: %w", r.Stage, r.Step, err)
+		}
+		all[r.Step] = m
+	}
+	return all, nil
+}
+
 // ofThisAdapter reports whether no episode of a step was made by another adapter than the one there is now.
 func (l Journal) ofThisAdapter(stage string, step int) (bool, error) {
 	if l.Episodes == nil { // no episodes are kept

@@ -52,17 +52,18 @@ func (w *watch) parting(v *Validation, steps int, log Log) error {
 	if w.said[partingName] || !v.due(steps, steps) {
 		return nil
 	}
-	is, err := w.standing(v, steps, log)
+	held, err := log.Measured(ValidationStage)
 	if err != nil {
 		return err
 	}
+	trained, err := log.Measured(w.stage)
+	if err != nil {
+		return err
+	}
+	is := v.standing(steps, held, trained)
 	var best standing
 	for s := v.Every; s < steps; s += v.Every {
-		was, err := w.standing(v, s, log)
-		if err != nil {
-			return err
-		}
-		if was.n > 0 && len(was.rewards) >= leastSteps && (best.n == 0 || was.success > best.success) {
+		if was := v.standing(s, held, trained); was.n > 0 && len(was.rewards) >= leastSteps && (best.n == 0 || was.success > best.success) {
 			best = was
 		}
 	}
@@ -80,21 +81,17 @@ func (w *watch) parting(v *Validation, steps int, log Log) error {
 
 const partingName = "parting"
 
-// standing reads what was recorded of a validation after so many steps, and of as many training steps before it as there are between two.
-func (w *watch) standing(v *Validation, steps int, log Log) (s standing, err error) {
-	m, ok, err := log.Recorded(ValidationStage, steps)
-	if err != nil || !ok {
-		return s, err
+// standing is what was measured of a validation after so many steps, and of as many training steps before it as there are between two.
+func (v *Validation) standing(steps int, held, trained map[int]map[string]float64) standing {
+	m, ok := held[steps]
+	if !ok {
+		return standing{}
 	}
-	s = standing{step: steps, success: m["success"], n: float64(len(v.Scenarios)) * (1 - m["masked_ratio"])}
+	s := standing{step: steps, success: m["success"], n: float64(len(v.Scenarios)) * (1 - m["masked_ratio"])}
 	for step := max(0, steps-max(v.Every, leastSteps)); step < steps; step++ {
-		row, ok, err := log.Recorded(w.stage, step)
-		if err != nil {
-			return s, err
-		}
-		if ok {
+		if row, ok := trained[step]; ok {
 			s.rewards = append(s.rewards, row["reward"])
 		}
 	}
-	return s, nil
+	return s
 }

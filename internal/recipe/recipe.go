@@ -72,6 +72,8 @@ type Log interface {
 	Metrics(stage string, step int, metrics map[string]float64) error
 	// Recorded returns the metrics of a step, and whether there are any.
 	Recorded(stage string, step int) (metrics map[string]float64, ok bool, err error)
+	// Measured returns the metrics of all steps of a stage by their steps, whichever policies they are of.
+	Measured(stage string) (map[int]map[string]float64, error)
 	// Notice tells the user something that a run can go on with.
 	Notice(text string)
 	// Checkpoint publishes what write puts into an empty folder; the newest one of a stage is where it resumes.

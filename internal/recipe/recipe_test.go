@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -235,6 +236,16 @@ func (l *memoryLog) Metrics(stage string, step int, m map[string]float64) error 
 func (l *memoryLog) Recorded(stage string, step int) (map[string]float64, bool, error) {
 	m, ok := l.Metric[fmt.Sprint(stage, step)]
 	return m, ok, nil
+}
+
+func (l *memoryLog) Measured(stage string) (map[int]map[string]float64, error) {
+	all := map[int]map[string]float64{}
+	for key, m := range l.Metric {
+		if step, err := strconv.Atoi(strings.TrimPrefix(key, stage)); err == nil {
+			all[step] = m
+		}
+	}
+	return all, nil
 }
 
 func (l *memoryLog) Notice(text string) { l.said = append(l.said, text) }

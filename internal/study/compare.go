@@ -88,6 +88,10 @@ func Compare(ctx context.Context, e job.Env, c config.Config, o Options) error {
 	if !(o.RewardNoise >= 0 && o.RewardNoise <= 1) {
 		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%v is no share of episodes", o.RewardNoise), Where: "--reward-noise", Next: "give a number from 0 to 1"}
 	}
+	if o.RewardNoise > 0 && c.GRPO.Advantage == "per_term" {
+		return &fault.Error{Code: fault.CodeUsage, What: "noise would be a term of its own beside those that are normalised each", Where: "--reward-noise",
+			Next: "set another grpo.advantage"}
+	}
 	c = settingsOf(c, o)
 	if o.Output == "" {
 		o.Output = filepath.Join(c.RunsDir, "learn-"+time.Now().Format("20060102-150405"))
@@ -128,7 +132,7 @@ func ResumeComparison(ctx context.Context, e job.Env, path string, b job.Begun, 
 // compare makes what is missing of a comparison, and closes its directory.
 func compare(ctx context.Context, e job.Env, c config.Config, dir *run.Dir, k kept) error {
 	defer func() { _ = dir.Close() }() // the ledger is durable row by row
-	err := experiment{Env: e, c: c, dir: dir, began: time.Now(), size: sizeOf(c, k), servers: toolset.Source{File: k.Servers}}.compare(ctx, k)
+	err := experiment{Env: e, c: c, dir: dir, began: time.Now(), size: sizeOf(c, k), servers: toolset.Source{File: k.Servers}, solved: slices.Contains(k.Arms, ArmGold)}.compare(ctx, k)
 	if ctx.Err() != nil {
 		return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: dir.Path, Next: "hone runs resume " + run.Name(dir.Path)}
 	}
@@ -273,7 +277,7 @@ func (s comparison) arm(ctx context.Context, name string) error {
 		s.Opens(grpo)
 		var scorer recipe.Scorer = job.ByTurn(s.c, s.episodes.Scorer)
 		if s.kept.RewardNoise > 0 {
-			scorer = noisy{Scorer: scorer, share: s.kept.RewardNoise, most: mostOf(s.c.Rewards), seed: s.c.Seed}
+			scorer = noisy{Scorer: scorer, share: s.kept.RewardNoise, most: s.episodes.Scorer.Max, seed: s.c.Seed}
 		}
 		return grpo.Run(ctx, s.tasks.Train, sampled, scorer, s.episodes.Trainer, s.episodes.Policy, s.log, s.progress)
 	}

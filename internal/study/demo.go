@@ -58,6 +58,7 @@ type experiment struct {
 	began time.Time
 	// servers are those of the scenarios of size.File; the demo has its own.
 	servers toolset.Source
+	solved  bool // an arm learns from the solutions of training scenarios
 }
 
 // Demo runs the whole loop, small, in a new run directory.

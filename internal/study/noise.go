@@ -6,7 +6,6 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 
-	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 	"hone/internal/recipe"
@@ -16,11 +15,12 @@ import (
 // that an episode earns, so that a success counts as a failure and a failure as a success. It tries how much a run bears of a reward that errs.
 type noisy struct {
 	recipe.Scorer
-	share, most float64
-	seed        uint64
+	share float64
+	most  func(*scenario.Scenario) float64 // that an episode of a scenario earns
+	seed  uint64
 }
 
-// Score implements recipe.Scorer. The term noise says what was added.
+// Score implements recipe.Scorer. The term noise says what was added, at the episode's last turn where turns are credited.
 func (n noisy) Score(ctx context.Context, s *scenario.Scenario, g trajectory.Group) ([]trajectory.Score, error) {
 	scores, err := n.Scorer.Score(ctx, s, g)
 	if err != nil {
@@ -30,9 +30,12 @@ func (n noisy) Score(ctx context.Context, s *scenario.Scenario, g trajectory.Gro
 		if !t.Outcome.Trainable() || scores[i].Outcome != "" || !n.drawn(t.ID) {
 			continue
 		}
-		by := n.most - 2*scores[i].Reward
+		by := n.most(s) - 2*scores[i].Reward
 		scores[i].Terms = append(scores[i].Terms, trajectory.Term{Name: "noise", Score: 1, Weight: by})
 		scores[i].Reward += by
+		if turns := scores[i].Turns; len(turns) > 0 {
+			turns[len(turns)-1] += by
+		}
 	}
 	return scores, nil
 }
@@ -44,6 +47,3 @@ func (n noisy) drawn(episode string) bool {
 	_, _ = h.Write([]byte(episode))
 	return rand.New(rand.NewPCG(h.Sum64(), n.seed)).Float64() < n.share
 }
-
-// mostOf is what an episode earns that does all that the rules pay for.
-func mostOf(r config.Rewards) float64 { return r.Checks + r.Call + r.Tool + r.End }

@@ -49,6 +49,9 @@ func (d experiment) own(l *job.Episodes) (t demo.Tasks, err error) {
 	shown := drawnTools(list, d.size.ShownKinds, random)
 	for _, split := range [][]scenario.Scenario{t.Train, t.Test, t.Validation} {
 		for i := range split {
+			if len(split[i].Gold) == 0 { // of no tool
+				continue
+			}
 			tag := demo.ShownKind
 			if slices.ContainsFunc(split[i].Gold, func(g scenario.Gold) bool { return !shown[g.Name] }) {
 				tag = demo.UnshownKind
@@ -110,10 +113,10 @@ func (d experiment) show(ctx context.Context, l *job.Episodes, t *demo.Tasks) er
 	t.Train = train
 	d.Say("executed on the live servers: %s, %s of %s; %d in the split %s", fault.Count(len(t.Demonstrations), "demonstration"), fault.Count(len(t.Solutions), "solution"),
 		fault.Count(len(t.Train), "training scenario"), len(t.Test), d.size.HeldOut())
-	if len(t.Demonstrations) == 0 || len(t.Train) == 0 {
+	if len(t.Demonstrations) == 0 || len(t.Train) == 0 || d.solved && len(t.Solutions) == 0 {
 		return &fault.Error{Code: fault.CodeUsage, What: "too few scenarios are left to compare", Where: d.c.Scenarios.File,
-			Why:  fmt.Sprintf("%d are shown, and %d are left to try; the gold calls of %d pass", len(t.Demonstrations), len(t.Train), len(shown)),
-			Next: "hone scenarios validate " + d.c.Scenarios.File + "; or give more scenarios, or fewer --demonstrations"}
+			Why:  fmt.Sprintf("%d are shown, and %d are left to try, of which %d have a solution; the gold calls of %d pass", len(t.Demonstrations), len(t.Train), len(t.Solutions), len(shown)),
+			Next: "hone scenarios validate " + d.c.Scenarios.File + "; or give more scenarios, fewer --demonstrations, or no arm " + ArmGold}
 	}
 	return nil
 }
