@@ -216,6 +216,8 @@ func (s *Sampler) sound(c policy.Completion, r policy.Request, room int) error {
 		return refusedError{fmt.Errorf("%d token ids with %d logprobs", len(c.IDs), len(c.SamplerLogprobs))}
 	case len(c.IDs) > room:
 		return refusedError{fmt.Errorf("%d tokens where %d were asked for", len(c.IDs), room)}
+	case c.StopText != "" && !slices.Contains(r.Stop, c.StopText): // SGLang tells so of a NaN, and swaps the last id for one that stops
+		return refusedError{fmt.Errorf("the completion was stopped by %q, which it was not asked to stop at", c.StopText)}
 	case c.FinishReason == policy.FinishStop && c.StopText == "" && !slices.Contains(r.StopIDs, c.IDs[len(c.IDs)-1]):
 		return refusedError{fmt.Errorf("the completion was stopped, and its last id %d is none that stops it", c.IDs[len(c.IDs)-1])}
 	}

@@ -71,6 +71,7 @@ func TestWhatMustNotTrain(t *testing.T) {
 		"too many":           {200, with(`[5, 6], "p`, `[5, 6, 7, 8], "p`), 1, "4 token ids with 2"},
 		"an id of nowhere":   {200, with(`[5, 6]`, `[5, 60]`), 1, "the id 60 of a vocabulary of 50"},
 		"a stop that is cut": {200, with(`length`, `stop`), 1, "its last id 6 is none that stops it"},
+		"a stop unasked":     {200, with(`"length"`, `"stop", "stop_reason": "NaN happened"`), 1, `stopped by "NaN happened"`},
 		"an abort":           {200, with(`length`, `abort`), 3, `ended with "abort"`},
 		"two":                {200, `{"model": "m", "choices": [{}, {}]}`, 3, "2 completions"},
 		"text":               {200, `{"model": "m", "choices": [{"text": "hi", "finish_reason": "stop"}]}`, 1, "no token ids and no logprobs"},
@@ -149,6 +150,8 @@ func TestSGLang(t *testing.T) {
 			_, _ = io.WriteString(w, `{"success": false, "error_message": "rank 64 is too large"}`)
 		case body["lora_name"] != nil:
 			_, _ = io.WriteString(w, `{"success": true, "loaded_adapters": {}}`)
+		case fmt.Sprint(body["input_ids"]) == "[3]": // as it answers a NaN: with a stop id in the place of the last token
+			_, _ = io.WriteString(w, `{"text": "ab", "output_ids": [5, 7], "meta_info": {"prompt_tokens": 1, "finish_reason": {"type": "stop", "matched": "NaN happened"}, "output_token_logprobs": [[-0.5, 5, null], [-0.25, 7, null]]}}`)
 		case n == 0:
 			_, _ = io.WriteString(w, `{"text": "a", "meta_info": {"prompt_tokens": 2, "finish_reason": {"type": "length", "length": 1}, "output_token_logprobs": [[-0.5, 5, null]]}}`)
 		default:
@@ -170,9 +173,14 @@ func TestSGLang(t *testing.T) {
 	if err != nil || fmt.Sprint(c) != fmt.Sprint(want) {
 		t.Errorf("%+v, %v", c, err)
 	}
-	asked := `map[input_ids:[0 1] lora_path:hone-1 return_logprob:true sampling_params:map[ignore_eos:true max_new_tokens:2 min_p:0 repetition_penalty:1 stop_token_ids:[7] temperature:1 top_k:-1 top_p:1]]`
+	asked := `map[input_ids:[0 1] lora_path:hone-1 return_logprob:true sampling_params:map[max_new_tokens:2 min_p:0 repetition_penalty:1 stop_token_ids:[7] temperature:1 top_k:-1 top_p:1]]`
 	if fmt.Sprint(last) != asked {
 		t.Errorf("asked %v", last)
+	}
+	nan := request(2)
+	nan.Prompt = []int32{3}
+	if c, err := s.Sample(t.Context(), nan); err == nil || !strings.Contains(err.Error(), "NaN happened") {
+		t.Errorf("a NaN is a completion: %+v, %v", c, err)
 	}
 	if err := s.SetFolder("bad", "/adapters/bad", 2); fault.CodeOf(err) != fault.CodeError || !strings.Contains(err.Error(), "rank 64 is too large") {
 		t.Errorf("an adapter that does not fit: %v", err)

@@ -27,6 +27,7 @@ type sglangRequest struct {
 }
 
 // sglangSampling says all knobs, as vllmRequest does. There is no seed: SGLang takes one in its deterministic mode alone.
+// And no ignore_eos: with it SGLang looks at stop_token_ids no more (Req.check_finished in managers/schedule_batch.py); vLLM does.
 type sglangSampling struct {
 	MaxNewTokens      int      `json:"max_new_tokens"`
 	Temperature       float64  `json:"temperature"`
@@ -36,12 +37,11 @@ type sglangSampling struct {
 	RepetitionPenalty float64  `json:"repetition_penalty"`
 	StopTokenIDs      []int32  `json:"stop_token_ids"`
 	Stop              []string `json:"stop,omitempty"`
-	IgnoreEOS         bool     `json:"ignore_eos"`
 }
 
 func (sglang) body(r policy.Request, model, base string, maxTokens int) any {
 	q := sglangRequest{InputIDs: r.Prompt, ReturnLogprob: true, TopLogprobs: r.TopLogprobs, SamplingParams: sglangSampling{MaxNewTokens: maxTokens,
-		Temperature: r.Temperature, TopK: -1, TopP: 1, MinP: r.MinP, RepetitionPenalty: 1, StopTokenIDs: append([]int32{}, r.StopIDs...), Stop: r.Stop, IgnoreEOS: true}}
+		Temperature: r.Temperature, TopK: -1, TopP: 1, MinP: r.MinP, RepetitionPenalty: 1, StopTokenIDs: append([]int32{}, r.StopIDs...), Stop: r.Stop}}
 	if r.TopK > 0 {
 		q.SamplingParams.TopK = r.TopK
 	}
