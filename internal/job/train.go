@@ -166,8 +166,18 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 		return err
 	}
 	j.Say("adapter: %s", final)
-	j.Say("next: hone eval --model %s --dataset %s --split validation", final, c.Scenarios.File)
+	j.Say("next: hone eval --model %s --dataset %s --split validation", final, j.measuredOn())
 	return nil
+}
+
+// measuredOn is the file of scenarios to measure the adapter on: the run's own, which have their splits and none that --skip-bad left out. Rows that
+// name files beside their own file are read from there alone.
+func (j *Job) measuredOn() string {
+	own := filepath.Join(j.Path, ScenariosFile)
+	if _, err := scenario.Load(own); err != nil {
+		return j.Config.Scenarios.File
+	}
+	return own
 }
 
 // Validation is how a stage measures the policy on the way; nil where it does not.

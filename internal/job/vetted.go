@@ -21,6 +21,7 @@ func Vetted(h *host.Host, path string, skip bool) ([]scenario.Scenario, error) {
 	if len(bad) > 0 && !skip {
 		return nil, orSkip(scenario.Unusable(path, bad))
 	}
+	scenario.AssignSplits(list) // of all rows, as hone eval does: one that is left out may join two sets
 	good, unsound, weak := []scenario.Scenario{}, []scenario.Bad{}, []int{}
 	for i := range list {
 		found := vet.Alone(&list[i])
@@ -42,7 +43,6 @@ func Vetted(h *host.Host, path string, skip bool) ([]scenario.Scenario, error) {
 	if len(weak) > 0 {
 		h.Say("note: %s of %s, the first at %s:%d; hone scenarios validate names all", vet.EchoPasses, fault.Count(len(weak), "scenario"), path, weak[0])
 	}
-	scenario.AssignSplits(good)
 	return good, nil
 }
 

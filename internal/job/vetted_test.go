@@ -3,11 +3,14 @@ package job
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"hone/internal/config"
+	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/screen"
@@ -64,5 +67,76 @@ func TestVettedWeakChecks(t *testing.T) {
 	list, err := Vetted(&host.Host{Talk: screen.New(&said)}, path, false)
 	if err != nil || len(list) != 1 || !strings.Contains(said.String(), "repeating the task passes the checks of 1 scenario, the first at "+path+":2") {
 		t.Errorf("%v, %v, said %q", err, list, said.String())
+	}
+}
+
+// A row that is left out leaves the splits of the others as they are: it may join two sets by the calls that it shares with both, and what hone eval
+// holds out of the file is not trained on.
+func TestVettedSplits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "joined.jsonl")
+	var rows strings.Builder
+	for _, split := range []string{"train", "validation", "test"} { // so that none is empty
+		fmt.Fprintf(&rows, `{"id": %q, "task": "Say %s.", "split": %q, "checks": [{"type": "answer", "equals": "a"}], "gold_answer": "a"}`+"\n", split, split, split)
+	}
+	for i := range 30 {
+		x, y := fmt.Sprintf(`{"name": "x", "arguments": {"n": %d}}`, i), fmt.Sprintf(`{"name": "y", "arguments": {"n": %d}}`, i)
+		for _, r := range [][3]string{{"A", x, "a"}, {"B", x + ", " + y, "b"}, {"C", y, "a"}} { // the checks of B cannot pass
+			fmt.Fprintf(&rows, `{"id": "%s%d", "task": "%s %d", "gold": [%s], "gold_answer": %q, "checks": [{"type": "answer", "equals": "a"}]}`+"\n", r[0], i, r[0], i, r[1], r[2])
+		}
+	}
+	if err := os.WriteFile(path, []byte(rows.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	all, err := scenario.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	splits := map[string]string{}
+	for _, s := range all {
+		splits[s.ID] = s.Split
+	}
+	list, err := Vetted(&host.Host{Talk: screen.New(&bytes.Buffer{})}, path, true)
+	if err != nil || len(list) != len(all)-30 {
+		t.Fatalf("%d of %d rows, %v", len(list), len(all), err)
+	}
+	for _, s := range list {
+		if s.Split != splits[s.ID] {
+			t.Errorf("%s: trained as %s, evaluated as %s", s.ID, s.Split, splits[s.ID])
+		}
+	}
+}
+
+// What train says to evaluate on can be read: the run's own rows, which have their splits and none that was left out; or the file, where rows name
+// files beside it.
+func TestMeasuredOn(t *testing.T) {
+	dir := t.TempDir()
+	j := &Job{Path: filepath.Join(dir, "out"), Config: config.Config{Scenarios: config.Scenarios{File: filepath.Join(dir, "tasks.jsonl")}}}
+	if err := os.MkdirAll(filepath.Join(dir, "shop"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for row, want := range map[string]string{
+		`{"id": "x", "task": "Say a.", "checks": [{"type": "answer", "equals": "a"}]}`:                     filepath.Join(j.Path, ScenariosFile),
+		`{"id": "x", "task": "Say a.", "template": "shop", "checks": [{"type": "answer", "equals": "a"}]}`: j.Config.Scenarios.File,
+	} {
+		if err := os.WriteFile(j.Config.Scenarios.File, []byte(row+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		list, err := scenario.Load(j.Config.Scenarios.File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := scenario.Encode(list, false)
+		if err == nil {
+			err = errors.Join(os.MkdirAll(j.Path, 0o700), os.WriteFile(filepath.Join(j.Path, ScenariosFile), text, 0o600))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := j.measuredOn(); got != want {
+			t.Errorf("%s: %s, want %s", row, got, want)
+		}
+		if _, err := scenario.Load(j.measuredOn()); err != nil {
+			t.Error(err)
+		}
 	}
 }
