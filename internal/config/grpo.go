@@ -25,7 +25,7 @@ type GRPO struct {
 	Resample         int        `yaml:"resample" min:"0" max:"64" doc:"dynamic sampling: most scenarios tried, two at once, then four and so on, in the place of one whose group teaches nothing because all its rewards are equal, or fewer than two of its episodes count; 0 replaces none"`
 	Recoveries       int        `yaml:"recoveries" min:"0" max:"4096" doc:"groups of a step that go on from where one of its episodes had a call that failed (Fission-GRPO), so that the policy learns to recover; 0 has none"`
 	Pools            Pools      `yaml:"pools" doc:"which scenarios come less often, by the share of their last group's episodes that passed"`
-	Staleness        int        `yaml:"staleness" min:"0" max:"1" doc:"policies that episodes may be behind the one that learns from them. At 1 the next step's episodes run while this step is computed (one-step-off overlap); the loss's ratio corrects for the difference. 0 takes turns"`
+	Staleness        int        `yaml:"staleness" min:"0" max:"1" doc:"policies that episodes may be behind the one that learns from them. At 1 the next step's episodes run while this step is computed (one-step-off overlap); the loss's ratio corrects for the difference, or the correction where there is one, which gspo needs. 0 takes turns"`
 	CheckpointEvery  int        `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
 }
 
@@ -81,6 +81,10 @@ func (g *GRPO) check() error {
 	}
 	if g.Staleness > 0 && (g.Pools.SkipSolved > 0 || g.Pools.SkipFailed > 0) {
 		return &ValueError{"grpo.staleness", "which scenarios rest is known after a step, when the next one's episodes have begun: leave grpo.pools out, or set it to 0"}
+	}
+	if g.Staleness > 0 && g.Loss == "gspo" && g.Correction.Level == "none" {
+		return &ValueError{"grpo.staleness", "the loss gspo has its ratio to the trainer's own policy, so nothing would correct for the step that the sampler is behind: " +
+			"set grpo.correction.level, such as sequence, or another grpo.loss"}
 	}
 	return g.Credit.check(g.Advantage)
 }

@@ -30,6 +30,12 @@ func TestObjectivesThatCannotBe(t *testing.T) {
 		"two policies behind": {func(c *Config) { c.GRPO.Staleness = 2 }, "grpo.staleness"},
 		"overlap with pools":  {func(c *Config) { c.GRPO.Staleness, c.GRPO.Pools.SkipSolved = 1, 0.5 }, "grpo.staleness"},
 
+		"overlap with GSPO": {func(c *Config) { c.GRPO.Staleness, c.GRPO.Loss = 1, "gspo" }, "grpo.staleness"},
+		"overlap with GSPO, corrected": {func(c *Config) {
+			c.GRPO.Staleness, c.GRPO.Loss, c.GRPO.Correction.Level = 1, "gspo", "sequence"
+		}, ""},
+		"GSPO": {func(c *Config) { c.GRPO.Loss = "gspo" }, ""},
+
 		"expressions": {expressions("mine", "(terms.checks ?? 0) / turns", -1), ""},
 		"only expressions": {func(c *Config) {
 			c.Rewards = Rewards{Economy: c.Rewards.Economy, Program: c.Rewards.Program, Expressions: ofOne("mine", "turns", 1)}

@@ -18,7 +18,8 @@ import (
 //
 // So all steps but the first learn from episodes of one policy earlier, and of none older: a step waits for its episodes before the samplers get the next
 // policy, which is the bound. The ratio of the loss is against the logprobs that the sampler drew with, so it corrects for the difference, and the
-// clip bounds it; GRPO.Correction and OffPolicy weigh or mask what is too far. It changes what is learnt, so it is off by default.
+// clip bounds it. With a GRPO.Correction, without which the configuration refuses GSPO here, the ratio is against the trainer's, and the weights correct.
+// OffPolicy masks what is too far. It changes what is learnt, so it is off by default.
 //
 // A checkpoint holds the policy behind too: a run that goes on samples what was not sampled yet from the same one, and learns the same.
 
