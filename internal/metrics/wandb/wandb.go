@@ -96,7 +96,7 @@ func (b *Bridge) axis(stage string) string {
 }
 
 func (b *Bridge) start() error {
-	c := &child{command: exec.Command(b.o.Python, "-c", bridge), talk: &tail{to: b.o.Log}}
+	c := &child{command: exec.Command(b.o.Python, "-u", "-c", bridge), talk: &tail{to: b.o.Log}}
 	c.command.Env, c.command.Stderr = b.o.Env, c.talk
 	out, err := c.command.StdoutPipe()
 	if err == nil {
