@@ -26,10 +26,10 @@ func TestServersTry(t *testing.T) {
 		pkg("keyed", "tiny-server", `, "environmentVariables": [{"name": "SOME_KEY", "isRequired": true, "isSecret": true}]`),
 		pkg("missing", "tiny-server-that-is-not-there", ""),
 		pkg("dies", "tiny-server", `, "packageArguments": [{"type": "positional", "value": "--die"}]`),
-		pkg("mute", "tiny-server", `, "packageArguments": [{"type": "positional", "value": "--mute"}]`),
 		`{"name": "io.example/image", "packages": [{"registryType": "oci", "identifier": "images.example.com/x/y:1", "transport": {"type": "sse"}}]}`,
 	}, ",") + `]}`
-	workFolder(t, map[string]string{"entries.json": entries})
+	mute := `{"servers": [` + pkg("mute", "tiny-server", `, "packageArguments": [{"type": "positional", "value": "--mute"}]`) + `]}`
+	workFolder(t, map[string]string{"entries.json": entries, "mute.json": mute})
 	moody := strings.NewReplacer("def main():", "def main():\n    if '--die' in sys.argv: sys.exit('no mood today')",
 		`if q["method"] == "tools/list": r =`, `if q["method"] == "tools/list" and '--mute' in sys.argv: continue
         if q["method"] == "tools/list": r =`).Replace(tinyPython)
@@ -40,14 +40,14 @@ func TestServersTry(t *testing.T) {
 	}
 	t.Setenv("PIP_NO_INDEX", "1")
 	t.Setenv("PIP_FIND_LINKS", here)
-	args := []string{"servers", "try", "--registry", "entries.json", "--cache", "cache", "--json", "--timeout", "5s"}
+	args := []string{"servers", "try", "--registry", "entries.json", "--cache", "cache", "--json", "--timeout", "60s"}
 	code, stdout, said := sandboxedHone(t, args...)
 	var r servers.Report
 	if err := json.Unmarshal([]byte(stdout), &r); code != 0 || err != nil {
 		t.Fatalf("%d %v\n%s%s", code, err, stdout, said)
 	}
 	want := map[string][2]string{"good": {servers.Answered, ""}, "again": {servers.Answered, ""}, "keyed": {servers.Lacking, "SOME_KEY"}, "missing": {servers.NotInstalled, "tiny-server-that-is-not-there"},
-		"dies": {servers.NotStarted, "no mood today"}, "mute": {servers.NoAnswer, "no answer in"}, "image": {servers.Unsupported, "serves sse by itself"}}
+		"dies": {servers.NotStarted, "no mood today"}, "image": {servers.Unsupported, "serves sse by itself"}}
 	installs := 0
 	for _, x := range r.Tried {
 		w := want[strings.TrimPrefix(x.Name, "io.example/")]
@@ -58,11 +58,16 @@ func TestServersTry(t *testing.T) {
 			installs++
 		}
 	}
-	if len(r.Tried) != 7 || installs != 1 || r.Tried[0].Server == nil || r.Tried[0].Server.Era != "2025-11-25" || r.Tried[0].ReadySeconds <= 0 {
+	if len(r.Tried) != 6 || installs != 1 || r.Tried[0].Server == nil || r.Tried[0].Server.Era != "2025-11-25" || r.Tried[0].ReadySeconds <= 0 {
 		t.Errorf("%d installations of one package, %+v", installs, r.Tried[0])
 	}
-	if len(r.Yields) != 2 || r.Yields[0] != (servers.Yield{From: "entries.json", Kind: "pypi", Entries: 6, Installed: 4, Started: 3, Answered: 2}) || r.Yields[1].Kind != "oci" || r.Yields[1].Installed != 0 {
+	if len(r.Yields) != 2 || r.Yields[0] != (servers.Yield{From: "entries.json", Kind: "pypi", Entries: 5, Installed: 3, Started: 2, Answered: 2}) || r.Yields[1].Kind != "oci" || r.Yields[1].Installed != 0 {
 		t.Errorf("%+v", r.Yields)
+	}
+	r = servers.Report{}
+	code, stdout, said = sandboxedHone(t, "servers", "try", "--registry", "mute.json", "--cache", "cache", "--json", "--timeout", "5s")
+	if err := json.Unmarshal([]byte(stdout), &r); err != nil || len(r.Tried) != 1 || r.Tried[0].Outcome != servers.NoAnswer || !strings.Contains(r.Tried[0].Why, "no answer in") {
+		t.Errorf("one that does not answer: %d %v\n%s%s", code, err, stdout, said)
 	}
 	r = servers.Report{}
 	code, stdout, said = sandboxedHone(t, append(args, "io.example/good")...)

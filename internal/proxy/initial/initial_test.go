@@ -53,7 +53,7 @@ const ask = `{"model":"big","messages":[{"role":"user","content":"Hash it."}],` 
 const upstreamSays = `{"id":"u","choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}],"usage":{"prompt_tokens":70,"completion_tokens":3}}`
 
 // before runs a proxy with a small model before an upstream that says one thing, and returns the requests that the upstream gets.
-func before(t *testing.T, model http.HandlerFunc, says string) (url string, upstream *[]string) {
+func before(t *testing.T, model http.HandlerFunc, deadline time.Duration, says string) (url string, upstream *[]string) {
 	t.Helper()
 	var got []string
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -66,7 +66,7 @@ func before(t *testing.T, model http.HandlerFunc, says string) (url string, upst
 	t.Cleanup(m.Close)
 	transport := &http.Transport{DisableKeepAlives: true}
 	agent := &Agent{Client: &http.Client{Transport: transport}, URL: m.URL, Model: "small", Calibration: Calibration{Bias: 3, Min: 1, Threshold: 0.9}}
-	p, err := proxy.New(proxy.Options{Upstream: proxy.Upstream{URL: up.URL, Transport: transport}, Mode: &Mode{Agent: agent, Deadline: 300 * time.Millisecond},
+	p, err := proxy.New(proxy.Options{Upstream: proxy.Upstream{URL: up.URL, Transport: transport}, Mode: &Mode{Agent: agent, Deadline: deadline},
 		Cost: func(prompt, completion int) float64 { return float64(prompt+completion) / 100 }})
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,11 @@ func TestProposesOrPassesOn(t *testing.T) {
 		"not the user's turn": {sure, strings.Replace(ask, "}],", `},{"role":"assistant","content":"x"}],`, 1) + "}", false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			url, upstream := before(t, tc.model, upstreamSays)
+			deadline := 20 * time.Second
+			if name == "takes too long" {
+				deadline = 300 * time.Millisecond
+			}
+			url, upstream := before(t, tc.model, deadline, upstreamSays)
 			r, text := send(t, "POST", url+"/v1/chat/completions", tc.body)
 			header := strings.TrimPrefix(r.Header.Get(proxy.DecisionHeader), "initial-call=")
 			if r.StatusCode != 200 || !strings.HasPrefix(header, tc.header) || tc.header == "" && header != "" {
@@ -152,7 +156,7 @@ func TestCountsWithAndWithout(t *testing.T) {
 			logprob = -3
 		}
 		small(call("hash", `{"text":"it"}`), logprob)(w, r)
-	}, again)
+	}, 20*time.Second, again)
 	chat := url + "/v1/chat/completions"
 	_, text := send(t, "POST", chat, ask+"}")
 	var said struct {
@@ -189,7 +193,7 @@ func TestDisconnectEndsTheProposal(t *testing.T) {
 		close(begun)
 		<-r.Context().Done()
 		close(ended)
-	}, upstreamSays)
+	}, 20*time.Second, upstreamSays)
 	ctx, leave := context.WithCancel(t.Context())
 	q, _ := http.NewRequestWithContext(ctx, "POST", url+"/v1/chat/completions", strings.NewReader(ask+"}"))
 	gone := make(chan struct{})

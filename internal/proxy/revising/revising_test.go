@@ -101,7 +101,10 @@ func TestDecides(t *testing.T) {
 		"cut":             {sure, completion(wrong, "length", 0), request + "}", true, "sidecar=passed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &Mode{Sidecar: sidecar.Sidecar{Rule: sidecar.Rule{Confidence: 0.9, Deadline: 300 * time.Millisecond}}}
+			m := &Mode{Sidecar: sidecar.Sidecar{Rule: sidecar.Rule{Confidence: 0.9, Deadline: 20 * time.Second}}}
+			if name == "the sidecar is late" {
+				m.Sidecar.Rule.Deadline = 300 * time.Millisecond
+			}
 			if c.model != nil {
 				m.Sidecar.Reviser = small(t, c.model)
 			}
