@@ -3,6 +3,7 @@ package initial
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"hone/internal/chat"
@@ -59,14 +60,15 @@ func (h *Hands) mayTry(ctx context.Context, calls []chat.ToolCall) bool {
 	return h.may(ctx, calls) == ""
 }
 
+// changes reports whether one of the calls may change something.
+func (h *Hands) changes(calls []chat.ToolCall) bool {
+	return slices.ContainsFunc(calls, func(c chat.ToolCall) bool { return !h.ReadOnly[c.Name] })
+}
+
 // make makes calls in a session of their own. A call that may change something is not given up where the client leaves: it is made or not,
 // and nobody knows which of one that was cut off.
 func (h *Hands) make(ctx context.Context, calls []chat.ToolCall) (m made) {
-	m.readOnly = true
-	for _, c := range calls {
-		m.readOnly = m.readOnly && h.ReadOnly[c.Name]
-	}
-	if !m.readOnly {
+	if m.readOnly = !h.changes(calls); !m.readOnly {
 		ctx = context.WithoutCancel(ctx)
 	}
 	began := time.Now()

@@ -76,9 +76,12 @@ func (m *Mode) Answer(ctx context.Context, x *proxy.Exchange) error {
 	if why := unfit(x); why != "" {
 		return t.goOn(ctx, why)
 	}
-	if h, ok := m.memory.take(t.key); ok { // the upstream failed behind a call that was made, and the client asks again
-		x.Decide("executed", "the call was made before")
-		return t.goFrom(ctx, h)
+	if t.work, err = m.memory.begin(ctx, t.key, false); err != nil {
+		return err
+	}
+	if t.work != nil { // the upstream failed behind a call that was made, or the client did not wait, and asks again
+		defer m.memory.end(t.key, t.work)
+		return t.madeBefore(ctx)
 	}
 	q := &x.Request
 	began := time.Now()

@@ -21,6 +21,7 @@ type turn struct {
 	messages []chat.Message // of it
 	label    string         // of the last user's message, where its calls were made here; else ""
 	args     []any          // of decisions, for the log
+	work     *work          // that equal requests wait for; nil: none
 }
 
 // begin puts into a conversation the calls that were made in it here.
@@ -84,6 +85,16 @@ func (t *turn) askUpstream(ctx context.Context, why, detail string) error {
 // execute makes the calls, and has the upstream go on from their results. Where they failed and changed nothing it is as if they had not been
 // made; else the upstream is told how they failed, for it would make them again.
 func (t *turn) execute(ctx context.Context, p Proposal) error {
+	if t.mode.Hands.changes(p.Calls) {
+		var err error
+		if t.work, err = t.mode.memory.begin(ctx, t.key, true); err != nil {
+			return err
+		}
+		defer t.mode.memory.end(t.key, t.work)
+		if t.work.made != nil {
+			return t.madeBefore(ctx)
+		}
+	}
 	m := t.mode.Hands.make(ctx, p.Calls)
 	t.count(m)
 	if ctx.Err() != nil && m.readOnly {
@@ -94,11 +105,20 @@ func (t *turn) execute(ctx context.Context, p Proposal) error {
 	}
 	t.Made(m.steps(p.Calls)...)
 	t.Decide("executed", sure(p), append(t.args, "call_seconds", m.took.Seconds())...)
-	return t.goFrom(ctx, hidden{m.messages(chat.Message{Role: chat.Assistant, ToolCalls: p.Calls}), with})
+	return t.goFrom(ctx, hidden{messages: m.messages(chat.Message{Role: chat.Assistant, ToolCalls: p.Calls}), label: with})
+}
+
+// madeBefore has the upstream go on from calls that were made for an equal request.
+func (t *turn) madeBefore(ctx context.Context) error {
+	t.Decide("executed", "the call was made before")
+	return t.goFrom(ctx, *t.work.made)
 }
 
 // goFrom has the upstream go on from results of which the client does not know.
 func (t *turn) goFrom(ctx context.Context, h hidden) error {
+	if t.work != nil {
+		t.work.made = &h
+	}
 	t.Count(userTurns, 1, "initial_call", h.label)
 	body, err := proxy.Insert(t.body, map[int][]chat.Message{len(t.messages) - 1: h.messages})
 	if err == nil {
@@ -112,7 +132,7 @@ func (t *turn) goFrom(ctx context.Context, h hidden) error {
 // keep remembers calls that were made: for the client's next try where the upstream failed, else for the requests that go on from its answer.
 func (t *turn) keep(h hidden, err error) {
 	if err != nil {
-		t.mode.memory.keep(t.key, h)
+		t.mode.memory.keep(retried+t.key, h)
 		return
 	}
 	said := t.Said()
@@ -167,7 +187,7 @@ func (t *turn) speculate(ctx context.Context, p Proposal) error {
 	t.Supersede(a)
 	t.Made(m.steps(a.Message.ToolCalls)...)
 	t.Decide("executed", "the upstream calls "+a.Message.ToolCalls[0].Name+" too", "call_seconds", m.took.Seconds())
-	return t.goFrom(ctx, hidden{m.messages(a.Message), speculated})
+	return t.goFrom(ctx, hidden{messages: m.messages(a.Message), label: speculated})
 }
 
 // count counts calls that were made.

@@ -1,0 +1,121 @@
+package initial
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"hone/internal/proxy"
+)
+
+// goes sends a request that its client may leave; the last of its answer comes over the channel.
+func (a *acting) goes(ctx context.Context, body string) chan string {
+	q := httptest.NewRequest("POST", a.URL+"/v1/chat/completions", strings.NewReader(body)).WithContext(ctx)
+	q.Header.Set("Authorization", "Bearer k1")
+	out := make(chan string, 1)
+	go func() {
+		w := httptest.NewRecorder()
+		a.Config.Handler.ServeHTTP(w, q)
+		out <- w.Header().Get(proxy.DecisionHeader) + w.Body.String()
+	}()
+	return out
+}
+
+// Who asks again while a call that changes something is under way waits for its result: also where the first client has left, and where the
+// small model was asked for both.
+func TestACallUnderWayIsNotMadeAgain(t *testing.T) {
+	for name, tc := range map[string]struct{ leaves, asked bool }{
+		"the client left":             {true, false},
+		"the client is there":         {false, false},
+		"both were asked for by then": {false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &desk{begun: make(chan struct{}, 2), goOn: make(chan struct{})}
+			both := make(chan struct{})
+			var asked atomic.Int32
+			a := act(t, d, false, func(w http.ResponseWriter, r *http.Request) {
+				if tc.asked {
+					switch asked.Add(1) {
+					case 1:
+						<-both
+					case 2:
+						close(both)
+					}
+				}
+				small(call("sell", `{}`), -0.01)(w, r)
+			}, says(upstreamSays))
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			first := a.goes(ctx, asks(""))
+			if !tc.asked {
+				<-d.begun
+			}
+			again := a.goes(t.Context(), asks(""))
+			if tc.asked {
+				<-d.begun
+			}
+			if tc.leaves {
+				leave()
+			}
+			for made := 1; a.mode.memory.waiting() == 0 && made == 1; time.Sleep(time.Millisecond) { // the second waits, or it has made a call
+				calls, _ := d.made()
+				made = len(calls)
+			}
+			close(d.goOn)
+			<-first
+			if got := <-again; !strings.Contains(got, "executed") || !strings.Contains(got, "hello") {
+				t.Errorf("the second client is told %s", got)
+			}
+			if made, _ := d.made(); len(made) != 1 {
+				t.Errorf("made %q", made)
+			}
+			for _, got := range a.upstream() {
+				if !strings.Contains(got, "49f6 by sell") {
+					t.Errorf("the upstream got %s", got)
+				}
+			}
+			a.post("k1", asks(""))
+			if made, _ := d.made(); len(made) != 2 {
+				t.Errorf("asked anew, %q was made", made)
+			}
+		})
+	}
+}
+
+// waiting is how many requests wait for another.
+func (m *memory) waiting() (n int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, w := range m.works {
+		n += w.waiting
+	}
+	return n
+}
+
+// What was made for a request that failed is of use to a client that tries again at once. Who asks the same much later means it anew.
+func TestAMadeCallGetsOld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m memory
+		m.keep(retried+"k", hidden{label: with})
+		m.keep("k", hidden{label: with})
+		time.Sleep(mostAge)
+		w, err := m.begin(t.Context(), "k", false)
+		if err != nil || w == nil || w.made == nil {
+			t.Fatalf("after %v: %+v, %v", mostAge, w, err)
+		}
+		m.end("k", w)
+		m.keep(retried+"k", hidden{label: with})
+		time.Sleep(mostAge + 1)
+		if w, err := m.begin(t.Context(), "k", false); err != nil || w != nil {
+			t.Errorf("after more: %+v, %v", w, err)
+		}
+		if _, ok := m.find("k"); !ok {
+			t.Error("a conversation that goes on has lost its call")
+		}
+	})
+}
