@@ -37,6 +37,9 @@ func (s Server) Identity() string {
 	return strings.Join(parts, "\x00")
 }
 
+// Hide hides the server's secrets in a text for people: values of variables among them, which its words may hold.
+func (s Server) Hide(text string) string { return redactor(secretsOf(s)).Replace(text) }
+
 // wholePath is an argument, with the folder that the server starts in before it where it names a file there: two projects may
 // each have a server.py.
 func (s Server) wholePath(arg string) string {

@@ -20,7 +20,7 @@ func (o *Housing) NextForServer(server mcp.Server, err error) string {
 func nextFor(h *host.Host, server mcp.Server, err error, boxed bool) string {
 	switch {
 	case server.URL != "":
-		return "look at the server, its URL and its token: " + server.URL
+		return "look at the server, its URL and its token: " + server.Hide(server.URL)
 	case NotStarted(err):
 		return NotFound(h, server)
 	}
@@ -41,24 +41,25 @@ func nextFor(h *host.Host, server mcp.Server, err error, boxed bool) string {
 }
 
 // CommandLine is a line for a shell that starts a server as hone does, but for the sandbox: with a fresh folder where it
-// has one of its own, in its folder, and with those of its variables that name the fresh one. Others may hold secrets.
+// has one of its own, in its folder, and with those of its variables that name the fresh one. Others may hold secrets;
+// those in its words are hidden.
 func CommandLine(s mcp.Server) string {
 	var words, before []string
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		if strings.Contains(s.Env[name], mcp.EpisodeDir) {
-			words = append(words, name+"="+shellWord(s.Env[name]))
+			words = append(words, name+"="+shellWord(s.Hide(s.Env[name])))
 		}
 	}
 	for _, word := range slices.Concat([]string{s.Command}, s.Args) {
-		words = append(words, shellWord(word))
+		words = append(words, shellWord(s.Hide(word)))
 	}
 	line := strings.Join(words, " ")
 	if s.Cwd != "" {
-		line = "cd " + shellWord(s.Cwd) + " && " + line
+		line = "cd " + shellWord(s.Hide(s.Cwd)) + " && " + line
 	}
 	if strings.Contains(line, `"$d"`) {
 		if before = append(before, "d=$(mktemp -d)"); s.Template != "" {
-			before = append(before, "cp -r "+shellWord(s.Template+"/.")+` "$d"`)
+			before = append(before, "cp -r "+shellWord(s.Hide(s.Template)+"/.")+` "$d"`)
 		}
 	}
 	return strings.Join(append(before, line), " && ")

@@ -76,6 +76,32 @@ func TestNextForServerAsksTheServerFirst(t *testing.T) {
 	}
 }
 
+// What to do next names no value of a variable that was put into a command line or an address.
+func TestNextForServerHidesSecrets(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	text := `{"mcpServers": {"db": {"command": "db", "args": ["--dsn", "postgres://u:${DB_PASSWORD}@h/d", "--token", "plain-token-1", "--quoted", "${QUOTED_TOKEN}"], "cwd": "/${DB_PASSWORD}"},
+		"far": {"url": "https://h/mcp?key=${DB_PASSWORD}"}}}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]string{"DB_PASSWORD": "sesame-open-now", "QUOTED_TOKEN": "it's a secret"}
+	lookup := func(name string) (string, bool) { value, ok := values[name]; return value, ok }
+	c, err := mcp.LoadConfig(file, lookup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &host.Host{LookupEnv: lookup}
+	said := &mcp.Failure{Server: "db", Phase: mcp.PhaseConnect, Said: "stderr: no", Err: errors.New("it ended")}
+	for name, err := range map[string]error{"it says why": said, "it says nothing": errors.New("no answer"), "no program": &mcp.Failure{Phase: mcp.PhaseStart, Err: errors.New("not found")}} {
+		for _, server := range []string{"db", "far"} {
+			next := nextFor(h, c.Servers[server], err, true)
+			if strings.Contains(next, "sesame") || strings.Contains(next, "plain-token") || strings.Contains(next, "a secret") || !strings.Contains(next, "[hidden]") {
+				t.Errorf("%s, %s: %s", name, server, next)
+			}
+		}
+	}
+}
+
 // Where hone installed a server, its version is the package's too: many servers state that of their library.
 func TestVersions(t *testing.T) {
 	dir := t.TempDir()
