@@ -3,9 +3,11 @@ package job
 import (
 	"cmp"
 	"context"
+	"os"
 	"path/filepath"
 
 	"hone/internal/config"
+	"hone/internal/digest"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/learn/publish"
@@ -62,11 +64,20 @@ func PoliciesOf(s config.Sampler, runDir string) (root, there string) {
 func (a *away) speakFrom(l *Episodes, source publish.Source, room, vocabulary int) (err error) {
 	a.Bound(room, vocabulary)
 	root, there := PoliciesOf(a.settings, a.runDir)
-	if a.handed, err = publish.NewRemote(a.Sampler, root, there); err != nil {
+	if a.handed, err = publish.NewRemote(a.Sampler, root, there, markOf(a.runDir)); err != nil {
 		return err
 	}
 	l.Speaker.Sampler, l.Policy, l.Room = a.Sampler, publish.New(source, a.handed), a.MaxContext()
 	return nil
+}
+
+// markOf tells a run from others that hand adapters through the same folder. It is the same each time the run goes on in its place.
+func markOf(runDir string) string {
+	if path, err := filepath.Abs(runDir); err == nil {
+		runDir = path
+	}
+	machine, _ := os.Hostname() // the path may be another run's on another machine
+	return digest.Parts(machine, runDir).String()[:12]
 }
 
 // close has the server forget the adapter. That it cannot be told so any more spoils nothing.

@@ -35,9 +35,9 @@ type Remote struct {
 	sums []uint64
 }
 
-// NewRemote hands policies to a server by folders in root, which the server sees as there (empty: by the same path). What a process that
-// was killed left of them is taken away, at the server too.
-func NewRemote(s Server, root, there string) (*Remote, error) {
+// NewRemote hands policies to a server by folders in root, which the server sees as there (empty: by the same path). run is letters and
+// digits that no other run with that root has: what a process of the same run that was killed left is taken away, at the server too.
+func NewRemote(s Server, root, there, run string) (*Remote, error) {
 	if there == "" {
 		abs, err := filepath.Abs(root)
 		if err != nil {
@@ -47,8 +47,9 @@ func NewRemote(s Server, root, there string) (*Remote, error) {
 	}
 	var random [4]byte
 	_, _ = rand.Read(random[:]) // never fails
-	x := &Remote{server: s, root: root, there: there, prefix: namesBegin + hex.EncodeToString(random[:])}
-	left, err := filepath.Glob(filepath.Join(root, namesBegin+"*"))
+	own := namesBegin + run + "-"
+	x := &Remote{server: s, root: root, there: there, prefix: own + hex.EncodeToString(random[:])}
+	left, err := filepath.Glob(filepath.Join(root, own+"*"))
 	for _, folder := range left {
 		err = errors.Join(err, x.forget(filepath.Base(folder)))
 	}
