@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"time"
 
 	"hone/internal/metrics"
 )
@@ -41,10 +42,14 @@ type Bridge struct {
 	o     Options
 	id    string
 	child *child // nil where none runs
+	grace time.Duration
 }
 
 // New returns a tracker. Nothing is run yet.
-func New(o Options) *Bridge { return &Bridge{o: o} }
+func New(o Options) *Bridge { return &Bridge{o: o, grace: grace} }
+
+// grace is how long is waited for what a Python that has ended still says: wandb's service is a process of its own with the same pipe.
+const grace = 5 * time.Second
 
 // child is a process of the bridge.
 type child struct {
@@ -97,7 +102,7 @@ func (b *Bridge) axis(stage string) string {
 
 func (b *Bridge) start() error {
 	c := &child{command: exec.Command(b.o.Python, "-u", "-c", bridge), talk: &tail{to: b.o.Log}}
-	c.command.Env, c.command.Stderr = b.o.Env, c.talk
+	c.command.Env, c.command.Stderr, c.command.WaitDelay = b.o.Env, c.talk, b.grace
 	out, err := c.command.StdoutPipe()
 	if err == nil {
 		c.in, err = c.command.StdinPipe()
@@ -179,8 +184,17 @@ func (b *Bridge) Close(ctx context.Context, s metrics.Status) error {
 	if _, err := b.ask(ctx, map[string]any{"exit": code}); err != nil {
 		return err
 	}
-	_ = b.child.in.Close()
-	return b.child.command.Wait()
+	c := b.child
+	defer context.AfterFunc(ctx, func() { _ = c.command.Process.Kill() })() // what it does at its end may last
+	_ = c.in.Close()
+	err := c.command.Wait()
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, exec.ErrWaitDelay): // another process has its pipe
+		return nil
+	}
+	return err
 }
 
 // tail keeps the last line of what is written.

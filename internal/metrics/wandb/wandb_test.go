@@ -2,12 +2,17 @@ package wandb
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -116,4 +121,58 @@ func TestBridgeThatFails(t *testing.T) {
 	if _, err := New(o).Open(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "python") {
 		t.Errorf("%v", err)
 	}
+}
+
+// A Python that does not end, or leaves a process that has its pipes, holds nobody up.
+func TestNobodyWaitsForPython(t *testing.T) {
+	begin := func(t *testing.T) (b *Bridge, record string) {
+		o, record := fake(t)
+		o.Main, o.Log = "grpo", &bytes.Buffer{}
+		b = New(o)
+		b.grace = time.Millisecond
+		if _, err := b.Open(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			text, _ := os.ReadFile(record + ".service")
+			if pid, err := strconv.Atoi(string(text)); err == nil {
+				_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended
+			}
+		})
+		return b, record
+	}
+	t.Run("a process lives on", func(t *testing.T) {
+		b, _ := begin(t)
+		if err := b.Send(t.Context(), []metrics.Row{row("grpo", 0, map[string]float64{"service": 1})}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Close(t.Context(), metrics.Finished); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("a process lives on, and Python does not", func(t *testing.T) {
+		b, _ := begin(t)
+		if err := b.Send(t.Context(), []metrics.Row{row("grpo", 0, map[string]float64{"service": 1, "die": 1})}); err == nil {
+			t.Error("that is no error")
+		}
+	})
+	t.Run("Python does not end", func(t *testing.T) {
+		b, record := begin(t)
+		if err := b.Send(t.Context(), []metrics.Row{row("grpo", 0, map[string]float64{"linger": 1})}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, late := context.WithCancel(t.Context())
+		go func() {
+			defer late()
+			for t.Context().Err() == nil {
+				if _, err := os.Stat(record + ".lingers"); err == nil {
+					return
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}()
+		if err := b.Close(ctx, metrics.Finished); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	})
 }
