@@ -57,7 +57,7 @@ func (o outside) mlflow() []metrics.Sink {
 	if c.URL == "" {
 		return nil
 	}
-	x := mlflow.Options{URL: c.URL, Experiment: c.Experiment, Name: o.name(), Main: o.main, Began: o.began, Params: o.params()}
+	x := mlflow.Options{URL: c.URL, Experiment: c.Experiment, Name: o.name(), Main: o.main, Began: o.began, Params: o.params(), Warn: o.warn}
 	if c.TokenEnv != "" {
 		if x.Token, _ = o.LookupEnv(c.TokenEnv); x.Token == "" {
 			o.warn("mlflow: the variable " + c.TokenEnv + " is not set, so no token is sent")

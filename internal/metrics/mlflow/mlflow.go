@@ -28,12 +28,14 @@ type Options struct {
 	Began      time.Time
 	Params     map[string]string // the configuration
 	Client     *http.Client      // nil: one that follows no redirect
+	Warn       func(text string) // is told of parameters that the server does not take; nil: nobody is
 }
 
 // Server implements metrics.Tracker. Make one with New.
 type Server struct {
-	o  Options
-	id string
+	o    Options
+	id   string
+	made bool // by an Open that failed afterwards: the run's parameters are not there yet
 }
 
 // New returns a tracker. Nothing is sent yet.
@@ -72,6 +74,9 @@ type logBatch struct {
 
 // Open implements metrics.Tracker.
 func (s *Server) Open(ctx context.Context, id string) (string, error) {
+	if s.made {
+		return s.id, s.params(ctx)
+	}
 	if id != "" {
 		err := s.call(ctx, "POST", "runs/update", map[string]any{"run_id": id, "status": "RUNNING"}, nil)
 		if err == nil {
@@ -101,7 +106,7 @@ func (s *Server) Open(ctx context.Context, id string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s.id = made.Run.Info.RunID
+	s.id, s.made = made.Run.Info.RunID, true
 	return s.id, s.params(ctx)
 }
 
@@ -116,11 +121,35 @@ func (s *Server) params(ctx context.Context) error {
 		list = append(list, param{legal(key), value})
 	}
 	for part := range slices.Chunk(list, mostParams) {
-		if err := s.call(ctx, "POST", "runs/log-batch", logBatch{RunID: s.id, Params: part}, nil); err != nil {
+		if err := s.sendParams(ctx, part); err != nil {
 			return err
 		}
 	}
+	s.made = false
 	return nil
+}
+
+// sendParams sends all that the server takes: those before 2.3 take no value of more than 500 characters.
+func (s *Server) sendParams(ctx context.Context, list []param) error {
+	err := s.call(ctx, "POST", "runs/log-batch", logBatch{RunID: s.id, Params: list}, nil)
+	switch {
+	case !isRefused(err):
+		return err
+	case len(list) > 1:
+		if err := s.sendParams(ctx, list[:len(list)/2]); err != nil {
+			return err
+		}
+		return s.sendParams(ctx, list[len(list)/2:])
+	case s.o.Warn != nil:
+		s.o.Warn(fmt.Sprintf("mlflow does not take the parameter %s, and the run there goes on without: %v", list[0].Key, err))
+	}
+	return nil
+}
+
+// isRefused reports whether a request is refused for what is in it, and would be again.
+func isRefused(err error) bool {
+	f, ok := err.(*refusal)
+	return ok && f.Status == http.StatusBadRequest
 }
 
 // experiment is the ID of the experiment, which is made where it is not there.

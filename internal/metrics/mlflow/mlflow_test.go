@@ -189,3 +189,54 @@ func TestServersThatRefuse(t *testing.T) {
 		}
 	}
 }
+
+// A server that does not take a parameter, as those before 2.3 take no long one, gets the rest and all metrics; and one that fails in between
+// has no run made twice.
+func TestParametersThatAreRefused(t *testing.T) {
+	var mu sync.Mutex
+	var made, failures, rows int
+	params := map[string]bool{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		var b logBatch
+		if err := json.NewDecoder(q.Body).Decode(&b); err != nil && q.Method == http.MethodPost {
+			t.Error(err)
+		}
+		switch {
+		case strings.HasSuffix(q.URL.Path, "get-by-name"):
+			_, _ = io.WriteString(w, `{"experiment": {"experiment_id": "7"}}`)
+		case strings.HasSuffix(q.URL.Path, "runs/create"):
+			made++
+			_, _ = fmt.Fprintf(w, `{"run": {"info": {"run_id": "run%d"}}}`, made)
+		case len(b.Params) > 0 && failures == 0:
+			failures++
+			w.WriteHeader(503)
+		case slices.ContainsFunc(b.Params, func(p param) bool { return len(p.Value) > 500 }):
+			w.WriteHeader(400)
+			_, _ = io.WriteString(w, `{"error_code": "INVALID_PARAMETER_VALUE", "message": "had length 501, which exceeded length limit of 500"}`)
+		default:
+			for _, p := range b.Params {
+				params[p.Key] = true
+			}
+			rows += len(b.Metrics)
+			_, _ = io.WriteString(w, `{}`)
+		}
+	}))
+	defer s.Close()
+	var warned []string
+	x := New(Options{URL: s.URL, Experiment: "e", Main: "grpo", Params: map[string]string{"a": "1", "rollout.system": strings.Repeat("x", 501), "z": "2"},
+		Warn: func(text string) { warned = append(warned, text) }})
+	if id, err := x.Open(t.Context(), ""); err == nil {
+		t.Errorf("%q, and the server failed", id)
+	}
+	if id, err := x.Open(t.Context(), ""); id != "run1" || err != nil || made != 1 {
+		t.Errorf("%q, %v, %d runs made", id, err, made)
+	}
+	if err := x.Send(t.Context(), []metrics.Row{{Stage: "grpo", Values: map[string]float64{"reward": 1}}}); err != nil || rows != 1 {
+		t.Errorf("%v, %d rows", err, rows)
+	}
+	if !params["a"] || !params["z"] || len(params) != 2 || len(warned) != 1 || !strings.Contains(warned[0], "rollout.system") || !strings.Contains(warned[0], "limit of 500") {
+		t.Errorf("parameters %v, warned of %q", params, warned)
+	}
+}
