@@ -54,8 +54,16 @@ func (x *Exchange) Pass(ctx context.Context, body []byte) error {
 	case r.isStream() && !x.Request.Stream:
 		return notAsked()
 	case r.isStream():
-		a, err := x.follow(r, func(event, *Answer) bool { return true })
+		a, err := x.follow(r, func(e event, so *Answer) bool {
+			if so.FinishReason != "" || e.done() {
+				x.hear(so)
+			}
+			return true
+		})
 		x.note(a)
+		if err == nil {
+			x.hear(a)
+		}
 		return err
 	}
 	text, err := r.json()
@@ -64,6 +72,7 @@ func (x *Exchange) Pass(ctx context.Context, body []byte) error {
 	}
 	if x.method != http.MethodGet {
 		x.note(readWhole(text))
+		x.hear(x.said)
 	}
 	if x.Request.Stream {
 		return x.Tell(x.said)

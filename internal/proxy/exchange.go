@@ -32,6 +32,7 @@ type Exchange struct {
 	before       Usage        // of answers that the client is not told
 	made         []serve.Step // calls that the client is to be told of
 	said         *Answer      // the last of the upstream
+	heard        func()       // see OnHeard
 	status       int          // that the client got; 0: none yet
 }
 
@@ -133,6 +134,18 @@ func (x *Exchange) Since() time.Duration { return time.Since(x.began) }
 
 // Said is what the upstream said last; nil where it said nothing that could be read.
 func (x *Exchange) Said() *Answer { return x.said }
+
+// OnHeard has f called once, when Pass knows the whole message of the upstream, which Said returns then, and the client is not told of its end.
+// What f remembers of it is there when the client goes on.
+func (x *Exchange) OnHeard(f func()) { x.heard = f }
+
+// hear calls it.
+func (x *Exchange) hear(a *Answer) {
+	if f := x.heard; f != nil {
+		x.said, x.heard = a, nil
+		f()
+	}
+}
 
 // Spent is how often the upstream was asked, what that used, and what it cost in US dollars, 0 where that is not known.
 func (x *Exchange) Spent() (asks int, used Usage, usd float64) {

@@ -1,7 +1,9 @@
 package initial
 
 import (
+	"bufio"
 	"context"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -118,4 +120,41 @@ func TestAMadeCallGetsOld(t *testing.T) {
 			t.Error("a conversation that goes on has lost its call")
 		}
 	})
+}
+
+// A client with a fast tool goes on before the stream is at its end: the upstream is shown the first call all the same.
+func TestRemembersBeforeTheClientIsTold(t *testing.T) {
+	calling := []string{chunkOf(`{"role":"assistant","content":null,"tool_calls":[{"index":0,"id":"x9","type":"function","function":{"name":"hash","arguments":"{\"text\":\"more\"}"}}]}`, "null", ""),
+		chunkOf(`{}`, `"tool_calls"`, "")}
+	wentOn := make(chan struct{})
+	a := act(t, &desk{}, false, small(call("hash", `{"text":"it"}`), -0.01), func(n int, w http.ResponseWriter, _ string) {
+		if n == 1 {
+			streams(w, calling...)
+			w.(http.Flusher).Flush()
+			<-wentOn
+			_, _ = io.WriteString(w, "data: [DONE]\n\n")
+			return
+		}
+		_, _ = io.WriteString(w, upstreamSays)
+	})
+	q, err := http.NewRequestWithContext(t.Context(), "POST", a.URL+"/v1/chat/completions", strings.NewReader(strings.TrimSuffix(asks(""), "}")+`,"stream":true}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	q.Header.Set("Authorization", "Bearer k1")
+	r, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	lines := bufio.NewScanner(r.Body)
+	for lines.Scan() && !strings.Contains(lines.Text(), `"finish_reason":"tool_calls"`) {
+	}
+	a.post("k1", asks(`,{"role":"assistant","content":null,"tool_calls":[{"id":"x9","type":"function","function":{"name":"hash","arguments":"{\"text\":\"more\"}"}}]},{"role":"tool","tool_call_id":"x9","content":"abcd"}`))
+	close(wentOn)
+	for lines.Scan() {
+	}
+	if got := a.upstream(); len(got) != 2 || !strings.Contains(got[1], "49f6 by hash") {
+		t.Errorf("the upstream got %q", got)
+	}
 }

@@ -122,19 +122,18 @@ func (t *turn) goFrom(ctx context.Context, h hidden) error {
 	t.Count(userTurns, 1, "initial_call", h.label)
 	body, err := proxy.Insert(t.body, map[int][]chat.Message{len(t.messages) - 1: h.messages})
 	if err == nil {
+		t.OnHeard(func() { t.keep(h) })
 		err = t.Pass(ctx, body)
 	}
-	t.keep(h, err)
+	if err != nil {
+		t.mode.memory.keep(retried+t.key, h)
+	}
 	t.mode.account(t.Exchange, h.label)
 	return err
 }
 
-// keep remembers calls that were made: for the client's next try where the upstream failed, else for the requests that go on from its answer.
-func (t *turn) keep(h hidden, err error) {
-	if err != nil {
-		t.mode.memory.keep(retried+t.key, h)
-		return
-	}
+// keep remembers calls that were made for the requests that go on from the upstream's answer.
+func (t *turn) keep(h hidden) {
 	said := t.Said()
 	if said == nil || said.Opaque != nil || len(said.Message.ToolCalls) == 0 {
 		return
