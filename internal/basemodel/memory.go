@@ -138,21 +138,24 @@ func (m *Model) FitRows(c config.Config, adapter string, prefix int, rows []batc
 		return c.Engine, err
 	}
 	s.BF16 = engine.DType(c.Engine.DType).IsBF16(gpu)
-	of := func(row int) plan.Settings { return SettingsOf(c, lora, gpu, prefix, 0, row) }
-	if c.Engine.Packing == "auto" && !gpu {
-		fits, err := plan.Fits(s, of(max(longest-prefix, treeTokens)), limit)
-		if err != nil {
-			return c.Engine, err
-		}
-		if fits {
-			c.Engine.Packing = "tree"
+	of := func(e config.Engine) plan.Settings {
+		o := SettingsOf(c, lora, gpu, prefix, 0, max(longest-prefix, TreeTokensOf(e)))
+		o.Train.TreeTokens = TreeTokensOf(e)
+		return o
+	}
+	if packed := c.Engine; packed.Packing == "auto" {
+		c.Engine.Packing, packed.Packing = "off", "tree"
+		if !gpu {
+			fits, err := plan.Fits(s, of(packed), limit)
+			if err != nil {
+				return c.Engine, err
+			}
+			if fits {
+				c.Engine = packed
+			}
 		}
 	}
-	row := longest - prefix
-	if n := TreeTokensOf(c.Engine); n > 0 {
-		row = max(row, n)
-	}
-	return settle(m.host, c.Engine, s, of(row), limit, true)
+	return settle(m.host, c.Engine, s, of(c.Engine), limit, true)
 }
 
 // settle returns the settings of the engine with what they leave to the plan. It is an error where the memory there is cannot

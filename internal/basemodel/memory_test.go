@@ -14,6 +14,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/learn/batch"
 	"hone/internal/learn/model"
 	"hone/internal/learn/plan"
 	"hone/internal/modelfile"
@@ -202,5 +203,52 @@ func TestMicroBatchIsWithinAStepOfGRPO(t *testing.T) {
 	m := &Model{host: &host.Host{Talk: screen.New(&said)}, File: &modelfile.Model{Config: toy().Config}}
 	if e, _, err := m.Fit(c, "", 1, plan.Episode{MaxTurns: 1, MaxTokens: 32}, true); err != nil || e.MicroBatch != 24 || c.Engine.MicroBatch != 1000 {
 		t.Errorf("%v, %d rows, %s", err, e.MicroBatch, &said)
+	}
+}
+
+// Rows as trees are planned as trees, whose masks and programs take more: where those do not fit, packing that was asked for is refused, and packing
+// that is left to hone is off, which stands in the configuration.
+func TestPackedRowsArePlanned(t *testing.T) {
+	s := toy()
+	s.MaxContext = 2 * treeTokens
+	c := config.Default()
+	c.Engine.MicroBatch, c.Engine.Recompute, c.LoRA.Rank, c.SFT.BatchSize, c.Engine.Packing = 2, "layer", 2, 4, "tree"
+	const length = treeTokens + 16 // longer than a tree of several
+	rows := []batch.Sequence{{IDs: make([]int32, length)}, {IDs: make([]int32, length)}}
+	lora, err := AdapterShape(c, s, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	peak := func(row int) int64 {
+		o := SettingsOf(c, lora, false, 16, 0, row)
+		o.Train.TreeTokens = TreeTokensOf(c.Engine)
+		p, err := plan.Make(s, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p.Peak().Peak
+	}
+	tree := peak(length - 16)
+	c.Engine.Packing = "off"
+	off := peak(length - 16)
+	if tree <= off {
+		t.Fatalf("as trees %d bytes, apart %d", tree, off)
+	}
+	c.Engine.Packing, c.Engine.Devices = "tree", 2
+	if each := peak(length - 16); each < tree*3/4 { // its trees are not one
+		t.Errorf("of two devices each holds %d bytes, one alone %d", each, tree)
+	}
+	c.Engine.Devices = 1
+	m := &Model{host: &host.Host{Talk: screen.New(&bytes.Buffer{})}, File: &modelfile.Model{Config: s.Config}}
+	for _, x := range []struct {
+		packing string
+		limit   int64
+		want    string // "": refused
+	}{{"tree", tree, "tree"}, {"tree", tree - 1<<10, ""}, {"auto", tree, "tree"}, {"auto", tree - 1<<10, "off"}, {"off", off, "off"}} {
+		c.Engine.Packing, c.Engine.Memory = x.packing, float64(x.limit)/(1<<30)
+		e, err := m.FitRows(c, "", 16, rows)
+		if x.want == "" && fault.CodeOf(err) != fault.CodeExhausted || x.want != "" && (err != nil || e.Packing != x.want) {
+			t.Errorf("%s within %d of %d and %d: %s, %v", x.packing, x.limit, tree, off, e.Packing, err)
+		}
 	}
 }

@@ -167,19 +167,24 @@ func steps(t *train.Trainer, o Settings) error {
 }
 
 // stepsOf takes a step on rows of a length: as many as are computed at once. A GPU takes one more with another row, as a prefix
-// is then not computed with the rows.
+// is then not computed with the rows. No row begins as another does, so packed rows are as many trees.
 func stepsOf(t *train.Trainer, o Settings, n int) error {
-	row := batch.Sequence{IDs: make([]int32, n), Trained: make([]bool, n), SamplerLogprobs: make([]float32, n), Advantages: make([]float32, n)}
-	for i := 1; i < n; i++ {
-		row.Trained[i] = true
+	numbers := make([]float32, n)
+	b := batch.Batch{Prefix: make([]int32, o.Prefix)}
+	add := func(trained bool) {
+		row := batch.Sequence{IDs: make([]int32, n), Trained: make([]bool, n), SamplerLogprobs: numbers, Advantages: numbers}
+		row.IDs[0] = int32(len(b.Rows))
+		for i := 1; i < n; i++ {
+			row.Trained[i] = trained
+		}
+		b.Rows = append(b.Rows, row)
 	}
-	b := batch.Batch{Prefix: make([]int32, o.Prefix), Rows: []batch.Sequence{row}}
-	for range max(1, o.Devices)*o.Train.RowsAtOnce(n) - 1 { // of several devices each is to compute a whole micro-batch, as one does of any row
-		b.Rows = append(b.Rows, batch.Sequence{IDs: row.IDs, Trained: make([]bool, n), SamplerLogprobs: row.SamplerLogprobs, Advantages: row.Advantages})
+	for i := range max(1, o.Devices) * o.Train.RowsAtOnce(n) { // of several devices each is to compute a whole micro-batch, as one does of any row
+		add(i == 0)
 	}
 	err := step(t, b, o.Slots > 0)
 	if err == nil && o.GPU && o.Prefix > 0 {
-		b.Rows = append(b.Rows, row)
+		add(true)
 		err = step(t, b, o.Slots > 0)
 	}
 	return err

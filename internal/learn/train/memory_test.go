@@ -87,6 +87,9 @@ func testOutOfMemory(t *testing.T, d device) {
 		}
 	}
 	testATreeThatDoesNotFit(t, d)
+	if d.PureGo() {
+		testPackedRowsThatDoNotFit(t, d)
+	}
 	one := d.start(t, 1)
 	one.programs = map[string]program{}
 	for key, p := range d.programs {
@@ -141,4 +144,37 @@ func alive(d device) func() int64 {
 	}
 	before := pjrt.BuffersAlive()
 	return func() int64 { return max(0, pjrt.BuffersAlive()-before) }
+}
+
+// Packed rows that do not fit are apart from then on, as many at a time as before; where that is too much still, fewer are. Both are said, and the step is
+// the same.
+func testPackedRowsThatDoNotFit(t *testing.T, d device) {
+	t.Helper()
+	b := batch.New(forest())
+	want, wantStats := afterOneStep(t, d.start(t, 1), b, false)
+	afterOneStep(t, d.startWith(t, Options{MicroBatch: 2, TreeTokens: 64}), b, false) // its programs
+	afterOneStep(t, d.start(t, 2), b, false)
+	for _, fits := range []bool{true, false} {
+		var notices []string
+		tr := d.startWith(t, Options{MicroBatch: 2, TreeTokens: 64, Notice: func(text string) { notices = append(notices, text) }})
+		tr.programs = maps.Clone(d.programs)
+		packed := 0
+		for key := range d.programs {
+			is := strings.Contains(key, "_packed")
+			if is {
+				packed++
+			}
+			if is || !fits && strings.HasPrefix(key, "rows_2_") {
+				tr.programs[key] = full{&fault.Error{Code: fault.CodeExhausted, What: "full"}}
+			}
+		}
+		got, stats := afterOneStep(t, tr, b, false)
+		if delta := maxDelta(want, got); packed == 0 || delta > 2e-6 || stats.NumTokens != wantStats.NumTokens {
+			t.Errorf("of %d packed programs, the step differs by %g: %+v, want %+v", packed, delta, stats, wantStats)
+		}
+		said := strings.Join(notices, "; ")
+		if !strings.Contains(said, "not packed") || strings.Contains(said, "1 at a time") == fits || len(notices) > 2 {
+			t.Errorf("where rows apart fit (%v) it said %q", fits, notices)
+		}
+	}
 }

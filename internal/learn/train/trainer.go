@@ -253,7 +253,7 @@ func (t *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective
 		return stats, err
 	}
 	gradient, err := t.gradientOf(ctx, b, goal, &stats)
-	if t.lessens(err, b, !goal.ByRow()) {
+	for t.lessens(err, b, !goal.ByRow()) {
 		stats = fresh
 		gradient, err = t.gradientOf(ctx, b, goal, &stats)
 	}
@@ -326,8 +326,8 @@ func (t *Trainer) gradientOf(ctx context.Context, b batch.Batch, o goal, stats *
 	return gradient, nil
 }
 
-// lessens reports whether a step that ended with err is to be tried again: once, when the device ran out of memory, with half
-// as many rows at a time, with rows that are not packed, or with a row apart from the prefix.
+// lessens reports whether a step that ended with err is to be tried again, when the device ran out of memory: with rows that are not packed; then
+// once with half as many rows at a time, or with a row apart from the prefix.
 func (t *Trainer) lessens(err error, b batch.Batch, packed bool) bool {
 	if !engine.OutOfMemory(err) || t.lessened {
 		return false
@@ -336,20 +336,25 @@ func (t *Trainer) lessens(err error, b batch.Batch, packed bool) bool {
 	before := mostRows(calls)
 	what := "a prefix is computed apart from its rows from here on"
 	switch {
+	case packed && t.treeTokens > 0:
+		t.treeTokens = 0
+		t.ranOut("rows are not packed from here on (engine.packing)")
+		return true
 	case before > 1:
 		t.microBatch, t.microTokens = (before+1)/2, t.microTokens/2
 		what = fmt.Sprintf("rows are computed %d at a time from here on, not %d (engine.micro_batch)", t.microBatch, before)
-	case packed && t.treeTokens > 0:
-		t.treeTokens = 0
-		what = "rows are not packed from here on (engine.packing)"
 	case t.oneProgram(b, calls):
 		t.together = false
 	default:
 		return false
 	}
 	t.lessened = true
-	t.notice(fmt.Sprintf("the device ran out of memory in optimiser step %d: %s", t.steps+1, what))
+	t.ranOut(what)
 	return true
+}
+
+func (t *Trainer) ranOut(what string) {
+	t.notice(fmt.Sprintf("the device ran out of memory in optimiser step %d: %s", t.steps+1, what))
 }
 
 // exhausted is an error of a step, which says what helps where that is memory.
