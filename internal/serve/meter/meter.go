@@ -2,6 +2,7 @@
 package meter
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -92,6 +93,11 @@ func (m *Meter) Observe(name, labels string, took time.Duration) {
 
 // Write writes all that was counted, in the order of names and labels.
 func (m *Meter) Write(w io.Writer) {
+	_, _ = w.Write(m.text()) // who does not read it has left
+}
+
+func (m *Meter) text() []byte {
+	w := &bytes.Buffer{} // a reader may be slow, and nothing is to wait for it
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	bySeries := func(a, b series) int { return strings.Compare(a.name+a.labels, b.name+b.labels) }
@@ -122,4 +128,5 @@ func (m *Meter) Write(w io.Writer) {
 		}
 		_, _ = fmt.Fprintf(w, "%s_sum{%s} %v\n%s_count{%s} %d\n", key.name, key.labels, h.sum, key.name, key.labels, h.counts[len(h.counts)-1])
 	}
+	return w.Bytes()
 }
