@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 
 func create(t *testing.T) *Dir {
 	t.Helper()
-	d, err := Create(filepath.Join(t.TempDir(), "a run #1?%"), []byte("seed: 7\n"), map[string]string{"hone": "test"})
+	d, err := Create(filepath.Join(t.TempDir(), "a run #1?%[x]"), []byte("seed: 7\n"), map[string]string{"hone": "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestListAndSummarize(t *testing.T) {
 		t.Fatalf("runs = %+v", runs)
 	}
 	s := runs[0].Summary
-	if s.Name != "a run #1?%" || s.NumAttempts != 1 || len(s.Stages) != 2 {
+	if s.Name != "a run #1?%[x]" || s.NumAttempts != 1 || len(s.Stages) != 2 {
 		t.Fatalf("summary = %+v", s)
 	}
 	sft, eval := s.Stages[0], s.Stages[1]

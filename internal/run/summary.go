@@ -91,7 +91,7 @@ func Summarize(path string) (Summary, error) {
 	if s.InUseBy, err = inUse(path); err != nil {
 		return s, failed("cannot read the run", path, err)
 	}
-	attempts, err := filepath.Glob(filepath.Join(path, logsDir, "attempt_*"))
+	attempts, err := fs.Glob(os.DirFS(path), logsDir+"/attempt_*")
 	if err != nil {
 		return s, failed("cannot read the run", path, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"io/fs"
 	"maps"
 	"math"
 	"os"
@@ -41,12 +42,13 @@ func Open(dir, main string, began time.Time, rows []metrics.Row, warn func(error
 		w.keep(r)
 	}
 	err := os.MkdirAll(dir, 0o700)
-	old, globErr := filepath.Glob(filepath.Join(dir, "events.out.tfevents.*.hone.*"))
+	old, globErr := fs.Glob(os.DirFS(dir), "events.out.tfevents.*.hone.*")
 	if err == nil {
 		err = globErr
 	}
-	for _, path := range old {
+	for i, path := range old {
 		var n int
+		old[i] = filepath.Join(dir, path)
 		if _, scanErr := fmt.Sscanf(filepath.Ext(path), ".%d", &n); scanErr == nil {
 			w.number = max(w.number, n)
 		}
