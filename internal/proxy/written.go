@@ -185,7 +185,13 @@ func (x *Exchange) tellChunks(a *Answer) error {
 		if base, err = With(base, "choices", json.RawMessage("[]")); err != nil {
 			return err
 		}
-		if err := x.tellChunk(base, "usage", a.Usage); err != nil {
+		used := *a.Usage
+		used.PromptTokens += x.before.PromptTokens
+		used.CompletionTokens += x.before.CompletionTokens
+		if x.before != (Usage{}) {
+			used.TotalTokens = used.PromptTokens + used.CompletionTokens
+		}
+		if err := x.tellChunk(base, "usage", used); err != nil {
 			return err
 		}
 	}

@@ -158,3 +158,50 @@ func TestRemembersBeforeTheClientIsTold(t *testing.T) {
 		t.Errorf("the upstream got %q", got)
 	}
 }
+
+// Behind a request that failed a client may go on with another message: what was made stands behind the one that it was made for.
+func TestGoesOnBehindAFailure(t *testing.T) {
+	for name, before := range map[string]string{"the first message": "", "the second": `,{"role":"user","content":"Now."}`} {
+		t.Run(name, func(t *testing.T) {
+			d := &desk{}
+			a := act(t, d, false, func(w http.ResponseWriter, r *http.Request) {
+				logprob := -0.01
+				if body, _ := io.ReadAll(r.Body); strings.Contains(string(body), "And?") {
+					logprob = -9
+				}
+				small(call("sell", `{}`), logprob)(w, r)
+			}, func(n int, w http.ResponseWriter, _ string) {
+				if n == 1 {
+					w.WriteHeader(500)
+					return
+				}
+				_, _ = io.WriteString(w, upstreamSays)
+			})
+			a.post("k1", asks(before))
+			for range 2 {
+				a.post("k1", asks(before+`,{"role":"user","content":"And?"}`))
+			}
+			made, _ := d.made()
+			for _, got := range a.upstream()[1:] {
+				said, sold, and := strings.Index(got, "Hash <it>"), strings.Index(got, "49f6 by sell"), strings.Index(got, "And?")
+				if before != "" {
+					said = strings.Index(got, "Now.")
+				}
+				if said < 0 || sold < said || and < sold || len(made) != 1 {
+					t.Errorf("made %q, the upstream got %s", made, got)
+				}
+			}
+		})
+	}
+}
+
+// Of a speculation that agreed the usage is of both requests, also where the upstream does not stream and the client wants a stream.
+func TestUsageInAStreamOfTwoWholeAnswers(t *testing.T) {
+	a := act(t, &desk{}, true, small(call("hash", `{"text":"it"}`), -2), func(n int, w http.ResponseWriter, _ string) {
+		_, _ = io.WriteString(w, []string{upstreamCalls("x1", `{"text":"it"}`), upstreamSays}[n-1])
+	})
+	_, text := a.post("k1", strings.TrimSuffix(asks(""), "}")+`,"stream":true,"stream_options":{"include_usage":true}}`)
+	if !strings.Contains(text, `"prompt_tokens":130,"completion_tokens":12,"total_tokens":142`) {
+		t.Errorf("%s", text)
+	}
+}

@@ -70,6 +70,13 @@ func (m *memory) find(key string) (h hidden, ok bool) {
 	return h, ok
 }
 
+// goOn is of a client that goes on, with the message of key next, behind a request that failed: its calls stay in the conversation.
+func (m *memory) goOn(key, next string) {
+	if h, ok := m.find(retried + key); ok && time.Since(h.at) <= mostAge {
+		m.keep(next, h)
+	}
+}
+
 // begin begins a work on a request, when no other of its key is under way: with the calls that were made for it. Where there are none it
 // begins one only if it is to make some; else it returns nil. end ends it.
 func (m *memory) begin(ctx context.Context, key string, makes bool) (*work, error) {

@@ -42,6 +42,9 @@ func (m *Mode) begin(x *proxy.Exchange) (*turn, error) {
 		}
 		t.label = ""
 		if i+1 < len(t.keys) {
+			if x.Request.Messages[i+1].Role == chat.User {
+				m.memory.goOn(t.keys[i], t.keys[i+1])
+			}
 			if h, ok := m.memory.find(t.keys[i+1]); ok {
 				more[i], t.label = h.messages, h.label
 				all = append(all, h.messages...)
