@@ -219,3 +219,9 @@ func (x *Exchange) Tell(a *Answer) error {
 	}
 	return nil
 }
+
+// TellAtOnce is Tell for a mode that has more to do afterwards: the client has all of the answer before.
+func (x *Exchange) TellAtOnce(a *Answer) error {
+	x.atOnce = true
+	return x.Tell(a)
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -33,6 +34,7 @@ type Exchange struct {
 	made         []serve.Step // calls that the client is to be told of
 	said         *Answer      // the last of the upstream
 	heard        func()       // see OnHeard
+	atOnce       bool         // see TellAtOnce
 	status       int          // that the client got; 0: none yet
 }
 
@@ -245,6 +247,9 @@ func (x *Exchange) failAs(status int, body []byte) {
 func (x *Exchange) write(status int, contentType string, body []byte) {
 	x.status = status
 	x.w.Header().Set("Content-Type", contentType)
+	if x.atOnce {
+		x.w.Header().Set("Content-Length", strconv.Itoa(len(body))) // by which the client knows its end
+	}
 	c := http.NewResponseController(x.w)
 	x.w.WriteHeader(status)
 	const part = 64 << 10
@@ -255,6 +260,9 @@ func (x *Exchange) write(status int, contentType string, body []byte) {
 			return
 		}
 		body = body[n:]
+	}
+	if x.atOnce {
+		_ = c.Flush() // a client that has left takes nothing
 	}
 }
 

@@ -205,3 +205,40 @@ func TestUsageInAStreamOfTwoWholeAnswers(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
+
+// The upstream's own answer waits neither for a call that was tried nor for its session's end.
+func TestSpeculationHoldsNoAnswerUp(t *testing.T) {
+	for _, stream := range []bool{false, true} {
+		d := &desk{begun: make(chan struct{}, 1), goOn: make(chan struct{})}
+		a := act(t, d, true, small(call("hash", `{"text":"it"}`), -2), func(_ int, w http.ResponseWriter, _ string) {
+			<-d.begun
+			if stream {
+				streams(w, chunkOf(`{"content":"hello"}`, `"stop"`, ""), "data: [DONE]")
+				return
+			}
+			_, _ = io.WriteString(w, upstreamSays)
+		})
+		body := asks("")
+		if stream {
+			body = strings.TrimSuffix(body, "}") + `,"stream":true}`
+		}
+		q, err := http.NewRequestWithContext(t.Context(), "POST", a.URL+"/v1/chat/completions", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.Header.Set("Authorization", "Bearer k1")
+		r, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(r.Body)
+		for lines.Scan() && !strings.Contains(lines.Text(), "[DONE]") && !strings.Contains(lines.Text(), `"hello"},"finish_reason":"stop"}],"usage"`) {
+		}
+		close(d.goOn) // the answer was there, and the call was not over
+		r.Body.Close()
+		<-a.ends
+		if made, closed := d.made(); len(made) != 1 || closed != 1 || lines.Err() != nil {
+			t.Errorf("made %q, %d closed, %v", made, closed, lines.Err())
+		}
+	}
+}

@@ -164,28 +164,25 @@ func (t *turn) speculate(ctx context.Context, p Proposal) error {
 	agreed := err == nil && a.Opaque == nil && !a.Told() && same(a.Message.ToolCalls, p.Unsure)
 	if !agreed {
 		cancel()
+		if err == nil { // the client waits for no call that is of no use to it
+			t.Count(speculations, 1, "result", "differed")
+			err = t.TellAtOnce(a)
+		}
 	}
 	m := <-tried
 	cancel()
 	t.count(m)
-	result := "agreed"
-	switch {
-	case err != nil:
+	if agreed && !m.whole() {
+		agreed = false
+		t.Count(speculations, 1, "result", "failed")
+		err = t.Tell(a)
+	}
+	if !agreed {
 		t.Count(userTurns, 1, "initial_call", without)
 		t.mode.account(t.Exchange, without)
 		return err
-	case !agreed:
-		result = "differed"
-	case !m.whole():
-		result = "failed"
 	}
-	t.Count(speculations, 1, "result", result)
-	if result != "agreed" {
-		t.Count(userTurns, 1, "initial_call", without)
-		err := t.Tell(a)
-		t.mode.account(t.Exchange, without)
-		return err
-	}
+	t.Count(speculations, 1, "result", "agreed")
 	t.Supersede(a)
 	t.Made(m.steps(a.Message.ToolCalls)...)
 	t.Decide("executed", "the upstream calls "+a.Message.ToolCalls[0].Name+" too", "call_seconds", m.took.Seconds())
