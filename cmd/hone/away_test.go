@@ -218,6 +218,25 @@ func TestTrainByARemoteSampler(t *testing.T) {
 // firstOfEpisodes is the place of their first completion: before it are what Open asks for, and the probe's four.
 const firstOfEpisodes = 6
 
+// A task that does not fit is no reason to end a run: the probe of a step leaves it out, as training does its episodes.
+func TestATaskThatDoesNotFitIsNotProbed(t *testing.T) {
+	mcp := awayFolder(t)
+	long := strings.Repeat("Buy a hat. ", 90) // each letter is a token, and there are 613
+	row := `{"task": %q, "split": "train"}` + "\n"
+	write(t, "tasks.jsonl", fmt.Sprintf(row+row, long, "Buy a hat."))
+	code, said, _ := trained(t, sampler(t, "toy.gguf"), "", "--mcp", mcp)
+	if code != 0 && code != int(fault.CodeFailures) || !strings.Contains(contents(t, "out/metrics.jsonl"), `"sampling/probe_kl"`) {
+		t.Errorf("beside another: exit code %d, %s", code, said)
+	}
+	if err := os.RemoveAll("out"); err != nil {
+		t.Fatal(err)
+	}
+	write(t, "tasks.jsonl", fmt.Sprintf(row, long))
+	if code, said, _ := trained(t, sampler(t, "toy.gguf"), "", "--mcp", mcp); code == 0 || !strings.Contains(said, "no episode could be run") {
+		t.Errorf("alone: exit code %d, %s", code, said)
+	}
+}
+
 // A completion that does not come is tried again; where all attempts fail its episode is not trained on, and no reward of 0.
 func TestAFailingSamplerIsNoReward(t *testing.T) {
 	mcp := awayFolder(t)

@@ -16,10 +16,14 @@ import (
 // Of a probe: how many prompts, and the tokens of each completion.
 const probePrompts, probeTokens = 4, 16
 
-// Parity is a probe that completes the openings of the first scenarios, as their episodes begin, and the same ones each time.
+// Parity is a probe that completes the openings of the first scenarios that fit, as their episodes begin, and the same ones each time; nil where none
+// fits.
 func (l *Episodes) Parity(c config.Config, tasks []scenario.Scenario) (*recipe.Parity, error) {
 	var prompts [][]int32
-	for _, s := range tasks[:min(len(tasks), probePrompts)] {
+	for _, s := range tasks {
+		if len(prompts) == probePrompts {
+			break
+		}
 		tools, err := l.World.ToolsOf(s)
 		if err != nil {
 			return nil, err
@@ -28,7 +32,12 @@ func (l *Episodes) Parity(c config.Config, tasks []scenario.Scenario) (*recipe.P
 		if err != nil {
 			return nil, err
 		}
-		prompts = append(prompts, prompt)
+		if l.Room == 0 || len(prompt) < l.Room {
+			prompts = append(prompts, prompt)
+		}
+	}
+	if len(prompts) == 0 {
+		return nil, nil
 	}
 	for i := 0; len(prompts) < probePrompts; i++ { // other streams of the same prompts
 		prompts = append(prompts, prompts[i])

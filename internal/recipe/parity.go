@@ -89,7 +89,7 @@ func (p *Parity) look(ctx context.Context, where string, temperature, bound floa
 	return metrics, &fault.Error{Code: fault.CodeError, What: "sampler and trainer do not hold the same policy", Where: where,
 		Why: fmt.Sprintf("the mean mismatch KL of %d probed tokens, without the %d farthest, is %.2g nats a token, and the bound is %.2g; farthest is token %d of the completion of prompt %d, %q (id %d): "+
 			"its logprob is %.4f to the sampler and %.4f to the trainer", len(tokens), left, kept, bound, worst.at, worst.prompt, p.text(worst.id), worst.id, worst.sampler, worst.trainer),
-		Next: "the steps before are kept, and no episode of this policy was run; a remote sampler must serve the same base model, unquantised and in a like dtype, and apply the adapter to all of its target modules"}
+		Next: "the steps before are kept, and no episode of this policy was run; where sampler.url is set, the server must serve the same base model, unquantised and in a like dtype, and apply the adapter to all of its target modules"}
 }
 
 func (p *Parity) text(id int32) string {

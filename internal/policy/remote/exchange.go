@@ -37,6 +37,11 @@ type refusedError struct{ error }
 
 func (e refusedError) Unwrap() error { return e.error }
 
+// laterError is the error of an attempt after the first: what was asked for before may have been done.
+type laterError struct{ error }
+
+func (e laterError) Unwrap() error { return e.error }
+
 // again reports whether an attempt that failed so may succeed later.
 func again(err error) bool {
 	if _, refused := errors.AsType[refusedError](err); refused {
@@ -58,6 +63,9 @@ func (s *Sampler) ask(ctx context.Context, path string, body any, read func(answ
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case !again(err) || attempt >= s.o.Retries:
+			if attempt > 0 {
+				err = laterError{err}
+			}
 			return err
 		}
 		timer := time.NewTimer(min(maxWait, after+time.Duration(rand.Float64()*float64(bound))))

@@ -248,7 +248,7 @@ func (s *Sampler) mourn(ctx context.Context, why error) {
 func (s *Sampler) SetFolder(name, folder string, version int) error {
 	load, _ := s.api.loading()
 	if name != "" {
-		if err := s.ask(s.ctx, load, map[string]string{"lora_name": name, "lora_path": folder}, s.done); err != nil {
+		if err := s.ask(s.ctx, load, map[string]string{"lora_name": name, "lora_path": folder}, s.done); err != nil && !s.tookIt(name, err) {
 			f := s.failed("the sampler did not load the adapter", err)
 			if x, ok := errors.AsType[*fault.Error](f); ok && x.Code == fault.CodeError {
 				x.Why = folder
@@ -269,6 +269,16 @@ func (s *Sampler) SetFolder(name, folder string, version int) error {
 		return nil
 	}
 	return s.Unload(before)
+}
+
+// tookIt reports whether the server lists an adapter that it did not say it loaded: its answer was lost, and at the next attempt the name was taken. A
+// first answer that refuses is believed.
+func (s *Sampler) tookIt(name string, why error) bool {
+	if _, later := errors.AsType[laterError](why); !later && !again(why) {
+		return false
+	}
+	there, err := s.Serves(name)
+	return err == nil && there
 }
 
 // unloadTime is how long a server is asked to forget an adapter.

@@ -187,6 +187,44 @@ func TestSGLang(t *testing.T) {
 	}
 }
 
+// An adapter that the server loads and cannot say so, as where the answer is lost, is loaded: at the second attempt its name is taken. One that it does not
+// list is not.
+func TestALostAnswerToLoading(t *testing.T) {
+	listed := []string{"m"}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var q struct {
+			Name string `json:"lora_name"`
+		}
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/models"):
+			_, _ = fmt.Fprintf(w, `{"data": [{"id": "m"}`)
+			for _, name := range listed[1:] {
+				_, _ = fmt.Fprintf(w, `, {"id": %q, "parent": "m"}`, name)
+			}
+			_, _ = io.WriteString(w, `]}`)
+		case !strings.HasSuffix(r.URL.Path, "/load_lora_adapter"):
+			_, _ = io.WriteString(w, strings.Replace(strings.Replace(sound, "[5, 6]", "[5]", 1), "-1, -2", "-1", 1))
+		case json.NewDecoder(r.Body).Decode(&q) != nil || q.Name == "large" || slices.Contains(listed, q.Name):
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = io.WriteString(w, `{"error": {"message": "it has been loaded, or is too large"}}`)
+		default:
+			listed = append(listed, q.Name)
+			panic(http.ErrAbortHandler) // the connection is cut
+		}
+	}))
+	defer server.Close()
+	s, err := remote.Open(t.Context(), remote.Options{URL: server.URL, Temperature: 1, Retries: 1, BackOff: time.Nanosecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.SetFolder("hone-1", "/adapters/hone-1", 1); err != nil {
+		t.Errorf("loaded, and its answer lost: %v", err)
+	}
+	if err := s.SetFolder("large", "/adapters/large", 2); fault.CodeOf(err) != fault.CodeError || !strings.Contains(err.Error(), "too large") {
+		t.Errorf("refused: %v", err)
+	}
+}
+
 // A server that cannot return ids is refused before anything is sampled, and what helps is said.
 func TestAServerOfTextIsRefused(t *testing.T) {
 	url, _ := speaking(t, func(w http.ResponseWriter, _ int64, _ map[string]any) {
