@@ -139,7 +139,7 @@ func TestSidecarToTheOpenAIClient(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(noisy))
 	defer upstream.Close()
 	proxied := serving(t, map[string]string{"PROXY_KEY": "sk-proxy"}, "proxy", "--upstream", upstream.URL+"/v1", "--listen", "127.0.0.1:0", "--key-env", "PROXY_KEY",
-		"--mode", "sidecar", "--model", dir, "--context", "768", "--slots", "1", "--deadline", "2m", "--verbose")
+		"--mode", "sidecar", "--model", dir, "--context", "768", "--slots", "1", "--deadline", "10m", "--verbose")
 	out, err := exec.CommandContext(t.Context(), python, "testdata/sidecar_client.py", proxied.URL, "sk-proxy").Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -65,8 +65,12 @@ func TestExporter(t *testing.T) {
 	if text, _ := os.ReadFile(file); !strings.Contains(string(text), `hone_ended{run="a\"b",status="stopped"} 1`) {
 		t.Errorf("%s", text)
 	}
-	if _, err := net.Dial("tcp", e.Address()); err == nil {
-		t.Error("it still listens")
+	if answer, err := client.Get("http://" + e.Address() + "/metrics"); err == nil { // of another program, which has the port now
+		text, _ := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if strings.Contains(string(text), "hone_") {
+			t.Error("it still listens")
+		}
 	}
 }
 
