@@ -176,7 +176,7 @@ func (e Env) Train(ctx context.Context, c config.Config, a TrainAsked, from tool
 	if err := a.Judge.Apply(&c); err != nil {
 		return err
 	}
-	list, err := Vetted(e.Host, c.Scenarios.File, a.SkipBad)
+	list, err := Vetted(e.Host, c.Scenarios.File, a.SkipBad, otherwiseScored(c))
 	if err == nil {
 		err = scored(list, c.Scenarios.File, c.Judge.Model, len(c.Rewards.Program.Command) > 0)
 	}

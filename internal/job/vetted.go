@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/vet"
 	"hone/internal/fault"
@@ -12,8 +13,8 @@ import (
 
 // Vetted are the scenarios of a file to train on. A row that cannot be read, and one with a check that can never pass or passes whatever is done, as
 // far as that shows without its servers, would cost a run that teaches nothing. All of them are one error, by their lines; or, with
-// skip, they are told and left out.
-func Vetted(h *host.Host, path string, skip bool) ([]scenario.Scenario, error) {
+// skip, they are told and left out. Where others score episodes too (otherwiseScored), checks that silence passes are a bound, and told alone.
+func Vetted(h *host.Host, path string, skip, others bool) ([]scenario.Scenario, error) {
 	list, lines, bad, err := scenario.LoadGood(path)
 	if err != nil {
 		return nil, err
@@ -22,11 +23,12 @@ func Vetted(h *host.Host, path string, skip bool) ([]scenario.Scenario, error) {
 		return nil, orSkip(scenario.Unusable(path, bad))
 	}
 	scenario.AssignSplits(list) // of all rows, as hone eval does: one that is left out may join two sets
-	good, unsound, weak := []scenario.Scenario{}, []scenario.Bad{}, []int{}
+	good, unsound, weak := []scenario.Scenario{}, []scenario.Bad{}, map[string][]int{}
 	for i := range list {
 		found := vet.Alone(&list[i])
-		if len(found) == 1 && found[0] == vet.EchoPasses {
-			weak, found = append(weak, lines[i]), nil
+		if len(found) == 1 && (found[0] == vet.EchoPasses || others && found[0] == vet.SilencePasses) {
+			weak[found[0]] = append(weak[found[0]], lines[i])
+			found = nil
 		}
 		if len(found) > 0 {
 			unsound = append(unsound, scenario.Bad{Line: lines[i], Why: list[i].ID + ": " + strings.Join(found, "; ")})
@@ -40,10 +42,17 @@ func Vetted(h *host.Host, path string, skip bool) ([]scenario.Scenario, error) {
 	for _, b := range append(bad, unsound...) {
 		h.Say("left out: %s:%d: %s", path, b.Line, b.Why)
 	}
-	if len(weak) > 0 {
-		h.Say("note: %s of %s, the first at %s:%d; hone scenarios validate names all", vet.EchoPasses, fault.Count(len(weak), "scenario"), path, weak[0])
+	for _, why := range []string{vet.SilencePasses, vet.EchoPasses} {
+		if at := weak[why]; len(at) > 0 {
+			h.Say("note: %s of %s, the first at %s:%d; hone scenarios validate names all", why, fault.Count(len(at), "scenario"), path, at[0])
+		}
 	}
 	return good, nil
+}
+
+// otherwiseScored reports whether more than checks says what an episode with checks is worth: a judge of all, a program or an expression.
+func otherwiseScored(c config.Config) bool {
+	return c.Judge.Model != "" && c.Judge.Scenarios == "all" && c.Rewards.Judge > 0 || len(c.Rewards.Program.Command) > 0 || len(c.Rewards.Expressions) > 0
 }
 
 const skipBad = "; or leave these rows out with --skip-bad"

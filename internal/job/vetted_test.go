@@ -35,12 +35,12 @@ func TestVettedRows(t *testing.T) {
 		}
 		var said bytes.Buffer
 		h := &host.Host{Talk: screen.New(&said)}
-		_, err := Vetted(h, path, false)
+		_, err := Vetted(h, path, false, false)
 		f, ok := errors.AsType[*fault.Error](err)
 		if !ok || f.Code != fault.CodeUsage || !strings.Contains(f.Error(), c.why) || !strings.Contains(f.Error(), "bad.jsonl:2") || !strings.Contains(f.Next, "--skip-bad") {
 			t.Errorf("%s: %v", name, err)
 		}
-		list, err := Vetted(h, path, true)
+		list, err := Vetted(h, path, true, false)
 		if err != nil || len(list) != 1 || list[0].ID != "good" || !strings.Contains(said.String(), "bad.jsonl:2") || !strings.Contains(said.String(), c.why) {
 			t.Errorf("%s, skipped: %v, %v, said %q", name, err, list, said.String())
 		}
@@ -50,7 +50,7 @@ func TestVettedRows(t *testing.T) {
 		if name == "an id twice" {
 			continue
 		}
-		if _, err := Vetted(h, path, true); fault.CodeOf(err) != fault.CodeUsage {
+		if _, err := Vetted(h, path, true, false); fault.CodeOf(err) != fault.CodeUsage {
 			t.Errorf("%s alone: %v", name, err)
 		}
 	}
@@ -64,7 +64,7 @@ func TestVettedWeakChecks(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said bytes.Buffer
-	list, err := Vetted(&host.Host{Talk: screen.New(&said)}, path, false)
+	list, err := Vetted(&host.Host{Talk: screen.New(&said)}, path, false, false)
 	if err != nil || len(list) != 1 || !strings.Contains(said.String(), "repeating the task passes the checks of 1 scenario, the first at "+path+":2") {
 		t.Errorf("%v, %v, said %q", err, list, said.String())
 	}
@@ -95,7 +95,7 @@ func TestVettedSplits(t *testing.T) {
 	for _, s := range all {
 		splits[s.ID] = s.Split
 	}
-	list, err := Vetted(&host.Host{Talk: screen.New(&bytes.Buffer{})}, path, true)
+	list, err := Vetted(&host.Host{Talk: screen.New(&bytes.Buffer{})}, path, true, false)
 	if err != nil || len(list) != len(all)-30 {
 		t.Fatalf("%d of %d rows, %v", len(list), len(all), err)
 	}
@@ -137,6 +137,36 @@ func TestMeasuredOn(t *testing.T) {
 		}
 		if _, err := scenario.Load(j.measuredOn()); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// Checks that only bound an episode are no reason to refuse where a judge, a program or an expression scores it too; without, they are.
+func TestVettedWhereOthersScore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "bounds.jsonl")
+	if err := os.WriteFile(path, []byte(`{"id": "x", "task": "Say abc.", "checks": [{"type": "no_call", "name": "delete"}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, x := range map[string]struct {
+		change func(*config.Config)
+		kept   bool
+	}{
+		"checks alone": {func(*config.Config) {}, false},
+		"a program":    {func(c *config.Config) { c.Rewards.Program.Command = []string{"./score"} }, true},
+		"an expression": {func(c *config.Config) {
+			c.Rewards.Expressions = map[string]config.Expression{"mine": {Formula: "turns", Weight: -1}}
+		}, true},
+		"a judge of all":             {func(c *config.Config) { c.Judge.Model, c.Judge.Scenarios = "openai/x", "all" }, true},
+		"a judge of others":          {func(c *config.Config) { c.Judge.Model = "openai/x" }, false},
+		"a judge of all of no model": {func(c *config.Config) { c.Judge.Scenarios = "all" }, false},
+	} {
+		c := config.Default()
+		x.change(&c)
+		var said bytes.Buffer
+		list, err := Vetted(&host.Host{Talk: screen.New(&said)}, path, false, otherwiseScored(c))
+		if x.kept && (err != nil || len(list) != 1 || !strings.Contains(said.String(), "note: an episode without calls and answer passes the checks of 1 scenario, the first at "+path+":1")) ||
+			!x.kept && fault.CodeOf(err) != fault.CodeUsage {
+			t.Errorf("%s: %d, %v, said %q", name, len(list), err, said.String())
 		}
 	}
 }

@@ -60,6 +60,9 @@ func nothing(answer string) *trajectory.Trajectory {
 		Messages: []chat.Message{{Role: chat.Assistant, Content: answer}}}
 }
 
+// SilencePasses is the finding of checks that only bound an episode: they tell what must not be done from the rest.
+const SilencePasses = "an episode without calls and answer passes the checks"
+
 // EchoPasses is the finding of checks that are weak, and still tell some answers apart.
 const EchoPasses = "repeating the task passes the checks"
 
@@ -70,7 +73,7 @@ func cheats(s *scenario.Scenario, silence, echo *trajectory.Trajectory) []string
 		return nil
 	}
 	if len(reward.FailedChecks(s, silence, nil)) == 0 {
-		return []string{"an episode without calls and answer passes the checks"}
+		return []string{SilencePasses}
 	}
 	if len(reward.FailedChecks(s, echo, nil)) == 0 {
 		return []string{EchoPasses}
