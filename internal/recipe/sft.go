@@ -7,7 +7,7 @@ import (
 )
 
 // SFT is supervised fine-tuning on demonstrations: each step lowers the mean negative log-likelihood of the assistant's
-// tokens over one batch, at temperature 1 whatever rollouts are sampled at. Batches are random, not of rows of like length, which are often of one kind; within a step the
+// tokens over one batch, at temperature 1 whatever rollouts are sampled at. Batches are of random conversations (Together), not of rows of like length, which are often of one kind; within a step the
 // trainer sorts rows to save padding, which changes nothing.
 type SFT struct {
 	Stage           string // name in the run directory: "sft"
