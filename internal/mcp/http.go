@@ -51,6 +51,9 @@ func (h *httpTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
 	}
 	x := exchangeOf(req.Context())
+	if r, ok := m.(*jsonrpc.Request); ok && !r.IsCall() {
+		x = nil // that the call was given up is told under its own context, and says nothing of how far the call came
+	}
 	if x != nil { // nothing is sent before there is a connection
 		x.set(func(x *exchange) { x.sent, x.dialled = false, true })
 		req = req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{

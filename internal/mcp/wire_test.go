@@ -5,7 +5,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -259,5 +263,66 @@ func TestHugeRequestIsNoAnswer(t *testing.T) {
 	}
 	if m := w.tooLarge([]byte(`{"id":1,"result":{"a":"`), []byte(`xxx"}}`)); m == nil || !x.outcome().answered {
 		t.Errorf("the answer is not found: %v", m)
+	}
+}
+
+// stuck is a network in which the messages of a method find no connection, and others an answer.
+type stuck struct {
+	method  string
+	reached chan struct{}
+	free    chan struct{}
+}
+
+func (s stuck) RoundTrip(req *http.Request) (*http.Response, error) {
+	data, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	if strings.Contains(string(data), s.method) {
+		close(s.reached)
+		<-s.free
+		return nil, errors.New("no connection")
+	}
+	if trace := httptrace.ContextClientTrace(req.Context()); trace != nil {
+		trace.GotConn(httptrace.GotConnInfo{})
+	}
+	return &http.Response{StatusCode: http.StatusAccepted, Body: http.NoBody, Request: req, Header: http.Header{"Content-Type": {"text/event-stream"}}}, nil
+}
+
+// The SDK tells a server in a goroutine that a call was given up, under the call's context: the call had reached the server all the same.
+func TestGivingUpSaysNothingOfTheCall(t *testing.T) {
+	base := stuck{"notifications/cancelled", make(chan struct{}), make(chan struct{})}
+	u, err := url.Parse("http://s.example.com/mcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &httpTripper{origin: originOf(u), base: base, wire: newWire(1<<20, &meter{})}
+	ctx, x := withExchange(t.Context())
+	post := func(text string) error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), strings.NewReader(text))
+		if err != nil {
+			return err
+		}
+		resp, err := h.RoundTrip(req)
+		if err == nil {
+			err = resp.Body.Close()
+		}
+		return err
+	}
+	if err := post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}`); err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan error, 1)
+	go func() { told <- post(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`) }()
+	<-base.reached
+	if known := x.outcome(); !known.sent || !known.dialled {
+		t.Errorf("while the server is told, the call is %+v", &known)
+	}
+	close(base.free)
+	if err := <-told; err == nil {
+		t.Error("the notification found a connection")
+	}
+	if known := x.outcome(); !known.sent || known.missing != "" {
+		t.Errorf("after that the call is sent: %v, missing %q", known.sent, known.missing)
 	}
 }
