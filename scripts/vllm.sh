@@ -74,7 +74,7 @@ import json, sys
 
 steps = [json.loads(line) for line in open(sys.argv[1])]
 steps = [s.get("metrics", s) for s in steps]
-names = ["sampling/mismatch_kl", "sampling/max_logp_delta", "sampling/probe_kl", "sampling/probe_max_logp_delta", "grad_norm"]
+names = ["sampling/mismatch_kl", "sampling/sampling_logp_difference/max", "sampling/probe_kl", "sampling/probe_max_logp_delta", "grad_norm"]
 for s in steps:
     print({name: s[name] for name in names if name in s})
 learnt = [s for s in steps if s.get("grad_norm", 0) > 0]

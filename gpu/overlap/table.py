@@ -14,7 +14,7 @@ for name in ["fast_0", "fast_1", "slow_0", "slow_1"]:
     if not file.exists():
         continue
     steps = [m for m in map(json.loads, file.read_text().splitlines()) if m["stage"] == "grpo"]
-    took = [m["time/step"] - m["time/compile"] for m in steps[3:]]
+    took = [m["step_time"] - m["time/compile"] for m in steps[3:]]
     if not took:
         continue
     row = {"steps": len(steps), "seconds": statistics.median(took), "total": sum(took), "staleness": statistics.mean(m.get("staleness", 0) for m in steps),

@@ -32,7 +32,7 @@ for file in sorted(results.glob("*-*.json")):
             if steps:
                 row["entropy"] = [steps[0].get("entropy"), steps[-1].get("entropy")]
                 row["no_spread"] = steps[-1].get("frac_reward_zero_std")
-                row["step_seconds"] = statistics.median(m["time/step"] for m in steps)
+                row["step_seconds"] = statistics.median(m["step_time"] for m in steps)
             if held:
                 best = max(held, key=lambda m: (m.get("success", 0), m.get("reward", 0)))
                 row["best"] = [best["step"], 100 * best.get("success", 0)]
