@@ -64,6 +64,9 @@ func Search(ctx context.Context, h *host.Host, x Lookup) (Listed, error) {
 	}
 	l = Listed{Servers: found.Entries, Skipped: found.Skipped, More: found.More}
 	sayListed(h, l, x.Limit)
+	if found.Kept > 0 {
+		h.Say("the list has %d more, and gives no page of them; search for words to find others", found.Kept)
+	}
 	if x.Save == "" || h.DryRun {
 		return l, nil
 	}

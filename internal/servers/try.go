@@ -129,15 +129,23 @@ func Try(ctx context.Context, h *host.Host, c config.Config, x Trial) (Report, e
 }
 
 func entries(ctx context.Context, h *host.Host, x Trial) ([]registry.Entry, []string, error) {
-	if len(x.Names) == 0 {
-		found, err := Search(ctx, h, x.Lookup)
-		return found.Servers, found.Skipped, err
-	}
 	source, err := registry.ParseSource(x.Registry)
 	if err != nil {
 		return nil, nil, err
 	}
 	var list []registry.Entry
+	if len(x.Names) == 0 {
+		found, err := Search(ctx, h, x.Lookup)
+		for _, e := range found.Servers {
+			whole, err := client(h).Whole(ctx, source, e)
+			if err != nil {
+				found.Skipped = append(found.Skipped, e.Name+": "+fault.Whole(err))
+				continue
+			}
+			list = append(list, whole)
+		}
+		return list, found.Skipped, err
+	}
 	for _, name := range x.Names {
 		e, err := registry.OfPackage(name)
 		if ofRegistry(name) {

@@ -86,6 +86,9 @@ func (p Package) wrong() string {
 	if p.RegistryType == MCPB && (badURL(p.Identifier) != "" || !shaPattern.MatchString(p.FileSHA256)) {
 		return "its bundle has no URL with https, or no SHA-256"
 	}
+	if p.RegistryType == bundle && badURL(p.Identifier) != "" {
+		return "its bundle has no URL with https"
+	}
 	if p.RegistryType == OCI {
 		if why := p.wrongImage(); why != "" {
 			return why

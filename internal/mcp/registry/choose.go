@@ -93,6 +93,8 @@ func (p Package) choice() (c Choice, why string) {
 		c.Package = "oci:" + p.image()
 		p.EnvironmentVariables = append(slices.Clone(p.EnvironmentVariables), p.engineVariables()...)
 		c.Denied = p.denied()
+	case bundle:
+		return c, "the list has no hash for its bundle: download " + p.Identifier + ", and add the file with hone servers add mcpb:FILE"
 	default:
 		return c, fmt.Sprintf("packages of type %q are not installed: npm, pypi, mcpb and oci are", p.RegistryType)
 	}

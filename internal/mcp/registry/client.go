@@ -48,6 +48,7 @@ type Found struct {
 	Entries []Entry
 	Skipped []string
 	More    bool // there are more than Limit
+	Kept    int  // how many more the list says that it has, and gives no page of
 }
 
 // List returns the entries of a list that a query fits, in the list's order, deleted ones left out unless Since asks what changed.
@@ -61,8 +62,8 @@ func (c Client) List(ctx context.Context, s Source, q Query) (Found, error) {
 		f.take(p, q)
 		return f, nil
 	}
-	seen := map[string]bool{}
-	legacy := false
+	seen, had := map[string]bool{}, map[string]bool{}
+	legacy, sent := false, 0
 	for cursor, n := "", 0; n < mostPages; n++ {
 		data, err := c.get(ctx, s, s.page(q, cursor, legacy))
 		if missing := (&statusError{}); errors.As(err, &missing) && missing.status == http.StatusNotFound && n == 0 && s.form == formOfficial && !legacy {
@@ -77,7 +78,16 @@ func (c Client) List(ctx context.Context, s Source, q Query) (Found, error) {
 			return f, &fault.Error{Code: fault.CodeUnavailable, What: "the registry's answer cannot be read", Where: s.url, Err: fault.JSON(err),
 				Next: "look whether it is a registry: official, smithery=URL or glama=URL say which API"}
 		}
+		sent += len(p.Entries) + len(p.Skipped)
+		p.Entries = slices.DeleteFunc(p.Entries, func(e Entry) bool { // pages overlap where a list is sorted anew for each
+			again := had[e.Name+"@"+e.Version]
+			had[e.Name+"@"+e.Version] = true
+			return again
+		})
 		f.take(p, q)
+		if p.next == "" && !f.More {
+			f.Kept = max(p.total-sent, 0)
+		}
 		if p.next == "" || f.More {
 			return f, nil
 		}
@@ -108,7 +118,7 @@ func (f *Found) take(p Page, q Query) {
 // version may follow it behind @; without one it is the latest.
 func (c Client) Get(ctx context.Context, s Source, name string) (Entry, error) {
 	name, version := cutVersion(name)
-	if s.url != "" && strings.Contains(name, "/") {
+	if s.url != "" && (strings.Contains(name, "/") || s.form == formSmithery) {
 		if e, err := c.one(ctx, s, name, version); err == nil || !isMissing(err) {
 			return e, err
 		}
@@ -139,7 +149,7 @@ func (c Client) Get(ctx context.Context, s Source, name string) (Entry, error) {
 	}
 	switch {
 	case len(names) == 1:
-		return slices.MaxFunc(same, func(a, b Entry) int { return compareVersions(a.Version, b.Version) }), nil
+		return c.Whole(ctx, s, slices.MaxFunc(same, func(a, b Entry) int { return compareVersions(a.Version, b.Version) }))
 	case len(names) > 1:
 		return Entry{}, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%d servers are called %q", len(names), name), Where: s.Name, Next: "give the whole name: " + same[0].Name + ", " + same[1].Name}
 	}
@@ -148,6 +158,19 @@ func (c Client) Get(ctx context.Context, s Source, name string) (Entry, error) {
 		search += " --registry " + s.Name
 	}
 	return Entry{}, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the list has no server %q", name), Where: s.Name, Next: search + " finds names"}
+}
+
+// Whole is an entry of a list with what its own page says. Smithery's list does not say how its servers are run; their pages do.
+func (c Client) Whole(ctx context.Context, s Source, e Entry) (Entry, error) {
+	if s.form != formSmithery || s.url == "" || len(e.Packages)+len(e.Remotes) > 0 {
+		return e, nil
+	}
+	whole, err := c.one(ctx, s, e.Name, "")
+	if err != nil {
+		return e, err
+	}
+	whole.Status, whole.Uses, whole.Repository = e.Status, e.Uses, e.Repository // of these the page says nothing
+	return whole, nil
 }
 
 func cutVersion(name string) (string, string) {
@@ -166,6 +189,8 @@ func (c Client) one(ctx context.Context, s Source, name, version string) (Entry,
 	switch s.form {
 	case formOfficial:
 		u = s.list(false) + "/" + url.PathEscape(name) + "/versions/" + url.PathEscape(version)
+	case formSmithery: // its slash is escaped (OpenAPI, qualifiedName)
+		u = s.url + "/" + url.PathEscape(name)
 	default:
 		u = s.url + "/" + strings.ReplaceAll(url.PathEscape(name), "%2F", "/")
 	}

@@ -15,6 +15,7 @@ type Page struct {
 	Entries []Entry
 	Skipped []string // entries that are left out, each with the reason
 	next    string   // what asks for the page behind it; "" where there is none
+	total   int      // how many entries the list says that it has; 0 where it says nothing
 }
 
 // official is the key of what the official registry itself says of an entry.
@@ -31,6 +32,7 @@ type wire struct {
 	Pagination struct {
 		CurrentPage int `json:"currentPage"`
 		TotalPages  int `json:"totalPages"`
+		TotalCount  int `json:"totalCount"`
 	} `json:"pagination"`
 	PageInfo struct {
 		EndCursor   string `json:"endCursor"`
@@ -82,7 +84,7 @@ func decode(data []byte, from string, local bool) (Page, error) {
 		}
 		p.add(data, from, "the entry")
 	}
-	p.next = w.Metadata.NextCursor
+	p.next, p.total = w.Metadata.NextCursor, w.Pagination.TotalCount
 	if n := w.Pagination.CurrentPage; n > 0 && n < w.Pagination.TotalPages {
 		p.next = fmt.Sprint(n + 1)
 	}
@@ -150,86 +152,6 @@ func officialEntry(raw json.RawMessage) (Entry, error) {
 	}
 	r.Server.Written, r.Server.Status, r.Server.Updated = nil, kept.Status, kept.UpdatedAt
 	return r.Server, nil
-}
-
-// smitheryEntry reads an entry of Smithery's list, or its page of one server, which has connections.
-func smitheryEntry(raw json.RawMessage) (Entry, error) {
-	var s struct {
-		QualifiedName, DisplayName, Description, Homepage string
-		UseCount                                          int
-		Connections                                       []struct {
-			Type, DeploymentURL string
-			ConfigSchema        json.RawMessage
-		}
-	}
-	if err := json.Unmarshal(raw, &s); err != nil {
-		return Entry{}, err
-	}
-	e := Entry{Name: s.QualifiedName, Title: s.DisplayName, Description: s.Description, Repository: Repository{s.Homepage}, Status: "active", Uses: s.UseCount}
-	for _, c := range s.Connections {
-		if c.Type != "http" || c.DeploymentURL == "" {
-			continue
-		}
-		r := Remote{Type: streamable, URL: c.DeploymentURL, Variables: map[string]Input{}}
-		glue := "?"
-		if strings.Contains(r.URL, "?") {
-			glue = "&"
-		}
-		for _, v := range fromSchema(c.ConfigSchema) {
-			if v.IsRequired {
-				r.URL += glue + v.Name + "={" + v.Name + "}"
-				r.Variables[v.Name], glue = v.Input, "&"
-			}
-		}
-		e.Remotes = append(e.Remotes, r)
-	}
-	return e, nil
-}
-
-// glamaEntry reads an entry of Glama's list. It names no package, but says which variables the server needs.
-func glamaEntry(raw json.RawMessage) (Entry, error) {
-	var g struct {
-		Namespace, Slug, Name, Description string
-		Repository                         *Repository
-		EnvironmentVariablesJSONSchema     json.RawMessage
-	}
-	if err := json.Unmarshal(raw, &g); err != nil {
-		return Entry{}, err
-	}
-	e := Entry{Name: g.Namespace + "/" + g.Slug, Title: g.Name, Description: g.Description, Status: "active", Asks: fromSchema(g.EnvironmentVariablesJSONSchema)}
-	if g.Repository != nil {
-		e.Repository = *g.Repository
-	}
-	return e, nil
-}
-
-// fromSchema are the values that a JSON Schema of an object asks for, by name. One whose name says so is a secret.
-func fromSchema(schema json.RawMessage) (out []KeyValue) {
-	var s struct {
-		Properties map[string]struct {
-			Description string
-			Default     any
-			Format      string
-		}
-		Required []string
-	}
-	if json.Unmarshal(schema, &s) != nil {
-		return nil
-	}
-	for name, p := range s.Properties {
-		v := KeyValue{Name: name, Input: Input{Description: p.Description, IsRequired: slices.Contains(s.Required, name), IsSecret: p.Format == "password" || secretName(name)}}
-		if p.Default != nil {
-			v.Default = fmt.Sprint(p.Default)
-		}
-		out = append(out, v)
-	}
-	slices.SortFunc(out, func(a, b KeyValue) int { return strings.Compare(a.Name, b.Name) })
-	return out
-}
-
-func secretName(name string) bool {
-	name = strings.ToUpper(name)
-	return slices.ContainsFunc([]string{"TOKEN", "SECRET", "PASSWORD", "KEY", "CREDENTIAL"}, func(part string) bool { return strings.Contains(name, part) })
 }
 
 // written reads the servers of an mcp.json file. One that npx or uvx starts is one of a package.

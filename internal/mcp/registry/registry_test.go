@@ -255,76 +255,6 @@ func TestEntriesOfRealServers(t *testing.T) {
 	}
 }
 
-func TestOtherLists(t *testing.T) {
-	p, err := Decode(fileOf(t, "smithery.json"), "smithery")
-	if err != nil || len(p.Entries) != 2 || p.Entries[0].Name != "@smithery-ai/github" || p.Entries[1].Uses != 9999 || p.Entries[0].From != "smithery" {
-		t.Errorf("%+v %v", p, err)
-	}
-	p, err = Decode(fileOf(t, "smithery-one.json"), "smithery")
-	if err != nil || len(p.Entries) != 1 {
-		t.Fatalf("%+v %v", p, err)
-	}
-	c, err := p.Entries[0].Choose()
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := c.Fill(map[string]string{"githubPersonalAccessToken": "ghp_secret"})
-	if err != nil || l.URL != "https://server.smithery.ai/@smithery-ai/github/mcp?githubPersonalAccessToken=${GITHUBPERSONALACCESSTOKEN}" || l.Secrets["GITHUBPERSONALACCESSTOKEN"] != "ghp_secret" {
-		t.Errorf("%+v %v", l, err)
-	}
-	p, err = Decode(fileOf(t, "glama.json"), "glama")
-	if err != nil || len(p.Entries) != 1 || p.Entries[0].Name != "systeminit/si" || !p.Entries[0].Asks[0].IsSecret || !p.Entries[0].Asks[0].IsRequired || p.Entries[0].Asks[1].Default != "https://api.systeminit.com" {
-		t.Errorf("%+v %v", p, err)
-	}
-	if _, err := p.Entries[0].Choose(); err == nil || !strings.Contains(err.Error(), "github.com/systeminit/si") {
-		t.Error(err)
-	}
-	p, err = DecodeFile(fileOf(t, "mcp.json"), "mcp.json")
-	var kinds []string
-	for _, e := range p.Entries {
-		kinds = append(kinds, e.Name+":"+strings.Join(e.Kinds(), ","))
-	}
-	if err != nil || strings.Join(kinds, " ") != "docs:url github:command memory:npm own:command time:pypi" {
-		t.Errorf("%q %v %q", kinds, err, p.Skipped)
-	}
-	if _, needs, ok := p.Entries[1].Commanded(); ok && len(needs) == 0 {
-		t.Error("an entry that asks for a variable of this machine is started as it is")
-	}
-	if _, needs, ok := p.Entries[3].Commanded(); !ok || len(needs) > 0 {
-		t.Error("an entry that asks for nothing is not started")
-	}
-}
-
-// Smithery pages by number and Glama by the end of the page, each under its own names for the same things.
-func TestOtherPages(t *testing.T) {
-	var asked []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked = append(asked, r.URL.RawQuery)
-		q := r.URL.Query()
-		switch {
-		case q.Has("pageSize") && q.Get("page") == "":
-			fmt.Fprint(w, `{"servers":[{"qualifiedName":"a/one"}],"pagination":{"currentPage":1,"totalPages":2}}`)
-		case q.Has("pageSize"):
-			fmt.Fprintf(w, `{"servers":[{"qualifiedName":"a/page%s"}],"pagination":{"currentPage":2,"totalPages":2}}`, q.Get("page"))
-		case q.Get("after") == "":
-			fmt.Fprint(w, `{"servers":[{"namespace":"g","slug":"one"}],"pageInfo":{"hasNextPage":true,"endCursor":"c2"}}`)
-		default:
-			fmt.Fprintf(w, `{"servers":[{"namespace":"g","slug":"%s"}],"pageInfo":{"hasNextPage":false,"endCursor":"c3"}}`, q.Get("after"))
-		}
-	}))
-	defer server.Close()
-	for form, want := range map[string]string{"smithery": "a/page2", "glama": "g/c2"} {
-		source, err := ParseSource(form + "=" + server.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := (Client{}).List(t.Context(), source, Query{})
-		if err != nil || len(f.Entries) != 2 || f.Entries[1].Name != want {
-			t.Errorf("%s: %+v %v, asked %q", form, f, err, asked)
-		}
-	}
-}
-
 func TestFill(t *testing.T) {
 	in := func(text string) (e Entry) {
 		t.Helper()
@@ -420,7 +350,7 @@ func TestHostileEntries(t *testing.T) {
 }
 
 func TestSources(t *testing.T) {
-	for text, want := range map[string]string{"": "registry.modelcontextprotocol.io", "smithery": "registry.smithery.ai", "glama=https://mirror.example/x": "mirror.example", "https://own.example": "own.example", "testdata": ""} {
+	for text, want := range map[string]string{"": "registry.modelcontextprotocol.io", "smithery": "api.smithery.ai", "glama=https://mirror.example/x": "mirror.example", "https://own.example": "own.example", "testdata": ""} {
 		if s, err := ParseSource(text); err != nil || s.Host() != want {
 			t.Errorf("%q: %+v %v", text, s, err)
 		}
@@ -435,7 +365,7 @@ func TestSources(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, name := range []string{"smithery.json", "smithery-one.json", "glama.json", "mcp.json", "entries/github-mcp-server.json"} {
+	for _, name := range []string{"smithery.json", "smithery-one.json", "smithery-bundle.json", "glama.json", "mcp.json", "entries/github-mcp-server.json"} {
 		data, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
 			f.Fatal(err)

@@ -35,7 +35,7 @@ const (
 func usual(f form) string {
 	return map[form]string{
 		formOfficial: "https://registry.modelcontextprotocol.io",
-		formSmithery: "https://registry.smithery.ai/servers",
+		formSmithery: "https://api.smithery.ai/servers",
 		formGlama:    "https://glama.ai/api/mcp/v1/servers",
 	}[f]
 }
