@@ -12,7 +12,8 @@ func newSidecarEval(a *app) *cobra.Command {
 		Use:   "eval",
 		Short: "Measure sidecars: what they mend, what they damage, and what that costs",
 		Long: "eval holds sidecars against the drafts as they are, the fixer alone, and what else is named: each sidecar answering without the\n" +
-			"draft, the upstream told of its error, and other products' outputs. All differences are paired, with intervals by scenario.",
+			"draft, the upstream told of its error, and other products' outputs. All differences are paired, with intervals by scenario.\n" +
+			"With --mcp-config the calls of all of them are made on the servers, equal ones once, for MCP-Bench's rate of executions.",
 		Example: "  hone sidecar eval --data revisions --model reviser/final,baseline/final --alone\n" +
 			"  hone sidecar eval --data revisions --model reviser/final --hints weak=runs/weak/final --outputs forge=forge.jsonl --json > report.json",
 		Args: arguments(0, 0, ""),
@@ -22,9 +23,6 @@ func newSidecarEval(a *app) *cobra.Command {
 				return err
 			}
 			report, err := revise.Eval(c.Context(), a.Host, given, o)
-			if err == nil {
-				err = report.Save(o)
-			}
 			if err != nil {
 				return err
 			}
@@ -32,6 +30,7 @@ func newSidecarEval(a *app) *cobra.Command {
 		},
 	}
 	f := c.Flags()
+	a.serverFlags(f, &o.Servers)
 	f.StringVar(&o.Data, "data", "", "folder that make-data wrote")
 	f.StringSliceVar(&o.Models, "model", nil, "sidecars: base, an adapter's folder, PROVIDER/MODEL or http://HOST/v1/MODEL")
 	f.StringVar(&o.Split, "split", "test", "train, validation or test")

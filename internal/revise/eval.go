@@ -19,6 +19,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/sidecar"
+	"hone/internal/toolset"
 )
 
 // EvalOptions are the flags of hone sidecar eval.
@@ -26,13 +27,14 @@ type EvalOptions struct {
 	Data       string
 	Models     []string // sidecars: adapter folders, base, or endpoints
 	Split      string
-	Alone      bool     // the sidecars answering without the draft, too
-	Hints      []string // upstreams that are told of a draft's faults and answer once more: SOURCE=MODEL, or MODEL where it is called so
-	Outputs    []string // NAME=FILE: what another product made of the rows
-	Confidence float64  // of all sidecars; negative: each one's own
-	Limit      int      // rows; 0: all
-	Timed      int      // rows that are asked one by one, to see what a sidecar adds to an answer's time
-	Out        string   // file of the report
+	Alone      bool           // the sidecars answering without the draft, too
+	Hints      []string       // upstreams that are told of a draft's faults and answer once more: SOURCE=MODEL, or MODEL where it is called so
+	Outputs    []string       // NAME=FILE: what another product made of the rows
+	Confidence float64        // of all sidecars; negative: each one's own
+	Limit      int            // rows; 0: all
+	Timed      int            // rows that are asked one by one, to see what a sidecar adds to an answer's time
+	Out        string         // file of the report
+	Servers    toolset.Source // on which the calls of all systems are made; none: they are not made
 }
 
 // Systems that need no model.
@@ -63,9 +65,11 @@ type evaluation struct {
 	of     map[string][]outcome // by system
 	names  []string             // in order
 	timed  map[string][]float64 // seconds of single requests
+
+	executed *executions // nil: there are no servers
 }
 
-// Eval measures sidecars on a split of a data folder.
+// Eval measures sidecars on a split of a data folder, and writes the report.
 func Eval(ctx context.Context, h *host.Host, c config.Config, o EvalOptions) (*Report, error) {
 	d, err := readData(o.Data)
 	if err != nil {
@@ -91,7 +95,11 @@ func Eval(ctx context.Context, h *host.Host, c config.Config, o EvalOptions) (*R
 	if err := e.hints(ctx); err != nil {
 		return nil, err
 	}
-	return e.report(), nil
+	if err := e.execute(ctx); err != nil {
+		return nil, err
+	}
+	report := e.report()
+	return report, report.save(o)
 }
 
 // rules adds a system that is computed row by row.

@@ -21,8 +21,9 @@ type Report struct {
 	Right   int                    `json:"right"` // drafts that were right as they stood
 	Wrong   int                    `json:"wrong"`
 	Systems []Measured             `json:"systems"`
-	Pairs   []Gain                 `json:"gains"` // of each sidecar over the others
-	Parts   map[string][]PartRates `json:"parts"` // of rows by kind of error, source, server, and what was held out
+	Pairs   []Gain                 `json:"gains"`                         // of each sidecar over the others
+	Parts   map[string][]PartRates `json:"parts"`                         // of rows by kind of error, source, server, and what was held out
+	Lost    int                    `json:"points_not_executed,omitempty"` // whose calls could not be tried on the servers: in no rate of executions
 }
 
 // Measured is what one system did.
@@ -98,6 +99,9 @@ func (e *evaluation) report() *Report {
 		}
 	}
 	e.parts(p)
+	if e.executed != nil {
+		p.Lost = len(e.executed.lost)
+	}
 	return p
 }
 
@@ -140,36 +144,52 @@ func flipped(i eval.Interval) eval.Interval {
 	return i
 }
 
-// bench are the rates of MCP-Bench that need no server: each row is a task of one turn.
+// bench are the rates of MCP-Bench: each row is a task of one turn. That of executions needs servers.
 func (e *evaluation) bench(name string) map[string][2]float64 {
-	var list []mcpbench.Tool
-	serverOf := job.ServerOf(e.d.catalog)
-	for _, t := range e.d.catalog.Tools() {
-		list = append(list, mcpbench.Tool{Name: t.Name, Server: serverOf(t.Name), InputSchema: t.InputSchema})
-	}
-	var logs []mcpbench.Log
-	for i := range e.rows {
-		out := e.of[name][i]
-		if !out.gives {
-			continue
-		}
-		var l mcpbench.Log
-		for _, c := range out.calls {
-			l.Calls = append(l.Calls, mcpbench.Call{Tool: c.Name, Arguments: c.Arguments, Answered: true})
-		}
-		if len(out.calls) == 0 {
-			l.NumMalformed = 1
-		}
-		logs = append(logs, l)
-	}
-	s := mcpbench.NewTools(list).Summarize(logs)
+	tools := job.BenchTools(e.d.catalog)
+	written, made := tools.Summarize(e.logs(name, nil)), tools.Summarize(e.logs(name, e.executed))
 	rates := map[string][2]float64{}
 	for _, d := range mcpbench.Definitions() {
-		if d.Name == "valid_tool_name_rate" || d.Name == "input_schema_compliance" || d.Name == "planning_json_compliance" {
-			rates[d.Name] = [2]float64{d.Of(s.Published), d.Of(s.Closed)}
+		switch {
+		case d.Name == executionRate && e.executed != nil:
+			rates[d.Name] = [2]float64{d.Of(made.Published), d.Of(made.Closed)}
+		case slices.Contains(writtenRates(), d.Name):
+			rates[d.Name] = [2]float64{d.Of(written.Published), d.Of(written.Closed)}
 		}
 	}
 	return rates
+}
+
+// executionRate is the one of MCP-Bench's rates that needs servers.
+const executionRate = "execution_success_rate"
+
+// writtenRates are those of what was written alone.
+func writtenRates() []string {
+	return []string{"valid_tool_name_rate", "input_schema_compliance", "planning_json_compliance"}
+}
+
+// logs are a system's rows as MCP-Bench's evaluator reads tasks: with what became of the calls where that is known, else as if all had been
+// answered.
+func (e *evaluation) logs(name string, x *executions) (logs []mcpbench.Log) {
+	for i, out := range e.of[name] {
+		p := &e.rows[i].Point
+		if !out.gives || x != nil && x.lost[p.ID] != nil {
+			continue
+		}
+		var l mcpbench.Log
+		switch {
+		case len(out.calls) == 0:
+			l.NumMalformed = 1
+		case x != nil:
+			l.Calls = x.made[attemptKey(p, out.calls)]
+		default:
+			for _, c := range out.calls {
+				l.Calls = append(l.Calls, mcpbench.Call{Tool: c.Name, Arguments: c.Arguments, Answered: true})
+			}
+		}
+		logs = append(logs, l)
+	}
+	return logs
 }
 
 // parts measures each system on parts of the rows.
@@ -236,8 +256,8 @@ func one(yes bool) int {
 	return 0
 }
 
-// Save writes the report.
-func (p *Report) Save(o EvalOptions) error {
+// save writes the report.
+func (p *Report) save(o EvalOptions) error {
 	text, err := json.MarshalIndent(p, "", "  ")
 	if err != nil {
 		return err
@@ -255,6 +275,12 @@ func (p *Report) Tables() [][]string {
 	rows = append(rows, []string{"", "", "", "", "", "", "", ""}, []string{"NEW", "OLD", "GAIN IN POINTS", "", "", "", "", ""})
 	for _, g := range p.Pairs {
 		rows = append(rows, []string{g.New, g.Old, g.Interval.PointsText(), "", "", "", "", ""})
+	}
+	rows = append(rows, []string{"", "", "", "", "", "", "", ""}, []string{"SYSTEM", "MCP-BENCH", "PUBLISHED", "CLOSED", "", "", "", ""})
+	for _, m := range p.Systems {
+		for _, rate := range slices.Sorted(maps.Keys(m.Bench)) {
+			rows = append(rows, []string{m.System, rate, fmt.Sprintf("%.1f%%", 100*m.Bench[rate][0]), fmt.Sprintf("%.1f%%", 100*m.Bench[rate][1]), "", "", "", ""})
+		}
 	}
 	for _, what := range slices.Sorted(maps.Keys(p.Parts)) {
 		rows = append(rows, []string{"", "", "", "", "", "", "", ""}, []string{"SYSTEM", what, "RIGHT", "WRONG", "FIX RATE", "HARM RATE", "NET GAIN", ""})

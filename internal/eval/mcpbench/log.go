@@ -37,11 +37,7 @@ func LogOf(t *trajectory.Trajectory, s *scenario.Scenario, refused func(text str
 		}
 	}
 	for _, r := range t.ServerCalls() {
-		// MCP-Bench knows of no patterns by which a configuration tells refusals.
-		configured := r.Status == trajectory.CallToolError && strings.HasPrefix(r.Error, trajectory.RefusedByConfiguration)
-		answered := r.Status == trajectory.CallOK || configured
-		l.Calls = append(l.Calls, Call{Tool: r.Call.Name, Arguments: r.Call.Arguments, Answered: answered,
-			Refused: configured || answered && refused(r.Text) != ""})
+		l.Calls = append(l.Calls, CallOf(r, refused))
 	}
 	if s != nil {
 		for _, c := range s.Checks {
@@ -49,4 +45,12 @@ func LogOf(t *trajectory.Trajectory, s *scenario.Scenario, refused func(text str
 		}
 	}
 	return l
+}
+
+// CallOf is a call by its result; refused is as LogOf's.
+func CallOf(r trajectory.ToolResult, refused func(text string) string) Call {
+	// MCP-Bench knows of no patterns by which a configuration tells refusals.
+	configured := r.Status == trajectory.CallToolError && strings.HasPrefix(r.Error, trajectory.RefusedByConfiguration)
+	answered := r.Status == trajectory.CallOK || configured
+	return Call{Tool: r.Call.Name, Arguments: r.Call.Arguments, Answered: answered, Refused: configured || answered && refused(r.Text) != ""}
 }

@@ -1,0 +1,109 @@
+package revise
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"sync"
+	"testing"
+
+	"hone/internal/chat"
+	"hone/internal/episode/environment"
+	"hone/internal/episode/scenario"
+	"hone/internal/episode/trajectory"
+	"hone/internal/eval/mcpbench"
+	"hone/internal/host"
+	"hone/internal/mcp"
+	"hone/internal/screen"
+	"hone/internal/sidecar"
+)
+
+// counted are servers that count the calls they get. One of "away" has no answer, one of "forbidden" is not sent, and one of "no" is refused.
+type counted struct {
+	mu    sync.Mutex
+	calls map[string]int
+}
+
+func (c *counted) Open(context.Context, string, ...environment.Template) (environment.Session, error) {
+	return countedSession{c}, nil
+}
+
+type countedSession struct{ *counted }
+
+func (s countedSession) Call(ctx context.Context, calls []chat.ToolCall) (out []trajectory.ToolResult) {
+	for _, c := range calls {
+		out = append(out, s.Probe(ctx, c))
+	}
+	return out
+}
+
+func (s countedSession) Probe(_ context.Context, c chat.ToolCall) trajectory.ToolResult {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[c.Arguments]++
+	status := map[string]trajectory.CallStatus{`"away"`: trajectory.CallTransportError, `"forbidden"`: trajectory.CallDenied, `"no"`: trajectory.CallToolError}[c.Arguments]
+	if status == "" {
+		status = trajectory.CallOK
+	}
+	return trajectory.ToolResult{Call: c, Status: status, Text: c.Arguments}
+}
+
+func (countedSession) Dir(string) string { return "" }
+func (countedSession) Close() error      { return nil }
+
+// Equal calls at a point are made once, whoever says them. A point at which one could not be tried is in nobody's rate.
+func TestExecutions(t *testing.T) {
+	e := &evaluation{Host: &host.Host{Data: screen.New(io.Discard), Talk: screen.New(io.Discard)}, d: data{catalog: &mcp.Catalog{}}, of: map[string][]outcome{}}
+	says := func(arguments ...string) (o outcome) {
+		for _, a := range arguments {
+			o.calls = append(o.calls, chat.ToolCall{Name: "look", Arguments: a})
+		}
+		o.gives = true
+		return o
+	}
+	before := []chat.Message{{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "look", Arguments: `"before"`}}}}
+	for _, point := range []string{"a", "a", "b", "c", "d"} {
+		e.rows = append(e.rows, sidecar.Row{Point: sidecar.Point{ID: point, Gold: []scenario.Gold{{Name: "look"}}}})
+	}
+	e.rows[2].Messages = before
+	e.add("one", []outcome{says(`"x"`), says(`"x"`), says(`"x"`), says(`"away"`), says(`"no"`)})
+	e.add("two", []outcome{says(`"x"`), says(`"no"`), says(), says(`"x"`), says(`"forbidden"`)})
+	e.add("three", []outcome{says(`"x"`, `"y"`), {calls: says(`"z"`).calls}, says(`"x"`), says(`"x"`), says(`"y"`)})
+	servers := &counted{calls: map[string]int{}}
+	if err := e.try(t.Context(), servers); err != nil {
+		t.Fatal(err)
+	}
+	// At a: x, no, x+y. At b: before x. At c: away, x. At d: no, forbidden, y.
+	for arguments, want := range map[string]int{`"x"`: 4, `"no"`: 2, `"y"`: 2, `"before"`: 1, `"away"`: 1, `"forbidden"`: 1, `"z"`: 0} {
+		if servers.calls[arguments] != want {
+			t.Errorf("%s was called %d times, want %d", arguments, servers.calls[arguments], want)
+		}
+	}
+	if len(e.executed.lost) != 2 || e.executed.lost["c"] == nil || e.executed.lost["d"] == nil {
+		t.Errorf("lost: %v", e.executed.lost)
+	}
+	answered := func(name string) (all []bool) {
+		for _, l := range e.logs(name, e.executed) {
+			all = append(all, !slices.ContainsFunc(l.Calls, func(c mcpbench.Call) bool { return !c.Answered }) && l.NumMalformed == 0)
+		}
+		return all
+	}
+	for name, want := range map[string][]bool{"one": {true, true, true}, "two": {true, false, false}, "three": {true, true}} {
+		if got := answered(name); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+	if b := e.bench("two"); b[executionRate] != [2]float64{0.5, 1. / 3} {
+		t.Errorf("the rates of two are %v", b)
+	}
+	e.executed = nil
+	if b := e.bench("two"); len(b) != 3 {
+		t.Errorf("without servers there are %v", b)
+	}
+	stopped, stop := context.WithCancelCause(t.Context())
+	stop(errors.New("stopped"))
+	if err := e.try(stopped, servers); err == nil {
+		t.Error("a stop is not told")
+	}
+}
