@@ -19,11 +19,14 @@ const preferences = `{"prompt":[{"role":"user","content":"Say a."}],"chosen":[{"
 {"prompt":"Say e.","chosen":"e","rejected":"v","split":"test"}
 `
 
+// examined is a pair of the split validation.
+const examined = `{"prompt":"Say g.","chosen":"g","rejected":"u","split":"validation"}` + "\n"
+
 // Margins grow from 0, since the reference is the policy at the start, also where that is an adapter; and a run that is killed at several points,
 // without its pairs being there any more, ends the same.
 func TestDPO(t *testing.T) {
-	workFolder(t, map[string]string{"hone.yaml": "lora: {rank: 2}\ndpo: {batch_size: 2, epochs: 4, checkpoint_every: 3, optimizer: {learning_rate: 0.02, warmup: 0}}\nsft: {batch_size: 2}\nengine: {backend: go}\n",
-		"pairs.jsonl": preferences, "say.jsonl": sayings})
+	workFolder(t, map[string]string{"hone.yaml": "lora: {rank: 2}\ndpo: {batch_size: 2, epochs: 4, checkpoint_every: 3, validation: 0.5, optimizer: {learning_rate: 0.02, warmup: 0}}\nsft: {batch_size: 2}\nengine: {backend: go}\n",
+		"pairs.jsonl": preferences + examined, "say.jsonl": sayings})
 	toyModel(t, "base/toy.gguf")
 	var said bytes.Buffer
 	ran := func(args ...string) {
@@ -39,7 +42,10 @@ func TestDPO(t *testing.T) {
 	if len(margins) != 8 || margins[0] != 0 || margins[7] < 0.01 {
 		t.Errorf("margins %v", margins)
 	}
-	for _, want := range []string{"left out 1 pair of other splits than train", "left out the pair pairs.jsonl:5: a side cannot be rendered: ", "in the last step the preferred side was preferred in "} {
+	if n := strings.Count(contents(t, "whole/metrics.jsonl"), `"eval_rewards/margins"`); n != 4 {
+		t.Errorf("what is held out was measured %d times in 4 epochs", n)
+	}
+	for _, want := range []string{"left out 1 pair of the split test", "left out the pair pairs.jsonl:5: a side cannot be rendered: ", "the loss is measured on 1 pair of the split validation", "on what was held out ", "in the last step the preferred side was preferred in "} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("it does not say %q: %s", want, &said)
 		}
@@ -78,6 +84,17 @@ func marginsOf(t *testing.T, dir string) (list []float64) {
 		}
 	}
 	return list
+}
+
+// A pair of the split validation is neither learnt from nor measured where nothing is to be, which is said.
+func TestDPOLeavesOutWhatItDoesNotMeasure(t *testing.T) {
+	workFolder(t, map[string]string{"hone.yaml": toyConfig, "pairs.jsonl": preferences + examined})
+	toyModel(t, "base/toy.gguf")
+	var said bytes.Buffer
+	code := toyApp(&said, nil).main(t.Context(), []string{"dpo", "--data", "pairs.jsonl", "--base-model", "base", "--output-dir", "out", "--dry-run"})
+	if code != 0 || !strings.Contains(said.String(), "left out 1 pair of the split validation: dpo.validation is 0") || !strings.Contains(said.String(), "over 4 pairs") {
+		t.Errorf("exit code %d, %s", code, &said)
+	}
 }
 
 func TestDPORefuses(t *testing.T) {

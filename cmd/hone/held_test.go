@@ -14,20 +14,25 @@ import (
 // heldConfig learns so fast that the loss of what is held out soon rises.
 const heldConfig = `lora: {rank: 2}
 sft: {batch_size: 2, epochs: 12, checkpoint_every: 5, validation: 0.25, eval_every: 1, patience: 3, optimizer: {learning_rate: 0.3, warmup: 0}}
+dpo: {batch_size: 2, epochs: 12, checkpoint_every: 5, validation: 0.25, eval_every: 1, patience: 3, beta: 0.5, optimizer: {learning_rate: 0.3, warmup: 0}}
 engine: {backend: go}
 `
 
 // What is held out ends training, and the adapter that was best on it is the one that is left. A run that is killed at several points
 // ends the same.
-func TestSFTEndsWhereItWasBest(t *testing.T) {
-	workFolder(t, map[string]string{"hone.yaml": heldConfig, "say.jsonl": sayings})
+func TestSFTEndsWhereItWasBest(t *testing.T) { endsWhereItWasBest(t, "sft", sayings, "1 row") }
+
+func TestDPOEndsWhereItWasBest(t *testing.T) { endsWhereItWasBest(t, "dpo", preferences, "1 pair") }
+
+func endsWhereItWasBest(t *testing.T, verb, data, one string) {
+	workFolder(t, map[string]string{"hone.yaml": heldConfig, "data.jsonl": data})
 	toyModel(t, "base/toy.gguf")
-	command := []string{"sft", "--data", "say.jsonl", "--base-model", "base", "--output-dir"}
+	command := []string{verb, "--data", "data.jsonl", "--base-model", "base", "--output-dir"}
 	var said bytes.Buffer
 	if code := toyApp(&said, nil).main(t.Context(), append(command, "whole")); code != 0 {
 		t.Fatalf("exit code %d, %s", code, &said)
 	}
-	if before, _, begun := strings.Cut(said.String(), "sft   "); !begun || !strings.Contains(before, "programs that are not kept yet are compiled") {
+	if before, _, begun := strings.Cut(said.String(), verb+"   "); !begun || !strings.Contains(before, "programs that are not kept yet are compiled") {
 		t.Errorf("nothing is said before the silence of compiling: %s", &said)
 	}
 	losses := map[int]float64{}
@@ -56,7 +61,7 @@ func TestSFTEndsWhereItWasBest(t *testing.T) {
 	if last != best+3 || last >= 24 || len(losses) != last {
 		t.Fatalf("it ended after step %d, and was best at %d: %v\n%s", last, best, losses, &said)
 	}
-	for _, want := range []string{"held out 1 task of 4, with 1 row", "on what was held out step "} {
+	for _, want := range []string{"held out 1 task of 4, with " + one, "on what was held out step "} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("it does not say %q: %s", want, &said)
 		}
@@ -65,7 +70,7 @@ func TestSFTEndsWhereItWasBest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept, err := filepath.Glob("whole/checkpoints/sft_step_*/adapter/adapter_model.safetensors")
+	kept, err := filepath.Glob("whole/checkpoints/" + verb + "_step_*/adapter/adapter_model.safetensors")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +80,7 @@ func TestSFTEndsWhereItWasBest(t *testing.T) {
 			same += file
 		}
 	}
-	if want := filepath.Join("whole/checkpoints", "sft_step_"+jsonText(t, best), "adapter/adapter_model.safetensors"); same != want {
+	if want := filepath.Join("whole/checkpoints", verb+"_step_"+jsonText(t, best), "adapter/adapter_model.safetensors"); same != want {
 		t.Errorf("the adapter is that of %q, not of %q", same, want)
 	}
 

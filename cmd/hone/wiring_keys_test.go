@@ -91,6 +91,7 @@ func (w wired) learning() []acting {
 		{"dpo.optimizer.beta1", d.SFT.Optimizer.Adam.Beta1, 0.44}, {"dpo.optimizer.beta2", d.SFT.Optimizer.Adam.Beta2, 0.45},
 		{"dpo.optimizer.epsilon", d.SFT.Optimizer.Adam.Epsilon, 0.0046}, {"dpo.optimizer.weight_decay", d.SFT.Optimizer.Adam.WeightDecay, 0.47},
 		{"dpo.loss", d.Preference.Loss, batch.PreferenceSigmoidNorm}, {"dpo.beta", d.Preference.Beta, 1.9}, {"dpo.label_smoothing", d.Preference.LabelSmoothing, 0.048},
+		{"dpo.validation", len(d.Held), 2}, {"dpo.eval_every", d.SFT.EvalEvery, 28}, {"dpo.patience", d.SFT.Patience, 30},
 		{"dpo.rpo_alpha", d.Preference.Alpha, 0.049}, {"seed", d.SFT.Seed, uint64(7001)}, {"(dpo's adapter)", last[train.Options](w, "dpo").LoRA, lora},
 
 		{"lora.rank", t.LoRA.Rank, lora.Rank}, {"lora.alpha", t.LoRA.Alpha, lora.Alpha}, {"lora.rslora", t.LoRA.RankStabilized, true},

@@ -71,6 +71,9 @@ dpo:
   beta: 1.9
   label_smoothing: 0.048
   rpo_alpha: 0.049
+  validation: 0.35
+  eval_every: 28
+  patience: 30
   checkpoint_every: 29
 grpo:
   optimizer: {learning_rate: 0.021, max_grad_norm: 0.22, schedule: constant, warmup: 0.23, beta1: 0.24, beta2: 0.25, epsilon: 0.0026, weight_decay: 0.27}

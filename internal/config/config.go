@@ -137,6 +137,10 @@ type DPO struct {
 	LabelSmoothing float64   `yaml:"label_smoothing" min:"0" max:"0.49" doc:"share of the pairs that are thought to be the wrong way round"`
 	RPOAlpha       float64   `yaml:"rpo_alpha" min:"0" max:"100" doc:"weight of the likelihood of the preferred sides, which is added to the loss; 0 adds none"`
 
+	Validation float64 `yaml:"validation" min:"0" max:"0.9" doc:"share of the tasks whose pairs are held out of training, for measuring the loss on them; pairs of a split validation are measured on instead; 0 measures nothing"`
+	EvalEvery  int     `yaml:"eval_every" min:"0" doc:"steps between measurements of the held-out loss; 0 is an epoch. The adapter that was best is the one that is left"`
+	Patience   int     `yaml:"patience" min:"0" doc:"measurements in a row without a new least held-out loss, after which training stops; 0 never stops it early"`
+
 	CheckpointEvery int `yaml:"checkpoint_every" min:"1" doc:"steps between checkpoints"`
 }
 
@@ -235,6 +239,9 @@ func (c *Config) Validate() error {
 	}
 	if s := c.SFT; s.Patience > 0 && s.Validation == 0 {
 		return &ValueError{"sft.patience", "there is nothing to wait for: sft.validation is 0, so nothing is measured"}
+	}
+	if d := c.DPO; d.Patience > 0 && d.Validation == 0 {
+		return &ValueError{"dpo.patience", "there is nothing to wait for: dpo.validation is 0, so nothing is measured"}
 	}
 	if err := c.checkLengths(); err != nil {
 		return err

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"hone/internal/basemodel"
@@ -65,10 +66,10 @@ func (e Env) DPO(ctx context.Context, c config.Config, a SFTAsked) error {
 	return j.DPO(ctx, p)
 }
 
-// pairs are those of a data file or folder that may be learnt from.
+// pairs are those of a data file or folder that may be learnt from, and those of its split validation.
 type pairs struct {
-	path string
-	list []formats.Pair
+	path             string
+	list, validation []formats.Pair
 }
 
 func readPairs(h *host.Host, path string) (pairs, error) {
@@ -77,13 +78,19 @@ func readPairs(h *host.Host, path string) (pairs, error) {
 		report.Tell(h.Say)
 	}
 	p := pairs{path: path}
+	others := 0
 	for _, x := range list {
-		if x.Chosen.ToLearnFrom() {
+		switch {
+		case x.Chosen.ToLearnFrom():
 			p.list = append(p.list, x)
+		case x.Chosen.Split == "validation":
+			p.validation = append(p.validation, x)
+		default:
+			others++
 		}
 	}
-	if held := len(list) - len(p.list); held > 0 {
-		h.Say("left out %s of other splits than train: what is learnt from cannot be measured on", fault.Count(held, "pair"))
+	if others > 0 {
+		h.Say("left out %s of the split test: what is learnt from cannot be measured on", fault.Count(others, "pair"))
 	}
 	if err == nil && len(p.list) == 0 {
 		err = &fault.Error{Code: fault.CodeUsage, What: "no pair may be learnt from", Where: path, Why: "all are of other splits than train", Next: "give pairs of the split train"}
@@ -91,7 +98,7 @@ func readPairs(h *host.Host, path string) (pairs, error) {
 	return p, err
 }
 
-// rows are both sides of all pairs, the preferred one first.
+// rows are both sides of the pairs that may be learnt from, the preferred one first.
 func (p pairs) rows() (rows []dataset.Row) {
 	for _, x := range p.list {
 		rows = append(rows, x.Chosen, x.Rejected)
@@ -104,7 +111,14 @@ func (p pairs) conversations() Conversations { return Conversations{path: p.path
 // dpoPlan is what DPO settles before a device is opened.
 type dpoPlan struct {
 	SFTPlan
-	pairs []recipe.PreferencePair
+	stage recipe.DPO
+	pairs []recipe.PreferencePair // that are learnt from
+}
+
+// rendered is a pair as the model is given it.
+type rendered struct {
+	task  dataset.Row
+	sides recipe.PreferencePair
 }
 
 // planDPO renders pairs for the base model, and refuses what its positions or the memory do not hold. A pair of which a side is longer than
@@ -118,28 +132,49 @@ func (j *Job) planDPO(p pairs) (l dpoPlan, err error) {
 	if l.Model, err = j.baseOf(p.path, p.rows()); err != nil {
 		return l, err
 	}
-	for _, x := range p.list {
-		var sides [2][]batch.Sequence
-		for i, r := range []dataset.Row{x.Chosen, x.Rejected} {
-			sides[i] = j.sideOf(l.Model, r)
-		}
-		if sides[0] == nil || sides[1] == nil {
-			continue
-		}
-		l.pairs = append(l.pairs, recipe.PreferencePair{Chosen: sides[0], Rejected: sides[1]})
-		l.Sequences = append(append(l.Sequences, sides[0]...), sides[1]...)
+	if len(p.validation) > 0 && j.Config.DPO.Validation == 0 {
+		j.Say("left out %s of the split validation: dpo.validation is 0, so nothing is measured", fault.Count(len(p.validation), "pair"))
+		p.validation = nil
 	}
-	if len(l.pairs) == 0 {
+	usable, measurable := j.render(l.Model, p.list), j.render(l.Model, p.validation)
+	if len(usable) == 0 {
 		return l, &fault.Error{Code: fault.CodeUsage, What: "no pair can be learnt from", Where: p.path,
 			Why: "each has a side that is too long, or that cannot be rendered; see above", Next: "raise model.context, list fewer tools, or give other pairs"}
 	}
+	h := holding[rendered]{"dpo", "pair", j.Config.DPO.Validation, j.Config.Seed, func(x rendered) dataset.Row { return x.task }}
+	learnt, held, err := h.part(j.Host, usable, measurable)
+	if err != nil {
+		return l, err
+	}
+	l.stage = DPOOf(j.Config)
+	l.pairs, l.Sequences = sidesOf(learnt)
+	l.stage.Held, l.Held = sidesOf(held)
 	var steps []batch.Batch
-	for _, picked := range DPOOf(j.Config).SFT.Pass(len(l.pairs), 0) {
+	for _, picked := range l.stage.SFT.Pass(len(l.pairs), 0) {
 		steps = append(steps, recipe.RowsOf(l.pairs, picked))
 	}
 	c := j.Config
 	c.SFT.BatchSize = 2 * c.DPO.BatchSize // rows of a step
 	return l, l.fit(j, c, steps)
+}
+
+// render renders pairs; those of which a side is nil are left out.
+func (j *Job) render(m *basemodel.Model, list []formats.Pair) (out []rendered) {
+	for _, x := range list {
+		sides := recipe.PreferencePair{Chosen: j.sideOf(m, x.Chosen), Rejected: j.sideOf(m, x.Rejected)}
+		if sides.Chosen != nil && sides.Rejected != nil {
+			out = append(out, rendered{x.Chosen, sides})
+		}
+	}
+	return out
+}
+
+// sidesOf are pairs, and the rows of all their sides.
+func sidesOf(list []rendered) (pairs []recipe.PreferencePair, rows []batch.Sequence) {
+	for _, x := range list {
+		pairs, rows = append(pairs, x.sides), append(append(rows, x.sides.Chosen...), x.sides.Rejected...)
+	}
+	return pairs, rows
 }
 
 // sideOf renders one completion of a pair; nil where the context does not hold it, or where it is no text that the template could have
@@ -170,7 +205,7 @@ func (j *Job) rehearseDPO(p pairs) error {
 	if err := engine.CheckDevices(l.Model.Plugin.Path, j.Config.Engine.Devices); err != nil {
 		return err
 	}
-	j.Say("would take %s over %s in %s", fault.Count(DPOOf(j.Config).SFT.NumSteps(len(l.pairs)), "step"), fault.Count(len(l.pairs), "pair"), j.Path)
+	j.Say("would take %s over %s in %s", fault.Count(l.stage.SFT.NumSteps(len(l.pairs)), "step"), fault.Count(len(l.pairs), "pair"), j.Path)
 	return nil
 }
 
@@ -190,17 +225,21 @@ func (j *Job) DPO(ctx context.Context, p pairs) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := j.Begin(run.Input{Name: PairsFile, Data: formats.EncodePairs(p.list)}); err != nil {
+	if err := j.Begin(run.Input{Name: PairsFile, Data: formats.EncodePairs(slices.Concat(p.list, p.validation))}); err != nil {
 		return err
 	}
-	d := DPOOf(j.Config)
-	j.Opens(d)
+	d := l.stage
 	track := j.StartTracking(j.Config.Metrics, j.Dir, Tracked{Main: d.SFT.Stage, Engine: m.Engine})
 	defer func() { track.Close(err) }()
 	log := Journal{Dir: j.Dir, Say: j.Say, Track: track}
 	saved := &Trainer{Trainer: trainer, renderer: m.Renderer}
+	d.Examiner = track.Trainer(saved, metrics.Eval)
+	j.Opens(d)
 	err = d.Run(ctx, l.pairs, track.Trainer(saved, metrics.Train), nil, log, track.Progress(j.Progress(1)))
 	if err := j.Ended(ctx, d.SFT.Stage, err); err != nil {
+		return err
+	}
+	if err := j.takeBest(log, d.SFT.Stage, saved); err != nil {
 		return err
 	}
 	final := filepath.Join(j.Path, "final")

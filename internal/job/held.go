@@ -14,36 +14,44 @@ import (
 	"hone/internal/recipe"
 )
 
-// heldOut parts rows that may be learnt from into those that are, and those on which the loss is measured: the rows of the data's own
-// validation split, or else a share of the tasks. Rows of one task stay together, and which tasks are held follows from the seed.
-func heldOut(h *host.Host, rows, validation []dataset.Row, share float64, seed uint64) (learnt, held []dataset.Row, err error) {
-	if share == 0 {
-		return rows, nil, nil
+// holding is how examples are held out: those of a stage, rows or pairs.
+type holding[T any] struct {
+	stage, one string // of the stage, and what an example is called
+	share      float64
+	seed       uint64
+	row        func(T) dataset.Row // that says what task an example is of
+}
+
+// part parts examples that may be learnt from into those that are, and those on which the loss is measured: those of the data's own
+// validation split, or else a share of the tasks. Examples of one task stay together, and which tasks are held follows from the seed.
+func (x holding[T]) part(h *host.Host, all, validation []T) (learnt, held []T, err error) {
+	if x.share == 0 {
+		return all, nil, nil
 	}
 	if len(validation) > 0 {
-		h.Say("the loss is measured on %s of the split validation", fault.Count(len(validation), "row"))
-		return rows, validation, nil
+		h.Say("the loss is measured on %s of the split validation", fault.Count(len(validation), x.one))
+		return all, validation, nil
 	}
 	var orders []string // of the tasks, each once
-	for _, r := range rows {
-		orders = append(orders, orderOf(r, seed))
+	for _, e := range all {
+		orders = append(orders, orderOf(x.row(e), x.seed))
 	}
 	slices.Sort(orders)
 	orders = slices.Compact(orders)
-	n := int(math.Ceil(share * float64(len(orders))))
+	n := int(math.Ceil(x.share * float64(len(orders))))
 	if n >= len(orders) {
-		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "nothing would be left to learn from", Where: "sft.validation",
-			Why:  fmt.Sprintf("%g of %s are to be held out", share, fault.Count(len(orders), "task")),
-			Next: "set sft.validation lower, to 0 for no measurement, or add conversations of other tasks"}
+		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "nothing would be left to learn from", Where: x.stage + ".validation",
+			Why:  fmt.Sprintf("%g of %s are to be held out", x.share, fault.Count(len(orders), "task")),
+			Next: fmt.Sprintf("set %s.validation lower, to 0 for no measurement, or add %ss of other tasks", x.stage, x.one)}
 	}
-	for _, r := range rows {
-		if _, first := slices.BinarySearch(orders[:n], orderOf(r, seed)); first {
-			held = append(held, r)
+	for _, e := range all {
+		if _, first := slices.BinarySearch(orders[:n], orderOf(x.row(e), x.seed)); first {
+			held = append(held, e)
 		} else {
-			learnt = append(learnt, r)
+			learnt = append(learnt, e)
 		}
 	}
-	h.Say("held out %s of %d, with %s: the loss is measured on them (sft.validation)", fault.Count(n, "task"), len(orders), fault.Count(len(held), "row"))
+	h.Say("held out %s of %d, with %s: the loss is measured on them (%s.validation)", fault.Count(n, "task"), len(orders), fault.Count(len(held), x.one), x.stage)
 	return learnt, held, nil
 }
 

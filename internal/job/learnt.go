@@ -143,6 +143,7 @@ func (l *Learnt) conversations(dir string) error {
 // pairs are learnt from on both sides.
 func (l *Learnt) pairs(dir string) error {
 	list, _, err := formats.LoadPairs([]string{filepath.Join(dir, PairsFile)})
+	list = slices.DeleteFunc(list, func(x formats.Pair) bool { return !x.Chosen.ToLearnFrom() })
 	for _, r := range (pairs{list: list}).rows() {
 		l.tasks[r.Task()] = true
 		l.calledIn(r.Messages)

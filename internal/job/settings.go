@@ -114,7 +114,8 @@ func SFTOf(c config.Config) recipe.SFT {
 // DPOOf is the stage of DPO that the configuration describes.
 func DPOOf(c config.Config) recipe.DPO {
 	d := c.DPO
-	return recipe.DPO{SFT: recipe.SFT{Stage: "dpo", Epochs: d.Epochs, BatchSize: d.BatchSize, Optimizer: OptimizerOf(d.Optimizer), CheckpointEvery: d.CheckpointEvery, Seed: c.Seed},
+	return recipe.DPO{SFT: recipe.SFT{Stage: "dpo", Epochs: d.Epochs, BatchSize: d.BatchSize, Optimizer: OptimizerOf(d.Optimizer), CheckpointEvery: d.CheckpointEvery, Seed: c.Seed,
+		EvalEvery: d.EvalEvery, Patience: d.Patience},
 		Preference: batch.Preference{Loss: batch.PreferenceLoss(d.Loss), Beta: d.Beta, LabelSmoothing: d.LabelSmoothing, Alpha: d.RPOAlpha}}
 }
 

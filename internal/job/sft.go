@@ -217,7 +217,7 @@ func (j *Job) PlanSFT(d Conversations, rows []dataset.Row) (l SFTPlan, err error
 	if err != nil {
 		return l, err
 	}
-	rows, held, err := heldOut(j.Host, rows, validation, j.Config.SFT.Validation, j.Config.Seed)
+	rows, held, err := holding[dataset.Row]{"sft", "row", j.Config.SFT.Validation, j.Config.Seed, func(r dataset.Row) dataset.Row { return r }}.part(j.Host, rows, validation)
 	if err != nil {
 		return l, err
 	}

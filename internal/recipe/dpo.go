@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"context"
+	"slices"
 
 	"hone/internal/learn/batch"
 )
@@ -10,8 +11,13 @@ import (
 // prompt than the reference does, which is the policy that the stage began with. What the reference thinks of each pair is computed once,
 // before the first step; what the policy does is computed before each, on the same rows (batch.Preference has the formulas).
 type DPO struct {
-	SFT        SFT // how it goes over the pairs; nothing is held out
+	SFT        SFT // how it goes over the pairs; its Held is not read
 	Preference batch.Preference
+
+	// Held are pairs that are not learnt from, on which loss and margins are measured as if all were one step's; none: nothing is.
+	Held []PreferencePair
+	// Examiner scores them: the trainer, with its time counted as another part's. Nil is the trainer as it is.
+	Examiner Trainer
 }
 
 // PreferencePair is two completions of one prompt. A side has several rows where the chat template rewrites what came before.
@@ -20,7 +26,7 @@ type PreferencePair struct{ Chosen, Rejected []batch.Sequence }
 // Run trains on pairs, resuming after the newest checkpoint of the stage, and leaves the adapter published; a nil publisher says that nobody
 // samples.
 func (d DPO) Run(ctx context.Context, pairs []PreferencePair, trainer Trainer, publisher Publisher, log Log, progress Progress) error {
-	var reference []batch.Pair
+	var reference, held []batch.Pair
 	l := learner{trainer: trainer}
 	l.begin = func(ctx context.Context, fresh bool) (err error) {
 		if fresh {
@@ -29,7 +35,13 @@ func (d DPO) Run(ctx context.Context, pairs []PreferencePair, trainer Trainer, p
 		if err == nil {
 			reference, err = d.reference(ctx, pairs, trainer, progress)
 		}
+		if err == nil {
+			held, err = d.reference(ctx, d.Held, trainer, progress)
+		}
 		return err
+	}
+	if len(d.Held) > 0 {
+		l.measure = func(ctx context.Context) (map[string]float64, error) { return d.examine(ctx, held, trainer) }
 	}
 	l.gradient = func(ctx context.Context, picked []int) (batch.StepStats, map[string]float64, error) {
 		b := RowsOf(pairs, picked)
@@ -63,30 +75,64 @@ func (d DPO) Run(ctx context.Context, pairs []PreferencePair, trainer Trainer, p
 	return d.SFT.run(ctx, len(pairs), l, publisher, log, progress)
 }
 
-// reference is what the reference thinks of all pairs. They are scored so many at a time as a step has, in their order, so a stage that goes on
-// has the same numbers.
+// reference is what the reference thinks of all pairs.
 func (d DPO) reference(ctx context.Context, pairs []PreferencePair, trainer Trainer, progress Progress) ([]batch.Pair, error) {
-	all := make([]batch.Pair, 0, len(pairs))
-	for len(all) < len(pairs) {
-		var picked []int
-		for i := len(all); i < min(len(pairs), len(all)+max(1, d.SFT.BatchSize)); i++ {
-			picked = append(picked, i)
-		}
-		b := RowsOf(pairs, picked)
+	all := make([]batch.Pair, len(pairs))
+	err := d.each(pairs, func(first, end int, b batch.Batch) error {
 		logprobs, err := trainer.ScoreReference(ctx, b, 1)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		of := make([]batch.Pair, len(picked))
 		for i, r := range b.Rows {
-			s := side(of, r)
+			s := side(all[first:], r)
 			s.Reference += trainedSum(r, logprobs[i])
 			s.Tokens += r.NumTrained()
 		}
-		all = append(all, of...)
-		progress(d.SFT.Stage+"/reference", len(all), len(pairs), "")
+		progress(d.SFT.Stage+"/reference", end, len(pairs), "")
+		return nil
+	})
+	return all, err
+}
+
+// examine measures the policy on the pairs that are held out, of which the reference's numbers are given, under the names of TRL's evaluations.
+func (d DPO) examine(ctx context.Context, reference []batch.Pair, trainer Trainer) (map[string]float64, error) {
+	if d.Examiner != nil {
+		trainer = d.Examiner
 	}
-	return all, nil
+	of := slices.Clone(reference)
+	err := d.each(d.Held, func(first, _ int, b batch.Batch) error {
+		logprobs, err := trainer.Score(ctx, b, 1)
+		if err != nil {
+			return err
+		}
+		for i, r := range b.Rows {
+			side(of[first:], r).Policy += trainedSum(r, logprobs[i])
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	loss, _ := d.Preference.Of(of)
+	metrics := map[string]float64{"eval_loss": loss}
+	for name, x := range d.Preference.Metrics(of) {
+		metrics["eval_"+name] = x
+	}
+	return metrics, nil
+}
+
+// each gives the rows of pairs, so many pairs at a time as a step has and in their order, so that a stage that goes on has the same numbers.
+func (d DPO) each(pairs []PreferencePair, do func(first, end int, b batch.Batch) error) error {
+	all := make([]int, len(pairs))
+	for i := range all {
+		all[i] = i
+	}
+	for picked := range slices.Chunk(all, max(1, d.SFT.BatchSize)) {
+		if err := do(picked[0], picked[len(picked)-1]+1, RowsOf(pairs, picked)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // RowsOf are those of some pairs. Group says which of them a row is of, and Episode which side of it, the preferred one's even.

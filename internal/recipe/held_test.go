@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"testing"
@@ -156,4 +157,105 @@ func TestWhatIsTogetherStaysTogether(t *testing.T) {
 			}
 		}
 	})
+}
+
+// doubting is a trainer that prefers the chosen side of a pair by what of its steps are left until some, times what the pair's first token says;
+// the reference thinks both sides as likely.
+type doubting struct {
+	*fakeTrainer
+	best   int
+	scored *[]int // rows, each time that what is held is scored
+}
+
+func (d doubting) Score(ctx context.Context, b batch.Batch, temperature float64) (all [][]float32, err error) {
+	held := 0
+	for _, r := range b.Rows {
+		if r.IDs[0] >= 1000 {
+			held++
+		}
+		margin := float32(max(len(d.Steps)-d.best, d.best-len(d.Steps))) * float32(r.IDs[0]) / 1000
+		if r.Episode%2 == 0 {
+			margin = -margin
+		}
+		all = append(all, batch.Even(len(r.IDs), float64(margin)))
+	}
+	if held > 0 {
+		*d.scored = append(*d.scored, held)
+	}
+	return all, ctx.Err()
+}
+
+func (d doubting) ScoreReference(ctx context.Context, b batch.Batch, temperature float64) (all [][]float32, err error) {
+	for _, r := range b.Rows {
+		all = append(all, batch.Even(len(r.IDs), -float64(r.IDs[0])/500))
+	}
+	return all, ctx.Err()
+}
+
+// preferred are pairs of sides of one trained token.
+func preferred(n, first int) (pairs []PreferencePair) {
+	side := func(id int) []batch.Sequence {
+		return []batch.Sequence{{IDs: []int32{int32(id), 2}, Trained: []bool{false, true}}}
+	}
+	for i := range n {
+		pairs = append(pairs, PreferencePair{Chosen: side(first * (i + 1)), Rejected: side(first * (i + 1))})
+	}
+	return pairs
+}
+
+// Pairs that are held out are measured as one step's, and end a stage as rows do; where it was stopped on the way, it is the same.
+func TestHeldPairsAreMeasured(t *testing.T) {
+	d := DPO{SFT: supervised(), Preference: batch.Preference{Loss: batch.PreferenceSigmoid, Beta: 0.5}, Held: preferred(3, 1000)}
+	d.SFT.Stage, d.SFT.Held, d.SFT.Patience = "dpo", nil, 1
+	var want []string
+	for stop := -1; stop < 9; stop++ {
+		log, scored := newLog(t), []int{}
+		ctx, cancel := context.WithCancel(t.Context())
+		first := &fakeTrainer{before: func(step int) {
+			if step == stop {
+				cancel()
+			}
+		}}
+		err := d.Run(ctx, preferred(5, 1), doubting{first, 7, &scored}, nil, log, silent)
+		cancel()
+		if stop >= 0 {
+			if !errors.Is(err, context.Canceled) {
+				t.Fatalf("stopped with %v", err)
+			}
+			first = &fakeTrainer{}
+			err = d.Run(t.Context(), preferred(5, 1), doubting{first, 7, &scored}, nil, log, silent)
+		}
+		if err != nil || !log.Finished["dpo"] {
+			t.Fatal(err)
+		}
+		var got []string
+		for step := range 20 {
+			m, ok, _ := log.Recorded(ValidationStage, step)
+			if !ok {
+				continue
+			}
+			x := math.Abs(float64(step - 7)) // the policy prefers the other side by 2 x, 4 x and 6 x
+			loss := (math.Log1p(math.Exp(x)) + math.Log1p(math.Exp(2*x)) + math.Log1p(math.Exp(3*x))) / 3
+			if math.Abs(m["eval_loss"]-loss) > 1e-6 || math.Abs(m["eval_rewards/margins"]+2*x) > 1e-6 || m["eval_rewards/accuracies"] != 0 || math.Abs(m["eval_logps/chosen"]+2*x) > 1e-6 {
+				t.Errorf("after %d steps %v, the loss is to be %g", step, m, loss)
+			}
+			got = append(got, fmt.Sprint(step))
+		}
+		if want == nil {
+			want = first.Steps
+		}
+		if !slices.Equal(got, []string{"3", "6", "9"}) || len(first.Steps) != 9 || !slices.Equal(first.Steps, want) || !slices.Equal(scored, []int{4, 2, 4, 2, 4, 2}) {
+			t.Errorf("stopped at %d: measured after %v of %d steps, rows %v", stop, got, len(first.Steps), scored)
+		}
+	}
+}
+
+// What is held out is scored by whom the stage names for it.
+func TestHeldPairsHaveTheirExaminer(t *testing.T) {
+	d := DPO{SFT: supervised(), Preference: batch.Preference{Loss: batch.PreferenceSigmoid, Beta: 0.5}, Held: preferred(1, 1000)}
+	mine, theirs, trainer := []int{}, []int{}, &fakeTrainer{}
+	d.Examiner = doubting{trainer, 7, &theirs}
+	if err := d.Run(t.Context(), preferred(5, 1), doubting{trainer, 7, &mine}, nil, newLog(t), silent); err != nil || len(mine) != 0 || len(theirs) != 6 {
+		t.Errorf("%v: scored by the trainer %v, by the examiner %v", err, mine, theirs)
+	}
 }
