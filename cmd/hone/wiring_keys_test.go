@@ -63,6 +63,7 @@ func (w wired) learning() []acting {
 		{"grpo.credit.level", g.Credit.Level, batch.CreditTurn}, {"grpo.credit.discount", g.Credit.Discount, 0.93}, {"grpo.credit.progress", last[reward.Scorer](w, "train").Turns.Progress, 0.87},
 		{"grpo.advantage", g.Advantage, batch.AdvantageCentred}, {"grpo.length", g.Length, 17}, {"grpo.mask_truncated", g.MaskTruncated, true},
 		{"grpo.clip_dual", g.Clip.Dual, 1.5}, {"grpo.off_policy", g.OffPolicy, 0.35},
+		{"grpo.entropy.coefficient", g.Entropy.Coefficient, 0.0061}, {"grpo.entropy.target", g.Entropy.Target, 0.62}, {"grpo.entropy.delta", g.Entropy.Delta, 0.0063}, {"grpo.top_entropy", g.TopEntropy, 0.64},
 		{"grpo.kl.beta", g.KL.Beta, 0.034}, {"grpo.kl.estimator", g.KL.Estimator, batch.K1}, {"grpo.kl.gradient", g.KL.Gradient, batch.GradientRatio},
 		{"grpo.correction.level", g.Correction.Level, batch.LevelSequence}, {"grpo.correction.mode", g.Correction.Mode, batch.ModeMask},
 		{"grpo.resample", g.Resample, 3}, {"grpo.pools.skip_solved", g.Pools.SkipSolved, 0.38}, {"grpo.pools.skip_failed", g.Pools.SkipFailed, 0.39},

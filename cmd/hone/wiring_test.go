@@ -92,6 +92,8 @@ grpo:
   clip_dual: 1.5
   kl: {beta: 0.034, estimator: k1, gradient: ratio}
   off_policy: 0.35
+  entropy: {coefficient: 0.0061, target: 0.62, delta: 0.0063}
+  top_entropy: 0.64
   resample: 3
   pools: {skip_solved: 0.38, skip_failed: 0.39}
   correction: {level: sequence, mode: mask, low: 0.36, high: 3.7}

@@ -55,7 +55,7 @@ func SettingsOf(c config.Config, lora model.LoRA, gpu bool, prefix, private, row
 	o := plan.Settings{GPU: gpu, Devices: c.Engine.Devices, Train: train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: RecomputeOf(c.Engine), RowMultiple: c.Engine.RowMultiple,
 		EightBitMoments: c.Engine.Moments == "8bit", Dropout: c.LoRA.Dropout}, Prefix: prefix, Row: row, Context: private, DecodeSteps: c.Engine.DecodeSteps}
 	if private > 0 {
-		o.Slots = c.Engine.Slots
+		o.Slots, o.Entropies = c.Engine.Slots, c.GRPO.Entropy.Coefficient > 0 || c.GRPO.Entropy.Target > 0
 	}
 	if o.ShardWeights = Shards(c.Engine); o.ShardWeights {
 		o.Train.Recompute = train.RecomputeLayer

@@ -21,6 +21,8 @@ type GRPO struct {
 	ClipDual         float64    `yaml:"clip_dual" min:"0" doc:"bound of the ratio where the advantage is negative, above 1 + clip_high, such as 3 (dual clip); 0 has none"`
 	KL               KL         `yaml:"kl" doc:"the divergence from the policy that the stage began with, added to the loss"`
 	OffPolicy        float64    `yaml:"off_policy" min:"0" doc:"mask rows of episodes worse than their group whose mean log(sampler's / trainer's probability) is above this, such as 0.1 (DeepSeek-V3.2); 0 masks none"`
+	Entropy          Entropy    `yaml:"entropy" doc:"a bonus for the entropy of the policy at each sampled token, so that it goes on trying other calls"`
+	TopEntropy       float64    `yaml:"top_entropy" min:"0" max:"1" doc:"share of a step's sampled tokens that are learnt from: those at which the policy was least sure, such as 0.2. It costs a forward pass over the episodes; 1 takes all"`
 	Correction       Correction `yaml:"correction" doc:"of the difference between sampler and trainer: TIS, IcePop, MIS"`
 	Resample         int        `yaml:"resample" min:"0" max:"64" doc:"dynamic sampling: most scenarios tried, two at once, then four and so on, in the place of one whose group teaches nothing because all its rewards are equal, or fewer than two of its episodes count; 0 replaces none"`
 	Recoveries       int        `yaml:"recoveries" min:"0" max:"4096" doc:"groups of a step that go on from where one of its episodes had a call that failed (Fission-GRPO), so that the policy learns to recover; 0 has none"`
@@ -53,6 +55,13 @@ type KL struct {
 	Gradient  string  `yaml:"gradient" enum:"own,k2,ratio" doc:"own is the estimator's; k2 is that of k2, which is the divergence's on the average; ratio is that of the estimator times the ratio to the old policy (DeepSeek-V3.2)"`
 }
 
+// Entropy is the bonus for it.
+type Entropy struct {
+	Coefficient float64 `yaml:"coefficient" min:"0" max:"1" doc:"what the mean entropy, in nats a token, is multiplied by and taken from the loss, such as 0.01; 0 has none"`
+	Target      float64 `yaml:"target" min:"0" doc:"entropy in nats a token at or below which there is a bonus, such as what the first steps have; its coefficient begins at coefficient and adapts. 0: it is coefficient in all steps"`
+	Delta       float64 `yaml:"delta" min:"0" max:"1" doc:"with a target: by this the coefficient grows in each step whose entropy is at the target or below, up to 1, and falls in each other step"`
+}
+
 // Correction weighs tokens by how much likelier they are to the trainer than they were to the sampler.
 type Correction struct {
 	Level string  `yaml:"level" enum:"none,token,sequence,geometric" doc:"the ratio of each token, or of all tokens of a row: their product or geometric mean. It costs a second pass over the episodes; the clip then bounds what the updates move alone"`
@@ -76,6 +85,10 @@ func (g *GRPO) check() error {
 		return &ValueError{"grpo.clip_dual", fmt.Sprintf("%g is not above 1 + grpo.clip_high, which is %g", g.ClipDual, 1+g.ClipHigh)}
 	case g.Correction.Low > g.Correction.High:
 		return &ValueError{"grpo.correction.low", fmt.Sprintf("%g is above grpo.correction.high, which is %g", g.Correction.Low, g.Correction.High)}
+	case g.TopEntropy == 0:
+		return &ValueError{"grpo.top_entropy", "no token would be learnt from; 1 takes all"}
+	case g.Entropy.Target > 0 && g.Entropy.Delta == 0:
+		return &ValueError{"grpo.entropy.delta", "with a target the coefficient is to change; set it above 0, such as 0.005, or leave grpo.entropy.target out"}
 	case g.Correction.High == 0:
 		return &ValueError{"grpo.correction.high", "no token would have a weight"}
 	}

@@ -38,7 +38,8 @@ func GRPOOf(c config.Config, maxMismatch float64) recipe.GRPO {
 		Clip: batch.Clip{Low: g.ClipLow, High: g.ClipHigh, Dual: g.ClipDual}, OffPolicy: g.OffPolicy,
 		KL:         batch.KL{Beta: g.KL.Beta, Estimator: batch.Estimator(g.KL.Estimator), Gradient: batch.Gradient(g.KL.Gradient)},
 		Correction: batch.Correction{Level: batch.Level(g.Correction.Level), Mode: batch.Mode(g.Correction.Mode), Low: g.Correction.Low, High: g.Correction.High},
-		Resample:   g.Resample, Pools: recipe.Pools{SkipSolved: g.Pools.SkipSolved, SkipFailed: g.Pools.SkipFailed},
+		Entropy:    recipe.Entropy(g.Entropy), TopEntropy: g.TopEntropy,
+		Resample: g.Resample, Pools: recipe.Pools{SkipSolved: g.Pools.SkipSolved, SkipFailed: g.Pools.SkipFailed},
 		Staleness:   g.Staleness,
 		Recoveries:  recipe.Recoveries{Most: g.Recoveries},
 		Temperature: c.Rollout.Temperature, CheckpointEvery: g.CheckpointEvery, MaxMismatch: maxMismatch, Seed: c.Seed}

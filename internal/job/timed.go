@@ -117,6 +117,12 @@ func (l timedTrainer) Apply(u batch.Update) (float64, error) {
 	return l.Trainer.Apply(u)
 }
 
+// Entropies implements recipe.Trainer.
+func (l timedTrainer) Entropies(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error) {
+	defer l.track.begin(l.scores)()
+	return l.Trainer.Entropies(ctx, b, temperature)
+}
+
 // Score implements recipe.Trainer.
 func (l timedTrainer) Score(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error) {
 	defer l.track.begin(l.scores)()

@@ -59,6 +59,8 @@ type GRPO struct {
 	Clip            batch.Clip
 	KL              batch.KL         // from the policy that the stage began with
 	OffPolicy       float64          // bound of batch.Objective's
+	Entropy         Entropy          // a bonus for it
+	TopEntropy      float64          // share of a step's tokens that are learnt from, those of the highest entropy; 0 is 1: all
 	Correction      batch.Correction // of the sampler's difference
 	Temperature     float64          // that the runner samples at
 	Staleness       int              // policies that episodes may be behind the trainer's: 0, or 1, by which rollouts and training overlap
@@ -125,6 +127,8 @@ type running struct {
 	watch watch
 	clock clock
 
+	exploring exploring
+
 	probed map[string]float64 // of the policy that was published last
 }
 
@@ -141,6 +145,9 @@ func (r *running) begin(ctx context.Context) (err error) {
 		r.trainer, r.progress = r.lag, oneAtATime(r.progress)
 	}
 	r.start, err = resume(r.Stage, r.trainer, r.log)
+	if err == nil {
+		r.exploring, err = r.Entropy.exploring(r.Stage, r.start, r.log)
+	}
 	if err == nil && r.start == 0 && r.KL.Beta > 0 {
 		err = r.trainer.HoldReference()
 	}
@@ -194,7 +201,7 @@ func (r *running) take(ctx context.Context, step int, episodes *ahead) (reward f
 		if r.lag != nil && step+1 < r.Steps {
 			r.next = begin(ctx, true, r.sample(step+1))
 		}
-		if stats, compared, refused, err = r.update(ctx, rows, update, step, r.watch.guardOf(episodes.stale), r.trainer, r.log); err != nil {
+		if stats, compared, refused, err = r.update(ctx, rows, update, step, episodes.stale); err != nil {
 			return 0, err
 		}
 	}
@@ -203,6 +210,7 @@ func (r *running) take(ctx context.Context, step int, episodes *ahead) (reward f
 	maps.Copy(metrics, r.probed)
 	r.more(metrics, compared, stats, update, len(now.sampled)-len(now.groups), now.recovered)
 	if refused == nil {
+		r.exploring.took(metrics)
 		r.lag.took(step+1 == r.Steps)
 		if r.pools != nil {
 			r.pools.took(now.sampled, metrics)
@@ -239,6 +247,9 @@ func (g GRPO) more(metrics, compared map[string]float64, s batch.StepStats, u ba
 	}
 	if g.KL.Beta > 0 {
 		metrics["kl"] = s.KL
+	}
+	if g.Entropy.On() && s.NumTrained > 0 {
+		metrics[entropyMetric] = s.Entropy
 	}
 	if g.Resample > 0 {
 		metrics["groups_replaced"] = float64(numReplaced)

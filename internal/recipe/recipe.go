@@ -27,6 +27,8 @@ type Trainer interface {
 	// kept, at a temperature above 0: a list for each row, a number for each of its ids, 0 where it is not trained.
 	Score(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error)
 	ScoreReference(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error)
+	// Entropies are those of the policy as it is at the same tokens, over the whole vocabulary, in nats, laid out as Score's.
+	Entropies(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error)
 	// HoldReference keeps the policy as it is now, in checkpoints too.
 	HoldReference() error
 	// Snapshot returns what puts the trainer back where it is now, in case that steps which belong together cannot all be taken.

@@ -52,6 +52,9 @@ func (f *fakeTrainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objec
 	if len(f.Steps) >= f.apart {
 		s.Mismatch = f.mismatch
 	}
+	if o.Bonus.On {
+		s.Entropy = []float64{0.5, 0.5, 0.1, 0.1, 0.2, 0.3, 0.1}[len(f.Steps)%7]
+	}
 	return s, nil
 }
 
@@ -78,6 +81,18 @@ func (f *fakeTrainer) ScoreReference(ctx context.Context, b batch.Batch, tempera
 		return nil, errors.New("no reference")
 	}
 	return f.scores(ctx, b, 100+f.Reference-1)
+}
+
+// Entropies says of each token how likely it is to be chosen: more to the left, and less after each step.
+func (f *fakeTrainer) Entropies(ctx context.Context, b batch.Batch, _ float64) (all [][]float32, err error) {
+	for _, r := range b.Rows {
+		of := make([]float32, len(r.IDs))
+		for i := range of {
+			of[i] = 1 / float32(1+i+len(f.Steps))
+		}
+		all = append(all, of)
+	}
+	return all, ctx.Err()
 }
 
 func (f *fakeTrainer) scores(ctx context.Context, b batch.Batch, steps int) (all [][]float32, err error) {
@@ -581,7 +596,7 @@ func TestTemperatureOfObjectives(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, s := range trainer.Steps {
-		if sampled := strings.HasPrefix(s, "grpo {dapo {0.2 0.28 0} {0  } 0 0.7}"); sampled != (i >= 6) || !sampled && !strings.HasPrefix(s, "sft ") {
+		if sampled := strings.HasPrefix(s, "grpo {dapo {0.2 0.28 0} {0  } 0 0.7 {false 0}}"); sampled != (i >= 6) || !sampled && !strings.HasPrefix(s, "sft ") {
 			t.Errorf("step %d: %s", i, s)
 		}
 	}

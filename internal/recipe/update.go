@@ -11,14 +11,20 @@ import (
 )
 
 // objective is the loss of a step's tokens.
-func (g GRPO) objective() batch.Objective {
-	return batch.Objective{Loss: g.Loss, Clip: g.Clip, KL: g.KL, OffPolicy: g.OffPolicy, Temperature: g.Temperature}
+func (r *running) objective() batch.Objective {
+	return batch.Objective{Loss: r.Loss, Clip: r.Clip, KL: r.KL, OffPolicy: r.OffPolicy, Temperature: r.Temperature, Bonus: r.exploring.bonus()}
 }
+
+// ofAll reports whether tokens without an advantage have a gradient too.
+func (g GRPO) ofAll() bool { return g.KL.Beta > 0 || g.Entropy.On() }
+
+// chooses reports whether the policy learns at a share of the tokens alone, by their entropy.
+func (g GRPO) chooses() bool { return g.TopEntropy > 0 && g.TopEntropy < 1 }
 
 // rows are those of a step: one an episode, with its advantage.
 func (g GRPO) rows(groups []trajectory.Group) (batch.Batch, batch.Stats) {
 	return batch.FromGroups(groups, batch.Options{Advantage: g.Advantage, Credit: g.Credit, Negative: g.Negative, Reduction: g.Loss.Reduction(), Length: g.Length, MaskTruncated: g.MaskTruncated,
-		KeepAlike: g.KL.Beta > 0})
+		KeepAlike: g.ofAll() || g.chooses()})
 }
 
 // compared adds to the rows what the policy is compared with, as it is before the step's first update: its own logprobs, by which the
@@ -40,6 +46,18 @@ func (g GRPO) compared(ctx context.Context, rows batch.Batch, trainer Trainer) (
 			return rows, nil, err
 		}
 		rows = rows.With(batch.ColumnReferenceLogprobs, reference)
+	}
+	if g.chooses() {
+		entropies, err := trainer.Entropies(ctx, rows, g.Temperature)
+		if err != nil {
+			return rows, nil, err
+		}
+		if rows, err = rows.TopEntropy(entropies, g.TopEntropy); err != nil {
+			return rows, nil, err
+		}
+		if !g.ofAll() {
+			rows = rows.Pushed()
+		}
 	}
 	return rows, metrics, nil
 }
@@ -64,26 +82,29 @@ func (g GRPO) corrected(rows batch.Batch, old [][]float32, metrics map[string]fl
 // update takes the optimiser steps on a batch, unless the rows teach nothing or refused says why the first must not be taken. Where it
 // fails, the steps before this one are kept, unless the trainer cannot be put back to where they left it. More are metrics of what the rows
 // were compared with.
-func (g GRPO) update(ctx context.Context, rows batch.Batch, u batch.Update, step int, guard *guard, trainer Trainer, log Log) (s batch.StepStats, more map[string]float64, refused, err error) {
+func (r *running) update(ctx context.Context, rows batch.Batch, u batch.Update, step int, stale bool) (s batch.StepStats, more map[string]float64, refused, err error) {
+	trainer, guard := r.trainer, r.watch.guardOf(stale)
+	if rows.NumTrained() > 0 {
+		if rows, more, err = r.compared(ctx, rows, trainer); err != nil {
+			return s, nil, nil, stopped(err, r.Stage, step, trainer, r.log)
+		}
+	}
 	if rows.NumTrained() == 0 { // the groups are all alike
-		return s, nil, nil, nil
+		return s, more, nil, nil
 	}
-	if rows, more, err = g.compared(ctx, rows, trainer); err != nil {
-		return s, nil, nil, stopped(err, g.Stage, step, trainer, log)
-	}
-	parts, passes := rows.Split(g.Minibatches), max(1, g.Iterations)
+	parts, passes := rows.Split(r.Minibatches), max(1, r.Iterations)
 	restore := func() error { return nil }
 	if passes*len(parts) > 1 {
 		if restore, err = trainer.Snapshot(); err != nil {
-			return s, nil, nil, stopped(err, g.Stage, step, trainer, log)
+			return s, nil, nil, stopped(err, r.Stage, step, trainer, r.log)
 		}
 	}
 	var each []batch.StepStats
 	for i := range passes * len(parts) {
-		x, err := trainer.Gradient(ctx, parts[i%len(parts)], g.objective())
+		x, err := trainer.Gradient(ctx, parts[i%len(parts)], r.objective())
 		if err == nil && i == 0 {
 			if far := guard.refuses(x); far != "" {
-				return x, more, g.mismatch(step, far), nil
+				return x, more, r.mismatch(step, far), nil
 			}
 		}
 		if err == nil {
@@ -93,24 +114,24 @@ func (g GRPO) update(ctx context.Context, rows batch.Batch, u batch.Update, step
 			if failed := restore(); failed != nil {
 				return x, nil, nil, errors.Join(err, failed)
 			}
-			return x, nil, nil, stopped(err, g.Stage, step, trainer, log)
+			return x, nil, nil, stopped(err, r.Stage, step, trainer, r.log)
 		}
 		each = append(each, x)
 	}
 	return ofIterations(each), more, nil, nil
 }
 
-// ofIterations are the statistics of optimiser steps on one batch: what was computed is added up, loss and gradient's norm are means, how far
+// ofIterations are the statistics of optimiser steps on one batch: what was computed is added up, loss, gradient's norm and entropy are means, how far
 // trainer and sampler are apart is the first's, as the policy has not moved yet, and the share of clipped ratios and the divergence are the last's.
 func ofIterations(each []batch.StepStats) batch.StepStats {
 	s, n := each[0], float64(len(each))
 	for _, x := range each[1:] {
-		s.Loss, s.GradNorm = s.Loss+x.Loss, s.GradNorm+x.GradNorm
+		s.Loss, s.GradNorm, s.Entropy = s.Loss+x.Loss, s.GradNorm+x.GradNorm, s.Entropy+x.Entropy
 		s.NumTokens, s.NumPadded = s.NumTokens+x.NumTokens, s.NumPadded+x.NumPadded
 		s.NumPrograms, s.CompileSeconds = s.NumPrograms+x.NumPrograms, s.CompileSeconds+x.CompileSeconds
 	}
 	last := each[len(each)-1]
-	s.Loss, s.GradNorm, s.Clipped, s.KL = s.Loss/n, s.GradNorm/n, last.Clipped, last.KL
+	s.Loss, s.GradNorm, s.Entropy, s.Clipped, s.KL = s.Loss/n, s.GradNorm/n, s.Entropy/n, last.Clipped, last.KL
 	return s
 }
 

@@ -75,7 +75,9 @@ def batch(seed, alike):
             tool[i, start:start + 2] = 0
     new = uniform(-4, -0.05, n, LENGTH)
     return types.SimpleNamespace(scores=scores, completion=completion, tool=tool, mask=completion * tool, new=new, old=new + uniform(-0.6, 0.6, n, LENGTH),
-                                 sampler=new + uniform(-0.5, 0.5, n, LENGTH), reference=new + uniform(-1, 1, n, LENGTH))
+                                 sampler=new + uniform(-0.5, 0.5, n, LENGTH), reference=new + uniform(-1, 1, n, LENGTH),
+                                 # which TRL has in float32, and its threshold too
+                                 entropy=uniform(0, 2, n, LENGTH).float().double())
 
 
 def advantages(b, name):
@@ -103,17 +105,20 @@ def corrected(b, c):
 def loss(b, advantage, o):
     """The loss of a batch under settings in hone's words, and its gradient by each logprob."""
     new = b.new.clone().requires_grad_()
+    entropies = b.entropy.clone().requires_grad_()
     low, high, dual, c = o.get("low", 0.2), o.get("high", 0.28), o.get("dual"), o.get("correction")
     trainer = types.SimpleNamespace(
-        _get_per_token_logps_and_entropies=lambda *args, **kwargs: (new, torch.zeros_like(new), None), aux_loss_enabled=False,
-        top_entropy_quantile=1.0, off_policy_mask_threshold=o.get("off_policy"), get_off_policy_mask=grpo_trainer.GRPOTrainer.get_off_policy_mask,
+        _get_per_token_logps_and_entropies=lambda *args, **kwargs: (new, entropies, None), aux_loss_enabled=False,
+        top_entropy_quantile=o.get("top_entropy", 1.0), entropy_coef=o.get("entropy", 0.0), use_adaptive_entropy=False, off_policy_mask_threshold=o.get("off_policy"), get_off_policy_mask=grpo_trainer.GRPOTrainer.get_off_policy_mask,
         importance_sampling_level="sequence" if o["loss"] == "gspo" else "token", beta=o.get("beta", 0.0), loss_type="grpo" if o["loss"] == "gspo" else o["loss"],
         # TRL bounds CISPO's ratio by epsilon_high itself, from above alone
         epsilon_low=low, epsilon_high=1 + high if o["loss"] == "cispo" else high, use_vllm=c is not None, vllm_importance_sampling_correction=c is not None,
-        current_gradient_accumulation_steps=1, model=types.SimpleNamespace(training=True), max_completion_length=LENGTH, _entropy_bonus_enabled=False,
+        current_gradient_accumulation_steps=1, model=types.SimpleNamespace(training=True), max_completion_length=LENGTH, _entropy_bonus_enabled="entropy" in o,
         args=types.SimpleNamespace(use_bias_correction_kl=o.get("gradient") == "ratio", delta=dual, steps_per_generation=1),
-        accelerator=types.SimpleNamespace(num_processes=1, gather=lambda x: x, reduce=lambda x, reduction: x),
+        accelerator=types.SimpleNamespace(num_processes=1, gather=lambda x: x, reduce=lambda x, reduction: x, sync_gradients=True,
+                                          pad_across_processes=lambda x, **kwargs: x),
         _metrics={"train": collections.defaultdict(list)})
+    trainer.get_high_entropy_mask = types.MethodType(grpo_trainer.GRPOTrainer.get_high_entropy_mask, trainer)
     inputs = dict(prompt_ids=torch.zeros(len(new), 1), prompt_mask=torch.ones(len(new), 1), completion_ids=torch.zeros_like(new),
                   completion_mask=b.completion, tool_mask=b.tool, advantages=advantage, num_items_in_batch=b.mask.sum(), ref_per_token_logps=b.reference,
                   # without a correction hone's ratio is to the sampler
@@ -122,7 +127,7 @@ def loss(b, advantage, o):
         inputs["importance_sampling_ratio"] = corrected(b, c)
     value = grpo_trainer.GRPOTrainer._compute_loss(trainer, None, inputs)
     value.backward()
-    return {"loss": rounded(value.item()), "gradient": numbers(new.grad)}
+    return {"loss": rounded(value.item()), "gradient": numbers(new.grad), "by_entropy": numbers(entropies.grad) if "entropy" in o else None}
 
 
 def settings():
@@ -136,6 +141,13 @@ def settings():
     yield {"loss": "dapo", "low": 0.1, "high": 0.5, "beta": 0.1, "estimator": "k3", "gradient": "ratio", "off_policy": 0.05, "dual": 1.6}
     yield {"loss": "cispo", "low": 1.0, "high": 0.28}
     yield {"loss": "cispo", "low": 1.0, "high": 0.1, "beta": 0.2, "estimator": "k3", "gradient": "own"}
+    yield {"loss": "dapo", "entropy": 0.03}
+    yield {"loss": "dapo", "entropy": 0.03, "beta": 0.3, "estimator": "k3", "gradient": "own"}
+    for name in ("dapo", "grpo", "dr_grpo", "gspo", "cispo"):
+        for share in (0.2, 0.5, 0.95):
+            yield {"loss": name, "top_entropy": share, "low": 1.0 if name == "cispo" else 0.2}
+    yield {"loss": "dapo", "top_entropy": 0.3, "dual": 1.4, "off_policy": 0.02, "beta": 0.3, "estimator": "k3", "gradient": "own"}
+    yield {"loss": "dapo", "top_entropy": 0.3, "correction": {"level": "token", "mode": "truncate", "low": 0.7, "high": 1.3}}
     for level in ("token", "sequence"):
         for mode in ("truncate", "mask"):
             c = {"level": level, "mode": mode, "low": 0.7, "high": 1.3}
@@ -149,7 +161,7 @@ def main():
     out = []
     for seed, alike in ((1, False), (2, True), (3, False)):
         b = batch(seed, alike)
-        row = {name: numbers(getattr(b, name)) for name in ("scores", "mask", "completion", "new", "old", "sampler", "reference")}
+        row = {name: numbers(getattr(b, name)) for name in ("scores", "mask", "completion", "new", "old", "sampler", "reference", "entropy")}
         row["advantages"] = {name: numbers(advantages(b, name)) for name in ("group", "centred", "batch", "per_term", "leave_one_out")}
         row["losses"] = [dict(loss(b, advantages(b, "group"), o), settings=o) for o in settings()]
         out.append(row)

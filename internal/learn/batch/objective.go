@@ -8,6 +8,7 @@ type Objective struct {
 	KL          KL      // to a reference policy, added to the loss of each token
 	OffPolicy   float64 // bound above which a row that moved away from its sampler is masked (objective.offPolicy); 0: none is
 	Temperature float64 // that the rows were sampled at; the trainer's logits are divided by it too. 0 is 1: demonstrations were not sampled
+	Bonus       Bonus   // for entropy, taken from the loss of each token
 }
 
 // Loss is the name of a loss.
@@ -47,6 +48,12 @@ type KL struct {
 	Gradient  Gradient
 }
 
+// Bonus is a reward for entropy; objective.bonus has the formula.
+type Bonus struct {
+	On          bool    // the entropy of each token is computed, over the whole vocabulary
+	Coefficient float64 // what it is multiplied by
+}
+
 // Estimator is a function of a token's two logprobs whose mean over samples is, or is near, the divergence.
 type Estimator string
 
@@ -84,4 +91,5 @@ type StepStats struct {
 	MaxDelta  float64 // largest |trainer - sampler logprob|
 	Clipped   float64 // share of trained tokens whose ratio to the old policy, by token or by row as the loss has it, lies outside of the clip
 	KL        float64 // mean over trained tokens of the estimated divergence from the reference, in nats; 0 where there is none
+	Entropy   float64 // mean over trained tokens of the policy's entropy over the vocabulary, in nats; 0 without a Bonus
 }

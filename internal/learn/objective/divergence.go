@@ -78,7 +78,7 @@ func (d divergence) rowRatio() bool {
 
 func (d divergence) Reference(r Row) (loss float64, slopes []float64) {
 	last := len(r.Columns) - 1
-	loss, slopes = d.Objective.Reference(Row{r.Logprobs, r.Columns[:last], r.Weights})
+	loss, slopes = d.Objective.Reference(Row{Logprobs: r.Logprobs, Columns: r.Columns[:last], Weights: r.Weights})
 	byRow := 0.0 // derivative by the logarithm of the row's ratio
 	for i, logprob := range r.Logprobs {
 		k, slope := d.estimate(logprob - r.Columns[last][i])

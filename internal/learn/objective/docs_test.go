@@ -34,6 +34,8 @@ var sections = []struct {
 	{"Long completions: `rewards.overlong`", []string{"episode/reward/overlong.go Overlong"}},
 	{"Dynamic sampling and pools: `grpo.resample`, `grpo.pools`", []string{"recipe/tasks.go others", "recipe/tasks.go Pools"}},
 	{"Divergence from a reference: `grpo.kl`", []string{"learn/objective/divergence.go divergence"}},
+	{"A bonus for entropy: `grpo.entropy`", []string{"learn/objective/bonus.go bonus", "recipe/entropy.go Entropy"}},
+	{"Tokens of high entropy: `grpo.top_entropy`", []string{"learn/batch/entropy.go TopEntropy"}},
 	{"Difference of sampler and trainer: `grpo.correction`", []string{"learn/batch/correction.go Correction"}},
 	{"Rows that the policy has left: `grpo.off_policy`", []string{"learn/objective/offpolicy.go offPolicy"}},
 }

@@ -35,6 +35,8 @@ type Tokens struct {
 	Numbers  []*Node // each a scalar
 	Rows     *Node   // [M] int32: which of NumRows rows a token is of, -1 where there is none; nil unless ByRow
 	NumRows  int
+	// Entropies are the policy's at each token [M], in nats; nil without a batch.Bonus.
+	Entropies *Node
 }
 
 // Row is the same of one row, on the host. The lists are of its trained tokens.
@@ -42,6 +44,8 @@ type Row struct {
 	Logprobs []float64
 	Columns  [][]float64
 	Weights  []float64 // in the step's sum
+	// Entropies are the policy's at each token, in nats; nil without a batch.Bonus.
+	Entropies []float64
 }
 
 // Of finds an objective by the name of its loss, one of batch.Losses.
@@ -66,6 +70,9 @@ func Of(o batch.Objective) (Objective, error) {
 	}
 	if o.KL.Beta > 0 {
 		of = divergence{of, o.KL}
+	}
+	if o.Bonus.On {
+		of = bonus{of, o.Bonus.Coefficient}
 	}
 	return of, nil
 }

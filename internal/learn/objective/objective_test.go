@@ -2,6 +2,7 @@ package objective
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gomlx/gomlx/core/graph"
@@ -54,7 +55,7 @@ func TestReferencesByHand(t *testing.T) {
 		}
 		worked[string(c.loss)]++
 		columns := [][]float64{{math.Log(c.old)}, {c.advantage}}[:len(o.Columns())]
-		loss, slopes := o.Reference(Row{[]float64{math.Log(c.p)}, columns, []float64{1}})
+		loss, slopes := o.Reference(Row{Logprobs: []float64{math.Log(c.p)}, Columns: columns, Weights: []float64{1}})
 		if math.Abs(loss-c.want) > 1e-12 || math.Abs(slopes[0]-c.slope) > 1e-12 {
 			t.Errorf("%s, p %g, before %g, advantage %g: loss %g and slope %g, want %g and %g", c.loss, c.p, c.old, c.advantage, loss, slopes[0], c.want, c.slope)
 		}
@@ -92,11 +93,13 @@ func TestRowsByHand(t *testing.T) {
 		"k1 times the row's": {kl(batch.LossGSPO, batch.K1, batch.GradientRatio), 0, []float64{0.3, 0.3}, 0.25 * root * (ln(2) + ln(2.0/3)),
 			0.25*root + 0.125*root*(ln(2)+ln(2.0/3)), 0.25*root + 0.125*root*(ln(2)+ln(2.0/3))},
 		// mean log(p_sampler/p) is (ln 2 + 0) / 2 = 0.347
-		"left by a good row":      {off(0.3), 1, []float64{1.2, 0.2}, -0.5 * 2.2, -0.6, -0.5},
-		"left by a bad row":       {off(0.3), -1, []float64{1.2, 0.2}, 0, 0, 0},
-		"a bad row that is near":  {off(0.4), -1, []float64{1.2, 0.2}, 0.5 * 2.2, 0.6, 0.5},
-		"moved the other way":     {off(0.3), -1, []float64{0.3, 0.2}, 0.5 * 2.2, 0.6, 0.5},
-		"far at one of its two":   {off(0.3), -1, []float64{1.2, 0.1}, 0.5 * 2.2, 0.6, 0.5},
+		"left by a good row":     {off(0.3), 1, []float64{1.2, 0.2}, -0.5 * 2.2, -0.6, -0.5},
+		"left by a bad row":      {off(0.3), -1, []float64{1.2, 0.2}, 0, 0, 0},
+		"a bad row that is near": {off(0.4), -1, []float64{1.2, 0.2}, 0.5 * 2.2, 0.6, 0.5},
+		"moved the other way":    {off(0.3), -1, []float64{0.3, 0.2}, 0.5 * 2.2, 0.6, 0.5},
+		"far at one of its two":  {off(0.3), -1, []float64{1.2, 0.1}, 0.5 * 2.2, 0.6, 0.5},
+		// 0.5 of -2.2, less 0.1 times the mean of the entropies 0.5 and 0.3
+		"a bonus":                 {batch.Objective{Loss: batch.LossDAPO, Clip: batch.Clip{Low: 0.2, High: 0.28}, Bonus: batch.Bonus{On: true, Coefficient: 0.1}}, 1, nil, -0.5*2.2 - 0.1*0.4, -0.6, -0.5},
 		"the clip of GSPO is off": {batch.Objective{Loss: batch.LossGSPO, Clip: batch.Clip{Low: 0.05, High: 0.05, Dual: 1.07}}, -2, nil, 2 * 1.07, 0, 0},
 	} {
 		o, err := Of(c.o)
@@ -107,7 +110,7 @@ func TestRowsByHand(t *testing.T) {
 		if c.more != nil {
 			columns = append(columns, []float64{ln(c.more[0]), ln(c.more[1])})
 		}
-		loss, slopes := o.Reference(Row{[]float64{ln(0.6), ln(0.2)}, columns, half})
+		loss, slopes := o.Reference(Row{Logprobs: []float64{ln(0.6), ln(0.2)}, Columns: columns, Weights: half, Entropies: []float64{0.5, 0.3}})
 		if math.Abs(loss-c.want) > 1e-12 || math.Abs(slopes[0]-c.first) > 1e-12 || math.Abs(slopes[1]-c.last) > 1e-12 {
 			t.Errorf("%s: loss %g, slopes %g, want %g, %g and %g", name, loss, slopes, c.want, c.first, c.last)
 		}
@@ -135,6 +138,8 @@ func all() (list []batch.Objective) {
 			list = append(list, batch.Objective{KL: batch.KL{Estimator: e, Gradient: g, Beta: 1}, Loss: batch.LossDAPO})
 		}
 	}
+	on := batch.Bonus{On: true}
+	list = append(list, batch.Objective{Loss: batch.LossDAPO, Bonus: on}, batch.Objective{Loss: batch.LossGSPO, Bonus: on, OffPolicy: 1, KL: batch.KL{Estimator: batch.K3, Gradient: batch.GradientOwn, Beta: 1}})
 	return append(list, batch.Objective{Loss: batch.LossGSPO, OffPolicy: 1, KL: batch.KL{Estimator: batch.K3, Gradient: batch.GradientRatio, Beta: 1}},
 		batch.Objective{Loss: batch.LossCISPO, Clip: batch.Clip{Dual: 1}, KL: batch.KL{Estimator: batch.K1, Gradient: batch.GradientRatio, Beta: 1}})
 }
@@ -157,6 +162,9 @@ func TestGraphsAreTheirReferences(t *testing.T) {
 				if base.KL.Beta > 0 {
 					drawn.KL.Beta = rapid.Float64Range(0.01, 1).Draw(rt, "beta")
 				}
+				if base.Bonus.On {
+					drawn.Bonus.Coefficient = rapid.Float64Range(0, 1).Draw(rt, "coefficient")
+				}
 				o, err := Of(drawn)
 				if err != nil {
 					rt.Fatal(err)
@@ -170,6 +178,7 @@ func TestGraphsAreTheirReferences(t *testing.T) {
 // checkGraph runs the program of an objective on random rows.
 func checkGraph(rt *rapid.T, e *engine.Engine, p *engine.Program, o Objective, m, n int) {
 	in := [][]float32{rapid.SliceOfN(rapid.Float32Range(-9, 0), m, m).Draw(rt, "logprobs")}
+	entropies := rapid.SliceOfN(rapid.Float32Range(0, 9), m, m).Draw(rt, "entropies")
 	weights := rapid.SliceOfN(rapid.Float32Range(0, 2), m, m).Draw(rt, "weights")
 	for _, c := range o.Columns() {
 		in = append(in, rapid.SliceOfN(rapid.Float32Range(-3, 3), m, m).Draw(rt, string(c)))
@@ -185,7 +194,7 @@ func checkGraph(rt *rapid.T, e *engine.Engine, p *engine.Program, o Objective, m
 			weights[i] = 0
 		}
 	}
-	losses, slopes := run(rt, e, p, in, rows, weights, o.Numbers())
+	losses, slopes, byEntropy := run(rt, e, p, append(slices.Clone(in), entropies), rows, weights, o.Numbers())
 	for row := range int32(n) {
 		var of Row
 		var at []int
@@ -193,6 +202,7 @@ func checkGraph(rt *rapid.T, e *engine.Engine, p *engine.Program, o Objective, m
 		for i, r := range rows {
 			if r == row {
 				at, of.Logprobs, of.Weights = append(at, i), append(of.Logprobs, float64(in[0][i])), append(of.Weights, float64(weights[i]))
+				of.Entropies = append(of.Entropies, float64(entropies[i]))
 				for k := range of.Columns {
 					of.Columns[k] = append(of.Columns[k], float64(in[1+k][i]))
 				}
@@ -208,6 +218,15 @@ func checkGraph(rt *rapid.T, e *engine.Engine, p *engine.Program, o Objective, m
 		}
 		if math.Abs(got-want) > 1e-4*size {
 			rt.Fatalf("%s of row %d: loss %g, want %g: %+v", o.Name(), row, got, want, of)
+		}
+		for _, i := range at {
+			want := 0.0
+			if b, ok := o.(bonus); ok {
+				want = -b.coefficient * float64(weights[i])
+			}
+			if math.Abs(float64(byEntropy[i])-want) > 1e-6 {
+				rt.Fatalf("%s: slope %g by the entropy of token %d, want %g", o.Name(), byEntropy[i], i, want)
+			}
 		}
 		for k, i := range at {
 			if math.Abs(float64(slopes[i])-derivatives[k]) > 1e-4*(size+math.Abs(derivatives[k])) {
@@ -249,14 +268,17 @@ func atBound(o Objective, r Row) bool {
 
 // inner is what a divergence is added to.
 func inner(o Objective) Objective {
+	if b, ok := o.(bonus); ok {
+		o = b.Objective
+	}
 	if d, ok := o.(divergence); ok {
 		return d.Objective
 	}
 	return o
 }
 
-// compile makes a program of an objective: logprobs [m], columns [m], row [m], weights [m], numbers -> losses [m], the derivatives of their
-// weighted sum [m].
+// compile makes a program of an objective: logprobs [m], columns [m], entropies [m], row [m], weights [m], numbers -> losses [m], the derivatives of
+// their weighted sum by logprobs and entropies [m].
 func compile(t *testing.T, e *engine.Engine, of batch.Objective, m, n int) *engine.Program {
 	t.Helper()
 	o, err := Of(of)
@@ -267,21 +289,23 @@ func compile(t *testing.T, e *engine.Engine, of batch.Objective, m, n int) *engi
 	for _, c := range o.Columns() {
 		params = append(params, engine.Param{Name: string(c), Shape: engine.F32(m)})
 	}
-	params = append(params, engine.Param{Name: "row", Shape: engine.I32(m)}, engine.Param{Name: "weights", Shape: engine.F32(m)})
+	params = append(params, engine.Param{Name: "entropies", Shape: engine.F32(m)}, engine.Param{Name: "row", Shape: engine.I32(m)}, engine.Param{Name: "weights", Shape: engine.F32(m)})
 	columns, k := len(o.Columns()), len(o.Numbers())
 	if k > 0 {
 		params = append(params, engine.Param{Name: "numbers", Shape: engine.F32(k)})
 	}
 	p, err := e.Compile("loss", params, func(in []*graph.Node) []*graph.Node {
-		of := Tokens{Logprobs: in[0], Columns: in[1 : 1+columns], NumRows: n}
+		entropies := in[1+columns]
+		of := Tokens{Logprobs: in[0], Columns: in[1 : 1+columns], NumRows: n, Entropies: entropies}
 		if o.ByRow() {
-			of.Rows = in[1+columns]
+			of.Rows = in[2+columns]
 		}
 		for i := range k {
 			of.Numbers = append(of.Numbers, graph.Reshape(graph.Slice(in[len(in)-1], graph.AxisRange(i, i+1))))
 		}
 		losses := o.Graph(of)
-		return []*graph.Node{losses, graph.Gradient(graph.ReduceAllSum(graph.Mul(losses, in[2+columns])), in[0])[0]}
+		total := graph.ReduceAllSum(graph.Mul(losses, in[3+columns]))
+		return append([]*graph.Node{losses}, graph.Gradient(total, in[0], entropies)...)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -290,7 +314,7 @@ func compile(t *testing.T, e *engine.Engine, of batch.Objective, m, n int) *engi
 }
 
 // run runs such a program.
-func run(t *rapid.T, e *engine.Engine, p *engine.Program, in [][]float32, rows []int32, weights, numbers []float32) (losses, slopes []float32) {
+func run(t *rapid.T, e *engine.Engine, p *engine.Program, in [][]float32, rows []int32, weights, numbers []float32) (losses, slopes, byEntropy []float32) {
 	var buffers []engine.Buffer
 	flats := []any{}
 	for _, x := range in {
@@ -320,10 +344,10 @@ func run(t *rapid.T, e *engine.Engine, p *engine.Program, in [][]float32, rows [
 		t.Fatal(err)
 	}
 	defer engine.Free(out...)
-	for i, to := range []*[]float32{&losses, &slopes} {
+	for i, to := range []*[]float32{&losses, &slopes, &byEntropy} {
 		if *to, err = engine.Floats(out[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return losses, slopes
+	return losses, slopes, byEntropy
 }

@@ -52,5 +52,5 @@ func (o offPolicy) Reference(r Row) (loss float64, slopes []float64) {
 			}
 		}
 	}
-	return o.Objective.Reference(Row{r.Logprobs, r.Columns[:last], weights})
+	return o.Objective.Reference(Row{Logprobs: r.Logprobs, Columns: r.Columns[:last], Weights: weights})
 }

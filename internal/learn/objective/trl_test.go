@@ -23,6 +23,7 @@ type trlBatch struct {
 	Scores                       [][]*float64
 	Mask, Completion             [][]float64
 	New, Old, Sampler, Reference [][]float64
+	Entropy                      [][]float64
 	Advantages                   map[batch.Advantage][]float64
 	Losses                       []trlLoss
 }
@@ -30,7 +31,9 @@ type trlBatch struct {
 type trlLoss struct {
 	Loss     float64
 	Gradient [][]float64
-	Settings struct {
+	// ByEntropy are the derivatives by the entropies, where there is a bonus for them.
+	ByEntropy [][]float64 `json:"by_entropy"`
+	Settings  struct {
 		Loss       batch.Loss
 		Low, High  *float64
 		Dual       float64
@@ -38,6 +41,8 @@ type trlLoss struct {
 		Estimator  batch.Estimator
 		Gradient   batch.Gradient
 		OffPolicy  float64 `json:"off_policy"`
+		Entropy    float64
+		TopEntropy float64 `json:"top_entropy"`
 		Correction *struct {
 			Level     batch.Level
 			Mode      batch.Mode
@@ -49,7 +54,7 @@ type trlLoss struct {
 func (l trlLoss) objective() batch.Objective {
 	s := l.Settings
 	o := batch.Objective{Loss: s.Loss, Clip: batch.Clip{Low: 0.2, High: 0.28, Dual: s.Dual}, OffPolicy: s.OffPolicy,
-		KL: batch.KL{Beta: s.Beta, Estimator: s.Estimator, Gradient: s.Gradient}}
+		KL: batch.KL{Beta: s.Beta, Estimator: s.Estimator, Gradient: s.Gradient}, Bonus: batch.Bonus{On: s.Entropy > 0, Coefficient: s.Entropy}}
 	if s.Low != nil {
 		o.Clip.Low = *s.Low
 	}
@@ -132,13 +137,24 @@ func TestAdvantagesAreTRLs(t *testing.T) {
 // and have the objective's loss.
 func TestLossesAreTRLs(t *testing.T) {
 	g := read(t)
-	seen := map[batch.Loss]int{}
+	seen, chosen, bonuses := map[batch.Loss]int{}, map[batch.Loss]int{}, 0
 	for number, b := range g.Batches {
 		for _, l := range b.Losses {
 			seen[l.Settings.Loss]++
-			loss, gradient := g.step(t, b, l)
+			if l.Settings.TopEntropy > 0 {
+				chosen[l.Settings.Loss]++
+			}
+			loss, gradient, byEntropy := g.step(t, b, l)
 			if !(math.Abs(loss-l.Loss) < 1e-6) {
 				t.Errorf("batch %d, %+v: loss %.9g, TRL has %.9g", number, l.Settings, loss, l.Loss)
+			}
+			for i, row := range l.ByEntropy {
+				bonuses++
+				for at, want := range row {
+					if !(math.Abs(byEntropy[i][at]-want) < 1e-6) {
+						t.Errorf("batch %d, %+v: derivative by the entropy of token %d of episode %d is %.9g, TRL has %.9g", number, l.Settings, at, i, byEntropy[i][at], want)
+					}
+				}
 			}
 			for i, row := range l.Gradient {
 				for at, want := range row {
@@ -150,16 +166,19 @@ func TestLossesAreTRLs(t *testing.T) {
 		}
 	}
 	for _, loss := range batch.Losses()[1:] {
-		if seen[loss] < len(g.Batches) {
+		if seen[loss] < len(g.Batches) || loss != batch.LossBNPO && chosen[loss] < len(g.Batches) {
 			t.Errorf("%s is not compared", loss)
 		}
 	}
+	if bonuses == 0 {
+		t.Error("no bonus is compared")
+	}
 }
 
-// step is the loss of a batch and its derivative by each token of each episode, as a step takes them, but in float64.
-func (g trl) step(t *testing.T, b trlBatch, l trlLoss) (loss float64, gradient [][]float64) {
+// step is the loss of a batch and its derivatives by the logprob and the entropy of each token of each episode, as a step takes them, but in float64.
+func (g trl) step(t *testing.T, b trlBatch, l trlLoss) (loss float64, gradient, byEntropy [][]float64) {
 	o := l.objective()
-	rows, _ := batch.FromGroups(g.groups(b), batch.Options{Reduction: o.Loss.Reduction(), Length: g.Length, KeepAlike: o.KL.Beta > 0})
+	rows, _ := batch.FromGroups(g.groups(b), batch.Options{Reduction: o.Loss.Reduction(), Length: g.Length, KeepAlike: o.KL.Beta > 0 || o.Bonus.On || l.Settings.TopEntropy > 0})
 	of := func(values [][]float64) (lists [][]float32) {
 		for _, r := range rows.Rows {
 			list := make([]float32, len(r.IDs))
@@ -179,13 +198,22 @@ func (g trl) step(t *testing.T, b trlBatch, l trlLoss) (loss float64, gradient [
 		}
 	}
 	rows = rows.With(batch.ColumnReferenceLogprobs, of(b.Reference))
+	if share := l.Settings.TopEntropy; share > 0 {
+		var err error
+		if rows, err = rows.TopEntropy(of(b.Entropy), share); err != nil {
+			t.Fatal(err)
+		}
+		if o.KL.Beta == 0 {
+			rows = rows.Pushed()
+		}
+	}
 	reference, err := Of(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	gradient = make([][]float64, len(b.Mask))
+	gradient, byEntropy = make([][]float64, len(b.Mask)), make([][]float64, len(b.Mask))
 	for i := range gradient {
-		gradient[i] = make([]float64, len(b.Mask[i]))
+		gradient[i], byEntropy[i] = make([]float64, len(b.Mask[i])), make([]float64, len(b.Mask[i]))
 	}
 	for _, r := range rows.Rows {
 		x, places := Row{Columns: make([][]float64, len(reference.Columns()))}, []int32{}
@@ -199,6 +227,7 @@ func (g trl) step(t *testing.T, b trlBatch, l trlLoss) (loss float64, gradient [
 			}
 			places = append(places, r.IDs[at])
 			x.Logprobs, x.Weights = append(x.Logprobs, b.New[r.Episode][r.IDs[at]]), append(x.Weights, weight)
+			x.Entropies = append(x.Entropies, b.Entropy[r.Episode][r.IDs[at]])
 			for i, c := range reference.Columns() {
 				x.Columns[i] = append(x.Columns[i], float64(r.Column(c)[at]))
 			}
@@ -206,8 +235,8 @@ func (g trl) step(t *testing.T, b trlBatch, l trlLoss) (loss float64, gradient [
 		part, slopes := reference.Reference(x)
 		loss += part
 		for k, at := range places {
-			gradient[r.Episode][at] = slopes[k]
+			gradient[r.Episode][at], byEntropy[r.Episode][at] = slopes[k], -o.Bonus.Coefficient*x.Weights[k]
 		}
 	}
-	return loss, gradient
+	return loss, gradient, byEntropy
 }

@@ -21,11 +21,12 @@ type Settings struct {
 	// ShardWeights has each of several devices hold a part of the linear maps; layers are then computed again.
 	ShardWeights bool
 	Train        train.Options
-	Prefix       int // tokens all prompts begin with
-	Row          int // tokens of the longest training row, after the prefix; 0: nothing is trained
-	Slots        int // completions sampled at once; 0: nothing is sampled
-	Context      int // private tokens of a slot
-	DecodeSteps  int // see sample.Options
+	Prefix       int  // tokens all prompts begin with
+	Row          int  // tokens of the longest training row, after the prefix; 0: nothing is trained
+	Slots        int  // completions sampled at once; 0: nothing is sampled
+	Context      int  // private tokens of a slot
+	DecodeSteps  int  // see sample.Options
+	Entropies    bool // of the policy are computed with the loss
 }
 
 // Program is one program a run compiles, in the order of a run.
@@ -182,18 +183,18 @@ func stepsOf(t *train.Trainer, o Settings, n int) error {
 	for i := range max(1, o.Devices) * o.Train.RowsAtOnce(n) { // of several devices each is to compute a whole micro-batch, as one does of any row
 		add(i == 0)
 	}
-	err := step(t, b, o.Slots > 0)
+	err := step(t, b, o)
 	if err == nil && o.GPU && o.Prefix > 0 {
 		add(true)
-		err = step(t, b, o.Slots > 0)
+		err = step(t, b, o)
 	}
 	return err
 }
 
-func step(t *train.Trainer, b batch.Batch, sampled bool) error {
+func step(t *train.Trainer, b batch.Batch, s Settings) error {
 	var o batch.Objective // with dropout, where there is any
-	if sampled {
-		o = batch.Objective{Loss: batch.LossDAPO, Temperature: 1, Clip: batch.Clip{Low: 0.2, High: 0.2}}
+	if s.Slots > 0 {
+		o = batch.Objective{Loss: batch.LossDAPO, Temperature: 1, Clip: batch.Clip{Low: 0.2, High: 0.2}, Bonus: batch.Bonus{On: s.Entropies}}
 	}
 	_, err := t.Step(context.Background(), b, o, batch.Update{Rate: 1, MaxGradNorm: 1})
 	return err

@@ -46,3 +46,11 @@ func (x padded) logRatios(logp, old []float32, byRow bool) []float64 {
 	}
 	return out
 }
+
+// sum is that of numbers.
+func sum(x []float32) (all float64) {
+	for _, v := range x {
+		all += float64(v)
+	}
+	return all
+}

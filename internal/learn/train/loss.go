@@ -53,6 +53,14 @@ func (g goal) key() string {
 	return "_" + g.Name() + dropoutKey(g.dropout)
 }
 
+// seen names what programs return of each token for the host.
+func (g goal) seen() []string {
+	if g.settings.Bonus.On {
+		return []string{"logprobs", "entropies"}
+	}
+	return []string{"logprobs"}
+}
+
 // params are a goal's inputs of a program: the temperature, then the loss's numbers [k] if it has any.
 func (g goal) params() []engine.Param {
 	params := []engine.Param{{Name: "temperature", Shape: engine.F32()}}

@@ -18,7 +18,9 @@ import (
 // objective holds the graphs of all of them to their references on it. Where the loss is one of a whole row, the rows of a micro-batch have
 // numbers of their own.
 func policies(d device) []batch.Objective {
-	list := []batch.Objective{policy()}
+	exploring := policy()
+	exploring.Bonus = batch.Bonus{On: true, Coefficient: 0.9}
+	list := []batch.Objective{policy(), exploring}
 	if !d.PureGo() {
 		return list
 	}
@@ -124,12 +126,34 @@ func testTemperature(t *testing.T, d device) {
 	for _, row := range at1 {
 		mass, sum = mass+math.Exp(float64(row[n-1])), sum+math.Exp(float64(row[n-1])/2)
 	}
+	checkEntropies(t, one, b, at1, at2)
 	if math.Abs(mass-1) > 1e-5 {
 		t.Errorf("the probabilities of all tokens sum to %g", mass)
 	}
 	for id := range at1 {
 		if want := float64(at1[id][n-1])/2 - math.Log(sum); math.Abs(float64(at2[id][n-1])-want) > 1e-5 {
 			t.Errorf("token %d: logprob %g at temperature 2, want %g", id, at2[id][n-1], want)
+		}
+	}
+}
+
+// checkEntropies holds the entropies of rows whose last tokens are all there are, at temperatures 1 and 2, to those worked from the logprobs
+// of these in float64.
+func checkEntropies(t *testing.T, tr *Trainer, b batch.Batch, at1, at2 [][]float32) {
+	t.Helper()
+	for temperature, scores := range map[float64][][]float32{1: at1, 2: at2} {
+		entropies, err := tr.Entropies(t.Context(), b, temperature)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last, want := len(b.Rows[0].IDs)-1, 0.0
+		for _, row := range scores {
+			want -= math.Exp(float64(row[last])) * float64(row[last])
+		}
+		for i, row := range entropies {
+			if math.Abs(float64(row[last])-want) > 1e-5 || row[0] != 0 || row[1] <= 0 {
+				t.Errorf("temperature %g, row %d: entropy %g, want %g; of the first two tokens %v", temperature, i, row[last], want, row[:2])
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package train
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gomlx/compute/dtypes"
 	"github.com/gomlx/compute/shapes"
@@ -24,25 +25,39 @@ const keptLogits = 10e9
 // many enough for its products to be large, and for the program to be short.
 const mlpChunk = 32768
 
-// logprobs returns log softmax(logits/temperature)[target] of hidden states [M, H] for targets [M], in chunks, so that
-// [M, V] never exists whole: with several chunks each is recomputed in the backward pass. Where operations wait at barriers
-// chunks go one after the other; a GPU would else compute the logits of many at once, of 131,072 tokens for 57 GB more.
-func (t *Trainer) logprobs(d *model.Decoder, hMH, targetsM, temperature *Node) *Node {
+// head returns log softmax(logits/temperature)[target] of hidden states [M, H] for targets [M], and where they are asked for the entropies of the
+// softmax [M], in chunks, so that [M, V] never exists whole: with several chunks each is recomputed in the backward pass. Where operations wait at
+// barriers chunks go one after the other; a GPU would else compute the logits of many at once, of 131,072 tokens for 57 GB more.
+func (t *Trainer) head(d *model.Decoder, hMH, targetsM, temperature *Node, entropies bool) (logprobs, entropy *Node) {
+	out := t.headInChunks(d, hMH, targetsM, temperature, entropies)
+	if !entropies {
+		return out, nil
+	}
+	column := func(i int) *Node { return Squeeze(Slice(out, AxisRange(), AxisElem(i)), -1) }
+	return column(0), column(1)
+}
+
+// headInChunks is head, whose two are the columns of one node.
+func (t *Trainer) headInChunks(d *model.Decoder, hMH, targetsM, temperature *Node, entropies bool) *Node {
 	m, chunk, recompute := hMH.Shape().Dimensions[0], headChunk, true
 	if t.engine.IsGPU() {
-		chunk, recompute = headChunkGPU, 4*float64(m*t.spec.VocabSize) > keptLogits
+		kept := 4 * float64(m*t.spec.VocabSize)
+		if entropies { // of which there are two gradients
+			kept *= 2
+		}
+		chunk, recompute = headChunkGPU, kept > keptLogits
 	}
 	target := func(start, end int) *Node { return Slice(targetsM, AxisRange(start, end)) }
 	if m <= chunk {
-		return t.logprobsOf(d, hMH, targetsM, temperature)
+		return t.headOf(d, hMH, targetsM, temperature, entropies)
 	}
-	of := func(start, end int, h *Node) *Node { return t.logprobsOf(d, h, target(start, end), temperature) }
+	of := func(start, end int, h *Node) *Node { return t.headOf(d, h, target(start, end), temperature, entropies) }
 	switch {
 	case recompute && t.inTurn:
 		return model.InChunks(hMH.Checkpoint(), chunk, of)
 	case recompute:
 		of = func(start, end int, h *Node) *Node {
-			return t.logprobsOf(d, h.Checkpoint(), target(start, end), temperature).StopCheckpoint()
+			return t.headOf(d, h.Checkpoint(), target(start, end), temperature, entropies).StopCheckpoint()
 		}
 	}
 	var parts []*Node
@@ -53,15 +68,24 @@ func (t *Trainer) logprobs(d *model.Decoder, hMH, targetsM, temperature *Node) *
 	return Concatenate(parts, 0)
 }
 
-// logprobsOf is logprobs of one chunk.
-func (t *Trainer) logprobsOf(d *model.Decoder, hMH, targetsM, temperature *Node) *Node {
+// headOf is headInChunks of one chunk.
+func (t *Trainer) headOf(d *model.Decoder, hMH, targetsM, temperature *Node, entropies bool) *Node {
 	logits := Div(d.Logits(hMH), temperature)
 	max := StopGradient(ReduceAndKeep(logits, ReduceMax, -1))
-	normaliser := Add(Log(ReduceSum(Exp(Sub(logits, max)), -1)), Squeeze(max, -1))
+	below := Sub(logits, max)
+	mass := Exp(below)
+	sum := ReduceSum(mass, -1)
+	normaliser := Add(Log(sum), Squeeze(max, -1))
 	vocab := Iota(hMH.Graph(), shapes.Make(dtypes.Int32, 1, logits.Shape().Dimensions[1]), 1)
 	isTarget := Equal(Reshape(targetsM, targetsM.Shape().Size(), 1), vocab)
 	chosen := ReduceSum(Where(isTarget, logits, ZerosLike(logits)), -1)
-	return Sub(chosen, normaliser)
+	logprobs := Sub(chosen, normaliser)
+	if !entropies {
+		return logprobs
+	}
+	// -sum p log p, with log p = below - log sum: neither is large, however large the logits are.
+	entropy := Sub(Log(sum), Div(ReduceSum(Mul(mass, below), -1), sum))
+	return Stack([]*Node{logprobs, entropy}, -1)
 }
 
 // segmentsOf splits 2*L key-value nodes [K, P, D] into shared segments.
@@ -195,26 +219,31 @@ func (g goal) numByToken() int {
 	return numFixed + len(g.columns)
 }
 
-// loss returns the sum of losses of rowsInputs, given the rows' hidden states [n, c, H], and logprobs[m].
-func (t *Trainer) loss(d *model.Decoder, h *Node, rows []*Node, g goal) (total, logp *Node) {
+// loss returns the sum of losses of rowsInputs, given the rows' hidden states [n, c, H], and what the host looks at: logprobs[m], and entropies[m]
+// where there is a bonus for them.
+func (t *Trainer) loss(d *model.Decoder, h *Node, rows []*Node, g goal) (total *Node, seen []*Node) {
 	index, target, weight := rows[1], rows[2], rows[3]
 	byToken, rest := cut(rows, g.numByToken())
 	settings, _ := cut(rest, len(g.params()))
 	dims := h.Shape().Dimensions
 	trained := Gather(Reshape(h, dims[0]*dims[1], dims[2]), Reshape(index, index.Shape().Size(), 1))
-	logp = t.logprobs(d, trained, target, StopGradient(settings[0]))
+	logp, entropies := t.head(d, trained, target, StopGradient(settings[0]), g.settings.Bonus.On)
 	// Unused entries score whatever stands where they point. At a low temperature that is far off, and what a loss makes of it may be infinite:
 	// times a weight of 0 that is no number.
 	used := Where(NotEqual(weight, ZerosLike(weight)), logp, ZerosLike(logp))
-	of := objective.Tokens{Logprobs: used, Columns: byToken[numFixed:][:len(g.columns)], Numbers: numbers(settings[1:]), NumRows: dims[0]}
+	of := objective.Tokens{Logprobs: used, Columns: byToken[numFixed:][:len(g.columns)], Numbers: numbers(settings[1:]), NumRows: dims[0], Entropies: entropies}
 	if g.ByRow() {
 		of.Rows = byToken[len(byToken)-1]
 	}
-	return ReduceAllSum(Mul(g.Graph(of), weight)), logp
+	seen = []*Node{logp}
+	if entropies != nil {
+		seen = append(seen, entropies)
+	}
+	return ReduceAllSum(Mul(g.Graph(of), weight)), seen
 }
 
 // rowsProgram is forward and backward of one micro-batch of rows after a prefix of p tokens. Inputs: weights, adapter, 2*L of
-// K,V [K, P, D], rowsInputs, gradient[A] (donated), 2*L of dK,dV (donated). Outputs: sum of losses, logprobs[m], gradient[A],
+// K,V [K, P, D], rowsInputs, gradient[A] (donated), 2*L of dK,dV (donated). Outputs: sum of losses, goal.seen, gradient[A],
 // dK,dV.
 func (t *Trainer) rowsProgram(s shape, p int, g goal) (program, error) {
 	return t.program("rows"+s.key()+fmt.Sprintf("_%d", p)+g.key()+t.recomputeKey(), func() (*engine.Program, error) {
@@ -230,19 +259,19 @@ func (t *Trainer) rowsProgram(s shape, p int, g goal) (program, error) {
 			if g.dropout > 0 {
 				d.Dropout(g.dropout, rows[len(rows)-1])
 			}
-			total, logp := t.loss(d, t.rowsForward(d, rows[0], places, kv, p), rows, g)
+			total, seen := t.loss(d, t.rowsForward(d, rows[0], places, kv, p), rows, g)
 			flat, dkv := flatGradient(total, d, kv)
-			out := []*Node{total, logp, Add(sums[0], flat)}
+			out := append(append([]*Node{total}, seen...), Add(sums[0], flat))
 			for i, x := range dkv {
 				out = append(out, Add(sums[1+i], ConvertDType(x, dtypes.Float32)))
 			}
 			return out
-		}, append([]string{"loss", "logprobs", "gradient"}, engine.Numbered("d", t.numPrefix(p))...)...)
+		}, slices.Concat([]string{"loss"}, g.seen(), []string{"gradient"}, engine.Numbered("d", t.numPrefix(p)))...)
 	})
 }
 
 // treeProgram is forward and backward of a prefix of p tokens and one micro-batch of rows after it, together: weights, adapter,
-// prefixInputs, rowsInputs -> sum of losses, logprobs[m], gradient[A].
+// prefixInputs, rowsInputs -> sum of losses, goal.seen, gradient[A].
 func (t *Trainer) treeProgram(s shape, p int, g goal) (program, error) {
 	return t.program("tree"+s.key()+fmt.Sprintf("_%d", p)+g.key()+t.recomputeKey(), func() (*engine.Program, error) {
 		before := t.prefixInputs(p, g.dropout)
@@ -253,10 +282,10 @@ func (t *Trainer) treeProgram(s shape, p int, g goal) (program, error) {
 			if g.dropout > 0 {
 				d.Dropout(g.dropout, Concatenate([]*Node{prefix[1], Reshape(rows[len(rows)-1], 1, s.n*s.c)}, 1))
 			}
-			total, logp := t.loss(d, model.Tree(d, prefix[0], rows[0]), rows, g)
+			total, seen := t.loss(d, model.Tree(d, prefix[0], rows[0]), rows, g)
 			flat, _ := flatGradient(total, d, nil)
-			return []*Node{total, logp, flat}
-		}, "loss", "logprobs", "gradient")
+			return append(append([]*Node{total}, seen...), flat)
+		}, slices.Concat([]string{"loss"}, g.seen(), []string{"gradient"})...)
 	})
 }
 
@@ -269,18 +298,26 @@ func scoreInputs(s shape) []engine.Param {
 }
 
 // scoreProgram is the forward pass of rowsProgram without a loss: weights, adapter, K,V, ids, index, target, what places trees,
-// temperature -> logprobs[m].
-func (t *Trainer) scoreProgram(s shape, p int) (program, error) {
-	return t.program("score"+s.key()+fmt.Sprintf("_%d", p), func() (*engine.Program, error) {
+// temperature -> logprobs[m], or entropies[m].
+func (t *Trainer) scoreProgram(s shape, p int, entropies bool) (program, error) {
+	name := "score"
+	if entropies {
+		name = "entropy"
+	}
+	return t.program(name+s.key()+fmt.Sprintf("_%d", p), func() (*engine.Program, error) {
 		params := append(t.modelParams(), t.prefixParams("prefix", t.spec.Shape, p, false)...)
 		params = append(append(params, scoreInputs(s)...), s.placeParams()...)
 		params = append(params, engine.Param{Name: "temperature", Shape: engine.F32()})
-		return t.engine.Compile("score", params, func(in []*Node) []*Node {
+		return t.engine.Compile(name, params, func(in []*Node) []*Node {
 			d := t.decoder(in)
 			kv, rows := cut(in[len(t.weights)+1:], t.numPrefix(p))
 			h := t.rowsForward(d, rows[0], rows[3:len(rows)-1], kv, p)
-			return []*Node{t.logprobs(d, Gather(Reshape(h, s.n*s.c, t.spec.Hidden), Reshape(rows[1], s.m, 1)), rows[2], rows[len(rows)-1])}
-		}, "logprobs")
+			logprobs, entropy := t.head(d, Gather(Reshape(h, s.n*s.c, t.spec.Hidden), Reshape(rows[1], s.m, 1)), rows[2], rows[len(rows)-1], entropies)
+			if entropies {
+				return []*Node{entropy}
+			}
+			return []*Node{logprobs}
+		}, name)
 	})
 }
 

@@ -54,7 +54,7 @@ func clearKeys(programs map[string]program, part string) {
 	}
 }
 
-// Chunks of the head that wait for each other give the gradients of those that do not.
+// Chunks of the head that wait for each other give the gradients of those that do not, of a bonus for entropy too.
 func TestHeadInTurn(t *testing.T) {
 	e := learntest.Devices(t, 1)
 	s, l := learntest.Spec(), learntest.LoRA()
@@ -66,23 +66,28 @@ func TestHeadInTurn(t *testing.T) {
 		for j := range 96 {
 			x.IDs = append(x.IDs, int32((i*17+j*7)%s.VocabSize))
 		}
+		x.SamplerLogprobs, x.Advantages = batch.Even(96, -4), batch.Even(96, 0)
 		b.Rows = append(b.Rows, x)
 	}
-	var gradients [][]float32
-	for _, inTurn := range []bool{false, true} {
-		tr, err := New(e, s, weights, NewState(s, l, 5), Options{LoRA: l, MicroBatch: 6, RowMultiple: 32})
-		if err != nil {
-			t.Fatal(err)
+	exploring := policy() // without advantages: the bonus alone
+	exploring.Bonus = batch.Bonus{On: true, Coefficient: 1}
+	for name, o := range map[string]batch.Objective{"likelihood": {}, "a bonus for entropy": exploring} {
+		var gradients [][]float32
+		for _, inTurn := range []bool{false, true} {
+			tr, err := New(e, s, weights, NewState(s, l, 5), Options{LoRA: l, MicroBatch: 6, RowMultiple: 32})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tr.inTurn = inTurn
+			if _, err := tr.Step(context.Background(), b, o, smooth()); err != nil {
+				t.Fatal(err)
+			}
+			gradients = append(gradients, stateOf(t, tr).M)
 		}
-		tr.inTurn = inTurn
-		if _, err := tr.Step(context.Background(), b, batch.Objective{}, smooth()); err != nil {
-			t.Fatal(err)
+		delta, largest := maxDelta(gradients[0], gradients[1]), maxDelta(gradients[0], make([]float32, len(gradients[0])))
+		if delta > largest*1e-5 || largest < 1e-4 {
+			t.Errorf("%s: the gradient differs by %g of %g", name, delta, largest)
 		}
-		gradients = append(gradients, stateOf(t, tr).M)
-	}
-	delta, largest := maxDelta(gradients[0], gradients[1]), maxDelta(gradients[0], make([]float32, len(gradients[0])))
-	if delta > largest*1e-5 || largest < 1e-4 {
-		t.Errorf("the gradient differs by %g of %g", delta, largest)
 	}
 }
 

@@ -13,7 +13,13 @@ import (
 // Score returns the logprobs of a batch's trained tokens under the trainer's adapter, at a temperature above 0. They are aligned with the
 // rows, one number for each id and 0 where it is not trained, so each is a column of its row as it is.
 func (t *Trainer) Score(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error) {
-	return t.ScoreUnder(ctx, t.adapter, b, temperature)
+	return t.score(ctx, t.adapter, b, temperature, false)
+}
+
+// Entropies returns the entropy of the trainer's policy at each of a batch's trained tokens, over the whole vocabulary, in nats, as Score returns
+// logprobs.
+func (t *Trainer) Entropies(ctx context.Context, b batch.Batch, temperature float64) ([][]float32, error) {
+	return t.score(ctx, t.adapter, b, temperature, true)
 }
 
 // HoldReference keeps a copy of the adapter as it is now, for ScoreReference. Save writes it too.
@@ -60,6 +66,11 @@ func (t *Trainer) ScoreUnder(ctx context.Context, adapter engine.Buffer, b batch
 		defer engine.Free(none...)
 		adapter = none[0]
 	}
+	return t.score(ctx, adapter, b, temperature, false)
+}
+
+// score is ScoreUnder, or the entropies in place of the logprobs.
+func (t *Trainer) score(ctx context.Context, adapter engine.Buffer, b batch.Batch, temperature float64, entropies bool) ([][]float32, error) {
 	short := b.Shorten(t.maxPrefix)
 	if err := check(short.Rows); err != nil {
 		return nil, err
@@ -79,7 +90,7 @@ func (t *Trainer) ScoreUnder(ctx context.Context, adapter engine.Buffer, b batch
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		logp, err := t.scoreCall(x, short, adapter, kv, divisor)
+		logp, err := t.scoreCall(x, short, adapter, kv, divisor, entropies)
 		if err != nil {
 			return nil, err
 		}
@@ -94,10 +105,10 @@ func (t *Trainer) ScoreUnder(ctx context.Context, adapter engine.Buffer, b batch
 	return scores, nil
 }
 
-// scoreCall returns what each device has of a call's logprobs: those of its rows' trained tokens, one after the other.
-func (t *Trainer) scoreCall(x call, b batch.Batch, adapter engine.Buffer, kv []engine.Buffer, divisor engine.Buffer) ([][]float32, error) {
+// scoreCall returns what each device has of a call's logprobs or entropies: those of its rows' trained tokens, one after the other.
+func (t *Trainer) scoreCall(x call, b batch.Batch, adapter engine.Buffer, kv []engine.Buffer, divisor engine.Buffer, entropies bool) ([][]float32, error) {
 	each := t.pad(x, b.Rows, 1, nil, masks{})
-	p, err := t.scoreProgram(each[0].shape, len(b.Prefix))
+	p, err := t.scoreProgram(each[0].shape, len(b.Prefix), entropies)
 	if err != nil {
 		return nil, err
 	}

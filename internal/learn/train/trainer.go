@@ -267,7 +267,7 @@ func (t *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective
 	t.gradient = gradient
 	stats.NumPrograms, stats.CompileSeconds, t.made = t.made.programs, t.made.seconds, made{}
 	n := float64(stats.NumTrained)
-	stats.Mismatch, stats.MeanRatio, stats.Clipped, stats.KL = stats.Mismatch/n, stats.MeanRatio/n, stats.Clipped/n, stats.KL/n
+	stats.Mismatch, stats.MeanRatio, stats.Clipped, stats.KL, stats.Entropy = stats.Mismatch/n, stats.MeanRatio/n, stats.Clipped/n, stats.KL/n, stats.Entropy/n
 	return stats, nil
 }
 
@@ -508,15 +508,24 @@ func (t *Trainer) run(p program, before []engine.Buffer, each []padded, o goal, 
 	}
 	loss, lossErr := takeEach(out[0], len(each))
 	logp, err := takeEach(out[1], len(each))
-	if err := errors.Join(lossErr, err); err != nil {
-		engine.Free(out[2:]...)
+	rest := out[1+len(o.seen()):]
+	var entropies [][]float32
+	var entropyErr error
+	if o.settings.Bonus.On {
+		entropies, entropyErr = takeEach(out[2], len(each))
+	}
+	if err := errors.Join(lossErr, err, entropyErr); err != nil {
+		engine.Free(rest...)
 		return nil, err
 	}
 	for i, x := range each {
 		stats.Loss += float64(loss[i][0])
 		x.compare(logp[i], o, stats)
+		if entropies != nil {
+			stats.Entropy += sum(entropies[i][:x.used])
+		}
 	}
-	return out[2:], nil
+	return rest, nil
 }
 
 // take copies a buffer of float32 to the host and releases it.

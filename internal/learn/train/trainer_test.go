@@ -251,7 +251,7 @@ func checkGradient(t *testing.T, tr *Trainer, before State, b batch.Batch, m []f
 	if err != nil {
 		t.Fatal(err)
 	}
-	scores := func(i int, h float32) (logprobs []float64) {
+	scores := func(i int, h float32) (logprobs, entropies []float64) {
 		s := before
 		s.Adapter = slices.Clone(before.Adapter)
 		s.Adapter[i] += h
@@ -259,9 +259,9 @@ func checkGradient(t *testing.T, tr *Trainer, before State, b batch.Batch, m []f
 			t.Fatal(err)
 		}
 		eachToken(t, tr, b, func(_, _ int, logp float64) { logprobs = append(logprobs, logp) })
-		return logprobs
+		return logprobs, entropiesOf(t, tr, b, o)
 	}
-	scores(0, 0)
+	_, entropies := scores(0, 0)
 	of := make([]objective.Row, len(b.Rows))
 	eachToken(t, tr, b, func(row, at int, logp float64) {
 		r, weight := b.Rows[row], 1/float64(b.NumTrained())
@@ -270,6 +270,9 @@ func checkGradient(t *testing.T, tr *Trainer, before State, b batch.Batch, m []f
 		}
 		x := &of[row]
 		x.Logprobs, x.Weights = append(x.Logprobs, logp), append(x.Weights, weight)
+		if o.Bonus.On {
+			x.Entropies, entropies = append(x.Entropies, entropies[0]), entropies[1:]
+		}
 		for i, c := range reference.Columns() {
 			if len(x.Columns) == i {
 				x.Columns = append(x.Columns, nil)
@@ -277,19 +280,30 @@ func checkGradient(t *testing.T, tr *Trainer, before State, b batch.Batch, m []f
 			x.Columns[i] = append(x.Columns[i], float64(r.Column(c)[at]))
 		}
 	})
-	want, slopes := 0.0, []float64{}
+	want, slopes, entropy, byEntropy := 0.0, []float64{}, 0.0, []float64{}
 	for _, row := range of {
 		loss, derivatives := reference.Reference(row)
 		want, slopes = want+loss, append(slopes, derivatives...)
+		for i, h := range row.Entropies {
+			byEntropy, entropy = append(byEntropy, -o.Bonus.Coefficient*row.Weights[i]), entropy+h/float64(b.NumTrained())
+		}
 	}
 	if math.Abs(want-stats.Loss) > 1e-5 {
 		t.Errorf("the step's loss is %g, worked from its logprobs it is %g", stats.Loss, want)
+	}
+	if math.Abs(entropy-stats.Entropy) > 1e-5 {
+		t.Errorf("the step's entropy is %g, scored apart it is %g", stats.Entropy, entropy)
 	}
 	pieces, _ := tr.lora.Pieces(tr.spec)
 	for _, p := range pieces {
 		i := p.Offset + p.Rows*p.Cols/2
 		const h = 0.01
-		numeric, up, down := 0.0, scores(i, h), scores(i, -h)
+		numeric := 0.0
+		up, upH := scores(i, h)
+		down, downH := scores(i, -h)
+		for j, slope := range byEntropy {
+			numeric += slope * (upH[j] - downH[j]) / (2 * h)
+		}
 		for j, slope := range slopes {
 			numeric += slope * (up[j] - down[j]) / (2 * h)
 		}
@@ -298,6 +312,26 @@ func checkGradient(t *testing.T, tr *Trainer, before State, b batch.Batch, m []f
 			t.Errorf("layer %d %s B=%v: gradient %g, finite difference %g", p.Layer, p.Target.Name(), p.B, exact, numeric)
 		}
 	}
+}
+
+// entropiesOf are those of each trained token, where an objective has a bonus for them.
+func entropiesOf(t *testing.T, tr *Trainer, b batch.Batch, o batch.Objective) (all []float64) {
+	t.Helper()
+	if !o.Bonus.On {
+		return nil
+	}
+	entropies, err := tr.Entropies(t.Context(), b, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for row, r := range b.Rows {
+		for at, yes := range r.Trained {
+			if yes {
+				all = append(all, float64(entropies[row][at]))
+			}
+		}
+	}
+	return all
 }
 
 // eachToken calls f with the trainer's logprob of each trained token: its row and its place there.

@@ -1,0 +1,65 @@
+package batch
+
+import (
+	"fmt"
+	"slices"
+)
+
+// TopEntropy lets the policy learn at the share of a step's trained tokens at which it is least sure alone (S. Wang et al., "Beyond the 80/20
+// rule", arXiv 2506.01939, eq. 5; TRL's top_entropy_quantile): those whose entropy is at least that of the quantile 1-share, which lies between two
+// tokens in a straight line.
+//
+//	loss = m l    m = 1 where H >= quantile(H of all trained tokens, 1-share), else 0
+//
+// The others have the advantage 0, and still count in the normaliser. A divergence from a reference and a bonus for entropy are of all tokens.
+// Entropies are one list for each row and one number for each id, of the policy before the step's first update; so all optimiser steps on a batch
+// learn at the same tokens.
+func (b Batch) TopEntropy(entropies [][]float32, share float64) (Batch, error) {
+	var all []float32
+	for i, r := range b.Rows {
+		if len(entropies[i]) != len(r.IDs) {
+			return b, fmt.Errorf("row %d of %d has %d ids and %d entropies", i+1, len(b.Rows), len(r.IDs), len(entropies[i]))
+		}
+		for j, trained := range r.Trained {
+			if trained {
+				all = append(all, entropies[i][j])
+			}
+		}
+	}
+	least := quantile(all, 1-share)
+	out := Batch{Prefix: b.Prefix, Normaliser: b.Normaliser}
+	for i, r := range b.Rows {
+		r.Advantages = slices.Clone(r.Advantages)
+		for j := range r.Advantages {
+			if entropies[i][j] < least {
+				r.Advantages[j] = 0
+			}
+		}
+		out.Rows = append(out.Rows, r)
+	}
+	return out, nil
+}
+
+// quantile is that of numbers at q from 0 to 1; between two of them it lies on the straight line. It is 0 of none.
+func quantile(x []float32, q float64) float32 {
+	if len(x) == 0 {
+		return 0
+	}
+	x = slices.Sorted(slices.Values(x))
+	// In float32, as torch's: a share of tokens that are a whole number is not to lose one to rounding here and not there.
+	at := float32(q) * float32(len(x)-1)
+	low := int(at)
+	high := min(low+1, len(x)-1)
+	return x[low] + (at-float32(low))*(x[high]-x[low])
+}
+
+// Pushed returns the rows in which some token has an advantage: without a divergence and a bonus the others have no gradient.
+func (b Batch) Pushed() Batch {
+	out := Batch{Prefix: b.Prefix, Normaliser: b.Normaliser}
+	for _, r := range b.Rows {
+		if slices.ContainsFunc(r.Advantages, func(a float32) bool { return a != 0 }) {
+			out.Rows = append(out.Rows, r)
+		}
+	}
+	return out
+}
