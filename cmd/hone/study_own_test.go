@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -130,6 +131,19 @@ func TestCompareOnOwnScenarios(t *testing.T) {
 	}
 	if noise != 4 {
 		t.Errorf("%d noisy rewards", noise)
+	}
+	for line := range strings.Lines(contents(t, "out/metrics.jsonl")) { // its trackers are told, and GRPO looks at itself before it samples
+		var m map[string]any
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatal(err)
+		}
+		_, timed := m["time/elapsed"]
+		if _, probed := m["sampling/probe_kl"]; !timed || probed != (m["stage"] == "grpo") {
+			t.Errorf("a row of metrics is %s", line)
+		}
+	}
+	if events, err := filepath.Glob("out/tfevents/*"); err != nil || len(events) == 0 {
+		t.Errorf("nothing for TensorBoard: %v", err)
 	}
 	if err := os.Remove("tasks.jsonl"); err != nil {
 		t.Fatal(err)

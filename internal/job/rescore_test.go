@@ -2,18 +2,21 @@ package job
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
+	"hone/internal/fault"
 	"hone/internal/run"
 )
 
 // The episodes of a group stand in the order of their rollouts, each with its score, in whichever order they ended: who compares them is to see
-// what it saw in the run.
+// what it saw in the run. Rules need the schemas of the run's tools, so without them they are refused, not left out.
 func TestRescoredGroupsAreInOrder(t *testing.T) {
 	t.Chdir(t.TempDir())
 	j := &Job{Env: Env{Host: quiet(t)}, Verb: "train", Path: "out", Config: config.Default()}
@@ -49,6 +52,15 @@ func TestRescoredGroupsAreInOrder(t *testing.T) {
 	for i, x := range groups[0].Group.Trajectories {
 		if x.Rollout != i || groups[0].Was[i].Reward != float64(i) {
 			t.Errorf("place %d: rollout %d, reward %g", i, x.Rollout, groups[0].Was[i].Reward)
+		}
+	}
+	for _, weigh := range []func(*config.RewardRules){func(*config.RewardRules) {}, func(r *config.RewardRules) { r.ValidToolName = 1 }, func(r *config.RewardRules) { r.SchemaCompliance = 1 }, func(r *config.RewardRules) { r.ExecutionSuccess = 1 }} {
+		c := config.Default()
+		weigh(&c.Rewards.Rules)
+		_, err := Rescore(t.Context(), quiet(t), "out", c, GivenJudge{})
+		f, ok := errors.AsType[*fault.Error](err)
+		if refused := c.Rewards.Rules != (config.RewardRules{}); ok != refused || ok && (f.What != "rewards.rules cannot be scored again" || !strings.Contains(f.Why, CatalogFile)) || !ok && err != nil {
+			t.Errorf("without a catalog, %+v: %v", c.Rewards.Rules, err)
 		}
 	}
 }

@@ -175,14 +175,18 @@ func (w *Watch) reach(stage string, step int, values map[string]float64) {
 		at = ValidationStage
 	}
 	x, measured := values[success]
-	if w.o.Target == 0 || stage != at || !measured || x < w.o.Target {
+	if w.o.Target == 0 || stage != at || !measured {
 		return
 	}
-	if first, ok := w.reached[stage]; ok && first < step {
-		return
+	first, reached := w.reached[stage]
+	switch {
+	case reached && first < step:
+	case x >= w.o.Target:
+		w.reached[stage] = step
+		values[ToTarget] = values[Elapsed]
+	case reached && first == step: // an earlier attempt reached it here, this one does not: a step behind may
+		delete(w.reached, stage)
 	}
-	w.reached[stage] = step
-	values[ToTarget] = values[Elapsed]
 }
 
 // Note is the bottleneck of this attempt in a few words, for a line of progress; "" before there is a row.

@@ -75,7 +75,7 @@ func TestWatchGoesOn(t *testing.T) {
 		step    int
 		success float64
 		reached bool
-	}{{4, 0.95, false}, {2, 0.79, false}, {2, 0.8, true}} {
+	}{{4, 0.95, false}, {2, 0.79, false}, {4, 0.95, true}, {6, 0.95, false}, {2, 0.8, true}, {4, 0.95, false}} {
 		m = map[string]float64{"success": c.success}
 		if w.Row(ValidationStage, c.step, m); (m[ToTarget] == 307) != c.reached {
 			t.Errorf("step %d with %v: %v", c.step, c.success, m)

@@ -19,6 +19,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
+	"hone/internal/metrics"
 	"hone/internal/recipe"
 	"hone/internal/report"
 	"hone/internal/run"
@@ -171,13 +172,18 @@ func settingsOf(c config.Config, o Options) config.Config {
 	return c
 }
 
-func (d experiment) compare(ctx context.Context, k kept) error {
+func (d experiment) compare(ctx context.Context, k kept) (err error) {
 	l, tasks, err := d.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer l.Close()
-	s := comparison{d, l, tasks, k, job.Journal{Dir: d.dir, Say: d.Say, Episodes: l}, d.Progress(l.Speaker.NumSlots())}
+	validation := l.Validation(d.c, tasks.Validation)
+	track := d.StartTracking(d.c.Metrics, d.dir, job.Tracked{Main: ArmGRPO, Engine: l.Model.Engine, Measures: validation != nil})
+	defer func() { track.Close(err) }()
+	s := comparison{experiment: d, episodes: l, tasks: tasks, kept: k, validation: track.Validation(validation), track: track,
+		trainer: track.Trainer(l.Trainer, metrics.Train), publisher: track.Publisher(l.Policy),
+		log: job.Journal{Dir: d.dir, Say: d.Say, Episodes: l, Track: track}, progress: track.Progress(d.Progress(l.Speaker.NumSlots()))}
 	systems, err := s.run(ctx, k.Arms)
 	if err != nil {
 		return err
@@ -193,6 +199,11 @@ type comparison struct {
 	kept     kept
 	log      job.Journal
 	progress recipe.Progress
+
+	validation *recipe.Validation // of GRPO, while it trains; nil: none
+	track      *job.Track
+	trainer    recipe.Trainer
+	publisher  recipe.Publisher
 }
 
 // run makes the start, then each arm from it, and evaluates them and the base model.
@@ -204,17 +215,17 @@ func (s comparison) run(ctx context.Context, arms []string) ([]recipe.System, er
 	pipeline := s.pipeline(job.MaxMismatch(s.episodes.Model))
 	var systems []recipe.System
 	evaluate := func(name string) error {
-		ts, err := recipe.Evaluation{Stage: report.EvalStage + name, Runner: s.episodes.Evaluation(s.c.Eval), Scorer: s.episodes.Scorer, Log: s.log, Progress: s.progress}.Run(ctx, s.tasks.Test)
+		ts, err := recipe.Evaluation{Stage: report.EvalStage + name, Runner: s.track.Evaluation(s.episodes.Evaluation(s.c.Eval)), Scorer: s.episodes.Scorer, Log: s.log, Progress: s.progress}.Run(ctx, s.tasks.Test)
 		systems = append(systems, recipe.System{Name: name, Trajectories: ts})
 		return err
 	}
-	if err := recipe.Publish(s.episodes.Policy, report.EvalStage+job.BaseOnly); err != nil {
+	if err := recipe.Publish(s.publisher, report.EvalStage+job.BaseOnly); err != nil {
 		return nil, err
 	}
 	if err := evaluate(job.BaseOnly); err != nil { // the adapter is fresh, so it changes nothing yet
 		return nil, err
 	}
-	if err := pipeline.SFT.Run(ctx, rows, s.episodes.Trainer, s.episodes.Policy, s.log, s.progress); err != nil {
+	if err := pipeline.SFT.Run(ctx, rows, s.trainer, s.publisher, s.log, s.progress); err != nil {
 		return nil, err
 	}
 	start, _, err := s.log.Latest(pipeline.SFT.Stage)
@@ -224,7 +235,7 @@ func (s comparison) run(ctx context.Context, arms []string) ([]recipe.System, er
 	if err := evaluate("start"); err != nil {
 		return nil, err
 	}
-	err = fromStart(s.episodes.Trainer, start, arms, func(arm string) error {
+	err = fromStart(s.trainer, start, arms, func(arm string) error {
 		began := time.Now()
 		if err := s.arm(ctx, arm); err != nil {
 			return err
@@ -250,7 +261,7 @@ func fromStart(trainer interface{ Load(dir string) error }, start string, arms [
 
 // arm trains one arm from the adapter that is loaded.
 func (s comparison) arm(ctx context.Context, name string) error {
-	sampled, grpo := s.episodes.Rollouts(s.c.Rollout.Temperature), s.pipeline(job.MaxMismatch(s.episodes.Model)).GRPO
+	sampled, grpo := s.track.Rollouts(s.episodes.Rollouts(s.c.Rollout.Temperature)), s.pipeline(job.MaxMismatch(s.episodes.Model)).GRPO
 	steps := grpo.Steps * grpo.GroupsPerStep * grpo.GroupSize / s.c.SFT.BatchSize // as many rows as GRPO samples rollouts
 	optimizer := job.OptimizerOf(s.c.SFT.Optimizer)
 	optimizer.LearningRate = s.kept.SFTRate
@@ -260,7 +271,7 @@ func (s comparison) arm(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		return sft.Run(ctx, rows, s.episodes.Trainer, s.episodes.Policy, s.log, s.progress)
+		return sft.Run(ctx, rows, s.trainer, s.publisher, s.log, s.progress)
 	}
 	switch name {
 	case ArmContinued:
@@ -270,16 +281,20 @@ func (s comparison) arm(ctx context.Context, name string) error {
 	case ArmRejection:
 		success := s.episodes.Criteria(job.ByID(s.tasks.Train), nil)
 		r := recipe.Rejection{GroupSize: grpo.GroupSize, SFT: sft, Keep: func(t *trajectory.Trajectory) bool { return t.Outcome == trajectory.OK && success.Episode(t) }}
-		return r.Run(ctx, s.tasks.Train, sampled, s.episodes.Scorer, s.episodes.Trainer, s.episodes.Policy, s.log, s.progress)
+		return r.Run(ctx, s.tasks.Train, sampled, s.track.Scores(s.episodes.Scorer, metrics.Score), s.trainer, s.publisher, s.log, s.progress)
 	case ArmGRPO:
 		grpo.Pools.Passed, grpo.Recoveries.Of = s.episodes.Passed(s.tasks.Train), s.episodes.Recovery
-		grpo.Validation = s.episodes.Validation(s.c, s.tasks.Validation)
+		grpo.Validation = s.validation
+		var err error
+		if grpo.Parity, err = s.episodes.Parity(s.c, s.tasks.Train); err != nil {
+			return err
+		}
 		s.Opens(grpo)
 		var scorer recipe.Scorer = job.ByTurn(s.c, s.episodes.Scorer)
 		if s.kept.RewardNoise > 0 {
 			scorer = noisy{Scorer: scorer, share: s.kept.RewardNoise, most: s.episodes.Scorer.Max, seed: s.c.Seed}
 		}
-		return grpo.Run(ctx, s.tasks.Train, sampled, scorer, s.episodes.Trainer, s.episodes.Policy, s.log, s.progress)
+		return grpo.Run(ctx, s.tasks.Train, sampled, s.track.Scores(scorer, metrics.Score), s.trainer, s.publisher, s.log, s.progress)
 	}
 	return &fault.Error{Code: fault.CodeError, What: "nothing runs this arm", Where: name, Next: "report it: study.Arms names what its switch does not know"}
 }
