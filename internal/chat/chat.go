@@ -39,6 +39,7 @@ type Delta struct {
 	Content   string
 	Reasoning string
 	Call      *ToolCall
+	Arguments string // more of the arguments of the last call
 }
 
 // ToolCall is one call the model asks for. Arguments is JSON text exactly as the model wrote it, never re-encoded,

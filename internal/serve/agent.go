@@ -54,6 +54,8 @@ func (g *Agent) task(q *request, header http.Header) *apiError {
 	switch {
 	case q.prompts != nil || q.raw != nil: // texts are gone on with, and nothing is called
 		return nil
+	case q.begun != nil:
+		return unsupported("messages", "a task ends with a message of the user's")
 	case len(q.tools) > 0:
 		return unsupported("tools", "this server runs tools of its own (hone serve --agent)")
 	case q.n > 1:

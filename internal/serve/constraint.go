@@ -22,6 +22,8 @@ type Shape struct {
 	Frame *grammar.Frame
 	// Opens returns, where the prompt has begun the model's reasoning, the text that ends it; else "".
 	Opens func(prompt []int32) string
+	// Read returns a reader of a completion that is held to calls: it tells of them while they are written. nil: they are told of once whole.
+	Read func(prompt []int32) Reader
 }
 
 // constraint is what holds a completion to what was asked; nil where anything may come.

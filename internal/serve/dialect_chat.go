@@ -245,6 +245,10 @@ func (t *chatTeller) delta(a *answer, d told) {
 		call.Function.Name, call.Function.Arguments = d.Call.Name, d.Call.Arguments
 		t.numCalls[a.index]++
 		out.ToolCalls = []deltaCall{call}
+	case d.Arguments != "":
+		call := deltaCall{Index: t.numCalls[a.index] - 1}
+		call.Function.Arguments = d.Arguments
+		out.ToolCalls = []deltaCall{call}
 	case d.Reasoning != "":
 		out.Reasoning = d.Reasoning
 	default:

@@ -158,6 +158,9 @@ func (c *messagesRequest) into(q *request) *apiError {
 		}
 		q.messages = append(q.messages, more...)
 	}
+	if refused := q.goOn(); refused != nil {
+		return refused
+	}
 	var tools []tool
 	for _, t := range c.Tools {
 		if t.Type != "" && t.Type != "custom" || t.Name == "" {
@@ -174,6 +177,19 @@ func (c *messagesRequest) into(q *request) *apiError {
 		}
 		q.choice = toolChoice{mode, x.Name}
 	}
+	return nil
+}
+
+// goOn takes a last message of the assistant's as the beginning of the answer, as Anthropic does (docs, "Prefill Claude's response").
+func (q *request) goOn() *apiError {
+	n := len(q.messages) - 1
+	if n < 0 || q.messages[n].Role != chat.Assistant || q.messages[n].ToolCalls != nil || q.messages[n].Content == "" {
+		return nil
+	}
+	if text := q.messages[n].Content; strings.TrimRight(text, " \t\r\n") != text {
+		return invalid("messages", "final assistant content cannot end with trailing whitespace")
+	}
+	q.begun, q.messages = &q.messages[n], q.messages[:n:n]
 	return nil
 }
 
@@ -231,11 +247,7 @@ func (s *Server) countTokens(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.models.leave(m)
-	var tools []tool
-	for _, t := range q.shownTools() {
-		tools = append(tools, tool{Tool: t})
-	}
-	ids, refused := m.prompted(r, s, q.messages, tools)
+	ids, refused := m.prompted(r, s, q)
 	if refused != nil {
 		fail(refused)
 		return
@@ -253,7 +265,11 @@ type anthropicUsage struct {
 func (b block) content() map[string]any {
 	switch {
 	case b.call != nil:
-		return map[string]any{"type": "tool_use", "id": b.call.ID, "name": b.call.Name, "input": json.RawMessage(b.call.Arguments)}
+		input := json.RawMessage(b.call.Arguments)
+		if !json.Valid(input) { // the answer ended within them
+			input = json.RawMessage("{}")
+		}
+		return map[string]any{"type": "tool_use", "id": b.call.ID, "name": b.call.Name, "input": input}
 	case b.reasoning != "":
 		return map[string]any{"type": "thinking", "thinking": b.reasoning, "signature": ""}
 	}
@@ -323,6 +339,8 @@ func (t *messagesTeller) delta(_ *answer, d told) {
 	case d.Call != nil:
 		first = block{call: &chat.ToolCall{ID: d.Call.ID, Name: d.Call.Name, Arguments: "{}"}}.content()
 		more = map[string]any{"type": "input_json_delta", "partial_json": d.Call.Arguments}
+	case d.Arguments != "":
+		more = map[string]any{"type": "input_json_delta", "partial_json": d.Arguments}
 	case d.Reasoning != "":
 		first = map[string]any{"type": "thinking", "thinking": "", "signature": ""}
 		more = map[string]any{"type": "thinking_delta", "thinking": d.Reasoning}

@@ -256,6 +256,9 @@ func (x *exchange) itemID(kind string, at int) string {
 func (x *exchange) item(at int, b block, status string) map[string]any {
 	switch {
 	case b.call != nil:
+		if status == "completed" && !json.Valid([]byte(b.call.Arguments)) { // the answer ended within them
+			status = "incomplete"
+		}
 		return map[string]any{"type": "function_call", "id": x.itemID("fc", at), "call_id": b.call.ID, "name": b.call.Name, "arguments": b.call.Arguments, "status": status}
 	case b.reasoning != "":
 		return map[string]any{"type": "reasoning", "id": x.itemID("rs", at), "summary": []any{}, "content": []any{map[string]string{"type": "reasoning_text", "text": b.reasoning}}, "status": status}
@@ -339,8 +342,14 @@ func (t *responsesTeller) delta(a *answer, d told) {
 		}
 	}
 	switch {
-	case d.Call != nil:
-		t.send("function_call_arguments.delta", t.place(map[string]any{"delta": d.Call.Arguments}))
+	case d.Call != nil || d.Arguments != "":
+		more := d.Arguments
+		if d.Call != nil {
+			more = d.Call.Arguments
+		}
+		if more != "" { // else the name alone was written so far, and the item has told of that
+			t.send("function_call_arguments.delta", t.place(map[string]any{"delta": more}))
+		}
 	case d.Reasoning != "":
 		t.send("reasoning_text.delta", t.place(map[string]any{"delta": d.Reasoning}))
 	default:

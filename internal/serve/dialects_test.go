@@ -119,6 +119,47 @@ func TestMessagesStream(t *testing.T) {
 	}
 }
 
+// An answer that the client begins is gone on with, and its beginning is not said again. A conversation that ends with a call, or with nothing of
+// the assistant's, is answered anew.
+func TestMessagesGoOn(t *testing.T) {
+	s := &sampler{says: "reen."}
+	h := start(t, s, nil)
+	messages := func(last, more string) string {
+		return `{"model":"m","max_tokens":50,"messages":[{"role":"user","content":"hi"},` + last + `]` + more + `}`
+	}
+	begun := `{"role":"assistant","content":"It is g"}`
+	_, body := post(t, h, "/v1/messages", messages(begun, ""))
+	prompt := text(s.asked[0].Prompt)
+	if got := object(t, body)["content"]; prompt != "user:hi\nIt is g" || !reflect.DeepEqual(got, []any{map[string]any{"type": "text", "text": "reen."}}) {
+		t.Errorf("prompt %q; %s", prompt, body)
+	}
+	if _, body := post(t, h, "/v1/messages/count_tokens", `{"model":"m","messages":[{"role":"user","content":"hi"},`+begun+`]}`); object(t, body)["input_tokens"] != float64(len(prompt)) {
+		t.Errorf("%s; the prompt has %d tokens", body, len(prompt))
+	}
+	for _, last := range []string{`{"role":"assistant","content":""}`, `{"role":"assistant","content":[{"type":"text","text":"so"},{"type":"tool_use","id":"x","name":"hash","input":{}}]}`} {
+		post(t, h, "/v1/messages", messages(last, ""))
+		if got := text(s.asked[len(s.asked)-1].Prompt); !strings.Contains(got, "assistant:") {
+			t.Errorf("%s: prompt %q", last, got)
+		}
+	}
+	tools := `,"tools":[{"name":"hash","input_schema":{"type":"object"}}]`
+	for body, want := range map[string]string{
+		messages(`{"role":"assistant","content":"It is \n"}`, ""):                                        "trailing whitespace",
+		messages(`{"role":"assistant","content":"CALL x"}`, ""):                                          "not read back",
+		messages(begun, tools+`,"tool_choice":{"type":"any"}`):                                           "held to a form",
+		messages(begun, `,"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}}`): "held to a form",
+		`{"model":"m","max_tokens":50,"messages":[` + begun + `]}`:                                       "messages is empty",
+	} {
+		if status, answer := post(t, h, "/v1/messages", body); status != 400 || !strings.Contains(answer, want) {
+			t.Errorf("%s: status %d: %s", body, status, answer)
+		}
+	}
+	server, _, _ := agency(t, nil, "x")
+	if w := through(server.Handler(), "/v1/messages", messages(begun, "")); !strings.Contains(w.body.String(), "a task ends with a message of the user's") {
+		t.Errorf("%s", w.body.String())
+	}
+}
+
 func TestMessagesRefusals(t *testing.T) {
 	s := &sampler{says: "x"}
 	h := start(t, s, nil)

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -38,7 +39,12 @@ func (runes) Prompt(messages []chat.Message, tools []chat.Tool) ([]int32, error)
 func (runes) Next([]chat.Message, int, []int32, []chat.Tool) ([]int32, string, error) {
 	return nil, "", nil
 }
-func (runes) Completion(chat.Message) ([]int32, error) { return nil, nil }
+func (runes) Completion(m chat.Message) ([]int32, error) {
+	if strings.Contains(m.Content, "CALL ") {
+		return nil, errors.New("it is not read back")
+	}
+	return append(ids(m.Content), stopID), nil
+}
 func (runes) Parse(completion []int32) (chat.Message, string) {
 	text := strings.TrimSuffix(text(completion), "\x00")
 	m := chat.Message{Role: chat.Assistant}

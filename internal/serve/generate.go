@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -79,7 +80,7 @@ type told struct {
 func (a *answer) grow(deltas []chat.Delta) (out []told) {
 	for _, d := range deltas {
 		last := len(a.blocks) - 1
-		fresh := last < 0 || d.Call != nil || a.blocks[last].call != nil || (d.Reasoning != "") != (a.blocks[last].reasoning != "")
+		fresh := last < 0 || d.Arguments == "" && (d.Call != nil || a.blocks[last].call != nil || (d.Reasoning != "") != (a.blocks[last].reasoning != ""))
 		if fresh {
 			a.blocks = append(a.blocks, block{})
 			last++
@@ -87,7 +88,13 @@ func (a *answer) grow(deltas []chat.Delta) (out []told) {
 		b := &a.blocks[last]
 		b.text += d.Content
 		b.reasoning += d.Reasoning
-		b.call = d.Call
+		if d.Call != nil {
+			call := *d.Call // it may grow, and what is told does not
+			b.call = &call
+		}
+		if d.Arguments != "" {
+			b.call.Arguments += d.Arguments
+		}
 		out = append(out, told{d, last, fresh})
 	}
 	return out
@@ -213,9 +220,9 @@ func (s *Server) prepare(ctx context.Context, x *exchange) error {
 		if err := s.shorten(ctx, q.messages); err != nil {
 			return err
 		}
-		prompt, err := m.Renderer.Prompt(q.messages, q.shownTools())
-		if err != nil {
-			return invalid("messages", "the conversation cannot be rendered: "+err.Error())
+		prompt, refused := m.prompt(q)
+		if refused != nil {
+			return refused
 		}
 		prompts = [][]int32{prompt}
 	}
@@ -234,6 +241,25 @@ func (s *Server) prepare(ctx context.Context, x *exchange) error {
 	return nil
 }
 
+// prompt renders a conversation, up to where the answer is to go on.
+func (m *served) prompt(q *request) ([]int32, *apiError) {
+	prompt, err := m.Renderer.Prompt(q.messages, q.shownTools())
+	if err != nil {
+		return nil, invalid("messages", "the conversation cannot be rendered: "+err.Error())
+	}
+	if q.begun == nil {
+		return prompt, nil
+	}
+	begun, err := m.Renderer.Completion(*q.begun)
+	if err != nil {
+		return nil, invalid("messages", "the beginning of the answer is nothing that the model could have said: "+err.Error())
+	}
+	for len(begun) > 0 && slices.Contains(m.Renderer.StopIDs(), begun[len(begun)-1]) {
+		begun = begun[:len(begun)-1]
+	}
+	return append(prompt, begun...), nil
+}
+
 // reading makes a reading of a completion behind a prompt.
 func (s *Server) reading(x *exchange, prompt []int32, messages []chat.Message) *reading {
 	q, m := x.request, x.model
@@ -241,6 +267,9 @@ func (s *Server) reading(x *exchange, prompt []int32, messages []chat.Message) *
 		first: nextCall(messages), unique: newID("")[1:], message: chat.Message{Role: chat.Assistant}}
 	if r.reader = (&plainReader{}); q.prompts == nil && q.raw == nil {
 		r.reader = m.Read(prompt, len(q.shownTools()) > 0)
+		if q.choice.mode == choiceRequired && len(q.sampling.Stop) == 0 && m.Shape != nil && m.Shape.Read != nil { // a stop text may end a call anywhere
+			r.reader = m.Shape.Read(prompt)
+		}
 	}
 	return r
 }

@@ -85,6 +85,9 @@ func (r *reading) add(deltas []chat.Delta) []chat.Delta {
 			deltas[i].Call = &call
 			r.message.ToolCalls = append(r.message.ToolCalls, call)
 		}
+		if d.Arguments != "" {
+			r.message.ToolCalls[len(r.message.ToolCalls)-1].Arguments += d.Arguments
+		}
 	}
 	return deltas
 }

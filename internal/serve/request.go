@@ -14,8 +14,9 @@ import (
 type request struct {
 	model    string
 	messages []chat.Message
-	prompts  [][]int32 // in place of messages: texts to go on with, of which nothing is read back but text
-	raw      []string  // the same before they are encoded, where they are texts
+	begun    *chat.Message // how the answer begins, as the client has it: what is sampled goes on from there, and it is not said again
+	prompts  [][]int32     // in place of messages: texts to go on with, of which nothing is read back but text
+	raw      []string      // the same before they are encoded, where they are texts
 	tools    []chat.Tool
 	strict   map[string]bool // tools whose arguments are held to their schema where the model calls them by itself
 	choice   toolChoice
@@ -84,6 +85,8 @@ func (q *request) check() *apiError {
 		names[t.Name] = true
 	}
 	switch {
+	case q.begun != nil && (q.choice.mode == choiceRequired || q.answer != nil):
+		return invalid("messages", "the answer is held to a form, and its beginning is given: ask for one of the two")
 	case q.choice.mode == choiceRequired && len(q.tools) == 0:
 		return invalid("tool_choice", "a call is required, and there are no tools")
 	case q.choice.name != "" && !names[q.choice.name]:

@@ -38,7 +38,9 @@ func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
 	case q.Prompt != nil:
 		ids = m.Encode(*q.Prompt)
 	default:
-		ids, refused = m.prompted(r, s, q.Messages, q.Tools)
+		asked := &request{messages: q.Messages}
+		asked.setTools(q.Tools)
+		ids, refused = m.prompted(r, s, asked)
 	}
 	if refused != nil {
 		refuse(w, refused)
@@ -57,20 +59,14 @@ func (s *Server) tokenize(w http.ResponseWriter, r *http.Request) {
 }
 
 // prompted are the ids that a conversation is sampled behind.
-func (m *served) prompted(r *http.Request, s *Server, messages []chat.Message, tools []tool) ([]int32, *apiError) {
-	q := &request{messages: messages}
-	q.setTools(tools)
+func (m *served) prompted(r *http.Request, s *Server, q *request) ([]int32, *apiError) {
 	if refused := q.check(); refused != nil {
 		return nil, refused
 	}
 	if err := s.shorten(r.Context(), q.messages); err != nil {
 		return nil, asRefusal(err)
 	}
-	ids, err := m.Renderer.Prompt(q.messages, q.tools)
-	if err != nil {
-		return nil, invalid("messages", "the conversation cannot be rendered: "+err.Error())
-	}
-	return ids, nil
+	return m.prompt(q)
 }
 
 // detokenize is vLLM's /detokenize.

@@ -33,6 +33,9 @@ assert client.messages.count_tokens(model=base, messages=[user], system="Be brie
 answered = client.messages.create(messages=[user, {"role": "assistant", "content": said.content}, {"role": "user", "content": [
     {"type": "tool_result", "tool_use_id": call.id, "content": "14:05"}]}], **(ask | {"tool_choice": {"type": "none"}, "max_tokens": 24}))
 assert answered.content[0].type == "text" and answered.stop_reason in ("end_turn", "max_tokens"), answered
+begun = [{"role": "user", "content": "Count to five in words."}, {"role": "assistant", "content": "One, two, three,"}]
+goes = client.messages.create(model=base, max_tokens=3, extra_body={"temperature": 0}, messages=begun)
+assert goes.content[0].text.startswith(" four"), goes  # the answer goes on where the client began it, and says that not again
 formed = client.messages.create(model=base, max_tokens=100, messages=[user], output_config={"format": {"type": "json_schema", "schema": schema}})
 fits(json.loads(formed.content[0].text))
 try:

@@ -107,14 +107,13 @@ for seed in range(1):
     named = client.chat.completions.create(seed=seed, tool_choice={"type": "function", "function": {"name": "clock"}}, **hot).choices[0]
     assert [c.function.name for c in named.message.tool_calls] == ["clock"] and not named.message.content, named
     fits(named.message.tool_calls[0].function.arguments)
-    got = {}
+    pieces = []  # a call that is required is told of while it is written: its name first, then its arguments
     for chunk in client.chat.completions.create(seed=seed, stream=True, tool_choice="required", parallel_tool_calls=False, **hot):
         for c in chunk.choices[0].delta.tool_calls or []:
             assert c.index == 0, "two calls where one was asked for"
-            got.setdefault("name", c.function.name)
-            got["arguments"] = got.get("arguments", "") + c.function.arguments
-    assert got["name"] == "clock", got
-    fits(got["arguments"])
+            pieces.append(c.function)
+    assert pieces[0].name == "clock" and not pieces[0].arguments and len(pieces) > 3 and not any(p.name for p in pieces[1:]), pieces
+    fits("".join(p.arguments for p in pieces))
 
 # An answer has the form that is asked for, several answers at once too.
 schema = {"type": "object", "properties": {"colour": {"enum": ["red", "green"]}, "count": {"type": "integer", "minimum": 1, "maximum": 9}},

@@ -154,6 +154,7 @@ func (p *places) model(name string, r render.Renderer) serve.Model {
 	if f, err := toolcall.Named(format); err == nil {
 		if frame, ok := f.Frame(); ok {
 			m.Shape.Frame = &grammar.Frame{Open: frame.Open, Middle: frame.Middle, Close: frame.Close, Between: frame.Between}
+			m.Shape.Read = func(prompt []int32) serve.Reader { return r.Reader(prompt).Held(frame) }
 		}
 	}
 	return m

@@ -14,7 +14,8 @@ type Reader struct {
 	splitter *splitter // nil in the harmony form, whose parser tells reasoning apart
 	thought  strings.Builder
 	parser   *toolcall.Parser
-	noCalls  bool // the parser is not asked
+	noCalls  bool             // the parser is not asked
+	framed   *toolcall.Framed // nil, or asked in its place
 	result   toolcall.Result
 }
 
@@ -46,6 +47,15 @@ func (r *Reader) WithoutCalls() *Reader {
 	return r
 }
 
+// Held makes r, which has read nothing yet, one of a completion that is held to calls of a frame: calls are told of while they are written. In
+// the harmony form nothing changes.
+func (r *Reader) Held(f toolcall.Frame) *Reader {
+	if r.WithoutCalls().noCalls {
+		r.framed = f.Reader()
+	}
+	return r
+}
+
 // Feed reads more of the text, which must not hold the stop id's, and returns what it settles.
 func (r *Reader) Feed(text string) []chat.Delta {
 	if r.splitter == nil {
@@ -56,6 +66,9 @@ func (r *Reader) Feed(text string) []chat.Delta {
 }
 
 func (r *Reader) read(out []chat.Delta, content string) []chat.Delta {
+	if r.framed != nil {
+		return append(out, r.framed.Feed(content)...)
+	}
 	if !r.noCalls {
 		return deltas(out, r.parser.Feed(content))
 	}
@@ -73,6 +86,9 @@ func (r *Reader) Close() []chat.Delta {
 		var thought, content string
 		thought, content, ended = r.splitter.close()
 		out = r.read(r.think(thought), content)
+	}
+	if r.framed != nil {
+		out = append(out, r.framed.Close()...)
 	}
 	events, result := r.parser.Close()
 	if r.splitter != nil {
