@@ -20,7 +20,9 @@ import (
 // whole answers under the key "hone".
 type Agent struct {
 	Tools environment.Tools // that decide by themselves which calls are sent
-	List  []chat.Tool       // that the model is shown
+	List  []chat.Tool       // that the model is shown, where ListOf is nil
+	// ListOf chooses what the model is shown in a task, of the conversation that the task ends; nil: List.
+	ListOf func(messages []chat.Message) ([]chat.Tool, error)
 
 	MaxTurns    int           // completions of one task
 	MaxCalls    int           // calls of one task
@@ -64,6 +66,13 @@ func (g *Agent) task(q *request, header http.Header) *apiError {
 		return invalid(sessionHeader, "the name of a session has at most 128 characters")
 	}
 	q.tools, q.agent, q.session = g.List, &Steps{Steps: []Step{}}, header.Get(sessionHeader)
+	if g.ListOf == nil {
+		return nil
+	}
+	var err error
+	if q.tools, err = g.ListOf(q.messages); err != nil {
+		return asRefusal(err)
+	}
 	return nil
 }
 

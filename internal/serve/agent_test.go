@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -267,5 +268,23 @@ func TestAgentResponsesKeepCalls(t *testing.T) {
 	want := "2\nuser:hi\nassistant:I look. <call_0 look>\ntool:look of 1 is 1<for call_0>\nassistant:Done.\nuser:more\n"
 	if got := text(s.asked[2].Prompt); got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// What a task's conversation asks for says which tools the model is shown.
+func TestAgentIsShownWhatFits(t *testing.T) {
+	server, s, _ := agency(t, func(o *Options) {
+		o.Agent.ListOf = func(messages []chat.Message) ([]chat.Tool, error) {
+			if messages[0].Content == "hi" {
+				return o.Agent.List[:1], nil
+			}
+			return nil, errors.New("no tool is known")
+		}
+	}, "Done.")
+	if w := through(server.Handler(), "/v1/chat/completions", hi+"}"); !strings.Contains(w.body.String(), "Done.") || !strings.HasPrefix(text(s.asked[0].Prompt), "1\n") {
+		t.Errorf("%s; prompt %q", w.body.String(), text(s.asked[0].Prompt))
+	}
+	if w := through(server.Handler(), "/v1/chat/completions", strings.Replace(hi, `"hi"`, `"ho"`, 1)+"}"); strings.Contains(w.body.String(), "Done.") {
+		t.Errorf("a list that cannot be made is not told: %s", w.body.String())
 	}
 }

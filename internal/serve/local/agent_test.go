@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -19,6 +20,7 @@ import (
 
 	"hone/internal/assets"
 	"hone/internal/basemodel"
+	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/host"
 	"hone/internal/policy"
@@ -143,5 +145,92 @@ func TestAgentToTheOpenAIClient(t *testing.T) {
 	stop()
 	if err := <-ended; err != nil {
 		t.Error(err)
+	}
+}
+
+// bazaar is an MCP server of many tools; called are those that were.
+func bazaar(t *testing.T, n int) (url string, called func() []string) {
+	t.Helper()
+	var mu sync.Mutex
+	var names []string
+	s := mcp.NewServer(&mcp.Implementation{Name: "bazaar", Version: "1"}, nil)
+	for i := range n {
+		name := fmt.Sprintf("sell_thing%d", i)
+		mcp.AddTool(s, &mcp.Tool{Name: name, Description: fmt.Sprintf("Sells thing%d.", i)}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, any, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			names = append(names, name)
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "sold"}}}, nil, nil
+		})
+	}
+	h := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
+	t.Cleanup(h.Close)
+	return h.URL, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(names)
+	}
+}
+
+// Among many tools an agent's model is shown what episodes of training are: those that fit the task, or one that searches. The rules stand
+// before what is found, and nobody is asked about a search.
+func TestAgentChoosesAmongManyTools(t *testing.T) {
+	var talk strings.Builder
+	h := &host.Host{Stdin: strings.NewReader(""), Data: screen.New(io.Discard), Talk: screen.New(&talk), LookupEnv: os.LookupEnv, Environ: os.Environ()}
+	c, err := config.Given("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	url, called := bazaar(t, 60)
+	c.MCP.MaxTools, c.MCP.Distractors, c.MCP.SearchShare = 5, 1, 0
+	c.MCP.Approval.Allow = []string{"*/sell_thing7"}
+	agency := Agency{On: true, Servers: toolset.Source{Server: url}, MaxSessions: 4, MaxTime: time.Minute, Idle: time.Minute}
+	agent, set, err := agency.open(t.Context(), h, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	shown := func(messages ...chat.Message) (names []string) {
+		list, err := agent.ListOf(messages)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, tool := range list {
+			names = append(names, tool.Name)
+		}
+		return names
+	}
+	first := chat.Message{Role: chat.User, Content: "I want thing7."}
+	again := shown(first, chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{Name: "sell_thing44"}, {Name: "of_another"}}}, chat.Message{Role: chat.User, Content: "And thing21, please."})
+	if one := shown(first); len(one) != 5 || !slices.Contains(one, "sell_thing7") || !slices.Equal(one, shown(first)) {
+		t.Errorf("of a task: %q", one)
+	}
+	if len(again) != 5 || !slices.Contains(again, "sell_thing7") || !slices.Contains(again, "sell_thing21") || !slices.Contains(again, "sell_thing44") {
+		t.Errorf("of a conversation that goes on: %q", again)
+	}
+	if len(shown()) != 5 || !strings.Contains(talk.String(), "of 60 tools, each episode is shown 5") {
+		t.Errorf("of nothing: %q; said %s", shown(), talk.String())
+	}
+
+	c.MCP.SearchShare, c.Model.Context = 0.1, 1024
+	searching, searched, err := agency.open(t.Context(), h, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer searched.Close()
+	if searching.ListOf != nil || len(searching.List) != 1 || searching.List[0].Name != "search_tools" {
+		t.Fatalf("shown: %+v", searching.List)
+	}
+	session, err := searching.Tools.Open(t.Context(), "task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer session.Close()
+	var statuses []string
+	for _, call := range []chat.ToolCall{{Name: "sell_thing7", Arguments: "{}"}, {Name: "search_tools", Arguments: `{"query": "thing7 thing8"}`}, {Name: "sell_thing7", Arguments: "{}"}, {Name: "sell_thing8", Arguments: "{}"}} {
+		statuses = append(statuses, string(session.Call(t.Context(), []chat.ToolCall{call})[0].Status))
+	}
+	if want := []string{"invalid", "ok", "ok", "denied"}; !slices.Equal(statuses, want) || !slices.Equal(called(), []string{"sell_thing7"}) {
+		t.Errorf("not found yet, a search, an allowed tool and another end as %q, want %q; called were %q", statuses, want, called())
 	}
 }

@@ -127,6 +127,7 @@ func (l *loaded) load(ctx context.Context, h *host.Host, c config.Config, o Opti
 		options.Adapters = l.places
 	}
 	if o.Agent.On {
+		c.Model.Context = o.Context // which a list of tools takes a share of
 		if options.Agent, l.tools, err = o.Agent.open(ctx, h, c); err != nil {
 			return nil, nil, err
 		}
