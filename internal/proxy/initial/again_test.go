@@ -89,6 +89,56 @@ func TestACallUnderWayIsNotMadeAgain(t *testing.T) {
 	}
 }
 
+// Of a call that only reads the result is shared too, and nobody waits for more than that: the upstream answers both at once. Where the first
+// client leaves, its call is given up, and the second makes it.
+func TestAReadOnlyCallUnderWayIsShared(t *testing.T) {
+	for name, leaves := range map[string]bool{"the client is there": false, "the client left": true} {
+		t.Run(name, func(t *testing.T) {
+			d := &desk{begun: make(chan struct{}, 2), goOn: make(chan struct{})}
+			both := make(chan struct{})
+			a := act(t, d, false, small(call("hash", `{"text":"it"}`), -0.01), func(n int, w http.ResponseWriter, _ string) {
+				if n == 2 {
+					close(both)
+				}
+				if !leaves {
+					<-both // as it would stay for ever, if one waited for the other's answer
+				}
+				_, _ = io.WriteString(w, upstreamSays)
+			})
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			first := a.goes(ctx, asks(""))
+			<-d.begun
+			again := a.goes(t.Context(), asks(""))
+			for made := 1; a.mode.memory.waiting() == 0 && made == 1; time.Sleep(time.Millisecond) { // the second waits, or it has made a call
+				calls, _ := d.made()
+				made = len(calls)
+			}
+			if leaves {
+				leave()
+			}
+			close(d.goOn)
+			want := 1
+			if leaves {
+				want = 2
+			} else if got := <-first; !strings.Contains(got, "executed") || !strings.Contains(got, "hello") {
+				t.Errorf("the first client is told %s", got)
+			}
+			if got := <-again; !strings.Contains(got, "executed") || !strings.Contains(got, "hello") {
+				t.Errorf("the second client is told %s", got)
+			}
+			if made, _ := d.made(); len(made) != want {
+				t.Errorf("made %q, want %d", made, want)
+			}
+			for _, got := range a.upstream() {
+				if !strings.Contains(got, "49f6 by hash") {
+					t.Errorf("the upstream got %s", got)
+				}
+			}
+		})
+	}
+}
+
 // waiting is how many requests wait for another.
 func (m *memory) waiting() (n int) {
 	m.mu.Lock()

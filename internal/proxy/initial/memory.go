@@ -33,6 +33,7 @@ type work struct {
 type hidden struct {
 	messages []chat.Message
 	label    string // of the user turn, for counters
+	readOnly bool   // nothing was changed: who asks the same need not wait for what the upstream says of it
 	at       time.Time
 }
 

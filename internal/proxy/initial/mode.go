@@ -80,7 +80,7 @@ func (m *Mode) Answer(ctx context.Context, x *proxy.Exchange) error {
 		return err
 	}
 	if t.work != nil { // the upstream failed behind a call that was made, or the client did not wait, and asks again
-		defer m.memory.end(t.key, t.work)
+		defer t.over()
 		return t.madeBefore(ctx)
 	}
 	q := &x.Request

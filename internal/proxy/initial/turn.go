@@ -88,15 +88,13 @@ func (t *turn) askUpstream(ctx context.Context, why, detail string) error {
 // execute makes the calls, and has the upstream go on from their results. Where they failed and changed nothing it is as if they had not been
 // made; else the upstream is told how they failed, for it would make them again.
 func (t *turn) execute(ctx context.Context, p Proposal) error {
-	if t.mode.Hands.changes(p.Calls) {
-		var err error
-		if t.work, err = t.mode.memory.begin(ctx, t.key, true); err != nil {
-			return err
-		}
-		defer t.mode.memory.end(t.key, t.work)
-		if t.work.made != nil {
-			return t.madeBefore(ctx)
-		}
+	var err error
+	if t.work, err = t.mode.memory.begin(ctx, t.key, true); err != nil {
+		return err
+	}
+	defer t.over()
+	if t.work.made != nil {
+		return t.madeBefore(ctx)
 	}
 	m := t.mode.Hands.make(ctx, p.Calls)
 	t.count(m)
@@ -104,11 +102,18 @@ func (t *turn) execute(ctx context.Context, p Proposal) error {
 		return ctx.Err()
 	}
 	if !m.whole() && m.readOnly {
+		t.over()
 		return t.askUpstream(ctx, "call-failed", m.failure())
 	}
 	t.Made(m.steps(p.Calls)...)
 	t.Decide("executed", sure(p), append(t.args, "call_seconds", m.took.Seconds())...)
-	return t.goFrom(ctx, hidden{messages: m.messages(chat.Message{Role: chat.Assistant, ToolCalls: p.Calls}), label: with})
+	return t.goFrom(ctx, hidden{messages: m.messages(chat.Message{Role: chat.Assistant, ToolCalls: p.Calls}), label: with, readOnly: m.readOnly})
+}
+
+// over lets requests go on that wait for this one.
+func (t *turn) over() {
+	t.mode.memory.end(t.key, t.work)
+	t.work = nil
 }
 
 // madeBefore has the upstream go on from calls that were made for an equal request.
@@ -121,6 +126,9 @@ func (t *turn) madeBefore(ctx context.Context) error {
 func (t *turn) goFrom(ctx context.Context, h hidden) error {
 	if t.work != nil {
 		t.work.made = &h
+		if h.readOnly { // the result is there: who waits for it asks the upstream beside this request
+			t.over()
+		}
 	}
 	t.Count(userTurns, 1, "initial_call", h.label)
 	body, err := proxy.Insert(t.body, map[int][]chat.Message{len(t.messages) - 1: h.messages})
