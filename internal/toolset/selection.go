@@ -3,6 +3,7 @@ package toolset
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"hone/internal/chat"
 	"hone/internal/config"
@@ -83,4 +84,30 @@ func (s Selection) ForScenario(one scenario.Scenario) ([]chat.Tool, error) {
 		return s.List, nil
 	}
 	return s.Of(one)
+}
+
+// ForConversation is the tools shown in a conversation that is no scenario's: those that fit all that the user has said, so that it keeps what its
+// earlier turns needed, and those that were called in it.
+func (s Selection) ForConversation(messages []chat.Message) ([]chat.Tool, error) {
+	known := map[string]bool{}
+	for _, t := range s.List {
+		known[t.Name] = true
+	}
+	said := []string{}
+	var called []chat.ToolCall
+	for _, m := range messages {
+		if m.Role == chat.User {
+			said = append(said, m.Content)
+		}
+		for _, c := range m.ToolCalls {
+			if known[c.Name] { // a client may tell of others
+				called = append(called, c)
+			}
+		}
+	}
+	one := scenario.Scenario{Messages: []chat.Message{{Role: chat.Assistant, ToolCalls: called}, {Role: chat.User, Content: strings.Join(said, "\n")}}}
+	if len(said) > 0 {
+		one.ID = said[0] // the same distractors in all its turns
+	}
+	return s.ForScenario(one)
 }

@@ -2,12 +2,9 @@ package local
 
 import (
 	"context"
-	"strings"
 	"time"
 
-	"hone/internal/chat"
 	"hone/internal/config"
-	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp/approval"
@@ -40,39 +37,12 @@ func (g Agency) open(ctx context.Context, h *host.Host, c config.Config) (*serve
 	}
 	set.Tools = gate.Wrap(set.Tools, nil)
 	set.Select(c)
-	return &serve.Agent{Tools: set.Selection.Tools, List: set.Selection.List, ListOf: listOf(set), MaxTurns: c.Rollout.MaxTurns, MaxCalls: c.Rollout.MaxToolCalls,
-		MaxTime: g.MaxTime, MaxSessions: g.MaxSessions, Idle: g.Idle}, set, nil
-}
-
-// listOf chooses the tools of a task among many as episodes of training have them; nil where all are shown, or searched. The task is all that
-// the user has said, so that a conversation keeps what its earlier turns needed.
-func listOf(set *toolset.Set) func([]chat.Message) ([]chat.Tool, error) {
-	if set.Selection.Of == nil {
-		return nil
+	agent := &serve.Agent{Tools: set.Selection.Tools, List: set.Selection.List, MaxTurns: c.Rollout.MaxTurns, MaxCalls: c.Rollout.MaxToolCalls,
+		MaxTime: g.MaxTime, MaxSessions: g.MaxSessions, Idle: g.Idle}
+	if set.Selection.Of != nil {
+		agent.ListOf = set.Selection.ForConversation
 	}
-	known := map[string]bool{}
-	for _, t := range set.Catalog.Tools() {
-		known[t.Name] = true
-	}
-	return func(messages []chat.Message) ([]chat.Tool, error) {
-		var said []string
-		var called []chat.ToolCall
-		for _, m := range messages {
-			if m.Role == chat.User {
-				said = append(said, m.Content)
-			}
-			for _, c := range m.ToolCalls {
-				if known[c.Name] { // a client may tell of others
-					called = append(called, c)
-				}
-			}
-		}
-		if len(said) == 0 {
-			said = []string{""}
-		}
-		return set.Selection.ForScenario(scenario.Scenario{ID: said[0], Messages: []chat.Message{{Role: chat.Assistant, ToolCalls: called},
-			{Role: chat.User, Content: strings.Join(said, "\n")}}})
-	}
+	return agent, set, nil
 }
 
 // Connect opens the servers, and the rules before their calls.
