@@ -23,7 +23,9 @@ func (d *drafts) first() []*Candidate {
 		}
 	}
 	d.chains(several / 2)
+	d.within(several / 2)
 	d.readBacks(several / 3)
+	d.rowReadBacks(several / 3)
 	d.recoveries(several / 5)
 	d.pairs(max(several-d.count[chain]-d.count[readBack]-d.count[recovery], several/4))
 	return d.list
@@ -177,15 +179,22 @@ const mostOfEdge = 3
 // mostOfFirst bounds the chains that begin with one call, as long as other calls begin some: these chains stay in one split.
 const mostOfFirst = 2
 
-// chains drafts calls whose result feeds another: along the edges by name and by value first, then by form.
+// chains drafts calls whose result feeds another: along the edges by name and by value first, then by form; a tool feeds itself
+// where others give too few.
 func (d *drafts) chains(n int) {
+	d.chainsOf(n, "chain", func(a, b string) bool { return a != b })
+	d.chainsOf(n, "chain of one", func(a, b string) bool { return a == b })
+}
+
+// chainsOf drafts chains of those tools that feed another one, until there are n in all.
+func (d *drafts) chainsOf(n int, stream string, feeds func(a, b string) bool) {
 	made, begun := map[string]int{}, map[string]int{}
 	for _, sure := range []bool{true, false} {
 		for _, most := range []int{mostOfFirst, n} {
 			for _, r := range d.worlds {
-				random := d.random("chain", r.index, sure, most)
+				random := d.random(stream, r.index, sure, most)
 				for _, a := range r.goodOf(random, func(t trial) bool { return !t.effects }) {
-					edges := d.edges(r, a, sure)
+					edges := d.edges(r, a, sure, feeds)
 					random.Shuffle(len(edges), func(i, j int) { edges[i], edges[j] = edges[j], edges[i] })
 					for _, e := range edges {
 						pairing, first := e.from+"\x00"+e.to, a.call.key()
@@ -235,8 +244,8 @@ func withMember(object json.RawMessage, name string, raw json.RawMessage) (json.
 	return b.Bytes(), found
 }
 
-// edges are those from one answered call to the required parameters of other tools.
-func (d *drafts) edges(r *realm, a trial, sure bool) (edges []edge) {
+// edges are those from one answered call to the required parameters of tools that it may feed.
+func (d *drafts) edges(r *realm, a trial, sure bool, feeds func(a, b string) bool) (edges []edge) {
 	text := a.got.Results[0].Text
 	leaves := leavesOf(text)
 	if len(leaves) == 0 && short(text) && !strings.ContainsAny(text[:1], "[{") {
@@ -246,7 +255,7 @@ func (d *drafts) edges(r *realm, a trial, sure bool) (edges []edge) {
 		}
 	}
 	for _, b := range d.usable() {
-		if b.Name == a.call.Tool {
+		if !feeds(a.call.Tool, b.Name) {
 			continue
 		}
 		for _, p := range b.schema.fields {
@@ -320,6 +329,9 @@ func (d *drafts) edge(r *realm, a trial, b *subject, p param, l leaf) (edge, boo
 	})
 	e := edge{a.call.Tool, b.Name, l.name(), p, l.raw, named || shared}
 	free := filler{d.random(), b, &r.known}
+	if b.Name == a.call.Tool && p.kind != "number" && p.kind != "integer" { // its own text again says nothing
+		return e, e.sure
+	}
 	byForm := !free.sql(p) && p.pattern == "" && p.format == "" && (free.composes(p) && !slices.Contains([]string{"name", "title", "path"}, p.name) || p.kind == "number" || p.kind == "integer")
 	return e, e.sure || byForm
 }
@@ -349,6 +361,9 @@ func (d *drafts) seeing(made, reads Call) (Call, bool) {
 	for _, p := range d.byName[reads.Tool].schema.fields {
 		if !p.required {
 			continue
+		}
+		if (filler{tool: d.byName[reads.Tool]}).sql(p) { // rowReadBacks has those
+			return out, false
 		}
 		want := label{words(p.name), nouns(reads.Tool)}
 		found, _ := v.best(want, func(raw json.RawMessage) bool { return raw[0] == '"' })
@@ -399,8 +414,7 @@ func (d *drafts) pairs(n int) {
 			continue
 		}
 		others := r.goodOf(random, func(t trial) bool {
-			o := d.byName[t.call.Tool]
-			return !(o.writes && s.writes) && string(t.call.Arguments) != string(first)
+			return !(d.changes(t.call) && d.changes(Call{Tool: s.Name, Arguments: first})) && string(t.call.Arguments) != string(first)
 		})
 		if len(others) > 0 {
 			a, b := Call{Tool: s.Name, Arguments: first}, others[0].call
@@ -409,7 +423,7 @@ func (d *drafts) pairs(n int) {
 					b.Arguments = arguments
 				}
 			}
-			if d.byName[b.Tool].writes { // what is read first is what was there
+			if d.changes(b) { // what is read first is what was there
 				a, b = b, a
 			}
 			d.add(pair, r.index, a, b)

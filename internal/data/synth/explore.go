@@ -68,7 +68,10 @@ func (m *maker) explore(ctx context.Context) error {
 	}
 	m.distrust()
 	for _, r := range m.worlds {
-		if err := m.look(ctx, r, append(m.bare(), m.readers(r)...)); err != nil {
+		if err := m.inquire(ctx, r); err != nil {
+			return err
+		}
+		if err := m.look(ctx, r, slices.Concat(m.bare(), m.rows(r), m.readers(r))); err != nil {
 			return err
 		}
 	}
@@ -82,7 +85,17 @@ func (m *maker) bare() (calls []Call) {
 			calls = append(calls, Call{Tool: s.Name, Arguments: json.RawMessage("{}")})
 		}
 	}
-	return calls
+	return append(calls, m.listings()...)
+}
+
+// listsAgain reports whether a call asks for the tables as a look of a realm does, with the same answer.
+func (r *realm) listsAgain(c Call, text string) bool {
+	for i, look := range r.looks {
+		if look.Tool == c.Tool && isListing(sqlOf(look)) && isListing(sqlOf(c)) && r.before[i].text == text {
+			return true
+		}
+	}
+	return false
 }
 
 // readers are calls with arguments that were answered in a realm and change nothing, one of a tool.
@@ -113,7 +126,10 @@ func (m *maker) look(ctx context.Context, r *realm, calls []Call) error {
 	r.looks, r.before = nil, nil
 	for i, c := range calls {
 		a, b := got[2*i], got[2*i+1]
-		if a.Lost != "" || b.Lost != "" || len(a.Changed) > 0 || !a.Seen[0].ok() || !b.Seen[0].ok() || len(r.looks) == mostLooks {
+		if a.Lost != "" || b.Lost != "" || len(a.Changed) > 0 || !a.Seen[0].ok() || !b.Seen[0].ok() || len(r.looks) == mostLooks || r.listsAgain(c, a.Seen[0].Text) {
+			continue
+		}
+		if looksRefused := m.Trial.Refusal; looksRefused != nil && looksRefused(a.Seen[0].Text) != "" {
 			continue
 		}
 		s := stableOf(a.Seen[0].Text, b.Seen[0].Text, a.At, b.At)
@@ -121,6 +137,7 @@ func (m *maker) look(ctx context.Context, r *realm, calls []Call) error {
 			continue
 		}
 		r.looks, r.before = append(r.looks, c), append(r.before, s)
+		r.known.listed(c, a.Seen[0].Text)
 		r.known.gave(c, a.Seen[0].Text, a.At)
 	}
 	return nil
@@ -263,7 +280,7 @@ func (m *maker) build(ctx context.Context, index int) (*realm, error) {
 	if len(r.setup) == 0 {
 		return nil, nil
 	}
-	return r, m.look(ctx, r, m.bare())
+	return r, m.look(ctx, r, append(m.bare(), m.rows(r)...))
 }
 
 // nextWriter is the tool that a setup is to try next: one that makes things, the one that was used least.
@@ -271,7 +288,7 @@ func (m *maker) nextWriter(used map[string]int, try int) *subject {
 	var next *subject
 	for _, s := range m.tools {
 		may := s.Safe && !s.destroys() && !s.pure && (s.writes || s.creates() && try > 0)
-		if may && used[s.Name] < 6 && (next == nil || used[s.Name] < used[next.Name]) {
+		if may && (used[s.Name] < 6 || len(m.tools) == 1) && (next == nil || used[s.Name] < used[next.Name]) {
 			next = s
 		}
 	}

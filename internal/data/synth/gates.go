@@ -25,6 +25,13 @@ func (m *maker) lacks(c *Candidate, text string) string {
 	for _, x := range c.Calls {
 		fields := m.byName[x.Tool].schema.fields
 		for _, a := range argumentsOf(x) {
+			if a.name == x.Fed && x.Within != "" {
+				for part := range strings.SplitSeq(x.Within, hole) {
+					if !strings.Contains(plain, strings.TrimSpace(flat(part))) {
+						return x.Within
+					}
+				}
+			}
 			if a.name == x.Fed || c.Kind == askBack && a.name == c.Subject {
 				continue
 			}

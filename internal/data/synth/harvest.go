@@ -27,6 +27,7 @@ type values struct {
 type table struct {
 	name    string
 	columns []string // none where they are not known
+	rows    int      // that were put into it
 }
 
 // mostValues bounds what is remembered, and mostOfOne what one result may add to it.
@@ -81,6 +82,7 @@ func (v *values) names() (found []json.RawMessage) {
 var (
 	createTable = regexp.MustCompile(`(?is)^\s*CREATE TABLE (?:IF NOT EXISTS )?(\w+)\s*\((.*)\)`)
 	pathLike    = regexp.MustCompile(`(?:[\w-]+/)*[\w-]+\.[A-Za-z]\w{0,4}\b`)
+	insertInto  = regexp.MustCompile(`(?is)^\s*INSERT INTO (\w+)\s*\((\w+), (\w+), (\w+)\) VALUES \((\d+),`)
 	folderLine  = regexp.MustCompile(`(?m)^\[DIR\]\s+(\S+)`)
 )
 
@@ -89,8 +91,15 @@ func (v *values) took(tool string, arguments json.RawMessage) {
 	for _, l := range leavesOf(string(arguments)) {
 		v.add(label{l.own(), append(l.above(), nouns(tool)...)}, l.raw)
 		if m := createTable.FindStringSubmatch(l.text()); m != nil {
-			v.tables = append(v.tables, table{m[1], columnsOf(m[2])})
+			v.tables = append(v.tables, table{name: m[1], columns: columnsOf(m[2])})
 			v.add(label{[]string{"table", "name"}, nil}, quote(m[1]))
+		}
+		if m := insertInto.FindStringSubmatch(l.text()); m != nil {
+			for i := range v.tables {
+				if v.tables[i].name == m[1] {
+					v.tables[i].rows++
+				}
+			}
 		}
 	}
 }

@@ -129,21 +129,20 @@ func (f filler) madeUp(p param, around []string) string {
 
 // statement is SQL of the kind that a tool is for, over the tables that are known.
 func (f filler) statement() string {
-	about := strings.ToLower(f.tool.Name + " " + f.tool.Description)
 	var t table
 	if len(f.known.tables) > 0 {
 		t = pick(f.r, f.known.tables)
 	}
 	switch {
-	case strings.Contains(about, "create table") || strings.Contains(about, "create_table") || strings.Contains(about, "create a new table") || strings.Contains(about, "create new table"):
+	case f.makesTables():
 		return f.newTable()
-	case strings.Contains(about, "insert") || strings.Contains(about, "write"):
+	case f.inserts():
 		return f.insertion(t)
 	case t.name == "" && f.anySQL() && f.r.IntN(2) == 0: // so that there is something to ask
 		return f.newTable()
 	case t.name == "":
 		return fmt.Sprintf("SELECT %d + %d AS total", 12+f.r.IntN(988), 3+f.r.IntN(97))
-	case f.anySQL() && len(t.columns) > 2 && f.r.IntN(4) == 0:
+	case f.anySQL() && len(t.columns) > 2 && f.r.IntN(4) < fewRows(t):
 		return f.insertion(t)
 	case len(t.columns) < 3:
 		return "SELECT COUNT(*) AS total FROM " + t.name
@@ -155,6 +154,26 @@ func (f filler) statement() string {
 		fmt.Sprintf("SELECT %s FROM %s WHERE %s > %d", t.columns[1], t.name, t.columns[2], f.r.IntN(100)),
 		fmt.Sprintf("SELECT SUM(%s) AS sum FROM %s", t.columns[2], t.name),
 	})
+}
+
+// saysAny reports whether the tool's name or description says one of some things.
+func (f filler) saysAny(things ...string) bool {
+	about := strings.ToLower(f.tool.Name + " " + f.tool.Description)
+	return slices.ContainsFunc(things, func(thing string) bool { return strings.Contains(about, thing) })
+}
+
+func (f filler) makesTables() bool {
+	return f.saysAny("create table", "create_table", "create a new table", "create new table")
+}
+
+func (f filler) inserts() bool { return f.saysAny("insert", "write") }
+
+// fewRows is in how many of four statements a row is put into a table: more while it has none to ask for.
+func fewRows(t table) int {
+	if t.rows < 3 {
+		return 3
+	}
+	return 1
 }
 
 // anySQL reports whether a tool takes SQL that changes something beside SQL that asks: nothing says that it only reads.

@@ -83,7 +83,12 @@ type slot struct {
 // slotsOf are the arguments of a call, but for the one that takes a value of the result before.
 func slotsOf(c Call, without ...string) (slots []slot) {
 	for _, m := range argumentsOf(c) {
-		if m.name != c.Fed && !slices.Contains(without, m.name) {
+		if m.name == c.Fed && c.Within != "" {
+			m.raw = quote(strings.Replace(c.Within, hole, c.mark(), 1))
+		} else if m.name == c.Fed {
+			continue
+		}
+		if !slices.Contains(without, m.name) {
 			slots = append(slots, slot{spoken(m.name), said(m.raw), strings.ContainsRune(string(m.raw), '{') && m.raw[0] != '"'})
 		}
 	}

@@ -101,6 +101,12 @@ func (c *Candidate) fed(p *Played) bool {
 			continue
 		}
 		raw, text := find(x.Arguments, x.Fed), p.Results[i-1].Text
+		if x.Within != "" {
+			if got, ok := soleOf(text, c.Calls[i-1].Arguments); !ok || got.name() != x.Field || !bytes.Equal(raw, quote(strings.Replace(x.Within, hole, got.text(), 1))) {
+				return false
+			}
+			continue
+		}
 		if x.Field == "" && (bytes.Equal(whole(text), raw) || raw[0] != '"' && slices.Contains(wholeNumbers(text), string(raw))) {
 			continue
 		}

@@ -70,12 +70,14 @@ const (
 )
 
 // Call is a gold call of a candidate. Fed names the argument that took a value of the result before, and Field what that
-// result calls it; both are empty where nothing is taken.
+// result calls it; both are empty where nothing is taken. Where the value stands inside a longer text, Within is that text
+// with hole in its place.
 type Call struct {
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"`
 	Fed       string          `json:"fed,omitempty"`
 	Field     string          `json:"field,omitempty"`
+	Within    string          `json:"within,omitempty"`
 }
 
 func (c Call) gold() scenario.Gold { return scenario.Gold{Name: c.Tool, Arguments: c.Arguments} }
