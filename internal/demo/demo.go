@@ -1,5 +1,5 @@
-// Package demo makes the scenarios of hone's demo: small tasks for the npm server @coo-quack/calc-mcp 2.1.1, worded by
-// templates and answered by the live server.
+// Package demo makes the scenarios of hone's demo: small tasks for the npm server @coo-quack/calc-mcp 2.1.1, drawn from
+// kinds.yaml as anybody may write it for a server, and answered by the live server.
 //
 // The first call of a task belongs to one split by its hash, so no first call of a test task is the first call of a
 // training task, whatever the kinds of both. The second call of a chain is built from what the server answered to the
@@ -10,13 +10,15 @@ package demo
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
-	"strings"
+	"sync"
 
 	"hone/internal/chat"
+	"hone/internal/data/kinds"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/trajectory"
 )
@@ -44,6 +46,18 @@ func Tools() []string {
 	return []string{"hash", "base64", "encode", "count", "math", "date", "base", "color"}
 }
 
+//go:embed kinds.yaml
+var builtIn []byte
+
+// all are the kinds of the demo's tasks: single calls, then chains.
+var all = sync.OnceValue(func() []kinds.Kind {
+	set, err := kinds.Parse("internal/demo/kinds.yaml", builtIn)
+	if err != nil {
+		panic(err) // a mistake in this package, which its tests show
+	}
+	return set.Kinds
+})
+
 // Draft is a task whose calls have not been made yet.
 type Draft struct {
 	ID    string
@@ -52,8 +66,8 @@ type Draft struct {
 	Split string
 	Tags  []string
 
-	values values
-	steps  []step
+	kind   *kinds.Kind
+	values kinds.Values
 }
 
 // streamOf gives each split its own random numbers, so that what the test split holds depends on nothing else drawn.
@@ -82,9 +96,9 @@ const maxDraws = 100_000
 // Generate returns n drafts of a split, every kind about equally often, no two of a kind with the same first call. The same
 // seed and split give the same drafts, and the first of them whatever n is. They are fewer than n where a kind has no
 // other first calls, which takes tens of thousands of drafts.
-func Generate(seed uint64, split string, n int) []Draft { return generate(kinds(), seed, split, n) }
+func Generate(seed uint64, split string, n int) []Draft { return generate(all(), seed, split, n) }
 
-func generate(all []kind, seed uint64, split string, n int) []Draft {
+func generate(all []kinds.Kind, seed uint64, split string, n int) []Draft {
 	r := rand.New(rand.NewPCG(seed, streamOf(split)))
 	seen := map[string]bool{}
 	var drafts []Draft
@@ -93,40 +107,40 @@ func generate(all []kind, seed uint64, split string, n int) []Draft {
 		if len(order) == 0 {
 			order = r.Perm(len(all))
 		}
-		k := all[order[0]]
+		k := &all[order[0]]
 		order = order[1:]
-		v, ok := k.fresh(r, split, seen)
+		v, ok := fresh(k, r, split, seen)
 		if !ok {
 			return drafts
 		}
 		// The coin is tossed in training too, so that the splits differ in nothing but its meaning.
-		wordings, tag := k.seen, SeenWording
+		wordings, tag := k.Wordings, SeenWording
 		if coin := r.IntN(2); coin == 1 && split != scenario.Train {
-			wordings, tag = k.unseen, UnseenWording
+			wordings, tag = k.HeldOut, UnseenWording
 		}
-		tags := []string{"kind:" + k.name, tag}
-		if len(k.steps) > 1 {
+		tags := []string{"kind:" + k.Name, tag}
+		if k.NumCalls() > 1 {
 			tags = append(tags, "chain")
 		}
 		drafts = append(drafts, Draft{
 			ID:     fmt.Sprintf("demo-%s-%05d", split, i),
-			Kind:   k.name,
-			Task:   v.fill(wordings[r.IntN(len(wordings))]),
+			Kind:   k.Name,
+			Task:   v.Fill(wordings[r.IntN(len(wordings))]),
 			Split:  split,
 			Tags:   tags,
+			kind:   k,
 			values: v,
-			steps:  k.steps,
 		})
 	}
 	return drafts
 }
 
 // fresh draws values whose first call is of the split and not seen before; ok is false where there seem to be none.
-func (k kind) fresh(r *rand.Rand, split string, seen map[string]bool) (v values, ok bool) {
+func fresh(k *kinds.Kind, r *rand.Rand, split string, seen map[string]bool) (v kinds.Values, ok bool) {
 	for range maxDraws {
-		v = k.draw(r)
-		first := k.steps[0].call(v, "")
-		if key := k.name + first.Arguments; splitOf(first) == split && !seen[key] {
+		v = k.Draw(r)
+		first, err := k.Call(0, v, "")
+		if key := k.Name + first.Arguments; err == nil && splitOf(first) == split && !seen[key] {
 			seen[key] = true
 			return v, true
 		}
@@ -138,55 +152,33 @@ func (k kind) fresh(r *rand.Rand, split string, seen map[string]bool) (v values,
 // and the conversation of an agent that did the same. Its error is the reason the draft is to be dropped.
 func (d Draft) Execute(ctx context.Context, call func(context.Context, chat.ToolCall) trajectory.ToolResult) (scenario.Scenario, []chat.Message, error) {
 	s := scenario.Scenario{ID: d.ID, Task: d.Task, Split: d.Split, Tags: d.Tags, Difficulty: "single"}
-	if len(d.steps) > 1 {
+	if d.kind.NumCalls() > 1 {
 		s.Difficulty = "chain"
 	}
 	messages := []chat.Message{{Role: chat.System, Content: System}, {Role: chat.User, Content: d.Task}}
 	answer := ""
-	for i, step := range d.steps {
-		c := step.call(d.values, answer)
+	var calls []chat.ToolCall
+	for i := range d.kind.NumCalls() {
+		c, err := d.kind.Call(i, d.values, answer)
+		if err != nil {
+			return s, nil, fmt.Errorf("call %d: %w", i, err)
+		}
 		c.ID = fmt.Sprintf("call_%d", i)
 		result := call(ctx, c)
 		if result.Status != trajectory.CallOK {
 			return s, nil, fmt.Errorf("call %d (%s): %s: %s%s", i, c.Name, result.Status, result.Error, result.Text)
 		}
-		var err error
-		if answer, err = step.read(result.Text); err != nil {
+		if answer, err = d.kind.Take(i, result.Text); err != nil {
 			return s, nil, fmt.Errorf("call %d (%s): %w", i, c.Name, err)
 		}
-		arguments := json.RawMessage(c.Arguments)
-		s.Gold = append(s.Gold, scenario.Gold{Name: c.Name, Arguments: arguments})
-		s.Checks = append(s.Checks, scenario.Check{Type: scenario.CallCheck, Name: c.Name, Arguments: arguments})
+		calls = append(calls, c)
+		s.Gold = append(s.Gold, scenario.Gold{Name: c.Name, Arguments: json.RawMessage(c.Arguments)})
 		messages = append(messages, chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{c}},
 			chat.Message{Role: chat.ToolRole, Content: result.Text, ToolCallID: c.ID, Name: c.Name})
 	}
-	check, err := answerCheck(d.Task, answer)
-	if err != nil {
+	var err error
+	if s.Checks, err = d.kind.Checks(d.values, calls, d.Task, answer); err != nil {
 		return s, nil, err
 	}
-	s.Checks = append(s.Checks, check)
 	return s, append(messages, chat.Message{Role: chat.Assistant, Content: answer}), s.Validate()
-}
-
-// maxAnswer is what a small model can still copy, in bytes.
-const maxAnswer = 48
-
-// answerCheck wants the final message to be the answer and nothing else, text or number: where it had only to be in the
-// message, naming all weekdays would do. It fails where the task holds the answer, for then repeating the task might do:
-// as its last number where it is one, since "4" is in "14", else anywhere.
-func answerCheck(task, answer string) (scenario.Check, error) {
-	if answer == "" || len(answer) > maxAnswer || strings.ContainsAny(answer, "\n\r") {
-		return scenario.Check{}, fmt.Errorf("the result %q is empty or too long to be an answer", answer)
-	}
-	held := scenario.Check{Type: scenario.AnswerCheck, Contains: &answer}
-	var n float64
-	// Leading zeros and the like mark a text of digits, not a number.
-	if err := json.Unmarshal([]byte(answer), &n); err == nil && fmt.Sprint(n) == answer {
-		held = scenario.Check{Type: scenario.AnswerCheck, Number: &n}
-	}
-	check := scenario.Check{Type: scenario.AnswerCheck, Equals: &answer}
-	if held.Answer(task) {
-		return check, fmt.Errorf("the task already holds its result %q", answer)
-	}
-	return check, nil
 }

@@ -2,25 +2,30 @@ package demo
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"hone/internal/chat"
+	"hone/internal/data/kinds"
 	"hone/internal/episode/scenario"
 )
 
 // A kind whose values are used up ends what is drawn instead of drawing for ever, and has given every one of them.
 func TestDrawnToTheEnd(t *testing.T) {
-	few := kind{name: "few", draw: func(r *rand.Rand) values { return values{"a": fmt.Sprint(r.IntN(40))} },
-		steps: one(plain, func(v values, _ string) chat.ToolCall { return call("count", text("text", v["a"])) }), seen: []string{"{a}"}}
+	set, err := kinds.Parse("few", []byte(`kinds: [{name: few, values: {a: "{integer 0 39}"}, calls: [{tool: count, arguments: {text: "{a}"}}], wordings: ["{a}"]}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := 0
 	for i := range 40 {
-		if splitOf(few.steps[0].call(values{"a": fmt.Sprint(i)}, "")) == scenario.Train {
+		first, err := set.Kinds[0].Call(0, kinds.Values{"a": fmt.Sprint(i)}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if splitOf(first) == scenario.Train {
 			want++
 		}
 	}
-	if got := len(generate([]kind{few}, 1, scenario.Train, 1000)); got != want || want < 10 {
+	if got := len(generate(set.Kinds, 1, scenario.Train, 1000)); got != want || want < 10 {
 		t.Errorf("%d drafts, want the %d there are", got, want)
 	}
 }
@@ -29,22 +34,22 @@ func TestDrawnToTheEnd(t *testing.T) {
 // all the values it needs.
 func TestWordings(t *testing.T) {
 	names := map[string]bool{}
-	for _, k := range kinds() {
-		if names[k.name] {
-			t.Errorf("two kinds are called %s", k.name)
+	for _, k := range all() {
+		if names[k.Name] {
+			t.Errorf("two kinds are called %s", k.Name)
 		}
-		names[k.name] = true
-		all := slices.Concat(k.seen, k.unseen)
-		if len(k.seen) < 4 || len(k.unseen) < 4 {
-			t.Errorf("%s: %d and %d wordings", k.name, len(k.seen), len(k.unseen))
+		names[k.Name] = true
+		wordings := slices.Concat(k.Wordings, k.HeldOut)
+		if len(k.Wordings) < 4 || len(k.HeldOut) < 4 {
+			t.Errorf("%s: %d and %d wordings", k.Name, len(k.Wordings), len(k.HeldOut))
 		}
-		for i, wording := range all {
-			if slices.Contains(all[:i], wording) {
-				t.Errorf("%s: %q stands twice", k.name, wording)
+		for i, wording := range wordings {
+			if slices.Contains(wordings[:i], wording) {
+				t.Errorf("%s: %q stands twice", k.Name, wording)
 			}
 			for _, value := range []string{"a", "b", "c"} {
-				if filled := (values{value: "X"}).fill(wording); (filled != wording) != ((values{value: "X"}).fill(k.seen[0]) != k.seen[0]) {
-					t.Errorf("%s: %q differs from the others in {%s}", k.name, wording, value)
+				if filled := (kinds.Values{value: "X"}).Fill(wording); (filled != wording) != ((kinds.Values{value: "X"}).Fill(k.Wordings[0]) != k.Wordings[0]) {
+					t.Errorf("%s: %q differs from the others in {%s}", k.Name, wording, value)
 				}
 			}
 		}

@@ -107,9 +107,9 @@ func shownKinds(seed uint64, n int) map[string]bool {
 	if n <= 0 {
 		return nil
 	}
-	all, shown := kinds(), map[string]bool{}
+	all, shown := all(), map[string]bool{}
 	for _, i := range rand.New(rand.NewPCG(seed, streamOf("shown kinds"))).Perm(len(all))[:min(n, len(all))] {
-		shown[all[i].name] = true
+		shown[all[i].Name] = true
 	}
 	return shown
 }
@@ -128,11 +128,11 @@ func trainDrafts(seed uint64, size Size, shown map[string]bool) []Draft {
 	}
 	// Kinds come in rounds of all of them, so this many rounds hold enough of the shown ones.
 	rounds := (size.Demonstrations + len(shown) - 1) / len(shown)
-	all := Generate(seed, scenario.Train, rounds*len(kinds())+size.Train)
-	drafts := make([]Draft, 0, len(all))
-	for i, d := range all {
+	drawn := Generate(seed, scenario.Train, rounds*len(all())+size.Train)
+	drafts := make([]Draft, 0, len(drawn))
+	for i, d := range drawn {
 		if len(drafts) == size.Demonstrations {
-			return append(drafts, all[i:min(i+size.Train, len(all))]...)
+			return append(drafts, drawn[i:min(i+size.Train, len(drawn))]...)
 		}
 		if shown[d.Kind] {
 			drafts = append(drafts, d)
