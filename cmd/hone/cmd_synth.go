@@ -18,12 +18,11 @@ func newSynth(a *app) *cobra.Command {
 		Short: "Make scenarios for MCP servers from nothing, each executed",
 		Long: "synth looks at what the servers hold, drafts calls from their schemas and from values that it saw, and makes each call\n" +
 			"on a copy of the server. What stays the same in a second session becomes the check. Templates word the tasks, or a\n" +
-			"--teacher: a model that also thinks of tasks. Models are named as hone eval --compare names them: base, an adapter's\n" +
-			"folder, PROVIDER/MODEL, or http://HOST/v1/MODEL. Each scenario passes hone scenarios validate. A stopped command goes\n" +
-			"on where it was, and pays for no answer twice.",
+			"--teacher: a model that also thinks of tasks, named as for hone eval --compare: base, an adapter's folder,\n" +
+			"PROVIDER/MODEL, or http://HOST/v1/MODEL. A stopped command goes on where it was, and pays for no answer twice.",
 		Example: "  hone synth --mcp-config .mcp.json --out scenarios.json -n 60\n" +
 			"  hone synth --mcp-config .mcp.json --out scenarios.json -n 300 --teacher openai/gpt-4o-mini --budget-usd 2\n" +
-			"  hone synth --mcp-config .mcp.json --out scenarios.jsonl -n 500 --split-by tool --json > report.json",
+			"  hone synth --mcp-config .mcp.json --out scenarios.jsonl -n 500 --split-by tool --kinds kinds.yaml",
 		Args: arguments(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error { return a.synth(c, servers, x) },
 	}
@@ -32,6 +31,7 @@ func newSynth(a *app) *cobra.Command {
 	f.StringVar(&x.Out, "out", "", "write the scenarios to this file")
 	f.StringVar(&x.Work, "work", "", "keep what the servers answer in this file (default beside --out)")
 	f.StringVar(&x.Fallen, "rejected", "", "write the training tasks that fell at the execution or a gate to this file, to see what a filter is worth")
+	f.StringVar(&x.Kinds, "kinds", "", "draw half of the tasks from the kinds of tasks in this file")
 	f.IntVarP(&x.N, "number", "n", 60, "scenarios wanted")
 	f.StringVar(&x.SplitBy, "split-by", synth.ByTask, "what training and test do not share: task, tool or server")
 	f.IntVar(&x.Workers, "workers", 4, "sessions, or requests to a model, at once")

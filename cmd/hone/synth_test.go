@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,7 +34,7 @@ func TestSynth(t *testing.T) {
 	}
 	servers := writeFile(t, fmt.Sprintf(`{"mcpServers": {"calc": {"command": "node", "args": [%q], "isolation": "shared"}}}`, calc))
 	out := filepath.Join(t.TempDir(), "scenarios.json")
-	args := []string{"synth", "--mcp-config", servers, "--out", out, "-n", "60", "--seed", "3", "--split-by", "tool", "--json"}
+	args := []string{"synth", "--mcp-config", servers, "--out", out, "-n", "60", "--seed", "3", "--split-by", "tool", "--json", "--kinds", "../../internal/demo/kinds.yaml"}
 	if code, _, said := hone(t, "", args...); code != 3 || !strings.Contains(said, "--call-all") { // no sandbox holds the tests' servers
 		t.Fatalf("%d\n%s", code, said)
 	}
@@ -57,6 +58,9 @@ func TestSynth(t *testing.T) {
 	list, err := scenario.Load(out)
 	if err != nil || len(list) < 50 {
 		t.Fatalf("%d scenarios: %v", len(list), err)
+	}
+	if i := slices.IndexFunc(list, func(s scenario.Scenario) bool { return slices.Contains(s.Tags, "kind:days then multiply") }); i < 0 || len(r.Own) != 16 || len(list[i].Gold) != 2 || len(list[i].Checks) != 3 {
+		t.Errorf("the demo's kinds: %v", r.Own)
 	}
 	if p := list[0].Provenance; p == nil || p.Servers["calc"] != "2.1.1" || p.Seed != 3 {
 		t.Errorf("provenance %+v", p)
@@ -90,6 +94,7 @@ func TestSynthRefuses(t *testing.T) {
 		{"no file to write", 2, "--out", []string{"--mcp-config", servers}},
 		{"none wanted", 2, "--number 0", []string{"--mcp-config", servers, "--out", out, "-n", "0"}},
 		{"an unknown split", 2, `no split by "colour"`, []string{"--mcp-config", servers, "--out", out, "--split-by", "colour"}},
+		{"kinds that are none", 2, "none.yaml", []string{"--mcp-config", servers, "--out", out, "--kinds", "none.yaml"}},
 		{"no session", 2, "--workers 0", []string{"--mcp-config", servers, "--out", out, "--workers", "0"}},
 		{"a server that is gone", 5, "gone", []string{"--mcp-config", servers, "--out", out}},
 	} {

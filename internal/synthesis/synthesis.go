@@ -11,6 +11,7 @@ import (
 	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
+	"hone/internal/data/kinds"
 	"hone/internal/data/synth"
 	"hone/internal/digest"
 	"hone/internal/episode/scenario"
@@ -29,6 +30,7 @@ type Options struct {
 	Out     string // the scenarios
 	Work    string // what the servers answered; "" is beside Out
 	Fallen  string // the training tasks that fell at the execution or a gate; "" writes none
+	Kinds   string // a file of kinds of tasks of the user's; "": none
 	N       int
 	SplitBy string
 	CallAll bool // also tools whose calls nothing bounds
@@ -74,6 +76,13 @@ func (x Options) Check() error {
 // Run makes scenarios for servers by calls on copies of them, and writes them. What they answered is kept as it comes: the
 // same command goes on with it.
 func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source, x Options) (*synth.Result, error) {
+	var own *kinds.Set
+	if x.Kinds != "" {
+		var err error
+		if own, err = kinds.Load(x.Kinds); err != nil {
+			return nil, err
+		}
+	}
 	c, err := basemodel.SettleLengths(h, c)
 	if err != nil {
 		return nil, err
@@ -88,6 +97,9 @@ func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source
 	}
 	defer l.Close()
 	if err := toolset.RefuseFindings(h, l.Catalog.LintTools(), x.AllowFindings); err != nil {
+		return nil, err
+	}
+	if err := callsTools(own, l.Catalog); err != nil {
 		return nil, err
 	}
 	if x.Work == "" {
@@ -108,7 +120,7 @@ func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source
 	if n := ledger.Kept(); n > 0 {
 		h.Say("%s of an earlier command in %s", fault.Count(n, "answer"), x.Work)
 	}
-	o := synth.Options{N: x.N, Seed: c.Seed, SplitBy: x.SplitBy, Workers: x.Workers, Version: host.ReadBuild().Version, ReferenceRuns: x.ReferenceRuns, KeepUnsolved: x.KeepUnsolved,
+	o := synth.Options{Kinds: own, N: x.N, Seed: c.Seed, SplitBy: x.SplitBy, Workers: x.Workers, Version: host.ReadBuild().Version, ReferenceRuns: x.ReferenceRuns, KeepUnsolved: x.KeepUnsolved,
 		Progress: h.Progress(1), Trial: vet.Trial{Tools: l.Tools, Defaults: l.Scorer.Defaults, Refusal: mcp.LooksRefused}}
 	l.Pool.Keep(x.Workers)
 	models, err := newAskedModels(h, c, x)
@@ -125,6 +137,22 @@ func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source
 		return nil, stoppedSynth(ctx, x, err)
 	}
 	return made, saveMade(h, c, l, made, x)
+}
+
+// callsTools is an error where a kind of a set, which may be nil, calls what no server has.
+func callsTools(set *kinds.Set, catalog *mcp.Catalog) error {
+	if set == nil {
+		return nil
+	}
+	for _, k := range set.Kinds {
+		for _, tool := range k.Tools() {
+			if _, _, ok := catalog.Resolve(tool); !ok {
+				return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("the kind %q calls %s, which is no tool of the servers", k.Name, tool), Where: set.Name,
+					Next: "hone discover shows the tools; where several servers have a tool of one name, the server's name stands before it"}
+			}
+		}
+	}
+	return nil
 }
 
 // saveMade writes the scenarios, and says what they are. Where a budget ended it before its time, that is the error.

@@ -42,8 +42,8 @@ func (m *maker) choose(list []*Candidate, n int) []*Candidate {
 	without := m.abstentions(int(m.Abstain * float64(n)))
 	want := min(int(m.Several*float64(n)+0.5), n-len(without))
 	t := &taking{count: map[string]int{}, kinds: map[string]int{}}
-	t.take(several, want)
-	t.take(singles, n-len(without)-len(t.list))
+	t.takeOwn(several, want)
+	t.takeOwn(singles, n-len(without)-len(t.list))
 	t.take(several, n-len(without)-len(t.list)) // where there are too few of one call
 	if len(t.list) == 0 {
 		without = nil // of servers that answer nothing, there is nothing to learn
@@ -82,8 +82,8 @@ func (m *maker) trim(list []draftOf) []draftOf {
 	}
 	most := min(len(without), max(int(m.Abstain*float64(m.N)), m.N-len(singles)-len(several)), int(mostWithout/(1-mostWithout)*float64(len(singles)+len(several))))
 	t := &taking{count: map[string]int{}, kinds: map[string]int{}}
-	t.take(several, min(int(m.Several*float64(m.N)+0.5), m.N-most))
-	t.take(singles, m.N-most-len(t.list))
+	t.takeOwn(several, min(int(m.Several*float64(m.N)+0.5), m.N-most))
+	t.takeOwn(singles, m.N-most-len(t.list))
 	t.take(several, m.N-most-len(t.list))
 	without = evenly(t.list, without, most)
 	t.take(singles, m.N-len(without)-len(t.list)) // where a split had too few without calls
@@ -145,15 +145,24 @@ func (t *taking) take(list []*Candidate, n int) {
 		c := left[best]
 		left = slices.Delete(left, best, best+1)
 		t.list = append(t.list, c)
-		t.kinds[c.Kind]++
+		t.kinds[c.tag()]++
 		for _, name := range c.tools() {
 			t.count[name]++
 		}
 	}
 }
 
+// takeOwn takes n of a list, of them the share that the user's kinds have, as far as it goes.
+func (t *taking) takeOwn(list []*Candidate, n int) {
+	before := len(t.list)
+	isOwn := func(c *Candidate) bool { return c.own != nil }
+	t.take(slices.DeleteFunc(slices.Clone(list), func(c *Candidate) bool { return !isOwn(c) }), int(ownShare*float64(n)+0.5))
+	t.take(slices.DeleteFunc(slices.Clone(list), isOwn), n-(len(t.list)-before))
+	t.take(list, n-(len(t.list)-before)) // where one of the two has too few
+}
+
 func (t *taking) before(a, b *Candidate) int {
-	return cmp.Or(cmp.Compare(t.rarest(a), t.rarest(b)), cmp.Compare(t.kinds[a.Kind], t.kinds[b.Kind]), cmp.Compare(t.total(a), t.total(b)))
+	return cmp.Or(cmp.Compare(t.rarest(a), t.rarest(b)), cmp.Compare(t.kinds[a.tag()], t.kinds[b.tag()]), cmp.Compare(t.total(a), t.total(b)))
 }
 
 func (t *taking) rarest(c *Candidate) int {

@@ -28,7 +28,7 @@ func (d *drafts) first() []*Candidate {
 	d.rowReadBacks(several / 3)
 	d.recoveries(several / 5)
 	d.pairs(max(several-d.count[chain]-d.count[readBack]-d.count[recovery], several/4))
-	return d.list
+	return slices.DeleteFunc(slices.Clone(d.list), func(c *Candidate) bool { return c.Why != "" })
 }
 
 // wantedSingles is how many candidates of one call are drafted.
@@ -70,10 +70,7 @@ type drafts struct {
 
 // add takes a candidate, unless there is one with the same calls.
 func (d *drafts) add(kind string, world int, calls ...Call) bool {
-	key := ""
-	for _, c := range calls {
-		key += c.key() + "\x00"
-	}
+	key := keyOf(calls)
 	if s := d.byName[calls[0].Tool]; d.changing(s.Server) { // elsewhere it is asked of other things
 		key += fmt.Sprint(world)
 	}
@@ -84,6 +81,13 @@ func (d *drafts) add(kind string, world int, calls ...Call) bool {
 	d.count[kind]++
 	d.list = append(d.list, &Candidate{Kind: kind, World: world, Calls: calls})
 	return true
+}
+
+func keyOf(calls []Call) (key string) {
+	for _, c := range calls {
+		key += c.key() + "\x00"
+	}
+	return key
 }
 
 // usable are the tools of which some call was answered.

@@ -157,7 +157,7 @@ func rankOf(split string) int {
 
 // describes reports whether a task of one call is what its tool says of itself.
 func (m *maker) describes(d *draftOf) bool {
-	if d.of.Kind != single {
+	if d.of.Kind != single || d.of.own != nil {
 		return false
 	}
 	x := near.NewIndex(copies)

@@ -80,6 +80,9 @@ func (m *maker) useless(c *Candidate, p *Played) {
 			c.drop("an error that is not marked as one")
 		}
 		if c.Why != "" {
+			if c.own != nil {
+				c.own.said = r.Text
+			}
 			if len(c.Proof) > 1 { // the first play was of use
 				c.drop("a call is answered at times and refused at others")
 			}
@@ -88,7 +91,7 @@ func (m *maker) useless(c *Candidate, p *Played) {
 	}
 	if !c.fed(p) {
 		c.drop("the value that a call is to take is not in the result before")
-	} else if m.idles(c) && m.effect(m.worlds[c.World], p) == "" {
+	} else if (c.own == nil || !c.own.kind.StatesChecks()) && len(c.Proof) > 0 && m.idles(c) && m.effect(m.worlds[c.World], p) == "" {
 		c.drop("a call that is to change something changes nothing")
 	}
 }
@@ -96,6 +99,9 @@ func (m *maker) useless(c *Candidate, p *Played) {
 // fed reports whether a play answered the values that its later calls take of earlier results. A random one is another in each
 // session: an agent that takes what it is told would not make the gold call.
 func (c *Candidate) fed(p *Played) bool {
+	if c.own != nil {
+		return c.own.fedBy(c.Calls, p)
+	}
 	for i, x := range c.Calls {
 		if x.Fed == "" {
 			continue
@@ -130,6 +136,10 @@ func (m *maker) writes(c *Candidate) bool {
 
 // check makes the checks of a candidate from two plays of it.
 func (m *maker) check(c *Candidate, a, b *Played) {
+	if c.own != nil {
+		m.checkOwn(c, a, b)
+		return
+	}
 	if m.writes(c) {
 		m.stateChecks(c, a, b)
 	}

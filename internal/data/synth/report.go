@@ -15,6 +15,7 @@ type Report struct {
 	Stages    []Stage        `json:"stages"`
 	Tools     []ToolRow      `json:"tools"`
 	Kinds     map[string]int `json:"kinds"`
+	Own       []OwnRow       `json:"own,omitempty"` // kinds of the user's file
 	Splits    map[string]int `json:"splits"`
 	Calling   map[string]int `json:"calling"` // scenarios with a call, by split
 	Checks    map[string]int `json:"checks"`  // scenarios by the types of their checks
@@ -165,7 +166,7 @@ func (r *Report) Rows() [][]string {
 
 // Tables are the stages, what models were asked, the tools, and how far held-out tasks are from training tasks, with an empty row between them.
 func (r *Report) Tables() (tables [][][]string) {
-	for _, rows := range [][][]string{r.Rows(), r.AskedRows(), r.ToolRows(), r.Gap.Rows()} {
+	for _, rows := range [][][]string{r.Rows(), r.AskedRows(), r.OwnRows(), r.ToolRows(), r.Gap.Rows()} {
 		if len(rows) > 0 && len(tables) > 0 {
 			tables = append(tables, [][]string{{}})
 		}

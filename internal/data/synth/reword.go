@@ -13,11 +13,13 @@ func (m *maker) reword(ctx context.Context, list []draftOf) error {
 	if m.Teacher == nil {
 		return nil
 	}
-	records := make([]*Candidate, len(list))
-	of := map[*Candidate]*draftOf{}
+	var records []*Candidate
 	for i := range list {
 		d := &list[i]
-		records[i], of[d.of] = d.of, d
+		if d.of.own != nil { // its words are the user's
+			continue
+		}
+		records = append(records, d.of)
 		m.baseOf(d)
 	}
 	return m.through(ctx, "reword", records, func(ctx context.Context, c *Candidate) error {

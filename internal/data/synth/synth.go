@@ -16,6 +16,7 @@ import (
 	"math/rand/v2"
 
 	"hone/internal/chat"
+	"hone/internal/data/kinds"
 	"hone/internal/episode/environment"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/vet"
@@ -34,13 +35,14 @@ type Tool struct {
 
 // Options of a synthesis.
 type Options struct {
-	N       int     // scenarios wanted
-	Seed    uint64  // of every draw
-	SplitBy string  // Task, ByTool or ByServer
-	Abstain float64 // share of scenarios that are to be answered without a call [0.2]
-	Several float64 // share of scenarios with several calls [0.4]
-	Workers int     // sessions at once [4]
-	Version string  // of the program, for the provenance
+	N       int        // scenarios wanted
+	Seed    uint64     // of every draw
+	SplitBy string     // Task, ByTool or ByServer
+	Abstain float64    // share of scenarios that are to be answered without a call [0.2]
+	Several float64    // share of scenarios with several calls [0.4]
+	Workers int        // sessions at once [4]
+	Version string     // of the program, for the provenance
+	Kinds   *kinds.Set // of a user's file; nil: none
 	Trial   vet.Trial
 	Models
 	Reference     Reference // runs what was made; nil: nobody does
@@ -96,6 +98,7 @@ type Candidate struct {
 	Proof   []string // names of the plays in the ledger that proved it
 	Why     string   // it was dropped for; "" while it is not
 	Fell    string   // the stage at which
+	own     *own     // nil: it is not of a kind of the user's
 
 	Task     string            // once it is worded
 	Taught   bool              // the teacher thought of it
@@ -152,6 +155,9 @@ func Run(ctx context.Context, from environment.Tools, tools []Tool, l *Ledger, o
 	}
 	m.player.renewed = m.renew(m.worlds[0])
 	d := &drafts{maker: m, seen: map[string]bool{}, count: map[string]int{}}
+	if err := d.draftOwn(ctx); err != nil {
+		return nil, err
+	}
 	drafted := d.first()
 	if m.Teacher != nil {
 		taught, err := d.teach(ctx, d.wantedSingles())
@@ -184,6 +190,7 @@ func Run(ctx context.Context, from environment.Tools, tools []Tool, l *Ledger, o
 		list[i].finish(m)
 		out[i] = list[i].Scenario
 	}
+	m.report.Own = m.ownRows(d.list, list)
 	m.report.finish(m, out)
 	return &Result{Scenarios: out, Rejected: m.rejected(d.list), Report: m.report}, nil
 }

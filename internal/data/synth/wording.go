@@ -78,6 +78,8 @@ func held() []family {
 func (m *maker) text(c *Candidate, f family, r *rand.Rand) string {
 	var text string
 	switch {
+	case c.own != nil:
+		return c.own.values.Fill(pick(r, c.own.wordings(c.Split)))
 	case c.Kind == single:
 		text = m.alone(c.Calls[0], f, r)
 	case c.Kind == chain && c.Calls[1].Within != "":

@@ -25,7 +25,7 @@ type draftOf struct {
 func (m *maker) write(ctx context.Context, list []*Candidate) ([]draftOf, error) {
 	out := make([]draftOf, len(list))
 	for i, c := range list {
-		s := scenario.Scenario{Checks: slices.Clone(c.Checks), Setup: m.setupOf(c), Tags: []string{"kind:" + c.Kind}}
+		s := scenario.Scenario{Checks: slices.Clone(c.Checks), Setup: m.setupOf(c), Tags: []string{c.tag()}}
 		if !c.abstains() {
 			for _, x := range c.Calls {
 				s.Gold = append(s.Gold, x.gold())
@@ -123,6 +123,11 @@ func (m *maker) word(d *draftOf, said map[string]bool) string {
 	for try := range rewordings {
 		f := pick(random, families)
 		switch {
+		case c.own != nil:
+			d.Task, f.name = m.text(c, f, random), c.own.wording(d.Split)
+			if len(c.own.kind.HeldOut) == 0 {
+				kind = "wording:seen"
+			}
 		case c.Teacher != "": // a model has worded it
 			d.Task, f.name = c.Task, "teacher"
 		case try >= rewordings/2: // its description may be all that there is to say
@@ -131,7 +136,7 @@ func (m *maker) word(d *draftOf, said map[string]bool) string {
 		default:
 			m.byTemplate(d, f, random)
 		}
-		if plain := normal(d.Task); !said[plain] && (try == rewordings-1 || c.Teacher != "" || !m.describes(d)) {
+		if plain := normal(d.Task); !said[plain] && (try == rewordings-1 || c.Teacher != "" || c.own != nil || !m.describes(d)) {
 			said[plain] = true
 			d.ID = fmt.Sprintf("%s-%s", strings.ReplaceAll(c.Kind, "_", "-"), digest.Of(key + d.Task).String()[:10])
 			d.Tags = append(d.Tags, kind)
@@ -258,6 +263,10 @@ func answers(p *Played, c *Candidate) bool {
 		return false
 	}
 	text := p.Results[len(p.Results)-1].Text
+	if c.own != nil {
+		taken, err := c.own.answer(p)
+		return err == nil && taken == c.Answer.text
+	}
 	if c.Answer.field == "" {
 		return strings.TrimSpace(text) == c.Answer.text
 	}
