@@ -2,10 +2,12 @@ package synthesis
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"hone/internal/data/kinds"
+	"hone/internal/data/synth"
 	"hone/internal/fault"
 	"hone/internal/mcp"
 )
@@ -28,5 +30,13 @@ func TestKindsCallTools(t *testing.T) {
 	}
 	if err := callsTools(nil, catalog); err != nil {
 		t.Error(err)
+	}
+}
+
+// A server that wants to write into the folder that it is installed in is named once.
+func TestReadOnlyPlaces(t *testing.T) {
+	rows := []synth.ToolRow{{Server: "graph", Why: "Error: EROFS: read-only file system, open 'memory.jsonl'"}, {Server: "graph", Why: "[Errno 30] Read-only file system: 'x'"}, {Server: "calc", Why: "Error: no digit"}, {Server: "time"}}
+	if got := readOnlyPlaces(rows); !slices.Equal(got, []string{"graph"}) {
+		t.Error(got)
 	}
 }

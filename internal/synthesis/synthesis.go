@@ -224,6 +224,9 @@ func sayMade(h *host.Host, made *synth.Result) {
 	for _, unmarked := range r.Unmarked {
 		h.Say("warning: %s", unmarked)
 	}
+	for _, server := range readOnlyPlaces(r.Tools) {
+		h.Say("warning: %s wants to write where nothing may be written; name a file or folder below ${HONE_EPISODE_DIR} in its args or env", server)
+	}
 	if len(r.Untouched) > 0 {
 		h.Say("not called, since nothing bounds what they change and they do not say that they change nothing: %s; --call-all calls them too", strings.Join(r.Untouched, ", "))
 	}
@@ -234,6 +237,17 @@ func sayMade(h *host.Host, made *synth.Result) {
 	}
 }
 
+// readOnlyPlaces are the servers of which a tool says that it may not write where it wants to: often the folder that it is
+// installed in.
+func readOnlyPlaces(tools []synth.ToolRow) (servers []string) {
+	for _, t := range tools {
+		if (strings.Contains(t.Why, "EROFS") || strings.Contains(strings.ToLower(t.Why), "read-only file system")) && !slices.Contains(servers, t.Server) {
+			servers = append(servers, t.Server)
+		}
+	}
+	return servers
+}
+
 // nothingMade says why there is no scenario: what the first tool answers, or at which stage all fell.
 func nothingMade(made *synth.Result) error {
 	for i, s := range slices.Backward(made.Report.Stages) { // the last that was handed something
@@ -242,7 +256,7 @@ func nothingMade(made *synth.Result) error {
 				Next: "take an abler --teacher, --judge or --reference; without a --teacher templates word the tasks"}
 		}
 	}
-	why, next := "the servers have no tools", "give the server what it asks for in its entry (a key in env, hosts, a template folder); hone doctor tries it"
+	why, next := "the servers have no tools", "give the server what it asks for in its entry (a key in env, hosts, a template folder); where it takes what no schema tells, state calls in a file: --kinds"
 	for _, t := range made.Report.Tools {
 		if t.Why != "" {
 			why = fmt.Sprintf("%s/%s answers: %s", t.Server, t.Tool, fault.Short(t.Why))

@@ -162,6 +162,11 @@ func (t *taking) takeOwn(list []*Candidate, n int) {
 }
 
 func (t *taking) before(a, b *Candidate) int {
+	if a.own != nil && b.own != nil { // who writes a kind wants tasks of it
+		if n := cmp.Compare(t.kinds[a.tag()], t.kinds[b.tag()]); n != 0 {
+			return n
+		}
+	}
 	return cmp.Or(cmp.Compare(t.rarest(a), t.rarest(b)), cmp.Compare(t.kinds[a.tag()], t.kinds[b.tag()]), cmp.Compare(t.total(a), t.total(b)))
 }
 

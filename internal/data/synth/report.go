@@ -166,7 +166,11 @@ func (r *Report) Rows() [][]string {
 
 // Tables are the stages, what models were asked, the tools, and how far held-out tasks are from training tasks, with an empty row between them.
 func (r *Report) Tables() (tables [][][]string) {
-	for _, rows := range [][][]string{r.Rows(), r.AskedRows(), r.OwnRows(), r.ToolRows(), r.Gap.Rows()} {
+	all := [][][]string{r.Rows(), r.AskedRows(), r.OwnRows(), r.ToolRows()}
+	if len(r.Splits) > 0 { // of no scenarios there is nothing to compare
+		all = append(all, r.Gap.Rows())
+	}
+	for _, rows := range all {
 		if len(rows) > 0 && len(tables) > 0 {
 			tables = append(tables, [][]string{{}})
 		}

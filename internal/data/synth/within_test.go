@@ -14,8 +14,8 @@ import (
 	"hone/internal/episode/vet"
 )
 
-// database is a server whose one tool runs any SQL on a SQLite file in the session's folder, and answers as Python prints rows or as JSON.
-func database(t *testing.T, asJSONRows bool) (*shop, []Tool) {
+// database is a server whose one tool runs any SQL on a SQLite file in the session's folder, and answers as Python prints rows.
+func database(t *testing.T) (*shop, []Tool) {
 	s := newShop(t)
 	s.tools = map[string]func(*stock, map[string]any) (string, error){"query": func(s *stock, args map[string]any) (string, error) {
 		db, err := sql.Open("sqlite", filepath.Join(s.dir, "data.db"))
@@ -32,7 +32,7 @@ func database(t *testing.T, asJSONRows bool) (*shop, []Tool) {
 		if err != nil {
 			return "", err
 		}
-		tuples, objects := []string{}, []map[string]any{}
+		tuples := []string{}
 		for rows.Next() {
 			row, into := make([]any, len(columns)), make([]any, len(columns))
 			for i := range row {
@@ -41,9 +41,8 @@ func database(t *testing.T, asJSONRows bool) (*shop, []Tool) {
 			if err := rows.Scan(into...); err != nil {
 				return "", err
 			}
-			object, tuple := map[string]any{}, ""
-			for i, v := range row {
-				object[columns[i]] = v
+			tuple := ""
+			for _, v := range row {
 				switch v := v.(type) {
 				case string:
 					tuple += "'" + v + "', "
@@ -57,13 +56,10 @@ func database(t *testing.T, asJSONRows bool) (*shop, []Tool) {
 			if len(row) > 1 {
 				tuple = strings.TrimSuffix(tuple, ",")
 			}
-			tuples, objects = append(tuples, "("+tuple+")"), append(objects, object)
+			tuples = append(tuples, "("+tuple+")")
 		}
 		if err := rows.Err(); err != nil {
 			return "", err
-		}
-		if asJSONRows {
-			return asJSON(objects)
 		}
 		return "[" + strings.Join(tuples, ", ") + "]", nil
 	}}
@@ -73,38 +69,36 @@ func database(t *testing.T, asJSONRows bool) (*shop, []Tool) {
 // A server with one tool, which takes SQL, has tasks of several calls: the second is about what the first named, or sees
 // what it put there. What rows are put in is seen in the table, not by the words of the call.
 func TestOneToolThatTakesSQL(t *testing.T) {
-	for _, asJSONRows := range []bool{false, true} {
-		s, tools := database(t, asJSONRows)
-		o := optionsOf(s)
-		o.N = 20
-		made := run(t, s, tools, o)
-		r := made.Report
-		if len(made.Scenarios) < 16 || r.Several < 0.35 || r.Kinds[chain] < 2 || r.Kinds[readBack] < 2 || r.Kinds[pair] == 0 {
-			t.Errorf("JSON %v: %d scenarios, %.2f of several calls, %v\n%v", asJSONRows, len(made.Scenarios), r.Several, r.Kinds, r.Rows())
+	s, tools := database(t)
+	o := optionsOf(s)
+	o.N = 20
+	made := run(t, s, tools, o)
+	r := made.Report
+	if len(made.Scenarios) < 16 || r.Several < 0.35 || r.Kinds[chain] < 2 || r.Kinds[readBack] < 2 || r.Kinds[pair] == 0 {
+		t.Errorf("%d scenarios, %.2f of several calls, %v\n%v", len(made.Scenarios), r.Several, r.Kinds, r.Rows())
+	}
+	firsts, puts, states := map[string]bool{}, 0, 0
+	for i := range made.Scenarios {
+		x := &made.Scenarios[i]
+		if found, err := (vet.Trial{Tools: s}).Row(t.Context(), x); err != nil || len(found) > 0 {
+			t.Errorf("%s: %v %v", x.Task, found, err)
 		}
-		firsts, puts, states := map[string]bool{}, 0, 0
-		for i := range made.Scenarios {
-			x := &made.Scenarios[i]
-			if found, err := (vet.Trial{Tools: s}).Row(t.Context(), x); err != nil || len(found) > 0 {
-				t.Errorf("%s: %v %v", x.Task, found, err)
-			}
-			if slices.ContainsFunc(x.Gold, func(g scenario.Gold) bool { return strings.Contains(string(g.Arguments), "INSERT ") }) && x.Provenance.Kind != recovery {
-				puts++
-				if slices.ContainsFunc(x.Checks, func(c scenario.Check) bool { return c.Type == scenario.StateCheck }) {
-					states++
-				}
-			}
-			if x.Provenance.Kind == chain {
-				first, _, _ := strings.Cut(sqlOf(Call{Arguments: x.Gold[0].Arguments}), "(")
-				firsts[first] = true
-				if !strings.Contains(x.Task, "[") || strings.Contains(x.Task, sqlOf(Call{Arguments: x.Gold[1].Arguments})) {
-					t.Errorf("the task says what the first call is to tell: %s", x.Task)
-				}
+		if slices.ContainsFunc(x.Gold, func(g scenario.Gold) bool { return strings.Contains(string(g.Arguments), "INSERT ") }) && x.Provenance.Kind != recovery {
+			puts++
+			if slices.ContainsFunc(x.Checks, func(c scenario.Check) bool { return c.Type == scenario.StateCheck }) {
+				states++
 			}
 		}
-		if len(firsts) < 2 || puts < 4 || states < puts {
-			t.Errorf("JSON %v: chains begin with %v, of %d tasks that put a row in, %d are seen by the row", asJSONRows, firsts, puts, states)
+		if x.Provenance.Kind == chain {
+			first, _, _ := strings.Cut(sqlOf(Call{Arguments: x.Gold[0].Arguments}), "(")
+			firsts[first] = true
+			if !strings.Contains(x.Task, "[") || strings.Contains(x.Task, sqlOf(Call{Arguments: x.Gold[1].Arguments})) {
+				t.Errorf("the task says what the first call is to tell: %s", x.Task)
+			}
 		}
+	}
+	if len(firsts) < 2 || puts < 4 || states < puts {
+		t.Errorf("chains begin with %v, of %d tasks that put a row in, %d are seen by the row", firsts, puts, states)
 	}
 }
 
@@ -115,6 +109,13 @@ func TestOneToolThatTakesExpressions(t *testing.T) {
 		if got := c.fed(&Played{Results: []Answered{{Text: text}, {}}}); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
+	}
+}
+
+// A task names what stands in the hole by the name that the result gives it.
+func TestMark(t *testing.T) {
+	if got := (Call{Field: "maxPrice"}).mark() + (Call{}).mark(); got != "[max price][result]" {
+		t.Error(got)
 	}
 }
 
