@@ -42,8 +42,8 @@ func (m *maker) choose(list []*Candidate, n int) []*Candidate {
 	without := m.abstentions(int(m.Abstain * float64(n)))
 	want := min(int(m.Several*float64(n)+0.5), n-len(without))
 	t := &taking{count: map[string]int{}, kinds: map[string]int{}}
-	t.takeOwn(several, want)
-	t.takeOwn(singles, n-len(without)-len(t.list))
+	t.takeWithOwn(several, singles, want, n-len(without)-want)
+	t.take(singles, n-len(without)-len(t.list)) // where there are too few of several
 	t.take(several, n-len(without)-len(t.list)) // where there are too few of one call
 	if len(t.list) == 0 {
 		without = nil // of servers that answer nothing, there is nothing to learn
@@ -82,8 +82,9 @@ func (m *maker) trim(list []draftOf) []draftOf {
 	}
 	most := min(len(without), max(int(m.Abstain*float64(m.N)), m.N-len(singles)-len(several)), int(mostWithout/(1-mostWithout)*float64(len(singles)+len(several))))
 	t := &taking{count: map[string]int{}, kinds: map[string]int{}}
-	t.takeOwn(several, min(int(m.Several*float64(m.N)+0.5), m.N-most))
-	t.takeOwn(singles, m.N-most-len(t.list))
+	want := min(int(m.Several*float64(m.N)+0.5), m.N-most)
+	t.takeWithOwn(several, singles, want, m.N-most-want)
+	t.take(singles, m.N-most-len(t.list))
 	t.take(several, m.N-most-len(t.list))
 	without = evenly(t.list, without, most)
 	t.take(singles, m.N-len(without)-len(t.list)) // where a split had too few without calls
@@ -152,13 +153,23 @@ func (t *taking) take(list []*Candidate, n int) {
 	}
 }
 
-// takeOwn takes n of a list, of them the share that the user's kinds have, as far as it goes.
-func (t *taking) takeOwn(list []*Candidate, n int) {
-	before := len(t.list)
+// takeWithOwn takes tasks of several calls and then of one, so many of each as far as there are; the share of both together that is
+// the user's kinds' is taken of these, of several calls and of one alike where they have both.
+func (t *taking) takeWithOwn(several, singles []*Candidate, numSeveral, numSingles int) {
 	isOwn := func(c *Candidate) bool { return c.own != nil }
-	t.take(slices.DeleteFunc(slices.Clone(list), func(c *Candidate) bool { return !isOwn(c) }), int(ownShare*float64(n)+0.5))
-	t.take(slices.DeleteFunc(slices.Clone(list), isOwn), n-(len(t.list)-before))
-	t.take(list, n-(len(t.list)-before)) // where one of the two has too few
+	not := func(c *Candidate) bool { return c.own == nil }
+	share := func(n int) int { return int(ownShare*float64(n) + 0.5) }
+	own := len(slices.DeleteFunc(slices.Clone(singles), not))
+	quota := share(numSeveral + numSingles)
+	take := func(list []*Candidate, n, quota int) {
+		before := len(t.list)
+		t.take(slices.DeleteFunc(slices.Clone(list), not), min(quota, n))
+		t.take(slices.DeleteFunc(slices.Clone(list), isOwn), n-(len(t.list)-before))
+		t.take(list, n-(len(t.list)-before)) // where one of the two has too few
+	}
+	take(several, numSeveral, max(share(numSeveral), quota-own))
+	taken := len(slices.DeleteFunc(slices.Clone(t.list), not))
+	take(singles, numSingles, quota-taken)
 }
 
 func (t *taking) before(a, b *Candidate) int {

@@ -51,6 +51,33 @@ kinds:
     wordings: ["Roll {n} sides."]
 `
 
+// Half of the tasks with calls are of the user's kinds, whether these have one call, several or both, as far as there are so many.
+func TestShareOfOwnKinds(t *testing.T) {
+	make := func(n int, kind string, o *own) (list []*Candidate) {
+		for i := range n {
+			list = append(list, &Candidate{Kind: kind, Variant: i, own: o, Calls: []Call{{Tool: "t"}}})
+		}
+		return list
+	}
+	mine := &own{kind: &kinds.Kind{Name: "k"}}
+	for _, tc := range []struct{ several, singles, want int }{{0, 0, 0}, {0, 50, 10}, {50, 0, 8}, {50, 50, 10}, {3, 50, 10}, {50, 4, 10}, {2, 2, 4}} {
+		taking := &taking{count: map[string]int{}, kinds: map[string]int{}}
+		taking.takeWithOwn(append(make(tc.several, chain, mine), make(30, chain, nil)...), append(make(tc.singles, single, mine), make(30, single, nil)...), 8, 12)
+		got, several := 0, 0
+		for _, c := range taking.list {
+			if c.own != nil {
+				got++
+			}
+			if c.Kind == chain {
+				several++
+			}
+		}
+		if got != tc.want || several != 8 || len(taking.list) != 20 {
+			t.Errorf("%+v: %d, %d of several calls, of %d", tc, got, several, len(taking.list))
+		}
+	}
+}
+
 // Half of the tasks are of the kinds of a user's file: in her words, with her checks, executed as the others are. What of a
 // kind falls says why.
 func TestOwnKinds(t *testing.T) {
