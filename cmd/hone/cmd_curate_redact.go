@@ -16,7 +16,8 @@ func newCurateRedact(a *app, at atDesk) *cobra.Command {
 		Use:   "redact DATA",
 		Short: "Put placeholders in place of secrets and personal data",
 		Long: "redact looks for " + strings.Join(redact.Kinds(), ", ") + ", and puts placeholders such as [EMAIL_1] in their place. A value has one placeholder\n" +
-			"in all of its trace. Names of persons and postal addresses are not found. Each trace's redaction can be undone.",
+			"in all of its trace. Names of persons and postal addresses are not found. Each trace's redaction can be undone.\n" +
+			"DATA and its ledger still hold all values: only what hone curate export writes is clean.",
 		Example: "  hone curate redact traces/trajectories.jsonl --dry-run\n  hone curate redact traces/trajectories.jsonl --kind secret --kind email",
 		Args:    arguments(1, 1, "a file of traces"),
 	}
@@ -28,7 +29,7 @@ func newCurateRedact(a *app, at atDesk) *cobra.Command {
 		for _, finding := range findings {
 			a.Say("does not hold now: %s", finding)
 		}
-		a.Say("placeholders stand now for %s of %s; hone curate do DATA undo --of N brings those of a trace back", fault.Count(len(done.Values), "value"), fault.Count(done.Traces, "trace"))
+		a.Say("placeholders stand now for %s of %s; hone curate do DATA undo --of N brings those of a trace back. DATA and its ledger still hold them all: only what hone curate export writes is clean", fault.Count(len(done.Values), "value"), fault.Count(done.Traces, "trace"))
 		return a.Print(done, rows)
 	})
 	c.Flags().StringSliceVar(&kinds, "kind", nil, "what to look for: "+strings.Join(redact.Kinds(), ", ")+" (default all; may be repeated)")

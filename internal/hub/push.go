@@ -24,6 +24,8 @@ type Upload struct {
 	Private bool              // of a repository that the push makes
 	Extra   map[string][]byte // files beside the folder's, in place of those of the same path
 	Mirror  bool              // remove what the repository has and the folder has not
+
+	LeaveOut func(file string) bool // tells of a file of the folder, by its path on this machine, that it is sent nowhere; nil of none
 }
 
 // Pushed is what a push did.
@@ -40,9 +42,14 @@ type Pushed struct {
 // branch, where there is none. Files that the Hub has already are not sent again, so a push that was cut off goes on. A
 // commit of somebody else's in the meantime is not undone: the push is planned anew on top of it.
 func (c *Client) Push(ctx context.Context, r Repo, u Upload) (Pushed, error) {
-	files, err := localFiles(u)
+	files, err := c.localFiles(u)
 	if err != nil {
 		return Pushed{}, err
+	}
+	for i := range files {
+		if err := files[i].sum(); err != nil {
+			return Pushed{}, cannotPush(u, err)
+		}
 	}
 	for again := 0; ; again++ {
 		head, err := c.headToPush(ctx, r, u.Private)
@@ -56,6 +63,40 @@ func (c *Client) Push(ctx context.Context, r Repo, u Upload) (Pushed, error) {
 		}
 		return done, err
 	}
+}
+
+// Plan is what a push of a folder would send, and what Mirror would remove for it. Only for that the Hub is asked.
+func (c *Client) Plan(ctx context.Context, r Repo, u Upload) (files []File, removed []string, err error) {
+	list, err := c.localFiles(u)
+	if err != nil {
+		return nil, nil, err
+	}
+	mine := map[string]bool{}
+	for _, f := range list {
+		files, mine[f.Path] = append(files, f.File), true
+	}
+	if !u.Mirror {
+		return files, nil, nil
+	}
+	head, err := c.Head(ctx, r)
+	if a, ok := errors.AsType[*answered](err); ok && (a.code == "RepoNotFound" || a.code == "RevisionNotFound" || a.status == http.StatusNotFound) {
+		return files, nil, nil // it is made by the push
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	there, err := c.Files(ctx, r, head)
+	return files, besides(there, mine), err
+}
+
+// besides are the files that a repository has and a folder has not, but for those that the Hub makes.
+func besides(there []File, mine map[string]bool) (others []string) {
+	for _, f := range there {
+		if !mine[f.Path] && f.Path != ".gitattributes" && f.Path != "README.md" {
+			others = append(others, f.Path)
+		}
+	}
+	return others
 }
 
 // headToPush is the commit to push onto, of a repository and a branch that are made where they are not there.
@@ -99,11 +140,14 @@ type local struct {
 	open func() (io.ReadSeekCloser, error)
 }
 
-// localFiles are the files of a folder with their hashes. Hidden folders and files are left out, but for .gitattributes.
-func localFiles(u Upload) ([]local, error) {
-	bad := func(err error) error {
-		return &fault.Error{Code: fault.CodeUsage, What: "cannot push the folder", Where: u.Folder, Err: err, Next: "hone push --help"}
-	}
+func cannotPush(u Upload, err error) error {
+	return &fault.Error{Code: fault.CodeUsage, What: "cannot push the folder", Where: u.Folder, Err: err, Next: "hone push --help"}
+}
+
+// localFiles are the files of a folder, without their hashes. Hidden folders and files are left out, but for .gitattributes, and
+// those that are to be, which is said.
+func (c *Client) localFiles(u Upload) ([]local, error) {
+	bad := func(err error) error { return cannotPush(u, err) }
 	if info, err := os.Stat(u.Folder); err != nil || !info.IsDir() {
 		return nil, bad(errors.Join(err, errors.New("it is no folder")))
 	}
@@ -120,6 +164,10 @@ func localFiles(u Upload) ([]local, error) {
 		if !info.Mode().IsRegular() {
 			continue
 		}
+		if u.LeaveOut != nil && u.LeaveOut(at) {
+			c.say("left out %s: it is a ledger of curation, and holds what was redacted", path)
+			continue
+		}
 		files = append(files, local{File: File{Path: path, Size: info.Size()}, open: func() (io.ReadSeekCloser, error) { return os.Open(at) }})
 	}
 	for path, text := range u.Extra {
@@ -127,11 +175,6 @@ func localFiles(u Upload) ([]local, error) {
 	}
 	if len(files) == 0 {
 		return nil, bad(errors.New("it holds no files"))
-	}
-	for i := range files {
-		if err := files[i].sum(); err != nil {
-			return nil, bad(err)
-		}
 	}
 	slices.SortFunc(files, func(a, b local) int { return strings.Compare(a.Path, b.Path) })
 	return files, nil
@@ -183,12 +226,7 @@ func (c *Client) pushOn(ctx context.Context, r Repo, u Upload, head string, file
 			changed = append(changed, f)
 		}
 	}
-	var others []string
-	for _, f := range there {
-		if !mine[f.Path] && f.Path != ".gitattributes" && f.Path != "README.md" {
-			others = append(others, f.Path)
-		}
-	}
+	others := besides(there, mine)
 	if len(others) > 0 && !u.Mirror {
 		c.say("the repository has %s that the folder has not: %s; --mirror removes them", fault.Count(len(others), "file"), few(others))
 		others = nil

@@ -8,9 +8,11 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hone/internal/basemodel"
+	"hone/internal/data/curate"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/hub"
@@ -120,7 +122,7 @@ func Push(ctx context.Context, h *host.Host, a PushAsked) (hub.Pushed, error) {
 	if !ok {
 		return hub.Pushed{}, badName(a.To)
 	}
-	u := hub.Upload{Folder: a.Folder, Message: a.Message, Private: a.Private, Mirror: a.Mirror}
+	u := hub.Upload{Folder: a.Folder, Message: a.Message, Private: a.Private, Mirror: a.Mirror, LeaveOut: curate.IsLedger}
 	if u.Message == "" {
 		u.Message = "Push with hone"
 	}
@@ -133,15 +135,45 @@ func Push(ctx context.Context, h *host.Host, a PushAsked) (hub.Pushed, error) {
 		}
 		u.Extra = map[string][]byte{"README.md": m.Markdown()}
 	}
-	if h.DryRun {
-		h.Say("would push %s to the %s %s", a.Folder, kind, repo)
-		return hub.Pushed{}, h.Print(map[string]string{"card": string(u.Extra["README.md"])}, [][]string{{string(u.Extra["README.md"])}})
-	}
 	c, err := h.Hub()
 	if err != nil {
 		return hub.Pushed{}, err
 	}
+	if h.DryRun {
+		h.Say("would push %s to the %s %s", a.Folder, kind, repo)
+		return hub.Pushed{}, rehearsePush(ctx, h, c, repo, u)
+	}
 	return c.Push(ctx, repo, u)
+}
+
+// rehearsePush prints what a push would send and remove, and says the card that it would make.
+func rehearsePush(ctx context.Context, h *host.Host, c *hub.Client, repo hub.Repo, u hub.Upload) error {
+	type file struct {
+		Path  string `json:"path"`
+		Bytes int64  `json:"bytes"`
+	}
+	var plan struct {
+		Files   []file   `json:"files"`
+		Removed []string `json:"removed,omitempty"`
+		Card    string   `json:"card,omitempty"` // that is made
+	}
+	files, removed, err := c.Plan(ctx, repo, u)
+	if err != nil {
+		return err
+	}
+	rows := [][]string{{"FILE", "BYTES", "DOES"}}
+	for _, f := range files {
+		plan.Files = append(plan.Files, file{f.Path, f.Size})
+		rows = append(rows, []string{f.Path, strconv.FormatInt(f.Size, 10), "send"})
+	}
+	for _, path := range removed {
+		rows = append(rows, []string{path, "", "remove"})
+	}
+	plan.Removed, plan.Card = removed, string(u.Extra["README.md"])
+	if plan.Card != "" && !h.JSON {
+		h.Say("the card, README.md, would be:\n%s", plan.Card)
+	}
+	return h.Print(plan, rows)
 }
 
 // kindOf tells what a folder holds.
@@ -160,7 +192,7 @@ func kindOf(a PushAsked) (hub.Kind, error) {
 	}
 	rows := false
 	err := filepath.WalkDir(a.Folder, func(file string, e os.DirEntry, err error) error {
-		rows = rows || err == nil && !e.IsDir() && filepath.Base(file) != "README.md" && dataFiles().Keep(filepath.ToSlash(file))
+		rows = rows || err == nil && !e.IsDir() && filepath.Base(file) != "README.md" && !curate.IsLedger(file) && dataFiles().Keep(filepath.ToSlash(file))
 		return err
 	})
 	if err == nil && rows {

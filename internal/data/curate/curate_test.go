@@ -219,6 +219,9 @@ func TestLedger(t *testing.T) {
 		t.Errorf("two at once: %v", err)
 	}
 	c.Close()
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("others may read what was redacted: %v, %v", info.Mode(), err)
+	}
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

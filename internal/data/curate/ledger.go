@@ -7,13 +7,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"hone/internal/data/dataset"
+	"hone/internal/data/source"
 	"hone/internal/fault"
 )
 
@@ -31,6 +34,22 @@ type ledger struct {
 type header struct {
 	Curation int    `json:"curation"` // version of the form
 	SHA256   string `json:"sha256"`   // of the rows as hone writes them
+}
+
+// IsLedger tells whether a file is a ledger, or a copy of one: by its name, or by how it begins, since a ledger may have any name. It holds
+// what was redacted, and is for nobody but who curates.
+func IsLedger(file string) bool {
+	if strings.HasSuffix(file, source.Curation) {
+		return true
+	}
+	f, err := os.Open(file)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // read only
+	begin := make([]byte, len(`{"curation":`))
+	n, _ := io.ReadFull(f, begin)
+	return string(begin[:n]) == `{"curation":`
 }
 
 // hashesOf gives rows their tools and returns the hash of them as they were read and, where that is another one, with their tools: that
@@ -140,7 +159,7 @@ func (l *ledger) append(ops []Op) error {
 	}
 	var text []byte
 	if l.f == nil {
-		f, err := os.OpenFile(l.path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o644)
+		f, err := os.OpenFile(l.path, os.O_RDWR|os.O_APPEND|os.O_CREATE|os.O_EXCL, 0o600) // it holds what was redacted
 		if err == nil {
 			if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 				err = errors.Join(err, f.Close())
