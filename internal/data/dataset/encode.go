@@ -28,7 +28,7 @@ func (r *Row) AppendMembers(dst []byte) ([]byte, error) {
 	}{{"id", r.ID, r.ID != ""}, {"trace_id", r.TraceID, r.TraceID != ""}, {"turn", r.Turn, r.Turn != 0}, {"n_turns", r.NumTurns, r.NumTurns != 0},
 		{"scenario_id", r.ScenarioID, r.ScenarioID != ""}, {"split", r.Split, r.Split != ""}, {"scenario_hash", r.Scenario, r.Scenario != ""},
 		{"outcome", r.Outcome, r.Outcome != ""}, {"opening", r.Opening, r.Opening != 0}, {"shown", r.Shown, r.Shown != nil},
-		{"terms", r.Terms, r.Terms != nil}, {"turns", []turn{{r.Results, r.Usage}}, r.Results != nil || r.Usage != nil}} {
+		{"terms", r.Terms, r.Terms != nil}, {"turns", r.turns(), r.turns() != nil}} {
 		if !m.there {
 			continue
 		}
@@ -49,6 +49,34 @@ func (r *Row) AppendMembers(dst []byte) ([]byte, error) {
 type turn struct {
 	Results []Result          `json:"results"`
 	Usage   *trajectory.Usage `json:"usage,omitempty"`
+}
+
+// turns are all of a trajectory's turns in one; none where nothing of them is known.
+func (r *Row) turns() []turn {
+	if r.Results == nil && r.Usage == nil {
+		return nil
+	}
+	return []turn{{r.Results, r.Usage}}
+}
+
+// Record is what a trajectory's checks gave and how its calls went, as JSON text for forms whose columns hold one type; "" where it says
+// nothing of them.
+func (r *Row) Record() (terms, turns string, err error) {
+	for _, m := range []struct {
+		to    *string
+		value any
+		there bool
+	}{{&terms, r.Terms, r.Terms != nil}, {&turns, r.turns(), r.turns() != nil}} {
+		if !m.there {
+			continue
+		}
+		text, err := json.Marshal(m.value)
+		if err != nil {
+			return "", "", err
+		}
+		*m.to = string(text)
+	}
+	return terms, turns, nil
 }
 
 // AppendMessages appends messages in OpenAI's form, as chat.Message writes itself, but leaves <, > and & as they are.

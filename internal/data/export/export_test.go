@@ -57,7 +57,7 @@ func TestGoldens(t *testing.T) {
 		form, name string
 		rows       []dataset.Row
 	}{
-		{"hone", "hone.jsonl", traces()}, {"hf", "hf", traces()}, {"hf-jsonl", "hf_jsonl", unroll.All(unroll.Turns, traces())}, {"sts", "sts", traces()},
+		{"hone", "hone.jsonl", traces()}, {"hf", "hf", append(traces(), failed())}, {"hf-jsonl", "hf_jsonl", unroll.All(unroll.Turns, traces())}, {"sts", "sts", traces()},
 		{"trl", "trl.jsonl", unroll.All(unroll.Turns, traces())}, {"axolotl", "axolotl.jsonl", unroll.All(unroll.Turns, traces())}, {"pairs", "pairs.jsonl", rivals()},
 	} {
 		path := filepath.Join(t.TempDir(), tc.name)
@@ -305,6 +305,7 @@ func TestReadByTheRealReader(t *testing.T) {
 		Messages, Prompt, Completion, Chosen, Rejected conversation
 		Tools                                          []chat.Tool
 		Opening, Turn                                  int
+		Outcome, Terms, Turns                          string
 	}
 	var found map[string]map[string][]row
 	if err := json.Unmarshal(text, &found); err != nil {
@@ -316,15 +317,18 @@ func TestReadByTheRealReader(t *testing.T) {
 			t.Errorf("%s:\n got  %+v\n want %+v", name, got, want.Messages)
 		}
 	}
-	for i, split := range []string{"train", "validation"} {
-		for _, r := range found["hf"][split] {
-			same("hf", r.Messages, r.Tools, traces()[i])
-		}
-		if len(found["hf"][split]) != 1 {
-			t.Errorf("hf: %d rows of %s", len(found["hf"][split]), split)
-		}
+	train, validation := found["hf"]["train"], found["hf"]["validation"]
+	if len(train) != 2 || len(validation) != 1 {
+		t.Fatalf("hf: %d and %d rows", len(train), len(validation))
 	}
-	train := found["hf_jsonl"]["train"]
+	same("hf", train[0].Messages, train[0].Tools, traces()[0])
+	same("hf", validation[0].Messages, validation[0].Tools, traces()[1])
+	bad := failed()
+	terms, turns, err := bad.Record()
+	if got := train[1]; err != nil || got.Outcome != "ok" || got.Terms != terms || got.Turns != turns || !got.Messages[1].NoLoss || got.Messages[3].NoLoss || got.Opening != 1 {
+		t.Errorf("hf: %+v %v", got, err)
+	}
+	train = found["hf_jsonl"]["train"]
 	if len(train) != 2 || len(found["trl"]["train"]) != 3 || len(found["axolotl"]["train"]) != 3 || len(found["pairs"]["train"]) != 3 {
 		t.Fatalf("%d, %d, %d and %d rows", len(train), len(found["trl"]["train"]), len(found["axolotl"]["train"]), len(found["pairs"]["train"]))
 	}

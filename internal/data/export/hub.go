@@ -31,6 +31,7 @@ type hub struct {
 	noTool int            // rows without tools
 	turns  int            // rows that are a part of a trace
 	traces map[string]bool
+	scored bool // some row says how its trace ended
 	bill   dataset.Bill
 }
 
@@ -96,6 +97,7 @@ func (h *hub) count(r *dataset.Row) {
 		}
 	}
 	h.bill.Add(r)
+	h.scored = h.scored || r.Outcome != ""
 	if len(r.Tools) == 0 {
 		h.noTool++
 	}
@@ -136,7 +138,12 @@ func (h *hub) card(w *Written) string {
 		fmt.Fprintf(&b, "\n%s of %s: each ends with one turn of its trace (`trace_id`, `turn`, `n_turns`).\n", fault.Count(h.turns, "row"), fault.Count(len(h.traces), "trace"))
 	}
 	b.WriteString("\nColumns: `messages` in OpenAI's form (`reasoning_content`, `tool_calls`; arguments are JSON text), `tools` as JSON text\n" +
-		"(`json.loads` makes the list that a chat template takes), and `opening`: how many of the messages were given and are not\nto be learnt.\n")
+		"(`json.loads` makes the list that a chat template takes), and `opening`: how many of the messages were given and are not\nto be learnt. " +
+		"A message with `weight` 0 is not to be learnt either.\n")
+	if h.scored {
+		b.WriteString("\n`outcome` says how a trace ended; `terms` and `turns`, as JSON text, what its checks gave and how its calls went. A trace\n" +
+			"whose outcome is not `ok`, or whose term `checks` is below 1, failed: it is not to be imitated.\n")
+	}
 	for _, name := range slices.Sorted(maps.Keys(h.o.Card)) {
 		fmt.Fprintf(&b, "\n- %s: %s", name, h.o.Card[name])
 	}
@@ -184,7 +191,7 @@ func jsonTable() (string, func(string) (writer, error)) {
 		return newLines(path, func(dst []byte, r *dataset.Row) ([]byte, error) {
 			dst = dataset.AppendMessages(append(dst, `{"messages":`...), r.Messages)
 			dst = texts(append(dst, `,"tools":`...), r.Tools)
-			return append(origin(fmt.Appendf(dst, `,"opening":%d`, r.Opening), r), '}'), nil
+			return closed(fmt.Appendf(dst, `,"opening":%d`, r.Opening), r)
 		})
 	}
 }
@@ -209,6 +216,10 @@ type columnRow struct {
 	Turn       *int64          `parquet:"turn,optional"`
 	NumTurns   *int64          `parquet:"n_turns,optional"`
 	ScenarioID *string         `parquet:"scenario_id,optional"`
+	Scenario   *string         `parquet:"scenario_hash,optional"`
+	Outcome    *string         `parquet:"outcome,optional"`
+	Terms      *string         `parquet:"terms,optional"` // JSON text, as tools
+	Turns      *string         `parquet:"turns,optional"` // JSON text
 }
 
 type columnMessage struct {
@@ -218,6 +229,7 @@ type columnMessage struct {
 	ToolCalls  []columnCall `parquet:"tool_calls,list,optional"`
 	ToolCallID *string      `parquet:"tool_call_id,optional"`
 	Name       *string      `parquet:"name,optional"`
+	Weight     *float64     `parquet:"weight,optional"` // 0 where a mask leaves the message out of the loss, else null
 }
 
 type columnCall struct {
@@ -245,7 +257,12 @@ func optional(text string) *string {
 }
 
 func (c *columns) add(r *dataset.Row) error {
-	row := columnRow{Tools: string(dataset.AppendTools(nil, r.Tools)), Opening: int64(r.Opening), ID: optional(r.ID), TraceID: optional(r.TraceID), ScenarioID: optional(r.ScenarioID)}
+	row := columnRow{Tools: string(dataset.AppendTools(nil, r.Tools)), Opening: int64(r.Opening), ID: optional(r.ID), TraceID: optional(r.TraceID), ScenarioID: optional(r.ScenarioID), Scenario: optional(r.Scenario), Outcome: optional(string(r.Outcome))}
+	terms, turns, err := r.Record()
+	if err != nil {
+		return err
+	}
+	row.Terms, row.Turns = optional(terms), optional(turns)
 	if r.NumTurns > 0 {
 		turn, of := int64(r.Turn), int64(r.NumTurns)
 		row.Turn, row.NumTurns = &turn, &of
@@ -255,9 +272,12 @@ func (c *columns) add(r *dataset.Row) error {
 		for _, call := range m.ToolCalls {
 			out.ToolCalls = append(out.ToolCalls, columnCall{call.ID, "function", columnFunction{call.Name, call.Arguments}})
 		}
+		if m.NoLoss {
+			out.Weight = new(float64)
+		}
 		row.Messages = append(row.Messages, out)
 	}
-	_, err := c.w.Write([]columnRow{row})
+	_, err = c.w.Write([]columnRow{row})
 	return err
 }
 

@@ -78,6 +78,9 @@ func appendSTS(dst []byte, m *chat.Message) []byte {
 	if m.ToolCallID != "" {
 		dst = chat.AppendString(append(dst, `,"toolCallId":`...), m.ToolCallID, false)
 	}
+	if m.NoLoss { // no member of the format's own, which readers pass over
+		dst = append(dst, `,"weight":0`...)
+	}
 	return append(dst, "}}"...)
 }
 

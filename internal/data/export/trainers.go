@@ -13,11 +13,16 @@ func texts(dst []byte, tools []chat.Tool) []byte {
 	return chat.AppendString(dst, string(dataset.AppendTools(nil, tools)), false)
 }
 
-// origin appends where a row comes from.
-func origin(dst []byte, r *dataset.Row) []byte {
+// closed appends where a row comes from and what became of its trace, and ends it. Without these, a trace that failed would be read
+// back as one to imitate.
+func closed(dst []byte, r *dataset.Row) ([]byte, error) {
+	terms, turns, err := r.Record()
+	if err != nil {
+		return dst, err
+	}
 	for _, m := range []struct {
 		name, text string
-	}{{"id", r.ID}, {"trace_id", r.TraceID}, {"scenario_id", r.ScenarioID}} {
+	}{{"id", r.ID}, {"trace_id", r.TraceID}, {"scenario_id", r.ScenarioID}, {"scenario_hash", r.Scenario}, {"outcome", string(r.Outcome)}, {"terms", terms}, {"turns", turns}} {
 		if m.text != "" {
 			dst = append(append(append(dst, `,"`...), m.name...), `":`...)
 			dst = chat.AppendString(dst, m.text, false)
@@ -27,7 +32,7 @@ func origin(dst []byte, r *dataset.Row) []byte {
 		text, _ := json.Marshal(map[string]int{"turn": r.Turn, "n_turns": r.NumTurns}) // two numbers
 		dst = append(append(dst, ','), text[1:len(text)-1]...)
 	}
-	return dst
+	return append(dst, '}'), nil
 }
 
 // trlLine is a row of TRL's conversational prompt-completion form: https://huggingface.co/docs/trl/dataset_formats. The loss is on the
@@ -38,7 +43,7 @@ func trlLine(dst []byte, r *dataset.Row) ([]byte, error) {
 	dst = dataset.AppendMessagesObjects(append(dst, `{"prompt":`...), r.Messages[:cut])
 	dst = dataset.AppendMessagesObjects(append(dst, `,"completion":`...), r.Messages[cut:])
 	dst = texts(append(dst, `,"tools":`...), r.Tools)
-	return append(origin(dst, r), '}'), nil
+	return closed(dst, r)
 }
 
 // axolotlLine is a row of Axolotl's type chat_template. Each message says whether it is trained, for
@@ -59,5 +64,5 @@ func axolotlLine(dst []byte, r *dataset.Row) ([]byte, error) {
 		}
 	}
 	dst = texts(append(dst, `],"tools":`...), r.Tools)
-	return append(origin(dst, r), '}'), nil
+	return closed(dst, r)
 }

@@ -2,7 +2,8 @@
 // learns from: dataset.Row. Each format is a pure function of a row; what is alike in several stands in messages.go and tools.go.
 //
 // The forms were taken from their publishers' files and papers: Toucan (arXiv 2510.01179), xLAM and APIGen (2406.18518), APIGen-MT
-// (2504.03601), MCP-Flow (2510.24284), Hermes function calling v1, and the Hub's Session Trace Simple Format.
+// (2504.03601), MCP-Flow (2510.24284), Hermes function calling v1, the Hub's Session Trace Simple Format, TRL's dataset formats, and
+// LLaMA-Factory's data/README.md for Alpaca.
 package formats
 
 import (
@@ -33,6 +34,13 @@ type columns struct {
 	Answers           jsontext.Value `json:"answers"`
 	FunctionCall      jsontext.Value `json:"function_call"`
 	SourceInstruction jsontext.Value `json:"source_instruction"`
+
+	Prompt      jsontext.Value `json:"prompt"`
+	Completion  jsontext.Value `json:"completion"`
+	Instruction jsontext.Value `json:"instruction"`
+	Input       jsontext.Value `json:"input"`
+	Output      jsontext.Value `json:"output"`
+	History     jsontext.Value `json:"history"`
 
 	ID     jsontext.Value `json:"id"`
 	UUID   jsontext.Value `json:"uuid"`
@@ -65,6 +73,8 @@ func table() []format {
 		{"xlam", "xLAM and APIGen: query, tools, answers", func(r *record) bool { return r.Query != nil && r.Answers != nil }, readXLAM},
 		{"mcpflow-pairs", "MCP-Flow: source_instruction, function_call", func(r *record) bool { return r.SourceInstruction != nil && r.FunctionCall != nil }, readPair},
 		{"mcpflow-trajectories", "MCP-Flow: a list of messages with one tool call as an object", func(r *record) bool { return r.Trajectory != nil }, readTrajectory},
+		{"prompt-completion", "TRL's prompt and completion, as messages or as texts; the completion is learnt", func(r *record) bool { return r.Prompt != nil && r.Completion != nil }, readCompletion},
+		{"alpaca", "Alpaca: instruction, input and output; system and history as LLaMA-Factory has them", func(r *record) bool { return r.Instruction != nil && r.Output != nil }, readAlpaca},
 	}
 }
 

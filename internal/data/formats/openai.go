@@ -34,7 +34,13 @@ func (o *own) take(row *dataset.Row) error {
 			return refuse(noSplit, "%.60q is neither train, validation nor test; correct or remove the member", string(o.Split))
 		}
 	}
-	row.Outcome = outcomeOf(o.Outcome)
+	if row.Outcome = outcomeOf(o.Outcome); row.Outcome != "" { // hone's own, where some forms have them as JSON text
+		for _, m := range []*jsontext.Value{&o.Terms, &o.Turns} {
+			if inner, err := unwrapped(*m); err == nil {
+				*m = inner
+			}
+		}
+	}
 	for _, m := range []struct {
 		from jsontext.Value
 		to   any

@@ -64,7 +64,7 @@ func readSTS(r *record) (dataset.Row, error) {
 	if err != nil {
 		return dataset.Row{}, err
 	}
-	c := conversation{tools: tools}
+	c := conversation{lenient: outcomeOf(r.Outcome) != "", tools: tools}
 	for i, line := range r.rest {
 		var envelope struct {
 			Type    jsontext.Value `json:"type"`

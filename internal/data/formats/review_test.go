@@ -90,3 +90,16 @@ func TestMessagesAndRows(t *testing.T) {
 		}
 	}
 }
+
+// The mask of a call that is a message of its own is that of the message which it joins.
+func TestMaskOfCallsApart(t *testing.T) {
+	for masked, row := range map[bool]string{
+		true:  `{"conversations":[{"from":"human","value":"q"},{"from":"gpt","value":"I look."},{"from":"function_call","value":"{\"name\": \"f\", \"arguments\": {}}","loss":false},{"from":"observation","value":"x"},{"from":"gpt","value":"a"}]}`,
+		false: `{"conversations":[{"from":"human","value":"q"},{"from":"gpt","value":"I look."},{"from":"function_call","value":"{\"name\": \"f\", \"arguments\": {}}"},{"from":"observation","value":"x"},{"from":"gpt","value":"a"}]}`,
+	} {
+		rows, _, err := load(t, "rows.jsonl", row, Options{})
+		if err != nil || len(rows[0].Messages) != 4 || rows[0].Learnt(1) == masked || !rows[0].Learnt(3) {
+			t.Errorf("%v: %+v %v", masked, rows, err)
+		}
+	}
+}

@@ -1,0 +1,40 @@
+package job
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"hone/internal/chat"
+	"hone/internal/data/formats"
+	"hone/internal/data/unroll"
+	"hone/internal/host"
+)
+
+// A trainer of TRL's form learns the whole completion: what a mask leaves out is in no completion, and what is to be learnt is in one.
+func TestTRLLearnsNoMaskedMessage(t *testing.T) {
+	dir := t.TempDir()
+	data, out := filepath.Join(dir, "rows.jsonl"), filepath.Join(dir, "trl.jsonl")
+	row := `{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"good"},{"role":"user","content":"q"},{"role":"assistant","content":"BAD","weight":0},{"role":"user","content":"q"},{"role":"assistant","content":"better"}]}`
+	if err := os.WriteFile(data, []byte(row), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Conversion{From: []string{data}, To: "trl", Out: out, Unroll: unroll.Whole}).Convert(t.Context(), &host.Host{}); err != nil {
+		t.Fatal(err)
+	}
+	rows, _, err := formats.Load([]string{out}, formats.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	learnt := map[string]int{}
+	for _, r := range rows {
+		for i, m := range r.Messages {
+			if i >= r.Opening && m.Role == chat.Assistant { // TRL knows no weight
+				learnt[m.Content]++
+			}
+		}
+	}
+	if learnt["good"] != 1 || learnt["better"] != 1 || learnt["BAD"] != 0 {
+		t.Errorf("learnt: %v", learnt)
+	}
+}
