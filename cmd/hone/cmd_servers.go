@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -17,15 +18,16 @@ func newServers(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "servers", Short: "Find MCP servers, try them, install them, and take them out again"}
 	var x servers.Wanted
 	add := &cobra.Command{
-		Use:   "add PACKAGE|URL|ENTRY [-- ARGUMENTS]",
+		Use:   "add PACKAGE|URL|ENTRY|FOLDER [-- ARGUMENTS]",
 		Short: "Install a server's package once, locked, and write it into the MCP configuration",
 		Long: "add installs npm:NAME or pypi:NAME, with a version if you want (npm:NAME@1.2.3, pypi:NAME==1.2.3), or a packed file in the place of\n" +
 			"NAME. The network is used now, in the sandbox, and never by the server. Its folder holds a lock file with versions and hashes.\n" +
-			"What follows -- are the server's arguments. A URL is written as it is. The name of an entry of a registry, as servers search\n" +
-			"shows it, is installed from the package that it names; what it asks for is asked once, or taken from the variables of --env.",
+			"Of a FOLDER with such a lock it installs what the lock says, with its hashes, and leaves the server's entry as it is. What\n" +
+			"follows -- are the server's arguments. A URL is written as it is. The name of an entry of a registry, as servers search shows\n" +
+			"it, is installed from the package that it names; what it asks for is asked once, or taken from the variables of --env.",
 		Example: "  hone servers add npm:@modelcontextprotocol/server-filesystem -- '${HONE_EPISODE_DIR}'\n  hone servers add pypi:mcp-server-time --name time\n" +
 			"  BRAVE_API_KEY=... hone servers add io.github.brave/brave-search-mcp-server --env BRAVE_API_KEY --host api.search.brave.com",
-		Args: arguments(1, -1, "a package or a URL"),
+		Args: arguments(1, -1, "a package, a URL or a folder"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if n := c.ArgsLenAtDash(); n >= 0 && n != 1 || n < 0 && len(args) != 1 {
 				return arguments(1, 1, "one package, and arguments of the server behind --")(c, args)
@@ -50,7 +52,7 @@ func newServers(a *app) *cobra.Command {
 	add.Flags().BoolVar(&x.Unasked, "no-start", false, "do not start the server once to ask it for its tools")
 	allowFindingsFlag(add.Flags(), &x.AllowFindings)
 	a.sandboxFlag(add.Flags())
-	file := ""
+	var file string
 	rm := &cobra.Command{
 		Use:     "rm NAME",
 		Short:   "Take a server out of the MCP configuration, with what servers add installed for it",
@@ -68,9 +70,7 @@ func runServersRm(a *app, file, name string) error {
 	if err != nil {
 		return err
 	}
-	if file == "" {
-		file = c.MCP.Config
-	}
+	file = cmp.Or(file, c.MCP.Config)
 	dir, err := toolset.Remove(a.Host, file, name)
 	if err != nil || a.DryRun {
 		return err
@@ -87,9 +87,7 @@ func runServersAdd(ctx context.Context, a *app, x servers.Wanted) error {
 	if err != nil {
 		return err
 	}
-	if x.File == "" {
-		x.File = c.MCP.Config
-	}
+	x.File = cmp.Or(x.File, c.MCP.Config)
 	out, err := servers.Add(ctx, a.Host, c, x)
 	if err != nil || out == nil {
 		return err

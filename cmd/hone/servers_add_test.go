@@ -155,6 +155,9 @@ func TestServersAdd(t *testing.T) {
 	if code != 0 || !strings.Contains(stdout, "js_tool") || !strings.Contains(stdout, "py_tool") {
 		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
 	}
+	if code, stdout, stderr := sandboxedHone(t, "servers", "add", "sub/.hone/servers/js", "--mcp-config", "sub/mcp.json"); code != 0 || !strings.Contains(stdout, "1 tool") || contents(t, "sub/mcp.json") != string(text) {
+		t.Errorf("from its lock: exit code %d, %s%s", code, stdout, stderr)
+	}
 	for _, name := range []string{"js", "py"} {
 		if code, _, stderr := sandboxedHone(t, "servers", "rm", name, "--mcp-config", "sub/mcp.json"); code != 0 {
 			t.Errorf("rm %s: exit code %d, %s", name, code, stderr)

@@ -48,6 +48,9 @@ func Servers(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 	seen := x.watch(c.MCP.Sandbox)
 	for _, r := range mcp.Inspect(ctx, x.Servers, x.Options) {
 		name := r.Tools.Name
+		if r.Err == nil {
+			toolset.KeepListed(h, x.Servers, r.Tools)
+		}
 		kept := append([]Check{x.checkSight(c.MCP.Sandbox, name, x.Servers.Servers[name], seen)}, x.checkWrites(ctx, c.MCP.Sandbox, name)...)
 		checks = append(checks, slices.Insert(x.checkServer(ctx, c, r), 1, kept...)...)
 	}
@@ -67,7 +70,7 @@ func (x inspection) checkServer(ctx context.Context, c config.Config, r mcp.Repo
 	name := "MCP server " + r.Tools.Name
 	server := x.Servers.Servers[r.Tools.Name]
 	if r.Err != nil {
-		return []Check{{Name: name, Status: Fail, Detail: r.Err.Error(), Next: x.NextForServer(server, r.Err)}}
+		return append([]Check{{Name: name, Status: Fail, Detail: r.Err.Error(), Next: x.NextForServer(server, r.Err)}}, checkLock(name, server)...)
 	}
 	checks := []Check{{Name: name, Status: OK, Detail: fmt.Sprintf("protocol %s over %s; %s, %s, %s; ready in %s, answers in %s (p50) and %s (p95)",
 		r.Tools.Era, r.Tools.Transport, fault.Count(len(r.Tools.Tools), "tool"), fault.Count(len(r.Tools.Resources), "resource"), fault.Count(len(r.Tools.Prompts), "prompt"),
@@ -75,6 +78,7 @@ func (x inspection) checkServer(ctx context.Context, c config.Config, r mcp.Repo
 	warn := func(what, next string) {
 		checks = append(checks, Check{Name: name, Status: Warn, Detail: what, Next: next})
 	}
+	checks = append(checks, checkLock(name, server)...)
 	for _, q := range r.Tools.Quarantined {
 		warn("the tool "+q.Name+" is left out: "+q.Reason, "mend it in the server; the other tools work")
 	}
@@ -103,6 +107,19 @@ func (x inspection) checkServer(ctx context.Context, c config.Config, r mcp.Repo
 	}
 	checks = append(checks, x.checkIsolation(ctx, c, r))
 	return append(checks, x.checkRefusals(ctx, c, r.Tools)...)
+}
+
+// checkLock compares what is installed for a server with its lock, where it has one.
+func checkLock(name string, server mcp.Server) []Check {
+	switch l, err := toolset.LockOf(server); {
+	case err != nil:
+		return []Check{FromError(name, err)}
+	case len(l.Differs) > 0:
+		return []Check{{Name: name, Status: Warn, Detail: l.String(), Next: l.Next}}
+	case l.File != "":
+		return []Check{{Name: name, Status: OK, Detail: "installed as its lock says: " + l.File}}
+	}
+	return nil
 }
 
 // checkIsolation opens two episodes as a run would: at the same time, or one after the other where they take turns. Where

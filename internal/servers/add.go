@@ -15,6 +15,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
+	"hone/internal/mcp/install"
 	"hone/internal/mcp/registry"
 	"hone/internal/toolset"
 )
@@ -91,7 +92,9 @@ func tools(ctx context.Context, h *host.Host, c config.Config, file, name string
 	o := housing.Options
 	o.ConnectTimeout, o.ProbeTimeout = min(o.ConnectTimeout, patience), min(o.ProbeTimeout, patience)
 	r := mcp.Inspect(ctx, housing.Servers, o)[0]
-	if r.Err != nil {
+	if r.Err == nil {
+		toolset.KeepListed(h, housing.Servers, r.Tools)
+	} else {
 		next = housing.NextForServer(servers.Servers[name], r.Err)
 	}
 	return r.Tools, next, r.Err
@@ -100,7 +103,9 @@ func tools(ctx context.Context, h *host.Host, c config.Config, file, name string
 // Add installs a server and writes its entry into a configuration. Of an entry of a registry it asks for the values that
 // are missing: first the environment's variable of that name, where Env or a person allows it, then a person who types.
 func Add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*Added, error) {
-	if !ofRegistry(x.Package) {
+	if _, locked, err := install.LockOf(x.Package); err != nil {
+		return nil, err
+	} else if locked || !ofRegistry(x.Package) {
 		if len(x.Set)+len(x.Env) > 0 || x.Registry != "" {
 			return nil, &fault.Error{Code: fault.CodeUsage, What: "--set, --env and --registry are for entries of a registry", Where: x.Package, Next: "name the entry, such as io.github.user/server"}
 		}

@@ -39,6 +39,9 @@ type Configured struct {
 	Failed float64 `json:"failed"`
 	Millis float64 `json:"millis"` // of a call, mean
 	Drifts int     `json:"drifts"` // how often one of its tools changed
+	Tools  *int    `json:"tools"`  // how many it listed last; null where it was never asked
+
+	toolset.Locked
 }
 
 // Ls reads what is known. The texts of tools are looked at for what could steer
@@ -115,6 +118,12 @@ func (k *Known) configured(h *host.Host, file string) error {
 	}
 	for name, s := range servers.Servers {
 		one, prefix := Configured{Name: name}, toolset.SeenKey(s, "")
+		if n, known := seen.Listed[prefix]; known {
+			one.Tools = &n
+		}
+		if one.Locked, err = toolset.LockOf(s); err != nil {
+			return err
+		}
 		for key, x := range seen.Tools {
 			if strings.HasPrefix(key, prefix) {
 				one.Calls, one.Failed, one.Millis, one.Drifts = one.Calls+x.Calls, one.Failed+x.Failed, one.Millis+x.Millis, one.Drifts+x.Drifts
@@ -178,20 +187,37 @@ func sameTool(a, b mcp.Tool) bool { return a.Name == b.Name && a.SHA256 == b.SHA
 func (k Known) Rows() [][]string {
 	rows := [][]string{{"SERVER", "FROM", "STATE", "TOOLS", "FINDINGS", "CALLS", "ANSWERED", "MS A CALL", "CHANGES", "WHY"}}
 	for _, s := range k.Configured {
-		row := []string{s.Name, "configuration", "configured", "", "", fmt.Sprintf("%.0f", s.Calls), "", "", fmt.Sprint(s.Drifts), ""}
+		row := []string{s.Name, "configuration", s.state(), "-", "-", fmt.Sprintf("%.0f", s.Calls), "-", "-", fmt.Sprint(s.Drifts), ""}
+		if s.Tools != nil {
+			row[3] = fmt.Sprint(*s.Tools)
+		}
+		if len(s.Differs) > 0 {
+			row[9] = s.Locked.String()
+		}
 		if s.Calls > 0 {
 			row[6], row[7] = fmt.Sprintf("%.0f%%", 100*(1-s.Failed/s.Calls)), fmt.Sprintf("%.1f", s.Millis)
 		}
 		rows = append(rows, row)
 	}
 	for _, t := range k.Tried {
-		row := []string{t.Name, t.From, t.Outcome, "", "", "", "", "", "", briefly(t.Why)}
+		row := []string{t.Name, t.From, t.Outcome, "-", "-", "-", "-", "-", "-", briefly(t.Why)}
 		if t.Server != nil {
 			row[3], row[4] = fmt.Sprint(len(t.Server.Tools)), fmt.Sprint(len(lint.Blocking(t.Findings)))
 		}
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// state is how a server's package stands to its lock, and whether it was ever asked for its tools.
+func (s Configured) state() string {
+	switch {
+	case len(s.Differs) > 0:
+		return "not as locked"
+	case s.Tools == nil:
+		return "never asked"
+	}
+	return Answered
 }
 
 // TwinRows are the groups of tools that do the same, as a table.

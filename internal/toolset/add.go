@@ -24,7 +24,7 @@ import (
 
 // Addition is a server to install and to write into a configuration.
 type Addition struct {
-	Package         string // npm:NAME, pypi:NAME, mcpb:FILE or oci:IMAGE, or the URL of a server that runs
+	Package         string // npm:NAME, pypi:NAME, mcpb:FILE or oci:IMAGE, the URL of a server that runs, or a folder with a lock
 	Name, File, Dir string // the server's name, the file that gets its entry, the folder to install into; empty takes the usual
 	Bin, Python     string
 	Args            []string // of the server
@@ -32,7 +32,9 @@ type Addition struct {
 	Volumes         []string // of an image: HOST:CONTAINER, or HOST:CONTAINER:ro
 	Constraints     []string
 	Build           bool
-	Force           bool // in the place of the server that has the name
+	Force           bool          // in the place of the server that has the name
+	Lock            *install.Lock // in the place of Package: see lock
+	kept            bool          // the entry that is there already starts what is installed
 
 	Env, Headers, Secrets map[string]string // of the entry; secrets are kept in a file of their own, which only the user can read
 	AllowFindings         lint.Allowed      // the server, as NAME/*, whose package may have nearly the name of another
@@ -60,6 +62,9 @@ func (a Added) Rows(file string) [][]string {
 
 // settle fills in what x leaves to the usual, and refuses what cannot be.
 func (x *Addition) settle(c config.Config) error {
+	if _, err := x.lock(c); err != nil {
+		return err
+	}
 	if x.File == "" {
 		x.File = c.MCP.Config
 	}
@@ -91,7 +96,7 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Addition) (*Added
 	}
 	if has, err := mcp.HasServer(x.File, x.Name); err != nil {
 		return nil, err
-	} else if has && !x.Force {
+	} else if has && !x.Force && !x.kept {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is a server %q already", x.Name), Where: x.File, Next: "give it another --name, or --force to put it in that one's place; hone servers rm takes that one out"}
 	}
 	if err := refusePackage(h, x.Name, x.Package, x.AllowFindings); err != nil {
@@ -110,12 +115,16 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Addition) (*Added
 	}
 	keep, restore := func() {}, func() error { return nil }
 	if !isURL {
-		if keep, restore, err = aside(x.Dir, x.Force); err == nil {
+		if keep, restore, err = aside(x.Dir, x.Force || x.Lock != nil && x.Lock.Dir == x.Dir); err == nil {
 			out.Installed, err = Install(ctx, h, c.MCP.Sandbox, x)
 		}
 		if err != nil {
 			return nil, errors.Join(err, restore())
 		}
+	}
+	if x.kept {
+		keep()
+		return out, nil
 	}
 	if out.Entry, err = x.Write(out.Installed); err != nil {
 		if out.Installed != nil {
@@ -264,7 +273,7 @@ func Install(ctx context.Context, h *host.Host, c config.Sandbox, x Addition) (*
 	}
 	defer s.Close()
 	h.Say("sandbox of the installation: %s", s)
-	in, err := install.Add(ctx, install.Request{Package: x.Package, Bin: x.Bin, Dir: x.Dir, Build: x.Build, Python: x.Python, PATH: path, EngineEnv: engineEnv(h), Constraints: x.Constraints},
+	in, err := install.Add(ctx, install.Request{Package: x.Package, Lock: x.Lock, Bin: x.Bin, Dir: x.Dir, Build: x.Build, Python: x.Python, PATH: path, EngineEnv: engineEnv(h), Constraints: x.Constraints},
 		func(ctx context.Context, cmd *exec.Cmd, dir string, read []string, network bool) ([]byte, error) {
 			m := managerOf(h, filepath.Base(cmd.Path))
 			g := sandbox.Grants{Network: network, Write: append([]string{dir}, m.folders...), Read: read}

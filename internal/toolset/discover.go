@@ -43,6 +43,7 @@ func Discover(ctx context.Context, h *host.Host, c config.Config, from Source, o
 	if err != nil {
 		return d, err
 	}
+	sayLocks(h, servers)
 	housing, err := House(ctx, h, c, servers, "")
 	if err != nil {
 		return d, err

@@ -149,6 +149,9 @@ func (o *Housing) Discover(ctx context.Context) (*mcp.Catalog, error) {
 	if f, ok := errors.AsType[*fault.Error](err); ok && o.Servers.Servers[f.Where].Command != "" {
 		f.Next = o.NextForServer(o.Servers.Servers[f.Where], err)
 	}
+	if err == nil {
+		KeepListed(o.host, o.Servers, catalog.Servers...)
+	}
 	return catalog, err
 }
 

@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -59,6 +60,33 @@ func (s *Set) addSeen(f *reliability.File, called map[string]mcp.Stats) {
 			}
 		}
 	}
+}
+
+// KeepListed keeps how many tools servers listed, which hone servers ls shows.
+func KeepListed(h *host.Host, servers mcp.Config, found ...mcp.ServerTools) {
+	path, err := SeenFile(h)
+	if err != nil || h.DryRun {
+		return // what is not kept is not shown
+	}
+	now := map[string]int{}
+	for _, s := range found {
+		now[SeenKey(servers.Servers[s.Name], "")] = len(s.Tools)
+	}
+	f, err := reliability.Load(path)
+	same := err == nil
+	for key, n := range now {
+		had, known := f.Listed[key]
+		same = same && known && had == n
+	}
+	if same {
+		return
+	}
+	_ = reliability.Update(path, func(f *reliability.File) {
+		if f.Listed == nil {
+			f.Listed = map[string]int{}
+		}
+		maps.Copy(f.Listed, now)
+	})
 }
 
 // twins are the tools that do the same as another one which answered better: by their names, with that one's.

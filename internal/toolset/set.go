@@ -41,6 +41,7 @@ func Open(ctx context.Context, h *host.Host, c config.Config, servers mcp.Config
 
 // Connect is Open without rules: who calls it asks a gate about each call, and chooses the tools with Select.
 func Connect(ctx context.Context, h *host.Host, c config.Config, servers mcp.Config, runDir string, only ...string) (*Set, error) {
+	sayLocks(h, servers)
 	housing, err := House(ctx, h, c, servers, runDir)
 	if err != nil {
 		return nil, err

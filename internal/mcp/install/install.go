@@ -20,6 +20,7 @@ import (
 // Request names a package and where it goes.
 type Request struct {
 	Package string // npm:NAME[@VERSION] or pypi:NAME[==VERSION], or a file in the place of NAME; mcpb:FILE or mcpb:URL#SHA256; oci:IMAGE
+	Lock    *Lock  // in the place of Package: what a lock says is installed
 	Bin     string // which of its programs; needed where it has several and none is named like it
 	Dir     string // folder to make
 	Build   bool   // run the packages' own install scripts; without it nothing of theirs runs
@@ -48,8 +49,11 @@ type Installed struct {
 
 // Add installs. On an error nothing is left of Dir; a *fault.Error says what to do.
 func Add(ctx context.Context, r Request, run Run) (in Installed, err error) {
+	if r.Lock != nil {
+		r.Package = r.Lock.Package
+	}
 	kind, name, ok := strings.Cut(r.Package, ":")
-	if !ok || name == "" || kind != "npm" && kind != "pypi" && kind != "mcpb" && kind != "oci" {
+	if r.Lock == nil && (!ok || name == "" || kind != "npm" && kind != "pypi" && kind != "mcpb" && kind != "oci") {
 		return in, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%q names no package", r.Package), Next: "write npm:NAME or pypi:NAME, such as npm:@modelcontextprotocol/server-memory@2026.8.31, or mcpb:FILE, or oci:IMAGE"}
 	}
 	if strings.HasPrefix(name, "-") {
@@ -79,10 +83,12 @@ func Add(ctx context.Context, r Request, run Run) (in Installed, err error) {
 			_ = os.Remove(dir) // one that is not empty has another's
 		}
 	}()
-	switch kind {
-	case "mcpb":
+	switch {
+	case r.Lock != nil:
+		return r.locked(ctx, run)
+	case kind == "mcpb":
 		return r.mcpb(ctx, name)
-	case "oci":
+	case kind == "oci":
 		return r.image(ctx, name)
 	}
 	var read []string

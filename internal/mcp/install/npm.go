@@ -37,15 +37,9 @@ func (r Request) npm(ctx context.Context, spec string, read []string, run Run) (
 
 // npmLocked reads what npm installed, and refuses a package without a hash.
 func (r Request) npmLocked() (Installed, error) {
-	in := Installed{Lock: filepath.Join(r.Dir, "package-lock.json")}
-	var lock struct {
-		Packages map[string]struct {
-			Version, Integrity string
-			Link               bool
-			Dependencies       map[string]string
-		}
-	}
-	if err := readJSON(in.Lock, &lock); err != nil {
+	in := Installed{Lock: filepath.Join(r.Dir, npmLock)}
+	lock, err := readNPM(in.Lock)
+	if err != nil {
 		return in, err
 	}
 	wanted := slices.Collect(maps.Keys(lock.Packages[""].Dependencies))

@@ -45,7 +45,7 @@ func (r Request) pypi(ctx context.Context, spec string, read []string, run Run) 
 
 // pypiLocked writes the lock from pip's report (PyPA specifications, pip inspect and install report) and refuses a package without a hash.
 func (r Request) pypiLocked(venv, reportPath string) (Installed, error) {
-	in := Installed{Lock: filepath.Join(r.Dir, "requirements.lock")}
+	in := Installed{Lock: filepath.Join(r.Dir, pipLock)}
 	var report struct {
 		Install []struct {
 			Requested bool
@@ -71,7 +71,7 @@ func (r Request) pypiLocked(venv, reportPath string) (Installed, error) {
 	}
 	slices.Sort(lines)
 	in.Packages = len(lines)
-	if err := os.WriteFile(in.Lock, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(in.Lock, []byte(requestedMark+name+"=="+in.Version+"\n"+strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
 		return in, err
 	}
 	if err := os.Remove(reportPath); err != nil { // it names the registry
@@ -86,9 +86,8 @@ func (r Request) pypiLocked(venv, reportPath string) (Installed, error) {
 	return in, err
 }
 
-// consoleScripts are the programs of an installed distribution (PyPA specifications, entry points).
+// consoleScripts are the programs of an installed distribution, of all where it is not named (PyPA specifications, entry points).
 func consoleScripts(venv, distribution string) ([]string, error) {
-	folder := strings.NewReplacer("-", "_", ".", "_").Replace(distribution)
 	files, err := filepath.Glob(filepath.Join(venv, "lib", "python*", "site-packages", "*.dist-info", "entry_points.txt"))
 	if err != nil {
 		return nil, err
@@ -96,7 +95,7 @@ func consoleScripts(venv, distribution string) ([]string, error) {
 	var bins []string
 	for _, file := range files {
 		name, _, _ := strings.Cut(filepath.Base(filepath.Dir(file)), "-")
-		if !strings.EqualFold(strings.NewReplacer("-", "_", ".", "_").Replace(name), folder) {
+		if distribution != "" && normal(name) != normal(distribution) {
 			continue
 		}
 		text, err := os.ReadFile(file)

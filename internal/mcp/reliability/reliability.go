@@ -27,6 +27,8 @@ type Seen struct {
 // File is what was seen, by server and tool: Key makes the keys.
 type File struct {
 	Tools map[string]Seen `json:"tools"`
+	// Listed is how many tools a server had when it last listed them, by the Key of the server and no tool.
+	Listed map[string]int `json:"listed,omitempty"`
 }
 
 // Key is what a tool is kept under. server tells servers apart: it is the same for the same command line or URL, whatever a

@@ -1,0 +1,34 @@
+package doctor
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hone/internal/mcp"
+)
+
+// A server whose package is not the one of its lock is told of, with what installs it again.
+func TestCheckLock(t *testing.T) {
+	dir := t.TempDir()
+	server := mcp.Server{Command: filepath.Join(dir, "node_modules", ".bin", "a")}
+	if got := checkLock("s", server); got != nil {
+		t.Errorf("without a lock: %+v", got)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "package-lock.json"), []byte(`{"packages": {}}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := checkLock("s", server); len(got) != 1 || got[0].Status != Warn || !strings.Contains(got[0].Detail, "nothing of it is installed") || got[0].Next != "hone servers add "+dir {
+		t.Errorf("%+v", got)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "node_modules"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "node_modules", ".package-lock.json"), []byte(`{"packages": {}}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if got := checkLock("s", server); len(got) != 1 || got[0].Status != OK {
+		t.Errorf("%+v", got)
+	}
+}

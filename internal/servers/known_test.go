@@ -1,0 +1,63 @@
+package servers
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hone/internal/config"
+	"hone/internal/host"
+	"hone/internal/mcp"
+	"hone/internal/screen"
+	"hone/internal/toolset"
+)
+
+// The table says of each configured server how many tools it listed last, and whether its package is the one of its lock.
+func TestLsOfConfigured(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	put := func(path, text string) {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const lock = `{"packages": {"node_modules/a": {"version": "1.0.0", "integrity": "sha512-A"}}}`
+	for _, name := range []string{"same", "other"} {
+		put("s/"+name+"/package-lock.json", lock)
+		put("s/"+name+"/node_modules/.package-lock.json", lock)
+		put("s/"+name+"/node_modules/a/package.json", `{"version": "1.0.0"}`)
+	}
+	put("s/other/node_modules/a/package.json", `{"version": "1.0.1"}`)
+	put("mcp.json", `{"mcpServers": {"same": {"command": "./s/same/node_modules/.bin/a"}, "other": {"command": "./s/other/node_modules/.bin/a"}, "new": {"command": "new"}}}`)
+	h := &host.Host{Talk: screen.New(io.Discard), Data: screen.New(io.Discard), CacheDir: filepath.Join(dir, "cache"), LookupEnv: func(name string) (string, bool) {
+		return filepath.Join(dir, "home"), name == "XDG_STATE_HOME" || name == "HOME"
+	}}
+	asked, err := mcp.LoadConfig("mcp.json", h.LookupEnv)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time nothing is written
+		toolset.KeepListed(h, asked, mcp.ServerTools{Name: "same", Tools: make([]mcp.Tool, 4)}, mcp.ServerTools{Name: "other"})
+	}
+	k, err := Ls(h, config.Default(), "mcp.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, row := range k.Rows()[1:] {
+		got = append(got, strings.Join([]string{row[0], row[2], row[3], row[9]}, ","))
+	}
+	want := "new,never asked,-,|other,not as locked,0,what is installed is not what its lock says: a is 1.0.1, and 1.0.0 in the lock|same,answered,4,"
+	if strings.Join(got, "|") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, "|"), want)
+	}
+	if next := k.Configured[1].Next; next != "hone servers add ./s/other" {
+		t.Errorf("next: %s", next)
+	}
+}
