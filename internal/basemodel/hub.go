@@ -13,6 +13,8 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/hub"
+	"hone/internal/learn/adapter"
+	"hone/internal/run"
 )
 
 // Path is where a base model is, given by its path, its installed name, or its name on the Hub, org/name or org/name@revision, from
@@ -54,12 +56,39 @@ func find(h *host.Host, base string) (at, pinned string, err error) {
 
 // AdapterFolder is where an adapter is, given by its path, or by its name on the Hub as Path takes it; "" is none.
 func AdapterFolder(h *host.Host, name string) (string, error) {
+	if err := inRun(name); err != nil {
+		return "", err
+	}
 	repo, ok := hub.Parse(hub.Model, name)
 	if _, err := os.Stat(name); err == nil || !ok {
 		return name, nil
 	}
 	dir, _, err := h.FromHub(repo, ModelFiles())
 	return dir, notHere(name, err)
+}
+
+// inRun is an error where an adapter's path is a run, or leads into one that has no such adapter yet.
+func inRun(name string) error {
+	has := func(folder, file string) bool {
+		_, err := os.Stat(filepath.Join(folder, file))
+		return err == nil
+	}
+	dir := filepath.Clean(name)
+	if name == "" || has(dir, adapter.ConfigFile) {
+		return nil
+	}
+	for depth := 0; !has(dir, "version.json"); depth++ { // RUN/final, RUN/checkpoints/step_0000002
+		if dir = filepath.Dir(dir); depth == 2 || dir == filepath.Dir(dir) {
+			return nil
+		}
+	}
+	f := &fault.Error{Code: fault.CodeUsage, What: "the run has no such adapter", Where: name, Next: "hone runs resume " + run.Name(dir) + " goes on with it; its adapter is then " + filepath.Join(dir, "final")}
+	if final := filepath.Join(dir, "final"); has(final, adapter.ConfigFile) {
+		f.Next = "name " + final
+	} else if has(dir, "ledger.db") {
+		f.Why = "it has not ended"
+	}
+	return f
 }
 
 // notHere adds to an error of the Hub that a path may have been meant.

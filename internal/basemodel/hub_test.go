@@ -1,0 +1,39 @@
+package basemodel
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hone/internal/fault"
+	"hone/internal/host"
+	"hone/internal/screen"
+)
+
+// The adapter of a run that has not ended is not looked for on the Hub: what goes on with the run is said.
+func TestAdapterOfARun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, file := range []string{"begun/version.json", "begun/ledger.db", "ended/version.json", "ended/final/adapter_config.json", "plain/adapter_config.json"} {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h := &host.Host{Talk: screen.New(io.Discard), Data: screen.New(io.Discard), LookupEnv: func(name string) (string, bool) {
+		return map[string]string{"HF_HUB_OFFLINE": "1", "HOME": "home"}[name], true
+	}}
+	for name, want := range map[string]string{
+		"begun": "it has not ended|hone runs resume ./begun", "begun/final": "it has not ended|hone runs resume ./begun", "begun/checkpoints/step_2": "it has not ended|hone runs resume ./begun",
+		"ended": "|name ended/final", "ended/final": "", "plain": "", "": "", "org/model": "HF_HUB_OFFLINE|",
+	} {
+		_, err := AdapterFolder(h, name)
+		why, next, _ := strings.Cut(want, "|")
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(fault.Whole(err), why) || !strings.Contains(fault.Whole(err), next)) {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
