@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,7 +17,7 @@ func flagError(c *cobra.Command, err error) error {
 	if name, unknown := strings.CutPrefix(err.Error(), "unknown flag: --"); unknown {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := suggest.Nearest(name, names); near != "" {
+		if near := cmp.Or(suggest.Alias(name, names), suggest.Nearest(name, names)); near != "" {
 			e.Why = "did you mean --" + near + "?"
 		}
 	}

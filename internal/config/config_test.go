@@ -49,6 +49,11 @@ func TestParseKeepsDefaultsOfASection(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	for _, tc := range []struct{ name, src, where, why string }{
 		{"unknown key", "sed: 7\n", "f:1:1\n     1 | sed: 7\n         ^", `unknown key "sed"; did you mean "seed"?`},
+		{"another trainer's key", "lora:\n  lora_r: 8\n", "f:2:3\n", `unknown key "lora.lora_r"; did you mean "rank"?`},
+		{"another trainer's key of a section below", "sft:\n  lr: 1e-4\n", "f:2:3\n", `unknown key "sft.lr"; did you mean "sft.optimizer.learning_rate"?`},
+		{"a key of a section below", "grpo:\n  beta: 0.1\n", "f:2:3\n", `unknown key "grpo.beta"; did you mean "grpo.kl.beta"?`},
+		{"another trainer's key at the top", "num_generations: 8\n", "f:1:1\n", `unknown key "num_generations"; did you mean "grpo.group_size"?`},
+		{"a key of several sections", "lr: 1e-4\n", "f:1:1\n", `did you mean "sft.optimizer.learning_rate" or "dpo.optimizer.learning_rate" or "grpo.optimizer.learning_rate"?`},
 		{"unknown nested key", "lora:\n  rnk: 8\n", "f:2:3\n     2 |   rnk: 8\n           ^", `unknown key "lora.rnk"; did you mean "rank"?`},
 		{"unknown key like none", "zzzzzz: 1\n", "f:1:1\n", `unknown key "zzzzzz"`},
 		{"length without a budget", "rewards: {length: {weight: -1}}\n", "f", "rewards.length.budget: rewards.length.weight needs it"},

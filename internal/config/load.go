@@ -164,10 +164,6 @@ func (s source) checkKeys(n ast.Node, t reflect.Type, prefix string) error {
 		return s.at(n.GetToken(), what+" is not a mapping of keys to values", "hone config schema describes each key")
 	}
 	fields := fieldsOf(t)
-	keys := make([]string, len(fields))
-	for i, f := range fields {
-		keys[i] = f.key
-	}
 next:
 	for it := m.MapRange(); it.Next(); {
 		key := it.Key().GetToken()
@@ -183,7 +179,7 @@ next:
 		if now := moved(prefix + key.Value); now != "" {
 			return s.at(key, fmt.Sprintf("%s is %s now, at the top of the file", prefix+key.Value, now), "move it there: it holds for sft and for train")
 		}
-		return s.at(key, fmt.Sprintf("unknown key %q", prefix+key.Value)+didYouMean(key.Value, keys),
+		return s.at(key, fmt.Sprintf("unknown key %q", prefix+key.Value)+meantKey(key.Value, prefix, t),
 			"hone config schema lists the keys")
 	}
 	return nil

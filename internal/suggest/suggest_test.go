@@ -29,6 +29,28 @@ func TestNearest(t *testing.T) {
 	}
 }
 
+// What other trainers call a key is known where hone's name for it is there.
+func TestAlias(t *testing.T) {
+	for _, tc := range []struct {
+		written string
+		names   []string
+		want    string
+	}{
+		{"lr", []string{"epochs", "learning_rate"}, "learning_rate"},
+		{"LR", []string{"learning-rate"}, "learning-rate"},
+		{"lora-r", []string{"seed", "lora-rank"}, "lora-rank"},
+		{"per_device_train_batch_size", []string{"batch_size"}, "batch_size"},
+		{"per_device_train_batch_size", []string{"micro_batch"}, "micro_batch"},
+		{"temp", []string{"template", "temperature"}, "temperature"},
+		{"lr", []string{"seed"}, ""},
+		{"learning_rate", []string{"learning_rate"}, ""}, // that is its own name
+	} {
+		if got := Alias(tc.written, tc.names); got != tc.want {
+			t.Errorf("Alias(%q, %q) = %q, want %q", tc.written, tc.names, got, tc.want)
+		}
+	}
+}
+
 func TestDistance(t *testing.T) {
 	for _, tc := range []struct {
 		a, b string
