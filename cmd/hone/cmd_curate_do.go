@@ -34,7 +34,7 @@ func newCurateDo(a *app, at atDesk) *cobra.Command {
 			return err
 		}
 		sayFindings(a, findings)
-		a.Say("operation %d: %s %s; take it back with: undo --of %d", done.Seq, done.Do, done.Trace, done.Seq)
+		a.Say("operation %d: %s %s; %s", done.Seq, done.Do, done.Trace, d.Next(done))
 		return a.Print(done, nil)
 	})
 	c.Flags().StringVar(&op.Trace, "trace", "", "the trace")

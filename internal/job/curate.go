@@ -3,6 +3,7 @@ package job
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -24,6 +25,7 @@ import (
 	"hone/internal/lines"
 	"hone/internal/mcp"
 	"hone/internal/text/render"
+	"hone/internal/toolset"
 )
 
 // Curating says what is curated, and by whom.
@@ -61,12 +63,28 @@ func (x Curating) Open(h *host.Host) (*Desk, error) {
 func (d *Desk) Do(op curate.Op) (done curate.Op, findings []string, err error) {
 	op.Author = cmp.Or(op.Author, d.x.Author)
 	if done, err = d.Curation.Do(op); err != nil {
-		return done, nil, err
+		return done, nil, d.named(err)
 	}
 	if t, err := d.Trace(done.Trace); err == nil { // it may have been split off by what was undone
 		findings = d.checker.Findings(&t.Row)
 	}
 	return done, findings, nil
+}
+
+// Next is what can be done after an operation: look at its trace, or take it back.
+func (d *Desk) Next(done curate.Op) string {
+	return fmt.Sprintf("next: hone curate show %s %s; hone curate do %s undo --of %d takes it back", toolset.ShellWord(d.x.Data), toolset.ShellWord(done.Trace), toolset.ShellWord(d.x.Data), done.Seq)
+}
+
+// named puts the traces' file into the command that an error names.
+func (d *Desk) named(err error) error {
+	f, is := errors.AsType[*fault.Error](err)
+	if !is {
+		return err
+	}
+	out := *f
+	out.Next = strings.Replace(f.Next, "hone curate show", "hone curate show "+toolset.ShellWord(d.x.Data), 1)
+	return &out
 }
 
 // DoLines makes the operations that come as JSON lines, and answers each with itself as it was written down, or an error.

@@ -55,7 +55,16 @@ func (t *talk) refused(status string, said []byte) error {
 	if json.Unmarshal(said, &e) == nil && e.Error.Message != "" {
 		why = e.Error.Message
 	}
-	return &fault.Error{Code: fault.CodeUnavailable, What: "the server answered " + status, Where: t.url, Why: why}
+	next := "hone doctor"
+	switch {
+	case t.options.Endpoint != "" && strings.HasPrefix(status, "404"):
+		next = "give --model one of those that curl " + t.url + "/models lists"
+	case t.options.Endpoint != "" && (strings.HasPrefix(status, "401") || strings.HasPrefix(status, "403")):
+		next = "name the variable that holds the server's key with --key-env"
+	case t.options.Endpoint != "":
+		next = "hone doctor --endpoint " + t.url + " --model " + t.model + " says what the server can do"
+	}
+	return &fault.Error{Code: fault.CodeUnavailable, What: "the server answered " + status, Where: t.url, Why: why, Next: next}
 }
 
 // event is what of a stream is shown.

@@ -238,6 +238,12 @@ func TestRefusals(t *testing.T) {
 		fmt.Fprint(w, "data: {\"choices\":[{\"delta\":{\"content\":\"half\"}}]}\n\n")
 	}))
 	defer cut.Close()
+	says := func(status int) *httptest.Server {
+		return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	}
+	closed, broken := says(http.StatusUnauthorized), says(http.StatusInternalServerError)
+	defer closed.Close()
+	defer broken.Close()
 	for _, tc := range []struct {
 		o    Options
 		want string
@@ -245,6 +251,9 @@ func TestRefusals(t *testing.T) {
 		{Options{}, "--model is missing"},
 		{Options{Model: "m", Endpoint: web.URL, Agent: local.Agency{On: true}}, "--agent calls tools for a model of this machine"},
 		{Options{Model: "other", Endpoint: web.URL + "/v1"}, `no model "other" here`},
+		{Options{Model: "other", Endpoint: web.URL + "/v1"}, "next:  give --model one of those that curl " + web.URL + "/v1/models lists"},
+		{Options{Model: "m", Endpoint: closed.URL}, "next:  name the variable that holds the server's key with --key-env"},
+		{Options{Model: "m", Endpoint: broken.URL}, "next:  hone doctor --endpoint " + broken.URL + " --model m"},
 		{Options{Model: "m", Endpoint: "http://127.0.0.1:1/v1"}, "cannot be reached"},
 		{Options{Model: "m", Endpoint: cut.URL}, "broke off"},
 	} {

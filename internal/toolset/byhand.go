@@ -47,26 +47,26 @@ func CommandLine(s mcp.Server) string {
 	var words, before []string
 	for _, name := range slices.Sorted(maps.Keys(s.Env)) {
 		if strings.Contains(s.Env[name], mcp.EpisodeDir) {
-			words = append(words, name+"="+shellWord(s.Hide(s.Env[name])))
+			words = append(words, name+"="+ShellWord(s.Hide(s.Env[name])))
 		}
 	}
 	for _, word := range slices.Concat([]string{s.Command}, s.Args) {
-		words = append(words, shellWord(s.Hide(word)))
+		words = append(words, ShellWord(s.Hide(word)))
 	}
 	line := strings.Join(words, " ")
 	if s.Cwd != "" {
-		line = "cd " + shellWord(s.Hide(s.Cwd)) + " && " + line
+		line = "cd " + ShellWord(s.Hide(s.Cwd)) + " && " + line
 	}
 	if strings.Contains(line, `"$d"`) {
 		if before = append(before, "d=$(mktemp -d)"); s.Template != "" {
-			before = append(before, "cp -r "+shellWord(s.Hide(s.Template)+"/.")+` "$d"`)
+			before = append(before, "cp -r "+ShellWord(s.Hide(s.Template)+"/.")+` "$d"`)
 		}
 	}
 	return strings.Join(append(before, line), " && ")
 }
 
-// shellWord is a word of a shell, in which $d is the episode's folder.
-func shellWord(word string) string {
+// ShellWord is a word of a shell, in which $d is the episode's folder.
+func ShellWord(word string) string {
 	parts := strings.Split(word, mcp.EpisodeDir)
 	for i, part := range parts {
 		harmless := func(r rune) bool {

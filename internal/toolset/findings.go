@@ -47,7 +47,7 @@ func accepting(found []lint.Finding) string {
 			tools = append(tools, name)
 		}
 	}
-	return "--allow-findings " + shellWord(strings.Join(tools, ","))
+	return "--allow-findings " + ShellWord(strings.Join(tools, ","))
 }
 
 // sayRefused tells, where nothing is refused yet, which findings will end the verbs that put these texts before a model.

@@ -34,7 +34,7 @@ func LockOf(s mcp.Server) (Locked, error) {
 	}
 	l := Locked{File: file, Differs: differs}
 	if len(differs) > 0 {
-		l.Next = "hone servers add " + shellWord(fromHere(dir))
+		l.Next = "hone servers add " + ShellWord(fromHere(dir))
 	}
 	return l, nil
 }

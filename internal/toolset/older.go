@@ -31,9 +31,9 @@ func olderSDK(name string, s mcp.Server, said string) string {
 	case known && !isNew(version):
 		return ""
 	case known && pkg != "":
-		words := []string{"hone servers add pypi:" + pkg, "--name " + shellWord(name), "--force", fmt.Sprintf("--constraint 'mcp<%d'", newSDK)}
+		words := []string{"hone servers add pypi:" + pkg, "--name " + ShellWord(name), "--force", fmt.Sprintf("--constraint 'mcp<%d'", newSDK)}
 		for _, host := range s.Hosts {
-			words = append(words, "--host "+shellWord(host))
+			words = append(words, "--host "+ShellWord(host))
 		}
 		if len(s.Args) > 0 {
 			words = append(words, "-- ARGUMENTS, the same as in its entry")
