@@ -53,7 +53,7 @@ func TestDiskThatCannotBeWritten(t *testing.T) {
 
 func TestFromError(t *testing.T) {
 	c := FromError("server calc", &fault.Error{What: "cannot start", Where: "calc", Err: errors.New("exit status 3"), Next: "node --version"})
-	if c.Status != Fail || c.Next != "node --version" || c.Detail != "cannot start where: calc why: exit status 3" {
+	if c.Status != Fail || c.Next != "node --version" || c.Detail != "cannot start: calc: exit status 3" {
 		t.Errorf("%+v", c)
 	}
 	if c := FromError("x", errors.New("plain")); c.Detail != "plain" || c.Next != "" {

@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"strings"
 
 	"hone/internal/fault"
 	"hone/internal/host"
@@ -16,8 +17,11 @@ func Print(h *host.Host, checks []Check) error {
 			rows = append(rows, []string{"", "", "next: " + h.Invoked(c.Next)})
 		}
 		if c.Status == Fail {
+			const install = "hone engine install "
 			if failed++; next == "" {
 				next = c.Next
+			} else if name, is := strings.CutPrefix(c.Next, install); is && strings.HasPrefix(next, install) { // one command does both
+				next += " " + name
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func (x inspection) checkServer(ctx context.Context, c config.Config, r mcp.Repo
 	name := "MCP server " + r.Tools.Name
 	server := x.Servers.Servers[r.Tools.Name]
 	if r.Err != nil {
-		return append([]Check{{Name: name, Status: Fail, Detail: r.Err.Error(), Next: x.NextForServer(server, r.Err)}}, checkLock(name, server)...)
+		return append([]Check{{Name: name, Status: Fail, Detail: whatFailed(r.Err), Next: x.NextForServer(server, r.Err)}}, checkLock(name, server)...)
 	}
 	checks := []Check{{Name: name, Status: OK, Detail: fmt.Sprintf("protocol %s over %s; %s, %s, %s; ready in %s, answers in %s (p50) and %s (p95)",
 		r.Tools.Era, r.Tools.Transport, fault.Count(len(r.Tools.Tools), "tool"), fault.Count(len(r.Tools.Resources), "resource"), fault.Count(len(r.Tools.Prompts), "prompt"),
@@ -107,6 +107,20 @@ func (x inspection) checkServer(ctx context.Context, c config.Config, r mcp.Repo
 	}
 	checks = append(checks, x.checkIsolation(ctx, c, r))
 	return append(checks, x.checkRefusals(ctx, c, r.Tools)...)
+}
+
+// whatFailed is why a server cannot be used, without its name, which stands before it in the table.
+func whatFailed(err error) string {
+	f, is := errors.AsType[*mcp.Failure](err)
+	if !is {
+		return err.Error()
+	}
+	what := map[mcp.Phase]string{mcp.PhaseStart: "it cannot be started: ", mcp.PhaseConnect: "it does not answer: ", mcp.PhaseList: "it does not list its tools: "}[f.Phase]
+	text := strings.TrimPrefix(f.Error(), "server "+f.Server+", "+string(f.Phase)+": ")
+	if what == "" {
+		what = string(f.Phase) + ": "
+	}
+	return what + strings.Join(strings.Fields(text), " ")
 }
 
 // checkLock compares what is installed for a server with its lock, where it has one.
