@@ -160,6 +160,9 @@ func (r *record) read(f *format) (dataset.Row, string, error) {
 	if err != nil {
 		return row, f.name, err
 	}
+	if row.Outcome == "" { // hone's own record stays as it went
+		setApart(&row)
+	}
 	if row.ID == "" {
 		row.ID = text(first(r.ID, r.UUID))
 	}

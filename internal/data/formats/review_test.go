@@ -12,7 +12,7 @@ func TestHermesTools(t *testing.T) {
 	q := func(s string) string { return quoted(t, s) }
 	turns := `{"from":"human","value":"Rain in Bern?"},{"from":"gpt","value":` + q("<tool_call>\n{\"arguments\": {\"city\": \"Bern\"}, \"name\": \"weather\"}\n</tool_call>") + `}`
 	for name, row := range map[string]string{
-		"the tags are explained first": `{"conversations":[{"from":"system","value":` + q("You are provided with function signatures within <tools></tools> XML tags. Here are the tools: <tools> ["+weather+"] </tools> Use them.") + `},` + turns + `]}`,
+		"the tags are explained first": `{"conversations":[{"from":"system","value":` + q("You are provided with function signatures within <tools></tools> XML tags. Here are the available tools: <tools> ["+weather+"] </tools>") + `},` + turns + `]}`,
 		"explained with a space":       `{"conversations":[{"from":"system","value":` + q("signatures within <tools> </tools> tags:\n<tools>\n"+weather+"\n</tools>") + `},` + turns + `]}`,
 		"an opening tag is explained":  `{"conversations":[{"from":"system","value":` + q("between <tools> and its end: <tools>"+weather+"</tools>") + `},` + turns + `]}`,
 		"explained behind":             `{"conversations":[{"from":"system","value":` + q("<tools>"+weather+"</tools> those in <tools></tools> are yours") + `},` + turns + `]}`,

@@ -40,8 +40,9 @@ func withSystem(messages []chat.Message, system string) []chat.Message {
 
 // Tags of the Hermes form.
 const (
-	callTag, toolsTag, toolsEnd = "<tool_call>", "<tools>", "</tools>"
-	responseTag, responseEnd    = "<tool_response>", "</tool_response>"
+	callTag, callEnd         = "<tool_call>", "</tool_call>"
+	toolsTag, toolsEnd       = "<tools>", "</tools>"
+	responseTag, responseEnd = "<tool_response>", "</tool_response>"
 )
 
 func fitsHermes(r *record) bool {
@@ -50,8 +51,8 @@ func fitsHermes(r *record) bool {
 		bytes.Contains(turns, []byte(`\u003ctool_call\u003e`)) || bytes.Contains(turns, []byte(`\u003ctools\u003e`)))
 }
 
-// readHermes reads turns whose calls, results and tools stand in their text. The system message that explains the form to the model
-// goes, since the chat template of the model to be trained writes its own.
+// readHermes reads turns whose calls, results and tools stand in their text. What a system message says of the form goes, since the
+// chat template of the model to be trained writes its own.
 func readHermes(r *record) (dataset.Row, error) {
 	list, err := unwrapped(r.turns())
 	if err != nil {
@@ -75,7 +76,9 @@ func readHermes(r *record) (dataset.Row, error) {
 				if listed == nil {
 					listed = inner
 				}
-				continue
+				if said = ownWords(said); said == "" {
+					continue
+				}
 			}
 			c.messages = append(c.messages, chat.Message{Role: chat.System, Content: said})
 		case chat.User:
@@ -84,6 +87,10 @@ func readHermes(r *record) (dataset.Row, error) {
 			}
 			c.messages = append(c.messages, chat.Message{Role: chat.User, Content: said})
 		case chat.Assistant:
+			thought := m.thought()
+			if thought == "" { // before its calls are looked for: those that it thinks of are none
+				thought, said = apart(said)
+			}
 			found := toolcall.Hermes().Parse(said, toolcall.Options{Repair: true})
 			if found.Err != "" {
 				return dataset.Row{}, refuse(badCall, "%s", found.Err)
@@ -91,7 +98,7 @@ func readHermes(r *record) (dataset.Row, error) {
 			for j := range found.Calls {
 				found.Calls[j].ID = ""
 			}
-			if err := c.say(chat.Message{Content: strings.TrimSpace(found.Content), ReasoningContent: m.thought(), NoLoss: m.noLoss(), ToolCalls: found.Calls}); err != nil {
+			if err := c.say(chat.Message{Content: strings.TrimSpace(found.Content), ReasoningContent: thought, NoLoss: m.noLoss(), ToolCalls: found.Calls}); err != nil {
 				return dataset.Row{}, err
 			}
 		case chat.ToolRole:
