@@ -36,11 +36,13 @@ func TestObjectivesThatCannotBe(t *testing.T) {
 		}, ""},
 		"GSPO": {func(c *Config) { c.GRPO.Loss = "gspo" }, ""},
 
-		"a bonus for entropy":           {func(c *Config) { c.GRPO.Entropy.Coefficient = 0.01 }, ""},
-		"one that cannot adapt":         {func(c *Config) { c.GRPO.Entropy = Entropy{Target: 0.1} }, "grpo.entropy.delta"},
-		"a fifth of the tokens":         {func(c *Config) { c.GRPO.TopEntropy = 0.2 }, ""},
-		"no token to be learnt from":    {func(c *Config) { c.GRPO.TopEntropy = 0 }, "grpo.top_entropy"},
-		"more tokens than there can be": {func(c *Config) { c.GRPO.TopEntropy = 1.1 }, "grpo.top_entropy"},
+		"a sampler that must agree to the bit": {func(c *Config) { c.Sampler.URL, c.Sampler.MaxMismatch = "http://x", 0 }, "sampler.max_mismatch"},
+		"a sampler":                            {func(c *Config) { c.Sampler.URL = "http://x" }, ""},
+		"a bonus for entropy":                  {func(c *Config) { c.GRPO.Entropy.Coefficient = 0.01 }, ""},
+		"one that cannot adapt":                {func(c *Config) { c.GRPO.Entropy = Entropy{Target: 0.1} }, "grpo.entropy.delta"},
+		"a fifth of the tokens":                {func(c *Config) { c.GRPO.TopEntropy = 0.2 }, ""},
+		"no token to be learnt from":           {func(c *Config) { c.GRPO.TopEntropy = 0 }, "grpo.top_entropy"},
+		"more tokens than there can be":        {func(c *Config) { c.GRPO.TopEntropy = 1.1 }, "grpo.top_entropy"},
 
 		"expressions": {expressions("mine", "(terms.checks ?? 0) / turns", -1), ""},
 		"only expressions": {func(c *Config) {
