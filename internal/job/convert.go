@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -200,9 +201,13 @@ func ValidateData(h *host.Host, paths []string, format string) (formats.Report, 
 		return formats.Report{}, err
 	}
 	report, err := formats.Read(local, formats.Options{Format: format}, func(dataset.Row) error { return nil })
-	if n := report.NumRefused(); err == nil && n > 0 {
-		err = &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%d of %s are no conversation", n, fault.Count(report.Read, "row")), Where: strings.Join(paths, ", "),
-			Next: "correct them; hone data convert and hone sft leave them out"}
+	if n := report.NumRefused(); err == nil && len(report.Refused) > 0 {
+		damaged := &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%d of %s are no conversation", n, fault.Count(report.Read, "row")), Where: strings.Join(paths, ", "),
+			Next: cmp.Or(report.Next(), "correct them; hone data convert and hone sft leave them out")}
+		if n == 0 {
+			damaged.What, damaged.Next = "the file is damaged", "download or write it again"
+		}
+		err = damaged
 	}
 	return report, err
 }

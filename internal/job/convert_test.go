@@ -3,11 +3,13 @@ package job
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"hone/internal/chat"
 	"hone/internal/data/formats"
 	"hone/internal/data/unroll"
+	"hone/internal/fault"
 	"hone/internal/host"
 )
 
@@ -36,5 +38,20 @@ func TestTRLLearnsNoMaskedMessage(t *testing.T) {
 	}
 	if learnt["good"] != 1 || learnt["better"] != 1 || learnt["BAD"] != 0 {
 		t.Errorf("learnt: %v", learnt)
+	}
+}
+
+// A file that ends without its bracket is damaged, though each of its rows can be read; one in Latin-1 says how it becomes UTF-8.
+func TestValidateDamagedFiles(t *testing.T) {
+	row := `{"messages":[{"role":"user","content":"é"},{"role":"assistant","content":"a"}]}`
+	for text, want := range map[string]string{"[" + row + ",\n" + row: "the file is damaged", row + "\n" + strings.ReplaceAll(row, "é", "\xe9"): "iconv -f LATIN1", row: ""} {
+		path := filepath.Join(t.TempDir(), "rows.json")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := ValidateData(&host.Host{}, []string{path}, "")
+		if (err != nil) != (want != "") || err != nil && (!strings.Contains(err.Error(), want) || fault.CodeOf(err) != fault.CodeUsage) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
 	}
 }

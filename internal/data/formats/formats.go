@@ -131,6 +131,7 @@ const (
 	badShape     = "a member of another type than its format has"
 	badRole      = "a role that no conversation has"
 	badContent   = "content that is not text"
+	badWeight    = "a weight that is neither 0 nor 1"
 	badCall      = "a call that cannot be read"
 	badArguments = "arguments that are not a JSON object"
 	unanswered   = "a call without a result, and the conversation goes on"

@@ -3,6 +3,7 @@ package formats
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -52,6 +53,17 @@ func (m *message) noLoss() bool {
 		}
 	}
 	return false
+}
+
+// weighed refuses a weight that is neither 0 nor 1, as OpenAI does: a loss that counts a message in part is another than hone's.
+func (m *message) weighed() error {
+	if m.Weight.Kind() != '0' {
+		return nil
+	}
+	if weight, err := strconv.ParseFloat(string(m.Weight), 64); err != nil || weight != 0 && weight != 1 {
+		return refuse(badWeight, "%s", string(m.Weight))
+	}
+	return nil
 }
 
 // roles are what formats call the four, and what they call a call that is a message of its own.
@@ -119,11 +131,18 @@ func (c *conversation) addOne(raw jsontext.Value) error {
 	if err := decode(raw, &m); err != nil {
 		return refuse(badShape, "a message that is not an object of texts")
 	}
+	role := roleOf(&m)
+	if err := m.weighed(); err != nil && (role == chat.Assistant || role == "call") {
+		return err
+	}
+	if blocks := blocksOf(first(m.Content, m.Value)); blocks != nil && (role == chat.Assistant || role == chat.User) {
+		return c.blocks(&m, role, blocks)
+	}
 	said, err := contentOf(first(m.Content, m.Value))
 	if err != nil {
 		return err
 	}
-	switch role := roleOf(&m); role {
+	switch role {
 	case chat.System, chat.User:
 		if err := c.answered(); err != nil {
 			return err
@@ -267,7 +286,7 @@ func contentOf(v jsontext.Value) (string, error) {
 		case part.Kind() != '{' || decode(part, &p) != nil || p.Type == nil:
 			return string(v), nil // a tool's list, not a list of parts
 		case text(p.Type) != "text" || p.Text.Kind() != '"':
-			return "", refuse(badContent, "a part of type %q", text(p.Type))
+			return "", refuse(badContent, "a part of type %q: hone learns text and calls alone", text(p.Type))
 		default:
 			b.WriteString(text(p.Text))
 		}

@@ -84,7 +84,8 @@ func outcomeOf(v jsontext.Value) trajectory.Outcome {
 	return ""
 }
 
-// readOpenAI reads messages and tools, either as a list or as a string of one. function_call and functions are their older form.
+// readOpenAI reads messages and tools, either as a list or as a string of one. function_call and functions are their older form. Contents of
+// Anthropic's blocks are read too.
 func readOpenAI(r *record) (dataset.Row, error) {
 	tools, err := toolsOf(first(r.Tools, r.Functions))
 	if err != nil {
@@ -95,6 +96,13 @@ func readOpenAI(r *record) (dataset.Row, error) {
 		return dataset.Row{}, err
 	}
 	row := dataset.Row{Messages: c.messages, Tools: tools}
+	if !c.lenient && first(r.Opening) == nil { // Anthropic's requests have it beside the messages
+		system, err := contentOf(first(r.System))
+		if err != nil {
+			return dataset.Row{}, within(err, "system")
+		}
+		row.Messages = withSystem(row.Messages, system)
+	}
 	return row, r.take(&row)
 }
 

@@ -2,6 +2,7 @@ package formats
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -292,9 +293,11 @@ func Load(paths []string, o Options) ([]dataset.Row, Report, error) {
 
 func (r *Report) nothing(paths []string) error {
 	e := &fault.Error{Code: fault.CodeUsage, What: "there is no conversation", Where: strings.Join(paths, ", "), Next: `add at least one line: {"messages": [...]}`}
+	e.Why = strings.Join(r.Lines(), "\n")
 	if r.Read > 0 {
-		e.What, e.Why = "no row of "+fault.Count(r.Read, "row")+" is a conversation that can be read", strings.Join(r.Lines(), "\n")
+		e.What = "no row of " + fault.Count(r.Read, "row") + " is a conversation that can be read"
 		e.Next = `each line is one JSON object: {"messages": [{"role": "user", "content": "..."}, ...]}; hone data validate --help lists the formats`
 	}
+	e.Next = cmp.Or(r.Next(), e.Next)
 	return e
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
+	"hone/internal/data/source"
 	"hone/internal/fault"
 )
 
@@ -61,6 +63,17 @@ func (r *Report) NumRefused() int {
 	return n
 }
 
+// Next is what cures all that is damaged or refused, "" where nothing known does.
+func (r *Report) Next() string {
+	of := r.Refused[source.NotUTF8]
+	if of == nil || len(r.Refused) > 1 {
+		return ""
+	}
+	file := of.Places[0].Where
+	file = file[:strings.LastIndexByte(file, ':')]
+	return "iconv -f LATIN1 -t UTF-8 " + file + " > utf8.jsonl, where it is Latin-1"
+}
+
 // reasons are those of refusals, the most frequent first.
 func (r *Report) reasons() []string {
 	all := slices.Sorted(maps.Keys(r.Refused))
@@ -74,7 +87,11 @@ func (r *Report) Lines() []string {
 	var out []string
 	for _, reason := range r.reasons() {
 		of := r.Refused[reason]
-		out = append(out, fmt.Sprintf("refused %s: %s", fault.Count(of.Rows, "row"), reason))
+		what := "refused " + fault.Count(of.Rows, "row")
+		if of.Rows == 0 { // it is none of the rows that is damaged
+			what = "damaged"
+		}
+		out = append(out, what+": "+reason)
 		for i, p := range of.Places {
 			if i == shown {
 				break

@@ -87,6 +87,9 @@ func readHermes(r *record) (dataset.Row, error) {
 			}
 			c.messages = append(c.messages, chat.Message{Role: chat.User, Content: said})
 		case chat.Assistant:
+			if err := m.weighed(); err != nil {
+				return dataset.Row{}, err
+			}
 			thought := m.thought()
 			if thought == "" { // before its calls are looked for: those that it thinks of are none
 				thought, said = apart(said)

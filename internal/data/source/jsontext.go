@@ -128,6 +128,8 @@ func Flaw(data []byte) (reason, detail string) {
 	_, err := d.ReadValue()
 	var syntactic *jsontext.SyntacticError
 	switch {
+	case err == nil && bytes.IndexByte(data, '\r') >= 0: // in JSON it stands between values alone
+		return NotJSON, `more text behind the value; its lines may end with \r alone: tr '\r' '\n' < FILE > lines.jsonl`
 	case err == nil:
 		return NotJSON, "more text behind the value"
 	case errors.Is(err, io.ErrUnexpectedEOF):
@@ -174,7 +176,7 @@ func (t *text) unclosed() error {
 	if t.failed != nil {
 		return nil
 	}
-	return t.yield(Record{Line: t.line, Reason: Cut, Detail: "the array is not closed"})
+	return t.yield(Record{Line: t.line, Reason: Cut, Detail: notClosed})
 }
 
 // documents yields objects that follow each other.

@@ -35,6 +35,8 @@ const (
 	Unread    = "parquet: cannot be read"
 	Cut       = "JSON that breaks off"
 	mostBytes = 64 << 20
+
+	notClosed = "the array is not closed; the file may have been cut, and rows lost"
 )
 
 // Options of Each. The zero value is ready.
@@ -46,7 +48,7 @@ type Options struct {
 type Record struct {
 	File   string
 	Line   int    // of the row's first byte, from 1; in parquet the number of the row, from 1
-	Rows   int    // how many rows it stands for: 1, more where a stretch of parquet cannot be read
+	Rows   int    // how many rows it stands for: 1, more where a stretch of parquet cannot be read, 0 where the file ends without its bracket
 	Split  string // see SplitOf, of the file's name or a folder's
 	JSON   []byte // the row, which need not be JSON: see Flaw. The receiver may keep it
 	Reason string // why there is none: one of the constants; "" where there is one
@@ -184,6 +186,9 @@ func eachOf(path, split string, o Options, yield func(Record) error) error {
 	defer f.Close()
 	named := func(r Record) error {
 		r.File, r.Split, r.Rows = path, split, max(r.Rows, 1)
+		if r.Detail == notClosed {
+			r.Rows = 0
+		}
 		return yield(r)
 	}
 	in := bufio.NewReaderSize(f, 256<<10)

@@ -296,7 +296,7 @@ func FuzzJSON(f *testing.F) {
 		for _, name := range []string{"a.jsonl", "a.json"} {
 			last := 0
 			err := Each([]string{write(t, name, data)}, Options{MaxBytes: 64}, func(r Record) error {
-				if r.Line < last || r.Line < 1 || r.Rows != 1 || len(r.JSON) > 64 || (r.Reason == "") == (r.JSON == nil) {
+				if r.Line < last || r.Line < 1 || (r.Rows != 1) != (r.Detail == notClosed) || len(r.JSON) > 64 || (r.Reason == "") == (r.JSON == nil) {
 					t.Fatalf("%+v behind line %d", r, last)
 				}
 				last = r.Line
