@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +39,7 @@ func (l later) Run(in ...engine.Buffer) ([]engine.Buffer, error) {
 func testOutOfMemory(t *testing.T, d device) {
 	b := batch.New(rows())
 	want, wantStats := afterOneStep(t, d.start(t, 2), b, false)
+	afterOneStep(t, d.start(t, 4), b, false) // its programs
 	for name, err := range map[string]error{
 		"a fault":              &fault.Error{Code: fault.CodeExhausted, What: "the device is out of memory"},
 		"a GPU's message":      errors.New("running the program rows: PJRT error (code=8): Out of memory while trying to allocate 70.66GiB with allocator GPU_0_bfc on device 0."),
@@ -87,6 +89,7 @@ func testOutOfMemory(t *testing.T, d device) {
 		}
 	}
 	testATreeThatDoesNotFit(t, d)
+	testScoresThatDoNotFit(t, d)
 	if d.PureGo() {
 		testPackedRowsThatDoNotFit(t, d)
 	}
@@ -133,6 +136,53 @@ func testATreeThatDoesNotFit(t *testing.T, d device) {
 	}
 	if len(notices) != 1 || !strings.Contains(notices[0], "apart from its rows") || tr.together {
 		t.Errorf("said %q", notices)
+	}
+}
+
+// Rows that do not fit while they are scored are scored fewer at a time, with the same numbers; a second time it is an error that says what
+// helps, and another error is not tried again.
+func testScoresThatDoNotFit(t *testing.T, d device) {
+	t.Helper()
+	b := batch.New(rows())
+	var notices []string
+	tr := d.startWith(t, Options{MicroBatch: 4, Notice: func(text string) { notices = append(notices, text) }})
+	want, err := d.start(t, 2).Score(t.Context(), b, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tr.Score(t.Context(), b, 1); err != nil { // its program
+		t.Fatal(err)
+	}
+	tr.programs = maps.Clone(d.programs)
+	failing := func(rows string, err error) {
+		n := 0
+		for key := range d.programs {
+			if strings.HasPrefix(key, "score_"+rows+"_") {
+				tr.programs[key], n = full{err}, n+1
+			}
+		}
+		if n == 0 {
+			t.Fatalf("no program scores %s rows", rows)
+		}
+	}
+	failing("4", errors.New("the device is on fire"))
+	if _, err := tr.Score(t.Context(), b, 1); err == nil || tr.microBatch != 4 {
+		t.Errorf("another error halves the rows: %v", err)
+	}
+	exhausted := &fault.Error{Code: fault.CodeExhausted, What: "full"}
+	failing("4", exhausted)
+	left := alive(d)
+	got, err := tr.Score(t.Context(), b, 1)
+	if err != nil || !slices.EqualFunc(got, want, slices.Equal) || len(notices) != 1 || !strings.Contains(notices[0], "2 at a time") {
+		t.Errorf("%v, said %q; scored %v, want %v", err, notices, got, want)
+	}
+	failing("2", exhausted)
+	_, err = tr.Score(t.Context(), b, 1)
+	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Code != fault.CodeExhausted || !strings.Contains(f.Next, "engine.micro_batch below 2") {
+		t.Errorf("the second time: %v", err)
+	}
+	if n := left(); n != 0 {
+		t.Errorf("%d buffers are left", n)
 	}
 }
 

@@ -56,7 +56,7 @@ func (t *Trainer) ScoreReference(ctx context.Context, b batch.Batch, temperature
 }
 
 // ScoreUnder is Score under another adapter, [A] on the trainer's devices, such as that of a publish.Folder: a reference. nil is the base model
-// alone.
+// alone. A device that runs out of memory is given fewer rows at a time, as in a step.
 func (t *Trainer) ScoreUnder(ctx context.Context, adapter engine.Buffer, b batch.Batch, temperature float64) ([][]float32, error) {
 	if adapter == nil {
 		none, err := t.engine.Zeros(engine.F32(t.size), 1)
@@ -85,7 +85,19 @@ func (t *Trainer) score(ctx context.Context, adapter engine.Buffer, b batch.Batc
 		return nil, err
 	}
 	defer engine.Free(divisor)
-	scores := make([][]float32, len(b.Rows))
+	scores, err := t.scoreRows(ctx, b.Rows, short, adapter, kv, divisor, entropies)
+	for t.lessens(err, short, true, false) {
+		scores, err = t.scoreRows(ctx, b.Rows, short, adapter, kv, divisor, entropies)
+	}
+	if err != nil {
+		return nil, t.exhausted(err, mostRows(t.calls(short.Rows, true)))
+	}
+	return scores, nil
+}
+
+// scoreRows scores rows behind the prefix of short, whose rows are what is left of them.
+func (t *Trainer) scoreRows(ctx context.Context, rows []batch.Sequence, short batch.Batch, adapter engine.Buffer, kv []engine.Buffer, divisor engine.Buffer, entropies bool) ([][]float32, error) {
+	scores := make([][]float32, len(rows))
 	for _, x := range t.calls(short.Rows, true) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -97,7 +109,7 @@ func (t *Trainer) score(ctx context.Context, adapter engine.Buffer, b batch.Batc
 		for i := range logp {
 			for _, tree := range x.of(i) {
 				for _, row := range tree.rows {
-					scores[row], logp[i] = aligned(b.Rows[row], logp[i])
+					scores[row], logp[i] = aligned(rows[row], logp[i])
 				}
 			}
 		}

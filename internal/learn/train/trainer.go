@@ -253,7 +253,7 @@ func (t *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective
 		return stats, err
 	}
 	gradient, err := t.gradientOf(ctx, b, goal, &stats)
-	for t.lessens(err, b, !goal.ByRow()) {
+	for t.lessens(err, b, !goal.ByRow(), true) {
 		stats = fresh
 		gradient, err = t.gradientOf(ctx, b, goal, &stats)
 	}
@@ -326,9 +326,9 @@ func (t *Trainer) gradientOf(ctx context.Context, b batch.Batch, o goal, stats *
 	return gradient, nil
 }
 
-// lessens reports whether a step that ended with err is to be tried again, when the device ran out of memory: with rows that are not packed; then
-// once with half as many rows at a time, or with a row apart from the prefix.
-func (t *Trainer) lessens(err error, b batch.Batch, packed bool) bool {
+// lessens reports whether what ended with err is to be tried again, when the device ran out of memory: with rows that are not packed; then
+// once with half as many rows at a time, or with a row apart from the prefix, where it may be computed together with it.
+func (t *Trainer) lessens(err error, b batch.Batch, packed, together bool) bool {
 	if !engine.OutOfMemory(err) || t.lessened {
 		return false
 	}
@@ -343,7 +343,7 @@ func (t *Trainer) lessens(err error, b batch.Batch, packed bool) bool {
 	case before > 1:
 		t.microBatch, t.microTokens = (before+1)/2, t.microTokens/2
 		what = fmt.Sprintf("rows are computed %d at a time from here on, not %d (engine.micro_batch)", t.microBatch, before)
-	case t.oneProgram(b, calls):
+	case together && t.oneProgram(b, calls):
 		t.together = false
 	default:
 		return false
