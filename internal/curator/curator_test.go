@@ -166,6 +166,29 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// The way out and to the keys is on each page of a narrow terminal, and in a preview g, G and n go to the beginning, the end and what is trained.
+func TestTheWayOutIsSeen(t *testing.T) {
+	p := newPage(newDesk(t, 1), nil)
+	p.Update(tea.WindowSizeMsg{Width: 60, Height: 10})
+	for _, page := range []struct{ key, want string }{{"", "q leave  ? keys"}, {"enter", "esc back  ? keys"}, {"?", "esc back"}} {
+		if page.key != "" {
+			press(t, p, page.key)
+		}
+		if got := screenOf(p); !strings.Contains(got, page.want) {
+			t.Errorf("after %q it does not say %q:\n%s", page.key, page.want, got)
+		}
+	}
+	if press(t, p, "esc", "esc"); !strings.Contains(screenOf(p), " 1 call ") {
+		t.Errorf("%s", screenOf(p))
+	}
+	p.open(strings.Repeat("given\n", 30) + "«first»\n" + strings.Repeat("given\n", 30) + "«second»\n" + strings.Repeat("given\n", 30) + "the end")
+	for _, move := range []struct{ key, want string }{{"n", "«first»"}, {"n", "«second»"}, {"n", "nothing that is trained begins below"}, {"G", "the end"}, {"g", "given"}, {"n", "«first»"}} {
+		if press(t, p, move.key); !strings.Contains(screenOf(p), move.want) {
+			t.Errorf("%s does not lead to %q:\n%s", move.key, move.want, screenOf(p))
+		}
+	}
+}
+
 // What an editor leaves is an operation on what was under the cursor; nothing is done where it leaves what there was, or fails.
 func TestEditor(t *testing.T) {
 	d := newDesk(t, 1)

@@ -30,12 +30,12 @@ func (p *page) render() string {
 		if p.query != "" {
 			head += "   /" + clean(p.query)
 		}
-		body, foot = p.listBody(), "enter open  / find  tab status  a accept  x reject  1-5 rate  u undo  p preview  ? keys  q leave"
+		body, foot = p.listBody(), "q leave  ? keys  enter open  / find  tab status  a accept  x reject  1-5 rate  u undo  p preview"
 	case inTrace:
 		head = fmt.Sprintf("%s   %s", clean(p.trace.ID), stateOf(p.trace))
-		body, foot = p.traceBody(), "e edit  d step  D turn  m merge  s system  S split  a accept  x reject  u undo  p preview  n next  esc back"
+		body, foot = p.traceBody(), "esc back  ? keys  e edit  d step  D turn  m merge  S split  a accept  x reject  u undo  p preview"
 	default:
-		head = "esc back, up and down"
+		head = "esc back   up, down, pgup, pgdn, g, G: move   n: what is trained next"
 		body = p.text[min(p.top, len(p.text)):min(p.top+p.body(), len(p.text))]
 	}
 	said := p.said
@@ -98,11 +98,12 @@ func (p *page) listBody() []string {
 		mark := map[string]string{curate.Undecided: " ", curate.Accepted: "+", curate.Rejected: "-"}[t.Status]
 		edited := map[bool]string{true: "*"}[t.Edited]
 		holds := map[bool]string{true: "!"}[len(p.desk.Findings(t)) > 0]
+		plural := map[bool]string{true: "call", false: "calls"}
 		stars := ""
 		if t.Rating > 0 {
 			stars = fmt.Sprint(t.Rating)
 		}
-		text := cut(fmt.Sprintf("%s%1s%1s %1s %3d messages %2d calls  %-16s %s", mark, edited, holds, stars, len(t.Row.Messages), calls, cut(clean(t.ID), 16), clean(t.Row.Task())), p.width)
+		text := cut(fmt.Sprintf("%s%1s%1s %1s %3d messages %2d %-5s  %-16s %s", mark, edited, holds, stars, len(t.Row.Messages), calls, plural[calls == 1], cut(clean(t.ID), 16), clean(t.Row.Task())), p.width)
 		if i == p.at {
 			text = reverse + text + plain
 		}

@@ -2,6 +2,7 @@ package curator
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -170,6 +171,16 @@ func (p *page) textKey(key string) {
 		p.top += p.body()
 	case "pgup":
 		p.top -= p.body()
+	case "home", "g":
+		p.top = 0
+	case "end", "G":
+		p.top = len(p.text)
+	case "n": // to the next line in which something trained begins
+		if i := slices.IndexFunc(p.text[min(p.top+1, len(p.text)):], func(one string) bool { return strings.Contains(one, "«") }); i >= 0 {
+			p.top += 1 + i
+		} else {
+			p.said = "nothing that is trained begins below"
+		}
 	}
 	if p.view == inText {
 		p.top = max(0, min(p.top, len(p.text)-p.body()))
