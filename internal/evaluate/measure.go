@@ -100,7 +100,7 @@ func (b *bench) begin() error {
 	if b.Path == "" {
 		return nil
 	}
-	catalog, err := job.EncodeCatalog(b.local.Catalog)
+	kept, err := job.InputsOf(b.local.Set)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (b *bench) begin() error {
 	if err != nil {
 		return err
 	}
-	return b.Begin(run.Input{Name: job.ScenariosFile, Data: text}, catalog)
+	return b.Begin(append(kept, run.Input{Name: job.ScenariosFile, Data: text})...)
 }
 
 // part runs the episodes of a system on some scenarios. That too many say nothing about the policy is no error here: it is one of the

@@ -135,7 +135,7 @@ func (j *Job) Collect(ctx context.Context, x Collection, list []scenario.Scenari
 	if err := toolset.Allowed(j.Host, gate, list); err != nil {
 		return nil, err
 	}
-	if err := j.BeginOrGoOn(l.Catalog); err != nil {
+	if err := j.BeginOrGoOn(l.Set); err != nil {
 		return nil, err
 	}
 	if err := j.KeepScenarios(list); err != nil {

@@ -37,7 +37,7 @@ func (j *Job) interactive(ctx context.Context, x Collection, split, how string, 
 	if err := l.Runnable(j.Config, nil); err != nil {
 		return err
 	}
-	if err := j.BeginOrGoOn(l.Catalog); err != nil {
+	if err := j.BeginOrGoOn(l.Set); err != nil {
 		return err
 	}
 	if err := j.asBegun(l); err != nil {

@@ -147,7 +147,7 @@ func (j *Job) GoOn() error {
 }
 
 // BeginOrGoOn begins a run, or goes on with the one that the same command began. A run of another verb is none of its.
-func (j *Job) BeginOrGoOn(found *mcp.Catalog) error {
+func (j *Job) BeginOrGoOn(on *toolset.Set) error {
 	if text, err := os.ReadFile(filepath.Join(j.Path, "version.json")); err == nil {
 		var b Begun
 		if json.Unmarshal(text, &b) == nil && b.Verb != j.Verb {
@@ -159,13 +159,13 @@ func (j *Job) BeginOrGoOn(found *mcp.Catalog) error {
 			}
 			return err
 		}
-		return j.SameTools(found)
+		return j.SameTools(on.Catalog)
 	}
-	catalog, err := EncodeCatalog(found)
+	kept, err := InputsOf(on)
 	if err != nil {
 		return err
 	}
-	return j.Begin(catalog)
+	return j.Begin(kept...)
 }
 
 // Close closes the run directory.
@@ -222,6 +222,16 @@ func (j *Job) Ended(ctx context.Context, stage string, err error) error {
 	}
 	return &fault.Error{Code: fault.CodeStopped, What: fmt.Sprintf("stopped after step %d; nothing finished is lost", at),
 		Where: j.Path, Next: next + server}
+}
+
+// InputsOf are what a run keeps of its servers: their tools, and how they had answered when it began.
+func InputsOf(s *toolset.Set) ([]run.Input, error) {
+	catalog, err := EncodeCatalog(s.Catalog)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := s.Seen()
+	return []run.Input{catalog, {Name: toolset.SeenOfRun, Data: seen}}, err
 }
 
 // EncodeCatalog is Catalog.Save's text.

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"hone/internal/mcp"
 	"hone/internal/run"
 	"hone/internal/screen"
+	"hone/internal/toolset"
 )
 
 func TestNothingLearnt(t *testing.T) {
@@ -62,12 +64,12 @@ func TestOnlyItsOwnRunGoesOn(t *testing.T) {
 	e := Env{Host: quiet(t), Table: Verbs{{Name: "train", Finished: HasAdapter, Resume: ResumeTrain}, {Name: "collect", Finished: AllFinished}}}
 	for _, verb := range []string{"train", "collect"} {
 		j := &Job{Env: e, Verb: verb, Path: verb, Config: config.Default()}
-		if err := j.BeginOrGoOn(&mcp.Catalog{}); err != nil {
+		if err := j.BeginOrGoOn(&toolset.Set{Catalog: &mcp.Catalog{}}); err != nil {
 			t.Fatal(err)
 		}
 		j.Close()
 		again := &Job{Env: e, Verb: "collect", Path: verb}
-		err := again.BeginOrGoOn(&mcp.Catalog{})
+		err := again.BeginOrGoOn(&toolset.Set{Catalog: &mcp.Catalog{}})
 		again.Close()
 		if refused := fault.CodeOf(err) == fault.CodeUsage && strings.Contains(fmt.Sprint(err), "it already holds a run of hone train"); refused != (verb == "train") {
 			t.Errorf("collect into a run of %s: %v", verb, err)
@@ -107,5 +109,34 @@ func TestMeasuredOfAllPolicies(t *testing.T) {
 	}
 	if none, err := log.Measured("validation"); err != nil || len(none) != 0 {
 		t.Errorf("measured of no stage: %v, %v", none, err)
+	}
+}
+
+// A run keeps how its servers had answered when it began, beside their tools; both are its inputs, so that no edit of them goes unseen.
+func TestRunKeepsItsServers(t *testing.T) {
+	t.Chdir(t.TempDir())
+	j := &Job{Env: Env{Host: quiet(t)}, Verb: "collect", Path: "out", Config: config.Default()}
+	if err := os.Mkdir("out", 0o700); err != nil { // as a user made it
+		t.Fatal(err)
+	}
+	if err := j.BeginOrGoOn(&toolset.Set{Catalog: &mcp.Catalog{}}); err != nil {
+		t.Fatal(err)
+	}
+	j.Close()
+	for _, name := range []string{CatalogFile, toolset.SeenOfRun} {
+		path := filepath.Join("out", name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, append(text, ' '), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.GoOn(); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s was edited: %v", name, err)
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

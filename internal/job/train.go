@@ -108,7 +108,7 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	if err := l.OpenModel(j.Host, &j.Config, j.Kept.Adapter, list, true); err != nil {
 		return err
 	}
-	catalog, err := EncodeCatalog(l.Catalog)
+	kept, err := InputsOf(l.Set)
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,7 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 	if err != nil {
 		return err
 	}
-	if err := j.Begin(run.Input{Name: ScenariosFile, Data: text}, catalog); err != nil {
+	if err := j.Begin(append(kept, run.Input{Name: ScenariosFile, Data: text})...); err != nil {
 		return err
 	}
 	c := j.Config

@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"encoding/json"
 	"maps"
 	"os"
 	"path/filepath"
@@ -18,8 +19,8 @@ func SeenFile(h *host.Host) (string, error) {
 	return filepath.Join(dir, "servers.json"), err
 }
 
-// seenOfRun is a run's own copy: a run that goes on shows the tools that it began with.
-const seenOfRun = "servers.json"
+// SeenOfRun is a run's own copy: a run that goes on shows the tools that it began with.
+const SeenOfRun = "servers.json"
 
 // SeenKey is what a server's tool is kept under: a hash of which server it is (mcp.Server.Identity), which holds no secret, and the
 // tool's name.
@@ -123,24 +124,27 @@ func (s *Set) twins() map[string]string {
 	return hidden
 }
 
-// seen is what was seen of servers: in a run, what was when it began.
+// seen is what was seen of servers: in a run that goes on, what was when it began.
 func (s *Set) seen() reliability.File {
 	h := s.Housing.host
 	path, err := SeenFile(h)
-	if own := filepath.Join(s.runDir, seenOfRun); s.runDir != "" && isFile(own) {
+	if own := filepath.Join(s.runDir, SeenOfRun); s.runDir != "" && isFile(own) {
 		path, err = own, nil
 	}
-	var f reliability.File
 	if err == nil {
-		f, err = reliability.Load(path)
-	}
-	if own := filepath.Join(s.runDir, seenOfRun); err == nil && s.runDir != "" && path != own && !h.DryRun && isFolder(s.runDir) {
-		err = f.Save(own)
+		s.shownBy, err = reliability.Load(path)
 	}
 	if err != nil {
 		h.Say("note: how the servers answered before is not known: %v", err)
 	}
-	return f
+	return s.shownBy
+}
+
+// Seen is the text of SeenOfRun for a run that begins on the set: what its tools are shown by. The folder of a run that has not begun
+// is not written to.
+func (s *Set) Seen() ([]byte, error) {
+	text, err := json.MarshalIndent(s.shownBy, "", " ")
+	return append(text, '\n'), err
 }
 
 func isFile(path string) bool {

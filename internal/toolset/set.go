@@ -10,6 +10,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/mcp"
 	"hone/internal/mcp/approval"
+	"hone/internal/mcp/reliability"
 )
 
 // Set is a tool set: servers that are open, the rules before their tools, and which of the tools an episode is shown.
@@ -21,7 +22,8 @@ type Set struct {
 	Gate      *approval.Gate    // nil where a command asks one of its own
 	Selection Selection
 
-	runDir string
+	runDir  string
+	shownBy reliability.File // how the servers had answered, as far as that says which tools are shown
 }
 
 // Open connects to the servers for the run in the directory runDir ("" where there is none), freezes their tools, and puts the rules of
