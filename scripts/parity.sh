@@ -21,7 +21,11 @@ python_for() {
 		echo "$1 names no requirements.txt in a line that begins with Needs:" >&2
 		return 1
 	fi
-	needs=$(dirname "$1")/$needs
+	[ -e "$needs" ] || needs=$(dirname "$1")/$needs # as it is written from the repository's root, or from the script
+	if [ ! -e "$needs" ]; then
+		echo "$1 needs $needs, which is not there" >&2
+		return 1
+	fi
 	if [ "$needs" = testdata/reference/requirements.txt ]; then
 		echo "$peer"
 		return
