@@ -475,7 +475,7 @@ func (w wired) away(t *testing.T) []acting {
 	a := toyApp(&strings.Builder{}, map[string]string{"OUR_KEY": "sesame"})
 	a.Opening = func(x any) { o = x.(away.Options) }
 	var l job.Episodes
-	if err := l.OpenSampler(t.Context(), a.Host, c, "run", nil); err != nil {
+	if err := l.OpenSampler(t.Context(), a.Host, c, "run", true, nil); err != nil {
 		t.Fatal(err)
 	}
 	root, there := job.PoliciesOf(c.Sampler, "run")

@@ -74,6 +74,15 @@ func (m *Model) Load(weights func(*engine.Engine, *modelfile.Model) (model.Spec,
 	return err
 }
 
+// LoadShape is Load of a model that another process computes: pure Go is opened for what is to be said of its adapters, and no weight is read.
+func (m *Model) LoadShape() (err error) {
+	m.Options = engine.Options{}
+	m.Engine, err = engine.Open(m.Options)
+	m.Spec = m.Shape()
+	m.Spec.Name = m.Name
+	return err
+}
+
 // Shape is that of a model that is not loaded, as Load makes it.
 func (m *Model) Shape() model.Spec { return shapeOf(m.File, m.context) }
 

@@ -118,6 +118,18 @@ func (m *Model) Fit(c config.Config, adapter string, prefix int, e plan.Episode,
 	return settled, room.Tokens, err
 }
 
+// FitAway is Fit of episodes that a server samples and that nothing is trained on: the model's positions and the context bound them, and no memory of
+// this machine.
+func (m *Model) FitAway(c config.Config, prefix int, e plan.Episode) (private int, err error) {
+	s := m.Shape()
+	if err := plan.TooLong(s, prefix+min(e.Own(), c.Model.Context), ShorterEpisodes); err != nil {
+		return 0, err
+	}
+	room, err := plan.FindRoom(s, e, nil, plan.Open{}, min(c.Model.Context, s.MaxContext-prefix), plan.Limit{})
+	m.host.Say("%s", room)
+	return room.Tokens, err
+}
+
 // FitRows is Fit of training on rows that are known.
 func (m *Model) FitRows(c config.Config, adapter string, prefix int, rows []batch.Sequence) (settled config.Engine, err error) {
 	longest := 0

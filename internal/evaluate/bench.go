@@ -3,6 +3,7 @@ package evaluate
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"reflect"
 
@@ -15,9 +16,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/job"
 	"hone/internal/learn/model"
-	"hone/internal/learn/publish"
 	"hone/internal/llm"
-	"hone/internal/recipe"
 	"hone/internal/text/render"
 )
 
@@ -80,7 +79,7 @@ func (b *bench) openModel(folder string, c *config.Config) error {
 		return err
 	}
 	b.under, b.held, b.now = folder, folder, *c
-	b.local.Speaker.Sampler = timedSampler{b.local.Sampler, &b.clock}
+	b.local.Speaker.Sampler = timedSampler{b.local.Speaker.Sampler, &b.clock}
 	b.local.Watch = b.clock.watch
 	return nil
 }
@@ -128,21 +127,19 @@ func (b *bench) alike(x, y string) (bool, error) {
 
 // publish makes the sampler hold the adapter in a folder, or the base model alone.
 func (b *bench) publish(folder string) error {
-	l := b.local
 	if folder == b.held {
 		return nil
 	}
 	b.held = folder
-	if folder == "" {
-		return l.Policy.Withdraw()
+	return b.local.Hold(folder)
+}
+
+// gone ends what is under way: the server that samples the systems of this machine answers nothing any more.
+func (b *bench) gone(err error) {
+	if f, ok := errors.AsType[*fault.Error](err); ok && b.Dir != nil {
+		f.Next += ", then " + b.Onward()
 	}
-	f, err := publish.OpenFolder(l.Model.Engine, l.Model.Spec, folder, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close() // it is copied into the sampler's own arrays
-	l.Policy = publish.New(f, publish.InProcess(l.Sampler))
-	return recipe.Publish(l.Policy, "eval "+folder)
+	b.fatal(err)
 }
 
 // remote is a model of an endpoint, in episodes that are as those on this machine.

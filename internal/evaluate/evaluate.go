@@ -52,7 +52,8 @@ func Run(ctx context.Context, j *job.Job, tasks []scenario.Scenario, from toolse
 		return nil, err
 	}
 	systems := j.Kept.Evaluation.Systems
-	needsDevice := func(s job.System) bool { return s.IsLocal() || s.InitialCall != "" }
+	away := j.Config.Sampler.URL != ""
+	needsDevice := func(s job.System) bool { return s.IsLocal() && !away || s.InitialCall != "" }
 	if slices.ContainsFunc(systems, needsDevice) {
 		if err := basemodel.CheckDevices(j.Host, j.Config.Engine); err != nil {
 			return nil, err
@@ -85,6 +86,11 @@ func Run(ctx context.Context, j *job.Job, tasks []scenario.Scenario, from toolse
 	}
 	b := &bench{Job: j, tasks: tasks, local: l, paid: map[string]*llm.Client{}, first: agents{}}
 	defer b.first.close()
+	if slices.ContainsFunc(systems, job.System.IsLocal) {
+		if err := l.OpenSampler(ctx, j.Host, j.Config, j.Path, false, b.gone); err != nil {
+			return nil, err
+		}
+	}
 	trainedOn, near := b.warnLearnt()
 	if j.DryRun {
 		return nil, b.rehearse()

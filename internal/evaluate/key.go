@@ -61,7 +61,7 @@ func (b *bench) onThisMachine() (speaker, error) {
 		return speaker{}, err
 	}
 	p, err := promptingSum(l.Model.Renderer.Prompting())
-	return speaker{Base: b.base, Adapter: l.Held(), Prompting: p, LoRA: &lora, Device: l.Model.Engine.Description(), DType: string(l.Model.Options.DType)}, err
+	return speaker{Base: b.base, Adapter: l.Held(), Prompting: p, LoRA: &lora, Device: l.Device(), DType: string(l.Model.Options.DType)}, err
 }
 
 func promptingSum(p render.Prompting) (string, error) {

@@ -134,7 +134,7 @@ func (b *bench) report(measured *Evaluated) error {
 	_, numbers, err := job.WritePage(b.Host, b.Path, func(p *report.Page) {
 		p.TrainedOn, p.NearTrained, p.Parts = measured.TrainedOn, measured.NearTrained, measured.Parts
 		if b.local.Model != nil {
-			p.Say("device", b.local.Model.Engine.Description())
+			p.Say("device", b.local.Device())
 		}
 		p.Say("time", b.clock.told())
 		p.Remarks = measured.remarks()

@@ -43,6 +43,7 @@ type Episodes struct {
 	Trainer *Trainer            // nil where nothing is trained
 	Sampler *samplers.Samplers  // nil where a server samples
 	away    *away               // that server's; nil for none
+	takes   publish.Sampler     // what versions of the policy are handed to
 	Policy  *publish.Publisher  // of the trainer's adapter, or of a folder's; nil for an endpoint
 	World   environment.Options // of episodes: tools, limits
 	users   *players
@@ -125,7 +126,11 @@ func (l *Episodes) FindModel(h *host.Host, c *config.Config, folder string, scen
 		return planned{}, err
 	}
 	*c = settled
-	m, err := basemodel.Find(h, *c, c.Model.Base, trained)
+	find := *c
+	if l.sampledAway(trains) {
+		find.Engine.Backend, find.Engine.Plugin = "go", "" // no device is needed
+	}
+	m, err := basemodel.Find(h, find, c.Model.Base, trained)
 	if err != nil {
 		return planned{}, err
 	}
@@ -141,8 +146,12 @@ func (l *Episodes) FindModel(h *host.Host, c *config.Config, folder string, scen
 	e := basemodel.EpisodeOf(*c)
 	e.Prompt, e.Between = longest-len(prefix), between(m)
 	p := planned{prefix, 0}
+	if l.sampledAway(trains) {
+		p.private, err = m.FitAway(*c, len(prefix), e)
+		return p, err
+	}
 	fit := *c
-	if l.away == nil || !trains { // it is sampled here
+	if l.away == nil { // it is sampled here
 		fit.Sampler.URL = ""
 	}
 	c.Engine, p.private, err = m.Fit(fit, folder, len(prefix), e, trains)
@@ -220,6 +229,9 @@ func (l *Episodes) OpenModel(h *host.Host, c *config.Config, folder string, scen
 		return err
 	}
 	m := l.Model
+	if l.sampledAway(trains) {
+		return l.openAway(folder, len(p.prefix)+p.private)
+	}
 	if err := m.Load(basemodel.Loader(c.Engine)); err != nil {
 		return err
 	}
@@ -228,7 +240,7 @@ func (l *Episodes) OpenModel(h *host.Host, c *config.Config, folder string, scen
 	if err != nil {
 		return err
 	}
-	if l.away != nil && trains {
+	if l.away != nil {
 		return l.away.speakFrom(l, source, len(p.prefix)+p.private, m.Spec.VocabSize)
 	}
 	h.Say("shared prefix of %d tokens; %s", len(p.prefix), compiling)
@@ -238,11 +250,26 @@ func (l *Episodes) OpenModel(h *host.Host, c *config.Config, folder string, scen
 		return err
 	}
 	basemodel.SayPrograms(h, m.Engine)
-	l.Speaker.Sampler, l.Policy = l.Sampler, publish.New(source, publish.InProcess(l.Sampler))
+	l.takes = publish.InProcess(l.Sampler)
+	l.Speaker.Sampler, l.Policy = l.Sampler, publish.New(source, l.takes)
 	l.Room = len(p.prefix) + p.private
 	if folder == "" {
 		return nil
 	}
+	return recipe.Publish(l.Policy, "the adapter "+folder)
+}
+
+// Hold makes the sampler hold the adapter in a folder, or the base model alone where that is empty, of those who train nothing.
+func (l *Episodes) Hold(folder string) error {
+	if folder == "" {
+		return l.Policy.Withdraw()
+	}
+	f, err := publish.OpenFolder(l.Model.Engine, l.Model.Spec, folder, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close() // samplers copy it
+	l.Policy = publish.New(f, l.takes)
 	return recipe.Publish(l.Policy, "the adapter "+folder)
 }
 

@@ -47,7 +47,7 @@ func (j *Job) RehearseTrain(ctx context.Context, list []scenario.Scenario, from 
 		return err
 	}
 	defer l.Close()
-	if err := l.OpenSampler(ctx, j.Host, j.Config, j.Path, nil); err != nil {
+	if err := l.OpenSampler(ctx, j.Host, j.Config, j.Path, true, nil); err != nil {
 		return err
 	}
 	return l.Rehearse(j.Host, j.Config, j.Kept.Adapter, list, true)
@@ -102,7 +102,7 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 		return err
 	}
 	defer l.Close()
-	if err := l.OpenSampler(ctx, j.Host, j.Config, j.Path, stop); err != nil {
+	if err := l.OpenSampler(ctx, j.Host, j.Config, j.Path, true, stop); err != nil {
 		return err
 	}
 	if err := l.OpenModel(j.Host, &j.Config, j.Kept.Adapter, list, true); err != nil {

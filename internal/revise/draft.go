@@ -32,7 +32,7 @@ func (m *maker) draft(ctx context.Context, s job.System) error {
 	if err != nil {
 		return err
 	}
-	upstream, err := speakerOf(m.Host, m.c, s, m.budget, m.catalog, v, list)
+	upstream, err := speakerOf(ctx, m.Host, m.c, s, m.budget, m.catalog, v, list)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ func (m *maker) revise(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	reviser, err := speakerOf(m.Host, m.c, systems[0], m.budget, m.catalog, v, list)
+	reviser, err := speakerOf(ctx, m.Host, m.c, systems[0], m.budget, m.catalog, v, list)
 	if err != nil {
 		return err
 	}

@@ -226,7 +226,7 @@ func (e *evaluation) ask(ctx context.Context, s job.System, what string, v *side
 			return nil, err
 		}
 	}
-	model, err := speakerOf(e.Host, c, s, nil, e.d.catalog, v, list)
+	model, err := speakerOf(ctx, e.Host, c, s, nil, e.d.catalog, v, list)
 	if err != nil {
 		return nil, err
 	}

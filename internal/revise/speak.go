@@ -48,10 +48,13 @@ func episodesOf(catalog *mcp.Catalog, v *sidecar.Environment) *job.Episodes {
 }
 
 // speakerOf opens a system for the rows of v.
-func speakerOf(h *host.Host, c config.Config, s job.System, budget *llm.Budget, catalog *mcp.Catalog, v *sidecar.Environment, list []scenario.Scenario) (*speaker, error) {
+func speakerOf(ctx context.Context, h *host.Host, c config.Config, s job.System, budget *llm.Budget, catalog *mcp.Catalog, v *sidecar.Environment, list []scenario.Scenario) (*speaker, error) {
 	c = oneTurn(c)
 	if s.IsLocal() {
 		l := episodesOf(catalog, v)
+		if err := l.OpenSampler(ctx, h, c, "", false, nil); err != nil {
+			return nil, err
+		}
 		if err := l.OpenModel(h, &c, s.Adapter, list, false); err != nil {
 			l.CloseModel()
 			return nil, err

@@ -97,6 +97,8 @@ type training struct {
 	o   TrainOptions
 	d   data
 	dir *run.Dir
+
+	gone context.CancelCauseFunc // ends the run where a server that samples answers nothing any more
 }
 
 // rehearse says what would be done.
@@ -116,6 +118,8 @@ func numRight(rows []sidecar.Row) (n int) {
 }
 
 func (t *training) begin(ctx context.Context) error {
+	ctx, t.gone = context.WithCancelCause(ctx)
+	defer t.gone(nil)
 	rows, err := os.ReadFile(filepath.Join(t.o.Data, RowsFile))
 	if err != nil {
 		return err
@@ -148,6 +152,8 @@ func (t *training) begin(ctx context.Context) error {
 // Resume goes on with a stopped run.
 func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.Source) error {
 	t := &training{Env: e}
+	ctx, t.gone = context.WithCancelCause(ctx)
+	defer t.gone(nil)
 	if err := json.Unmarshal(b.Study, &t.o); err != nil {
 		return fmt.Errorf("reading how %s was begun: %w", path, err)
 	}
@@ -220,7 +226,11 @@ func (t *training) open(ctx context.Context) (*job.Episodes, *sidecar.Environmen
 		}
 		v.Servers = onlyOf{set}
 	}
-	if err := l.OpenModel(t.Host, &t.c, t.o.Adapter, list, true); err != nil {
+	err = l.OpenSampler(ctx, t.Host, t.c, t.o.Output, true, t.gone)
+	if err == nil {
+		err = l.OpenModel(t.Host, &t.c, t.o.Adapter, list, true)
+	}
+	if err != nil {
 		t.close(l, v)
 		return nil, nil, err
 	}
@@ -282,6 +292,10 @@ func (t *training) run(ctx context.Context, l *job.Episodes, v *sidecar.Environm
 	err = s.Run(ctx, pairs, drafts, track.Rollouts(t.runner(l, v, t.c.Rollout.Temperature)), track.Scores(scorer, metrics.Score),
 		track.Trainer(l.Trainer, metrics.Train), track.Publisher(l.Policy), log, track.Progress(t.Progress(l.Speaker.NumSlots())))
 	if err != nil {
+		if gone, ok := errors.AsType[*fault.Error](context.Cause(ctx)); ok && errors.Is(err, context.Canceled) {
+			gone.Next += ", then hone runs resume " + run.Name(t.dir.Path)
+			return gone
+		}
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return &fault.Error{Code: fault.CodeStopped, What: "stopped; nothing finished is lost", Where: t.dir.Path, Next: "hone runs resume " + run.Name(t.dir.Path)}
 		}
@@ -299,7 +313,7 @@ func (t *training) runner(l *job.Episodes, v *sidecar.Environment, temperature f
 }
 
 func (t *training) recipe(l *job.Episodes, v *sidecar.Environment, probed []scenario.Scenario, scorer sidecar.Scorer) recipe.Sidecar {
-	s := recipe.Sidecar{SFT: job.SFTOf(t.c), GRPO: job.GRPOOf(t.c, job.MaxMismatch(l.Model)), Copying: copyingOf(v)}
+	s := recipe.Sidecar{SFT: job.SFTOf(t.c), GRPO: job.GRPOOf(t.c, l.MaxMismatch()), Copying: copyingOf(v)}
 	t.Opens(s.GRPO)
 	switch t.o.Method {
 	case MethodSFT:

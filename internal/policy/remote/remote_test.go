@@ -173,7 +173,7 @@ func TestSGLang(t *testing.T) {
 	if err != nil || fmt.Sprint(c) != fmt.Sprint(want) {
 		t.Errorf("%+v, %v", c, err)
 	}
-	asked := `map[input_ids:[0 1] lora_path:hone-1 return_logprob:true sampling_params:map[max_new_tokens:2 min_p:0 repetition_penalty:1 stop_token_ids:[7] temperature:1 top_k:-1 top_p:1]]`
+	asked := `map[input_ids:[0 1] lora_path:hone-1 return_logprob:true sampling_params:map[max_new_tokens:2 min_p:0 repetition_penalty:1 sampling_seed:1.896895516e+09 stop_token_ids:[7] temperature:1 top_k:-1 top_p:1]]`
 	if fmt.Sprint(last) != asked {
 		t.Errorf("asked %v", last)
 	}

@@ -26,7 +26,8 @@ type sglangRequest struct {
 	LoRAPath       string         `json:"lora_path,omitempty"` // the adapter's name
 }
 
-// sglangSampling says all knobs, as vllmRequest does. There is no seed: SGLang takes one in its deterministic mode alone.
+// sglangSampling says all knobs, as vllmRequest does. The seed counts in SGLang's deterministic mode alone (--enable-deterministic-inference). There requests
+// without one all draw by 42 (SamplingBatchInfo.from_schedule_batch), so that the episodes of a group would be one. Versions keep it in 32 bits.
 // And no ignore_eos: with it SGLang looks at stop_token_ids no more (Req.check_finished in managers/schedule_batch.py); vLLM does.
 type sglangSampling struct {
 	MaxNewTokens      int      `json:"max_new_tokens"`
@@ -37,11 +38,12 @@ type sglangSampling struct {
 	RepetitionPenalty float64  `json:"repetition_penalty"`
 	StopTokenIDs      []int32  `json:"stop_token_ids"`
 	Stop              []string `json:"stop,omitempty"`
+	SamplingSeed      int32    `json:"sampling_seed"`
 }
 
 func (sglang) body(r policy.Request, model, base string, maxTokens int) any {
 	q := sglangRequest{InputIDs: r.Prompt, ReturnLogprob: true, TopLogprobs: r.TopLogprobs, SamplingParams: sglangSampling{MaxNewTokens: maxTokens,
-		Temperature: r.Temperature, TopK: -1, TopP: 1, MinP: r.MinP, RepetitionPenalty: 1, StopTokenIDs: append([]int32{}, r.StopIDs...), Stop: r.Stop}}
+		Temperature: r.Temperature, TopK: -1, TopP: 1, MinP: r.MinP, RepetitionPenalty: 1, StopTokenIDs: append([]int32{}, r.StopIDs...), Stop: r.Stop, SamplingSeed: int32(seedOf(r.Key) >> 32)}}
 	if r.TopK > 0 {
 		q.SamplingParams.TopK = r.TopK
 	}
