@@ -83,7 +83,7 @@ traces() {
   on_calc scenarios validate calc.jsonl --mcp-config calc.mcp.json
   grep -m "${NUM_TRACED:-200}" '"split": "train"' calc.jsonl >traced.jsonl
   background serve "$hone" --config calc.yaml --plain serve --model teacher=teacher/final --listen 127.0.0.1:0 --context "${CONTEXT:-2048}" --slots "${SLOTS:-8}"
-  on_calc collect --endpoint "$(head -n 1 serve.url)" --model teacher --mcp-config calc.mcp.json --dataset traced.jsonl --output-dir calc
+  on_calc collect --endpoint "$(head -n 1 serve.url)" --model teacher --mcp-config calc.mcp.json --parallel "${SLOTS:-8}" --dataset traced.jsonl --output-dir calc
   stop
 }
 
