@@ -54,8 +54,14 @@ func find(h *host.Host, base string) (at, pinned string, err error) {
 	return at, repo.String(), nil
 }
 
-// AdapterFolder is where an adapter is, given by its path, or by its name on the Hub as Path takes it; "" is none.
+// AdapterFolder is where an adapter is, given by its path, or by its name on the Hub as Path takes it; "" is none. The folder of a checkpoint
+// (RUN/checkpoints/NAME) stands for its adapter, and a run that has ended for its final one.
 func AdapterFolder(h *host.Host, name string) (string, error) {
+	for _, below := range []string{"adapter", "final"} {
+		if in := filepath.Join(name, below); name != "" && !isAdapter(name) && isAdapter(in) {
+			return in, nil
+		}
+	}
 	if err := inRun(name); err != nil {
 		return "", err
 	}
@@ -69,12 +75,8 @@ func AdapterFolder(h *host.Host, name string) (string, error) {
 
 // inRun is an error where an adapter's path is a run, or leads into one that has no such adapter yet.
 func inRun(name string) error {
-	has := func(folder, file string) bool {
-		_, err := os.Stat(filepath.Join(folder, file))
-		return err == nil
-	}
 	dir := filepath.Clean(name)
-	if name == "" || has(dir, adapter.ConfigFile) {
+	if name == "" || isAdapter(dir) {
 		return nil
 	}
 	for depth := 0; !has(dir, "version.json"); depth++ { // RUN/final, RUN/checkpoints/step_0000002
@@ -82,13 +84,21 @@ func inRun(name string) error {
 			return nil
 		}
 	}
-	f := &fault.Error{Code: fault.CodeUsage, What: "the run has no such adapter", Where: name, Next: "hone runs resume " + run.Name(dir) + " goes on with it; its adapter is then " + filepath.Join(dir, "final")}
-	if final := filepath.Join(dir, "final"); has(final, adapter.ConfigFile) {
+	final := filepath.Join(dir, "final")
+	f := &fault.Error{Code: fault.CodeUsage, What: "the run has no such adapter", Where: name, Next: "hone runs resume " + run.Name(dir) + " goes on with it; its adapter is then " + final}
+	if isAdapter(final) {
 		f.Next = "name " + final
 	} else if has(dir, "ledger.db") {
 		f.Why = "it has not ended"
 	}
 	return f
+}
+
+func isAdapter(folder string) bool { return has(folder, adapter.ConfigFile) }
+
+func has(folder, file string) bool {
+	_, err := os.Stat(filepath.Join(folder, file))
+	return err == nil
 }
 
 // notHere adds to an error of the Hub that a path may have been meant.

@@ -12,10 +12,10 @@ import (
 	"hone/internal/screen"
 )
 
-// The adapter of a run that has not ended is not looked for on the Hub: what goes on with the run is said.
+// The adapter of a run that has not ended is not looked for on the Hub: what goes on with the run is said. A run that has ended stands for its final adapter, a checkpoint for its own.
 func TestAdapterOfARun(t *testing.T) {
 	t.Chdir(t.TempDir())
-	for _, file := range []string{"begun/version.json", "begun/ledger.db", "ended/version.json", "ended/final/adapter_config.json", "plain/adapter_config.json"} {
+	for _, file := range []string{"begun/version.json", "begun/ledger.db", "ended/version.json", "ended/final/adapter_config.json", "ended/checkpoints/grpo_step_1/adapter/adapter_config.json", "plain/adapter_config.json"} {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -28,12 +28,17 @@ func TestAdapterOfARun(t *testing.T) {
 	}}
 	for name, want := range map[string]string{
 		"begun": "it has not ended|hone runs resume ./begun", "begun/final": "it has not ended|hone runs resume ./begun", "begun/checkpoints/step_2": "it has not ended|hone runs resume ./begun",
-		"ended": "|name ended/final", "ended/final": "", "plain": "", "": "", "org/model": "HF_HUB_OFFLINE|",
+		"ended/checkpoints/grpo_step_2": "|name ended/final", "org/model": "HF_HUB_OFFLINE|",
 	} {
 		_, err := AdapterFolder(h, name)
 		why, next, _ := strings.Cut(want, "|")
-		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(fault.Whole(err), why) || !strings.Contains(fault.Whole(err), next)) {
+		if err == nil || !strings.Contains(fault.Whole(err), why) || !strings.Contains(fault.Whole(err), next) {
 			t.Errorf("%q: %v", name, err)
+		}
+	}
+	for name, want := range map[string]string{"ended": "ended/final", "ended/final": "ended/final", "ended/checkpoints/grpo_step_1": "ended/checkpoints/grpo_step_1/adapter", "plain": "plain", "": ""} {
+		if in, err := AdapterFolder(h, name); err != nil || in != want {
+			t.Errorf("%q: %q, %v", name, in, err)
 		}
 	}
 }

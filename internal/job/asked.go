@@ -160,7 +160,6 @@ func (e Env) Train(ctx context.Context, c config.Config, a TrainAsked, from tool
 	if a.Adapter, err = basemodel.AdapterFolder(e.Host, a.Adapter); err != nil {
 		return err
 	}
-	a.Adapter = AdapterIn(a.Adapter)
 	c.Scenarios.File = cmp.Or(a.Dataset, c.Scenarios.File)
 	if err := basemodel.OnGPUs(&c, a.NumGPUs); err != nil {
 		return err

@@ -21,19 +21,6 @@ type Origin struct {
 
 const weightsFile = "adapter_model.safetensors"
 
-// AdapterIn is the adapter that a folder stands for: itself, that of a checkpoint (RUN/checkpoints/NAME), or of a run that has ended its final one.
-func AdapterIn(folder string) string {
-	if folder == "" {
-		return ""
-	}
-	for _, below := range []string{"", "adapter", "final"} {
-		if _, err := os.Stat(filepath.Join(folder, below, "adapter_config.json")); err == nil {
-			return filepath.Join(folder, below)
-		}
-	}
-	return folder
-}
-
 // originOf says where an adapter comes from; nil where there is none.
 func originOf(adapter string) (*Origin, error) {
 	if adapter == "" {
