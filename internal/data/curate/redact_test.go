@@ -31,7 +31,7 @@ func TestRedact(t *testing.T) {
 		t.Errorf("%s %v", line, err)
 	}
 	var arguments map[string]any
-	if err := json.Unmarshal([]byte(x.Row.Messages[1].ToolCalls[0].Arguments), &arguments); err != nil || arguments["to"] != "<[EMAIL_1]>" || arguments["phone"] != "[PHONE_1]" || arguments["password"] != "[SECRET_1]" || arguments["n"] != 1.5 {
+	if err := json.Unmarshal([]byte(x.Row.Messages[1].ToolCalls[0].Arguments), &arguments); err != nil || arguments["to"] != "<[EMAIL_1]>" || arguments["phone"] != 1000000001.0 || arguments["password"] != "[SECRET_1]" || arguments["n"] != 1.5 {
 		t.Errorf("%s %v", x.Row.Messages[1].ToolCalls[0].Arguments, err)
 	}
 	if tell(x.Row.Messages[2:]) != `t:{"sent":["[EMAIL_1]"]}|a:Sent to [EMAIL_1].` || x.Row.Messages[0].Content != "Write to [EMAIL_1], password: [SECRET_1]" {

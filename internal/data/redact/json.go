@@ -2,6 +2,7 @@ package redact
 
 import (
 	"reflect"
+	"regexp"
 	"strings"
 
 	"hone/internal/chat"
@@ -45,8 +46,8 @@ func leaves(v chat.Value, key string, yield func(key, leaf string)) {
 	}
 }
 
-// Apply puts the placeholders of values into a text, and JSON stays JSON: a number becomes a text there. What can stay of its white space and
-// its escapes stays.
+// Apply puts the placeholders of values into a text, and JSON stays JSON: a number is a number there still. What can stay of its white space
+// and its escapes stays.
 func Apply(text string, values []Value) string {
 	v, is := asJSON(text)
 	if !is {
@@ -91,8 +92,20 @@ func applied(v chat.Value, values []Value) (out chat.Value, touched bool) {
 		return s, s != v
 	case chat.Number:
 		if s := Replace(string(v), values); s != string(v) {
-			return s, true
+			return anonymous(string(v), s), true
 		}
 	}
 	return v, false
 }
+
+// anonymous is a number in the place of one that was redacted, so that a schema which wants a number has one: of as many digits, with the
+// placeholder's own number at its end. Where more than the number is left, that is a text.
+func anonymous(number, said string) chat.Value {
+	at := placeholder.FindStringSubmatch(said)
+	if at == nil || len(number) <= len(at[1]) || strings.ContainsAny(number, ".eE-") {
+		return said
+	}
+	return chat.Number("1" + strings.Repeat("0", len(number)-1-len(at[1])) + at[1])
+}
+
+var placeholder = regexp.MustCompile(`^\[[A-Z]+_(\d+)\]$`)

@@ -1,5 +1,6 @@
 // Package redact finds secrets and personal data in the texts of a trace, and puts placeholders in their place: keys, tokens, passwords,
-// private keys, addresses of mail and machines, telephone numbers, cards, accounts, and the names of users in paths. Each rule is a pattern
+// private keys, addresses of mail and machines, telephone numbers, cards, accounts,
+// social security numbers, and the names of users in paths. Each rule is a pattern
 // and, where there is one, the value's own checksum.
 //
 // Names of persons and postal addresses are not found: no pattern tells them from other words.
@@ -23,10 +24,11 @@ const (
 	IBAN   = "iban"
 	IP     = "ip"
 	Name   = "name" // of a user, in a path
+	SSN    = "ssn"  // social security number of the United States
 )
 
 // Kinds are all.
-func Kinds() []string { return []string{Secret, Email, Phone, Card, IBAN, IP, Name} }
+func Kinds() []string { return []string{Secret, Email, Phone, Card, IBAN, IP, Name, SSN} }
 
 // Found is a stretch of a text that is to be redacted.
 type Found struct {
@@ -102,7 +104,7 @@ func plain(kind, spelt string) string {
 	switch kind {
 	case Email:
 		return strings.ToLower(spelt)
-	case Phone, Card, IBAN:
+	case Phone, Card, IBAN, SSN:
 		return strings.ToUpper(strings.Map(func(r rune) rune {
 			if unicode.IsLetter(r) || unicode.IsDigit(r) {
 				return r

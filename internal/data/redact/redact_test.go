@@ -62,10 +62,11 @@ func measure(t testing.TB, list []item) (recall, precision float64) {
 	return float64(gone) / float64(labels), float64(right) / float64(found)
 }
 
-// The rules were written by dev.jsonl. held_out.jsonl was written before them.
+// The rules were written by dev.jsonl. held_out.jsonl was written before them, traces.jsonl before those of times, words and letters alone were
+// mended; its author had read which of them failed.
 func TestRecallAndPrecision(t *testing.T) {
 	n := 0
-	for _, name := range []string{"dev.jsonl", "held_out.jsonl"} {
+	for _, name := range []string{"dev.jsonl", "held_out.jsonl", "traces.jsonl"} {
 		list := items(t, name)
 		recall, precision := measure(t, list)
 		n += len(list)
@@ -96,6 +97,15 @@ func TestPlaceholdersAreConsistent(t *testing.T) {
 		t.Errorf("other kinds: %+v", v)
 	}
 	if got := Replace("ann@acme.iox and xann@acme.io and ann@acme.io", Values([]string{"to ann@acme.io"})); got != "ann@acme.iox and xann@acme.io and [EMAIL_1]" {
+		t.Error(got)
+	}
+}
+
+// A call whose number is redacted still fits a schema that wants a number.
+func TestNumbersStayNumbers(t *testing.T) {
+	text := `{"phone": 4155550123, "again": [4155550123], "fax": 4155550199, "cell": 12345678, "context": 1700000000}`
+	values := Values(Texts(text))
+	if got, want := Apply(text, values), `{"phone": 1000000001, "again": [1000000001], "fax": 1000000002, "cell": 12345678, "context": 1700000000}`; strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
 		t.Error(got)
 	}
 }

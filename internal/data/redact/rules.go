@@ -30,6 +30,7 @@ var rules = []rule{
 	{Secret, regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+([A-Za-z0-9+/=_.~-]{12,})`), ".", random},
 	{Secret, regexp.MustCompile(`(?i)\bauthorization["']?\s*[:=]\s*["']?(?:token|apikey|key)\s+([^\s"']{12,})`), ".", random},
 	{Secret, regexp.MustCompile(`(?i)(?:password|passwd|passphrase|passcode|\bpwd|_pwd|_pass)\\?["']?(?:\s*[:=]{1,2}>?\s*)(?:\\?["'])?([^\s"',;&\\<>]{6,})`), `.)]}`, password},
+	{Secret, regexp.MustCompile(`(?i)(?:password|passwd|passphrase|passcode|\bpwd|_pwd|_pass|\bpw|_pw)\\?["']?(?:=|\s*[:=]{1,2}>?\s*\\?["'])([^\s"',;&\\<>]{4,})`), `.)]}`, said},
 	{Secret, regexp.MustCompile(`(?i)\b(?:password|passphrase|passcode|passwd|pwd)\s+(?:is|was|to|=|of)\s+["'` + "`" + `]?([^\s"'` + "`" + `,;]{6,})`), `.)!?`, password},
 	{Secret, regexp.MustCompile(`(?i)(?:secret|token|api[_-]?key|apikey|access[_-]?key|auth[_-]?key|private[_-]?key|secret[_-]?key|client[_-]?secret|credential|signing[_-]?key|encryption[_-]?key)s?(?:[_-][a-z]+)?\\?["']?\s*(?:[:=]{1,2}>?)\s*(?:\\?["'])?([^\s"',;&\\]{12,})`), `.)]}`, random},
 	{Secret, regexp.MustCompile(`\b[A-Z][A-Z0-9_]*_(?:KEY|TOKEN|SECRET|PAT)=["']?([^\s"',;&\\]{12,})`), `.)]}`, random},
@@ -40,7 +41,12 @@ var rules = []rule{
 	{Phone, regexp.MustCompile(`\+\d[\d ().\x{00A0}/-]{6,20}\d`), "", phone},
 	{Phone, regexp.MustCompile(`\(\d{3}\) ?\d{3}[-. ]\d{4}\b`), "", phone},
 	{Phone, regexp.MustCompile(`\b\d{3}-\d{3}-\d{4}\b`), "", phone},
-	{Phone, regexp.MustCompile(`(?i)(?:phone|phone[_ ]?number|tel|telephone|telefon|telefono|mobile|cell|fax|whatsapp|call|text|ring|reach|dial)\b[^\d\n+]{0,24}?(\(?\d[\d ().\x{00A0}/-]{6,18}\d)`), "", phone},
+	{Phone, regexp.MustCompile(`(?i)(?:\b|_)(?:phone|phone[_ ]?(?:number|no)|tel|telephone|telefon|telefono|mobile|cell[_ ]?phone|fax|whatsapp)\b[^\d\n+]{0,24}?(\(?\d[\d ().\x{00A0}/-]{6,18}\d)`), "", phoneNamed},
+	{Phone, regexp.MustCompile(`(?i)\b(?:call|text|ring|reach|dial)(?:\s+(?:me|us|him|her|them|you|back|up|at|on|my|our|the|cell|desk|office|number|line|directly|now))+[\s:]+(\(?\d[\d ().\x{00A0}/-]{6,18}\d)`), "", phoneNamed},
+	{Phone, regexp.MustCompile(`(?i)\b(?:call|text|ring|reach|cell|dial)\b[^\d\n+]{0,12}?(\(?\d{1,4}[) .\x{00A0}/-]{1,2}\d[\d ().\x{00A0}/-]{4,14}\d)`), "", phoneNamed},
+	{Phone, regexp.MustCompile(`(?i)(?:\b|_)cell\b[^\d\n+]{0,12}?([2-9]\d{2}[2-9]\d{6})\b`), "", phone}, // of North America
+	{SSN, regexp.MustCompile(`(?i)(?:\b|_)(?:ssn|social security(?: number| no\.?)?)\b[^\d\n]{0,12}(\d{3}[ -]?\d{2}[ -]?\d{4})\b`), "", ssn},
+	{SSN, regexp.MustCompile(`\b\d{3}-\d{2}-\d{4}\b`), "", ssn},
 	{IP, regexp.MustCompile(`\d{1,3}(?:\.\d{1,3}){3}`), "", ipv4},
 	{IP, regexp.MustCompile(`[0-9A-Fa-f]{1,4}:[0-9A-Fa-f:]{3,37}[0-9A-Fa-f]`), "", ipv6},
 	{Name, regexp.MustCompile(`(?:^|[^\pL\pN._~-]|file://)(?:/var)?/(?:home|Users)/([^/\\\s"'` + "`" + `:;,<>|()\[\]{}$*]+)`), ".", user},
@@ -94,12 +100,42 @@ func password(_, value, _ string) int {
 	return whole(!stands.MatchString(value) && (letters > 0 && others > 0 || others >= 8) && !strings.ContainsAny(value, "()"), value)
 }
 
-// random is a value that is drawn, and no name of anything: letters and digits together, or many of both cases, of many kinds.
+// said is a password of letters alone too, where it is quoted or set: a word of a sentence is neither.
+func said(_, value, _ string) int {
+	return whole(!stands.MatchString(value) && !variable.MatchString(value) && !strings.ContainsAny(value, "()"), value)
+}
+
+// variable is what code calls a password that it has from elsewhere.
+var variable = regexp.MustCompile(`(?i)^(?:[a-z]*[_.])*(?:password|passwd|passphrase|passcode|pass|pwd|pw|secret|token|value|input|text|hidden|self|args|config|settings|form|user|env|enabled|disabled)$`)
+
+// random is a value that is drawn, and no name of anything: letters and digits together, or letters that nobody can say, of many kinds.
 func random(_, value, _ string) int {
 	digits := strings.ContainsFunc(value, unicode.IsDigit)
-	drawn := digits && strings.ContainsFunc(value, unicode.IsLetter) || len(value) >= 32 && strings.ContainsFunc(value, unicode.IsUpper) && strings.ContainsFunc(value, unicode.IsLower)
+	drawn := digits && strings.ContainsFunc(value, unicode.IsLetter) || len(value) >= 32 && strings.ContainsFunc(value, unicode.IsUpper) && strings.ContainsFunc(value, unicode.IsLower) || unsayable(value)
 	return whole(drawn && entropy(value) >= 3 && !stands.MatchString(value) && !strings.Contains(value, "://") && !uuid.MatchString(value), value)
 }
+
+// unsayable are 10 letters or more that are no words, however they are joined: of both cases in turn or with several runs of capitals, as
+// in base64, or nearly without vowels.
+func unsayable(value string) bool {
+	if len(value) < 10 || strings.ContainsFunc(value, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) && r != '=' }) {
+		return false
+	}
+	turns, vowels := 0, 0
+	for i := range len(value) {
+		if strings.IndexByte("aeiouyAEIOUY", value[i]) >= 0 {
+			vowels++
+		}
+		if i > 0 && unicode.IsUpper(rune(value[i])) != unicode.IsUpper(rune(value[i-1])) {
+			turns++
+		}
+	}
+	cases := strings.ToLower(value) != value && strings.ToUpper(value) != value
+	return cases && (2*turns >= len(value) || len(capitals.FindAllString(value, 2)) == 2 && len(value) >= 16) || 8*vowels <= len(value)
+}
+
+// capitals stand side by side again and again in base64, and once at most in a name.
+var capitals = regexp.MustCompile(`[A-Z]{2,}`)
 
 var uuid = regexp.MustCompile(`^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$`)
 
@@ -188,6 +224,25 @@ func phone(before, value, behind string) int {
 	part := before != "" && strings.ContainsRune("0123456789.-_#", rune(before[len(before)-1]))
 	date := len(value) >= 10 && (value[4] == '-' && value[7] == '-')
 	return whole(n >= 8 && n <= 15 && !joined && !part && !date, value)
+}
+
+// phoneNamed is a number behind a word that says so, and none of a time (seconds or milliseconds since 1970, a day as YYYYMMDD) nor one
+// that stands for another (anonymous).
+func phoneNamed(before, value, behind string) int {
+	if stamp.MatchString(value) {
+		return 0
+	}
+	return phone(before, value, behind)
+}
+
+var stamp = regexp.MustCompile(`^(?:1[4-9]\d{8}(?:\d{3})?|(?:19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])|10{4,}\d{1,3})$`)
+
+// ssn is a number that the Social Security Administration of the United States may have given out: no part of it is all zeros, and it does
+// not begin with 666 or 9.
+func ssn(before, value, behind string) int {
+	part := before != "" && strings.ContainsRune("0123456789.-_#/", rune(before[len(before)-1])) || behind != "" && strings.ContainsRune("-/", rune(behind[0]))
+	d := digitsOf(value)
+	return whole(d[:3] != "000" && d[:3] != "666" && d[0] != '9' && d[3:5] != "00" && d[5:] != "0000" && !part, value)
 }
 
 // numbered are the words before what only looks like an address: a version, or a place in a text.
