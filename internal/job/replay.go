@@ -3,10 +3,10 @@ package job
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"reflect"
-	"slices"
-	"strconv"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 
 	"hone/internal/chat"
 	"hone/internal/config"
@@ -17,97 +17,148 @@ import (
 	"hone/internal/mcp"
 )
 
+// ReplayedFile has a line of each trace that was sent again, as the answers came.
+const ReplayedFile = "replayed.jsonl"
+
+// replayGivesUp is how many requests in a row fail until the endpoint is left alone for a while: the traces of that time have no answer.
+const replayGivesUp = 4
+
 // ReplayAsked says which traces are sent again, and to whom.
 type ReplayAsked struct {
 	Data, Catalog           string
 	Endpoint, Model, KeyEnv string // Model may be PROVIDER/MODEL alone
 	Trace                   string // one of them; "" is all
+	Output                  string // folder that keeps the answers; "": none does
+	AtOnce                  int    // requests at once; 0: 1
 	TokenBudget             int    // 0: no limit
 }
 
-// Replayed is what a model says in place of a trace's last assistant message.
-type Replayed struct {
-	Trace string       `json:"trace"`
-	Same  string       `json:"same"` // all, tools (by name, in order), kind (calls or words), nothing
-	Was   chat.Message `json:"was"`
-	Is    chat.Message `json:"is"`
-}
-
-// Replay sends each trace without its last assistant message, and what follows that, and compares the answer with it.
-func (e Env) Replay(ctx context.Context, c config.Config, a ReplayAsked) ([]Replayed, [][]string, error) {
+// Replay sends each trace without its last assistant message, and what follows that, and compares the answer with it. What was answered is
+// printed however it ends; a request that fails is that of one trace.
+func (e Env) Replay(ctx context.Context, c config.Config, a ReplayAsked) error {
 	named, is := c.ModelOf(a.Model)
 	if a.Endpoint != "" || !is {
 		named = config.NamedModel{URL: a.Endpoint, Model: a.Model, KeyEnv: a.KeyEnv}
 	}
 	if named.URL == "" || named.Model == "" {
-		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "replay needs --endpoint and --model, or --model PROVIDER/MODEL", Next: "hone replay --help"}
+		return &fault.Error{Code: fault.CodeUsage, What: "replay needs --endpoint and --model, or --model PROVIDER/MODEL", Next: "hone replay --help"}
+	}
+	if a.AtOnce < 0 {
+		return &fault.Error{Code: fault.CodeUsage, What: "--parallel is at least 1", Next: "hone replay --help"}
 	}
 	key, _ := e.LookupEnv(named.KeyEnv)
-	client, err := llm.New(llm.Options{BaseURL: named.URL, API: named.API, Key: llm.Secret(key), TokenBudget: a.TokenBudget})
-	if err != nil {
-		return nil, nil, err
+	o := llm.Options{BaseURL: named.URL, API: named.API, Key: llm.Secret(key), TokenBudget: a.TokenBudget, GiveUpAfter: replayGivesUp}
+	if a.Output != "" {
+		o.CacheDir = filepath.Join(a.Output, "cache")
 	}
-	var out []Replayed
+	if named.Price != nil {
+		o.Cost = named.Price.Of
+	}
+	client, err := llm.New(o)
+	if err != nil {
+		return err
+	}
+	traces, err := e.replayable(a)
+	if err != nil {
+		return err
+	}
+	if e.DryRun {
+		e.Say("would send %s to %s at %s", fault.Count(len(traces), "trace"), named.Model, named.URL)
+		return nil
+	}
+	kept, err := a.open()
+	if err != nil {
+		return err
+	}
+	r := replay{ask: func(ctx context.Context, t dataset.Row) (chat.Message, error) {
+		answer, err := client.Chat(ctx, llm.Request{Model: named.Model, Messages: t.Messages[:lastAnswer(t)], Tools: t.Tools, MaxTokens: c.Rollout.MaxTokens, Seed: 1})
+		return answer.Message, err
+	}, kept: kept, said: make([]*Replayed, len(traces)), progress: e.Progress(max(1, a.AtOnce))}
+	err = r.run(ctx, traces, max(1, a.AtOnce))
+	if kept != nil {
+		err = errors.Join(err, kept.Close())
+	}
+	(&Job{Env: e}).sayPaid(Collection{Client: client, Priced: o.Cost != nil})
+	if printErr := e.Print(r.answered()); printErr != nil {
+		return printErr
+	}
+	return r.ended(e, a, err)
+}
+
+// ended says what is left to be done, or why nothing was.
+func (r *replay) ended(e Env, a ReplayAsked, err error) error {
+	again := "the same command asks again"
+	if a.Output != "" {
+		e.Say("answers: %s", filepath.Join(a.Output, ReplayedFile))
+		again = "the same command asks for these alone"
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return &fault.Error{Code: fault.CodeStopped, What: fmt.Sprintf("stopped after %d of %s", r.done, fault.Count(len(r.said), "trace")), Where: a.Data,
+			Next: cmp.Or(a.goesOn(), "with --output-dir answers are kept, and the same command goes on")}
+	case err != nil:
+		return err
+	case r.failed == len(r.said):
+		return &fault.Error{Code: fault.CodeUnavailable, What: "no trace was answered", Where: a.Data, Err: r.first, Next: "hone doctor --endpoint URL --model NAME says what the endpoint can do"}
+	case r.failed > 0:
+		e.Say("note: %s got no answer, the first by: %s; %s", fault.Count(r.failed, "trace"), fault.Unlabelled(r.first), again)
+	}
+	return nil
+}
+
+// goesOn is the next step of a run that was stopped, "" where its answers are not kept.
+func (a ReplayAsked) goesOn() string {
+	if a.Output == "" {
+		return ""
+	}
+	return "the same command goes on; what was answered is kept"
+}
+
+// open begins the file of answers, nil where none is kept. What was answered before is in the cache beside it, and comes again.
+func (a ReplayAsked) open() (*os.File, error) {
+	if a.Output == "" {
+		return nil, nil
+	}
+	err := os.MkdirAll(a.Output, 0o755)
+	var f *os.File
+	if err == nil {
+		f, err = os.Create(filepath.Join(a.Output, ReplayedFile))
+	}
+	if err != nil {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot keep the answers", Where: a.Output, Err: err, Next: "name another --output-dir"}
+	}
+	return f, nil
+}
+
+// replayable are the traces in which an assistant answers something, each with its tools.
+func (e Env) replayable(a ReplayAsked) (traces []dataset.Row, err error) {
 	tools, without := catalogs{a.Catalog, map[string]*mcp.Catalog{}}, 0
 	_, err = formats.Read([]string{a.Data}, formats.Options{}, func(r dataset.Row) error {
 		if a.Trace != "" && r.Name() != a.Trace {
 			return nil
 		}
-		last := len(r.Messages) - 1
-		for last >= 0 && r.Messages[last].Role != chat.Assistant {
-			last--
-		}
-		if last < 1 {
+		if lastAnswer(r) < 1 {
 			without++
 			return nil
 		}
-		if err := tools.toolsFor(&r); err != nil {
-			return err
-		}
-		answer, err := client.Chat(ctx, llm.Request{Model: named.Model, Messages: r.Messages[:last], Tools: r.Tools, MaxTokens: c.Rollout.MaxTokens, Seed: 1})
-		if err != nil {
-			return err
-		}
-		out = append(out, Replayed{r.Name(), sameAs(r.Messages[last], answer.Message), r.Messages[last], answer.Message})
-		return nil
+		err := tools.toolsFor(&r)
+		traces = append(traces, r)
+		return err
 	})
 	if without > 0 {
 		e.Say("left out %s without an assistant message that answers anything", fault.Count(without, "trace"))
 	}
-	if err == nil && len(out) == 0 {
-		err = &fault.Error{Code: fault.CodeUsage, What: "no trace was sent", Where: cmp.Or(a.Trace, a.Data), Next: "hone data validate " + a.Data}
+	if err == nil && len(traces) == 0 {
+		err = &fault.Error{Code: fault.CodeUsage, What: "no trace is to be sent", Where: cmp.Or(a.Trace, a.Data), Next: "hone data validate " + a.Data}
 	}
-	rows := [][]string{{"same", "traces"}}
-	for _, same := range []string{"all", "tools", "kind", "nothing"} {
-		n := 0
-		for _, x := range out {
-			if x.Same == same {
-				n++
-			}
-		}
-		rows = append(rows, []string{same, strconv.Itoa(n)})
-	}
-	return out, rows, err
+	return traces, err
 }
 
-// sameAs is how far two assistant messages are the same: in all but how arguments are written, in the tools that they call, or in whether
-// they call any.
-func sameAs(was, is chat.Message) string {
-	equal := func(a, b chat.ToolCall) bool {
-		var x, y any
-		if json.Unmarshal([]byte(a.Arguments), &x) != nil || json.Unmarshal([]byte(b.Arguments), &y) != nil {
-			return a.Name == b.Name && a.Arguments == b.Arguments
-		}
-		return a.Name == b.Name && reflect.DeepEqual(x, y)
+// lastAnswer is the index of a trace's last assistant message, -1 where it has none.
+func lastAnswer(r dataset.Row) int {
+	last := len(r.Messages) - 1
+	for last >= 0 && r.Messages[last].Role != chat.Assistant {
+		last--
 	}
-	calls := len(was.ToolCalls) > 0
-	switch {
-	case calls != (len(is.ToolCalls) > 0):
-		return "nothing"
-	case slices.EqualFunc(was.ToolCalls, is.ToolCalls, equal) && (calls || was.Content == is.Content):
-		return "all"
-	case calls && slices.EqualFunc(was.ToolCalls, is.ToolCalls, func(a, b chat.ToolCall) bool { return a.Name == b.Name }):
-		return "tools"
-	}
-	return "kind"
+	return last
 }
