@@ -86,13 +86,13 @@ func marginsOf(t *testing.T, dir string) (list []float64) {
 	return list
 }
 
-// A pair of the split validation is neither learnt from nor measured where nothing is to be, which is said.
-func TestDPOLeavesOutWhatItDoesNotMeasure(t *testing.T) {
+// A pair of the split validation is measured on and not learnt from, whatever share of the others is held out.
+func TestDPOMeasuresTheSplitValidation(t *testing.T) {
 	workFolder(t, map[string]string{"hone.yaml": toyConfig, "pairs.jsonl": preferences + examined})
 	toyModel(t, "base/toy.gguf")
 	var said bytes.Buffer
 	code := toyApp(&said, nil).main(t.Context(), []string{"dpo", "--data", "pairs.jsonl", "--base-model", "base", "--output-dir", "out", "--dry-run"})
-	if code != 0 || !strings.Contains(said.String(), "left out 1 pair of the split validation: dpo.validation is 0") || !strings.Contains(said.String(), "over 4 pairs") {
+	if code != 0 || !strings.Contains(said.String(), "the loss is measured on 1 pair of the split validation") || !strings.Contains(said.String(), "over 4 pairs") {
 		t.Errorf("exit code %d, %s", code, &said)
 	}
 }

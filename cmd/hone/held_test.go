@@ -24,6 +24,20 @@ func TestSFTEndsWhereItWasBest(t *testing.T) { endsWhereItWasBest(t, "sft", sayi
 
 func TestDPOEndsWhereItWasBest(t *testing.T) { endsWhereItWasBest(t, "dpo", preferences, "1 pair") }
 
+// Rows of the split validation are measured on where no share is held out, and are not learnt from.
+func TestSFTMeasuresTheSplitValidation(t *testing.T) {
+	workFolder(t, map[string]string{"hone.yaml": strings.ReplaceAll(heldConfig, "validation: 0.25, ", "") + "model: {base: base}\n",
+		"data.jsonl": sayings + `{"id": "v", "split": "validation", "messages": [{"role": "user", "content": "Say what a cap is."}, {"role": "assistant", "content": "it"}]}` + "\n"})
+	toyModel(t, "base/toy.gguf")
+	var said bytes.Buffer
+	if code := toyApp(&said, nil).main(t.Context(), []string{"sft", "--data", "data.jsonl", "--output-dir", "out"}); code != 0 {
+		t.Fatalf("exit code %d, %s", code, &said)
+	}
+	if !strings.Contains(said.String(), "the loss is measured on 1 row of the split validation") || strings.Contains(said.String(), "left out") || !strings.Contains(contents(t, "out/metrics.jsonl"), "eval_loss") {
+		t.Error(&said)
+	}
+}
+
 func endsWhereItWasBest(t *testing.T, verb, data, one string) {
 	workFolder(t, map[string]string{"hone.yaml": heldConfig, "data.jsonl": data})
 	toyModel(t, "base/toy.gguf")

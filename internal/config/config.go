@@ -120,7 +120,7 @@ type SFT struct {
 	BatchSize int       `yaml:"batch_size" min:"1" doc:"trajectories of one step"`
 	Unroll    string    `yaml:"unroll" enum:"whole,turns,prefixes" doc:"rows of one conversation: whole is one, or as many as the chat template's rewrites need; turns is one for each user turn, which alone is trained; prefixes is one for each user turn, of which all is trained, so early turns several times"`
 
-	Validation float64 `yaml:"validation" min:"0" max:"0.9" doc:"share of the tasks whose conversations are held out of training, for measuring the loss on them; data that has a split validation is measured on that one instead; 0 measures nothing"`
+	Validation float64 `yaml:"validation" min:"0" max:"0.9" doc:"share of the tasks whose conversations are held out of training, for measuring the loss on them; data that has a split validation is measured on that one instead, whatever the share; 0 holds nothing out"`
 	EvalEvery  int     `yaml:"eval_every" min:"0" doc:"steps between measurements of the held-out loss; 0 is an epoch. The adapter that was best is the one that is left"`
 	Patience   int     `yaml:"patience" min:"0" doc:"measurements in a row without a new least held-out loss, after which training stops; 0 never stops it early"`
 
@@ -137,7 +137,7 @@ type DPO struct {
 	LabelSmoothing float64   `yaml:"label_smoothing" min:"0" max:"0.49" doc:"share of the pairs that are thought to be the wrong way round"`
 	RPOAlpha       float64   `yaml:"rpo_alpha" min:"0" max:"100" doc:"weight of the likelihood of the preferred sides, which is added to the loss; 0 adds none"`
 
-	Validation float64 `yaml:"validation" min:"0" max:"0.9" doc:"share of the tasks whose pairs are held out of training, for measuring the loss on them; pairs of a split validation are measured on instead; 0 measures nothing"`
+	Validation float64 `yaml:"validation" min:"0" max:"0.9" doc:"share of the tasks whose pairs are held out of training, for measuring the loss on them; pairs of a split validation are measured on instead, whatever the share; 0 holds nothing out"`
 	EvalEvery  int     `yaml:"eval_every" min:"0" doc:"steps between measurements of the held-out loss; 0 is an epoch. The adapter that was best is the one that is left"`
 	Patience   int     `yaml:"patience" min:"0" doc:"measurements in a row without a new least held-out loss, after which training stops; 0 never stops it early"`
 
@@ -236,12 +236,6 @@ func (c *Config) Validate() error {
 	}
 	if err := c.GRPO.check(); err != nil {
 		return err
-	}
-	if s := c.SFT; s.Patience > 0 && s.Validation == 0 {
-		return &ValueError{"sft.patience", "there is nothing to wait for: sft.validation is 0, so nothing is measured"}
-	}
-	if d := c.DPO; d.Patience > 0 && d.Validation == 0 {
-		return &ValueError{"dpo.patience", "there is nothing to wait for: dpo.validation is 0, so nothing is measured"}
 	}
 	if err := c.checkLengths(); err != nil {
 		return err

@@ -132,16 +132,12 @@ func (j *Job) planDPO(p pairs) (l dpoPlan, err error) {
 	if l.Model, err = j.baseOf(p.path, p.rows()); err != nil {
 		return l, err
 	}
-	if len(p.validation) > 0 && j.Config.DPO.Validation == 0 {
-		j.Say("left out %s of the split validation: dpo.validation is 0, so nothing is measured", fault.Count(len(p.validation), "pair"))
-		p.validation = nil
-	}
 	usable, measurable := j.render(l.Model, p.list), j.render(l.Model, p.validation)
 	if len(usable) == 0 {
 		return l, &fault.Error{Code: fault.CodeUsage, What: "no pair can be learnt from", Where: p.path,
 			Why: "each has a side that is too long, or that cannot be rendered; see above", Next: "raise model.context, list fewer tools, or give other pairs"}
 	}
-	h := holding[rendered]{"dpo", "pair", j.Config.DPO.Validation, j.Config.Seed, func(x rendered) dataset.Row { return x.task }}
+	h := holding[rendered]{"dpo", "pair", j.Config.DPO.Validation, j.Config.DPO.Patience, j.Config.Seed, func(x rendered) dataset.Row { return x.task }}
 	learnt, held, err := h.part(j.Host, usable, measurable)
 	if err != nil {
 		return l, err

@@ -16,21 +16,27 @@ import (
 
 // holding is how examples are held out: those of a stage, rows or pairs.
 type holding[T any] struct {
-	stage, one string // of the stage, and what an example is called
-	share      float64
+	stage, one string  // of the stage, and what an example is called
+	share      float64 // of the tasks, of data that has no split validation
+	patience   int
 	seed       uint64
 	row        func(T) dataset.Row // that says what task an example is of
 }
 
 // part parts examples that may be learnt from into those that are, and those on which the loss is measured: those of the data's own
-// validation split, or else a share of the tasks. Examples of one task stay together, and which tasks are held follows from the seed.
+// validation split, or else a share of the tasks. Examples of one task stay together, and which tasks are held follows from the seed. Patience
+// without anything to measure is an error.
 func (x holding[T]) part(h *host.Host, all, validation []T) (learnt, held []T, err error) {
-	if x.share == 0 {
-		return all, nil, nil
-	}
 	if len(validation) > 0 {
 		h.Say("the loss is measured on %s of the split validation", fault.Count(len(validation), x.one))
 		return all, validation, nil
+	}
+	if x.share == 0 {
+		if x.patience > 0 {
+			return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "there is nothing to wait for", Where: x.stage + ".patience",
+				Why: x.stage + ".validation is 0 and no " + x.one + " is of the split validation, so nothing is measured", Next: "set " + x.stage + ".validation, such as to 0.1, or " + x.stage + ".patience to 0"}
+		}
+		return all, nil, nil
 	}
 	var orders []string // of the tasks, each once
 	for _, e := range all {

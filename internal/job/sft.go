@@ -143,6 +143,11 @@ func (d Conversations) Demonstrations(h *host.Host) ([]dataset.Row, error) {
 		}
 		rows = append(rows, r)
 	}
+	if measured, err := d.validation(); err != nil {
+		return nil, err
+	} else if held["validation"] -= len(measured); held["validation"] == 0 {
+		delete(held, "validation") // all are measured on, which PlanSFT says
+	}
 	for _, split := range slices.Sorted(maps.Keys(held)) {
 		h.Say("left out %s of the split %s: what is learnt from cannot be measured on", fault.Count(held[split], "row"), split)
 	}
@@ -217,7 +222,7 @@ func (j *Job) PlanSFT(d Conversations, rows []dataset.Row) (l SFTPlan, err error
 	if err != nil {
 		return l, err
 	}
-	rows, held, err := holding[dataset.Row]{"sft", "row", j.Config.SFT.Validation, j.Config.Seed, func(r dataset.Row) dataset.Row { return r }}.part(j.Host, rows, validation)
+	rows, held, err := holding[dataset.Row]{"sft", "row", j.Config.SFT.Validation, j.Config.SFT.Patience, j.Config.Seed, func(r dataset.Row) dataset.Row { return r }}.part(j.Host, rows, validation)
 	if err != nil {
 		return l, err
 	}
