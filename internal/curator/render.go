@@ -142,7 +142,7 @@ func keys() string {
 / WORDS                 find: id, task, tools   tab    any, undecided, accepted, rejected, edited
 a                       accept             x            reject, with a reason
 1 to 5                  rate               u            undo the last operation on this trace
-p                       preview: the exact text that sft would learn, between « and » what is trained
+p                       preview: the text that sft reads; it learns what is between « and »
 q, ctrl+c               leave; all that was done is in the ledger
 
 In a trace, of what is under the cursor:

@@ -19,6 +19,7 @@ type news struct {
 	step    *Step          // a call is made, or has its result
 	said    []chat.Message // what was added to the conversation so far
 	stopped string         // the limit that ended the task
+	told    chan struct{}  // closed once the client was told; nil where nobody waits for that
 }
 
 // feed hands tokens from the sampler, which must not wait, to a client, which may be slow. A completion's tokens are bounded, so
@@ -39,6 +40,20 @@ func (f *feed) add(n news) {
 	select {
 	case f.more <- struct{}{}:
 	default:
+	}
+}
+
+// addCall adds a task's news. A call is made only once the client was told of it.
+func (f *feed) addCall(ctx context.Context, n news) {
+	if n.step == nil || n.step.Status != "" {
+		f.add(n)
+		return
+	}
+	n.told = make(chan struct{})
+	f.add(n)
+	select {
+	case <-n.told:
+	case <-ctx.Done():
 	}
 }
 
@@ -75,7 +90,7 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, x *exchange,
 	go func() {
 		defer close(f.done)
 		if x.request.agent != nil {
-			err = s.work(ctx, x, f.add)
+			err = s.work(ctx, x, func(n news) { f.addCall(ctx, n) })
 		} else {
 			err = s.sampleAll(ctx, x, func(a *answer, t *policy.Token) { f.add(news{answer: a, token: t}) })
 		}
@@ -94,6 +109,9 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, x *exchange,
 	for come := f.take(ping); come != nil; come = f.take(ping) {
 		for _, n := range come {
 			s.tell(x, n, t, e)
+			if n.told != nil {
+				close(n.told)
+			}
 		}
 		if e.gone {
 			return nil

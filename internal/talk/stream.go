@@ -153,7 +153,10 @@ type writer struct {
 
 func (w *writer) Header() http.Header    { return w.header }
 func (w *writer) WriteHeader(status int) { w.once.Do(func() { w.begun <- status }) }
-func (w *writer) Flush()                 {}
+
+// Flush implements http.Flusher. It returns once the reader has dealt with what it has, so that a call is shown before the question about it.
+func (w *writer) Flush() { _, _ = w.to.Write(nil) } // a reader that is gone is told of by Write
+
 func (w *writer) Write(b []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	return w.to.Write(b)

@@ -185,6 +185,11 @@ func TestTerminal(t *testing.T) {
 			t.Errorf("the terminal lacks %q:\n%s", want, seen.String())
 		}
 	}
+	for i, before := range strings.Split(seen.String(), "Send it?")[:2] { // the call, whole, before the question about it
+		if at := strings.LastIndex(before, "-> buy"); at < 0 || !strings.Contains(before[at:], "The model asks") {
+			t.Errorf("question %d comes before its call:\n%s", i+1, before)
+		}
+	}
 	var kept struct{ Messages []chat.Message }
 	data, err := os.ReadFile(file)
 	if err != nil || json.Unmarshal(data, &kept) != nil || len(kept.Messages) != 4 || kept.Messages[1].Content != "3: sold" {
