@@ -40,6 +40,7 @@ func newEval(a *app) *cobra.Command {
 	judgeFlags(c.Flags(), &f.Judge)
 	c.Flags().StringVar(&f.Output, "output-dir", "", "run directory for the trajectories; without it none are kept")
 	c.Flags().StringVar((*string)(&f.show), "show", string(show.None), "episodes to print, with chat, calls, results and checks: none, failed or all")
+	c.Flags().BoolVar(&f.SkipBad, "skip-bad", false, "leave out scenarios that cannot be read")
 	allowFindingsFlag(c.Flags(), &f.AllowFindings)
 	c.Flags().BoolVar(&f.CompareBase, "compare-base", false, "evaluate the base model too and report the paired difference: --compare base")
 	c.Flags().StringSliceVar(&f.Compare, "compare", nil, "systems to hold the model against, with commas: base, adapter folders, PROVIDER/MODEL, http://HOST/v1/MODEL")

@@ -28,6 +28,7 @@ type Asked struct {
 	TokenBudget    int
 	InitialCall    string  // adapter folder, before Model, which is an endpoint's
 	Calibrate      float64 // share of right calls that initial calls of Model are to have; 0: it is not calibrated
+	SkipBad        bool    // rows that cannot be read are left out
 	AllowFindings  lint.Allowed
 }
 
@@ -51,7 +52,7 @@ func (a Asked) Job(e job.Env, c config.Config, from toolset.Source) (*job.Job, [
 		return nil, nil, err
 	}
 	asRemembered := c.Judge.Model == "" && job.RememberJudge(&c, a.Model)
-	tasks, err := job.Scenarios(a.Dataset, c.Judge.Model, false) // success is by checks, or a judge, whatever earns
+	tasks, err := job.Scenarios(e.Host, a.Dataset, c.Judge.Model, a.SkipBad)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -177,7 +177,7 @@ func (e Env) Train(ctx context.Context, c config.Config, a TrainAsked, from tool
 	}
 	list, err := Vetted(e.Host, c.Scenarios.File, a.SkipBad, otherwiseScored(c))
 	if err == nil {
-		err = scored(list, c.Scenarios.File, c.Judge.Model, len(c.Rewards.Program.Command) > 0)
+		err = Scored(list, c.Scenarios.File, c.Judge.Model, len(c.Rewards.Program.Command) > 0)
 	}
 	if err != nil {
 		return err
@@ -227,6 +227,7 @@ type SFTAsked struct {
 	Base, Adapter string // base model; adapter to start from, "" for a fresh one
 	Data, Catalog string // conversations; tools of rows that name none
 	Output        string // run directory
+	SkipBad       bool   // rows that cannot be read are left out
 	AllowFindings lint.Allowed
 }
 
@@ -247,6 +248,9 @@ func (e Env) SFT(ctx context.Context, c config.Config, a SFTAsked) error {
 		return err
 	}
 	d, err := ReadConversations(from[0], a.Catalog)
+	if err == nil {
+		err = unread(e.Host, &d.report, a.SkipBad)
+	}
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func ResumeDPO(ctx context.Context, e Env, path string, b Begun, _ toolset.Sourc
 	if err := j.GoOn(); err != nil {
 		return err
 	}
-	p, err := readPairs(e.Host, filepath.Join(path, PairsFile))
+	p, err := readPairs(e.Host, filepath.Join(path, PairsFile), true)
 	if err == nil {
 		err = toolset.RefuseFindings(j.Host, p.conversations().LintTools(p.rows()), j.Kept.AllowFindings)
 	}
@@ -48,7 +48,7 @@ func (e Env) DPO(ctx context.Context, c config.Config, a SFTAsked) error {
 	if err := e.Free(a.Output); err != nil {
 		return err
 	}
-	p, err := readPairs(e.Host, a.Data)
+	p, err := readPairs(e.Host, a.Data, a.SkipBad)
 	if err == nil {
 		c, err = e.startFrom(c, a.LoRA, a.Adapter, a.Base)
 	}
@@ -72,10 +72,10 @@ type pairs struct {
 	list, validation []formats.Pair
 }
 
-func readPairs(h *host.Host, path string) (pairs, error) {
+func readPairs(h *host.Host, path string, skip bool) (pairs, error) {
 	list, report, err := formats.LoadPairs([]string{path})
-	if report.NumRefused() > 0 && err == nil {
-		report.Tell(h.Say)
+	if err == nil {
+		err = unread(h, &report, skip)
 	}
 	p := pairs{path: path}
 	others := 0

@@ -397,17 +397,18 @@ func (l *Episodes) Recovery(s *scenario.Scenario, t *trajectory.Trajectory) (sce
 	return recovery.Of(s, t, l.Scorer.Defaults)
 }
 
-// Scenarios loads a file for a verb that scores; without checks and without a judge there is nothing to score, unless by a program.
-func Scenarios(path, judge string, byProgram bool) ([]scenario.Scenario, error) {
-	list, err := scenario.Load(path)
+// Scenarios loads a file for a verb that measures; without checks and without a judge there is nothing to score. With skip, rows that cannot be read are told and
+// left out.
+func Scenarios(h *host.Host, path, judge string, skip bool) ([]scenario.Scenario, error) {
+	list, _, err := readable(h, path, skip)
 	if err != nil {
 		return nil, err
 	}
-	return list, scored(list, path, judge, byProgram)
+	return list, Scored(list, path, judge, false) // success is by checks, or a judge, whatever earns
 }
 
-// scored is an error where something is to score that nothing can.
-func scored(list []scenario.Scenario, path, judge string, byProgram bool) error {
+// Scored is an error where something is to score that nothing can.
+func Scored(list []scenario.Scenario, path, judge string, byProgram bool) error {
 	if scenario.NeedsJudge(list) && judge == "" && !byProgram {
 		return &fault.Error{Code: fault.CodeUsage, What: "some scenarios have no checks, so nothing can score them", Where: path,
 			Next: `give each scenario "checks", or name a judge with --judge-model`}

@@ -36,6 +36,9 @@ func ResumeSFT(ctx context.Context, e Env, path string, b Begun, _ toolset.Sourc
 		return err
 	}
 	d, err := ReadConversations(filepath.Join(path, ConversationsFile), "")
+	if err == nil {
+		err = unread(j.Host, &d.report, true)
+	}
 	if err != nil {
 		return err
 	}
@@ -123,9 +126,6 @@ func (d Conversations) LintTools(rows []dataset.Row) []lint.Tool {
 // Demonstrations are the rows to learn from, each with its tools. A row that calls what it does not list is an error:
 // the model would learn to invent tools.
 func (d Conversations) Demonstrations(h *host.Host) ([]dataset.Row, error) {
-	if d.report.NumRefused() > 0 {
-		d.report.Tell(h.Say)
-	}
 	var rows []dataset.Row
 	held := map[string]int{} // rows by split
 	for _, r := range d.rows {

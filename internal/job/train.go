@@ -171,10 +171,13 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 }
 
 // measuredOn is the file of scenarios to measure the adapter on: the run's own, which have their splits and none that --skip-bad left out. Rows that
-// name files beside their own file are read from there alone.
+// name files beside their own file are read from there alone, without those that cannot be read.
 func (j *Job) measuredOn() string {
 	own := filepath.Join(j.Path, ScenariosFile)
 	if _, err := scenario.Load(own); err != nil {
+		if _, err := scenario.Load(j.Config.Scenarios.File); err != nil {
+			return j.Config.Scenarios.File + " --skip-bad"
+		}
 		return j.Config.Scenarios.File
 	}
 	return own

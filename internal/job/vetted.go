@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hone/internal/config"
+	"hone/internal/data/formats"
 	"hone/internal/episode/scenario"
 	"hone/internal/episode/vet"
 	"hone/internal/fault"
@@ -15,14 +16,10 @@ import (
 // far as that shows without its servers, would cost a run that teaches nothing. All of them are one error, by their lines; or, with
 // skip, they are told and left out. Where others score episodes too (otherwiseScored), checks that silence passes are a bound, and told alone.
 func Vetted(h *host.Host, path string, skip, others bool) ([]scenario.Scenario, error) {
-	list, lines, bad, err := scenario.LoadGood(path)
+	list, lines, err := readable(h, path, skip)
 	if err != nil {
 		return nil, err
 	}
-	if len(bad) > 0 && !skip {
-		return nil, orSkip(scenario.Unusable(path, bad))
-	}
-	scenario.AssignSplits(list) // of all rows, as hone eval does: one that is left out may join two sets
 	good, unsound, weak := []scenario.Scenario{}, []scenario.Bad{}, map[string][]int{}
 	for i := range list {
 		found := vet.Alone(&list[i])
@@ -39,15 +36,48 @@ func Vetted(h *host.Host, path string, skip, others bool) ([]scenario.Scenario, 
 	if len(unsound) > 0 && (!skip || len(good) == 0) {
 		return nil, unsoundChecks(path, unsound, len(good) > 0)
 	}
-	for _, b := range append(bad, unsound...) {
-		h.Say("left out: %s:%d: %s", path, b.Line, b.Why)
-	}
+	leftOut(h, path, unsound)
 	for _, why := range []string{vet.SilencePasses, vet.EchoPasses} {
 		if at := weak[why]; len(at) > 0 {
 			h.Say("note: %s of %s, the first at %s:%d; hone scenarios validate names all", why, fault.Count(len(at), "scenario"), path, at[0])
 		}
 	}
 	return good, nil
+}
+
+// readable are the scenarios of a file with their lines, and their splits, which are of all that can be read: one that is left out later may join two
+// sets. Rows that cannot be read are one error, by their lines; or, with skip, they are told and left out.
+func readable(h *host.Host, path string, skip bool) (list []scenario.Scenario, lines []int, err error) {
+	list, lines, bad, err := scenario.LoadGood(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(bad) > 0 && !skip {
+		return nil, nil, orSkip(scenario.Unusable(path, bad))
+	}
+	leftOut(h, path, bad)
+	scenario.AssignSplits(list)
+	return list, lines, nil
+}
+
+func leftOut(h *host.Host, path string, rows []scenario.Bad) {
+	for _, b := range rows {
+		h.Say("left out: %s:%d: %s", path, b.Line, b.Why)
+	}
+}
+
+// unread is the error of rows of training data that cannot be read; or, with skip, they are told and left out.
+func unread(h *host.Host, report *formats.Report, skip bool) error {
+	broken := report.Broken()
+	if broken == nil {
+		return nil
+	}
+	if !skip {
+		return orSkip(broken)
+	}
+	h.Say("left out %s:", fault.Count(report.NumRefused(), "row"))
+	report.Tell(h.Say)
+	return nil
 }
 
 // otherwiseScored reports whether more than checks says what an episode with checks is worth: a judge of all, a program or an expression.

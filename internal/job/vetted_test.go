@@ -114,14 +114,16 @@ func TestMeasuredOn(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(dir, "shop"), 0o700); err != nil {
 		t.Fatal(err)
 	}
+	const shop = `{"id": "x", "task": "Say a.", "template": "shop", "checks": [{"type": "answer", "equals": "a"}]}`
 	for row, want := range map[string]string{
-		`{"id": "x", "task": "Say a.", "checks": [{"type": "answer", "equals": "a"}]}`:                     filepath.Join(j.Path, ScenariosFile),
-		`{"id": "x", "task": "Say a.", "template": "shop", "checks": [{"type": "answer", "equals": "a"}]}`: j.Config.Scenarios.File,
+		`{"id": "x", "task": "Say a.", "checks": [{"type": "answer", "equals": "a"}]}`: filepath.Join(j.Path, ScenariosFile),
+		shop:                               j.Config.Scenarios.File,
+		shop + "\n" + `{"taks": "Say b."}`: j.Config.Scenarios.File + " --skip-bad",
 	} {
 		if err := os.WriteFile(j.Config.Scenarios.File, []byte(row+"\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		list, err := scenario.Load(j.Config.Scenarios.File)
+		list, _, _, err := scenario.LoadGood(j.Config.Scenarios.File)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -135,7 +137,8 @@ func TestMeasuredOn(t *testing.T) {
 		if got := j.measuredOn(); got != want {
 			t.Errorf("%s: %s, want %s", row, got, want)
 		}
-		if _, err := scenario.Load(j.measuredOn()); err != nil {
+		file, skip := strings.CutSuffix(j.measuredOn(), " --skip-bad")
+		if _, err := Scenarios(&host.Host{Talk: screen.New(&bytes.Buffer{})}, file, "", skip); err != nil {
 			t.Error(err)
 		}
 	}

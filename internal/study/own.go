@@ -19,7 +19,10 @@ import (
 // own are the scenarios of a user's file in the place of the demo's, which the servers of l must be able to run. The start's demonstrations are shown of some of the training split,
 // drawn by the seed; GRPO has the others.
 func (d experiment) own(l *job.Episodes) (t demo.Tasks, err error) {
-	list, err := job.Scenarios(d.c.Scenarios.File, "", false)
+	list, err := scenario.Load(d.c.Scenarios.File)
+	if err == nil {
+		err = job.Scored(list, d.c.Scenarios.File, "", false)
+	}
 	if err != nil {
 		return t, err
 	}

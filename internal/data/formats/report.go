@@ -112,6 +112,19 @@ func (r *Report) Lines() []string {
 	return out
 }
 
+// Broken is the error of rows that cannot be read, nil where all can.
+func (r *Report) Broken() *fault.Error {
+	if len(r.Refused) == 0 {
+		return nil
+	}
+	what := fault.Count(r.NumRefused(), "broken row")
+	if r.NumRefused() == 0 {
+		what = "something is damaged"
+	}
+	return &fault.Error{Code: fault.CodeUsage, What: what + " in the data", Where: r.Refused[r.reasons()[0]].Places[0].Where, Why: strings.Join(r.Lines(), "\n"),
+		Next: cmp.Or(r.Next(), "correct these rows")}
+}
+
 // Tell says how many rows there are, of which formats, and what was refused.
 func (r *Report) Tell(say func(format string, args ...any)) {
 	say("%s read, %d kept, %d refused", fault.Count(r.Read, "row"), r.Kept, r.NumRefused())

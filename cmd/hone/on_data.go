@@ -1,0 +1,38 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/pflag"
+
+	"hone/internal/config"
+	"hone/internal/job"
+	"hone/internal/toolset"
+)
+
+// dataFlags registers the flags of the verbs that train on data.
+func dataFlags(a *app, flags *pflag.FlagSet, f *job.SFTAsked, resume *bool) {
+	flags.StringVar(&f.Base, "base-model", "", "base model: a .gguf file, its folder, or an installed name")
+	flags.StringVar(&f.Adapter, "adapter", "", "start from this adapter instead of a fresh one")
+	flags.StringVar(&f.Output, "output-dir", "", "run directory; the adapter ends up in its folder final")
+	flags.BoolVar(resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
+	flags.BoolVar(&f.SkipBad, "skip-bad", false, "leave out rows that cannot be read")
+	allowFindingsFlag(flags, &f.AllowFindings)
+	loraFlags(flags, &f.LoRA)
+	flags.StringVar(&a.shownAt, "metrics-address", "", job.AddressUsage)
+}
+
+// runOnData begins such a verb, or goes on with its run.
+func runOnData(ctx context.Context, a *app, f job.SFTAsked, resume bool, verb func(job.Env, context.Context, config.Config, job.SFTAsked) error) error {
+	if f.Output == "" {
+		return noOutput()
+	}
+	if resume {
+		return a.resume(ctx, toolset.Source{}, f.Output)
+	}
+	c, err := a.config()
+	if err != nil {
+		return err
+	}
+	return verb(a.jobs(c), ctx, c, f)
+}
