@@ -280,6 +280,9 @@ func (t *training) run(ctx context.Context, l *job.Episodes, v *sidecar.Environm
 		scorer.Also = reward.Scorer{Weights: &reward.Weights{}, Judge: term}
 	}
 	s := t.recipe(l, v, probed, scorer)
+	if s.GRPO.Parity, err = l.Parity(t.c, drafts); err != nil {
+		return err
+	}
 	main := s.GRPO.Stage
 	if t.o.Method == MethodSFT {
 		main = s.SFT.Stage

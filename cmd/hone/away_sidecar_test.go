@@ -1,0 +1,75 @@
+//go:build !race
+
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/mcp"
+)
+
+// revisions is a folder of drafts to revise, as hone sidecar make-data leaves it: all say something in the place of the call.
+func revisions(t *testing.T) {
+	t.Helper()
+	var rows strings.Builder
+	for i, split := range []string{"train", "train", "train", "validation"} {
+		fmt.Fprintf(&rows, `{"id":"s%[1]d#0","scenario":"s%[1]d","split":%[2]q,"server":"odd","messages":[{"role":"user","content":"Count %[1]d."}],"tools":["count"],"gold":[{"name":"count","arguments":{}}],`+
+			`"answered":"ok","row":"s%[1]d#0/x@0","source":"x","draft":{"role":"assistant","content":"I count."},"kinds":["no_call"]}`+"\n", i, split)
+	}
+	if err := os.Mkdir("revisions", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, "revisions/rows.jsonl", rows.String())
+	catalog, err := mcp.Discover(t.Context(), mcp.Config{Servers: map[string]mcp.Server{"odd": {URL: flatterer(t)}}})
+	if err == nil {
+		err = catalog.Save("revisions/catalog.json")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A sidecar learns from what hone serve samples, by SFT's probes and by GRPO: each version of the policy is handed over under a name of its own, and is taken
+// back in the end; GRPO asks before its episodes whether the server computes with it.
+func TestSidecarByARemoteSampler(t *testing.T) {
+	workFolder(t, map[string]string{})
+	toyModel(t, "toy.gguf")
+	revisions(t)
+	s := sampler(t, "toy.gguf")
+	write(t, "hone.yaml", strings.Replace(toyConfig, "steps: 4", "steps: 2", 1)+newArbiter(t).provider()+"judge: {cap: 0, samples: 1}\nsampler: {url: \""+s.url+"\", key_env: SERVE_KEY, max_mismatch: 1.0e-6}\n")
+	var said bytes.Buffer
+	code := toyApp(&said, map[string]string{"SERVE_KEY": "sesame"}).main(t.Context(),
+		[]string{"sidecar", "train", "--data", "revisions", "--probe-every", "2", "--judge-model", "court/m", "--cache", "cache", "--output-dir", "out", "--base-model", "toy.gguf"})
+	if code != 0 {
+		t.Fatalf("exit code %d, %s", code, &said)
+	}
+	var names, forgotten []string
+	for _, x := range s.to("/load_lora_adapter") {
+		if slices.Contains(names, x["lora_name"].(string)) {
+			t.Errorf("loaded again: %v", x)
+		}
+		names = append(names, x["lora_name"].(string))
+	}
+	for _, x := range s.to("/unload_lora_adapter") {
+		forgotten = append(forgotten, x["lora_name"].(string))
+	}
+	if len(names) != 4 || !slices.Equal(names, forgotten) { // after two steps of SFT and after four, which GRPO begins with, and after each of its two steps
+		t.Errorf("loaded %q, unloaded %q, %s", names, forgotten, &said)
+	}
+	asked := map[string]bool{}
+	for _, q := range s.to("/completions")[1:] { // after the one that looks what the server can do
+		asked[q["model"].(string)] = true
+	}
+	if len(asked) != len(names) {
+		t.Errorf("asked of %v, which were handed: %q", asked, names)
+	}
+	metrics := contents(t, "out/metrics.jsonl")
+	if probes, copies := strings.Count(metrics, `"sampling/probe_kl"`), strings.Count(metrics, `"stage":"copies"`); probes != 2 || copies != 2 {
+		t.Errorf("%d probes, %d looks for copies: %s", probes, copies, metrics)
+	}
+}
