@@ -14,9 +14,10 @@ func newReplay(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay DATA",
 		Short: "Send traces without their last assistant message to a model, and compare what it says",
-		Long: "replay counts how often the answer is the same: all (calls with equal arguments, or the same words), tools (the same tools\n" +
-			"with other arguments), kind (calls or words, but others), nothing; no answer where the request failed. --json has both messages\n" +
-			"of each trace, and so has each line of replayed.jsonl in --output-dir, as the answers come. No tool is called.",
+		Long: "replay counts how often the answer is the same: all (calls with equal arguments in any order, or the same words where there\n" +
+			"are no calls), tools (the same tools with other arguments), kind (calls or words, but others), nothing; no answer where the\n" +
+			"request failed. Words beside calls are not compared. --json has both messages of each trace, and so has each line of\n" +
+			"replayed.jsonl in --output-dir, as the answers come. No tool is called.",
 		Example: "  hone replay traces/trajectories.jsonl --endpoint http://127.0.0.1:8000/v1 --model m",
 		Args:    arguments(1, 1, "a file of traces"),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
@@ -197,5 +198,39 @@ func TestReplayOfNoAnswer(t *testing.T) {
 	e := Env{Host: &host.Host{Data: screen.New(&out), Talk: screen.New(&out), DryRun: true, LookupEnv: func(string) (string, bool) { return "", false }}}
 	if err := e.Replay(t.Context(), config.Default(), ReplayAsked{Data: r.data, Endpoint: r.url, Model: "m"}); err != nil || len(r.asked) > 0 || !strings.Contains(out.String(), "would send 12 traces to m") {
 		t.Errorf("%v, asked for %q: %s", err, r.asked, out.String())
+	}
+}
+
+// Calls of one message are made at once: they are the same in any order, each as often.
+func TestSameAs(t *testing.T) {
+	say := func(text string, calls ...string) (m chat.Message) {
+		m.Content = text
+		for _, c := range calls {
+			name, arguments, _ := strings.Cut(c, " ")
+			m.ToolCalls = append(m.ToolCalls, chat.ToolCall{ID: fmt.Sprint(len(m.ToolCalls), text), Name: name, Arguments: arguments})
+		}
+		return m
+	}
+	for _, c := range []struct {
+		was, is chat.Message
+		want    string
+	}{
+		{say("", `f {"a":1}`, `f {"a":2}`), say("", `f {"a": 2}`, `f {"a": 1}`), "all"},
+		{say("", `f {"a":1,"b":[2]}`, `g {}`), say("", `g`, `f {"b":[2.0],"a":1}`), "all"},
+		{say("I look.", `f {}`), say("Let me see.", `f {}`), "all"}, // words beside calls
+		{say("", `f {"a":1}`, `f {"a":1}`), say("", `f {"a":1}`, `f {"a":2}`), "tools"},
+		{say("", `f {"id":9007199254740992}`), say("", `f {"id":9007199254740993}`), "tools"},
+		{say("", `f {"a":1}`, `g {}`), say("", `g {}`, `f {"a":2}`), "tools"},
+		{say("", `f {}`, `f {}`, `g {}`), say("", `f {}`, `g {}`, `g {}`), "kind"},
+		{say("", `f {}`, `f {}`), say("", `f {}`), "kind"},
+		{say("", `f {`), say("", `f {`), "tools"}, // no JSON
+		{say("a"), say("b"), "kind"},
+		{say("a"), say("a"), "all"},
+		{say("a"), say("a", `f {}`), "nothing"},
+		{say("", `f {}`), say("no"), "nothing"},
+	} {
+		if got := sameAs(c.was, c.is); got != c.want {
+			t.Errorf("%+v and %+v: %q, want %q", c.was, c.is, got, c.want)
+		}
 	}
 }

@@ -5,14 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
 	"hone/internal/fault"
+	"hone/internal/grade"
 	"hone/internal/host"
 	"hone/internal/llm"
 )
@@ -130,24 +131,42 @@ func (r *replay) answered() ([]Replayed, [][]string) {
 	return list, rows
 }
 
-// sameAs is how far two assistant messages are the same: in all but how arguments are written, in the tools that they call, or in whether
-// they call any.
+// sameAs is how far two assistant messages are the same: in the calls that they make, in any order, since those of one message are made at once;
+// in the tools of these; or in whether they make any. Of messages with calls the words beside them are not compared.
 func sameAs(was, is chat.Message) string {
-	equal := func(a, b chat.ToolCall) bool {
-		var x, y any
-		if json.Unmarshal([]byte(a.Arguments), &x) != nil || json.Unmarshal([]byte(b.Arguments), &y) != nil {
-			return a.Name == b.Name && a.Arguments == b.Arguments
-		}
-		return a.Name == b.Name && reflect.DeepEqual(x, y)
-	}
 	calls := len(was.ToolCalls) > 0
 	switch {
 	case calls != (len(is.ToolCalls) > 0):
 		return "nothing"
-	case slices.EqualFunc(was.ToolCalls, is.ToolCalls, equal) && (calls || was.Content == is.Content):
+	case !calls && was.Content == is.Content, calls && sameCalls(was.ToolCalls, is.ToolCalls):
 		return "all"
-	case calls && slices.EqualFunc(was.ToolCalls, is.ToolCalls, func(a, b chat.ToolCall) bool { return a.Name == b.Name }):
+	case calls && slices.Equal(toolNames(was.ToolCalls), toolNames(is.ToolCalls)):
 		return "tools"
 	}
 	return "kind"
+}
+
+// sameCalls reports whether two lists hold the same calls, each as often.
+func sameCalls(was, is []chat.ToolCall) bool {
+	return len(was) == len(is) && !slices.Contains(grade.Match(full(is), full(was), nil), -1)
+}
+
+// full are calls of which those that have no arguments say so as JSON does.
+func full(calls []chat.ToolCall) []chat.ToolCall {
+	calls = slices.Clone(calls)
+	for i := range calls {
+		if strings.TrimSpace(calls[i].Arguments) == "" {
+			calls[i].Arguments = "{}"
+		}
+	}
+	return calls
+}
+
+// toolNames are those of calls, in the order of the alphabet.
+func toolNames(calls []chat.ToolCall) (names []string) {
+	for _, c := range calls {
+		names = append(names, c.Name)
+	}
+	slices.Sort(names)
+	return names
 }
