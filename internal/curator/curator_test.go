@@ -29,7 +29,7 @@ func (d desk) Do(op curate.Op) (curate.Op, []string, error) {
 	return done, nil, err
 }
 
-func (d desk) Findings(t *curate.Trace) []string { return d.checker.Findings(&t.Row) }
+func (d desk) Findings(t *curate.Trace) []string { return d.checker.Findings(t) }
 
 func (d desk) Preview(id string) (string, error) {
 	if id == "broken" {

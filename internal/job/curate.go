@@ -66,7 +66,7 @@ func (d *Desk) Do(op curate.Op) (done curate.Op, findings []string, err error) {
 		return done, nil, d.named(err)
 	}
 	if t, err := d.Trace(done.Trace); err == nil { // it may have been split off by what was undone
-		findings = d.checker.Findings(&t.Row)
+		findings = d.checker.Findings(t)
 	}
 	return done, findings, nil
 }
@@ -118,7 +118,7 @@ func (d *Desk) Redact(kinds []string) (curate.Redaction, [][]string, []string, e
 	}
 	before := map[string]int{}
 	for _, t := range d.Traces() {
-		before[t.ID] = len(d.checker.Findings(&t.Row))
+		before[t.ID] = len(d.checker.Findings(t))
 	}
 	done, err := d.Curation.Redact(d.x.Author, kinds)
 	rows := [][]string{{"kind", "values", "times", "traces"}}
@@ -136,7 +136,7 @@ func (d *Desk) Redact(kinds []string) (curate.Redaction, [][]string, []string, e
 	}
 	var findings []string
 	for _, t := range d.Traces() {
-		if found := d.checker.Findings(&t.Row); len(found) > before[t.ID] {
+		if found := d.checker.Findings(t); len(found) > before[t.ID] {
 			findings = append(findings, t.ID+": "+found[len(found)-1])
 		}
 	}
@@ -158,7 +158,7 @@ type Listed struct {
 }
 
 func (d *Desk) listed(t *curate.Trace) Listed {
-	x := Listed{ID: t.ID, Status: cmp.Or(t.Status, "undecided"), Why: t.Why, By: t.By, Rating: t.Rating, Messages: len(t.Row.Messages), Ops: t.Ops, Findings: d.checker.Findings(&t.Row), Task: t.Row.Task()}
+	x := Listed{ID: t.ID, Status: cmp.Or(t.Status, "undecided"), Why: t.Why, By: t.By, Rating: t.Rating, Messages: len(t.Row.Messages), Ops: t.Ops, Findings: d.checker.Findings(t), Task: t.Row.Task()}
 	for _, m := range t.Row.Messages {
 		x.Calls += len(m.ToolCalls)
 	}

@@ -20,7 +20,7 @@ type onPage struct {
 }
 
 // Findings are what of a trace does not hold.
-func (p *onPage) Findings(t *curate.Trace) []string { return p.checker.Findings(&t.Row) }
+func (p *onPage) Findings(t *curate.Trace) []string { return p.checker.Findings(t) }
 
 // Preview is the text of the rows that sft would learn; the model's tokenizer is opened with the first.
 func (p *onPage) Preview(id string) (string, error) {

@@ -38,8 +38,8 @@ func TestToolsAreOfARowsOwnCatalog(t *testing.T) {
 	}
 	for _, x := range d.Traces() {
 		own := filepath.Base(filepath.Dir(x.Row.File))
-		if len(x.Row.Tools) != 1 || x.Row.Tools[0].Name != own || len(d.checker.Findings(&x.Row)) > 0 {
-			t.Errorf("%s: %+v, %q", x.ID, x.Row.Tools, d.checker.Findings(&x.Row))
+		if len(x.Row.Tools) != 1 || x.Row.Tools[0].Name != own || len(d.checker.Findings(x)) > 0 {
+			t.Errorf("%s: %+v, %q", x.ID, x.Row.Tools, d.checker.Findings(x))
 		}
 	}
 	if _, _, err := d.Do(curate.Op{Do: curate.Accept, Trace: "snow shown"}); err != nil {
@@ -56,8 +56,8 @@ func TestToolsAreOfARowsOwnCatalog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer named.Close()
-	if x := named.Traces()[0]; x.Row.Tools[0].Name != "hail" || !slices.ContainsFunc(named.checker.Findings(&x.Row), func(s string) bool { return s == `message 1, call 0: there is no tool "snow"` }) {
-		t.Errorf("%+v, %q", x.Row.Tools, named.checker.Findings(&x.Row))
+	if x := named.Traces()[0]; x.Row.Tools[0].Name != "hail" || !slices.ContainsFunc(named.checker.Findings(x), func(s string) bool { return s == `message 1, call 0: there is no tool "snow"` }) {
+		t.Errorf("%+v, %q", x.Row.Tools, named.checker.Findings(x))
 	}
 }
 

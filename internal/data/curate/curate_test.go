@@ -262,17 +262,17 @@ func TestLedger(t *testing.T) {
 func TestFindings(t *testing.T) {
 	r := example("x")
 	checker := NewChecker()
-	if found := checker.Findings(&r); len(found) != 0 {
+	if found := checker.Findings(&Trace{Row: r}); len(found) != 0 {
 		t.Errorf("%q", found)
 	}
 	r.Messages[2].ToolCalls[0].Arguments = `{"text": 3}`
 	r.Messages[6].ToolCalls[0].Name = "g"
 	r.Messages = slices.Delete(r.Messages, 9, 10)
-	if found := checker.Findings(&r); len(found) != 3 || !strings.Contains(found[0], "message 2, call 0: arguments of f: /text") || !strings.Contains(found[1], `no tool "g"`) || !strings.Contains(found[2], `without the result of "c"`) {
+	if found := checker.Findings(&Trace{Row: r}); len(found) != 3 || !strings.Contains(found[0], "message 2, call 0: arguments of f: /text") || !strings.Contains(found[1], `no tool "g"`) || !strings.Contains(found[2], `without the result of "c"`) {
 		t.Errorf("%q", found)
 	}
 	r = dataset.Row{Messages: []chat.Message{{Role: chat.User}, {Role: chat.ToolRole}}}
-	if found := checker.Findings(&r); len(found) != 2 || !strings.Contains(found[0], "no call") || !strings.Contains(found[1], "to learn from") {
+	if found := checker.Findings(&Trace{Row: r}); len(found) != 2 || !strings.Contains(found[0], "no call") || !strings.Contains(found[1], "to learn from") {
 		t.Errorf("%q", found)
 	}
 }

@@ -78,14 +78,16 @@ func (t *Trace) vouch() {
 	if t.Edited {
 		t.Row.Terms, t.Row.Outcome = nil, ""
 	}
+	t.stale = nil
 }
 
 // keep leaves the messages out that f refuses. Those of the opening stay its opening.
 func (t *Trace) keep(f func(i int) bool) {
 	var messages []chat.Message
-	opening := 0
+	opening, now := 0, make([]int, len(t.Row.Messages))
 	for i, m := range t.Row.Messages {
-		if !f(i) {
+		if now[i] = len(messages); !f(i) {
+			now[i] = -1
 			continue
 		}
 		if messages = append(messages, m); i < t.Row.Opening {
@@ -93,6 +95,7 @@ func (t *Trace) keep(f func(i int) bool) {
 		}
 	}
 	t.Row.Messages, t.Row.Opening = messages, opening
+	t.moved(now)
 }
 
 // systems is how many system messages it begins with.
@@ -200,6 +203,7 @@ func (t *Trace) edit(op Op) error {
 	switch op.Do {
 	case EditText:
 		m.Content = op.Text
+		t.answered(op.Message)
 	case EditReasoning:
 		m.ReasoningContent = op.Text
 	default:
@@ -214,7 +218,9 @@ func (t *Trace) edit(op Op) error {
 			return errors.New("arguments are a JSON object")
 		}
 		m.ToolCalls = slices.Clone(m.ToolCalls)
+		before := m.ToolCalls[op.Call].Arguments
 		m.ToolCalls[op.Call].Arguments = op.Text
+		t.edited(op.Message, op.Call, before)
 		id := m.ToolCalls[op.Call].ID
 		t.Row.Results = slices.DeleteFunc(slices.Clone(t.Row.Results), func(r dataset.Result) bool { return r.Call.ID == id }) // it was another call's
 	}

@@ -26,10 +26,11 @@ func (c *Checker) schemaOf(t chat.Tool) *schema.Schema {
 	return c.schemas[key]
 }
 
-// Findings say what is wrong with a trace, as it is now: calls that its tools do not take, calls without a result, and that there is
-// nothing to learn from it.
-func (c *Checker) Findings(r *dataset.Row) []string {
+// Findings say what is wrong with a trace, as it is now: calls that its tools do not take, calls without a result or with that of another
+// call, and that there is nothing to learn from it.
+func (c *Checker) Findings(t *Trace) []string {
 	var out []string
+	r := &t.Row
 	tools := r.Tools
 	open, learnt := []string{}, false
 	for i, m := range r.Messages {
@@ -58,7 +59,7 @@ func (c *Checker) Findings(r *dataset.Row) []string {
 	if !learnt {
 		out = append(out, "no assistant message is left to learn from")
 	}
-	return out
+	return append(out, t.staleResults()...)
 }
 
 func (c *Checker) call(call chat.ToolCall, tools []chat.Tool, where string) []string {

@@ -125,6 +125,8 @@ type Trace struct {
 	Rating int    // 1 to 5, 0 for none
 	Edited bool   // it reads otherwise than its episode went
 	Ops    []int  // the operations that made it what it is, by number
+
+	stale []stale // in the order in which they were edited
 }
 
 // clone copies what operations change.

@@ -97,7 +97,7 @@ func (r Rules) refuses(t *Trace, checker *Checker) (rule, why string) {
 		return "checks passed", "it was not scored by checks"
 	}
 	if r.SchemaValid {
-		if found := checker.Findings(&t.Row); len(found) > 0 {
+		if found := checker.Findings(t); len(found) > 0 {
 			return "schema valid", found[0]
 		}
 	}

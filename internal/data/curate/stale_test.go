@@ -1,0 +1,94 @@
+package curate
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/chat"
+	"hone/internal/data/dataset"
+)
+
+// A result of a call that has other arguments now is told of, wherever edits move it, until the result is edited too, the arguments are as
+// they were, or a person accepts the trace.
+func TestResultsOfEditedCalls(t *testing.T) {
+	const other = `{"text": "x"}`
+	edit := func(message, call int, text string) Op {
+		return Op{Do: EditArguments, Message: message, Call: call, Text: text}
+	}
+	for name, tc := range map[string]struct {
+		ops  []Op
+		want string // the messages of results that are told of
+	}{
+		"edited":              {[]Op{edit(2, 0, other)}, "3"},
+		"to the same":         {[]Op{edit(2, 0, `{"text": "1"}`)}, ""},
+		"twice":               {[]Op{edit(2, 0, other), edit(2, 0, `{"text": "y"}`)}, "3"},
+		"and back":            {[]Op{edit(2, 0, other), edit(2, 0, `{"text": "1"}`)}, ""},
+		"two calls":           {[]Op{edit(6, 0, other), edit(8, 0, other)}, "7 9"},
+		"its result too":      {[]Op{edit(6, 0, other), edit(8, 0, other), {Do: EditText, Message: 7, Text: "found x"}}, "9"},
+		"another result":      {[]Op{edit(8, 0, other), {Do: EditText, Message: 7, Text: "found x"}}, "9"},
+		"the call's words":    {[]Op{edit(8, 0, other), {Do: EditText, Message: 8, Text: "I look."}, {Do: EditReasoning, Message: 8, Text: "hm"}}, "9"},
+		"moved up":            {[]Op{edit(8, 0, other), {Do: DropSystem}, {Do: DeleteStep, Message: 5}}, "6"},
+		"its step goes":       {[]Op{edit(8, 0, other), {Do: DeleteStep, Message: 8}}, ""},
+		"split off":           {[]Op{edit(2, 0, other), edit(8, 0, other), {Do: Split, Turn: 2}}, "3 x/3:5"},
+		"merged":              {[]Op{edit(8, 0, other), {Do: MergeTurns, Turn: 1}}, "7"},
+		"accepted":            {[]Op{edit(8, 0, other), {Do: Accept}}, ""},
+		"edited and accepted": {[]Op{edit(6, 0, other), {Do: Accept}, edit(8, 0, other)}, "9"},
+		"undone":              {[]Op{edit(8, 0, other), {Do: Undo, Of: 1}}, ""},
+		"rejected":            {[]Op{edit(8, 0, other), {Do: Reject, Why: "bad"}}, "9"},
+		"two at once":         {[]Op{edit(12, 1, `{"text": "9"}`)}, "13"},
+	} {
+		r := example("x")
+		pair := chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "c", Name: "f", Arguments: `{"text": "4"}`}, {ID: "b", Name: "f", Arguments: `{"text": "5"}`}}} // ids that come again
+		r.Messages = append(r.Messages, chat.Message{Role: chat.User, Content: "third"}, pair, chat.Message{Role: chat.ToolRole, ToolCallID: "b"}, chat.Message{Role: chat.ToolRole, ToolCallID: "c"},
+			chat.Message{Role: chat.Assistant, Content: "three"})
+		path := filepath.Join(t.TempDir(), "ledger.jsonl")
+		c := open(t, []dataset.Row{r}, path)
+		for _, op := range tc.ops {
+			op.Trace = "x"
+			do(t, c, op)
+		}
+		for range 2 { // and by the ledger
+			var got []string
+			for _, x := range c.Traces() {
+				for _, found := range NewChecker().Findings(x) {
+					after, is := strings.CutPrefix(found, "message ")
+					number, _, told := strings.Cut(after, " is the result of the call before it was edited")
+					if !is || !told {
+						t.Errorf("%s: %s", name, found)
+					}
+					if x.ID != "x" {
+						number = x.ID + ":" + number
+					}
+					got = append(got, number)
+				}
+			}
+			if strings.Join(got, " ") != tc.want {
+				t.Errorf("%s: told of %q, want %q", name, got, tc.want)
+			}
+			c.Close()
+			c = open(t, []dataset.Row{r}, path)
+		}
+	}
+}
+
+// A rule refuses what is told of.
+func TestRulesRefuseResultsOfEditedCalls(t *testing.T) {
+	c := fresh(t, example("x"), example("y"))
+	do(t, c, Op{Do: EditArguments, Trace: "y", Message: 2, Text: `{"text": "x"}`})
+	done, err := c.Apply(Rules{SchemaValid: true, Author: "rule"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rejected := slices.Collect(func(yield func(string) bool) {
+		for _, x := range c.Traces() {
+			if x.Status == Rejected && !yield(x.ID+": "+x.Why) {
+				return
+			}
+		}
+	})
+	if len(rejected) != 1 || !strings.HasPrefix(rejected[0], "y: ") || !strings.Contains(rejected[0], "message 3 is the result") {
+		t.Errorf("%q, %+v", rejected, done)
+	}
+}
