@@ -111,10 +111,8 @@ func (x Conversion) Convert(ctx context.Context, h *host.Host) (Converted, error
 	if err != nil {
 		return out, err
 	}
-	out.Written, err = sink.Close()
-	if err == nil {
-		maps.Copy(out.LeftOut, out.Written.LeftOut)
-	}
+	out.Written, err = sink.Close(g.leftOut)
+	out.LeftOut = out.Written.LeftOut
 	return out, err
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -267,6 +266,13 @@ func (d *Desk) Export(form, out string, accepted, failed bool) (export.Written, 
 	}
 	defer sink.Abort()
 	g := newGate(form, d.x.Catalog, failed)
+	for _, t := range d.Traces() {
+		if t.Status == curate.Rejected {
+			g.leftOut["rejected"]++
+		} else if accepted && t.Status != curate.Accepted {
+			g.leftOut["not accepted, as --accepted asks"]++
+		}
+	}
 	for _, r := range d.Rows(accepted) {
 		passes, err := g.pass(&r)
 		if err == nil && passes {
@@ -280,10 +286,5 @@ func (d *Desk) Export(form, out string, accepted, failed bool) (export.Written, 
 			return export.Written{}, err
 		}
 	}
-	written, err := sink.Close()
-	if written.LeftOut == nil {
-		written.LeftOut = map[string]int{}
-	}
-	maps.Copy(written.LeftOut, g.leftOut)
-	return written, err
+	return sink.Close(g.leftOut)
 }

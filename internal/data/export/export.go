@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,8 +29,8 @@ type Options struct {
 // Sink takes rows, and puts what it made of them into place when it is closed.
 type Sink interface {
 	Add(r dataset.Row) error
-	// Close publishes, and says what was written.
-	Close() (Written, error)
+	// Close publishes, and says what was written and what was not: leftOut are rows that were not added, by reason.
+	Close(leftOut map[string]int) (Written, error)
 	// Abort leaves nothing behind. It does nothing after Close.
 	Abort()
 }
@@ -39,7 +40,7 @@ type Written struct {
 	Path    string         `json:"path"`
 	Rows    int            `json:"rows"`
 	Splits  map[string]int `json:"splits,omitempty"`   // of a data set folder
-	LeftOut map[string]int `json:"left_out,omitempty"` // rows that the form has no place for, by reason
+	LeftOut map[string]int `json:"left_out,omitempty"` // rows that were not added, or that the form has no place for, by reason
 }
 
 type form struct {
@@ -138,9 +139,10 @@ func (s *sink) Add(r dataset.Row) error {
 	return nil
 }
 
-func (s *sink) Close() (Written, error) {
+func (s *sink) Close(leftOut map[string]int) (Written, error) {
 	w := Written{Path: s.o.Out, Rows: s.rows, LeftOut: map[string]int{}}
 	err := s.w.finish(&w)
+	maps.Copy(w.LeftOut, leftOut)
 	if err == nil && w.Rows == 0 {
 		s.Abort()
 		return w, &fault.Error{Code: fault.CodeUsage, What: "there is nothing to write", Where: s.o.Out, Why: w.why(), Next: "give it other conversations"}

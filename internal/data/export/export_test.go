@@ -48,7 +48,7 @@ func write(t *testing.T, o Options, rows []dataset.Row) (Written, error) {
 			t.Fatal(err)
 		}
 	}
-	return s.Close()
+	return s.Close(nil)
 }
 
 // What is written in a form is what its golden file holds, which its real reader was given; and read back it is the same traces.
