@@ -120,6 +120,59 @@ func TestLossDecidesWhereNoEpisodesDo(t *testing.T) {
 	}
 }
 
+// scoring is a trainer that counts the rows that are scored at once; the loss of each token is its row's number among all.
+type scoring struct {
+	*fakeTrainer
+	rows *[]int
+}
+
+func (s scoring) Score(_ context.Context, b batch.Batch, _ float64) (all [][]float32, err error) {
+	*s.rows = append(*s.rows, len(b.Rows))
+	for _, r := range b.Rows {
+		all = append(all, batch.Even(len(r.IDs), -float64(r.IDs[len(r.IDs)-1])))
+	}
+	return all, nil
+}
+
+// So many held rows are scored at once as a step has, however many there are, and the loss is that of all their tokens.
+func TestHeldRowsAreScoredInParts(t *testing.T) {
+	s := supervised()
+	s.Held, s.Epochs = nil, 1
+	loss, tokens := 0.0, 0.0
+	for i := range 7 {
+		r := batch.Sequence{IDs: make([]int32, i+3), Trained: make([]bool, i+3)}
+		for j := 2; j < i+3; j++ {
+			r.Trained[j] = true
+			loss, tokens = loss+float64(100+i), tokens+1
+		}
+		r.IDs[i+2] = int32(100 + i)
+		s.Held = append(s.Held, r)
+	}
+	log, rows := newLog(t), []int{}
+	if err := s.Run(t.Context(), demonstrations(5), scoring{&fakeTrainer{}, &rows}, nil, log, silent); err != nil {
+		t.Fatal(err)
+	}
+	if m, ok, _ := log.Recorded(ValidationStage, 3); !ok || math.Abs(m["eval_loss"]-loss/tokens) > 1e-9 || !slices.Equal(rows, []int{2, 2, 2, 1}) {
+		t.Errorf("%v, want the loss %g; scored at once %v", m, loss/tokens, rows)
+	}
+}
+
+// A pass is made once, not at each of its steps, and goes on in the middle as from the start.
+func TestAPassIsMadeOnce(t *testing.T) {
+	s, n := supervised(), 7
+	p := passing{s: s, n: n}
+	for step := range 3 * s.perEpoch(n) {
+		got := p.picked(step)
+		if want := s.Pass(n, step/s.perEpoch(n))[step%s.perEpoch(n)]; !slices.Equal(got, want) {
+			t.Errorf("step %d: %v, want %v", step, got, want)
+		}
+		again := passing{s: s, n: n}
+		if other := again.picked(step); !slices.Equal(other, got) || &p.picked(step)[0] != &got[0] {
+			t.Errorf("step %d: %v, and begun there %v; made again", step, got, other)
+		}
+	}
+}
+
 // Examples of one conversation are neighbours in each pass, in their order; conversations are in random orders. Where each is its own, or
 // none is named, the order is that of examples.
 func TestWhatIsTogetherStaysTogether(t *testing.T) {

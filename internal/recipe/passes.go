@@ -48,7 +48,7 @@ func (s SFT) run(ctx context.Context, n int, l learner, publisher Publisher, log
 		return err
 	}
 	clock := clock{began: time.Now()}
-	total := s.NumSteps(n)
+	total, passes := s.NumSteps(n), passing{s: s, n: n}
 	s.EvalEvery = cmp.Or(s.EvalEvery, s.perEpoch(n))
 	for step := start; ; step++ {
 		enough := false
@@ -62,7 +62,7 @@ func (s SFT) run(ctx context.Context, n int, l learner, publisher Publisher, log
 			return finish(s.Stage, publisher, log)
 		}
 		update := s.Optimizer.Update(step, total)
-		stats, more, err := l.gradient(ctx, s.picked(n, step))
+		stats, more, err := l.gradient(ctx, passes.picked(step))
 		if err == nil {
 			stats.GradNorm, err = l.trainer.Apply(update)
 		}
@@ -110,10 +110,21 @@ func (s SFT) Pass(n, pass int) [][]int {
 	return slices.Collect(slices.Chunk(order, s.BatchSize))
 }
 
+// passing goes over n examples, pass after pass, each of which is made once.
+type passing struct {
+	s      SFT
+	n      int
+	number int     // of the pass, from 0
+	pass   [][]int // by step; nil before the first
+}
+
 // picked are the examples of a step.
-func (s SFT) picked(n, step int) []int {
-	perEpoch := s.perEpoch(n)
-	return s.Pass(n, step/perEpoch)[step%perEpoch]
+func (p *passing) picked(step int) []int {
+	perEpoch := p.s.perEpoch(p.n)
+	if number := step / perEpoch; p.pass == nil || number != p.number {
+		p.number, p.pass = number, p.s.Pass(p.n, number)
+	}
+	return p.pass[step%perEpoch]
 }
 
 // measures reports whether the policy after so many steps, of total, is measured.

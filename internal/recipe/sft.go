@@ -2,6 +2,7 @@ package recipe
 
 import (
 	"context"
+	"slices"
 
 	"hone/internal/learn/batch"
 )
@@ -39,23 +40,27 @@ func (s SFT) Run(ctx context.Context, rows []batch.Sequence, trainer Trainer, pu
 		return stats, nil, err
 	}}
 	if len(s.Held) > 0 {
-		l.measure = func(ctx context.Context) (map[string]float64, error) { return likelihood(ctx, s.Held, trainer) }
+		l.measure = func(ctx context.Context) (map[string]float64, error) { return s.likelihood(ctx, trainer) }
 	}
 	return s.run(ctx, len(rows), l, publisher, log, progress)
 }
 
-// likelihood measures the mean negative log-likelihood of the trained tokens of all rows, each token alike, under TRL's name.
-func likelihood(ctx context.Context, rows []batch.Sequence, trainer Trainer) (map[string]float64, error) {
-	b := batch.New(rows)
-	logprobs, err := trainer.Score(ctx, b, 1)
-	if err != nil {
-		return nil, err
+// likelihood measures the mean negative log-likelihood of the trained tokens of all rows that are held, each token alike, under TRL's name. So
+// many rows are scored at once as a step has: what is held of them all is two numbers, however many there are.
+func (s SFT) likelihood(ctx context.Context, trainer Trainer) (map[string]float64, error) {
+	loss, tokens := 0.0, 0
+	for rows := range slices.Chunk(s.Held, s.BatchSize) {
+		b := batch.New(rows)
+		logprobs, err := trainer.Score(ctx, b, 1)
+		if err != nil {
+			return nil, err
+		}
+		for i, r := range b.Rows {
+			loss -= trainedSum(r, logprobs[i])
+		}
+		tokens += b.NumTrained()
 	}
-	loss := 0.0
-	for i, r := range b.Rows {
-		loss -= trainedSum(r, logprobs[i])
-	}
-	return map[string]float64{"eval_loss": loss / float64(max(1, b.NumTrained()))}, nil
+	return map[string]float64{"eval_loss": loss / float64(max(1, tokens))}, nil
 }
 
 // trainedSum adds up a row's numbers at its trained tokens.
