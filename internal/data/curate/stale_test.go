@@ -8,6 +8,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
+	"hone/internal/episode/trajectory"
 )
 
 // A result of a call that has other arguments now is told of, wherever edits move it, until the result is edited too, the arguments are as
@@ -70,6 +71,22 @@ func TestResultsOfEditedCalls(t *testing.T) {
 			c.Close()
 			c = open(t, []dataset.Row{r}, path)
 		}
+	}
+}
+
+// What a trace took is told once, also where it was split: by the part that kept its name.
+func TestSplitCountsCostsOnce(t *testing.T) {
+	r := example("x")
+	cost := 0.5
+	r.Usage = &trajectory.Usage{PromptTokens: 7, CompletionTokens: 3, Cost: &cost}
+	c := fresh(t, r)
+	do(t, c, Op{Do: Split, Trace: "x", Turn: 2})
+	var bill dataset.Bill
+	for _, row := range c.Rows(false) {
+		bill.Add(&row)
+	}
+	if x, err := c.Trace("x"); err != nil || x.Row.Usage == nil || len(c.Traces()) != 2 || bill.PromptTokens != 7 || bill.CompletionTokens != 3 || bill.Dollars != 0.5 {
+		t.Errorf("%v, %+v of %d traces", err, bill, len(c.Traces()))
 	}
 }
 

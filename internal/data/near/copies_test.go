@@ -66,6 +66,42 @@ func TestCopiesInTemplates(t *testing.T) {
 	}
 }
 
+// A copy is found behind newer texts that stand in all its buckets and are not near enough.
+func TestCopiesBehindNewerTexts(t *testing.T) {
+	r := rand.New(rand.NewPCG(11, 12))
+	word := func() string {
+		w := make([]byte, 3+r.IntN(6))
+		for k := range w {
+			w[k] = byte('a' + r.IntN(26))
+		}
+		return string(w)
+	}
+	const families, newer = 5, 40
+	c := NewCopies(0.9)
+	found := 0
+	for family := range families {
+		words := make([]string, 60)
+		for i := range words {
+			words[i] = word()
+		}
+		first := family * (newer + 1)
+		c.Add(Read(strings.Join(words, " "))[0])
+		for range newer {
+			other := strings.Join(words, " ")
+			for range 3 {
+				other = strings.Replace(other, words[r.IntN(len(words))], word(), 1)
+			}
+			c.Add(Read(other)[0])
+		}
+		if m, there := c.Of(Read(strings.Join(words[1:], " "))[0]); there && m.ID == first {
+			found++
+		}
+	}
+	if found < families {
+		t.Errorf("of %d copies %d were found", families, found)
+	}
+}
+
 // Copies says what Index says of the texts with the same values; of what is near, next to nothing is missed.
 func TestCopiesEqualIndex(t *testing.T) {
 	missed, all := 0, 0
