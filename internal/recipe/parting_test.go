@@ -3,6 +3,7 @@ package recipe
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -61,6 +62,18 @@ func stepOf(t *trajectory.Trajectory) (step int) {
 	return step
 }
 
+// The guide's example is what a run says.
+func guideShows(t *testing.T, note string) {
+	t.Helper()
+	guide, err := os.ReadFile("../../docs/guide.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if words := strings.Join(strings.Fields(string(guide)), " "); !strings.Contains(words, "note: "+note) {
+		t.Errorf("docs/guide.md does not show %q", note)
+	}
+}
+
 // A run whose reward rises while ever fewer held-out scenarios pass is told so once, with the step that was best, also where it was stopped in
 // between; one whose success rises with it, or that measures nothing, is not.
 func TestPartingIsTold(t *testing.T) {
@@ -103,6 +116,8 @@ func TestPartingIsTold(t *testing.T) {
 			switch {
 			case c.want == "" && len(told) > 0, c.want != "" && (len(told) != 1 || !strings.Contains(told[0], c.want)):
 				t.Errorf("%s, stops %v: told %q", c.name, stops, told)
+			case c.name == "gamed":
+				guideShows(t, told[0])
 			}
 		}
 	}
