@@ -91,6 +91,15 @@ func breaches(name string, src []byte) ([]string, error) {
 			if n.Name.Name == "init" && n.Recv == nil {
 				at(n, "func init: what runs before main cannot be ordered, configured or tested; call it from cmd/hone")
 			}
+		case *ast.CallExpr:
+			f, isSelector := n.Fun.(*ast.SelectorExpr)
+			if !isSelector || f.Sel.Name != "Glob" || isTest(name) {
+				break
+			}
+			x, isPackage := f.X.(*ast.Ident)
+			if _, written := n.Args[0].(*ast.BasicLit); isPackage && x.Name == "filepath" && !written {
+				at(n, "filepath.Glob: the name of a folder may have brackets, and is then no pattern; fs.Glob of os.DirFS(folder) matches below it")
+			}
 		case *ast.SelectorExpr:
 			x, ok := n.X.(*ast.Ident)
 			reads := n.Sel.Name == "Getenv" || n.Sel.Name == "LookupEnv" || n.Sel.Name == "Environ" || n.Sel.Name == "ExpandEnv"
@@ -137,6 +146,8 @@ func TestSourcesFindsPlantedBreaches(t *testing.T) {
 		{"environment", "internal/p/p.go", "package p\nvar x = os.Getenv(\"X\")\n", "os.Getenv"},
 		{"its own way to the terminal", "cmd/hone/x.go", "package main\nvar x = fmt.Fprint(os.Stderr, y)\n", "host.Data or host.Talk"},
 		{"standard stream", "internal/p/p.go", "package p\nvar x = os.Stdout\n", "host.Data or host.Talk"},
+		{"a folder as a pattern", "internal/p/p.go", "package p\nvar x, _ = filepath.Glob(folder + \"/*\")\n", "filepath.Glob"},
+		{"a pattern that is written out", "internal/p/p.go", "package p\nvar x, _ = filepath.Glob(\"/usr/lib/*\")\n", ""},
 		{"prints", "internal/p/p.go", "package p\nfunc f() { fmt.Println(x) }\n", "host.Data or host.Talk"},
 		{"prints in a test", "internal/p/p_test.go", "package p\nfunc f() { fmt.Println(x) }\n", ""},
 		{"environment in the command", "cmd/hone/main.go", "package main\nvar x = os.Getenv(\"X\")\n", ""},

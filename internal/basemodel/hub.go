@@ -3,6 +3,7 @@ package basemodel
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -46,7 +47,7 @@ func find(h *host.Host, base string) (at, pinned string, err error) {
 	if err != nil {
 		return "", base, notHere(base, err)
 	}
-	if weights, _ := filepath.Glob(filepath.Join(at, "*.safetensors")); len(weights) == 0 {
+	if weights, _ := fs.Glob(os.DirFS(at), "*.safetensors"); len(weights) == 0 {
 		return "", base, &fault.Error{Code: fault.CodeUsage, What: "the model has no weights as safetensors", Where: base,
 			Next: "fetch a file of another form, hone pull " + base + " --file '*.gguf', and give its path to --base-model"}
 	}

@@ -1,6 +1,7 @@
 package basemodel
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -125,23 +126,22 @@ func venvPlugin(h *host.Host, kind string) (Plugin, error) {
 	if venv == "" {
 		return Plugin{}, nil
 	}
-	packages := filepath.Join(venv, "lib", "python3*", "site-packages")
-	pattern := filepath.Join(packages, "jax_plugins", "xla_cuda*", "xla_cuda_plugin.so")
+	pattern := "lib/python3*/site-packages/jax_plugins/xla_cuda*/xla_cuda_plugin.so"
 	if kind == "cpu" {
-		pattern = filepath.Join(packages, "*", "pjrt_c_api_cpu_plugin.so")
+		pattern = "lib/python3*/site-packages/*/pjrt_c_api_cpu_plugin.so"
 	}
-	found, err := filepath.Glob(pattern)
+	found, err := fs.Glob(os.DirFS(venv), pattern)
 	if err != nil || len(found) == 0 {
-		return Plugin{}, nil // a folder with brackets in its name is no pattern: name the plug-in then
+		return Plugin{}, err
 	}
-	return Plugin{found[len(found)-1], "VIRTUAL_ENV"}, nil
+	return Plugin{filepath.Join(venv, found[len(found)-1]), "VIRTUAL_ENV"}, nil
 }
 
 // pluginIn returns the plug-in of a kind in a folder, by the names such files have.
 func pluginIn(folder, kind string) string {
 	for _, pattern := range []string{"pjrt_c_api_" + kind + "*_plugin.so", "xla_" + kind + "*_plugin.so", "pjrt_plugin_" + kind + "*.so", "pjrt-plugin-" + kind + "*.so"} {
-		if found, err := filepath.Glob(filepath.Join(folder, pattern)); err == nil && len(found) > 0 {
-			return found[0]
+		if found, err := fs.Glob(os.DirFS(folder), pattern); err == nil && len(found) > 0 {
+			return filepath.Join(folder, found[0])
 		}
 	}
 	return ""

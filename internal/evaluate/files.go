@@ -113,7 +113,7 @@ func packages(folder string) (parts []string, err error) {
 	if _, err := os.Stat(filepath.Join(folder, "pyvenv.cfg")); err != nil {
 		return parts, nil
 	}
-	installed, err := filepath.Glob(filepath.Join(folder, "lib", "python*", "site-packages", "*.dist-info"))
+	installed, err := fs.Glob(os.DirFS(folder), "lib/python*/site-packages/*.dist-info")
 	for _, path := range installed {
 		parts = append(parts, filepath.Base(path))
 	}

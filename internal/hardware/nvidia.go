@@ -2,6 +2,7 @@ package hardware
 
 import (
 	"debug/elf"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,7 +32,7 @@ func MissingNVIDIA(plugin string, folders []string) ([]string, error) {
 
 func anywhere(library string, folders []string) bool {
 	for _, folder := range folders {
-		if found, err := filepath.Glob(filepath.Join(folder, library+".so*")); err == nil && len(found) > 0 {
+		if found, err := fs.Glob(os.DirFS(folder), library+".so*"); err == nil && len(found) > 0 {
 			return true
 		}
 	}

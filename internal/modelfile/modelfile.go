@@ -4,6 +4,7 @@
 package modelfile
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -56,12 +57,12 @@ func Open(path string) (*Model, error) {
 	if _, err := os.Stat(filepath.Join(path, configFile)); err == nil {
 		return openFolder(path)
 	}
-	found, err := filepath.Glob(filepath.Join(path, "*.gguf"))
+	found, err := fs.Glob(os.DirFS(path), "*.gguf")
 	if err != nil || len(found) != 1 {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "cannot tell which file is the base model", Where: path,
 			Why: "the folder must hold exactly one .gguf file, or config.json and *.safetensors", Next: "name the file itself"}
 	}
-	return openGGUF(found[0])
+	return openGGUF(filepath.Join(path, found[0]))
 }
 
 // Close releases the files; tensors read from them must no longer be used.

@@ -2,7 +2,9 @@ package toolset
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -64,16 +66,17 @@ func isNew(version string) bool {
 // environmentOf reads, of the virtual environment that a program is in, the package that was asked for and the version of its package mcp
 // (PyPA specifications, recording installed projects: the file REQUESTED). known is false where there is no such environment, or no mcp.
 func environmentOf(program string) (pkg, sdk string, known bool) {
-	folders, err := filepath.Glob(filepath.Join(filepath.Dir(program), "..", "lib", "python*", "site-packages", "*.dist-info"))
+	venv := os.DirFS(filepath.Join(filepath.Dir(program), ".."))
+	folders, err := fs.Glob(venv, "lib/python*/site-packages/*.dist-info")
 	if err != nil {
 		return "", "", false
 	}
 	for _, folder := range folders {
-		name, version, _ := strings.Cut(strings.TrimSuffix(filepath.Base(folder), ".dist-info"), "-")
+		name, version, _ := strings.Cut(strings.TrimSuffix(path.Base(folder), ".dist-info"), "-")
 		if name == "mcp" {
 			sdk, known = version, true
 		}
-		if _, err := os.Stat(filepath.Join(folder, "REQUESTED")); err == nil && name != "pip" && name != "setuptools" {
+		if _, err := fs.Stat(venv, path.Join(folder, "REQUESTED")); err == nil && name != "pip" && name != "setuptools" {
 			pkg = strings.ReplaceAll(name, "_", "-") + "==" + version
 		}
 	}

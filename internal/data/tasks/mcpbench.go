@@ -3,6 +3,7 @@ package tasks
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,8 +31,11 @@ func readMCPBench(r *reader) error {
 	if info, err := os.Stat(r.From); err != nil {
 		return err
 	} else if info.IsDir() {
-		if files, err = filepath.Glob(filepath.Join(r.From, "*.json")); err != nil {
+		if files, err = fs.Glob(os.DirFS(r.From), "*.json"); err != nil {
 			return err
+		}
+		for i := range files {
+			files[i] = filepath.Join(r.From, files[i])
 		}
 	}
 	var lines []byte

@@ -3,6 +3,7 @@ package learntest
 
 import (
 	"flag"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -64,11 +65,11 @@ func Plugin() string {
 	if err != nil {
 		return ""
 	}
-	found, _ := filepath.Glob(filepath.Join(cache, "hone", "lammps-jax-pjrt-cpu-*", "*.so")) // the pattern is well-formed
+	found, _ := fs.Glob(os.DirFS(cache), "hone/lammps-jax-pjrt-cpu-*/*.so") // the pattern is well-formed
 	if len(found) == 0 {
 		return ""
 	}
-	return found[0]
+	return filepath.Join(cache, found[0])
 }
 
 // Devices opens the CPU plug-in with n devices, until the test ends; where it is not installed the test is skipped.

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -49,9 +50,9 @@ func NewRemote(s Server, root, there, run string) (*Remote, error) {
 	_, _ = rand.Read(random[:]) // never fails
 	own := namesBegin + run + "-"
 	x := &Remote{server: s, root: root, there: there, prefix: own + hex.EncodeToString(random[:])}
-	left, err := filepath.Glob(filepath.Join(root, own+"*"))
+	left, err := fs.Glob(os.DirFS(root), own+"*")
 	for _, folder := range left {
-		err = errors.Join(err, x.forget(filepath.Base(folder)))
+		err = errors.Join(err, x.forget(folder))
 	}
 	return x, err
 }

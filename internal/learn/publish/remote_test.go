@@ -33,7 +33,7 @@ func (saved) SaveAdapter(dir string) error {
 // Runs may share the folder of adapters: one that begins takes away what a killed process of its own left there, and nothing of another, which may be
 // sampled from.
 func TestRunsShareAFolderOfAdapters(t *testing.T) {
-	root, server := t.TempDir(), &forgetful{}
+	root, server := filepath.Join(t.TempDir(), "of [two"), &forgetful{} // a name that is no pattern
 	begin := func(run string) *publish.Remote {
 		x, err := publish.NewRemote(server, root, "", run)
 		if err == nil {

@@ -3,6 +3,7 @@ package install
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -88,7 +89,7 @@ func (r Request) pypiLocked(venv, reportPath string) (Installed, error) {
 
 // consoleScripts are the programs of an installed distribution, of all where it is not named (PyPA specifications, entry points).
 func consoleScripts(venv, distribution string) ([]string, error) {
-	files, err := filepath.Glob(filepath.Join(venv, "lib", "python*", "site-packages", "*.dist-info", "entry_points.txt"))
+	files, err := fs.Glob(os.DirFS(venv), "lib/python*/site-packages/*.dist-info/entry_points.txt")
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +99,7 @@ func consoleScripts(venv, distribution string) ([]string, error) {
 		if distribution != "" && normal(name) != normal(distribution) {
 			continue
 		}
-		text, err := os.ReadFile(file)
+		text, err := os.ReadFile(filepath.Join(venv, file))
 		if err != nil {
 			return nil, err
 		}

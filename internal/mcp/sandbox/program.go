@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -113,9 +114,9 @@ func (p *places) showEnvironment(dir string) {
 	if !p.isPackage(project) {
 		return
 	}
-	links, _ := filepath.Glob(filepath.Join(dir, "lib", "python*", "site-packages", "*.pth")) // the pattern is sound
+	links, _ := fs.Glob(os.DirFS(dir), "lib/python*/site-packages/*.pth") // the pattern is sound
 	for _, file := range links {
-		text, _ := os.ReadFile(file)
+		text, _ := os.ReadFile(filepath.Join(dir, file))
 		for line := range strings.Lines(string(text)) {
 			if path := filepath.Clean(strings.TrimSpace(line)); filepath.IsAbs(path) && within(path, project) {
 				p.show(path)
@@ -186,12 +187,12 @@ func exists(path string) bool {
 // Elsewhere is a program that is not on PATH and that a version manager, or a project, keeps: the newest of those in the usual
 // places of a home folder and of the folder dir, "" without one. Shells put these on PATH; hone may be started without one.
 func Elsewhere(home, dir, program string) string {
-	for _, pattern := range []string{dir + "/.venv/bin", dir + "/venv/bin", dir + "/node_modules/.bin", home + "/.nvm/versions/node/*/bin", home + "/.volta/bin",
-		home + "/.local/share/fnm/node-versions/*/installation/bin", home + "/.pyenv/shims", home + "/.asdf/shims", home + "/.local/share/mise/shims",
-		home + "/.local/bin", home + "/.cargo/bin", home + "/go/bin"} {
-		found, _ := filepath.Glob(filepath.Join(pattern, program)) // a pattern that a program's name breaks finds nothing
+	for _, place := range [][2]string{{dir, ".venv/bin"}, {dir, "venv/bin"}, {dir, "node_modules/.bin"}, {home, ".nvm/versions/node/*/bin"}, {home, ".volta/bin"},
+		{home, ".local/share/fnm/node-versions/*/installation/bin"}, {home, ".pyenv/shims"}, {home, ".asdf/shims"}, {home, ".local/share/mise/shims"},
+		{home, ".local/bin"}, {home, ".cargo/bin"}, {home, "go/bin"}} {
+		found, _ := fs.Glob(os.DirFS(place[0]), place[1]+"/"+program) // a pattern that a program's name breaks finds nothing
 		if len(found) > 0 {
-			return slices.MaxFunc(found, byVersion)
+			return filepath.Join(place[0], slices.MaxFunc(found, byVersion))
 		}
 	}
 	return ""
