@@ -16,8 +16,10 @@ func TestCheckLock(t *testing.T) {
 	if got := checkLock("s", server); got != nil {
 		t.Errorf("without a lock: %+v", got)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "package-lock.json"), []byte(`{"packages": {}}`), 0o644); err != nil {
-		t.Fatal(err)
+	for name, text := range map[string]string{"package-lock.json": `{"packages": {"": {"dependencies": {"a": "1.0.0"}}}}`, "package.json": "{}"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if got := checkLock("s", server); len(got) != 1 || got[0].Status != Warn || !strings.Contains(got[0].Detail, "nothing of it is installed") || got[0].Next != "hone servers add "+dir {
 		t.Errorf("%+v", got)

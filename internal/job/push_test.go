@@ -2,6 +2,7 @@ package job
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -35,6 +36,15 @@ func TestPushSendsNoLedger(t *testing.T) {
 	put("ledgers/mine.jsonl", ledger)
 	put("train.jsonl.curation.jsonl", ledger)
 	put("train.jsonl.curation.jsonl.bak", ledger)
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write([]byte(ledger)); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	put("train.jsonl.curation.jsonl.gz", packed.String())
+	put("old.gz", packed.String())
+	put("blank.jsonl", "\ufeff\n"+ledger)
+	put("ops.jsonl", ledger[strings.Index(ledger, "\n")+1:])
 	if _, err := kindOf(PushAsked{Folder: dir}); err == nil {
 		t.Error("ledgers alone are no data set")
 	}
@@ -62,7 +72,7 @@ func TestPushSendsNoLedger(t *testing.T) {
 	if err := json.Unmarshal(out.Bytes(), &plan); err != nil || len(plan.Files) != 3 || plan.Files[0].Path != "README.md" || plan.Files[0].Bytes != 7 || plan.Files[2].Path != "train.jsonl" || !slices.Equal(plan.Removed, []string{"old.jsonl.curation.jsonl"}) {
 		t.Errorf("%+v, %v: %s", plan, err, out.String())
 	}
-	for _, name := range []string{"ledgers/mine.jsonl", "train.jsonl.curation.jsonl", "train.jsonl.curation.jsonl.bak"} {
+	for _, name := range []string{"ledgers/mine.jsonl", "train.jsonl.curation.jsonl", "train.jsonl.curation.jsonl.bak", "train.jsonl.curation.jsonl.gz", "old.gz", "blank.jsonl", "ops.jsonl"} {
 		if !strings.Contains(said.String(), "left out "+name+":") {
 			t.Errorf("%s is not said to be left out: %s", name, said.String())
 		}
@@ -81,7 +91,7 @@ func TestPushSendsNoLedger(t *testing.T) {
 	}
 	files, _ := s.Files("dataset", "ann/d", "main")
 	for name, text := range files {
-		if strings.Contains(text, "hunter2!") {
+		if strings.Contains(text, "hunter2!") || strings.HasPrefix(text, "\x1f\x8b") {
 			t.Errorf("%s was pushed", name)
 		}
 	}

@@ -42,6 +42,7 @@ type Configured struct {
 	Tools  *int    `json:"tools"`  // how many it listed last; null where it was never asked
 
 	toolset.Locked
+	Broken string `json:"lock_error,omitempty"` // why its lock cannot be read
 }
 
 // Ls reads what is known. The texts of tools are looked at for what could steer
@@ -122,7 +123,7 @@ func (k *Known) configured(h *host.Host, file string) error {
 			one.Tools = &n
 		}
 		if one.Locked, err = toolset.LockOf(s); err != nil {
-			return err
+			one.Broken = "its lock cannot be read: " + err.Error()
 		}
 		for key, x := range seen.Tools {
 			if strings.HasPrefix(key, prefix) {
@@ -191,7 +192,7 @@ func (k Known) Rows() [][]string {
 		if s.Tools != nil {
 			row[3] = fmt.Sprint(*s.Tools)
 		}
-		if len(s.Differs) > 0 {
+		if row[9] = s.Broken; len(s.Differs) > 0 {
 			row[9] = s.Locked.String()
 		}
 		if s.Calls > 0 {
@@ -212,6 +213,8 @@ func (k Known) Rows() [][]string {
 // state is how a server's package stands to its lock, and whether it was ever asked for its tools.
 func (s Configured) state() string {
 	switch {
+	case s.Broken != "":
+		return "broken lock"
 	case len(s.Differs) > 0:
 		return "not as locked"
 	case s.Tools == nil:

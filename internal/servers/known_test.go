@@ -27,14 +27,18 @@ func TestLsOfConfigured(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const lock = `{"packages": {"node_modules/a": {"version": "1.0.0", "integrity": "sha512-A"}}}`
-	for _, name := range []string{"same", "other"} {
+	const lock = `{"packages": {"": {"dependencies": {"a": "1.0.0"}}, "node_modules/a": {"version": "1.0.0", "integrity": "sha512-A"}}}`
+	for _, name := range []string{"same", "other", "mine", "torn"} {
 		put("s/"+name+"/package-lock.json", lock)
+		put("s/"+name+"/package.json", "{}")
 		put("s/"+name+"/node_modules/.package-lock.json", lock)
 		put("s/"+name+"/node_modules/a/package.json", `{"version": "1.0.0"}`)
 	}
 	put("s/other/node_modules/a/package.json", `{"version": "1.0.1"}`)
-	put("mcp.json", `{"mcpServers": {"same": {"command": "./s/same/node_modules/.bin/a"}, "other": {"command": "./s/other/node_modules/.bin/a"}, "new": {"command": "new"}}}`)
+	put("s/mine/node_modules/a/package.json", `{"version": "1.0.1"}`)
+	put("s/mine/src/index.js", "")
+	put("s/torn/node_modules/.package-lock.json", `{torn`)
+	put("mcp.json", `{"mcpServers": {"mine": {"command": "./s/mine/node_modules/.bin/a"}, "torn": {"command": "./s/torn/node_modules/.bin/a"}, "same": {"command": "./s/same/node_modules/.bin/a"}, "other": {"command": "./s/other/node_modules/.bin/a"}, "new": {"command": "new"}}}`)
 	h := &host.Host{Talk: screen.New(io.Discard), Data: screen.New(io.Discard), CacheDir: filepath.Join(dir, "cache"), LookupEnv: func(name string) (string, bool) {
 		return filepath.Join(dir, "home"), name == "XDG_STATE_HOME" || name == "HOME"
 	}}
@@ -53,11 +57,14 @@ func TestLsOfConfigured(t *testing.T) {
 	for _, row := range k.Rows()[1:] {
 		got = append(got, strings.Join([]string{row[0], row[2], row[3], row[9]}, ","))
 	}
-	want := "new,never asked,-,|other,not as locked,0,what is installed is not what its lock says: a is 1.0.1, and 1.0.0 in the lock|same,answered,4,"
-	if strings.Join(got, "|") != want {
+	want := "mine,not as locked,-,what is installed is not what its lock says: a is 1.0.1, and 1.0.0 in the lock|new,never asked,-,|other,not as locked,0,what is installed is not what its lock says: a is 1.0.1, and 1.0.0 in the lock|same,answered,4,"
+	if torn := got[len(got)-1]; !strings.HasPrefix(torn, "torn,broken lock,-,its lock cannot be read: ") {
+		t.Error(torn)
+	}
+	if got = got[:len(got)-1]; strings.Join(got, "|") != want {
 		t.Errorf("got  %s\nwant %s", strings.Join(got, "|"), want)
 	}
-	if next := k.Configured[1].Next; next != "hone servers add ./s/other" {
+	if next := k.Configured[2].Next + k.Configured[0].Next; next != "hone servers add ./s/other" { // none for a folder with files of its own
 		t.Errorf("next: %s", next)
 	}
 }

@@ -19,7 +19,7 @@ import (
 type Locked struct {
 	File    string   `json:"lock,omitempty"`    // the lock; "" where the server has none
 	Differs []string `json:"differs,omitempty"` // what is installed otherwise than it says
-	Next    string   `json:"next,omitempty"`    // the command that installs what it says
+	Next    string   `json:"next,omitempty"`    // the command that installs what it says; "" where the folder is not one that it would replace
 }
 
 // LockOf compares what is installed for a server with its lock.
@@ -33,7 +33,14 @@ func LockOf(s mcp.Server) (Locked, error) {
 		return Locked{}, err
 	}
 	l := Locked{File: file, Differs: differs}
-	if len(differs) > 0 {
+	if len(differs) == 0 {
+		return l, nil
+	}
+	lock, ok, err := install.LockOf(dir)
+	if err != nil || !ok { // one that hone would not install from
+		return l, nil
+	}
+	if foreign, err := lock.Foreign(); err == nil && len(foreign) == 0 {
 		l.Next = "hone servers add " + ShellWord(fromHere(dir))
 	}
 	return l, nil
@@ -80,7 +87,8 @@ func sayLocks(h *host.Host, servers mcp.Config) {
 		case err != nil:
 			h.Say("note: the lock of server %s cannot be read: %v", name, err)
 		case len(l.Differs) > 0:
-			h.Say("warning: server %s: %s; next: %s", name, l, l.Next)
+			next := cmp.Or(l.Next, "install what its lock says: it is a folder that hone did not make")
+			h.Say("warning: server %s: %s; next: %s", name, l, next)
 		}
 	}
 }

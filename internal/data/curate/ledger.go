@@ -1,15 +1,17 @@
 package curate
 
 import (
+	"bufio"
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -36,10 +38,10 @@ type header struct {
 	SHA256   string `json:"sha256"`   // of the rows as hone writes them
 }
 
-// IsLedger tells whether a file is a ledger, or a copy of one: by its name, or by how it begins, since a ledger may have any name. It holds
-// what was redacted, and is for nobody but who curates.
+// IsLedger tells whether a file is a ledger, a copy or a part of one, gzipped or not: by its name, or by how it begins, since a ledger may
+// have any name. It holds what was redacted, and is for nobody but who curates.
 func IsLedger(file string) bool {
-	if strings.HasSuffix(file, source.Curation) {
+	if strings.HasSuffix(strings.TrimSuffix(file, ".gz"), source.Curation) {
 		return true
 	}
 	f, err := os.Open(file)
@@ -47,10 +49,30 @@ func IsLedger(file string) bool {
 		return false
 	}
 	defer func() { _ = f.Close() }() // read only
-	begin := make([]byte, len(`{"curation":`))
-	n, _ := io.ReadFull(f, begin)
-	return string(begin[:n]) == `{"curation":`
+	in := bufio.NewReader(f)
+	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		unpacked, err := gzip.NewReader(in)
+		if err != nil {
+			return false
+		}
+		in = bufio.NewReader(unpacked)
+	}
+	for {
+		b, err := in.ReadByte()
+		switch {
+		case err != nil:
+			return false
+		case b == ' ' || b == '\t' || b == '\r' || b == '\n' || b >= 0x80: // a byte-order mark
+			continue
+		}
+		rest, _ := in.Peek(512)
+		begin := string(b) + string(rest)
+		return strings.HasPrefix(begin, `{"curation":`) || operationLine.MatchString(begin)
+	}
 }
+
+// operationLine is how a line of an operation begins.
+var operationLine = regexp.MustCompile(`^\{"seq":\d+,.*"do":`)
 
 // hashesOf gives rows their tools and returns the hash of them as they were read and, where that is another one, with their tools: that
 // is how it was once taken, and such a ledger is one still.

@@ -36,7 +36,7 @@ func TestWeightsInBetween(t *testing.T) {
 		`{"conversations":[{"from":"human","value":"q"},{"from":"gpt","value":"a","weight":W}]}`,
 		`{"conversations":[{"from":"system","value":"<tools>[]</tools>"},{"from":"human","value":"q"},{"from":"gpt","value":"a","weight":W}]}`,
 	} {
-		for weight, refused := range map[string]bool{"0.5": true, "2": true, "-1": true, "0": false, "1": false, "1.0": false, "null": false} {
+		for weight, refused := range map[string]bool{"0.5": true, "2": true, "-1": true, "0": false, "1": false, "1.0": false, "null": false, `"0.5"`: true, `"0"`: false, "true": false, `"half"`: true} {
 			if got := told(t, strings.ReplaceAll(form, "W", weight)); strings.Contains(got, badWeight) != refused || refused != strings.HasPrefix(got, "refused") {
 				t.Errorf("%s of %s: %s", weight, form, got)
 			}

@@ -158,6 +158,9 @@ func (r *record) read(f *format) (dataset.Row, string, error) {
 		return dataset.Row{}, f.name, refuse(noFormat, "its columns are not those of %s", f.name)
 	}
 	row, err := f.read(r)
+	if err == nil {
+		err = r.split(&row)
+	}
 	if err != nil {
 		return row, f.name, err
 	}

@@ -79,6 +79,9 @@ func TestFormats(t *testing.T) {
 		if named, _, err := load(t, "rows.jsonl", tc.row, Options{Format: tc.format}); err != nil || !reflect.DeepEqual(named[0].Messages, rows[0].Messages) {
 			t.Errorf("%s: named, it is read otherwise: %+v, %v", tc.name, named, err)
 		}
+		if of, _, err := load(t, "rows.jsonl", `{"split":"test",`+tc.row[1:], Options{}); err != nil || len(of) != 1 || of[0].Split != "test" {
+			t.Errorf("%s: its split is lost: %+v, %v", tc.name, of, err)
+		}
 		again(t, tc.name, rows[0])
 	}
 }

@@ -26,6 +26,10 @@ func readCompletion(r *record) (dataset.Row, error) {
 
 // readAlpaca reads an instruction, the input that it is about, and the output. history is a list of earlier questions and answers.
 func readAlpaca(r *record) (dataset.Row, error) {
+	tools, err := toolsOf(r.Tools)
+	if err != nil {
+		return dataset.Row{}, err
+	}
 	var c conversation
 	say := func(role, said string) { c.messages = append(c.messages, chat.Message{Role: role, Content: said}) }
 	var history [][2]string
@@ -45,5 +49,5 @@ func readAlpaca(r *record) (dataset.Row, error) {
 	}
 	say(chat.User, said)
 	say(chat.Assistant, text(r.Output))
-	return dataset.Row{Messages: withSystem(c.messages, text(r.System))}, nil
+	return dataset.Row{Messages: withSystem(c.messages, text(r.System)), Tools: tools}, nil
 }

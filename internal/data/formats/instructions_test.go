@@ -45,9 +45,15 @@ func TestInstructions(t *testing.T) {
 		`{"instruction":"Add.","output":""}`:                                                           "no output",
 		`{"instruction":"Add.","output":"3","history":[["q"]]}`:                                        "no list of pairs",
 		`{"prompt":"p","messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a"}]}`: "u:q a:a",
+		`{"instruction":"Add.","output":"3","split":"mine"}`:                                           noSplit,
+		`{"instruction":"Add.","output":"<think>so</think>3","tools":"[{}]"}`:                          badTools,
 	} {
 		if got := told(t, row); got != want && !(strings.HasPrefix(got, "refused") && strings.Contains(got, want)) {
 			t.Errorf("%s:\n got  %s\n want %s", row, got, want)
 		}
+	}
+	rows, _, err := load(t, "rows.jsonl", `{"instruction":"Add.","output":"3","split":"val","tools":`+quoted(t, "["+weather+"]")+`}`, Options{})
+	if err != nil || rows[0].Split != "validation" || len(rows[0].Tools) != 1 {
+		t.Errorf("%+v, %v", rows, err)
 	}
 }

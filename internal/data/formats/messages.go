@@ -47,8 +47,8 @@ func (m *message) thought() string {
 // noLoss reports whether a mask leaves the message out of the loss: OpenAI's weight, Axolotl's train and training, LLaMA-Factory's loss.
 func (m *message) noLoss() bool {
 	for _, v := range []jsontext.Value{m.Weight, m.Train, m.Training, m.Loss} {
-		switch text(v) {
-		case "0", "0.0", "false", "False":
+		said := text(v)
+		if weight, err := strconv.ParseFloat(said, 64); said == "false" || said == "False" || err == nil && weight == 0 {
 			return true
 		}
 	}
@@ -57,13 +57,15 @@ func (m *message) noLoss() bool {
 
 // weighed refuses a weight that is neither 0 nor 1, as OpenAI does: a loss that counts a message in part is another than hone's.
 func (m *message) weighed() error {
-	if m.Weight.Kind() != '0' {
+	switch said := text(m.Weight); said {
+	case "", "true", "false", "True", "False":
 		return nil
+	default:
+		if weight, err := strconv.ParseFloat(said, 64); err == nil && (weight == 0 || weight == 1) {
+			return nil
+		}
+		return refuse(badWeight, "%.60s", string(m.Weight))
 	}
-	if weight, err := strconv.ParseFloat(string(m.Weight), 64); err != nil || weight != 0 && weight != 1 {
-		return refuse(badWeight, "%s", string(m.Weight))
-	}
-	return nil
 }
 
 // roles are what formats call the four, and what they call a call that is a message of its own.

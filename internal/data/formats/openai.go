@@ -26,14 +26,18 @@ type own struct {
 	NumTurns   jsontext.Value `json:"n_turns"`
 }
 
-// take copies them into a row. What has another type, or a value that hone never writes, is another's member of the same name; but a
-// split that is not known is refused.
-func (o *own) take(row *dataset.Row) error {
+// split takes the split of a row, which any format may have. One that is not known is refused: it may be one to be measured on.
+func (o *own) split(row *dataset.Row) error {
 	if o.Split != nil && o.Split.Kind() != 'n' && string(o.Split) != `""` {
-		if row.Split = source.SplitOf(text(o.Split)); row.Split == "" { // it may be one to be measured on, so it is not learnt from
+		if row.Split = source.SplitOf(text(o.Split)); row.Split == "" {
 			return refuse(noSplit, "%.60q is neither train, validation nor test; correct or remove the member", string(o.Split))
 		}
 	}
+	return nil
+}
+
+// take copies the others into a row. What has another type, or a value that hone never writes, is another's member of the same name.
+func (o *own) take(row *dataset.Row) error {
 	if row.Outcome = outcomeOf(o.Outcome); row.Outcome != "" { // hone's own, where some forms have them as JSON text
 		for _, m := range []*jsontext.Value{&o.Terms, &o.Turns} {
 			if inner, err := unwrapped(*m); err == nil {

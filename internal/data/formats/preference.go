@@ -96,6 +96,9 @@ func pairOf(line []byte) (p Pair, err error) {
 			return p, err
 		}
 		*side.to = dataset.Row{ID: text(side.id), ScenarioID: text(v.ScenarioID), Messages: c.messages, Opening: opening, Tools: tools, Split: split}
+		if first(side.id) == nil { // a trace of hone's stays as it went
+			setApart(side.to)
+		}
 	}
 	if first(v.Prompt) == nil {
 		n := 0

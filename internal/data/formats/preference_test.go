@@ -15,7 +15,7 @@ func TestLoadPairs(t *testing.T) {
 	lines := []string{
 		`{"prompt":[{"role":"user","content":"Rain?"}],"chosen":[` + call + `,{"role":"tool","tool_call_id":"1","content":"dry"},{"role":"assistant","content":"No."}],"rejected":[` + call + `],"tools":[` + weather + `],"chosen_id":"a","rejected_id":"b"}`,
 		`{"chosen":[{"role":"user","content":"Rain?"},{"role":"assistant","content":"No."}],"rejected":[{"role":"user","content":"Rain?"},{"role":"assistant","content":"Yes."}]}`,
-		`{"prompt":"Rain?","chosen":"No.","rejected":"Yes.","split":"test"}`,
+		`{"prompt":"Rain?","chosen":"<think>dry</think>No.","rejected":"Yes.","split":"test"}`,
 		`{"prompt":"Rain?","chosen":"No."}`,
 		`{"prompt":"Rain?","chosen":"No.","rejected":7}`,
 		`{"chosen":[{"role":"assistant","content":"No."}],"rejected":[{"role":"assistant","content":"No."}]}`,
@@ -36,7 +36,8 @@ func TestLoadPairs(t *testing.T) {
 	if p := pairs[1]; p.Chosen.Opening != 1 || p.Rejected.Opening != 1 || p.Rejected.Messages[1].Content != "Yes." {
 		t.Errorf("two whole conversations: %+v", p)
 	}
-	if p := pairs[2]; p.Chosen.Opening != 1 || p.Chosen.Messages[0].Content != "Rain?" || p.Rejected.Messages[1].Content != "Yes." || p.Chosen.ToLearnFrom() {
+	if p := pairs[2]; p.Chosen.Opening != 1 || p.Chosen.Messages[0].Content != "Rain?" || p.Rejected.Messages[1].Content != "Yes." || p.Chosen.ToLearnFrom() ||
+		p.Chosen.Messages[1].ReasoningContent != "dry" || p.Chosen.Messages[1].Content != "No." {
 		t.Errorf("texts: %+v", p)
 	}
 	again := filepath.Join(t.TempDir(), "again.jsonl")

@@ -41,7 +41,8 @@ type reference struct {
 
 var (
 	braces = regexp.MustCompile(`\{[^{}]*\}`)
-	slotIn = regexp.MustCompile(`\{\w+\}`)
+	slotIn = regexp.MustCompile(`\{[A-Za-z_]\w*\}`) // {3} is text, of a regular expression for one
+	isName = regexp.MustCompile(`^[A-Za-z_][\w-]*$`)
 )
 
 func readTemplate(text string) (t template) {
@@ -145,11 +146,12 @@ func filtered(filter []string, text string) string {
 	return fmt.Sprintf("%0*x", width, number(text))
 }
 
-// mistake says what is wrong with a reference, "" where nothing is: known are the values that are drawn before it.
-func (ref reference) mistake(rules map[string]rule, known []string) string {
-	takes := map[string]string{"word": "{word}", "integer": "{integer 0 99}", "digits": "{digits 2 4}", "date": "{date 2000-01-01 2030-12-31}", "after": "{after VALUE 1 30}"}
+// mistake says what is wrong with a reference, "" where nothing is: known are the values that are drawn before
+// it, and whether they are dates.
+func (ref reference) mistake(rules map[string]rule, known map[string]bool) string {
+	takes := map[string]string{"word": "{word}", "integer": "{integer 0 99}", "digits": "{digits 2 4}", "date": "{date 2000-01-01 2030-12-31}", "after": "{after VALUE 1 30}, behind a VALUE that is {date ...} or {after ...} alone"}
 	_, isRule := rules[ref.name]
-	if isRule || slices.Contains(known, ref.name) {
+	if _, isValue := known[ref.name]; isRule || isValue {
 		if len(ref.args) > 0 {
 			return fmt.Sprintf("%q takes nothing behind its name", ref.name)
 		}
@@ -169,8 +171,20 @@ func (ref reference) mistake(rules map[string]rule, known []string) string {
 	return ""
 }
 
+// isDate reports whether a rule makes dates and nothing else, also by other rules and by dates that are known.
+func (r rule) isDate(rules map[string]rule, known map[string]bool) bool {
+	return !slices.ContainsFunc(r.alternatives, func(t template) bool {
+		if len(t.references) != 1 || t.literals[0]+t.literals[1] != "" || len(t.references[0].filters) > 0 {
+			return true
+		}
+		name := t.references[0].name
+		other, isRule := rules[name]
+		return name != "date" && name != "after" && !known[name] && !(isRule && other.isDate(rules, nil))
+	})
+}
+
 // fits reports whether the arguments of a maker are as it takes them.
-func (ref reference) fits(known []string) bool {
+func (ref reference) fits(known map[string]bool) bool {
 	a := ref.args
 	ordered := func(low, high string) bool {
 		return inRange(low, -1<<40, 1<<40) && inRange(high, -1<<40, 1<<40) && number(low) <= number(high)
@@ -185,7 +199,7 @@ func (ref reference) fits(known []string) bool {
 	case "date":
 		return len(a) == 2 && !day(a[0]).IsZero() && !day(a[1]).IsZero() && !day(a[1]).Before(day(a[0]))
 	}
-	return len(a) == 3 && slices.Contains(known, a[0]) && ordered(a[1], a[2]) && inRange(a[1], -100_000, 100_000) && inRange(a[2], -100_000, 100_000)
+	return len(a) == 3 && known[a[0]] && ordered(a[1], a[2]) && inRange(a[1], -100_000, 100_000) && inRange(a[2], -100_000, 100_000)
 }
 
 func inRange(text string, low, high int) bool {

@@ -98,6 +98,12 @@ func TestParseRefuses(t *testing.T) {
 		{kind(`, held_out: ["{a}"]`), "twice"},
 		{kind(`, held_out: ["{b}"]`), "nothing fills {b}"},
 		{kind(`, held_out: ["{result}"]`), "nothing fills {result}"},
+		{kind(`, held_out: ["{a | upper}"]`), "{a | upper} is no slot"},
+		{kind(`, held_out: ["{a|number}"]`), "{a|number} is no slot"},
+		{kind(`, held_out: ["{a b}"]`), "{a b} is no slot"},
+		{kind(`, held_out: ["{first-name}"]`), "nothing fills {first-name}"},
+		{`kinds: [{name: k, values: {a: "{word}"}, calls: [{tool: t, arguments: {x: "{a | upper}"}}], wordings: [x]}]`, "{a | upper} is no slot"},
+		{`kinds: [{name: k, values: {a: "{word}", b: "{after a 1 3}"}, calls: [{tool: t}], wordings: [x]}]`, "behind a VALUE"},
 		{kind(", checks: [{type: answer, equal: x}]"), "equal"},
 		{kind(", checks: [x]"), "checks[0]"},
 		{kind(`, checks: [{type: answer, equals: "{c}"}]`), "nothing fills {c}"},
@@ -126,6 +132,13 @@ func TestParseRefuses(t *testing.T) {
 		if !errors.As(err, &f) || f.Code != fault.CodeUsage || !strings.Contains(fmt.Sprint(f.Where, f.Err), tc.want) {
 			t.Errorf("%.80s: %v", tc.text, err)
 		}
+	}
+	set, err := Parse("f.yaml", []byte(`kinds: [{name: k, values: {a: "7"}, calls: [{tool: t, arguments: {x: 'a{3}{ {"k": {a}} }{return 1}'}}], wordings: ["{a}"]}]`)) // braces of a program
+	if err != nil {
+		t.Fatal(err)
+	}
+	if call, err := set.Kinds[0].Call(0, Values{"a": "7"}, ""); err != nil || !strings.Contains(call.Arguments, `a{3}{ {\"k\": 7} }{return 1}`) {
+		t.Errorf("%+v %v", call, err)
 	}
 	if _, err := Load("none.yaml"); err == nil {
 		t.Error("a file that is not there is read")

@@ -177,7 +177,7 @@ func checkRule(name string, rules map[string]rule, above ...string) error {
 }
 
 func (k *Kind) readValues(values yaml.MapSlice) error {
-	var known []string
+	known := map[string]bool{}
 	for _, item := range values {
 		name := fmt.Sprint(item.Key)
 		r, err := readRule(item.Value)
@@ -195,7 +195,7 @@ func (k *Kind) readValues(values yaml.MapSlice) error {
 			}
 		}
 		k.values = append(k.values, drawn{name, r})
-		known = append(known, name)
+		known[name] = r.isDate(k.rules, known)
 	}
 	return nil
 }
@@ -245,8 +245,13 @@ func (k *Kind) slots(where string, value any, withResult bool) error {
 			}
 		}
 	case string:
-		for _, slot := range slotIn.FindAllString(asNumber.ReplaceAllString(value, "{$1}"), -1) {
-			if name := strings.Trim(slot, "{}"); !k.has(name) && !(name == result && withResult) {
+		for _, slot := range braces.FindAllString(asNumber.ReplaceAllString(value, "{$1}"), -1) {
+			name, filters, _ := strings.Cut(strings.Trim(slot, "{}"), "|")
+			switch first := append(strings.Fields(name), "")[0]; {
+			case !isName.MatchString(name) && !isName.MatchString(strings.TrimRight(name, " ")) && !k.has(first): // braces of a program, of JSON
+			case filters != "" || k.has(first) && first != name:
+				return fmt.Errorf("%s: %s is no slot: there are {%s} and, as the whole argument, {%s | number}; filters stand in values", where, slot, first, first)
+			case !k.has(name) && !(name == result && withResult):
 				return fmt.Errorf("%s: nothing fills %s; its values are %s", where, slot, strings.Join(k.names(), ", "))
 			}
 		}

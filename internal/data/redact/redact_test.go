@@ -172,3 +172,22 @@ func TestCheckDigits(t *testing.T) {
 		}
 	}
 }
+
+// Keys as tools write them, and words around numbers: each kind found, and what only looks like it let be.
+func TestKeysAndWords(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"homePhone": "4155550123"}`: Phone, `{"workPhone": 4155550123}`: Phone, `{"mobilePhone":"415 555 0123"}`: Phone, `{"contactPhone": "4155550123"}`: Phone, `{"customerTel":"4155550123"}`: Phone,
+		`{"mobileNumber": "4155550123"}`: Phone, `{"phone_number": 4155550123}`: Phone, `{"fax_no": "4155550123"}`: Phone, `call 0301234567`: Phone, `Please call John at 0301234567`: Phone,
+		`{"social_security_number": "219099999"}`: SSN, `{"socialSecurityNumber": 219099999}`: SSN, `{"applicantSsn": "219-09-9999"}`: SSN, `social security no. 219 09 9999`: SSN,
+		`{"hotel": 48213377}`: "", `{"cancelToken2": 12345678}`: "", `{"subtext": 4155550123}`: "", `call 1732361822`: "", `pwd=/home/build`: Name, `PWD=~/src`: "", `password=$DB_PASSWORD`: "",
+		`secret: "HTMLParserXMLReaderFactory"`: "", `x-api-key: QWxhZGRpbjpvcGVu`: Secret,
+	} {
+		got := ""
+		for _, f := range Find(text) {
+			got = f.Kind
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
+}

@@ -41,11 +41,12 @@ var rules = []rule{
 	{Phone, regexp.MustCompile(`\+\d[\d ().\x{00A0}/-]{6,20}\d`), "", phone},
 	{Phone, regexp.MustCompile(`\(\d{3}\) ?\d{3}[-. ]\d{4}\b`), "", phone},
 	{Phone, regexp.MustCompile(`\b\d{3}-\d{3}-\d{4}\b`), "", phone},
-	{Phone, regexp.MustCompile(`(?i)(?:\b|_)(?:phone|phone[_ ]?(?:number|no)|tel|telephone|telefon|telefono|mobile|cell[_ ]?phone|fax|whatsapp)\b[^\d\n+]{0,24}?(\(?\d[\d ().\x{00A0}/-]{6,18}\d)`), "", phoneNamed},
+	{Phone, regexp.MustCompile(`(?:(?i:(?:\b|_)(?:phone|tel|telephone|telefon|telefono|mobile|cell[_ ]?phone|fax|whatsapp))|[a-z](?:Phone|Tel|Telephone|Telefon|Mobile|Fax|Whats[Aa]pp))(?i:[_ ]?(?:number|no))?\b[^\d\n+]{0,24}?(\(?\d[\d ().\x{00A0}/-]{6,18}\d)`), "", phoneNamed},
 	{Phone, regexp.MustCompile(`(?i)\b(?:call|text|ring|reach|dial)(?:\s+(?:me|us|him|her|them|you|back|up|at|on|my|our|the|cell|desk|office|number|line|directly|now))+[\s:]+(\(?\d[\d ().\x{00A0}/-]{6,18}\d)`), "", phoneNamed},
 	{Phone, regexp.MustCompile(`(?i)\b(?:call|text|ring|reach|cell|dial)\b[^\d\n+]{0,12}?(\(?\d{1,4}[) .\x{00A0}/-]{1,2}\d[\d ().\x{00A0}/-]{4,14}\d)`), "", phoneNamed},
-	{Phone, regexp.MustCompile(`(?i)(?:\b|_)cell\b[^\d\n+]{0,12}?([2-9]\d{2}[2-9]\d{6})\b`), "", phone}, // of North America
-	{SSN, regexp.MustCompile(`(?i)(?:\b|_)(?:ssn|social security(?: number| no\.?)?)\b[^\d\n]{0,12}(\d{3}[ -]?\d{2}[ -]?\d{4})\b`), "", ssn},
+	{Phone, regexp.MustCompile(`(?i)\b(?:call|text|ring|reach|dial)\s+(?:(?:[\pL'.]+\s+){0,3}(?:at|on)[\s:]+)?(0\d{8,11})\b`), "", phoneNamed}, // with the prefix of a trunk
+	{Phone, regexp.MustCompile(`(?i)(?:\b|_)cell\b[^\d\n+]{0,12}?([2-9]\d{2}[2-9]\d{6})\b`), "", phone},                                        // of North America
+	{SSN, regexp.MustCompile(`(?:(?i:(?:\b|_)(?:ssn|social[_ -]?security(?:[_ -]?(?:number|no\.?))?))|[a-z](?:Ssn|SSN))\b[^\d\n]{0,12}(\d{3}[ -]?\d{2}[ -]?\d{4})\b`), "", ssn},
 	{SSN, regexp.MustCompile(`\b\d{3}-\d{2}-\d{4}\b`), "", ssn},
 	{IP, regexp.MustCompile(`\d{1,3}(?:\.\d{1,3}){3}`), "", ipv4},
 	{IP, regexp.MustCompile(`[0-9A-Fa-f]{1,4}:[0-9A-Fa-f:]{3,37}[0-9A-Fa-f]`), "", ipv6},
@@ -97,12 +98,13 @@ func password(_, value, _ string) int {
 			others++
 		}
 	}
-	return whole(!stands.MatchString(value) && (letters > 0 && others > 0 || others >= 8) && !strings.ContainsAny(value, "()"), value)
+	folder := strings.HasPrefix(value, "/") || strings.HasPrefix(value, "~/") // pwd, the working directory
+	return whole(!stands.MatchString(value) && (letters > 0 && others > 0 || others >= 8) && !strings.ContainsAny(value, "()") && !folder, value)
 }
 
 // said is a password of letters alone too, where it is quoted or set: a word of a sentence is neither.
 func said(_, value, _ string) int {
-	return whole(!stands.MatchString(value) && !variable.MatchString(value) && !strings.ContainsAny(value, "()"), value)
+	return whole(!stands.MatchString(value) && !variable.MatchString(value) && !strings.ContainsAny(value, "()") && !strings.ContainsAny(value[:1], "/~$."), value)
 }
 
 // variable is what code calls a password that it has from elsewhere.
@@ -115,7 +117,7 @@ func random(_, value, _ string) int {
 	return whole(drawn && entropy(value) >= 3 && !stands.MatchString(value) && !strings.Contains(value, "://") && !uuid.MatchString(value), value)
 }
 
-// unsayable are 10 letters or more that are no words, however they are joined: of both cases in turn or with several runs of capitals, as
+// unsayable are 10 letters or more that are no words, however they are joined: of both cases in turn or with three runs of capitals, as
 // in base64, or nearly without vowels.
 func unsayable(value string) bool {
 	if len(value) < 10 || strings.ContainsFunc(value, func(r rune) bool { return r > unicode.MaxASCII || !unicode.IsLetter(r) && r != '=' }) {
@@ -131,7 +133,7 @@ func unsayable(value string) bool {
 		}
 	}
 	cases := strings.ToLower(value) != value && strings.ToUpper(value) != value
-	return cases && (2*turns >= len(value) || len(capitals.FindAllString(value, 2)) == 2 && len(value) >= 16) || 8*vowels <= len(value)
+	return cases && (2*turns >= len(value) || len(capitals.FindAllString(value, 3)) == 3 && len(value) >= 16) || 8*vowels <= len(value)
 }
 
 // capitals stand side by side again and again in base64, and once at most in a name.

@@ -41,6 +41,7 @@ type npmPackages struct {
 	Packages map[string]struct {
 		Version, Integrity, Resolved string
 		Link, Optional               bool
+		Dev, DevOptional             bool // of who works on the project; hone installs without them
 		Dependencies                 map[string]string
 	}
 }
@@ -68,7 +69,8 @@ func npmDrift(dir string) (differs []string, err error) {
 		var manifest struct{ Version string }
 		missing := errors.Is(readJSON(filepath.Join(dir, path, "package.json"), &manifest), fs.ErrNotExist)
 		switch {
-		case path == "" || missing && p.Optional: // which npm leaves out where the machine is not made for it
+		case path == "" || p.Link || !strings.Contains(path, "node_modules/"): // the project itself, and folders of its own
+		case missing && (p.Optional || p.Dev || p.DevOptional): // npm leaves an optional one out where the machine is not made for it
 		case missing || !there:
 			differs = append(differs, fmt.Sprintf("%s %s is not installed", name, p.Version))
 		case manifest.Version != p.Version:
@@ -78,7 +80,7 @@ func npmDrift(dir string) (differs []string, err error) {
 		}
 	}
 	for path, p := range have.Packages {
-		if _, known := want.Packages[path]; !known {
+		if _, known := want.Packages[path]; !known && !p.Link {
 			differs = append(differs, fmt.Sprintf("%s %s is not in the lock", packageAt(path), p.Version))
 		}
 	}

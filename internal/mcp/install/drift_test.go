@@ -26,7 +26,8 @@ func put(t *testing.T, dir string, files map[string]string) {
 func TestDrift(t *testing.T) {
 	const (
 		npm = `{"packages": {"": {"dependencies": {"a": "1.0.0"}}, "node_modules/a": {"version": "1.0.0", "integrity": "sha512-A"}, "node_modules/a/node_modules/@b/c": {"version": "2.0.0", "integrity": "sha512-C"},
-			"node_modules/mac": {"version": "3.0.0", "integrity": "sha512-M", "optional": true}}}`
+			"node_modules/mac": {"version": "3.0.0", "integrity": "sha512-M", "optional": true},
+			"node_modules/test": {"version": "4.0.0", "integrity": "sha512-T", "dev": true}, "packages/w": {"version": "1.0.0"}, "node_modules/w": {"resolved": "packages/w", "link": true}}}`
 		hidden = `{"packages": {"node_modules/a": {"version": "1.0.0", "integrity": "sha512-A"}, "node_modules/a/node_modules/@b/c": {"version": "2.0.0", "integrity": "sha512-C"}}}`
 		site   = "venv/lib/python3.12/site-packages/"
 		pip    = "# tiny.server==1.2\nTiny.Server==1.2 --hash=sha256:00\nmcp==1.9.0rc1 --hash=sha256:11\n"
