@@ -192,16 +192,24 @@ func TellLeftOut(say func(format string, args ...any), leftOut map[string]int) {
 	}
 }
 
-// ValidateData reads conversations and says which rows are none. The error, with exit code 2, says that there are such.
+// ValidateData reads conversations, or pairs where no row is one, and says which rows are none. The error, with exit code 2, says that there
+// are such.
 func ValidateData(h *host.Host, paths []string, format string) (formats.Report, error) {
 	local, err := LocalData(h, paths...)
 	if err != nil {
 		return formats.Report{}, err
 	}
+	one, reader := "conversation", "hone data convert and hone sft leave"
 	report, err := formats.Read(local, formats.Options{Format: format}, func(dataset.Row) error { return nil })
+	if format == "" && report.Kept == 0 && report.Read > 0 {
+		if _, of, pairsErr := formats.LoadPairs(local); pairsErr == nil {
+			report, err, one, reader = of, nil, "pair", "hone dpo leaves"
+			h.Say("these are pairs: hone dpo --data %s learns from them", strings.Join(paths, ", "))
+		}
+	}
 	if n := report.NumRefused(); err == nil && len(report.Refused) > 0 {
-		damaged := &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%d of %s are no conversation", n, fault.Count(report.Read, "row")), Where: strings.Join(paths, ", "),
-			Next: cmp.Or(report.Next(), "correct them; hone data convert and hone sft leave them out")}
+		damaged := &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("%d of %s are no %s", n, fault.Count(report.Read, "row"), one), Where: strings.Join(paths, ", "),
+			Next: cmp.Or(report.Next(), "correct them; "+reader+" them out")}
 		if n == 0 {
 			damaged.What, damaged.Next = "the file is damaged", "download or write it again"
 		}

@@ -1,6 +1,8 @@
 package job
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"hone/internal/data/unroll"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/screen"
 )
 
 // A trainer of TRL's form learns the whole completion: what a mask leaves out is in no completion, and what is to be learnt is in one.
@@ -38,6 +41,35 @@ func TestTRLLearnsNoMaskedMessage(t *testing.T) {
 	}
 	if learnt["good"] != 1 || learnt["better"] != 1 || learnt["BAD"] != 0 {
 		t.Errorf("learnt: %v", learnt)
+	}
+}
+
+// Pairs that were written for hone dpo are known as such, with the rows among them that are none.
+func TestValidatePairs(t *testing.T) {
+	dir := t.TempDir()
+	traces, pairs := filepath.Join(dir, "traces.jsonl"), filepath.Join(dir, "pairs.jsonl")
+	row := `{"id":"%s","scenario_id":"s","outcome":"ok","terms":[{"name":"checks","score":%d}],"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"%s"}]}` + "\n"
+	if err := os.WriteFile(traces, fmt.Appendf(fmt.Appendf(nil, row, "good", 1, "yes"), row, "bad", 0, "no"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (Conversion{From: []string{traces}, To: "pairs", Out: pairs, Unroll: unroll.Whole}).Convert(t.Context(), &host.Host{}); err != nil {
+		t.Fatal(err)
+	}
+	var said bytes.Buffer
+	h := &host.Host{Talk: screen.New(&said)}
+	report, err := ValidateData(h, []string{pairs}, "")
+	if err != nil || report.Kept != 1 || report.Formats["preference"] != 1 || !strings.Contains(said.String(), "hone dpo --data "+pairs) {
+		t.Errorf("%+v, %v: %s", report, err, &said)
+	}
+	text, err := os.ReadFile(pairs)
+	if err == nil {
+		err = os.WriteFile(pairs, append(text, `{"prompt":"q","chosen":"a"}`+"\n"...), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if report, err = ValidateData(h, []string{pairs}, ""); err == nil || !strings.Contains(err.Error(), "1 of 2 rows are no pair") || !strings.Contains(err.Error(), "hone dpo leaves them out") || report.Kept != 1 {
+		t.Errorf("%+v, %v", report, err)
 	}
 }
 
