@@ -132,7 +132,14 @@ func (j *Job) planDPO(p pairs) (l dpoPlan, err error) {
 	if l.Model, err = j.baseOf(p.path, p.rows()); err != nil {
 		return l, err
 	}
-	usable, measurable := j.render(l.Model, p.list), j.render(l.Model, p.validation)
+	usable, err := j.render(freeMemory(), l.Model, p.path, p.list)
+	if err != nil {
+		return l, err
+	}
+	measurable, err := j.render(freeMemory(), l.Model, p.path, p.validation)
+	if err != nil {
+		return l, err
+	}
 	if len(usable) == 0 {
 		return l, &fault.Error{Code: fault.CodeUsage, What: "no pair can be learnt from", Where: p.path,
 			Why: "each has a side that is too long, or that cannot be rendered; see above", Next: "raise model.context, list fewer tools, or give other pairs"}
@@ -154,15 +161,22 @@ func (j *Job) planDPO(p pairs) (l dpoPlan, err error) {
 	return l, l.fit(j, c, steps)
 }
 
-// render renders pairs; those of which a side is nil are left out.
-func (j *Job) render(m *basemodel.Model, list []formats.Pair) (out []rendered) {
-	for _, x := range list {
+// render renders pairs; those of which a side is nil are left out. It is an error where what is free, in bytes, will not hold them.
+func (j *Job) render(free int64, m *basemodel.Model, path string, list []formats.Pair) (out []rendered, err error) {
+	held := rendering{one: "pair", all: len(list), free: free}
+	for i, x := range list {
+		if err := held.refuse(i, path); err != nil {
+			return nil, err
+		}
 		sides := recipe.PreferencePair{Chosen: j.sideOf(m, x.Chosen), Rejected: j.sideOf(m, x.Rejected)}
 		if sides.Chosen != nil && sides.Rejected != nil {
 			out = append(out, rendered{x.Chosen, sides})
+			for _, r := range slices.Concat(sides.Chosen, sides.Rejected) {
+				held.tokens += len(r.IDs)
+			}
 		}
 	}
-	return out
+	return out, nil
 }
 
 // sidesOf are pairs, and the rows of all their sides.

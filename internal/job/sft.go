@@ -404,9 +404,17 @@ func (j *Job) SFT(ctx context.Context, d Conversations, rows []dataset.Row) (err
 // SequencesOf renders rows as training rows, whose Group is the number of their conversation. One that the context does not hold is left out: cut short, it would teach to
 // stop.
 func SequencesOf(h *host.Host, m *basemodel.Model, path string, rows []dataset.Row, context int) ([]batch.Sequence, error) {
+	return sequencesWithin(freeMemory(), h, m, path, rows, context)
+}
+
+func sequencesWithin(free int64, h *host.Host, m *basemodel.Model, path string, rows []dataset.Row, context int) ([]batch.Sequence, error) {
 	var out []batch.Sequence
 	splits, conversation := 0, 0
+	held := rendering{one: "row", all: len(rows), free: free}
 	for i, r := range rows {
+		if err := held.refuse(i, path); err != nil {
+			return nil, err
+		}
 		if i > 0 && (r.TraceID == "" || r.TraceID != rows[i-1].TraceID) {
 			conversation++
 		}
@@ -425,6 +433,7 @@ func SequencesOf(h *host.Host, m *basemodel.Model, path string, rows []dataset.R
 				continue
 			}
 			out = append(out, batch.Sequence{IDs: s.IDs, Trained: s.Trained, Group: conversation})
+			held.tokens += len(s.IDs)
 		}
 	}
 	if splits > 1 {

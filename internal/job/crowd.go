@@ -1,0 +1,47 @@
+package job
+
+import (
+	"fmt"
+	"math"
+
+	"hone/internal/fault"
+	"hone/internal/hardware"
+)
+
+// tokenBytes is what a token of a training row takes of this machine's memory: its id, and whether it is trained.
+const tokenBytes = 4 + 1
+
+// looksEach is after how many examples it is looked how many tokens all will have.
+const looksEach = 64
+
+// rendering counts what rows take of this machine's memory while they are rendered. All are held until training ends.
+type rendering struct {
+	one    string // what an example is called
+	all    int    // examples
+	free   int64  // bytes, before the first
+	tokens int    // so far
+}
+
+// freeMemory is what a process can still get, in bytes; without bound where the system does not say.
+func freeMemory() int64 {
+	if free, err := hardware.AvailableMemory(); err == nil {
+		return free
+	}
+	return math.MaxInt64
+}
+
+// refuse is an error where, after so many examples, all are foreseen to take more memory than there is: it is told before the rest is
+// rendered, and before the system would end the process.
+func (r *rendering) refuse(done int, path string) error {
+	if done == 0 || done%looksEach != 0 {
+		return nil
+	}
+	tokens := float64(r.tokens) / float64(done) * float64(r.all)
+	if tokens*tokenBytes <= float64(r.free) {
+		return nil
+	}
+	gib := func(bytes float64) string { return fmt.Sprintf("%.1f GiB", bytes/(1<<30)) }
+	return &fault.Error{Code: fault.CodeExhausted, What: "this machine's memory does not hold the " + r.one + "s", Where: path,
+		Why:  fmt.Sprintf("by the first %d, %s have about %.3g tokens in all, which take %s; %s are free", done, fault.Count(r.all, r.one), tokens, gib(tokens*tokenBytes), gib(float64(r.free))),
+		Next: "give fewer (hone curate rules --per-tool N keeps the best traces), or lower model.context: longer ones are left out"}
+}
