@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -348,5 +349,34 @@ func TestReadByTheRealReader(t *testing.T) {
 		if len(r.Prompt) != 1 || len(r.Chosen) != 1 || len(r.Rejected) != 1 || r.Chosen[0].Content[:4] != "good" || r.Rejected[0].Content[:3] != "bad" {
 			t.Errorf("%+v", r)
 		}
+	}
+}
+
+// A scenario gives so many pairs and no more, of different traces that passed; one that cannot be paired takes no place.
+func TestOneScenarioDoesNotOutweighOthers(t *testing.T) {
+	trace := func(scenario, id, asked string, score float64) dataset.Row {
+		return dataset.Row{ID: id, Scenario: scenario, Outcome: trajectory.OK, Terms: []trajectory.Term{{Name: "checks", Score: score}},
+			Messages: []chat.Message{{Role: chat.User, Content: asked}, {Role: chat.Assistant, Content: "said " + id}}}
+	}
+	rows := []dataset.Row{trace("many", "good1", "q", 1), trace("many", "good2", "q", 1), trace("many", "other", "else", 0), trace("few", "good3", "q", 1), trace("few", "bad", "q", 0)}
+	for i := range 9 {
+		rows = append(rows, trace("many", fmt.Sprint("bad", i), "q", 0))
+	}
+	s, err := Open(Options{Form: "pairs", Out: filepath.Join(t.TempDir(), "pairs.jsonl")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		if err := s.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := s.Close(nil)
+	if want := map[string]int{enoughPairs: 5, otherPrompt: 1}; err != nil || w.Rows != mostPairs+1 || !reflect.DeepEqual(w.LeftOut, want) {
+		t.Fatalf("%+v, %v", w, err)
+	}
+	text, err := os.ReadFile(w.Path)
+	if err != nil || strings.Count(string(text), "said good1") != 2 || strings.Count(string(text), "said good2") != 2 || strings.Count(string(text), "said good3") != 1 || !strings.Contains(enoughPairs, fmt.Sprint(mostPairs)) {
+		t.Errorf("%v\n%s", err, text)
 	}
 }

@@ -13,7 +13,11 @@ const (
 	noRival     = "its scenario has traces that passed alone, or that failed alone"
 	notTheModel = "it failed for a reason that is not the model's"
 	otherPrompt = "it begins otherwise than those that passed, or was shown other tools"
+	enoughPairs = "its scenario has 4 pairs already"
 )
+
+// mostPairs is how many pairs one scenario gives, so that one at which most attempts fail does not outweigh the others.
+const mostPairs = 4
 
 // pairs joins traces of one scenario that failed with those that passed.
 type pairs struct {
@@ -66,7 +70,12 @@ func (p *pairs) finish(w *Written) error {
 			p.leftOut[noRival] += len(passed) + len(failed)
 			continue
 		}
+		written := 0
 		for i, bad := range failed {
+			if written == mostPairs {
+				p.leftOut[enoughPairs]++
+				continue
+			}
 			good := passed[i%len(passed)]
 			if !sameOpening(good, bad) || learnt(bad) == len(bad.Messages) {
 				p.leftOut[otherPrompt]++
@@ -75,7 +84,7 @@ func (p *pairs) finish(w *Written) error {
 			if err := p.write(good, bad); err != nil {
 				return err
 			}
-			w.Rows++
+			w.Rows, written = w.Rows+1, written+1
 		}
 	}
 	w.LeftOut = p.leftOut
