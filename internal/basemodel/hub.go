@@ -55,14 +55,20 @@ func find(h *host.Host, base string) (at, pinned string, err error) {
 	return at, repo.String(), nil
 }
 
-// AdapterFolder is where an adapter is, given by its path, or by its name on the Hub as Path takes it; "" is none. The folder of a checkpoint
-// (RUN/checkpoints/NAME) stands for its adapter, and a run that has ended for its final one.
-func AdapterFolder(h *host.Host, name string) (string, error) {
+// AdapterAt is the folder of the adapter that a path stands for: a checkpoint (RUN/checkpoints/NAME) for its own, and a run that has ended for its
+// final one. Any other path, and "", is returned as it is.
+func AdapterAt(path string) string {
 	for _, below := range []string{"adapter", "final"} {
-		if in := filepath.Join(name, below); name != "" && !isAdapter(name) && isAdapter(in) {
-			return in, nil
+		if in := filepath.Join(path, below); path != "" && !isAdapter(path) && isAdapter(in) {
+			return in
 		}
 	}
+	return path
+}
+
+// AdapterFolder is where an adapter is, given by a path that AdapterAt takes, or by its name on the Hub as Path takes it; "" is none.
+func AdapterFolder(h *host.Host, name string) (string, error) {
+	name = AdapterAt(name)
 	if err := inRun(name); err != nil {
 		return "", err
 	}

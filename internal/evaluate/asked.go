@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
@@ -51,7 +52,7 @@ func (a Asked) Job(e job.Env, c config.Config, from toolset.Source) (*job.Job, [
 	if err := a.Judge.Apply(&c); err != nil {
 		return nil, nil, err
 	}
-	asRemembered := c.Judge.Model == "" && job.RememberJudge(&c, a.Model)
+	asRemembered := c.Judge.Model == "" && job.RememberJudge(&c, basemodel.AdapterAt(a.Model))
 	tasks, err := job.Scenarios(e.Host, a.Dataset, c.Judge.Model, a.SkipBad)
 	if err != nil {
 		return nil, nil, err

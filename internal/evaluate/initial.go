@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/episode/environment"
@@ -46,6 +47,7 @@ func (a Asked) initialCalls(c config.Config, systems []job.System) ([]job.System
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "an initial-call agent stands before an endpoint", Where: "--initial-call " + a.InitialCall,
 			Why: "the model is on this machine", Next: "serve it with hone serve, and name it --model http://127.0.0.1:8000/v1/NAME"}
 	}
+	a.InitialCall = basemodel.AdapterAt(a.InitialCall)
 	if _, err := os.Stat(filepath.Join(a.InitialCall, adapter.ConfigFile)); err != nil {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "there is no such adapter", Where: "--initial-call " + a.InitialCall, Next: "name a folder with " + adapter.ConfigFile}
 	}
@@ -209,7 +211,7 @@ func (m *Evaluated) Calibrate(h *host.Host, a Asked) error {
 	if c.Scenarios = a.Dataset + " " + a.Split; a.Dataset == "" {
 		c.Scenarios = a.Split
 	}
-	if err := c.SaveBeside(a.Model); err != nil {
+	if err := c.SaveBeside(basemodel.AdapterAt(a.Model)); err != nil {
 		return err
 	}
 	if c.Accepted == 0 {

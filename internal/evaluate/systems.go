@@ -70,7 +70,8 @@ func parseSystem(c config.Config, flag, given string) (s job.System, names []str
 		}
 		return job.System{Endpoint: &job.Remote{URL: at + "/v1", Model: model, Episodes: config.EpisodesAtOnce}}, endings(append([]string{u.Host}, strings.Split(model, "/")...)), nil
 	}
-	_, notAdapter := os.Stat(filepath.Join(given, adapter.ConfigFile))
+	at := basemodel.AdapterAt(given)
+	_, notAdapter := os.Stat(filepath.Join(at, adapter.ConfigFile))
 	name, model, _ := strings.Cut(given, "/")
 	p, known := providers[name]
 	switch {
@@ -86,8 +87,8 @@ func parseSystem(c config.Config, flag, given string) (s job.System, names []str
 		return bad("there is no such system", "it is neither base, nor an adapter's folder, nor a model of a provider: "+strings.Join(slices.Sorted(maps.Keys(providers)), ", "),
 			"name a folder with "+adapter.ConfigFile+", PROVIDER/MODEL, or http://HOST/v1/MODEL")
 	}
-	folder, err := filepath.Abs(given)
-	return job.System{Adapter: given}, endings(telling(folder)), err
+	folder, err := filepath.Abs(at)
+	return job.System{Adapter: at}, endings(telling(folder)), err
 }
 
 // telling are the parts of an adapter's path that tell it from another.

@@ -15,6 +15,7 @@ import (
 
 // Logprobs answers {"ids"} with the logprobs that a base model gives them, with the adapter of a folder where that is not empty.
 func Logprobs(ctx context.Context, h *host.Host, c config.Config, base, adapter string) error {
+	adapter = basemodel.AdapterAt(adapter)
 	m, err := basemodel.FindWithoutText(h, c, base)
 	if err != nil {
 		return err

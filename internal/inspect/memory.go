@@ -57,7 +57,7 @@ func (o RunOptions) make(h *host.Host, c config.Config) (x forecast, err error) 
 	if x.spec, err = basemodel.ReadShape(h, o.Base, c.Model.Context); err != nil {
 		return x, err
 	}
-	lora, err := basemodel.AdapterShape(c, x.spec, o.Adapter)
+	lora, err := basemodel.AdapterShape(c, x.spec, basemodel.AdapterAt(o.Adapter))
 	if err != nil {
 		return x, err
 	}

@@ -50,6 +50,9 @@ func (e Env) DPO(ctx context.Context, c config.Config, a SFTAsked) error {
 	}
 	p, err := readPairs(e.Host, a.Data, a.SkipBad)
 	if err == nil {
+		a.Adapter, err = basemodel.AdapterFolder(e.Host, a.Adapter)
+	}
+	if err == nil {
 		c, err = e.startFrom(c, a.LoRA, a.Adapter, a.Base)
 	}
 	if err == nil {

@@ -114,6 +114,9 @@ type PushAsked struct {
 
 // Push pushes an adapter, a model or a data set, with a card where the folder has no README.md.
 func Push(ctx context.Context, h *host.Host, a PushAsked) (hub.Pushed, error) {
+	if a.Kind != string(hub.Dataset) {
+		a.Folder = basemodel.AdapterAt(a.Folder)
+	}
 	kind, err := kindOf(a)
 	if err != nil {
 		return hub.Pushed{}, err

@@ -38,6 +38,7 @@ const mostQuestions = 4
 
 // folderHere is the adapter folder of a judge on this machine, "" for the base model; ok is false where a name means neither.
 func folderHere(name string) (folder string, ok bool) {
+	name = basemodel.AdapterAt(name)
 	if name == BaseName {
 		return "", true
 	}

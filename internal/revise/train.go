@@ -74,6 +74,9 @@ func Train(ctx context.Context, e job.Env, c config.Config, o TrainOptions) erro
 	if err := o.Judge.Apply(&c); err != nil {
 		return err
 	}
+	if o.Adapter, err = basemodel.AdapterFolder(e.Host, o.Adapter); err != nil {
+		return err
+	}
 	if c.Model.Base, err = basemodel.BaseOf(o.Adapter, o.Base, c); err == nil {
 		if c, err = basemodel.SettleLengths(e.Host, c); err == nil {
 			err = o.LoRA.Apply(e.Host, &c, o.Adapter)

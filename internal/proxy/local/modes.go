@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"hone/internal/basemodel"
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
@@ -51,6 +52,7 @@ func (o *Options) open(ctx context.Context, h *host.Host, c config.Config) (mode
 	if o.Mode == "" {
 		return nil, func() {}, nil
 	}
+	o.Model = basemodel.AdapterAt(o.Model)
 	if o.Mode == Sidecar {
 		return o.openSidecar(h, c)
 	}

@@ -34,6 +34,7 @@ func OpenServed(h *host.Host, c config.Config, folder string, slots int) (*Serve
 
 // OpenAgent is OpenServed of a server that is an agent where the agency is on.
 func OpenAgent(ctx context.Context, h *host.Host, c config.Config, folder string, slots int, agency Agency) (*Served, error) {
+	folder = basemodel.AdapterAt(folder)
 	base, err := basemodel.BaseOf(folder, "", c)
 	if err != nil {
 		return nil, err
