@@ -342,18 +342,22 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// At 10,000 traces an operation is answered at once.
+// An operation is answered at once, and is on the disk then. Set against 50 ms at 10,000 traces.
 func BenchmarkDo(b *testing.B) {
-	var rows []dataset.Row
-	for i := range 10_000 {
-		rows = append(rows, example(fmt.Sprint(i)))
-	}
-	c := fresh(b, rows...)
-	i := 0
-	for b.Loop() {
-		i++
-		if _, err := c.Do(Op{Do: EditText, Trace: fmt.Sprint(i % 10_000), Message: 1, Text: fmt.Sprint(i), Author: "me"}); err != nil {
-			b.Fatal(err)
-		}
+	for _, n := range []int{10_000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			var rows []dataset.Row
+			for i := range n {
+				rows = append(rows, example(fmt.Sprint(i)))
+			}
+			c := fresh(b, rows...)
+			i := 0
+			for b.Loop() {
+				i++
+				if _, err := c.Do(Op{Do: EditText, Trace: fmt.Sprint(i % n), Message: 1, Text: fmt.Sprint(i), Author: "me"}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
