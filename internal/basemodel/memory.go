@@ -78,6 +78,20 @@ func RowsOfStep(c config.Config) int {
 	return max(c.SFT.BatchSize, c.GRPO.GroupSize*c.GRPO.ScenariosPerStep)
 }
 
+// ofEpisodes are the settings of a run on episodes with so many tokens behind the prefix.
+func ofEpisodes(c config.Config, lora model.LoRA, gpu bool, prefix, private int, trains bool) plan.Settings {
+	row, kept := 0, private
+	if trains {
+		row = private
+	}
+	if c.Sampler.URL != "" { // which holds the episodes' tokens
+		kept = 0
+	}
+	o := SettingsOf(c, lora, gpu, prefix, kept, row)
+	o.Policy = trains
+	return o
+}
+
 // Fit refuses a run on live rollouts that the model's positions or the memory do not hold. It returns the settings of the
 // engine with what they left to the plan, and how many tokens a slot holds after the prefix: room for the results of tools too, as far
 // as there is memory. Both are said.
@@ -93,16 +107,7 @@ func (m *Model) Fit(c config.Config, adapter string, prefix int, e plan.Episode,
 	if trains {
 		c.Engine = FillStep(m.host, c.Engine, RowsOfStep(c))
 	}
-	of := func(private int) plan.Settings {
-		row := 0
-		if trains {
-			row = private
-		}
-		if c.Sampler.URL != "" { // which holds the episodes' tokens
-			private = 0
-		}
-		return SettingsOf(c, lora, gpu, prefix, private, row)
-	}
+	of := func(private int) plan.Settings { return ofEpisodes(c, lora, gpu, prefix, private, trains) }
 	limit, err := LimitOf(c.Engine, gpu)
 	if err != nil {
 		return c.Engine, 0, err

@@ -252,3 +252,25 @@ func TestPackedRowsArePlanned(t *testing.T) {
 		}
 	}
 }
+
+// A run whose episodes another server samples is planned with the policy's own loss too, entropies and all.
+func TestEpisodesArePlanned(t *testing.T) {
+	c := config.Default()
+	c.Engine.Slots, c.GRPO.Entropy.Target = 16, 0.2
+	for _, tc := range []struct {
+		url             string
+		trains          bool
+		slots, row      int
+		policy, entropy bool
+	}{{"", true, 16, 300, true, true}, {"", false, 16, 0, false, true}, {"http://127.0.0.1:8000/v1", true, 0, 300, true, true}} {
+		c.Sampler.URL = tc.url
+		o := ofEpisodes(c, model.LoRA{}, true, 100, 300, tc.trains)
+		if o.Slots != tc.slots || o.Row != tc.row || o.Policy != tc.policy || o.Entropies != tc.entropy {
+			t.Errorf("%+v: %+v", tc, o)
+		}
+	}
+	c.GRPO.Entropy.Target = 0
+	if o := ofEpisodes(c, model.LoRA{}, true, 100, 300, true); o.Entropies {
+		t.Error("entropies without a bonus")
+	}
+}

@@ -53,9 +53,10 @@ func AdapterShape(c config.Config, s model.Spec, folder string) (model.LoRA, err
 // SettingsOf are what the configuration says of memory; prefix, private (tokens of a slot) and row depend on the tasks.
 func SettingsOf(c config.Config, lora model.LoRA, gpu bool, prefix, private, row int) plan.Settings {
 	o := plan.Settings{GPU: gpu, Devices: c.Engine.Devices, Train: train.Options{LoRA: lora, MicroBatch: c.Engine.MicroBatch, Recompute: RecomputeOf(c.Engine), RowMultiple: c.Engine.RowMultiple,
-		EightBitMoments: c.Engine.Moments == "8bit", Dropout: c.LoRA.Dropout}, Prefix: prefix, Row: row, Context: private, DecodeSteps: c.Engine.DecodeSteps}
+		EightBitMoments: c.Engine.Moments == "8bit", Dropout: c.LoRA.Dropout}, Prefix: prefix, Row: row, Context: private, DecodeSteps: c.Engine.DecodeSteps,
+		Entropies: c.GRPO.Entropy.Coefficient > 0 || c.GRPO.Entropy.Target > 0}
 	if private > 0 {
-		o.Slots, o.Entropies = c.Engine.Slots, c.GRPO.Entropy.Coefficient > 0 || c.GRPO.Entropy.Target > 0
+		o.Slots, o.Policy = c.Engine.Slots, row > 0
 	}
 	if o.ShardWeights = Shards(c.Engine); o.ShardWeights {
 		o.Train.Recompute = train.RecomputeLayer

@@ -26,7 +26,8 @@ type Settings struct {
 	Slots        int  // completions sampled at once; 0: nothing is sampled
 	Context      int  // private tokens of a slot
 	DecodeSteps  int  // see sample.Options
-	Entropies    bool // of the policy are computed with the loss
+	Policy       bool // rows are episodes, learnt from as GRPO does, whoever samples them; else they are texts
+	Entropies    bool // of the policy are computed with its loss
 }
 
 // Program is one program a run compiles, in the order of a run.
@@ -193,7 +194,7 @@ func stepsOf(t *train.Trainer, o Settings, n int) error {
 
 func step(t *train.Trainer, b batch.Batch, s Settings) error {
 	var o batch.Objective // with dropout, where there is any
-	if s.Slots > 0 {
+	if s.Policy {
 		o = batch.Objective{Loss: batch.LossDAPO, Temperature: 1, Clip: batch.Clip{Low: 0.2, High: 0.2}, Bonus: batch.Bonus{On: s.Entropies}}
 	}
 	_, err := t.Step(context.Background(), b, o, batch.Update{Rate: 1, MaxGradNorm: 1})

@@ -26,7 +26,7 @@ func wide() model.Spec {
 }
 
 func settings() Settings {
-	return Settings{Train: train.Options{LoRA: model.LoRA{Rank: 4, Alpha: 4}, MicroBatch: 2}, Prefix: 40, Row: 100, Slots: 8, Context: 64}
+	return Settings{Train: train.Options{LoRA: model.LoRA{Rank: 4, Alpha: 4}, MicroBatch: 2}, Prefix: 40, Row: 100, Slots: 8, Context: 64, Policy: true}
 }
 
 // bytesOf returns the bytes of a model's weights, and of the linear maps among them.
@@ -116,6 +116,12 @@ func TestSettingsMatter(t *testing.T) {
 		if more := peak(change); more <= usual {
 			t.Errorf("more %s: %d, usually %d", name, more, usual)
 		}
+	}
+	remote := func(entropies bool) int64 { // another server samples
+		return peak(func(o *Settings) { o.Slots, o.Row, o.Entropies = 0, 400, entropies })
+	}
+	if without, with := remote(false), remote(true); with <= without {
+		t.Errorf("entropies: %d, without %d", with, without)
 	}
 	p, err := Make(s, Settings{Train: base.Train, Prefix: base.Prefix})
 	if err != nil || len(p.Programs) != 0 {
