@@ -58,6 +58,9 @@ func (a *app) synth(c *cobra.Command, servers toolset.Source, x synthesis.Option
 		return err
 	}
 	if a.DryRun {
+		if err := x.ReadKinds(); err != nil {
+			return err
+		}
 		a.Say("would make %d scenarios and write them to %s", x.N, x.Out)
 		return nil
 	}

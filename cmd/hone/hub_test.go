@@ -56,6 +56,9 @@ func TestHubBothWays(t *testing.T) {
 	must("here", "push", "merged", "--run", "out", "--to", "ada/merged", "--private")
 	must("here", "push", "dataset", "--to", "ada/rows")
 
+	if a, b := s.Visibility("model", "ada/adapter"), s.Visibility("model", "ada/merged"); a != "public" || b != "private" {
+		t.Errorf("made as %q and %q", a, b)
+	}
 	files, _ := s.Files("model", "ada/adapter", "main")
 	for _, part := range []string{"license: \"apache-2.0\"\n", "library_name: peft\n", "- lora\n", "hone serve --model ada/adapter", "`hone sft`: 2 steps on 2 conversations.", "of steps, 54 tokens trained"} {
 		if !strings.Contains(files["README.md"], part) {

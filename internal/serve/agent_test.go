@@ -288,3 +288,29 @@ func TestAgentIsShownWhatFits(t *testing.T) {
 		t.Errorf("a list that cannot be made is not told: %s", w.body.String())
 	}
 }
+
+// A call waits until the client was told of it, and for no client that is gone.
+func TestCallsWaitForTheClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFeed()
+		ctx, gone := context.WithCancel(t.Context())
+		made := make(chan struct{})
+		go func() {
+			f.addCall(ctx, news{step: &Step{Name: "buy"}})
+			close(made)
+		}()
+		synctest.Wait()
+		select {
+		case <-made:
+			t.Error("the call is made before the client was told of it")
+		default:
+		}
+		gone()
+		synctest.Wait()
+		select {
+		case <-made:
+		default:
+			t.Error("the call of a client that is gone waits for ever")
+		}
+	})
+}

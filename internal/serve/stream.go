@@ -109,7 +109,7 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, x *exchange,
 	for come := f.take(ping); come != nil; come = f.take(ping) {
 		for _, n := range come {
 			s.tell(x, n, t, e)
-			if n.told != nil {
+			if n.told != nil && !e.gone { // a client that is gone was told of nothing: the request ends, and with it the wait
 				close(n.told)
 			}
 		}

@@ -73,17 +73,27 @@ func (x Options) Check() error {
 	return nil
 }
 
+// ReadKinds is an error where the file of kinds cannot be used.
+func (x Options) ReadKinds() error {
+	_, err := x.kinds()
+	return err
+}
+
+func (x Options) kinds() (*kinds.Set, error) {
+	if x.Kinds == "" {
+		return nil, nil
+	}
+	return kinds.Load(x.Kinds)
+}
+
 // Run makes scenarios for servers by calls on copies of them, and writes them. What they answered is kept as it comes: the
 // same command goes on with it.
 func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source, x Options) (*synth.Result, error) {
-	var own *kinds.Set
-	if x.Kinds != "" {
-		var err error
-		if own, err = kinds.Load(x.Kinds); err != nil {
-			return nil, err
-		}
+	own, err := x.kinds()
+	if err != nil {
+		return nil, err
 	}
-	c, err := basemodel.SettleLengths(h, c)
+	c, err = basemodel.SettleLengths(h, c)
 	if err != nil {
 		return nil, err
 	}

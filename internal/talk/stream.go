@@ -55,14 +55,19 @@ func (t *talk) refused(status string, said []byte) error {
 	if json.Unmarshal(said, &e) == nil && e.Error.Message != "" {
 		why = e.Error.Message
 	}
-	next := "hone doctor"
+	if t.options.Endpoint == "" { // of this process, at an address that nobody can reach
+		next := "hone doctor"
+		if strings.HasPrefix(status, "400") {
+			next = "/new begins a new conversation; a larger model.context holds a longer one"
+		}
+		return &fault.Error{Code: fault.CodeUsage, What: "the model cannot answer", Why: why, Next: next}
+	}
+	next := "hone doctor --endpoint " + t.url + " --model " + t.model + " says what the server can do"
 	switch {
-	case t.options.Endpoint != "" && strings.HasPrefix(status, "404"):
+	case strings.HasPrefix(status, "404"):
 		next = "give --model one of those that curl " + t.url + "/models lists"
-	case t.options.Endpoint != "" && (strings.HasPrefix(status, "401") || strings.HasPrefix(status, "403")):
+	case strings.HasPrefix(status, "401") || strings.HasPrefix(status, "403"):
 		next = "name the variable that holds the server's key with --key-env"
-	case t.options.Endpoint != "":
-		next = "hone doctor --endpoint " + t.url + " --model " + t.model + " says what the server can do"
 	}
 	return &fault.Error{Code: fault.CodeUnavailable, What: "the server answered " + status, Where: t.url, Why: why, Next: next}
 }

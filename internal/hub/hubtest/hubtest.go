@@ -33,12 +33,13 @@ type Server struct {
 	PartSize int64 // large files of more bytes are uploaded in parts of that size; 0: never
 	PageSize int   // of lists of files; 0: 1000
 
-	before atomic.Pointer[Interceptor]
-	mu     sync.Mutex
-	repos  map[string]*repository // by kind, "s/" and name
-	parts  map[string][][]byte    // of uploads in parts, by object
-	hub    *httptest.Server
-	store  *httptest.Server
+	before  atomic.Pointer[Interceptor]
+	mu      sync.Mutex
+	repos   map[string]*repository // by kind, "s/" and name
+	visible map[string]string      // what was asked for where a repository was made
+	parts   map[string][][]byte    // of uploads in parts, by object
+	hub     *httptest.Server
+	store   *httptest.Server
 }
 
 // Interceptor is asked before a request: where it answers itself, it is true. Requests of the store come with the host "store".
@@ -74,7 +75,7 @@ func (f file) oid() string {
 
 // New starts a Hub that keeps large files in dir. All who have the token "secret" may write.
 func New(dir string) *Server {
-	s := &Server{Dir: dir, Tokens: map[string]Account{"secret": {Name: "ada"}}, repos: map[string]*repository{}, parts: map[string][][]byte{}}
+	s := &Server{Dir: dir, Tokens: map[string]Account{"secret": {Name: "ada"}}, repos: map[string]*repository{}, visible: map[string]string{}, parts: map[string][][]byte{}}
 	s.hub = httptest.NewServer(s.guard("hub", s.routes()))
 	s.store = httptest.NewServer(s.guard("store", s.storeRoutes()))
 	s.URL, s.Store = s.hub.URL, s.store.URL // one host name, so that clients must tell them apart by themselves

@@ -96,6 +96,13 @@ func (s *Server) whoami(w http.ResponseWriter, r *http.Request) {
 // attributes is what the Hub puts into a new repository.
 const attributes = "*.safetensors filter=lfs diff=lfs merge=lfs -text\n*.parquet filter=lfs diff=lfs merge=lfs -text\n*.bin filter=lfs diff=lfs merge=lfs -text\n*.gguf filter=lfs diff=lfs merge=lfs -text\n"
 
+// Visibility is what was asked for when a repository was made: public or private; "" where nobody made it.
+func (s *Server) Visibility(kind, id string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.visible[kind+"s/"+id]
+}
+
 func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -120,6 +127,7 @@ func (s *Server) create(w http.ResponseWriter, r *http.Request) {
 		ask.Type = "model"
 	}
 	key := ask.Type + "s/" + ask.Organization + "/" + ask.Name
+	s.visible[key] = ask.Visibility
 	page := s.URL + "/" + strings.TrimPrefix(key, "models/")
 	if s.repos[key] != nil {
 		w.WriteHeader(http.StatusConflict)

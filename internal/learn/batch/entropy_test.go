@@ -33,6 +33,21 @@ func TestTopEntropy(t *testing.T) {
 			t.Errorf("share %g: %d rows have a gradient", share, n)
 		}
 	}
+	many := Batch{Rows: []Sequence{{IDs: make([]int32, 27), Trained: make([]bool, 27), Advantages: make([]float32, 27)}}} // 26 tokens: float64 would give another rank
+	ranks := make([]float32, 27)
+	for i := 1; i < 27; i++ {
+		many.Rows[0].Trained[i], many.Rows[0].Advantages[i], ranks[i] = true, 1, float32(i)
+		if i > 16 {
+			ranks[i] += 1000
+		}
+	}
+	got, err := many.TopEntropy([][]float32{ranks}, 0.4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := slices.Index(got.Rows[0].Advantages, 1); at != 17 {
+		t.Errorf("the first token that counts is %d, in torch 17", at)
+	}
 	if b.Rows[0].Advantages[2] != 2 {
 		t.Error("the batch that was given has changed")
 	}
