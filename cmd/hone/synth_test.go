@@ -95,6 +95,7 @@ func TestSynthRefuses(t *testing.T) {
 		{"none wanted", 2, "--number 0", []string{"--mcp-config", servers, "--out", out, "-n", "0"}},
 		{"an unknown split", 2, `no split by "colour"`, []string{"--mcp-config", servers, "--out", out, "--split-by", "colour"}},
 		{"kinds that are none", 2, "none.yaml", []string{"--mcp-config", servers, "--out", out, "--kinds", "none.yaml"}},
+		{"kinds that are none, in a rehearsal", 2, "none.yaml", []string{"--mcp-config", servers, "--out", out, "--kinds", "none.yaml", "--dry-run"}},
 		{"no session", 2, "--workers 0", []string{"--mcp-config", servers, "--out", out, "--workers", "0"}},
 		{"a server that is gone", 5, "gone", []string{"--mcp-config", servers, "--out", out}},
 	} {
