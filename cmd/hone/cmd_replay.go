@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,5 +34,6 @@ func newReplay(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.Output, "output-dir", "", "folder for the answers, replayed.jsonl; the same command goes on where it was stopped")
 	c.Flags().IntVar(&f.AtOnce, "parallel", 1, "requests at once")
 	c.Flags().IntVar(&f.TokenBudget, "token-budget", 0, "stop before this many tokens are used; 0 is no limit")
+	c.Flags().DurationVar(&f.Patience, "patience", 10*time.Minute, "how long a request is sent again while the endpoint is overloaded or gone")
 	return c
 }

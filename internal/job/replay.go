@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"hone/internal/chat"
 	"hone/internal/config"
@@ -20,17 +21,18 @@ import (
 // ReplayedFile has a line of each trace that was sent again, as the answers came.
 const ReplayedFile = "replayed.jsonl"
 
-// replayGivesUp is how many requests in a row fail until the endpoint is left alone for a while: the traces of that time have no answer.
+// replayGivesUp is how many requests in a row find the endpoint gone, each for as long as there is patience, until no other is sent.
 const replayGivesUp = 4
 
 // ReplayAsked says which traces are sent again, and to whom.
 type ReplayAsked struct {
 	Data, Catalog           string
-	Endpoint, Model, KeyEnv string // Model may be PROVIDER/MODEL alone
-	Trace                   string // one of them; "" is all
-	Output                  string // folder that keeps the answers; "": none does
-	AtOnce                  int    // requests at once; 0: 1
-	TokenBudget             int    // 0: no limit
+	Endpoint, Model, KeyEnv string        // Model may be PROVIDER/MODEL alone
+	Trace                   string        // one of them; "" is all
+	Output                  string        // folder that keeps the answers; "": none does
+	AtOnce                  int           // requests at once; 0: 1
+	TokenBudget             int           // 0: no limit
+	Patience                time.Duration // how long a request is sent again while the endpoint is overloaded or gone
 }
 
 // Replay sends each trace without its last assistant message, and what follows that, and compares the answer with it. What was answered is
@@ -47,7 +49,7 @@ func (e Env) Replay(ctx context.Context, c config.Config, a ReplayAsked) error {
 		return &fault.Error{Code: fault.CodeUsage, What: "--parallel is at least 1", Next: "hone replay --help"}
 	}
 	key, _ := e.LookupEnv(named.KeyEnv)
-	o := llm.Options{BaseURL: named.URL, API: named.API, Key: llm.Secret(key), TokenBudget: a.TokenBudget, GiveUpAfter: replayGivesUp}
+	o := llm.Options{BaseURL: named.URL, API: named.API, Key: llm.Secret(key), TokenBudget: a.TokenBudget, Patience: a.Patience}
 	if a.Output != "" {
 		o.CacheDir = filepath.Join(a.Output, "cache")
 	}
@@ -96,6 +98,9 @@ func (r *replay) ended(e Env, a ReplayAsked, err error) error {
 	case errors.Is(err, context.Canceled):
 		return &fault.Error{Code: fault.CodeStopped, What: fmt.Sprintf("stopped after %d of %s", r.done, fault.Count(len(r.said), "trace")), Where: a.Data,
 			Next: cmp.Or(a.goesOn(), "with --output-dir answers are kept, and the same command goes on")}
+	case r.gone >= replayGivesUp:
+		return &fault.Error{Code: fault.CodeUnavailable, What: fmt.Sprintf("the endpoint is gone: stopped after %d of %s", r.done, fault.Count(len(r.said), "trace")), Where: a.Data, Err: err,
+			Next: cmp.Or(a.goesOn(), "with --output-dir answers are kept, and the same command goes on; --patience is how long it is waited for")}
 	case err != nil:
 		return err
 	case r.failed == len(r.said):

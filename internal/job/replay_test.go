@@ -234,3 +234,26 @@ func TestSameAs(t *testing.T) {
 		}
 	}
 }
+
+// An endpoint that is away for a while costs no trace; one that stays away ends the command, with an error.
+func TestReplayWaitsForTheEndpoint(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	asked, back := 0, 12
+	r := replaying(t, 20, func(context.Context, string) (int, string) {
+		mu.Lock()
+		defer mu.Unlock()
+		if asked++; asked > 5 && asked < back {
+			return http.StatusServiceUnavailable, ""
+		}
+		return http.StatusOK, "yes"
+	})
+	if same, said, err := r.run(t.Context(), ReplayAsked{AtOnce: 2, Patience: time.Minute}); err != nil || len(same) != 20 || strings.Contains(fmt.Sprint(same), "no answer") {
+		t.Errorf("%v %v: %s", same, err, said)
+	}
+	asked, back = 0, 1<<30
+	same, _, err := r.run(t.Context(), ReplayAsked{AtOnce: 2})
+	if fault.CodeOf(err) != fault.CodeUnavailable || !strings.Contains(fault.Whole(err), "the endpoint is gone: stopped after") || len(same) > 11 {
+		t.Errorf("%v %v", same, err)
+	}
+}

@@ -40,6 +40,7 @@ type replay struct {
 	said   []*Replayed // by trace; nil: it was not sent, or not to the end
 	done   int
 	failed int   // of these
+	gone   int   // of these the last in a row, which no endpoint was there for
 	first  error // why the first of those did
 }
 
@@ -83,7 +84,7 @@ func (r *replay) keep(t dataset.Row, i int, is chat.Message, err error) error {
 	x := Replayed{Trace: t.Name(), Same: noAnswer, Was: was, Is: is}
 	switch {
 	case err == nil:
-		x.Same = sameAs(was, is)
+		x.Same, r.gone = sameAs(was, is), 0
 	case !ofOneTrace(err):
 		return err
 	default:
@@ -91,12 +92,19 @@ func (r *replay) keep(t dataset.Row, i int, is chat.Message, err error) error {
 			r.first = err
 		}
 		r.failed++
+		if r.gone++; fault.CodeOf(err) != fault.CodeUnavailable {
+			r.gone = 0
+		}
 	}
 	r.said[i] = &x
 	r.done++
 	r.progress("replay", r.done, len(r.said), x.Same)
+	var gone error
+	if r.gone >= replayGivesUp {
+		gone = err
+	}
 	if r.kept == nil {
-		return nil
+		return gone
 	}
 	line, err := json.Marshal(x)
 	if err == nil {
@@ -105,7 +113,7 @@ func (r *replay) keep(t dataset.Row, i int, is chat.Message, err error) error {
 	if err != nil {
 		return &fault.Error{Code: fault.CodeExhausted, What: "cannot keep an answer", Where: r.kept.Name(), Err: err, Next: "make room; the same command goes on"}
 	}
-	return nil
+	return gone
 }
 
 // ofOneTrace reports whether a request failed as another need not: the endpoint did not answer it, or refused what it says.
