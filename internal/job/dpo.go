@@ -147,6 +147,9 @@ func (j *Job) planDPO(p pairs) (l dpoPlan, err error) {
 		return l, &fault.Error{Code: fault.CodeUsage, What: "no pair can be learnt from", Where: p.path,
 			Why: "each has a side that is too long, or that cannot be rendered; see above", Next: "raise model.context, list fewer tools, or give other pairs"}
 	}
+	if len(measurable) == 0 && len(p.validation) > 0 {
+		j.Say("note: no pair of the split validation fits model.context, so none is measured on")
+	}
 	h := holding[rendered]{"dpo", "pair", j.Config.DPO.Validation, j.Config.DPO.Patience, j.Config.Seed, func(x rendered) dataset.Row { return x.task }}
 	learnt, held, err := h.part(j.Host, usable, measurable)
 	if err != nil {

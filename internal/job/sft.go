@@ -231,6 +231,10 @@ func (j *Job) PlanSFT(d Conversations, rows []dataset.Row) (l SFTPlan, err error
 	}
 	if l.Sequences, err = sequences(rows); err == nil && len(held) > 0 {
 		l.Held, err = sequences(held)
+		if why, is := errors.AsType[tooLong](err); is && len(validation) > 0 && j.Config.SFT.Patience == 0 {
+			j.Say("note: the loss is measured on nothing: of the split validation, %v", why)
+			err = nil
+		}
 	}
 	if err != nil {
 		return l, err
@@ -441,7 +445,12 @@ func sequencesWithin(free int64, h *host.Host, m *basemodel.Model, path string, 
 	}
 	if len(out) == 0 {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "no conversation fits the model's context", Where: path,
-			Why: "each has more than " + fault.Count(context, "token"), Next: "raise model.context, or list fewer tools"}
+			Err: tooLong(context), Next: "raise model.context, or list fewer tools"}
 	}
 	return out, nil
 }
+
+// tooLong is why no conversation is left: each has more tokens than this.
+type tooLong int
+
+func (t tooLong) Error() string { return "each has more than " + fault.Count(int(t), "token") }
