@@ -38,6 +38,19 @@ func TestSFTMeasuresTheSplitValidation(t *testing.T) {
 	}
 }
 
+// Where none of them fits, that is told, and training goes on; patience would then wait for ever, and is an error.
+func TestSFTWithAValidationSplitThatIsTooLong(t *testing.T) {
+	for patience, want := range map[string]int{"patience: 0": 0, "patience: 3": 2} {
+		workFolder(t, map[string]string{"hone.yaml": strings.NewReplacer("validation: 0.25, ", "", "patience: 3", patience).Replace(heldConfig) + "model: {base: base}\n",
+			"data.jsonl": sayings + `{"id": "v", "split": "validation", "messages": [{"role": "user", "content": "` + strings.Repeat("Say it. ", 2000) + `"}, {"role": "assistant", "content": "it"}]}` + "\n"})
+		toyModel(t, "base/toy.gguf")
+		var said bytes.Buffer
+		if code := toyApp(&said, nil).main(t.Context(), []string{"sft", "--data", "data.jsonl", "--output-dir", "out", "--dry-run"}); code != want || want == 0 && !strings.Contains(said.String(), "the loss is measured on nothing") {
+			t.Errorf("%s: exit code %d, %s", patience, code, &said)
+		}
+	}
+}
+
 func endsWhereItWasBest(t *testing.T, verb, data, one string) {
 	workFolder(t, map[string]string{"hone.yaml": heldConfig, "data.jsonl": data})
 	toyModel(t, "base/toy.gguf")
