@@ -89,13 +89,20 @@ func Eval(ctx context.Context, h *host.Host, c config.Config, o EvalOptions) (*R
 	if err := e.outputs(); err != nil {
 		return nil, err
 	}
+	servers, err := e.servers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if servers != nil {
+		defer servers.Close()
+	}
 	if err := e.sidecars(ctx); err != nil {
 		return nil, err
 	}
 	if err := e.hints(ctx); err != nil {
 		return nil, err
 	}
-	if err := e.execute(ctx); err != nil {
+	if err := e.execute(ctx, servers); err != nil {
 		return nil, err
 	}
 	report := e.report()

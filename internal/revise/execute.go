@@ -63,23 +63,32 @@ func (e *evaluation) attempts() (all []attempt) {
 }
 
 // execute makes the calls of all systems on the servers, where there are some. Equal calls at a point are made once.
-func (e *evaluation) execute(ctx context.Context) error {
-	if e.o.Servers.File == "" && e.o.Servers.Server == "" {
+func (e *evaluation) execute(ctx context.Context, on *toolset.Set) error {
+	if on == nil {
 		return nil
+	}
+	return e.try(ctx, on.Tools)
+}
+
+// servers are what calls are to be made on, nil where none are named. They are opened before a model is asked, so that what is wrong
+// with them is not told hours later. They are to be closed.
+func (e *evaluation) servers(ctx context.Context) (*toolset.Set, error) {
+	if e.o.Servers.File == "" && e.o.Servers.Server == "" {
+		return nil, nil
 	}
 	servers, err := toolset.Configured(e.Host, e.c, e.o.Servers)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	set, err := toolset.Open(ctx, e.Host, e.c, servers, "")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer set.Close()
 	if err := e.offered(set.Catalog); err != nil {
-		return err
+		set.Close()
+		return nil, err
 	}
-	return e.try(ctx, set.Tools)
+	return set, nil
 }
 
 // try makes all attempts.
