@@ -193,6 +193,10 @@ func kindOf(a PushAsked) (hub.Kind, error) {
 			return hub.Model, nil
 		}
 	}
+	if _, err := os.Stat(filepath.Join(a.Folder, "version.json")); err == nil { // with raw traces, a ledger and logs
+		return "", &fault.Error{Code: fault.CodeUsage, What: "the folder is a run without an adapter, not a data set", Where: a.Folder,
+			Next: "hone curate export " + filepath.Join(a.Folder, "trajectories.jsonl") + " --out data/train.jsonl, then hone push data; --kind dataset sends the run as it is"}
+	}
 	rows := false
 	err := filepath.WalkDir(a.Folder, func(file string, e os.DirEntry, err error) error {
 		rows = rows || err == nil && !e.IsDir() && filepath.Base(file) != "README.md" && !curate.IsLedger(file) && dataFiles().Keep(filepath.ToSlash(file))

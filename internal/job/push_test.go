@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"hone/internal/fault"
+	"hone/internal/hub"
 	"os"
 	"path/filepath"
 	"slices"
@@ -32,6 +34,17 @@ func TestPushSendsNoLedger(t *testing.T) {
 		}
 	}
 	ledger := `{"curation":1,"sha256":"0"}` + "\n" + `{"seq":1,"do":"redact","values":[{"text":"hunter2!"}]}` + "\n"
+	put("run/version.json", "{}")
+	put("run/trajectories.jsonl", "{}\n")
+	if _, err := kindOf(PushAsked{Folder: filepath.Join(dir, "run")}); err == nil || !strings.Contains(fault.Whole(err), "hone curate export") {
+		t.Errorf("a run of traces is taken for a data set: %v", err)
+	}
+	if kind, err := kindOf(PushAsked{Folder: filepath.Join(dir, "run"), Kind: "dataset"}); err != nil || kind != hub.Dataset {
+		t.Errorf("%v %v", kind, err)
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "run")); err != nil {
+		t.Fatal(err)
+	}
 	put("README.md", "# card\n")
 	put("ledgers/mine.jsonl", ledger)
 	put("train.jsonl.curation.jsonl", ledger)

@@ -86,11 +86,12 @@ type event struct {
 
 func (t *talk) read(stream io.Reader) (chat.Message, error) {
 	answer, lines, ended := chat.Message{Role: chat.Assistant}, bufio.NewReader(stream), false
+	var p parts
 	for {
 		line, err := lines.ReadString('\n')
 		line = strings.TrimRight(line, "\r\n")
 		if name, step, ok := strings.Cut(strings.TrimPrefix(line, ": hone."), " "); ok && strings.HasPrefix(line, ": hone.") {
-			t.show(name, step)
+			t.show(name, step, &p, &answer)
 		}
 		if data, ok := strings.CutPrefix(line, "data: "); ok && data != "[DONE]" {
 			var e event
@@ -110,6 +111,7 @@ func (t *talk) read(stream io.Reader) (chat.Message, error) {
 		if err != nil {
 			fmt.Fprintln(t.host.Data)
 			if errors.Is(err, io.EOF) && ended {
+				t.parts = append(p.list, p.rest(&answer))
 				return answer, nil
 			}
 			return answer, &fault.Error{Code: fault.CodeUnavailable, What: "the answer broke off", Where: t.url, Err: err}
@@ -117,16 +119,35 @@ func (t *talk) read(stream io.Reader) (chat.Message, error) {
 	}
 }
 
-// show shows a call of an agent, or what became of it.
-func (t *talk) show(kind, step string) {
-	var s struct{ Name, Arguments, Status, Result, Approval string }
+// parts are the messages of an answer in which an agent made calls.
+type parts struct {
+	list          []chat.Message
+	calls         []chat.ToolCall // that have no result yet
+	told, thought int             // bytes of the answer that are in list
+}
+
+// rest is what an answer says behind the parts that there are.
+func (p *parts) rest(answer *chat.Message) chat.Message {
+	m := chat.Message{Role: chat.Assistant, Content: answer.Content[p.told:], ReasoningContent: answer.ReasoningContent[p.thought:], ToolCalls: p.calls}
+	p.told, p.thought, p.calls = len(answer.Content), len(answer.ReasoningContent), nil
+	return m
+}
+
+// show shows a call of an agent, or what became of it, and adds it to the answer's parts.
+func (t *talk) show(kind, step string, p *parts, answer *chat.Message) {
+	var s struct{ ID, Name, Arguments, Status, Result, Approval string }
 	if json.Unmarshal([]byte(step), &s) != nil {
 		return
 	}
 	switch kind {
 	case "call":
+		p.calls = append(p.calls, chat.ToolCall{ID: s.ID, Name: s.Name, Arguments: s.Arguments})
 		person.ShowCall(t.host, s.Name, s.Arguments)
 	case "result":
+		if len(p.calls) > 0 {
+			p.list = append(p.list, p.rest(answer))
+		}
+		p.list = append(p.list, chat.Message{Role: chat.ToolRole, ToolCallID: s.ID, Name: s.Name, Content: s.Result})
 		person.ShowResult(t.host, s.Status, s.Result, s.Approval)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 
 	"hone/internal/chat"
@@ -78,8 +79,10 @@ type talk struct {
 	model   string
 	key     string
 
-	messages []chat.Message
-	session  string // on the tools' servers
+	messages []chat.Message // that are sent: the server knows the calls between them
+	said     []chat.Message // all there were, with an agent's calls and their results
+	parts    []chat.Message // of the answer that comes
+	session  string         // on the tools' servers
 }
 
 // begin forgets what was said.
@@ -88,6 +91,7 @@ func (t *talk) begin() {
 	if t.options.System != "" {
 		t.messages = append(t.messages, chat.Message{Role: chat.System, Content: t.options.System})
 	}
+	t.said = slices.Clone(t.messages)
 }
 
 func (t *talk) run(ctx context.Context) error {
@@ -123,14 +127,14 @@ func (t *talk) command(text string) error {
 		if rest = strings.TrimSpace(rest); rest == "" {
 			return &fault.Error{Code: fault.CodeUsage, What: "/save needs a file"}
 		}
-		data, err := json.MarshalIndent(map[string]any{"messages": t.messages}, "", "  ")
+		data, err := json.MarshalIndent(map[string]any{"messages": t.said}, "", "  ")
 		if err == nil {
 			err = os.WriteFile(rest, append(data, '\n'), 0o600)
 		}
 		if err != nil {
 			return err
 		}
-		t.host.Say("%s has %s", rest, fault.Count(len(t.messages), "message"))
+		t.host.Say("%s has %s", rest, fault.Count(len(t.said), "message"))
 	default:
 		t.host.Say("/new begins anew, /save FILE writes the conversation, /quit ends")
 	}
@@ -145,5 +149,6 @@ func (t *talk) ask(ctx context.Context, text string) error {
 		return err // and what was asked is no part of the conversation
 	}
 	t.messages = append(asked, answer)
+	t.said = append(append(t.said, asked[len(asked)-1]), t.parts...)
 	return nil
 }

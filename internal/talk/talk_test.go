@@ -167,7 +167,7 @@ func TestTerminal(t *testing.T) {
 	var seen strings.Builder
 	file := filepath.Join(t.TempDir(), "said.json")
 	for _, turn := range []struct{ wait, say string }{{"> ", "buy hat"}, {"Send it?", "y"}, {"3: sold", ""}, {"> ", "buy boat"}, {"Send it?", "n"},
-		{"The call was denied: denied by the user", ""}, {"> ", "/save " + file}, {"has 4 messages", ""}, {"> ", "/new"}, {"a new conversation", ""},
+		{"The call was denied: denied by the user", ""}, {"> ", "/save " + file}, {"has 8 messages", ""}, {"> ", "/new"}, {"a new conversation", ""},
 		{"> ", "hello"}, {"1: hello", ""}, {"> ", "/quit"}} {
 		await(t, sits, &seen, turn.wait)
 		if turn.say != "" {
@@ -192,7 +192,8 @@ func TestTerminal(t *testing.T) {
 	}
 	var kept struct{ Messages []chat.Message }
 	data, err := os.ReadFile(file)
-	if err != nil || json.Unmarshal(data, &kept) != nil || len(kept.Messages) != 4 || kept.Messages[1].Content != "3: sold" {
+	if err != nil || json.Unmarshal(data, &kept) != nil || len(kept.Messages) != 8 || kept.Messages[3].Content != "3: sold" ||
+		len(kept.Messages[1].ToolCalls) != 1 || kept.Messages[1].ToolCalls[0].Arguments != `{"name": "hat"}` || kept.Messages[2].Content != "sold" || kept.Messages[2].ToolCallID != kept.Messages[1].ToolCalls[0].ID {
 		t.Errorf("%v: %s", err, data)
 	}
 }

@@ -39,6 +39,14 @@ func stopping(n int) string {
 	return fmt.Sprintf("%d of severity high or medium, which stop a run; low stops nothing", n)
 }
 
+// AllowFlag is what a next step needs where findings were accepted for this one: " --allow-findings ...", "" where none were.
+func AllowFlag(accepted lint.Allowed) string {
+	if len(accepted) == 0 {
+		return ""
+	}
+	return " --allow-findings " + ShellWord(strings.Join(accepted, ","))
+}
+
 // accepting is the flag that accepts the tools of all of some findings.
 func accepting(found []lint.Finding) string {
 	var tools []string

@@ -126,3 +126,12 @@ func TestChainsAreTold(t *testing.T) {
 		t.Errorf("%v: %s", err, said.String())
 	}
 }
+
+// The next step takes over what was accepted for this one.
+func TestAllowFlag(t *testing.T) {
+	for want, accepted := range map[string]lint.Allowed{"": nil, " --allow-findings a/b,c/d": {"a/b", "c/d"}, " --allow-findings 'a/*'": {"a/*"}} {
+		if got := AllowFlag(accepted); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package local
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"hone/internal/config"
@@ -71,5 +72,17 @@ func (g Agency) gate(h *host.Host, c config.Config, set *toolset.Set) (*approval
 	if rules.Mode == "default" { // who is far away cannot be asked, and has not said that all may be sent
 		rules.Mode = "ask"
 	}
+	if deniesAll(rules, g.Attended || h.Yes) {
+		var names []string
+		for _, s := range set.Catalog.Servers {
+			names = append(names, s.Name)
+		}
+		h.Say("note: every call is denied, since nobody can be asked: name in mcp.approval.allow what may be called, such as [%s], or give --yes", strings.Join(names, ", "))
+	}
 	return set.Approvals(rules, toolset.Attended(g.Attended))
+}
+
+// deniesAll reports whether rules let no call through where nobody answers.
+func deniesAll(rules config.Approval, answers bool) bool {
+	return !answers && rules.Mode == "ask" && len(rules.Allow) == 0
 }

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -232,5 +233,27 @@ func TestAgentChoosesAmongManyTools(t *testing.T) {
 	}
 	if want := []string{"invalid", "ok", "ok", "denied"}; !slices.Equal(statuses, want) || !slices.Equal(called(), []string{"sell_thing7"}) {
 		t.Errorf("not found yet, a search, an allowed tool and another end as %q, want %q; called were %q", statuses, want, called())
+	}
+}
+
+// An agent whose rules let nothing through says so when it starts, and no other does.
+func TestAgentThatMayCallNothing(t *testing.T) {
+	url, _ := shop(t)
+	for want, change := range map[string]func(*config.Config, *host.Host){
+		"every call is denied, since nobody can be asked: name in mcp.approval.allow": func(*config.Config, *host.Host) {},
+		"": func(c *config.Config, _ *host.Host) { c.MCP.Approval.Allow = []string{"*/look"} },
+	} {
+		var said bytes.Buffer
+		h := &host.Host{Talk: screen.New(&said), Data: screen.New(&said), LookupEnv: func(string) (string, bool) { return "", false }}
+		c := config.Default()
+		change(&c, h)
+		_, set, err := Agency{On: true, Servers: toolset.Source{Server: url}, MaxSessions: 1, MaxTime: time.Minute, Idle: time.Minute}.open(t.Context(), h, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		set.Close()
+		if want == "" && strings.Contains(said.String(), "denied") || !strings.Contains(said.String(), want) {
+			t.Errorf("%q: %s", want, &said)
+		}
 	}
 }
