@@ -4,15 +4,15 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"hone/internal/fault"
-	"hone/internal/hub"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/hub"
 	"hone/internal/hub/hubtest"
 	"hone/internal/screen"
 )
