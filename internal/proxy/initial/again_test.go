@@ -6,12 +6,14 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"hone/internal/episode/trajectory"
 	"hone/internal/proxy"
 )
 
@@ -134,6 +136,60 @@ func TestAReadOnlyCallUnderWayIsShared(t *testing.T) {
 				if !strings.Contains(got, "49f6 by hash") {
 					t.Errorf("the upstream got %s", got)
 				}
+			}
+		})
+	}
+}
+
+// A read that fails is made once for all that wait for it: each has its request passed on untouched, and none is behind another's call.
+func TestAFailedReadIsShared(t *testing.T) {
+	const clients = 4
+	for name, tc := range map[string]struct {
+		status trajectory.CallStatus
+		asked  bool // the small model was asked for all by then
+	}{
+		"it says no":                 {trajectory.CallToolError, false},
+		"it gives no answer":         {trajectory.CallTimeout, false},
+		"all were asked for by then": {trajectory.CallToolError, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := &desk{status: tc.status, begun: make(chan struct{}, 2*clients), goOn: make(chan struct{})}
+			all := make(chan struct{})
+			var asked atomic.Int32
+			a := act(t, d, false, func(w http.ResponseWriter, r *http.Request) {
+				if asked.Add(1) == clients {
+					close(all)
+				}
+				if tc.asked {
+					<-all
+				}
+				small(call("hash", `{"text":"it"}`), -0.01)(w, r)
+			}, says(upstreamSays))
+			var told []chan string
+			for i := range clients {
+				told = append(told, a.goes(t.Context(), asks("")))
+				if i == 0 && !tc.asked {
+					<-d.begun
+				}
+			}
+			for a.mode.memory.waiting() < clients-1 {
+				time.Sleep(time.Millisecond)
+			}
+			close(d.goOn)
+			for i, c := range told {
+				if got := <-c; got != "initial-call=asked-upstream; call-failed"+upstreamSays {
+					t.Errorf("client %d is told %s", i, got)
+				}
+			}
+			if made, closed := d.made(); len(made) != 1 || closed != 1 {
+				t.Errorf("made %q, %d sessions closed", made, closed)
+			}
+			if got := a.upstream(); len(got) != clients || slices.ContainsFunc(got, func(body string) bool { return body != asks("") }) {
+				t.Errorf("the upstream got %q", got)
+			}
+			a.post("k1", asks(""))
+			if made, _ := d.made(); len(made) != 2 {
+				t.Errorf("asked anew, %q was made", made)
 			}
 		})
 	}

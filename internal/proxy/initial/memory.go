@@ -26,6 +26,7 @@ type memory struct {
 type work struct {
 	over    chan struct{}
 	made    *hidden // nil: nothing was made; not written once it is over
+	failed  string  // how its calls failed that change nothing; "": they did not. Not written once it is over
 	waiting int     // requests
 }
 
@@ -79,7 +80,8 @@ func (m *memory) goOn(key, next string) {
 }
 
 // begin begins a work on a request, when no other of its key is under way: with the calls that were made for it. Where there are none it
-// begins one only if it is to make some; else it returns nil. end ends it.
+// begins one only if it is to make some; else it returns nil. end ends it. Of one that it waited for, and whose calls failed, it returns that
+// one, which is over: each who waits would else make them again, one after another, and have the same failure later.
 func (m *memory) begin(ctx context.Context, key string, makes bool) (*work, error) {
 	var made *hidden
 	for {
@@ -89,6 +91,9 @@ func (m *memory) begin(ctx context.Context, key string, makes bool) (*work, erro
 		}
 		select {
 		case <-other.over:
+			if other.failed != "" {
+				return other, nil
+			}
 			made = other.made
 		case <-ctx.Done():
 			return nil, ctx.Err()

@@ -79,6 +79,9 @@ func (m *Mode) Answer(ctx context.Context, x *proxy.Exchange) error {
 	if t.work, err = m.memory.begin(ctx, t.key, false); err != nil {
 		return err
 	}
+	if t.work != nil && t.work.failed != "" {
+		return t.failedBefore(ctx)
+	}
 	if t.work != nil { // the upstream failed behind a call that was made, or the client did not wait, and asks again
 		defer t.over()
 		return t.madeBefore(ctx)

@@ -92,6 +92,9 @@ func (t *turn) execute(ctx context.Context, p Proposal) error {
 	if t.work, err = t.mode.memory.begin(ctx, t.key, true); err != nil {
 		return err
 	}
+	if t.work.failed != "" {
+		return t.failedBefore(ctx)
+	}
 	defer t.over()
 	if t.work.made != nil {
 		return t.madeBefore(ctx)
@@ -102,6 +105,7 @@ func (t *turn) execute(ctx context.Context, p Proposal) error {
 		return ctx.Err()
 	}
 	if !m.whole() && m.readOnly {
+		t.work.failed = m.failure()
 		t.over()
 		return t.askUpstream(ctx, "call-failed", m.failure())
 	}
@@ -120,6 +124,13 @@ func (t *turn) over() {
 func (t *turn) madeBefore(ctx context.Context) error {
 	t.Decide("executed", "the call was made before")
 	return t.goFrom(ctx, *t.work.made)
+}
+
+// failedBefore passes on a request that waited for an equal one whose calls failed, as that one was.
+func (t *turn) failedBefore(ctx context.Context) error {
+	failed := t.work.failed
+	t.work = nil // the other's, and over
+	return t.askUpstream(ctx, "call-failed", failed)
 }
 
 // goFrom has the upstream go on from results of which the client does not know.
