@@ -107,8 +107,8 @@ func (b *bench) measure(name string) (row, error) {
 		},
 		"sample":      func(tokens int) (row, error) { return b.sample(tokens, false) },
 		"sample_lora": func(tokens int) (row, error) { return b.sample(tokens, true) },
-		"serve":       b.serving,
-		"slope":       b.slope, "checksum": b.checksum,
+		"serve":       b.serving, "multiturn": b.multiturn,
+		"slope": b.slope, "checksum": b.checksum,
 		"decode":   func(context int) (row, error) { return b.decode(decoding{slots: 64, context: context}) },
 		"decode16": func(context int) (row, error) { return b.decode(decoding{slots: 16, context: context}) },
 		"decode_single": func(context int) (row, error) {
