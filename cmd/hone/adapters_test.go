@@ -63,3 +63,24 @@ func TestVerbsTakeARunForItsAdapter(t *testing.T) {
 		}
 	}
 }
+
+// Verbs that serve an adapter take it by its name on the Hub, with what lies beside its weights.
+func TestVerbsTakeAnAdapterOfTheHub(t *testing.T) {
+	workFolder(t, map[string]string{"hone.yaml": toyConfig})
+	s := hubtest.New(t.TempDir())
+	defer s.Close()
+	s.Put("model", "ada/shop", map[string]string{"adapter_config.json": "{", "adapter_model.safetensors": "x", "initial_call.json": "{", "sidecar.json": "{"}) // no JSON, which whoever opens it says
+	for verb, file := range map[string]string{
+		"serve --listen 127.0.0.1:0 --model ada/shop": "adapter_config.json",
+		"chat --model ada/shop":                       "adapter_config.json",
+		"proxy --listen 127.0.0.1:0 --upstream http://127.0.0.1:1/v1 --mode initial-call --deadline 1s --model ada/shop": "initial_call.json",
+		"proxy --listen 127.0.0.1:0 --upstream http://127.0.0.1:1/v1 --mode sidecar --model ada/shop":                    "sidecar.json",
+	} {
+		var said bytes.Buffer
+		a := toyApp(&said, map[string]string{"HF_ENDPOINT": s.URL, "HF_HOME": t.TempDir(), "HF_TOKEN": "secret", "HF_HUB_CACHE": "", "HF_HUB_OFFLINE": ""})
+		code := a.main(t.Context(), strings.Fields(verb))
+		if code == 0 || !strings.Contains(said.String(), "models--ada--shop/snapshots/") || !strings.Contains(said.String(), file) {
+			t.Errorf("%s: exit code %d, not of %s of what was downloaded: %s", verb, code, file, &said)
+		}
+	}
+}

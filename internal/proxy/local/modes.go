@@ -52,7 +52,9 @@ func (o *Options) open(ctx context.Context, h *host.Host, c config.Config) (mode
 	if o.Mode == "" {
 		return nil, func() {}, nil
 	}
-	o.Model = basemodel.AdapterAt(o.Model)
+	if o.Model, err = basemodel.AdapterFolder(h, o.Model); err != nil { // for what lies beside its weights, too
+		return nil, nil, err
+	}
 	if o.Mode == Sidecar {
 		return o.openSidecar(h, c)
 	}

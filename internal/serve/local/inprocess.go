@@ -27,14 +27,17 @@ type Served struct {
 // mostWaiting is how many requests may wait for a slot: all that one command sends at once.
 const mostWaiting = 1024
 
-// OpenServed opens the configured base model, or the adapter in folder over its base.
+// OpenServed opens the configured base model, or an adapter, a folder or a name of the Hub, over its base.
 func OpenServed(h *host.Host, c config.Config, folder string, slots int) (*Served, error) {
 	return OpenAgent(context.Background(), h, c, folder, slots, Agency{})
 }
 
 // OpenAgent is OpenServed of a server that is an agent where the agency is on.
 func OpenAgent(ctx context.Context, h *host.Host, c config.Config, folder string, slots int, agency Agency) (*Served, error) {
-	folder = basemodel.AdapterAt(folder)
+	folder, err := basemodel.AdapterFolder(h, folder)
+	if err != nil {
+		return nil, err
+	}
 	base, err := basemodel.BaseOf(folder, "", c)
 	if err != nil {
 		return nil, err
