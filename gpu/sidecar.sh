@@ -67,6 +67,11 @@ once() {
   echo "$file: $((SECONDS - began)) s" >&2
 }
 
+# at_once: once, beside what comes next. What fails leaves no file, which eval tells.
+at_once() {
+  once "$@" &
+}
+
 forge() { # DATA: asks the upstreams through a server of ours
   local port=8123 pid
   python3 -c 'import sys; sys.exit(sys.version_info < (3, 12))' || { echo "Forge needs Python 3.12" >&2; return 0; }
@@ -89,19 +94,25 @@ run() { # DATA RESULTS
   mkdir -p up
   for part in ${PARTS:-up data sft grpo copy forge eval}; do
     case $part in
-    up) for n in weak held; do once up/$n/final/adapter_config.json $hone --config upstream.yaml -q --yes --plain sft --data "$data/$n.jsonl" --catalog "$data/points/catalog.json" --allow-findings '*' --output-dir up/$n; done ;;
+    up)
+      at_once up/weak/final/adapter_config.json $hone --config upstream.yaml -q --yes --plain sft --data "$data/weak.jsonl" --catalog "$data/points/catalog.json" --allow-findings '*' --output-dir up/weak
+      at_once up/held/final/adapter_config.json $hone --config upstream.yaml -q --yes --plain sft --data "$data/held.jsonl" --catalog "$data/points/catalog.json" --allow-findings '*' --output-dir up/held
+      wait
+      ;;
     data) once data/rows.jsonl $h sidecar make-data --points "$data/points" --from base,up/weak/final,up/held/final --temperature 0.7 --hold-source held --corrupt 2 --out data ;;
     sft) once sft/final/sidecar.json $h sidecar train --data data --method sft --probe-every 50 --output-dir sft ;;
-    grpo) once grpo/final/sidecar.json $h sidecar train --data data --method grpo --adapter sft/final --output-dir grpo ;;
-    copy) once copy/final/sidecar.json $h sidecar train --data data --method sft --sources weak --probe-every 10 --output-dir copy ;;
-    forge) once forge.jsonl forge "$data" || echo "without Forge" >&2 ;;
+    grpo) at_once grpo/final/sidecar.json $h sidecar train --data data --method grpo --adapter sft/final --output-dir grpo ;;
+    copy) at_once copy/final/sidecar.json $h sidecar train --data data --method sft --sources weak --probe-every 10 --output-dir copy ;;
+    forge) at_once forge.jsonl forge "$data" ;;
     eval)
+      wait
       local others=()
       [ ! -e forge.jsonl ] || others=(--outputs forge=forge.jsonl)
       once report.json $h sidecar eval --data data --model sft/final,grpo/final --alone --hints weak=up/weak/final,held=up/held/final --timed 24 "${others[@]}" --out report.json >table.txt
       ;;
     esac
   done
+  wait
   cat table.txt
   python3 "$here/sidecar/table.py" .
 }

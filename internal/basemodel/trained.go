@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/host"
+	"hone/internal/learn/model"
 	"hone/internal/learn/train"
 	"hone/internal/text/render"
 )
@@ -43,6 +45,27 @@ func TrainedUnder(h *host.Host, c config.Config, folder string, trains bool) (co
 		return c, nil, nil
 	}
 	return c, &p, nil
+}
+
+// Alike reports whether two adapters have one shape and are prompted alike, so that one sampler serves both. An empty folder is the base
+// model alone.
+func Alike(c config.Config, s model.Spec, x, y string) (bool, error) {
+	if x == y {
+		return true, nil
+	}
+	var shapes [2]model.LoRA
+	var prompts [2]render.Prompting
+	var said [2]bool
+	for i, folder := range []string{x, y} {
+		var err error
+		if shapes[i], err = AdapterShape(c, s, folder); err == nil && folder != "" {
+			prompts[i], said[i], err = render.ReadPrompting(folder)
+		}
+		if err != nil {
+			return false, err
+		}
+	}
+	return said[0] == said[1] && reflect.DeepEqual(shapes[0], shapes[1]) && reflect.DeepEqual(prompts[0], prompts[1]), nil
 }
 
 // otherPrompting names the keys that the configuration sets to something other than an adapter was trained under.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
-	"reflect"
 
 	"hone/internal/basemodel"
 	"hone/internal/chat"
@@ -15,9 +14,7 @@ import (
 	"hone/internal/episode/scenario"
 	"hone/internal/fault"
 	"hone/internal/job"
-	"hone/internal/learn/model"
 	"hone/internal/llm"
-	"hone/internal/text/render"
 )
 
 // bench opens the systems of an evaluation, one after the other, on one set of servers.
@@ -105,24 +102,9 @@ func (b *bench) turnTo(s job.System) (stand, error) {
 	return stand{l, l.Measured(b.Config.Eval), who, b.now}, err
 }
 
-// alike reports whether two adapters have one shape and are prompted alike, so that one sampler serves both.
+// alike reports whether one sampler serves two adapters.
 func (b *bench) alike(x, y string) (bool, error) {
-	if x == y {
-		return true, nil
-	}
-	var shapes [2]model.LoRA
-	var prompts [2]render.Prompting
-	var said [2]bool
-	for i, folder := range []string{x, y} {
-		var err error
-		if shapes[i], err = basemodel.AdapterShape(b.given, b.local.Model.Spec, folder); err == nil && folder != "" {
-			prompts[i], said[i], err = render.ReadPrompting(folder)
-		}
-		if err != nil {
-			return false, err
-		}
-	}
-	return said[0] == said[1] && reflect.DeepEqual(shapes[0], shapes[1]) && reflect.DeepEqual(prompts[0], prompts[1]), nil
+	return basemodel.Alike(b.given, b.local.Model.Spec, x, y)
 }
 
 // publish makes the sampler hold the adapter in a folder, or the base model alone.

@@ -18,27 +18,59 @@ import (
 // Corrupted is the source of drafts that no model wrote.
 const Corrupted = "corrupt"
 
-// draft has one upstream draft at its points, at each temperature.
-func (m *maker) draft(ctx context.Context, s job.System) error {
-	var asked []sidecar.Row
-	for _, p := range m.pointsFor(s.Name) {
-		asked = append(asked, sidecar.Row{Point: p, ID: p.ID})
+// answering are models that the maker asks.
+func (m *maker) answering() *models {
+	return &models{Host: m.Host, c: m.c, catalog: m.catalog, budget: m.budget}
+}
+
+// drafts has the upstreams draft, one after the other.
+func (m *maker) drafts(ctx context.Context, systems []job.System) error {
+	upstreams := m.answering()
+	defer upstreams.Close()
+	v, list, err := m.undrafted(rowsAt(m.points))
+	if err != nil {
+		return err
 	}
+	upstreams.expect(v, list)
+	for _, s := range systems {
+		if err := m.draft(ctx, upstreams, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rowsAt are rows without drafts.
+func rowsAt(points []sidecar.Point) (rows []sidecar.Row) {
+	for _, p := range points {
+		rows = append(rows, sidecar.Row{Point: p, ID: p.ID})
+	}
+	return rows
+}
+
+// undrafted is the environment of rows without drafts.
+func (m *maker) undrafted(rows []sidecar.Row) (*sidecar.Environment, []scenario.Scenario, error) {
+	v := data{catalog: m.catalog}.environment(rows)
+	list, err := v.Scenarios(rows)
+	return v, list, err
+}
+
+// draft has one upstream draft at its points, at each temperature.
+func (m *maker) draft(ctx context.Context, upstreams *models, s job.System) error {
+	asked := rowsAt(m.pointsFor(s.Name))
 	if len(asked) == 0 {
 		return nil
 	}
-	v := data{catalog: m.catalog}.environment(asked)
-	list, err := v.Scenarios(asked)
+	v, list, err := m.undrafted(asked)
 	if err != nil {
 		return err
 	}
-	upstream, err := speakerOf(ctx, m.Host, m.c, s, m.budget, m.catalog, v, list)
+	upstream, err := upstreams.speaker(ctx, s)
 	if err != nil {
 		return err
 	}
-	defer upstream.Close()
 	for _, temperature := range m.x.Temperatures {
-		said, err := answers(ctx, m.Host, m.c, fmt.Sprintf("%s at %g", s.Name, temperature), v, upstream.policy, list, temperature)
+		said, err := answers(ctx, m.Host, upstream.c, fmt.Sprintf("%s at %g", s.Name, temperature), v, upstream.policy, list, temperature)
 		if err != nil {
 			return err
 		}
@@ -159,12 +191,14 @@ func (m *maker) revise(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	reviser, err := speakerOf(ctx, m.Host, m.c, systems[0], m.budget, m.catalog, v, list)
+	models := m.answering()
+	defer models.Close()
+	models.expect(v, list)
+	reviser, err := models.speaker(ctx, systems[0])
 	if err != nil {
 		return err
 	}
-	defer reviser.Close()
-	said, err := answers(ctx, m.Host, m.c, "targets", v, reviser.policy, list, 0)
+	said, err := answers(ctx, m.Host, reviser.c, "targets", v, reviser.policy, list, 0)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/episode/rollout"
@@ -96,10 +95,7 @@ func Eval(ctx context.Context, h *host.Host, c config.Config, o EvalOptions) (*R
 	if servers != nil {
 		defer servers.Close()
 	}
-	if err := e.sidecars(ctx); err != nil {
-		return nil, err
-	}
-	if err := e.hints(ctx); err != nil {
+	if err := e.answer(ctx); err != nil {
 		return nil, err
 	}
 	if err := e.execute(ctx, servers); err != nil {
@@ -158,47 +154,100 @@ func (e *evaluation) outputs() error {
 	return nil
 }
 
-// sidecars adds each model as the sidecar, and answering alone.
-func (e *evaluation) sidecars(ctx context.Context) error {
-	if len(e.o.Models) == 0 {
-		return nil
-	}
-	systems, err := evaluate.SystemsOf(e.c, "", e.o.Models)
+// question is what a system is asked, and what is done with its answers.
+type question struct {
+	job.System
+	what  string
+	v     *sidecar.Environment
+	list  []scenario.Scenario
+	timed int // rows that are asked one by one first
+	take  func(said map[string]*trajectory.Trajectory)
+}
+
+// answer asks all models, and adds what they make of the rows.
+func (e *evaluation) answer(ctx context.Context) error {
+	questions, err := e.sidecars()
 	if err != nil {
 		return err
 	}
-	for _, s := range systems {
-		if err := e.sidecar(ctx, s); err != nil {
+	hints, told, err := e.hints()
+	if err != nil {
+		return err
+	}
+	m := &models{Host: e.Host, c: e.c, catalog: e.d.catalog}
+	defer m.Close()
+	questions = append(questions, hints...)
+	for _, q := range questions {
+		if q.IsLocal() {
+			m.expect(q.v, q.list)
+		}
+	}
+	for _, q := range questions {
+		if err := e.ask(ctx, m, q); err != nil {
 			return err
 		}
 	}
+	told()
 	return nil
 }
 
-func (e *evaluation) sidecar(ctx context.Context, s job.System) error {
+// sidecars ask each model as the sidecar, and to answer alone.
+func (e *evaluation) sidecars() (all []question, err error) {
+	if len(e.o.Models) == 0 {
+		return nil, nil
+	}
+	systems, err := evaluate.SystemsOf(e.c, "", e.o.Models)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range systems {
+		q, err := e.revising(s)
+		if err != nil {
+			return nil, err
+		}
+		if all = append(all, q); !e.o.Alone {
+			continue
+		}
+		if q, err = e.alone(s); err != nil {
+			return nil, err
+		}
+		all = append(all, q)
+	}
+	return all, nil
+}
+
+// question is one about rows.
+func (e *evaluation) question(s job.System, what string, rows []sidecar.Row, drafts bool) (question, error) {
+	v := e.d.environment(rows)
+	v.Drafts = drafts
+	list, err := v.Scenarios(rows)
+	return question{System: s, what: what, v: v, list: list}, err
+}
+
+// revising asks a sidecar.
+func (e *evaluation) revising(s job.System) (question, error) {
 	rule := sidecar.Rule{Confidence: 1}
 	if s.Adapter != "" {
 		var err error
 		if rule, err = sidecar.ReadRule(s.Adapter); err != nil {
-			return err
+			return question{}, err
 		}
 	}
 	if e.o.Confidence >= 0 {
 		rule = sidecar.Rule{Confidence: e.o.Confidence, Plain: true}
 	}
-	v := e.d.environment(e.rows)
-	v.Drafts = true
-	said, err := e.ask(ctx, s, s.Name, v, e.rows, e.o.Timed)
-	if err != nil {
-		return err
+	q, err := e.question(s, s.Name, e.rows, true)
+	q.timed = e.o.Timed
+	q.take = func(said map[string]*trajectory.Trajectory) {
+		e.rules(s.Name, func(r *sidecar.Row) outcome {
+			return e.decided(sidecar.Sidecar{Rule: rule, Defaults: e.fixers.defaults}, r, saidOf(said[r.ID]))
+		})
 	}
-	e.rules(s.Name, func(r *sidecar.Row) outcome {
-		return e.decided(sidecar.Sidecar{Rule: rule, Defaults: e.fixers.defaults}, r, saidOf(said[r.ID]))
-	})
-	if !e.o.Alone {
-		return nil
-	}
-	// Alone it answers once at each point, whatever was drafted there.
+	return q, err
+}
+
+// alone asks a sidecar without the drafts: once at each point, whatever was drafted there.
+func (e *evaluation) alone(s job.System) (question, error) {
 	var points []sidecar.Row
 	seen := map[string]bool{}
 	for _, r := range e.rows {
@@ -207,57 +256,50 @@ func (e *evaluation) sidecar(ctx context.Context, s job.System) error {
 			points = append(points, sidecar.Row{Point: r.Point, ID: r.Point.ID})
 		}
 	}
-	alone, err := e.ask(ctx, s, s.Name+" alone", e.d.environment(points), points, 0)
+	q, err := e.question(s, s.Name+" alone", points, false)
+	q.take = func(said map[string]*trajectory.Trajectory) {
+		e.rules(s.Name+"_alone", func(r *sidecar.Row) outcome {
+			x := saidOf(said[r.Point.ID])
+			if x == nil {
+				return outcome{}
+			}
+			return outcome{calls: e.fixers.of(&r.Point).Fix(x.Message).Message.ToolCalls, asked: true, prompt: x.PromptTokens, written: x.CompletionTokens, gives: true}
+		})
+	}
+	return q, err
+}
+
+// ask has a system answer a question, some of its rows one by one first.
+func (e *evaluation) ask(ctx context.Context, m *models, q question) error {
+	model, err := m.speaker(ctx, q.System)
 	if err != nil {
 		return err
 	}
-	e.rules(s.Name+"_alone", func(r *sidecar.Row) outcome {
-		x := saidOf(alone[r.Point.ID])
-		if x == nil {
-			return outcome{}
+	runner := rollout.New(rollout.Options{Environment: q.v, Policy: model.policy, MaxTokens: model.c.Rollout.MaxTokens, Seed: e.c.Seed})
+	for i, one := range spread(q.list, q.timed) {
+		t, err := runner.Episode(ctx, one, 0, 0, 0)
+		if err != nil {
+			return err
 		}
-		return outcome{calls: e.fixers.of(&r.Point).Fix(x.Message).Message.ToolCalls, asked: true, prompt: x.PromptTokens, written: x.CompletionTokens, gives: true}
-	})
+		if i >= min(4, q.timed/2) && len(t.Turns) > 0 { // the first ones compile
+			e.timed[q.Name] = append(e.timed[q.Name], t.Turns[0].SampleSeconds)
+		}
+	}
+	said, err := answers(ctx, e.Host, model.c, q.what, q.v, model.policy, q.list, 0)
+	if err != nil {
+		return err
+	}
+	q.take(said)
 	return nil
 }
 
-// ask has a system answer rows of an environment, some of them one by one first.
-func (e *evaluation) ask(ctx context.Context, s job.System, what string, v *sidecar.Environment, rows []sidecar.Row, timed int) (map[string]*trajectory.Trajectory, error) {
-	list, err := v.Scenarios(rows)
-	if err != nil {
-		return nil, err
-	}
-	c := e.c
-	if s.IsLocal() {
-		if c.Model.Base, err = basemodel.BaseOf(s.Adapter, "", c); err != nil {
-			return nil, err
-		}
-	}
-	model, err := speakerOf(ctx, e.Host, c, s, nil, e.d.catalog, v, list)
-	if err != nil {
-		return nil, err
-	}
-	defer model.Close()
-	runner := rollout.New(rollout.Options{Environment: v, Policy: model.policy, MaxTokens: c.Rollout.MaxTokens, Seed: c.Seed})
-	for i, one := range spread(list, timed) {
-		t, err := runner.Episode(ctx, one, 0, 0, 0)
-		if err != nil {
-			return nil, err
-		}
-		if i >= min(4, timed/2) && len(t.Turns) > 0 { // the first ones compile
-			e.timed[s.Name] = append(e.timed[s.Name], t.Turns[0].SampleSeconds)
-		}
-	}
-	return answers(ctx, e.Host, c, what, v, model.policy, list, 0)
-}
-
-// hints adds the upstreams themselves, told once of what is wrong with their drafts.
-func (e *evaluation) hints(ctx context.Context) error {
+// hints ask the upstreams themselves, told once of what is wrong with their drafts; told adds what they make of the rows.
+func (e *evaluation) hints() (all []question, told func(), err error) {
 	if len(e.o.Hints) == 0 {
-		return nil
+		return nil, func() {}, nil
 	}
 	byRow := map[string]*trajectory.Trajectory{}
-	told := map[string]bool{}
+	theirs := map[string]bool{}
 	for _, given := range e.o.Hints {
 		source, model, named := strings.Cut(given, "=")
 		if !named {
@@ -265,14 +307,14 @@ func (e *evaluation) hints(ctx context.Context) error {
 		}
 		systems, err := evaluate.SystemsOf(e.c, "", []string{model})
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		var asked []sidecar.Row
 		for _, r := range e.rows {
 			if r.Source != source {
 				continue
 			}
-			told[r.ID] = true
+			theirs[r.ID] = true
 			if fixed := e.fixers.of(&r.Point).Fix(r.Draft); !fixed.Valid() {
 				r.Messages = append(append(slices.Clone(r.Messages), readable(fixed.Message)), sidecar.Hint(fixed))
 				asked = append(asked, r)
@@ -281,26 +323,28 @@ func (e *evaluation) hints(ctx context.Context) error {
 		if len(asked) == 0 {
 			continue
 		}
-		said, err := e.ask(ctx, systems[0], source+" with hints", e.d.environment(asked), asked, 0)
+		q, err := e.question(systems[0], source+" with hints", asked, false)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
-		maps.Copy(byRow, said)
+		q.take = func(said map[string]*trajectory.Trajectory) { maps.Copy(byRow, said) }
+		all = append(all, q)
 	}
-	e.rules("hints", func(r *sidecar.Row) outcome {
-		out := e.decided(sidecar.Sidecar{Defaults: e.fixers.defaults}, r, nil)
-		out.gives = told[r.ID]
-		x := saidOf(byRow[r.ID])
-		if x == nil {
+	return all, func() {
+		e.rules("hints", func(r *sidecar.Row) outcome {
+			out := e.decided(sidecar.Sidecar{Defaults: e.fixers.defaults}, r, nil)
+			out.gives = theirs[r.ID]
+			x := saidOf(byRow[r.ID])
+			if x == nil {
+				return out
+			}
+			out.asked, out.prompt, out.written = true, x.PromptTokens, x.CompletionTokens
+			if again := e.fixers.of(&r.Point).Fix(x.Message); again.Valid() && len(again.Message.ToolCalls) > 0 {
+				out.calls, out.verdict = again.Message.ToolCalls, sidecar.Revised
+			}
 			return out
-		}
-		out.asked, out.prompt, out.written = true, x.PromptTokens, x.CompletionTokens
-		if again := e.fixers.of(&r.Point).Fix(x.Message); again.Valid() && len(again.Message.ToolCalls) > 0 {
-			out.calls, out.verdict = again.Message.ToolCalls, sidecar.Revised
-		}
-		return out
-	})
-	return nil
+		})
+	}, nil
 }
 
 // readable is a draft as an assistant message that any chat template can write: calls that are no JSON stand as text.

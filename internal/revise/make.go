@@ -92,10 +92,8 @@ func Make(ctx context.Context, h *host.Host, c config.Config, from toolset.Sourc
 	if len(m.points) == 0 {
 		return nil, &fault.Error{Code: fault.CodeFailures, What: "there is no point at which a call is to be made", Why: fmt.Sprint(m.stats.Dropped), Next: "give scenarios with gold calls that their servers answer"}
 	}
-	for _, s := range systems {
-		if err := m.draft(ctx, s); err != nil {
-			return nil, err
-		}
+	if err := m.drafts(ctx, systems); err != nil {
+		return nil, err
 	}
 	m.corrupt()
 	m.judge(ctx)

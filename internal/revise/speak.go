@@ -4,8 +4,10 @@ package revise
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 
+	"hone/internal/basemodel"
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/episode/rollout"
@@ -23,15 +25,46 @@ import (
 
 // speaker is a model that answers at the points of rows.
 type speaker struct {
-	policy   rollout.Policy
-	episodes *job.Episodes // nil of an endpoint
-	say      func()        // what was paid for
+	policy rollout.Policy
+	c      config.Config // with the lengths of its context and its completions
+	say    func()        // what was paid for
+}
+
+// models answer at the points of rows, one after the other. Those on this machine share one base model and one sampler, as long as their
+// adapters have one shape and are prompted alike, since each new sampler is compiled anew.
+type models struct {
+	*host.Host
+	c       config.Config
+	catalog *mcp.Catalog
+	budget  *llm.Budget // of all endpoints; nil: none
+
+	list  []scenario.Scenario // all that is expected to be asked
+	shown map[string][]string // the tools of each
+
+	open    *job.Episodes // the model that is open; nil for none
+	settled config.Config // as it was opened
+	base    string
+	under   string // the adapter's folder that it was opened for
+	held    string // and the one that it holds
+}
+
+// expect has samplers planned for rows of v too.
+func (m *models) expect(v *sidecar.Environment, list []scenario.Scenario) {
+	if m.shown == nil {
+		m.shown = map[string][]string{}
+	}
+	for _, s := range list {
+		shown := v.Rows[s.ID].Point.Tools
+		s.ID = fmt.Sprintf("%d/%s", len(m.list), s.ID) // a row may be asked about in several ways
+		m.list, m.shown[s.ID] = append(m.list, s), shown
+	}
 }
 
 // Close ends a model on this machine.
-func (s *speaker) Close() {
-	if s.episodes != nil {
-		s.episodes.CloseModel()
+func (m *models) Close() {
+	if m.open != nil {
+		m.open.CloseModel()
+		m.open = nil
 	}
 }
 
@@ -41,37 +74,77 @@ func oneTurn(c config.Config) config.Config {
 	return c
 }
 
-// episodesOf are episodes of v's rows without a model.
-func episodesOf(catalog *mcp.Catalog, v *sidecar.Environment) *job.Episodes {
-	of := func(s scenario.Scenario) ([]chat.Tool, error) { return v.Tools.Of(v.Rows[s.ID].Point.Tools) }
+// episodesOf are episodes without a model; shown are the tools of each scenario.
+func episodesOf(catalog *mcp.Catalog, shown func(id string) []string) *job.Episodes {
+	tools := sidecar.NewTools(catalog.Tools())
+	of := func(s scenario.Scenario) ([]chat.Tool, error) { return tools.Of(shown(s.ID)) }
 	return &job.Episodes{Set: &toolset.Set{Catalog: catalog, Selection: toolset.Selection{Of: of}}}
 }
 
-// speakerOf opens a system for the rows of v.
-func speakerOf(ctx context.Context, h *host.Host, c config.Config, s job.System, budget *llm.Budget, catalog *mcp.Catalog, v *sidecar.Environment, list []scenario.Scenario) (*speaker, error) {
-	c = oneTurn(c)
-	if s.IsLocal() {
-		l := episodesOf(catalog, v)
-		if err := l.OpenSampler(ctx, h, c, "", false, nil); err != nil {
-			return nil, err
-		}
-		if err := l.OpenModel(h, &c, s.Adapter, list, false); err != nil {
-			l.CloseModel()
-			return nil, err
-		}
-		return &speaker{policy: l.Speaker, episodes: l, say: func() {}}, nil
+// here turns to a system on this machine.
+func (m *models) here(ctx context.Context, s job.System) (*speaker, error) {
+	base, err := basemodel.BaseOf(s.Adapter, "", m.c)
+	if err != nil {
+		return nil, err
 	}
-	r := s.Endpoint
-	key, ok := h.LookupEnv(r.KeyEnv)
+	same := m.open != nil && base == m.base
+	if same {
+		if same, err = basemodel.Alike(m.c, m.open.Model.Spec, s.Adapter, m.under); err != nil {
+			return nil, err
+		}
+	}
+	if !same {
+		err = m.reopen(ctx, base, s.Adapter)
+	} else if s.Adapter != m.held {
+		err = m.open.Hold(s.Adapter)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m.held = s.Adapter
+	return &speaker{policy: m.open.Speaker, c: m.settled, say: func() {}}, nil
+}
+
+// reopen opens a base model and the sampler of an adapter.
+func (m *models) reopen(ctx context.Context, base, folder string) error {
+	m.Close()
+	c := m.c
+	c.Model.Base = base
+	c, err := basemodel.SettleLengths(m.Host, c)
+	if err != nil {
+		return err
+	}
+	l := episodesOf(m.catalog, func(id string) []string { return m.shown[id] })
+	if err = l.OpenSampler(ctx, m.Host, c, "", false, nil); err == nil {
+		err = l.OpenModel(m.Host, &c, folder, m.list, false)
+	}
+	if err != nil {
+		l.CloseModel()
+		return err
+	}
+	m.open, m.settled, m.base, m.under = l, c, base, folder
+	return nil
+}
+
+// speaker turns to a system.
+func (m *models) speaker(ctx context.Context, s job.System) (*speaker, error) {
+	if s.IsLocal() {
+		return m.here(ctx, s)
+	}
+	r, c := s.Endpoint, m.c
+	if err := c.SettleLengths(true, 0); err != nil { // an endpoint may think, whatever this machine is
+		return nil, err
+	}
+	key, ok := m.LookupEnv(r.KeyEnv)
 	if r.KeyEnv != "" && (!ok || key == "") {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: "there is no key for the endpoint", Where: r.URL, Why: "the variable " + r.KeyEnv + " is not set or empty",
 			Next: "set it, or set key_env of the provider to another"}
 	}
-	store, err := h.Store()
+	store, err := m.Store()
 	if err != nil {
 		return nil, err
 	}
-	o := llm.Options{BaseURL: r.URL, API: r.API, Key: llm.Secret(key), Budget: budget, CacheDir: filepath.Join(store.Dir, "sidecar")}
+	o := llm.Options{BaseURL: r.URL, API: r.API, Key: llm.Secret(key), Budget: m.budget, CacheDir: filepath.Join(store.Dir, "sidecar")}
 	if r.Price != nil {
 		o.Cost = r.Price.Of
 	}
@@ -79,9 +152,9 @@ func speakerOf(ctx context.Context, h *host.Host, c config.Config, s job.System,
 	if err != nil {
 		return nil, err
 	}
-	return &speaker{policy: llm.Policy{Client: client, Model: r.Model, Slots: r.Episodes}, say: func() {
+	return &speaker{policy: llm.Policy{Client: client, Model: r.Model, Slots: r.Episodes}, c: c, say: func() {
 		spent := client.Spent()
-		h.Say("%s: %s sent and %s received were paid for", s.Name, fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
+		m.Say("%s: %s sent and %s received were paid for", s.Name, fault.Count(spent.PromptTokens, "token"), fault.Count(spent.CompletionTokens, "token"))
 	}}, nil
 }
 

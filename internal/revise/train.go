@@ -217,7 +217,7 @@ func (t *training) open(ctx context.Context) (*job.Episodes, *sidecar.Environmen
 	if len(t.rows(scenario.Train)) == 0 {
 		return nil, nil, &fault.Error{Code: fault.CodeUsage, What: "no row is in the split train", Where: t.o.Data, Next: "make data of more scenarios, or name other --sources"}
 	}
-	l := episodesOf(t.d.catalog, v)
+	l := episodesOf(t.d.catalog, func(id string) []string { return v.Rows[id].Point.Tools })
 	if t.o.Servers.File != "" || t.o.Servers.Server != "" {
 		servers, err := toolset.Configured(t.Host, t.c, t.o.Servers)
 		if err != nil {

@@ -1,0 +1,55 @@
+//go:build !race
+
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Sidecars and upstreams that are asked one after the other share one model and one sampler, which holds the adapter of who is asked: of this process, and of
+// a server.
+func TestSidecarEvalTurnsToEachAdapter(t *testing.T) {
+	workFolder(t, map[string]string{"hone.yaml": toyConfig})
+	toyModel(t, "toy.gguf")
+	revisions(t)
+	for i, out := range []string{"one", "two"} {
+		if code, _, said := hone(t, "", "sidecar", "train", "--data", "revisions", "--method", "sft", "--output-dir", out, "--base-model", "toy.gguf", "--seed", fmt.Sprint(i)); code != 0 {
+			t.Fatalf("exit code %d, %s", code, said)
+		}
+	}
+	command := strings.Fields("sidecar eval --data revisions --split train --model one/final,two/final --alone --hints x=one/final")
+	code, table, said := hone(t, "", append(command, "--plain")...)
+	if code != 0 || strings.Count(said, "model toy.gguf on") != 1 {
+		t.Errorf("exit code %d, want one model that is opened: %s", code, said)
+	}
+	for _, system := range []string{"one", "one_alone", "two", "two_alone", "hints"} {
+		if !strings.Contains(table, "\n"+system+"\t3\t") {
+			t.Errorf("%s is not measured on 3 rows: %s", system, table)
+		}
+	}
+
+	s := sampler(t, "toy.gguf")
+	write(t, "hone.yaml", toyConfig+"sampler: {url: \""+s.url+"\", key_env: SERVE_KEY}\n")
+	if code := toyApp(t.Output(), map[string]string{"SERVE_KEY": "sesame"}).main(t.Context(), command); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	loads := s.to("/load_lora_adapter")
+	var names []string
+	for _, x := range loads {
+		names = append(names, x["lora_name"].(string))
+	}
+	var asked []string // in order, each run of one name once
+	times := map[string]int{}
+	for _, q := range s.to("/completions")[1:] {
+		name := q["model"].(string)
+		if times[name]++; len(asked) == 0 || asked[len(asked)-1] != name {
+			asked = append(asked, name)
+		}
+	}
+	if len(names) != 3 || !slices.Equal(asked, names) || names[0] != names[2] || times[names[0]] != 9 || times[names[1]] != 6 {
+		t.Errorf("loaded %q, asked of %q, %v: want the first, the second, and the first again for its hints", names, asked, times)
+	}
+}
