@@ -36,6 +36,7 @@ func learning() []Named {
 		{"rewards/TERM/std", "grpo", "standard deviation of the same", same},
 		{"success", "grpo, validation", "share of the episodes that passed all checks", ""},
 		{"entropy", "grpo", "nats a token, estimated by the tokens that were sampled; with grpo.entropy over the whole vocabulary", "over the whole vocabulary always"},
+		{"entropy_chosen", "grpo", "of the tokens that are learnt from, by which grpo.entropy adapts; with grpo.entropy and grpo.top_entropy only", ""},
 		{"entropy_coef", "grpo", "coefficient of the bonus for entropy behind the step; with grpo.entropy only", same},
 		{"kl", "grpo", "divergence from the reference, nats a token; with a reference only", same},
 		{"clip_ratio/region_mean", "grpo", "share of the trained tokens whose ratio is outside of the clip, at the last of several optimiser steps", "mean over the optimiser steps"},

@@ -5,7 +5,7 @@ import "hone/internal/learn/batch"
 // Entropy rewards the policy for what it leaves open (a bonus in the loss), so that it goes on trying. The zero value does not.
 //
 // With a target above 0 the coefficient adapts (Skywork-OR1, arXiv 2505.22312, section 4; TRL's use_adaptive_entropy). With H_k the mean entropy
-// of the sampled tokens of step k, in nats, and c_0 the coefficient that is given:
+// of the tokens of step k that have the bonus, in nats, and c_0 the coefficient that is given:
 //
 //	step k has the coefficient    c_k where H_{k-1} <= target, else 0; step 0 has 0
 //	c_{k+1} = min(c_k + delta, 1)    where H_k <= target
@@ -31,6 +31,7 @@ type exploring struct {
 // The metrics that say where the bonus stands.
 const (
 	entropyMetric     = "entropy"
+	chosenMetric      = "entropy_chosen"
 	coefficientMetric = "entropy_coef"
 )
 
@@ -74,6 +75,9 @@ func (x *exploring) took(metrics map[string]float64) {
 }
 
 func (x exploring) isBelow(m map[string]float64) bool {
-	h, ok := m[entropyMetric]
+	h, ok := m[chosenMetric]
+	if !ok {
+		h, ok = m[entropyMetric]
+	}
 	return ok && h <= x.Target
 }

@@ -36,14 +36,17 @@ func TestTheBonusForEntropy(t *testing.T) {
 	for name, c := range map[string]struct {
 		Entropy
 		losses, metrics []float64
+		top             float64
 	}{
-		"constant": {Entropy{Coefficient: 0.25}, []float64{.25, .25, .25, .25, .25, .25, .25}, []float64{.25, .25, .25, .25, .25, .25, .25}},
+		"constant": {Entropy{Coefficient: 0.25}, []float64{.25, .25, .25, .25, .25, .25, .25}, []float64{.25, .25, .25, .25, .25, .25, .25}, 0},
 		// 0.5 and 0.5 are above: it falls by 0.125 twice, and is not taken. 0.1, 0.1, 0.2 are not: it grows, and is taken behind them. 0.3 is above.
-		"adaptive":         {Entropy{0.25, 0.2, 0.125}, []float64{0, 0, 0, .125, .25, .375, 0}, []float64{.125, 0, .125, .25, .375, .25, .375}},
-		"adaptive, from 0": {Entropy{0, 0.3, 0.75}, []float64{0, 0, 0, .75, 1, 1, 1}, []float64{0, 0, .75, 1, 1, 1, 1}},
+		"adaptive":         {Entropy{0.25, 0.2, 0.125}, []float64{0, 0, 0, .125, .25, .375, 0}, []float64{.125, 0, .125, .25, .375, .25, .375}, 0},
+		"adaptive, from 0": {Entropy{0, 0.3, 0.75}, []float64{0, 0, 0, .75, 1, 1, 1}, []float64{0, 0, .75, 1, 1, 1, 1}, 0},
+		// The chosen tokens' entropies are more by 0.125: at 0.225 and 0.3 it grows, and the others are above.
+		"adaptive, of the chosen": {Entropy{0.25, 0.3, 0.125}, []float64{0, 0, 0, .125, .25, 0, 0}, []float64{.125, 0, .125, .25, .125, 0, .125}, 0.5},
 	} {
 		g := grpo()
-		g.Entropy = c.Entropy
+		g.Entropy, g.TopEntropy = c.Entropy, c.top
 		train := func(ctx context.Context, trainer *fakeTrainer, log *memoryLog) error {
 			return g.Run(ctx, scenarios(5), &fakeRunner{trainer: trainer, outcome: trajectory.OK}, scoreFunc(byRollout), trainer, trainer, log, silent)
 		}
@@ -114,6 +117,7 @@ func TestTopEntropyOfAStep(t *testing.T) {
 		"all":            {func(*GRPO) {}, half, 1, 4, false},
 		"zero value":     {func(*GRPO) {}, half, 0, 4, false},
 		"a divergence":   {func(g *GRPO) { g.KL = batch.KL{Beta: 0.25, Estimator: batch.K3} }, half, 0.5, 4, true},
+		"a bonus":        {func(g *GRPO) { g.Entropy.Coefficient = 0.25 }, half, 0.5, 4, true},
 		"nothing taught": {func(*GRPO) {}, func(int) float64 { return 1 }, 0.5, 0, false},
 	} {
 		g := grpo()
@@ -133,6 +137,10 @@ func TestTopEntropyOfAStep(t *testing.T) {
 			for _, r := range b.Rows {
 				if one, two := r.Advantages[1], r.Advantages[2]; one == 0 || (two == 0) != c.first || !r.Trained[1] || !r.Trained[2] {
 					t.Errorf("%s: advantages %v", name, r.Advantages)
+				}
+				bonus := r.Column(batch.ColumnBonus)
+				if g.Entropy.On() != (bonus != nil) || bonus != nil && !(bonus[1] > 0 && bonus[2] == 0) {
+					t.Errorf("%s: entropies weigh %v", name, bonus)
 				}
 			}
 		}

@@ -250,6 +250,9 @@ func (g GRPO) more(metrics, compared map[string]float64, s batch.StepStats, u ba
 	}
 	if g.Entropy.On() && s.NumTrained > 0 {
 		metrics[entropyMetric] = s.Entropy
+		if g.chooses() {
+			metrics[chosenMetric] = s.EntropyChosen
+		}
 	}
 	if g.Resample > 0 {
 		metrics["groups_replaced"] = float64(numReplaced)

@@ -54,6 +54,7 @@ func (f *fakeTrainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objec
 	}
 	if o.Bonus.On {
 		s.Entropy = []float64{0.5, 0.5, 0.1, 0.1, 0.2, 0.3, 0.1}[len(f.Steps)%7]
+		s.EntropyChosen, s.NumChosen = s.Entropy+0.125, 1
 	}
 	return s, nil
 }

@@ -59,6 +59,9 @@ func (g GRPO) compared(ctx context.Context, rows batch.Batch, trainer Trainer) (
 			rows = rows.Pushed()
 		}
 	}
+	if g.Entropy.On() {
+		rows = rows.Exploring()
+	}
 	return rows, metrics, nil
 }
 
@@ -125,11 +128,14 @@ func (r *running) update(ctx context.Context, rows batch.Batch, u batch.Update, 
 // trainer and sampler are apart is the first's, as the policy has not moved yet, and the share of clipped ratios and the divergence are the last's.
 func ofIterations(each []batch.StepStats) batch.StepStats {
 	s, n := each[0], float64(len(each))
+	s.EntropyChosen *= float64(s.NumChosen)
 	for _, x := range each[1:] {
 		s.Loss, s.GradNorm, s.Entropy = s.Loss+x.Loss, s.GradNorm+x.GradNorm, s.Entropy+x.Entropy
+		s.EntropyChosen, s.NumChosen = s.EntropyChosen+x.EntropyChosen*float64(x.NumChosen), s.NumChosen+x.NumChosen
 		s.NumTokens, s.NumPadded = s.NumTokens+x.NumTokens, s.NumPadded+x.NumPadded
 		s.NumPrograms, s.CompileSeconds = s.NumPrograms+x.NumPrograms, s.CompileSeconds+x.CompileSeconds
 	}
+	s.EntropyChosen /= float64(max(1, s.NumChosen)) // parts choose more tokens or fewer
 	last := each[len(each)-1]
 	s.Loss, s.GradNorm, s.Entropy, s.Clipped, s.KL = s.Loss/n, s.GradNorm/n, s.Entropy/n, last.Clipped, last.KL
 	return s

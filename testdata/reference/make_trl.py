@@ -102,19 +102,20 @@ def corrected(b, c):
                       tool_mask=b.tool)["vllm_importance_sampling_ratio"]
 
 
-def loss(b, advantage, o):
-    """The loss of a batch under settings in hone's words, and its gradient by each logprob."""
+def loss(b, advantage, o, adaptive=False):
+    """The loss of a batch under settings in hone's words, and its gradient by each logprob. An adaptive bonus takes none, and says by what entropy it adapts."""
     new = b.new.clone().requires_grad_()
     entropies = b.entropy.clone().requires_grad_()
     low, high, dual, c = o.get("low", 0.2), o.get("high", 0.28), o.get("dual"), o.get("correction")
     trainer = types.SimpleNamespace(
         _get_per_token_logps_and_entropies=lambda *args, **kwargs: (new, entropies, None), aux_loss_enabled=False,
-        top_entropy_quantile=o.get("top_entropy", 1.0), entropy_coef=o.get("entropy", 0.0), use_adaptive_entropy=False, off_policy_mask_threshold=o.get("off_policy"), get_off_policy_mask=grpo_trainer.GRPOTrainer.get_off_policy_mask,
+        top_entropy_quantile=o.get("top_entropy", 1.0), entropy_coef=o.get("entropy", 0.0), use_adaptive_entropy=adaptive, _last_world_entropy=float("inf"), _entropy_window_stats=None, off_policy_mask_threshold=o.get("off_policy"), get_off_policy_mask=grpo_trainer.GRPOTrainer.get_off_policy_mask,
         importance_sampling_level="sequence" if o["loss"] == "gspo" else "token", beta=o.get("beta", 0.0), loss_type="grpo" if o["loss"] == "gspo" else o["loss"],
         # TRL bounds CISPO's ratio by epsilon_high itself, from above alone
         epsilon_low=low, epsilon_high=1 + high if o["loss"] == "cispo" else high, use_vllm=c is not None, vllm_importance_sampling_correction=c is not None,
         current_gradient_accumulation_steps=1, model=types.SimpleNamespace(training=True), max_completion_length=LENGTH, _entropy_bonus_enabled="entropy" in o,
-        args=types.SimpleNamespace(use_bias_correction_kl=o.get("gradient") == "ratio", delta=dual, steps_per_generation=1),
+        args=types.SimpleNamespace(use_bias_correction_kl=o.get("gradient") == "ratio", delta=dual, steps_per_generation=1, entropy_target=0.2,
+                                   entropy_coef_delta=0.0, entropy_coef_min=0.0, entropy_coef_max=1.0),
         accelerator=types.SimpleNamespace(num_processes=1, gather=lambda x: x, reduce=lambda x, reduction: x, sync_gradients=True,
                                           pad_across_processes=lambda x, **kwargs: x),
         _metrics={"train": collections.defaultdict(list)})
@@ -126,8 +127,10 @@ def loss(b, advantage, o):
     if c is not None:
         inputs["importance_sampling_ratio"] = corrected(b, c)
     value = grpo_trainer.GRPOTrainer._compute_loss(trainer, None, inputs)
+    if adaptive:
+        return rounded(trainer._last_world_entropy)
     value.backward()
-    return {"loss": rounded(value.item()), "gradient": numbers(new.grad), "by_entropy": numbers(entropies.grad) if "entropy" in o else None}
+    return {"mean_entropy": loss(b, advantage, o, True) if "entropy" in o else None, "loss": rounded(value.item()), "gradient": numbers(new.grad), "by_entropy": numbers(entropies.grad) if "entropy" in o else None}
 
 
 def settings():
@@ -143,6 +146,12 @@ def settings():
     yield {"loss": "cispo", "low": 1.0, "high": 0.1, "beta": 0.2, "estimator": "k3", "gradient": "own"}
     yield {"loss": "dapo", "entropy": 0.03}
     yield {"loss": "dapo", "entropy": 0.03, "beta": 0.3, "estimator": "k3", "gradient": "own"}
+    yield {"loss": "dapo", "entropy": 0.03, "correction": {"level": "token", "mode": "mask", "low": 0.7, "high": 1.3}}
+    for name in ("grpo", "bnpo", "dr_grpo", "gspo", "cispo"):
+        yield {"loss": name, "entropy": 0.03, "low": 1.0 if name == "cispo" else 0.2}
+    for name in ("dapo", "grpo", "dr_grpo", "gspo"):
+        yield {"loss": name, "entropy": 0.03, "top_entropy": 0.3}
+    yield {"loss": "dr_grpo", "entropy": 0.03, "top_entropy": 0.5, "beta": 0.3, "estimator": "k3", "gradient": "own", "off_policy": 0.02}
     for name in ("dapo", "grpo", "dr_grpo", "gspo", "cispo"):
         for share in (0.2, 0.5, 0.95):
             yield {"loss": name, "top_entropy": share, "low": 1.0 if name == "cispo" else 0.2}

@@ -18,6 +18,10 @@ const (
 	ColumnReferenceLogprobs Column = "reference_logprobs"
 	// ColumnSlopes are derivatives of a step's loss by each token's logprob (Preference).
 	ColumnSlopes Column = "slopes"
+	// ColumnChosen is 1 at the tokens that TopEntropy lets the policy learn at, and 0 at the others.
+	ColumnChosen Column = "chosen"
+	// ColumnBonus is what the entropy of a token counts in a step's bonus for it, beside what its loss counts in the step's (Batch.Exploring).
+	ColumnBonus Column = "bonus"
 )
 
 // Column returns a column, as long as the row; nil where the row has none of that name.

@@ -11,7 +11,8 @@ import (
 //
 //	loss = m l    m = 1 where H >= quantile(H of all trained tokens, 1-share), else 0
 //
-// The others have the advantage 0, and still count in the normaliser. A divergence from a reference and a bonus for entropy are of all tokens.
+// The others have the advantage 0, and still count in the normaliser. A divergence from a reference is of all tokens, a bonus for entropy of
+// those that are learnt from (ColumnChosen).
 // Entropies are one list for each row and one number for each id, of the policy before the step's first update; so all optimiser steps on a batch
 // learn at the same tokens.
 func (b Batch) TopEntropy(entropies [][]float32, share float64) (Batch, error) {
@@ -30,14 +31,55 @@ func (b Batch) TopEntropy(entropies [][]float32, share float64) (Batch, error) {
 	out := Batch{Prefix: b.Prefix, Normaliser: b.Normaliser}
 	for i, r := range b.Rows {
 		r.Advantages = slices.Clone(r.Advantages)
+		chosen := make([]float32, len(r.IDs))
 		for j := range r.Advantages {
 			if entropies[i][j] < least {
 				r.Advantages[j] = 0
+			} else {
+				chosen[j] = 1
 			}
 		}
-		out.Rows = append(out.Rows, r)
+		out.Rows = append(out.Rows, r.with(ColumnChosen, chosen))
 	}
 	return out, nil
+}
+
+// Exploring gives the tokens of a step their weights in its bonus for entropy (ColumnBonus): with w a token's weight in the step's sum of losses and
+// Z the batch's normaliser, whichever the loss's reduction has, Z / (w N) of the N trained tokens, or where TopEntropy has chosen some of those, and 0 of the
+// others. So the step's sum of w b H / Z is the mean entropy of the tokens that have the bonus.
+func (b Batch) Exploring() Batch {
+	number := 0
+	has := func(r Sequence, j int) bool {
+		chosen, some := r.Columns[ColumnChosen]
+		return r.Trained[j] && (!some || chosen[j] > 0)
+	}
+	for _, r := range b.Rows {
+		for j := range r.IDs {
+			if has(r, j) {
+				number++
+			}
+		}
+	}
+	normaliser := b.Normaliser
+	if normaliser == 0 {
+		normaliser = b.NumTrained()
+	}
+	out := Batch{Prefix: b.Prefix, Normaliser: b.Normaliser}
+	for _, r := range b.Rows {
+		weights := make([]float32, len(r.IDs))
+		for j := range weights {
+			if !has(r, j) {
+				continue
+			}
+			own := 1.0
+			if r.Weights != nil {
+				own = float64(r.Weights[j])
+			}
+			weights[j] = float32(float64(normaliser) / (own * float64(number)))
+		}
+		out.Rows = append(out.Rows, r.with(ColumnBonus, weights))
+	}
+	return out
 }
 
 // quantile is that of numbers at q from 0 to 1; between two of them it lies on the straight line. It is 0 of none.

@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"math"
 	"slices"
 	"testing"
 )
@@ -56,5 +57,39 @@ func TestTopEntropy(t *testing.T) {
 	}
 	if got, err := (Batch{}).TopEntropy(nil, 0.5); err != nil || len(got.Rows) != 0 {
 		t.Error(err)
+	}
+}
+
+// A step's bonus is the mean entropy of the tokens that have it, whatever the loss divides by: of all trained tokens, or of the chosen ones.
+func TestExploringIsAMean(t *testing.T) {
+	rows := []Sequence{{IDs: []int32{1, 2, 3}, Trained: []bool{false, true, true}, Weights: []float32{0, 0.5, 0.5}, Advantages: make([]float32, 3)},
+		{IDs: []int32{1, 2, 3, 4}, Trained: []bool{false, true, false, true}, Weights: []float32{0, 0.25, 0, 0.25}, Advantages: make([]float32, 4)}}
+	entropies := [][]float32{{99, 1, 2}, {99, 4, 99, 5}}
+	for _, normaliser := range []int{0, 2, 40} {
+		b := Batch{Prefix: []int32{7}, Normaliser: normaliser, Rows: rows}
+		chosen, err := b.TopEntropy(entropies, 0.5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for want, of := range map[float64]Batch{3: b.Exploring(), 4.5: chosen.Exploring()} {
+			z, got := float64(normaliser), 0.0
+			if normaliser == 0 {
+				z = 4
+			}
+			for i, r := range of.Rows {
+				for j, bonus := range r.Column(ColumnBonus) {
+					if !r.Trained[j] && bonus != 0 {
+						t.Errorf("token %d of row %d is not trained and has a bonus of %g", j, i, bonus)
+					}
+					got += float64(r.Weights[j]) * float64(bonus) * float64(entropies[i][j]) / z
+				}
+			}
+			if math.Abs(got-want) > 1e-6 || of.Normaliser != normaliser || !slices.Equal(of.Prefix, b.Prefix) {
+				t.Errorf("by %d: the bonus is %g, want %g", normaliser, got, want)
+			}
+		}
+	}
+	if got := (Batch{}).Exploring(); len(got.Rows) != 0 {
+		t.Error(got)
 	}
 }

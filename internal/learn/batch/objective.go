@@ -92,4 +92,7 @@ type StepStats struct {
 	Clipped   float64 // share of trained tokens whose ratio to the old policy, by token or by row as the loss has it, lies outside of the clip
 	KL        float64 // mean over trained tokens of the estimated divergence from the reference, in nats; 0 where there is none
 	Entropy   float64 // mean over trained tokens of the policy's entropy over the vocabulary, in nats; 0 without a Bonus
+	// EntropyChosen is the same over those NumChosen tokens that the bonus is of.
+	EntropyChosen float64
+	NumChosen     int
 }

@@ -98,8 +98,8 @@ func TestRowsByHand(t *testing.T) {
 		"a bad row that is near": {off(0.4), -1, []float64{1.2, 0.2}, 0.5 * 2.2, 0.6, 0.5},
 		"moved the other way":    {off(0.3), -1, []float64{0.3, 0.2}, 0.5 * 2.2, 0.6, 0.5},
 		"far at one of its two":  {off(0.3), -1, []float64{1.2, 0.1}, 0.5 * 2.2, 0.6, 0.5},
-		// 0.5 of -2.2, less 0.1 times the mean of the entropies 0.5 and 0.3
-		"a bonus":                 {batch.Objective{Loss: batch.LossDAPO, Clip: batch.Clip{Low: 0.2, High: 0.28}, Bonus: batch.Bonus{On: true, Coefficient: 0.1}}, 1, nil, -0.5*2.2 - 0.1*0.4, -0.6, -0.5},
+		// 0.5 of -2.2, less 0.1 times what the entropies 0.5 and 0.3 weigh, by half and by 3 and 0.2
+		"a bonus":                 {batch.Objective{Loss: batch.LossDAPO, Clip: batch.Clip{Low: 0.2, High: 0.28}, Bonus: batch.Bonus{On: true, Coefficient: 0.1}}, 1, nil, -0.5*2.2 - 0.1*0.5*(3*0.5+0.2*0.3), -0.6, -0.5},
 		"the clip of GSPO is off": {batch.Objective{Loss: batch.LossGSPO, Clip: batch.Clip{Low: 0.05, High: 0.05, Dual: 1.07}}, -2, nil, 2 * 1.07, 0, 0},
 	} {
 		o, err := Of(c.o)
@@ -109,6 +109,9 @@ func TestRowsByHand(t *testing.T) {
 		columns := [][]float64{{ln(0.5), ln(0.2)}, {c.advantage, c.advantage}}
 		if c.more != nil {
 			columns = append(columns, []float64{ln(c.more[0]), ln(c.more[1])})
+		}
+		if c.o.Bonus.On {
+			columns = append(columns, []float64{3, 0.2})
 		}
 		loss, slopes := o.Reference(Row{Logprobs: []float64{ln(0.6), ln(0.2)}, Columns: columns, Weights: half, Entropies: []float64{0.5, 0.3}})
 		if math.Abs(loss-c.want) > 1e-12 || math.Abs(slopes[0]-c.first) > 1e-12 || math.Abs(slopes[1]-c.last) > 1e-12 {
@@ -182,7 +185,7 @@ func checkGraph(rt *rapid.T, e *engine.Engine, p *engine.Program, o Objective, m
 	weights := rapid.SliceOfN(rapid.Float32Range(0, 2), m, m).Draw(rt, "weights")
 	for _, c := range o.Columns() {
 		in = append(in, rapid.SliceOfN(rapid.Float32Range(-3, 3), m, m).Draw(rt, string(c)))
-		if c != batch.ColumnAdvantages { // other logprobs are near the new ones
+		if c != batch.ColumnAdvantages && c != batch.ColumnBonus { // other logprobs are near the new ones
 			for i := range m {
 				in[len(in)-1][i] = in[0][i] + in[len(in)-1][i]/2
 			}
@@ -222,7 +225,7 @@ func checkGraph(rt *rapid.T, e *engine.Engine, p *engine.Program, o Objective, m
 		for _, i := range at {
 			want := 0.0
 			if b, ok := o.(bonus); ok {
-				want = -b.coefficient * float64(weights[i])
+				want = -b.coefficient * float64(weights[i]) * float64(in[len(in)-1][i])
 			}
 			if math.Abs(float64(byEntropy[i])-want) > 1e-6 {
 				rt.Fatalf("%s: slope %g by the entropy of token %d, want %g", o.Name(), byEntropy[i], i, want)

@@ -33,7 +33,9 @@ type trlLoss struct {
 	Gradient [][]float64
 	// ByEntropy are the derivatives by the entropies, where there is a bonus for them.
 	ByEntropy [][]float64 `json:"by_entropy"`
-	Settings  struct {
+	// MeanEntropy is what TRL adapts such a bonus by.
+	MeanEntropy float64 `json:"mean_entropy"`
+	Settings    struct {
 		Loss       batch.Loss
 		Low, High  *float64
 		Dual       float64
@@ -137,19 +139,22 @@ func TestAdvantagesAreTRLs(t *testing.T) {
 // and have the objective's loss.
 func TestLossesAreTRLs(t *testing.T) {
 	g := read(t)
-	seen, chosen, bonuses := map[batch.Loss]int{}, map[batch.Loss]int{}, 0
+	seen, chosen, bonuses := map[batch.Loss]int{}, map[batch.Loss]int{}, map[batch.Loss]int{}
 	for number, b := range g.Batches {
 		for _, l := range b.Losses {
 			seen[l.Settings.Loss]++
 			if l.Settings.TopEntropy > 0 {
 				chosen[l.Settings.Loss]++
 			}
-			loss, gradient, byEntropy := g.step(t, b, l)
+			loss, gradient, byEntropy, meanEntropy := g.step(t, b, l)
+			if !(math.Abs(meanEntropy-l.MeanEntropy) < 1e-6) {
+				t.Errorf("batch %d, %+v: the bonus is of a mean entropy of %.9g, TRL's of %.9g", number, l.Settings, meanEntropy, l.MeanEntropy)
+			}
 			if !(math.Abs(loss-l.Loss) < 1e-6) {
 				t.Errorf("batch %d, %+v: loss %.9g, TRL has %.9g", number, l.Settings, loss, l.Loss)
 			}
 			for i, row := range l.ByEntropy {
-				bonuses++
+				bonuses[l.Settings.Loss]++
 				for at, want := range row {
 					if !(math.Abs(byEntropy[i][at]-want) < 1e-6) {
 						t.Errorf("batch %d, %+v: derivative by the entropy of token %d of episode %d is %.9g, TRL has %.9g", number, l.Settings, at, i, byEntropy[i][at], want)
@@ -166,17 +171,15 @@ func TestLossesAreTRLs(t *testing.T) {
 		}
 	}
 	for _, loss := range batch.Losses()[1:] {
-		if seen[loss] < len(g.Batches) || loss != batch.LossBNPO && chosen[loss] < len(g.Batches) {
+		if seen[loss] < len(g.Batches) || loss != batch.LossBNPO && chosen[loss] < len(g.Batches) || bonuses[loss] == 0 {
 			t.Errorf("%s is not compared", loss)
 		}
 	}
-	if bonuses == 0 {
-		t.Error("no bonus is compared")
-	}
 }
 
-// step is the loss of a batch and its derivatives by the logprob and the entropy of each token of each episode, as a step takes them, but in float64.
-func (g trl) step(t *testing.T, b trlBatch, l trlLoss) (loss float64, gradient, byEntropy [][]float64) {
+// step is the loss of a batch, its derivatives by the logprob and the entropy of each token of each episode, and the mean entropy that its bonus is of, as a step
+// takes them, but in float64.
+func (g trl) step(t *testing.T, b trlBatch, l trlLoss) (loss float64, gradient, byEntropy [][]float64, meanEntropy float64) {
 	o := l.objective()
 	rows, _ := batch.FromGroups(g.groups(b), batch.Options{Reduction: o.Loss.Reduction(), Length: g.Length, KeepAlike: o.KL.Beta > 0 || o.Bonus.On || l.Settings.TopEntropy > 0})
 	of := func(values [][]float64) (lists [][]float32) {
@@ -203,9 +206,12 @@ func (g trl) step(t *testing.T, b trlBatch, l trlLoss) (loss float64, gradient, 
 		if rows, err = rows.TopEntropy(of(b.Entropy), share); err != nil {
 			t.Fatal(err)
 		}
-		if o.KL.Beta == 0 {
+		if o.KL.Beta == 0 && !o.Bonus.On {
 			rows = rows.Pushed()
 		}
+	}
+	if o.Bonus.On {
+		rows = rows.Exploring()
 	}
 	reference, err := Of(o)
 	if err != nil {
@@ -235,8 +241,12 @@ func (g trl) step(t *testing.T, b trlBatch, l trlLoss) (loss float64, gradient, 
 		part, slopes := reference.Reference(x)
 		loss += part
 		for k, at := range places {
-			gradient[r.Episode][at], byEntropy[r.Episode][at] = slopes[k], -o.Bonus.Coefficient*x.Weights[k]
+			gradient[r.Episode][at] = slopes[k]
+			if o.Bonus.On {
+				of := x.Weights[k] * x.Columns[len(x.Columns)-1][k]
+				byEntropy[r.Episode][at], meanEntropy = -o.Bonus.Coefficient*of, meanEntropy+of*x.Entropies[k]
+			}
 		}
 	}
-	return loss, gradient, byEntropy
+	return loss, gradient, byEntropy, meanEntropy
 }

@@ -196,6 +196,7 @@ func step(t *train.Trainer, b batch.Batch, s Settings) error {
 	var o batch.Objective // with dropout, where there is any
 	if s.Policy {
 		o = batch.Objective{Loss: batch.LossDAPO, Temperature: 1, Clip: batch.Clip{Low: 0.2, High: 0.2}, Bonus: batch.Bonus{On: s.Entropies}}
+		b = b.Exploring()
 	}
 	_, err := t.Step(context.Background(), b, o, batch.Update{Rate: 1, MaxGradNorm: 1})
 	return err

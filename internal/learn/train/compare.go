@@ -47,10 +47,13 @@ func (x padded) logRatios(logp, old []float32, byRow bool) []float64 {
 	return out
 }
 
-// sum is that of numbers.
-func sum(x []float32) (all float64) {
-	for _, v := range x {
-		all += float64(v)
+// explore adds the entropies [m] to the statistics.
+func (x padded) explore(entropies []float32, o goal, stats *batch.StepStats) {
+	weights := x.columns[slices.Index(o.columns, batch.ColumnBonus)]
+	for i, h := range entropies[:x.used] {
+		stats.Entropy += float64(h)
+		if weights[i] > 0 {
+			stats.EntropyChosen, stats.NumChosen = stats.EntropyChosen+float64(h), stats.NumChosen+1
+		}
 	}
-	return all
 }

@@ -46,6 +46,19 @@ func referenced(b batch.Batch) batch.Batch {
 	return b.With(batch.ColumnReferenceLogprobs, lists)
 }
 
+// chosen lets rows be learnt from, and have a bonus, at every other token.
+func chosen(b batch.Batch) batch.Batch {
+	var lists [][]float32
+	for _, r := range b.Rows {
+		list := make([]float32, len(r.IDs))
+		for i := range list {
+			list[i] = float32(i % 2)
+		}
+		lists = append(lists, list)
+	}
+	return b.With(batch.ColumnChosen, lists)
+}
+
 // One step on tokens whose ratio lies inside the bounds, above and below them, for either sign of the advantage; none so
 // near a bound that a difference crosses it. The ratios are known, so the statistics are too.
 func testPolicyGradientEqualsFiniteDifferences(t *testing.T, d device) {
@@ -55,7 +68,7 @@ func testPolicyGradientEqualsFiniteDifferences(t *testing.T, d device) {
 }
 
 func checkPolicyGradient(t *testing.T, d device, o batch.Objective) {
-	tr, b := d.start(t, 4), referenced(batch.New(rows()))
+	tr, b := d.start(t, 4), chosen(referenced(batch.New(rows()))).Exploring()
 	before := stateOf(t, tr)
 	for i, a := range []float64{1, 0.3, -0.7} {
 		b.Rows[i].Advantages = batch.Even(len(b.Rows[i].IDs), a)

@@ -79,7 +79,7 @@ func TestHeadInTurn(t *testing.T) {
 				t.Fatal(err)
 			}
 			tr.inTurn = inTurn
-			if _, err := tr.Step(context.Background(), b, o, smooth()); err != nil {
+			if _, err := tr.Step(context.Background(), b.Exploring(), o, smooth()); err != nil {
 				t.Fatal(err)
 			}
 			gradients = append(gradients, stateOf(t, tr).M)

@@ -268,6 +268,7 @@ func (t *Trainer) Gradient(ctx context.Context, b batch.Batch, o batch.Objective
 	stats.NumPrograms, stats.CompileSeconds, t.made = t.made.programs, t.made.seconds, made{}
 	n := float64(stats.NumTrained)
 	stats.Mismatch, stats.MeanRatio, stats.Clipped, stats.KL, stats.Entropy = stats.Mismatch/n, stats.MeanRatio/n, stats.Clipped/n, stats.KL/n, stats.Entropy/n
+	stats.EntropyChosen /= float64(max(1, stats.NumChosen))
 	return stats, nil
 }
 
@@ -522,7 +523,7 @@ func (t *Trainer) run(p program, before []engine.Buffer, each []padded, o goal, 
 		stats.Loss += float64(loss[i][0])
 		x.compare(logp[i], o, stats)
 		if entropies != nil {
-			stats.Entropy += sum(entropies[i][:x.used])
+			x.explore(entropies[i], o, stats)
 		}
 	}
 	return rest, nil

@@ -280,12 +280,13 @@ func checkGradient(t *testing.T, tr *Trainer, before State, b batch.Batch, m []f
 			x.Columns[i] = append(x.Columns[i], float64(r.Column(c)[at]))
 		}
 	})
-	want, slopes, entropy, byEntropy := 0.0, []float64{}, 0.0, []float64{}
+	want, slopes, entropy, chosen, byEntropy := 0.0, []float64{}, 0.0, 0.0, []float64{}
 	for _, row := range of {
 		loss, derivatives := reference.Reference(row)
 		want, slopes = want+loss, append(slopes, derivatives...)
 		for i, h := range row.Entropies {
-			byEntropy, entropy = append(byEntropy, -o.Bonus.Coefficient*row.Weights[i]), entropy+h/float64(b.NumTrained())
+			of := row.Weights[i] * row.Columns[len(row.Columns)-1][i]
+			byEntropy, entropy, chosen = append(byEntropy, -o.Bonus.Coefficient*of), entropy+h/float64(b.NumTrained()), chosen+of*h
 		}
 	}
 	if math.Abs(want-stats.Loss) > 1e-5 {
@@ -293,6 +294,9 @@ func checkGradient(t *testing.T, tr *Trainer, before State, b batch.Batch, m []f
 	}
 	if math.Abs(entropy-stats.Entropy) > 1e-5 {
 		t.Errorf("the step's entropy is %g, scored apart it is %g", stats.Entropy, entropy)
+	}
+	if math.Abs(chosen-stats.EntropyChosen) > 1e-5 || o.Bonus.On && (math.Abs(chosen-entropy) < 1e-4 || stats.NumChosen == 0 || stats.NumChosen >= stats.NumTrained) {
+		t.Errorf("the entropy of %d chosen tokens is %g, scored apart it is %g; of all it is %g", stats.NumChosen, stats.EntropyChosen, chosen, entropy)
 	}
 	pieces, _ := tr.lora.Pieces(tr.spec)
 	for _, p := range pieces {
