@@ -6,13 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"hone/internal/scenarios"
-	"hone/internal/toolset"
 )
 
 func newScenarios(a *app) *cobra.Command {
 	c := &cobra.Command{Use: "scenarios", Short: "Check, show, split and import scenario files"}
-	var servers toolset.Source
-	offline := false
+	var asked scenarios.Trying
 	validate := &cobra.Command{
 		Use:   "validate FILE",
 		Short: "Execute the gold calls of each scenario on the servers, and say which rows do not hold",
@@ -22,11 +20,12 @@ func newScenarios(a *app) *cobra.Command {
 		Example: "  hone scenarios validate scenarios.json --mcp-config .mcp.json\n  hone scenarios validate scenarios.jsonl --offline",
 		Args:    arguments(1, 1, "a scenarios file"),
 		RunE: func(c *cobra.Command, args []string) error {
-			return runScenariosValidate(c.Context(), a, servers, args[0], offline)
+			return runScenariosValidate(c.Context(), a, asked, args[0])
 		},
 	}
-	a.serverFlags(validate.Flags(), &servers)
-	validate.Flags().BoolVar(&offline, "offline", false, "check the rows alone and make no call")
+	a.serverFlags(validate.Flags(), &asked.Servers)
+	allowFindingsFlag(validate.Flags(), &asked.AllowFindings)
+	validate.Flags().BoolVar(&asked.Offline, "offline", false, "check the rows alone and make no call")
 	out, reassign := "", false
 	split := &cobra.Command{
 		Use:   "split FILE",
@@ -50,7 +49,7 @@ func newScenarios(a *app) *cobra.Command {
 	return group(c)
 }
 
-func runScenariosValidate(ctx context.Context, a *app, f toolset.Source, path string, offline bool) error {
+func runScenariosValidate(ctx context.Context, a *app, x scenarios.Trying, path string) error {
 	rows, err := scenarios.Read(path)
 	if err != nil {
 		return err
@@ -59,12 +58,12 @@ func runScenariosValidate(ctx context.Context, a *app, f toolset.Source, path st
 	if a.DryRun {
 		return nil
 	}
-	if !offline && rows.Looks() {
+	if !x.Offline && rows.Looks() {
 		c, err := a.config()
 		if err != nil {
 			return err
 		}
-		if err := rows.Try(ctx, a.Host, c, f); err != nil {
+		if err := rows.Try(ctx, a.Host, c, x); err != nil {
 			return err
 		}
 	}

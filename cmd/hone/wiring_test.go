@@ -34,6 +34,7 @@ runs_dir: theirs
 mcp:
   config: servers.json
   only: [shop]
+  allow_findings: [shop/paint]
   timeout: 11s
   max_tools: 7
   distractors: 2

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"path"
 	"strings"
 )
 
@@ -12,6 +13,16 @@ type Approval struct {
 	Deny  []string `yaml:"deny" doc:"rules for calls that are never sent: server or server/tool, * stands for any characters"`
 	Ask   []string `yaml:"ask" doc:"rules for calls that a person is asked about"`
 	Allow []string `yaml:"allow" doc:"rules for calls that are sent unasked"`
+}
+
+// checkAllowed refuses names that no tool can have, so that a slip is not taken for a tool of a server that is not open.
+func (m MCP) checkAllowed() error {
+	for _, p := range m.AllowFindings {
+		if _, err := path.Match(p, ""); err != nil || p == "" || strings.TrimSpace(p) != p || strings.HasPrefix(p, "/") || strings.HasSuffix(p, "/") {
+			return &ValueError{"mcp.allow_findings", fmt.Sprintf("%q is neither tool nor server/tool", p)}
+		}
+	}
+	return nil
 }
 
 // check refuses rules that could match nothing, for a deny rule that does is worse than none.

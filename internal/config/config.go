@@ -47,6 +47,8 @@ type MCP struct {
 
 	Resources string `yaml:"resources" enum:"off,tools" doc:"tools offers the resources of each server to the model as two tools, list_resources and read_resource; off leaves resources alone"`
 
+	AllowFindings []string `yaml:"allow_findings" doc:"tools whose suspicious texts, which discover shows, are accepted: server/tool or tool, * for any; --allow-findings adds to them"`
+
 	Approval Approval `yaml:"approval" doc:"which tool calls are sent"`
 	Sandbox  Sandbox  `yaml:"sandbox" doc:"what the processes of the servers may reach"`
 }
@@ -168,7 +170,7 @@ type Engine struct {
 func Default() Config {
 	return Config{
 		RunsDir: "runs",
-		MCP: MCP{Config: ".mcp.json", Only: []string{}, Timeout: 30 * time.Second, MaxTools: 40, Resources: "off",
+		MCP: MCP{Config: ".mcp.json", Only: []string{}, AllowFindings: []string{}, Timeout: 30 * time.Second, MaxTools: 40, Resources: "off",
 			Approval: Approval{Mode: "default", Deny: []string{}, Ask: []string{}, Allow: []string{}}, Sandbox: DefaultSandbox()},
 		Model:     Model{Base: "SmolLM2-135M-Instruct", TemplateVariables: Variables{}},
 		Scenarios: Scenarios{File: "scenarios.json"},
@@ -205,6 +207,9 @@ func defaultOptimizer(rate float64) Optimizer {
 // Validate reports the first value out of its bounds as a *ValueError, whose Path names the key.
 func (c *Config) Validate() error {
 	if err := checkTags(c); err != nil {
+		return err
+	}
+	if err := c.MCP.checkAllowed(); err != nil {
 		return err
 	}
 	if err := c.MCP.Approval.check(); err != nil {

@@ -69,7 +69,7 @@ func Run(ctx context.Context, j *job.Job, tasks []scenario.Scenario, from toolse
 			return nil, err
 		}
 	}
-	if err := toolset.RefuseFindings(j.Host, l.Catalog.LintTools(), j.Kept.AllowFindings); err != nil {
+	if err := toolset.RefuseFindings(j.Host, j.Config.MCP, l.Catalog.LintTools(), j.Kept.AllowFindings); err != nil {
 		return nil, err
 	}
 	if err := l.Runnable(j.Config, tasks); err != nil {

@@ -140,7 +140,7 @@ func TestContentKey(t *testing.T) {
 		t.Error("a scenario that is only filed elsewhere has another key")
 	}
 
-	irrelevant := []string{"name", "runs_dir", "mcp.config", "mcp.only", "model.base", "model.chat_template", "model.tool_format", "model.template_variables", "scenarios.", "rewards.", "judge.", "lora.", "sft.", "grpo.",
+	irrelevant := []string{"name", "runs_dir", "mcp.config", "mcp.only", "mcp.allow_findings", "model.base", "model.chat_template", "model.tool_format", "model.template_variables", "scenarios.", "rewards.", "judge.", "lora.", "sft.", "grpo.",
 		"providers", "rollout.temperature", "eval.every", "eval.split", "eval.repeats", "eval.confidence", "eval.fail_on_error", "eval.stop_early",
 		"engine.backend", "engine.plugin", "engine.dtype", "engine.decode_steps", "engine.micro_batch", "engine.recompute", "engine.row_multiple", "engine.packing", "engine.moments", "engine.program_cache", "engine.memory"}
 	for _, path := range leaves(reflect.TypeFor[config.Config](), "") {

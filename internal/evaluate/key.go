@@ -77,8 +77,8 @@ func promptingSum(p render.Prompting) (string, error) {
 // somebody knows better.
 func settingsOfEpisodes(c config.Config, local bool) config.Config {
 	c.Name, c.RunsDir, c.Scenarios, c.Rewards, c.LoRA, c.SFT, c.GRPO, c.Providers = "", "", config.Scenarios{}, config.Rewards{}, config.LoRA{}, config.SFT{}, config.GRPO{}, nil
-	c.Judge = config.Judge{}           // a reused episode is scored again
-	c.MCP.Config, c.MCP.Only = "", nil // the servers themselves count
+	c.Judge = config.Judge{}                                     // a reused episode is scored again
+	c.MCP.Config, c.MCP.Only, c.MCP.AllowFindings = "", nil, nil // the servers themselves count
 	c.Model = config.Model{Context: c.Model.Context}
 	c.Rollout.Temperature = 0 // of training
 	c.Eval = config.Eval{Temperature: c.Eval.Temperature, TopK: c.Eval.TopK, TopP: c.Eval.TopP, MinP: c.Eval.MinP}

@@ -259,7 +259,7 @@ func (e Env) SFT(ctx context.Context, c config.Config, a SFTAsked) error {
 	}
 	rows, err := d.Demonstrations(e.Host)
 	if err == nil {
-		err = toolset.RefuseFindings(e.Host, d.LintTools(rows), a.AllowFindings)
+		err = toolset.RefuseFindings(e.Host, c.MCP, d.LintTools(rows), a.AllowFindings)
 	}
 	if err != nil {
 		return err

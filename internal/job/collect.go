@@ -178,7 +178,7 @@ func (j *Job) attended(ctx context.Context, from toolset.Source) (*Episodes, *ap
 		return nil, nil, err
 	}
 	var gate *approval.Gate
-	if err = toolset.RefuseFindings(j.Host, l.Catalog.LintTools(), j.Kept.AllowFindings); err == nil {
+	if err = toolset.RefuseFindings(j.Host, j.Config.MCP, l.Catalog.LintTools(), j.Kept.AllowFindings); err == nil {
 		gate, err = l.Approvals(j.Config.MCP.Approval, true) // today's rules, also for a run begun under others
 	}
 	if err != nil {

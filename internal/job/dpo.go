@@ -32,7 +32,7 @@ func ResumeDPO(ctx context.Context, e Env, path string, b Begun, _ toolset.Sourc
 	}
 	p, err := readPairs(e.Host, filepath.Join(path, PairsFile), true)
 	if err == nil {
-		err = toolset.RefuseFindings(j.Host, p.conversations().LintTools(p.rows()), j.Kept.AllowFindings)
+		err = toolset.RefuseFindings(j.Host, j.Config.MCP, p.conversations().LintTools(p.rows()), j.Kept.AllowFindings)
 	}
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (e Env) DPO(ctx context.Context, c config.Config, a SFTAsked) error {
 		c, err = e.startFrom(c, a.LoRA, a.Adapter, a.Base)
 	}
 	if err == nil {
-		err = toolset.RefuseFindings(e.Host, p.conversations().LintTools(p.rows()), a.AllowFindings)
+		err = toolset.RefuseFindings(e.Host, c.MCP, p.conversations().LintTools(p.rows()), a.AllowFindings)
 	}
 	if err != nil {
 		return err

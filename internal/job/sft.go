@@ -44,7 +44,7 @@ func ResumeSFT(ctx context.Context, e Env, path string, b Begun, _ toolset.Sourc
 	}
 	rows, err := d.Demonstrations(j.Host)
 	if err == nil {
-		err = toolset.RefuseFindings(j.Host, d.LintTools(rows), j.Kept.AllowFindings)
+		err = toolset.RefuseFindings(j.Host, j.Config.MCP, d.LintTools(rows), j.Kept.AllowFindings)
 	}
 	if err != nil {
 		return err

@@ -71,7 +71,7 @@ func (j *Job) openServers(ctx context.Context, list []scenario.Scenario, from to
 		err = j.SameTools(l.Catalog)
 	}
 	if err == nil {
-		err = toolset.RefuseFindings(j.Host, l.Catalog.LintTools(), j.Kept.AllowFindings)
+		err = toolset.RefuseFindings(j.Host, j.Config.MCP, l.Catalog.LintTools(), j.Kept.AllowFindings)
 	}
 	tasks := scenario.OfSplit(list, scenario.Train)
 	if j.Config.Eval.Every > 0 {

@@ -142,7 +142,7 @@ func (m *maker) open(ctx context.Context, from toolset.Source, x MakeOptions) er
 		return err
 	}
 	m.close = set.Close
-	if err := toolset.RefuseFindings(m.Host, set.Catalog.LintTools(), x.AllowFindings); err != nil {
+	if err := toolset.RefuseFindings(m.Host, m.c.MCP, set.Catalog.LintTools(), x.AllowFindings); err != nil {
 		return err
 	}
 	m.catalog, m.servers = set.Catalog, set.Tools

@@ -15,6 +15,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/mcp"
+	"hone/internal/mcp/lint"
 	"hone/internal/toolset"
 )
 
@@ -79,13 +80,20 @@ func (r *Rows) Looks() bool {
 	return slices.ContainsFunc(r.list, func(s scenario.Scenario) bool { return vet.Looks(&s) })
 }
 
+// Trying is how rows are tried on their servers.
+type Trying struct {
+	Servers       toolset.Source
+	AllowFindings lint.Allowed // these verbs put no text of a tool before a model: what is refused later is told, but for these
+	Offline       bool         // no server is asked
+}
+
 // Try makes the setup and gold calls of each row and notes what does not hold. Its error is a server that cannot be reached.
-func (r *Rows) Try(ctx context.Context, h *host.Host, c config.Config, from toolset.Source) error {
+func (r *Rows) Try(ctx context.Context, h *host.Host, c config.Config, x Trying) error {
 	c, err := basemodel.SettleLengths(h, c)
 	if err != nil {
 		return err
 	}
-	servers, err := toolset.Configured(h, c, from)
+	servers, err := toolset.Configured(h, c, x.Servers)
 	if err != nil {
 		return err
 	}
@@ -94,6 +102,9 @@ func (r *Rows) Try(ctx context.Context, h *host.Host, c config.Config, from tool
 		return err
 	}
 	defer l.Close()
+	if err := toolset.TellFindings(h, c.MCP, l.Catalog.LintTools(), x.AllowFindings); err != nil {
+		return err
+	}
 	if err := l.Set.Runnable(c, r.list); err != nil { // no user is played
 		return err
 	}

@@ -34,7 +34,7 @@ func (d experiment) own(l *job.Episodes) (t demo.Tasks, err error) {
 		err = l.Runnable(d.c, list)
 	}
 	if err == nil {
-		err = toolset.RefuseFindings(d.Host, l.Catalog.LintTools(), nil)
+		err = toolset.RefuseFindings(d.Host, d.c.MCP, l.Catalog.LintTools(), nil)
 	}
 	if err == nil {
 		err = toolset.Allowed(d.Host, l.Gate, list)

@@ -99,7 +99,7 @@ func Refresh(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 		return nil, err
 	}
 	defer l.Close()
-	if err := toolset.RefuseFindings(h, l.Catalog.LintTools(), x.AllowFindings); err != nil {
+	if err := toolset.RefuseFindings(h, c.MCP, l.Catalog.LintTools(), x.AllowFindings); err != nil {
 		return nil, err
 	}
 	var before map[string]string

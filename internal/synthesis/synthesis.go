@@ -106,7 +106,7 @@ func Run(ctx context.Context, h *host.Host, c config.Config, from toolset.Source
 		return nil, err
 	}
 	defer l.Close()
-	if err := toolset.RefuseFindings(h, l.Catalog.LintTools(), x.AllowFindings); err != nil {
+	if err := toolset.RefuseFindings(h, c.MCP, l.Catalog.LintTools(), x.AllowFindings); err != nil {
 		return nil, err
 	}
 	if err := callsTools(own, l.Catalog); err != nil {

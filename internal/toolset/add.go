@@ -99,7 +99,7 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Addition) (*Added
 	} else if has && !x.Force && !x.kept {
 		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("there is a server %q already", x.Name), Where: x.File, Next: "give it another --name, or --force to put it in that one's place; hone servers rm takes that one out"}
 	}
-	if err := refusePackage(h, x.Name, x.Package, x.AllowFindings); err != nil {
+	if err := refusePackage(h, x.Name, x.Package, accepted(c.MCP, x.AllowFindings)); err != nil {
 		return nil, err
 	}
 	out := &Added{Name: x.Name}

@@ -20,6 +20,7 @@ type Discovered struct {
 	Suspicious []lint.Finding `json:"suspicious"`
 	Tokens     *TokenCost     `json:"tokens,omitempty"`
 	Changes    *[]mcp.Change  `json:"changes,omitempty"`
+	accepted   lint.Allowed
 }
 
 // TokenCost is what the tools add to a prompt, in tokens of a model: all of them with what stands around their list, and each
@@ -58,7 +59,7 @@ func Discover(ctx context.Context, h *host.Host, c config.Config, from Source, o
 		}
 		h.Say("catalog: %s", out)
 	}
-	d.Suspicious = Findings(d.Catalog)
+	d.Suspicious, d.accepted = Findings(d.Catalog), accepted(c.MCP, nil)
 	if diff != "" {
 		changes := append([]mcp.Change{}, mcp.Diff(old, d.Catalog)...)
 		d.Changes = &changes
@@ -87,7 +88,7 @@ func (d *Discovered) Count(model string, length func(tools []chat.Tool) (int, er
 func (d Discovered) Say(h *host.Host, context int) {
 	sayOffers(h, d.Catalog)
 	SayFindings(h, d.Suspicious)
-	sayRefused(h, d.Suspicious)
+	sayRefused(h, d.Suspicious, d.accepted)
 	if t := d.Tokens; t != nil {
 		cost := "cost"
 		if len(t.ByTool) == 1 {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/mcp"
@@ -47,6 +48,11 @@ func AllowFlag(accepted lint.Allowed) string {
 	return " --allow-findings " + ShellWord(strings.Join(accepted, ","))
 }
 
+// accepted are the tools that the configuration or a flag accepts.
+func accepted(c config.MCP, flag lint.Allowed) lint.Allowed {
+	return slices.Concat(flag, c.AllowFindings)
+}
+
 // accepting is the flag that accepts the tools of all of some findings.
 func accepting(found []lint.Finding) string {
 	var tools []string
@@ -59,8 +65,8 @@ func accepting(found []lint.Finding) string {
 }
 
 // sayRefused tells, where nothing is refused yet, which findings will end the verbs that put these texts before a model.
-func sayRefused(h *host.Host, found []lint.Finding) {
-	if refused := lint.Blocking(found); len(refused) > 0 {
+func sayRefused(h *host.Host, found []lint.Finding, allowed lint.Allowed) {
+	if refused := allowed.Refused(found); len(refused) > 0 {
 		h.Say("synth, collect, sft, train and eval refuse these tools until you have read their texts and accept them: %s", accepting(refused))
 	}
 }
@@ -73,7 +79,7 @@ func refusePackage(h *host.Host, server, pkg string, allowed lint.Allowed) error
 	}
 	if refused := allowed.Refused(found); len(refused) > 0 {
 		return &fault.Error{Code: fault.CodeUsage, What: "that may not be the package you mean", Where: pkg, Why: refused[0].Message,
-			Next: "correct the name; if it is the one you mean: --allow-findings '" + server + "/*'"}
+			Next: "correct the name; if it is the one you mean: --allow-findings '" + server + "/*', or the same name in mcp.allow_findings"}
 	}
 	return nil
 }
@@ -104,21 +110,41 @@ func PackageFindings(servers mcp.Config) (found []lint.Finding) {
 }
 
 // RefuseFindings is the one rule of all verbs that put the texts of tools before a model: what blocks, of a tool that
-// nobody has accepted by name, ends the verb before it begins. It shows all findings either way.
-func RefuseFindings(h *host.Host, tools []lint.Tool, allowed lint.Allowed) error {
-	found := append(lint.Check(tools), lint.Chains(tools)...)
-	lint.Sort(found)
-	SayFindings(h, found)
-	const how = "--allow-findings SERVER/TOOL accepts those of one tool, SERVER/* of a server's; it may be given more than once"
-	if p := allowed.Strange(tools); p != "" {
-		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("no tool is called %q", p), Where: "--allow-findings", Next: how}
+// nobody has accepted by name, by the flag or by mcp.allow_findings, ends the verb before it begins. It shows all findings either way.
+func RefuseFindings(h *host.Host, c config.MCP, tools []lint.Tool, flag lint.Allowed) error {
+	found, err := findingsFor(h, tools, flag)
+	if err != nil {
+		return err
 	}
-	refused := allowed.Refused(found)
+	refused := accepted(c, flag).Refused(found)
 	if len(refused) == 0 {
 		return nil
 	}
 	f := refused[0]
 	return &fault.Error{Code: fault.CodeUsage, What: "the tools hold texts that could steer the model by the back door",
 		Where: fmt.Sprintf("%s/%s%s", f.Server, f.Tool, f.Pointer), Why: lint.Summary(refused) + "; " + stopping(len(refused)),
-		Next: "read them above; leave the server out, or accept these with " + accepting(refused) + " (" + how + ")"}
+		Next: "read them above; leave the server out, or accept these with " + accepting(refused) + " (" + howToAccept + ")"}
+}
+
+// TellFindings is for a verb that calls tools and puts none of their texts before a model: it refuses nothing, and names what others will.
+func TellFindings(h *host.Host, c config.MCP, tools []lint.Tool, flag lint.Allowed) error {
+	found, err := findingsFor(h, tools, flag)
+	if err == nil {
+		sayRefused(h, found, accepted(c, flag))
+	}
+	return err
+}
+
+const howToAccept = "--allow-findings SERVER/TOOL accepts those of one tool, SERVER/* of a server's; it may be given more than once; mcp.allow_findings in hone.yaml takes the same names, for all commands"
+
+// findingsFor shows the findings on tools. A name of the flag that is no tool's is a slip; the configuration may name tools of servers
+// that are not open now.
+func findingsFor(h *host.Host, tools []lint.Tool, flag lint.Allowed) ([]lint.Finding, error) {
+	found := append(lint.Check(tools), lint.Chains(tools)...)
+	lint.Sort(found)
+	SayFindings(h, found)
+	if p := flag.Strange(tools); p != "" {
+		return nil, &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("no tool is called %q", p), Where: "--allow-findings", Next: howToAccept}
+	}
+	return found, nil
 }

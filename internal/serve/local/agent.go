@@ -65,7 +65,7 @@ func (g Agency) Connect(ctx context.Context, h *host.Host, c config.Config) (*to
 }
 
 func (g Agency) gate(h *host.Host, c config.Config, set *toolset.Set) (*approval.Gate, error) {
-	if err := toolset.RefuseFindings(h, set.Catalog.LintTools(), g.AllowFindings); err != nil {
+	if err := toolset.RefuseFindings(h, c.MCP, set.Catalog.LintTools(), g.AllowFindings); err != nil {
 		return nil, err
 	}
 	rules := c.MCP.Approval
