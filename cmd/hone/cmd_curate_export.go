@@ -20,7 +20,7 @@ func newCurateExport(a *app, at atDesk) *cobra.Command {
 	}
 	c.RunE = at(func(_ *cobra.Command, d *job.Desk, _ []string) error {
 		if a.DryRun {
-			a.Say("would write %s to %s", fault.Count(len(d.Rows(accepted)), "trace"), out)
+			a.Say("would write %s to %s", fault.Count(len(d.ToExport(accepted, nil)), "trace"), out)
 			return nil
 		}
 		written, err := d.Export(form, out, accepted, failed)

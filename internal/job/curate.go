@@ -14,6 +14,7 @@ import (
 	"hone/internal/chat"
 	"hone/internal/config"
 	"hone/internal/data/curate"
+	"hone/internal/data/dataset"
 	"hone/internal/data/export"
 	"hone/internal/data/formats"
 	"hone/internal/data/redact"
@@ -256,6 +257,31 @@ func (d *Desk) previews(h *host.Host, c config.Config, base string) (func(out io
 	}, nil
 }
 
+// heldBack says why a trace is not written, "" where it is.
+func (d *Desk) heldBack(t *curate.Trace, accepted bool) string {
+	switch {
+	case t.Status == curate.Rejected:
+		return "rejected"
+	case accepted && t.Status != curate.Accepted:
+		return "not accepted, as --accepted asks"
+	case len(d.checker.Misfits(t)) > 0:
+		return "edited calls that their tools do not take, which hone curate show names; edit them, or accept the trace"
+	}
+	return ""
+}
+
+// ToExport are the rows of the traces that are not held back; those that are it counts in leftOut, by reason, where that is a map.
+func (d *Desk) ToExport(accepted bool, leftOut map[string]int) (rows []dataset.Row) {
+	for _, t := range d.Traces() {
+		if why := d.heldBack(t, accepted); why == "" {
+			rows = append(rows, t.Row)
+		} else if leftOut != nil {
+			leftOut[why]++
+		}
+	}
+	return rows
+}
+
 // Export writes the traces that are not rejected, or those that are accepted alone, as Convert would: with their tools, and for a
 // trainer without those to be measured on and, unless failed, those that failed. What was written says what was left out even
 // beside an error.
@@ -266,14 +292,7 @@ func (d *Desk) Export(form, out string, accepted, failed bool) (export.Written, 
 	}
 	defer sink.Abort()
 	g := newGate(form, d.x.Catalog, failed)
-	for _, t := range d.Traces() {
-		if t.Status == curate.Rejected {
-			g.leftOut["rejected"]++
-		} else if accepted && t.Status != curate.Accepted {
-			g.leftOut["not accepted, as --accepted asks"]++
-		}
-	}
-	for _, r := range d.Rows(accepted) {
+	for _, r := range d.ToExport(accepted, g.leftOut) {
 		passes, err := g.pass(&r)
 		if err == nil && passes {
 			for _, row := range g.rows(unroll.Whole, r) {

@@ -78,7 +78,7 @@ func (t *Trace) vouch() {
 	if t.Edited {
 		t.Row.Terms, t.Row.Outcome = nil, ""
 	}
-	t.stale = nil
+	t.stale, t.rewritten = nil, nil
 }
 
 // keep leaves the messages out that f refuses. Those of the opening stay its opening.

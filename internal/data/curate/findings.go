@@ -62,6 +62,17 @@ func (c *Checker) Findings(t *Trace) []string {
 	return append(out, t.staleResults()...)
 }
 
+// Misfits are the findings of calls that a person edited to what their tools do not take, and has not accepted the trace with. What the
+// policy called wrongly is no such: a trace may show how it recovered.
+func (c *Checker) Misfits(t *Trace) (out []string) {
+	for _, s := range t.rewritten {
+		if s.message >= t.Row.Opening {
+			out = append(out, c.call(t.Row.Messages[s.message].ToolCalls[s.call], t.Row.Tools, fmt.Sprintf("message %d, call %d", s.message, s.call))...)
+		}
+	}
+	return out
+}
+
 func (c *Checker) call(call chat.ToolCall, tools []chat.Tool, where string) []string {
 	if len(tools) == 0 {
 		return nil // nothing is known of the tools

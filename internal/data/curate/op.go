@@ -126,7 +126,8 @@ type Trace struct {
 	Edited bool   // it reads otherwise than its episode went
 	Ops    []int  // the operations that made it what it is, by number
 
-	stale []stale // in the order in which they were edited
+	stale     []stale // edited calls with the results of others, in the order in which they were edited
+	rewritten []stale // edited calls that nobody has accepted the trace with
 }
 
 // clone copies what operations change.

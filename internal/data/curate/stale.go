@@ -7,7 +7,7 @@ import (
 	"hone/internal/chat"
 )
 
-// stale is a call that was edited since its result came, which nobody has said to be the edited call's too.
+// stale is a call that was edited since it was made and answered.
 type stale struct {
 	message, call int
 	made          string // its arguments when it was made
@@ -15,13 +15,15 @@ type stale struct {
 
 // edited notes that a call has other arguments than before, or again those that it was made with.
 func (t *Trace) edited(message, call int, before string) {
-	i := slices.IndexFunc(t.stale, func(s stale) bool { return s.message == message && s.call == call })
 	now := t.Row.Messages[message].ToolCalls[call].Arguments
-	switch {
-	case i < 0 && now != before:
-		t.stale = append(slices.Clone(t.stale), stale{message, call, before})
-	case i >= 0 && now == t.stale[i].made:
-		t.stale = slices.Delete(slices.Clone(t.stale), i, i+1)
+	for _, list := range []*[]stale{&t.stale, &t.rewritten} {
+		i := slices.IndexFunc(*list, func(s stale) bool { return s.message == message && s.call == call })
+		switch {
+		case i < 0 && now != before:
+			*list = append(slices.Clone(*list), stale{message, call, before})
+		case i >= 0 && now == (*list)[i].made:
+			*list = slices.Delete(slices.Clone(*list), i, i+1)
+		}
 	}
 }
 
@@ -32,13 +34,15 @@ func (t *Trace) answered(message int) {
 
 // moved gives the edited calls the numbers of messages that were kept; now is -1 of one that was not.
 func (t *Trace) moved(now []int) {
-	var left []stale
-	for _, s := range t.stale {
-		if s.message = now[s.message]; s.message >= 0 {
-			left = append(left, s)
+	for _, list := range []*[]stale{&t.stale, &t.rewritten} {
+		var left []stale
+		for _, s := range *list {
+			if s.message = now[s.message]; s.message >= 0 {
+				left = append(left, s)
+			}
 		}
+		*list = left
 	}
-	t.stale = left
 }
 
 // resultOf is the number of the message with a call's result, -1 where there is none.

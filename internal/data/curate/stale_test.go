@@ -74,6 +74,57 @@ func TestResultsOfEditedCalls(t *testing.T) {
 	}
 }
 
+// A call that was edited to what its tool does not take is a misfit, wherever edits move it and whatever becomes of its result, until it is
+// edited to what the tool takes or a person accepts the trace. What the policy called wrongly is none.
+func TestMisfitsOfEditedCalls(t *testing.T) {
+	edit := func(message int, text string) Op { return Op{Do: EditArguments, Message: message, Text: text} }
+	const wrong, wrongToo = `{"text": 1}`, `{}`
+	for name, tc := range map[string]struct {
+		ops  []Op
+		want string // the messages of calls that are told of
+	}{
+		"none":                {nil, ""},
+		"edited well":         {[]Op{edit(2, `{"text": "x"}`)}, ""},
+		"edited":              {[]Op{edit(2, wrong)}, "2"},
+		"mended":              {[]Op{edit(2, wrong), edit(2, `{"text": "x"}`)}, ""},
+		"two, one undone":     {[]Op{edit(2, wrong), edit(6, wrongToo), {Do: Undo, Of: 1}}, "6"},
+		"its result too":      {[]Op{edit(2, wrong), {Do: EditText, Message: 3, Text: "found x"}}, "2"},
+		"moved up":            {[]Op{edit(8, wrong), {Do: DropSystem}, {Do: DeleteStep, Message: 5}}, "5"},
+		"its step goes":       {[]Op{edit(8, wrong), {Do: DeleteStep, Message: 8}}, ""},
+		"split off":           {[]Op{edit(8, wrong), {Do: Split, Turn: 2}}, "x/2:4"},
+		"accepted":            {[]Op{edit(8, wrong), {Do: Accept}}, ""},
+		"edited and accepted": {[]Op{edit(6, wrong), {Do: Accept}, edit(8, wrongToo)}, "8"},
+		"of the policy":       {[]Op{edit(12, `{"text": "x"}`), edit(12, `{"text": 3}`)}, ""},
+	} {
+		r := example("x")
+		r.Messages = append(r.Messages, chat.Message{Role: chat.User, Content: "third"}, chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "d", Name: "f", Arguments: `{"text": 3}`}}},
+			chat.Message{Role: chat.ToolRole, ToolCallID: "d", Content: "no text"}, chat.Message{Role: chat.Assistant, Content: "three"})
+		path := filepath.Join(t.TempDir(), "ledger.jsonl")
+		c := open(t, []dataset.Row{r}, path)
+		for _, op := range tc.ops {
+			op.Trace = "x"
+			do(t, c, op)
+		}
+		for range 2 { // and by the ledger
+			var got []string
+			for _, x := range c.Traces() {
+				for _, found := range NewChecker().Misfits(x) {
+					number, _, _ := strings.Cut(strings.TrimPrefix(found, "message "), ",")
+					if x.ID != "x" {
+						number = x.ID + ":" + number
+					}
+					got = append(got, number)
+				}
+			}
+			if strings.Join(got, " ") != tc.want {
+				t.Errorf("%s: told of %q, want %q", name, got, tc.want)
+			}
+			c.Close()
+			c = open(t, []dataset.Row{r}, path)
+		}
+	}
+}
+
 // What a trace took is told once, also where it was split: by the part that kept its name.
 func TestSplitCountsCostsOnce(t *testing.T) {
 	r := example("x")
