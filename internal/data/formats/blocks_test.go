@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"compress/gzip"
 	"strings"
 	"testing"
 
@@ -63,6 +64,14 @@ func TestDamageIsNoRow(t *testing.T) {
 func TestLatin1(t *testing.T) {
 	row := "{\"messages\":[{\"role\":\"user\",\"content\":\"\xe9\"}]}"
 	if _, _, err := load(t, "rows.jsonl", row, Options{}); err == nil || !strings.Contains(err.Error(), "iconv -f LATIN1 -t UTF-8 /") || !strings.Contains(err.Error(), "rows.jsonl > ") {
+		t.Errorf("%v", err)
+	}
+	var packed strings.Builder
+	z := gzip.NewWriter(&packed)
+	if _, err := z.Write([]byte(row)); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := load(t, "rows.jsonl.gz", packed.String(), Options{}); err == nil || !strings.Contains(err.Error(), "gzip -dc < /") || !strings.Contains(err.Error(), "rows.jsonl.gz | iconv -f LATIN1 -t UTF-8 > utf8.jsonl, where it is Latin-1") {
 		t.Errorf("%v", err)
 	}
 	if _, _, err := load(t, "rows.jsonl", row+"\n{}", Options{}); err == nil || strings.Contains(err.Error(), "iconv") {

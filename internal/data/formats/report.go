@@ -71,7 +71,7 @@ func (r *Report) Next() string {
 	}
 	file := of.Places[0].Where
 	file = file[:strings.LastIndexByte(file, ':')]
-	return "iconv -f LATIN1 -t UTF-8 " + file + " > utf8.jsonl, where it is Latin-1"
+	return source.Recoded("LATIN1", file) + ", where it is Latin-1"
 }
 
 // reasons are those of refusals, the most frequent first.

@@ -210,6 +210,19 @@ func eachOf(path, split string, o Options, yield func(Record) error) error {
 	return eachJSON(in, path, o, named)
 }
 
+// Recoded is the command that makes a file UTF-8, whose text has an encoding of iconv's. A gzipped one is unpacked first.
+func Recoded(encoding, path string) string {
+	iconv := "iconv -f " + encoding + " -t UTF-8"
+	if f, err := os.Open(path); err == nil {
+		defer f.Close()
+		magic := make([]byte, 2)
+		if _, err := io.ReadFull(f, magic); err == nil && bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+			return "gzip -dc < " + path + " | " + iconv + " > utf8.jsonl"
+		}
+	}
+	return iconv + " " + path + " > utf8.jsonl"
+}
+
 // refuseForm tells by the first bytes what is no JSON, and takes a byte-order mark away.
 func refuseForm(in *bufio.Reader, path string) error {
 	head, err := in.Peek(512)
@@ -224,7 +237,7 @@ func refuseForm(in *bufio.Reader, path string) error {
 		_, err := in.Discard(3)
 		return err
 	case bytes.HasPrefix(head, []byte{0xff, 0xfe}), bytes.HasPrefix(head, []byte{0xfe, 0xff}), len(head) > 3 && (head[0] == 0) != (head[1] == 0):
-		return wrong("it is UTF-16", "iconv -f UTF-16 -t UTF-8 "+path+" > utf8.jsonl", ErrEncoding)
+		return wrong("it is UTF-16", Recoded("UTF-16", path), ErrEncoding)
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		return wrong("it is packed with zstd", "zstd -d "+path, ErrForm)
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):

@@ -95,6 +95,7 @@ func TestFilesThatAreNoRows(t *testing.T) {
 		next string
 	}{
 		{[]byte("\xff\xfe{\x00\"\x00"), ErrEncoding, "iconv"}, {[]byte("{\x00\"\x00a\x00"), ErrEncoding, "iconv"}, {[]byte("\x28\xb5\x2f\xfd...."), ErrForm, "zstd"},
+		{zipped(t, "\xff\xfe{\x00\"\x00"), ErrEncoding, "gzip -dc < "}, {zipped(t, "{\x00\"\x00a\x00"), ErrEncoding, "a.jsonl | iconv -f UTF-16 -t UTF-8 > utf8.jsonl"},
 		{[]byte("PK\x03\x04...."), ErrForm, "unzip"}, {[]byte("version https://git-lfs.github.com/spec/v1\n"), ErrForm, "git lfs pull"},
 		{[]byte("a,b\n1,2\n"), ErrForm, "parquet"}, {[]byte("PAR1"), ErrParquet, "again"}, {[]byte("PAR1xxxxxxxxxxxxPAR2"), ErrParquet, "again"},
 		{[]byte("PAR1xxxxxxxx\xff\xff\xff\x7fPAR1"), ErrParquet, "again"}, {[]byte("PAR1xxxxxxxx\x04\x00\x00\x00PAR1"), ErrParquet, "again"},
