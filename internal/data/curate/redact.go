@@ -2,7 +2,6 @@ package curate
 
 import (
 	"slices"
-	"strings"
 
 	"hone/internal/data/redact"
 )
@@ -31,8 +30,11 @@ func (c *Curation) Redact(author string, kinds []string) (Redaction, error) {
 	var ops []Op
 	for _, t := range c.Traces() {
 		var texts []string
-		t.eachText(func(s *string) { texts = append(texts, redact.Texts(*s)...) })
-		values := redact.Values(texts, kinds...)
+		o := redact.Options{Kinds: kinds, Known: c.standIns(t)}
+		t.eachText(func(s *string) {
+			texts, o.Numbers = append(texts, redact.Texts(*s)...), append(o.Numbers, redact.Numbers(*s)...)
+		})
+		values := redact.Values(texts, o)
 		if len(values) == 0 {
 			continue
 		}
@@ -56,11 +58,21 @@ func (c *Curation) Redact(author string, kinds []string) (Redaction, error) {
 			seen[v.Placeholder] = true
 			out.Kinds[v.Kind]++
 			r := Redacted{Trace: op.Trace, Operation: op.Seq, Kind: v.Kind, Placeholder: v.Placeholder, Length: len(v.Text)}
-			t.eachText(func(s *string) { r.Times += strings.Count(*s, v.Placeholder) })
+			t.eachText(func(s *string) { r.Times += redact.Count(*s, v.Placeholder) })
 			out.Values = append(out.Values, r)
 		}
 	}
 	return out, nil
+}
+
+// standIns are what earlier operations put in place of a trace's values.
+func (c *Curation) standIns(t *Trace) (out []string) {
+	for _, seq := range t.Ops {
+		for _, v := range c.ops[seq-1].Values {
+			out = append(out, v.Placeholder)
+		}
+	}
+	return out
 }
 
 // eachText calls f with each text of a trace that is learnt from or written, and takes what it becomes.

@@ -56,3 +56,33 @@ func TestRedact(t *testing.T) {
 		t.Errorf("%+v %v", some, err)
 	}
 }
+
+// A number and the same number in a text have one stand-in, which is counted wherever it stands and found no more; what is redacted later has
+// a placeholder that no earlier value has.
+func TestRedactNumbers(t *testing.T) {
+	r := dataset.Row{ID: "x", Messages: []chat.Message{{Role: chat.User, Content: "Call me at 415-555-2671; password: 12345678."},
+		{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "1", Name: "f", Arguments: `{"phone": 4155552671, "password": 12345678}`}}},
+		{Role: chat.ToolRole, ToolCallID: "1", Content: `{"called": {"phone": 4155552671}, "at": 4155552671}`}, {Role: chat.Assistant, Content: "I called 4155552671."}}}
+	c := fresh(t, r)
+	found, err := c.Redact("me", nil)
+	if err != nil || len(found.Values) != 2 {
+		t.Fatalf("%+v %v", found, err)
+	}
+	for _, v := range found.Values {
+		if want := map[string]Redacted{redact.Phone: {"x", 1, redact.Phone, "1000000002", 12, 5}, redact.Secret: {"x", 1, redact.Secret, "10000001", 8, 2}}[v.Kind]; v != want {
+			t.Errorf("%+v, want %+v", v, want)
+		}
+	}
+	x, _ := c.Trace("x")
+	if got, want := tell(x.Row.Messages), `u:Call me at 1000000002; password: 10000001.|a:{"phone": 1000000002, "password": 10000001}|t:{"called": {"phone": 1000000002}, "at": 1000000002}|a:I called 1000000002.`; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if again, err := c.Redact("me", nil); err != nil || again.Traces != 0 {
+		t.Errorf("stand-ins are found: %+v %v", again, err)
+	}
+	do(t, c, Op{Do: EditText, Trace: "x", Message: 3, Text: "I called +49 30 901820 and ann@acme.io."})
+	do(t, c, Op{Do: EditText, Trace: "x", Message: 0, Text: "Call [EMAIL_1] and [PHONE_2]."})
+	if again, err := c.Redact("me", nil); err != nil || len(again.Values) != 2 || again.Values[0].Placeholder+again.Values[1].Placeholder != "[PHONE_3][EMAIL_2]" {
+		t.Errorf("%+v %v", again, err)
+	}
+}

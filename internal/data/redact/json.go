@@ -24,11 +24,23 @@ func Texts(text string) []string {
 		return []string{text}
 	}
 	var out []string
-	leaves(v, "", func(key, leaf string) { out = append(out, key+`: "`+leaf+`"`) })
+	leaves(v, "", func(key, leaf string, _ bool) { out = append(out, key+`: "`+leaf+`"`) })
 	return out
 }
 
-func leaves(v chat.Value, key string, yield func(key, leaf string)) {
+// Numbers are the numbers of a text that is JSON, as it spells them.
+func Numbers(text string) (out []string) {
+	if v, is := asJSON(text); is {
+		leaves(v, "", func(_ string, leaf string, number bool) {
+			if number {
+				out = append(out, leaf)
+			}
+		})
+	}
+	return out
+}
+
+func leaves(v chat.Value, key string, yield func(key, leaf string, number bool)) {
 	switch v := v.(type) {
 	case []chat.Value:
 		for _, x := range v {
@@ -40,9 +52,9 @@ func leaves(v chat.Value, key string, yield func(key, leaf string)) {
 			leaves(x, key, yield)
 		}
 	case string:
-		yield(key, v)
+		yield(key, v, false)
 	case chat.Number:
-		yield(key, string(v))
+		yield(key, string(v), true)
 	}
 }
 
@@ -98,9 +110,13 @@ func applied(v chat.Value, values []Value) (out chat.Value, touched bool) {
 	return v, false
 }
 
-// anonymous is a number in the place of one that was redacted, so that a schema which wants a number has one: of as many digits, with the
-// placeholder's own number at its end. Where more than the number is left, that is a text.
+// anonymous is a number in the place of one that was redacted, so that a schema which wants a number has one. In ledgers of before 2026-11-23
+// its placeholder is a text: then it is a number of as many digits, with the placeholder's own at its end. Where more than the number is
+// left, that is a text.
 func anonymous(number, said string) chat.Value {
+	if !strings.ContainsFunc(said, func(r rune) bool { return r < '0' || r > '9' }) {
+		return chat.Number(said)
+	}
 	at := placeholder.FindStringSubmatch(said)
 	if at == nil || len(number) <= len(at[1]) || strings.ContainsAny(number, ".eE-") {
 		return said

@@ -9,7 +9,9 @@ package redact
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -71,17 +73,24 @@ type Value struct {
 	Placeholder string `json:"placeholder"`
 }
 
-// Values are what is found in the texts of one trace, each with its placeholder: "[EMAIL_1]". One value has one placeholder, however it is
-// spelt in JSON, so that a call's arguments still say what its result says. kinds are those that are looked for; none stands for all.
-func Values(texts []string, kinds ...string) []Value {
+// Options of Values. The zero value looks for all kinds in texts that nobody has redacted.
+type Options struct {
+	Kinds   []string // that are looked for; none stands for all
+	Numbers []string // of the texts' JSON (Numbers): such a value has a number in its place, wherever it stands
+	Known   []string // that took the place of others already, and are nobody's
+}
+
+// Values are what is found in the texts of one trace, each with its placeholder: "[EMAIL_1]", or a number where it is one in JSON. One value
+// has one placeholder, however it is spelt in JSON or out of it, so that a call's arguments still say what its result says.
+func Values(texts []string, o Options) []Value {
 	var out []Value
-	known, counts := map[string]string{}, map[string]int{} // placeholders by kind and value; how many there are of a kind
+	known, counts := map[string]string{}, counted(texts) // placeholders by kind and value; how many there are of a kind
 	for _, text := range texts {
 		for _, f := range Find(text) {
-			if len(kinds) > 0 && !slices.Contains(kinds, f.Kind) {
+			spelt := text[f.Start:f.End]
+			if len(o.Kinds) > 0 && !slices.Contains(o.Kinds, f.Kind) || slices.Contains(o.Known, spelt) {
 				continue
 			}
-			spelt := text[f.Start:f.End]
 			key := f.Kind + "\x00" + plain(f.Kind, spelt)
 			if known[key] == "" {
 				counts[f.Kind]++
@@ -94,8 +103,52 @@ func Values(texts []string, kinds ...string) []Value {
 			}
 		}
 	}
+	giveNumbers(out, texts, o)
 	slices.SortStableFunc(out, func(a, b Value) int { return cmp.Compare(len(b.Text), len(a.Text)) }) // the longer first: one may hold another
 	return out
+}
+
+// counted is the highest number of each kind's placeholders that texts have already: a new value is another one.
+func counted(texts []string) map[string]int {
+	counts := map[string]int{}
+	for _, text := range texts {
+		for _, m := range placeholders.FindAllStringSubmatch(text, -1) {
+			if n, err := strconv.Atoi(m[2]); err == nil {
+				kind := strings.ToLower(m[1])
+				counts[kind] = max(counts[kind], n)
+			}
+		}
+	}
+	return counts
+}
+
+var placeholders = regexp.MustCompile(`\[([A-Z]+)_(\d{1,6})\]`)
+
+// giveNumbers gives the values that are numbers in JSON a number in the place of their placeholder, of as many digits, so that a schema which
+// wants a number has one and a text says the same.
+func giveNumbers(values []Value, texts []string, o Options) {
+	given, n := map[string]string{}, 0 // by placeholder
+	for _, v := range values {
+		if given[v.Placeholder] != "" || v.Before != "" || !slices.Contains(o.Numbers, v.Text) || strings.ContainsAny(v.Text, ".eE-") {
+			continue
+		}
+		for n++; ; n++ {
+			digits := strconv.Itoa(n)
+			if len(digits) >= len(v.Text) {
+				break // no room for one
+			}
+			number := "1" + strings.Repeat("0", len(v.Text)-1-len(digits)) + digits
+			if !slices.Contains(o.Known, number) && !slices.ContainsFunc(texts, func(t string) bool { return Count(t, number) > 0 }) {
+				given[v.Placeholder] = number
+				break
+			}
+		}
+	}
+	for i := range values {
+		if number := given[values[i].Placeholder]; number != "" {
+			values[i].Placeholder = number
+		}
+	}
 }
 
 // plain is a value without what may differ between two spellings of it.
@@ -168,6 +221,24 @@ func Replace(text string, values []Value) string {
 		text = b.String()
 	}
 	return text
+}
+
+// Count is how often a text says a value that is no part of a longer word.
+func Count(text, value string) (n int) {
+	for before := ""; ; {
+		at := strings.Index(text, value)
+		if at < 0 || value == "" {
+			return n
+		}
+		if at > 0 {
+			before = text[:at]
+		}
+		behind := text[at+len(value):]
+		if !joins(before, value) && !joins(value, behind) {
+			n++
+		}
+		before, text = value, behind
+	}
 }
 
 // joins reports whether two texts, one behind the other, make one word.

@@ -37,7 +37,7 @@ func items(t testing.TB, name string) []item {
 func measure(t testing.TB, list []item) (recall, precision float64) {
 	labels, gone, found, right := 0, 0, 0, 0
 	for _, x := range list {
-		left := Replace(x.Text, Values([]string{x.Text}))
+		left := Replace(x.Text, Values([]string{x.Text}, Options{}))
 		for _, l := range x.Labels {
 			if labels++; !strings.Contains(left, l.Value) {
 				gone++
@@ -83,7 +83,7 @@ func TestRecallAndPrecision(t *testing.T) {
 // One value has one placeholder, in a call's arguments and in its result alike, and arguments that were JSON are JSON.
 func TestPlaceholdersAreConsistent(t *testing.T) {
 	texts := []string{`mail Ann@acme.io and bob@acme.io, key -----BEGIN PRIVATE KEY-----` + "\nabc\n" + `-----END PRIVATE KEY-----`, `{"to": "ann@acme.io", "cc": ["bob@acme.io"], "key": "-----BEGIN PRIVATE KEY-----\nabc\n-----END PRIVATE KEY-----"}`, `sent to ann@acme.io`, `open /home/carla/a and "C:\\Users\\carla\\b"`}
-	values := Values(texts)
+	values := Values(texts, Options{})
 	var got []string
 	for _, text := range texts {
 		got = append(got, Replace(text, values))
@@ -93,10 +93,10 @@ func TestPlaceholdersAreConsistent(t *testing.T) {
 			t.Errorf("%s\nwant %s\n%+v", got[i], want, values)
 		}
 	}
-	if v := Values(texts, IP, Card); len(v) != 0 {
+	if v := Values(texts, Options{Kinds: []string{IP, Card}}); len(v) != 0 {
 		t.Errorf("other kinds: %+v", v)
 	}
-	if got := Replace("ann@acme.iox and xann@acme.io and ann@acme.io", Values([]string{"to ann@acme.io"})); got != "ann@acme.iox and xann@acme.io and [EMAIL_1]" {
+	if got := Replace("ann@acme.iox and xann@acme.io and ann@acme.io", Values([]string{"to ann@acme.io"}, Options{})); got != "ann@acme.iox and xann@acme.io and [EMAIL_1]" {
 		t.Error(got)
 	}
 }
@@ -104,9 +104,36 @@ func TestPlaceholdersAreConsistent(t *testing.T) {
 // A call whose number is redacted still fits a schema that wants a number.
 func TestNumbersStayNumbers(t *testing.T) {
 	text := `{"phone": 4155550123, "again": [4155550123], "fax": 4155550199, "cell": 12345678, "context": 1700000000}`
-	values := Values(Texts(text))
-	if got, want := Apply(text, values), `{"phone": 1000000001, "again": [1000000001], "fax": 1000000002, "cell": 12345678, "context": 1700000000}`; strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
-		t.Error(got)
+	said := "Call me at 415-555-0123, not at 415-555-0144. The ticket is 1000000001."
+	for name, tc := range map[string]struct {
+		texts      []string
+		o          Options
+		json, said string
+	}{
+		"as ledgers have it":        {Texts(text), Options{}, `{"phone": 1000000001, "again": [1000000001], "fax": 1000000002, "cell": 12345678, "context": 1700000000}`, said},
+		"a number":                  {Texts(text), Options{Numbers: Numbers(text)}, `{"phone": 1000000001, "again": [1000000001], "fax": 1000000002, "cell": 12345678, "context": 1700000000}`, said},
+		"and in a text":             {append(Texts(text), said), Options{Numbers: Numbers(text)}, `{"phone": 1000000002, "again": [1000000002], "fax": 1000000003, "cell": 12345678, "context": 1700000000}`, "Call me at 1000000002, not at [PHONE_3]. The ticket is 1000000001."},
+		"where others are redacted": {append(Texts(text), said, "[PHONE_7], [EMAIL_9]"), Options{Numbers: Numbers(text), Known: []string{"1000000003"}}, `{"phone": 1000000002, "again": [1000000002], "fax": 1000000004, "cell": 12345678, "context": 1700000000}`, "Call me at 1000000002, not at [PHONE_10]. The ticket is 1000000001."},
+		"that is known":             {Texts(text), Options{Numbers: Numbers(text), Known: []string{"4155550199"}}, `{"phone": 1000000001, "again": [1000000001], "fax": 4155550199, "cell": 12345678, "context": 1700000000}`, said},
+	} {
+		values := Values(tc.texts, tc.o)
+		if got := Apply(text, values); strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(tc.json, " ", "") {
+			t.Errorf("%s: %s, want %s", name, got, tc.json)
+		}
+		if got := Apply(said, values); got != tc.said {
+			t.Errorf("%s: %s, want %s", name, got, tc.said)
+		}
+	}
+}
+
+func TestCount(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "[PHONE_1]": 1, "[PHONE_1][PHONE_1] x[PHONE_1]y": 3, "[PHONE_11]": 0} {
+		if got := Count(text, "[PHONE_1]"); got != want {
+			t.Errorf("%q: %d, want %d", text, got, want)
+		}
+	}
+	if got := Count(`{"a": 101, "b": [101,1010, 2101], "c": "101, x101"}`, "101"); got != 3 {
+		t.Errorf("%d numbers", got)
 	}
 }
 
@@ -125,12 +152,12 @@ func TestFoundIsGone(t *testing.T) {
 			}
 			end = f.End
 		}
-		values := Values([]string{text})
+		values := Values([]string{text}, Options{})
 		left := Replace(text, values)
 		if again := Replace(left, values); again != left {
 			r.Fatalf("%q became %q, then %q", text, left, again)
 		}
-		for _, v := range Values([]string{left}) {
+		for _, v := range Values([]string{left}, Options{}) {
 			if strings.Contains(v.Text, "_1]") || strings.Contains(v.Text, "_2]") {
 				r.Fatalf("a placeholder was found: %+v in %q", v, left)
 			}
@@ -142,7 +169,7 @@ func FuzzFind(f *testing.F) {
 	for _, x := range items(f, "dev.jsonl") {
 		f.Add(x.Text)
 	}
-	f.Fuzz(func(t *testing.T, text string) { Replace(text, Values([]string{text})) })
+	f.Fuzz(func(t *testing.T, text string) { Replace(text, Values([]string{text}, Options{})) })
 }
 
 // BenchmarkFind is how fast texts are looked through.
