@@ -105,6 +105,55 @@ func TestEvaluateByARemoteSampler(t *testing.T) {
 	}
 }
 
+// otherModel is a base model of the same shape with other weights.
+func otherModel(t *testing.T, of, path string) {
+	t.Helper()
+	data := []byte(contents(t, of))
+	for at := len(data) - 1; at > len(data)*2/3; at -= 12 {
+		data[at] ^= 0x80 // the sign of a float32
+	}
+	write(t, path, string(data))
+}
+
+// What hone train leaves remembers what its policy says behind a text, and an evaluation asks the server for the same: of another base model nothing is measured.
+func TestAnEvaluationByAnotherBaseModelIsRefused(t *testing.T) {
+	mcp := awayFolder(t)
+	s := sampler(t, "toy.gguf")
+	if code, said, _ := trained(t, s, ", max_mismatch: 1.0e-6", "--mcp", mcp); code != 0 {
+		t.Fatalf("exit code %d, %s", code, said)
+	}
+	row := `{"id": "a", "task": "Buy a hat.", "split": "test", "checks": [{"type": "answer", "contains": "hat"}]}` + "\n"
+	write(t, "tasks.jsonl", row)
+	otherModel(t, "toy.gguf", "other.gguf")
+	toyAdapter(t, "toy.gguf", "adapter")
+	evaluated := func(s *sampling, model string) (code int, said string, asked int) {
+		t.Helper()
+		before := len(s.to("/completions"))
+		write(t, "hone.yaml", strings.Replace(toyConfig, "eval: {every: 3}", "eval: {temperature: 0}", 1)+"sampler: {url: \""+s.url+"\", key_env: SERVE_KEY}\n")
+		var talk bytes.Buffer
+		code = toyApp(&talk, map[string]string{"SERVE_KEY": "sesame"}).main(t.Context(), []string{"eval", "--dataset", "tasks.jsonl", "--split", "test", "--base-model", "toy.gguf", "--model", model, "--mcp", mcp})
+		return code, talk.String(), len(s.to("/completions")) - before
+	}
+	if code, said, asked := evaluated(s, "out/final"); code != 0 || strings.Contains(said, "is not compared") || asked < 18 {
+		t.Errorf("its own base model: exit code %d, %d completions, %s", code, asked, said)
+	}
+	if code, said, _ := evaluated(s, "adapter"); code != 0 || !strings.Contains(said, "adapter has no fingerprint.json: whether "+s.url+" holds the base model that it was trained on is not compared") {
+		t.Errorf("without a fingerprint: exit code %d, %s", code, said)
+	}
+	other := sampler(t, "other.gguf")
+	code, said, asked := evaluated(other, "out/final")
+	if code != int(fault.CodeError) || !strings.Contains(said, "the server does not hold the policy that was trained") || asked != 17 { // Open's, and sixteen
+		t.Errorf("another base model: exit code %d, %d completions, %s", code, asked, said)
+	}
+	for text, want := range map[string]string{`{"text": [1], "at": [1], "likeliest": [1], "logprobs": [-1]}`: "1 places", "{": "unexpected end",
+		strings.Replace(contents(t, "out/final/fingerprint.json"), `"at":[8,`, `"at":[800,`, 1): "800 of"} {
+		write(t, "out/final/fingerprint.json", text)
+		if code, said, _ := evaluated(s, "out/final"); code != int(fault.CodeUsage) || !strings.Contains(said, want) {
+			t.Errorf("%.40s: exit code %d, %s", text, code, said)
+		}
+	}
+}
+
 // A server that is gone stops an evaluation, which goes on when it is back, and runs no episode again.
 func TestAnEvaluationGoesOnWithItsSampler(t *testing.T) {
 	mcp := measuredFolder(t)

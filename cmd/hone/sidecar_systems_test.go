@@ -3,10 +3,13 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"hone/internal/fault"
 )
 
 // Sidecars and upstreams that are asked one after the other share one model and one sampler, which holds the adapter of who is asked: of this process, and of
@@ -49,7 +52,14 @@ func TestSidecarEvalTurnsToEachAdapter(t *testing.T) {
 			asked = append(asked, name)
 		}
 	}
-	if len(names) != 3 || !slices.Equal(asked, names) || names[0] != names[2] || times[names[0]] != 9 || times[names[1]] != 6 {
+	if len(names) != 3 || !slices.Equal(asked, names) || names[0] != names[2] || times[names[0]] != 9+2*16 || times[names[1]] != 6+16 { // each time that it is handed over sixteen for its fingerprint
 		t.Errorf("loaded %q, asked of %q, %v: want the first, the second, and the first again for its hints", names, asked, times)
+	}
+
+	otherModel(t, "toy.gguf", "other.gguf")
+	write(t, "hone.yaml", toyConfig+"sampler: {url: \""+sampler(t, "other.gguf").url+"\", key_env: SERVE_KEY}\n")
+	var talk bytes.Buffer
+	if code := toyApp(&talk, map[string]string{"SERVE_KEY": "sesame"}).main(t.Context(), command); code != int(fault.CodeError) || !strings.Contains(talk.String(), "the server does not hold the policy that was trained") {
+		t.Errorf("another base model: exit code %d, %s", code, &talk)
 	}
 }

@@ -27,6 +27,8 @@ type away struct {
 	mark     string          // of this run, in the names of adapters
 	aside    string          // the root, where it is a temporary folder; else ""
 	handed   *publish.Remote // nil until the model is open
+	ctx      context.Context // of OpenSampler: what is compared before an evaluation ends with it
+	say      func(format string, args ...any)
 }
 
 // OpenSampler asks the configuration's server whether it can sample, where there is one; else the model is sampled in this process. trains says whether
@@ -57,7 +59,7 @@ func (l *Episodes) OpenSampler(ctx context.Context, h *host.Host, c config.Confi
 	if err != nil {
 		return err
 	}
-	l.away = &away{Sampler: sampler, settings: s, mark: markOf(runDir)}
+	l.away = &away{Sampler: sampler, settings: s, mark: markOf(runDir), ctx: ctx, say: h.Say}
 	if l.away.root, l.away.there = PoliciesOf(s, runDir); !trains {
 		if err := l.away.putAside(runDir); err != nil {
 			return err

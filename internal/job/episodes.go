@@ -270,7 +270,10 @@ func (l *Episodes) Hold(folder string) error {
 	}
 	defer f.Close() // samplers copy it
 	l.Policy = publish.New(f, l.takes)
-	return recipe.Publish(l.Policy, "the adapter "+folder)
+	if err := recipe.Publish(l.Policy, "the adapter "+folder); err != nil || l.away == nil {
+		return err
+	}
+	return l.away.compare(l, folder)
 }
 
 // openPolicy opens what is sampled from: a trainer's adapter, that of a folder, or the base model alone, for which there is no source.
@@ -489,7 +492,11 @@ func (l *Episodes) Rows(conversations [][]chat.Message) ([]batch.Sequence, error
 	return rows, nil
 }
 
-// SaveFinal writes the adapter with what it was trained under.
-func (l *Episodes) SaveFinal(dir string) error {
-	return basemodel.SaveAdapter(dir, l.Trainer.Trainer, l.Model.Renderer)
+// SaveFinal writes the adapter with what it was trained under, and how an evaluation by a server tells that it computes with both.
+func (l *Episodes) SaveFinal(ctx context.Context, h *host.Host, dir string) error {
+	if err := basemodel.SaveAdapter(dir, l.Trainer.Trainer, l.Model.Renderer); err != nil {
+		return err
+	}
+	l.remember(ctx, h, dir)
+	return nil
 }

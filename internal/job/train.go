@@ -150,7 +150,7 @@ func (j *Job) Train(ctx context.Context, list []scenario.Scenario, from toolset.
 		return err
 	}
 	final := filepath.Join(j.Path, "final")
-	if err := l.SaveFinal(final); err != nil {
+	if err := l.SaveFinal(ctx, j.Host, final); err != nil {
 		return err
 	}
 	if err := j.sayBest(log, grpo.Stage, grpo.Steps); err != nil {

@@ -67,29 +67,41 @@ func (p *Parity) look(ctx context.Context, where string, temperature, bound floa
 		return nil, err
 	}
 	tokens := tokensOf(b, scores)
-	mean := 0.0
-	for _, x := range tokens {
-		mean += x.mismatch() / float64(len(tokens))
+	mean, each := 0.0, make([]float64, len(tokens))
+	for i, x := range tokens {
+		mean, each[i] = mean+x.mismatch()/float64(len(tokens)), x.mismatch()
 	}
-	slices.SortStableFunc(tokens, func(x, y apart) int { return cmp.Compare(y.mismatch(), x.mismatch()) })
-	left := int(math.Ceil(farthest * float64(len(tokens))))
-	if len(tokens) < 2 {
-		left = 0
-	}
-	kept := 0.0
-	for _, x := range tokens[left:] {
-		kept += x.mismatch() / float64(len(tokens)-left)
-	}
-	worst := tokens[0]
-	bound *= slack
+	worst := slices.MaxFunc(tokens, func(x, y apart) int { return cmp.Compare(x.mismatch(), y.mismatch()) })
 	metrics := map[string]float64{"sampling/probe_kl": mean, "sampling/probe_max_logp_delta": math.Abs(worst.delta())}
-	if kept <= bound && !math.IsInf(worst.mismatch(), 0) {
+	kept, near := Near(each, bound)
+	if near {
 		return metrics, nil
 	}
 	return metrics, &fault.Error{Code: fault.CodeError, What: "sampler and trainer do not hold the same policy", Where: where,
 		Why: fmt.Sprintf("the mean mismatch KL of %d probed tokens, without the %d farthest, is %.2g nats a token, and the bound is %.2g; farthest is token %d of the completion of prompt %d, %q (id %d): "+
-			"its logprob is %.4f to the sampler and %.4f to the trainer", len(tokens), left, kept, bound, worst.at, worst.prompt, p.text(worst.id), worst.id, worst.sampler, worst.trainer),
+			"its logprob is %.4f to the sampler and %.4f to the trainer", len(tokens), leftOut(len(tokens)), kept, ProbeBound(bound), worst.at, worst.prompt, p.text(worst.id), worst.id, worst.sampler, worst.trainer),
 		Next: "the steps before are kept, and no episode of this policy was run; where sampler.url is set, the server must serve the same base model, unquantised and in a like dtype, and apply the adapter to all of its target modules"}
+}
+
+// Near is the mean of a probe's mismatches without the farthest, and whether it is within ProbeBound and all are numbers.
+func Near(each []float64, bound float64) (mean float64, near bool) {
+	sorted := slices.Sorted(slices.Values(each))
+	kept := sorted[:len(sorted)-leftOut(len(sorted))]
+	for _, x := range kept {
+		mean += x / float64(len(kept))
+	}
+	return mean, mean <= ProbeBound(bound) && !math.IsInf(sorted[len(sorted)-1], 0)
+}
+
+// ProbeBound is the bound on a probe's mean, given the one on a step's.
+func ProbeBound(bound float64) float64 { return slack * bound }
+
+// leftOut is how many of so many tokens are no part of the mean.
+func leftOut(tokens int) int {
+	if tokens < 2 {
+		return 0
+	}
+	return int(math.Ceil(farthest * float64(tokens)))
 }
 
 func (p *Parity) text(id int32) string {

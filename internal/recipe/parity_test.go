@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -104,6 +105,30 @@ func TestEveryPolicyIsProbed(t *testing.T) {
 		last, episodes := probed[len(probed)-1], len(log.Kept)
 		if (err != nil) != (wrong < 8) || episodes != 4*min(wrong, 7) || last != min(wrong, 7) || len(probed) != last+1 || len(trainer.Steps) != last {
 			t.Errorf("wrong after %d steps: probed after %v, %d episodes, %v", wrong, probed, episodes, err)
+		}
+	}
+}
+
+// One token of sixteen may be as far as it likes, if that is a number; one alone may not. The bound is four times a step's.
+func TestNear(t *testing.T) {
+	sixteen := func(first, second, rest float64) []float64 {
+		return append([]float64{first, second}, slices.Repeat([]float64{rest}, 14)...)
+	}
+	for name, c := range map[string]struct {
+		each []float64
+		mean float64
+		near bool
+	}{
+		"one is far":    {sixteen(9, 0, 0), 0, true},
+		"two are":       {sixteen(9, 9, 0), 0.6, false},
+		"all a little":  {sixteen(0.039, 0.039, 0.039), 0.039, true},
+		"all too much":  {sixteen(0.041, 0.041, 0.041), 0.041, false},
+		"one is none":   {sixteen(math.Inf(1), 0, 0), 0, false},
+		"one alone":     {[]float64{0.05}, 0.05, false},
+		"one of two is": {[]float64{0.01, 9}, 0.01, true},
+	} {
+		if mean, near := Near(c.each, 0.01); near != c.near || math.Abs(mean-c.mean) > 1e-9 {
+			t.Errorf("%s: %g, %t", name, mean, near)
 		}
 	}
 }

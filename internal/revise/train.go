@@ -385,7 +385,7 @@ func (t *training) pairs(l *job.Episodes, v *sidecar.Environment, rows []sidecar
 // finish writes the adapter, with the rule under which its word is to count.
 func (t *training) finish(ctx context.Context, l *job.Episodes, v *sidecar.Environment) error {
 	final := filepath.Join(t.dir.Path, "final")
-	if err := l.SaveFinal(final); err != nil {
+	if err := l.SaveFinal(ctx, t.Host, final); err != nil {
 		return err
 	}
 	rule, err := t.calibrate(ctx, l, v)

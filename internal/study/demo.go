@@ -175,7 +175,7 @@ func (d experiment) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := l.SaveFinal(filepath.Join(d.dir.Path, "final")); err != nil {
+	if err := l.SaveFinal(ctx, d.Host, filepath.Join(d.dir.Path, "final")); err != nil {
 		return err
 	}
 	return d.report(data, l, time.Since(started))
