@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"hone/internal/fault"
 )
 
 const preferences = `{"prompt":[{"role":"user","content":"Say a."}],"chosen":[{"role":"assistant","content":"a"}],"rejected":[{"role":"assistant","content":"z"}]}
@@ -94,6 +96,20 @@ func TestDPOMeasuresTheSplitValidation(t *testing.T) {
 	code := toyApp(&said, nil).main(t.Context(), []string{"dpo", "--data", "pairs.jsonl", "--base-model", "base", "--output-dir", "out", "--dry-run"})
 	if code != 0 || !strings.Contains(said.String(), "the loss is measured on 1 pair of the split validation") || !strings.Contains(said.String(), "over 4 pairs") {
 		t.Errorf("exit code %d, %s", code, &said)
+	}
+}
+
+// Pairs that are measured on and not learnt from are in the plan of the memory: a long one may be all that does not fit.
+func TestDPOPlansForHeldPairs(t *testing.T) {
+	long := `{"prompt":"Say h.","chosen":"` + strings.Repeat("hi ho ", 150) + `","rejected":"u","split":"validation"}` + "\n"
+	for held, want := range map[string]fault.Code{examined: 0, long: fault.CodeExhausted} {
+		workFolder(t, map[string]string{"hone.yaml": "model: {context: 1000}\nlora: {rank: 2}\ndpo: {batch_size: 2}\nengine: {backend: go, memory: 0.01}\n", "pairs.jsonl": preferences + held})
+		toyModel(t, "base/toy.gguf")
+		var said bytes.Buffer
+		code := toyApp(&said, nil).main(t.Context(), []string{"dpo", "--data", "pairs.jsonl", "--base-model", "base", "--output-dir", "out", "--dry-run"})
+		if code != int(want) || strings.Contains(said.String(), "the memory does not hold this run") != (want != 0) {
+			t.Errorf("%.40s: exit code %d, %s", held, code, &said)
+		}
 	}
 }
 

@@ -67,8 +67,14 @@ func (r *replayed) run(ctx context.Context, a ReplayAsked) (same map[string]stri
 	r.mu.Unlock()
 	var out, talk bytes.Buffer
 	e := Env{Host: &host.Host{Data: screen.New(&out), Talk: screen.New(&talk), JSON: true, LookupEnv: func(string) (string, bool) { return "", false }}}
-	a.Data, a.Endpoint, a.Model = r.data, r.url, "m"
-	err = e.Replay(ctx, config.Default(), a)
+	c := config.Default()
+	if a.Model == "" {
+		a.Endpoint, a.Model = r.url, "m"
+	} else {
+		c.Providers = map[string]config.Provider{"shop": {URL: r.url, Prices: map[string]config.Price{"m": {Prompt: 250000, Completion: 500000}}}}
+	}
+	a.Data = r.data
+	err = e.Replay(ctx, c, a)
 	var list []Replayed
 	if out.Len() > 0 {
 		if jsonErr := json.Unmarshal(out.Bytes(), &list); jsonErr != nil {
@@ -255,5 +261,26 @@ func TestReplayWaitsForTheEndpoint(t *testing.T) {
 	same, _, err := r.run(t.Context(), ReplayAsked{AtOnce: 2})
 	if fault.CodeOf(err) != fault.CodeUnavailable || !strings.Contains(fault.Whole(err), "the endpoint is gone: stopped after") || len(same) > 11 {
 		t.Errorf("%v %v", same, err)
+	}
+}
+
+// What is paid for is told in dollars where the configuration has a price, and no request is sent beyond a budget of tokens.
+func TestReplayCosts(t *testing.T) {
+	for name, tc := range map[string]struct {
+		a     ReplayAsked
+		says  string
+		asked int
+		code  fault.Code
+	}{
+		"without a price": {ReplayAsked{}, "3 tokens sent and 3 tokens received were paid for\n", 3, 0},
+		"with one":        {ReplayAsked{Model: "shop/m"}, "3 tokens sent and 3 tokens received were paid for: $2.2500\n", 3, 0},
+		"a budget of all": {ReplayAsked{TokenBudget: 1 << 20}, "3 tokens sent", 3, 0},
+		"of none":         {ReplayAsked{TokenBudget: 1}, "0 tokens sent", 0, fault.CodeBudget},
+	} {
+		r := replaying(t, 3, func(context.Context, string) (int, string) { return http.StatusOK, "yes" })
+		same, said, err := r.run(t.Context(), tc.a)
+		if !strings.Contains(said, tc.says) || len(r.asked) != tc.asked || fault.CodeOf(err) != tc.code || tc.code == 0 && len(same) != 3 {
+			t.Errorf("%s: %v, %d asked, %v, said %s", name, err, len(r.asked), same, said)
+		}
 	}
 }

@@ -26,7 +26,7 @@ func packed(t *testing.T, dir string) {
 	var b bytes.Buffer
 	zipped := gzip.NewWriter(&b)
 	w := tar.NewWriter(zipped)
-	for name, text := range map[string]string{"package.json": `{"name": "@us/tiny", "version": "1.1.0", "bin": {"tiny": "main.js", "other": "main.js"}}`, "main.js": "#!/usr/bin/env node\n"} {
+	for name, text := range map[string]string{"package.json": `{"name": "@us/tiny", "version": "1.1.0", "bin": {"tiny": "main.js", "other": "main.js"}, "scripts": {"install": "touch ran", "postinstall": "touch ran"}}`, "main.js": "#!/usr/bin/env node\n"} {
 		if err := w.WriteHeader(&tar.Header{Name: "package/" + name, Mode: 0o755, Size: int64(len(text))}); err != nil {
 			t.Fatal(err)
 		}
@@ -151,6 +151,9 @@ func TestLocks(t *testing.T) {
 			if l := state(); len(l.Differs) > 0 {
 				t.Errorf("installed from its lock: %q", l.Differs)
 			}
+			if ran, _ := filepath.Glob(filepath.Join(home, "node_modules/@us/tiny/ran")); len(ran) > 0 {
+				t.Error("installed from its lock, and the package's own script ran")
+			}
 			if now := contentsOf(t, "mcp.json"); now != entries || contentsOf(t, lock) != text {
 				t.Errorf("the entry or the lock is another one: %s", now)
 			}
@@ -178,6 +181,35 @@ func TestLocks(t *testing.T) {
 				t.Errorf("a folder with other files: %v", err)
 			}
 		})
+	}
+}
+
+// pip takes a lock without any hash for a list of names, and installs what the index says they are today, unless it is told to want them.
+func TestLocksHaveHashes(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	packed(t, dir)
+	h := &host.Host{Talk: screen.New(&bytes.Buffer{}), Data: screen.New(&bytes.Buffer{}), LookupEnv: func(name string) (string, bool) {
+		switch name {
+		case "HOME", "XDG_STATE_HOME":
+			return filepath.Join(dir, "home"), true
+		case "PIP_FIND_LINKS":
+			return dir, true
+		case "PIP_NO_INDEX":
+			return "1", true
+		}
+		return os.LookupEnv(name)
+	}}
+	c := config.Default()
+	c.MCP.Sandbox.Mode = "off"
+	sum := sha256.Sum256([]byte(contentsOf(t, "tiny_server-1.2-py3-none-any.whl")))
+	for lock, why := range map[string]string{"# tiny-server==1.2\ntiny-server==1.2\n": "hash",
+		fmt.Sprintf("# tiny-server==1.2\ntiny-server==1.2 --hash=sha256:%x\n", sum): ""} {
+		put(t, "locked/requirements.lock", lock)
+		_, err := Add(t.Context(), h, c, Addition{Package: "./locked", Name: "locked", File: "mcp.json", Dir: filepath.Join("made", why), Bin: "other", Python: "python3", Force: true})
+		if (err == nil) != (why == "") || err != nil && !strings.Contains(fault.Whole(err), why) {
+			t.Errorf("%s: %v", lock, err)
+		}
 	}
 }
 

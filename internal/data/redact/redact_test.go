@@ -207,6 +207,8 @@ func TestKeysAndWords(t *testing.T) {
 		`{"mobileNumber": "4155550123"}`: Phone, `{"phone_number": 4155550123}`: Phone, `{"fax_no": "4155550123"}`: Phone, `call 0301234567`: Phone, `Please call John at 0301234567`: Phone,
 		`{"social_security_number": "219099999"}`: SSN, `{"socialSecurityNumber": 219099999}`: SSN, `{"applicantSsn": "219-09-9999"}`: SSN, `social security no. 219 09 9999`: SSN,
 		`{"hotel": 48213377}`: "", `{"cancelToken2": 12345678}`: "", `{"subtext": 4155550123}`: "", `call 1732361822`: "", `pwd=/home/build`: Name, `PWD=~/src`: "", `password=$DB_PASSWORD`: "",
+		`{"ssn": "665-09-9999"}`: SSN, `{"ssn": "666-09-9999"}`: "", `his ssn: 666099999`: "", `219-09-9999`: SSN, `666-09-9999`: "", `000-09-9999`: "", `219-00-9999`: "", `219-09-0000`: "", `919-09-9999`: "",
+		`api_key: "xkcdfghjklmnpqrs"`: Secret, `api_key: "xkcdfgajklmnpqrsa"`: Secret, `api_key: "xkcdfgaoklmnpqrse"`: "", `secret: "rhythmstrengthsynch"`: "",
 		`secret: "HTMLParserXMLReaderFactory"`: "", `x-api-key: QWxhZGRpbjpvcGVu`: Secret,
 	} {
 		got := ""
