@@ -181,8 +181,9 @@ func (a Adapters) holders() (all []holder) {
 	return all
 }
 
-// Write returns the arrays of Arrays' places with an adapter, given as a flat vector, in place of the one of that number.
-func (a Adapters) Write(arrays []*Node, number int, flat *Node) []*Node {
+// Write returns the arrays of Arrays' places with an adapter, given as a flat vector, in place of the one of that number, [1] int32; nil where there is
+// one alone. The number is known when the program runs: to compile a program for each place takes longer than all that is ever written there.
+func (a Adapters) Write(arrays []*Node, number, flat *Node) []*Node {
 	pieces, _ := a.LoRA.Pieces(a.Spec)
 	matrices := a.held(pieces, flat)
 	out := make([]*Node, len(arrays))
@@ -190,14 +191,15 @@ func (a Adapters) Write(arrays []*Node, number int, flat *Node) []*Node {
 		old := arrays[i]
 		fresh := func(b block) *Node { // of a block
 			p := pieces[b.piece]
-			if b.adapter == number {
+			if number == nil {
 				return matrices[b.piece]
 			}
 			row := b.row
 			if h.up == nil {
 				row += h.above(a.Spec)
 			}
-			return Slice(old, AxisRange(row, row+p.Rows), AxisRange(b.column, b.column+p.Cols))
+			held := Slice(old, AxisRange(row, row+p.Rows), AxisRange(b.column, b.column+p.Cols))
+			return Where(Equal(Reshape(number), Const(old.Graph(), int32(b.adapter))), matrices[b.piece], held)
 		}
 		if h.up != nil {
 			out[i] = h.up.assemble(fresh, pieces, old)

@@ -249,12 +249,22 @@ func (h held) write(t *testing.T, number int, flat []float32) {
 	for _, i := range places {
 		params, in = append(params, all[i]), append(in, h.arrays[i])
 	}
-	p := h.compile(t, fmt.Sprint("write", number), append(params, engine.Param{Name: "adapter", Shape: engine.F32(len(flat))}), func(in []*Node) []*Node {
-		return h.a.Write(in[:len(places)], number, in[len(places)])
-	})
 	b, err := h.e.Upload(flat, len(flat))
 	must(t, err)
-	out, err := p.Run(append(in, b)...)
+	params, in = append(params, engine.Param{Name: "adapter", Shape: engine.F32(len(flat))}), append(in, b)
+	if h.a.Count > 1 {
+		which, err := h.e.Upload([]int32{int32(number)}, 1)
+		must(t, err)
+		params, in = append(params, engine.Param{Name: "number", Shape: engine.I32(1)}), append(in, which)
+	}
+	p := h.compile(t, "write", params, func(in []*Node) []*Node {
+		var number *Node
+		if h.a.Count > 1 {
+			number = in[len(places)+1]
+		}
+		return h.a.Write(in[:len(places)], number, in[len(places)])
+	})
+	out, err := p.Run(in...)
 	must(t, err)
 	for j, i := range places {
 		h.arrays[i] = out[j]

@@ -145,7 +145,7 @@ func adapted(s model.Spec, weights []*Node) *model.Decoder {
 	for _, i := range a.Arrays() {
 		arrays = append(arrays, in[i])
 	}
-	for i, x := range a.Write(arrays, 0, MulScalar(Sin(MulScalar(Iota(g, engine.F32(a.Size()), 0), 12.9898)), 0.1)) {
+	for i, x := range a.Write(arrays, nil, MulScalar(Sin(MulScalar(Iota(g, engine.F32(a.Size()), 0), 12.9898)), 0.1)) {
 		in[a.Arrays()[i]] = x
 	}
 	return model.NewSampling(a, in, nil)

@@ -81,7 +81,7 @@ func (s *Sampler) SetAdapterOf(number int, adapter engine.Buffer, version int) e
 	if number < 0 || number >= len(s.versions) {
 		return fmt.Errorf("adapter %d of a sampler that holds %d", number, s.adapters.Count)
 	}
-	writer, err := s.writer(number) // compiled here, where nobody's tokens wait for it
+	writer, err := s.writer() // compiled here, where nobody's tokens wait for it
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (s *Sampler) runOn(control chan func(), f func() error) error {
 
 func (s *Sampler) setAdapter(writer *engine.Program, number int, adapter engine.Buffer, version int) error {
 	s.versions[number] = version
-	err := s.write(writer, adapter)
+	err := s.write(writer, number, adapter)
 	if err == nil && s.adapters.Count > 1 {
 		s.forget(number)
 	} else if err == nil {
@@ -143,12 +143,12 @@ func (s *Sampler) forget(number int) {
 	}
 }
 
-// writer is the program that writes an adapter into its place; nil where there is none.
-func (s *Sampler) writer(number int) (*engine.Program, error) {
+// writer is the program that writes an adapter into its place, or of several the one of a number; nil where there is none.
+func (s *Sampler) writer() (*engine.Program, error) {
 	s.making.Lock()
 	defer s.making.Unlock()
-	if s.adapters.Count == 0 || s.writers[number] != nil {
-		return s.writers[number], nil
+	if s.adapters.Count == 0 || s.writes != nil {
+		return s.writes, nil
 	}
 	places := s.adapters.Arrays()
 	var params []engine.Param
@@ -157,16 +157,24 @@ func (s *Sampler) writer(number int) (*engine.Program, error) {
 		p.Donated = true
 		params = append(params, p)
 	}
+	names := engine.NamesOf(params)
 	params = append(params, engine.Param{Name: "adapter", Shape: engine.F32(s.adapters.Size())})
+	if s.adapters.Count > 1 {
+		params = append(params, engine.Param{Name: "number", Shape: engine.I32(1)})
+	}
 	program, err := s.engine.Compile("write", params, func(in []*Node) []*Node {
+		var number *Node
+		if s.adapters.Count > 1 {
+			number = in[len(places)+1]
+		}
 		return s.adapters.Write(in[:len(places)], number, in[len(places)])
-	}, engine.NamesOf(params[:len(places)])...)
-	s.writers[number] = program
+	}, names...)
+	s.writes = program
 	return program, err
 }
 
 // write writes an adapter into the arrays that the programs take.
-func (s *Sampler) write(writer *engine.Program, adapter engine.Buffer) error {
+func (s *Sampler) write(writer *engine.Program, number int, adapter engine.Buffer) error {
 	if s.adapters.Count == 0 {
 		if adapter != nil {
 			return fmt.Errorf("an adapter for a sampler of the base model alone")
@@ -181,7 +189,16 @@ func (s *Sampler) write(writer *engine.Program, adapter engine.Buffer) error {
 		defer engine.Free(none...)
 		adapter = none[0]
 	}
-	out, err := writer.Run(append(s.arrays(), adapter)...)
+	in := append(s.arrays(), adapter)
+	if s.adapters.Count > 1 {
+		b, err := s.engine.Upload([]int32{int32(number)}, 1)
+		if err != nil {
+			return err
+		}
+		defer engine.Free(b)
+		in = append(in, b)
+	}
+	out, err := writer.Run(in...)
 	if err != nil {
 		return err
 	}

@@ -51,8 +51,8 @@ type Sampler struct {
 	slots, context, chunk, rows, steps int // slots and rows are those of each device
 	prefix                             []int32
 	prefixKV, caches                   []engine.Buffer
-	join, prefixer, checksums          *engine.Program         // nil until they are needed: without a prefix, or joining
-	writers                            map[int]*engine.Program // by adapter
+	join, prefixer, checksums          *engine.Program // nil until they are needed: without a prefix, or joining
+	writes                             *engine.Program // an adapter into its place
 	prefill, decode                    *engine.Program
 	chooser, ranker                    *engine.Program // nil until a request needs them; chooser is a decode program
 	prefillOne, prefillBulk            *engine.Program // nil until prompts are long enough; see advance
@@ -112,8 +112,8 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 		return nil, errors.New("a prefix is held under one adapter, and a sampler of several has none")
 	}
 	s := &Sampler{engine: e, baseSpec: spec, spec: spec, base: base, devices: e.NumDevices(), slots: o.Slots, chunk: 16, rows: 8, steps: 1,
-		versions: make([]int, max(1, o.Adapters)), writers: map[int]*engine.Program{},
-		prefix: o.Prefix, submit: make(chan *job), control: make(chan func()), swap: make(chan func()), quit: make(chan struct{})}
+		versions: make([]int, max(1, o.Adapters)),
+		prefix:   o.Prefix, submit: make(chan *job), control: make(chan func()), swap: make(chan func()), quit: make(chan struct{})}
 	if e.IsGPU() {
 		s.chunk, s.rows, s.steps = 128, 8, mostSteps // products of 1024 tokens: larger ones gain little, and decoding waits for them
 		s.spec.Joined, s.gpu, s.ahead = spec.Shards <= 1, true, stepsAhead
