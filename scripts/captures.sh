@@ -40,15 +40,23 @@ stop() { tmux -L "$socket" kill-session -t screen; }
 keys() { tmux -L "$socket" send-keys -t screen "$@"; }
 screen() { tmux -L "$socket" capture-pane -p -t screen; }
 
-# await TEXT: until the screen has it, five minutes at most.
-await() {
-	tries=0
-	until screen | grep -q -e "$1"; do
-		tries=$((tries + 1))
-		[ $tries -lt 300 ] || { echo "the screen has no \"$1\":" >&2; screen >&2; exit 1; }
+# within WHAT COMMAND...: until the command succeeds, five minutes at most. Each wait of this script is one.
+most=300 # seconds
+within() {
+	what=$1
+	shift
+	ends=$(($(date +%s) + most))
+	until "$@"; do
+		[ "$(date +%s)" -lt "$ends" ] || { echo "after $most s there is not $what; the screen is:" >&2; screen >&2; exit 1; }
 		sleep 0.2
 	done
 }
+has() { screen | grep -q -e "$1"; }
+prompts() { [ "$(screen | grep -c '^>')" = "$1" ]; }
+traces() { [ -f traces/trajectories.jsonl ] && [ "$(wc -l < traces/trajectories.jsonl)" = "$1" ]; }
+
+# await TEXT: until the screen has it.
+await() { within "\"$1\"" has "$1"; }
 
 # keep NAME: the screen as it is, without the blank lines at its end. A path of this machine in it is an error.
 keep() {
@@ -69,12 +77,7 @@ for i in 1 2 3 4 5; do
 	await "episode: *$((i + 1)) of 6"
 done
 keys y Enter
-tries=0
-until [ "$(wc -l < traces/trajectories.jsonl)" = 6 ]; do
-	tries=$((tries + 1))
-	[ $tries -lt 300 ] || { screen >&2; exit 1; }
-	sleep 0.2
-done
+within 'six traces' traces 6
 stop
 
 # The page of curation: the list, a trace, the rows that sft would learn, the keys.
@@ -111,7 +114,7 @@ keys Enter
 await 'Send it?'
 keys y Enter
 await '<- ok'
-until [ "$(screen | grep -c '^>')" = 2 ]; do sleep 0.5; done
+within 'a second prompt' prompts 2
 keys /help Enter
 await '/save FILE'
 keep chat
