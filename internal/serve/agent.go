@@ -78,8 +78,8 @@ func (g *Agent) task(q *request, header http.Header) *apiError {
 
 var errTaskTime = errors.New("the task took longer than this server lets one take")
 
-// work runs the loop of a task. tell is told of tokens, turns and calls in their order.
-func (s *Server) work(ctx context.Context, x *exchange, tell func(news)) error {
+// work runs the loop of a task. tell is told of tokens, turns and calls in their order; its context is the task's, behind which nothing is waited for.
+func (s *Server) work(ctx context.Context, x *exchange, tell func(context.Context, news)) error {
 	limited, cancel := context.WithTimeoutCause(ctx, s.o.Agent.MaxTime, errTaskTime)
 	defer cancel()
 	session, err := s.sessions.take(limited, sessionKey{x.owner, x.request.session})
@@ -87,7 +87,7 @@ func (s *Server) work(ctx context.Context, x *exchange, tell func(news)) error {
 		return err
 	}
 	defer s.sessions.give(session)
-	if err := s.turns(limited, x, session.Session, tell); err != nil {
+	if err := s.turns(limited, x, session.Session, func(n news) { tell(limited, n) }); err != nil {
 		if ctx.Err() == nil && limited.Err() != nil {
 			return errTaskTime
 		}
@@ -127,6 +127,9 @@ func (s *Server) turns(ctx context.Context, x *exchange, session environment.Ses
 		messages = append(messages[:len(messages):len(messages)], message)
 		for _, c := range calls {
 			tell(news{answer: a, step: &Step{ID: c.ID, Name: c.Name, Arguments: c.Arguments}})
+		}
+		if err := ctx.Err(); err != nil { // the client was perhaps not told of them
+			return err
 		}
 		for _, r := range session.Call(ctx, calls) {
 			tell(news{answer: a, step: &Step{r.Call.ID, r.Call.Name, r.Call.Arguments, r.Status, r.Text, r.Approval}})

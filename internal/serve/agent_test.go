@@ -22,6 +22,7 @@ import (
 type desk struct {
 	mu     sync.Mutex
 	opened int
+	called int
 	open   map[*deskSession]bool
 	slow   chan struct{} // calls wait for it where it is not nil
 }
@@ -56,6 +57,9 @@ func (s *deskSession) Call(ctx context.Context, calls []chat.ToolCall) (out []tr
 		case <-ctx.Done():
 		}
 	}
+	s.desk.mu.Lock()
+	s.desk.called += len(calls)
+	s.desk.mu.Unlock()
 	for _, c := range calls {
 		s.calls++
 		r := trajectory.ToolResult{Call: c, Status: trajectory.CallOK, Text: fmt.Sprintf("%s of %d is %d", c.Name, s.number, s.calls), Approval: "allowed by the rule \"desk\""}
@@ -71,6 +75,13 @@ func (d *desk) count() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.open)
+}
+
+// made is how many calls were made.
+func (d *desk) made() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.called
 }
 
 // script says its lines one after another.

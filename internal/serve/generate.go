@@ -183,7 +183,7 @@ func (s *Server) generate(ctx context.Context, w http.ResponseWriter, x *exchang
 	}
 	var come []news
 	if x.request.agent != nil {
-		if err := s.work(ctx, x, func(n news) { come = append(come, n) }); err != nil {
+		if err := s.work(ctx, x, func(_ context.Context, n news) { come = append(come, n) }); err != nil {
 			return err
 		}
 	} else {

@@ -108,3 +108,34 @@ func readSlowly(t *testing.T, body string) {
 		}
 	})
 }
+
+// A client that takes none of its stream keeps a task no longer than its time: its call is not made, and its session goes to another.
+func TestATaskOutlastsNoSlowReader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const most = time.Minute
+		server, _, d := agency(t, func(o *Options) { o.Agent.MaxTime, o.Patience, o.Grace = most, time.Hour, time.Second }, "CALL look {}", "Done.")
+		l := &pipes{conns: make(chan net.Conn), closed: make(chan struct{})}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- server.Serve(ctx, l) }()
+		ours, theirs := net.Pipe()
+		l.conns <- theirs
+		body := hi + `,"stream":true}`
+		fmt.Fprintf(ours, "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+		time.Sleep(most - time.Second)
+		synctest.Wait()
+		if d.count() != 1 {
+			t.Errorf("%d sessions are open while the task waits for its client", d.count())
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if d.count() != 0 || d.made() != 0 {
+			t.Errorf("behind its time the task has %d sessions, and made %d calls", d.count(), d.made())
+		}
+		ours.Close()
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}

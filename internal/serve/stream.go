@@ -90,7 +90,7 @@ func (s *Server) stream(ctx context.Context, w http.ResponseWriter, x *exchange,
 	go func() {
 		defer close(f.done)
 		if x.request.agent != nil {
-			err = s.work(ctx, x, func(n news) { f.addCall(ctx, n) })
+			err = s.work(ctx, x, f.addCall)
 		} else {
 			err = s.sampleAll(ctx, x, func(a *answer, t *policy.Token) { f.add(news{answer: a, token: t}) })
 		}
