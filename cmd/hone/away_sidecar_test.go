@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hone/internal/recipe"
 )
 
 // A sidecar learns from what hone serve samples, by SFT's probes and by GRPO: each version of the policy is handed over under a name of its own, and is taken
@@ -18,10 +20,20 @@ func TestSidecarByARemoteSampler(t *testing.T) {
 	s := sampler(t, "toy.gguf")
 	write(t, "hone.yaml", strings.Replace(toyConfig, "steps: 4", "steps: 2", 1)+newArbiter(t).provider()+"judge: {cap: 0, samples: 1}\nsampler: {url: \""+s.url+"\", key_env: SERVE_KEY, max_mismatch: 1.0e-6}\n")
 	var said bytes.Buffer
-	code := toyApp(&said, map[string]string{"SERVE_KEY": "sesame"}).main(t.Context(),
+	a := toyApp(&said, map[string]string{"SERVE_KEY": "sesame"})
+	var bounds []float64
+	a.Opening = func(x any) {
+		if g, ok := x.(recipe.GRPO); ok {
+			bounds = append(bounds, g.MaxMismatch)
+		}
+	}
+	code := a.main(t.Context(),
 		[]string{"sidecar", "train", "--data", "revisions", "--probe-every", "2", "--judge-model", "court/m", "--cache", "cache", "--output-dir", "out", "--base-model", "toy.gguf"})
 	if code != 0 {
 		t.Fatalf("exit code %d, %s", code, &said)
+	}
+	if !slices.Equal(bounds, []float64{1e-6}) { // not that of a sampler in this process
+		t.Errorf("bounds of the mismatch: %g", bounds)
 	}
 	var names, forgotten []string
 	for _, x := range s.to("/load_lora_adapter") {

@@ -49,12 +49,16 @@ func TestNullArguments(t *testing.T) {
 	}
 }
 
-// What others mask is not learnt: OpenAI's weight, Axolotl's train and training, LLaMA-Factory's loss.
+// What others mask is not learnt: OpenAI's weight, Axolotl's train and training, LLaMA-Factory's loss. It holds in each form of a message: of
+// Anthropic's parts, of calls that are a message of their own, and of those that join the message before them.
 func TestMasksOfOthers(t *testing.T) {
 	for mask, masked := range map[string]bool{`"weight":0`: true, `"weight":1`: false, `"weight":0.0`: true, `"train":false`: true, `"training":false`: true, `"training":true`: false, `"loss":false`: true, `"weight":null`: false} {
 		for _, row := range []string{
 			`{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a",` + mask + `},{"role":"user","content":"q"},{"role":"assistant","content":"b"}]}`,
 			`{"conversations":[{"from":"human","value":"q"},{"from":"gpt","value":"a",` + mask + `},{"from":"human","value":"q"},{"from":"gpt","value":"b"}]}`,
+			`{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"text","text":"a"}],` + mask + `},{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"text","text":"b"}]}]}`,
+			`{"conversations":[{"from":"human","value":"q"},{"from":"function_call","value":"{\"name\": \"f\", \"arguments\": {}}",` + mask + `},{"from":"observation","value":"x"},{"from":"gpt","value":"b"}]}`,
+			`{"conversations":[{"from":"human","value":"q"},{"from":"gpt","value":"a"},{"from":"function_call","value":"{\"name\": \"f\", \"arguments\": {}}",` + mask + `},{"from":"observation","value":"x"},{"from":"gpt","value":"b"}]}`,
 		} {
 			rows, _, err := load(t, "rows.jsonl", row, Options{})
 			if err != nil || rows[0].Messages[1].NoLoss != masked || rows[0].Messages[3].NoLoss || rows[0].Learnt(1) == masked || !rows[0].Learnt(3) {
