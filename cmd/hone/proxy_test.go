@@ -8,16 +8,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"sync"
 	"testing"
 
 	"hone/internal/host"
-	"hone/internal/learn/adapter"
 	"hone/internal/proxy/initial"
 	"hone/internal/screen"
 )
@@ -32,7 +28,14 @@ type server struct {
 // serving starts a verb that serves. It is stopped, and must end well, at the end of the test.
 func serving(t *testing.T, keys map[string]string, args ...string) server {
 	t.Helper()
+	return servingOf(t, keys, func(*app) {}, args...)
+}
+
+// servingOf is serving with an app that is changed before it starts.
+func servingOf(t *testing.T, keys map[string]string, change func(*app), args ...string) server {
+	t.Helper()
 	a, _, stderr := installed(t, "")
+	change(a)
 	environment := a.LookupEnv
 	a.LookupEnv = func(name string) (string, bool) {
 		if key, ok := keys[name]; ok {
@@ -64,31 +67,16 @@ func serving(t *testing.T, keys map[string]string, args ...string) server {
 }
 
 // The openai client speaks through a proxy whose small model makes the first call, with a real hone serve as the upstream.
-func TestInitialCallToTheOpenAIClient(t *testing.T) {
-	python, err := filepath.Abs("../../.venv/bin/python")
-	if err != nil {
+func (c *clients) testInitialCall(t *testing.T) {
+	calibration := initial.Calibration{Bias: 9, Mean: 1, Min: 1, Threshold: 0.5}
+	if err := calibration.SaveBeside(c.quiet); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := os.Stat(python); err != nil {
-		t.Fatal("the openai client is not installed: run make test")
-	}
-	a, _, _ := installed(t, "")
-	dir := filepath.Join(t.TempDir(), "adapter")
-	saveNoise(t, a, dir, 1e-4) // it answers as the base model does
-	weights, err := os.ReadFile(filepath.Join(dir, adapter.WeightsFile))
-	if err != nil || len(weights) == 0 {
-		t.Fatal(err)
-	}
-	c := initial.Calibration{Bias: 9, Mean: 1, Min: 1, Threshold: 0.5}
-	if err := c.SaveBeside(dir); err != nil {
-		t.Fatal(err)
-	}
-	keys := map[string]string{"UPSTREAM_KEY": "sk-upstream", "PROXY_KEY": "sk-proxy"}
-	upstream := serving(t, keys, "serve", "--model", "base", "--listen", "127.0.0.1:0", "--key-env", "UPSTREAM_KEY", "--context", "512", "--slots", "2")
-	proxied := serving(t, keys, "proxy", "--upstream", upstream.URL, "--upstream-key-env", "UPSTREAM_KEY", "--listen", "127.0.0.1:0", "--key-env", "PROXY_KEY",
-		"--mode", "initial-call", "--model", dir, "--context", "512", "--slots", "1", "--deadline", "2m")
-	if out, err := exec.CommandContext(t.Context(), python, "testdata/proxy_client.py", upstream.URL, "sk-upstream", proxied.URL, "sk-proxy").CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	upstream := c.serve()
+	proxied := c.serving(t, "proxy", "--upstream", upstream.URL, "--upstream-key-env", "UPSTREAM_KEY", "--key-env", "PROXY_KEY",
+		"--mode", "initial-call", "--model", c.quiet, "--context", "768", "--slots", "1", "--deadline", "2m")
+	if _, err := c.run(t, "proxy_client.py", upstream.URL, clientKeys["UPSTREAM_KEY"], proxied.URL, clientKeys["PROXY_KEY"], upstream.Models[1]); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -126,24 +114,14 @@ func noisy(w http.ResponseWriter, r *http.Request) {
 
 // The openai client speaks through the sidecar's mode with a real model over a noisy upstream: what it gets, the header and the log agree on
 // what became of each answer, and why.
-func TestSidecarToTheOpenAIClient(t *testing.T) {
-	python, err := filepath.Abs("../../.venv/bin/python")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(python); err != nil {
-		t.Fatal("the openai client is not installed: run make test")
-	}
-	a, _, _ := installed(t, "")
-	dir := filepath.Join(t.TempDir(), "adapter")
-	saveNoise(t, a, dir, 1e-4) // it answers as the base model does
+func (c *clients) testSidecar(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(noisy))
 	defer upstream.Close()
-	proxied := serving(t, map[string]string{"PROXY_KEY": "sk-proxy"}, "proxy", "--upstream", upstream.URL+"/v1", "--listen", "127.0.0.1:0", "--key-env", "PROXY_KEY",
-		"--mode", "sidecar", "--model", dir, "--context", "768", "--slots", "1", "--deadline", "10m", "--verbose")
-	out, err := exec.CommandContext(t.Context(), python, "testdata/sidecar_client.py", proxied.URL, "sk-proxy").Output()
+	proxied := c.serving(t, "proxy", "--upstream", upstream.URL+"/v1", "--key-env", "PROXY_KEY",
+		"--mode", "sidecar", "--model", c.quiet, "--context", "768", "--slots", "1", "--deadline", "10m", "--verbose")
+	out, err := c.run(t, "sidecar_client.py", proxied.URL, clientKeys["PROXY_KEY"])
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatal(err)
 	}
 	var told map[string]struct {
 		Decision        string

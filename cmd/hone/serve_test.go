@@ -2,8 +2,8 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"sync"
 	"testing"
 
 	"hone/internal/assets"
@@ -71,8 +72,9 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// The openai and anthropic clients speak to a server in this process: models, key, tools, streaming. The adapter must change answers.
-func TestServeToTheOpenAIClient(t *testing.T) {
+// The real clients speak to hone serve and through hone proxy, over SmolLM2-135M. A model takes a core half a minute to load and compile, so what can be
+// one is: the server, and the programs of the proxies' small models. Each subtest starts what it needs, so it runs alone too.
+func TestToTheOpenAIClient(t *testing.T) {
 	python, err := filepath.Abs("../../.venv/bin/python")
 	if err != nil {
 		t.Fatal(err)
@@ -80,41 +82,91 @@ func TestServeToTheOpenAIClient(t *testing.T) {
 	if _, err := os.Stat(python); err != nil {
 		t.Fatal("the openai client is not installed: run make test")
 	}
-	a, _, stderr := installed(t, "")
-	dir := filepath.Join(t.TempDir(), "adapter")
-	saveNoise(t, a, dir, 0.1)
-
-	const key = "test-key"
-	environment := a.LookupEnv
-	a.LookupEnv = func(name string) (string, bool) {
-		if name == "SERVE_KEY" {
-			return key, true
+	a, _, _ := installed(t, "")
+	c := clients{python: python, noise: filepath.Join(t.TempDir(), "adapter"), quiet: filepath.Join(t.TempDir(), "quiet"), cache: withPrograms(t, a)}
+	saveNoise(t, a, c.noise, 0.1)
+	saveNoise(t, a, c.quiet, 1e-4) // it answers as the base model does
+	var began server
+	c.serve = sync.OnceValue(func() server {
+		began = c.serving(t, "serve", "--model", c.noise, "--key-env", "SERVE_KEY", "--context", "512", "--slots", "2", "--max-adapters", "2")
+		return began
+	})
+	t.Run("Serve", c.testServe)
+	t.Run("InitialCall", c.testInitialCall)
+	t.Run("Sidecar", c.testSidecar)
+	if began.stop == nil {
+		return
+	}
+	said := began.stop()
+	for _, want := range []string{"Authorization: Bearer $SERVE_KEY", began.URL + "/chat/completions"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("stderr lacks %q: %s", want, said)
 		}
-		return environment(name)
 	}
-	read, write := io.Pipe()
-	a.Data = screen.New(write)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	code := make(chan int, 1)
-	go func() {
-		code <- a.main(ctx, []string{"serve", "--model", dir, "--listen", "127.0.0.1:0", "--key-env", "SERVE_KEY", "--context", "512", "--slots", "2", "--max-adapters", "2", "--json"})
-		write.Close()
-	}()
-	var s struct {
-		URL    string
-		Models []string
-	}
-	if err := json.NewDecoder(read).Decode(&s); err != nil {
-		t.Fatalf("no announcement: %v, exit code %d, %s", err, <-code, stderr)
-	}
-	go func() { _, _ = io.Copy(io.Discard, read) }() // ends with the pipe
-	out, err := exec.CommandContext(ctx, python, "testdata/openai_client.py", s.URL, key, s.Models[0], s.Models[1], dir).CombinedOutput()
+}
+
+// clients is what the subtests of TestToTheOpenAIClient share.
+type clients struct {
+	python       string
+	noise, quiet string        // adapters: of noise that is heard, and that is not
+	cache        string        // of downloads and programs
+	serve        func() server // hone serve with the adapter of noise and the base model, from the first call on
+}
+
+// clientKeys are what the variables of keys hold.
+var clientKeys = map[string]string{"SERVE_KEY": "sk-serve", "UPSTREAM_KEY": "sk-serve", "PROXY_KEY": "sk-proxy"}
+
+// serving starts a verb that serves, with the shared programs.
+func (c *clients) serving(t *testing.T, args ...string) server {
+	t.Helper()
+	return servingOf(t, clientKeys, func(a *app) { a.CacheDir, a.KeepsPrograms = c.cache, true }, append(args, "--listen", "127.0.0.1:0")...)
+}
+
+// run runs a client's script.
+func (c *clients) run(t *testing.T, script string, args ...string) ([]byte, error) {
+	t.Helper()
+	var said bytes.Buffer
+	q := exec.CommandContext(t.Context(), c.python, append([]string{"testdata/" + script}, args...)...)
+	q.Stderr = &said
+	out, err := q.Output()
 	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		err = fmt.Errorf("%s: %w\n%s", script, err, &said)
 	}
-	if out, err := exec.CommandContext(ctx, python, "testdata/agent_clients.py", s.URL, key, s.Models[1]).CombinedOutput(); err != nil {
-		t.Errorf("%v\n%s", err, out)
+	return out, err
+}
+
+// withPrograms is a cache with the downloads of the user's, and programs of its own.
+func withPrograms(t *testing.T, a *app) string {
+	t.Helper()
+	s, err := a.Store()
+	if err != nil {
+		t.Fatal(err)
+	}
+	has, err := os.ReadDir(s.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, x := range has {
+		if x.Name() == "programs" {
+			continue
+		}
+		if err := os.Symlink(filepath.Join(s.Dir, x.Name()), filepath.Join(dir, x.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// The openai and anthropic clients speak to a server in this process: models, key, tools, streaming. The adapter must change answers.
+func (c *clients) testServe(t *testing.T) {
+	s := c.serve()
+	out, err := c.run(t, "openai_client.py", s.URL, clientKeys["SERVE_KEY"], s.Models[0], s.Models[1], c.noise)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.run(t, "agent_clients.py", s.URL, clientKeys["SERVE_KEY"], s.Models[1]); err != nil {
+		t.Error(err)
 	}
 	var said struct {
 		Adapter, Base any
@@ -128,15 +180,6 @@ func TestServeToTheOpenAIClient(t *testing.T) {
 	}
 	if reflect.DeepEqual(said.Adapter, said.Base) {
 		t.Errorf("an adapter of noise answers as the base model does: %s", out)
-	}
-	stop()
-	if c := <-code; c != 0 {
-		t.Errorf("exit code %d after a stop, %s", c, stderr)
-	}
-	for _, want := range []string{"Authorization: Bearer $SERVE_KEY", s.URL + "/chat/completions"} {
-		if !strings.Contains(stderr.String(), want) {
-			t.Errorf("stderr lacks %q: %s", want, stderr)
-		}
 	}
 }
 
@@ -170,6 +213,22 @@ func saveNoise(t *testing.T, a *app, dir string, size float64) {
 		TargetModules: []string{"q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"}}
 	if err := adapter.Save(dir, c, tensors); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Of an agent's context, as --context has it, the list of tools takes the share of mcp.search_share, whatever model.context says; else it is searched.
+func TestServeSearchesByItsContext(t *testing.T) {
+	url := flatterer(t)
+	for context, searched := range map[string]bool{"100": true, "600": false} {
+		for _, configured := range []string{"64", "4096"} {
+			workFolder(t, map[string]string{"hone.yaml": "engine: {backend: go}\nmcp: {search_share: 0.5}\nmodel: {context: " + configured + "}\n"})
+			toyModel(t, "toy.gguf")
+			s := serving(t, nil, "serve", "--model", "base", "--base-model", "toy.gguf", "--listen", "127.0.0.1:0", "--slots", "1", "--context", context,
+				"--agent", "--mcp", url, "--allow-findings", "poll")
+			if said := s.stop(); strings.Contains(said, "they are searched with search_tools") != searched {
+				t.Errorf("--context %s, model.context %s: %s", context, configured, said)
+			}
+		}
 	}
 }
 

@@ -1,4 +1,7 @@
-"""Drives a `hone proxy` with an initial-call agent through the openai client. Arguments: URL and key of the upstream, and of the proxy."""
+"""Drives a `hone proxy` with an initial-call agent through the openai client.
+
+Arguments: URL and key of the upstream, those of the proxy, and the model that answers.
+"""
 import json
 import sys
 
@@ -6,8 +9,9 @@ import openai
 
 direct = openai.OpenAI(base_url=sys.argv[1], api_key=sys.argv[2], max_retries=0)
 proxy = openai.OpenAI(base_url=sys.argv[3], api_key=sys.argv[4], max_retries=0)
-model = direct.models.list().data[0].id
-assert [m.id for m in proxy.models.list()] == [model]
+model = sys.argv[5]
+models = [m.id for m in direct.models.list()]
+assert model in models and [m.id for m in proxy.models.list()] == models, models
 
 try:
     openai.OpenAI(base_url=sys.argv[3], api_key=sys.argv[2], max_retries=0).models.list()

@@ -11,7 +11,8 @@ import (
 	"hone/internal/policy"
 )
 
-// Two adapters and the base model in one batch: each slot gets what it gets of a sampler that has its adapter alone.
+// Two adapters and the base model in one batch: each slot gets what it gets of a sampler that has its adapter alone. The second place is written by the
+// program of the first.
 func TestSeveralAdaptersInOneBatch(t *testing.T) {
 	learntest.EachDevice(t, func(t *testing.T, e *engine.Engine) {
 		spec, lora := learntest.Spec(), learntest.LoRA()
@@ -27,6 +28,7 @@ func TestSeveralAdaptersInOneBatch(t *testing.T) {
 		}
 		several, alone := start(2), start(1)
 		var buffers []engine.Buffer
+		compiled := 0
 		for i := range 2 {
 			flat := train.NewState(spec, lora, 2).Adapter
 			for j := range flat {
@@ -39,6 +41,11 @@ func TestSeveralAdaptersInOneBatch(t *testing.T) {
 			buffers = append(buffers, b)
 			if err := several.SetAdapterOf(i, b, 10+i); err != nil {
 				t.Fatal(err)
+			}
+			if i == 0 {
+				compiled = e.NumCompiled
+			} else if e.NumCompiled != compiled {
+				t.Errorf("%d programs were compiled for the second adapter", e.NumCompiled-compiled)
 			}
 		}
 		var requests []policy.Request
