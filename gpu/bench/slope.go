@@ -164,7 +164,7 @@ func (b *bench) write(a model.Adapters, arrays []engine.Buffer, adapter engine.B
 		params, in = append(params, p), append(in, arrays[i])
 	}
 	p, err := b.engine.Compile("write", append(params, engine.Param{Name: "adapter", Shape: engine.F32(a.Size())}), func(in []*Node) []*Node {
-		return a.Write(in[:len(places)], 0, in[len(places)])
+		return a.Write(in[:len(places)], nil, in[len(places)])
 	})
 	if err != nil {
 		return nil, err
