@@ -55,8 +55,8 @@ func (s *Sampler) cacheParams() []engine.Param {
 }
 
 // prefillProgram computes a chunk of C tokens in each of R rows and writes it to the caches of the rows' slots. Chunks
-// start at multiples of their length, and a slot is always in the row that its number has modulo R, so that a token is
-// always computed in the same row of the same shape. Inputs: weights, prefix, caches, ids[R,C], slot[R], start[R] (of the
+// start at multiples of the smallest ones' length, and a slot is always in the row that its number has modulo R, so that a token
+// of such a chunk is always computed in the same row of the same shape. Inputs: weights, prefix, caches, ids[R,C], slot[R], start[R] (of the
 // chunk in the slot's cache), shared[R] (1 where the slot follows the prefix), write[R] (0: the row is not used), of several adapters adapter[R].
 // Outputs: caches. What follows a text's end in its last chunk is written too; nobody sees it before it is overwritten.
 func (s *Sampler) prefillProgram(r, c int) (*engine.Program, error) {

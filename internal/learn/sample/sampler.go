@@ -36,7 +36,7 @@ type Options struct {
 
 // Sampler implements policy.Sampler on a device. Its results depend on request, slot and adapter alone, not on what
 // else is sampled: shapes are fixed, and a slot is always the same row of them. On a GPU that holds but for the rounding of a
-// prompt's keys and values, whose chunks are larger where rows are free or nobody decodes.
+// prompt's keys and values, whose chunks are of other shapes where rows are free or nobody decodes.
 type Sampler struct {
 	engine         *engine.Engine
 	baseSpec, spec model.Spec // of the base weights; of those that the programs take: on a GPU joined
@@ -56,6 +56,7 @@ type Sampler struct {
 	prefill, decode                    *engine.Program
 	chooser, ranker                    *engine.Program // nil until a request needs them; chooser is a decode program
 	prefillOne, prefillBulk            *engine.Program // nil until prompts are long enough; see advance
+	prefillFew                         *engine.Program // nil until few prompts wait; see apart
 	making                             sync.Mutex      // held while a program is compiled that not all requests need: in their senders' goroutines
 	masks                              *masks
 	newDecoder                         func() Decoder
@@ -68,6 +69,7 @@ type Sampler struct {
 	closing sync.Once
 	state   []slot
 	fed     []int // by row: which of its slots was fed last
+	single  int   // the slot that was fed apart last
 	waited  int   // how often prompts were passed over since the last chunk
 	justFed bool  // nothing was drawn since the last chunk
 	noLarge bool  // there is no program for larger chunks

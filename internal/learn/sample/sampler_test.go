@@ -179,6 +179,7 @@ func TestLongPrompts(t *testing.T) {
 	}
 	weights := learntest.Weights(t, e, learntest.Spec())
 	var want []policy.Completion
+	var short policy.Completion
 	for _, gpu := range []bool{false, true} {
 		s, err := New(e, learntest.Spec(), weights, Options{LoRA: learntest.LoRA(), Slots: 8, Context: 300, Prefix: sharedIDs})
 		if err != nil {
@@ -189,6 +190,19 @@ func TestLongPrompts(t *testing.T) {
 			testShortBesideLong(t, s)
 		}
 		// Together, for how many executions there are depends on who has come by then.
+		if gpu { // one waits alone: two chunks at a time, and nothing of a cache's end is lost
+			_ = s.Stats()
+			before := s.Stats()
+			alone := must(t, s, request(5, 33, true))
+			if n := s.Stats().PrefillSteps - before.PrefillSteps; n != 1 || s.prefillFew == nil {
+				t.Errorf("%d executions for a prompt of 32 tokens", n)
+			}
+			if !slices.Equal(alone.IDs, short.IDs) {
+				t.Errorf("%v, in small chunks %v", alone.IDs, short.IDs)
+			}
+		} else {
+			short = must(t, s, request(5, 33, true))
+		}
 		got := together(t, s, []policy.Request{request(1, 200, true), request(2, 3, true), request(3, 280, false)})
 		if chunks := s.Stats().PrefillSteps; gpu && chunks > 12 || !gpu && chunks < 18 {
 			t.Errorf("%d executions for prompts of 199 and 279 tokens", chunks)

@@ -3,6 +3,7 @@ package sample
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"hone/internal/learn/engine"
@@ -155,7 +156,7 @@ func (s *Sampler) finish(i int, reason policy.FinishReason, err error) {
 }
 
 // maxWait is how many steps of decoding are preferred to a prompt before a chunk of it is fed. Tool results come one by one,
-// and a prefill costs the same for one row as for all.
+// and a prefill costs the same for one row as for all. What is fed apart does not wait.
 const maxWait = 8
 
 // advance does one piece of work: a chunk of as many prompts as there are rows, if enough wait, or else steps of decoding.
@@ -178,18 +179,27 @@ func (s *Sampler) advance() error {
 		return s.step(n)
 	}
 	chosen, filled := s.choose()
+	large := s.gpu && s.devices == 1 && !s.noLarge
+	single := -1
+	if large {
+		single = s.apart()
+	}
 	wait := min(n, maxWait-s.waited)
 	switch {
 	case decoding > 0 && s.justFed && s.gpu: // prompts take turns with those who watch their tokens come
 		return s.step(1)
-	case decoding > 0 && wait > 0 && 2*filled < min(s.devices*s.rows, decoding):
+	case single < 0 && decoding > 0 && wait > 0 && 2*filled < min(s.devices*s.rows, decoding):
 		s.waited += wait
 		return s.step(wait)
 	}
 	s.waited, s.justFed = 0, true
-	if s.gpu && s.devices == 1 && !s.noLarge {
+	if large {
 		if i := s.long(filled); i >= 0 && s.compiled(&s.prefillOne, 1, s.rows*s.chunk) {
 			return s.feed(s.prefillOne, 1, s.rows*s.chunk, []int{i})
+		}
+		if single >= 0 && s.compiled(&s.prefillFew, 1, few*s.chunk) {
+			s.single = single
+			return s.feed(s.prefillFew, 1, few*s.chunk, []int{single})
 		}
 		if c := bulk * s.chunk; decoding == 0 && s.deep(chosen, c) && s.compiled(&s.prefillBulk, s.rows, c) {
 			return s.feed(s.prefillBulk, s.rows, c, chosen)
@@ -200,6 +210,38 @@ func (s *Sampler) advance() error {
 
 // bulk is how many chunks' tokens of each row are fed at one time on a GPU where nobody waits for a draw.
 const bulk = 4
+
+// few is how many chunks' tokens of one slot are fed at one time on a GPU where few slots have prompts to feed. Fewer would take hardly less
+// time, in which the weights are read.
+const few = 2
+
+// apart returns a slot for the program in which few chunks are one slot's: the next after the one that was fed so last, where all
+// that wait take less time so than beside each other in rows of which most are empty. Else it is -1. A token takes half as long
+// again in a program of few tokens.
+func (s *Sampler) apart() int {
+	c := few * s.chunk
+	if few >= s.rows || c > s.context {
+		return -1
+	}
+	next, single, rows := -1, 0, make([]int, s.rows) // tokens computed
+	for k := range s.state {
+		i := (s.single + 1 + k) % len(s.state)
+		x := &s.state[i]
+		if x.job == nil || x.decodes() {
+			continue
+		}
+		if next < 0 {
+			next = i
+		}
+		n := len(x.cached)%s.chunk + len(x.pending) - 1
+		single += (n + c - 1) / c * c
+		rows[i%s.rows] += (n + s.chunk - 1) / s.chunk * s.chunk * s.rows
+	}
+	if 3*single > 2*slices.Max(rows) {
+		return -1
+	}
+	return next
+}
 
 // long returns a slot for the program in which all tokens of a chunk are one slot's: where half of the rows or more would be
 // empty, the first of those with prompt to feed, if each has enough for such a chunk, since a short one would wait for the
@@ -228,10 +270,8 @@ func (s *Sampler) deep(chosen []int, c int) bool {
 		if i < 0 {
 			continue
 		}
-		if x := &s.state[i]; s.fills(x, c) {
+		if s.fills(&s.state[i], c) {
 			n++
-		} else if !s.room(x, c) {
-			return false
 		}
 	}
 	return 4*n >= 3*s.rows
@@ -239,11 +279,14 @@ func (s *Sampler) deep(chosen []int, c int) bool {
 
 // fills reports whether a slot's prompt fills at least half of a chunk of c tokens.
 func (s *Sampler) fills(x *slot, c int) bool {
-	return x.job != nil && len(x.pending) > c/2 && s.room(x, c)
+	return x.job != nil && len(x.pending) > c/2 && c <= s.context
 }
 
-// room reports whether the slot's next chunk of c tokens lies in its cache.
-func (s *Sampler) room(x *slot, c int) bool { return len(x.cached)/c*c+c <= s.context }
+// begin is where the slot's next chunk of c tokens begins in its cache: at a multiple of the smallest chunks' length, and so that it lies in the
+// cache.
+func (s *Sampler) begin(x *slot, c int) int {
+	return min(len(x.cached)/s.chunk*s.chunk, s.context-c)
+}
 
 // compiled has a program for larger chunks compiled when it is first needed. Where it cannot be, for want of memory, it
 // returns false, and no larger one is asked for again: the small chunks do.
@@ -293,7 +336,7 @@ func (s *Sampler) feed(program *engine.Program, r, c int, chosen []int) error {
 		if x.shared {
 			shared[row] = 1
 		}
-		at := len(x.cached) / c * c
+		at := s.begin(x, c)
 		n := min(at+c-len(x.cached), len(x.pending)-1)
 		slot[row], start[row], write[row], adapter[row] = int32(own), int32(at), 1, int32(x.adapter)
 		// Tokens of the chunk that are cached already are computed again, beside the new ones.
