@@ -5,7 +5,7 @@
 #   gpu/sidecar.sh run DATA RESULTS      trains and measures, and prints the tables; five minutes on an H200
 # Both need $HONE (hone); prepare needs $SERVERS, a folder with node_modules of calc-mcp and server-memory, and pip. The upstream
 # "held" and the server memory are held out: nothing is learnt from them. Forge needs Python 3.12; without it its row is left out.
-# prepare: $CALC and $MEMORY, tasks of each server (1600, 300). run: $BACKEND (cuda), $STEPS of GRPO (24), $EPOCHS (2), $SEED (1),
+# prepare: $CALC and $MEMORY, tasks of each server (3200, 400). run: $BACKEND (cuda), $STEPS of GRPO (24), $EPOCHS (2), $SEED (1),
 # $PARTS of it (up data sft grpo copy forge eval); what is done already is not done again.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -43,8 +43,8 @@ prepare() {
   echo "{\"mcpServers\": {$second}}" >memory.mcp.json
   echo "{\"mcpServers\": {$first, $second}}" >both.mcp.json
   local h="$hone --config hone.yaml -q --yes" n
-  [ -e calc.json ] || $h synth --mcp-config calc.mcp.json --call-all --allow-findings '*' -n "${CALC:-1600}" --out calc.json >calc.txt
-  [ -e memory.json ] || $h synth --mcp-config memory.mcp.json --call-all -n "${MEMORY:-300}" --out memory.json >memory.txt
+  [ -e calc.json ] || $h synth --mcp-config calc.mcp.json --call-all --allow-findings '*' -n "${CALC:-3200}" --out calc.json >calc.txt
+  [ -e memory.json ] || $h synth --mcp-config memory.mcp.json --call-all -n "${MEMORY:-400}" --out memory.json >memory.txt
   for n in calc memory; do # one after the other: a session on both servers would start both
     [ -e "$n/points.jsonl" ] || $h sidecar make-data --mcp-config $n.mcp.json --allow-findings '*' --dataset $n.json --hold-server memory --corrupt 0 --out $n >/dev/null
   done

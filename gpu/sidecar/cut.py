@@ -27,17 +27,15 @@ def size(p):
 
 points = read("calc/points.jsonl") + read("memory/points.jsonl")
 points = [p for p in points if size(p) < 1200 and len(json.dumps(p["gold"])) < 240]  # what fits the completions of a run
-# Training points are cut by scenario; some that training does not need go to validation, which chooses the confidence.
+# Training points are cut by scenario. Validation, which chooses the confidences, is whole: its tasks are as far from training as those of test.
 scenarios = sorted({p["scenario"] for p in points if p["split"] == "train"})
 draw.shuffle(scenarios)
 place = {name: i for i, name in enumerate(scenarios)}
 spare = sorted((p for p in points if p["split"] == "train"), key=lambda p: (place[p["scenario"]], p["id"]))
-learnt, held = spare[:400], [p for p in spare[400:] if p["scenario"] != spare[399]["scenario"]][:260]
-for p in held:
-    p["split"] = "validation"
+learnt = spare[:640]
 test = [p for p in points if p["split"] == "test"]
 draw.shuffle(test)
-kept = learnt + held + [p for p in points if p["split"] == "validation" and p not in held] + test[:520]
+kept = learnt + [p for p in points if p["split"] == "validation"] + test[:800]
 print({s: sum(p["split"] == s for p in kept) for s in ("train", "validation", "test")})
 write("points/points.jsonl", kept)
 shown = read("calc/upstream.jsonl")

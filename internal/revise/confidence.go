@@ -17,8 +17,9 @@ import (
 // Confidence is what calibration chose, and what it went by: the file sidecar.RuleFile.
 type Confidence struct {
 	Confidence float64 `json:"confidence"` // see sidecar.Rule
-	Right      int     `json:"right"`      // validation drafts that were right
-	Harmed     int     `json:"harmed"`     // of them, those damaged at this confidence
+	NoCall     float64 `json:"no_call"`
+	Right      int     `json:"right"`  // validation drafts that were right
+	Harmed     int     `json:"harmed"` // of them, those damaged at these confidences
 	Wrong      int     `json:"wrong"`
 	Mended     int     `json:"mended"` // of the wrong ones
 }
@@ -27,8 +28,8 @@ type Confidence struct {
 const mostHarm = 0.001
 
 func (c Confidence) words() string {
-	return fmt.Sprintf("a draft without a fault is replaced from probability %.4f on: %d of %d wrong drafts are mended, %d of %d right ones damaged",
-		c.Confidence, c.Mended, c.Wrong, c.Harmed, c.Right)
+	return fmt.Sprintf("calls without a fault are replaced from probability %.4f on, a draft without a call from %.4f: %d of %d wrong drafts are mended, %d of %d right ones damaged",
+		c.Confidence, c.NoCall, c.Mended, c.Wrong, c.Harmed, c.Right)
 }
 
 func writeRule(folder string, c Confidence) error {
@@ -39,12 +40,12 @@ func writeRule(folder string, c Confidence) error {
 	return job.WriteFile(filepath.Join(folder, sidecar.RuleFile), append(text, '\n'))
 }
 
-// calibrate chooses the confidence with the most mended drafts among those that damage few, on the validation split.
+// calibrate chooses the confidences with the most mended drafts among those that damage few, on the validation split.
 func (t *training) calibrate(ctx context.Context, l *job.Episodes, v *sidecar.Environment) (Confidence, error) {
 	rows := spread(t.rows(scenario.Validation), 16*probeRows)
 	list, err := v.Scenarios(rows)
 	if err != nil || len(rows) == 0 {
-		return Confidence{Confidence: 1}, err
+		return Confidence{Confidence: 1, NoCall: 1}, err
 	}
 	blind := *v
 	blind.Servers = nil
@@ -63,65 +64,96 @@ func (t *training) calibrate(ctx context.Context, l *job.Episodes, v *sidecar.En
 // weighed is what a row's draft comes to with the sidecar's word and without it.
 type weighed struct {
 	before, without, with bool    // right
-	gated                 bool    // no fault was found in the draft: the word counts from a probability on
+	class                 class   // by which the word counts
 	probability           float64 // of the revision
 }
 
+// class is a kind of drafts, by what the sidecar's word needs to count.
+type class int
+
+const (
+	faulty class = iota // a rule finds a fault: any valid revision counts
+	sound               // calls in which none is found: from Confidence on
+	plain               // no call: from NoCall on
+)
+
 func weigh(fixer *sidecar.Fixer, r *sidecar.Row, said *sidecar.Said, v *sidecar.Environment) weighed {
 	decide := func(said *sidecar.Said) (sidecar.Decision, bool) {
-		d := sidecar.Sidecar{Rule: sidecar.Rule{Plain: true}, Defaults: v.Defaults}.Weigh(fixer, r.Draft, said)
+		d := sidecar.Sidecar{Defaults: v.Defaults}.Weigh(fixer, r.Draft, said)
 		return d, r.IsGold(d.Message.ToolCalls, v.Defaults)
 	}
 	w := weighed{before: r.Right}
-	d, right := decide(nil)
-	w.without, w.gated = right, len(d.Problems) == 0
-	d, w.with = decide(said)
-	w.probability = d.Probability
+	_, w.without = decide(nil)
+	switch fixed := fixer.Fix(r.Draft); {
+	case !fixed.Valid():
+	case fixed.IsPlain():
+		w.class = plain
+	default:
+		w.class = sound
+	}
+	d, right := decide(said)
+	w.with, w.probability = right, d.Probability
 	return w
 }
 
-// right is whether the outcome is, at a confidence.
+// right is whether the outcome is, at the confidence of its class.
 func (w weighed) right(confidence float64) bool {
-	if w.gated && (confidence >= 1 || w.probability < confidence) {
+	if w.class != faulty && (confidence >= 1 || w.probability < confidence) {
 		return w.without
 	}
 	return w.with
 }
 
-// choose looks at each probability that a revision had. Of two that mend as many it takes the higher, which damages less elsewhere.
+// choose chooses the confidence of each class by itself.
 func choose(all []weighed) Confidence {
-	thresholds := []float64{0, math.Nextafter(1, 0)}
-	for _, w := range all {
-		thresholds = append(thresholds, w.probability)
-	}
-	slices.Sort(thresholds)
-	best := at(all, 1)
-	for _, threshold := range slices.Compact(thresholds) {
-		c := at(all, threshold)
-		if float64(c.Harmed) <= mostHarm*float64(c.Right) && c.Mended > 0 && c.Mended >= best.Mended {
-			best = c
-		}
-	}
-	return best
-}
-
-// at counts what comes of a confidence.
-func at(all []weighed, confidence float64) Confidence {
-	c := Confidence{Confidence: confidence}
-	for _, w := range all {
-		right := w.right(confidence)
-		switch {
-		case w.before && right:
-			c.Right++
-		case w.before:
-			c.Right, c.Harmed = c.Right+1, c.Harmed+1
-		case right:
-			c.Wrong, c.Mended = c.Wrong+1, c.Mended+1
-		default:
-			c.Wrong++
+	var c Confidence
+	for _, k := range []class{faulty, sound, plain} {
+		of := slices.DeleteFunc(slices.Clone(all), func(w weighed) bool { return w.class != k })
+		threshold, right, harmed, wrong, mended := least(of)
+		c.Right, c.Harmed, c.Wrong, c.Mended = c.Right+right, c.Harmed+harmed, c.Wrong+wrong, c.Mended+mended
+		switch k {
+		case sound:
+			c.Confidence = threshold
+		case plain:
+			c.NoCall = threshold
 		}
 	}
 	return c
+}
+
+// least looks at each probability that a revision had. Of two that mend as many it takes the higher, which damages less elsewhere.
+func least(of []weighed) (threshold float64, right, harmed, wrong, mended int) {
+	thresholds := []float64{0, math.Nextafter(1, 0)}
+	for _, w := range of {
+		thresholds = append(thresholds, w.probability)
+	}
+	slices.Sort(thresholds)
+	threshold = 1
+	right, harmed, wrong, mended = at(of, 1)
+	for _, t := range slices.Compact(thresholds) {
+		if r, h, w, m := at(of, t); float64(h) <= mostHarm*float64(r) && m > 0 && m >= mended {
+			threshold, right, harmed, wrong, mended = t, r, h, w, m
+		}
+	}
+	return threshold, right, harmed, wrong, mended
+}
+
+// at counts what comes of a confidence.
+func at(of []weighed, confidence float64) (right, harmed, wrong, mended int) {
+	for _, w := range of {
+		good := w.right(confidence)
+		switch {
+		case w.before && good:
+			right++
+		case w.before:
+			right, harmed = right+1, harmed+1
+		case good:
+			wrong, mended = wrong+1, mended+1
+		default:
+			wrong++
+		}
+	}
+	return right, harmed, wrong, mended
 }
 
 // saidOf is what an episode's model said, as the decision takes it; nil where it failed.

@@ -3,6 +3,7 @@ package revise
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -14,23 +15,25 @@ import (
 func TestConfidence(t *testing.T) {
 	right := func(n int, with bool, p float64) (all []weighed) {
 		for range n {
-			all = append(all, weighed{before: true, without: true, with: with, gated: true, probability: p})
+			all = append(all, weighed{before: true, without: true, with: with, class: sound, probability: p})
 		}
 		return all
 	}
 	wrong := func(n int, with bool, p float64) (all []weighed) {
 		for range n {
-			all = append(all, weighed{with: with, gated: true, probability: p})
+			all = append(all, weighed{with: with, class: sound, probability: p})
 		}
 		return all
 	}
 	all := append(right(1000, true, 0.9), right(10, false, 0.6)...)
 	all = append(append(all, right(1, false, 0.95)...), append(wrong(50, true, 0.5), wrong(40, true, 0.8)...)...)
-	all = append(all, weighed{with: true}) // no gate: it counts at any confidence
-	if c := choose(all); c.Confidence != 0.8 || c.Mended != 41 || c.Harmed != 1 || c.Right != 1011 || c.Wrong != 91 {
+	all = append(all, weighed{with: true}) // a fault: it counts at any confidence
+	// Drafts without a call have a confidence of their own.
+	all = append(all, weighed{class: plain, before: true, without: true, probability: 0.3}, weighed{class: plain, with: true, probability: 0.31})
+	if c := choose(all); c.Confidence != 0.8 || c.NoCall != 0.31 || c.Mended != 42 || c.Harmed != 1 || c.Right != 1012 || c.Wrong != 92 {
 		t.Errorf("%+v", c)
 	}
-	if c := choose(right(10, false, 1)); c.Confidence != 1 || c.Harmed != 0 { // it is not asked then
+	if c := choose(right(10, false, 1)); c.Confidence != 1 || c.NoCall != 1 || c.Harmed != 0 { // it is not asked then
 		t.Errorf("%+v", c)
 	}
 	rapid.Check(t, func(t *rapid.T) {
@@ -38,23 +41,35 @@ func TestConfidence(t *testing.T) {
 		for range rapid.IntRange(1, 40).Draw(t, "rows") {
 			before := rapid.Bool().Draw(t, "before")
 			all = append(all, weighed{before: before, without: before || rapid.Bool().Draw(t, "fixed"), with: rapid.Bool().Draw(t, "with"),
-				gated: true, probability: rapid.Float64Range(0, 0.999).Draw(t, "p")})
+				class: class(rapid.IntRange(0, 2).Draw(t, "class")), probability: rapid.Float64Range(0, 0.999).Draw(t, "p")})
 		}
-		if c := choose(all); c != at(all, c.Confidence) || float64(c.Harmed) > mostHarm*float64(c.Right) {
-			t.Fatalf("%+v, but it is %+v", c, at(all, c.Confidence))
+		c, told := choose(all), Confidence{}
+		told.Confidence, told.NoCall = c.Confidence, c.NoCall
+		for _, w := range all {
+			right, harmed, wrong, mended := at([]weighed{w}, map[class]float64{sound: c.Confidence, plain: c.NoCall}[w.class])
+			told.Right, told.Harmed, told.Wrong, told.Mended = told.Right+right, told.Harmed+harmed, told.Wrong+wrong, told.Mended+mended
+		}
+		if faults := slices.ContainsFunc(all, func(w weighed) bool { return w.class == faulty && w.before }); c != told || !faults && float64(c.Harmed) > mostHarm*float64(c.Right) {
+			t.Fatalf("%+v, but it is %+v", c, told)
 		}
 	})
 }
 
 func TestRuleFile(t *testing.T) {
 	dir := t.TempDir()
-	if r, err := sidecar.ReadRule(dir); err != nil || r.Confidence != 1 {
+	if r, err := sidecar.ReadRule(dir); err != nil || r.Confidence != 1 || r.NoCall != 1 {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if err := writeRule(dir, Confidence{Confidence: 0.75}); err != nil {
+	if err := writeRule(dir, Confidence{Confidence: 0.75, NoCall: 0.5}); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := sidecar.ReadRule(dir); err != nil || r.Confidence != 0.75 || !r.Plain {
+	if r, err := sidecar.ReadRule(dir); err != nil || r.Confidence != 0.75 || r.NoCall != 0.5 {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, sidecar.RuleFile), []byte(`{"confidence": 0.75}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if r, err := sidecar.ReadRule(dir); err != nil || r.Confidence != 0.75 || r.NoCall != 1 { // one of before: it never saw an answer in words
 		t.Errorf("%+v, %v", r, err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, sidecar.RuleFile), []byte("{"), 0o644); err != nil {

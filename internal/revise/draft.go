@@ -75,9 +75,16 @@ func (m *maker) draft(ctx context.Context, upstreams *models, s job.System) erro
 			return err
 		}
 		for _, a := range asked {
-			if t := said[a.ID]; t != nil && t.Outcome.Trainable() {
-				m.rows = append(m.rows, m.row(a.Point, s.Name, fmt.Sprintf("%s@%g", s.Name, temperature), sidecar.Output(t)))
+			t := said[a.ID]
+			if t == nil || !t.Outcome.Trainable() {
+				continue
 			}
+			r := m.row(a.Point, s.Name, fmt.Sprintf("%s@%g", s.Name, temperature), sidecar.Output(t))
+			if r.IsEnd() && !r.Right {
+				m.stats.Ends++ // a sidecar cannot write the answer that is missing
+				continue
+			}
+			m.rows = append(m.rows, r)
 		}
 	}
 	upstream.say()
@@ -100,11 +107,18 @@ func (m *maker) corrupt() {
 	if m.x.Corrupt == 0 {
 		return
 	}
+	seed := func(p *sidecar.Point, i int) uint64 {
+		h := fnv.New64a()
+		fmt.Fprintf(h, "%d/%s/%d", m.c.Seed, p.ID, i) // a hash does not fail
+		return h.Sum64()
+	}
 	for _, p := range m.pointsFor(Corrupted) {
+		if p.IsEnd() {
+			m.rows = append(m.rows, m.row(p, Corrupted, Corrupted+"@right", sidecar.Closing(&p, seed(&p, 0))))
+			continue
+		}
 		for i := range m.x.Corrupt {
-			h := fnv.New64a()
-			fmt.Fprintf(h, "%d/%s/%d", m.c.Seed, p.ID, i) // a hash does not fail
-			if d, ok := m.stats.Corruption.Draft(&p, m.fixer(&p), h.Sum64()); ok {
+			if d, ok := m.stats.Corruption.Draft(&p, m.fixer(&p), seed(&p, i)); ok {
 				m.rows = append(m.rows, m.row(p, Corrupted, fmt.Sprintf("%s@%d", Corrupted, i), d))
 			}
 		}

@@ -234,7 +234,7 @@ func (e *evaluation) revising(s job.System) (question, error) {
 		}
 	}
 	if e.o.Confidence >= 0 {
-		rule = sidecar.Rule{Confidence: e.o.Confidence, Plain: true}
+		rule = sidecar.Rule{Confidence: e.o.Confidence, NoCall: e.o.Confidence}
 	}
 	q, err := e.question(s, s.Name, e.rows, true)
 	q.timed = e.o.Timed

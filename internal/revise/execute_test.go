@@ -107,3 +107,36 @@ func TestExecutions(t *testing.T) {
 		t.Error("a stop is not told")
 	}
 }
+
+// Each gold call has its place, and the end of a scenario that was answered to the end has one where none is due. Of drafts there those in words alone are
+// rows, and conversations that teach an upstream have no such end.
+func TestEnds(t *testing.T) {
+	catalog := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "eyes", Tools: []mcp.Tool{{Name: "look", ModelName: "look", InputSchema: []byte(`{"type":"object"}`)}}},
+		{Name: "hands", Tools: []mcp.Tool{{Name: "take", ModelName: "take", InputSchema: []byte(`{"type":"object"}`)}}}}}
+	gold := func(arguments ...string) (all []scenario.Gold) {
+		for i, a := range arguments {
+			all = append(all, scenario.Gold{Name: []string{"look", "take"}[i%2], Arguments: []byte(a)})
+		}
+		return all
+	}
+	list := []scenario.Scenario{{ID: "whole", Task: "Go.", Split: scenario.Train, Gold: gold(`{"x":1}`, `{"y":2}`)}, {ID: "away", Task: "Go.", Split: scenario.Train, Gold: []scenario.Gold{{Name: "look", Arguments: []byte(`"away"`)}}}}
+	points, dropped := pointsOf(t.Context(), &counted{calls: map[string]int{}}, catalog, list, "", 6, 1, func(int, int) {})
+	if len(points) != 3 || len(dropped) != 1 || points[2].ID != "whole#end" || !points[2].IsEnd() || points[2].Server != "hands" || len(points[2].Messages) != 5 {
+		t.Fatalf("%+v, dropped %v", points, dropped)
+	}
+	m := &maker{Host: &host.Host{Data: screen.New(io.Discard), Talk: screen.New(io.Discard)}, catalog: catalog, points: points, x: MakeOptions{Corrupt: 1}}
+	m.corrupt()
+	ends := slices.DeleteFunc(slices.Clone(m.rows), func(r sidecar.Row) bool { return !r.IsEnd() })
+	if len(m.rows) != 5 || len(ends) != 1 || !ends[0].Right || len(ends[0].Draft.ToolCalls) > 0 || ends[0].Draft.Content == "" {
+		t.Errorf("%+v", m.rows)
+	}
+	if shown := m.shown(); len(shown) != 2 {
+		t.Errorf("%d conversations teach an upstream, want one for each gold call", len(shown))
+	}
+	e := &evaluation{d: data{catalog: catalog}, rows: ends, of: map[string][]outcome{}}
+	e.add("words", []outcome{{gives: true}})
+	e.add("calls", []outcome{{gives: true, calls: points[0].GoldCalls()}})
+	if words, calls := e.logs("words", nil), e.logs("calls", nil); len(words) != 0 || len(calls) != 1 {
+		t.Errorf("an answer in words is %d tasks of MCP-Bench, a call %d", len(words), len(calls))
+	}
+}

@@ -239,7 +239,7 @@ func (m *maker) shown() (all []conversation) {
 	tools := sidecar.NewTools(m.catalog.Tools())
 	for i := range m.points {
 		p := &m.points[i]
-		if p.Split != scenario.Train {
+		if p.Split != scenario.Train || p.IsEnd() {
 			continue
 		}
 		offered, _ := tools.Of(p.Tools) // they were taken from it
@@ -254,6 +254,7 @@ type Stats struct {
 	Points     map[string]int            `json:"points"`            // by split
 	Servers    map[string]map[string]int `json:"servers"`           // points by server, then split
 	Dropped    map[string]int            `json:"dropped,omitempty"` // scenarios that gave fewer points than gold calls, by reason
+	Ends       int                       `json:"ends,omitempty"`    // drafts with a call at the end of a scenario, which are left out
 	Sources    map[string]*SourceStats   `json:"sources"`
 	Corruption sidecar.Corruption        `json:"corruption"` // as it was fitted
 	Targets    int                       `json:"targets"`    // rows whose target is the reviser's; of the others it is the gold call

@@ -17,7 +17,8 @@ import (
 )
 
 // pointsOf executes the gold calls of scenarios on the servers, and returns each place at which one is to be made, with what was answered
-// before. Left out, by a reason each, is what cannot be executed, and a call that the fixer would change: it is no target.
+// before, and the end of each, where none is. Left out, by a reason each, is what cannot be executed, and a call that the fixer would change:
+// it is no target.
 func pointsOf(ctx context.Context, servers environment.Tools, catalog *mcp.Catalog, list []scenario.Scenario, system string, shown, workers int, say func(done, all int)) ([]sidecar.Point, map[string]int) {
 	found, dropped := make([][]sidecar.Point, len(list)), map[string]int{}
 	tools, serverOf := sidecar.NewTools(catalog.Tools()), job.ServerOf(catalog)
@@ -35,8 +36,8 @@ func pointsOf(ctx context.Context, servers environment.Tools, catalog *mcp.Catal
 			mutex.Lock()
 			defer mutex.Unlock()
 			for _, p := range points {
-				name := p.Gold[0].Name
-				p.Server, p.Tools = serverOf(name), shownFor(p, catalog, serverOf, shown)
+				p.Server = serverOf(lastCall(&p))
+				p.Tools = shownFor(p, catalog, serverOf, shown)
 				offered, err := tools.Of(p.Tools)
 				if err != nil || !sidecar.NewFixer(offered).Fix(chat.Message{ToolCalls: p.GoldCalls()}).Valid() {
 					dropped["the gold call does not fit the tool's schema"]++
@@ -83,7 +84,21 @@ func executed(ctx context.Context, servers environment.Tools, s *scenario.Scenar
 		messages = append(messages, chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{call}},
 			chat.Message{Role: chat.ToolRole, ToolCallID: call.ID, Name: call.Name, Content: r.Text})
 	}
-	return points, ""
+	return append(points, sidecar.Point{ID: s.ID + "#end", Scenario: s.ID, Split: s.Split, Template: s.Template, Setup: s.Setup, Messages: messages,
+		Gold: []scenario.Gold{}, Answered: string(trajectory.CallOK)}), ""
+}
+
+// lastCall is the tool that is to be called at a point, or at the end of a scenario the one that was called last.
+func lastCall(p *sidecar.Point) string {
+	if !p.IsEnd() {
+		return p.Gold[0].Name
+	}
+	for _, m := range slices.Backward(p.Messages) {
+		if len(m.ToolCalls) > 0 {
+			return m.ToolCalls[0].Name
+		}
+	}
+	return ""
 }
 
 // shownFor are the tools of a point: those of its gold calls, and others of the same server, then of all, drawn by the scenario's name; in the
@@ -104,7 +119,7 @@ func shownFor(p sidecar.Point, catalog *mcp.Catalog, serverOf func(string) strin
 		h := fnv.New64a()
 		_, _ = h.Write([]byte(p.Scenario + "\x00" + t.Name)) // a hash does not fail
 		x := h.Sum64() >> 1
-		if serverOf(t.Name) != p.Server && serverOf(t.Name) != serverOf(p.Gold[0].Name) {
+		if serverOf(t.Name) != p.Server {
 			x |= 1 << 63
 		}
 		return x

@@ -173,7 +173,7 @@ func writtenRates() []string {
 func (e *evaluation) logs(name string, x *executions) (logs []mcpbench.Log) {
 	for i, out := range e.of[name] {
 		p := &e.rows[i].Point
-		if !out.gives || x != nil && x.lost[p.ID] != nil {
+		if !out.gives || x != nil && x.lost[p.ID] != nil || p.IsEnd() && len(out.calls) == 0 {
 			continue
 		}
 		var l mcpbench.Log
@@ -199,6 +199,12 @@ func (e *evaluation) parts(p *Report) {
 		"kind":   func(r *sidecar.Row) []string { return r.Kinds },
 		"source": func(r *sidecar.Row) []string { return []string{r.Source} },
 		"server": func(r *sidecar.Row) []string { return []string{r.Server} },
+		"due": func(r *sidecar.Row) []string {
+			if r.IsEnd() {
+				return []string{"an answer in words"}
+			}
+			return []string{"a call"}
+		},
 		"held out": func(r *sidecar.Row) (of []string) {
 			if !sources[r.Source] {
 				of = append(of, "source")

@@ -86,6 +86,17 @@ func (c Corruption) Draft(p *Point, fixer *Fixer, seed uint64) (chat.Message, bo
 	return chat.Message{}, false
 }
 
+// Closing is an answer in words at the end of a scenario, of what was answered last: a draft that is right as it makes no call.
+func Closing(p *Point, seed uint64) chat.Message {
+	r := rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
+	said := ""
+	if n := len(p.Messages); n > 0 {
+		said = shortened(strings.TrimSpace(p.Messages[n-1].Content), maxDraft/2)
+	}
+	forms := []string{"The result is: %s", "%s", "Here is what came back:\n%s\n\nLet me know if you need more.", "Done. %s"}
+	return chat.Message{Role: chat.Assistant, Content: fmt.Sprintf(forms[r.IntN(len(forms))], said)}
+}
+
 // corruptText makes errors that a text has and a list of calls has not.
 func corruptText(calls []chat.ToolCall, kind string, r *rand.Rand) (string, bool) {
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }

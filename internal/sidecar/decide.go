@@ -46,13 +46,14 @@ const (
 
 // Rule says when the sidecar's word counts.
 type Rule struct {
-	// Confidence is the least probability of a revision that replaces a draft in which no rule finds a fault. 1 or more: none does, and the
+	// Confidence is the least probability of a revision that replaces calls in which no rule finds a fault. 1 or more: none does, and the
 	// sidecar is not even asked.
 	Confidence float64
 	// Repair is the least probability of a revision that replaces a draft which is not valid; 0 is any.
 	Repair float64
-	// Plain lets the sidecar make calls of drafts that hold none, at Confidence.
-	Plain bool
+	// NoCall is the least probability of a call that replaces a draft which makes none, such as an answer in words. 1 or more: such a draft
+	// goes on, and the sidecar is not asked.
+	NoCall float64
 	// Deadline bounds how long a draft waits for the sidecar; 0: no bound.
 	Deadline time.Duration
 }
@@ -107,9 +108,9 @@ func (s Sidecar) unasked(draft Fixed, numTools int) string {
 	switch {
 	case numTools == 0:
 		return "no tool is offered"
-	case len(draft.Message.ToolCalls) == 0 && draft.Valid() && !s.Plain:
+	case draft.Valid() && draft.IsPlain() && s.NoCall >= 1:
 		return "a plain answer"
-	case draft.Valid() && s.Confidence >= 1:
+	case draft.Valid() && !draft.IsPlain() && s.Confidence >= 1:
 		return "no fault is found, and the sidecar may not revise such"
 	}
 	return ""
@@ -187,9 +188,12 @@ func (s Sidecar) weigh(fixer *Fixer, draft chat.Message, fixed Fixed, said *Said
 
 // counts is the revision, and why it does not count, "" where it does.
 func (s Sidecar) counts(fixer *Fixer, draft Fixed, said Said) (revision Fixed, why string) {
-	threshold := s.Repair
-	if draft.Valid() {
-		threshold = s.Confidence
+	threshold := s.Confidence
+	switch {
+	case !draft.Valid():
+		threshold = s.Repair
+	case draft.IsPlain():
+		threshold = s.NoCall
 	}
 	revision = fixer.Fix(said.Message)
 	switch {

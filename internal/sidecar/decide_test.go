@@ -67,8 +67,11 @@ func TestDecide(t *testing.T) {
 		"it fails":                {bad, Sidecar{Reviser: saying{err: errors.New("no device")}}, Original, `{"days":1}`, "no device", 1},
 		"it is late":              {bad, Sidecar{Rule: Rule{Deadline: time.Second}, Reviser: saying{said: sure("get_weather", right, 1), after: time.Minute}}, Original, `{"days":1}`, "longer than 1s", 1},
 		"it is in time":           {bad, Sidecar{Rule: Rule{Deadline: time.Second}, Reviser: saying{said: sure("get_weather", right, 1), after: time.Millisecond}}, Revised, right, "", 1},
-		"a plain answer":          {chat.Message{Content: "It is warm."}, Sidecar{Reviser: saying{said: sure("get_weather", right, 1)}}, Untouched, "", "plain", 0},
-		"a plain answer, plain":   {chat.Message{Content: "It is warm."}, Sidecar{Rule: Rule{Plain: true}, Reviser: saying{said: sure("get_weather", right, 1)}}, Revised, right, "", 1},
+		"a plain answer":          {chat.Message{Content: "It is warm."}, Sidecar{Rule: Rule{NoCall: 1}, Reviser: saying{said: sure("get_weather", right, 1)}}, Untouched, "", "plain", 0},
+		"plain, it is not sure":   {chat.Message{Content: "It is warm."}, Sidecar{Rule: Rule{NoCall: 0.6}, Reviser: saying{said: sure("get_weather", right, 0.5)}}, Untouched, "", "0.500, of 0.600", 1},
+		"plain, no call is due":   {chat.Message{Content: "It is warm."}, Sidecar{Reviser: saying{said: Said{Message: chat.Message{Content: Nothing}, Whole: true, Probability: 1}}}, Untouched, "", "no call", 1},
+		"plain, calls may not":    {chat.Message{Content: "It is warm."}, Sidecar{Rule: Rule{Confidence: 1, NoCall: 0.6}, Reviser: saying{said: sure("get_weather", right, 0.7)}}, Revised, right, "", 1},
+		"plain, it is sure":       {chat.Message{Content: "It is warm."}, Sidecar{Rule: Rule{Confidence: 0.9, NoCall: 0.6}, Reviser: saying{said: sure("get_weather", right, 0.7)}}, Revised, right, "", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -123,14 +126,18 @@ func TestDecisionProperties(t *testing.T) {
 	f := NewFixer(toolsForTest())
 	rapid.Check(t, func(t *rapid.T) {
 		draft, said := anyMessage(t), Said{Message: anyMessage(t), Whole: true, Probability: rapid.Float64Range(0, 1).Draw(t, "probability")}
-		s := Sidecar{Rule: Rule{Confidence: rapid.Float64Range(0, 1).Draw(t, "confidence")}}
+		s := Sidecar{Rule: Rule{Confidence: rapid.Float64Range(0, 1).Draw(t, "confidence"), NoCall: rapid.Float64Range(0, 1).Draw(t, "no call")}}
 		d := s.Weigh(f, draft, &said)
 		fixed := f.Fix(draft)
+		least := s.Confidence
+		if fixed.IsPlain() {
+			least = s.NoCall
+		}
 		switch {
 		case d.Verdict == Revised && (len(f.Problems(d.Message)) > 0 || len(d.Message.ToolCalls) == 0):
 			t.Fatalf("revised to %+v", d.Message)
-		case d.Verdict == Revised && fixed.Valid() && said.Probability < s.Confidence:
-			t.Fatalf("revised at %g of %g", said.Probability, s.Confidence)
+		case d.Verdict == Revised && fixed.Valid() && said.Probability < least:
+			t.Fatalf("revised at %g of %g", said.Probability, least)
 		case (d.Verdict == Untouched || d.Verdict == Original) && !reflect.DeepEqual(d.Message, draft):
 			t.Fatalf("touched: %+v", d.Message)
 		case d.Why == "":

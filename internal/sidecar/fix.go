@@ -58,6 +58,9 @@ type Fixed struct {
 // Valid reports whether nothing is wrong with the message that a rule could tell.
 func (f Fixed) Valid() bool { return len(f.Problems) == 0 }
 
+// IsPlain reports whether it makes no call.
+func (f Fixed) IsPlain() bool { return len(f.Message.ToolCalls) == 0 }
+
 // Fixer mends tool calls without a model. It never touches a valid call, invents no value, and mending twice is mending once.
 // It may be used from many goroutines.
 type Fixer struct {

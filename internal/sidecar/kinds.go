@@ -32,13 +32,14 @@ func AllKinds() []string {
 
 // Kinds are what is wrong with a draft, each once, in the order of AllKinds; none where its calls are the gold calls as they stand.
 func Kinds(draft chat.Message, p *Point, fixer *Fixer, defaults grade.Defaults) []string {
-	if p.IsGold(draft.ToolCalls, defaults) {
+	fixed := fixer.Fix(draft)
+	if p.IsGold(draft.ToolCalls, defaults) && !(p.IsEnd() && (!fixed.Valid() || !fixed.IsPlain())) {
 		return nil
 	}
 	found := map[string]bool{}
 	calls := draft.ToolCalls
 	if len(calls) == 0 {
-		calls = fixer.Fix(draft).Message.ToolCalls
+		calls = fixed.Message.ToolCalls
 		switch text := strings.TrimSpace(draft.Content); {
 		case len(calls) > 0:
 			found[Prose] = true

@@ -7,6 +7,9 @@ import (
 	"hone/internal/chat"
 )
 
+// Nothing is what the sidecar says where no call is due: the draft's answer in words is right.
+const Nothing = "No call."
+
 // maxDraft bounds what of a draft's text the sidecar is shown, in bytes.
 const maxDraft = 800
 
@@ -20,7 +23,7 @@ const maxShown = 4
 //
 //	       Draft: {"name": "get_weather", "arguments": {"days": 3}}
 //	       Problem: missing property 'city'
-//	       Write the right call.
+//	       Write the right call, or: No call.
 func Prompt(messages []chat.Message, draft Fixed) []chat.Message {
 	var b strings.Builder
 	b.WriteString("Draft: " + DraftText(draft.Message))
@@ -30,7 +33,7 @@ func Prompt(messages []chat.Message, draft Fixed) []chat.Message {
 		}
 		b.WriteString("\nProblem: " + shortened(p.String(), maxDraft/maxShown))
 	}
-	b.WriteString("\nWrite the right call.")
+	b.WriteString("\nWrite the right call, or: " + Nothing)
 	out := slices.Clone(messages)
 	if n := len(out); n > 0 && out[n-1].Role == chat.User {
 		out[n-1].Content += "\n\n" + b.String()

@@ -89,14 +89,18 @@ func (r Scorer) terms(row *Row, t *trajectory.Trajectory) []trajectory.Term {
 		}
 	}
 	most := float64(max(len(gold), len(calls)))
-	right := whole && row.IsGold(calls, defaults)
+	right := whole && row.IsGold(calls, defaults) && (fixed.Valid() || !row.IsEnd())
+	if right && row.IsEnd() { // nothing was to be made, and nothing is
+		matched, tools, most = 1, 1, 1
+	}
+	most = max(1, most)
 	score := func(yes bool, part float64) float64 {
 		if yes {
 			return part
 		}
 		return 0
 	}
-	valid := whole && len(calls) > 0 && fixed.Valid()
+	valid := whole && fixed.Valid() && (len(calls) > 0 || right)
 	terms := []trajectory.Term{
 		{Name: "calls", Score: score(whole, float64(matched)/most), Weight: w.Calls},
 		{Name: "tool", Score: score(whole, float64(tools)/most), Weight: w.Tool},

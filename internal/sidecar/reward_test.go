@@ -2,6 +2,7 @@ package sidecar
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 	"testing"
 
@@ -48,7 +49,12 @@ func (session) Close() error      { return nil }
 // revise runs one episode in which the policy says a text about a draft, and scores it.
 func revise(t *testing.T, draft chat.Message, says string, on environment.Tools) (*trajectory.Trajectory, trajectory.Score) {
 	t.Helper()
-	row := Row{Point: *point(), ID: "r", Draft: draft}
+	return reviseAt(t, *point(), draft, says, on)
+}
+
+func reviseAt(t *testing.T, p Point, draft chat.Message, says string, on environment.Tools) (*trajectory.Trajectory, trajectory.Score) {
+	t.Helper()
+	row := Row{Point: p, ID: "r", Draft: draft}
 	v := &Environment{Rows: map[string]*Row{"r": &row}, Tools: NewTools(toolsForTest()), Drafts: true, Servers: on}
 	list, err := v.Scenarios([]Row{row})
 	if err != nil {
@@ -102,6 +108,36 @@ func TestReward(t *testing.T) {
 	}
 }
 
+// At the end of a scenario no call is due, and a call earns nothing and damages the answer that was right.
+func TestRewardAtTheEnd(t *testing.T) {
+	p := *point()
+	p.Gold = []scenario.Gold{}
+	draft := Closing(&p, 1)
+	if kinds := Kinds(draft, &p, NewFixer(toolsForTest()), nil); kinds != nil || !p.IsEnd() {
+		t.Fatalf("%q: %v", draft.Content, kinds)
+	}
+	broken := chat.Message{Role: chat.Assistant, Content: "<tool_call>\n{\"name\": \"get_w"}
+	if kinds := Kinds(broken, &p, NewFixer(toolsForTest()), nil); len(kinds) == 0 {
+		t.Error("half a call is taken for an answer in words")
+	}
+	for says, want := range map[string]float64{Nothing: 1.3, "It is warm.": 1.3, policytest.Call("get_weather", goldArgs): 0.1 - 1, "<tool_call>\n{": 0 - 1} {
+		if _, score := reviseAt(t, p, draft, says, nil); math.Abs(score.Reward-want) > 1e-9 {
+			t.Errorf("%q: %g, want %g: %+v", says, score.Reward, want, score.Terms)
+		}
+	}
+	row := Row{Point: p, ID: "r", Draft: draft}
+	if a := row.Answer(); a.Content != Nothing || len(a.ToolCalls) > 0 {
+		t.Errorf("SFT learns %+v", a)
+	}
+	line, err := json.Marshal(row)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back, err := ReadRow(line); err != nil || !back.IsEnd() {
+		t.Errorf("%+v, %v", back, err)
+	}
+}
+
 // A call is made on the servers where it is not known to be answered, behind those that come before it.
 func TestExecuted(t *testing.T) {
 	wrong := call("get_weather", `{"days":3}`)
@@ -140,7 +176,7 @@ func TestPrompts(t *testing.T) {
 	}
 	v.Drafts = true
 	list, err = v.Scenarios([]Row{row})
-	want := row.Messages[0].Content + "\n\nDraft: {\"name\": \"get_weather\", \"arguments\": {\"days\": 3}}\nProblem: missing property 'city'\nWrite the right call."
+	want := row.Messages[0].Content + "\n\nDraft: {\"name\": \"get_weather\", \"arguments\": {\"days\": 3}}\nProblem: missing property 'city'\nWrite the right call, or: No call."
 	if err != nil || list[0].Messages[0].Content != want || list[0].Split != scenario.Train {
 		t.Errorf("%v %q", err, list[0].Messages[0].Content)
 	}

@@ -10,12 +10,13 @@ import (
 	"hone/internal/grade"
 )
 
-// Point is a place in a scenario where a call is to be made: the conversation so far, and the gold calls. They were executed.
+// Point is a place in a scenario where a call is to be made: the conversation so far, and the gold calls. They were executed. One without gold
+// calls is the end of a scenario, where the answer in words is due.
 type Point struct {
 	ID       string             `json:"id"`       // scenario#turn
 	Scenario string             `json:"scenario"` // its id: rows of one scenario are one piece of evidence
 	Split    string             `json:"split"`
-	Server   string             `json:"server"` // of the gold call's tool
+	Server   string             `json:"server"` // of the gold call's tool, or of the last one
 	Template scenario.Templates `json:"template,omitempty"`
 	Setup    []scenario.Gold    `json:"setup,omitempty"`
 	Messages []chat.Message     `json:"messages"`
@@ -48,8 +49,14 @@ func (p *Point) GoldCalls() []chat.ToolCall {
 	return calls
 }
 
+// IsEnd reports whether no call is due.
+func (p *Point) IsEnd() bool { return len(p.Gold) == 0 }
+
 // Answer is what SFT learns to say of a row.
 func (r *Row) Answer() chat.Message {
+	if r.IsEnd() {
+		return chat.Message{Role: chat.Assistant, Content: Nothing}
+	}
 	if r.Target != nil {
 		return *r.Target
 	}
@@ -101,7 +108,7 @@ func ReadRow(line []byte) (Row, error) {
 	if err := json.Unmarshal(line, &r); err != nil {
 		return r, err
 	}
-	if r.ID == "" || len(r.Messages) == 0 || len(r.Gold) == 0 || len(r.Tools) == 0 {
+	if r.ID == "" || len(r.Messages) == 0 || r.Gold == nil || len(r.Tools) == 0 {
 		return r, fmt.Errorf(`a row has "row", "messages", "tools" and "gold": hone sidecar make-data makes such`)
 	}
 	return r, nil

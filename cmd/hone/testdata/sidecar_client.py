@@ -16,7 +16,7 @@ tools = [{"type": "function", "function": {"name": "hash", "description": "Hash 
 def turn(text):
     call = {"id": "c", "type": "function", "function": {"name": "hash", "arguments": json.dumps({"text": text})}}
     asked = (f'Hash the text "{text}".\n\nDraft: {{"name": "format_disk", "arguments": {{"path": "/{text}"}}}}\n'
-             'Problem: there is no tool "format_disk"; there are hash\nWrite the right call.')
+             'Problem: there is no tool "format_disk"; there are hash\nWrite the right call, or: No call.')
     return [{"role": "user", "content": asked}, {"role": "assistant", "content": None, "tool_calls": [call]},
             {"role": "tool", "tool_call_id": "c", "content": "49f68a5c"}, {"role": "assistant", "content": "49f68a5c"}]
 

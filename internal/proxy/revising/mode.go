@@ -53,7 +53,9 @@ func (m *Mode) Answer(ctx context.Context, x *proxy.Exchange) error {
 		return x.Tell(a)
 	}
 	s := m.Sidecar
-	s.Plain = s.Plain && !x.Request.Stream // of a stream the text was told
+	if x.Request.Stream { // its text was told
+		s.NoCall = 1
+	}
 	d := s.Decide(ctx, x.Request.Messages, x.Request.Tools, a.Message, 0)
 	if err := ctx.Err(); err != nil {
 		return err

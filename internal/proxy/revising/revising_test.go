@@ -94,14 +94,18 @@ func TestDecides(t *testing.T) {
 			_, _ = io.ReadAll(r.Body) // a server that has not read the request does not see that the client has gone
 			<-r.Context().Done()
 		}, completion(wrong, "tool_calls", 0), request + "}", true, "sidecar=original; the sidecar took longer"},
-		"plain words":     {sure, completion(`{"role":"assistant","content":"Done."}`, "stop", 0), request + "}", true, "sidecar=untouched; a plain answer"},
-		"no tools":        {sure, completion(right, "tool_calls", 0), `{"messages":[{"role":"user","content":"hi"}]}`, true, "sidecar=passed; no tool"},
-		"tools forbidden": {sure, completion(wrong, "tool_calls", 0), request + `,"tool_choice":"none"}`, true, "sidecar=passed"},
-		"two choices":     {sure, completion(wrong, "tool_calls", 0), request + `,"n":2}`, true, "sidecar=passed"},
-		"cut":             {sure, completion(wrong, "length", 0), request + "}", true, "sidecar=passed"},
+		"plain words":      {sure, completion(`{"role":"assistant","content":"Done."}`, "stop", 0), request + "}", true, "sidecar=untouched; a plain answer"},
+		"a call for words": {sure, completion(`{"role":"assistant","content":"Done."}`, "stop", 0), request + "}", false, "sidecar=revised; the sidecar's call, with probability 0.999"},
+		"no tools":         {sure, completion(right, "tool_calls", 0), `{"messages":[{"role":"user","content":"hi"}]}`, true, "sidecar=passed; no tool"},
+		"tools forbidden":  {sure, completion(wrong, "tool_calls", 0), request + `,"tool_choice":"none"}`, true, "sidecar=passed"},
+		"two choices":      {sure, completion(wrong, "tool_calls", 0), request + `,"n":2}`, true, "sidecar=passed"},
+		"cut":              {sure, completion(wrong, "length", 0), request + "}", true, "sidecar=passed"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			m := &Mode{Sidecar: sidecar.Sidecar{Rule: sidecar.Rule{Confidence: 0.9, Deadline: 20 * time.Second}}}
+			m := &Mode{Sidecar: sidecar.Sidecar{Rule: sidecar.Rule{Confidence: 0.9, NoCall: 1, Deadline: 20 * time.Second}}}
+			if name == "a call for words" {
+				m.Sidecar.NoCall = 0.9
+			}
 			if name == "the sidecar is late" {
 				m.Sidecar.Rule.Deadline = 300 * time.Millisecond
 			}
@@ -140,7 +144,8 @@ func TestStream(t *testing.T) {
 		return fmt.Sprintf("data: {\"id\":\"x\",\"choices\":[{\"index\":0,\"delta\":%s,\"finish_reason\":%s}]}\n\n", delta, finish)
 	}
 	words := chunk(`{"role":"assistant","content":"Let me see."}`, "null") + chunk(`{}`, `"stop"`) + "data: [DONE]\n\n"
-	_, text, _ := through(t, &Mode{}, request+`,"stream":true}`, words)
+	sure := small(t, saying(completion(call("hash", `{"text":"it"}`), "tool_calls", -0.001)))
+	_, text, _ := through(t, &Mode{Sidecar: sidecar.Sidecar{Rule: sidecar.Rule{NoCall: 0.5}, Reviser: sure}}, request+`,"stream":true}`, words) // told already
 	if !strings.Contains(text, "Let me see.") || !strings.Contains(text, "[DONE]") || strings.Contains(text, "tool_calls") {
 		t.Errorf("words: %s", text)
 	}
