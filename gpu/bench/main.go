@@ -107,7 +107,7 @@ func (b *bench) measure(name string) (row, error) {
 		},
 		"sample":      func(tokens int) (row, error) { return b.sample(tokens, false) },
 		"sample_lora": func(tokens int) (row, error) { return b.sample(tokens, true) },
-		"serve":       b.serving, "multiturn": b.multiturn,
+		"serve":       b.serving, "serve_shared": b.shared, "serve_spread": b.spread, "multiturn": b.multiturn,
 		"slope": b.slope, "checksum": b.checksum,
 		"decode":   func(context int) (row, error) { return b.decode(decoding{slots: 64, context: context}) },
 		"decode16": func(context int) (row, error) { return b.decode(decoding{slots: 16, context: context}) },

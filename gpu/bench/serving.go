@@ -21,42 +21,31 @@ import (
 // serving is hone serve before the sampler: so many streams at once, each of a prompt of its own, and the same requests of the sampler
 // alone in the same run. Ms is a token of all streams together.
 func (b *bench) serving(streams int) (row, error) {
-	slots, prompt, tokens := 64, 512, 128
-	if b.toy {
-		slots, prompt, tokens, streams = 4, 24, 8, min(streams, 4)
-	}
-	streams = max(1, streams)
-	start := time.Now()
-	s, err := b.sampler(slots, prompt+tokens, 0, 0)
-	if err != nil {
-		return row{}, err
-	}
-	defer s.Close()
-	url, stop, err := b.listen(s)
+	x, stop, err := b.serve()
 	if err != nil {
 		return row{}, err
 	}
 	defer stop()
-	compile := time.Since(start).Seconds()
+	streams = b.atOnce(streams)
 	salt := 100
 	var bare, served, bareFirst, servedFirst []float64
 	r, err := timed(1, b.repeat, func() error {
 		salt += 2 * streams
-		first, whole, err := b.bareStreams(s, streams, prompt, tokens, salt)
+		first, whole, err := b.bareStreams(x.sampler, streams, x.prompt, x.tokens, salt)
 		if err != nil {
 			return err
 		}
 		bare, bareFirst = append(bare, whole), append(bareFirst, first...)
-		first, whole, err = b.streams(url, streams, prompt, tokens, salt+streams)
+		first, whole, err = b.streams(x.url, streams, x.prompt, x.tokens, salt+streams)
 		served, servedFirst = append(served, whole), append(servedFirst, first...)
 		return err
 	})
 	if err != nil {
 		return r, err
 	}
-	all := float64(streams * tokens)
+	all := float64(streams * x.tokens)
 	bareFirst, servedFirst = bareFirst[streams:], servedFirst[streams:] // the first run warms up
-	r.Ms, r.Least, r.Compile = median(served[1:])*1e3/all, slices.Min(served[1:])*1e3/all, compile
+	r.Ms, r.Least, r.Compile = median(served[1:])*1e3/all, slices.Min(served[1:])*1e3/all, x.compile
 	r.More = map[string]float64{"tokens_per_s": all / median(served[1:]), "bare_tokens_per_s": all / median(bare[1:]), "overhead": median(served[1:])/median(bare[1:]) - 1,
 		"ttft_p50_ms": quantile(servedFirst, 0.5) * 1e3, "ttft_p95_ms": quantile(servedFirst, 0.95) * 1e3, "bare_ttft_p95_ms": quantile(bareFirst, 0.95) * 1e3}
 	return r, nil
@@ -87,12 +76,21 @@ func (b *bench) bareStreams(s policy.Sampler, n, prompt, tokens, salt int) (firs
 
 // streams asks the server: the same over HTTP.
 func (b *bench) streams(url string, n, prompt, tokens, salt int) (first []float64, whole float64, err error) {
-	first = make([]float64, n)
-	errs := make([]error, n)
+	prompts := make([][]int32, n)
+	for i := range prompts {
+		prompts[i] = b.tokens(prompt, salt+i)
+	}
+	return streamsOf(url, prompts, tokens)
+}
+
+// streamsOf asks for all prompts at once.
+func streamsOf(url string, prompts [][]int32, tokens int) (first []float64, whole float64, err error) {
+	first = make([]float64, len(prompts))
+	errs := make([]error, len(prompts))
 	var done sync.WaitGroup
 	start := time.Now()
-	for i := range n {
-		done.Go(func() { first[i], errs[i] = stream(url, b.tokens(prompt, salt+i), tokens, start) })
+	for i, prompt := range prompts {
+		done.Go(func() { first[i], errs[i] = stream(url, prompt, tokens, start) })
 	}
 	done.Wait()
 	for _, err := range errs {
