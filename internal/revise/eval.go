@@ -74,7 +74,7 @@ func Eval(ctx context.Context, h *host.Host, c config.Config, o EvalOptions) (*R
 	if err != nil {
 		return nil, err
 	}
-	e := &evaluation{Host: h, c: oneTurn(c), o: o, d: d, rows: sidecar.OfSplit(d.rows, o.Split), fixers: fixersOf(d.catalog), of: map[string][]outcome{}, timed: map[string][]float64{}}
+	e := &evaluation{Host: h, c: c, o: o, d: d, rows: sidecar.OfSplit(d.rows, o.Split), fixers: fixersOf(d.catalog), of: map[string][]outcome{}, timed: map[string][]float64{}}
 	if o.Limit > 0 {
 		e.rows = spread(e.rows, o.Limit)
 	}

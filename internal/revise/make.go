@@ -84,7 +84,7 @@ func Make(ctx context.Context, h *host.Host, c config.Config, from toolset.Sourc
 	if err != nil {
 		return nil, err
 	}
-	m := &maker{Host: h, c: oneTurn(c), x: x, budget: llm.NewBudget(x.BudgetTokens, x.BudgetUSD), close: func() {}}
+	m := &maker{Host: h, c: c, x: x, budget: llm.NewBudget(x.BudgetTokens, x.BudgetUSD), close: func() {}}
 	defer func() { m.close() }()
 	if err := m.open(ctx, from, x); err != nil {
 		return nil, err

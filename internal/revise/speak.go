@@ -34,7 +34,7 @@ type speaker struct {
 // adapters have one shape and are prompted alike, since each new sampler is compiled anew.
 type models struct {
 	*host.Host
-	c       config.Config
+	c       config.Config // of whole episodes
 	catalog *mcp.Catalog
 	budget  *llm.Budget // of all endpoints; nil: none
 
@@ -68,7 +68,7 @@ func (m *models) Close() {
 	}
 }
 
-// oneTurn is the configuration of episodes of one turn.
+// oneTurn is the configuration of a model that answers once. Servers are not opened under it: it has no room for what they say.
 func oneTurn(c config.Config) config.Config {
 	c.Rollout.MaxTurns, c.Rollout.MaxToolCalls, c.Rollout.MaxResult, c.Rollout.CompleteTask = 1, 1, 1, false
 	return c
@@ -108,7 +108,7 @@ func (m *models) here(ctx context.Context, s job.System) (*speaker, error) {
 // reopen opens a base model and the sampler of an adapter.
 func (m *models) reopen(ctx context.Context, base, folder string) error {
 	m.Close()
-	c := m.c
+	c := oneTurn(m.c)
 	c.Model.Base = base
 	c, err := basemodel.SettleLengths(m.Host, c)
 	if err != nil {
