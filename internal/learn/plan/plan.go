@@ -129,6 +129,9 @@ func Make(s model.Spec, o Settings) (Plan, error) {
 		}
 		held("keys and values", sampler.HeldBytes())
 		held(HeldBySampler, 0)
+		if err := sampler.Rehearse(); err != nil {
+			return p, err
+		}
 		if _, err := sampler.Sample(context.Background(), policy.Request{Prompt: make([]int32, o.Prefix+2), Sampling: policy.Sampling{MaxTokens: 1}}); err != nil {
 			return p, err
 		}

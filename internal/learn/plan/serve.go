@@ -49,6 +49,9 @@ func MakeServing(s model.Spec, o Serving) (Plan, error) {
 	if o.Adapter != nil {
 		held(HeldBySampler, 0)
 	}
+	if err := sampler.Rehearse(); err != nil {
+		return p, err
+	}
 	if _, err = sampler.Sample(context.Background(), policy.Request{Prompt: make([]int32, 2), Sampling: policy.Sampling{MaxTokens: 1}}); err != nil {
 		return p, err
 	}

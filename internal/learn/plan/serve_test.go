@@ -50,3 +50,18 @@ func TestProposeServing(t *testing.T) {
 		}
 	}
 }
+
+// What a program takes is counted where it runs: of those that are compiled before a request none is left out, whatever feeds a short prompt.
+func TestServingCountsEachProgram(t *testing.T) {
+	for _, gpu := range []bool{false, true} {
+		p, err := MakeServing(learntest.Spec(), Serving{GPU: gpu, Slots: 64, Context: 640})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range p.Programs {
+			if x.Peak <= x.Temporary {
+				t.Errorf("on a GPU %v: %s takes %d, of which %d for itself: it did not run", gpu, x.Name, x.Peak, x.Temporary)
+			}
+		}
+	}
+}

@@ -359,6 +359,13 @@ func (s *Sampler) feed(program *engine.Program, r, c int, chosen []int) error {
 	return nil
 }
 
+// Rehearse feeds a chunk of no slot, so that an engine without a device counts what that takes: few prompts are fed otherwise.
+func (s *Sampler) Rehearse() error {
+	return s.between(func() error {
+		return s.feed(s.prefill, s.rows, s.chunk, slices.Repeat([]int{-1}, s.devices*s.rows))
+	})
+}
+
 type input struct {
 	flat any
 	dims []int
