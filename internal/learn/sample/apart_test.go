@@ -29,11 +29,14 @@ func TestApart(t *testing.T) {
 		for i, x := range c.state {
 			s.state[i] = x
 		}
-		if got := s.apart(); got != c.want {
+		if got := s.apart(8); got != c.want {
 			t.Errorf("%s: slot %d, not %d", c.name, got, c.want)
 		}
+		if got := s.apart(9); got != -1 {
+			t.Errorf("%s: slot %d while more decode than there are rows", c.name, got)
+		}
 		s.context = 128
-		if got := s.apart(); got != -1 {
+		if got := s.apart(0); got != -1 {
 			t.Errorf("%s: slot %d of a cache that holds no such chunk", c.name, got)
 		}
 	}

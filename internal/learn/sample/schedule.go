@@ -189,7 +189,7 @@ func (s *Sampler) advance() error {
 	large := s.gpu && s.devices == 1 && !s.noLarge
 	single := -1
 	if large {
-		single = s.apart()
+		single = s.apart(decoding)
 	}
 	wait := min(n, maxWait-s.waited)
 	switch {
@@ -223,11 +223,11 @@ const bulk = 4
 const few = 2
 
 // apart returns a slot for the program in which few chunks are one slot's: the next after the one that was fed so last, where all
-// that wait take less time so than beside each other in rows of which most are empty. Else it is -1. A token takes half as long
-// again in a program of few tokens.
-func (s *Sampler) apart() int {
+// that wait take less time so than beside each other in rows of which most are empty. Else it is -1, as it is where more slots decode
+// than there are rows: each chunk makes all of them wait, so it is to be full. A token takes half as long again in a program of few tokens.
+func (s *Sampler) apart(decoding int) int {
 	c := few * s.chunk
-	if few >= s.rows || c > s.context {
+	if few >= s.rows || c > s.context || decoding > s.rows {
 		return -1
 	}
 	next, single, rows := -1, 0, make([]int, s.rows) // tokens computed
