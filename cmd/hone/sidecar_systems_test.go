@@ -29,8 +29,8 @@ func TestSidecarEvalTurnsToEachAdapter(t *testing.T) {
 		t.Errorf("exit code %d, want one model that is opened: %s", code, said)
 	}
 	for _, system := range []string{"one", "one_alone", "two", "two_alone", "hints"} {
-		if !strings.Contains(table, "\n"+system+"\t3\t") {
-			t.Errorf("%s is not measured on 3 rows: %s", system, table)
+		if !strings.Contains(table, "\n"+system+"\t4\t") {
+			t.Errorf("%s is not measured on 4 rows: %s", system, table)
 		}
 	}
 
@@ -52,7 +52,7 @@ func TestSidecarEvalTurnsToEachAdapter(t *testing.T) {
 			asked = append(asked, name)
 		}
 	}
-	if len(names) != 3 || !slices.Equal(asked, names) || names[0] != names[2] || times[names[0]] != 9+2*16 || times[names[1]] != 6+16 { // each time that it is handed over sixteen for its fingerprint
+	if len(names) != 3 || !slices.Equal(asked, names) || names[0] != names[2] || times[names[0]] != 11+2*16 || times[names[1]] != 8+16 { // each time that it is handed over sixteen for its fingerprint
 		t.Errorf("loaded %q, asked of %q, %v: want the first, the second, and the first again for its hints", names, asked, times)
 	}
 
