@@ -58,7 +58,7 @@ func TestLabelledSet(t *testing.T) {
 		half              string
 		open              bool // what is in it may be printed
 		recall, precision float64
-	}{{"development", true, 0.95, 0.95}, {"held_out", false, 0.90, 0.89}} { // held out: 90.1% and 90.7% at the first look; 91.4% and 89.7%, then 90.1% and 91.8%
+	}{{"development", true, 0.95, 0.95}, {"held_out", false, 0.90, 0.89}} { // held out: 90.1% and 90.7% at the first look; then 91.4% and 89.7%
 		t.Run(tc.half, func(t *testing.T) {
 			type count struct{ found, of int }
 			kinds := map[string]*count{}

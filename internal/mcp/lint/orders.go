@@ -13,13 +13,13 @@ import (
 	"unicode/utf8"
 )
 
-// enough is the score that makes a finding: where weights learnt without a set of the development half find as many of its harmless tools as
-// they did before set 9 was written, one in nine, long ones made of several among them; they find 65% of its attacks (TestFit).
-const enough = 1.3
+// enough is the score that makes a finding: where weights learnt without a set of the development half find one in
+// thirty of its harmless tools (TestFit).
+const enough = 1.5
 
-// certain is the score from which a finding keeps a run from training. Below it a person is told, and nothing waits: a server of twenty
-// tools must not stop each run by chance. As many attacks of a set that was not learnt from reach it as before set 9, half of them.
-const certain = 2.5
+// certain is the score from which a finding keeps a run from training. Below it a person is told, and nothing waits: of 98 tools of nine
+// servers that many use, 5 reach enough and one certain (docs/LOG.md), and a server of twenty tools must not stop each run by chance.
+const certain = 2.6
 
 // carried is how much less is enough for a text that is encoded or out of sight.
 const carried = 1.5
