@@ -24,12 +24,19 @@ type Confidence struct {
 	Mended     int     `json:"mended"` // of the wrong ones
 }
 
-// mostHarm is the share of right drafts that calibration lets be damaged.
-const mostHarm = 0.001
+// mostHarm is the share of right drafts that calibration lets be damaged. Fewer than fewestRight of a class say nothing of that, and none of it is
+// replaced.
+const mostHarm, fewestRight = 0.001, 30
 
 func (c Confidence) words() string {
-	return fmt.Sprintf("calls without a fault are replaced from probability %.4f on, a draft without a call from %.4f: %d of %d wrong drafts are mended, %d of %d right ones damaged",
-		c.Confidence, c.NoCall, c.Mended, c.Wrong, c.Harmed, c.Right)
+	from := func(threshold float64) string {
+		if threshold >= 1 {
+			return "never replaced"
+		}
+		return fmt.Sprintf("replaced from probability %.4f on", threshold)
+	}
+	return fmt.Sprintf("calls without a fault are %s, answers in words are %s: %d of %d wrong drafts are mended, %d of %d right ones damaged",
+		from(c.Confidence), from(c.NoCall), c.Mended, c.Wrong, c.Harmed, c.Right)
 }
 
 func writeRule(folder string, c Confidence) error {
@@ -131,7 +138,7 @@ func least(of []weighed) (threshold float64, right, harmed, wrong, mended int) {
 	threshold = 1
 	right, harmed, wrong, mended = at(of, 1)
 	for _, t := range slices.Compact(thresholds) {
-		if r, h, w, m := at(of, t); float64(h) <= mostHarm*float64(r) && m > 0 && m >= mended {
+		if r, h, w, m := at(of, t); r >= fewestRight && float64(h) <= mostHarm*float64(r) && m > 0 && m >= mended {
 			threshold, right, harmed, wrong, mended = t, r, h, w, m
 		}
 	}

@@ -8,6 +8,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"hone/internal/chat"
+	"hone/internal/episode/scenario"
 	"hone/internal/sidecar"
 )
 
@@ -29,8 +31,14 @@ func TestConfidence(t *testing.T) {
 	all = append(append(all, right(1, false, 0.95)...), append(wrong(50, true, 0.5), wrong(40, true, 0.8)...)...)
 	all = append(all, weighed{with: true}) // a fault: it counts at any confidence
 	// Drafts without a call have a confidence of their own.
-	all = append(all, weighed{class: plain, before: true, without: true, probability: 0.3}, weighed{class: plain, with: true, probability: 0.31})
-	if c := choose(all); c.Confidence != 0.8 || c.NoCall != 0.31 || c.Mended != 42 || c.Harmed != 1 || c.Right != 1012 || c.Wrong != 92 {
+	all = append(all, weighed{class: plain, with: true, probability: 0.31})
+	if c := choose(all); c.NoCall != 1 || c.Mended != 41 { // no right one says that it may
+		t.Errorf("%+v", c)
+	}
+	for range fewestRight {
+		all = append(all, weighed{class: plain, before: true, without: true, probability: 0.3})
+	}
+	if c := choose(all); c.Confidence != 0.8 || c.NoCall != 0.31 || c.Mended != 42 || c.Harmed != 1 || c.Right != 1011+fewestRight || c.Wrong != 92 {
 		t.Errorf("%+v", c)
 	}
 	if c := choose(right(10, false, 1)); c.Confidence != 1 || c.NoCall != 1 || c.Harmed != 0 { // it is not asked then
@@ -38,7 +46,7 @@ func TestConfidence(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		var all []weighed
-		for range rapid.IntRange(1, 40).Draw(t, "rows") {
+		for range rapid.IntRange(1, 200).Draw(t, "rows") {
 			before := rapid.Bool().Draw(t, "before")
 			all = append(all, weighed{before: before, without: before || rapid.Bool().Draw(t, "fixed"), with: rapid.Bool().Draw(t, "with"),
 				class: class(rapid.IntRange(0, 2).Draw(t, "class")), probability: rapid.Float64Range(0, 0.999).Draw(t, "p")})
@@ -53,6 +61,37 @@ func TestConfidence(t *testing.T) {
 			t.Fatalf("%+v, but it is %+v", c, told)
 		}
 	})
+}
+
+// A draft's class is by what a rule finds in it, and what becomes of it with the sidecar's word and without is what the decision makes of it.
+func TestWeighed(t *testing.T) {
+	tools := []chat.Tool{{Name: "look", InputSchema: []byte(`{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}`)}}
+	call := func(arguments string) chat.Message {
+		return chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "a", Name: "look", Arguments: arguments}}}
+	}
+	says := func(m chat.Message) *sidecar.Said { return &sidecar.Said{Message: m, Whole: true, Probability: 0.25} }
+	due, end := sidecar.Point{Gold: []scenario.Gold{{Name: "look", Arguments: []byte(`{"x":1}`)}}}, sidecar.Point{Gold: []scenario.Gold{}}
+	words := chat.Message{Role: chat.Assistant, Content: "It is 1."}
+	for name, c := range map[string]struct {
+		at    sidecar.Point
+		draft chat.Message
+		said  chat.Message
+		want  weighed
+	}{
+		"a fault, mended":           {due, call(`{}`), call(`{"x":1}`), weighed{with: true, class: faulty, probability: 0.25}},
+		"the fixer mends":           {due, call(`{"x":"1"}`), call(`{"x":2}`), weighed{without: true, class: sound, probability: 0.25}},
+		"a wrong value":             {due, call(`{"x":2}`), call(`{"x":1}`), weighed{with: true, class: sound, probability: 0.25}},
+		"right, and damaged":        {due, call(`{"x":1}`), call(`{"x":3}`), weighed{before: true, without: true, class: sound, probability: 0.25}},
+		"no call, and one is due":   {due, words, call(`{"x":1}`), weighed{with: true, class: plain, probability: 0.25}},
+		"words, and words are due":  {end, words, chat.Message{Content: sidecar.Nothing}, weighed{before: true, without: true, with: true, class: plain, probability: 0.25}},
+		"words, and a call instead": {end, words, call(`{"x":1}`), weighed{before: true, without: true, class: plain, probability: 0.25}},
+	} {
+		row := sidecar.Row{Point: c.at, Draft: c.draft}
+		row.Right = len(sidecar.Kinds(c.draft, &c.at, sidecar.NewFixer(tools), nil)) == 0
+		if got := weigh(sidecar.NewFixer(tools), &row, says(c.said), &sidecar.Environment{}); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
 }
 
 func TestRuleFile(t *testing.T) {

@@ -100,6 +100,9 @@ func (m *maker) row(p sidecar.Point, source, by string, draft chat.Message) side
 	return r
 }
 
+// closings is how many closing texts of an end are tried.
+const closings = 8
+
 // corrupt adds drafts with errors as the upstreams make them, fitted on the training split, and one right draft at each point: a sidecar that
 // never sees such learns to change everything.
 func (m *maker) corrupt() {
@@ -114,7 +117,12 @@ func (m *maker) corrupt() {
 	}
 	for _, p := range m.pointsFor(Corrupted) {
 		if p.IsEnd() {
-			m.rows = append(m.rows, m.row(p, Corrupted, Corrupted+"@right", sidecar.Closing(&p, seed(&p, 0))))
+			for i := range closings { // a result may be what a call looks like
+				if r := m.row(p, Corrupted, Corrupted+"@right", sidecar.Closing(&p, seed(&p, i))); r.Right && r.Draft.Content != "" {
+					m.rows = append(m.rows, r)
+					break
+				}
+			}
 			continue
 		}
 		for i := range m.x.Corrupt {

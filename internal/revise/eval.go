@@ -50,6 +50,7 @@ type outcome struct {
 	prompt  int // tokens that it read and wrote beyond the upstream's
 	written int
 	gives   bool // it says something of this row; a retry of another upstream does not
+	spoilt  bool // it is no answer: half a call, or cut off
 	gold    bool // its calls are the gold ones
 }
 
@@ -110,7 +111,7 @@ func (e *evaluation) rules(name string, of func(*sidecar.Row) outcome) {
 	out := make([]outcome, len(e.rows))
 	for i := range e.rows {
 		out[i] = of(&e.rows[i])
-		out[i].gold = e.rows[i].IsGold(out[i].calls, e.fixers.defaults)
+		out[i].gold = !out[i].spoilt && e.rows[i].IsGold(out[i].calls, e.fixers.defaults)
 	}
 	e.add(name, out)
 }
@@ -226,7 +227,7 @@ func (e *evaluation) question(s job.System, what string, rows []sidecar.Row, dra
 
 // revising asks a sidecar.
 func (e *evaluation) revising(s job.System) (question, error) {
-	rule := sidecar.Rule{Confidence: 1}
+	rule := sidecar.Rule{Confidence: 1, NoCall: 1}
 	if s.Adapter != "" {
 		var err error
 		if rule, err = sidecar.ReadRule(s.Adapter); err != nil {
@@ -263,7 +264,8 @@ func (e *evaluation) alone(s job.System) (question, error) {
 			if x == nil {
 				return outcome{}
 			}
-			return outcome{calls: e.fixers.of(&r.Point).Fix(x.Message).Message.ToolCalls, asked: true, prompt: x.PromptTokens, written: x.CompletionTokens, gives: true}
+			fixed := e.fixers.of(&r.Point).Fix(x.Message)
+			return outcome{calls: fixed.Message.ToolCalls, spoilt: r.IsEnd() && (!fixed.Valid() || !x.Whole), asked: true, prompt: x.PromptTokens, written: x.CompletionTokens, gives: true}
 		})
 	}
 	return q, err

@@ -3,6 +3,7 @@ package revise
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"sync"
@@ -119,24 +120,43 @@ func TestEnds(t *testing.T) {
 		}
 		return all
 	}
-	list := []scenario.Scenario{{ID: "whole", Task: "Go.", Split: scenario.Train, Gold: gold(`{"x":1}`, `{"y":2}`)}, {ID: "away", Task: "Go.", Split: scenario.Train, Gold: []scenario.Gold{{Name: "look", Arguments: []byte(`"away"`)}}}}
+	list := []scenario.Scenario{{ID: "whole", Task: "Go.", Split: scenario.Train, Gold: gold(`{"x":1}`, `{"y":2}`)}, {ID: "away", Task: "Go.", Split: scenario.Train, Gold: []scenario.Gold{{Name: "look", Arguments: []byte(`"away"`)}}},
+		{ID: "words", Task: "Thank you.", Split: scenario.Train, Checks: []scenario.Check{{Type: scenario.NoCallCheck}}}, {ID: "open", Task: "Go.", Checks: []scenario.Check{{Type: scenario.NoCallCheck, Name: "look"}}}}
 	points, dropped := pointsOf(t.Context(), &counted{calls: map[string]int{}}, catalog, list, "", 6, 1, func(int, int) {})
-	if len(points) != 3 || len(dropped) != 1 || points[2].ID != "whole#end" || !points[2].IsEnd() || points[2].Server != "hands" || len(points[2].Messages) != 5 {
+	if len(points) != 4 || points[3].ID != "words#end" || !points[3].IsEnd() || points[3].Server == "" || len(points[3].Messages) != 1 {
+		t.Fatalf("where words are due at once: %+v", points)
+	}
+	if len(dropped) != 1 || points[2].ID != "whole#end" || !points[2].IsEnd() || points[2].Server != "hands" || len(points[2].Messages) != 5 {
 		t.Fatalf("%+v, dropped %v", points, dropped)
 	}
 	m := &maker{Host: &host.Host{Data: screen.New(io.Discard), Talk: screen.New(io.Discard)}, catalog: catalog, points: points, x: MakeOptions{Corrupt: 1}}
 	m.corrupt()
 	ends := slices.DeleteFunc(slices.Clone(m.rows), func(r sidecar.Row) bool { return !r.IsEnd() })
-	if len(m.rows) != 5 || len(ends) != 1 || !ends[0].Right || len(ends[0].Draft.ToolCalls) > 0 || ends[0].Draft.Content == "" {
+	if len(m.rows) != 6 || len(ends) != 2 || !ends[0].Right || len(ends[0].Draft.ToolCalls) > 0 || ends[0].Draft.Content == "" || ends[1].Draft.Content == "Thank you." {
 		t.Errorf("%+v", m.rows)
 	}
 	if shown := m.shown(); len(shown) != 2 {
 		t.Errorf("%d conversations teach an upstream, want one for each gold call", len(shown))
 	}
-	e := &evaluation{d: data{catalog: catalog}, rows: ends, of: map[string][]outcome{}}
+	e := &evaluation{d: data{catalog: catalog}, rows: ends[:1], of: map[string][]outcome{}}
 	e.add("words", []outcome{{gives: true}})
 	e.add("calls", []outcome{{gives: true, calls: points[0].GoldCalls()}})
-	if words, calls := e.logs("words", nil), e.logs("calls", nil); len(words) != 0 || len(calls) != 1 {
-		t.Errorf("an answer in words is %d tasks of MCP-Bench, a call %d", len(words), len(calls))
+	if words, calls := e.logs("words", nil), e.logs("calls", nil); len(words)+len(calls) != 0 { // all systems are of the same tasks
+		t.Errorf("an end is %d and %d tasks of MCP-Bench", len(words), len(calls))
+	}
+}
+
+// A closing text that reads as a call is no answer in words: another is made, and where there is none no row.
+func TestClosingsAreWords(t *testing.T) {
+	catalog := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "eyes", Tools: []mcp.Tool{{Name: "look", ModelName: "look", InputSchema: []byte(`{"type":"object"}`)}}}}}
+	m := &maker{Host: &host.Host{Data: screen.New(io.Discard), Talk: screen.New(io.Discard)}, catalog: catalog, x: MakeOptions{Corrupt: 1}}
+	for i := range 40 {
+		m.points = append(m.points, sidecar.Point{ID: fmt.Sprint(i), Tools: []string{"look"}, Gold: []scenario.Gold{}, Messages: []chat.Message{{Role: chat.ToolRole, Content: `{"name":"look","arguments":{}}`}}})
+	}
+	m.corrupt()
+	for _, r := range m.rows {
+		if !r.Right || len(m.fixer(&r.Point).Fix(r.Draft).Message.ToolCalls) > 0 {
+			t.Errorf("%+v", r.Draft)
+		}
 	}
 }

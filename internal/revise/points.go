@@ -26,7 +26,7 @@ func pointsOf(ctx context.Context, servers environment.Tools, catalog *mcp.Catal
 	var wait sync.WaitGroup
 	turns, done := make(chan struct{}, max(1, workers)), 0
 	for i := range list {
-		if len(list[i].Gold) == 0 || ctx.Err() != nil {
+		if len(list[i].Gold) == 0 && !wantsWords(&list[i]) || ctx.Err() != nil {
 			continue
 		}
 		turns <- struct{}{}
@@ -36,7 +36,7 @@ func pointsOf(ctx context.Context, servers environment.Tools, catalog *mcp.Catal
 			mutex.Lock()
 			defer mutex.Unlock()
 			for _, p := range points {
-				p.Server = serverOf(lastCall(&p))
+				p.Server = serverOf(lastCall(&p, catalog))
 				p.Tools = shownFor(p, catalog, serverOf, shown)
 				offered, err := tools.Of(p.Tools)
 				if err != nil || !sidecar.NewFixer(offered).Fix(chat.Message{ToolCalls: p.GoldCalls()}).Valid() {
@@ -88,8 +88,14 @@ func executed(ctx context.Context, servers environment.Tools, s *scenario.Scenar
 		Gold: []scenario.Gold{}, Answered: string(trajectory.CallOK)}), ""
 }
 
-// lastCall is the tool that is to be called at a point, or at the end of a scenario the one that was called last.
-func lastCall(p *sidecar.Point) string {
+// wantsWords reports whether a scenario is one in which no tool is to be called at all.
+func wantsWords(s *scenario.Scenario) bool {
+	return slices.ContainsFunc(s.Checks, func(c scenario.Check) bool { return c.Type == scenario.NoCallCheck && c.Name == "" })
+}
+
+// lastCall is the tool that is to be called at a point, or at the end of a scenario the one that was called last; where none was, one that the
+// scenario's name draws.
+func lastCall(p *sidecar.Point, catalog *mcp.Catalog) string {
 	if !p.IsEnd() {
 		return p.Gold[0].Name
 	}
@@ -97,6 +103,11 @@ func lastCall(p *sidecar.Point) string {
 		if len(m.ToolCalls) > 0 {
 			return m.ToolCalls[0].Name
 		}
+	}
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(p.Scenario)) // a hash does not fail
+	if all := catalog.Tools(); len(all) > 0 {
+		return all[h.Sum64()%uint64(len(all))].Name
 	}
 	return ""
 }

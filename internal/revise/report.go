@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"hone/internal/chat"
 	"hone/internal/eval"
 	"hone/internal/eval/mcpbench"
 	"hone/internal/job"
@@ -173,7 +174,7 @@ func writtenRates() []string {
 func (e *evaluation) logs(name string, x *executions) (logs []mcpbench.Log) {
 	for i, out := range e.of[name] {
 		p := &e.rows[i].Point
-		if !out.gives || x != nil && x.lost[p.ID] != nil || p.IsEnd() && len(out.calls) == 0 {
+		if !out.gives || x != nil && x.lost[p.ID] != nil || p.IsEnd() {
 			continue
 		}
 		var l mcpbench.Log
@@ -200,10 +201,13 @@ func (e *evaluation) parts(p *Report) {
 		"source": func(r *sidecar.Row) []string { return []string{r.Source} },
 		"server": func(r *sidecar.Row) []string { return []string{r.Server} },
 		"due": func(r *sidecar.Row) []string {
-			if r.IsEnd() {
-				return []string{"an answer in words"}
+			switch {
+			case !r.IsEnd():
+				return []string{"a call"}
+			case r.Messages[len(r.Messages)-1].Role == chat.User:
+				return []string{"words at once"}
 			}
-			return []string{"a call"}
+			return []string{"words behind calls"}
 		},
 		"held out": func(r *sidecar.Row) (of []string) {
 			if !sources[r.Source] {

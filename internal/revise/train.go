@@ -86,7 +86,7 @@ func Train(ctx context.Context, e job.Env, c config.Config, o TrainOptions) erro
 		return err
 	}
 	o.MCPConfig = o.Servers.File
-	t := &training{Env: e, c: oneTurn(c), o: o, d: d}
+	t := &training{Env: e, c: oneTurn(c), whole: c, o: o, d: d}
 	if e.DryRun {
 		return t.rehearse()
 	}
@@ -96,10 +96,11 @@ func Train(ctx context.Context, e job.Env, c config.Config, o TrainOptions) erro
 // training is one run, in its environment.
 type training struct {
 	job.Env
-	c   config.Config
-	o   TrainOptions
-	d   data
-	dir *run.Dir
+	c     config.Config // of the model, which answers once
+	whole config.Config // of the servers, which are given room for what they say; it is what the run keeps
+	o     TrainOptions
+	d     data
+	dir   *run.Dir
 
 	gone context.CancelCauseFunc // ends the run where a server that samples answers nothing any more
 }
@@ -144,7 +145,10 @@ func (t *training) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.dir, err = t.Create(t.o.Output, t.c, job.Begun{Build: host.ReadBuild(), Verb: TrainVerb, Folder: folder, Flags: job.Kept{Adapter: t.o.Adapter}, Study: flags},
+	settled, limits := t.c, t.whole.Rollout
+	settled.Rollout.MaxTurns, settled.Rollout.MaxToolCalls, settled.Rollout.MaxResult, settled.Rollout.CompleteTask = limits.MaxTurns, limits.MaxToolCalls, limits.MaxResult, limits.CompleteTask
+	t.whole = settled
+	t.dir, err = t.Create(t.o.Output, t.whole, job.Begun{Build: host.ReadBuild(), Verb: TrainVerb, Folder: folder, Flags: job.Kept{Adapter: t.o.Adapter}, Study: flags},
 		run.Input{Name: RowsFile, Data: rows}, catalog)
 	if err != nil {
 		return err
@@ -162,9 +166,10 @@ func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.
 	}
 	t.o.Output, t.o.Data, t.o.Servers = path, path, toolset.Source{File: t.o.MCPConfig}
 	var err error
-	if t.dir, err = e.Open(path, &t.c); err != nil {
+	if t.dir, err = e.Open(path, &t.whole); err != nil {
 		return err
 	}
+	t.c = oneTurn(t.whole)
 	if t.d, err = readData(path); err != nil {
 		return err
 	}
@@ -223,7 +228,7 @@ func (t *training) open(ctx context.Context) (*job.Episodes, *sidecar.Environmen
 		if err != nil {
 			return nil, nil, err
 		}
-		set, err := toolset.Open(ctx, t.Host, t.c, servers, "")
+		set, err := toolset.Open(ctx, t.Host, t.whole, servers, "")
 		if err != nil {
 			return nil, nil, err
 		}

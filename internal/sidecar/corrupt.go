@@ -86,13 +86,16 @@ func (c Corruption) Draft(p *Point, fixer *Fixer, seed uint64) (chat.Message, bo
 	return chat.Message{}, false
 }
 
-// Closing is an answer in words at the end of a scenario, of what was answered last: a draft that is right as it makes no call.
+// Closing is an answer in words at the end of a scenario, of what was answered last: a draft that is right as it makes no call. Where nothing was called
+// it is an answer without tools.
 func Closing(p *Point, seed uint64) chat.Message {
 	r := rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
-	said := ""
-	if n := len(p.Messages); n > 0 {
-		said = shortened(strings.TrimSpace(p.Messages[n-1].Content), maxDraft/2)
+	last := p.Messages[len(p.Messages)-1]
+	if last.Role == chat.User {
+		plain := []string{"I can answer that without a tool.", "None of my tools does that.", "I cannot help with that here.", "Could you tell me more about what you need?"}
+		return chat.Message{Role: chat.Assistant, Content: plain[r.IntN(len(plain))]}
 	}
+	said := shortened(strings.TrimSpace(last.Content), maxDraft/2)
 	forms := []string{"The result is: %s", "%s", "Here is what came back:\n%s\n\nLet me know if you need more.", "Done. %s"}
 	return chat.Message{Role: chat.Assistant, Content: fmt.Sprintf(forms[r.IntN(len(forms))], said)}
 }

@@ -138,6 +138,9 @@ func New(e *engine.Engine, spec model.Spec, base []engine.Buffer, o Options) (*S
 	if err == nil {
 		err = s.prepare()
 	}
+	if s.gpu && s.devices == 1 && few < s.rows && few*s.chunk <= s.context { // the first prompt needs it
+		s.compiled(&s.prefillFew, 1, few*s.chunk)
+	}
 	if err != nil {
 		s.release()
 		return nil, err

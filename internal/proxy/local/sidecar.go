@@ -24,8 +24,11 @@ func (o *Options) openSidecar(h *host.Host, c config.Config) (proxy.Mode, func()
 	if err != nil {
 		return nil, nil, err
 	}
-	if rule.Confidence >= 1 {
+	switch {
+	case rule.Confidence >= 1 && rule.NoCall >= 1:
 		h.Say("note: %s has no %s, or nothing was sure enough there: only calls in which a fault is found are revised", o.Model, sidecar.RuleFile)
+	case rule.NoCall >= 1:
+		h.Say("note: answers in words go on as they are: %s of %s names no confidence for them", sidecar.RuleFile, o.Model)
 	}
 	rule.Deadline = o.Deadline
 	if c.Model.Context = o.Context; o.Context == 0 {
