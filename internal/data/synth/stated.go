@@ -310,3 +310,21 @@ func (s *subject) misunderstood(found string) {
 	s.senseless = orFirst(s.senseless, found)
 	s.unmarked = orFirst(s.unmarked, asJSONText(`\b`+regexp.QuoteMeta(found)+`\b`))
 }
+
+// carries reports whether a text that a server answered fits where a parameter of a chain takes it: prose takes any text; a zone, a
+// name, a path or a unit takes no sentence, and what a form is stated of takes that form.
+func (p param) carries(text string) bool {
+	return p.prose() || !isSentence(text) && p.stated.fits(text)
+}
+
+// isSentence reports whether a text is one that people say.
+func isSentence(text string) bool {
+	text = strings.TrimSpace(text)
+	return len(strings.Fields(text)) > 2 && (strings.HasSuffix(text, ".") || strings.HasSuffix(text, "!") || strings.Contains(text, ". "))
+}
+
+// formed reports whether a value of a parameter is known by its form: a time zone is no other short text.
+func (p param) formed() bool {
+	return p.stated != nil && p.stated.layout != "" || p.of("timezone", "tz", "zone", "email", "mail", "url", "uri", "link", "href", "date", "datetime", "timestamp", "time", "day", "deadline", "color", "colour", "language", "lang", "locale",
+		"currency", "country", "city", "unit", "number", "id", "path", "file", "directory", "folder", "regex", "pattern", "branch", "commit", "ref")
+}

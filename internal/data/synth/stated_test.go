@@ -117,3 +117,49 @@ func TestStatedFits(t *testing.T) {
 		}
 	}
 }
+
+// A chain takes a result only where it fits: of what a sentence says a number is carried on, and a text of one's own may quote it.
+func TestChainsTakeWhatFits(t *testing.T) {
+	shop := newShop(t)
+	days := func(_ *stock, args map[string]any) (string, error) {
+		return fmt.Sprintf("The month of it has %d days.", 28+len(fmt.Sprint(args["date"]))%3+vowels(fmt.Sprint(args["date"]))+int(fmt.Sprint(args["date"])[9]-'0')), nil
+	}
+	echo := func(name string) func(*stock, map[string]any) (string, error) {
+		return func(_ *stock, args map[string]any) (string, error) {
+			return asJSON(map[string]int{"characters": 1000 + len(fmt.Sprint(args[name])) + 7*vowels(fmt.Sprint(args[name]))})
+		}
+	}
+	shop.tools = map[string]func(*stock, map[string]any) (string, error){"days_in_month": days, "convert": echo("target_timezone"), "move_all": echo("new_path"), "say": echo("message"), "call_it": echo("target_name"),
+		"weekday": func(s *stock, args map[string]any) (string, error) {
+			text, err := days(s, args)
+			return "weekday" + strings.Map(func(r rune) rune {
+				if r >= '0' && r <= '9' {
+					return r
+				}
+				return -1
+			}, text), err
+		}}
+	one := func(name, param string) Tool {
+		return tool(name, "Do "+name+" for you.", fmt.Sprintf(`{"type":"object","properties":{%q:{"type":"string"}},"required":[%q]}`, param, param))
+	}
+	o := optionsOf(shop)
+	o.Several = 0.6
+	made := run(t, shop, []Tool{one("days_in_month", "date"), one("convert", "target_timezone"), one("move_all", "new_path"), one("say", "message"), one("call_it", "target_name"), one("weekday", "date")}, o)
+	said := 0
+	for _, s := range made.Scenarios {
+		for _, g := range s.Gold {
+			if g.Name == "convert" && strings.Contains(string(g.Arguments), "weekday") {
+				t.Errorf("%s: a time zone %s", s.Task, g.Arguments)
+			}
+			if strings.Contains(string(g.Arguments), "The month of it") {
+				said++
+				if g.Name != "say" {
+					t.Errorf("%s: %s %s", s.Task, g.Name, g.Arguments)
+				}
+			}
+		}
+	}
+	if said == 0 {
+		t.Error("no message has the sentence")
+	}
+}
