@@ -86,3 +86,22 @@ func TestRedactNumbers(t *testing.T) {
 		t.Errorf("%+v %v", again, err)
 	}
 }
+
+// A number that is found in a text is gone from the arguments and results too, where nothing says what it is.
+func TestRedactSpellings(t *testing.T) {
+	r := dataset.Row{ID: "x", Messages: []chat.Message{{Role: chat.User, Content: "Call +1 415-555-2671, ssn 219-09-9999"},
+		{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "1", Name: "f", Arguments: `{"to": 4155552671, "s": "4155552671", "x": 219099999, "y": "219099999"}`}}},
+		{Role: chat.ToolRole, ToolCallID: "1", Content: `done 4155552671`}}}
+	c := fresh(t, r)
+	found, err := c.Redact("me", nil)
+	if err != nil || len(found.Values) != 2 {
+		t.Fatalf("%+v %v", found, err)
+	}
+	x, _ := c.Trace("x")
+	if got, want := tell(x.Row.Messages), `u:Call 1000000001, ssn 100000002|a:{"to": 1000000001, "s": "1000000001", "x": 100000002, "y": "100000002"}|t:done 1000000001`; got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	if again, err := c.Redact("me", nil); err != nil || again.Traces != 0 {
+		t.Errorf("%+v %v", again, err)
+	}
+}

@@ -84,21 +84,44 @@ type Options struct {
 // has one placeholder, however it is spelt in JSON or out of it, so that a call's arguments still say what its result says.
 func Values(texts []string, o Options) []Value {
 	var out []Value
-	known, counts := map[string]string{}, counted(texts) // placeholders by kind and value; how many there are of a kind
+	add := func(v Value) {
+		if !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	var all []known
+	counts := counted(texts) // of placeholders, by kind
 	for _, text := range texts {
 		for _, f := range Find(text) {
 			spelt := text[f.Start:f.End]
 			if len(o.Kinds) > 0 && !slices.Contains(o.Kinds, f.Kind) || slices.Contains(o.Known, spelt) {
 				continue
 			}
-			key := f.Kind + "\x00" + plain(f.Kind, spelt)
-			if known[key] == "" {
+			k := knownBy(f.Kind, spelt)
+			if i := slices.IndexFunc(all, k.same); i >= 0 {
+				k.placeholder = all[i].placeholder
+			} else {
 				counts[f.Kind]++
-				known[key] = fmt.Sprintf("[%s_%d]", strings.ToUpper(f.Kind), counts[f.Kind])
+				k.placeholder = fmt.Sprintf("[%s_%d]", strings.ToUpper(f.Kind), counts[f.Kind])
 			}
-			for _, v := range spellings(f, text, spelt, known[key]) {
-				if !slices.Contains(out, v) {
-					out = append(out, v)
+			if !slices.Contains(all, k) {
+				all = append(all, k)
+			}
+			for _, v := range spellings(f, text, spelt, k.placeholder) {
+				add(v)
+			}
+		}
+	}
+	numbers := slices.DeleteFunc(all, func(k known) bool { return !k.anywhere() })
+	for _, text := range texts { // what no rule finds by itself: a number without a word before it
+		if len(numbers) == 0 {
+			break
+		}
+		squeezed, at := squeeze(text)
+		for _, k := range numbers {
+			for _, spelt := range k.spelt(text, squeezed, at) {
+				if !slices.Contains(o.Known, spelt) {
+					add(Value{Kind: k.kind, Text: spelt, Placeholder: k.placeholder})
 				}
 			}
 		}
@@ -149,23 +172,6 @@ func giveNumbers(values []Value, texts []string, o Options) {
 			values[i].Placeholder = number
 		}
 	}
-}
-
-// plain is a value without what may differ between two spellings of it.
-func plain(kind, spelt string) string {
-	spelt = strings.NewReplacer(`\n`, "\n", `\r`, "", `\/`, "/", `\\`, `\`, `\"`, `"`).Replace(spelt)
-	switch kind {
-	case Email:
-		return strings.ToLower(spelt)
-	case Phone, Card, IBAN, SSN:
-		return strings.ToUpper(strings.Map(func(r rune) rune {
-			if unicode.IsLetter(r) || unicode.IsDigit(r) {
-				return r
-			}
-			return -1
-		}, spelt))
-	}
-	return spelt
 }
 
 // spellings are what a value is replaced by: itself and, in JSON or out of it, what it is there. The name of a user is replaced behind

@@ -126,6 +126,36 @@ func TestNumbersStayNumbers(t *testing.T) {
 	}
 }
 
+// A number has one placeholder however it is spelt, and is redacted where only another spelling of it is found by itself.
+func TestSpellingsOfOneNumber(t *testing.T) {
+	for text, want := range map[string]string{
+		"Call 415-555-2671, ssn 219-09-9999. | x 4155552671 and 219099999, 219 09 9999":  "Call [PHONE_1], ssn [SSN_1]. | x [PHONE_1] and [SSN_1], [SSN_1]",
+		"phone: 4155552671 | 415 555 2671, (415) 555-2671, +1 415-555-2671, 14155552671": "phone: [PHONE_1] | [PHONE_1], [PHONE_1], [PHONE_1], [PHONE_1]",
+		"+49 30 9018200 | 030 9018200, 00493 09018200, 4930 9018200, 309018200":          "[PHONE_1] | [PHONE_1], [PHONE_1], [PHONE_1], [PHONE_1]",
+		"+49 30 901820 | 030901820, 30901820, 4930901820":                                "[PHONE_1] | 030901820, 30901820, [PHONE_1]", // too short without its country
+		"+44 20 7946 0958 and +49 20 7946 0958 | 2079460958":                             "[PHONE_1] and [PHONE_2] | [PHONE_1]",
+		"4111 1111 1111 1111 | 4111-1111-1111-1111, (4111111111111111)":                  "[CARD_1] | [CARD_1], ([CARD_1])",
+		"DE89 3704 0044 0532 0130 00 | de89370400440532013000":                           "[IBAN_1] | [IBAN_1]",
+		"415-555-2671 | 94155552671, 41555526710, x4155552671, 4155552672, 415,5552671":  "[PHONE_1] | 94155552671, 41555526710, x4155552671, 4155552672, 415,5552671",
+		"415-555-2671 | 10 4155552671 (4155552671)":                                      "[PHONE_1] | 10 [PHONE_1] ([PHONE_1])",
+		"password: 415555x2671 | 415 555x2671":                                           "password: [SECRET_1] | 415 555x2671", // a secret has one spelling
+	} {
+		before, after, _ := strings.Cut(text, " | ")
+		values := Values([]string{before, after}, Options{})
+		if got := Replace(before, values) + " | " + Replace(after, values); got != want {
+			t.Errorf("%s\n%s, want\n%s\n%+v", text, got, want, values)
+		}
+		for _, v := range values {
+			if Count(text, v.Text) == 0 {
+				t.Errorf("%s: %+v stands nowhere", text, v)
+			}
+		}
+	}
+	if v := Values([]string{"Call 415-555-2671", "x 4155552671"}, Options{Known: []string{"4155552671"}}); len(v) != 1 {
+		t.Errorf("what stands for another is nobody's: %+v", v)
+	}
+}
+
 func TestCount(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "[PHONE_1]": 1, "[PHONE_1][PHONE_1] x[PHONE_1]y": 3, "[PHONE_11]": 0} {
 		if got := Count(text, "[PHONE_1]"); got != want {
