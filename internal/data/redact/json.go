@@ -3,7 +3,10 @@ package redact
 import (
 	"reflect"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"hone/internal/chat"
 )
@@ -17,7 +20,8 @@ func asJSON(text string) (chat.Value, bool) {
 	return v, err == nil
 }
 
-// Texts are what Find is to look at of a text: itself or, of JSON, each text and number with its key, since escapes hide what they say.
+// Texts are what Find is to look at of a text: itself or, of JSON, each text and number with its key, since escapes hide what they say. A key
+// of anything else is a text of its own.
 func Texts(text string) []string {
 	v, is := asJSON(text)
 	if !is {
@@ -49,6 +53,11 @@ func leaves(v chat.Value, key string, yield func(key, leaf string, number bool))
 	case *chat.Object:
 		for i := range v.Len() {
 			key, x := v.At(i)
+			switch x.(type) {
+			case string, chat.Number:
+			default:
+				yield("", key, false)
+			}
 			leaves(x, key, yield)
 		}
 	case string:
@@ -65,7 +74,7 @@ func Apply(text string, values []Value) string {
 	if !is {
 		return Replace(text, values)
 	}
-	changed, touched := applied(v, values)
+	changed, touched := applied(v, values, slices.ContainsFunc(values, func(v Value) bool { return v.Deep }))
 	if !touched {
 		return text
 	}
@@ -80,13 +89,13 @@ func Apply(text string, values []Value) string {
 	return string(out)
 }
 
-func applied(v chat.Value, values []Value) (out chat.Value, touched bool) {
+func applied(v chat.Value, values []Value, deep bool) (out chat.Value, touched bool) {
 	switch v := v.(type) {
 	case []chat.Value:
 		list := make([]chat.Value, len(v))
 		for i, x := range v {
 			var one bool
-			list[i], one = applied(x, values)
+			list[i], one = applied(x, values, deep)
 			touched = touched || one
 		}
 		return list, touched
@@ -94,9 +103,17 @@ func applied(v chat.Value, values []Value) (out chat.Value, touched bool) {
 		o := &chat.Object{}
 		for i := range v.Len() {
 			key, x := v.At(i)
-			x, one := applied(x, values)
-			o.Set(key, x)
-			touched = touched || one
+			x, one := applied(x, values, deep)
+			said := key
+			if deep {
+				said = renamed(key, values, func(s string) bool {
+					_, old := v.Get(s)
+					_, is := o.Get(s)
+					return old || is
+				})
+			}
+			o.Set(said, x)
+			touched = touched || one || said != key
 		}
 		return o, touched
 	case string:
@@ -108,6 +125,20 @@ func applied(v chat.Value, values []Value) (out chat.Value, touched bool) {
 		}
 	}
 	return v, false
+}
+
+// renamed is a key with placeholders, which is none that is taken: two spellings of one value may be keys of one object. A key of words
+// stays, though a password may be the same: it is the name of a parameter.
+func renamed(key string, values []Value, taken func(string) bool) string {
+	if !strings.ContainsFunc(key, func(r rune) bool { return !unicode.IsLetter(r) && !strings.ContainsRune("_- ", r) }) {
+		return key
+	}
+	said := Replace(key, values)
+	out := said
+	for n := 2; out != key && taken(out); n++ {
+		out = said + " " + strconv.Itoa(n)
+	}
+	return out
 }
 
 // anonymous is a number in the place of one that was redacted, so that a schema which wants a number has one. In ledgers of before 2026-11-23

@@ -71,6 +71,7 @@ type Value struct {
 	Before      string `json:"before,omitempty"` // what stands before it everywhere, and stays
 	Text        string `json:"text"`
 	Placeholder string `json:"placeholder"`
+	Deep        bool   `json:"deep,omitempty"` // in keys of objects too; those of ledgers of before 2026-11-23 leave them, or what was done behind them would not fit
 }
 
 // Options of Values. The zero value looks for all kinds in texts that nobody has redacted.
@@ -127,6 +128,9 @@ func Values(texts []string, o Options) []Value {
 		}
 	}
 	giveNumbers(out, texts, o)
+	for i := range out {
+		out[i].Deep = true
+	}
 	slices.SortStableFunc(out, func(a, b Value) int { return cmp.Compare(len(b.Text), len(a.Text)) }) // the longer first: one may hold another
 	return out
 }
@@ -187,7 +191,7 @@ func spellings(f Found, text, spelt, placeholder string) []Value {
 			}
 		}
 		before := text[start:f.Start]
-		return []Value{{f.Kind, before, spelt, placeholder}, {f.Kind, "~", spelt, placeholder}}
+		return []Value{{Kind: f.Kind, Before: before, Text: spelt, Placeholder: placeholder}, {Kind: f.Kind, Before: "~", Text: spelt, Placeholder: placeholder}}
 	}
 	out := []Value{{Kind: f.Kind, Text: spelt, Placeholder: placeholder}}
 	for _, other := range []string{strings.ReplaceAll(spelt, "\n", `\n`), strings.ReplaceAll(spelt, `\n`, "\n")} {

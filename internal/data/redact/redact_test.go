@@ -156,6 +156,32 @@ func TestSpellingsOfOneNumber(t *testing.T) {
 	}
 }
 
+// A value that is the key of an object is redacted there, and the object keeps all of its members. Names of parameters stay.
+func TestKeysOfObjects(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"ann@acme.io": {"n": 1}}`:                                `{"[EMAIL_1]": {"n": 1}}`,
+		`{"to": {"ann@acme.io": []}, "of": "ann@acme.io"}`:         `{"to": {"[EMAIL_1]": []}, "of": "[EMAIL_1]"}`,
+		`[{"ann@acme.io": "x", "bob@acme.io": null}]`:              `[{"[EMAIL_1]": "x", "[EMAIL_2]": null}]`,
+		`{"ann@acme.io": 1, "Ann@acme.io": 2, "ANN@acme.io": [3]}`: `{"[EMAIL_1]": 1, "[EMAIL_1] 2": 2, "[EMAIL_1] 3": [3]}`,
+		`{"415-555-2671": {"phone": 4155552671}}`:                  `{"1000000001": {"phone": 1000000001}}`,
+		`{"password": "username", "username": {"username": 1}}`:    `{"password": "[SECRET_1]", "username": {"username": 1}}`,
+		`{"/home/ada/x.txt": {}}`:                                  `{"/home/[NAME_1]/x.txt": {}}`,
+	} {
+		values := Values(Texts(text), Options{Numbers: Numbers(text)})
+		got := Apply(text, values)
+		if got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+		if again := Values(Texts(got), Options{Known: []string{"1000000001"}}); len(again) != 0 {
+			t.Errorf("%s: found again: %+v", got, again)
+		}
+	}
+	text := `{"ann@acme.io": "ann@acme.io"}`
+	if got := Apply(text, []Value{{Kind: Email, Text: "ann@acme.io", Placeholder: "[EMAIL_1]"}}); strings.ReplaceAll(got, " ", "") != `{"ann@acme.io":"[EMAIL_1]"}` {
+		t.Errorf("as older ledgers have it: %s", got)
+	}
+}
+
 func TestCount(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "[PHONE_1]": 1, "[PHONE_1][PHONE_1] x[PHONE_1]y": 3, "[PHONE_11]": 0} {
 		if got := Count(text, "[PHONE_1]"); got != want {
