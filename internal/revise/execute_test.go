@@ -15,6 +15,7 @@ import (
 	"hone/internal/episode/trajectory"
 	"hone/internal/eval/mcpbench"
 	"hone/internal/host"
+	"hone/internal/job"
 	"hone/internal/mcp"
 	"hone/internal/screen"
 	"hone/internal/sidecar"
@@ -157,6 +158,30 @@ func TestClosingsAreWords(t *testing.T) {
 	for _, r := range m.rows {
 		if !r.Right || len(m.fixer(&r.Point).Fix(r.Draft).Message.ToolCalls) > 0 {
 			t.Errorf("%+v", r.Draft)
+		}
+	}
+}
+
+// What is not calibrated replaces no answer in words, and --confidence is of calls and of words alike.
+func TestRulesOfAnEvaluation(t *testing.T) {
+	catalog := &mcp.Catalog{Servers: []mcp.ServerTools{{Name: "eyes", Tools: []mcp.Tool{{Name: "look", ModelName: "look", InputSchema: []byte(`{"type":"object"}`)}}}}}
+	end := sidecar.Point{ID: "p", Tools: []string{"look"}, Gold: []scenario.Gold{}, Messages: []chat.Message{{Role: chat.User, Content: "Thanks."}}}
+	says := &trajectory.Trajectory{Outcome: trajectory.OK, StopReason: trajectory.StopCompleted,
+		Turns: []trajectory.Turn{{Calls: []chat.ToolCall{{ID: "a", Name: "look", Arguments: "{}"}}, SamplerLogprobs: []float32{-0.7}}}}
+	for confidence, revised := range map[float64]bool{-1: false, 0.4: true, 0.6: false} {
+		d := data{catalog: catalog, rows: []sidecar.Row{{Point: end, ID: "r", Right: true, Draft: chat.Message{Role: chat.Assistant, Content: "Gladly."}}}}
+		e := &evaluation{d: d, rows: d.rows, fixers: fixersOf(catalog), o: EvalOptions{Confidence: confidence}, of: map[string][]outcome{}}
+		q, err := e.revising(job.System{Name: "base"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		q.take(map[string]*trajectory.Trajectory{"r": says})
+		if got := e.of["base"][0]; (got.verdict == sidecar.Revised) != revised || got.gold == revised {
+			t.Errorf("at %g: %+v", confidence, got)
+		}
+		alone, err := e.alone(job.System{Name: "base"})
+		if err != nil || !q.v.Drafts || alone.v.Drafts {
+			t.Errorf("%v: the sidecar is shown the draft: %v, and alone: %v", err, q.v.Drafts, alone.v.Drafts)
 		}
 	}
 }
