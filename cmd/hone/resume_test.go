@@ -38,6 +38,12 @@ func toyRun(t *testing.T, verb string) (command []string, env map[string]string,
 		toyModel(t, "base/toy.gguf")
 		return []string{"sft", "--data", "say.jsonl", "--base-model", "base", "--output-dir"}, nil, nil
 	}
+	if verb == "sidecar" {
+		workFolder(t, map[string]string{"hone.yaml": toyConfig})
+		toyModel(t, "base/toy.gguf")
+		revisions(t)
+		return []string{"sidecar", "train", "--data", "revisions", "--probe-every", "3", "--base-model", "base", "--output-dir"}, nil, nil
+	}
 	server = everything(t, "t")
 	workFolder(t, map[string]string{"hone.yaml": toyConfig + fewTools, "scenarios.json": sums})
 	toyModel(t, "base/toy.gguf")
@@ -65,7 +71,7 @@ func result(t *testing.T, dir string) string {
 // A run stopped by Ctrl-C after its first step, and one killed later on, go on by name alone to the result of an unbroken
 // one; the user's files may be gone by then.
 func TestResume(t *testing.T) {
-	for _, verb := range []string{"sft", "train"} {
+	for _, verb := range []string{"sft", "train", "sidecar"} {
 		t.Run(verb, func(t *testing.T) {
 			command, env, _ := toyRun(t, verb)
 			var said bytes.Buffer
@@ -88,6 +94,7 @@ func TestResume(t *testing.T) {
 			for _, file := range []string{"say.jsonl", "scenarios.json", "hone.yaml"} {
 				_ = os.Remove(file) // one of them is not there
 			}
+			_ = os.RemoveAll("revisions")
 			resume := []string{"runs", "resume", "./broken"}
 			killed(t, env, resume...)
 			if url := env["MCP_URL"]; url != "" { // the run directory keeps neither it nor the token
@@ -106,7 +113,11 @@ func TestResume(t *testing.T) {
 			if verb == "train" {
 				adaptersOfSteps(t, "broken")
 			}
-			sameEvents(t, "broken", stageOf(verb))
+			main := stageOf(verb)
+			if verb == "sidecar" {
+				main = "grpo" // what it ends with
+			}
+			sameEvents(t, "broken", main)
 			if got, want := result(t, "broken"), result(t, "whole"); got != want {
 				t.Errorf("the resumed run learnt something else; metrics\n%s\nwant\n%s", metricsOf(got), metricsOf(want))
 			}
@@ -139,8 +150,11 @@ func adaptersOfSteps(t *testing.T, dir string) {
 func metricsOf(result string) string { return result[strings.Index(result, `{"stage"`):] }
 
 func stageOf(verb string) string {
-	if verb == "train" {
+	switch verb {
+	case "train":
 		return "grpo"
+	case "sidecar": // it begins with it
+		return "sft"
 	}
 	return verb
 }
