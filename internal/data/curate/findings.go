@@ -63,11 +63,14 @@ func (c *Checker) Findings(t *Trace) []string {
 }
 
 // Misfits are the findings of calls that a person edited to what their tools do not take, and has not accepted the trace with. What the
-// policy called wrongly is no such: a trace may show how it recovered.
+// policy called wrongly is no such: a trace may show how it recovered. Nor is it one that only its placeholders do not fit: who edits those
+// would write the values again.
 func (c *Checker) Misfits(t *Trace) (out []string) {
 	for _, s := range t.rewritten {
 		if s.message >= t.Row.Opening {
-			out = append(out, c.call(t.Row.Messages[s.message].ToolCalls[s.call], t.Row.Tools, fmt.Sprintf("message %d, call %d", s.message, s.call))...)
+			call := t.Row.Messages[s.message].ToolCalls[s.call]
+			call.Arguments = t.unredacted(s.written)
+			out = append(out, c.call(call, t.Row.Tools, fmt.Sprintf("message %d, call %d", s.message, s.call))...)
 		}
 	}
 	return out

@@ -128,6 +128,7 @@ type Trace struct {
 
 	stale     []stale // edited calls with the results of others, in the order in which they were edited
 	rewritten []stale // edited calls that nobody has accepted the trace with
+	redacted  []redact.Value
 }
 
 // clone copies what operations change.

@@ -1,7 +1,9 @@
 package curate
 
 import (
+	"encoding/json"
 	"slices"
+	"strings"
 
 	"hone/internal/data/redact"
 )
@@ -103,4 +105,16 @@ func (t *Trace) eachText(f func(*string)) {
 // redact puts placeholders in place of values.
 func (t *Trace) redact(values []redact.Value) {
 	t.eachText(func(s *string) { *s = redact.Apply(*s, values) })
+	t.redacted = slices.Concat(t.redacted, values)
+}
+
+// unredacted is JSON with the values of a trace in place of their placeholders, which a person may have edited around.
+func (t *Trace) unredacted(arguments string) string {
+	for _, v := range t.redacted {
+		said, err := json.Marshal(v.Text)
+		if err == nil && strings.HasPrefix(v.Placeholder, "[") {
+			arguments = strings.ReplaceAll(arguments, v.Placeholder, string(said[1:len(said)-1]))
+		}
+	}
+	return arguments
 }

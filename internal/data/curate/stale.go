@@ -11,6 +11,7 @@ import (
 type stale struct {
 	message, call int
 	made          string // its arguments when it was made
+	written       string // and as a person wrote them
 }
 
 // edited notes that a call has other arguments than before, or again those that it was made with.
@@ -20,9 +21,12 @@ func (t *Trace) edited(message, call int, before string) {
 		i := slices.IndexFunc(*list, func(s stale) bool { return s.message == message && s.call == call })
 		switch {
 		case i < 0 && now != before:
-			*list = append(slices.Clone(*list), stale{message, call, before})
+			*list = append(slices.Clone(*list), stale{message, call, before, now})
 		case i >= 0 && now == (*list)[i].made:
 			*list = slices.Delete(slices.Clone(*list), i, i+1)
+		case i >= 0:
+			*list = slices.Clone(*list)
+			(*list)[i].written = now
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package curate
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"hone/internal/chat"
 	"hone/internal/data/dataset"
+	"hone/internal/data/redact"
 	"hone/internal/episode/trajectory"
 )
 
@@ -79,6 +81,7 @@ func TestResultsOfEditedCalls(t *testing.T) {
 func TestMisfitsOfEditedCalls(t *testing.T) {
 	edit := func(message int, text string) Op { return Op{Do: EditArguments, Message: message, Text: text} }
 	const wrong, wrongToo = `{"text": 1}`, `{}`
+	mail := Op{Do: Redact, Values: []redact.Value{{Kind: redact.Email, Text: "ann@acme.io", Placeholder: "[EMAIL_1]", Deep: true}}}
 	for name, tc := range map[string]struct {
 		ops  []Op
 		want string // the messages of calls that are told of
@@ -94,9 +97,16 @@ func TestMisfitsOfEditedCalls(t *testing.T) {
 		"split off":           {[]Op{edit(8, wrong), {Do: Split, Turn: 2}}, "x/2:4"},
 		"accepted":            {[]Op{edit(8, wrong), {Do: Accept}}, ""},
 		"edited and accepted": {[]Op{edit(6, wrong), {Do: Accept}, edit(8, wrongToo)}, "8"},
+		"redacted":            {[]Op{edit(2, `{"text": "x", "to": "ann@acme.io"}`), mail}, ""},
+		"wrong and redacted":  {[]Op{edit(2, `{"to": "ann@acme.io"}`), mail}, "2"},
+		"edited, redacted":    {[]Op{edit(2, wrong), edit(2, `{"text": "x", "to": "ann@acme.io"}`), mail}, ""},
+		"redacted, edited":    {[]Op{edit(2, `{"text": "x", "to": "ann@acme.io"}`), mail, edit(2, `{"text": "y", "to": "[EMAIL_1]"}`)}, ""},
+		"no placeholder":      {[]Op{edit(2, `{"text": "x", "to": "ann@acme.io"}`), mail, edit(2, `{"text": "y", "to": "[EMAIL_2]"}`)}, "2"},
+		"edited to a worse":   {[]Op{edit(2, `{"text": "x"}`), edit(2, wrong)}, "2"},
 		"of the policy":       {[]Op{edit(12, `{"text": "x"}`), edit(12, `{"text": 3}`)}, ""},
 	} {
 		r := example("x")
+		r.Tools[0].InputSchema = json.RawMessage(`{"type":"object","properties":{"text":{"type":"string"},"to":{"type":"string","pattern":"@"}},"required":["text"]}`)
 		r.Messages = append(r.Messages, chat.Message{Role: chat.User, Content: "third"}, chat.Message{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "d", Name: "f", Arguments: `{"text": 3}`}}},
 			chat.Message{Role: chat.ToolRole, ToolCallID: "d", Content: "no text"}, chat.Message{Role: chat.Assistant, Content: "three"})
 		path := filepath.Join(t.TempDir(), "ledger.jsonl")
