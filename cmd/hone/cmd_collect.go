@@ -26,7 +26,7 @@ func newCollect(a *app) *cobra.Command {
 		Args: arguments(0, 0, ""),
 		RunE: a.configured(func(ctx context.Context, c config.Config) error { return a.jobs(c).Collect(ctx, c, f, servers) }),
 	}
-	a.serverFlags(c.Flags(), &servers)
+	a.toolFlags(c.Flags(), &servers, &f.AllowFindings)
 	a.reopenFlags(c.Flags())
 	c.Flags().StringVar(&f.Endpoint, "endpoint", "", "base URL of the endpoint, up to and including /v1")
 	c.Flags().StringVar(&f.Model, "model", "", "model to ask the endpoint for; PROVIDER/MODEL, such as anthropic/NAME, needs no --endpoint; person is you")
@@ -40,7 +40,6 @@ func newCollect(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.Dataset, "dataset", "", "scenarios file (default the configuration's)")
 	c.Flags().StringVar(&f.Split, "split", scenario.Train, "train, validation, test, or all; hone sft learns from train alone")
 	c.Flags().StringVar(&f.Output, "output-dir", "", "run directory for the trajectories")
-	allowFindingsFlag(c.Flags(), &f.AllowFindings)
 	c.Flags().IntVar(&f.TokenBudget, "token-budget", 0, "stop before this many tokens are used; 0 is no limit")
 	return c
 }

@@ -32,7 +32,7 @@ func newEval(a *app) *cobra.Command {
 		Args: arguments(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error { return runEval(c.Context(), a, f) },
 	}
-	a.serverFlags(c.Flags(), &f.servers)
+	a.toolFlags(c.Flags(), &f.servers, &f.AllowFindings)
 	c.Flags().StringVar(&f.Model, "model", "", "adapter folder, base for the base model, PROVIDER/MODEL of the configuration's providers, or http://HOST/v1/MODEL (default base)")
 	c.Flags().StringVar(&f.Base, "base-model", "", "base model, where it is not the one the adapter names")
 	c.Flags().StringVar(&f.Dataset, "dataset", "", "scenarios file (default the configuration's)")
@@ -41,7 +41,6 @@ func newEval(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.Output, "output-dir", "", "run directory for the trajectories; without it none are kept")
 	c.Flags().StringVar((*string)(&f.show), "show", string(show.None), "episodes to print, with chat, calls, results and checks: none, failed or all")
 	c.Flags().BoolVar(&f.SkipBad, "skip-bad", false, "leave out scenarios that cannot be read")
-	allowFindingsFlag(c.Flags(), &f.AllowFindings)
 	c.Flags().BoolVar(&f.CompareBase, "compare-base", false, "evaluate the base model too and report the paired difference: --compare base")
 	c.Flags().StringSliceVar(&f.Compare, "compare", nil, "systems to hold the model against, with commas: base, adapter folders, PROVIDER/MODEL, http://HOST/v1/MODEL")
 	c.Flags().IntVar(&f.Repeats, "repeats", 0, "episodes of each scenario (default the configuration's eval.repeats)")

@@ -34,7 +34,7 @@ func newRefresh(a *app) *cobra.Command {
 		Args: arguments(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error { return runRefresh(c.Context(), a, f) },
 	}
-	a.serverFlags(c.Flags(), &f.servers)
+	a.toolFlags(c.Flags(), &f.servers, &f.AllowFindings)
 	c.Flags().StringVar(&f.Dataset, "dataset", "", "scenarios file (default the configuration's)")
 	c.Flags().StringVar(&f.Out, "out", "", "write the scenarios that hold now to this file")
 	c.Flags().StringVar(&f.Catalog, "catalog", "", "catalog of the servers as they were, for scenarios that do not say what they were made with")
@@ -44,7 +44,6 @@ func newRefresh(a *app) *cobra.Command {
 	c.Flags().StringVar(&f.adapter, "adapter", "", "evaluate this adapter on the affected test scenarios")
 	c.Flags().BoolVar(&f.train, "train", false, "train that adapter on, on the scenarios that hold now")
 	c.Flags().StringVar(&f.output, "output-dir", "", "folder of the runs of --adapter: before, trained and after in it")
-	allowFindingsFlag(c.Flags(), &f.AllowFindings)
 	return c
 }
 

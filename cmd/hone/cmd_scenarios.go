@@ -23,8 +23,7 @@ func newScenarios(a *app) *cobra.Command {
 			return runScenariosValidate(c.Context(), a, asked, args[0])
 		},
 	}
-	a.serverFlags(validate.Flags(), &asked.Servers)
-	allowFindingsFlag(validate.Flags(), &asked.AllowFindings)
+	a.toolFlags(validate.Flags(), &asked.Servers, &asked.AllowFindings)
 	validate.Flags().BoolVar(&asked.Offline, "offline", false, "check the rows alone and make no call")
 	out, reassign := "", false
 	split := &cobra.Command{

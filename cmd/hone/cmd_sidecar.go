@@ -42,7 +42,7 @@ func newSidecarData(a *app) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	a.serverFlags(f, &servers)
+	a.toolFlags(f, &servers, &x.AllowFindings)
 	f.StringSliceVar(&x.Datasets, "dataset", nil, "scenario files with gold calls")
 	f.StringVar(&x.Points, "points", "", "take the points that an earlier make-data wrote to this folder; nothing is executed then")
 	f.StringSliceVar(&x.From, "from", nil, "upstreams that draft: base, an adapter's folder, PROVIDER/MODEL or http://HOST/v1/MODEL")
@@ -57,6 +57,5 @@ func newSidecarData(a *app) *cobra.Command {
 	f.IntVar(&x.Workers, "workers", 4, "sessions on the servers at once")
 	f.IntVar(&x.BudgetTokens, "token-budget", 0, "most tokens for all endpoints, sent and received; 0 is no limit")
 	f.Float64Var(&x.BudgetUSD, "budget-usd", 0, "most US dollars for all endpoints, where prices are known; 0 is no limit")
-	allowFindingsFlag(f, &x.AllowFindings)
 	return c
 }

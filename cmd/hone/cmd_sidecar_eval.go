@@ -30,7 +30,7 @@ func newSidecarEval(a *app) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	a.serverFlags(f, &o.Servers)
+	a.toolFlags(f, &o.Servers, &o.AllowFindings)
 	f.StringVar(&o.Data, "data", "", "folder that make-data wrote")
 	f.StringSliceVar(&o.Models, "model", nil, "sidecars: base, an adapter's folder, PROVIDER/MODEL or http://HOST/v1/MODEL")
 	f.StringVar(&o.Split, "split", "test", "train, validation or test")

@@ -35,7 +35,7 @@ func newSidecarTrain(a *app) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	a.serverFlags(f, &o.Servers)
+	a.toolFlags(f, &o.Servers, &o.AllowFindings)
 	f.StringVar(&o.Data, "data", "", "folder that make-data wrote")
 	f.StringVar(&o.Output, "output-dir", "", "run directory; the adapter ends up in its folder final, with sidecar.json")
 	f.StringVar(&o.Method, "method", revise.MethodBoth, "both, sft or grpo")

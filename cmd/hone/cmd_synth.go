@@ -27,7 +27,7 @@ func newSynth(a *app) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return a.synth(c, servers, x) },
 	}
 	f := c.Flags()
-	a.serverFlags(f, &servers)
+	a.toolFlags(f, &servers, &x.AllowFindings)
 	f.StringVar(&x.Out, "out", "", "write the scenarios to this file")
 	f.StringVar(&x.Work, "work", "", "keep what the servers answer in this file (default beside --out)")
 	f.StringVar(&x.Fallen, "rejected", "", "write the training tasks that fell at the execution or a gate to this file, to see what a filter is worth")
@@ -44,7 +44,6 @@ func newSynth(a *app) *cobra.Command {
 	f.BoolVar(&x.KeepUnsolved, "keep-unsolved", false, "keep what the reference never solves")
 	f.Float64Var(&x.BudgetUSD, "budget-usd", 0, "most US dollars for all models, by the prices of their providers; 0 is no limit")
 	f.IntVar(&x.BudgetTokens, "token-budget", 0, "most tokens for all models, sent and received; 0 is no limit")
-	allowFindingsFlag(f, &x.AllowFindings)
 	c.AddCommand(newSynthReport(a))
 	return c
 }

@@ -23,7 +23,7 @@ func newTrain(a *app) *cobra.Command {
 		Args: arguments(0, 0, ""),
 		RunE: func(c *cobra.Command, _ []string) error { return runTrain(c.Context(), a, f, servers, resume) },
 	}
-	a.serverFlags(c.Flags(), &servers)
+	a.toolFlags(c.Flags(), &servers, &f.AllowFindings)
 	c.Flags().StringVar(&f.Dataset, "dataset", "", "scenarios file (default the configuration's)")
 	c.Flags().StringVar(&f.Base, "base-model", "", "base model: a .gguf file, its folder, or an installed name")
 	c.Flags().StringVar(&f.Adapter, "adapter", "", "start from this adapter instead of a fresh one")
@@ -34,7 +34,6 @@ func newTrain(a *app) *cobra.Command {
 	c.Flags().BoolVar(&resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
 	loraFlags(c.Flags(), &f.LoRA)
 	c.Flags().StringVar(&a.shownAt, "metrics-address", "", job.AddressUsage)
-	allowFindingsFlag(c.Flags(), &f.AllowFindings)
 	return c
 }
 

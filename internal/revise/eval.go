@@ -17,6 +17,7 @@ import (
 	"hone/internal/fault"
 	"hone/internal/host"
 	"hone/internal/job"
+	"hone/internal/mcp/lint"
 	"hone/internal/sidecar"
 	"hone/internal/toolset"
 )
@@ -34,6 +35,8 @@ type EvalOptions struct {
 	Timed      int            // rows that are asked one by one, to see what a sidecar adds to an answer's time
 	Out        string         // file of the report
 	Servers    toolset.Source // on which the calls of all systems are made; none: they are not made
+
+	AllowFindings lint.Allowed
 }
 
 // Systems that need no model.
@@ -72,6 +75,9 @@ type evaluation struct {
 // Eval measures sidecars on a split of a data folder, and writes the report.
 func Eval(ctx context.Context, h *host.Host, c config.Config, o EvalOptions) (*Report, error) {
 	d, err := readData(o.Data)
+	if err == nil {
+		err = toolset.RefuseFindings(h, c.MCP, d.catalog.LintTools(), o.AllowFindings)
+	}
 	if err != nil {
 		return nil, err
 	}

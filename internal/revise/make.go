@@ -126,6 +126,9 @@ func (m *maker) open(ctx context.Context, from toolset.Source, x MakeOptions) er
 		if m.catalog, err = mcp.Load(filepath.Join(x.Points, job.CatalogFile)); err != nil {
 			return err
 		}
+		if err = toolset.RefuseFindings(m.Host, m.c.MCP, m.catalog.LintTools(), x.AllowFindings); err != nil {
+			return err
+		}
 		m.points, err = readLines(filepath.Join(x.Points, PointsFile), readJSON[sidecar.Point])
 		return err
 	}

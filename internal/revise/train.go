@@ -20,6 +20,7 @@ import (
 	"hone/internal/host"
 	"hone/internal/job"
 	"hone/internal/learn/batch"
+	"hone/internal/mcp/lint"
 	"hone/internal/metrics"
 	"hone/internal/recipe"
 	"hone/internal/run"
@@ -51,6 +52,8 @@ type TrainOptions struct {
 	MCPConfig  string              `json:"mcp_config,omitempty"` // what is executed on; "": nothing is
 	Weights    sidecar.Weights     `json:"weights"`
 	LoRA       basemodel.GivenLoRA `json:"-"`
+
+	AllowFindings lint.Allowed `json:"allow_findings,omitempty"`
 }
 
 // probeRows are the most rows that a probe looks at.
@@ -68,6 +71,9 @@ func Train(ctx context.Context, e job.Env, c config.Config, o TrainOptions) erro
 		return err
 	}
 	d, err := readData(o.Data)
+	if err == nil {
+		err = toolset.RefuseFindings(e.Host, c.MCP, d.catalog.LintTools(), o.AllowFindings)
+	}
 	if err != nil {
 		return err
 	}
@@ -170,7 +176,10 @@ func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.
 		return err
 	}
 	t.c = oneTurn(t.whole)
-	if t.d, err = readData(path); err != nil {
+	if t.d, err = readData(path); err == nil {
+		err = toolset.RefuseFindings(e.Host, t.c.MCP, t.d.catalog.LintTools(), t.o.AllowFindings)
+	}
+	if err != nil {
 		return err
 	}
 	l, v, err := t.open(ctx)
