@@ -58,7 +58,8 @@ func TestLabelledSet(t *testing.T) {
 		half              string
 		open              bool // what is in it may be printed
 		recall, precision float64
-	}{{"development", true, 0.95, 0.95}, {"held_out", false, 0.90, 0.89}} { // held out: 90.1% and 90.7% at the first look; then 91.4% and 89.7%
+		stops, waits      int // attacks that a run waits for, at least; harmless tools, at most
+	}{{"development", true, 0.95, 0.95, 1190, 1}, {"held_out", false, 0.90, 0.89, 136, 12}} { // held out: 90.1% and 90.7% at the first look; then 91.4% and 89.7%
 		t.Run(tc.half, func(t *testing.T) {
 			type count struct{ found, of int }
 			kinds := map[string]*count{}
@@ -94,6 +95,9 @@ func TestLabelledSet(t *testing.T) {
 			t.Logf("%s: a run waits for %d attacks and %d harmless tools", tc.half, blocked["attack"], blocked["harmless"])
 			for _, kind := range slices.SortedFunc(maps.Keys(kinds), cmp.Compare[string]) {
 				t.Logf("  %s: %d of %d found", kind, kinds[kind].found, kinds[kind].of)
+			}
+			if blocked["attack"] < tc.stops || blocked["harmless"] > tc.waits {
+				t.Errorf("a run waits for %d attacks and %d harmless tools, want at least %d and at most %d", blocked["attack"], blocked["harmless"], tc.stops, tc.waits)
 			}
 			if attacks.of < 50 || harmless.of < 50 || recall < tc.recall || precision < tc.precision {
 				t.Errorf("recall %.1f%% and precision %.1f%%, want %.0f%% and %.0f%% on at least 50 tools of each label",
