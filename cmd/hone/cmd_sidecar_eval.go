@@ -37,7 +37,7 @@ func newSidecarEval(a *app) *cobra.Command {
 	f.BoolVar(&o.Alone, "alone", false, "also let each sidecar answer without the draft")
 	f.StringSliceVar(&o.Hints, "hints", nil, "upstreams that are told of what is wrong with their drafts, and answer once more: SOURCE=MODEL, or MODEL")
 	f.StringSliceVar(&o.Outputs, "outputs", nil, "what other products made of the rows: NAME=FILE with a line {\"row\", \"message\"} for each")
-	f.Float64Var(&o.Confidence, "confidence", -1, "of all sidecars, see hone proxy --sidecar; negative: each one's own, of sidecar.json")
+	f.Float64Var(&o.Confidence, "confidence", -1, "least probability, of all sidecars, at which calls without a fault and answers in words are replaced; negative: each one's own, of sidecar.json")
 	f.IntVar(&o.Limit, "limit", 0, "rows, spread evenly; 0: all")
 	f.IntVar(&o.Timed, "timed", 0, "rows that are asked one by one first, for the time that a sidecar adds")
 	f.StringVar(&o.Out, "out", "", "file of the report (default eval_SPLIT.json in the data folder)")

@@ -8,8 +8,9 @@ import (
 
 // Spent is what a run took, by its rows.
 type Spent struct {
-	Seconds   float64          `json:"seconds"`         // that its attempts have worked
-	Parts     map[Part]float64 `json:"parts,omitempty"` // seconds of each
+	Seconds   float64          `json:"seconds"`            // that its attempts have worked
+	Parts     map[Part]float64 `json:"parts,omitempty"`    // seconds of each
+	Compiling float64          `json:"compiling,omitzero"` // of training, in which programs were compiled or read from the disk
 	GPUHours  float64          `json:"gpu_hours,omitzero"`
 	JudgeCost float64          `json:"judge_dollars,omitzero"` // US dollars, where the prices are known
 	Target    *Reached         `json:"target,omitempty"`       // nil where it was not reached
@@ -31,6 +32,7 @@ func SpentBy(rows []Row) Spent {
 		s.Seconds = max(s.Seconds, r.Values[Elapsed])
 		s.GPUHours = max(s.GPUHours, r.Values[GPUHours])
 		s.JudgeCost += r.Values["judge/cost"]
+		s.Compiling += r.Values["time/compile"]
 		for _, p := range Parts() {
 			if x := r.Values[p.Metric()]; x > 0 {
 				s.Parts[p] += x
@@ -48,7 +50,7 @@ func hints() map[Part]string {
 	return map[Part]string{
 		Rollout:    "more engine.slots, a lower rollout.max_tokens, or servers that answer sooner make it shorter",
 		Score:      "a higher judge.concurrency, or a reward program that works on several at once, makes it shorter",
-		Train:      "a larger engine.micro_batch, or fewer grpo.num_iterations, make it shorter",
+		Train:      "a larger engine.micro_batch makes it shorter",
 		Publish:    "the adapter is copied to each sampler after each step; fewer devices or a lower lora.rank make it shorter",
 		Eval:       "a higher eval.every, or fewer scenarios in the split validation, make it shorter",
 		Checkpoint: "a higher checkpoint_every, or a faster disk, makes it shorter",
@@ -75,7 +77,11 @@ func (s Spent) Lines() []string {
 		if len(others) > 0 {
 			rest = " (" + strings.Join(others, ", ") + ")"
 		}
-		lines = append(lines, fmt.Sprintf("bottleneck: %s took %s of %s%s: %s", p, percent(share), short(whole), rest, hints()[p]))
+		hint := hints()[p]
+		if p == Train && s.Compiling > s.Parts[p]/2 {
+			hint = percent(s.Compiling/s.Parts[p]) + " of it compiled programs, which are kept: a second start is shorter"
+		}
+		lines = append(lines, fmt.Sprintf("bottleneck: %s took %s of %s%s: %s", p, percent(share), short(whole), rest, hint))
 	}
 	if s.GPUHours > 0 {
 		lines = append(lines, fmt.Sprintf("GPU hours: %.3g", s.GPUHours))

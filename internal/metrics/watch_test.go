@@ -96,6 +96,12 @@ func TestSpent(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}
 	}
+	for seconds, want := range map[float64]string{6: "60% of it compiled programs", 4: "a larger engine.micro_batch"} {
+		row := Row{Stage: "sft", Values: map[string]float64{Elapsed: 10, "time/train": 10, "time/compile": seconds}}
+		if lines := SpentBy([]Row{row}).Lines(); len(lines) != 1 || !strings.Contains(lines[0], want) {
+			t.Errorf("%g s of compiling: %q", seconds, lines)
+		}
+	}
 	if lines := SpentBy([]Row{{Stage: "sft", Values: map[string]float64{"loss": 1}}}).Lines(); lines != nil {
 		t.Errorf("of rows without times it says %q", lines)
 	}

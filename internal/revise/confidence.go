@@ -33,7 +33,7 @@ func (c Confidence) words() string {
 		if threshold >= 1 {
 			return "never replaced"
 		}
-		return fmt.Sprintf("replaced from probability %.4f on", threshold)
+		return fmt.Sprintf("replaced from probability %.4f on", min(threshold, 0.9999))
 	}
 	return fmt.Sprintf("calls without a fault are %s, answers in words are %s: %d of %d wrong drafts are mended, %d of %d right ones damaged",
 		from(c.Confidence), from(c.NoCall), c.Mended, c.Wrong, c.Harmed, c.Right)
