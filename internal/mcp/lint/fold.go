@@ -157,7 +157,7 @@ func (f folded) disguises() map[string]folded {
 		return r
 	}))
 	keep("digits for letters", f.mapped(func(word []rune, r rune) rune {
-		if i := strings.IndexRune("013457@$", r); i >= 0 && slices.ContainsFunc(word, unicode.IsLetter) {
+		if i := strings.IndexRune(leet, r); i >= 0 && isLeet(word) {
 			return rune("oieastas"[i])
 		}
 		return r
@@ -168,6 +168,24 @@ func (f folded) disguises() map[string]folded {
 	keep("letters turned round", turned)
 	keep("spaced letters", f.closed())
 	return out
+}
+
+// leet are the runes that stand for the letters o, i, e, a, s, t, a and s.
+const leet = "013457@$"
+
+// isLeet reports whether a word is one that has letters of its own, half as many as digits at least: "1n57ruc710n5" has five beside
+// seven. A time, as 2024-12-10T00:54:01, has one, and is read as no word.
+func isLeet(word []rune) bool {
+	letters, others := 0, 0
+	for _, r := range word {
+		switch {
+		case r >= 'a' && r <= 'z': // hours and minutes have characters behind them in Japanese
+			letters++
+		case unicode.IsDigit(r) || strings.ContainsRune(leet, r):
+			others++
+		}
+	}
+	return 2*letters >= others
 }
 
 // closed is the text with runs of single letters, each apart from the next, joined to words. Where two spaces were
