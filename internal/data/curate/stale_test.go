@@ -135,6 +135,28 @@ func TestMisfitsOfEditedCalls(t *testing.T) {
 	}
 }
 
+// What stands in the opening is not learnt: an edited call there holds no trace back.
+func TestMisfitsOfTheOpening(t *testing.T) {
+	r := example("x")
+	r.Opening = 5
+	c := fresh(t, r)
+	misfits := func() []string {
+		x, err := c.Trace("x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return NewChecker().Misfits(x)
+	}
+	do(t, c, Op{Do: EditArguments, Trace: "x", Message: 2, Text: `{"text": 1}`})
+	if got := misfits(); len(got) != 0 {
+		t.Errorf("of the opening: %q", got)
+	}
+	do(t, c, Op{Do: EditArguments, Trace: "x", Message: 6, Text: `{"text": 1}`})
+	if got := misfits(); len(got) != 1 || !strings.HasPrefix(got[0], "message 6,") {
+		t.Errorf("behind it: %q", got)
+	}
+}
+
 // What a trace took is told once, also where it was split: by the part that kept its name.
 func TestSplitCountsCostsOnce(t *testing.T) {
 	r := example("x")

@@ -3,6 +3,7 @@ package redact
 import (
 	"encoding/json"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -179,6 +180,33 @@ func TestKeysOfObjects(t *testing.T) {
 	text := `{"ann@acme.io": "ann@acme.io"}`
 	if got := Apply(text, []Value{{Kind: Email, Text: "ann@acme.io", Placeholder: "[EMAIL_1]"}}); strings.ReplaceAll(got, " ", "") != `{"ann@acme.io":"[EMAIL_1]"}` {
 		t.Errorf("as older ledgers have it: %s", got)
+	}
+}
+
+// Which values have a number in their place, and which one.
+func TestGivenNumbers(t *testing.T) {
+	for name, tc := range map[string]struct{ text, also, want string }{
+		"no whole number":         {`{"password": 1234.5678, "passphrase": 12345e6789, "passwd": -12345678}`, "", "[SECRET_1] [SECRET_2] [SECRET_3]"},
+		"a name in a path":        {`{"id": 12345678}`, "in /home/12345678/x", "[NAME_1]"},
+		"one for two spellings":   {`{"phone": 4155552671, "tel": 14155552671, "fax": 4155550199}`, "", "1000000001 1000000002"},
+		"those of a list":         {`{"phone": [4155552671, 4155550199]}`, "", "1000000001 1000000002"},
+		"behind others that fall": {`{"to": "ann@acme.io"}`, "[EMAIL_10], [EMAIL_7], [EMAIL_9]", "[EMAIL_11]"},
+	} {
+		var got []string
+		for _, v := range Values(append(Texts(tc.text), tc.also), Options{Numbers: Numbers(tc.text)}) {
+			if !slices.Contains(got, v.Placeholder) {
+				got = append(got, v.Placeholder)
+			}
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != tc.want {
+			t.Errorf("%s: %q, want %s", name, got, tc.want)
+		}
+	}
+	full := []Value{{Kind: Secret, Text: "77", Placeholder: "[SECRET_1]"}, {Kind: Secret, Text: "78", Placeholder: "[SECRET_2]"}}
+	giveNumbers(full, []string{"of 11, 12, 13, 14, 15, 16, 17 and 18"}, Options{Numbers: []string{"77", "78"}})
+	if got := full[0].Placeholder + full[1].Placeholder; got != "19[SECRET_2]" {
+		t.Errorf("%s: there is one number of two digits", got)
 	}
 }
 
