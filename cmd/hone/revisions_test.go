@@ -27,7 +27,7 @@ func revisions(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, "revisions/rows.jsonl", rows.String())
-	catalog, err := mcp.Discover(t.Context(), mcp.Config{Servers: map[string]mcp.Server{"odd": {URL: flatterer(t)}}})
+	catalog, err := mcp.Discover(t.Context(), mcp.Config{Servers: map[string]mcp.Server{"odd": {URL: counter(t, false)}}})
 	if err == nil {
 		err = catalog.Save("revisions/catalog.json")
 	}
