@@ -20,28 +20,51 @@ func asJSON(text string) (chat.Value, bool) {
 	return v, err == nil
 }
 
+// decoded are the objects and lists of a text that is JSON or lines of it; none of any other.
+func decoded(text string) []chat.Value {
+	if v, is := asJSON(text); is {
+		return []chat.Value{v}
+	}
+	var out []chat.Value
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		v, is := asJSON(line)
+		if !is {
+			return nil
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
 // Texts are what Find is to look at of a text: itself or, of JSON, each text and number with its key, since escapes hide what they say. A key
-// of anything else is a text of its own.
-func Texts(text string) []string {
-	v, is := asJSON(text)
-	if !is {
+// of anything else is a text of its own. A text that is JSON itself is looked at as such.
+func Texts(text string) (out []string) {
+	if !leavesOf(text, "", func(key, leaf string, _ bool) { out = append(out, key+`: "`+leaf+`"`) }) {
 		return []string{text}
 	}
-	var out []string
-	leaves(v, "", func(key, leaf string, _ bool) { out = append(out, key+`: "`+leaf+`"`) })
 	return out
 }
 
 // Numbers are the numbers of a text that is JSON, as it spells them.
 func Numbers(text string) (out []string) {
-	if v, is := asJSON(text); is {
-		leaves(v, "", func(_ string, leaf string, number bool) {
-			if number {
-				out = append(out, leaf)
-			}
-		})
-	}
+	leavesOf(text, "", func(_ string, leaf string, number bool) {
+		if number {
+			out = append(out, leaf)
+		}
+	})
 	return out
+}
+
+// leavesOf reports whether a text is JSON, and yields what is in it then.
+func leavesOf(text, key string, yield func(key, leaf string, number bool)) bool {
+	list := decoded(text)
+	for _, v := range list {
+		leaves(v, key, yield)
+	}
+	return len(list) > 0
 }
 
 func leaves(v chat.Value, key string, yield func(key, leaf string, number bool)) {
@@ -53,15 +76,19 @@ func leaves(v chat.Value, key string, yield func(key, leaf string, number bool))
 	case *chat.Object:
 		for i := range v.Len() {
 			key, x := v.At(i)
-			switch x.(type) {
-			case string, chat.Number:
-			default:
+			if text, is := x.(string); is && len(decoded(text)) == 0 {
+				yield(key, text, false)
+				continue
+			}
+			if _, is := x.(chat.Number); !is {
 				yield("", key, false)
 			}
 			leaves(x, key, yield)
 		}
 	case string:
-		yield(key, v, false)
+		if !leavesOf(v, key, yield) {
+			yield(key, v, false)
+		}
 	case chat.Number:
 		yield(key, string(v), true)
 	}
@@ -70,11 +97,22 @@ func leaves(v chat.Value, key string, yield func(key, leaf string, number bool))
 // Apply puts the placeholders of values into a text, and JSON stays JSON: a number is a number there still. What can stay of its white space
 // and its escapes stays.
 func Apply(text string, values []Value) string {
+	deep := slices.ContainsFunc(values, func(v Value) bool { return v.Deep })
 	v, is := asJSON(text)
+	if !is && deep && len(decoded(text)) > 0 {
+		var b strings.Builder
+		for line := range strings.Lines(text) {
+			b.WriteString(Apply(strings.TrimSuffix(line, "\n"), values))
+			if strings.HasSuffix(line, "\n") {
+				b.WriteByte('\n')
+			}
+		}
+		return b.String()
+	}
 	if !is {
 		return Replace(text, values)
 	}
-	changed, touched := applied(v, values, slices.ContainsFunc(values, func(v Value) bool { return v.Deep }))
+	changed, touched := applied(v, values, deep)
 	if !touched {
 		return text
 	}
@@ -117,7 +155,12 @@ func applied(v chat.Value, values []Value, deep bool) (out chat.Value, touched b
 		}
 		return o, touched
 	case string:
-		s := Replace(v, values)
+		s := v
+		if deep {
+			s = Apply(v, values) // it may be JSON itself
+		} else {
+			s = Replace(v, values)
+		}
 		return s, s != v
 	case chat.Number:
 		if s := Replace(string(v), values); s != string(v) {
@@ -141,11 +184,11 @@ func renamed(key string, values []Value, taken func(string) bool) string {
 	return out
 }
 
-// anonymous is a number in the place of one that was redacted, so that a schema which wants a number has one. In ledgers of before 2026-11-23
-// its placeholder is a text: then it is a number of as many digits, with the placeholder's own at its end. Where more than the number is
-// left, that is a text.
+// anonymous is a number in the place of one that was redacted, so that a schema which wants a number has one: its sign and fraction stay. In
+// ledgers of before 2026-11-23 its placeholder is a text: then it is a number of as many digits, with the placeholder's own at its end.
+// Where more than the number is left, that is a text.
 func anonymous(number, said string) chat.Value {
-	if !strings.ContainsFunc(said, func(r rune) bool { return r < '0' || r > '9' }) {
+	if plainNumber.MatchString(said) {
 		return chat.Number(said)
 	}
 	at := placeholder.FindStringSubmatch(said)
@@ -155,4 +198,7 @@ func anonymous(number, said string) chat.Value {
 	return chat.Number("1" + strings.Repeat("0", len(number)-1-len(at[1])) + at[1])
 }
 
-var placeholder = regexp.MustCompile(`^\[[A-Z]+_(\d+)\]$`)
+var (
+	placeholder = regexp.MustCompile(`^\[[A-Z]+_(\d+)\]$`)
+	plainNumber = regexp.MustCompile(`^-?(0|[1-9]\d*)(?:\.\d+)?$`)
+)

@@ -71,7 +71,7 @@ type Value struct {
 	Before      string `json:"before,omitempty"` // what stands before it everywhere, and stays
 	Text        string `json:"text"`
 	Placeholder string `json:"placeholder"`
-	Deep        bool   `json:"deep,omitempty"` // in keys of objects too; those of ledgers of before 2026-11-23 leave them, or what was done behind them would not fit
+	Deep        bool   `json:"deep,omitempty"` // in keys of objects and JSON in texts too; those of ledgers of before 2026-11-23 leave them, or what was done behind them would not fit
 }
 
 // Options of Values. The zero value looks for all kinds in texts that nobody has redacted.
@@ -155,8 +155,14 @@ var placeholders = regexp.MustCompile(`\[([A-Z]+)_(\d{1,6})\]`)
 // wants a number has one and a text says the same.
 func giveNumbers(values []Value, texts []string, o Options) {
 	given, n := map[string]string{}, 0 // by placeholder
+	numbers := slices.Clone(o.Numbers)
+	for _, x := range o.Numbers {
+		if m := plainNumber.FindStringSubmatch(x); m != nil {
+			numbers = append(numbers, m[1]) // without its sign and fraction
+		}
+	}
 	for _, v := range values {
-		if given[v.Placeholder] != "" || v.Before != "" || !slices.Contains(o.Numbers, v.Text) || strings.ContainsAny(v.Text, ".eE-") {
+		if given[v.Placeholder] != "" || v.Before != "" || !slices.Contains(numbers, v.Text) || strings.ContainsAny(v.Text, ".eE-") {
 			continue
 		}
 		for n++; ; n++ {

@@ -210,6 +210,30 @@ func TestGivenNumbers(t *testing.T) {
 	}
 }
 
+// JSON in a text of JSON stays JSON, and so do lines of it. A number keeps its sign and fraction.
+func TestNestedJSON(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"result": "{\"phone\": 4155552671}"}`:                                       `{"result": "{\"phone\": 1000000001}"}`,
+		`["{\"a\": \"[{\\\"phone\\\": 4155552671}]\"}"]`:                              `["{\"a\": \"[{\\\"phone\\\": 1000000001}]\"}"]`,
+		`{"phone": "[4155552671]", "a": "[x] 4155552671"}`:                            `{"phone": "[1000000001]", "a": "[x] 1000000001"}`,
+		`{"result": "{\"password\": 1234.5678}"}`:                                     `{"result": "{\"password\": \"[SECRET_1]\"}"}`,
+		"{\"password\": 1234.5678}\n{}":                                               "{\"password\": \"[SECRET_1]\"}\n{}",
+		`{"a@acme.io": "{\"b@acme.io\": []}"}`:                                        `{"[EMAIL_1]": "{\"[EMAIL_2]\": []}"}`,
+		"{\"phone\": 4155552671}\n\n{\"to\": \"a@acme.io\"}\r\n{\"b@acme.io\": {}}\n": "{\"phone\": 1000000001}\n\n{\"to\": \"[EMAIL_1]\"}\r\n{\"[EMAIL_2]\": {}}\n",
+		`{"phone": 4155552671, "x": -4155552671, "y": 4155552671.50}`:                 `{"phone": 1000000001, "x": -1000000001, "y": 1000000001.50}`,
+		`{"phone": "4155552671", "x": -4155552671}`:                                   `{"phone": "1000000001", "x": -1000000001}`,
+	} {
+		values := Values(Texts(text), Options{Numbers: Numbers(text)})
+		if got := Apply(text, values); got != want {
+			t.Errorf("%s\n%s, want\n%s\n%+v", text, got, want, values)
+		}
+	}
+	text := `{"result": "{\"phone\": 4155552671}"}`
+	if got := Apply(text, []Value{{Kind: Phone, Text: "4155552671", Placeholder: "[PHONE_1]"}}); got != `{"result": "{\"phone\": [PHONE_1]}"}` {
+		t.Errorf("as older ledgers have it: %s", got)
+	}
+}
+
 func TestCount(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "[PHONE_1]": 1, "[PHONE_1][PHONE_1] x[PHONE_1]y": 3, "[PHONE_11]": 0} {
 		if got := Count(text, "[PHONE_1]"); got != want {
