@@ -18,7 +18,13 @@ type Approval struct {
 // checkAllowed refuses names that no tool can have, so that a slip is not taken for a tool of a server that is not open.
 func (m MCP) checkAllowed() error {
 	for _, p := range m.AllowFindings {
-		if _, err := path.Match(p, ""); err != nil || p == "" || strings.TrimSpace(p) != p || strings.HasPrefix(p, "/") || strings.HasSuffix(p, "/") {
+		server, tool, has := strings.Cut(p, "/") // as lint.Allowed takes them, so that each half is a pattern of its own
+		if !has {
+			server, tool = "*", p
+		}
+		_, err := path.Match(server, "")
+		_, err2 := path.Match(tool, "")
+		if err != nil || err2 != nil || server == "" || tool == "" || strings.TrimSpace(p) != p || strings.HasPrefix(tool, "/") || strings.HasSuffix(tool, "/") {
 			return &ValueError{"mcp.allow_findings", fmt.Sprintf("%q is neither tool nor server/tool", p)}
 		}
 	}

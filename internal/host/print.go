@@ -14,8 +14,13 @@ import (
 // Say prints a line of talk, unless --quiet. Line ends in it are a server's: what follows them is indented, lest it look like hone's.
 func (h *Host) Say(format string, args ...any) {
 	if !h.Quiet {
-		fmt.Fprintln(h.Talk, h.Invoked(fault.Indented(fmt.Sprintf(format, args...), "    ")))
+		h.Insist(format, args...)
 	}
+}
+
+// Insist is Say that --quiet does not silence: for what nobody may miss.
+func (h *Host) Insist(format string, args ...any) {
+	fmt.Fprintln(h.Talk, h.Invoked(fault.Indented(fmt.Sprintf(format, args...), "    ")))
 }
 
 // Invoked is text whose commands of hone begin as this one did, so that they can be copied.

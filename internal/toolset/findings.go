@@ -118,12 +118,33 @@ func RefuseFindings(h *host.Host, c config.MCP, tools []lint.Tool, flag lint.All
 	}
 	refused := accepted(c, flag).Refused(found)
 	if len(refused) == 0 {
+		sayAccepted(h, flag.Refused(found))
 		return nil
 	}
 	f := refused[0]
 	return &fault.Error{Code: fault.CodeUsage, What: "the tools hold texts that could steer the model by the back door",
 		Where: fmt.Sprintf("%s/%s%s", f.Server, f.Tool, f.Pointer), Why: lint.Summary(refused) + "; " + stopping(len(refused)),
 		Next: "read them above; leave the server out, or accept these with " + accepting(refused) + " (" + howToAccept + ")"}
+}
+
+// sayAccepted says which findings pass by the configuration alone, with --quiet too: it accepts names, and who wrote it may have read
+// another text of such a tool.
+func sayAccepted(h *host.Host, found []lint.Finding) {
+	var tools []string
+	of := map[string][]lint.Finding{}
+	for _, f := range found {
+		name := f.Server + "/" + f.Tool
+		if of[name] == nil {
+			tools = append(tools, name)
+		}
+		of[name] = append(of[name], f)
+	}
+	for i, name := range tools {
+		tools[i] = name + " (" + lint.Summary(of[name]) + ")"
+	}
+	if len(tools) > 0 {
+		h.Insist("accepted by mcp.allow_findings: %s", strings.Join(tools, ", "))
+	}
 }
 
 // TellFindings is for a verb that calls tools and puts none of their texts before a model: it refuses nothing, and names what others will.
