@@ -112,7 +112,7 @@ func Apply(text string, values []Value) string {
 	if !is {
 		return Replace(text, values)
 	}
-	changed, touched := applied(v, values, deep)
+	changed, touched := applied(v, "", values, deep)
 	if !touched {
 		return text
 	}
@@ -127,13 +127,13 @@ func Apply(text string, values []Value) string {
 	return string(out)
 }
 
-func applied(v chat.Value, values []Value, deep bool) (out chat.Value, touched bool) {
+func applied(v chat.Value, key string, values []Value, deep bool) (out chat.Value, touched bool) {
 	switch v := v.(type) {
 	case []chat.Value:
 		list := make([]chat.Value, len(v))
 		for i, x := range v {
 			var one bool
-			list[i], one = applied(x, values, deep)
+			list[i], one = applied(x, key, values, deep)
 			touched = touched || one
 		}
 		return list, touched
@@ -141,10 +141,10 @@ func applied(v chat.Value, values []Value, deep bool) (out chat.Value, touched b
 		o := &chat.Object{}
 		for i := range v.Len() {
 			key, x := v.At(i)
-			x, one := applied(x, values, deep)
+			x, one := applied(x, key, values, deep)
 			said := key
 			if deep {
-				said = renamed(key, values, func(s string) bool {
+				said = renamed(key, sure(values), func(s string) bool {
 					_, old := v.Get(s)
 					_, is := o.Get(s)
 					return old || is
@@ -157,17 +157,44 @@ func applied(v chat.Value, values []Value, deep bool) (out chat.Value, touched b
 	case string:
 		s := v
 		if deep {
-			s = Apply(v, values) // it may be JSON itself
+			s = Apply(v, of(values, key, v)) // it may be JSON itself
 		} else {
 			s = Replace(v, values)
 		}
 		return s, s != v
 	case chat.Number:
-		if s := Replace(string(v), values); s != string(v) {
+		if s := Replace(string(v), of(values, key, string(v))); s != string(v) {
 			return anonymous(string(v), s), true
 		}
 	}
 	return v, false
+}
+
+// small reports whether a value is a number of few digits, such as a PIN, with a number in its place: elsewhere it may be a year, and nobody
+// would see that it is none any more.
+func (v Value) small() bool {
+	return v.Deep && len(v.Text) < 6 && !strings.HasPrefix(v.Placeholder, "[")
+}
+
+// sure are the values that are replaced wherever they stand.
+func sure(values []Value) []Value {
+	if !slices.ContainsFunc(values, Value.small) {
+		return values
+	}
+	return slices.DeleteFunc(slices.Clone(values), Value.small)
+}
+
+// of are the values that are replaced in what an object has under a key: all in a text of words, and of a number the small ones only where it
+// is found by itself.
+func of(values []Value, key, leaf string) []Value {
+	if !slices.ContainsFunc(values, Value.small) || !plainNumber.MatchString(leaf) {
+		return values
+	}
+	text := key + `: "` + leaf + `"`
+	if slices.ContainsFunc(Find(text), func(f Found) bool { return text[f.Start:f.End] == leaf }) {
+		return values
+	}
+	return sure(values)
 }
 
 // renamed is a key with placeholders, which is none that is taken: two spellings of one value may be keys of one object. A key of words

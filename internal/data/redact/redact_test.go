@@ -234,6 +234,30 @@ func TestNestedJSON(t *testing.T) {
 	}
 }
 
+// A PIN is no year: a number of few digits is replaced where it is found, and in words, but no other number is changed for it.
+func TestSmallNumbers(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"password": 1234, "year": 1234, "of": "1234", "x": -1234, "y": 1234.5}`: `{"password": 1001, "year": 1234, "of": "1234", "x": -1234, "y": 1234.5}`,
+		`{"password": [1234, 1235], "years": [1234], "said": "it is 1234."}`:      `{"password": [1001, 1002], "years": [1234], "said": "it is 1001."}`,
+		`{"1234": {"password": 1234}}`:                                            `{"1234": {"password": 1001}}`,
+		`{"password": 12345678, "id": 12345678}`:                                  `{"password": 10000001, "id": 10000001}`,
+		`{"password": "1234", "year": "1234", "z": 1}`:                            `{"password": "[SECRET_1]", "year": "[SECRET_1]", "z": 1}`,
+	} {
+		values := Values(Texts(text), Options{Numbers: Numbers(text)})
+		got := Apply(text, values)
+		if got != want {
+			t.Errorf("%s\n%s, want\n%s\n%+v", text, got, want, values)
+		}
+		if again := Values(Texts(got), Options{Known: []string{"1001", "1002", "10000001"}}); len(again) != 0 {
+			t.Errorf("%s: found again: %+v", got, again)
+		}
+	}
+	text := `{"password": 1234, "year": 1234}`
+	if got := Apply(text, []Value{{Kind: Secret, Text: "1234", Placeholder: "1001"}}); got != `{"password": 1001, "year": 1001}` {
+		t.Errorf("as older ledgers have it: %s", got)
+	}
+}
+
 func TestCount(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "[PHONE_1]": 1, "[PHONE_1][PHONE_1] x[PHONE_1]y": 3, "[PHONE_11]": 0} {
 		if got := Count(text, "[PHONE_1]"); got != want {
