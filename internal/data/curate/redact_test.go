@@ -87,18 +87,19 @@ func TestRedactNumbers(t *testing.T) {
 	}
 }
 
-// A number that is found in a text is gone from the arguments and results too, where nothing says what it is.
+// A number that is found in a text is gone from the arguments and results too, where nothing says what it is, and so is a key of an object.
+// Nothing is left to be found a second time.
 func TestRedactSpellings(t *testing.T) {
 	r := dataset.Row{ID: "x", Messages: []chat.Message{{Role: chat.User, Content: "Call +1 415-555-2671, ssn 219-09-9999"},
 		{Role: chat.Assistant, ToolCalls: []chat.ToolCall{{ID: "1", Name: "f", Arguments: `{"to": 4155552671, "s": "4155552671", "x": 219099999, "y": "219099999"}`}}},
-		{Role: chat.ToolRole, ToolCallID: "1", Content: `done 4155552671`}}}
+		{Role: chat.ToolRole, ToolCallID: "1", Content: `done 4155552671`}, {Role: chat.Assistant, Content: `{"ann@acme.io": {"n": 1}, "bob@acme.io": "x"}`}}}
 	c := fresh(t, r)
 	found, err := c.Redact("me", nil)
-	if err != nil || len(found.Values) != 2 {
+	if err != nil || len(found.Values) != 4 {
 		t.Fatalf("%+v %v", found, err)
 	}
 	x, _ := c.Trace("x")
-	if got, want := tell(x.Row.Messages), `u:Call 1000000001, ssn 100000002|a:{"to": 1000000001, "s": "1000000001", "x": 100000002, "y": "100000002"}|t:done 1000000001`; got != want {
+	if got, want := tell(x.Row.Messages), `u:Call 1000000001, ssn 100000002|a:{"to": 1000000001, "s": "1000000001", "x": 100000002, "y": "100000002"}|t:done 1000000001|a:{"[EMAIL_1]": {"n": 1}, "[EMAIL_2]": "x"}`; got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	if again, err := c.Redact("me", nil); err != nil || again.Traces != 0 {
