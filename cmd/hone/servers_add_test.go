@@ -184,6 +184,14 @@ func TestServersAddSaysWhatDoesNotStart(t *testing.T) {
 	if text := contents(t, ".mcp.json"); !strings.Contains(text, `"tiny"`) {
 		t.Errorf("it is not added: %s", text)
 	}
+	npmPackage(t, "built.tgz", map[string]string{"package.json": `{"name": "built", "version": "1.0.0", "bin": "main.js", "scripts": {"install": "touch made"}}`, "main.js": "#!/usr/bin/env node\nrequire('./missing')\n"})
+	code, stdout, stderr = sandboxedHone(t, "servers", "add", "npm:./built.tgz", "--name", "b")
+	if code != 0 || !strings.Contains(stderr, "install scripts did not run, of built") || !strings.Contains(stderr, "servers add npm:./built.tgz --name b --force --build;") || !strings.Contains(stdout, "no: Error: Cannot find module") {
+		t.Errorf("exit code %d, %s%s", code, stdout, stderr)
+	}
+	if code, _, stderr = sandboxedHone(t, "servers", "add", "npm:./built.tgz", "--name", "b", "--force", "--build"); code != 0 || !strings.Contains(stderr, "does not answer") || strings.Contains(stderr, "--build") {
+		t.Errorf("built: exit code %d, %s", code, stderr)
+	}
 }
 
 // What cannot be installed leaves nothing: no folder, no entry.

@@ -39,18 +39,23 @@ type Added struct {
 // Rows are an addition as a table; file is what it was written into.
 func (a Added) Rows(file string) [][]string {
 	rows := a.Added.Rows(file)
-	if a.Answer != "" {
-		rows = append(rows, []string{"answers", briefly(a.Answer)})
+	if why, not := strings.CutPrefix(a.Answer, notAnswering); not {
+		rows = append(rows, []string{"answers", notAnswering + briefly(why)})
+	} else if a.Answer != "" {
+		rows = append(rows, []string{"answers", a.Answer})
 	}
 	return rows
 }
+
+// notAnswering begins the reason why a server does not answer.
+const notAnswering = "no: "
 
 // patience is how long a server that was added may take to start, and to list its tools.
 const patience = time.Minute
 
 // add adds a package or URL. A server that was installed is asked once for its tools, in the sandbox, unless x says not to; one that does
-// not answer stays added.
-func add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*Added, error) {
+// not answer stays added. asked is x as it was given, before an entry of a registry was looked up.
+func add(ctx context.Context, h *host.Host, c config.Config, x, asked Wanted) (*Added, error) {
 	in, err := toolset.Add(ctx, h, c, x.Addition)
 	if err != nil || in == nil {
 		return nil, err
@@ -59,7 +64,8 @@ func add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*Added, 
 	if in.Installed == nil || x.Unasked {
 		return out, nil
 	}
-	found, next, err := tools(ctx, h, c, cmp.Or(x.File, c.MCP.Config), in.Name)
+	again := func(more ...string) string { return asked.again(c, in.Name, more...) }
+	found, next, err := tools(ctx, h, c, cmp.Or(x.File, c.MCP.Config), in.Name, again)
 	if err == nil {
 		out.Answer = fmt.Sprintf("%s, protocol %s", fault.Count(len(found.Tools), "tool"), found.Era)
 		return out, nil
@@ -67,14 +73,17 @@ func add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*Added, 
 	if ctx.Err() != nil {
 		return out, nil // it is added all the same
 	}
-	out.Answer, out.Next = "no: "+fault.Whole(err), next
+	if len(in.Unbuilt) > 0 {
+		next = "install scripts did not run, of " + strings.Join(in.Unbuilt, ", ") + "; they may be what it lacks: " + again("--build") + "; if it is not that, " + next
+	}
+	out.Answer, out.Next = notAnswering+fault.Whole(err), next
 	h.Say("warning: %s is installed, and does not answer: %s", in.Name, fault.Indented(fault.Whole(err), "  "))
 	h.Say("  next:  %s", next)
 	return out, nil
 }
 
-// tools asks a server of a file once for its tools.
-func tools(ctx context.Context, h *host.Host, c config.Config, file, name string) (found mcp.ServerTools, next string, err error) {
+// tools asks a server of a file once for its tools. again is the line that adds it once more with further flags.
+func tools(ctx context.Context, h *host.Host, c config.Config, file, name string, again func(more ...string) string) (found mcp.ServerTools, next string, err error) {
 	servers, err := mcp.LoadConfig(file, h.LookupEnv)
 	if err == nil {
 		servers, err = servers.Only(name)
@@ -95,7 +104,7 @@ func tools(ctx context.Context, h *host.Host, c config.Config, file, name string
 	if r.Err == nil {
 		toolset.KeepListed(h, housing.Servers, r.Tools)
 	} else {
-		next = housing.NextForServer(servers.Servers[name], r.Err)
+		next = housing.NextForAdded(servers.Servers[name], r.Err, again)
 	}
 	return r.Tools, next, r.Err
 }
@@ -109,8 +118,9 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*Added, 
 		if len(x.Set)+len(x.Env) > 0 || x.Registry != "" {
 			return nil, &fault.Error{Code: fault.CodeUsage, What: "--set, --env and --registry are for entries of a registry", Where: x.Package, Next: "name the entry, such as io.github.user/server"}
 		}
-		return add(ctx, h, c, x)
+		return add(ctx, h, c, x, x)
 	}
+	asked := x
 	source, err := registry.ParseSource(x.Registry)
 	if err != nil {
 		return nil, err
@@ -146,13 +156,13 @@ func Add(ctx context.Context, h *host.Host, c config.Config, x Wanted) (*Added, 
 	}
 	settle(&x.Addition, e, choice, launch)
 	h.Say("%s %s is %s", e.Name, e.Version, x.Package)
-	for _, asked := range choice.Denied {
-		h.Say("the entry asks the engine for %s, which the image does not get; --volume HOST:CONTAINER gives it a folder", host.OneLine(asked))
+	for _, denied := range choice.Denied {
+		h.Say("the entry asks the engine for %s, which the image does not get; --volume HOST:CONTAINER gives it a folder", host.OneLine(denied))
 	}
 	if choice.Base != "" && !strings.HasPrefix(x.Package, "oci:") {
 		h.Say("the entry says that the package is in %s; it is taken from where the package manager is set to", choice.Base)
 	}
-	return add(ctx, h, c, x)
+	return add(ctx, h, c, x, asked)
 }
 
 // settle makes an addition of how an entry's server is started.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -431,11 +432,21 @@ func (t Tried) said() string {
 	return text
 }
 
+// namesError is a line by which a program says what ended it; Node.js puts a list and its version behind that.
+var namesError = regexp.MustCompile(`^\s*(?:\w+: )?\w*(?:Error|Exception)\b`)
+
 // briefly is the begin and the end of a reason's last line, in the width of a table's cell: a program's own words come last, and say most.
+// The last line that names an error comes before the last of all.
 func briefly(why string) string {
 	const half = 60
 	why = strings.TrimSpace(why)
-	runes := []rune(host.OneLine(why[strings.LastIndex(why, "\n")+1:]))
+	last := ""
+	for line := range strings.Lines(why) {
+		if namesError.MatchString(line) || !namesError.MatchString(last) {
+			last = line
+		}
+	}
+	runes := []rune(host.OneLine(strings.TrimSpace(last)))
 	if len(runes) > 2*half {
 		return string(runes[:half]) + "..." + string(runes[len(runes)-half:])
 	}

@@ -14,10 +14,16 @@ import (
 // NextForServer is what to do about a server that failed with err: mend what it said itself, run it by hand, and only then
 // ask whether the sandbox is to blame.
 func (o *Housing) NextForServer(server mcp.Server, err error) string {
-	return nextFor(o.host, server, err, o.Sandbox.Level() != sandbox.None)
+	return o.NextForAdded(server, err, nil)
 }
 
-func nextFor(h *host.Host, server mcp.Server, err error, boxed bool) string {
+// NextForAdded is NextForServer right after the server was added: again is the line that adds it once more, with the flags that were given
+// and further ones.
+func (o *Housing) NextForAdded(server mcp.Server, err error, again func(more ...string) string) string {
+	return nextFor(o.host, server, err, o.Sandbox.Level() != sandbox.None, again)
+}
+
+func nextFor(h *host.Host, server mcp.Server, err error, boxed bool, again func(more ...string) string) string {
 	switch {
 	case server.URL != "":
 		return "look at the server, its URL and its token: " + server.Hide(server.URL)
@@ -30,7 +36,7 @@ func nextFor(h *host.Host, server mcp.Server, err error, boxed bool) string {
 		next = "mend what it says; by hand it is run so: " + CommandLine(server)
 	}
 	if failed && f.Said != "" {
-		if older := olderSDK(f.Server, server, f.Said); older != "" {
+		if older := olderSDK(f.Server, server, f.Said, again); older != "" {
 			next = older + "; if it is not that, " + next
 		}
 	}

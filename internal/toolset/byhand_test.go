@@ -63,7 +63,7 @@ func TestNextForServerAsksTheServerFirst(t *testing.T) {
 		{"no program", true, server, &mcp.Failure{Phase: mcp.PhaseStart, Err: errors.New("not found")}, []string{"install the program", "python3 server.py"}, "sandbox"},
 		{"URL", true, mcp.Server{URL: "http://localhost/mcp"}, ended, []string{"its URL and its token: http://localhost/mcp"}, "sandbox"},
 	} {
-		next := nextFor(h, c.server, c.err, c.boxed)
+		next := nextFor(h, c.server, c.err, c.boxed, nil)
 		rest, ok := next, true
 		for _, want := range c.want {
 			if _, rest, ok = strings.Cut(rest, want); !ok {
@@ -94,7 +94,7 @@ func TestNextForServerHidesSecrets(t *testing.T) {
 	said := &mcp.Failure{Server: "db", Phase: mcp.PhaseConnect, Said: "stderr: no", Err: errors.New("it ended")}
 	for name, err := range map[string]error{"it says why": said, "it says nothing": errors.New("no answer"), "no program": &mcp.Failure{Phase: mcp.PhaseStart, Err: errors.New("not found")}} {
 		for _, server := range []string{"db", "far"} {
-			next := nextFor(h, c.Servers[server], err, true)
+			next := nextFor(h, c.Servers[server], err, true, nil)
 			if strings.Contains(next, "sesame") || strings.Contains(next, "plain-token") || strings.Contains(next, "a secret") || !strings.Contains(next, "[hidden]") {
 				t.Errorf("%s, %s: %s", name, server, next)
 			}
@@ -154,9 +154,14 @@ func TestOlderSDK(t *testing.T) {
 		{"no environment, and it says mcp", "uvx", traceback + "    from mcp.server import FastMCP\n    ImportError: cannot import name 'FastMCP'", "uvx --with 'mcp<2'"},
 	} {
 		server := mcp.Server{Command: c.program, Args: []string{"--db", "x"}, Hosts: []string{"api.example.com"}}
-		next := nextFor(&host.Host{}, server, &mcp.Failure{Server: "a duck", Phase: mcp.PhaseConnect, Said: c.said, Err: errors.New("it ended")}, false)
+		next := nextFor(&host.Host{}, server, &mcp.Failure{Server: "a duck", Phase: mcp.PhaseConnect, Said: c.said, Err: errors.New("it ended")}, false, nil)
 		if !strings.Contains(next, c.want) || c.want == "" && strings.Contains(next, "mcp<") || !strings.Contains(next, "mend what it says") {
 			t.Errorf("%s: %s", c.name, next)
 		}
+	}
+	again := func(more ...string) string { return "AGAIN " + strings.Join(more, " ") }
+	ended := &mcp.Failure{Server: "a duck", Phase: mcp.PhaseConnect, Said: gone, Err: errors.New("it ended")}
+	if next := nextFor(&host.Host{}, mcp.Server{Command: new}, ended, false, again); !strings.Contains(next, "AGAIN --constraint 'mcp<2'") || strings.Contains(next, "pypi:duck") {
+		t.Errorf("right after it was added: %s", next)
 	}
 }

@@ -23,8 +23,9 @@ var fromSDK = regexp.MustCompile(`/site-packages/mcp/|\b(from|import) mcp\b`)
 const newSDK = 2
 
 // olderSDK is what to do about a Python server that ended with what its standard error says, where the version of the package mcp that was
-// installed for it is the likely reason; "" where it is not.
-func olderSDK(name string, s mcp.Server, said string) string {
+// installed for it is the likely reason; "" where it is not. again is the line that adds the server once more; without it, one is made of
+// what is known of the server.
+func olderSDK(name string, s mcp.Server, said string, again func(more ...string) string) string {
 	if !strings.Contains(said, "Traceback (most recent call last)") || !misfit.MatchString(said) {
 		return ""
 	}
@@ -32,6 +33,8 @@ func olderSDK(name string, s mcp.Server, said string) string {
 	switch {
 	case known && !isNew(version):
 		return ""
+	case known && pkg != "" && again != nil:
+		return fmt.Sprintf("the server may be written for an older version of the Python package mcp than %s, which it has: %s", version, again("--constraint", fmt.Sprintf("'mcp<%d'", newSDK)))
 	case known && pkg != "":
 		words := []string{"hone servers add pypi:" + pkg, "--name " + ShellWord(name), "--force", fmt.Sprintf("--constraint 'mcp<%d'", newSDK)}
 		for _, host := range s.Hosts {
@@ -50,7 +53,7 @@ func olderSDK(name string, s mcp.Server, said string) string {
 // OlderSDK is the constraint under which a Python server may start that ended with what it said; "" where an older version of the package mcp
 // is not likely to help.
 func OlderSDK(s mcp.Server, said string) string {
-	if olderSDK("", s, said) == "" {
+	if olderSDK("", s, said, nil) == "" {
 		return ""
 	}
 	return fmt.Sprintf("mcp<%d", newSDK)

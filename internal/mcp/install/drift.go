@@ -42,6 +42,7 @@ type npmPackages struct {
 		Version, Integrity, Resolved string
 		Link, Optional               bool
 		Dev, DevOptional             bool // of who works on the project; hone installs without them
+		HasInstallScript             bool
 		Dependencies                 map[string]string
 	}
 }

@@ -45,6 +45,8 @@ type Installed struct {
 	Version  string            `json:"version"`
 	Packages int               `json:"packages"` // of all, with what the package needs
 	Lock     string            `json:"lock"`     // the file with versions and hashes
+	// Unbuilt are the packages that have install scripts which did not run.
+	Unbuilt []string `json:"unbuilt,omitempty"`
 }
 
 // Add installs. On an error nothing is left of Dir; a *fault.Error says what to do.
@@ -150,7 +152,7 @@ func (r Request) nextFor(text string) string {
 	const build = "a package that has to be built needs --build, which runs its own scripts in the sandbox"
 	switch older := needsPython.FindStringSubmatch(text); {
 	case says("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ETIMEDOUT", "Temporary failure in name resolution", "NewConnectionError", "ConnectTimeoutError"):
-		return "look at the network: the package manager does not reach its registry"
+		return r.unreached(text)
 	case older != nil && says("No matching distribution", "requires a different Python", "ResolutionImpossible"):
 		return "it needs another Python: install Python " + older[1] + " or newer, and give --python python" + older[1]
 	case says("E404", "404 Not Found"):
@@ -165,6 +167,30 @@ func (r Request) nextFor(text string) string {
 		return "look at the reason; --verbose shows the whole of it"
 	}
 	return "look at the reason; --verbose shows the whole of it; " + build
+}
+
+var (
+	// notFound are the words of npm, of its packages' scripts and of pip for a host that they do not reach.
+	notFound = regexp.MustCompile(`(?:getaddrinfo (?:ENOTFOUND|EAI_AGAIN)|(?:ECONNREFUSED|ETIMEDOUT)) ([A-Za-z0-9][\w.:-]*)|host='([^']+)'`)
+	ofScript = regexp.MustCompile(`npm (?:error|ERR!) command failed`)
+)
+
+// unreached is what to do about a host that was not reached. With --build, a package's own script may ask for another than the registry.
+func (r Request) unreached(text string) string {
+	var hosts []string
+	for _, m := range notFound.FindAllStringSubmatch(text, -1) {
+		if host := strings.TrimRight(m[1]+m[2], ".:"); !slices.Contains(hosts, host) {
+			hosts = append(hosts, host)
+		}
+	}
+	switch named := strings.Join(hosts, ", "); {
+	case named == "":
+		return "look at the network: the package manager does not reach its registry"
+	case r.Build && ofScript.MatchString(text):
+		return "look at the network: an install script of a package does not reach " + named
+	default:
+		return "look at the network: the package manager does not reach " + named
+	}
 }
 
 // choose picks the program: the one asked for, the only one, or the one named like the package. The package says what they are

@@ -19,6 +19,8 @@ func TestNextFitsTheReason(t *testing.T) {
 		"npm error code ETARGET\nnpm error notarget No matching version found for x@99.":                                                                                                                    "look at the version",
 		"npm error code ENOTFOUND\nnpm error network request failed":                                                                                                                                        "look at the network",
 		"ERROR: Could not find a version that satisfies the requirement no-such\nERROR: No matching distribution found for no-such":                                                                         "look at the package's name and version",
+		"npm error request to https://registry.example/x failed, reason: getaddrinfo EAI_AGAIN registry.example":                                                                                            "the package manager does not reach registry.example",
+		"Failed to establish a new connection: HTTPSConnectionPool(host='pypi.example', port=443): Max retries exceeded: NewConnectionError":                                                                "the package manager does not reach pypi.example",
 		"make: *** Error 1": "--build",
 	} {
 		if next := (Request{}).nextFor(says); !strings.Contains(next, want) {
@@ -27,6 +29,10 @@ func TestNextFitsTheReason(t *testing.T) {
 		if next := (Request{Build: true}).nextFor(says); strings.Contains(next, "--build") {
 			t.Errorf("it was built already: %s", next)
 		}
+	}
+	script := "npm error command failed\nnpm error command sh -c prebuild-install -r napi || node-gyp rebuild\nnpm error prebuild-install warn install getaddrinfo ENOTFOUND github.com\nnpm error gyp ERR! stack Error: getaddrinfo ENOTFOUND nodejs.org"
+	if next := (Request{Build: true}).nextFor(script); next != "look at the network: an install script of a package does not reach github.com, nodejs.org" {
+		t.Error(next)
 	}
 }
 

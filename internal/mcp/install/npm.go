@@ -53,7 +53,11 @@ func (r Request) npmLocked() (Installed, error) {
 		if in.Packages++; p.Link || p.Integrity == "" {
 			return in, &fault.Error{Code: fault.CodeUsage, What: "a package has no hash, so what is installed is not locked", Where: path, Next: "name a released version, or a packed file (npm pack)"}
 		}
+		if p.HasInstallScript && !r.Build {
+			in.Unbuilt = append(in.Unbuilt, path[strings.LastIndex(path, "node_modules/")+len("node_modules/"):])
+		}
 	}
+	slices.Sort(in.Unbuilt)
 	in.Version = lock.Packages["node_modules/"+wanted[0]].Version
 	var manifest struct {
 		Name string
