@@ -9,6 +9,7 @@ import (
 	"hone/internal/config"
 	"hone/internal/fault"
 	"hone/internal/host"
+	"hone/internal/mcp/lint"
 	"hone/internal/run"
 )
 
@@ -16,6 +17,7 @@ import (
 type app struct {
 	*host.Host
 	reopen        run.OpenOptions // of a verb that goes on with a run
+	accept        lint.Allowed    // by hone runs resume
 	configPath    string
 	sandbox       string // --sandbox
 	shownAt       string // --metrics-address

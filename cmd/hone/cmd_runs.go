@@ -26,7 +26,7 @@ func newRuns(a *app) *cobra.Command {
 			return runRunsResume(c.Context(), a, servers, dir, args[0])
 		},
 	}
-	a.serverFlags(resume.Flags(), &servers)
+	a.toolFlags(resume.Flags(), &servers, &a.accept)
 	a.reopenFlags(resume.Flags())
 	c.AddCommand(
 		resume,

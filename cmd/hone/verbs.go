@@ -26,7 +26,7 @@ func (a *app) verbs() job.Verbs {
 
 // jobs is what verbs begin runs in; today is the configuration as it is now.
 func (a *app) jobs(today config.Config) job.Env {
-	return job.Env{Host: a.Host, Table: a.verbs(), Reopen: a.reopen, Today: today}
+	return job.Env{Host: a.Host, Table: a.verbs(), Reopen: a.reopen, Today: today, Accept: a.accept}
 }
 
 // resume goes on with the run in path by the verb that began it. from names its servers, where the run cannot know its own.

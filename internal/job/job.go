@@ -89,6 +89,7 @@ type Env struct {
 	Table  Verbs           // of all that begin runs
 	Reopen run.OpenOptions // of a verb that goes on with a run
 	Today  config.Config   // as it is now, whatever a run was begun with
+	Accept lint.Allowed    // tools whose findings a run that goes on accepts, beside those that it was begun with
 }
 
 // Job is one run of a verb in its run directory.
@@ -273,8 +274,8 @@ func (e Env) Create(path string, c config.Config, b Begun, inputs ...run.Input) 
 	return dir, err
 }
 
-// Open opens the run directory of a stopped run, reads its configuration into c, and adds today's deny rules to those that it was begun
-// with.
+// Open opens the run directory of a stopped run, reads its configuration into c, and adds today's deny rules and accepted tools to those
+// that it was begun with: a newer hone may find what an older one did not.
 func (e Env) Open(path string, c *config.Config) (*run.Dir, error) {
 	dir, err := run.Open(path, e.Reopen)
 	if err != nil {
@@ -288,6 +289,7 @@ func (e Env) Open(path string, c *config.Config) (*run.Dir, error) {
 	if err == nil {
 		*c, err = config.Parse(filepath.Join(path, configFile), text)
 		toolset.AlsoDeny(c, e.Today)
+		c.MCP.AllowFindings = append(c.MCP.AllowFindings, e.Today.MCP.AllowFindings...)
 	}
 	if err != nil {
 		_ = dir.Close() // nothing was written

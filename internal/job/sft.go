@@ -116,7 +116,7 @@ func (d Conversations) LintTools(rows []dataset.Row) []lint.Tool {
 		for _, t := range r.Tools {
 			if !known[text(t)] {
 				known[text(t)] = true
-				out = append(out, lint.Tool{Server: "data", Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
+				out = append(out, lint.Tool{Server: toolset.DataServer, Name: t.Name, Description: t.Description, InputSchema: t.InputSchema})
 			}
 		}
 	}

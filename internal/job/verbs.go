@@ -111,5 +111,6 @@ func (e Env) Resume(ctx context.Context, path string, from toolset.Source) error
 		e.Say("would go on with hone %s in %s", b.Verb, path)
 		return nil
 	}
+	b.Flags.AllowFindings = append(b.Flags.AllowFindings, e.Accept...)
 	return verb.Resume(ctx, e, path, b, from)
 }

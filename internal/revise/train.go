@@ -177,7 +177,7 @@ func Resume(ctx context.Context, e job.Env, path string, b job.Begun, _ toolset.
 	}
 	t.c = oneTurn(t.whole)
 	if t.d, err = readData(path); err == nil {
-		err = toolset.RefuseFindings(e.Host, t.c.MCP, t.d.catalog.LintTools(), t.o.AllowFindings)
+		err = toolset.RefuseFindings(e.Host, t.c.MCP, t.d.catalog.LintTools(), append(t.o.AllowFindings, b.Flags.AllowFindings...))
 	}
 	if err != nil {
 		return err

@@ -109,6 +109,9 @@ func PackageFindings(servers mcp.Config) (found []lint.Finding) {
 	return found
 }
 
+// DataServer is what the server of tools is called that rows of data list alone, as rows do not say whose they are.
+const DataServer = "data"
+
 // RefuseFindings is the one rule of all verbs that put the texts of tools before a model: what blocks, of a tool that
 // nobody has accepted by name, by the flag or by mcp.allow_findings, ends the verb before it begins. It shows all findings either way.
 func RefuseFindings(h *host.Host, c config.MCP, tools []lint.Tool, flag lint.Allowed) error {
@@ -121,10 +124,13 @@ func RefuseFindings(h *host.Host, c config.MCP, tools []lint.Tool, flag lint.All
 		sayAccepted(h, flag.Refused(found))
 		return nil
 	}
-	f := refused[0]
+	f, leave := refused[0], "leave the server out"
+	if slices.ContainsFunc(refused, func(f lint.Finding) bool { return f.Server == DataServer }) {
+		leave = "leave out the rows that list them (tools that rows list alone are of the server " + DataServer + ", in mcp.allow_findings too)"
+	}
 	return &fault.Error{Code: fault.CodeUsage, What: "the tools hold texts that could steer the model by the back door",
 		Where: fmt.Sprintf("%s/%s%s", f.Server, f.Tool, f.Pointer), Why: lint.Summary(refused) + "; " + stopping(len(refused)),
-		Next: "read them above; leave the server out, or accept these with " + accepting(refused) + " (" + howToAccept + ")"}
+		Next: "read them above; " + leave + ", or accept these with " + accepting(refused) + " (" + howToAccept + ")"}
 }
 
 // sayAccepted says which findings pass by the configuration alone, with --quiet too: it accepts names, and who wrote it may have read
