@@ -270,7 +270,7 @@ func testSeveralStepsOnOneBatch(t *testing.T, d device) {
 		if loss == batch.LossGSPO {
 			o.Clip = batch.Clip{Low: 0.5, High: 0.5} // of three rows, some are beyond it
 		}
-		tr, b := d.start(t, 4), referenced(batch.New(rows()))
+		tr, b := d.start(t, 4), chosen(referenced(batch.New(rows()))).Exploring()
 		scores, err := tr.Score(context.Background(), b, 1)
 		if err != nil {
 			t.Fatal(err)
