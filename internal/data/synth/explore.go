@@ -129,7 +129,7 @@ func (m *maker) look(ctx context.Context, r *realm, calls []Call) error {
 		if a.Lost != "" || b.Lost != "" || len(a.Changed) > 0 || !a.Seen[0].ok() || !b.Seen[0].ok() || len(r.looks) == mostLooks || r.listsAgain(c, a.Seen[0].Text) {
 			continue
 		}
-		if looksRefused := m.Trial.Refusal; looksRefused != nil && looksRefused(a.Seen[0].Text) != "" || senseless(a.Seen[0].Text, c) != "" {
+		if looksRefused := m.Trial.Refusal; looksRefused != nil && looksRefused(a.Seen[0].Text) != "" {
 			continue
 		}
 		s := stableOf(a.Seen[0].Text, b.Seen[0].Text, a.At, b.At)
@@ -204,13 +204,6 @@ func (m *maker) learn(r *realm, c Call, got *Played) {
 		s.why = orFirst(s.why, got.Results[0].Text)
 		return
 	}
-	if found := senseless(got.Results[0].Text, c); found != "" {
-		s.refused++
-		s.misunderstood(found)
-		s.note(c, false)
-		s.why = orFirst(s.why, got.Results[0].Text)
-		return
-	}
 	s.note(c, true)
 	s.answered++
 	effect := m.effect(r, got)
@@ -275,7 +268,7 @@ func (m *maker) build(ctx context.Context, index int) (*realm, error) {
 		if err != nil {
 			return nil, err
 		}
-		if got.Lost != "" || !got.Results[0].ok() || m.Trial.Refusal != nil && m.Trial.Refusal(got.Results[0].Text) != "" || senseless(got.Results[0].Text, c) != "" || m.effect(m.worlds[0], got) == "" {
+		if got.Lost != "" || !got.Results[0].ok() || m.Trial.Refusal != nil && m.Trial.Refusal(got.Results[0].Text) != "" || m.effect(m.worlds[0], got) == "" {
 			continue
 		}
 		s.writes, s.answered = true, s.answered+1

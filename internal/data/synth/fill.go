@@ -197,10 +197,8 @@ func (f filler) text(p param, around []string) (json.RawMessage, bool) {
 			return raw, true
 		}
 	}
-	taken := fits
-	fits = func(raw json.RawMessage) bool { return taken(raw) && p.stated.fits(textOf(raw)) }
 	if hints := f.tool.hints[p.name]; len(hints) > 0 && len(around) == 0 {
-		if raw := pick(f.r, hints); taken(raw) {
+		if raw := pick(f.r, hints); fits(raw) {
 			return raw, true
 		}
 	}

@@ -57,7 +57,8 @@ func inventions() []invention {
 		{w("url uri link href"), nil, func(r *rand.Rand) string { return "https://example.com/" + word(r) }},
 		{w("expression formula equation"), nil, arithmetic},
 		{w("datetime timestamp"), nil, func(r *rand.Rand) string { return date(r) + "T" + clock(r) + ":00Z" }},
-		{w("date deadline due birthday day"), nil, date},
+		{nil, []string{"hh:mm"}, clock},
+		{w("date deadline due birthday day"), []string{"yyyy-mm-dd"}, date},
 		{w("time"), nil, clock},
 		{w("color colour"), nil, func(r *rand.Rand) string { return fmt.Sprintf("#%06x", r.IntN(1<<24)) }},
 		{w("language lang locale"), nil, oneOf("en|fr|de|es|it|pt")},
@@ -109,11 +110,6 @@ func (f filler) madeUp(p param, around []string) string {
 		return "https://example.com/" + word(f.r)
 	case "uuid":
 		return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", f.r.Uint32(), f.r.Uint32()&0xffff, f.r.Uint32()&0xfff, f.r.Uint32()&0xfff, f.r.Uint64()&0xffffffffffff)
-	}
-	if p.stated != nil {
-		if text := p.stated.make(f.r); matches(p.pattern, text) {
-			return text
-		}
 	}
 	own, description := words(p.name), strings.ToLower(p.description)
 	if slices.Contains(own, "id") {

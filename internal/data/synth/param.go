@@ -22,7 +22,6 @@ type param struct {
 	required          bool
 	items             *param
 	fields            []param // of an object, in the schema's order
-	stated            *stated // nil where neither the description nor an example says how its texts look
 }
 
 type member struct {
@@ -82,7 +81,6 @@ func (r reader) read(name string, schema json.RawMessage, depth int) param {
 		q := r.read(name, target, depth+1)
 		if own := textOf(find(schema, "description")); own != "" {
 			q.description = own
-			q.state()
 		}
 		return q
 	}
@@ -98,7 +96,6 @@ func (r reader) read(name string, schema json.RawMessage, depth int) param {
 		}
 	}
 	p.examples = append(p.examples, quotedExamples(p.description)...)
-	p.state()
 	return p
 }
 

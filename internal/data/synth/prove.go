@@ -78,11 +78,6 @@ func (m *maker) useless(c *Candidate, p *Played) {
 			c.drop("a call is refused")
 		case !refused && m.Trial.Refusal != nil && m.Trial.Refusal(r.Text) != "":
 			c.drop("an error that is not marked as one")
-		case !refused && (c.own == nil || !c.own.kind.StatesChecks()):
-			if found := senseless(r.Text, c.Calls...); found != "" {
-				m.byName[c.Calls[i].Tool].misunderstood(found)
-				c.drop("an answer holds %q: the call was not understood", found)
-			}
 		}
 		if c.Why != "" {
 			if c.own != nil {

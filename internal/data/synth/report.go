@@ -84,8 +84,6 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 			if advice := s.unmarkedAdvice(); advice != "" {
 				row.Why = advice + "; it answers: " + row.Why
 			}
-		case s.senseless != "":
-			row.Why = fmt.Sprintf("not the calls whose answer holds %q", s.senseless)
 		}
 		if advice := s.unmarkedAdvice(); advice != "" {
 			r.Unmarked = append(r.Unmarked, fmt.Sprintf("%s/%s: %s", s.Server, s.Name, advice))

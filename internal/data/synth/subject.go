@@ -21,7 +21,6 @@ type subject struct {
 	lies                     string                       // what a call changed though the tool says that it changes nothing
 	why                      string                       // the first answer that was no success
 	unmarked                 string                       // the pattern, as JSON, of errors that its server does not mark as such
-	senseless                string                       // the word, as NaN, by which an answer showed that a call was not understood
 	took, spoilt             map[string]bool              // arguments, as name and value, of calls that were answered, and of those that were refused
 	hints                    map[string][]json.RawMessage // values that a refusal named, by parameter
 	failing                  []failed                     // calls that are refused, whatever the attempt
