@@ -5,7 +5,7 @@
 #   gpu/wins.sh table RESULTS                   the table of what is done, RESULTS/table.json too
 # FOLDER is what gpu/unpack.sh made. run starts as many as there is room for and waits at most $WAIT seconds (500); what runs outlives it: call it again
 # to go on. $SEEDS ("4 5 6"), $JOBS at once on each GPU (6), $GPUS (0), $STEPS (80), $GROUPS_PER_STEP groups of 8 rollouts (16), $SHOWN kinds that the start is
-# shown (8), $BACKEND (cuda), $MORE flags for all. A trial that failed stays so until its .log is removed. GRPO has as many trials as each rival.
+# shown (8), $BACKEND (cuda), $MORE flags for all. The trials *_own are for tasks of another server, whose --dataset and --mcp-config $MORE names. A trial that failed stays so until its .log is removed. GRPO has as many trials as each rival.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 usage() {
@@ -41,6 +41,8 @@ turns|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred, credit: {level: turn, d
 turns_progress|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred, credit: {level: turn, discount: 0.9, progress: 0.5}}
 episodes|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred}
 recoveries|grpo|--grpo-rate 1.5e-4 --groups 12|grpo: {advantage: centred, recoveries: 4}
+hot_own|grpo|--grpo-rate 1.5e-4 --steps 40|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {temperature: 1.3, max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}}}
+rivals_own|rejection,continued|--sft-rate 2e-4|{model: {context: 2560}, mcp: {allow_findings: ['*'], max_tools: 8}, sft: {epochs: 2, batch_size: 16, optimizer: {learning_rate: 1e-3}}, rollout: {max_turns: 4, max_tokens: 128, max_tool_calls: 6, max_result: 256}, grpo: {advantage: centred}}
 TRIALS
 }
 
