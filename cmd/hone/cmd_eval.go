@@ -44,6 +44,7 @@ func newEval(a *app) *cobra.Command {
 	c.Flags().BoolVar(&f.CompareBase, "compare-base", false, "evaluate the base model too and report the paired difference: --compare base")
 	c.Flags().StringSliceVar(&f.Compare, "compare", nil, "systems to hold the model against, with commas: base, adapter folders, PROVIDER/MODEL, http://HOST/v1/MODEL")
 	c.Flags().IntVar(&f.Repeats, "repeats", 0, "episodes of each scenario (default the configuration's eval.repeats)")
+	c.Flags().IntVar(&f.Limit, "limit", 0, "most scenarios: so many of the split, drawn by the seed, are run by all systems; 0 runs all")
 	c.Flags().StringSliceVar(&f.Reuse, "reuse", nil, "run directories of earlier evaluations, whose episodes of the same content are not run again; may be repeated")
 	c.Flags().StringVar(&f.FailOnError, "fail-on-error", "", "give a system up at the first failed episode (true), never (false), at a share (0.1) or a number (5) of them (default eval.fail_on_error)")
 	c.Flags().Float64Var(&f.StopEarly, "stop-early", 0, "end where each difference is known: it leaves out 0, or is known to so many percentage points (default eval.stop_early)")

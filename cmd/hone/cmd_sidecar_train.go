@@ -14,7 +14,7 @@ func newSidecarTrain(a *app) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "train",
 		Short: "Train a sidecar: SFT on revised pairs, then GRPO on its own revisions",
-		Long: "train learns from what hone sidecar make-data wrote. The keys of sft and grpo say how long. Rewards are of what is called, behind the\n" +
+		Long: "train learns from what hone sidecar make-data wrote. --steps, or the keys of sft and grpo, say how long. Rewards are of what is called, behind the\n" +
 			"fixer; damage to a draft that was right costs more than it could earn. With --mcp-config, calls that are not the gold calls are made\n" +
 			"on the servers. How much of the drafts is copied is a metric of both stages, and an alarm.",
 		Example: "  hone sidecar train --data revisions --output-dir reviser\n" +
@@ -42,11 +42,11 @@ func newSidecarTrain(a *app) *cobra.Command {
 	f.StringVar(&o.Base, "base-model", "", "base model: a .gguf file, its folder, or an installed name")
 	f.StringVar(&o.Adapter, "adapter", "", "start from this adapter instead of a fresh one")
 	f.StringSliceVar(&o.Sources, "sources", nil, "learn from drafts of these sources alone (default all)")
+	f.IntVar(&o.Steps, "steps", 0, "most steps of SFT, and steps of GRPO (default sft.steps and grpo.steps)")
 	f.IntVar(&o.ProbeEvery, "probe-every", 20, "steps of SFT between two looks for copies; 0: none")
 	f.Float64Var(&o.Weights.Regression, "regression", o.Weights.Regression, "what damage to a right draft earns: a negative number")
 	f.BoolVar(&resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
 	judgeFlags(f, &o.Judge)
-	loraFlags(f, &o.LoRA)
-	f.StringVar(&a.shownAt, "metrics-address", "", "address of this machine that answers /metrics for Prometheus, instead of metrics.prometheus.address")
+	a.trainingFlags(f, &o.LoRA)
 	return c
 }

@@ -32,8 +32,7 @@ func newTrain(a *app) *cobra.Command {
 	c.Flags().IntVar(&f.NumGPUs, "num-gpus", 0, numGPUsUsage)
 	c.Flags().BoolVar(&f.SkipBad, "skip-bad", false, "leave out scenarios that cannot be read, or whose checks cannot pass or cannot fail")
 	c.Flags().BoolVar(&resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
-	loraFlags(c.Flags(), &f.LoRA)
-	c.Flags().StringVar(&a.shownAt, "metrics-address", "", job.AddressUsage)
+	a.trainingFlags(c.Flags(), &f.LoRA)
 	return c
 }
 

@@ -4,10 +4,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"hone/internal/basemodel"
+	"hone/internal/job"
 )
 
-// loraFlags registers lora's flags of the verbs that begin an adapter.
-func loraFlags(flags *pflag.FlagSet, l *basemodel.GivenLoRA) {
+// trainingFlags registers lora's flags of the verbs that begin an adapter, and where their metrics are asked for.
+func (a *app) trainingFlags(flags *pflag.FlagSet, l *basemodel.GivenLoRA) {
+	flags.StringVar(&a.shownAt, "metrics-address", "", job.AddressUsage)
 	l.Given = flags.Changed
 	flags.IntVar(&l.Rank, "lora-rank", 0, "rank of the adapter (default the configuration's lora.rank)")
 	flags.Float64Var(&l.Alpha, "lora-alpha", 0, "alpha of the adapter (default lora.alpha)")

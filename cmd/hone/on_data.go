@@ -18,8 +18,7 @@ func dataFlags(a *app, flags *pflag.FlagSet, f *job.SFTAsked, resume *bool) {
 	flags.BoolVar(resume, "resume", false, "go on with the run in --output-dir, by what it was begun with")
 	flags.BoolVar(&f.SkipBad, "skip-bad", false, "leave out rows that cannot be read")
 	allowFindingsFlag(flags, &f.AllowFindings)
-	loraFlags(flags, &f.LoRA)
-	flags.StringVar(&a.shownAt, "metrics-address", "", job.AddressUsage)
+	a.trainingFlags(flags, &f.LoRA)
 }
 
 // runOnData begins such a verb, or goes on with its run.

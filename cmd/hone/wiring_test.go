@@ -59,6 +59,7 @@ lora: {rank: 3, alpha: 7, rslora: true, dropout: 0.27, target_modules: [q_proj, 
 sft:
   optimizer: {learning_rate: 0.011, max_grad_norm: 0.12, schedule: cosine, warmup: 0.13, beta1: 0.14, beta2: 0.15, epsilon: 0.0016, weight_decay: 0.17}
   epochs: 2
+  steps: 17
   batch_size: 4
   validation: 0.3
   eval_every: 18

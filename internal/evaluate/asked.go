@@ -23,6 +23,7 @@ type Asked struct {
 	Compare        []string
 	CompareBase    bool
 	Repeats        int
+	Limit          int // most scenarios; those that are drawn by the seed
 	FailOnError    string
 	StopEarly      float64 // percentage points
 	Reuse          []string
@@ -63,6 +64,10 @@ func (a Asked) Job(e job.Env, c config.Config, from toolset.Source) (*job.Job, [
 	if tasks, err = job.OfSplit(tasks, a.Split, a.Dataset); err != nil {
 		return nil, nil, err
 	}
+	all := len(tasks)
+	if tasks, err = drawn(tasks, a.Limit, c.Seed); err != nil {
+		return nil, nil, err
+	}
 	if a.CompareBase && a.Model != "" && a.Model != job.BaseName && !slices.Contains(a.Compare, job.BaseName) {
 		a.Compare = slices.Concat([]string{job.BaseName}, a.Compare)
 	}
@@ -82,6 +87,9 @@ func (a Asked) Job(e job.Env, c config.Config, from toolset.Source) (*job.Job, [
 	}
 	j := &job.Job{Env: e, Verb: "eval", Path: a.Output, Config: c, Kept: job.Kept{Adapter: adapter, AllowFindings: a.AllowFindings,
 		Evaluation: &job.Evaluation{Dataset: a.Dataset, Split: a.Split, Systems: systems, Reuse: a.Reuse, TokenBudget: a.TokenBudget}}}
+	if len(tasks) < all {
+		j.Kept.Evaluation.DrawnFrom = all
+	}
 	j.Kept.Keep(e.Host, c, from)
 	return j, tasks, nil
 }

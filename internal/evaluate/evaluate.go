@@ -24,8 +24,11 @@ type Evaluated struct {
 	eval.Comparison
 	Failed []error        // of the systems whose numbers say little, why
 	Reused map[string]int // episodes of each system that earlier evaluations had run
+	Drawn  string         // of how many scenarios of a split this is, where it is not of all
 	NotRun int            // scenarios that were left out, since the differences were known before
 	Known  []Known        // these, where the evaluation may stop early
+
+	DrawnFrom int // scenarios of the split, where not all are run; 0: all are
 
 	initial bool          // the last system is the one before it, behind an initial-call agent
 	mayStop bool          // early, so that it is to be told whether it did

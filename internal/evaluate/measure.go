@@ -43,6 +43,7 @@ func (b *bench) measure(ctx context.Context) (*Evaluated, error) {
 	}
 	out := &Evaluated{Comparison: eval.Comparison{Bootstrap: job.IntervalsOf(b.Config)}, Reused: map[string]int{}, mayStop: b.Config.Eval.StopEarly > 0}
 	b.Opens(out.Bootstrap)
+	out.Drawn, out.DrawnFrom = b.Kept.Evaluation.Drawn(len(b.tasks), b.Config.Seed), b.Kept.Evaluation.DrawnFrom
 	var systems []*measuring
 	learnt := job.LearntOf(b.Kept.Evaluation.Systems, "", b.local.Catalog)
 	for _, s := range b.Kept.Evaluation.Systems {
@@ -329,5 +330,8 @@ func (b *bench) rehearse() error {
 		each = fmt.Sprintf(", %d times each", n)
 	}
 	b.Say("would run %s of the split %s%s", fault.Count(len(b.tasks), "scenario"), b.Kept.Evaluation.Split, each)
+	if drawn := b.Kept.Evaluation.Drawn(len(b.tasks), b.Config.Seed); drawn != "" {
+		b.Say("%s", drawn)
+	}
 	return nil
 }

@@ -50,6 +50,9 @@ func (m *Evaluated) judges() (names []string) {
 func (m *Evaluated) Notes(results eval.Results) []string {
 	notes := []string{"first call: it is the first gold call, arguments and all; whole episode: all checks pass; extra calls: beyond the gold calls, in the mean"}
 	add := func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	if m.Drawn != "" {
+		add("%s", m.Drawn)
+	}
 	if by := m.judges(); len(by) > 0 {
 		add("of scenarios without checks, whole episode: %s passes it; the reasons are in the episodes", strings.Join(by, " or "))
 	}

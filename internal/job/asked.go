@@ -227,6 +227,7 @@ type SFTAsked struct {
 	Base, Adapter string // base model; adapter to start from, "" for a fresh one
 	Data, Catalog string // conversations; tools of rows that name none
 	Output        string // run directory
+	Steps         int    // most steps
 	SkipBad       bool   // rows that cannot be read are left out
 	AllowFindings lint.Allowed
 }
@@ -236,10 +237,13 @@ func (e Env) SFT(ctx context.Context, c config.Config, a SFTAsked) error {
 	if a.Data == "" {
 		return &fault.Error{Code: fault.CodeUsage, What: "no conversations to learn from", Next: "name a file with --data; hone collect makes one"}
 	}
-	if err := e.Free(a.Output); err != nil {
+	err := c.TakeSteps(a.Steps)
+	if err == nil {
+		err = e.Free(a.Output)
+	}
+	if err != nil {
 		return err
 	}
-	var err error
 	if a.Adapter, err = basemodel.AdapterFolder(e.Host, a.Adapter); err != nil {
 		return err
 	}

@@ -78,6 +78,7 @@ func PageOf(path string) (report.Page, error) {
 			p.Say("adapter", b.Flags.Adapter)
 			p.Say("dataset", e.Dataset)
 			p.Say("split", e.Split)
+			p.Say("scenarios", e.Drawn(len(from.Scenarios), c.Seed))
 			sayModels(&p, c.Model.Base, e.Systems)
 		}
 	}

@@ -2,6 +2,7 @@ package job
 
 import (
 	"cmp"
+	"fmt"
 	"path/filepath"
 
 	"hone/internal/config"
@@ -15,8 +16,17 @@ type Evaluation struct {
 	Systems     []System `json:"systems,omitempty"`
 	Reuse       []string `json:"reuse,omitempty"`        // run directories of earlier evaluations, whose episodes are not run again
 	TokenBudget int      `json:"token_budget,omitempty"` // of each endpoint; 0: no limit
+	DrawnFrom   int      `json:"drawn_from,omitempty"`   // scenarios of the split, where not all are run; which were drawn is in the run's scenarios
 
 	CompareBase bool `json:"compare_base,omitempty"` // of a run of before there were Systems
+}
+
+// Drawn says of how many scenarios of the split the numbers are, n of them, where not all are run; "" else.
+func (e *Evaluation) Drawn(n int, seed uint64) string {
+	if e.DrawnFrom == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of the %d scenarios of the split %s, drawn by seed %d: all systems run these, and rates and intervals are of these alone", n, e.DrawnFrom, e.Split, seed)
 }
 
 // Settle gives an evaluation of before its systems.

@@ -28,7 +28,11 @@ func (s SFT) NumSteps(n int) int {
 	if s.Steps > 0 {
 		return s.Steps
 	}
-	return s.Epochs * s.perEpoch(n)
+	steps := s.Epochs * s.perEpoch(n)
+	if s.Most > 0 {
+		steps = min(steps, s.Most)
+	}
+	return steps
 }
 
 func (s SFT) perEpoch(n int) int { return (n + s.BatchSize - 1) / s.BatchSize }

@@ -16,6 +16,7 @@ type SFT struct {
 	BatchSize       int
 	Optimizer       Optimizer
 	Steps           int // instead of Epochs: as many passes over the rows as they take
+	Most            int // steps, whatever Epochs say; 0: no bound
 	CheckpointEvery int // steps; 0: at the end only
 	Seed            uint64
 

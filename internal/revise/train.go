@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"hone/internal/basemodel"
 	"hone/internal/config"
@@ -47,6 +48,7 @@ type TrainOptions struct {
 	Method     string              `json:"method"`
 	Adapter    string              `json:"adapter,omitempty"`
 	Sources    []string            `json:"sources,omitempty"` // of the rows that are learnt from; none: all
+	Steps      int                 `json:"-"`                 // most steps of each stage; the configuration keeps them
 	ProbeEvery int                 `json:"probe_every"`
 	Servers    toolset.Source      `json:"-"`
 	MCPConfig  string              `json:"mcp_config,omitempty"` // what is executed on; "": nothing is
@@ -67,7 +69,11 @@ func Train(ctx context.Context, e job.Env, c config.Config, o TrainOptions) erro
 	case !slices.Contains([]string{MethodBoth, MethodSFT, MethodGRPO}, o.Method):
 		return &fault.Error{Code: fault.CodeUsage, What: fmt.Sprintf("unknown method %q", o.Method), Where: "--method", Next: "give both, sft or grpo"}
 	}
-	if err := e.Free(o.Output); err != nil {
+	err := c.TakeSteps(o.Steps)
+	if err == nil {
+		err = e.Free(o.Output)
+	}
+	if err != nil {
 		return err
 	}
 	d, err := readData(o.Data)
@@ -114,7 +120,14 @@ type training struct {
 // rehearse says what would be done.
 func (t *training) rehearse() error {
 	learnt := t.rows(scenario.Train)
-	t.Say("would train on %s, %d of them right already, and look for copies among %d, in %s", fault.Count(len(learnt), "row"), numRight(learnt), len(t.probed()), t.o.Output)
+	var stages []string
+	if t.o.Method != MethodGRPO {
+		stages = append(stages, fault.Count(job.SFTOf(t.c).NumSteps(len(learnt)), "step")+" of SFT")
+	}
+	if t.o.Method != MethodSFT {
+		stages = append(stages, fault.Count(t.c.GRPO.Steps, "step")+" of GRPO")
+	}
+	t.Say("would take %s on %s, %d of them right already, and look for copies among %d, in %s", strings.Join(stages, " and "), fault.Count(len(learnt), "row"), numRight(learnt), len(t.probed()), t.o.Output)
 	return nil
 }
 

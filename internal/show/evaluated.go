@@ -70,11 +70,12 @@ func Rates(h *host.Host, r *evaluate.Evaluated, w Which) error {
 		eval.Results
 		Reused   map[string]int         `json:"reused,omitempty"`    // episodes of each system that earlier evaluations had run
 		NotRun   int                    `json:"not_run,omitempty"`   // scenarios that were left out by eval.stop_early
+		DrawnOf  int                    `json:"drawn_of,omitempty"`  // scenarios of the split, of which those of this were drawn
 		Known    []evaluate.Known       `json:"sequences,omitempty"` // differences that hold whenever it stops
 		Failed   []string               `json:"failed,omitempty"`
 		Initial  *evaluate.InitialCalls `json:"initial_call,omitempty"`
 		Episodes []Printed              `json:"episodes,omitempty"`
-	}{Results: results, Reused: r.Reused, NotRun: r.NotRun, Known: r.Known, Initial: r.InitialCalls()}
+	}{Results: results, Reused: r.Reused, NotRun: r.NotRun, DrawnOf: r.DrawnFrom, Known: r.Known, Initial: r.InitialCalls()}
 	for _, err := range r.Failed {
 		out.Failed = append(out.Failed, err.Error())
 	}

@@ -1,0 +1,45 @@
+//go:build !race
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"hone/internal/fault"
+)
+
+// --steps bounds a training: it is what a dry run says, what the run keeps, and what a stopped run goes on to.
+func TestStepsBoundTraining(t *testing.T) {
+	for verb, x := range map[string]struct{ dry, end string }{
+		"sft":     {"would take 3 steps over", "sft +3/3"},
+		"sidecar": {"would take 3 steps of SFT and 3 steps of GRPO on", "grpo +3/3"},
+	} {
+		t.Run(verb, func(t *testing.T) {
+			command, env, _ := toyRun(t, verb)
+			command = slices.Concat(command[:len(command)-1], []string{"--steps", "3", "--output-dir", "out"})
+			if code, _, said := hone(t, "", append(command, "--dry-run")...); code != 0 || !strings.Contains(said, x.dry) {
+				t.Errorf("exit code %d, a dry run does not say %q: %s", code, x.dry, said)
+			}
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			var said bytes.Buffer
+			if code := toyApp(&once{line: " 1/3", do: stop}, env).main(ctx, command); code != int(fault.CodeStopped) {
+				t.Fatalf("exit code %d, want a run that is stopped at step 1 of 3", code)
+			}
+			if kept := contents(t, "out/config.resolved.yaml"); strings.Count(kept, "\n  steps: 3\n") != 2 { // of sft and of grpo
+				t.Errorf("the run keeps another number of steps:\n%s", kept)
+			}
+			if code := toyApp(&said, env).main(t.Context(), []string{"runs", "resume", "./out"}); code != 0 || !regexp.MustCompile(x.end).MatchString(said.String()) || regexp.MustCompile(`(sft|grpo) +\d/[^3]`).MatchString(said.String()) {
+				t.Errorf("exit code %d, want an end at step 3 of 3: %s", code, &said)
+			}
+		})
+	}
+	if code, _, said := hone(t, "", "sft", "--data", "say.jsonl", "--steps", "-1", "--output-dir", "new"); code != 2 || !strings.Contains(said, "cannot take -1 steps") {
+		t.Errorf("exit code %d, %s", code, said)
+	}
+}
