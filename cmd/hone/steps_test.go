@@ -37,6 +37,10 @@ func TestStepsBoundTraining(t *testing.T) {
 			if code := toyApp(&said, env).main(t.Context(), []string{"runs", "resume", "./out"}); code != 0 || !regexp.MustCompile(x.end).MatchString(said.String()) || regexp.MustCompile(`(sft|grpo) +\d/[^3]`).MatchString(said.String()) {
 				t.Errorf("exit code %d, want an end at step 3 of 3: %s", code, &said)
 			}
+			if before, _, _ := strings.Cut(said.String(), "\ncalibration "); verb == "sidecar" && (!strings.Contains(before, "all steps are taken; now the model revises 2 drafts of validation once") ||
+				!strings.Contains(before, "right already; every 3 steps of SFT and at its end the model revises 1 draft of the split validation, to see")) {
+				t.Errorf("what comes before the calibration, and what is not looked for, is not said: %s", &said)
+			}
 		})
 	}
 	if code, _, said := hone(t, "", "sft", "--data", "say.jsonl", "--steps", "-1", "--output-dir", "new"); code != 2 || !strings.Contains(said, "cannot take -1 steps") {

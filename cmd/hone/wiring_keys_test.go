@@ -243,7 +243,7 @@ func (w wired) engines() []acting {
 	}
 	return []acting{
 		{"engine.slots", s.Slots, 2}, {"engine.decode_steps", s.DecodeSteps, 2}, {"engine.dtype", e.DType, engine.DType("f32")},
-		{"engine.program_cache", e.Cache.Bytes, int64(3 << 30)}, {"engine.backend", e.Plugin, ""}, {"engine.memory", budget.Bytes, int64(5 << 30)},
+		{"(compiling is said)", e.Compiling != nil, true}, {"engine.program_cache", e.Cache.Bytes, int64(3 << 30)}, {"engine.backend", e.Plugin, ""}, {"engine.memory", budget.Bytes, int64(5 << 30)},
 		{"model.context", s.Context, 613}, {"model.base", strings.Contains(readText(w.t, "trained/final/adapter_config.json"), `"toy.gguf"`), true},
 		{"engine.slots", plan.Slots, 2}, {"engine.decode_steps", plan.DecodeSteps, 2}, {"engine.micro_batch", plan.Train.MicroBatch, 2},
 		{"engine.row_multiple", plan.Train.RowMultiple, 48}, {"engine.moments", plan.Train.EightBitMoments, true},

@@ -26,6 +26,19 @@ func ProgramCache(h *host.Host, e config.Engine) engine.Cache {
 		Notice: func(text string) { h.Say("warning: %s", text) }}
 }
 
+// Compiling says what is compiled before the silence in which it is, of programs that take long. Each is compiled once for its lengths: where
+// another length comes up in a later step, that step waits for it too.
+func Compiling(h *host.Host) func(program string) {
+	long := map[string]string{"rows": "training rows of one length", "tree": "training rows of one length, as trees", "prefix_backward": "what training rows begin with",
+		"score": "the logprobs of rows of one length", "entropy": "the entropies of rows of one length", "logprobs": "the logprobs of rows of one length",
+		"prefill": "prompts", "decode": "completions", "decode_chosen": "completions that are held to a form"}
+	return func(program string) {
+		if of, is := long[program]; is {
+			h.Say("compiling the program for %s: once; on a CPU it may take a minute or two", of)
+		}
+	}
+}
+
 // compilerEnvironment is what XLA and the libraries it calls read of the environment, sorted. XLA_FLAGS may name a file of
 // flags.
 func compilerEnvironment(environ []string) string {

@@ -68,3 +68,18 @@ func TestUnkeptProgramsAreAWarning(t *testing.T) {
 		}
 	}
 }
+
+// The silence of compiling is told before it, of programs that take long; --quiet leaves it out.
+func TestCompilingIsSaid(t *testing.T) {
+	var said bytes.Buffer
+	h := &host.Host{Talk: screen.New(&said)}
+	for _, program := range []string{"rows", "checksum", "decode"} {
+		Compiling(h)(program)
+	}
+	h.Quiet = true
+	Compiling(h)("rows")
+	if want := "compiling the program for training rows of one length: once; on a CPU it may take a minute or two\n" +
+		"compiling the program for completions: once; on a CPU it may take a minute or two\n"; said.String() != want {
+		t.Errorf("it says %q, want %q", &said, want)
+	}
+}

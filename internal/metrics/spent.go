@@ -14,6 +14,8 @@ type Spent struct {
 	GPUHours  float64          `json:"gpu_hours,omitzero"`
 	JudgeCost float64          `json:"judge_dollars,omitzero"` // US dollars, where the prices are known
 	Target    *Reached         `json:"target,omitempty"`       // nil where it was not reached
+
+	stages map[string]bool // of the rows
 }
 
 // Reached says when the target was.
@@ -27,8 +29,9 @@ type Reached struct {
 
 // SpentBy adds up the rows of a run.
 func SpentBy(rows []Row) Spent {
-	s := Spent{Parts: map[Part]float64{}}
+	s := Spent{Parts: map[Part]float64{}, stages: map[string]bool{}}
 	for _, r := range rows {
+		s.stages[r.Stage] = true
 		s.Seconds = max(s.Seconds, r.Values[Elapsed])
 		s.GPUHours = max(s.GPUHours, r.Values[GPUHours])
 		s.JudgeCost += r.Values["judge/cost"]
@@ -45,14 +48,24 @@ func SpentBy(rows []Row) Spent {
 	return s
 }
 
-// hints say what makes a part shorter.
-func hints() map[Part]string {
+// hints say what makes a part shorter, by the keys of the stages that there were.
+func (s Spent) hints() map[Part]string {
+	measured := "a higher eval.every, or fewer scenarios in the split validation, make it shorter"
+	switch {
+	case s.stages["copies"]:
+		measured = "a higher --probe-every makes it shorter"
+	case s.stages["grpo"]:
+	case s.stages["sft"]:
+		measured = "a higher sft.eval_every, or fewer rows that are held out, make it shorter"
+	case s.stages["dpo"]:
+		measured = "a higher dpo.eval_every, or fewer pairs that are held out, make it shorter"
+	}
 	return map[Part]string{
 		Rollout:    "more engine.slots, a lower rollout.max_tokens, or servers that answer sooner make it shorter",
 		Score:      "a higher judge.concurrency, or a reward program that works on several at once, makes it shorter",
 		Train:      "a larger engine.micro_batch makes it shorter",
 		Publish:    "the adapter is copied to each sampler after each step; fewer devices or a lower lora.rank make it shorter",
-		Eval:       "a higher eval.every, or fewer scenarios in the split validation, make it shorter",
+		Eval:       measured,
 		Checkpoint: "a higher checkpoint_every, or a faster disk, makes it shorter",
 		Other:      "compiling, and what comes between the steps; the cache of programs makes a second start shorter",
 	}
@@ -77,9 +90,11 @@ func (s Spent) Lines() []string {
 		if len(others) > 0 {
 			rest = " (" + strings.Join(others, ", ") + ")"
 		}
-		hint := hints()[p]
-		if p == Train && s.Compiling > s.Parts[p]/2 {
-			hint = percent(s.Compiling/s.Parts[p]) + " of it compiled programs, which are kept: a second start is shorter"
+		hint := s.hints()[p]
+		if compiled := s.Compiling / s.Parts[p]; p == Train && compiled > 0.5 {
+			hint = percent(compiled) + " of it compiled programs, which are kept: a second start is shorter"
+		} else if p == Train && compiled > 0.1 {
+			hint += "; " + percent(compiled) + " of it compiled programs, which are kept"
 		}
 		lines = append(lines, fmt.Sprintf("bottleneck: %s took %s of %s%s: %s", p, percent(share), short(whole), rest, hint))
 	}

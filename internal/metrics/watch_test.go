@@ -96,10 +96,16 @@ func TestSpent(t *testing.T) {
 			t.Errorf("it does not say %q:\n%s", want, text)
 		}
 	}
-	for seconds, want := range map[float64]string{6: "60% of it compiled programs", 4: "a larger engine.micro_batch"} {
+	for seconds, want := range map[float64]string{6: "s: 60% of it compiled programs", 4: "a larger engine.micro_batch makes it shorter; 40% of it compiled programs", 0.5: "a larger engine.micro_batch makes it shorter"} {
 		row := Row{Stage: "sft", Values: map[string]float64{Elapsed: 10, "time/train": 10, "time/compile": seconds}}
 		if lines := SpentBy([]Row{row}).Lines(); len(lines) != 1 || !strings.Contains(lines[0], want) {
 			t.Errorf("%g s of compiling: %q", seconds, lines)
+		}
+	}
+	for stage, key := range map[string]string{"sft": " sft.eval_every", "dpo": " dpo.eval_every", "grpo": " eval.every", "copies": " --probe-every"} { // of what was run
+		rows := []Row{{Stage: stage, Values: map[string]float64{Elapsed: 4}}, {Stage: ValidationStage, Values: map[string]float64{Elapsed: 10, "time/eval": 9}}}
+		if lines := SpentBy(rows).Lines(); len(lines) != 1 || !strings.Contains(lines[0], key) {
+			t.Errorf("measuring takes most of %s: %q, want the key%s", stage, lines, key)
 		}
 	}
 	if lines := SpentBy([]Row{{Stage: "sft", Values: map[string]float64{"loss": 1}}}).Lines(); lines != nil {

@@ -67,6 +67,16 @@ func TestSidecarTellsOfCopies(t *testing.T) {
 	}
 }
 
+// A short SFT is probed at its end, however far apart its probes are to be.
+func TestShortSidecarIsProbed(t *testing.T) {
+	f, log := &fakeTrainer{}, newLog(t)
+	s, r := reviser(f, 0)
+	s.SFT.Most, s.GRPO.Steps, s.Probe.Every = 3, 0, 20
+	if err := runSidecar(t.Context(), s, f, log); err != nil || len(f.Steps) != 3 || r.episodes != 25 || log.Metric["copies3"]["copies/fixed"] != 1 {
+		t.Errorf("%v: %d steps, %d episodes of probes, %v", err, len(f.Steps), r.episodes, log.Metric["copies3"])
+	}
+}
+
 // Wherever it is stopped, in a probe too, it goes on to the same steps and metrics.
 func TestSidecarResumes(t *testing.T) {
 	want, wantLog := &fakeTrainer{}, newLog(t)

@@ -35,8 +35,12 @@ func (c Confidence) words() string {
 		}
 		return fmt.Sprintf("replaced from probability %.4f on", min(threshold, 0.9999))
 	}
-	return fmt.Sprintf("calls without a fault are %s, answers in words are %s: %d of %d wrong drafts are mended, %d of %d right ones damaged",
-		from(c.Confidence), from(c.NoCall), c.Mended, c.Wrong, c.Harmed, c.Right)
+	few := ""
+	if c.Confidence >= 1 || c.NoCall >= 1 {
+		few = fmt.Sprintf("; below %d right drafts of a kind none of it is replaced: more tasks of the split validation give more", fewestRight)
+	}
+	return fmt.Sprintf("calls without a fault are %s, answers in words are %s: %d of %d wrong drafts are mended, %d of %d right ones damaged%s",
+		from(c.Confidence), from(c.NoCall), c.Mended, c.Wrong, c.Harmed, c.Right, few)
 }
 
 func writeRule(folder string, c Confidence) error {
@@ -47,9 +51,14 @@ func writeRule(folder string, c Confidence) error {
 	return job.WriteFile(filepath.Join(folder, sidecar.RuleFile), append(text, '\n'))
 }
 
+// calibrated are the rows that calibration goes by.
+func (t *training) calibrated() []sidecar.Row {
+	return spread(t.rows(scenario.Validation), 16*probeRows)
+}
+
 // calibrate chooses the confidences with the most mended drafts among those that damage few, on the validation split.
 func (t *training) calibrate(ctx context.Context, l *job.Episodes, v *sidecar.Environment) (Confidence, error) {
-	rows := spread(t.rows(scenario.Validation), 16*probeRows)
+	rows := t.calibrated()
 	list, err := v.Scenarios(rows)
 	if err != nil || len(rows) == 0 {
 		return Confidence{Confidence: 1, NoCall: 1}, err

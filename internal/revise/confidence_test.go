@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -116,5 +117,23 @@ func TestRuleFile(t *testing.T) {
 	}
 	if _, err := sidecar.ReadRule(dir); err == nil {
 		t.Error("a broken file is read")
+	}
+}
+
+// How copies are looked for is said, and why where they are not.
+func TestLooksForCopies(t *testing.T) {
+	for _, x := range []struct {
+		o      TrainOptions
+		drafts int
+		want   string
+	}{
+		{TrainOptions{Method: MethodSFT, ProbeEvery: 20}, 7, "every 20 steps of SFT and at its end the model revises 7 drafts"},
+		{TrainOptions{Method: MethodBoth, ProbeEvery: 20}, 0, "none needs a change"},
+		{TrainOptions{Method: MethodBoth}, 7, "--probe-every 0"},
+		{TrainOptions{Method: MethodGRPO, ProbeEvery: 20}, 7, "in each step"},
+	} {
+		if said := (&training{o: x.o}).looks(x.drafts); !strings.Contains(said, x.want) {
+			t.Errorf("%+v, %d drafts: %q, want %q", x.o, x.drafts, said, x.want)
+		}
 	}
 }

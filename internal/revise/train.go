@@ -321,7 +321,7 @@ func (t *training) run(ctx context.Context, l *job.Episodes, v *sidecar.Environm
 	defer func() { track.Close(err) }()
 	s.Probe.Runner, s.Probe.Scorer = track.Evaluation(s.Probe.Runner), track.Scores(s.Probe.Scorer, metrics.Eval)
 	log := job.Journal{Dir: t.dir, Say: t.Say, Episodes: l, Track: track}
-	t.Say("rows to learn from: %d, of which %d are right already; probed for copies: %d", len(learnt), numRight(learnt), len(probed))
+	t.Say("rows to learn from: %d, of which %d are right already; %s", len(learnt), numRight(learnt), t.looks(len(probed)))
 	err = s.Run(ctx, pairs, drafts, track.Rollouts(t.runner(l, v, t.c.Rollout.Temperature)), track.Scores(scorer, metrics.Score),
 		track.Trainer(l.Trainer, metrics.Train), track.Publisher(l.Policy), log, track.Progress(t.Progress(l.Speaker.NumSlots())))
 	if err != nil {
@@ -338,6 +338,19 @@ func (t *training) run(ctx context.Context, l *job.Episodes, v *sidecar.Environm
 		return err
 	}
 	return t.finish(ctx, l, v)
+}
+
+// looks says how SFT is looked at for copies, on so many drafts.
+func (t *training) looks(drafts int) string {
+	switch {
+	case t.o.Method == MethodGRPO:
+		return "how much of their drafts is copied is measured in each step"
+	case t.o.ProbeEvery == 0:
+		return "nobody looks for copied drafts (--probe-every 0)"
+	case drafts == 0:
+		return "nobody looks for copied drafts: in the split validation none needs a change that rules do not make"
+	}
+	return fmt.Sprintf("every %d steps of SFT and at its end the model revises %s of the split validation, to see how many it says again", t.o.ProbeEvery, fault.Count(drafts, "draft"))
 }
 
 // runner runs episodes of the rows in which the model speaks.
@@ -412,6 +425,7 @@ func (t *training) pairs(l *job.Episodes, v *sidecar.Environment, rows []sidecar
 // finish writes the adapter, with the rule under which its word is to count.
 func (t *training) finish(ctx context.Context, l *job.Episodes, v *sidecar.Environment) error {
 	final := filepath.Join(t.dir.Path, "final")
+	t.Say("all steps are taken; now the model revises %s of validation once, to choose from which probability on its word counts", fault.Count(len(t.calibrated()), "draft"))
 	if err := l.SaveFinal(ctx, t.Host, final); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -129,14 +130,20 @@ func TestKeptPrograms(t *testing.T) {
 	for _, devices := range []int{1, 2} {
 		o := options(t, filepath.Join(t.TempDir(), "programs"))
 		o.Devices = devices
+		var announced []string
+		o.Compiling = func(program string) { announced = append(announced, program) }
 		first := runPrograms(t, o)
 		want(t, "first", first, numPrograms, 0, first)
+		if names := []string{"plain", "donated", "alone"}; !slices.Equal(announced, names) {
+			t.Errorf("announced %q, want %q", announced, names)
+		}
+		announced = nil
 		if first.Aliased[1] != 16*16*4 || first.Memory[1].Aliased != 16*16*4 || first.Memory[0].Inputs != 2*16*16*4 {
 			t.Errorf("memory: %v, %v", first.Aliased, first.Memory)
 		}
 		want(t, "second", runPrograms(t, o), 0, numPrograms, first)
-		if files := kept(t, o.Cache.Folder); len(files) != numPrograms {
-			t.Errorf("files: %q", files)
+		if files := kept(t, o.Cache.Folder); len(files) != numPrograms || len(announced) > 0 {
+			t.Errorf("files: %q; of programs that are loaded %q are announced", files, announced)
 		}
 	}
 }

@@ -59,6 +59,9 @@ type Options struct {
 	// Devices is how many of the plug-in's devices to use (1). CPUs are as many as are asked for, and share the machine.
 	Devices int
 	Cache   Cache
+	// Compiling is told the name of each program before a plug-in compiles it, which may take minutes; those that are kept are none. It may
+	// be called from several goroutines; nil: nobody is told.
+	Compiling func(program string)
 }
 
 // Cache is where compiled programs are kept, for those who open the same devices later. The zero value keeps none.
@@ -89,6 +92,7 @@ func Open(o Options) (*Engine, error) {
 		if c := o.Cache; c.Folder != "" && c.Bytes > 0 {
 			b.Keep(programs.Open(c.Folder, c.Bytes, c.Notice), c.Environment)
 		}
+		b.Announce(o.Compiling)
 		return &Engine{backend: b, isGPU: b.IsGPU(), bf16: o.DType.IsBF16(b.IsGPU())}, nil
 	}
 	if o.DType == DTypeBF16 {

@@ -34,7 +34,7 @@ func (b *Backend) On(i int) *Backend {
 		return b
 	}
 	return &Backend{plugin: b.plugin, client: b.client, precision: b.precision, clusters: b.clusters, dry: b.dry, devices: b.devices[i : i+1],
-		compiled: b.compiled, kept: b.kept, borrowed: true}
+		compiled: b.compiled, kept: b.kept, announce: b.announce, borrowed: true}
 }
 
 // Part returns what device i has of a buffer: the same memory, which lives as long as the buffer does.

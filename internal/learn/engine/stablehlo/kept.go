@@ -45,6 +45,10 @@ func (b *Backend) Keep(store *programs.Store, environment string) {
 	})}
 }
 
+// Announce has announce told the name of each program before it is compiled; programs that are loaded again are none. It is called before
+// anything is compiled.
+func (b *Backend) Announce(announce func(program string)) { b.announce = announce }
+
 // load makes a program of a text for the backend's devices: for any one, or for a replica on each of several.
 func (b *Backend) load(text string) (program, error) {
 	key, keep := b.key(text)
@@ -52,6 +56,10 @@ func (b *Backend) load(text string) (program, error) {
 		if p, ok := b.reload(key, text); ok {
 			return p, nil
 		}
+	}
+	if b.announce != nil {
+		_, name, _ := strings.Cut(text, "module @")
+		b.announce(name[:strings.IndexAny(name+" ", " \n")])
 	}
 	c := b.plugin.newTranslation(text, settingsOf(text), nil, keep)
 	defer c.release()
