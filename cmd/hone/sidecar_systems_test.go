@@ -52,7 +52,7 @@ func TestSidecarEvalTurnsToEachAdapter(t *testing.T) {
 			asked = append(asked, name)
 		}
 	}
-	if len(names) != 3 || !slices.Equal(asked, names) || names[0] != names[2] || times[names[0]] != 11+2*16 || times[names[1]] != 8+16 { // each time that it is handed over sixteen for its fingerprint
+	if len(names) != 3 || !slices.Equal(asked, names) || names[0] != names[2] || times[names[0]] != 11+2*17 || times[names[1]] != 8+17 { // each time that it is handed over one for its text, which hone serve refuses, and sixteen for its fingerprint
 		t.Errorf("loaded %q, asked of %q, %v: want the first, the second, and the first again for its hints", names, asked, times)
 	}
 

@@ -39,10 +39,12 @@ type apart struct {
 // delta is the difference of the logprobs.
 func (a apart) delta() float64 { return float64(a.trainer) - float64(a.sampler) }
 
-// mismatch is the token's k3 estimate of the KL of sampler from trainer, in nats (http://joschu.net/blog/kl-approx.html); what is no
-// number is as far as can be.
-func (a apart) mismatch() float64 {
-	k3 := math.Exp(a.delta()) - 1 - a.delta()
+func (a apart) mismatch() float64 { return Mismatch(a.delta()) }
+
+// Mismatch is the k3 estimate, by one token, of how far two policies are apart in nats (http://joschu.net/blog/kl-approx.html), given the difference
+// of its logprobs; what is no number is as far as can be.
+func Mismatch(delta float64) float64 {
+	k3 := math.Exp(delta) - 1 - delta
 	if math.IsNaN(k3) {
 		return math.Inf(1)
 	}
@@ -73,7 +75,7 @@ func (p *Parity) look(ctx context.Context, where string, temperature, bound floa
 	}
 	worst := slices.MaxFunc(tokens, func(x, y apart) int { return cmp.Compare(x.mismatch(), y.mismatch()) })
 	metrics := map[string]float64{"sampling/probe_kl": mean, "sampling/probe_max_logp_delta": math.Abs(worst.delta())}
-	kept, near := Near(each, bound)
+	kept, near := Near(each, ProbeBound(bound))
 	if near {
 		return metrics, nil
 	}
@@ -83,14 +85,14 @@ func (p *Parity) look(ctx context.Context, where string, temperature, bound floa
 		Next: "the steps before are kept, and no episode of this policy was run; where sampler.url is set, the server must serve the same base model, unquantised and in a like dtype, and apply the adapter to all of its target modules"}
 }
 
-// Near is the mean of a probe's mismatches without the farthest, and whether it is within ProbeBound and all are numbers.
+// Near is the mean of a probe's mismatches without the farthest, and whether it is within a bound and all are numbers.
 func Near(each []float64, bound float64) (mean float64, near bool) {
 	sorted := slices.Sorted(slices.Values(each))
 	kept := sorted[:len(sorted)-leftOut(len(sorted))]
 	for _, x := range kept {
 		mean += x / float64(len(kept))
 	}
-	return mean, mean <= ProbeBound(bound) && !math.IsInf(sorted[len(sorted)-1], 0)
+	return mean, mean <= bound && !math.IsInf(sorted[len(sorted)-1], 0)
 }
 
 // ProbeBound is the bound on a probe's mean, given the one on a step's.

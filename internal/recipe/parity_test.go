@@ -127,7 +127,7 @@ func TestNear(t *testing.T) {
 		"one alone":     {[]float64{0.05}, 0.05, false},
 		"one of two is": {[]float64{0.01, 9}, 0.01, true},
 	} {
-		if mean, near := Near(c.each, 0.01); near != c.near || math.Abs(mean-c.mean) > 1e-9 {
+		if mean, near := Near(c.each, ProbeBound(0.01)); near != c.near || math.Abs(mean-c.mean) > 1e-9 {
 			t.Errorf("%s: %g, %t", name, mean, near)
 		}
 	}

@@ -40,6 +40,9 @@ type api interface {
 	body(r policy.Request, model, base string, maxTokens int) any
 	// read reads an answer. Its error says what is wrong with it.
 	read(answer []byte, r policy.Request, model string) (policy.Completion, error)
+	// bodyGiven asks for the logprobs of the prompt too, which given reads; it returns none where none are told.
+	bodyGiven(r policy.Request, model, base string) any
+	given(answer []byte, ids []int32, model string) ([]float32, error)
 	// loading are the routes that load an adapter and unload it.
 	loading() (load, unload string)
 	models() string // the route that lists models

@@ -23,7 +23,8 @@ type sglangRequest struct {
 	SamplingParams sglangSampling `json:"sampling_params"`
 	ReturnLogprob  bool           `json:"return_logprob"`
 	TopLogprobs    int            `json:"top_logprobs_num,omitempty"`
-	LoRAPath       string         `json:"lora_path,omitempty"` // the adapter's name
+	LogprobStart   *int           `json:"logprob_start_len,omitempty"` // nil: behind the prompt
+	LoRAPath       string         `json:"lora_path,omitempty"`         // the adapter's name
 }
 
 // sglangSampling says all knobs, as vllmRequest does. The seed counts in SGLang's deterministic mode alone (--enable-deterministic-inference). There requests

@@ -35,6 +35,7 @@ type vllmRequest struct {
 	IgnoreEOS         bool     `json:"ignore_eos"` // what stops is said by stop_token_ids alone
 	Logprobs          int      `json:"logprobs"`   // beside the sampled token's
 	ReturnTokenIDs    bool     `json:"return_token_ids"`
+	PromptLogprobs    *int     `json:"prompt_logprobs,omitempty"`
 }
 
 func (vllm) body(r policy.Request, model, _ string, maxTokens int) any {
