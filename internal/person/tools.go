@@ -2,6 +2,7 @@ package person
 
 import (
 	"context"
+	"strings"
 
 	"hone/internal/chat"
 	"hone/internal/episode/environment"
@@ -14,6 +15,10 @@ func ShowCall(h *host.Host, name, arguments string) { h.Say("-> %s %s", name, ar
 
 // ShowResult shows what became of a call, and who decided about it.
 func ShowResult(h *host.Host, status, text, approval string) {
+	if status == string(trajectory.CallDenied) && approval != "" && strings.HasSuffix(text, approval) { // it says what became of the call too
+		h.Say("<- denied: %s", strings.TrimPrefix(approval, "denied "))
+		return
+	}
 	const most = 500
 	if runes := []rune(text); len(runes) > most {
 		text = string(runes[:most]) + "..."

@@ -109,6 +109,9 @@ func Eval(ctx context.Context, h *host.Host, c config.Config, o EvalOptions) (*R
 		return nil, err
 	}
 	report := e.report()
+	if doubt := report.Doubt(); doubt != "" && !h.JSON {
+		h.Say("%s", doubt)
+	}
 	return report, report.save(o)
 }
 

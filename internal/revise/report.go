@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"hone/internal/chat"
 	"hone/internal/eval"
@@ -275,28 +276,42 @@ func (p *Report) save(o EvalOptions) error {
 	return job.WriteFile(o.where(), append(text, '\n'))
 }
 
-// Tables are the report for a person.
+// doubtful marks an interval of too few pieces of evidence; Doubt says what the mark means. In words it would make lines too long for a terminal.
+func doubtful(text string) string { return strings.ReplaceAll(text, " too few", "*") }
+
+// Doubt explains the marks of Tables; "" where there is none.
+func (p *Report) Doubt() string {
+	if !slices.ContainsFunc(p.Tables(), func(row []string) bool {
+		return slices.ContainsFunc(row, func(cell string) bool { return strings.HasSuffix(cell, "]*") })
+	}) {
+		return ""
+	}
+	return "*: too few pieces of evidence; fewer than 5 scenarios hold a success, or a failure, or fewer than 6 tell two systems apart, and the interval is wider than it need be"
+}
+
+// Tables are the report for a person, with an empty row between them.
 func (p *Report) Tables() [][]string {
-	rows := [][]string{{"SYSTEM", "ROWS", "SUCCESS", "FIX RATE", "HARM RATE", "NET GAIN", "ASKED", "TOKENS ADDED"}}
+	rates, costs := [][]string{{"SYSTEM", "ROWS", "SUCCESS", "FIX RATE", "HARM RATE", "NET GAIN"}}, [][]string{{"SYSTEM", "ASKED", "TOKENS ADDED"}}
 	for _, m := range p.Systems {
-		rows = append(rows, []string{m.System, fmt.Sprint(m.Rows), m.Success.RateText(), m.Fixed.RateText(), m.Harmed.RateText(), m.Net.PointsText(),
-			fmt.Sprintf("%.0f%%", 100*m.Asked), fmt.Sprintf("%.0f + %.1f", m.Prompt, m.Written)})
+		rates = append(rates, []string{m.System, fmt.Sprint(m.Rows), doubtful(m.Success.RateText()), doubtful(m.Fixed.RateText()), doubtful(m.Harmed.RateText()), doubtful(m.Net.PointsText())})
+		costs = append(costs, []string{m.System, fmt.Sprintf("%.0f%%", 100*m.Asked), fmt.Sprintf("%.0f + %.1f", m.Prompt, m.Written)})
 	}
-	rows = append(rows, []string{"", "", "", "", "", "", "", ""}, []string{"NEW", "OLD", "GAIN IN POINTS", "", "", "", "", ""})
+	gains := [][]string{{"NEW", "OLD", "GAIN IN POINTS"}}
 	for _, g := range p.Pairs {
-		rows = append(rows, []string{g.New, g.Old, g.Interval.PointsText(), "", "", "", "", ""})
+		gains = append(gains, []string{g.New, g.Old, doubtful(g.Interval.PointsText())})
 	}
-	rows = append(rows, []string{"", "", "", "", "", "", "", ""}, []string{"SYSTEM", "MCP-BENCH", "PUBLISHED", "CLOSED", "", "", "", ""})
+	bench := [][]string{{"SYSTEM", "MCP-BENCH", "PUBLISHED", "CLOSED"}}
 	for _, m := range p.Systems {
 		for _, rate := range slices.Sorted(maps.Keys(m.Bench)) {
-			rows = append(rows, []string{m.System, rate, fmt.Sprintf("%.1f%%", 100*m.Bench[rate][0]), fmt.Sprintf("%.1f%%", 100*m.Bench[rate][1]), "", "", "", ""})
+			bench = append(bench, []string{m.System, rate, fmt.Sprintf("%.1f%%", 100*m.Bench[rate][0]), fmt.Sprintf("%.1f%%", 100*m.Bench[rate][1])})
 		}
 	}
+	out := slices.Concat(rates, [][]string{{}}, costs, [][]string{{}}, gains, [][]string{{}}, bench)
 	for _, what := range slices.Sorted(maps.Keys(p.Parts)) {
-		rows = append(rows, []string{"", "", "", "", "", "", "", ""}, []string{"SYSTEM", what, "RIGHT", "WRONG", "FIX RATE", "HARM RATE", "NET GAIN", ""})
+		out = append(out, []string{}, []string{"SYSTEM", what, "RIGHT", "WRONG", "FIX RATE", "HARM RATE", "NET GAIN"})
 		for _, x := range p.Parts[what] {
-			rows = append(rows, []string{x.System, x.Part, fmt.Sprint(x.Right), fmt.Sprint(x.Wrong), fmt.Sprintf("%.1f%%", 100*x.Fixed), fmt.Sprintf("%.1f%%", 100*x.Harmed), x.Net.PointsText(), ""})
+			out = append(out, []string{x.System, x.Part, fmt.Sprint(x.Right), fmt.Sprint(x.Wrong), fmt.Sprintf("%.1f%%", 100*x.Fixed), fmt.Sprintf("%.1f%%", 100*x.Harmed), doubtful(x.Net.PointsText())})
 		}
 	}
-	return rows
+	return out
 }

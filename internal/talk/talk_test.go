@@ -180,7 +180,7 @@ func TestTerminal(t *testing.T) {
 	if !slices.Equal(sold(), []string{"hat"}) {
 		t.Errorf("sold %q", sold())
 	}
-	for _, want := range []string{`-> buy {"name": "hat"}`, "tool:      buy", "<- ok: sold (allowed by the user)", "<- denied: "} {
+	for _, want := range []string{`-> buy {"name": "hat"}`, "tool:      buy", "<- ok: sold (allowed by the user)", "<- denied: by the user\r\n"} {
 		if !strings.Contains(seen.String(), want) {
 			t.Errorf("the terminal lacks %q:\n%s", want, seen.String())
 		}
@@ -228,7 +228,7 @@ func TestPipe(t *testing.T) {
 	if lines[0] != "1: hello" || !strings.HasPrefix(lines[1], "5: The call was denied: denied because nobody can be asked") || len(sold()) > 0 {
 		t.Errorf("stdout %q, sold %q", lines, sold())
 	}
-	if !strings.Contains(said.String(), "-> buy") || !strings.Contains(said.String(), "<- denied") || strings.Contains(said.String(), "> \n") {
+	if !strings.Contains(said.String(), "-> buy") || strings.Count(said.String(), "nobody can be asked") != 2 || !strings.Contains(said.String(), "<- denied: because nobody") || strings.Contains(said.String(), "> \n") {
 		t.Errorf("stderr %s", said.String())
 	}
 }
