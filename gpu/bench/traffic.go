@@ -46,9 +46,9 @@ func (b *bench) atOnce(streams int) int {
 	return max(1, streams)
 }
 
-// shared is so many streams at once whose prompts share all but their last tokens, as those of agents with the same tools do. The server
-// holds a beginning in the slots that computed it: cold are the streams that come after one request of that beginning, and what is reported
-// first those after them, whose slots all hold it. Ms is a token of all streams together.
+// shared is so many streams at once whose prompts share all but their last tokens, as those of agents with the same tools do. Cold
+// are the streams that come after one request of that beginning, which one slot holds then, and what is reported first those after them,
+// whose slots all hold it. Ms is a token of all streams together.
 func (b *bench) shared(streams int) (row, error) {
 	x, stop, err := b.serve()
 	if err != nil {

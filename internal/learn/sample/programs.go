@@ -109,15 +109,19 @@ type window struct {
 	skips               bool
 }
 
+// rows is the cache as [K*B*T, D], and which of its rows the window's [K, R, C, D] are: [K, R, C, 1].
+func (w window) rows(cache *Node, f []int) (flat, row *Node) {
+	d, g, index := cache.Shape().Dimensions, cache.Graph(), shapes.Make(dtypes.Int32, f[:3]...)
+	first := Add(MulScalar(w.slot, d[2]), w.column) // of the row's columns in a head's B*T
+	row = Add(MulScalar(Iota(g, index, 0), d[1]*d[2]), Add(BroadcastToDims(Reshape(first, 1, f[1], 1), f[:3]...), Iota(g, index, 2)))
+	return Reshape(cache, d[0]*d[1]*d[2], d[3]), Reshape(row, f[0], f[1], f[2], 1)
+}
+
 // replace returns the cache with fresh [K, R, C, D] in its place, written over the cache where that is donated. There
 // is no scatter that replaces, but -x added to x is 0, and fresh added to 0 is fresh, to the bit.
 func (w window) replace(cache, fresh *Node) *Node {
 	d, f := cache.Shape().Dimensions, fresh.Shape().Dimensions
-	g, index := cache.Graph(), shapes.Make(dtypes.Int32, f[:3]...)
-	first := Add(MulScalar(w.slot, d[2]), w.column) // of the row's columns in a head's B*T
-	row := Add(MulScalar(Iota(g, index, 0), d[1]*d[2]), Add(BroadcastToDims(Reshape(first, 1, f[1], 1), f[:3]...), Iota(g, index, 2)))
-	row = Reshape(row, f[0], f[1], f[2], 1)
-	flat := Reshape(cache, d[0]*d[1]*d[2], d[3])
+	flat, row := w.rows(cache, f)
 	if w.write != nil && w.skips { // to write what is there would be to read the cache while it is written: XLA copies it for that
 		write := BroadcastToDims(Reshape(w.write, 1, f[1], 1, 1), f[0], f[1], f[2], 1)
 		row = Where(write, row, AddScalar(row, d[0]*d[1]*d[2]))

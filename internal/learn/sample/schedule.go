@@ -125,7 +125,11 @@ func (s *Sampler) next(i int) {
 		if shared == x.shared && j.request.Adapter == x.adapter && j.request.Owner == x.owner {
 			kept = min(prefix.Common(private, x.cached), len(private)-1)
 		}
-		x.cached, x.shared, x.pending, x.job = x.cached[:kept:kept], shared, private[kept:], j
+		held := x.cached[:kept:kept]
+		if n := s.fetch(i, j, shared, private, kept); n > kept {
+			kept, held = n, slices.Clone(private[:n])
+		}
+		x.cached, x.shared, x.pending, x.job = held, shared, private[kept:], j
 		x.owner = j.request.Owner
 		if x.adapter = j.request.Adapter; x.adapter >= 0 {
 			j.completion.PolicyVersion = s.versions[x.adapter]
@@ -162,6 +166,9 @@ const maxWait = 8
 // advance does one piece of work: a chunk of as many prompts as there are rows, if enough wait, or else steps of decoding.
 // What is computed in a slot does not depend on when; on a GPU the size of a prompt's chunks does, and so the rounding.
 func (s *Sampler) advance() error {
+	if err := s.copyAll(); err != nil {
+		return err
+	}
 	decoding, prompts := 0, 0
 	for i := range s.state {
 		x := &s.state[i]
@@ -359,9 +366,17 @@ func (s *Sampler) feed(program *engine.Program, r, c int, chosen []int) error {
 	return nil
 }
 
-// Rehearse feeds a chunk of no slot, so that an engine without a device counts what that takes: few prompts are fed otherwise.
+// Rehearse feeds a chunk of no slot and copies none, so that an engine without a device counts what that takes.
 func (s *Sampler) Rehearse() error {
-	return s.between(func() error {
+	return s.between(func() (err error) {
+		if s.gpu && s.devices == 1 {
+			if s.copier, err = s.copyProgram(); err != nil {
+				return err
+			}
+			if err := s.copy(nil); err != nil {
+				return err
+			}
+		}
 		return s.feed(s.prefill, s.rows, s.chunk, slices.Repeat([]int{-1}, s.devices*s.rows))
 	})
 }

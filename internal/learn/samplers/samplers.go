@@ -105,6 +105,7 @@ func (s *Samplers) Stats() sample.Stats {
 	for _, x := range s.each {
 		one := x.Stats()
 		all.Prefilled, all.Decoded = all.Prefilled+one.Prefilled, all.Decoded+one.Decoded
+		all.Copied += one.Copied
 		all.PrefillSteps, all.DecodeSteps = all.PrefillSteps+one.PrefillSteps, all.DecodeSteps+one.DecodeSteps
 		all.BusySeconds, all.LongestStall = max(all.BusySeconds, one.BusySeconds), max(all.LongestStall, one.LongestStall)
 	}
