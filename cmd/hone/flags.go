@@ -24,7 +24,7 @@ func (a *app) sandboxFlag(flags *pflag.FlagSet) {
 
 // allowFindingsFlag registers --allow-findings of a verb that puts the texts of tools before a model.
 func allowFindingsFlag(flags *pflag.FlagSet, allowed *lint.Allowed) {
-	flags.StringSliceVar((*[]string)(allowed), "allow-findings", nil, "tools whose suspicious texts, which discover shows, are accepted: server/tool or tool, * for any")
+	flags.StringSliceVar((*[]string)(allowed), "allow-findings", nil, "tools whose suspicious texts, which discover shows, are accepted: server/tool or tool, with @DIGEST for one text of it; * for any")
 }
 
 // toolFlags registers the flags of a verb that puts the texts of servers' tools before a model.

@@ -15,9 +15,15 @@ type Approval struct {
 	Allow []string `yaml:"allow" doc:"rules for calls that are sent unasked"`
 }
 
+// numDigits are those of a digest in mcp.allow_findings (lint.Tool.Digest).
+const numDigits = 16
+
 // checkAllowed refuses names that no tool can have, so that a slip is not taken for a tool of a server that is not open.
 func (m MCP) checkAllowed() error {
 	for _, p := range m.AllowFindings {
+		if at := strings.LastIndex(p, "@"); at > 0 && len(p)-at-1 != numDigits && strings.Trim(p[at+1:], "0123456789abcdef") == "" {
+			return &ValueError{"mcp.allow_findings", fmt.Sprintf("%q has %d digits behind the @, and a digest has %d: hone discover names it", p, len(p)-at-1, numDigits)}
+		}
 		server, tool, has := strings.Cut(p, "/") // as lint.Allowed takes them, so that each half is a pattern of its own
 		if !has {
 			server, tool = "*", p

@@ -47,7 +47,7 @@ type MCP struct {
 
 	Resources string `yaml:"resources" enum:"off,tools" doc:"tools offers the resources of each server to the model as two tools, list_resources and read_resource; off leaves resources alone"`
 
-	AllowFindings []string `yaml:"allow_findings" doc:"tools whose suspicious texts, which discover shows, are accepted: server/tool or tool, * for any; --allow-findings adds to them"`
+	AllowFindings []string `yaml:"allow_findings" doc:"tools whose suspicious texts, which discover shows, are accepted: server/tool@DIGEST as a refusal names it, for one text; server/tool or tool, for any text of it; * for any; --allow-findings adds to them"`
 
 	Approval Approval `yaml:"approval" doc:"which tool calls are sent"`
 	Sandbox  Sandbox  `yaml:"sandbox" doc:"what the processes of the servers may reach"`

@@ -46,7 +46,8 @@ func Servers(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 	defer x.Close()
 	checks := []Check{x.checkSandbox()}
 	seen := x.watch(c.MCP.Sandbox)
-	for _, r := range mcp.Inspect(ctx, x.Servers, x.Options) {
+	reports := mcp.Inspect(ctx, x.Servers, x.Options)
+	for _, r := range reports {
 		name := r.Tools.Name
 		if r.Err == nil {
 			toolset.KeepListed(h, x.Servers, r.Tools)
@@ -54,7 +55,7 @@ func Servers(ctx context.Context, h *host.Host, c config.Config, from toolset.So
 		kept := append([]Check{x.checkSight(c.MCP.Sandbox, name, x.Servers.Servers[name], seen)}, x.checkWrites(ctx, c.MCP.Sandbox, name)...)
 		checks = append(checks, slices.Insert(x.checkServer(ctx, c, r), 1, kept...)...)
 	}
-	return checks
+	return append(checks, checkAllowed(c.MCP, reports)...)
 }
 
 func (x inspection) checkSandbox() Check {

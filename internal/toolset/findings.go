@@ -64,10 +64,34 @@ func accepting(found []lint.Finding) string {
 	return "--allow-findings " + ShellWord(strings.Join(tools, ","))
 }
 
+// keyed is what the configuration accepts the texts of all of some findings by, as they are now.
+func keyed(found []lint.Finding) string {
+	var names []string
+	for _, f := range found {
+		if name := fmt.Sprintf("%q", f.Server+"/"+f.Tool+"@"+f.Digest); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return "for all commands, and these texts alone, by mcp.allow_findings: [" + strings.Join(names, ", ") + "] in hone.yaml; for one command"
+}
+
+// changes say which of some findings are of tools that were accepted with another text; "" where none is.
+func changes(found []lint.Finding, allowed lint.Allowed) string {
+	var told []string
+	for _, f := range found {
+		if p := allowed.Changed(f); p != "" {
+			if text := fmt.Sprintf("; %s/%s has another text than the one that %s accepts: it is %s now", f.Server, f.Tool, p, f.Digest); !slices.Contains(told, text) {
+				told = append(told, text)
+			}
+		}
+	}
+	return strings.Join(told, "")
+}
+
 // sayRefused tells, where nothing is refused yet, which findings will end the verbs that put these texts before a model.
 func sayRefused(h *host.Host, found []lint.Finding, allowed lint.Allowed) {
 	if refused := allowed.Refused(found); len(refused) > 0 {
-		h.Say("synth, collect, sft, train and eval refuse these tools until you have read their texts and accept them: %s", accepting(refused))
+		h.Say("synth, collect, sft, train and eval refuse these tools until you have read their texts and accept them; %s: %s", keyed(refused), accepting(refused))
 	}
 }
 
@@ -121,7 +145,7 @@ func RefuseFindings(h *host.Host, c config.MCP, tools []lint.Tool, flag lint.All
 	}
 	refused := accepted(c, flag).Refused(found)
 	if len(refused) == 0 {
-		sayAccepted(h, flag.Refused(found))
+		sayAccepted(h, flag.Refused(found), c.AllowFindings)
 		return nil
 	}
 	f, leave := refused[0], "leave the server out"
@@ -129,14 +153,14 @@ func RefuseFindings(h *host.Host, c config.MCP, tools []lint.Tool, flag lint.All
 		leave = "leave out the rows that list them (tools that rows list alone are of the server " + DataServer + ", in mcp.allow_findings too)"
 	}
 	return &fault.Error{Code: fault.CodeUsage, What: "the tools hold texts that could steer the model by the back door",
-		Where: fmt.Sprintf("%s/%s%s", f.Server, f.Tool, f.Pointer), Why: lint.Summary(refused) + "; " + stopping(len(refused)),
-		Next: "read them above; " + leave + ", or accept these with " + accepting(refused) + " (" + howToAccept + ")"}
+		Where: fmt.Sprintf("%s/%s%s", f.Server, f.Tool, f.Pointer), Why: lint.Summary(refused) + "; " + stopping(len(refused)) + changes(refused, accepted(c, flag)),
+		Next: "read them above; " + leave + ", or accept them, " + keyed(refused) + " with " + accepting(refused) + " (" + howToAccept + ")"}
 }
 
-// sayAccepted says which findings pass by the configuration alone, with --quiet too: it accepts names, and who wrote it may have read
-// another text of such a tool.
-func sayAccepted(h *host.Host, found []lint.Finding) {
-	var tools []string
+// sayAccepted says which findings pass by the configuration alone, with --quiet too, and where it accepts whatever such a tool says: who wrote
+// it may have read another text.
+func sayAccepted(h *host.Host, found []lint.Finding, key lint.Allowed) {
+	var tools, loose, several []string
 	of := map[string][]lint.Finding{}
 	for _, f := range found {
 		name := f.Server + "/" + f.Tool
@@ -144,12 +168,23 @@ func sayAccepted(h *host.Host, found []lint.Finding) {
 			tools = append(tools, name)
 		}
 		of[name] = append(of[name], f)
+		if key.AnyText(f) != "" && !slices.Contains(loose, name+"@"+f.Digest) {
+			loose = append(loose, name+"@"+f.Digest)
+		}
 	}
 	for i, name := range tools {
 		tools[i] = name + " (" + lint.Summary(of[name]) + ")"
 	}
+	for _, p := range key {
+		if servers := lint.Servers(p, found); len(servers) > 1 {
+			several = append(several, fmt.Sprintf("; %s is a tool of several servers: %s", p, strings.Join(servers, ", ")))
+		}
+	}
+	if len(loose) > 0 {
+		several = append(several, "; any text of a tool is accepted without a digest, these alone by "+strings.Join(loose, ", "))
+	}
 	if len(tools) > 0 {
-		h.Insist("accepted by mcp.allow_findings: %s", strings.Join(tools, ", "))
+		h.Insist("accepted by mcp.allow_findings: %s%s", strings.Join(tools, ", "), strings.Join(several, ""))
 	}
 }
 
@@ -162,7 +197,7 @@ func TellFindings(h *host.Host, c config.MCP, tools []lint.Tool, flag lint.Allow
 	return err
 }
 
-const howToAccept = "--allow-findings SERVER/TOOL accepts those of one tool, SERVER/* of a server's; it may be given more than once; mcp.allow_findings in hone.yaml takes the same names, for all commands"
+const howToAccept = "--allow-findings SERVER/TOOL accepts those of one tool, SERVER/* of a server's; it may be given more than once; mcp.allow_findings takes the same names, and @DIGEST behind one accepts that text alone"
 
 // findingsFor shows the findings on tools. A name of the flag that is no tool's is a slip; the configuration may name tools of servers
 // that are not open now.

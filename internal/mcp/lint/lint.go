@@ -53,6 +53,7 @@ type Finding struct {
 	Pointer  string   `json:"pointer"` // JSON pointer (RFC 6901) in the tool, to the text, or to the value whose key it is
 	Excerpt  string   `json:"excerpt"` // quoted as in Go: what is not drawn is escaped
 	Message  string   `json:"message"`
+	Digest   string   `json:"digest,omitempty"` // of the tool's text, by which an Allowed names it; "" of what is found on no one text
 }
 
 // Blocks reports whether training should wait until a person has looked.
@@ -85,6 +86,12 @@ func Check(tools []Tool) []Finding {
 		c.json("/outputSchema", t.OutputSchema)
 		c.json("/annotations", t.Annotations)
 		c.orders()
+		if len(c.findings) > 0 {
+			text := t.Digest()
+			for i := range c.findings {
+				c.findings[i].Digest = text
+			}
+		}
 		out = append(out, c.findings...)
 	}
 	return out
