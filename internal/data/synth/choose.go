@@ -45,6 +45,8 @@ func (m *maker) choose(list []*Candidate, n int) []*Candidate {
 	t.takeWithOwn(several, singles, want, n-len(without)-want)
 	t.take(singles, n-len(without)-len(t.list)) // where there are too few of several
 	t.take(several, n-len(without)-len(t.list)) // where there are too few of one call
+	t.level(singles)
+	t.level(several)
 	if len(t.list) == 0 {
 		without = nil // of servers that answer nothing, there is nothing to learn
 	}
@@ -86,6 +88,8 @@ func (m *maker) trim(list []draftOf) []draftOf {
 	t.takeWithOwn(several, singles, want, m.N-most-want)
 	t.take(singles, m.N-most-len(t.list))
 	t.take(several, m.N-most-len(t.list))
+	t.level(singles)
+	t.level(several)
 	without = evenly(t.list, without, most)
 	t.take(singles, m.N-len(without)-len(t.list)) // where a split had too few without calls
 	t.take(several, m.N-len(without)-len(t.list))
@@ -170,6 +174,38 @@ func (t *taking) takeWithOwn(several, singles []*Candidate, numSeveral, numSingl
 	take(several, numSeveral, max(share(numSeveral), quota-own))
 	taken := len(slices.DeleteFunc(slices.Clone(t.list), not))
 	take(singles, numSingles, quota-taken)
+}
+
+// leastOfTool is in how many tasks each tool is to be, where there are so many: one task is either trained or tested on.
+const leastOfTool = 2
+
+// level exchanges tasks of a list for others of it, of tools that are in fewer than they are to be: tasks of the user's kinds take many
+// places for few tools.
+func (t *taking) level(list []*Candidate) {
+	for _, c := range list {
+		if c.own != nil || slices.Contains(t.list, c) || !slices.ContainsFunc(c.tools(), func(name string) bool { return t.count[name] < leastOfTool }) {
+			continue
+		}
+		out, most := -1, 0
+		for i, o := range t.list {
+			spare := slices.MinFunc(o.tools(), func(a, b string) int { return cmp.Compare(t.count[a], t.count[b]) })
+			if n := t.count[spare]; o.own == nil && slices.Contains(list, o) && n > leastOfTool && n > most {
+				out, most = i, n
+			}
+		}
+		if out < 0 {
+			return
+		}
+		for _, name := range t.list[out].tools() {
+			t.count[name]--
+		}
+		t.kinds[t.list[out].tag()]--
+		t.list[out] = c
+		t.kinds[c.tag()]++
+		for _, name := range c.tools() {
+			t.count[name]++
+		}
+	}
 }
 
 func (t *taking) before(a, b *Candidate) int {

@@ -322,7 +322,7 @@ func whole(text string) json.RawMessage {
 
 func (d *drafts) edge(r *realm, a trial, b *subject, p param, l leaf) (edge, bool) {
 	isText := l.raw[0] == '"'
-	if slices.ContainsFunc(l.path, isIndex) || isText != (p.kind == "string" || p.kind == "") || isText && (len(l.text()) > 48 || l.text() == "") ||
+	if slices.ContainsFunc(l.path, isIndex) || isText != (p.kind == "string" || p.kind == "") || isText && (len(l.text()) > 48 || l.text() == "" || !p.carries(l.text())) ||
 		bytes.Contains(a.call.Arguments, l.raw) || bytes.Contains(l.raw, []byte(dirMark)) || saysNow(l.text(), []int64{a.got.At}) {
 		return edge{}, false
 	}
@@ -336,7 +336,7 @@ func (d *drafts) edge(r *realm, a trial, b *subject, p param, l leaf) (edge, boo
 	if b.Name == a.call.Tool && p.kind != "number" && p.kind != "integer" { // its own text again says nothing
 		return e, e.sure
 	}
-	byForm := !free.sql(p) && p.pattern == "" && p.format == "" && (free.composes(p) && !slices.Contains([]string{"name", "title", "path"}, p.name) || p.kind == "number" || p.kind == "integer")
+	byForm := !free.sql(p) && p.pattern == "" && p.format == "" && (free.composes(p) && !p.formed() && !slices.Contains([]string{"name", "title", "path"}, p.name) || p.kind == "number" || p.kind == "integer")
 	return e, e.sure || byForm
 }
 
@@ -422,8 +422,8 @@ func (d *drafts) pairs(n int) {
 		})
 		if len(others) > 0 {
 			a, b := Call{Tool: s.Name, Arguments: first}, others[0].call
-			if o := d.byName[b.Tool]; o.pure && o.needs() { // a call that many tasks share would hold all these in one split
-				if arguments, ok := (filler{random, o, &r.known}).arguments(false); ok && o.takes(string(arguments)) {
+			if o := d.byName[b.Tool]; o.pure && len(o.schema.fields) > 0 { // a call that many tasks share would hold all these in one split
+				if arguments, ok := (filler{random, o, &r.known}).arguments(!o.needs()); ok && o.takes(string(arguments)) {
 					b.Arguments = arguments
 				}
 			}

@@ -41,8 +41,8 @@ func (m *maker) explore(ctx context.Context) error {
 	if err := m.look(ctx, base, m.bare()); err != nil {
 		return err
 	}
-	for range 2 { // the second round has what the first has shown
-		if err := m.try(ctx, base, callsOfTool/2); err != nil {
+	for round := range 3 { // the second round has what the first has shown; the third is of those that answered nothing
+		if err := m.try(ctx, base, max(callsOfTool/2, callsOfTool*(round-1)), round); err != nil {
 			return err
 		}
 	}
@@ -60,7 +60,7 @@ func (m *maker) explore(ctx context.Context) error {
 		}
 		m.worlds = append(m.worlds, made)
 		for range 2 {
-			if err := m.try(ctx, made, callsOfTool/2); err != nil {
+			if err := m.try(ctx, made, callsOfTool/2, 0); err != nil {
 				return err
 			}
 		}
@@ -129,7 +129,7 @@ func (m *maker) look(ctx context.Context, r *realm, calls []Call) error {
 		if a.Lost != "" || b.Lost != "" || len(a.Changed) > 0 || !a.Seen[0].ok() || !b.Seen[0].ok() || len(r.looks) == mostLooks || r.listsAgain(c, a.Seen[0].Text) {
 			continue
 		}
-		if looksRefused := m.Trial.Refusal; looksRefused != nil && looksRefused(a.Seen[0].Text) != "" {
+		if looksRefused := m.Trial.Refusal; looksRefused != nil && looksRefused(a.Seen[0].Text) != "" || senseless(a.Seen[0].Text, c) != "" {
 			continue
 		}
 		s := stableOf(a.Seen[0].Text, b.Seen[0].Text, a.At, b.At)
@@ -143,14 +143,17 @@ func (m *maker) look(ctx context.Context, r *realm, calls []Call) error {
 	return nil
 }
 
-// try calls each tool some times more in a realm.
-func (m *maker) try(ctx context.Context, r *realm, n int) error {
+// try calls each tool some times more in a realm; from round 2 on those that answered nothing before.
+func (m *maker) try(ctx context.Context, r *realm, n, round int) error {
 	var plays []play
 	for _, s := range m.tools {
-		if !s.mayTry() {
+		if !s.mayTry() || round > 1 && s.usable() {
 			continue
 		}
 		random := m.random("try", r.index, s.Name, len(r.good), len(r.known.list))
+		if round > 1 { // what was refused is not tried again
+			random = m.random("try again", r.index, s.Name)
+		}
 		seen := map[string]bool{}
 		for i := range n {
 			arguments, ok := filler{random, s, &r.known}.arguments(i > 0)
@@ -191,6 +194,7 @@ func (m *maker) learn(r *realm, c Call, got *Played) {
 		s.why = orFirst(s.why, got.Results[0].Text)
 		s.note(c, false)
 		s.hint(c, got.Results[0].Text)
+		s.ask(c, got.Results[0].Text)
 		if got.Results[0].Status == "tool_error" && len(s.failing) < 12 {
 			s.failing = append(s.failing, failed{r.index, c})
 		}
@@ -201,7 +205,12 @@ func (m *maker) learn(r *realm, c Call, got *Played) {
 		s.unmarked = orFirst(s.unmarked, looksRefused(got.Results[0].Text))
 		s.note(c, false)
 		s.hint(c, got.Results[0].Text)
+		s.ask(c, got.Results[0].Text)
 		s.why = orFirst(s.why, got.Results[0].Text)
+		return
+	}
+	if sign := senseless(got.Results[0].Text, c); sign != "" {
+		s.misunderstood(c, sign, got.Results[0].Text)
 		return
 	}
 	s.note(c, true)
@@ -268,7 +277,7 @@ func (m *maker) build(ctx context.Context, index int) (*realm, error) {
 		if err != nil {
 			return nil, err
 		}
-		if got.Lost != "" || !got.Results[0].ok() || m.Trial.Refusal != nil && m.Trial.Refusal(got.Results[0].Text) != "" || m.effect(m.worlds[0], got) == "" {
+		if got.Lost != "" || !got.Results[0].ok() || m.Trial.Refusal != nil && m.Trial.Refusal(got.Results[0].Text) != "" || senseless(got.Results[0].Text, c) != "" || m.effect(m.worlds[0], got) == "" {
 			continue
 		}
 		s.writes, s.answered = true, s.answered+1

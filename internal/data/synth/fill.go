@@ -21,7 +21,15 @@ type filler struct {
 // arguments are values for all required parameters, and for some others where optional says so; ok is false where one has
 // none that fits its schema.
 func (f filler) arguments(optional bool) (json.RawMessage, bool) {
-	return f.object(f.tool.schema, nil, optional)
+	arguments, ok := f.object(f.tool.schema, nil, optional)
+	if !ok {
+		return nil, false
+	}
+	arguments = f.wanted(arguments)
+	if optional && !f.tool.needs() {
+		arguments = f.some(arguments)
+	}
+	return arguments, true
 }
 
 // missing are arguments that name what is not there, so that the call may be refused: a first step of tasks that have a second.
@@ -87,15 +95,37 @@ func (f filler) value(p param, around []string) (json.RawMessage, bool) {
 	case "boolean":
 		return json.RawMessage(strconv.FormatBool(f.r.IntN(2) == 0)), true
 	case "object":
-		return f.object(p, append(slices.Clone(around), words(p.name)...), true)
+		return f.part(p, append(slices.Clone(around), words(p.name)...))
 	case "array":
 		return f.array(p, around)
 	case "integer", "number":
 		return f.number(p, around)
 	case "string", "":
+		if p.orNumber && f.r.IntN(3) > 0 {
+			return f.number(p, around)
+		}
 		return f.text(p, around)
 	}
 	return nil, false
+}
+
+// part is an object inside the arguments. Without a member it is none: there are no words for it, and a server that asks for one asks
+// for what is in it.
+func (f filler) part(p param, around []string) (json.RawMessage, bool) {
+	if raw, ok := f.lent(p, around); ok {
+		return raw, true
+	}
+	raw, ok := f.object(p, around, true)
+	for try := 0; try < 4 && ok && string(raw) == "{}"; try++ {
+		if len(p.fields) == 0 {
+			return nil, false
+		}
+		field := pick(f.r, p.fields)
+		if one, made := f.value(field, around); made {
+			raw = appended(raw, field.name, one)
+		}
+	}
+	return raw, ok && string(raw) != "{}"
 }
 
 func (f filler) array(p param, around []string) (json.RawMessage, bool) {
@@ -189,13 +219,16 @@ func rangeOf(name string) (low, high float64) {
 }
 
 func (f filler) text(p param, around []string) (json.RawMessage, bool) {
-	fits := func(raw json.RawMessage) bool {
+	taken := func(raw json.RawMessage) bool {
 		return raw[0] == '"' && matches(p.pattern, textOf(raw)) && !f.tool.spoils(p.name, raw)
 	}
-	if len(p.examples) > 0 && f.r.IntN(5) > 1 && fits(p.examples[0]) {
-		if raw := pick(f.r, p.examples); fits(raw) {
-			return raw, true
-		}
+	fits := taken
+	stating := p.stated != nil && (!f.tool.doubts(p) || f.r.IntN(4) == 0)
+	if raw, ok := f.listedOrShaped(p, stating, fits); ok {
+		return raw, true
+	}
+	if stating && p.stated.strict() {
+		fits = func(raw json.RawMessage) bool { return taken(raw) && p.stated.fits(textOf(raw)) }
 	}
 	if hints := f.tool.hints[p.name]; len(hints) > 0 && len(around) == 0 {
 		if raw := pick(f.r, hints); fits(raw) {
@@ -206,6 +239,9 @@ func (f filler) text(p param, around []string) (json.RawMessage, bool) {
 		return nil, false
 	}
 	made, known := f.madeUp(p, around), []json.RawMessage(nil)
+	if stating && p.stated.strict() {
+		made = p.stated.make(f.r)
+	}
 	switch {
 	case f.of(p, "table") && len(f.known.tables) > 0 && !f.tool.creates():
 		for _, t := range f.known.tables {
@@ -246,6 +282,26 @@ func (f filler) text(p param, around []string) (json.RawMessage, bool) {
 		return nil, false
 	}
 	return quote(made), true
+}
+
+// listedOrShaped is a value that the description lists, one of the shape that it states, or an example that has no shape; ok is false
+// where it says nothing, and at times else, as guesses by name are tried too.
+func (f filler) listedOrShaped(p param, stating bool, fits func(json.RawMessage) bool) (json.RawMessage, bool) {
+	switch {
+	case len(p.listed) > 0 && (f.tool.insists(p) || f.r.IntN(8) > 0):
+		if raw := pick(f.r, p.listed); fits(raw) {
+			return raw, true
+		}
+	case stating && !p.stated.strict() && (f.tool.insists(p) || f.r.IntN(5) > 0):
+		if raw := quote(p.stated.make(f.r)); fits(raw) {
+			return raw, true
+		}
+	case p.stated == nil && len(p.examples) > 0 && f.r.IntN(5) > 1 && fits(p.examples[0]):
+		if raw := pick(f.r, p.examples); fits(raw) {
+			return raw, true
+		}
+	}
+	return nil, false
 }
 
 // of reports whether a parameter's name has a word.

@@ -76,6 +76,7 @@ func inventions() []invention {
 		{w("author owner user username person assignee"), nil, oneOf("Ada|Grace|Linus|Marie|Alan|Edith")},
 		{w("content text message body description note comment thought insight observation prompt summary memo remark contents details"), nil, sentence},
 		{w("type category kind tag group label topic"), nil, oneOf("person|project|place|tool|event|company")},
+		{w("number digit"), nil, func(r *rand.Rand) string { return fmt.Sprint(1000 + r.IntN(900_000)) }},
 		{w("title subject name"), nil, func(r *rand.Rand) string { return title(word(r)) + " " + title(word(r)) }},
 	}
 }
@@ -109,14 +110,17 @@ func (f filler) madeUp(p param, around []string) string {
 	case "uri", "url":
 		return "https://example.com/" + word(f.r)
 	case "uuid":
-		return fmt.Sprintf("%08x-%04x-4%03x-8%03x-%012x", f.r.Uint32(), f.r.Uint32()&0xffff, f.r.Uint32()&0xfff, f.r.Uint32()&0xfff, f.r.Uint64()&0xffffffffffff)
+		return uuid(f.r)
 	}
-	own, description := words(p.name), strings.ToLower(p.description)
+	own, description := words(strings.TrimRight(p.name, "0123456789")), strings.ToLower(p.description)
 	if slices.Contains(own, "id") {
 		return ""
 	}
 	if slices.Contains(own, "path") && f.tool.named("directory", "folder", "dir") {
 		return word(f.r) + "-" + word(f.r)
+	}
+	if slices.Contains(own, "pattern") && (strings.Contains(description, "regular expression") || strings.Contains(description, "regex")) {
+		own = []string{"regex"}
 	}
 	for _, one := range inventions() {
 		if slices.ContainsFunc(one.words, func(w string) bool { return slices.Contains(own, w) }) ||

@@ -20,8 +20,11 @@ type param struct {
 	min, max          *float64
 	minItems          int
 	required          bool
+	orNumber          bool // a number is taken as well as a text
 	items             *param
-	fields            []param // of an object, in the schema's order
+	fields            []param           // of an object, in the schema's order
+	listed            []json.RawMessage // that the description says there are
+	stated            *stated           // nil where neither the description nor an example says how its texts look
 }
 
 type member struct {
@@ -81,6 +84,7 @@ func (r reader) read(name string, schema json.RawMessage, depth int) param {
 		q := r.read(name, target, depth+1)
 		if own := textOf(find(schema, "description")); own != "" {
 			q.description = own
+			q.state()
 		}
 		return q
 	}
@@ -96,6 +100,7 @@ func (r reader) read(name string, schema json.RawMessage, depth int) param {
 		}
 	}
 	p.examples = append(p.examples, quotedExamples(p.description)...)
+	p.state()
 	return p
 }
 
@@ -138,6 +143,7 @@ func (r reader) keyword(p *param, m member, depth int) {
 		for _, one := range listOf(m.raw) {
 			q := r.read(p.name, one, depth+1)
 			if q.kind == "" || q.kind == "null" || p.kind != "" && m.name != "allOf" {
+				p.orNumber = p.orNumber || p.kind == "string" && (q.kind == "number" || q.kind == "integer")
 				continue
 			}
 			q.name, q.fields = p.name, append(p.fields, q.fields...)

@@ -107,6 +107,10 @@ func said(raw json.RawMessage) string {
 			return `"` + text + `"`
 		}
 		return text
+	case raw[0] == '[' && len(listOf(raw)) == 0:
+		return "an empty list" // never no words at all
+	case raw[0] == '{' && len(members(raw)) == 0:
+		return "an empty object"
 	case raw[0] == '[':
 		var parts []string
 		nested := false

@@ -78,6 +78,12 @@ func (m *maker) useless(c *Candidate, p *Played) {
 			c.drop("a call is refused")
 		case !refused && m.Trial.Refusal != nil && m.Trial.Refusal(r.Text) != "":
 			c.drop("an error that is not marked as one")
+		case !refused && (c.own == nil || !c.own.kind.StatesChecks()):
+			if sign := senseless(r.Text, c.Calls...); sign != "" {
+				s := m.byName[c.Calls[i].Tool]
+				s.senseless = orFirst(s.senseless, sign)
+				c.drop("an answer has no sense: %s", sign)
+			}
 		}
 		if c.Why != "" {
 			if c.own != nil {

@@ -80,10 +80,15 @@ func (r *Report) finish(m *maker, list []scenario.Scenario) {
 		case !s.mayTry():
 			r.Untouched = append(r.Untouched, s.Server+"/"+s.Name)
 		case !s.usable():
-			row.Why = cmp.Or(s.why, "no arguments were found that fit its schema")
+			row.Why = cmp.Or(s.why, s.unspelled(), "no arguments were found that fit its schema")
 			if advice := s.unmarkedAdvice(); advice != "" {
 				row.Why = advice + "; it answers: " + row.Why
 			}
+			if s.senseless != "" {
+				row.Why = fmt.Sprintf("its answers have no sense (%s): %s", s.senseless, row.Why)
+			}
+		case s.senseless != "":
+			row.Why = fmt.Sprintf("not the calls whose answer has no sense (%s)", s.senseless)
 		}
 		if advice := s.unmarkedAdvice(); advice != "" {
 			r.Unmarked = append(r.Unmarked, fmt.Sprintf("%s/%s: %s", s.Server, s.Name, advice))

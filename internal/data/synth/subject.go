@@ -24,6 +24,10 @@ type subject struct {
 	took, spoilt             map[string]bool              // arguments, as name and value, of calls that were answered, and of those that were refused
 	hints                    map[string][]json.RawMessage // values that a refusal named, by parameter
 	failing                  []failed                     // calls that are refused, whatever the attempt
+	formed                   map[string]formCount         // of texts as the description says, and of others, by parameter
+	wants                    []want                       // optional parameters that refusals have asked for
+	others                   []*subject                   // tools of the same server
+	senseless                string                       // the sign, as NaN, by which an answer showed that a call was not understood
 }
 
 // failed is a call that was refused in a realm.
@@ -41,6 +45,7 @@ func (s *subject) note(c Call, answered bool) {
 	if answered {
 		into = s.took
 	}
+	s.count(c, answered)
 	for _, m := range argumentsOf(c) {
 		into[m.name+"\x00"+string(m.raw)] = true
 	}
@@ -70,8 +75,26 @@ func (s *subject) hint(c Call, refusal string) {
 				s.hints = map[string][]json.RawMessage{}
 			}
 			s.hints[m.name] = list
+			for _, o := range s.schema.fields { // "Source unit" and "Target unit"
+				if s.hints[o.name] == nil && s.twins(m.name, o) {
+					s.hints[o.name] = list
+				}
+			}
 		}
 	}
+}
+
+// twins reports whether another parameter takes what one of some name takes: both are texts, of which the descriptions end alike.
+func (s *subject) twins(name string, o param) bool {
+	last := func(p param) string {
+		fields := words(p.description)
+		if len(fields) == 0 {
+			return ""
+		}
+		return fields[len(fields)-1]
+	}
+	at := slices.IndexFunc(s.schema.fields, func(p param) bool { return p.name == name })
+	return at >= 0 && o.name != name && o.kind == "string" && len(o.choices) == 0 && last(o) != "" && last(o) == last(s.schema.fields[at])
 }
 
 // spoils reports whether a value of a parameter was only ever in calls that were refused.

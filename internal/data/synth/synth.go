@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 
 	"hone/internal/chat"
 	"hone/internal/data/kinds"
@@ -147,7 +148,12 @@ func Run(ctx context.Context, from environment.Tools, tools []Tool, l *Ledger, o
 	defer m.player.close()
 	for _, t := range tools {
 		s := &subject{Tool: t, schema: readParam(t.InputSchema)}
+		s.spell()
+		s.alike()
 		m.tools, m.byName[t.Name] = append(m.tools, s), s
+	}
+	for _, s := range m.tools {
+		s.others = slices.DeleteFunc(slices.Clone(m.tools), func(o *subject) bool { return o == s || o.Server != s.Server })
 	}
 	m.player.tool = m.byName
 	if err := m.explore(ctx); err != nil {
