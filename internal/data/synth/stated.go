@@ -31,7 +31,11 @@ func (p *param) state() {
 	if p.kind != "" && p.kind != "string" || p.format != "" || len(p.choices) > 0 || p.prose() {
 		return
 	}
-	if p.listed = listedValues(p.description); p.listed != nil {
+	said := p.description
+	if p.of("query", "search", "keyword", "term", "q", "name", "title", "path", "file", "filename", "url", "uri", "id", "sql", "code", "command", "expression") {
+		said = inBrackets.ReplaceAllString(said, "") // "Search (title, author, tags)" says where, not what
+	}
+	if p.listed = listedValues(said); p.listed != nil {
 		return
 	}
 	if p.stated = p.statedForm(); p.stated != nil && p.stated.layout != "" { // 'YYYY-MM-DD' in quotes is no date

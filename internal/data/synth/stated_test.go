@@ -203,6 +203,11 @@ func TestListedValues(t *testing.T) {
 			t.Errorf("%q: %v", tc.description, got)
 		}
 	}
+	for name, want := range map[string]int{"query": 0, "field": 3} {
+		if p := askingFor(name, `"description":"What is looked at (title, author, tags)"`).schema.fields[0]; len(p.listed) != want {
+			t.Errorf("%s: %s", name, p.listed)
+		}
+	}
 	s := askingFor("format", `"description":"one of: date, datetime, iso"`)
 	texts := textsFor(t, s, &values{}, 60)
 	for _, want := range []string{"date", "datetime", "iso"} {
