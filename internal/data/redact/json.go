@@ -20,29 +20,81 @@ func asJSON(text string) (chat.Value, bool) {
 	return v, err == nil
 }
 
-// decoded are the objects and lists of a text that is JSON or lines of it; none of any other.
-func decoded(text string) []chat.Value {
+// part is a stretch of a text that is an object or a list of JSON, or none.
+type part struct {
+	text  string
+	value chat.Value // nil: it is no JSON
+}
+
+// parts cuts a text into what is JSON and what is not: all of it, lines of it, objects at the ends of lines, as in a log, or what begins on a
+// line of its own and goes on to the end. It is nil where nothing is JSON.
+func parts(text string) (out []part) {
 	if v, is := asJSON(text); is {
-		return []chat.Value{v}
+		return []part{{text, v}}
 	}
-	var out []chat.Value
+	if !strings.ContainsAny(text, "{[") {
+		return nil
+	}
+	plain, found := 0, false // plain is where what is no JSON begins
+	add := func(from, to int, v chat.Value) {
+		if plain < from {
+			out = append(out, part{text: text[plain:from]})
+		}
+		out, plain, found = append(out, part{text[from:to], v}), to, true
+	}
+	at, tries := 0, 0
 	for line := range strings.Lines(text) {
-		if strings.TrimSpace(line) == "" {
-			continue
+		begin, end := at, at+len(strings.TrimRight(line, "\r\n"))
+		at += len(line)
+		if v, from := endOf(text[begin:end]); v != nil {
+			add(begin+from, end, v)
+		} else if begin > 0 && begin < end && tries < mostTries && strings.IndexByte("{[", text[begin]) >= 0 {
+			tries++
+			if v, is := asJSON(text[begin:]); is {
+				add(begin, len(text), v)
+				break
+			}
 		}
-		v, is := asJSON(line)
-		if !is {
-			return nil
-		}
-		out = append(out, v)
+	}
+	if found && plain < len(text) {
+		out = append(out, part{text: text[plain:]})
 	}
 	return out
+}
+
+// mostTries bounds at how many braces of a line an object is looked for, and at how many lines JSON that goes on to the end.
+const mostTries = 16
+
+// endOf is the JSON that a line is or, behind other words, the object that it ends with, and where that begins; nil where there is none. A
+// list behind words may be none: "see [1]".
+func endOf(line string) (chat.Value, int) {
+	if v, is := asJSON(line); is {
+		return v, 0
+	}
+	if !strings.HasSuffix(strings.TrimRight(line, " \t"), "}") {
+		return nil, 0
+	}
+	at := 0
+	for range mostTries {
+		next := strings.IndexByte(line[at:], '{')
+		if next < 0 {
+			break
+		}
+		if at += next; at > 0 {
+			if v, is := asJSON(line[at:]); is {
+				return v, at
+			}
+		}
+		at++
+	}
+	return nil, 0
 }
 
 // Texts are what Find is to look at of a text: itself or, of JSON, each text and number with its key, since escapes hide what they say. A key
 // of anything else is a text of its own. A text that is JSON itself is looked at as such.
 func Texts(text string) (out []string) {
-	if !leavesOf(text, "", func(key, leaf string, _ bool) { out = append(out, key+`: "`+leaf+`"`) }) {
+	words := func(text string) { out = append(out, text) }
+	if !leavesOf(text, "", words, func(key, leaf string, _ bool) { out = append(out, key+`: "`+leaf+`"`) }) {
 		return []string{text}
 	}
 	return out
@@ -50,7 +102,7 @@ func Texts(text string) (out []string) {
 
 // Numbers are the numbers of a text that is JSON, as it spells them.
 func Numbers(text string) (out []string) {
-	leavesOf(text, "", func(_ string, leaf string, number bool) {
+	leavesOf(text, "", func(string) {}, func(_ string, leaf string, number bool) {
 		if number {
 			out = append(out, leaf)
 		}
@@ -58,35 +110,39 @@ func Numbers(text string) (out []string) {
 	return out
 }
 
-// leavesOf reports whether a text is JSON, and yields what is in it then.
-func leavesOf(text, key string, yield func(key, leaf string, number bool)) bool {
-	list := decoded(text)
-	for _, v := range list {
-		leaves(v, key, yield)
+// leavesOf reports whether there is JSON in a text, and yields what is in it then, and the words around it.
+func leavesOf(text, key string, words func(string), yield func(key, leaf string, number bool)) bool {
+	list := parts(text)
+	for _, p := range list {
+		if p.value == nil {
+			words(p.text)
+		} else {
+			leaves(p.value, key, words, yield)
+		}
 	}
 	return len(list) > 0
 }
 
-func leaves(v chat.Value, key string, yield func(key, leaf string, number bool)) {
+func leaves(v chat.Value, key string, words func(string), yield func(key, leaf string, number bool)) {
 	switch v := v.(type) {
 	case []chat.Value:
 		for _, x := range v {
-			leaves(x, key, yield)
+			leaves(x, key, words, yield)
 		}
 	case *chat.Object:
 		for i := range v.Len() {
 			key, x := v.At(i)
-			if text, is := x.(string); is && len(decoded(text)) == 0 {
+			if text, is := x.(string); is && len(parts(text)) == 0 {
 				yield(key, text, false)
 				continue
 			}
 			if _, is := x.(chat.Number); !is {
 				yield("", key, false)
 			}
-			leaves(x, key, yield)
+			leaves(x, key, words, yield)
 		}
 	case string:
-		if !leavesOf(v, key, yield) {
+		if !leavesOf(v, key, words, yield) {
 			yield(key, v, false)
 		}
 	case chat.Number:
@@ -99,12 +155,13 @@ func leaves(v chat.Value, key string, yield func(key, leaf string, number bool))
 func Apply(text string, values []Value) string {
 	deep := slices.ContainsFunc(values, func(v Value) bool { return v.Deep })
 	v, is := asJSON(text)
-	if !is && deep && len(decoded(text)) > 0 {
+	if list := parts(text); !is && deep && len(list) > 0 {
 		var b strings.Builder
-		for line := range strings.Lines(text) {
-			b.WriteString(Apply(strings.TrimSuffix(line, "\n"), values))
-			if strings.HasSuffix(line, "\n") {
-				b.WriteByte('\n')
+		for _, p := range list {
+			if p.value == nil {
+				b.WriteString(Replace(p.text, values))
+			} else {
+				b.WriteString(Apply(p.text, values))
 			}
 		}
 		return b.String()

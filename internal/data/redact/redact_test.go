@@ -213,15 +213,19 @@ func TestGivenNumbers(t *testing.T) {
 // JSON in a text of JSON stays JSON, and so do lines of it. A number keeps its sign and fraction.
 func TestNestedJSON(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"result": "{\"phone\": 4155552671}"}`:                                       `{"result": "{\"phone\": 1000000001}"}`,
-		`["{\"a\": \"[{\\\"phone\\\": 4155552671}]\"}"]`:                              `["{\"a\": \"[{\\\"phone\\\": 1000000001}]\"}"]`,
-		`{"phone": "[4155552671]", "a": "[x] 4155552671"}`:                            `{"phone": "[1000000001]", "a": "[x] 1000000001"}`,
-		`{"result": "{\"password\": 1234.5678}"}`:                                     `{"result": "{\"password\": \"[SECRET_1]\"}"}`,
-		"{\"password\": 1234.5678}\n{}":                                               "{\"password\": \"[SECRET_1]\"}\n{}",
-		`{"a@acme.io": "{\"b@acme.io\": []}"}`:                                        `{"[EMAIL_1]": "{\"[EMAIL_2]\": []}"}`,
-		"{\"phone\": 4155552671}\n\n{\"to\": \"a@acme.io\"}\r\n{\"b@acme.io\": {}}\n": "{\"phone\": 1000000001}\n\n{\"to\": \"[EMAIL_1]\"}\r\n{\"[EMAIL_2]\": {}}\n",
-		`{"phone": 4155552671, "x": -4155552671, "y": 4155552671.50}`:                 `{"phone": 1000000001, "x": -1000000001, "y": 1000000001.50}`,
-		`{"phone": "4155552671", "x": -4155552671}`:                                   `{"phone": "1000000001", "x": -1000000001}`,
+		`{"result": "{\"phone\": 4155552671}"}`:                                            `{"result": "{\"phone\": 1000000001}"}`,
+		`["{\"a\": \"[{\\\"phone\\\": 4155552671}]\"}"]`:                                   `["{\"a\": \"[{\\\"phone\\\": 1000000001}]\"}"]`,
+		`{"phone": "[4155552671]", "a": "[x] 4155552671"}`:                                 `{"phone": "[1000000001]", "a": "[x] 1000000001"}`,
+		`{"result": "{\"password\": 1234.5678}"}`:                                          `{"result": "{\"password\": \"[SECRET_1]\"}"}`,
+		"{\"password\": 1234.5678}\n{}":                                                    "{\"password\": \"[SECRET_1]\"}\n{}",
+		`{"a@acme.io": "{\"b@acme.io\": []}"}`:                                             `{"[EMAIL_1]": "{\"[EMAIL_2]\": []}"}`,
+		"{\"phone\": 4155552671}\n\n{\"to\": \"a@acme.io\"}\r\n{\"b@acme.io\": {}}\n":      "{\"phone\": 1000000001}\n\n{\"to\": \"[EMAIL_1]\"}\r\n{\"[EMAIL_2]\": {}}\n",
+		`{"phone": 4155552671, "x": -4155552671, "y": 4155552671.50}`:                      `{"phone": 1000000001, "x": -1000000001, "y": 1000000001.50}`,
+		`{"phone": "4155552671", "x": -4155552671}`:                                        `{"phone": "1000000001", "x": -1000000001}`,
+		"2026-11-23 INFO {\"phone\": 4155552671}\nto a@acme.io {x} {\"b@acme.io\": []} \n": "2026-11-23 INFO {\"phone\": 1000000001}\nto [EMAIL_1] {x} {\"[EMAIL_2]\": []} \n",
+		"found:\n{\n \"phone\": 4155552671\n}\n":                                           "found:\n{\n \"phone\": 1000000001\n}\n",
+		`{"log": "INFO {\"phone\": 4155552671}", "n": 1}`:                                  `{"log": "INFO {\"phone\": 1000000001}", "n": 1}`,
+		"call [4155552671], phone 415-555-2671":                                            "call [[PHONE_1]], phone [PHONE_1]",
 	} {
 		values := Values(Texts(text), Options{Numbers: Numbers(text)})
 		if got := Apply(text, values); got != want {
