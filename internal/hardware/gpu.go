@@ -22,7 +22,10 @@ typedef struct {
 
 static int hone_cuda_open(const char *path, hone_cuda *c) {
 	void *driver = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-	if (driver == NULL) return -1;
+	if (driver == NULL) {
+		dlerror(); // or it stays with this thread, and who asks next takes it for an error of its own
+		return -1;
+	}
 	*(void **)&c->init = dlsym(driver, "cuInit");
 	*(void **)&c->count = dlsym(driver, "cuDeviceGetCount");
 	*(void **)&c->device = dlsym(driver, "cuDeviceGet");

@@ -232,6 +232,10 @@ func openPlugin(path string) (*plugin, error) {
 	if err != nil {
 		return nil, err
 	}
+	// go-xla asks dlerror after dlsym, in calls of their own. Between them a goroutine may change its thread, and the error of another is read:
+	// of the driver that is not there, mostly.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	if _, err := pjrt.GetPlugin(path); err != nil { // this one's use is the settings that go-xla makes for CUDA
 		return nil, err
 	}
