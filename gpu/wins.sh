@@ -5,7 +5,8 @@
 #   gpu/wins.sh table RESULTS                   the table of what is done, RESULTS/table.json too
 # FOLDER is what gpu/unpack.sh made. run starts as many as there is room for and waits at most $WAIT seconds (500); what runs outlives it: call it again
 # to go on. $SEEDS ("4 5 6"), $JOBS at once on each GPU (6), $GPUS (0), $STEPS (80), $GROUPS_PER_STEP groups of 8 rollouts (16), $SHOWN kinds that the start is
-# shown (8), $BACKEND (cuda), $MORE flags for all. The trials *_own are for tasks of another server, whose --dataset and --mcp-config $MORE names. A trial that failed stays so until its .log is removed. GRPO has as many trials as each rival.
+# shown (8), $BACKEND (cuda), $MORE flags for all. The trials *_own are for tasks of another server, whose --dataset and --mcp-config $MORE names.
+# A trial that failed stays so until its .log is removed. GRPO has as many trials as each rival.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 usage() {
@@ -25,6 +26,8 @@ higher|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred, minibatches: 4, clip_h
 f32|grpo|--grpo-rate 1.5e-4|{engine: {dtype: f32}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}}}
 long|grpo|--grpo-rate 1e-4 --steps 160|grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}}
 hot|grpo|--grpo-rate 1.5e-4|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}}}
+imitate|grpo|--grpo-rate 1.5e-4|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}, imitation: {rows: 16}}}
+imitate_more|grpo|--grpo-rate 7e-5|{rollout: {temperature: 1.3}, grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}, imitation: {rows: 32, rate: 2}}}
 entropy|grpo|--grpo-rate 1.5e-4|grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}, entropy: {coefficient: 0.005, target: 0.1, delta: 0.002}}
 wide|grpo|--grpo-rate 1.5e-4 --groups 8 --group-size 16|grpo: {advantage: centred, minibatches: 4, negative_weight: 0.3, resample: 3, pools: {skip_solved: 0.8}}
 rivals_5e-5|rejection,continued|--sft-rate 5e-5|grpo: {advantage: centred}

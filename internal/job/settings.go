@@ -42,6 +42,7 @@ func GRPOOf(c config.Config, maxMismatch float64) recipe.GRPO {
 		Resample: g.Resample, Pools: recipe.Pools{SkipSolved: g.Pools.SkipSolved, SkipFailed: g.Pools.SkipFailed},
 		Staleness:   g.Staleness,
 		Recoveries:  recipe.Recoveries{Most: g.Recoveries},
+		Imitation:   recipe.Imitation(g.Imitation),
 		Temperature: c.Rollout.Temperature, CheckpointEvery: g.CheckpointEvery, MaxMismatch: maxMismatch, Seed: c.Seed}
 }
 

@@ -47,6 +47,7 @@ type GRPO struct {
 	Resample        int // scenarios tried in the place of one whose group teaches nothing, at most; those that rest are not
 	Pools           Pools
 	Recoveries      Recoveries
+	Imitation       Imitation
 	Optimizer       Optimizer
 	Advantage       batch.Advantage
 	Credit          batch.Credit
@@ -120,12 +121,13 @@ type running struct {
 	log       Log
 	progress  Progress
 
-	start int
-	pools *syllabus
-	lag   *lagging // nil where rollouts and training take turns
-	next  *ahead   // the episodes of the next step, where they have begun
-	watch watch
-	clock clock
+	start  int
+	pools  *syllabus
+	memory *memory  // nil where no success is imitated
+	lag    *lagging // nil where rollouts and training take turns
+	next   *ahead   // the episodes of the next step, where they have begun
+	watch  watch
+	clock  clock
 
 	exploring exploring
 
@@ -134,12 +136,16 @@ type running struct {
 
 // begin puts the trainer where the stage goes on.
 func (r *running) begin(ctx context.Context) (err error) {
-	if r.lag, err = r.lagging(r.trainer, r.publisher); err != nil {
-		return err
-	}
 	if r.Pools.On() {
 		r.pools = r.syllabus(r.scenarios, r.trainer)
 		r.trainer = r.pools
+	}
+	if r.Imitation.On() {
+		r.memory = &memory{Trainer: r.trainer, of: r.GRPO}
+		r.trainer = r.memory
+	}
+	if r.lag, err = r.lagging(r.trainer, r.publisher); err != nil {
+		return err
 	}
 	if r.lag != nil {
 		r.trainer, r.progress = r.lag, oneAtATime(r.progress)
@@ -214,6 +220,9 @@ func (r *running) take(ctx context.Context, step int, episodes *ahead) (reward f
 		r.lag.took(step+1 == r.Steps)
 		if r.pools != nil {
 			r.pools.took(now.sampled, metrics)
+		}
+		if r.memory != nil {
+			r.memory.took(now.sampled)
 		}
 	}
 	r.lag.measure(metrics, episodes.stale)

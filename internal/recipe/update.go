@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"hone/internal/episode/trajectory"
 	"hone/internal/fault"
@@ -92,15 +93,23 @@ func (r *running) update(ctx context.Context, rows batch.Batch, u batch.Update, 
 			return s, nil, nil, stopped(err, r.Stage, step, trainer, r.log)
 		}
 	}
-	if rows.NumTrained() == 0 { // the groups are all alike
-		return s, more, nil, nil
+	var parts []batch.Batch // none where the groups are all alike
+	if rows.NumTrained() > 0 {
+		parts = rows.Split(r.Minibatches)
 	}
-	parts, passes := rows.Split(r.Minibatches), max(1, r.Iterations)
+	earlier, numEarlier := r.memory.drawn(step)
+	passes := max(1, r.Iterations)
 	restore := func() error { return nil }
-	if passes*len(parts) > 1 {
+	if passes*len(parts)+min(numEarlier, 1) > 1 {
 		if restore, err = trainer.Snapshot(); err != nil {
 			return s, nil, nil, stopped(err, r.Stage, step, trainer, r.log)
 		}
+	}
+	undone := func(err error) error { // none of the step's optimiser steps stays
+		if failed := restore(); failed != nil {
+			return errors.Join(err, failed)
+		}
+		return stopped(err, r.Stage, step, trainer, r.log)
 	}
 	var each []batch.StepStats
 	for i := range passes * len(parts) {
@@ -114,14 +123,26 @@ func (r *running) update(ctx context.Context, rows batch.Batch, u batch.Update, 
 			x.GradNorm, err = trainer.Apply(u)
 		}
 		if err != nil {
-			if failed := restore(); failed != nil {
-				return x, nil, nil, errors.Join(err, failed)
-			}
-			return x, nil, nil, stopped(err, r.Stage, step, trainer, r.log)
+			return x, nil, nil, undone(err)
 		}
 		each = append(each, x)
 	}
-	return ofIterations(each), more, nil, nil
+	if len(each) > 0 {
+		s = ofIterations(each)
+	}
+	if numEarlier > 0 {
+		x, told, err := r.imitate(ctx, earlier, numEarlier, u)
+		if err != nil {
+			return s, nil, nil, undone(err)
+		}
+		s.NumTokens, s.NumPadded = s.NumTokens+x.NumTokens, s.NumPadded+x.NumPadded
+		s.NumPrograms, s.CompileSeconds = s.NumPrograms+x.NumPrograms, s.CompileSeconds+x.CompileSeconds
+		if more == nil {
+			more = map[string]float64{}
+		}
+		maps.Copy(more, told)
+	}
+	return s, more, nil, nil
 }
 
 // ofIterations are the statistics of optimiser steps on one batch: what was computed is added up, loss, gradient's norm and entropy are means, how far

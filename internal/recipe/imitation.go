@@ -1,0 +1,193 @@
+package recipe
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"hone/internal/episode/trajectory"
+	"hone/internal/learn/batch"
+)
+
+// Imitation is self-imitation (arXiv 1806.05635): behind the optimiser steps of each step there is one more, on the likelihood of episodes of
+// earlier steps that passed. A success that is seldom is learnt from more than once, where the policy gradient has it in one step alone. With
+// V(s) the mean reward of the newest group of a scenario s, its success with reward R is drawn in proportion to
+//
+//	max(R - V(s), 0)
+//
+// without replacement, so a scenario that passes always is drawn no more, and is again once it fails. The zero value has no such step.
+type Imitation struct {
+	Rows   int     // successes of a step, at most
+	Rate   float64 // learning rate of their optimiser step, in that of the step
+	Memory int     // successes that are held at most, one a scenario; of more the oldest are forgotten
+}
+
+// On reports whether there is such a step.
+func (i Imitation) On() bool { return i.Rows > 0 }
+
+// memory holds successes. It is part of each checkpoint, so that a run which goes on draws the same.
+type memory struct {
+	Trainer
+	of   GRPO
+	held []success // the oldest first
+}
+
+// success is an episode that passed.
+type success struct {
+	Scenario string    `json:"scenario"`
+	Reward   float64   `json:"reward"`
+	Value    float64   `json:"value"` // mean reward of the scenario's newest group
+	Rows     []learned `json:"rows"`
+}
+
+// learned is a row of an episode: all its tokens, and the stretches [from, to) of them that the policy sampled.
+type learned struct {
+	IDs     []int32  `json:"ids"`
+	Sampled [][2]int `json:"sampled"`
+}
+
+// took notes what the groups of a step came to, which is taken.
+func (m *memory) took(groups []trajectory.Group) {
+	for _, g := range groups {
+		value, n := 0.0, 0.0
+		for _, t := range g.Trajectories {
+			if t.Outcome.Trainable() {
+				value, n = value+t.Reward, n+1
+			}
+		}
+		if n == 0 {
+			continue
+		}
+		at := slices.IndexFunc(m.held, func(s success) bool { return s.Scenario == g.ScenarioID })
+		if best := m.best(g); best != nil {
+			if at >= 0 {
+				m.held = slices.Delete(m.held, at, at+1)
+			}
+			at, m.held = len(m.held), append(m.held, success{Scenario: g.ScenarioID, Reward: best.Reward, Rows: learnedOf(best)})
+		}
+		if at >= 0 {
+			m.held[at].Value = value / n
+		}
+	}
+	m.held = m.held[max(0, len(m.held)-m.of.Imitation.Memory):]
+}
+
+// best is the success of a group with the highest reward, and of those with the least effort; nil where none passed.
+func (m *memory) best(g trajectory.Group) (best *trajectory.Trajectory) {
+	for _, t := range g.Trajectories {
+		if t.Outcome != trajectory.OK {
+			continue
+		}
+		if passed, n := m.of.Pools.passed(trajectory.Group{ScenarioID: g.ScenarioID, Trajectories: []*trajectory.Trajectory{t}}); n == 0 || passed == 0 {
+			continue
+		}
+		if best == nil || t.Reward > best.Reward || t.Reward == best.Reward && slices.Compare(effort(t), effort(best)) < 0 {
+			best = t
+		}
+	}
+	return best
+}
+
+func learnedOf(t *trajectory.Trajectory) (rows []learned) {
+	for _, r := range t.Rows() {
+		l := learned{IDs: r.IDs}
+		for i, sampled := range r.Sampled {
+			switch {
+			case !sampled:
+			case i > 0 && r.Sampled[i-1]:
+				l.Sampled[len(l.Sampled)-1][1]++
+			default:
+				l.Sampled = append(l.Sampled, [2]int{i, i + 1})
+			}
+		}
+		rows = append(rows, l)
+	}
+	return rows
+}
+
+// drawn are the rows of a step's successes, and how many successes they are of. They follow from the step and from what is held: those with the
+// largest log(u)/w, with u uniform and w the weight (weighted sampling without replacement, Efraimidis and Spirakis 2006).
+func (m *memory) drawn(step int) (batch.Batch, int) {
+	if m == nil {
+		return batch.Batch{}, 0
+	}
+	type ticket struct {
+		number int
+		key    float64
+	}
+	var tickets []ticket
+	for i, s := range m.held {
+		if w := s.Reward - s.Value; w > 0 {
+			u := (float64(draw(m.of.Seed^imitated, uint64(step), uint64(i))>>11) + 0.5) / (1 << 53)
+			tickets = append(tickets, ticket{i, math.Log(u) / w})
+		}
+	}
+	slices.SortFunc(tickets, func(a, b ticket) int { return cmp.Compare(b.key, a.key) })
+	tickets = tickets[:min(len(tickets), m.of.Imitation.Rows)]
+	var rows []batch.Sequence
+	for _, t := range tickets {
+		for _, l := range m.held[t.number].Rows {
+			row := batch.Sequence{IDs: l.IDs, Trained: make([]bool, len(l.IDs))}
+			for _, s := range l.Sampled {
+				for i := s[0]; i < s[1]; i++ {
+					row.Trained[i] = true
+				}
+			}
+			rows = append(rows, row)
+		}
+	}
+	return batch.New(rows), len(tickets)
+}
+
+const imitated = 0x1317A7E // keeps these draws apart from those of pools and orders
+
+// imitate takes the optimiser step on successes, of n episodes, and returns what there is to tell of it.
+func (r *running) imitate(ctx context.Context, rows batch.Batch, n int, u batch.Update) (batch.StepStats, map[string]float64, error) {
+	u.Rate *= r.Imitation.Rate
+	s, err := r.trainer.Gradient(ctx, rows, batch.Objective{Temperature: r.Temperature})
+	if err == nil {
+		_, err = r.trainer.Apply(u)
+	}
+	return s, map[string]float64{"imitation/episodes": float64(n), "imitation/loss": s.Loss, "imitation/memory": float64(len(r.memory.held))}, err
+}
+
+const memoryFile = "imitation.json"
+
+// Save implements Trainer.
+func (m *memory) Save(dir string) error {
+	if err := m.Trainer.Save(dir); err != nil {
+		return err
+	}
+	text, err := json.Marshal(m.held)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, memoryFile), append(text, '\n'), 0o644)
+}
+
+// Load implements Trainer. A checkpoint of a run that did not imitate has no successes.
+func (m *memory) Load(dir string) error {
+	if err := m.Trainer.Load(dir); err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(dir, memoryFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		m.held = nil
+		return nil
+	}
+	if err == nil {
+		m.held = nil
+		err = json.Unmarshal(text, &m.held)
+	}
+	if err != nil {
+		return fmt.Errorf("reading %s of %s: %w", memoryFile, dir, err)
+	}
+	return nil
+}
