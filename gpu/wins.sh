@@ -55,7 +55,7 @@ start() {
   printf '%s\n' "$yaml" >"$at.yaml"
   rm -rf "$at.run"
   # shellcheck disable=SC2086
-  CUDA_VISIBLE_DEVICES=$gpu setsid nohup bash -c 'out=$1; shift; "$@" >"$out.part" 2>"$out.log" </dev/null && mv "$out.part" "$out.json" || echo "exit code $?" >>"$out.log"' trial "$at" \
+  HERE=$here CUDA_VISIBLE_DEVICES=$gpu setsid nohup bash -c 'out=$1; shift; "$@" >"$out.part" 2>"$out.log" </dev/null && python3 "$HERE/wins/rows.py" "$out.run" >"$out.rows" && mv "$out.part" "$out.json" || echo "exit code $?" >>"$out.log"' trial "$at" \
     hone --config "$at.yaml" demo learn --plain --yes --sandbox "${SANDBOX:-off}" --backend "${BACKEND:-cuda}" --split validation --seed "$seed" --shown-kinds "${SHOWN:-8}" \
     --steps "${STEPS:-80}" --groups "${GROUPS_PER_STEP:-16}" --group-size 8 --arms "$arms" --output-dir "$at.run" $flags ${MORE:-} >/dev/null 2>&1 &
   echo "$!" >"$at.pid"

@@ -1,11 +1,14 @@
 """Prints what the trials of gpu/wins.sh came to, the best first: means over the seeds that all have, in %. Usage: table.py RESULTS
 
 A cell is first call / whole episode. Beside GRPO: how far its last step's entropy and spread have fallen, and which step was best on validation.
+Below: whole episodes of each pair of GRPO and a rival on the same seeds, the mean of the seeds, with a 95% interval (paired bootstrap over
+tasks, those that seeds share together, 10,000 draws); and each arm's rate by kind of task.
 """
 
 import collections
 import json
 import pathlib
+import random
 import statistics
 import sys
 
@@ -54,3 +57,50 @@ for r in table:
         if "best" in x:
             more += f" best@{x['best'][0]}"
     print(f"{r['trial']:16} {r['arm']:10} {','.join(r['seeds']):8} {r['first']:6.1f} {r['episode']:8.1f}  {each}{more}")
+
+passed = collections.defaultdict(dict)  # (trial, arm) -> (seed, scenario) -> 0 or 1
+kinds = {}
+for file in sorted(results.glob("*-*.rows")):
+    trial, seed = file.stem.rsplit("-", 1)
+    for line in file.read_text().splitlines():
+        row = json.loads(line)
+        if row["arm"] != "base":
+            passed["-" if row["arm"] == "start" else trial, row["arm"]][seed, row["scenario"]] = int(row["passed"])
+            kinds[row["scenario"]] = row["kind"]
+for (trial, arm), own in sorted(passed.items()):
+    summed = rows.get((trial, arm), {})
+    for seed in {s for s, _ in own}:
+        rate = 100 * statistics.mean(v for (s, _), v in own.items() if s == seed)
+        if arm != "start" and seed in summed and abs(rate - summed[seed]["episode"]) > 1e-6:
+            print(f"{trial} {arm} {seed}: {rate:.1f}% of its episodes passed, and its summary says {summed[seed]['episode']:.1f}%")
+
+
+def interval(new, old):
+    """The mean of the seeds' paired differences and its 95% interval, in points."""
+    by_task = collections.defaultdict(list)
+    for key in new.keys() & old.keys():
+        by_task[key[1]].append(100 * (new[key] - old[key]))
+    sums = [(sum(d), len(d)) for _, d in sorted(by_task.items())]
+    if not sums:
+        return None
+    draw, means = random.Random(1), []
+    for _ in range(10000):
+        picked = draw.choices(sums, k=len(sums))
+        means.append(sum(d for d, _ in picked) / sum(n for _, n in picked))
+    means.sort()
+    return sum(d for d, _ in sums) / sum(n for _, n in sums), means[250], means[9749], len(sums)
+
+
+for (trial, arm), own in sorted(passed.items()):
+    for (other, rival), theirs in sorted(passed.items()):
+        if arm == "grpo" and rival != "grpo" and (x := interval(own, theirs)):
+            print(f"{trial} over {other} {rival}: {x[0]:+.1f} [{x[1]:.1f}, {x[2]:.1f}] points of {x[3]} tasks")
+if passed:
+    arms = sorted(passed)
+    print(f"{'kind':26}" + "".join(f"{trial + ' ' + arm:>24}" for trial, arm in arms))
+    for kind in sorted(set(kinds.values())):
+        cells = ""
+        for key in arms:
+            of = [v for (_, scenario), v in passed[key].items() if kinds[scenario] == kind]
+            cells += f"{100 * statistics.mean(of):24.0f}" if of else f"{'':24}"
+        print(f"{kind:26}{cells}")

@@ -1,0 +1,23 @@
+"""Prints of each evaluated episode of a run what came of it, a JSON object a line: arm, scenario, kind, passed. Usage: rows.py RUN"""
+
+import json
+import pathlib
+import sys
+
+run = pathlib.Path(sys.argv[1])
+kinds = {}
+for tasks in json.loads((run / "tasks.json").read_text()).values():
+    for task in tasks if isinstance(tasks, list) else []:
+        if isinstance(task, dict) and "id" in task:
+            kinds[task["id"]] = next((t.removeprefix("kind:") for t in task.get("tags", []) if t.startswith("kind:")), "")
+rows = {}
+with (run / "trajectories.jsonl").open() as lines:
+    for line in lines:
+        if '"stage":"eval_' not in line[:400].replace(" ", ""):
+            continue
+        t = json.loads(line)
+        checks = [x["score"] for x in t["terms"] or [] if x["name"] == "checks"]
+        # By its hash a task is the same in runs of other seeds only where it is.
+    rows[t["stage"], t["scenario_hash"][:16]] = {"kind": kinds.get(t["scenario_id"], ""), "passed": t["outcome"] == "ok" and checks == [1]}
+for (stage, scenario), row in rows.items():
+    print(json.dumps({"arm": stage.removeprefix("eval_"), "scenario": scenario, **row}))
