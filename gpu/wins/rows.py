@@ -18,6 +18,6 @@ with (run / "trajectories.jsonl").open() as lines:
         t = json.loads(line)
         checks = [x["score"] for x in t["terms"] or [] if x["name"] == "checks"]
         # By its hash a task is the same in runs of other seeds only where it is.
-    rows[t["stage"], t["scenario_hash"][:16]] = {"kind": kinds.get(t["scenario_id"], ""), "passed": t["outcome"] == "ok" and checks == [1]}
+        rows[t["stage"], t["scenario_hash"][:16]] = {"kind": kinds.get(t["scenario_id"], ""), "passed": t["outcome"] == "ok" and checks == [1]}
 for (stage, scenario), row in rows.items():
     print(json.dumps({"arm": stage.removeprefix("eval_"), "scenario": scenario, **row}))
